@@ -15,7 +15,7 @@
 #define LONG_GAP_NS 1000000
 #define EMPTY_STACK __builtin_offsetof(struct jp_stack, kernel)
 
-enum { ROOM_OF_SWITCH, ROOM_OF_SAMPLE };
+enum { ROOM_OF_SWITCH, ROOM_OF_SAMPLE, ROOM_OF_COUNT };
 
 static __always_inline void stack_key(struct task_struct *p, u32 slot, u32 cause, u64 hash,
 				      struct jp_stack_key *key)

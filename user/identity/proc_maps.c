@@ -42,14 +42,14 @@ static bool parse_line(char *text, struct line *l)
 
 /* The file that is mapped, by the kernel's link to it and never by its path, which is the user's to
  * choose: O_PATH opens nothing, so that a device or a pipe is seen before it is opened. */
-static int open_mapped(pid_t pid, const struct line *l)
+int proc_maps__open(pid_t pid, uint64_t start, uint64_t end)
 {
 	char path[96];
 	struct stat st;
 	int link, fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, l->start,
-		 l->end);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start,
+		 end);
 	link = open(path, O_PATH | O_CLOEXEC);
 	if (link < 0)
 		return -errno;
@@ -67,7 +67,7 @@ static void name_file(pid_t pid, const struct line *l, char name[PROC_MAP_NAME])
 {
 	char id[ELF_BUILD_ID] = "";
 	size_t len = strlen(l->path), room;
-	int fd = open_mapped(pid, l);
+	int fd = proc_maps__open(pid, l->start, l->end);
 
 	if (fd >= 0) {
 		if (elf__build_id(fd, id))

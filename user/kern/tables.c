@@ -24,6 +24,7 @@ const struct map_info kern_maps[M_N] = {
 	[M_UNBOOKED] = {"jp_unbooked", FAM_SAMPLE, SHAPE_OWN, 0},
 	[M_STACKS] = {"jp_stacks", FAM_STACK, SHAPE_OWN, 0},
 	[M_STACK_ROOM] = {"jp_stack_room", FAM_STACK, SHAPE_OWN, 0},
+	[M_COPIES] = {"jp_copies", FAM_STACK, SHAPE_OWN, 0},
 	[M_ACCT] = {"jp_acct", 0, SHAPE_SLOT, sizeof(struct jp_acct)},
 	[M_FREE] = {"jp_free", 0, SHAPE_SLOT, 0},
 	[M_EVENTS] = {"jp_events", 0, SHAPE_OWN, 0},

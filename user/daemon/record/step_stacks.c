@@ -13,6 +13,7 @@
 #include "daemon/record/call_tree.h"
 #include "daemon/record/leaf_cache.h"
 #include "daemon/record/step_journal.h"
+#include "daemon/lookup/unwinding.h"
 #include "identity/kallsyms.h"
 
 #define WINDOW_NS   (10 * NSEC_PER_SEC) /* rows are no closer than that */
@@ -78,6 +79,7 @@ struct step_stacks {
 	struct held *held;
 	struct count *counts;
 	unsigned nprograms, nheld, ncounts;
+	uint64_t sample_ns; /* that a sample stands for */
 	uint64_t next_ns, lost, cut_maps;
 };
 
@@ -86,7 +88,7 @@ static void *grown(void *array, unsigned n, size_t size)
 	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
 }
 
-static struct step_stacks *stacks_of(struct step *s)
+static struct step_stacks *stacks_of(struct step *s, const struct step_env *env)
 {
 	uint64_t age_ms = (clock__boot_ns() - s->start_boot_ns) / NSEC_PER_MSEC;
 
@@ -96,6 +98,7 @@ static struct step_stacks *stacks_of(struct step *s)
 	s->stacks = calloc(1, sizeof(*s->stacks));
 	if (!s->stacks)
 		return NULL;
+	s->stacks->sample_ns = NSEC_PER_SEC / SAMPLE_HZ * (kern__unwinds(env->k) ? JP_COPY_EVERY : 1);
 	/* an earlier daemon had fewer */
 	s->stacks->tree = call_tree__new((unsigned)age_ms);
 	if (!s->stacks->tree) {
@@ -185,7 +188,7 @@ static void ask_maps(struct step *s, const struct step_env *env, uint32_t slot, 
 void step_stacks__process(struct step *s, const struct step_env *env, uint32_t slot, uint32_t tgid,
 			  uint32_t exec)
 {
-	struct step_stacks *st = stacks_of(s);
+	struct step_stacks *st = stacks_of(s, env);
 	struct program *p = st ? program_of(st, tgid, exec) : NULL;
 
 	if (p && !p->asking && !p->tried)
@@ -309,7 +312,7 @@ static void count(struct step_stacks *st, const struct jp_stack_key *key, uint64
 		return;
 	}
 	c->n += s->n;
-	c->ns += key->cause < JP_CAUSES ? s->ns : s->n * (NSEC_PER_SEC / SAMPLE_HZ);
+	c->ns += key->cause < JP_CAUSES ? s->ns : s->n * st->sample_ns;
 }
 
 static bool hold(struct step_stacks *st, const struct jp_stack_key *key, const struct jp_stack *s)
@@ -389,13 +392,23 @@ static void take(void *ctx, const struct jp_stack_key *key, const struct jp_stac
 	const struct step_env *env = ctx;
 	struct step *s = step_of(env, key->slot);
 
-	if (s && s->families & FAM_STACK && stacks_of(s))
+	if (s && s->families & FAM_STACK && stacks_of(s, env))
 		add(s, env, key, stack, clock__boot_ns(), false);
 }
 
 void step_stacks__take(const struct step_env *env)
 {
 	kern__take_stacks(env->k, take, (void *)env);
+}
+
+void step_stacks__unwound(const struct step_env *env)
+{
+	unwinding__take(env->unwinding, take, (void *)env);
+}
+
+void step_stacks__settle(const struct step_env *env)
+{
+	unwinding__settle(env->unwinding, take, (void *)env);
 }
 
 void step_stacks__answered(struct step *s, const struct step_env *env, const struct lookup *q,

@@ -11,6 +11,10 @@
 
 /* Takes what the kernel has counted for all steps. */
 void step_stacks__take(const struct step_env *env);
+/* Takes the stacks that a helper has followed; */
+void step_stacks__unwound(const struct step_env *env);
+/* and those that it still has to: a step ends. */
+void step_stacks__settle(const struct step_env *env);
 /* The process is being sampled (JP_EV_MAPS): its map is read while it lives. */
 void step_stacks__process(struct step *s, const struct step_env *env, uint32_t slot, uint32_t tgid,
 			  uint32_t exec);
