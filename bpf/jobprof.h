@@ -44,7 +44,7 @@ struct jp_stats {
 	__u64 points_lost;   /* that found their ring full */
 	__u64 samples_late;  /* booked after their slot had ended: in none */
 	__u64 stacks_lost;   /* samples and gaps that found jp_stacks full */
-	__u64 copies_lost;   /* stacks that found no room to be copied: they are by frame pointers */
+	__u64 copies_lost; /* stacks that found no room to be copied: they are by frame pointers */
 };
 
 /* One element: what a reader must know before it can read the rest, and our own counters. */

@@ -234,21 +234,29 @@ static __always_inline bool is_skipped(void)
 	return !count || count->n++ % JP_COPY_EVERY;
 }
 
-static __always_inline void count_stack(void *ctx, struct task_struct *p, struct jp_task *t)
+static __always_inline void take_sample(void *ctx, struct task_struct *p, u32 slot)
 {
 	struct jp_stack *s = stack_room(ROOM_OF_SAMPLE);
 	struct jp_stack_key key;
 
-	if (!s || !has_stacks(t->next_slot))
+	if (!s || (jp_unwind && (is_skipped() || hand_over_stack(ctx, p, slot))))
+		return;
+	stack_key(p, slot, JP_CAUSE_NONE, stack_take(ctx, s), &key);
+	stack_add(&key, s, 1, 0);
+}
+
+static __always_inline void count_stack(void *ctx, struct task_struct *p, struct jp_task *t)
+{
+	u64 began = bpf_ktime_get_ns();
+
+	if (!has_stacks(t->next_slot))
 		return;
 	if (t->maps_wanted != p->self_exec_id + 1) {
 		t->maps_wanted = p->self_exec_id + 1;
 		emit(JP_EV_MAPS, t->next_slot, p->self_exec_id, p->tgid);
 	}
-	if (jp_unwind && (is_skipped() || hand_over_stack(ctx, p, t->next_slot)))
-		return;
-	stack_key(p, t->next_slot, JP_CAUSE_NONE, stack_take(ctx, s), &key);
-	stack_add(&key, s, 1, 0);
+	take_sample(ctx, p, t->next_slot);
+	stack_cost(t->next_slot, 1, began);
 }
 
 SEC("?perf_event")

@@ -67,10 +67,13 @@ enum jp_module {
 	JP_MODULES
 };
 
-/* Samples of a slot: one cache line and a half. Interrupts, and the collector: atomic adds. */
+/* Samples of a slot: not two cache lines. Interrupts, and the collector: atomic adds. */
 struct jp_samples {
 	__u64 module[JP_MODULES];
 	__u64 for_mpi; /* of JP_MODULE_LIBC and _KERNEL, those that MPI had called */
+	/* of the family stack */
+	__u64 stack_samples; /* interrupts, those without a stack too */
+	__u64 stack_ns;	     /* that taking stacks took, in interrupts and at switches */
 };
 
 /* A page of a program's code. Another exec of the process, or another process of its number, has
@@ -111,10 +114,11 @@ struct jp_sample {
 	__u64 stack[JP_STACK_WORDS]; /* from its top; what a CPU keeps in a register comes first */
 };
 
-_Static_assert(sizeof(struct jp_samples) == 96, "jp_samples");
+_Static_assert(sizeof(struct jp_samples) == 112, "jp_samples");
 _Static_assert(sizeof(struct jp_page_key) == 24, "jp_page_key");
 _Static_assert(sizeof(struct jp_point) == 56, "jp_point");
-_Static_assert(sizeof(struct jp_stack_copy) == 48 + 8 * (JP_STACK_KERNEL + JP_COPY_REGS) + JP_COPY_BYTES,
+_Static_assert(sizeof(struct jp_stack_copy) ==
+		       48 + 8 * (JP_STACK_KERNEL + JP_COPY_REGS) + JP_COPY_BYTES,
 	       "jp_stack_copy");
 _Static_assert(sizeof(struct jp_sample) == 48 + 8 * JP_STACK_WORDS, "jp_sample");
 

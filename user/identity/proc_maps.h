@@ -22,7 +22,8 @@ struct proc_map {
 
 /* 0 or -errno; *n: how many, by address; *cut: there were more. */
 int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n, bool *cut);
-/* Opens the file that is mapped there. The descriptor, or -errno; -ENOENT: it is no regular file. */
+/* Opens the file that is mapped there. The descriptor, or -errno; -ENOENT: it is no regular file.
+ */
 int proc_maps__open(pid_t pid, uint64_t start, uint64_t end);
 
 #endif

@@ -43,11 +43,11 @@ struct kern_opts {
 	const struct jp_component *components; /* JP_COMPONENTS of them */
 	bool raw_tp;			       /* use the fallback for typed tracepoints */
 	bool culprit_matrix;		       /* count who waits for whom, too */
-	bool unwind;			       /* copy stacks, to follow them without frame pointers */
-	bool block_issue;		       /* use the fallback for block_io_start */
-	bool net_skb;			       /* use the last resort for the socket tracepoints */
-	unsigned ring_bytes;		       /* 0: 256 KiB */
-	unsigned families; /* what to load; what this kernel cannot serve is left out */
+	bool unwind;	     /* copy stacks, to follow them without frame pointers */
+	bool block_issue;    /* use the fallback for block_io_start */
+	bool net_skb;	     /* use the last resort for the socket tracepoints */
+	unsigned ring_bytes; /* 0: 256 KiB */
+	unsigned families;   /* what to load; what this kernel cannot serve is left out */
 	const struct perf_event *events; /* FAM_PERF: what to count */
 	unsigned nevents;
 	enum kern_perf_mode perf_mode;

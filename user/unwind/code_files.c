@@ -79,24 +79,28 @@ static uint64_t id_of(int fd)
 	return id__mix(id__mix(id__mix(1, st.st_dev), st.st_ino), (uint64_t)st.st_mtim.tv_nsec);
 }
 
+static struct code_file *add_file(struct code_files *f, uint64_t id)
+{
+	if (f->n == FILES_MAX)
+		forget(f);
+	if (!id_table__add(&f->at, id, f->n))
+		return NULL;
+	f->v[f->n] = (struct code_file){.id = id};
+	return &f->v[f->n++];
+}
+
 const struct code_file *code_files__get(struct code_files *f, pid_t pid, uint64_t start,
 					uint64_t end)
 {
 	int fd = proc_maps__open(pid, start, end);
 	uint64_t id = id_of(fd);
 	uint32_t *at = id_table__find(&f->at, id);
-	struct code_file *file = at ? &f->v[*at] : NULL;
+	struct code_file *file = at ? f->v + *at : add_file(f, id);
 
-	if (!file && f->n == FILES_MAX)
-		forget(f);
-	if (!file && id_table__add(&f->at, id, f->n)) {
-		file = &f->v[f->n++];
-		*file = (struct code_file){.id = id};
-		if (fd >= 0)
-			open_tables(file, fd);
-		else
-			open_clocks(file, end - start);
-	}
+	if (!at && file && fd >= 0)
+		open_tables(file, fd);
+	else if (!at && file)
+		open_clocks(file, end - start);
 	if (fd >= 0)
 		close(fd);
 	return file;

@@ -19,8 +19,8 @@ bool unwind_context__word(const struct unwind_context *c, uint64_t addr, uint64_
 {
 	uint64_t at = addr - c->copy->sp;
 
-	if (addr < c->copy->sp || c->copy->nstack > JP_COPY_BYTES ||
-	    c->copy->nstack < sizeof(*v) || at > c->copy->nstack - sizeof(*v))
+	if (addr < c->copy->sp || c->copy->nstack > JP_COPY_BYTES || c->copy->nstack < sizeof(*v) ||
+	    at > c->copy->nstack - sizeof(*v))
 		return false;
 	memcpy(v, c->copy->stack + at, sizeof(*v));
 	return true;

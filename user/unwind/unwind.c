@@ -15,7 +15,7 @@
 
 struct code {
 	uint64_t start, end, offset;
-	bool none; /* it is neither a file nor the kernel's page of clocks */
+	bool none;		      /* it is neither a file nor the kernel's page of clocks */
 	const struct code_file *file; /* NULL: not opened yet */
 };
 
@@ -70,8 +70,7 @@ static struct process *process_of(struct unwinder *u, const struct jp_stack_key 
 			oldest = p;
 	}
 	free(oldest->code);
-	*oldest = (struct process){
-		.tgid = key->tgid, .exec = key->exec, .start_ns = key->start_ns};
+	*oldest = (struct process){.tgid = key->tgid, .exec = key->exec, .start_ns = key->start_ns};
 	return oldest;
 }
 

@@ -19,7 +19,7 @@ import xml.etree.ElementTree as ElementTree
 import h5py
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from daemonlib import *
+from faultlib import *
 
 SERIES = "all,stack"
 HOSTILE = "<svg onload=alert(1)>;&"
@@ -95,9 +95,9 @@ def blocked():
     is_true("stacks of gaps are taken", sum(without.values()) < 0.3 * sum(sums.values()), (without, sums))
 
 
-def built(name, *flags):
+def built(name, *flags, of="jpstack"):
     path = os.path.join(tmpdir(), name)
-    source = os.path.join(ROOT, "tests/tools/jpstack.c")
+    source = os.path.join(ROOT, "tests/tools/%s.c" % of)
     subprocess.run(["gcc", "-O1", "-g", *flags, "-o", path, source], check=True)
     return path
 
@@ -121,6 +121,59 @@ def callers():
         r = subprocess.run([JOBPROF, "flame", *args, path], capture_output=True, text=True, timeout=60)
         is_true("%s: one line says that there are none" % " ".join(args),
                 r.returncode == 1 and not r.stdout and said in r.stderr and r.stderr.count("\n") == 1, r)
+
+
+CHAIN = ["main", "one", "two", "three", "four", "five"]
+
+
+def perf_chains(data):
+    """[[function, ...]] of perf's samples, the outermost first."""
+    out = subprocess.run(["perf", "script", "-F", "ip,sym", "-i", data], capture_output=True, text=True).stdout
+    return [[line.split(None, 1)[1].split("+0x")[0] for line in block.splitlines() if len(line.split(None, 1)) == 2][::-1]
+            for block in out.split("\n\n") if block.strip()]
+
+
+def unwound():
+    """Code without frame pointers: its callers are there by .eh_frame, as perf finds them, and not by frame pointers."""
+    path, data = built("chain", "-O2", "-fomit-frame-pointer", of="jpchain"), os.path.join(tmpdir(), "perf.data")
+    run, out = run_jobprof([path, "2"], 1, SERIES)
+    is_true("by frame pointers: how is said", "frame pointers" in attributes(out)["Mode stack"], attributes(out))
+    is_equal("by frame pointers: no chain is whole", [s for s, _ in folded(out) if s[-6:] == CHAIN], [])
+    run, out = run_jobprof(["perf", "record", "-q", "-e", "cpu-clock", "-F", "97", "--call-graph", "dwarf,4096", "-o", data,
+                            path, "6"] if shutil.which("perf") else [path, "6"], 1, SERIES, ("--unwind", "dwarf"))
+    is_true("by .eh_frame: how is said", ".eh_frame" in attributes(out)["Mode stack"], attributes(out))
+    stacks = [(s, n) for s, n in folded(out) if "five" in s]
+    met = sum(n for _, n in stacks)
+    is_true("by .eh_frame: samples, a tenth of 97 a second", 0.7 * 58 < met < 1.3 * 58, met)
+    leaf = [(s, n) for s, n in stacks if s[-1] == "five"]
+    whole = sum(n for s, n in leaf if s[-6:] == CHAIN)
+    is_true("by .eh_frame: chains of five functions are whole", whole == sum(n for _, n in leaf) > 30, stacks)
+    roots = {s[0] for s, _ in leaf}
+    is_equal("by .eh_frame: up to the program's begin", roots, {"_start"})
+    theirs = [c for c in perf_chains(data) if c[-1] == "five"] if shutil.which("perf") else []
+    if not theirs:
+        return skip("the callers are perf's", "no perf, or it sees nothing here")
+    best = max(theirs, key=theirs.count)
+    # outside of it perf names what was put inline
+    is_equal("the callers are perf's", {tuple(s[s.index("main"):]) for s, _ in leaf}, {tuple(best[best.index("main"):])})
+
+
+def helper_hangs():
+    """While the helper does nothing the ring fills up: samples are by frame pointers then, and none is lost."""
+    d, job = Daemon(1, ProfileHDF5Default="all,stack", StackUnwind="dwarf").start(), new_job()
+    helper = [p for p in children(d.proc.pid) if open("/proc/%d/comm" % p).read() == "jobprof-unwind\n"]
+    is_equal("one helper", len(helper), 1)
+    os.kill(helper[0], signal.SIGSTOP)
+    s = Stepd(job, 0, [tool("jpchain"), "8"], v2_task(Trees().job(job) + "/step_0"))
+    s.end(100)
+    os.kill(helper[0], signal.SIGCONT)
+    path = d.file(job, 0)
+    used, lost = total(table(path, "Tasks/0"), "CPUTime"), attrs_of(path).get("Uncopied Stacks", 0)
+    met = sum(n for _, n in folded(path)) / 9.7
+    is_true("what the ring had no room for is counted", lost > 5, (lost, used))
+    is_true("and is in stacks by frame pointers", 0.9 * lost / 9.7 <= met < 1.2 * used, (met, lost, used))
+    cost = total(table(path, "Tasks/0"), "ProbeTime")
+    is_true("stacks cost something, and little", 0 < cost < 0.01 * used, (cost, used))
 
 
 def text_offsets(path):
@@ -318,4 +371,4 @@ def refused():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([hottest, blocked, callers, stripped, forms, languages, restarted_and_merged, full_tables, refused])
+    run_tests([hottest, blocked, callers, unwound, helper_hangs, stripped, forms, languages, restarted_and_merged, full_tables, refused])

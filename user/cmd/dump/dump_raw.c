@@ -98,7 +98,8 @@ static const struct field sample_fields[] = {
 	MODULE_OF("own", OWN), MODULE_OF("mpi", MPI), MODULE_OF("gpu", GPU), MODULE_OF("blas", BLAS),
 	MODULE_OF("openmp", OPENMP), MODULE_OF("interpreter", INTERPRETER), MODULE_OF("libc", LIBC),
 	MODULE_OF("library", LIBRARY), MODULE_OF("made", MADE), MODULE_OF("kernel", KERNEL),
-	MODULE_OF("unknown", UNKNOWN), F(jp_samples, for_mpi),
+	MODULE_OF("unknown", UNKNOWN), F(jp_samples, for_mpi), F(jp_samples, stack_samples),
+	F(jp_samples, stack_ns),
 };
 
 #define STAT(f, meaning) {#f, offsetof(struct jp_stats, f), meaning}

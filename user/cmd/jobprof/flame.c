@@ -126,7 +126,8 @@ static void say_losses(const char *path, const struct stacks *s)
 	if (s->lost > 0)
 		snprintf(text[0], sizeof(text[0]), "; %" PRId64 " are in none", s->lost);
 	if (s->no_room > 0)
-		snprintf(text[1], sizeof(text[1]), "; %.0f have no functions, [no room]", s->no_room);
+		snprintf(text[1], sizeof(text[1]), "; %.0f have no functions, [no room]",
+			 s->no_room);
 	if (s->cut_maps > 0)
 		snprintf(text[2], sizeof(text[2]),
 			 "; of %" PRId64 " processes some code is [no file]", s->cut_maps);

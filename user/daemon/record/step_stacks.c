@@ -98,7 +98,8 @@ static struct step_stacks *stacks_of(struct step *s, const struct step_env *env)
 	s->stacks = calloc(1, sizeof(*s->stacks));
 	if (!s->stacks)
 		return NULL;
-	s->stacks->sample_ns = NSEC_PER_SEC / SAMPLE_HZ * (kern__unwinds(env->k) ? JP_COPY_EVERY : 1);
+	s->stacks->sample_ns =
+		NSEC_PER_SEC / SAMPLE_HZ * (kern__unwinds(env->k) ? JP_COPY_EVERY : 1);
 	/* an earlier daemon had fewer */
 	s->stacks->tree = call_tree__new((unsigned)age_ms);
 	if (!s->stacks->tree) {
@@ -138,8 +139,7 @@ static void forget_programs(struct step_stacks *st)
 	for (unsigned i = 0; i < st->nprograms; i++) {
 		struct program *p = &st->programs[i];
 
-		if (p->asking &&
-		    id_table__add(&st->program_of, id_of_program(p->tgid, p->exec), n))
+		if (p->asking && id_table__add(&st->program_of, id_of_program(p->tgid, p->exec), n))
 			st->programs[n++] = *p;
 		else
 			free(p->code);

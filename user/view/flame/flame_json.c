@@ -64,8 +64,8 @@ static json_t *counts_json(const struct flame *f)
 	for (unsigned i = 0; i < f->ncounts; i++) {
 		const struct flame_count *c = &f->counts[i];
 
-		json_array_append_new(a, json_pack("[i,f,i,f]", c->run, c->end_s, (int)c->node,
-						   c->seconds));
+		json_array_append_new(
+			a, json_pack("[i,f,i,f]", c->run, c->end_s, (int)c->node, c->seconds));
 	}
 	return a;
 }

@@ -77,8 +77,8 @@ int flame__perfetto(const struct flame *f, FILE *out)
 		return -ENOMEM;
 	fputs("{\"traceEvents\":[", out);
 	for (unsigned i = 0; i < f->ncounts && !t.err; i += k) {
-		for (k = 1; i + k < f->ncounts && c[i + k].run == c[i].run &&
-			    c[i + k].end_s == c[i].end_s;
+		for (k = 1;
+		     i + k < f->ncounts && c[i + k].run == c[i].run && c[i + k].end_s == c[i].end_s;
 		     k++)
 			;
 		if (!i || c[i].run != c[i - 1].run)

@@ -204,7 +204,16 @@ static int profile(struct run *r, struct daemon_opts *o)
 	return exit_status(r) ? exit_status(r) : r->failed != NULL;
 }
 
-enum { OPT_PIN = OPT_LONG, OPT_BTF, OPT_STATE, OPT_RAW, OPT_BLOCK_ISSUE, OPT_NET_SKB, OPT_PERF, OPT_UNWIND };
+enum {
+	OPT_PIN = OPT_LONG,
+	OPT_BTF,
+	OPT_STATE,
+	OPT_RAW,
+	OPT_BLOCK_ISSUE,
+	OPT_NET_SKB,
+	OPT_PERF,
+	OPT_UNWIND
+};
 
 static const struct opt opts[] = {
 	{'i', "interval", "S", "seconds between rows, 0.1 to 86400 (default 1)"},
