@@ -41,6 +41,6 @@ void print__xml(FILE *out, const char *s, size_t max)
 {
 	bool cut = strlen(s) > max;
 
-	for (size_t i = 0; s[i] && i < max; i++)
+	for (size_t i = 0; i < max && s[i]; i++)
 		put_xml(out, cut && (unsigned char)s[i] > 0x7f ? '?' : (unsigned char)s[i]);
 }
