@@ -161,6 +161,7 @@ const struct jp_burst_use *kern__burst_use(const struct kern *k, unsigned cpu, u
 const struct jp_wait *kern__wait(const struct kern *k, uint32_t slot);
 const struct jp_culprits *kern__culprits(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_samples *kern__samples(const struct kern *k, uint32_t slot);
+const struct jp_at_once *kern__at_once(const struct kern *k, uint32_t slot);
 /* Whether stacks are copied (struct jp_stack_copy), a tenth of the samples; kern__take_stacks() has
  * only those that could not be. */
 bool kern__unwinds(const struct kern *k);
@@ -172,7 +173,7 @@ int kern__take_stacks(struct kern *k,
 				 const struct jp_stack *s),
 		      void *ctx);
 /* Samples per second and CPU: a prime, so that there is no beat with loops of a tick. */
-#define SAMPLE_HZ 97
+#define SAMPLE_HZ JP_SAMPLE_HZ
 const struct jp_blk *kern__blk(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_blk_lat *kern__blk_lat(const struct kern *k, uint32_t slot);
 const struct jp_net *kern__net(const struct kern *k, unsigned cpu, uint32_t slot);

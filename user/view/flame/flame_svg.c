@@ -15,7 +15,8 @@
 #define LEAST	  0.3 /* narrower boxes are left out */
 #define DEPTH_MAX 260
 
-/* Of the last run; in a difference of both, so that what has gone shows, too. */
+/* Returns the time of the last run; in a difference that of both runs, so that what has gone shows,
+ * too. */
 static double width_of(const struct flame *f, uint32_t node)
 {
 	const double *t = f->nodes[node].total_s;
