@@ -159,8 +159,9 @@ $(LIB): $(LIB_OBJ)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-BPF_LIBS := -lbpf -lelf -lz -ldeflate
-# What the room jobfile needs to name functions: libdw, and the C++ runtime's demangler.
+# libdw is for the room unwind.
+BPF_LIBS := -lbpf -Wl,--as-needed -ldw -Wl,--no-as-needed -lelf -lz -ldeflate
+# What the room model needs to name functions: libdw, and the C++ runtime's demangler.
 SYMBOL_LIBS := -Wl,--as-needed -ldw -lelf -lstdc++
 # What the room analysis needs, for programs that compute.
 ANALYSIS_LIBS := -Wl,--as-needed -lfftw3 -lm

@@ -206,12 +206,17 @@ struct jp_map_stacks {
 	__type(key, struct jp_stack_key);
 	__type(value, struct jp_stack);
 };
-/* A stack that is being taken: at a switch, in an interrupt. */
+/* A stack that is being taken: at a switch, in an interrupt; and the count of samples. */
 struct jp_map_stack_room {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
+	__uint(max_entries, 3);
 	__type(key, u32);
 	__type(value, struct jp_stack);
+};
+/* As large as user space says. */
+struct jp_map_copies {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
 };
 struct jp_map_acct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -377,6 +382,7 @@ JP_MAP struct jp_map_unbooked jp_unbooked SEC(".maps");
 JP_MAP struct jp_map_points jp_points SEC(".maps");
 JP_MAP struct jp_map_stacks jp_stacks SEC(".maps");
 JP_MAP struct jp_map_stack_room jp_stack_room SEC(".maps");
+JP_MAP struct jp_map_copies jp_copies SEC(".maps");
 JP_MAP struct jp_map_acct jp_acct SEC(".maps");
 JP_MAP struct jp_map_free jp_free SEC(".maps");
 JP_MAP struct jp_map_events jp_events SEC(".maps");
@@ -413,6 +419,7 @@ const volatile __u32 jp_npmu = 0;	  /* events read at a switch between slots, 0:
 const volatile __u32 jp_nsampled = 0;	  /* events sampled, 0: none */
 const volatile bool jp_pmu_idle = false;  /* an event counts while a CPU idles */
 const volatile bool jp_regs = false;	  /* a task's registers can be had (5.15) */
+const volatile bool jp_unwind = false;	  /* stacks are copied */
 const volatile bool jp_count_pairs = false; /* who waited for whom */
 const volatile __u32 jp_ncarriers = 1;
 const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
@@ -443,6 +450,7 @@ extern const volatile bool jp_rq_second;
 extern const volatile __u32 jp_nsampled;
 extern const volatile bool jp_pmu_idle;
 extern const volatile bool jp_regs;
+extern const volatile bool jp_unwind;
 extern const volatile bool jp_count_pairs;
 extern const volatile __u32 jp_ncarriers;
 extern const volatile struct jp_carrier jp_carriers[JP_CARRIERS];

@@ -184,19 +184,80 @@ static __always_inline int count_module(struct sample_context *ctx, struct task_
 	return 0;
 }
 
-static __always_inline void count_stack(void *ctx, struct task_struct *p, struct jp_task *t)
+#if defined(__TARGET_ARCH_arm64)
+#define REGS_SIZE (33 * sizeof(u64)) /* of struct pt_regs: what a program has */
+#else
+#define REGS_SIZE (21 * sizeof(u64))
+#endif
+
+/* The stack may end before so much of it is copied. */
+static __always_inline void copy_stack(struct jp_stack_copy *c)
+{
+	c->nstack = 0;
+#pragma unroll
+	for (u32 i = 0; i < JP_COPY_BYTES / JP_COPY_CHUNK; i++) {
+		if (bpf_probe_read_user(c->stack + i * JP_COPY_CHUNK, JP_COPY_CHUNK,
+					(void *)(c->sp + i * JP_COPY_CHUNK)))
+			return;
+		c->nstack += JP_COPY_CHUNK;
+	}
+}
+
+/* False: there is no room, or no user's stack. */
+static __always_inline bool hand_over_stack(void *ctx, struct task_struct *p, u32 slot)
+{
+	struct jp_stack_copy *c;
+	struct pt_regs *regs;
+	long k;
+
+	if (!jp_regs || (p->flags & PF_NO_REGISTERS) || !p->mm)
+		return false;
+	c = bpf_ringbuf_reserve(&jp_copies, sizeof(*c), 0);
+	if (!c) {
+		JP_COUNT(copies_lost);
+		return false;
+	}
+	regs = (struct pt_regs *)bpf_task_pt_regs(p);
+	stack_key(p, slot, JP_CAUSE_NONE, 0, &c->key);
+	c->sp = regs->sp;
+	bpf_probe_read_kernel(c->regs, REGS_SIZE, regs);
+	k = bpf_get_stack(ctx, c->kernel, sizeof(c->kernel), 0);
+	c->nkernel = k > 0 ? (u32)k >> 3 : 0;
+	copy_stack(c);
+	bpf_ringbuf_submit(c, 0);
+	return true;
+}
+
+static __always_inline bool is_skipped(void)
+{
+	struct jp_stack *count = stack_room(ROOM_OF_COUNT);
+
+	return !count || count->n++ % JP_COPY_EVERY;
+}
+
+static __always_inline void take_sample(void *ctx, struct task_struct *p, u32 slot)
 {
 	struct jp_stack *s = stack_room(ROOM_OF_SAMPLE);
 	struct jp_stack_key key;
 
-	if (!s || !has_stacks(t->next_slot))
+	if (!s || (jp_unwind && (is_skipped() || hand_over_stack(ctx, p, slot))))
 		return;
-	stack_key(p, t->next_slot, JP_CAUSE_NONE, stack_take(ctx, s), &key);
+	stack_key(p, slot, JP_CAUSE_NONE, stack_take(ctx, s), &key);
 	stack_add(&key, s, 1, 0);
+}
+
+static __always_inline void count_stack(void *ctx, struct task_struct *p, struct jp_task *t)
+{
+	u64 began = bpf_ktime_get_ns();
+
+	if (!has_stacks(t->next_slot))
+		return;
 	if (t->maps_wanted != p->self_exec_id + 1) {
 		t->maps_wanted = p->self_exec_id + 1;
 		emit(JP_EV_MAPS, t->next_slot, p->self_exec_id, p->tgid);
 	}
+	take_sample(ctx, p, t->next_slot);
+	stack_cost(t->next_slot, 1, began);
 }
 
 SEC("?perf_event")

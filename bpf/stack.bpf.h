@@ -15,7 +15,7 @@
 #define LONG_GAP_NS 1000000
 #define EMPTY_STACK __builtin_offsetof(struct jp_stack, kernel)
 
-enum { ROOM_OF_SWITCH, ROOM_OF_SAMPLE };
+enum { ROOM_OF_SWITCH, ROOM_OF_SAMPLE, ROOM_OF_COUNT };
 
 static __always_inline void stack_key(struct task_struct *p, u32 slot, u32 cause, u64 hash,
 				      struct jp_stack_key *key)
@@ -83,10 +83,23 @@ static __always_inline bool has_stacks(u32 slot)
 	return slot >= JP_SLOT_FIRST && slot < jp_nslots;
 }
 
+/* began: when taking a stack did. */
+static __always_inline void stack_cost(u32 slot, u64 samples, u64 began)
+{
+	struct jp_samples *s = bpf_map_lookup_elem(&jp_samples, &slot);
+
+	if (!s)
+		return;
+	if (samples)
+		__sync_fetch_and_add(&s->stack_samples, samples);
+	__sync_fetch_and_add(&s->stack_ns, bpf_ktime_get_ns() - began);
+}
+
 /* blocked: the gap without the wait for a CPU at its end. */
 static __noinline int stack_book(struct task_struct *p, struct jp_task *t, u64 blocked)
 {
 	struct jp_stack *s = stack_room(ROOM_OF_SWITCH);
+	u64 began = bpf_ktime_get_ns();
 	struct jp_stack_key key;
 
 	if (!s)
@@ -94,6 +107,7 @@ static __noinline int stack_book(struct task_struct *p, struct jp_task *t, u64 b
 	s->nkernel = s->nuser = 0;
 	stack_key(p, t->slot, t->cause, t->stack, &key);
 	stack_add(&key, s, 1, blocked);
+	stack_cost(t->slot, 0, began);
 	return 0;
 }
 
@@ -112,6 +126,7 @@ static __always_inline void stack_gap_ends(struct task_struct *p, struct jp_task
 static __noinline int stack_of_gap(void *ctx, struct task_struct *p, struct jp_task *t)
 {
 	struct jp_stack *s = stack_room(ROOM_OF_SWITCH);
+	u64 began = bpf_ktime_get_ns();
 	struct jp_stack_key key;
 
 	if (!s)
@@ -119,6 +134,7 @@ static __noinline int stack_of_gap(void *ctx, struct task_struct *p, struct jp_t
 	t->stack = stack_take(ctx, s);
 	stack_key(p, t->slot, t->cause, t->stack, &key);
 	stack_add(&key, s, 0, 0);
+	stack_cost(t->slot, 0, began);
 	return 0;
 }
 

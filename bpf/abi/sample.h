@@ -36,6 +36,22 @@ struct jp_stack {
 	__u64 user[JP_STACK_USER];
 };
 
+#define JP_COPY_BYTES 4096 /* of a stack, from its top, */
+#define JP_COPY_CHUNK 512  /* as far as so many are there at once */
+#define JP_COPY_EVERY 10   /* samples of a CPU */
+#define JP_COPY_REGS  33
+
+/* What a thread had, for the stack to be followed by user space: one of some samples. */
+struct jp_stack_copy {
+	struct jp_stack_key key; /* hash 0 */
+	__u64 sp;
+	__u32 nstack; /* bytes */
+	__u32 nkernel;
+	__u64 kernel[JP_STACK_KERNEL];
+	__u64 regs[JP_COPY_REGS]; /* the kernel's struct pt_regs */
+	__u8 stack[JP_COPY_BYTES];
+};
+
 /* What a thread executes: the kind of the file that its code is from (schemas/modules.def). */
 enum jp_module {
 	JP_MODULE_OWN, /* the program's own file */
@@ -52,10 +68,13 @@ enum jp_module {
 	JP_MODULES
 };
 
-/* Samples of a slot: one cache line and a half. Interrupts, and the collector: atomic adds. */
+/* Samples of a slot: not two cache lines. Interrupts, and the collector: atomic adds. */
 struct jp_samples {
 	__u64 module[JP_MODULES];
 	__u64 for_mpi; /* of JP_MODULE_LIBC and _KERNEL, those that MPI had called */
+	/* of the family stack */
+	__u64 stack_samples; /* interrupts, those without a stack too */
+	__u64 stack_ns;	     /* that taking stacks took, in interrupts and at switches */
 };
 
 /* A step on several CPUs at once: in how many periods of the clock 0, 1, 2 and 3, 4 to 7 CPUs ran
@@ -112,10 +131,13 @@ struct jp_sample {
 	__u64 stack[JP_STACK_WORDS]; /* from its top; what a CPU keeps in a register comes first */
 };
 
-_Static_assert(sizeof(struct jp_samples) == 96, "jp_samples");
+_Static_assert(sizeof(struct jp_samples) == 112, "jp_samples");
 _Static_assert(sizeof(struct jp_at_once) == 24 + 8 * JP_AT_ONCE_ROOM, "jp_at_once");
 _Static_assert(sizeof(struct jp_page_key) == 24, "jp_page_key");
 _Static_assert(sizeof(struct jp_point) == 56, "jp_point");
+_Static_assert(sizeof(struct jp_stack_copy) ==
+		       48 + 8 * (JP_STACK_KERNEL + JP_COPY_REGS) + JP_COPY_BYTES,
+	       "jp_stack_copy");
 _Static_assert(sizeof(struct jp_sample) == 48 + 8 * JP_STACK_WORDS, "jp_sample");
 
 #endif

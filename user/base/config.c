@@ -93,6 +93,8 @@ static const struct config_key keys[] = {
 	 "yes: a job's files are merged when it has ended, as its user, on its first node."},
 	{"CulpritMatrix", &config_type_bool, offsetof(struct config, culprit_matrix), "no", NULL, 0,
 	 "yes: the family culprit also counts which step waited for which, for jobprof-dump --culprits."},
+	{"StackUnwind", &config_type_unwind, offsetof(struct config, unwind), "fp", NULL, 0,
+	 "How the family stack finds callers: fp, by frame pointers; dwarf, by .eh_frame from copies of stacks."},
 	{"AutoReport", &config_type_bool, offsetof(struct config, auto_report), "no", NULL, 0,
 	 "yes: AutoMerge stores what jobprof report finds in the job's file, too."},
 	{"Sensors", &config_type_words, offsetof(struct config, sensors), "all", NULL, 0,

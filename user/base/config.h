@@ -17,6 +17,7 @@
 extern const char *const config_ipmi_keys[CONFIG_IPMI];
 
 /* How hardware counters are read: auto is the best of the others that the budget allows. */
+enum config_unwind { UNWIND_FP, UNWIND_DWARF };
 enum config_perf { PERF_MODE_AUTO, PERF_MODE_EXACT, PERF_MODE_SAMPLED, PERF_MODE_OFF };
 
 /* MB of journals in StateDir; 0: as much as they take. */
@@ -54,6 +55,7 @@ struct config {
 	bool auto_merge;	    /* AutoMerge */
 	bool auto_report;	    /* AutoReport */
 	bool culprit_matrix;	    /* CulpritMatrix */
+	enum config_unwind unwind;  /* StackUnwind */
 	char *sensors;		    /* Sensors: which sources are read */
 	char *sys_root;		    /* SysRoot, ProcRoot, DevRoot: where sensors look; absolute */
 	char *proc_root;
@@ -92,6 +94,9 @@ void config__print_restart(const struct config *old, const struct config *fresh,
 /* The words of PerfMode. -EINVAL: it is none of them. */
 void config__print_perf_words(FILE *out); /* with a space after each */
 int config__parse_perf(const char *text, enum config_perf *mode);
+/* The same of StackUnwind. */
+int config__parse_unwind(const char *text, enum config_unwind *how);
+void config__print_unwind_words(FILE *out);
 
 /* For the reader: sets one key. -ENOENT: no such key (*near: the nearest, or NULL); -EINVAL: the
  * reason in err. slurm_only: take only what Slurm's own files say. key_index, if not NULL, is set

@@ -194,6 +194,38 @@ static void print_perf(const char *key, const void *field, FILE *f)
 	fprintf(f, "%s=%s\n", key, perf_names[*(const enum config_perf *)field]);
 }
 
+static const char *const unwind_names[] = {[UNWIND_FP] = "fp", [UNWIND_DWARF] = "dwarf"};
+
+void config__print_unwind_words(FILE *out)
+{
+	for (unsigned i = 0; i < sizeof(unwind_names) / sizeof(unwind_names[0]); i++)
+		fprintf(out, "%s ", unwind_names[i]);
+}
+
+int config__parse_unwind(const char *text, enum config_unwind *how)
+{
+	for (unsigned i = 0; i < sizeof(unwind_names) / sizeof(unwind_names[0]); i++) {
+		if (!strcasecmp(text, unwind_names[i])) {
+			*how = (enum config_unwind)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int parse_unwind(const char *text, void *field, char *err, size_t errlen)
+{
+	if (!config__parse_unwind(text, field))
+		return 0;
+	snprintf(err, errlen, "\"%s\" is not one of fp, dwarf", text);
+	return -EINVAL;
+}
+
+static void print_unwind(const char *key, const void *field, FILE *f)
+{
+	fprintf(f, "%s=%s\n", key, unwind_names[*(const enum config_unwind *)field]);
+}
+
 static int parse_bool(const char *text, void *field, char *err, size_t errlen)
 {
 	bool yes = !strcasecmp(text, "yes");
@@ -269,6 +301,7 @@ const struct config_type config_type_publish = {parse_publish, print_double};
 const struct config_type config_type_megabytes = {parse_megabytes, print_double};
 const struct config_type config_type_pattern = {parse_pattern, print_patterns};
 const struct config_type config_type_perf = {parse_perf, print_perf};
+const struct config_type config_type_unwind = {parse_unwind, print_unwind};
 const struct config_type config_type_budget = {parse_budget, print_double};
 const struct config_type config_type_burst = {parse_burst, print_double};
 const struct config_type config_type_bool = {parse_bool, print_bool};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names that users chose, on their way to a terminal or into JSON. */
+/* Names that users chose, on their way to a terminal or into XML. */
 #ifndef JP_BASE_ESCAPE_H
 #define JP_BASE_ESCAPE_H
 
@@ -7,5 +7,8 @@
 
 /* s with everything but printable ASCII as \xNN. */
 void print__escaped(FILE *out, const char *s);
+/* At most max bytes of s for a document of XML, as text or in double quotes. Control characters
+ * become "?"; where text is cut, what is not ASCII too. */
+void print__xml(FILE *out, const char *s, size_t max);
 
 #endif

@@ -3,6 +3,8 @@
 #include "identity/kallsyms.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +20,8 @@ static struct {
 	size_t n, max;
 	char *names;
 	size_t len, cap;
-	bool read;
+	pthread_t reader;
+	enum { NOT_READ, READING, READ } state;
 } all;
 
 static bool add(uint64_t addr, const char *name)
@@ -56,13 +59,12 @@ static int by_addr(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-static void read_all(void)
+static void *read_all(void *unused)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	char line[1024], name[512], type;
 	uint64_t addr;
 
-	all.read = true;
 	while (f && fgets(line, sizeof(line), f))
 		if (sscanf(line, "%" SCNx64 " %c %511s", &addr, &type, name) == 3 && addr &&
 		    strchr("tTwW", type) && !add(addr, name))
@@ -71,14 +73,31 @@ static void read_all(void)
 		fclose(f);
 	if (all.n)
 		qsort(all.v, all.n, sizeof(*all.v), by_addr);
+	return NULL;
+}
+
+void kallsyms__prepare(void)
+{
+	sigset_t every, before;
+
+	if (all.state != NOT_READ)
+		return;
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &before);
+	if (!pthread_create(&all.reader, NULL, read_all, NULL))
+		all.state = READING;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 const char *kallsyms__name(uint64_t addr)
 {
 	size_t from = 0, to;
 
-	if (!all.read)
-		read_all();
+	if (all.state == NOT_READ)
+		read_all(NULL);
+	else if (all.state == READING)
+		pthread_join(all.reader, NULL);
+	all.state = READ;
 	to = all.n;
 	while (from < to) {
 		size_t mid = (from + to) / 2;

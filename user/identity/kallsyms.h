@@ -5,8 +5,10 @@
 
 #include <stdint.h>
 
-/* The function at an address; NULL: not known, as for those without CAP_SYSLOG. The first call
- * reads /proc/kallsyms, which takes some 50 ms. */
+/* Begins to read /proc/kallsyms, which takes some 50 ms, in a thread of its own. */
+void kallsyms__prepare(void);
+/* The function at an address; NULL: not known, as for those without CAP_SYSLOG. Waits until all is
+ * read. For one thread. */
 const char *kallsyms__name(uint64_t addr);
 
 #endif

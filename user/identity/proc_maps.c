@@ -42,14 +42,14 @@ static bool parse_line(char *text, struct line *l)
 
 /* The file that is mapped, by the kernel's link to it and never by its path, which is the user's to
  * choose: O_PATH opens nothing, so that a device or a pipe is seen before it is opened. */
-static int open_mapped(pid_t pid, const struct line *l)
+int proc_maps__open(pid_t pid, uint64_t start, uint64_t end)
 {
 	char path[96];
 	struct stat st;
 	int link, fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, l->start,
-		 l->end);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start,
+		 end);
 	link = open(path, O_PATH | O_CLOEXEC);
 	if (link < 0)
 		return -errno;
@@ -67,7 +67,7 @@ static void name_file(pid_t pid, const struct line *l, char name[PROC_MAP_NAME])
 {
 	char id[ELF_BUILD_ID] = "";
 	size_t len = strlen(l->path), room;
-	int fd = open_mapped(pid, l);
+	int fd = proc_maps__open(pid, l->start, l->end);
 
 	if (fd >= 0) {
 		if (elf__build_id(fd, id))
@@ -86,14 +86,18 @@ static const struct proc_map *same_file(const struct proc_map *maps, unsigned n,
 	return n && l->inode && last_inode == l->inode ? &maps[n - 1] : NULL;
 }
 
+/* There may be a map for it. */
+static bool is_code(const struct line *l)
+{
+	return l->code && (l->path[0] == '/' || l->path[0] == '[');
+}
+
 static void take(pid_t pid, const struct line *l, struct proc_map *maps, unsigned *n,
 		 uint64_t *last_inode)
 {
 	const struct proc_map *same = same_file(maps, *n, l, *last_inode);
 	struct proc_map *m = &maps[*n];
 
-	if (!l->code || *n == PROC_MAPS || (l->path[0] != '/' && l->path[0] != '['))
-		return;
 	*m = (struct proc_map){.start = l->start, .end = l->end, .offset = l->offset};
 	if (l->path[0] == '[')
 		snprintf(m->name, sizeof(m->name), "%.64s", l->path);
@@ -105,7 +109,7 @@ static void take(pid_t pid, const struct line *l, struct proc_map *maps, unsigne
 	++*n;
 }
 
-int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n)
+int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n, bool *cut)
 {
 	int fd = proc__open(pid, "maps");
 	char text[PATH_MAX + 128];
@@ -115,6 +119,7 @@ int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n)
 	FILE *f;
 
 	*n = 0;
+	*cut = false;
 	if (fd < 0)
 		return fd;
 	f = fdopen(fd, "r");
@@ -123,8 +128,12 @@ int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n)
 		return -ENOMEM;
 	}
 	while (proc__maps_line(f, text, sizeof(text), &left))
-		if (parse_line(text, &l))
+		if (!parse_line(text, &l) || !is_code(&l))
+			continue;
+		else if (*n < PROC_MAPS)
 			take(pid, &l, maps, n, &last_inode);
+		else
+			*cut = true;
 	fclose(f);
 	return *n ? 0 : -ESRCH;
 }

@@ -4,6 +4,7 @@
 #ifndef JP_IDENTITY_PROC_MAPS_H
 #define JP_IDENTITY_PROC_MAPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -19,7 +20,10 @@ struct proc_map {
 	char name[PROC_MAP_NAME];
 };
 
-/* 0 or -errno; *n: how many, by address. What does not fit is left out. */
-int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n);
+/* 0 or -errno; *n: how many, by address; *cut: there were more. */
+int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n, bool *cut);
+/* Opens the file that is mapped there. The descriptor, or -errno; -ENOENT: it is no regular file.
+ */
+int proc_maps__open(pid_t pid, uint64_t start, uint64_t end);
 
 #endif

@@ -256,6 +256,9 @@ const char *kern__family_mode(const struct kern *k, enum family f)
 	case FAM_SELF:
 		return "estimated";
 	case FAM_STACK:
+		if (kern__unwinds(k))
+			return "by .eh_frame in 4 KiB of stack, 9.7 times a second of each CPU; of "
+			       "blocked threads by frame pointers";
 		return "by frame pointers: code without them shows its innermost function, and "
 		       "perhaps others";
 	case FAM_SAMPLE:

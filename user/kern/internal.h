@@ -83,6 +83,8 @@ void kern_free_bursts(struct kern *k);
 
 /* How many stacks are kept in the kernel until they are read. */
 unsigned kern_stack_entries(const struct kern *k);
+/* Bytes of copies of stacks. */
+unsigned kern_copies_size(const struct kern *k);
 
 /* Ends the accounts that the step's programs have by their names. */
 void kern_forget_commands(struct kern *k, uint32_t step);

@@ -43,10 +43,11 @@ struct kern_opts {
 	const struct jp_component *components; /* JP_COMPONENTS of them */
 	bool raw_tp;			       /* use the fallback for typed tracepoints */
 	bool culprit_matrix;		       /* count who waits for whom, too */
-	bool block_issue;		       /* use the fallback for block_io_start */
-	bool net_skb;			       /* use the last resort for the socket tracepoints */
-	unsigned ring_bytes;		       /* 0: 256 KiB */
-	unsigned families; /* what to load; what this kernel cannot serve is left out */
+	bool unwind;	     /* copy stacks, to follow them without frame pointers */
+	bool block_issue;    /* use the fallback for block_io_start */
+	bool net_skb;	     /* use the last resort for the socket tracepoints */
+	unsigned ring_bytes; /* 0: 256 KiB */
+	unsigned families;   /* what to load; what this kernel cannot serve is left out */
 	const struct perf_event *events; /* FAM_PERF: what to count */
 	unsigned nevents;
 	enum kern_perf_mode perf_mode;
@@ -161,6 +162,11 @@ const struct jp_wait *kern__wait(const struct kern *k, uint32_t slot);
 const struct jp_culprits *kern__culprits(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_samples *kern__samples(const struct kern *k, uint32_t slot);
 const struct jp_at_once *kern__at_once(const struct kern *k, uint32_t slot);
+/* Whether stacks are copied (struct jp_stack_copy), a tenth of the samples; kern__take_stacks() has
+ * only those that could not be. */
+bool kern__unwinds(const struct kern *k);
+/* The map of the ring of copies, for the process that reads it. */
+int kern__copies_fd(const struct kern *k);
 /* Takes all stacks out of the kernel, fn is called with each. 0 or -errno. */
 int kern__take_stacks(struct kern *k,
 		      void (*fn)(void *ctx, const struct jp_stack_key *key,

@@ -42,6 +42,7 @@ uint64_t kern_shape(const struct kern *k)
 	crc = crc32(crc, (const Bytef *)&k->wanted, sizeof(k->wanted));
 	crc = crc32(crc, (const Bytef *)&k->opts.burst_min_ns, sizeof(k->opts.burst_min_ns));
 	crc = crc32(crc, (const Bytef *)&k->opts.culprit_matrix, sizeof(k->opts.culprit_matrix));
+	crc = crc32(crc, (const Bytef *)&k->opts.unwind, sizeof(k->opts.unwind));
 	crc = kern_pmu_crc(k, crc);
 	crc = crc32(crc, (const Bytef *)k->unused, sizeof(k->unused));
 	for (i = 0; i < k->opts.nroots; i++) {
@@ -75,6 +76,7 @@ static void choose_maps(struct kern *k, struct jobprof *s)
 			bpf_map__set_max_entries(m, kern_map_entries(k, i));
 	}
 	bpf_map__set_max_entries(s->maps.jp_stacks, kern_stack_entries(k));
+	bpf_map__set_max_entries(s->maps.jp_copies, kern_copies_size(k));
 	if (k->opts.ring_bytes)
 		bpf_map__set_max_entries(s->maps.jp_events, k->opts.ring_bytes);
 	bpf_map__set_max_entries(s->maps.jp_owners, s->rodata->jp_blk_sets);
@@ -177,6 +179,7 @@ int kern_load(struct kern *k)
 	s->rodata->jp_npmu = k->pmu.mode == JP_PMU_EXACT ? k->pmu.n : 0;
 	s->rodata->jp_nsampled = k->pmu.mode == JP_PMU_SAMPLED ? k->pmu.n : 0;
 	s->rodata->jp_regs = k->has_regs;
+	s->rodata->jp_unwind = k->opts.unwind;
 	s->rodata->jp_count_pairs = k->opts.culprit_matrix;
 	s->rodata->jp_pmu_idle = k->pmu.counts_idle != 0;
 	choose_maps(k, s);

@@ -30,6 +30,7 @@ enum kern_map {
 	M_POINTS,
 	M_STACKS,
 	M_STACK_ROOM,
+	M_COPIES,
 	M_ACCT,
 	M_FREE,
 	M_EVENTS,

@@ -14,6 +14,7 @@
 #define COUNTS_MAX  (1u << 25)
 #define MODULES_MAX (1u << 18)
 #define ATTRS_MAX   1024
+#define AMOUNT_MAX  1e15
 
 static void *grown(void *array, unsigned n, size_t size)
 {
@@ -128,15 +129,23 @@ static int read_tree(struct stacks *s, struct cursor *c)
 	return err ? err : more < 0 ? more : read_names(s, cursor__dataset(c));
 }
 
+/* More than any job has: not known, as what is no number. */
+static bool is_amount(double v)
+{
+	return v >= 0 && v <= AMOUNT_MAX;
+}
+
 static int add_count(struct stacks *s, uint64_t id, const struct stack_count *count)
 {
 	uint32_t *node = id ? id_table__find(&s->node_of, id) : NULL;
 	struct stack_count *counts;
 
-	if (!node || !(count->seconds >= 0) || !(count->samples >= 0)) {
+	if (!node || !is_amount(count->seconds) || !is_amount(count->samples)) {
 		s->orphans++;
 		return 0;
 	}
+	if (!s->nodes[*node].parent)
+		s->no_room += count->samples;
 	if (s->ncounts == COUNTS_MAX)
 		return -EMSGSIZE;
 	counts = grown(s->counts, s->ncounts, sizeof(*counts));
@@ -176,6 +185,16 @@ static int read_counts(struct stacks *s, struct cursor *c, const char *table, ui
 	return err ? err : more < 0 ? more : 0;
 }
 
+static void read_losses(struct stacks *s, const struct reader_node *n)
+{
+	int64_t v;
+
+	if (reader_node__i64(n, "Lost Stacks", &v))
+		s->lost += v;
+	if (reader_node__i64(n, "Cut Maps", &v))
+		s->cut_maps += v;
+}
+
 /* *has: there were tables; *any: of the tasks that are meant. */
 static int read_node(struct stacks *s, const struct reader_node *n, const struct selection *sel,
 		     struct cursor *c, bool *has, bool *any)
@@ -189,6 +208,7 @@ static int read_node(struct stacks *s, const struct reader_node *n, const struct
 		return 0;
 	if (!reader_node__i64(n, "Start TimeNS", &start_ns))
 		return -EBADMSG;
+	read_losses(s, n);
 	err = cursor__open(c, n, tree, "CallTree");
 	if (!err)
 		err = read_tree(s, c);

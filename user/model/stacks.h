@@ -28,7 +28,9 @@ struct stacks {
 	struct id_table module_of; /* by hash: of modules */
 	char **modules;		   /* "BUILDID PATH", or a name in brackets and perhaps more */
 	unsigned nnodes, ncounts, nmodules;
-	unsigned orphans; /* rows whose stack is not in the file */
+	unsigned orphans; /* rows whose stack is not in the file, or whose numbers are none */
+	double no_room;	  /* samples and gaps of which the tree had no room for any function */
+	int64_t lost, cut_maps; /* the attributes Lost Stacks and Cut Maps */
 };
 
 /* Reads the steps, nodes and tasks that sel means. 0; -ENODATA: the file has no stacks; -ESRCH: it

@@ -17,6 +17,7 @@
 #include "base/id_table.h"
 #include "base/str.h"
 #include "identity/elf.h"
+#include "model/eh_frame.h"
 
 #define NAME_MAX_LEN 400 /* of a template's function */
 
@@ -216,26 +217,45 @@ static char *demangled(const char *name)
 	return out;
 }
 
+/* The symbol at an address. Where one without a size lies nearest before, it may be of another
+ * function: begin is where that of the address begins, 0: not known. */
+static const char *symbol_at(const struct module *m, GElf_Addr addr, GElf_Addr begin)
+{
+	GElf_Off off;
+	GElf_Sym sym;
+	const char *name = dwfl_module_addrinfo(m->mod, addr, &off, &sym, NULL, NULL, NULL);
+
+	return name && (sym.st_size ? off < sym.st_size : addr - off >= begin) ? name : NULL;
+}
+
+static char *name_in_file(const struct module *m, uint64_t offset)
+{
+	GElf_Addr addr = 0, begin = 0;
+	const char *name = NULL;
+	char *out;
+
+	if (address_of(m, offset, &addr)) {
+		if (!eh_frame__function(m->mod, addr, &begin))
+			begin = 0;
+		name = symbol_at(m, addr, begin);
+	}
+	if (name)
+		return demangled(name);
+	if (begin)
+		return asprintf(&out, "%s+0x%" PRIx64, m->file, offset - (addr - begin)) < 0 ? NULL
+											     : out;
+	return asprintf(&out, "[%s]", m->file) < 0 ? NULL : out;
+}
+
 static char *make_name(struct symbols *s, const char *module, uint64_t offset)
 {
 	struct module *m = *module == '[' || !strchr(module, ' ') ? NULL : module_of(s, module);
-	const char *name = NULL;
-	GElf_Addr addr;
-	GElf_Off off;
-	GElf_Sym sym;
-	char *out;
 
-	if (!m && str__starts(module, "[kernel] "))
+	if (m)
+		return name_in_file(m, offset);
+	if (str__starts(module, "[kernel] "))
 		return strdup(module[9] ? module + 9 : "[kernel]");
-	if (!m && offset && *module == '[')
-		return asprintf(&out, "%s+0x%" PRIx64, module, offset) < 0 ? NULL : out;
-	if (!m)
-		return strdup(module);
-	if (address_of(m, offset, &addr))
-		name = dwfl_module_addrinfo(m->mod, addr, &off, &sym, NULL, NULL, NULL);
-	if (name && (!sym.st_size || off < sym.st_size))
-		return demangled(name);
-	return asprintf(&out, "%s+0x%" PRIx64, m->file, offset) < 0 ? NULL : out;
+	return strdup(module);
 }
 
 const char *symbols__name(struct symbols *s, const char *module, uint64_t offset)

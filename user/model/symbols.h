@@ -15,9 +15,10 @@ struct symbols *symbols__new(void); /* NULL: no memory */
 void symbols__free(struct symbols *s);
 
 /*
- * The function at an offset of a module as CallTree names it ("BUILDID PATH"), demangled; of an
- * unknown one "FILE+0xOFFSET"; the name itself where the module is a name. The text lives as long
- * as s; NULL: no memory.
+ * The function at an offset of a module as CallTree names it ("BUILDID PATH"), demangled; without a
+ * symbol "FILE+0xOFFSET", where it begins in the file; where that is not known either, "[FILE]",
+ * one name for all of them; the name itself where the module is a name. The text lives as long as
+ * s; NULL: no memory.
  */
 const char *symbols__name(struct symbols *s, const char *module, uint64_t offset);
 

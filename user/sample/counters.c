@@ -95,7 +95,11 @@ static void add_samples(const struct jp_samples *s, struct totals *t)
 		t->v[T_SAMPLED + i] += s->module[i];
 		t->v[T_SAMPLES] += s->module[i];
 	}
-	t->v[T_FOR_MPI] += s ? s->for_mpi : 0;
+	if (!s)
+		return;
+	t->v[T_FOR_MPI] += s->for_mpi;
+	t->v[T_STACK_SAMPLES] += s->stack_samples;
+	t->v[T_STACK_NS] += s->stack_ns;
 }
 
 static void add_at_once(const struct jp_at_once *a, struct totals *t)

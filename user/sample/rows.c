@@ -84,7 +84,11 @@ static double least_running(const struct row_context *c, const struct reading *p
 
 static uint64_t own_ns(const struct row_context *c, const uint64_t *v)
 {
-	return v[T_PROBES] * c->probe_ns + v[T_PMU_READS] * c->pmu_ns + v[T_SAMPLES] * c->sample_ns;
+	/* both families share one interrupt */
+	uint64_t samples = v[T_SAMPLES] > v[T_STACK_SAMPLES] ? v[T_SAMPLES] : v[T_STACK_SAMPLES];
+
+	return v[T_PROBES] * c->probe_ns + v[T_PMU_READS] * c->pmu_ns + samples * c->sample_ns +
+	       v[T_STACK_NS];
 }
 
 /* Whether a column's family is not loaded, or the machine cannot measure the column. */

@@ -16,8 +16,10 @@ import sys
 import time
 import xml.etree.ElementTree as ElementTree
 
+import h5py
+
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from daemonlib import *
+from faultlib import *
 
 SERIES = "all,stack"
 HOSTILE = "<svg onload=alert(1)>;&"
@@ -93,9 +95,9 @@ def blocked():
     is_true("stacks of gaps are taken", sum(without.values()) < 0.3 * sum(sums.values()), (without, sums))
 
 
-def built(name, *flags):
+def built(name, *flags, of="jpstack"):
     path = os.path.join(tmpdir(), name)
-    source = os.path.join(ROOT, "tests/tools/jpstack.c")
+    source = os.path.join(ROOT, "tests/tools/%s.c" % of)
     subprocess.run(["gcc", "-O1", "-g", *flags, "-o", path, source], check=True)
     return path
 
@@ -119,6 +121,90 @@ def callers():
         r = subprocess.run([JOBPROF, "flame", *args, path], capture_output=True, text=True, timeout=60)
         is_true("%s: one line says that there are none" % " ".join(args),
                 r.returncode == 1 and not r.stdout and said in r.stderr and r.stderr.count("\n") == 1, r)
+
+
+CHAIN = ["main", "one", "two", "three", "four", "five"]
+
+
+def perf_chains(data):
+    """[[function, ...]] of perf's samples, the outermost first."""
+    out = subprocess.run(["perf", "script", "-F", "ip,sym", "-i", data], capture_output=True, text=True).stdout
+    return [[line.split(None, 1)[1].split("+0x")[0] for line in block.splitlines() if len(line.split(None, 1)) == 2][::-1]
+            for block in out.split("\n\n") if block.strip()]
+
+
+def unwound():
+    """Code without frame pointers: its callers are there by .eh_frame, as perf finds them, and not by frame pointers."""
+    path, data = built("chain", "-O2", "-fomit-frame-pointer", of="jpchain"), os.path.join(tmpdir(), "perf.data")
+    run, out = run_jobprof([path, "2"], 1, SERIES)
+    is_true("by frame pointers: how is said", "frame pointers" in attributes(out)["Mode stack"], attributes(out))
+    is_equal("by frame pointers: no chain is whole", [s for s, _ in folded(out) if s[-6:] == CHAIN], [])
+    run, out = run_jobprof(["perf", "record", "-q", "-e", "cpu-clock", "-F", "97", "--call-graph", "dwarf,4096", "-o", data,
+                            path, "6"] if shutil.which("perf") else [path, "6"], 1, SERIES, ("--unwind", "dwarf"))
+    is_true("by .eh_frame: how is said", ".eh_frame" in attributes(out)["Mode stack"], attributes(out))
+    stacks = [(s, n) for s, n in folded(out) if "five" in s]
+    met = sum(n for _, n in stacks)
+    is_true("by .eh_frame: samples, a tenth of 97 a second", 0.7 * 58 < met < 1.3 * 58, met)
+    leaf = [(s, n) for s, n in stacks if s[-1] == "five"]
+    whole = sum(n for s, n in leaf if s[-6:] == CHAIN)
+    is_true("by .eh_frame: chains of five functions are whole", whole == sum(n for _, n in leaf) > 30, stacks)
+    roots = {s[0] for s, _ in leaf}
+    is_equal("by .eh_frame: up to the program's begin", roots, {"_start"})
+    theirs = [c for c in perf_chains(data) if c[-1] == "five"] if shutil.which("perf") else []
+    if not theirs:
+        return skip("the callers are perf's", "no perf, or it sees nothing here")
+    best = max(theirs, key=theirs.count)
+    # outside of it perf names what was put inline
+    is_equal("the callers are perf's", {tuple(s[s.index("main"):]) for s, _ in leaf}, {tuple(best[best.index("main"):])})
+
+
+def helper_hangs():
+    """While the helper does nothing the ring fills up: samples are by frame pointers then, and none is lost."""
+    d, job = Daemon(1, ProfileHDF5Default="all,stack", StackUnwind="dwarf").start(), new_job()
+    helper = [p for p in children(d.proc.pid) if open("/proc/%d/comm" % p).read() == "jobprof-unwind\n"]
+    is_equal("one helper", len(helper), 1)
+    os.kill(helper[0], signal.SIGSTOP)
+    s = Stepd(job, 0, [tool("jpchain"), "8"], v2_task(Trees().job(job) + "/step_0"))
+    s.end(100)
+    os.kill(helper[0], signal.SIGCONT)
+    path = d.file(job, 0)
+    used, lost = total(table(path, "Tasks/0"), "CPUTime"), attrs_of(path).get("Uncopied Stacks", 0)
+    met = sum(n for _, n in folded(path)) / 9.7
+    is_true("what the ring had no room for is counted", lost > 5, (lost, used))
+    is_true("and is in stacks by frame pointers", 0.9 * lost / 9.7 <= met < 1.2 * used, (met, lost, used))
+    cost = total(table(path, "Tasks/0"), "ProbeTime")
+    is_true("stacks cost something, and little", 0 < cost < 0.01 * used, (cost, used))
+
+
+def text_offsets(path):
+    """{function: where it begins in the file}, by nm and readelf."""
+    loads = [[int(x, 16) for x in m] for m in re.findall(r"LOAD\s+(0x\w+) (0x\w+) 0x\w+ (0x\w+)", subprocess.run(
+        ["readelf", "-lW", path], capture_output=True, text=True).stdout)]
+    out = {}
+    for line in subprocess.run(["nm", path], capture_output=True, text=True).stdout.splitlines():
+        addr, kind, name = line[:16].strip(), *line[17:].split(" ", 1)
+        for offset, begin, size in loads if addr else ():
+            if kind in "tT" and begin <= int(addr, 16) < begin + size:
+                out[name] = int(addr, 16) - begin + offset
+    return out
+
+
+def stripped():
+    """Without symbols a function is where it begins, as nm says of the file that still has them; without the file
+    there is one name for all."""
+    path = built("bare")
+    wanted = {n: "bare+0x%x" % at for n, at in text_offsets(path).items() if n.startswith("hot_") or "<svg" in n}
+    is_equal("stripped: nm has them all", len(wanted), 10)
+    subprocess.run(["strip", path], check=True)
+    run, out = run_jobprof([path, "2"], 1, SERIES)
+    leaf = by_leaf(folded(out))
+    ours = {n: k for n, k in leaf.items() if n.startswith(("bare+", "[bare]"))}
+    is_true("stripped: functions begin where nm says", sum(ours.get(n, 0) for n in wanted.values()) > 0.97 * sum(ours.values()) > 150,
+            (ours, wanted))
+    is_true("stripped: most of them are met", len(set(ours) & set(wanted.values())) >= 7, (ours, wanted))
+    os.remove(path)
+    gone = by_leaf(folded(out))
+    is_equal("a file that is gone has one name", {n: k for n, k in gone.items() if "bare" in n}, {"[bare]": sum(ours.values())})
 
 
 def forms():
@@ -241,6 +327,40 @@ def restarted_and_merged():
     is_true("extract", r.returncode == 0, r.stderr)
 
 
+MAPPER = "import mmap, time\nf = open('/bin/true', 'rb')\n" \
+    "m = [mmap.mmap(f.fileno(), 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC) for i in range(450)]\n" \
+    "while time.process_time() < 1.5: pass"
+
+
+def full_tables():
+    """What found no room is said in a line, and numbers that are none count for nothing."""
+    run, path = run_jobprof([sys.executable, "-c", MAPPER], 1, SERIES)
+    said = subprocess.run([JOBPROF, "flame", path], capture_output=True, text=True).stderr
+    is_true("more mappings than are kept: a line", "of 1 processes some code is [no file]" in said and said.count("\n") == 1, said)
+    run, path = run_jobprof([tool("jpstack"), "2"], 1, SERIES)
+    said = subprocess.run([JOBPROF, "flame", path], capture_output=True, text=True).stderr
+    is_equal("nothing is said where nothing is lost", said, "")
+    before = sum(n for _, n in folded(path))
+    with h5py.File(path, "r+") as f:
+        found = {}
+        f.visititems(lambda name, o: found.__setitem__("/".join(name.split("/")[-2:]), o))
+        tree, rows = found[next(n for n in found if n.endswith("/CallTree"))], found["Stacks/0"]
+        root = next(r["Node"] for r in tree[:] if r["Parent"] == 0)
+        data = rows[:]
+        running = [i for i in range(len(data)) if data["Seconds"][i] > 0]
+        one, other = running[:2]
+        cut, gone = data["Samples"][one], data["Samples"][other]
+        data["Stack"][one] = root
+        data["Seconds"][other] = float("inf")
+        rows[:] = data
+        tree.parent.attrs["Lost Stacks"] = 7
+    counts = by_leaf(folded(path))
+    said = subprocess.run([JOBPROF, "flame", path], capture_output=True, text=True).stderr
+    is_true("the tables were full: a line", "; 7 are in none; %d have no functions, [no room]" % cut in said, said)
+    is_equal("stacks without room", counts.get("[no room]"), int(cut))
+    is_equal("an infinite time is not known", sum(counts.values()), before - int(gone))
+
+
 def refused():
     run, path = run_jobprof(["true"], 1, "all")
     for args in ([path], [path, "--task", "7"], ["/dev/null"], [path, "--svg", "-", "--folded"], ["--from", "x", path]):
@@ -251,4 +371,4 @@ def refused():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([hottest, blocked, callers, forms, languages, restarted_and_merged, refused])
+    run_tests([hottest, blocked, callers, unwound, helper_hangs, stripped, forms, languages, restarted_and_merged, full_tables, refused])

@@ -98,7 +98,8 @@ static const struct field sample_fields[] = {
 	MODULE_OF("own", OWN), MODULE_OF("mpi", MPI), MODULE_OF("gpu", GPU), MODULE_OF("blas", BLAS),
 	MODULE_OF("openmp", OPENMP), MODULE_OF("interpreter", INTERPRETER), MODULE_OF("libc", LIBC),
 	MODULE_OF("library", LIBRARY), MODULE_OF("made", MADE), MODULE_OF("kernel", KERNEL),
-	MODULE_OF("unknown", UNKNOWN), F(jp_samples, for_mpi),
+	MODULE_OF("unknown", UNKNOWN), F(jp_samples, for_mpi), F(jp_samples, stack_samples),
+	F(jp_samples, stack_ns),
 };
 
 #define STAT(f, meaning) {#f, offsetof(struct jp_stats, f), meaning}
@@ -108,6 +109,7 @@ static const struct field stat_fields[] = {
 	     "steps or tasks that found no slot and count as unattributed: raise MaxSlots"),
 	STAT(ranks_lost, "ranks that found no slot and count in their task only: raise MaxSlots"),
 	STAT(commands_full, "steps whose programs' names found no room: these count in (other)"),
+	STAT(copies_lost, "stacks that found no room to be copied: they are by frame pointers"),
 	STAT(samples_lost, "samples that found the ring full and count as kernel or unknown"),
 	STAT(samples_late, "samples of slots that had ended; they count nowhere"),
 	STAT(cgroups_full, "cgroups that did not fit the table of cgroups; their tasks are not counted"),

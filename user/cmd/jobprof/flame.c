@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof flame: where the tasks of a profile were in their programs. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +58,9 @@ const struct command cmd_flame = {
 	.about =
 		"Shows which functions the tasks spent their time in, of a step that was profiled\n"
 		"with the family stack. Names of functions are looked up in the files of this\n"
-		"machine that have the build ids of those that ran; where a file is not here, its\n"
-		"functions are FILE+0xOFFSET. Without an option of a form: the hottest functions\n"
-		"and stacks.",
+		"machine that have the build ids of those that ran. A function without a name is\n"
+		"FILE+0xOFFSET, where it begins; all those of a file that is not here are [FILE].\n"
+		"Without an option of a form: the hottest functions and stacks.",
 	.opts = opts,
 };
 
@@ -117,6 +118,24 @@ static int cannot(const struct options *o, const char *path, int err)
 	return 1;
 }
 
+/* What the tables that the stacks were kept in had no room for. */
+static void say_losses(const char *path, const struct stacks *s)
+{
+	char text[3][96] = {};
+
+	if (s->lost > 0)
+		snprintf(text[0], sizeof(text[0]), "; %" PRId64 " are in none", s->lost);
+	if (s->no_room > 0)
+		snprintf(text[1], sizeof(text[1]), "; %.0f have no functions, [no room]",
+			 s->no_room);
+	if (s->cut_maps > 0)
+		snprintf(text[2], sizeof(text[2]),
+			 "; of %" PRId64 " processes some code is [no file]", s->cut_maps);
+	if (text[0][0] || text[1][0] || text[2][0])
+		log_warn("%s: not all samples and gaps have their stacks%s%s%s", path, text[0],
+			 text[1], text[2]);
+}
+
 static int read_run(struct work *w, unsigned i)
 {
 	struct selection sel = {.nodes = w->o->nodes ? &w->nodes : NULL,
@@ -135,6 +154,8 @@ static int read_run(struct work *w, unsigned i)
 	if (!err)
 		err = stacks__read(&w->stacks[i], &f, &sel);
 	model_file__close(&f);
+	if (!err)
+		say_losses(path, &w->stacks[i]);
 	if (!err)
 		err = flame__add(&w->flame, &w->stacks[i], w->symbols, slash ? slash + 1 : path);
 	if (!err && !(w->flame.last_s[i] >= w->flame.first_s[i]) && has_range(w->o))
@@ -175,7 +196,7 @@ static int write_form(const struct work *w, FILE *out)
 	case FORM_SPEEDSCOPE:
 		return write_json(out, flame__speedscope(&w->flame));
 	case FORM_PERFETTO:
-		return write_json(out, flame__perfetto(&w->flame));
+		return flame__perfetto(&w->flame, out);
 	case FORM_PPROF:
 		return write_pprof(&w->flame, out);
 	default:

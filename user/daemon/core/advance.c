@@ -20,6 +20,7 @@
 #include "daemon/record/step_attrs.h"
 #include "daemon/record/step_journal.h"
 #include "daemon/record/step_rows.h"
+#include "daemon/record/step_stacks.h"
 #include "daemon/socket/control.h"
 #include "daemon/step/step_ask.h"
 #include "daemon/step/task_about.h"
@@ -109,6 +110,7 @@ static void end_step(struct daemon *d, struct step *s, uint64_t now)
 	int err;
 
 	step__close(s, d->env.k);
+	step_stacks__settle(&d->env);
 	err = sampling__snapshot(&d->env);
 	if (err)
 		log_error("cannot read the counters: %s: the last row of %s is lost",

@@ -24,7 +24,9 @@
 #include "daemon/follow/sampling.h"
 #include "daemon/follow/step_identity.h"
 #include "daemon/follow/step_list.h"
+#include "daemon/lookup/unwinding.h"
 #include "daemon/node/node.h"
+#include "daemon/record/step_stacks.h"
 #include "daemon/node/step_sensors.h"
 #include "daemon/socket/control.h"
 #include "daemon/step/step_ask.h"
@@ -43,7 +45,8 @@ static void reap_child(struct daemon *d, pid_t pid, int status, uint64_t now)
 			return;
 	if (job_infos__reaped(d->env.jobs, pid, now))
 		return;
-	if (daemon_writer_reaped(d, pid, status, now) || lookups__reaped(d->env.lookups, pid))
+	if (daemon_writer_reaped(d, pid, status, now) || lookups__reaped(d->env.lookups, pid) ||
+	    unwinding__reaped(d->env.unwinding, pid))
 		return;
 	if (d->automerge && automerge__reaped(d->automerge, pid, status))
 		return;
@@ -169,6 +172,7 @@ static int run_turn(struct daemon *d, int timeout_ms)
 			control_ready = true;
 	}
 	lookups__turn(d->env.lookups, now);
+	step_stacks__unwound(&d->env);
 	if (control_ready || now >= control__due(d->control))
 		control__turn(d->control, now);
 	daemon_take_events(d, now);
@@ -274,6 +278,7 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 	for (s = d->steps; s; s = s->next)
 		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
 			step__close(s, d->env.k);
+	step_stacks__settle(&d->env);
 	if (!snapshot__take(d->env.snap))
 		for (s = d->steps; s; s = s->next)
 			finish_step(s, d, reason);

@@ -23,6 +23,7 @@
 #include "daemon/follow/daemon_state.h"
 #include "daemon/follow/kernel.h"
 #include "daemon/files/automerge.h"
+#include "daemon/lookup/unwinding.h"
 #include "daemon/config/cgroup_roots.h"
 #include "daemon/node/node.h"
 #include "daemon/follow/resume.h"
@@ -110,6 +111,10 @@ static int open_fds(struct daemon *d)
 		err = lookups__new(&d->env.lookups, daemon_answered, d);
 	if (!err)
 		err = watch_fd(d->epfd, lookups__fd(d->env.lookups));
+	if (!err && kern__unwinds(d->env.k))
+		err = unwinding__start(&d->env.unwinding, kern__copies_fd(d->env.k));
+	if (!err && d->env.unwinding)
+		err = watch_fd(d->epfd, unwinding__fd(d->env.unwinding));
 	if (!d->env.embedded)
 		d->env.jobs = job_infos__new();
 	if (err)
@@ -206,6 +211,7 @@ static int open_kern(struct daemon *d)
 			      .perf_budget = d->opts.cfg->perf_budget,
 			      .raw_tp = d->opts.raw_tp,
 			      .culprit_matrix = d->opts.cfg->culprit_matrix,
+			      .unwind = d->opts.cfg->unwind == UNWIND_DWARF,
 			      .block_issue = d->opts.block_issue,
 			      .net_skb = d->opts.net_skb};
 	int err;
@@ -361,6 +367,7 @@ void daemon__free(struct daemon *d)
 		return;
 	control__free(d->control, d->handover);
 	lookups__free(d->env.lookups);
+	unwinding__stop(d->env.unwinding);
 	job_infos__free(d->env.jobs);
 	automerge__free(d->automerge);
 	while (d->requests) {

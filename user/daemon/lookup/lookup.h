@@ -104,6 +104,7 @@ struct lookup_answer {
 	struct proc_libraries libraries;
 	unsigned npids;
 	unsigned nmaps;
+	bool maps_cut; /* there were more */
 	union {
 		struct lookup_pid pids[LOOKUP_PIDS]; /* ordered by root */
 		struct proc_map maps[PROC_MAPS];

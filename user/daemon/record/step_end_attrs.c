@@ -119,6 +119,8 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Uncounted Tasks", st->storage_fail},
 		{"Uncounted Cgroups", st->cgroups_full},
 		{"Lost Stacks", st->stacks_lost + step_stacks__lost(s->stacks)},
+		{"Uncopied Stacks", st->copies_lost},
+		{"Cut Maps", step_stacks__cut_maps(s->stacks)},
 		{"Lost Events", st->rb_lost},
 		{"Late Tasks", st->late_tasks},
 		{"Torn Snapshots", snapshot__torn(env->snap)},

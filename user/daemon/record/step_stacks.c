@@ -11,11 +11,13 @@
 #include "base/id_table.h"
 #include "base/utf8.h"
 #include "daemon/record/call_tree.h"
+#include "daemon/record/leaf_cache.h"
 #include "daemon/record/step_journal.h"
+#include "daemon/lookup/unwinding.h"
 #include "identity/kallsyms.h"
 
 #define WINDOW_NS   (10 * NSEC_PER_SEC) /* rows are no closer than that */
-#define PROGRAMS    4096		/* processes whose maps are kept */
+#define PROGRAMS    1024		/* processes whose maps are kept: 13 MB at most */
 #define HELD	    1024		/* stacks that wait for the map of their process */
 #define READ_NS	    (1 * NSEC_PER_SEC)	/* between two readings of a process's map */
 #define ON_CPU	    "[on CPU]"
@@ -71,13 +73,14 @@ struct count {
 
 struct step_stacks {
 	struct call_tree *tree;
-	struct id_table program_of, node_of, count_of;
+	struct id_table program_of, count_of;
+	struct leaf_cache leaves;
 	struct program *programs;
 	struct held *held;
 	struct count *counts;
-	uint64_t *leaves; /* nodes of stacks that were seen */
-	unsigned nprograms, nheld, ncounts, nleaves;
-	uint64_t next_ns, lost;
+	unsigned nprograms, nheld, ncounts;
+	uint64_t sample_ns; /* that a sample stands for */
+	uint64_t next_ns, lost, cut_maps;
 };
 
 static void *grown(void *array, unsigned n, size_t size)
@@ -85,15 +88,18 @@ static void *grown(void *array, unsigned n, size_t size)
 	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
 }
 
-static struct step_stacks *stacks_of(struct step *s)
+static struct step_stacks *stacks_of(struct step *s, const struct step_env *env)
 {
 	uint64_t age_ms = (clock__boot_ns() - s->start_boot_ns) / NSEC_PER_MSEC;
 
 	if (s->stacks)
 		return s->stacks;
+	kallsyms__prepare();
 	s->stacks = calloc(1, sizeof(*s->stacks));
 	if (!s->stacks)
 		return NULL;
+	s->stacks->sample_ns =
+		NSEC_PER_SEC / SAMPLE_HZ * (kern__unwinds(env->k) ? JP_COPY_EVERY : 1);
 	/* an earlier daemon had fewer */
 	s->stacks->tree = call_tree__new((unsigned)age_ms);
 	if (!s->stacks->tree) {
@@ -111,29 +117,51 @@ void step_stacks__free(struct step_stacks *st)
 	for (unsigned i = 0; i < st->nprograms; i++)
 		free(st->programs[i].code);
 	id_table__free(&st->program_of);
-	id_table__free(&st->node_of);
 	id_table__free(&st->count_of);
+	leaf_cache__free(&st->leaves);
 	free(st->programs);
 	free(st->held);
 	free(st->counts);
-	free(st->leaves);
 	free(st);
 }
 
+static uint64_t id_of_program(uint32_t tgid, uint32_t exec)
+{
+	return id__mix(id__mix(1, tgid), exec);
+}
+
+/* All but those whose maps are being read: processes that still run are asked about again. */
+static void forget_programs(struct step_stacks *st)
+{
+	unsigned n = 0;
+
+	id_table__free(&st->program_of);
+	for (unsigned i = 0; i < st->nprograms; i++) {
+		struct program *p = &st->programs[i];
+
+		if (p->asking && id_table__add(&st->program_of, id_of_program(p->tgid, p->exec), n))
+			st->programs[n++] = *p;
+		else
+			free(p->code);
+	}
+	st->nprograms = n;
+}
+
+/* The pointer is good until the next call. */
 static struct program *program_of(struct step_stacks *st, uint32_t tgid, uint32_t exec)
 {
-	uint64_t id = id__mix(id__mix(1, tgid), exec);
+	uint64_t id = id_of_program(tgid, exec);
 	uint32_t *at = id_table__find(&st->program_of, id);
 	struct program *p;
 
 	if (at)
 		return &st->programs[*at];
 	if (st->nprograms == PROGRAMS)
+		forget_programs(st);
+	if (!st->programs)
+		st->programs = malloc(PROGRAMS * sizeof(*p));
+	if (!st->programs || st->nprograms == PROGRAMS)
 		return NULL;
-	p = grown(st->programs, st->nprograms, sizeof(*p));
-	if (!p)
-		return NULL;
-	st->programs = p;
 	if (!id_table__add(&st->program_of, id, st->nprograms))
 		return NULL;
 	p = &st->programs[st->nprograms++];
@@ -160,7 +188,7 @@ static void ask_maps(struct step *s, const struct step_env *env, uint32_t slot, 
 void step_stacks__process(struct step *s, const struct step_env *env, uint32_t slot, uint32_t tgid,
 			  uint32_t exec)
 {
-	struct step_stacks *st = stacks_of(s);
+	struct step_stacks *st = stacks_of(s, env);
 	struct program *p = st ? program_of(st, tgid, exec) : NULL;
 
 	if (p && !p->asking && !p->tried)
@@ -247,25 +275,17 @@ static uint64_t id_of(const struct jp_stack_key *key)
 	return id__mix(id__mix(id, key->tgid), key->exec);
 }
 
-/* The node of a stack that was seen; *fresh: it was not. */
 static uint64_t leaf_of(struct step_stacks *st, const struct program *p,
 			const struct jp_stack_key *key, const struct jp_stack *s)
 {
-	uint64_t id = id_of(key), *leaves;
-	uint32_t *at = key->hash ? id_table__find(&st->node_of, id) : NULL;
+	uint64_t id = id_of(key), leaf = key->hash ? leaf_cache__find(&st->leaves, id) : 0;
 
-	if (at)
-		return st->leaves[*at];
-	if (!s->nkernel && !s->nuser)
-		return make_leaf(st, p, key, s);
-	leaves = grown(st->leaves, st->nleaves, sizeof(*leaves));
-	if (!leaves)
-		return 0;
-	st->leaves = leaves;
-	leaves[st->nleaves] = make_leaf(st, p, key, s);
-	if (id_table__add(&st->node_of, id, st->nleaves))
-		st->nleaves++;
-	return leaves[st->nleaves - 1];
+	if (leaf)
+		return leaf;
+	leaf = make_leaf(st, p, key, s);
+	if (leaf && (s->nkernel || s->nuser))
+		leaf_cache__add(&st->leaves, id, leaf);
+	return leaf;
 }
 
 static void count(struct step_stacks *st, const struct jp_stack_key *key, uint64_t node,
@@ -292,7 +312,7 @@ static void count(struct step_stacks *st, const struct jp_stack_key *key, uint64
 		return;
 	}
 	c->n += s->n;
-	c->ns += key->cause < JP_CAUSES ? s->ns : s->n * (NSEC_PER_SEC / SAMPLE_HZ);
+	c->ns += key->cause < JP_CAUSES ? s->ns : s->n * st->sample_ns;
 }
 
 static bool hold(struct step_stacks *st, const struct jp_stack_key *key, const struct jp_stack *s)
@@ -372,13 +392,23 @@ static void take(void *ctx, const struct jp_stack_key *key, const struct jp_stac
 	const struct step_env *env = ctx;
 	struct step *s = step_of(env, key->slot);
 
-	if (s && s->families & FAM_STACK && stacks_of(s))
+	if (s && s->families & FAM_STACK && stacks_of(s, env))
 		add(s, env, key, stack, clock__boot_ns(), false);
 }
 
 void step_stacks__take(const struct step_env *env)
 {
 	kern__take_stacks(env->k, take, (void *)env);
+}
+
+void step_stacks__unwound(const struct step_env *env)
+{
+	unwinding__take(env->unwinding, take, (void *)env);
+}
+
+void step_stacks__settle(const struct step_env *env)
+{
+	unwinding__settle(env->unwinding, take, (void *)env);
 }
 
 void step_stacks__answered(struct step *s, const struct step_env *env, const struct lookup *q,
@@ -393,6 +423,7 @@ void step_stacks__answered(struct step *s, const struct step_env *env, const str
 		return;
 	p->asking = false;
 	p->tried = true;
+	st->cut_maps += !a->err && a->maps_cut && !p->ncode;
 	code = a->err ? NULL : calloc(a->nmaps, sizeof(*code));
 	for (unsigned i = 0; code && i < a->nmaps; i++) {
 		const struct proc_map *m = &a->maps[i];
@@ -507,4 +538,9 @@ uint64_t step_stacks__lost(const struct step_stacks *st)
 	for (unsigned i = 0; st && i < st->ncounts; i++)
 		n += st->counts[i].n;
 	return n;
+}
+
+uint64_t step_stacks__cut_maps(const struct step_stacks *st)
+{
+	return st ? st->cut_maps : 0;
 }

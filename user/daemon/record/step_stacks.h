@@ -11,6 +11,10 @@
 
 /* Takes what the kernel has counted for all steps. */
 void step_stacks__take(const struct step_env *env);
+/* Takes the stacks that a helper has followed; */
+void step_stacks__unwound(const struct step_env *env);
+/* and those that it still has to: a step ends. */
+void step_stacks__settle(const struct step_env *env);
 /* The process is being sampled (JP_EV_MAPS): its map is read while it lives. */
 void step_stacks__process(struct step *s, const struct step_env *env, uint32_t slot, uint32_t tgid,
 			  uint32_t exec);
@@ -24,6 +28,8 @@ void step_stacks__settle_frame(struct step_stacks *st, bool kept);
 void step_stacks__redeclare(struct step_stacks *st);
 /* Samples and gaps that are in no table, so far. */
 uint64_t step_stacks__lost(const struct step_stacks *st);
+/* Processes with more code than is kept. */
+uint64_t step_stacks__cut_maps(const struct step_stacks *st);
 void step_stacks__free(struct step_stacks *st); /* NULL is fine */
 
 #endif

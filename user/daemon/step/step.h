@@ -119,12 +119,14 @@ struct node;
 struct step_sensors;
 struct step_stacks;
 struct recent_bursts;
+struct unwinding;
 
 /* What all steps share. */
 struct step_env {
 	struct kern *k;
 	struct snapshot *snap;
 	struct lookups *lookups;
+	struct unwinding *unwinding; /* NULL: stacks are by frame pointers */
 	struct users *users;
 	struct node *node;	/* NULL: its sensors are not read */
 	struct job_infos *jobs; /* NULL: Slurm is not asked about them */

@@ -126,7 +126,7 @@ void kern_sample_calibrate(struct kern *k)
 	uint64_t rounds = 1000, without, with;
 	int cpu = sched_getcpu(), fd;
 
-	if (!(k->families & FAM_SAMPLE) || cpu < 0)
+	if (!(k->families & (FAM_SAMPLE | FAM_STACK)) || cpu < 0)
 		return;
 	while (rounds < 1u << 30 && quickest_ns(rounds) < TRIAL_NS / 4)
 		rounds *= 2;

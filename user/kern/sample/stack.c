@@ -11,12 +11,36 @@
 #define ENTRIES_OF_CPU 256
 #define ENTRIES_MAX    65536
 #define BATCH	       512u
+#define COPIES_OF_CPU  16384
+#define COPIES_MIN     (256u << 10)
+#define COPIES_MAX     (8u << 20)
+#define COPIES_NONE    4096
 
 unsigned kern_stack_entries(const struct kern *k)
 {
 	unsigned n = ENTRIES + ENTRIES_OF_CPU * k->ncpus;
 
 	return n < ENTRIES_MAX ? n : ENTRIES_MAX;
+}
+
+/* A CPU makes 45 KB a second. */
+unsigned kern_copies_size(const struct kern *k)
+{
+	unsigned n = COPIES_MIN;
+
+	while (k->opts.unwind && n < COPIES_OF_CPU * k->ncpus && n < COPIES_MAX)
+		n *= 2;
+	return k->opts.unwind ? n : COPIES_NONE;
+}
+
+bool kern__unwinds(const struct kern *k)
+{
+	return k->opts.unwind && k->has_regs && (k->families & FAM_STACK);
+}
+
+int kern__copies_fd(const struct kern *k)
+{
+	return k->map[M_COPIES];
 }
 
 int kern__take_stacks(struct kern *k,

@@ -108,6 +108,7 @@ static int place(struct flame *f, const struct stacks *s, struct symbols *symbol
 {
 	uint32_t path[DEPTH_MAX];
 	unsigned n = chain(s, node, path);
+	bool no_room = n == 1;
 	const char *root = stacks__module(s, &s->nodes[path[n - 1]]);
 	int err = 0;
 
@@ -124,8 +125,8 @@ static int place(struct flame *f, const struct stacks *s, struct symbols *symbol
 
 		err = name ? child(f, *at, name, module, kind_of(module), at) : -ENOMEM;
 	}
-	if (!err && *at == FLAME_ROOT)
-		err = child(f, FLAME_ROOT, NO_ROOM, NO_ROOM, FLAME_USER, at);
+	if (!err && no_room)
+		err = child(f, *at, NO_ROOM, NO_ROOM, FLAME_USER, at);
 	return err;
 }
 
@@ -136,7 +137,7 @@ static int add_count(struct flame *f, const struct stack_count *c, uint32_t node
 	if (!counts)
 		return -ENOMEM;
 	f->counts = counts;
-	counts[f->ncounts++] = (struct flame_count){node, run, c->task, c->end_s, c->seconds};
+	counts[f->ncounts++] = (struct flame_count){node, run, c->end_s, c->seconds};
 	f->nodes[node].self_s[run] += c->seconds;
 	f->nodes[node].self_n[run] += c->samples;
 	return 0;
@@ -218,10 +219,42 @@ static void sort_children(struct flame *f, uint32_t node, uint32_t *room)
 		f->nodes[room[i]].next = i + 1 < n ? room[i + 1] : 0;
 }
 
+static int by_interval(const void *a, const void *b)
+{
+	const struct flame_count *x = a, *y = b;
+
+	if (x->run != y->run)
+		return x->run < y->run ? -1 : 1;
+	if (x->end_s != y->end_s)
+		return x->end_s < y->end_s ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+/* Counts of a node, run and interval are added up. */
+static void sum_counts(struct flame *f)
+{
+	struct flame_count *all = f->counts;
+	unsigned n = 0;
+
+	if (f->ncounts)
+		qsort(all, f->ncounts, sizeof(*all), by_interval);
+	for (unsigned i = 0; i < f->ncounts; i++) {
+		struct flame_count *last = n ? &all[n - 1] : NULL;
+
+		if (last && last->run == all[i].run && last->end_s == all[i].end_s &&
+		    last->node == all[i].node)
+			last->seconds += all[i].seconds;
+		else
+			all[n++] = all[i];
+	}
+	f->ncounts = n;
+}
+
 void flame__finish(struct flame *f)
 {
 	uint32_t *room = calloc(f->n + 1, sizeof(*room));
 
+	sum_counts(f);
 	for (uint32_t i = 0; room && i < f->n; i++)
 		sort_children(f, i, room);
 	free(room);

@@ -26,18 +26,18 @@ struct flame_node {
 	double self_n[FLAME_RUNS]; /* samples, or gaps */
 };
 
-/* What a node had itself in an interval. */
+/* What a node had itself in an interval, all tasks together. */
 struct flame_count {
 	uint32_t node;
-	int run, task;
+	int run;
 	double end_s, seconds;
 };
 
 struct flame {
 	struct flame_node *nodes; /* the first is the root */
 	struct id_table child_of;
-	struct flame_count *counts;
-	char **texts; /* names that had to be cleaned */
+	struct flame_count *counts; /* finished: by run, interval and node */
+	char **texts;		    /* names that had to be cleaned */
 	unsigned n, ncounts, ntexts;
 	unsigned runs;
 	const char *label[FLAME_RUNS];
@@ -48,7 +48,8 @@ struct flame {
 
 /* Adds a run; the stacks and symbols must live as long as the flame. 0 or -ENOMEM. */
 int flame__add(struct flame *f, const struct stacks *s, struct symbols *symbols, const char *label);
-/* Children in the order of names; sums. To be called before any of the following. */
+/* Children in the order of names; sums, and counts in their order. To be called before any of the
+ * following. */
 void flame__finish(struct flame *f);
 void flame__free(struct flame *f);
 
@@ -63,8 +64,9 @@ json_t *flame__json(const struct flame *f);
  * in others is their callers'. */
 json_t *flame__hottest_json(const struct flame *f, unsigned n);
 json_t *flame__speedscope(const struct flame *f);
-/* Chrome's trace events: in each interval the functions side by side by their share. */
-json_t *flame__perfetto(const struct flame *f);
+/* Chrome's trace events: in each interval the functions side by side by their share. 0 or -errno.
+ */
+int flame__perfetto(const struct flame *f, FILE *out);
 /* The gzipped profile.proto of pprof, into memory that the caller frees. 0 or -ENOMEM. */
 int flame__pprof(const struct flame *f, unsigned char **out, size_t *len);
 

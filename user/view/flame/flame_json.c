@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tree as JSON: for the page, for speedscope, and as trace events. */
+/* The tree as JSON: for the page and for speedscope. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,51 +56,17 @@ static json_t *nodes_json(const struct flame *f, json_t *list)
 	return a;
 }
 
-static int by_interval(const void *a, const void *b)
-{
-	const struct flame_count *x = a, *y = b;
-
-	if (x->run != y->run)
-		return x->run < y->run ? -1 : 1;
-	if (x->end_s != y->end_s)
-		return x->end_s < y->end_s ? -1 : 1;
-	return (x->node > y->node) - (x->node < y->node);
-}
-
-/* Counts of a node, run and interval are added up. */
-static struct flame_count *sum_counts(const struct flame *f, unsigned *n)
-{
-	struct flame_count *all = calloc(f->ncounts + 1, sizeof(*all));
-
-	*n = 0;
-	if (!all)
-		return NULL;
-	if (f->ncounts)
-		memcpy(all, f->counts, f->ncounts * sizeof(*all));
-	qsort(all, f->ncounts, sizeof(*all), by_interval);
-	for (unsigned i = 0; i < f->ncounts; i++) {
-		struct flame_count *last = *n ? &all[*n - 1] : NULL;
-
-		if (last && last->run == all[i].run && last->end_s == all[i].end_s &&
-		    last->node == all[i].node)
-			last->seconds += all[i].seconds;
-		else
-			all[(*n)++] = all[i];
-	}
-	return all;
-}
-
 /* [run, end of the interval, node, seconds] */
 static json_t *counts_json(const struct flame *f)
 {
-	unsigned n;
-	struct flame_count *all = sum_counts(f, &n);
 	json_t *a = json_array();
 
-	for (unsigned i = 0; i < n; i++)
-		json_array_append_new(a, json_pack("[i,f,i,f]", all[i].run, all[i].end_s,
-						   (int)all[i].node, all[i].seconds));
-	free(all);
+	for (unsigned i = 0; i < f->ncounts; i++) {
+		const struct flame_count *c = &f->counts[i];
+
+		json_array_append_new(
+			a, json_pack("[i,f,i,f]", c->run, c->end_s, (int)c->node, c->seconds));
+	}
 	return a;
 }
 
@@ -165,85 +131,6 @@ json_t *flame__speedscope(const struct flame *f)
 	json__set(o, "name", json__text(f->label[0]));
 	json__set(o, "shared", shared);
 	json__set(o, "profiles", profiles);
-	return o;
-}
-
-/* ---- trace events */
-
-struct tracing {
-	const struct flame *f;
-	double *time; /* of each node in the interval, with its children */
-	json_t *events;
-	int run;
-};
-
-static void put_event(struct tracing *t, uint32_t node, double from_s)
-{
-	const struct flame_node *n = &t->f->nodes[node];
-	json_t *e = json_object();
-
-	json__set(e, "name", json__text(n->name));
-	json__set(e, "cat", json_string(n->kind == FLAME_KERNEL ? "kernel" : "user"));
-	json__set(e, "ph", json_string("X"));
-	json__set(e, "ts", json__number(from_s * 1e6));
-	json__set(e, "dur", json__number(t->time[node] * 1e6));
-	json__set(e, "pid", json_integer(t->run + 1));
-	json__set(e, "tid", json_integer(1));
-	json_array_append_new(t->events, e);
-}
-
-static void put_tree(struct tracing *t, uint32_t node, double from_s)
-{
-	for (uint32_t c = t->f->nodes[node].first; c; c = t->f->nodes[c].next) {
-		if (!(t->time[c] > 0))
-			continue;
-		put_event(t, c, from_s);
-		put_tree(t, c, from_s);
-		from_s += t->time[c];
-	}
-}
-
-static void put_interval(struct tracing *t, const struct flame_count *c, unsigned n, double from_s)
-{
-	double scale;
-
-	memset(t->time, 0, t->f->n * sizeof(*t->time));
-	for (unsigned i = 0; i < n; i++)
-		t->time[c[i].node] += c[i].seconds;
-	for (uint32_t i = t->f->n; i-- > 1;)
-		t->time[t->f->nodes[i].parent] += t->time[i];
-	/* threads run at once: what they did is put side by side in the interval */
-	scale = t->time[FLAME_ROOT] > c->end_s - from_s ? (c->end_s - from_s) / t->time[FLAME_ROOT]
-							: 1;
-	for (uint32_t i = 0; i < t->f->n; i++)
-		t->time[i] *= scale;
-	t->run = c->run;
-	put_tree(t, FLAME_ROOT, from_s);
-}
-
-json_t *flame__perfetto(const struct flame *f)
-{
-	struct tracing t = {.f = f, .events = json_array()};
-	unsigned n, k;
-	struct flame_count *all = sum_counts(f, &n);
-	json_t *o = json_object();
-	double from_s = 0;
-
-	t.time = calloc(f->n + 1, sizeof(*t.time));
-	for (unsigned i = 0; all && t.time && i < n; i += k) {
-		for (k = 1;
-		     i + k < n && all[i + k].run == all[i].run && all[i + k].end_s == all[i].end_s;
-		     k++)
-			;
-		if (!i || all[i].run != all[i - 1].run)
-			from_s = 0;
-		if (all[i].end_s > from_s)
-			put_interval(&t, &all[i], k, from_s);
-		from_s = all[i].end_s;
-	}
-	free(t.time);
-	free(all);
-	json__set(o, "traceEvents", t.events);
 	return o;
 }
 

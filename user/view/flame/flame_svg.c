@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "view/flame/flame.h"
 
 #define WIDTH	  1200.0
@@ -13,35 +14,6 @@
 #define CHAR	  6.2 /* of the font, about */
 #define LEAST	  0.3 /* narrower boxes are left out */
 #define DEPTH_MAX 260
-
-static void put_char(FILE *out, unsigned char c)
-{
-	switch (c) {
-	case '&':
-		fputs("&amp;", out);
-		break;
-	case '<':
-		fputs("&lt;", out);
-		break;
-	case '>':
-		fputs("&gt;", out);
-		break;
-	case '"':
-		fputs("&quot;", out);
-		break;
-	default:
-		putc(c < ' ' || c == 0x7f ? '?' : c, out);
-	}
-}
-
-/* At most max characters of it. Bytes that are not ASCII become "?" where text is cut. */
-static void put_text(FILE *out, const char *s, size_t max)
-{
-	bool cut = strlen(s) > max;
-
-	for (size_t i = 0; i < max && s[i]; i++)
-		put_char(out, cut && (unsigned char)s[i] > 0x7f ? '?' : (unsigned char)s[i]);
-}
 
 /* Returns the time of the last run; in a difference that of both runs, so that what has gone shows,
  * too. */
@@ -85,7 +57,7 @@ static void put_title(FILE *out, const struct flame *f, const struct flame_node 
 	const struct flame_node *all = &f->nodes[FLAME_ROOT];
 	unsigned last = f->runs - 1;
 
-	put_text(out, n->name, 400);
+	print__xml(out, n->name, 400);
 	fprintf(out, ": %.2f s", n->total_s[last]);
 	if (all->total_s[last] > 0)
 		fprintf(out, ", %.1f %%", 100 * n->total_s[last] / all->total_s[last]);
@@ -107,7 +79,7 @@ static void put_box(FILE *out, const struct flame *f, uint32_t node, double x, d
 	fputs("\"/>", out);
 	if (w > 4 * CHAR) {
 		fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">", x + 3, y + 11.5);
-		put_text(out, n->name, (size_t)((w - 6) / CHAR));
+		print__xml(out, n->name, (size_t)((w - 6) / CHAR));
 		fputs("</text>", out);
 	}
 	fputs("</g>\n", out);
@@ -152,16 +124,16 @@ void flame__svg(const struct flame *f, FILE *out)
 		"xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 "
 		"%.0f %.0f\" role=\"img\" font-family=\"sans-serif\" font-size=\"11\">\n<title>",
 		WIDTH, height, WIDTH, height);
-	put_text(out, f->label[0], 400);
+	print__xml(out, f->label[0], 400);
 	fprintf(out,
 		"</title>\n<rect width=\"%.0f\" height=\"%.0f\" fill=\"#fff\"/>\n<text "
 		"x=\"4\" y=\"18\" font-size=\"14\">",
 		WIDTH, height);
 	fputs(f->off_cpu ? "Blocked for 1 ms and more: " : "Running: ", out);
-	put_text(out, f->label[f->runs - 1], 80);
+	print__xml(out, f->label[f->runs - 1], 80);
 	if (f->runs > 1) {
 		fputs(", red: more than in ", out);
-		put_text(out, f->label[0], 80);
+		print__xml(out, f->label[0], 80);
 	}
 	fputs("</text>\n", out);
 	if (all > 0) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A plot as SVG: black axes, thin lines, colours and dashes that also grey print tells apart. */
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "view/plot/plot.h"
 
 /* Points (1/72 inch): a column and a half of a paper. */
@@ -38,33 +40,11 @@ static double y_of(const struct canvas *c, double v)
 	return c->bottom - (v - c->y.low) / (c->y.high - c->y.low) * (c->bottom - TOP);
 }
 
-/* Text that is ASCII. */
-static void put_text(FILE *out, const char *s)
-{
-	for (; *s; s++)
-		switch (*s) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			putc(*s, out);
-		}
-}
-
 static void put_label(const struct canvas *c, double x, double y, const char *anchor,
 		      const char *more, const char *text)
 {
 	fprintf(c->out, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\"%s>", x, y, anchor, more);
-	put_text(c->out, text);
+	print__xml(c->out, text, SIZE_MAX);
 	fputs("</text>\n", c->out);
 }
 
@@ -213,7 +193,7 @@ void plot__svg(const struct plot *p, FILE *out)
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0fpt\" height=\"%.0fpt\" "
 		"viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n<title>",
 		WIDTH, height, WIDTH, height);
-	put_text(out, title);
+	print__xml(out, title, SIZE_MAX);
 	fprintf(out, "</title>\n%s<rect width=\"%.0f\" height=\"%.0f\" fill=\"#fff\"/>\n", style,
 		WIDTH, height);
 	put_frame(&c);

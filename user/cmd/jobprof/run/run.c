@@ -204,7 +204,16 @@ static int profile(struct run *r, struct daemon_opts *o)
 	return exit_status(r) ? exit_status(r) : r->failed != NULL;
 }
 
-enum { OPT_PIN = OPT_LONG, OPT_BTF, OPT_STATE, OPT_RAW, OPT_BLOCK_ISSUE, OPT_NET_SKB, OPT_PERF };
+enum {
+	OPT_PIN = OPT_LONG,
+	OPT_BTF,
+	OPT_STATE,
+	OPT_RAW,
+	OPT_BLOCK_ISSUE,
+	OPT_NET_SKB,
+	OPT_PERF,
+	OPT_UNWIND
+};
 
 static const struct opt opts[] = {
 	{'i', "interval", "S", "seconds between rows, 0.1 to 86400 (default 1)"},
@@ -220,6 +229,8 @@ static const struct opt opts[] = {
 	{OPT_PERF, "perf-mode", "MODE",
 	 "exact, sampled, off, or auto (the default): the first of them that costs at most a "
 	 "hundredth of a CPU"},
+	{OPT_UNWIND, "unwind", "HOW",
+	 "how stacks are followed: fp, by frame pointers (the default), or dwarf, by .eh_frame"},
 	{'o', "output", "DIR", "where the file goes; made if it is not there (default: here)"},
 	{'j', "json", NULL, "print the summary as JSON"},
 	{'q', "quiet", NULL, "print no summary"},
@@ -237,6 +248,7 @@ static const struct opt opts[] = {
 static const struct opt_values values[] = {
 	{'s', family__print_words},
 	{OPT_PERF, config__print_perf_words},
+	{OPT_UNWIND, config__print_unwind_words},
 	{0},
 };
 
@@ -303,6 +315,11 @@ static int set_option(void *ctx, int letter, const char *arg)
 	case OPT_PERF:
 		to->a->perf_mode = arg;
 		break;
+	case OPT_UNWIND:
+		if (!config__parse_unwind(arg, &to->cfg->unwind))
+			break;
+		log_error("--unwind %s: want fp or dwarf", arg);
+		return 2;
 	case 'o':
 		to->a->out = arg;
 		break;

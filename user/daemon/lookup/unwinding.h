@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The helper that follows copied stacks (unwind/unwind.h): it reads the kernel's ring itself, so
+ * that what takes long there takes no time here. While it hangs or is not there the ring fills up,
+ * and samples have frame pointers. */
+#ifndef JP_DAEMON_LOOKUP_UNWINDING_H
+#define JP_DAEMON_LOOKUP_UNWINDING_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "bpf/jobprof.h"
+
+struct unwinding;
+
+/* Starts the helper of a ring. 0 or -errno. */
+int unwinding__start(struct unwinding **out, int ring_fd);
+void unwinding__stop(struct unwinding *u); /* NULL is fine */
+/* Readable when stacks have come; -1: none will. */
+int unwinding__fd(const struct unwinding *u);
+/* fn is called with stacks that have come, some hundreds at most. */
+void unwinding__take(struct unwinding *u,
+		     void (*fn)(void *ctx, const struct jp_stack_key *key,
+				const struct jp_stack *s),
+		     void *ctx);
+/* Waits until the helper has sent what was in the ring, 100 ms at most: a step ends. */
+void unwinding__settle(struct unwinding *u,
+		       void (*fn)(void *ctx, const struct jp_stack_key *key,
+				  const struct jp_stack *s),
+		       void *ctx);
+/* A child has ended. True if it was the helper. */
+bool unwinding__reaped(struct unwinding *u, pid_t pid);
+
+#endif

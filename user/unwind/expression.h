@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Expressions of DWARF, as far as tables for unwinding have them. */
+#ifndef JP_UNWIND_EXPRESSION_H
+#define JP_UNWIND_EXPRESSION_H
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/jobprof.h"
+
+#define UNWIND_REGS 33 /* DWARF's numbers of those that matter */
+
+/* A thread in one of its functions: what its registers have, as far as that is known. */
+struct unwind_regs {
+	uint64_t v[UNWIND_REGS];
+	uint64_t known; /* as bits */
+	uint64_t pc;
+};
+
+struct unwind_context {
+	const struct jp_stack_copy *copy;
+	const struct unwind_regs *regs;
+	uint64_t cfa; /* where the caller's stack begins; 0: that is being computed */
+};
+
+/* A word of the stack that was copied. */
+bool unwind_context__word(const struct unwind_context *c, uint64_t addr, uint64_t *v);
+/* What a register of the caller had, by the expression that says so. False: not known. */
+bool unwind_context__value(const struct unwind_context *c, const Dwarf_Op *ops, size_t n,
+			   bool is_cfa, uint64_t *v);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Stacks of programs without frame pointers: the kernel side copies the registers and the top of a
+ * thread's stack, and the tables for exceptions (.eh_frame) of the files that are mapped say where
+ * each function keeps what its caller had. Processes and files are anybody's: for a process of its
+ * own, which may hang or end.
+ */
+#ifndef JP_UNWIND_UNWIND_H
+#define JP_UNWIND_UNWIND_H
+
+#include "bpf/jobprof.h"
+
+struct unwinder;
+
+struct unwinder *unwinder__new(void); /* NULL: no memory */
+void unwinder__free(struct unwinder *u);
+/* Fills the key's hash and the frames, of the user as far out as tables and copy reach; the
+ * innermost one is always there. The process is looked at if it still lives. */
+void unwinder__stack(struct unwinder *u, const struct jp_stack_copy *c, struct jp_stack_key *key,
+		     struct jp_stack *out);
+
+#endif
