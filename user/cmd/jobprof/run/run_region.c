@@ -92,7 +92,8 @@ int region_spec__parse(struct region_spec *s, const char *text)
 /* A name without a slash is a program's, as for a shell. Opens no device and no pipe. */
 static int open_file(const char *name)
 {
-	_cleanup_free_ char *list = strdup(getenv("PATH") ? getenv("PATH") : "/bin:/usr/bin");
+	const char *dirs = getenv("PATH");
+	_cleanup_free_ char *list = strdup(dirs ? dirs : "/bin:/usr/bin");
 	char *rest = strchr(name, '/') ? NULL : list, *dir, path[4200];
 	struct stat st;
 	int fd = -1;
