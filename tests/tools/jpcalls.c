@@ -7,8 +7,8 @@
 
 #include "tool.h"
 
-#define HELP                                                         \
-	"[-r DEPTH] [-l] [-x] CALLS MICROSECONDS, or -q SECONDS\n"   \
+#define HELP                                                           \
+	"[-r DEPTH] [-l] [-x] CALLS MICROSECONDS, or -q SECONDS\n"     \
 	"-r: each call calls itself; -l: longjmp out of every call;\n" \
 	"-x: exit in the last call; -q: another function, as often as possible: prints how often"
 
