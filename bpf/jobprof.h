@@ -12,12 +12,13 @@
 #include "bpf/abi/family.h"
 #include "bpf/abi/io.h"
 #include "bpf/abi/pmu.h"
+#include "bpf/abi/region.h"
 #include "bpf/abi/sample.h"
 #include "bpf/abi/sched.h"
 #include "bpf/abi/slot.h"
 #include "bpf/abi/task.h"
 
-#define JP_ABI_VERSION 22
+#define JP_ABI_VERSION 23
 
 /* Counters of the collector, one writer field each, atomic adds. */
 struct jp_stats {
@@ -45,6 +46,7 @@ struct jp_stats {
 	__u64 samples_late;  /* booked after their slot had ended: in none */
 	__u64 stacks_lost;   /* samples and gaps that found jp_stacks full */
 	__u64 copies_lost; /* stacks that found no room to be copied: they are by frame pointers */
+	__u64 crossings_lost; /* begins and ends of regions that found their ring full */
 };
 
 /* One element: what a reader must know before it can read the rest, and our own counters. */
@@ -80,7 +82,7 @@ struct jp_control {
 #define JP_BLIND_RETRANS  1
 #define JP_BLIND_THROTTLE 2 /* a throttled thread waits for a CPU, for all the kernel says */
 
-_Static_assert(sizeof(struct jp_stats) == 192, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 696 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_stats) == 200, "jp_stats");
+_Static_assert(sizeof(struct jp_control) == 704 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 
 #endif

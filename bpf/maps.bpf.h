@@ -199,6 +199,16 @@ struct jp_map_points {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1024 * 1024);
 };
+struct jp_map_crossings {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1024 * 1024);
+};
+struct jp_map_traps {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, JP_REGIONS + 1);
+	__type(key, u32);
+	__type(value, u64); /* of all processes */
+};
 /* As many as user space says. No allocation in interrupts. */
 struct jp_map_stacks {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -380,6 +390,8 @@ JP_MAP struct jp_map_ticks jp_ticks SEC(".maps");
 JP_MAP struct jp_map_pages jp_pages SEC(".maps");
 JP_MAP struct jp_map_unbooked jp_unbooked SEC(".maps");
 JP_MAP struct jp_map_points jp_points SEC(".maps");
+JP_MAP struct jp_map_crossings jp_crossings SEC(".maps");
+JP_MAP struct jp_map_traps jp_traps SEC(".maps");
 JP_MAP struct jp_map_stacks jp_stacks SEC(".maps");
 JP_MAP struct jp_map_stack_room jp_stack_room SEC(".maps");
 JP_MAP struct jp_map_copies jp_copies SEC(".maps");

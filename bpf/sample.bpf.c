@@ -95,21 +95,6 @@ static __always_inline void hand_over(const struct jp_page_key *key, const struc
 	}
 }
 
-/* struct upid has more than its number. */
-#define UPID_SIZE 16
-
-static __always_inline u32 own_number(struct task_struct *p)
-{
-	struct pid *pid = p->thread_pid;
-	u32 level = pid->level;
-	int nr = 0;
-
-	bpf_probe_read_kernel(&nr, sizeof(nr),
-			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-				      UPID_SIZE * (level & 31));
-	return nr;
-}
-
 /* Until now: its account was last updated a tick ago at most. */
 static __always_inline u64 cpu_time(struct task_struct *p)
 {

@@ -9,6 +9,8 @@
 #include "bpf/maps.bpf.h"
 #include "bpf/pmu.bpf.h"
 
+#define UPID_SIZE 16 /* struct upid has more than its number */
+
 static __always_inline struct jp_slot *slot_info(u32 slot)
 {
 	return bpf_map_lookup_elem(&jp_slots, &slot);
@@ -153,6 +155,19 @@ static __always_inline void enter(u32 slot)
 		ADD(a, tasks_in, 1);
 		ADD(a, life_events, 1);
 	}
+}
+
+/* The thread's number, as the thread itself knows it. */
+static __always_inline u32 own_number(struct task_struct *p)
+{
+	struct pid *pid = p->thread_pid;
+	u32 level = pid->level;
+	int nr = 0;
+
+	bpf_probe_read_kernel(&nr, sizeof(nr),
+			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+				      UPID_SIZE * (level & 31));
+	return nr;
 }
 
 /* The CPU that the task runs on, or ran on last. */

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A loop of three phases, each a function of its own, of set lengths; the second one touches new
- * pages all the time. Prints where in the loop the phases end, as parts of it, by its own clock.
+ * A loop of three phases, each a function of its own, of set lengths, which touch new pages at set
+ * rates. Prints where in the loop the phases end, as parts of it, and how many pages each has
+ * touched in a second, by its own clock.
  */
 #include "tool.h"
 #include "user/client/libjobprof.h"
 
-#define HELP                                                                          \
-	"[-n] [-j PERCENT] [-r REGION] SECONDS PERIOD_MS SHARE SHARE, or -c ROUNDS\n" \
-	"-n: names no region; -j: periods differ by so much; -c: times begin and end"
+#define HELP                                                                                     \
+	"[-n] [-j PERCENT] [-r REGION] [-f A,B,C] SECONDS PERIOD_MS SHARE SHARE, or -c ROUNDS\n" \
+	"-n: names no region; -j: periods differ by so much; -c: times begin and end\n"          \
+	"-f: pages that each phase touches in a millisecond (0,50,0)"
 #define PAGES 64
 #define CALLS 2000 /* of a round */
 #define LOOPS 100000
@@ -24,35 +26,51 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-__attribute__((noinline, aligned(4096))) static void first_phase(double until)
+/* The pages that phases touch in a millisecond, and what they have touched. */
+static double per_ms[3] = {0, 50, 0};
+static unsigned long touched[3];
+
+/* When all are touched they are given back: anywhere in the loop. */
+static inline __attribute__((always_inline)) void touch(void)
 {
-	while (now_s() < until)
-		for (unsigned i = 0; i < 2000; i++)
-			kept += i;
+	static unsigned page;
+
+	if (page % PAGES == 0)
+		madvise(room, PAGES * 4096, MADV_DONTNEED);
+	room[4096 * (page++ % PAGES)] = 1;
 }
 
-/* A page in 20 us. */
-__attribute__((noinline, aligned(4096))) static void second_phase(double until)
+/* Has code of its own in each phase. */
+static inline __attribute__((always_inline)) void compute(unsigned phase, double until)
 {
-	double next = now_s();
-	unsigned page = 0;
+	unsigned rounds = per_ms[phase] > 0 ? 200 : 2000; /* between looks at the clock */
+	double every = per_ms[phase] > 0 ? 1e-3 / per_ms[phase] : 1e9, next = now_s();
 
 	while (now_s() < until) {
-		if (page % PAGES == 0)
-			madvise(room, PAGES * 4096, MADV_DONTNEED);
-		room[4096 * (page++ % PAGES)] = 1;
-		next += 20e-6;
+		if (per_ms[phase] > 0) {
+			touch();
+			touched[phase]++;
+		}
+		next += every;
 		while (now_s() < next && now_s() < until)
-			for (unsigned i = 0; i < 200; i++)
+			for (unsigned i = 0; i < rounds; i++)
 				kept += i;
 	}
 }
 
+__attribute__((noinline, aligned(4096))) static void first_phase(double until)
+{
+	compute(0, until);
+}
+
+__attribute__((noinline, aligned(4096))) static void second_phase(double until)
+{
+	compute(1, until);
+}
+
 __attribute__((noinline, aligned(4096))) static void third_phase(double until)
 {
-	while (now_s() < until)
-		for (unsigned i = 0; i < 2000; i++)
-			kept ^= i;
+	compute(2, until);
 }
 
 /* The fastest of n rounds: others may disturb. */
@@ -95,7 +113,7 @@ static double early(double *v, unsigned n)
 /* Loop for loop: begin, end of the first phase, of the second, of all. */
 static void loop(double seconds, double period, const double *share, double jitter, int region)
 {
-	double end = now_s() + seconds, all = 0;
+	double end = now_s() + seconds, all = 0, spent[3] = {0};
 	static double first[LOOPS], second[LOOPS];
 	unsigned n = 0;
 
@@ -117,9 +135,12 @@ static void loop(double seconds, double period, const double *share, double jitt
 		first[n] = (a - from) / (c - from);
 		second[n++] = (b - from) / (c - from);
 		all += c - from;
+		spent[0] += a - from, spent[1] += b - a, spent[2] += c - b;
 	}
 	printf("loops %u\nperiod %.9f\nfirst %.6f\nsecond %.6f\n", n, all / n, early(first, n),
 	       early(second, n));
+	printf("faults %.1f %.1f %.1f\n", (double)touched[0] / spent[0],
+	       (double)touched[1] / spent[1], (double)touched[2] / spent[2]);
 }
 
 int main(int argc, char **argv)
@@ -129,13 +150,16 @@ int main(int argc, char **argv)
 	bool named = true;
 	int c;
 
-	while ((c = getopt(argc, argv, "nj:r:c:h")) != -1) {
+	while ((c = getopt(argc, argv, "nj:r:f:c:h")) != -1) {
 		if (c == 'n')
 			named = false;
 		else if (c == 'j')
 			jitter = atof(optarg) / 100;
 		else if (c == 'r')
 			name = optarg;
+		else if (c == 'f' &&
+			 sscanf(optarg, "%lf,%lf,%lf", &per_ms[0], &per_ms[1], &per_ms[2]) == 3)
+			continue;
 		else if (c == 'c')
 			return measure_calls((unsigned)atoi(optarg)), 0;
 		else

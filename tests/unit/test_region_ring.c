@@ -73,7 +73,7 @@ TEST(threads_and_nested_regions)
 	is_instance(0, 7, 2, 2100, 2300);
 	is_instance(1, 7, 1, 2000, 2400);
 	is_instance(2, 8, 1, 2200, 2500);
-	assert_int_equal(ring->lost, 0);
+	assert_int_equal(ring->pairs.lost, 0);
 	assert_int_equal(shared->read, 6);
 	assert_int_equal(pass(), 0);
 }
@@ -88,7 +88,7 @@ TEST(what_was_overwritten_is_counted)
 		put(3000 + i, 1 | (i & 1 ? JPC_REGION_END : 0), 7);
 	pass();
 	assert_int_equal(ngot, JPC_RING_RECORDS / 2);
-	assert_int_equal(ring->lost, n - JPC_RING_RECORDS + 1);
+	assert_int_equal(ring->pairs.lost, n - JPC_RING_RECORDS + 1);
 	is_instance(0, 7, 1, 3000 + n - JPC_RING_RECORDS, 3001 + n - JPC_RING_RECORDS);
 }
 
@@ -111,7 +111,7 @@ TEST(a_record_that_is_not_whole_is_waited_for_once)
 	pass();
 	assert_int_equal(ngot, 2);
 	is_instance(1, 7, 1, 2400, 2500);
-	assert_int_equal(ring->lost, 2); /* the begin, and so the end */
+	assert_int_equal(ring->pairs.lost, 2); /* the begin, and so the end */
 }
 
 TEST(ends_that_fit_nothing)
@@ -126,7 +126,7 @@ TEST(ends_that_fit_nothing)
 	pass();
 	assert_int_equal(ngot, 1);
 	is_instance(0, 7, 1, 2100, 2300);
-	assert_int_equal(ring->lost, 4);
+	assert_int_equal(ring->pairs.lost, 4);
 }
 
 TEST(instants_outside_of_the_step)
@@ -138,7 +138,7 @@ TEST(instants_outside_of_the_step)
 	put(2200, JPC_REGIONS, 7);
 	pass();
 	assert_int_equal(ngot, 0);
-	assert_int_equal(ring->lost, 5);
+	assert_int_equal(ring->pairs.lost, 5);
 }
 
 TEST(what_the_process_lost_itself)
@@ -146,21 +146,21 @@ TEST(what_the_process_lost_itself)
 	shared->lost = 5;
 	pass();
 	pass();
-	assert_int_equal(ring->lost, 5);
+	assert_int_equal(ring->pairs.lost, 5);
 	shared->lost = UINT64_MAX;
 	pass();
 	shared->lost = 2;
 	pass();
-	assert_int_equal(ring->lost, 5);
+	assert_int_equal(ring->pairs.lost, 5);
 }
 
 TEST(regions_that_never_end)
 {
-	for (unsigned i = 0; i < RING_OPEN_MAX + 10; i++)
+	for (unsigned i = 0; i < REGION_OPEN_MAX + 10; i++)
 		put(2000 + i, 1, i);
 	pass();
-	assert_int_equal(ring->nopen, RING_OPEN_MAX);
-	assert_int_equal(ring->lost, 10);
+	assert_int_equal(ring->pairs.nopen, REGION_OPEN_MAX);
+	assert_int_equal(ring->pairs.lost, 10);
 	put(9000, 1 | JPC_REGION_END, 10);
 	pass();
 	is_instance(0, 10, 1, 2010, 9000);
@@ -188,7 +188,7 @@ TEST(any_content)
 			assert_in_range(got[i].end_ns, 1000, 1000000000);
 			assert_in_range(got[i].region, 0, JPC_REGIONS - 1);
 		}
-		assert_in_range(ring->nopen, 0, RING_OPEN_MAX);
+		assert_in_range(ring->pairs.nopen, 0, REGION_OPEN_MAX);
 	}
 }
 

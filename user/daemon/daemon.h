@@ -31,6 +31,8 @@
 
 #include "base/config.h"
 
+struct kern_region;
+
 struct daemon_opts {
 	const struct config *cfg;
 	unsigned families; /* of steps that ask for nothing; 0: none is profiled */
@@ -44,6 +46,9 @@ struct daemon_opts {
 	const char *out_dir;
 	uid_t uid;
 	gid_t gid;
+	const struct kern_region *regions; /* functions that are regions; they stay the caller's */
+	unsigned nregions;
+	double region_budget; /* percent of a CPU that their probes may cost */
 	/* called for children the daemon does not know, and for SIGINT and SIGTERM when set */
 	void (*child)(void *ctx, pid_t pid, int status);
 	void (*interrupt)(void *ctx, int sig, bool from_terminal);
@@ -70,6 +75,8 @@ void daemon__leave_behind(struct daemon *d);
 bool daemon__finishing(const struct daemon *d);
 /* Path of the last file put in place, "" if none. */
 const char *daemon__last_file(const struct daemon *d);
+/* How many regions are given up (daemon_opts.regions), and a text about all. */
+unsigned daemon__given_up(const struct daemon *d, char *text, size_t len);
 /* The root of v2 or, without it, of the first hierarchy that is followed. */
 const struct kern_root *daemon__root(const struct daemon *d);
 

@@ -162,6 +162,11 @@ static int has_cast(const struct probe *p, const struct btf *btf, char *detail, 
 	return btf ? kern_can_cast(btf) : -ENOENT;
 }
 
+static int has_uprobes(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	return !kern_region_probe(&(struct kern_opts){.nregions = 1});
+}
+
 static const struct probe probes[] = {
 	{"kernel BTF", "/sys/kernel/btf/vmlinux or --btf", "nothing works", true, has_btf, 0, 0,
 	 NULL},
@@ -231,6 +236,8 @@ static const struct probe probes[] = {
 	 "tcp_retransmit_skb"},
 	{"syscall tracepoints", "tracefs", "files family through one program on every system call",
 	 false, has_event, 0, 0, "syscalls/sys_exit_openat"},
+	{"probes on functions", "event source, and helper probed",
+	 "jobprof run --region (before 5.15)", false, has_uprobes, 0, 0, NULL},
 	{"pressure (PSI)", "/proc/pressure/cpu", "PSICpu, PSIMem, PSIIO", false, has_file, 0, 0,
 	 "/proc/pressure/cpu"},
 	{"cpufreq", "sysfs of cpu0", "CPUFrequency is the nominal clock", false, has_file, 0, 0,

@@ -2,7 +2,7 @@
 /*
  * The state behind struct kern, for the files of user/kern alone. Functions of this folder that
  * others do not call begin with kern_, those of kern.h with kern__. Their headers by subject:
- * tables.h, probe.h, pmu.h.
+ * tables.h, probe.h, pmu.h, region.h.
  */
 #ifndef JP_KERN_INTERNAL_H
 #define JP_KERN_INTERNAL_H
@@ -12,6 +12,7 @@
 
 #include "kern/kern.h"
 #include "kern/pmu/pmu.h"
+#include "kern/region/region.h"
 #include "kern/sample/sample.h"
 #include "kern/tables.h"
 
@@ -59,12 +60,16 @@ struct kern {
 	uint32_t *used;	     /* slots that are not free, as of used_at */
 	unsigned nused;
 	uint64_t used_at; /* stats.slots_changed, and one; 0: not looked yet */
-	struct ring_buffer *ring, *burst_ring;
+	struct ring_buffer *ring, *burst_ring, *crossing_ring;
 	struct kern_bursts bursts;
 	void (*event_fn)(const struct jp_event *ev, void *ctx);
 	void *event_ctx;
 	void (*point_fn)(const struct jp_point *p, void *ctx);
 	void *point_ctx;
+	void (*crossing_fn)(const struct jp_crossing *c, void *ctx);
+	void *crossing_ctx;
+	struct region_links *region_links; /* by region; NULL: none are attached */
+	double trap_ns;
 };
 
 /* Sets the line that kern__error() returns. Returns err. */

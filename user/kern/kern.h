@@ -34,6 +34,21 @@ struct kern_root {
 /* PERF_AUTO: exact where a reading is cheap enough for the budget, else sampled, else off. */
 enum kern_perf_mode { PERF_AUTO, PERF_EXACT, PERF_SAMPLED, PERF_OFF };
 
+/* A place in a program's file where threads begin or end a region. */
+struct kern_region_place {
+	uint64_t offset;    /* of the instruction in the file */
+	uint64_t semaphore; /* in the file: the program looks there whether it is asked; 0: none */
+	enum { KERN_REGION_CALL, KERN_REGION_BEGIN, KERN_REGION_END } kind; /* CALL: both */
+};
+
+/* A region of programs that do not name it. */
+struct kern_region {
+	char name[64];
+	int fd; /* the file, open until all ends */
+	struct kern_region_place *places;
+	unsigned nplaces;
+};
+
 struct kern_opts {
 	const char *pin_dir; /* NULL: pin nothing */
 	const char *btf;     /* NULL: the running kernel's */
@@ -53,6 +68,8 @@ struct kern_opts {
 	enum kern_perf_mode perf_mode;
 	uint64_t burst_min_ns; /* FAM_BURST: shorter ones are no records; 0: JP_BURST_MIN_NS */
 	double perf_budget;    /* percent of each CPU that counting may cost */
+	const struct kern_region *regions; /* at most JP_REGIONS; they stay the caller's */
+	unsigned nregions;
 };
 
 struct kern;
@@ -107,6 +124,15 @@ bool kern__held(const struct kern *k, uint32_t slot);
 
 /* kern__events() gives fn the samples of the family fold, too. */
 void kern__on_points(struct kern *k, void (*fn)(const struct jp_point *p, void *ctx), void *ctx);
+/* Gives fn what threads have done at the probes of regions since the last time. */
+void kern__take_crossings(struct kern *k, void (*fn)(const struct jp_crossing *c, void *ctx),
+			  void *ctx);
+/* How often processes of this node have come to the region's probes. */
+uint64_t kern__traps(const struct kern *k, unsigned region);
+/* What that takes each time, ns: measured when the programs were attached. */
+double kern__trap_ns(const struct kern *k);
+/* Takes the region's probes away. */
+void kern__drop_region(struct kern *k, unsigned region);
 /* Ring buffer: fd for epoll, and a callback per event. */
 int kern__event_fd(const struct kern *k);
 int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx), void *ctx);

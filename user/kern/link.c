@@ -120,6 +120,8 @@ int kern__attach(struct kern *k)
 			kern_wait_clock();
 	}
 	if (!err)
+		err = kern_region_start(k);
+	if (!err)
 		kern_sample_start(k);
 	if (err) {
 		kern__detach(k);
@@ -148,5 +150,6 @@ void kern__detach(struct kern *k)
 	}
 	kern_pmu_close_all(k);
 	kern_sample_stop(k);
+	kern_region_stop(k);
 	k->control->attached_ns = 0;
 }

@@ -43,6 +43,7 @@ uint64_t kern_shape(const struct kern *k)
 	crc = crc32(crc, (const Bytef *)&k->opts.burst_min_ns, sizeof(k->opts.burst_min_ns));
 	crc = crc32(crc, (const Bytef *)&k->opts.culprit_matrix, sizeof(k->opts.culprit_matrix));
 	crc = crc32(crc, (const Bytef *)&k->opts.unwind, sizeof(k->opts.unwind));
+	crc = crc32(crc, (const Bytef *)&k->opts.nregions, sizeof(k->opts.nregions));
 	crc = kern_pmu_crc(k, crc);
 	crc = crc32(crc, (const Bytef *)k->unused, sizeof(k->unused));
 	for (i = 0; i < k->opts.nroots; i++) {

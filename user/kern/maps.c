@@ -273,6 +273,9 @@ int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx
 		    ring_buffer__add(k->ring, k->map[M_POINTS], on_point, k))
 			return kern_fail(-errno, "cannot read the ring of samples: %s",
 					 strerror(errno));
+		n = kern_region_open_ring(k);
+		if (n)
+			return n;
 	}
 	if (!fn)
 		return 0;

@@ -145,6 +145,7 @@ static void drop_all(struct kern *k)
 	int i;
 
 	kern_sample_stop(k);
+	kern_region_stop(k);
 	kern_munmap(k);
 	kern_pmu_free(k);
 	kern_close_fd(&k->iter);
@@ -163,6 +164,8 @@ static int probe_kernel(struct kern *k)
 
 	if (!err)
 		err = kern_choose_carriers(k);
+	if (!err)
+		err = kern_region_probe(&k->opts);
 	if (err)
 		return err;
 	/* before 6.2 it is a struct of its own */
@@ -254,6 +257,8 @@ void kern__free(struct kern *k)
 	if (k->ring)
 		ring_buffer__free(k->ring);
 	kern_free_bursts(k);
+	if (k->crossing_ring)
+		ring_buffer__free(k->crossing_ring);
 	drop_all(k);
 	kern_btf_close(k);
 	kern_close_fd(&k->lock);

@@ -23,6 +23,8 @@ const struct map_info kern_maps[M_N] = {
 	[M_TICKS] = {"jp_ticks", FAM_SAMPLE, SHAPE_OWN, 0},
 	[M_PAGES] = {"jp_pages", FAM_SAMPLE, SHAPE_OWN, 0},
 	[M_POINTS] = {"jp_points", FAM_FOLD, SHAPE_OWN, 0},
+	[M_CROSSINGS] = {"jp_crossings", FOR_REGIONS, SHAPE_OWN, 0},
+	[M_TRAPS] = {"jp_traps", FOR_REGIONS, SHAPE_OWN, 0},
 	[M_UNBOOKED] = {"jp_unbooked", FAM_SAMPLE, SHAPE_OWN, 0},
 	[M_STACKS] = {"jp_stacks", FAM_STACK, SHAPE_OWN, 0},
 	[M_STACK_ROOM] = {"jp_stack_room", FAM_STACK, SHAPE_OWN, 0},
@@ -94,6 +96,7 @@ const struct program_info kern_progs[P_N] = {
 	[P_CLOSE] = {"jp_close", FAM_FILES, USE_TRACED},
 	[P_SYS_EXIT] = {"jp_sys_exit", FAM_FILES, USE_TRACED},
 	[P_CLOCK] = {"jp_clock", FAM_SAMPLE | FAM_STACK, USE_CALLED},
+	[P_CROSS] = {"jp_cross", FOR_REGIONS, USE_CALLED},
 	[P_FLUSH] = {"jp_pmu_flush", FAM_PERF, USE_CALLED},
 	[P_SAMPLE] = {"jp_sample0", FAM_PERF, USE_CALLED},
 	[P_SAMPLE + 1] = {"jp_sample1", FAM_PERF, USE_CALLED},
@@ -134,6 +137,8 @@ unsigned kern_map_entries(const struct kern *k, enum kern_map m)
 
 static bool is_on(unsigned family, const struct kern *k)
 {
+	if (family == FOR_REGIONS)
+		return k->opts.nregions;
 	return !family || (family & k->families);
 }
 

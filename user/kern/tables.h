@@ -28,6 +28,8 @@ enum kern_map {
 	M_PAGES,
 	M_UNBOOKED,
 	M_POINTS,
+	M_CROSSINGS,
+	M_TRAPS,
 	M_STACKS,
 	M_STACK_ROOM,
 	M_COPIES,
@@ -97,6 +99,7 @@ enum kern_program {
 	P_CLOSE,
 	P_SYS_EXIT,
 	P_CLOCK,
+	P_CROSS,
 	P_FLUSH,
 	P_SAMPLE, /* JP_PMU_EVENTS of them, the last */
 	P_SAMPLE_END = P_SAMPLE + JP_PMU_EVENTS - 1,
@@ -105,6 +108,9 @@ enum kern_program {
 
 /* How many elements a map has; half: of the number of slots. */
 enum map_shape { SHAPE_OWN, SHAPE_ONE, SHAPE_CPU, SHAPE_SLOT, SHAPE_HALF, SHAPE_CPU_SLOT };
+
+/* In the place of families: there only where kern_opts has regions. */
+#define FOR_REGIONS (1u << 31)
 
 struct map_info {
 	const char *name;

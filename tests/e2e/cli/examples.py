@@ -33,7 +33,6 @@ LEFT_OUT = (  # how a command or a block of another kind begins, and why it does
     (r"PerfEvents", "needs hardware counters: scripts/vm-arm64"),
     (r"#include <jobprof.h>", "is no C as it stands: tests/e2e/cli/client.py calls the functions"),
     (r"mpirun", "Open MPI starts nothing as root by itself: tests/e2e/files/reduce.py"),
-    (r"int step = |interface", "is no program as it stands: tests/e2e/kernel/fold.py names regions"),
     (r"bpf/ ", "is a list of folders: paths() looks for them"),
     (r"kernel  ", "is a picture"),
 )
@@ -181,12 +180,41 @@ def check_peaks(name, block, cwd):
     check_command(name, "jobprof calibrate --quick --only flops --nodes x -w " + conf, [], cwd)
 
 
-def check_c(name, block, cwd):
-    """Statements for the body of a function."""
-    text = "#include <jobprof.h>\nvoid f(double residual)\n{\n%s\n}\n" % "\n".join(block)
-    p = subprocess.run(["gcc", "-Wall", "-Werror", "-x", "c", "-fsyntax-only", "-"], input=text,
-                       capture_output=True, text=True)
+def check_program(name, block, compiler, suffix, frame):
+    """Statements become a program by the frame, which is linked with the library and executed."""
+    prog = os.path.join(TMP, "example")
+    if not shutil.which(compiler):
+        return skip(name, "there is no " + compiler)
+    with open(prog + suffix, "w") as f:
+        f.write(frame % "\n".join(block))
+    libs = subprocess.run(["pkg-config", "--cflags", "--libs", "jobprof"], capture_output=True, text=True).stdout.split()
+    p = subprocess.run([compiler, "-Wall", "-Werror", "-o", prog, prog + suffix, *libs], capture_output=True, text=True)
     is_true(name, not p.returncode, p.stderr)
+    is_equal(name + " is executed", p.returncode or subprocess.run([prog], env=ENV, timeout=20).returncode, 0)
+
+
+def check_c(name, block, cwd):
+    check_program(name, block, "gcc", ".c", """#include <jobprof.h>
+static double residual = 1;
+static int n = 3;
+static void advance(int i) { residual /= n + i; }
+int main(void) { advance(1); %s return 0; }
+""")
+
+
+def check_fortran(name, block, cwd):
+    check_program(name, block, "gfortran", ".f90", """program example
+use, intrinsic :: iso_c_binding
+implicit none
+integer :: i = 1
+%s
+contains
+subroutine advance(i)
+integer, intent(inout) :: i
+i = i + 1
+end subroutine
+end program
+""")
 
 
 def check_layout(name, block, cwd):
@@ -209,7 +237,8 @@ KINDS = (  # blocks that are no commands, by how they begin
     (r"import h5py", check_python),
     (r"Include|# Slurm says|ProfileHDF5|CgroupPattern", check_config),
     (r"IpcPeak", check_peaks),
-    (r"static const char", check_c),
+    (r"static const char|int step = ", check_c),
+    (r"interface", check_fortran),
     (r"/<node>|/Steps", check_layout),
     (r'\{"job"', check_keys),
     (r"rapl:", lambda name, block, cwd: check_command(name, "jobprof sensors", block, cwd)),

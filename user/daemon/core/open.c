@@ -29,6 +29,7 @@
 #include "daemon/follow/resume.h"
 #include "daemon/follow/sampling.h"
 #include "daemon/follow/step_list.h"
+#include "daemon/step/probed_regions.h"
 #include "sensor/ipmi/ipmi.h"
 
 #define LOCK_FD	     1000 /* below the usual limit, above what is usually open */
@@ -209,6 +210,8 @@ static int open_kern(struct daemon *d)
 			      .perf_mode = modes[d->opts.cfg->perf_mode],
 			      .burst_min_ns = (uint64_t)(d->opts.cfg->burst_min * 1e6),
 			      .perf_budget = d->opts.cfg->perf_budget,
+			      .regions = d->opts.regions,
+			      .nregions = d->opts.nregions,
 			      .raw_tp = d->opts.raw_tp,
 			      .culprit_matrix = d->opts.cfg->culprit_matrix,
 			      .unwind = d->opts.cfg->unwind == UNWIND_DWARF,
@@ -266,6 +269,15 @@ static int open_node(struct step_env *env, const struct daemon_opts *opts)
 	if (err)
 		log_error("cannot open the sensors: %s", strerror(-err));
 	return err;
+}
+
+static int open_regions(struct daemon *d)
+{
+	if (!d->opts.nregions)
+		return 0;
+	d->env.probed = probed_regions__new(d->opts.regions, d->opts.nregions,
+					    d->opts.region_budget, clock__boot_ns());
+	return d->env.probed ? 0 : -ENOMEM;
 }
 
 /* Finds steps that run already, and journals of earlier runs. */
@@ -337,6 +349,8 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	if (!err && !(d->env.snap = snapshot__new(d->env.k)))
 		err = -ENOMEM;
 	if (!err)
+		err = open_regions(d);
+	if (!err)
 		err = open_node(&d->env, &d->opts);
 	if (!err) {
 		daemon_set_intervals(d);
@@ -389,6 +403,7 @@ void daemon__free(struct daemon *d)
 		publication__end(&o->pub);
 		free(o);
 	}
+	free(d->env.probed);
 	snapshot__free(d->env.snap);
 	node__free(d->env.node);
 	kern__free(d->env.k);
@@ -401,6 +416,11 @@ void daemon__free(struct daemon *d)
 	close_fd(d->sigfd);
 	close_fd(d->lockfd);
 	free(d);
+}
+
+unsigned daemon__given_up(const struct daemon *d, char *text, size_t len)
+{
+	return d->env.probed ? probed_regions__text(d->env.probed, d->env.k, text, len) : 0;
 }
 
 const struct kern_root *daemon__root(const struct daemon *d)

@@ -10,6 +10,7 @@
 #include "daemon/follow/daemon_state.h"
 #include "daemon/follow/step_list.h"
 #include "daemon/record/step_stacks.h"
+#include "daemon/step/probed_regions.h"
 #include "daemon/step/step_cgroup.h"
 
 #define RESCAN_NS    (300 * NSEC_PER_SEC)
@@ -190,18 +191,33 @@ static void on_event(const struct jp_event *ev, void *ctx)
 		task_ended(d, ev->slot);
 }
 
-static struct step *step_of_point(struct step *steps, const struct jp_point *p,
-				  const struct jp_slot *info)
+static bool has_rows(const struct step *s)
 {
-	struct step *s;
+	return s->state == STEP_ACTIVE || s->state == STEP_ENDING;
+}
 
-	if (info->gen != p->gen || info->state == JP_SLOT_FREE)
+/* The step that the slot belonged to in that generation, if it has rows; with a request. */
+static struct step *step_of(const struct daemon *d, uint32_t slot, uint32_t gen)
+{
+	const struct jp_slot *info =
+		slot < kern__nslots(d->env.k) ? kern__slot(d->env.k, slot) : NULL;
+	struct step *s = d->steps;
+	struct step_key key;
+
+	if (!info || info->gen != gen || info->state == JP_SLOT_FREE)
 		return NULL;
-	for (s = steps; s; s = s->next)
-		if (s->slot == info->step && (s->families & FAM_FOLD) &&
-		    (s->state == STEP_ACTIVE || s->state == STEP_ENDING))
-			return s;
-	return NULL;
+	while (s && (s->slot != info->step || !has_rows(s)))
+		s = s->next;
+	if (s && !s->req) {
+		step__key(s, d->env.k, &key);
+		s->req = request__new(&key);
+	}
+	return s && s->req ? s : NULL;
+}
+
+static int64_t unix_ns(uint64_t mono_ns)
+{
+	return (int64_t)(clock__real_ns() - clock__mono_ns() + mono_ns);
 }
 
 static int task_of(struct kern *k, const struct jp_slot *info)
@@ -215,23 +231,43 @@ static int task_of(struct kern *k, const struct jp_slot *info)
 static void on_point(const struct jp_point *p, void *ctx)
 {
 	struct daemon *d = ctx;
-	const struct jp_slot *info =
-		p->slot < kern__nslots(d->env.k) ? kern__slot(d->env.k, p->slot) : NULL;
-	struct step *s = info ? step_of_point(d->steps, p, info) : NULL;
-	struct step_key key;
+	struct step *s = step_of(d, p->slot, p->gen);
 
-	if (!s)
+	if (!s || !(s->families & FAM_FOLD))
 		return;
-	if (!s->req) {
-		step__key(s, d->env.k, &key);
-		s->req = request__new(&key);
-	}
-	if (!s->req)
-		return;
-	external_series__point(&s->req->external,
-			       (int64_t)(clock__real_ns() - clock__mono_ns() + p->time_ns), p,
-			       task_of(d->env.k, info));
+	external_series__point(&s->req->external, unix_ns(p->time_ns), p,
+			       task_of(d->env.k, kern__slot(d->env.k, p->slot)));
 	d->external_rows = true;
+}
+
+static void on_crossing(const struct jp_crossing *c, void *ctx)
+{
+	struct daemon *d = ctx;
+	struct external_region x;
+	const char *name;
+	struct step *s;
+
+	if (!probed_regions__take(d->env.probed, c, &x, &name))
+		return;
+	s = step_of(d, c->slot, c->gen);
+	if (!s) {
+		d->env.probed->pairs.lost += 2;
+		return;
+	}
+	external_series__region(&s->req->external, unix_ns(x.end_ns), name, &x);
+	d->external_rows = true;
+}
+
+/* What comes before its step has rows waits in the ring. */
+static void take_crossings(struct daemon *d, uint64_t now)
+{
+	const struct step *s = d->steps;
+
+	probed_regions__watch(d->env.probed, d->env.k, now);
+	while (s && s->state == STEP_NEW)
+		s = s->next;
+	if (s)
+		kern__take_crossings(d->env.k, on_crossing, d);
 }
 
 /* Events are read in every turn, woken or not: a reader that has just caught up may miss a
@@ -261,6 +297,8 @@ void daemon_take_events(struct daemon *d, uint64_t now)
 	if (d->sync || !daemon_in_sync(d))
 		daemon_sync_steps(d);
 	remember_ended(d, true);
+	if (d->env.probed)
+		take_crossings(d, now);
 	d->wake = d->sweep = d->sync = false;
 	d->nended = 0;
 }

@@ -10,6 +10,7 @@
 
 #include "daemon/node/sensor_rows.h"
 #include "daemon/record/step_stacks.h"
+#include "daemon/step/probed_regions.h"
 #include "sample/counters.h"
 
 /* The worst end of the step's tasks, as slurmstepd would sum it up: a signal before a status. */
@@ -137,7 +138,8 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Unread Processes", s->unread},
 		{"Refused Rows", s->req ? s->req->external.refused : 0},
 		{"Lost Points", st->points_lost + (s->req ? s->req->external.lost_points : 0)},
-		{"Lost Regions", s->req ? s->req->external.lost_regions : 0},
+		{"Lost Regions", probed_regions__lost(env->probed, env->k) +
+					 (s->req ? s->req->external.lost_regions : 0)},
 		{"Replaced Bytes", journal__replaced(s->journal)},
 	};
 	size_t i;
@@ -178,6 +180,17 @@ static void put_others(struct step *s, struct kern *k)
 					others[i].scale);
 }
 
+/* Of regions that are functions. */
+static void put_regions(struct step *s, const struct step_env *env)
+{
+	char text[JP_REGIONS * 160];
+
+	if (!env->probed)
+		return;
+	probed_regions__text(env->probed, env->k, text, sizeof(text));
+	journal__attr_str(s->journal, "Regions", text);
+}
+
 void step__put_end_attrs(struct step *s, const struct step_env *env, const char *reason)
 {
 	const struct totals *self = snapshot__totals(env->snap, JP_SLOT_SELF);
@@ -190,6 +203,7 @@ void step__put_end_attrs(struct step *s, const struct step_env *env, const char 
 	if (s->families & FAM_PERF)
 		journal__attr_str(s->journal, "Mode perf", kern__family_mode(env->k, FAM_PERF));
 	put_others(s, env->k);
+	put_regions(s, env);
 	sensor_rows__put_attrs(s);
 	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_RUNTIME] / 1e9);
 	journal__attr_i64(s->journal, "Probe Cost NS", kern__control(env->k)->probe_ns);

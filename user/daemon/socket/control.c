@@ -326,7 +326,7 @@ static bool is_idle(const struct peer *p, uint64_t now)
 /* Closing it would not end the watch: a child that has just been forked may have the socket too. */
 static void remove_peer(struct control *c, struct peer *p, uint64_t now)
 {
-	control_ring__read(c, p, now);
+	control_ring__read(c, p, now, true);
 	if (p->watched)
 		epoll_ctl(epfd_of(c, p), EPOLL_CTL_DEL, p->fd, NULL);
 	peer__free(p);
@@ -373,7 +373,7 @@ static void resume_peers(struct control *c, uint64_t now)
 void control__read_rings(struct control *c, uint64_t now)
 {
 	for (struct peer *p = c ? c->peers : NULL; p; p = p->next)
-		control_ring__read(c, p, now);
+		control_ring__read(c, p, now, false);
 }
 
 void control__turn(struct control *c, uint64_t now)

@@ -61,8 +61,9 @@ struct step *control_rows__own_step(const struct call *k);
 /* Gives the peer's process a ring for its regions, or reads the one that it has. 0, or -errno of
  * the reply. */
 int control_ring__message(struct call *k, const struct jpc_head *h);
-/* Reads the peer's ring, if it has one, into the request of its step. */
-void control_ring__read(struct control *c, struct peer *p, uint64_t now);
+/* Reads the peer's ring, if it has one, into the request of its step. last: what is open then is
+ * lost. */
+void control_ring__read(struct control *c, struct peer *p, uint64_t now, bool last);
 
 /* The request that rows of this peer belong to; NULL with the reason in k->reply.text. */
 struct request *control_rows__request(struct call *k, int *err);

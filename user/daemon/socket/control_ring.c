@@ -31,7 +31,7 @@ static void on_instance(void *ctx, const struct region_instance *i)
 	external_series__region(s->to, (int64_t)i->end_ns + s->real_minus_mono_ns, s->name, &r);
 }
 
-void control_ring__read(struct control *c, struct peer *p, uint64_t now)
+void control_ring__read(struct control *c, struct peer *p, uint64_t now, bool last)
 {
 	struct request *r = p->ring ? daemon_find_request(c->d, p->request) : NULL;
 	uint64_t mono = clock__mono_ns(), records, lost;
@@ -45,11 +45,13 @@ void control_ring__read(struct control *c, struct peer *p, uint64_t now)
 		return;
 	sink.to = &r->external;
 	sink.real_minus_mono_ns = (int64_t)clock__real_ns() - (int64_t)mono;
-	lost = p->ring->lost;
+	lost = p->ring->pairs.lost;
 	/* both clocks run alike, but for the time that the machine slept */
 	records = region_ring__read(p->ring, mono - (now - s->start_boot_ns), mono, on_instance,
 				    &sink);
-	r->external.lost_regions += p->ring->lost - lost;
+	if (last)
+		region_pairs__lose(&p->ring->pairs, 0);
+	r->external.lost_regions += p->ring->pairs.lost - lost;
 	quota__charge(p->quota, (double)records / RECORDS_PER_CHARGE);
 	c->d->external_rows |= external_series__has_new(&r->external);
 }
@@ -67,7 +69,7 @@ int control_ring__message(struct call *k, const struct jpc_head *h)
 	if (!r)
 		return err;
 	if (k->p->ring && k->p->ring_pid == k->p->pid) {
-		control_ring__read(k->c, k->p, k->now);
+		control_ring__read(k->c, k->p, k->now, false);
 		return 0;
 	}
 	region_ring__free(k->p->ring);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads the ring of a process's regions, and makes instances of begins and ends. */
+/* Reads the ring of a process's regions. */
 #include "daemon/step/region_ring.h"
 
 #include <errno.h>
@@ -47,48 +47,6 @@ static bool read_at(const struct region_ring *r, void *to, size_t len, size_t at
 	return pread(r->fd, to, len, (off_t)at) == (ssize_t)len;
 }
 
-static void enter(struct region_ring *r, const struct jpc_record *rec)
-{
-	if (r->nopen == RING_OPEN_MAX) { /* the oldest will not end any more */
-		r->nopen--;
-		r->lost++;
-		memmove(&r->open[0], &r->open[1], r->nopen * sizeof(r->open[0]));
-	}
-	r->open[r->nopen++] = (struct open_region){rec->thread, rec->region, rec->time_ns};
-}
-
-/* The thread's regions inside this one have ended without a word, as after an exception. */
-static void leave(struct region_ring *r, const struct jpc_record *rec, region_fn fn, void *ctx)
-{
-	uint32_t region = rec->region & ~JPC_REGION_END;
-	unsigned at = r->nopen, i, kept;
-	struct region_instance in;
-
-	while (at > 0 &&
-	       (r->open[at - 1].thread != rec->thread || r->open[at - 1].region != region))
-		at--;
-	if (!at || r->open[at - 1].begin_ns > rec->time_ns) {
-		r->lost++;
-		return;
-	}
-	in = (struct region_instance){rec->thread, region, r->open[at - 1].begin_ns, rec->time_ns};
-	for (i = kept = at - 1; i < r->nopen; i++) {
-		if (r->open[i].thread != rec->thread)
-			r->open[kept++] = r->open[i];
-		else
-			r->lost += i != at - 1;
-	}
-	r->nopen = kept;
-	fn(ctx, &in);
-}
-
-/* A gap: what is open may have ended in it. */
-static void lose(struct region_ring *r, uint64_t records)
-{
-	r->lost += records + r->nopen;
-	r->nopen = 0;
-}
-
 struct pass {
 	uint64_t from_ns, now_ns;
 	region_fn fn;
@@ -97,13 +55,16 @@ struct pass {
 
 static void take(struct region_ring *r, const struct jpc_record *rec, const struct pass *p)
 {
-	if (rec->time_ns < p->from_ns || rec->time_ns > p->now_ns ||
-	    (rec->region & ~JPC_REGION_END) >= JPC_REGIONS)
-		lose(r, 1);
-	else if (rec->region & JPC_REGION_END)
-		leave(r, rec, p->fn, p->ctx);
-	else
-		enter(r, rec);
+	const struct region_mark m = {
+		rec->time_ns, rec->thread, 0, rec->region & ~JPC_REGION_END};
+	struct region_instance in = {rec->thread, m.region, 0, m.time_ns};
+
+	if (m.time_ns < p->from_ns || m.time_ns > p->now_ns || m.region >= JPC_REGIONS)
+		region_pairs__lose(&r->pairs, 1);
+	else if (!(rec->region & JPC_REGION_END))
+		region_pairs__begin(&r->pairs, &m);
+	else if (region_pairs__end(&r->pairs, &m, &in.begin_ns))
+		p->fn(p->ctx, &in);
 }
 
 /* The records from r->next on, at most n, that are there once. Returns how many. */
@@ -124,7 +85,7 @@ static bool find_next(struct region_ring *r, uint64_t *head)
 	if (!read_at(r, head, sizeof(*head), offsetof(struct jpc_ring, head)) || *head <= r->next)
 		return false;
 	if (*head - r->next > JPC_RING_RECORDS) {
-		lose(r, *head - r->next - JPC_RING_RECORDS);
+		region_pairs__lose(&r->pairs, *head - r->next - JPC_RING_RECORDS);
 		r->next = *head - JPC_RING_RECORDS;
 	}
 	return true;
@@ -145,7 +106,7 @@ static bool take_next(struct region_ring *r, const struct jpc_record *rec, const
 	if (rec->seq == r->next + 1) {
 		take(r, rec, p);
 	} else if (r->stuck == r->next + 1) {
-		lose(r, 1);
+		region_pairs__lose(&r->pairs, 1);
 	} else {
 		r->stuck = r->next + 1;
 		return false;
@@ -161,7 +122,7 @@ static void count_early(struct region_ring *r)
 	if (!read_at(r, &early, sizeof(early), offsetof(struct jpc_ring, lost)) ||
 	    early <= r->lost_early || early > UINT32_MAX)
 		return;
-	r->lost += early - r->lost_early;
+	r->pairs.lost += early - r->lost_early;
 	r->lost_early = early;
 }
 

@@ -12,13 +12,7 @@
 #include <stdint.h>
 
 #include "client/protocol.h"
-
-#define RING_OPEN_MAX 1024 /* regions of all threads that were entered and not left */
-
-struct open_region {
-	uint32_t thread, region;
-	uint64_t begin_ns;
-};
+#include "daemon/step/region_pairs.h"
 
 /* One execution of a region by one thread. */
 struct region_instance {
@@ -30,10 +24,8 @@ struct region_ring {
 	int fd;		/* -1: there is none */
 	uint64_t next;	/* records that were read or lost */
 	uint64_t stuck; /* the record at which the last pass ended as it was not whole; 0: none */
-	uint64_t lost;	/* records that are in no instance */
-	uint64_t lost_early; /* of them, those that the process counted itself */
-	struct open_region open[RING_OPEN_MAX];
-	unsigned nopen;
+	uint64_t lost_early; /* records that the process lost itself: part of pairs.lost */
+	struct region_pairs pairs;
 };
 
 /* 0 or -errno. */

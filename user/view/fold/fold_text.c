@@ -35,15 +35,13 @@ void fold_view__code(uint64_t code, char *text, size_t size)
 
 double fold_view__rate(const struct folded *f, enum point_counter c, const struct fold_phase *p)
 {
-	size_t from = (size_t)(p->from * (FOLD_CURVE - 1)) + 1,
-	       to = (size_t)(p->to * (FOLD_CURVE - 1));
-	double sum = 0;
+	const struct fold_result *r = &f->of[c];
 
-	if (!f->known[c] || to < from || to >= FOLD_CURVE)
+	if (!f->known[c] || !(p->to > p->from))
 		return NAN;
-	for (size_t i = from; i <= to; i++)
-		sum += f->of[c].rate[i];
-	return sum / (double)(to - from + 1);
+	return r->factor *
+	       fmax(fold_spline__at(&r->spline, p->to) - fold_spline__at(&r->spline, p->from), 0) /
+	       (p->to - p->from);
 }
 
 const char *fold_view__validity(const struct folded *f, char *why, size_t size)

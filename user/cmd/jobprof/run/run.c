@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "cmd/jobprof/report/report.h"
 #include "cmd/jobprof/run/run_cgroup.h"
+#include "cmd/jobprof/run/run_region.h"
 #include "cmd/jobprof/run/run_user.h"
 #include "cmd/jobprof/run/run_window.h"
 #include "cmd/jobprof/verbs.h"
@@ -42,6 +43,7 @@ struct run {
 	char socket[64];
 	struct rlimit files; /* what CMD gets: ours is raised */
 	bool json, quiet, wait_all;
+	struct run_regions regions;
 	pid_t pid;
 	int status;
 	bool ended, removed;
@@ -152,6 +154,17 @@ static const char *what_remains(const struct run *r)
 	return ": the journal stays in StateDir and is finished by the next start";
 }
 
+static void print_given_up(const struct run *r)
+{
+	char text[JP_REGIONS * 160];
+
+	if (!daemon__given_up(r->d, text, sizeof(text)))
+		return;
+	fputs("regions: ", stderr);
+	print__escaped(stderr, text);
+	fputc('\n', stderr);
+}
+
 static void summary(const struct run *r)
 {
 	const struct report_opts how = {
@@ -169,6 +182,7 @@ static void summary(const struct run *r)
 		return;
 	if (r->cgroup.evicted)
 		print_evicted(&r->cgroup);
+	print_given_up(r);
 	if (!getrusage(RUSAGE_SELF, &self))
 		fprintf(stderr, "jobprof itself: %.3f s of CPU, %.1f MB, its start included\n",
 			self.ru_utime.tv_sec + self.ru_stime.tv_sec +
@@ -212,7 +226,9 @@ enum {
 	OPT_BLOCK_ISSUE,
 	OPT_NET_SKB,
 	OPT_PERF,
-	OPT_UNWIND
+	OPT_UNWIND,
+	OPT_REGION,
+	OPT_REGION_BUDGET
 };
 
 static const struct opt opts[] = {
@@ -231,6 +247,11 @@ static const struct opt opts[] = {
 	 "hundredth of a CPU"},
 	{OPT_UNWIND, "unwind", "HOW",
 	 "how stacks are followed: fp, by frame pointers (the default), or dwarf, by .eh_frame"},
+	{OPT_REGION, "region", "FILE:FUNCTION",
+	 "each execution of the function is a row of Regions; "
+	 "usdt:FILE:PROVIDER:BEGIN,END: from one probe to another; may be given 16 times"},
+	{OPT_REGION_BUDGET, "region-budget", "PERCENT",
+	 "of a CPU that all regions may cost; the dearest is given up above that (default 1)"},
 	{'o', "output", "DIR", "where the file goes; made if it is not there (default: here)"},
 	{'j', "json", NULL, "print the summary as JSON"},
 	{'q', "quiet", NULL, "print no summary"},
@@ -267,6 +288,8 @@ const struct command cmd_run = {
 
 struct args {
 	const char *interval, *series, *out, *user, *perf_mode;
+	const char *region[JP_REGIONS], *region_budget;
+	unsigned nregions;
 	const char *rooted; /* the first option that needs root */
 };
 
@@ -320,6 +343,12 @@ static int set_option(void *ctx, int letter, const char *arg)
 			break;
 		log_error("--unwind %s: want fp or dwarf", arg);
 		return 2;
+	case OPT_REGION:
+		to->a->region[to->a->nregions++ % JP_REGIONS] = arg;
+		break;
+	case OPT_REGION_BUDGET:
+		to->a->region_budget = arg;
+		break;
 	case 'o':
 		to->a->out = arg;
 		break;
@@ -409,6 +438,30 @@ static int apply_user(struct run *r, const struct args *a)
 	return run_user__output(&r->user, a->out ? a->out : ".", r->out_dir) ? 1 : 0;
 }
 
+/* 0, or the exit status. */
+static int apply_regions(struct run *r, struct daemon_opts *o, const struct args *a)
+{
+	int status = 0;
+
+	o->region_budget = 1;
+	if (a->region_budget && (parse_double(a->region_budget, &o->region_budget) ||
+				 !(o->region_budget > 0 && o->region_budget <= 100))) {
+		log_error("--region-budget %s: want more than 0 and at most 100 percent",
+			  a->region_budget);
+		return 2;
+	}
+	if (a->nregions > JP_REGIONS) {
+		log_error("--region is given %u times: at most %d functions can be regions",
+			  a->nregions, JP_REGIONS);
+		return 2;
+	}
+	for (unsigned i = 0; !status && i < a->nregions; i++)
+		status = run_regions__add(&r->regions, a->region[i]);
+	o->regions = r->regions.list;
+	o->nregions = r->regions.n;
+	return status;
+}
+
 /* Removes the sockets of runs that were killed. */
 static void remove_stale_sockets(void)
 {
@@ -434,7 +487,12 @@ static int run_as_root(struct run *r, struct daemon_opts *o, const struct args *
 	o->uid = r->user.uid;
 	o->gid = r->user.gid;
 	status = run_user__command(&r->user, r->argv[0]);
-	return status ? status : profile(r, o);
+	if (!status)
+		status = apply_regions(r, o, a);
+	if (!status)
+		status = profile(r, o);
+	run_regions__free(&r->regions);
+	return status;
 }
 
 int verb_run(int argc, char **argv)

@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+# timeout: 200
+# SPDX-License-Identifier: GPL-2.0-only
+"""Functions as regions (jobprof run --region), against a program that times its calls by its own clock."""
+
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from lib import *
+
+CALLS = tool("jpcalls")
+LIBSTDCXX = subprocess.run(["gcc", "-print-file-name=libstdc++.so.6"], capture_output=True, text=True).stdout.strip()
+
+
+def names(path):
+    with h5py.File(path, "r") as f:
+        return list(f[next(k for k in f if isinstance(f[k], h5py.Group))])
+
+
+def run(options, *regions, budget=100):
+    """The Run, its rows of Regions by their ends, its attributes, and the program's own begins and ends."""
+    extra = [w for r in regions for w in ("--region", r)] + ["--region-budget", str(budget)]
+    got, path = run_jobprof([CALLS, *options], 0.5, "base", extra)
+    rows = table(path, "Regions") if "Regions" in names(path) else numpy.zeros(0, [("Begin", "u8"), ("End", "u8")])
+    own = [line.split() for line in got.out().splitlines() if re.fullmatch(r"\d+ \d+", line)]
+    own = numpy.array(own, dtype="u8").reshape(-1, 2)
+    return got, rows[numpy.argsort(rows["End"])], attributes(path), own
+
+
+def lost(attrs):
+    return int(attrs.get("Lost Regions", 0))
+
+
+def are_the_calls(name, rows, attrs, own):
+    """Each row is around one call, and not much longer: the probes' own time is outside."""
+    is_equal(name + ": as many as calls", [len(rows), lost(attrs)], [len(own), 0])
+    before = own[:, 0].astype(float) - rows["Begin"]
+    after = rows["End"].astype(float) - own[:, 1]
+    probe = float(re.search(r"([\d.]+) us each time", attrs["Regions"]).group(1)) * 1e3
+    is_true(name + ": each is around its call", min(before.min(), after.min()) >= 0, (before.min(), after.min()))
+    is_true(name + ": and half of them by less than a probe costs", numpy.median(before + after) < probe,
+            (numpy.median(before + after), probe))
+
+
+def calls():
+    got, rows, attrs, own = run(["10000", "20"], CALLS + ":work")
+    are_the_calls("calls", rows, attrs, own)
+    is_equal("calls: the program's own number of them", len(own), 10000)
+    is_equal("calls: the name", attrs["Region 1"], "jpcalls:work")
+    is_true("calls: one process and thread", len(set(rows["Process"])) == 1 and (rows["Thread"] == rows["Process"]).all(), rows)
+    is_true("calls: nothing is given up", "regions:" not in got.out() and "given up" not in attrs["Regions"], attrs["Regions"])
+
+
+def recursion():
+    got, rows, attrs, own = run(["-r", "5", "300", "20"], "deep=" + CALLS + ":work")
+    are_the_calls("recursion", rows, attrs, own)
+    is_equal("recursion: the name", attrs["Region 1"], "deep")
+    got, rows, attrs, own = run(["-r", "100", "20", "20"], CALLS + ":work")
+    is_equal("recursion: the kernel sees 64 of nested returns, the others are lost", [2000, len(rows), lost(attrs)],
+             [len(own), 20 * 64, 20 * 36])
+    first = own[numpy.argsort(own[:, 0])]
+    began = first[numpy.searchsorted(first[:, 0], rows["Begin"])]  # the first call from there on
+    ended = own[numpy.searchsorted(own[:, 1], rows["End"]) - 1]  # the last one until there
+    is_true("recursion: those seen begin and end where one call does", (began == ended).all(), (began, ended))
+
+
+def no_end():
+    got, rows, attrs, own = run(["-l", "200", "20"], CALLS + ":work")
+    is_equal("no end: calls that longjmp left are lost", [len(rows), lost(attrs)], [0, 200])
+    got, rows, attrs, own = run(["-x", "10", "20"], CALLS + ":work", CALLS + ":work_and_exit")
+    is_equal("no end: so is one that ended the program", [len(rows), len(own), lost(attrs)], [10, 10, 1])
+
+
+def given_up():
+    got, rows, attrs, own = run(["-q", "3"], CALLS + ":quick", budget=1)
+    calls = int(next(line for line in got.out().splitlines() if line.isdigit()))
+    spent = 2 * len(rows) * float(re.search(r"([\d.]+) us each time", attrs["Regions"]).group(1)) * 1e-6
+    said = "jpcalls:quick is given up after"
+    is_true("given up: the file says so", said in attrs["Regions"], attrs["Regions"])
+    is_true("given up: run says so in a line", re.search("^regions: .*" + said, got.out(), re.M), got.out()[-400:])
+    is_true("given up: it was called millions of times a second after that", calls > 5e6 and calls > 100 * len(rows), (calls, len(rows)))
+    is_true("given up: with what 1 % of 5 seconds pays for, and some", 0.02 < spent < 0.25, spent)
+    is_equal("given up: the call that went on then is lost", lost(attrs), 1)
+
+
+def other_processes():
+    """Others who execute the file come to the probes, but not into the profile."""
+    with open(os.devnull, "w") as null:
+        other = start([CALLS, "100000", "50"], stdout=null)
+        got, rows, attrs, own = run(["500", "20"], CALLS + ":work")
+    is_true("others: they ran meanwhile", other.poll() is None, other.returncode)
+    other.kill()
+    other.wait()
+    are_the_calls("others", rows, attrs, own)
+
+
+def usdt():
+    """The C++ library has probes of its own, which readelf -n shows."""
+    notes = subprocess.run(["readelf", "-n", LIBSTDCXX], capture_output=True, text=True).stdout
+    if "libstdcxx" not in notes:
+        raise Skipped("the C++ library has no probes")
+    src, prog = os.path.join(TMP, "throws.cc"), os.path.join(TMP, "throws")
+    with open(src, "w") as f:
+        f.write("int main() { for (int i = 0; i < 1234; i++) try { throw i; } catch (int) {} }\n")
+    subprocess.run(["g++", "-O1", "-o", prog, src], check=True)
+    got, path = run_jobprof([prog], 0.5, "base", ["--region-budget", "100", "--region",
+                                                  "usdt:" + LIBSTDCXX + ":libstdcxx:throw,catch"])
+    rows, attrs = table(path, "Regions"), attributes(path)
+    is_equal("usdt: a row per exception", [len(rows), lost(attrs)], [1234, 0])
+    is_true("usdt: its name", attrs["Region 1"].endswith(":throw,catch"), attrs["Region 1"])
+    is_true("usdt: one after another", (rows["Begin"][1:] >= rows["End"][:-1]).all(), rows)
+
+
+def refused():
+    cut = os.path.join(TMP, "cut")
+    with open(CALLS, "rb") as f, open(cut, "wb") as to:
+        to.write(f.read(5000))
+    fifo = os.path.join(TMP, "fifo")
+    os.mkfifo(fifo)
+    for options, why in ((["--region", CALLS], "want [NAME=]FILE:FUNCTION"),
+                         (["--region", "usdt:" + CALLS + ":a:b"], "want [NAME=]FILE:FUNCTION"),
+                         (["--region", CALLS + ":nothing"], "no function nothing"),
+                         (["--region", "usdt:" + CALLS + ":a:b,c"], "no probe a:b"),
+                         (["--region", "/nowhere:f"], "No such file"),
+                         (["--region", fifo + ":f"], "no regular file"),
+                         (["--region", "/etc/passwd:f"], "no ELF file"),
+                         (["--region", cut + ":work"], "cut"),
+                         (["--region", "%s=%s:work" % ("x" * 64, CALLS)], "1 to 63 bytes"),
+                         (["--region", CALLS + ":work", "--region-budget", "0"], "more than 0"),
+                         (["--region", CALLS + ":work"] * 17, "at most 16")):
+        p = subprocess.run([JOBPROF, "run", "-o", TMP, *options, "true"], capture_output=True, text=True, timeout=60, env=plain_env())
+        is_true("refused: " + why, p.returncode == 2 and why in p.stderr and p.stderr.count("\n") == 1, p)
+
+
+if __name__ == "__main__":
+    need_bpf()
+    run_tests([calls, recursion, no_end, given_up, other_processes, usdt, refused])

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Regions that jobprof run is asked for: what the option says, and the files that it names. */
+#include "cmd/jobprof/run/run_region.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "client/column.h"
+#include "pool/pool.h"
+
+#define USDT "usdt:"
+#define FORM "want [NAME=]FILE:FUNCTION or [NAME=]usdt:FILE:PROVIDER:BEGIN,END"
+
+/* Cuts the text at the last such sign. What is behind it, or NULL. */
+static char *cut_last(char *text, char sign)
+{
+	char *at = strrchr(text, sign);
+
+	if (at)
+		*at++ = 0;
+	return at && *at ? at : NULL;
+}
+
+static int put(char *to, size_t size, const char *text)
+{
+	return text && *text && strlen(text) < size ? (strcpy(to, text), 0) : -EINVAL;
+}
+
+/* The part of the text after the name that it may give. */
+static const char *after_name(const char *text)
+{
+	const char *sign = strpbrk(text, "=/:");
+
+	return sign && *sign == '=' ? sign + 1 : text;
+}
+
+/* "FILE:FUNCTION" or "usdt:FILE:PROVIDER:BEGIN,END" */
+static int parse_places(struct region_spec *s, char *text)
+{
+	bool usdt = str__starts(text, USDT);
+	char *file = text + (usdt ? strlen(USDT) : 0), *what = cut_last(file, ':');
+	char *end = usdt && what ? cut_last(what, ',') : what;
+	int err = put(s->begin, sizeof(s->begin), what) | put(s->end, sizeof(s->end), end);
+
+	if (!err && usdt)
+		err = put(s->provider, sizeof(s->provider), cut_last(file, ':'));
+	return err | put(s->file, sizeof(s->file), file);
+}
+
+/* The name that was given, else the file's own and what was asked for of it. */
+static int name_region(struct region_spec *s, const char *text)
+{
+	const char *slash = strrchr(s->file, '/'), *rest = after_name(text);
+	_cleanup_free_ char *name = NULL;
+
+	if (rest != text)
+		name = strndup(text, (size_t)(rest - text) - 1);
+	else if (asprintf(&name, "%s:%s%s%s", slash ? slash + 1 : s->file, s->begin,
+			  s->provider[0] ? "," : "", s->provider[0] ? s->end : "") < 0)
+		name = NULL;
+	if (!name)
+		return -ENOMEM;
+	if (!column__mark_name(s->name, name))
+		return 0;
+	log_error("--region %s: a name has 1 to 63 bytes of printable text: give one, NAME=%s",
+		  text, rest);
+	return -EINVAL;
+}
+
+int region_spec__parse(struct region_spec *s, const char *text)
+{
+	_cleanup_free_ char *copy = strdup(after_name(text));
+
+	*s = (struct region_spec){.name = ""};
+	if (!copy)
+		return -ENOMEM;
+	if (parse_places(s, copy)) {
+		log_error("--region %s: " FORM, text);
+		return -EINVAL;
+	}
+	return name_region(s, text);
+}
+
+/* A name without a slash is a program's, as for a shell. Opens no device and no pipe. */
+static int open_file(const char *name)
+{
+	const char *dirs = getenv("PATH");
+	_cleanup_free_ char *list = strdup(dirs ? dirs : "/bin:/usr/bin");
+	char *rest = strchr(name, '/') ? NULL : list, *dir, path[4200];
+	struct stat st;
+	int fd = -1;
+
+	if (!rest)
+		fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	while (fd < 0 && rest && (dir = strsep(&rest, ":"))) {
+		snprintf(path, sizeof(path), "%s/%s", *dir ? dir : ".", name);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	}
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return -EINVAL;
+	}
+	return fd;
+}
+
+/* Of parent and child. */
+struct work {
+	struct region_spec spec;
+	int fd, n;
+	struct kern_region_place places[RUN_REGION_PLACES];
+};
+
+static int find_places(void *arg)
+{
+	struct work *w = arg;
+
+	pool__note_file(w->spec.file);
+	w->n = region_elf__places(w->fd, &w->spec, w->places);
+	return w->n < 0 ? 2 : 0;
+}
+
+static int fill(struct kern_region *r, const struct work *w)
+{
+	unsigned n = (unsigned)w->n;
+
+	r->fd = w->fd;
+	strcpy(r->name, w->spec.name);
+	r->places = n <= RUN_REGION_PLACES ? calloc(n, sizeof(*r->places)) : NULL;
+	if (!r->places)
+		return 1;
+	memcpy(r->places, w->places, n * sizeof(*r->places));
+	r->nplaces = n;
+	return 0;
+}
+
+static int look(struct run_regions *l, struct work *w, const char *text)
+{
+	int status;
+
+	if (region_spec__parse(&w->spec, text))
+		return 2;
+	w->fd = open_file(w->spec.file);
+	if (w->fd < 0) {
+		log_error("--region %s: cannot open %s: %s: give its path, as ldd or which show it",
+			  text, w->spec.file,
+			  w->fd == -EINVAL ? "it is no regular file" : strerror(-w->fd));
+		return 2;
+	}
+	status = pool__call_verb(find_places, w, &POOL_STREAM);
+	if (!status)
+		status = fill(&l->list[l->n], w);
+	if (status)
+		close(w->fd);
+	else
+		l->n++;
+	return status;
+}
+
+int run_regions__add(struct run_regions *l, const char *text)
+{
+	struct work *w = pool__share(sizeof(*w));
+	int status = 1;
+
+	if (!w)
+		log_error("%s", strerror(ENOMEM));
+	else if (l->n == JP_REGIONS)
+		log_error("--region %s: there are %d already, and at most so many", text, l->n);
+	else
+		status = look(l, w, text);
+	pool__unshare(w, sizeof(*w));
+	return status;
+}
+
+void run_regions__free(struct run_regions *l)
+{
+	while (l->n) {
+		struct kern_region *r = &l->list[--l->n];
+
+		close(r->fd);
+		free(r->places);
+	}
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof run --region: regions that are functions of programs, or lie between two of their probes. */
+#ifndef JP_CMD_JOBPROF_RUN_REGION_H
+#define JP_CMD_JOBPROF_RUN_REGION_H
+
+#include "kern/kern.h"
+
+#define RUN_REGION_PLACES 128 /* where one begins or ends */
+
+/* What was asked for: "[NAME=]FILE:FUNCTION", or "[NAME=]usdt:FILE:PROVIDER:BEGIN,END". */
+struct region_spec {
+	char name[64];
+	char file[4096];
+	char provider[64]; /* "": begin is a function */
+	char begin[512], end[512];
+};
+
+/* 0, or -EINVAL and it has said what is wrong. */
+int region_spec__parse(struct region_spec *s, const char *text);
+
+/* Finds where in the open ELF file the region begins and ends. The file may be hostile: for a child
+ * with limits. Returns how many places there are, or -errno, logged. */
+int region_elf__places(int fd, const struct region_spec *s,
+		       struct kern_region_place places[RUN_REGION_PLACES]);
+
+struct run_regions {
+	struct kern_region list[JP_REGIONS];
+	unsigned n;
+};
+
+/* Adds one, opens its file and finds its places. 0, or the exit status after having said why. */
+int run_regions__add(struct run_regions *l, const char *text);
+void run_regions__free(struct run_regions *l);
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Functions as regions: their executions, and the budget of their probes. */
+#include "daemon/step/probed_regions.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+struct probed_regions *probed_regions__new(const struct kern_region *list, unsigned n,
+					   double percent, uint64_t now_ns)
+{
+	struct probed_regions *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->list = list;
+	r->n = n;
+	r->percent = percent;
+	r->began_ns = r->watched_ns = now_ns;
+	for (unsigned i = 0; i < n; i++)
+		r->of[i].until_ns = UINT64_MAX;
+	return r;
+}
+
+/* What was spent since the last time, ns. */
+static double spend(struct probed_regions *r, const struct kern *k)
+{
+	double all = 0;
+
+	for (unsigned i = 0; i < r->n; i++) {
+		uint64_t traps = kern__traps(k, i);
+		double ns = (double)(traps - r->of[i].traps) * kern__trap_ns(k);
+
+		r->of[i].traps = traps;
+		r->of[i].spent_ns += ns;
+		all += ns;
+	}
+	return all;
+}
+
+static void give_up_dearest(struct probed_regions *r, struct kern *k, uint64_t now_ns)
+{
+	unsigned dearest = 0;
+
+	for (unsigned i = 1; i < r->n; i++)
+		if (r->of[i].spent_ns > r->of[dearest].spent_ns)
+			dearest = i;
+	r->of[dearest].until_ns = clock__mono_ns();
+	r->of[dearest].given_up_s = (double)(now_ns - r->began_ns) / NSEC_PER_SEC;
+	kern__drop_region(k, dearest); /* one probe after the other, which takes a while */
+	for (unsigned i = 0; i < r->n; i++)
+		r->of[i].spent_ns = 0;
+	r->debt_ns = 0;
+}
+
+void probed_regions__watch(struct probed_regions *r, struct kern *k, uint64_t now_ns)
+{
+	double share = r->percent / 100, passed = (double)(now_ns - r->watched_ns);
+
+	r->watched_ns = now_ns;
+	r->debt_ns = fmax(r->debt_ns + spend(r, k) - share * passed, 0);
+	if (r->debt_ns > share * PROBED_SAVED_S * NSEC_PER_SEC)
+		give_up_dearest(r, k, now_ns);
+}
+
+bool probed_regions__take(struct probed_regions *r, const struct jp_crossing *c,
+			  struct external_region *x, const char **name)
+{
+	const struct region_mark m = {c->time_ns, (uint64_t)c->tgid << 32 | c->tid, c->frame,
+				      c->cookie & JP_REGION_NUMBER};
+
+	if (m.region >= r->n || m.time_ns > r->of[m.region].until_ns)
+		return false;
+	if (c->lost > r->ring_lost) {
+		r->ring_lost = c->lost;
+		region_pairs__lose(&r->pairs, 0);
+	}
+	*x = (struct external_region){0, m.time_ns, c->tgid, c->tid};
+	*name = r->list[m.region].name;
+	if (c->cookie & JP_REGION_END)
+		return region_pairs__end(&r->pairs, &m, &x->begin_ns);
+	region_pairs__begin(&r->pairs, &m);
+	return false;
+}
+
+uint64_t probed_regions__lost(const struct probed_regions *r, const struct kern *k)
+{
+	return r ? r->pairs.lost + r->pairs.nopen + kern__control(k)->stats.crossings_lost : 0;
+}
+
+unsigned probed_regions__text(const struct probed_regions *r, const struct kern *k, char *text,
+			      size_t len)
+{
+	int at = snprintf(text, len, "probes: %.1f us each time", kern__trap_ns(k) / 1e3);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < r->n; i++) {
+		if (r->of[i].given_up_s <= 0)
+			continue;
+		n++;
+		if ((size_t)at < len)
+			at += snprintf(text + at, len - (size_t)at,
+				       "; %s is given up after %.3g s: its probes cost more than "
+				       "%g %% of a CPU",
+				       r->list[i].name, r->of[i].given_up_s, r->percent);
+	}
+	return n;
+}

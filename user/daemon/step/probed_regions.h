@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Regions that programs do not name: functions with probes. Each time that a thread comes to one
+ * costs microseconds, so their cost has a budget, and the dearest are given up where it is exceeded.
+ */
+#ifndef JP_DAEMON_STEP_PROBED_REGIONS_H
+#define JP_DAEMON_STEP_PROBED_REGIONS_H
+
+#include "daemon/step/external_series.h"
+#include "daemon/step/region_pairs.h"
+#include "kern/kern.h"
+
+#define PROBED_SAVED_S 5.0 /* so many seconds' budget may be spent at once */
+
+struct probed_region {
+	uint64_t traps;
+	double spent_ns; /* since the last one was given up */
+	double given_up_s; /* so long after the start; 0: it is not */
+	uint64_t until_ns; /* CLOCK_MONOTONIC: what comes later is no longer looked at */
+};
+
+struct probed_regions {
+	const struct kern_region *list;
+	unsigned n;
+	double percent;	 /* of a CPU, for all */
+	double debt_ns;	 /* spent, above what the time since has paid for */
+	uint64_t began_ns, watched_ns;
+	uint64_t ring_lost; /* crossings that the kernel side had lost at the last one */
+	struct probed_region of[JP_REGIONS];
+	struct region_pairs pairs;
+};
+
+/* NULL: no memory. The list stays the caller's. */
+struct probed_regions *probed_regions__new(const struct kern_region *list, unsigned n,
+					   double percent, uint64_t now_ns);
+
+/* Takes away the probes that cost more than the budget. To be called often. */
+void probed_regions__watch(struct probed_regions *r, struct kern *k, uint64_t now_ns);
+
+/* A thread has begun or ended a region. True: *x is an execution of the region *name. */
+bool probed_regions__take(struct probed_regions *r, const struct jp_crossing *c,
+			  struct external_region *x, const char **name);
+
+/* Begins and ends that are in no execution, once all has ended. */
+uint64_t probed_regions__lost(const struct probed_regions *r, const struct kern *k);
+
+/* What the probes cost, and which regions are given up. Returns how many are. */
+unsigned probed_regions__text(const struct probed_regions *r, const struct kern *k, char *text,
+			      size_t len);
+
+#endif

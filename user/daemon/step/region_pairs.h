@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Begins and ends of regions become executions: an end fits the last begin of the same thread,
+ * region and call that is open. */
+#ifndef JP_DAEMON_STEP_REGION_PAIRS_H
+#define JP_DAEMON_STEP_REGION_PAIRS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define REGION_OPEN_MAX 1024 /* regions of all threads that were entered and not left */
+
+/* A thread begins or ends a region. */
+struct region_mark {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t thread;
+	uint64_t frame; /* of the call; 0: a begin and an end need no call in common */
+	uint32_t region;
+};
+
+struct region_pairs {
+	struct region_mark open[REGION_OPEN_MAX];
+	unsigned nopen;
+	uint64_t lost; /* begins and ends that are in no execution */
+};
+
+void region_pairs__begin(struct region_pairs *p, const struct region_mark *m);
+/* Sets when the region that ends there began. The thread's regions inside of it have ended without
+ * a word, as after an exception, and are lost. False: the end fits no begin, and is lost. */
+bool region_pairs__end(struct region_pairs *p, const struct region_mark *m, uint64_t *begin_ns);
+/* So many begins and ends are not known. What is open may have ended among them: it is lost too. */
+void region_pairs__lose(struct region_pairs *p, uint64_t n);
+
+#endif

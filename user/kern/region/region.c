@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Probes on the functions of programs: they are put on, counted, and taken away. */
+#include "kern/region/region.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "kern/internal.h"
+
+/* The kernel's ABI of this PMU: its type is there, the bits of config are fixed. */
+#define UPROBE_TYPE	 "/sys/bus/event_source/devices/uprobe/type"
+#define UPROBE_RETURN	 1ull
+#define UPROBE_SEMAPHORE 32 /* where its place in the file begins */
+
+static int uprobe_type(uint32_t *type)
+{
+	char text[32];
+
+	if (read_file(AT_FDCWD, UPROBE_TYPE, text, sizeof(text)) < 0)
+		return -errno;
+	text[strcspn(text, "\n")] = 0;
+	return parse_u32(text, type);
+}
+
+int kern_region_probe(const struct kern_opts *o)
+{
+	uint32_t type;
+
+	if (!o->nregions)
+		return 0;
+	if (o->nregions > JP_REGIONS)
+		return kern_fail(-E2BIG, "%u regions: at most %d functions can be regions",
+				 o->nregions, JP_REGIONS);
+	if (uprobe_type(&type))
+		return kern_fail(-EOPNOTSUPP,
+				 "functions cannot be regions here: the kernel has no uprobes "
+				 "(CONFIG_UPROBE_EVENTS): use jobprof_region_begin() of "
+				 "libjobprof");
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) != 1)
+		return kern_fail(-EOPNOTSUPP,
+				 "functions cannot be regions here: the kernel is older than "
+				 "5.15: use jobprof_region_begin() of libjobprof");
+	return 0;
+}
+
+static int on_crossing(void *ctx, void *data, size_t len)
+{
+	const struct kern *k = ctx;
+
+	if (len >= sizeof(struct jp_crossing) && k->crossing_fn)
+		k->crossing_fn(data, k->crossing_ctx);
+	return 0;
+}
+
+int kern_region_open_ring(struct kern *k)
+{
+	struct epoll_event e = {.events = EPOLLIN};
+
+	if (k->map[M_CROSSINGS] < 0)
+		return 0;
+	k->crossing_ring = ring_buffer__new(k->map[M_CROSSINGS], on_crossing, k, NULL);
+	if (!k->crossing_ring)
+		return kern_fail(-errno, "cannot read the ring of regions: %s", strerror(errno));
+	epoll_ctl(ring_buffer__epoll_fd(k->ring), EPOLL_CTL_ADD,
+		  ring_buffer__epoll_fd(k->crossing_ring), &e);
+	return 0;
+}
+
+void kern__take_crossings(struct kern *k, void (*fn)(const struct jp_crossing *c, void *ctx),
+			  void *ctx)
+{
+	k->crossing_fn = fn;
+	k->crossing_ctx = ctx;
+	if (k->crossing_ring)
+		ring_buffer__consume(k->crossing_ring);
+}
+
+/* A link from the place to the program, or -errno. */
+static int link_probe(const struct kern *k, const char *path, uint64_t offset, uint64_t config,
+		      uint64_t cookie)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, o, .perf_event.bpf_cookie = cookie);
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .config = config,
+				       .uprobe_path = (uintptr_t)path,
+				       .probe_offset = offset};
+	int err = uprobe_type(&attr.type), fd, link;
+
+	if (err)
+		return err;
+	/* on one CPU, since the interface needs one; all processes on all CPUs come there */
+	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	link = bpf_link_create(k->prog[P_CROSS], fd, BPF_PERF_EVENT, &o);
+	err = -errno;
+	close(fd); /* the link holds it */
+	return link < 0 ? err : link;
+}
+
+static int add_probe(const struct kern *k, struct region_links *l, const char *path,
+		     const struct kern_region_place *at, uint32_t cookie)
+{
+	uint64_t config = at->semaphore << UPROBE_SEMAPHORE;
+
+	if (cookie & JP_REGION_CALL && cookie & JP_REGION_END)
+		config |= UPROBE_RETURN;
+	l->fd[l->n] = link_probe(k, path, at->offset, config, cookie);
+	return l->fd[l->n] < 0 ? l->fd[l->n] : (l->n++, 0);
+}
+
+static int add_probes(const struct kern *k, struct region_links *l, uint32_t number)
+{
+	const struct kern_region *r = &k->opts.regions[number];
+	char path[32];
+	int err = 0;
+
+	/* the file that was looked at, whatever has its name by now */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", r->fd);
+	l->fd = calloc(2 * r->nplaces + 1, sizeof(*l->fd));
+	if (!l->fd)
+		return -ENOMEM;
+	for (unsigned i = 0; !err && i < r->nplaces; i++) {
+		const struct kern_region_place *at = &r->places[i];
+		uint32_t call = at->kind == KERN_REGION_CALL ? JP_REGION_CALL : 0;
+
+		/* the return first: a call that is seen to begin is seen to end */
+		if (at->kind != KERN_REGION_BEGIN)
+			err = add_probe(k, l, path, at, number | call | JP_REGION_END);
+		if (!err && at->kind != KERN_REGION_END)
+			err = add_probe(k, l, path, at, number | call);
+	}
+	return err;
+}
+
+static const char *advice(int err)
+{
+	return err == -EINVAL || err == -EOPNOTSUPP
+		       ? ": the kernel puts no probe on this instruction: choose another function"
+		       : "";
+}
+
+int kern_region_start(struct kern *k)
+{
+	int err = 0;
+
+	if (!k->opts.nregions || k->region_links)
+		return 0;
+	err = kern_region_calibrate(k);
+	if (err)
+		return kern_fail(err, "cannot put a probe on a function of jobprof itself: %s: no "
+				 "function can be a region here", strerror(-err));
+	k->region_links = calloc(k->opts.nregions, sizeof(*k->region_links));
+	if (!k->region_links)
+		return kern_fail(-ENOMEM, "out of memory");
+	for (unsigned i = 0; !err && i < k->opts.nregions; i++) {
+		err = add_probes(k, &k->region_links[i], i);
+		if (err)
+			kern_fail(err, "cannot put a probe on region %s: %s%s",
+				  k->opts.regions[i].name, strerror(-err), advice(err));
+	}
+	if (err)
+		kern_region_stop(k);
+	return err;
+}
+
+void kern__drop_region(struct kern *k, unsigned number)
+{
+	struct region_links *l = k->region_links ? &k->region_links[number] : NULL;
+
+	while (l && l->n)
+		kern_close_fd(&l->fd[--l->n]);
+}
+
+void kern_region_stop(struct kern *k)
+{
+	for (unsigned i = 0; k->region_links && i < k->opts.nregions; i++) {
+		kern__drop_region(k, i);
+		free(k->region_links[i].fd);
+	}
+	free(k->region_links);
+	k->region_links = NULL;
+}
+
+uint64_t kern__traps(const struct kern *k, unsigned number)
+{
+	uint64_t n = 0;
+	uint32_t key = number;
+
+	return bpf_map_lookup_elem(k->map[M_TRAPS], &key, &n) ? 0 : n;
+}
+
+double kern__trap_ns(const struct kern *k)
+{
+	return k->trap_ns;
+}
+
+int kern_region_probe_at(const struct kern *k, const char *path, uint64_t offset, bool end)
+{
+	return link_probe(k, path, offset, end ? UPROBE_RETURN : 0, JP_REGIONS);
+}

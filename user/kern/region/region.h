@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Probes on the functions of programs that are regions. Part of user/kern. */
+#ifndef JP_KERN_REGION_H
+#define JP_KERN_REGION_H
+
+#include "kern/kern.h"
+
+/* Links that the probes of a region are. */
+struct region_links {
+	int *fd;
+	unsigned n;
+};
+
+/* Whether this kernel can: 0, or -errno and kern__error() says why. */
+int kern_region_probe(const struct kern_opts *o);
+/* Measures what a probe costs, and puts all on their places. 0, or -errno and kern__error() says
+ * which region failed and why. */
+int kern_region_start(struct kern *k);
+void kern_region_stop(struct kern *k);
+
+/* Opens the ring of crossings; who waits for events is woken by it, too. 0 or -errno, said. */
+int kern_region_open_ring(struct kern *k);
+
+/* Measures k->trap_ns: some 20 ms. 0; -errno: no probe can be put on a program's function. */
+int kern_region_calibrate(struct kern *k);
+/* A link to a probe that belongs to no region, at the entry of the function there or on its return.
+ * -errno. */
+int kern_region_probe_at(const struct kern *k, const char *path, uint64_t offset, bool end);
+
+#endif
