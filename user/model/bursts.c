@@ -29,6 +29,7 @@ struct reading {
 	struct threads threads;
 	bool asked; /* for the family burst */
 	int at[N_COLUMNS];
+	int *event_at; /* of each of b's events, in the table that is read */
 	unsigned table; /* first place of the table that is read */
 	double start_ns;
 };
@@ -120,6 +121,66 @@ static int place_of(struct reading *r, const struct reader_node *n, const char *
 	return add_place(r->b, n, task, wanted);
 }
 
+/* ---- events */
+
+static int find_event(const struct model_bursts *b, const char *name)
+{
+	for (unsigned e = 0; e < b->nevents; e++)
+		if (!strcmp(b->events[e], name))
+			return (int)e;
+	return -1;
+}
+
+/* An event that no burst so far has. */
+static int add_event(struct model_bursts *b, const char *name)
+{
+	char **events = realloc(b->events, (b->nevents + 1) * sizeof(*events));
+	double **counts, *v = malloc((b->max + 1) * sizeof(*v));
+
+	if (events)
+		b->events = events;
+	counts = realloc(b->counts, (b->nevents + 1) * sizeof(*counts));
+	if (counts)
+		b->counts = counts;
+	if (!events || !counts || !v || !(events[b->nevents] = strdup(name))) {
+		free(v);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < b->n; i++)
+		v[i] = NAN;
+	counts[b->nevents++] = v;
+	return 0;
+}
+
+static bool is_event(const struct cursor_column *c)
+{
+	const struct series *s = series__find("Bursts");
+
+	for (unsigned i = 0; i < s->ncols; i++)
+		if (!strcmp(s->cols[i].name, c->name))
+			return false;
+	return c->type == COL_F64 && !c->unknown && !c->array;
+}
+
+/* The columns that the schema of Bursts does not have. */
+static int find_events(struct reading *r)
+{
+	struct model_bursts *b = r->b;
+	int *at, err = 0;
+
+	for (unsigned c = 0; !err && c < r->cursor->ncols; c++)
+		if (is_event(&r->cursor->cols[c]) && find_event(b, r->cursor->cols[c].name) < 0)
+			err = b->nevents < JP_PMU_EVENTS * 4 ? add_event(b, r->cursor->cols[c].name)
+							    : 0;
+	at = err ? NULL : realloc(r->event_at, (b->nevents + 1) * sizeof(*at));
+	if (!at)
+		return -ENOMEM;
+	r->event_at = at;
+	for (unsigned e = 0; e < b->nevents; e++)
+		at[e] = cursor__column(r->cursor, b->events[e]);
+	return 0;
+}
+
 /* ---- rows */
 
 static int grow(struct model_bursts *b)
@@ -141,6 +202,13 @@ static int grow(struct model_bursts *b)
 		if (!v)
 			return -ENOMEM;
 		*numbers[i] = v;
+	}
+	for (unsigned e = 0; e < b->nevents; e++) {
+		double *v = realloc(b->counts[e], max * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		b->counts[e] = v;
 	}
 	b->max = max;
 	return 0;
@@ -165,6 +233,8 @@ static int add_row(struct reading *r, const struct reader_node *n, const char *t
 	b->wall[i] = cell(r, row, DURATION);
 	b->on_cpu[i] = cell(r, row, ON_CPU);
 	b->gap[i] = cell(r, row, GAP);
+	for (unsigned e = 0; e < b->nevents; e++)
+		b->counts[e][i] = r->event_at[e] < 0 ? NAN : row[r->event_at[e]].f;
 	if (!(b->run[i] >= 0) || !(b->wall[i] >= 0) || isnan(ns))
 		return 0; /* no burst */
 	if (isnan(r->start_ns))
@@ -184,6 +254,7 @@ static int read_table(struct reading *r, const struct reader_node *n, const stru
 	r->table = r->b->nplaces;
 	for (int c = 0; !err && c < N_COLUMNS; c++)
 		r->at[c] = cursor__column(r->cursor, names[c]);
+	err = err ? err : find_events(r);
 	while (!err && (err = cursor__next(r->cursor, &rows, &got)) > 0) {
 		err = 0;
 		for (unsigned i = 0; !err && i < got; i++)
@@ -223,6 +294,20 @@ static int read_length(struct reading *r, const struct reader_node *n,
 	return err;
 }
 
+/* How the node's processor counts what its cycles were used for. */
+static void read_kind(struct model_bursts *b, const struct reader_node *n)
+{
+	struct reader_attr kind;
+	int64_t width;
+
+	if (b->cpi_kind || reader__attr(n, "CPI Kind", &kind))
+		return;
+	if (kind.type == ATTR_STR)
+		b->cpi_kind = kind.str;
+	if (reader_node__i64(n, "Slots per Cycle", &width))
+		b->cpi_width = (double)width;
+}
+
 static int read_node(struct reading *r, unsigned step, unsigned node)
 {
 	const struct reader_series *s, *length;
@@ -235,6 +320,8 @@ static int read_node(struct reading *r, unsigned step, unsigned node)
 	s = node__series(n, "Bursts");
 	length = node__series(n, "BurstLength");
 	r->asked |= s || length;
+	if (!err && s)
+		read_kind(r->b, n);
 	for (unsigned i = 0; !err && s && i < s->tables.n; i++)
 		err = read_table(r, n, s, s->tables.v[i]);
 	if (!err && length)
@@ -261,6 +348,7 @@ int model_bursts__read(struct model_bursts *b, const char *path)
 	int err;
 
 	memset(b, 0, sizeof(*b));
+	b->cpi_width = NAN;
 	err = reader__open(&r.r, path);
 	if (!err)
 		err = cursor__new(&r.cursor);
@@ -270,6 +358,7 @@ int model_bursts__read(struct model_bursts *b, const char *path)
 	if (r.cursor)
 		cursor__free(r.cursor);
 	reader__free(r.r);
+	free(r.event_at);
 	free(r.threads.key);
 	free(r.threads.number);
 	settle_times(b);
@@ -293,6 +382,13 @@ void model_bursts__free(struct model_bursts *b)
 	free(b->end);
 	free(b->place);
 	free(b->thread);
+	for (unsigned e = 0; e < b->nevents; e++) {
+		free(b->events[e]);
+		free(b->counts[e]);
+	}
+	free(b->events);
+	free(b->counts);
+	free(b->cpi_kind);
 }
 
 void model_bursts__name(const struct model_bursts *b, unsigned place, char *text, size_t size)

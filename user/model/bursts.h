@@ -22,6 +22,12 @@ struct model_bursts {
 	unsigned *place, *thread;	   /* < nplaces, < nthreads */
 	struct burst_place *places;
 	unsigned nplaces, nthreads;
+	/* Columns of events, by their names; NaN: not counted in that burst. */
+	char **events;
+	double **counts;
+	unsigned nevents;
+	char *cpi_kind;	 /* of the first node that says it; NULL: none does */
+	double cpi_width; /* slots per cycle; NaN: not known */
 	double all_s; /* run time of the bursts that have no row, too; NaN: not known */
 	double lost;  /* bursts that should have rows and have none */
 };

@@ -189,6 +189,50 @@ def subset_as_all():
     is_true("subset: it is one", j["subset"] < 15000, j["subset"])
 
 
+def counters():
+    """Sets in turn over bursts of known rates, two of which have too few bursts with the event."""
+    rng = numpy.random.default_rng(7)
+    run, gap, _ = bursts(rng, 4000)
+    path, order = write("counters", run, gap, 2)
+    run = run[order]
+    of_set, n = rng.integers(0, 3, len(run)), len(run)
+    ins = run * 1e9 * rng.uniform(0.9, 1.1, n)
+    ins[of_set == 2] = numpy.nan
+    loads = numpy.where(of_set == 0, ins * 0.3, numpy.nan)
+    misses = numpy.where(of_set == 1, run * 5e6, numpy.nan)
+    with h5py.File(path, "r+") as f:
+        at = 0
+        for t in ("0", "1"):
+            old = f["n1/Bursts/" + t][()]
+            rows = numpy.zeros(len(old), numpy.dtype(ROW.descr + [(c, "<f8") for c in ("Instructions", "Loads", "Odd")]))
+            for c in ROW.names:
+                rows[c] = old[c]
+            for c, v in (("Instructions", ins), ("Loads", loads), ("Odd", misses)):
+                rows[c] = v[at:at + len(old)]
+            at += len(old)
+            del f["n1/Bursts/" + t]
+            f.create_dataset("n1/Bursts/" + t, data=rows)
+    got, j = labels(path), found(path)
+    for c in j["clusters"]:
+        mine = got == c["name"]
+        all_ins = ins[mine & (of_set < 2)].sum() / run[mine & (of_set < 2)].sum() * run[mine].sum()
+        for name, v, has in (("Instructions", ins, of_set < 2), ("Loads", loads, of_set == 0), ("Odd", misses, of_set == 1)):
+            k, what = c["counters"][name], "counters: %s of %s: " % (name, c["name"])
+            have = mine & has
+            is_equal(what + "bursts", k["bursts"], have.sum())
+            is_near(what + "counted", k["counted"], run[have].sum() / run[mine].sum(), 1e-9)
+            is_near(what + "rate", k["per_s"], v[have].sum() / run[have].sum(), 1e-9)
+            per_ins = v[have].sum() / ins[have].sum()
+            is_near(what + "per instruction", k["per_instruction"], per_ins, 1e-9)
+            is_near(what + "of all bursts", k["total"], per_ins * all_ins, 1e-9)
+            is_equal(what + "few", k["low_confidence"], bool(have.sum() < 5))
+    text = said("cluster", path)
+    is_true("counters: as text", all(w in text for w in ("Counters, per second", "Instructions", "Odd", " 5 M")), text)
+    is_true("counters: lines of text are short", max(map(len, text.splitlines()[1:])) <= 80, text)
+    rows = list(csv.DictReader(io.StringIO(said("cluster", "--csv", path))))
+    is_equal("counters: CSV", [r["Odd"] == "" for r in rows], list(numpy.isnan(misses)))
+
+
 def outputs():
     run, gap, _ = bursts(numpy.random.default_rng(4), 3000)
     path, order = write("outputs", run, gap)
@@ -265,7 +309,7 @@ def wrong():
 
 
 if __name__ == "__main__":
-    tests = [known_kinds, as_defined, subset_as_all, outputs, tracked, wrong]
+    tests = [known_kinds, as_defined, subset_as_all, counters, outputs, tracked, wrong]
     if os.geteuid() == 0:
         tests += [two_kernels, a_build]
     run_tests(tests)

@@ -165,7 +165,7 @@ def poked_control(p, slot):
     control_put(p, 268, struct.pack("<I", 0))
     control_put(p, 272, struct.pack("<3Q", 777, 1000, 2000))
     names = raw.find(b"CpuClock".ljust(40, b"\0"))
-    control_put(p, names if names > 0 else 344,
+    control_put(p, names if names > 0 else 472,
                 b"PokedA".ljust(40, b"\0") + b"PokedB".ljust(40, b"\0"))
     poked_events(p, slot)
 

@@ -29,7 +29,12 @@ void cluster_view__csv(const struct cluster_view *v, FILE *out)
 {
 	const struct model_bursts *b = v->bursts;
 
-	fputs("Step,Node,Task,Rank,Thread,End,Duration,OnCPU,RunTime,Gap,Cluster\n", out);
+	fputs("Step,Node,Task,Rank,Thread,End,Duration,OnCPU,RunTime,Gap,Cluster", out);
+	for (unsigned e = 0; e < b->nevents; e++) {
+		putc(',', out);
+		put_text(b->events[e], out);
+	}
+	putc('\n', out);
 	for (size_t i = 0; i < b->n; i++) {
 		const struct burst_place *p = &b->places[b->place[i]];
 		unsigned k = v->clusters->labels[i];
@@ -50,6 +55,9 @@ void cluster_view__csv(const struct cluster_view *v, FILE *out)
 		put_number(b->on_cpu[i], out);
 		put_number(b->run[i], out);
 		put_number(b->gap[i], out);
-		fprintf(out, ",%s\n", k == CLUSTER_UNUSED ? "" : cluster_name__of(k, name));
+		fprintf(out, ",%s", k == CLUSTER_UNUSED ? "" : cluster_name__of(k, name));
+		for (unsigned e = 0; e < b->nevents; e++)
+			put_number(b->counts[e][i], out);
+		putc('\n', out);
 	}
 }

@@ -8,8 +8,9 @@
 
 #define LINE_CELLS 200
 
-static json_t *cluster_json(const struct burst_cluster *c, unsigned k)
+static json_t *cluster_json(const struct cluster_view *v, unsigned k)
 {
+	const struct burst_cluster *c = &v->clusters->clusters[k];
 	json_t *o = json_object();
 	cluster_name name;
 
@@ -22,6 +23,8 @@ static json_t *cluster_json(const struct burst_cluster *c, unsigned k)
 	json__set(o, "spread", json__number(c->spread));
 	json__set(o, "gap_s", json__number(c->gap));
 	json__set(o, "on_cpu", json__number(c->on_cpu));
+	if (v->counters)
+		json__set(o, "counters", cluster_counters__json(v, k));
 	return o;
 }
 
@@ -67,7 +70,7 @@ json_t *cluster_view__json(const struct cluster_view *v)
 		json_array_append_new(by, json__text(burst_features[v->request->by[d]].word));
 	json__set(o, "by", by);
 	for (unsigned k = 0; c->clusters && k <= c->k; k++)
-		json_array_append_new(list, cluster_json(&c->clusters[k], k));
+		json_array_append_new(list, cluster_json(v, k));
 	json__set(o, "clusters", list);
 	if (c->verdict.status == ANALYSIS_OK)
 		json__set(o, "lines", lines_json(v));

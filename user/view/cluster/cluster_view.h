@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "analysis/cluster/burst_track.h"
+#include "analysis/counters/burst_counters.h"
 #include "model/bursts.h"
 
 /* What a file's bursts were found to be. */
@@ -15,6 +16,8 @@ struct cluster_view {
 	const struct model_bursts *bursts;
 	const struct burst_clusters *clusters;
 	const struct cluster_request *request;
+	const struct burst_counter *counters; /* of each cluster, noise first, the events of bursts;
+					       * NULL: there are none */
 };
 
 /* The table, and a line over time of each task. */
@@ -39,6 +42,11 @@ void track_view__print(const struct track_view *v, FILE *out);
 json_t *track_view__json(const struct track_view *v);
 
 /* ---- for the files of the room */
+
+/* A table of the events, a column per cluster. */
+void cluster_counters__print(const struct cluster_view *v, FILE *out);
+/* The events of a cluster. */
+json_t *cluster_counters__json(const struct cluster_view *v, unsigned cluster);
 
 #define CLUSTER_NAME 8
 
