@@ -61,7 +61,7 @@ static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct pmu_slic
 				      sizeof(v))) {
 		JP_COUNT(pmu_fail);
 		c->fails++;
-		c->slicing = 0;
+		c->slicing = JP_PMU_SLICE_NONE;
 		return false;
 	}
 	/* each event has a clock of its own: of the first one all take the length of the slice,
@@ -77,7 +77,7 @@ static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct pmu_slic
 		pmu_add(s, &s->p->ev[i].running, &s->rest->ev[i].running,
 			s->wanted - (waited - c->waited[i]));
 	}
-	if ((jp_families & FAM_BURST) && c->slicing) {
+	if ((jp_families & FAM_BURST) && c->slicing == JP_PMU_SLICE_ON) {
 		c->slice[place] += v.counter - c->ev[i].counter;
 		if (waited != c->waited[i])
 			c->slice_shared |= 1u << place;
@@ -144,42 +144,16 @@ static __always_inline bool pmu_is_counted(const struct jp_pmu_cpu *c, struct ta
  * Reads for prev, which leaves. Until now it was prev that ran; where the CPU counted for another
  * one the switch to prev was not reported, and of the slice since then prev's is the time it ran.
  */
-static __always_inline bool pmu_leave(struct jp_pmu_cpu *c, struct task_struct *prev, u32 prev_slot,
+static __noinline int pmu_leave(struct jp_pmu_cpu *c, struct task_struct *prev, u32 prev_slot,
 				      u64 ran)
 {
-	if (pmu_is_counted(c, prev, prev_slot))
-		return pmu_read(c, jp_npmu, c->slot, PMU_ALL);
-	if (prev_slot != JP_SLOT_SELF) /* user space gives that one to a running process */
+	if (pmu_is_counted(c, prev, prev_slot)) {
+		prev_slot = c->slot;
+		ran = PMU_ALL;
+	} else if (prev_slot != JP_SLOT_SELF) { /* user space gives that one to a running process */
 		JP_COUNT(pmu_missed);
-	return pmu_read(c, jp_npmu, prev_slot, ran);
-}
-
-/*
- * Before the switch is counted, with the family burst: what prev's burst has of the slice that
- * ends. Returns whether the counters were read.
- */
-static __always_inline bool pmu_slice_end(struct task_struct *prev, struct jp_task *t, u32 prev_slot,
-					  u64 ran)
-{
-	struct jp_pmu_cpu *c = pmu_cpu();
-	bool read;
-	u32 i;
-
-	if (!t || prev_slot < JP_SLOT_FIRST || !c)
-		return false;
-	if (!c->open || c->busy) {
-		t->burst_shared = JP_BURST_UNCOUNTED;
-		return false;
 	}
-	read = pmu_leave(c, prev, prev_slot, ran);
-	c->slot = prev_slot;
-	if (!read || !c->slicing || (t->burst_events && t->burst_events != c->open))
-		t->burst_shared = JP_BURST_UNCOUNTED;
-	t->burst_events = c->open;
-	t->burst_shared |= c->slice_shared;
-	for (i = 0; i < JP_PMU_AT_ONCE; i++)
-		t->burst_count[i] += c->slice[i];
-	return read;
+	return pmu_read(c, jp_npmu, prev_slot, ran);
 }
 
 static __always_inline void pmu_slice_begin(struct jp_pmu_cpu *c, bool read)
@@ -189,31 +163,34 @@ static __always_inline void pmu_slice_begin(struct jp_pmu_cpu *c, bool read)
 	for (i = 0; i < JP_PMU_AT_ONCE; i++)
 		c->slice[i] = 0;
 	c->slice_shared = 0;
-	c->slicing = read && c->enabled;
+	c->slicing = read && c->enabled ? JP_PMU_SLICE_ON : JP_PMU_SLICE_NONE;
 }
 
-/* From sched_switch: from now on the CPU counts for next's slot. read: pmu_slice_end() did. */
-static __always_inline void pmu_switch(struct task_struct *prev, u32 prev_slot, u64 ran,
-				       struct task_struct *next, bool read)
+/* From sched_switch, before the switch is counted: from now on the CPU counts for next's slot. */
+static __noinline __attribute__((unused)) int
+pmu_switch(struct task_struct *prev, u32 prev_slot, u64 ran, struct task_struct *next)
 {
 	struct jp_pmu_cpu *c = pmu_cpu();
+	bool slices, read = false;
 	u32 slot = JP_SLOT_OTHER;
-	bool slices;
 
 	if (!c || !c->open || c->busy)
-		return;
-	if (jp_families & FAM_BURST)
-		c->slicing = 0;
+		return 0;
+	if (jp_families & FAM_BURST) {
+		read = c->slicing == JP_PMU_SLICE_ENDED;
+		c->slicing = JP_PMU_SLICE_NONE;
+	}
 	if (next->pid)
 		slot = pmu_slot_of(next);
 	else if (!jp_pmu_idle && !(task_state(prev) & TASK_DEAD))
-		return;
+		return 0;
 	slices = (jp_families & FAM_BURST) && slot >= JP_SLOT_FIRST;
 	if (!read && (slices || slot != c->slot || !pmu_is_counted(c, prev, prev_slot)))
 		read = pmu_leave(c, prev, prev_slot, ran);
 	c->slot = slot;
 	if (slices)
 		pmu_slice_begin(c, read);
+	return 0;
 }
 
 /*

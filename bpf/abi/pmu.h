@@ -39,7 +39,7 @@ struct jp_pmu_cpu {
 	__u32 open;  /* events that are open here, as bits; user space */
 	__u32 moved; /* the task that runs here was moved to another slot; any CPU */
 	__u32 tgid;  /* raw tracepoint: process that counts since the last reading */
-	__u32 slicing; /* slice has all counts since the thread that runs here got the CPU */
+	__u32 slicing; /* enum jp_pmu_slice */
 	__u64 enabled; /* ns the events were wanted; 0: no reading yet, the next is only a base */
 	__u64 reads;
 	__u64 fails;
@@ -53,6 +53,10 @@ struct jp_pmu_cpu {
 	__u32 nopen;
 	__u8 which[JP_PMU_AT_ONCE]; /* the events of open; user space */
 };
+
+/* SLICE_ON: slice has all counts since the thread that runs here got the CPU. SLICE_ENDED: within
+ * the switch, it leaves and the counters are read. */
+enum jp_pmu_slice { JP_PMU_SLICE_NONE = 0, JP_PMU_SLICE_ON, JP_PMU_SLICE_ENDED };
 
 enum jp_pmu_mode { JP_PMU_OFF = 0, JP_PMU_EXACT, JP_PMU_SAMPLED };
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the bursts of clusters counted, as text and JSON. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analysis/counters/counter_metrics.h"
+#include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/json.h"
 #include "view/cluster/cluster_view.h"
 #include "view/report/report_text.h"
 
-#define MOST_CLUSTERS 5
+#define MOST_CLUSTERS 4
 #define FEW_NOTE      "  * from fewer than 5 bursts\n"
 
 typedef char rate_text[16];
@@ -54,6 +57,63 @@ static double part_of_all(const struct cluster_view *v, unsigned e)
 	return share > 0 ? part / share : NAN;
 }
 
+/* By the totals that were projected. run: of the cluster, s. */
+static void metrics_of(const struct cluster_view *v, unsigned k, struct counter_metrics *m)
+{
+	const struct model_bursts *b = v->bursts;
+	_cleanup_free_ double *totals = malloc((b->nevents + 1) * sizeof(*totals));
+	double run = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		run += v->clusters->labels[i] == k ? b->run[i] : 0;
+	for (unsigned e = 0; totals && e < b->nevents; e++)
+		totals[e] = counter(v, k, e)->total;
+	counter_metrics__of(
+		&(struct counter_totals){(const char *const *)b->events, totals,
+					 totals ? b->nevents : 0, run, b->cpi_kind, b->cpi_width},
+		m);
+}
+
+static void print_line(const char *name, const double *v, unsigned n, FILE *out)
+{
+	rate_text text;
+
+	fprintf(out, "  %-26s", name);
+	for (unsigned k = 0; k < n; k++)
+		fprintf(out, "%8s ", rate(v[k], text));
+	fputs("\n", out);
+}
+
+static double metric(const struct counter_metrics *m, const char *name)
+{
+	for (unsigned i = 0; i < m->n; i++)
+		if (!strcmp(m->v[i].name, name))
+			return m->v[i].value;
+	return NAN;
+}
+
+/* The metrics that the first cluster has: others lack some where they have few bursts. */
+static void print_metrics(const struct counter_metrics *m, unsigned n, FILE *out)
+{
+	double v[MOST_CLUSTERS];
+
+	for (unsigned i = 0; n && i < m[0].n; i++) {
+		for (unsigned k = 0; k < n; k++)
+			v[k] = metric(&m[k], m[0].v[i].name);
+		if (!i)
+			fputs("\nMetrics\n", out);
+		print_line(m[0].v[i].doc, v, n, out);
+	}
+	for (int p = 0; n && m[0].status == ANALYSIS_OK && p < N_CPI_PARTS; p++) {
+		for (unsigned k = 0; k < n; k++)
+			v[k] = m[k].status == ANALYSIS_OK ? m[k].stack.stack[p] : NAN;
+		if (!p)
+			fputs("\nCycles per instruction, by what they were used for\n", out);
+		if (!isnan(v[0]))
+			print_line(cpi_part_names[p], v, n, out);
+	}
+}
+
 static void print_event(const struct cluster_view *v, unsigned e, unsigned shown, bool *few,
 			FILE *out)
 {
@@ -61,7 +121,7 @@ static void print_event(const struct cluster_view *v, unsigned e, unsigned shown
 	report_line name;
 	rate_text text;
 
-	fprintf(out, "  %-20s", report_text__cut(v->bursts->events[e], 20, name));
+	fprintf(out, "  %-26s", report_text__cut(v->bursts->events[e], 26, name));
 	for (unsigned k = 1; k <= shown; k++) {
 		const struct burst_counter *c = counter(v, k, e);
 		bool mark = c->is_low_confidence && c->n;
@@ -75,11 +135,12 @@ static void print_event(const struct cluster_view *v, unsigned e, unsigned shown
 void cluster_counters__print(const struct cluster_view *v, FILE *out)
 {
 	unsigned shown = v->clusters->k < MOST_CLUSTERS ? v->clusters->k : MOST_CLUSTERS;
+	struct counter_metrics m[MOST_CLUSTERS];
 	bool few = false;
 
 	if (!v->counters)
 		return;
-	fprintf(out, "\nCounters, per second of run time\n  %-20s", "");
+	fprintf(out, "\nCounters, per second of run time\n  %-26s", "");
 	for (unsigned k = 1; k <= shown; k++) {
 		cluster_name name;
 
@@ -90,6 +151,9 @@ void cluster_counters__print(const struct cluster_view *v, FILE *out)
 		print_event(v, e, shown, &few, out);
 	if (few)
 		fputs(FEW_NOTE, out);
+	for (unsigned k = 1; k <= shown; k++)
+		metrics_of(v, k, &m[k - 1]);
+	print_metrics(m, shown, out);
 }
 
 json_t *cluster_counters__json(const struct cluster_view *v, unsigned cluster)
@@ -109,4 +173,19 @@ json_t *cluster_counters__json(const struct cluster_view *v, unsigned cluster)
 		json__set(all, v->bursts->events[e], o);
 	}
 	return all;
+}
+
+json_t *cluster_metrics__json(const struct cluster_view *v, unsigned cluster)
+{
+	struct counter_metrics m;
+	json_t *o = json_object(), *stack;
+
+	metrics_of(v, cluster, &m);
+	stack = m.status == ANALYSIS_OK ? json_object() : json_null();
+	for (unsigned i = 0; i < m.n; i++)
+		json__set(o, m.v[i].name, json__number(m.v[i].value));
+	for (int p = 0; m.status == ANALYSIS_OK && p < N_CPI_PARTS; p++)
+		json__set(stack, cpi_part_names[p], json__number(m.stack.stack[p]));
+	json__set(o, "cpi_stack", stack);
+	return o;
 }

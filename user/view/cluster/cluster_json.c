@@ -23,8 +23,10 @@ static json_t *cluster_json(const struct cluster_view *v, unsigned k)
 	json__set(o, "spread", json__number(c->spread));
 	json__set(o, "gap_s", json__number(c->gap));
 	json__set(o, "on_cpu", json__number(c->on_cpu));
-	if (v->counters)
+	if (v->counters) {
 		json__set(o, "counters", cluster_counters__json(v, k));
+		json__set(o, "metrics", cluster_metrics__json(v, k));
+	}
 	return o;
 }
 

@@ -43,10 +43,12 @@ json_t *track_view__json(const struct track_view *v);
 
 /* ---- for the files of the room */
 
-/* A table of the events, a column per cluster. */
+/* A table of the events, their metrics and the stack of cycles, a column per cluster. */
 void cluster_counters__print(const struct cluster_view *v, FILE *out);
 /* The events of a cluster. */
 json_t *cluster_counters__json(const struct cluster_view *v, unsigned cluster);
+/* What follows from them; "cpi_stack": null where its events are not there. */
+json_t *cluster_metrics__json(const struct cluster_view *v, unsigned cluster);
 
 #define CLUSTER_NAME 8
 
