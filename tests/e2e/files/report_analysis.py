@@ -77,6 +77,24 @@ def footprint():
     is_equal("footprint: no column has flops", [f["flops"], f["mem_bw"], f["gpu_usage"]], [None] * 3)
 
 
+def flops():
+    """Events of PerfEvents=@flops, operations of single precision each; without one of them nothing is known."""
+    worth = {"FlopsX1": 1, "FlopsX2": 2, "FlopsX4": 4, "FlopsX8": 8, "FlopsX16": 16}
+    for missing in (None, "FlopsX8"):
+        j = job("some", 5)
+        j.events = {c: 1e8 * (i + 1) for i, c in enumerate(worth) if c != missing}
+        j.without = set()
+        path = os.path.join(tmpdir("flops"), "job_4711.h5")
+        j.write(path)
+        steps, _, _, _ = tables(path)
+        f = as_json(path)["pika"]["footprint"]
+        if missing:
+            is_equal("flops: one event is missing", f["flops"], None)
+            continue
+        wanted = sum(w * s[c] for c, w in worth.items() for s in steps.values()) / 30
+        is_near("flops: operations per second", f["flops"], wanted.mean(), 1e-9)
+
+
 def issues():
     j, path = stops()
     p = as_json(path)["pika"]
@@ -474,6 +492,6 @@ def refused():
 
 
 if __name__ == "__main__":
-    run_tests((footprint, issues, eligibility, tags, io_character, io_of_devices, io_of_two_steps,
+    run_tests((footprint, flops, issues, eligibility, tags, io_character, io_of_devices, io_of_two_steps,
                periodic_of_mounts, stored, stored_beside, findings_table, others_read_it,
                killed, refused))
