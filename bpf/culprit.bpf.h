@@ -90,7 +90,7 @@ static __noinline int divide(struct jp_ring *r, const struct waited *w, struct j
 	return 0;
 }
 
-/* Of the new run-queue delay, what was before a move to another CPU. */
+/* Returns how much of the new run-queue delay was before a move to another CPU. */
 static __always_inline u64 lost_of(const struct jp_task *t, u64 delay)
 {
 	u64 lost = t->lost_delay_ns - t->run_delay_ns;

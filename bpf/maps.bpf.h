@@ -81,6 +81,7 @@ struct jp_task {
 struct jp_scratch {
 	char env[4096];
 	char name[128];
+	u64 at, rest; /* the next string of an environment, and whether it is the rest of one */
 	int gtid;
 	u32 rank_name; /* of jp_rank_names: which one the rank is from; JP_RANK_NAMES: none */
 	int rank;
@@ -408,8 +409,8 @@ const volatile char jp_stepd_comm[16] = "slurmstepd";
 const volatile char jp_procid_key[16] __attribute__((aligned(8))) = "SLURM_PROCID=";
 const volatile char jp_procid_mask[16]
 	__attribute__((aligned(8))) = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
-/* Of Open MPI, MVAPICH, PMIx and PMI (MPICH, Intel MPI), best first: a launcher that was started
- * by another one may leave the other's variable there. */
+/* Open MPI, MVAPICH, PMIx and PMI (MPICH, Intel MPI) set these, best first: a launcher that another
+ * one has started may leave the other's variable there. */
 const volatile struct jp_rank_name jp_rank_names[JP_RANK_NAMES] = {
 	{"OMPI_COMM_WORLD_RANK=", 21},
 	{"MV2_COMM_WORLD_RANK=", 20},

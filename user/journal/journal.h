@@ -37,7 +37,7 @@ enum journal_type {
 
 enum attr_type { ATTR_I32, ATTR_I64, ATTR_F64, ATTR_STR };
 
-/* Of the file's header: a journal of that size or less holds nothing yet. */
+/* The file's header has this size: a journal that is no longer holds nothing yet. */
 #define JOURNAL_HEADER_SIZE 16
 
 /* What a journal may hold. Writing more is -EINVAL (-EMSGSIZE for a frame); a reader that meets

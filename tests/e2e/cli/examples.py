@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
 """Every example of README.md, docs and man is executed, and every path that they name exists.

@@ -257,4 +257,4 @@ def without_a_template():
 
 
 if __name__ == "__main__":
-    run_tests([modules, whole_or_not, without_a_template, in_a_browser])
+    run_tests([whole_or_not, without_a_template, in_a_browser])

@@ -15,7 +15,8 @@ enum { FLAME_ROOT = 0, FLAME_RUNS = 2 };
 
 enum flame_kind { FLAME_USER, FLAME_KERNEL, FLAME_CAUSE };
 
-/* Of each run; of the second one only with --diff. */
+/* A function in a place of the call tree, with the time of each run; the second run is there only
+ * with --diff. */
 struct flame_node {
 	const char *name, *module; /* the symbols' and the stacks', or of texts */
 	enum flame_kind kind;

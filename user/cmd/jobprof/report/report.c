@@ -159,7 +159,7 @@ static int print_form(const struct report *r, const struct printing *p)
 	}
 }
 
-/* Of each node; what a file that is wrong says is not known, which has been said. */
+/* Reads the peaks of each node; what a wrong file says is not known, and that has been said. */
 static struct peaks *read_peaks(const struct model_job *j)
 {
 	struct peaks *p = calloc(j->nnodes + 1, sizeof(*p));
