@@ -107,7 +107,7 @@ static __always_inline void burst_move(struct task_struct *p, struct jp_task *t)
  * ends. It leaves its result in slicing: a result would double the states of all that follows.
  */
 static __noinline int burst_slice(struct task_struct *prev, struct jp_task *t, u32 prev_slot,
-				    u64 ran)
+				  u64 ran)
 {
 	struct jp_pmu_cpu *c = pmu_cpu();
 	bool on, read;

@@ -50,7 +50,8 @@ static __always_inline void pmu_add(const struct pmu_slice *s, u64 *to, u64 *res
 		*rest += n - mine;
 }
 
-/* Event i, in that place of its set, to the slots if add, and to what was last read; false: it could not be read. */
+/* Event i, in that place of its set, to the slots if add, and to what was last read; false: it
+ * could not be read. */
 static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct pmu_slice *s, u32 i,
 					   u32 place, bool add)
 {
@@ -145,7 +146,7 @@ static __always_inline bool pmu_is_counted(const struct jp_pmu_cpu *c, struct ta
  * one the switch to prev was not reported, and of the slice since then prev's is the time it ran.
  */
 static __noinline int pmu_leave(struct jp_pmu_cpu *c, struct task_struct *prev, u32 prev_slot,
-				      u64 ran)
+				u64 ran)
 {
 	if (pmu_is_counted(c, prev, prev_slot)) {
 		prev_slot = c->slot;
@@ -167,8 +168,8 @@ static __always_inline void pmu_slice_begin(struct jp_pmu_cpu *c, bool read)
 }
 
 /* From sched_switch, before the switch is counted: from now on the CPU counts for next's slot. */
-static __noinline __attribute__((unused)) int
-pmu_switch(struct task_struct *prev, u32 prev_slot, u64 ran, struct task_struct *next)
+static __noinline __attribute__((unused)) int pmu_switch(struct task_struct *prev, u32 prev_slot,
+							 u64 ran, struct task_struct *next)
 {
 	struct jp_pmu_cpu *c = pmu_cpu();
 	bool slices, read = false;

@@ -34,17 +34,17 @@ struct jp_pmu {
  * said.
  */
 struct jp_pmu_cpu {
-	__u32 slot;  /* JP_SLOT_NONE: known when the task leaves (raw tracepoint) */
-	__u32 busy;  /* a reading is under way where an interrupt may come between */
-	__u32 open;  /* events that are open here, as bits; user space */
-	__u32 moved; /* the task that runs here was moved to another slot; any CPU */
-	__u32 tgid;  /* raw tracepoint: process that counts since the last reading */
+	__u32 slot;    /* JP_SLOT_NONE: known when the task leaves (raw tracepoint) */
+	__u32 busy;    /* a reading is under way where an interrupt may come between */
+	__u32 open;    /* events that are open here, as bits; user space */
+	__u32 moved;   /* the task that runs here was moved to another slot; any CPU */
+	__u32 tgid;    /* raw tracepoint: process that counts since the last reading */
 	__u32 slicing; /* enum jp_pmu_slice */
 	__u64 enabled; /* ns the events were wanted; 0: no reading yet, the next is only a base */
 	__u64 reads;
 	__u64 fails;
 	struct jp_pmu_value ev[JP_PMU_EVENTS];
-	__u64 waited[JP_PMU_EVENTS]; /* ns wanted but not on the hardware */
+	__u64 waited[JP_PMU_EVENTS];  /* ns wanted but not on the hardware */
 	__u64 given[JP_PMU_AT_ONCE];  /* sampled: counts that slots were given; atomic adds */
 	__u64 idle[JP_PMU_AT_ONCE];   /* of those, in idle: to no slot; atomic adds */
 	__u64 period[JP_PMU_AT_ONCE]; /* sampled: counts per sample; user space, before it opens */

@@ -55,10 +55,14 @@ TEST(processors_are_known_by_their_models)
 		int family, model;
 		const char *kind;
 	} cases[] = {
-		{"GenuineIntel", 6, 85, "intel_pre_icl"}, {"GenuineIntel", 6, 106, "intel_icl"},
-		{"GenuineIntel", 6, 143, "intel_icl"},	  {"GenuineIntel", 6, 63, "none"},
-		{"AuthenticAMD", 25, 1, "amd_stalls"},	  {"AuthenticAMD", 25, 17, "amd_zen4"},
-		{"AuthenticAMD", 26, 2, "amd_zen5"},	  {"AuthenticAMD", 21, 2, "none"},
+		{"GenuineIntel", 6, 85, "intel_pre_icl"},
+		{"GenuineIntel", 6, 106, "intel_icl"},
+		{"GenuineIntel", 6, 143, "intel_icl"},
+		{"GenuineIntel", 6, 63, "none"},
+		{"AuthenticAMD", 25, 1, "amd_stalls"},
+		{"AuthenticAMD", 25, 17, "amd_zen4"},
+		{"AuthenticAMD", 26, 2, "amd_zen5"},
+		{"AuthenticAMD", 21, 2, "none"},
 		{"Nobody", 6, 85, "none"},
 	};
 
@@ -80,8 +84,8 @@ TEST(words_become_sets_of_events)
 
 	put_x86("AuthenticAMD", 25, 17);
 	assert_int_equal(expand("@cpi;cycles,cs; @memory", out, err), 0);
-	assert_int_equal(
-		perf_event__parse(out, root, ev, JP_PMU_EVENTS, err, sizeof(err)), 2 + 5 + 1 + 6);
+	assert_int_equal(perf_event__parse(out, root, ev, JP_PMU_EVENTS, err, sizeof(err)),
+			 2 + 5 + 1 + 6);
 	assert_string_equal(ev[0].column, "Cycles");
 	assert_int_equal(ev[0].sets, 7);
 	assert_string_equal(ev[2].column, "SlotsFrontend");
@@ -89,8 +93,8 @@ TEST(words_become_sets_of_events)
 	assert_int_equal(ev[2].sets, 1);
 	put_x86("GenuineIntel", 6, 106);
 	assert_int_equal(expand("@cpi;@memory;@flops", out, err), 0);
-	assert_int_equal(
-		perf_event__parse(out, root, ev, JP_PMU_EVENTS, err, sizeof(err)), 2 + 4 + 6 + 5);
+	assert_int_equal(perf_event__parse(out, root, ev, JP_PMU_EVENTS, err, sizeof(err)),
+			 2 + 4 + 6 + 5);
 	assert_int_equal(expand("cycles,cpu/event=1/", out, err), 0);
 	assert_string_equal(out, "cycles,cpu/event=1/");
 }

@@ -81,8 +81,8 @@ struct binner {
 	double gap_s; /* a longer row is over a gap, and in the total alone; binner__init(): none */
 	double total[N_QUANTITIES]; /* sum of amounts, highest row of gauges; NaN: not known */
 	double *bins;		    /* [N_QUANTITIES][n]; NaN: not known */
-	double *weights;	    /* [N_QUANTITIES][n]: seconds in which a gauge was known, CPU time in
-				     * which an event was counted */
+	double *weights; /* [N_QUANTITIES][n]: seconds in which a gauge was known, CPU time in
+			  * which an event was counted */
 	double counted_s[N_QUANTITIES]; /* the same of all rows, of events */
 	double *held; /* [HELD quantities][n x instants]: of the row at that time; NaN: none */
 	uint64_t rows;

@@ -29,7 +29,7 @@ struct reading {
 	struct threads threads;
 	bool asked; /* for the family burst */
 	int at[N_COLUMNS];
-	int *event_at; /* of each of b's events, in the table that is read */
+	int *event_at;	/* of each of b's events, in the table that is read */
 	unsigned table; /* first place of the table that is read */
 	double start_ns;
 };
@@ -171,7 +171,7 @@ static int find_events(struct reading *r)
 	for (unsigned c = 0; !err && c < r->cursor->ncols; c++)
 		if (is_event(&r->cursor->cols[c]) && find_event(b, r->cursor->cols[c].name) < 0)
 			err = b->nevents < JP_PMU_EVENTS * 4 ? add_event(b, r->cursor->cols[c].name)
-							    : 0;
+							     : 0;
 	at = err ? NULL : realloc(r->event_at, (b->nevents + 1) * sizeof(*at));
 	if (!at)
 		return -ENOMEM;

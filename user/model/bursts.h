@@ -26,10 +26,10 @@ struct model_bursts {
 	char **events;
 	double **counts;
 	unsigned nevents;
-	char *cpi_kind;	 /* of the first node that says it; NULL: none does */
+	char *cpi_kind;	  /* of the first node that says it; NULL: none does */
 	double cpi_width; /* slots per cycle; NaN: not known */
-	double all_s; /* run time of the bursts that have no row, too; NaN: not known */
-	double lost;  /* bursts that should have rows and have none */
+	double all_s;	  /* run time of the bursts that have no row, too; NaN: not known */
+	double lost;	  /* bursts that should have rows and have none */
 };
 
 /* Reads all. 0; -ENODATA: the file has no bursts; -ERANGE: it has the series of them, and none was

@@ -71,8 +71,8 @@ enum analysis_status burst_counters__of(const struct counted_bursts *b, struct b
 	if (!clusters || !by_run || !by_ins || !run_of)
 		return ANALYSIS_NO_MEMORY;
 	for (unsigned k = 0; k < b->ncounters; k++) {
-		enum analysis_status s = counters__project(b->cluster, b->run, b->counts[k], b->n, 1,
-							   b->nclusters, clusters, by_run);
+		enum analysis_status s = counters__project(b->cluster, b->run, b->counts[k], b->n,
+							   1, b->nclusters, clusters, by_run);
 
 		if (s != ANALYSIS_OK)
 			return s;

@@ -18,17 +18,17 @@ struct counted_bursts {
 
 /* An event in a cluster. */
 struct burst_counter {
-	size_t n;	  /* bursts that have it */
-	double part;	  /* of the cluster's run time, that of these bursts */
-	double per_s;	  /* by their run time */
-	double per_ins;	  /* by their instructions; NaN: not known */
-	double total;	  /* projected to all bursts of the cluster */
+	size_t n;	/* bursts that have it */
+	double part;	/* of the cluster's run time, that of these bursts */
+	double per_s;	/* by their run time */
+	double per_ins; /* by their instructions; NaN: not known */
+	double total;	/* projected to all bursts of the cluster */
 	bool is_low_confidence;
 };
 
 /*
- * Fills nclusters + 1 rows of ncounters. The total is per_ins times the cluster's instructions, which
- * are projected by run time; without instructions, per_s times its run time. Errors as
+ * Fills nclusters + 1 rows of ncounters. The total is per_ins times the cluster's instructions,
+ * which are projected by run time; without instructions, per_s times its run time. Errors as
  * counters__project().
  */
 enum analysis_status burst_counters__of(const struct counted_bursts *b, struct burst_counter *out);

@@ -7,7 +7,9 @@
 
 #include "analysis/derived_metrics.h"
 
-#define LINE 64 /* B: of all processors whose events are known but A64FX, which counts no such misses */
+#define LINE                                                                                     \
+	64 /* B: of all processors whose events are known but A64FX, which counts no such misses \
+	    */
 
 const char *const cpi_kind_names[N_CPI_KINDS] = {
 	[CPI_INTEL_PRE_ICL] = "intel_pre_icl", [CPI_INTEL_ICL] = "intel_icl",
@@ -27,16 +29,11 @@ static const struct {
 	const char *column;
 	enum cpi_count count;
 } stack_events[] = {
-	{"Cycles", CPI_CYCLES},
-	{"Instructions", CPI_INSTRUCTIONS},
-	{"SlotsFrontend", CPI_FRONTEND},
-	{"StalledCyclesFrontend", CPI_FRONTEND},
-	{"SlotsBackend", CPI_BACKEND},
-	{"StalledCyclesBackend", CPI_BACKEND},
-	{"OpsDispatched", CPI_ISSUED},
-	{"OpsRetired", CPI_RETIRED},
-	{"RecoveryCycles", CPI_RECOVERY},
-	{"SlotsSmt", CPI_SMT},
+	{"Cycles", CPI_CYCLES},		  {"Instructions", CPI_INSTRUCTIONS},
+	{"SlotsFrontend", CPI_FRONTEND},  {"StalledCyclesFrontend", CPI_FRONTEND},
+	{"SlotsBackend", CPI_BACKEND},	  {"StalledCyclesBackend", CPI_BACKEND},
+	{"OpsDispatched", CPI_ISSUED},	  {"OpsRetired", CPI_RETIRED},
+	{"RecoveryCycles", CPI_RECOVERY}, {"SlotsSmt", CPI_SMT},
 	{"SlotsStalled", CPI_STALLED},
 };
 
@@ -47,12 +44,18 @@ static const struct {
 	const char *column;
 	size_t at;
 } metric_events[] = {
-	{"Instructions", SUM(instructions)}, {"Cycles", SUM(cycles)},
-	{"Loads", SUM(loads)},		     {"Stores", SUM(stores)},
-	{"L1Misses", SUM(l1_miss)},	     {"L1DcacheLoadMisses", SUM(l1_miss)},
-	{"CacheMisses", SUM(llc_miss)},	     {"LlcMisses", SUM(llc_miss)},
-	{"DramFills", SUM(llc_miss)},	     {"LLCLoadMisses", SUM(llc_miss)},
-	{"DtlbWalks", SUM(dtlb_miss)},	     {"DTLBLoadMisses", SUM(dtlb_miss)},
+	{"Instructions", SUM(instructions)},
+	{"Cycles", SUM(cycles)},
+	{"Loads", SUM(loads)},
+	{"Stores", SUM(stores)},
+	{"L1Misses", SUM(l1_miss)},
+	{"L1DcacheLoadMisses", SUM(l1_miss)},
+	{"CacheMisses", SUM(llc_miss)},
+	{"LlcMisses", SUM(llc_miss)},
+	{"DramFills", SUM(llc_miss)},
+	{"LLCLoadMisses", SUM(llc_miss)},
+	{"DtlbWalks", SUM(dtlb_miss)},
+	{"DTLBLoadMisses", SUM(dtlb_miss)},
 	{"BranchMisses", SUM(br_miss)},
 };
 

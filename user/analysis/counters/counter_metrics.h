@@ -7,7 +7,8 @@
 
 /* What was counted over some run time; NaN: not counted. */
 struct counter_totals {
-	const char *const *events; /* columns: of perf's names, and of the sets of PerfEvents=@... */
+	const char *const
+		*events; /* columns: of perf's names, and of the sets of PerfEvents=@... */
 	const double *totals;
 	unsigned n;
 	double run_s;
@@ -26,8 +27,9 @@ struct counter_metrics {
 	struct counter_metric v[COUNTER_METRICS]; /* those that are known */
 	unsigned n;
 	struct cpi_stack stack;
-	enum analysis_status status; /* of the stack; ANALYSIS_UNAVAILABLE: its events are not there */
-	double flops_any;	     /* operations, two for each in double precision */
+	enum analysis_status
+		status;	  /* of the stack; ANALYSIS_UNAVAILABLE: its events are not there */
+	double flops_any; /* operations, two for each in double precision */
 };
 
 extern const char *const cpi_kind_names[N_CPI_KINDS], *const cpi_part_names[N_CPI_PARTS];

@@ -25,9 +25,12 @@ static const struct {
 #define N_EVENTS (sizeof(events) / sizeof(*events))
 
 static const enum fact parts[N_CPI_PARTS] = {
-	[CPI_PART_FRONTEND] = FACT_JOB_cpi_frontend, [CPI_PART_BAD_SPEC] = FACT_JOB_cpi_bad_speculation,
-	[CPI_PART_RETIRING] = FACT_JOB_cpi_retiring, [CPI_PART_BACKEND] = FACT_JOB_cpi_backend,
-	[CPI_PART_SMT] = FACT_JOB_cpi_smt,	     [CPI_PART_OTHER] = FACT_JOB_cpi_other,
+	[CPI_PART_FRONTEND] = FACT_JOB_cpi_frontend,
+	[CPI_PART_BAD_SPEC] = FACT_JOB_cpi_bad_speculation,
+	[CPI_PART_RETIRING] = FACT_JOB_cpi_retiring,
+	[CPI_PART_BACKEND] = FACT_JOB_cpi_backend,
+	[CPI_PART_SMT] = FACT_JOB_cpi_smt,
+	[CPI_PART_OTHER] = FACT_JOB_cpi_other,
 };
 
 /* Nodes of different processors have no stack together. */

@@ -142,9 +142,10 @@ static int fill_series(struct job_series *s, struct pika_job *out)
 static void free_series(struct job_series *s)
 {
 	struct matrix *const all[] = {
-		&s->s.cpu_usage,   &s->s.gpu_usage, &s->s.instructions, &s->s.cycles,
-		&s->s.flops,	   &s->s.net_bw,	   &s->s.cpu_power, &s->s.gpu_power,	&s->s.read_bytes,
-		&s->s.write_bytes, &s->s.mem_used,  &s->s.gpu_mem_used, &s->opens,
+		&s->s.cpu_usage,  &s->s.gpu_usage,   &s->s.instructions, &s->s.cycles,
+		&s->s.flops,	  &s->s.net_bw,	     &s->s.cpu_power,	 &s->s.gpu_power,
+		&s->s.read_bytes, &s->s.write_bytes, &s->s.mem_used,	 &s->s.gpu_mem_used,
+		&s->opens,
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)

@@ -17,64 +17,74 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-#define BOTH "cycles,instructions,"
+#define BOTH		      "cycles,instructions,"
 #define E(event, umask, name) "%s/event=" event ",umask=" umask ",name=" name "/"
 #define E0(event, name)	      "%s/event=" event ",name=" name "/"
 #define STALLS		      BOTH "stalled-cycles-frontend,stalled-cycles-backend"
 
-#define INTEL_MEMORY                                                                            \
-	BOTH E("0xd0", "0x81", "Loads") "," E("0xd0", "0x82", "Stores") ","                     \
-	E("0x51", "0x01", "L1Misses") ",cache-misses," E("0x08", "0x0e", "DtlbWalks") ","       \
-	"branch-misses"
+#define INTEL_MEMORY                                                            \
+	BOTH E("0xd0", "0x81", "Loads") "," E("0xd0", "0x82", "Stores") "," E(  \
+		"0x51", "0x01", "L1Misses") ",cache-misses," E("0x08", "0x0e",  \
+							       "DtlbWalks") "," \
+									    "branch-misses"
 /* Single and double precision of one width do as much, in single precision's operations. */
-#define INTEL_FLOPS                                                                             \
-	BOTH E("0xc7", "0x02", "FlopsX1") "," E("0xc7", "0x01", "FlopsX2") ","                  \
-	E("0xc7", "0x0c", "FlopsX4") "," E("0xc7", "0x30", "FlopsX8") "," E("0xc7", "0xc0", "FlopsX16")
-#define AMD_MEMORY                                                                              \
-	BOTH E("0x29", "0x01", "Loads") "," E("0x29", "0x02", "Stores") ","                     \
-	E("0x44", "0xff", "L1Misses") "," E("0x43", "0x48", "DramFills") ","                    \
-	E("0x45", "0xff", "DtlbWalks") ",branch-misses"
-#define AMD_SLOTS                                                                               \
-	BOTH E("0x1a0", "0x01", "SlotsFrontend") "," E("0x1a0", "0x1e", "SlotsBackend") ","     \
-	E("0x1a0", "0x60", "SlotsSmt") "," E("0xaa", "0x07", "OpsDispatched") ","               \
-	E0("0xc1", "OpsRetired")
-#define ARM_MEMORY                                                                              \
-	BOTH E0("0x66", "Loads") "," E0("0x67", "Stores") "," E0("0x03", "L1Misses") ","        \
-	E0("0x37", "LlcMisses") "," E0("0x34", "DtlbWalks") "," E0("0x22", "BranchMisses")
+#define INTEL_FLOPS                                                                               \
+	BOTH E("0xc7", "0x02", "FlopsX1") "," E("0xc7", "0x01", "FlopsX2") "," E(                 \
+		"0xc7", "0x0c", "FlopsX4") "," E("0xc7", "0x30", "FlopsX8") "," E("0xc7", "0xc0", \
+										  "FlopsX16")
+#define AMD_MEMORY                                                                   \
+	BOTH E("0x29", "0x01", "Loads") "," E("0x29", "0x02", "Stores") "," E(       \
+		"0x44", "0xff", "L1Misses") "," E("0x43", "0x48",                    \
+						  "DramFills") "," E("0x45", "0xff", \
+								     "DtlbWalks") ",branch-misses"
+#define AMD_SLOTS                                                                              \
+	BOTH E("0x1a0", "0x01", "SlotsFrontend") "," E("0x1a0", "0x1e", "SlotsBackend") "," E( \
+		"0x1a0", "0x60", "SlotsSmt") "," E("0xaa", "0x07",                             \
+						   "OpsDispatched") "," E0("0xc1", "OpsRetired")
+#define ARM_MEMORY                                                                           \
+	BOTH E0("0x66", "Loads") "," E0("0x67", "Stores") "," E0("0x03", "L1Misses") "," E0( \
+		"0x37", "LlcMisses") "," E0("0x34", "DtlbWalks") "," E0("0x22", "BranchMisses")
 
-#define WORDS {"@cpi", "@memory", "@flops"}
+#define WORDS                               \
+	{                                   \
+		"@cpi", "@memory", "@flops" \
+	}
 
-enum arch {
-	INTEL_PRE_ICL,
-	INTEL_ICL,
-	AMD_ZEN4,
-	AMD_ZEN5,
-	AMD_STALLS,
-	ARM_SBSA,
-	ARM_STALLS
-};
+enum arch { INTEL_PRE_ICL, INTEL_ICL, AMD_ZEN4, AMD_ZEN5, AMD_STALLS, ARM_SBSA, ARM_STALLS };
 
 static const struct perf_arch archs[] = {
-	[INTEL_PRE_ICL] = {"intel_pre_icl", 4, WORDS,
-			   {BOTH E("0x9c", "0x01", "SlotsFrontend") "," E("0x0e", "0x01", "OpsDispatched") ","
-			    E("0xc2", "0x02", "OpsRetired") "," E("0x0d", "0x01", "RecoveryCycles"),
-			    INTEL_MEMORY, INTEL_FLOPS}, false},
-	[INTEL_ICL] = {"intel_icl", 0, WORDS,
-		       {BOTH E("0xa4", "0x01", "Slots") "," E("0xa4", "0x02", "SlotsBackend") ","
-			E("0x9c", "0x01", "SlotsFrontend") "," E("0xc2", "0x02", "OpsRetired"),
-			INTEL_MEMORY, INTEL_FLOPS}, false},
-	[AMD_ZEN4] = {"amd_zen4", 6, WORDS, {AMD_SLOTS, AMD_MEMORY, NULL}, false},
-	[AMD_ZEN5] = {"amd_zen5", 8, WORDS, {AMD_SLOTS, AMD_MEMORY, NULL}, false},
-	[AMD_STALLS] = {"amd_stalls", 0, WORDS, {STALLS, NULL, NULL}, false},
-	[ARM_SBSA] = {"arm_sbsa", 0, WORDS,
-		      {BOTH E0("0x3e", "SlotsFrontend") "," E0("0x3d", "SlotsBackend") ","
-		       E0("0x3f", "SlotsStalled") "," E0("0x3b", "OpsDispatched") "," E0("0x3a", "OpsRetired"),
-		       ARM_MEMORY, NULL}, false},
-	[ARM_STALLS] = {"arm_stalls", 0, WORDS, {STALLS, ARM_MEMORY, NULL}, false},
+	[INTEL_PRE_ICL] = {"intel_pre_icl",
+			   4,
+			   WORDS,
+			   {BOTH E("0x9c", "0x01", "SlotsFrontend") "," E(
+				    "0x0e", "0x01",
+				    "OpsDispatched") "," E("0xc2", "0x02",
+							   "OpsRetired") "," E("0x0d", "0x01",
+									       "RecoveryCycles"),
+			    INTEL_MEMORY, INTEL_FLOPS}},
+	[INTEL_ICL] = {"intel_icl",
+		       0,
+		       WORDS,
+		       {BOTH E("0xa4", "0x01", "Slots") "," E("0xa4", "0x02", "SlotsBackend") "," E(
+				"0x9c", "0x01", "SlotsFrontend") "," E("0xc2", "0x02",
+								       "OpsRetired"),
+			INTEL_MEMORY, INTEL_FLOPS}},
+	[AMD_ZEN4] = {"amd_zen4", 6, WORDS, {AMD_SLOTS, AMD_MEMORY, NULL}},
+	[AMD_ZEN5] = {"amd_zen5", 8, WORDS, {AMD_SLOTS, AMD_MEMORY, NULL}},
+	[AMD_STALLS] = {"amd_stalls", 0, WORDS, {STALLS, NULL, NULL}},
+	[ARM_SBSA] = {"arm_sbsa",
+		      0,
+		      WORDS,
+		      {BOTH E0("0x3e", "SlotsFrontend") "," E0("0x3d", "SlotsBackend") "," E0(
+			       "0x3f", "SlotsStalled") "," E0("0x3b",
+							      "OpsDispatched") "," E0("0x3a",
+										      "OpsRetired"),
+		       ARM_MEMORY, NULL}},
+	[ARM_STALLS] = {"arm_stalls", 0, WORDS, {STALLS, ARM_MEMORY, NULL}},
 };
 
-/* Which processor has which events; of Intel family 6 by model, of AMD by family and model, of Arm by
- * implementer and part. */
+/* Which processor has which events; of Intel family 6 by model, of AMD by family and model, of Arm
+ * by implementer and part. */
 static const struct {
 	const char *vendor;
 	unsigned family, from, to;
@@ -214,10 +224,11 @@ static int put_word(FILE *out, const char *word, const char *proc, const char *s
 	if (i == sizeof(words) / sizeof(*words))
 		return fail(err, errlen, -EINVAL, "%s is none of @cpi, @memory and @flops", word);
 	if (!a)
-		return fail(err, errlen, -ENOENT,
-			    "%s: the events of this processor are not known, or it has no counters: "
-			    "name events of perf list",
-			    word);
+		return fail(
+			err, errlen, -ENOENT,
+			"%s: the events of this processor are not known, or it has no counters: "
+			"name events of perf list",
+			word);
 	if (!a->lists[i])
 		return fail(err, errlen, -ENOENT,
 			    "%s: this processor has no such events that are known: name events of "
@@ -226,8 +237,8 @@ static int put_word(FILE *out, const char *word, const char *proc, const char *s
 	return put_list(out, a->lists[i], sysfs);
 }
 
-int perf_groups__expand(const char *list, const char *proc, const char *sysfs, char *out, size_t size,
-			char *err, size_t errlen)
+int perf_groups__expand(const char *list, const char *proc, const char *sysfs, char *out,
+			size_t size, char *err, size_t errlen)
 {
 	_cleanup_free_ char *copy = strdup(list);
 	_cleanup_fclose_ FILE *f = fmemopen(out, size, "w");

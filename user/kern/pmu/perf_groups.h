@@ -3,15 +3,14 @@
 #ifndef JP_KERN_PERF_GROUPS_H
 #define JP_KERN_PERF_GROUPS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* A processor, as far as its events differ from others'. */
 struct perf_arch {
 	const char *name; /* "intel_icl": the kind of its stack of cycles per instruction */
-	unsigned width;	  /* slots per cycle; 0: its events count no slots, or the kernel says how many */
+	unsigned width;	  /* slots per cycle; 0: its events count no slots, or the kernel says how
+			     many */
 	const char *words[3], *lists[3]; /* "@cpi" and what it stands for; %s: the CPU's PMU */
-	bool tried; /* on such a processor */
 };
 
 /* The processor that proc ("/proc") and sysfs ("/sys") describe; NULL: an unknown one. */
@@ -23,7 +22,7 @@ unsigned perf_arch__width(const struct perf_arch *a, const char *sysfs);
  * Copies a list of events to out; each set that is only a word with "@" becomes what it stands for.
  * 0; -ENOENT, -EINVAL or -ENOSPC with the reason in err.
  */
-int perf_groups__expand(const char *list, const char *proc, const char *sysfs, char *out, size_t size,
-			char *err, size_t errlen);
+int perf_groups__expand(const char *list, const char *proc, const char *sysfs, char *out,
+			size_t size, char *err, size_t errlen);
 
 #endif

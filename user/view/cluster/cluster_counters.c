@@ -68,10 +68,10 @@ static void metrics_of(const struct cluster_view *v, unsigned k, struct counter_
 		run += v->clusters->labels[i] == k ? b->run[i] : 0;
 	for (unsigned e = 0; totals && e < b->nevents; e++)
 		totals[e] = counter(v, k, e)->total;
-	counter_metrics__of(
-		&(struct counter_totals){(const char *const *)b->events, totals,
-					 totals ? b->nevents : 0, run, b->cpi_kind, b->cpi_width},
-		m);
+	counter_metrics__of(&(struct counter_totals){(const char *const *)b->events, totals,
+						     totals ? b->nevents : 0, run, b->cpi_kind,
+						     b->cpi_width},
+			    m);
 }
 
 static void print_line(const char *name, const double *v, unsigned n, FILE *out)

@@ -67,8 +67,9 @@ int cluster_events__of(const struct model_bursts *b, const struct burst_clusters
 	if (!b->nevents || c->verdict.status != ANALYSIS_OK)
 		return 0;
 	err = take_used(&u, b, c);
-	counted = (struct counted_bursts){u.cluster,  u.run, (const double *const *)u.counts, u.n,
-					  b->nevents, c->k,  find_instructions(b)};
+	counted = (struct counted_bursts){
+		u.cluster,	     u.run, (const double *const *)u.counts, u.n, b->nevents, c->k,
+		find_instructions(b)};
 	if (!err)
 		*out = calloc(((size_t)c->k + 1) * b->nevents, sizeof(**out));
 	if (!err && (!*out || burst_counters__of(&counted, *out) == ANALYSIS_NO_MEMORY))
