@@ -33,12 +33,15 @@ static __noinline int burst_emit(struct task_struct *p, const struct jp_task *t,
 	b->slot = t->slot;
 	b->gen = info ? info->gen : 0;
 	b->tid = p->pid;
-	b->pad = 0;
 	b->end_ns = bpf_ktime_get_boot_ns();
 	b->wall_ns = p->se.cfs_rq->rq->clock - t->burst_from;
 	b->on_ns = t->burst_on;
 	b->ran_ns = p->se.sum_exec_runtime - t->burst_ran;
 	b->gap_ns = t->burst_gap;
+	b->events = jp_npmu && t->burst_shared != JP_BURST_UNCOUNTED ? t->burst_events : 0;
+	b->shared = t->burst_shared;
+	b->pad = 0;
+	__builtin_memcpy(b->count, t->burst_count, sizeof(b->count));
 	bpf_ringbuf_submit(b, waiting > JP_BURST_WAKE ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -58,6 +61,14 @@ static __always_inline void burst_open(struct jp_task *t, struct jp_burst_use *u
 	t->burst_gap = gap;
 	use->gap[log2_bucket(gap)]++;
 	use->gap_ns += gap;
+}
+
+static __always_inline void burst_uncount(struct jp_task *t)
+{
+	if (!jp_npmu)
+		return;
+	__builtin_memset(t->burst_count, 0, sizeof(t->burst_count));
+	t->burst_events = t->burst_shared = 0;
 }
 
 /* delay: the task's new run-queue delay. left: it waits now. The thread counts in t->slot. */
@@ -80,6 +91,7 @@ static __always_inline void burst_leave(struct task_struct *p, struct jp_task *t
 	t->burst_ran = p->se.sum_exec_runtime;
 	t->burst_out = end;
 	t->burst_from = 0;
+	burst_uncount(t);
 }
 
 /* A thread that counts elsewhere from now on begins a burst there. */
@@ -87,6 +99,37 @@ static __always_inline void burst_move(struct task_struct *p, struct jp_task *t)
 {
 	t->burst_ran = t->move_runtime_ns;
 	t->burst_out = t->burst_from = 0;
+	t->burst_shared = JP_BURST_UNCOUNTED; /* its slice has the counts before the move, too */
+}
+
+/*
+ * Before the switch is counted, with the family burst: what prev's burst has of the slice that
+ * ends. It leaves its result in slicing: a result would double the states of all that follows.
+ */
+static __noinline int burst_slice(struct task_struct *prev, struct jp_task *t, u32 prev_slot,
+				  u64 ran)
+{
+	struct jp_pmu_cpu *c = pmu_cpu();
+	bool on, read;
+	u32 i;
+
+	if (!c || !t)
+		return 0;
+	if (!c->open || c->busy) {
+		t->burst_shared = JP_BURST_UNCOUNTED;
+		return 0;
+	}
+	on = c->slicing == JP_PMU_SLICE_ON;
+	read = pmu_leave(c, prev, prev_slot, ran);
+	c->slot = prev_slot;
+	if (!read || !on || (t->burst_events && t->burst_events != c->open))
+		t->burst_shared = JP_BURST_UNCOUNTED;
+	t->burst_events = c->open;
+	t->burst_shared |= c->slice_shared;
+	for (i = 0; i < JP_PMU_AT_ONCE; i++)
+		t->burst_count[i] += c->slice[i];
+	c->slicing = read ? JP_PMU_SLICE_ENDED : JP_PMU_SLICE_NONE;
+	return 0;
 }
 
 #endif

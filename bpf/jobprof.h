@@ -18,7 +18,7 @@
 #include "bpf/abi/slot.h"
 #include "bpf/abi/task.h"
 
-#define JP_ABI_VERSION 23
+#define JP_ABI_VERSION 24
 
 /* Counters of the collector, one writer field each, atomic adds. */
 struct jp_stats {
@@ -77,12 +77,14 @@ struct jp_control {
 	__u64 clock_ns;	       /* the run queues' clock when the next was read; 0: not yet */
 	__s64 clock_behind_ns; /* how far CLOCK_MONOTONIC is ahead of it */
 	__u64 sample_ns;       /* calibrated cost of one sample, with its interrupt; 0: unknown */
+	__u32 pmu_set;	       /* of the sets that are counted in turn, the one that is open */
+	__u32 pmu_sets;	       /* how many there are */
 };
 
 #define JP_BLIND_RETRANS  1
 #define JP_BLIND_THROTTLE 2 /* a throttled thread waits for a CPU, for all the kernel says */
 
 _Static_assert(sizeof(struct jp_stats) == 200, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 704 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_control) == 1480 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 
 #endif

@@ -43,6 +43,10 @@ struct jp_task {
 	u64 burst_ran; /* run time when it began */
 	u64 burst_gap; /* blocked before it */
 	u64 burst_out; /* the burst before it ended; 0: not seen */
+	/* with the family perf */
+	u64 burst_count[JP_PMU_AT_ONCE]; /* by place among the bits of burst_events */
+	u32 burst_events;		 /* events of its slices so far; 0: there was none */
+	u32 burst_shared; /* as jp_burst.shared; JP_BURST_UNCOUNTED: a slice has no counts */
 	/* of the family stack (bpf/stack.bpf.h) */
 	u64 stack;	 /* jp_stack_key.hash of the gap that began last */
 	u32 short_gaps;	 /* causes of which the last gap was short, as bits */

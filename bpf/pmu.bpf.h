@@ -4,7 +4,8 @@
  * between slots the difference since the last reading is given to the slot that leaves. A reading
  * may cost microseconds (a virtual machine traps it), so a switch within a slot, and one to idle
  * and back, reads nothing: idle counts for the slot before it, unless an event counts time or
- * switches.
+ * switches. With the family burst every switch from and to a profiled thread reads: its slice is
+ * what its burst gets.
  */
 #ifndef JP_PMU_BPF_H
 #define JP_PMU_BPF_H
@@ -49,9 +50,10 @@ static __always_inline void pmu_add(const struct pmu_slice *s, u64 *to, u64 *res
 		*rest += n - mine;
 }
 
-/* One event, to the slots if add, and to what was last read; false: it could not be read. */
+/* Event i, in that place of its set, to the slots if add, and to what was last read; false: it
+ * could not be read. */
 static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct pmu_slice *s, u32 i,
-					   bool add)
+					   u32 place, bool add)
 {
 	struct bpf_perf_event_value v;
 	u64 waited;
@@ -60,6 +62,7 @@ static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct pmu_slic
 				      sizeof(v))) {
 		JP_COUNT(pmu_fail);
 		c->fails++;
+		c->slicing = JP_PMU_SLICE_NONE;
 		return false;
 	}
 	/* each event has a clock of its own: of the first one all take the length of the slice,
@@ -75,6 +78,11 @@ static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct pmu_slic
 		pmu_add(s, &s->p->ev[i].running, &s->rest->ev[i].running,
 			s->wanted - (waited - c->waited[i]));
 	}
+	if ((jp_families & FAM_BURST) && c->slicing == JP_PMU_SLICE_ON) {
+		c->slice[place] += v.counter - c->ev[i].counter;
+		if (waited != c->waited[i])
+			c->slice_shared |= 1u << place;
+	}
 	c->ev[i].counter = v.counter;
 	c->ev[i].running = v.running;
 	c->waited[i] = waited;
@@ -84,23 +92,23 @@ static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct pmu_slic
 /*
  * Reads this CPU's n counters and adds what they have counted since the last reading to slot from
  * (JP_SLOT_NONE: to no slot); where from ran for less time than that, the rest goes to no slot
- * either. Not to be interrupted by another reading on the same CPU.
+ * either. Not to be interrupted by another reading on the same CPU. Returns whether all were read.
  */
 static __noinline int pmu_read(struct jp_pmu_cpu *c, u32 n, u32 from, u64 ran)
 {
 	struct pmu_slice s = {pmu_of(from), pmu_of(JP_SLOT_OTHER), PMU_ALL, ran};
 	bool add = from != JP_SLOT_NONE && c->enabled;
-	u32 i;
+	u64 fails = c->fails;
+	u32 place, i;
 
 	if (!s.p || !s.rest)
 		return 0;
-	for (i = 0; i < JP_PMU_EVENTS; i++) {
-		if (i >= n)
+	for (place = 0; place < JP_PMU_AT_ONCE; place++) {
+		i = c->which[place];
+		if (place >= c->nopen || i >= n || i >= JP_PMU_EVENTS)
 			break;
-		if (!(c->open >> i & 1))
-			continue;
 		/* without the first one's clock there is no reading */
-		if (!pmu_read_event(c, &s, i, add) && s.wanted == PMU_ALL)
+		if (!pmu_read_event(c, &s, i, place, add) && s.wanted == PMU_ALL)
 			return 0;
 	}
 	c->reads++;
@@ -109,7 +117,7 @@ static __noinline int pmu_read(struct jp_pmu_cpu *c, u32 n, u32 from, u64 ran)
 		pmu_add(&s, &s.p->enabled, &s.rest->enabled, s.wanted);
 		s.p->reads++;
 	}
-	return 0;
+	return c->fails == fails;
 }
 
 static __always_inline u32 pmu_slot_of(struct task_struct *p)
@@ -126,33 +134,64 @@ static __always_inline u64 task_state(struct task_struct *p)
 	return BPF_CORE_READ((struct task_struct___old *)p, state);
 }
 
-/*
- * From sched_switch: from now on the CPU counts for next's slot. Until now it was prev that ran;
- * where the CPU counted for another one the switch to prev was not reported, and of the slice
- * since then prev's is the time it ran.
- */
-static __always_inline void pmu_switch(struct task_struct *prev, u32 prev_slot, u64 ran,
-				       struct task_struct *next)
+/* prev, which has run for ran, is what the CPU counts for since the last reading. */
+static __always_inline bool pmu_is_counted(const struct jp_pmu_cpu *c, struct task_struct *prev,
+					   u32 prev_slot)
 {
-	struct jp_pmu_cpu *c = pmu_cpu();
-	u32 slot = JP_SLOT_OTHER;
+	return prev_slot == c->slot || !prev->pid || c->moved;
+}
 
-	if (!c || !c->open || c->busy)
-		return;
-	if (next->pid)
-		slot = pmu_slot_of(next);
-	else if (!jp_pmu_idle && !(task_state(prev) & TASK_DEAD))
-		return;
-	if (prev_slot == c->slot || !prev->pid || c->moved) {
-		if (slot == c->slot)
-			return;
+/*
+ * Reads for prev, which leaves. Until now it was prev that ran; where the CPU counted for another
+ * one the switch to prev was not reported, and of the slice since then prev's is the time it ran.
+ */
+static __noinline int pmu_leave(struct jp_pmu_cpu *c, struct task_struct *prev, u32 prev_slot,
+				u64 ran)
+{
+	if (pmu_is_counted(c, prev, prev_slot)) {
 		prev_slot = c->slot;
 		ran = PMU_ALL;
 	} else if (prev_slot != JP_SLOT_SELF) { /* user space gives that one to a running process */
 		JP_COUNT(pmu_missed);
 	}
-	pmu_read(c, jp_npmu, prev_slot, ran);
+	return pmu_read(c, jp_npmu, prev_slot, ran);
+}
+
+static __always_inline void pmu_slice_begin(struct jp_pmu_cpu *c, bool read)
+{
+	u32 i;
+
+	for (i = 0; i < JP_PMU_AT_ONCE; i++)
+		c->slice[i] = 0;
+	c->slice_shared = 0;
+	c->slicing = read && c->enabled ? JP_PMU_SLICE_ON : JP_PMU_SLICE_NONE;
+}
+
+/* From sched_switch, before the switch is counted: from now on the CPU counts for next's slot. */
+static __noinline __attribute__((unused)) int pmu_switch(struct task_struct *prev, u32 prev_slot,
+							 u64 ran, struct task_struct *next)
+{
+	struct jp_pmu_cpu *c = pmu_cpu();
+	bool slices, read = false;
+	u32 slot = JP_SLOT_OTHER;
+
+	if (!c || !c->open || c->busy)
+		return 0;
+	if (jp_families & FAM_BURST) {
+		read = c->slicing == JP_PMU_SLICE_ENDED;
+		c->slicing = JP_PMU_SLICE_NONE;
+	}
+	if (next->pid)
+		slot = pmu_slot_of(next);
+	else if (!jp_pmu_idle && !(task_state(prev) & TASK_DEAD))
+		return 0;
+	slices = (jp_families & FAM_BURST) && slot >= JP_SLOT_FIRST;
+	if (!read && (slices || slot != c->slot || !pmu_is_counted(c, prev, prev_slot)))
+		read = pmu_leave(c, prev, prev_slot, ran);
 	c->slot = slot;
+	if (slices)
+		pmu_slice_begin(c, read);
+	return 0;
 }
 
 /*

@@ -5,6 +5,7 @@
 #ifndef JP_ABI_BURST_H
 #define JP_ABI_BURST_H
 
+#include "bpf/abi/pmu.h"
 #include "bpf/abi/sched.h"
 
 /* Bursts and gaps, one writer per CPU and slot as of jp_sched. Buckets as those of jp_lat. */
@@ -20,19 +21,23 @@ struct jp_burst_use {
 struct jp_burst {
 	__u32 slot, gen;
 	__u32 tid;
+	__u32 events;		     /* that were counted, as bits; 0: the counts are not known */
+	__u64 end_ns;		     /* CLOCK_BOOTTIME */
+	__u64 wall_ns;		     /* since it began */
+	__u64 on_ns;		     /* of that on a CPU */
+	__u64 ran_ns;		     /* of that run time */
+	__u64 gap_ns;		     /* blocked before it; JP_GAP_UNKNOWN */
+	__u64 count[JP_PMU_AT_ONCE]; /* of events, the lowest bit first, while it ran */
+	__u32 shared; /* of these, not all the time on the hardware: bits by place in count */
 	__u32 pad;
-	__u64 end_ns;  /* CLOCK_BOOTTIME */
-	__u64 wall_ns; /* since it began */
-	__u64 on_ns;   /* of that on a CPU */
-	__u64 ran_ns;  /* of that run time */
-	__u64 gap_ns;  /* blocked before it; JP_GAP_UNKNOWN */
 };
-#define JP_GAP_UNKNOWN	(~0ull)
-#define JP_BURST_RING	(4u << 20)
-#define JP_BURST_WAKE	(JP_BURST_RING / 4) /* user space is woken beyond so many bytes */
-#define JP_BURST_MIN_NS 1000000
+#define JP_GAP_UNKNOWN	   (~0ull)
+#define JP_BURST_UNCOUNTED (~0u)
+#define JP_BURST_RING	   (4u << 20)
+#define JP_BURST_WAKE	   (JP_BURST_RING / 4) /* user space is woken beyond so many bytes */
+#define JP_BURST_MIN_NS	   1000000
 
 _Static_assert(sizeof(struct jp_burst_use) == 704, "jp_burst_use");
-_Static_assert(sizeof(struct jp_burst) == 56, "jp_burst");
+_Static_assert(sizeof(struct jp_burst) == 128, "jp_burst");
 
 #endif

@@ -12,9 +12,9 @@ _SYS = {"x86_64": (298, 321), "aarch64": (241, 280)}
 _libc = ctypes.CDLL(None, use_errno=True)
 
 # struct jp_pmu, jp_pmu_cpu and jp_slot of bpf/jobprof.h
-PMU_SIZE, PMU_EVENTS = 192, 16
+PMU_SIZE, PMU_EVENTS = 448, 16
 SLOT_SIZE = 272
-CPU_SIZE, CPU_READS, CPU_EVENTS = 448, 32, 48
+CPU_SIZE, CPU_READS, CPU_EVENTS = 896, 32, 48
 
 
 def works(event):

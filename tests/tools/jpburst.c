@@ -3,15 +3,20 @@
 #include "tests/tools/tool.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 static const char help[] =
-	"[-n ROUNDS] [-t THREADS] [-g MS] MS...\n"
+	"[-n ROUNDS] [-t THREADS] [-g MS] [-p PAGES]... MS...\n"
 	"Each thread computes for MS milliseconds of its CPU time and sleeps for 2 ms\n"
 	"(-g), of each MS, ROUNDS times, then prints \"TID RAN GAP\" in seconds of each as "
 	"measured:\n"
-	"GAP is before it, 0 of the first.\n";
+	"GAP is before it, 0 of the first.\n"
+	"-p touches so many new pages first in each burst of the first MS, another -p in those of\n"
+	"the second, and a fourth number in a line is how many faults the thread had in the burst\n"
+	"and in the nap before it.\n";
 
 #define MAX_NOTES 100000
 
@@ -20,7 +25,7 @@ struct thread {
 	pid_t tid;
 	size_t n;
 	struct {
-		double ran, gap;
+		double ran, gap, faults;
 	} note[MAX_NOTES];
 };
 
@@ -28,6 +33,8 @@ static double ms[16];
 static int nms;
 static unsigned long rounds = 1;
 static double gap_ms = 2;
+static unsigned long pages[16];
+static int npages;
 
 static double seconds(clockid_t clock)
 {
@@ -37,19 +44,45 @@ static double seconds(clockid_t clock)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+static void touch(unsigned long n)
+{
+	size_t size = n * (size_t)getpagesize();
+	char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED || madvise(p, size, MADV_NOHUGEPAGE))
+		die("no memory");
+	for (unsigned long i = 0; i < n; i++)
+		((volatile char *)p)[i * (size_t)getpagesize()] = 1;
+	munmap(p, size);
+}
+
+static double faults(void)
+{
+	struct rusage r;
+
+	getrusage(RUSAGE_THREAD, &r);
+	return (double)(r.ru_minflt + r.ru_majflt);
+}
+
 static void *work(void *arg)
 {
 	const struct timespec nap = {.tv_nsec = (long)(gap_ms * 1e6)};
 	struct thread *t = arg;
-	double from, slept = 0;
+	double from, slept = 0, had;
 
 	t->tid = (pid_t)syscall(SYS_gettid);
+	memset(t->note, 0, sizeof(t->note)); /* no faults of its own later */
+	had = faults();
 	for (unsigned long i = 0; i < rounds * (unsigned)nms && i < MAX_NOTES; i++) {
 		from = seconds(CLOCK_THREAD_CPUTIME_ID);
+		if (pages[i % (unsigned)nms])
+			touch(pages[i % (unsigned)nms]);
 		while (seconds(CLOCK_THREAD_CPUTIME_ID) - from < ms[i % (unsigned)nms] / 1e3)
 			;
 		t->note[i].ran = seconds(CLOCK_THREAD_CPUTIME_ID) - from;
 		t->note[i].gap = slept;
+		t->note[i].faults = faults() - had;
+		had += t->note[i].faults;
 		t->n++;
 		slept = seconds(CLOCK_MONOTONIC);
 		nanosleep(&nap, NULL);
@@ -64,13 +97,15 @@ int main(int argc, char **argv)
 	struct thread *t;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "n:t:g:h")) != -1) {
+	while ((opt = getopt(argc, argv, "n:t:g:p:h")) != -1) {
 		if (opt == 'n')
 			rounds = strtoul(optarg, NULL, 10);
 		else if (opt == 't')
 			nthreads = strtoul(optarg, NULL, 10);
 		else if (opt == 'g')
 			gap_ms = to_number(optarg);
+		else if (opt == 'p' && npages < 16)
+			pages[npages++] = strtoul(optarg, NULL, 10);
 		else
 			usage(help, opt == 'h');
 	}
@@ -86,7 +121,8 @@ int main(int argc, char **argv)
 		pthread_join(t[i].id, NULL);
 	for (unsigned long i = 0; i < nthreads; i++)
 		for (size_t k = 0; k < t[i].n; k++)
-			printf("%d %.9f %.9f\n", t[i].tid, t[i].note[k].ran, t[i].note[k].gap);
+			printf(npages ? "%d %.9f %.9f %.0f\n" : "%d %.9f %.9f\n", t[i].tid,
+			       t[i].note[k].ran, t[i].note[k].gap, t[i].note[k].faults);
 	free(t);
 	return 0;
 }

@@ -27,7 +27,7 @@ static struct binner_columns columns(const char *series)
 			c.type[q][i] = COL_F64;
 	c.at[Q_CPU][0] = c.at[Q_COVERED][0] = c.at[Q_AVOIDABLE][1] = 0;
 	c.at[Q_WAIT][0] = c.at[Q_AVOIDABLE][0] = 1;
-	c.at[Q_RSS][0] = 2;
+	c.at[Q_RSS][0] = c.at[Q_CYCLES][0] = 2;
 	return c;
 }
 
@@ -85,6 +85,22 @@ TEST(what_is_not_known_is_not_zero)
 	assert_true(isnan(bin(&b, Q_CPU, 0)) && isnan(bin(&b, Q_RSS, 0)));
 	near(b.total[Q_CPU], 4);
 	assert_true(isnan(b.total[Q_AVOIDABLE]) && isnan(b.total[Q_IO]));
+	binner__free(&b);
+}
+
+TEST(an_event_of_a_set_stands_for_all_of_the_cpu_time)
+{
+	const double rows[][3] = {{1, 0, 100}, {3, 0, NAN}, {2, 0, NAN}, {2, 0, 300}};
+	const double end[] = {5, 10, 15, 20};
+	struct binner b = new_binner();
+
+	add(&b, 4, rows, 0, end);
+	near(bin(&b, Q_CYCLES, 0), 100 * 4 / 1.0);
+	near(bin(&b, Q_CYCLES, 1), 300 * 4 / 2.0);
+	assert_true(isnan(bin(&b, Q_CYCLES, 2)));
+	near(b.total[Q_CYCLES], 400 * 8 / 3.0);
+	add(&b, 1, (const double[][3]){{1, 0, NAN}}, 20, (const double[]){25});
+	assert_true(isnan(bin(&b, Q_CYCLES, 2)));
 	binner__free(&b);
 }
 
@@ -249,7 +265,7 @@ TEST(amounts_are_of_columns_per_interval_and_gauges_of_gauges)
 		for (int i = 0; i < BINNED_COLUMNS && info->columns[i]; i++) {
 			struct column c = column__describe(series, info->columns[i], NULL);
 
-			if (q == Q_NODE_LOADS || q == Q_NODE_LOAD_MISSES)
+			if (info->how == BINNED_COUNTED)
 				continue; /* PerfEvents= makes these columns */
 			if (c.source != COL_BUILTIN ||
 			    c.kind != (quantity__is_gauge(q) ? COL_GAUGE : COL_DELTA))

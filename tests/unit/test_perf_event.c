@@ -123,6 +123,24 @@ TEST(the_default_is_three_events)
 	assert_string_equal(ev[2].text, "cache-misses");
 }
 
+TEST(semicolons_separate_sets)
+{
+	static const uint32_t sets[] = {7, 1, 2, 4};
+	struct perf_event ev[MAX];
+	char err[256];
+	int n = perf_event__parse("cycles,instructions ; r1,cycles;cycles,cpu/event=0xc2,umask=1/",
+				  intel, ev, MAX, err, sizeof(err));
+
+	assert_int_equal(n, 4);
+	assert_string_equal(ev[0].text, "cycles");
+	assert_string_equal(ev[2].text, "r1");
+	assert_string_equal(ev[3].text, "cpu/event=0xc2,umask=1/");
+	for (int i = 0; i < n; i++)
+		assert_int_equal(ev[i].sets, sets[i]);
+	assert_int_equal(perf_event__parse("cycles,cs", intel, ev, MAX, err, sizeof(err)), 2);
+	assert_int_equal(ev[1].sets, 1);
+}
+
 TEST(names_make_columns)
 {
 	static const struct {
@@ -325,6 +343,12 @@ TEST(lists_without_sense_are_refused)
 	refused("cycles,cpu/event=1,name=Cycles/", -EINVAL, "both be the column Cycles");
 	refused("cycles,cpu/event=1,name=cYCLES/", -EINVAL, "both be the column");
 	refused("r1,r2,r3,r4,r5,r6,r7,r8,r9", -EINVAL, "more than 8 events");
+	refused("r1;r1,r2,r3,r4,r5,r6,r7,r8,r9", -EINVAL, "more than 8 events in a set");
+	refused("cycles;", -EINVAL, "an event is missing");
+	refused(";cycles", -EINVAL, "an event is missing");
+	refused("cycles,cs;cs,cycles", -EINVAL, "the sets 1 and 2 have the same events");
+	refused("cycles,cs;cycles,cs,cycles", -EINVAL, "cycles is the same event as cycles");
+	refused("cycles;cpu/event=1,name=Cycles/", -EINVAL, "both be the column Cycles");
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	refused(longest, -EINVAL, "longer than 95");

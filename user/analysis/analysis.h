@@ -19,7 +19,8 @@
 #include "bpf/jobprof.h"
 #include "model/model.h"
 
-/* Over the known values of a column; NaN: there is no such column, or no value of it is known. */
+/* Over the known values of a column; NaN: there is no such column, or no value of it is known. The
+ * sum of an event that some rows do not have is scaled by CPU time. */
 double column_stats__sum(const struct model_table *t, const char *column);
 double column_stats__max(const struct model_table *t, const char *column);
 double column_stats__last(const struct model_table *t, const char *column);

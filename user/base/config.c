@@ -74,7 +74,7 @@ static const struct config_key keys[] = {
 	 "Type information of the kernel, for kernels that do not carry their own."},
 	{"PerfEvents", &config_type_words, offsetof(struct config, perf_events),
 	 "cycles,instructions,cache-misses", NULL, 0,
-	 "What the family perf counts: up to 8 events by perf's names, rHEX, or PMU/TERMS/."},
+	 "What the family perf counts: up to 8 events by perf's names, rHEX, or PMU/TERMS/; sets with semicolons between them in turn."},
 	{"PerfMode", &config_type_perf, offsetof(struct config, perf_mode), "auto", NULL, 0,
 	 "How events are counted: exact, sampled, off; auto is the first of them that fits PerfBudget."},
 	{"BurstMin", &config_type_burst, offsetof(struct config, burst_min), "1", NULL, 0,

@@ -137,6 +137,10 @@ void kern__drop_region(struct kern *k, unsigned region);
 int kern__event_fd(const struct kern *k);
 int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx), void *ctx);
 
+/* Opens the next set of events, where several are counted in turn and the last turn is long enough
+ * ago. To be called when a snapshot's rows are written. */
+void kern__next_set(struct kern *k);
+
 /* Bursts that the kernel side has reported and nobody has dropped yet, in the order of their ends.
  */
 struct kern_bursts {

@@ -181,6 +181,7 @@ static int probe_kernel(struct kern *k)
 	k->pmu.n = k->opts.nevents < JP_PMU_EVENTS ? k->opts.nevents : JP_PMU_EVENTS;
 	if (k->pmu.n)
 		memcpy(k->pmu.events, k->opts.events, k->pmu.n * sizeof(*k->opts.events));
+	kern_pmu_find_sets(&k->pmu);
 	return 0;
 }
 

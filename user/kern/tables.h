@@ -101,8 +101,8 @@ enum kern_program {
 	P_CLOCK,
 	P_CROSS,
 	P_FLUSH,
-	P_SAMPLE, /* JP_PMU_EVENTS of them, the last */
-	P_SAMPLE_END = P_SAMPLE + JP_PMU_EVENTS - 1,
+	P_SAMPLE, /* JP_PMU_AT_ONCE of them, the last */
+	P_SAMPLE_END = P_SAMPLE + JP_PMU_AT_ONCE - 1,
 	P_N
 };
 

@@ -119,8 +119,10 @@ void binner__clear(struct binner *b)
 	for (size_t i = 0; i < held_size(b->grid); i++)
 		b->held[i] = NAN;
 	memset(b->weights, 0, cells * sizeof(*b->weights));
-	for (int q = 0; q < N_QUANTITIES; q++)
+	for (int q = 0; q < N_QUANTITIES; q++) {
 		b->total[q] = NAN;
+		b->counted_s[q] = 0;
+	}
 	b->rows = 0;
 	b->begin_s = b->end_s = NAN;
 	b->lived_s[0] = b->lived_s[1] = b->last_s = NAN;
@@ -298,6 +300,44 @@ static void add_amount(struct binner *b, enum quantity q, const double *v)
 	}
 }
 
+/* An event of a set that is not always open: what it counted, and the CPU time of these rows. */
+static void add_counted(struct binner *b, const struct block *k, enum quantity q, const double *v)
+{
+	double *bins = b->bins + (size_t)q * b->grid->n,
+	       *weights = b->weights + (size_t)q * b->grid->n, cpu[BLOCK_ROWS];
+
+	column_values(k, Q_CPU, 0, cpu);
+	for (unsigned i = 0; i < k->n; i++)
+		b->counted_s[q] += isnan(v[i]) || isnan(cpu[i]) ? 0 : cpu[i];
+	for (size_t i = 0; i < b->nspans; i++) {
+		const struct bin_span *s = &b->spans[i];
+
+		if (isnan(v[s->row]))
+			continue;
+		bins[s->bin] = known__sum(bins[s->bin], v[s->row] * s->share);
+		weights[s->bin] += isnan(cpu[s->row]) ? 0 : cpu[s->row] * s->share;
+	}
+}
+
+/* A sum over part of the CPU time stands for all of it. */
+static double scale_counted(double sum, double counted_s, double all_s)
+{
+	return counted_s > 0 && counted_s < all_s * (1 - 1e-9) ? sum * all_s / counted_s : sum;
+}
+
+static void end_counted(struct binner *b, enum quantity q)
+{
+	for (unsigned k = 0; k < b->grid->n; k++) {
+		size_t at = (size_t)q * b->grid->n + k;
+
+		b->bins[at] = scale_counted(b->bins[at], b->weights[at],
+					    b->bins[(size_t)Q_CPU * b->grid->n + k]);
+		b->weights[at] = 0;
+	}
+	b->total[q] = scale_counted(b->total[q], b->counted_s[q], b->total[Q_CPU]);
+	b->counted_s[q] = 0;
+}
+
 static void add_quantity(struct binner *b, const struct block *k, enum quantity q)
 {
 	bool gauge = quantity__is_gauge(q);
@@ -308,6 +348,8 @@ static void add_quantity(struct binner *b, const struct block *k, enum quantity 
 		b->total[q] = gauge ? fmax(b->total[q], v[i]) : known__sum(b->total[q], v[i]);
 	if (gauge)
 		add_gauge(b, q, v);
+	else if (quantity_infos[q].how == BINNED_COUNTED)
+		add_counted(b, k, q, v);
 	else
 		add_amount(b, q, v);
 	if (quantity_infos[q].how == BINNED_HELD && b->grid->instants)
@@ -373,6 +415,9 @@ int binner__add(struct binner *b, const struct binner_columns *c, const union ce
 
 void binner__end_table(struct binner *b)
 {
+	for (int q = 0; q < N_QUANTITIES; q++)
+		if (quantity_infos[q].how == BINNED_COUNTED)
+			end_counted(b, (enum quantity)q);
 	for (int q = 0; q < N_QUANTITIES; q++)
 		for (unsigned k = 0; quantity__is_gauge(q) && k < b->grid->n; k++) {
 			size_t at = (size_t)q * b->grid->n + k;

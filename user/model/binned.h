@@ -19,6 +19,7 @@ enum quantity {
 
 enum binned_how {
 	BINNED_AMOUNT,
+	BINNED_COUNTED,
 	BINNED_GAUGE,
 	BINNED_HELD,
 	BINNED_COVERED,
@@ -81,7 +82,9 @@ struct binner {
 	double gap_s; /* a longer row is over a gap, and in the total alone; binner__init(): none */
 	double total[N_QUANTITIES]; /* sum of amounts, highest row of gauges; NaN: not known */
 	double *bins;		    /* [N_QUANTITIES][n]; NaN: not known */
-	double *weights;	    /* [N_QUANTITIES][n]: seconds in which a gauge was known */
+	double *weights; /* [N_QUANTITIES][n]: seconds in which a gauge was known, CPU time in
+			  * which an event was counted */
+	double counted_s[N_QUANTITIES]; /* the same of all rows, of events */
 	double *held; /* [HELD quantities][n x instants]: of the row at that time; NaN: none */
 	uint64_t rows;
 	double begin_s, end_s;	/* of all rows; NaN: there were none */

@@ -29,6 +29,7 @@ struct reading {
 	uint64_t bound;					   /* their keys are below */
 	int (*fn)(void *arg, const struct burst_row *row); /* NULL: bursts are kept */
 	void *arg;
+	int event_at[BURST_EVENTS]; /* of each of b's events, in the table that is read */
 };
 
 static double cell(const struct reading *r, const union cell *row, int column)
@@ -96,6 +97,61 @@ static int place_of(struct reading *r, const struct reader_node *n, const char *
 	return err || *place < r->b->nplaces ? err : add_place(r->b, n, task, wanted);
 }
 
+/* ---- events */
+
+static int find_event(const struct model_bursts *b, const char *name)
+{
+	for (unsigned e = 0; e < b->nevents; e++)
+		if (!strcmp(b->events[e], name))
+			return (int)e;
+	return -1;
+}
+
+/* An event that no burst so far has. */
+static int add_event(struct model_bursts *b, const char *name)
+{
+	char **events = realloc(b->events, (b->nevents + 1) * sizeof(*events));
+	double **counts, *v = malloc((b->max + 1) * sizeof(*v));
+
+	if (events)
+		b->events = events;
+	counts = realloc(b->counts, (b->nevents + 1) * sizeof(*counts));
+	if (counts)
+		b->counts = counts;
+	if (!events || !counts || !v || !(events[b->nevents] = strdup(name))) {
+		free(v);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < b->n; i++)
+		v[i] = NAN;
+	counts[b->nevents++] = v;
+	return 0;
+}
+
+static bool is_event(const struct cursor_column *c)
+{
+	const struct series *s = series__find("Bursts");
+
+	for (unsigned i = 0; i < s->ncols; i++)
+		if (!strcmp(s->cols[i].name, c->name))
+			return false;
+	return c->type == COL_F64 && !c->unknown && !c->array;
+}
+
+/* The columns that the schema of Bursts does not have. */
+static int find_events(struct reading *r)
+{
+	struct model_bursts *b = r->b;
+	int err = 0;
+
+	for (unsigned c = 0; !err && c < r->cursor->ncols && b->nevents < BURST_EVENTS; c++)
+		if (is_event(&r->cursor->cols[c]) && find_event(b, r->cursor->cols[c].name) < 0)
+			err = add_event(b, r->cursor->cols[c].name);
+	for (unsigned e = 0; !err && e < b->nevents; e++)
+		r->event_at[e] = cursor__column(r->cursor, b->events[e]);
+	return err;
+}
+
 /* ---- rows */
 
 static int grow(struct reading *r)
@@ -125,6 +181,13 @@ static int grow(struct reading *r)
 	if (!key)
 		return -ENOMEM;
 	r->key = key;
+	for (unsigned e = 0; e < b->nevents; e++) {
+		double *v = realloc(b->counts[e], max * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		b->counts[e] = v;
+	}
 	b->max = max;
 	return 0;
 }
@@ -140,13 +203,19 @@ static void put(struct reading *r, size_t at, const struct burst_row *row, uint6
 	b->end[at] = row->end;
 	b->place[at] = row->place;
 	b->thread[at] = row->thread;
+	for (unsigned e = 0; e < b->nevents; e++)
+		b->counts[e][at] = row->counts[e];
 	r->key[at] = key;
 }
 
 static struct burst_row row_of(const struct model_bursts *b, size_t i)
 {
-	return (struct burst_row){b->run[i], b->wall[i],  b->on_cpu[i], b->gap[i],
-				  b->end[i], b->place[i], b->thread[i]};
+	struct burst_row row = {b->run[i], b->wall[i],	b->on_cpu[i], b->gap[i],
+				b->end[i], b->place[i], b->thread[i], {0}};
+
+	for (unsigned e = 0; e < b->nevents; e++)
+		row.counts[e] = b->counts[e][i];
+	return row;
 }
 
 /* Half of the bursts that are kept stay. */
@@ -216,6 +285,8 @@ static int add_row(struct reading *r, const struct reader_node *n, const char *t
 	if (isnan(b->start_ns))
 		b->start_ns = ns;
 	row.end = (ns - b->start_ns) / 1e9;
+	for (unsigned e = 0; e < b->nevents; e++)
+		row.counts[e] = r->event_at[e] < 0 ? NAN : cells[r->event_at[e]].f;
 	if (!r->fn) {
 		note_extremes(b, &row);
 		return keep_row(r, &row);
@@ -234,6 +305,7 @@ static int read_table(struct reading *r, const struct reader_node *n, const stru
 	r->table++;
 	for (int c = 0; !err && c < N_COLUMNS; c++)
 		r->at[c] = cursor__column(r->cursor, names[c]);
+	err = err ? err : find_events(r);
 	while (!err && (err = cursor__next(r->cursor, &rows, &got)) > 0) {
 		err = 0;
 		for (unsigned i = 0; !err && i < got; i++)
@@ -273,6 +345,20 @@ static int read_length(struct reading *r, const struct reader_node *n,
 	return err;
 }
 
+/* How the node's processor counts what its cycles were used for. */
+static void read_kind(struct model_bursts *b, const struct reader_node *n)
+{
+	struct reader_attr kind;
+	int64_t width;
+
+	if (b->cpi_kind || reader__attr(n, "CPI Kind", &kind))
+		return;
+	if (kind.type == ATTR_STR)
+		b->cpi_kind = kind.str;
+	if (reader_node__i64(n, "Slots per Cycle", &width))
+		b->cpi_width = (double)width;
+}
+
 static int read_node(struct reading *r, unsigned step, unsigned node)
 {
 	const struct reader_series *s, *length;
@@ -285,6 +371,8 @@ static int read_node(struct reading *r, unsigned step, unsigned node)
 	s = node__series(n, "Bursts");
 	length = node__series(n, "BurstLength");
 	r->asked |= s || length;
+	if (!err && s)
+		read_kind(r->b, n);
 	for (unsigned i = 0; !err && s && i < s->tables.n; i++)
 		err = read_table(r, n, s, s->tables.v[i]);
 	if (!err && length)
@@ -318,6 +406,7 @@ int model_bursts__read(struct model_bursts *b, const char *path)
 	int err;
 
 	*b = (struct model_bursts){.path = path,
+				   .cpi_width = NAN,
 				   .start_ns = NAN,
 				   .first_s = INFINITY,
 				   .least = {NAN, NAN, NAN},
@@ -366,6 +455,13 @@ void model_bursts__free(struct model_bursts *b)
 	free(b->end);
 	free(b->place);
 	free(b->thread);
+	for (unsigned e = 0; e < b->nevents; e++) {
+		free(b->events[e]);
+		free(b->counts[e]);
+	}
+	free(b->events);
+	free(b->counts);
+	free(b->cpi_kind);
 }
 
 void model_bursts__name(const struct model_bursts *b, unsigned place, char *text, size_t size)

@@ -15,11 +15,14 @@ struct burst_place {
 	int rank; /* -1: none */
 };
 
+#define BURST_EVENTS 32 /* of a file, the first ones */
+
 /* s; NaN: not known. */
 struct burst_row {
 	double run, wall, on_cpu, gap;
-	double end;		/* since the first burst of the file began */
-	unsigned place, thread; /* < nplaces, < nthreads */
+	double end;		     /* since the first burst of the file began */
+	unsigned place, thread;	     /* < nplaces, < nthreads */
+	double counts[BURST_EVENTS]; /* of the model's events */
 };
 
 #define BURSTS_KEPT (1u << 20) /* of a file with more, a part is kept, by a hash */
@@ -35,6 +38,12 @@ struct model_bursts {
 	struct burst_place *places;
 	unsigned nplaces, nthreads;
 	bool steps_differ, nodes_differ; /* of places */
+	/* Columns of events, by their names; NaN: not counted in that burst. */
+	char **events;
+	double **counts;
+	unsigned nevents;	  /* at most BURST_EVENTS */
+	char *cpi_kind;		  /* of the first node that says it; NULL: none does */
+	double cpi_width;	  /* slots per cycle; NaN: not known */
 	double least[3], most[3]; /* of all, of what is above 0: run, gap (from 2 ns), wall */
 	double start_ns, first_s; /* how times of rows become times of bursts */
 	double long_s;		  /* run time of all bursts of the file */

@@ -166,7 +166,7 @@ static double requested_mb(const struct job_part *p, double cpus)
 
 static void set_node(struct job_node *n, const struct job_part *p)
 {
-	const struct model_attr *model;
+	const struct model_attr *model, *kind;
 	double cpus = allocated_cpus(p), threads = part_number(p, "Threads per Core");
 	double cores = part_number(p, "Allocated Cores");
 
@@ -181,6 +181,9 @@ static void set_node(struct job_node *n, const struct job_part *p)
 	n->request_mb = fmax(n->request_mb, requested_mb(p, cpus));
 	model = job_part__attr(p, "CPU Model");
 	n->model = model ? model->text : n->model;
+	kind = job_part__attr(p, "CPI Kind");
+	n->cpi_kind = kind ? kind->text : n->cpi_kind;
+	n->cpi_width = fmax(n->cpi_width, part_number(p, "Slots per Cycle"));
 }
 
 static void set_nodes(struct model_job *j)
@@ -188,7 +191,8 @@ static void set_nodes(struct model_job *j)
 	for (unsigned i = 0; i < j->nnodes; i++)
 		j->nodes[i].cores = j->nodes[i].cpus = j->nodes[i].threads_per_core =
 			j->nodes[i].cores_in_all = j->nodes[i].memory_in_all_mb =
-				j->nodes[i].limit_mb = j->nodes[i].request_mb = NAN;
+				j->nodes[i].limit_mb = j->nodes[i].request_mb =
+					j->nodes[i].cpi_width = NAN;
 	for (unsigned i = 0; i < j->nparts; i++)
 		if (!j->parts[i].trouble)
 			set_node(&j->nodes[j->parts[i].node], &j->parts[i]);

@@ -69,7 +69,7 @@ static double scaled_count(const struct row_context *c, const struct reading *pr
 	return part < 1 ? n / part : n;
 }
 
-/* running_fraction() of the event that had the least. */
+/* running_fraction() of the event that had the least; those of a set that was not open had none. */
 static double least_running(const struct row_context *c, const struct reading *prev,
 			    const struct reading *now)
 {
@@ -77,7 +77,7 @@ static double least_running(const struct row_context *c, const struct reading *p
 	unsigned i;
 
 	for (i = 0; i < c->npmu; i++)
-		if (!(c->missing >> i & 1))
+		if (!(c->missing >> i & 1) && running_fraction(prev, now, (int)i) > 0)
 			least = fmin(least, running_fraction(prev, now, (int)i));
 	return least;
 }

@@ -131,7 +131,8 @@ enum burst_value {
 	BURST_DURATION,
 	BURST_ON_CPU,
 	BURST_RUN_TIME,
-	BURST_GAP
+	BURST_GAP,
+	BURST_EVENT, /* and JP_PMU_EVENTS of them */
 };
 
 /* Values in the files of a step's cgroup (sensor/node/cgroup.h). Bytes and seconds. */

@@ -215,6 +215,85 @@ def unknown():
     is_equal("unknown: gaps have no point", [drawn.count("<circle"), "40 without a known gap are not drawn" in drawn], [1955, True])
 
 
+def counters():
+    """Sets in turn over bursts of known rates, two of which have too few bursts with the event."""
+    rng = numpy.random.default_rng(7)
+    run, gap, _ = bursts(rng, 4000)
+    path, order = write("counters", run, gap, 2)
+    run = run[order]
+    of_set, n = rng.integers(0, 3, len(run)), len(run)
+    ins = run * 1e9 * rng.uniform(0.9, 1.1, n)
+    ins[of_set == 2] = numpy.nan
+    loads = numpy.where(of_set == 0, ins * 0.3, numpy.nan)
+    misses = numpy.where(of_set == 1, run * 5e6, numpy.nan)
+    with_columns(path, dict(Instructions=ins, Loads=loads, Odd=misses))
+    got, j = labels(path), found(path)
+    for c in j["clusters"]:
+        mine = got == c["name"]
+        all_ins = ins[mine & (of_set < 2)].sum() / run[mine & (of_set < 2)].sum() * run[mine].sum()
+        for name, v, has in (("Instructions", ins, of_set < 2), ("Loads", loads, of_set == 0), ("Odd", misses, of_set == 1)):
+            k, what = c["counters"][name], "counters: %s of %s: " % (name, c["name"])
+            have = mine & has
+            is_equal(what + "bursts", k["bursts"], have.sum())
+            is_near(what + "counted", k["counted"], run[have].sum() / run[mine].sum(), 1e-9)
+            is_near(what + "rate", k["per_s"], v[have].sum() / run[have].sum(), 1e-9)
+            per_ins = v[have].sum() / ins[have].sum()
+            is_near(what + "per instruction", k["per_instruction"], per_ins, 1e-9)
+            is_near(what + "of all bursts", k["total"], per_ins * all_ins, 1e-9)
+            is_equal(what + "few", k["low_confidence"], bool(have.sum() < 5))
+    text = said("cluster", path)
+    is_true("counters: as text", all(w in text for w in ("Counters, per second", "Instructions", "Odd", " 5 M")), text)
+    is_true("counters: lines of text are short", max(map(len, text.splitlines()[1:])) <= 80, text)
+    rows = list(csv.DictReader(io.StringIO(said("cluster", "--csv", path))))
+    is_equal("counters: CSV", [r["Odd"] == "" for r in rows], list(numpy.isnan(misses)))
+
+
+def with_columns(path, columns, **attrs):
+    """Adds columns, of all bursts in the order of the file, and attributes of the node."""
+    with h5py.File(path, "r+") as f:
+        at = 0
+        for t in sorted(f["n1/Bursts"], key=int):
+            old = f["n1/Bursts/" + t][()]
+            rows = numpy.zeros(len(old), numpy.dtype(ROW.descr + [(c, "<f8") for c in columns]))
+            for c in ROW.names:
+                rows[c] = old[c]
+            for c, v in columns.items():
+                rows[c] = v[at:at + len(old)]
+            at += len(old)
+            del f["n1/Bursts/" + t]
+            f.create_dataset("n1/Bursts/" + t, data=rows)
+        for name, v in attrs.items():
+            f["n1"].attrs[name.replace("_", " ")] = v
+
+
+def stack():
+    """Cycles per instruction of an AMD Zen 4, by perf's formulae for it; the parts add up to it."""
+    rng = numpy.random.default_rng(8)
+    run, gap, _ = bursts(rng, 2000)
+    path, order = write("stack", run, gap, 2)
+    run = run[order]
+    cyc = run * 3e9
+    ins, other = cyc * rng.uniform(0.8, 1.2, len(run)), rng.random(len(run)) < 0.5
+    part = dict(SlotsFrontend=0.7, SlotsBackend=2.5, SlotsSmt=0.3, OpsDispatched=1.9, OpsRetired=1.6)
+    columns = {k: numpy.where(other, cyc * v, numpy.nan) for k, v in part.items()}
+    columns["BranchMisses"] = numpy.where(~other, ins * 0.002, numpy.nan)
+    with_columns(path, dict(Cycles=cyc, Instructions=ins, **columns), CPI_Kind="amd_zen4", Slots_per_Cycle=numpy.int32(6))
+    got = labels(path)
+    for c in clusters(found(path)):
+        mine = got == c["name"]
+        m, cpi = c["metrics"], cyc[mine].sum() / ins[mine].sum()
+        slots, per_ins = 6 * cpi, cyc[mine & other].sum() / ins[mine & other].sum()
+        is_near("stack: %s: cpi" % c["name"], m["cpi"], cpi, 1e-9)
+        is_near("stack: misses", m["branch_mpki"], 2, 1e-9)
+        wanted = {"frontend": 0.7, "backend": 2.5, "SMT": 0.3, "bad speculation": 1.9 - 1.6, "retiring": 1.6}
+        for name, v in wanted.items():
+            is_near("stack: %s" % name, m["cpi_stack"][name], v * per_ins / slots * cpi, 1e-9)
+        is_near("stack: the parts add up", sum(m["cpi_stack"].values()), cpi, 1e-9)
+    text = said("cluster", path)
+    is_true("stack: as text", "Cycles per instruction, by" in text and "bad speculation" in text and "mispredicted" in text, text)
+    is_true("stack: lines of text are short", max(map(len, text.splitlines()[1:])) <= 80, text)
+
+
 def outputs():
     run, gap, _ = bursts(numpy.random.default_rng(4), 3000)
     path, order = write("outputs", run, gap)
@@ -292,7 +371,7 @@ def wrong():
 
 
 if __name__ == "__main__":
-    tests = [known_kinds, as_defined, subset_as_all, more_than_kept, unknown, outputs, tracked, wrong]
+    tests = [known_kinds, as_defined, subset_as_all, more_than_kept, unknown, counters, stack, outputs, tracked, wrong]
     if os.geteuid() == 0:
         tests += [two_kernels, a_build]
     run_tests(tests)

@@ -160,14 +160,14 @@ def poked_control(p, slot):
         skip("dump: events by their names", "the family perf is not loaded here")
         return
     raw = p.maps.get("jp_control", 0)
-    with open(os.path.join(ROOT, "bpf/jobprof.h")) as f:
+    with open(os.path.join(os.path.dirname(BUILD), "bpf/jobprof.h")) as f:
         mode = 72 + int(re.search(r"sizeof\(struct jp_stats\) == (\d+)", f.read())[1])
     npmu = max(2, struct.unpack_from("<I", raw, mode + 4)[0])
     control_put(p, mode, struct.pack("<2I", 2, npmu))
     control_put(p, mode + 12, struct.pack("<I", 0))
     control_put(p, mode + 16, struct.pack("<3Q", 777, 1000, 2000))
     names = raw.find(b"CpuClock".ljust(40, b"\0"))
-    control_put(p, names if names > 0 else mode + 88,
+    control_put(p, names if names > 0 else mode + 216,
                 b"PokedA".ljust(40, b"\0") + b"PokedB".ljust(40, b"\0"))
     poked_events(p, slot)
 

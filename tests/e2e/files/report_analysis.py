@@ -77,6 +77,53 @@ def footprint():
     is_equal("footprint: no column has flops", [f["flops"], f["mem_bw"], f["gpu_usage"]], [None] * 3)
 
 
+def flops():
+    """Events of PerfEvents=@flops, operations of single precision each; without one of them nothing is known."""
+    worth = {"FlopsX1": 1, "FlopsX2": 2, "FlopsX4": 4, "FlopsX8": 8, "FlopsX16": 16}
+    for missing in (None, "FlopsX8"):
+        j = job("some", 5)
+        j.events = {c: 1e8 * (i + 1) for i, c in enumerate(worth) if c != missing}
+        j.without = set()
+        path = os.path.join(tmpdir("flops"), "job_4711.h5")
+        j.write(path)
+        steps, _, _, _ = tables(path)
+        f = as_json(path)["pika"]["footprint"]
+        if missing:
+            is_equal("flops: one event is missing", f["flops"], None)
+            continue
+        wanted = sum(w * s[c] for c, w in worth.items() for s in steps.values()) / 30
+        is_near("flops: operations per second", f["flops"], wanted.mean(), 1e-9)
+
+
+def stack():
+    """Cycles per instruction of an Arm SBSA processor, by Arm's formulae; nodes of two kinds have no stack."""
+    j = job("some", 5)
+    j.events = {"SlotsFrontend": 3e9, "SlotsBackend": 5e9, "SlotsStalled": 9e9, "OpsDispatched": 4e9, "OpsRetired": 3e9}
+    j.without = set()
+    path = os.path.join(tmpdir("stack"), "job_4711.h5")
+    j.write(path)
+    with h5py.File(path, "r+") as f:
+        nodes = f["Steps/0/Nodes"]
+        for n in nodes:
+            nodes[n].attrs["CPI Kind"], nodes[n].attrs["Slots per Cycle"] = "arm_sbsa", numpy.int32(8)
+    steps, _, _, _ = tables(path)
+    all_of = lambda c: sum(s[c].sum() for s in steps.values())
+    f = as_json(path)["facts"]
+    cpi, slots = all_of("Cycles") / all_of("Instructions"), 8 * all_of("Cycles")
+    used, retired = 1 - all_of("SlotsStalled") / slots, all_of("OpsRetired") / all_of("OpsDispatched")
+    wanted = {"frontend": all_of("SlotsFrontend") / slots, "backend": all_of("SlotsBackend") / slots,
+              "retiring": retired * used, "bad_speculation": (1 - retired) * used}
+    is_near("stack: cpi", f["cpi"], cpi, 1e-9)
+    for name, part in wanted.items():
+        is_near("stack: " + name, f["cpi_" + name], part * cpi, 1e-9)
+    is_near("stack: the parts add up", sum(f["cpi_" + n] for n in [*wanted, "other"]), cpi, 1e-9)
+    is_equal("stack: what the processor does not count", f.get("cpi_smt"), None)
+    with h5py.File(path, "r+") as f:
+        f["Steps/0/Nodes/n1"].attrs["CPI Kind"] = "amd_zen4"
+    f = as_json(path)["facts"]
+    is_equal("stack: not of two kinds", [f.get("cpi") is None, f.get("cpi_frontend")], [False, None])
+
+
 def issues():
     j, path = stops()
     p = as_json(path)["pika"]
@@ -474,6 +521,6 @@ def refused():
 
 
 if __name__ == "__main__":
-    run_tests((footprint, issues, eligibility, tags, io_character, io_of_devices, io_of_two_steps,
+    run_tests((footprint, flops, stack, issues, eligibility, tags, io_character, io_of_devices, io_of_two_steps,
                periodic_of_mounts, stored, stored_beside, findings_table, others_read_it,
                killed, refused))

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # timeout: 180
 # SPDX-License-Identifier: GPL-2.0-only
-"""Bursts, BurstLength and GapLength, against clocks that threads read themselves and the kernel's own counts."""
+"""Bursts, BurstLength and GapLength, against clocks that threads read themselves and the kernel's own counts; and the
+counters of bursts, against the faults that a thread's getrusage() has."""
 
 import os
 import sys
@@ -16,12 +17,12 @@ def histogram(rows):
     return numpy.array([rows["B%d" % k].sum() for k in range(40)])
 
 
-def measured(text):
-    """By thread: run time of each burst, and the sleep before it."""
+def measured(text, fields=3):
+    """By thread: run time of each burst, and the sleep before it; a fourth field is its faults."""
     threads = {}
     for line in text.splitlines():
         words = line.split()
-        if len(words) == 3 and words[0].isdigit():
+        if len(words) == fields and words[0].isdigit():
             threads.setdefault(int(words[0]), []).append([float(x) for x in words[1:]])
     return {tid: numpy.array(v) for tid, v in threads.items()}
 
@@ -109,6 +110,46 @@ def not_asked():
         is_equal("not asked for: no tables", [k for k in f[node] if "Burst" in k or "Gap" in k], [])
 
 
+def faults(sets, rounds):
+    """Bursts of 100 and of 7 new pages in turn: rows of the thread, and what it says of its faults."""
+    run, path = run_jobprof([tool("jpburst"), "-n", str(rounds), "-p", "100", "-p", "7", "2", "3"], INTERVAL,
+                            series="all,burst", extra=["-e", sets, "--perf-mode", "exact"])
+    tid, wanted = next(iter(measured(run.out(), 4).items()))
+    rows = long_bursts(path)
+    return rows[rows["Thread"] == tid], wanted[:, 2], path
+
+
+def counted():
+    """What an event counts in a burst. The first two have the thread's begin and its first nap, too."""
+    rows, wanted, path = faults("page-faults,task-clock", 40)
+    is_equal("counted: a row for each burst", len(rows), len(wanted))
+    known = ~numpy.isnan(rows["PageFaults"])
+    is_true("counted: nearly all are known", known.sum() >= len(rows) - 4, known)
+    known[:2] = False
+    is_equal("counted: faults of each burst are the thread's own", list(rows["PageFaults"][known]), list(wanted[known]))
+    off = abs(rows["TaskClock"] / 1e9 - rows["RunTime"])[known]
+    is_true("counted: its clock is the run time", numpy.median(off) < 2e-5 and off.max() < 1e-3, off.max())
+    whole_step = total(table(path, "Tasks/0"), "PageFaults")
+    is_true("counted: they are among those of the task", wanted.sum() <= whole_step <= wanted.sum() + 1500,
+            (wanted.sum(), whole_step))
+
+
+def in_turn():
+    """Two sets: a burst has the counters of one of them, or of none where a turn falls into it."""
+    rows, wanted, path = faults("page-faults,task-clock;faults:u,task-clock", 300)
+    is_equal("in turn: a row for each burst", len(rows), len(wanted))
+    a, b, clock = (~numpy.isnan(rows[c]) for c in ("PageFaults", "FaultsUser", "TaskClock"))
+    is_true("in turn: never both", not (a & b).any(), "")
+    is_true("in turn: each is often", a.sum() > 100 and b.sum() > 100, (a.sum(), b.sum(), len(a)))
+    is_equal("in turn: what both have is there with either", list(clock), list(a | b))
+    both = numpy.where(a, rows["PageFaults"], rows["FaultsUser"])
+    right = both == wanted
+    is_equal("in turn: what is counted is the thread's own", [int(i) for i in numpy.flatnonzero((a | b) & ~right) if i > 1], [])
+    tasks = table(path, "Tasks/0")
+    is_true("in turn: rows have either", (numpy.isnan(tasks["PageFaults"]).sum() > 1 and
+            numpy.isnan(tasks["FaultsUser"]).sum() > 1), tasks["PageFaults"])
+
+
 def lost():
     """While nobody reads, the ring fills up: what it has no room for is counted. BurstMin decides what has a row."""
     d = Daemon(INTERVAL, ProfileHDF5Default="all,burst", BurstMin=0.01).start()
@@ -135,4 +176,4 @@ def lost():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([known, short, preempted, not_asked, lost])
+    run_tests([known, short, preempted, not_asked, counted, in_turn, lost])

@@ -432,6 +432,7 @@ int facts__of(struct facts *f, const struct model_job *j, bool is_short)
 	facts_slurm__fill(f, j);
 	add_bins(f, j);
 	fill_job(f, j);
+	facts_counters__fill(f, j);
 	err = facts_nodes__fill(f, j);
 	if (!err)
 		err = facts_tasks__fill(f, j);

@@ -18,6 +18,7 @@ int facts_cpus__fill(struct facts *f, const struct job_unit *tasks, unsigned n);
 int facts_pop__fill(struct facts *f, const struct model_job *j);
 int facts_nodes__fill(struct facts *f, const struct model_job *j);
 int facts_asleep__fill(struct facts *f, const struct model_job *j);
+void facts_counters__fill(struct facts *f, const struct model_job *j);
 int facts_memory__fill(struct facts *f, const struct model_job *j);
 int facts_gpus__fill(struct facts *f, const struct model_job *j);
 int facts_periods__fill(struct facts *f, const struct model_job *j);

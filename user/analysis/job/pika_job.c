@@ -80,6 +80,28 @@ static int fill_net(struct job_series *s, const struct pika_job *out)
 	return 0;
 }
 
+/* Operations of floating point, by the events of PerfEvents=@flops: all of them must be known. */
+static int fill_flops(struct job_series *s, const struct pika_job *out)
+{
+	const struct job_units nodes = job_units__nodes(s->j);
+	double *sum;
+	int err = job_matrix__of(&s->s.flops, &nodes, Q_FLOPS_X1, 1 / out->dt_s, &s->j->grid,
+				 out->bins);
+
+	sum = (double *)s->s.flops.v;
+	for (int q = Q_FLOPS_X2; !err && sum && q <= Q_FLOPS_X16; q++) {
+		struct matrix m;
+
+		err = job_matrix__of(&m, &nodes, (enum quantity)q, 1 / out->dt_s, &s->j->grid,
+				     out->bins);
+		for (size_t i = 0; !err && i < (size_t)s->s.flops.units * out->bins; i++)
+			sum[i] += m.v ? m.v[i] : NAN;
+		if (!err)
+			job_matrix__free(&m);
+	}
+	return err;
+}
+
 /* Opens and closes are the job's own, else those of the mounts of nodes that no other job uses. */
 static enum quantity opens_of(const struct job_series *s)
 {
@@ -113,15 +135,17 @@ static int fill_series(struct job_series *s, struct pika_job *out)
 	for (size_t i = 0; !err && i < sizeof(all) / sizeof(*all); i++)
 		err = job_matrix__of(all[i].m, all[i].units, all[i].q, all[i].scale, &s->j->grid,
 				     out->bins);
+	err = err ? err : fill_flops(s, out);
 	return err ? err : fill_net(s, out);
 }
 
 static void free_series(struct job_series *s)
 {
 	struct matrix *const all[] = {
-		&s->s.cpu_usage,   &s->s.gpu_usage, &s->s.instructions, &s->s.cycles,
-		&s->s.net_bw,	   &s->s.cpu_power, &s->s.gpu_power,	&s->s.read_bytes,
-		&s->s.write_bytes, &s->s.mem_used,  &s->s.gpu_mem_used, &s->opens,
+		&s->s.cpu_usage,  &s->s.gpu_usage,   &s->s.instructions, &s->s.cycles,
+		&s->s.flops,	  &s->s.net_bw,	     &s->s.cpu_power,	 &s->s.gpu_power,
+		&s->s.read_bytes, &s->s.write_bytes, &s->s.mem_used,	 &s->s.gpu_mem_used,
+		&s->opens,
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)

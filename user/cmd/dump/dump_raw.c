@@ -52,23 +52,29 @@ static const struct field files_fields[] = {
 	{"running" #i, offsetof(struct type, ev[i].running), NULL}
 #define EVENTS(type) \
 	EV(type, 0), EV(type, 1), EV(type, 2), EV(type, 3), \
-	EV(type, 4), EV(type, 5), EV(type, 6), EV(type, 7)
+	EV(type, 4), EV(type, 5), EV(type, 6), EV(type, 7), EV(type, 8), EV(type, 9), \
+	EV(type, 10), EV(type, 11), EV(type, 12), EV(type, 13), EV(type, 14), EV(type, 15), \
+	EV(type, 16), EV(type, 17), EV(type, 18), EV(type, 19), EV(type, 20), EV(type, 21), \
+	EV(type, 22), EV(type, 23)
 
 static const struct field pmu_fields[] = {
 	F(jp_pmu, enabled), F(jp_pmu, reads), EVENTS(jp_pmu),
 };
 
+#define WAITED(i) {"waited" #i, offsetof(struct jp_pmu_cpu, waited[i]), NULL}
 #define CPU_EV(i) \
-	EV(jp_pmu_cpu, i), \
-	{"waited" #i, offsetof(struct jp_pmu_cpu, waited[i]), NULL}, \
 	{"given" #i, offsetof(struct jp_pmu_cpu, given[i]), NULL}, \
 	{"idle" #i, offsetof(struct jp_pmu_cpu, idle[i]), NULL}
 
 static const struct field pmu_cpu_fields[] = {
 	F(jp_pmu_cpu, enabled), F(jp_pmu_cpu, reads), F(jp_pmu_cpu, fails),
+	EVENTS(jp_pmu_cpu), WAITED(0), WAITED(1), WAITED(2), WAITED(3), WAITED(4), WAITED(5),
+	WAITED(6), WAITED(7), WAITED(8), WAITED(9), WAITED(10), WAITED(11), WAITED(12), WAITED(13),
+	WAITED(14), WAITED(15), WAITED(16), WAITED(17), WAITED(18), WAITED(19), WAITED(20),
+	WAITED(21), WAITED(22), WAITED(23),
 	CPU_EV(0), CPU_EV(1), CPU_EV(2), CPU_EV(3), CPU_EV(4), CPU_EV(5), CPU_EV(6), CPU_EV(7),
 };
-_Static_assert(JP_PMU_EVENTS == 8, "EVENTS");
+_Static_assert(JP_PMU_EVENTS == 24 && JP_PMU_AT_ONCE == 8, "EVENTS");
 
 static const struct field acct_fields[] = {
 	F(jp_acct, utime_ns), F(jp_acct, stime_ns), F(jp_acct, min_flt), F(jp_acct, maj_flt),

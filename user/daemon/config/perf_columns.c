@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "kern/pmu/perf_groups.h"
 
 static const struct column *schema_column(const char *name)
 {
@@ -54,6 +55,7 @@ static void fill_column(struct perf_columns *e, unsigned i)
 int perf_columns__parse(struct perf_columns *e, const char *list, char *err, size_t errlen)
 {
 	_cleanup_free_ struct perf_columns *own = NULL;
+	char expanded[JP_PMU_EVENTS * 2 * sizeof(e->ev[0].text)];
 	int n;
 
 	if (!e) {
@@ -63,7 +65,10 @@ int perf_columns__parse(struct perf_columns *e, const char *list, char *err, siz
 			return -ENOMEM;
 		}
 	}
-	n = perf_event__parse(list, "/sys", e->ev, JP_PMU_EVENTS, err, errlen);
+	n = perf_groups__expand(list, "/proc", "/sys", expanded, sizeof(expanded), err, errlen);
+	if (n < 0)
+		return n;
+	n = perf_event__parse(expanded, "/sys", e->ev, JP_PMU_EVENTS, err, errlen);
 	if (n < 0)
 		return n;
 	e->n = (unsigned)n;

@@ -190,6 +190,15 @@ static int find_perf_events(struct daemon *d)
 	}
 	d->env.npmu = d->perf.n;
 	memcpy(d->env.pmu_cols, d->perf.cols, sizeof(d->env.pmu_cols));
+	for (unsigned i = 0; i < d->perf.n; i++) {
+		struct column *c = &d->env.burst_cols[i];
+
+		*c = d->perf.cols[i];
+		c->kind = COL_GAUGE;
+		c->how = HOW_GIVEN;
+		c->arg = BURST_EVENT + (int)i;
+		c->blind = "NaN: not counted, or not in all of the burst.";
+	}
 	return 0;
 }
 

@@ -80,6 +80,7 @@ void daemon_sample(struct daemon *d, uint64_t now)
 		step__rows(s, &d->env, false);
 	}
 	step_bursts__drop_others(d->steps, d->env.k);
+	kern__next_set(d->env.k);
 }
 
 uint64_t sampling__least_interval(const struct step *s)

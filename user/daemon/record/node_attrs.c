@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "identity/cpulist.h"
 #include "journal/journal.h"
+#include "kern/pmu/perf_groups.h"
 
 /* Hardware threads per core, of the first CPU that is online; 0: not known. */
 static int threads_per_core(void)
@@ -47,6 +48,18 @@ static void put_model(struct journal *j)
 	}
 }
 
+/* How its counters tell what cycles were used for. */
+static void put_cpi_kind(struct journal *j)
+{
+	const struct perf_arch *a = perf_arch__find("/proc", "/sys");
+	unsigned width = a ? perf_arch__width(a, "/sys") : 0;
+
+	if (a)
+		journal__attr_str(j, "CPI Kind", a->name);
+	if (width)
+		journal__attr_i32(j, "Slots per Cycle", (int32_t)width);
+}
+
 void node_attrs__put(struct journal *j)
 {
 	int threads = threads_per_core();
@@ -61,4 +74,5 @@ void node_attrs__put(struct journal *j)
 		journal__attr_f64(j, "Node Memory",
 				  (double)info.totalram * info.mem_unit / 1048576);
 	put_model(j);
+	put_cpi_kind(j);
 }

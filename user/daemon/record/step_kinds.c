@@ -68,6 +68,13 @@ static void put_events(struct column_set *set, const struct step_env *env)
 	}
 }
 
+/* Counters belong to a burst where they are read at every switch, which sampling does not do. */
+static void add_burst_events(struct column_set *set, const struct step_env *env)
+{
+	for (unsigned e = 0; e < env->npmu; e++)
+		add_column(set, &env->burst_cols[e]);
+}
+
 void step__select_columns(struct step *s, const struct step_env *env)
 {
 	unsigned families = s->families & ~FAM_SENSORS;
@@ -81,6 +88,9 @@ void step__select_columns(struct step *s, const struct step_env *env)
 		if (env->npmu)
 			put_events(&s->sets[i], env);
 	}
+	if (s->sets[KIND_BURSTS].ncols && (s->families & FAM_PERF) &&
+	    kern__control(env->k)->pmu_mode == JP_PMU_EXACT)
+		add_burst_events(&s->sets[KIND_BURSTS], env);
 }
 
 /* Columns that the settings of an earlier daemon had and today's have not. */
@@ -89,15 +99,16 @@ static const struct column unmeasured[] = {
 	[COL_F64] = {.name = "", .type = COL_F64, .how = HOW_UNKNOWN},
 };
 
-static const struct column *find_column(const struct step_env *env, const struct series *s,
+static const struct column *find_column(const struct step_env *env, int kind,
 					const struct column *wanted)
 {
+	const struct column *events = kind == KIND_BURSTS ? env->burst_cols : env->pmu_cols;
+	const struct series *s = series_of_kind(kind);
 	unsigned i;
 
 	for (i = 0; i < env->npmu; i++)
-		if (!strcmp(env->pmu_cols[i].name, wanted->name) &&
-		    env->pmu_cols[i].type == wanted->type)
-			return &env->pmu_cols[i];
+		if (!strcmp(events[i].name, wanted->name) && events[i].type == wanted->type)
+			return &events[i];
 	for (i = 0; i < s->ncols; i++)
 		if (!strcmp(s->cols[i].name, wanted->name) && s->cols[i].type == wanted->type &&
 		    s->cols[i].how != HOW_PMU)
@@ -117,7 +128,7 @@ int step__restore_columns(const struct step_env *env, const struct journal_recor
 	set->series = series_of_kind((int)rec->id);
 	set->ncols = rec->ncols;
 	for (i = 0; i < rec->ncols; i++)
-		set->cols[i] = find_column(env, set->series, &rec->cols[i]);
+		set->cols[i] = find_column(env, (int)rec->id, &rec->cols[i]);
 	return 0;
 }
 

@@ -77,7 +77,7 @@ enum {
 	ALL_KINDS
 };
 
-#define MAX_COLUMNS 96 /* of one table */
+#define MAX_COLUMNS 128 /* of one table */
 
 /* Whether the journal knows a table: declared in the frame being built, or in one that was written.
  */
@@ -138,7 +138,8 @@ struct step_env {
 	struct freq freq;	     /* of steps that did not ask for their own */
 	uint64_t boot0_ns, real0_ns; /* one instant on both clocks: rows fall on its multiples */
 	unsigned families;	     /* of steps that ask for nothing; 0: they are not profiled */
-	struct column pmu_cols[JP_PMU_EVENTS]; /* of the events that are counted */
+	struct column pmu_cols[JP_PMU_EVENTS];	 /* of the events that are counted */
+	struct column burst_cols[JP_PMU_EVENTS]; /* the same, of a burst */
 	unsigned npmu;
 	bool can_ask;  /* there is a socket to ask through */
 	bool leaving;  /* what is not known now will not be */

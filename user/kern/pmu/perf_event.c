@@ -176,14 +176,16 @@ static int take_event(struct perf_event *ev, const char *sysfs, double clock,
 	return err ? perf_error__set(error, err, "%s: %s", ev->text, reason) : 0;
 }
 
-/* Cuts the next item off *list to text: commas between slashes are its own. */
-static int next_item(const char **list, char *text, size_t size, const struct perf_error *error)
+/* Cuts the next item off *list to text: commas between slashes are its own. *last: its set ends. */
+static int next_item(const char **list, char *text, size_t size, bool *last,
+		     const struct perf_error *error)
 {
 	const char *p = *list, *from = p + strspn(p, " \t"), *end;
 	bool in_pmu = false;
 
-	for (; *p && (*p != ',' || in_pmu); p++)
+	for (; *p && ((*p != ',' && *p != ';') || in_pmu); p++)
 		in_pmu ^= *p == '/';
+	*last = *p != ',';
 	*list = *p ? p + 1 : NULL;
 	for (end = p; end > from && (end[-1] == ' ' || end[-1] == '\t'); end--)
 		;
@@ -223,29 +225,86 @@ static int check_others(const struct perf_event *ev, unsigned n, const struct pe
 	return 0;
 }
 
+/* What is being read: n events of out are known. */
+struct list {
+	struct perf_event *out;
+	unsigned n, max;
+	unsigned set, in_set; /* the set's number, and its events */
+};
+
+/* An event that an earlier set has, too; NULL: it is a new one. */
+static struct perf_event *of_other_set(struct list *l, const struct perf_event *ev)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		if (is_same(&l->out[i], ev) && !(l->out[i].sets >> l->set & 1))
+			return &l->out[i];
+	return NULL;
+}
+
+static int add_event(struct list *l, struct perf_event *ev, const struct perf_error *error)
+{
+	struct perf_event *other = of_other_set(l, ev);
+	int err;
+
+	if (++l->in_set > JP_PMU_AT_ONCE)
+		return perf_error__set(error, -EINVAL, "more than %d events%s", JP_PMU_AT_ONCE,
+				       l->set ? " in a set" : "");
+	if (other) {
+		other->sets |= 1u << l->set;
+		return 0;
+	}
+	if (l->n == l->max)
+		return perf_error__set(error, -EINVAL, "more than %u events", l->max);
+	ev->sets = 1u << l->set;
+	l->out[l->n] = *ev;
+	err = check_others(l->out, l->n, error);
+	l->n += !err;
+	return err;
+}
+
+static uint32_t events_of(const struct list *l, unsigned set)
+{
+	uint32_t events = 0;
+
+	for (unsigned i = 0; i < l->n; i++)
+		events |= (l->out[i].sets >> set & 1) << i;
+	return events;
+}
+
+static int end_set(struct list *l, const struct perf_error *error)
+{
+	for (unsigned i = 0; i < l->set; i++)
+		if (events_of(l, i) == events_of(l, l->set))
+			return perf_error__set(error, -EINVAL,
+					       "the sets %u and %u have the same events", i + 1,
+					       l->set + 1);
+	l->in_set = 0;
+	if (++l->set > JP_PMU_EVENTS)
+		return perf_error__set(error, -EINVAL, "more than %d sets", JP_PMU_EVENTS);
+	return 0;
+}
+
 int perf_event__parse(const char *list, const char *sysfs, struct perf_event *out, unsigned max,
 		      char *err, size_t errlen)
 {
 	const struct perf_error error = {err, errlen};
+	struct list l = {.out = out, .max = max};
 	double clock = clock_hz(sysfs);
-	unsigned n;
-	int ret;
+	int ret = 0;
 
 	if (errlen)
 		err[0] = '\0';
-	for (n = 0; list; n++) {
-		struct perf_event *ev = &out[n];
+	while (!ret && list) {
+		struct perf_event ev = {0};
+		bool last = false;
 
-		if (n == max)
-			return perf_error__set(&error, -EINVAL, "more than %u events", max);
-		memset(ev, 0, sizeof(*ev));
-		ret = next_item(&list, ev->text, sizeof(ev->text), &error);
+		ret = next_item(&list, ev.text, sizeof(ev.text), &last, &error);
 		if (!ret)
-			ret = take_event(ev, sysfs, clock, &error);
+			ret = take_event(&ev, sysfs, clock, &error);
 		if (!ret)
-			ret = check_others(out, n, &error);
-		if (ret)
-			return ret;
+			ret = add_event(&l, &ev, &error);
+		if (!ret && last)
+			ret = end_set(&l, &error);
 	}
-	return (int)n;
+	return ret ? ret : (int)l.n;
 }

@@ -21,6 +21,7 @@ struct perf_event {
 	 * is not known better (raw codes, PMU terms), 4 instructions per cycle, a miss in 20.
 	 */
 	double max_rate;
+	uint32_t sets; /* in which it is counted, as bits */
 };
 
 /* The events that are counted without PerfEvents=. */
@@ -29,9 +30,11 @@ struct perf_event {
 /*
  * A comma list of perf's own names (perf list: hardware, software and cache events), raw codes
  * (r01c2) and PMU terms (cpu/event=0xc2,umask=0x1,name=Uops/, msr/tsc/), each with an optional
- * modifier :u or :k (cpu/.../u too). sysfs is "/sys", or a recorded tree in tests. Returns how
- * many; -EINVAL or -ENOENT with the reason in err: more than max, the same event or column twice,
- * no such event, no such PMU, a PMU that does not count for the task on a CPU.
+ * modifier :u or :k (cpu/.../u too). A semicolon begins another set: sets are counted in turn, and
+ * an event may be in several. sysfs is "/sys", or a recorded tree in tests. Returns how many events
+ * there are, those of the first set first; -EINVAL or -ENOENT with the reason in err: more than
+ * max, or than JP_PMU_AT_ONCE in a set, the same event or column twice, two sets of the same
+ * events, no such event, no such PMU, a PMU that does not count for the task on a CPU.
  */
 int perf_event__parse(const char *list, const char *sysfs, struct perf_event *out, unsigned max,
 		      char *err, size_t errlen);

@@ -82,7 +82,11 @@ void kern_pmu_open_cpu(struct kern *k, unsigned cpu)
 	if (!open)
 		return;
 	memset(c, 0, sizeof(*c));
-	memcpy(c->period, k->pmu.period, sizeof(c->period));
+	for (i = 0; i < JP_PMU_AT_ONCE; i++)
+		c->period[i] = k->pmu.period[i];
+	for (i = 0; i < JP_PMU_EVENTS && c->nopen < JP_PMU_AT_ONCE; i++)
+		if (open >> i & 1)
+			c->which[c->nopen++] = (uint8_t)i;
 	__atomic_store_n(&c->open, open, __ATOMIC_RELEASE);
 	read_cpu(k, cpu);
 }
@@ -141,6 +145,8 @@ int kern_pmu_store(struct kern *k)
 	if (p->mode == JP_PMU_OFF)
 		return 0;
 	c->npmu = p->n;
+	c->pmu_set = p->set;
+	c->pmu_sets = p->nsets;
 	c->pmu_missing = ((1u << p->n) - 1) & ~p->usable;
 	c->pmu_read_ns = p->cost_ns;
 	memcpy(c->pmu_period, p->period, sizeof(c->pmu_period));
@@ -158,6 +164,8 @@ int kern_pmu_restore(struct kern *k)
 		return 0;
 	p->loses_events = !kern_pmu_keeps_events();
 	p->n = c->npmu;
+	kern_pmu_find_sets(p);
+	p->set = c->pmu_set < p->nsets ? c->pmu_set : 0;
 	p->usable = ((1u << p->n) - 1) & ~c->pmu_missing;
 	memcpy(p->period, c->pmu_period, sizeof(p->period));
 	err = new_clocks(k);
@@ -170,13 +178,16 @@ int kern_pmu_restore(struct kern *k)
 
 uint32_t kern_pmu_crc(const struct kern *k, uint32_t crc)
 {
-	const struct pmu *p = &k->pmu;
 	unsigned i;
 
 	crc = crc32(crc, (const Bytef *)&k->opts.perf_mode, sizeof(k->opts.perf_mode));
 	crc = crc32(crc, (const Bytef *)&k->opts.perf_budget, sizeof(k->opts.perf_budget));
-	for (i = 0; i < p->n; i++)
-		crc = crc32(crc, (const Bytef *)p->events[i].text, strlen(p->events[i].text) + 1);
+	for (i = 0; i < k->opts.nevents; i++) {
+		const struct perf_event *e = &k->opts.events[i];
+
+		crc = crc32(crc, (const Bytef *)e->text, strlen(e->text) + 1);
+		crc = crc32(crc, (const Bytef *)&e->sets, sizeof(e->sets));
+	}
 	return crc;
 }
 
@@ -185,6 +196,32 @@ void kern_pmu_free(struct kern *k)
 	free(k->pmu.clocks);
 	k->pmu.clocks = NULL;
 	kern_pmu_free_seen(k);
+}
+
+#define TURN_MIN_NS 100000000ull
+#define TURN_SHARE  100 /* a turn takes at most one part in so many of the time */
+
+/* What a set has counted is read before it goes; until the next one counts, nothing does. */
+void kern__next_set(struct kern *k)
+{
+	struct pmu *p = &k->pmu;
+	uint64_t from = clock__mono_ns(), took;
+	unsigned cpu;
+
+	if (p->mode != JP_PMU_EXACT || p->nsets < 2 || k->readonly || !kern__attached(k) ||
+	    from < p->turn_ns)
+		return;
+	p->set = (p->set + 1) % p->nsets;
+	k->control->pmu_set = p->set;
+	for (cpu = 0; cpu < k->ncpus; cpu++) {
+		if (kern_pmu_cpu(k, cpu)->open) {
+			read_cpu(k, cpu);
+			kern_pmu_close_cpu(k, cpu);
+		}
+		kern_pmu_open_cpu(k, cpu);
+	}
+	took = clock__mono_ns() - from;
+	p->turn_ns = from + (took * TURN_SHARE > TURN_MIN_NS ? took * TURN_SHARE : TURN_MIN_NS);
 }
 
 void kern__flush(struct kern *k, uint64_t age_ns)

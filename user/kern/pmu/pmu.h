@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The perf family's events: chosen and calibrated before the load (pmu_mode.c, pmu_measure.c),
- * opened on every CPU while the programs are attached (pmu.c, pmu_events.c), flushed before a
- * snapshot (pmu.c, pmu_sampled.c). Part of user/kern.
+ * The perf family's events, in sets that are counted in turn: chosen and calibrated before the load
+ * (pmu_mode.c, pmu_measure.c), opened on every CPU while the programs are attached (pmu.c,
+ * pmu_events.c), flushed before a snapshot (pmu.c, pmu_sampled.c). Part of user/kern.
  */
 #ifndef JP_KERN_PMU_H
 #define JP_KERN_PMU_H
@@ -19,9 +19,13 @@ struct pmu {
 	struct perf_event events[JP_PMU_EVENTS];
 	unsigned n; /* configured */
 	enum jp_pmu_mode mode;
-	uint32_t usable;  /* events that can be opened here, as bits */
-	uint64_t read_ns; /* one reading of them all */
-	double sample_ns; /* one sample */
+	uint32_t usable;	      /* events that can be opened here, as bits */
+	uint32_t sets[JP_PMU_EVENTS]; /* events of each set, as bits */
+	unsigned nsets, set;	      /* set: the one that is open */
+	unsigned left_out;	      /* sets that are not counted */
+	uint64_t turn_ns;	      /* the next turn is not before that */
+	uint64_t read_ns;	      /* one reading of them all */
+	double sample_ns;	      /* one sample */
 	bool sample_measured;
 	bool calibrated;  /* by the program that reads them */
 	uint64_t cost_ns; /* what one reading, or in sampled mode one sample, takes */
@@ -37,6 +41,10 @@ struct pmu {
 /* Finds which events can be opened and what they cost, and chooses the mode. Without events
  * FAM_PERF is removed from k->families. The text of the mode has the reason. */
 void kern_pmu_choose(struct kern *k);
+/* Finds the sets of k->pmu.events. */
+void kern_pmu_find_sets(struct pmu *p);
+/* Events that are open at once, where most are. */
+unsigned kern_pmu_at_once(const struct pmu *p);
 /* Stores the choice in the control page; restores it from that of maps that were taken over. */
 int kern_pmu_store(struct kern *k);
 int kern_pmu_restore(struct kern *k);
@@ -54,8 +62,8 @@ void kern_pmu_measure_sample(struct kern *k);
 uint32_t kern_pmu_of(const struct perf_event *e);
 /* Opens event i, disabled unless it joins a group; sampling where period is not 0. fd or -errno. */
 int kern_pmu_event(const struct pmu *p, unsigned i, unsigned cpu, int group_fd, uint64_t period);
-/* Opens and enables the usable events on a CPU, in groups. fds: JP_PMU_EVENTS, -1 where it failed.
- * Returns which are open, as bits. */
+/* Opens and enables the usable events of the set on a CPU, in groups. fds: JP_PMU_EVENTS, -1 where
+ * it failed. Returns which are open, as bits. */
 uint32_t kern_pmu_open_set(struct kern *k, unsigned cpu, int *fds);
 void kern_pmu_close_set(int *fds);
 

@@ -141,6 +141,38 @@ static int open_one(struct kern *k, unsigned i, unsigned cpu, const int *fds, in
 	return fd;
 }
 
+/* Usable events of the set that is open. */
+static uint32_t in_turn(const struct pmu *p)
+{
+	return p->usable & p->sets[p->set];
+}
+
+void kern_pmu_find_sets(struct pmu *p)
+{
+	memset(p->sets, 0, sizeof(p->sets));
+	p->set = p->nsets = 0;
+	for (unsigned i = 0; i < p->n; i++)
+		for (unsigned s = 0; s < JP_PMU_EVENTS; s++) {
+			if (!(p->events[i].sets >> s & 1))
+				continue;
+			p->sets[s] |= 1u << i;
+			if (p->nsets <= s)
+				p->nsets = s + 1;
+		}
+}
+
+unsigned kern_pmu_at_once(const struct pmu *p)
+{
+	unsigned most = 0;
+
+	for (unsigned s = 0; s < p->nsets; s++) {
+		unsigned n = (unsigned)__builtin_popcount(p->usable & p->sets[s]);
+
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
 uint32_t kern_pmu_open_set(struct kern *k, unsigned cpu, int *fds)
 {
 	int leader[JP_PMU_EVENTS];
@@ -149,7 +181,7 @@ uint32_t kern_pmu_open_set(struct kern *k, unsigned cpu, int *fds)
 
 	for (i = 0; i < JP_PMU_EVENTS; i++) {
 		leader[i] = fds[i] = -1;
-		if (k->pmu.usable >> i & 1)
+		if (in_turn(&k->pmu) >> i & 1)
 			fds[i] = open_one(k, i, cpu, fds, leader);
 		if (fds[i] >= 0)
 			open |= 1u << i;

@@ -73,18 +73,22 @@ static int stay_here(cpu_set_t *before)
 
 void kern_pmu_measure_read(struct kern *k)
 {
-	unsigned n = __builtin_popcount(k->pmu.usable);
+	unsigned n = kern_pmu_at_once(&k->pmu);
 	int fds[JP_PMU_EVENTS], cpu;
-	uint64_t all, call;
+	uint64_t all = 0, one, call;
 	cpu_set_t before;
 
 	cpu = stay_here(&before);
 	if (cpu < 0)
 		return;
-	kern_pmu_open_set(k, cpu, fds);
-	all = time_reads(fds, JP_PMU_EVENTS);
-	k->pmu.counts_idle |= kern_pmu_counting_in_idle(fds);
-	kern_pmu_close_set(fds);
+	for (k->pmu.set = 0; k->pmu.set < k->pmu.nsets; k->pmu.set++) {
+		kern_pmu_open_set(k, cpu, fds);
+		one = time_reads(fds, JP_PMU_EVENTS);
+		all = one > all ? one : all;
+		k->pmu.counts_idle |= kern_pmu_counting_in_idle(fds);
+		kern_pmu_close_set(fds);
+	}
+	k->pmu.set = 0;
 	/* less what the system call takes for an event that is none */
 	call = n * time_dummy(cpu);
 	sched_setaffinity(0, sizeof(before), &before);

@@ -98,7 +98,7 @@ static double affordable(const struct kern *k)
 
 static void add_cost(const struct kern *k, struct pmu *p)
 {
-	unsigned n = __builtin_popcount(p->usable);
+	unsigned n = kern_pmu_at_once(p);
 
 	add_text(p, "one reading of %u event%s costs %.3g us here, PerfBudget %g %% allows %.3g us",
 		 n, n == 1 ? "" : "s", p->read_ns / 1e3, k->opts.perf_budget,
@@ -118,6 +118,8 @@ static void use_exact(struct kern *k, uint32_t missing, int err)
 	p->mode = JP_PMU_EXACT;
 	p->cost_ns = p->read_ns;
 	add_text(p, "exact");
+	if (p->nsets > 1)
+		add_text(p, ", %u sets in turn", p->nsets);
 	if (!missing)
 		return;
 	add_text(p, ", but this machine has no ");
@@ -184,10 +186,20 @@ static void use_sampled(struct kern *k, double rate)
 	else
 		add_cost(k, p);
 	add_sample_cost(p);
+	if (p->left_out)
+		add_text(p, "; only the first of %u sets", p->left_out + 1);
 	for (i = 0; i < p->n; i++)
 		if (p->usable >> i & 1)
 			p->period[i] = fmax(1, ceil(p->events[i].max_rate / rate));
 	add_periods(p);
+}
+
+/* Samples of one set at a time would leave too few of each. */
+static void keep_first_set(struct pmu *p)
+{
+	p->n = __builtin_popcount(p->sets[0]);
+	p->left_out = p->nsets - 1;
+	p->nsets = 1;
 }
 
 static bool programs_can_read(struct pmu *p)
@@ -221,6 +233,8 @@ static void choose_mode(struct kern *k)
 		use_exact(k, all & ~p->usable, err);
 		return;
 	}
+	keep_first_set(p);
+	all = (1u << p->n) - 1;
 	err = find_usable(k, true);
 	if (!p->usable) {
 		add_text(p, "off: this machine cannot sample ");

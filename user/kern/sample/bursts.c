@@ -8,7 +8,7 @@
 
 #include "kern/internal.h"
 
-#define MAX_BURSTS (1u << 17) /* 7 MiB */
+#define MAX_BURSTS (1u << 17) /* 16 MiB */
 
 static int grow(struct kern_bursts *l)
 {

@@ -25,9 +25,14 @@ static void put_number(double v, FILE *out)
 		fprintf(out, ",%.9f", v);
 }
 
-void cluster_csv__head(FILE *out)
+void cluster_csv__head(const struct model_bursts *b, FILE *out)
 {
-	fputs("Step,Node,Task,Rank,Thread,End,Duration,OnCPU,RunTime,Gap,Cluster\n", out);
+	fputs("Step,Node,Task,Rank,Thread,End,Duration,OnCPU,RunTime,Gap,Cluster", out);
+	for (unsigned e = 0; e < b->nevents; e++) {
+		putc(',', out);
+		put_text(b->events[e], out);
+	}
+	putc('\n', out);
 }
 
 void cluster_csv__row(const struct model_bursts *b, const struct burst_row *row, unsigned label,
@@ -49,5 +54,8 @@ void cluster_csv__row(const struct model_bursts *b, const struct burst_row *row,
 	fprintf(out, ",%u", row->thread);
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
 		put_number(times[i], out);
-	fprintf(out, ",%s\n", label == CLUSTER_UNUSED ? "" : cluster_name__of(label, name));
+	fprintf(out, ",%s", label == CLUSTER_UNUSED ? "" : cluster_name__of(label, name));
+	for (unsigned e = 0; e < b->nevents; e++)
+		put_number(row->counts[e], out);
+	putc('\n', out);
 }

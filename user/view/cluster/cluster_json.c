@@ -8,8 +8,9 @@
 
 #define LINE_CELLS 200
 
-static json_t *cluster_json(const struct burst_cluster *c, unsigned k)
+static json_t *cluster_json(const struct cluster_view *v, unsigned k)
 {
+	const struct burst_cluster *c = &v->clusters->clusters[k];
 	const struct json_pair numbers[] = {
 		{"share", c->share},	     {"run_s", c->run},	    {"least_run_s", c->low_run},
 		{"most_run_s", c->high_run}, {"spread", c->spread}, {"gap_s", c->gap},
@@ -21,6 +22,10 @@ static json_t *cluster_json(const struct burst_cluster *c, unsigned k)
 	json__set(o, "name", json__text(cluster_name__of(k, name)));
 	json__set(o, "bursts", json_integer((json_int_t)c->n));
 	json__set_numbers(o, numbers, sizeof(numbers) / sizeof(*numbers));
+	if (v->counters) {
+		json__set(o, "counters", cluster_counters__json(v, k));
+		json__set(o, "metrics", cluster_metrics__json(v, k));
+	}
 	return o;
 }
 
@@ -65,7 +70,7 @@ json_t *cluster_view__json(const struct cluster_view *v)
 		json_array_append_new(by, json__text(burst_features[v->request->by[d]].word));
 	json__set(o, "by", by);
 	for (unsigned k = 0; c->clusters && k <= c->k; k++)
-		json_array_append_new(list, cluster_json(&c->clusters[k], k));
+		json_array_append_new(list, cluster_json(v, k));
 	json__set(o, "clusters", list);
 	if (c->verdict.status == ANALYSIS_OK)
 		json__set(o, "lines", lines_json(v));

@@ -140,5 +140,6 @@ void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out
 	if (c->unused)
 		fprintf(out, "  %s cannot be compared: in no cluster\n",
 			report_text__count((double)c->unused, n));
+	cluster_counters__print(v, out);
 	print_lines(v, width, out);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "analysis/cluster/burst_track.h"
+#include "analysis/counters/burst_counters.h"
 #include "model/bursts.h"
 
 /* What a file's bursts were found to be. */
@@ -15,6 +16,8 @@ struct cluster_view {
 	const struct model_bursts *bursts;
 	const struct burst_clusters *clusters;
 	const struct cluster_request *request;
+	const struct burst_counter *counters; /* of each cluster, noise first, the events of bursts;
+					       * NULL: there are none */
 };
 
 /* The table, and a line over time of each task. */
@@ -23,7 +26,7 @@ json_t *cluster_view__json(const struct cluster_view *v);
 /* A scatter plot of the first two features. */
 void cluster_view__svg(const struct cluster_view *v, FILE *out);
 /* A line per burst; Thread is a number of this file's threads. */
-void cluster_csv__head(FILE *out);
+void cluster_csv__head(const struct model_bursts *b, FILE *out);
 void cluster_csv__row(const struct model_bursts *b, const struct burst_row *row, unsigned label,
 		      FILE *out);
 /* The plot and the table as one page. */
@@ -42,6 +45,13 @@ void track_view__print(const struct track_view *v, FILE *out);
 json_t *track_view__json(const struct track_view *v);
 
 /* ---- for the files of the room */
+
+/* A table of the events, their metrics and the stack of cycles, a column per cluster. */
+void cluster_counters__print(const struct cluster_view *v, FILE *out);
+/* The events of a cluster. */
+json_t *cluster_counters__json(const struct cluster_view *v, unsigned cluster);
+/* What follows from them; "cpi_stack": null where its events are not there. */
+json_t *cluster_metrics__json(const struct cluster_view *v, unsigned cluster);
 
 #define CLUSTER_NAME 8
 

@@ -120,7 +120,7 @@ static int print(void *arg, FILE *out)
 	if (p->o->json)
 		return print_json(p);
 	if (p->o->csv) {
-		cluster_csv__head(out);
+		cluster_csv__head(p->v->bursts, out);
 		return cluster_all__each(p->v->bursts, p->v->clusters, put_csv, p);
 	}
 	if (p->o->svg)
@@ -149,7 +149,8 @@ static int cluster_file(void *arg, int fd, bool *keep)
 	const struct work *w = arg;
 	struct model_bursts b;
 	struct burst_clusters c = {0};
-	struct cluster_view v = {w->path, &b, &c, &w->o->args.request};
+	struct cluster_view v = {w->path, &b, &c, &w->o->args.request, NULL};
+	struct burst_counter *counters = NULL;
 	int err = model_bursts__read(&b, w->path), status = 1;
 	struct burst_columns columns = cluster_args__columns(&b);
 
@@ -162,9 +163,14 @@ static int cluster_file(void *arg, int fd, bool *keep)
 	else if (c.verdict.status != ANALYSIS_OK && (w->o->svg || w->o->html))
 		log_error("%s: %s: %s", w->path, analysis_status__name(c.verdict.status),
 			  c.verdict.reason);
-	else
+	else if (cluster_events__of(&b, &c, &counters))
+		cluster_args__cannot(w->path, -ENOMEM);
+	else {
+		v.counters = counters;
 		status = write_out(w, &v, fd);
+	}
 	*keep = !status;
+	free(counters);
 	burst_clusters__free(&c);
 	model_bursts__free(&b);
 	return status;

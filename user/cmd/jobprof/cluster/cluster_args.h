@@ -38,6 +38,12 @@ struct burst_columns cluster_args__columns(const struct model_bursts *b);
 /* Logs what a file cannot be read for. Returns 1. */
 int cluster_args__cannot(const char *path, int err);
 
+/* The events of each cluster, noise first; *out is NULL where there are none, else the caller's to
+ * free. 0 or -ENOMEM. */
+struct burst_counter;
+int cluster_events__of(const struct model_bursts *b, const struct burst_clusters *c,
+		       struct burst_counter **out);
+
 /* The bursts of a file by windows. */
 struct cluster_pieces {
 	struct burst_piece *v;

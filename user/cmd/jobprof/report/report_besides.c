@@ -92,7 +92,7 @@ static json_t *computed_clusters(const struct model_bursts *b, const char *path)
 	struct cluster_args a;
 	struct burst_columns columns = cluster_args__columns(b);
 	struct burst_clusters c = {0};
-	struct cluster_view v = {path, b, &c, &a.request};
+	struct cluster_view v = {path, b, &c, &a.request, NULL};
 	json_t *o = NULL;
 
 	cluster_args__init(&a);

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The events behind @cpi, @memory and @flops, by processor. Codes are those of perf's own lists
+ * (tools/perf/pmu-events of the kernel); the columns are named by what they count, for
+ * analysis/counters/counter_metrics.c.
+ */
+#include "kern/pmu/perf_groups.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+#define BOTH		      "cycles,instructions,"
+#define E(event, umask, name) "%s/event=" event ",umask=" umask ",name=" name "/"
+#define E0(event, name)	      "%s/event=" event ",name=" name "/"
+#define STALLS		      BOTH "stalled-cycles-frontend,stalled-cycles-backend"
+
+#define INTEL_MEMORY                                                            \
+	BOTH E("0xd0", "0x81", "Loads") "," E("0xd0", "0x82", "Stores") "," E(  \
+		"0x51", "0x01", "L1Misses") ",cache-misses," E("0x08", "0x0e",  \
+							       "DtlbWalks") "," \
+									    "branch-misses"
+/* Single and double precision of one width do as much, in single precision's operations. */
+#define INTEL_FLOPS                                                                               \
+	BOTH E("0xc7", "0x02", "FlopsX1") "," E("0xc7", "0x01", "FlopsX2") "," E(                 \
+		"0xc7", "0x0c", "FlopsX4") "," E("0xc7", "0x30", "FlopsX8") "," E("0xc7", "0xc0", \
+										  "FlopsX16")
+#define AMD_MEMORY                                                                   \
+	BOTH E("0x29", "0x01", "Loads") "," E("0x29", "0x02", "Stores") "," E(       \
+		"0x44", "0xff", "L1Misses") "," E("0x43", "0x48",                    \
+						  "DramFills") "," E("0x45", "0xff", \
+								     "DtlbWalks") ",branch-misses"
+#define AMD_SLOTS                                                                              \
+	BOTH E("0x1a0", "0x01", "SlotsFrontend") "," E("0x1a0", "0x1e", "SlotsBackend") "," E( \
+		"0x1a0", "0x60", "SlotsSmt") "," E("0xaa", "0x07",                             \
+						   "OpsDispatched") "," E0("0xc1", "OpsRetired")
+#define ARM_MEMORY                                                                           \
+	BOTH E0("0x66", "Loads") "," E0("0x67", "Stores") "," E0("0x03", "L1Misses") "," E0( \
+		"0x37", "LlcMisses") "," E0("0x34", "DtlbWalks") "," E0("0x22", "BranchMisses")
+
+#define WORDS                               \
+	{                                   \
+		"@cpi", "@memory", "@flops" \
+	}
+
+enum arch { INTEL_PRE_ICL, INTEL_ICL, AMD_ZEN4, AMD_ZEN5, AMD_STALLS, ARM_SBSA, ARM_STALLS };
+
+static const struct perf_arch archs[] = {
+	[INTEL_PRE_ICL] = {"intel_pre_icl",
+			   4,
+			   WORDS,
+			   {BOTH E("0x9c", "0x01", "SlotsFrontend") "," E(
+				    "0x0e", "0x01",
+				    "OpsDispatched") "," E("0xc2", "0x02",
+							   "OpsRetired") "," E("0x0d", "0x01",
+									       "RecoveryCycles"),
+			    INTEL_MEMORY, INTEL_FLOPS}},
+	[INTEL_ICL] = {"intel_icl",
+		       0,
+		       WORDS,
+		       {BOTH E("0xa4", "0x01", "Slots") "," E("0xa4", "0x02", "SlotsBackend") "," E(
+				"0x9c", "0x01", "SlotsFrontend") "," E("0xc2", "0x02",
+								       "OpsRetired"),
+			INTEL_MEMORY, INTEL_FLOPS}},
+	[AMD_ZEN4] = {"amd_zen4", 6, WORDS, {AMD_SLOTS, AMD_MEMORY, NULL}},
+	[AMD_ZEN5] = {"amd_zen5", 8, WORDS, {AMD_SLOTS, AMD_MEMORY, NULL}},
+	[AMD_STALLS] = {"amd_stalls", 0, WORDS, {STALLS, NULL, NULL}},
+	[ARM_SBSA] = {"arm_sbsa",
+		      0,
+		      WORDS,
+		      {BOTH E0("0x3e", "SlotsFrontend") "," E0("0x3d", "SlotsBackend") "," E0(
+			       "0x3f", "SlotsStalled") "," E0("0x3b",
+							      "OpsDispatched") "," E0("0x3a",
+										      "OpsRetired"),
+		       ARM_MEMORY, NULL}},
+	[ARM_STALLS] = {"arm_stalls", 0, WORDS, {STALLS, ARM_MEMORY, NULL}},
+};
+
+/* Which processor has which events; of Intel family 6 by model, of AMD by family and model, of Arm
+ * by implementer and part. */
+static const struct {
+	const char *vendor;
+	unsigned family, from, to;
+	enum arch arch;
+} models[] = {
+	{"GenuineIntel", 6, 0x4e, 0x4e, INTEL_PRE_ICL}, /* Skylake */
+	{"GenuineIntel", 6, 0x5e, 0x5e, INTEL_PRE_ICL},
+	{"GenuineIntel", 6, 0x55, 0x55, INTEL_PRE_ICL}, /* and Cascade Lake */
+	{"GenuineIntel", 6, 0x8e, 0x8e, INTEL_PRE_ICL},
+	{"GenuineIntel", 6, 0x9e, 0x9e, INTEL_PRE_ICL},
+	{"GenuineIntel", 6, 0x6a, 0x6a, INTEL_ICL}, /* Ice Lake server */
+	{"GenuineIntel", 6, 0x6c, 0x6c, INTEL_ICL},
+	{"GenuineIntel", 6, 0x7d, 0x7e, INTEL_ICL},
+	{"GenuineIntel", 6, 0x8f, 0x8f, INTEL_ICL}, /* Sapphire Rapids */
+	{"GenuineIntel", 6, 0xcf, 0xcf, INTEL_ICL}, /* Emerald Rapids */
+	{"AuthenticAMD", 0x17, 0x00, 0xff, AMD_STALLS},
+	{"AuthenticAMD", 0x19, 0x00, 0x0f, AMD_STALLS}, /* Zen 3 */
+	{"AuthenticAMD", 0x19, 0x10, 0x1f, AMD_ZEN4},
+	{"AuthenticAMD", 0x19, 0x20, 0x5f, AMD_STALLS},
+	{"AuthenticAMD", 0x19, 0x60, 0xaf, AMD_ZEN4},
+	{"AuthenticAMD", 0x1a, 0x00, 0xff, AMD_ZEN5},
+	{"0x41", 8, 0xd0c, 0xd0c, ARM_STALLS}, /* Neoverse N1 */
+	{"0x41", 8, 0xd40, 0xd40, ARM_SBSA},   /* V1 */
+	{"0x41", 8, 0xd49, 0xd49, ARM_SBSA},   /* N2 */
+	{"0x41", 8, 0xd4f, 0xd4f, ARM_SBSA},   /* V2: Grace */
+	{"0x46", 8, 0x001, 0x001, ARM_STALLS}, /* A64FX */
+};
+
+/* What /proc/cpuinfo has of its first CPU: names of x86, then of Arm. */
+struct cpu {
+	char vendor[32];
+	unsigned long family, model;
+	bool has_model;
+};
+
+static void read_line(struct cpu *c, const char *key, const char *value)
+{
+	if (str__starts(key, "vendor_id") || str__starts(key, "CPU implementer"))
+		str__copy(c->vendor, sizeof(c->vendor), value);
+	else if (str__starts(key, "cpu family") || str__starts(key, "CPU architecture"))
+		c->family = strtoul(value, NULL, 0);
+	else if (str__starts(key, "model\t") || str__starts(key, "CPU part")) {
+		c->model = strtoul(value, NULL, 0);
+		c->has_model = true;
+	}
+}
+
+static bool read_cpu(const char *proc, struct cpu *c)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[256], line[512], *colon;
+
+	snprintf(path, sizeof(path), "%s/cpuinfo", proc);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) && line[0] != '\n') {
+		line[strcspn(line, "\n")] = '\0';
+		colon = strstr(line, ": ");
+		if (colon)
+			read_line(c, line, colon + 2);
+	}
+	return c->vendor[0] && c->has_model;
+}
+
+/* The directory of the CPU's PMU in sysfs. */
+static bool find_pmu(const char *sysfs, char *name, size_t size)
+{
+	_cleanup_closedir_ DIR *d = NULL;
+	const struct dirent *e;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/bus/event_source/devices", sysfs);
+	d = opendir(path);
+	while (d && (e = readdir(d)))
+		if (!strcmp(e->d_name, "cpu") || str__starts(e->d_name, "armv8") ||
+		    str__starts(e->d_name, "armv9"))
+			return !str__copy(name, size, e->d_name);
+	return false;
+}
+
+const struct perf_arch *perf_arch__find(const char *proc, const char *sysfs)
+{
+	struct cpu c = {0};
+	char pmu[64];
+
+	if (!read_cpu(proc, &c) || !find_pmu(sysfs, pmu, sizeof(pmu)))
+		return NULL;
+	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
+		if (!strcmp(models[i].vendor, c.vendor) && models[i].family == c.family &&
+		    models[i].from <= c.model && c.model <= models[i].to)
+			return &archs[models[i].arch];
+	return NULL;
+}
+
+unsigned perf_arch__width(const struct perf_arch *a, const char *sysfs)
+{
+	char pmu[64], path[256], text[32];
+	unsigned long slots;
+
+	if (a->width || !find_pmu(sysfs, pmu, sizeof(pmu)))
+		return a->width;
+	snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/caps/slots", sysfs, pmu);
+	if (read_file(AT_FDCWD, path, text, sizeof(text)) < 0)
+		return 0;
+	slots = strtoul(text, NULL, 0);
+	return slots < 64 ? (unsigned)slots : 0;
+}
+
+static int fail(char *err, size_t errlen, int code, const char *text, const char *word)
+{
+	snprintf(err, errlen, text, word);
+	return code;
+}
+
+/* Writes what the word stands for, with the PMU's name. */
+static int put_list(FILE *out, const char *list, const char *sysfs)
+{
+	char pmu[64] = "cpu";
+	const char *at;
+
+	find_pmu(sysfs, pmu, sizeof(pmu));
+	for (; (at = strstr(list, "%s")); list = at + 2)
+		fprintf(out, "%.*s%s", (int)(at - list), list, pmu);
+	fputs(list, out);
+	return 0;
+}
+
+static int put_word(FILE *out, const char *word, const char *proc, const char *sysfs, char *err,
+		    size_t errlen)
+{
+	const struct perf_arch *a = perf_arch__find(proc, sysfs);
+	static const char *const words[] = WORDS;
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(words[i], word))
+			break;
+	if (i == sizeof(words) / sizeof(*words))
+		return fail(err, errlen, -EINVAL, "%s is none of @cpi, @memory and @flops", word);
+	if (!a)
+		return fail(
+			err, errlen, -ENOENT,
+			"%s: the events of this processor are not known, or it has no counters: "
+			"name events of perf list",
+			word);
+	if (!a->lists[i])
+		return fail(err, errlen, -ENOENT,
+			    "%s: this processor has no such events that are known: name events of "
+			    "perf list",
+			    word);
+	return put_list(out, a->lists[i], sysfs);
+}
+
+int perf_groups__expand(const char *list, const char *proc, const char *sysfs, char *out,
+			size_t size, char *err, size_t errlen)
+{
+	_cleanup_free_ char *copy = strdup(list);
+	_cleanup_fclose_ FILE *f = fmemopen(out, size, "w");
+	char *rest = copy, *set;
+	int ret = 0;
+
+	if (!copy || !f)
+		return fail(err, errlen, -ENOMEM, "out of memory%s", "");
+	while (!ret && (set = strsep(&rest, ";"))) {
+		char *word = set + strspn(set, " \t");
+
+		if (set != copy)
+			fputc(';', f);
+		if (*word != '@') {
+			fputs(set, f);
+			continue;
+		}
+		word[strcspn(word, " \t")] = '\0';
+		ret = put_word(f, word, proc, sysfs, err, errlen);
+	}
+	if (!ret && (fflush(f) || ferror(f) || (size_t)ftell(f) >= size))
+		return fail(err, errlen, -ENOSPC, "the list of events is too long%s", "");
+	return ret;
+}

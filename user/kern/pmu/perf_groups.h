@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Sets of events by one word, for processors of which the events are known. */
+#ifndef JP_KERN_PERF_GROUPS_H
+#define JP_KERN_PERF_GROUPS_H
+
+#include <stddef.h>
+
+/* A processor, as far as its events differ from others'. */
+struct perf_arch {
+	const char *name; /* "intel_icl": the kind of its stack of cycles per instruction */
+	unsigned width;	  /* slots per cycle; 0: its events count no slots, or the kernel says how
+			     many */
+	const char *words[3], *lists[3]; /* "@cpi" and what it stands for; %s: the CPU's PMU */
+};
+
+/* The processor that proc ("/proc") and sysfs ("/sys") describe; NULL: an unknown one. */
+const struct perf_arch *perf_arch__find(const char *proc, const char *sysfs);
+/* Slots per cycle: width or, where that is 0, what the PMU says in sysfs; 0: not known. */
+unsigned perf_arch__width(const struct perf_arch *a, const char *sysfs);
+
+/*
+ * Copies a list of events to out; each set that is only a word with "@" becomes what it stands for.
+ * 0; -ENOENT, -EINVAL or -ENOSPC with the reason in err.
+ */
+int perf_groups__expand(const char *list, const char *proc, const char *sysfs, char *out,
+			size_t size, char *err, size_t errlen);
+
+#endif
