@@ -157,7 +157,7 @@ static __always_inline struct jp_blk *blk_of(u32 slot)
 	return bpf_map_lookup_elem(&jp_blk, &key);
 }
 
-/* Of a request whose end no program saw. Bios that were merged into it later are not known. */
+/* Counts a request whose end no program saw, without the bios that were merged into it later. */
 static __noinline int count_lost(u64 use)
 {
 	struct jp_blk *b = blk_of(slot_of(use, true));

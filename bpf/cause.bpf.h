@@ -146,8 +146,8 @@ static __always_inline bool is_throttled(struct task_struct *p)
 	       bpf_core_field_exists(p->se.cfs_rq->throttled_clock_self_time) && p->throttled;
 }
 
-/* Of a gap that began throttled: how long the quota lasted, if it is over. Where the thread has
- * gone to another CPU since, nothing says when; then it is all of the gap. */
+/* Returns how long the quota of a gap that began throttled has held the thread. Where the thread
+ * has gone to another CPU since, nothing says when; then the quota is all of the gap. */
 static __always_inline u64 held_for(struct task_struct *p, const struct jp_task *t)
 {
 	struct cfs_rq *queue = p->se.cfs_rq;

@@ -43,7 +43,8 @@ static __noinline int count_pair(u32 waits, u32 ran, u64 ns)
 	return 0;
 }
 
-/* Not static: the verifier looks at it once, not at each call. */
+/* What a slot is to another one that waits, enum jp_culprit; the pair of them gets ns, if pairs are
+ * counted. Not static: the verifier looks at it once, not at each call. */
 __noinline u32 culprit_of(u32 waits, u32 ran, u64 ns)
 {
 	struct jp_slot *own, *other;
@@ -63,6 +64,58 @@ __noinline u32 culprit_of(u32 waits, u32 ran, u64 ns)
 	if (own->step != other->step)
 		return is_same_job(own, other) ? JP_BY_JOB : JP_BY_OTHERS;
 	return is_same_task(own, other) ? JP_BY_TASK : JP_BY_STEP;
+}
+
+/* Goes STRIDE entries back in the ring. Only differences of times, for the verifier does not keep
+ * their bounds apart. */
+#define STRIDE 16
+__noinline int divide_some(struct jp_ring *r, struct waited *w, struct jp_culprits *c)
+{
+	u64 head, at, left;
+
+	if (!r || !w || !c)
+		return 0;
+	head = w->head;
+	at = w->to;
+	left = w->ns;
+	for (int i = 1; i <= STRIDE && left; i++) {
+		u32 ran = r->ran[(head - i) & RAN_MASK].slot;
+		u64 piece = at - r->ran[(head - i - 1) & RAN_MASK].end;
+
+		if ((s64)piece <= 0)
+			continue;
+		if (piece > left)
+			piece = left;
+		c->ns[culprit_of(w->slot, ran, piece * w->pairs) & (JP_CULPRITS - 1)] += piece;
+		at -= piece;
+		left -= piece;
+	}
+	w->head = head - STRIDE;
+	w->to = at;
+	w->ns = left;
+	return 0;
+}
+
+/* Not static, nor is the above: the verifier looks at them once, not on each way to them. */
+__noinline int divide(struct jp_ring *r, struct waited *w, struct jp_culprits *c)
+{
+	u64 at;
+
+	if (!r || !w || !c)
+		return 0;
+	w->head = r->head;
+	at = r->ran[(w->head - 1) & RAN_MASK].end;
+	if ((s64)(w->to - at) > 0) { /* no program ran at a switch before */
+		u64 piece = w->to - at < w->ns ? w->to - at : w->ns;
+
+		c->ns[JP_BY_UNKNOWN] += piece;
+		w->ns -= piece;
+	}
+	w->to = at;
+	for (int i = 0; i < JP_RAN / STRIDE - 1 && w->ns; i++)
+		divide_some(r, w, c);
+	c->ns[JP_BY_UNKNOWN] += w->ns;
+	return 0;
 }
 
 #define ON_RQ_MIGRATING 2

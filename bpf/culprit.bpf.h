@@ -51,46 +51,19 @@ static __always_inline void ring_note(struct jp_ring *r, struct task_struct *pre
 	ring_push(r, slot, end);
 }
 
-/* bpf/culprit.bpf.c: what a slot is to another one that waits, enum jp_culprit; the pair of them
- * gets ns, if pairs are counted. */
-u32 culprit_of(u32 waits, u32 ran, u64 ns);
-
 /* A wait for a CPU that ended when its thread arrived there. */
 struct waited {
 	u64 ns, to;
 	u32 slot;
 	u32 pairs; /* 1: it counts in the matrix of pairs, else 0 */
+	u64 head;  /* of the ring: where the walk has come to */
 };
 
-/* Divides the wait among those that ran meanwhile; what the ring does not hold is unknown. Only
- * differences of times, for the verifier does not keep their bounds apart. */
-static __noinline int divide(struct jp_ring *r, const struct waited *w, struct jp_culprits *c)
-{
-	u64 head = r->head, at = r->ran[(head - 1) & RAN_MASK].end, left = w->ns;
+/* bpf/culprit.bpf.c: divides the wait among those that ran meanwhile; what the ring does not hold is
+ * unknown. */
+int divide(struct jp_ring *r, struct waited *w, struct jp_culprits *c);
 
-	if ((s64)(w->to - at) > 0) { /* no program ran at a switch before */
-		u64 piece = w->to - at < left ? w->to - at : left;
-
-		c->ns[JP_BY_UNKNOWN] += piece;
-		left -= piece;
-	}
-	for (int i = 1; i < JP_RAN - 1 && left; i++) {
-		u32 ran = r->ran[(head - i) & RAN_MASK].slot;
-		u64 piece = at - r->ran[(head - i - 1) & RAN_MASK].end;
-
-		if ((s64)piece <= 0)
-			continue;
-		if (piece > left)
-			piece = left;
-		c->ns[culprit_of(w->slot, ran, piece * w->pairs) & (JP_CULPRITS - 1)] += piece;
-		at -= piece;
-		left -= piece;
-	}
-	c->ns[JP_BY_UNKNOWN] += left;
-	return 0;
-}
-
-/* Of the new run-queue delay, what was before a move to another CPU. */
+/* Returns how much of the new run-queue delay was before a move to another CPU. */
 static __always_inline u64 lost_of(const struct jp_task *t, u64 delay)
 {
 	u64 lost = t->lost_delay_ns - t->run_delay_ns;

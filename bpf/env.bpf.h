@@ -25,11 +25,13 @@ static __always_inline bool same(const char *a, const volatile char *b, int n)
 }
 
 #define ENV_STRINGS 1024
+#define ENV_AT_ONCE 32
 #define PROCID_LEN  13
 
 /*
  * The verifier walks loops turn by turn and a global function once, whenever jobprofd or "jobprof
- * run" starts: what is done with one string is a global function, and so is each loop. No pointer
+ * run" starts: what is done with one string is a global function, and the loop is two of them, one
+ * within the other. No pointer
  * goes to a global function, as kernels before 5.12 take none: strings are in the scratch memory.
  */
 static __always_inline bool is_procid(const char *env)
@@ -75,29 +77,6 @@ __noinline int find_procid(u64 at, u64 rest)
 	return 0;
 }
 
-/* SLURM_PROCID of a new program's environment, JP_GTID_NONE: not there or no number. */
-__noinline int env_procid(u64 at, u64 end)
-{
-	struct jp_scratch *s = scratch();
-	u64 rest = 0;
-	int i;
-
-	if (!s)
-		return JP_GTID_NONE;
-	s->gtid = JP_GTID_NONE;
-	for (i = 0; i < ENV_STRINGS && at < end; i++) {
-		int n = find_procid(at, rest);
-
-		if (n <= 0)
-			return s->gtid;
-		rest = n == sizeof(s->env);
-		at += n - rest;
-	}
-	if (at < end)
-		JP_COUNT(env_long);
-	return JP_GTID_NONE;
-}
-
 static __always_inline bool is_rank_name(const char *env, u32 name)
 {
 	u32 i, len = jp_rank_names[name].len;
@@ -139,30 +118,6 @@ __noinline int find_rank(u64 at, u64 rest)
 	return n;
 }
 
-/* What a new program's environment says of its rank: 0: nothing; else the rank and, above, which
- * name it is from. */
-__noinline u64 env_rank(u64 at, u64 end)
-{
-	struct jp_scratch *s = scratch();
-	u64 rest = 0;
-	int i;
-
-	if (!s)
-		return 0;
-	s->rank_name = JP_RANK_NAMES;
-	for (i = 0; i < ENV_STRINGS && at < end; i++) {
-		int n = find_rank(at, rest);
-
-		if (n <= 0)
-			break;
-		rest = n == sizeof(s->env);
-		at += n - rest;
-	}
-	if (s->rank_name >= JP_RANK_NAMES)
-		return 0;
-	return (u64)(s->rank_name + 1) << 32 | (u32)s->rank;
-}
-
 /* "SLURM_", as it begins jp_procid_key. */
 static __always_inline bool is_slurms(const char *env)
 {
@@ -189,6 +144,75 @@ __noinline int keep_if_slurms(u64 at, u64 rest)
 	return n;
 }
 
+enum { ENV_PROCID, ENV_RANK, ENV_KEEP };
+
+/* Looks at the next few strings; 0: no more are wanted. */
+__noinline int walk_some(u32 what, u64 end)
+{
+	struct jp_scratch *s = scratch();
+	int i, n;
+
+	if (!s)
+		return 0;
+	for (i = 0; i < ENV_AT_ONCE && s->at < end; i++) {
+		if (what == ENV_PROCID)
+			n = find_procid(s->at, s->rest);
+		else if (what == ENV_RANK)
+			n = find_rank(s->at, s->rest);
+		else
+			n = keep_if_slurms(s->at, s->rest);
+		if (n <= 0)
+			return 0;
+		s->rest = n == sizeof(s->env);
+		s->at += n - s->rest;
+	}
+	return s->at < end;
+}
+
+/* Looks at an environment, string by string; 1: it has more of them than are looked at. */
+__noinline int walk_env(u32 what, u64 at, u64 end)
+{
+	struct jp_scratch *s = scratch();
+	int i;
+
+	if (!s)
+		return 0;
+	s->at = at;
+	s->rest = 0;
+	for (i = 0; i < ENV_STRINGS / ENV_AT_ONCE; i++)
+		if (!walk_some(what, end))
+			return 0;
+	return 1;
+}
+
+/* SLURM_PROCID of a new program's environment, JP_GTID_NONE: not there or no number. */
+__noinline int env_procid(u64 at, u64 end)
+{
+	struct jp_scratch *s = scratch();
+
+	if (!s)
+		return JP_GTID_NONE;
+	s->gtid = JP_GTID_NONE;
+	if (walk_env(ENV_PROCID, at, end))
+		JP_COUNT(env_long);
+	return s->gtid;
+}
+
+/* What a new program's environment says of its rank: 0: nothing; else the rank and, above, which
+ * name it is from. */
+__noinline u64 env_rank(u64 at, u64 end)
+{
+	struct jp_scratch *s = scratch();
+
+	if (!s)
+		return 0;
+	s->rank_name = JP_RANK_NAMES;
+	walk_env(ENV_RANK, at, end);
+	if (s->rank_name >= JP_RANK_NAMES)
+		return 0;
+	return (u64)(s->rank_name + 1) << 32 | (u32)s->rank;
+}
+
 /*
  * Slurm's variables in the environment of a step's first program: user space may read them when the
  * program has ended, has become another one, or cannot be read.
@@ -196,20 +220,11 @@ __noinline int keep_if_slurms(u64 at, u64 rest)
 __noinline int keep_env(u64 at, u64 end, u32 step)
 {
 	struct jp_scratch *s = scratch();
-	u64 rest = 0;
-	int i;
 
 	if (!s || bpf_map_lookup_elem(&jp_envs, &step))
 		return 0;
 	s->kept.len = 0;
-	for (i = 0; i < ENV_STRINGS && at < end; i++) {
-		int n = keep_if_slurms(at, rest);
-
-		if (n <= 0)
-			break;
-		rest = n == sizeof(s->env);
-		at += n - rest;
-	}
+	walk_env(ENV_KEEP, at, end);
 	if (s->kept.len)
 		bpf_map_update_elem(&jp_envs, &step, &s->kept, BPF_NOEXIST);
 	return 0;

@@ -525,6 +525,7 @@ int BPF_PROG(jp_exit, struct task_struct *p)
 	command_exit(p, t);
 	if (!group_exits(p))
 		return 0;
+	info->left_ns = bpf_ktime_get_boot_ns();
 	if (BPF_CORE_READ(sig, oom_mm))
 		ADD(info, oom, 1);
 	if (info->rank_pid == (u32)p->tgid)

@@ -77,6 +77,7 @@ struct jp_task {
 struct jp_scratch {
 	char env[4096];
 	char name[128];
+	u64 at, rest; /* the next string of an environment, and whether it is the rest of one */
 	int gtid;
 	u32 rank_name; /* of jp_rank_names: which one the rank is from; JP_RANK_NAMES: none */
 	int rank;
@@ -170,6 +171,19 @@ struct jp_map_samples {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct jp_samples);
+};
+struct jp_map_at_once {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_at_once);
+};
+struct jp_map_ticks {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_tick);
 };
 struct jp_map_pages {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -366,6 +380,8 @@ JP_MAP struct jp_map_culprits jp_culprits SEC(".maps");
 JP_MAP struct jp_map_rings jp_rings SEC(".maps");
 JP_MAP struct jp_map_pairs jp_pairs SEC(".maps");
 JP_MAP struct jp_map_samples jp_samples SEC(".maps");
+JP_MAP struct jp_map_at_once jp_at_once SEC(".maps");
+JP_MAP struct jp_map_ticks jp_ticks SEC(".maps");
 JP_MAP struct jp_map_pages jp_pages SEC(".maps");
 JP_MAP struct jp_map_unbooked jp_unbooked SEC(".maps");
 JP_MAP struct jp_map_points jp_points SEC(".maps");
@@ -416,8 +432,8 @@ const volatile char jp_stepd_comm[16] = "slurmstepd";
 const volatile char jp_procid_key[16] __attribute__((aligned(8))) = "SLURM_PROCID=";
 const volatile char jp_procid_mask[16]
 	__attribute__((aligned(8))) = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
-/* Of Open MPI, MVAPICH, PMIx and PMI (MPICH, Intel MPI), best first: a launcher that was started
- * by another one may leave the other's variable there. */
+/* Open MPI, MVAPICH, PMIx and PMI (MPICH, Intel MPI) set these, best first: a launcher that another
+ * one has started may leave the other's variable there. */
 const volatile struct jp_rank_name jp_rank_names[JP_RANK_NAMES] = {
 	{"OMPI_COMM_WORLD_RANK=", 21},
 	{"MV2_COMM_WORLD_RANK=", 20},

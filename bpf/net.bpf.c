@@ -69,7 +69,7 @@ static __always_inline void note_sent(struct sock *sk)
 		p->tx_loop = loop;
 }
 
-/* Of a socket without a peer the address it is bound to is known, and what its last packet said
+/* A socket without a peer shows the address that it is bound to, and what its last packet said
  * (netloop.bpf.c). */
 static __always_inline bool passed_loop(struct sock *sk, bool rx)
 {

@@ -15,7 +15,7 @@
 #define IFF_LOOPBACK	 8
 #define LOOPBACK_IFINDEX 1 /* the kernel makes lo first in every network namespace */
 
-/* Of a program's, not the kernel's own: these answer a ping before the call that sent it ends. */
+/* The kernel's own sockets do not count: they answer a ping before the call that sent it ends. */
 static __always_inline bool has_no_peer(const struct sock *sk)
 {
 	return sk->__sk_common.skc_state == TCP_CLOSE && is_inet(sk) &&

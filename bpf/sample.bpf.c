@@ -5,6 +5,7 @@
  * the caller says for whom it works (in the C library and in the kernel), the sample goes to user
  * space with the top of its stack.
  */
+#include "bpf/at_once.bpf.h"
 #include "bpf/clock.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/task.bpf.h"
@@ -193,7 +194,9 @@ int jp_clock(struct sample_context *ctx)
 		return 0;
 	if (jp_families & FAM_STACK)
 		count_stack(ctx, p, t);
-	if (jp_families & FAM_SAMPLE)
+	if (jp_families & FAM_SAMPLE) {
 		count_module(ctx, p, t->next_slot);
+		count_at_once(t->next_slot);
+	}
 	return 0;
 }

@@ -21,7 +21,8 @@ static __always_inline u64 least(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
-/* Of a gap, the wait for a CPU at its end; delay: all of the task's new run-queue delay. */
+/* Returns the wait for a CPU at the end of a gap; delay is all of the task's new run-queue delay.
+ */
 static __always_inline u64 queued_for(struct task_struct *p, const struct jp_task *t, u64 gap,
 				      u64 delay)
 {

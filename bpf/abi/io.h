@@ -52,8 +52,8 @@ struct jp_owner {
 	__u32 gen; /* of the slot: a completion after its end goes to slot 0 */
 };
 
-/* Of a socket without a peer: the last packet each way passed the loopback device. rx_loop is of
- * softirqs, tx_loop of the tasks that send. */
+/* Whether the last packet each way of a socket without a peer passed the loopback device. Softirqs
+ * write rx_loop, tasks that send write tx_loop. */
 struct jp_passed {
 	__u32 rx_loop;
 	__u32 tx_loop;

@@ -10,6 +10,7 @@
 #endif
 
 #define JP_PAGES	16384 /* of programs' code whose module is known */
+#define JP_SAMPLE_HZ	97    /* of the clock on each CPU */
 #define JP_STACK_WORDS	16    /* of a sample's stack, from its top */
 #define JP_STACK_KERNEL 32    /* frames of a stack in the kernel, and */
 #define JP_STACK_USER	96    /* in the program; outer ones are cut off */
@@ -57,6 +58,22 @@ struct jp_samples {
 	__u64 for_mpi; /* of JP_MODULE_LIBC and _KERNEL, those that MPI had called */
 };
 
+/* A step on several CPUs at once: in how many periods of the clock 0, 1, 2 and 3, 4 to 7 CPUs ran
+ * it, and so on. Any CPU, when it begins a period; cpus: atomic adds. */
+#define JP_AT_ONCE	10
+#define JP_AT_ONCE_ROOM 16 /* a power of two */
+#define JP_PERIODS	4
+struct jp_at_once {
+	__u64 period;		/* the newest */
+	__u32 cpus[JP_PERIODS]; /* of the newest periods, by their number */
+	__u64 periods[JP_AT_ONCE_ROOM];
+};
+
+/* When a CPU's clock should have ticked as it did last: it ticks late at times. */
+struct jp_tick {
+	__u64 due_ns; /* CLOCK_MONOTONIC */
+};
+
 /* A page of a program's code. Another exec of the process, or another process of its number, has
  * other pages. */
 struct jp_page_key {
@@ -96,6 +113,7 @@ struct jp_sample {
 };
 
 _Static_assert(sizeof(struct jp_samples) == 96, "jp_samples");
+_Static_assert(sizeof(struct jp_at_once) == 24 + 8 * JP_AT_ONCE_ROOM, "jp_at_once");
 _Static_assert(sizeof(struct jp_page_key) == 24, "jp_page_key");
 _Static_assert(sizeof(struct jp_point) == 56, "jp_point");
 _Static_assert(sizeof(struct jp_sample) == 48 + 8 * JP_STACK_WORDS, "jp_sample");

@@ -106,7 +106,8 @@ struct jp_slot {
 	__u32 gtid_source;
 	__u32 root_pid;	 /* first process of the lineage */
 	__u64 start_ns;	 /* CLOCK_BOOTTIME */
-	__u64 end_ns;	 /* cgroup removed, or lineage root exited; 0 while it lives */
+	__u64 end_ns;	 /* its cgroup was removed; 0 while it is there */
+	__u64 left_ns;	 /* a process of it ended: the last one that did */
 	__s32 exit_code; /* wait status of the lineage root, valid with JP_SLOT_F_EXITED */
 	__u32 flags;
 	__u32 uid;	/* valid with root_pid, or if not 0 */
@@ -168,7 +169,7 @@ struct jp_env {
 _Static_assert(sizeof(struct jp_component) == 64, "jp_component");
 _Static_assert(sizeof(struct jp_cgroup_key) == 16, "jp_cgroup_key");
 _Static_assert(sizeof(struct jp_cgroup) == 24, "jp_cgroup");
-_Static_assert(sizeof(struct jp_slot) == 104 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");
+_Static_assert(sizeof(struct jp_slot) == 112 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_env) == 8 + JP_ENV_LEN + JP_ENV_STRING, "jp_env");
 

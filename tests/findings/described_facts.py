@@ -146,6 +146,36 @@ def causes():
             is_equal("%s: %s: without the family nothing" % (name, id_), (r["thread_budget"]["shares"], word in found[id_]["text"] and word != "a disk for"), ([], False))
 
 
+def parts_of(j):
+    r, _ = findings_of(j)
+    return r, {key: {s["name"]: s["share"] for s in r[key]["shares"]} for key in ("culprits", "samples")}
+
+
+def culprits_and_samples():
+    """What had the CPU and which code ran are those of the job; tasks that waited longest come first; POP is by samples."""
+    for launched in (False, True):
+        name, j = "ranks" if launched else "tasks", job("node", 14, launched=launched)
+        waits, mpi = numpy.linspace(0.02, 0.2, j.tasks), numpy.linspace(0.5, 0.1, j.tasks)
+        j.put(CPUTime=0.7 * j.threads, RunDelay=waits[:, None] * j.threads)
+        j.culprits(OtherJobs=0.7, System=0.2, OwnTask=0.1)
+        r, shares = parts_of(j)
+        is_equal("%s: without samples there are none" % name, r["samples"]["shares"], [])
+        j.samples(MPI=mpi[:, None], ForMPI=0.1, Own=1 - mpi[:, None], LibC=0.0)
+        r, shares = parts_of(j)
+        all_s = 0.7 + waits.mean()
+        for part, share in (("ran", 0.7), ("other jobs", 0.7 * waits.mean()), ("not profiled", 0.2 * waits.mean()), ("own task", 0.1 * waits.mean()), ("own step", 0)):
+            is_near("%s: %s" % (name, part), shares["culprits"][part], share / all_s, 0.02)
+        first = r["culprits"]["waited_most"][0]
+        is_equal("%s: the last waited longest" % name, (first["name"], first["most_for"], len(r["culprits"]["waited_most"])), (str(j.tasks - 1), "other jobs", min(5, j.tasks)))
+        is_near("%s: for so long" % name, first["wait_s"], 0.2 * j.threads * j.wall, 0.02)
+        is_near("%s: MPI" % name, shares["samples"]["MPI"], mpi.mean(), 0.02)
+        is_near("%s: own program" % name, shares["samples"]["own program"], 1 - mpi.mean(), 0.02)
+        useful = 1 - mpi - 0.1
+        is_equal("%s: by samples" % name, (r["pop"]["measured_by"], r["pop"]["status"], r["pop"]["reason"]), ("samples", "OK", None))
+        is_near("%s: load balance" % name, r["pop"]["load_balance"], useful.mean() / useful.max(), 0.02)
+        is_near("%s: the product" % name, r["pop"]["load_balance"] * r["pop"]["communication_efficiency"], r["pop"]["parallel_efficiency"], 1e-9)
+
+
 def every_shape():
     for shape in SHAPES:
         compare(shape)
@@ -178,4 +208,34 @@ def ranks_of_several_steps():
         is_equal("ranks from %d on in another step" % first, (numbers, nodes, bins), want)
 
 
-run_tests([causes, every_shape, idle_cores_of_threads_that_sleep, ranks, ranks_of_several_steps])
+def efficiencies(use, wall, waits):
+    """Of ranks that do not spin, from their CPU times."""
+    longest = max(use)
+    return {"load_balance": sum(use) / len(use) / longest, "communication_efficiency": longest / (wall - waits),
+            "parallel_efficiency": sum(use) / len(use) / (wall - waits)}
+
+
+def pop_of_steps():
+    """Each step has its own efficiencies, and the job those of the step with most CPU time."""
+    steps, after = [], 0.0
+    for i, shares in enumerate(([0.7, 0.35], [0.3, 0.6], [0.5, 0.5])):
+        j = job("node", 20 + i, tasks=16, cores=16, wall=1200)
+        j.put(CPUTime=numpy.array(shares * 8)[:, None], RunDelay=0.1, Threads=1)
+        j.start_s, after = after, after + j.wall + 1
+        steps.append(j)
+        if i:
+            steps[0].extra.append((str(i), j, 0))
+    path = os.path.join(tmpdir(), "steps.h5")
+    steps[0].write(path)
+    r = json.loads(subprocess.run([JOBPROF, "report", "--json", path], capture_output=True, text=True).stdout)
+    for j, got in zip(steps, r["job"]["steps"]):
+        use = (j.d["CPUTime"] * j.dt).sum(axis=1)
+        wanted = efficiencies(list(use), j.wall, (j.d["RunDelay"] * j.dt).sum(axis=1).min())
+        for name, want in wanted.items():
+            is_near("step %s: %s" % (got["name"], name), got["pop"][name], want, 0.03)
+            if got["main"]:
+                is_equal("the job's %s" % name, r["facts"][name], got["pop"][name])
+        is_equal("step %s: no samples" % got["name"], (got["pop"]["samples"], got["pop"]["reason"]), (None, None))
+
+
+run_tests([causes, every_shape, idle_cores_of_threads_that_sleep, ranks, ranks_of_several_steps, pop_of_steps, culprits_and_samples])

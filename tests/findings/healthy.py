@@ -129,14 +129,23 @@ def no_slurm(rng, seed):
 
 def with_budget(rng, seed):
     """One of the others, of whose blocked time the causes are known, whatever they are."""
-    j = KINDS[int(rng.integers(len(KINDS) - 1))](rng, seed)
+    j = KINDS[int(rng.integers(len(KINDS) - 2))](rng, seed)
     causes = ("Kernel", "Futex", "Pipe", "Socket", "Poll", "Sleep", "Child", "Signal", "Other", "NetFS")
     j.budget(**dict(zip(causes, rng.dirichlet(numpy.full(len(causes), 0.3)))))
     return j
 
 
+def with_samples(rng, seed):
+    """One of the others, of which samples and what had the CPU are known: ranks are alike in them, but for a few per cent."""
+    j = KINDS[int(rng.integers(len(KINDS) - 2))](rng, seed)
+    inside = rng.uniform(0, 0.7) * (1 + 0.05 * rng.standard_normal((j.tasks, 1))).clip(0, 1.3)
+    j.samples(MPI=0.8 * inside, Kernel=0.2 * inside, ForMPI=0.15 * inside, Own=1 - inside)
+    j.culprits(**dict(zip(("OwnTask", "OwnStep", "OtherJobs", "System", "Idle"), rng.dirichlet(numpy.full(5, 0.4)))))
+    return j
+
+
 KINDS = [mpi, threaded, gpu_training, build, io_stages, noisy, growing, farm, short, batch_script, steps_in_turn,
-         few_families, no_slurm, with_budget]
+         few_families, no_slurm, with_budget, with_samples]
 EACH = 11
 
 

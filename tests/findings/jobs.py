@@ -51,6 +51,8 @@ class Job:
         self.extra = []         # jobs that are further steps: (name, Job, its first node)
         self.without = {"FILES", "WAIT"}  # families that were not asked for
         self.causes = {}        # of blocked threads: parts of their blocked time, see budget()
+        self.culprit_parts = {} # of the waits for a CPU, see culprits()
+        self.module_parts = {}  # of the samples, see samples()
         self.events = {}        # of PerfEvents=: by their column, how many per CPU second
         self.where, self.when = "", None  # of the pathology: a part of what a finding says; seconds from, to
         self.launched, self.first_rank = launched, 0
@@ -123,6 +125,24 @@ class Job:
             if c.kind != "time" and c.name != "ThreadTime":
                 own.setdefault(c.name, numpy.zeros_like(rest))
         own["ThreadTime"] = sum(own.values())
+        return {name: v[task].sum(axis=0) for name, v in own.items()}
+
+    def culprits(self, **parts):
+        """Culprits is known: OwnTask=0.7, OtherJobs=0.3 had the CPU in these parts of the waits."""
+        self.culprit_parts = {name: self.tasks_like(part) for name, part in parts.items()}
+
+    def samples(self, **parts):
+        """Samples is known, 97 a second of CPU time: Own=0.7, MPI=0.3 of them; ForMPI is a part of all, too."""
+        self.module_parts = {name: self.tasks_like(part) for name, part in parts.items()}
+
+    def parts_rows(self, series, rows, task):
+        """The columns of Culprits or Samples of a task, or of an array of tasks."""
+        count = numpy.rint(97 * rows["CPUTime"])
+        whole_of, parts = (rows["RunDelay"], self.culprit_parts) if series == "Culprits" else (count, self.module_parts)
+        own = {c.name: numpy.zeros_like(count) for c in SERIES[series][1] if c.kind != "time"}
+        own.update({name: whole_of * part for name, part in parts.items()})
+        if series == "Samples":
+            own["Samples"] = count
         return {name: v[task].sum(axis=0) for name, v in own.items()}
 
     def between(self, begin, end):
@@ -353,15 +373,22 @@ class Job:
                "cpus": self.cpu_list(task), "numa": self.numa}
         return {TASK_ATTRIBUTES[k]: v for k, v in own.items() if v is not None}
 
+    def series_of_parts(self):
+        return [s for s, parts in (("Culprits", self.culprit_parts), ("Samples", self.module_parts)) if parts]
+
     def tables_of_tasks(self, rows, node):
         yield "Step", None, self.step_rows(rows, node), {}
         if self.launched:
             yield "Tasks", "0", self.together(rows, node), {"Executable": "/usr/bin/orterun"}
             yield "TimeBudget", "0", self.budget_rows(rows, self.node_of == node), {}
+            for series in self.series_of_parts():
+                yield series, "0", self.parts_rows(series, rows, self.node_of == node), {}
         for task in numpy.flatnonzero(self.node_of == node):
             yield "Ranks" if self.launched else "Tasks", str(self.first_rank + task), {name: v[task] for name, v in rows.items()}, \
                 self.task_attrs(task)
             yield "RankBudget" if self.launched else "TimeBudget", str(self.first_rank + task), self.budget_rows(rows, [task]), {}
+            for series in self.series_of_parts():
+                yield ("Rank" if self.launched else "") + series, str(self.first_rank + task), self.parts_rows(series, rows, [task]), {}
             yield "RunLatency", str(task), self.run_latency(rows, task), {}
             yield "BlkLatency", str(task), self.blk_latency(rows, task), {}
 

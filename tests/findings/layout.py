@@ -14,7 +14,12 @@ START = 1795226400  # Unix time at which every job starts
 SERIES_LINE = re.compile(r'SERIES\((\w+), (\w+),|#include "schemas/(\w+)\.def"'
                          r'|#define BUCKET\(k\) COL\((\w)##k, (\w+), "(.*?)", (\w+), (\w+)')
 COLUMN = re.compile(r'^COL\(\s*(\w+)\s*,\s*(\w+)\s*,\s*"([^"]*)"\s*,\s*(\w+)\s*,\s*(\w+)', re.M)
-BUDGET = re.compile(r'^(?:BUDGET|BLOCKED)\((\w+),', re.M)  # schemas/budget.def
+SHORT = {  # schemas whose columns have macros of their own: unit and family
+    "budget": (re.compile(r'^(?:BUDGET|BLOCKED)\((\w+),', re.M), "s", "WAIT"),
+    "culprits": (re.compile(r'^CULPRIT\((\w+),', re.M), "s", "CULPRIT"),
+    "samples": (re.compile(r'^(?:SAMPLED|MODULE_OF)\((\w+),', re.M), "", "SAMPLE"),
+}
+OF_RANKS = re.compile(r"^#ifdef CULPRITS_OF_RANKS\n(.*?)^#else\n(.*?)^#endif\n", re.M | re.S)
 BUCKETS = 40
 
 # The names of attributes of a node's group, by the names that jobs.py uses. One that is None is not
@@ -50,10 +55,11 @@ def read_schema(name):
 
 def read_series():
     """{series: (is grouped, columns)} of schemas/series.def."""
-    found, columns, bucket = {}, None, None
+    found, series, columns, bucket = {}, None, None, None
     for m in SERIES_LINE.finditer(read_schema("series").split("#endif", 4)[-1]):
-        series, tables, include, letter, *rest = m.groups()
-        if series:
+        name, tables, include, letter, *rest = m.groups()
+        if name:
+            series = name
             columns = []
             found[series] = tables == "GROUPED", columns
         elif letter:
@@ -61,13 +67,16 @@ def read_series():
         elif include == "buckets":
             columns += [Column("%s%d" % (bucket[0], k), *bucket[1]) for k in range(BUCKETS)]
         else:
-            columns += columns_of(include)
+            columns += columns_of(include, series.startswith("Rank"))
     return found
 
 
-def columns_of(schema):
-    text = read_schema(schema)
-    own = [Column(*m) for m in COLUMN.findall(text)] + [Column(name, "F64", "s", "DELTA", "WAIT") for name in BUDGET.findall(text)]
+def columns_of(schema, of_ranks=False):
+    text = OF_RANKS.sub(r"\1" if of_ranks else r"\2", read_schema(schema))
+    own = [Column(*m) for m in COLUMN.findall(text)]
+    if schema in SHORT:
+        names, unit, family = SHORT[schema]
+        own += [Column(name, "F64", unit, "DELTA", family) for name in names.findall(text)]
     nested = re.findall(r'^#include "schemas/(\w+)\.def"', text, re.M)
     before = [c for n in nested if n == "time" for c in columns_of(n)]
     after = [c for n in nested if n != "time" for c in columns_of(n)]

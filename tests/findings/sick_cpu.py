@@ -93,6 +93,18 @@ def oversubscribed(j, ratio):
     j.wait_ns = 6e6
 
 
+def oversubscribed_known(j, ratio):
+    """What had the CPU is known."""
+    oversubscribed(j, ratio)
+    j.culprits(OwnTask=0.85, OwnStep=0.1, System=0.05)
+
+
+def crowded_by_others(j):
+    """As many threads as cores, which other jobs use as well."""
+    oversubscribed(j, 2)
+    j.culprits(OtherJobs=0.9, System=0.1)
+
+
 def oversubscribed_hardly(j):
     cpu = 0.96 * j.threads
     j.put(CPUTime=cpu, RunDelay=0.08 * cpu, InvolSwitches=cpu / 0.003)
@@ -158,6 +170,12 @@ def neighbour(j, share):
           RunDelay=BUSY * numpy.where(now, share, 0.003) * j.threads, InvolSwitches=40.0 * j.threads)
     j.wait_ns = 4e6
     return BUSY * share * j.nodes * j.cores * j.dt[now].sum()
+
+
+def neighbour_known(j, share):
+    loss = neighbour(j, share)
+    j.culprits(OtherJobs=0.7, System=0.25, OwnTask=0.05)
+    return loss
 
 
 def one_node(j, value, others):
@@ -304,6 +322,8 @@ RULES = [
     Rule("cpu.oversubscribed", oversubscribed, (1.5, 2, 4), 1.04, ("threads", "fine", "node", "pair", "hybrid"), [
         Alike("hardly", oversubscribed_hardly, "node"), Alike("first minute", crowded_start, "node"),
         Alike("fork bursts", fork_burst, "shared")]),
+    Rule("cpu.oversubscribed", oversubscribed_known, (2,), None, ("threads", "node", "pair"), [
+        Alike("other jobs' threads", crowded_by_others, "node", expect="cpu.neighbour")], repeat=2),
     Rule("cpu.stacked", stacked, (1, 0.5, 0.75), None, RANKS, [
         Alike("near miss", stacked_hardly, "fine"), Alike("bursty", bursty, "fine"),
         Alike("cores of another node", other_node_idle, "pair",
@@ -318,6 +338,7 @@ RULES = [
         also=("cpu.unused", "cpu.stacked", "cpu.neighbour")),
     Rule("cpu.neighbour", neighbour, (0.25, 0.35, 0.5), 0.1, ("shared", "fine shared"), also=("cpu.unused",)),
     Rule("cpu.neighbour", neighbour, (0.35,), None, ("fine shared",), also=("cpu.unused",), repeat=1, launched=True),
+    Rule("cpu.neighbour", neighbour_known, (0.35,), 0.1, ("shared",), also=("cpu.unused",), repeat=1),
     Rule("cpu.slow_clock", slow_clock, (0.85, 0.7, 0.5), 0.94, ("some", "many", "wide"), [
         Alike("clock is limited everywhere", capped_everywhere, "some", may=True),
         Alike("CPUs that sleep", sleeping_cores, "some")],

@@ -26,6 +26,37 @@ def spinning(j):
     j.put(CPUTime=numpy.linspace(0.96, 0.99, j.tasks)[:, None] * j.threads)
 
 
+def sampled(j, useful, cpu=0.985):
+    """All ranks are busy, and samples tell how much of it is outside of MPI."""
+    useful = numpy.asarray(useful, float)
+    j.put(CPUTime=cpu * j.threads)
+    j.samples(Own=useful[:, None], MPI=1 - useful[:, None])
+    return j.core_s * cpu * (useful.max() - useful.mean())
+
+
+def spinning_unequal(j, lowest):
+    return sampled(j, numpy.linspace(lowest, 1, j.tasks))
+
+
+def spinning_straggler(j, others):
+    useful = numpy.full(j.tasks, float(others))
+    useful[j.tasks // 3] = 0.95
+    j.where = "rank %d" % (j.tasks // 3)
+    return sampled(j, useful)
+
+
+def spinning_equal(j):
+    """Half of the CPU time is inside MPI, of each rank."""
+    sampled(j, numpy.linspace(0.48, 0.52, j.tasks))
+
+
+def equal_of_unequal(j):
+    """CPU times differ as some ranks block and others spin while they wait; the work is the same."""
+    cpu = numpy.linspace(0.7, 0.98, j.tasks)
+    j.put(CPUTime=cpu[:, None] * j.threads)
+    j.samples(Own=0.65 / cpu[:, None], MPI=1 - 0.65 / cpu[:, None])
+
+
 def one_master(j):
     shares(j, numpy.where(numpy.arange(j.tasks) == 0, 0.01, 1.0))
 
@@ -139,6 +170,10 @@ RULES = [
         Alike("ranks that spin", spinning, "node"), Alike("one master of 16", one_master, "node"),
         Alike("several programs", several_programs, "node", also=("cpu.unused",))],
         also=("cpu.unused",)),
+    Rule("mpi.imbalance", spinning_unequal, (0.2, 0.4, 0.6), 0.85, ("node", "shared", "many", "wide"), [
+        Alike("half of the time in MPI", spinning_equal, "node"),
+        Alike("equal work, unequal waiting", equal_of_unequal, "node", also=("cpu.unused",))], repeat=1),
+    Rule("mpi.straggler", spinning_straggler, (0.4, 0.6), None, ("node", "many", "wide"), also=("mpi.imbalance",), repeat=1),
     Rule("mpi.straggler", straggler, (0.3, 0.5, 0.7), None, EQUAL, [
         Alike("near miss", slightly_ahead, "node", also=("mpi.imbalance",))],
         also=("cpu.unused", "mpi.imbalance")),

@@ -5,7 +5,7 @@ import test from 'node:test';
 import { Clock, spacing } from '../../web/src/clock.js';
 import { LEVELS, UNKNOWN, cell, quantile, read, rowsOf, stateOf } from '../../web/src/data.js';
 import * as format from '../../web/src/format.js';
-import { shown } from '../../web/src/budget.js';
+import { present, shown } from '../../web/src/budget.js';
 import { steps } from '../../web/src/compare.js';
 import { tooShort } from '../../web/src/findings.js';
 import { boxes, ends, found, functions, tree, weigh } from '../../web/src/flame.js';
@@ -62,6 +62,15 @@ test('causes that are rare are one, of the job and of its rows alike, but what o
 	assert.ok(Math.abs(shares.reduce((a, s) => a + s.share, 0) - 1) < 1e-9);
 	assert.deepEqual(rows.map((r) => r.length), [2, 2, 2, 2]);
 	rows[0].forEach((_, k) => assert.ok(Math.abs(rows.reduce((a, r) => a + r[k], 0) - 1) < 1e-9));
+});
+
+test('parts that are next to nothing of the job and of each row have no place in a bar', () => {
+	const of = (name, share) => ({ name, share }), rows = [[0.9, 0.8], [0.0001, 0.1], [0, 0.0004], [0, 0], []];
+	const got = present([of('ran', 0.9), of('own task', 0.0001), of('own step', 0.0004), of('own job', 0), of('unknown', null)], rows);
+
+	assert.deepEqual(got.shares.map((s) => s.name), ['ran', 'own task']);
+	assert.deepEqual(got.rows, [[0.9, 0.8], [0.0001, 0.1]]);
+	assert.deepEqual(present([of('ran', 1)], []).rows, [[]]);
 });
 
 test('a part of the time budget that is not known has no bar, neither of the job nor of rows', () => {

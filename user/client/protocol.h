@@ -143,7 +143,8 @@ struct jpc_task {
 };
 
 enum jpc_cell { JPC_U64, JPC_F64 };
-/* Of a column: value at the instant; change since the last row; sum since the step's start. */
+/* A column has the value at the instant, the change since the last row, or the sum since the step's
+ * start. */
 enum jpc_kind { JPC_GAUGE, JPC_DELTA, JPC_CUMULATIVE };
 
 #define JPC_COLUMNS 128

@@ -11,7 +11,7 @@ void region__take(int fd);
 /* In a child of fork(2): the ring is the parent's. */
 void region__forget(void);
 
-/* Of libjobprof.c: asks jobprofd for a ring, or to read the one that is there. */
+/* Asks jobprofd for a ring, or to read the one that is there. libjobprof.c calls it. */
 void region__ask(void);
 /* Reads answers that have come; whether others are still to come. */
 bool region__is_coming(void);

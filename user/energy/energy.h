@@ -108,7 +108,7 @@ struct energy_split {
 /* For idle_error: the windows that idle power is from were not quite idle, and it follows the
  * temperature. */
 #define ENERGY_IDLE_ERROR 0.03
-/* Of a core with both threads busy each takes this much of what it would take alone. */
+/* Each thread of a core with both threads busy takes this much of what it would take alone. */
 #define ENERGY_SMT 0.6
 
 /* 0; -EINVAL: negative or infinite inputs, a package without cores, no time; -ENODATA: nothing was

@@ -99,7 +99,7 @@ static double higher(double a, double b)
 	return isnan(a) || isnan(b) ? NAN : fmax(a, b);
 }
 
-/* Of arguments 1 and 2: a number, or an array of the length of those that are arrays. */
+/* Combines arguments 1 and 2 into a number, or an array of the length of those that are arrays. */
 static int combine(lua_State *L, double (*f)(double, double))
 {
 	struct operand x = operand(L, 1), y = operand(L, 2);

@@ -21,7 +21,7 @@ struct engine *engine__of(lua_State *L)
 static void *allocate(void *ctx, void *p, size_t old, size_t size)
 {
 	struct engine *e = ctx;
-	/* Of a new object, Lua says its kind in place of the size. */
+	/* Lua says the kind of a new object in place of the size. */
 	size_t had = p ? old : 0;
 	void *grown;
 

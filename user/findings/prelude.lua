@@ -429,17 +429,14 @@ local function result(entry, found, reason)
 		from = found.from or NAN, to = found.to or NAN, source = entry.source}
 end
 
--- The nth rule that is not switched off: its id, the place of its definition, who explains it.
+-- The nth rule: its id, the place of its definition, which rules explain it.
 function M.rule(n)
-	for _, entry in ipairs(order) do
-		if not entry.off then
-			n = n - 1
-			if n == 0 then return entry.id, entry.place, table.concat(entry.suppressed_by, ","), entry end
-		end
-	end
+	local entry = order[n]
+	if entry then return entry.id, entry.place, table.concat(entry.suppressed_by, ","), entry end
 end
 
 function M.judge(entry)
+	if entry.off then stop(false, "a file of rules switched it off") end
 	local limits = {}
 	for k, v in pairs(entry.limits) do limits[k] = v end
 	check_requirements(entry)

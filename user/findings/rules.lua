@@ -23,6 +23,15 @@ local function waited_s()
 	return waited_own_s() + waited_foreign_s() + job.waited_idle_s + job.waited_unknown_s
 end
 
+-- Whether samples tell the ranks' useful time, which is CPU time outside of MPI, from time in which MPI spins.
+local function by_samples() return job.load_balance >= 0 and job.pop_samples >= 0 end
+
+-- What ranks did: their useful time where it is known, else their CPU time; and what that is called.
+local function work_of_ranks()
+	if by_samples() then return task.useful_s, "CPU time outside of MPI" end
+	return task.cpu_s, "CPU time"
+end
+
 -- "other jobs had it for 30 % of that, programs that are not profiled for 40 %": those of 1 % and more.
 local function waited_for_text()
 	local parts = {}
@@ -248,7 +257,7 @@ rules["cpu.nodes_unused"] = {
 rules["cpu.oversubscribed"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.cpu_share", "job.core_s"},
 	limits = {least_s = 120, warn = 0.10, bad = 0.25, lost = 0.05, demand = 1.1, busy = 0.8, burst_s = 0.001, switch_s = 5e-6,
-		yields = 10000},
+		yields = 10000, own = 0.5},
 	suppressed_by = {"cpu.spin_yield", "cpu.stacked", "cpu.throttled"},
 	source = "ClusterCockpit: load above 1.2 of the cores",
 	judge = function(limits)
@@ -262,6 +271,8 @@ rules["cpu.oversubscribed"] = {
 			percent(job.cpu_share))
 		only_if(not (job.run_p50_s < limits.burst_s), "half of the waits were shorter than %s: bursts of processes",
 			duration(limits.burst_s))
+		local own = ratio(waited_own_s(), waited_s())
+		only_if(not (own < limits.own), "%s of the waits only were for the job itself", percent(known(own, 0)))
 		local yields = ratio(job.invol_switches, job.cpu_s)
 		only_if(not (yields >= limits.yields), "threads gave their CPU away %s times per CPU second: they yield",
 			number(known(yields, 0)))
@@ -272,7 +283,8 @@ rules["cpu.oversubscribed"] = {
 			cost = math.min(cost, job.core_s),
 			saving = share(cost),
 			text = format("Threads waited for a CPU in %s of the time they could run: they had work for %s " ..
-				"and got %s.", percent(job.wait_share), plural(job.demand, "CPU"), number(cpus)),
+				"and got %s.%s", percent(job.wait_share), plural(job.demand, "CPU"), number(cpus), own >= limits.own and
+				format(" The job itself had the CPU for %s of these waits.", percent(own)) or ""),
 			remedy = per_task >= 1 and format("Start no more threads than cores: OMP_NUM_THREADS=%d, " ..
 				"OPENBLAS_NUM_THREADS=%d%s", math.floor(per_task), math.floor(per_task),
 				advice(format(", #SBATCH --cpus-per-task=%d", math.floor(per_task)), ""))
@@ -490,13 +502,27 @@ rules["node.slow"] = {
 
 ---------------------------------------------------------------------- tasks
 
--- The smaller part of the ranks, those with more than their share of CPU time or those with less.
-local function unequal_ranks()
-	local usual = mean(task.cpu_s)
-	local above, below = mask(task.cpu_s, ">", 1.1 * usual), mask(task.cpu_s, "<", 0.9 * usual)
+-- The smaller part of the ranks, those with more than their share of the work or those with less.
+local function unequal_ranks(work)
+	local usual = mean(work)
+	local above, below = mask(work, ">", 1.1 * usual), mask(work, "<", 0.9 * usual)
 	local few = sum(above) <= sum(below) and above or below
-	local rest = mean(only(task.cpu_s, mask(few, "==", 0)))
-	return indexes(few), ratio(mean(only(task.cpu_s, few)), rest)
+	local rest = mean(only(work, mask(few, "==", 0)))
+	return indexes(few), ratio(mean(only(work, few)), rest)
+end
+
+-- Share of the CPU time of these ranks that was inside MPI.
+local function in_mpi(list)
+	return 1 - ratio(sum(array_of(task.useful_s, list)), sum(array_of(task.cpu_s, list)))
+end
+
+-- What ranks with less work did meanwhile, as far as it is known.
+local function waited_text(list, least)
+	if by_samples() and in_mpi(list) >= least then
+		return format(" Ranks with less were inside MPI for %s of their CPU time.", percent(in_mpi(list)))
+	end
+	local cause, part = blocked_by(list, least)
+	return cause and format(" Ranks with less waited for %s in %s of their time.", cause[1], percent(part)) or ""
 end
 
 -- Cost: core-seconds that equal work would save.
@@ -507,38 +533,41 @@ rules["mpi.imbalance"] = {
 	source = "POP: load balance below 0.85; Scalasca",
 	judge = function(limits)
 		only_if(#task > 1, "there is only one task")
-		only_if(job.task_balance < limits.balance, "the load balance is %.2f, not below %.2f", job.task_balance,
-			limits.balance)
-		only_if(job.balance_saving >= limits.saving, "equal work would save %s, not %s",
-			percent(job.balance_saving), percent(limits.saving))
+		local work, what = work_of_ranks()
+		local balance, saving = job.task_balance, job.balance_saving
+		if by_samples() then
+			balance = job.load_balance
+			saving = (max(work) - mean(work)) / math.max(job.wall_s, (max(task.cpu_s)))
+		end
+		only_if(balance < limits.balance, "the load balance is %.2f, not below %.2f", balance, limits.balance)
+		only_if(saving >= limits.saving, "equal work would save %s, not %s", percent(saving), percent(limits.saving))
 		only_if(not (job.programs > 1), "tasks run different programs")
-		local saving, severity = job.balance_saving, job.balance_saving >= limits.bad and "bad" or "warn"
-		local list, factor = unequal_ranks()
+		local severity = saving >= limits.bad and "bad" or "warn"
+		local list, factor = unequal_ranks(work)
 		only_if(#list > 0, "no rank differs by a tenth")
 		local who = ranks(list)
-		local low = select(2, min(task.cpu_s))
-		local others = only(task.cpu_s, mask(task.cpu_s, "~=", task.cpu_s[low]))
+		local low = select(2, min(work))
+		local others = only(work, mask(work, "~=", work[low]))
 		-- One rank that hands out work is a choice; it is one of n cores.
 		if #task > 2 and #list == 1 and factor < 1 and ratio(mean(others), (max(others))) >= limits.rest then
 			severity = "note"
 		end
 		local rest = #task - #list == 1 and "the other" or "the " .. plural(#task - #list, "other")
-		local text = format("%s used %s the CPU time of %s.", capital(who), short_factor(factor), rest)
+		local text = format("%s used %s the %s of %s.", capital(who), short_factor(factor), what, rest)
 		if factor < 0.05 then
 			text = format("%s did almost nothing: %s did the work.", capital(who), rest)
 		elseif not (factor <= 20) then
 			text = format("%s did the work: %s did almost nothing.", capital(who), rest)
 		elseif factor < 1 then
-			text = format("%s used %s of the CPU time that %s used.", capital(who), percent(factor), rest)
+			text = format("%s used %s of the %s that %s used.", capital(who), percent(factor), what, rest)
 		end
-		local cause, part = blocked_by(indexes(mask(task.cpu_s, "<", mean(task.cpu_s))), limits.blocked)
-		if cause then text = format("%s Ranks with less waited for %s in %s of their time.", text, cause[1], percent(part)) end
+		text = text .. waited_text(indexes(mask(work, "<", mean(work))), limits.blocked)
 		return {
 			severity = severity,
 			cost = saving * job.core_s,
 			saving = saving,
 			where = who,
-			text = format("%s With equal work in every moment it would take %s less.", text, percent(saving)),
+			text = format("%s With equal work%s it would take %s less.", text, by_samples() and "" or " in every moment", percent(saving)),
 			remedy = (factor < 0.05 or not (factor <= 20)) and
 				"Look whether the program was started in parallel and has work for each rank, or start fewer (srun --ntasks)." or
 				"Share the work by cost, or let the program balance it while it runs (decomposition, dynamic scheduling).",
@@ -555,26 +584,29 @@ rules["mpi.straggler"] = {
 	judge = function(limits)
 		only_if(#task >= limits.tasks, "there are fewer than %d tasks", limits.tasks)
 		only_if(not (job.programs > 1), "tasks run different programs")
-		local usual, most, at = median(task.cpu_s), max(task.cpu_s)
-		only_if(usual > 0, "most ranks used no CPU time")
-		only_if(most >= limits.factor * usual, "the highest rank used %.2f of the median CPU time, not %.2f",
-			most / usual, limits.factor)
-		local near = sum(mask(task.cpu_s, ">=", (1 - limits.rest) * usual) *
-			mask(task.cpu_s, "<=", (1 + limits.rest) * usual))
+		local work, what = work_of_ranks()
+		local usual, most, at = median(work), max(work)
+		only_if(usual > 0, "most ranks used no %s", what)
+		only_if(most >= limits.factor * usual, "the highest rank used %.2f of the median %s, not %.2f",
+			most / usual, what, limits.factor)
+		local near = sum(mask(work, ">=", (1 - limits.rest) * usual) * mask(work, "<=", (1 + limits.rest) * usual))
 		only_if(near >= #task - 1, "%s differ from the median too", plural(#task - 1 - near, "other rank"))
 		only_if(not (job.wait_share >= limits.wait), "threads waited for a core")
-		local others_busy = ratio(sum(task.cpu_s) - most, (#task - 1) * job.wall_s)
+		local others_busy = ratio(sum(work) - most, (#task - 1) * job.wall_s)
 		only_if(not (others_busy >= limits.busy), "the other ranks were busy all the time")
-		local cause = blocked_by(indexes(mask(task.cpu_s, "<", most)), limits.blocked)
-		local cost = lower((most - usual) * (math.min(#task, known(job.cores, #task)) - 1), idle_s())
+		local cause = blocked_by(indexes(mask(work, "<", most)), limits.blocked)
+		local cost = (most - usual) * (math.min(#task, known(job.cores, #task)) - 1)
+		-- Ranks that spin while they wait leave no core idle.
+		if not by_samples() then cost = lower(cost, idle_s()) end
 		local who = ranks({at})
 		return {
 			severity = "warn",
 			cost = cost,
 			saving = share(cost),
 			where = who,
-			text = format("%s used %s of CPU time, %s the median of the %s, which waited%s.", capital(who),
-				duration(most), short_factor(most / usual), plural(#task - 1, "other"), cause and format(" for %s", cause[1]) or ""),
+			text = format("%s used %s of %s, %s the median of the %s, which waited%s.", capital(who),
+				duration(most), what, short_factor(most / usual), plural(#task - 1, "other"), by_samples() and " inside MPI" or
+				cause and format(" for %s", cause[1]) or ""),
 			remedy = "Look at what this rank does more than others (its data, output, or its node), and share that.",
 		}
 	end,
@@ -828,7 +860,7 @@ rules["mem.swap"] = {
 -- Cost: kernel time, or what the switches take where the split is not known; the rest of the waiting looks like work.
 rules["cpu.spin_yield"] = {
 	needs = {"job.invol_switches", "job.cpu_s"},
-	limits = {least_s = 60, cpu_s = 60, per_s = 5000, slice_s = 0.0001, switch_s = 5e-6},
+	limits = {least_s = 60, cpu_s = 60, per_s = 5000, slice_s = 0.0001, switch_s = 5e-6, samples = 100, inside = 0.1},
 	source = "measured: yielding counts as an involuntary switch",
 	judge = function(limits)
 		only_if(job.cpu_s >= at_least(limits.cpu_s), "it used %s of CPU time, not %s", duration(job.cpu_s),
@@ -841,13 +873,23 @@ rules["cpu.spin_yield"] = {
 		only_if(rate > limits.per_s and slice_s < limits.slice_s,
 			"threads ran for %s at a time, not for less than %s", duration(slice_s), duration(limits.slice_s))
 		local cost = lower(known(job.system_s, yields * limits.switch_s), job.cpu_s)
+		-- Samples say which runtime yields.
+		local enough = job.samples >= limits.samples
+		local mpi, openmp = ratio(job.sampled_for_mpi, job.samples), ratio(job.sampled_openmp, job.samples)
+		local where = ""
+		if enough and mpi >= limits.inside then where = format("; %s of their CPU time is inside MPI", percent(mpi)) end
+		if enough and openmp >= limits.inside and not (openmp < mpi) then
+			where = format("; %s of their CPU time is inside the runtime of OpenMP", percent(openmp))
+		end
 		return {
 			severity = "warn",
 			cost = cost,
 			saving = share(cost),
 			text = format("Threads gave their CPU away %s times per CPU second, after %s each: they wait by " ..
-				"yielding (sched_yield), on cores that ranks share.", number(rate), duration(slice_s)),
-			remedy = "Start one rank per core: srun --ntasks, --cpu-bind=cores",
+				"yielding (sched_yield), on cores that ranks share%s.", number(rate), duration(slice_s), where),
+			remedy = enough and openmp >= limits.inside and not (openmp < mpi) and
+				"Start no more threads than cores (OMP_NUM_THREADS), or let them sleep while they wait: OMP_WAIT_POLICY=passive" or
+				"Start one rank per core: srun --ntasks, --cpu-bind=cores",
 		}
 	end,
 }

@@ -14,7 +14,8 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-/* Of v1, best first: where Slurm's tree is in several, the one it always makes. */
+/* The hierarchies of v1, best first: where Slurm's tree is in several, the one that it always makes
+ * leads. */
 static const char *const preferred[] = {"freezer", "memory", "cpuset", "devices", "cpuacct"};
 
 static bool has_word(const char *list, const char *word)

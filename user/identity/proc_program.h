@@ -17,8 +17,8 @@
 #define PROGRAM_LIST 256
 
 struct proc_program {
-	/* Of a process with another root or mount namespace, and where the path does not fit, only
-	 * the name: what the path means there is not known here. */
+	/* Only the name, where the path does not fit, and for a process with another root or mount
+	 * namespace: what the path means there is not known here. */
 	char path[PROGRAM_PATH];
 	char build_id[ELF_BUILD_ID]; /* "": none, or not readable */
 };

@@ -350,6 +350,11 @@ int journal__table_attr_i32(struct journal *j, uint32_t table, const char *name,
 	return put_attr(j, J_TABLE_ATTR, table, ATTR_I32, name, (uint64_t)(int64_t)v, NULL);
 }
 
+int journal__table_attr_i64(struct journal *j, uint32_t table, const char *name, int64_t v)
+{
+	return put_attr(j, J_TABLE_ATTR, table, ATTR_I64, name, (uint64_t)v, NULL);
+}
+
 int journal__table_attr_str(struct journal *j, uint32_t table, const char *name, const char *v)
 {
 	return put_text(j, J_TABLE_ATTR, table, name, v);

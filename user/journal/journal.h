@@ -37,7 +37,7 @@ enum journal_type {
 
 enum attr_type { ATTR_I32, ATTR_I64, ATTR_F64, ATTR_STR };
 
-/* Of the file's header: a journal of that size or less holds nothing yet. */
+/* The file's header has this size: a journal that is no longer holds nothing yet. */
 #define JOURNAL_HEADER_SIZE 16
 
 /* What a journal may hold. Writing more is -EINVAL (-EMSGSIZE for a frame); a reader that meets
@@ -82,6 +82,7 @@ int journal__attr_f64(struct journal *j, const char *name, double v);
 int journal__attr_str(struct journal *j, const char *name, const char *v);
 /* The same of a table. */
 int journal__table_attr_i32(struct journal *j, uint32_t table, const char *name, int32_t v);
+int journal__table_attr_i64(struct journal *j, uint32_t table, const char *name, int64_t v);
 int journal__table_attr_str(struct journal *j, uint32_t table, const char *name, const char *v);
 int journal__meta(struct journal *j, const char *key, const char *v);
 int journal__series(struct journal *j, uint16_t id, const char *name, bool grouped,

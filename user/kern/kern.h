@@ -186,13 +186,14 @@ const struct jp_burst_use *kern__burst_use(const struct kern *k, unsigned cpu, u
 const struct jp_wait *kern__wait(const struct kern *k, uint32_t slot);
 const struct jp_culprits *kern__culprits(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_samples *kern__samples(const struct kern *k, uint32_t slot);
+const struct jp_at_once *kern__at_once(const struct kern *k, uint32_t slot);
 /* Takes all stacks out of the kernel, fn is called with each. 0 or -errno. */
 int kern__take_stacks(struct kern *k,
 		      void (*fn)(void *ctx, const struct jp_stack_key *key,
 				 const struct jp_stack *s),
 		      void *ctx);
 /* Samples per second and CPU: a prime, so that there is no beat with loops of a tick. */
-#define SAMPLE_HZ 97
+#define SAMPLE_HZ JP_SAMPLE_HZ
 const struct jp_blk *kern__blk(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_blk_lat *kern__blk_lat(const struct kern *k, uint32_t slot);
 const struct jp_net *kern__net(const struct kern *k, unsigned cpu, uint32_t slot);

@@ -190,6 +190,11 @@ const struct jp_samples *kern__samples(const struct kern *k, uint32_t slot)
 	return element(k, M_SAMPLES, 0, slot);
 }
 
+const struct jp_at_once *kern__at_once(const struct kern *k, uint32_t slot)
+{
+	return element(k, M_AT_ONCE, 0, slot);
+}
+
 const struct jp_blk *kern__blk(const struct kern *k, unsigned cpu, uint32_t slot)
 {
 	return element(k, M_BLK, cpu, slot);

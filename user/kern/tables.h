@@ -23,6 +23,8 @@ enum kern_map {
 	M_RINGS,
 	M_PAIRS,
 	M_SAMPLES,
+	M_AT_ONCE,
+	M_TICKS,
 	M_PAGES,
 	M_UNBOOKED,
 	M_POINTS,

@@ -123,7 +123,7 @@ void binner__clear(struct binner *b)
 		b->total[q] = NAN;
 	b->rows = 0;
 	b->begin_s = b->end_s = NAN;
-	b->lived_s[0] = b->lived_s[1] = NAN;
+	b->lived_s[0] = b->lived_s[1] = b->last_s = NAN;
 }
 
 static int add_span(struct binner *b, unsigned row, unsigned bin, double share, double s)
@@ -325,6 +325,7 @@ static void add_lived(struct binner *b, const struct block *k)
 			continue;
 		b->lived_s[0] = fmin(b->lived_s[0], k->begin[i]);
 		b->lived_s[1] = fmax(b->lived_s[1], k->end[i]);
+		b->last_s = fmax(b->last_s, k->begin[i]);
 	}
 }
 
@@ -477,7 +478,7 @@ static bool is_of_node(enum quantity q)
 		return true;
 	return strcmp(series, "STEP") && strcmp(series, "Energy") &&
 	       strcmp(series, BINNED_BUDGET) && strcmp(series, BINNED_SAMPLES) &&
-	       strcmp(series, "Culprits");
+	       strcmp(series, BINNED_CULPRITS);
 }
 
 void binner__join_step(struct binner *b, const struct binner *other)

@@ -39,8 +39,9 @@ struct quantity_info {
 extern const struct quantity_info quantity_infos[N_QUANTITIES];
 
 /* Series that a task has beside its own: */
-#define BINNED_BUDGET  "TimeBudget"
-#define BINNED_SAMPLES "Samples"
+#define BINNED_BUDGET	"TimeBudget"
+#define BINNED_SAMPLES	"Samples"
+#define BINNED_CULPRITS "Culprits"
 
 /* Whether a unit of a series keeps bins of it; series NULL: a node, which has all. A unit of
  * BINNED_BUDGET is a task that keeps those of STEP, too; a task keeps those of BINNED_SAMPLES. */
@@ -85,6 +86,7 @@ struct binner {
 	uint64_t rows;
 	double begin_s, end_s;	/* of all rows; NaN: there were none */
 	double lived_s[2];	/* of the rows added to it in which there was a thread; NaN: none */
+	double last_s;		/* when the last of them began; NaN: none */
 	struct bin_span *spans; /* of the rows that are being added */
 	size_t nspans, room;
 };

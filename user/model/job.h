@@ -43,6 +43,7 @@ enum about_text { ABOUT_PROGRAM, ABOUT_BUILD_ID, ABOUT_MPI, ABOUT_GPU, ABOUT_CPU
 struct job_about {
 	char *texts[ABOUT_TEXTS];
 	double cpus_allowed, numa_nodes;
+	double start_ns, end_ns; /* Unix time */
 };
 extern const char *const about_attrs[ABOUT_TEXTS]; /* names of the attributes */
 
@@ -136,7 +137,7 @@ void model_job__free(struct model_job *j);
 
 /* grid.n bins of a quantity; NULL: it is not kept of such units. */
 const double *job_unit__bins(const struct job_unit *u, enum quantity q, const struct time_grid *g);
-/* Of a node, and of a HELD quantity: what its steps held at each of grid.n x grid.instants times.
+/* Returns what the steps of a node held of a HELD quantity at each of grid.n x grid.instants times.
  */
 const double *job_unit__held(const struct job_unit *u, enum quantity q, const struct time_grid *g);
 /* Finds the attribute in the first part that has it; NULL: none has. */

@@ -30,6 +30,7 @@ void job_message__put_unit(struct message *m, const struct binner *b, const char
 	message__put(m, &b->begin_s, sizeof(b->begin_s));
 	message__put(m, &b->end_s, sizeof(b->end_s));
 	message__put(m, b->lived_s, sizeof(b->lived_s));
+	message__put(m, &b->last_s, sizeof(b->last_s));
 	for (int q = 0; q < N_QUANTITIES; q++) {
 		int there = quantity__is_kept(q, series) && has_bins(b, q);
 
@@ -66,6 +67,8 @@ int job_message__take_unit(struct message *m, struct binner *b, bool all)
 		err = take_value(m, &b->end_s, sizeof(b->end_s));
 	if (!err)
 		err = take_value(m, b->lived_s, sizeof(b->lived_s));
+	if (!err)
+		err = take_value(m, &b->last_s, sizeof(b->last_s));
 	for (int q = 0; !err && q < N_QUANTITIES; q++) {
 		err = take_value(m, &there, sizeof(there));
 		if (!err && there)

@@ -24,7 +24,11 @@
 /* Series that a task or rank has a table in beside its own. */
 static const struct {
 	const char *of_tasks, *of_ranks;
-} besides[] = {{BINNED_BUDGET, "RankBudget"}, {BINNED_SAMPLES, "RankSamples"}};
+} besides[] = {
+	{BINNED_BUDGET, "RankBudget"},
+	{BINNED_SAMPLES, "RankSamples"},
+	{BINNED_CULPRITS, "RankCulprits"},
+};
 #define N_BESIDES ((int)(sizeof(besides) / sizeof(besides[0])))
 
 /* A worker reads a part. */
@@ -190,7 +194,8 @@ static int bin_table(struct part_reading *p, const struct reader_series *s, cons
 
 static void put_about(hid_t table, struct message *m)
 {
-	static const char *const numbers[] = {"Allowed CPUs", "NUMA Nodes"};
+	static const char *const numbers[] = {"Allowed CPUs", "NUMA Nodes", "Start TimeNS",
+					      "End TimeNS"};
 
 	for (int i = 0; i < ABOUT_TEXTS; i++) {
 		char *text = reader__text(table, about_attrs[i]);

@@ -12,6 +12,21 @@
 #include "model/job_marks.h"
 #include "model/job_message.h"
 
+/* A task or rank began within its first row, and ended within its last one; an end before that is of
+ * one that was started again, and lives. */
+static void set_time(struct job_unit *u, const struct binner *b)
+{
+	double start = (u->about.start_ns - b->grid->t0_ns) / 1e9;
+	double end = (u->about.end_ns - b->grid->t0_ns) / 1e9;
+
+	u->begin_s = isnan(b->lived_s[0]) ? b->begin_s : b->lived_s[0];
+	u->end_s = isnan(b->lived_s[1]) ? b->end_s : b->lived_s[1];
+	if (start < u->end_s)
+		u->begin_s = fmax(u->begin_s, start);
+	if (end > fmax(b->last_s, u->begin_s))
+		u->end_s = fmin(u->end_s, end);
+}
+
 /* Copies what is kept of a unit that is no node. */
 static int keep(struct job_unit *u, const struct binner *b)
 {
@@ -19,8 +34,7 @@ static int keep(struct job_unit *u, const struct binner *b)
 
 	memcpy(u->total, b->total, sizeof(u->total));
 	u->rows = b->rows;
-	u->begin_s = isnan(b->lived_s[0]) ? b->begin_s : b->lived_s[0];
-	u->end_s = isnan(b->lived_s[1]) ? b->end_s : b->lived_s[1];
+	set_time(u, b);
 	for (int q = 0; q < N_QUANTITIES; q++)
 		kept += quantity__is_kept(q, u->series);
 	u->bins = malloc((kept * n + 1) * sizeof(*u->bins));
@@ -35,7 +49,8 @@ static int keep(struct job_unit *u, const struct binner *b)
 
 static int take_about(struct job_about *about, struct message *m)
 {
-	const double *number;
+	double *const numbers[] = {&about->cpus_allowed, &about->numa_nodes, &about->start_ns,
+				   &about->end_ns};
 
 	for (int i = 0; i < ABOUT_TEXTS; i++) {
 		const char *text = message__take_text(m);
@@ -44,10 +59,12 @@ static int take_about(struct job_about *about, struct message *m)
 		if (*text && !about->texts[i])
 			return -ENOMEM;
 	}
-	number = message__take(m, sizeof(*number));
-	about->cpus_allowed = number ? *number : NAN;
-	number = message__take(m, sizeof(*number));
-	about->numa_nodes = number ? *number : NAN;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		const double *number = message__take(m, sizeof(*number));
+
+		if (number)
+			*numbers[i] = *number;
+	}
 	return m->bad ? -EBADMSG : 0;
 }
 
@@ -75,7 +92,7 @@ static int take_units(struct job_unit **units, unsigned *nunits, const struct jo
 			.node = part->node,
 			.step = part->step,
 			.series = series,
-			.about = {.cpus_allowed = NAN, .numa_nodes = NAN},
+			.about = {{}, NAN, NAN, NAN, NAN},
 		};
 		++*nunits;
 		err = u->name ? 0 : -ENOMEM;

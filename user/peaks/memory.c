@@ -115,7 +115,8 @@ static void measure_passes(struct triad *t, const struct measure_opts *o, struct
 		measure__fail(m, "threads: %s", strerror(-err));
 }
 
-/* Of one array, over all threads, in B; 0: there is too little memory, and m says so. */
+/* Returns the size of one array, over all threads, in B; 0: there is too little memory, and m says
+ * so. */
 static uint64_t array_bytes(const struct measure_opts *o, struct measure *m)
 {
 	uint64_t caches = node_memory__caches(o->sys, o->cpus, o->ncpus);

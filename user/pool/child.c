@@ -25,7 +25,7 @@ static const struct {
 	{SIGXCPU, -ETIME},   {SIGVTALRM, -ETIME}, {SIGKILL, -EOWNERDEAD},
 };
 
-/* Of the child that ended last by a signal that is not about the file it read. */
+/* A child ended last by this signal, which is not about the file that it read. */
 static int last_signal;
 
 void *pool__share(size_t size)

@@ -98,6 +98,12 @@ static void add_samples(const struct jp_samples *s, struct totals *t)
 	t->v[T_FOR_MPI] += s ? s->for_mpi : 0;
 }
 
+static void add_at_once(const struct jp_at_once *a, struct totals *t)
+{
+	for (int i = 0; a && i < JP_AT_ONCE; i++)
+		t->v[T_AT_ONCE + i] += a->periods[i];
+}
+
 void counters__add(const struct kern *k, uint32_t slot, struct totals *t)
 {
 	const struct jp_wait *wait = kern__wait(k, slot);
@@ -106,6 +112,7 @@ void counters__add(const struct kern *k, uint32_t slot, struct totals *t)
 	if (wait)
 		counters__add_wait(t, wait);
 	add_samples(kern__samples(k, slot), t);
+	add_at_once(kern__at_once(k, slot), t);
 	for (cpu = 0; cpu < kern__ncpus(k); cpu++) {
 		ADD_FIELDS(kern__blk(k, cpu, slot), blk_fields, t);
 		ADD_FIELDS(kern__net(k, cpu, slot), net_fields, t);

@@ -48,7 +48,7 @@ struct command_use {
 	uint64_t peak;					 /* 0: not known */
 	uint64_t first_ns, last_ns;
 };
-/* Of all steps. Names are of printable ASCII, without '/'. */
+/* Returns the commands of all steps. Their names are of printable ASCII, without '/'. */
 const struct command_use *snapshot__commands(const struct snapshot *s, unsigned *n);
 
 /* How many snapshots stayed torn; the *n records of living tasks in the last pass. */

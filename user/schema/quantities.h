@@ -70,6 +70,8 @@ enum total {
 	T_SAMPLES,     /* all of them, and JP_MODULES of them: */
 	T_SAMPLED,
 	T_FOR_MPI = T_SAMPLED + JP_MODULES,
+	T_AT_ONCE, /* JP_AT_ONCE of them, of a step: periods of the clock */
+	T_AT_ONCE_END = T_AT_ONCE + JP_AT_ONCE - 1,
 	T_BURST,       /* run time of bursts that ended */
 	T_GAP,	       /* time blocked between bursts */
 	T_BURST_LOST,  /* long bursts that the ring had no room for */

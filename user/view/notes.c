@@ -21,13 +21,13 @@ void page__print_attr(const struct page *p, const struct model_attr *a)
 }
 
 /* Names after a heading, broken into lines. */
-struct string_list {
+struct name_lines {
 	FILE *out;
 	const char *heading;
 	int column;
 };
 
-static void add_name(struct string_list *l, const char *name)
+static void add_name(struct name_lines *l, const char *name)
 {
 	int len = strlen(name) + 2;
 
@@ -41,7 +41,7 @@ static void add_name(struct string_list *l, const char *name)
 	l->column += len;
 }
 
-static void end_names(const struct string_list *l)
+static void end_names(const struct name_lines *l)
 {
 	if (l->column)
 		putc('\n', l->out);
@@ -93,7 +93,7 @@ static void print_modes(const struct page *p)
 	const struct model_node *n = p->node;
 
 	for (size_t s = 0; s < N(shared); s++) {
-		struct string_list l = {.out = p->out, .heading = shared[s].heading};
+		struct name_lines l = {.out = p->out, .heading = shared[s].heading};
 
 		for (unsigned i = 0; i < n->nattrs; i++) {
 			const struct model_attr *a = &n->attrs[i];
@@ -177,7 +177,7 @@ static void print_unknown(const struct page *p)
 	const struct model_node *n = p->node;
 	const struct model_table *t =
 		n->all.rows.ncols || !n->ntasks ? &n->all.rows : &n->tasks[0].rows;
-	struct string_list l = {.out = p->out, .heading = "Unknown Columns"};
+	struct name_lines l = {.out = p->out, .heading = "Unknown Columns"};
 
 	for (unsigned c = 0; c < t->ncols; c++)
 		if (column_stats__is_unknown(t, c) && !is_off(n, t, c))
@@ -198,7 +198,7 @@ static bool has_line(const char *series)
 
 static void print_series(const struct page *p)
 {
-	struct string_list l = {.out = p->out, .heading = "Other Series (see --all)"};
+	struct name_lines l = {.out = p->out, .heading = "Other Series (see --all)"};
 
 	for (unsigned i = 0; !p->all && i < p->node->nothers; i++)
 		if (!has_line(p->node->others[i].name))

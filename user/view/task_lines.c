@@ -27,6 +27,8 @@ static const struct element {
 } elements[] = {
 #define LINE(label_, where_, flags_) \
 	{.kind = E_LINE, .label = label_, .where = IN_##where_, .flags = flags_},
+#define LINE_OF(label_, series_, flags_) \
+	{.kind = E_LINE, .label = label_, .where = IN_TASK, .flags = flags_, .series = series_},
 #define ITEM(text_, how_, column_, by_, unit_, flags_) \
 	{.kind = E_ITEM,                               \
 	 .text = text_,                                \
@@ -59,6 +61,17 @@ static const struct counter {
 #include "schemas/show.def"
 };
 
+/* The task with the rows of another series. */
+static struct model_task task_of(const struct model_task *t, const struct element *line)
+{
+	struct model_task of = {0};
+
+	for (unsigned i = 0; t->histograms && i < n_builtin_series; i++)
+		if (!strcmp(builtin_series[i].name, line->series))
+			of.rows = t->histograms[i];
+	return of;
+}
+
 static double item_value(const struct page *p, const struct model_task *t, const struct element *e)
 {
 	return task_measure__value(p->node, t, e->how, e->column, e->by);
@@ -78,9 +91,11 @@ static bool all_items_are_0(const struct page *p, const struct model_task *t,
 	return true;
 }
 
-static void print_items(const struct page *p, const struct model_task *t,
+static void print_items(const struct page *p, const struct model_task *task,
 			const struct element *line)
 {
+	const struct model_task of = line->series ? task_of(task, line) : (struct model_task){0};
+	const struct model_task *t = line->series ? &of : task;
 	struct line l = {.out = p->out, .label = line->label};
 	bool shown = false, known = false;
 

@@ -4,7 +4,7 @@
 import { canvas, colour, el, fits, name, section, soft, table, widthOf } from './dom.js';
 import { cores, count, number, plural, share, time } from './format.js';
 import { onArrows } from './pointer.js';
-import { ofThreads, statesOf } from './states.js';
+import { ofCulprits, ofModules, ofThreads, statesOf } from './states.js';
 
 const LABELS = 14; // names beside rows, at most
 const SIDE = 5; // pixels beside a text in a bar
@@ -106,11 +106,11 @@ function strip(rows, b, view, chosen, pick, height) {
 function key({ shares, states, all, unit }) {
 	return el('table', { class: 'key' },
 		el('thead', {}, el('tr', {}, el('th', {}, el('span', { class: 'sr' }, 'state')), el('th', { scope: 'col' }, '%'),
-			el('th', { scope: 'col' }, `${unit}${all >= 3600 ? 'h' : 's'}`))),
+			el('th', { scope: 'col' }, unit ? `${unit}${all >= 3600 ? 'h' : 's'}` : 'samples'))),
 		el('tbody', {}, shares.map((s, i) => el('tr', { title: states[i].about },
 			el('th', { scope: 'row' }, el('span', { class: `sw b${states[i].colour.slice(3)}` }), s.name),
 			el('td', { 'data-share': s.name }, (100 * s.share).toFixed(1)),
-			el('td', { class: 'soft' }, hours(s.share * all, all))))));
+			el('td', { class: 'soft' }, unit ? hours(s.share * all, all) : count(s.share * all))))));
 }
 
 function hours(v, all) {
@@ -132,7 +132,7 @@ const ticks = (text) => el('div', { class: 'pct' }, [0, 25, 50, 100].map((p) => 
 	return s;
 }));
 
-// b: shares, states and source; rows[state][row]; all and unit of the time; what 100 % is (whole), and a note on the rows.
+// b: shares, states and source; rows[state][row]; all and unit of the time; what 100 % is (whole), and a note on the rows; null: nothing is said of them.
 function bars(rows, b, view, chosen, pick) {
 	const many = rows.n > 1, per = rows.group > 1 ? `${rows.group} nodes` : `a ${rows.of}`;
 	const grid = el('div', { class: 'went' }, el('span', { class: 'jl' }, 'job'), jobBar(b.shares, b.states));
@@ -141,11 +141,13 @@ function bars(rows, b, view, chosen, pick) {
 		grid.append(...strip(rows, b, view, chosen, pick, Math.min(196, Math.max(40, rows.n * 14))));
 	grid.append(ticks(b.whole));
 	grid.append(el('div', { class: 'side' }, key(b),
-		many ? el('p', { class: 'soft' }, `Thick bar: the job. Thin rows: each is ${per}`, el('span', { class: 'screen' }, '; click one, or press Up and Down, to follow it'), `.${b.note}`) : ''));
+		many && b.note !== null ? el('p', { class: 'soft' }, `Thick bar: the job. Thin rows: each is ${per}`, el('span', { class: 'screen' }, '; click one, or press Up and Down, to follow it'), `.${b.note}`) : ''));
 	if (many)
 		grid.append(behind(rows, b));
 	return grid;
 }
+
+const launcher = (rows) => (rows.are_ranks ? ' The job\u2019s bar has the ranks\u2019 launcher (mpirun), too; the rows do not.' : '');
 
 // pick(row): what a click on a row does
 export function budget(report, view, chosen, pick) {
@@ -155,7 +157,7 @@ export function budget(report, view, chosen, pick) {
 		return section('went', 'Where the time went', '', el('p', { class: 'none' }, 'It is not known: the profile has no CPU time, or the number of cores is not known.'));
 	const about = `${plural(f.cores, 'core')} \u00d7 ${time(f.wall_s)} = ${cores(f.core_s)}`;
 	// A row's waiting is all of it; of the job it is what its own idle cores could have taken.
-	const note = rows.of === 'task' && shares.find((s) => s.name === 'other programs')?.share > 0.01 ? ' They wait for cores of other programs, too.' : '';
+	const note = (rows.of === 'task' && shares.find((s) => s.name === 'other programs')?.share > 0.01 ? ' They wait for cores of other programs, too.' : '') + launcher(rows);
 
 	return section('went', 'Where the time went', about, bars(rows, { shares, states: statesOf(shares), rows: rows.shares, all, unit: 'core-', whole: 'the time', note,
 		source: 'Source: CPUTime, UserTime, SystemTime, RunDelay, OffCPUDisk, of the whole job; shares of the row\u2019s part of the cores.' }, view, chosen, pick));
@@ -191,14 +193,52 @@ export function shown(shares, rows) {
 	return out;
 }
 
+const barsOf = (rows, b, view, chosen, pick) => bars(b.rows.length && b.rows[0].length ? rows : { ...rows, n: 0 }, b, view, chosen, pick);
+const lived = (s) => (s >= 3600 ? `${number(s / 3600)} hours` : time(s));
+
 export function threads(report, view, chosen, pick) {
 	const { shares: all, thread_s: s } = report.thread_budget ?? {}, { rows } = report.page;
 
 	if (!all?.length)
 		return null;
 	const { shares, rows: of } = shown(all, rows.thread_shares ?? []);
-	const b = { shares, states: ofThreads(shares), rows: of, all: s, unit: 'thread-', whole: 'the threads\u2019 time', note: '',
-		source: 'Source: TimeBudget, or RankBudget of ranks; own code and kernel as UserTime and SystemTime are to each other.' };
 
-	return section('threads', 'What threads did', `all threads together lived ${s >= 3600 ? `${number(s / 3600)} hours` : time(s)}`, bars(of.length && of[0].length ? rows : { ...rows, n: 0 }, b, view, chosen, pick));
+	return section('threads', 'What threads did', `all threads together lived ${lived(s)}`, barsOf(rows, { shares, states: ofThreads(shares), rows: of, all: s, unit: 'thread-',
+		whole: 'the threads\u2019 time', note: null, source: 'Source: TimeBudget, or RankBudget of ranks; own code and kernel as UserTime and SystemTime are to each other.' },
+	view, chosen, pick));
+}
+
+const LEAST_PART = 0.0005; // is 0.1 %, rounded
+
+// Parts that are not next to nothing, of the job and of its rows alike.
+export function present(shares, rows) {
+	const kept = shares.map((s, i) => i).filter((i) => shares[i].share >= LEAST_PART || (shares[i].share !== null && rows[i]?.some((v) => v >= LEAST_PART)));
+
+	return { shares: kept.map((i) => shares[i]), rows: kept.map((i) => rows[i] ?? []) };
+}
+
+const WAITED = 0.005; // of the runnable time: with less it does not matter what had the CPU
+
+export function culprits(report, view, chosen, pick) {
+	const { shares: all, runnable_s: s } = report.culprits ?? {}, { rows } = report.page;
+
+	if (!all?.length || !(1 - all[0].share >= WAITED))
+		return null;
+	const { shares, rows: of } = present(all, rows.culprit_shares ?? []);
+
+	return section('culprits', 'What had the CPU', `threads ran or waited for a CPU for ${lived(s)}`, barsOf(rows, { shares, states: ofCulprits(shares), rows: of, all: s, unit: 'thread-',
+		whole: 'that time', note: null, source: 'Source: CPUTime, and Culprits or RankCulprits: at each switch, what had the CPU that a thread waited for.' },
+	view, chosen, pick));
+}
+
+export function modules(report, view, chosen, pick) {
+	const { shares: all, samples: n } = report.samples ?? {}, { rows } = report.page;
+
+	if (!all?.length)
+		return null;
+	const { shares, rows: of } = present(all, rows.module_shares ?? []);
+
+	return section('modules', 'Where the code was', `${count(n)} samples of running threads`, barsOf(rows, { shares, states: ofModules(shares), rows: of, all: n, unit: '',
+		whole: 'the samples', note: null, source: 'Source: Samples, or RankSamples of ranks: by the file whose code a thread executed, 97 times a second of each CPU.' },
+	view, chosen, pick));
 }

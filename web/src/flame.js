@@ -2,7 +2,7 @@
 // The page of `jobprof flame --html`: a box per function, what it called below it. A click makes a box as wide as
 // the page; words find boxes; an interval of time can be chosen.
 import { el, name, section, table } from './dom.js';
-import { plain, share, time } from './format.js';
+import { count, plain, share, time } from './format.js';
 
 const KINDS = ['user', 'kernel', 'cause'];
 const LINE = 20; // pixels of a row of boxes
@@ -111,7 +111,7 @@ function changed(was, is) {
 	return part > 0 ? `rgb(245 ${pale} ${pale})` : `rgb(${pale} ${pale} 245)`;
 }
 
-class Graph {
+export class Graph {
 	constructor(data) {
 		this.data = data;
 		this.nodes = tree(data);
@@ -210,10 +210,28 @@ function interval(graph) {
 		choice('to', graph.ends, graph.ends.length - 1, (i) => { graph.to = graph.ends[i]; }));
 }
 
+const finder = (graph) => el('input', { type: 'search', placeholder: 'Find a function', 'aria-label': 'Find a function',
+	oninput: (e) => { graph.words = e.target.value; graph.draw(); } });
+const whole = (graph) => el('button', { class: 'all', onclick: () => graph.zoom(0) }, 'Show all');
+
+// The hottest functions as a part of the page of a report.
+export function stacks(report) {
+	const { flame: data } = report.page;
+
+	if (data?.status !== 'OK' || !data.counts.length)
+		return null;
+	const graph = new Graph(data), left = data.left_out ? ` ${count(data.left_out)} colder functions are in their callers: jobprof flame has all.` : '';
+	const part = section('stacks', 'Which functions ran', el('span', { class: 'tools' }, finder(graph), ' ', whole(graph)), graph.said, graph.box, graph.rows,
+		el('p', { class: 'words soft' }, `Source: Stacks, by samples of running threads; a box is a function, below it are those that it called.${left}`));
+
+	part.classList.add('low');
+	graph.draw();
+	return part;
+}
+
 export function flame(data) {
 	const graph = new Graph(data), what = data.off_cpu ? 'Blocked for 1 ms and more' : 'Running', last = data.labels.at(-1);
-	const search = el('input', { type: 'search', placeholder: 'Find a function', 'aria-label': 'Find a function',
-		oninput: (e) => { graph.words = e.target.value; graph.draw(); } });
+	const search = finder(graph);
 
 	document.title = `${plain(last)}: ${what.toLowerCase()}`;
 	document.addEventListener('keydown', (e) => {
@@ -225,7 +243,7 @@ export function flame(data) {
 	document.body.append(el('header', {}, el('h1', {}, name(last)), el('p', { class: 'keys' }, el('kbd', {}, '/'), ' find ', el('kbd', {}, 'Esc'), ' all'),
 		el('p', {}, data.labels.length > 1 ? ['red: more than in ', name(data.labels[0])] : 'time of its tasks\u2019 threads, by the functions that they were in')),
 	el('main', {}, section('flame', what, el('span', { class: 'tools' }, search, ' ', interval(graph), ' ',
-		el('button', { class: 'all', onclick: () => graph.zoom(0) }, 'Show all')), graph.said, graph.box, graph.rows)),
+		whole(graph)), graph.said, graph.box, graph.rows)),
 	el('footer', {}, 'Made by jobprof flame. Deeper functions by frame pointers; where code has none, callers may be missing.'));
 	graph.draw();
 	return graph;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The page of `jobprof report --html`: puts its parts in order.
-import { budget, threads } from './budget.js';
+import { budget, culprits, modules, threads } from './budget.js';
 import { Clock } from './clock.js';
+import { clusters, fold } from './clusters.js';
 import { read, rowsOf } from './data.js';
 import { el } from './dom.js';
 import { energy } from './energy.js';
 import { findings } from './findings.js';
+import { stacks } from './flame.js';
 import { plain } from './format.js';
 import { given } from './given.js';
 import { foot, head, title } from './head.js';
@@ -13,6 +15,7 @@ import { heat } from './heat.js';
 import { histogram } from './histogram.js';
 import { choose } from './lines.js';
 import { paper } from './paper.js';
+import { pop } from './pop.js';
 import { spread } from './spread.js';
 import { io, method, missing, phases, programs, statistics } from './tables.js';
 import { timelines } from './timelines.js';
@@ -118,7 +121,8 @@ function build(report) {
 	const gpuMap = heat(gpus, 'gpus', view, clock, () => (/^GPU/.test(report.findings[view.finding]?.where ?? '') ? ofGpus[view.finding] : null)), who = spread(report, view);
 	const main = el('main', {},
 		el('div', { class: 'top' }, findings(report, view, clock), budget(report, view, chosen, pick)),
-		given(report), time.part, low(threads(report, view, chosen, pick)), who?.part, map?.part, gpuMap?.part, more?.part,
+		given(report), time.part, low(threads(report, view, chosen, pick)), low(culprits(report, view, chosen, pick)),
+		pop(report), low(modules(report, view, chosen, pick)), stacks(report), clusters(report), fold(report, view), who?.part, map?.part, gpuMap?.part, more?.part,
 		pair(histogram('run-latency', 'Waits for a CPU', report.page.run_latency, 'waits', 'Source: RunLatency, counted at each switch.'),
 			histogram('blk-latency', 'Disk requests', report.page.blk_latency, 'requests', 'Source: BlkLatency, counted at each request.')),
 		pair(io(report)), phases(report, view, clock), pair(programs(report)), pair(column(energy(report), missing(report)), column(statistics(report), method(report, clock))));

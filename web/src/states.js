@@ -32,6 +32,37 @@ const ABOUT = {
 // Those of the threads' time.
 export const ofThreads = (shares) => shares.map((s) => ({ name: s.name, colour: OF_THREADS[s.name] ?? '--s6', about: ABOUT[s.name] }));
 
+// Of the time that threads ran or waited for a CPU: what had the CPU.
+const OF_CULPRITS = {
+	ran: ['--s0', 'the threads themselves had a CPU'],
+	'own task': ['--s3', 'other threads or processes of the same task, or other ranks of its launcher'],
+	'own step': ['--s7', 'other tasks of the step'],
+	'own job': ['--s10', 'other steps of the job'],
+	'other jobs': ['--s4', 'jobs of this or of other users'],
+	'not profiled': ['--s1', 'daemons, kernel threads, logins'],
+	'wake-up': ['--s14', 'no one: an idle CPU took that long to wake up'],
+	unknown: ['--s6', 'on a CPU that the thread was moved from, or behind too many others'],
+};
+
+// Of samples: the kind of the file whose code was executed.
+const OF_MODULES = {
+	'own program': ['--s0', 'the file of the program, with what is linked into it'],
+	MPI: ['--s5', 'a library of MPI, or one that MPI sends by'],
+	'GPU library': ['--s15'],
+	BLAS: ['--s4', 'a library of linear algebra'],
+	OpenMP: ['--s7', 'the runtime of OpenMP, mostly threads that wait for others'],
+	interpreter: ['--s1', 'Python, R, Perl, Java, Julia and others'],
+	'C library': ['--s11'],
+	'other libraries': ['--s12'],
+	generated: ['--s16', 'code that the program made as it ran'],
+	kernel: ['--s2'],
+	'not known': ['--s6', 'the process had ended before its memory map could be read, or the map cannot be read'],
+};
+const named = (table) => (shares) => shares.map((s) => ({ name: s.name, colour: table[s.name]?.[0] ?? '--s6', about: table[s.name]?.[1] }));
+
+export const ofCulprits = named(OF_CULPRITS);
+export const ofModules = named(OF_MODULES);
+
 // The same over time, where user and kernel are not told apart (data.js, stateOf).
 export const OVER_TIME = [
 	{ name: 'CPU', colour: '--s0' },

@@ -120,7 +120,8 @@ export function statistics(report) {
 }
 
 const MISSED = { wait_s: 'Waiting for CPUs', disk_wait_s: 'Waiting for disks', instructions: 'Instructions, IPC', blk_ops: 'Disk requests', net_tx_mb: 'Network', energy_j: 'Energy',
-	others_s: 'Other programs on its cores', limit_s: 'Time limit', limit_mb: 'Memory limit', user_s: 'User and kernel time' };
+	others_s: 'Other programs on its cores', limit_s: 'Time limit', limit_mb: 'Memory limit', user_s: 'User and kernel time',
+	thread_s: 'What threads did', waited_own_task_s: 'What had the CPU', parallel_efficiency: 'How ranks work together', samples: 'Where the code was' };
 
 export function missing(report) {
 	const list = [];
@@ -130,6 +131,11 @@ export function missing(report) {
 	for (const [k, label] of Object.entries(MISSED))
 		if (k in report.missing)
 			list.push([label, report.missing[k] ?? 'the profile does not have it']);
+	for (const [label, part] of [['Kinds of bursts', report.clusters], ['Inside one execution', report.fold], ['Which functions ran', report.page.flame]])
+		if (part && part.status !== 'OK')
+			list.push([label, (part.reason || part.status).replaceAll('_', ' ')]);
+	if (report.clusters?.status === 'OK' && report.clusters.clusters.length < 2)
+		list.push(['Kinds of bursts', `no kind stands out of ${count(report.clusters.bursts)} bursts`]);
 	const not = report.not_given.filter((r) => !r.judged);
 
 	for (const part of report.coverage.not_readable.slice(0, 20))

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
 """Every example of README.md, docs and man is executed, and every path that they name exists.
@@ -19,7 +20,7 @@ from daemonlib import *
 import machinelib
 
 LEFT_OUT = (  # how a command or a block of another kind begins, and why it does not run here
-    (r"scripts/demo", "installs packages; README's page is of what it runs"),
+    (r"scripts/demo", "installs packages"),
     (r"scripts/(test|bench|fuzz|vm|install-deps)|make (test|lint)", "takes minutes, or is what runs this"),
     (r"make slurm|make( install)? SLURM=|for s in /opt/slurm", "needs the headers of a Slurm: tests/e2e/slurm"),
     (r"srun|sbatch|jobid=|echo optional|optional|#SBATCH|AcctGatherProfileType|PluginDir", "needs a Slurm: tests/e2e/slurm"),

@@ -17,7 +17,9 @@ sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
 import h5py
 import numpy
+from besideslib import put_bursts, put_fold, put_stacks
 from jobs import Job
+from layout import START
 from lib import Failed, JOBPROF, ROOT, Skipped, is_equal, is_true, run_tests, tmpdir
 
 TEMPLATE = os.path.join(os.path.dirname(JOBPROF), "web/report.html")
@@ -60,6 +62,9 @@ def sick():
     j.put(ReadMB=0.0, WriteMB=numpy.where(numpy.arange(16) == 0, 40.0, 0.0)[:, None] * ((j.t // 600) % 2 == 1) * (j.t < 5400))
     j.put(ReadCalls=0.0, WriteCalls=1.0 * (j.t < 5400))
     j.put(NetTxMB=3.0, NetRxMB=2.0)
+    j.put(RunDelay=0.02 * (j.t < 5400))
+    j.culprits(OtherJobs=0.6, System=0.3, OwnStep=0.1)
+    j.samples(Own=0.55, MPI=numpy.linspace(0.1, 0.4, 16)[:, None], BLAS=0.05, Kernel=numpy.linspace(0.3, 0.0, 16)[:, None], ForMPI=0.0)
     j.budget(Futex=0.7, Socket=0.28, Pipe=0.01, Sleep=0.005, Other=0.005)
     return j
 
@@ -101,6 +106,14 @@ def numbers_of(path, report):
     lived = rows_of(path, "TimeBudget", "ThreadTime").sum()
     for name, column in (("futex", "BlockedFutex"), ("socket", "BlockedSocket"), ("wait for CPU", "CPUWait")):
         out["#threads [data-share='%s']" % name] = [100 * rows_of(path, "TimeBudget", column).sum() / lived, 0.051]
+    ran, waits = cpu.sum(), {c: rows_of(path, "Culprits", c).sum() for c in ("OwnStep", "OtherJobs", "System")}
+    for name, column in (("own step", "OwnStep"), ("other jobs", "OtherJobs"), ("not profiled", "System")):
+        out["#culprits [data-share='%s']" % name] = [100 * waits[column] / (ran + sum(waits.values())), 0.051]
+    samples, mpi = rows_of(path, "Samples", "Samples").sum(axis=1), rows_of(path, "Samples", "MPI").sum(axis=1)
+    for name, column in (("own program", "Own"), ("MPI", "MPI"), ("BLAS", "BLAS"), ("kernel", "Kernel")):
+        out["#modules [data-share='%s']" % name] = [100 * rows_of(path, "Samples", column).sum() / samples.sum(), 0.051]
+    useful = cpu.sum(axis=1) * (1 - mpi / samples)
+    out["#pop [data-pop=load_balance]"] = [useful.mean() / useful.max(), 0.0051]
     small = sum(rows_of(path, "TimeBudget", "Blocked" + c).sum() for c in ("Pipe", "Sleep", "Other", "Disk"))
     out["#threads [data-share='other']"] = [100 * small / lived, 0.051]
     return out
@@ -126,6 +139,18 @@ def absurd(path, without=()):
         f.visititems(spoil)
 
 
+def with_besides(folder, cases):
+    """Bursts of two kinds, a folded loop, and stacks: what they are called is hostile."""
+    path = os.path.join(folder, "besides.h5")
+    sick().write(path)
+    run, gap = put_bursts(path, START, [(300, 0.003, 0.002), (200, 0.03, 0.002)])
+    put_fold(path, STRANGE, 0.024, [0.25, 0.6, 1.0])
+    put_stacks(path, START, {"main;%s;inner" % MARKUP.replace("//", "/"): 3.0, "main;work": 1.0})
+    page(folder, "besides", path)
+    cases.append({"name": "besides", "sections": ["stacks", "clusters", "fold"], "numbers": {
+        "[data-bursts=A]": [200, 0], "[data-bursts=B]": [300, 0], "#fold tbody tr:nth-child(2) td:nth-child(3)": [0.35 * 0.024, 0]}})
+
+
 def cases_of(folder):
     cases = []
 
@@ -136,11 +161,12 @@ def cases_of(folder):
         cases.append({"name": name, **more})
         return path
 
-    path = add("sick", sick(), sections=["findings", "went", "threads", "time", "spread", "heat", "more", "io", "energy", "missing", "method", "run-latency"])
+    path = add("sick", sick(), sections=["findings", "went", "threads", "culprits", "pop", "modules", "time", "spread", "heat", "more", "io", "energy", "missing", "method", "run-latency"],
+               without=["stacks", "clusters", "fold"])
     with open(os.path.join(folder, "sick.json")) as f:
         cases[0]["numbers"] = numbers_of(path, json.load(f))
     healthy = Job(nodes=1, tasks=1, cores=4, wall=1800)
-    add("healthy", healthy, sections=["findings", "went", "time", "heat"], without=["spread", "gpus", "threads"])
+    add("healthy", healthy, sections=["findings", "went", "time", "heat"], without=["spread", "gpus", "threads", "culprits", "pop", "modules"])
     path = add("short", short(), sections=["heat", "run-latency"])
     page(folder, "judged", path, "--short")
     cases.append({"name": "judged"})
@@ -158,6 +184,7 @@ def cases_of(folder):
     hostile.attrs.update(user=STRANGE, job_name=STRANGE + "x" * 10000, partition=MARKUP, account="\x1b[31m\x07")
     hostile.program = MARKUP.replace("/", "")
     add("hostile", hostile)
+    with_besides(folder, cases)
     absurd(os.path.join(folder, "absurd.h5"))
     page(folder, "absurd", os.path.join(folder, "absurd.h5"))
     cases.append({"name": "absurd"})
@@ -257,4 +284,4 @@ def without_a_template():
 
 
 if __name__ == "__main__":
-    run_tests([modules, whole_or_not, without_a_template, in_a_browser])
+    run_tests([whole_or_not, without_a_template, in_a_browser])

@@ -96,6 +96,20 @@ def unequal(saving=0.3, balance=0.5, high=range(16)):
                                    "job.balance_saving": saving})
 
 
+def useful(share):
+    """Ranks are busy all the time; samples say which share of the wall time was outside of MPI."""
+    of = [share(i) for i in range(TASKS)]
+    balance = sum(of) / TASKS / max(of)
+    return {"task.useful_s": lambda i: of[i] * WALL, "job.load_balance": balance, "job.pop_samples": 2000,
+            "job.communication_efficiency": max(of), "job.parallel_efficiency": balance * max(of)}
+
+
+def by_module(**shares):
+    """Of 50,000 samples, so much was in each."""
+    names = {"mpi": "sampled_for_mpi", "openmp": "sampled_openmp"}
+    return {"job.samples": 50000, **{"job." + names[k]: 50000 * shares.get(k, 0) for k in names}}
+
+
 def straggler(factor, rest=0.6):
     cpu = [rest * WALL * factor] + [rest * WALL] * (TASKS - 1)
     total = sum(cpu)
@@ -184,6 +198,8 @@ CASES = {
         ("hyper-threads in use", False, both(waiting(0.2, 1.8), {"job.cpus": 2 * NODES * CORES})),
         ("bursts of processes", False, both(waiting(0.2, 1.5), {"job.run_p50_s": 0.0002})),
         ("yields", False, both(waiting(0.5, 2.0), {"job.invol_switches": 2e4 * CPU})),
+        ("waits for its own threads", True, waited(waiting(0.5, 2.0), system=0.49)),
+        ("waits for others", False, waited(waiting(0.5, 2.0), other_jobs=0.51)),
     ],
     "cpu.stacked": [
         ("ranks share cores", True, stacked(0.6)),
@@ -246,8 +262,14 @@ CASES = {
         ("different programs", False, both(unequal(), {"job.programs": 2})),
         ("one task", False, changed(healthy(nodes=1, per_node=1), {"job.task_balance": 0.5, "job.balance_saving": 0.5})),
         ("its end explains it", False, both(unequal(saving=0.4), tail(60))),
+        ("ranks that spin", True, useful(lambda i: 0.9 if i < 16 else 0.5)),
+        ("near miss: ranks that spin", False, useful(lambda i: 0.95 if i < 16 else 0.78)),
+        ("equal work in unequal CPU time", False, both(unequal(), useful(lambda i: 0.5))),
     ],
     "mpi.straggler": [
+        ("a rank beside those that spin", True, useful(lambda i: 0.9 if i == 0 else 0.6)),
+        ("near miss: spin", False, useful(lambda i: 0.9 if i == 0 else 0.7)),
+        ("it alone does not wait inside MPI", False, both(straggler(1.6), useful(lambda i: 0.5))),
         ("rank 0", True, straggler(1.6)),
         ("near miss", False, straggler(1.29)),
         ("others differ too", False, both(straggler(1.6), {
@@ -329,6 +351,8 @@ CASES = {
         ("near miss", False, {"job.invol_switches": 9900 * CPU}),
         ("wakes preempt", False, {"job.invol_switches": 25000 * CPU, "job.vol_switches": 41000 * CPU}),
         ("time slices", False, both(waiting(0.5, 2.0), {"job.invol_switches": 800 * CPU})),
+        ("inside MPI", True, both({"job.invol_switches": 125000 * CPU}, by_module(mpi=0.6))),
+        ("inside OpenMP", True, both({"job.invol_switches": 125000 * CPU}, by_module(openmp=0.6))),
     ],
     "io.wait": [
         ("a quarter", True, both(used(0.7), {"job.disk_wait_s": 0.25 * TASKS * WALL})),

@@ -53,8 +53,8 @@ def thresholds():
 def off():
     for text in ('rules["cpu.unused"].off = true\n', 'rules["cpu.unused"] = nil\n'):
         v = verdict(text, HALF)
-        is_equal(text.strip(), (v["nrules"], "cpu.unused" in v["found"], "cpu.unused" in v["others"], v["errors"]),
-                 (NRULES - 1, False, False, []))
+        is_equal(text.strip(), (v["nrules"], "cpu.unused" in v["found"], v["others"]["cpu.unused"], v["errors"]),
+                 (NRULES, False, {"judged": False, "reason": "a file of rules switched it off"}, []))
     v = verdict('rules["cpu.unused"].off = true\nrules["cpu.unused"].off = false\n', HALF)
     is_equal("and on again", v["nrules"], NRULES)
 
@@ -79,7 +79,7 @@ def man_page():
     is_equal("its rule is given", v["found"]["site.page_faults"]["severity"], "warn")
     is_equal("its cost", round(v["found"]["site.page_faults"]["cost"]), 300)
     is_equal("its limit holds", verdict(text)["others"]["site.page_faults"]["judged"], True)
-    is_equal("one is off", v["nrules"], NRULES)
+    is_equal("one is more, and one is off", (v["nrules"], [r["reason"] for r in v["others"].values()].count("a file of rules switched it off")), (NRULES + 1, 1))
     sections = {w for w in re.findall(r"\b[a-z]+\.[a-z_]+\b", page)}
     names = set(v["others"]) | set(judge(HALF)["others"]) | set(judge(HALF)["found"])
     is_true("it names rules that exist", {"cpu.unused", "time.short"} <= sections & names, sections & names)

@@ -244,6 +244,33 @@ def page_leaves_out_what_is_not():
     is_equal("page: files", line_of(text, "files"), "opened 14, closed 1")
 
 
+# Lines of families that have series of their own; of 7 rows, worked out by hand.
+OF_SERIES = {
+    "threads": ("TimeBudget", dict(ThreadTime=2.0, Running=0.5, CPUWait=0.25, Throttled=0.0), "lived 14.000 s, ran 3.500 s, waited for a CPU 1.750 s"),
+    "blocked": ("TimeBudget", dict(BlockedFutex=1.0, BlockedPoll=0.25), "futex 7.000 s, poll 1.750 s"),
+    "waits for": ("Culprits", dict(OwnTask=0.125, OtherJobs=0.5, Unknown=NAN), "own task 0.875 s, other jobs 3.500 s"),
+    "samples": ("Samples", dict(Samples=97.0, Own=90.0, MPI=7.0), "679, own program 630, MPI 49"),
+    "bursts": ("BurstLength", dict(BurstTime=0.5, Lost=2.0), "3.500 s in all, lost 14"),
+}
+
+
+def page_says_what_families_counted():
+    path, _ = make("9_0_n1.h5", given=PLAIN)
+    is_equal("page: without the families no lines", [line_of(show(path), label) for label in OF_SERIES], [None] * len(OF_SERIES))
+    with h5py.File(path, "r+") as f:
+        for series in {s for s, _, _ in OF_SERIES.values()}:
+            columns = {k: v for s, given, _ in OF_SERIES.values() if s == series for k, v in given.items()}
+            t = numpy.zeros(ROWS, [("ElapsedTime", "<u8")] + [(k, "<f8") for k in columns] + [("TimeNS", "<u8")])
+            for k, v in columns.items():
+                t[k] = v
+            t["ElapsedTime"] = numpy.arange(1, ROWS + 1)
+            t["TimeNS"] = START_NS + 10**9 * numpy.arange(1, ROWS + 1, dtype="<u8")
+            put(f["n1"], series + "/0", t, ["time"] + ["per interval"] * len(columns) + ["time"])
+    text = show(path)
+    for label, (_, _, want) in OF_SERIES.items():
+        is_equal("page: " + label, line_of(text, label), want)
+
+
 # Columns of a family to come, by kind, and what the page says of them, worked out by hand: 7 rows.
 NOVEL = {"NewThings": ("per interval", 3, "NewThings 21"),
          "NewLevel": ("gauge", numpy.arange(7), "NewLevel mean 3 max 6"),
@@ -388,6 +415,6 @@ def list_has_every_family():
 
 if __name__ == "__main__":
     run_tests([show_json_has_every_column, wall_ends_with_the_last_process,
-               page_says_what_was_counted, page_leaves_out_what_is_not,
+               page_says_what_was_counted, page_says_what_families_counted, page_leaves_out_what_is_not,
                page_has_columns_of_no_line, page_names_other_series, notes_say_why,
                names_are_the_files, list_has_every_family])

@@ -59,10 +59,10 @@ def command_ends():
 
 def processes_that_run_on():
     """The profile ends with the command, whatever its processes do: wall by the file's own rows."""
-    for name, script in (("asleep", "sleep 4 & :"), ("at work", "timeout 4 yes >/dev/null & :"),
-                         ("two", "sleep 4 & sleep 4 & sleep 0.05")):
+    for name, script in (("asleep", "sleep 2 & :"), ("at work", "timeout 2 yes >/dev/null & :"),
+                         ("two", "sleep 2 & sleep 2 & sleep 0.05")):
         walls = []
-        for _ in range(4):
+        for _ in range(3):
             out = tmpdir("on")
             sh(run_cmd("sh", "-c", script, out=out))
             path = h5_files(out)[0]
@@ -201,14 +201,14 @@ def side_by_side():
 def many_side_by_side():
     """The journal of a run that ends is no leftover to a run that begins: each makes its own file."""
     state, outs, failed = tmpdir("state"), [], []
-    for _ in range(10):
+    for _ in range(5):
         new = [tmpdir("out") for _ in range(4)]
         runs = [start(run_cmd("true", out=o, state=state), env=plain_env(), stdin=subprocess.DEVNULL,
                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for o in new]
         failed += [r.stderr.read() for r in runs if r.wait(60)]
         outs += new
-    is_equal("40 jobprof runs, four at a time: each ends well", failed, [])
-    is_equal("each has its file", [len(h5_files(o)) for o in outs], [1] * 40)
+    is_equal("20 jobprof runs, four at a time: each ends well", failed, [])
+    is_equal("each has its file", [len(h5_files(o)) for o in outs], [1] * 20)
 
 
 def leftovers_that_stay():

@@ -159,6 +159,73 @@ def restarted():
     is_true("restarted: nothing unknown", got["Unknown"] <= 0.01 * n, got)
 
 
+# spins, or sleeps and spins in turn, and says from when to when it had a CPU
+SPINNER = """
+import sys, time
+now, out, last, end = time.monotonic_ns, [], time.monotonic_ns(), time.monotonic_ns() + 3 * 10 ** 9
+begin, nap = last, float(sys.argv[2])
+while last < end:
+    t = now()
+    if t - last > 100000:
+        out.append((begin, last))
+        begin = t
+    last = t
+    if nap and last % 10 ** 9 > nap * 10 ** 9:
+        time.sleep(1 - nap)
+out.append((begin, last))
+open(sys.argv[1], "w").write("".join("%d %d\\n" % o for o in out))
+"""
+
+
+def spans(path):
+    return [tuple(map(int, l.split())) for l in open(path)]
+
+
+def together(a, b):
+    """For how long both ran, s."""
+    edges = sorted([(t, d) for s in (a, b) for span in s for t, d in zip(span, (1, -1))])
+    n = both = 0
+    for (t, d), (after, _) in zip(edges, edges[1:]):
+        n += d
+        both += (after - t) * (n == 2)
+    return both / 1e9
+
+
+def at_once(name, n, nap):
+    """Programs that go before others on CPUs of their own, against what they say of themselves."""
+    d, cpus = tmpdir("once"), sorted(os.sched_getaffinity(0))[:2]
+    open(d + "/spin.py", "w").write(SPINNER)
+    one = "chrt -f 1 taskset -c %d /usr/bin/python3 %s/spin.py %s/%d %g"
+    run, path = run_jobprof(["sh", "-c", " & ".join(one % (cpus[i], d, d, i, nap) for i in range(n)) + " & wait"], 1, series="all,sample")
+    rows, ran = table(path, "Step"), [spans("%s/%d" % (d, i)) for i in range(n)]
+    counts = {k: float(rows["OnCPUs%d" % k].sum()) for k in (0, 1, 2, 4)}
+    both = together(*ran) if n == 2 else 0
+    either = sum(t - f for s in ran for f, t in s) / 1e9 - 2 * both
+    lasted = (max(s[-1][1] for s in ran) - min(s[0][0] for s in ran)) / 1e9
+    for k, s in ((1, either), (2, both)):
+        error = 3 * math.sqrt(max(0, s / lasted * (1 - s / lasted)) * HZ * lasted) / HZ + 0.15
+        is_near("%s: %d at once" % (name, k), counts[k] / HZ, s, 0, error)
+    is_equal("%s: no more than there are" % name, counts[4], 0)
+    if not nap:
+        is_near("%s: all instants" % name, sum(counts.values()) / HZ, lasted, 0, 0.3)
+    return both
+
+
+def one_at_once():
+    at_once("one", 1, 0)
+
+
+def two_at_once():
+    if len(os.sched_getaffinity(0)) < 2:
+        raise Skipped("there is one CPU only")
+    both = at_once("two", 2, 0)
+    is_true("two: they were, for a while", both > 1, both)
+
+
+def naps():
+    at_once("naps", 1, 0.5)
+
+
 def not_asked():
     run, path = run_jobprof(["true"], 1)
     with h5py.File(path, "r") as f:
@@ -168,4 +235,5 @@ def not_asked():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([mixed, short_lived, in_kernel, interpreter, spinning, yielding, not_sampled, without_mpi, restarted, not_asked])
+    run_tests([mixed, short_lived, in_kernel, interpreter, spinning, yielding, not_sampled, without_mpi, restarted, one_at_once,
+               two_at_once, naps, not_asked])

@@ -75,7 +75,12 @@ def gaps(text):
 
 
 class Stacks:
+    """The kernel lets perf have so many events a tick, and an idle CPU has no ticks: perf would miss most of what
+    happens there. So each CPU has something to do, for which all others come first."""
+
     def __init__(self):
+        self.busy = [subprocess.Popen(["chrt", "--idle", "0", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
+                     for cpu in os.sched_getaffinity(0)]
         self.data = os.path.join(tmpdir(), "perf.data")
         self.p = subprocess.Popen(["perf", "record", "-q", "-a", "-m", "4M", "-k", "mono", "-o", self.data, *EVENTS, "--", "sleep", "1000"],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -86,10 +91,14 @@ class Stacks:
     def end(self):
         self.p.send_signal(signal.SIGINT)
         self.p.communicate(timeout=60)
-        said = subprocess.run(["perf", "script", "-i", self.data, "--ns", "-F", "tid,time,event,trace,ip,sym", "--show-lost-events"],
+        for p in self.busy:
+            p.kill()
+            p.wait()
+        stats = subprocess.run(["perf", "report", "--stats", "-i", self.data], capture_output=True, text=True).stdout
+        is_true("perf got all events", " THROTTLE" not in stats and " LOST" not in stats, stats)
+        said = subprocess.run(["perf", "script", "-i", self.data, "--ns", "-F", "tid,time,event,trace,ip,sym"],
                               capture_output=True, text=True, errors="replace").stdout
         self.said = said
-        is_true("perf lost no event", "PERF_RECORD_LOST" not in said, said.count("PERF_RECORD_LOST"))
         return by_stacks(said)
 
     def seen(self, function):
@@ -123,7 +132,8 @@ def agree():
     is_true("a mixed program: causes agree with stacks in 99 % of blocked time", same >= AGREE, "%.2f %%" % (100 * same))
     is_true("a mixed program: and so does all of it", abs(ours / all_s - 1) < 1 - AGREE, "%.3f s, %.3f s" % (ours, all_s))
     for cause, s in sorted(wanted.items()):
-        is_near("a mixed program: %s" % cause, got[cause], s, 0.03, 0.002 * all_s)
+        # A lock of the kernel that fsync waits for counts as the disk: neither shows at the switch.
+        is_near("a mixed program: %s" % cause, got[cause], s, 0.03, (0.01 if cause in ("BlockedDisk", "BlockedKernel") else 0.002) * all_s)
 
 
 def journal():

@@ -42,7 +42,7 @@ SCRIPT = "srun sleep 1.2\nsrun sleep 0.3\n"
 
 
 def per_cpu(name, c, d):
-    j = c.sbatch(SCRIPT, ["-w", c.nodes[0], "-t", "7", "--mem-per-cpu=50", "--begin=now+1"])
+    j = c.sbatch(SCRIPT, ["-w", c.nodes[0], "-t", "7", "--mem-per-cpu=50", "--begin=now+3"])
     is_equal(name + ": it ends", j.end(), "COMPLETED")
     check(name, c, d, j, [420, None, 50, "shared"], "COMPLETED")
     submitted, eligible = times(c, j.id)

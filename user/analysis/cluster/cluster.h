@@ -168,8 +168,8 @@ enum analysis_status cluster__compare(const struct cluster_window *a,
 				      struct cluster_comparison *c);
 void cluster_comparison__free(struct cluster_comparison *c);
 
-/* Of n windows, whose n - 1 comparisons are given: streak[w] is the number of equivalent windows in
- * a row that end with w. Returns the first window with a streak of in_a_row, n if there is none. */
+/* Counts, from the n - 1 comparisons of n windows, in streak[w] the equivalent windows in a row
+ * that end with w. Returns the first window with a streak of in_a_row, n if there is none. */
 size_t cluster__streaks(const bool *equivalent, size_t n, unsigned in_a_row, unsigned *streak);
 
 /*

@@ -22,7 +22,7 @@ static int compare_positions(const void *a, const void *b)
 	return (x->label > y->label) - (x->label < y->label);
 }
 
-/* Of the sorted bursts p[0..n) with the same position: how many are in the cluster of most. */
+/* Counts the bursts of the commonest cluster among sorted bursts p[0..n) of one position. */
 static size_t count_mode(const struct position *p, size_t n)
 {
 	size_t mode = 0, run = 0;

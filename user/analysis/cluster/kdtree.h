@@ -23,8 +23,8 @@ struct kdtree {
 	double *box; /* the extremes of the range: dims smallest, then dims largest values */
 };
 
-/* Of the rows[0..n), or of rows 0..n-1 where rows is NULL. ANALYSIS_UNSUITABLE: dims is not in
- * 1..KDTREE_MAX_DIMS. */
+/* Builds a tree of rows[0..n), or of rows 0..n-1 where rows is NULL. ANALYSIS_UNSUITABLE: dims is
+ * not in 1..KDTREE_MAX_DIMS. */
 enum analysis_status kdtree__build(struct kdtree *t, const double *v, unsigned dims,
 				   const size_t *rows, size_t n);
 void kdtree__free(struct kdtree *t);

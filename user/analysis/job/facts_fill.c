@@ -351,32 +351,38 @@ static int set_name(struct facts *f, enum fact_scope scope, size_t i, const char
 	return f->names[scope][i] ? 0 : -ENOMEM;
 }
 
-static const struct job_unit *units_of(const struct model_job *j, bool ranks, unsigned *n)
+/* The tasks of a step lie together, and so do its ranks, unless other steps have more of them. */
+static const struct job_unit *units_of(const struct model_job *j, unsigned step, bool ranks,
+				       unsigned *n)
 {
 	const struct job_unit *first = NULL;
 
 	*n = 0;
 	for (unsigned i = 0; i < j->ntasks; i++)
-		if (j->tasks[i].step == j->main_step && j->tasks[i].is_rank == ranks) {
+		if (j->tasks[i].step == step && j->tasks[i].is_rank == ranks) {
 			first = first ? first : &j->tasks[i];
 			++*n;
 		}
 	return first;
 }
 
-/* The tasks of a step lie together. */
-const struct job_unit *facts__main_tasks(const struct model_job *j, unsigned *n)
+const struct job_unit *facts__tasks_of(const struct model_job *j, unsigned step, unsigned *n)
 {
 	unsigned ntasks, nranks;
-	const struct job_unit *tasks = units_of(j, false, &ntasks),
-			      *ranks = units_of(j, true, &nranks);
+	const struct job_unit *tasks = units_of(j, step, false, &ntasks),
+			      *ranks = units_of(j, step, true, &nranks);
 
-	if (nranks && j->world > nranks && j->world > ntasks) {
-		*n = j->world;
-		return &j->tasks[j->ntasks - j->world];
+	if (nranks && j->world > nranks) {
+		nranks = step == j->main_step ? j->world : 0;
+		ranks = &j->tasks[j->ntasks - j->world];
 	}
 	*n = nranks > ntasks ? nranks : ntasks;
 	return nranks > ntasks ? ranks : tasks;
+}
+
+const struct job_unit *facts__main_tasks(const struct model_job *j, unsigned *n)
+{
+	return facts__tasks_of(j, j->main_step, n);
 }
 
 static int set_names(struct facts *f, const struct model_job *j)

@@ -102,8 +102,7 @@ static const struct job_unit *busiest(const struct job_unit *units, unsigned n, 
 	return most;
 }
 
-/* Of ranks, files of earlier versions do not say the programs, and then their launcher's is the
- * name. */
+/* Files of earlier versions do not say the programs of ranks; then the launcher's is the name. */
 static int name_program(struct facts *f, const struct model_job *j, const struct job_unit *tasks,
 			unsigned n)
 {

@@ -35,8 +35,8 @@ struct io_job {
 	struct io_character of[IO_DIRECTIONS][IO_CUTOFFS];
 };
 
-/* Of the bins, or of all the time of a job that is shorter; and of the paper's 120 s where bins
- * make them up and are others, and the job is as long. */
+/* One interval is the bin, or all the time of a job that is shorter; the other is the paper's 120
+ * s, where bins make it up and are others, and the job is as long. */
 #define IO_INTERVALS 2
 struct io_of_kind {
 	/* UNSUITABLE: not_exclusive; UNAVAILABLE: no_servers. Then nothing of it is known. */

@@ -52,7 +52,7 @@ enum job_tag {
 	JOB_TAGS,
 };
 
-/* Of IPC the "peak" is what is taken for optimal, where nothing else is known of a CPU. */
+/* This counts as the peak of IPC where nothing else is known of a CPU. */
 #define JOB_IPC_OPTIMAL 4.0
 
 /* A metric and its peak, which is that of the job's share of the machine: both in B/s or 1/s. */
@@ -151,8 +151,8 @@ struct periodic {
 extern const struct analysis_param periodic__params[];
 int periodic__of(const double *cpu, const struct periodic_vector *other, unsigned bins, double dt_s,
 		 double duration_s, struct periodic *out);
-/* Of n vectors the detected one with the most periods, IOB or SO: its index in *which; n: none is
- * detected, *out is the last. 0 or -ENOMEM. */
+/* Finds the detected one of n vectors with the most periods (IOB or SO), and puts its index in
+ * *which; n: none is detected, *out is the last. 0 or -ENOMEM. */
 int periodic__strongest(const double *cpu, const struct periodic_vector *others, unsigned n,
 			unsigned bins, double dt_s, double duration_s, struct periodic *out,
 			unsigned *which);

@@ -41,7 +41,7 @@ uint64_t log_histogram__sum(const struct log_histogram *h)
 	return sum;
 }
 
-/* Of positive numbers. */
+/* Returns where a bin of positive numbers begins. */
 static double lower_bound(unsigned d)
 {
 	int exponent = (int)((d - 1) / LOG_HISTOGRAM_PARTS) + LOG_HISTOGRAM_LEAST;

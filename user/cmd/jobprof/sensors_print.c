@@ -77,7 +77,7 @@ static void print_number(FILE *out, double v, const char *unit, int unit_width)
 	print_padded(out, isnan(v) ? "" : unit, unit_width);
 }
 
-/* Of the columns of names and units, for all sources that are printed. */
+/* The columns of names, units and rates are so wide, for all sources that are printed. */
 struct widths {
 	int name, unit, rate;
 };

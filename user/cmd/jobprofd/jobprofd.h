@@ -7,7 +7,7 @@
 
 int jobprofd__check(const char *btf);
 int jobprofd__check_bpf(const struct config *c);
-/* Of the one that listens at that path: 0 healthy, 1 not, or it does not run. */
+/* Asks the jobprofd that listens at that path: 0 healthy, 1 not, or it does not run. */
 int jobprofd__status(const char *path);
 
 #endif

@@ -97,10 +97,10 @@ static void begin_end(struct daemon *d, struct step *s, uint64_t now)
 	}
 }
 
-static void close_step(struct daemon *d, struct step *s, const char *reason)
+static void close_step(struct step_env *env, struct step *s, const char *reason)
 {
-	step__finish(s, &d->env, reason);
-	step__release(s, d->env.k);
+	step__finish(s, env, reason);
+	step__release(s, env->k);
 	s->pub.next_ns = 0;
 }
 
@@ -121,7 +121,7 @@ static void end_step(struct daemon *d, struct step *s, uint64_t now)
 	if (s->asks_reason || s->asks_state)
 		s->state = STEP_ASKING;
 	else
-		close_step(d, s, NULL);
+		close_step(&d->env, s, NULL);
 }
 
 static void take_slurms_answers(struct daemon *d, struct step *s, uint64_t now)
@@ -133,17 +133,17 @@ static void take_slurms_answers(struct daemon *d, struct step *s, uint64_t now)
 		s->asks_state = false;
 	}
 	if (!s->asks_reason && !s->asks_state)
-		close_step(d, s, s->end_reason.answer[0] ? s->end_reason.answer : NULL);
+		close_step(&d->env, s, s->end_reason.answer[0] ? s->end_reason.answer : NULL);
 }
 
 /* What is no row: of the step's job, and of its tasks' programs. */
-static void learn_more(struct daemon *d, struct step *s, uint64_t now)
+static void learn_more(struct step_env *env, struct step *s, uint64_t now)
 {
-	job_attrs__take(s, &d->env, now);
+	job_attrs__take(s, env, now);
 	if (now < task_about__due(s))
 		return;
-	step__collect_slots(s, d->env.k);
-	task_about__ask(s, &d->env, now);
+	step__collect_slots(s, env->k);
+	task_about__ask(s, env, now);
 }
 
 /* Nothing that belongs to the step comes any more, or it has been waited for long enough. */
@@ -172,7 +172,7 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 		else if (s->state == STEP_ACTIVE)
 			daemon_publish_live(d, s, now);
 		if (s->state == STEP_ACTIVE)
-			learn_more(d, s, now);
+			learn_more(&d->env, s, now);
 		publication__check(&s->pub, now);
 		break;
 	case STEP_ENDING:

@@ -207,10 +207,10 @@ static bool is_awaited(const struct publication *p)
 	return p->pid || !p->failures;
 }
 
-static bool still_writing(const struct daemon *d)
+static bool still_writing(const struct step *steps, const struct pending_file *pending_files)
 {
-	const struct pending_file *o = d->pending_files;
-	const struct step *s = d->steps;
+	const struct pending_file *o = pending_files;
+	const struct step *s = steps;
 
 	while (s && !is_awaited(&s->pub))
 		s = s->next;
@@ -277,7 +277,7 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 	if (!snapshot__take(d->env.snap))
 		for (s = d->steps; s; s = s->next)
 			finish_step(s, d, reason);
-	while (still_writing(d) && clock__boot_ns() < end)
+	while (still_writing(d->steps, d->pending_files) && clock__boot_ns() < end)
 		run_turn(d, 50);
 	if (d->steps || d->pending_files)
 		log_warn("some files are not finished: their journals stay in %s and are taken up "

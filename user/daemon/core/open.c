@@ -36,11 +36,11 @@
 #define FILES_LEAST  256
 #define FILES_WANTED 8192 /* users' connections take up to a quarter */
 
-static int watch_fd(struct daemon *d, int fd)
+static int watch_fd(int epfd, int fd)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
 
-	return fd < 0 || epoll_ctl(d->epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+	return fd < 0 || epoll_ctl(epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
 /* Raises the limit of open descriptors. This comes first: later calls would fail without
@@ -69,7 +69,7 @@ static void open_control(struct daemon *d)
 {
 	if (control__open(&d->control, d))
 		return;
-	if (watch_fd(d, control__fd(d->control))) {
+	if (watch_fd(d->epfd, control__fd(d->control))) {
 		control__free(d->control, false);
 		d->control = NULL;
 	}
@@ -102,15 +102,15 @@ static int open_fds(struct daemon *d)
 	timerfd_settime(d->clockfd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
 	err = d->epfd < 0 ? -errno : 0;
 	if (!err)
-		err = watch_fd(d, d->clockfd);
+		err = watch_fd(d->epfd, d->clockfd);
 	if (!err)
-		err = watch_fd(d, d->sigfd);
+		err = watch_fd(d->epfd, d->sigfd);
 	if (!err)
-		err = watch_fd(d, kern__event_fd(d->env.k));
+		err = watch_fd(d->epfd, kern__event_fd(d->env.k));
 	if (!err)
 		err = lookups__new(&d->env.lookups, daemon_answered, d);
 	if (!err)
-		err = watch_fd(d, lookups__fd(d->env.lookups));
+		err = watch_fd(d->epfd, lookups__fd(d->env.lookups));
 	if (!d->env.embedded)
 		d->env.jobs = job_infos__new();
 	if (err)
@@ -248,18 +248,18 @@ static int use_ipmi(const struct config *c)
 }
 
 /* The sensors are opened only where steps may ask for one of their families. */
-static int open_node(struct daemon *d)
+static int open_node(struct step_env *env, const struct daemon_opts *opts)
 {
-	const struct config *c = d->opts.cfg;
+	const struct config *c = opts->cfg;
 	struct node_opts o = {.roots = {c->sys_root, c->proc_root, c->dev_root, NULL},
 			      .only = c->sensors,
 			      .plugins = c->sensor_dir,
-			      .state_dir = d->opts.embedded ? NULL : c->state_dir};
+			      .state_dir = opts->embedded ? NULL : c->state_dir};
 	int err;
 
-	if (!((d->opts.families | d->opts.may_ask) & FAM_SENSORS))
+	if (!((opts->families | opts->may_ask) & FAM_SENSORS))
 		return 0;
-	err = node__open(&d->env.node, &o);
+	err = node__open(&env->node, &o);
 	if (err)
 		log_error("cannot open the sensors: %s", strerror(-err));
 	return err;
@@ -345,7 +345,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	if (!err)
 		err = open_regions(d);
 	if (!err)
-		err = open_node(d);
+		err = open_node(&d->env, &d->opts);
 	if (!err) {
 		daemon_set_intervals(d);
 		open_control(d);

@@ -173,16 +173,17 @@ void automerge__free(struct automerge *a)
 }
 
 /* The path of the job's cgroup directory on this node. 0; -E2BIG; -ENOENT. */
-static int job_cgroup(const struct step *s, const struct daemon *d, char *buf, size_t len)
+static int job_cgroup(const struct step *s, const struct step_env *env,
+		      const struct cgroup_roots *cgroups, char *buf, size_t len)
 {
-	uint32_t hier = kern__slot(d->env.k, s->slot)->hier;
+	uint32_t hier = kern__slot(env->k, s->slot)->hier;
 	unsigned i;
 	int n;
 
-	for (i = 0; i < d->cgroups.nroots; i++) {
-		if (d->cgroups.root[i].hier != hier)
+	for (i = 0; i < cgroups->nroots; i++) {
+		if (cgroups->root[i].hier != hier)
 			continue;
-		n = snprintf(buf, len, "%s%.*s", d->cgroups.root[i].mount, (int)s->ids.job_end,
+		n = snprintf(buf, len, "%s%.*s", cgroups->root[i].mount, (int)s->ids.job_end,
 			     s->path);
 		return n < (int)len ? 0 : -E2BIG;
 	}
@@ -199,7 +200,7 @@ static void note_job_of_step(struct automerge *a, const struct daemon *d, const 
 		m->again = true;
 	if (m)
 		return;
-	err = job_cgroup(s, d, job.cgroup, sizeof(job.cgroup));
+	err = job_cgroup(s, &d->env, &d->cgroups, job.cgroup, sizeof(job.cgroup));
 	if (!err)
 		err = str__copy(job.user, sizeof(job.user), s->pub.user);
 	if (!err)
@@ -235,17 +236,18 @@ static void note_steps(struct automerge *a, const struct daemon *d)
 }
 
 /* The job's cgroup directory is gone, and all files of the job on this node are in place. */
-static bool has_ended(const struct merge *m, const struct daemon *d)
+static bool has_ended(const struct merge *m, const struct step *steps,
+		      const struct pending_file *pending_files)
 {
 	const struct pending_file *o;
 	const struct step *s;
 	char begin[16];
 
-	for (s = d->steps; s; s = s->next)
+	for (s = steps; s; s = s->next)
 		if (s->state != STEP_IGNORED && s->ids.has_job && s->ids.job_id == m->job.job_id)
 			return false;
 	snprintf(begin, sizeof(begin), "%u_", m->job.job_id);
-	for (o = d->pending_files; o; o = o->next)
+	for (o = pending_files; o; o = o->next)
 		if (str__starts(o->pub.name, begin))
 			return false;
 	return access(m->job.cgroup, F_OK) && errno == ENOENT;
@@ -353,7 +355,7 @@ void automerge__advance(struct automerge *a, const struct daemon *d, uint64_t no
 	for (m = a->merges; m && !d->finishing; m = m->next) {
 		const struct merge **entry = m->pid ? NULL : free_running_entry(a, m->job.uid);
 
-		if (entry && has_ended(m, d)) {
+		if (entry && has_ended(m, d->steps, d->pending_files)) {
 			start_merge(a, m, entry, now_ns);
 		} else if (m->pid && now_ns > m->deadline_ns && !m->killed) {
 			log_error("the merge of job %u hangs: killing it", m->job.job_id);

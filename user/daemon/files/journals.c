@@ -66,24 +66,24 @@ static void add_journal(struct use *u, struct step *s, struct publication *p)
 	u->n++;
 }
 
-static int collect_journals(struct use *u, struct daemon *d)
+static int collect_journals(struct use *u, struct step *steps, struct pending_file *pending_files)
 {
 	struct pending_file *o;
 	struct step *s;
 	unsigned n = 1;
 
-	for (s = d->steps; s; s = s->next)
+	for (s = steps; s; s = s->next)
 		n++;
-	for (o = d->pending_files; o; o = o->next)
+	for (o = pending_files; o; o = o->next)
 		n++;
 	u->entries = calloc(n, sizeof(*u->entries));
 	u->users = calloc(n, sizeof(*u->users));
 	if (!u->entries || !u->users)
 		return -ENOMEM;
-	for (s = d->steps; s; s = s->next)
+	for (s = steps; s; s = s->next)
 		if (s->state != STEP_NEW && s->state != STEP_IGNORED)
 			add_journal(u, s, &s->pub);
-	for (o = d->pending_files; o; o = o->next)
+	for (o = pending_files; o; o = o->next)
 		add_journal(u, NULL, &o->pub);
 	return 0;
 }
@@ -188,7 +188,7 @@ void daemon_limit_journals(struct daemon *d, uint64_t now_ns)
 	if (d->opts.embedded || now_ns < d->journals.next_ns)
 		return;
 	d->journals.next_ns = now_ns + CHECK_NS;
-	if (!collect_journals(&u, d)) {
+	if (!collect_journals(&u, d->steps, d->pending_files)) {
 		u.over = too_much(&u, &d->opts.cfg->journals, d->env.state_dir);
 		while ((user = choose_user(&u, user_most)))
 			remove_oldest(&d->journals, &u, user);

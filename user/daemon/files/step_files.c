@@ -30,29 +30,31 @@ static void count_writer(struct writers *n, const struct publication *p, uid_t u
 }
 
 /* A thousand steps may end at once. The writers of one user that hang do not delay other users. */
-static bool room_for_writer(const struct daemon *d, uid_t uid, uint64_t now)
+static bool room_for_writer(const struct step *steps, const struct pending_file *pending_files,
+			    uid_t uid, uint64_t now)
 {
 	struct writers n = {};
 	const struct pending_file *o;
 	const struct step *s;
 
-	for (s = d->steps; s; s = s->next)
+	for (s = steps; s; s = s->next)
 		count_writer(&n, &s->pub, uid, now);
-	for (o = d->pending_files; o; o = o->next)
+	for (o = pending_files; o; o = o->next)
 		count_writer(&n, &o->pub, uid, now);
 	return n.all < WRITERS_MAX && n.users < WRITERS_USER;
 }
 
 /* Another writer is at work on a file of that name: the job has run before, and was requeued. */
-static bool name_in_use(const struct daemon *d, const struct publication *p)
+static bool name_in_use(const struct step *steps, const struct pending_file *pending_files,
+			const struct publication *p)
 {
 	const struct pending_file *o;
 	const struct step *s;
 
-	for (s = d->steps; s; s = s->next)
+	for (s = steps; s; s = s->next)
 		if (&s->pub != p && s->pub.pid && !strcmp(s->pub.name, p->name))
 			return true;
-	for (o = d->pending_files; o; o = o->next)
+	for (o = pending_files; o; o = o->next)
 		if (&o->pub != p && o->pub.pid && !strcmp(o->pub.name, p->name))
 			return true;
 	return false;
@@ -62,8 +64,9 @@ void daemon_publish_live(struct daemon *d, struct step *s, uint64_t now)
 {
 	uint64_t every = (uint64_t)(d->opts.cfg->publish_interval * NSEC_PER_SEC);
 
-	if (!every || s->pub.pid || !s->intervals || !room_for_writer(d, s->pub.uid, now) ||
-	    name_in_use(d, &s->pub))
+	if (!every || s->pub.pid || !s->intervals ||
+	    !room_for_writer(d->steps, d->pending_files, s->pub.uid, now) ||
+	    name_in_use(d->steps, d->pending_files, &s->pub))
 		return;
 	if (every < PUBLISH_SHARE * s->pub.cost_ns)
 		every = PUBLISH_SHARE * s->pub.cost_ns;
@@ -76,7 +79,8 @@ void daemon_finish_file(struct daemon *d, struct publication *p, uint64_t now)
 	int err;
 
 	publication__check(p, now);
-	if (p->pid || p->done || !room_for_writer(d, p->uid, now) || name_in_use(d, p))
+	if (p->pid || p->done || !room_for_writer(d->steps, d->pending_files, p->uid, now) ||
+	    name_in_use(d->steps, d->pending_files, p))
 		return;
 	err = publication__start(p, d->opts.writer, true, now);
 	if (err && err != -EAGAIN)

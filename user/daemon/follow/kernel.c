@@ -116,16 +116,16 @@ static bool is_ignored(const struct step *s, uint32_t slot)
 }
 
 /* Some slot counts for a step that is not ignored. */
-static bool counts_any(const struct daemon *d)
+static bool counts_any(struct step_env *env, struct step *steps)
 {
 	const uint32_t *used;
 	unsigned n, i;
 
-	used = kern__used(d->env.k, &n);
+	used = kern__used(env->k, &n);
 	for (i = 0; i < n; i++)
 		if (used[i] >= JP_SLOT_FIRST &&
-		    kern__slot(d->env.k, used[i])->state == JP_SLOT_ACTIVE &&
-		    !is_ignored(d->steps, kern__slot(d->env.k, used[i])->step))
+		    kern__slot(env->k, used[i])->state == JP_SLOT_ACTIVE &&
+		    !is_ignored(steps, kern__slot(env->k, used[i])->step))
 			return true;
 	return false;
 }
@@ -133,7 +133,7 @@ static bool counts_any(const struct daemon *d)
 void daemon_detach_idle(struct daemon *d, uint64_t now)
 {
 	if (!kern__attached(d->env.k) || d->opts.embedded || !d->idle_since_ns ||
-	    now < d->idle_since_ns + DETACH_NS || counts_any(d))
+	    now < d->idle_since_ns + DETACH_NS || counts_any(&d->env, d->steps))
 		return;
 	kern__detach(d->env.k);
 	log_debug("no step: the programs are detached");
@@ -166,13 +166,13 @@ static void remember_ended(struct daemon *d, bool only_new)
 }
 
 /* The map of a process can be read only while the process lives. */
-static void note_process(struct daemon *d, const struct jp_event *ev)
+static void note_process(struct step_env *env, struct step *steps, const struct jp_event *ev)
 {
-	const struct jp_slot *info = kern__slot(d->env.k, ev->slot);
+	const struct jp_slot *info = kern__slot(env->k, ev->slot);
 
-	for (struct step *s = info ? d->steps : NULL; s; s = s->next)
+	for (struct step *s = info ? steps : NULL; s; s = s->next)
 		if (s->slot == info->step && s->state <= STEP_ENDING)
-			step_stacks__process(s, &d->env, ev->slot, ev->pid, ev->gen);
+			step_stacks__process(s, env, ev->slot, ev->pid, ev->gen);
 }
 
 static void on_event(const struct jp_event *ev, void *ctx)
@@ -184,7 +184,7 @@ static void on_event(const struct jp_event *ev, void *ctx)
 	else if (ev->type == JP_EV_LATE)
 		d->sweep = true;
 	else if (ev->type == JP_EV_MAPS)
-		note_process(d, ev);
+		note_process(&d->env, d->steps, ev);
 	else
 		d->sync = true;
 	if (ev->type == JP_EV_EXIT)
@@ -280,7 +280,7 @@ void daemon_take_events(struct daemon *d, uint64_t now)
 	kern__events(d->env.k, on_event, d);
 	remember_ended(d, false); /* first: directories are removed within a millisecond */
 	lost = kern__control(d->env.k)->stats.rb_lost;
-	if ((d->wake || (d->sync && counts_any(d))) && d->opts.families &&
+	if ((d->wake || (d->sync && counts_any(&d->env, d->steps))) && d->opts.families &&
 	    !kern__attached(d->env.k)) {
 		d->idle_since_ns = 0;
 		if (!daemon_attach(d->env.k))

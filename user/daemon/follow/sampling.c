@@ -37,15 +37,15 @@ int sampling__look(struct daemon *d)
 }
 
 /* Reads the sensors at the snapshot's instant if some step is due a row of their values. */
-static void tick_node(struct daemon *d)
+static void tick_node(struct step_env *env, struct step *steps)
 {
 	const struct step *s;
 
-	for (s = d->steps; s; s = s->next)
-		if (step__wants_sensors(s, &d->env))
+	for (s = steps; s; s = s->next)
+		if (step__wants_sensors(s, env))
 			break;
 	if (s)
-		node__tick(d->env.node, d->steps, &d->env, snapshot__boot_ns(d->env.snap));
+		node__tick(env->node, steps, env, snapshot__boot_ns(env->snap));
 }
 
 /* Some counters must be read now and then, whether rows are due or not. */
@@ -74,7 +74,7 @@ void daemon_sample(struct daemon *d, uint64_t now)
 			  strerror(-err));
 		return;
 	}
-	tick_node(d);
+	tick_node(&d->env, d->steps);
 	for (s = d->steps; s; s = s->next) {
 		step__watch_peak(s, &d->env, true);
 		step__rows(s, &d->env, false);

@@ -291,7 +291,7 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	if (!n)
 		return;
 	s->intervals++;
-	task_attrs__put(s);
+	task_attrs__put(s, env->k);
 	step__put_state(s, env->k);
 	if (step__commit(s, mark, n)) {
 		task_attrs__written(s);

@@ -85,9 +85,9 @@ static struct request *stepd_request(struct call *k, const struct stepd_step *t,
 
 /* The families that the step gets by what is known now; 0 is possible: the step is then profiled
  * with external series only. */
-static bool is_profiled(const struct daemon *d, const struct request *r, unsigned *families)
+static bool is_profiled(const struct daemon_opts *opts, const struct request *r, unsigned *families)
 {
-	*families = r->asked_by ? r->families : d->opts.families;
+	*families = r->asked_by ? r->families : opts->families;
 	return r->asked_by ? !r->none : *families != 0;
 }
 
@@ -134,7 +134,7 @@ static int on_step(struct call *k, const struct jpc_head *h)
 		return -ENOMEM;
 	end_reason__find_squeue(&r->slurmd, k->p->pid);
 	bad = request__update(r, m, &d->opts.cfg->freq, k->reply.text, sizeof(k->reply.text));
-	wanted = is_profiled(d, r, &families);
+	wanted = is_profiled(&d->opts, r, &families);
 	if (wanted && !d->env.hdf5_dir)
 		return control_call__refuse(
 			k, -ENOTDIR, "ProfileHDF5Dir is not set in jobprofd's configuration");

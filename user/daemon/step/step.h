@@ -83,6 +83,11 @@ enum {
  */
 enum journaled { JOURNALED_NO, JOURNALED_PENDING, JOURNALED_YES };
 
+/* CLOCK_BOOTTIME; 0: not known, or it has not ended. */
+struct lifetime {
+	uint64_t from_ns, to_ns;
+};
+
 struct table {
 	uint32_t id;
 	enum journaled journaled;
@@ -95,6 +100,7 @@ struct table {
 	struct reading prev; /* what the next row counts from */
 	struct reading now;  /* the same once the frame is written, */
 	bool in_frame;	     /* if it has a row of this table */
+	struct lifetime life, life_now; /* likewise, of a task or rank */
 };
 
 /* What a slot counts for; JP_GTID_NONE: none. A rank's slot counts for its launcher's task, too. */

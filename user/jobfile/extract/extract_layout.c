@@ -18,7 +18,7 @@ static bool is_chosen(const struct extract_options *o, const char *name)
 	return false;
 }
 
-/* Of more columns than can be side by side, those that the user chose. */
+/* Takes a column; beyond as many as can be side by side, only those that the user chose. */
 static int collect_column(struct extraction *x, const char *name)
 {
 	if (x->columns.n < COLUMNS_MAX || is_chosen(x->opt, name))

@@ -102,8 +102,8 @@ struct matched_jobs {
 	unsigned n;
 };
 
-/* Of the files with these names in a directory. 0, -ENOMEM or -errno (logged). Frees nothing: w->v
- * is the caller's. */
+/* Finds the jobs of the files with these names in a directory. 0, -ENOMEM or -errno (logged). Frees
+ * nothing: w->v is the caller's. */
 int matched_jobs__find(struct matched_jobs *w, const struct merge_opts *o, int dir,
 		       const char *where, const struct string_list *names);
 

@@ -145,7 +145,7 @@ static void share_time(struct kern *k, unsigned cpu)
 	memcpy(was->waited, c->waited, sizeof(was->waited));
 }
 
-/* Of what samples have missed, that which event i has counted in idle. */
+/* Returns how much of what samples have missed event i has counted in idle. */
 static uint64_t missing_in_idle(const struct kern *k, unsigned cpu, unsigned i, uint64_t missing)
 {
 	const struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);

@@ -8,7 +8,7 @@
 #include "sensor/core/file.h"
 #include "sensor/gpu/nvml_api.h"
 
-/* Of power, as the library's documentation has it; energy is the sum of it. */
+/* Power has this error, as the library's documentation says; energy is the sum of power. */
 #define POWER_ERROR 0.05
 
 /* Reads a quantity of a GPU in the library's own unit. Returns the library's error. */

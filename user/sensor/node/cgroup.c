@@ -53,7 +53,7 @@ static const struct {
 	[V1_MEMORY_STAT] = {IN_V1_MEMORY, "memory.stat"},
 };
 
-/* Of the sources of one value the first that is there counts. */
+/* The first source of a value that is there counts. */
 static const struct source {
 	enum file file;
 	enum cg_value value;

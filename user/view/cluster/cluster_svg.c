@@ -153,7 +153,7 @@ static void put_points(const struct plane *p)
 	}
 }
 
-/* Of each cluster with letters of its own, above its middle. */
+/* Writes the letters of each cluster above its middle. */
 static void put_names(const struct plane *p)
 {
 	const struct burst_clusters *c = p->v->clusters;

@@ -15,7 +15,8 @@ enum { FLAME_ROOT = 0, FLAME_RUNS = 2 };
 
 enum flame_kind { FLAME_USER, FLAME_KERNEL, FLAME_CAUSE };
 
-/* Of each run; of the second one only with --diff. */
+/* A function in a place of the call tree, with the time of each run; the second run is there only
+ * with --diff. */
 struct flame_node {
 	const char *name, *module; /* the symbols' and the stacks', or of texts */
 	enum flame_kind kind;
@@ -58,6 +59,9 @@ void flame__folded(const struct flame *f, FILE *out);
 void flame__svg(const struct flame *f, FILE *out);
 /* For the page: docs/report-json.md. NULL: no memory. */
 json_t *flame__json(const struct flame *f);
+/* The same of one run, of the whole time and of at most n nodes: those with the most time. What was
+ * in others is their callers'. */
+json_t *flame__hottest_json(const struct flame *f, unsigned n);
 json_t *flame__speedscope(const struct flame *f);
 /* Chrome's trace events: in each interval the functions side by side by their share. */
 json_t *flame__perfetto(const struct flame *f);

@@ -246,3 +246,94 @@ json_t *flame__perfetto(const struct flame *f)
 	json__set(o, "traceEvents", t.events);
 	return o;
 }
+
+/* ---- the hottest nodes alone */
+
+struct hot {
+	double total_s;
+	uint32_t node;
+};
+
+/* A caller has at least the time of what it calls, and a lower number: it comes before. */
+static int hottest_first(const void *a, const void *b)
+{
+	const struct hot *x = a, *y = b;
+
+	if (x->total_s != y->total_s)
+		return (x->total_s < y->total_s) - (x->total_s > y->total_s);
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+/* Numbers of the nodes that are kept, by node; 0: it is not one, or the root. */
+static uint32_t *number_hottest(const struct flame *f, unsigned most)
+{
+	struct hot *all = calloc(f->n + 1, sizeof(*all));
+	uint32_t *number = calloc(f->n + 1, sizeof(*number)), last = 0;
+
+	for (uint32_t i = 1; all && i < f->n; i++)
+		all[i - 1] = (struct hot){f->nodes[i].total_s[0], i};
+	if (all && f->n > 1)
+		qsort(all, f->n - 1, sizeof(*all), hottest_first);
+	for (uint32_t i = 0; all && number && i + 1 < f->n && i < most; i++)
+		number[all[i].node] = 1;
+	for (uint32_t i = 1; number && i < f->n; i++)
+		if (number[i])
+			number[i] = ++last;
+	free(all);
+	return number;
+}
+
+static json_t *hottest_nodes(const struct flame *f, const uint32_t *number, json_t *list)
+{
+	struct names names = {.list = list};
+	json_t *a = json_array();
+
+	for (uint32_t i = 1; i < f->n; i++)
+		if (number[i])
+			json_array_append_new(a,
+					      json_pack("[i,i,i]", (int)number[f->nodes[i].parent],
+							(int)number_of(&names, &f->nodes[i], false),
+							(int)f->nodes[i].kind));
+	id_table__free(&names.at);
+	return a;
+}
+
+/* Seconds of what is left out are those of the next caller that is not. */
+static json_t *hottest_counts(const struct flame *f, const uint32_t *number)
+{
+	double *own = calloc(f->n + 1, sizeof(*own));
+	json_t *a = json_array();
+
+	for (uint32_t i = f->n; own && i-- > 0;) {
+		own[i] += f->nodes[i].self_s[0];
+		if (i && !number[i])
+			own[f->nodes[i].parent] += own[i];
+		else if (own[i] > 0)
+			json_array_append_new(
+				a, json_pack("[i,f,i,f]", 0, f->last_s[0], (int)number[i], own[i]));
+	}
+	free(own);
+	return a;
+}
+
+json_t *flame__hottest_json(const struct flame *f, unsigned n)
+{
+	json_t *o = json_object(), *names = json_array();
+	uint32_t *number = number_hottest(f, n);
+
+	if (!number) {
+		json_decref(names);
+		json_decref(o);
+		return NULL;
+	}
+	json__set(o, "status", json_string("OK"));
+	json__set(o, "reason", json_null());
+	json__set(o, "off_cpu", json_boolean(f->off_cpu));
+	json__set(o, "labels", json_pack("[s]", ""));
+	json__set(o, "left_out", json_integer(f->n - 1 > n ? (json_int_t)(f->n - 1 - n) : 0));
+	json__set(o, "nodes", hottest_nodes(f, number, names));
+	json__set(o, "names", names);
+	json__set(o, "counts", hottest_counts(f, number));
+	free(number);
+	return o;
+}

@@ -39,11 +39,12 @@ static void put_text(FILE *out, const char *s, size_t max)
 {
 	bool cut = strlen(s) > max;
 
-	for (size_t i = 0; s[i] && i < max; i++)
+	for (size_t i = 0; i < max && s[i]; i++)
 		put_char(out, cut && (unsigned char)s[i] > 0x7f ? '?' : (unsigned char)s[i]);
 }
 
-/* Of the last run; in a difference of both, so that what has gone shows, too. */
+/* Returns the time of the last run; in a difference that of both runs, so that what has gone shows,
+ * too. */
 static double width_of(const struct flame *f, uint32_t node)
 {
 	const double *t = f->nodes[node].total_s;

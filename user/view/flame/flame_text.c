@@ -39,7 +39,7 @@ static bool is_below_itself(const struct flame *f, uint32_t node)
 
 static struct function *sum_functions(const struct flame *f, unsigned *n)
 {
-	struct function *all = calloc(f->n + 1, sizeof(*all));
+	struct function *all = calloc(f->n + 1, sizeof(void *));
 	struct id_table at = {};
 
 	*n = 0;
@@ -110,7 +110,7 @@ static int print_stacks(const struct flame *f, FILE *out)
 	for (uint32_t i = 0; all && i < f->n; i++)
 		all[i] = &f->nodes[i];
 	if (all)
-		qsort(all, f->n, sizeof(*all), by_time);
+		qsort(all, f->n, sizeof(void *), by_time);
 	for (unsigned i = 0; all && path && i < f->n && i < STACKS; i++) {
 		unsigned last = f->runs - 1,
 			 n = flame__path(f, (uint32_t)(all[i] - f->nodes), path);

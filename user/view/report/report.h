@@ -14,6 +14,13 @@
 #include "findings/findings.h"
 #include "model/job.h"
 
+/* What was computed or read besides facts: docs/report-json.md has their schema. NULL: it was not
+ * asked for. */
+struct report_besides {
+	json_t *clusters, *fold;
+	json_t *flame; /* of the page in a browser alone */
+};
+
 struct report {
 	const struct model_job *job;
 	const struct model_job
@@ -22,6 +29,7 @@ struct report {
 	const struct verdict *verdict;
 	const struct pika_job *pika;
 	const struct io_jobs *io;
+	const struct report_besides *besides; /* NULL: nothing */
 	bool all; /* also findings beyond the fifth, modes, losses, and files that could not be read
 		   */
 	bool utf8, colour;

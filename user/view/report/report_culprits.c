@@ -1,29 +1,162 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Prints what had the CPU that threads waited for, where waiting mattered. */
+/* What had the CPU that threads waited for, of the job and of the units that waited most. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/job/facts_fill.h"
+#include "base/escape.h"
+#include "base/json.h"
 #include "view/report/report_page.h"
+#include "view/report/report_parts.h"
 #include "view/report/report_shares.h"
+#include "view/report/report_text.h"
 
 #define MATTERS 0.02 /* share of the runnable time that was waiting */
+#define MOST	5    /* units that waited most, of JSON */
+#define NAMED	3    /* of the page, as far as there is room */
 
-static const struct {
-	enum fact fact;
-	const char *name;
-} culprits[] = {
-	{FACT_JOB_waited_own_task_s, "own task"},   {FACT_JOB_waited_own_step_s, "own step"},
-	{FACT_JOB_waited_own_job_s, "own job"},	    {FACT_JOB_waited_other_jobs_s, "other jobs"},
-	{FACT_JOB_waited_system_s, "not profiled"}, {FACT_JOB_waited_idle_s, "wake-up"},
-	{FACT_JOB_waited_unknown_s, "unknown"},
+static const struct report_part names[] = {
+	{NULL, "ran"},	      {NULL, "own task"},     {NULL, "own step"}, {NULL, "own job"},
+	{NULL, "other jobs"}, {NULL, "not profiled"}, {NULL, "wake-up"},  {NULL, "unknown"},
 };
-#define N_CULPRITS (sizeof(culprits) / sizeof(culprits[0]))
+#define CULPRITS (sizeof(names) / sizeof(names[0]))
+
+static const enum quantity quantities[CULPRITS] = {
+	Q_CPU,		 Q_BY_OWN_TASK, Q_BY_OWN_STEP, Q_BY_OWN_JOB,
+	Q_BY_OTHER_JOBS, Q_BY_SYSTEM,	Q_BY_IDLE,     Q_BY_UNKNOWN,
+};
+
+/* Of the time that threads ran or waited for a CPU. */
+static double divide(const double total[static N_QUANTITIES], double share[static REPORT_PARTS_MAX])
+{
+	double all = 0;
+
+	for (size_t i = 0; i < CULPRITS; i++)
+		all += total[quantities[i]];
+	for (size_t i = 0; i < CULPRITS; i++)
+		share[i] = all > 0 ? total[quantities[i]] / all : NAN;
+	return all > 0 ? all : NAN;
+}
+
+const struct report_parts report_culprits = {
+	.rows_key = "culprit_shares",
+	.all_key = "runnable_s",
+	.parts = names,
+	.n = CULPRITS,
+	.divide = divide,
+};
+
+/* A unit that waited, and what had the CPU for most of that. */
+struct waiter {
+	const struct job_unit *unit;
+	double wait_s, most_s;
+	const char *most;
+};
+
+static struct waiter waiter_of(const struct job_unit *u)
+{
+	struct waiter w = {.unit = u, .wait_s = 0, .most_s = -1};
+
+	for (size_t i = 1; i < CULPRITS; i++) {
+		double s = u->total[quantities[i]];
+
+		w.wait_s += s;
+		if (s > w.most_s) {
+			w.most_s = s;
+			w.most = names[i].name;
+		}
+	}
+	return w;
+}
+
+static int by_wait(const void *a, const void *b)
+{
+	const struct waiter *x = a, *y = b;
+
+	if (x->wait_s != y->wait_s)
+		return (x->wait_s < y->wait_s) - (x->wait_s > y->wait_s);
+	return (x->unit > y->unit) - (x->unit < y->unit);
+}
+
+/* The tasks of the main step that waited, those that waited longest first: at most `most` of them.
+ */
+static unsigned waiters_of(const struct model_job *j, struct waiter *out, unsigned most)
+{
+	unsigned n, kept = 0;
+	const struct job_unit *units = facts__main_tasks(j, &n);
+	struct waiter *all = calloc(n + 1, sizeof(*all));
+
+	for (unsigned i = 0; all && i < n; i++) {
+		struct waiter w = waiter_of(&units[i]);
+
+		if (w.wait_s > 0)
+			all[kept++] = w;
+	}
+	if (kept)
+		qsort(all, kept, sizeof(*all), by_wait);
+	kept = kept < most ? kept : most;
+	if (kept)
+		memcpy(out, all, kept * sizeof(*all));
+	free(all);
+	return kept;
+}
+
+json_t *report_culprits__json(const struct model_job *j)
+{
+	json_t *o = report_parts__json(&report_culprits, j), *list = json_array(), *one;
+	struct waiter most[MOST];
+	unsigned n = waiters_of(j, most, MOST);
+
+	for (unsigned i = 0; i < n; i++) {
+		one = json_object();
+		json__set(one, "name", json__text(most[i].unit->name));
+		json__set(one, "node", json__text(j->nodes[most[i].unit->node].unit.name));
+		json__set(one, "wait_s", json__number(most[i].wait_s));
+		json__set(one, "most_for", json__text(most[i].most));
+		json__set(one, "most_share", json__number(most[i].most_s / most[i].wait_s));
+		json_array_append_new(list, one);
+	}
+	json__set(o, "waited_most", list);
+	return o;
+}
+
+/* "  longest        rank 3 20.1 s (other jobs), rank 5 19.8 s (own step)" */
+static void print_waiters(const struct model_job *j, FILE *out)
+{
+	struct waiter most[NAMED];
+	unsigned n = waiters_of(j, most, NAMED), all;
+	int at;
+
+	facts__main_tasks(j, &all);
+	if (all < 2 || !n)
+		return;
+	at = fprintf(out, "  %-14s", "longest");
+	for (unsigned i = 0; i < n; i++) {
+		report_number wait;
+		char text[100];
+
+		snprintf(text, sizeof(text), "%s %s %.10s %s (%s)", i ? "," : "",
+			 most[i].unit->is_rank ? "rank" : "task", most[i].unit->name,
+			 report_text__time(most[i].wait_s, wait), most[i].most);
+		if (at + strlen(text) > REPORT_WIDTH)
+			break;
+		at += (int)strlen(text);
+		print__escaped(out, text);
+	}
+	putc('\n', out);
+}
 
 void report_culprits__print(const struct report *r, FILE *out)
 {
-	struct report_share shares[N_CULPRITS];
+	struct report_share shares[CULPRITS - 1];
 
 	if (!(facts__job(r->facts, FACT_JOB_wait_share) >= MATTERS))
 		return;
-	for (size_t i = 0; i < N_CULPRITS; i++)
-		shares[i] = (struct report_share){culprits[i].name,
-						  facts__job(r->facts, culprits[i].fact)};
-	report_shares__print("waited for", shares, N_CULPRITS, out);
+	for (size_t i = 1; i < CULPRITS; i++)
+		shares[i - 1] =
+			(struct report_share){names[i].name, facts__sum(r->job, quantities[i])};
+	report_shares__print("waited for", shares, CULPRITS - 1, out);
+	if (!r->is_run)
+		print_waiters(r->job, out);
 }

@@ -97,6 +97,8 @@ static const struct {
 	{FACT_JOB_blk_ops, "disk requests"},
 	{FACT_JOB_net_tx_mb, "network"},
 	{FACT_JOB_energy_j, "energy"},
+	{FACT_JOB_samples, "where the code was"},
+	{FACT_JOB_waited_own_task_s, "what had the CPU"},
 };
 
 static void print_missing(const struct report *r, FILE *out)

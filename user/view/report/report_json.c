@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "analysis/job/facts_fill.h"
+#include "analysis/job/pop.h"
 #include "base/json.h"
 #include "identity/stepname.h"
 #include "view/report/report_page.h"
+#include "view/report/report_parts.h"
 #include "view/report/report_pika.h"
 #include "view/report/report_series.h"
-#include "view/report/report_threads.h"
 
 #define TASK_BINS_MAX (256u << 10) /* of a quantity: about 20 MB of text in all */
 #define FORMAT	      1		   /* grows when something changes its meaning or goes */
@@ -199,6 +200,21 @@ static json_t *budget_json(const struct facts *f)
 	return o;
 }
 
+static json_t *pop_json(const struct model_job *j, unsigned step)
+{
+	json_t *o = json_object();
+	unsigned n;
+	const struct job_unit *ranks = facts__tasks_of(j, step, &n);
+	struct pop pop = pop__of(ranks, n);
+
+	json__set(o, "load_balance", json__number(pop.load_balance));
+	json__set(o, "communication_efficiency", json__number(pop.communication));
+	json__set(o, "parallel_efficiency", json__number(pop.parallel));
+	json__set(o, "samples", json__number(pop.samples));
+	json__set(o, "reason", text_or_null(pop.why));
+	return o;
+}
+
 static json_t *steps_json(const struct model_job *j)
 {
 	json_t *a = json_array(), *o;
@@ -211,6 +227,7 @@ static json_t *steps_json(const struct model_job *j)
 		json__set(o, "cpu_s", json__number(j->steps[i].cpu_s));
 		json__set(o, "begin_s", json__number(j->steps[i].begin_s));
 		json__set(o, "end_s", json__number(j->steps[i].end_s));
+		json__set(o, "pop", pop_json(j, i));
 		json__set(o, "main", json_boolean(i == j->main_step));
 		json_array_append_new(a, o);
 	}
@@ -262,6 +279,11 @@ static json_t *coverage_json(const struct report *r)
 	return o;
 }
 
+static json_t *shared(json_t *o)
+{
+	return o ? json_incref(o) : json_null();
+}
+
 json_t *report__json(const struct report *r)
 {
 	json_t *o = json_object(), *units = json_object();
@@ -278,7 +300,12 @@ json_t *report__json(const struct report *r)
 	json__set(o, "facts", facts_json(r->facts, SCOPE_JOB));
 	json__set(o, "bins", facts_json(r->facts, SCOPE_BIN));
 	json__set(o, "time_budget", budget_json(r->facts));
-	json__set(o, "thread_budget", report_threads__json(r->job));
+	json__set(o, "thread_budget", report_parts__json(&report_threads, r->job));
+	json__set(o, "culprits", report_culprits__json(r->job));
+	json__set(o, "samples", report_modules__json(r));
+	json__set(o, "pop", report_pop__json(r->facts));
+	json__set(o, "clusters", shared(r->besides ? r->besides->clusters : NULL));
+	json__set(o, "fold", shared(r->besides ? r->besides->fold : NULL));
 	json__set(o, "units", units);
 	json__set(o, "commands", commands_json(r->job));
 	json__set(o, "marks", report_marks__json(r->job));

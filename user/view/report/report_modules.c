@@ -1,56 +1,63 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Prints what was executed, as shares of all samples, and how well the ranks worked in parallel. */
+/* What was executed, as shares of all samples. */
 #include <math.h>
 
+#include "analysis/job/facts_fill.h"
+#include "base/json.h"
 #include "view/report/report_page.h"
+#include "view/report/report_parts.h"
 #include "view/report/report_shares.h"
 
-static const struct {
-	enum fact fact;
-	const char *name;
-} modules[] = {
-	{FACT_JOB_sampled_own, "own program"},	   {FACT_JOB_sampled_mpi, "MPI"},
-	{FACT_JOB_sampled_gpu, "GPU library"},	   {FACT_JOB_sampled_blas, "BLAS"},
-	{FACT_JOB_sampled_openmp, "OpenMP"},	   {FACT_JOB_sampled_interpreter, "interpreter"},
-	{FACT_JOB_sampled_libc, "C library"},	   {FACT_JOB_sampled_library, "other libraries"},
-	{FACT_JOB_sampled_generated, "generated"}, {FACT_JOB_sampled_kernel, "kernel"},
-	{FACT_JOB_sampled_unknown, "not known"},
-};
 #define SAMPLES_LEAST 100 /* with fewer, shares are by chance */
-#define N_MODULES     (sizeof(modules) / sizeof(modules[0]))
 
-static void print_modules(const struct report *r, FILE *out)
+static const struct report_part names[] = {
+	{NULL, "own program"}, {NULL, "MPI"},
+	{NULL, "GPU library"}, {NULL, "BLAS"},
+	{NULL, "OpenMP"},      {NULL, "interpreter"},
+	{NULL, "C library"},   {NULL, "other libraries"},
+	{NULL, "generated"},   {NULL, "kernel"},
+	{NULL, "not known"},
+};
+#define MODULES (sizeof(names) / sizeof(names[0]))
+
+static const enum quantity quantities[MODULES] = {
+	Q_SAMPLED_OWN,	  Q_SAMPLED_MPI,	 Q_SAMPLED_LIBGPU,  Q_SAMPLED_BLAS,
+	Q_SAMPLED_OPENMP, Q_SAMPLED_INTERPRETER, Q_SAMPLED_LIBC,    Q_SAMPLED_LIBRARY,
+	Q_SAMPLED_MADE,	  Q_SAMPLED_KERNEL,	 Q_SAMPLED_UNKNOWN,
+};
+
+static double divide(const double total[static N_QUANTITIES], double share[static REPORT_PARTS_MAX])
 {
-	struct report_share shares[N_MODULES];
-	double samples = 0;
+	double all = total[Q_SAMPLES];
 
-	for (size_t i = 0; i < N_MODULES; i++) {
-		double n = facts__job(r->facts, modules[i].fact);
-
-		shares[i] = (struct report_share){modules[i].name, n};
-		samples += isnan(n) ? 0 : n;
-	}
-	if (samples >= SAMPLES_LEAST)
-		report_shares__print("executed", shares, N_MODULES, out);
+	for (size_t i = 0; i < MODULES; i++)
+		share[i] = all > 0 ? total[quantities[i]] / all : NAN;
+	return all > 0 ? all : NAN;
 }
 
-static void print_pop(const struct report *r, FILE *out)
-{
-	double lb = facts__job(r->facts, FACT_JOB_load_balance);
-	double comm = facts__job(r->facts, FACT_JOB_communication_efficiency);
-	double samples = facts__job(r->facts, FACT_JOB_pop_samples);
+const struct report_parts report_modules = {
+	.rows_key = "module_shares",
+	.all_key = "samples",
+	.parts = names,
+	.n = MODULES,
+	.divide = divide,
+};
 
-	if (isnan(lb))
-		return;
-	fprintf(out, "  %-14s load balance %.2f", "ranks", lb);
-	if (!isnan(comm))
-		fprintf(out, " x communication %.2f = parallel efficiency %.2f", comm,
-			facts__job(r->facts, FACT_JOB_parallel_efficiency));
-	fputs(isnan(samples) ? "\n                 (by blocking)\n" : "\n", out);
+json_t *report_modules__json(const struct report *r)
+{
+	json_t *o = report_parts__json(&report_modules, r->job);
+
+	json__set(o, "for_mpi", json__number(facts__job(r->facts, FACT_JOB_sampled_for_mpi)));
+	return o;
 }
 
 void report_modules__print(const struct report *r, FILE *out)
 {
-	print_modules(r, out);
-	print_pop(r, out);
+	struct report_share shares[MODULES];
+
+	if (!(facts__sum(r->job, Q_SAMPLES) >= SAMPLES_LEAST))
+		return;
+	for (size_t i = 0; i < MODULES; i++)
+		shares[i] = (struct report_share){names[i].name, facts__sum(r->job, quantities[i])};
+	report_shares__print("executed", shares, MODULES, out);
 }

@@ -13,9 +13,11 @@ void report__print(const struct report *r, FILE *out)
 	report_threads__print(r, out);
 	report_culprits__print(r, out);
 	report_modules__print(r, out);
+	report_pop__print(r, out);
 	report_given__print(r, out);
 	report_tasks__print(r, out);
 	report_commands__print(r, out);
+	report_clusters__print(r, out);
 	report_time__print(r, out);
 	report_pika__print(r, out);
 	report_io__print(r, out);

@@ -11,9 +11,11 @@ void report_budget__print(const struct report *r, FILE *out);
 void report_threads__print(const struct report *r, FILE *out);
 void report_culprits__print(const struct report *r, FILE *out);
 void report_modules__print(const struct report *r, FILE *out);
+void report_pop__print(const struct report *r, FILE *out);
 void report_given__print(const struct report *r, FILE *out);
 void report_tasks__print(const struct report *r, FILE *out);
 void report_commands__print(const struct report *r, FILE *out);
+void report_clusters__print(const struct report *r, FILE *out);
 void report_time__print(const struct report *r, FILE *out);
 void report_pika__print(const struct report *r, FILE *out); /* with `all` only */
 void report_io__print(const struct report *r, FILE *out);   /* likewise */
@@ -46,6 +48,11 @@ struct report_budget report_budget__split(const struct budget_times *t);
 struct report_budget report_budget__of(const struct facts *f);
 /* "own code"; of shares that hold others which are not known, a wider word. */
 const char *report_budget__name(const struct report_budget *b, enum budget i);
+
+/* Parts of the JSON: docs/report-json.md. */
+json_t *report_culprits__json(const struct model_job *j);
+json_t *report_modules__json(const struct report *r);
+json_t *report_pop__json(const struct facts *f);
 
 /* Mean use of the GPUs, 0 to 1; NaN: not known. */
 double report_given__gpu_use(const struct facts *f);

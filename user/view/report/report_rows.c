@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/known.h"
 #include "view/report/report_page.h"
+#include "view/report/report_parts.h"
 #include "view/report/report_series.h"
-#include "view/report/report_threads.h"
 
 #define ROWS_MAX  512
 #define CELLS_MAX 120000 /* of a quantity */
@@ -213,27 +213,36 @@ static json_t *shares_json(const struct rows *r)
 	return a;
 }
 
-/* Where the time of a row's threads went, as report_threads__json() has it of the job; none where
- * it is not known of any. */
-static json_t *thread_shares_json(const struct rows *r)
+/* Parts of a whole of each row, as report_parts__json() has them of the job; none where they are
+ * not known of any. */
+static json_t *parts_json(const struct rows *r, const struct report_parts *p)
 {
-	json_t *a = json_array(), *shares[THREAD_STATES];
-	double total[N_QUANTITIES], share[THREAD_STATES];
+	json_t *a = json_array(), *shares[REPORT_PARTS_MAX];
+	double total[N_QUANTITIES], share[REPORT_PARTS_MAX];
+	bool is_known = false;
 
-	if (!job_units__know(&r->u, Q_THREAD_TIME))
-		return a;
-	for (int i = 0; i < THREAD_STATES; i++) {
+	for (unsigned i = 0; i < p->n; i++)
 		shares[i] = json_array();
-		json_array_append_new(a, shares[i]);
-	}
 	for (unsigned row = 0; row < r->n; row++) {
 		for (int q = 0; q < N_QUANTITIES; q++)
 			total[q] = total_of(r, row, q);
-		report_threads__shares(total, share);
-		for (int i = 0; i < THREAD_STATES; i++)
+		is_known |= !isnan(p->divide(total, share));
+		for (unsigned i = 0; i < p->n; i++)
 			json_array_append_new(shares[i], report_series__rounded(share[i]));
 	}
+	for (unsigned i = 0; i < p->n; i++) {
+		if (is_known)
+			json_array_append(a, shares[i]);
+		json_decref(shares[i]);
+	}
 	return a;
+}
+
+static void put_parts(const struct rows *r, json_t *o)
+{
+	json_object_set_new(o, report_threads.rows_key, parts_json(r, &report_threads));
+	json_object_set_new(o, report_culprits.rows_key, parts_json(r, &report_culprits));
+	json_object_set_new(o, report_modules.rows_key, parts_json(r, &report_modules));
 }
 
 static void put_rows(const struct rows *r, json_t *o)
@@ -252,12 +261,15 @@ static void put_rows(const struct rows *r, json_t *o)
 	json_object_set_new(o, "of", json__text(series_unit_names[r->of]));
 	json_object_set_new(o, "units", json_integer(r->u.n));
 	json_object_set_new(o, "group", json_integer(r->group));
+	json_object_set_new(
+		o, "are_ranks",
+		json_boolean(r->of == SERIES_TASKS && job_units__at(&r->u, 0)->is_rank));
 	json_object_set_new(o, "name", names);
 	json_object_set_new(o, "node", nodes);
 	if (r->of != SERIES_GPUS) {
 		json_object_set_new(o, "cores", json_incref(cores));
 		json_object_set_new(o, "shares", shares_json(r));
-		json_object_set_new(o, "thread_shares", thread_shares_json(r));
+		put_parts(r, o);
 	}
 	json_decref(cores);
 	json_object_set_new(o, "dt_s", json__number(r->j->grid.dt_s * r->factor));

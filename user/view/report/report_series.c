@@ -87,5 +87,7 @@ json_t *report_series__json(const struct report *r)
 	json_object_set_new(o, "spread", report_spread__json(r));
 	json_object_set_new(o, "run_latency", histogram_json(&r->job->run_latency));
 	json_object_set_new(o, "blk_latency", histogram_json(&r->job->blk_latency));
+	if (r->besides && r->besides->flame)
+		json_object_set(o, "flame", r->besides->flame);
 	return o;
 }

@@ -23,7 +23,7 @@ struct reading {
 	struct cursor *cursor;
 	struct reduction *out;
 	bool damaged;
-	/* Of tables of one shape: */
+	/* These hold for tables of one shape: */
 	unsigned shape, n;
 	int *from, *to; /* columns of the cursor, and of the reduction */
 	double *values;

@@ -14,7 +14,7 @@
 
 const struct reduce_world reduce_world__alone = {.size = 1};
 
-/* Of Open MPI's mpirun, of srun. */
+/* Open MPI's mpirun sets the first pair, srun the second. */
 static const struct {
 	const char *size, *rank;
 } variables[] = {

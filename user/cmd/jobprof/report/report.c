@@ -12,12 +12,14 @@
 #include "base/log.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
+#include "cmd/jobprof/report/report_besides.h"
 #include "cmd/jobprof/report/report_html.h"
 #include "cmd/jobprof/report/report_inputs.h"
 #include "cmd/jobprof/report/report_jobs.h"
 #include "cmd/jobprof/report/report_store.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
+#include "pool/pool.h"
 #include "view/report/report.h"
 #include "view/report/spark.h"
 
@@ -136,7 +138,7 @@ static int write_html(const struct report *r, const struct report_opts *o,
 }
 
 /* 0, or the exit status. */
-static int print_form(const struct report *r, const struct printing *p)
+static int put_form(const struct report *r, const struct printing *p)
 {
 	const struct report_opts *o = p->opts;
 	FILE *out = p->out;
@@ -159,7 +161,29 @@ static int print_form(const struct report *r, const struct printing *p)
 	}
 }
 
-/* Of each node; what a file that is wrong says is not known, which has been said. */
+/* Reads what the form shows besides facts, and prints it. 0, or the exit status. */
+static int print_form(const struct report *r, const struct printing *p)
+{
+	bool has_besides =
+		p->opts->form != REPORT_FACTS && p->opts->form != REPORT_WHY && !r->is_run;
+	struct report_besides besides = {0};
+	struct report with = *r;
+	int status = 1, err = 0;
+
+	if (has_besides)
+		err = report_besides__read(&besides, p->inputs, p->n, p->opts->form == REPORT_HTML);
+	if (err && err != -EINTR)
+		log_error("%s: %s", p->inputs[0].path, strerror(-err));
+	with.besides = has_besides ? &besides : NULL;
+	if (!err)
+		status = put_form(&with, p);
+	report_besides__free(&besides);
+	if (err == -EINTR)
+		pool__follow_signal();
+	return status;
+}
+
+/* Reads the peaks of each node; what a wrong file says is not known, and that has been said. */
 static struct peaks *read_peaks(const struct model_job *j)
 {
 	struct peaks *p = calloc(j->nnodes + 1, sizeof(*p));

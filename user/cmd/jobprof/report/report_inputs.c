@@ -127,8 +127,8 @@ static int by_job(const void *a, const void *b)
 	return is_job_file(y) - is_job_file(x);
 }
 
-/* Of each job its job file stays where there is one; or with prefer_nodes, where all files are of
- * one job, the node-step files, for a job file alone is found in another way. */
+/* Keeps the job file of each job that has one; or, with prefer_nodes and files of one job only, the
+ * node-step files, for a job file alone is found in another way. */
 static void choose_paths(struct string_list *paths, bool prefer_nodes)
 {
 	unsigned n = 0;

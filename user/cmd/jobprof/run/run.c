@@ -144,7 +144,7 @@ static void print_evicted(const struct run_cgroup *c)
 	fputs(c->more_names ? ", ...\n" : "\n", stderr);
 }
 
-/* Of a run that has no file. */
+/* Says what a run that has no file leaves. */
 static const char *what_remains(const struct run *r)
 {
 	if (!r->failed)

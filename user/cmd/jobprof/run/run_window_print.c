@@ -89,7 +89,8 @@ static void print_share(const char *name, double share, FILE *out)
 	putc('\n', out);
 }
 
-/* Of the task, since the CPUs of its processes are known here, and those of the step are not. */
+/* Prints the budget of the task, since the CPUs of its processes are known here, and those of the
+ * step are not. */
 static void print_budget(const struct window *w, FILE *out)
 {
 	enum window_table t = has_task(w) ? WINDOW_TASK : WINDOW_STEP;

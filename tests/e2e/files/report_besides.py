@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 240
+"""What jobprof report has besides facts: clusters of bursts and those that reduce has stored, a folded region, and the
+hottest stacks, as h5py has written them; and links in /analysis that lead elsewhere."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
+import h5py
+import numpy
+from besideslib import put_bursts, put_clusters, put_fold, put_stacks
+from jobs import Job
+from layout import START
+from lib import JOBPROF, Failed, is_equal, is_near, is_true, run_tests, tmpdir
+
+KINDS = [(300, 0.003, 0.002), (200, 0.03, 0.002), (100, 0.2, 0.05)]
+
+
+def made(name):
+    path = os.path.join(tmpdir("besides"), "job_4711.h5" if not name else name + ".h5")
+    Job(nodes=1, tasks=2, cores=2, wall=600).write(path)
+    return path
+
+
+def report(*args):
+    p = subprocess.run([JOBPROF, "report", *args], capture_output=True, text=True, timeout=120)
+    if p.returncode or p.stderr:
+        raise Failed("report %s: %s" % (" ".join(args), p.stderr))
+    return p.stdout
+
+
+def said(path):
+    return json.loads(report("--json", path))
+
+
+def drawn(path):
+    text = re.search(r'<script type="application/json" id="data">(.*?)</script>', report("--html", "-", path), re.S).group(1)
+    return json.loads(text)["page"]["flame"], len(text)
+
+
+def nothing():
+    """Of a file without them each says why."""
+    path = made("plain")
+    r = said(path)
+    for key, word in (("clusters", "bursts"), ("fold", "jobprof fold --store")):
+        is_equal("%s: not there" % key, (r[key]["status"], word in r[key]["reason"]), ("UNAVAILABLE", True))
+    is_true("the page has no line of them", not re.search("^(Bursts|Folded)", report(path), re.M), report(path))
+    is_equal("stacks: not there", drawn(path)[0]["status"], "UNAVAILABLE")
+
+
+def clusters():
+    path = made("bursts")
+    run, gap = put_bursts(path, START, KINDS)
+    c = said(path)["clusters"]
+    is_equal("clusters: how many", (c["status"], c["reason"], c["from"], c["bursts"]), ("OK", None, "bursts", 600))
+    got = sorted(c["clusters"][1:], key=lambda k: k["run_s"])
+    is_equal("clusters: bursts of each kind", [k["bursts"] for k in got], [n for n, _, _ in KINDS])
+    for k, (n, length, _), from_ in zip(got, KINDS, (0, 300, 500)):
+        own = run[from_:from_ + n]
+        is_near("clusters: median of %g s" % length, k["run_s"], numpy.median(own), 1e-9)
+        is_near("clusters: share of %g s" % length, k["share"], own.sum() / run.sum(), 1e-9)
+    page = report(path)
+    is_equal("clusters: each has a line", len(re.findall(r"^  [ABC] +\d+ +\d", page, re.M)), 3)
+    put_clusters(path, [[(1, 0.1, 0.5, 0.1), (9, 0.9, 0.2, 0.3)], [(2, 0.2, 0.4, 0.5), (70, 0.5, 0.01, 0.02), (30, 0.3, 0.001, 0.002)]])
+    c = said(path)["clusters"]
+    is_equal("stored clusters: the last window", (c["from"], c["windows"], c["bursts"], [(k["name"], k["bursts"], k["share"], k["run_s"], k["gap_s"]) for k in c["clusters"]]),
+             ("stored", 2, 102, [("noise", 2, 0.2, 0.4, 0.5), ("A", 70, 0.5, 0.01, 0.02), ("B", 30, 0.3, 0.001, 0.002)]))
+
+
+def fold():
+    path = made("fold")
+    rate = put_fold(path, "my loop", 0.024, [0.25, 0.6, 1.0])
+    f = said(path)["fold"]
+    is_equal("fold: figures", (f["status"], f["region"], f["executions"], f["period_s"], f["validity"]["status"]), ("OK", "my loop", 500, 0.024, "good"))
+    is_equal("fold: phases in their order", [(p["from"], p["to"], p["code"]) for p in f["phases"]],
+             [(0, 0.25, "the program + 0x1000"), (0.25, 0.6, "the program + 0x2000"), (0.6, 1, "the program + 0x3000")])
+    got = numpy.array(f["curves"]["CPUTime"]["rate"])
+    at = numpy.arange(len(got)) * 999 // (len(got) - 1)
+    is_true("fold: the curve from begin to end", 100 < len(got) <= 250 and numpy.allclose(got, rate[at], 1e-12), (len(got), got[:3]))
+    is_true("fold: on the page", re.search("^Folded     my loop: 500 executions of 24 ms, good$", report(path), re.M), report(path))
+
+
+def stacks():
+    path = made("stacks")
+    put_stacks(path, START, {"main;work;inner": 3.0, "main;work": 1.0, "main;read": 0.5})
+    f, _ = drawn(path)
+    own = {f["names"][f["nodes"][node - 1][1]].strip("[]"): s for _, _, node, s in f["counts"]}
+    is_equal("stacks: seconds of each function", own, {"inner": 3.0, "work": 1.0, "read": 0.5})
+    is_equal("stacks: nothing is left out", f["left_out"], 0)
+    path = made("many")
+    many = {"main;group%d;f%d" % (i % 50, i): 1 + (i % 7) for i in range(20000)}
+    put_stacks(path, START, many)
+    f, size = drawn(path)
+    is_true("20,000 functions: the hottest are drawn", len(f["nodes"]) == 3000 and f["left_out"] == 20051 - 3000, (len(f["nodes"]), f["left_out"]))
+    is_near("20,000 functions: no second is lost", sum(s for *_, s in f["counts"]), sum(many.values()), 1e-9)
+    is_true("20,000 functions: the page stays small", size < 1 << 20, size)
+    is_true("20,000 functions: callers come first", all(up < i + 1 for i, (up, *_) in enumerate(f["nodes"])), "")
+
+
+def elsewhere():
+    """Links lead nowhere else, and what is of another shape is left out."""
+    other = made("other")
+    put_fold(other, "of another file", 0.1, [0.5, 1.0])
+    for name, link in (("soft", h5py.SoftLink("/Steps")), ("external", h5py.ExternalLink(other, "/analysis/fold"))):
+        path = made(name)
+        with h5py.File(path, "r+") as f:
+            f.create_group("analysis")["fold"] = link
+            f["analysis/fold_curve"] = numpy.zeros(3, [("x", "<f8")])
+        is_equal("a %s link is not followed" % name, said(path)["fold"]["status"], "UNAVAILABLE")
+    path = made("outside")
+    put_fold(path, "x", 0.1, [0.5, 1.0])
+    with h5py.File(path, "r+") as f:
+        del f["analysis/fold_curve"]
+        space, dcpl = h5py.h5s.create_simple((4,)), h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        dcpl.set_external(b"/etc/passwd", 0, 1000)
+        h5py.h5d.create(f["analysis"].id, b"fold_curve", h5py.h5t.py_create(numpy.dtype([("x", "<f8"), ("CPUTime", "<f8")])), space, dcpl)
+    is_equal("bytes of another file are not read", said(path)["fold"]["status"], "UNAVAILABLE")
+    path = made("strange")
+    put_fold(path, "\x1b[31m" + 300 * "x", 0.1, [0.5, 1.0])
+    with h5py.File(path, "r+") as f:
+        f["analysis/fold"].attrs["period_s"] = numpy.arange(5.0)
+        f["analysis/fold/phases/1"].attrs["from"] = "no number"
+        f["analysis/fold/phases"]["soft"] = h5py.SoftLink("/")
+    is_true("what is strange stays text", "\x1b" not in report(path), "")
+
+
+if __name__ == "__main__":
+    run_tests([nothing, clusters, fold, stacks, elsewhere])

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The efficiencies of POP (pop-coe.eu): load balance x communication = parallel. Useful time of a
+ * rank is its CPU time outside of MPI: CPU time x (1 - its share of samples in MPI). Without
+ * samples it is all CPU time, which is right where ranks block while they wait, and says nothing
+ * where they spin. The time of a rank is that in which it ran or was blocked: waits for a CPU are
+ * not the program's.
+ */
+#ifndef JP_ANALYSIS_POP_H
+#define JP_ANALYSIS_POP_H
+
+#include "model/job.h"
+
+struct pop {
+	double load_balance, communication, parallel; /* NaN: not known */
+	double samples;	 /* of the rank with fewest; NaN: useful time is not from samples */
+	const char *why; /* why not all are known; NULL: they are */
+};
+
+/* Of the ranks of a step. */
+struct pop pop__of(const struct job_unit *ranks, unsigned n);
+/* The same in bin k, where all ranks have a share in it; of a step that is suitable. */
+struct pop pop__of_bin(const struct job_unit *ranks, unsigned n, const struct time_grid *g,
+		       unsigned k);
+/* Useful time of a rank; NaN: not known. */
+double pop__useful_s(const struct job_unit *rank);
+
+#endif

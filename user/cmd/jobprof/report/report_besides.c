@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Clusters, a folded region and stacks of a job file, for its report. */
+#include "cmd/jobprof/report/report_besides.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cmd/jobprof/cluster/cluster_args.h"
+#include "jobfile/stored.h"
+#include "model/bursts.h"
+#include "model/model.h"
+#include "pool/pool.h"
+#include "view/cluster/cluster_view.h"
+#include "view/flame/flame.h"
+
+#define BURSTS_MAX  1000000 /* more take seconds: jobprof cluster */
+#define CURVE_MAX   250	    /* values of a curve, of 1,000 that are stored */
+#define FLAME_NODES 3000
+
+static json_t *no(const char *status, const char *reason)
+{
+	return json_pack("{s:s, s:s}", "status", status, "reason", reason);
+}
+
+static json_t *unavailable(const char *reason)
+{
+	return no(analysis_status__name(ANALYSIS_UNAVAILABLE), reason);
+}
+
+/* What /analysis of the file has of that name; NULL: nothing. */
+static json_t *stored_of(const char *path, const char *name)
+{
+	struct model_file f;
+	json_t *v = model_file__open(&f, path) ? NULL : stored__read(f.reader, name);
+
+	model_file__close(&f);
+	return v;
+}
+
+/* ---- clusters */
+
+/* jobprof reduce has made these of all files of the job. */
+static json_t *stored_cluster(const json_t *row, size_t i)
+{
+	cluster_name name;
+
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+			 cluster_name__of((unsigned)i, name), "bursts",
+			 json__number(json__number_of(row, "n")), "share",
+			 json__number(json__number_of(row, "share")), "run_s",
+			 json__number(json__number_of(row, "RunTime_mean")), "least_run_s",
+			 json__number(json__number_of(row, "RunTime_min")), "most_run_s",
+			 json__number(json__number_of(row, "RunTime_max")), "spread",
+			 json__number(json__number_of(row, "RunTime_std") /
+				      json__number_of(row, "RunTime_mean")),
+			 "gap_s", json__number(json__number_of(row, "Gap_mean")));
+}
+
+/* The last window: of a job that has ended it is the only one, or the latest. */
+static json_t *stored_clusters(const json_t *windows)
+{
+	json_t *window = NULL, *one, *list = json_array(), *rows;
+	double bursts = 0;
+	const char *key;
+	long last = -1;
+
+	json_object_foreach((json_t *)windows, key,
+			    one) if (atol(key) > last && json_is_object(one))
+	{
+		last = atol(key);
+		window = one;
+	}
+	rows = json_object_get(window, "table");
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		bursts += json__number_of(row, "n");
+		json_array_append_new(list, stored_cluster(row, i));
+	}
+	return json_pack("{s:s, s:o, s:s, s:o, s:i, s:o}", "status",
+			 json__text_of(window, "status"), "reason", json_null(), "from", "stored",
+			 "bursts", json__number(bursts), "windows", (int)json_object_size(windows),
+			 "clusters", list);
+}
+
+static json_t *computed_clusters(const struct model_bursts *b, const char *path)
+{
+	static const char *const left_out[] = {"file", "by", "lines", "threads", "min_pts", "eps"};
+	struct cluster_args a;
+	struct burst_columns columns = cluster_args__columns(b);
+	struct burst_clusters c = {0};
+	struct cluster_view v = {path, b, &c, &a.request};
+	json_t *o = NULL;
+
+	cluster_args__init(&a);
+	if (burst_clusters__of(&c, &columns, &a.request) != ANALYSIS_NO_MEMORY)
+		o = cluster_view__json(&v);
+	for (size_t i = 0; o && i < sizeof(left_out) / sizeof(*left_out); i++)
+		json_object_del(o, left_out[i]);
+	if (o)
+		json__set(o, "from", json_string("bursts"));
+	if (o && c.verdict.status == ANALYSIS_OK)
+		json__set(o, "reason", json_null());
+	burst_clusters__free(&c);
+	return o;
+}
+
+static json_t *clusters_of(const char *path)
+{
+	json_t *windows = stored_of(path, "clusters"), *o;
+	struct model_bursts b;
+	int err;
+
+	if (json_object_size(windows)) {
+		o = stored_clusters(windows);
+		json_decref(windows);
+		return o;
+	}
+	json_decref(windows);
+	err = model_bursts__read(&b, path);
+	if (err == -ENODATA)
+		o = unavailable("the file has no bursts, as --series all,burst records them");
+	else if (err == -ERANGE)
+		o = unavailable("no burst was long enough for a row");
+	else if (err)
+		o = unavailable(model_file__strerror(err));
+	else if (b.n > BURSTS_MAX)
+		o = unavailable("there are more than 1,000,000 bursts: jobprof cluster");
+	else
+		o = computed_clusters(&b, path);
+	model_bursts__free(&b);
+	return o;
+}
+
+/* ---- a folded region */
+
+static json_t *thinned(const json_t *rows, const char *column)
+{
+	size_t n = json_array_size(rows), most = n < CURVE_MAX ? n : CURVE_MAX;
+	json_t *a = json_array();
+	bool is_known = false;
+
+	for (size_t i = 0; i < most && most > 1; i++) {
+		double v = json__number_of(json_array_get(rows, i * (n - 1) / (most - 1)), column);
+
+		is_known |= !isnan(v);
+		json_array_append_new(a, json__number(v));
+	}
+	if (is_known)
+		return a;
+	json_decref(a);
+	return NULL;
+}
+
+/* Phases have numbers as names. */
+static json_t *phases_of(const json_t *fold)
+{
+	json_t *named = json_object_get(fold, "phases"), *list = json_array(), *one;
+	char key[24];
+
+	for (size_t i = 1; i <= json_object_size(named); i++) {
+		snprintf(key, sizeof(key), "%zu", i);
+		one = json_object_get(named, key);
+		json_object_del(one, "version");
+		if (json_is_object(one))
+			json_array_append(list, one);
+	}
+	return list;
+}
+
+static json_t *curves_of(const json_t *fold, const json_t *rows)
+{
+	json_t *counters = json_object_get(fold, "counters"), *curves = json_object(), *of;
+	const char *key;
+
+	json_object_foreach(counters, key, of)
+	{
+		char rate[64];
+		json_t *curve = thinned(rows, key), *slope;
+
+		snprintf(rate, sizeof(rate), "%.40s_rate", key);
+		slope = thinned(rows, rate);
+		if (curve && slope)
+			json__set(curves, key,
+				  json_pack("{s:O, s:O, s:s}", "curve", curve, "rate", slope,
+					    "unit", json__text_of(of, "unit")));
+		json_decref(curve);
+		json_decref(slope);
+	}
+	return curves;
+}
+
+static json_t *fold_of(const char *path)
+{
+	json_t *fold = stored_of(path, "fold"), *rows = stored_of(path, "fold_curve");
+
+	if (json_is_object(fold) && json_is_array(rows)) {
+		json__set(fold, "phases", phases_of(fold));
+		json__set(fold, "curves", curves_of(fold, rows));
+		json__set(fold, "status", json_string("OK"));
+		json__set(fold, "reason", json_null());
+		json_object_del(fold, "counters");
+		json_object_del(json_object_get(fold, "validity"), "version");
+	} else {
+		json_decref(fold);
+		fold = unavailable("jobprof fold --store has put no folded region into the file");
+	}
+	json_decref(rows);
+	return fold;
+}
+
+/* ---- stacks */
+
+static int read_flame(struct flame *f, struct stacks *s, struct symbols *symbols, const char *path)
+{
+	const struct selection all = {};
+	struct model_file file;
+	int err = model_file__open(&file, path);
+
+	if (!err)
+		err = stacks__read(s, &file, &all);
+	model_file__close(&file);
+	return err ? err : flame__add(f, s, symbols, "");
+}
+
+static json_t *flame_of(const char *path)
+{
+	struct flame f = {.from_s = NAN, .to_s = NAN};
+	struct symbols *symbols = symbols__new();
+	struct stacks s = {};
+	json_t *o = NULL;
+	int err = symbols ? read_flame(&f, &s, symbols, path) : -ENOMEM;
+
+	if (!err) {
+		flame__finish(&f);
+		o = flame__hottest_json(&f, FLAME_NODES);
+	} else if (err == -ENODATA) {
+		o = unavailable("the file has no stacks, as --series all,stack records them");
+	} else {
+		o = unavailable(model_file__strerror(err));
+	}
+	flame__free(&f);
+	stacks__free(&s);
+	symbols__free(symbols);
+	return o;
+}
+
+/* ---- all of them */
+
+static json_t *(*const makers[])(const char *path) = {clusters_of, fold_of, flame_of};
+#define MAKERS (sizeof(makers) / sizeof(makers[0]))
+
+static int work(void *arg, unsigned item, struct message *m)
+{
+	json_t *o = makers[item](arg);
+	char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+
+	json_decref(o);
+	if (!text)
+		return -ENOMEM;
+	message__put_text(m, text);
+	free(text);
+	return 0;
+}
+
+static json_t *take(struct pool *pool, int *err)
+{
+	struct message *m;
+
+	*err = pool__next(pool, &m);
+	if (*err == -EBADMSG || *err == -ETIME || *err == -EOWNERDEAD) {
+		const char *why = *err == -ETIME ? "it took too long to compute" : "it is damaged";
+
+		*err = 0;
+		return unavailable(why);
+	}
+	return *err ? NULL : json_loads(message__take_text(m), 0, NULL);
+}
+
+int report_besides__read(struct report_besides *out, const struct job_input *inputs, unsigned n,
+			 bool with_stacks)
+{
+	json_t **const parts[MAKERS] = {&out->clusters, &out->fold, &out->flame};
+	const unsigned wanted = with_stacks ? MAKERS : MAKERS - 1;
+	struct pool_work w = {work, (void *)inputs[0].path, wanted};
+	struct pool *pool = NULL;
+	int err;
+
+	*out = (struct report_besides){0};
+	for (unsigned i = 0; n != 1 && i < wanted; i++)
+		*parts[i] = unavailable("the job is in several files: jobprof merge makes one");
+	if (n != 1)
+		return 0;
+	err = pool__start(&pool, &w, 1, &POOL_STREAM);
+	for (unsigned i = 0; !err && i < wanted; i++)
+		*parts[i] = take(pool, &err);
+	pool__free(pool);
+	return err;
+}
+
+void report_besides__free(struct report_besides *b)
+{
+	json_decref(b->clusters);
+	json_decref(b->fold);
+	json_decref(b->flame);
+	*b = (struct report_besides){0};
+}

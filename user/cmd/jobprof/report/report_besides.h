@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a report has besides facts: clusters of bursts, a folded region, the hottest stacks. */
+#ifndef JP_CMD_JOBPROF_REPORT_BESIDES_H
+#define JP_CMD_JOBPROF_REPORT_BESIDES_H
+
+#include <stdbool.h>
+
+#include "model/job.h"
+#include "view/report/report.h"
+
+/*
+ * Reads and computes these of a job's one file, each in a child with limits; of several files, and
+ * of what cannot be read, they say that. Stacks take longer, as functions are looked up: only with
+ * with_stacks. 0; -EINTR: a signal ended a child, and is meant for this process; -errno: no
+ * children. report_besides__free() in all cases.
+ */
+int report_besides__read(struct report_besides *out, const struct job_input *inputs, unsigned n,
+			 bool with_stacks);
+void report_besides__free(struct report_besides *b);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads results that jobfile/store.h has put into a job file. */
+#ifndef JP_JOBFILE_STORED_H
+#define JP_JOBFILE_STORED_H
+
+#include <jansson.h>
+
+#include "hdf5/hdf5.h"
+
+/*
+ * The group or table /analysis/NAME of a file that is open. A group is an object: its numbers and
+ * texts are attributes, its groups are objects, its tables arrays of objects with a number or text
+ * per column; NaN is null. What is of another shape is left out. Other programs may have written
+ * it: to be called in a child with limits (pool/pool.h). NULL: there is none, or it is damaged.
+ */
+json_t *stored__read(const struct reader *r, const char *name);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Prints the clusters of bursts, and the region that was folded. */
+#include <math.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/json.h"
+#include "view/report/report_page.h"
+#include "view/report/report_text.h"
+
+#define CLUSTERS 5	/* on a page without --all */
+#define PHASES	 6	/* of a folded region */
+#define LEAST	 0.0005 /* of the run time: cluster that has a line */
+
+static bool is_there(const json_t *o)
+{
+	return o && !strcmp(json__text_of(o, "status"), "OK");
+}
+
+static void print_cluster(const json_t *c, FILE *out)
+{
+	report_number n, share, run, least, most, gap;
+
+	fprintf(out, "  %-7.7s %10s %8s  %10s  %s to %s, after %s\n", json__text_of(c, "name"),
+		report_text__count(json__number_of(c, "bursts"), n),
+		report_text__share(json__number_of(c, "share"), share),
+		report_text__time(json__number_of(c, "run_s"), run),
+		report_text__time(json__number_of(c, "least_run_s"), least),
+		report_text__time(json__number_of(c, "most_run_s"), most),
+		report_text__time(json__number_of(c, "gap_s"), gap));
+}
+
+static void print_clusters(const struct report *r, const json_t *o, FILE *out)
+{
+	const json_t *list = json_object_get(o, "clusters");
+	size_t shown = 0, n = json_array_size(list);
+
+	if (n < 2)
+		return;
+	fprintf(out, "\n%-10s%10s %8s  %10s  %s\n", "Bursts", "number", "of time", "run time",
+		"least to most, after a wait of");
+	for (size_t i = 1; i <= n; i++) { /* noise, the first one, comes last */
+		const json_t *c = json_array_get(list, i % n);
+
+		if (!(json__number_of(c, "share") >= LEAST))
+			continue;
+		if (shown++ < CLUSTERS || r->all)
+			print_cluster(c, out);
+	}
+	if (shown > CLUSTERS && !r->all)
+		fprintf(out, "  and %zu more (--all)\n", shown - CLUSTERS);
+}
+
+static void print_phases(const json_t *fold, FILE *out)
+{
+	const json_t *phases = json_object_get(fold, "phases"), *p;
+	size_t i;
+
+	json_array_foreach(phases, i, p)
+	{
+		if (i >= PHASES)
+			break;
+		fprintf(out, "  %3.0f to %3.0f %%  ", 100 * json__number_of(p, "from"),
+			100 * json__number_of(p, "to"));
+		print__escaped(out, json__text_of(p, "code"));
+		putc('\n', out);
+	}
+}
+
+static void print_fold(const json_t *fold, FILE *out)
+{
+	const json_t *region = json_object_get(fold, "region");
+	report_number period, n;
+
+	fputs("\nFolded     ", out);
+	if (json_is_string(region))
+		print__escaped(out, json_string_value(region));
+	else
+		fputs("the period that was found", out);
+	fprintf(out, ": %s executions of %s, %s\n",
+		report_text__count(json__number_of(fold, "executions"), n),
+		report_text__time(json__number_of(fold, "period_s"), period),
+		json__text_of(json_object_get(fold, "validity"), "status"));
+	print_phases(fold, out);
+}
+
+void report_clusters__print(const struct report *r, FILE *out)
+{
+	if (r->besides && is_there(r->besides->clusters))
+		print_clusters(r, r->besides->clusters, out);
+	if (r->besides && is_there(r->besides->fold))
+		print_fold(r->besides->fold, out);
+}
