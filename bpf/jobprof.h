@@ -40,11 +40,11 @@ struct jp_stats {
 	__u64 blk_lost;	     /* requests whose end no program saw: counted without their time */
 	__u64 blk_late;	  /* requests that ended after their slot's last row: counted in slot 0 */
 	__u64 ranks_lost; /* ranks that found no slot: they count in their task only */
-	__u64 commands_full; /* steps whose names found jp_commands full: these count together */
-	__u64 samples_lost;  /* samples that found the ring full: their module is unknown */
-	__u64 points_lost;   /* that found their ring full */
-	__u64 samples_late;  /* booked after their slot had ended: in none */
-	__u64 stacks_lost;   /* samples and gaps that found jp_stacks full */
+	__u64 commands_full;  /* steps whose names found jp_commands full: these count together */
+	__u64 samples_lost;   /* samples that found the ring full: their module is unknown */
+	__u64 points_lost;    /* that found their ring full */
+	__u64 samples_late;   /* booked after their slot had ended: in none */
+	__u64 stacks_lost;    /* samples and gaps that found jp_stacks full */
 	__u64 crossings_lost; /* begins and ends of regions that found their ring full */
 };
 

@@ -95,11 +95,11 @@ struct table {
 	int gtid;		/* JP_GTID_NONE: Step, Commands; of Ranks the rank */
 	char name[JP_COMM_LEN]; /* of Commands */
 	struct between between;
-	uint64_t peak;	     /* highest RSS in bytes of the rows so far */
-	union cell *last;    /* its last row, NULL: none yet */
-	struct reading prev; /* what the next row counts from */
-	struct reading now;  /* the same once the frame is written, */
-	bool in_frame;	     /* if it has a row of this table */
+	uint64_t peak;			/* highest RSS in bytes of the rows so far */
+	union cell *last;		/* its last row, NULL: none yet */
+	struct reading prev;		/* what the next row counts from */
+	struct reading now;		/* the same once the frame is written, */
+	bool in_frame;			/* if it has a row of this table */
 	struct lifetime life, life_now; /* likewise, of a task or rank */
 };
 
@@ -144,7 +144,7 @@ struct step_env {
 	gid_t gid;
 	const struct cgroup_roots *cgroups;
 	struct probed_regions *probed; /* NULL: none were asked for */
-	uint64_t clock_steps; /* times the wall clock was set since we began */
+	uint64_t clock_steps;	       /* times the wall clock was set since we began */
 };
 
 struct step {
