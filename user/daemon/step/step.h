@@ -148,7 +148,7 @@ struct step_env {
 	gid_t gid;
 	const struct cgroup_roots *cgroups;
 	struct probed_regions *probed; /* NULL: none were asked for */
-	uint64_t clock_steps; /* times the wall clock was set since we began */
+	uint64_t clock_steps;	       /* times the wall clock was set since we began */
 };
 
 struct step {

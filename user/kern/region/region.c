@@ -173,9 +173,9 @@ int kern_region_start(struct kern *k)
 	return err;
 }
 
-void kern__drop_region(struct kern *k, unsigned number)
+void kern__drop_region(struct kern *k, unsigned region)
 {
-	struct region_links *l = k->region_links ? &k->region_links[number] : NULL;
+	struct region_links *l = k->region_links ? &k->region_links[region] : NULL;
 
 	while (l && l->n)
 		kern_close_fd(&l->fd[--l->n]);
@@ -191,10 +191,10 @@ void kern_region_stop(struct kern *k)
 	k->region_links = NULL;
 }
 
-uint64_t kern__traps(const struct kern *k, unsigned number)
+uint64_t kern__traps(const struct kern *k, unsigned region)
 {
 	uint64_t n = 0;
-	uint32_t key = number;
+	uint32_t key = region;
 
 	return bpf_map_lookup_elem(k->map[M_TRAPS], &key, &n) ? 0 : n;
 }
