@@ -34,7 +34,8 @@ HOT(hot_7, 7)
 HOT(hot_8, 8)
 HOT(hot_9, 9)
 /* Without the counters of gcov, whose names do not assemble. */
-__attribute__((noinline, no_profile_instrument_function)) void hostile(void) __asm__("\"<svg onload=alert(1)>;&\"");
+__attribute__((noinline, no_profile_instrument_function)) void
+hostile(void) __asm__("\"<svg onload=alert(1)>;&\"");
 __attribute__((noinline, no_profile_instrument_function)) void hostile(void)
 {
 	work(10);

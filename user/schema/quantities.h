@@ -72,14 +72,14 @@ enum total {
 	T_FOR_MPI = T_SAMPLED + JP_MODULES,
 	T_STACK_SAMPLES, /* of the family stack */
 	T_STACK_NS,	 /* that taking stacks took */
-	T_AT_ONCE, /* JP_AT_ONCE of them, of a step: periods of the clock */
+	T_AT_ONCE,	 /* JP_AT_ONCE of them, of a step: periods of the clock */
 	T_AT_ONCE_END = T_AT_ONCE + JP_AT_ONCE - 1,
-	T_BURST,	 /* run time of bursts that ended */
-	T_GAP,		 /* time blocked between bursts */
-	T_BURST_LOST,	 /* long bursts that the ring had no room for */
-	T_PMU_READS,	 /* readings or samples */
-	T_PMU_ENABLED,	 /* ns the events were wanted */
-	T_PMU,		 /* JP_PMU_EVENTS of them: counts while on the hardware */
+	T_BURST,       /* run time of bursts that ended */
+	T_GAP,	       /* time blocked between bursts */
+	T_BURST_LOST,  /* long bursts that the ring had no room for */
+	T_PMU_READS,   /* readings or samples */
+	T_PMU_ENABLED, /* ns the events were wanted */
+	T_PMU,	       /* JP_PMU_EVENTS of them: counts while on the hardware */
 	T_PMU_RUNNING = T_PMU + JP_PMU_EVENTS, /* as many: ns on the hardware */
 	T_PMU_END = T_PMU_RUNNING + JP_PMU_EVENTS - 1,
 	T_PROCESSES,	  /* of a program's name, that have ended */

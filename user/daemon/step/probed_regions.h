@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Regions that programs do not name: functions with probes. Each time that a thread comes to one
- * costs microseconds, so their cost has a budget, and the dearest are given up where it is exceeded.
+ * costs microseconds, so their cost has a budget, and the dearest are given up where it is
+ * exceeded.
  */
 #ifndef JP_DAEMON_STEP_PROBED_REGIONS_H
 #define JP_DAEMON_STEP_PROBED_REGIONS_H
@@ -14,7 +15,7 @@
 
 struct probed_region {
 	uint64_t traps;
-	double spent_ns; /* since the last one was given up */
+	double spent_ns;   /* since the last one was given up */
 	double given_up_s; /* so long after the start; 0: it is not */
 	uint64_t until_ns; /* CLOCK_MONOTONIC: what comes later is no longer looked at */
 };
@@ -22,8 +23,8 @@ struct probed_region {
 struct probed_regions {
 	const struct kern_region *list;
 	unsigned n;
-	double percent;	 /* of a CPU, for all */
-	double debt_ns;	 /* spent, above what the time since has paid for */
+	double percent; /* of a CPU, for all */
+	double debt_ns; /* spent, above what the time since has paid for */
 	uint64_t began_ns, watched_ns;
 	uint64_t ring_lost; /* crossings that the kernel side had lost at the last one */
 	struct probed_region of[JP_REGIONS];

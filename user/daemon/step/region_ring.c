@@ -55,8 +55,7 @@ struct pass {
 
 static void take(struct region_ring *r, const struct jpc_record *rec, const struct pass *p)
 {
-	const struct region_mark m = {
-		rec->time_ns, rec->thread, 0, rec->region & ~JPC_REGION_END};
+	const struct region_mark m = {rec->time_ns, rec->thread, 0, rec->region & ~JPC_REGION_END};
 	struct region_instance in = {rec->thread, m.region, 0, m.time_ns};
 
 	if (m.time_ns < p->from_ns || m.time_ns > p->now_ns || m.region >= JPC_REGIONS)

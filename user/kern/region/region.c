@@ -157,8 +157,10 @@ int kern_region_start(struct kern *k)
 		return 0;
 	err = kern_region_calibrate(k);
 	if (err)
-		return kern_fail(err, "cannot put a probe on a function of jobprof itself: %s: no "
-				 "function can be a region here", strerror(-err));
+		return kern_fail(err,
+				 "cannot put a probe on a function of jobprof itself: %s: no "
+				 "function can be a region here",
+				 strerror(-err));
 	k->region_links = calloc(k->opts.nregions, sizeof(*k->region_links));
 	if (!k->region_links)
 		return kern_fail(-ENOMEM, "out of memory");

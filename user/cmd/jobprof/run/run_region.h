@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* jobprof run --region: regions that are functions of programs, or lie between two of their probes. */
+/* jobprof run --region: regions that are functions of programs, or lie between two of their probes.
+ */
 #ifndef JP_CMD_JOBPROF_RUN_REGION_H
 #define JP_CMD_JOBPROF_RUN_REGION_H
 
