@@ -107,7 +107,6 @@ struct jp_slot {
 	__u32 root_pid;	 /* first process of the lineage */
 	__u64 start_ns;	 /* CLOCK_BOOTTIME */
 	__u64 end_ns;	 /* its cgroup was removed; 0 while it is there */
-	__u64 left_ns;	 /* a process of it ended: the last one that did */
 	__s32 exit_code; /* wait status of the lineage root, valid with JP_SLOT_F_EXITED */
 	__u32 flags;
 	__u32 uid;	/* valid with root_pid, or if not 0 */
@@ -122,6 +121,7 @@ struct jp_slot {
 	__s32 rank;
 	__u32 task, task_gen;
 	__u32 rank_pid; /* its first program, of several launchers' the last; 0: has exited */
+	__u64 left_ns;	/* a process of it ended: the last one that did */
 };
 #define JP_SLOT_F_EXITED 1 /* the lineage root has exited */
 #define JP_SLOT_F_ENV	 4 /* tasks are known by SLURM_PROCID, as children of slurmstepd */
