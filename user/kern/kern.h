@@ -112,8 +112,7 @@ int kern__track_self(struct kern *k);
 /* How many disk requests of the step's slots are under way. Requests that the kernel has freed, and
  * whose end no program saw, are first added to the counters, without their time. */
 unsigned kern__requests(struct kern *k, uint32_t step);
-/* To be called when the slot's last row is read: requests that end later count in slot 0, as late.
- */
+/* Closes the slot when its last row is read: requests that end later count in slot 0, as late. */
 void kern__close(struct kern *k, uint32_t slot);
 /* The slot is no longer wanted: kern__reap() frees it once no task holds it. */
 void kern__release(struct kern *k, uint32_t slot);

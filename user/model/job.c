@@ -62,7 +62,7 @@ static int take_next(struct job_reading *r, const struct round *round, struct po
 	return err && err != -ENOMEM && err != -EINVAL ? round->fail(r, i, err) : err;
 }
 
-/* Without workers. */
+/* Reads the parts one by one, without workers. */
 static int run_here(struct job_reading *r, const struct round *round)
 {
 	struct message m = {0};

@@ -6,7 +6,7 @@
 #include "model/binned.h"
 #include "pool/pool.h"
 
-/* With all set, the bins of all quantities, else of those that are kept of tasks and GPUs. */
+/* Takes the bins of all quantities if all is set, else of those that are kept of tasks and GPUs. */
 void job_message__put_unit(struct message *m, const struct binner *b, const char *series);
 
 /* Makes a binner of it, which has been made for the grid. 0; -EBADMSG. */

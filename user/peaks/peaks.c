@@ -44,7 +44,7 @@ static const struct {
 
 #define N_PREFIXES (sizeof(prefixes) / sizeof(prefixes[0]))
 
-/* As the file is read. */
+/* The peaks as the file says them while it is read. */
 struct reading {
 	struct peaks *p;
 	const char *node;

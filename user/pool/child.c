@@ -143,8 +143,8 @@ static void run_child(int (*fn)(void *), void *arg)
 	_exit(status);
 }
 
-/* Until the child is gone. What the terminal sends, it sends to the child too. A status of wait(2),
- * or -errno. */
+/* Waits until the child is gone. What the terminal sends, it sends to the child too. Returns a
+ * status of wait(2), or -errno. */
 static int await_child(pid_t pid, const sigset_t *signals)
 {
 	siginfo_t info;

@@ -35,7 +35,7 @@ static void fill(struct burst_counter *out, const struct room *r, unsigned c)
 				      .is_low_confidence = p->is_low_confidence};
 }
 
-/* Of bursts that count instructions too, by these: a slow burst does not do more. */
+/* Bursts that count instructions too are projected by these: a slow burst does not do more. */
 static enum analysis_status use_instructions(const struct counted_bursts *b, struct room *r,
 					     struct burst_counter *out)
 {

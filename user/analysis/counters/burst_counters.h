@@ -5,7 +5,7 @@
 
 #include "analysis/counters/counters.h"
 
-/* Of n bursts: cluster[i] in 0..nclusters, run time in s, and a column per event, NaN where the
+/* n bursts have a cluster in 0..nclusters, a run time in s, and a column per event, NaN where the
  * burst does not have it. */
 struct counted_bursts {
 	const unsigned *cluster;

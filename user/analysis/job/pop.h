@@ -17,7 +17,7 @@ struct pop {
 	const char *why; /* why not all are known; NULL: they are */
 };
 
-/* Of the ranks of a step. */
+/* The efficiencies of the ranks of a step. */
 struct pop pop__of(const struct job_unit *ranks, unsigned n);
 /* The same in bin k, where all ranks have a share in it; of a step that is suitable. */
 struct pop pop__of_bin(const struct job_unit *ranks, unsigned n, const struct time_grid *g,

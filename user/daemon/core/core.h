@@ -19,8 +19,8 @@ bool step_list__busy(const struct step *steps, uint64_t now);
 /* SIGHUP: reads the configuration again. Errors are logged, and the old settings stay. */
 void daemon_reload(struct daemon *d);
 
-/* To be called before the snapshot of the step's last rows: disk requests that end later are not
- * counted for the step. */
+/* Closes the step's slots before the snapshot of its last rows: disk requests that end later are
+ * not counted for the step. */
 void step__close(struct step *s, struct kern *k);
 /* Writes the last row of every table, and of external series. */
 void step__last_rows(struct step *s, const struct step_env *env);

@@ -180,7 +180,7 @@ static void put_others(struct step *s, struct kern *k)
 					others[i].scale);
 }
 
-/* Of regions that are functions. */
+/* Says which functions were regions, and what their probes cost. */
 static void put_regions(struct step *s, const struct step_env *env)
 {
 	char text[JP_REGIONS * 160];

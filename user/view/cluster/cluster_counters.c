@@ -41,7 +41,8 @@ static const struct burst_counter *counter(const struct cluster_view *v, unsigne
 	return &v->counters[(size_t)k * v->bursts->nevents + e];
 }
 
-/* Of the run time of all bursts that are in a table, those that have the event. */
+/* Returns which part of the run time of all bursts in the table is of bursts that have the event.
+ */
 static double part_of_all(const struct cluster_view *v, unsigned e)
 {
 	double part = 0, share = 0;

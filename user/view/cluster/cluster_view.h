@@ -77,7 +77,7 @@ struct cluster_lines {
 
 /* false: no memory. cluster_lines__close() in both cases. */
 bool cluster_lines__open(struct cluster_lines *l, const struct cluster_view *v, unsigned width);
-/* Of a place; good until the next call. */
+/* Returns the words for a place; they are good until the next call. */
 const char *cluster_lines__of(struct cluster_lines *l, unsigned place);
 void cluster_lines__close(struct cluster_lines *l);
 

@@ -25,7 +25,7 @@ struct folded {
 	double lost_points, lost_regions;
 };
 
-/* Of a code of fold_trace: its kind, and where it is: "the program + 0x1200"; */
+/* Says what a code of fold_trace is, and where: "the program + 0x1200"; */
 void fold_view__code(uint64_t code, char *text, size_t size);
 #define FOLD_CODE(kind, place) ((uint64_t)(kind) << 56 | ((place) >> FOLD_CODE_SHIFT))
 #define FOLD_CODE_SHIFT	       8

@@ -31,7 +31,7 @@ static struct log_bin quantile(const struct reduction_column *c, double q)
 	return c->moments.n ? within(c, log_histogram__quantile(&c->histogram, q)) : none;
 }
 
-/* Of an exponent only the digits that count: 3.53e6. */
+/* Prints a number with only the digits of an exponent that count: 3.53e6. */
 static void print_number(double v, FILE *out)
 {
 	char text[32] = "-";

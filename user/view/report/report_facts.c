@@ -10,7 +10,7 @@ static const char *const scopes[N_SCOPES] = {
 	[SCOPE_GPU] = "gpu", [SCOPE_BIN] = "bin",
 };
 
-/* Of the known values: the least, the mean and the highest. false: there is none. */
+/* Prints the least, the mean and the highest of the known values. false: there is none. */
 static bool print_spread(const struct facts *f, int fact, FILE *out)
 {
 	double min = NAN, max = NAN, sum = 0;

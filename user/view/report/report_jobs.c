@@ -216,7 +216,7 @@ static bool is_same(const json_t *a, const json_t *b, unsigned by)
 	return true;
 }
 
-/* Of the jobs like jobs->v[first]; room for all jobs is in both arrays. */
+/* Makes the group of the jobs like jobs->v[first]; both arrays have room for all jobs. */
 static struct group group_of(const struct report_jobs *jobs, size_t first, unsigned by,
 			     struct issue_job *issues, struct project_job *sizes)
 {

@@ -42,7 +42,7 @@ static json_t *begin(struct analysis_verdict v)
 	return o;
 }
 
-/* Of what is judged by the bins of units' loads. */
+/* Begins the object of an analysis that judges by the bins of units' loads. */
 static json_t *begin_loads(const struct pika_job *p, struct analysis_verdict v,
 			   const struct analysis_param *params)
 {

@@ -159,8 +159,8 @@ static double total_of(const struct rows *r, unsigned row, enum quantity q)
 	return sum;
 }
 
-/* Of a task: at least one of its threads lives from its begin to its end, and is blocked where none
- * works or waits. */
+/* Returns how long a task was asleep: at least one of its threads lives from its begin to its end,
+ * and is blocked where none works or waits. */
 static double asleep_of(const struct rows *r, unsigned row)
 {
 	double sum = NAN;

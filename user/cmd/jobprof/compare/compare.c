@@ -97,7 +97,7 @@ static int read_job(struct run *r, double dt_s)
 	return err || refused ? 1 : 0;
 }
 
-/* With bins of one length, that of the one whose bins are longer. */
+/* Both jobs get bins of one length, that of the job whose bins are longer. */
 static int read_both(struct work *w)
 {
 	struct run *a = &w->run[0], *b = &w->run[1];

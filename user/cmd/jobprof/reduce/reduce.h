@@ -50,7 +50,7 @@ int reduce_parts__merge(struct reduction *r, const struct reduction *from, const
 /* What is known of all files in the end. */
 struct reduce_result {
 	struct reduction rows;
-	/* With o->clusters: */
+	/* These are there with o->clusters: */
 	struct burst_model model;
 	enum analysis_status clustered;
 	struct reduction clusters; /* a column per cluster and feature */

@@ -28,7 +28,7 @@ struct follow {
 	bool is_whole;		     /* no process was lost */
 	int64_t end_ns;		     /* of the window; 0: there is none yet */
 	int err;
-	/* With --clusters: */
+	/* These are there with --clusters: */
 	struct feed feed;
 	double *features; /* of the window's bursts of this node, MODEL_DIMS each */
 	size_t nfeatures;

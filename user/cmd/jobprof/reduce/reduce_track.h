@@ -13,7 +13,7 @@ struct reduce_track {
 	unsigned k;
 	unsigned next;	   /* number of the next cluster that is new */
 	unsigned unstable; /* windows since the run was stable, or began */
-	/* Of the window that came last: */
+	/* The window that came last had these: */
 	double share_before, share; /* of the run time of the window before and of this one, in
 				     * clusters that overlap; NaN: there is none before */
 	double least;		    /* of both, for the windows to be the same */

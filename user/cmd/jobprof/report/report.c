@@ -248,7 +248,7 @@ static int judge(const struct model_job *j, const struct report_opts *o, report_
 	return status;
 }
 
-/* With the first trouble, which is likely the reason. */
+/* Names the first trouble, which is likely the reason. */
 static void log_no_rows(const struct model_job *j, const struct job_input *in)
 {
 	const char *path = in->path;

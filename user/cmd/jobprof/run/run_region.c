@@ -113,7 +113,7 @@ static int open_file(const char *name)
 	return fd;
 }
 
-/* Of parent and child. */
+/* Parent and child share this. */
 struct work {
 	struct region_spec spec;
 	int fd, n;
