@@ -159,8 +159,8 @@ static double highest(const struct windows *ws, double from, double to, double s
 {
 	double best = 0;
 
-	for (double hz = from; hz <= to; hz += step) {
-		double p = power(ws, hz);
+	for (unsigned i = 0; from + i * step <= to; i++) {
+		double hz = from + i * step, p = power(ws, hz);
 
 		if (p > best) {
 			best = p;

@@ -22,64 +22,87 @@
 #define E0(event, name)	      "%s/event=" event ",name=" name "/"
 #define STALLS		      BOTH "stalled-cycles-frontend,stalled-cycles-backend"
 
-#define INTEL_MEMORY                                                            \
-	BOTH E("0xd0", "0x81", "Loads") "," E("0xd0", "0x82", "Stores") "," E(  \
-		"0x51", "0x01", "L1Misses") ",cache-misses," E("0x08", "0x0e",  \
-							       "DtlbWalks") "," \
-									    "branch-misses"
+/* clang-format off */
+/* walks: the event of loads that miss the TLBs, whose number changed with Sapphire Rapids. */
+#define INTEL_MEMORY(walks) \
+	BOTH E("0xd0", "0x81", "Loads") "," \
+	E("0xd0", "0x82", "Stores") "," \
+	E("0x51", "0x01", "L1Misses") "," \
+	"cache-misses," \
+	E(walks, "0x0e", "DtlbWalks") "," \
+	"branch-misses"
 /* Single and double precision of one width do as much, in single precision's operations. */
-#define INTEL_FLOPS                                                                               \
-	BOTH E("0xc7", "0x02", "FlopsX1") "," E("0xc7", "0x01", "FlopsX2") "," E(                 \
-		"0xc7", "0x0c", "FlopsX4") "," E("0xc7", "0x30", "FlopsX8") "," E("0xc7", "0xc0", \
-										  "FlopsX16")
-#define AMD_MEMORY                                                                   \
-	BOTH E("0x29", "0x01", "Loads") "," E("0x29", "0x02", "Stores") "," E(       \
-		"0x44", "0xff", "L1Misses") "," E("0x43", "0x48",                    \
-						  "DramFills") "," E("0x45", "0xff", \
-								     "DtlbWalks") ",branch-misses"
-#define AMD_SLOTS                                                                              \
-	BOTH E("0x1a0", "0x01", "SlotsFrontend") "," E("0x1a0", "0x1e", "SlotsBackend") "," E( \
-		"0x1a0", "0x60", "SlotsSmt") "," E("0xaa", "0x07",                             \
-						   "OpsDispatched") "," E0("0xc1", "OpsRetired")
-#define ARM_MEMORY                                                                           \
-	BOTH E0("0x66", "Loads") "," E0("0x67", "Stores") "," E0("0x03", "L1Misses") "," E0( \
-		"0x37", "LlcMisses") "," E0("0x34", "DtlbWalks") "," E0("0x22", "BranchMisses")
+#define INTEL_FLOPS \
+	BOTH E("0xc7", "0x02", "FlopsX1") "," \
+	E("0xc7", "0x01", "FlopsX2") "," \
+	E("0xc7", "0x0c", "FlopsX4") "," \
+	E("0xc7", "0x30", "FlopsX8") "," \
+	E("0xc7", "0xc0", "FlopsX16")
+#define INTEL_UOPS \
+	BOTH E("0x9c", "0x01", "SlotsFrontend") "," \
+	E("0x0e", "0x01", "OpsDispatched") "," \
+	E("0xc2", "0x02", "OpsRetired") "," \
+	E("0x0d", "0x01", "RecoveryCycles")
+#define INTEL_SLOTS \
+	BOTH E("0xa4", "0x01", "Slots") "," \
+	E("0xa4", "0x02", "SlotsBackend") "," \
+	E("0x9c", "0x01", "SlotsFrontend") "," \
+	E("0xc2", "0x02", "OpsRetired")
+#define AMD_MEMORY \
+	BOTH E("0x29", "0x01", "Loads") "," \
+	E("0x29", "0x02", "Stores") "," \
+	E("0x44", "0xff", "L1Misses") "," \
+	E("0x43", "0x48", "DramFills") "," \
+	E("0x45", "0xf0", "DtlbWalks") "," \
+	"branch-misses"
+#define AMD_SLOTS \
+	BOTH E("0x1a0", "0x01", "SlotsFrontend") "," \
+	E("0x1a0", "0x1e", "SlotsBackend") "," \
+	E("0x1a0", "0x60", "SlotsSmt") "," \
+	E("0xaa", "0x07", "OpsDispatched") "," \
+	E0("0xc1", "OpsRetired")
+#define ARM_MEMORY \
+	BOTH E0("0x66", "Loads") "," \
+	E0("0x67", "Stores") "," \
+	E0("0x03", "L1Misses") "," \
+	E0("0x37", "LlcMisses") "," \
+	E0("0x34", "DtlbWalks") "," \
+	E0("0x22", "BranchMisses")
+#define ARM_SLOTS \
+	BOTH E0("0x3e", "SlotsFrontend") "," \
+	E0("0x3d", "SlotsBackend") "," \
+	E0("0x3f", "SlotsStalled") "," \
+	E0("0x3b", "OpsDispatched") "," \
+	E0("0x3a", "OpsRetired")
+/* clang-format on */
 
 #define WORDS                               \
 	{                                   \
 		"@cpi", "@memory", "@flops" \
 	}
 
-enum arch { INTEL_PRE_ICL, INTEL_ICL, AMD_ZEN4, AMD_ZEN5, AMD_STALLS, ARM_SBSA, ARM_STALLS };
+enum arch {
+	INTEL_PRE_ICL,
+	INTEL_ICL,
+	INTEL_SPR,
+	AMD_ZEN4,
+	AMD_ZEN5,
+	AMD_STALLS,
+	ARM_SBSA,
+	ARM_STALLS
+};
 
 static const struct perf_arch archs[] = {
 	[INTEL_PRE_ICL] = {"intel_pre_icl",
 			   4,
 			   WORDS,
-			   {BOTH E("0x9c", "0x01", "SlotsFrontend") "," E(
-				    "0x0e", "0x01",
-				    "OpsDispatched") "," E("0xc2", "0x02",
-							   "OpsRetired") "," E("0x0d", "0x01",
-									       "RecoveryCycles"),
-			    INTEL_MEMORY, INTEL_FLOPS}},
-	[INTEL_ICL] = {"intel_icl",
-		       0,
-		       WORDS,
-		       {BOTH E("0xa4", "0x01", "Slots") "," E("0xa4", "0x02", "SlotsBackend") "," E(
-				"0x9c", "0x01", "SlotsFrontend") "," E("0xc2", "0x02",
-								       "OpsRetired"),
-			INTEL_MEMORY, INTEL_FLOPS}},
+			   {INTEL_UOPS, INTEL_MEMORY("0x08"), INTEL_FLOPS}},
+	[INTEL_ICL] = {"intel_icl", 0, WORDS, {INTEL_SLOTS, INTEL_MEMORY("0x08"), INTEL_FLOPS}},
+	[INTEL_SPR] = {"intel_icl", 0, WORDS, {INTEL_SLOTS, INTEL_MEMORY("0x12"), INTEL_FLOPS}},
 	[AMD_ZEN4] = {"amd_zen4", 6, WORDS, {AMD_SLOTS, AMD_MEMORY, NULL}},
 	[AMD_ZEN5] = {"amd_zen5", 8, WORDS, {AMD_SLOTS, AMD_MEMORY, NULL}},
 	[AMD_STALLS] = {"amd_stalls", 0, WORDS, {STALLS, NULL, NULL}},
-	[ARM_SBSA] = {"arm_sbsa",
-		      0,
-		      WORDS,
-		      {BOTH E0("0x3e", "SlotsFrontend") "," E0("0x3d", "SlotsBackend") "," E0(
-			       "0x3f", "SlotsStalled") "," E0("0x3b",
-							      "OpsDispatched") "," E0("0x3a",
-										      "OpsRetired"),
-		       ARM_MEMORY, NULL}},
+	[ARM_SBSA] = {"arm_sbsa", 0, WORDS, {ARM_SLOTS, ARM_MEMORY, NULL}},
 	[ARM_STALLS] = {"arm_stalls", 0, WORDS, {STALLS, ARM_MEMORY, NULL}},
 };
 
@@ -98,8 +121,8 @@ static const struct {
 	{"GenuineIntel", 6, 0x6a, 0x6a, INTEL_ICL}, /* Ice Lake server */
 	{"GenuineIntel", 6, 0x6c, 0x6c, INTEL_ICL},
 	{"GenuineIntel", 6, 0x7d, 0x7e, INTEL_ICL},
-	{"GenuineIntel", 6, 0x8f, 0x8f, INTEL_ICL}, /* Sapphire Rapids */
-	{"GenuineIntel", 6, 0xcf, 0xcf, INTEL_ICL}, /* Emerald Rapids */
+	{"GenuineIntel", 6, 0x8f, 0x8f, INTEL_SPR}, /* Sapphire Rapids */
+	{"GenuineIntel", 6, 0xcf, 0xcf, INTEL_SPR}, /* Emerald Rapids */
 	{"AuthenticAMD", 0x17, 0x00, 0xff, AMD_STALLS},
 	{"AuthenticAMD", 0x19, 0x00, 0x0f, AMD_STALLS}, /* Zen 3 */
 	{"AuthenticAMD", 0x19, 0x10, 0x1f, AMD_ZEN4},
