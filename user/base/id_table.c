@@ -38,7 +38,7 @@ uint32_t *id_table__find(const struct id_table *t, uint64_t id)
 	return c && c->id ? &c->value : NULL;
 }
 
-static bool grow(struct id_table *t)
+static bool grow_table(struct id_table *t)
 {
 	struct id_table more = {.cap = t->cap ? 2 * t->cap : 256, .n = t->n};
 
@@ -55,7 +55,7 @@ static bool grow(struct id_table *t)
 
 bool id_table__add(struct id_table *t, uint64_t id, uint32_t value)
 {
-	if (2 * (t->n + 1) > t->cap && !grow(t))
+	if (2 * (t->n + 1) > t->cap && !grow_table(t))
 		return false;
 	*cell_of(t, id) = (struct id_cell){id, value};
 	t->n++;

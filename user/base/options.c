@@ -17,8 +17,8 @@
 static const struct opt help_opt = {HELP, "help", NULL, "print this"};
 
 /* The table as getopt_long wants it. */
-static void prepare(const struct command *c, struct option longs[static OPT_MAX + 2],
-		    char shorts[static SHORTED + 4])
+static void prepare_options(const struct command *c, struct option longs[static OPT_MAX + 2],
+			    char shorts[static SHORTED + 4])
 {
 	char *s = shorts;
 	unsigned n = 0;
@@ -93,7 +93,7 @@ int options__read(const struct command *c, int argc, char **argv,
 	char shorts[SHORTED + 4];
 	int letter, status;
 
-	prepare(c, longs, shorts);
+	prepare_options(c, longs, shorts);
 	opterr = 0;
 	optopt = 0;
 	while ((letter = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {

@@ -36,7 +36,7 @@ static void put_bytes(struct outbuf *o, const void *from, size_t len)
 	}
 }
 
-static void grow(struct outbuf *o)
+static void grow_buffer(struct outbuf *o)
 {
 	char *p = o->err ? NULL : realloc(o->buf, 2 * o->size);
 
@@ -68,7 +68,7 @@ char *outbuf__room(struct outbuf *o)
 {
 	if (o->buf && o->len + OUTBUF_ROOM > o->size) {
 		if (o->fd < 0)
-			grow(o);
+			grow_buffer(o);
 		else
 			flush(o);
 	}

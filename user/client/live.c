@@ -107,7 +107,8 @@ static int read_message(struct live *l, size_t n, int *result, char *reason, siz
 }
 
 /* Sends a question whose head is filled in, and reads the answer. */
-static int ask(struct live *l, const void *question, unsigned timeout_ms, char *reason, size_t len)
+static int ask_daemon(struct live *l, const void *question, unsigned timeout_ms, char *reason,
+		      size_t len)
 {
 	int64_t end_ms = client__now_ms() + timeout_ms;
 	int ret, result = 0;
@@ -165,7 +166,7 @@ static int ask_once(struct live *l, void *question, enum jpc_type type, size_t l
 	reason[0] = '\0';
 	if (!ret) {
 		client__head(&l->client, question, type, length);
-		ret = ask(l, question, timeout_ms, reason, len);
+		ret = ask_daemon(l, question, timeout_ms, reason, len);
 	}
 	close_live(l);
 	return ret;

@@ -86,7 +86,7 @@ static struct jpc_ring *find_ring(void)
 	return __atomic_load_n(&own.ring, __ATOMIC_ACQUIRE);
 }
 
-static void put(int region, uint32_t flag)
+static void put_record(int region, uint32_t flag)
 {
 	struct jpc_ring *r = __atomic_load_n(&own.ring, __ATOMIC_ACQUIRE);
 	struct jpc_record *to;
@@ -118,12 +118,12 @@ static void put(int region, uint32_t flag)
 
 void jobprof_region_begin(int region)
 {
-	put(region, 0);
+	put_record(region, 0);
 }
 
 void jobprof_region_end(int region)
 {
-	put(region, JPC_REGION_END);
+	put_record(region, JPC_REGION_END);
 }
 
 static int place_region(const char *name)

@@ -227,7 +227,7 @@ static int encode(struct type_cache *c, hid_t type, size_t *size)
 	return H5Tencode(type, c->buf, size) < 0 ? -EBADMSG : 0;
 }
 
-static int learn(struct type_cache *c, hid_t type, size_t size, uint64_t *digest)
+static int learn_type(struct type_cache *c, hid_t type, size_t size, uint64_t *digest)
 {
 	struct entry *e = &c->entries[c->next];
 	int err = type__digest(type, digest);
@@ -258,7 +258,7 @@ int type_cache__digest(struct type_cache *c, hid_t type, uint64_t *digest)
 			return 0;
 		}
 	}
-	err = learn(c, type, size, &own);
+	err = learn_type(c, type, size, &own);
 	if (!err)
 		*digest = digest__add(*digest, &own, sizeof(own));
 	return err;

@@ -386,7 +386,8 @@ static void build_free(struct build *b)
 	free(b->series);
 }
 
-static int build(const struct nodestep_layout *layout, int journal_fd, int dir_fd, const char *name)
+static int build_file(const struct nodestep_layout *layout, int journal_fd, int dir_fd,
+		      const char *name)
 {
 	struct build b = {.layout = layout};
 	int err = 0, closed;
@@ -434,7 +435,7 @@ int nodestep__build(int journal_fd, int dir_fd, const char *name, struct nodeste
 	else if (!h5__name_ok(node->str))
 		err = -EINVAL;
 	else
-		err = build(layout, journal_fd, dir_fd, name);
+		err = build_file(layout, journal_fd, dir_fd, name);
 	if (!err && st)
 		*st = (struct nodestep_stats){
 			.series = layout->nseries,

@@ -16,7 +16,7 @@
 static const char reserved_series[] = "Totals";
 
 /* Makes room for one more element; arrays grow by doubling at powers of two. */
-static int grow(void **array, unsigned n, size_t size)
+static int grow_array(void **array, unsigned n, size_t size)
 {
 	void *p;
 
@@ -57,7 +57,7 @@ static int add_attr(struct nodestep_attrs *attrs, unsigned max, const struct jou
 	if (!a) {
 		char *name = strdup(rec->name);
 
-		if (!name || grow((void **)&attrs->at, attrs->n, sizeof(*a))) {
+		if (!name || grow_array((void **)&attrs->at, attrs->n, sizeof(*a))) {
 			free(name);
 			free(str);
 			return -ENOMEM;
@@ -167,7 +167,7 @@ static int add_series(struct nodestep_layout *p, const struct journal_record *re
 	}
 	if (p->nseries == JOURNAL_SERIES_MAX)
 		return -EINVAL;
-	err = grow((void **)&p->series, p->nseries, sizeof(*p->series));
+	err = grow_array((void **)&p->series, p->nseries, sizeof(*p->series));
 	if (err)
 		return err;
 	p->series_of[rec->id] = p->nseries;
@@ -192,7 +192,7 @@ static int table_get(struct nodestep_layout *p, unsigned series, const char *nam
 		return at;
 	if (p->ntables == JOURNAL_TABLES_MAX)
 		return -EINVAL;
-	if (grow((void **)&p->tables, p->ntables, sizeof(*p->tables)))
+	if (grow_array((void **)&p->tables, p->ntables, sizeof(*p->tables)))
 		return -ENOMEM;
 	copy = strdup(name);
 	if (!copy)

@@ -47,7 +47,7 @@ static int put_range(const struct target *t, long first, long last, long n)
 	return 0;
 }
 
-static int walk(const char *list, const struct target *t)
+static int walk_list(const char *list, const struct target *t)
 {
 	long first, last, before = -1, n = 0;
 	int err;
@@ -78,18 +78,18 @@ static int walk(const char *list, const struct target *t)
 
 int cpulist__count(const char *list)
 {
-	return walk(list, &(struct target){});
+	return walk_list(list, &(struct target){});
 }
 
 int cpulist__expand(const char *list, int *cpus, unsigned max)
 {
-	return walk(list, &(struct target){.cpus = cpus, .max = max});
+	return walk_list(list, &(struct target){.cpus = cpus, .max = max});
 }
 
 int cpulist__read(const char *list, uint64_t *bits, unsigned n)
 {
 	memset(bits, 0, ((size_t)n + 63) / 64 * sizeof(*bits));
-	return walk(list, &(struct target){.bits = bits, .limit = n});
+	return walk_list(list, &(struct target){.bits = bits, .limit = n});
 }
 
 static bool has(const uint64_t *bits, unsigned cpu)

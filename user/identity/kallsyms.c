@@ -24,7 +24,7 @@ static struct {
 	enum { NOT_READ, READING, READ } state;
 } all;
 
-static bool add(uint64_t addr, const char *name)
+static bool add_symbol(uint64_t addr, const char *name)
 {
 	size_t len = strlen(name) + 1;
 
@@ -67,7 +67,7 @@ static void *read_all(void *unused)
 
 	while (f && fgets(line, sizeof(line), f))
 		if (sscanf(line, "%" SCNx64 " %c %511s", &addr, &type, name) == 3 && addr &&
-		    strchr("tTwW", type) && !add(addr, name))
+		    strchr("tTwW", type) && !add_symbol(addr, name))
 			break;
 	if (f)
 		fclose(f);

@@ -207,7 +207,8 @@ static int intern(struct jp_component *components, const struct jp_component *co
 }
 
 /* Fills in component's children and stores it; returns its index. */
-static int build(struct compiler *c, uint64_t rows, unsigned depth, struct jp_component *component)
+static int build_component(struct compiler *c, uint64_t rows, unsigned depth,
+			   struct jp_component *component)
 {
 	const struct jp_component *globs[JP_COMPONENT_CHILDREN];
 	int n = collect_globs(c, rows, depth, globs);
@@ -220,7 +221,7 @@ static int build(struct compiler *c, uint64_t rows, unsigned depth, struct jp_co
 		int ret = rows_below(c, rows, depth, globs[i], &child, &below);
 
 		if (!ret)
-			ret = build(c, below, depth + 1, &child);
+			ret = build_component(c, below, depth + 1, &child);
 		if (ret < 0)
 			return ret;
 		component->child[component->nchild++] = (uint8_t)ret;
@@ -261,7 +262,7 @@ int layout__compile(const struct layout *const *rows, unsigned n, const char *pr
 	if (ret)
 		goto out;
 	make_glob(&top, "", 0, JP_KIND_PATH, 0);
-	ret = build(&c, c.n == CHAINS ? UINT64_MAX : (1ull << c.n) - 1, 0, &top);
+	ret = build_component(&c, c.n == CHAINS ? UINT64_MAX : (1ull << c.n) - 1, 0, &top);
 	if (ret < 0) {
 		memcpy(components, saved, sizeof(saved));
 		goto out;

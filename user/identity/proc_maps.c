@@ -92,8 +92,8 @@ static bool is_code(const struct line *l)
 	return l->code && (l->path[0] == '/' || l->path[0] == '[');
 }
 
-static void take(pid_t pid, const struct line *l, struct proc_map *maps, unsigned *n,
-		 uint64_t *last_inode)
+static void take_line(pid_t pid, const struct line *l, struct proc_map *maps, unsigned *n,
+		      uint64_t *last_inode)
 {
 	const struct proc_map *same = same_file(maps, *n, l, *last_inode);
 	struct proc_map *m = &maps[*n];
@@ -131,7 +131,7 @@ int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n, boo
 		if (!parse_line(text, &l) || !is_code(&l))
 			continue;
 		else if (*n < PROC_MAPS)
-			take(pid, &l, maps, n, &last_inode);
+			take_line(pid, &l, maps, n, &last_inode);
 		else
 			*cut = true;
 	fclose(f);

@@ -53,7 +53,7 @@ static void run_squeue(char *const argv[], int out)
 
 /* Runs a command and stores its output; "": the command cannot be run, or prints nothing in time.
  * */
-static void ask(char *const argv[], char *text, size_t size)
+static void ask_slurm(char *const argv[], char *text, size_t size)
 {
 	int p[2];
 	pid_t pid;
@@ -121,7 +121,7 @@ static void ask_squeue(const char *job, char *text, size_t size)
 	char *const argv[] = {"squeue", "-h",	     "-r", "-t",       "all",
 			      "-j",	(char *)job, "-o", "%A|%T|%S", NULL};
 
-	ask(argv, text, size);
+	ask_slurm(argv, text, size);
 }
 
 static void ask_sacct(const char *job, char *text, size_t size)
@@ -129,7 +129,7 @@ static void ask_sacct(const char *job, char *text, size_t size)
 	char *const argv[] = {
 		"sacct", "-n", "-X", "-P", "-j", (char *)job, "-o", "JobIDRaw,State,Start", NULL};
 
-	ask(argv, text, size);
+	ask_slurm(argv, text, size);
 }
 
 bool slurmjob__ask(const char *job, uint32_t raw, struct slurmjob *out)

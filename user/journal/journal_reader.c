@@ -137,7 +137,7 @@ static bool parse_row(struct cursor *c, struct journal_record *rec)
 	return rec->cells != NULL;
 }
 
-static bool parse(struct journal_reader *r, struct cursor c, struct journal_record *rec)
+static bool parse_frame(struct journal_reader *r, struct cursor c, struct journal_record *rec)
 {
 	switch (rec->type) {
 	case J_ATTR:
@@ -176,7 +176,7 @@ static bool next_record(struct journal_reader *r, struct journal_record *rec)
 	r->pos += sizeof(*h) + padded;
 	c.left = h->len;
 	rec->type = h->type;
-	return parse(r, c, rec);
+	return parse_frame(r, c, rec);
 }
 
 static int frame_read(struct journal_reader *r, const struct frame_header *h)

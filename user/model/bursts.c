@@ -154,7 +154,7 @@ static int find_events(struct reading *r)
 
 /* ---- rows */
 
-static int grow(struct reading *r)
+static int grow_columns(struct reading *r)
 {
 	struct model_bursts *b = r->b;
 	double **const columns[] = {&b->run, &b->wall, &b->on_cpu, &b->gap, &b->end};
@@ -192,7 +192,7 @@ static int grow(struct reading *r)
 	return 0;
 }
 
-static void put(struct reading *r, size_t at, const struct burst_row *row, uint64_t key)
+static void put_burst(struct reading *r, size_t at, const struct burst_row *row, uint64_t key)
 {
 	struct model_bursts *b = r->b;
 
@@ -229,7 +229,7 @@ static void halve(struct reading *r)
 		const struct burst_row row = row_of(b, i);
 
 		if (r->key[i] < r->bound)
-			put(r, n++, &row, r->key[i]);
+			put_burst(r, n++, &row, r->key[i]);
 	}
 	b->n = n;
 }
@@ -245,9 +245,9 @@ static int keep_row(struct reading *r, const struct burst_row *row)
 		halve(r);
 	if (key >= r->bound)
 		return 0;
-	if (b->n == b->max && grow(r))
+	if (b->n == b->max && grow_columns(r))
 		return -ENOMEM;
-	put(r, b->n++, row, key);
+	put_burst(r, b->n++, row, key);
 	return 0;
 }
 

@@ -66,7 +66,7 @@ static int find_place(struct contents_step *s, unsigned series, struct contents_
 }
 
 /* Powers of two: room for one more. */
-static int grow(void *array, unsigned n, size_t size)
+static int grow_array(void *array, unsigned n, size_t size)
 {
 	void *v;
 
@@ -84,7 +84,7 @@ static int add_table(struct contents_place *p, const char *name)
 	uint64_t task;
 
 	if (!parse_u64(name, &task)) {
-		if (grow(&p->tasks, p->ntasks, sizeof(*p->tasks)))
+		if (grow_array(&p->tasks, p->ntasks, sizeof(*p->tasks)))
 			return -ENOMEM;
 		p->tasks[p->ntasks++] = task;
 		return 0;
@@ -101,7 +101,7 @@ static int add_column(struct contents_series *s, const struct column *c)
 {
 	struct contents_column *to;
 
-	if (grow(&s->cols, s->ncols, sizeof(*s->cols)))
+	if (grow_array(&s->cols, s->ncols, sizeof(*s->cols)))
 		return -ENOMEM;
 	to = &s->cols[s->ncols++];
 	*to = (struct contents_column){.name = strdup(c->name), .column = *c};
@@ -222,7 +222,7 @@ static int read_node_series(struct reading *rd, struct contents_step *step,
 
 static int add_node(struct contents_step *s, const char *node)
 {
-	if (grow(&s->nodes, s->nnodes, sizeof(*s->nodes)))
+	if (grow_array(&s->nodes, s->nnodes, sizeof(*s->nodes)))
 		return -ENOMEM;
 	s->nodes[s->nnodes++] = node;
 	return 0;

@@ -138,7 +138,7 @@ static int place_cmp(int64_t bin, uint32_t ord, int64_t bin2, uint32_t ord2)
 }
 
 /* The next rows of all tables that have some. Returns whether there are any. */
-static int load(struct items_state *s)
+static int load_series(struct items_state *s)
 {
 	struct progress progress;
 	bool any = false;
@@ -306,7 +306,7 @@ int items__next(struct items *it, struct items_row *row)
 	const struct item *first;
 
 	while (!(first = s->lo < s->hi ? earliest(s) : NULL)) {
-		int got = s->lo < s->hi ? load(s) : 0;
+		int got = s->lo < s->hi ? load_series(s) : 0;
 
 		if (!got)
 			got = begin_step(it);

@@ -28,7 +28,7 @@ static void set_time(struct job_unit *u, const struct binner *b)
 }
 
 /* Copies what is kept of a unit that is no node. */
-static int keep(struct job_unit *u, const struct binner *b)
+static int keep_bins(struct job_unit *u, const struct binner *b)
 {
 	size_t n = b->grid->n, kept = 0;
 
@@ -101,7 +101,7 @@ static int take_units(struct job_unit **units, unsigned *nunits, const struct jo
 		if (!err)
 			err = job_message__take_unit(m, b, false);
 		if (!err)
-			err = keep(u, b);
+			err = keep_bins(u, b);
 	}
 	return err;
 }

@@ -67,7 +67,7 @@ static int by_begin(const void *a, const void *b)
 	return order ? order : compare(x->begin_s, y->begin_s);
 }
 
-static void *grow(void *v, size_t have, size_t more, size_t size)
+static void *grow_array(void *v, size_t have, size_t more, size_t size)
 {
 	return more > ROWS_MAX || have + more > ROWS_MAX ? NULL
 							 : realloc(v, (have + more + 1) * size);
@@ -89,7 +89,7 @@ static int take_points(struct points *p, const struct table *t, unsigned node)
 		names[COUNTS + k] = point_counters[k];
 	if (!columns(t, names, ALL, c))
 		return -EBADMSG;
-	more = grow(p->points, p->npoints, t->nrows, sizeof(*more));
+	more = grow_array(p->points, p->npoints, t->nrows, sizeof(*more));
 	if (!more)
 		return t->nrows > ROWS_MAX ? -EMSGSIZE : -ENOMEM;
 	p->points = more;
@@ -157,7 +157,7 @@ static int take_regions(struct points *p, const struct reader_node *n, const str
 		return -EBADMSG;
 	if (take_names(p, n, numbers))
 		return -ENOMEM;
-	more = grow(p->regions, p->nregions, t->nrows, sizeof(*more));
+	more = grow_array(p->regions, p->nregions, t->nrows, sizeof(*more));
 	if (!more)
 		return t->nrows > ROWS_MAX ? -EMSGSIZE : -ENOMEM;
 	p->regions = more;

@@ -126,7 +126,7 @@ static const Dwfl_Callbacks callbacks = {
 };
 
 /* module: "BUILDID PATH". */
-static void load(struct module *m, const char *module)
+static void load_symbols(struct module *m, const char *module)
 {
 	const char *path = strchr(module, ' ') + 1, *slash = strrchr(path, '/');
 	size_t id_len = (size_t)(path - module) - 1;
@@ -164,7 +164,7 @@ static struct module *module_of(struct symbols *s, const char *name)
 		return NULL;
 	m = &s->modules[s->nmodules++];
 	*m = (struct module){.id = id};
-	load(m, name);
+	load_symbols(m, name);
 	return m;
 }
 

@@ -42,7 +42,7 @@ static enum analysis_status verdict(struct burst_clusters *c, enum analysis_stat
 }
 
 /* Raw features of all, and which are used. */
-static enum analysis_status choose(struct burst_clusters *c, struct points *p)
+static enum analysis_status choose_subset(struct burst_clusters *c, struct points *p)
 {
 	const unsigned dims = p->q->dims;
 	const struct burst_columns *b = p->b;
@@ -148,9 +148,9 @@ static enum analysis_status number(struct burst_clusters *c, const struct points
 	return s;
 }
 
-static enum analysis_status find(struct burst_clusters *c, struct points *p)
+static enum analysis_status find_clusters(struct burst_clusters *c, struct points *p)
 {
-	enum analysis_status s = choose(c, p);
+	enum analysis_status s = choose_subset(c, p);
 	struct burst_model *m = &c->model;
 
 	if (s != ANALYSIS_OK)
@@ -190,7 +190,7 @@ enum analysis_status burst_clusters__of(struct burst_clusters *c, const struct b
 	p.v = v;
 	p.labels = labels;
 	p.take = take;
-	return find(c, &p);
+	return find_clusters(c, &p);
 }
 
 void burst_clusters__free(struct burst_clusters *c)

@@ -50,8 +50,8 @@ static bool are_finite(const double *v, size_t n)
 	return true;
 }
 
-static enum analysis_status measure(const double *v, size_t n, unsigned dims, size_t k,
-				    double *kdist)
+static enum analysis_status measure_distances(const double *v, size_t n, unsigned dims, size_t k,
+					      double *kdist)
 {
 	_cleanup_free_ double *room = NULL;
 	struct kdtree t;
@@ -78,7 +78,7 @@ enum analysis_status cluster__kdist(const double *v, size_t n, unsigned dims, si
 		return ANALYSIS_INSUFFICIENT;
 	if (!are_finite(v, n * dims))
 		return ANALYSIS_UNSUITABLE;
-	status = measure(v, n, dims, min_pts, kdist);
+	status = measure_distances(v, n, dims, min_pts, kdist);
 	if (status != ANALYSIS_OK)
 		return status;
 	qsort(kdist, n, sizeof(*kdist), order__doubles);

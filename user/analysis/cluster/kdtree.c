@@ -78,7 +78,7 @@ static unsigned make_box(struct kdtree *t, size_t lo, size_t hi, size_t middle)
 }
 
 /* Depth of recursion: log2 of n. Returns the smallest row of the range. */
-static size_t build(struct kdtree *t, size_t lo, size_t hi)
+static size_t build_range(struct kdtree *t, size_t lo, size_t hi)
 {
 	size_t middle = lo + (hi - lo) / 2, least, half;
 
@@ -87,9 +87,9 @@ static size_t build(struct kdtree *t, size_t lo, size_t hi)
 	t->axis[middle] = (uint8_t)make_box(t, lo, hi, middle);
 	select_place(t, lo, hi, middle, t->axis[middle]);
 	least = t->at[middle];
-	half = build(t, lo, middle);
+	half = build_range(t, lo, middle);
 	least = half < least ? half : least;
-	half = build(t, middle + 1, hi);
+	half = build_range(t, middle + 1, hi);
 	least = half < least ? half : least;
 	t->least[middle] = least;
 	return least;
@@ -116,7 +116,7 @@ enum analysis_status kdtree__build(struct kdtree *t, const double *v, unsigned d
 	}
 	for (size_t i = 0; i < n; i++)
 		t->at[i] = rows ? rows[i] : i;
-	build(t, 0, n);
+	build_range(t, 0, n);
 	return ANALYSIS_OK;
 }
 

@@ -15,7 +15,7 @@ static double median(double *v, size_t k)
 	return k % 2 ? v[k / 2] : (v[k / 2 - 1] + v[k / 2]) / 2;
 }
 
-static void judge(struct compare_spread *s, double value, double *v, size_t k)
+static void judge_value(struct compare_spread *s, double value, double *v, size_t k)
 {
 	s->median = median(v, k);
 	for (size_t i = 0; i < k; i++)
@@ -37,7 +37,7 @@ int compare__spread(struct compare_spread out[N_TERMS], const struct comparison 
 		for (size_t i = 0; i < k; i++)
 			v[i] = earlier[i].change[term].ln;
 		if (k && b->change[term].is_in == (enum compare_term)term)
-			judge(&out[term], b->change[term].ln, v, k);
+			judge_value(&out[term], b->change[term].ln, v, k);
 	}
 	free(v);
 	return v ? 0 : -ENOMEM;

@@ -22,7 +22,7 @@ static void measure_run(const struct counted_bursts *b, const double *counts, do
 			run_of[b->cluster[i]] += b->run[i];
 }
 
-static void fill(struct burst_counter *out, const struct room *r, unsigned c)
+static void fill_counter(struct burst_counter *out, const struct room *r, unsigned c)
 {
 	const struct projection *p = &r->by_run[c];
 	double run = r->clusters[c].ins; /* what was projected by */
@@ -78,7 +78,7 @@ enum analysis_status burst_counters__of(const struct counted_bursts *b, struct b
 			return s;
 		measure_run(b, b->counts[k], run_of);
 		for (unsigned c = 0; c <= b->nclusters; c++)
-			fill(&out[c * b->ncounters + k], &r, c);
+			fill_counter(&out[c * b->ncounters + k], &r, c);
 	}
 	return b->instructions < 0 ? ANALYSIS_OK : use_instructions(b, &r, out);
 }

@@ -124,7 +124,7 @@ static void fill_stack(const struct counter_totals *t, struct counter_metrics *m
 				       : ANALYSIS_UNAVAILABLE;
 }
 
-static void add(struct counter_metrics *m, const char *name, const char *doc, double v)
+static void add_metric(struct counter_metrics *m, const char *name, const char *doc, double v)
 {
 	if (!isnan(v) && m->n < COUNTER_METRICS)
 		m->v[m->n++] = (struct counter_metric){name, doc, v};
@@ -140,18 +140,18 @@ void counter_metrics__of(const struct counter_totals *t, struct counter_metrics 
 	derived_metrics__of(&s, &d);
 	m->flops_any = flops_of(t);
 	fill_stack(t, m);
-	add(m, "ipc", "instructions per cycle", d.ipc);
-	add(m, "cpi", "cycles per instruction", d.cpi);
-	add(m, "mips", "million instructions/s", d.mips);
-	add(m, "ghz", "clock, GHz", d.mcps / 1e3);
-	add(m, "l1_mpki", "L1 misses per 1000 ins", d.l1_mpki);
-	add(m, "l1_hit", "L1 hits of loads+stores", d.l1_hit);
-	add(m, "llc_mpki", "LLC misses per 1000 ins", d.llc_mpki);
-	add(m, "llc_bandwidth_mbps", "LLC misses x line, MB/s", d.mem_bw);
-	add(m, "dtlb_per_cycle", "TLB walks per cycle", d.dtlb_miss_per_cycle);
-	add(m, "branch_mpki", "mispredicted per 1000", d.br_miss_pki);
-	add(m, "load_mix", "loads per instruction", d.load_mix);
-	add(m, "store_mix", "stores per instruction", d.store_mix);
+	add_metric(m, "ipc", "instructions per cycle", d.ipc);
+	add_metric(m, "cpi", "cycles per instruction", d.cpi);
+	add_metric(m, "mips", "million instructions/s", d.mips);
+	add_metric(m, "ghz", "clock, GHz", d.mcps / 1e3);
+	add_metric(m, "l1_mpki", "L1 misses per 1000 ins", d.l1_mpki);
+	add_metric(m, "l1_hit", "L1 hits of loads+stores", d.l1_hit);
+	add_metric(m, "llc_mpki", "LLC misses per 1000 ins", d.llc_mpki);
+	add_metric(m, "llc_bandwidth_mbps", "LLC misses x line, MB/s", d.mem_bw);
+	add_metric(m, "dtlb_per_cycle", "TLB walks per cycle", d.dtlb_miss_per_cycle);
+	add_metric(m, "branch_mpki", "mispredicted per 1000", d.br_miss_pki);
+	add_metric(m, "load_mix", "loads per instruction", d.load_mix);
+	add_metric(m, "store_mix", "stores per instruction", d.store_mix);
 	if (t->run_s > 0)
-		add(m, "gflops_sp", "GFLOP/s, SP + 2 DP", m->flops_any / t->run_s / 1e9);
+		add_metric(m, "gflops_sp", "GFLOP/s, SP + 2 DP", m->flops_any / t->run_s / 1e9);
 }

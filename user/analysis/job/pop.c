@@ -49,7 +49,7 @@ static bool is_suitable(const struct pop_sums *p, bool sampled)
 	return p->n >= 2 && p->max > 0 && (sampled ? p->samples >= FEW_SAMPLES : p->least < BUSY);
 }
 
-static void put(struct pop *to, const struct pop_sums *p)
+static void put_sums(struct pop *to, const struct pop_sums *p)
 {
 	to->load_balance = p->sum / p->n / p->max;
 	to->samples = p->samples;
@@ -121,7 +121,7 @@ struct pop pop__of(const struct job_unit *ranks, unsigned n)
 	pop.why = unsuitable(&p, have_mpi(ranks, n), sampled);
 	if (pop.why)
 		return pop;
-	put(&pop, &p);
+	put_sums(&pop, &p);
 	if (isnan(pop.parallel))
 		pop.why = "UNSUITABLE: ranks compute with several threads";
 	return pop;
@@ -152,6 +152,6 @@ struct pop pop__of_bin(const struct job_unit *ranks, unsigned n, const struct ti
 		add_rank(&p, &r);
 	}
 	if (p.n == n && is_suitable(&p, are_sampled(ranks, n)))
-		put(&pop, &p);
+		put_sums(&pop, &p);
 	return pop;
 }

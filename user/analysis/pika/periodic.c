@@ -115,7 +115,7 @@ static const char *unsuitable(const double *cpu, const double *other, enum perio
 }
 
 /* Loads of CPUs to one decimal, half to even; of I/O what is below the mean does not count. */
-static void prepare(double *cpu, double *other, enum periodic_kind kind, unsigned n)
+static void prepare_pair(double *cpu, double *other, enum periodic_kind kind, unsigned n)
 {
 	double mean = moments_of(other, n).mean;
 
@@ -211,7 +211,7 @@ static int compare(struct wave *cpu, struct wave *other, enum periodic_kind kind
 		out->verdict = (struct analysis_verdict){ANALYSIS_UNSUITABLE, why};
 		return 0;
 	}
-	prepare(cpu->v, other->v, kind, n);
+	prepare_pair(cpu->v, other->v, kind, n);
 	err = make_spectrum(cpu, n);
 	if (!err)
 		err = make_spectrum(other, n);

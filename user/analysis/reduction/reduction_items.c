@@ -44,7 +44,7 @@ static bool is_too_large(const struct reduction *r, uint64_t key)
 }
 
 /* Takes the item over, also after an error. */
-static int take(struct reduction *r, struct reduction_item item)
+static int take_item(struct reduction *r, struct reduction_item item)
 {
 	unsigned most = 2 * r->k;
 
@@ -92,7 +92,7 @@ int reduction_items__row(struct reduction *r, const struct reduction_table *t, u
 	item.values = unknown_values(item.nvalues);
 	for (unsigned i = 0; item.values && i < t->n; i++)
 		item.values[t->columns[i]] = isfinite(values[i]) ? values[i] : NAN;
-	return take(r, item);
+	return take_item(r, item);
 }
 
 int reduction_items__add(struct reduction *r, const struct reduction_item *from, const int *at)
@@ -107,7 +107,7 @@ int reduction_items__add(struct reduction *r, const struct reduction_item *from,
 	item.values = unknown_values(item.nvalues);
 	for (unsigned i = 0; item.values && i < from->nvalues; i++)
 		item.values[at[i]] = from->values[i];
-	return take(r, item);
+	return take_item(r, item);
 }
 
 int reduction_items__merge(struct reduction *r, const struct reduction *from, const int *at)

@@ -82,7 +82,7 @@ static int most_first(const void *a, const void *b)
 	return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
-static int collect(const struct dump *d, struct pairs *all)
+static int collect_pairs(const struct dump *d, struct pairs *all)
 {
 	int err;
 
@@ -111,7 +111,7 @@ int culprits__text(const struct dump *d, FILE *out)
 	struct grid g = {.ncols = 5, .nleft = 4};
 	char(*row)[GRID_CELL] = grid__row(&g);
 	struct pairs all;
-	int err = collect(d, &all);
+	int err = collect_pairs(d, &all);
 
 	for (unsigned i = 0; row && i < g.ncols; i++)
 		snprintf(row[i], GRID_CELL, "%s", heading[i]);
@@ -145,7 +145,7 @@ static json_t *ran_json(const struct pair *p, char (*name)[GRID_CELL])
 int culprits__json(const struct dump *d, json_t **out)
 {
 	struct pairs all;
-	int err = collect(d, &all);
+	int err = collect_pairs(d, &all);
 
 	*out = json_array();
 	for (size_t i = 0; i < all.n; i++) {

@@ -82,7 +82,7 @@ static double total_ns(const struct self *s)
 }
 
 /* Share of the time of all CPUs, in percent. */
-static double load(const struct self *s, double ns)
+static double share_of_cpu(const struct self *s, double ns)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -116,7 +116,7 @@ static void put_program(struct grid *g, const struct self *s, int i, bool attach
 	put_number(row[C_RUNS], "%.0f", c.runs);
 	put_number(row[C_RATE], "%.1f", c.runs / s->seconds);
 	put_number(row[C_NS], "%.0f", c.runs > 0 ? c.ns / c.runs : NAN);
-	put_number(row[C_LOAD], "%.4f", load(s, c.ns));
+	put_number(row[C_LOAD], "%.4f", share_of_cpu(s, c.ns));
 	snprintf(row[C_MISSED], GRID_CELL, "%llu", (unsigned long long)p->missed);
 	put_number(row[C_INSNS], "%.0f", p->insns ? p->insns : NAN);
 }
@@ -201,7 +201,7 @@ void self__text(const struct self *s, const struct dump *d, FILE *out)
 	grid__free(&g);
 	if (!s->stats_err)
 		fprintf(out, "all programs: %.3f ms, %.4f %% of all CPUs\n", total_ns(s) / 1e6,
-			load(s, total_ns(s)));
+			share_of_cpu(s, total_ns(s)));
 	fprintf(out, "calibrated: ");
 	fprintf(out, probe > 0 ? "%.0f ns per run\n" : "not yet\n", probe);
 	fprintf(out, "jobprofd and its writers, in %.0f s: CPU %.3f s, RSS now %.1f MB\n",
@@ -220,8 +220,8 @@ static json_t *program_json(const struct self *s, int i)
 			 (json_int_t)p->id, "attached", p->attached, "runs", json__number(c.runs),
 			 "runs_per_s", json__number(c.runs / s->seconds), "ns_per_run",
 			 json__number(c.runs > 0 ? c.ns / c.runs : NAN), "cpu_percent",
-			 json__number(load(s, c.ns)), "missed", (json_int_t)p->missed, "insns",
-			 p->insns ? json_integer(p->insns) : json_null());
+			 json__number(share_of_cpu(s, c.ns)), "missed", (json_int_t)p->missed,
+			 "insns", p->insns ? json_integer(p->insns) : json_null());
 }
 
 static json_t *families_json(const struct jp_control *c)

@@ -267,7 +267,7 @@ static int measure_all(struct args *a)
 	return status;
 }
 
-static int prepare(struct args *a)
+static int prepare_scratch(struct args *a)
 {
 	const char *tmp = getenv("TMPDIR");
 	int *cpus, n = allowed_cpus(&cpus);
@@ -327,6 +327,6 @@ int verb_calibrate(int argc, char **argv)
 		return options__wrong(&cmd_calibrate, "the peaks go into one file");
 	if (a.nodes && !a.write)
 		return options__wrong(&cmd_calibrate, "--nodes means nothing without --write");
-	status = prepare(&a);
+	status = prepare_scratch(&a);
 	return status ? status : run_all(&a, optind < argc ? argv[optind] : peaks__default_path());
 }

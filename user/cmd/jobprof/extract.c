@@ -101,7 +101,7 @@ const struct command cmd_extract = {
 	.values = values,
 };
 
-static int split(struct words *w, const char *text)
+static int split_words(struct words *w, const char *text)
 {
 	unsigned max = 1;
 
@@ -143,7 +143,7 @@ static int set_tasks(struct args *a, const char *text)
 
 static int set_words(struct words *w, const char *option, const char *text)
 {
-	if (!split(w, text))
+	if (!split_words(w, text))
 		return 0;
 	log_error("--%s \"%s\": not a list", option, text);
 	return 2;
@@ -354,7 +354,7 @@ static int extract_file(const struct args *a, const struct extract_options *opt,
 }
 
 /* The files and steps of one of the jobs, which may stand apart in the list. */
-static int choose(const struct args *a, unsigned job, struct input_files *f)
+static int choose_files(const struct args *a, unsigned job, struct input_files *f)
 {
 	_cleanup_free_ struct jobspec *same = calloc(a->njobs, sizeof(*same));
 	unsigned n = 0;
@@ -377,7 +377,7 @@ static int extract_job(const struct args *a, unsigned job)
 	struct input_files f;
 	int status = 0;
 
-	if (choose(a, job, &f))
+	if (choose_files(a, job, &f))
 		return 1;
 	if (a->output && f.n > 1) {
 		log_error("--output is one file, but %s means %u: an array's tasks",

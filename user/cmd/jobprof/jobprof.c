@@ -81,7 +81,7 @@ static bool called_sh5util(const char *name)
 	return name && !strcmp(slash ? slash + 1 : name, "sh5util");
 }
 
-static int start(const struct verb *v, int argc, char **argv)
+static int start_verb(const struct verb *v, int argc, char **argv)
 {
 	static char name[32];
 
@@ -104,7 +104,7 @@ static int help_verb(const char *name)
 	char *args[] = {(char *)name, "--help", NULL};
 	const struct verb *v = find_verb(name);
 
-	return v ? start(v, 2, args) : unknown_verb(name);
+	return v ? start_verb(v, 2, args) : unknown_verb(name);
 }
 
 /* What an option takes, after it and after "=", and behind the last comma of a list. */
@@ -160,7 +160,7 @@ static bool is_help(const char *word)
 	return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
 }
 
-static int run(int argc, char **argv)
+static int run_verb(int argc, char **argv)
 {
 	const struct verb *v;
 
@@ -180,7 +180,7 @@ static int run(int argc, char **argv)
 		return 0;
 	}
 	v = find_verb(argv[1]);
-	return v ? start(v, argc - 1, argv + 1) : unknown_verb(argv[1]);
+	return v ? start_verb(v, argc - 1, argv + 1) : unknown_verb(argv[1]);
 }
 
 int main(int argc, char **argv)
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
 	/* jobprofd starts a merge as the job's user: by tracing the merge, that user could get into
 	 * the cgroup of jobprofd */
 	program__close_to_user();
-	status = run(argc, argv);
+	status = run_verb(argc, argv);
 
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;

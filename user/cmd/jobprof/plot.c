@@ -194,7 +194,7 @@ static const char *file_of(const struct options *o)
 }
 
 /* 0, or the exit status. */
-static int draw(const struct work *w, int fd, const struct plot_text *how)
+static int draw_curves(const struct work *w, int fd, const struct plot_text *how)
 {
 	const struct plot plot = {w->o->words.series, w->plotted, w->n};
 	int err = w->template ? html_page__put(fd, w->template, plot__json(&plot))
@@ -222,7 +222,7 @@ static int plot_files(void *arg, int fd, bool *keep)
 		w->plotted[i] = (struct plot_curve){&w->curves[i], w->labels[i]};
 	}
 	if (have_one_unit(w))
-		drawn = draw(w, fd, &how);
+		drawn = draw_curves(w, fd, &how);
 	*keep = !drawn;
 	for (unsigned i = 0; i < w->n; i++)
 		curve__free(&w->curves[i]);

@@ -218,7 +218,7 @@ static bool is_waited_for(const struct source *s, unsigned n)
 }
 
 /* The first readings: all that are open, and slow ones within their time. */
-static void begin(struct source *s, unsigned n)
+static void begin_sources(struct source *s, unsigned n)
 {
 	double left = PATIENCE;
 
@@ -233,7 +233,7 @@ static void begin(struct source *s, unsigned n)
 	}
 }
 
-static int show(struct source *s, unsigned n, const struct args *a)
+static int show_readings(struct source *s, unsigned n, const struct args *a)
 {
 	double interval = a->watch > 0 ? a->watch : ONCE_S;
 	bool open = false;
@@ -242,7 +242,7 @@ static int show(struct source *s, unsigned n, const struct args *a)
 	for (unsigned i = 0; i < n; i++)
 		open |= s[i].fast || s[i].slow;
 	if (open)
-		begin(s, n);
+		begin_sources(s, n);
 	do {
 		if (open || a->watch > 0)
 			wait_s(interval);
@@ -272,7 +272,7 @@ static int show_all(const struct args *a, const struct sensor_ops *const *plugin
 		s[i].ops = i < n_sensor_sources ? sensor_sources[i] : plugins[i - n_sensor_sources];
 		open_source(&s[i], a);
 	}
-	status = show(s, n, a);
+	status = show_readings(s, n, a);
 	for (unsigned i = 0; i < n; i++)
 		close_source(&s[i]);
 	free(s);

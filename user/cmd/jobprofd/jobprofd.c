@@ -247,7 +247,7 @@ static void report_ready(int fd)
 		close(fd);
 }
 
-static int serve(const struct args *a, struct config *c, unsigned families, unsigned may_ask)
+static int serve_steps(const struct args *a, struct config *c, unsigned families, unsigned may_ask)
 {
 	char writer[4200];
 	struct daemon_opts o = {
@@ -332,7 +332,7 @@ int main(int argc, char **argv)
 	} else if (a.check_bpf) {
 		status = jobprofd__check_bpf(&c);
 	} else {
-		status = serve(&a, &c, families, may_ask);
+		status = serve_steps(&a, &c, families, may_ask);
 	}
 	config__free(&c);
 	return status;

@@ -30,7 +30,7 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static int join(void)
+static int join_world(void)
 {
 	int size, rank;
 
@@ -151,8 +151,11 @@ int main(int argc, char **argv)
 
 	program__close_to_user();
 	log__init("jobprof reduce", LOGL_INFO);
-	world = (struct reduce_world){
-		.join = join, .send = send_part, .beat = beat, .receive = receive, .leave = leave};
+	world = (struct reduce_world){.join = join_world,
+				      .send = send_part,
+				      .beat = beat,
+				      .receive = receive,
+				      .leave = leave};
 	world.size = reduce_world__of_environment(&world.rank);
 	status = reduce__run(argc, argv, &world);
 	if (!fflush(stdout) && !ferror(stdout))

@@ -18,7 +18,7 @@ struct work {
 
 /* What is there is written, whatever else was asked for: damage and a step or node that is not
  * there make it a failure, a node without the series does not. */
-static int judge(const struct work *w, const struct extract_result *res)
+static int judge_result(const struct work *w, const struct extract_result *res)
 {
 	if (!res->opened) {
 		log_error("error: Failed to open %s", w->from);
@@ -53,7 +53,7 @@ static int write_file(void *arg, int fd, bool *keep)
 	if (res.write_error)
 		log_error("error: %s: %s", w->to, strerror(-res.write_error));
 	*keep = !err && res.tables;
-	status = err && res.opened ? SH5_FAILED : judge(w, &res);
+	status = err && res.opened ? SH5_FAILED : judge_result(w, &res);
 	if (!*keep && res.opened)
 		log_info("Output file generated is empty, removing it: %s", w->to);
 	return status;

@@ -47,7 +47,7 @@ struct job_infos *job_infos__new(void)
 	return j;
 }
 
-static void stop(struct job_infos *j, struct job_info *i)
+static void stop_child(struct job_infos *j, struct job_info *i)
 {
 	j->running -= i->scontrol.pid != 0;
 	slurm_command__stop(&i->scontrol);
@@ -60,7 +60,7 @@ void job_infos__free(struct job_infos *j)
 		struct job_info *i = j->first;
 
 		j->first = i->next;
-		stop(j, i);
+		stop_child(j, i);
 		free(i);
 	}
 	free(j);
@@ -123,7 +123,7 @@ bool job_infos__pending(const struct job_infos *j, uint32_t job_id)
 	return i && i->wants;
 }
 
-static void start(struct job_infos *j, struct job_info *i, uint64_t now_ns)
+static void start_child(struct job_infos *j, struct job_info *i, uint64_t now_ns)
 {
 	char job[16];
 	const char *const argv[] = {"scontrol", "-o", "show", "job", job, NULL};
@@ -155,12 +155,12 @@ void job_infos__turn(struct job_infos *j, uint64_t now_ns)
 		struct job_info *i = *at;
 
 		if (i->wants && now_ns >= i->end_ns) {
-			stop(j, i);
+			stop_child(j, i);
 			i->forget_ns = now_ns + UNKNOWN_NS;
 		}
 		if (i->wants && !i->scontrol.pid && now_ns >= i->next_ns &&
 		    j->running < RUNNING_MAX && j->credit_ns >= NSEC_PER_SEC)
-			start(j, i, now_ns);
+			start_child(j, i, now_ns);
 		if (i->wants || now_ns < i->forget_ns) {
 			at = &i->next;
 			continue;

@@ -14,7 +14,7 @@ static void free_generation(struct leaf_generation *g)
 	*g = (struct leaf_generation){};
 }
 
-static uint64_t find(const struct leaf_generation *g, uint64_t id)
+static uint64_t find_leaf(const struct leaf_generation *g, uint64_t id)
 {
 	uint32_t *at = id_table__find(&g->at, id);
 
@@ -23,11 +23,11 @@ static uint64_t find(const struct leaf_generation *g, uint64_t id)
 
 uint64_t leaf_cache__find(struct leaf_cache *c, uint64_t id)
 {
-	uint64_t node = find(&c->now, id);
+	uint64_t node = find_leaf(&c->now, id);
 
 	if (node)
 		return node;
-	node = find(&c->before, id);
+	node = find_leaf(&c->before, id);
 	if (node)
 		leaf_cache__add(c, id, node);
 	return node;

@@ -57,7 +57,7 @@ void recent_bursts__begin(struct recent_bursts *r, uint64_t now_ns)
 }
 
 /* Twice the room. Without memory the oldest ones go. */
-static void grow(struct recent_bursts *r, uint64_t last)
+static void grow_ring(struct recent_bursts *r, uint64_t last)
 {
 	struct recent_bursts to = *r;
 
@@ -79,7 +79,7 @@ void recent_bursts__add(struct recent_bursts *r, int task, const union cell *cel
 	if (!r->cap || ncols != r->ncols)
 		return;
 	if (number - r->first >= r->cap && r->cap < JPC_BURSTS_KEPT)
-		grow(r, number - 1);
+		grow_ring(r, number - 1);
 	if (number - r->first >= r->cap)
 		r->first = number - r->cap + 1;
 	row = row_of(r, number);

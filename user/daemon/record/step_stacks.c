@@ -288,8 +288,8 @@ static uint64_t leaf_of(struct step_stacks *st, const struct program *p,
 	return leaf;
 }
 
-static void count(struct step_stacks *st, const struct jp_stack_key *key, uint64_t node,
-		  const struct jp_stack *s)
+static void count_stack(struct step_stacks *st, const struct jp_stack_key *key, uint64_t node,
+			const struct jp_stack *s)
 {
 	uint64_t id = id__mix(id__mix(1, key->slot), node);
 	uint32_t *at = id_table__find(&st->count_of, id);
@@ -339,8 +339,8 @@ static bool needs_map(const struct program *p, const struct jp_stack *s, uint64_
 }
 
 /* force: there is no time to ask. */
-static void add(struct step *s, const struct step_env *env, const struct jp_stack_key *key,
-		const struct jp_stack *stack, uint64_t since_ns, bool force)
+static void add_stack(struct step *s, const struct step_env *env, const struct jp_stack_key *key,
+		      const struct jp_stack *stack, uint64_t since_ns, bool force)
 {
 	struct step_stacks *st = s->stacks;
 	static const struct program none;
@@ -360,7 +360,7 @@ static void add(struct step *s, const struct step_env *env, const struct jp_stac
 			return;
 		st->nheld--; /* it was asked about just now */
 	}
-	count(st, key, leaf_of(st, p ? p : &none, key, stack), stack);
+	count_stack(st, key, leaf_of(st, p ? p : &none, key, stack), stack);
 }
 
 static void add_held(struct step *s, const struct step_env *env, bool force)
@@ -372,7 +372,7 @@ static void add_held(struct step *s, const struct step_env *env, bool force)
 	st->held = NULL;
 	st->nheld = 0;
 	for (unsigned i = 0; i < n; i++)
-		add(s, env, &held[i].key, &held[i].stack, held[i].since_ns, force);
+		add_stack(s, env, &held[i].key, &held[i].stack, held[i].since_ns, force);
 	free(held);
 }
 
@@ -387,28 +387,28 @@ static struct step *step_of(const struct step_env *env, uint32_t slot)
 	return NULL;
 }
 
-static void take(void *ctx, const struct jp_stack_key *key, const struct jp_stack *stack)
+static void take_stack(void *ctx, const struct jp_stack_key *key, const struct jp_stack *stack)
 {
 	const struct step_env *env = ctx;
 	struct step *s = step_of(env, key->slot);
 
 	if (s && s->families & FAM_STACK && stacks_of(s, env))
-		add(s, env, key, stack, clock__boot_ns(), false);
+		add_stack(s, env, key, stack, clock__boot_ns(), false);
 }
 
 void step_stacks__take(const struct step_env *env)
 {
-	kern__take_stacks(env->k, take, (void *)env);
+	kern__take_stacks(env->k, take_stack, (void *)env);
 }
 
 void step_stacks__unwound(const struct step_env *env)
 {
-	unwinding__take(env->unwinding, take, (void *)env);
+	unwinding__take(env->unwinding, take_stack, (void *)env);
 }
 
 void step_stacks__settle(const struct step_env *env)
 {
-	unwinding__settle(env->unwinding, take, (void *)env);
+	unwinding__settle(env->unwinding, take_stack, (void *)env);
 }
 
 void step_stacks__answered(struct step *s, const struct step_env *env, const struct lookup *q,

@@ -53,7 +53,7 @@ struct pass {
 	void *ctx;
 };
 
-static void take(struct region_ring *r, const struct jpc_record *rec, const struct pass *p)
+static void take_record(struct region_ring *r, const struct jpc_record *rec, const struct pass *p)
 {
 	const struct region_mark m = {rec->time_ns, rec->thread, 0, rec->region & ~JPC_REGION_END};
 	struct region_instance in = {rec->thread, m.region, 0, m.time_ns};
@@ -103,7 +103,7 @@ static bool are_there(const struct region_ring *r)
 static bool take_next(struct region_ring *r, const struct jpc_record *rec, const struct pass *p)
 {
 	if (rec->seq == r->next + 1) {
-		take(r, rec, p);
+		take_record(r, rec, p);
 	} else if (r->stuck == r->next + 1) {
 		region_pairs__lose(&r->pairs, 1);
 	} else {

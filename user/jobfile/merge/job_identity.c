@@ -159,7 +159,7 @@ static bool is_known(const struct group *g, const struct merge_item *i)
 	return false;
 }
 
-static int join(struct group *g, const struct merge_item *i)
+static int join_group(struct group *g, const struct merge_item *i)
 {
 	const struct job_identity *o = &i->identity;
 	const struct merge_item **v;
@@ -229,7 +229,7 @@ static int put_item(struct groups *gs, struct merge_item *i)
 	if (!g)
 		return -ENOMEM;
 	i->identity.job = (unsigned)(g - gs->v);
-	return join(g, i);
+	return join_group(g, i);
 }
 
 static int make_groups(struct groups *gs, struct merge_set *s)

@@ -174,7 +174,7 @@ static int by_nature(const void *a, const void *b)
 }
 
 /* Sorts, and drops what is there after all and what comes twice. s->nodes is sorted. */
-static void settle(struct string_list *m, const struct step_metadata *s)
+static void settle_texts(struct string_list *m, const struct step_metadata *s)
 {
 	unsigned n = 0;
 
@@ -190,7 +190,7 @@ static void settle(struct string_list *m, const struct step_metadata *s)
 }
 
 /* As much of the list as an attribute holds; the attribute with their number is always right. */
-static char *join(const struct string_list *m)
+static char *join_texts(const struct string_list *m)
 {
 	char *text = calloc(1, TEXT_MAX + 1);
 	size_t at = 0;
@@ -219,7 +219,7 @@ static int write_missing(const struct merge_set *set, const struct step_metadata
 		n = s->promised - s->nodes.n;
 	if (n <= 0)
 		return 0;
-	text = join(m);
+	text = join_texts(m);
 	if (!text)
 		return -ENOMEM;
 	log_warn("job %u step %s: %lld of its nodes %s missing%s%s", set->job,
@@ -253,7 +253,7 @@ static int write_step(struct merge_metadata *metadata, const struct merge_set *s
 	     w = strtok_r(NULL, ",", &save))
 		err = string_list__append(&m, w);
 	if (!err) {
-		settle(&m, s);
+		settle_texts(&m, s);
 		err = merge_tree__number(t, s->name, "Number of Nodes", s->nodes.n, false);
 	}
 	if (!err)

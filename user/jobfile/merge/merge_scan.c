@@ -186,7 +186,7 @@ static int scan_merged(struct merge_scan *s, const struct merge_item *item, stru
 }
 
 /* Prepares a worker before its first item. */
-static int prepare(struct merge_scan *s)
+static int prepare_scan(struct merge_scan *s)
 {
 	struct stat st;
 
@@ -207,7 +207,7 @@ static int scan_item(void *arg, unsigned i, struct message *m)
 	struct merge_scan *s = arg;
 	const struct merge_item *item = &s->set->items[i];
 	struct merge_result r = {.trouble = s->trouble, .nodelist = ""};
-	int err = s->scanner ? 0 : prepare(s);
+	int err = s->scanner ? 0 : prepare_scan(s);
 
 	if (err)
 		return err;

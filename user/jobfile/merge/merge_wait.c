@@ -225,7 +225,7 @@ static int read_attrs(void *arg)
 }
 
 /* A file that brings the reader down says nothing: the merge will name it. */
-static int learn(struct wait *w, int dir)
+static int learn_files(struct wait *w, int dir)
 {
 	size_t size = sizeof(struct reading) + (w->nsteps + 1) * sizeof(struct step_attrs);
 	struct reading *r;
@@ -282,7 +282,7 @@ static void check_dir(struct wait *w)
 	w->names = names;
 	w->nnames = (unsigned)n;
 	if (n)
-		w->err = learn(w, dir);
+		w->err = learn_files(w, dir);
 }
 
 /* A batch script may have been given the environment of a step it was submitted in. */

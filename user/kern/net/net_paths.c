@@ -170,7 +170,7 @@ static void not_tried(struct net_path *r, const char *reason)
 }
 
 /* Compares the counters with the bytes that the trial moved. */
-static void judge(struct net_path *r, int sides, uint64_t moved, uint64_t tx, uint64_t rx)
+static void judge_path(struct net_path *r, int sides, uint64_t moved, uint64_t tx, uint64_t rx)
 {
 	bool all = (!(sides & TX) || tx == moved) && (!(sides & RX) || rx == moved);
 	bool some = ((sides & TX) && tx) || ((sides & RX) && rx);
@@ -192,7 +192,7 @@ static int try_on(const struct net_probe *p, const struct path *path, const stru
 	moved = path->try(pair);
 	p->counted(p->ctx, &tx, &rx);
 	if (moved > 0)
-		judge(r, path->sides, (uint64_t)moved, tx - tx0, rx - rx0);
+		judge_path(r, path->sides, (uint64_t)moved, tx - tx0, rx - rx0);
 	return moved;
 }
 

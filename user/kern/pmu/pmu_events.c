@@ -102,7 +102,7 @@ static unsigned group_max(struct pmu *p, unsigned i, unsigned cpu)
 
 /* An event joins the group of an earlier event of the same PMU, if there is room: events of a group
  * are on the hardware at the same time, so that their ratios are right. */
-static int join(struct pmu *p, unsigned i, unsigned cpu, const int *fds, int *leader)
+static int join_group(struct pmu *p, unsigned i, unsigned cpu, const int *fds, int *leader)
 {
 	unsigned j, m, size;
 	int fd;
@@ -128,7 +128,7 @@ static int open_one(struct kern *k, unsigned i, unsigned cpu, const int *fds, in
 {
 	struct pmu *p = &k->pmu;
 	bool sampled = p->mode == JP_PMU_SAMPLED;
-	int fd = sampled ? -ENOENT : join(p, i, cpu, fds, leader);
+	int fd = sampled ? -ENOENT : join_group(p, i, cpu, fds, leader);
 
 	if (fd >= 0)
 		return fd;

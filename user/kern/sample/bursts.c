@@ -10,7 +10,7 @@
 
 #define MAX_BURSTS (1u << 17) /* 16 MiB */
 
-static int grow(struct kern_bursts *l)
+static int grow_list(struct kern_bursts *l)
 {
 	size_t max = l->max ? 2 * l->max : 1024;
 	struct jp_burst *b = realloc(l->b, max * sizeof(*b));
@@ -31,7 +31,7 @@ static int on_burst(void *ctx, void *data, size_t len)
 		memcpy(&l->b[l->n++], data, sizeof(*l->b));
 	if (l->n == MAX_BURSTS)
 		return -ENOSPC;
-	return l->n == l->max ? grow(l) : 0;
+	return l->n == l->max ? grow_list(l) : 0;
 }
 
 static void drop_used(struct kern *k)
@@ -46,7 +46,7 @@ static void drop_used(struct kern *k)
 }
 
 /* By the end: those of two CPUs may come in the other order. */
-static void sort(struct kern_bursts *l)
+static void sort_list(struct kern_bursts *l)
 {
 	for (size_t i = 1; i < l->n; i++) {
 		struct jp_burst b = l->b[i];
@@ -85,10 +85,10 @@ int kern__read_bursts(struct kern *k)
 	drop_used(k);
 	if (l->n == MAX_BURSTS)
 		return 0;
-	if (l->n == l->max && grow(l))
+	if (l->n == l->max && grow_list(l))
 		return -ENOMEM;
 	n = ring_buffer__consume(k->burst_ring);
-	sort(l);
+	sort_list(l);
 	return n < 0 && n != -ENOSPC ? n : 0;
 }
 

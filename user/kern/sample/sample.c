@@ -58,7 +58,7 @@ static int open_clocks(struct kern *k)
 	return 0;
 }
 
-static int start(struct kern *k)
+static int start_clock(struct kern *k)
 {
 	int err = 0;
 
@@ -78,7 +78,7 @@ void kern_sample_start(struct kern *k)
 {
 	const unsigned sampled = FAM_SAMPLE | FAM_STACK;
 
-	if (!(k->families & sampled) || !start(k))
+	if (!(k->families & sampled) || !start_clock(k))
 		return;
 	kern_sample_stop(k);
 	k->families &= ~sampled;

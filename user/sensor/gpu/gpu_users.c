@@ -74,7 +74,7 @@ static bool rest(struct gpu_users *u)
 }
 
 /* The uses of all makers' GPUs in one list; how many, or -ENODATA. */
-static int ask(struct sensor *const *s, struct gpu_use **out)
+static int ask_processes(struct sensor *const *s, struct gpu_use **out)
 {
 	int sum = -ENODATA;
 
@@ -107,7 +107,7 @@ static void *run_worker(void *arg)
 			s[i] = NULL;
 	do {
 		struct gpu_use *use;
-		int n = ask(s, &use);
+		int n = ask_processes(s, &use);
 
 		if (n >= 0)
 			keep_answer(u, use, n);

@@ -346,8 +346,8 @@ static void ipmi_close(struct sensor *s)
 	ipmi_link__close(&s->link);
 }
 
-static int begin(struct sensor *s, const struct ipmi_link *link,
-		 const struct ipmi_settings *settings, uint64_t learn_ns)
+static int begin_link(struct sensor *s, const struct ipmi_link *link,
+		      const struct ipmi_settings *settings, uint64_t learn_ns)
 {
 	int err;
 
@@ -365,7 +365,7 @@ int ipmi__open_link(struct sensor **out, struct ipmi_link *link,
 		    const struct ipmi_settings *settings, uint64_t learn_ns)
 {
 	struct sensor *s = calloc(1, sizeof(*s));
-	int err = s ? begin(s, link, settings, learn_ns) : -ENOMEM;
+	int err = s ? begin_link(s, link, settings, learn_ns) : -ENOMEM;
 
 	if (!s)
 		ipmi_link__close(link);
@@ -389,7 +389,7 @@ static int ipmi_open(struct sensor *s, const struct sensor_ops *ops,
 	struct ipmi_link link;
 	int err = ipmi_link__open(&link, roots->dev, device_of(&settings), NULL, 0);
 
-	return err ? err : begin(s, &link, &settings, LEARN_NS);
+	return err ? err : begin_link(s, &link, &settings, LEARN_NS);
 }
 
 static int ipmi_probe(const struct sensor_ops *ops, const struct sensor_roots *roots, char *text,

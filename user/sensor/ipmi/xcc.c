@@ -71,7 +71,7 @@ static uint64_t deadline(void)
 	return clock__boot_ns() + ipmi__settings().timeout_s * NSEC_PER_SEC;
 }
 
-static int ask(struct sensor *s, struct xcc_reading *r)
+static int ask_controller(struct sensor *s, struct xcc_reading *r)
 {
 	const struct ipmi_request req = {
 		.netfn = NETFN_XCC, .cmd = CMD_XCC, .len = 5, .data = {4, 2, 0, 0, 0}};
@@ -97,7 +97,7 @@ static int check_maker(struct sensor *s)
 static int first_answer(struct sensor *s)
 {
 	struct xcc_reading r;
-	int err = ask(s, &r);
+	int err = ask_controller(s, &r);
 
 	if (err)
 		return err == -EOPNOTSUPP || err == -EPROTO ? -ENOENT : err;
@@ -115,7 +115,7 @@ static void xcc_close(struct sensor *s)
 	ipmi_link__close(&s->link);
 }
 
-static int begin(struct sensor *s, const struct ipmi_link *link)
+static int begin_link(struct sensor *s, const struct ipmi_link *link)
 {
 	int err;
 
@@ -129,7 +129,7 @@ static int begin(struct sensor *s, const struct ipmi_link *link)
 int xcc__open_link(struct sensor **out, struct ipmi_link *link)
 {
 	struct sensor *s = calloc(1, sizeof(*s));
-	int err = s ? begin(s, link) : -ENOMEM;
+	int err = s ? begin_link(s, link) : -ENOMEM;
 
 	if (!s)
 		ipmi_link__close(link);
@@ -162,7 +162,7 @@ static int xcc_open(struct sensor *s, const struct sensor_ops *ops,
 	if (is_lenovo(roots))
 		err = ipmi_link__open(&link, roots->dev, *settings.device ? settings.device : NULL,
 				      NULL, 0);
-	return err ? err : begin(s, &link);
+	return err ? err : begin_link(s, &link);
 }
 
 static int xcc_probe(const struct sensor_ops *ops, const struct sensor_roots *roots, char *text,
@@ -226,7 +226,7 @@ static int xcc_read(struct sensor *s, struct sensor_value *values)
 {
 	uint64_t start = clock__boot_ns();
 	struct xcc_reading r;
-	int err = ask(s, &r);
+	int err = ask_controller(s, &r);
 
 	if (!err)
 		err = take_reading(s, &r, start + (clock__boot_ns() - start) / 2, values);

@@ -181,7 +181,7 @@ bool cgroup_files__stale(const struct cgroup_files *f, uint64_t now_ns)
 	return now_ns >= f->next_ns;
 }
 
-static void keep(struct cgroup_files *f, enum file i, const char *dir)
+static void keep_file(struct cgroup_files *f, enum file i, const char *dir)
 {
 	char path[640];
 
@@ -196,7 +196,7 @@ void cgroup_files__rescan(struct cgroup_files *f, const struct cgroup_dirs *d, u
 
 	for (unsigned i = 0; i < FILES; i++)
 		if (f->fd[i] < 0 && dirs[files[i].place])
-			keep(f, i, dirs[files[i].place]);
+			keep_file(f, i, dirs[files[i].place]);
 	kept += throttled__open(&f->throttled, d);
 	for (unsigned i = 0; i < LEVELS_KINDS; i++)
 		kept += levels__open(&f->levels[i], i, d);

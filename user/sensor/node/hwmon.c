@@ -63,7 +63,7 @@ static bool label_fits(const char *pattern, const char *text, int *index)
 }
 
 /* Joins a path. One that is too long becomes "", so that no file is found. */
-static void join(char path[PATH_MAX], const char *dir, const char *name, const char *suffix)
+static void join_path(char path[PATH_MAX], const char *dir, const char *name, const char *suffix)
 {
 	if (snprintf(path, PATH_MAX, "%s/%s%s", dir, name, suffix) >= PATH_MAX)
 		path[0] = '\0';
@@ -84,7 +84,7 @@ static void read_line(const char *dir, const char *name, char *buf, size_t size)
 {
 	char path[PATH_MAX];
 
-	join(path, dir, name, "");
+	join_path(path, dir, name, "");
 	if (read_file(AT_FDCWD, path, buf, size) < 0)
 		buf[0] = '\0';
 	buf[strcspn(buf, "\n")] = '\0';
@@ -146,7 +146,7 @@ static int add_channel(struct sensor *s, const char *dir, const char *chip, cons
 	c.error = documented_error(dir, kind);
 	c.period_ns = averaged_over(dir, kind);
 	set_part(chip, label, &c);
-	join(path, dir, file, "");
+	join_path(path, dir, file, "");
 	return sensor_files__add(&s->files, &c, path, 1e-6);
 }
 
@@ -169,7 +169,7 @@ static bool has_file(const char *dir, const char *kind, const char *suffix)
 {
 	char path[PATH_MAX];
 
-	join(path, dir, kind, suffix);
+	join_path(path, dir, kind, suffix);
 	return !faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
 }
 
@@ -208,8 +208,8 @@ static int scan_chip(void *arg, const char *class, const char *hwmon)
 	struct scan scan = {.s = arg};
 	int err = 0;
 
-	join(dir[0], class, hwmon, "");
-	join(dir[1], class, hwmon, "/device");
+	join_path(dir[0], class, hwmon, "");
+	join_path(dir[1], class, hwmon, "/device");
 	for (unsigned i = 0; i < 2 && !*chip; i++)
 		read_line(dir[i], "name", chip, sizeof(chip));
 	if (is_ignored(chip))

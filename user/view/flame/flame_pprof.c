@@ -28,7 +28,7 @@ struct bytes {
 	bool failed;
 };
 
-static void put(struct bytes *b, const void *from, size_t n)
+static void put_bytes(struct bytes *b, const void *from, size_t n)
 {
 	if (b->n + n > b->max) {
 		size_t max = 2 * (b->n + n) + 256;
@@ -51,7 +51,7 @@ static void put_varint(struct bytes *b, uint64_t v)
 	do {
 		unsigned char c = (v & 0x7f) | (v > 0x7f ? 0x80 : 0);
 
-		put(b, &c, 1);
+		put_bytes(b, &c, 1);
 		v >>= 7;
 	} while (v);
 }
@@ -66,7 +66,7 @@ static void put_block(struct bytes *b, unsigned field, const void *from, size_t 
 {
 	put_varint(b, field << 3 | 2);
 	put_varint(b, n);
-	put(b, from, n);
+	put_bytes(b, from, n);
 }
 
 /* The message goes into the other, and is empty again. */
@@ -156,7 +156,7 @@ static void put_profile(struct pprof *p)
 	for (uint32_t i = 1; path && i < p->f->n; i++)
 		if (p->f->nodes[i].self_n[0] + p->f->nodes[i].self_n[1] > 0)
 			put_sample(p, i, path, flame__path(p->f, i, path));
-	put(&p->out, p->strings.v, p->strings.n);
+	put_bytes(&p->out, p->strings.v, p->strings.n);
 	p->out.failed |= p->strings.failed;
 	free(path);
 }

@@ -34,7 +34,7 @@ void report_pika__put_basis(json_t *o, const struct analysis_param *params, doub
 	NAMED_NUMBERS(o, {"n_used", used}, {"n_missing", missing});
 }
 
-static json_t *begin(struct analysis_verdict v)
+static json_t *begin_object(struct analysis_verdict v)
 {
 	json_t *o = json_object();
 
@@ -46,7 +46,7 @@ static json_t *begin(struct analysis_verdict v)
 static json_t *begin_loads(const struct pika_job *p, struct analysis_verdict v,
 			   const struct analysis_param *params)
 {
-	json_t *o = begin(v);
+	json_t *o = begin_object(v);
 
 	report_pika__put_basis(o, params, (double)p->bins * p->units - p->missing_bins,
 			       p->missing_bins);
@@ -106,7 +106,7 @@ static json_t *tags_json(const struct pika_job *p)
 
 static json_t *idle_json(const struct idle *i)
 {
-	json_t *o = begin(i->verdict);
+	json_t *o = begin_object(i->verdict);
 
 	report_pika__put_basis(o, idle__params, i->known, i->missing);
 	if (i->verdict.status != ANALYSIS_OK)
@@ -119,7 +119,7 @@ static json_t *idle_json(const struct idle *i)
 
 static json_t *imbalance_json(const struct imbalance *i)
 {
-	json_t *o = begin(i->verdict);
+	json_t *o = begin_object(i->verdict);
 
 	report_pika__put_basis(o, imbalance__params, i->known, i->missing);
 	if (i->verdict.status != ANALYSIS_OK)
@@ -131,7 +131,7 @@ static json_t *imbalance_json(const struct imbalance *i)
 
 static json_t *congestion_json(const struct io_congestion *c)
 {
-	json_t *o = begin(c->verdict);
+	json_t *o = begin_object(c->verdict);
 
 	report_pika__put_basis(o, io_congestion__params, c->known, c->missing);
 	if (c->verdict.status != ANALYSIS_OK)
@@ -170,7 +170,7 @@ static json_t *issues_json(const struct pika_job *p)
 
 static json_t *pair_json(const struct periodic *c)
 {
-	json_t *o = begin(c->verdict);
+	json_t *o = begin_object(c->verdict);
 
 	report_pika__put_basis(o, periodic__params, c->known, c->missing);
 	if (c->verdict.status != ANALYSIS_OK)
@@ -225,7 +225,7 @@ static json_t *memleak_json(const struct pika_job *p)
 {
 	const struct memleak *l = &p->leak;
 	bool ok = p->issues.status == ANALYSIS_OK;
-	json_t *o = begin(ok ? l->verdict : p->issues);
+	json_t *o = begin_object(ok ? l->verdict : p->issues);
 
 	report_pika__put_basis(o, memleak__params, l->known, l->missing);
 	if (!ok || l->verdict.status != ANALYSIS_OK)

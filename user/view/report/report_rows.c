@@ -278,7 +278,7 @@ static void put_rows(const struct rows *r, json_t *o)
 }
 
 /* Tasks where they are not too many, else nodes. */
-static void choose(struct rows *r)
+static void choose_rows(struct rows *r)
 {
 	r->of = SERIES_TASKS;
 	r->u = report_series__units(r->j, r->of);
@@ -327,7 +327,7 @@ json_t *report_rows__json(const struct report *report)
 {
 	struct rows r = {.j = report->drawn ? report->drawn : report->job, .f = report->facts};
 
-	choose(&r);
+	choose_rows(&r);
 	return rows_json(&r);
 }
 

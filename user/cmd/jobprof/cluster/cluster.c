@@ -112,7 +112,7 @@ static int print_json(const struct printing *p)
 	return err;
 }
 
-static int print(void *arg, FILE *out)
+static int print_clusters(void *arg, FILE *out)
 {
 	struct printing *p = arg;
 
@@ -135,7 +135,7 @@ static int print(void *arg, FILE *out)
 static int write_out(const struct work *w, const struct cluster_view *v, int fd)
 {
 	struct printing p = {w->o, v, NULL};
-	int err = child_output__stream(fd, print, &p);
+	int err = child_output__stream(fd, print_clusters, &p);
 
 	if (err == -E2BIG)
 		log_error("%s: there are more than 1000 windows: give longer ones", w->path);

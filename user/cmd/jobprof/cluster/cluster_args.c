@@ -130,7 +130,7 @@ int cluster_args__cannot(const char *path, int err)
 
 /* ---- pieces */
 
-static int grow(struct cluster_pieces *p)
+static int grow_pieces(struct cluster_pieces *p)
 {
 	struct burst_piece *v = realloc(p->v, (p->n + 1) * sizeof(*v));
 	double **columns;
@@ -172,7 +172,7 @@ static int add_piece(struct cluster_pieces *p, const struct model_bursts *b, con
 	char *name = strdup(label);
 	enum analysis_status s;
 
-	if (!columns || !thread || !name || grow(p)) {
+	if (!columns || !thread || !name || grow_pieces(p)) {
 		free(columns);
 		free(thread);
 		free(name);

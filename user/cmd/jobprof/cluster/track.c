@@ -69,7 +69,7 @@ struct printing {
 	struct cluster_pieces *p;
 };
 
-static int print(void *arg, FILE *out)
+static int print_track(void *arg, FILE *out)
 {
 	const struct printing *w = arg;
 	struct cluster_pieces *p = w->p;
@@ -87,7 +87,7 @@ static int print(void *arg, FILE *out)
 static int write_out(const struct options *o, struct cluster_pieces *p, int fd)
 {
 	struct printing w = {o, p};
-	int err = child_output__stream(fd, print, &w);
+	int err = child_output__stream(fd, print_track, &w);
 
 	if (err)
 		log_error("the clusters cannot be written: %s", strerror(-err));

@@ -119,7 +119,7 @@ struct output {
 	const struct options *o;
 };
 
-static int print(void *arg, FILE *out)
+static int print_fold(void *arg, FILE *out)
 {
 	const struct output *p = arg;
 
@@ -132,10 +132,10 @@ static int print(void *arg, FILE *out)
 	return 0;
 }
 
-static int put(const struct folded *f, const struct options *o, int fd)
+static int put_fold(const struct folded *f, const struct options *o, int fd)
 {
 	struct output p = {f, o};
-	int err = child_output__stream(fd, print, &p);
+	int err = child_output__stream(fd, print_fold, &p);
 
 	if (err)
 		log_error("%s: cannot be written: %s", o->svg ? o->svg : "the result",
@@ -166,8 +166,8 @@ static int fold_file(void *arg, int fd, bool *keep)
 				  "the clock's of %.4g ms keep step",
 				  o->file.path, f.locked, f.period_s * 1e3, 1e3 / 97);
 		else
-			status =
-				put(&f, o, fd) || (o->store && fold_store__write(&f, o->file.path));
+			status = put_fold(&f, o, fd) ||
+				 (o->store && fold_store__write(&f, o->file.path));
 	}
 	*keep = !status;
 	fold_region__free(&f);

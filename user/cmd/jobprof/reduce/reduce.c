@@ -181,7 +181,7 @@ static void name_list(struct reduce_work *w)
 		w->list ^= splitmix64(w->list ^ reduction__unit(w->files.v[i].path, ""));
 }
 
-static int prepare(struct reduce_work *w, char **words, unsigned n)
+static int prepare_inputs(struct reduce_work *w, char **words, unsigned n)
 {
 	const struct reduce_options *o = w->o;
 	int status =
@@ -247,7 +247,7 @@ int reduce__run(int argc, char **argv, const struct reduce_world *world)
 		return options__wrong(&cmd_reduce, "--clusters needs all columns: without -d");
 	if ((o.jobs && argc - optind > 1) || (o.input && optind < argc))
 		return options__wrong(&cmd_reduce, "\"%s\" means nothing here", argv[argc - 1]);
-	status = prepare(&w, argv + optind, (unsigned)(argc - optind));
+	status = prepare_inputs(&w, argv + optind, (unsigned)(argc - optind));
 	if (!status)
 		status = o.follow ? reduce_follow__run(&w, world) : reduce(&w, world);
 	report_inputs__free(&w.files);

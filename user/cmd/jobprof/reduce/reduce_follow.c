@@ -167,7 +167,7 @@ static bool is_only(const struct follow *f)
 }
 
 /* One question to this node's jobprofd: as the user of this process. 0, or -errno, said. */
-static int ask(struct follow *f)
+static int ask_rows(struct follow *f)
 {
 	char reason[256] = "";
 	int n = jobprof_live(f->job, f->step, CLIENT_CONN_TIMEOUT_MS, take_table, f, reason,
@@ -276,7 +276,7 @@ static void poll_until(struct follow *f, int64_t end_ns)
 	bool answered = false;
 
 	while (!ended && !f->err && now_ns() < end_ns) {
-		answered |= !ask(f);
+		answered |= !ask_rows(f);
 		if (f->world->beat)
 			f->world->beat();
 		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
@@ -348,7 +348,7 @@ static int follow(struct reduce_work *w, struct follow *f)
 	int err = f->world->join ? f->world->join() : 0;
 
 	if (!err) {
-		int asked = ask(f);
+		int asked = ask_rows(f);
 
 		err = f->err ? f->err : is_only(f) ? asked : 0;
 	}

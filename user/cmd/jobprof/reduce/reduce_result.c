@@ -56,7 +56,7 @@ json_t *reduce_result__json(const struct reduce_work *w, const struct reduce_res
 	return json;
 }
 
-static int print(const struct reduce_work *w, const struct reduce_result *r)
+static int print_result(const struct reduce_work *w, const struct reduce_result *r)
 {
 	json_t *json;
 	int err;
@@ -88,7 +88,7 @@ int reduce_result__put(const struct reduce_work *w, struct reduce_result *r)
 	if (!r->rows.tables)
 		return 1;
 	r->rows.cpu_s += r->clusters.cpu_s;
-	status = w->o->store ? reduce_store__write(r, w->files.v[0].path) : print(w, r);
+	status = w->o->store ? reduce_store__write(r, w->files.v[0].path) : print_result(w, r);
 	if ((w->o->store || w->o->json) && c.part < 1)
 		reduce_print__coverage(&r->rows, stderr);
 	return status || !all || w->failed || c.part < 1 ? 1 : 0;

@@ -59,7 +59,7 @@ static enum analysis_status compare(struct reduce_track *t, struct reduce_track 
 	return cluster__identify(&a, &b, level.margin, t->names, now->names, &now->next);
 }
 
-static void count(struct reduce_track *now, const struct reduce_track *before)
+static void count_windows(struct reduce_track *now, const struct reduce_track *before)
 {
 	now->streak = now->same ? before->streak + 1 : 1;
 	now->unstable = now->streak >= CLUSTER_IN_A_ROW ? 0 : before->unstable + 1;
@@ -95,7 +95,7 @@ enum analysis_status reduce_track__next(struct reduce_track *t, struct burst_mod
 		return s;
 	}
 	m->k = most;
-	count(&now, t);
+	count_windows(&now, t);
 	reduce_track__free(t);
 	*t = now;
 	return s;

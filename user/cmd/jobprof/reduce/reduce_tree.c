@@ -19,7 +19,7 @@
 
 #define BEAT_MS 1000
 
-static int begin(struct reduce_work *w, struct reduction *out)
+static int begin_reduction(struct reduce_work *w, struct reduction *out)
 {
 	int err = reduction__init(out, w->series, REDUCTION_SEED, w->model ? 0 : w->o->k);
 
@@ -30,7 +30,7 @@ static int begin(struct reduce_work *w, struct reduction *out)
 /* What this process itself reads; with w->model, by clusters. 0 or -errno. */
 static int read_own(struct reduce_work *w, const struct reduce_world *world, struct reduction *out)
 {
-	int err = begin(w, out);
+	int err = begin_reduction(w, out);
 
 	if (!err)
 		err = reduce_read__files(w, world->rank, world->size, out);
@@ -116,7 +116,7 @@ static int hear_child(const struct reader_child *c, struct reduce_work *w,
 		log_error("process %u has no part: its files were not reduced", world->rank);
 		w->failed = true;
 		reduction__free(out);
-		err = begin(w, out);
+		err = begin_reduction(w, out);
 		if (!err && w->files.n)
 			err = reduction__list(out, w->list, w->files.n);
 	}
@@ -187,8 +187,8 @@ int reduce_tree__up(struct reduce_work *w, const struct reduce_world *world, str
 }
 
 /* What the child read and what the processes below have goes up. */
-static int collect(const struct reader_child *c, struct reduce_work *w,
-		   const struct reduce_world *world, struct reduction *out)
+static int collect_child(const struct reader_child *c, struct reduce_work *w,
+			 const struct reduce_world *world, struct reduction *out)
 {
 	int err = hear_child(c, w, world, out);
 
@@ -237,14 +237,14 @@ static int reduce_together(struct reduce_work *w, const struct reduce_world *wor
 	if (!err)
 		err = world->join();
 	if (!err)
-		err = collect(&c, w, world, &out->rows);
+		err = collect_child(&c, w, world, &out->rows);
 	if (!err && w->o->clusters) {
 		if (!world->rank)
 			make_model(out);
 		err = share_model(&c, world, &out->model);
 		w->model = &out->model;
 		if (!err)
-			err = collect(&c, w, world, &out->clusters);
+			err = collect_child(&c, w, world, &out->clusters);
 	}
 	if (err)
 		log_error("process %u cannot go on: %s", world->rank, strerror(-err));

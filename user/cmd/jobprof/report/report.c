@@ -210,7 +210,8 @@ static int judge_pika(struct pika_job *pika, const struct model_job *j, const st
 }
 
 /* 0, or the exit status. */
-static int judge(const struct model_job *j, const struct report_opts *o, report_use *use, void *ctx)
+static int judge_job(const struct model_job *j, const struct report_opts *o, report_use *use,
+		     void *ctx)
 {
 	struct facts facts;
 	struct verdict verdict = {0};
@@ -273,7 +274,7 @@ int report__judge(const struct job_input *inputs, unsigned n, const struct repor
 	int status = 1;
 
 	if (!err)
-		status = judge(&job, o, use, ctx);
+		status = judge_job(&job, o, use, ctx);
 	else if (err == -EINVAL)
 		status = REPORT_SEVERAL;
 	else if (err == -ENODATA)

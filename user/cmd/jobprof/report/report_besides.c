@@ -266,7 +266,7 @@ static int work(void *arg, unsigned item, struct message *m)
 	return 0;
 }
 
-static json_t *take(struct pool *pool, int *err)
+static json_t *take_answer(struct pool *pool, int *err)
 {
 	struct message *m;
 
@@ -296,7 +296,7 @@ int report_besides__read(struct report_besides *out, const struct job_input *inp
 		return 0;
 	err = pool__start(&pool, &w, 1, &POOL_STREAM);
 	for (unsigned i = 0; !err && i < wanted; i++)
-		*parts[i] = take(pool, &err);
+		*parts[i] = take_answer(pool, &err);
 	pool__free(pool);
 	return err;
 }

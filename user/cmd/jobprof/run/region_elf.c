@@ -39,7 +39,7 @@ static bool place_of(Elf *elf, uint64_t address, uint64_t *offset)
 }
 
 /* Each place once: a function may be in two tables of symbols. */
-static void add(struct search *s, const struct kern_region_place *at)
+static void add_place(struct search *s, const struct kern_region_place *at)
 {
 	for (int i = 0; i < s->n; i++)
 		if (s->places[i].offset == at->offset && s->places[i].kind == at->kind)
@@ -63,7 +63,7 @@ static void add_symbols(struct search *s, Elf_Scn *section, const GElf_Shdr *h)
 		s->ifunc |= GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC;
 		if (GELF_ST_TYPE(sym.st_info) == STT_FUNC &&
 		    place_of(s->elf, sym.st_value, &at.offset))
-			add(s, &at);
+			add_place(s, &at);
 	}
 }
 
@@ -105,10 +105,10 @@ static void add_probe(struct search *s, const char *desc, size_t size)
 	    at.semaphore > UINT32_MAX)
 		return;
 	if (!strcmp(name, s->spec->begin))
-		add(s, &at), s->kinds |= 1;
+		add_place(s, &at), s->kinds |= 1;
 	at.kind = KERN_REGION_END;
 	if (!strcmp(name, s->spec->end))
-		add(s, &at), s->kinds |= 2;
+		add_place(s, &at), s->kinds |= 2;
 }
 
 static void add_notes(struct search *s, Elf_Scn *section)

@@ -399,7 +399,8 @@ static int apply_events(struct config *cfg, const struct args *a)
 	return 0;
 }
 
-static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const struct args *a)
+static int apply_args(struct run *r, struct daemon_opts *o, struct config *cfg,
+		      const struct args *a)
 {
 	const char *interval = a->interval ? a->interval : "1";
 	char bad[64], err[160];
@@ -521,7 +522,7 @@ int verb_run(int argc, char **argv)
 			       &(struct run_options){&r, &o, &cfg, &a});
 	r.argv = argv + optind;
 	if (status == OPTIONS_GO_ON)
-		status = optind < argc ? apply(&r, &o, &cfg, &a)
+		status = optind < argc ? apply_args(&r, &o, &cfg, &a)
 				       : options__wrong(&cmd_run, "there is no command to run");
 	else
 		done = true;

@@ -29,7 +29,7 @@ static char *cut_last(char *text, char sign)
 	return at && *at ? at : NULL;
 }
 
-static int put(char *to, size_t size, const char *text)
+static int put_text(char *to, size_t size, const char *text)
 {
 	return text && *text && strlen(text) < size ? (strcpy(to, text), 0) : -EINVAL;
 }
@@ -48,11 +48,12 @@ static int parse_places(struct region_spec *s, char *text)
 	bool usdt = str__starts(text, USDT);
 	char *file = text + (usdt ? strlen(USDT) : 0), *what = cut_last(file, ':');
 	char *end = usdt && what ? cut_last(what, ',') : what;
-	int err = put(s->begin, sizeof(s->begin), what) | put(s->end, sizeof(s->end), end);
+	int err =
+		put_text(s->begin, sizeof(s->begin), what) | put_text(s->end, sizeof(s->end), end);
 
 	if (!err && usdt)
-		err = put(s->provider, sizeof(s->provider), cut_last(file, ':'));
-	return err | put(s->file, sizeof(s->file), file);
+		err = put_text(s->provider, sizeof(s->provider), cut_last(file, ':'));
+	return err | put_text(s->file, sizeof(s->file), file);
 }
 
 /* The name that was given, else the file's own and what was asked for of it. */
@@ -129,7 +130,7 @@ static int find_places(void *arg)
 	return w->n < 0 ? 2 : 0;
 }
 
-static int fill(struct kern_region *r, const struct work *w)
+static int fill_region(struct kern_region *r, const struct work *w)
 {
 	unsigned n = (unsigned)w->n;
 
@@ -143,7 +144,7 @@ static int fill(struct kern_region *r, const struct work *w)
 	return 0;
 }
 
-static int look(struct run_regions *l, struct work *w, const char *text)
+static int look_up_region(struct run_regions *l, struct work *w, const char *text)
 {
 	int status;
 
@@ -158,7 +159,7 @@ static int look(struct run_regions *l, struct work *w, const char *text)
 	}
 	status = pool__call_verb(find_places, w, &POOL_STREAM);
 	if (!status)
-		status = fill(&l->list[l->n], w);
+		status = fill_region(&l->list[l->n], w);
 	if (status)
 		close(w->fd);
 	else
@@ -176,7 +177,7 @@ int run_regions__add(struct run_regions *l, const char *text)
 	else if (l->n == JP_REGIONS)
 		log_error("--region %s: there are %d already, and at most so many", text, l->n);
 	else
-		status = look(l, w, text);
+		status = look_up_region(l, w, text);
 	pool__unshare(w, sizeof(*w));
 	return status;
 }
