@@ -27,9 +27,11 @@ BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
 TOOLS = os.path.join(BUILD, "tests", "tools")
 JOBPROF = os.path.join(BUILD, "jobprof")
 MB = 1048576
-# The series of what sensors of the node say.
+# The series of a profile, and those of what sensors of the node say.
 with open(os.path.join(ROOT, "schemas/series.def")) as _f:
-    NODE_SERIES = re.findall(r"^SERIES\((\w+), \w+, OF_NODE,", _f.read(), re.M)
+    _declared = re.findall(r"^SERIES\((\w+), \w+, (\w+),", _f.read(), re.M)
+SERIES = [name for name, _ in _declared]
+NODE_SERIES = [name for name, source in _declared if source == "OF_NODE"]
 
 TMP = tempfile.mkdtemp(prefix="jobprof-test.")
 _children = []
