@@ -334,7 +334,8 @@ static void print_unusual(const struct compare_page *p, FILE *out)
 {
 	unsigned n = 0;
 
-	fprintf(out, "\nAgainst %u earlier runs, of ln(B/A)%22s\n", p->earlier, "usual            B");
+	fprintf(out, "\nAgainst %u earlier runs, of ln(B/A)%22s\n", p->earlier,
+		"usual            B");
 	for (int i = 0; i < N_TERMS; i++) {
 		const struct compare_spread *s = &p->spread[i];
 		report_number median, ln;
