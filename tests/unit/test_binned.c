@@ -264,7 +264,11 @@ TEST(amounts_are_of_columns_per_interval_and_gauges_of_gauges)
 
 		for (int i = 0; i < BINNED_COLUMNS && info->columns[i]; i++) {
 			struct column c = column__describe(series, info->columns[i], NULL);
+			char ranks[64];
 
+			snprintf(ranks, sizeof(ranks), "Rank%s", series);
+			if (c.source != COL_BUILTIN) /* only tables of ranks have it */
+				c = column__describe(ranks, info->columns[i], NULL);
 			if (info->how == BINNED_COUNTED)
 				continue; /* PerfEvents= makes these columns */
 			if (c.source != COL_BUILTIN ||
