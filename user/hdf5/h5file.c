@@ -175,6 +175,11 @@ static int read_through(const struct h5file *f, haddr_t addr, size_t size, uint8
 	return n < 0 ? -1 : 0;
 }
 
+/* While a chunk is read, as many bytes as its buffer has: where a dataset has no filters, the
+ * library says the size that a chunk should have, and reads the size that the file's index claims.
+ */
+static size_t chunk_room = SIZE_MAX;
+
 /* The file has addresses for these bytes. */
 static bool is_inside(const struct h5file *f, haddr_t addr, size_t size)
 {
@@ -187,7 +192,7 @@ static herr_t on_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, s
 	struct h5file *f = (struct h5file *)file;
 	int err;
 
-	if (!is_inside(f, addr, size))
+	if (!is_inside(f, addr, size) || (type == H5FD_MEM_DRAW && size > chunk_room))
 		return -1;
 	err = size < BLOCK || is_small(f) ? read_blocks(f, addr, size, to)
 					  : read_through(f, addr, size, to);
@@ -235,6 +240,7 @@ void h5file__set_driver(hid_t fapl)
 int h5chunk__read(struct h5chunk *c, hid_t dset, hsize_t at, size_t max)
 {
 	hsize_t size = 0;
+	herr_t err;
 
 	/* Releases differ in whether a chunk that was never written is an error or has no size. */
 	if (H5Dget_chunk_storage_size(dset, &at, &size) < 0 || !size)
@@ -244,5 +250,8 @@ int h5chunk__read(struct h5chunk *c, hid_t dset, hsize_t at, size_t max)
 	if (room__make(&c->bytes, &c->room, size, 1))
 		return -ENOMEM;
 	c->size = size;
-	return H5Dread_chunk(dset, H5P_DEFAULT, &at, &c->mask, c->bytes) < 0 ? -EBADMSG : 0;
+	chunk_room = size;
+	err = H5Dread_chunk(dset, H5P_DEFAULT, &at, &c->mask, c->bytes);
+	chunk_room = SIZE_MAX;
+	return err < 0 ? -EBADMSG : 0;
 }
