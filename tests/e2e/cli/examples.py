@@ -33,6 +33,7 @@ LEFT_OUT = (  # how a command or a block of another kind begins, and why it does
     (r"PerfEvents", "needs hardware counters: scripts/vm-arm64"),
     (r"#include <jobprof.h>", "is no C as it stands: tests/e2e/cli/client.py calls the functions"),
     (r"mpirun", "Open MPI starts nothing as root by itself: tests/e2e/files/reduce.py"),
+    (r"slurm ALL=", "is a line for sudoers"),
     (r"bpf/ ", "is a list of folders: paths() looks for them"),
     (r"kernel  ", "is a picture"),
 )

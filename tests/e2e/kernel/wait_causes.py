@@ -20,7 +20,7 @@ LEFT = 'prev_comm == "jpmixed" && prev_state != 0 && prev_state != 256'  # not t
 EVENTS = ["-e", "sched:sched_switch/call-graph=fp/", "--filter", LEFT, "-e", "sched:sched_wakeup", "--filter", 'comm == "jpmixed"',
           "-e", "sched:sched_switch", "--filter", 'next_comm == "jpmixed"']
 IO = r"io_schedule|folio_wait|submit_bio_wait|blk_mq_|jbd2_|__iomap_dio|blkdev_"
-LOCKS = r"rwsem_|mutex_lock|mmap_lock|vma_|percpu_|synchronize_|__down|dup_mmap"
+LOCKS = r"rwsem_|mutex_lock|mmap_lock|vma_|percpu_|synchronize_|__down|dup_mmap|__flush_work"
 # The first that matches says it.
 BY_STACK = [
     ("BlockedDisk", IO),

@@ -14,6 +14,7 @@
 #define NO_CLOCK  "no node was busy for half of its cores while its clock was known"
 #define NO_SPEED  "three nodes must have been busy whose instructions or clock are known"
 #define NO_LIMIT  "there is no limit of memory, or neither Slurm nor the cgroup says it"
+#define NO_CPI	  "no file has the columns of PerfEvents=@cpi, or its nodes are of two kinds"
 #define NO_ENDING "neither Slurm's state of the job nor an exit status is in the files"
 
 #define COLUMN(q)     false, q, NULL
@@ -76,6 +77,13 @@ static const struct {
 	{FACT_JOB_idle_ratio, BECAUSE(NO_TASKS)},
 	{FACT_JOB_unused_ratio, BECAUSE(NO_TASKS)},
 	{FACT_JOB_pop_samples, BECAUSE("useful time is not from samples")},
+	{FACT_JOB_cpi, BECAUSE("cycles and instructions were not counted (family perf)")},
+	{FACT_JOB_cpi_frontend, BECAUSE(NO_CPI)},
+	{FACT_JOB_cpi_bad_speculation, BECAUSE(NO_CPI)},
+	{FACT_JOB_cpi_retiring, BECAUSE(NO_CPI)},
+	{FACT_JOB_cpi_backend, BECAUSE(NO_CPI)},
+	{FACT_JOB_cpi_smt, BECAUSE(NO_CPI)},
+	{FACT_JOB_cpi_other, BECAUSE(NO_CPI)},
 	{FACT_JOB_programs, BECAUSE(UNSEEN)},
 	{FACT_JOB_has_mpi, BECAUSE(UNSEEN)},
 	{FACT_JOB_commands, BECAUSE("no file has the table Commands")},
