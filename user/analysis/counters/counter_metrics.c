@@ -77,7 +77,7 @@ static double total_of(const struct counter_totals *t, const char *column)
 
 static double *member(struct counter_sums *s, size_t at)
 {
-	return (double *)((char *)s + at);
+	return (void *)((char *)s + at);
 }
 
 static void fill_sums(const struct counter_totals *t, struct counter_sums *s)

@@ -25,11 +25,10 @@ struct counter_metric {
 
 struct counter_metrics {
 	struct counter_metric v[COUNTER_METRICS]; /* those that are known */
-	unsigned n;
 	struct cpi_stack stack;
-	enum analysis_status
-		status;	  /* of the stack; ANALYSIS_UNAVAILABLE: its events are not there */
 	double flops_any; /* operations, two for each in double precision */
+	unsigned n;
+	enum analysis_status status; /* of the stack; UNAVAILABLE: its events are not there */
 };
 
 extern const char *const cpi_kind_names[N_CPI_KINDS], *const cpi_part_names[N_CPI_PARTS];

@@ -155,7 +155,7 @@ bool region_ring__name(const struct region_ring *r, uint32_t region, char name[6
 	char raw[64];
 
 	if (region >= JPC_REGIONS ||
-	    !read_at(r, raw, sizeof(raw), offsetof(struct jpc_ring, name[region])) ||
+	    !read_at(r, raw, sizeof(raw), offsetof(struct jpc_ring, name) + region * sizeof(raw)) ||
 	    !memchr(raw, 0, sizeof(raw)))
 		return false;
 	return !column__mark_name(name, raw);
