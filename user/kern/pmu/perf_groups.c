@@ -131,7 +131,7 @@ static const struct {
 	{"AuthenticAMD", 0x1a, 0x00, 0xff, AMD_ZEN5},
 	{"0x41", 8, 0xd0c, 0xd0c, ARM_STALLS}, /* Neoverse N1 */
 	{"0x41", 8, 0xd40, 0xd40, ARM_SBSA},   /* V1 */
-	{"0x41", 8, 0xd49, 0xd49, ARM_SBSA},   /* N2 */
+	{"0x41", 8, 0xd49, 0xd49, ARM_STALLS}, /* N2: early ones count slots of stalls too often */
 	{"0x41", 8, 0xd4f, 0xd4f, ARM_SBSA},   /* V2: Grace */
 	{"0x46", 8, 0x001, 0x001, ARM_STALLS}, /* A64FX */
 };
