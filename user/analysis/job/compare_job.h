@@ -9,7 +9,7 @@
 #define JP_ANALYSIS_COMPARE_JOB_H
 
 #include "analysis/compare/compare.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 /* How the runs that are compared are looked at, all in the same way. */
 struct compare_how {

@@ -4,7 +4,7 @@
 #define JP_ANALYSIS_FACTS_FILL_H
 
 #include "analysis/job/facts.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 /* All facts of a job. is_short: the least durations of rules are scaled to the length of its bins.
  * 0 or -ENOMEM; facts__free() in both cases. */

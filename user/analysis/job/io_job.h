@@ -5,7 +5,7 @@
 
 #include "analysis/io/io.h"
 #include "analysis/job/facts.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 enum io_direction { IO_READ, IO_WRITE, IO_DIRECTIONS };
 

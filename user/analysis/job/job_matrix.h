@@ -4,7 +4,7 @@
 #define JP_ANALYSIS_JOB_MATRIX_H
 
 #include "analysis/matrix.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 /* Units in an array of structs, each of which begins with one. */
 struct job_units {

@@ -5,7 +5,7 @@
 
 #include "analysis/job/facts.h"
 #include "analysis/pika/pika.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "peaks/peaks.h"
 
 struct pika_options {

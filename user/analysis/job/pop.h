@@ -9,7 +9,7 @@
 #ifndef JP_ANALYSIS_POP_H
 #define JP_ANALYSIS_POP_H
 
-#include "model/job.h"
+#include "model/job/job.h"
 
 struct pop {
 	double load_balance, communication, parallel; /* NaN: not known */

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "model/job.h"
+#include "model/job/job.h"
 
 /* The caller frees it; NULL: it is not there, or not whole, which has been said. */
 char *html_page__template(void);

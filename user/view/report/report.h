@@ -12,7 +12,7 @@
 #include "analysis/job/io_job.h"
 #include "analysis/job/pika_job.h"
 #include "findings/findings.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 /* What was computed or read besides facts: docs/report-json.md has their schema. NULL: it was not
  * asked for. */

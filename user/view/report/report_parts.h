@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "model/job.h"
+#include "model/job/job.h"
 
 #define REPORT_PARTS_MAX 17
 

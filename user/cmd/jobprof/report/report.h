@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "model/job.h"
+#include "model/job/job.h"
 #include "view/report/report.h"
 
 enum report_form { REPORT_PAGE, REPORT_JSON, REPORT_FACTS, REPORT_WHY, REPORT_STORE, REPORT_HTML };

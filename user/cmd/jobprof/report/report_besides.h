@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "model/job.h"
+#include "model/job/job.h"
 #include "view/report/report.h"
 
 /*

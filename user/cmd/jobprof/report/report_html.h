@@ -3,7 +3,7 @@
 #ifndef JP_CMD_JOBPROF_REPORT_HTML_H
 #define JP_CMD_JOBPROF_REPORT_HTML_H
 
-#include "model/job.h"
+#include "model/job/job.h"
 #include "view/report/report.h"
 
 /* Writes the page to path, "-" is standard output; over one of the inputs nothing is written. 0, or

@@ -5,7 +5,7 @@
 
 #include "base/string_list.h"
 #include "cmd/jobprof/input_file.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 struct report_inputs {
 	struct job_input *v;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The tables Marks of all parts: their rows have numbers, and attributes have the names of these.
  */
-#include "model/job_marks.h"
+#include "model/job/job_marks.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #define JP_MODEL_JOB_MARKS_H
 
 #include "hdf5/hdf5.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "pool/pool.h"
 
 /* Puts the rows of the part's table Marks; a damaged one has none. 0 or -ENOMEM. */

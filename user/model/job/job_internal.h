@@ -5,7 +5,7 @@
 #define JP_MODEL_JOB_INTERNAL_H
 
 #include "hdf5/hdf5.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "pool/pool.h"
 
 /* Where a part is. */

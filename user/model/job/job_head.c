@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "hdf5/hdf5.h"
-#include "model/job_internal.h"
+#include "model/job/job_internal.h"
 
 #define FIRST_ROWS 256 /* of a table, that say what is usual */
 

@@ -7,10 +7,10 @@
 
 #include "base/known.h"
 #include "identity/stepname.h"
-#include "model/job_commands.h"
-#include "model/job_internal.h"
-#include "model/job_marks.h"
-#include "model/job_message.h"
+#include "model/job/job_commands.h"
+#include "model/job/job_internal.h"
+#include "model/job/job_marks.h"
+#include "model/job/job_message.h"
 
 /* A task or rank began within its first row, and ended within its last one; an end before that is
  * of one that was started again, and lives. */

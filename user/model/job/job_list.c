@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "jobfile/select.h"
-#include "model/job_internal.h"
+#include "model/job/job_internal.h"
 
 int job_reading__open(struct job_reading *r, unsigned input)
 {

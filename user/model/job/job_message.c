@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A unit of a job as a message. */
-#include "model/job_message.h"
+#include "model/job/job_message.h"
 
 #include <errno.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/job_internal.h"
+#include "model/job/job_internal.h"
 
 #define HOUR_NS	    3600e9
 #define DAY_NS	    (24 * HOUR_NS)

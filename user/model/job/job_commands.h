@@ -4,7 +4,7 @@
 #define JP_MODEL_JOB_COMMANDS_H
 
 #include "hdf5/hdf5.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "pool/pool.h"
 
 /* Puts the sums of the part's tables in Commands. 0; -EBADMSG; -ENOMEM. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads a job in three rounds, and what can be asked of it. */
-#include "model/job.h"
+#include "model/job/job.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "hdf5/hdf5.h"
 #include "identity/stepname.h"
-#include "model/job_internal.h"
+#include "model/job/job_internal.h"
 
 #define DT_USUAL_S     30
 #define SHORT_BINS     120 /* a short run has about so many */

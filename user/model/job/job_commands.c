@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The tables Commands of all parts, added up by name. */
-#include "model/job_commands.h"
+#include "model/job/job_commands.h"
 
 #include <errno.h>
 #include <math.h>
