@@ -5,6 +5,8 @@
  * "useful cpu wall waited", seconds, to DIR/RANK: CPU time outside of MPI, all of it, the life of
  * the process, and how long it was runnable without a CPU. jpmpi DIR SECONDS WORK...: of rank i
  * WORK[i], in parts of the others', until each has used that much CPU time, or LIMIT_S are over.
+ * The rounds differ in length by up to three times, the same on all ranks: rounds of one length
+ * could keep in step with the clock that samples them.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -78,6 +80,15 @@ int MPI_Sendrecv(const void *out, int n, MPI_Datatype type, int to, int tag, voi
 	TIMED(PMPI_Sendrecv(out, n, type, to, tag, in, m, in_type, of, in_tag, comm, status));
 }
 
+/* The length of the next round, 0.5 to 1.5: a linear congruential generator (Knuth's MMIX). */
+static double next_length(void)
+{
+	static unsigned long state = 1;
+
+	state = state * 6364136223846793005UL + 1442695040888963407UL;
+	return 0.5 + (double)(state >> 11) / (double)(1UL << 53);
+}
+
 static double since_start_s(void)
 {
 	FILE *f = fopen("/proc/self/stat", "r");
@@ -122,7 +133,7 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	while (go) {
-		int n = (int)(20000 * atof(argv[3 + rank]));
+		int n = (int)(20000 * atof(argv[3 + rank]) * next_length());
 
 		for (int i = 0; i < n; i++)
 			x += sin(i * 1.1) * 1e-9;
