@@ -105,37 +105,37 @@ static void close_step(struct step_env *env, struct step *s, const char *reason)
 	s->pub.next_ns = 0;
 }
 
-static void end_step(struct daemon *d, struct step *s, uint64_t now)
+static void end_step(struct step_env *env, struct step *s, uint64_t now)
 {
 	int err;
 
-	step__close(s, d->env.k);
-	step_stacks__settle(&d->env);
-	err = sampling__snapshot(&d->env);
+	step__close(s, env->k);
+	step_stacks__settle(env);
+	err = sampling__snapshot(env);
 	if (err)
 		log_error("cannot read the counters: %s: the last row of %s is lost",
 			  strerror(-err), s->pub.name);
-	step__last_rows(s, &d->env);
-	s->asks_reason = step__must_ask_squeue(s, &d->env);
+	step__last_rows(s, env);
+	s->asks_reason = step__must_ask_squeue(s, env);
 	if (s->asks_reason)
-		ask_squeue(s, &d->env, now);
-	s->asks_state = job_attrs__ask_end(s, &d->env, now);
+		ask_squeue(s, env, now);
+	s->asks_state = job_attrs__ask_end(s, env, now);
 	if (s->asks_reason || s->asks_state)
 		s->state = STEP_ASKING;
 	else
-		close_step(&d->env, s, NULL);
+		close_step(env, s, NULL);
 }
 
-static void take_slurms_answers(struct daemon *d, struct step *s, uint64_t now)
+static void take_slurms_answers(struct step_env *env, struct step *s, uint64_t now)
 {
 	if (s->asks_reason && end_reason__advance(&s->end_reason, now))
 		s->asks_reason = false;
-	if (s->asks_state && !job_infos__pending(d->env.jobs, s->ids.job_id)) {
-		job_attrs__put_end(s, &d->env, now);
+	if (s->asks_state && !job_infos__pending(env->jobs, s->ids.job_id)) {
+		job_attrs__put_end(s, env, now);
 		s->asks_state = false;
 	}
 	if (!s->asks_reason && !s->asks_state)
-		close_step(&d->env, s, s->end_reason.answer[0] ? s->end_reason.answer : NULL);
+		close_step(env, s, s->end_reason.answer[0] ? s->end_reason.answer : NULL);
 }
 
 /* What is no row: of the step's job, and of its tasks' programs. */
@@ -149,12 +149,13 @@ static void learn_more(struct step_env *env, struct step *s, uint64_t now)
 }
 
 /* Nothing that belongs to the step comes any more, or it has been waited for long enough. */
-static bool has_come_to_rest(const struct daemon *d, struct step *s, uint64_t now)
+static bool has_come_to_rest(struct step *s, const struct step_env *env, bool left_behind,
+			     uint64_t now)
 {
 	uint64_t waited = now - s->end_boot_ns;
-	bool quiet = step__quiet(s, d->env.k) || (d->left_behind && waited > QUIET_LEFT_NS);
+	bool quiet = step__quiet(s, env->k) || (left_behind && waited > QUIET_LEFT_NS);
 
-	return (quiet && !step__asks(s) && !job_attrs__waits(s, &d->env)) || waited > QUIET_MAX_NS;
+	return (quiet && !step__asks(s) && !job_attrs__waits(s, env)) || waited > QUIET_MAX_NS;
 }
 
 void daemon__leave_behind(struct daemon *d)
@@ -179,11 +180,11 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 		break;
 	case STEP_ENDING:
 		job_attrs__take(s, &d->env, now);
-		if (has_come_to_rest(d, s, now))
-			end_step(d, s, now);
+		if (has_come_to_rest(s, &d->env, d->left_behind, now))
+			end_step(&d->env, s, now);
 		break;
 	case STEP_ASKING:
-		take_slurms_answers(d, s, now);
+		take_slurms_answers(&d->env, s, now);
 		break;
 	case STEP_FINISHING:
 		if (step__write_rest(s))

@@ -92,14 +92,14 @@ static void take_signals(struct daemon *d, uint64_t now)
 
 /* The wall clock was set: rows keep the time of their step, and new steps use the grid of the new
  * clock. */
-static void take_clock_step(struct daemon *d)
+static void take_clock_step(int clockfd, uint64_t *clock_steps)
 {
 	struct itimerspec far = {.it_value = {.tv_sec = 1ll << 40}};
 	uint64_t n;
 
-	if (read(d->clockfd, &n, sizeof(n)) < 0 && errno == ECANCELED)
-		d->env.clock_steps++;
-	timerfd_settime(d->clockfd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
+	if (read(clockfd, &n, sizeof(n)) < 0 && errno == ECANCELED)
+		(*clock_steps)++;
+	timerfd_settime(clockfd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
 }
 
 static uint64_t next_wake(const struct daemon *d, uint64_t now)
@@ -167,7 +167,7 @@ static int run_turn(struct daemon *d, int timeout_ms)
 		if (ev[i].data.fd == d->sigfd)
 			take_signals(d, now);
 		else if (ev[i].data.fd == d->clockfd)
-			take_clock_step(d);
+			take_clock_step(d->clockfd, &d->env.clock_steps);
 		else if (ev[i].data.fd == control__fd(d->control))
 			control_ready = true;
 	}
@@ -247,17 +247,17 @@ static void wait_for_answers(struct daemon *d)
 }
 
 /* Ends one step with the counts of the snapshot. */
-static void finish_step(struct step *s, const struct daemon *d, const char *reason)
+static void finish_step(struct step *s, const struct step_env *env, const char *reason)
 {
-	step__identify(s, &d->env, d->steps, true);
+	step__identify(s, env, *env->steps, true);
 	if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
-		step__last_rows(s, &d->env);
+		step__last_rows(s, env);
 	if (s->state == STEP_ACTIVE || s->state == STEP_ENDING || s->state == STEP_ASKING) {
-		step__finish(s, &d->env, s->state == STEP_ASKING ? NULL : reason);
-		step__release(s, d->env.k);
+		step__finish(s, env, s->state == STEP_ASKING ? NULL : reason);
+		step__release(s, env->k);
 		s->pub.next_ns = s->pub.failures = 0;
 	} else if (s->state == STEP_NEW || s->state == STEP_IGNORED) {
-		step__release(s, d->env.k);
+		step__release(s, env->k);
 		s->state = STEP_DONE;
 	}
 }
@@ -281,7 +281,7 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 	step_stacks__settle(&d->env);
 	if (!snapshot__take(d->env.snap))
 		for (s = d->steps; s; s = s->next)
-			finish_step(s, d, reason);
+			finish_step(s, &d->env, reason);
 	while (still_writing(d->steps, d->pending_files) && clock__boot_ns() < end)
 		run_turn(d, 50);
 	if (d->steps || d->pending_files)

@@ -190,7 +190,8 @@ static int job_cgroup(const struct step *s, const struct step_env *env,
 	return -ENOENT;
 }
 
-static void note_job_of_step(struct automerge *a, const struct daemon *d, const struct step *s)
+static void note_job_of_step(struct automerge *a, const struct step_env *env,
+			     const struct cgroup_roots *cgroups, const struct step *s)
 {
 	struct merge_record job = {.job_id = s->ids.job_id, .uid = s->uid, .gid = s->gid};
 	struct merge *m = find_merge(a, s->ids.job_id);
@@ -200,7 +201,7 @@ static void note_job_of_step(struct automerge *a, const struct daemon *d, const 
 		m->again = true;
 	if (m)
 		return;
-	err = job_cgroup(s, &d->env, &d->cgroups, job.cgroup, sizeof(job.cgroup));
+	err = job_cgroup(s, env, cgroups, job.cgroup, sizeof(job.cgroup));
 	if (!err)
 		err = str__copy(job.user, sizeof(job.user), s->pub.user);
 	if (!err)
@@ -231,7 +232,7 @@ static void note_steps(struct automerge *a, const struct daemon *d)
 				  "this step",
 				  s->pub.name);
 		else if (!strcmp(s->job_host, step__node_name(s, d->env.node_name)))
-			note_job_of_step(a, d, s);
+			note_job_of_step(a, &d->env, &d->cgroups, s);
 	}
 }
 

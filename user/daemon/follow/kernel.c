@@ -197,11 +197,11 @@ static bool has_rows(const struct step *s)
 }
 
 /* The step that the slot belonged to in that generation, if it has rows; with a request. */
-static struct step *step_of(const struct daemon *d, uint32_t slot, uint32_t gen)
+static struct step *step_of(const struct step_env *env, uint32_t slot, uint32_t gen)
 {
 	const struct jp_slot *info =
-		slot < kern__nslots(d->env.k) ? kern__slot(d->env.k, slot) : NULL;
-	struct step *s = d->steps;
+		slot < kern__nslots(env->k) ? kern__slot(env->k, slot) : NULL;
+	struct step *s = *env->steps;
 	struct step_key key;
 
 	if (!info || info->gen != gen || info->state == JP_SLOT_FREE)
@@ -209,7 +209,7 @@ static struct step *step_of(const struct daemon *d, uint32_t slot, uint32_t gen)
 	while (s && (s->slot != info->step || !has_rows(s)))
 		s = s->next;
 	if (s && !s->req) {
-		step__key(s, d->env.k, &key);
+		step__key(s, env->k, &key);
 		s->req = request__new(&key);
 	}
 	return s && s->req ? s : NULL;
@@ -231,7 +231,7 @@ static int task_of(struct kern *k, const struct jp_slot *info)
 static void on_point(const struct jp_point *p, void *ctx)
 {
 	struct daemon *d = ctx;
-	struct step *s = step_of(d, p->slot, p->gen);
+	struct step *s = step_of(&d->env, p->slot, p->gen);
 
 	if (!s || !(s->families & FAM_FOLD))
 		return;
@@ -249,7 +249,7 @@ static void on_crossing(const struct jp_crossing *c, void *ctx)
 
 	if (!probed_regions__take(d->env.probed, c, &x, &name))
 		return;
-	s = step_of(d, c->slot, c->gen);
+	s = step_of(&d->env, c->slot, c->gen);
 	if (!s) {
 		d->env.probed->pairs.lost += 2;
 		return;

@@ -73,14 +73,14 @@ struct request *daemon_request_of(struct daemon *d, const struct step_key *p, bo
 	return r;
 }
 
-static void claim_request(struct daemon *d, struct step *s)
+static void claim_request(struct request **requests, struct step *s, struct kern *k)
 {
 	struct request **at;
 
-	for (at = &d->requests; *at && !s->req; at = &(*at)->next) {
+	for (at = requests; *at && !s->req; at = &(*at)->next) {
 		struct request *r = *at;
 
-		if (!request_match__has_key(s, d->env.k, &r->key))
+		if (!request_match__has_key(s, k, &r->key))
 			continue;
 		*at = r->next;
 		r->next = NULL;
@@ -98,7 +98,7 @@ void daemon_claim_requests(struct daemon *d, uint64_t now)
 		if (!is_alive(s))
 			continue;
 		if (!s->req)
-			claim_request(d, s);
+			claim_request(&d->requests, s, d->env.k);
 		/* the request came after the step had been ignored */
 		if (s->state == STEP_IGNORED && !s->given_up && s->req && s->req->asked_by &&
 		    !s->req->none)

@@ -25,14 +25,14 @@ int sampling__snapshot(const struct step_env *env)
 	return err;
 }
 
-int sampling__look(struct daemon *d)
+int sampling__look(const struct step_env *env)
 {
-	int err = sampling__snapshot(&d->env);
+	int err = sampling__snapshot(env);
 	struct step *s;
 
-	for (s = err ? NULL : d->steps; s; s = s->next)
+	for (s = err ? NULL : *env->steps; s; s = s->next)
 		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
-			step__watch_peak(s, &d->env, false);
+			step__watch_peak(s, env, false);
 	return err;
 }
 
@@ -53,7 +53,7 @@ void daemon_watch_node(struct daemon *d, uint64_t now)
 {
 	if (now < node__due(d->env.node, d->steps != NULL))
 		return;
-	if (d->steps && !sampling__look(d))
+	if (d->steps && !sampling__look(&d->env))
 		now = snapshot__boot_ns(d->env.snap);
 	node__tick(d->env.node, d->steps, &d->env, now);
 }

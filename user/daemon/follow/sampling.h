@@ -13,7 +13,7 @@ struct step_env;
 int sampling__snapshot(const struct step_env *env);
 /* Takes a snapshot of which no row is made; all steps keep the peaks that it has seen. 0 or
  * -errno. */
-int sampling__look(struct daemon *d);
+int sampling__look(const struct step_env *env);
 /* Takes a snapshot and journals the rows that are due. */
 void daemon_sample(struct daemon *d, uint64_t now);
 /* Reads counters that wrap in minutes, whether rows are due or not. */

@@ -42,7 +42,7 @@ int control_totals__send(struct call *k, const struct jpc_totals *question)
 	if (err)
 		return err;
 	quota__charge(k->p->quota, QUOTA_LOOK);
-	err = sampling__look(k->c->d);
+	err = sampling__look(&k->c->d->env);
 	if (err)
 		return control_call__refuse(k, err, "the counters cannot be read");
 	k->p->live.tables = 0;
