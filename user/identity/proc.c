@@ -21,6 +21,8 @@
 #define STAT_UTIME 14
 #define STAT_STIME 15
 
+#define MAPS_MAX (8u << 20) /* bytes of a memory map that are read */
+
 static const char *proc_root = "/proc";
 
 void proc__set_root(const char *root)
@@ -101,18 +103,33 @@ int proc__open(pid_t pid, const char *file)
 	return fd < 0 ? -errno : fd;
 }
 
-bool proc__maps_line(FILE *f, char *line, size_t size, size_t *left)
+int proc_lines__open(struct proc_lines *l, pid_t pid)
+{
+	int fd = proc__open(pid, "maps");
+
+	if (fd < 0)
+		return fd;
+	l->left = MAPS_MAX;
+	l->f = fdopen(fd, "r");
+	if (l->f)
+		return 0;
+	close(fd);
+	return -ENOMEM;
+}
+
+bool proc_lines__next(struct proc_lines *l)
 {
 	bool begins = true;
 
-	while (fgets(line, (int)size, f) && strlen(line) < *left) {
-		bool ends = strchr(line, '\n');
+	while (fgets(l->line, sizeof(l->line), l->f) && strlen(l->line) < l->left) {
+		bool ends = strchr(l->line, '\n');
 
-		*left -= strlen(line);
+		l->left -= strlen(l->line);
 		if (begins && ends)
 			return true;
 		begins = ends;
 	}
+	fclose(l->f);
 	return false;
 }
 

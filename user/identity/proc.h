@@ -7,6 +7,7 @@
 #ifndef JP_IDENTITY_PROC_H
 #define JP_IDENTITY_PROC_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,10 +19,20 @@ void proc__set_root(const char *root);
 
 /* Opens a file of the process, "status" for example, for reading. An fd or -errno. */
 int proc__open(pid_t pid, const char *file);
-/* The next line of a process's "maps" that fits into line; false: there is none, or *left bytes
- * were read. The rest of a longer line is skipped: a user can put newlines into a path, and a line
- * that is read in two would be two of the user's choice. */
-bool proc__maps_line(FILE *f, char *line, size_t size, size_t *left);
+
+/* The lines of a process's "maps": of its first 8 MiB, those that fit into line. The rest of a
+ * longer line is skipped: a user can put newlines into a path, and a line that is read in two would
+ * be two of the user's choice. After proc_lines__open, which returns 0 or -errno, proc_lines__next
+ * is called until it returns false, and closes the file then. */
+struct proc_lines {
+	FILE *f;
+	size_t left;
+	char line[PATH_MAX + 128];
+};
+
+int proc_lines__open(struct proc_lines *l, pid_t pid);
+bool proc_lines__next(struct proc_lines *l);
+
 int proc__ppid(pid_t pid, pid_t *ppid);
 int proc__comm(pid_t pid, char *buf, size_t size);
 /* Where a link leads: "exe" (" (deleted)" follows where the file is gone), "root/PATH". -E2BIG: it

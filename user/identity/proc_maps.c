@@ -16,8 +16,6 @@
 #include "base/str.h"
 #include "identity/proc.h"
 
-#define MAPS_MAX (8u << 20) /* bytes that are read */
-
 struct line {
 	uint64_t start, end, offset, inode;
 	unsigned major, minor;
@@ -111,29 +109,22 @@ static void take_line(pid_t pid, const struct line *l, struct proc_map *maps, un
 
 int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n, bool *cut)
 {
-	int fd = proc__open(pid, "maps");
-	char text[PATH_MAX + 128];
+	struct proc_lines lines;
 	uint64_t last_inode = 0;
-	size_t left = MAPS_MAX;
 	struct line l;
-	FILE *f;
+	int err;
 
 	*n = 0;
 	*cut = false;
-	if (fd < 0)
-		return fd;
-	f = fdopen(fd, "r");
-	if (!f) {
-		close(fd);
-		return -ENOMEM;
-	}
-	while (proc__maps_line(f, text, sizeof(text), &left))
-		if (!parse_line(text, &l) || !is_code(&l))
+	err = proc_lines__open(&lines, pid);
+	if (err)
+		return err;
+	while (proc_lines__next(&lines))
+		if (!parse_line(lines.line, &l) || !is_code(&l))
 			continue;
 		else if (*n < PROC_MAPS)
 			take_line(pid, &l, maps, n, &last_inode);
 		else
 			*cut = true;
-	fclose(f);
 	return *n ? 0 : -ESRCH;
 }

@@ -10,11 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/str.h"
 #include "identity/proc.h"
-
-#define MAPS_MAX (8u << 20) /* bytes that are read */
 
 static const struct {
 	enum jp_module module;
@@ -69,23 +66,18 @@ void proc_modules__take(struct proc_modules *m, const char *line, const char *pr
 
 int proc_modules__read(pid_t pid, struct proc_modules *m)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char program[PATH_MAX + 16], line[PATH_MAX + 128];
-	size_t left = MAPS_MAX;
-	int fd = proc__open(pid, "maps");
+	char program[PATH_MAX + 16];
+	struct proc_lines lines;
+	int err;
 
 	m->n = 0;
-	if (fd < 0)
-		return fd;
-	f = fdopen(fd, "r");
-	if (!f) {
-		close(fd);
-		return -ENOMEM;
-	}
+	err = proc_lines__open(&lines, pid);
+	if (err)
+		return err;
 	if (proc__link(pid, "exe", program, sizeof(program)))
 		program[0] = '\0';
-	while (proc__maps_line(f, line, sizeof(line), &left))
-		proc_modules__take(m, line, program);
+	while (proc_lines__next(&lines))
+		proc_modules__take(m, lines.line, program);
 	return m->n ? 0 : -ESRCH;
 }
 

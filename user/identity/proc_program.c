@@ -17,7 +17,6 @@
 #include "identity/cpulist.h"
 #include "identity/proc.h"
 
-#define MAPS_MAX  (8u << 20) /* bytes that are read */
 #define CPUS_MAX  8192u	     /* the most that the kernel can be built for on x86 */
 #define NODES_DIR "/sys/devices/system/node"
 
@@ -118,25 +117,14 @@ void proc_libraries__take(struct proc_libraries *l, const char *line)
 
 int proc_libraries__read(pid_t pid, struct proc_libraries *l)
 {
-	int fd = proc__open(pid, "maps");
-	char line[PATH_MAX + 128];
-	size_t left = MAPS_MAX;
-	FILE *f;
+	struct proc_lines lines;
+	int err;
 
 	*l = (struct proc_libraries){};
-	if (fd < 0)
-		return fd;
-	f = fdopen(fd, "r");
-	if (!f) {
-		close(fd);
-		return -ENOMEM;
-	}
-	while (fgets(line, sizeof(line), f) && strlen(line) < left) {
-		left -= strlen(line);
-		proc_libraries__take(l, line);
-	}
-	fclose(f);
-	return 0;
+	err = proc_lines__open(&lines, pid);
+	while (!err && proc_lines__next(&lines))
+		proc_libraries__take(l, lines.line);
+	return err;
 }
 
 static bool overlap(const uint64_t *a, const uint64_t *b)
