@@ -5,7 +5,7 @@ FUZZ_B   := build-fuzz
 FUZZ_CC  := $(CLANG)
 FUZZ_OPT := -O1 -g -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
-FUZZ_LIB := $(wildcard $(foreach r,base schema identity journal hdf5 pool jobfile jobfile/* model model/* analysis analysis/* findings view view/*,user/$(r)/*.c)) \
+FUZZ_LIB := $(wildcard $(foreach r,base base/* schema identity journal hdf5 pool jobfile jobfile/* model model/* analysis analysis/* findings view view/*,user/$(r)/*.c)) \
 	$(addprefix user/cmd/jobprof/,show.c select_args.c input_file.c input_args.c)
 FUZZ_OBJ := $(FUZZ_LIB:%.c=$(FUZZ_B)/%.o)
 FUZZ_DATA := -DFUZZ_DATA='"$(CURDIR)/tests/data"'

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
-#include "base/config.h"
+#include "base/config/config.h"
 #include "kern/pmu/perf_event.h"
 
 static char dir[64];

@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/config.h"
+#include "base/config/config.h"
 
 struct kern_region;
 

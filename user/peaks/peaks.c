@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "base/conf_file.h"
+#include "base/config/conf_file.h"
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/str.h"

@@ -3,10 +3,10 @@
  * The room peaks: the most that a node can do. jobprof calibrate measures it (measure.h) and writes
  * it into a file (peaks_file.h); analyses read it here and compare what a job did with it.
  *
- * The file has the syntax of base/conf_file.h. "Nodes=LIST" begins the keys of the nodes in LIST, a
- * host list or names with a '*'; keys before the first Nodes are those of all nodes. Of a key that
- * is given several times for a node the last one counts. A peak is VALUE or VALUE,MIN,MAX, numbers
- * with an SI prefix: 41.5G.
+ * The file has the syntax of base/config/conf_file.h. "Nodes=LIST" begins the keys of the nodes in
+ * LIST, a host list or names with a '*'; keys before the first Nodes are those of all nodes. Of a
+ * key that is given several times for a node the last one counts. A peak is VALUE or VALUE,MIN,MAX,
+ * numbers with an SI prefix: 41.5G.
  */
 #ifndef JP_PEAKS_PEAKS_H
 #define JP_PEAKS_PEAKS_H

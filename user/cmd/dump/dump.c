@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/config.h"
+#include "base/config/config.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/options.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/config.h"
+#include "base/config/config.h"
 #include "base/log.h"
 
 #define JOBPROF_CONF JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"

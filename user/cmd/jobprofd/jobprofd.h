@@ -3,7 +3,7 @@
 #ifndef JP_CMD_JOBPROFD_JOBPROFD_H
 #define JP_CMD_JOBPROFD_JOBPROFD_H
 
-#include "base/config.h"
+#include "base/config/config.h"
 
 int jobprofd__check(const char *btf);
 int jobprofd__check_bpf(const struct config *c);

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "base/config.h"
+#include "base/config/config.h"
 #include "identity/layout.h"
 #include "kern/kern.h"
 

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "base/config.h"
+#include "base/config/config.h"
 #include "sensor/ipmi/ipmi_settings.h"
 
 /* Checks the settings with which jobprofd does not start. Logs. 0 or -EINVAL. families: of steps

@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/conf_file.h"
-#include "base/config.h"
+#include "base/config/conf_file.h"
+#include "base/config/config.h"
 #include "base/str.h"
 
 struct reader {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads files in the syntax of slurm.conf, and hands each key and value to a function. */
-#include "base/conf_file.h"
+#include "base/config/conf_file.h"
 
 #include <ctype.h>
 #include <errno.h>

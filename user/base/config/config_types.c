@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The values in jobprof.conf: paths, names, intervals, sizes, words. */
-#include "base/config_types.h"
+#include "base/config/config_types.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/config.h"
+#include "base/config/config.h"
 #include "base/str.h"
 
 static int set_string(char **field, const char *text, char *err, size_t errlen)

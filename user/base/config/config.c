@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of keys. The file is read in config_read.c, a value in config_types.c. */
-#include "base/config.h"
+#include "base/config/config.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/config_types.h"
+#include "base/config/config_types.h"
 #include "base/str.h"
 
 #define KEY_SLURM  1 /* also taken from slurm.conf and acct_gather.conf */

@@ -5,8 +5,8 @@
  * backslash at the end of a line continues it, "Include FILE" reads another file, relative to this
  * one, with %h the host's and %n the node's name.
  */
-#ifndef JP_BASE_CONF_FILE_H
-#define JP_BASE_CONF_FILE_H
+#ifndef JP_BASE_CONFIG_CONF_FILE_H
+#define JP_BASE_CONFIG_CONF_FILE_H
 
 #include <stdbool.h>
 
