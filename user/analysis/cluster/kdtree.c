@@ -57,8 +57,7 @@ static void select_place(struct kdtree *t, size_t lo, size_t hi, size_t k, unsig
 	}
 }
 
-/* Fills the box of a range, the node of which is middle; returns the dimension that it is widest
- * in. */
+/* Fills the box of a range; returns the dimension that it is widest in. */
 static unsigned make_box(struct kdtree *t, size_t lo, size_t hi, size_t middle)
 {
 	double *least = t->box + 2 * middle * t->dims, *most = least + t->dims;
@@ -129,11 +128,11 @@ void kdtree__free(struct kdtree *t)
 	*t = (struct kdtree){0};
 }
 
-/* The squared distance of q to the box of a node. It is at most that of any point in it, as
+/* The squared distance of q to the box of a range. It is at most that of any point in it, as
  * computed: all of its terms are, and they are added in the same order. */
-static double distance_to_box(const struct kdtree *t, const double *q, size_t node)
+static double distance_to_box(const struct kdtree *t, const double *q, size_t middle)
 {
-	const double *least = t->box + 2 * node * t->dims, *most = least + t->dims;
+	const double *least = t->box + 2 * middle * t->dims, *most = least + t->dims;
 	double sum = 0;
 
 	for (unsigned d = 0; d < t->dims; d++) {

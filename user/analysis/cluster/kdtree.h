@@ -11,9 +11,9 @@
 #define KDTREE_MAX_DIMS 3
 
 /*
- * The node of a range of places [lo, hi) is its middle place: at[] is the row of v that lies there,
- * axis[] the dimension that separates the two halves, least[] the smallest row of the range. v is
- * rows of dims values without NaN, which must outlive the tree.
+ * A range of places [lo, hi) is described at its middle place: at[] is the row of v that lies
+ * there, axis[] the dimension that separates the two halves, least[] the smallest row of the range.
+ * v is rows of dims values without NaN, which must outlive the tree.
  */
 struct kdtree {
 	const double *v;
