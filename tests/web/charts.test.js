@@ -18,6 +18,7 @@ import { histogram, range } from '../../web/src/histogram.js';
 import { paper } from '../../web/src/paper.js';
 import { joined, ticks, within } from '../../web/src/plot.js';
 import { onArrows, pointAt } from '../../web/src/pointer.js';
+import { stacks } from '../../web/src/flame.js';
 import { pop } from '../../web/src/pop.js';
 import { report } from '../../web/src/report.js';
 import { spread } from '../../web/src/spread.js';
@@ -179,6 +180,19 @@ test('main: without numbers the page says that it is a template; else the data s
 	browser(JSON.stringify({ flame: 1, labels: ['job 1'], names: ['main'], nodes: [[0, 0, 0]], counts: [[0, 5, 1, 2]] }));
 	await import('../../web/src/main.js?flame');
 	assert.match(text(document.body), /job 1.*all: 2 s, 100 %/);
+});
+
+test('stacks: of a report with both kinds there is a choice, of one there is none', () => {
+	browser();
+	const of = (name, s) => ({ status: 'OK', labels: [''], names: [name], nodes: [[0, 0, 0]], counts: s ? [[0, 5, 1, s]] : [] }), none = { status: 'UNAVAILABLE' };
+	const both = stacks({ page: { flame: of('main', 2), flame_blocked: of('[futex]', 3) } }), boxes = () => byClass(both, 'fl').map((b) => b.getAttribute('title'));
+	const [choice] = byClass(both, 'choice'), pressed = () => choice.children.map((b) => b.getAttribute('aria-pressed'));
+
+	assert.deepEqual([boxes(), pressed()], [['all: 2 s, 100 %', 'main: 2 s, 100 %'], ['true', 'false']]);
+	choice.children[1].fire('click');
+	assert.deepEqual([boxes(), pressed()], [['all: 3 s, 100 %', '[futex]: 3 s, 100 %'], ['false', 'true']]);
+	assert.deepEqual([none, of('x', 0)].map((blocked) => byClass(stacks({ page: { flame: of('main', 2), flame_blocked: blocked } }), 'choice').length), [0, 0]);
+	assert.deepEqual([stacks({ page: { flame: none, flame_blocked: none } }), stacks({ page: {} })], [null, null]);
 });
 
 test('paper: printing has the light colours, before and until it is done', () => {

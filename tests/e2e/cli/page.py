@@ -145,7 +145,7 @@ def with_besides(folder, cases):
     sick().write(path)
     run, gap = put_bursts(path, START, [(300, 0.003, 0.002), (200, 0.03, 0.002)])
     put_fold(path, STRANGE, 0.024, [0.25, 0.6, 1.0])
-    put_stacks(path, START, {"main;%s;inner" % MARKUP.replace("//", "/"): 3.0, "main;work": 1.0})
+    put_stacks(path, START, {"main;%s;inner" % MARKUP.replace("//", "/"): 3.0, "main;work": 1.0, "[blocked: futex];main;lock": 2.0})
     page(folder, "besides", path)
     cases.append({"name": "besides", "sections": ["stacks", "clusters", "fold"], "numbers": {
         "[data-bursts=A]": [200, 0], "[data-bursts=B]": [300, 0], "#fold tbody tr:nth-child(2) td:nth-child(3)": [0.35 * 0.024, 0]}})

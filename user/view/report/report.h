@@ -18,7 +18,7 @@
  * asked for. */
 struct report_besides {
 	json_t *clusters, *fold;
-	json_t *flame; /* of the page in a browser alone */
+	json_t *flame, *blocked; /* of the page in a browser alone: stacks on a CPU, and off it */
 };
 
 struct report {
