@@ -163,7 +163,7 @@ test('clusters: noise comes last, twelve kinds are shown, and a curve has a gap 
 test('compare: parts that neither run has are left out, and efficiencies have no seconds', () => {
 	const row = (name, a, b, s = 1) => ({ name, a, b, s });
 
-	assert.deepEqual(partsOf({ rows: [row('x', 0.001, 0.004), row('y', 0, 0.2), row('z', 0.6, 0), row('e', 0.001, null, null)] }).map((r) => r.name), ['y', 'z', 'e']);
+	assert.deepEqual(partsOf({ rows: [row('x', 0.001, 0.004), row('y', 0, 0.2), row('z', 0.6, 0), row('e', 0.001, 0.002, null), row('f', 0.5, null, null)] }).map((r) => r.name), ['y', 'z', 'e']);
 	browser();
 	const run = { job: '1', start: 0, wall_s: 10, nodes: 1, cores: 2, tasks: 2 };
 

@@ -108,10 +108,10 @@ function terms(c) {
 
 const SHARE_LEAST = 0.005; // of a part, in one of the runs
 
-export const partsOf = (table) => table.rows.filter((r) => r.s === null || r.a >= SHARE_LEAST || r.b >= SHARE_LEAST);
+export const partsOf = (table) => table.rows.filter((r) => r.a !== null && r.b !== null && (r.s === null || Math.max(r.a, r.b) >= SHARE_LEAST));
 
-const points = (v) => (v === null ? '?' : `${v < 0 ? '\u2212' : '+'}${Math.abs(v).toFixed(1)}`);
-const part = (v, s) => `${v === null ? '?' : `${(100 * v).toFixed(1)} %`}${s === null ? '' : ` \u00b7 ${time(s)}`}`;
+const points = (v) => `${v < 0 ? '\u2212' : '+'}${Math.abs(v).toFixed(1)}`;
+const part = (v, s) => `${(100 * v).toFixed(1)} %${s === null ? '' : ` \u00b7 ${time(s)}`}`;
 
 function table(t) {
 	const row = (r) => el('tr', {}, el('th', { scope: 'row' }, r.name),

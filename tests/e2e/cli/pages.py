@@ -111,7 +111,7 @@ def compare_cases(folder):
                 numbers["[data-value='%s a']" % t["id"]] = [t["a"], 0.51 if t["unit"] == "s" else 0]
                 numbers["[data-value='%s b']" % t["id"]] = [t["b"], 0.51 if t["unit"] == "s" else 0]
         for t in told["tables"]:
-            for r in (r for r in t["rows"] if r["s"] is None or max(r["a"], r["b"]) >= 0.005):
+            for r in (r for r in t["rows"] if None not in (r["a"], r["b"]) and (r["s"] is None or max(r["a"], r["b"]) >= 0.005)):
                 numbers["[data-part='%s %s points']" % (t["id"], r["name"])] = [r["points"], 0.051]
         cases.append({"name": name, "numbers": numbers, "sections": ["waterfall", "terms", "runs"] + [t["id"] for t in told["tables"]],
                       "bars": True, **more})

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Makes the tables of two runs, as text and as JSON. */
 #include "view/compare/compare_tables.h"
 
 #include <math.h>
@@ -59,8 +60,8 @@ static bool compare_pop(struct compare_table *t, const struct model_job *const j
 		"load balance", {pop[0].load_balance, pop[1].load_balance}, {NAN, NAN}};
 	t->rows[1] = (struct compare_row){
 		"communication", {pop[0].communication, pop[1].communication}, {NAN, NAN}};
-	t->rows[2] = (struct compare_row){
-		"parallel", {pop[0].parallel, pop[1].parallel}, {NAN, NAN}};
+	t->rows[2] =
+		(struct compare_row){"parallel", {pop[0].parallel, pop[1].parallel}, {NAN, NAN}};
 	t->n = 3;
 	return !isnan(pop[0].load_balance) && !isnan(pop[1].load_balance);
 }
@@ -82,7 +83,9 @@ unsigned compare_tables__of(struct compare_table out[static COMPARE_TABLES],
 
 static bool is_shown(const struct compare_row *r)
 {
-	return isnan(r->s[0]) || r->share[0] >= SHARE_LEAST || r->share[1] >= SHARE_LEAST;
+	if (isnan(r->share[0]) || isnan(r->share[1]))
+		return false;
+	return isnan(r->s[0]) || fmax(r->share[0], r->share[1]) >= SHARE_LEAST;
 }
 
 static void print_row(const struct compare_row *r, FILE *out)
@@ -94,8 +97,7 @@ static void print_row(const struct compare_row *r, FILE *out)
 		fprintf(out, " %7.1f %%", 100 * r->share[i]);
 		fprintf(out, " %9s", isnan(r->s[i]) ? "" : report_text__time(r->s[i], number));
 	}
-	fprintf(out, " %11s",
-		isnan(r->s[0]) ? "" : report_text__change(r->s[1] - r->s[0], number));
+	fprintf(out, " %11s", isnan(r->s[0]) ? "" : report_text__change(r->s[1] - r->s[0], number));
 	fprintf(out, " %+8.1f\n", 100 * (r->share[1] - r->share[0]));
 }
 

@@ -7,7 +7,7 @@
 #include "view/report/report_page.h"
 #include "view/report/report_text.h"
 
-#define FIRST_PAGE  4    /* with fewer than two, the head of the page says it all */
+#define FIRST_PAGE  4	 /* with fewer than two, the head of the page says it all */
 #define LEAST_SHARE 0.01 /* of the CPU time; --all has the others */
 
 static void print_command(const struct job_command *c, double all, FILE *out)

@@ -8,7 +8,7 @@
 #include "view/report/report_text.h"
 #include "view/report/spark.h"
 
-#define COLUMNS 44
+#define COLUMNS	 44
 #define MB_LEAST 1 /* in all: less has no row without --all, as its scale is its own */
 
 /* Amounts per second and gauges of a fact over the columns: bins that a column covers are weighted
