@@ -249,6 +249,16 @@ def one_screen():
                  {p: (has(page, p), p in left) for p in HEADS}, {p: (has(everything, p) and p not in left,
                                                                     has(everything, p) and p in left) for p in HEADS})
     is_true("screen: four nodes: some parts have no room", left and len(left) < 4, left)
+    j = cases.job("some", 5)
+    cpu = numpy.where(numpy.arange(j.tasks) % 2, 0.3, 0.6)[:, None]
+    j.put(CPUTime=cpu, RunDelay=0.02 * cpu, OffCPUDisk=0.35, BlkReads=4900 * cpu, BlkReadMB=20 * cpu, system=0.3, Forks=60.0,
+          AnonMB=0.97 * j.limit_mb / j.per_node.max())
+    j.write(path)
+    page, findings = report(path)[1], as_json(path)["findings"]
+    verdict = page[page.index("What held it back"):page.index("Where the time went")].split("\n")
+    at = [verdict.index(l) for l in verdict if re.match("[1-9] (BAD|WARN|note) ", l)] + [len(verdict) - 2]
+    is_true("screen: the fourth finding, and those after it, have a line", len(findings) >= 4 and
+            [b - a > 1 for a, b in zip(at, at[1:])] == [True] * 3 + [False] * (min(5, len(findings)) - 3), verdict)
 
 
 def reasons_are_words():

@@ -23,10 +23,10 @@ static const struct part {
 	{report_tasks__print, "tasks"},
 	{report_commands__print, "programs"},
 	{report_time__print, "over time"},
-	{report_rates__print, "input and output"},
-	{report_clusters__print, "bursts and folds"},
 	{report_pika__print, NULL},
 	{report_io__print, NULL},
+	{report_rates__print, "input and output"},
+	{report_clusters__print, "bursts and folds"},
 	{report_end__print, NULL},
 };
 #define PARTS (sizeof(parts) / sizeof(*parts))
