@@ -76,7 +76,7 @@ unsigned compare_tables__of(struct compare_table out[static COMPARE_TABLES],
 	n += divide(&out[n], &report_culprits, jobs);
 	out[n] = (struct compare_table){.id = "modules", .name = "What was executed"};
 	n += divide(&out[n], &report_modules, jobs);
-	out[n] = (struct compare_table){.id = "pop", .name = "Efficiency of ranks"};
+	out[n] = (struct compare_table){.id = "pop", .name = "Rank efficiency"};
 	n += compare_pop(&out[n], jobs);
 	return n;
 }
