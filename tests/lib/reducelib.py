@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs jobprof reduce, alone and as processes of MPI."""
 
+import contextlib
 import shutil
 import subprocess
 
@@ -36,3 +37,17 @@ def need_mpi():
 
 def mpirun(n, *more):
     return ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n", str(n)] + list(more)
+
+
+def rank_of(pid):
+    with contextlib.suppress(OSError):
+        with open("/proc/%d/environ" % pid, "rb") as f:
+            return dict(x.partition(b"=")[::2] for x in f.read().split(b"\0")).get(b"OMPI_COMM_WORLD_RANK")
+    return None
+
+
+def children(pid):
+    with contextlib.suppress(OSError):
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+            return [int(p) for p in f.read().split()]
+    return []

@@ -225,20 +225,6 @@ def damaged_file():
     is_true("two of ten: degraded", "8 of 10 files were read: DEGRADED" in p.stdout, p.stdout)
 
 
-def rank_of(pid):
-    with contextlib.suppress(OSError):
-        with open("/proc/%d/environ" % pid, "rb") as f:
-            return dict(x.partition(b"=")[::2] for x in f.read().split(b"\0")).get(b"OMPI_COMM_WORLD_RANK")
-    return None
-
-
-def children(pid):
-    with contextlib.suppress(OSError):
-        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
-            return [int(p) for p in f.read().split()]
-    return []
-
-
 def kill_rank(mpi, rank, others):
     """A process that mpirun started. What reads its files is stopped first, so that it has not ended when `others` are
     there, parts with all that the other processes have."""

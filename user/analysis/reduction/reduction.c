@@ -259,6 +259,20 @@ int reduction__merge(struct reduction *r, const struct reduction *from, const ch
 	return err;
 }
 
+void reduction__cover(struct reduction *r, const struct reduction *second)
+{
+	for (unsigned i = 0; i < r->nlists; i++) {
+		struct reduction_list *l = &r->lists[i];
+		const struct reduction_list *s = NULL;
+
+		for (unsigned k = 0; !s && k < second->nlists; k++)
+			if (second->lists[k].id == l->id && second->lists[k].n == l->n)
+				s = &second->lists[k];
+		for (size_t k = 0; k < bytes_of(l->n); k++)
+			l->damaged[k] |= l->read[k] & (s ? ~s->read[k] | s->damaged[k] : 0xff);
+	}
+}
+
 struct reduction_coverage reduction__coverage(const struct reduction *r)
 {
 	struct reduction_coverage c = {0};

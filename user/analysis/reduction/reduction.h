@@ -103,6 +103,8 @@ struct reduction_coverage {
 	double part; /* of the files, those that were read wholly; NaN: there is no list */
 	bool is_enough;
 };
+/* A second pass over the same files made `second`: what it lacks was not read wholly. */
+void reduction__cover(struct reduction *r, const struct reduction *second);
 struct reduction_coverage reduction__coverage(const struct reduction *r);
 
 #endif

@@ -228,7 +228,7 @@ static int reduce(struct reduce_work *w, const struct reduce_world *world)
 	if (!status && !world->rank)
 		status = reduce_result__put(w, &r);
 	if (world->leave)
-		world->leave(r.rows.processes == world->size, status);
+		world->leave(reduce_result__is_whole(&r, world->size), status);
 	reduce_result__free(&r);
 	return status;
 }

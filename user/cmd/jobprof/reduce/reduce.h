@@ -62,6 +62,8 @@ struct reduce_result {
 	struct reduction points;
 };
 
+/* Whether all `size` processes have added to all of its reductions. */
+bool reduce_result__is_whole(const struct reduce_result *r, unsigned size);
 void reduce_result__free(struct reduce_result *r);
 /* Prints the result, or stores it. The exit status. */
 int reduce_result__put(const struct reduce_work *w, struct reduce_result *r);

@@ -125,6 +125,16 @@ int reduce_result__put(const struct reduce_work *w, struct reduce_result *r)
 	return status || !all || w->failed || c.part < 1 || folds != o->fold ? 1 : 0;
 }
 
+bool reduce_result__is_whole(const struct reduce_result *r, unsigned size)
+{
+	const struct reduction *const all[] = {&r->rows, &r->clusters, &r->points};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i]->series && all[i]->processes != size)
+			return false;
+	return true;
+}
+
 void reduce_result__free(struct reduce_result *r)
 {
 	reduction__free(&r->rows);

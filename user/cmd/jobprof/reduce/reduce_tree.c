@@ -296,6 +296,9 @@ static int reduce_alone(struct reduce_work *w, const struct reduce_world *world,
 int reduce_tree__collect(struct reduce_work *w, const struct reduce_world *world,
 			 struct reduce_result *out)
 {
-	return (world->size > 1 ? reduce_together(w, world, out) : reduce_alone(w, world, out)) ? 1
-												: 0;
+	int err = world->size > 1 ? reduce_together(w, world, out) : reduce_alone(w, world, out);
+
+	if (!err && has_second(w))
+		reduction__cover(&out->rows, second_of(w, out));
+	return err ? 1 : 0;
 }
