@@ -31,12 +31,12 @@ struct reduce_work {
 	struct number_range task;
 	struct selection sel; /* but for steps */
 	struct report_inputs files;
-	struct string_list parts;	 /* files of earlier reductions */
-	uint64_t list;			 /* a hash of files and of what is read of them */
+	struct string_list parts; /* files of earlier reductions */
+	uint64_t list;		  /* a hash of files and of what is read of them */
 	/* In the second pass one of these is there: */
 	const struct burst_model *model; /* bursts are reduced by its clusters */
 	const struct reduce_fold *folded;
-	bool failed;			 /* something could not be read; it has been said */
+	bool failed; /* something could not be read; it has been said */
 };
 
 /* Reads the files of process `rank` of `size`, every size-th one, in children with limits. 0 or

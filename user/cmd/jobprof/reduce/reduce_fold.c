@@ -210,49 +210,57 @@ int reduce_fold__points(struct reduction *to, const struct points *p, const char
 
 /* ---- the choice */
 
-static size_t lengths_of(const struct reduction *r, unsigned column, double *v)
+static unsigned column_with_most_time(const struct reduction *r)
 {
-	size_t n = 0;
+	unsigned most = 0;
 
-	for (unsigned i = 0; i < r->nitems; i++)
-		if (!isnan(r->items[i].values[column]))
-			v[n++] = r->items[i].values[column];
-	return n;
+	for (unsigned i = 1; i < r->ncolumns; i++)
+		if (r->columns[i]->moments.sum.hi > r->columns[most]->moments.sum.hi)
+			most = i;
+	return most;
 }
 
-int reduce_fold__choose(struct reduce_fold *f, const struct reduction *r)
+/* The usual lengths in the sample, and how many of a column it has. */
+static enum analysis_status find_usual(const struct reduction *r, unsigned column,
+				       struct fold_range *range, size_t *n)
 {
 	_cleanup_free_ double *v = malloc((r->nitems + 1) * sizeof(*v));
 	_cleanup_free_ bool *keep = malloc((r->nitems + 1) * sizeof(*keep));
-	const struct reduction_column *c;
-	unsigned most = 0;
+
+	*n = 0;
+	for (unsigned i = 0; v && keep && i < r->nitems; i++)
+		if (!isnan(r->items[i].values[column]))
+			v[(*n)++] = r->items[i].values[column];
+	return v && keep ? fold__outliers(v, *n, &FOLD_FILTER_MEDIAN, range, keep)
+			 : ANALYSIS_NO_MEMORY;
+}
+
+int reduce_fold__choose(struct reduce_fold *f, const struct reduction *lengths)
+{
+	unsigned most = column_with_most_time(lengths);
+	const struct reduction_column *c = lengths->ncolumns ? lengths->columns[most] : NULL;
+	enum analysis_status s;
 	size_t n;
 
 	*f = (struct reduce_fold){.region = ""};
-	if (!r->ncolumns) {
+	if (!c) {
 		log_error("there is no execution of such a region: programs name them, see "
 			  "libjobprof(3)");
 		return -ENOENT;
 	}
-	for (unsigned i = 1; i < r->ncolumns; i++)
-		if (r->columns[i]->moments.sum.hi > r->columns[most]->moments.sum.hi)
-			most = i;
-	c = r->columns[most];
-	n = v && keep ? lengths_of(r, most, v) : 0;
-	if (n < FEW && n < c->moments.n) {
-		log_error("\"%s\" took most time, and %zu of its %llu executions are in the sample: "
+	s = find_usual(lengths, most, &f->range, &n);
+	if (s == ANALYSIS_NO_MEMORY)
+		log_error("%s", strerror(ENOMEM));
+	else if (strlen(c->name) >= sizeof(f->region))
+		log_error("%.40s...: a region with a name so long is not folded", c->name);
+	else if (s != ANALYSIS_OK || (n < FEW && n < c->moments.n))
+		log_error("%s took most time, but only %zu of its executions are in the sample: "
 			  "ask for it with --region",
-			  c->name, n, (unsigned long long)c->moments.n);
-		return -ENOENT;
-	}
-	if (fold__outliers(v, n, &FOLD_FILTER_MEDIAN, &f->range, keep) != ANALYSIS_OK ||
-	    strlen(c->name) >= sizeof(f->region)) {
-		log_error("\"%.40s\" cannot be folded: no length of it is known", c->name);
-		return -ENOENT;
-	}
+			  c->name, n);
+	else
+		str__copy(f->region, sizeof(f->region), c->name);
 	f->executions = c->moments.n;
-	str__copy(f->region, sizeof(f->region), c->name);
-	return 0;
+	return *f->region ? 0 : -ENOENT;
 }
 
 void reduce_fold__put(struct message *to, const struct reduce_fold *f)

@@ -104,26 +104,27 @@ static int failed(const char *why)
 	return 1;
 }
 
-int reduce_fold__result(struct folded *f, const struct reduce_fold *of, const struct reduction *r)
+int reduce_fold__result(struct folded *f, const struct reduce_fold *of,
+			const struct reduction *points)
 {
 	bool ok = true;
 
 	*f = (struct folded){.region = of->region,
 			     .instances = of->executions,
-			     .threads = r->tables,
-			     .samples = moments_of(r, FOLD_X)->n,
+			     .threads = points->tables,
+			     .samples = moments_of(points, FOLD_X)->n,
 			     .shown = POINT_CPU_TIME,
-			     .lost_points = sum_of(r, FOLD_LOST),
-			     .lost_regions = sum_of(r, FOLD_LOST + 1)};
+			     .lost_points = sum_of(points, FOLD_LOST),
+			     .lost_regions = sum_of(points, FOLD_LOST + 1)};
 	for (int c = 0; ok && c < POINT_COUNTERS; c++)
-		ok = fold_counter(f, c, of, r);
+		ok = fold_counter(f, c, of, points);
 	if (!ok)
 		return failed("there is no memory");
 	if (!f->known[f->shown])
 		return failed("no execution of it has a sample of CPUTime: profile with --series "
 			      "all,fold, or srun --jobprof=all,fold");
-	f->period_s = moments__mean(moments_of(r, FOLD_LENGTH));
+	f->period_s = moments__mean(moments_of(points, FOLD_LENGTH));
 	if (fold__is_locked(&f->of[f->shown].points, &f->of[f->shown].spline))
 		return failed("samples fall on the same parts of it again and again");
-	return find_phases(f, r) ? 0 : failed("there is no memory");
+	return find_phases(f, points) ? 0 : failed("there is no memory");
 }

@@ -196,9 +196,8 @@ static int add_executions(struct reading *d, const struct reader_node *n, const 
 	if (!err)
 		err = reduction__place(d->out, place);
 	if (!err)
-		err = d->w->folded
-			      ? reduce_fold__points(d->out, &p, place, d->w->folded)
-			      : reduce_fold__lengths(d->out, &p, place, d->w->o->region);
+		err = d->w->folded ? reduce_fold__points(d->out, &p, place, d->w->folded)
+				   : reduce_fold__lengths(d->out, &p, place, d->w->o->region);
 	points__free(&p);
 	if (err && err != -ENOENT && err != -ENOMEM && err != -E2BIG) {
 		damage(d, n, NULL, err);

@@ -127,12 +127,9 @@ int reduce_result__put(const struct reduce_work *w, struct reduce_result *r)
 
 bool reduce_result__is_whole(const struct reduce_result *r, unsigned size)
 {
-	const struct reduction *const all[] = {&r->rows, &r->clusters, &r->points};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (all[i]->series && all[i]->processes != size)
-			return false;
-	return true;
+	return r->rows.processes == size &&
+	       (!r->clusters.series || r->clusters.processes == size) &&
+	       (!r->points.series || r->points.processes == size);
 }
 
 void reduce_result__free(struct reduce_result *r)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* jobprof reduce --store: the result goes into the job file. */
+/* jobprof reduce --store and -o: the result goes into a job file. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
