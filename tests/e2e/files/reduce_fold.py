@@ -98,7 +98,6 @@ def phases():
              [whole[k] for k in ("region", "executions", "folded", "threads")])
     is_true("as jobprof fold: the curve", numpy.allclose(alone["counters"]["PageFaults"]["curve"], whole["counters"]["PageFaults"]["curve"],
                                                          atol=0.005), "")
-    is_equal("the text has 80 columns", [x for x in reduced("--fold", d).stdout.splitlines() if len(x) > 80], [])
 
 
 def same(name, got, wanted):
