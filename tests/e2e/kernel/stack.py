@@ -5,6 +5,7 @@
 """Stacks: the hottest functions against perf record's of the same run, blocked time against TimeBudget,
 callers, names that a page could take amiss, and the forms of other programs."""
 
+import contextlib
 import ctypes
 import gzip
 import http.server
@@ -243,9 +244,9 @@ def locked_map():
         is_equal("two helpers waited", d.said().count("the helper that follows stacks gave no answer"), 2)
         is_true("the third one does not", helpers(d), d.said())
     finally:
-        os.kill(pid, signal.SIGKILL)
-        for p in [p for c in children(s.proc.pid) for p in children(c)]:
-            os.kill(p, signal.SIGKILL)
+        for p in [pid, *(p for c in children(s.proc.pid) for p in children(c))]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(p, signal.SIGKILL)
     s.end()
     is_true("stacks of others are followed", wholes(d.file(job, 0)) > 30, folded(d.file(job, 0)))
 
