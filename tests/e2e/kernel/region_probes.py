@@ -82,7 +82,7 @@ def given_up():
     is_true("given up: run says so in a line", re.search("^regions: .*" + said, got.out(), re.M), got.out()[-400:])
     is_true("given up: it was called millions of times a second after that", calls > 5e6 and calls > 100 * len(rows), (calls, len(rows)))
     is_true("given up: with what 1 % of 5 seconds pays for, and some", 0.02 < spent < 0.25, spent)
-    is_equal("given up: the call that went on then is lost", lost(attrs), 1)
+    is_true("given up: no more is lost than a call that went on then", lost(attrs) <= 1, lost(attrs))
 
 
 def other_processes():
