@@ -188,23 +188,44 @@ static double count_at(const struct fold_trace *tr, const struct profile *p, dou
 	return all > 0 ? a->c + (b->c - a->c) * between(tr, p, a->t, t, NULL) / all : a->c;
 }
 
+static bool is_counted(const struct fold_instance *in)
+{
+	return !isnan(in->c0) && !isnan(in->c1);
+}
+
+static size_t count_counted(const struct fold_trace *traces, size_t n, size_t *all)
+{
+	size_t counted = 0;
+
+	*all = 0;
+	for (size_t k = 0; k < n; k++) {
+		for (size_t i = 0; i < traces[k].ninstances; i++)
+			counted += is_counted(&traces[k].instances[i]);
+		*all += traces[k].ninstances;
+	}
+	return counted;
+}
+
 enum analysis_status fold_trace__counts(const struct fold_trace *traces, size_t n)
 {
 	_cleanup_free_ struct profile *p = calloc(1, sizeof(*p));
+	size_t all, counted = count_counted(traces, n, &all);
 	bool any;
 
 	if (!p)
 		return ANALYSIS_NO_MEMORY;
-	any = find_profile(traces, n, p);
+	any = counted < all && find_profile(traces, n, p);
 	for (size_t k = 0; k < n; k++)
 		for (size_t i = 0; i < traces[k].ninstances; i++) {
 			struct fold_instance *in = &traces[k].instances[i];
 			size_t from = samples_until(&traces[k], in->t0);
 
-			in->c0 = any ? count_at(&traces[k], p, in->t0) : NAN;
-			in->c1 = any ? count_at(&traces[k], p, in->t1) : NAN;
+			if (!is_counted(in)) {
+				in->c0 = any ? count_at(&traces[k], p, in->t0) : NAN;
+				in->c1 = any ? count_at(&traces[k], p, in->t1) : NAN;
+			}
 			in->samples = &traces[k].samples[from];
 			in->nsamples = samples_until(&traces[k], in->t1) - from;
 		}
-	return any ? ANALYSIS_OK : ANALYSIS_INSUFFICIENT;
+	return any || counted ? ANALYSIS_OK : ANALYSIS_INSUFFICIENT;
 }

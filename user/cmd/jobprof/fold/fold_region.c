@@ -10,12 +10,18 @@
 #include "analysis/fold/fold_period.h"
 #include "bpf/jobprof.h"
 
+/* What the thread had counted where an instance begins and ends; NaN: not known. */
+struct bounds {
+	double begin[POINT_COUNTERS], end[POINT_COUNTERS];
+};
+
 /* The threads of a region, over arrays for all of them. */
 struct traces {
 	struct fold_trace *trace;
 	size_t n;
 	struct fold_instance *instances;
 	size_t ninstances;
+	struct bounds *bounds;	     /* of the instances; NULL: nobody counted there */
 	struct fold_sample *samples; /* of all points of the file */
 	uint64_t *code;
 };
@@ -36,6 +42,7 @@ static void free_traces(struct traces *t)
 {
 	free(t->trace);
 	free(t->instances);
+	free(t->bounds);
 	free(t->samples);
 	free(t->code);
 }
@@ -44,22 +51,28 @@ static bool make_room(struct traces *t, const struct points *p)
 {
 	*t = (struct traces){.trace = calloc(p->nregions + 1, sizeof(*t->trace)),
 			     .instances = calloc(p->nregions + 1, sizeof(*t->instances)),
+			     .bounds = calloc(p->nregions + 1, sizeof(*t->bounds)),
 			     .samples = calloc(p->npoints + 1, sizeof(*t->samples)),
 			     .code = calloc(p->npoints + 1, sizeof(*t->code))};
-	return t->trace && t->instances && t->samples && t->code;
+	return t->trace && t->instances && t->bounds && t->samples && t->code;
 }
 
 /* A region within itself counts as one, by its outermost execution. */
 static void add_instance(struct traces *t, struct fold_trace *tr, const struct region_row *r)
 {
 	struct fold_instance *last = tr->ninstances ? &tr->instances[tr->ninstances - 1] : NULL;
+	struct bounds *b = &t->bounds[t->ninstances];
 
 	if (r->end_s <= r->begin_s)
 		return;
 	if (last && r->begin_s < last->t1) {
+		if (r->end_s > last->t1)
+			memcpy(b[-1].end, r->at_end, sizeof(b->end));
 		last->t1 = fmax(last->t1, r->end_s);
 		return;
 	}
+	memcpy(b->begin, r->at_begin, sizeof(b->begin));
+	memcpy(b->end, r->at_end, sizeof(b->end));
 	tr->instances[tr->ninstances++] = (struct fold_instance){.t0 = r->begin_s, .t1 = r->end_s};
 	t->ninstances++;
 }
@@ -117,6 +130,10 @@ static void set_counter(struct traces *t, const struct points *p, enum point_cou
 {
 	for (size_t i = 0; i < p->npoints; i++)
 		t->samples[i] = (struct fold_sample){p->points[i].time_s, p->points[i].count[c]};
+	for (size_t i = 0; i < t->ninstances; i++) {
+		t->instances[i].c0 = t->bounds ? t->bounds[i].begin[c] : NAN;
+		t->instances[i].c1 = t->bounds ? t->bounds[i].end[c] : NAN;
+	}
 }
 
 static int fold_counter(struct folded *f, struct traces *t, const struct points *p,
