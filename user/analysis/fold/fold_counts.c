@@ -39,15 +39,17 @@ static double until(const struct profile *p, double x)
 	return p->sum[i] + (at - i) * p->part[i];
 }
 
-/* How many of n ascending numbers, which lie so many bytes apart, are at most t. */
-static size_t count_until(const double *v, size_t n, size_t apart, double t)
+/* How many of n ascending doubles, which lie so many bytes apart, are at most t. */
+static size_t count_until(const void *first, size_t n, size_t apart, double t)
 {
 	size_t lo = 0, hi = n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
+		double v;
 
-		if (*(const double *)((const char *)v + mid * apart) <= t)
+		memcpy(&v, (const char *)first + mid * apart, sizeof(v));
+		if (v <= t)
 			lo = mid + 1;
 		else
 			hi = mid;
