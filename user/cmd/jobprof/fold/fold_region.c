@@ -26,6 +26,7 @@ void traces__free(struct traces *t)
 {
 	free(t->trace);
 	free(t->instances);
+	free(t->bounds);
 	free(t->samples);
 	free(t->code);
 }
@@ -34,22 +35,28 @@ static bool make_room(struct traces *t, const struct points *p)
 {
 	*t = (struct traces){.trace = calloc(p->nregions + 1, sizeof(*t->trace)),
 			     .instances = calloc(p->nregions + 1, sizeof(*t->instances)),
+			     .bounds = calloc(p->nregions + 1, sizeof(*t->bounds)),
 			     .samples = calloc(p->npoints + 1, sizeof(*t->samples)),
 			     .code = calloc(p->npoints + 1, sizeof(*t->code))};
-	return t->trace && t->instances && t->samples && t->code;
+	return t->trace && t->instances && t->bounds && t->samples && t->code;
 }
 
 /* A region within itself counts as one, by its outermost execution. */
 static void add_instance(struct traces *t, struct fold_trace *tr, const struct region_row *r)
 {
 	struct fold_instance *last = tr->ninstances ? &tr->instances[tr->ninstances - 1] : NULL;
+	struct bounds *b = &t->bounds[t->ninstances];
 
 	if (r->end_s <= r->begin_s)
 		return;
 	if (last && r->begin_s < last->t1) {
+		if (r->end_s > last->t1)
+			memcpy(b[-1].end, r->at_end, sizeof(b->end));
 		last->t1 = fmax(last->t1, r->end_s);
 		return;
 	}
+	memcpy(b->begin, r->at_begin, sizeof(b->begin));
+	memcpy(b->end, r->at_end, sizeof(b->end));
 	tr->instances[tr->ninstances++] = (struct fold_instance){.t0 = r->begin_s, .t1 = r->end_s};
 	t->ninstances++;
 }
@@ -115,6 +122,10 @@ static void set_counter(struct traces *t, const struct points *p, enum point_cou
 {
 	for (size_t i = 0; i < p->npoints; i++)
 		t->samples[i] = (struct fold_sample){p->points[i].time_s, p->points[i].count[c]};
+	for (size_t i = 0; i < t->ninstances; i++) {
+		t->instances[i].c0 = t->bounds ? t->bounds[i].begin[c] : NAN;
+		t->instances[i].c1 = t->bounds ? t->bounds[i].end[c] : NAN;
+	}
 }
 
 enum analysis_status traces__count(struct traces *t, const struct points *p, enum point_counter c)

@@ -5,12 +5,18 @@
 
 #include "view/fold/fold_view.h"
 
+/* What the thread had counted where an instance begins and ends; NaN: not known. */
+struct bounds {
+	double begin[POINT_COUNTERS], end[POINT_COUNTERS];
+};
+
 /* The threads of a region, over arrays for all of them. */
 struct traces {
 	struct fold_trace *trace;
 	size_t n;
 	struct fold_instance *instances;
 	size_t ninstances;
+	struct bounds *bounds;	     /* of the instances; NULL: nobody counted there */
 	struct fold_sample *samples; /* of all points of the file */
 	uint64_t *code;
 };
