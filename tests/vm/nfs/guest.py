@@ -14,7 +14,8 @@ INTERVAL = 0.5
 # Where each way of tests/vm/nfs/user.py is blocked. What a call with a path waits for, and close, whose descriptor
 # has gone when it waits, is not known at the switch.
 WAYS = {"read": ["BlockedNetFS"], "direct": ["BlockedNetFS"], "write": ["BlockedNetFS"],
-        "close": ["BlockedDisk", "BlockedKernel"], "path": ["BlockedKernel"], "mapped": ["BlockedFault"]}
+        "close": ["BlockedDisk", "BlockedKernel"], "path": ["BlockedKernel"],
+        "mapped": ["BlockedFault", "BlockedKernel"]}
 USER = "/root/user.py"  # the tree is on a network file system itself
 
 
