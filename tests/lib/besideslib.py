@@ -44,11 +44,13 @@ def put_bursts(path, start, kinds):
 
 
 def put_stacks(path, start, functions):
-    """functions: {"main;work;inner": seconds} of task 0."""
-    nodes, seconds = {(): (1, 0, ON_CPU)}, []
+    """functions: {"main;work;inner": seconds} of task 0; "[blocked: futex];main": the thread was blocked."""
+    nodes, seconds = {}, []
     for stack, s in functions.items():
         names = tuple(stack.split(";"))
-        for k in range(1, len(names) + 1):
+        names = names if names[0].startswith("[") else (ON_CPU,) + names
+        nodes.setdefault(names[:1], (len(nodes) + 1, 0, names[0]))
+        for k in range(2, len(names) + 1):
             nodes.setdefault(names[:k], (len(nodes) + 1, nodes[names[:k - 1]][0], "[%s]" % names[k - 1]))
         seconds.append((nodes[names][0], s))
     of = numpy.array([(i, up, fnv(name), 0) for i, up, name in nodes.values()], "u8")

@@ -57,6 +57,10 @@ static double running_fraction(const struct reading *prev, const struct reading 
 	return wanted ? (double)ran / (double)wanted : 1;
 }
 
+/* Less of the time than that says nothing of the rest: an event whose set had its turn just before
+ * the row begins, for example. */
+#define LEAST_FRACTION 0.05
+
 /* An event that had to share the hardware is scaled to the whole time, as perf stat does. */
 static double scaled_count(const struct row_context *c, const struct reading *prev,
 			   const struct reading *now, int event)
@@ -64,7 +68,7 @@ static double scaled_count(const struct row_context *c, const struct reading *pr
 	double n = (double)(now->totals.v[T_PMU + event] - prev->totals.v[T_PMU + event]);
 	double part = running_fraction(prev, now, event);
 
-	if ((unsigned)event >= c->npmu || (c->missing >> event & 1) || part <= 0)
+	if ((unsigned)event >= c->npmu || (c->missing >> event & 1) || part < LEAST_FRACTION)
 		return NAN;
 	return part < 1 ? n / part : n;
 }
@@ -74,11 +78,13 @@ static double least_running(const struct row_context *c, const struct reading *p
 			    const struct reading *now)
 {
 	double least = c->npmu ? 1 : NAN;
-	unsigned i;
 
-	for (i = 0; i < c->npmu; i++)
-		if (!(c->missing >> i & 1) && running_fraction(prev, now, (int)i) > 0)
-			least = fmin(least, running_fraction(prev, now, (int)i));
+	for (unsigned i = 0; i < c->npmu; i++) {
+		double part = running_fraction(prev, now, (int)i);
+
+		if (!(c->missing >> i & 1) && part >= LEAST_FRACTION)
+			least = fmin(least, part);
+	}
 	return least;
 }
 

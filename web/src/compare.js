@@ -106,6 +106,21 @@ function terms(c) {
 					el('td', { 'data-value': 'all a' }, time(c.a.wall_s)), el('td', { 'data-value': 'all b' }, time(c.b.wall_s)), judged ? [el('td'), el('td')] : '')))));
 }
 
+const SHARE_LEAST = 0.005; // of a part, in one of the runs
+
+export const partsOf = (table) => table.rows.filter((r) => r.a !== null && r.b !== null && (r.s === null || Math.max(r.a, r.b) >= SHARE_LEAST));
+
+const points = (v) => `${v < 0 ? '\u2212' : '+'}${Math.abs(v).toFixed(1)}`;
+const part = (v, s) => `${(100 * v).toFixed(1)} %${s === null ? '' : ` \u00b7 ${time(s)}`}`;
+
+function table(t) {
+	const row = (r) => el('tr', {}, el('th', { scope: 'row' }, r.name),
+		[['a', part(r.a, r.a_s)], ['b', part(r.b, r.b_s)], ['s', r.s === null ? '' : signed(r.s)], ['points', points(r.points)]].map(([key, text]) => el('td', { 'data-part': `${t.id} ${r.name} ${key}` }, text)));
+
+	return section(t.id, t.name, t.a_by === t.b_by ? '' : `A is measured by ${t.a_by}, B by ${t.b_by}`, el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${t.name}` }, el('table', { class: 'rk' },
+		el('thead', {}, el('tr', {}, el('td'), ['A', 'B', 'change', 'points'].map((h) => el('th', { scope: 'col' }, h)))), el('tbody', {}, partsOf(t).map(row)))));
+}
+
 const where = (p) => [`${share(p.share)} of it on `, name(p.node, 40)];
 const slow = (p) => [name(p.node, 40), ` at ${share(p.ratio)} of the others`];
 
@@ -144,7 +159,7 @@ export function compare(c) {
 	};
 
 	document.title = plain(`${title(c.a)} and ${title(c.b)}: jobprof compare`).slice(0, 200);
-	document.body.append(head(c), el('main', { class: 'cmp' }, el('p', { class: 'sentence' }, c.sentence), waterfall(c), notes(c), el('div', { class: 'two' }, low(terms(c)), low(runs(c)))),
+	document.body.append(head(c), el('main', { class: 'cmp' }, el('p', { class: 'sentence' }, c.sentence), waterfall(c), notes(c), el('div', { class: 'two' }, low(terms(c)), low(runs(c)), c.tables.map((t) => low(table(t))))),
 	el('footer', {}, `jobprof ${c.version} \u00b7 every number on this page comes from `, el('code', {}, 'jobprof compare --json A B')));
 	paper(() => {});
 	return { compare: c };

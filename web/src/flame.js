@@ -214,18 +214,31 @@ const finder = (graph) => el('input', { type: 'search', placeholder: 'Find a fun
 	oninput: (e) => { graph.words = e.target.value; graph.draw(); } });
 const whole = (graph) => el('button', { class: 'all', onclick: () => graph.zoom(0) }, 'Show all');
 
-// The hottest functions as a part of the page of a report.
-export function stacks(report) {
-	const { flame: data } = report.page;
+const OF_REPORT = [
+	{ key: 'flame', name: 'Running', about: 'by samples of running threads' },
+	{ key: 'flame_blocked', name: 'Blocked', about: 'of threads that were blocked for 1 ms and more, below what blocked them' },
+];
 
-	if (data?.status !== 'OK' || !data.counts.length)
+// The hottest functions as a part of the page of a report; a choice where it has both kinds of stacks.
+export function stacks(report) {
+	const kinds = OF_REPORT.filter(({ key }) => report.page[key]?.status === 'OK' && report.page[key].counts.length);
+	const tools = el('span', { class: 'tools' }), body = el('div');
+	const choice = el('div', { class: 'choice', role: 'group', 'aria-label': 'Which stacks' }, kinds.map((k) => el('button', { type: 'button', onclick: () => show(k) }, k.name)));
+	const show = ({ key, name: chosen, about }) => {
+		const data = report.page[key], graph = new Graph(data), left = data.left_out ? ` ${count(data.left_out)} colder functions are in their callers: jobprof flame has all.` : '';
+
+		choice.querySelectorAll('button').forEach((b) => b.setAttribute('aria-pressed', b.textContent === chosen));
+		tools.replaceChildren(finder(graph), ' ', whole(graph));
+		body.replaceChildren(graph.said, graph.box, graph.rows, el('p', { class: 'words soft' }, `Source: Stacks, ${about}; a box is a function, below it are those that it called.${left}`));
+		graph.draw();
+	};
+
+	if (!kinds.length)
 		return null;
-	const graph = new Graph(data), left = data.left_out ? ` ${count(data.left_out)} colder functions are in their callers: jobprof flame has all.` : '';
-	const part = section('stacks', 'Which functions ran', el('span', { class: 'tools' }, finder(graph), ' ', whole(graph)), graph.said, graph.box, graph.rows,
-		el('p', { class: 'words soft' }, `Source: Stacks, by samples of running threads; a box is a function, below it are those that it called.${left}`));
+	const part = section('stacks', kinds[0].key === 'flame' ? 'Which functions ran' : 'Which functions were blocked', tools, kinds.length > 1 ? choice : '', body);
 
 	part.classList.add('low');
-	graph.draw();
+	show(kinds[0]);
 	return part;
 }
 

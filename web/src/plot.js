@@ -63,7 +63,7 @@ export function within(c, from, to) {
 const text = (p, v) => (Number.isNaN(v) ? '?' : `${Number((v * p.values.factor).toPrecision(4))}${p.values.unit ? ` ${p.values.unit}` : ''}`);
 
 // Of the values' axis: [where, label]
-function ticks(a) {
+export function ticks(a) {
 	const step = a.step / a.factor, out = [], places = Math.min(9, Math.max(0, Math.ceil(-Math.log10(a.step) - 1e-9)));
 
 	for (let k = Math.ceil(a.low / step - 1e-9); k * step <= a.high + 1e-9 * (a.high - a.low) && out.length < 40; k++)

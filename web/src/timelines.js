@@ -29,7 +29,7 @@ function times(dt, n, end) {
 }
 
 // The mean over the chosen rows, at the points of the line: bytes of the heat map, which are good to 1/250.
-function meanOf(rows, line, chosen, lines) {
+export function meanOf(rows, line, chosen, lines) {
 	const key = CELL_OF[line.key];
 
 	if (!chosen || !rows.of_time[key] || rows.of !== line.of)
@@ -92,7 +92,7 @@ function makePlot(line, box, report, view, hot) {
 }
 
 // Which points are in the window, at least one.
-function inWindow(lines, view) {
+export function inWindow(lines, view) {
 	const from = Math.min(lines.n - 1, Math.max(0, Math.floor(view.from / lines.dt_s + 1e-9)));
 
 	return [from, Math.max(from + 1, Math.min(lines.n, Math.ceil(view.to / lines.dt_s - 1e-9)))];

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 600
 """jobprof report --html: the page in Debian's Chromium shows the numbers of --json and of the file, whatever is
-missing or strange, and is written whole or not at all. Modules: tests/web/modules.test.js; what is looked at in
+missing or strange, and is written whole or not at all. Modules: tests/web/*.test.js; what is looked at in
 the browser: tests/web/browser.js and looks.js."""
 
 import json
@@ -145,7 +145,7 @@ def with_besides(folder, cases):
     sick().write(path)
     run, gap = put_bursts(path, START, [(300, 0.003, 0.002), (200, 0.03, 0.002)])
     put_fold(path, STRANGE, 0.024, [0.25, 0.6, 1.0])
-    put_stacks(path, START, {"main;%s;inner" % MARKUP.replace("//", "/"): 3.0, "main;work": 1.0})
+    put_stacks(path, START, {"main;%s;inner" % MARKUP.replace("//", "/"): 3.0, "main;work": 1.0, "[blocked: futex];main;lock": 2.0})
     page(folder, "besides", path)
     cases.append({"name": "besides", "sections": ["stacks", "clusters", "fold"], "numbers": {
         "[data-bursts=A]": [200, 0], "[data-bursts=B]": [300, 0], "#fold tbody tr:nth-child(2) td:nth-child(3)": [0.35 * 0.024, 0]}})
@@ -205,7 +205,7 @@ def add_large(folder, cases):
 
 def modules():
     need("node")
-    p = subprocess.run(["node", "--test", "--test-reporter=tap", os.path.join(WEB, "modules.test.js")], capture_output=True, text=True, timeout=120)
+    p = subprocess.run(["node", "--test", "--test-reporter=tap", WEB], capture_output=True, text=True, timeout=120)
     lines = re.findall(r"^(not ok|ok) \d+ - (.*)$", p.stdout, re.M)
     for verdict, name in lines:
         is_true(name, verdict == "ok", p.stdout[-600:])

@@ -74,6 +74,9 @@ def runs(folder):
     first, second = job("some", 1, wall=7200.0), job("some", 2, wall=7920.0)
     first.attrs["job"], second.attrs["job"] = 41, 42
     second.put(CPUTime=0.75, ipc=1.5, OffCPUDisk=numpy.where(numpy.arange(16) == 3, 0.2, 0.001)[:, None])
+    for j, others in ((first, 0.3), (second, 0.6)):
+        j.culprits(OtherJobs=others, System=1 - others)
+        j.samples(MPI=others / 2, ForMPI=0.0, Own=1 - others / 2)
     first.write(a)
     second.write(b)
     return a, b
@@ -107,13 +110,18 @@ def compare_cases(folder):
                 numbers["[data-value='%s share']" % t["id"]] = [t["share"], 0.00051]
                 numbers["[data-value='%s a']" % t["id"]] = [t["a"], 0.51 if t["unit"] == "s" else 0]
                 numbers["[data-value='%s b']" % t["id"]] = [t["b"], 0.51 if t["unit"] == "s" else 0]
-        cases.append({"name": name, "numbers": numbers, "sections": ["waterfall", "terms", "runs"], "bars": True, **more})
+        for t in told["tables"]:
+            for r in (r for r in t["rows"] if None not in (r["a"], r["b"]) and (r["s"] is None or max(r["a"], r["b"]) >= 0.005)):
+                numbers["[data-part='%s %s points']" % (t["id"], r["name"])] = [r["points"], 0.051]
+        cases.append({"name": name, "numbers": numbers, "sections": ["waterfall", "terms", "runs"] + [t["id"] for t in told["tables"]],
+                      "bars": True, **more})
         return told
 
     a, b = runs(folder)
     told = add("compare", a, b, axe=True)
     terminal = " ".join(made("compare", a, b).split())
     is_true("the sentence is the terminal's", told["sentence"] in terminal, told["sentence"])
+    is_equal("compare: the tables that both have", [t["id"] for t in told["tables"]], ["culprits", "modules", "pop"])
     add("compare, the other way", b, a)
     for i in range(6):
         j = job("some", 10 + i, wall=7200.0 + 30 * i)

@@ -297,6 +297,60 @@ def parents():
     is_near("compare: a child that sleeps: child", got["child"], 0, 0, 0.05 * (LONGER - LONG))
 
 
+# ---- shares beside each other
+
+PARTS = {"culprits": {"own task": "OwnTask", "own job": "OwnJob", "other jobs": "OtherJobs", "not profiled": "System"},
+         "modules": {"own program": "Own", "MPI": "MPI", "C library": "LibC", "BLAS": "BLAS"}}
+
+
+def parts_in(path):
+    """By numpy: seconds and shares of the parts, and the efficiencies."""
+    tasks, families = [], {"culprits": "Culprits", "modules": "Samples"}
+    with h5py.File(path) as f:
+        for n in f["Steps/0/Nodes"].values():
+            for t in n["Tasks"]:
+                tasks.append({name: {c: rows[c].sum() for c in rows.dtype.names} for name, rows in
+                              (("Tasks", n["Tasks"][t][()]), ("Culprits", n["Culprits"][t][()]), ("Samples", n["Samples"][t][()]))})
+    total = {name: {c: sum(t[name][c] for t in tasks) for c in tasks[0][name]} for name in tasks[0]}
+    cpu, wait, samples = total["Tasks"]["CPUTime"], total["Tasks"]["RunDelay"], total["Samples"]["Samples"]
+    whole, seconds = {"culprits": cpu + wait, "modules": cpu}, {"culprits": 1, "modules": cpu / samples}
+    out = {t: {name: total[families[t]][c] * seconds[t] for name, c in parts.items()} for t, parts in PARTS.items()}
+    useful = numpy.array([t["Tasks"]["CPUTime"] * (1 - (t["Samples"]["MPI"] + t["Samples"]["ForMPI"]) / t["Samples"]["Samples"]) for t in tasks])
+    return out, whole, useful.mean() / useful.max()
+
+
+def beside():
+    """What had the CPU, what was executed and how well ranks work: of both runs, by the tables of their files."""
+    a, b = job("node", 1), job("node", 2)
+    rank = numpy.arange(a.tasks)[:, None]
+    for j, wait, mpi in ((a, 0.05, 0.2), (b, 0.25, 0.2 + 0.02 * rank)):
+        j.put(RunDelay=wait * j.threads, CPUTime=0.7 * j.threads)
+        j.culprits(OtherJobs=wait, System=1 - wait)
+        j.samples(MPI=mpi, ForMPI=0.0, Own=0.9 - mpi, LibC=0.1)
+    without = write("beside-none", job("node", 1))
+    a, b = write("beside-a", a), write("beside-b", b)
+    tables, told, page = {t["id"]: t for t in as_json(a, b)["tables"]}, (parts_in(a), parts_in(b)), compare(a, b)[1]
+    is_equal("beside: tables", list(tables), ["culprits", "modules", "pop"])
+    for id_, parts in PARTS.items():
+        rows = {r["name"]: r for r in tables[id_]["rows"]}
+        for name in parts:
+            before, after = (t[0][id_][name] for t in told)
+            share = [t[0][id_][name] / t[1][id_] for t in told]
+            is_near("beside: %s: seconds of A" % name, rows[name]["a_s"], before, 1e-6, 1e-9)
+            is_near("beside: %s: difference" % name, rows[name]["s"], after - before, 1e-6, 1e-6)
+            is_near("beside: %s: points" % name, rows[name]["points"], 100 * (share[1] - share[0]), 1e-6, 1e-6)
+    balance = tables["pop"]["rows"][0]
+    is_near("beside: load balance of A", balance["a"], told[0][2], 1e-6)
+    is_near("beside: load balance, points", balance["points"], 100 * (told[1][2] - told[0][2]), 1e-6)
+    is_equal("beside: load balance is no time", (balance["s"], tables["pop"]["a_by"]), (None, "samples"))
+    said = re.search(r"^  other jobs +([0-9.]+) % .* ([-+][0-9.]+)$", page, re.M)
+    row = next(r for r in tables["culprits"]["rows"] if r["name"] == "other jobs")
+    is_true("beside: the page has them", said and said.groups() == ("%.1f" % (100 * row["a"]), "%+.1f" % row["points"]), page)
+    is_true("beside: the page leaves out what neither has", not re.search("^  (own job|BLAS) ", page, re.M), page)
+    is_true("beside: 80 columns", max(map(len, page.splitlines())) <= 80, page)
+    is_equal("beside: only where both runs have it", [t["id"] for t in as_json(a, without)["tables"]], [])
+
+
 # ---- columns that are missing
 
 def merged():
@@ -499,4 +553,4 @@ def real_programs():
         is_near("compare: real programs: %s: the terms add up" % term, sum(t["s"] or 0 for t in r["terms"]), r["s"], 0, 1e-9)
 
 
-run_tests([each_term, threads, never_parallel, which_node, causes, parents, merged, baseline, refused, hostile, strange, real_programs])
+run_tests([each_term, threads, never_parallel, which_node, causes, parents, beside, merged, baseline, refused, hostile, strange, real_programs])

@@ -232,6 +232,35 @@ def rates():
     is_equal("rates: and is that of the rows", [float(x) for x in said.groups()], [round(e, 2) for e in energy])
 
 
+HEADS = {"tasks": "(Ranks|Tasks) ", "programs": "Programs by", "over time": "Over time", "input and output": "Input and output$",
+         "bursts and folds": "(Bursts|Folded) "}
+
+
+def one_screen():
+    """40 lines: what has no room is named, and is on the page of --all; a finding beyond the third has a line."""
+    path = several_nodes()[2]
+    for name, file in (("Slurm's", GOLDEN + "/real/job_1.h5"), ("four nodes", path)):
+        page, everything = report(file)[1], report("--all", file)[1]
+        left = re.search(r"^Not on this page: (.*) \(--all\)$", page, re.M)
+        left = left.group(1).split(", ") if left else []
+        is_true("screen: %s: 40 lines" % name, len(page.splitlines()) <= 40, page)
+        has = lambda text, part: bool(re.search("^" + HEADS[part], text, re.M))
+        is_equal("screen: %s: a part is there, or is named, or is nowhere" % name,
+                 {p: (has(page, p), p in left) for p in HEADS}, {p: (has(everything, p) and p not in left,
+                                                                    has(everything, p) and p in left) for p in HEADS})
+    is_true("screen: four nodes: some parts have no room", left and len(left) < 4, left)
+    j = cases.job("some", 5)
+    cpu = numpy.where(numpy.arange(j.tasks) % 2, 0.3, 0.6)[:, None]
+    j.put(CPUTime=cpu, RunDelay=0.02 * cpu, OffCPUDisk=0.35, BlkReads=4900 * cpu, BlkReadMB=20 * cpu, system=0.3, Forks=60.0,
+          AnonMB=0.97 * j.limit_mb / j.per_node.max())
+    j.write(path)
+    page, findings = report(path)[1], as_json(path)["findings"]
+    verdict = page[page.index("What held it back"):page.index("Where the time went")].split("\n")
+    at = [verdict.index(l) for l in verdict if re.match("[1-9] (BAD|WARN|note) ", l)] + [len(verdict) - 2]
+    is_true("screen: the fourth finding, and those after it, have a line", len(findings) >= 4 and
+            [b - a > 1 for a, b in zip(at, at[1:])] == [True] * 3 + [False] * (min(5, len(findings)) - 3), verdict)
+
+
 def reasons_are_words():
     out = report("--all", GOLDEN + "/job_7.h5")[1] + report("--all", several_nodes()[2])[1]
     said = re.findall(r"not judged: .*", out)
@@ -313,6 +342,6 @@ def no_rules():
 
 
 if __name__ == "__main__":
-    run_tests((bins_are_rows, slurms_files, memory_of_rows, how_it_ended, bad_input, the_page, narrow_pages, rates,
+    run_tests((bins_are_rows, slurms_files, memory_of_rows, how_it_ended, bad_input, the_page, narrow_pages, rates, one_screen,
                reasons_are_words, memory_between_rows, odd_numbers,
                hostile_names, no_rules))

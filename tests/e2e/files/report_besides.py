@@ -17,7 +17,7 @@ import numpy
 from besideslib import put_bursts, put_clusters, put_fold, put_stacks
 from jobs import Job
 from layout import START
-from lib import JOBPROF, Failed, is_equal, is_near, is_true, run_tests, tmpdir
+from lib import JOBPROF, ROOT, Failed, is_equal, is_near, is_true, run_tests, tmpdir
 
 KINDS = [(300, 0.003, 0.002), (200, 0.03, 0.002), (100, 0.2, 0.05)]
 
@@ -35,13 +35,18 @@ def report(*args):
     return p.stdout
 
 
-def said(path):
-    return json.loads(report("--json", path))
+def said(*paths):
+    return json.loads(report("--json", *paths))
 
 
-def drawn(path):
-    text = re.search(r'<script type="application/json" id="data">(.*?)</script>', report("--html", "-", path), re.S).group(1)
-    return json.loads(text)["page"]["flame"], len(text)
+def drawn(*paths):
+    text = re.search(r'<script type="application/json" id="data">(.*?)</script>', report("--html", "-", *paths), re.S).group(1)
+    page = json.loads(text)["page"]
+    return page["flame"], page["flame_blocked"], len(text)
+
+
+def own_seconds(f):
+    return {f["names"][f["nodes"][node - 1][1]].strip("[]"): s for _, _, node, s in f["counts"]}
 
 
 def nothing():
@@ -51,7 +56,16 @@ def nothing():
     for key, word in (("clusters", "bursts"), ("fold", "jobprof fold --store")):
         is_equal("%s: not there" % key, (r[key]["status"], word in r[key]["reason"]), ("UNAVAILABLE", True))
     is_true("the page has no line of them", not re.search("^(Bursts|Folded)", report(path), re.M), report(path))
-    is_equal("stacks: not there", drawn(path)[0]["status"], "UNAVAILABLE")
+    is_equal("stacks: not there", [f["status"] for f in drawn(path)[:2]], ["UNAVAILABLE"] * 2)
+
+
+def several_files():
+    """What is read from one file alone says so of several."""
+    paths = [os.path.join(ROOT, "tests/data/golden/7_0_p%d.h5" % i) for i in (1, 2)]
+    f, blocked, _ = drawn(*paths)
+    r = said(*paths)
+    is_equal("several files: each says why it is not there", {o["reason"] for o in (f, blocked, r["clusters"], r["fold"])},
+             {"the job is in several files: jobprof merge makes one"})
 
 
 def clusters():
@@ -88,18 +102,20 @@ def fold():
 
 def stacks():
     path = made("stacks")
-    put_stacks(path, START, {"main;work;inner": 3.0, "main;work": 1.0, "main;read": 0.5})
-    f, _ = drawn(path)
-    own = {f["names"][f["nodes"][node - 1][1]].strip("[]"): s for _, _, node, s in f["counts"]}
-    is_equal("stacks: seconds of each function", own, {"inner": 3.0, "work": 1.0, "read": 0.5})
+    put_stacks(path, START, {"main;work;inner": 3.0, "main;work": 1.0, "main;read": 0.5, "[blocked: futex];main;lock": 7.0})
+    f, blocked, _ = drawn(path)
+    is_equal("stacks: seconds of each function", own_seconds(f), {"inner": 3.0, "work": 1.0, "read": 0.5})
+    is_equal("stacks: those that were blocked, below the cause", (own_seconds(blocked), [blocked["names"][n[1]] for n in blocked["nodes"]][0]),
+             ({"lock": 7.0}, "[blocked: futex]"))
     is_equal("stacks: nothing is left out", f["left_out"], 0)
     path = made("many")
     many = {"main;group%d;f%d" % (i % 50, i): 1 + (i % 7) for i in range(20000)}
     put_stacks(path, START, many)
-    f, size = drawn(path)
+    f, blocked, size = drawn(path)
     is_true("20,000 functions: the hottest are drawn", len(f["nodes"]) == 3000 and f["left_out"] == 20051 - 3000, (len(f["nodes"]), f["left_out"]))
     is_near("20,000 functions: no second is lost", sum(s for *_, s in f["counts"]), sum(many.values()), 1e-9)
     is_true("20,000 functions: the page stays small", size < 1 << 20, size)
+    is_equal("20,000 functions: none was blocked", blocked["counts"], [])
     is_true("20,000 functions: callers come first", all(up < i + 1 for i, (up, *_) in enumerate(f["nodes"])), "")
 
 
@@ -131,4 +147,4 @@ def elsewhere():
 
 
 if __name__ == "__main__":
-    run_tests([nothing, clusters, fold, stacks, elsewhere])
+    run_tests([nothing, several_files, clusters, fold, stacks, elsewhere])

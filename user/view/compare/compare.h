@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "analysis/job/compare_job.h"
+#include "view/compare/compare_tables.h"
 
 struct compare_page {
 	const struct compared_job *a, *b;
@@ -18,6 +19,8 @@ struct compare_page {
 	unsigned later;			     /* those that began after B, which do not count */
 	const char (*why)[160];	  /* [N_TERMS]: why a term is part of another; "": not known */
 	const char *const *notes; /* what a reader should know; ends with NULL */
+	const struct compare_table *tables;
+	unsigned ntables;
 };
 
 /* The page, 80 columns wide. */

@@ -118,6 +118,7 @@ json_t *compare__json(const struct compare_page *p)
 		  p->c->cause == N_TERMS ? json_null()
 					 : json_string(compare_words[p->c->cause].id));
 	json__set(o, "terms", terms);
+	json__set(o, "tables", compare_tables__json(p->tables, p->ntables));
 	json__set(o, "baseline", baseline_json(p));
 	json__set(o, "notes", notes);
 	return o;

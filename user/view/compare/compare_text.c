@@ -261,18 +261,6 @@ static void print_quantity(const struct compare_change *c, enum compare_term ter
 			 report_text__time(fmax(0, c->after), b));
 }
 
-/* "+14 s", "-0.21 s" */
-static void put_signed(double s, char *text, size_t size)
-{
-	report_number buf;
-
-	snprintf(text, size, "%s%s",
-		 s > 0	 ? "+"
-		 : s < 0 ? "-"
-			 : "",
-		 report_text__time(fabs(s), buf));
-}
-
 static bool is_shown(const struct compare_page *p, enum compare_term term)
 {
 	const struct compare_change *c = &p->c->change[term];
@@ -292,10 +280,10 @@ static void print_term(const struct compare_page *p, enum compare_term term,
 {
 	const struct compare_change *c = &p->c->change[term];
 	bool counters = p->c->change[TERM_IPC].is_in != TERM_WORK;
-	char change[64], quantity[96];
-	report_number percent;
+	char quantity[96];
+	report_number change, percent;
 
-	put_signed(fabs(c->s) < NOTHING * p->a->run.wall_s ? 0 : c->s, change, sizeof(change));
+	report_text__change(fabs(c->s) < NOTHING * p->a->run.wall_s ? 0 : c->s, change);
 	put_percent(100 * c->s / p->a->run.wall_s, percent);
 	print_quantity(c, term, counters, quantity, sizeof(quantity));
 	fprintf(out, "  %-16s %9s %7s %% %s ", compare_words__of(p->c, term).name, change, percent,
@@ -421,6 +409,7 @@ void compare__print(const struct compare_page *p, FILE *out)
 	print_run("B", p->b, out);
 	print_sentence(p, out);
 	print_waterfall(p, out);
+	compare_tables__print(p->tables, p->ntables, out);
 	print_judgement(p, out);
 	print_notes(p, out);
 }

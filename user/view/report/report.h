@@ -18,7 +18,7 @@
  * asked for. */
 struct report_besides {
 	json_t *clusters, *fold;
-	json_t *flame; /* of the page in a browser alone */
+	json_t *flame, *blocked; /* of the page in a browser alone: stacks on a CPU, and off it */
 };
 
 struct report {
@@ -30,14 +30,13 @@ struct report {
 	const struct pika_job *pika;
 	const struct io_jobs *io;
 	const struct report_besides *besides; /* NULL: nothing */
-	bool all; /* also findings beyond the fifth, modes, losses, and files that could not be read
-		   */
+	bool all; /* also what has no room on a screen, and why something is not known */
 	bool utf8, colour;
-	bool is_run;   /* of `jobprof run`: without the foot, and with fewer findings */
+	bool is_run;   /* of `jobprof run`: without the foot */
 	bool is_short; /* rules judge runs of seconds */
 };
 
-/* The page, 80 columns wide. */
+/* The page, 80 columns wide, and without `all` 40 lines high unless findings have more. */
 void report__print(const struct report *r, FILE *out);
 /* docs/report-json.md has the schema. NULL: no memory. */
 json_t *report__json(const struct report *r);

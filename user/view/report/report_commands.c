@@ -7,7 +7,7 @@
 #include "view/report/report_page.h"
 #include "view/report/report_text.h"
 
-#define FIRST_PAGE  4
+#define FIRST_PAGE  4	 /* with fewer than two, the head of the page says it all */
 #define LEAST_SHARE 0.01 /* of the CPU time; --all has the others */
 
 static void print_command(const struct job_command *c, double all, FILE *out)
@@ -35,7 +35,8 @@ void report_commands__print(const struct report *r, FILE *out)
 
 	for (unsigned i = 0; i < j->ncommands; i++)
 		all += isnan(j->commands[i].cpu_s) ? 0 : j->commands[i].cpu_s;
-	if (j->ncommands < 2 || !(all > 0))
+	if (j->ncommands < 2 || !(all > 0) ||
+	    (!r->all && !(j->commands[1].cpu_s >= LEAST_SHARE * all)))
 		return;
 	fputs("\nPrograms by CPU time\n", out);
 	for (; shown < j->ncommands; shown++) {

@@ -1,63 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The foot of a report: rates of I/O, energy, what is not known, what the profile cost. */
+/* The foot of a report: energy, switches, what is not known, what the profile cost. */
 #include <math.h>
 #include <string.h>
 
-#include "analysis/job/facts_fill.h"
 #include "base/escape.h"
 #include "identity/stepname.h"
 #include "view/report/report_page.h"
 #include "view/report/report_text.h"
-
-static void print_calls(const struct facts *f, const char *name, enum fact mb, enum fact calls,
-			FILE *out)
-{
-	double wall = facts__job(f, FACT_JOB_wall_s), v = facts__job(f, mb),
-	       n = facts__job(f, calls);
-	report_number all, rate, often, each;
-
-	if (!(v > 0) || !(wall > 0))
-		return;
-	fprintf(out, "  %-10s %s, %s", name, report_text__mb(v, all),
-		report_text__rate(v / wall, rate));
-	if (n > 0)
-		fprintf(out, ", %s, %s each", report_text__often(n, wall, "call", often),
-			report_text__mb(v / n, each));
-	putc('\n', out);
-}
-
-static void print_disk(const struct report *r, FILE *out)
-{
-	const struct facts *f = r->facts;
-	double ops = facts__job(f, FACT_JOB_blk_ops), wall = facts__job(f, FACT_JOB_wall_s);
-	double time_s = facts__job(f, FACT_JOB_blk_time_s), p99 = facts__job(f, FACT_JOB_blk_p99_s);
-	double busy = facts__max(r->job, Q_DISK_BUSY);
-	report_number often, text, share;
-
-	if (!(ops > 0) || !(wall > 0))
-		return;
-	fprintf(out, "  %-10s %s", "disk", report_text__often(ops, wall, "request", often));
-	if (!isnan(p99))
-		fprintf(out, ", 99 %% of them below %s", report_text__time(p99, text));
-	fprintf(out, "\n%13s%.2f in flight", "", time_s / wall);
-	if (!isnan(busy))
-		fprintf(out, "; disks of the node busy for %s of the time",
-			report_text__share(busy / wall, share));
-	putc('\n', out);
-}
-
-static void print_io(const struct report *r, FILE *out)
-{
-	const struct facts *f = r->facts;
-
-	if (facts__job(f, FACT_JOB_read_mb) + facts__job(f, FACT_JOB_write_mb) < 1 &&
-	    !(facts__job(f, FACT_JOB_blk_ops) > 100))
-		return;
-	fputs("\nInput and output\n", out);
-	print_calls(f, "read", FACT_JOB_read_mb, FACT_JOB_read_calls, out);
-	print_calls(f, "written", FACT_JOB_write_mb, FACT_JOB_write_calls, out);
-	print_disk(r, out);
-}
 
 static void print_switches(const struct facts *f, FILE *out)
 {
@@ -67,7 +16,7 @@ static void print_switches(const struct facts *f, FILE *out)
 	report_number often, share;
 
 	if (n > 0 && wall > 0)
-		fprintf(out, "\nSwitches     %s, %s of them forced\n",
+		fprintf(out, "Switches     %s, %s of them forced\n",
 			report_text__often(n, wall, "", often),
 			report_text__share(forced / n, share));
 }
@@ -80,7 +29,7 @@ static void print_energy(const struct facts *f, FILE *out)
 
 	if (isnan(j))
 		return;
-	fprintf(out, "\nEnergy       %s (%s to %s), %s of it idle cores\n",
+	fprintf(out, "Energy       %s (%s to %s), %s of it idle cores\n",
 		report_text__energy(j, like, all), report_text__energy(least, like, low),
 		report_text__energy(facts__job(f, FACT_JOB_energy_high_j), like, high),
 		report_text__energy(facts__job(f, FACT_JOB_energy_static_j), like, idle));
@@ -101,27 +50,48 @@ static const struct {
 	{FACT_JOB_waited_own_task_s, "what had the CPU"},
 };
 
-static void print_missing(const struct report *r, FILE *out)
+static void print_reasons(const struct facts *f, FILE *out)
 {
-	const struct facts *f = r->facts;
-	const char *heading = "\n";
+	const char *heading = "Not known";
 	char text[512];
 
-	if (r->job->is_slurms) {
-		fputs("\nNot known    waiting, IPC, disk requests, network, energy: Slurm's own\n"
-		      "             profiles do not have them; rules that need them were not "
-		      "judged\n",
-		      out);
-		return;
-	}
 	for (size_t i = 0; i < sizeof(missed) / sizeof(*missed); i++) {
 		if (!f->missing[missed[i].fact])
 			continue;
 		snprintf(text, sizeof(text), "%s: %s", missed[i].name, f->missing[missed[i].fact]);
-		fprintf(out, "%s%-13s", heading, *heading ? "Not known" : "");
+		fprintf(out, "%-13s", heading);
 		report_text__paragraph(out, text, 13, 13);
 		heading = "";
 	}
+}
+
+static void print_names(const struct facts *f, FILE *out)
+{
+	char text[512];
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(missed) / sizeof(*missed); i++)
+		if (f->missing[missed[i].fact])
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
+						len ? "; " : "", missed[i].name);
+	if (!len)
+		return;
+	snprintf(text + len, sizeof(text) - len, " (--all says why)");
+	fputs("Not known    ", out);
+	report_text__paragraph(out, text, 13, 13);
+}
+
+static void print_missing(const struct report *r, FILE *out)
+{
+	if (r->job->is_slurms)
+		fputs("Not known    waiting, IPC, disk requests, network, energy: Slurm's own\n"
+		      "             profiles do not have them; rules that need them were not "
+		      "judged\n",
+		      out);
+	else if (r->all)
+		print_reasons(r->facts, out);
+	else
+		print_names(r->facts, out);
 }
 
 #define TROUBLES_MAX 3 /* on a page without --all */
@@ -136,7 +106,7 @@ static void print_troubles(const struct report *r, FILE *out)
 
 		if (!p->trouble || (n++ >= TROUBLES_MAX && !r->all))
 			continue;
-		fprintf(out, "%-13s", n > 1 ? "" : "\nLeft out");
+		fprintf(out, "%-13s", n > 1 ? "" : "Left out");
 		print__escaped(out, j->nodes[p->node].unit.name);
 		if (*j->steps[p->step].name) {
 			fputs(" step ", out);
@@ -155,14 +125,14 @@ void report_end__print(const struct report *r, FILE *out)
 	const struct facts *f = r->facts;
 	double probe = facts__job(f, FACT_JOB_probe_s), cpu = facts__job(f, FACT_JOB_cpu_s);
 
-	print_io(r, out);
+	if (!r->is_run || !isnan(facts__job(f, FACT_JOB_energy_j)))
+		putc('\n', out);
 	print_energy(f, out);
 	if (r->is_run)
 		return;
 	print_switches(f, out);
 	print_missing(r, out);
 	print_troubles(r, out);
-	putc('\n', out);
 	if (probe >= 0 && cpu > 0)
 		fprintf(out, "Cost of the profile: %.3f %% of the CPU time. ", 100 * probe / cpu);
 	fputs(r->all ? "More: --facts, --json\n" : "More: --all, --facts, --json\n", out);

@@ -7,8 +7,8 @@
 #include "view/report/report_text.h"
 
 #define FIRST_PAGE 5   /* findings; --all has the others */
+#define IN_FULL	   3   /* of these; the others have a line each */
 #define SHORT_S	   300 /* many rules need longer runs */
-#define AFTER_RUN  3   /* the same on the page of jobprof run */
 
 static const char *const words[] = {
 	[SEVERITY_NOTE] = "note",
@@ -46,11 +46,24 @@ static void print_cost(const struct finding *f, FILE *out)
 		putc('\n', out);
 }
 
-static void print_finding(const struct report *r, const struct finding *f, size_t number, FILE *out)
+static void print_word(const struct report *r, const struct finding *f, size_t number, FILE *out)
 {
 	const char *colour = r->colour ? colours[f->severity] : "";
 
 	fprintf(out, "%zu %s%-5s%s ", number, colour, words[f->severity], *colour ? "\033[0m" : "");
+}
+
+static void print_line(const struct report *r, const struct finding *f, size_t number, FILE *out)
+{
+	report_line text;
+
+	print_word(r, f, number, out);
+	fprintf(out, "%s\n", report_text__cut(f->text, REPORT_WIDTH - 8, text));
+}
+
+static void print_finding(const struct report *r, const struct finding *f, size_t number, FILE *out)
+{
+	print_word(r, f, number, out);
 	report_text__paragraph(out, f->text, 8, 8);
 	print_cost(f, out);
 	if (*f->remedy) {
@@ -82,7 +95,7 @@ void report_findings__print(const struct report *r, FILE *out)
 {
 	const struct verdict *v = r->verdict;
 	double saving = best_saving(v);
-	size_t most = r->all ? v->nfindings : r->is_run ? AFTER_RUN : FIRST_PAGE;
+	size_t most = r->all ? v->nfindings : FIRST_PAGE;
 	size_t shown = v->nfindings < most ? v->nfindings : most;
 	report_number share;
 
@@ -99,7 +112,8 @@ void report_findings__print(const struct report *r, FILE *out)
 		fprintf(out, "%*sat best %s less time", 28, "", report_text__share(saving, share));
 	putc('\n', out);
 	for (size_t i = 0; i < shown; i++)
-		print_finding(r, &v->findings[i], i + 1, out);
+		(i < IN_FULL || r->all ? print_finding : print_line)(r, &v->findings[i], i + 1,
+								     out);
 	if (shown < v->nfindings)
 		fprintf(out, "%zu more: %s--all%s\n", v->nfindings - shown,
 			r->is_run ? "jobprof report --short " : "", r->is_run ? " FILE" : "");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The parts of the page of a report, in their order. Each prints its heading, or nothing. */
+/* The parts of the page of a report. Each prints its heading, or nothing; but for the head, an
+ * empty line comes first. */
 #ifndef JP_VIEW_REPORT_PAGE_H
 #define JP_VIEW_REPORT_PAGE_H
 
@@ -15,8 +16,9 @@ void report_pop__print(const struct report *r, FILE *out);
 void report_given__print(const struct report *r, FILE *out);
 void report_tasks__print(const struct report *r, FILE *out);
 void report_commands__print(const struct report *r, FILE *out);
-void report_clusters__print(const struct report *r, FILE *out);
 void report_time__print(const struct report *r, FILE *out);
+void report_rates__print(const struct report *r, FILE *out);
+void report_clusters__print(const struct report *r, FILE *out);
 void report_pika__print(const struct report *r, FILE *out); /* with `all` only */
 void report_io__print(const struct report *r, FILE *out);   /* likewise */
 void report_end__print(const struct report *r, FILE *out);

@@ -89,5 +89,7 @@ json_t *report_series__json(const struct report *r)
 	json_object_set_new(o, "blk_latency", histogram_json(&r->job->blk_latency));
 	if (r->besides && r->besides->flame)
 		json_object_set(o, "flame", r->besides->flame);
+	if (r->besides && r->besides->blocked)
+		json_object_set(o, "flame_blocked", r->besides->blocked);
 	return o;
 }

@@ -34,7 +34,8 @@ static int cmp(const void *a, const void *b)
 			    : (x->task > y->task) - (x->task < y->task);
 }
 
-#define EXTREME 21 /* columns */
+#define EXTREME 21   /* columns */
+#define ALIKE	1.05 /* the highest by the lowest: without --all such tasks do not differ */
 
 /* "1,204 s (17 n2)"; of a name that is too long the end is left, by which nodes differ. */
 static void print_extreme(const struct facts *f, const struct ranked *t, size_t line, int width,
@@ -55,8 +56,9 @@ static void print_extreme(const struct facts *f, const struct ranked *t, size_t 
 	fprintf(out, "%-*s", width, text);
 }
 
-static void print_line(const struct facts *f, size_t line, struct ranked *t, FILE *out)
+static void print_line(const struct report *r, size_t line, struct ranked *t, FILE *out)
 {
+	const struct facts *f = r->facts;
 	size_t n = 0;
 	double median, sum = 0;
 	report_number v;
@@ -69,7 +71,7 @@ static void print_line(const struct facts *f, size_t line, struct ranked *t, FIL
 	if (!n)
 		return;
 	qsort(t, n, sizeof(*t), cmp);
-	if (!(t[n - 1].v > 0))
+	if (!(t[n - 1].v > 0) || (line && !r->all && t[n - 1].v < ALIKE * t[0].v))
 		return;
 	median = n % 2 ? t[n / 2].v : (t[n / 2 - 1].v + t[n / 2].v) / 2;
 	fprintf(out, "  %-10s ", lines[line].name);
@@ -103,6 +105,6 @@ void report_tasks__print(const struct report *r, FILE *out)
 	fprintf(out, "\n%-12s lowest                median     highest\n",
 		facts__job(f, FACT_JOB_has_mpi) == 1 || are_ranks(r->job) ? "Ranks" : "Tasks");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		print_line(f, i, room, out);
+		print_line(r, i, room, out);
 	free(room);
 }

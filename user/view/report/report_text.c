@@ -33,6 +33,18 @@ const char *report_text__time(double s, report_number buf)
 	return buf;
 }
 
+const char *report_text__change(double s, report_number buf)
+{
+	report_number time;
+
+	snprintf(buf, REPORT_NUMBER, "%s%.40s",
+		 s > 0	 ? "+"
+		 : s < 0 ? "-"
+			 : "",
+		 report_text__time(fabs(s), time));
+	return buf;
+}
+
 #define DIGITS_MAX 1e15 /* a damaged file may have any number: longer ones are rounded */
 
 /* A number with about three digits. Returns its length. */

@@ -8,7 +8,8 @@
 #include "view/report/report_text.h"
 #include "view/report/spark.h"
 
-#define COLUMNS 44
+#define COLUMNS	 44
+#define MB_LEAST 1 /* in all: less has no row without --all, as its scale is its own */
 
 /* Amounts per second and gauges of a fact over the columns: bins that a column covers are weighted
  * by how much of them that is. */
@@ -35,12 +36,15 @@ static void resample(const struct facts *f, enum fact fact, bool amount, double 
 	}
 }
 
-static double max_of(const double *v)
+static double max_of(const double *v, double *sum)
 {
 	double max = 0;
 
-	for (int c = 0; c < COLUMNS; c++)
+	*sum = 0;
+	for (int c = 0; c < COLUMNS; c++) {
 		max = fmax(max, v[c]);
+		*sum += isnan(v[c]) ? 0 : v[c];
+	}
 	return max;
 }
 
@@ -48,12 +52,12 @@ static double max_of(const double *v)
 static void print_row(const struct report *r, const char *name, enum fact fact, bool amount,
 		      double scale, const char *detail, FILE *out)
 {
-	double columns[COLUMNS], max;
+	double columns[COLUMNS], max, sum, wall = facts__job(r->facts, FACT_JOB_wall_s);
 	report_number text;
 
 	resample(r->facts, fact, amount, columns);
-	max = max_of(columns);
-	if (!(max > 0))
+	max = max_of(columns, &sum);
+	if (!(max > 0) || (!detail && !r->all && sum * wall / COLUMNS < MB_LEAST))
 		return;
 	fprintf(out, "  %-10s ", name);
 	spark__print(out, columns, COLUMNS, isnan(scale) ? max : scale, r->utf8);

@@ -381,6 +381,7 @@ static int write_html(const struct work *w, const struct compare_page *page)
 
 static int print_comparison(const struct work *w)
 {
+	struct compare_table tables[COMPARE_TABLES];
 	const struct compare_page page = {
 		.a = &w->side[0],
 		.b = &w->side[1],
@@ -391,6 +392,8 @@ static int print_comparison(const struct work *w)
 		.later = w->later,
 		.why = w->why,
 		.notes = w->note_list,
+		.tables = tables,
+		.ntables = compare_tables__of(tables, &w->run[0].job, &w->run[1].job),
 	};
 	json_t *json;
 	int err;

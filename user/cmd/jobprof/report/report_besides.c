@@ -226,9 +226,9 @@ static int read_flame(struct flame *f, struct stacks *s, struct symbols *symbols
 	return err ? err : flame__add(f, s, symbols, "");
 }
 
-static json_t *flame_of(const char *path)
+static json_t *flame_of(const char *path, bool off_cpu)
 {
-	struct flame f = {.from_s = NAN, .to_s = NAN};
+	struct flame f = {.from_s = NAN, .to_s = NAN, .off_cpu = off_cpu};
 	struct symbols *symbols = symbols__new();
 	struct stacks s = {};
 	json_t *o = NULL;
@@ -248,9 +248,20 @@ static json_t *flame_of(const char *path)
 	return o;
 }
 
+static json_t *running_of(const char *path)
+{
+	return flame_of(path, false);
+}
+
+static json_t *blocked_of(const char *path)
+{
+	return flame_of(path, true);
+}
+
 /* ---- all of them */
 
-static json_t *(*const makers[])(const char *path) = {clusters_of, fold_of, flame_of};
+static json_t *(*const makers[])(const char *path) = {clusters_of, fold_of, running_of, blocked_of};
+#define FLAMES 2 /* the last ones */
 #define MAKERS (sizeof(makers) / sizeof(makers[0]))
 
 static int work(void *arg, unsigned item, struct message *m)
@@ -283,8 +294,8 @@ static json_t *take_answer(struct pool *pool, int *err)
 int report_besides__read(struct report_besides *out, const struct job_input *inputs, unsigned n,
 			 bool with_stacks)
 {
-	json_t **const parts[MAKERS] = {&out->clusters, &out->fold, &out->flame};
-	const unsigned wanted = with_stacks ? MAKERS : MAKERS - 1;
+	json_t **const parts[MAKERS] = {&out->clusters, &out->fold, &out->flame, &out->blocked};
+	const unsigned wanted = with_stacks ? MAKERS : MAKERS - FLAMES;
 	struct pool_work w = {work, (void *)inputs[0].path, wanted};
 	struct pool *pool = NULL;
 	int err;
@@ -306,5 +317,6 @@ void report_besides__free(struct report_besides *b)
 	json_decref(b->clusters);
 	json_decref(b->fold);
 	json_decref(b->flame);
+	json_decref(b->blocked);
 	*b = (struct report_besides){0};
 }

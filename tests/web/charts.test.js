@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The page's modules that make elements, in a document that is none: what is drawn, and what is said where something
+// is not known. Those that need no document: modules.test.js; how all of it looks: browser.js, pages.js, looks.js.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+import { axis } from '../../web/src/axis.js';
+import { Clock } from '../../web/src/clock.js';
+import { clusters, fold } from '../../web/src/clusters.js';
+import { compare, partsOf } from '../../web/src/compare.js';
+import { LEVELS, UNKNOWN, read } from '../../web/src/data.js';
+import { canvas, el, name, section, table } from '../../web/src/dom.js';
+import { energy } from '../../web/src/energy.js';
+import { given } from '../../web/src/given.js';
+import { foot, head, title } from '../../web/src/head.js';
+import { heat } from '../../web/src/heat.js';
+import { histogram, range } from '../../web/src/histogram.js';
+import { paper } from '../../web/src/paper.js';
+import { joined, ticks, within } from '../../web/src/plot.js';
+import { onArrows, pointAt } from '../../web/src/pointer.js';
+import { stacks } from '../../web/src/flame.js';
+import { pop } from '../../web/src/pop.js';
+import { report } from '../../web/src/report.js';
+import { spread } from '../../web/src/spread.js';
+import { ofCulprits, ofModules, ofThreads, statesOf } from '../../web/src/states.js';
+import { io, method, missing, phases, programs } from '../../web/src/tables.js';
+import { inWindow, meanOf, timelines } from '../../web/src/timelines.js';
+import { View } from '../../web/src/view.js';
+import { browser, byClass, inside, told } from './fake.js';
+
+const clockOf = (end_s) => new Clock({ job: { start: null }, facts: {}, page: { lines: { end_s, dt_s: 1 } } });
+const text = (e) => e.textContent;
+const rowsIn = (e) => e.querySelectorAll('tr').map(text);
+
+test('axis: ticks lie inside, and the instant is there only inside of the window', () => {
+	browser();
+	const view = new View(100), line = axis(view, clockOf(100));
+
+	view.show();
+	const places = line.children.filter((s) => !s.classList.contains('now')).map((s) => parseFloat(s.style.left));
+
+	assert.ok(places.length > 3 && places[0] === 0 && places.at(-1) === 100 && places.every((p, i) => !i || p > places[i - 1]), places);
+	const [instant] = byClass(line, 'now');
+
+	assert.equal(instant.hidden, true);
+	view.move(25);
+	assert.deepEqual([instant.hidden, instant.style.left, text(instant)], [false, '25%', '25.0 s']);
+	view.zoom(50, 100);
+	assert.equal(instant.hidden, true);
+});
+
+test('dom: text is never markup, what is null is not there, and a long name is cut', () => {
+	browser();
+	const e = el('p', { title: 'a\u202eb', hidden: null, open: true }, '<b>', null, ['x', [undefined, 3]]);
+
+	assert.deepEqual([text(e), e.children.length, e.attributes], ['<b>x3', 0, { title: 'a\\u202eb', open: '' }]);
+	assert.deepEqual([text(name('abcdef', 3)), name('abcdef', 3).getAttribute('title'), name('abc', 3).getAttribute('title')], ['abc\u2026', 'abcdef', null]);
+	assert.deepEqual(section('id', 'Title', 'note', 'x').querySelectorAll('h2').map(text), ['Title']);
+});
+
+test('dom: a table is made once, when it is opened, and has 100 rows; a canvas is drawn where it has a size', () => {
+	browser();
+	let made = 0;
+	const t = table('s', ['h'], () => { made++; return Array.from({ length: 120 }, (_, i) => [i]); });
+
+	t.open = true;
+	t.fire('toggle');
+	t.fire('toggle');
+	assert.deepEqual([made, t.querySelectorAll('td').length, t.querySelectorAll('p').map(text)], [1, 100, ['20 more rows: jobprof report --json']]);
+	const sizes = [], c = canvas('c', (_, w, h) => sizes.push(w, h));
+
+	c.redraw();
+	Object.assign(c, { clientWidth: 30, clientHeight: 10 }).redraw();
+	assert.deepEqual([sizes, c.width, c.height], [[30, 10], 60, 20]);
+});
+
+test('energy: the parts add up, bounds are on the axis, and without bounds there is no range', () => {
+	browser();
+	const part = energy({ facts: { energy_j: 90000, energy_low_j: 80000, energy_high_j: 100000, energy_static_j: 30000 } }), of = told(part, 'energy');
+
+	assert.deepEqual([of.static, of.dynamic], ['30 kJ', '60 kJ']);
+	assert.match(of.all, /^90 kJ \(80 kJ to 100 kJ\)$/);
+	const [range] = byClass(part, 'rg')[0].children, end = parseFloat(range.style.left) + parseFloat(range.style.width);
+
+	assert.ok(end > 50 && end <= 100, end);
+	assert.equal(byClass(energy({ facts: { energy_j: 5 } }), 'rg')[0].children[0].style.width, undefined);
+	assert.equal(energy({ facts: {} }), null);
+});
+
+test('given: what is not known or was not asked for has no bar, and no bar is too long', () => {
+	browser();
+	const of = (facts, gpu_use = null) => given({ facts, page: { gpu_use } }), bars = (e) => Object.fromEntries(e.children.map((x) => [x.getAttribute('data-given'), byClass(x, 'bar').length]));
+	const none = of({ gpus: 0, wall_s: 5 }), all = of({ cpu_share: 1.5, cpu_s: 30, wall_s: 10, cores: 2, own_peak_mb: 512, limit_mb: 1024, limit_s: 40, job_elapsed_s: 10, gpus: 2 }, 0.25);
+
+	assert.deepEqual(bars(none), { cpu: 0, memory: 0, time: 0, gpu: 0 });
+	assert.match(text(none), /CPUnot knownMemorynot knownTime5 s, no limit knownGPUnone asked for/);
+	assert.deepEqual(byClass(all, 'bar').map((b) => b.children[0].style.width), ['100%', '50%', '25%', '25%']);
+	assert.deepEqual(byClass(all, 'share').map(text), ['150 %', '50 %', '25 %', '25 %']);
+	assert.match(text(of({ gpus: 2 })), /2 GPUs, use not known$/);
+});
+
+const HEAD = { job: { id: '42', steps: [{ name: '0' }], name: '<i>' }, facts: { nodes: 3, wall_s: 84, limit_s: 168, cores: 8 }, findings: [], commands: [], page: { nodes: ['n1', 'n3'], lines: { end_s: 84, dt_s: 1 }, version: '1' },
+	coverage: { row_s: 1, share: 0.5, not_readable: [{}], is_short: true } };
+
+test('head: a job is called by its step if it has one; what is missing of it is said', () => {
+	browser();
+	const e = head(HEAD, clockOf(84));
+
+	assert.equal(title({ job: { id: '42', steps: [{ name: '0' }, { name: '1' }] } }), 'Job 42');
+	assert.equal(text(e.children[0]), 'Job 42 step 0 <i>');
+	for (const said of ['3 nodes (n1 to n3)', '8 cores', 'ran 84 s of 2:48', 'a row every 1 s', '50 % of the time recorded', '1 file not readable'])
+		assert.ok(text(e).includes(said), said);
+	assert.ok(text(foot(HEAD)).includes('jobprof report -j 42 --short --json'));
+});
+
+test('heat: a pixel per row and cell; what is not known stays clear', () => {
+	browser();
+	const bytes = Uint8Array.from([LEVELS, 0, UNKNOWN, LEVELS]), zero = new Uint8Array(4), unit = { bytes, max: 1 };
+	const rows = { of: 'task', n: 2, cells: 2, dt_s: 5, group: 1, name: ['0', '1'], node: ['n1', 'n1'], cores: [1, 1], of_time: { cpu: unit, wait: { bytes: zero, max: 0 }, disk: { bytes: zero, max: 0 } } }, view = new View(10);
+	const { part } = heat(rows, 'heat', view, clockOf(10), () => null, () => {}), c = byClass(part, 'heat')[0];
+
+	view.show();
+	const [, image] = c.g.drawn.findLast(([k]) => k === 'putImageData'), alpha = [0, 1, 2, 3].map((i) => image.data[4 * i + 3]);
+
+	assert.deepEqual([image.width, image.height, alpha, part.querySelectorAll('button').map(text)], [2, 2, [255, 255, 0, 255], ['State', 'CPU']]);
+	assert.deepEqual([c.style.left, c.style.width], ['0%', '100%']);
+	assert.equal(heat({ ...rows, n: 0 }, 'heat', view, null, () => null), null);
+	assert.equal(heat({ ...rows, of_time: {} }, 'heat', view, null, () => null), null);
+});
+
+test('histogram: at least ten buckets around those that have something, the highest is full', () => {
+	browser();
+	const counts = new Array(40).fill(0);
+
+	counts[20] = 30;
+	counts[22] = 60;
+	assert.deepEqual([range(counts), range([0, 5])], [[18, 27], [0, 9]]);
+	const part = histogram('h', 'Waits', counts, 'waits'), bars = byClass(part, 'hist')[0].children.filter((b) => b.style.height);
+
+	assert.deepEqual(bars.map((b) => b.style.height), ['0', '0', '50%', '0', '100%', '0', '0', '0', '0', '0']);
+	assert.match(text(part), /^Waits90 waits/);
+	assert.match(text(histogram('h', 'Waits', [0, 0], 'waits')), /No waits were counted/);
+	assert.equal(histogram('h', 'Waits', [], 'waits'), null);
+});
+
+test('clusters: noise comes last, twelve kinds are shown, and a curve has a gap where it is not known', () => {
+	browser();
+	const kind = (i) => ({ name: i ? `kind${i}` : 'noise', bursts: i + 1, share: 0.05, run_s: 0.01, least_run_s: 0.01, most_run_s: 0.02, gap_s: null });
+	const of = (n) => clusters({ clusters: { status: 'OK', from: 'bursts', bursts: 99, clusters: Array.from({ length: n }, (_, i) => kind(i)) } });
+	const part = of(15);
+
+	assert.deepEqual([Object.keys(told(part, 'bursts')).length, Object.keys(told(part, 'bursts')).at(-1), told(part, 'bursts').kind3], [13, 'noise', '4']);
+	assert.match(text(part), / 2 more kinds: --json$/);
+	assert.deepEqual([of(1), clusters({}), fold({ fold: { status: 'UNAVAILABLE' } })], [null, null, null]);
+	const view = new View(1), folded = fold({ fold: { status: 'OK', counter: 'CPUTime', period_s: 2, executions: 9, folded: 8, curves: { CPUTime: { rate: [1, 1, null, 0.5, 0.5] } }, validity: { status: 'weak', why: 'few' } } }, view), [c] = byClass(folded, 'curve');
+
+	Object.assign(c, { clientWidth: 100, clientHeight: 100 });
+	view.show();
+	assert.deepEqual(c.g.drawn.filter(([k]) => /To$/.test(k)).map(([k, x]) => [k, x]), [['moveTo', 0], ['lineTo', 25], ['moveTo', 75], ['lineTo', 100]]);
+	assert.match(text(folded), /This curve is weak: few\./);
+});
+
+test('compare: parts that neither run has are left out, and efficiencies have no seconds', () => {
+	const row = (name, a, b, s = 1) => ({ name, a, b, s });
+
+	assert.deepEqual(partsOf({ rows: [row('x', 0.001, 0.004), row('y', 0, 0.2), row('z', 0.6, 0), row('e', 0.001, 0.002, null), row('f', 0.5, null, null)] }).map((r) => r.name), ['y', 'z', 'e']);
+	browser();
+	const run = { job: '1', start: 0, wall_s: 10, nodes: 1, cores: 2, tasks: 2 };
+
+	compare({ a: run, b: { ...run, wall_s: 12 }, s: 2, cause: 'work', sentence: 'S', terms: [{ id: 'work', name: 'CPU time', s: 2, share: 0.2, a: 8, b: 10, unit: 's', part_of: null }], notes: [], baseline: { runs: 0, left_out: 0, later: 0 },
+		tables: [{ id: 'pop', name: 'Efficiency', a_by: 'samples', b_by: 'blocking', rows: [{ name: 'parallel', a: 0.5, b: 0.25, points: -25, a_s: null, b_s: null, s: null }] }] });
+	assert.deepEqual(told(document.body, 'part'), { 'pop parallel a': '50.0 %', 'pop parallel b': '25.0 %', 'pop parallel s': '', 'pop parallel points': '\u221225.0' });
+	assert.match(text(document.body), /A is measured by samples, B by blocking/);
+});
+
+test('main: without numbers the page says that it is a template; else the data say which page it is', async () => {
+	browser('/*DATA*/');
+	await import('../../web/src/main.js?template');
+	assert.match(text(document.body), /^This is the template/);
+	browser(JSON.stringify({ flame: 1, labels: ['job 1'], names: ['main'], nodes: [[0, 0, 0]], counts: [[0, 5, 1, 2]] }));
+	await import('../../web/src/main.js?flame');
+	assert.match(text(document.body), /job 1.*all: 2 s, 100 %/);
+});
+
+test('stacks: of a report with both kinds there is a choice, of one there is none', () => {
+	browser();
+	const of = (name, s) => ({ status: 'OK', labels: [''], names: [name], nodes: [[0, 0, 0]], counts: s ? [[0, 5, 1, s]] : [] }), none = { status: 'UNAVAILABLE' };
+	const both = stacks({ page: { flame: of('main', 2), flame_blocked: of('[futex]', 3) } }), boxes = () => byClass(both, 'fl').map((b) => b.getAttribute('title'));
+	const [choice] = byClass(both, 'choice'), pressed = () => choice.children.map((b) => b.getAttribute('aria-pressed'));
+
+	assert.deepEqual([boxes(), pressed()], [['all: 2 s, 100 %', 'main: 2 s, 100 %'], ['true', 'false']]);
+	choice.children[1].fire('click');
+	assert.deepEqual([boxes(), pressed()], [['all: 3 s, 100 %', '[futex]: 3 s, 100 %'], ['false', 'true']]);
+	assert.deepEqual([none, of('x', 0)].map((blocked) => byClass(stacks({ page: { flame: of('main', 2), flame_blocked: blocked } }), 'choice').length), [0, 0]);
+	assert.deepEqual([stacks({ page: { flame: none, flame_blocked: none } }), stacks({ page: {} })], [null, null]);
+});
+
+test('paper: printing has the light colours, before and until it is done', () => {
+	const page = browser(), seen = [];
+
+	paper(() => seen.push(page.classList.contains('paper')));
+	page.fire('beforeprint');
+	page.fire('afterprint');
+	assert.deepEqual(seen, [true, false]);
+});
+
+test('plot: a step has its value from begin to end, and a gap none; ticks are multiples of the step', () => {
+	const c = { begin_s: [0, 2], end_s: [1, 3], middle: [5, 7], low: [4, 6], high: [6, 8] };
+
+	assert.deepEqual(joined([c]), [[0, 0, 1, 1, 2, 2, 3, 3], [null, 6, 6, null, null, 8, 8, null], [null, 4, 4, null, null, 6, 6, null], [null, 5, 5, null, null, 7, 7, null]]);
+	assert.deepEqual([within(c, 0, 3), within(c, 2.5, 2.5).median, within(c, 1.5, 1.5).median], [{ lowest: 4, highest: 8, median: 6 }, 7, NaN]);
+	assert.deepEqual(ticks({ low: 0, high: 2500, step: 1, factor: 1e-3 }).map(([v, t]) => [v + 0, t]), [[0, '0'], [1000, '1'], [2000, '2']]);
+	assert.deepEqual(ticks({ low: -0.5, high: 0.5, step: 0.5, factor: 1 }).map(([, t]) => t), ['-0.5', '0.0', '0.5']);
+});
+
+test('pointer: a drag zooms, a click pins the instant and unpins it, and the pointer that leaves goes back to it', () => {
+	browser();
+	const view = new View(100), plot = Object.assign(el('div'), { clientWidth: 200 });
+	const at = (type, clientX) => plot.fire(type, { clientX, pointerType: 'mouse', button: 0 });
+
+	pointAt(plot, view);
+	at('pointermove', 50);
+	assert.equal(view.at, 25);
+	at('pointerdown', 50);
+	at('pointerup', 51);
+	assert.equal(view.pin, 25.5);
+	at('pointermove', 190);
+	plot.fire('pointerleave');
+	assert.equal(view.at, 25.5);
+	at('pointerup', 51);
+	assert.ok(Number.isNaN(view.pin));
+	at('pointerdown', 150);
+	at('pointerup', 50);
+	assert.deepEqual([view.from, view.to], [25, 75]);
+	plot.fire('dblclick');
+	assert.ok(view.isWhole);
+});
+
+test('pointer: arrows choose rows from the first to the last', () => {
+	browser();
+	const view = new View(1), box = el('div'), picked = [], press = (key, more) => box.fire('keydown', { key, ...more });
+
+	onArrows(box, { of: 'task', n: 2 }, view, (row) => { picked.push(row); view.row = row; });
+	for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowUp', 'ArrowUp', 'x'])
+		press(key);
+	press('ArrowDown', { ctrlKey: true });
+	assert.deepEqual(picked, [0, 1, 0]);
+});
+
+test('pop: numbers that are known have a bar and the way they were measured, and else nothing is there', () => {
+	browser();
+	const part = pop({ pop: { load_balance: 0.5, communication_efficiency: null, parallel_efficiency: null, measured_by: 'samples', pop_samples: 1500, reason: 'ranks have threads' } });
+
+	assert.deepEqual(told(part, 'pop'), { load_balance: '0.50' });
+	assert.equal(byClass(part, 'bar')[0].children[0].style.width, '50%');
+	assert.match(text(part), /the rank with fewest had 1,500\. The other numbers are not known: ranks have threads\.$/);
+	assert.deepEqual([pop({}), pop({ pop: { load_balance: null } })], [null, null]);
+});
+
+test('spread: says in words how units differ, and nothing where there is one', () => {
+	browser();
+	const q = (key, lowest, median, highest, mean, units = 4) => ({ key, units, median, mean, lowest: { value: lowest, name: '0' }, highest: { value: highest, name: '3', node: 'n1' }, sample: [lowest, highest] });
+	const view = new View(1), { part } = spread({ page: { spread: { of: 'task', quantities: [q('cpu_s', 9.9, 10, 10.1, 10), q('write_mb', 0, 0, 80, 20), q('wait_s', 1, 2, 10, 6), q('unheard', 1, 2, 3, 2)] } } }, view);
+
+	assert.deepEqual(Object.values(told(part, 'spread')).map((t) => t.match(/all alike|task 3 has.*|highest is.*/)?.[0]), ['all alike', 'task 3 has 100 %', 'highest is 5.0 times the median']);
+	const [c] = byClass(part, 'ticks');
+
+	Object.assign(c, { clientWidth: 101, clientHeight: 10 });
+	view.show();
+	assert.equal(c.g.drawn.filter(([k]) => k === 'lineTo').length, 3); // the axis and both values
+	assert.equal(spread({ page: { spread: { quantities: [] } } }, view), null);
+});
+
+test('states: each part that report tells of has a colour of its own, and one that is not known the colour of idle', () => {
+	const named = (file, from) => { // the names of a table in C
+		const source = readFileSync(new URL(`../../user/view/report/${file}.c`, import.meta.url), 'utf8'), begin = source.indexOf(from);
+
+		return [...source.slice(begin, source.indexOf('};', begin)).matchAll(/"([^"]+)"}|= "([^"]+)"/g)].map((m) => ({ name: m[1] ?? m[2] }));
+	};
+
+	for (const [of, file, from, least] of [[statesOf, 'report_budget', 'names[N_BUDGET]', 7], [ofThreads, 'report_threads', 'names[]', 17], [ofCulprits, 'report_culprits', 'names[]', 8], [ofModules, 'report_modules', 'names[]', 11]]) {
+		const colours = of(named(file, from)).map((s) => s.colour);
+
+		assert.ok(colours.length === least && new Set(colours).size === least, `${file}: ${colours}`);
+	}
+	assert.deepEqual([ofModules, statesOf].map((of) => of([{ name: 'of tomorrow' }])[0].colour), ['--s6', '--s6']);
+});
+
+test('tables: shares of programs, reasons of what was not judged, and why something is not known', () => {
+	browser();
+	const command = (name, cpu_s, processes = 1) => ({ name, cpu_s, processes, peak_mb: 1, read_mb: 0, write_mb: null });
+	const part = programs({ facts: { cpu_s: 10 }, commands: [command('a', 7.5), command('b', 2.5), command('forked', 0.01, 0)] });
+
+	assert.deepEqual(rowsIn(part).slice(1), ['a7.50 s75 %11 MB0 B?', 'b2.50 s25 %11 MB0 B?']);
+	assert.equal(programs({ facts: {}, commands: [] }), null);
+	const kind = { 120: { dt_s: 120, read: { c0: { status: 'UNSUITABLE', reason: 'too_short' } }, written: {}, write: { c0: { status: 'OK', volume: 2097152, bw_max: 1048576, bw_mean: 0, io_active: false } } } };
+
+	assert.match(text(io({ facts: {}, io: { node: kind } })), /readnot judged: too short.*written2 MB1 MB\/s0 B\/snever/);
+	assert.equal(io({ facts: {}, io: { node: {} } }), null);
+	const not = missing({ page: { flame: { status: 'UNAVAILABLE', reason: 'no stacks' } }, missing: { wait_s: 'off', energy_j: null }, findings: [], not_given: [{ id: 'x.y', judged: false, reason: 'short' }], coverage: { not_readable: [{ node: 'n1', step: '0', trouble: 'cut' }] } });
+
+	assert.deepEqual(not.querySelectorAll('dd').map(text), ['off', 'the profile does not have it', 'no stacks', 'left out: cut', 'short']);
+	assert.equal(phases({ job: { steps: [{}] }, pika: {}, page: { lines: {} } }), null);
+	assert.match(text(method({ coverage: { row_s: 1, bin_s: 30, share: null, parts: 1, collector: 'slurm' }, facts: {}, page: { lines: { dt_s: 2 } } }, clockOf(9))), /\? of the time, 1 part .*Slurm/);
+});
+
+test('timelines: a row\u2019s mean is of the cells that are known, a window has a point, and without lines that is said', () => {
+	const rows = { of: 'task', n: 2, cells: 2, dt_s: 10, group: 1, cores: [2, 2], of_time: { cpu: { max: 1, bytes: Uint8Array.from([LEVELS, UNKNOWN, LEVELS / 2, UNKNOWN]) } } }, line = { key: 'cpu', of: 'task' }, lines = { n: 4, dt_s: 5, end_s: 20 };
+
+	assert.deepEqual(meanOf(rows, line, new Set([0, 1]), lines), [1.5, 1.5, null, null, null]);
+	assert.deepEqual([meanOf(rows, line, null, lines), meanOf(rows, { key: 'net', of: 'task' }, new Set([0]), lines)], [new Array(5).fill(null), new Array(5).fill(null)]);
+	assert.deepEqual([inWindow(lines, { from: 6, to: 7 }), inWindow(lines, { from: 0, to: 20 }), inWindow(lines, { from: 20, to: 20 })], [[1, 2], [0, 4], [3, 4]]);
+	browser();
+	assert.match(text(timelines({}, [], new View(1), null, null, 'time', 'Over time').part), /The profile has no rows of CPU time/);
+});
+
+test('report: of a job of which next to nothing is known the page is whole, and says so', () => {
+	browser();
+	const rows = { of: 'task', n: 0, cells: 0, dt_s: 1, name: [], node: [] };
+	const { view } = report({ ...HEAD, findings: [], not_given: [], rule_errors: [], time_budget: { shares: [] }, io: { node: {} }, pika: {}, missing: { wait_s: 'off' }, coverage: { ...HEAD.coverage, not_readable: [], parts: 1 },
+		page: { ...HEAD.page, lines: { n: 0, dt_s: 1, end_s: 84, of: [] }, rows, gpu_rows: rows, spread: { quantities: [] }, run_latency: [], blk_latency: [] } });
+	const ids = inside(document.body).filter((e) => e.tagName === 'SECTION').map((e) => e.getAttribute('id')), said = text(document.body);
+
+	for (const id of ['time', 'missing', 'method'])
+		assert.ok(ids.includes(id), `${id} of ${ids}`);
+	for (const id of ['heat', 'spread', 'pop', 'clusters', 'stacks', 'energy'])
+		assert.ok(!ids.includes(id), id);
+	assert.ok(/Waiting for CPUsoff/.test(said) && !/NaN|undefined|\[object/.test(said) && document.title === 'Job 42 step 0: jobprof report' && view.isWhole, said);
+});
