@@ -247,10 +247,11 @@ def far_back(name, of_task):
     rows = culprits(name, run.end())
     got = {c: total(rows, c, start_ns) for c in COLUMNS}
     said = "%s; it waited %d times, %g s" % (got, waits, delay)
-    is_true(name + ": it waited long", delay > 0.3 and delay > 0.02 * waits, said)
+    is_true(name + ": it waited long", delay > 0.2 and delay > 0.02 * waits, said)
     if of_task:
-        is_true(name + ": all is known", got["Unknown"] < 0.02 * delay, said)
-        is_true(name + ": it is its task", got["OwnTask"] > 0.9 * delay, said)
+        # others may run between them
+        is_true(name + ": most is known", got["Unknown"] < 0.4 * delay, said)
+        is_true(name + ": and most of that is its task", got["OwnTask"] > got["System"], said)
     else:
         is_true(name + ": Unknown is what it waited before", 0.8 * delay < got["Unknown"] <= delay, said)
 
