@@ -159,8 +159,8 @@ $(LIB): $(LIB_OBJ)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-# libdw is for the room unwind.
-BPF_LIBS := -lbpf -Wl,--as-needed -ldw -Wl,--no-as-needed -lelf -lz -ldeflate
+# libdw is for the room unwind, libseccomp for the room pool.
+BPF_LIBS := -lbpf -Wl,--as-needed -ldw -lseccomp -Wl,--no-as-needed -lelf -lz -ldeflate
 # What the room model needs to name functions: libdw, and the C++ runtime's demangler.
 SYMBOL_LIBS := -Wl,--as-needed -ldw -lelf -lstdc++
 # What the room analysis needs, for programs that compute.

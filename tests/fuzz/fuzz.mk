@@ -1,11 +1,11 @@
 # Included by the Makefile. make fuzz: the fuzzers, in build-fuzz/ (clang, libclang-rt-*-dev).
 # make replay: the same with a main of its own, in build/, sanitized and without libFuzzer; and rows,
-# which prints what a cursor reads.
+# which prints what a cursor reads. frames: what is read of users' programs.
 FUZZ_B   := build-fuzz
 FUZZ_CC  := $(CLANG)
 FUZZ_OPT := -O1 -g -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
-FUZZ_LIB := $(wildcard $(foreach r,base base/* schema identity journal hdf5 pool jobfile jobfile/* model model/* analysis analysis/* findings view view/*,user/$(r)/*.c)) \
+FUZZ_LIB := $(wildcard $(foreach r,base base/* schema identity unwind journal hdf5 pool jobfile jobfile/* model model/* analysis analysis/* findings view view/*,user/$(r)/*.c)) \
 	$(addprefix user/cmd/jobprof/,show.c select_args.c input_file.c input_args.c)
 FUZZ_OBJ := $(FUZZ_LIB:%.c=$(FUZZ_B)/%.o)
 FUZZ_DATA := -DFUZZ_DATA='"$(CURDIR)/tests/data"'
@@ -13,11 +13,11 @@ FUZZ_HARNESS := reader.o tools.o tools_merge.o tools_report.o tools_plot.o libfa
 REPLAY_B := build/fuzz
 REPLAY_LIB := $(FUZZ_LIB:%.c=$(REPLAY_B)/%.o)
 REPLAY_OBJ := $(addprefix $(REPLAY_B)/tests/fuzz/,$(FUZZ_HARNESS) h5mutate.o replay.o)
-FUZZ_LIBS := $(H5_LIBS) -ldeflate -ljansson -lcap -lz -lfftw3 -llua5.4 -lm -ldw -lelf -lstdc++
+FUZZ_LIBS := $(H5_LIBS) -ldeflate -ljansson -lcap -lseccomp -lz -lfftw3 -llua5.4 -lm -ldw -lelf -lstdc++
 
 .PHONY: fuzz replay
-fuzz: $(FUZZ_B)/reader $(FUZZ_B)/structure
-replay: $(REPLAY_B)/replay $(REPLAY_B)/rows
+fuzz: $(FUZZ_B)/reader $(FUZZ_B)/structure $(FUZZ_B)/frames
+replay: $(REPLAY_B)/replay $(REPLAY_B)/rows $(REPLAY_B)/replay_frames
 
 -include $(wildcard $(foreach b,$(FUZZ_B) $(REPLAY_B),$(b)/*/*/*.d $(b)/*/*/*/*.d))
 
@@ -31,6 +31,9 @@ $(FUZZ_B)/reader: $(FUZZ_OBJ) $(addprefix $(FUZZ_B)/tests/fuzz/,$(FUZZ_HARNESS))
 $(FUZZ_B)/structure: $(FUZZ_OBJ) $(addprefix $(FUZZ_B)/tests/fuzz/,$(FUZZ_HARNESS) h5mutate.o structure.o)
 	$(call msg,LINK,$@)
 	$(Q)$(FUZZ_CC) $(FUZZ_OPT) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS)
+$(FUZZ_B)/frames: $(FUZZ_OBJ) $(FUZZ_B)/tests/fuzz/frames.o
+	$(call msg,LINK,$@)
+	$(Q)$(FUZZ_CC) $(FUZZ_OPT) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS)
 
 $(REPLAY_B)/%.o: %.c
 	$(call msg,CC,$@)
@@ -38,6 +41,7 @@ $(REPLAY_B)/%.o: %.c
 	$(Q)$(CC) $(CPPFLAGS) $(FUZZ_DATA) $(CFLAGS) $(FUZZ_OPT) $(H5_CFLAGS) $(LUA_CFLAGS) -MMD -MP -c $< -o $@
 $(REPLAY_B)/rows: $(REPLAY_B)/tests/fuzz/rows.o
 $(REPLAY_B)/replay: $(REPLAY_OBJ)
-$(REPLAY_B)/replay $(REPLAY_B)/rows: $(REPLAY_LIB)
+$(REPLAY_B)/replay_frames: $(addprefix $(REPLAY_B)/tests/fuzz/,frames.o replay_frames.o)
+$(REPLAY_B)/replay $(REPLAY_B)/rows $(REPLAY_B)/replay_frames: $(REPLAY_LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(FUZZ_OPT) -o $@ $^ $(FUZZ_LIBS)

@@ -31,6 +31,15 @@ else
 	tail -n 60 "$TMP/reports"
 	not_ok "damaged files: no fault of ours" "$(head -n 3 "$TMP/said" | tr '\n' ' ')"
 fi
+
+said=$("$BUILD/fuzz/replay_frames" 100000 2>&1)
+status=$?
+echo "$said" | tail -n 60
+if [ $status -eq 0 ] && [[ $said =~ ^100000\ inputs,\ [0-9]{4,}\ values$ ]]; then
+	ok "frames: expressions and build ids, no fault"
+else
+	not_ok "frames: expressions and build ids, no fault" "$(echo "$said" | grep -m1 ERROR)"
+fi
 n=$(tail -n 1 "$TMP/said" | cut -d' ' -f1)
 if [ "${n:-0}" -gt 1000 ] 2>/dev/null; then
 	ok "damaged files: most can be read or refused"

@@ -13,9 +13,10 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 
-static const char help[] = "[-o FILE] [-c]\n"
+static const char help[] = "[-o FILE] [-c] [-s]\n"
 			   "  -o FILE  write the process id to FILE when the memory map is locked\n"
 			   "  -c       a child process does it, this one waits for the child\n"
+			   "  -s       a thread of it computes while the map is locked\n"
 			   "Ends when the process, or the child, is killed.";
 
 #define AT	  "/mnt"
@@ -70,6 +71,9 @@ static int answer_to(const struct fuse_in_header *in, struct answer *a)
 	}
 }
 
+/* Of all processes: a thread is ready to compute, and may. */
+static volatile bool *ready, *locked;
+
 /* The other thread waits for the lock by then. */
 static void say_hung(const char *state)
 {
@@ -77,6 +81,7 @@ static void say_hung(const char *state)
 	int out;
 
 	sleep_s(0.3);
+	*locked = true;
 	if (!state)
 		return;
 	out = open(state, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -141,12 +146,31 @@ static void *touch(void *at)
 	return (void *)(uintptr_t) * (volatile char *)at;
 }
 
-static void __attribute__((noreturn)) hang(const char *state)
+/* What it touches is there before the lock. */
+static void *spin(void *unused)
+{
+	volatile unsigned n = 0;
+
+	while (!*locked) {
+		sleep_s(0.01);
+		*ready = true;
+	}
+	for (;;)
+		n++;
+	return unused;
+}
+
+static void __attribute__((noreturn)) hang(const char *state, bool spins)
 {
 	int fd = mount_fuse(), file;
-	pthread_t toucher;
+	pthread_t toucher, spinner;
 	void *at;
 
+	ready = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (ready == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	locked = ready + 1;
+	*ready = !spins;
 	if (!fork())
 		serve(fd, state);
 	close(fd); /* with the server's end ends the file system */
@@ -156,6 +180,10 @@ static void __attribute__((noreturn)) hang(const char *state)
 	at = mmap(NULL, FILE_SIZE, PROT_READ, MAP_PRIVATE, file, 0);
 	if (at == MAP_FAILED || madvise(at, FILE_SIZE, MADV_RANDOM))
 		die("mmap: %s", strerror(errno));
+	if (spins && pthread_create(&spinner, NULL, spin, NULL))
+		die("cannot make a thread");
+	while (!*ready)
+		sleep_s(0.01);
 	if (pthread_create(&toucher, NULL, touch, at))
 		die("cannot make a thread");
 	sleep_s(0.1); /* it has the lock by now, for reading */
@@ -166,16 +194,19 @@ static void __attribute__((noreturn)) hang(const char *state)
 int main(int argc, char **argv)
 {
 	const char *state = NULL;
-	bool child = false;
+	bool child = false, spins = false;
 	int c;
 
-	while ((c = getopt(argc, argv, "o:ch")) != -1) {
+	while ((c = getopt(argc, argv, "o:csh")) != -1) {
 		switch (c) {
 		case 'o':
 			state = optarg;
 			break;
 		case 'c':
 			child = true;
+			break;
+		case 's':
+			spins = true;
 			break;
 		default:
 			usage(help, c == 'h');
@@ -185,5 +216,5 @@ int main(int argc, char **argv)
 		wait(NULL);
 		return 0;
 	}
-	hang(state);
+	hang(state, spins);
 }

@@ -17,11 +17,25 @@
 #include "identity/proc.h"
 
 struct line {
-	uint64_t start, end, offset, inode;
+	struct code_range range;
+	uint64_t inode;
 	unsigned major, minor;
 	bool code;
 	const char *path;
 };
+
+int code_range__compare(const void *addr, const void *range)
+{
+	const uint64_t *a = addr;
+	const struct code_range *r = range;
+
+	return *a < r->start ? -1 : *a >= r->end;
+}
+
+uint64_t code_range__offset(const struct code_range *r, uint64_t addr)
+{
+	return addr - r->start + r->offset;
+}
 
 static bool parse_line(char *text, struct line *l)
 {
@@ -29,8 +43,9 @@ static bool parse_line(char *text, struct line *l)
 	int at = 0;
 
 	text[strcspn(text, "\n")] = '\0';
-	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &l->start,
-		   &l->end, perms, &l->offset, &l->major, &l->minor, &l->inode, &at) < 7 ||
+	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &l->range.start, &l->range.end, perms, &l->range.offset, &l->major, &l->minor,
+		   &l->inode, &at) < 7 ||
 	    !at)
 		return false;
 	l->code = strchr(perms, 'x');
@@ -61,11 +76,11 @@ int proc_maps__open(pid_t pid, uint64_t start, uint64_t end)
 	return fd < 0 ? -ENOENT : fd;
 }
 
-static void name_file(pid_t pid, const struct line *l, char name[PROC_MAP_NAME])
+static void name_file(pid_t pid, bool ids, const struct line *l, char name[PROC_MAP_NAME])
 {
 	char id[ELF_BUILD_ID] = "";
 	size_t len = strlen(l->path), room;
-	int fd = proc_maps__open(pid, l->start, l->end);
+	int fd = ids ? proc_maps__open(pid, l->range.start, l->range.end) : -1;
 
 	if (fd >= 0) {
 		if (elf__build_id(fd, id))
@@ -90,24 +105,24 @@ static bool is_code(const struct line *l)
 	return l->code && (l->path[0] == '/' || l->path[0] == '[');
 }
 
-static void take_line(pid_t pid, const struct line *l, struct proc_map *maps, unsigned *n,
+static void take_line(pid_t pid, bool ids, const struct line *l, struct proc_map *maps, unsigned *n,
 		      uint64_t *last_inode)
 {
 	const struct proc_map *same = same_file(maps, *n, l, *last_inode);
 	struct proc_map *m = &maps[*n];
 
-	*m = (struct proc_map){.start = l->start, .end = l->end, .offset = l->offset};
+	*m = (struct proc_map){.range = l->range};
 	if (l->path[0] == '[')
 		snprintf(m->name, sizeof(m->name), "%.64s", l->path);
 	else if (same)
 		memcpy(m->name, same->name, sizeof(m->name));
 	else
-		name_file(pid, l, m->name);
+		name_file(pid, ids, l, m->name);
 	*last_inode = l->path[0] == '/' ? l->inode : 0;
 	++*n;
 }
 
-int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n, bool *cut)
+int proc_maps__read(pid_t pid, bool ids, struct proc_map maps[PROC_MAPS], unsigned *n, bool *cut)
 {
 	struct proc_lines lines;
 	uint64_t last_inode = 0;
@@ -123,7 +138,7 @@ int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n, boo
 		if (!parse_line(lines.line, &l) || !is_code(&l))
 			continue;
 		else if (*n < PROC_MAPS)
-			take_line(pid, &l, maps, n, &last_inode);
+			take_line(pid, ids, &l, maps, n, &last_inode);
 		else
 			*cut = true;
 	return *n ? 0 : -ESRCH;

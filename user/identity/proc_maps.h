@@ -13,15 +13,26 @@
 #define PROC_MAPS     400
 #define PROC_MAP_NAME (ELF_BUILD_ID + 208)
 
-/* Code that lies together. name: build id ("-": none), a blank, and the path; or "[vdso]" and the
- * like. A path that does not fit has lost its beginning, then it begins with "...". */
-struct proc_map {
+/* Code that lies together. */
+struct code_range {
 	uint64_t start, end, offset; /* of start in the file */
+};
+
+/* For bsearch(3): of an address and of a struct that begins with a range. */
+int code_range__compare(const void *addr, const void *range);
+/* Where in the file an address of the range is. */
+uint64_t code_range__offset(const struct code_range *r, uint64_t addr);
+
+/* name: build id ("-": none), a blank, and the path; or "[vdso]" and the like. A path that does not
+ * fit has lost its beginning, then it begins with "...". */
+struct proc_map {
+	struct code_range range;
 	char name[PROC_MAP_NAME];
 };
 
-/* 0 or -errno; *n: how many, by address; *cut: there were more. */
-int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n, bool *cut);
+/* ids: files are opened for their build ids; else all have "-". 0 or -errno; *n: how many, by
+ * address; *cut: there were more. */
+int proc_maps__read(pid_t pid, bool ids, struct proc_map maps[PROC_MAPS], unsigned *n, bool *cut);
 /* Opens the file that is mapped there. The descriptor, or -errno; -ENOENT: it is no regular file.
  */
 int proc_maps__open(pid_t pid, uint64_t start, uint64_t end);

@@ -41,7 +41,7 @@ void pool__unshare(void *p, size_t size)
 		munmap(p, size);
 }
 
-static void lower_limit(int resource, rlim_t to)
+void pool_child__lower_limit(int resource, uint64_t to)
 {
 	struct rlimit r;
 
@@ -51,14 +51,14 @@ static void lower_limit(int resource, rlim_t to)
 	setrlimit(resource, &r);
 }
 
-static void limit_memory(uint64_t bytes)
+void pool_child__limit_memory(uint64_t bytes)
 {
 	const uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
 
 #ifdef __SANITIZE_ADDRESS__
 	return; /* it reserves more addresses than any limit */
 #endif
-	lower_limit(RLIMIT_AS, bytes < half ? bytes : half);
+	pool_child__lower_limit(RLIMIT_AS, bytes < half ? bytes : half);
 }
 
 /* Handlers of the parent's would run in the child, and hide what it dies of. */
@@ -90,8 +90,8 @@ pid_t pool_child__fork(struct pool_child *c, const struct pool_limits *l, int pa
 	if (getppid() != parent)
 		_exit(1);
 	forget_handlers();
-	limit_memory(l->memory);
-	lower_limit(RLIMIT_CORE, 0);
+	pool_child__limit_memory(l->memory);
+	pool_child__lower_limit(RLIMIT_CORE, 0);
 	pool_note__keep_in(c->note);
 	return 0;
 }

@@ -95,6 +95,14 @@ const char *pool__noted_object(void);
  * file. */
 uint64_t pool__file_bytes(const struct stat *st);
 
+/*
+ * For a process that reads such files by descriptors which others send, and sends what it found:
+ * for good, it can do nothing more than that and take memory without code, as much address space as
+ * given. Another call of the system kills it (SIGSYS). Ids and groups are the caller's matter,
+ * before this. 0 or -errno.
+ */
+int pool__confine(uint64_t memory);
+
 /* Zeroed memory that parent and child both see. NULL: there is none. */
 void *pool__share(size_t size);
 void pool__unshare(void *p, size_t size);

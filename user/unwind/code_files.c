@@ -75,7 +75,7 @@ static uint64_t id_of(int fd)
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st))
-		return 1;
+		return 1; /* the page of clocks */
 	return id__mix(id__mix(id__mix(1, st.st_dev), st.st_ino), (uint64_t)st.st_mtim.tv_nsec);
 }
 
@@ -89,10 +89,8 @@ static struct code_file *add_file(struct code_files *f, uint64_t id)
 	return &f->v[f->n++];
 }
 
-const struct code_file *code_files__get(struct code_files *f, pid_t pid, uint64_t start,
-					uint64_t end)
+static const struct code_file *get_file(struct code_files *f, int fd, const struct code *code)
 {
-	int fd = proc_maps__open(pid, start, end);
 	uint64_t id = id_of(fd);
 	uint32_t *at = id_table__find(&f->at, id);
 	struct code_file *file = at ? f->v + *at : add_file(f, id);
@@ -100,9 +98,23 @@ const struct code_file *code_files__get(struct code_files *f, pid_t pid, uint64_
 	if (!at && file && fd >= 0)
 		open_tables(file, fd);
 	else if (!at && file)
-		open_clocks(file, end - start);
-	if (fd >= 0)
-		close(fd);
+		open_clocks(file, code->range.end - code->range.start);
+	return file;
+}
+
+const struct code_file *code_files__get(struct code_files *f, int socket, pid_t pid,
+					const struct code *code)
+{
+	const struct code_file *file;
+	int fd;
+
+	if (code->kind == CODE_CLOCKS)
+		return get_file(f, -1, code);
+	fd = code->kind == CODE_FILE ? code_source__open(socket, pid, code->range.start) : -1;
+	if (fd < 0)
+		return NULL;
+	file = get_file(f, fd, code);
+	close(fd);
 	return file;
 }
 

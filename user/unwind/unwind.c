@@ -13,12 +13,6 @@
 #define PROCESSES     256
 #define READ_AGAIN_NS (1 * NSEC_PER_SEC) /* a map is read at most that often */
 
-struct code {
-	uint64_t start, end, offset;
-	bool none;		      /* it is neither a file nor the kernel's page of clocks */
-	const struct code_file *file; /* NULL: not opened yet */
-};
-
 struct process {
 	uint32_t tgid, exec;
 	uint64_t start_ns;
@@ -31,18 +25,21 @@ struct process {
 struct unwinder {
 	struct code_files *files;
 	struct process process[PROCESSES];
-	struct proc_map maps[PROC_MAPS];
+	struct code code[PROC_MAPS];
+	int source;
 	uint64_t uses;
 };
 
-struct unwinder *unwinder__new(void)
+struct unwinder *unwinder__new(int source)
 {
 	struct unwinder *u = calloc(1, sizeof(*u));
 
 	if (u)
 		u->files = code_files__new();
-	if (u && u->files)
+	if (u && u->files) {
+		u->source = source;
 		return u;
+	}
 	free(u);
 	return NULL;
 }
@@ -76,22 +73,13 @@ static struct process *process_of(struct unwinder *u, const struct jp_stack_key 
 
 static void read_maps(struct unwinder *u, struct process *p)
 {
-	struct code *code;
-	unsigned n;
-	bool cut;
+	unsigned n = code_source__read(u->source, (pid_t)p->tgid, u->code);
+	struct code *code = n ? malloc(n * sizeof(*code)) : NULL;
 
 	p->read_ns = clock__mono_ns();
-	if (proc_maps__read((pid_t)p->tgid, u->maps, &n, &cut))
-		return;
-	code = calloc(n, sizeof(*code));
 	if (!code)
 		return;
-	for (unsigned i = 0; i < n; i++)
-		code[i] = (struct code){.start = u->maps[i].start,
-					.end = u->maps[i].end,
-					.offset = u->maps[i].offset,
-					.none = u->maps[i].name[0] == '[' &&
-						strcmp(u->maps[i].name, "[vdso]") != 0};
+	memcpy(code, u->code, n * sizeof(*code));
 	free(p->code);
 	p->code = code;
 	p->n = n;
@@ -99,17 +87,7 @@ static void read_maps(struct unwinder *u, struct process *p)
 
 static struct code *find_code(const struct process *p, uint64_t addr)
 {
-	unsigned from = 0, to = p->n;
-
-	while (from < to) {
-		unsigned mid = (from + to) / 2;
-
-		if (p->code[mid].end <= addr)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	return from < p->n && addr >= p->code[from].start ? &p->code[from] : NULL;
+	return p->n ? bsearch(&addr, p->code, p->n, sizeof(*p->code), code_range__compare) : NULL;
 }
 
 /* Code that was mapped since is read about. */
@@ -137,33 +115,35 @@ static const struct code_file *file_of(struct unwinder *u, struct process *p, st
 {
 	const struct code_file *file = c->file;
 
-	if (c->none || file)
+	if (c->kind == CODE_NONE || file)
 		return file;
-	file = code_files__get(u->files, (pid_t)p->tgid, c->start, c->end);
+	file = code_files__get(u->files, u->source, (pid_t)p->tgid, c);
 	renew_files(u, p);
+	if (!file)
+		c->kind = CODE_NONE;
 	return c->file = file;
 }
 
 static unsigned chain(struct unwinder *u, struct process *p, const struct jp_stack_copy *c,
-		      __u64 *frames)
+		      struct unwind_regs *regs, __u64 *frames)
 {
-	struct unwind_regs regs;
 	bool is_signal = true; /* the innermost function was interrupted */
 	unsigned n = 0;
 
-	frame__first(c, &regs);
+	p->used = ++u->uses;
 	while (n < JP_STACK_USER) {
-		uint64_t addr = regs.pc - !is_signal, at;
+		uint64_t addr = regs->pc - !is_signal, at;
 		struct code *code = code_at(u, p, addr);
 		const struct code_file *file;
 
 		if (n && !code)
 			break;
-		frames[n++] = regs.pc;
+		frames[n++] = regs->pc;
 		renew_files(u, p);
 		file = code ? file_of(u, p, code) : NULL;
-		if (!file || !code_file__address(file, addr - code->start + code->offset, &at) ||
-		    !frame__step(c, file, at, &regs, &is_signal))
+		if (!file ||
+		    !code_file__address(file, code_range__offset(&code->range, addr), &at) ||
+		    !frame__step(c, file, at, regs, &is_signal))
 			break;
 	}
 	return n;
@@ -184,13 +164,16 @@ static uint64_t hash_of(const struct jp_stack *s)
 void unwinder__stack(struct unwinder *u, const struct jp_stack_copy *c, struct jp_stack_key *key,
 		     struct jp_stack *out)
 {
-	struct process *p = process_of(u, &c->key);
+	struct unwind_regs regs;
 
-	p->used = ++u->uses;
 	*out = (struct jp_stack){.n = 1};
 	out->nkernel = c->nkernel < JP_STACK_KERNEL ? c->nkernel : JP_STACK_KERNEL;
 	memcpy(out->kernel, c->kernel, out->nkernel * sizeof(out->kernel[0]));
-	out->nuser = chain(u, p, c, out->user);
+	frame__first(c, &regs);
+	if (u)
+		out->nuser = chain(u, process_of(u, &c->key), c, &regs, out->user);
+	else
+		out->user[out->nuser++] = regs.pc;
 	*key = c->key;
 	key->hash = hash_of(out);
 }

@@ -12,10 +12,12 @@
 
 struct unwinder;
 
-struct unwinder *unwinder__new(void); /* NULL: no memory */
+/* source: a socket to what opens files (unwind/code_source.h). NULL: no memory. */
+struct unwinder *unwinder__new(int source);
 void unwinder__free(struct unwinder *u);
 /* Fills the key's hash and the frames, of the user as far out as tables and copy reach; the
- * innermost one is always there. The process is looked at if it still lives. */
+ * innermost one is always there. The process is looked at if it still lives. u NULL: it is not
+ * looked at, and the stack has the innermost frame. */
 void unwinder__stack(struct unwinder *u, const struct jp_stack_copy *c, struct jp_stack_key *key,
 		     struct jp_stack *out);
 

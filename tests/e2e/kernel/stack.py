@@ -1,18 +1,23 @@
 #!/usr/bin/python3
 # runs: in full
-# timeout: 300
+# timeout: 500
 # SPDX-License-Identifier: GPL-2.0-only
 """Stacks: the hottest functions against perf record's of the same run, blocked time against TimeBudget,
 callers, names that a page could take amiss, and the forms of other programs."""
 
+import contextlib
+import ctypes
 import gzip
+import http.server
 import json
 import os
+import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 
@@ -135,7 +140,7 @@ def perf_chains(data):
 
 def unwound():
     """Code without frame pointers: its callers are there by .eh_frame, as perf finds them, and not by frame pointers."""
-    path, data = built("chain", "-O2", "-fomit-frame-pointer", of="jpchain"), os.path.join(tmpdir(), "perf.data")
+    path, data = chain(), os.path.join(tmpdir(), "perf.data")
     run, out = run_jobprof([path, "2"], 1, SERIES)
     is_true("by frame pointers: how is said", "frame pointers" in attributes(out)["Mode stack"], attributes(out))
     is_equal("by frame pointers: no chain is whole", [s for s, _ in folded(out) if s[-6:] == CHAIN], [])
@@ -158,22 +163,161 @@ def unwound():
     is_equal("the callers are perf's", {tuple(s[s.index("main"):]) for s, _ in leaf}, {tuple(best[best.index("main"):])})
 
 
-def helper_hangs():
-    """While the helper does nothing the ring fills up: samples are by frame pointers then, and none is lost."""
+def chain():
+    return built("chain", "-O2", "-fomit-frame-pointer", of="jpchain")
+
+
+def wholes(path):
+    return sum(n for names, n in folded(path) if names[-6:] == CHAIN)
+
+
+def helpers(d):
+    """(the one that opens files, the one that follows stacks)."""
+    found = [(p, c) for p in children(d.proc.pid) for c in children(p) if open("/proc/%d/comm" % c).read() == "jobprof-unwind\n"]
+    return found[0] if found else None
+
+
+def cpu_seconds(pid):
+    with open("/proc/%d/stat" % pid) as f:
+        return int(f.read().rpartition(")")[2].split()[11]) / os.sysconf("SC_CLK_TCK")
+
+
+def rights():
+    """What reads users' files has none."""
+    d = Daemon(1, ProfileHDF5Default="all,stack", StackUnwind="dwarf").start()
+    opener, helper = wait_until(lambda: helpers(d), 5, "helpers")
+    is_equal("one parent of the helper", len([p for p in children(d.proc.pid) if children(p)]), 1)
+    status = wait_until(lambda: (lambda s: s if s.get("Seccomp") == "2" else None)(dict(
+        line.split(":\t", 1) for line in open("/proc/%d/status" % helper).read().splitlines())), 5, "a confined helper")
+    is_equal("the helper has no capabilities", {status["Cap" + c].strip("0") for c in ("Prm", "Eff", "Amb")}, {""})
+    is_equal("the helper is nobody", (status["Uid"].split(), status["Gid"].split(), status["Groups"].split()), (["65534"] * 4, ["65534"] * 4, ["65534"]))
+    is_equal("the helper gets no rights by a program", status["NoNewPrivs"], "1")
+    limits = open("/proc/%d/limits" % helper).read()
+    is_equal("the helper writes no files and starts no processes",
+             [re.search(r"Max %s +(\S+)" % what, limits).group(1) for what in ("file size", "processes", "core file size")], ["0"] * 3)
+    d.end()
+    is_true("they end with jobprofd", wait_until(lambda: not os.path.exists("/proc/%d" % helper) and
+                                                 not os.path.exists("/proc/%d" % opener), 5, "their end"), "")
+
+
+def helper_ends():
+    """Another one is started; while there is none the ring fills up: samples are by frame pointers then, and none is
+    lost."""
+    for sig, which, said in ((signal.SIGKILL, 1, "has ended"), (signal.SIGSTOP, 1, "gave no answer and was ended"),
+                             (signal.SIGSTOP, 0, "gave no answer and was ended")):
+        d, job = Daemon(1, ProfileHDF5Default="all,stack", StackUnwind="dwarf").start(), new_job()
+        before = wait_until(lambda: helpers(d), 5, "helpers")
+        os.kill(before[which], sig)
+        s, name = Stepd(job, 0, [chain(), "8" if sig == signal.SIGKILL else "20"], v2_task(Trees().job(job) + "/step_0")), "%s %d: " % (sig.name, which)
+        after = wait_until(lambda: helpers(d) not in (None, before) and helpers(d), 30, "another helper")
+        is_true(name + "both are replaced", not set(after) & set(before) and not os.path.exists("/proc/%d" % before[1]), (before, after))
+        pid = children(s.proc.pid)[0]
+        while sig == signal.SIGSTOP and cpu_seconds(pid) < 9:
+            for p in (helpers(d) or ())[which:which + 1]:
+                os.kill(p, sig)
+            time.sleep(0.05)
+        s.end(200)
+        path = d.file(job, 0)
+        used, lost = total(table(path, "Tasks/0"), "CPUTime"), attrs_of(path).get("Uncopied Stacks", 0)
+        met = sum(n for _, n in folded(path)) / 9.7
+        is_true(name + "a line says so", "the helper that follows stacks " + said in d.said(), d.said())
+        is_true(name + "what the ring had no room for is counted", (lost > 5) == (sig == signal.SIGSTOP), (lost, used))
+        # one by frame pointers stands for 1/97 s alone
+        is_true(name + "no stack is lost", 0.75 * (used - lost / 9.7) < met < 1.2 * used, (met, lost, used))
+        is_true(name + "the next one follows stacks", wholes(path) > 30, folded(path))
+        cost = total(table(path, "Tasks/0"), "ProbeTime")
+        is_true(name + "stacks cost something, and little", 0 < cost < 0.01 * used, (cost, used))
+        d.end()
+
+
+def locked_map():
+    """A process whose memory map its user has locked: two helpers wait for it, and the third one no more."""
     d, job = Daemon(1, ProfileHDF5Default="all,stack", StackUnwind="dwarf").start(), new_job()
-    helper = [p for p in children(d.proc.pid) if open("/proc/%d/comm" % p).read() == "jobprof-unwind\n"]
-    is_equal("one helper", len(helper), 1)
-    os.kill(helper[0], signal.SIGSTOP)
-    s = Stepd(job, 0, [tool("jpchain"), "8"], v2_task(Trees().job(job) + "/step_0"))
-    s.end(100)
-    os.kill(helper[0], signal.SIGCONT)
-    path = d.file(job, 0)
-    used, lost = total(table(path, "Tasks/0"), "CPUTime"), attrs_of(path).get("Uncopied Stacks", 0)
-    met = sum(n for _, n in folded(path)) / 9.7
-    is_true("what the ring had no room for is counted", lost > 5, (lost, used))
-    is_true("and is in stacks by frame pointers", 0.9 * lost / 9.7 <= met < 1.2 * used, (met, lost, used))
-    cost = total(table(path, "Tasks/0"), "ProbeTime")
-    is_true("stacks cost something, and little", 0 < cost < 0.01 * used, (cost, used))
+    state = os.path.join(tmpdir(), "hung")
+    s = Stepd(job, 0, ["sh", "-c", "'%s' -s -o '%s' & '%s' 100 & wait" % (tool("jphang"), state, chain())],
+              v2_task(Trees().job(job) + "/step_0"))
+    pid = int(wait_until(lambda: os.path.exists(state) and open(state).read(), 10, "a locked map"))
+    try:
+        wait_until(lambda: "at a stack of process %d, whose stacks have one function from now on" % pid in d.said(), 60,
+                   "jobprofd to give the process up: " + d.said())
+        time.sleep(15)
+        is_equal("two helpers waited", d.said().count("the helper that follows stacks gave no answer"), 2)
+        is_true("the third one does not", helpers(d), d.said())
+    finally:
+        for p in [pid, *(p for c in children(s.proc.pid) for p in children(c))]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(p, signal.SIGKILL)
+    s.end()
+    is_true("stacks of others are followed", wholes(d.file(job, 0)) > 30, folded(d.file(job, 0)))
+
+
+ENDLESS = """asm volatile(".cfi_escape 0x0f,3,0x2f,0xfd,0xff")"""  # where its caller is: an expression that jumps to itself
+
+
+def patched(path, section, change):
+    """Changes a section's (offset, size) or header in the file."""
+    line = re.search(r"\[ *(\d+)\] %s +\S+ +\S+ (\S+) (\S+)" % re.escape(section), subprocess.run(
+        ["readelf", "-SW", path], capture_output=True, text=True).stdout)
+    index, at, size = int(line.group(1)), int(line.group(2), 16), int(line.group(3), 16)
+    with open(path, "r+b") as f:
+        raw = bytearray(f.read())
+        headers = int.from_bytes(raw[0x28:0x30], "little")
+        change(raw, at, size, headers + 64 * index)
+        f.seek(0)
+        f.truncate()
+        f.write(raw)
+
+
+def put(at_of, value, size=8):
+    def change(raw, at, length, header):
+        to = at_of(at, length, header)
+        raw[to:to + size] = value.to_bytes(size, "little")
+    return change
+
+
+def noise(raw, at, size, header):
+    raw[at:at + size] = random.Random(25).randbytes(size)
+
+
+HOSTILE_FILES = {
+    "cut off": ("", None, lambda path: os.truncate(path, os.path.getsize(path) - 1000)),
+    "huge section": (".eh_frame", put(lambda at, n, h: h + 32, (1 << 63) - 1), None),
+    "section beyond the end": (".eh_frame", put(lambda at, n, h: h + 24, 1 << 40), None),
+    "huge entry": (".eh_frame", put(lambda at, n, h: at, 0x7fffffffffffffffffffffff << 32 | 0xffffffff, 16), None),
+    "entry of its own": (".eh_frame", put(lambda at, n, h: at + 4, 4, 4), None),
+    "huge index": (".eh_frame_hdr", put(lambda at, n, h: at + 8, 0xffffffff, 4), None),
+    "noise": (".eh_frame", noise, None),
+    "noise in the index": (".eh_frame_hdr", noise, None),
+    "sparse": ("", None, lambda path: os.truncate(path, 1 << 36)),
+    "endless expression": ("", None, None),
+}
+
+
+def names_of(stacks):
+    return sorted({n for names, _ in stacks for n in names})
+
+
+def hostile_files():
+    """Files that libdw cannot read: their functions have samples, and other programs have whole stacks."""
+    d, job, paths = Daemon(1, ProfileHDF5Default="all,stack", StackUnwind="dwarf").start(), new_job(), []
+    for i, (name, (section, change, harm)) in enumerate(HOSTILE_FILES.items()):
+        path = built("hostile%d" % i, "-O2", "-fomit-frame-pointer", "-Dfive=hostile%d" % i,
+                     *(["-DIN_FIVE=" + ENDLESS] if name == "endless expression" else []), of="jpchain")
+        if change:
+            patched(path, section, change)
+        if harm:
+            harm(path)
+        paths.append(path)
+    first = wait_until(lambda: helpers(d), 5, "helpers")
+    s = Stepd(job, 0, ["sh", "-c", "; ".join(["'%s' 1" % p for p in paths] + ["exec '%s' 4" % chain()])],
+              v2_task(Trees().job(job) + "/step_0"))
+    s.end(150)
+    stacks = folded(d.file(job, 0))
+    for i, name in enumerate(HOSTILE_FILES):
+        met = sum(n for names, n in stacks if "hostile%d" % i in names[-1])
+        is_true("hostile file, %s: its functions have their samples" % name, 0.6 * 9.7 < met < 1.4 * 9.7, (met, names_of(stacks)))
+    is_equal("hostile files: no helper ended", (helpers(d), "follows stacks" in d.said()), (first, False))
+    is_true("hostile files: stacks of others are whole", wholes(d.file(job, 0)) > 25, stacks)
 
 
 def text_offsets(path):
@@ -205,6 +349,41 @@ def stripped():
     os.remove(path)
     gone = by_leaf(folded(out))
     is_equal("a file that is gone has one name", {n: k for n, k in gone.items() if "bare" in n}, {"[bare]": sum(ours.values())})
+
+
+def debuginfod():
+    """The symbols of a stripped file come from a server that is asked by build id."""
+    try:
+        ctypes.CDLL("libdebuginfod.so.1")
+    except OSError:
+        return skip("names by debuginfod", "no libdebuginfod")
+    path, folder, asked = built("bare"), tmpdir(), []
+    build_id = re.search(r"Build ID: (\w+)", subprocess.run(["readelf", "-n", path], capture_output=True, text=True).stdout).group(1)
+    os.makedirs(os.path.join(folder, "buildid", build_id))
+    subprocess.run(["objcopy", "--only-keep-debug", path, os.path.join(folder, "buildid", build_id, "debuginfo")], check=True)
+    subprocess.run(["strip", path], check=True)
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args):
+            super().__init__(*args, directory=folder)
+
+        def log_message(self, *args):
+            asked.append(self.path)
+
+    run, out = run_jobprof([path, "2"], 1, SERIES)
+    without = by_leaf(folded(out))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        os.environ.update(DEBUGINFOD_URLS="http://127.0.0.1:%d" % server.server_port, DEBUGINFOD_CACHE_PATH=tmpdir())
+        try:
+            names = by_leaf(folded(out))
+        finally:
+            del os.environ["DEBUGINFOD_URLS"], os.environ["DEBUGINFOD_CACHE_PATH"]
+            server.shutdown()
+    is_equal("debuginfod: without it no function has a name", [n for n in without if n.startswith("hot_")], [])
+    is_true("debuginfod: the server was asked by build id", "/buildid/%s/debuginfo" % build_id in asked, asked)
+    is_true("debuginfod: functions have their names", len([n for n in names if n.startswith("hot_")]) >= 7 and
+            not [n for n in names if n.startswith("bare+")], names)
 
 
 def forms():
@@ -373,4 +552,4 @@ def refused():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([hottest, blocked, callers, unwound, helper_hangs, stripped, forms, languages, restarted_and_merged, full_tables, refused])
+    run_tests([hottest, blocked, callers, unwound, rights, helper_ends, locked_map, hostile_files, stripped, debuginfod, forms, languages, restarted_and_merged, full_tables, refused])

@@ -46,7 +46,7 @@ static void reap_child(struct daemon *d, pid_t pid, int status, uint64_t now)
 	if (job_infos__reaped(d->env.jobs, pid, now))
 		return;
 	if (daemon_writer_reaped(d, pid, status, now) || lookups__reaped(d->env.lookups, pid) ||
-	    unwinding__reaped(d->env.unwinding, pid))
+	    unwinding__reaped(d->env.unwinding, pid, now))
 		return;
 	if (d->automerge && automerge__reaped(d->automerge, pid, status))
 		return;
@@ -173,6 +173,7 @@ static int run_turn(struct daemon *d, int timeout_ms)
 	}
 	lookups__turn(d->env.lookups, now);
 	step_stacks__unwound(&d->env);
+	unwinding__watch(d->env.unwinding, now);
 	if (control_ready || now >= control__due(d->control))
 		control__turn(d->control, now);
 	daemon_take_events(d, now);

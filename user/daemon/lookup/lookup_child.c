@@ -207,7 +207,7 @@ static int answer_question(const struct lookup *q, struct lookup_answer *a)
 	case LOOKUP_LIBRARIES:
 		return proc_libraries__read(q->pid, &a->libraries);
 	case LOOKUP_MAPS:
-		return proc_maps__read(q->pid, a->maps, &a->nmaps, &a->maps_cut);
+		return proc_maps__read(q->pid, true, a->maps, &a->nmaps, &a->maps_cut);
 	}
 	return err ? err : proc__uid(q->pid, &a->env.uid);
 }

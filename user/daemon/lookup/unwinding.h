@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The helper that follows copied stacks (unwind/unwind.h): it reads the kernel's ring itself, so
- * that what takes long there takes no time here. While it hangs or is not there the ring fills up,
- * and samples have frame pointers. */
+ * that what takes long there takes no time here. It may do hardly anything (pool__confine()): its
+ * parent, another process, opens users' files for it. While it hangs or is not there the ring fills
+ * up, and samples have frame pointers; one that has ended or gives no answer is replaced. */
 #ifndef JP_DAEMON_LOOKUP_UNWINDING_H
 #define JP_DAEMON_LOOKUP_UNWINDING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "bpf/jobprof.h"
 
 struct unwinding;
 
-/* Starts the helper of a ring. 0 or -errno. */
+/* Starts the helper of a ring, whose descriptor must stay open. 0 or -errno. */
 int unwinding__start(struct unwinding **out, int ring_fd);
 void unwinding__stop(struct unwinding *u); /* NULL is fine */
 /* Readable when stacks have come; -1: none will. */
@@ -27,7 +29,9 @@ void unwinding__settle(struct unwinding *u,
 		       void (*fn)(void *ctx, const struct jp_stack_key *key,
 				  const struct jp_stack *s),
 		       void *ctx);
-/* A child has ended. True if it was the helper. */
-bool unwinding__reaped(struct unwinding *u, pid_t pid);
+/* Starts the helper where there is none, and ends one that gives no answer: at every turn. */
+void unwinding__watch(struct unwinding *u, uint64_t now_ns);
+/* A child has ended. True if it was the helper's parent, which ends with the helper. */
+bool unwinding__reaped(struct unwinding *u, pid_t pid, uint64_t now_ns);
 
 #endif

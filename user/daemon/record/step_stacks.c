@@ -45,7 +45,7 @@ static const char *const causes[JP_CAUSES] = {
 
 /* Code of a program that is mapped. */
 struct code {
-	uint64_t start, end, offset;
+	struct code_range range;
 	const char *name;
 };
 
@@ -197,17 +197,8 @@ void step_stacks__process(struct step *s, const struct step_env *env, uint32_t s
 
 static const struct code *code_at(const struct program *p, uint64_t addr)
 {
-	unsigned from = 0, to = p->ncode;
-
-	while (from < to) {
-		unsigned mid = (from + to) / 2;
-
-		if (p->code[mid].end <= addr)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	return from < p->ncode && addr >= p->code[from].start ? &p->code[from] : NULL;
+	return p->ncode ? bsearch(&addr, p->code, p->ncode, sizeof(*p->code), code_range__compare)
+			: NULL;
 }
 
 /* Frames of the program, the outermost first. What is not code was no frame pointer. */
@@ -223,7 +214,8 @@ static uint64_t user_nodes(struct step_stacks *st, const struct program *p,
 		uint64_t addr = s->user[n] - (n > 0);
 		const struct code *c = code_at(p, addr);
 
-		node = c ? call_tree__node(st->tree, node, c->name, addr - c->start + c->offset)
+		node = c ? call_tree__node(st->tree, node, c->name,
+					   code_range__offset(&c->range, addr))
 			 : call_tree__node(st->tree, node, p->ncode ? NOT_MAPPED : NOT_KNOWN, 0);
 	}
 	return node;
@@ -431,8 +423,7 @@ void step_stacks__answered(struct step *s, const struct step_env *env, const str
 		/* as attributes of files have it */
 		char *name = utf8__clean(m->name, 3 * PROC_MAP_NAME, &replaced);
 
-		code[i] = (struct code){m->start, m->end, m->offset,
-					name ? call_tree__name(st->tree, name) : NULL};
+		code[i] = (struct code){m->range, name ? call_tree__name(st->tree, name) : NULL};
 		if (!code[i].name)
 			code[i].name = NOT_KNOWN;
 		free(name);

@@ -10,22 +10,6 @@
 #include "analysis/fold/fold_period.h"
 #include "bpf/jobprof.h"
 
-/* What the thread had counted where an instance begins and ends; NaN: not known. */
-struct bounds {
-	double begin[POINT_COUNTERS], end[POINT_COUNTERS];
-};
-
-/* The threads of a region, over arrays for all of them. */
-struct traces {
-	struct fold_trace *trace;
-	size_t n;
-	struct fold_instance *instances;
-	size_t ninstances;
-	struct bounds *bounds;	     /* of the instances; NULL: nobody counted there */
-	struct fold_sample *samples; /* of all points of the file */
-	uint64_t *code;
-};
-
 static bool same_thread(const struct thread_key *a, const struct thread_key *b)
 {
 	return a->node == b->node && a->process == b->process && a->thread == b->thread;
@@ -38,7 +22,7 @@ static bool comes_before(const struct thread_key *a, const struct thread_key *b)
 	return a->process != b->process ? a->process < b->process : a->thread < b->thread;
 }
 
-static void free_traces(struct traces *t)
+void traces__free(struct traces *t)
 {
 	free(t->trace);
 	free(t->instances);
@@ -126,6 +110,14 @@ static void make_traces(struct traces *t, const struct points *p, unsigned regio
 	}
 }
 
+int traces__of(struct traces *t, const struct points *p, unsigned region)
+{
+	if (!make_room(t, p))
+		return -ENOMEM;
+	make_traces(t, p, region);
+	return 0;
+}
+
 static void set_counter(struct traces *t, const struct points *p, enum point_counter c)
 {
 	for (size_t i = 0; i < p->npoints; i++)
@@ -136,14 +128,18 @@ static void set_counter(struct traces *t, const struct points *p, enum point_cou
 	}
 }
 
+enum analysis_status traces__count(struct traces *t, const struct points *p, enum point_counter c)
+{
+	set_counter(t, p, c);
+	return fold_trace__counts(t->trace, t->n);
+}
+
 static int fold_counter(struct folded *f, struct traces *t, const struct points *p,
 			enum point_counter c, double nugget)
 {
 	const struct fold_options o = {FOLD_FILTER_MEDIAN, nugget};
-	enum analysis_status status;
+	enum analysis_status status = traces__count(t, p, c);
 
-	set_counter(t, p, c);
-	status = fold_trace__counts(t->trace, t->n);
 	if (status == ANALYSIS_OK)
 		status = fold__region(t->instances, t->ninstances, &o, FOLD_CURVE, &f->of[c]);
 	f->known[c] = status == ANALYSIS_OK;
@@ -326,16 +322,14 @@ int fold_region__of(struct folded *f, const struct points *p, const struct fold_
 	*f = (struct folded){.lost_points = p->lost_points, .lost_regions = p->lost_regions};
 	if (err)
 		return err;
-	if (!(named ? make_room(&t, p) : make_period_room(&t, p))) {
-		err = -ENOMEM;
-	} else if (named) {
-		make_traces(&t, p, region);
-		err = fold_all(f, &t, p, q);
+	if (named) {
+		err = traces__of(&t, p, region);
+		err = err ? err : fold_all(f, &t, p, q);
 		f->region = p->names[region];
 	} else {
-		err = fold_periods(f, &t, p, q);
+		err = make_period_room(&t, p) ? fold_periods(f, &t, p, q) : -ENOMEM;
 	}
-	free_traces(&t);
+	traces__free(&t);
 	return err;
 }
 

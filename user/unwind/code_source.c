@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Questions about the code of processes, and their answers. */
+#include "unwind/code_source.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct question {
+	pid_t pid;
+	uint64_t addr; /* 0: about all code; else the file is wanted */
+};
+
+struct answer {
+	unsigned n;
+	struct code code[PROC_MAPS];
+};
+
+union ancillary { /* aligned as a struct cmsghdr */
+	struct cmsghdr head;
+	char room[CMSG_SPACE(sizeof(int))];
+};
+
+static size_t size_of(const struct answer *a)
+{
+	return offsetof(struct answer, code) + a->n * sizeof(a->code[0]);
+}
+
+/* The descriptor that came with the answer, or -1. */
+static int receive_answer(int socket, struct answer *a)
+{
+	union ancillary more = {};
+	struct iovec v = {.iov_base = a, .iov_len = sizeof(*a)};
+	struct msghdr m = {.msg_iov = &v,
+			   .msg_iovlen = 1,
+			   .msg_control = &more,
+			   .msg_controllen = sizeof(more)};
+	ssize_t n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *head = CMSG_FIRSTHDR(&m);
+	int fd = -1;
+
+	if (n <= 0)
+		_exit(1);
+	if (n < (ssize_t)offsetof(struct answer, code) || n != (ssize_t)size_of(a))
+		a->n = 0;
+	if (head && head->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(head), sizeof(fd));
+	return fd;
+}
+
+static int ask(int socket, struct question q, struct answer *a)
+{
+	if (send(socket, &q, sizeof(q), MSG_NOSIGNAL) < 0)
+		_exit(1);
+	return receive_answer(socket, a);
+}
+
+unsigned code_source__read(int socket, pid_t pid, struct code code[PROC_MAPS])
+{
+	static struct answer a;
+
+	ask(socket, (struct question){.pid = pid}, &a);
+	memcpy(code, a.code, a.n * sizeof(code[0]));
+	return a.n;
+}
+
+int code_source__open(int socket, pid_t pid, uint64_t addr)
+{
+	static struct answer a;
+	int fd = ask(socket, (struct question){pid, addr}, &a);
+
+	return fd < 0 ? -ENOENT : fd;
+}
+
+/* ---- the other side */
+
+static void send_answer(int socket, const struct answer *a, int fd)
+{
+	union ancillary more = {.head = {.cmsg_level = SOL_SOCKET,
+					 .cmsg_type = SCM_RIGHTS,
+					 .cmsg_len = CMSG_LEN(sizeof(fd))}};
+	struct iovec v = {.iov_base = (void *)a, .iov_len = size_of(a)};
+	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		memcpy(CMSG_DATA(&more.head), &fd, sizeof(fd));
+		m.msg_control = &more;
+		m.msg_controllen = sizeof(more);
+	}
+	sendmsg(socket, &m, MSG_NOSIGNAL);
+}
+
+static void put_code(struct answer *a, const struct proc_map *maps, unsigned n)
+{
+	for (a->n = 0; a->n < n; a->n++) {
+		const struct proc_map *m = &maps[a->n];
+
+		a->code[a->n] = (struct code){.range = m->range,
+					      .kind = m->name[0] != '['		   ? CODE_FILE
+						      : !strcmp(m->name, "[vdso]") ? CODE_CLOCKS
+										   : CODE_NONE};
+	}
+}
+
+static int open_code(const struct question *q, const struct proc_map *maps, unsigned n)
+{
+	const struct proc_map *m = bsearch(&q->addr, maps, n, sizeof(*maps), code_range__compare);
+
+	return m ? proc_maps__open(q->pid, m->range.start, m->range.end) : -ENOENT;
+}
+
+void code_source__serve(int socket)
+{
+	static struct proc_map maps[PROC_MAPS];
+	static struct answer a;
+	struct question q;
+
+	while (recv(socket, &q, sizeof(q), 0) == sizeof(q)) {
+		int fd = -1;
+		unsigned n;
+		bool cut;
+
+		a.n = 0;
+		if (proc_maps__read(q.pid, false, maps, &n, &cut))
+			n = 0;
+		if (q.addr)
+			fd = open_code(&q, maps, n);
+		else
+			put_code(&a, maps, n);
+		send_answer(socket, &a, fd);
+		if (fd >= 0)
+			close(fd);
+	}
+}
