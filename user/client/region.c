@@ -25,6 +25,7 @@ static struct {
 	struct jpc_ring *ring; /* atomic; NULL: none yet */
 	int64_t again_s;       /* atomic: when a ring is asked for again */
 	bool asked;	       /* atomic: one may be coming */
+	int64_t checked_s;     /* atomic: when it was seen that jobprofd still reads the ring */
 	uint64_t lost;	       /* atomic: records while there was none */
 	pthread_mutex_t lock;  /* of the names */
 	unsigned nnames;       /* atomic */
@@ -86,6 +87,15 @@ static struct jpc_ring *find_ring(void)
 	return __atomic_load_n(&own.ring, __ATOMIC_ACQUIRE);
 }
 
+/* Once a second: a jobprofd that was restarted does not know the ring, and gives another one. */
+static void check_ring(int64_t now)
+{
+	if (__atomic_exchange_n(&own.checked_s, now, __ATOMIC_RELAXED) == now)
+		return;
+	region__is_coming();
+	region__ask();
+}
+
 static void put_record(int region, uint32_t flag)
 {
 	struct jpc_ring *r = __atomic_load_n(&own.ring, __ATOMIC_ACQUIRE);
@@ -114,6 +124,8 @@ static void put_record(int region, uint32_t flag)
 	__atomic_store_n(&to->seq, seq, __ATOMIC_RELEASE);
 	if (seq % (JPC_RING_RECORDS / 4) == 0)
 		region__ask();
+	if (__atomic_load_n(&own.checked_s, __ATOMIC_RELAXED) != t.tv_sec)
+		check_ring(t.tv_sec);
 }
 
 void jobprof_region_begin(int region)

@@ -16,6 +16,7 @@ struct search {
 	struct kern_region_place *places;
 	int n;
 	bool ifunc;	   /* there is one of that name, which is chosen at run time */
+	bool unreadable;   /* a table of symbols */
 	unsigned kinds;	   /* of probes that were found: bits */
 	uint64_t base_now; /* address of .stapsdt.base; 0: there is none */
 };
@@ -41,7 +42,7 @@ static bool place_of(Elf *elf, uint64_t address, uint64_t *offset)
 /* Each place once: a function may be in two tables of symbols. */
 static void add_place(struct search *s, const struct kern_region_place *at)
 {
-	for (int i = 0; i < s->n; i++)
+	for (int i = 0; i < s->n && i < RUN_REGION_PLACES; i++)
 		if (s->places[i].offset == at->offset && s->places[i].kind == at->kind)
 			return;
 	if (s->n < RUN_REGION_PLACES)
@@ -55,6 +56,7 @@ static void add_symbols(struct search *s, Elf_Scn *section, const GElf_Shdr *h)
 	struct kern_region_place at = {.kind = KERN_REGION_CALL};
 	GElf_Sym sym;
 
+	s->unreadable |= !data && h->sh_size;
 	for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
 		const char *name = elf_strptr(s->elf, h->sh_link, sym.st_name);
 
@@ -159,6 +161,9 @@ static int missing(const struct search *s)
 	if (spec->provider[0])
 		log_error("%s: no probe %s:%s: readelf -n shows which there are", spec->file,
 			  spec->provider, s->kinds & 1 ? spec->end : spec->begin);
+	else if (s->unreadable)
+		log_error("%s: its table of symbols cannot be read: %s", spec->file,
+			  elf_errmsg(-1));
 	else if (s->ifunc)
 		log_error("%s: %s is chosen among others at run time: name the one that it "
 			  "chooses, as nm or perf show it",

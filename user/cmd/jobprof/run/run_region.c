@@ -130,6 +130,28 @@ static int find_places(void *arg)
 	return w->n < 0 ? 2 : 0;
 }
 
+static bool is_same_file(int a, int b)
+{
+	struct stat x, y;
+
+	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* A region of the list that has a place of this one: a function may have several names. Ends would
+ * be taken for those of the other region. NULL: there is none. */
+static const struct kern_region *find_same_place(const struct run_regions *l, const struct work *w)
+{
+	for (unsigned i = 0; i < (unsigned)l->n; i++) {
+		const struct kern_region *r = &l->list[i];
+
+		for (unsigned k = 0; is_same_file(r->fd, w->fd) && k < r->nplaces; k++)
+			for (int j = 0; j < w->n && j < RUN_REGION_PLACES; j++)
+				if (r->places[k].offset == w->places[j].offset)
+					return r;
+	}
+	return NULL;
+}
+
 static int fill_region(struct kern_region *r, const struct work *w)
 {
 	unsigned n = (unsigned)w->n;
@@ -146,6 +168,7 @@ static int fill_region(struct kern_region *r, const struct work *w)
 
 static int look_up_region(struct run_regions *l, struct work *w, const char *text)
 {
+	const struct kern_region *same;
 	int status;
 
 	if (region_spec__parse(&w->spec, text))
@@ -158,6 +181,12 @@ static int look_up_region(struct run_regions *l, struct work *w, const char *tex
 		return 2;
 	}
 	status = pool__call_verb(find_places, w, &POOL_STREAM);
+	same = status ? NULL : find_same_place(l, w);
+	if (same) {
+		log_error("--region %s: it is at the same place as %s: name one of them", text,
+			  same->name);
+		status = 2;
+	}
 	if (!status)
 		status = fill_region(&l->list[l->n], w);
 	if (status)
