@@ -112,7 +112,8 @@ help:
 tools: $(TOOLS) $(B)/tests/analysis-case $(B)/tests/judge $(B)/tests/stub/cgself.so $(B)/tests/stub/nss_jptest.so
 bench: $(BENCH)
 
--include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/pic/*/*/*.d $(B)/pic/*/*/*/*.d)
+-include $(filter-out $(B)/vm/%,$(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/pic/*/*/*.d \
+	$(B)/pic/*/*/*/*.d))
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call msg,BPF,$@)

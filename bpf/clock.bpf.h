@@ -12,6 +12,27 @@ static __always_inline u64 queue_clock(void)
 	return bpf_ktime_get_ns() - (c ? c->clock_behind_ns : 0);
 }
 
+/* Of the current thread until now: its account was last updated a tick ago at most. An update while
+ * it is read would be counted twice: then once more, as the next one is far away. */
+static __always_inline u64 cpu_time(struct task_struct *p)
+{
+	u64 sum = 0;
+
+	for (int i = 0; i < 2; i++) {
+		struct rq *rq = p->se.cfs_rq->rq;
+		s64 since, more;
+
+		sum = *(volatile u64 *)&p->se.sum_exec_runtime;
+		since = queue_clock() - rq->clock;
+		more = rq->clock_task - p->se.exec_start;
+		if (sum != *(volatile u64 *)&p->se.sum_exec_runtime)
+			continue;
+		sum += (more > 0 ? more : 0) + (since > 0 ? since : 0);
+		break;
+	}
+	return sum;
+}
+
 #define CLOCK_EVERY_NS 1000000
 #define CLOCK_SLEW     2048 /* NTP changes a clock's rate by 1/2000 at most */
 

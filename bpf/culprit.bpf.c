@@ -105,13 +105,13 @@ __noinline int divide(struct jp_ring *r, struct waited *w, struct jp_culprits *c
 		return 0;
 	w->head = r->head;
 	at = r->ran[(w->head - 1) & RAN_MASK].end;
-	if ((s64)(w->to - at) > 0) { /* no program ran at a switch before */
+	if ((s64)(w->to - at) > 0) { /* the program has not run since, see ring_note() */
 		u64 piece = w->to - at < w->ns ? w->to - at : w->ns;
 
 		c->ns[JP_BY_UNKNOWN] += piece;
 		w->ns -= piece;
+		w->to = at;
 	}
-	w->to = at;
 	for (int i = 0; i < JP_RAN / STRIDE - 1 && w->ns; i++)
 		divide_some(r, w, c);
 	c->ns[JP_BY_UNKNOWN] += w->ns;

@@ -31,7 +31,8 @@ static __always_inline void ring_push(struct jp_ring *r, u32 slot, u64 end)
 }
 
 /* The slice of prev ends here; slot: where it counts. What ran before the first one is not known,
- * nor what ran between the newest and its arrival: for some switches no program runs. */
+ * nor what ran between the newest and its arrival: a kernel may report no switch of some tasks
+ * (docs/compatibility.md). */
 static __always_inline void ring_note(struct jp_ring *r, struct task_struct *prev, u32 slot)
 {
 	u64 end = prev->se.cfs_rq->rq->clock;

@@ -166,29 +166,50 @@ static __always_inline bool counts_somewhere(const struct jp_task *t)
 	return t->next_slot != JP_SLOT_NONE || t->slot != JP_SLOT_NONE;
 }
 
-#define REC_HEAD __builtin_offsetof(struct jp_task_rec, open)
-_Static_assert(sizeof(struct jp_open) <= REC_HEAD, "the buffer of put_rec()");
-
-/* The record, of which the stack has room for its head alone: the other parts follow one by one. */
-static __always_inline void put_rec(struct seq_file *seq, struct jp_task_rec *rec,
-				    struct task_struct *p, struct jp_task *t)
+/*
+ * The parts of a record follow one by one, and each function that puts some has the stack that the
+ * other one leaves: all frames on the way to divide() have to fit into it.
+ *
+ * Returns the run-queue delay in the record. left: see left_behind(), 0: the record of the task.
+ */
+static __noinline u64 put_head(struct seq_file *seq, struct task_struct *p, struct jp_task *t,
+			       u64 left)
 {
-	struct jp_culprits *culprits = (void *)rec;
-	struct jp_open *open = (void *)rec;
-	u64 delay = rec->run_delay_ns;
-	long err = bpf_seq_write(seq, rec, REC_HEAD);
+	u64 head[__builtin_offsetof(struct jp_task_rec, open) / sizeof(u64)] = {};
+	struct jp_task_rec *rec = (void *)head;
 
-	__builtin_memset(open, 0, sizeof(*open));
+	if (left)
+		fill_left(t, left, rec);
+	else
+		fill(p, t, rec);
+	bpf_seq_write(seq, head, sizeof(head));
+	return rec->run_delay_ns;
+}
+
+static __noinline int put_rest(struct seq_file *seq, struct task_struct *p, struct jp_task *t,
+			       u64 delay)
+{
+	struct jp_culprits culprits = {};
+	struct jp_open open = {};
+
 	if (jp_families & FAM_WAIT)
-		fill_open(p, t, open);
-	if (err || bpf_seq_write(seq, open, sizeof(*open)) ||
-	    bpf_seq_write(seq, &t->wait, sizeof(t->wait)))
-		err = 1;
-	__builtin_memset(culprits, 0, sizeof(*culprits));
+		fill_open(p, t, &open);
 	if (jp_families & FAM_CULPRIT)
-		culprits_open(p, t, delay, culprits);
-	if (err || bpf_seq_write(seq, culprits, sizeof(*culprits)))
+		culprits_open(p, t, delay, &culprits);
+	/* the last one fails if an earlier one did */
+	bpf_seq_write(seq, &open, sizeof(open));
+	bpf_seq_write(seq, &t->wait, sizeof(t->wait));
+	if (bpf_seq_write(seq, &culprits, sizeof(culprits)))
 		JP_COUNT(iter_fail);
+	return 0;
+}
+
+static __always_inline void put_rec(struct seq_file *seq, struct task_struct *p, struct jp_task *t,
+				    u64 left)
+{
+	u64 delay = put_head(seq, p, t, left);
+
+	put_rest(seq, p, t, delay);
 }
 
 SEC("?iter/task")
@@ -196,8 +217,6 @@ int jp_iter(struct bpf_iter__task *ctx)
 {
 	struct seq_file *seq = ctx->meta->seq;
 	struct task_struct *p = ctx->task;
-	u64 head[REC_HEAD / sizeof(u64)] = {};
-	struct jp_task_rec *rec = (void *)head;
 	struct jp_task *t;
 	u64 left;
 
@@ -207,13 +226,9 @@ int jp_iter(struct bpf_iter__task *ctx)
 	if (!t || !counts_somewhere(t))
 		return 0;
 	left = left_behind(t);
-	if (left) {
-		fill_left(t, left, rec);
-		put_rec(seq, rec, p, t);
-		__builtin_memset(head, 0, sizeof(head));
-	}
-	fill(p, t, rec);
-	put_rec(seq, rec, p, t);
+	if (left)
+		put_rec(seq, p, t, left);
+	put_rec(seq, p, t, 0);
 	return 0;
 }
 

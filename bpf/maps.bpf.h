@@ -90,338 +90,86 @@ struct jp_scratch {
 
 #ifdef JP_MAPS_DEFINE
 #define JP_MAP
-#define JP_VAR
 #else
 #define JP_MAP extern
-#define JP_VAR extern
 #endif
 
-struct jp_map_tasks {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct jp_task);
-};
-struct jp_map_cgroups {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
-	__type(key, struct jp_cgroup_key);
-	__type(value, struct jp_cgroup);
-};
-struct jp_map_control {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_control);
-};
-struct jp_map_components {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, JP_COMPONENTS);
-	__type(key, u32);
-	__type(value, struct jp_component);
-};
-struct jp_map_slots {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_slot);
-};
-struct jp_map_sched {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_sched);
-};
-struct jp_map_lat {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_lat);
-};
-struct jp_map_wait {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_wait);
-};
-struct jp_map_culprits {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_culprits);
-};
-struct jp_map_rings {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_ring);
-};
-struct jp_map_pairs {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, JP_PAIRS);
-	__type(key, struct jp_pair_key);
-	__type(value, u64);
-};
-struct jp_map_samples {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_samples);
-};
-struct jp_map_at_once {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_at_once);
-};
-struct jp_map_ticks {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_tick);
-};
-struct jp_map_pages {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, JP_PAGES);
-	__type(key, struct jp_page_key);
-	__type(value, u32); /* enum jp_module */
-};
-struct jp_map_unbooked {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 256 * 1024);
-};
-struct jp_map_points {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1024 * 1024);
-};
-struct jp_map_crossings {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1024 * 1024);
-};
-struct jp_map_traps {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, JP_REGIONS + 1);
-	__type(key, u32);
-	__type(value, u64); /* of all processes */
-};
-/* As many as user space says. No allocation in interrupts. */
-struct jp_map_stacks {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct jp_stack_key);
-	__type(value, struct jp_stack);
-};
+/* Defines a map, or declares it. User space gives most of them another size before the load. */
+#define JP_MAP_OF(name, kind, flags, entries, key_type, value_type) \
+	struct jp_map_##name {                                      \
+		__uint(type, BPF_MAP_TYPE_##kind);                  \
+		__uint(map_flags, flags);                           \
+		__uint(max_entries, entries);                       \
+		__type(key, key_type);                              \
+		__type(value, value_type);                          \
+	};                                                          \
+	JP_MAP struct jp_map_##name jp_##name SEC(".maps")
+/* Read in place by user space. */
+#define JP_ARRAY(name, value)	     JP_MAP_OF(name, ARRAY, BPF_F_MMAPABLE, 1, u32, value)
+#define JP_CPU_ARRAY(name, n, value) JP_MAP_OF(name, PERCPU_ARRAY, 0, n, u32, value)
+#define JP_HASH(name, n, key, value) JP_MAP_OF(name, HASH, 0, n, key, value)
+#define JP_LRU(name, n, key, value)  JP_MAP_OF(name, LRU_HASH, 0, n, key, value)
+#define JP_OF_TASK(name, value)	     JP_MAP_OF(name, TASK_STORAGE, BPF_F_NO_PREALLOC, 0, int, value)
+#define JP_OF_SOCK(name, value)	     JP_MAP_OF(name, SK_STORAGE, BPF_F_NO_PREALLOC, 0, int, value)
+#define JP_RINGBUF(name, bytes)                     \
+	struct jp_map_##name {                      \
+		__uint(type, BPF_MAP_TYPE_RINGBUF); \
+		__uint(max_entries, bytes);         \
+	};                                          \
+	JP_MAP struct jp_map_##name jp_##name SEC(".maps")
+
+JP_ARRAY(control, struct jp_control);
+JP_OF_TASK(tasks, struct jp_task);
+JP_HASH(cgroups, 32768, struct jp_cgroup_key, struct jp_cgroup);
+JP_MAP_OF(components, ARRAY, 0, JP_COMPONENTS, u32, struct jp_component);
+JP_ARRAY(slots, struct jp_slot);
+JP_ARRAY(sched, struct jp_sched);
+JP_ARRAY(lat, struct jp_lat);
+JP_ARRAY(wait, struct jp_wait);
+JP_ARRAY(culprits, struct jp_culprits);
+JP_ARRAY(rings, struct jp_ring);
+JP_LRU(pairs, JP_PAIRS, struct jp_pair_key, u64);
+JP_ARRAY(samples, struct jp_samples);
+JP_ARRAY(at_once, struct jp_at_once);
+JP_CPU_ARRAY(ticks, 1, struct jp_tick);
+JP_LRU(pages, JP_PAGES, struct jp_page_key, u32); /* enum jp_module */
+JP_RINGBUF(unbooked, 256 * 1024);
+JP_RINGBUF(points, 1024 * 1024);
+JP_RINGBUF(crossings, 1024 * 1024);
+JP_MAP_OF(traps, ARRAY, 0, JP_REGIONS + 1, u32, u64);	  /* of all processes */
+JP_HASH(stacks, 1, struct jp_stack_key, struct jp_stack); /* no allocation in interrupts */
 /* A stack that is being taken: at a switch, in an interrupt; and the count of samples. */
-struct jp_map_stack_room {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 3);
-	__type(key, u32);
-	__type(value, struct jp_stack);
-};
-/* As large as user space says. */
-struct jp_map_copies {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-};
-struct jp_map_acct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_acct);
-};
+JP_CPU_ARRAY(stack_room, 3, struct jp_stack);
+JP_RINGBUF(copies, 4096);
+JP_ARRAY(acct, struct jp_acct);
+JP_RINGBUF(events, 256 * 1024);
+JP_HASH(adopt, 8192, u32, u32); /* slot by tgid */
+JP_CPU_ARRAY(pcpu, 1, struct jp_scratch);
+JP_MAP_OF(offsets, ARRAY, 0, 1, u32, u64);
+JP_ARRAY(blk, struct jp_blk);
+JP_ARRAY(blk_lat, struct jp_blk_lat);
+JP_ARRAY(owners, struct jp_blk_set); /* a power of two */
+JP_ARRAY(net, struct jp_net);
+JP_OF_SOCK(socks, struct jp_owner);
+JP_OF_SOCK(passed, struct jp_passed);
+JP_CPU_ARRAY(sent, 1, struct jp_sent);
+JP_ARRAY(files, struct jp_files);
+JP_ARRAY(pmu, struct jp_pmu);
+JP_ARRAY(pmu_cpu, struct jp_pmu_cpu);
+JP_MAP_OF(pmu_fds, PERF_EVENT_ARRAY, BPF_F_PRESERVE_ELEMS, 1, u32, u32); /* event * CPUs + CPU */
+JP_ARRAY(asked, struct jp_asked);
+JP_HASH(envs, JP_ENVS, u32, struct jp_env); /* by slot of the step */
+JP_HASH(ranks, 1, struct jp_rank_key, u32); /* slots; half as many as there are */
+JP_ARRAY(burst_use, struct jp_burst_use);
+JP_RINGBUF(bursts, JP_BURST_RING);
+JP_HASH(commands, JP_COMMANDS_ALL, struct jp_command_key, struct jp_command);
+
 struct jp_map_free {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
 	__uint(max_entries, 1);
 	__type(value, u32);
 };
-struct jp_map_events {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 256 * 1024);
-};
-struct jp_map_adopt {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
-	__type(key, u32);   /* tgid */
-	__type(value, u32); /* slot */
-};
-struct jp_map_pcpu {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_scratch);
-};
-struct jp_map_offsets {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u64);
-};
-struct jp_map_blk {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_blk);
-};
-struct jp_map_blk_lat {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_blk_lat);
-};
-struct jp_map_owners {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* a power of two */
-	__type(key, u32);
-	__type(value, struct jp_blk_set);
-};
-struct jp_map_net {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_net);
-};
-struct jp_map_socks {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct jp_owner);
-};
-struct jp_map_passed {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct jp_passed);
-};
-struct jp_map_sent {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_sent);
-};
-struct jp_map_files {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_files);
-};
-struct jp_map_pmu {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_pmu);
-};
-struct jp_map_pmu_cpu {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_pmu_cpu);
-};
-struct jp_map_pmu_fds {
-	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-	__uint(map_flags, BPF_F_PRESERVE_ELEMS);
-	__uint(max_entries, 1); /* event * CPUs + CPU */
-	__type(key, u32);
-	__type(value, u32);
-};
-struct jp_map_asked {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_asked);
-};
-struct jp_map_envs {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, JP_ENVS);
-	__type(key, u32); /* slot of the step */
-	__type(value, struct jp_env);
-};
-struct jp_map_ranks {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* half as many as slots */
-	__type(key, struct jp_rank_key);
-	__type(value, u32); /* slot */
-};
-struct jp_map_burst_use {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct jp_burst_use);
-};
-struct jp_map_bursts {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, JP_BURST_RING);
-};
-struct jp_map_commands {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, JP_COMMANDS_ALL);
-	__type(key, struct jp_command_key);
-	__type(value, struct jp_command);
-};
-
-JP_MAP struct jp_map_control jp_control SEC(".maps");
-JP_MAP struct jp_map_tasks jp_tasks SEC(".maps");
-JP_MAP struct jp_map_cgroups jp_cgroups SEC(".maps");
-JP_MAP struct jp_map_components jp_components SEC(".maps");
-JP_MAP struct jp_map_slots jp_slots SEC(".maps");
-JP_MAP struct jp_map_sched jp_sched SEC(".maps");
-JP_MAP struct jp_map_lat jp_lat SEC(".maps");
-JP_MAP struct jp_map_wait jp_wait SEC(".maps");
-JP_MAP struct jp_map_culprits jp_culprits SEC(".maps");
-JP_MAP struct jp_map_rings jp_rings SEC(".maps");
-JP_MAP struct jp_map_pairs jp_pairs SEC(".maps");
-JP_MAP struct jp_map_samples jp_samples SEC(".maps");
-JP_MAP struct jp_map_at_once jp_at_once SEC(".maps");
-JP_MAP struct jp_map_ticks jp_ticks SEC(".maps");
-JP_MAP struct jp_map_pages jp_pages SEC(".maps");
-JP_MAP struct jp_map_unbooked jp_unbooked SEC(".maps");
-JP_MAP struct jp_map_points jp_points SEC(".maps");
-JP_MAP struct jp_map_crossings jp_crossings SEC(".maps");
-JP_MAP struct jp_map_traps jp_traps SEC(".maps");
-JP_MAP struct jp_map_stacks jp_stacks SEC(".maps");
-JP_MAP struct jp_map_stack_room jp_stack_room SEC(".maps");
-JP_MAP struct jp_map_copies jp_copies SEC(".maps");
-JP_MAP struct jp_map_acct jp_acct SEC(".maps");
 JP_MAP struct jp_map_free jp_free SEC(".maps");
-JP_MAP struct jp_map_events jp_events SEC(".maps");
-JP_MAP struct jp_map_adopt jp_adopt SEC(".maps");
-JP_MAP struct jp_map_pcpu jp_pcpu SEC(".maps");
-JP_MAP struct jp_map_offsets jp_offsets SEC(".maps");
-JP_MAP struct jp_map_blk jp_blk SEC(".maps");
-JP_MAP struct jp_map_blk_lat jp_blk_lat SEC(".maps");
-JP_MAP struct jp_map_owners jp_owners SEC(".maps");
-JP_MAP struct jp_map_net jp_net SEC(".maps");
-JP_MAP struct jp_map_socks jp_socks SEC(".maps");
-JP_MAP struct jp_map_passed jp_passed SEC(".maps");
-JP_MAP struct jp_map_sent jp_sent SEC(".maps");
-JP_MAP struct jp_map_files jp_files SEC(".maps");
-JP_MAP struct jp_map_pmu jp_pmu SEC(".maps");
-JP_MAP struct jp_map_pmu_cpu jp_pmu_cpu SEC(".maps");
-JP_MAP struct jp_map_pmu_fds jp_pmu_fds SEC(".maps");
-JP_MAP struct jp_map_asked jp_asked SEC(".maps");
-JP_MAP struct jp_map_envs jp_envs SEC(".maps");
-JP_MAP struct jp_map_ranks jp_ranks SEC(".maps");
-JP_MAP struct jp_map_burst_use jp_burst_use SEC(".maps");
-JP_MAP struct jp_map_bursts jp_bursts SEC(".maps");
-JP_MAP struct jp_map_commands jp_commands SEC(".maps");
 
 /* Set before load. */
 #ifdef JP_MAPS_DEFINE

@@ -4,6 +4,7 @@
  * return, or two probes that the program has (USDT). Every process that executes the file comes
  * here; those of steps are reported.
  */
+#include "bpf/clock.bpf.h"
 #include "bpf/task.bpf.h"
 
 /* At the entry the return address is on top of the stack where a call puts it there. */
@@ -41,6 +42,8 @@ int jp_cross(struct pt_regs *ctx)
 		return 0;
 	if (c.cookie & JP_REGION_CALL)
 		c.frame = PT_REGS_SP(ctx) + (c.cookie & JP_REGION_END ? 0 : RETURN_ADDRESS);
+	c.cpu_ns = cpu_time(p);
+	c.faults = p->min_flt + p->maj_flt;
 	c.lost = ctl->stats.crossings_lost;
 	c.slot = t->next_slot;
 	c.gen = info->gen;

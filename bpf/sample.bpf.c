@@ -95,15 +95,6 @@ static __always_inline void hand_over(const struct jp_page_key *key, const struc
 	}
 }
 
-/* Until now: its account was last updated a tick ago at most. */
-static __always_inline u64 cpu_time(struct task_struct *p)
-{
-	struct rq *rq = p->se.cfs_rq->rq;
-	s64 since = queue_clock() - rq->clock, more = rq->clock_task - p->se.exec_start;
-
-	return p->se.sum_exec_runtime + (more > 0 ? more : 0) + (since > 0 ? since : 0);
-}
-
 static __always_inline u64 place_of(struct task_struct *p, u64 ip)
 {
 	struct mm_struct *mm = p->mm;

@@ -22,6 +22,8 @@ struct jp_crossing {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 frame;   /* the stack's top before the call; 0: not of a function */
 	__u64 lost;    /* crossings that found the ring full until then, of all CPUs */
+	__u64 cpu_ns;  /* the thread's until then, */
+	__u64 faults;  /* and its page faults */
 	__u32 cookie;
 	__u32 slot;
 	__u32 gen;
@@ -30,6 +32,6 @@ struct jp_crossing {
 	__u32 pad;
 };
 
-_Static_assert(sizeof(struct jp_crossing) == 48, "jp_crossing");
+_Static_assert(sizeof(struct jp_crossing) == 64, "jp_crossing");
 
 #endif

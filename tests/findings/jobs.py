@@ -168,7 +168,7 @@ class Job:
                       CoreThrottles=0.0, CoreThrottleTime=0.0, PkgThrottles=0.0, PkgThrottleTime=0.0,
                       IdleTime=numpy.nan, StolenTime=0.0,
                       PkgTemperature=68.0, PSICpu=0.0, PSIMem=0.0, PSIIO=0.001,
-                      MemUsedMB=2000 + 0.6 * self.limit_mb)
+                      MemUsedMB=2000 + 0.6 * self.limit_mb, MemReadMB=numpy.nan, MemWriteMB=numpy.nan)
         self.energy(static=0.3, width=0.15)
         self.put_device("NetDev", "eth0", TxMB=0.01, RxMB=0.01)
         if self.nodes > 1:

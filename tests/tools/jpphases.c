@@ -110,7 +110,19 @@ static double early(double *v, unsigned n)
 	return n ? v[n / 10] : 0;
 }
 
-/* Loop for loop: begin, end of the first phase, of the second, of all. */
+/* Sets begin, end of the first phase, of the second, of all. */
+__attribute__((noinline, noclone)) static void one_loop(double at, double length,
+							const double *share, double t[4])
+{
+	t[0] = now_s();
+	first_phase(at + length * share[0]);
+	t[1] = now_s();
+	second_phase(at + length * (share[0] + share[1]));
+	t[2] = now_s();
+	third_phase(at + length);
+	t[3] = now_s();
+}
+
 static void loop(double seconds, double period, const double *share, double jitter, int region)
 {
 	double end = now_s() + seconds, all = 0, spent[3] = {0};
@@ -118,24 +130,20 @@ static void loop(double seconds, double period, const double *share, double jitt
 	unsigned n = 0;
 
 	for (double at = now_s(), length; at < end && n < LOOPS; at += length) {
-		double a, b, c, from;
+		double t[4], all_of;
 
 		length = period * (1 + jitter * (rand() / (RAND_MAX / 2.0) - 1));
 		if (region >= 0)
 			jobprof_region_begin(region);
-		from = now_s();
-		first_phase(at + length * share[0]);
-		a = now_s();
-		second_phase(at + length * (share[0] + share[1]));
-		b = now_s();
-		third_phase(at + length);
-		c = now_s();
+		one_loop(at, length, share, t);
 		if (region >= 0)
 			jobprof_region_end(region);
-		first[n] = (a - from) / (c - from);
-		second[n++] = (b - from) / (c - from);
-		all += c - from;
-		spent[0] += a - from, spent[1] += b - a, spent[2] += c - b;
+		all_of = t[3] - t[0];
+		first[n] = (t[1] - t[0]) / all_of;
+		second[n++] = (t[2] - t[0]) / all_of;
+		all += all_of;
+		for (int i = 0; i < 3; i++)
+			spent[i] += t[i + 1] - t[i];
 	}
 	printf("loops %u\nperiod %.9f\nfirst %.6f\nsecond %.6f\n", n, all / n, early(first, n),
 	       early(second, n));

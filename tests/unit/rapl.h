@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "sensor/core/event.h"
 #include "sensor/rapl/rapl.h"
 #include "sensor/sensors.h"
 #include "tests/unit/sensors.h"
@@ -149,26 +150,26 @@ static inline void fake_begin(int answer)
 		fake[cpu].answer = answer;
 		fake[cpu].opened = 0;
 	}
-	rapl_event_open = fake_open;
+	sensor_event_open = fake_open;
 }
 
-static inline void fake_end(rapl_event_open_fn *was)
+static inline void fake_end(sensor_event_open_fn *was)
 {
 	for (int cpu = 0; cpu < 4; cpu++) {
 		close(fake[cpu].rd);
 		close(fake[cpu].wr);
 	}
-	rapl_event_open = was;
+	sensor_event_open = was;
 }
 
-static rapl_event_open_fn *kernel_open;
+static sensor_event_open_fn *kernel_open;
 
 /* Sets the clock that tests step, and keeps the kernel's own way to open events. */
 static inline int rapl_setup(void **state)
 {
 	now_ns = S;
 	rapl_clock = test_clock;
-	kernel_open = rapl_event_open;
+	kernel_open = sensor_event_open;
 	return 0;
 }
 

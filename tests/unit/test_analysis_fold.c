@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/fold/fold.h"
+#include "analysis/fold/fold_trace.h"
 
 #define M 1000
 
@@ -303,6 +303,73 @@ TEST(samples_at_the_same_phase_are_not_uniform)
 	near(v.ks_d, 1 - 0.499);
 	assert_int_equal(fold__validity(x, y, 0, &s, 100, 100, &v), ANALYSIS_INSUFFICIENT);
 	fold_spline__free(&s);
+}
+
+#define LOOPS	   500
+#define LOOP_S	   0.024
+#define LOOP_COUNT 600
+
+/* Counts of a thread until t, which loops without a pause. */
+static double counted_until(double t)
+{
+	double loops = floor(t / LOOP_S);
+
+	return floor(LOOP_COUNT * (loops + progress(t / LOOP_S - loops)));
+}
+
+/* The instances are counted at or not as is_counted says. */
+static void fold_loops(struct fold_instance *in, bool (*is_counted)(int i))
+{
+	static struct fold_sample samples[1200];
+	struct fold_trace trace = {samples, NULL, 0, in, LOOPS};
+
+	for (double t = 0.001; t < LOOPS * LOOP_S; t += 1 / 97.0)
+		samples[trace.nsamples++] = (struct fold_sample){t, counted_until(t)};
+	for (int i = 0; i < LOOPS; i++)
+		in[i] = (struct fold_instance){
+			.t0 = i * LOOP_S,
+			.t1 = (i + 1) * LOOP_S,
+			.c0 = is_counted(i) ? i * LOOP_COUNT : NAN,
+			.c1 = is_counted(i) ? (i + 1) * LOOP_COUNT : NAN,
+		};
+	assert_int_equal(fold_trace__counts(&trace, 1), ANALYSIS_OK);
+}
+
+static bool never(int i)
+{
+	(void)i;
+	return false;
+}
+
+static bool always(int i)
+{
+	(void)i;
+	return true;
+}
+
+static bool sometimes(int i)
+{
+	return i % 3 == 0;
+}
+
+TEST(counts_at_bounds_are_kept_where_they_are_known_and_else_estimated)
+{
+	bool (*const ways[])(int i) = {never, sometimes, always};
+	static struct fold_instance in[LOOPS];
+
+	for (int way = 0; way < 3; way++) {
+		fold_loops(in, ways[way]);
+		for (int i = 1; i < LOOPS - 1; i++) {
+			double allowed = ways[way](i) ? 0 : 0.02 * LOOP_COUNT;
+
+			assert_true(fabs(in[i].c0 - i * LOOP_COUNT) <= allowed);
+			assert_true(fabs(in[i].c1 - (i + 1) * LOOP_COUNT) <= allowed);
+			assert_true(in[i].nsamples >= 2 && in[i].nsamples <= 3);
+			assert_true(in[i].samples->t > in[i].t0);
+		}
+	}
+	fold_loops(in, never); /* no sample is before the first and behind the last */
+	assert_true(isnan(in[0].c0) && isnan(in[LOOPS - 1].c1));
 }
 
 int main(void)

@@ -2,17 +2,21 @@
 /* Clocks, throttling, temperature, pressure and memory: on machines made of files, and on this one.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
+#include "sensor/core/event.h"
 #include "sensor/node/cpu.h"
+#include "sensor/sensors.h"
 #include "schema/describe.h"
 #include "tests/unit/tree.h"
 
 #define CPU  "sys/devices/system/cpu/"
+#define IMC  "sys/bus/event_source/devices/uncore_imc/"
 #define CHIP "sys/class/hwmon/hwmon"
 #define ZONE "sys/class/thermal/thermal_zone"
 
@@ -296,10 +300,31 @@ TEST(nothing_there)
 	sensor__close(&sensor_node, NULL);
 }
 
-/* The two sources fill the table, each column once. */
+static int open_nothing(struct perf_event_attr *attr, int cpu, int group_fd)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void make_controller(void)
+{
+	put(dir, IMC "type", "20\n");
+	put(dir, IMC "cpumask", "0\n");
+	put(dir, IMC "format/event", "config:0-7\n");
+	put(dir, IMC "events/data_reads", "event=0x1\n");
+	put(dir, IMC "events/data_reads.scale", "1e-6\n");
+	put(dir, IMC "events/data_reads.unit", "MiB\n");
+	put(dir, IMC "events/data_writes", "event=0x2\n");
+	put(dir, IMC "events/data_writes.scale", "1e-6\n");
+	put(dir, IMC "events/data_writes.unit", "MiB\n");
+}
+
+/* Three sources fill the table, each column once. */
 TEST(every_column_of_the_table_has_its_channel)
 {
+	static const struct sensor_ops *const sources[] = {&sensor_cpu, &sensor_node,
+							   &sensor_memory};
 	const struct series *table = series__find("CPU");
+	sensor_event_open_fn *was = sensor_event_open;
 	unsigned filled = 0;
 
 	assert_non_null(table);
@@ -312,8 +337,10 @@ TEST(every_column_of_the_table_has_its_channel)
 	put(dir, "proc/pressure/io", "some avg10=0 total=1\n");
 	put(dir, "proc/stat", "cpu 1 2 3 4 5 6 7 8 9 0\n");
 	put(dir, "proc/meminfo", "MemTotal: 10 kB\nMemAvailable: 5 kB\n");
-	for (unsigned k = 0; k < 2; k++) {
-		open_it(k ? &sensor_node : &sensor_cpu);
+	make_controller();
+	sensor_event_open = open_nothing;
+	for (unsigned k = 0; k < 3; k++) {
+		open_it(sources[k]);
 		for (unsigned i = 0; i < n; i++, filled++) {
 			assert_string_equal(channel[i].series, "CPU");
 			assert_int_equal(column__describe("CPU", channel[i].column, NULL).how,
@@ -322,6 +349,7 @@ TEST(every_column_of_the_table_has_its_channel)
 		sensor__close(ops, s);
 		s = NULL;
 	}
+	sensor_event_open = was;
 	assert_int_equal(filled, table->ncols - 3);
 }
 

@@ -140,13 +140,13 @@ TEST(the_kernels_own_events_are_read)
 	int err;
 
 	make_clock_pmu(&src.m);
-	rapl_event_open = real_open;
+	sensor_event_open = real_open;
 	rapl_clock = clock__boot_ns;
 	err = sensor__probe(&sensor_rapl, &src.m.roots, why, sizeof(why));
 	if (!err)
 		check_clock_pmu(&src);
 	end(&src);
-	rapl_event_open = kernel_open;
+	sensor_event_open = kernel_open;
 	rapl_clock = test_clock;
 	if (err == -EACCES)
 		skip();
@@ -206,7 +206,7 @@ TEST(cores_are_a_source_of_their_own)
 	assert_int_equal(sensor__probe(&sensor_rapl_cores, &src.m.roots, why, sizeof(why)),
 			 -ENOENT);
 	end(&src);
-	rapl_event_open = kernel_open;
+	sensor_event_open = kernel_open;
 }
 
 int main(void)

@@ -130,6 +130,22 @@ TEST(bytes_become_the_same_reduction)
 	message__free(&again);
 }
 
+TEST(a_second_pass_that_lacks_files_is_no_whole_one)
+{
+	static const unsigned first[] = {0, 3, 4}, second[] = {0, 3};
+	struct reduction a, b;
+	struct reduction_coverage c;
+
+	all_nodes(&a, first, 3);
+	all_nodes(&b, second, 2);
+	reduction__cover(&a, &b);
+	c = reduction__coverage(&a);
+	assert_int_equal(c.read, 3);
+	assert_int_equal(c.damaged, 2); /* one of the first pass, one that the second lacks */
+	reduction__free(&a);
+	reduction__free(&b);
+}
+
 /* As somebody would who knows the checksum. */
 static void sign(uint8_t *p, size_t n)
 {

@@ -14,16 +14,19 @@ static int setup(void **state)
 
 static void begin(uint64_t time, uint64_t frame)
 {
-	region_pairs__begin(&pairs, &(struct region_mark){time, 7, frame, 1});
+	region_pairs__begin(&pairs, &(struct region_mark){time, 7, frame, 1, {time + 5, 3}});
 }
 
 /* When the call that ends there began; 0: that is not known. */
 static uint64_t end(uint64_t time, uint64_t frame)
 {
-	uint64_t began = 0;
+	const struct region_mark m = {time, 7, frame, 1, {time + 5, 4}};
+	struct region_mark began;
 
-	return region_pairs__end(&pairs, &(struct region_mark){time, 7, frame, 1}, &began) ? began
-											   : 0;
+	if (!region_pairs__end(&pairs, &m, &began))
+		return 0;
+	assert_true(began.used.cpu_ns == (double)began.time_ns + 5 && began.used.faults == 3);
+	return began.time_ns;
 }
 
 TEST(recursion)

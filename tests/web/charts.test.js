@@ -189,6 +189,7 @@ test('stacks: of a report with both kinds there is a choice, of one there is non
 	const [choice] = byClass(both, 'choice'), pressed = () => choice.children.map((b) => b.getAttribute('aria-pressed'));
 
 	assert.deepEqual([boxes(), pressed()], [['all: 2 s, 100 %', 'main: 2 s, 100 %'], ['true', 'false']]);
+	assert.deepEqual(both.querySelectorAll('h2').map(text), ['Which functions ran or were blocked']);
 	choice.children[1].fire('click');
 	assert.deepEqual([boxes(), pressed()], [['all: 3 s, 100 %', '[futex]: 3 s, 100 %'], ['false', 'true']]);
 	assert.deepEqual([none, of('x', 0)].map((blocked) => byClass(stacks({ page: { flame: of('main', 2), flame_blocked: blocked } }), 'choice').length), [0, 0]);

@@ -117,7 +117,7 @@ local BLOCKED = {
 	blocked_net_fs_s = {"a network file system", "Use the node's own disk ($TMPDIR) for files that only this node needs."},
 	blocked_kernel_s = {"locks of the kernel or a driver", "Look for threads that map and unmap memory all the time."},
 	blocked_futex_s = {"other threads (futex: locks, conditions, barriers)",
-		"Look which lock or barrier its threads meet at: perf record -e sched:sched_switch -g"},
+		"Look which lock or barrier its threads meet at: run it with the family stack, then jobprof flame --off-cpu"},
 	blocked_pipe_s = {"another process (a pipe)", "Look at the slower side of the pipe, or use more of it."},
 	blocked_socket_s = {"messages (a socket)", "Look which peer or server answers late, and ask it for more at once."},
 	blocked_poll_s = {"events (poll, select, epoll)", "Look whose messages or events it waits for: strace -f -e trace=poll,epoll_wait"},

@@ -144,6 +144,23 @@ static int take_names(struct points *p, const struct reader_node *n, int *number
 	return 0;
 }
 
+/* Files have these columns where probes counted. */
+static void take_counts(struct region_row *to, const struct table *t, uint64_t row)
+{
+	char name[64];
+
+	for (int k = 0; k < POINT_COUNTERS; k++) {
+		const double *begin, *end;
+
+		snprintf(name, sizeof(name), "Begin%s", point_counters[k]);
+		begin = column(t, name);
+		snprintf(name, sizeof(name), "End%s", point_counters[k]);
+		end = column(t, name);
+		to->at_begin[k] = begin ? begin[row] * scales[k] : NAN;
+		to->at_end[k] = end ? end[row] * scales[k] : NAN;
+	}
+}
+
 static int take_regions(struct points *p, const struct reader_node *n, const struct table *t,
 			unsigned node)
 {
@@ -169,10 +186,12 @@ static int take_regions(struct points *p, const struct reader_node *n, const str
 		    c[END][i] < c[BEGIN][i] || !is_number(c[PROCESS][i]) ||
 		    !is_number(c[THREAD][i]))
 			continue;
-		more[p->nregions++] = (struct region_row){{node, c[PROCESS][i], c[THREAD][i]},
-							  (unsigned)region,
-							  c[BEGIN][i] * 1e-9,
-							  c[END][i] * 1e-9};
+		more[p->nregions] =
+			(struct region_row){.thread = {node, c[PROCESS][i], c[THREAD][i]},
+					    .region = (unsigned)region,
+					    .begin_s = c[BEGIN][i] * 1e-9,
+					    .end_s = c[END][i] * 1e-9};
+		take_counts(&more[p->nregions++], t, i);
 	}
 	qsort(more, p->nregions, sizeof(*more), by_begin);
 	return 0;

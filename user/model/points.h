@@ -31,6 +31,8 @@ struct region_row {
 	struct thread_key thread;
 	unsigned region; /* of names[] */
 	double begin_s, end_s;
+	/* what the thread had counted by then; NaN: not known */
+	double at_begin[POINT_COUNTERS], at_end[POINT_COUNTERS];
 };
 
 struct points {

@@ -58,17 +58,24 @@ const struct series *series__find(const char *name)
 	return NULL;
 }
 
-bool series__is_reserved(const char *name)
+const char *series__group_doc(const char *name)
 {
-	static const char *const groups[] = {
-#define GROUP(name_, doc_) #name_,
+	static const struct {
+		const char *name, *doc;
+	} groups[] = {
+#define GROUP(name_, doc_) {#name_, doc_},
 #include "schemas/series.def"
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(groups); i++)
-		if (!strcasecmp(groups[i], name))
-			return true;
-	return series__find(name) != NULL;
+		if (!strcasecmp(groups[i].name, name))
+			return groups[i].doc;
+	return NULL;
+}
+
+bool series__is_reserved(const char *name)
+{
+	return series__group_doc(name) || series__find(name);
 }
 
 struct column series__event(const char *name, unsigned i)

@@ -30,6 +30,9 @@ const struct series *series__find(const char *name); /* case-insensitive; NULL: 
 
 /* The names of the built-in ones, with a space after each. */
 void series__print_names(FILE *out);
+/* What a table or group is that is no built-in series (any case); NULL: there is none of that name.
+ */
+const char *series__group_doc(const char *name);
 /* A built-in series or another table or group of a node's (any case): no other may have that name.
  */
 bool series__is_reserved(const char *name);

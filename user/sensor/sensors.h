@@ -20,6 +20,7 @@
 	X(hwmon)                                                      \
 	X(cpu)                                                        \
 	X(node)                                                       \
+	X(memory)                                                     \
 	X(ports)                                                      \
 	X(slingshot)                                                  \
 	X(netdev)                                                     \

@@ -215,8 +215,8 @@ const finder = (graph) => el('input', { type: 'search', placeholder: 'Find a fun
 const whole = (graph) => el('button', { class: 'all', onclick: () => graph.zoom(0) }, 'Show all');
 
 const OF_REPORT = [
-	{ key: 'flame', name: 'Running', about: 'by samples of running threads' },
-	{ key: 'flame_blocked', name: 'Blocked', about: 'of threads that were blocked for 1 ms and more, below what blocked them' },
+	{ key: 'flame', name: 'Running', did: 'ran', about: 'by samples of running threads' },
+	{ key: 'flame_blocked', name: 'Blocked', did: 'were blocked', about: 'of threads that were blocked for 1 ms and more, below what blocked them' },
 ];
 
 // The hottest functions as a part of the page of a report; a choice where it has both kinds of stacks.
@@ -235,7 +235,7 @@ export function stacks(report) {
 
 	if (!kinds.length)
 		return null;
-	const part = section('stacks', kinds[0].key === 'flame' ? 'Which functions ran' : 'Which functions were blocked', tools, kinds.length > 1 ? choice : '', body);
+	const part = section('stacks', `Which functions ${kinds.map((k) => k.did).join(' or ')}`, tools, kinds.length > 1 ? choice : '', body);
 
 	part.classList.add('low');
 	show(kinds[0]);

@@ -20,8 +20,8 @@ import os
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from lib import *
 from h5make import *
+from reducelib import *
 
-MPI = os.path.join(BUILD, "jobprof-reduce-mpi")
 COLUMNS = [("CPUTime", F), ("RSS", U), ("Residual", F), ("Far", F)]
 ROWS = 700
 K = 60
@@ -45,14 +45,6 @@ def make_files(nodes=9, n=ROWS):
         node_file("%s/7_0_n%d.h5" % (d, i), "n%d" % i, tables, index=i, tasks=2)
         truth.update({("7.0/n%d" % i, name.split("/")[1]): rows for name, rows in tables.items()})
     return d, truth
-
-
-def reduced(*args, status=0, env=None, before=()):
-    p = subprocess.run(list(before) + [JOBPROF, "reduce"] + list(args), capture_output=True, text=True, timeout=120,
-                       env=env or plain_env(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
-    if status is not None and p.returncode != status:
-        raise Failed("%s: status %d: %s" % (" ".join(args), p.returncode, p.stderr))
-    return p
 
 
 def as_json(*args, **kw):
@@ -130,10 +122,6 @@ def sample():
     is_equal("sample: values are those of the rows", wrong, [])
 
 
-def paths_of(d):
-    return sorted(os.path.join(d, f) for f in os.listdir(d) if f.endswith(".h5"))
-
-
 def any_order():
     d, _ = make_files()
     whole, paths = as_json(d), paths_of(d)
@@ -141,12 +129,6 @@ def any_order():
     for turn in range(3):
         is_same("order %d" % turn, as_json(*rng.permutation(paths)), whole)
     is_same("the job file", as_json(merged(d)), whole)
-
-
-def merged(d):
-    path = os.path.dirname(d) + "/job.h5"
-    subprocess.run([JOBPROF, "merge", "-S", "-j", "7", "-p", os.path.dirname(d), "-o", path], check=True)
-    return path
 
 
 def any_ranks():
@@ -158,15 +140,6 @@ def any_ranks():
         is_same("%d processes" % n, j, whole)
         is_equal("%d processes: coverage" % n, [j["coverage"], j["cost"]["processes"]], [whole["coverage"], n])
         is_true("%d processes: what they cost is said" % n, 0 < j["cost"]["cpu_s"] < 60, j["cost"])
-
-
-def need_mpi():
-    if not os.path.exists(MPI) or not shutil.which("mpirun.openmpi"):
-        raise Skipped("jobprof-reduce-mpi is not built: scripts/install-deps test")
-
-
-def mpirun(n, *more):
-    return ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n", str(n)] + list(more)
 
 
 def parts():
@@ -250,20 +223,6 @@ def damaged_file():
         f.truncate(700)
     p = reduced(d, status=1)
     is_true("two of ten: degraded", "8 of 10 files were read: DEGRADED" in p.stdout, p.stdout)
-
-
-def rank_of(pid):
-    with contextlib.suppress(OSError):
-        with open("/proc/%d/environ" % pid, "rb") as f:
-            return dict(x.partition(b"=")[::2] for x in f.read().split(b"\0")).get(b"OMPI_COMM_WORLD_RANK")
-    return None
-
-
-def children(pid):
-    with contextlib.suppress(OSError):
-        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
-            return [int(p) for p in f.read().split()]
-    return []
 
 
 def kill_rank(mpi, rank, others):

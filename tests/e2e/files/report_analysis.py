@@ -95,6 +95,32 @@ def flops():
         is_near("flops: operations per second", f["flops"], wanted.mean(), 1e-9)
 
 
+def memory():
+    """Bytes that the nodes' controllers moved, of a job that has its nodes alone; its tag needs the nodes' peaks."""
+    for what in ("alone", "shared", "not read"):
+        j = job("some", 5, shared=what == "shared")
+        j.put_node("CPU", MemReadMB=30000.0)
+        if what != "not read":
+            j.put_node("CPU", MemWriteMB=20000.0)
+        j.without = set()
+        path = os.path.join(tmpdir("memory"), "job_4711.h5")
+        j.write(path)
+        f = as_json(path)["pika"]["footprint"]
+        if what != "alone":
+            is_equal("memory: %s, so nothing is known" % what, f["mem_bw"], None)
+            continue
+        with h5py.File(path, "r") as h:
+            nodes = h["Steps/0/Nodes"]
+            moved = sum(nodes[n]["CPU"]["MemReadMB"] + nodes[n]["CPU"]["MemWriteMB"] for n in nodes)
+        is_near("memory: bytes per second", f["mem_bw"], moved.mean() * MB / 30, 1e-9)
+        for share, given in ((0.85, True), (0.75, False)):
+            peaks = os.path.join(tmpdir(), "peaks.conf")
+            with open(peaks, "w") as out:
+                out.write("MemBandwidthPeak=%.0f\n" % (f["mem_bw"] / j.nodes / share))
+            t = as_json(path, JOBPROF_PEAKS=peaks)["pika"]["tags"]
+            is_equal("memory: the tag at %g of the peak" % share, "memory-bound" in t["given"], given)
+
+
 def stack():
     """Cycles per instruction of an Arm SBSA processor, by Arm's formulae; nodes of two kinds have no stack."""
     j = job("some", 5)
@@ -521,6 +547,6 @@ def refused():
 
 
 if __name__ == "__main__":
-    run_tests((footprint, flops, stack, issues, eligibility, tags, io_character, io_of_devices, io_of_two_steps,
+    run_tests((footprint, flops, memory, stack, issues, eligibility, tags, io_character, io_of_devices, io_of_two_steps,
                periodic_of_mounts, stored, stored_beside, findings_table, others_read_it,
                killed, refused))

@@ -6,6 +6,7 @@
 rivals on that CPU."""
 
 import os
+import shlex
 import sys
 import time
 
@@ -175,6 +176,10 @@ def delay_of(pid):
     return int(slurp("/proc/%d/schedstat" % pid).split()[1])
 
 
+def waits_of(pid):
+    return int(slurp("/proc/%d/schedstat" % pid).split()[2])
+
+
 def moved():
     """A process that waits behind another one, which is served first, is moved to the other CPU and back: the
     kernel adds what it has waited at the move."""
@@ -203,6 +208,60 @@ def moved():
     got = total(rows, "Unknown", start_ns)
     is_true("moved while it waits: it was", jumps > 1e9, jumps)
     is_near("moved while it waits: Unknown is what it waited before", got, jumps / 1e9, 0.02, 0.01)
+
+
+PONG = """
+import os, sys
+a, b = (os.open(p, os.O_RDWR) for p in sys.argv[1:3])
+for _ in range(int(sys.argv[3])):
+    os.read(a, 1)
+    os.write(b, b"x")
+"""
+
+
+def far_back(name, of_task):
+    """A process waits until two others, who are served first and wake each other, are done: longer than the ring
+    holds, unless both are of one task, for what runs in a row for a task is one slice."""
+    rounds, d = 30000, tmpdir()
+    fifos = [os.path.join(d, n) for n in "ab"]
+    for f in fifos:
+        os.mkfifo(f)
+    pong = ["nice", "-n", "-15", "/usr/bin/python3", "-c", PONG]
+    cmds = [pinned(pong + f + [str(rounds)]) for f in (fifos, fifos[::-1])]
+    h = Hold()
+    mine = [pinned(h.cmd("park", "spin=0.05", "park"))] + cmds[:2 if of_task else 1]
+    run = Run(["sh", "-c", " & ".join(map(shlex.join, mine)) + " & wait"], INTERVAL)
+    pid = h.wait()
+    others = [] if of_task else [start(cmds[1])]
+    time.sleep(1.2 * INTERVAL)
+    os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
+    start_ns, delay, waits = time.time_ns(), delay_of(pid), waits_of(pid)
+    with open(fifos[0], "w") as f:
+        f.write("x")
+    h.go()
+    h.wait()
+    delay, waits = (delay_of(pid) - delay) / 1e9, waits_of(pid) - waits
+    for p in others:
+        p.wait()
+    h.go()
+    rows = culprits(name, run.end())
+    got = {c: total(rows, c, start_ns) for c in COLUMNS}
+    said = "%s; it waited %d times, %g s" % (got, waits, delay)
+    is_true(name + ": it waited long", delay > 0.2 and delay > 0.02 * waits, said)
+    if of_task:
+        # others may run between them
+        is_true(name + ": most is known", got["Unknown"] < 0.4 * delay, said)
+        is_true(name + ": and most of that is its task", got["OwnTask"] > got["System"], said)
+    else:
+        is_true(name + ": Unknown is what it waited before", 0.8 * delay < got["Unknown"] <= delay, said)
+
+
+def far_back_known():
+    far_back("behind 60,000 slices of one task", True)
+
+
+def far_back_unknown():
+    far_back("behind 60,000 slices in turn", False)
 
 
 def ranks():
@@ -234,4 +293,5 @@ def raw_tracepoint():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([two_rivals, two_jobs, all_rivals, own_processes, sleepers, moved, ranks, raw_tracepoint])
+    run_tests([two_rivals, two_jobs, all_rivals, own_processes, sleepers, moved, far_back_known,
+               far_back_unknown, ranks, raw_tracepoint])

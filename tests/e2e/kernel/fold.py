@@ -142,6 +142,29 @@ def rates():
     is_true("rates: all faults", abs(mean / (numpy.diff(ends) * truth).sum() - 1) <= 0.05, (mean, ends, truth))
 
 
+def counted():
+    """A function's probes count at both ends of each execution: single points of the rate are known, too."""
+    asked = [20, 50, 5]
+    run, path = run_jobprof(undisturbed("-n", "-f", ",".join(map(str, asked)), "25", "24", "0.4", "0.35"), 1, "all,fold",
+                            ["--region", "loop=" + tool("jpphases") + ":one_loop"])
+    had_a_cpu(path, 25)
+    said, rows = spoken(run), table(path, "Regions")
+    length, faults = (rows["End"] - rows["Begin"]).astype(float), rows["EndPageFaults"] - rows["BeginPageFaults"]
+    used = rows["EndCPUTime"] - rows["BeginCPUTime"]
+    want = 24 * numpy.dot(asked, [0.4, 0.35, 0.25])
+    is_true("counted: pages of a loop, to 1 %", abs(numpy.median(faults) / want - 1) <= 0.01, (numpy.median(faults), want))
+    is_true("counted: no more CPU time than time", (used <= length + 2e5).all() and numpy.median(used / length) > 0.9,
+            (used - length).max())
+    is_true("counted: what a thread has counted grows", (rows["BeginPageFaults"][1:] >= rows["EndPageFaults"][:-1]).all() and
+            (rows["BeginCPUTime"][1:] >= rows["EndCPUTime"][:-1]).all(), rows)
+    got, err = fold(path, "--counter", "PageFaults")
+    of = got["counters"]["PageFaults"]
+    at = numpy.linspace(0, 1, len(of["rate"]))
+    truth = 1e3 * numpy.select([at < said["first"], at < said["second"]], asked[:2], asked[2])
+    wrong = abs(numpy.array(of["rate"]) - truth).mean() / of["mean_rate"]
+    is_true("counted: the rate of its points, to 7.5 % of the mean", wrong <= 0.075, wrong)
+
+
 def no_marker():
     """The period is found, and phases have their lengths; where the first one begins is a choice."""
     run, path = run_jobprof(undisturbed("-n", "25", "37", "0.3", "0.5"), 1, series="all,fold")
@@ -190,4 +213,4 @@ def not_profiled():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([regions, calls, points, points_not_asked, phases, rates, no_marker, alias, nothing_to_fold, not_profiled])
+    run_tests([regions, calls, points, points_not_asked, phases, rates, counted, no_marker, alias, nothing_to_fold, not_profiled])

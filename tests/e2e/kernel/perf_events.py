@@ -3,6 +3,7 @@
 """The events of the family perf: names that stand for what perf's stand for, the columns that come
 of them, lists that are refused."""
 
+import glob
 import os
 import re
 import sys
@@ -109,6 +110,27 @@ def bad_lists_are_refused():
                     re.search(r"bad\.conf:3: " + words, p.stderr), "%d %s" % (p.returncode, p.stderr))
 
 
+def words_of_an_unknown_processor_are_left_out():
+    """The other events are counted, and one line says so; without counters every word is of that kind."""
+    if any(n == "cpu" or n.startswith("armv") for n in os.listdir("/sys/bus/event_source/devices")):
+        raise Skipped("this processor has counters")
+    d = tmpdir()
+    p = subprocess.run([JOBPROF, "run", "-o", d, "-e", "@cpi;page-faults;@flops", "--", "true"], text=True, capture_output=True)
+    said = [l for l in p.stderr.splitlines() if "@" in l]
+    is_true("@cpi, @flops: left out in one line", p.returncode == 0 and len(said) == 1 and
+            "@cpi, @flops: no such events" in said[0], "%d %s" % (p.returncode, p.stderr))
+    files = glob.glob(d + "/**/*.h5", recursive=True)
+    is_true("@cpi, @flops: page-faults are counted", total(task_table(files[0]), "PageFaults") > 0, p.stderr)
+    conf = os.path.join(d, "words.conf")
+    for events, code, words in (("@cpi;cs", 0, "words.conf:2: PerfEvents: @cpi: no such events"), ("@cpu;cs", 1, "@cpu is none of @cpi"),
+                                ("@cpi;cz", 1, "cz: no such event")):
+        with open(conf, "w") as f:
+            f.write("ProfileHDF5Dir=%s\nPerfEvents=%s\n" % (d, events))
+        p = subprocess.run([JOBPROFD, "--check-config", "-c", conf], capture_output=True, text=True)
+        is_true("--check-config: " + events, words in p.stderr and (code == 0 or p.returncode == code), "%d %s" % (p.returncode, p.stderr))
+        is_true("--check-config: %s says nothing of what was tried" % events, "tried on" not in p.stderr, p.stderr)
+
+
 def a_restart_with_other_events_keeps_the_file():
     """What a running step's rows are made of stays; the next step has the new columns."""
     d = RootedDaemon("ev", PerfEvents="cpu-clock,page-faults").start()
@@ -142,4 +164,4 @@ if __name__ == "__main__":
     run_one(names_are_perfs)
     need_bpf()
     run_tests([events_are_columns, off_is_unknown, bad_lists_are_refused,
-               a_restart_with_other_events_keeps_the_file])
+               words_of_an_unknown_processor_are_left_out, a_restart_with_other_events_keeps_the_file])

@@ -2,8 +2,8 @@
 # runs: in full
 # timeout: 180
 # SPDX-License-Identifier: GPL-2.0-only
-"""TimeBudget: the causes of a mixed program's blocked time, against the kernel's stacks at each switch, as
-perf has them, from there until the thread is in a run queue, or where perf missed that on a CPU again."""
+"""TimeBudget: the causes of blocked time of a mixed program and of one on FUSE, against the kernel's stacks at each
+switch, as perf has them, from there until the thread is in a run queue, or where perf missed that on a CPU again."""
 
 import os
 import re
@@ -16,9 +16,6 @@ from daemonlib import *
 
 SECONDS = 12
 AGREE = 0.99  # of the blocked time
-LEFT = 'prev_comm == "jpmixed" && prev_state != 0 && prev_state != 256'  # not those that were preempted
-EVENTS = ["-e", "sched:sched_switch/call-graph=fp/", "--filter", LEFT, "-e", "sched:sched_wakeup", "--filter", 'comm == "jpmixed"',
-          "-e", "sched:sched_switch", "--filter", 'next_comm == "jpmixed"']
 IO = r"io_schedule|folio_wait|submit_bio_wait|blk_mq_|jbd2_|__iomap_dio|blkdev_"
 LOCKS = r"rwsem_|mutex_lock|mmap_lock|vma_|percpu_|synchronize_|__down|dup_mmap|__flush_work"
 # The first that matches says it.
@@ -33,25 +30,34 @@ BY_STACK = [
     ("BlockedSocket", r"unix_stream|sk_wait|sock_|tcp_|inet_csk_accept"),
     ("BlockedPipe", r"pipe_read|pipe_write|pipe_wait"),
 ]
+# By path: of that call nothing says at the switch what file system it waits for. The server waits for work.
+OF_FUSE = [("BlockedOther", r"fuse_dev_|vfs_statx|path_openat"), ("BlockedNetFS", r"\bfuse_|request_wait_answer")]
 
 
-def cause_of(stack):
+def events(comm):
+    """Not of those that were preempted."""
+    left = 'prev_comm == "%s" && prev_state != 0 && prev_state != 256' % comm
+    return ["-e", "sched:sched_switch/call-graph=fp/", "--filter", left, "-e", "sched:sched_wakeup", "--filter",
+            'comm == "%s"' % comm, "-e", "sched:sched_switch", "--filter", 'next_comm == "%s"' % comm]
+
+
+def cause_of(stack, first):
     """A fault waits for a page or a lock of the kernel, whatever call copied the data: what is below it says nothing."""
     above, fault, _ = stack.partition("asm_exc_page_fault")
     if fault:
         return "BlockedFault" if re.search(IO, above) else "BlockedKernel" if re.search(LOCKS, above) else None
-    return next((cause for cause, part in BY_STACK if re.search(part, stack)), None)
+    return next((cause for cause, part in first + BY_STACK if re.search(part, stack)), None)
 
 
 WAKEUP = re.compile(r" *\d+ +([\d.]+): +sched:sched_wakeup: .*?\bpid=(\d+)")
 SWITCH = re.compile(r" *\d+ +([\d.]+): +sched:sched_switch: .*?\bprev_pid=(\d+) .*?prev_state=(\S+) .*?\bnext_pid=(\d+)")
 
 
-def by_stacks(text):
+def by_stacks(text, first):
     """Seconds of each cause, and of stacks that say nothing."""
     sums, unknown = {}, {}
     for stack, s in gaps(text):
-        cause = cause_of(stack)
+        cause = cause_of(stack, first)
         where = sums if cause else unknown
         key = cause or " ".join(re.findall(r"^\t *[0-9a-f]+ (\w+)", stack, re.M))
         where[key] = where.get(key, 0) + s
@@ -78,11 +84,12 @@ class Stacks:
     """The kernel lets perf have so many events a tick, and an idle CPU has no ticks: perf would miss most of what
     happens there. So each CPU has something to do, for which all others come first."""
 
-    def __init__(self):
+    def __init__(self, comm="jpmixed", first=()):
+        self.first = list(first)
         self.busy = [subprocess.Popen(["chrt", "--idle", "0", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
                      for cpu in os.sched_getaffinity(0)]
         self.data = os.path.join(tmpdir(), "perf.data")
-        self.p = subprocess.Popen(["perf", "record", "-q", "-a", "-m", "4M", "-k", "mono", "-o", self.data, *EVENTS, "--", "sleep", "1000"],
+        self.p = subprocess.Popen(["perf", "record", "-q", "-a", "-m", "4M", "-k", "mono", "-o", self.data, *events(comm), "--", "sleep", "1000"],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         time.sleep(1.5)
         if self.p.poll() is not None:
@@ -99,7 +106,7 @@ class Stacks:
         said = subprocess.run(["perf", "script", "-i", self.data, "--ns", "-F", "tid,time,event,trace,ip,sym"],
                               capture_output=True, text=True, errors="replace").stdout
         self.said = said
-        return by_stacks(said)
+        return by_stacks(said, self.first)
 
     def seen(self, function):
         return self.said.count(" %s\n" % function)
@@ -109,12 +116,14 @@ class Stacks:
         return sum(s for stack, s in gaps(self.said) if function in stack)
 
 
-def agree():
+def need_perf():
     if not shutil.which("perf"):
         raise Skipped("there is no perf: scripts/install-deps bench")
-    d = tmpdir("mixed")
-    stacks = Stacks()
-    run, path = run_jobprof([tool("jpmixed"), str(SECONDS), d], 1)
+
+
+def agree(name, stacks, cmd):
+    """Returns the seconds of each cause by stacks."""
+    run, path = run_jobprof(cmd, 1)
     wanted, unknown = stacks.end()
     rows = table(path, "TimeBudget/0")
     got = {c: total(rows, c) for c in rows.dtype.names if c.startswith("Blocked")}
@@ -124,16 +133,31 @@ def agree():
     print("# stacks that say nothing: %.3f s" % sum(unknown.values()))
     for stack, s in sorted(unknown.items(), key=lambda u: -u[1])[:5]:
         print("#   %.3f s: %s" % (s, stack[:200]))
-    is_true("a mixed program: it blocked in %d ways" % len(wanted), len([s for s in wanted.values() if s > 0.05]) >= 9, wanted)
-    is_true("a mixed program: stacks say nearly all", sum(unknown.values()) < (1 - AGREE) / 2 * all_s, unknown)
+    is_true(name + ": stacks say nearly all", sum(unknown.values()) < (1 - AGREE) / 2 * all_s, unknown)
     ours = sum(got.values())
     same = sum(min(got[c] / ours, wanted.get(c, 0) / all_s) for c in got)
     print("# causes agree with stacks in %.3f %% of blocked time" % (100 * same))
-    is_true("a mixed program: causes agree with stacks in 99 % of blocked time", same >= AGREE, "%.2f %%" % (100 * same))
-    is_true("a mixed program: and so does all of it", abs(ours / all_s - 1) < 1 - AGREE, "%.3f s, %.3f s" % (ours, all_s))
+    is_true(name + ": causes agree with stacks in 99 % of blocked time", same >= AGREE, "%.2f %%" % (100 * same))
+    is_true(name + ": and so does all of it", abs(ours / all_s - 1) < 1 - AGREE, "%.3f s, %.3f s" % (ours, all_s))
     for cause, s in sorted(wanted.items()):
         # A lock of the kernel that fsync waits for counts as the disk: neither shows at the switch.
-        is_near("a mixed program: %s" % cause, got[cause], s, 0.03, (0.01 if cause in ("BlockedDisk", "BlockedKernel") else 0.002) * all_s)
+        is_near("%s: %s" % (name, cause), got[cause], s, 0.03, (0.01 if cause in ("BlockedDisk", "BlockedKernel") else 0.002) * all_s)
+    return wanted
+
+
+def mixed():
+    need_perf()
+    wanted = agree("a mixed program", Stacks(), [tool("jpmixed"), str(SECONDS), tmpdir("mixed")])
+    is_true("a mixed program: it blocked in %d ways" % len(wanted), len([s for s in wanted.values() if s > 0.05]) >= 9, wanted)
+
+
+def fuse():
+    need_perf()
+    if not os.path.exists("/dev/fuse"):
+        raise Skipped("this kernel has no FUSE")
+    cmd = ["/usr/bin/python3", ROOT + "/tests/lib/slowfs.py", tmpdir(), "0.01", "100"]
+    wanted = agree("FUSE", Stacks("slowfs", OF_FUSE), cmd)
+    is_true("FUSE: stacks have it", wanted.get("BlockedNetFS", 0) > 4, wanted)
 
 
 def journal():
@@ -162,4 +186,4 @@ def journal():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([agree, journal])
+    run_tests([mixed, fuse, journal])

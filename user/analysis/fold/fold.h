@@ -189,6 +189,11 @@ struct fold_result {
  */
 enum analysis_status fold__region(const struct fold_instance *instances, size_t n,
 				  const struct fold_options *o, size_t m, struct fold_result *r);
+/*
+ * The last steps, of points that were made elsewhere: from r's points, range and factor to all the
+ * rest but keep. n instances were there, of which the range has kept some. As fold__region().
+ */
+enum analysis_status fold__curve(struct fold_result *r, size_t n, double nugget, size_t m);
 void fold_result__free(struct fold_result *r);
 
 #endif

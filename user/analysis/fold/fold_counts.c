@@ -14,15 +14,13 @@
 #define SPANS_MAX  20000 /* pairs of samples that the profile is made of */
 #define INSIDE_MAX 20	 /* instances between two samples; more say nothing of the profile */
 
-/* Counts of an instance by its parts, and per unit of time outside of all. */
-struct profile {
-	double part[BINS], outside;
-	double sum[BINS + 1]; /* of the parts before */
-};
+/* The parts of an instance, and what is outside of all. */
+enum { OUTSIDE = BINS, PARTS };
 
-/* How much of each is between two instants of a thread. */
-struct exposure {
-	double part[BINS], outside;
+/* Counts of an instance by its parts; those outside are per unit of time. */
+struct profile {
+	double part[PARTS];
+	double sum[BINS + 1]; /* of the parts before */
 };
 
 static void add_up(struct profile *p)
@@ -41,15 +39,17 @@ static double until(const struct profile *p, double x)
 	return p->sum[i] + (at - i) * p->part[i];
 }
 
-/* The first instance that ends after t. */
-static size_t first_after(const struct fold_trace *tr, double t)
+/* How many of n ascending doubles, which lie so many bytes apart, are at most t. */
+static size_t count_until(const void *first, size_t n, size_t apart, double t)
 {
-	size_t lo = 0, hi = tr->ninstances;
+	size_t lo = 0, hi = n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
+		double v;
 
-		if (tr->instances[mid].t1 <= t)
+		memcpy(&v, (const char *)first + mid * apart, sizeof(v));
+		if (v <= t)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -57,23 +57,38 @@ static size_t first_after(const struct fold_trace *tr, double t)
 	return lo;
 }
 
+/* The first instance that ends after t. */
+static size_t first_after(const struct fold_trace *tr, double t)
+{
+	const struct fold_instance *in = tr->instances;
+
+	return tr->ninstances ? count_until(&in->t1, tr->ninstances, sizeof(*in), t) : 0;
+}
+
+static size_t samples_until(const struct fold_trace *tr, double t)
+{
+	const struct fold_sample *s = tr->samples;
+
+	return tr->nsamples ? count_until(&s->t, tr->nsamples, sizeof(*s), t) : 0;
+}
+
 static double part_of(const struct fold_instance *in, double t)
 {
 	return in->t1 > in->t0 ? fmin(fmax((t - in->t0) / (in->t1 - in->t0), 0), 1) : 0;
 }
 
-/* Adds the parts from x to y of an instance. */
-static void expose(struct exposure *e, double x, double y)
+/* Adds how much of each part lies from x to y of an instance. */
+static void expose(double e[PARTS], double x, double y)
 {
 	double from = x * BINS, to = y * BINS;
 
 	for (int i = (int)from; i < BINS && i < to; i++)
-		e->part[i] += fmin(to, i + 1) - fmax(from, i);
+		e[i] += fmin(to, i + 1) - fmax(from, i);
 }
 
-/* Expected counts between two instants, and with e not NULL also what they are of. */
+/* Expected counts between two instants; e, if not NULL, gets how much of each part they are of. */
 static double between(const struct fold_trace *tr, const struct profile *p, double from, double to,
-		      struct exposure *e)
+		      double e[PARTS])
 {
 	double mass = 0, outside = to - from;
 
@@ -92,26 +107,22 @@ static double between(const struct fold_trace *tr, const struct profile *p, doub
 	}
 	outside = fmax(outside, 0);
 	if (e)
-		e->outside += outside;
-	return mass + outside * p->outside;
+		e[OUTSIDE] += outside;
+	return mass + outside * p->part[OUTSIDE];
 }
 
 /* One pair of samples: its counts go to the parts as the profile expects them. */
 static void share_out(const struct fold_trace *tr, const struct profile *p, size_t i,
-		      struct exposure *seen, struct profile *next)
+		      double seen[PARTS], double next[PARTS])
 {
 	const struct fold_sample *a = &tr->samples[i], *b = &tr->samples[i + 1];
-	struct exposure e = {{0}, 0};
-	double expected = between(tr, p, a->t, b->t, &e), count = b->c - a->c;
+	double e[PARTS] = {0}, expected = between(tr, p, a->t, b->t, e), count = b->c - a->c;
 
-	for (int k = 0; k < BINS; k++) {
-		seen->part[k] += e.part[k];
+	for (int k = 0; k < PARTS; k++) {
+		seen[k] += e[k];
 		if (expected > 0)
-			next->part[k] += count * e.part[k] * p->part[k] / expected;
+			next[k] += count * e[k] * p->part[k] / expected;
 	}
-	seen->outside += e.outside;
-	if (expected > 0)
-		next->outside += count * e.outside * p->outside / expected;
 }
 
 static bool is_useful(const struct fold_trace *tr, size_t i)
@@ -124,25 +135,21 @@ static bool is_useful(const struct fold_trace *tr, size_t i)
 	       (from + INSIDE_MAX >= tr->ninstances || tr->instances[from + INSIDE_MAX].t0 > b->t);
 }
 
-/* Returns how far the profile moved, as a part of it. */
+/* Returns how far the instance's part of the profile moved, as a part of it. */
 static double improve(const struct fold_trace *traces, size_t n, size_t stride, struct profile *p)
 {
-	struct exposure seen = {{0}, 0};
-	struct profile next = {{0}, 0, {0}};
-	double moved = 0;
+	double seen[PARTS] = {0}, next[PARTS] = {0}, moved = 0;
 
 	for (size_t k = 0; k < n; k++)
 		for (size_t i = 0; i + 1 < traces[k].nsamples; i += stride)
 			if (is_useful(&traces[k], i))
-				share_out(&traces[k], p, i, &seen, &next);
-	for (int i = 0; i < BINS; i++) {
-		double v = seen.part[i] > 0 ? next.part[i] / seen.part[i] : p->part[i];
+				share_out(&traces[k], p, i, seen, next);
+	for (int i = 0; i < PARTS; i++) {
+		double v = seen[i] > 0 ? next[i] / seen[i] : p->part[i];
 
-		moved += fabs(v - p->part[i]);
+		moved += i == OUTSIDE ? 0 : fabs(v - p->part[i]);
 		p->part[i] = v;
 	}
-	if (seen.outside > 0)
-		p->outside = next.outside / seen.outside;
 	add_up(p);
 	return p->sum[BINS] > 0 ? moved / p->sum[BINS] : 0;
 }
@@ -156,11 +163,12 @@ static bool find_profile(const struct fold_trace *traces, size_t n, struct profi
 	stride = all / SPANS_MAX + 1;
 	for (int i = 0; i < BINS; i++)
 		p->part[i] = 1.0 / BINS;
-	p->outside = 1e-12;
+	p->part[OUTSIDE] = 1e-12;
 	for (size_t k = 0; k < n; k++) /* as dense as inside */
 		if (traces[k].ninstances)
-			p->outside = 1 / fmax(traces[k].instances[0].t1 - traces[k].instances[0].t0,
-					      1e-12);
+			p->part[OUTSIDE] =
+				1 /
+				fmax(traces[k].instances[0].t1 - traces[k].instances[0].t0, 1e-12);
 	add_up(p);
 	for (int round = 0; round < ROUNDS; round++)
 		if (improve(traces, n, stride, p) < 1e-4)
@@ -168,53 +176,58 @@ static bool find_profile(const struct fold_trace *traces, size_t n, struct profi
 	return p->sum[BINS] > 0;
 }
 
-/* The last sample at or before t, from 0; SIZE_MAX: none. */
-static size_t sample_before(const struct fold_trace *tr, double t)
-{
-	size_t lo = 0, hi = tr->nsamples;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (tr->samples[mid].t <= t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo - 1;
-}
-
 static double count_at(const struct fold_trace *tr, const struct profile *p, double t)
 {
-	size_t i = sample_before(tr, t);
+	size_t i = samples_until(tr, t);
 	const struct fold_sample *a, *b;
 	double all;
 
-	if (i == SIZE_MAX || i + 1 >= tr->nsamples)
+	if (!i || i == tr->nsamples)
 		return NAN;
-	a = &tr->samples[i];
+	a = &tr->samples[i - 1];
 	b = a + 1;
 	all = between(tr, p, a->t, b->t, NULL);
 	return all > 0 ? a->c + (b->c - a->c) * between(tr, p, a->t, t, NULL) / all : a->c;
 }
 
+static bool is_counted(const struct fold_instance *in)
+{
+	return !isnan(in->c0) && !isnan(in->c1);
+}
+
+static size_t count_counted(const struct fold_trace *traces, size_t n, size_t *all)
+{
+	size_t counted = 0;
+
+	*all = 0;
+	for (size_t k = 0; k < n; k++) {
+		for (size_t i = 0; i < traces[k].ninstances; i++)
+			counted += is_counted(&traces[k].instances[i]);
+		*all += traces[k].ninstances;
+	}
+	return counted;
+}
+
 enum analysis_status fold_trace__counts(const struct fold_trace *traces, size_t n)
 {
 	_cleanup_free_ struct profile *p = calloc(1, sizeof(*p));
+	size_t all, counted = count_counted(traces, n, &all);
 	bool any;
 
 	if (!p)
 		return ANALYSIS_NO_MEMORY;
-	any = find_profile(traces, n, p);
+	any = counted < all && find_profile(traces, n, p);
 	for (size_t k = 0; k < n; k++)
 		for (size_t i = 0; i < traces[k].ninstances; i++) {
 			struct fold_instance *in = &traces[k].instances[i];
-			size_t from = sample_before(&traces[k], in->t0) + 1;
+			size_t from = samples_until(&traces[k], in->t0);
 
-			in->c0 = any ? count_at(&traces[k], p, in->t0) : NAN;
-			in->c1 = any ? count_at(&traces[k], p, in->t1) : NAN;
+			if (!is_counted(in)) {
+				in->c0 = any ? count_at(&traces[k], p, in->t0) : NAN;
+				in->c1 = any ? count_at(&traces[k], p, in->t1) : NAN;
+			}
 			in->samples = &traces[k].samples[from];
-			in->nsamples = sample_before(&traces[k], in->t1) + 1 - from;
+			in->nsamples = samples_until(&traces[k], in->t1) - from;
 		}
-	return any ? ANALYSIS_OK : ANALYSIS_INSUFFICIENT;
+	return any || counted ? ANALYSIS_OK : ANALYSIS_INSUFFICIENT;
 }

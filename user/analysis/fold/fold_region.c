@@ -45,6 +45,18 @@ static enum analysis_status choose_instances(const struct fold_instance *instanc
 	return fold__outliers(dur, n, f, &r->range, r->keep);
 }
 
+static enum analysis_status make_room(struct fold_result *r, size_t m)
+{
+	r->curve = calloc(m + 1, sizeof(*r->curve));
+	r->rate = calloc(m + 1, sizeof(*r->rate));
+	r->validity = (struct fold_validity){0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, false, false};
+	if (!r->curve || !r->rate)
+		return ANALYSIS_NO_MEMORY;
+	for (size_t j = 0; j < m; j++)
+		r->curve[j] = r->rate[j] = NAN;
+	return m < 2 ? ANALYSIS_UNSUITABLE : ANALYSIS_OK;
+}
+
 static enum analysis_status fill_curve(size_t n, double nugget, size_t m, struct fold_result *r)
 {
 	const struct fold_points *p = &r->points;
@@ -65,22 +77,22 @@ enum analysis_status fold__region(const struct fold_instance *instances, size_t 
 	*r = (struct fold_result){
 		.range = {NAN, NAN, NAN, NAN, 0},
 		.factor = NAN,
-		.validity = {0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, false, false},
 		.keep = calloc(n + 1, sizeof(*r->keep)),
-		.curve = calloc(m + 1, sizeof(*r->curve)),
-		.rate = calloc(m + 1, sizeof(*r->rate)),
 	};
-	if (!r->keep || !r->curve || !r->rate)
-		return ANALYSIS_NO_MEMORY;
-	for (size_t j = 0; j < m; j++)
-		r->curve[j] = r->rate[j] = NAN;
-	if (m < 2)
-		return ANALYSIS_UNSUITABLE;
-	status = choose_instances(instances, n, &o->filter, r);
+	status = r->keep ? make_room(r, m) : ANALYSIS_NO_MEMORY;
+	if (status == ANALYSIS_OK)
+		status = choose_instances(instances, n, &o->filter, r);
 	if (status == ANALYSIS_OK)
 		status = fold__points(instances, n, r->keep, &r->points);
 	if (status != ANALYSIS_OK)
 		return status;
 	r->factor = mean_rate(instances, n, r->keep);
 	return fill_curve(n, o->nugget, m, r);
+}
+
+enum analysis_status fold__curve(struct fold_result *r, size_t n, double nugget, size_t m)
+{
+	enum analysis_status status = make_room(r, m);
+
+	return status == ANALYSIS_OK ? fill_curve(n, nugget, m, r) : status;
 }

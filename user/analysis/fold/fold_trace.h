@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What folding has to do with samples of a thread whose region's begin and end nobody counted at:
- * a trace is the thread's samples, with what it had counted until each, and its instances of the
- * region. fold_trace__counts() finds what was counted at the bounds, fold_trace__phases() where one
- * part of the code follows another.
+ * What folding has to do with samples of a thread whose region's begin and end often nobody counted
+ * at: a trace is the thread's samples, with what it had counted until each, and its instances of
+ * the region. fold_trace__counts() finds what was counted at the bounds, fold_trace__phases() where
+ * one part of the code follows another.
  */
 #ifndef JP_ANALYSIS_FOLD_TRACE_H
 #define JP_ANALYSIS_FOLD_TRACE_H
@@ -21,11 +21,12 @@ struct fold_trace {
 };
 
 /*
- * Fills c0, c1, samples and nsamples of all instances, from their t0 and t1: every instance is
- * taken to count alike, and what was counted between two samples is shared out among the parts of
- * the instances between them as the likeliest profile of all of them says (expectation
- * maximisation for counts of intervals, from a flat profile). c0 is NaN where an instance has no
- * sample before it or none after it. ANALYSIS_INSUFFICIENT: nothing was counted.
+ * Fills samples and nsamples of all instances, from their t0 and t1, and c0 and c1 where one of
+ * them is NaN, as nobody counted there: every instance is taken to count alike, and what was
+ * counted between two samples is shared out among the parts of the instances between them as the
+ * likeliest profile of all of them says (expectation maximisation for counts of intervals, from a
+ * flat profile). c0 is NaN where an instance has no sample before it or none after it.
+ * ANALYSIS_INSUFFICIENT: nothing was counted.
  */
 enum analysis_status fold_trace__counts(const struct fold_trace *traces, size_t n);
 

@@ -102,6 +102,17 @@ static int fill_flops(struct job_series *s, const struct pika_job *out)
 	return err;
 }
 
+/* What the controllers of memory moved, which is the job's where no other job is on the nodes. */
+static int fill_memory(struct job_series *s, const struct pika_job *out)
+{
+	const struct job_units nodes = job_units__nodes(s->j);
+
+	if (facts__job(s->f, FACT_JOB_is_exclusive) != 1)
+		return 0;
+	return job_matrix__of(&s->s.mem_bw, &nodes, Q_MEM_TRAFFIC, MB / out->dt_s, &s->j->grid,
+			      out->bins);
+}
+
 /* Opens and closes are the job's own, else those of the mounts of nodes that no other job uses. */
 static enum quantity opens_of(const struct job_series *s)
 {
@@ -136,16 +147,17 @@ static int fill_series(struct job_series *s, struct pika_job *out)
 		err = job_matrix__of(all[i].m, all[i].units, all[i].q, all[i].scale, &s->j->grid,
 				     out->bins);
 	err = err ? err : fill_flops(s, out);
+	err = err ? err : fill_memory(s, out);
 	return err ? err : fill_net(s, out);
 }
 
 static void free_series(struct job_series *s)
 {
 	struct matrix *const all[] = {
-		&s->s.cpu_usage,  &s->s.gpu_usage,   &s->s.instructions, &s->s.cycles,
-		&s->s.flops,	  &s->s.net_bw,	     &s->s.cpu_power,	 &s->s.gpu_power,
-		&s->s.read_bytes, &s->s.write_bytes, &s->s.mem_used,	 &s->s.gpu_mem_used,
-		&s->opens,
+		&s->s.cpu_usage,    &s->s.gpu_usage,  &s->s.instructions, &s->s.cycles,
+		&s->s.flops,	    &s->s.mem_bw,     &s->s.net_bw,	  &s->s.cpu_power,
+		&s->s.gpu_power,    &s->s.read_bytes, &s->s.write_bytes,  &s->s.mem_used,
+		&s->s.gpu_mem_used, &s->opens,
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)

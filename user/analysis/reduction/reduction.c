@@ -53,6 +53,14 @@ static struct reduction_column *new_column(const char *name, const char *unit)
 	return NULL;
 }
 
+int reduction__find(const struct reduction *r, const char *name)
+{
+	for (unsigned i = 0; i < r->ncolumns; i++)
+		if (!strcmp(r->columns[i]->name, name))
+			return (int)i;
+	return -1;
+}
+
 int reduction__column(struct reduction *r, const char *name, const char *unit)
 {
 	struct reduction_column **columns;
@@ -149,8 +157,7 @@ uint64_t reduction__unit(const char *place, const char *table)
 	return h;
 }
 
-int reduction__row(struct reduction *r, const struct reduction_table *t, uint64_t row,
-		   const double *values)
+void reduction__sums(struct reduction *r, const struct reduction_table *t, const double *values)
 {
 	for (unsigned i = 0; i < t->n; i++) {
 		struct reduction_column *c = r->columns[t->columns[i]];
@@ -163,6 +170,12 @@ int reduction__row(struct reduction *r, const struct reduction_table *t, uint64_
 		log_histogram__add(&c->histogram, values[i]);
 	}
 	r->rows++;
+}
+
+int reduction__row(struct reduction *r, const struct reduction_table *t, uint64_t row,
+		   const double *values)
+{
+	reduction__sums(r, t, values);
 	return reduction_items__row(r, t, row, values);
 }
 
@@ -244,6 +257,20 @@ int reduction__merge(struct reduction *r, const struct reduction *from, const ch
 	r->cpu_s += from->cpu_s;
 	free(at);
 	return err;
+}
+
+void reduction__cover(struct reduction *r, const struct reduction *second)
+{
+	for (unsigned i = 0; i < r->nlists; i++) {
+		struct reduction_list *l = &r->lists[i];
+		const struct reduction_list *s = NULL;
+
+		for (unsigned k = 0; !s && k < second->nlists; k++)
+			if (second->lists[k].id == l->id && second->lists[k].n == l->n)
+				s = &second->lists[k];
+		for (size_t k = 0; k < bytes_of(l->n); k++)
+			l->damaged[k] |= l->read[k] & (s ? ~s->read[k] | s->damaged[k] : 0xff);
+	}
 }
 
 struct reduction_coverage reduction__coverage(const struct reduction *r)

@@ -86,6 +86,10 @@ uint64_t reduction__unit(const char *place, const char *table);
 /* A value that is not finite is not known. 0 or -ENOMEM. */
 int reduction__row(struct reduction *r, const struct reduction_table *t, uint64_t row,
 		   const double *values);
+/* The same of a row that is in no sample. */
+void reduction__sums(struct reduction *r, const struct reduction_table *t, const double *values);
+/* The first column of that name; -1: there is none. */
+int reduction__find(const struct reduction *r, const char *name);
 
 /* Adds what from is of. 0; -EINVAL: it is of another series, seed or k; -EEXIST: both have rows of
  * *place, nothing is merged; -E2BIG; -ENOMEM: parts may be merged. */
@@ -99,6 +103,8 @@ struct reduction_coverage {
 	double part; /* of the files, those that were read wholly; NaN: there is no list */
 	bool is_enough;
 };
+/* A second pass over the same files made `second`: what it lacks was not read wholly. */
+void reduction__cover(struct reduction *r, const struct reduction *second);
 struct reduction_coverage reduction__coverage(const struct reduction *r);
 
 #endif

@@ -122,14 +122,14 @@ static int print_json(const struct series *only)
 
 static int find_series(const char *name, const struct series **out)
 {
-	const char *names[16];
+	const char *names[64];
 	const char *near;
 	unsigned n = 0;
 
 	*out = series__find(name);
 	if (*out)
 		return 0;
-	for (; n < n_builtin_series && n < 16; n++)
+	for (; n < n_builtin_series && n < sizeof(names) / sizeof(names[0]); n++)
 		names[n] = builtin_series[n].name;
 	near = str__nearest(name, names, n);
 	if (near)
@@ -169,7 +169,12 @@ const struct command cmd_list = {
 static int list_builtin(const char *series, bool json, bool man)
 {
 	const struct series *only = NULL;
+	const char *doc = series && !json ? series__group_doc(series) : NULL;
 
+	if (doc) { /* the file that has such a table says which columns */
+		printf("%s: %s\n", series, doc);
+		return 0;
+	}
 	if (series && find_series(series, &only))
 		return 2;
 	if (json)

@@ -14,6 +14,7 @@
 #include "daemon/config/perf_columns.h"
 #include "identity/hierarchy.h"
 #include "kern/kern.h"
+#include "kern/pmu/perf_groups.h"
 #include "sensor/plugin/plugin.h"
 #include "sensor/sensors.h"
 
@@ -129,6 +130,16 @@ static void check_sensors(void)
 		check_sensor(plugins[i]);
 }
 
+/* Whether this processor's events for the words of PerfEvents are known. */
+static void check_words(void)
+{
+	const struct perf_arch *a = perf_arch__find("/proc", "/sys");
+
+	printf("%-20s %-5s %-34s %s\n", "@cpi and its like", a ? "yes" : "no",
+	       a ? a->name : "/proc/cpuinfo, counters",
+	       a ? "these events were not tried on hardware" : "PerfEvents: @ words are left out");
+}
+
 /* Each row: present or not, how that was found out, what degrades without it. */
 int jobprofd__check(const char *btf)
 {
@@ -147,6 +158,7 @@ int jobprofd__check(const char *btf)
 		missing += f[i].required && f[i].state != 1;
 	}
 	check_hierarchies();
+	check_words();
 	check_sensors();
 	if (geteuid())
 		log_warn("not root: what needs privileges shows as absent");

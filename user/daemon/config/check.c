@@ -17,6 +17,7 @@
 #include "base/io_full.h"
 #include "client/client.h"
 #include "daemon/child/publication.h"
+#include "daemon/config/perf_columns.h"
 #include "daemon/config/slurm_conf.h"
 
 #define SLURMS_PROFILE "acct_gather_profile/hdf5"
@@ -109,6 +110,23 @@ static unsigned check_local(const struct config *c)
 		log_warn("%s: AdminGroup=%s: there is no such group: only root sees all jobs",
 			 config__where(c, "AdminGroup"), c->admin_group);
 	return errors;
+}
+
+/* Says which words of PerfEvents have no events here, and that those which have are untried. */
+static void warn_of_events(const struct config *c)
+{
+	_cleanup_free_ struct perf_columns *perf = calloc(1, sizeof(*perf));
+	char err[512];
+
+	if (!perf || perf_columns__parse(perf, c->perf_events, err, sizeof(err)) < 0)
+		return;
+	if (perf->left_out[0])
+		log_warn("%s: PerfEvents: %s", config__where(c, "PerfEvents"), perf->left_out);
+	if (perf->nwords)
+		log_warn("%s: PerfEvents: the events that @cpi, @memory and @flops stand for were "
+			 "tried on no processor of this kind: compare a job's counts with those of "
+			 "perf stat before you rely on them",
+			 config__where(c, "PerfEvents"));
 }
 
 static unsigned check_names(const struct config *c, const struct slurm_conf *s)
@@ -337,6 +355,7 @@ unsigned check__node(const struct config *c)
 	struct slurm_conf s;
 	int err = slurm_conf__read(&s, c);
 
+	warn_of_events(c);
 	if (err == -ENOENT && !s.conf[0]) {
 		log_warn("no slurm.conf was found: Include it, or set SLURM_CONF, to have names "
 			 "and plugins checked");

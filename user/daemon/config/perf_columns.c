@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "kern/pmu/perf_groups.h"
 
 static const struct column *schema_column(const char *name)
@@ -68,7 +69,11 @@ int perf_columns__parse(struct perf_columns *e, const char *list, char *err, siz
 	n = perf_groups__expand(list, "/proc", "/sys", expanded, sizeof(expanded), err, errlen);
 	if (n < 0)
 		return n;
-	n = perf_event__parse(expanded, "/sys", e->ev, JP_PMU_EVENTS, err, errlen);
+	e->nwords = (unsigned)n;
+	str__copy(e->left_out, sizeof(e->left_out), err);
+	n = *e->left_out && !*expanded
+		    ? 0
+		    : perf_event__parse(expanded, "/sys", e->ev, JP_PMU_EVENTS, err, errlen);
 	if (n < 0)
 		return n;
 	e->n = (unsigned)n;

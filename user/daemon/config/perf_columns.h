@@ -13,6 +13,8 @@ struct perf_columns {
 	struct column cols[JP_PMU_EVENTS]; /* their names and texts are in this struct */
 	char docs[JP_PMU_EVENTS][160];
 	unsigned n;
+	unsigned nwords;    /* words such as @cpi that became events */
+	char left_out[256]; /* the words that did not, and why; "" */
 };
 
 /* Reads the list as perf_event__parse() does for this machine. Returns how many events; also

@@ -188,6 +188,8 @@ static int find_perf_events(struct daemon *d)
 		log_error("events %s: %s", list, err);
 		return n;
 	}
+	if (d->perf.left_out[0])
+		log_warn("events %s", d->perf.left_out);
 	d->env.npmu = d->perf.n;
 	memcpy(d->env.pmu_cols, d->perf.cols, sizeof(d->env.pmu_cols));
 	for (unsigned i = 0; i < d->perf.n; i++) {

@@ -21,7 +21,8 @@ struct region_sink {
 static void on_instance(void *ctx, const struct region_instance *i)
 {
 	struct region_sink *s = ctx;
-	const struct external_region r = {i->begin_ns, i->end_ns, s->process, i->thread};
+	const struct external_region r = {i->begin_ns, i->end_ns,	    s->process,
+					  i->thread,   THREAD_USED_UNKNOWN, THREAD_USED_UNKNOWN};
 
 	if (s->named != i->region + 1 && !region_ring__name(s->ring, i->region, s->name)) {
 		s->to->lost_regions += 2;

@@ -268,11 +268,18 @@ void external_series__region(struct external_series *g, int64_t time_ns, const c
 		{.name = "End", .unit = "ns", .cell = JPC_U64, .kind = JPC_GAUGE},
 		{.name = "Process", .cell = JPC_U64, .kind = JPC_GAUGE},
 		{.name = "Thread", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "BeginCPUTime", .unit = "ns", .cell = JPC_F64, .kind = JPC_GAUGE},
+		{.name = "EndCPUTime", .unit = "ns", .cell = JPC_F64, .kind = JPC_GAUGE},
+		{.name = "BeginPageFaults", .cell = JPC_F64, .kind = JPC_GAUGE},
+		{.name = "EndPageFaults", .cell = JPC_F64, .kind = JPC_GAUGE},
 	};
+	const double used[] = {r->at_begin.cpu_ns, r->at_end.cpu_ns, r->at_begin.faults,
+			       r->at_end.faults};
 	int index = own_table(g, "Regions", cols, sizeof(cols) / sizeof(cols[0]), true);
 	uint64_t number = number_of(&g->names[NAMES_REGIONS], name), before = g->refused;
-	const uint64_t cells[] = {number, r->begin_ns, r->end_ns, r->process, r->thread};
+	uint64_t cells[9] = {number, r->begin_ns, r->end_ns, r->process, r->thread};
 
+	memcpy(&cells[5], used, sizeof(used));
 	if (index < 0 || !number || external_series__row(g, index, time_ns, cells))
 		g->lost_regions += 2;
 	g->refused = before;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "client/protocol.h"
+#include "daemon/step/region_pairs.h"
 #include "schema/series.h"
 
 #define EXTERNAL_TABLES	     128
@@ -53,6 +54,7 @@ enum { NAMES_MARKS, NAMES_REGIONS, NAMES };
 struct external_region {
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint32_t process, thread;
+	struct thread_used at_begin, at_end;
 };
 
 struct external_series {

@@ -68,8 +68,12 @@ void probed_regions__watch(struct probed_regions *r, struct kern *k, uint64_t no
 bool probed_regions__take(struct probed_regions *r, const struct jp_crossing *c,
 			  struct external_region *x, const char **name)
 {
-	const struct region_mark m = {c->time_ns, (uint64_t)c->tgid << 32 | c->tid, c->frame,
-				      c->cookie & JP_REGION_NUMBER};
+	const struct region_mark m = {c->time_ns,
+				      (uint64_t)c->tgid << 32 | c->tid,
+				      c->frame,
+				      c->cookie & JP_REGION_NUMBER,
+				      {(double)c->cpu_ns, (double)c->faults}};
+	struct region_mark begin;
 
 	if (m.region >= r->n || m.time_ns > r->of[m.region].until_ns)
 		return false;
@@ -77,12 +81,16 @@ bool probed_regions__take(struct probed_regions *r, const struct jp_crossing *c,
 		r->ring_lost = c->lost;
 		region_pairs__lose(&r->pairs, 0);
 	}
-	*x = (struct external_region){0, m.time_ns, c->tgid, c->tid};
+	if (!(c->cookie & JP_REGION_END)) {
+		region_pairs__begin(&r->pairs, &m);
+		return false;
+	}
+	if (!region_pairs__end(&r->pairs, &m, &begin))
+		return false;
+	*x = (struct external_region){begin.time_ns, m.time_ns,	 c->tgid,
+				      c->tid,	     begin.used, m.used};
 	*name = r->list[m.region].name;
-	if (c->cookie & JP_REGION_END)
-		return region_pairs__end(&r->pairs, &m, &x->begin_ns);
-	region_pairs__begin(&r->pairs, &m);
-	return false;
+	return true;
 }
 
 uint64_t probed_regions__lost(const struct probed_regions *r, const struct kern *k)

@@ -20,7 +20,8 @@ static bool fits(const struct region_mark *begin, const struct region_mark *end)
 	       begin->frame == end->frame;
 }
 
-bool region_pairs__end(struct region_pairs *p, const struct region_mark *m, uint64_t *begin_ns)
+bool region_pairs__end(struct region_pairs *p, const struct region_mark *m,
+		       struct region_mark *begin)
 {
 	unsigned at = p->nopen, i, kept;
 
@@ -30,7 +31,7 @@ bool region_pairs__end(struct region_pairs *p, const struct region_mark *m, uint
 		p->lost++;
 		return false;
 	}
-	*begin_ns = p->open[at - 1].time_ns;
+	*begin = p->open[at - 1];
 	for (i = kept = at - 1; i < p->nopen; i++) {
 		if (p->open[i].thread != m->thread)
 			p->open[kept++] = p->open[i];

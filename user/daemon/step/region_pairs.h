@@ -4,10 +4,18 @@
 #ifndef JP_DAEMON_STEP_REGION_PAIRS_H
 #define JP_DAEMON_STEP_REGION_PAIRS_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define REGION_OPEN_MAX 1024 /* regions of all threads that were entered and not left */
+
+/* What a thread has used until an instant; NaN: nobody counted. */
+struct thread_used {
+	double cpu_ns, faults;
+};
+
+#define THREAD_USED_UNKNOWN ((struct thread_used){NAN, NAN})
 
 /* A thread begins or ends a region. */
 struct region_mark {
@@ -15,6 +23,7 @@ struct region_mark {
 	uint64_t thread;
 	uint64_t frame; /* of the call; 0: a begin and an end need no call in common */
 	uint32_t region;
+	struct thread_used used;
 };
 
 struct region_pairs {
@@ -24,9 +33,11 @@ struct region_pairs {
 };
 
 void region_pairs__begin(struct region_pairs *p, const struct region_mark *m);
-/* Sets when the region that ends there began. The thread's regions inside of it have ended without
- * a word, as after an exception, and are lost. False: the end fits no begin, and is lost. */
-bool region_pairs__end(struct region_pairs *p, const struct region_mark *m, uint64_t *begin_ns);
+/* Sets *begin to where the region that ends there began. The thread's regions inside of it have
+ * ended without a word, as after an exception, and are lost. False: the end fits no begin, and is
+ * lost. */
+bool region_pairs__end(struct region_pairs *p, const struct region_mark *m,
+		       struct region_mark *begin);
 /* So many begins and ends are not known. What is open may have ended among them: it is lost too. */
 void region_pairs__lose(struct region_pairs *p, uint64_t n);
 

@@ -55,15 +55,17 @@ struct pass {
 
 static void take_record(struct region_ring *r, const struct jpc_record *rec, const struct pass *p)
 {
-	const struct region_mark m = {rec->time_ns, rec->thread, 0, rec->region & ~JPC_REGION_END};
-	struct region_instance in = {rec->thread, m.region, 0, m.time_ns};
+	const struct region_mark m = {rec->time_ns, rec->thread, 0, rec->region & ~JPC_REGION_END,
+				      THREAD_USED_UNKNOWN};
+	struct region_mark begin;
 
 	if (m.time_ns < p->from_ns || m.time_ns > p->now_ns || m.region >= JPC_REGIONS)
 		region_pairs__lose(&r->pairs, 1);
 	else if (!(rec->region & JPC_REGION_END))
 		region_pairs__begin(&r->pairs, &m);
-	else if (region_pairs__end(&r->pairs, &m, &in.begin_ns))
-		p->fn(p->ctx, &in);
+	else if (region_pairs__end(&r->pairs, &m, &begin))
+		p->fn(p->ctx,
+		      &(struct region_instance){rec->thread, m.region, begin.time_ns, m.time_ns});
 }
 
 /* The records from r->next on, at most n, that are there once. Returns how many. */

@@ -222,7 +222,7 @@ static int fail(char *err, size_t errlen, int code, const char *text, const char
 }
 
 /* Writes what the word stands for, with the PMU's name. */
-static int put_list(FILE *out, const char *list, const char *sysfs)
+static void put_list(FILE *out, const char *list, const char *sysfs)
 {
 	char pmu[64] = "cpu";
 	const char *at;
@@ -231,33 +231,32 @@ static int put_list(FILE *out, const char *list, const char *sysfs)
 	for (; (at = strstr(list, "%s")); list = at + 2)
 		fprintf(out, "%.*s%s", (int)(at - list), list, pmu);
 	fputs(list, out);
-	return 0;
 }
 
-static int put_word(FILE *out, const char *word, const char *proc, const char *sysfs, char *err,
-		    size_t errlen)
+/* 1; 0: no events of this processor are known for the word; -EINVAL: there is no such word. */
+static int put_word(FILE *out, const char *sep, const char *word, const struct perf_arch *a,
+		    const char *sysfs)
 {
-	const struct perf_arch *a = perf_arch__find(proc, sysfs);
 	static const char *const words[] = WORDS;
-	size_t i;
 
-	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (!strcmp(words[i], word))
-			break;
-	if (i == sizeof(words) / sizeof(*words))
-		return fail(err, errlen, -EINVAL, "%s is none of @cpi, @memory and @flops", word);
-	if (!a)
-		return fail(
-			err, errlen, -ENOENT,
-			"%s: the events of this processor are not known, or it has no counters: "
-			"name events of perf list",
-			word);
-	if (!a->lists[i])
-		return fail(err, errlen, -ENOENT,
-			    "%s: this processor has no such events that are known: name events of "
-			    "perf list",
-			    word);
-	return put_list(out, a->lists[i], sysfs);
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strcmp(words[i], word) != 0)
+			continue;
+		if (!a || !a->lists[i])
+			return 0;
+		fputs(sep, out);
+		put_list(out, a->lists[i], sysfs);
+		return 1;
+	}
+	return -EINVAL;
+}
+
+/* Adds a word to "@cpi, @memory". */
+static void add_left_out(char *list, size_t size, const char *word)
+{
+	size_t len = strlen(list);
+
+	snprintf(list + len, size - len, "%s%s", len ? ", " : "", word);
 }
 
 int perf_groups__expand(const char *list, const char *proc, const char *sysfs, char *out,
@@ -265,24 +264,39 @@ int perf_groups__expand(const char *list, const char *proc, const char *sysfs, c
 {
 	_cleanup_free_ char *copy = strdup(list);
 	_cleanup_fclose_ FILE *f = fmemopen(out, size, "w");
-	char *rest = copy, *set;
-	int ret = 0;
+	const struct perf_arch *a = perf_arch__find(proc, sysfs);
+	char *rest = copy, *set, left_out[64] = "";
+	int known = 0, kept = 0, is_known;
 
 	if (!copy || !f)
 		return fail(err, errlen, -ENOMEM, "out of memory%s", "");
-	while (!ret && (set = strsep(&rest, ";"))) {
+	out[0] = '\0';
+	while ((set = strsep(&rest, ";"))) {
 		char *word = set + strspn(set, " \t");
+		const char *sep = kept ? ";" : "";
 
-		if (set != copy)
-			fputc(';', f);
 		if (*word != '@') {
-			fputs(set, f);
+			fprintf(f, "%s%s", sep, set);
+			kept++;
 			continue;
 		}
 		word[strcspn(word, " \t")] = '\0';
-		ret = put_word(f, word, proc, sysfs, err, errlen);
+		is_known = put_word(f, sep, word, a, sysfs);
+		if (is_known < 0)
+			return fail(err, errlen, is_known, "%s is none of @cpi, @memory and @flops",
+				    word);
+		known += is_known;
+		kept += is_known;
+		if (!is_known)
+			add_left_out(left_out, sizeof(left_out), word);
 	}
-	if (!ret && (fflush(f) || ferror(f) || (size_t)ftell(f) >= size))
+	if (fflush(f) || ferror(f) || (size_t)ftell(f) >= size)
 		return fail(err, errlen, -ENOSPC, "the list of events is too long%s", "");
-	return ret;
+	err[0] = '\0';
+	if (*left_out)
+		fail(err, errlen, 0,
+		     "%s: no such events of this processor are known, or it has no counters: they "
+		     "are not counted; name events of perf list instead",
+		     left_out);
+	return known;
 }

@@ -19,8 +19,9 @@ const struct perf_arch *perf_arch__find(const char *proc, const char *sysfs);
 unsigned perf_arch__width(const struct perf_arch *a, const char *sysfs);
 
 /*
- * Copies a list of events to out; each set that is only a word with "@" becomes what it stands for.
- * 0; -ENOENT, -EINVAL or -ENOSPC with the reason in err.
+ * Copies a list of events to out; each set that is only a word with "@" becomes what it stands for,
+ * or is left out where no such events of this processor are known, which err then says (else "").
+ * Returns how many words became events; -EINVAL or -ENOSPC with the reason in err.
  */
 int perf_groups__expand(const char *list, const char *proc, const char *sysfs, char *out,
 			size_t size, char *err, size_t errlen);

@@ -38,5 +38,11 @@ bool perf_number(const char *text, uint64_t *v);
  */
 int perf_pmu__parse(const char *pmu, char *terms, const char *sysfs, struct perf_event *ev,
 		    const struct perf_error *error);
+/*
+ * Finds an event by the name that the PMU itself has for it, also of a PMU that counts for several
+ * CPUs at once: sets type, config, config1 and config2 of ev. 0; -ENOENT: the PMU has no such
+ * event, or one with terms that are not known here.
+ */
+int perf_pmu__named(const char *pmu, const char *event, const char *sysfs, struct perf_event *ev);
 
 #endif

@@ -308,3 +308,21 @@ int perf_pmu__parse(const char *pmu, char *terms, const char *sysfs, struct perf
 				       pmu);
 	return take_terms(&t, terms);
 }
+
+int perf_pmu__named(const char *pmu, const char *event, const char *sysfs, struct perf_event *ev)
+{
+	char path[PATH_MAX], type[32], text[1024], reason[256];
+	const struct perf_error error = {reason, sizeof(reason)};
+	struct terms t = {.pmu = pmu, .ev = ev, .error = &error, .in_alias = true};
+	_cleanup_close_ int dir = -1;
+
+	if (!is_name(pmu) ||
+	    snprintf(path, sizeof(path), "%s/" DEVICES "/%s", sysfs, pmu) >= (int)sizeof(path))
+		return -ENOENT;
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	t.dir = dir;
+	if (dir < 0 || read_line(dir, ".", "type", type, sizeof(type)) ||
+	    parse_u32(type, &ev->type) || read_line(dir, "events", event, text, sizeof(text)))
+		return -ENOENT;
+	return take_terms(&t, text) ? -ENOENT : 0;
+}

@@ -7,8 +7,6 @@
 #ifndef JP_SENSOR_RAPL_RAPL_H
 #define JP_SENSOR_RAPL_RAPL_H
 
-#include <linux/perf_event.h>
-
 #include "sensor/core/cpus.h"
 #include "sensor/core/sensor.h"
 
@@ -106,10 +104,6 @@ double rapl_model__error(const struct cpus *c, enum sensor_part part);
 /* The power, W, that no such part of today's machines exceeds. packages: of the node. */
 double rapl_model__pmax(enum sensor_part part, int packages);
 
-/* perf_event_open(2) for all processes of a CPU: an fd or -errno. Tests set a function of their
- * own; the kernel's own is not called for trees other than /sys. */
-typedef int rapl_event_open_fn(struct perf_event_attr *attr, int cpu, int group_fd);
-extern rapl_event_open_fn *rapl_event_open;
 /* clock__boot_ns(), or a test's. */
 extern uint64_t (*rapl_clock)(void);
 

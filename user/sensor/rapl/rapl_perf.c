@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/str.h"
 #include "identity/cpulist.h"
+#include "sensor/core/event.h"
 #include "sensor/rapl/rapl.h"
 
 #define CPUS_MAX   8192
@@ -44,15 +44,6 @@ struct found_event {
 	double scale;
 };
 
-static int kernel_event(struct perf_event_attr *attr, int cpu, int group_fd)
-{
-	long fd = syscall(SYS_perf_event_open, attr, -1, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
-rapl_event_open_fn *rapl_event_open = kernel_event;
-
 static int read_text(const struct rapl *r, const char *file, char *text, size_t len)
 {
 	char path[512];
@@ -65,23 +56,6 @@ static int read_text(const struct rapl *r, const char *file, char *text, size_t 
 		return (int)n;
 	text[strcspn(text, "\n")] = '\0';
 	return 0;
-}
-
-/* "2.3283064365386962890625e-10" */
-static int parse_scale(char *text, double *scale)
-{
-	char *e = strstr(text, "e-");
-	uint32_t exponent = 0;
-
-	if (e) {
-		*e = '\0';
-		if (parse_u32(e + 2, &exponent) || exponent > 300)
-			return -EINVAL;
-	}
-	if (parse_double(text, scale))
-		return -EINVAL;
-	*scale /= pow(10, exponent);
-	return *scale > 0 && *scale < 1 ? 0 : -EINVAL;
 }
 
 /* "event=0x02" */
@@ -107,8 +81,10 @@ static int find_event(const struct rapl *r, unsigned i, struct found_event *ev)
 	if (read_text(r, file, text, sizeof(text)) || strcmp(text, "Joules"))
 		return -ENOENT;
 	snprintf(file, sizeof(file), "events/%s.scale", events[i].name);
-	return read_text(r, file, text, sizeof(text)) || parse_scale(text, &ev->scale) ? -ENOENT
-										       : 0;
+	return read_text(r, file, text, sizeof(text)) || sensor_event__scale(text, &ev->scale) ||
+			       ev->scale >= 1
+		       ? -ENOENT
+		       : 0;
 }
 
 static unsigned find_events(const struct rapl *r, struct found_event found[static N_EVENTS])
@@ -136,7 +112,7 @@ static int open_event(struct rapl *r, struct rapl_group *g, struct rapl_counter 
 		.read_format = PERF_FORMAT_GROUP,
 	};
 
-	c->fd = rapl_event_open(&attr, g->cpu, g->fd);
+	c->fd = sensor_event_open(&attr, g->cpu, g->fd);
 	if (c->fd < 0)
 		return c->fd;
 	if (g->fd < 0)
@@ -248,7 +224,7 @@ static int perf_open(struct rapl *r, char *reason, size_t len)
 		snprintf(reason, len, "the PMU \"%s\" has no events of energy here", pmu);
 		return -ENOENT;
 	}
-	if (rapl_event_open == kernel_event && strcmp(r->roots.sys, "/sys")) {
+	if (!sensor_event__may_open(&r->roots)) {
 		snprintf(reason, len, "the events of another machine cannot be opened");
 		return -ENOENT;
 	}

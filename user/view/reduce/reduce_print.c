@@ -92,7 +92,7 @@ void reduce_print__text(const struct reduction *r, FILE *out)
 	fputc('\n', out);
 	for (unsigned i = 0; i < r->ncolumns; i++)
 		print_column(r->columns[i], out);
-	fprintf(out, "\nSample: %u rows (--json has them).\n", r->nitems);
+	fprintf(out, "\nSample: %u rows.\n", r->nitems);
 	reduce_print__coverage(r, out);
 	fprintf(out, "CPU time of this reduction: %.2f s, of %" PRIu64 " processes.\n", r->cpu_s,
 		r->processes);

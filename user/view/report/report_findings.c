@@ -81,7 +81,9 @@ static void print_none(const struct report *r, FILE *out)
 
 	for (size_t i = 0; i < v->nothers; i++)
 		judged -= !v->others[i].judged;
-	fprintf(out, "\nNothing held it back that jobprof can see: %u of %u rules were judged",
+	fprintf(out, "\n%s: %u of %u rules were judged",
+		2 * judged < v->nrules ? "Too little is known to say what held it back"
+				       : "Nothing held it back that jobprof can see",
 		judged, v->nrules);
 	if (judged < v->nrules)
 		fprintf(out, ";\n%u need%s what is missing or longer runs (--why RULE says what)",

@@ -37,8 +37,12 @@ void report_shares__print(const char *name, struct report_share *parts, size_t n
 
 		snprintf(text, sizeof(text), "%s %s %.0f %%", comma, parts[i].name,
 			 100 * parts[i].amount / sum);
-		if (at + strlen(text) > REPORT_WIDTH)
-			break;
+		if (at + strlen(text) + 1 > REPORT_WIDTH) {
+			fprintf(out, "%s\n%16s", comma, "");
+			at = 16;
+			snprintf(text, sizeof(text), " %s %.0f %%", parts[i].name,
+				 100 * parts[i].amount / sum);
+		}
 		at += fprintf(out, "%s", text);
 		comma = ",";
 	}

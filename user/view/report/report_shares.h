@@ -12,7 +12,7 @@ struct report_share {
 };
 
 /* Prints "  name  a 60 %, b 30 %", the largest first, without what is less than half a per cent of
- * all or does not fit the width. Sorts parts. Nothing where all are 0. */
+ * all; what does not fit the width is on another line. Sorts parts. Nothing where all are 0. */
 void report_shares__print(const char *name, struct report_share *parts, size_t n, FILE *out);
 
 #endif

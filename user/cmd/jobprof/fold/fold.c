@@ -105,13 +105,17 @@ static void say_missing(const struct options *o, const struct points *p, int err
 			  path);
 	else if (!p->nregions)
 		log_error("%s: its programs have named no region, and no period stands out: see "
-			  "jobprof_region_begin in libjobprof(3)",
+			  "jobprof run --region, and jobprof_region_begin in libjobprof(3)",
 			  path);
 	else if (err == -ENOENT)
 		log_error("%s: no region is called \"%s\"", path, o->query.region);
 	else
-		log_error("%s: nothing to fold: no execution of the region has a sample of %s",
-			  path, point_counters[o->query.counter]);
+		log_error("%s: nothing to fold: no execution of the region has a sample of %s%s",
+			  path, point_counters[o->query.counter],
+			  p->lost_regions > 0
+				  ? "; of some only the begin or the end is known, or their region "
+				    "was given up: see the step's attribute Regions"
+				  : "");
 }
 
 struct output {

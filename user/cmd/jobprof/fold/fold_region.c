@@ -10,16 +10,6 @@
 #include "analysis/fold/fold_period.h"
 #include "bpf/jobprof.h"
 
-/* The threads of a region, over arrays for all of them. */
-struct traces {
-	struct fold_trace *trace;
-	size_t n;
-	struct fold_instance *instances;
-	size_t ninstances;
-	struct fold_sample *samples; /* of all points of the file */
-	uint64_t *code;
-};
-
 static bool same_thread(const struct thread_key *a, const struct thread_key *b)
 {
 	return a->node == b->node && a->process == b->process && a->thread == b->thread;
@@ -32,10 +22,11 @@ static bool comes_before(const struct thread_key *a, const struct thread_key *b)
 	return a->process != b->process ? a->process < b->process : a->thread < b->thread;
 }
 
-static void free_traces(struct traces *t)
+void traces__free(struct traces *t)
 {
 	free(t->trace);
 	free(t->instances);
+	free(t->bounds);
 	free(t->samples);
 	free(t->code);
 }
@@ -44,22 +35,28 @@ static bool make_room(struct traces *t, const struct points *p)
 {
 	*t = (struct traces){.trace = calloc(p->nregions + 1, sizeof(*t->trace)),
 			     .instances = calloc(p->nregions + 1, sizeof(*t->instances)),
+			     .bounds = calloc(p->nregions + 1, sizeof(*t->bounds)),
 			     .samples = calloc(p->npoints + 1, sizeof(*t->samples)),
 			     .code = calloc(p->npoints + 1, sizeof(*t->code))};
-	return t->trace && t->instances && t->samples && t->code;
+	return t->trace && t->instances && t->bounds && t->samples && t->code;
 }
 
 /* A region within itself counts as one, by its outermost execution. */
 static void add_instance(struct traces *t, struct fold_trace *tr, const struct region_row *r)
 {
 	struct fold_instance *last = tr->ninstances ? &tr->instances[tr->ninstances - 1] : NULL;
+	struct bounds *b = &t->bounds[t->ninstances];
 
 	if (r->end_s <= r->begin_s)
 		return;
 	if (last && r->begin_s < last->t1) {
+		if (r->end_s > last->t1)
+			memcpy(b[-1].end, r->at_end, sizeof(b->end));
 		last->t1 = fmax(last->t1, r->end_s);
 		return;
 	}
+	memcpy(b->begin, r->at_begin, sizeof(b->begin));
+	memcpy(b->end, r->at_end, sizeof(b->end));
 	tr->instances[tr->ninstances++] = (struct fold_instance){.t0 = r->begin_s, .t1 = r->end_s};
 	t->ninstances++;
 }
@@ -113,20 +110,36 @@ static void make_traces(struct traces *t, const struct points *p, unsigned regio
 	}
 }
 
+int traces__of(struct traces *t, const struct points *p, unsigned region)
+{
+	if (!make_room(t, p))
+		return -ENOMEM;
+	make_traces(t, p, region);
+	return 0;
+}
+
 static void set_counter(struct traces *t, const struct points *p, enum point_counter c)
 {
 	for (size_t i = 0; i < p->npoints; i++)
 		t->samples[i] = (struct fold_sample){p->points[i].time_s, p->points[i].count[c]};
+	for (size_t i = 0; i < t->ninstances; i++) {
+		t->instances[i].c0 = t->bounds ? t->bounds[i].begin[c] : NAN;
+		t->instances[i].c1 = t->bounds ? t->bounds[i].end[c] : NAN;
+	}
+}
+
+enum analysis_status traces__count(struct traces *t, const struct points *p, enum point_counter c)
+{
+	set_counter(t, p, c);
+	return fold_trace__counts(t->trace, t->n);
 }
 
 static int fold_counter(struct folded *f, struct traces *t, const struct points *p,
 			enum point_counter c, double nugget)
 {
 	const struct fold_options o = {FOLD_FILTER_MEDIAN, nugget};
-	enum analysis_status status;
+	enum analysis_status status = traces__count(t, p, c);
 
-	set_counter(t, p, c);
-	status = fold_trace__counts(t->trace, t->n);
 	if (status == ANALYSIS_OK)
 		status = fold__region(t->instances, t->ninstances, &o, FOLD_CURVE, &f->of[c]);
 	f->known[c] = status == ANALYSIS_OK;
@@ -309,16 +322,14 @@ int fold_region__of(struct folded *f, const struct points *p, const struct fold_
 	*f = (struct folded){.lost_points = p->lost_points, .lost_regions = p->lost_regions};
 	if (err)
 		return err;
-	if (!(named ? make_room(&t, p) : make_period_room(&t, p))) {
-		err = -ENOMEM;
-	} else if (named) {
-		make_traces(&t, p, region);
-		err = fold_all(f, &t, p, q);
+	if (named) {
+		err = traces__of(&t, p, region);
+		err = err ? err : fold_all(f, &t, p, q);
 		f->region = p->names[region];
 	} else {
-		err = fold_periods(f, &t, p, q);
+		err = make_period_room(&t, p) ? fold_periods(f, &t, p, q) : -ENOMEM;
 	}
-	free_traces(&t);
+	traces__free(&t);
 	return err;
 }
 

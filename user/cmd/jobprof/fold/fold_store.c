@@ -9,7 +9,6 @@
 
 #include "base/json.h"
 #include "base/log.h"
-#include "jobfile/store.h"
 
 static const struct store_column columns[] = {
 	{"x", true},	      {"CPUTime", true},	 {"CPUTime_rate", true},
@@ -54,26 +53,39 @@ static void name_phases(json_t *j)
 	json__set(j, "phases", named);
 }
 
+struct fold_stored fold_store__of(const struct folded *f)
+{
+	json_t *figures = fold_json__of(f, false), *rows = rows_of(f);
+
+	if (figures && rows) {
+		name_phases(figures);
+	} else {
+		json_decref(figures);
+		figures = NULL;
+	}
+	return (struct fold_stored){
+		figures, {"fold_curve", columns, sizeof(columns) / sizeof(*columns), rows}};
+}
+
+void fold_stored__free(const struct fold_stored *s)
+{
+	json_decref(s->figures);
+	json_decref((json_t *)s->curve.rows);
+}
+
 int fold_store__write(const struct folded *f, const char *path)
 {
-	json_t *j = fold_json__of(f, false), *rows = rows_of(f),
-	       *common = json_pack("{s:i}", "version", 1);
-	const struct store_group group = {"fold", j};
+	const struct fold_stored s = fold_store__of(f);
+	json_t *common = json_pack("{s:i}", "version", 1);
+	const struct store_group group = {"fold", s.figures};
 	const struct store_results results = {
-		.groups = &group,
-		.ngroups = 1,
-		.table = {"fold_curve", columns, sizeof(columns) / sizeof(*columns), rows},
-		.common = common,
-	};
-	bool ok = j && rows && common;
+		.groups = &group, .ngroups = 1, .table = s.curve, .common = common};
+	bool ok = s.figures && common;
 
-	if (ok)
-		name_phases(j);
-	else
+	if (!ok)
 		log_error("%s", strerror(ENOMEM));
 	ok = ok && !store__analysis(path, &results);
-	json_decref(j);
-	json_decref(rows);
+	fold_stored__free(&s);
 	json_decref(common);
 	return ok ? 0 : 1;
 }

@@ -3,7 +3,16 @@
 #ifndef JP_CMD_JOBPROF_FOLD_STORE_H
 #define JP_CMD_JOBPROF_FOLD_STORE_H
 
+#include "jobfile/store.h"
 #include "view/fold/fold_view.h"
+
+/* What is stored: the group /analysis/fold, and the table /analysis/fold_curve. */
+struct fold_stored {
+	json_t *figures; /* NULL: no memory */
+	struct store_table curve;
+};
+struct fold_stored fold_store__of(const struct folded *f);
+void fold_stored__free(const struct fold_stored *s);
 
 /* As /analysis/fold and /analysis/fold_curve of the job file. 0, or 1 and it has said why. */
 int fold_store__write(const struct folded *f, const char *path);

@@ -26,11 +26,13 @@ static const struct opt opts[] = {
 	{'k', "sample", "ROWS", "of the sample, 0 to 50000; default 100"},
 	{OPT_LONG + 'c', "clusters", NULL,
 	 "which kinds of bursts there are: those of series Bursts"},
+	{OPT_LONG + 'o', "fold", NULL, "what happens inside of a region: samples of all nodes"},
+	{'r', "region", "NAME", "of --fold (default: the one that took most time)"},
 	{OPT_LONG + 'f', "follow", NULL,
 	 "a job that runs: what jobprofd of each node has; -j JOB, or inside of the job"},
 	{OPT_LONG + 'w', "window", "S", "of --follow: a result every S seconds, default 60"},
 	{OPT_LONG + 'n', "windows", "N", "of --follow: ends after N; default: when it is stopped"},
-	{'o', "output", "FILE", "of --follow --clusters: each window's clusters go into that file"},
+	{'o', "output", "FILE", "the result goes into that file, made where it is not there"},
 	{OPT_LONG + 'j', "json", NULL, "as JSON, with histograms and the sample"},
 	{OPT_LONG + 's', "store", NULL, "puts the result into the job file, which is one"},
 	{OPT_LONG + 'k', "keep", "DIR",
@@ -103,6 +105,13 @@ static int set_option(void *ctx, int letter, const char *arg)
 	case OPT_LONG + 'c':
 		o->clusters = true;
 		o->series = MODEL_SERIES;
+		return 0;
+	case OPT_LONG + 'o':
+		o->fold = true;
+		o->series = FOLD_SERIES;
+		return 0;
+	case 'r':
+		o->region = arg;
 		return 0;
 	case OPT_LONG + 'f':
 		o->follow = true;
@@ -196,9 +205,9 @@ static int prepare_inputs(struct reduce_work *w, char **words, unsigned n)
 					   w->sel.nodes);
 	else if (!status && !o->follow)
 		status = find_files(w, words, n);
-	if (!status && o->clusters && w->parts.n) {
-		log_error("--clusters: %s: bursts are read twice, and a part has a sample of them",
-			  w->parts.v[0]);
+	if (!status && (o->clusters || o->fold) && w->parts.n) {
+		log_error("--%s: %s: files are read twice, and a part has a sample of them",
+			  o->fold ? "fold" : "clusters", w->parts.v[0]);
 		status = 2;
 	}
 	if (!status && o->store && !o->follow && w->files.n != 1) {
@@ -219,32 +228,57 @@ static int reduce(struct reduce_work *w, const struct reduce_world *world)
 	if (!status && !world->rank)
 		status = reduce_result__put(w, &r);
 	if (world->leave)
-		world->leave(r.rows.processes == world->size, status);
+		world->leave(reduce_result__is_whole(&r, world->size), status);
 	reduce_result__free(&r);
 	return status;
+}
+
+/* What does not go together; NULL: all does. */
+static const char *wrong_options(const struct reduce_options *o, unsigned nwords)
+{
+	const struct {
+		bool is_wrong;
+		const char *why;
+	} all[] = {
+		{o->follow && (nwords || o->store || o->keep || o->nodes || o->input || o->fold),
+		 "--follow takes -j, -s, -d, -k, --clusters, -o, --window, --windows and --json"},
+		{o->output && o->follow && !o->clusters, "-o of --follow needs --clusters"},
+		{o->output && o->store, "one of -o and --store"},
+		{!o->follow && !o->jobs && !o->input && !nwords,
+		 "which files: FILE, DIR or -j JOB"},
+		{o->clusters && o->fold, "one of --clusters and --fold"},
+		{o->clusters && strcmp(o->series, MODEL_SERIES),
+		 "--clusters is of bursts: without -s"},
+		{o->fold && strcmp(o->series, FOLD_SERIES), "--fold is of regions: without -s"},
+		{(o->clusters || o->fold) && o->columns,
+		 "--clusters and --fold need all columns: without -d"},
+		{o->fold && o->keep, "--fold reads files twice: without --keep"},
+		{o->region && !o->fold, "--region is of --fold"},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].is_wrong)
+			return all[i].why;
+	return NULL;
 }
 
 int reduce__run(int argc, char **argv, const struct reduce_world *world)
 {
 	struct reduce_options o = {.series = "Tasks", .k = UINT_MAX, .window_s = 60};
 	struct reduce_work w = {.o = &o};
+	const char *wrong;
 	int status = options__read(&cmd_reduce, argc, argv, set_option, &o);
 
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (o.k == UINT_MAX)
-		o.k = !o.clusters ? REDUCTION_K : o.follow ? MODEL_WINDOW : MODEL_SAMPLE;
-	if (o.follow && (optind < argc || o.store || o.keep || o.nodes || o.input))
-		return options__wrong(&cmd_reduce, "--follow takes -j, -s, -d, -k, --clusters, -o, "
-						   "--window, --windows and --json");
-	if (o.output && !(o.follow && o.clusters))
-		return options__wrong(&cmd_reduce, "-o is of --follow --clusters");
-	if (!o.follow && !o.jobs && !o.input && optind == argc)
-		return options__wrong(&cmd_reduce, "which files: FILE, DIR or -j JOB");
-	if (o.clusters && strcmp(o.series, MODEL_SERIES))
-		return options__wrong(&cmd_reduce, "--clusters is of bursts: without -s");
-	if (o.clusters && o.columns)
-		return options__wrong(&cmd_reduce, "--clusters needs all columns: without -d");
+		o.k = o.fold	    ? FOLD_SAMPLE
+		      : !o.clusters ? REDUCTION_K
+		      : o.follow    ? MODEL_WINDOW
+				    : MODEL_SAMPLE;
+	wrong = wrong_options(&o, (unsigned)(argc - optind));
+	if (wrong)
+		return options__wrong(&cmd_reduce, "%s", wrong);
 	if ((o.jobs && argc - optind > 1) || (o.input && optind < argc))
 		return options__wrong(&cmd_reduce, "\"%s\" means nothing here", argv[argc - 1]);
 	status = prepare_inputs(&w, argv + optind, (unsigned)(argc - optind));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "analysis/reduction/payload.h"
+#include "cmd/jobprof/reduce/reduce_fold.h"
 #include "cmd/jobprof/reduce/reduce_model.h"
 #include "cmd/jobprof/reduce/reduce_world.h"
 #include "cmd/jobprof/report/report_inputs.h"
@@ -15,9 +16,9 @@
 #define REDUCE_PART ".part" /* how names of files with parts of a reduction end */
 
 struct reduce_options {
-	const char *series, *columns, *jobs, *input, *nodes, *keep, *output;
+	const char *series, *columns, *jobs, *input, *nodes, *keep, *output, *region;
 	unsigned k;
-	bool json, store, clusters, follow;
+	bool json, store, clusters, fold, follow;
 	double window_s;
 	unsigned windows; /* 0: until a signal comes */
 };
@@ -30,10 +31,12 @@ struct reduce_work {
 	struct number_range task;
 	struct selection sel; /* but for steps */
 	struct report_inputs files;
-	struct string_list parts;	 /* files of earlier reductions */
-	uint64_t list;			 /* a hash of files and of what is read of them */
-	const struct burst_model *model; /* bursts are reduced by its clusters; NULL: rows are */
-	bool failed;			 /* something could not be read; it has been said */
+	struct string_list parts; /* files of earlier reductions */
+	uint64_t list;		  /* a hash of files and of what is read of them */
+	/* In the second pass one of these is there: */
+	const struct burst_model *model; /* bursts are reduced by its clusters */
+	const struct reduce_fold *folded;
+	bool failed; /* something could not be read; it has been said */
 };
 
 /* Reads the files of process `rank` of `size`, every size-th one, in children with limits. 0 or
@@ -54,8 +57,13 @@ struct reduce_result {
 	struct burst_model model;
 	enum analysis_status clustered;
 	struct reduction clusters; /* a column per cluster and feature */
+	/* And these with o->fold: */
+	struct reduce_fold fold;
+	struct reduction points;
 };
 
+/* Whether all `size` processes have added to all of its reductions. */
+bool reduce_result__is_whole(const struct reduce_result *r, unsigned size);
 void reduce_result__free(struct reduce_result *r);
 /* Prints the result, or stores it. The exit status. */
 int reduce_result__put(const struct reduce_work *w, struct reduce_result *r);
@@ -63,8 +71,10 @@ json_t *reduce_result__json(const struct reduce_work *w, const struct reduce_res
 /* The table of clusters as JSON: an array of objects, the first of noise. */
 json_t *reduce_clusters__json(const struct reduce_result *r);
 void reduce_clusters__print(const struct reduce_result *r, FILE *out);
-/* Puts it into the job file, below /analysis/reduce. 0, or 1 and it has said why. */
-int reduce_store__write(const struct reduce_result *r, const char *path);
+/* Puts it into a job file, below /analysis/reduce, with the fold or NULL; may_create: into another
+ * file too, which need not be there. 0, or 1 and it has said why. */
+int reduce_store__write(const struct reduce_result *r, const struct folded *f, const char *path,
+			bool may_create);
 /* Puts the clusters of a window into a file, which is made where it is not there, as
  * /analysis/clusters/N, with what `about` has; same: the model is that of a window before, and is
  * left out. 0, or 1 and it has said why. */

@@ -12,12 +12,11 @@ static const struct moments *moments_of(const struct reduce_result *r, unsigned 
 					unsigned feature)
 {
 	char name[40];
+	int at;
 
 	reduce_model__column(name, sizeof(name), label, feature);
-	for (unsigned i = 0; i < r->clusters.ncolumns; i++)
-		if (!strcmp(r->clusters.columns[i]->name, name))
-			return &r->clusters.columns[i]->moments;
-	return NULL;
+	at = reduction__find(&r->clusters, name);
+	return at < 0 ? NULL : &r->clusters.columns[at]->moments;
 }
 
 /* RunTime is in seconds: its sum is what a cluster is of all. */

@@ -308,7 +308,7 @@ static int one_window(struct reduce_work *w, struct follow *f)
 		reduction__order(&f->result.rows);
 		err = put_window(f, begin, ended ? now_ns() : end) ? -EIO : 0;
 	}
-	f->is_whole = f->result.rows.processes == f->world->size;
+	f->is_whole = reduce_result__is_whole(&f->result, f->world->size);
 	reduce_result__free(&f->result);
 	return err;
 }

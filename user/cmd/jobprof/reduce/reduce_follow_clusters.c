@@ -66,6 +66,8 @@ static int classify(struct follow *f)
 	if (!err && burst_model__classify(&f->result.model, f->features, f->nfeatures, labels) !=
 			    ANALYSIS_OK)
 		err = -ENOMEM;
+	if (!err)
+		err = reduction__file(out, f->w->list, f->world->size, f->world->rank, false);
 	for (size_t i = 0; !err && i < f->nfeatures; i++)
 		if (labels[i] != CLUSTER_UNUSED)
 			err = reduce_model__add(out, f->features + MODEL_DIMS * i, labels[i]);
@@ -80,6 +82,8 @@ int follow_clusters__reduce(struct reduce_work *w, struct follow *f)
 		err = classify(f);
 	if (!err)
 		err = reduce_tree__up(w, f->world, &f->result.clusters);
+	if (!err)
+		reduction__cover(&f->result.rows, &f->result.clusters);
 	f->result.rows.cpu_s += f->result.clusters.cpu_s;
 	return err;
 }

@@ -19,14 +19,6 @@ void reduce_model__column(char *name, size_t size, unsigned label, unsigned feat
 	snprintf(name, size, "%u/%s", label, model_features[feature]);
 }
 
-static int column_of(const struct reduction *r, const char *name)
-{
-	for (unsigned i = 0; i < r->ncolumns; i++)
-		if (!strcmp(r->columns[i]->name, name))
-			return (int)i;
-	return -1;
-}
-
 /* Moves the points that have all features to the front of v. Returns how many. */
 static size_t keep_used(const struct burst_model *m, double *v, size_t n)
 {
@@ -50,7 +42,7 @@ static double *sample_of(const struct burst_model *m, const struct reduction *r,
 	int at[MODEL_DIMS];
 
 	for (unsigned d = 0; d < MODEL_DIMS; d++)
-		at[d] = column_of(r, model_features[d]);
+		at[d] = reduction__find(r, model_features[d]);
 	for (unsigned i = 0; v && i < r->nitems; i++)
 		for (unsigned d = 0; d < MODEL_DIMS; d++)
 			v[MODEL_DIMS * i + d] = at[d] < 0 ? NAN : r->items[i].values[at[d]];
@@ -62,7 +54,8 @@ static double *sample_of(const struct burst_model *m, const struct reduction *r,
 static void widen(struct burst_model *m, const struct reduction *r)
 {
 	for (unsigned d = 0; d < MODEL_DIMS; d++) {
-		const struct moments *all = &r->columns[column_of(r, model_features[d])]->moments;
+		int at = reduction__find(r, model_features[d]);
+		const struct moments *all = &r->columns[at]->moments;
 
 		burst_model__widen(m, d, all->min, all->max);
 	}

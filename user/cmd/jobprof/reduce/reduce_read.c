@@ -13,6 +13,7 @@
 #include "cmd/jobprof/reduce/reduce.h"
 #include "hdf5/hdf5.h"
 #include "hdf5/table_columns.h"
+#include "model/points.h"
 #include "pool/pool.h"
 
 /* One file. */
@@ -186,11 +187,31 @@ static int read_table(struct reading *d, const struct reader_node *n, const stru
 	return err;
 }
 
+/* The executions and samples of a node, for a fold. */
+static int add_executions(struct reading *d, const struct reader_node *n, const char *place)
+{
+	struct points p = {0};
+	int err = points__read(&p, n, 0);
+
+	if (!err)
+		err = reduction__place(d->out, place);
+	if (!err)
+		err = d->w->folded ? reduce_fold__points(d->out, &p, place, d->w->folded)
+				   : reduce_fold__lengths(d->out, &p, place, d->w->o->region);
+	points__free(&p);
+	if (err && err != -ENOENT && err != -ENOMEM && err != -E2BIG) {
+		damage(d, n, NULL, err);
+		err = 0;
+	}
+	return err == -ENOENT ? 0 : err;
+}
+
 static int read_node(struct reading *d, const struct node_ref *ref)
 {
 	struct reader_node *n = NULL;
 	const struct reader_step *step = &d->r->steps[ref->step];
-	int err = reader__node(d->r, ref->step, ref->node, d->w->series, &n);
+	const char *series = d->w->o->fold ? NULL : d->w->series;
+	int err = reader__node(d->r, ref->step, ref->node, series, &n);
 	const struct reader_series *s = err ? NULL : node__series(n, d->w->series);
 	char place[600];
 
@@ -202,9 +223,11 @@ static int read_node(struct reading *d, const struct node_ref *ref)
 		d->damaged = true;
 		return 0;
 	}
-	if (!err && s)
+	if (!err && d->w->o->fold)
+		err = add_executions(d, n, place);
+	else if (!err && s)
 		err = reduction__place(d->out, place);
-	for (unsigned i = 0; !err && s && i < s->tables.n; i++)
+	for (unsigned i = 0; !err && !d->w->o->fold && s && i < s->tables.n; i++)
 		if (!s->grouped || select__table(&d->w->sel, s->tables.v[i]))
 			err = read_table(d, n, s, s->tables.v[i], place);
 	cursor__close(d->cursor);

@@ -8,9 +8,10 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "cmd/jobprof/fold/fold_region.h"
 #include "cmd/jobprof/reduce/reduce.h"
-#include "jobfile/store.h"
 #include "view/reduce/reduce_print.h"
+#include "view/report/spark.h"
 
 static bool has_column(const struct reduction *r, const char *name)
 {
@@ -25,7 +26,7 @@ static bool is_there(const struct reduce_work *w, const struct reduction *r)
 {
 	bool all = r->tables > 0;
 
-	if (!all && reduction__coverage(r).read)
+	if (!all && !w->o->fold && reduction__coverage(r).read)
 		log_error("no file has a table of %s; \"jobprof list -i FILE\" shows what is there",
 			  w->o->series);
 	for (unsigned i = 0; r->tables && i < w->columns.n; i++) {
@@ -37,6 +38,19 @@ static bool is_there(const struct reduce_work *w, const struct reduction *r)
 		all = false;
 	}
 	return all;
+}
+
+/* All that is printed of a job's files; the fold is process 0's, and NULL without one. */
+static json_t *json_of(const struct reduce_work *w, const struct reduce_result *r,
+		       const struct folded *f)
+{
+	json_t *json = reduce_result__json(w, r);
+
+	if (json && f) {
+		json_object_del(json, "sample"); /* lengths */
+		json__set(json, "fold", fold_json__of(f, true));
+	}
+	return json;
 }
 
 json_t *reduce_result__json(const struct reduce_work *w, const struct reduce_result *r)
@@ -56,18 +70,23 @@ json_t *reduce_result__json(const struct reduce_work *w, const struct reduce_res
 	return json;
 }
 
-static int print_result(const struct reduce_work *w, const struct reduce_result *r)
+static int print_result(const struct reduce_work *w, const struct reduce_result *r,
+			const struct folded *f)
 {
 	json_t *json;
 	int err;
 
 	if (!w->o->json && w->o->clusters)
 		reduce_clusters__print(r, stdout);
+	if (!w->o->json && f) {
+		fold_text__print(f, stdout, spark__width(stdout), spark__utf8());
+		putchar('\n');
+	}
 	if (!w->o->json) {
 		reduce_print__text(&r->rows, stdout);
 		return 0;
 	}
-	json = reduce_result__json(w, r);
+	json = json_of(w, r, f);
 	err = json ? json__dump(json, stdout, JSON_INDENT(1)) : -1;
 	putchar('\n');
 	json_decref(json);
@@ -78,8 +97,11 @@ static int print_result(const struct reduce_work *w, const struct reduce_result 
 
 int reduce_result__put(const struct reduce_work *w, struct reduce_result *r)
 {
+	const struct reduce_options *o = w->o;
+	const bool stores = o->store || o->output;
 	struct reduction_coverage c;
-	bool all;
+	struct folded f = {0};
+	bool all, folds = false;
 	int status;
 
 	reduction__order(&r->rows);
@@ -87,16 +109,33 @@ int reduce_result__put(const struct reduce_work *w, struct reduce_result *r)
 	all = is_there(w, &r->rows);
 	if (!r->rows.tables)
 		return 1;
-	r->rows.cpu_s += r->clusters.cpu_s;
-	status = w->o->store ? reduce_store__write(r, w->files.v[0].path) : print_result(w, r);
-	if ((w->o->store || w->o->json) && c.part < 1)
+	r->rows.cpu_s += r->clusters.cpu_s + r->points.cpu_s;
+	if (*r->fold.region) {
+		reduction__order(&r->points);
+		folds = !reduce_fold__result(&f, &r->fold, &r->points);
+	}
+	if (stores)
+		status = reduce_store__write(r, folds ? &f : NULL,
+					     o->output ? o->output : w->files.v[0].path, o->output);
+	else
+		status = print_result(w, r, folds ? &f : NULL);
+	if ((stores || o->json) && c.part < 1)
 		reduce_print__coverage(&r->rows, stderr);
-	return status || !all || w->failed || c.part < 1 ? 1 : 0;
+	fold_region__free(&f);
+	return status || !all || w->failed || c.part < 1 || folds != o->fold ? 1 : 0;
+}
+
+bool reduce_result__is_whole(const struct reduce_result *r, unsigned size)
+{
+	return r->rows.processes == size &&
+	       (!r->clusters.series || r->clusters.processes == size) &&
+	       (!r->points.series || r->points.processes == size);
 }
 
 void reduce_result__free(struct reduce_result *r)
 {
 	reduction__free(&r->rows);
 	reduction__free(&r->clusters);
+	reduction__free(&r->points);
 	burst_model__free(&r->model);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* jobprof reduce --store: the result goes into the job file. */
+/* jobprof reduce --store and -o: the result goes into a job file. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "cmd/jobprof/fold/fold_store.h"
 #include "cmd/jobprof/reduce/reduce.h"
 #include "jobfile/store.h"
 #include "view/reduce/reduce_print.h"
@@ -139,14 +140,19 @@ int reduce_store__window(const struct reduce_result *r, bool same, const json_t 
 	return err ? 1 : 0;
 }
 
-int reduce_store__write(const struct reduce_result *r, const char *path)
+int reduce_store__write(const struct reduce_result *r, const struct folded *f, const char *path,
+			bool may_create)
 {
 	char name[128];
 	json_t *series = json_object(), *windows = json_object();
-	const struct store_group groups[] = {{"reduce", series}, {"clusters", windows}};
+	const struct fold_stored fold = f ? fold_store__of(f) : (struct fold_stored){0};
+	struct store_group groups[3] = {{"reduce", series}};
 	json_t *common = json_pack("{s:i, s:I}", "version", 1, "seed", (json_int_t)r->rows.seed);
-	const struct store_results results = {
-		.groups = groups, .ngroups = r->clusters.series ? 2 : 1, .common = common};
+	struct store_results results = {.groups = groups,
+					.ngroups = 1,
+					.table = fold.curve,
+					.common = common,
+					.may_create = may_create};
 	int err;
 
 	snprintf(name, sizeof(name), "%s", r->rows.series);
@@ -155,7 +161,11 @@ int reduce_store__write(const struct reduce_result *r, const char *path)
 	json__set(series, name, group_of(&r->rows));
 	if (r->clusters.series)
 		json__set(windows, "0", window_of(r));
-	if (!common || !json_object_get(series, name)) {
+	if (r->clusters.series)
+		groups[results.ngroups++] = (struct store_group){"clusters", windows};
+	if (f)
+		groups[results.ngroups++] = (struct store_group){"fold", fold.figures};
+	if (!common || (f && !fold.figures) || !json_object_get(series, name)) {
 		log_error("%s", strerror(ENOMEM));
 		err = -ENOMEM;
 	} else {
@@ -164,5 +174,6 @@ int reduce_store__write(const struct reduce_result *r, const char *path)
 	json_decref(common);
 	json_decref(series);
 	json_decref(windows);
+	fold_stored__free(&fold);
 	return err ? 1 : 0;
 }

@@ -27,7 +27,40 @@ static int begin_reduction(struct reduce_work *w, struct reduction *out)
 	return err;
 }
 
-/* What this process itself reads; with w->model, by clusters. 0 or -errno. */
+/* ---- the second pass */
+
+static bool has_second(const struct reduce_work *w)
+{
+	return w->o->clusters || w->o->fold;
+}
+
+static struct reduction *second_of(const struct reduce_work *w, struct reduce_result *r)
+{
+	return w->o->fold ? &r->points : &r->clusters;
+}
+
+static void begin_second(struct reduce_work *w, const struct reduce_result *plan)
+{
+	w->model = w->o->clusters ? &plan->model : NULL;
+	w->folded = w->o->fold ? &plan->fold : NULL;
+}
+
+/* Process 0 plans it from what the first pass has found. */
+static void plan_second(struct reduce_work *w, struct reduce_result *r)
+{
+	reduction__order(&r->rows);
+	if (w->o->clusters)
+		r->clustered = reduce_model__of(&r->model, &r->rows);
+	else if (reduce_fold__choose(&r->fold, &r->rows))
+		w->failed = true;
+}
+
+static int take_plan(const struct reduce_work *w, struct message *m, struct reduce_result *to)
+{
+	return w->o->fold ? reduce_fold__take(m, &to->fold) : reduce_model__take(m, &to->model);
+}
+
+/* What this process itself reads, of either pass. 0 or -errno. */
 static int read_own(struct reduce_work *w, const struct reduce_world *world, struct reduction *out)
 {
 	int err = begin_reduction(w, out);
@@ -64,18 +97,18 @@ static int read_and_send(struct reduce_work *w, const struct reduce_world *world
 	return err;
 }
 
-/* Reads once for the rows; then, when it is given a model, for its clusters. */
+/* Reads once; and when it is given a plan, a second time. */
 static void read_in_child(struct reduce_work *w, const struct reduce_world *world, int fd)
 {
-	static struct burst_model model;
+	static struct reduce_result plan;
 	struct message m = {0};
 	int err;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	err = read_and_send(w, world, fd);
-	if (!err && w->o->clusters && message__receive(fd, &m) > 0) {
-		err = reduce_model__take(&m, &model);
-		w->model = &model;
+	if (!err && has_second(w) && message__receive(fd, &m) > 0) {
+		err = take_plan(w, &m, &plan);
+		begin_second(w, &plan);
 		if (!err)
 			err = read_and_send(w, world, fd);
 	}
@@ -204,28 +237,24 @@ int reduce_tree__down(const struct reduce_world *world, struct message *m)
 	return 0;
 }
 
-/* The model of process 0 goes down; *own is this process's copy. */
-static int share_model(const struct reader_child *c, const struct reduce_world *world,
-		       struct burst_model *own)
+/* The plan of process 0 goes down; *own is this process's copy. */
+static int share_plan(const struct reader_child *c, const struct reduce_work *w,
+		      const struct reduce_world *world, struct reduce_result *own)
 {
 	struct message m = {0};
 	int err;
 
-	if (!world->rank)
-		reduce_model__put(&m, own);
+	if (!world->rank && w->o->fold)
+		reduce_fold__put(&m, &own->fold);
+	else if (!world->rank)
+		reduce_model__put(&m, &own->model);
 	err = reduce_tree__down(world, &m);
 	if (!err)
 		err = message__send(c->fd, &m);
 	if (!err && world->rank)
-		err = reduce_model__take(&m, own);
+		err = take_plan(w, &m, own);
 	message__free(&m);
 	return err;
-}
-
-static void make_model(struct reduce_result *out)
-{
-	reduction__order(&out->rows);
-	out->clustered = reduce_model__of(&out->model, &out->rows);
 }
 
 static int reduce_together(struct reduce_work *w, const struct reduce_world *world,
@@ -238,13 +267,13 @@ static int reduce_together(struct reduce_work *w, const struct reduce_world *wor
 		err = world->join();
 	if (!err)
 		err = collect_child(&c, w, world, &out->rows);
-	if (!err && w->o->clusters) {
+	if (!err && has_second(w)) {
 		if (!world->rank)
-			make_model(out);
-		err = share_model(&c, world, &out->model);
-		w->model = &out->model;
+			plan_second(w, out);
+		err = share_plan(&c, w, world, out);
+		begin_second(w, out);
 		if (!err)
-			err = collect_child(&c, w, world, &out->clusters);
+			err = collect_child(&c, w, world, second_of(w, out));
 	}
 	if (err)
 		log_error("process %u cannot go on: %s", world->rank, strerror(-err));
@@ -257,16 +286,19 @@ static int reduce_alone(struct reduce_work *w, const struct reduce_world *world,
 {
 	int err = read_own(w, world, &out->rows);
 
-	if (err || !w->o->clusters)
+	if (err || !has_second(w))
 		return err;
-	make_model(out);
-	w->model = &out->model;
-	return read_own(w, world, &out->clusters);
+	plan_second(w, out);
+	begin_second(w, out);
+	return read_own(w, world, second_of(w, out));
 }
 
 int reduce_tree__collect(struct reduce_work *w, const struct reduce_world *world,
 			 struct reduce_result *out)
 {
-	return (world->size > 1 ? reduce_together(w, world, out) : reduce_alone(w, world, out)) ? 1
-												: 0;
+	int err = world->size > 1 ? reduce_together(w, world, out) : reduce_alone(w, world, out);
+
+	if (!err && has_second(w))
+		reduction__cover(&out->rows, second_of(w, out));
+	return err ? 1 : 0;
 }

@@ -66,12 +66,17 @@ static json_t *stored_clusters(const json_t *windows)
 	double bursts = 0;
 	const char *key;
 	long last = -1;
+	int n = 0;
 
-	json_object_foreach((json_t *)windows, key,
-			    one) if (atol(key) > last && json_is_object(one))
+	json_object_foreach((json_t *)windows, key, one)
 	{
-		last = atol(key);
-		window = one;
+		if (!json_is_object(one))
+			continue;
+		n++;
+		if (atol(key) > last) {
+			last = atol(key);
+			window = one;
+		}
 	}
 	rows = json_object_get(window, "table");
 	for (size_t i = 0; i < json_array_size(rows); i++) {
@@ -82,8 +87,7 @@ static json_t *stored_clusters(const json_t *windows)
 	}
 	return json_pack("{s:s, s:o, s:s, s:o, s:i, s:o}", "status",
 			 json__text_of(window, "status"), "reason", json_null(), "from", "stored",
-			 "bursts", json__number(bursts), "windows", (int)json_object_size(windows),
-			 "clusters", list);
+			 "bursts", json__number(bursts), "windows", n, "clusters", list);
 }
 
 static json_t *computed_clusters(const struct model_bursts *b, const char *path)

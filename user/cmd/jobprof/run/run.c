@@ -178,11 +178,13 @@ static void summary(const struct run *r)
 	}
 	if (!r->quiet)
 		report__on_stderr(path, &how);
-	if (r->json || r->quiet)
+	if (r->json)
+		return;
+	print_given_up(r);
+	if (r->quiet)
 		return;
 	if (r->cgroup.evicted)
 		print_evicted(&r->cgroup);
-	print_given_up(r);
 	if (!getrusage(RUSAGE_SELF, &self))
 		fprintf(stderr, "jobprof itself: %.3f s of CPU, %.1f MB, its start included\n",
 			self.ru_utime.tv_sec + self.ru_stime.tv_sec +

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Traffic of memory: PMUs made of files, with events that the test feeds or the kernel counts. */
+#include <linux/perf_event.h>
+#include <math.h>
+
+#include "tests/unit/unit.h"
+#include "base/clock.h"
+#include "sensor/core/event.h"
+#include "sensor/sensors.h"
+#include "tests/unit/sensors.h"
+
+#define IMC "sys/bus/event_source/devices/uncore_imc"
+
+static struct machine m;
+static sensor_event_open_fn *kernel_open;
+static struct sensor *s;
+static struct sensor_value v[2];
+/* By type (of four PMUs, from 20) and event: a pipe of what perf's read(2) gives. */
+static int pipes[4][2][2];
+static unsigned opened;
+
+static void put_event(const char *pmu, const char *event, const char *text, const char *scale)
+{
+	char path[160], more[180];
+
+	snprintf(path, sizeof(path), "%s/events/%s", pmu, event);
+	machine_put(&m, path, text);
+	snprintf(more, sizeof(more), "%s.scale", path);
+	machine_put(&m, more, scale);
+	snprintf(more, sizeof(more), "%s.unit", path);
+	machine_put(&m, more, "MiB");
+}
+
+static void put_pmu(const char *pmu, const char *type, const char *cpus)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/type", pmu);
+	machine_put(&m, path, type);
+	snprintf(path, sizeof(path), "%s/cpumask", pmu);
+	machine_put(&m, path, cpus);
+	snprintf(path, sizeof(path), "%s/format/event", pmu);
+	machine_put(&m, path, "config:0-7");
+	snprintf(path, sizeof(path), "%s/format/umask", pmu);
+	machine_put(&m, path, "config:8-15");
+}
+
+/* As Linux has it on an Ice Lake server: 64 bytes a count, and free-running counters of the same.
+ */
+static void put_controllers(void)
+{
+	put_pmu(IMC "_0", "20", "0");
+	put_event(IMC "_0", "cas_count_read", "event=0x04,umask=0x0f", "6.103515625e-5");
+	put_event(IMC "_0", "cas_count_write", "event=0x04,umask=0x30", "6.103515625e-5");
+	put_pmu(IMC "_1", "21", "0");
+	put_event(IMC "_1", "cas_count_read", "event=0x04,umask=0x0f", "6.103515625e-5");
+	put_event(IMC "_1", "cas_count_write", "event=0x04,umask=0x30", "6.103515625e-5");
+	put_pmu(IMC "_free_running_0", "22", "0");
+	put_event(IMC "_free_running_0", "read", "event=0xff,umask=0x20", "3.814697266E-6");
+	put_event(IMC "_free_running_0", "write", "event=0xff,umask=0x30", "3.814697266E-6");
+}
+
+static int fake_open(struct perf_event_attr *attr, int cpu, int group_fd)
+{
+	int *p, written = attr->config == 0x3004;
+
+	assert_in_range(attr->type, 20, 21);
+	assert_true(written || attr->config == 0x0f04);
+	assert_true(!cpu && group_fd < 0 && !attr->sample_period);
+	p = pipes[attr->type - 20][written];
+	if (!p[0])
+		assert_int_equal(pipe2(p, O_DIRECT | O_NONBLOCK | O_CLOEXEC), 0);
+	opened++;
+	return dup(p[0]);
+}
+
+static void feed(unsigned pmu, unsigned kind, uint64_t count, uint64_t enabled, uint64_t running)
+{
+	uint64_t packet[3] = {count, enabled, running};
+
+	assert_int_equal(write(pipes[pmu][kind][1], packet, sizeof(packet)), sizeof(packet));
+}
+
+static void expect(unsigned kind, enum sensor_quality quality, double bytes)
+{
+	assert_int_equal(v[kind].quality, quality);
+	if (isnan(bytes))
+		assert_true(isnan(v[kind].value));
+	else
+		assert_float_equal(v[kind].value, bytes, 1e-6);
+}
+
+static int set_up(void **state)
+{
+	kernel_open = sensor_event_open;
+	machine_make(&m, "intel-2s");
+	opened = 0;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	if (s)
+		sensor__close(&sensor_memory, s);
+	s = NULL;
+	for (int i = 0; i < 4; i++)
+		for (int k = 0; k < 2; k++) {
+			if (pipes[i][k][0])
+				close(pipes[i][k][0]), close(pipes[i][k][1]);
+			pipes[i][k][0] = 0;
+		}
+	sensor_event_open = kernel_open;
+	machine_remove(&m, "");
+	return 0;
+}
+
+TEST(controllers_add_up)
+{
+	const struct sensor_channel *c;
+
+	put_controllers();
+	sensor_event_open = fake_open;
+	assert_int_equal(sensor__open(&sensor_memory, &s, &m.roots), 0);
+	assert_int_equal(opened, 4); /* not what free-running counters count again */
+	assert_int_equal(sensor_memory.channels(s, &c), 2);
+	assert_string_equal(c[0].column, "MemReadMB");
+	assert_string_equal(c[1].column, "MemWriteMB");
+	feed(0, 0, 100, 10, 10);
+	feed(1, 0, 11, 10, 10);
+	feed(0, 1, 7, 10, 10);
+	feed(1, 1, 0, 10, 10);
+	assert_int_equal(sensor_memory.read(s, v), 0);
+	expect(0, READING_GOOD, 111 * 64);
+	expect(1, READING_GOOD, 7 * 64);
+}
+
+TEST(a_counter_that_is_shared_is_scaled_and_a_missing_one_is_no_sum)
+{
+	put_controllers();
+	sensor_event_open = fake_open;
+	assert_int_equal(sensor__open(&sensor_memory, &s, &m.roots), 0);
+	feed(0, 0, 100, 10, 10);
+	feed(1, 0, 100, 10, 10);
+	feed(0, 1, 100, 10, 10);
+	feed(1, 1, 100, 10, 10);
+	assert_int_equal(sensor_memory.read(s, v), 0);
+	feed(0, 0, 200, 20, 15); /* on the hardware for half of the time */
+	feed(1, 0, 200, 20, 20);
+	feed(0, 1, 100, 20, 10); /* not at all */
+	assert_int_equal(sensor_memory.read(s, v), 0);
+	expect(0, READING_GOOD, (300 + 200) * 64);
+	assert_int_equal(v[1].quality, READING_NONE);
+	expect(1, READING_NONE, NAN);
+}
+
+TEST(what_has_no_unit_is_not_used)
+{
+	put_pmu(IMC, "20", "0");
+	machine_put(&m, IMC "/events/cas_count_read", "event=0x04,umask=0x0f");
+	machine_put(&m, IMC "/events/cas_count_write", "event=0x04,umask=0x30");
+	sensor_event_open = fake_open;
+	assert_int_equal(sensor__open(&sensor_memory, &s, &m.roots), -ENOENT);
+	s = NULL;
+}
+
+static int real_open(struct perf_event_attr *attr, int cpu, int group_fd)
+{
+	return kernel_open(attr, cpu, group_fd);
+}
+
+/* The kernel's clock stands in for a controller: a count is a nanosecond, and a MiB as many. */
+TEST(the_kernels_own_events_are_read)
+{
+	uint64_t before, after;
+	int err;
+
+	put_pmu(IMC, "1", "0");
+	put_event(IMC, "data_reads", "event=0x00", "1e-9");
+	put_event(IMC, "data_writes", "event=0x00", "1e-9");
+	sensor_event_open = real_open;
+	before = clock__boot_ns();
+	err = sensor__open(&sensor_memory, &s, &m.roots);
+	if (err) {
+		s = NULL;
+		skip();
+	}
+	usleep(20000);
+	assert_int_equal(sensor_memory.read(s, v), 0);
+	after = clock__boot_ns();
+	for (int k = 0; k < 2; k++) {
+		double seconds = v[k].value / (1 << 20);
+
+		assert_int_equal(v[k].quality, READING_GOOD);
+		assert_true(seconds >= 0.0199 && seconds <= (double)(after - before) / 1e9 * 1.01);
+	}
+}
+
+int main(void)
+{
+	return run_all_tests(.setup = set_up, .teardown = tear_down);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a node adds to the fold of a region, and what process 0 chooses. */
+#include "cmd/jobprof/reduce/reduce_fold.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/jobprof/fold/fold_region.h"
+#include "cmd/jobprof/reduce/reduce_fold_columns.h"
+
+#define FEW 30 /* executions, from which a usual length cannot be said */
+
+static int add_lengths(struct reduction *to, const struct traces *t, const char *place,
+		       const char *region)
+{
+	int column = reduction__column(to, region, "s"), err = column < 0 ? column : 0;
+
+	for (size_t i = 0; !err && i < t->n; i++) {
+		char table[300];
+		struct reduction_table of = {place, table, &column, 1, 0};
+
+		snprintf(table, sizeof(table), "%zu %s", i, region);
+		of.unit = reduction__unit(place, table);
+		for (size_t k = 0; !err && k < t->trace[i].ninstances; k++) {
+			double length = t->trace[i].instances[k].t1 - t->trace[i].instances[k].t0;
+
+			err = reduction__row(to, &of, k, &length);
+		}
+	}
+	to->tables += t->n;
+	return err;
+}
+
+int reduce_fold__lengths(struct reduction *to, const struct points *p, const char *place,
+			 const char *only)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < p->nnames; i++) {
+		struct traces t;
+
+		if (only && strcmp(p->names[i], only))
+			continue;
+		err = traces__of(&t, p, i);
+		if (!err && t.n)
+			err = add_lengths(to, &t, place, p->names[i]);
+		traces__free(&t);
+	}
+	return err;
+}
+
+/* ---- points */
+
+/* A node in the second pass. */
+struct folding {
+	const struct reduce_fold *of;
+	const struct traces *t;
+	double (*y)[POINT_COUNTERS]; /* of each sample; NaN: it is no point */
+	int columns[FOLD_COLUMNS];
+	struct reduction *to;
+};
+
+static bool is_usual(const struct reduce_fold *f, const struct fold_instance *in)
+{
+	return in->t1 - in->t0 >= f->range.lo && in->t1 - in->t0 <= f->range.hi;
+}
+
+static bool counts(const struct fold_instance *in)
+{
+	return in->c1 > in->c0;
+}
+
+/* The part of its execution's count that each sample had reached. */
+static void make_y(struct folding *f, enum point_counter c)
+{
+	for (size_t i = 0; i < f->t->ninstances; i++) {
+		const struct fold_instance *in = &f->t->instances[i];
+
+		for (size_t k = 0; counts(in) && k < in->nsamples; k++)
+			f->y[&in->samples[k] - f->t->samples][c] =
+				(in->samples[k].c - in->c0) / (in->c1 - in->c0);
+	}
+}
+
+static void add_sums(struct folding *f, enum point_counter c)
+{
+	const struct reduction_table of = {"", "", &f->columns[FOLD_COUNTED + c], 1, 0},
+				     time = {"", "", &f->columns[FOLD_COUNTING + c], 1, 0};
+
+	for (size_t i = 0; i < f->t->ninstances; i++) {
+		const struct fold_instance *in = &f->t->instances[i];
+		const double count = in->c1 - in->c0, length = in->t1 - in->t0;
+
+		if (!is_usual(f->of, in) || !counts(in))
+			continue;
+		reduction__sums(f->to, &of, &count);
+		reduction__sums(f->to, &time, &length);
+	}
+}
+
+/* The samples inside of an execution; the first is sample `row` of its thread. */
+static int add_points(struct folding *f, const struct fold_instance *in,
+		      const struct reduction_table *table, uint64_t row)
+{
+	int err = 0;
+
+	for (size_t k = 0; !err && k < in->nsamples; k++) {
+		const struct fold_sample *s = &in->samples[k];
+		const size_t at = (size_t)(s - f->t->samples);
+		const uint64_t code = f->t->code[at];
+		double v[FOLD_OF_POINT] = {[FOLD_X] = (s->t - in->t0) / (in->t1 - in->t0),
+					   [FOLD_KIND] = (double)(code >> FOLD_KIND_SHIFT),
+					   [FOLD_BLOCK] = (double)(code & FOLD_BLOCKS)};
+		bool any = false;
+
+		for (int c = 0; c < POINT_COUNTERS; c++) {
+			v[FOLD_Y + c] = f->y[at][c];
+			any |= !isnan(f->y[at][c]);
+		}
+		if (any && s->t > in->t0 && s->t < in->t1)
+			err = reduction__row(f->to, table, row + k, v);
+	}
+	return err;
+}
+
+static int add_thread(struct folding *f, size_t thread, const char *place)
+{
+	const struct fold_trace *tr = &f->t->trace[thread];
+	char name[24];
+	struct reduction_table table = {place, name, f->columns, FOLD_OF_POINT, 0};
+	const struct reduction_table lengths = {place, "", &f->columns[FOLD_LENGTH], 1, 0};
+	int err = 0;
+
+	snprintf(name, sizeof(name), "%zu", thread);
+	table.unit = reduction__unit(place, name);
+	for (size_t i = 0; !err && i < tr->ninstances; i++) {
+		const struct fold_instance *in = &tr->instances[i];
+		const double length = in->t1 - in->t0;
+
+		if (!is_usual(f->of, in))
+			continue;
+		reduction__sums(f->to, &lengths, &length);
+		err = add_points(f, in, &table, (uint64_t)(in->samples - tr->samples));
+	}
+	f->to->tables++;
+	return err;
+}
+
+static int add_losses(struct folding *f, const struct points *p)
+{
+	const double lost[] = {p->lost_points, p->lost_regions};
+	const struct reduction_table of = {"", "", &f->columns[FOLD_LOST], 2, 0};
+
+	reduction__sums(f->to, &of, lost);
+	return 0;
+}
+
+static int fold_traces(struct folding *f, struct traces *t, const struct points *p,
+		       const char *place)
+{
+	int err = add_losses(f, p);
+
+	for (int c = 0; !err && c < POINT_COUNTERS; c++) {
+		enum analysis_status s = traces__count(t, p, c);
+
+		err = s == ANALYSIS_NO_MEMORY ? -ENOMEM : 0;
+		if (s != ANALYSIS_OK)
+			continue;
+		make_y(f, c);
+		add_sums(f, c);
+	}
+	for (size_t i = 0; !err && i < t->n; i++)
+		err = add_thread(f, i, place);
+	return err;
+}
+
+int reduce_fold__points(struct reduction *to, const struct points *p, const char *place,
+			const struct reduce_fold *of)
+{
+	_cleanup_free_ double(*y)[POINT_COUNTERS] = malloc((p->npoints + 1) * sizeof(*y));
+	struct traces t = {0};
+	struct folding f = {of, &t, y, {0}, to};
+	unsigned region = 0;
+	int err = y ? 0 : -ENOMEM;
+
+	while (region < p->nnames && strcmp(p->names[region], of->region))
+		region++;
+	if (region == p->nnames)
+		return err;
+	for (int i = 0; !err && i < FOLD_COLUMNS; i++) {
+		f.columns[i] = reduction__column(to, reduce_fold_columns[i], "");
+		err = f.columns[i] < 0 ? f.columns[i] : 0;
+	}
+	for (size_t i = 0; !err && i < p->npoints; i++)
+		for (int c = 0; c < POINT_COUNTERS; c++)
+			y[i][c] = NAN;
+	if (!err)
+		err = traces__of(&t, p, region);
+	if (!err)
+		err = fold_traces(&f, &t, p, place);
+	traces__free(&t);
+	return err;
+}
+
+/* ---- the choice */
+
+static unsigned column_with_most_time(const struct reduction *r)
+{
+	unsigned most = 0;
+
+	for (unsigned i = 1; i < r->ncolumns; i++)
+		if (r->columns[i]->moments.sum.hi > r->columns[most]->moments.sum.hi)
+			most = i;
+	return most;
+}
+
+/* The usual lengths in the sample, and how many of a column it has. */
+static enum analysis_status find_usual(const struct reduction *r, unsigned column,
+				       struct fold_range *range, size_t *n)
+{
+	_cleanup_free_ double *v = malloc((r->nitems + 1) * sizeof(*v));
+	_cleanup_free_ bool *keep = malloc((r->nitems + 1) * sizeof(*keep));
+
+	*n = 0;
+	for (unsigned i = 0; v && keep && i < r->nitems; i++)
+		if (!isnan(r->items[i].values[column]))
+			v[(*n)++] = r->items[i].values[column];
+	return v && keep ? fold__outliers(v, *n, &FOLD_FILTER_MEDIAN, range, keep)
+			 : ANALYSIS_NO_MEMORY;
+}
+
+int reduce_fold__choose(struct reduce_fold *f, const struct reduction *lengths)
+{
+	unsigned most = column_with_most_time(lengths);
+	const struct reduction_column *c = lengths->ncolumns ? lengths->columns[most] : NULL;
+	enum analysis_status s;
+	size_t n;
+
+	*f = (struct reduce_fold){.region = ""};
+	if (!c) {
+		log_error("there is no execution of such a region: programs name them, see "
+			  "libjobprof(3)");
+		return -ENOENT;
+	}
+	s = find_usual(lengths, most, &f->range, &n);
+	if (s == ANALYSIS_NO_MEMORY)
+		log_error("%s", strerror(ENOMEM));
+	else if (strlen(c->name) >= sizeof(f->region))
+		log_error("%.40s...: a region with a name so long is not folded", c->name);
+	else if (s != ANALYSIS_OK || (n < FEW && n < c->moments.n))
+		log_error("%s took most time, but only %zu of its executions are in the sample: "
+			  "ask for it with --region",
+			  c->name, n);
+	else
+		str__copy(f->region, sizeof(f->region), c->name);
+	f->executions = c->moments.n;
+	return *f->region ? 0 : -ENOENT;
+}
+
+void reduce_fold__put(struct message *to, const struct reduce_fold *f)
+{
+	message__put(to, f, sizeof(*f));
+}
+
+int reduce_fold__take(struct message *from, struct reduce_fold *f)
+{
+	const struct reduce_fold *sent = message__take(from, sizeof(*sent));
+
+	*f = (struct reduce_fold){.region = ""};
+	if (!sent || !memchr(sent->region, '\0', sizeof(sent->region)))
+		return -EBADMSG;
+	*f = *sent;
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Folds a region over all nodes: process 0 chooses the region and the lengths that count from a
+ * sample of executions, then every process makes points of its own samples. What was counted at the
+ * bounds of executions is found by each node from its own. */
+#ifndef JP_CMD_JOBPROF_REDUCE_REDUCE_FOLD_H
+#define JP_CMD_JOBPROF_REDUCE_REDUCE_FOLD_H
+
+#include "analysis/reduction/reduction.h"
+#include "pool/message.h"
+#include "view/fold/fold_view.h"
+
+#define FOLD_SERIES "Regions"
+#define FOLD_SAMPLE 2000u /* executions, and points, at most 50000 */
+
+/* What the second pass folds. */
+struct reduce_fold {
+	char region[256];	 /* "": there is none */
+	struct fold_range range; /* kept: of the sample */
+	uint64_t executions;
+};
+
+/* Adds the lengths of the executions on a node: a column per region, or of the one alone. 0 or
+ * -errno. */
+int reduce_fold__lengths(struct reduction *to, const struct points *p, const char *place,
+			 const char *only);
+/* Adds the points of that region on a node, and sums over its executions. 0 or -errno. */
+int reduce_fold__points(struct reduction *to, const struct points *p, const char *place,
+			const struct reduce_fold *of);
+
+/* Of the ordered lengths. 0, or -ENOENT and it has said why. */
+int reduce_fold__choose(struct reduce_fold *f, const struct reduction *lengths);
+void reduce_fold__put(struct message *to, const struct reduce_fold *f);
+/* 0 or -EBADMSG. */
+int reduce_fold__take(struct message *from, struct reduce_fold *f);
+
+/* The fold of the ordered points. fold_region__free() in all cases. 0, or 1 and it has said why. */
+int reduce_fold__result(struct folded *f, const struct reduce_fold *of,
+			const struct reduction *points);
+
+#endif

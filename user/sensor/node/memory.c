@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The sensor memory: what memory controllers read and wrote, by the events that their PMUs name in
+ * sysfs. Only events with a scale and a unit are used: what one count is worth is the driver's to
+ * say. One CPU of each package counts for all of it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/room.h"
+#include "base/str.h"
+#include "identity/cpulist.h"
+#include "kern/pmu/perf_names.h"
+#include "sensor/core/counter_set.h"
+#include "sensor/core/event.h"
+#include "sensor/core/file.h"
+
+#define PMUS	 "uncore_imc"
+#define DEVICES	 "bus/event_source/devices"
+#define CPUS_MAX 256 /* of one PMU's mask: one per package */
+
+enum { READS, WRITES, N_KINDS };
+
+/* Intel's names. All of them may be there and count the same bytes: the first that are there are
+ * used. */
+static const char *const names[][N_KINDS] = {
+	{"cas_count_read", "cas_count_write"},
+	{"data_reads", "data_writes"},
+	{"data_read", "data_write"},
+	{"read", "write"},
+};
+
+/* What perf's read(2) gives. */
+struct counted {
+	uint64_t count, enabled_ns, running_ns;
+};
+
+struct event {
+	struct perf_event ev;
+	double bytes; /* of one count */
+	int kind, cpu, fd;
+	struct counted last;
+	double total;
+	bool away; /* it could not be read since last */
+};
+
+struct sensor {
+	const char *sys;
+	const char *const *names;
+	struct event *event;
+	unsigned n, pmus;
+	size_t room;
+	struct sensor_channel channel[N_KINDS];
+};
+
+static int read_text(const struct sensor *s, const char *pmu, const char *file, const char *suffix,
+		     char *text, size_t len)
+{
+	char path[PATH_MAX];
+	ssize_t n;
+
+	if (snprintf(path, sizeof(path), "%s/" DEVICES "/%s/%s%s", s->sys, pmu, file, suffix) >=
+	    (int)sizeof(path))
+		return -ENAMETOOLONG;
+	n = read_file(AT_FDCWD, path, text, len);
+	if (n < 0)
+		return (int)n;
+	text[strcspn(text, "\n")] = '\0';
+	return 0;
+}
+
+static int find_event(const struct sensor *s, const char *pmu, int kind, struct event *e)
+{
+	char file[64], text[64];
+
+	*e = (struct event){.kind = kind, .fd = -1};
+	snprintf(file, sizeof(file), "events/%s", s->names[kind]);
+	if (read_text(s, pmu, file, ".unit", text, sizeof(text)) || strcmp(text, "MiB") != 0 ||
+	    read_text(s, pmu, file, ".scale", text, sizeof(text)) ||
+	    sensor_event__scale(text, &e->bytes))
+		return -ENOENT;
+	e->bytes *= 1 << 20;
+	return perf_pmu__named(pmu, s->names[kind], s->sys, &e->ev);
+}
+
+static int add_event(struct sensor *s, const struct event *e)
+{
+	if (room__make(&s->event, &s->room, s->n + 1u, sizeof(*e)))
+		return -ENOMEM;
+	s->event[s->n++] = *e;
+	return 0;
+}
+
+/* Adds both events of a controller's PMU on each CPU of its mask; a PMU may have neither. */
+static int add_pmu(void *arg, const char *dir, const char *pmu)
+{
+	struct sensor *s = arg;
+	int cpus[CPUS_MAX], n, err = 0;
+	struct event e[N_KINDS];
+	char list[4096];
+
+	if (!str__starts(pmu, PMUS) || find_event(s, pmu, READS, &e[READS]) ||
+	    find_event(s, pmu, WRITES, &e[WRITES]) ||
+	    read_text(s, pmu, "cpumask", "", list, sizeof(list)))
+		return 0;
+	n = cpulist__expand(list, cpus, CPUS_MAX);
+	s->pmus += n > 0;
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < N_KINDS && !err; k++) {
+			e[k].cpu = cpus[i];
+			err = add_event(s, &e[k]);
+		}
+	return err;
+}
+
+static int find_events(struct sensor *s)
+{
+	char dir[PATH_MAX];
+	int err = 0;
+
+	if (snprintf(dir, sizeof(dir), "%s/" DEVICES, s->sys) >= (int)sizeof(dir))
+		return -ENAMETOOLONG;
+	for (size_t i = 0; !err && !s->n && i < sizeof(names) / sizeof(names[0]); i++) {
+		s->names = names[i];
+		err = sensor__each_entry(dir, add_pmu, s);
+	}
+	return err ? err : s->n ? 0 : -ENOENT;
+}
+
+static int open_event(struct event *e)
+{
+	struct perf_event_attr attr = {
+		.type = e->ev.type,
+		.size = sizeof(attr),
+		.config = e->ev.config,
+		.config1 = e->ev.config1,
+		.config2 = e->ev.config2,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+
+	e->fd = sensor_event_open(&attr, e->cpu, -1);
+	e->last = (struct counted){0};
+	return e->fd < 0 ? e->fd : 0;
+}
+
+static void close_event(struct event *e)
+{
+	if (e->fd >= 0)
+		close(e->fd);
+	e->fd = -1;
+	e->away = true;
+}
+
+static void set_channels(struct sensor *s)
+{
+	static const char *const about[][2] = {{"memory read", "MemReadMB"},
+					       {"memory written", "MemWriteMB"}};
+
+	for (int k = 0; k < N_KINDS; k++) {
+		struct sensor_channel *c = &s->channel[k];
+
+		*c = sensor__channel(about[k][0]);
+		str__copy(c->unit, sizeof(c->unit), "B");
+		str__copy(c->series, sizeof(c->series), "CPU");
+		str__copy(c->column, sizeof(c->column), about[k][1]);
+		c->part = PART_NODE;
+		c->quantity = QUANTITY_COUNT;
+		c->step = s->event[0].bytes;
+	}
+}
+
+static int memory_open(struct sensor *s, const struct sensor_ops *ops,
+		       const struct sensor_roots *roots)
+{
+	int err;
+
+	s->sys = roots->sys;
+	if (!sensor_event__may_open(roots))
+		return -ENOENT;
+	err = find_events(s);
+	if (err)
+		return err == -ENOTDIR ? -ENOENT : err;
+	/* Without one of them the sum would be too small. */
+	for (unsigned i = 0; i < s->n && !err; i++)
+		err = open_event(&s->event[i]);
+	if (err == -EPERM)
+		err = -EACCES;
+	set_channels(s);
+	return err;
+}
+
+static void memory_describe(const struct sensor *s, const struct sensor_roots *roots, int err,
+			    char *text, size_t len)
+{
+	if (err == -ENOENT)
+		snprintf(text, len, "no " PMUS " that counts bytes in %s/" DEVICES, roots->sys);
+	else if (err == -EACCES)
+		snprintf(text, len,
+			 "not permitted: run as root, with CAP_PERFMON, or with "
+			 "kernel.perf_event_paranoid=0");
+	else if (err)
+		snprintf(text, len, "events of memory controllers: %s", strerror(-err));
+	else
+		snprintf(text, len, "%s and %s of %u PMUs; not tried on hardware", s->names[READS],
+			 s->names[WRITES], s->pmus);
+}
+
+static unsigned memory_channels(const struct sensor *s, const struct sensor_channel **out)
+{
+	*out = s->channel;
+	return N_KINDS;
+}
+
+/* Adds what was counted since the last reading; others' events may have had the counter for a part
+ * of that time. */
+static enum sensor_quality read_event(struct event *e)
+{
+	struct counted now;
+	bool gap = e->away;
+	int err = e->fd < 0 ? open_event(e) : 0;
+	double part;
+
+	if (!err && read(e->fd, &now, sizeof(now)) != sizeof(now))
+		err = -ENODEV; /* nothing is read where the CPU is gone */
+	if (err) {
+		close_event(e);
+		return sensor__quality_of(err);
+	}
+	part = (double)(now.running_ns - e->last.running_ns) /
+	       (double)(now.enabled_ns - e->last.enabled_ns);
+	e->away = false;
+	if (part > 0 && now.count >= e->last.count)
+		e->total += (double)(now.count - e->last.count) * e->bytes / part;
+	else
+		gap = true;
+	e->last = now;
+	return gap ? READING_GAP : READING_GOOD;
+}
+
+static int memory_read(struct sensor *s, struct sensor_value *values)
+{
+	for (int k = 0; k < N_KINDS; k++)
+		values[k] =
+			(struct sensor_value){.quality = READING_GOOD, .time_ns = clock__boot_ns()};
+	for (unsigned i = 0; i < s->n; i++) {
+		struct sensor_value *v = &values[s->event[i].kind];
+		enum sensor_quality q = read_event(&s->event[i]);
+
+		if (q != READING_GOOD && v->quality <= READING_GAP)
+			v->quality = q;
+		v->value += q <= READING_GAP ? s->event[i].total : NAN;
+	}
+	return sensor__any_value(values, N_KINDS);
+}
+
+static void memory_close(struct sensor *s)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		close_event(&s->event[i]);
+	free(s->event);
+}
+
+const struct sensor_ops sensor_memory = {
+	.name = "memory",
+	.doc = "bytes that memory controllers read and wrote",
+	.slow = true, /* a call to another CPU for each of up to 64 events */
+	.size = sizeof(struct sensor),
+	.open = memory_open,
+	.describe = memory_describe,
+	.channels = memory_channels,
+	.read = memory_read,
+	.close = memory_close,
+};
