@@ -212,7 +212,7 @@ def helper_ends():
         after = wait_until(lambda: helpers(d) not in (None, before) and helpers(d), 30, "another helper")
         is_true(name + "both are replaced", not set(after) & set(before) and not os.path.exists("/proc/%d" % before[1]), (before, after))
         pid = children(s.proc.pid)[0]
-        while sig == signal.SIGSTOP and cpu_seconds(pid) < 12:
+        while sig == signal.SIGSTOP and cpu_seconds(pid) < 9:
             for p in (helpers(d) or ())[which:which + 1]:
                 os.kill(p, sig)
             time.sleep(0.05)
