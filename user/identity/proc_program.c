@@ -17,7 +17,7 @@
 #include "identity/cpulist.h"
 #include "identity/proc.h"
 
-#define CPUS_MAX  8192u	     /* the most that the kernel can be built for on x86 */
+#define CPUS_MAX  8192u /* the most that the kernel can be built for on x86 */
 #define NODES_DIR "/sys/devices/system/node"
 
 static bool has_mounts_of(pid_t pid, pid_t other)

@@ -199,8 +199,7 @@ static bool has_rows(const struct step *s)
 /* The step that the slot belonged to in that generation, if it has rows; with a request. */
 static struct step *step_of(const struct step_env *env, uint32_t slot, uint32_t gen)
 {
-	const struct jp_slot *info =
-		slot < kern__nslots(env->k) ? kern__slot(env->k, slot) : NULL;
+	const struct jp_slot *info = slot < kern__nslots(env->k) ? kern__slot(env->k, slot) : NULL;
 	struct step *s = *env->steps;
 	struct step_key key;
 
