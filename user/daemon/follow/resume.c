@@ -136,8 +136,10 @@ static const char *restart_note(const struct step *s, bool same)
 		return "jobprofd was restarted with other programs; counts between are lost";
 	if (s->families & (FAM_STACK | FAM_BURST | FAM_FOLD))
 		return "jobprofd was restarted; no count is lost, but single samples, stacks and "
-		       "bursts of the last 10 s before may be";
-	return "jobprofd was restarted; no count is lost";
+		       "bursts of the last 10 s before may be, and executions of regions that "
+		       "programs name";
+	return "jobprofd was restarted; no count is lost, but executions of regions that programs "
+	       "name may be";
 }
 
 static struct step *resume_step(const struct step_env *env, const char *path, struct publication *p,
