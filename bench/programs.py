@@ -16,7 +16,7 @@ WORKLOADS = (("switch", None), ("fork", None), ("exec", None), ("cgroup", "of a 
 LEAST_RUNS = 8
 ENOUGH_RUNS = 100
 
-# Of every block request or socket call.
+# The cost is that of every block request or socket call.
 PROBES = ("jp_block_start", "jp_block_issue", "jp_block_insert", "jp_block_complete",
           "jp_sock_send", "jp_sock_recv")
 PROBE_NS = 150

@@ -26,7 +26,7 @@ static const struct load {
 	[LOAD_AVX512] = {2.10, 1.2, 0.16, 0.5, 0.6},
 };
 
-/* Of this one node. */
+/* The values are those of this one node. */
 struct silicon {
 	double idle_w, core_idle_w, wake_w, uncore_j, leak, leak_s;
 	double dram_idle_w, other_idle_w, loss, loss_2, fan_w, fan_s, smt, turbo, all_core;

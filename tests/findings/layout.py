@@ -35,7 +35,7 @@ ATTRIBUTES = {
 }
 INT32 = ("cores", "cpus", "step_nodes", "exit_status", "gpus", "node_cores", "threads_per_core", "array_tasks")
 
-# Of a task's table, by the names that jobs.py uses.
+# The columns of a task's table, by the names that jobs.py uses for them.
 TASK_ATTRIBUTES = {
     "program": "Executable", "build": "Build Id", "mpi": "MPI Libraries", "gpu": "GPU Libraries",
     "allowed": "Allowed CPUs", "cpus": "Allowed CPU List", "numa": "NUMA Nodes",

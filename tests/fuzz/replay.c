@@ -17,7 +17,7 @@
 
 #define FILE_MAX (16u << 20)
 
-/* Of parent and child. */
+/* Parent and child share it. */
 struct state {
 	unsigned variant; /* the one being read; 0 is the file itself */
 	unsigned read, library;

@@ -69,7 +69,7 @@ static int ask(struct lookups *l, uid_t uid, const char *dir)
 	return last_err;
 }
 
-/* Of the helper that looks at the FIFO. */
+/* The process id of the helper that looks at the FIFO. */
 static pid_t only_child(void)
 {
 	char path[64];

@@ -137,7 +137,7 @@ static double total(const struct table *t, const char *prefix, const char *name,
 	return v[row];
 }
 
-/* Of the second task. */
+/* The rows are those of the second task. */
 static void check_totals(const struct table *t, const struct series *s)
 {
 	unsigned id = synth_first_id(s->name, &plain) + 1;

@@ -151,7 +151,7 @@ TEST(random_bits)
 {
 	for (int i = 0; i < 300000; i++)
 		check_bits(draw());
-	/* Of the sizes that measurements have. */
+	/* The numbers have the sizes that measurements have. */
 	for (int i = 0; i < 2000000; i++)
 		check_bits((draw() % 80 + 990) << 52 | draw() >> 12 | draw() << 63);
 	for (int i = 0; i < 300000; i++)

@@ -11,7 +11,7 @@
 #include "slurm/profile_mask.h"
 #include "slurm/profile_record.h"
 
-/* Of Slurm's own headers, by offsetof(), on x86-64. */
+/* Slurm's own headers give these, by offsetof(), on x86-64. */
 static const struct shape {
 	const char *release;
 	size_t ids, node, message; /* in the record; ids: of the job's number */

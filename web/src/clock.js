@@ -6,7 +6,7 @@ const STEPS = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.
 
 const two = (n) => String(n).padStart(2, '0');
 
-// Of the curves of a plot: the median length of a step, of the curve whose steps are shortest.
+// The median length of a step, of the curve whose steps are shortest.
 export function spacing(curves) {
 	const mids = curves.map((c) => c.end_s.map((t, i) => t - c.begin_s[i]).sort((a, b) => a - b)[c.end_s.length >> 1]).filter((s) => s > 0);
 

@@ -21,7 +21,7 @@ export function energy(report) {
 	if (f.energy_j === undefined)
 		return null;
 	const low = f.energy_low_j ?? null, high = f.energy_high_j ?? null;
-	// Of the unit that the number is shown in, so that the axis ends at a round one.
+	// The axis ends at a round number of the unit that is shown.
 	const most = high ?? f.energy_j, by = most >= 360000 ? 3.6e6 : 1000, top = roundUp(most / by) * by;
 	const rows = [line('Whole job', 'all', f.energy_j, low, high, top)];
 

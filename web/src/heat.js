@@ -123,7 +123,7 @@ function behind(rows) {
 		() => rows.name.map((_, i) => [called(rows, i), ...kinds.map((k) => k.text(meanOf(rows, k.key, i)))]), 'Source: Utilization and MemMB of GPU.');
 }
 
-// Of page.rows or page.gpu_rows; pick(row): what a click on a row does, if anything.
+// A heat map of page.rows or page.gpu_rows; pick(row): what a click on a row does, if anything.
 export function heat(rows, id, view, clock, chosen, pick) {
 	const kinds = KINDS.filter((k) => (k.base ? rows.of_time[k.key]?.max > 0 : rows.of_time.cpu));
 

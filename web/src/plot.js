@@ -62,7 +62,7 @@ export function within(c, from, to) {
 
 const text = (p, v) => (Number.isNaN(v) ? '?' : `${Number((v * p.values.factor).toPrecision(4))}${p.values.unit ? ` ${p.values.unit}` : ''}`);
 
-// Of the values' axis: [where, label]
+// The ticks of the values' axis: [where, label]
 export function ticks(a) {
 	const step = a.step / a.factor, out = [], places = Math.min(9, Math.max(0, Math.ceil(-Math.log10(a.step) - 1e-9)));
 

@@ -32,7 +32,7 @@ const ABOUT = {
 // Those of the threads' time.
 export const ofThreads = (shares) => shares.map((s) => ({ name: s.name, colour: OF_THREADS[s.name] ?? '--s6', about: ABOUT[s.name] }));
 
-// Of the time that threads ran or waited for a CPU: what had the CPU.
+// What had the CPU while threads ran or waited for one.
 const OF_CULPRITS = {
 	ran: ['--s0', 'the threads themselves had a CPU'],
 	'own task': ['--s3', 'other threads or processes of the same task, or other ranks of its launcher'],
@@ -44,7 +44,7 @@ const OF_CULPRITS = {
 	unknown: ['--s6', 'on a CPU that the thread was moved from, or behind too many others'],
 };
 
-// Of samples: the kind of the file whose code was executed.
+// The kinds of files whose code was executed, by samples.
 const OF_MODULES = {
 	'own program': ['--s0', 'the file of the program, with what is linked into it'],
 	MPI: ['--s5', 'a library of MPI, or one that MPI sends by'],

@@ -91,8 +91,8 @@ def one_node():
         r"^job\.(\S+) +not known: the job is shorter than a bin of 30 s ", facts, re.M),
         ["imbalance_sd", "idle_ratio", "unused_ratio"])
     is_equal("one node: no fact of the job is without a reason", re.findall(r"^job\.(\S+) +not known(?!:)", facts, re.M), [])
-    is_true("one node: the tag that is never given", "no column has memory bandwidth" in texts["memory-bound"] and
-            "uncore" in texts["memory-bound"], texts["memory-bound"])
+    is_true("one node: the tag whose columns are missing", "MemReadMB and MemWriteMB of CPU are not known" in texts["memory-bound"] and
+            "memory controllers" in texts["memory-bound"], texts["memory-bound"])
     is_true("one node: what the shortest run lacks", "job.limit_s" in texts["time.over"], texts["time.over"])
 
 

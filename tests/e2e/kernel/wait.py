@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *
 
 INTERVAL = 0.5
-# Of each way of waiting (tests/tools/jpwait.c) the column.
+# The column that each way of waiting (tests/tools/jpwait.c) counts in.
 COLUMN = {"sleep": "Sleep", "poll": "Poll", "select": "Poll", "epoll": "Poll", "futex": "Futex", "join": "Futex",
           "sigtimedwait": "Signal", "recv": "Socket", "sockread": "Socket", "pipe": "Pipe",
           "child": "Child", "vfork": "Child", "flock": "Other"}

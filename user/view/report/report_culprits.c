@@ -27,7 +27,7 @@ static const enum quantity quantities[CULPRITS] = {
 	Q_BY_OTHER_JOBS, Q_BY_SYSTEM,	Q_BY_IDLE,     Q_BY_UNKNOWN,
 };
 
-/* Of the time that threads ran or waited for a CPU. */
+/* Shares of the time that threads ran or waited for a CPU. */
 static double divide(const double total[static N_QUANTITIES], double share[static REPORT_PARTS_MAX])
 {
 	double all = 0;

@@ -12,14 +12,15 @@
 static const struct {
 	const char *of, *metric, *peak;
 } needs[JOB_TAGS] = {
-	[JOB_TAG_MEMORY] = {"memory bandwidth",
-			    "no column has memory bandwidth: it takes counters of the processor's "
-			    "memory controllers (uncore), which jobprof does not read",
-			    "MemBandwidthPeak is not known: jobprof calibrate measures it"},
+	[JOB_TAG_MEMORY] =
+		{"memory bandwidth",
+		 "MemReadMB and MemWriteMB of CPU are not known (they take a PMU of the "
+		 "memory controllers on every node), or other jobs may have used the nodes",
+		 "MemBandwidthPeak is not known: jobprof calibrate measures it"},
 	[JOB_TAG_COMPUTE] =
 		{"floating-point operations",
-		 "no column has FLOP/s, and Cycles and Instructions, which would do, are "
-		 "not known: they take hardware counters (family perf)",
+		 "FLOP/s are not known (PerfEvents=@flops, on Intel's processors), nor are "
+		 "Cycles and Instructions, which would do: they take hardware counters",
 		 "FlopsPeak is not known: jobprof calibrate measures it"},
 	[JOB_TAG_GPU] = {"GPU use", "GPUUtilization is not known: no GPU of the job was seen", ""},
 	[JOB_TAG_IO] = {"reading and writing", "ReadMB and WriteMB are not known",

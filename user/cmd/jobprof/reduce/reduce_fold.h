@@ -27,7 +27,7 @@ int reduce_fold__lengths(struct reduction *to, const struct points *p, const cha
 int reduce_fold__points(struct reduction *to, const struct points *p, const char *place,
 			const struct reduce_fold *of);
 
-/* Of the ordered lengths. 0, or -ENOENT and it has said why. */
+/* Chooses the region, and its usual lengths. 0, or -ENOENT and it has said why. */
 int reduce_fold__choose(struct reduce_fold *f, const struct reduction *lengths);
 void reduce_fold__put(struct message *to, const struct reduce_fold *f);
 /* 0 or -EBADMSG. */
