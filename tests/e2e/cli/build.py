@@ -13,7 +13,7 @@ from lib import ROOT, is_equal, is_true, run_tests, tmpdir
 def directories():
     """SYSCONFDIR and SENSORDIR, which follows PREFIX, are in programs: others make them anew."""
     root = tmpdir("build")
-    made = os.path.join(root, "user", "base", "config.o")
+    made = os.path.join(root, "user", "base", "config", "config.o")
 
     def sensor_dir(*args):
         subprocess.run(["make", "-s", "B=" + root, *args, made], cwd=ROOT, check=True,
