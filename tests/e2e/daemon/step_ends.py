@@ -52,6 +52,8 @@ def endings():
              ("no such program", ["/no/such/program"], 127, None, 1),
              ("the worst of two tasks", ["sh", "-c", "exit $((4 + 3 * SLURM_LOCALID))"], 7,
               "exited", 2))
+    # the first step has the programs attached, which takes longer than such a command
+    Stepd(job, len(cases), ["sleep", "0.5"], v2_task("%s/step_%d" % (tree.job(job), len(cases)))).end()
     ss = [Stepd(job, i, c[1], v2_task("%s/step_%d" % (tree.job(job), i)), n=c[4])
           for i, c in enumerate(cases)]
     for i, (name, cmd, status, reason, n) in enumerate(cases):
