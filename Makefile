@@ -233,7 +233,7 @@ $(B)/tests/tools/%: tests/tools/%.c $(wildcard tests/tools/*.h)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< -lpthread -lm
-$(B)/tests/tools/jpphases: tests/tools/jpphases.c $(B)/libjobprof.a
+$(B)/tests/tools/jpphases $(B)/tests/tools/jpburst: $(B)/tests/tools/%: tests/tools/%.c $(B)/libjobprof.a
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lpthread -lm

@@ -131,7 +131,7 @@ static void make_jobprof(const char *path, const struct job *j)
 	snprintf(journal, sizeof(journal), "%s/.jpfiles.journal", j->dir);
 	synth_make(journal, &s);
 	fd = open(journal, O_RDONLY | O_CLOEXEC);
-	need(fd >= 0 && !nodestep__build(fd, dir, strrchr(path, '/') + 1, NULL), "journal");
+	need(fd >= 0 && !nodestep__build(fd, dir, strrchr(path, '/') + 1, NULL, NULL), "journal");
 	close(fd);
 	close(dir);
 	unlink(journal);

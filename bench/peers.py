@@ -82,6 +82,29 @@ def switch_peers():
                  "bpftrace")]
 
 
+class Sampler(Peer):
+    """Sees what a program does now and then, so that it cannot be told by the number of operations
+    whether it was attached: by its end it has printed something that shows it."""
+
+    def __init__(self, name, cmd, package, shows):
+        super().__init__(name, cmd, package)
+        self.shows = shows
+
+    def stop(self, ops):
+        self.kill()
+        text = self.said()
+        self.log.close()
+        if not re.search(self.shows, text):
+            raise helper.Missing("%s: %s" % (self.name, text[-160:]))
+
+
+def sampling_peers():
+    out = os.path.join(helper.tmpdir(), "perf.data")
+    return [Sampler("perf record -F 97 -g", ["perf", "record", "-a", "-F", "97", "-g", "-e", "cpu-clock", "-o", out],
+                    "linux-perf", r"\([1-9]\d* samples\)"),
+            Sampler("offcputime -m 1000", ["offcputime", "-m", "1000"], "libbpf-tools", r"\(\d+\) \d+")]
+
+
 HARDWARE = "cycles,instructions,cache-misses"
 SOFTWARE = "page-faults,alignment-faults,emulation-faults"
 

@@ -11,15 +11,15 @@ TITLE = "ns added per context switch (two tasks on one CPU), over bare runs befo
 PLACES = (("one", "one slot"), ("two", "two slots"), ("none", "no step"))
 
 
-def measure(helper, variants, places, rounds, ms):
-    """({place: bare ns}, {name: {place: ns added}}, {name: why}): lists with a value per round. A
-    variant that fails in a round is left out from then on."""
+def measure(helper, variants, places, rounds, ms, workload="switch"):
+    """({place: bare ns}, {name: {place: ns added}}, {name: why}), per operation: lists with a value
+    per round. A variant that fails in a round is left out from then on."""
     bare = {p: [] for p in places}
     added = {name: {p: [] for p in places} for name, _ in variants}
     lost = {}
 
     def run_all():
-        return {p: helper.run(p, "switch", ms) for p in places}
+        return {p: helper.run(p, workload, ms) for p in places}
 
     for i in range(rounds):
         before = run_all()

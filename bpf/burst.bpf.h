@@ -102,34 +102,4 @@ static __always_inline void burst_move(struct task_struct *p, struct jp_task *t)
 	t->burst_shared = JP_BURST_UNCOUNTED; /* its slice has the counts before the move, too */
 }
 
-/*
- * Before the switch is counted, with the family burst: what prev's burst has of the slice that
- * ends. It leaves its result in slicing: a result would double the states of all that follows.
- */
-static __noinline int burst_slice(struct task_struct *prev, struct jp_task *t, u32 prev_slot,
-				  u64 ran)
-{
-	struct jp_pmu_cpu *c = pmu_cpu();
-	bool on, read;
-	u32 i;
-
-	if (!c || !t)
-		return 0;
-	if (!c->open || c->busy) {
-		t->burst_shared = JP_BURST_UNCOUNTED;
-		return 0;
-	}
-	on = c->slicing == JP_PMU_SLICE_ON;
-	read = pmu_leave(c, prev, prev_slot, ran);
-	c->slot = prev_slot;
-	if (!read || !on || (t->burst_events && t->burst_events != c->open))
-		t->burst_shared = JP_BURST_UNCOUNTED;
-	t->burst_events = c->open;
-	t->burst_shared |= c->slice_shared;
-	for (i = 0; i < JP_PMU_AT_ONCE; i++)
-		t->burst_count[i] += c->slice[i];
-	c->slicing = read ? JP_PMU_SLICE_ENDED : JP_PMU_SLICE_NONE;
-	return 0;
-}
-
 #endif

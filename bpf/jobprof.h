@@ -18,7 +18,7 @@
 #include "bpf/abi/slot.h"
 #include "bpf/abi/task.h"
 
-#define JP_ABI_VERSION 25
+#define JP_ABI_VERSION 27
 
 /* Counters of the collector, one writer field each, atomic adds. */
 struct jp_stats {
@@ -47,6 +47,7 @@ struct jp_stats {
 	__u64 stacks_lost;   /* samples and gaps that found jp_stacks full */
 	__u64 copies_lost; /* stacks that found no room to be copied: they are by frame pointers */
 	__u64 crossings_lost; /* begins and ends of regions that found their ring full */
+	__u64 envs_full;      /* steps that found jp_envs full: their variables are not kept */
 };
 
 /* One element: what a reader must know before it can read the rest, and our own counters. */
@@ -84,7 +85,7 @@ struct jp_control {
 #define JP_BLIND_RETRANS  1
 #define JP_BLIND_THROTTLE 2 /* a throttled thread waits for a CPU, for all the kernel says */
 
-_Static_assert(sizeof(struct jp_stats) == 200, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 1480 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_stats) == 208, "jp_stats");
+_Static_assert(sizeof(struct jp_control) == 1488 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 
 #endif

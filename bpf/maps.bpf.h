@@ -47,6 +47,10 @@ struct jp_task {
 	u64 burst_count[JP_PMU_AT_ONCE]; /* by place among the bits of burst_events */
 	u32 burst_events;		 /* events of its slices so far; 0: there was none */
 	u32 burst_shared; /* as jp_burst.shared; JP_BURST_UNCOUNTED: a slice has no counts */
+	/* the same of the family fold, over all of its time */
+	u64 counted[JP_PMU_AT_ONCE];
+	u32 counted_events;
+	u32 uncounted; /* places of which counts are missing since the last point, as bits */
 	/* of the family stack (bpf/stack.bpf.h) */
 	u64 stack;	 /* jp_stack_key.hash of the gap that began last */
 	u32 short_gaps;	 /* causes of which the last gap was short, as bits */
@@ -184,6 +188,7 @@ const volatile __u32 jp_nsampled = 0;	  /* events sampled, 0: none */
 const volatile bool jp_pmu_idle = false;  /* an event counts while a CPU idles */
 const volatile bool jp_regs = false;	  /* a task's registers can be had (5.15) */
 const volatile bool jp_unwind = false;	  /* stacks are copied */
+const volatile bool jp_by_cycles = false; /* points are samples of cycles */
 const volatile bool jp_count_pairs = false; /* who waited for whom */
 const volatile __u32 jp_ncarriers = 1;
 const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
@@ -215,6 +220,7 @@ extern const volatile __u32 jp_nsampled;
 extern const volatile bool jp_pmu_idle;
 extern const volatile bool jp_regs;
 extern const volatile bool jp_unwind;
+extern const volatile bool jp_by_cycles;
 extern const volatile bool jp_count_pairs;
 extern const volatile __u32 jp_ncarriers;
 extern const volatile struct jp_carrier jp_carriers[JP_CARRIERS];

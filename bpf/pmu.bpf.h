@@ -4,16 +4,17 @@
  * between slots the difference since the last reading is given to the slot that leaves. A reading
  * may cost microseconds (a virtual machine traps it), so a switch within a slot, and one to idle
  * and back, reads nothing: idle counts for the slot before it, unless an event counts time or
- * switches. With the family burst every switch from and to a profiled thread reads: its slice is
- * what its burst gets.
+ * switches. With the families burst and fold every switch from and to a profiled thread reads: its
+ * slice is what its burst gets, and what its points say.
  */
 #ifndef JP_PMU_BPF_H
 #define JP_PMU_BPF_H
 
 #include "bpf/maps.bpf.h"
 
-#define TASK_DEAD 0x80
-#define barrier() asm volatile("" ::: "memory")
+#define TASK_DEAD  0x80
+#define FAM_SLICES (FAM_BURST | FAM_FOLD)
+#define barrier()  asm volatile("" ::: "memory")
 
 static __always_inline struct jp_pmu_cpu *pmu_cpu(void)
 {
@@ -78,7 +79,7 @@ static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct pmu_slic
 		pmu_add(s, &s->p->ev[i].running, &s->rest->ev[i].running,
 			s->wanted - (waited - c->waited[i]));
 	}
-	if ((jp_families & FAM_BURST) && c->slicing == JP_PMU_SLICE_ON) {
+	if ((jp_families & FAM_SLICES) && c->slicing == JP_PMU_SLICE_ON) {
 		c->slice[place] += v.counter - c->ev[i].counter;
 		if (waited != c->waited[i])
 			c->slice_shared |= 1u << place;
@@ -177,7 +178,7 @@ static __noinline __attribute__((unused)) int pmu_switch(struct task_struct *pre
 
 	if (!c || !c->open || c->busy)
 		return 0;
-	if (jp_families & FAM_BURST) {
+	if (jp_families & FAM_SLICES) {
 		read = c->slicing == JP_PMU_SLICE_ENDED;
 		c->slicing = JP_PMU_SLICE_NONE;
 	}
@@ -185,7 +186,7 @@ static __noinline __attribute__((unused)) int pmu_switch(struct task_struct *pre
 		slot = pmu_slot_of(next);
 	else if (!jp_pmu_idle && !(task_state(prev) & TASK_DEAD))
 		return 0;
-	slices = (jp_families & FAM_BURST) && slot >= JP_SLOT_FIRST;
+	slices = (jp_families & FAM_SLICES) && slot >= JP_SLOT_FIRST;
 	if (!read && (slices || slot != c->slot || !pmu_is_counted(c, prev, prev_slot)))
 		read = pmu_leave(c, prev, prev_slot, ran);
 	c->slot = slot;

@@ -7,6 +7,7 @@
  */
 #include "bpf/at_once.bpf.h"
 #include "bpf/clock.bpf.h"
+#include "bpf/slice.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/task.bpf.h"
 
@@ -106,57 +107,88 @@ static __always_inline u64 place_of(struct task_struct *p, u64 ip)
 	return (mm->mmap_base - ip) | JP_PLACE_LIBRARY;
 }
 
+/* A counter of the family perf can be had at any time. */
+#define COUNTS_POINTS ((jp_families & FAM_FOLD) && jp_npmu)
+
 /* Half of the ring may wait for the next row. */
-static __always_inline void keep_point(struct task_struct *p, u32 slot, u64 ip, u32 module)
+static __noinline int keep_point(struct task_struct *p, struct jp_task *t, u64 ip, u32 module)
 {
-	struct jp_point point = {.time_ns = bpf_ktime_get_ns(),
-				 .cpu_ns = cpu_time(p),
-				 .faults = p->min_flt + p->maj_flt,
-				 .slot = slot,
-				 .tgid = p->tgid,
-				 .tid = own_number(p),
-				 .module = module};
+	u32 slot = t ? t->next_slot : JP_SLOT_NONE;
 	struct jp_slot *info = slot_info(slot);
-	bool much = bpf_ringbuf_query(&jp_points, BPF_RB_AVAIL_DATA) >
-		    bpf_ringbuf_query(&jp_points, BPF_RB_RING_SIZE) / 2;
+	u64 flags = bpf_ringbuf_query(&jp_points, BPF_RB_AVAIL_DATA) >
+				    bpf_ringbuf_query(&jp_points, BPF_RB_RING_SIZE) / 2
+			    ? BPF_RB_FORCE_WAKEUP
+			    : BPF_RB_NO_WAKEUP;
+	struct jp_counted_point c = {.point = {.time_ns = bpf_ktime_get_ns(),
+					       .cpu_ns = cpu_time(p),
+					       .faults = p->min_flt + p->maj_flt,
+					       .slot = slot,
+					       .tgid = p->tgid,
+					       .tid = own_number(p),
+					       .module = module}};
 
-	if (!info)
-		return;
-	point.gen = info->gen;
-	point.place = place_of(p, ip);
-	if (bpf_ringbuf_output(&jp_points, &point, sizeof(point),
-			       much ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
+	if (!info || !t)
+		return 0;
+	c.point.gen = info->gen;
+	c.point.place = place_of(p, ip);
+	if (COUNTS_POINTS)
+		c.point.events = slice_counts(t, c.count);
+	if (bpf_ringbuf_output(&jp_points, &c, c.point.events ? sizeof(c) : sizeof(c.point),
+			       flags)) {
 		JP_COUNT(points_lost);
-}
-
-static __always_inline int count_module(struct sample_context *ctx, struct task_struct *p, u32 slot)
-{
-	struct jp_page_key key = {};
-	struct place at = {};
-	u32 *module;
-
-	if (!find_place(ctx, p, &at)) {
-		count(slot, JP_MODULE_KERNEL);
-		if (jp_families & FAM_FOLD)
-			keep_point(p, slot, 0, JP_MODULE_KERNEL);
 		return 0;
 	}
-	key.page = at.ip >> PAGE_SHIFT;
-	key.start_ns = p->group_leader->start_boottime;
-	key.tgid = p->tgid;
-	key.exec = p->self_exec_id;
+	if (COUNTS_POINTS && c.point.events) {
+		struct jp_pmu *of = pmu_of(slot);
+
+		t->uncounted = 0;
+		if (of)
+			__sync_fetch_and_add(&of->reads, 1);
+	}
+	return 0;
+}
+
+/* The page of the user's code; false: the thread has none. */
+static __always_inline bool find_page(struct sample_context *ctx, struct task_struct *p,
+				      struct place *at, struct jp_page_key *key)
+{
+	if (!find_place(ctx, p, at))
+		return false;
+	key->page = at->ip >> PAGE_SHIFT;
+	key->start_ns = p->group_leader->start_boottime;
+	key->tgid = p->tgid;
+	key->exec = p->self_exec_id;
+	return true;
+}
+
+static __always_inline u32 module_of(const struct place *at, const u32 *module)
+{
+	return at->kernel ? JP_MODULE_KERNEL : module ? *module : JP_MODULE_UNKNOWN;
+}
+
+static __always_inline int count_module(struct sample_context *ctx, struct task_struct *p,
+					struct jp_task *t)
+{
+	bool keeps = (jp_families & FAM_FOLD) && !jp_by_cycles;
+	struct jp_page_key key = {};
+	struct place at = {};
+	u32 slot = t->next_slot, *module;
+
+	if (!find_page(ctx, p, &at, &key)) {
+		count(slot, JP_MODULE_KERNEL);
+		if (keeps)
+			keep_point(p, t, 0, JP_MODULE_KERNEL);
+		return 0;
+	}
 	module = bpf_map_lookup_elem(&jp_pages, &key);
-	if (jp_families & FAM_FOLD)
-		keep_point(p, slot, at.ip,
-			   at.kernel ? JP_MODULE_KERNEL
-			   : module  ? *module
-				     : JP_MODULE_UNKNOWN);
+	if (keeps)
+		keep_point(p, t, at.ip, module_of(&at, module));
 	if (!module)
 		hand_over(&key, &at, slot, 0);
 	else if (*module == JP_MODULE_LIBC || (at.kernel && *module == JP_MODULE_MPI))
 		hand_over(&key, &at, slot, BPF_RB_NO_WAKEUP);
 	else
-		count(slot, at.kernel ? JP_MODULE_KERNEL : *module);
+		count(slot, module_of(&at, module));
 	return 0;
 }
 
@@ -247,8 +279,30 @@ int jp_clock(struct sample_context *ctx)
 	if (jp_families & FAM_STACK)
 		count_stack(ctx, p, t);
 	if (jp_families & FAM_SAMPLE) {
-		count_module(ctx, p, t->next_slot);
+		count_module(ctx, p, t);
 		count_at_once(t->next_slot);
 	}
+	return 0;
+}
+
+/*
+ * A counter of cycles that overflows, in place of the clock for points alone: how many samples come
+ * in a second of a CPU changes with its frequency, so that they have no shares of time. The clock
+ * goes on and makes the pages known.
+ */
+SEC("?perf_event")
+int jp_cycles(struct sample_context *ctx)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	struct jp_task *t = p->pid ? carried(p) : NULL;
+	struct jp_page_key key = {};
+	struct place at = {};
+
+	if (!t || !slot_valid(t->next_slot))
+		return 0;
+	if (find_page(ctx, p, &at, &key))
+		keep_point(p, t, at.ip, module_of(&at, bpf_map_lookup_elem(&jp_pages, &key)));
+	else
+		keep_point(p, t, 0, JP_MODULE_KERNEL);
 	return 0;
 }

@@ -12,7 +12,7 @@
 #include "bpf/burst.bpf.h"
 #include "bpf/culprit.bpf.h"
 #include "bpf/log2.bpf.h"
-#include "bpf/pmu.bpf.h"
+#include "bpf/slice.bpf.h"
 #include "bpf/task.bpf.h"
 #include "bpf/wait.bpf.h"
 
@@ -172,8 +172,8 @@ int BPF_PROG(jp_sched_switch_pmu, bool preempt, struct task_struct *prev, struct
 	u64 ran = t ? prev->se.sum_exec_runtime - t->runtime_ns : PMU_ALL;
 	u32 slot = t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 
-	if ((jp_families & FAM_BURST) && t && slot >= JP_SLOT_FIRST)
-		burst_slice(prev, t, slot, ran);
+	if ((jp_families & FAM_SLICES) && t && slot >= JP_SLOT_FIRST)
+		slice_end(prev, t, slot, ran);
 	pmu_switch(prev, slot, ran, next);
 	count_switch(ctx, prev, t, next, false);
 	return 0;

@@ -395,6 +395,13 @@ struct pt_regs {
 	s32 syscallno;
 	u64 orig_x0;
 };
+
+struct user_pt_regs {
+	u64 regs[31];
+	u64 sp;
+	u64 pc;
+	u64 pstate;
+};
 #else
 struct pt_regs;
 #endif

@@ -48,7 +48,7 @@ struct jp_pmu_cpu {
 	__u64 given[JP_PMU_AT_ONCE];  /* sampled: counts that slots were given; atomic adds */
 	__u64 idle[JP_PMU_AT_ONCE];   /* of those, in idle: to no slot; atomic adds */
 	__u64 period[JP_PMU_AT_ONCE]; /* sampled: counts per sample; user space, before it opens */
-	__u64 slice[JP_PMU_AT_ONCE];  /* family burst: by place in which */
+	__u64 slice[JP_PMU_AT_ONCE];  /* families burst and fold: by place in which */
 	__u32 slice_shared; /* events of it that were not on the hardware all the time, as bits */
 	__u32 nopen;
 	__u8 which[JP_PMU_AT_ONCE]; /* the events of open; user space */

@@ -9,6 +9,8 @@
 #include <linux/types.h>
 #endif
 
+#include "bpf/abi/pmu.h"
+
 #define JP_PAGES	16384 /* of programs' code whose module is known */
 #define JP_SAMPLE_HZ	97    /* of the clock on each CPU */
 #define JP_STACK_WORDS	16    /* of a sample's stack, from its top */
@@ -113,8 +115,16 @@ struct jp_point {
 	__u32 tgid;
 	__u32 tid; /* as the thread itself knows it */
 	__u32 module;
-	__u32 pad;
+	__u32 events; /* bits: JP_PMU_AT_ONCE counts follow, of these in turn; 0: none */
 };
+
+/* With the family perf, where a counter can be read at each switch. */
+struct jp_counted_point {
+	struct jp_point point;
+	__u64 count[JP_PMU_AT_ONCE]; /* JP_UNCOUNTED: what its thread did was not all counted since
+					the point before */
+};
+#define JP_UNCOUNTED (~0ull)
 
 /* Where code is: bytes from the begin of the program's own code, or with JP_PLACE_LIBRARY below the
  * end of the region of mappings. Both are the same in all processes of a program. */
@@ -135,6 +145,7 @@ _Static_assert(sizeof(struct jp_samples) == 112, "jp_samples");
 _Static_assert(sizeof(struct jp_at_once) == 24 + 8 * JP_AT_ONCE_ROOM, "jp_at_once");
 _Static_assert(sizeof(struct jp_page_key) == 24, "jp_page_key");
 _Static_assert(sizeof(struct jp_point) == 56, "jp_point");
+_Static_assert(sizeof(struct jp_counted_point) == 120, "jp_counted_point");
 _Static_assert(sizeof(struct jp_stack_copy) ==
 		       48 + 8 * (JP_STACK_KERNEL + JP_COPY_REGS) + JP_COPY_BYTES,
 	       "jp_stack_copy");

@@ -67,7 +67,7 @@ static struct fold_sample *read_samples(const json_t *array, size_t *n)
 			free(s);
 			return NULL;
 		}
-		s[i] = (struct fold_sample){pair[0], pair[1]};
+		s[i] = (struct fold_sample){.t = pair[0], .c = pair[1]};
 		free(pair);
 	}
 	return s;

@@ -273,18 +273,17 @@ def yielding():
 
 
 def neighbour():
-    def sick():
-        other = start([tool("jpspin"), "-o", "/dev/null", "60", "2"], preexec_fn=first_in_line, env=plain_env())
-        try:
-            return Report([RANKS, "-n", "2", "work=2"]).keep("neighbour")
-        finally:
-            other.kill()
-            other.wait()
-    r = sick()
+    """On one CPU: on two the scheduler may put the program's ranks on one and the neighbour's threads on the other."""
+    make = lambda: Report([RANKS, "-n", "1", "work=2"], "0")
+    other = start(["taskset", "-c", "0", tool("jpspin"), "-o", "/dev/null", "60"], preexec_fn=first_in_line, env=plain_env())
+    try:
+        r = make().keep("neighbour")
+    finally:
+        other.kill()
+        other.wait()
     found = named("neighbour", r, OTHERS, "what else runs")
     if found:
-        well = report("neighbour-well", ranks("-n", "2", "work=2"))
-        costs("neighbour", found, wall_lost(r, well), r.core_s())
+        costs("neighbour", found, wall_lost(r, report("neighbour-well", make)), r.core_s())
 
 
 def disk():

@@ -92,9 +92,10 @@ def put_fold(path, region, period, ends):
         g.create_group("validity").attrs["status"] = "good"
         c = g.create_group("counters/CPUTime")
         c.attrs["unit"] = "s"
+        g.create_group("phases").attrs["version"] = 1
         for k, (a, b) in enumerate(zip([0.0, *ends], ends)):
             p = g.create_group("phases/%d" % (k + 1))
-            for key, v in {"from": a, "to": b, "share": 0.9, "samples": 100.0, "CPUTime": 1 - k / len(ends)}.items():
+            for key, v in {"from": a, "to": b, "to_low": b - 0.01 * (b < 1), "to_high": b, "share": 0.9, "samples": 100.0, "CPUTime": 1 - k / len(ends)}.items():
                 p.attrs[key] = v
             p.attrs["code"] = "the program + 0x%d000" % (k + 1)
         f["analysis/fold_curve"] = curve

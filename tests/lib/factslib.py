@@ -29,7 +29,7 @@ def healthy(bins=BINS, nodes=NODES, cores=CORES, per_node=16, gpus=0):
             "cores_per_node": cores, "core_s": all_cores * wall, "coverage": 1, "row_s": 1, "cpu_s": cpu,
             "user_s": 0.97 * cpu, "system_s": 0.03 * cpu, "wait_s": 0.002 * cpu, "disk_wait_s": 0.002 * cpu,
             "cpu_share": 0.96, "wait_share": 0.002, "demand": 0.962 * all_cores, "avoidable_s": 0.001 * cpu,
-            "throttled_s": 0, "asleep_s": 0.02 * cpu, "others_s": 0.001 * cpu, "stolen_s": 0, "probe_s": 0.0004 * cpu, "oom_kills": 0, "vol_switches": 20 * cpu,
+            "throttled_s": 0, "asleep_s": 0.02 * cpu, "others_s": 0.001 * cpu, "taken_s": 0, "stolen_s": 0, "probe_s": 0.0004 * cpu, "oom_kills": 0, "vol_switches": 20 * cpu,
             "invol_switches": 4 * cpu, "migrations": 0.1 * cpu, "forks": 4 * tasks, "minor_faults": 100 * cpu,
             "major_faults": 50, "read_mb": 4000, "write_mb": 9000, "read_calls": 8000, "write_calls": 18000,
             "disk_read_mb": 1000, "disk_write_mb": 9000, "blk_ops": 30000, "blk_time_s": 60, "blk_p99_s": 0.01,

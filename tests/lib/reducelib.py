@@ -2,10 +2,9 @@
 """Runs jobprof reduce, alone and as processes of MPI."""
 
 import contextlib
+import os
 import shutil
 import subprocess
-
-import os
 
 from lib import *
 

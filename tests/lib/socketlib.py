@@ -82,8 +82,9 @@ def bursts(job=UNKNOWN, step_name="", after=0):
     return message(BURSTS, struct.pack("<II", job, 0) + text(step_name, 32) + struct.pack("<Q", after))
 
 
-def totals(task=UNKNOWN):
-    return message(TOTALS, struct.pack("<II", task, 0))
+def totals(task=UNKNOWN, flags=REPLY_FLAG):
+    """flags 2: rows; 4: the journal, too."""
+    return message(TOTALS, struct.pack("<II", task, 0), flags)
 
 
 def decode(raw):

@@ -6,7 +6,8 @@
  * the process, and how long it was runnable without a CPU. jpmpi DIR SECONDS WORK...: of rank i
  * WORK[i], in parts of the others', until each has used that much CPU time, or LIMIT_S are over.
  * The rounds differ in length by up to three times, the same on all ranks: rounds of one length
- * could keep in step with the clock that samples them.
+ * could keep in step with the clock that samples them. With JPMPI_BLOCKS in the environment they
+ * sleep while they wait, and look again every millisecond.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 /* What mpi.h of Open MPI 1.7 to 5 says: its headers are in a package of their own. */
-typedef void *MPI_Comm, *MPI_Datatype, *MPI_Op;
+typedef void *MPI_Comm, *MPI_Datatype, *MPI_Op, *MPI_Request;
 typedef void MPI_Status;
 extern char ompi_mpi_comm_world[], ompi_mpi_double[], ompi_mpi_int[], ompi_mpi_op_max[];
 #define MPI_COMM_WORLD	  ((MPI_Comm)ompi_mpi_comm_world)
@@ -27,6 +28,10 @@ extern char ompi_mpi_comm_world[], ompi_mpi_double[], ompi_mpi_int[], ompi_mpi_o
 int PMPI_Init(int *argc, char ***argv);
 int PMPI_Finalize(void);
 int PMPI_Barrier(MPI_Comm comm);
+int PMPI_Iallreduce(const void *from_buf, void *to, int n, MPI_Datatype type, MPI_Op op,
+		    MPI_Comm comm, MPI_Request *request);
+int PMPI_Ibarrier(MPI_Comm comm, MPI_Request *request);
+int PMPI_Test(MPI_Request *request, int *done, MPI_Status *status);
 int PMPI_Allreduce(const void *from_buf, void *to, int n, MPI_Datatype type, MPI_Op op,
 		   MPI_Comm comm);
 int PMPI_Sendrecv(const void *out, int n, MPI_Datatype type, int to, int tag, void *in, int m,
@@ -37,6 +42,7 @@ int MPI_Comm_size(MPI_Comm comm, int *size);
 #define LIMIT_S 80
 
 static double in_mpi;
+static int blocks;
 
 static double clock_s(clockid_t id)
 {
@@ -63,15 +69,32 @@ int MPI_Finalize(void)
 	TIMED(PMPI_Finalize());
 }
 
+static int sleep_until_done(MPI_Request *request, int err)
+{
+	int done = 0;
+
+	while (!err && !done) {
+		err = PMPI_Test(request, &done, MPI_STATUS_IGNORE);
+		if (!done)
+			usleep(1000);
+	}
+	return err;
+}
+
 int MPI_Barrier(MPI_Comm comm)
 {
-	TIMED(PMPI_Barrier(comm));
+	MPI_Request r;
+
+	TIMED(blocks ? sleep_until_done(&r, PMPI_Ibarrier(comm, &r)) : PMPI_Barrier(comm));
 }
 
 int MPI_Allreduce(const void *from_buf, void *to, int n, MPI_Datatype type, MPI_Op op,
 		  MPI_Comm comm)
 {
-	TIMED(PMPI_Allreduce(from_buf, to, n, type, op, comm));
+	MPI_Request r;
+
+	TIMED(blocks ? sleep_until_done(&r, PMPI_Iallreduce(from_buf, to, n, type, op, comm, &r))
+		     : PMPI_Allreduce(from_buf, to, n, type, op, comm));
 }
 
 int MPI_Sendrecv(const void *out, int n, MPI_Datatype type, int to, int tag, void *in, int m,
@@ -129,6 +152,7 @@ int main(int argc, char **argv)
 	char path[4096];
 	FILE *f;
 
+	blocks = getenv("JPMPI_BLOCKS") != NULL;
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -138,8 +162,10 @@ int main(int argc, char **argv)
 		for (int i = 0; i < n; i++)
 			x += sin(i * 1.1) * 1e-9;
 		MPI_Barrier(MPI_COMM_WORLD);
-		MPI_Sendrecv(out, 4096, MPI_DOUBLE, (rank + 1) % ranks, 0, in, 4096, MPI_DOUBLE,
-			     (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		if (!blocks)
+			MPI_Sendrecv(out, 4096, MPI_DOUBLE, (rank + 1) % ranks, 0, in, 4096,
+				     MPI_DOUBLE, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD,
+				     MPI_STATUS_IGNORE);
 		all = clock_s(CLOCK_MONOTONIC) < end &&
 		      clock_s(CLOCK_PROCESS_CPUTIME_ID) < atof(argv[2]);
 		MPI_Allreduce(&all, &go, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);

@@ -8,15 +8,18 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "user/client/libjobprof.h"
+
 static const char help[] =
-	"[-n ROUNDS] [-t THREADS] [-g MS] [-p PAGES]... MS...\n"
+	"[-n ROUNDS] [-t THREADS] [-g MS] [-p PAGES]... [-r N] MS...\n"
 	"Each thread computes for MS milliseconds of its CPU time and sleeps for 2 ms\n"
 	"(-g), of each MS, ROUNDS times, then prints \"TID RAN GAP\" in seconds of each as "
 	"measured:\n"
 	"GAP is before it, 0 of the first.\n"
 	"-p touches so many new pages first in each burst of the first MS, another -p in those of\n"
 	"the second, and a fourth number in a line is how many faults the thread had in the burst\n"
-	"and in the nap before it.\n";
+	"and in the nap before it.\n"
+	"-r: those of the first N MS are regions, \"burst 1\" ..., in another one, \"all\".\n";
 
 #define MAX_NOTES 100000
 
@@ -35,6 +38,7 @@ static unsigned long rounds = 1;
 static double gap_ms = 2;
 static unsigned long pages[16];
 static int npages;
+static int nregions, outer = -1, region[16];
 
 static double seconds(clockid_t clock)
 {
@@ -74,11 +78,15 @@ static void *work(void *arg)
 	memset(t->note, 0, sizeof(t->note)); /* no faults of its own later */
 	had = faults();
 	for (unsigned long i = 0; i < rounds * (unsigned)nms && i < MAX_NOTES; i++) {
+		if (i == (unsigned)nms) /* pages of its own are there by now */
+			jobprof_region_begin(outer);
+		jobprof_region_begin(region[i % (unsigned)nms]);
 		from = seconds(CLOCK_THREAD_CPUTIME_ID);
 		if (pages[i % (unsigned)nms])
 			touch(pages[i % (unsigned)nms]);
 		while (seconds(CLOCK_THREAD_CPUTIME_ID) - from < ms[i % (unsigned)nms] / 1e3)
 			;
+		jobprof_region_end(region[i % (unsigned)nms]);
 		t->note[i].ran = seconds(CLOCK_THREAD_CPUTIME_ID) - from;
 		t->note[i].gap = slept;
 		t->note[i].faults = faults() - had;
@@ -88,7 +96,23 @@ static void *work(void *arg)
 		nanosleep(&nap, NULL);
 		slept = seconds(CLOCK_MONOTONIC) - slept;
 	}
+	jobprof_region_end(outer);
 	return NULL;
+}
+
+/* They are there when jobprofd has answered. */
+static void name_regions(void)
+{
+	for (int i = 0; i < 16; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "burst %d", i + 1);
+		region[i] = i < nregions ? jobprof_region(name) : -1;
+	}
+	for (int i = 0; nregions && i < 20; i++) {
+		outer = jobprof_region("all");
+		usleep(10000);
+	}
 }
 
 int main(int argc, char **argv)
@@ -97,13 +121,15 @@ int main(int argc, char **argv)
 	struct thread *t;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "n:t:g:p:h")) != -1) {
+	while ((opt = getopt(argc, argv, "n:t:g:p:r:h")) != -1) {
 		if (opt == 'n')
 			rounds = strtoul(optarg, NULL, 10);
 		else if (opt == 't')
 			nthreads = strtoul(optarg, NULL, 10);
 		else if (opt == 'g')
 			gap_ms = to_number(optarg);
+		else if (opt == 'r')
+			nregions = atoi(optarg);
 		else if (opt == 'p' && npages < 16)
 			pages[npages++] = strtoul(optarg, NULL, 10);
 		else
@@ -114,6 +140,7 @@ int main(int argc, char **argv)
 	t = calloc(nthreads, sizeof(*t));
 	if (!nms || !t)
 		usage(help, false);
+	name_regions();
 	for (unsigned long i = 0; i < nthreads; i++)
 		if (pthread_create(&t[i].id, NULL, work, &t[i]))
 			die("no thread");

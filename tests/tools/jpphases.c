@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A loop of three phases, each a function of its own, of set lengths, which touch new pages at set
- * rates. Prints where in the loop the phases end, as parts of it, and how many pages each has
- * touched in a second, by its own clock.
+ * rates. Prints where in the loop the phases end, as parts of it, how many pages each has touched
+ * in a second, by its own clock, and with -i how many instructions it has executed, as the kernel
+ * counts those of the thread: no others of the machine.
  */
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+
 #include "tool.h"
 #include "user/client/libjobprof.h"
 
-#define HELP                                                                                     \
-	"[-n] [-j PERCENT] [-r REGION] [-f A,B,C] SECONDS PERIOD_MS SHARE SHARE, or -c ROUNDS\n" \
-	"-n: names no region; -j: periods differ by so much; -c: times begin and end\n"          \
+#define HELP                                                                                       \
+	"[-n] [-i] [-j PERCENT] [-r REGION] [-f A,B,C] [-s PHASE] SECONDS PERIOD_MS SHARE SHARE, " \
+	"or "                                                                                      \
+	"-c ROUNDS\n"                                                                              \
+	"-n: names no region; -j: periods differ by so much; -c: times begin and end\n"            \
+	"-s: the phase 0, 1 or 2 sleeps; -i: counts instructions outside of the kernel\n"          \
 	"-f: pages that each phase touches in a millisecond (0,50,0)"
 #define PAGES 64
 #define CALLS 2000 /* of a round */
@@ -29,6 +36,7 @@ static double now_s(void)
 /* The pages that phases touch in a millisecond, and what they have touched. */
 static double per_ms[3] = {0, 50, 0};
 static unsigned long touched[3];
+static int sleeping = -1; /* phase */
 
 /* When all are touched they are given back: anywhere in the loop. */
 static inline __attribute__((always_inline)) void touch(void)
@@ -40,12 +48,22 @@ static inline __attribute__((always_inline)) void touch(void)
 	room[4096 * (page++ % PAGES)] = 1;
 }
 
+static void sleep_until(double until)
+{
+	struct timespec t = {(time_t)until, (long)((until - (double)(time_t)until) * 1e9)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+}
+
 /* Has code of its own in each phase. */
 static inline __attribute__((always_inline)) void compute(unsigned phase, double until)
 {
 	unsigned rounds = per_ms[phase] > 0 ? 200 : 2000; /* between looks at the clock */
 	double every = per_ms[phase] > 0 ? 1e-3 / per_ms[phase] : 1e9, next = now_s();
 
+	if ((int)phase == sleeping)
+		sleep_until(until);
 	while (now_s() < until) {
 		if (per_ms[phase] > 0) {
 			touch();
@@ -96,6 +114,29 @@ static void measure_calls(unsigned n)
 	printf("ns %.1f\n", best * 1e9);
 }
 
+static int counter = -1;
+
+static void open_counter(void)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE,
+				       .size = sizeof(attr),
+				       .config = PERF_COUNT_HW_INSTRUCTIONS,
+				       .exclude_kernel = 1};
+
+	counter = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (counter < 0)
+		die("instructions: %s", strerror(errno));
+}
+
+static double counted(void)
+{
+	uint64_t n = 0;
+
+	if (counter >= 0 && read(counter, &n, sizeof(n)) != sizeof(n))
+		die("instructions: %s", strerror(errno));
+	return (double)n;
+}
+
 static int by_value(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
@@ -110,45 +151,59 @@ static double early(double *v, unsigned n)
 	return n ? v[n / 10] : 0;
 }
 
+struct bound {
+	double t, instructions;
+};
+
+static struct bound bound_now(void)
+{
+	return (struct bound){now_s(), counted()};
+}
+
 /* Sets begin, end of the first phase, of the second, of all. */
 __attribute__((noinline, noclone)) static void one_loop(double at, double length,
-							const double *share, double t[4])
+							const double *share, struct bound b[4])
 {
-	t[0] = now_s();
+	b[0] = bound_now();
 	first_phase(at + length * share[0]);
-	t[1] = now_s();
+	b[1] = bound_now();
 	second_phase(at + length * (share[0] + share[1]));
-	t[2] = now_s();
+	b[2] = bound_now();
 	third_phase(at + length);
-	t[3] = now_s();
+	b[3] = bound_now();
 }
 
 static void loop(double seconds, double period, const double *share, double jitter, int region)
 {
-	double end = now_s() + seconds, all = 0, spent[3] = {0};
+	double end = now_s() + seconds, all = 0, spent[3] = {0}, executed[3] = {0};
 	static double first[LOOPS], second[LOOPS];
 	unsigned n = 0;
 
 	for (double at = now_s(), length; at < end && n < LOOPS; at += length) {
-		double t[4], all_of;
+		struct bound b[4];
+		double all_of;
 
 		length = period * (1 + jitter * (rand() / (RAND_MAX / 2.0) - 1));
 		if (region >= 0)
 			jobprof_region_begin(region);
-		one_loop(at, length, share, t);
+		one_loop(at, length, share, b);
 		if (region >= 0)
 			jobprof_region_end(region);
-		all_of = t[3] - t[0];
-		first[n] = (t[1] - t[0]) / all_of;
-		second[n++] = (t[2] - t[0]) / all_of;
+		all_of = b[3].t - b[0].t;
+		first[n] = (b[1].t - b[0].t) / all_of;
+		second[n++] = (b[2].t - b[0].t) / all_of;
 		all += all_of;
-		for (int i = 0; i < 3; i++)
-			spent[i] += t[i + 1] - t[i];
+		for (int i = 0; i < 3; i++) {
+			spent[i] += b[i + 1].t - b[i].t;
+			executed[i] += b[i + 1].instructions - b[i].instructions;
+		}
 	}
 	printf("loops %u\nperiod %.9f\nfirst %.6f\nsecond %.6f\n", n, all / n, early(first, n),
 	       early(second, n));
 	printf("faults %.1f %.1f %.1f\n", (double)touched[0] / spent[0],
 	       (double)touched[1] / spent[1], (double)touched[2] / spent[2]);
+	printf("instructions %.0f %.0f %.0f\n", executed[0] / spent[0], executed[1] / spent[1],
+	       executed[2] / spent[2]);
 }
 
 int main(int argc, char **argv)
@@ -158,9 +213,11 @@ int main(int argc, char **argv)
 	bool named = true;
 	int c;
 
-	while ((c = getopt(argc, argv, "nj:r:f:c:h")) != -1) {
+	while ((c = getopt(argc, argv, "nij:r:f:s:c:h")) != -1) {
 		if (c == 'n')
 			named = false;
+		else if (c == 'i')
+			open_counter();
 		else if (c == 'j')
 			jitter = atof(optarg) / 100;
 		else if (c == 'r')
@@ -168,6 +225,8 @@ int main(int argc, char **argv)
 		else if (c == 'f' &&
 			 sscanf(optarg, "%lf,%lf,%lf", &per_ms[0], &per_ms[1], &per_ms[2]) == 3)
 			continue;
+		else if (c == 's')
+			sleeping = atoi(optarg);
 		else if (c == 'c')
 			return measure_calls((unsigned)atoi(optarg)), 0;
 		else

@@ -55,7 +55,7 @@ static int build(const char *name, struct nodestep_stats *st)
 	int fd = open(journal, O_RDONLY), err;
 
 	assert_true(fd >= 0);
-	err = nodestep__build(fd, dir_fd, name, st);
+	err = nodestep__build(fd, dir_fd, name, NULL, st);
 	close(fd);
 	return err;
 }

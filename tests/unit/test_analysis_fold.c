@@ -237,8 +237,8 @@ static void make_instances(struct fold_instance *in, struct fold_sample *s, size
 			double x = drand48();
 
 			s[i * SAMPLES + k] = (struct fold_sample){
-				t0 + x * duration,
-				in[i].c0 + 2e6 * (i == strange ? x * x * x : progress(x))};
+				.t = t0 + x * duration,
+				.c = in[i].c0 + 2e6 * (i == strange ? x * x * x : progress(x))};
 		}
 	}
 }
@@ -317,14 +317,22 @@ static double counted_until(double t)
 	return floor(LOOP_COUNT * (loops + progress(t / LOOP_S - loops)));
 }
 
-/* The instances are counted at or not as is_counted says. */
-static void fold_loops(struct fold_instance *in, bool (*is_counted)(int i))
+/* The instances are counted at or not as is_counted says. Of the samples one in so many is not
+ * known, and what came between it and the one before is missing in all later ones; 0: none. */
+static void fold_loops_with_gaps(struct fold_instance *in, bool (*is_counted)(int i), size_t every)
 {
 	static struct fold_sample samples[1200];
 	struct fold_trace trace = {samples, NULL, 0, in, LOOPS};
+	double missing = 0;
 
-	for (double t = 0.001; t < LOOPS * LOOP_S; t += 1 / 97.0)
-		samples[trace.nsamples++] = (struct fold_sample){t, counted_until(t)};
+	for (double t = 0.001; t < LOOPS * LOOP_S; t += 1 / 97.0) {
+		bool gap = every && trace.nsamples % every == every - 1;
+
+		if (gap)
+			missing += counted_until(t) - counted_until(t - 1 / 97.0);
+		samples[trace.nsamples++] =
+			(struct fold_sample){.t = t, .c = gap ? NAN : counted_until(t) - missing};
+	}
 	for (int i = 0; i < LOOPS; i++)
 		in[i] = (struct fold_instance){
 			.t0 = i * LOOP_S,
@@ -333,6 +341,11 @@ static void fold_loops(struct fold_instance *in, bool (*is_counted)(int i))
 			.c1 = is_counted(i) ? (i + 1) * LOOP_COUNT : NAN,
 		};
 	assert_int_equal(fold_trace__counts(&trace, 1), ANALYSIS_OK);
+}
+
+static void fold_loops(struct fold_instance *in, bool (*is_counted)(int i))
+{
+	fold_loops_with_gaps(in, is_counted, 0);
 }
 
 static bool never(int i)
@@ -370,6 +383,118 @@ TEST(counts_at_bounds_are_kept_where_they_are_known_and_else_estimated)
 	}
 	fold_loops(in, never); /* no sample is before the first and behind the last */
 	assert_true(isnan(in[0].c0) && isnan(in[LOOPS - 1].c1));
+}
+
+/* Loops that run for 0.7 of their time, and the ticks of a clock that does not see the rest. */
+TEST(counts_where_nothing_ran_are_found_between_the_samples)
+{
+	static struct fold_sample samples[1200];
+	static struct fold_instance in[LOOPS];
+	static double truth[1200];
+	struct fold_trace trace = {samples, NULL, 0, in, LOOPS};
+	size_t unknown = 0;
+
+	for (double t = 0.001; t < LOOPS * LOOP_S; t += 1 / 97.0) {
+		double loops = floor(t / LOOP_S), x = t / LOOP_S - loops;
+		double ran = LOOP_S * (loops * 0.7 + (x < 0.3 ? x : fmax(x - 0.3, 0.3)));
+		bool sleeps = x >= 0.3 && x < 0.6;
+
+		truth[trace.nsamples] = ran;
+		samples[trace.nsamples++] = (struct fold_sample){t, sleeps ? NAN : ran, sleeps};
+		unknown += sleeps;
+	}
+	for (int i = 0; i < LOOPS; i++)
+		in[i] = (struct fold_instance){i * LOOP_S, (i + 1) * LOOP_S, NAN, NAN, NULL, 0};
+	assert_true(unknown > 300);
+	assert_int_equal(fold_trace__counts(&trace, 1), ANALYSIS_OK);
+	for (size_t i = 1; i < trace.nsamples - 2; i++)
+		assert_true(fabs(samples[i].c - truth[i]) < 0.01 * LOOP_S);
+	for (int i = 1; i < LOOPS - 1; i++)
+		assert_true(fabs(in[i].c1 - in[i].c0 - 0.7 * LOOP_S) < 0.01 * LOOP_S);
+}
+
+enum { RUNS = 200, SEEN = 400 };
+
+/* The codes of two phases, of which the first ends somewhere: of a share they have the other's. */
+static double make_codes(double *x, uint64_t *code, size_t n, double share)
+{
+	double end = 0.3 + 0.4 * drand48();
+
+	for (size_t i = 0; i < n; i++) {
+		x[i] = drand48();
+		code[i] = (x[i] < end) != (drand48() < share) ? 7 : 8 + (uint64_t)(3 * drand48());
+	}
+	return end;
+}
+
+TEST(a_bound_is_where_it_is_said_to_be_in_95_of_100_runs)
+{
+	static const double shares[] = {0, 0.1, 0.2}, widest[] = {0.02, 0.04, 0.08};
+	double x[SEEN];
+	uint64_t code[SEEN];
+
+	srand48(8);
+	for (int s = 0; s < 3; s++) {
+		unsigned inside = 0, cuts = 0;
+		double width = 0;
+
+		for (int run = 0; run < RUNS; run++) {
+			struct fold_phase p[FOLD_PHASES];
+			double end = make_codes(x, code, SEEN, shares[s]);
+
+			if (fold_trace__phases(x, code, SEEN, p) != 2)
+				continue;
+			cuts++;
+			assert_true(p[0].low <= p[0].to && p[0].to <= p[0].high);
+			assert_true(p[0].to == p[1].from && p[1].high == 1);
+			inside += p[0].low <= end && end <= p[0].high;
+			width += p[0].high - p[0].low;
+		}
+		assert_true(cuts > 0.9 * RUNS);
+		assert_true(inside >= 0.95 * cuts);
+		assert_true(width / cuts < widest[s]);
+	}
+}
+
+/* Between two long phases a short one, a bin or two of 200 long. */
+TEST(each_phase_ends_behind_its_begin)
+{
+	enum { MANY = 3000 };
+	double x[MANY];
+	uint64_t code[MANY];
+
+	srand48(1);
+	for (int run = 0; run < 4 * RUNS; run++) {
+		struct fold_phase p[FOLD_PHASES];
+		double begin = 0.3 + 0.1 * drand48(), end = begin + 0.004 + 0.006 * drand48();
+		size_t n;
+
+		for (int i = 0; i < MANY; i++) {
+			x[i] = drand48();
+			code[i] = x[i] < begin ? 1 : x[i] > end ? 3 : 2;
+			if (code[i] == 2 ? drand48() < 0.3 : drand48() < 0.02)
+				code[i] = 1 + (uint64_t)(3 * drand48());
+		}
+		n = fold_trace__phases(x, code, MANY, p);
+		assert_true(n >= 2);
+		for (size_t i = 0; i < n; i++)
+			assert_true(p[i].from < p[i].to);
+	}
+}
+
+TEST(an_instance_with_a_gap_has_no_count_and_the_others_are_right)
+{
+	static struct fold_instance in[LOOPS];
+	int known = 0;
+
+	fold_loops_with_gaps(in, never, 20);
+	for (int i = 0; i < LOOPS; i++) {
+		if (isnan(in[i].c0) || isnan(in[i].c1))
+			continue;
+		known++;
+		assert_true(fabs(in[i].c1 - in[i].c0 - LOOP_COUNT) <= 0.04 * LOOP_COUNT);
+	}
+	assert_in_range(known, LOOPS * 0.7, LOOPS * 0.9);
 }
 
 int main(void)

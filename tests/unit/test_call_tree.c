@@ -25,18 +25,18 @@ static struct journal *new_journal(char path[64])
 TEST(a_node_is_its_way_from_the_root)
 {
 	struct call_tree *a = call_tree__new(1), *b = call_tree__new(7);
-	uint64_t root = call_tree__node(a, 0, "[on CPU]", 0), f;
+	uint64_t root = call_tree__frame(a, 0, "[on CPU]", 0), f;
 
 	assert_non_null(b);
 	assert_true(root);
-	f = call_tree__node(a, root, "- /bin/f", 16);
+	f = call_tree__frame(a, root, "- /bin/f", 16);
 	assert_true(f && f != root);
-	assert_true(call_tree__node(a, root, "- /bin/f", 16) == f);
-	assert_true(call_tree__node(a, root, "- /bin/f", 17) != f);
-	assert_true(call_tree__node(a, f, "- /bin/f", 16) != f);
+	assert_true(call_tree__frame(a, root, "- /bin/f", 16) == f);
+	assert_true(call_tree__frame(a, root, "- /bin/f", 17) != f);
+	assert_true(call_tree__frame(a, f, "- /bin/f", 16) != f);
 	/* after a restart it is the same */
-	root = call_tree__node(b, 0, "[on CPU]", 0);
-	assert_true(call_tree__node(b, root, "- /bin/f", 16) == f);
+	root = call_tree__frame(b, 0, "[on CPU]", 0);
+	assert_true(call_tree__frame(b, root, "- /bin/f", 16) == f);
 	call_tree__free(a);
 	call_tree__free(b);
 }
@@ -44,18 +44,18 @@ TEST(a_node_is_its_way_from_the_root)
 TEST(what_was_left_out_is_put_again)
 {
 	struct call_tree *t = call_tree__new(1);
-	uint64_t root = call_tree__node(t, 0, "[on CPU]", 0);
+	uint64_t root = call_tree__frame(t, 0, "[on CPU]", 0);
 	char path[64];
 	struct journal *j = new_journal(path);
 
-	call_tree__node(t, root, "- /bin/f", 16);
+	call_tree__frame(t, root, "- /bin/f", 16);
 	assert_int_equal(call_tree__put(t, j, 0, now), 2);
 	call_tree__settle(t, false);
 	assert_int_equal(call_tree__put(t, j, 0, now), 2);
 	call_tree__settle(t, true);
 	assert_int_equal(call_tree__put(t, j, 0, now), 0);
 	call_tree__settle(t, true);
-	call_tree__node(t, root, "- /bin/g", 16);
+	call_tree__frame(t, root, "- /bin/g", 16);
 	assert_int_equal(call_tree__put(t, j, 0, now), 1);
 	call_tree__settle(t, true);
 	call_tree__redeclare(t);

@@ -13,6 +13,7 @@
 #include "sensor/node/cpu.h"
 #include "sensor/sensors.h"
 #include "schema/describe.h"
+#include "tests/unit/reading.h"
 #include "tests/unit/tree.h"
 
 #define CPU  "sys/devices/system/cpu/"
@@ -72,11 +73,7 @@ static void expect(const char *column, enum sensor_quality quality, double v)
 	for (unsigned i = 0; i < n; i++) {
 		if (strcmp(channel[i].column, column) != 0)
 			continue;
-		assert_int_equal(value[i].quality, quality);
-		if (isnan(v))
-			assert_true(isnan(value[i].value));
-		else
-			assert_float_equal(value[i].value, v, 1e-9);
+		expect_reading(&value[i], quality, v);
 		return;
 	}
 	fail_msg("no column \"%s\"", column);

@@ -55,7 +55,7 @@ static int make_dir(void **state)
 	dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
 	synth_make(journal, &s);
 	fd = open(journal, O_RDONLY);
-	err = nodestep__build(fd, dir_fd, "7_0_n1.h5", NULL);
+	err = nodestep__build(fd, dir_fd, "7_0_n1.h5", NULL, NULL);
 	close(fd);
 	return err;
 }
@@ -145,7 +145,7 @@ TEST(spoilt_journals_build_or_fail)
 
 		spoil(p, len);
 		fd = open(bad, O_RDONLY);
-		err = nodestep__build(fd, dir_fd, "out.h5", NULL);
+		err = nodestep__build(fd, dir_fd, "out.h5", NULL, NULL);
 		close(fd);
 		assert_true(!err || err == -EBADMSG || err == -ENODATA);
 		built += !err;

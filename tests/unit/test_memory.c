@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Traffic of memory: PMUs made of files, with events that the test feeds or the kernel counts. */
 #include <linux/perf_event.h>
-#include <math.h>
 
 #include "tests/unit/unit.h"
 #include "base/clock.h"
 #include "sensor/core/event.h"
 #include "sensor/sensors.h"
+#include "tests/unit/reading.h"
 #include "tests/unit/sensors.h"
 
 #define IMC "sys/bus/event_source/devices/uncore_imc"
+#define SCF "sys/bus/event_source/devices/nvidia_scf_pmu"
 
 static struct machine m;
 static sensor_event_open_fn *kernel_open;
@@ -60,18 +61,50 @@ static void put_controllers(void)
 	put_event(IMC "_free_running_0", "write", "event=0xff,umask=0x30", "3.814697266E-6");
 }
 
-static int fake_open(struct perf_event_attr *attr, int cpu, int group_fd)
+/* As Linux has it on a server with two Grace: no units. */
+static void put_fabrics(void)
 {
-	int *p, written = attr->config == 0x3004;
+	const char *const pmus[] = {SCF "_0", SCF "_1"}, *const types[] = {"20", "21"},
+			  *const cpus[] = {"0", "72"};
+	char path[160];
 
-	assert_in_range(attr->type, 20, 21);
-	assert_true(written || attr->config == 0x0f04);
-	assert_true(!cpu && group_fd < 0 && !attr->sample_period);
-	p = pipes[attr->type - 20][written];
+	for (int i = 0; i < 2; i++) {
+		put_pmu(pmus[i], types[i], cpus[i]);
+		snprintf(path, sizeof(path), "%s/format/event", pmus[i]);
+		machine_put(&m, path, "config:0-31");
+		snprintf(path, sizeof(path), "%s/events/cmem_rd_data", pmus[i]);
+		machine_put(&m, path, "event=0x1a5");
+		snprintf(path, sizeof(path), "%s/events/cmem_wr_total_bytes", pmus[i]);
+		machine_put(&m, path, "event=0x1db");
+	}
+}
+
+static int open_pipe(unsigned pmu, int kind)
+{
+	int *p = pipes[pmu][kind];
+
 	if (!p[0])
 		assert_int_equal(pipe2(p, O_DIRECT | O_NONBLOCK | O_CLOEXEC), 0);
 	opened++;
 	return dup(p[0]);
+}
+
+static int fabric_open(struct perf_event_attr *attr, int cpu, int group_fd)
+{
+	assert_in_range(attr->type, 20, 21);
+	assert_int_equal(cpu, attr->type == 20 ? 0 : 72);
+	assert_true(attr->config == 0x1a5 || attr->config == 0x1db);
+	return open_pipe(attr->type - 20, attr->config == 0x1db);
+}
+
+static int fake_open(struct perf_event_attr *attr, int cpu, int group_fd)
+{
+	int written = attr->config == 0x3004;
+
+	assert_in_range(attr->type, 20, 21);
+	assert_true(written || attr->config == 0x0f04);
+	assert_true(!cpu && group_fd < 0 && !attr->sample_period);
+	return open_pipe(attr->type - 20, written);
 }
 
 static void feed(unsigned pmu, unsigned kind, uint64_t count, uint64_t enabled, uint64_t running)
@@ -83,11 +116,7 @@ static void feed(unsigned pmu, unsigned kind, uint64_t count, uint64_t enabled, 
 
 static void expect(unsigned kind, enum sensor_quality quality, double bytes)
 {
-	assert_int_equal(v[kind].quality, quality);
-	if (isnan(bytes))
-		assert_true(isnan(v[kind].value));
-	else
-		assert_float_equal(v[kind].value, bytes, 1e-6);
+	expect_reading(&v[kind], quality, bytes);
 }
 
 static int set_up(void **state)
@@ -149,20 +178,80 @@ TEST(a_counter_that_is_shared_is_scaled_and_a_missing_one_is_no_sum)
 	feed(0, 1, 100, 20, 10); /* not at all */
 	assert_int_equal(sensor_memory.read(s, v), 0);
 	expect(0, READING_GOOD, (300 + 200) * 64);
-	assert_int_equal(v[1].quality, READING_NONE);
 	expect(1, READING_NONE, NAN);
 }
 
-TEST(what_has_no_unit_is_not_used)
+TEST(a_counter_that_hardly_counted_is_no_measure)
 {
-	put_pmu(IMC, "20", "0");
-	machine_put(&m, IMC "/events/cas_count_read", "event=0x04,umask=0x0f");
-	machine_put(&m, IMC "/events/cas_count_write", "event=0x04,umask=0x30");
+	put_controllers();
 	sensor_event_open = fake_open;
+	assert_int_equal(sensor__open(&sensor_memory, &s, &m.roots), 0);
+	for (int i = 0; i < 4; i++)
+		feed(i / 2, i % 2, 100, 100, 100);
+	assert_int_equal(sensor_memory.read(s, v), 0);
+	feed(0, 0, 200, 200, 104); /* for 4 % of the time */
+	feed(1, 0, 200, 200, 200);
+	assert_int_equal(sensor_memory.read(s, v), 0);
+	expect(0, READING_GAP, (100 + 200) * 64);
+}
+
+TEST(fabrics_count_what_their_maker_says)
+{
+	const struct sensor_channel *c;
+	char text[200];
+
+	put_fabrics();
+	sensor_event_open = fabric_open;
+	assert_int_equal(sensor__open(&sensor_memory, &s, &m.roots), 0);
+	assert_int_equal(opened, 4);
+	sensor_memory.channels(s, &c);
+	assert_float_equal(c[0].step, 32, 0);
+	assert_float_equal(c[1].step, 1, 0);
+	feed(0, 0, 100, 10, 10);
+	feed(1, 0, 11, 10, 10);
+	feed(0, 1, 4096, 10, 10);
+	feed(1, 1, 64, 10, 10);
+	assert_int_equal(sensor_memory.read(s, v), 0);
+	expect(0, READING_GOOD, 111 * 32);
+	expect(1, READING_GOOD, 4160);
+	assert_int_equal(sensor__probe(&sensor_memory, &m.roots, text, sizeof(text)), 0);
+	assert_non_null(strstr(text, "not tried on hardware"));
+}
+
+/* AMD's controllers and Arm's interconnects have formats, but name no events of memory. */
+TEST(what_names_no_event_is_not_guessed)
+{
+	put_pmu("sys/bus/event_source/devices/amd_umc_0", "20", "0");
+	put_pmu("sys/bus/event_source/devices/amd_df", "21", "0");
+	put_pmu("sys/bus/event_source/devices/nvidia_uncore_pmu_0", "20", "0");
+	sensor_event_open = fabric_open;
 	assert_int_equal(sensor__open(&sensor_memory, &s, &m.roots), -ENOENT);
+	assert_int_equal(opened, 0);
 	s = NULL;
 }
 
+TEST(a_controller_on_unknown_cpus_is_no_sum_without_it)
+{
+	put_controllers();
+	machine_put(&m, IMC "_1/cpumask", "0-");
+	sensor_event_open = fake_open;
+	assert_int_equal(sensor__open(&sensor_memory, &s, &m.roots), -EINVAL);
+	s = NULL;
+}
+
+TEST(a_controller_without_a_scale_is_no_sum)
+{
+	char text[200];
+
+	put_controllers();
+	machine_remove(&m, IMC "_1/events/cas_count_write.scale");
+	sensor_event_open = fake_open;
+	assert_int_equal(sensor__probe(&sensor_memory, &m.roots, text, sizeof(text)), -EBADMSG);
+	assert_non_null(strstr(text, "what a count is worth"));
+	assert_int_equal(opened, 0);
+}
+
+/* A tree of files is not given the kernel's own events. */
 static int real_open(struct perf_event_attr *attr, int cpu, int group_fd)
 {
 	return kernel_open(attr, cpu, group_fd);

@@ -456,6 +456,46 @@ TEST(without_a_node_there_is_no_file)
 	}
 }
 
+static int64_t time_of_row(unsigned row)
+{
+	static const struct column time = {.name = "TimeNS", .type = COL_U64};
+
+	return (int64_t)synth_cell(&time, 0, row, 0).u;
+}
+
+/* Rows after the first instant and up to the last one, and the start is the first one. */
+TEST(a_window_has_its_rows_alone)
+{
+	const struct nodestep_window window = {time_of_row(9), time_of_row(29)};
+	const struct reader_series *tasks;
+	struct nodestep_stats st;
+	struct table *t;
+	struct node *r;
+	int64_t start;
+	int fd;
+
+	synth_make(journal, &plain);
+	fd = open(journal, O_RDONLY);
+	assert_int_equal(nodestep__build(fd, dir_fd, NAME, &window, &st), 0);
+	close(fd);
+	r = read_back(NAME);
+	tasks = node__series(r->n, "Tasks");
+	for (unsigned i = 0; i < plain.tasks; i++) {
+		const double *times;
+
+		assert_int_equal(reader__table(r->n, tasks, tasks->tables.v[i], &t), 0);
+		times = cells_of(t, "TimeNS");
+		assert_int_equal(t->nrows, 20);
+		for (unsigned row = 0; row < t->nrows; row++)
+			assert_true(same(times[row], (double)time_of_row(row + 10)));
+		table__free(t);
+	}
+	assert_true(reader_node__i64(r->n, "Start TimeNS", &start));
+	assert_int_equal(start, time_of_row(9));
+	assert_int_equal(st.rejected, 0);
+	node_free(r);
+}
+
 TEST(other_files_are_no_profiles)
 {
 	struct reader *r;

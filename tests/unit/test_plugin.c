@@ -10,6 +10,7 @@
 #include "sensor/plugin/plugin.h"
 #include "sensor/sensors.h"
 #include "schema/series.h"
+#include "tests/unit/reading.h"
 
 /* What the made-up plug-in says; by call. */
 static struct {
@@ -198,11 +199,7 @@ static void give(double temperature, double drops)
 
 static void expect(unsigned i, enum sensor_quality quality, double want)
 {
-	assert_int_equal(v[i].quality, quality);
-	if (isnan(want))
-		assert_true(isnan(v[i].value));
-	else
-		assert_float_equal(v[i].value, want, 1e-9);
+	expect_reading(&v[i], quality, want);
 }
 
 TEST(channels_and_values)

@@ -92,6 +92,20 @@ TEST(what_was_overwritten_is_counted)
 	is_instance(0, 7, 1, 3000 + n - JPC_RING_RECORDS, 3001 + n - JPC_RING_RECORDS);
 }
 
+TEST(more_records_than_can_be_are_none)
+{
+	put(2000, 1, 7);
+	pass();
+	shared->head = UINT64_MAX - 5;
+	assert_int_equal(pass(), 0);
+	assert_int_equal(ring->pairs.lost, 0);
+	shared->head = 1;
+	put(3000, 1 | JPC_REGION_END, 7);
+	assert_int_equal(pass(), 1);
+	assert_int_equal(ngot, 1);
+	is_instance(0, 7, 1, 2000, 3000);
+}
+
 TEST(a_record_that_is_not_whole_is_waited_for_once)
 {
 	put(2000, 1, 7);
@@ -152,6 +166,38 @@ TEST(what_the_process_lost_itself)
 	shared->lost = 2;
 	pass();
 	assert_int_equal(ring->pairs.lost, 5);
+}
+
+TEST(earlier_rings_as_the_process_knows_them)
+{
+	assert_false(region_ring__meet(ring));
+	*shared = (struct jpc_ring){.id = 9, .before = 100, .lost = 30};
+	assert_true(region_ring__meet(ring));
+	assert_false(region_ring__meet(ring));
+	pass();
+	assert_int_equal(ring->pairs.lost, 30);
+	assert_int_equal(region_ring__settled(ring), 100);
+	shared->before += 2; /* a thread was late */
+	put(2000, 1, 7);
+	pass();
+	assert_int_equal(ring->pairs.lost, 32);
+	assert_int_equal(region_ring__settled(ring), 102); /* the region is open */
+	put(2100, 1 | JPC_REGION_END, 7);
+	pass();
+	assert_int_equal(region_ring__settled(ring), 104);
+}
+
+TEST(earlier_rings_as_the_journal_knows_them)
+{
+	*shared = (struct jpc_ring){.id = 9, .before = 100, .lost = 30};
+	assert_true(region_ring__meet(ring));
+	ring->known = 60;
+	pass();
+	assert_int_equal(ring->pairs.lost, 40);
+	assert_int_equal(region_ring__settled(ring), 100);
+	ring->known = 200; /* more than there were */
+	pass();
+	assert_int_equal(ring->pairs.lost, 40);
 }
 
 TEST(regions_that_never_end)

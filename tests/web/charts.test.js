@@ -158,6 +158,9 @@ test('clusters: noise comes last, twelve kinds are shown, and a curve has a gap 
 	view.show();
 	assert.deepEqual(c.g.drawn.filter(([k]) => /To$/.test(k)).map(([k, x]) => [k, x]), [['moveTo', 0], ['lineTo', 25], ['moveTo', 75], ['lineTo', 100]]);
 	assert.match(text(folded), /This curve is weak: few\./);
+	const phases = [{ from: 0, to: 0.5, to_low: 0.4, to_high: 0.55, code: 'f', share: 0.9 }, { from: 0.5, to: 1, to_low: 1, to_high: 1, code: 'g', share: 0.8 }];
+
+	assert.equal(text(fold({ fold: { status: 'OK', counter: 'CPUTime', period_s: 20, curves: { CPUTime: { rate: [1, 1] } }, phases } }, new View(1))).split('±').length, 2);
 });
 
 test('compare: parts that neither run has are left out, and efficiencies have no seconds', () => {
@@ -279,7 +282,7 @@ test('states: each part that report tells of has a colour of its own, and one th
 		return [...source.slice(begin, source.indexOf('};', begin)).matchAll(/"([^"]+)"}|= "([^"]+)"/g)].map((m) => ({ name: m[1] ?? m[2] }));
 	};
 
-	for (const [of, file, from, least] of [[statesOf, 'report_budget', 'names[N_BUDGET]', 7], [ofThreads, 'report_threads', 'names[]', 17], [ofCulprits, 'report_culprits', 'names[]', 8], [ofModules, 'report_modules', 'names[]', 11]]) {
+	for (const [of, file, from, least] of [[statesOf, 'report_budget', 'names[N_BUDGET]', 7], [ofThreads, 'report_threads', 'parts[]', 17], [ofCulprits, 'report_culprits', 'parts[]', 8], [ofModules, 'report_modules', 'parts[]', 11]]) {
 		const colours = of(named(file, from)).map((s) => s.colour);
 
 		assert.ok(colours.length === least && new Set(colours).size === least, `${file}: ${colours}`);

@@ -15,6 +15,7 @@
 #include "client/region.h"
 
 #define PAUSE_NS INT64_C(5000000000) /* after a failure, before the next attempt */
+#define LAST_MS	 100		     /* that the program's end may wait for an answer */
 
 _Static_assert(JOBPROF_COLUMNS_MAX == JPC_COLUMNS, "columns of a series");
 
@@ -71,7 +72,13 @@ __attribute__((constructor)) static void at_load(void)
 
 __attribute__((destructor)) static void at_unload(void)
 {
+	region__leave();
 	client__close(&lib.client);
+}
+
+static bool is_refusal(int err)
+{
+	return err == -ESRCH || err == -EACCES || err == -EPERM;
 }
 
 static int pause_attempts(int err)
@@ -89,7 +96,7 @@ static void read_answer(const struct jpc_reply *r)
 		lib.answers--;
 	if (r->error >= 0)
 		return;
-	if (r->error == -ESRCH || r->error == -EACCES || r->error == -EPERM) {
+	if (is_refusal(r->error)) {
 		pause_attempts(r->error);
 		return;
 	}
@@ -99,13 +106,13 @@ static void read_answer(const struct jpc_reply *r)
 			lib.series[i].refused = r->error;
 }
 
-static void read_answers(void)
+static void read_answers(unsigned timeout_ms)
 {
 	struct jpc_reply r;
 	int fd;
 
 	while (lib.answers && lib.client.fd >= 0) {
-		int n = client__receive_fd(&lib.client, &r, sizeof(r), 0, &fd);
+		int n = client__receive_fd(&lib.client, &r, sizeof(r), timeout_ms, &fd);
 
 		if (n == -ETIMEDOUT)
 			return;
@@ -133,7 +140,7 @@ static int open_connection(void)
 
 static int ensure_connected(void)
 {
-	read_answers();
+	read_answers(0);
 	if (lib.client.fd >= 0)
 		return 0;
 	if (lib.paused_until_ns && clock_ns(CLOCK_MONOTONIC_COARSE) < lib.paused_until_ns)
@@ -217,13 +224,28 @@ void region__ask(void)
 	errno = errno_before;
 }
 
+void region__ask_last(bool none)
+{
+	struct jpc_ring_message m;
+	unsigned connection;
+
+	pthread_mutex_lock(&lib.lock);
+	connection = lib.connection;
+	if (!is_refusal(lib.pause_err))
+		lib.paused_until_ns = 0;
+	deliver(NULL, &m, JPC_RING, sizeof(m));
+	if (none || lib.connection != connection)
+		read_answers(LAST_MS);
+	pthread_mutex_unlock(&lib.lock);
+}
+
 bool region__is_coming(void)
 {
 	int errno_before = errno;
 	bool coming;
 
 	pthread_mutex_lock(&lib.lock);
-	read_answers();
+	read_answers(0);
 	coming = lib.client.fd >= 0 && lib.answers;
 	pthread_mutex_unlock(&lib.lock);
 	errno = errno_before;

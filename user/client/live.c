@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* jobprof_live(), bursts__ask() and totals__ask(): tables of a step, asked of jobprofd. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client/bursts.h"
 #include "client/client.h"
@@ -22,6 +24,8 @@ struct live {
 	struct jobprof_live_column columns[JPC_COLUMNS];
 	void (*fn)(const struct jobprof_table *t, void *arg);
 	void *arg;
+	unsigned flags; /* of the question */
+	int *journal;	/* where its descriptor goes; NULL: none is wanted */
 };
 
 #define ENDS(array) (memchr((array), 0, sizeof(array)) != NULL)
@@ -85,11 +89,18 @@ static int read_rows(struct live *l, size_t n)
 }
 
 /* 1: the message was the REPLY, *result is its number or error. */
-static int read_message(struct live *l, size_t n, int *result, char *reason, size_t len)
+static int read_message(struct live *l, size_t n, int fd, int *result, char *reason, size_t len)
 {
 	struct jpc_reply *r = (struct jpc_reply *)l->buf;
+	bool is_journal = r->head.type == JPC_JOURNAL && l->journal && *l->journal < 0;
 
+	if (is_journal)
+		*l->journal = fd;
+	else if (fd >= 0)
+		close(fd);
 	switch (r->head.type) {
+	case JPC_JOURNAL:
+		return is_journal && fd >= 0 ? 0 : -EPROTO;
 	case JPC_TABLE:
 		return read_table(l, n);
 	case JPC_ROWS:
@@ -116,10 +127,12 @@ static int ask_daemon(struct live *l, const void *question, unsigned timeout_ms,
 	ret = client__send(&l->client, question);
 	while (!ret) {
 		int64_t left = end_ms - client__now_ms();
+		int fd;
 
-		ret = client__receive(&l->client, l->buf, JPC_MAX, left < 0 ? 0 : (unsigned)left);
+		ret = client__receive_fd(&l->client, l->buf, JPC_MAX, left < 0 ? 0 : (unsigned)left,
+					 &fd);
 		if (ret > 0)
-			ret = read_message(l, (size_t)ret, &result, reason, len);
+			ret = read_message(l, (size_t)ret, fd, &result, reason, len);
 	}
 	return ret < 0 ? ret : result;
 }
@@ -166,6 +179,7 @@ static int ask_once(struct live *l, void *question, enum jpc_type type, size_t l
 	reason[0] = '\0';
 	if (!ret) {
 		client__head(&l->client, question, type, length);
+		((struct jpc_head *)question)->flags |= (uint16_t)l->flags;
 		ret = ask_daemon(l, question, timeout_ms, reason, len);
 	}
 	close_live(l);
@@ -196,12 +210,19 @@ int bursts__ask(uint32_t job, const char *step, uint64_t after, unsigned timeout
 	return err ? err : ask_once(&l, &m, JPC_BURSTS, sizeof(m), timeout_ms, reason, len);
 }
 
-int totals__ask(uint32_t task, unsigned timeout_ms,
-		void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *reason,
-		size_t len)
+int totals__ask(uint32_t task, unsigned flags, unsigned timeout_ms,
+		void (*fn)(const struct jobprof_table *t, void *arg), void *arg, int *journal,
+		char *reason, size_t len)
 {
-	struct live l = {.client.fd = -1, .fn = fn, .arg = arg};
+	struct live l = {.client.fd = -1, .fn = fn, .arg = arg, .flags = flags, .journal = journal};
 	struct jpc_totals m = {.task = task};
+	int ret;
 
-	return ask_once(&l, &m, JPC_TOTALS, sizeof(m), timeout_ms, reason, len);
+	*journal = -1;
+	ret = ask_once(&l, &m, JPC_TOTALS, sizeof(m), timeout_ms, reason, len);
+	if (ret < 0 && *journal >= 0) {
+		close(*journal);
+		*journal = -1;
+	}
+	return ret;
 }

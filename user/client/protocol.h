@@ -12,7 +12,8 @@
  *	and root	ROWS MARK		REPLY with JPC_F_REPLY
  *	owner, admins	LIVE			TABLE and ROWS of each table, then REPLY
  *	owner, admins	BURSTS			a TABLE and its ROWS, then REPLY
- *	job's owner	TOTALS			the same, of the sender's own step
+ *	job's owner	TOTALS			the same, of the sender's own step; with
+ *						JPC_F_JOURNAL first a JOURNAL
  *	job's owner	RING			RING, then REPLY
  *	root, admins	STATUS			STATUS with a text, then REPLY
  *
@@ -60,9 +61,12 @@ enum jpc_type {
 	JPC_TOTALS,
 	JPC_RING,
 	JPC_BURSTS,
+	JPC_JOURNAL,
 };
 
-#define JPC_F_REPLY 1 /* a REPLY is wanted */
+#define JPC_F_REPLY   1 /* a REPLY is wanted */
+#define JPC_F_ROWS    2 /* these two: of TOTALS */
+#define JPC_F_JOURNAL 4
 
 struct jpc_head {
 	uint32_t magic;
@@ -211,18 +215,26 @@ struct jpc_bursts {
 
 /* What the sender's own step, and one task of it, have used up to this instant. The answer's tables
  * are Step and Tasks/<task>, with one row each: columns of JPC_DELTA are sums since the step's
- * start, and PeakMB is the highest so far. No row of the profile comes of it. -EAGAIN: the step has
- * just begun. */
+ * start, and PeakMB is the highest so far. No row of the profile comes of it, but with JPC_F_ROWS
+ * each table of the step gets a row of this instant. With JPC_F_JOURNAL too a JOURNAL comes first,
+ * with the reading end of a pipe that has the step's journal, for 10 s; where there is none,
+ * jobprofd is older or the journal cannot be had. -EAGAIN: the step has just begun. */
 struct jpc_totals {
 	struct jpc_head head;
 	uint32_t task; /* JPC_UNKNOWN: none */
 	uint32_t pad;
 };
 
+struct jpc_journal {
+	struct jpc_head head;
+};
+
 /*
  * Regions of the sender's threads go through memory: the first RING of a connection is answered by
  * one with the descriptor of a memory file, which holds a struct jpc_ring, and a REPLY. A later one
- * has jobprofd read the ring now; else it does so at its rows and when the connection ends.
+ * has jobprofd read the ring now; else it does so at its rows and when the connection ends. A
+ * jobprofd that was restarted gives another ring: what it has not read is in `before`, of which its
+ * journal says what is known.
  */
 struct jpc_ring_message {
 	struct jpc_head head;
@@ -245,8 +257,10 @@ struct jpc_record {
 struct jpc_ring {
 	uint64_t head; /* records that were begun */
 	uint64_t read; /* records that jobprofd has read */
-	uint64_t lost; /* records that came before there was a ring */
-	uint64_t pad[5];
+	uint64_t lost; /* earlier records that no jobprofd has read, as far as the process knows */
+	uint64_t id;   /* of the process, among those of its pid; 0: `before` is not set */
+	uint64_t before; /* all earlier records of the process: in other rings, or in none */
+	uint64_t pad[3];
 	char name[JPC_REGIONS][64];
 	struct jpc_record record[JPC_RING_RECORDS];
 };
@@ -285,6 +299,7 @@ _Static_assert(sizeof(struct jpc_mark) == 88, "jpc_mark");
 _Static_assert(sizeof(struct jpc_live) == 56, "jpc_live");
 _Static_assert(sizeof(struct jpc_bursts) == 64, "jpc_bursts");
 _Static_assert(sizeof(struct jpc_totals) == 24, "jpc_totals");
+_Static_assert(sizeof(struct jpc_journal) == 16, "jpc_journal");
 _Static_assert(sizeof(struct jpc_ring_message) == 16, "jpc_ring_message");
 _Static_assert(sizeof(struct jpc_record) == 32, "jpc_record");
 _Static_assert(sizeof(struct jpc_ring) == 64 + 64 * JPC_REGIONS + 32 * JPC_RING_RECORDS,

@@ -27,7 +27,10 @@ static struct {
 	bool asked;	       /* atomic: one may be coming */
 	int64_t checked_s;     /* atomic: when it was seen that jobprofd still reads the ring */
 	uint64_t lost;	       /* atomic: records while there was none */
-	pthread_mutex_t lock;  /* of the names */
+	pthread_mutex_t lock;  /* of the names, and of what follows */
+	uint64_t id;	       /* of the process; 0: it has had no ring */
+	const uint64_t *early; /* counts records that are not in the ring: own.lost, or a head */
+	uint64_t early_told;   /* of these, those that the ring's head knows */
 	unsigned nnames;       /* atomic */
 	char name[JPC_REGIONS][64];
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -41,15 +44,54 @@ void region__forget(void)
 	own.again_s = 0;
 	own.asked = false;
 	own.lost = 0;
+	own.id = 0;
 	thread = 0;
 	own.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* A thread that has been in the middle of a record since before the ring came. */
+static void tell_late(struct jpc_ring *r)
+{
+	uint64_t late = __atomic_load_n(own.early, __ATOMIC_RELAXED) - own.early_told;
+
+	own.early_told += late;
+	__atomic_add_fetch(&r->before, late, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&r->lost, late, __ATOMIC_RELAXED);
+}
+
+/* Says in a new ring how much was before it. */
+static void tell_early(struct jpc_ring *r)
+{
+	const struct jpc_ring *old = own.ring;
+	uint64_t known = 0;
+
+	if (old) {
+		tell_late(own.ring);
+		r->before = old->before;
+		known = old->read ? old->before + old->read : old->before - old->lost;
+	}
+	own.early = old ? &old->head : &own.lost;
+	own.early_told = __atomic_load_n(own.early, __ATOMIC_RELAXED);
+	r->before += own.early_told;
+	r->lost = r->before - known;
+	if (!own.id)
+		own.id = clock_ns(CLOCK_MONOTONIC);
+	__atomic_store_n(&r->id, own.id, __ATOMIC_RELEASE);
 }
 
 /* After a restart of jobprofd there is another ring. The old mapping stays: other threads may be
  * writing there. */
 void region__take(int fd)
 {
-	struct jpc_ring *r = MAP_FAILED, *old = own.ring;
+	struct jpc_ring *r = MAP_FAILED;
 	struct stat st;
 
 	if (!fstat(fd, &st) && (uint64_t)st.st_size >= sizeof(*r))
@@ -59,23 +101,15 @@ void region__take(int fd)
 		return;
 	pthread_mutex_lock(&own.lock);
 	memcpy(r->name, own.name, sizeof(r->name));
-	r->lost = __atomic_load_n(&own.lost, __ATOMIC_RELAXED) + (old ? old->head - old->read : 0);
+	tell_early(r);
 	__atomic_store_n(&own.ring, r, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&own.lock);
-}
-
-static int64_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return t.tv_sec;
 }
 
 /* NULL: it has not come yet, there is no jobprofd, or it does not profile this process. */
 static struct jpc_ring *find_ring(void)
 {
-	int64_t now = now_s();
+	int64_t now = (int64_t)(clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000000u);
 
 	if (__atomic_load_n(&own.asked, __ATOMIC_RELAXED)) {
 		__atomic_store_n(&own.asked, region__is_coming(), __ATOMIC_RELAXED);
@@ -94,6 +128,22 @@ static void check_ring(int64_t now)
 		return;
 	region__is_coming();
 	region__ask();
+	pthread_mutex_lock(&own.lock);
+	tell_late(own.ring);
+	pthread_mutex_unlock(&own.lock);
+}
+
+void region__leave(void)
+{
+	struct jpc_ring *r = __atomic_load_n(&own.ring, __ATOMIC_ACQUIRE);
+
+	if (!r && !__atomic_load_n(&own.lost, __ATOMIC_RELAXED))
+		return;
+	region__ask_last(!r);
+	pthread_mutex_lock(&own.lock);
+	if (own.ring)
+		tell_late(own.ring);
+	pthread_mutex_unlock(&own.lock);
 }
 
 static void put_record(int region, uint32_t flag)

@@ -11,8 +11,15 @@ void region__take(int fd);
 /* In a child of fork(2): the ring is the parent's. */
 void region__forget(void);
 
-/* Asks jobprofd for a ring, or to read the one that is there. libjobprof.c calls it. */
+/* The program ends: jobprofd is told how many records it has not read. */
+void region__leave(void);
+
+/* What region.c asks of libjobprof.c: a ring from jobprofd, or that it reads the one that is there.
+ */
 void region__ask(void);
+/* The same at the end, without the pause after a failure: waits for the ring if none is there, or
+ * if jobprofd was restarted. */
+void region__ask_last(bool none);
 /* Reads answers that have come; whether others are still to come. */
 bool region__is_coming(void);
 

@@ -9,10 +9,10 @@
 #include "client/libjobprof.h"
 
 /* Gives fn the tables Step and Tasks/<task> (JPC_UNKNOWN: no task) with one row each, see struct
- * jpc_totals. Returns and waits as jobprof_live() does; -EAGAIN: the step has just begun, or
- * jobprofd is too busy. */
-int totals__ask(uint32_t task, unsigned timeout_ms,
-		void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *reason,
-		size_t len);
+ * jpc_totals. flags: JPC_F_ROWS, JPC_F_JOURNAL; *journal is the pipe, -1: there is none. Returns
+ * and waits as jobprof_live() does; -EAGAIN: the step has just begun, or jobprofd is too busy. */
+int totals__ask(uint32_t task, unsigned flags, unsigned timeout_ms,
+		void (*fn)(const struct jobprof_table *t, void *arg), void *arg, int *journal,
+		char *reason, size_t len);
 
 #endif

@@ -7,8 +7,8 @@
  * turn after another. A turn does, in this order:
  *   - helpers answer (lookup/lookup.c): what may take long is read by child processes;
  *   - the socket is served (socket/control.c): Slurm's plugins, the job's programs, administrators;
- *   - events of the kernel say that cgroups have come or gone (follow/kernel.c), and the list of
- *     steps is brought in line with the kernel's slots (follow/step_list.c);
+ *   - events of the kernel say that cgroups have come or gone (follow/kernel_watch.c), and the
+ *     list of steps is brought in line with the kernel's slots (follow/step_list.c);
  *   - on the wall clock's grid a snapshot of all slots is taken, the sensors are read (node/node.c)
  *     and every active step gets its rows (follow/sampling.c, record/step_rows.c) in its journal
  *     (record/step_journal.c);

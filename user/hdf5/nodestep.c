@@ -3,6 +3,7 @@
 #include "hdf5/nodestep.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,14 @@ static int flush_table(struct build *b, unsigned i)
 	return err;
 }
 
+/* Peaks of programs are those of all the step. */
+static void forget_peak(const struct nodestep_series *ps, union cell *row)
+{
+	for (unsigned c = 0; !strcmp(ps->name, "Commands") && c < ps->ncols; c++)
+		if (!strcmp(ps->cols[c].name, "PeakMB") && ps->cols[c].type == COL_F64)
+			row[c].f = NAN;
+}
+
 static int put_row(struct build *b, const struct journal_record *rec)
 {
 	int i = nodestep_layout__row_table(b->layout, rec);
@@ -210,11 +219,13 @@ static int put_row(struct build *b, const struct journal_record *rec)
 	struct out_table *t;
 
 	/* More than planned: the journal was changed under us. */
-	t = i < 0 ? NULL : &b->tables[i];
+	t = i < 0 || !nodestep_layout__is_wanted(b->layout, i, rec) ? NULL : &b->tables[i];
 	if (!t || !t->buf || t->rows + t->nbuf >= b->layout->tables[i].rows)
 		return 0;
 	ps = &b->layout->series[b->layout->tables[i].series];
 	memcpy(t->buf + (size_t)t->nbuf * ps->ncols, rec->cells, ps->ncols * sizeof(*t->buf));
+	if (b->layout->window)
+		forget_peak(ps, t->buf + (size_t)t->nbuf * ps->ncols);
 	return ++t->nbuf == t->chunk ? flush_table(b, i) : 0;
 }
 
@@ -419,14 +430,15 @@ out:
 	return err;
 }
 
-int nodestep__build(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st)
+int nodestep__build(int journal_fd, int dir_fd, const char *name,
+		    const struct nodestep_window *window, struct nodestep_stats *st)
 {
 	const struct nodestep_attr *node;
 	struct nodestep_layout *layout = NULL;
 	int err;
 
 	h5__init();
-	err = nodestep_layout__read(&layout, journal_fd);
+	err = nodestep_layout__read(&layout, journal_fd, window);
 	if (err)
 		return err;
 	node = nodestep_layout__attr(layout, "Node Name");

@@ -16,6 +16,11 @@ struct nodestep_stats {
 	bool complete;	     /* the journal says that the step has ended */
 };
 
+/* Unix time: of the rows after the first instant and up to the last one. */
+struct nodestep_window {
+	int64_t after_ns, until_ns;
+};
+
 /*
  * Makes NAME in the directory dir_fd from the journal: group /<Node Name>, its attributes, every
  * declared series with every declared table (also without rows), and Totals/<series>. An existing
@@ -26,7 +31,11 @@ struct nodestep_stats {
  * 0; -EBADMSG: not a journal; -ENODATA: it names no node; -EINVAL: the node's name cannot be a
  * group; -EIO and other -errno of the file system. After an error NAME does not exist.
  * st may be NULL.
+ *
+ * window, or NULL: only these rows, as if the step had begun with it, but for ElapsedTime; peaks of
+ * programs, which are those of all the step, are not known.
  */
-int nodestep__build(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st);
+int nodestep__build(int journal_fd, int dir_fd, const char *name,
+		    const struct nodestep_window *window, struct nodestep_stats *st);
 
 #endif

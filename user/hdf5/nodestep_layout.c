@@ -116,7 +116,7 @@ static void describe_column(struct column *c, const char *series)
 
 static int series_copy(struct nodestep_series *s, const struct journal_record *rec)
 {
-	*s = (struct nodestep_series){.grouped = rec->grouped, .ncols = rec->ncols};
+	*s = (struct nodestep_series){.grouped = rec->grouped, .ncols = rec->ncols, .time = -1};
 	s->name = strdup(rec->name);
 	s->cols = calloc(rec->ncols, sizeof(*s->cols));
 	if (!s->name || !s->cols)
@@ -128,6 +128,8 @@ static int series_copy(struct nodestep_series *s, const struct journal_record *r
 		if (!s->cols[i].name || !s->cols[i].unit)
 			return -ENOMEM;
 		describe_column(&s->cols[i], rec->name);
+		if (!strcmp(s->cols[i].name, "TimeNS"))
+			s->time = (int)i;
 	}
 	return 0;
 }
@@ -238,12 +240,24 @@ int nodestep_layout__row_table(const struct nodestep_layout *p, const struct jou
 	return t;
 }
 
+bool nodestep_layout__is_wanted(const struct nodestep_layout *p, int table,
+				const struct journal_record *rec)
+{
+	int time = p->series[p->tables[table].series].time;
+
+	return !p->window || time < 0 ||
+	       ((int64_t)rec->cells[time].u > p->window->after_ns &&
+		(int64_t)rec->cells[time].u <= p->window->until_ns);
+}
+
 static int add_row(struct nodestep_layout *p, const struct journal_record *rec)
 {
 	int t = nodestep_layout__row_table(p, rec);
 
 	if (t < 0)
 		return -EINVAL;
+	if (!nodestep_layout__is_wanted(p, t, rec))
+		return 0;
 	p->tables[t].rows++;
 	p->rows++;
 	return 0;
@@ -303,7 +317,17 @@ static int complete_tables(struct nodestep_layout *p)
 	return 0;
 }
 
-int nodestep_layout__read(struct nodestep_layout **out, int journal_fd)
+/* Puts the step's start to that of the window. */
+static void begin_window(struct nodestep_layout *p)
+{
+	struct nodestep_attr *start = attr_find(&p->attrs, "Start TimeNS");
+
+	if (p->window && start && start->type == ATTR_I64)
+		start->value.u = (uint64_t)p->window->after_ns;
+}
+
+int nodestep_layout__read(struct nodestep_layout **out, int journal_fd,
+			  const struct nodestep_window *window)
 {
 	struct journal_reader *r;
 	struct nodestep_layout *p;
@@ -314,6 +338,7 @@ int nodestep_layout__read(struct nodestep_layout **out, int journal_fd)
 		return err;
 	p = calloc(1, sizeof(*p));
 	if (p) {
+		p->window = window;
 		memset(p->series_of, -1, sizeof(p->series_of));
 		memset(p->table_of, -1, sizeof(p->table_of));
 		err = read_records(p, r);
@@ -323,10 +348,12 @@ int nodestep_layout__read(struct nodestep_layout **out, int journal_fd)
 		err = -ENOMEM;
 	}
 	journal_reader__free(r);
-	if (err)
+	if (err) {
 		nodestep_layout__free(p);
-	else
+	} else {
+		begin_window(p);
 		*out = p;
+	}
 	return err;
 }
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hdf5/nodestep.h"
 #include "journal/journal.h"
 
 struct nodestep_attr {
@@ -25,6 +26,7 @@ struct nodestep_series {
 	bool grouped;
 	struct column *cols; /* name, type, kind, unit, how */
 	unsigned ncols;
+	int time; /* the column TimeNS; -1: none */
 	unsigned ntables;
 };
 
@@ -36,6 +38,7 @@ struct nodestep_table {
 };
 
 struct nodestep_layout {
+	const struct nodestep_window *window; /* NULL: all */
 	struct nodestep_attrs attrs;
 	struct nodestep_series *series;
 	unsigned nseries;
@@ -54,11 +57,15 @@ struct nodestep_layout {
 };
 
 /* Reads all of the journal. 0, -EBADMSG, -ENOMEM or -errno. nodestep_layout__free(NULL) is fine. */
-int nodestep_layout__read(struct nodestep_layout **out, int journal_fd);
+int nodestep_layout__read(struct nodestep_layout **out, int journal_fd,
+			  const struct nodestep_window *window);
 void nodestep_layout__free(struct nodestep_layout *p);
 
 /* Position of the table a J_ROW belongs to, -1 when the row is to be rejected. */
 int nodestep_layout__row_table(const struct nodestep_layout *p, const struct journal_record *rec);
+/* Whether a row of the table of that position is in the window. */
+bool nodestep_layout__is_wanted(const struct nodestep_layout *p, int table,
+				const struct journal_record *rec);
 const struct nodestep_attr *nodestep_layout__attr(const struct nodestep_layout *p,
 						  const char *name); /* NULL: no such */
 

@@ -51,7 +51,7 @@ static int build_tmp(int journal_fd, int dir_fd, const char *name, char tmp[stat
 	if (!name_ok(name))
 		return -EINVAL;
 	snprintf(tmp, 256, ".%s.tmp", name);
-	err = nodestep__build(journal_fd, dir_fd, tmp, st);
+	err = nodestep__build(journal_fd, dir_fd, tmp, NULL, st);
 	if (err)
 		return err;
 	err = sync_at(dir_fd, tmp, 0);

@@ -173,6 +173,16 @@ static bool is_old_layout(hid_t root, const struct string_list *groups)
 	return is;
 }
 
+/* A file that jobprof reduce has made for its results; a node's group has attributes. */
+static bool has_results_alone(hid_t root, const struct string_list *groups)
+{
+	H5O_info_t info;
+
+	return groups->n == 1 && !strcmp(groups->v[0], "analysis") &&
+	       H5Oget_info_by_name(root, "analysis", &info, H5P_DEFAULT) >= 0 &&
+	       info.num_attrs == 0;
+}
+
 static int read_tree(struct reader *r, const char *path)
 {
 	struct string_list groups = {0};
@@ -185,6 +195,8 @@ static int read_tree(struct reader *r, const char *path)
 		err = names__children(root, H5O_TYPE_GROUP, &groups);
 	if (!err && is_old_layout(root, &groups))
 		err = -EPROTONOSUPPORT;
+	if (!err && has_results_alone(root, &groups))
+		err = -ENOMSG;
 	if (!err && names__has(&groups, "Steps"))
 		err = read_steps(r, root);
 	if (!err && !r->merged)
@@ -250,7 +262,8 @@ static hid_t open_file(const char *path)
 	return file;
 }
 
-int reader__open(struct reader **out, const char *path)
+/* Opens the file, and reads nothing. */
+static int begin(struct reader **out, const char *path)
 {
 	struct reader *r;
 	uint64_t bytes = 0;
@@ -265,13 +278,34 @@ int reader__open(struct reader **out, const char *path)
 		return -ENOMEM;
 	r->place = calloc(1, sizeof(*r->place));
 	r->file = open_file(path);
-	err = r->file < 0 ? -EBADMSG : !r->place ? -ENOMEM : read_tree(r, path);
-	if (err) {
-		reader__free(r);
-		return err;
-	}
 	*out = r;
-	return 0;
+	return r->file < 0 ? -EBADMSG : !r->place ? -ENOMEM : 0;
+}
+
+int reader__open(struct reader **out, const char *path)
+{
+	struct reader *r = NULL;
+	int err = begin(&r, path);
+
+	if (!err)
+		err = read_tree(r, path);
+	if (err)
+		reader__free(r);
+	else
+		*out = r;
+	return err;
+}
+
+int reader__open_results(struct reader **out, const char *path)
+{
+	struct reader *r = NULL;
+	int err = begin(&r, path);
+
+	if (err)
+		reader__free(r);
+	else
+		*out = r;
+	return err;
 }
 
 void reader__free(struct reader *r)
@@ -302,6 +336,9 @@ const char *reader__strerror(int err)
 	case -EPROTONOSUPPORT:
 		return "laid out as Slurm's files were before 15.08, which only the sh5util of "
 		       "that time reads";
+	case -ENOMSG:
+		return "it has results of jobprof reduce alone: jobprof track shows clusters of "
+		       "windows";
 	case -EMSGSIZE:
 		return "it claims more than the file can hold, or than is read";
 	default:

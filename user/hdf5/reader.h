@@ -36,8 +36,10 @@ struct reader {
 };
 
 /* 0; -EBADMSG: not HDF5, or neither kind of file; -EPROTONOSUPPORT: of a Slurm before 15.08;
- * -errno: cannot be opened. */
+ * -ENOMSG: it has results of analyses alone; -errno: cannot be opened. */
 int reader__open(struct reader **out, const char *path);
+/* The same of a file that need have no more than results: there are no steps. */
+int reader__open_results(struct reader **out, const char *path);
 void reader__free(struct reader *r);
 /* What an error of reading a file means to a user. */
 const char *reader__strerror(int err);

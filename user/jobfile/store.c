@@ -103,24 +103,53 @@ static int put_value(hid_t g, const char *key, const json_t *v, const json_t *co
 	return json_is_object(v) ? put_object(g, key, v, common, depth + 1) : 0;
 }
 
+/* What groups inside of a group have, unless they say it of themselves. */
+static json_t *common_inside(const json_t *object, const json_t *common)
+{
+	static const char *const handed_down[] = {"status", "n_used", "n_missing"};
+	json_t *inside = json_copy((json_t *)common);
+
+	for (size_t i = 0; i < sizeof(handed_down) / sizeof(*handed_down); i++)
+		json_object_set(inside, handed_down[i], json_object_get(object, handed_down[i]));
+	return inside;
+}
+
 static int put_object(hid_t at, const char *name, const json_t *object, const json_t *common,
 		      unsigned depth)
 {
 	hid_t g = depth < DEPTH_MAX ? h5__create_list(at, name) : H5I_INVALID_HID;
+	json_t *inside = common_inside(object, common), *v;
 	const char *key;
-	json_t *v;
 	int err = g < 0 ? h5__error() : 0;
 
 	json_object_foreach((json_t *)object, key, v) if (!err) err =
-		put_value(g, key, v, common, depth);
+		put_value(g, key, v, inside, depth);
 	json_object_foreach((json_t *)common, key, v) if (!err && !json_object_get(object, key))
 		err = put_value(g, key, v, NULL, depth);
+	json_decref(inside);
 	if (g >= 0)
 		H5Gclose(g);
 	return err;
 }
 
-static int put_report(hid_t at, const char *text)
+/* Puts the attributes of all groups, in place of earlier ones, at a group or data set. */
+static int put_common(hid_t at, const json_t *common)
+{
+	const char *key;
+	json_t *v;
+	int err = 0;
+
+	json_object_foreach((json_t *)common, key, v)
+	{
+		if (!err && H5Aexists(at, key) > 0 && H5Adelete(at, key) < 0)
+			err = h5__error();
+		if (!err)
+			err = put_value(at, key, v, NULL, 0);
+	}
+	return err;
+}
+
+static int put_report(hid_t at, const char *text, const json_t *common)
 {
 	hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1), set;
 	int err;
@@ -130,6 +159,10 @@ static int put_report(hid_t at, const char *text)
 	set = H5Dcreate2(at, "report", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 	err = set < 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &text) < 0 ? h5__error()
 										       : 0;
+	if (!err)
+		err = put_common(set, common);
+	if (!err)
+		err = put_common(at, common);
 	if (set >= 0)
 		H5Dclose(set);
 	H5Tclose(type);
@@ -140,15 +173,8 @@ static int put_report(hid_t at, const char *text)
 static int put_table(hid_t at, const struct store_table *t, const json_t *common)
 {
 	hid_t set = store_table__create(at, t);
-	int err = set < 0 ? h5__error() : 0;
-	const char *key;
-	json_t *v;
+	int err = set < 0 ? h5__error() : put_common(set, common);
 
-	json_object_foreach((json_t *)common, key, v)
-	{
-		if (!err)
-			err = put_value(set, key, v, NULL, 0);
-	}
 	if (set >= 0)
 		H5Dclose(set);
 	return err;
@@ -203,14 +229,23 @@ static int put_group(hid_t root, const struct store_group *g, const json_t *comm
 	return err ? err : put_object(root, g->path, g->object, common, 0);
 }
 
+/* A job file; or, where another one may be made, one that has results alone. */
+static bool may_have_results(hid_t file, bool may_create)
+{
+	H5G_info_t root;
+	hsize_t ours = H5Lexists(file, "analysis", H5P_DEFAULT) > 0;
+
+	return H5Lexists(file, "Steps", H5P_DEFAULT) > 0 ||
+	       (may_create && H5Gget_info(file, &root) >= 0 && root.nlinks == ours);
+}
+
 static int put_all(hid_t file, const struct store_results *r)
 {
 	hid_t root = H5I_INVALID_HID;
-	int err;
+	int err = may_have_results(file, r->may_create) ? 0 : -EINVAL;
 
-	if (!r->may_create && H5Lexists(file, "Steps", H5P_DEFAULT) <= 0)
-		return -EINVAL;
-	err = open_root(&root, file);
+	if (!err)
+		err = open_root(&root, file);
 	if (!err && r->report)
 		err = remove_earlier(root, "report");
 	if (!err && r->table.rows)
@@ -218,7 +253,7 @@ static int put_all(hid_t file, const struct store_results *r)
 	for (unsigned i = 0; !err && i < r->ngroups; i++)
 		err = remove_earlier(root, r->groups[i].path);
 	if (!err && r->report)
-		err = put_report(root, r->report);
+		err = put_report(root, r->report, r->common);
 	for (unsigned i = 0; !err && i < r->ngroups; i++)
 		err = put_group(root, &r->groups[i], r->common);
 	if (!err && r->table.rows)
@@ -243,7 +278,7 @@ static int write_copy(void *arg)
 #endif
 	file = s->is_new ? H5Fcreate(s->path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl)
 			 : H5Fopen(s->path, H5F_ACC_RDWR, fapl);
-	err = file < 0 ? -EBADMSG : put_all(file, s->results);
+	err = file >= 0 ? put_all(file, s->results) : s->is_new ? h5__error() : -EBADMSG;
 	if (file >= 0 && H5Fclose(file) < 0 && !err)
 		err = h5__error();
 	H5Pclose(fapl);
@@ -285,10 +320,11 @@ int store__analysis(const char *path, const struct store_results *results)
 		err = merge_output__commit(&p);
 	if (err && err != -EINTR)
 		log_error("%s: results cannot be stored: %s; the file is as it was", path,
-			  err == -EINVAL   ? "it is no job file: jobprof merge makes one"
-			  : err == -EEXIST ? "another program's /analysis is in it: rename that"
-			  : err == -ESTALE ? "another program changed it meanwhile"
-					   : strerror(-err));
+			  err == -EINVAL    ? "it is no job file: jobprof merge makes one"
+			  : err == -EBADMSG ? "it is no HDF5 file, or damaged"
+			  : err == -EEXIST  ? "another program's /analysis is in it: rename that"
+			  : err == -ESTALE  ? "another program changed it meanwhile"
+					    : strerror(-err));
 	merge_output__end(&p);
 	if (err == -EINTR)
 		pool__follow_signal();

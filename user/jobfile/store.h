@@ -9,7 +9,8 @@
 /* An object that becomes a group: its numbers, texts and truth values are attributes, its objects
  * are groups (but what "params" holds are attributes "param_NAME"), its arrays of objects tables,
  * its arrays of texts lists with commas; a NULL is left out. A table has the columns of its first
- * row, which are texts there or else numbers. */
+ * row, which are texts there or else numbers. A group that does not say its status, n_used and
+ * n_missing has those of the group that it is in. */
 struct store_group {
 	const char *path; /* below /analysis: "pika", "clusters/3" */
 	const json_t *object;
@@ -33,8 +34,9 @@ struct store_results {
 	unsigned ngroups;
 	struct store_table table; /* rows NULL: there is none */
 	const char *report;	  /* a text; NULL: the one that is there stays */
-	const json_t *common;	  /* attributes of all groups, and of the table */
-	bool may_create;	  /* the file need not be a job file: without one it is made */
+	const json_t *common; /* attributes of all groups, of the table and the report, and, with
+			       * a report, of /analysis */
+	bool may_create; /* the file may have results alone: it is made where it is not there */
 };
 
 /*

@@ -11,7 +11,7 @@
 
 #define DEPTH_MAX    6
 #define ATTRS_MAX    256
-#define CHILDREN_MAX 1024
+#define CHILDREN_MAX 4096
 #define ROWS_MAX     20000
 #define COLUMNS_MAX  64
 #define TEXT_MAX     4096
@@ -171,17 +171,19 @@ static json_t *table_json(hid_t at, const char *name)
 
 /* ---- groups */
 
-static json_t *group_json(hid_t at, const char *name, unsigned depth);
+/* What is read; but: the name of tables that are not, or NULL. */
+static json_t *group_json(hid_t at, const char *name, const char *but, unsigned depth);
 
-static void put_children(hid_t g, H5O_type_t type, unsigned depth, json_t *object)
+static void put_children(hid_t g, H5O_type_t type, const char *but, unsigned depth, json_t *object)
 {
 	struct string_list names = {0};
 
 	if (names__children(g, type, &names))
 		return;
 	for (unsigned i = 0; i < names.n && i < CHILDREN_MAX; i++) {
-		json_t *v = type == H5O_TYPE_GROUP ? group_json(g, names.v[i], depth + 1)
-						   : table_json(g, names.v[i]);
+		json_t *v = type == H5O_TYPE_GROUP ? group_json(g, names.v[i], but, depth + 1)
+			    : but && !strcmp(names.v[i], but) ? NULL
+							      : table_json(g, names.v[i]);
 
 		if (v)
 			json_object_set_new(object, names.v[i], v);
@@ -189,7 +191,7 @@ static void put_children(hid_t g, H5O_type_t type, unsigned depth, json_t *objec
 	string_list__free(&names);
 }
 
-static json_t *group_json(hid_t at, const char *name, unsigned depth)
+static json_t *group_json(hid_t at, const char *name, const char *but, unsigned depth)
 {
 	hid_t g = depth < DEPTH_MAX ? H5Gopen2(at, name, H5P_DEFAULT) : H5I_INVALID_HID;
 	json_t *object = g >= 0 ? json_object() : NULL;
@@ -198,13 +200,13 @@ static json_t *group_json(hid_t at, const char *name, unsigned depth)
 	if (g < 0)
 		return NULL;
 	H5Aiterate2(g, H5_INDEX_NAME, H5_ITER_NATIVE, &first, put_attr, object);
-	put_children(g, H5O_TYPE_GROUP, depth, object);
-	put_children(g, H5O_TYPE_DATASET, depth, object);
+	put_children(g, H5O_TYPE_GROUP, but, depth, object);
+	put_children(g, H5O_TYPE_DATASET, but, depth, object);
 	H5Gclose(g);
 	return object;
 }
 
-json_t *stored__read(const struct reader *r, const char *name)
+json_t *stored__read(const struct reader *r, const char *name, const char *but)
 {
 	hid_t root;
 	json_t *v = NULL;
@@ -216,7 +218,7 @@ json_t *stored__read(const struct reader *r, const char *name)
 	if (root < 0)
 		return NULL;
 	if (is_hard(root, name) && H5Oget_info_by_name(root, name, &info, H5P_DEFAULT) >= 0)
-		v = info.type == H5O_TYPE_GROUP	    ? group_json(root, name, 0)
+		v = info.type == H5O_TYPE_GROUP	    ? group_json(root, name, but, 0)
 		    : info.type == H5O_TYPE_DATASET ? table_json(root, name)
 						    : NULL;
 	H5Gclose(root);

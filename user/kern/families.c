@@ -263,6 +263,8 @@ const char *kern__family_mode(const struct kern *k, enum family f)
 		       "perhaps others";
 	case FAM_SAMPLE:
 		return "sampled: 97 times a second of each CPU";
+	case FAM_FOLD:
+		return kern_sample_points(k);
 	case FAM_WAIT:
 		return kern_wait_mode(k);
 	case FAM_NETWORK:

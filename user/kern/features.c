@@ -117,8 +117,7 @@ static int has_stats(const struct probe *p, const struct btf *btf, char *detail,
 	return 1;
 }
 
-/* The event as pmu_events.c will open it. */
-/* An event by its name. */
+/* An event by its name, as pmu_events.c will open it: counting, or with a period sampling. */
 static int has_counter(const struct probe *p, const struct btf *btf, char *detail, size_t len)
 {
 	const char *near;
@@ -128,7 +127,7 @@ static int has_counter(const struct probe *p, const struct btf *btf, char *detai
 
 	one.events[0].type = event->type;
 	one.events[0].config = event->config;
-	fd = kern_pmu_event(&one, 0, 0, -1, 0);
+	fd = kern_pmu_event(&one, 0, 0, -1, (uint64_t)p->arg);
 	if (fd < 0) {
 		snprintf(detail, len, "%s: %s", p->text, strerror(-fd));
 		return fd == -EACCES || fd == -EPERM ? -EPERM : 0;
@@ -211,6 +210,10 @@ static const struct probe probes[] = {
 	{"hardware counters", "perf_event_open tried",
 	 "Cycles, Instructions and the like; of PIKA's tags compute-bound", false, has_counter, 0,
 	 0, "cycles"},
+	{"samples of cycles", "perf_event_open tried",
+	 "SampleEvent=cycles, which was not tried on hardware: its points stay samples of the "
+	 "clock",
+	 false, has_counter, 1000000, 0, "cycles"},
 	{"node loads", "perf_event_open tried",
 	 "PerfEvents=node-loads,node-load-misses, and the finding numa.remote", false, has_counter,
 	 0, 0, "node-load-misses"},

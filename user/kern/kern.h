@@ -59,6 +59,7 @@ struct kern_opts {
 	bool raw_tp;			       /* use the fallback for typed tracepoints */
 	bool culprit_matrix;		       /* count who waits for whom, too */
 	bool unwind;	     /* copy stacks, to follow them without frame pointers */
+	bool by_cycles;	     /* FAM_FOLD: points are samples of cycles, where a CPU counts them */
 	bool block_issue;    /* use the fallback for block_io_start */
 	bool net_skb;	     /* use the last resort for the socket tracepoints */
 	unsigned ring_bytes; /* 0: 256 KiB */
@@ -123,6 +124,11 @@ bool kern__held(const struct kern *k, uint32_t slot);
 
 /* kern__events() gives fn the samples of the family fold, too. */
 void kern__on_points(struct kern *k, void (*fn)(const struct jp_point *p, void *ctx), void *ctx);
+/* Points may be struct jp_counted_point. */
+bool kern__counts_points(const struct kern *k);
+/* Which of the counts of these events, bits of jp_burst or jp_point, is the event's; below 0: none.
+ */
+int kern__place_of(uint32_t events, unsigned event);
 /* Gives fn what threads have done at the probes of regions since the last time. */
 void kern__take_crossings(struct kern *k, void (*fn)(const struct jp_crossing *c, void *ctx),
 			  void *ctx);

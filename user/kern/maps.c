@@ -244,9 +244,11 @@ static int on_event(void *ctx, void *data, size_t len)
 static int on_point(void *ctx, void *data, size_t len)
 {
 	struct kern *k = ctx;
+	const struct jp_point *p = data;
 
-	if (len >= sizeof(struct jp_point) && k->point_fn)
-		k->point_fn(data, k->point_ctx);
+	if (len >= sizeof(*p) && len >= (p->events ? sizeof(struct jp_counted_point) : 0) &&
+	    k->point_fn)
+		k->point_fn(p, k->point_ctx);
 	return 0;
 }
 

@@ -96,6 +96,7 @@ const struct program_info kern_progs[P_N] = {
 	[P_CLOSE] = {"jp_close", FAM_FILES, USE_TRACED},
 	[P_SYS_EXIT] = {"jp_sys_exit", FAM_FILES, USE_TRACED},
 	[P_CLOCK] = {"jp_clock", FAM_SAMPLE | FAM_STACK, USE_CALLED},
+	[P_CYCLES] = {"jp_cycles", FAM_FOLD, USE_CALLED},
 	[P_CROSS] = {"jp_cross", FOR_REGIONS, USE_CALLED},
 	[P_FLUSH] = {"jp_pmu_flush", FAM_PERF, USE_CALLED},
 	[P_SAMPLE] = {"jp_sample0", FAM_PERF, USE_CALLED},

@@ -99,6 +99,7 @@ enum kern_program {
 	P_CLOSE,
 	P_SYS_EXIT,
 	P_CLOCK,
+	P_CYCLES,
 	P_CROSS,
 	P_FLUSH,
 	P_SAMPLE, /* JP_PMU_AT_ONCE of them, the last */

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/id_table.h"
 #include "hdf5/hdf5.h"
+#include "jobfile/select.h"
 
 enum { THREAD, RANK, DURATION, ON_CPU, RUN_TIME, GAP, TIME, N_COLUMNS };
 
@@ -59,13 +61,28 @@ static int number_of(struct id_table *t, unsigned a, uint32_t b, unsigned next, 
 	return known || id_table__add(t, id, next) ? 0 : -ENOMEM;
 }
 
+/* Whether a list of n has no room left: its room is a power of two. */
+static bool is_full(unsigned n)
+{
+	return !(n & (n - 1));
+}
+
 static int thread_of(struct reading *r, unsigned place, double tid, unsigned *number)
 {
-	uint32_t id = tid >= 0 && tid <= UINT32_MAX ? (uint32_t)tid : 0;
-	int err = number_of(&r->threads, place, id, r->b->nthreads, number);
+	struct model_bursts *b = r->b;
+	bool is_known = tid >= 0 && tid <= UINT32_MAX;
+	int err = number_of(&r->threads, place, is_known ? (uint32_t)tid : 0, b->nthreads, number);
+	double *tids = b->tids;
 
-	r->b->nthreads += !err && *number == r->b->nthreads;
-	return err;
+	if (err || *number < b->nthreads)
+		return err;
+	if (is_full(b->nthreads))
+		tids = realloc(tids, (b->nthreads ? 2 * b->nthreads : 1) * sizeof(*tids));
+	if (!tids)
+		return -ENOMEM;
+	b->tids = tids;
+	tids[b->nthreads++] = is_known ? tid : NAN;
+	return 0;
 }
 
 /* ---- places */
@@ -75,7 +92,7 @@ static int add_place(struct model_bursts *b, const struct reader_node *n, const 
 {
 	struct burst_place *p = b->places;
 
-	if (!(b->nplaces & (b->nplaces - 1))) /* full: room is a power of two */
+	if (is_full(b->nplaces))
 		p = realloc(p, (b->nplaces ? 2 * b->nplaces : 1) * sizeof(*p));
 	if (!p)
 		return -ENOMEM;
@@ -382,15 +399,21 @@ static int read_node(struct reading *r, unsigned step, unsigned node)
 	return err;
 }
 
-static int read_file(struct reading *r, const char *path)
+static int read_file(struct reading *r, const char *path, const struct selection *sel)
 {
+	static const struct selection all = {0};
+	_cleanup_free_ struct node_ref *refs = NULL;
+	unsigned n = 0;
 	int err = reader__open(&r->r, path);
 
 	if (!err)
 		err = cursor__new(&r->cursor);
-	for (unsigned s = 0; !err && s < r->r->nsteps; s++)
-		for (unsigned n = 0; !err && n < r->r->steps[s].nodes.n; n++)
-			err = read_node(r, s, n);
+	if (!err)
+		err = select__nodes(r->r, sel ? sel : &all, &refs, &n);
+	if (!err && !n && sel && sel->nsteps)
+		err = -ESRCH;
+	for (unsigned i = 0; !err && i < n; i++)
+		err = read_node(r, refs[i].step, refs[i].node);
 	if (r->cursor)
 		cursor__free(r->cursor);
 	reader__free(r->r);
@@ -400,18 +423,19 @@ static int read_file(struct reading *r, const char *path)
 	return err;
 }
 
-int model_bursts__read(struct model_bursts *b, const char *path)
+int model_bursts__read(struct model_bursts *b, const char *path, const struct selection *sel)
 {
 	struct reading r = {.b = b, .bound = UINT64_MAX};
 	int err;
 
 	*b = (struct model_bursts){.path = path,
+				   .sel = sel,
 				   .cpi_width = NAN,
 				   .start_ns = NAN,
 				   .first_s = INFINITY,
 				   .least = {NAN, NAN, NAN},
 				   .most = {NAN, NAN, NAN}};
-	err = read_file(&r, path);
+	err = read_file(&r, path, sel);
 	for (size_t i = 0; i < b->n; i++)
 		b->end[i] -= b->first_s;
 	if (!err && !b->n)
@@ -428,7 +452,7 @@ int model_bursts__each(const struct model_bursts *b,
 	int err = 0;
 
 	if (b->n < b->all) {
-		err = read_file(&r, b->path);
+		err = read_file(&r, b->path, b->sel);
 		model_bursts__free(&again);
 		return err;
 	}
@@ -455,6 +479,7 @@ void model_bursts__free(struct model_bursts *b)
 	free(b->end);
 	free(b->place);
 	free(b->thread);
+	free(b->tids);
 	for (unsigned e = 0; e < b->nevents; e++) {
 		free(b->events[e]);
 		free(b->counts[e]);

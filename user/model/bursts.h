@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The bursts of a file, whichever step, node and task they are of. */
+/* The bursts of a file, whichever node and task they are of. */
 #ifndef JP_MODEL_BURSTS_H
 #define JP_MODEL_BURSTS_H
 
@@ -30,12 +30,14 @@ struct burst_row {
 /* Columns of n values; s. */
 struct model_bursts {
 	const char *path;
+	const struct selection *sel;
 	size_t n, max;
 	size_t all;			   /* in the file; more than n: these are a part of them */
 	double *run, *wall, *on_cpu, *gap; /* gap NaN: not known */
 	double *end;			   /* since the first of them began */
 	unsigned *place, *thread;	   /* < nplaces, < nthreads */
 	struct burst_place *places;
+	double *tids; /* of nthreads, as the file has them; NaN: it does not say */
 	unsigned nplaces, nthreads;
 	bool steps_differ, nodes_differ; /* of places */
 	/* Columns of events, by their names; NaN: not counted in that burst. */
@@ -51,10 +53,11 @@ struct model_bursts {
 	double lost;		  /* bursts that should have rows and have none */
 };
 
-/* path stays the caller's. 0; -ENODATA: the file has no bursts; -ERANGE: it has the series of them,
+/* path and sel (of steps and nodes; NULL: all) stay the caller's. 0; -ESRCH: the file has none of
+ * these steps; -ENODATA: the file has no bursts; -ERANGE: it has the series of them,
  * and none was long enough for a row; else as reader__open(), reader__node() and cursor__open().
  * model_bursts__free() in all cases. */
-int model_bursts__read(struct model_bursts *b, const char *path);
+int model_bursts__read(struct model_bursts *b, const char *path, const struct selection *sel);
 /* Calls fn for every burst of the file, also for those that were not kept; an error of fn ends it.
  * 0, or as model_bursts__read(). */
 int model_bursts__each(const struct model_bursts *b,

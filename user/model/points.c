@@ -8,16 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "bpf/jobprof.h"
 #include "hdf5/hdf5.h"
 
-#define ROWS_MAX  (8u << 20)
 #define NAMES_MAX 100
 #define EXACT	  9007199254740992.0 /* whole numbers up to here are */
 
-const char *const point_counters[POINT_COUNTERS] = {"CPUTime", "PageFaults"};
-const char *const point_units[POINT_COUNTERS] = {"s", ""};
-static const double scales[POINT_COUNTERS] = {1e-9, 1};
+const char *const point_counters[POINT_FIXED] = {"CPUTime", "PageFaults"};
+const char *const point_units[POINT_COUNTERS] = {"s", "", ""};
+/* Of the table's columns those that count nothing. */
+static const char *const no_events[] = {"Time",	  "TimeNS", "EpochTime", "ElapsedTime", "Process",
+					"Thread", "Kind",   "Place",	 "Task"};
+static const double scales[POINT_FIXED] = {1e-9, 1};
 
 static const double *column(const struct table *t, const char *name)
 {
@@ -43,7 +46,7 @@ static int compare(double a, double b)
 	return a < b ? -1 : a > b;
 }
 
-static int by_thread(const struct thread_key *a, const struct thread_key *b)
+int thread_key__cmp(const struct thread_key *a, const struct thread_key *b)
 {
 	int order = compare(a->node, b->node);
 
@@ -54,7 +57,7 @@ static int by_thread(const struct thread_key *a, const struct thread_key *b)
 static int by_point(const void *a, const void *b)
 {
 	const struct point *x = a, *y = b;
-	int order = by_thread(&x->thread, &y->thread);
+	int order = thread_key__cmp(&x->thread, &y->thread);
 
 	return order ? order : compare(x->time_s, y->time_s);
 }
@@ -62,15 +65,16 @@ static int by_point(const void *a, const void *b)
 static int by_begin(const void *a, const void *b)
 {
 	const struct region_row *x = a, *y = b;
-	int order = by_thread(&x->thread, &y->thread);
+	int order = thread_key__cmp(&x->thread, &y->thread);
 
 	return order ? order : compare(x->begin_s, y->begin_s);
 }
 
 static void *grow_array(void *v, size_t have, size_t more, size_t size)
 {
-	return more > ROWS_MAX || have + more > ROWS_MAX ? NULL
-							 : realloc(v, (have + more + 1) * size);
+	return more > POINT_ROWS_MAX || have + more > POINT_ROWS_MAX
+		       ? NULL
+		       : realloc(v, (have + more + 1) * size);
 }
 
 static bool is_number(double v)
@@ -78,21 +82,32 @@ static bool is_number(double v)
 	return v >= 0 && v <= EXACT;
 }
 
+/* The column of an event; NULL: there is none of that name. */
+static const double *event_column(const struct table *t, const char *name)
+{
+	for (size_t i = 0; i < sizeof(no_events) / sizeof(*no_events); i++)
+		if (!strcmp(name, no_events[i]))
+			return NULL;
+	return column(t, name);
+}
+
 static int take_points(struct points *p, const struct table *t, unsigned node)
 {
-	enum { TIME, PROCESS, THREAD, KIND, PLACE, TASK, COUNTS, ALL = COUNTS + POINT_COUNTERS };
+	enum { TIME, PROCESS, THREAD, KIND, PLACE, TASK, COUNTS, ALL = COUNTS + POINT_FIXED };
 	const char *names[ALL] = {"Time", "Process", "Thread", "Kind", "Place", "Task"};
+	const double *event = p->event ? event_column(t, p->event) : NULL;
 	const double *c[ALL];
 	struct point *more;
 
-	for (int k = 0; k < POINT_COUNTERS; k++)
+	for (int k = 0; k < POINT_FIXED; k++)
 		names[COUNTS + k] = point_counters[k];
 	if (!columns(t, names, ALL, c))
 		return -EBADMSG;
 	more = grow_array(p->points, p->npoints, t->nrows, sizeof(*more));
 	if (!more)
-		return t->nrows > ROWS_MAX ? -EMSGSIZE : -ENOMEM;
+		return t->nrows > POINT_ROWS_MAX ? -EMSGSIZE : -ENOMEM;
 	p->points = more;
+	p->has_event |= event != NULL;
 	for (uint64_t i = 0; i < t->nrows; i++) {
 		struct point *to = &more[p->npoints];
 
@@ -104,8 +119,9 @@ static int take_points(struct points *p, const struct table *t, unsigned node)
 				     .task = c[TASK][i]};
 		to->kind = c[KIND][i] < JP_MODULES ? (unsigned)c[KIND][i] : JP_MODULE_UNKNOWN;
 		to->place = (uint64_t)c[PLACE][i];
-		for (int k = 0; k < POINT_COUNTERS; k++)
+		for (int k = 0; k < POINT_FIXED; k++)
 			to->count[k] = c[COUNTS + k][i] * scales[k];
+		to->count[POINT_EVENT] = event ? event[i] : NAN;
 		p->npoints++;
 	}
 	qsort(more, p->npoints, sizeof(*more), by_point);
@@ -144,21 +160,22 @@ static int take_names(struct points *p, const struct reader_node *n, int *number
 	return 0;
 }
 
-/* Files have these columns where probes counted. */
-static void take_counts(struct region_row *to, const struct table *t, uint64_t row)
+/* The columns of what was counted at a bound of executions; NULL: no probe counted there. */
+static void find_counts(const struct table *t, const char *bound, const double **out)
 {
 	char name[64];
 
-	for (int k = 0; k < POINT_COUNTERS; k++) {
-		const double *begin, *end;
-
-		snprintf(name, sizeof(name), "Begin%s", point_counters[k]);
-		begin = column(t, name);
-		snprintf(name, sizeof(name), "End%s", point_counters[k]);
-		end = column(t, name);
-		to->at_begin[k] = begin ? begin[row] * scales[k] : NAN;
-		to->at_end[k] = end ? end[row] * scales[k] : NAN;
+	for (int k = 0; k < POINT_FIXED; k++) {
+		snprintf(name, sizeof(name), "%s%s", bound, point_counters[k]);
+		out[k] = column(t, name);
 	}
+}
+
+static void take_counts(double *to, const double *const *counts, uint64_t row)
+{
+	to[POINT_EVENT] = NAN;
+	for (int k = 0; k < POINT_FIXED; k++)
+		to[k] = counts[k] ? counts[k][row] * scales[k] : NAN;
 }
 
 static int take_regions(struct points *p, const struct reader_node *n, const struct table *t,
@@ -166,7 +183,8 @@ static int take_regions(struct points *p, const struct reader_node *n, const str
 {
 	enum { REGION, BEGIN, END, PROCESS, THREAD, ALL };
 	static const char *const names[ALL] = {"Region", "Begin", "End", "Process", "Thread"};
-	const double *c[ALL];
+	const double *time = column(t, "TimeNS"), *c[ALL], *at_begin[POINT_FIXED],
+		     *at_end[POINT_FIXED];
 	int numbers[NAMES_MAX + 1];
 	struct region_row *more;
 
@@ -176,8 +194,10 @@ static int take_regions(struct points *p, const struct reader_node *n, const str
 		return -ENOMEM;
 	more = grow_array(p->regions, p->nregions, t->nrows, sizeof(*more));
 	if (!more)
-		return t->nrows > ROWS_MAX ? -EMSGSIZE : -ENOMEM;
+		return t->nrows > POINT_ROWS_MAX ? -EMSGSIZE : -ENOMEM;
 	p->regions = more;
+	find_counts(t, "Begin", at_begin);
+	find_counts(t, "End", at_end);
 	for (uint64_t i = 0; i < t->nrows; i++) {
 		double number = c[REGION][i];
 		int region = number >= 1 && number <= NAMES_MAX ? numbers[(int)number] : -1;
@@ -190,8 +210,10 @@ static int take_regions(struct points *p, const struct reader_node *n, const str
 			(struct region_row){.thread = {node, c[PROCESS][i], c[THREAD][i]},
 					    .region = (unsigned)region,
 					    .begin_s = c[BEGIN][i] * 1e-9,
-					    .end_s = c[END][i] * 1e-9};
-		take_counts(&more[p->nregions++], t, i);
+					    .end_s = c[END][i] * 1e-9,
+					    .end_ns = time ? time[i] : NAN};
+		take_counts(more[p->nregions].at_begin, at_begin, i);
+		take_counts(more[p->nregions++].at_end, at_end, i);
 	}
 	qsort(more, p->nregions, sizeof(*more), by_begin);
 	return 0;
@@ -202,6 +224,13 @@ static double losses(double before, const struct reader_node *n, const char *att
 	double v;
 
 	return before + (node__number(n, attr, &v) ? v : 0);
+}
+
+static bool is_by_cycles(const struct reader_node *n)
+{
+	const struct reader_attr *mode = node__attr(n, "Mode fold");
+
+	return mode && mode->type == ATTR_STR && str__starts(mode->str, "sampled: by cycles");
 }
 
 int points__read(struct points *p, const struct reader_node *n, unsigned number)
@@ -222,6 +251,7 @@ int points__read(struct points *p, const struct reader_node *n, unsigned number)
 	if (!err && regions)
 		err = take_regions(p, n, t, number);
 	table__free(t);
+	p->by_cycles |= is_by_cycles(n);
 	p->lost_points = losses(p->lost_points, n, "Lost Points");
 	p->lost_regions = losses(p->lost_regions, n, "Lost Regions");
 	return err;
@@ -231,7 +261,10 @@ void points__free(struct points *p)
 {
 	for (unsigned i = 0; i < p->nnames; i++)
 		free(p->names[i]);
+	for (unsigned i = 0; i < p->nfunctions; i++)
+		free(p->functions[i]);
 	free(p->names);
+	free(p->functions);
 	free(p->points);
 	free(p->regions);
 	*p = (struct points){0};

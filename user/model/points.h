@@ -3,15 +3,26 @@
 #ifndef JP_MODEL_POINTS_H
 #define JP_MODEL_POINTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct reader_node;
+#include "bpf/jobprof.h"
 
-enum point_counter { POINT_CPU_TIME, POINT_PAGE_FAULTS, POINT_COUNTERS };
+struct reader_node;
+struct symbols;
+
+/* What every file has; and an event that was counted, by its column's name. */
+enum point_counter {
+	POINT_CPU_TIME,
+	POINT_PAGE_FAULTS,
+	POINT_FIXED,
+	POINT_EVENT = POINT_FIXED,
+	POINT_COUNTERS
+};
 
 /* Their columns, and their units: "s", "". */
-extern const char *const point_counters[POINT_COUNTERS], *const point_units[POINT_COUNTERS];
+extern const char *const point_counters[POINT_FIXED], *const point_units[POINT_COUNTERS];
 
 /* Threads of different nodes and processes have different numbers here. */
 struct thread_key {
@@ -19,11 +30,18 @@ struct thread_key {
 	double process, thread;
 };
 
+/* By node, process and thread. */
+int thread_key__cmp(const struct thread_key *a, const struct thread_key *b);
+
+#define POINT_ROWS_MAX	  (8u << 20)
+#define POINT_NOT_RUNNING JP_MODULES /* no sample: a tick of the clock at which it did not run */
+
 struct point {
 	struct thread_key thread;
 	double time_s, task; /* task NaN: not known */
-	unsigned kind;	     /* enum jp_module */
+	unsigned kind;	     /* enum jp_module, or POINT_NOT_RUNNING */
 	uint64_t place;	     /* see jp_place in bpf/jobprof.h */
+	unsigned function;   /* 1 and more: of functions[]; 0: not known */
 	double count[POINT_COUNTERS];
 };
 
@@ -31,23 +49,42 @@ struct region_row {
 	struct thread_key thread;
 	unsigned region; /* of names[] */
 	double begin_s, end_s;
+	double end_ns; /* as TimeNS of other tables; NaN: not known */
 	/* what the thread had counted by then; NaN: not known */
 	double at_begin[POINT_COUNTERS], at_end[POINT_COUNTERS];
 };
 
 struct points {
+	const char *event;    /* which is read, the caller's; NULL: none */
+	bool has_event;	      /* some node's file has it */
+	bool by_cycles;	      /* some are samples of cycles, which come at no fixed times */
 	struct point *points; /* by thread, then by time */
 	size_t npoints;
 	struct region_row *regions; /* by thread, then by begin */
 	size_t nregions;
 	char **names;
 	unsigned nnames;
+	char **functions;
+	unsigned nfunctions;
 	double lost_points, lost_regions; /* NaN: not known */
 };
 
 /* Adds what the node has; times are of its own clock, and go on from 0 on each node. 0; -ENOENT: it
  * has neither table; -EBADMSG: damaged; -EMSGSIZE: more rows than are read; -ENOMEM. */
 int points__read(struct points *p, const struct reader_node *n, unsigned number);
+/*
+ * Names the functions of the node that was read last, where this machine has the file of a task's
+ * program: of the process with most of the task's samples, for that is whose program the task's
+ * table has, and of its ranks, where all of the node's execute that one. 0 or -ENOMEM.
+ */
+int points__name(struct points *p, const struct reader_node *n, unsigned number,
+		 struct symbols *symbols);
+/*
+ * When all nodes are read: between two samples of a thread that the clock would have taken more of
+ * if the thread had run, a point for each of these ticks, without counts; inside of regions, or
+ * where there is none between samples not far apart. 0 or -ENOMEM.
+ */
+int points__fill_gaps(struct points *p);
 void points__free(struct points *p);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads stacks. The file is not trusted: nodes may be missing, or their own ancestors. */
+/* Reads stacks. The file is not trusted: frames may be missing, or their own ancestors. */
 #include "model/stacks.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "hdf5/hdf5.h"
 #include "model/model.h"
 
-#define NODES_MAX   (1u << 22)
+#define FRAMES_MAX  (1u << 22)
 #define COUNTS_MAX  (1u << 25)
 #define MODULES_MAX (1u << 18)
 #define ATTRS_MAX   1024
@@ -91,21 +91,21 @@ static bool find_columns(const struct cursor *c, const char *const *names,
 	return true;
 }
 
-static int add_node(struct stacks *s, const struct stack_node *n)
+static int add_frame(struct stacks *s, const struct stack_frame *n)
 {
-	struct stack_node *nodes;
+	struct stack_frame *frames;
 
-	if (!n->id || id_table__find(&s->node_of, n->id))
+	if (!n->id || id_table__find(&s->frame_of, n->id))
 		return 0;
-	if (s->nnodes == NODES_MAX)
+	if (s->nframes == FRAMES_MAX)
 		return -EMSGSIZE;
-	nodes = grown(s->nodes, s->nnodes, sizeof(*nodes));
-	if (!nodes)
+	frames = grown(s->frames, s->nframes, sizeof(*frames));
+	if (!frames)
 		return -ENOMEM;
-	s->nodes = nodes;
-	if (!id_table__add(&s->node_of, n->id, s->nnodes))
+	s->frames = frames;
+	if (!id_table__add(&s->frame_of, n->id, s->nframes))
 		return -ENOMEM;
-	s->nodes[s->nnodes++] = *n;
+	s->frames[s->nframes++] = *n;
 	return 0;
 }
 
@@ -121,10 +121,10 @@ static int read_tree(struct stacks *s, struct cursor *c)
 		return -EBADMSG;
 	while (!err && (more = cursor__next(c, &rows, &n)) > 0)
 		for (unsigned i = 0; !err && i < n; i++, rows += c->ncols) {
-			const struct stack_node node = {rows[at[0]].u, rows[at[1]].u, rows[at[2]].u,
-							rows[at[3]].u};
+			const struct stack_frame frame = {rows[at[0]].u, rows[at[1]].u,
+							  rows[at[2]].u, rows[at[3]].u};
 
-			err = add_node(s, &node);
+			err = add_frame(s, &frame);
 		}
 	return err ? err : more < 0 ? more : read_names(s, cursor__dataset(c));
 }
@@ -137,14 +137,14 @@ static bool is_amount(double v)
 
 static int add_count(struct stacks *s, uint64_t id, const struct stack_count *count)
 {
-	uint32_t *node = id ? id_table__find(&s->node_of, id) : NULL;
+	uint32_t *frame = id ? id_table__find(&s->frame_of, id) : NULL;
 	struct stack_count *counts;
 
-	if (!node || !is_amount(count->seconds) || !is_amount(count->samples)) {
+	if (!frame || !is_amount(count->seconds) || !is_amount(count->samples)) {
 		s->orphans++;
 		return 0;
 	}
-	if (!s->nodes[*node].parent)
+	if (!s->frames[*frame].parent)
 		s->no_room += count->samples;
 	if (s->ncounts == COUNTS_MAX)
 		return -EMSGSIZE;
@@ -153,7 +153,7 @@ static int add_count(struct stacks *s, uint64_t id, const struct stack_count *co
 		return -ENOMEM;
 	s->counts = counts;
 	s->counts[s->ncounts] = *count;
-	s->counts[s->ncounts++].node = *node;
+	s->counts[s->ncounts++].frame = *frame;
 	return 0;
 }
 
@@ -251,19 +251,31 @@ int stacks__read(struct stacks *out, const struct model_file *f, const struct se
 	return err ? err : any ? 0 : has ? -ESRCH : -ENODATA;
 }
 
+int stacks__read_file(struct stacks *out, const char *path, const struct selection *sel)
+{
+	struct model_file f;
+	int err = model_file__open(&f, path);
+
+	*out = (struct stacks){0};
+	if (!err)
+		err = stacks__read(out, &f, sel);
+	model_file__close(&f);
+	return err;
+}
+
 void stacks__free(struct stacks *s)
 {
 	for (unsigned i = 0; i < s->nmodules; i++)
 		free(s->modules[i]);
 	free(s->modules);
-	free(s->nodes);
+	free(s->frames);
 	free(s->counts);
-	id_table__free(&s->node_of);
+	id_table__free(&s->frame_of);
 	id_table__free(&s->module_of);
 	*s = (struct stacks){};
 }
 
-const char *stacks__module(const struct stacks *s, const struct stack_node *n)
+const char *stacks__module(const struct stacks *s, const struct stack_frame *n)
 {
 	uint32_t *at = n->module ? id_table__find(&s->module_of, n->module) : NULL;
 

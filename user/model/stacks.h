@@ -8,26 +8,27 @@
 
 struct model_file;
 
-struct stack_node {
+/* A function of a stack below its caller: a row of CallTree. */
+struct stack_frame {
 	uint64_t id, parent; /* 0: none */
 	uint64_t module, offset;
 };
 
 /* A row of Stacks. */
 struct stack_count {
-	uint32_t node; /* of nodes */
+	uint32_t frame; /* of frames */
 	int task;
 	double end_s; /* of the interval, since the step began */
 	double samples, seconds;
 };
 
 struct stacks {
-	struct stack_node *nodes;
+	struct stack_frame *frames;
 	struct stack_count *counts;
-	struct id_table node_of;   /* by id */
+	struct id_table frame_of;  /* by id */
 	struct id_table module_of; /* by hash: of modules */
 	char **modules;		   /* "BUILDID PATH", or a name in brackets and perhaps more */
-	unsigned nnodes, ncounts, nmodules;
+	unsigned nframes, ncounts, nmodules;
 	unsigned orphans; /* rows whose stack is not in the file, or whose numbers are none */
 	double no_room;	  /* samples and gaps of which the tree had no room for any function */
 	int64_t lost, cut_maps; /* the attributes Lost Stacks and Cut Maps */
@@ -37,8 +38,10 @@ struct stacks {
  * has none of those tasks; -EBADMSG: damaged; -EMSGSIZE: more than we follow; -ENOMEM.
  * stacks__free() in all cases. */
 int stacks__read(struct stacks *out, const struct model_file *f, const struct selection *sel);
+/* The same of a file that is opened for that; or as model_file__open(). */
+int stacks__read_file(struct stacks *out, const char *path, const struct selection *sel);
 void stacks__free(struct stacks *s);
-/* The name of a node's module, "?": the file does not say. */
-const char *stacks__module(const struct stacks *s, const struct stack_node *n);
+/* The name of a frame's module, "?": the file does not say. */
+const char *stacks__module(const struct stacks *s, const struct stack_frame *n);
 
 #endif

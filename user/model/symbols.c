@@ -189,6 +189,30 @@ static bool address_of(const struct module *m, uint64_t offset, GElf_Addr *addr)
 	return false;
 }
 
+/* The kernel takes the lowest segment that may be executed for the begin of the code. */
+bool symbols__offset(struct symbols *s, const char *module, uint64_t place, uint64_t *offset)
+{
+	struct module *m = module_of(s, module);
+	GElf_Addr bias, begin = UINT64_MAX;
+	Elf *elf = m && m->mod ? dwfl_module_getelf(m->mod, &bias) : NULL;
+	GElf_Phdr p;
+	size_t n = 0;
+
+	if (!elf || elf_getphdrnum(elf, &n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD && p.p_flags & PF_X &&
+		    p.p_vaddr < begin)
+			begin = p.p_vaddr;
+	for (size_t i = 0; begin != UINT64_MAX && i < n; i++)
+		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD &&
+		    begin + place >= p.p_vaddr && begin + place - p.p_vaddr < p.p_filesz) {
+			*offset = p.p_offset + (begin + place - p.p_vaddr);
+			return true;
+		}
+	return false;
+}
+
 /* gfortran: __MODULE_MOD_PROCEDURE, and a program is MAIN__. */
 static char *fortran_name(const char *name)
 {

@@ -7,6 +7,7 @@
 #ifndef JP_MODEL_SYMBOLS_H
 #define JP_MODEL_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct symbols;
@@ -21,5 +22,9 @@ void symbols__free(struct symbols *s);
  * s; NULL: no memory.
  */
 const char *symbols__name(struct symbols *s, const char *module, uint64_t offset);
+
+/* The offset in a program's file of what lies that many bytes behind the begin of its code, as the
+ * kernel has it (jp_place). False: the file is not here. */
+bool symbols__offset(struct symbols *s, const char *module, uint64_t place, uint64_t *offset);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -49,7 +48,6 @@ struct reading {
 	struct peaks *p;
 	const char *node;
 	bool passed_over; /* the section is one of other nodes */
-	unsigned errors;
 };
 
 const char *peak__key(enum peak_kind kind)
@@ -168,19 +166,6 @@ int peaks__list_has(const char *list, const char *node, char *err, unsigned errl
 	return ret;
 }
 
-static void __attribute__((format(printf, 3, 4)))
-complain(struct reading *r, const struct conf_pair *pair, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	log_error("%s:%u: %s", pair->file, pair->line, text);
-	r->errors++;
-}
-
 static void begin_section(struct reading *r, const struct conf_pair *pair)
 {
 	char err[256];
@@ -188,10 +173,11 @@ static void begin_section(struct reading *r, const struct conf_pair *pair)
 
 	r->passed_over = ret != 1;
 	if (ret < 0)
-		complain(r, pair, PEAKS_NODES ": %s", ret == -ENOMEM ? "out of memory" : err);
+		conf_file__complain(pair, PEAKS_NODES ": %s",
+				    ret == -ENOMEM ? "out of memory" : err);
 }
 
-static void unknown_key(struct reading *r, const struct conf_pair *pair)
+static void unknown_key(const struct conf_pair *pair)
 {
 	const char *names[PEAK_KINDS + 1] = {PEAKS_NODES}, *near;
 
@@ -199,9 +185,10 @@ static void unknown_key(struct reading *r, const struct conf_pair *pair)
 		names[i + 1] = keys[i].name;
 	near = str__nearest(pair->key, names, PEAK_KINDS + 1);
 	if (near)
-		complain(r, pair, "unknown key \"%s\", did you mean \"%s\"?", pair->key, near);
+		conf_file__complain(pair, "unknown key \"%s\", did you mean \"%s\"?", pair->key,
+				    near);
 	else
-		complain(r, pair, "unknown key \"%s\"", pair->key);
+		conf_file__complain(pair, "unknown key \"%s\"", pair->key);
 }
 
 static void take_pair(void *ctx, const struct conf_pair *pair)
@@ -217,15 +204,16 @@ static void take_pair(void *ctx, const struct conf_pair *pair)
 		if (strcasecmp(pair->key, keys[i].name) != 0)
 			continue;
 		if (parse_peak(&keys[i], pair->value, &peak))
-			complain(r, pair,
-				 "%s: \"%.60s\" is not a number above 0 with k, M, G, T, P or E%s",
-				 keys[i].name, pair->value,
-				 keys[i].alone ? "" : ", or three: median,minimum,maximum");
+			conf_file__complain(
+				pair,
+				"%s: \"%.60s\" is not a number above 0 with k, M, G, T, P or E%s",
+				keys[i].name, pair->value,
+				keys[i].alone ? "" : ", or three: median,minimum,maximum");
 		else if (!r->passed_over)
 			r->p->of[i] = peak;
 		return;
 	}
-	unknown_key(r, pair);
+	unknown_key(pair);
 }
 
 int peaks__read(struct peaks *p, const char *path, const char *node)
@@ -240,7 +228,7 @@ int peaks__read(struct peaks *p, const char *path, const char *node)
 	err = conf_file__read(&f, path);
 	if (err && err != -ENOENT)
 		log_error("%s: cannot read the peaks: %s", path, conf_file__reason(err));
-	if (!err && (r.errors || f.errors))
+	if (!err && f.errors)
 		err = -EINVAL;
 	if (err)
 		peaks__init(p);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <seccomp.h>
-#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -12,45 +11,25 @@
 #define DESCRIPTORS 16
 
 /* With the descriptors that it has, and memory without code. */
+static const int calls[] = {SCMP_SYS(recvmsg),	 SCMP_SYS(recvfrom),	  SCMP_SYS(sendto),
+			    SCMP_SYS(poll),	 SCMP_SYS(ppoll),	  SCMP_SYS(restart_syscall),
+			    SCMP_SYS(read),	 SCMP_SYS(pread64),	  SCMP_SYS(lseek),
+			    SCMP_SYS(fstat),	 SCMP_SYS(close),	  SCMP_SYS(mremap),
+			    SCMP_SYS(munmap),	 SCMP_SYS(madvise),	  SCMP_SYS(brk),
+			    SCMP_SYS(futex),	 SCMP_SYS(clock_gettime), SCMP_SYS(exit),
+			    SCMP_SYS(exit_group)};
+
+/* Those of which an argument must have these bits. */
 static const struct {
 	int call;
-	int arg; /* whose bits must be those; -1: any */
-	uint64_t mask, bits;
-} calls[] = {
-	{SCMP_SYS(recvmsg), -1, 0, 0},
-	{SCMP_SYS(recvfrom), -1, 0, 0},
-	{SCMP_SYS(sendto), -1, 0, 0},
-	{SCMP_SYS(poll), -1, 0, 0},
-	{SCMP_SYS(ppoll), -1, 0, 0},
-	{SCMP_SYS(restart_syscall), -1, 0, 0},
-	{SCMP_SYS(read), -1, 0, 0},
-	{SCMP_SYS(pread64), -1, 0, 0},
-	{SCMP_SYS(lseek), -1, 0, 0},
-	{SCMP_SYS(fstat), -1, 0, 0},
+	struct scmp_arg_cmp is;
+} limited[] = {
 	/* glibc's fstat(3); a path would need rights, but none is opened by this call */
-	{SCMP_SYS(newfstatat), 3, AT_EMPTY_PATH, AT_EMPTY_PATH},
-	{SCMP_SYS(fcntl), 1, ~UINT64_C(0), F_GETFD},
-	{SCMP_SYS(close), -1, 0, 0},
-	{SCMP_SYS(mmap), 2, PROT_EXEC, 0},
-	{SCMP_SYS(mprotect), 2, PROT_EXEC, 0},
-	{SCMP_SYS(mremap), -1, 0, 0},
-	{SCMP_SYS(munmap), -1, 0, 0},
-	{SCMP_SYS(madvise), -1, 0, 0},
-	{SCMP_SYS(brk), -1, 0, 0},
-	{SCMP_SYS(futex), -1, 0, 0},
-	{SCMP_SYS(clock_gettime), -1, 0, 0},
-	{SCMP_SYS(exit), -1, 0, 0},
-	{SCMP_SYS(exit_group), -1, 0, 0},
+	{SCMP_SYS(newfstatat), {3, SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH}},
+	{SCMP_SYS(fcntl), {1, SCMP_CMP_EQ, F_GETFD, 0}},
+	{SCMP_SYS(mmap), {2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0}},
+	{SCMP_SYS(mprotect), {2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0}},
 };
-
-static int allow(scmp_filter_ctx filter, unsigned i)
-{
-	const struct scmp_arg_cmp is = {(unsigned)calls[i].arg, SCMP_CMP_MASKED_EQ, calls[i].mask,
-					calls[i].bits};
-
-	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, calls[i].call, calls[i].arg >= 0,
-				      calls[i].arg >= 0 ? &is : NULL);
-}
 
 /* Any other call ends the process, which gets no rights by executing a program either. */
 static int filter_calls(void)
@@ -65,7 +44,10 @@ static int filter_calls(void)
 	if (!filter)
 		return -ENOMEM;
 	for (unsigned i = 0; !err && i < sizeof(calls) / sizeof(calls[0]); i++)
-		err = allow(filter, i);
+		err = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, calls[i], 0, NULL);
+	for (unsigned i = 0; !err && i < sizeof(limited) / sizeof(limited[0]); i++)
+		err = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, limited[i].call, 1,
+					     &limited[i].is);
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);

@@ -114,7 +114,7 @@ const points = (v) => `${v < 0 ? '\u2212' : '+'}${Math.abs(v).toFixed(1)}`;
 const part = (v, s) => `${(100 * v).toFixed(1)} %${s === null ? '' : ` \u00b7 ${time(s)}`}`;
 
 function table(t) {
-	const row = (r) => el('tr', {}, el('th', { scope: 'row' }, r.name),
+	const row = (r) => el('tr', {}, el('th', { scope: 'row' }, name(r.name, 60)),
 		[['a', part(r.a, r.a_s)], ['b', part(r.b, r.b_s)], ['s', r.s === null ? '' : signed(r.s)], ['points', points(r.points)]].map(([key, text]) => el('td', { 'data-part': `${t.id} ${r.name} ${key}` }, text)));
 
 	return section(t.id, t.name, t.a_by === t.b_by ? '' : `A is measured by ${t.a_by}, B by ${t.b_by}`, el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${t.name}` }, el('table', { class: 'rk' },

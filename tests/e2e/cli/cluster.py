@@ -215,6 +215,30 @@ def unknown():
     is_equal("unknown: gaps have no point", [drawn.count("<circle"), "40 without a known gap are not drawn" in drawn], [1955, True])
 
 
+def as_reduced():
+    """reduce --clusters of the file finds the same kinds, also where two touch and gaps are not known."""
+    kernels = [(0.003, 0.002, 0.03), (0.0034, 0.0021, 0.03), (0.2, 0.004, 0.05)]
+    run, gap, _ = bursts(numpy.random.default_rng(9), 9000, kernels, noise=0.1)
+    gap[::7], gap[3::700] = numpy.nan, 0
+    same_kinds("reduced", run, gap)
+    # Pairs of clusters with a burst between them that is near to both, and the ends of the scale.
+    pair = 0.005 * numpy.array([-0.9] * 10 + [0, 0, 0.8, 1.6, 1.6] + [2.5] * 10)
+    places = numpy.concatenate([[0] * 12, [1] * 12] + [at + pair for at in numpy.arange(0.1, 0.9, 0.08)])
+    run = 10 ** (3 * numpy.random.default_rng(10).permutation(places) - 3)
+    same_kinds("borders", run, numpy.full(len(run), 0.01))
+
+
+def same_kinds(name, run, gap):
+    path, _ = write(name, run, gap, tasks=12)
+    reduced = json.loads(said("reduce", "--clusters", "--json", path))["clusters"]
+    j = found(path)
+    shown = {c["name"]: c for c in j["clusters"]}
+    is_true(name + ": more than two kinds", len(reduced) > 3, reduced)
+    is_equal(name + ": bursts of each", [c["n"] for c in reduced],
+             [shown["noise" if not c["cluster"] else chr(64 + c["cluster"])]["bursts"] for c in reduced])
+    is_equal(name + ": they are all", [len(reduced), sum(c["n"] for c in reduced)], [len(shown), len(run)])
+
+
 def counters():
     """Sets in turn over bursts of known rates, two of which have too few bursts with the event."""
     rng = numpy.random.default_rng(7)
@@ -307,6 +331,10 @@ def outputs():
     where = tmpdir("out")
     said("cluster", "--svg", where + "/a.svg", path)
     said("cluster", "--html", where + "/a.html", path)
+    threads = numpy.array([int(r["Thread"]) for r in csv.DictReader(io.StringIO(said("cluster", "--csv", path)))])
+    with h5py.File(path) as f:
+        wanted = numpy.concatenate([f["n1/Bursts/%d" % t]["Thread"] for t in range(4)])
+    is_equal("csv: threads are those of the file", (threads != wanted).sum(), 0)
     drawn = ElementTree.parse(where + "/a.svg").getroot().findall("{http://www.w3.org/2000/svg}circle")
     is_true("svg: a point per burst", len(drawn) == 3000, len(drawn))
     is_equal("svg: noise", sum(c.get("class") == "c0" for c in drawn), (got == "noise").sum())
@@ -371,7 +399,7 @@ def wrong():
 
 
 if __name__ == "__main__":
-    tests = [known_kinds, as_defined, subset_as_all, more_than_kept, unknown, counters, stack, outputs, tracked, wrong]
+    tests = [known_kinds, as_defined, subset_as_all, as_reduced, more_than_kept, unknown, counters, stack, outputs, tracked, wrong]
     if os.geteuid() == 0:
         tests += [two_kernels, a_build]
     run_tests(tests)

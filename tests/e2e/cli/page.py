@@ -195,7 +195,7 @@ def cases_of(folder):
 
 def add_large(folder, cases):
     path = os.path.join(folder, "large.h5")
-    subprocess.run([os.path.join(ROOT, "tests/findings/large.py"), "--nodes", "1000", "--hours", "24", "--period", "300", path], check=True)
+    subprocess.run([os.path.join(ROOT, "tests/findings/large.py"), "--nodes", "1000", "--hours", "24", "--period", "30", path], check=True)
     page(folder, "large", path)
     os.unlink(path)
     cases.append({"name": "large"})

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 400
 """compare --html and plot --html, and the marks on the page of report: the pages in Debian's Chromium show the

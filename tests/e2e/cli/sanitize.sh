@@ -1,8 +1,8 @@
 #!/bin/bash
 # timeout: 1000
 # runs: in full
-# The programs and units built with the address, leak and undefined behaviour sanitizers: a run, a
-# service with a step, and every unit test must end without a word from them.
+# The programs and units built with the address, leak and undefined behaviour sanitizers: runs, what
+# shows their files, a service with a step, and every unit test must end without a word from them.
 . "$(dirname "$(readlink -f "$0")")/../../lib/lib.sh"
 need_bpf
 need_cmd make gcc
@@ -43,6 +43,44 @@ is "jobprof run ends well" $? 0
 quiet "jobprof run: no sanitizer speaks" "$TMP/run"
 "$B/jobprof" list --json >"$TMP/list" 2>&1
 quiet "jobprof list: no sanitizer speaks" "$TMP/list"
+
+"$B/jobprof" run --series all,sample,stack,fold,burst -i 0.5 -o "$TMP/all" --state-dir "$TMP/run-state" -- \
+	"$TOOLS/jpphases" 4 20 0.4 0.35 >"$TMP/run" 2>&1
+is "jobprof run of all families ends well" $? 0
+quiet "jobprof run of all families: no sanitizer speaks" "$TMP/run"
+while read -ra verb; do
+	"$B/jobprof" "${verb[@]}" "$TMP"/all/*.h5 >"$TMP/verb" 2>&1 </dev/null
+	is "jobprof ${verb[*]} ends well" $? 0
+	quiet "jobprof ${verb[*]}: no sanitizer speaks" "$TMP/verb"
+done <<EOF
+report
+report --json
+report --all
+fold
+fold --json
+fold --svg -
+fold --counter PageFaults
+cluster
+cluster --json
+cluster --csv
+cluster --regions
+cluster --regions --json
+track --window 1
+flame --folded
+flame --svg -
+flame --perfetto $TMP/trace
+show
+show --json
+list
+list --json
+items -s Tasks -d CPUTime
+extract -s Tasks
+plot -s Tasks -d CPUTime
+plot -s Tasks -d CPUTime --svg -
+reduce -s Tasks
+reduce --clusters
+reduce --fold
+EOF
 
 cat >"$TMP/conf" <<EOF
 ProfileHDF5Dir=$TMP/prof

@@ -6,6 +6,7 @@ numpy; by one process and by two, as root and as the job's user, and nobody else
 
 import json
 import pwd
+import signal
 
 import sys
 import os
@@ -13,6 +14,7 @@ import os
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 import daemonlib
 from daemonlib import *
+from reducelib import children, mpirun
 import h5py
 import numpy
 
@@ -121,8 +123,10 @@ def clusters():
     user = followed(d, job, "--clusters", "--windows", "2", user=("runuser", "-u", NOBODY, "--"))
     other = followed(d, job, "--clusters", "--windows", "1", user=("runuser", "-u", "daemon", "--"))
     mpi = two_nodes(d, job, "--clusters") if has_mpi() else None
+    spent = {}
     ran = {name: (p.communicate(timeout=60), p.returncode) for name, p in
-           (("root", alone), ("user", user), ("other", other), ("two", mpi)) if p}
+           (("user", user), ("other", other), ("two", mpi)) if p}
+    ran["root"] = ended(alone, spent)
     step.end()
     rows = numpy.concatenate([table(d.file(job, 0, NOBODY), "Bursts/%d" % t) for t in range(2)])
     for name, count, ranks in (("root", 4, 1), ("user", 2, 1)) + ((("two", 2, 2),) if mpi else ()):
@@ -133,6 +137,7 @@ def clusters():
     with h5py.File(stored) as f:
         kept = {int(name): g for name, g in f["analysis/clusters"].items()}
         got = [json.loads(x) for x in ran["root"][0][0].splitlines()]
+        costs(got, spent["cpu_s"])
         is_equal("clusters: all windows are stored", sorted(kept), [w["window"] for w in got])
         for w in got:
             is_equal("clusters, window %d: the table is stored" % w["window"],
@@ -140,6 +145,87 @@ def clusters():
                      [[c["cluster"], c["n"]] for c in w["clusters"]])
             is_equal("clusters, window %d: a model where it is new" % w["window"],
                      "model" in kept[w["window"]], not w["track"]["same"] and w["model"]["points"] > 0)
+            about = dict(kept[w["window"]].attrs)
+            is_equal("clusters, window %d: what it is of" % w["window"],
+                     [about[k] for k in ("source_begin", "source_end", "n_used", "n_missing", "param_sample")],
+                     [w["begin_s"], w["end_s"], w["coverage"]["rows"], 0, 5000])
+            is_equal("clusters, window %d: its status" % w["window"], about["status"], w["model"]["status"])
+            is_equal("clusters, window %d: what it cost" % w["window"], kept[w["window"]]["cost"].attrs["cpu_s"], w["cost"]["cpu_s"])
+        tracked(stored, got)
+        is_equal("clusters: windows follow each other", [w["begin_s"] for w in got[1:]], [w["end_s"] for w in got[:-1]])
+
+
+def tracked(stored, got):
+    """track shows the windows of the file, by the same numbers; report says what the file is."""
+    p = subprocess.run([JOBPROF, "track", "--json", stored], capture_output=True, text=True, env=plain_env())
+    j = json.loads(p.stdout)
+    is_equal("track: windows", [[x["same"], x["bursts"]] for x in j["pieces"]],
+             [[w["track"]["same"], sum(c["n"] for c in w["clusters"])] for w in got])
+    is_equal("track: clusters", [[[c["name"], c["bursts"], c["run_s"]] for c in x["clusters"]] for x in j["pieces"]],
+             [[[chr(64 + c["cluster"]), c["n"], c["RunTime_mean"]] for c in w["clusters"] if c["cluster"]] for w in got])
+    for verb in (["report"], ["list", "-i"]):
+        p = subprocess.run([JOBPROF, *verb, stored], capture_output=True, text=True, env=plain_env())
+        is_true("%s: says what the file is" % verb[0], p.returncode == 1 and "jobprof track" in p.stderr and p.stderr.count("\n") == 1, p.stderr)
+
+
+def ended(p, spent):
+    """What it printed, and its status; spent: what the kernel says that it used, with the children that it waited for."""
+    out, err = p.stdout.read(), p.stderr.read()
+    _, status, used = os.wait4(p.pid, 0)
+    p.returncode = os.waitstatus_to_exitcode(status)
+    spent["cpu_s"] = used.ru_utime + used.ru_stime
+    return (out, err), p.returncode
+
+
+def costs(got, spent):
+    """All that it used but for the end of the last window."""
+    said = [w["cost"]["cpu_s"] for w in got]
+    is_true("cost: as the kernel has it", 0 <= spent - sum(said) <= 1.5 * max(said) + 0.01, [said, spent])
+
+
+def a_step():
+    """As a step of the job it is charged for its CPU time; it is killed, and the windows before are in the file."""
+    d, job = main, new_job()
+    work = Stepd(job, 0, [public_tool("jpburst"), "-n", "9999", "-g", "20", "2", "8"], v2_task(tree.job(job) + "/step_0"), n=2)
+    stored = tmpdir("step") + "/clusters.h5"
+    wait_until(lambda: "profiling %d_0" % job in d.said(), 10, "the step")
+    own = Stepd(job, 1, [JOBPROF, "reduce", "--follow", "--clusters", "--json", "--window", WINDOW, "-o", stored],
+                v2_task(tree.job(job) + "/step_1", ["-e", "SLURM_JOB_ID=%d" % job, "-e", "SLURM_STEP_ID=1",
+                                                    "-e", "JOBPROF_SOCKET=" + d.settings["Socket"]]))
+    wait_until(lambda: own.out().count("\n") >= 4 or own.proc.poll() is not None, 30, "four windows")
+    is_equal("a step: it follows the job", own.proc.poll(), None)
+    (pid,) = [p for p in children(own.proc.pid) if slurp("/proc/%d/comm" % p) == "jobprof\n"]
+    os.kill(pid, signal.SIGKILL)
+    own.end()
+    got = [json.loads(x) for x in own.out().splitlines() if x.startswith("{")]
+    with h5py.File(stored) as f:
+        kept = sorted(int(name) for name in f["analysis/clusters"])
+    is_true("a step: the windows before are in the file", [w["window"] for w in got][:3] == kept[:3], [got, kept])
+    is_true("a step: it does not see itself", all(w["coverage"]["nodes"] == 1 for w in got[1:]), got)
+    p = subprocess.run([JOBPROF, "reduce", "--follow", "--clusters", "-j", str(job), "-o", d.hdf5], capture_output=True, text=True,
+                       env=plain_env(JOBPROF_SOCKET=d.settings["Socket"]), timeout=20)
+    is_true("a step: an output that cannot be is said before a window", p.returncode == 1 and p.stderr.count("\n") == 1, p.stderr)
+    work.proc.terminate()
+    work.end()
+    charged = table(d.file(job, 1, "root"), "Tasks/0")["CPUTime"].sum()
+    said = sum(w["cost"]["cpu_s"] for w in got)
+    is_true("a step: it is charged for what it says", said - 0.002 <= charged <= 1.5 * said + 0.03, [said, charged])
+
+
+def one_node_twice():
+    """Two processes on a node have the same rows: they end at once, and say how to start them."""
+    if not has_mpi():
+        raise Skipped("jobprof-reduce-mpi is not built")
+    d, job = main, new_job()
+    step = Stepd(job, 0, ["sleep", "999"], v2_task(tree.job(job) + "/step_0"))
+    time.sleep(3 * INTERVAL)
+    p = subprocess.run(mpirun(2) + [JOBPROF, "reduce", "--follow", "-j", str(job), "--window", "2"], capture_output=True, text=True,
+                       env=plain_env(JOBPROF_SOCKET=d.settings["Socket"], OMPI_ALLOW_RUN_AS_ROOT="1",
+                                     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"), timeout=30)
+    said = [x for x in p.stderr.splitlines() if x.startswith("jobprof")]
+    is_true("one node twice: refused", p.returncode != 0 and len(said) == 1 and "one process per node" in said[0], [p.returncode, p.stderr])
+    step.proc.terminate()
+    step.end()
 
 
 def in_windows(name, got, rows, count, ranks, begun):
@@ -172,4 +258,4 @@ def has_mpi():
 need_bpf()
 tree = Trees()
 main = Daemon(INTERVAL, ProfileHDF5Default="All,Burst").start()
-run_tests([windows, clusters])
+run_tests([windows, clusters, a_step, one_node_twice])

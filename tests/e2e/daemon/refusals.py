@@ -191,67 +191,81 @@ def bad_configuration():
     e.end()
 
 
-def checked_configuration():
-    """--check-config: what the daemon would refuse, and what does not fit the node or Slurm."""
-    d = tmpdir("site")
-    h5, etc, lib = [os.path.join(d, n) for n in ("h5", "etc", "lib")]
-    for path in (h5, etc, lib):
-        os.mkdir(path, 0o755)
-    host = os.uname().nodename.split(".")[0]
+class Site:
+    """Configurations of jobprofd and of Slurm for the node c7, and a PluginDir with both plugins."""
 
-    def check(keys, slurm, acct="", plugstack="optional spank_jobprof.so\n"):
+    def __init__(self, name):
+        self.dir = tmpdir(name)
+        self.h5, self.etc, self.lib = [os.path.join(self.dir, n) for n in ("h5", "etc", "lib")]
+        for path in (self.h5, self.etc, self.lib):
+            os.mkdir(path, 0o755)
+        self.good = "ProfileHDF5Default=All\nInclude slurm.conf\nNodeName=c7\n"
+        self.jobprof = self.good + "ProfileHDF5Dir=%s\n" % self.h5
+        self.slurm = ("ClusterName=blue\nPluginDir=/nowhere:%s\nNodeName=DEFAULT CPUs=2\n"
+                      "NodeName=c[1-9] State=UNKNOWN\n" % self.lib)
+        for name in ("spank_jobprof.so", "acct_gather_profile_jobprof.so"):
+            shutil.copyfile(sorted(glob.glob(os.path.join(BUILD, "slurm-*", name)))[0], self.plugin(name))
+        # It has the version of Slurm.
+        shutil.copyfile(self.plugin("acct_gather_profile_jobprof.so"), self.plugin("jobacct_gather_linux.so"))
+
+    def plugin(self, name):
+        return os.path.join(self.lib, name)
+
+    def check(self, keys, slurm, acct="", plugstack="optional spank_jobprof.so\n"):
         for name, text in (("jobprof.conf", keys), ("slurm.conf", slurm), ("acct_gather.conf", acct),
                            ("plugstack.conf", plugstack)):
-            with open(os.path.join(etc, name), "w") as f:
+            with open(os.path.join(self.etc, name), "w") as f:
                 f.write(text)
-        return sh([JOBPROFD, "--check-config", "-c", os.path.join(etc, "jobprof.conf")],
-                  env=plain_env(SLURM_CONF=os.path.join(etc, "slurm.conf")))
-    good = "ProfileHDF5Default=All\nInclude slurm.conf\nNodeName=%s\n" % "c7"
-    slurm = "ClusterName=blue\nPluginDir=/nowhere:%s\nNodeName=DEFAULT CPUs=2\nNodeName=c[1-9] State=UNKNOWN\n" % lib
-    jobprof = good + "ProfileHDF5Dir=%s\n" % h5
-    for name in ("spank_jobprof.so", "acct_gather_profile_jobprof.so"):
-        with open(sorted(glob.glob(os.path.join(BUILD, "slurm-*", name)))[0], "rb") as f:
-            data = f.read()
-        with open(os.path.join(lib, name), "wb") as f:
-            f.write(data)
-    shutil.copy(os.path.join(lib, name), os.path.join(lib, "jobacct_gather_linux.so"))  # has its version
-    p = check(jobprof, slurm + "AcctGatherProfileType=acct_gather_profile/jobprof\n")
+        return sh([JOBPROFD, "--check-config", "-c", os.path.join(self.etc, "jobprof.conf")],
+                  env=plain_env(SLURM_CONF=os.path.join(self.etc, "slurm.conf")))
+
+
+def checked_configuration():
+    """--check-config: what the daemon would refuse, and the place of its files."""
+    site = Site("conf")
+    p = site.check(site.jobprof, site.slurm + "AcctGatherProfileType=acct_gather_profile/jobprof\n")
     is_equal("check: all is well", (p.returncode, p.stderr), (0, ""))
     is_true("check: what was looked at", all(re.search("^# .*" + w, p.stdout, re.M) for w in (
-        h5, "NodeName c7", "spank_jobprof.so is of version", "spank_jobprof.so is built for Slurm",
+        site.h5, "NodeName c7", "spank_jobprof.so is of version", "spank_jobprof.so is built for Slurm",
         "acct_gather_profile_jobprof.so is of")),
         p.stdout[-400:])
-    with open(os.path.join(etc, "again.conf"), "w") as f:
+    with open(os.path.join(site.etc, "again.conf"), "w") as f:
         f.write(p.stdout)
-    again = sh([JOBPROFD, "--check-config", "-c", os.path.join(etc, "again.conf")])
+    again = sh([JOBPROFD, "--check-config", "-c", os.path.join(site.etc, "again.conf")])
     is_equal("check: what is printed is a configuration",
              [l for l in again.stdout.splitlines() if l[0] != "#"],
              [l for l in p.stdout.splitlines() if l[0] != "#"])
-    says("check: no ProfileHDF5Dir", check(good, slurm), 1, "ProfileHDF5Dir is not set")
+    says("check: no ProfileHDF5Dir", site.check(site.good, site.slurm), 1, "ProfileHDF5Dir is not set")
     says("check: no ProfileHDF5Dir, and no step that would need it",
-         check(good.replace("=All", "=None"), slurm), 1, "ProfileHDF5Dir is not set")
-    says("check: it is not there", check(good + "ProfileHDF5Dir=%s/a/b\n" % d, slurm), 1,
+         site.check(site.good.replace("=All", "=None"), site.slurm), 1, "ProfileHDF5Dir is not set")
+    says("check: it is not there", site.check(site.good + "ProfileHDF5Dir=%s/a/b\n" % site.dir, site.slurm), 1,
          "/a/b: No such file or directory: mount")
-    says("check: nobody may write in it", check(good + "ProfileHDF5Dir=/sys/kernel\n", slurm), 1,
+    says("check: nobody may write in it", site.check(site.good + "ProfileHDF5Dir=/sys/kernel\n", site.slurm), 1,
          "/sys/kernel.*neither root nor users may")
-    says("check: it is a file", check(good + "ProfileHDF5Dir=%s/slurm.conf\n" % etc, slurm), 1,
+    says("check: it is a file", site.check(site.good + "ProfileHDF5Dir=%s/slurm.conf\n" % site.etc, site.slurm), 1,
          "slurm.conf.*Not a directory")
+
+
+def checked_slurm():
+    """--check-config: what does not fit the node or Slurm."""
+    site = Site("slurm")
+    host = os.uname().nodename.split(".")[0]
     for line, status, wanted in (
             ("ProctrackType=proctrack/linuxproc", 1, "linuxproc: steps have no cgroups"),
             ("ProctrackType=proctrack/linuxproc\nTaskPlugin=task/affinity,task/cgroup", 0,
              "linuxproc: steps are found with cgroup v2 only")):
-        says("check: " + line.replace("\n", ", "), check(jobprof, slurm + line + "\n"), status,
+        says("check: " + line.replace("\n", ", "), site.check(site.jobprof, site.slurm + line + "\n"), status,
              "slurm.conf: ProctrackType=proctrack/" + wanted)
-    says("check: another NodeName", check(jobprof.replace("c7", "d7"), slurm +
-                                          "NodeName=x1 NodeHostname=%s\n" % host), 1,
+    says("check: another NodeName", site.check(
+        site.jobprof.replace("c7", "d7"), site.slurm + "NodeName=x1 NodeHostname=%s\n" % host), 1,
          "NodeName d7 .*is in no line of .*slurm.conf, which calls this host x1:")
-    says("check: several nodes are of this host", check(
-        jobprof.replace("c7", "d7"), slurm + "".join("NodeName=x%d NodeHostname=%s\n" % (i, host)
-                                                     for i in range(50))), 1, "this host x0, x1, x2, ")
-    says("check: another cluster", check(jobprof + "ClusterName=red\n", slurm), 1,
+    says("check: several nodes are of this host", site.check(
+        site.jobprof.replace("c7", "d7"),
+        site.slurm + "".join("NodeName=x%d NodeHostname=%s\n" % (i, host) for i in range(50))), 1, "this host x0, x1, x2, ")
+    says("check: another cluster", site.check(site.jobprof + "ClusterName=red\n", site.slurm), 1,
          "ClusterName=red, but .*slurm.conf has ClusterName=blue")
-    both = slurm + "AcctGatherProfileType=acct_gather_profile/jobprof\n"
-    elsewhere = jobprof + "Socket=/run/x/s\n"
+    both = site.slurm + "AcctGatherProfileType=acct_gather_profile/jobprof\n"
+    elsewhere = site.jobprof + "Socket=/run/x/s\n"
     looks = re.compile(r"(\S+) looks for jobprofd at (\S+), and Socket is /run/x/s: ")
     default = "/run/jobprof/jobprofd.sock"
     for acct, plugstack, wanted in (
@@ -259,31 +273,39 @@ def checked_configuration():
             ("ProfileJobprofSocket=/run/x/s\n", " timeout=9 socket=/run/x/s", []),
             ("ProfileJobprofSocket=/run/y\n", "\tsocket=/run/x/s # socket=/run/z",
              [("acct_gather_profile_jobprof.so", "/run/y")])):
-        p = check(elsewhere, both, acct, "optional spank_jobprof.so%s\n" % plugstack)
+        p = site.check(elsewhere, both, acct, "optional spank_jobprof.so%s\n" % plugstack)
         is_equal("check: where plugins look for jobprofd: %s" % acct, looks.findall(p.stderr), wanted)
-    p = check(jobprof, slurm + "AcctGatherProfileType=acct_gather_profile/hdf5\n",
-              "ProfileHDF5Dir=%s\n" % h5)
+    p = site.check(site.jobprof, site.slurm + "AcctGatherProfileType=acct_gather_profile/hdf5\n",
+                   "ProfileHDF5Dir=%s\n" % site.h5)
     says("check: Slurm's plugin writes to the same place", p, 0, "acct_gather_profile/hdf5 writes files")
     e = RootedDaemon("slurms", root=False)
-    os.symlink(e.hdf5, os.path.join(d, "link"))
-    e.env["SLURM_CONF"] = os.path.join(etc, "slurm.conf")
-    check(jobprof, slurm + "AcctGatherProfileType=acct_gather_profile/hdf5\n",
-          "ProfileHDF5Dir=%s/link\n" % d)
+    os.symlink(e.hdf5, os.path.join(site.dir, "link"))
+    e.env["SLURM_CONF"] = os.path.join(site.etc, "slurm.conf")
+    site.check(site.jobprof, site.slurm + "AcctGatherProfileType=acct_gather_profile/hdf5\n",
+               "ProfileHDF5Dir=%s/link\n" % site.dir)
     e.start()
     e.wait_said("acct_gather_profile/hdf5 writes files of the same names to " + e.hdf5)
     e.end()
     ok("jobprofd warns at its start, too")
-    with open(os.path.join(lib, "spank_jobprof.so"), "wb") as f:
+
+
+def checked_plugins():
+    """--check-config: plugins and programs that are not there or do not fit."""
+    site = Site("plugins")
+    spank = site.plugin("spank_jobprof.so")
+    with open(spank, "rb") as f:
+        data = f.read()
+    with open(spank, "wb") as f:
         f.write(re.sub(rb"jobprof version: [0-9]", b"jobprof version: 9", data))
-    says("check: a plugin of another version", check(jobprof, slurm), 1,
+    says("check: a plugin of another version", site.check(site.jobprof, site.slurm), 1,
          "spank_jobprof.so is of 9.*install both")
-    os.unlink(os.path.join(lib, "spank_jobprof.so"))
-    os.mkfifo(os.path.join(lib, "spank_jobprof.so"))
-    is_equal("check: a plugin that is a FIFO", check(jobprof, slurm).returncode, 1)
-    os.unlink(os.path.join(lib, "spank_jobprof.so"))
-    says("check: a plugin that is not there", check(jobprof, slurm), 1,
+    os.unlink(spank)
+    os.mkfifo(spank)
+    is_equal("check: a plugin that is a FIFO", site.check(site.jobprof, site.slurm).returncode, 1)
+    os.unlink(spank)
+    says("check: a plugin that is not there", site.check(site.jobprof, site.slurm), 1,
          "plugstack.conf uses spank_jobprof.so, which is not in PluginDir")
-    says("check: no writer", check(jobprof + "Writer=/nowhere/w\n", slurm, plugstack=""), 1,
+    says("check: no writer", site.check(site.jobprof + "Writer=/nowhere/w\n", site.slurm, plugstack=""), 1,
          "Writer /nowhere/w: No such file")
 
 
@@ -342,5 +364,5 @@ def second_daemon():
 
 if __name__ == "__main__":
     need_bpf()
-    run_five_at_a_time([bpffs, second_daemon, bad_configuration, checked_configuration, syslog,
-                        no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage])
+    run_five_at_a_time([bpffs, second_daemon, bad_configuration, checked_configuration, checked_slurm, checked_plugins,
+                        syslog, no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage])

@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from daemonlib import *
+from faultlib import *
 
 INTERVAL = 0.2
 SETTLE = 6 * INTERVAL  # beside many others jobprofd waits half a second for a CPU at times
@@ -139,40 +139,73 @@ def counted_and_missed(path):
     return whole(path, "Step", "CPUTime") + missed, ("Baseline" in a, missed > 0)
 
 
-def late_programs(delay, spin):
-    """No program is attached yet, and jobprofd is kept from it until the task has used delay s:
-    what it does not count it tells. Another step says whose the job is."""
-    d, job = Daemon(INTERVAL).start(), new_job()
+# The programs are attached when a job begins in the cgroups that jobprofd follows: these tests need cgroups in which
+# no other job of the machine begins.
+def before_the_programs(*work):
+    """A step begins while jobprofd cannot attach programs; another one says whose the job is. The task parks at last."""
+    d, job, h = RootedDaemon("late", INTERVAL).start(), new_job(), Holds("0")
     d.tell(signal.SIGSTOP)
-    other = Stepd(job, 1, ["sleep", "3"], v2_task(tree.job(job) + "/step_1"))
-    base = tree.job(job) + "/step_0"
-    s = Stepd(job, 0, [tool("jpspin"), spin], v2_task(base, ["-w", "1.5"]))
-    wait_until(lambda: os.path.isdir(base + "/user/task_0") and
-               cpu_stat_ns(base + "/user/task_0") > delay * 1e9, 20, "the task to run")
+    base = d.v2_step(job, 0)
+    os.makedirs(os.path.dirname(base))
+    steps = [Stepd(job, 1, ["sleep", "3"], v2_task(d.v2_step(job, 1))), Stepd(job, 0, h.cmd(*work, "park"), v2_task(base))]
+    task = base + "/user/task_0"
+
+    def end():
+        """Returns the file, and seconds of CPU time until the last park."""
+        h.wait()
+        used = cpu_stat_ns(task) / 1e9
+        h.go()
+        for s in steps:
+            s.end()
+        path = d.file(job, 0)
+        d.end()
+        return path, used
+    return d, job, h, task, end
+
+
+def attached_meanwhile():
+    """The task runs when the programs are attached: what they do not count the file says."""
+    d, job, h, task, end = before_the_programs("spin=1")
+    wait_until(lambda: os.path.isdir(task) and cpu_stat_ns(task) > 3e6, 20, "the task to run")
     d.tell(signal.SIGCONT)
-    used = wait_until(lambda: used_and_left(base + "/user/task_0"), 20, "the task to end")
-    s.end()
-    path = d.file(job, 0)
-    other.end()
-    what = "a task of %g s, programs after %g s: " % (spin, delay)
+    d.wait_said("profiling %d_0" % job, 20)
+    path, used = end()
     cpu, told = counted_and_missed(path)
-    is_near(what + "CPU time is all there, or told", cpu, used / 1e9, 0.001, 0.001)
-    is_equal(what + "the file says so", told, (True, True))
-    return path, d
+    is_near("a task that runs, programs after 3 ms: CPU time is all there, or told", cpu, used, 0.001, 0.002)
+    is_equal("a task that runs, programs after 3 ms: the file says so", told, (True, True))
+
+
+def attached_while_parked():
+    """What the task used before a park is missed, what it uses after it is counted."""
+    d, job, h, task, end = before_the_programs("spin=0.1", "park", "spin=0.2")
+    h.wait()
+    missed = cpu_stat_ns(task) / 1e9
+    d.tell(signal.SIGCONT)
+    d.wait_said("profiling %d_0" % job, 20)
+    h.go()
+    path, used = end()
+    is_equal("a task that goes on: it has its table", tasks_of(path), [0])
+    is_near("a task that goes on: counted from then on", whole(path, "Tasks/0", "CPUTime"), used - missed, 0.001, 0.002)
+    is_near("a task that goes on: not what was before", attrs_of(path)["Missed CPU Time"], missed, 0.001, 0.001)
+    shown = subprocess.run([JOBPROF, "show", path], capture_output=True, text=True).stdout
+    is_true("show names what was missed",
+            re.search(r"^Missed CPU Time: 0\.\d", shown, re.M) and "Baseline" in shown, shown[-600:])
 
 
 def gone_before_the_programs():
     """How much was missed, nobody knows any more; that it was, the file says. Of a v2 path nobody
     knows either whose the step was."""
-    d, job, job1 = Daemon(INTERVAL).start(), new_job(), new_job()
+    d, job, job1 = RootedDaemon("late", INTERVAL).start(), new_job(), new_job()
     spin = [tool("jpspin"), "0.02"]
     try:
-        base = tree.v1(0, job1)
+        base = os.path.dirname(d.v1_step(0, job1, 0))
+        os.makedirs(base)
     except Skipped as e:
         skip("a step that was over before the programs: the file says so", e)
         base = None
     d.tell(signal.SIGSTOP)
-    Stepd(job, 0, spin, v2_task(tree.job(job) + "/step_0")).end()
+    os.makedirs(os.path.dirname(d.v2_step(job, 0)))
+    Stepd(job, 0, spin, v2_task(d.v2_step(job, 0))).end()
     if base:
         Stepd(job1, 0, spin, ["-d", base, "-S", "-c", base + "/step_0"]).end()
     d.tell(signal.SIGCONT)
@@ -189,18 +222,8 @@ def gone_before_the_programs():
 
 def programs_attached_late():
     gone_before_the_programs()
-    path, d = late_programs(0.003, 0.03)
-    d.end()
-    path, d = late_programs(0.1, 0.8)  # of these 0.2 on an overloaded machine
-    is_equal("a task that goes on: it has its table", tasks_of(path), [0])
-    is_true("a task that goes on: counted from then on", whole(path, "Tasks/0", "CPUTime") > 0.05,
-            whole(path, "Tasks/0", "CPUTime"))
-    is_true("a task that goes on: not what was before",
-            attrs_of(path)["Missed CPU Time"] >= 0.1, attrs_of(path)["Missed CPU Time"])
-    shown = subprocess.run([JOBPROF, "show", path], capture_output=True, text=True).stdout
-    is_true("show names what was missed",
-            re.search(r"^Missed CPU Time: 0\.\d", shown, re.M) and "Baseline" in shown, shown[-600:])
-    d.end()
+    attached_meanwhile()
+    attached_while_parked()
 
 
 def settings_and_instants():
@@ -249,7 +272,8 @@ def check_instants(path, name, interval):
     late = lateness(path, name, interval)
     what = "every %g s, %s" % (interval, name)
     is_true(what + ": rows are there", len(t) >= 2.9 / interval, "%d rows" % len(t))
-    is_true(what + ": rows fall on multiples of the interval", (late < 20e6).all(), late)
+    # On a busy machine jobprofd waits for a CPU, but for most rows it does not.
+    is_true(what + ": rows fall on multiples of the interval", numpy.median(late) < 5e6, late)
     is_true(what + ": none is left out",
             (numpy.diff(t[:-1] // int(interval * 1e9)) == 1).all(), numpy.diff(t))
     is_true(what + ": EpochTime is TimeNS in seconds", (rows["EpochTime"] == t // 10**9).all(),

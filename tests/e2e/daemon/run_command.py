@@ -89,12 +89,38 @@ def output_is_the_commands():
     is_equal("nor one that leaves both", p.stdout.split(), ["1", "4"])
 
 
+SICK = """for i in $(seq 40); do cat /dev/null; true | head -c 1 >/dev/null; ls /proc >/dev/null; done
+dd if=/dev/zero of=small bs=1 count=200000 2>/dev/null
+for i in 1 2 3 4; do taskset -c %d timeout 1.5 yes >/dev/null & done
+dd if=/dev/zero of=large bs=1M count=20 conv=fsync 2>/dev/null
+sleep 4 & sleep 2"""
+
+
+def page_of_a_run():
+    """30 lines of 80 columns at most, with what run itself says; more is on the page of the file."""
+    d = tmpdir("page")
+    sick = ["sh", "-c", "cd %s; %s" % (d, SICK % sorted(os.sched_getaffinity(0))[0])]
+    for name, cmd in (("asleep", ["sleep", "0.5"]), ("sick", sick)):
+        p = sh([a for a in run_cmd(*cmd) if a != "-q"])
+        page = p.stderr.split("\n")
+        path = re.search("^file: (.*)$", p.stderr, re.M).group(1)
+        everything = sh([JOBPROF, "report", "--short", "--all", path]).stdout
+        is_true("page of a run, %s: 30 lines of 80 columns" % name, page.pop() == "" and len(page) <= 30 and
+                max(len(l) for l in page if not re.match(r"file: |\d+ background", l)) <= 80, "%d: %s" % (len(page), p.stderr))
+        is_equal("page of a run, %s: where the rest is" % name,
+                 "\nMore: jobprof report --short --all FILE\n" in p.stderr, name == "sick")
+        found = re.findall("^[1-5] (?:BAD|WARN|note) +(.{20})", p.stderr, re.M)
+        is_equal("page of a run, %s: the findings, as on that page" % name, found,
+                 re.findall("^[1-5] (?:BAD|WARN|note) +(.{20})", everything, re.M))
+        is_true("page of a run, %s: a sleep has none" % name, not found or name == "sick", p.stderr)
+
+
 COUNTER = """import os, signal, sys, time
 n = 0
 def count(sig, frame):
     global n
     n += 1
-for s in (signal.SIGINT, signal.SIGTERM):
+for s in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM):
     signal.signal(s, count)
 open(sys.argv[1], "w").close()
 end = time.time() + 20
@@ -153,7 +179,7 @@ def taken_journal():
 def signals():
     """Each to jobprof run alone, and typed at its terminal."""
     started = []
-    for sig in (signal.SIGINT, signal.SIGTERM):
+    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM):
         d = tmpdir("sig")
         p = start(run_cmd(sys.executable, "-c", COUNTER, d + "/up", d + "/n"), env=plain_env(),
                   stdin=subprocess.DEVNULL, start_new_session=True)
@@ -315,4 +341,4 @@ if __name__ == "__main__":
     need_bpf()
     run_five_at_a_time([limits_of_command, cpus_of_command, nothing_left, signals, side_by_side,
                         many_side_by_side, leftovers_that_stay, inherits_nothing, command_ends, clock_steps,
-                        taken_journal, processes_that_run_on, output_is_the_commands])
+                        taken_journal, processes_that_run_on, output_is_the_commands, page_of_a_run])

@@ -36,7 +36,7 @@ class Step:
         self.dir = tmpdir("job")
         os.chmod(self.dir, 0o777)
         base = tree.job(self.job) + "/step_0"
-        for tool_name in ("jpspin", "jpmem"):
+        for tool_name in ("jpspin", "jpmem", "jpranks"):
             public_tool(tool_name)
         env = {"JOBPROF_SOCKET": d.settings["Socket"], "JP": public_jobprof(), "DIR": self.dir,
                "BIN": os.path.dirname(public_jobprof())}
@@ -130,8 +130,11 @@ def marks_of_window(path, page):
     is_near("window: its length is that between the marks", page["wall_s"], (end - begin) / 1e9, 0,
             0.1)
     tasks = task_table(path)
-    is_true("window: no row was added for it", len(tasks) <= (tasks["TimeNS"][-1] -
-            tasks["TimeNS"][0]) / 0.2e9 + 3, len(tasks))
+    is_true("window: rows of its two ends were added", len(tasks) <= (tasks["TimeNS"][-1] -
+            tasks["TimeNS"][0]) / 0.2e9 + 5, len(tasks))
+    is_true("window: its rows are where its marks are", all(0 <= s < 0.1 for s in (
+        (begin - max(t for t in map(int, tasks["TimeNS"]) if t <= begin)) / 1e9,
+        (end - max(t for t in map(int, tasks["TimeNS"]) if t <= end)) / 1e9)), list(tasks["TimeNS"]))
 
 
 PAGES = """
@@ -147,10 +150,10 @@ def pages(d):
     is_equal("page: none with -q", s.text("quiet"), "")
     page = s.text("page")
     is_true("page: what it says", all(re.search(p, page, re.M) for p in (
-        r"^step %d\.0, .* exit status 0: \S*jpmem -a 100 -t 0.1 -o big$" % s.job,
-        r"^Where the time went: \d+ cores? x .* core-s$", r"^  own code +\d+\.\d %",
-        r"^What was used +step +task 0$", r"^  CPU time +[0-9.]+ s +[0-9.]+ s$",
-        r"^  memory peak +1\d\d MB +1\d\d MB$", r"largest process 10\d MB", r"other processes")), page)
+        r'^job %d step 0 "\S*jpmem"  nobody$' % s.job, r"^ran \S+ m?s, a row every ",
+        r"^Where the time went +\d+ cores? x .* core-s$", r"^  own code +\d+\.\d %",
+        r"^CMD alone: exit status 0, .* largest process 10\d MB", r"other processes")), page)
+    is_true("page: 30 lines", len(page.splitlines()) <= 30, page)
     bigger, small = s.page("bigger.json"), s.page("small.json")
     is_near("page: the peak is the program's own account", bigger["series"]["Tasks/0"]["peak_mb"],
             s.account("bigger")["status.VmHWM"] / 1024, 0.05, 8)
@@ -160,12 +163,101 @@ def pages(d):
             bigger["series"]["Step"]["peak_mb"], 0.001)
 
 
+FAULTS = {
+    "8 threads on one core": ("taskset -c %d $BIN/jpspin 2 8" % min(os.sched_getaffinity(0)), "cpu.stacked"),
+    "8 threads per core": ("$BIN/jpranks threads=%d work=0.4" % (8 * len(os.sched_getaffinity(0))), "cpu.oversubscribed"),
+    "1-KiB writes": ("$BIN/jpranks -n 2 -r 16 write=w0:60:1024@0 write=w1:60:1024@1 work=0.03", "io.small"),
+    "a healthy command": ("$BIN/jpranks -n %d work=2" % len(os.sched_getaffinity(0)), None),
+}
+FAULT = """
+echo $$ >pid
+while [ ! -e go ]; do sleep 0.02; done
+$BIN/jpmem -a 60 -t 0.1 >/dev/null; $BIN/jpspin 0.3 >/dev/null; dd if=/dev/zero of=early bs=7 count=9999 2>/dev/null
+export TMPDIR=$DIR
+$JP run --json -- %s 2>window.json >/dev/null
+"""
+OTHERS, TRIES, DISTURBED = "cpu.neighbour", 3, 0.15
+
+
+def window_of(d, cmd):
+    """The JSON of a window in which the step goes first on the machine's CPUs."""
+    s = Step(d, FAULT % cmd)
+    s.wait_for("pid")
+    time.sleep(0.1)
+    pid = s.number("pid")
+    os.setpriority(os.PRIO_PROCESS, pid, -20)
+    try:
+        with open("/proc/%d/autogroup" % pid, "w") as f:
+            f.write("-20")
+    except OSError:
+        pass
+    s.touch("go")
+    return s.end().page("window.json"), s
+
+
+def undisturbed(d, cmd, rule):
+    """The window, its step, and its findings without that of other programs, which may take a little."""
+    for _ in range(TRIES):
+        page, s = window_of(d, cmd)
+        if not page["report"]:
+            raise Failed("there is no report: %s" % page)
+        found, facts = page["report"]["findings"], page["report"]["facts"]
+        ids = [f["id"] for f in found if f["id"] != OTHERS]
+        others = facts["others_s"] + sum(f["cost"]["core_s"] for f in found if f["id"] == OTHERS)
+        if ids[:1] == [rule] or (not rule and not ids) or (others < DISTURBED * facts["core_s"] and ids[:1] != ["io.wait"]):
+            return page, s, ids
+    raise Skipped("other programs used the CPUs or the disk in all of %d tries" % TRIES)
+
+
+def faults_of_a_window():
+    """Rows are far between: what the window has are those of its two ends."""
+    d = Daemon(JobAcctGatherFrequency="task=30", Sensors="cpu,node").start()
+    for name, (cmd, rule) in FAULTS.items():
+        try:
+            page, s, ids = undisturbed(d, cmd, rule)
+        except Skipped as e:
+            skip("window: " + name, e)
+            continue
+        is_equal("window: %s: the first finding" % name, ids[:1] or [None], [rule])
+        facts, step = page["report"]["facts"], page["series"]["Step"]
+        for fact in ("cpu_s", "write_mb", "wait_s"):
+            is_near("window: %s: the report's %s is that of the window" % (name, fact), facts[fact], step[fact], 1e-6, 1e-6)
+        is_near("window: %s: the report's time" % name, facts["wall_s"], page["wall_s"], 1e-6)
+        is_true("window: %s: no program of before is in it" % name, "dd" not in
+                [c["name"] for c in page["report"]["commands"]], page["report"]["commands"])
+        is_equal("window: %s: no file is left" % name, [f for f in os.listdir(s.dir) if "jobprof" in f], [])
+        rows = task_table(d.file(s.job, 0, "nobody"))
+        is_true("window: %s: rows of its two ends are in the profile" % name, 3 <= len(rows) <= 4, len(rows))
+    is_equal("jobprofd ends well", d.end(), 0)
+
+
+ASK = """/usr/bin/python3 - >said 2>&1 <<EOF
+import fcntl, os, socket, stat, struct
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect(os.environ["JOBPROF_SOCKET"])
+s.send(struct.pack("<IHHIHHII", 0x314a5043, 1, 12, 24, 6, 1, 0xffffffff, 0))
+raw, passed, _, _ = s.recvmsg(32768, socket.CMSG_SPACE(4))
+fd = struct.unpack("i", passed[0][2])[0]
+print(struct.unpack_from("<H", raw, 6)[0], os.read(fd, 8).decode(), fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY,
+      stat.S_ISFIFO(os.fstat(fd).st_mode))
+EOF
+"""
+
+
+def journal_is_for_reading(d):
+    s = Step(d, ASK).end()
+    is_equal("journal: it comes through a pipe", s.text("said").split(), ["15", "JPJOURN1", "True", "True"])
+
+
 STATUSES = """
 $JP run -q -- sh -c 'kill -9 $$' 2>e1; echo $? >killed
 $JP run -q -- ./nothing 2>e2; echo $? >missing
 echo >plain; $JP run -q -- ./plain 2>e3; echo $? >forbidden
 $JP run -q -- sleep 30 2>e4 & pid=$!
 sleep 0.5; kill -TERM $pid; wait $pid; echo $? >ended
+$JP run -q -- sh -c 'trap "exit 7" USR1; touch up; while :; do sleep 0.05; done' 2>e5 & pid=$!
+while [ ! -e up ]; do sleep 0.05; done; kill -USR1 $pid; wait $pid; echo $? >warned
+TMPDIR=/nowhere/$$ $JP run -- true 2>nodir; echo $? >without
 for o in --series=all --output=. --interval=1 --wait-all --user=root --events=cycles; do
     $JP run $o -- touch ran 2>"r$o"; echo $? >"s$o"
 done 2>/dev/null
@@ -175,8 +267,10 @@ done 2>/dev/null
 def statuses(d):
     s = Step(d, STATUSES.replace("--output=.", "--output=x")).end()
     is_equal("statuses: killed, not found, not to be run, ended by a signal that is passed on",
-             [s.number(n) for n in ("killed", "missing", "forbidden", "ended")],
-             [137, 127, 126, 143])
+             [s.number(n) for n in ("killed", "missing", "forbidden", "ended", "warned")],
+             [137, 127, 126, 143, 7])
+    is_true("statuses: no room for the report: said, and the sums", s.number("without") == 0 and
+            re.search("TMPDIR /nowhere/[0-9]+: No such file or directory\n", s.text("nodir")) and "CPU" in s.text("nodir"), s.text("nodir"))
     for o in ("series=all", "output=x", "interval=1", "wait-all", "user=root", "events=cycles"):
         said = s.text("r--" + o)
         is_true("statuses: --%s is refused by name" % o.split("=")[0], s.number("s--" + o) == 2 and
@@ -231,13 +325,13 @@ def elsewhere(d):
 
 def main():
     d = Daemon().start()
-    for test in (a_window, pages, statuses, elsewhere):
+    for test in (a_window, pages, journal_is_for_reading, statuses, elsewhere):
         try:
             test(d)
         except (Failed, OSError, KeyError) as e:
             not_ok(test.__name__, "%s: %s; jobprofd: %s" % (type(e).__name__, e, d.said()[-800:]))
     is_equal("jobprofd ends well", d.end(), 0)
-    run_tests([without_daemon])
+    run_tests([faults_of_a_window, without_daemon])
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
 import h5py
 import numpy
+from besideslib import node_of, put_bursts, put_fold, put_stacks
 from cases import job
 from lib import *
 
@@ -351,6 +352,52 @@ def beside():
     is_equal("beside: only where both runs have it", [t["id"] for t in as_json(a, without)["tables"]], [])
 
 
+def rows_of(table, paths):
+    return next(t["rows"] for t in as_json(*paths)["tables"] if t["id"] == table)
+
+
+def inside():
+    """Functions, clusters of bursts and folded regions that both runs have, by what was put into the files."""
+    kinds = [(300, 0.003, 0.002), (200, 0.03, 0.002), (100, 0.2, 0.05)], [(300, 0.003, 0.002), (400, 0.03, 0.002)]
+    functions = {"main;solve": 30.0, "main;pack": 10.0}, {"main;solve": 30.0, "main;pack": 30.0}
+    folds = ("loop", 0.024, [0.25, 0.6, 1.0]), ("loop", 0.030, [0.2, 0.7, 1.0])
+    paths, runs = [write("inside-" + n, job("node", 1)) for n in "ab"], []
+    for path, kind, function, fold in zip(paths, kinds, functions, folds):
+        runs.append(put_bursts(path, 1.0, kind)[0])
+        put_stacks(path, 1.0, function)
+        put_fold(path, *fold)
+    tables, page = {t["id"]: t["rows"] for t in as_json(*paths)["tables"]}, compare(*paths)[1]
+    is_equal("inside: functions that changed", [(r["name"], r["points"]) for r in tables["functions"]], [("[pack]", 25), ("[solve]", -25)])
+    got = sorted((r["a_s"], r["b_s"]) for r in tables["clusters"] if r["name"] != "noise")
+    want = sorted([sum(r[(r > low) & (r < low * 2)]) for r in runs] for low in (0.0025, 0.025, 0.15))
+    is_true("inside: seconds of clusters, one of A alone", numpy.allclose(got, want, 1e-6), (got, want))
+    for i, side in enumerate("ab"):
+        is_near("inside: shares of clusters, " + side, sum(r[side] for r in tables["clusters"]), 1, 1e-6)
+        ends = [0.0, *folds[i][2]]
+        want = [folds[i][1] * length for length in (1, *numpy.diff(ends))]
+        is_true("inside: seconds of phases, " + side, numpy.allclose([r[side + "_s"] for r in tables["fold"]], want, 1e-6), tables["fold"])
+    is_equal("inside: the region and its phases", [r["name"] for r in tables["fold"]],
+             ["one execution", *("the program + 0x%d000" % i for i in (1, 2, 3))])
+    is_equal("inside: clusters", [r["name"] for r in tables["clusters"]], ["1, of 200 ms", "2, of 30 ms", "3, of 3 ms", "noise"])
+    for line in ("Functions", "  [pack] ", "Bursts", "  1, of 200 ms ", "Folded region", "  the program + 0x2000"):
+        is_true("inside: the page has " + line.strip(), "\n" + line in page, page)
+    is_true("inside: 80 columns", max(map(len, page.splitlines())) <= 80, page)
+    with h5py.File(paths[1], "r+") as f:
+        codes = [f["analysis/fold/phases/%d" % i].attrs["code"] for i in (1, 2, 3)]
+        for i in (1, 2, 3):
+            f["analysis/fold/phases/%d" % i].attrs["code"] = codes[i - 2]
+    is_equal("inside: a named region begins where it begins", [r["name"] for r in rows_of("fold", paths)], ["one execution"])
+    for path in paths:
+        with h5py.File(path, "r+") as f:
+            del f["analysis/fold"].attrs["region"]
+    turned = rows_of("fold", paths)[1:]
+    is_true("inside: an iteration without a name, in turn", numpy.allclose([r["b"] for r in turned], [0.5, 0.3, 0.2], 1e-6), turned)
+    with h5py.File(paths[1], "r+") as f:
+        f["analysis/fold"].attrs["region"] = "other"
+        del f["Steps/0/Nodes"][node_of(f).name.split("/")[-1]]["Bursts"]
+    is_equal("inside: only what both have, of one region", [t["id"] for t in as_json(*paths)["tables"]], ["functions"])
+
+
 # ---- columns that are missing
 
 def merged():
@@ -553,4 +600,4 @@ def real_programs():
         is_near("compare: real programs: %s: the terms add up" % term, sum(t["s"] or 0 for t in r["terms"]), r["s"], 0, 1e-9)
 
 
-run_tests([each_term, threads, never_parallel, which_node, causes, parents, beside, merged, baseline, refused, hostile, strange, real_programs])
+run_tests([each_term, threads, never_parallel, which_node, causes, parents, beside, inside, merged, baseline, refused, hostile, strange, real_programs])

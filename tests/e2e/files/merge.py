@@ -242,6 +242,18 @@ def users_by_name_and_number():
         is_equal("User", value(f.attrs["User"]), "nobody")
 
 
+def files_as_run_leaves_them():
+    """A directory that is given and has none of the caller: its own files, unless -u names one."""
+    prof, d = world("7_0_p1.h5"), tmpdir()
+    flat = os.path.join(prof, ME)
+    expect(0, *merge(flat, "-j", "7", "-S", cwd=d))
+    is_equal("files beside each other", os.listdir(d), ["job_7.h5"])
+    st, err = merge(flat, "-j", "7", "-S", "-u", ME, out=os.path.join(d, "x.h5"))
+    is_true("not with -u", st == 1 and "-u whose" in err and err.count("\n") == 1, err)
+    st, err = merge(flat, "-j", "8", "-S", out=os.path.join(d, "x.h5"))
+    is_true("none of that job", st == 1 and "no node-step files in " + flat in err, err)
+
+
 def directory_from_slurms_configuration():
     prof, etc, d = job7(), conf(), tmpdir()
     env = plain_env(SLURM_CONF=os.path.join(etc, "slurm.conf"))
@@ -1465,7 +1477,7 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            stock_reads_ours_as_its_own, others_read_it, our_files_keep_their_totals,
            totals_that_our_file_has_lost_are_made_again,
            inputs_go_only_without_S, steps_are_filtered, several_jobs_give_several_files,
-           wrong_usage_is_status_2, nothing_found_is_status_1, users_by_name_and_number,
+           wrong_usage_is_status_2, nothing_found_is_status_1, users_by_name_and_number, files_as_run_leaves_them,
            directory_from_slurms_configuration, array_tasks_and_components_by_attributes,
            a_jobs_id_that_is_an_arrays_means_its_tasks, a_job_that_runs_is_said_to,
            wait_does_not_take_the_file_of_an_earlier_job, a_job_without_files_that_runs_is_said_to,

@@ -311,7 +311,7 @@ def make_bursts():
     rng = numpy.random.default_rng(8)
     rows = numpy.concatenate([numpy.column_stack([run * rng.normal(1, 0.01, n), gap * rng.normal(1, 0.01, n), numpy.full(n, i + 1)])
                               for i, (run, gap, n) in enumerate(KINDS)]
-                             + [numpy.array([[5, 3, 0], [1e-3, 10, 0], [0.01, numpy.nan, -1], [0.02, 0, -1]])])
+                             + [numpy.array([[5, 3, 0], [1e-3, 10, 0], [0.01, numpy.nan, 0], [0.02, 0, 0]])])
     rng.shuffle(rows)
     parts = numpy.array_split(rows, 6)
     for i, part in enumerate(parts):
@@ -328,14 +328,14 @@ def clusters():
         j = json.loads(reduced("--clusters", "--json", "-k", k, d).stdout)
         got = j["clusters"][1:]
         is_equal("clusters of %s: bursts of each kind" % k, [c["n"] for c in got], [n for _, _, n in by_share])
-        is_equal("clusters of %s: noise" % k, j["clusters"][0]["n"], 2)
+        is_equal("clusters of %s: noise" % k, j["clusters"][0]["n"], 4)
         for c, kind in zip(got, by_share):
             mine = rows[rows[:, 2] == KINDS.index(kind) + 1]
             for name, v in (("RunTime", mine[:, 0]), ("Gap", mine[:, 1])):
                 is_near("clusters of %s: mean %s of %d" % (k, name, c["cluster"]), c[name + "_mean"], v.mean(), rel=1e-12)
                 is_near("clusters of %s: deviation %s of %d" % (k, name, c["cluster"]), c[name + "_std"], v.std(ddof=1), rel=1e-10)
             is_near("clusters of %s: share of %d" % (k, c["cluster"]), c["share"],
-                    mine[:, 0].sum() / rows[rows[:, 2] >= 0][:, 0].sum(), rel=1e-12)
+                    mine[:, 0].sum() / rows[:, 0].sum(), rel=1e-12)
     for n in (2, 8):
         need_mpi()
         other = json.loads(reduced("--clusters", "--json", "-k", "1800", d, before=mpirun(n)).stdout)
@@ -347,8 +347,41 @@ def clusters():
     reduced("--clusters", "--store", path)
     with h5py.File(path) as f:
         g = f["analysis/clusters/0"]
-        is_equal("clusters: stored", [int(r["n"]) for r in g["table"]], [2] + [n for _, _, n in by_share])
-        is_equal("clusters: the model's points are stored", len(g["model"]), len(rows) - 2)
+        is_equal("clusters: stored", [int(r["n"]) for r in g["table"]], [4] + [n for _, _, n in by_share])
+        is_equal("clusters: the model's points are stored", len(g["model"]), len(rows))
 
 
-run_tests([moments, sample, any_order, any_ranks, parts, damaged_parts, damaged_file, lost_rank, stored, words, clusters])
+def bytes_of(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def output():
+    """-o takes a job file, a file that it makes, and that one again; no other file is touched."""
+    d, _ = make_bursts()
+    node, text, own, job = paths_of(d)[0], os.path.join(tmpdir(), "text.h5"), os.path.join(tmpdir(), "own.h5"), merged(d)
+    with open(text, "w") as f:
+        f.write("a text")
+    for path, why in ((node, "it is no job file"), (text, "it is no HDF5 file")):
+        before = bytes_of(path)
+        p = reduced("--clusters", "-o", path, d, status=1)
+        is_true("output: %s is refused" % os.path.basename(path), why in p.stderr and p.stderr.count("\n") == 1, p.stderr)
+        is_true("output: %s is as it was" % os.path.basename(path), bytes_of(path) == before, "")
+    for path in (own, own, job):
+        reduced("--clusters", "-o", path, d)
+        with h5py.File(path) as f:
+            is_equal("output: it has clusters", list(f["analysis/clusters"]), ["0"])
+
+
+def lone_burst():
+    """Of one burst there is no deviation, and no gap."""
+    d, _ = make_files(1, 3)
+    path = "%s/8_0_n1.h5" % d
+    node_file(path, "n1", {"Bursts/0": rows_of(numpy.arange(1), [("RunTime", F), ("Gap", F)], [[0.5], [numpy.nan]])}, index=0)
+    text = reduced("--clusters", path).stdout
+    line = next(x for x in text.splitlines() if x.startswith("noise"))
+    is_equal("one burst: its line", line.split(), ["noise", "1", "100.0", "%", "0.5", "-", "-"])
+    is_true("one burst: there is no number that is none", "nan" not in text, text)
+
+
+run_tests([moments, sample, any_order, any_ranks, parts, damaged_parts, damaged_file, lost_rank, stored, words, clusters, output, lone_burst])

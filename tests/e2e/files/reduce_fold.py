@@ -132,6 +132,9 @@ def damaged():
     same("a damaged file: of the others", j, whole)
     is_equal("a damaged file: coverage", [j["coverage"]["files"], j["coverage"]["read"], j["coverage"]["status"]], [NODES, NODES - 1, "DEGRADED"])
     is_true("a damaged file: it is named", path in p.stderr, p.stderr)
+    for option in ("--fold", "--clusters"):
+        p = reduced(option, path, status=1)
+        is_true("a damaged file alone, %s: one line, which names it" % option, path in p.stderr and p.stderr.count("\n") == 1, p.stderr)
 
 
 def lost_rank():
@@ -180,7 +183,7 @@ def stored():
 def words():
     d, _ = make("a b")
     for args, code, text in ((["--region", "x"], 2, "of --fold"), (["--fold", "--clusters"], 2, "one of"),
-                             (["--fold", "--follow"], 2, "--follow takes"), (["--fold", "-d", "End"], 2, "without -d"),
+                             (["--fold", "--follow"], 2, "no samples of a job that runs"), (["--fold", "-d", "End"], 2, "without -d"),
                              (["--fold", "--keep", d], 2, "without --keep"), (["--store", "-o", "x"], 2, "one of -o and --store"),
                              (["--fold", "-k", "5"], 1, "ask for it with --region"),
                              (["--fold", "--region", "x"], 1, "no execution of such a region")):

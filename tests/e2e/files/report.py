@@ -302,6 +302,24 @@ def odd_numbers():
             as_json(path)
 
 
+def without_tasks():
+    """A step without tasks whose cores are not known: no line has a number for them."""
+    path = os.path.join(tmpdir("none"), "x.h5")
+    j = cases.job("node", 5)
+    j.write(path)
+    with h5py.File(path, "r+") as f:
+        node = f["Steps/0/Nodes/n1"]
+        most = node["Step"]["CPUTime"].max() / j.row
+        del node["Tasks"]
+        for a in ("Allocated Cores", "Allocated CPUs", "CPUs per Task", "Number of Tasks"):
+            node.attrs.pop(a)
+    for option in ((), ("--all",)):
+        status, out, err = report(*option, path)
+        is_equal("no tasks: a page", [status, err, re.findall("nan|inf", out)], [0, "", []])
+        row = re.search(r"^  CPU .*  max (\S+) cores$", out, re.M)
+        is_near("no tasks: the most cores that were used", float(row.group(1)), most, 0.05)
+
+
 def hostile_names():
     """A user may write anything into a file: on the page names are printable ASCII, in JSON they are valid."""
     path = profiled()
@@ -343,5 +361,5 @@ def no_rules():
 
 if __name__ == "__main__":
     run_tests((bins_are_rows, slurms_files, memory_of_rows, how_it_ended, bad_input, the_page, narrow_pages, rates, one_screen,
-               reasons_are_words, memory_between_rows, odd_numbers,
+               reasons_are_words, memory_between_rows, odd_numbers, without_tasks,
                hostile_names, no_rules))

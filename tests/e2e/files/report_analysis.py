@@ -256,7 +256,7 @@ def io_character():
         fine, ops = (numpy.array([s[way + c] for s in steps.values()]) for c in ("MB", "Calls"))
         for dt in (30, 120):
             same_character("io: %s, %d s" % (way, dt), io["node"][str(dt)][way.lower()], fine * MB, ops, dt)
-    is_equal("io: without mounts and disks", [io["mount"], io["blkdev"]],
+    is_equal("io: without mounts and disks", [verdict(io["mount"]), verdict(io["blkdev"])],
              [{"status": "UNAVAILABLE", "reason": "no_servers", "level": level} for level in ("fs", "blk")])
 
 
@@ -313,8 +313,8 @@ def io_of_devices():
              [2, j.nodes])
     io = as_json(devices(shared=True)[1])
     is_equal("io: on shared nodes the counters are others', too",
-             [[io["io"][k]["status"], io["io"][k]["reason"], len(io["io"][k])] for k in ("mount", "blkdev")] +
-             [io["pika"]["periodic"]["mounts"]], [["UNSUITABLE", "not_exclusive", 3]] * 2 + [{}])
+             [[verdict(io["io"][k]) for k in ("mount", "blkdev")], io["pika"]["periodic"]["mounts"]],
+             [[{"status": "UNSUITABLE", "reason": "not_exclusive", "level": level} for level in ("fs", "blk")], {}])
 
 
 def io_of_two_steps():
@@ -421,6 +421,37 @@ def stored():
     for verb in (["show", path], ["extract", "-s", "Step", "-o", os.path.join(tmpdir(), "x.csv"), path]):
         p = subprocess.run([JOBPROF] + verb, capture_output=True, text=True)
         is_equal("store: %s reads it" % verb[0], [p.returncode, p.stderr], [0, ""])
+
+
+STATUSES = ("OK", "INSUFFICIENT", "UNSUITABLE", "UNAVAILABLE")
+
+
+def groups_say_what_they_are_of():
+    """All groups, of a job whose disks and file systems are its own and of one that shares them: spec 7."""
+    for name, path in (("own", devices()[1]), ("shared", devices(shared=True)[1]), ("short", stops(wall=1800)[1])):
+        for _ in range(2):
+            subprocess.run([JOBPROF, "report", "--store", path], check=True)
+        want, bad, groups = {"version", "source_begin", "source_end"}, [], []
+        with h5py.File(path, "r") as f:
+            of = f["analysis"]
+            source = [of.attrs[a] for a in sorted(want)]
+            of.visititems(lambda n, o: groups.append(n) if isinstance(o, h5py.Group) else None)
+            for g in groups + ["report", "findings"]:
+                a = dict(of[g].attrs)
+                missing = (want | ({"status", "n_used", "n_missing"} if g in groups else set())) - set(a)
+                if missing or [a[n] for n in sorted(want)] != source or (g in groups and (
+                        a["status"] not in STATUSES or a["n_used"] + a["n_missing"] < 0)):
+                    bad.append((g, missing))
+            is_equal("groups, %s: all say what they are of" % name, bad, [])
+            is_true("groups, %s: there are all kinds" % name, {"pika/tags/IO-heavy", "io", "io/node/30/read/c0"} <= set(groups), groups)
+            n = lambda g: [of[g].attrs[a] for a in ("status", "n_used", "n_missing")]
+            if name == "own":
+                is_equal("groups: mounts have the status of what they are in", n("pika/periodic/mounts"), n("pika/periodic"))
+                is_equal("groups: two file systems, both directions", n("io/mount"), ["OK", 2 * 2 * 240, 0])
+                is_equal("groups: one direction, long intervals", n("io/mount/120/write"), ["OK", 2 * 60, 0])
+                is_equal("groups: a tag without its peak", n("pika/tags/IO-heavy")[0], "UNAVAILABLE")
+            if name == "shared":
+                is_equal("groups: disks that others use, too", n("io/blkdev"), ["UNSUITABLE", 0, 0])
 
 
 def stored_beside():
@@ -548,5 +579,5 @@ def refused():
 
 if __name__ == "__main__":
     run_tests((footprint, flops, memory, stack, issues, eligibility, tags, io_character, io_of_devices, io_of_two_steps,
-               periodic_of_mounts, stored, stored_beside, findings_table, others_read_it,
+               periodic_of_mounts, stored, groups_say_what_they_are_of, stored_beside, findings_table, others_read_it,
                killed, refused))

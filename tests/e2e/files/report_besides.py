@@ -119,6 +119,34 @@ def stacks():
     is_true("20,000 functions: callers come first", all(up < i + 1 for i, (up, *_) in enumerate(f["nodes"])), "")
 
 
+def of_a_step():
+    """With a step the bursts and stacks are its own, and results that may be of all steps are left out."""
+    path = made("")
+    put_bursts(path, START, KINDS)
+    put_stacks(path, START, {"main;work": 3.0})
+    put_fold(path, "of all", 0.1, [0.5, 1.0])
+    with h5py.File(path, "r+") as f:
+        name = next(iter(f["Steps"]))
+        f.copy(f["Steps"][name], f["Steps"], "1")
+        for kind, keep in (("Bursts", slice(0, 300)), ("Stacks", slice(0, 0))):
+            group = f["Steps/1/Nodes"][next(iter(f["Steps/1/Nodes"]))][kind]
+            table = group["0"][keep]
+            del group["0"]
+            group["0"] = table
+    for step, n, seconds in ((name, 600, [3.0]), ("1", 300, None)):
+        words = ("-j", "4711." + step, "-i", path) if step.isdigit() else (path,)
+        c, f = said(*words), drawn(*words)[0]
+        is_equal("step %s: its bursts" % step, c["clusters"]["bursts"], n)
+        is_equal("step %s: its stacks" % step, [s for *_, s in f["counts"]] if f.get("counts") else None, seconds)
+        is_equal("step %s: a fold may be of others" % step, c["fold"]["status"], "UNAVAILABLE")
+        p = subprocess.run([JOBPROF, "cluster", "--json", *words], capture_output=True, text=True)
+        is_equal("step %s: jobprof cluster" % step, json.loads(p.stdout)["bursts"], n)
+    is_equal("all steps: bursts", said(path)["clusters"]["bursts"], 900)
+    is_equal("all steps: the fold", said(path)["fold"]["region"], "of all")
+    p = subprocess.run([JOBPROF, "cluster", "-j", "4711.5", "-i", path], capture_output=True, text=True)
+    is_true("no such step: says so", p.returncode == 1 and p.stderr.endswith(": it has no such step\n"), p)
+
+
 def elsewhere():
     """Links lead nowhere else, and what is of another shape is left out."""
     other = made("other")
@@ -147,4 +175,4 @@ def elsewhere():
 
 
 if __name__ == "__main__":
-    run_tests([nothing, several_files, clusters, fold, stacks, elsewhere])
+    run_tests([nothing, several_files, clusters, fold, stacks, of_a_step, elsewhere])

@@ -43,7 +43,7 @@ def of_waits(name, window, rows, wanted):
     waits = window.kernel("delay_ns", [0]) / 1e9
     rest = waits - window.kernel("run_ns", range(1, len(window.holds))) / 1e9
     got = window.ours(rows, "System")
-    is_true("%s: System is the CPU time of what no job has" % name, 0.98 * ran - 0.008 <= got <= ran + rest + 0.016,
+    is_true("%s: System is the CPU time of what no job has" % name, 0.99 * ran - 0.008 <= got <= ran + rest + 0.016,
             "%g s; %g s of the rival, %g s of others" % (got, ran, rest))
     got = [window.ours(rows, c) for c in ("Idle", "Unknown")]
     is_true("%s: nearly all is known" % name, sum(got) < 0.02 * waits, "%s of %g s" % (got, waits))
@@ -69,7 +69,7 @@ def matrix(name, d, jobs, window):
 def ran_for(name, what, got, window, rivals, times=1, slack=0.008):
     """A wait is as long as the rivals' CPU time; it also has what a hypervisor stole from them."""
     ran = window.kernel("run_ns", rivals) / 1e9
-    low, high = times * (0.98 * ran - slack), times * (1.02 * ran + slack + window.stolen)
+    low, high = times * (0.99 * ran - slack), times * (1.01 * ran + slack + window.stolen)
     is_true("%s: %s is its rivals' CPU time" % (name, what), low <= got <= high if ran else got < 1e-3,
             "%g s; they ran for %g s, %g s were stolen from them at most" % (got, ran, window.stolen))
 
@@ -167,8 +167,8 @@ def sleepers():
     else:
         raise Skipped("the CPU is not idle: %g of the time" % idle)
     got = {c: float(rows[c][1:-1].sum()) for c in COLUMNS}
-    # by the run queue's clock a wakeup takes some 50 ns; the start of the program waits behind its parent
-    is_true("sleepers: they wait for an idle CPU", 10e-9 * 1000 < got["Idle"] < 0.01, got)
+    # by the run queue's clock a wakeup takes 0 to 1,000 ns; the start of the program waits behind its parent
+    is_true("sleepers: they wait for an idle CPU", 0 < got["Idle"] < 0.01, got)
     is_true("sleepers: for nobody of theirs", sum(got[c] for c in COLUMNS[:4]) < 0.01 * sum(got.values()), got)
 
 

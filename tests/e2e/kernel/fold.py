@@ -6,6 +6,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -30,12 +31,13 @@ def spoken(run):
 def regions():
     run, path = run_jobprof([tool("jpphases"), "-r", "my loop", "3", "6", "0.4", "0.4"], 0.5)
     said, rows, attrs = spoken(run), table(path, "Regions"), attributes(path)
+    lost = int(attrs.get("Lost Regions", 0))
     lengths = (rows["End"] - rows["Begin"]).astype(float) / 1e9
     is_equal("regions: its name", attrs["Region 1"], "my loop")
     is_true("regions: each is a row, but for those before jobprofd had answered",
             said["loops"] - 20 <= len(rows) <= said["loops"], (len(rows), said))
     is_true("regions: what is missing is counted",
-            int(attrs["Lost Regions"]) == 2 * (said["loops"] - len(rows)), (attrs["Lost Regions"], len(rows), said))
+            lost == 2 * (said["loops"] - len(rows)), (lost, len(rows), said))
     is_true("regions: their lengths", abs(lengths.mean() / said["period"] - 1) < 0.01, (lengths.mean(), said))
     is_true("regions: one after another", (rows["Begin"][1:] >= rows["End"][:-1]).all(), rows)
     is_true("regions: of one thread", len(set(rows["Thread"])) == 1 and (rows["Thread"] == rows["Process"]).all(), rows)
@@ -56,7 +58,7 @@ def points():
     """Each sample by itself: as many as Samples counts, with what the thread had used by then."""
     run, path = run_jobprof([tool("jpphases"), "4", "24", "0.4", "0.4"], 0.5, series="all,fold")
     rows, samples, tasks = table(path, "SamplePoints"), table(path, "Samples/0"), task_table(path)
-    is_true("points: as many as Samples has", abs(len(rows) - samples["Samples"].sum()) <= 2, (len(rows), samples["Samples"].sum()))
+    is_true("points: as many as Samples has", abs(len(rows) - samples["Samples"].sum()) <= 4, (len(rows), samples["Samples"].sum()))
     is_equal("points: none is lost", int(attributes(path).get("Lost Points", 0)), 0)
     is_true("points: of the task", (rows["Task"] == 0).all(), rows["Task"])
     main = rows[rows["Thread"] == rows["Process"]]
@@ -75,6 +77,9 @@ def points():
 def points_not_asked():
     run, path = run_jobprof(["true"], 1, series="all,sample")
     is_true("points: only when asked", "SamplePoints" not in names(path), names(path))
+
+
+FUNCTIONS = ["first_phase", "second_phase", "third_phase"]  # of jpphases
 
 
 def fold(path, *options):
@@ -105,10 +110,14 @@ def phases():
     run, path = run_jobprof(undisturbed("25", "24", "0.4", "0.45"), 1, series="all,fold")
     had_a_cpu(path, 25)
     said, (got, _) = spoken(run), fold(path, "--counter", "PageFaults")
-    samples, cut = got["validity"]["samples"], [p["to"] for p in got["phases"]][:-1]
+    samples = got["validity"]["samples"]
     for name in ("first", "second"):
-        nearest = min(cut, key=lambda x: abs(x - said[name]), default=0)
-        is_near("phases: end of the %s one" % name, nearest, said[name], samples)
+        nearest = min(got["phases"][:-1], key=lambda p: abs(p["to"] - said[name]), default=None)
+        is_near("phases: end of the %s one" % name, nearest["to"], said[name], samples)
+        is_true("phases: about where it is said to end", nearest["to_low"] - 0.005 <= said[name] <= nearest["to_high"] + 0.005, (nearest, said))
+        # a phase of two codes may be cut by chance, anywhere in it: such an end is not known so well
+        is_true("phases: the end is known to 0.02 or better", nearest["to_high"] - nearest["to_low"] <= 0.04, nearest)
+    is_equal("phases: the program's functions, in order", list(dict.fromkeys(p["code"].split(" (at ")[0] for p in got["phases"])), FUNCTIONS)
     is_true("phases: not many more", 3 <= len(got["phases"]) <= 5, got["phases"])
     is_true("phases: the period", abs(got["period_s"] / said["period"] - 1) < 0.02, (got["period_s"], said))
     faults = [(p["to"] - p["from"]) * p["PageFaults"] for p in got["phases"]]
@@ -117,10 +126,13 @@ def phases():
     curve = got["counters"]["PageFaults"]["curve"]
     is_true("phases: the curve goes from 0 to 1", abs(curve[0]) < 0.06 and abs(curve[-1] - 1) < 0.06, (curve[0], curve[-1]))
     text = subprocess.run([JOBPROF, "fold", path], capture_output=True, text=True, timeout=60)
-    is_true("phases: as text", text.returncode == 0 and "region        loop\n" in text.stdout and "0.0000 - " in text.stdout, text)
+    is_true("phases: as text", text.returncode == 0 and "0.0000 - " in text.stdout, text)
+    is_equal("phases: as text, its lines", [l.split()[0] for l in text.stdout.split("\n\n")[0].splitlines()],
+             ["region", "executions", "validity", "samples", "running", "bounds"] + ["lost"] * bool(got["lost_samples"] or got["lost_instants"]))
     svg = subprocess.run([JOBPROF, "fold", "--svg", "-", path], capture_output=True, text=True, timeout=60)
     is_true("phases: as SVG", svg.returncode == 0 and len(list(ElementTree.fromstring(svg.stdout))) > 5, svg)
-    for options, why in ((("-r", "other"), 'no region is called "other"'), (("-c", "Cycles"), "there are CPUTime and PageFaults")):
+    for options, why in ((("-r", "other"), 'no region is called "other"'), (("-c", "Cycles"), "there are CPUTime and PageFaults"),
+                         (("-c", "TimeNS"), 'no counter "TimeNS"')):
         none, err = fold(path, *options)
         is_true("phases: refused: " + why, none is None and why in err and err.count("\n") == 1, err)
 
@@ -140,6 +152,41 @@ def rates():
     is_true("rates: of the phases, to 5 % of the region's", wrong <= 0.05, (wrong, found, truth))
     is_true("rates: the highest, to 10 %", abs(found[1] / truth[1] - 1) <= 0.1, (found, truth))
     is_true("rates: all faults", abs(mean / (numpy.diff(ends) * truth).sum() - 1) <= 0.05, (mean, ends, truth))
+
+
+def still():
+    """A counter that stays the same in the region has no curve: neither nan nor noise."""
+    run, path = run_jobprof(undisturbed("-f", "0,0,0", "5", "24", "0.4", "0.35"), 1, series="all,fold")
+    got, err = fold(path)
+    of = got["counters"]["PageFaults"]
+    is_equal("still: says so", [of["status"], of["reason"], of["mean_rate"]], ["UNSUITABLE", "does not change in this region", None])
+    is_true("still: no curve, and no rate of phases", "curve" not in of and {p["PageFaults"] for p in got["phases"]} == {None}, got["phases"])
+    is_equal("still: the other counter has one", got["counters"]["CPUTime"]["status"], "OK")
+    text = subprocess.run([JOBPROF, "fold", path], capture_output=True, text=True, timeout=60).stdout
+    is_true("still: as text", "PageFaults    does not change in this region\n" in text and "nan" not in text, text)
+    none, err = fold(path, "--counter", "PageFaults")
+    is_true("still: refused when asked for", none is None and "PageFaults does not change in this region" in err, err)
+
+
+def asleep():
+    """Where the region sleeps there are no samples: that is a phase of its own, and CPU time and phases add up to the wall."""
+    for name, options, period in (("asleep", (), 24), ("asleep, no marker", ("-n",), 60)):
+        run, path = run_jobprof(undisturbed("-s", "1", *options, "12", str(period), "0.4", "0.35"), 1, series="all,fold")
+        said, (got, err) = spoken(run), fold(path)
+        had_a_cpu(path, 12 * (1 - said["second"] + said["first"]))
+        off = [p for p in got["phases"] if p["code"] == "not running"]
+        want = {"first_phase": said["first"], "not running": said["second"] - said["first"], "third_phase": 1 - said["second"]}
+        is_equal(name + ": one such phase", len(off), 1)
+        is_near(name + ": its length", off[0]["to"] - off[0]["from"], want["not running"], got["validity"]["samples"])
+        is_true(name + ": nothing runs there", off[0]["CPUTime"] < 0.05 and off[0]["share"] > 0.95, off)
+        is_true(name + ": else one CPU does", all(p["CPUTime"] > 0.9 for p in got["phases"] if p["to"] - p["from"] > 0.1 and p not in off), got["phases"])
+        mean = got["counters"]["CPUTime"]["mean_rate"]
+        is_true(name + ": CPU time of all of it", abs(mean - (1 - want["not running"])) < 0.02, (mean, want))
+        is_true(name + ": phases add up to it", abs(sum((p["to"] - p["from"]) * p["CPUTime"] for p in got["phases"]) / mean - 1) < 0.01, got["phases"])
+        is_true(name + ": no part is without samples", got["validity"]["status"] == "good" and got["validity"]["max_gap"] < 0.02, got["validity"])
+        is_true(name + ": the period", abs(got["period_s"] / said["period"] - 1) < 0.01, (got["period_s"], said))
+        if not options:
+            is_near(name + ": it begins", off[0]["from"], said["first"], got["validity"]["samples"])
 
 
 def counted():
@@ -166,23 +213,44 @@ def counted():
 
 
 def no_marker():
+    unnamed("no marker", 25, "25", "37", "0.3", "0.5")
+
+
+def no_marker_and_long():
+    unnamed("long iterations", 20, "-f", "0,0,0", "20", "600", "0.3", "0.5")
+
+
+def unnamed(name, seconds, *args):
     """The period is found, and phases have their lengths; where the first one begins is a choice."""
-    run, path = run_jobprof(undisturbed("-n", "25", "37", "0.3", "0.5"), 1, series="all,fold")
-    had_a_cpu(path, 25)
+    run, path = run_jobprof(undisturbed("-n", *args), 1, series="all,fold")
+    had_a_cpu(path, seconds)
     said, (got, err) = spoken(run), fold(path)
-    is_true("no marker: folded", got is not None, err)
-    is_true("no marker: the period, to 1 %", abs(got["period_s"] / said["period"] - 1) < 0.01, (got["period_s"], said))
+    is_true(name + ": folded", got is not None, err)
+    is_true(name + ": the period, to 1 %", abs(got["period_s"] / said["period"] - 1) < 0.01, (got["period_s"], said))
     length, order = {}, []
     for p in got["phases"]:
-        page = p["code"][:-2]  # of 256 bytes; each phase of the program has pages of its own
-        length[page] = length.get(page, 0) + p["to"] - p["from"]
-        order += [page] if page not in order else []
+        function = p["code"].split(" (at ")[0]  # next to a phase of the same function it says where
+        length[function] = length.get(function, 0) + p["to"] - p["from"]
+        order += [function] if function not in order and p["to"] - p["from"] > 0.02 else []  # not what disturbs
     want = [said["first"], said["second"] - said["first"], 1 - said["second"]]
     found = [length[p] for p in order]
     turned = [want[i:] + want[:i] for i in range(3)]
     allowed = max(0.02, 30 / got["validity"]["samples"])
-    is_true("no marker: the phases' lengths and order", len(found) == 3 and
+    is_equal(name + ": the program's functions", sorted(order), sorted(FUNCTIONS))
+    is_true(name + ": the phases' lengths and order", len(found) == 3 and
             min(max(abs(a - b) for a, b in zip(found, w)) for w in turned) <= allowed, (found, want, allowed))
+
+
+def ranks():
+    """Of one task: both execute its program, whose functions have names."""
+    if not shutil.which("mpirun.openmpi"):
+        raise Skipped("there is no Open MPI: scripts/install-deps test")
+    cmd = ["mpirun.openmpi", "--oversubscribe", "-n", "2", tool("jpphases"), "6", "24", "0.4", "0.45"]
+    run, path = run_jobprof(cmd, 1, series="all,fold", env=plain_env(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+    got, err = fold(path)
+    is_equal("ranks: both are folded", got and got["threads"], 2)
+    codes = {p["code"].split(" (at ")[0] for p in got["phases"]}
+    is_true("ranks: their functions have names", codes & set(FUNCTIONS) and not any("0x" in c for c in codes), codes)
 
 
 def alias():
@@ -203,6 +271,8 @@ def nothing_to_fold():
         run, path = run_jobprof(cmd, 1, series=series)
         got, err = fold(path)
         is_true("nothing: " + why, got is None and why in err and err.count("\n") == 1, err)
+    got, err = fold(os.path.join(tmpdir(), "no.h5"))
+    is_true("nothing: no file", got is None and err.endswith("/no.h5: No such file or directory\n") and err.count("\n") == 1, err)
 
 
 def not_profiled():
@@ -213,4 +283,4 @@ def not_profiled():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([regions, calls, points, points_not_asked, phases, rates, counted, no_marker, alias, nothing_to_fold, not_profiled])
+    run_tests([regions, calls, points, points_not_asked, phases, rates, still, asleep, counted, no_marker, no_marker_and_long, ranks, alias, nothing_to_fold, not_profiled])

@@ -134,7 +134,8 @@ def words_of_an_unknown_processor_are_left_out():
 def a_restart_with_other_events_keeps_the_file():
     """What a running step's rows are made of stays; the next step has the new columns."""
     d = RootedDaemon("ev", PerfEvents="cpu-clock,page-faults").start()
-    p = d.step(8101, 0, ["sleep", "3"])
+    h = Hold()
+    p = d.step(8101, 0, h.cmd("park"))
     path = d.path(8101, 0)
     live = os.path.join(os.path.dirname(path), "." + os.path.basename(path))
     wait_until(lambda: os.path.exists(live), 10, "the live file; " + d.said()[-300:])
@@ -142,6 +143,10 @@ def a_restart_with_other_events_keeps_the_file():
     d.configure(PerfEvents="context-switches")
     restarted = time.time_ns()
     d.start()
+    sizes = set()
+    wait_until(lambda: sizes.add(os.path.getsize(d.journals()[0])) or len(sizes) > 4, 20, "rows; " + d.said()[-300:])
+    h.wait()
+    h.go()
     p.wait()
     d.file(8101, 0)
     rows = task_table(path)

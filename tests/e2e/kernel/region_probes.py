@@ -9,6 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from lib import *
+from faultlib import rmtree_cgroup
 
 CALLS = tool("jpcalls")
 LIBSTDCXX = subprocess.run(["gcc", "-print-file-name=libstdc++.so.6"], capture_output=True, text=True).stdout.strip()
@@ -88,7 +89,7 @@ def given_up():
 def other_processes():
     """Others who execute the file come to the probes, but not into the profile."""
     with open(os.devnull, "w") as null:
-        other = start([CALLS, "100000", "50"], stdout=null)
+        other = start([CALLS, "100000000", "50"], stdout=null)
         got, rows, attrs, own = run(["500", "20"], CALLS + ":work")
     is_true("others: they ran meanwhile", other.poll() is None, other.returncode)
     other.kill()
@@ -166,6 +167,24 @@ def semaphores():
             is_true("semaphores: and what it passed before is in rows", 100 < len(rows) <= begins < rounds, (len(rows), said))
 
 
+def killed():
+    """The next jobprof run finishes the file, which says that nobody knows what is missing."""
+    where, state = tmpdir("killed"), tmpdir("state")
+    args = [JOBPROF, "run", "-q", "-i", "0.3", "--state-dir", state, "-o", where]
+    p = start([*args, "--region", CALLS + ":work", "--region-budget", "100", "--", CALLS, "100000", "20"],
+              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=plain_env())
+    wait_until(lambda: any(os.path.getsize(j) > 100000 for j in glob.glob(state + "/runs/*.journal")), 20, "rows")
+    p.kill()
+    p.wait()
+    subprocess.run([*args, "--", "true"], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=plain_env())
+    for mnt in {cgroup2_mount(), cgroup1_mount("freezer")} - {None}:
+        for top in glob.glob("%s/**/jobprof_%d" % (mnt, p.pid), recursive=True):
+            rmtree_cgroup(top)
+    path = next(f for f in glob.glob(where + "/*.h5") if "Regions" in names(f))
+    is_true("killed: rows until then", 100 < len(table(path, "Regions")) < 100000, len(table(path, "Regions")))
+    is_true("killed: the file says so", "not counted" in attributes(path)["Regions"], attributes(path))
+
+
 def refused():
     cut = os.path.join(TMP, "cut")
     with open(CALLS, "rb") as f, open(cut, "wb") as to:
@@ -189,4 +208,4 @@ def refused():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([calls, recursion, no_end, given_up, other_processes, usdt, semaphores, refused])
+    run_tests([calls, recursion, no_end, given_up, other_processes, usdt, semaphores, killed, refused])

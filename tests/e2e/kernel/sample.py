@@ -75,6 +75,66 @@ def interpreter():
     is_true("python: it is an interpreter", got["Interpreter"] > 0.9 * got["Samples"] > 50, got)
 
 
+MULTIPLIES = """
+import time, numpy
+a, inside, since = numpy.random.rand(500, 500), 0, time.monotonic()
+while time.monotonic() < since + 5:
+    begin = time.process_time()
+    a @ a
+    inside += time.process_time() - begin
+print(inside, time.process_time(), any("blas" in line for line in open("/proc/self/maps")))
+"""
+
+
+def blas():
+    run, path = run_jobprof(["/usr/bin/python3", "-c", MULTIPLIES], 1, series="all,sample", env=plain_env(OPENBLAS_NUM_THREADS="1"))
+    inside, cpu, has_blas = run.out().splitlines()[0].split()
+    if has_blas != "True":
+        raise Skipped("numpy has its BLAS in itself")
+    got = sampled(path)
+    is_share("BLAS: as long as the program multiplied", got["BLAS"], got["Samples"], float(inside) / float(cpu), 0.02)
+
+
+WAITS = """
+#include <omp.h>
+#include <stdio.h>
+#include <time.h>
+static double cpu(int clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
+int main(void)
+{
+	static volatile unsigned long kept;
+	double waited = 0;
+	for (int i = 0; i < 25; i++)
+		#pragma omp parallel num_threads(2)
+		{
+			double before = cpu(CLOCK_THREAD_CPUTIME_ID);
+			if (omp_get_thread_num() == 0)
+				while (cpu(CLOCK_THREAD_CPUTIME_ID) < before + 0.2)
+					for (int k = 0; k < 100000; k++)
+						kept += k;
+			#pragma omp barrier
+			if (omp_get_thread_num())
+				waited += cpu(CLOCK_THREAD_CPUTIME_ID) - before;
+		}
+	printf("%g %g\\n", waited, cpu(CLOCK_PROCESS_CPUTIME_ID));
+}
+"""
+
+
+def openmp():
+    where = tmpdir("omp")
+    with open(where + "/waits.c", "w") as f:
+        f.write(WAITS)
+    r = subprocess.run(["gcc", "-O1", "-fopenmp", "-o", where + "/waits", where + "/waits.c"], capture_output=True, text=True)
+    if r.returncode:
+        raise Skipped("there is no OpenMP: " + r.stderr[:100])
+    run, path = run_jobprof([where + "/waits"], 1, series="all,sample", env=plain_env(OMP_WAIT_POLICY="active"))
+    waited, cpu = map(float, run.out().splitlines()[0].split())
+    got = sampled(path)
+    is_true("OpenMP: a thread waited for long", waited > 0.2 * cpu, (waited, cpu))
+    is_share("OpenMP: as long as it waited", got["OpenMP"], got["Samples"], waited / cpu, 0.01)
+
+
 def built_with_mpi():
     program = tmpdir("mpi") + "/jpmpi"
     r = subprocess.run(["cc", "-O1", "-o", program, ROOT + "/tests/mpi/jpmpi.c", "-lm", "-l:libmpi.so.40"], capture_output=True,
@@ -90,13 +150,26 @@ def efficiencies(useful, times):
             "parallel_efficiency": mean / max(times)}
 
 
+def run_ranks(series, *options, seconds="20", **env):
+    """The file, and what each of two ranks says: useful, CPU, wall and waiting time."""
+    d = tmpdir("ranks")
+    run, path = run_jobprof(["mpirun.openmpi", "--oversubscribe", *options, "-n", "2", built_with_mpi(), d, seconds, "20", "12"],
+                            1, series=series, timeout=110, env=plain_env(
+                                OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **env))
+    return path, [[float(v) for v in open("%s/%d" % (d, i)).read().split()] for i in range(2)]
+
+
+def are_as_wanted(name, path, told, errors):
+    facts = json.loads(subprocess.run([JOBPROF, "report", "--json", path], capture_output=True, text=True).stdout)["facts"]
+    wanted = efficiencies([t[0] for t in told], [t[2] - t[3] for t in told])
+    is_true(name + ": wanted", 0.1 < wanted["parallel_efficiency"] < 0.95, wanted)
+    for fact, v in wanted.items():
+        is_near("%s: %s" % (name, fact), facts[fact], v, 0, max(0.02, v * max(errors)))
+
+
 def ranks(name, *options):
     """Load balance, communication and parallel efficiency against clocks around MPI's functions."""
-    d = tmpdir("ranks")
-    run, path = run_jobprof(["mpirun.openmpi", "--oversubscribe", *options, "-n", "2", built_with_mpi(), d, "20", "20", "12"],
-                            1, series="all,sample", timeout=110, env=plain_env(
-                                OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
-    told = [[float(v) for v in open("%s/%d" % (d, i)).read().split()] for i in range(2)]
+    path, told = run_ranks("all,sample", *options)
     samples = [sampled(path, "RankSamples/%d" % i) for i in range(2)]
     errors = []
     for i, (useful, cpu, wall, waited) in enumerate(told):
@@ -104,11 +177,13 @@ def ranks(name, *options):
         as_many("%s: rank %d" % (name, i), n, cpu)
         is_share("%s: rank %d: outside of MPI" % (name, i), n - got["MPI"] - got["ForMPI"], n, useful / cpu, 0.005)
         errors.append(3 * math.sqrt(useful / cpu * (1 - useful / cpu) / n) * cpu / useful)
-    facts = json.loads(subprocess.run([JOBPROF, "report", "--json", path], capture_output=True, text=True).stdout)["facts"]
-    wanted = efficiencies([t[0] for t in told], [t[2] - t[3] for t in told])
-    is_true(name + ": wanted", 0.1 < wanted["parallel_efficiency"] < 0.95, wanted)
-    for fact, v in wanted.items():
-        is_near("%s: %s" % (name, fact), facts[fact], v, 0, max(0.02, v * max(errors)))
+    are_as_wanted(name, path, told, errors)
+
+
+def blocking():
+    """Ranks that sleep while they wait need no samples: their CPU time is useful."""
+    path, told = run_ranks("all", seconds="10", JPMPI_BLOCKS="1")
+    are_as_wanted("blocking", path, told, [0])
 
 
 def spinning():
@@ -123,6 +198,16 @@ def yielding():
 def said_of_balance(path):
     out = subprocess.run([JOBPROF, "report", "--facts", path], capture_output=True, text=True).stdout
     return next((l for l in out.splitlines() if l.startswith("job.load_balance")), out)
+
+
+def loaded():
+    """A rival computes all the time, on a CPU or the other."""
+    rival = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        ranks("loaded")
+    finally:
+        rival.kill()
+        rival.wait()
 
 
 def not_sampled():
@@ -235,5 +320,5 @@ def not_asked():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([mixed, short_lived, in_kernel, interpreter, spinning, yielding, not_sampled, without_mpi, restarted, one_at_once,
+    run_tests([mixed, short_lived, in_kernel, interpreter, blas, openmp, blocking, spinning, yielding, loaded, not_sampled, without_mpi, restarted, one_at_once,
                two_at_once, naps, not_asked])

@@ -417,8 +417,35 @@ def forms():
     values = pprof_samples(raw)
     is_equal("pprof: samples", sum(v[0] for v in values), samples)
     in_a_browser(path)
+    for form in ("--speedscope", "--pprof", "--perfetto"):  # each is of one run
+        p = subprocess.run([JOBPROF, "flame", "--diff", path, form, "-", path], capture_output=True, text=True)
+        is_true("%s of two runs: refused" % form, p.returncode == 2 and not p.stdout and "--diff" in p.stderr, p)
     same = flame(path, "--diff", path)
     is_true("a run does not differ from itself", not re.search(r"[+-]0\.0[1-9]s|[+-][1-9]", same), same)
+
+
+def compared():
+    """A third phase that takes 45 % of 4 s instead of 25 % of 3 s: compare names it first."""
+    paths = [run_jobprof([tool("jpphases"), seconds, "20", first, "0.35"], 0.5, SERIES)[1]
+             for seconds, first in (("3", "0.4"), ("4", "0.2"))]
+    def of(*words):
+        return subprocess.run([JOBPROF, "compare", *words], capture_output=True, text=True, timeout=60).stdout
+    tables = {t["id"]: t["rows"] for t in json.loads(of("--json", *paths))["tables"]}
+    rows = tables["functions"]
+    is_equal("compared: the function that changed most", rows[0]["name"], "third_phase")
+    is_true("compared: by how much, where others leave it a CPU", 0.1 < rows[0]["s"] < 1.2 and 1.5 < rows[0]["b_s"] / rows[0]["a_s"] < 3.5, rows[0])
+    is_true("compared: the largest change first", [abs(r["s"]) for r in rows] == sorted((abs(r["s"]) for r in rows), reverse=True) and
+            len(rows) <= 10, rows)
+    for side, path in zip("ab", paths):
+        counts = folded(path)
+        own = {r["name"]: sum(n for names, n in counts if names[-1] == r["name"]) for r in rows}
+        used = total(task_table(path), "CPUTime")
+        is_true("compared: seconds of %s are its shares of the CPU time" % side, all(abs(r[side + "_s"] - r[side] * used) < 1e-6 for r in rows), (rows, used))
+        is_near("compared: shares of %s" % side, sum(r[side] for r in rows), sum(own.values()) / sum(n for _, n in counts), rel=1e-6)
+    text = of(*paths)
+    is_true("compared: as text, in 80 columns", re.search(r"^  third_phase +[0-9.]+ % ", text, re.M) and max(map(len, text.splitlines())) <= 80, text)
+    without = run_jobprof(["sleep", "1"], 0.5)[1]
+    is_true("compared: only where both have stacks", "functions" not in of("--json", paths[0], without), "")
 
 
 def in_a_browser(path):
@@ -553,4 +580,4 @@ def refused():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([hottest, blocked, callers, unwound, rights, helper_ends, locked_map, hostile_files, stripped, debuginfod, forms, languages, restarted_and_merged, full_tables, refused])
+    run_tests([hottest, blocked, callers, unwound, rights, helper_ends, locked_map, hostile_files, stripped, debuginfod, forms, languages, restarted_and_merged, compared, full_tables, refused])

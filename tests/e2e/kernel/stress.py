@@ -110,7 +110,7 @@ def sixty_four():
     for t, r in enumerate(rows):
         a = read_account("%s/%d" % (accounts, t))
         own = rusage_s(a, "self") + rusage_s(a, "children")
-        if not approx(total(r, "CPUTime"), own, 0.001, 0.005):
+        if not approx(total(r, "CPUTime"), own, 0.001, 0.01):  # its start and end are not its own account
             wrong.append("task %d: %.6f, not %.6f" % (t, total(r, "CPUTime"), own))
     is_equal("64 forking tasks: CPU time of each is its own and its children's", wrong, [])
     all_free("64 forking tasks", d)

@@ -3,6 +3,7 @@
 #include "analysis/cluster/burst_model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -24,6 +25,13 @@ void burst_model__free(struct burst_model *m)
 	free(m->points);
 	free(m->labels);
 	*m = (struct burst_model){0};
+}
+
+void burst_model__know_gaps(const struct burst_model *m, double *v, size_t n)
+{
+	for (size_t i = 0; i < n * m->dims; i++)
+		if (m->by[i % m->dims] == FEATURE_GAP)
+			v[i] = v[i] > BURST_NO_GAP ? v[i] : BURST_NO_GAP;
 }
 
 static void features_of(const struct burst_model *m, struct cluster_feature f[CLUSTER_MAX_DIMS])
@@ -148,10 +156,12 @@ enum analysis_status burst_model__classify(const struct burst_model *m, const do
 
 	if (!used || !points || !found)
 		return ANALYSIS_NO_MEMORY;
-	burst_model__filter(m, v, n, used);
+	memcpy(points, v, n * m->dims * sizeof(*points));
+	burst_model__know_gaps(m, points, n);
+	burst_model__filter(m, points, n, used);
 	for (size_t i = 0; i < n; i++)
 		if (used[i])
-			burst_model__scale(m, v + m->dims * i, 1, points + m->dims * kept++);
+			burst_model__scale(m, points + m->dims * i, 1, points + m->dims * kept++);
 	s = cluster__classify(m->points, m->labels, m->n, points, kept, m->dims, m->eps, found);
 	kept = 0;
 	for (size_t i = 0; s == ANALYSIS_OK && i < n; i++)

@@ -34,6 +34,8 @@ struct burst_model {
 };
 
 void burst_model__free(struct burst_model *m);
+/* Raw features, n rows: a gap that is not known becomes BURST_NO_GAP. */
+void burst_model__know_gaps(const struct burst_model *m, double *v, size_t n);
 /* used[i]: each of the raw features of row i of v can be compared. Returns how many are used. */
 size_t burst_model__filter(const struct burst_model *m, const double *v, size_t n, bool *used);
 /* Sets the scale by n rows of raw features that can be compared. */

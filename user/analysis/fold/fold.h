@@ -21,6 +21,7 @@
 /* A sample inside an instance: the time, and the cumulative value of the counter then. */
 struct fold_sample {
 	double t, c;
+	bool off; /* the thread did not run: c is NaN, and is found between its neighbours */
 };
 
 /* One execution of the region by one thread. t is in any unit of time, the same everywhere; c is
@@ -160,9 +161,9 @@ enum analysis_status fold__validity(const double *x, const double *y, size_t n,
 
 /*
  * Whether sampling is locked to the region, so that it sees the same parts again and again: by the
- * distance of Kolmogorov of the samples' progress to uniform: 0.25 or more, and by chance as large
- * once in 2,000 times at most. cpu is the spline of the CPU time: a clock that samples what runs
- * takes no sample where nothing does. Fewer than 30 samples say nothing.
+ * distance of Kolmogorov of the samples to uniform: 0.25 or more, and by chance as large once in
+ * 2,000 times at most; of their progress, too, by cpu, the spline of the CPU time: a clock that
+ * samples what runs takes no sample where nothing does. Fewer than 30 samples say nothing.
  */
 bool fold__is_locked(const struct fold_points *p, const struct fold_spline *cpu);
 

@@ -11,6 +11,7 @@
 
 #define BINS	   200
 #define ROUNDS	   200
+#define HARDLY	   1e-6	 /* not 0, which would stay */
 #define SPANS_MAX  20000 /* pairs of samples that the profile is made of */
 #define INSIDE_MAX 20	 /* instances between two samples; more say nothing of the profile */
 
@@ -111,11 +112,20 @@ static double between(const struct fold_trace *tr, const struct profile *p, doub
 	return mass + outside * p->part[OUTSIDE];
 }
 
-/* One pair of samples: its counts go to the parts as the profile expects them. */
-static void share_out(const struct fold_trace *tr, const struct profile *p, size_t i,
-		      double seen[PARTS], double next[PARTS])
+/* The sample after the i-th that the thread ran at; nsamples: there is none. */
+static size_t next_running(const struct fold_trace *tr, size_t i)
 {
-	const struct fold_sample *a = &tr->samples[i], *b = &tr->samples[i + 1];
+	do
+		i++;
+	while (i < tr->nsamples && tr->samples[i].off);
+	return i;
+}
+
+/* One pair of samples: its counts go to the parts as the profile expects them. */
+static void share_out(const struct fold_trace *tr, const struct profile *p,
+		      const struct fold_sample *a, const struct fold_sample *b, double seen[PARTS],
+		      double next[PARTS])
+{
 	double e[PARTS] = {0}, expected = between(tr, p, a->t, b->t, e), count = b->c - a->c;
 
 	for (int k = 0; k < PARTS; k++) {
@@ -125,9 +135,9 @@ static void share_out(const struct fold_trace *tr, const struct profile *p, size
 	}
 }
 
-static bool is_useful(const struct fold_trace *tr, size_t i)
+static bool is_useful(const struct fold_trace *tr, const struct fold_sample *a,
+		      const struct fold_sample *b)
 {
-	const struct fold_sample *a = &tr->samples[i], *b = &tr->samples[i + 1];
 	size_t from = first_after(tr, a->t);
 
 	return b->c >= a->c && b->t > a->t && from < tr->ninstances &&
@@ -141,9 +151,14 @@ static double improve(const struct fold_trace *traces, size_t n, size_t stride, 
 	double seen[PARTS] = {0}, next[PARTS] = {0}, moved = 0;
 
 	for (size_t k = 0; k < n; k++)
-		for (size_t i = 0; i + 1 < traces[k].nsamples; i += stride)
-			if (is_useful(&traces[k], i))
-				share_out(&traces[k], p, i, seen, next);
+		for (size_t i = 0; i + 1 < traces[k].nsamples; i += stride) {
+			const struct fold_trace *tr = &traces[k];
+			const struct fold_sample *a = &tr->samples[i];
+			const struct fold_sample *b = &tr->samples[next_running(tr, i)];
+
+			if (b < tr->samples + tr->nsamples && is_useful(tr, a, b))
+				share_out(tr, p, a, b, seen, next);
+		}
 	for (int i = 0; i < PARTS; i++) {
 		double v = seen[i] > 0 ? next[i] / seen[i] : p->part[i];
 
@@ -154,6 +169,28 @@ static double improve(const struct fold_trace *traces, size_t n, size_t stride, 
 	return p->sum[BINS] > 0 ? moved / p->sum[BINS] : 0;
 }
 
+/* The first guess: as flat as the thread ran there, for what does not run counts nothing. */
+static void guess(const struct fold_trace *traces, size_t n, struct profile *p)
+{
+	double ticks[BINS] = {0}, ran[BINS] = {0};
+
+	for (size_t k = 0; k < n; k++)
+		for (size_t s = 0; s < traces[k].nsamples; s++) {
+			const struct fold_sample *at = &traces[k].samples[s];
+			size_t i = first_after(&traces[k], at->t);
+			double x = i < traces[k].ninstances
+					   ? part_of(&traces[k].instances[i], at->t)
+					   : 0;
+
+			if (!(x > 0))
+				continue;
+			ticks[(int)fmin(x * BINS, BINS - 1)]++;
+			ran[(int)fmin(x * BINS, BINS - 1)] += !at->off;
+		}
+	for (int i = 0; i < BINS; i++)
+		p->part[i] = (ticks[i] > 0 ? fmax(ran[i] / ticks[i], HARDLY) : 1) / BINS;
+}
+
 static bool find_profile(const struct fold_trace *traces, size_t n, struct profile *p)
 {
 	size_t all = 0, stride;
@@ -161,14 +198,14 @@ static bool find_profile(const struct fold_trace *traces, size_t n, struct profi
 	for (size_t k = 0; k < n; k++)
 		all += traces[k].nsamples;
 	stride = all / SPANS_MAX + 1;
-	for (int i = 0; i < BINS; i++)
-		p->part[i] = 1.0 / BINS;
+	guess(traces, n, p);
 	p->part[OUTSIDE] = 1e-12;
-	for (size_t k = 0; k < n; k++) /* as dense as inside */
-		if (traces[k].ninstances)
-			p->part[OUTSIDE] =
-				1 /
-				fmax(traces[k].instances[0].t1 - traces[k].instances[0].t0, 1e-12);
+	for (size_t k = 0; k < n; k++) {
+		const struct fold_instance *in = traces[k].instances;
+
+		if (traces[k].ninstances) /* as dense as inside */
+			p->part[OUTSIDE] = 1 / fmax(in->t1 - in->t0, 1e-12);
+	}
 	add_up(p);
 	for (int round = 0; round < ROUNDS; round++)
 		if (improve(traces, n, stride, p) < 1e-4)
@@ -178,16 +215,28 @@ static bool find_profile(const struct fold_trace *traces, size_t n, struct profi
 
 static double count_at(const struct fold_trace *tr, const struct profile *p, double t)
 {
-	size_t i = samples_until(tr, t);
+	size_t i = samples_until(tr, t), next;
 	const struct fold_sample *a, *b;
 	double all;
 
-	if (!i || i == tr->nsamples)
+	while (i && tr->samples[i - 1].off)
+		i--;
+	next = i ? next_running(tr, i - 1) : tr->nsamples;
+	if (next == tr->nsamples)
 		return NAN;
 	a = &tr->samples[i - 1];
-	b = a + 1;
+	b = &tr->samples[next];
 	all = between(tr, p, a->t, b->t, NULL);
-	return all > 0 ? a->c + (b->c - a->c) * between(tr, p, a->t, t, NULL) / all : a->c;
+	return all > 0 || isnan(b->c) ? a->c + (b->c - a->c) * between(tr, p, a->t, t, NULL) / all
+				      : a->c;
+}
+
+/* What an instance has counted is not known where a sample of it is not. */
+static void drop_gaps(struct fold_instance *in)
+{
+	for (size_t i = 0; i < in->nsamples; i++)
+		if (isnan(in->samples[i].c) && !in->samples[i].off)
+			in->c0 = in->c1 = NAN;
 }
 
 static bool is_counted(const struct fold_instance *in)
@@ -208,6 +257,15 @@ static size_t count_counted(const struct fold_trace *traces, size_t n, size_t *a
 	return counted;
 }
 
+static bool any_is_off(const struct fold_trace *traces, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < traces[k].nsamples; i++)
+			if (traces[k].samples[i].off)
+				return true;
+	return false;
+}
+
 enum analysis_status fold_trace__counts(const struct fold_trace *traces, size_t n)
 {
 	_cleanup_free_ struct profile *p = calloc(1, sizeof(*p));
@@ -216,8 +274,8 @@ enum analysis_status fold_trace__counts(const struct fold_trace *traces, size_t 
 
 	if (!p)
 		return ANALYSIS_NO_MEMORY;
-	any = counted < all && find_profile(traces, n, p);
-	for (size_t k = 0; k < n; k++)
+	any = (counted < all || any_is_off(traces, n)) && find_profile(traces, n, p);
+	for (size_t k = 0; k < n; k++) {
 		for (size_t i = 0; i < traces[k].ninstances; i++) {
 			struct fold_instance *in = &traces[k].instances[i];
 			size_t from = samples_until(&traces[k], in->t0);
@@ -228,6 +286,13 @@ enum analysis_status fold_trace__counts(const struct fold_trace *traces, size_t 
 			}
 			in->samples = &traces[k].samples[from];
 			in->nsamples = samples_until(&traces[k], in->t1) - from;
+			drop_gaps(in);
 		}
+		for (size_t i = 0; any && i < traces[k].nsamples; i++) {
+			struct fold_sample *s = &traces[k].samples[i];
+
+			s->c = s->off ? count_at(&traces[k], p, s->t) : s->c;
+		}
+	}
 	return any || counted ? ANALYSIS_OK : ANALYSIS_INSUFFICIENT;
 }

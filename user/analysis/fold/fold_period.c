@@ -10,14 +10,25 @@
 #include "analysis/order.h"
 #include "base/cleanup.h"
 
-#define CODES	  8 /* the most frequent */
-#define WINDOW_S  2.0
-#define LEAST	  20 /* samples of a window */
-#define LOWEST_HZ 2.0
-#define STEP_HZ	  0.1
-#define FINE_HZ	  0.01
-#define STRONG	  4.0 /* times what chance gives */
-#define TAU	  6.283185307179586
+#define CODES	   8   /* the most frequent */
+#define LEAST	   20  /* samples of a window */
+#define PERIODS	   4.0 /* at least, of a window */
+#define HIGHEST_HZ 100.0
+#define WINDOW_S   2.0	  /* the shortest */
+#define OCTAVES	   5	  /* the longest window is 2^4 of these */
+#define STEPS	   5.0	  /* of frequency, to the inverse of a window */
+#define FINE	   10	  /* smaller ones, of a step */
+#define NEAR	   0.4	  /* of a step: the same frequency */
+#define STRONG	   4.0	  /* times what chance gives, and what is beside */
+#define WINDOWS	   4	  /* fewer of the longer ones say nothing */
+#define MULTIPLE   8	  /* of the period that may be part of a longer one */
+#define SURE	   3	  /* times that must be known not to be */
+#define ENOUGH	   0.9	  /* of PERIODS: frequencies are not exact */
+#define SAMPLES	   100000 /* that are looked at: 17 minutes */
+#define PART	   0.1	  /* of its power, then */
+#define NEAREST	   1.5	  /* to what is beside a frequency, over the inverse of a window; */
+#define FARTHEST   3.5	  /* and from it */
+#define TAU	   6.283185307179586
 
 struct window {
 	size_t from, to; /* samples */
@@ -29,6 +40,7 @@ struct windows {
 	uint64_t code[CODES];
 	unsigned ncodes, n;
 	struct window *w;
+	double length_s;
 	double null; /* power of any frequency by chance */
 };
 
@@ -92,16 +104,17 @@ static void add_window(struct windows *ws, size_t from, size_t to)
 	ws->n++;
 }
 
-static bool cut_windows(struct windows *ws, const struct fold_trace *t)
+static bool cut_windows(struct windows *ws, const struct fold_trace *t, double length_s)
 {
 	size_t from = 0;
 
-	*ws = (struct windows){.t = t, .w = calloc(t->nsamples / LEAST + 1, sizeof(*ws->w))};
+	*ws = (struct windows){
+		.t = t, .w = calloc(t->nsamples / LEAST + 1, sizeof(*ws->w)), .length_s = length_s};
 	if (!ws->w || !choose_codes(ws))
 		return false;
 	for (size_t i = 1; i <= t->nsamples; i++)
 		if (i == t->nsamples ||
-		    (t->samples[i].t - t->samples[from].t >= WINDOW_S && i - from >= LEAST)) {
+		    (t->samples[i].t - t->samples[from].t >= length_s && i - from >= LEAST)) {
 			add_window(ws, from, i);
 			from = i;
 		}
@@ -155,12 +168,18 @@ static double interval_of(const struct fold_trace *t)
 	return d[n / 2];
 }
 
-static double highest(const struct windows *ws, double from, double to, double step, double *at)
+static double step_of(const struct windows *ws)
 {
-	double best = 0;
+	return 1 / (STEPS * ws->length_s);
+}
 
-	for (unsigned i = 0; from + i * step <= to; i++) {
-		double hz = from + i * step, p = power(ws, hz);
+/* Moves a frequency to the highest power within a step. Returns that. */
+static double sharpen(const struct windows *ws, double *at)
+{
+	double step = step_of(ws), middle = *at, best = 0;
+
+	for (int i = -FINE; i <= FINE; i++) {
+		double hz = middle + i * step / FINE, p = power(ws, hz);
 
 		if (p > best) {
 			best = p;
@@ -170,27 +189,150 @@ static double highest(const struct windows *ws, double from, double to, double s
 	return best;
 }
 
-enum analysis_status fold_period__find(const struct fold_trace *t, struct fold_period *p)
-{
-	struct windows ws;
-	double hz = NAN, best = 0, every;
-	enum analysis_status status = ANALYSIS_INSUFFICIENT;
+/* Powers of frequencies, a step from one to the next. */
+struct spectrum {
+	double from, step;
+	double *v;
+	size_t n;
+};
 
-	*p = (struct fold_period){NAN, NAN};
-	if (t->nsamples < 10 * LEAST)
-		return ANALYSIS_INSUFFICIENT;
-	every = interval_of(t);
-	if (!cut_windows(&ws, t))
-		status = ANALYSIS_NO_MEMORY;
-	else if (every > 0 && ws.n && ws.null > 0)
-		best = highest(&ws, LOWEST_HZ, 0.5 / every, STEP_HZ, &hz);
-	if (best > STRONG * ws.null) {
-		best = highest(&ws, hz - STEP_HZ, hz + STEP_HZ, FINE_HZ, &hz);
-		*p = (struct fold_period){1 / hz, best / ws.null};
-		status = ANALYSIS_OK;
+static bool take_spectrum(struct spectrum *s, const struct windows *ws, double from, double to)
+{
+	s->step = step_of(ws);
+	s->from = from - FARTHEST / ws->length_s;
+	s->n = (size_t)((to + FARTHEST / ws->length_s - s->from) / s->step) + 1;
+	s->v = calloc(2 * s->n, sizeof(*s->v));
+	for (size_t i = 0; s->v && i < s->n; i++)
+		s->v[i] = power(ws, s->from + (double)i * s->step);
+	return s->v;
+}
+
+/* The median power of the frequencies around. Where changes come at no set times, it is nearly as
+ * high. */
+static double beside(const struct spectrum *s, const struct windows *ws, size_t at)
+{
+	double hz = s->from + (double)at * s->step, *around = s->v + s->n;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		double away = fabs(s->from + (double)i * s->step - hz) * ws->length_s;
+
+		if (away >= NEAREST && away <= FARTHEST)
+			around[n++] = s->v[i];
 	}
+	qsort(around, n, sizeof(*around), order__doubles);
+	return n ? around[n / 2] : INFINITY;
+}
+
+/* The highest power from one frequency to another, and where, if that is no chance; else 0. */
+static double line_of(const struct windows *ws, double from, double to, double *at)
+{
+	struct spectrum s;
+	double best = 0;
+
+	if (!take_spectrum(&s, ws, from, to))
+		return 0;
+	for (size_t i = 1; i + 1 < s.n; i++) {
+		double hz = s.from + (double)i * s.step;
+
+		if (hz >= from && hz <= to && s.v[i] > best && s.v[i] > STRONG * ws->null &&
+		    s.v[i] >= s.v[i - 1] && s.v[i] >= s.v[i + 1] &&
+		    s.v[i] > STRONG * beside(&s, ws, i)) {
+			best = s.v[i];
+			*at = hz;
+		}
+	}
+	free(s.v);
+	return best > 0 ? sharpen(ws, at) : 0;
+}
+
+/* The windows of a frequency are the shortest ones that have some periods of it. */
+static double window_of(double hz)
+{
+	double length_s = WINDOW_S;
+
+	while (length_s * hz < ENOUGH * PERIODS)
+		length_s *= 2;
+	return length_s;
+}
+
+/*
+ * A period may be a part of a longer one, in which the same code is executed several times.
+ * ANALYSIS_OK: it is, and *p is the longer one; ANALYSIS_UNAVAILABLE: it is none that many times;
+ * ANALYSIS_INSUFFICIENT: there are too few windows to say so.
+ */
+static enum analysis_status part_of(const struct fold_trace *t, double hz, unsigned times,
+				    struct fold_period *p)
+{
+	const double wanted = hz / times, length_s = window_of(wanted);
+	/* Of short periods many are near a frequency that the clock of the samples makes of them.
+	 */
+	const double near = length_s > WINDOW_S ? 1 : NEAR;
+	double at = NAN, best = 0;
+	enum analysis_status status = ANALYSIS_NO_MEMORY;
+	struct windows ws;
+
+	if (cut_windows(&ws, t, length_s)) {
+		double step = step_of(&ws);
+
+		if (ws.n > 1)
+			best = line_of(&ws, wanted - step, wanted + step, &at);
+		status = ws.n < 2 ? ANALYSIS_INSUFFICIENT : ANALYSIS_UNAVAILABLE;
+		if (best > PART * power(&ws, hz) && fabs(at - wanted) <= near * step)
+			status = ws.n < WINDOWS ? ANALYSIS_INSUFFICIENT : ANALYSIS_OK;
+	}
+	if (status == ANALYSIS_OK)
+		*p = (struct fold_period){1 / at, best / ws.null, length_s};
 	free(ws.w);
 	return status;
+}
+
+/* The shortest period that stands out; its frequency, 0: there is none. */
+static double shortest(const struct fold_trace *t, struct fold_period *p)
+{
+	double every = interval_of(t), length_s = WINDOW_S, hz = NAN, best = 0;
+
+	for (unsigned i = 0; every > 0 && !(best > 0) && i < OCTAVES; i++) {
+		const double from = PERIODS / length_s,
+			     to = i ? 2 * from : fmin(0.5 / every, HIGHEST_HZ);
+		struct windows ws;
+
+		if (cut_windows(&ws, t, length_s) && ws.null > 0 && ws.n >= (i ? WINDOWS : 1))
+			best = line_of(&ws, from, to, &hz);
+		if (best > 0)
+			*p = (struct fold_period){1 / hz, best / ws.null, length_s};
+		length_s *= 2;
+		free(ws.w);
+	}
+	return best > 0 ? hz : 0;
+}
+
+/* So many samples tell the period. */
+static struct fold_trace middle_of(const struct fold_trace *t)
+{
+	size_t n = t->nsamples < SAMPLES ? t->nsamples : SAMPLES, from = (t->nsamples - n) / 2;
+
+	return (struct fold_trace){
+		.samples = t->samples + from, .code = t->code + from, .nsamples = n};
+}
+
+enum analysis_status fold_period__find(const struct fold_trace *t, struct fold_period *p)
+{
+	const struct fold_trace middle = middle_of(t);
+	enum analysis_status status;
+	double hz;
+
+	*p = (struct fold_period){NAN, NAN, NAN};
+	if (t->nsamples < 10 * LEAST)
+		return ANALYSIS_INSUFFICIENT;
+	hz = shortest(&middle, p);
+	for (unsigned times = MULTIPLE; hz > 0 && times > 1; times--) {
+		status = part_of(&middle, hz, times, p);
+		if (status == ANALYSIS_OK || status == ANALYSIS_NO_MEMORY ||
+		    (status == ANALYSIS_INSUFFICIENT && times <= SURE))
+			return status;
+	}
+	return hz > 0 ? ANALYSIS_OK : ANALYSIS_INSUFFICIENT;
 }
 
 /* Cycles until a window's middle, by its phase against what all windows have in common. */
@@ -225,17 +367,17 @@ static void follow(const struct windows *ws, double hz, double shift, struct fix
 	}
 }
 
-size_t fold_period__instances(const struct fold_trace *t, double period_s, double shift,
+size_t fold_period__instances(const struct fold_trace *t, const struct fold_period *p, double shift,
 			      struct fold_instance *out, size_t max)
 {
 	_cleanup_free_ struct fix *fix = NULL;
 	struct windows ws;
 	size_t n = 0;
 
-	if (cut_windows(&ws, t) && ws.n > 1)
+	if (cut_windows(&ws, t, p->window_s) && ws.n > 1)
 		fix = calloc(ws.n, sizeof(*fix));
 	if (fix) {
-		follow(&ws, 1 / period_s, shift, fix);
+		follow(&ws, 1 / p->period_s, shift, fix);
 		for (unsigned i = 0; i + 1 < ws.n; i++) {
 			double rate =
 				(fix[i + 1].cycles - fix[i].cycles) / (fix[i + 1].t - fix[i].t);
@@ -246,7 +388,7 @@ size_t fold_period__instances(const struct fold_trace *t, double period_s, doubl
 
 				if (n)
 					out[n - 1].t1 = at;
-				out[n++] = (struct fold_instance){.t0 = at, .t1 = at + period_s};
+				out[n++] = (struct fold_instance){.t0 = at, .t1 = at + p->period_s};
 			}
 		}
 	}

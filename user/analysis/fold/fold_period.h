@@ -9,13 +9,16 @@
 struct fold_period {
 	double period_s;
 	double strength; /* of its frequency, as a multiple of what chance gives */
+	double window_s; /* pieces of the thread's time in which it was looked for */
 };
 
 /*
- * The period that the codes of the samples have, from two intervals of the samples to half a
- * second; shorter ones cannot be told from longer ones. The power of each frequency is added up
- * over windows of 2 s, so that iterations need not all be of one length. ANALYSIS_INSUFFICIENT: too
- * few samples, or no period stands out.
+ * The period that the codes of the samples have, of which time off the CPU is one: the shortest one
+ * from two intervals of the samples (shorter ones cannot be told from longer ones) to 8 s, or up to
+ * 8 times that one if the codes repeat only then. The power of each frequency is added up over
+ * windows of 2 s, or of 4 to 8 periods, so that iterations need not all be of one length.
+ * ANALYSIS_INSUFFICIENT: too few samples, of periods above half a second fewer than four windows,
+ * or no period stands out.
  */
 enum analysis_status fold_period__find(const struct fold_trace *t, struct fold_period *p);
 
@@ -23,7 +26,7 @@ enum analysis_status fold_period__find(const struct fold_trace *t, struct fold_p
  * The iterations of that period, whose phase is followed from window to window. Where they begin is
  * a choice: shift, in periods, moves that. Returns how many there are in out[max].
  */
-size_t fold_period__instances(const struct fold_trace *t, double period_s, double shift,
+size_t fold_period__instances(const struct fold_trace *t, const struct fold_period *p, double shift,
 			      struct fold_instance *out, size_t max);
 
 #endif

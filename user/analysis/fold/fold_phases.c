@@ -8,9 +8,10 @@
 #include "analysis/order.h"
 #include "base/cleanup.h"
 
-#define BINS   200 /* where phases may begin at first; a bound is then moved among samples */
-#define CODES  64  /* the most frequent; all others are one */
-#define ENOUGH 30  /* samples */
+#define BINS	 200  /* where phases may begin at first; a bound is then moved among samples */
+#define CODES	 64   /* the most frequent; all others are one */
+#define ENOUGH	 30   /* samples */
+#define UNLIKELY 40.0 /* a bound with so much less likelihood than the best one */
 
 /* The samples in the order of x, with codes numbered from 0. */
 struct ordered {
@@ -127,17 +128,19 @@ static double length_of(const unsigned *from, const unsigned *to, unsigned ncode
 	return n > 0 ? nats + n * log(n) + 0.5 * (kinds + 1) * log(all) : 0;
 }
 
-/* Moves the bound between two phases to the sample where it fits best, at most a bin away. */
-static double refine(const struct ordered *o, size_t from, size_t to, int bin)
+/* The first sample behind the bound between two phases, which is moved to where it fits best, at
+ * most a bin away. */
+static size_t refine(const struct ordered *o, size_t from, size_t to, int bin)
 {
 	unsigned none[CODES] = {0}, left[CODES] = {0}, all[CODES] = {0};
-	size_t lo = o->first[bin - 1], hi = o->first[bin + 1 > BINS ? BINS : bin + 1], best_at = 0;
+	size_t lo = o->first[bin - 1], hi = o->first[bin + 1 > BINS ? BINS : bin + 1];
+	size_t best_at = o->first[bin];
 	double best = INFINITY;
 
 	for (size_t i = from; i < to; i++)
 		all[o->code[i]]++;
 	for (size_t i = from; i < hi && i < to; i++) {
-		if (i >= lo) {
+		if (i >= lo && i > from) {
 			double l = length_of(none, left, o->ncodes, (double)o->n) +
 				   length_of(left, all, o->ncodes, (double)o->n);
 
@@ -148,14 +151,56 @@ static double refine(const struct ordered *o, size_t from, size_t to, int bin)
 		}
 		left[o->code[i]]++;
 	}
-	if (best == INFINITY || !best_at)
-		return (double)bin / BINS;
-	return (o->x[best_at - 1] + o->x[best_at]) / 2;
+	return best_at;
+}
+
+/* What it tells for the first of two phases that a sample there has a code, by their mixtures; the
+ * estimate of Krichevsky and Trofimov: a code that one of them has not had yet may come. */
+static void weigh_codes(const struct ordered *o, size_t from, size_t bound, size_t to,
+			double weight[CODES])
+{
+	unsigned n[2][CODES] = {0}, all[2] = {0}, kinds = 0;
+
+	for (size_t i = from; i < to; i++) {
+		n[i >= bound][o->code[i]]++;
+		all[i >= bound]++;
+	}
+	for (unsigned c = 0; c < o->ncodes; c++)
+		kinds += n[0][c] || n[1][c];
+	for (unsigned c = 0; c < o->ncodes; c++)
+		weight[c] = log((n[0][c] + 0.5) / (all[0] + 0.5 * kinds)) -
+			    log((n[1][c] + 0.5) / (all[1] + 0.5 * kinds));
+}
+
+/* Between which samples the bound of two phases can be, which is before the sample `bound` of from
+ * to to. */
+static void be_sure(const struct ordered *o, size_t from, size_t bound, size_t to,
+		    struct fold_phase *p)
+{
+	double weight[CODES], best = 0, sum = 0;
+	size_t least = to, most = from;
+
+	weigh_codes(o, from, bound, to, weight);
+	for (size_t i = from; i < to; i++) {
+		sum += weight[o->code[i]];
+		best = fmax(best, sum);
+	}
+	sum = 0;
+	for (size_t i = from; i <= to; i++) {
+		if (sum >= best - log(UNLIKELY)) {
+			least = i < least ? i : least;
+			most = i;
+		}
+		sum += i < to ? weight[o->code[i]] : 0;
+	}
+	p->low = fmin(p->to, least ? o->x[least - 1] : 0);
+	p->high = fmax(p->to, most < o->n ? o->x[most] : 1);
 }
 
 static struct fold_phase phase_of(const struct ordered *o, int from, int to)
 {
-	struct fold_phase p = {.from = (double)from / BINS, .to = (double)to / BINS};
+	struct fold_phase p = {
+		.from = (double)from / BINS, .to = (double)to / BINS, .low = 1, .high = 1};
 	unsigned most = 0;
 
 	p.samples = o->first[to] - o->first[from];
@@ -169,6 +214,20 @@ static struct fold_phase phase_of(const struct ordered *o, int from, int to)
 	}
 	p.share = p.samples ? (double)most / (double)p.samples : NAN;
 	return p;
+}
+
+/* Two phases, from a sample to the bin bound[1], get the bound that fits best, near bound[0];
+ * behind a sample of the first, so that bounds keep their order. Returns the first sample behind
+ * it. */
+static size_t settle(const struct ordered *o, size_t from, const int bound[2],
+		     struct fold_phase phase[2])
+{
+	size_t to = o->first[bound[1]], at = refine(o, from, to, bound[0]);
+
+	if (at > from && at < to)
+		phase[1].from = phase[0].to = (o->x[at - 1] + o->x[at]) / 2;
+	be_sure(o, from, at, to, &phase[0]);
+	return at;
 }
 
 /* The best cuts of the first bins: where the last phase of each begins. */
@@ -208,9 +267,8 @@ size_t fold_trace__phases(const double *x, const uint64_t *code, size_t n, struc
 		bound[0] = 0;
 		for (size_t i = 0; i < found; i++)
 			out[i] = phase_of(&o, bound[i], bound[i + 1]);
-		for (size_t i = 1; i < found; i++)
-			out[i].from = out[i - 1].to =
-				refine(&o, o.first[bound[i - 1]], o.first[bound[i + 1]], bound[i]);
+		for (size_t i = 1, from = 0; i < found; i++)
+			from = settle(&o, from, &bound[i], &out[i - 1]);
 	}
 	ordered__free(&o);
 	return found;

@@ -13,8 +13,8 @@
 #include "analysis/fold/fold.h"
 
 struct fold_trace {
-	const struct fold_sample *samples; /* in time order; c is cumulative */
-	const uint64_t *code; /* of each sample: equal where the same code was executed */
+	struct fold_sample *samples; /* in time order; c is cumulative, NaN: not known */
+	const uint64_t *code;	     /* of each sample: equal where the same code was executed */
 	size_t nsamples;
 	struct fold_instance *instances; /* in time order, which do not overlap */
 	size_t ninstances;
@@ -25,16 +25,19 @@ struct fold_trace {
  * them is NaN, as nobody counted there: every instance is taken to count alike, and what was
  * counted between two samples is shared out among the parts of the instances between them as the
  * likeliest profile of all of them says (expectation maximisation for counts of intervals, from a
- * flat profile). c0 is NaN where an instance has no sample before it or none after it.
- * ANALYSIS_INSUFFICIENT: nothing was counted.
+ * profile that is flat but where samples are off: there it did not run). Samples that are off get
+ * their c likewise. c0 is NaN where an instance has no sample before it or none after it, or has
+ * one that is not off and whose c is NaN: what came between that and the one before is missing in
+ * all later ones. ANALYSIS_INSUFFICIENT: nothing was counted.
  */
 enum analysis_status fold_trace__counts(const struct fold_trace *traces, size_t n);
 
 /* A part of the region in which the same code was executed. */
 struct fold_phase {
-	double from, to; /* in [0, 1] */
-	uint64_t code;	 /* that had most samples, */
-	double share;	 /* and its part of them */
+	double from, to;  /* in [0, 1] */
+	double low, high; /* where it ends lies between them, 95 % sure; of the last one 1 */
+	uint64_t code;	  /* that had most samples, */
+	double share;	  /* and its part of them */
 	size_t samples;
 };
 
@@ -44,6 +47,12 @@ struct fold_phase {
  * Cuts [0, 1] into the phases that describe best which code the n samples at x executed: each phase
  * is a mixture of codes, and a further one must pay for its description (minimum description
  * length). Returns how many there are in out[FOLD_PHASES]; 0: too few samples, or no memory.
+ *
+ * Where a phase ends is known to the samples around: low and high are the ends of all bounds whose
+ * likelihood, with the mixtures of both phases, is at least 1/40 of the best one's, and the next
+ * sample. By the inequality of Ville for likelihood ratios the true bound is none of them at most
+ * once in 40 times on each side (confidence sets of a change point by likelihood: D. Siegmund,
+ * "Confidence sets in change-point problems", 1988).
  */
 size_t fold_trace__phases(const double *x, const uint64_t *code, size_t n, struct fold_phase *out);
 

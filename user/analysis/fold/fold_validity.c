@@ -38,14 +38,18 @@ static double kolmogorov_distance(const double *sorted, size_t n)
 
 bool fold__is_locked(const struct fold_points *p, const struct fold_spline *cpu)
 {
-	_cleanup_free_ double *u = calloc(p->n + 1, sizeof(*u));
+	_cleanup_free_ double *u = calloc(p->n + 1, sizeof(*u)), *v = calloc(p->n + 1, sizeof(*v));
 
-	if (!u || p->n < 30)
+	if (!u || !v || p->n < 30)
 		return false;
-	for (size_t i = 0; i < p->n; i++)
-		u[i] = cpu->nknots ? fold_spline__at(cpu, p->x[i]) : p->x[i];
+	for (size_t i = 0; i < p->n; i++) {
+		u[i] = p->x[i];
+		v[i] = cpu->nknots ? fold_spline__at(cpu, p->x[i]) : p->x[i];
+	}
 	qsort(u, p->n, sizeof(*u), order__doubles);
-	return kolmogorov_distance(u, p->n) > fmax(SURE * 1.358 / sqrt((double)p->n), FAR);
+	qsort(v, p->n, sizeof(*v), order__doubles);
+	return fmin(kolmogorov_distance(u, p->n), kolmogorov_distance(v, p->n)) >
+	       fmax(SURE * 1.358 / sqrt((double)p->n), FAR);
 }
 
 static void residuals(const double *x, const double *y, size_t n, const struct fold_spline *s,

@@ -294,6 +294,15 @@ static double others_of(const struct model_job *j)
 	return j->nnodes ? sum : NAN;
 }
 
+static double taken_of(const struct model_job *j)
+{
+	double sum = NAN;
+
+	for (unsigned i = 0; i < j->nnodes; i++)
+		sum = known__sum(sum, j->nodes[i].taken_s);
+	return sum;
+}
+
 static double least_memory(const struct model_job *j)
 {
 	double least = NAN;
@@ -318,6 +327,7 @@ static void fill_job(struct facts *f, const struct model_job *j)
 	*v[FACT_JOB_cpus] = cores_of(j, true);
 	*v[FACT_JOB_cores_per_node] = largest_of(j);
 	*v[FACT_JOB_others_s] = others_of(j);
+	*v[FACT_JOB_taken_s] = taken_of(j);
 	*v[FACT_JOB_node_mb] = least_memory(j);
 	*v[FACT_JOB_core_s] = *v[FACT_JOB_cores] * j->grid.end_s;
 	*v[FACT_JOB_coverage] = coverage_of(j);

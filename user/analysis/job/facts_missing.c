@@ -50,6 +50,7 @@ static const struct {
 	{FACT_JOB_others_s,
 	 BECAUSE("the job does not have all cores of its nodes, or their idle time is "
 		 "not known")},
+	{FACT_JOB_taken_s, BECAUSE("the nodes' idle time is not known")},
 	{FACT_JOB_limit_mb, BECAUSE(NO_LIMIT)},
 	{FACT_JOB_own_peak_mb, COLUMN(Q_RSS)},
 	{FACT_JOB_own_sum_peak_mb, COLUMN(Q_RSS)},

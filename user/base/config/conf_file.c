@@ -22,16 +22,13 @@
 
 /* One open file. */
 struct reader {
-	struct conf_file *c;
-	const char *file;
-	unsigned line; /* first one of a continued line */
+	struct conf_pair at; /* its line is the first one of a continued line */
 	unsigned depth;
-	bool slurm; /* Slurm's own file: what is wrong in it is none of our business */
 };
 
 static int read_conf(struct conf_file *c, const char *path, unsigned depth, bool slurm);
 
-static void __attribute__((format(printf, 2, 3))) complain(struct reader *r, const char *fmt, ...)
+void conf_file__complain(const struct conf_pair *p, const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
@@ -39,8 +36,8 @@ static void __attribute__((format(printf, 2, 3))) complain(struct reader *r, con
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	log_error("%s:%u: %s", r->file, r->line, text);
-	r->c->errors++;
+	log_error("%s:%u: %s", p->file, p->line, text);
+	p->from->errors++;
 }
 
 static bool is_slurms(const char *path)
@@ -93,31 +90,36 @@ const char *conf_file__reason(int err)
 
 static void include(struct reader *r, const char *name)
 {
-	const char *slash = strrchr(r->file, '/');
+	const char *slash = strrchr(r->at.file, '/');
 	char path[PATH_MAX] = "";
 	int err;
 
 	if (r->depth + 1 >= INCLUDE_DEPTH) {
-		complain(r, "Include %s: more than %d files deep", name, INCLUDE_DEPTH);
+		conf_file__complain(&r->at, "Include %s: more than %d files deep", name,
+				    INCLUDE_DEPTH);
 		return;
 	}
 	if (name[0] != '/' && slash)
-		snprintf(path, sizeof(path), "%.*s/", (int)(slash - r->file), r->file);
-	if (!expand_name(r->c, name, path, sizeof(path))) {
-		complain(r, "Include %s: the path is too long", name);
+		snprintf(path, sizeof(path), "%.*s/", (int)(slash - r->at.file), r->at.file);
+	if (!expand_name(r->at.from, name, path, sizeof(path))) {
+		conf_file__complain(&r->at, "Include %s: the path is too long", name);
 		return;
 	}
-	err = read_conf(r->c, path, r->depth + 1, r->slurm || is_slurms(path));
+	err = read_conf(r->at.from, path, r->depth + 1, r->at.slurm || is_slurms(path));
 	if (err)
-		complain(r, "Include %s: cannot read it: %s", path, conf_file__reason(err));
+		conf_file__complain(&r->at, "Include %s: cannot read it: %s", path,
+				    conf_file__reason(err));
 }
 
 static void give_pair(struct reader *r, const char *key, const char *value)
 {
-	if (!strcasecmp(key, "Include"))
+	if (!strcasecmp(key, "Include")) {
 		include(r, value);
-	else
-		r->c->take(r->c->ctx, &(struct conf_pair){r->file, r->line, key, value, r->slurm});
+	} else {
+		r->at.key = key;
+		r->at.value = value;
+		r->at.from->take(r->at.from->ctx, &r->at);
+	}
 }
 
 static char *skip_blanks(char *p)
@@ -192,8 +194,9 @@ static bool take_pair(struct reader *r, char **p)
 	give_pair(r, key, value);
 	return true;
 bad:
-	if (!r->slurm)
-		complain(r, "%.*s: %s", end > key ? (int)(end - key) : 20, key, reason);
+	if (!r->at.slurm)
+		conf_file__complain(&r->at, "%.*s: %s", end > key ? (int)(end - key) : 20, key,
+				    reason);
 	return false;
 }
 
@@ -257,11 +260,11 @@ static int read_lines(struct reader *r, FILE *f)
 	while ((n = getline(&line, &cap, f)) >= 0) {
 		number++;
 		if (!more) {
-			r->line = number;
+			r->at.line = number;
 			whole.len = 0;
 		}
 		if (strlen(line) != (size_t)n) {
-			complain(r, "a NUL byte: this is not a text file");
+			conf_file__complain(&r->at, "a NUL byte: this is not a text file");
 			goto out;
 		}
 		more = trim(line);
@@ -295,7 +298,7 @@ static int check_owner(const struct stat *st)
 
 static int read_conf(struct conf_file *c, const char *path, unsigned depth, bool slurm)
 {
-	struct reader r = {.c = c, .file = path, .depth = depth, .slurm = slurm};
+	struct reader r = {.at = {.from = c, .file = path, .slurm = slurm}, .depth = depth};
 	/* Non-blocking: a FIFO in the file's place must not hang us. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
 	_cleanup_fclose_ FILE *f = NULL;

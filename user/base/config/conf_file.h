@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 struct conf_pair {
+	struct conf_file *from;
 	const char *file;
 	unsigned line;
 	const char *key, *value;
@@ -21,8 +22,12 @@ struct conf_file {
 	const char *const *node_name; /* for %n; it may change as pairs are taken */
 	void (*take)(void *ctx, const struct conf_pair *p); /* each pair, in their order */
 	void *ctx;
-	unsigned errors; /* lines that make no sense, outside Slurm's files; each is logged */
+	unsigned errors; /* what was complained of; what makes no sense in Slurm's files is not */
 };
+
+/* Logs what is wrong with a pair, after its file and line, and counts it as an error. */
+void __attribute__((format(printf, 2, 3)))
+conf_file__complain(const struct conf_pair *p, const char *fmt, ...);
 
 /* 0; -errno: path could not be read; -EPERM: root would read a file that others may write;
  * -ENOTSUP: it is no regular file, or too large. A file that is included and cannot be read counts

@@ -95,6 +95,8 @@ static const struct config_key keys[] = {
 	 "yes: the family culprit also counts which step waited for which, for jobprof-dump --culprits."},
 	{"StackUnwind", &config_type_unwind, offsetof(struct config, unwind), "fp", NULL, 0,
 	 "How the family stack finds callers: fp, by frame pointers; dwarf, by .eh_frame from copies of stacks."},
+	{"SampleEvent", &config_type_sample_event, offsetof(struct config, by_cycles), "cpu-clock", NULL, 0,
+	 "What the points of the family fold are samples of: cpu-clock or, where CPUs count them, cycles."},
 	{"AutoReport", &config_type_bool, offsetof(struct config, auto_report), "no", NULL, 0,
 	 "yes: AutoMerge stores what jobprof report finds in the job's file, too."},
 	{"Sensors", &config_type_words, offsetof(struct config, sensors), "all", NULL, 0,

@@ -56,6 +56,7 @@ struct config {
 	bool auto_report;	    /* AutoReport */
 	bool culprit_matrix;	    /* CulpritMatrix */
 	enum config_unwind unwind;  /* StackUnwind */
+	bool by_cycles;		    /* SampleEvent=cycles */
 	char *sensors;		    /* Sensors: which sources are read */
 	char *sys_root;		    /* SysRoot, ProcRoot, DevRoot: where sensors look; absolute */
 	char *proc_root;

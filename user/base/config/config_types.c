@@ -226,6 +226,23 @@ static void print_unwind(const char *key, const void *field, FILE *f)
 	fprintf(f, "%s=%s\n", key, unwind_names[*(const enum config_unwind *)field]);
 }
 
+static int parse_sample_event(const char *text, void *field, char *err, size_t errlen)
+{
+	bool cycles = !strcasecmp(text, "cycles");
+
+	if (!cycles && strcasecmp(text, "cpu-clock")) {
+		snprintf(err, errlen, "\"%s\" is not one of cpu-clock, cycles", text);
+		return -EINVAL;
+	}
+	*(bool *)field = cycles;
+	return 0;
+}
+
+static void print_sample_event(const char *key, const void *field, FILE *f)
+{
+	fprintf(f, "%s=%s\n", key, *(const bool *)field ? "cycles" : "cpu-clock");
+}
+
 static int parse_bool(const char *text, void *field, char *err, size_t errlen)
 {
 	bool yes = !strcasecmp(text, "yes");
@@ -302,6 +319,7 @@ const struct config_type config_type_megabytes = {parse_megabytes, print_double}
 const struct config_type config_type_pattern = {parse_pattern, print_patterns};
 const struct config_type config_type_perf = {parse_perf, print_perf};
 const struct config_type config_type_unwind = {parse_unwind, print_unwind};
+const struct config_type config_type_sample_event = {parse_sample_event, print_sample_event};
 const struct config_type config_type_budget = {parse_budget, print_double};
 const struct config_type config_type_burst = {parse_burst, print_double};
 const struct config_type config_type_bool = {parse_bool, print_bool};

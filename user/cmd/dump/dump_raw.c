@@ -121,6 +121,8 @@ static const struct field stat_fields[] = {
 	STAT(cgroups_full, "cgroups that did not fit the table of cgroups; their tasks are not counted"),
 	STAT(storage_fail, "tasks that got no storage in the kernel and are not counted"),
 	STAT(env_long, "environments that were too long to find SLURM_PROCID in"),
+	STAT(envs_full,
+	     "steps beyond 256 at once: what ended within milliseconds has no attributes of Slurm"),
 	STAT(path_long, "cgroup paths that were too long to keep"),
 	/* no loss: the record comes again with the next read */
 	STAT(iter_fail, NULL),

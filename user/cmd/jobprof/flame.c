@@ -363,5 +363,8 @@ int verb_flame(int argc, char **argv)
 		return status;
 	if (o.twice)
 		return options__wrong(&cmd_flame, "one form at a time");
+	if (o.diff && o.form >= FORM_SPEEDSCOPE)
+		return options__wrong(&cmd_flame,
+				      "--diff is shown as text, --folded, --svg and --html");
 	return run_options(&o);
 }

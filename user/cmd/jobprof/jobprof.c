@@ -44,7 +44,7 @@ static const struct verb verbs[] = {
 	{"sensors", verb_sensors, &cmd_sensors,
 	 "what this node measures of energy, power and the like"},
 	{"show", verb_show, &cmd_show, "one page about a node-step or job file"},
-	{"track", verb_track, &cmd_track, "these kinds over windows of time or over runs"},
+	{"track", verb_track, &cmd_track, "kinds of bursts over windows of time or over runs"},
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))

@@ -195,6 +195,7 @@ static int merge(struct options *o)
 {
 	int err = find_user(o);
 
+	o->merge.or_none = o->merge.profile_dir && !o->user && !o->wait;
 	if (!err && !o->merge.profile_dir) {
 		err = profile_dir__find(&o->dir);
 		o->merge.profile_dir = o->dir;

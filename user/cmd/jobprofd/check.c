@@ -163,8 +163,10 @@ int jobprofd__check(const char *btf)
 	if (geteuid())
 		log_warn("not root: what needs privileges shows as absent");
 	if (missing)
-		log_error("%d required feature%s missing: jobprofd cannot run here", missing,
-			  missing == 1 ? " is" : "s are");
+		log_error("%d required feature%s missing%s", missing,
+			  missing == 1 ? " is" : "s are",
+			  geteuid() ? ", or not shown to this user: ask as root"
+				    : ": jobprofd cannot run here");
 	return missing ? 1 : 0;
 }
 
@@ -208,7 +210,9 @@ int jobprofd__check_bpf(const struct config *c)
 	struct kern_opts o = {.nslots = 64,
 			      .components = components,
 			      .btf = c->btf,
-			      .families = FAM_ALL | FAM_FILES | FAM_SAMPLE | FAM_STACK | FAM_BURST};
+			      .by_cycles = true,
+			      .families = FAM_ALL | FAM_FILES | FAM_SAMPLE | FAM_STACK | FAM_FOLD |
+					  FAM_BURST};
 	struct perf_columns perf = {};
 	struct kern *k;
 	char reason[512];

@@ -46,11 +46,7 @@ void step__close(struct step *s, struct kern *k)
 void step__last_rows(struct step *s, const struct step_env *env)
 {
 	s->closing = true;
-	if (s->families & FAM_SENSORS)
-		node__tick(env->node, *env->steps, env, snapshot__boot_ns(env->snap));
-	if (s->req)
-		step__journal_external(s, env);
-	step__rows(s, env, true);
+	sampling__rows_of(s, env);
 }
 
 static void ask_squeue(struct step *s, const struct step_env *env, uint64_t now_ns)
@@ -83,7 +79,7 @@ static void read_last_messages(struct daemon *d, const struct step *s, uint64_t 
 	if (!d->control || s->state != STEP_NEW || (s->req && s->req->spank))
 		return;
 	control__turn(d->control, now);
-	daemon_claim_requests(d, now);
+	request_match__claim(&d->env, now);
 }
 
 static void begin_end(struct daemon *d, struct step *s, uint64_t now)
@@ -93,6 +89,7 @@ static void begin_end(struct daemon *d, struct step *s, uint64_t now)
 	read_last_messages(d, s, now);
 	step__identify(s, &d->env, d->steps, true);
 	if (s->state == STEP_ACTIVE) {
+		control__read_last(d->control, s, now);
 		s->state = STEP_ENDING;
 		s->end_boot_ns = now;
 	}
@@ -263,9 +260,9 @@ void daemon_advance(struct daemon *d, uint64_t now)
 	if (d->automerge)
 		automerge__advance(d->automerge, d, now);
 	if (any_wanted(d->steps))
-		d->idle_since_ns = 0;
-	else if (!d->idle_since_ns)
-		d->idle_since_ns = now;
+		d->watch.idle_since_ns = 0;
+	else if (!d->watch.idle_since_ns)
+		d->watch.idle_since_ns = now;
 }
 
 bool step_list__busy(const struct step *s, uint64_t now)

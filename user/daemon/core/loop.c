@@ -19,7 +19,7 @@
 #include "daemon/files/automerge.h"
 #include "daemon/files/files.h"
 #include "daemon/follow/daemon_state.h"
-#include "daemon/follow/kernel.h"
+#include "daemon/follow/kernel_watch.h"
 #include "daemon/follow/request_match.h"
 #include "daemon/follow/sampling.h"
 #include "daemon/follow/step_identity.h"
@@ -68,24 +68,17 @@ static void take_signals(struct daemon *d, uint64_t now)
 	struct signalfd_siginfo si;
 
 	while (read(d->sigfd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
-		switch (si.ssi_signo) {
-		case SIGCHLD:
+		if (si.ssi_signo == SIGCHLD) {
 			reap_children(d, now);
-			break;
-		case SIGHUP:
+		} else if (si.ssi_signo == SIGHUP) {
 			daemon_reload(d);
-			break;
-		case SIGUSR1:
+		} else if (d->opts.interrupt) {
+			d->opts.interrupt(d->opts.ctx, si.ssi_signo, si.ssi_code == SI_KERNEL);
+		} else if (si.ssi_signo == SIGUSR1) {
 			d->handover = d->stop = true;
-			break;
-		default:
-			if (d->opts.interrupt) {
-				d->opts.interrupt(d->opts.ctx, si.ssi_signo,
-						  si.ssi_code == SI_KERNEL);
-			} else {
-				d->stop = true;
-				d->stop_signal = si.ssi_signo;
-			}
+		} else {
+			d->stop = true;
+			d->stop_signal = si.ssi_signo;
 		}
 	}
 }
@@ -176,23 +169,24 @@ static int run_turn(struct daemon *d, int timeout_ms)
 	unwinding__watch(d->env.unwinding, now);
 	if (control_ready || now >= control__due(d->control))
 		control__turn(d->control, now);
-	daemon_take_events(d, now);
-	daemon_note_losses(d, now);
+	kernel_watch__take_events(&d->watch, now);
+	if (d->watch.sync || !daemon_in_sync(d))
+		daemon_sync_steps(d);
+	kernel_watch__end_turn(&d->watch, now);
+	kernel_watch__log_losses(&d->watch, now);
 	if (now >= d->next_sample_ns)
 		control__read_rings(d->control, now);
-	if (d->external_rows)
+	if (d->env.external_rows)
 		request_match__journal_external(d->steps, &d->env);
-	d->external_rows = false;
+	d->env.external_rows = false;
 	if (now >= d->next_sample_ns) {
-		daemon_sample(d, now);
+		sampling__rows(&d->env);
 		daemon_schedule_sample(d, clock__boot_ns());
 	}
-	daemon_watch_node(d, now);
+	sampling__watch_node(&d->env, now);
 	daemon_advance(d, clock__boot_ns());
-	if (kern__attached(d->env.k) && now >= d->next_rescan_ns)
-		daemon_rescan(d, now);
-	daemon_place_late(d, now);
-	daemon_detach_idle(d, now);
+	kernel_watch__rescan_due(&d->watch, now);
+	kernel_watch__detach_idle(&d->watch, now);
 	return 0;
 }
 
@@ -276,9 +270,12 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 		step__identify(s, &d->env, d->steps, true);
 	wait_for_answers(d);
 	d->env.leaving = true;
-	for (s = d->steps; s; s = s->next)
+	for (s = d->steps; s; s = s->next) {
+		if (s->state == STEP_ACTIVE)
+			control__read_last(d->control, s, clock__boot_ns());
 		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
 			step__close(s, d->env.k);
+	}
 	step_stacks__settle(&d->env);
 	if (!snapshot__take(d->env.snap))
 		for (s = d->steps; s; s = s->next)

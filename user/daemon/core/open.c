@@ -21,7 +21,7 @@
 #include "daemon/child/job_infos.h"
 #include "daemon/socket/control.h"
 #include "daemon/follow/daemon_state.h"
-#include "daemon/follow/kernel.h"
+#include "daemon/follow/kernel_watch.h"
 #include "daemon/files/automerge.h"
 #include "daemon/lookup/unwinding.h"
 #include "daemon/config/cgroup_roots.h"
@@ -46,7 +46,7 @@ static int watch_fd(int epfd, int fd)
 
 /* Raises the limit of open descriptors. This comes first: later calls would fail without
  * descriptors. */
-static int raise_limit(struct daemon *d)
+static int raise_limit(size_t *files)
 {
 	struct rlimit lim;
 
@@ -56,12 +56,12 @@ static int raise_limit(struct daemon *d)
 		lim.rlim_cur = lim.rlim_max < FILES_WANTED ? lim.rlim_max : FILES_WANTED;
 		setrlimit(RLIMIT_NOFILE, &lim);
 	}
-	d->files = lim.rlim_cur;
-	if (d->files >= FILES_LEAST)
+	*files = lim.rlim_cur;
+	if (*files >= FILES_LEAST)
 		return 0;
 	log_error("%zu files may be open at once (ulimit -n, LimitNOFILE=): %d are needed, %d "
 		  "wanted",
-		  d->files, FILES_LEAST, FILES_WANTED);
+		  *files, FILES_LEAST, FILES_WANTED);
 	return -EMFILE;
 }
 
@@ -90,9 +90,10 @@ static int open_fds(struct daemon *d)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGUSR1);
-	if (d->opts.embedded) {
+	if (d->opts.embedded) { /* for the command */
 		sigaddset(&set, SIGQUIT);
-		sigdelset(&set, SIGUSR1);
+		sigaddset(&set, SIGUSR2);
+		sigaddset(&set, SIGALRM);
 	}
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
@@ -152,50 +153,51 @@ static int wait_lock(int fd)
 
 /* There is one daemon per state directory. Journals of jobprof run are in the same directory, each
  * with a lock of its own. */
-static int lock_state(struct daemon *d)
+static int lock_state(const struct step_env *env, int *fd)
 {
 	char path[PUBLISH_PATH];
 
-	if (mkdir(d->env.state_dir, 0700) && errno != EEXIST) {
-		log_error("cannot make StateDir %s: %s", d->env.state_dir, strerror(errno));
+	if (mkdir(env->state_dir, 0700) && errno != EEXIST) {
+		log_error("cannot make StateDir %s: %s", env->state_dir, strerror(errno));
 		return -errno;
 	}
-	if (d->opts.embedded)
+	if (env->embedded)
 		return 0;
-	snprintf(path, sizeof(path), "%s/lock", d->env.state_dir);
-	d->lockfd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (d->lockfd < 0) {
+	snprintf(path, sizeof(path), "%s/lock", env->state_dir);
+	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (*fd < 0) {
 		log_error("cannot open %s: %s", path, strerror(errno));
 		return -errno;
 	}
-	d->lockfd = last_fd(d->lockfd);
-	if (wait_lock(d->lockfd)) {
+	*fd = last_fd(*fd);
+	if (wait_lock(*fd)) {
 		log_error("another jobprofd uses StateDir %s: give this one its own StateDir and "
 			  "PinDir",
-			  d->env.state_dir);
+			  env->state_dir);
 		return -EBUSY;
 	}
 	return 0;
 }
 
-static int find_perf_events(struct daemon *d)
+static int find_perf_events(struct step_env *env, struct perf_columns *perf, const char *list)
 {
-	const char *list = d->opts.cfg->perf_events;
 	char err[512];
-	int n = perf_columns__parse(&d->perf, list, err, sizeof(err));
+	int n = perf_columns__parse(perf, list, err, sizeof(err));
 
 	if (n < 0) {
 		log_error("events %s: %s", list, err);
 		return n;
 	}
-	if (d->perf.left_out[0])
-		log_warn("events %s", d->perf.left_out);
-	d->env.npmu = d->perf.n;
-	memcpy(d->env.pmu_cols, d->perf.cols, sizeof(d->env.pmu_cols));
-	for (unsigned i = 0; i < d->perf.n; i++) {
-		struct column *c = &d->env.burst_cols[i];
+	if (perf->left_out[0])
+		log_warn("events %s", perf->left_out);
+	env->npmu = perf->n;
+	memcpy(env->pmu_cols, perf->cols, sizeof(env->pmu_cols));
+	point_table__init(&env->points[0], NULL, 0);
+	point_table__init(&env->points[1], perf->cols, perf->n);
+	for (unsigned i = 0; i < perf->n; i++) {
+		struct column *c = &env->burst_cols[i];
 
-		*c = d->perf.cols[i];
+		*c = perf->cols[i];
 		c->kind = COL_GAUGE;
 		c->how = HOW_GIVEN;
 		c->arg = BURST_EVENT + (int)i;
@@ -226,6 +228,7 @@ static int open_kern(struct daemon *d)
 			      .raw_tp = d->opts.raw_tp,
 			      .culprit_matrix = d->opts.cfg->culprit_matrix,
 			      .unwind = d->opts.cfg->unwind == UNWIND_DWARF,
+			      .by_cycles = d->opts.cfg->by_cycles,
 			      .block_issue = d->opts.block_issue,
 			      .net_skb = d->opts.net_skb};
 	int err;
@@ -251,6 +254,8 @@ static void fill_env(struct daemon *d)
 	d->env.gid = d->opts.gid;
 	d->env.cgroups = &d->cgroups;
 	d->env.steps = &d->steps;
+	d->env.requests = &d->requests;
+	d->watch.env = &d->env;
 	d->env.users = &d->users;
 }
 
@@ -282,13 +287,13 @@ static int open_node(struct step_env *env, const struct daemon_opts *opts)
 	return err;
 }
 
-static int open_regions(struct daemon *d)
+static int open_regions(struct step_env *env, const struct daemon_opts *o)
 {
-	if (!d->opts.nregions)
+	if (!o->nregions)
 		return 0;
-	d->env.probed = probed_regions__new(d->opts.regions, d->opts.nregions,
-					    d->opts.region_budget, clock__boot_ns());
-	return d->env.probed ? 0 : -ENOMEM;
+	env->probed =
+		probed_regions__new(o->regions, o->nregions, o->region_budget, clock__boot_ns());
+	return env->probed ? 0 : -ENOMEM;
 }
 
 /* Finds steps that run already, and journals of earlier runs. */
@@ -306,11 +311,11 @@ static int find_running_steps(struct daemon *d)
 	}
 	daemon_resume(d);
 	if (d->opts.embedded || ((found || d->steps) && d->opts.families)) {
-		err = daemon_attach(d->env.k);
+		err = kernel_watch__attach(d->env.k);
 		if (!err && kern__rescan(d->env.k, NULL))
 			err = -EIO;
 	}
-	d->sync = true;
+	d->watch.sync = true;
 	return err;
 }
 
@@ -340,13 +345,13 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	d->started_ns = clock__boot_ns();
 	d->epfd = d->clockfd = d->sigfd = d->lockfd = -1;
 	fill_env(d);
-	err = raise_limit(d);
+	err = raise_limit(&d->files);
 	if (!err)
-		err = find_perf_events(d);
+		err = find_perf_events(&d->env, &d->perf, d->opts.cfg->perf_events);
 	if (!err)
 		err = use_ipmi(d->opts.cfg);
 	if (!err)
-		err = lock_state(d);
+		err = lock_state(&d->env, &d->lockfd);
 	if (!err && !d->opts.embedded) {
 		child_group__make();
 		check_slurm(d->opts.cfg);
@@ -360,7 +365,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	if (!err && !(d->env.snap = snapshot__new(d->env.k)))
 		err = -ENOMEM;
 	if (!err)
-		err = open_regions(d);
+		err = open_regions(&d->env, &d->opts);
 	if (!err)
 		err = open_node(&d->env, &d->opts);
 	if (!err) {

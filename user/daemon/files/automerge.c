@@ -173,9 +173,9 @@ void automerge__free(struct automerge *a)
 }
 
 /* The path of the job's cgroup directory on this node. 0; -E2BIG; -ENOENT. */
-static int job_cgroup(const struct step *s, const struct step_env *env,
-		      const struct cgroup_roots *cgroups, char *buf, size_t len)
+static int job_cgroup(const struct step *s, const struct step_env *env, char *buf, size_t len)
 {
+	const struct cgroup_roots *cgroups = env->cgroups;
 	uint32_t hier = kern__slot(env->k, s->slot)->hier;
 	unsigned i;
 	int n;
@@ -190,8 +190,7 @@ static int job_cgroup(const struct step *s, const struct step_env *env,
 	return -ENOENT;
 }
 
-static void note_job_of_step(struct automerge *a, const struct step_env *env,
-			     const struct cgroup_roots *cgroups, const struct step *s)
+static void note_job_of_step(struct automerge *a, const struct step_env *env, const struct step *s)
 {
 	struct merge_record job = {.job_id = s->ids.job_id, .uid = s->uid, .gid = s->gid};
 	struct merge *m = find_merge(a, s->ids.job_id);
@@ -201,7 +200,7 @@ static void note_job_of_step(struct automerge *a, const struct step_env *env,
 		m->again = true;
 	if (m)
 		return;
-	err = job_cgroup(s, env, cgroups, job.cgroup, sizeof(job.cgroup));
+	err = job_cgroup(s, env, job.cgroup, sizeof(job.cgroup));
 	if (!err)
 		err = str__copy(job.user, sizeof(job.user), s->pub.user);
 	if (!err)
@@ -215,11 +214,11 @@ static void note_job_of_step(struct automerge *a, const struct step_env *env,
 			 strerror(-err));
 }
 
-static void note_steps(struct automerge *a, const struct daemon *d)
+static void note_steps(struct automerge *a, const struct step_env *env)
 {
 	struct step *s;
 
-	for (s = d->steps; s; s = s->next) {
+	for (s = *env->steps; s; s = s->next) {
 		if (s->merge_noted || s->state == STEP_NEW || s->state == STEP_IGNORED ||
 		    !s->ids.has_job || !s->pub.user[0] || !s->ids.row ||
 		    s->ids.row->family != LAYOUT_SLURM)
@@ -231,8 +230,8 @@ static void note_steps(struct automerge *a, const struct daemon *d)
 			log_debug("%s: nobody has told the job's first node: it is not merged for "
 				  "this step",
 				  s->pub.name);
-		else if (!strcmp(s->job_host, step__node_name(s, d->env.node_name)))
-			note_job_of_step(a, &d->env, &d->cgroups, s);
+		else if (!strcmp(s->job_host, step__node_name(s, env->node_name)))
+			note_job_of_step(a, env, s);
 	}
 }
 
@@ -349,7 +348,7 @@ void automerge__advance(struct automerge *a, const struct daemon *d, uint64_t no
 {
 	struct merge *m;
 
-	note_steps(a, d);
+	note_steps(a, &d->env);
 	if (now_ns < a->next_ns)
 		return;
 	a->next_ns = now_ns + CHECK_NS;

@@ -6,11 +6,10 @@
 #include "daemon/config/cgroup_roots.h"
 #include "daemon/daemon.h"
 #include "daemon/config/perf_columns.h"
+#include "daemon/follow/kernel_watch.h"
 #include "daemon/step/request.h"
 #include "daemon/step/step.h"
 #include "identity/layout.h"
-
-#define ENDED_MAX 64
 
 /* For the status: journals at the last check, and sums since the start. */
 struct journal_stats {
@@ -30,19 +29,10 @@ struct pending_file {
 	struct pending_file *next;
 };
 
-#define KERNEL_LOSSES  2
-#define KERNEL_LOSS_NS (3600 * NSEC_PER_SEC) /* the status names one for so long */
-
-/* Something that the kernel side could not count: see kernel_loss__text(). */
-struct kernel_loss {
-	uint64_t seen;
-	uint64_t since_ns, last_ns; /* 0: none since the start of this daemon */
-	struct log_limit log;
-};
-
 struct daemon {
 	struct daemon_opts opts;
 	struct step_env env;
+	struct kernel_watch watch;
 	struct cgroup_roots cgroups;
 	struct perf_columns perf;
 	struct step *steps;
@@ -53,21 +43,14 @@ struct daemon {
 	struct journal_stats journals;
 	struct users users;
 	int epfd, sigfd, clockfd, lockfd;
-	size_t files;	    /* that may be open at once */
-	bool external_rows; /* rows of external series have come */
-	bool left_behind;   /* see daemon__leave_behind() */
-	bool stop, finishing, handover, sync, sweep, wake;
-	uint32_t ended[ENDED_MAX]; /* slots of the steps of which a task has ended in this turn */
-	unsigned nended;	   /* more: of any of them */
+	size_t files;	  /* that may be open at once */
+	bool left_behind; /* see daemon__leave_behind() */
+	bool stop, finishing, handover;
 	int stop_signal;
-	uint64_t rb_lost_seen, exhausted_seen, slots_seen;
-	uint64_t next_exhausted_ns;
-	uint64_t exhausted_placed, freed_seen, next_late_ns; /* of those that found no slot */
-	bool unplaced;					     /* there are some */
-	struct kernel_loss losses[KERNEL_LOSSES];
+	uint64_t slots_seen; /* kern__slots_changed() when the steps were in line with them */
 	uint64_t started_ns;
 	uint64_t least_ns; /* shortest interval of the active steps */
-	uint64_t next_sample_ns, next_rescan_ns, idle_since_ns;
+	uint64_t next_sample_ns;
 	char last_file[PUBLISH_PATH + 400];
 };
 

@@ -3,8 +3,8 @@
 #include "daemon/follow/request_match.h"
 
 #include "base/clock.h"
-#include "daemon/follow/daemon_state.h"
 #include "daemon/record/step_rows.h"
+#include "daemon/step/step.h"
 
 /* A request is freed when its step has not appeared within that time. */
 #define EXPIRE_NS (120 * NSEC_PER_SEC)
@@ -32,28 +32,29 @@ struct step *request_match__find_step(struct step *s, struct kern *k, const stru
 	return NULL;
 }
 
-struct request *daemon_find_request(const struct daemon *d, uint64_t serial)
+struct request *request_match__of_serial(const struct step_env *env, uint64_t serial)
 {
 	struct request *r;
 	struct step *s;
 
 	if (!serial)
 		return NULL;
-	for (r = d->requests; r; r = r->next)
+	for (r = *env->requests; r; r = r->next)
 		if (r->serial == serial)
 			return r;
-	for (s = d->steps; s; s = s->next)
+	for (s = *env->steps; s; s = s->next)
 		if (s->req && s->req->serial == serial)
 			return s->req;
 	return NULL;
 }
 
-struct request *daemon_request_of(struct daemon *d, const struct step_key *p, bool make)
+struct request *request_match__of_step(const struct step_env *env, const struct step_key *p,
+				       bool make)
 {
-	struct step *s = request_match__find_step(d->steps, d->env.k, p);
+	struct step *s = request_match__find_step(*env->steps, env->k, p);
 	struct request *r;
 
-	for (r = d->requests; r; r = r->next)
+	for (r = *env->requests; r; r = r->next)
 		if (step_key__equal(&r->key, p)) {
 			if (!r->key.job_path[0]) /* this key says more */
 				r->key = *p;
@@ -67,8 +68,8 @@ struct request *daemon_request_of(struct daemon *d, const struct step_key *p, bo
 	if (s) {
 		s->req = r;
 	} else {
-		r->next = d->requests;
-		d->requests = r;
+		r->next = *env->requests;
+		*env->requests = r;
 	}
 	return r;
 }
@@ -89,16 +90,16 @@ static void claim_request(struct request **requests, struct step *s, struct kern
 	}
 }
 
-void daemon_claim_requests(struct daemon *d, uint64_t now)
+void request_match__claim(const struct step_env *env, uint64_t now)
 {
-	struct request **at = &d->requests;
+	struct request **at = env->requests;
 	struct step *s;
 
-	for (s = d->steps; s; s = s->next) {
+	for (s = *env->steps; s; s = s->next) {
 		if (!is_alive(s))
 			continue;
 		if (!s->req)
-			claim_request(&d->requests, s, d->env.k);
+			claim_request(env->requests, s, env->k);
 		/* the request came after the step had been ignored */
 		if (s->state == STEP_IGNORED && !s->given_up && s->req && s->req->asked_by &&
 		    !s->req->none)

@@ -6,7 +6,6 @@
 
 #include "daemon/step/request.h"
 
-struct daemon;
 struct kern;
 struct step;
 struct step_env;
@@ -15,11 +14,12 @@ struct step_env;
 struct step *request_match__find_step(struct step *steps, struct kern *k, const struct step_key *p);
 bool request_match__has_key(const struct step *s, struct kern *k, const struct step_key *p);
 /* The request of that serial. NULL: it has been freed. */
-struct request *daemon_find_request(const struct daemon *d, uint64_t serial);
+struct request *request_match__of_serial(const struct step_env *env, uint64_t serial);
 /* The request of the step of that key; make: a new one if there is none. NULL: none, no memory. */
-struct request *daemon_request_of(struct daemon *d, const struct step_key *p, bool make);
+struct request *request_match__of_step(const struct step_env *env, const struct step_key *p,
+				       bool make);
 /* Gives steps their requests, and frees requests whose steps have not come. */
-void daemon_claim_requests(struct daemon *d, uint64_t now);
+void request_match__claim(const struct step_env *env, uint64_t now);
 /* Journals the rows of external series that requests have. */
 void request_match__journal_external(struct step *steps, const struct step_env *env);
 

@@ -52,6 +52,9 @@ static void scan_meta(const struct journal_record *r, struct publication *p, str
 		p->uid = n;
 	else if (!strcmp(r->name, "gid") && !parse_u32(r->str, &n))
 		p->gid = n;
+	else
+		region_accounts__remember(&sc->external.accounts, r->name, r->str,
+					  &sc->external.lost_regions);
 }
 
 static int scan_journal(const struct step_env *env, const char *path, struct publication *p,
@@ -136,10 +139,10 @@ static const char *restart_note(const struct step *s, bool same)
 		return "jobprofd was restarted with other programs; counts between are lost";
 	if (s->families & (FAM_STACK | FAM_BURST | FAM_FOLD))
 		return "jobprofd was restarted; no count is lost, but single samples, stacks and "
-		       "bursts of the last 10 s before may be, and executions of regions that "
-		       "programs name";
-	return "jobprofd was restarted; no count is lost, but executions of regions that programs "
-	       "name may be";
+		       "bursts of the last 10 s before may be, and executions of regions by "
+		       "programs that ended before they noticed";
+	return "jobprofd was restarted; no count is lost, but executions of regions may be, by "
+	       "programs that ended before they noticed";
 }
 
 static struct step *resume_step(const struct step_env *env, const char *path, struct publication *p,
@@ -160,7 +163,7 @@ static struct step *resume_step(const struct step_env *env, const char *path, st
 		return NULL;
 	}
 	sensor_rows__resume(s->sensors, &sc->node);
-	if (sc->external.next_id)
+	if (external_series__is_known(&sc->external))
 		s->req = earlier_request(s, env->k, &sc->external);
 	/* settings may have changed; the columns of the step's tables stay */
 	memcpy(s->sets, sc->sets, sizeof(s->sets));
@@ -230,6 +233,8 @@ static struct step *take_up_journal(const struct step_env *env, const char *path
 						    ? "node rebooted"
 						    : "ended while jobprofd was away");
 	}
+	if (!s)
+		external_series__free(&sc.external);
 	free(sc.saved);
 	return s;
 }

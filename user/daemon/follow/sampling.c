@@ -36,6 +36,15 @@ int sampling__look(const struct step_env *env)
 	return err;
 }
 
+void sampling__rows_of(struct step *s, const struct step_env *env)
+{
+	if (s->families & FAM_SENSORS)
+		node__tick(env->node, *env->steps, env, snapshot__boot_ns(env->snap));
+	if (s->req)
+		step__journal_external(s, env);
+	step__rows(s, env, true);
+}
+
 /* Reads the sensors at the snapshot's instant if some step is due a row of their values. */
 static void tick_node(struct step_env *env, struct step *steps)
 {
@@ -49,38 +58,41 @@ static void tick_node(struct step_env *env, struct step *steps)
 }
 
 /* Some counters must be read now and then, whether rows are due or not. */
-void daemon_watch_node(struct daemon *d, uint64_t now)
+void sampling__watch_node(struct step_env *env, uint64_t now)
 {
-	if (now < node__due(d->env.node, d->steps != NULL))
+	struct step *steps = *env->steps;
+
+	if (now < node__due(env->node, steps != NULL))
 		return;
-	if (d->steps && !sampling__look(&d->env))
-		now = snapshot__boot_ns(d->env.snap);
-	node__tick(d->env.node, d->steps, &d->env, now);
+	if (steps && !sampling__look(env))
+		now = snapshot__boot_ns(env->snap);
+	node__tick(env->node, steps, env, now);
 }
 
-void daemon_sample(struct daemon *d, uint64_t now)
+void sampling__rows(struct step_env *env)
 {
+	struct step *steps = *env->steps;
 	bool any = false;
 	struct step *s;
 	int err;
 
-	for (s = d->steps; s; s = s->next)
+	for (s = steps; s; s = s->next)
 		any |= s->state == STEP_ACTIVE;
 	if (!any)
 		return;
-	err = sampling__snapshot(&d->env);
+	err = sampling__snapshot(env);
 	if (err) {
 		log_error("cannot read the counters: %s: this interval's rows are late",
 			  strerror(-err));
 		return;
 	}
-	tick_node(&d->env, d->steps);
-	for (s = d->steps; s; s = s->next) {
-		step__watch_peak(s, &d->env, true);
-		step__rows(s, &d->env, false);
+	tick_node(env, steps);
+	for (s = steps; s; s = s->next) {
+		step__watch_peak(s, env, true);
+		step__rows(s, env, false);
 	}
-	step_bursts__drop_others(d->steps, d->env.k);
-	kern__next_set(d->env.k);
+	step_bursts__drop_others(steps, env->k);
+	kern__next_set(env->k);
 }
 
 uint64_t sampling__least_interval(const struct step *s)

@@ -14,10 +14,12 @@ int sampling__snapshot(const struct step_env *env);
 /* Takes a snapshot of which no row is made; all steps keep the peaks that it has seen. 0 or
  * -errno. */
 int sampling__look(const struct step_env *env);
+/* Journals a row of each table of the step, of the last snapshot. */
+void sampling__rows_of(struct step *s, const struct step_env *env);
 /* Takes a snapshot and journals the rows that are due. */
-void daemon_sample(struct daemon *d, uint64_t now);
+void sampling__rows(struct step_env *env);
 /* Reads counters that wrap in minutes, whether rows are due or not. */
-void daemon_watch_node(struct daemon *d, uint64_t now);
+void sampling__watch_node(struct step_env *env, uint64_t now);
 /* The shortest interval of the active steps; UINT64_MAX: none is active. */
 uint64_t sampling__least_interval(const struct step *steps);
 /* Sets the instant of the next sample. */

@@ -21,9 +21,6 @@
 #include "sample/counters.h"
 #include "sensor/node/cgroup.h"
 
-/* How often the log says that there are too few slots. */
-#define LOG_AGAIN_NS (10 * NSEC_PER_SEC)
-
 struct step *step__new(const struct step_env *env, uint32_t slot)
 {
 	const struct jp_slot *info = kern__slot(env->k, slot);
@@ -100,7 +97,7 @@ static void add_step(struct daemon *d, uint32_t slot)
 	}
 	s->next = d->steps;
 	d->steps = s;
-	d->idle_since_ns = 0;
+	d->watch.idle_since_ns = 0;
 	lookups__prepare(d->env.lookups);
 }
 
@@ -109,7 +106,7 @@ void daemon_answered(void *ctx, const struct lookup *q, const struct lookup_answ
 	struct daemon *d = ctx;
 	struct step *s;
 
-	d->sync |= q->kind != LOOKUP_MAPS;
+	d->watch.sync |= q->kind != LOOKUP_MAPS;
 	if (q->kind == LOOKUP_USER) {
 		users__answered(d->env.users, q->uid, a, clock__boot_ns());
 		return;
@@ -119,21 +116,6 @@ void daemon_answered(void *ctx, const struct lookup *q, const struct lookup_answ
 		step_stacks__answered(s, &d->env, q, a);
 	else if (s)
 		step__answered(s, &d->env, q, a);
-}
-
-/* Logs exhausted slots at once, and then the sum every LOG_AGAIN_NS. */
-static void log_exhausted(struct daemon *d)
-{
-	uint64_t exhausted = kern__control(d->env.k)->stats.slots_exhausted, now = clock__boot_ns();
-
-	if (exhausted <= d->exhausted_seen || now < d->next_exhausted_ns)
-		return;
-	log_warn(
-		"all %u slots are taken: %llu cgroups or tasks were counted as unattributed; raise "
-		"MaxSlots",
-		kern__nslots(d->env.k), (unsigned long long)exhausted);
-	d->exhausted_seen = exhausted;
-	d->next_exhausted_ns = now + LOG_AGAIN_NS;
 }
 
 void daemon_sync_steps(struct daemon *d)
@@ -154,20 +136,18 @@ void daemon_sync_steps(struct daemon *d)
 		if (!find_step_of_slot(d->steps, used[i], info->gen))
 			add_step(d, used[i]);
 	}
-	daemon_claim_requests(d, clock__boot_ns());
+	request_match__claim(&d->env, clock__boot_ns());
 	for (s = d->steps; s; s = s->next) {
 		step__identify(s, &d->env, d->steps, false);
 		step__find_new_tasks(s, &d->env);
 	}
-	log_exhausted(d);
 }
 
 bool daemon_in_sync(const struct daemon *d)
 {
 	const struct step *s;
 
-	if (d->requests || d->slots_seen != kern__slots_changed(d->env.k) ||
-	    d->exhausted_seen != kern__control(d->env.k)->stats.slots_exhausted)
+	if (d->requests || d->slots_seen != kern__slots_changed(d->env.k))
 		return false;
 	for (s = d->steps; s; s = s->next)
 		if (s->state == STEP_NEW || (s->state == STEP_ACTIVE && !s->env_journaled))

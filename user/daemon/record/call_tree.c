@@ -8,18 +8,18 @@
 
 #include "base/id_table.h"
 
-#define NODES_MAX 200000
-#define CHUNK	  4000 /* bytes of names in an attribute, about */
-#define CHUNKS	  100  /* the tables of a file have at most 160 attributes */
+#define FRAMES_MAX 200000
+#define CHUNK	   4000 /* bytes of names in an attribute, about */
+#define CHUNKS	   100	/* the tables of a file have at most 160 attributes */
 
-struct node {
+struct frame {
 	uint64_t id, parent, module, offset;
 };
 
 struct call_tree {
 	struct id_table ids, names_of;
-	struct node *nodes;
-	unsigned nnodes, put, kept; /* so many are in the frame, in the journal */
+	struct frame *frames;
+	unsigned nframes, put, kept; /* so many are in the frame, in the journal */
 	char **names;
 	unsigned nnames;
 	/* attributes: names with "//" between, which no path has */
@@ -47,7 +47,7 @@ void call_tree__free(struct call_tree *t)
 	for (unsigned i = 0; i < t->nchunks; i++)
 		free(t->chunks[i]);
 	free(t->names);
-	free(t->nodes);
+	free(t->frames);
 	free(t);
 }
 
@@ -103,23 +103,23 @@ const char *call_tree__name(struct call_tree *t, const char *name)
 	return copy;
 }
 
-uint64_t call_tree__node(struct call_tree *t, uint64_t parent, const char *name, uint64_t offset)
+uint64_t call_tree__frame(struct call_tree *t, uint64_t parent, const char *name, uint64_t offset)
 {
 	uint64_t module = id__of_text(name);
 	uint64_t id = id__mix(id__mix(parent, module), offset);
-	struct node *nodes;
+	struct frame *frames;
 
 	if (id_table__find(&t->ids, id))
 		return id;
-	if (t->nnodes == NODES_MAX || !call_tree__name(t, name))
+	if (t->nframes == FRAMES_MAX || !call_tree__name(t, name))
 		return 0;
-	nodes = grown(t->nodes, t->nnodes, sizeof(*nodes));
-	if (!nodes)
+	frames = grown(t->frames, t->nframes, sizeof(*frames));
+	if (!frames)
 		return 0;
-	t->nodes = nodes;
-	if (!id_table__add(&t->ids, id, t->nnodes))
+	t->frames = frames;
+	if (!id_table__add(&t->ids, id, t->nframes))
 		return 0;
-	t->nodes[t->nnodes++] = (struct node){id, parent, module, offset};
+	t->frames[t->nframes++] = (struct frame){id, parent, module, offset};
 	return id;
 }
 
@@ -136,8 +136,8 @@ unsigned call_tree__put(struct call_tree *t, struct journal *j, uint32_t table,
 			break;
 	}
 	t->chunks_put = i;
-	for (i = t->kept; i < t->nnodes; i++) {
-		const struct node *n = &t->nodes[i];
+	for (i = t->kept; i < t->nframes; i++) {
+		const struct frame *n = &t->frames[i];
 		union cell cells[] = {time[0],		time[1],	  {.u = n->id},
 				      {.u = n->parent}, {.u = n->module}, {.u = n->offset},
 				      time[2]};

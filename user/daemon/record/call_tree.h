@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The table CallTree of a step: each function of a stack is a node below its caller's. Numbers of
- * nodes are hashes of what is on the way to them, so that they are the same after a restart.
+ * The table CallTree of a step: each function of a stack is a frame below its caller's. Numbers of
+ * frames are hashes of what is on the way to them, so that they are the same after a restart.
  */
 #ifndef JP_DAEMON_RECORD_CALL_TREE_H
 #define JP_DAEMON_RECORD_CALL_TREE_H
@@ -18,9 +18,9 @@ void call_tree__free(struct call_tree *t); /* NULL is fine */
 
 /* A copy of the name that lives as long as the tree; NULL: no memory. */
 const char *call_tree__name(struct call_tree *t, const char *name);
-/* The number of the node of a place below another node (0: none). 0: there are too many, or there
+/* The number of the frame of a place below another frame (0: none). 0: there are too many, or there
  * is no memory. */
-uint64_t call_tree__node(struct call_tree *t, uint64_t parent, const char *name, uint64_t offset);
+uint64_t call_tree__frame(struct call_tree *t, uint64_t parent, const char *name, uint64_t offset);
 
 /* Journals what is new, with the cells of time that each row begins and ends with. Returns the
  * number of rows. */

@@ -185,6 +185,10 @@ void step__put_start_attrs(struct step *s, const struct step_env *env)
 	put_modes(s, env);
 	step__put_slurm_attrs(s);
 	put_unknown(s, env->node);
+	if (env->probed) /* the end has another text */
+		journal__attr_str(
+			j, "Regions",
+			"jobprof run was killed: executions that are in no row are not counted");
 	put_baseline(s, env->k);
 }
 

@@ -14,15 +14,11 @@ static double seconds(uint64_t ns)
 	return ns == JP_GAP_UNKNOWN ? NAN : (double)ns / 1e9;
 }
 
-/* The event's place is the number of lower events that were counted with it. */
 static double count_of(const struct jp_burst *b, unsigned event)
 {
-	uint32_t lower = b->events & ((1u << event) - 1);
-	int place = __builtin_popcount(lower);
+	int place = kern__place_of(b->events, event);
 
-	if (!(b->events >> event & 1) || place >= JP_PMU_AT_ONCE || (b->shared >> place & 1))
-		return NAN;
-	return (double)b->count[place];
+	return place < 0 || (b->shared >> place & 1) ? NAN : (double)b->count[place];
 }
 
 static double value_of(const struct jp_burst *b, int rank, int value)

@@ -214,9 +214,9 @@ static uint64_t user_nodes(struct step_stacks *st, const struct program *p,
 		uint64_t addr = s->user[n] - (n > 0);
 		const struct code *c = code_at(p, addr);
 
-		node = c ? call_tree__node(st->tree, node, c->name,
-					   code_range__offset(&c->range, addr))
-			 : call_tree__node(st->tree, node, p->ncode ? NOT_MAPPED : NOT_KNOWN, 0);
+		node = c ? call_tree__frame(st->tree, node, c->name,
+					    code_range__offset(&c->range, addr))
+			 : call_tree__frame(st->tree, node, p->ncode ? NOT_MAPPED : NOT_KNOWN, 0);
 	}
 	return node;
 }
@@ -238,7 +238,7 @@ static uint64_t kernel_nodes(struct step_stacks *st, const struct jp_stack *s, b
 		const char *f = kallsyms__name(s->kernel[i] - (i > 0));
 
 		snprintf(name, sizeof(name), FROM_KERNEL "%.140s", f ? f : "");
-		node = call_tree__node(st->tree, node, name, 0);
+		node = call_tree__frame(st->tree, node, name, 0);
 	}
 	return node;
 }
@@ -251,10 +251,10 @@ static const char *root_name(uint32_t cause)
 static uint64_t make_leaf(struct step_stacks *st, const struct program *p,
 			  const struct jp_stack_key *key, const struct jp_stack *s)
 {
-	uint64_t node = call_tree__node(st->tree, 0, root_name(key->cause), 0), inner;
+	uint64_t node = call_tree__frame(st->tree, 0, root_name(key->cause), 0), inner;
 
 	if (!s->nkernel && !s->nuser)
-		return call_tree__node(st->tree, node, NOT_TAKEN, 0);
+		return call_tree__frame(st->tree, node, NOT_TAKEN, 0);
 	inner = user_nodes(st, p, s, node);
 	inner = inner ? kernel_nodes(st, s, key->cause < JP_CAUSES, inner) : 0;
 	return inner ? inner : node;

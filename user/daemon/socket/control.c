@@ -376,6 +376,13 @@ void control__read_rings(struct control *c, uint64_t now)
 		control_ring__read(c, p, now, false);
 }
 
+void control__read_last(struct control *c, const struct step *s, uint64_t now)
+{
+	for (struct peer *p = c && s->req ? c->peers : NULL; p; p = p->next)
+		if (p->request == s->req->serial)
+			control_ring__read(c, p, now, true);
+}
+
 void control__turn(struct control *c, uint64_t now)
 {
 	int i;

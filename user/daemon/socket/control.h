@@ -8,6 +8,7 @@
 
 struct control;
 struct daemon;
+struct step;
 
 /* Listens at the configured path, in place of a dead jobprofd's socket. Logs. -EADDRINUSE: another
  * one lives; -errno. */
@@ -20,6 +21,8 @@ uint64_t control__due(const struct control *c);
 void control__turn(struct control *c, uint64_t now_ns);
 /* Reads the regions of all processes that have a ring. NULL is fine. */
 void control__read_rings(struct control *c, uint64_t now_ns);
+/* The same of one step, which ends: regions that are open there are lost. */
+void control__read_last(struct control *c, const struct step *s, uint64_t now_ns);
 /* leave: the socket's file stays, for the jobprofd that takes over. NULL is fine. */
 void control__free(struct control *c, bool leave);
 

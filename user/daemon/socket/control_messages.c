@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "base/str.h"
-#include "daemon/follow/kernel.h"
+#include "daemon/follow/kernel_watch.h"
 #include "daemon/follow/request_match.h"
 #include "daemon/node/node.h"
 #include "daemon/socket/control_internal.h"
@@ -72,12 +72,12 @@ static void stepd_key(const struct call *k, const struct stepd_step *t, struct s
 
 static struct request *stepd_request(struct call *k, const struct stepd_step *t, bool make)
 {
-	struct request *r = daemon_find_request(k->c->d, k->p->request);
+	struct request *r = request_match__of_serial(&k->c->d->env, k->p->request);
 	struct step_key key;
 
 	if (!r) {
 		stepd_key(k, t, &key);
-		r = daemon_request_of(k->c->d, &key, make);
+		r = request_match__of_step(&k->c->d->env, &key, make);
 		k->p->request = r ? r->serial : 0;
 	}
 	return r;
@@ -96,11 +96,11 @@ static int attach_programs(struct call *k)
 {
 	struct daemon *d = k->c->d;
 
-	d->sync = true;
+	d->watch.sync = true;
 	if (kern__attached(d->env.k))
 		return 0;
-	d->idle_since_ns = 0;
-	if (daemon_attach(d->env.k) || kern__rescan(d->env.k, NULL))
+	d->watch.idle_since_ns = 0;
+	if (kernel_watch__attach(d->env.k) || kern__rescan(d->env.k, NULL))
 		return control_call__refuse(k, -EIO, "%s", kern__error());
 	return 0;
 }
@@ -142,7 +142,7 @@ static int on_step(struct call *k, const struct jpc_head *h)
 	k->reply.measures = measured_series(d->env.node, families);
 	r->external.measures = k->reply.measures;
 	err = wanted && families ? attach_programs(k) : 0;
-	d->sync = true;
+	d->watch.sync = true;
 	return err ? err : bad;
 }
 
@@ -197,7 +197,7 @@ static int on_task(struct call *k, const struct jpc_head *h)
 		return 0;
 	if (m->gtid > INT32_MAX)
 		return control_call__refuse(k, -EINVAL, "there is no task %u", m->gtid);
-	k->c->d->sync = true;
+	k->c->d->watch.sync = true;
 	return request__update_task(r, m);
 }
 

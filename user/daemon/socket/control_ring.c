@@ -32,9 +32,21 @@ static void on_instance(void *ctx, const struct region_instance *i)
 	external_series__region(s->to, (int64_t)i->end_ns + s->real_minus_mono_ns, s->name, &r);
 }
 
+/* Of a process that the journal knows: what it says counts, not what the process says. */
+static void meet_process(const struct peer *p, struct region_accounts *accounts)
+{
+	const struct region_account *a;
+
+	if (!region_ring__meet(p->ring))
+		return;
+	a = region_accounts__find(accounts, p->ring_pid, p->ring->id);
+	if (a)
+		p->ring->known = a->settled;
+}
+
 void control_ring__read(struct control *c, struct peer *p, uint64_t now, bool last)
 {
-	struct request *r = p->ring ? daemon_find_request(c->d, p->request) : NULL;
+	struct request *r = p->ring ? request_match__of_serial(&c->d->env, p->request) : NULL;
 	uint64_t mono = clock__mono_ns(), records, lost;
 	struct region_sink sink = {.ring = p->ring, .process = (uint32_t)p->ring_pid};
 	const struct step *s;
@@ -46,6 +58,7 @@ void control_ring__read(struct control *c, struct peer *p, uint64_t now, bool la
 		return;
 	sink.to = &r->external;
 	sink.real_minus_mono_ns = (int64_t)clock__real_ns() - (int64_t)mono;
+	meet_process(p, &r->external.accounts);
 	lost = p->ring->pairs.lost;
 	/* both clocks run alike, but for the time that the machine slept */
 	records = region_ring__read(p->ring, mono - (now - s->start_boot_ns), mono, on_instance,
@@ -53,8 +66,11 @@ void control_ring__read(struct control *c, struct peer *p, uint64_t now, bool la
 	if (last)
 		region_pairs__lose(&p->ring->pairs, 0);
 	r->external.lost_regions += p->ring->pairs.lost - lost;
+	if (p->ring->id)
+		region_accounts__set(&r->external.accounts, p->ring_pid, p->ring->id,
+				     region_ring__settled(p->ring));
 	quota__charge(p->quota, (double)records / RECORDS_PER_CHARGE);
-	c->d->external_rows |= external_series__has_new(&r->external);
+	c->d->env.external_rows |= external_series__has_new(&r->external);
 }
 
 int control_ring__message(struct call *k, const struct jpc_head *h)
@@ -73,6 +89,7 @@ int control_ring__message(struct call *k, const struct jpc_head *h)
 		control_ring__read(k->c, k->p, k->now, false);
 		return 0;
 	}
+	control_ring__read(k->c, k->p, k->now, true);
 	region_ring__free(k->p->ring);
 	k->p->ring = NULL;
 	err = region_ring__make(&k->p->ring);

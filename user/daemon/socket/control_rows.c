@@ -29,7 +29,7 @@ struct step *control_rows__own_step(const struct call *k)
 struct request *control_rows__request(struct call *k, int *err)
 {
 	struct peer *p = k->p;
-	struct request *r = daemon_find_request(k->c->d, p->request);
+	struct request *r = request_match__of_serial(&k->c->d->env, p->request);
 	struct step *s;
 
 	if (r && !p->in_task)
@@ -47,7 +47,7 @@ struct request *control_rows__request(struct call *k, int *err)
 		*err = control_call__refuse(k, -EACCES, "this step is another user's");
 		return NULL;
 	}
-	r = daemon_request_of(k->c->d, &p->key, true);
+	r = request_match__of_step(&k->c->d->env, &p->key, true);
 	p->request = r ? r->serial : 0;
 	*err = r ? 0 : -ENOMEM;
 	return r;
@@ -132,7 +132,7 @@ int control_rows__rows(struct call *k, const struct jpc_head *h)
 			err = refuse_error(k, external_series__row(&r->external, (unsigned)index,
 								   time, row + 1));
 	}
-	k->c->d->external_rows = true;
+	k->c->d->env.external_rows = true;
 	return err;
 }
 
@@ -151,6 +151,6 @@ int control_rows__mark(struct call *k, const struct jpc_head *h)
 	err = row_time(k, r, m->time_ns, &time);
 	if (!err)
 		err = refuse_error(k, external_series__mark(&r->external, time, m->name));
-	k->c->d->external_rows = true;
+	k->c->d->env.external_rows = true;
 	return err;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a program's own step, and one task of it, have used up to now, sent to that program: no row
- * of the profile comes of it. */
+/* What a program's own step, and one task of it, have used up to now, sent to that program: rows of
+ * the profile come of it only where they and the step's journal are asked for. */
 #include "daemon/socket/control_internal.h"
 
 #include <errno.h>
+#include <unistd.h>
 
+#include "daemon/child/journal_copy.h"
 #include "daemon/follow/sampling.h"
 #include "daemon/record/step_rows.h"
 
@@ -33,18 +35,40 @@ static int send_kind(struct call *k, struct step *s, int kind, int gtid)
 	return control_live__send(k->c, k->p, s, &t, cells, k->now);
 }
 
+/* The user reads what the step's file will have. Without it the answer is good for something. */
+static void send_journal(struct call *k, const struct step *s)
+{
+	const struct child_user u = {s->pub.user, s->pub.uid, s->pub.gid};
+	const struct jpc_journal m = {.head = {.magic = JPC_MAGIC,
+					       .version = JPC_VERSION,
+					       .type = JPC_JOURNAL,
+					       .length = sizeof(m)}};
+	int fd = s->unnamed ? -1 : journal_copy__start(s->pub.journal, &u);
+
+	if (fd < 0)
+		return;
+	peer__send_fd(k->p, &m, fd);
+	close(fd);
+}
+
 int control_totals__send(struct call *k, const struct jpc_totals *question)
 {
+	const bool rows = question->head.flags & JPC_F_ROWS;
+	const bool journal = rows && question->head.flags & JPC_F_JOURNAL;
 	const uint32_t task = question->task; /* the buffer is used for the answer */
 	struct step *s = control_rows__own_step(k);
 	int err = check_step(k, s);
 
 	if (err)
 		return err;
-	quota__charge(k->p->quota, QUOTA_LOOK);
+	quota__charge(k->p->quota, QUOTA_LOOK + (rows ? QUOTA_ROWS : 0));
 	err = sampling__look(&k->c->d->env);
 	if (err)
 		return control_call__refuse(k, err, "the counters cannot be read");
+	if (rows)
+		sampling__rows_of(s, &k->c->d->env);
+	if (journal)
+		send_journal(k, s);
 	k->p->live.tables = 0;
 	err = send_kind(k, s, KIND_STEP, JP_GTID_NONE);
 	if (!err && task <= INT32_MAX)

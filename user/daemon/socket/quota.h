@@ -13,7 +13,8 @@
  * much as so many of them. */
 #define QUOTA_ACCEPT 3
 #define QUOTA_LOCATE 10
-#define QUOTA_LOOK   20 /* a snapshot of all slots */
+#define QUOTA_LOOK   20	 /* a snapshot of all slots */
+#define QUOTA_ROWS   400 /* rows of all tables of a step, which stay in its journal; and a copy */
 
 struct quota_limits {
 	unsigned peers;

@@ -12,7 +12,7 @@
 #include "base/escape.h"
 #include "base/log.h"
 #include "daemon/follow/daemon_state.h"
-#include "daemon/follow/kernel.h"
+#include "daemon/follow/kernel_watch.h"
 #include "daemon/socket/control_internal.h"
 
 #define MB	   1048576.0
@@ -140,7 +140,7 @@ static void print_slots(struct status *s)
 {
 	if (s->active && !kern__attached(s->d->env.k))
 		fprintf(begin_problem(s, s->now), "the programs are not attached: see the log\n");
-	if (s->d->unplaced)
+	if (s->d->watch.unplaced)
 		fprintf(begin_problem(s, s->now),
 			"steps or tasks found no slot, and count for nobody: raise MaxSlots=%u\n",
 			s->d->opts.cfg->max_slots);
@@ -152,7 +152,7 @@ static void print_slots(struct status *s)
 static void print_losses(struct status *s)
 {
 	for (unsigned i = 0; i < KERNEL_LOSSES; i++) {
-		const struct kernel_loss *l = &s->d->losses[i];
+		const struct kernel_loss *l = &s->d->watch.losses[i];
 
 		if (l->last_ns && s->now - l->last_ns <= KERNEL_LOSS_NS)
 			fprintf(begin_problem(s, l->since_ns), "%llu %s\n",

@@ -287,26 +287,14 @@ void external_series__region(struct external_series *g, int64_t time_ns, const c
 
 /* These come from the kernel side: only their number is limited. */
 void external_series__point(struct external_series *g, int64_t time_ns, const struct jp_point *p,
-			    int task)
+			    int task, const struct point_table *t)
 {
-	static const struct jpc_column cols[] = {
-		{.name = "Time", .unit = "ns", .cell = JPC_U64, .kind = JPC_GAUGE},
-		{.name = "Task", .cell = JPC_F64, .kind = JPC_GAUGE},
-		{.name = "Process", .cell = JPC_U64, .kind = JPC_GAUGE},
-		{.name = "Thread", .cell = JPC_U64, .kind = JPC_GAUGE},
-		{.name = "Kind", .cell = JPC_U64, .kind = JPC_GAUGE},
-		{.name = "Place", .cell = JPC_U64, .kind = JPC_GAUGE},
-		{.name = "CPUTime", .unit = "ns", .cell = JPC_U64, .kind = JPC_CUMULATIVE},
-		{.name = "PageFaults", .cell = JPC_U64, .kind = JPC_CUMULATIVE},
-	};
-	const double number = task < 0 ? NAN : task;
-	uint64_t cells[] = {p->time_ns, 0,	  p->tgid,   p->tid,
-			    p->module,	p->place, p->cpu_ns, p->faults};
-	int index = own_table(g, "SamplePoints", cols, sizeof(cols) / sizeof(cols[0]), false);
+	uint64_t cells[POINT_COLUMNS + JP_PMU_EVENTS];
+	int index = own_table(g, "SamplePoints", t->col, t->ncols, false);
 	uint64_t before = g->refused;
 
-	memcpy(&cells[1], &number, sizeof(number));
-	g->point_bytes += sizeof(cells);
+	point_table__row(t, p, task, cells);
+	g->point_bytes += t->ncols * sizeof(*cells);
 	if (index < 0 || g->point_bytes > EXTERNAL_POINTS_MAX ||
 	    external_series__row(g, index, time_ns, cells))
 		g->lost_points++;
@@ -320,6 +308,7 @@ void external_series__free(struct external_series *g)
 	for (i = 0; i < g->ntables; i++)
 		free_table(g->table[i]);
 	free(g->pending);
+	region_accounts__free(&g->accounts);
 	memset(g, 0, sizeof(*g));
 }
 
@@ -393,6 +382,7 @@ unsigned external_series__flush(struct external_series *g, struct journal *j,
 	unsigned at = 0, rows = 0;
 
 	put_names(g, j);
+	region_accounts__put(&g->accounts, j, g->lost_regions);
 	while (at < g->npending) {
 		struct external_table *t = g->table[g->pending[at]];
 
@@ -435,7 +425,12 @@ bool external_series__has_new(const struct external_series *g)
 	for (int k = 0; k < NAMES; k++)
 		if (g->names[k].journaled < g->names[k].n)
 			return true;
-	return g->npending;
+	return g->npending || region_accounts__has_new(&g->accounts, g->lost_regions);
+}
+
+bool external_series__is_known(const struct external_series *g)
+{
+	return g->next_id || g->accounts.n || g->lost_regions;
 }
 
 void external_series__redeclare(struct external_series *g)
@@ -444,12 +439,15 @@ void external_series__redeclare(struct external_series *g)
 		g->table[i]->journaled = false;
 	for (int k = 0; k < NAMES; k++)
 		g->names[k].journaled = 0;
+	region_accounts__settle_frame(&g->accounts, false);
 }
 
 void external_series__settle_frame(struct external_series *g, bool kept)
 {
-	if (kept)
+	if (kept) {
 		g->npending = 0;
-	else
+		region_accounts__settle_frame(&g->accounts, true);
+	} else {
 		external_series__redeclare(g);
+	}
 }

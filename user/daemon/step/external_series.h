@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #include "client/protocol.h"
+#include "daemon/step/point_table.h"
+#include "daemon/step/region_accounts.h"
 #include "daemon/step/region_pairs.h"
 #include "schema/series.h"
 
@@ -67,6 +69,7 @@ struct external_series {
 	uint32_t measures;		/* JPC_MEASURES_*: these tables are ours */
 	uint64_t refused;		/* rows */
 	uint64_t lost_regions;		/* begins and ends, both of a row that was refused */
+	struct region_accounts accounts;
 	uint64_t point_bytes, lost_points;
 	uint64_t bytes;
 	double tokens;
@@ -85,13 +88,12 @@ int external_series__mark(struct external_series *g, int64_t time_ns, const char
 /* Adds a row to Regions. What is refused counts as lost. */
 void external_series__region(struct external_series *g, int64_t time_ns, const char *name,
 			     const struct external_region *r);
-struct jp_point;
 /* Adds a row to SamplePoints, of that task (below 0: not known). What is refused counts as lost. */
 void external_series__point(struct external_series *g, int64_t time_ns, const struct jp_point *p,
-			    int task);
+			    int task, const struct point_table *t);
 void external_series__free(struct external_series *g); /* what it holds */
 
-/* There are rows or marks that the journal has not. */
+/* There are rows, names or accounts that the journal has not. */
 bool external_series__has_new(const struct external_series *g);
 
 struct journal;
@@ -105,6 +107,8 @@ bool external_series__reserve_id(struct external_series *g, uint32_t series_id);
 /* After a restart: takes an attribute of the journal, which may be the name of a mark or a region.
  */
 void external_series__remember_name(struct external_series *g, const char *attr, const char *text);
+/* There was something of it in the journal. */
+bool external_series__is_known(const struct external_series *g);
 /* kept: the appended rows are in the journal; else they are left out, and are appended again the
  * next time. */
 void external_series__settle_frame(struct external_series *g, bool kept);

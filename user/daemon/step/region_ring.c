@@ -13,6 +13,7 @@
 
 #define AT_ONCE 256 /* records */
 #define AT_MOST (2 * JPC_RING_RECORDS)
+#define ALL_MAX (UINT64_C(1) << 48) /* more have not been: nonsense */
 
 int region_ring__make(struct region_ring **out)
 {
@@ -80,10 +81,11 @@ static uint64_t read_some(const struct region_ring *r, struct jpc_record *to, ui
 	return read_at(r, to, n * sizeof(*to), offsetof(struct jpc_ring, record[at])) ? n : 0;
 }
 
-/* Skips what has been overwritten. False: there is nothing more. */
+/* Skips what has been overwritten. False: there is nothing more, or nothing that can be. */
 static bool find_next(struct region_ring *r, uint64_t *head)
 {
-	if (!read_at(r, head, sizeof(*head), offsetof(struct jpc_ring, head)) || *head <= r->next)
+	if (!read_at(r, head, sizeof(*head), offsetof(struct jpc_ring, head)) || *head <= r->next ||
+	    *head > ALL_MAX)
 		return false;
 	if (*head - r->next > JPC_RING_RECORDS) {
 		region_pairs__lose(&r->pairs, *head - r->next - JPC_RING_RECORDS);
@@ -116,12 +118,36 @@ static bool take_next(struct region_ring *r, const struct jpc_record *rec, const
 	return true;
 }
 
+static uint64_t read_number(const struct region_ring *r, size_t at)
+{
+	uint64_t n;
+
+	return read_at(r, &n, sizeof(n), at) ? n : 0;
+}
+
+bool region_ring__meet(struct region_ring *r)
+{
+	if (r->id)
+		return false;
+	r->id = read_number(r, offsetof(struct jpc_ring, id));
+	if (r->id)
+		r->known = read_number(r, offsetof(struct jpc_ring, before)) -
+			   read_number(r, offsetof(struct jpc_ring, lost));
+	return r->id;
+}
+
+uint64_t region_ring__settled(const struct region_ring *r)
+{
+	return r->known + r->lost_early + r->next - r->pairs.nopen;
+}
+
+/* A libjobprof that gives no id says what is lost alone. */
 static void count_early(struct region_ring *r)
 {
-	uint64_t early;
+	uint64_t early = r->id ? read_number(r, offsetof(struct jpc_ring, before)) - r->known
+			       : read_number(r, offsetof(struct jpc_ring, lost));
 
-	if (!read_at(r, &early, sizeof(early), offsetof(struct jpc_ring, lost)) ||
-	    early <= r->lost_early || early > UINT32_MAX)
+	if (early <= r->lost_early || early > ALL_MAX)
 		return;
 	r->pairs.lost += early - r->lost_early;
 	r->lost_early = early;

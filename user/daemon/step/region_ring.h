@@ -24,13 +24,21 @@ struct region_ring {
 	int fd;		/* -1: there is none */
 	uint64_t next;	/* records that were read or lost */
 	uint64_t stuck; /* the record at which the last pass ended as it was not whole; 0: none */
-	uint64_t lost_early; /* records that the process lost itself: part of pairs.lost */
+	uint64_t id;	/* as in struct jpc_ring; 0: not known */
+	uint64_t known; /* of the process's earlier records, those that are settled elsewhere */
+	uint64_t lost_early; /* the others of them: part of pairs.lost */
 	struct region_pairs pairs;
 };
 
 /* 0 or -errno. */
 int region_ring__make(struct region_ring **out);
 void region_ring__free(struct region_ring *r);
+
+/* Whether the process has just said for the first time who it is: then r->known is what a jobprofd
+ * has read of earlier rings, as the process knows it. */
+bool region_ring__meet(struct region_ring *r);
+/* How many records of the process are in instances or lost. */
+uint64_t region_ring__settled(const struct region_ring *r);
 
 typedef void (*region_fn)(void *ctx, const struct region_instance *i);
 

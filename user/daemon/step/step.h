@@ -128,9 +128,10 @@ struct step_env {
 	struct lookups *lookups;
 	struct unwinding *unwinding; /* NULL: stacks are by frame pointers */
 	struct users *users;
-	struct node *node;	/* NULL: its sensors are not read */
-	struct job_infos *jobs; /* NULL: Slurm is not asked about them */
-	struct step **steps;	/* all of them */
+	struct node *node;	   /* NULL: its sensors are not read */
+	struct job_infos *jobs;	   /* NULL: Slurm is not asked about them */
+	struct step **steps;	   /* all of them */
+	struct request **requests; /* of steps that are not there yet */
 	const char *node_name;
 	const char *state_dir;
 	const char *hdf5_dir; /* NULL: not configured */
@@ -141,8 +142,10 @@ struct step_env {
 	struct column pmu_cols[JP_PMU_EVENTS];	 /* of the events that are counted */
 	struct column burst_cols[JP_PMU_EVENTS]; /* the same, of a burst */
 	unsigned npmu;
-	bool can_ask;  /* there is a socket to ask through */
-	bool leaving;  /* what is not known now will not be */
+	struct point_table points[2]; /* of SamplePoints: without, and with events */
+	bool can_ask;		      /* there is a socket to ask through */
+	bool external_rows;	      /* some of external series have come in this turn */
+	bool leaving;		      /* what is not known now will not be */
 	bool embedded; /* jobprof run: the file goes to hdf5_dir itself, as uid:gid */
 	uid_t uid;
 	gid_t gid;

@@ -9,8 +9,9 @@
 #include "identity/jobspec.h"
 
 struct merge_opts {
-	const char *profile_dir;     /* where the users' directories are */
-	const char *user;	     /* the name of one of them */
+	const char *profile_dir; /* where the users' directories are */
+	const char *user;	 /* the name of one of them */
+	bool or_none;		 /* where there is none of that name: files of profile_dir itself */
 	const struct jobspec *specs; /* jobs and steps */
 	unsigned nspecs;
 	const char *output;    /* NULL: ./job_<id>.h5; with several jobs it must be NULL */

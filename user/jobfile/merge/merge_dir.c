@@ -356,9 +356,36 @@ static int by_job(const void *a, const void *b)
 	return x->restart < y->restart ? -1 : x->restart > y->restart;
 }
 
+/* Returns the descriptor of the directory, and its path; or -errno, having said why. */
+static int open_dir(const struct merge_opts *o, char **where)
+{
+	_cleanup_close_ int root = open(o->profile_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int dir = root < 0 ? -1
+			   : openat(root, o->user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const bool is_itself = root >= 0 && dir < 0 && errno == ENOENT && o->or_none;
+	int err;
+
+	if (is_itself)
+		dir = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = dir < 0 ? -errno : 0;
+	if (asprintf(where, "%s%s%s", o->profile_dir, is_itself ? "" : "/",
+		     is_itself ? "" : o->user) < 0) {
+		*where = NULL;
+		err = -ENOMEM;
+	}
+	if (!err)
+		return dir;
+	log_error("%s: %s; -p says where the profiles are, -u whose",
+		  root < 0 || !*where ? o->profile_dir : *where,
+		  err == -ELOOP || err == -ENOTDIR ? "no directory" : strerror(-err));
+	if (dir >= 0)
+		close(dir);
+	return err;
+}
+
 int merge_dir__find(const struct merge_opts *o, struct merge_sets *out)
 {
-	_cleanup_close_ int root = -1, dir = -1;
+	_cleanup_close_ int dir = -1;
 	_cleanup_free_ char *where = NULL;
 	int err;
 
@@ -367,20 +394,9 @@ int merge_dir__find(const struct merge_opts *o, struct merge_sets *out)
 		log_error("\"%s\" cannot be the name of a user's directory", o->user);
 		return -EINVAL;
 	}
-	if (asprintf(&where, "%s/%s", o->profile_dir, o->user) < 0) {
-		where = NULL;
-		return -ENOMEM;
-	}
-	root = open(o->profile_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = root < 0 ? -1
-		       : openat(root, o->user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0) {
-		err = -errno;
-		log_error("%s: %s; -p says where the profiles are, -u whose",
-			  root < 0 ? o->profile_dir : where,
-			  err == -ELOOP || err == -ENOTDIR ? "no directory" : strerror(-err));
-		return err;
-	}
+	dir = open_dir(o, &where);
+	if (dir < 0)
+		return dir;
 	out->found = calloc(o->nspecs + 1, sizeof(*out->found));
 	err = out->found ? scan_dir(o, out, dir, where, -1) : -ENOMEM;
 	if (!err)

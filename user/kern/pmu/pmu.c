@@ -191,6 +191,18 @@ uint32_t kern_pmu_crc(const struct kern *k, uint32_t crc)
 	return crc;
 }
 
+bool kern__counts_points(const struct kern *k)
+{
+	return (k->families & FAM_FOLD) && k->pmu.mode == JP_PMU_EXACT && !k->opts.raw_tp;
+}
+
+int kern__place_of(uint32_t events, unsigned event)
+{
+	int place = __builtin_popcount(events & ((1u << event) - 1));
+
+	return (events >> event & 1) && place < JP_PMU_AT_ONCE ? place : -1;
+}
+
 void kern_pmu_free(struct kern *k)
 {
 	free(k->pmu.clocks);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The clock of the families sample and stack: an event on every CPU, of which the program is
- * called. */
+/* The clock of the families sample and stack, and cycles for points: events on every CPU, which
+ * call programs. */
 #include "kern/sample/sample.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -18,7 +20,24 @@
 
 #define PERIOD_NS (NSEC_PER_SEC / SAMPLE_HZ)
 
-static int open_clock(const struct kern *k, unsigned cpu, uint64_t period_ns)
+/* prog: a program that the event calls; below 0: the event is only tried. */
+static int open_event(struct perf_event_attr *attr, unsigned cpu, int prog)
+{
+	int fd = syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (prog >= 0 &&
+	    (ioctl(fd, PERF_EVENT_IOC_SET_BPF, prog) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static int open_clock(unsigned cpu, int prog, uint64_t period_ns)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -28,50 +47,104 @@ static int open_clock(const struct kern *k, unsigned cpu, uint64_t period_ns)
 		.exclude_idle = 1,
 		.disabled = 1,
 	};
-	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
-	if (fd < 0)
-		return -errno;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, k->prog[P_CLOCK]) ||
-	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
-		int err = -errno;
-
-		close(fd);
-		return err;
-	}
-	return fd;
+	return open_event(&attr, cpu, prog);
 }
 
+/* The kernel sets the period anew all the time, so that a busy CPU has as many samples. */
+static int open_cycles(unsigned cpu, int prog, uint64_t period_ns)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.sample_freq = NSEC_PER_SEC / period_ns,
+		.freq = 1,
+		.disabled = 1,
+	};
+
+	return open_event(&attr, cpu, prog);
+}
+
+typedef int open_fn(unsigned cpu, int prog, uint64_t period_ns);
+
 /* CPUs begin one after another, so that they are not interrupted together. */
-static int open_clocks(struct kern *k)
+static int open_all(const struct kern *k, int *fds, open_fn *open_one, int prog)
 {
 	const struct timespec pause = {.tv_nsec = (long)(PERIOD_NS / k->ncpus)};
 
 	for (unsigned cpu = 0; cpu < k->ncpus; cpu++) {
-		if (k->clock[cpu] >= 0)
+		if (fds[cpu] >= 0)
 			continue;
-		k->clock[cpu] = open_clock(k, cpu, PERIOD_NS);
-		if (k->clock[cpu] < 0 && k->clock[cpu] != -ENODEV) /* a CPU that is not there */
-			return k->clock[cpu];
+		fds[cpu] = open_one(cpu, prog, PERIOD_NS);
+		if (fds[cpu] < 0 && fds[cpu] != -ENODEV) /* a CPU that is not there */
+			return fds[cpu];
 		nanosleep(&pause, NULL);
 	}
 	return 0;
+}
+
+/* On all CPUs: a thread that moves to one without cycles would have no points there. */
+void kern_sample_choose(struct kern *k)
+{
+	if (!(k->opts.by_cycles && k->families & FAM_FOLD))
+		k->cycles_err = -ECANCELED;
+	for (unsigned cpu = 0; !k->cycles_err && cpu < k->ncpus; cpu++) {
+		int fd = open_cycles(cpu, -1, PERIOD_NS);
+
+		if (fd >= 0)
+			close(fd);
+		else if (fd != -ENODEV)
+			k->cycles_err = fd;
+	}
+	k->by_cycles = !k->cycles_err;
+	k->unused[P_CYCLES] = !k->opts.by_cycles;
+}
+
+const char *kern_sample_points(const struct kern *k)
+{
+	static char text[192];
+	bool counts = kern__counts_points(k);
+
+	if (k->by_cycles)
+		snprintf(text, sizeof(text),
+			 "sampled: by cycles, some 97 times a second of each "
+			 "CPU that is busy%s",
+			 counts ? "; with counts of events" : "");
+	else
+		snprintf(text, sizeof(text), "sampled: 97 times a second of each CPU%s%s%s",
+			 counts ? "; with counts of events" : "",
+			 k->opts.by_cycles ? "; SampleEvent=cycles: perf_event_open says " : "",
+			 k->opts.by_cycles ? strerror(-k->cycles_err) : "");
+	return text;
+}
+
+static int *new_fds(const struct kern *k)
+{
+	int *fds = malloc(k->ncpus * sizeof(*fds));
+
+	for (unsigned cpu = 0; fds && cpu < k->ncpus; cpu++)
+		fds[cpu] = -1;
+	return fds;
 }
 
 static int start_clock(struct kern *k)
 {
 	int err = 0;
 
-	if (!k->clock) {
-		k->clock = malloc(k->ncpus * sizeof(*k->clock));
-		for (unsigned cpu = 0; k->clock && cpu < k->ncpus; cpu++)
-			k->clock[cpu] = -1;
-	}
 	if (!k->clock)
+		k->clock = new_fds(k);
+	if (!k->cycles && k->by_cycles)
+		k->cycles = new_fds(k);
+	if (!k->clock || (k->by_cycles && !k->cycles))
 		return -ENOMEM;
 	if (!k->booker && k->families & FAM_SAMPLE)
 		err = booker__start(&k->booker, k);
-	return err ? err : open_clocks(k);
+	if (!err)
+		err = open_all(k, k->clock, open_clock, k->prog[P_CLOCK]);
+	if (!err && k->by_cycles)
+		err = open_all(k, k->cycles, open_cycles, k->prog[P_CYCLES]);
+	return err;
 }
 
 void kern_sample_start(struct kern *k)
@@ -89,7 +162,10 @@ void kern_sample_stop(struct kern *k)
 {
 	for (unsigned cpu = 0; k->clock && cpu < k->ncpus; cpu++)
 		kern_close_fd(&k->clock[cpu]);
+	for (unsigned cpu = 0; k->cycles && cpu < k->ncpus; cpu++)
+		kern_close_fd(&k->cycles[cpu]);
 	free(k->clock), k->clock = NULL;
+	free(k->cycles), k->cycles = NULL;
 	booker__stop(k->booker), k->booker = NULL;
 }
 
@@ -131,7 +207,7 @@ void kern_sample_calibrate(struct kern *k)
 	while (rounds < 1u << 30 && quickest_ns(rounds) < TRIAL_NS / 4)
 		rounds *= 2;
 	without = quickest_ns(rounds);
-	fd = open_clock(k, (unsigned)cpu, TRIAL_PERIOD_NS);
+	fd = open_clock((unsigned)cpu, k->prog[P_CLOCK], TRIAL_PERIOD_NS);
 	if (fd < 0)
 		return;
 	with = quickest_ns(rounds);

@@ -14,6 +14,10 @@ struct kern;
 struct proc_modules;
 struct booker;
 
+/* Finds out whether points can be samples of cycles, where that is asked for. */
+void kern_sample_choose(struct kern *k);
+/* What the file says of the points. */
+const char *kern_sample_points(const struct kern *k);
 /* Opens the clocks of CPUs that have none yet, and starts to book. Where that fails the family is
  * off from then on: its columns are NaN. */
 void kern_sample_start(struct kern *k);

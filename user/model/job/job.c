@@ -356,22 +356,6 @@ static bool is_slurms(const struct model_job *j)
 	return j->nparts > 0;
 }
 
-/* Where the node had no idle CPU, no thread waited in vain: others used the step's cores. */
-static void cap_avoidable(struct job_unit *u, const struct time_grid *g)
-{
-	double *avoidable = (double *)job_unit__bins(u, Q_AVOIDABLE, g);
-	const double *idle = job_unit__bins(u, Q_NODE_IDLE, g);
-	double sum = NAN;
-
-	for (unsigned k = 0; avoidable && idle && k < g->n; k++) {
-		if (!isnan(avoidable[k]) && !isnan(idle[k]))
-			avoidable[k] = fmin(avoidable[k], idle[k]);
-		sum = isnan(sum) ? avoidable[k] : isnan(avoidable[k]) ? sum : sum + avoidable[k];
-	}
-	if (!isnan(u->total[Q_NODE_IDLE]))
-		u->total[Q_AVOIDABLE] = sum;
-}
-
 static int make_parts(struct job_reading *r)
 {
 	struct model_job *j = r->job;
@@ -392,9 +376,8 @@ static int make_parts(struct job_reading *r)
 /* What a node could do is not known where its rows are not. */
 static void end_node(struct job_node *n, const struct time_grid *g)
 {
-	if (n->unit.bins)
-		cap_avoidable(&n->unit, g);
-	else
+	job_others__find(n, g);
+	if (!n->unit.bins)
 		n->cores = n->cpus = n->limit_mb = n->request_mb = NAN;
 }
 

@@ -107,17 +107,22 @@ int job_commands__take(struct model_job *j, struct message *m)
 	if (!n || *n > COMMANDS_MAX)
 		return -EBADMSG;
 	for (unsigned i = 0; i < *n; i++) {
-		struct job_command *c = find_command(j, message__take_text(m));
+		const char *name = message__take_text(m);
+		const double *v = message__take(m, N_FIELDS * sizeof(*v));
+		bool is_known = false;
+		struct job_command *c;
 
+		if (!v)
+			return -EBADMSG;
+		for (size_t f = 0; f < N_FIELDS; f++)
+			is_known |= !isnan(v[f]);
+		if (!is_known) /* it has no row: in a window of a step it did nothing */
+			continue;
+		c = find_command(j, name);
 		if (!c)
 			return -ENOMEM;
-		for (size_t f = 0; f < N_FIELDS; f++) {
-			const double *v = message__take(m, sizeof(*v));
-
-			if (!v)
-				return -EBADMSG;
-			add_value(field_of(c, f), *v, fields[f].max);
-		}
+		for (size_t f = 0; f < N_FIELDS; f++)
+			add_value(field_of(c, f), v[f], fields[f].max);
 	}
 	return 0;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The sensor memory: what memory controllers read and wrote, by the events that their PMUs name in
- * sysfs. Only events with a scale and a unit are used: what one count is worth is the driver's to
- * say. One CPU of each package counts for all of it.
+ * sysfs. What one count is worth is the driver's to say, by a scale and a unit; where drivers give
+ * none, it is what the maker says of the event of that name. One CPU of each package counts for all
+ * of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,19 +23,24 @@
 #include "sensor/core/event.h"
 #include "sensor/core/file.h"
 
-#define PMUS	 "uncore_imc"
 #define DEVICES	 "bus/event_source/devices"
-#define CPUS_MAX 256 /* of one PMU's mask: one per package */
+#define CPUS_MAX 256  /* of one PMU's mask: one per package */
+#define PART_MIN 0.05 /* of the time; what counted for less is no measure of the rest */
 
 enum { READS, WRITES, N_KINDS };
 
-/* Intel's names. All of them may be there and count the same bytes: the first that are there are
- * used. */
-static const char *const names[][N_KINDS] = {
-	{"cas_count_read", "cas_count_write"},
-	{"data_reads", "data_writes"},
-	{"data_read", "data_write"},
-	{"read", "write"},
+/* Intel's names may all be there and count the same bytes: the first that are there are used.
+ * AMD's drivers (amd_umc, amd_df) and those of most Arm interconnects name no events of memory. */
+static const struct source {
+	const char *pmus; /* what their names begin with */
+	const char *names[N_KINDS];
+	double bytes[N_KINDS]; /* of one count; 0: as sysfs says */
+} sources[] = {
+	{"uncore_imc", {"cas_count_read", "cas_count_write"}, {0, 0}},
+	{"uncore_imc", {"data_reads", "data_writes"}, {0, 0}},
+	{"uncore_imc", {"data_read", "data_write"}, {0, 0}},
+	{"uncore_imc", {"read", "write"}, {0, 0}},
+	{"nvidia_scf_pmu", {"cmem_rd_data", "cmem_wr_total_bytes"}, {32, 1}},
 };
 
 /* What perf's read(2) gives. */
@@ -53,7 +59,7 @@ struct event {
 
 struct sensor {
 	const char *sys;
-	const char *const *names;
+	const struct source *source;
 	struct event *event;
 	unsigned n, pmus;
 	size_t room;
@@ -76,18 +82,24 @@ static int read_text(const struct sensor *s, const char *pmu, const char *file, 
 	return 0;
 }
 
+/* 0; -ENOENT: the PMU names no such event; -EBADMSG: it does not say what a count is worth. */
 static int find_event(const struct sensor *s, const char *pmu, int kind, struct event *e)
 {
-	char file[64], text[64];
+	char file[64], text[256];
+	const char *name = s->source->names[kind];
 
-	*e = (struct event){.kind = kind, .fd = -1};
-	snprintf(file, sizeof(file), "events/%s", s->names[kind]);
+	*e = (struct event){.kind = kind, .fd = -1, .bytes = s->source->bytes[kind]};
+	snprintf(file, sizeof(file), "events/%s", name);
+	if (read_text(s, pmu, file, "", text, sizeof(text)))
+		return -ENOENT;
+	if (e->bytes > 0)
+		return perf_pmu__named(pmu, name, s->sys, &e->ev);
 	if (read_text(s, pmu, file, ".unit", text, sizeof(text)) || strcmp(text, "MiB") != 0 ||
 	    read_text(s, pmu, file, ".scale", text, sizeof(text)) ||
 	    sensor_event__scale(text, &e->bytes))
-		return -ENOENT;
+		return -EBADMSG;
 	e->bytes *= 1 << 20;
-	return perf_pmu__named(pmu, s->names[kind], s->sys, &e->ev);
+	return perf_pmu__named(pmu, name, s->sys, &e->ev);
 }
 
 static int add_event(struct sensor *s, const struct event *e)
@@ -98,19 +110,25 @@ static int add_event(struct sensor *s, const struct event *e)
 	return 0;
 }
 
-/* Adds both events of a controller's PMU on each CPU of its mask; a PMU may have neither. */
+/* Adds both events of a controller's PMU on each CPU of its mask; a PMU may have neither. An error
+ * is of all: without this one the sum would be too small. */
 static int add_pmu(void *arg, const char *dir, const char *pmu)
 {
 	struct sensor *s = arg;
-	int cpus[CPUS_MAX], n, err = 0;
+	int cpus[CPUS_MAX], n = 0, err = 0;
 	struct event e[N_KINDS];
 	char list[4096];
 
-	if (!str__starts(pmu, PMUS) || find_event(s, pmu, READS, &e[READS]) ||
-	    find_event(s, pmu, WRITES, &e[WRITES]) ||
-	    read_text(s, pmu, "cpumask", "", list, sizeof(list)))
+	if (!str__starts(pmu, s->source->pmus))
 		return 0;
-	n = cpulist__expand(list, cpus, CPUS_MAX);
+	for (int k = 0; k < N_KINDS && !err; k++)
+		err = find_event(s, pmu, k, &e[k]);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	err = read_text(s, pmu, "cpumask", "", list, sizeof(list));
+	n = err ? err : cpulist__expand(list, cpus, CPUS_MAX);
+	if (n < 0)
+		return n;
 	s->pmus += n > 0;
 	for (int i = 0; i < n; i++)
 		for (int k = 0; k < N_KINDS && !err; k++) {
@@ -127,8 +145,8 @@ static int find_events(struct sensor *s)
 
 	if (snprintf(dir, sizeof(dir), "%s/" DEVICES, s->sys) >= (int)sizeof(dir))
 		return -ENAMETOOLONG;
-	for (size_t i = 0; !err && !s->n && i < sizeof(names) / sizeof(names[0]); i++) {
-		s->names = names[i];
+	for (size_t i = 0; !err && !s->n && i < sizeof(sources) / sizeof(sources[0]); i++) {
+		s->source = &sources[i];
 		err = sensor__each_entry(dir, add_pmu, s);
 	}
 	return err ? err : s->n ? 0 : -ENOENT;
@@ -172,7 +190,7 @@ static void set_channels(struct sensor *s)
 		str__copy(c->column, sizeof(c->column), about[k][1]);
 		c->part = PART_NODE;
 		c->quantity = QUANTITY_COUNT;
-		c->step = s->event[0].bytes;
+		c->step = s->event[k].bytes; /* the events of a PMU come in this order */
 	}
 }
 
@@ -200,16 +218,19 @@ static void memory_describe(const struct sensor *s, const struct sensor_roots *r
 			    char *text, size_t len)
 {
 	if (err == -ENOENT)
-		snprintf(text, len, "no " PMUS " that counts bytes in %s/" DEVICES, roots->sys);
+		snprintf(text, len, "no PMU in %s/" DEVICES " names events of memory", roots->sys);
 	else if (err == -EACCES)
 		snprintf(text, len,
 			 "not permitted: run as root, with CAP_PERFMON, or with "
 			 "kernel.perf_event_paranoid=0");
+	else if (err == -EBADMSG)
+		snprintf(text, len, "a PMU names %s, and not what a count is worth (.scale, .unit)",
+			 s->source->names[READS]);
 	else if (err)
 		snprintf(text, len, "events of memory controllers: %s", strerror(-err));
 	else
-		snprintf(text, len, "%s and %s of %u PMUs; not tried on hardware", s->names[READS],
-			 s->names[WRITES], s->pmus);
+		snprintf(text, len, "%s and %s of %u PMUs; not tried on hardware",
+			 s->source->names[READS], s->source->names[WRITES], s->pmus);
 }
 
 static unsigned memory_channels(const struct sensor *s, const struct sensor_channel **out)
@@ -236,7 +257,7 @@ static enum sensor_quality read_event(struct event *e)
 	part = (double)(now.running_ns - e->last.running_ns) /
 	       (double)(now.enabled_ns - e->last.enabled_ns);
 	e->away = false;
-	if (part > 0 && now.count >= e->last.count)
+	if (part >= PART_MIN && now.count >= e->last.count)
 		e->total += (double)(now.count - e->last.count) * e->bytes / part;
 	else
 		gap = true;

@@ -51,7 +51,10 @@ void cluster_csv__row(const struct model_bursts *b, const struct burst_row *row,
 		fprintf(out, ",%d", p->rank);
 	else
 		putc(',', out);
-	fprintf(out, ",%u", row->thread);
+	if (isnan(b->tids[row->thread]))
+		putc(',', out);
+	else
+		fprintf(out, ",%.0f", b->tids[row->thread]);
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
 		put_number(times[i], out);
 	fprintf(out, ",%s", label == CLUSTER_UNUSED ? "" : cluster_name__of(label, name));

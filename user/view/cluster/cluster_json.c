@@ -19,7 +19,9 @@ static json_t *cluster_json(const struct cluster_view *v, unsigned k)
 	json_t *o = json_object();
 	cluster_name name;
 
-	json__set(o, "name", json__text(cluster_name__of(k, name)));
+	json__set(o, "name", json__text(k || !v->regions ? cluster_name__of(k, name) : "none"));
+	if (v->regions)
+		json__set(o, "region", k ? json__text(v->regions[k - 1]) : json_null());
 	json__set(o, "bursts", json_integer((json_int_t)c->n));
 	json__set_numbers(o, numbers, sizeof(numbers) / sizeof(*numbers));
 	if (v->counters) {
@@ -63,12 +65,15 @@ json_t *cluster_view__json(const struct cluster_view *v)
 	json__set(o, "kept", json_integer((json_int_t)v->bursts->n));
 	json__set(o, "lost", json__number(v->bursts->lost));
 	json__set(o, "threads", json_integer(v->bursts->nthreads));
-	json__set(o, "subset", json_integer((json_int_t)c->model.n));
-	json__set(o, "eps", json__number(c->model.eps));
-	json__set(o, "min_pts", json_integer((json_int_t)c->model.min_pts));
-	for (unsigned d = 0; d < v->request->dims; d++)
+	if (!v->regions) {
+		json__set(o, "subset", json_integer((json_int_t)c->model.n));
+		json__set(o, "eps", json__number(c->model.eps));
+		json__set(o, "min_pts", json_integer((json_int_t)c->model.min_pts));
+	}
+	for (unsigned d = 0; !v->regions && d < v->request->dims; d++)
 		json_array_append_new(by, json__text(burst_features[v->request->by[d]].word));
-	json__set(o, "by", by);
+	json__set(o, "by", v->regions ? json__text("region") : json_incref(by));
+	json_decref(by);
 	for (unsigned k = 0; c->clusters && k <= c->k; k++)
 		json_array_append_new(list, cluster_json(v, k));
 	json__set(o, "clusters", list);

@@ -7,6 +7,7 @@
 
 #include "base/escape.h"
 #include "view/cluster/cluster_view.h"
+#include "view/report/report_reason.h"
 #include "view/report/report_text.h"
 
 #define MOST_PLACES 32
@@ -45,7 +46,8 @@ const char *cluster_time__of(double s, cluster_time buf)
 
 static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 {
-	static const char head[] = "Over time, the cluster with most run time";
+	const char *head = v->regions ? "Over time, the region with most run time"
+				      : "Over time, the cluster with most run time";
 	const struct model_bursts *b = v->bursts;
 	unsigned cells = width > NAME_WIDTH + 20 ? width - NAME_WIDTH - 4 : 20;
 	struct cluster_lines l;
@@ -74,19 +76,26 @@ static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 
 /* ---- the table */
 
-static void print_cluster(const struct burst_cluster *c, unsigned k, FILE *out)
+static void print_cluster(const struct cluster_view *v, unsigned k, FILE *out)
 {
+	const struct burst_cluster *c = &v->clusters->clusters[k];
 	report_number n, share, spread, cpu;
 	cluster_time run, gap;
 	cluster_name name;
 
 	if (!c->n)
 		return;
-	fprintf(out, "  %-6s%10s%9s%12s%10s%12s%9s\n", cluster_name__of(k, name),
+	fprintf(out, "  %-6s%10s%9s%12s%10s%12s%9s",
+		k || !v->regions ? cluster_name__of(k, name) : "none",
 		report_text__count((double)c->n, n), report_text__share(c->share, share),
 		cluster_time__of(c->run, run), k ? report_text__share(c->spread, spread) : "",
 		isnan(c->gap) ? "none" : cluster_time__of(c->gap, gap),
 		report_text__share(c->on_cpu, cpu));
+	if (k && v->regions) {
+		fputs("  ", out);
+		print__escaped(out, v->regions[k - 1]);
+	}
+	fputs("\n", out);
 }
 
 static void print_head(const struct cluster_view *v, FILE *out)
@@ -109,7 +118,10 @@ static void print_head(const struct cluster_view *v, FILE *out)
 	if (b->n < b->all)
 		fprintf(out, "Medians and lines are of %s of them, chosen by a hash\n",
 			report_text__count((double)b->n, n));
-	if (c->verdict.status != ANALYSIS_OK)
+	if (v->regions)
+		fprintf(out, "%u region%s: a burst is of the innermost one that has 95 %% of it\n",
+			c->k, report_text__s(c->k));
+	if (v->regions || c->verdict.status != ANALYSIS_OK)
 		return;
 	fprintf(out, "%u cluster%s by", c->k, report_text__s(c->k));
 	for (unsigned d = 0; d < v->request->dims; d++)
@@ -129,14 +141,14 @@ void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out
 	print_head(v, out);
 	if (c->verdict.status != ANALYSIS_OK) {
 		fprintf(out, "%s: %s\n", analysis_status__name(c->verdict.status),
-			c->verdict.reason);
+			report_reason__words(&c->verdict));
 		return;
 	}
-	fprintf(out, "\n  %-6s%10s%9s%12s%10s%12s%9s\n", "", "bursts", "share", "run time",
-		"spread", "gap before", "on CPU");
+	fprintf(out, "\n  %-6s%10s%9s%12s%10s%12s%9s%s\n", "", "bursts", "share", "run time",
+		"spread", "gap before", "on CPU", v->regions ? "  region" : "");
 	for (unsigned k = 1; k <= c->k; k++)
-		print_cluster(&c->clusters[k], k, out);
-	print_cluster(&c->clusters[0], 0, out);
+		print_cluster(v, k, out);
+	print_cluster(v, 0, out);
 	if (c->unused)
 		fprintf(out, "  %s cannot be compared: in no cluster\n",
 			report_text__count((double)c->unused, n));

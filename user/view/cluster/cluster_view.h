@@ -18,6 +18,7 @@ struct cluster_view {
 	const struct cluster_request *request;
 	const struct burst_counter *counters; /* of each cluster, noise first, the events of bursts;
 					       * NULL: there are none */
+	char *const *regions; /* names of 1..k, which are no clusters; NULL: they are */
 };
 
 /* The table, and a line over time of each task. */
@@ -25,7 +26,7 @@ void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out
 json_t *cluster_view__json(const struct cluster_view *v);
 /* A scatter plot of the first two features. */
 void cluster_view__svg(const struct cluster_view *v, FILE *out);
-/* A line per burst; Thread is a number of this file's threads. */
+/* A line per burst. */
 void cluster_csv__head(const struct model_bursts *b, FILE *out);
 void cluster_csv__row(const struct model_bursts *b, const struct burst_row *row, unsigned label,
 		      FILE *out);

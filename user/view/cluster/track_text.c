@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "view/cluster/cluster_view.h"
+#include "view/report/report_reason.h"
 #include "view/report/report_text.h"
 
 #define MOST_NAMES 40
@@ -26,10 +27,11 @@ static void print_piece(const struct track_view *v, size_t i, FILE *out)
 
 	fprintf(out, "  %-3zu ", i + 1);
 	print__escaped(out, v->labels[i]);
-	fprintf(out, ": %s bursts, ", report_text__count((double)p->c.n, n));
+	fprintf(out, ": %s burst%s, ", report_text__count((double)p->c.n, n),
+		report_text__s((double)p->c.n));
 	if (p->c.verdict.status != ANALYSIS_OK)
 		fprintf(out, "%s: %s", analysis_status__name(p->c.verdict.status),
-			p->c.verdict.reason);
+			report_reason__words(&p->c.verdict));
 	else
 		fprintf(out, "%u cluster%s", p->c.k, report_text__s(p->c.k));
 	if (i && !isnan(p->share))

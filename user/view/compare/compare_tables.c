@@ -10,15 +10,15 @@
 #include "base/json.h"
 #include "view/report/report_text.h"
 
-#define SAMPLES_LEAST 100   /* with fewer, shares are by chance */
-#define SHARE_LEAST   0.005 /* of a row of the page, in one of the runs */
+#define NAME_WIDTH  16
+#define SHARE_LEAST 0.005 /* of a row of the page, in one of the runs */
 
 /* The whole in seconds: samples are taken of CPU time. NaN: not known, or too few samples. */
 static double seconds_of(const struct report_parts *parts, const struct model_job *j, double whole)
 {
 	if (parts != &report_modules)
 		return whole;
-	return whole >= SAMPLES_LEAST ? facts__sum(j, Q_CPU) : NAN;
+	return whole >= REPORT_SAMPLES_LEAST ? facts__sum(j, Q_CPU) : NAN;
 }
 
 /* false: a run does not have it. */
@@ -88,23 +88,27 @@ static bool is_shown(const struct compare_row *r)
 	return isnan(r->s[0]) || fmax(r->share[0], r->share[1]) >= SHARE_LEAST;
 }
 
+/* A name that is too long for its column has a line of its own. */
 static void print_row(const struct compare_row *r, FILE *out)
 {
 	report_number number;
+	bool fits = strlen(r->name) <= NAME_WIDTH;
 
-	fprintf(out, "  %-16s", r->name);
+	if (!fits)
+		fprintf(out, "  %s\n", r->name);
+	fprintf(out, "  %-*s", NAME_WIDTH, fits ? r->name : "");
 	for (int i = 0; i < 2; i++) {
 		fprintf(out, " %7.1f %%", 100 * r->share[i]);
 		fprintf(out, " %9s", isnan(r->s[i]) ? "" : report_text__time(r->s[i], number));
 	}
 	fprintf(out, " %11s", isnan(r->s[0]) ? "" : report_text__change(r->s[1] - r->s[0], number));
-	fprintf(out, " %+8.1f\n", 100 * (r->share[1] - r->share[0]));
+	fprintf(out, " %+6.1f\n", 100 * (r->share[1] - r->share[0]));
 }
 
 void compare_tables__print(const struct compare_table *tables, unsigned n, FILE *out)
 {
 	for (const struct compare_table *t = tables; t < tables + n; t++) {
-		fprintf(out, "\n%-18s %7s %21s %21s %9s\n", t->name, "A", "B", "change", "points");
+		fprintf(out, "\n%-18s %7s %21s %21s %7s\n", t->name, "A", "B", "change", "points");
 		for (unsigned i = 0; i < t->n; i++)
 			if (is_shown(&t->rows[i]))
 				print_row(&t->rows[i], out);

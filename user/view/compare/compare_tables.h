@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Shares of two runs, beside each other: what had the CPU, what was executed, how well ranks work
- * in parallel. */
+/* Shares of two runs, beside each other: what had the CPU, what was executed, how
+ * well ranks work in parallel, functions, clusters of bursts, a folded region. */
 #ifndef JP_VIEW_COMPARE_TABLES_H
 #define JP_VIEW_COMPARE_TABLES_H
 
@@ -9,7 +9,7 @@
 
 #include "view/report/report_parts.h"
 
-#define COMPARE_TABLES 3
+#define COMPARE_TABLES 3 /* of two jobs; what is inside of them has others */
 
 struct compare_row {
 	const char *name;

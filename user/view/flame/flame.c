@@ -40,25 +40,25 @@ static const char *cleaned(struct flame *f, const char *text)
 	return texts[f->ntexts++] = clean;
 }
 
-static int new_node(struct flame *f, uint32_t parent, const char *name, const char *module,
-		    enum flame_kind kind, uint32_t *at)
+static int new_frame(struct flame *f, uint32_t parent, const char *name, const char *module,
+		     enum flame_kind kind, uint32_t *at)
 {
-	struct flame_node *nodes = grown(f->nodes, f->n, sizeof(*nodes));
+	struct flame_frame *frames = grown(f->frames, f->n, sizeof(*frames));
 
-	if (!nodes)
+	if (!frames)
 		return -ENOMEM;
-	f->nodes = nodes;
+	f->frames = frames;
 	name = cleaned(f, name);
 	module = name ? cleaned(f, module) : NULL;
 	if (!module)
 		return -ENOMEM;
 	*at = f->n;
-	nodes[f->n] =
-		(struct flame_node){.name = name, .module = module, .kind = kind, .parent = parent};
+	frames[f->n] = (struct flame_frame){
+		.name = name, .module = module, .kind = kind, .parent = parent};
 	if (f->n) {
-		nodes[f->n].depth = nodes[parent].depth + 1;
-		nodes[f->n].next = nodes[parent].first;
-		nodes[parent].first = f->n;
+		frames[f->n].depth = frames[parent].depth + 1;
+		frames[f->n].next = frames[parent].first;
+		frames[parent].first = f->n;
 	}
 	f->n++;
 	return 0;
@@ -75,24 +75,24 @@ static int child(struct flame *f, uint32_t parent, const char *name, const char 
 		*at = *have;
 		return 0;
 	}
-	err = new_node(f, parent, name, module, kind, at);
+	err = new_frame(f, parent, name, module, kind, at);
 	return !err && !id_table__add(&f->child_of, id, *at) ? -ENOMEM : err;
 }
 
-/* The nodes from a stack's innermost function to its root, at most DEPTH_MAX of them. */
-static unsigned chain(const struct stacks *s, uint32_t node, uint32_t *path)
+/* The frames from a stack's innermost function to its root, at most DEPTH_MAX of them. */
+static unsigned chain(const struct stacks *s, uint32_t frame, uint32_t *path)
 {
 	unsigned n = 0;
 
 	while (n < DEPTH_MAX) {
 		uint32_t *up;
 
-		path[n++] = node;
-		up = s->nodes[node].parent ? id_table__find(&s->node_of, s->nodes[node].parent)
-					   : NULL;
+		path[n++] = frame;
+		up = s->frames[frame].parent ? id_table__find(&s->frame_of, s->frames[frame].parent)
+					     : NULL;
 		if (!up)
 			break;
-		node = *up;
+		frame = *up;
 	}
 	return n;
 }
@@ -103,13 +103,13 @@ static enum flame_kind kind_of(const char *module)
 }
 
 /* The place of a stack in the tree; *none: it is of the other kind, running or blocked. */
-static int place(struct flame *f, const struct stacks *s, struct symbols *symbols, uint32_t node,
+static int place(struct flame *f, const struct stacks *s, struct symbols *symbols, uint32_t frame,
 		 uint32_t *at, bool *none)
 {
 	uint32_t path[DEPTH_MAX];
-	unsigned n = chain(s, node, path);
+	unsigned n = chain(s, frame, path);
 	bool no_room = n == 1;
-	const char *root = stacks__module(s, &s->nodes[path[n - 1]]);
+	const char *root = stacks__module(s, &s->frames[path[n - 1]]);
 	int err = 0;
 
 	*none = strcmp(root, ON_CPU) == 0 ? f->off_cpu : !f->off_cpu;
@@ -119,7 +119,7 @@ static int place(struct flame *f, const struct stacks *s, struct symbols *symbol
 	if (f->off_cpu)
 		err = child(f, FLAME_ROOT, symbols__name(symbols, root, 0), root, FLAME_CAUSE, at);
 	while (!err && --n > 0) {
-		const struct stack_node *from = &s->nodes[path[n - 1]];
+		const struct stack_frame *from = &s->frames[path[n - 1]];
 		const char *module = stacks__module(s, from);
 		const char *name = symbols__name(symbols, module, from->offset);
 
@@ -130,16 +130,16 @@ static int place(struct flame *f, const struct stacks *s, struct symbols *symbol
 	return err;
 }
 
-static int add_count(struct flame *f, const struct stack_count *c, uint32_t node, int run)
+static int add_count(struct flame *f, const struct stack_count *c, uint32_t frame, int run)
 {
 	struct flame_count *counts = grown(f->counts, f->ncounts, sizeof(*counts));
 
 	if (!counts)
 		return -ENOMEM;
 	f->counts = counts;
-	counts[f->ncounts++] = (struct flame_count){node, run, c->end_s, c->seconds};
-	f->nodes[node].self_s[run] += c->seconds;
-	f->nodes[node].self_n[run] += c->samples;
+	counts[f->ncounts++] = (struct flame_count){frame, run, c->end_s, c->seconds};
+	f->frames[frame].self_s[run] += c->seconds;
+	f->frames[frame].self_n[run] += c->samples;
 	return 0;
 }
 
@@ -171,23 +171,24 @@ static void note_time(struct flame *f, const struct stacks *s)
 
 int flame__add(struct flame *f, const struct stacks *s, struct symbols *symbols, const char *label)
 {
-	uint32_t *places = calloc(s->nnodes + 1, sizeof(*places)), root; /* and one; 0: not known */
+	uint32_t *places = calloc(s->nframes + 1, sizeof(*places)),
+		 root; /* and one; 0: not known */
 	int err = places ? 0 : -ENOMEM, run = (int)f->runs;
 
 	if (!err && !f->n)
-		err = new_node(f, 0, "all", "", FLAME_CAUSE, &root);
+		err = new_frame(f, 0, "all", "", FLAME_CAUSE, &root);
 	note_time(f, s);
 	f->label[f->runs++] = label;
 	for (unsigned i = 0; !err && i < s->ncounts; i++) {
 		const struct stack_count *c = &s->counts[i];
-		uint32_t at = places[c->node];
+		uint32_t at = places[c->frame];
 		bool none = at == UINT32_MAX;
 
 		if (!is_meant(f, c))
 			continue;
 		if (!at) {
-			err = place(f, s, symbols, c->node, &at, &none);
-			places[c->node] = none ? UINT32_MAX : at + 1;
+			err = place(f, s, symbols, c->frame, &at, &none);
+			places[c->frame] = none ? UINT32_MAX : at + 1;
 		} else {
 			at--;
 		}
@@ -202,21 +203,21 @@ static const struct flame *sorted; /* while children are sorted */
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(sorted->nodes[*(const uint32_t *)a].name,
-		      sorted->nodes[*(const uint32_t *)b].name);
+	return strcmp(sorted->frames[*(const uint32_t *)a].name,
+		      sorted->frames[*(const uint32_t *)b].name);
 }
 
-static void sort_children(struct flame *f, uint32_t node, uint32_t *room)
+static void sort_children(struct flame *f, uint32_t frame, uint32_t *room)
 {
 	unsigned n = 0;
 
-	for (uint32_t c = f->nodes[node].first; c; c = f->nodes[c].next)
+	for (uint32_t c = f->frames[frame].first; c; c = f->frames[c].next)
 		room[n++] = c;
 	sorted = f;
 	qsort(room, n, sizeof(*room), by_name);
-	f->nodes[node].first = n ? room[0] : 0;
+	f->frames[frame].first = n ? room[0] : 0;
 	for (unsigned i = 0; i < n; i++)
-		f->nodes[room[i]].next = i + 1 < n ? room[i + 1] : 0;
+		f->frames[room[i]].next = i + 1 < n ? room[i + 1] : 0;
 }
 
 static int by_interval(const void *a, const void *b)
@@ -227,10 +228,10 @@ static int by_interval(const void *a, const void *b)
 		return x->run < y->run ? -1 : 1;
 	if (x->end_s != y->end_s)
 		return x->end_s < y->end_s ? -1 : 1;
-	return (x->node > y->node) - (x->node < y->node);
+	return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* Counts of a node, run and interval are added up. */
+/* Counts of a frame, run and interval are added up. */
 static void sum_counts(struct flame *f)
 {
 	struct flame_count *all = f->counts;
@@ -242,7 +243,7 @@ static void sum_counts(struct flame *f)
 		struct flame_count *last = n ? &all[n - 1] : NULL;
 
 		if (last && last->run == all[i].run && last->end_s == all[i].end_s &&
-		    last->node == all[i].node)
+		    last->frame == all[i].frame)
 			last->seconds += all[i].seconds;
 		else
 			all[n++] = all[i];
@@ -261,11 +262,11 @@ void flame__finish(struct flame *f)
 	/* children come after their parents */
 	for (uint32_t i = f->n; i-- > 0;)
 		for (unsigned r = 0; r < FLAME_RUNS; r++) {
-			struct flame_node *n = &f->nodes[i];
+			struct flame_frame *n = &f->frames[i];
 
 			n->total_s[r] += n->self_s[r];
 			if (i)
-				f->nodes[n->parent].total_s[r] += n->total_s[r];
+				f->frames[n->parent].total_s[r] += n->total_s[r];
 		}
 }
 
@@ -274,7 +275,7 @@ void flame__free(struct flame *f)
 	for (unsigned i = 0; i < f->ntexts; i++)
 		free(f->texts[i]);
 	free(f->texts);
-	free(f->nodes);
+	free(f->frames);
 	free(f->counts);
 	id_table__free(&f->child_of);
 	*f = (struct flame){};
@@ -286,7 +287,7 @@ void flame__put_name(FILE *out, const char *name)
 		putc(*name == ';' ? ':' : *name, out);
 }
 
-const char *flame__file(const struct flame_node *n)
+const char *flame__file(const struct flame_frame *n)
 {
 	const char *path =
 		n->kind == FLAME_USER && *n->module != '[' ? strchr(n->module, ' ') : NULL;
@@ -294,11 +295,11 @@ const char *flame__file(const struct flame_node *n)
 	return path ? path + 1 : NULL;
 }
 
-unsigned flame__path(const struct flame *f, uint32_t node, uint32_t *path)
+unsigned flame__path(const struct flame *f, uint32_t frame, uint32_t *path)
 {
-	unsigned n = f->nodes[node].depth;
+	unsigned n = f->frames[frame].depth;
 
-	for (unsigned i = n; i-- > 0; node = f->nodes[node].parent)
-		path[i] = node;
+	for (unsigned i = n; i-- > 0; frame = f->frames[frame].parent)
+		path[i] = frame;
 	return n;
 }

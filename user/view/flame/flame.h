@@ -17,7 +17,7 @@ enum flame_kind { FLAME_USER, FLAME_KERNEL, FLAME_CAUSE };
 
 /* A function in a place of the call tree, with the time of each run; the second run is there only
  * with --diff. */
-struct flame_node {
+struct flame_frame {
 	const char *name, *module; /* the symbols' and the stacks', or of texts */
 	enum flame_kind kind;
 	uint32_t parent, first, next; /* child and sibling, 0: none */
@@ -26,17 +26,17 @@ struct flame_node {
 	double self_n[FLAME_RUNS]; /* samples, or gaps */
 };
 
-/* What a node had itself in an interval, all tasks together. */
+/* What a frame had itself in an interval, all tasks together. */
 struct flame_count {
-	uint32_t node;
+	uint32_t frame;
 	int run;
 	double end_s, seconds;
 };
 
 struct flame {
-	struct flame_node *nodes; /* the first is the root */
+	struct flame_frame *frames; /* the first is the root */
 	struct id_table child_of;
-	struct flame_count *counts; /* finished: by run, interval and node */
+	struct flame_count *counts; /* finished: by run, interval and frame */
 	char **texts;		    /* names that had to be cleaned */
 	unsigned n, ncounts, ntexts;
 	unsigned runs;
@@ -53,6 +53,15 @@ int flame__add(struct flame *f, const struct stacks *s, struct symbols *symbols,
 void flame__finish(struct flame *f);
 void flame__free(struct flame *f);
 
+/* A function, wherever in the tree it is. */
+struct flame_function {
+	const char *name;
+	double self_s[FLAME_RUNS], total_s[FLAME_RUNS]; /* by itself; with what it called */
+};
+
+/* All *n functions, those with most time by themselves first; the caller frees them. NULL: no
+ * memory. */
+struct flame_function *flame__functions(const struct flame *f, unsigned *n);
 /* The hottest functions and stacks. 0 or -ENOMEM. */
 int flame__print(const struct flame *f, FILE *out);
 /* "a;b;c N": N is samples, of gaps microseconds; of two runs both. */
@@ -60,8 +69,8 @@ void flame__folded(const struct flame *f, FILE *out);
 void flame__svg(const struct flame *f, FILE *out);
 /* For the page: docs/report-json.md. NULL: no memory. */
 json_t *flame__json(const struct flame *f);
-/* The same of one run, of the whole time and of at most n nodes: those with the most time. What was
- * in others is their callers'. */
+/* The same of one run, of the whole time and of at most n frames: those with the most time. What
+ * was in others is their callers'. */
 json_t *flame__hottest_json(const struct flame *f, unsigned n);
 json_t *flame__speedscope(const struct flame *f);
 /* Chrome's trace events: in each interval the functions side by side by their share. 0 or -errno.
@@ -75,8 +84,8 @@ int flame__pprof(const struct flame *f, unsigned char **out, size_t *len);
 /* The text without semicolons, which are between names. */
 void flame__put_name(FILE *out, const char *name);
 /* The file that a function is in, NULL: none, or not known. */
-const char *flame__file(const struct flame_node *n);
-/* From the root down to a node: *n of them at path, which has room for as many as its depth. */
-unsigned flame__path(const struct flame *f, uint32_t node, uint32_t *path);
+const char *flame__file(const struct flame_frame *n);
+/* From the root down to a frame: *n of them at path, which has room for as many as its depth. */
+unsigned flame__path(const struct flame *f, uint32_t frame, uint32_t *path);
 
 #endif

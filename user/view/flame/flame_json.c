@@ -14,7 +14,7 @@ struct names {
 	json_t *list;
 };
 
-static json_t *name_json(const struct flame_node *n, bool object)
+static json_t *name_json(const struct flame_frame *n, bool object)
 {
 	json_t *o;
 
@@ -27,7 +27,7 @@ static json_t *name_json(const struct flame_node *n, bool object)
 	return o;
 }
 
-static uint32_t number_of(struct names *names, const struct flame_node *n, bool object)
+static uint32_t number_of(struct names *names, const struct flame_frame *n, bool object)
 {
 	uint64_t id = id__mix(id__of_text(n->name), n->kind);
 	uint32_t *have = id_table__find(&names->at, id),
@@ -40,14 +40,14 @@ static uint32_t number_of(struct names *names, const struct flame_node *n, bool 
 	return at;
 }
 
-/* [parent, name, kind] of each node but the root, which is its own parent's place 0. */
-static json_t *nodes_json(const struct flame *f, json_t *list)
+/* [parent, name, kind] of each frame but the root, which is its own parent's place 0. */
+static json_t *frames_json(const struct flame *f, json_t *list)
 {
 	struct names names = {.list = list};
 	json_t *a = json_array();
 
 	for (uint32_t i = 1; i < f->n; i++) {
-		const struct flame_node *n = &f->nodes[i];
+		const struct flame_frame *n = &f->frames[i];
 
 		json_array_append_new(a, json_pack("[i,i,i]", (int)n->parent,
 						   (int)number_of(&names, n, false), (int)n->kind));
@@ -56,7 +56,7 @@ static json_t *nodes_json(const struct flame *f, json_t *list)
 	return a;
 }
 
-/* [run, end of the interval, node, seconds] */
+/* [run, end of the interval, frame, seconds] */
 static json_t *counts_json(const struct flame *f)
 {
 	json_t *a = json_array();
@@ -65,7 +65,7 @@ static json_t *counts_json(const struct flame *f)
 		const struct flame_count *c = &f->counts[i];
 
 		json_array_append_new(
-			a, json_pack("[i,f,i,f]", c->run, c->end_s, (int)c->node, c->seconds));
+			a, json_pack("[i,f,i,f]", c->run, c->end_s, (int)c->frame, c->seconds));
 	}
 	return a;
 }
@@ -79,19 +79,19 @@ json_t *flame__json(const struct flame *f)
 	json__set(o, "flame", json_integer(1));
 	json__set(o, "off_cpu", json_boolean(f->off_cpu));
 	json__set(o, "labels", labels);
-	json__set(o, "nodes", nodes_json(f, names));
+	json__set(o, "nodes", frames_json(f, names));
 	json__set(o, "names", names);
 	json__set(o, "counts", counts_json(f));
 	return o;
 }
 
-static json_t *path_json(const struct flame *f, uint32_t node, uint32_t *path, struct names *names)
+static json_t *path_json(const struct flame *f, uint32_t frame, uint32_t *path, struct names *names)
 {
-	unsigned n = flame__path(f, node, path);
+	unsigned n = flame__path(f, frame, path);
 	json_t *a = json_array();
 
 	for (unsigned i = 0; i < n; i++)
-		json_array_append_new(a, json_integer(number_of(names, &f->nodes[path[i]], true)));
+		json_array_append_new(a, json_integer(number_of(names, &f->frames[path[i]], true)));
 	return a;
 }
 
@@ -101,17 +101,17 @@ static json_t *profile_json(const struct flame *f, unsigned run, struct names *n
 	uint32_t *path = calloc(f->n + 1, sizeof(*path));
 
 	for (uint32_t i = 1; path && i < f->n; i++) {
-		if (!(f->nodes[i].self_s[run] > 0))
+		if (!(f->frames[i].self_s[run] > 0))
 			continue;
 		json_array_append_new(samples, path_json(f, i, path, names));
-		json_array_append_new(weights, json__number(f->nodes[i].self_s[run]));
+		json_array_append_new(weights, json__number(f->frames[i].self_s[run]));
 	}
 	free(path);
 	json__set(o, "type", json_string("sampled"));
 	json__set(o, "name", json__text(f->label[run]));
 	json__set(o, "unit", json_string("seconds"));
 	json__set(o, "startValue", json_integer(0));
-	json__set(o, "endValue", json__number(f->nodes[FLAME_ROOT].total_s[run]));
+	json__set(o, "endValue", json__number(f->frames[FLAME_ROOT].total_s[run]));
 	json__set(o, "samples", samples);
 	json__set(o, "weights", weights);
 	return o;
@@ -134,11 +134,11 @@ json_t *flame__speedscope(const struct flame *f)
 	return o;
 }
 
-/* ---- the hottest nodes alone */
+/* ---- the hottest frames alone */
 
 struct hot {
 	double total_s;
-	uint32_t node;
+	uint32_t frame;
 };
 
 /* A caller has at least the time of what it calls, and a lower number: it comes before. */
@@ -148,21 +148,21 @@ static int hottest_first(const void *a, const void *b)
 
 	if (x->total_s != y->total_s)
 		return (x->total_s < y->total_s) - (x->total_s > y->total_s);
-	return (x->node > y->node) - (x->node < y->node);
+	return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* Numbers of the nodes that are kept, by node; 0: it is not one, or the root. */
+/* Numbers of the frames that are kept, by frame; 0: it is not one, or the root. */
 static uint32_t *number_hottest(const struct flame *f, unsigned most)
 {
 	struct hot *all = calloc(f->n + 1, sizeof(*all));
 	uint32_t *number = calloc(f->n + 1, sizeof(*number)), last = 0;
 
 	for (uint32_t i = 1; all && i < f->n; i++)
-		all[i - 1] = (struct hot){f->nodes[i].total_s[0], i};
+		all[i - 1] = (struct hot){f->frames[i].total_s[0], i};
 	if (all && f->n > 1)
 		qsort(all, f->n - 1, sizeof(*all), hottest_first);
 	for (uint32_t i = 0; all && number && i + 1 < f->n && i < most; i++)
-		number[all[i].node] = 1;
+		number[all[i].frame] = 1;
 	for (uint32_t i = 1; number && i < f->n; i++)
 		if (number[i])
 			number[i] = ++last;
@@ -170,17 +170,17 @@ static uint32_t *number_hottest(const struct flame *f, unsigned most)
 	return number;
 }
 
-static json_t *hottest_nodes(const struct flame *f, const uint32_t *number, json_t *list)
+static json_t *hottest_frames(const struct flame *f, const uint32_t *number, json_t *list)
 {
 	struct names names = {.list = list};
 	json_t *a = json_array();
 
 	for (uint32_t i = 1; i < f->n; i++)
 		if (number[i])
-			json_array_append_new(a,
-					      json_pack("[i,i,i]", (int)number[f->nodes[i].parent],
-							(int)number_of(&names, &f->nodes[i], false),
-							(int)f->nodes[i].kind));
+			json_array_append_new(
+				a, json_pack("[i,i,i]", (int)number[f->frames[i].parent],
+					     (int)number_of(&names, &f->frames[i], false),
+					     (int)f->frames[i].kind));
 	id_table__free(&names.at);
 	return a;
 }
@@ -192,9 +192,9 @@ static json_t *hottest_counts(const struct flame *f, const uint32_t *number)
 	json_t *a = json_array();
 
 	for (uint32_t i = f->n; own && i-- > 0;) {
-		own[i] += f->nodes[i].self_s[0];
+		own[i] += f->frames[i].self_s[0];
 		if (i && !number[i])
-			own[f->nodes[i].parent] += own[i];
+			own[f->frames[i].parent] += own[i];
 		else if (own[i] > 0)
 			json_array_append_new(
 				a, json_pack("[i,f,i,f]", 0, f->last_s[0], (int)number[i], own[i]));
@@ -218,7 +218,7 @@ json_t *flame__hottest_json(const struct flame *f, unsigned n)
 	json__set(o, "off_cpu", json_boolean(f->off_cpu));
 	json__set(o, "labels", json_pack("[s]", ""));
 	json__set(o, "left_out", json_integer(f->n - 1 > n ? (json_int_t)(f->n - 1 - n) : 0));
-	json__set(o, "nodes", hottest_nodes(f, number, names));
+	json__set(o, "nodes", hottest_frames(f, number, names));
 	json__set(o, "names", names);
 	json__set(o, "counts", hottest_counts(f, number));
 	free(number);

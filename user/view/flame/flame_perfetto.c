@@ -10,23 +10,23 @@
 
 struct tracing {
 	const struct flame *f;
-	double *time; /* of each node in the interval, with its children */
+	double *time; /* of each frame in the interval, with its children */
 	FILE *out;
 	int run;
 	bool any; /* an event was written */
 	int err;
 };
 
-static void put_event(struct tracing *t, uint32_t node, double from_s)
+static void put_event(struct tracing *t, uint32_t frame, double from_s)
 {
-	const struct flame_node *n = &t->f->nodes[node];
+	const struct flame_frame *n = &t->f->frames[frame];
 	json_t *e = json_object();
 
 	json__set(e, "name", json__text(n->name));
 	json__set(e, "cat", json_string(n->kind == FLAME_KERNEL ? "kernel" : "user"));
 	json__set(e, "ph", json_string("X"));
 	json__set(e, "ts", json__number(from_s * 1e6));
-	json__set(e, "dur", json__number(t->time[node] * 1e6));
+	json__set(e, "dur", json__number(t->time[frame] * 1e6));
 	json__set(e, "pid", json_integer(t->run + 1));
 	json__set(e, "tid", json_integer(1));
 	fputs(t->any ? ",\n" : "\n", t->out);
@@ -36,9 +36,9 @@ static void put_event(struct tracing *t, uint32_t node, double from_s)
 	json_decref(e);
 }
 
-static void put_tree(struct tracing *t, uint32_t node, double from_s)
+static void put_tree(struct tracing *t, uint32_t frame, double from_s)
 {
-	for (uint32_t c = t->f->nodes[node].first; c && !t->err; c = t->f->nodes[c].next) {
+	for (uint32_t c = t->f->frames[frame].first; c && !t->err; c = t->f->frames[c].next) {
 		if (!(t->time[c] > 0))
 			continue;
 		put_event(t, c, from_s);
@@ -53,9 +53,9 @@ static void put_interval(struct tracing *t, const struct flame_count *c, unsigne
 
 	memset(t->time, 0, t->f->n * sizeof(*t->time));
 	for (unsigned i = 0; i < n; i++)
-		t->time[c[i].node] += c[i].seconds;
+		t->time[c[i].frame] += c[i].seconds;
 	for (uint32_t i = t->f->n; i-- > 1;)
-		t->time[t->f->nodes[i].parent] += t->time[i];
+		t->time[t->f->frames[i].parent] += t->time[i];
 	/* threads run at once: what they did is put side by side in the interval */
 	scale = t->time[FLAME_ROOT] > c->end_s - from_s ? (c->end_s - from_s) / t->time[FLAME_ROOT]
 							: 1;

@@ -105,7 +105,7 @@ static void put_type(struct pprof *p, const char *type, const char *unit)
 }
 
 /* A function has one location of its number. */
-static uint64_t location_of(struct pprof *p, const struct flame_node *n)
+static uint64_t location_of(struct pprof *p, const struct flame_frame *n)
 {
 	uint64_t id = id__mix(id__of_text(n->name), n->kind), number = p->nfunctions + 1;
 	uint32_t *have = id_table__find(&p->function_of, id);
@@ -128,13 +128,13 @@ static uint64_t location_of(struct pprof *p, const struct flame_node *n)
 	return number;
 }
 
-static void put_sample(struct pprof *p, uint32_t node, const uint32_t *path, unsigned n)
+static void put_sample(struct pprof *p, uint32_t frame, const uint32_t *path, unsigned n)
 {
-	const struct flame_node *at = &p->f->nodes[node];
+	const struct flame_frame *at = &p->f->frames[frame];
 	struct bytes sample = {};
 
 	for (unsigned i = n; i-- > 0;) /* the innermost first */
-		put_number(&sample, SAMPLE_LOCATION, location_of(p, &p->f->nodes[path[i]]));
+		put_number(&sample, SAMPLE_LOCATION, location_of(p, &p->f->frames[path[i]]));
 	for (unsigned r = 0; r < p->f->runs; r++) {
 		put_number(&sample, SAMPLE_VALUE, (uint64_t)llrint(at->self_n[r]));
 		put_number(&sample, SAMPLE_VALUE, (uint64_t)llrint(at->self_s[r] * 1e9));
@@ -154,7 +154,7 @@ static void put_profile(struct pprof *p)
 		put_type(p, p->f->off_cpu ? "blocked" : "cpu", "nanoseconds");
 	}
 	for (uint32_t i = 1; path && i < p->f->n; i++)
-		if (p->f->nodes[i].self_n[0] + p->f->nodes[i].self_n[1] > 0)
+		if (p->f->frames[i].self_n[0] + p->f->frames[i].self_n[1] > 0)
 			put_sample(p, i, path, flame__path(p->f, i, path));
 	put_bytes(&p->out, p->strings.v, p->strings.n);
 	p->out.failed |= p->strings.failed;

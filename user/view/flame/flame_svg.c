@@ -17,24 +17,24 @@
 
 /* Returns the time of the last run; in a difference that of both runs, so that what has gone shows,
  * too. */
-static double width_of(const struct flame *f, uint32_t node)
+static double width_of(const struct flame *f, uint32_t frame)
 {
-	const double *t = f->nodes[node].total_s;
+	const double *t = f->frames[frame].total_s;
 
 	return f->runs > 1 ? fmax(t[0], t[1]) : t[0];
 }
 
 /* Children may be wider than their parent where both runs count. */
-static double inner_width(const struct flame *f, uint32_t node)
+static double inner_width(const struct flame *f, uint32_t frame)
 {
 	double sum = 0;
 
-	for (uint32_t c = f->nodes[node].first; c; c = f->nodes[c].next)
+	for (uint32_t c = f->frames[frame].first; c; c = f->frames[c].next)
 		sum += width_of(f, c);
 	return sum;
 }
 
-static void put_colour(FILE *out, const struct flame *f, const struct flame_node *n)
+static void put_colour(FILE *out, const struct flame *f, const struct flame_frame *n)
 {
 	unsigned hash = (unsigned)id__of_text(n->name) % 50;
 	double change = n->total_s[1] - n->total_s[0], most = fmax(n->total_s[0], n->total_s[1]);
@@ -52,9 +52,9 @@ static void put_colour(FILE *out, const struct flame *f, const struct flame_node
 	}
 }
 
-static void put_title(FILE *out, const struct flame *f, const struct flame_node *n)
+static void put_title(FILE *out, const struct flame *f, const struct flame_frame *n)
 {
-	const struct flame_node *all = &f->nodes[FLAME_ROOT];
+	const struct flame_frame *all = &f->frames[FLAME_ROOT];
 	unsigned last = f->runs - 1;
 
 	print__xml(out, n->name, 400);
@@ -65,9 +65,9 @@ static void put_title(FILE *out, const struct flame *f, const struct flame_node 
 		fprintf(out, ", before %.2f s", n->total_s[0]);
 }
 
-static void put_box(FILE *out, const struct flame *f, uint32_t node, double x, double w, double y)
+static void put_box(FILE *out, const struct flame *f, uint32_t frame, double x, double w, double y)
 {
-	const struct flame_node *n = &f->nodes[node];
+	const struct flame_frame *n = &f->frames[frame];
 
 	fputs("<g><title>", out);
 	put_title(out, f, n);
@@ -90,24 +90,24 @@ static unsigned deepest(const struct flame *f, double scale)
 	unsigned depth = 0;
 
 	for (uint32_t i = 0; i < f->n; i++)
-		if (width_of(f, i) * scale >= LEAST && f->nodes[i].depth > depth)
-			depth = f->nodes[i].depth;
+		if (width_of(f, i) * scale >= LEAST && f->frames[i].depth > depth)
+			depth = f->frames[i].depth;
 	return depth < DEPTH_MAX ? depth : DEPTH_MAX;
 }
 
-static void put_children(FILE *out, const struct flame *f, uint32_t node, double x, double w,
+static void put_children(FILE *out, const struct flame *f, uint32_t frame, double x, double w,
 			 double bottom)
 {
-	double sum = inner_width(f, node), own = width_of(f, node);
+	double sum = inner_width(f, frame), own = width_of(f, frame);
 	double scale = w / fmax(sum, own);
 
-	if (f->nodes[node].depth >= DEPTH_MAX)
+	if (f->frames[frame].depth >= DEPTH_MAX)
 		return;
-	for (uint32_t c = f->nodes[node].first; c; c = f->nodes[c].next) {
+	for (uint32_t c = f->frames[frame].first; c; c = f->frames[c].next) {
 		double cw = width_of(f, c) * scale;
 
 		if (cw >= LEAST) {
-			put_box(out, f, c, x, cw, bottom - f->nodes[c].depth * LINE);
+			put_box(out, f, c, x, cw, bottom - f->frames[c].depth * LINE);
 			put_children(out, f, c, x, cw, bottom);
 		}
 		x += cw;

@@ -24,6 +24,7 @@ static json_t *validity(const struct folded *f)
 		{"r2", v->r2},
 		{"ks_d", v->ks_d},
 		{"ks_limit", v->ks_limit},
+		{"bounds", fold_view__bounds(f)},
 	};
 	char why[256];
 	json_t *j = json_object();
@@ -39,16 +40,20 @@ static json_t *validity(const struct folded *f)
 static json_t *phase(const struct folded *f, const struct fold_phase *p)
 {
 	json_t *j = json_object();
-	char code[64];
+	char code[FOLD_TEXT];
 
-	fold_view__code(p->code, code, sizeof(code));
+	fold_view__code(f, p->code, code, sizeof(code));
 	json__set(j, "from", json__number(p->from));
 	json__set(j, "to", json__number(p->to));
+	json__set(j, "to_low", json__number(p->low));
+	json__set(j, "to_high", json__number(p->high));
 	json__set(j, "code", json__text(code));
 	json__set(j, "share", json__number(p->share));
 	json__set(j, "samples", json_integer((json_int_t)p->samples));
 	for (int c = 0; c < POINT_COUNTERS; c++)
-		json__set(j, point_counters[c], json__number(fold_view__rate(f, c, p)));
+		if (fold_view__counter(f, c))
+			json__set(j, fold_view__counter(f, c),
+				  json__number(fold_view__rate(f, c, p)));
 	return j;
 }
 
@@ -57,6 +62,13 @@ static json_t *counter(const struct folded *f, int c, bool curves)
 	const struct fold_result *r = &f->of[c];
 	json_t *j = json_object();
 
+	const char *missing = fold_view__missing(f, c);
+
+	json__set(j, "status",
+		  json_string(!missing	    ? "OK"
+			      : f->still[c] ? "UNSUITABLE"
+					    : "INSUFFICIENT"));
+	json__set(j, "reason", missing ? json_string(missing) : json_null());
 	json__set(j, "unit", json__text(point_units[c]));
 	json__set(j, "mean_rate", json__number(f->known[c] ? r->factor : NAN));
 	if (curves && f->known[c]) {
@@ -73,13 +85,14 @@ json_t *fold_json__of(const struct folded *f, bool curves)
 	for (size_t i = 0; i < f->nphases; i++)
 		json_array_append_new(phases, phase(f, &f->phases[i]));
 	for (int c = 0; c < POINT_COUNTERS; c++)
-		json__set(counters, point_counters[c], counter(f, c, curves));
+		if (fold_view__counter(f, c))
+			json__set(counters, fold_view__counter(f, c), counter(f, c, curves));
 	json__set(j, "region", f->region ? json__text(f->region) : json_null());
 	json__set(j, "executions", json_integer((json_int_t)f->instances));
 	json__set(j, "folded", json_integer((json_int_t)f->of[f->shown].range.kept));
 	json__set(j, "threads", json_integer((json_int_t)f->threads));
 	json__set(j, "period_s", json__number(f->period_s));
-	json__set(j, "counter", json__text(point_counters[f->shown]));
+	json__set(j, "counter", json__text(fold_view__counter(f, f->shown)));
 	json__set(j, "lost_samples", json__number(f->lost_points));
 	json__set(j, "lost_instants", json__number(f->lost_regions));
 	json__set(j, "validity", validity(f));

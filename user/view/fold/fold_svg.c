@@ -2,6 +2,7 @@
 /* A folded region as SVG: a counter's progress and its rate along the region, with its phases. */
 #include <math.h>
 
+#include "base/escape.h"
 #include "view/fold/fold_view.h"
 
 #define WIDTH  480.0
@@ -34,17 +35,17 @@ static void line(FILE *out, const double *v, double max, const char *colour, con
 
 static void put_phases(const struct folded *f, FILE *out)
 {
-	char code[64];
+	char code[FOLD_TEXT];
 
 	for (size_t i = 0; i < f->nphases; i++) {
 		const struct fold_phase *p = &f->phases[i];
 
-		fold_view__code(p->code, code, sizeof(code));
-		fprintf(out,
-			"<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s'><title>%s, "
-			"%.4f to %.4f</title></rect>\n",
+		fold_view__code(f, p->code, code, sizeof(code));
+		fprintf(out, "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s'><title>",
 			x_of(p->from), y_of(1), x_of(p->to) - x_of(p->from), y_of(0) - y_of(1),
-			i % 2 ? "#f4f4f4" : "#e4e4e4", code, p->from, p->to);
+			i % 2 ? "#f4f4f4" : "#e4e4e4");
+		print__xml(out, code, sizeof(code));
+		fprintf(out, ", %.4f to %.4f</title></rect>\n", p->from, p->to);
 	}
 }
 
@@ -55,7 +56,6 @@ static void text(FILE *out, double x, double y, const char *anchor, const char *
 	fputs("</text>\n", out);
 }
 
-/* Names are not put into it: they may be anything. */
 void fold_svg__print(const struct folded *f, FILE *out)
 {
 	const struct fold_result *r = &f->of[f->shown];
@@ -73,7 +73,7 @@ void fold_svg__print(const struct folded *f, FILE *out)
 	line(out, r->curve, 1, "#0072b2", "none");
 	line(out, r->rate, max, "#d55e00", "6 2");
 	fprintf(out, "<text x='%.1f' y='16'>%s: progress (line, to 1), rate (dashes)</text>\n",
-		LEFT, point_counters[f->shown]);
+		LEFT, fold_view__counter(f, f->shown));
 	text(out, LEFT - 4, y_of(1) + 3, "end", "%.3g/s", max);
 	text(out, LEFT - 4, y_of(0) + 3, "end", "%.0f", 0);
 	text(out, x_of(0), HEIGHT - 22, "start", "%.0f", 0);

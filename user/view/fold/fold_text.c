@@ -13,24 +13,39 @@
 
 #define SPARK_MAX 120u
 
-void fold_view__code(uint64_t code, char *text, size_t size)
+void fold_view__code(const struct folded *f, uint64_t code, char *text, size_t size)
 {
-	static const char *const kinds[JP_MODULES] = {
+	static const char *const kinds[POINT_NOT_RUNNING + 1] = {
 		[JP_MODULE_OWN] = "the program",      [JP_MODULE_MPI] = "MPI",
 		[JP_MODULE_GPU] = "GPU library",      [JP_MODULE_BLAS] = "BLAS",
 		[JP_MODULE_OPENMP] = "OpenMP",	      [JP_MODULE_INTERPRETER] = "interpreter",
 		[JP_MODULE_LIBC] = "C library",	      [JP_MODULE_LIBRARY] = "library",
 		[JP_MODULE_MADE] = "generated code",  [JP_MODULE_KERNEL] = "kernel",
-		[JP_MODULE_UNKNOWN] = "unknown code",
+		[JP_MODULE_UNKNOWN] = "unknown code", [POINT_NOT_RUNNING] = "not running",
 	};
 	unsigned kind = (unsigned)(code >> 56);
 	uint64_t place = (code & ((1ull << 56) - 1)) << FOLD_CODE_SHIFT;
 
-	kind = kind < JP_MODULES ? kind : JP_MODULE_UNKNOWN;
+	if (code & FOLD_NAMED) {
+		size_t function = (code & (FOLD_NAMED - 1)) >> FOLD_FUNCTION_SHIFT;
+
+		place = (code & FOLD_BLOCK_MASK) << FOLD_CODE_SHIFT;
+		snprintf(text, size, "%s", f->functions[function - 1]);
+		if (place)
+			snprintf(text + strlen(text), size - strlen(text), " (at 0x%" PRIx64 ")",
+				 place);
+		return;
+	}
+	kind = kind <= POINT_NOT_RUNNING ? kind : JP_MODULE_UNKNOWN;
 	if (place && !(place & JP_PLACE_LIBRARY))
 		snprintf(text, size, "%s + 0x%" PRIx64, kinds[kind], place);
 	else
 		snprintf(text, size, "%s", kinds[kind]);
+}
+
+const char *fold_view__counter(const struct folded *f, enum point_counter c)
+{
+	return c == POINT_EVENT ? f->event : point_counters[c];
 }
 
 double fold_view__rate(const struct folded *f, enum point_counter c, const struct fold_phase *p)
@@ -42,6 +57,23 @@ double fold_view__rate(const struct folded *f, enum point_counter c, const struc
 	return r->factor *
 	       fmax(fold_spline__at(&r->spline, p->to) - fold_spline__at(&r->spline, p->from), 0) /
 	       (p->to - p->from);
+}
+
+const char *fold_view__missing(const struct folded *f, enum point_counter c)
+{
+	return f->known[c]   ? NULL
+	       : f->still[c] ? "does not change in this region"
+			     : "no execution with a sample has counted any";
+}
+
+double fold_view__bounds(const struct folded *f)
+{
+	double off = NAN;
+
+	for (size_t i = 0; i + 1 < f->nphases; i++)
+		off = fmax(off, fmax(f->phases[i].high - f->phases[i].to,
+				     f->phases[i].to - f->phases[i].low));
+	return off;
 }
 
 const char *fold_view__validity(const struct folded *f, char *why, size_t size)
@@ -87,27 +119,52 @@ static void print_head(const struct folded *f, FILE *out)
 		"\nsamples       %zu; largest gap %.1f %%, distance to uniform %.3f of %.3f,"
 		" residuals %.3f\n",
 		v->n_samples, 100 * v->max_gap, v->ks_d, v->ks_limit, v->rms);
+	if (f->known[POINT_CPU_TIME])
+		fprintf(out,
+			"running       %.1f %% of the time; else asleep, or it waits for a CPU\n",
+			100 * f->of[POINT_CPU_TIME].factor);
+	if (f->nphases > 1)
+		fprintf(out,
+			"bounds        of phases to %.4f of the region or better, 95 %% sure\n",
+			fold_view__bounds(f));
+	for (int c = 0; c < POINT_COUNTERS; c++)
+		if (fold_view__counter(f, c) && fold_view__missing(f, c))
+			fprintf(out, "%-13s %s\n", fold_view__counter(f, c),
+				fold_view__missing(f, c));
 	if (f->lost_points > 0 || f->lost_regions > 0)
 		fprintf(out, "lost          %.0f samples, %.0f begins and ends of regions\n",
 			f->lost_points, f->lost_regions);
 }
 
+static void print_number(FILE *out, const char *format, double v, int width)
+{
+	if (isnan(v))
+		fprintf(out, "%*s", width, "-");
+	else
+		fprintf(out, format, v);
+}
+
 static void print_phases(const struct folded *f, FILE *out)
 {
-	char code[64];
+	bool event = f->shown == POINT_EVENT;
+	char code[FOLD_TEXT];
 
 	if (!f->nphases)
 		return;
-	fprintf(out, "\n%-15s %8s  %-28s %6s %8s %12s\n", "phase", "ms", "code", "of it", "CPUs",
-		"faults/s");
+	fprintf(out, "\n%-15s %-15s %8s %6s %10s %6s  code\n", "phase", "ends in", "ms", "CPUs",
+		event ? "events/s" : "faults/s", "of it");
 	for (size_t i = 0; i < f->nphases; i++) {
 		const struct fold_phase *p = &f->phases[i];
 
-		fold_view__code(p->code, code, sizeof(code));
-		fprintf(out, "%6.4f - %6.4f %8.3f  %-28s %4.0f %% %8.2f %12.5g\n", p->from, p->to,
-			(p->to - p->from) * f->period_s * 1e3, code, 100 * p->share,
-			fold_view__rate(f, POINT_CPU_TIME, p),
-			fold_view__rate(f, POINT_PAGE_FAULTS, p));
+		fprintf(out, "%6.4f - %6.4f %6.4f - %6.4f %8.3f", p->from, p->to, p->low, p->high,
+			(p->to - p->from) * f->period_s * 1e3);
+		print_number(out, " %6.2f", fold_view__rate(f, POINT_CPU_TIME, p), 7);
+		print_number(out, " %10.5g",
+			     fold_view__rate(f, event ? POINT_EVENT : POINT_PAGE_FAULTS, p), 11);
+		fprintf(out, " %4.0f %%  ", 100 * p->share);
+		fold_view__code(f, p->code, code, sizeof(code));
+		print__escaped(out, code);
+		fputc('\n', out);
 	}
 }
 
@@ -125,7 +182,7 @@ static void print_rate(const struct folded *f, FILE *out, unsigned width, bool u
 			v[i] += r->rate[k] / (double)(to - from);
 		max = fmax(max, v[i]);
 	}
-	fprintf(out, "\n%s, 0 to %.4g%s/s along the region\n", point_counters[f->shown], max,
+	fprintf(out, "\n%s, 0 to %.4g%s/s along the region\n", fold_view__counter(f, f->shown), max,
 		point_units[f->shown]);
 	spark__print(out, v, n, max, utf8);
 	fputc('\n', out);

@@ -19,19 +19,42 @@ struct folded {
 	const char *locked; /* why the result is not to be used; NULL: it is */
 	struct fold_result of[POINT_COUNTERS];
 	bool known[POINT_COUNTERS]; /* it was counted, and folded */
+	bool still[POINT_COUNTERS]; /* it was counted, and stays the same in the region */
 	enum point_counter shown;
-	struct fold_phase phases[FOLD_PHASES];
+	const char *event;		       /* name of POINT_EVENT; NULL: none was asked for */
+	struct fold_phase phases[FOLD_PHASES]; /* their code: one of FOLD_CODE... */
+	char *const *functions;		       /* their names */
 	size_t nphases;
 	double lost_points, lost_regions;
 };
 
-/* Says what a code of fold_trace is, and where: "the program + 0x1200"; */
-void fold_view__code(uint64_t code, char *text, size_t size);
+/*
+ * A code of fold_trace: what kind of file it is from, and in which 256 bytes of the program; of a
+ * function that is known also its number, from 1 on.
+ */
 #define FOLD_CODE(kind, place) ((uint64_t)(kind) << 56 | ((place) >> FOLD_CODE_SHIFT))
 #define FOLD_CODE_SHIFT	       8
+#define FOLD_FUNCTION(number, place)                              \
+	(FOLD_NAMED | (uint64_t)(number) << FOLD_FUNCTION_SHIFT | \
+	 (((place) >> FOLD_CODE_SHIFT) & FOLD_BLOCK_MASK))
+#define FOLD_NAMED	    (1ull << 55)
+#define FOLD_FUNCTION_SHIFT 34
+#define FOLD_BLOCK_MASK	    ((1ull << FOLD_FUNCTION_SHIFT) - 1)
 
+/* Says what it is, and where: "the program + 0x1200", "main", "main (at 0x1200)" where the code has
+ * the block, too. */
+void fold_view__code(const struct folded *f, uint64_t code, char *text, size_t size);
+#define FOLD_TEXT 512
+
+/* The counter's name; NULL: it is the event, and there is none. */
+const char *fold_view__counter(const struct folded *f, enum point_counter c);
 /* Counts per second in a phase; NaN: not known. */
 double fold_view__rate(const struct folded *f, enum point_counter c, const struct fold_phase *p);
+/* Why a counter is not folded; NULL: it is. */
+const char *fold_view__missing(const struct folded *f, enum point_counter c);
+/* How far a bound between phases may be off, 95 % sure: that which is least known. NaN: there is no
+ * bound. */
+double fold_view__bounds(const struct folded *f);
 /* "good", "weak" */
 const char *fold_view__validity(const struct folded *f, char *why, size_t size);
 

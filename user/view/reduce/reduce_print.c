@@ -7,6 +7,7 @@
 
 #include "base/escape.h"
 #include "base/json.h"
+#include "view/report/report_text.h"
 
 #define NAME_WIDTH 17
 
@@ -84,8 +85,9 @@ void reduce_print__text(const struct reduction *r, FILE *out)
 
 	fputs("Series ", out);
 	print__escaped(out, r->series);
-	fprintf(out, ": %u nodes, %" PRIu64 " tables, %" PRIu64 " rows\n\n", r->places.n, r->tables,
-		r->rows);
+	fprintf(out, ": %u node%s, %" PRIu64 " table%s, %" PRIu64 " row%s\n\n", r->places.n,
+		report_text__s(r->places.n), r->tables, report_text__s((double)r->tables), r->rows,
+		report_text__s((double)r->rows));
 	fprintf(out, "%-*s", NAME_WIDTH, "Column");
 	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++)
 		fprintf(out, " %8s", heads[i]);
@@ -94,8 +96,8 @@ void reduce_print__text(const struct reduction *r, FILE *out)
 		print_column(r->columns[i], out);
 	fprintf(out, "\nSample: %u rows.\n", r->nitems);
 	reduce_print__coverage(r, out);
-	fprintf(out, "CPU time of this reduction: %.2f s, of %" PRIu64 " processes.\n", r->cpu_s,
-		r->processes);
+	fprintf(out, "CPU time of this reduction: %.2f s, of %" PRIu64 " process%s.\n", r->cpu_s,
+		r->processes, r->processes == 1 ? "" : "es");
 }
 
 /* ---- JSON */
@@ -169,16 +171,25 @@ static json_t *coverage_json(const struct reduction *r)
 			 (json_int_t)r->rows);
 }
 
+json_t *reduce_print__about(const struct reduction *r)
+{
+	return json_pack("{s:o, s:{s:I, s:o}}", "coverage", coverage_json(r), "cost", "processes",
+			 (json_int_t)r->processes, "cpu_s", json__number(r->cpu_s));
+}
+
 json_t *reduce_print__json(const struct reduction *r)
 {
-	json_t *columns = json_array(), *sample = json_array();
+	json_t *columns = json_array(), *sample = json_array(), *about = reduce_print__about(r);
+	json_t *json = json_pack("{s:i, s:o, s:I}", "format", 1, "series", json__text(r->series),
+				 "seed", (json_int_t)r->seed);
 
 	for (unsigned i = 0; i < r->ncolumns; i++)
 		json_array_append_new(columns, column_json(r->columns[i]));
 	for (unsigned i = 0; i < r->nitems; i++)
 		json_array_append_new(sample, item_json(&r->items[i]));
-	return json_pack("{s:i, s:o, s:I, s:o, s:{s:I, s:o}, s:o, s:o}", "format", 1, "series",
-			 json__text(r->series), "seed", (json_int_t)r->seed, "coverage",
-			 coverage_json(r), "cost", "processes", (json_int_t)r->processes, "cpu_s",
-			 json__number(r->cpu_s), "columns", columns, "sample", sample);
+	json_object_update(json, about);
+	json_decref(about);
+	json__set(json, "columns", columns);
+	json__set(json, "sample", sample);
+	return json;
 }

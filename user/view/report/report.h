@@ -32,11 +32,18 @@ struct report {
 	const struct report_besides *besides; /* NULL: nothing */
 	bool all; /* also what has no room on a screen, and why something is not known */
 	bool utf8, colour;
-	bool is_run;   /* of `jobprof run`: without the foot */
-	bool is_short; /* rules judge runs of seconds */
+	bool is_run;	      /* of `jobprof run`: without the foot */
+	unsigned lines_after; /* that run prints below the page */
+	const char *more;     /* of a run: the command or option that prints all */
+	const char *name;     /* of what the page is about; NULL: the job's, or its program's */
+	unsigned in_full;     /* findings that have more than a line; 0: REPORT_IN_FULL */
+	bool is_short;	      /* rules judge runs of seconds */
 };
 
-/* The page, 80 columns wide, and without `all` 40 lines high unless findings have more. */
+#define REPORT_IN_FULL 3
+
+/* The page, 80 columns wide, and without `all` 40 lines high, of a run 30 with lines_after, unless
+ * findings have more. */
 void report__print(const struct report *r, FILE *out);
 /* docs/report-json.md has the schema. NULL: no memory. */
 json_t *report__json(const struct report *r);

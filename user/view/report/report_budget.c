@@ -74,11 +74,14 @@ struct report_budget report_budget__split(const struct budget_times *t)
 	return b;
 }
 
-/* Other programs and the hypervisor; NaN: neither is known. */
+/* Other programs and the hypervisor; NaN: neither is known. On a node that others have a part of,
+ * it is the least that others had. */
 static double others_of(const struct facts *f)
 {
 	double others = facts__job(f, FACT_JOB_others_s), stolen = facts__job(f, FACT_JOB_stolen_s);
 
+	if (isnan(others))
+		others = facts__job(f, FACT_JOB_taken_s);
 	return isnan(others) && isnan(stolen) ? NAN : known(others) + known(stolen);
 }
 
@@ -98,6 +101,17 @@ struct report_budget report_budget__of(const struct facts *f)
 	return report_budget__split(&t);
 }
 
+#define LEAST	  0.0005
+#define LEAST_RUN 0.005
+
+/* Whether a part has a line. */
+static bool matters(const struct report *r, const struct report_budget *b, int i)
+{
+	if (i == BUDGET_USER)
+		return true;
+	return b->share[i] >= (r->is_run ? LEAST_RUN : LEAST) || (i == BUDGET_IDLE && !r->is_run);
+}
+
 void report_budget__print(const struct report *r, FILE *out)
 {
 	struct report_budget b = report_budget__of(r->facts);
@@ -114,7 +128,7 @@ void report_budget__print(const struct report *r, FILE *out)
 	for (int i = 0; i < N_BUDGET; i++) {
 		int cells = isnan(b.share[i]) ? 0 : (int)lrint(b.share[i] * CELLS);
 
-		if (!(b.share[i] >= 0.0005) && i != BUDGET_USER && i != BUDGET_IDLE)
+		if (!matters(r, &b, i))
 			continue;
 		fprintf(out, "  %-14s %5.1f %%", report_budget__name(&b, i), 100 * b.share[i]);
 		fputs(cells ? "  " : "", out);

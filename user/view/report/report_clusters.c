@@ -10,6 +10,7 @@
 
 #define CLUSTERS 5	/* on a page without --all */
 #define PHASES	 6	/* of a folded region */
+#define CODE	 60	/* columns for what one executed */
 #define LEAST	 0.0005 /* of the run time: cluster that has a line */
 
 static bool is_there(const json_t *o)
@@ -54,6 +55,7 @@ static void print_clusters(const struct report *r, const json_t *o, FILE *out)
 static void print_phases(const json_t *fold, FILE *out)
 {
 	const json_t *phases = json_object_get(fold, "phases"), *p;
+	report_line code;
 	size_t i;
 
 	json_array_foreach(phases, i, p)
@@ -62,8 +64,7 @@ static void print_phases(const json_t *fold, FILE *out)
 			break;
 		fprintf(out, "  %3.0f to %3.0f %%  ", 100 * json__number_of(p, "from"),
 			100 * json__number_of(p, "to"));
-		print__escaped(out, json__text_of(p, "code"));
-		putc('\n', out);
+		fprintf(out, "%s\n", report_text__cut(json__text_of(p, "code"), CODE, code));
 	}
 }
 

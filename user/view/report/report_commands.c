@@ -7,13 +7,12 @@
 #include "view/report/report_page.h"
 #include "view/report/report_text.h"
 
-#define FIRST_PAGE  4	 /* with fewer than two, the head of the page says it all */
+#define FIRST_PAGE  4
 #define LEAST_SHARE 0.01 /* of the CPU time; --all has the others */
 
 static void print_command(const struct job_command *c, double all, FILE *out)
 {
 	report_number cpu, share, count, peak;
-
 	int pad = 16 - (int)strnlen(c->name, 16);
 
 	fputs("  ", out);
@@ -35,16 +34,14 @@ void report_commands__print(const struct report *r, FILE *out)
 
 	for (unsigned i = 0; i < j->ncommands; i++)
 		all += isnan(j->commands[i].cpu_s) ? 0 : j->commands[i].cpu_s;
-	if (j->ncommands < 2 || !(all > 0) ||
-	    (!r->all && !(j->commands[1].cpu_s >= LEAST_SHARE * all)))
+	while (shown < j->ncommands &&
+	       (r->all || (shown < FIRST_PAGE && j->commands[shown].cpu_s >= LEAST_SHARE * all)))
+		shown++;
+	if (shown < 2 || !(all > 0)) /* of one program the head of the page says it all */
 		return;
 	fputs("\nPrograms by CPU time\n", out);
-	for (; shown < j->ncommands; shown++) {
-		if (!r->all &&
-		    (shown == FIRST_PAGE || !(j->commands[shown].cpu_s >= LEAST_SHARE * all)))
-			break;
-		print_command(&j->commands[shown], all, out);
-	}
+	for (unsigned i = 0; i < shown; i++)
+		print_command(&j->commands[i], all, out);
 	if (shown < j->ncommands)
 		fprintf(out, "  and %u other%s\n", j->ncommands - shown,
 			report_text__s(j->ncommands - shown));

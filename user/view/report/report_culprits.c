@@ -9,42 +9,30 @@
 #include "base/json.h"
 #include "view/report/report_page.h"
 #include "view/report/report_parts.h"
-#include "view/report/report_shares.h"
 #include "view/report/report_text.h"
 
 #define MATTERS 0.02 /* share of the runnable time that was waiting */
 #define MOST	5    /* units that waited most, of JSON */
 #define NAMED	3    /* of the page, as far as there is room */
 
-static const struct report_part names[] = {
-	{NULL, "ran"},	      {NULL, "own task"},     {NULL, "own step"}, {NULL, "own job"},
-	{NULL, "other jobs"}, {NULL, "not profiled"}, {NULL, "wake-up"},  {NULL, "unknown"},
+static const struct report_part parts[] = {
+	{Q_CPU, NULL, "ran"},
+	{Q_BY_OWN_TASK, NULL, "own task"},
+	{Q_BY_OWN_STEP, NULL, "own step"},
+	{Q_BY_OWN_JOB, NULL, "own job"},
+	{Q_BY_OTHER_JOBS, NULL, "other jobs"},
+	{Q_BY_SYSTEM, NULL, "not profiled"},
+	{Q_BY_IDLE, NULL, "wake-up"},
+	{Q_BY_UNKNOWN, NULL, "unknown"},
 };
-#define CULPRITS (sizeof(names) / sizeof(names[0]))
-
-static const enum quantity quantities[CULPRITS] = {
-	Q_CPU,		 Q_BY_OWN_TASK, Q_BY_OWN_STEP, Q_BY_OWN_JOB,
-	Q_BY_OTHER_JOBS, Q_BY_SYSTEM,	Q_BY_IDLE,     Q_BY_UNKNOWN,
-};
-
-/* Shares of the time that threads ran or waited for a CPU. */
-static double divide(const double total[static N_QUANTITIES], double share[static REPORT_PARTS_MAX])
-{
-	double all = 0;
-
-	for (size_t i = 0; i < CULPRITS; i++)
-		all += total[quantities[i]];
-	for (size_t i = 0; i < CULPRITS; i++)
-		share[i] = all > 0 ? total[quantities[i]] / all : NAN;
-	return all > 0 ? all : NAN;
-}
+#define CULPRITS (sizeof(parts) / sizeof(parts[0]))
 
 const struct report_parts report_culprits = {
 	.rows_key = "culprit_shares",
 	.all_key = "runnable_s",
-	.parts = names,
+	.parts = parts,
 	.n = CULPRITS,
-	.divide = divide,
+	.whole = N_QUANTITIES,
 };
 
 /* A unit that waited, and what had the CPU for most of that. */
@@ -59,12 +47,12 @@ static struct waiter waiter_of(const struct job_unit *u)
 	struct waiter w = {.unit = u, .wait_s = 0, .most_s = -1};
 
 	for (size_t i = 1; i < CULPRITS; i++) {
-		double s = u->total[quantities[i]];
+		double s = u->total[parts[i].of];
 
 		w.wait_s += s;
 		if (s > w.most_s) {
 			w.most_s = s;
-			w.most = names[i].name;
+			w.most = parts[i].name;
 		}
 	}
 	return w;
@@ -149,14 +137,9 @@ static void print_waiters(const struct model_job *j, FILE *out)
 
 void report_culprits__print(const struct report *r, FILE *out)
 {
-	struct report_share shares[CULPRITS - 1];
-
 	if (!(facts__job(r->facts, FACT_JOB_wait_share) >= MATTERS))
 		return;
-	for (size_t i = 1; i < CULPRITS; i++)
-		shares[i - 1] =
-			(struct report_share){names[i].name, facts__sum(r->job, quantities[i])};
-	report_shares__print("waited for", shares, CULPRITS - 1, out);
+	report_parts__print("waited for", &report_culprits, 1, r->job, out);
 	if (!r->is_run)
 		print_waiters(r->job, out);
 }

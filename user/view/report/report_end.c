@@ -125,7 +125,7 @@ void report_end__print(const struct report *r, FILE *out)
 	const struct facts *f = r->facts;
 	double probe = facts__job(f, FACT_JOB_probe_s), cpu = facts__job(f, FACT_JOB_cpu_s);
 
-	if (!r->is_run || !isnan(facts__job(f, FACT_JOB_energy_j)))
+	if (!r->is_run)
 		putc('\n', out);
 	print_energy(f, out);
 	if (r->is_run)

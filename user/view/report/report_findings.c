@@ -7,7 +7,6 @@
 #include "view/report/report_text.h"
 
 #define FIRST_PAGE 5   /* findings; --all has the others */
-#define IN_FULL	   3   /* of these; the others have a line each */
 #define SHORT_S	   300 /* many rules need longer runs */
 
 static const char *const words[] = {
@@ -99,6 +98,7 @@ void report_findings__print(const struct report *r, FILE *out)
 	double saving = best_saving(v);
 	size_t most = r->all ? v->nfindings : FIRST_PAGE;
 	size_t shown = v->nfindings < most ? v->nfindings : most;
+	size_t in_full = r->in_full ? r->in_full : REPORT_IN_FULL;
 	report_number share;
 
 	for (size_t i = 0; i < v->errors.n; i++) {
@@ -114,11 +114,10 @@ void report_findings__print(const struct report *r, FILE *out)
 		fprintf(out, "%*sat best %s less time", 28, "", report_text__share(saving, share));
 	putc('\n', out);
 	for (size_t i = 0; i < shown; i++)
-		(i < IN_FULL || r->all ? print_finding : print_line)(r, &v->findings[i], i + 1,
+		(i < in_full || r->all ? print_finding : print_line)(r, &v->findings[i], i + 1,
 								     out);
 	if (shown < v->nfindings)
-		fprintf(out, "%zu more: %s--all%s\n", v->nfindings - shown,
-			r->is_run ? "jobprof report --short " : "", r->is_run ? " FILE" : "");
+		fprintf(out, "%zu more: %s\n", v->nfindings - shown, r->is_run ? r->more : "--all");
 }
 
 bool report__print_why(const struct verdict *v, const char *rule, FILE *out)

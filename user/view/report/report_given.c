@@ -34,7 +34,8 @@ static const char *largest_process(const struct report *r, double peak, report_n
 								  : NULL;
 }
 
-static void print_memory(const struct report *r, FILE *out)
+/* Where a run has no limit, this line stands below those of the time. */
+static void print_memory(const struct report *r, int width, FILE *out)
 {
 	const struct facts *f = r->facts;
 	bool one = r->job->nnodes == 1;
@@ -47,7 +48,7 @@ static void print_memory(const struct report *r, FILE *out)
 		return;
 	largest = largest_process(r, peak, text);
 	if (isnan(limit)) {
-		fprintf(out, "  memory   %s %s%s; %s%s\n", report_text__mb(peak, used),
+		fprintf(out, "  %-*s %s %s%s; %s%s\n", width, "memory", report_text__mb(peak, used),
 			one ? "at the ends of rows" : "on the fullest node",
 			r->job->is_slurms ? "" : ", without files",
 			largest ? "largest process " : "no limit known", largest ? largest : "");
@@ -79,18 +80,20 @@ void report_given__print(const struct report *r, FILE *out)
 	const struct facts *f = r->facts;
 	double cpu = facts__job(f, FACT_JOB_cpu_share), limit = facts__job(f, FACT_JOB_limit_s);
 	double elapsed = facts__job(f, FACT_JOB_job_elapsed_s), gpus = facts__job(f, FACT_JOB_gpus);
+	bool has_limits = !isnan(limit) || !isnan(facts__job(f, FACT_JOB_limit_mb)) || gpus > 0;
 	char detail[160];
 	report_number used, of;
 
-	fputs("\nUsed of what was given\n", out);
-	if (isfinite(cpu)) {
+	if (!r->is_run || has_limits)
+		fputs("\nUsed of what was given\n", out);
+	if (isfinite(cpu) && !r->is_run) { /* of a run the lines above say it */
 		snprintf(detail, sizeof(detail), "%.*f of %.0f core%s", cpu < 0.05 ? 2 : 1,
 			 facts__job(f, FACT_JOB_cpu_s) / facts__job(f, FACT_JOB_wall_s),
 			 facts__job(f, FACT_JOB_cores),
 			 report_text__s(facts__job(f, FACT_JOB_cores)));
 		print_bar(out, "CPU", cpu, detail);
 	}
-	print_memory(r, out);
+	print_memory(r, r->is_run && !has_limits ? 14 : 8, out);
 	if (!isnan(limit)) {
 		snprintf(detail, sizeof(detail), "%s of %s", report_text__time(elapsed, used),
 			 report_text__time(limit, of));

@@ -77,7 +77,9 @@ static void put_steps(const struct model_job *j, char *line, size_t size)
 static void print_job(const struct report *r, FILE *out)
 {
 	const struct model_job *j = r->job;
-	const char *name = text(r, "Job Name") ? text(r, "Job Name") : r->facts->program;
+	const char *name = r->name		 ? r->name
+			   : text(r, "Job Name") ? text(r, "Job Name")
+						 : r->facts->program;
 	report_line steps, words, cut;
 	size_t room;
 	bool fits;

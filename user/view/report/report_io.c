@@ -12,6 +12,33 @@
 static const char *const cutoff_names[IO_CUTOFFS] = {"c0", "c128k", "c1m"};
 static const char *const direction_names[IO_DIRECTIONS] = {"read", "write"};
 
+/* Intervals of servers. */
+struct counts {
+	double used, missing;
+};
+
+static struct counts counts_of(const struct io_job *io, unsigned servers, enum io_direction d)
+{
+	double missing = io->missing[d];
+
+	return (struct counts){(double)servers * io->intervals - missing, missing};
+}
+
+/* In both directions. */
+static struct counts counts_of_job(const struct io_job *io, unsigned servers)
+{
+	struct counts r = counts_of(io, servers, IO_READ), w = counts_of(io, servers, IO_WRITE);
+
+	return (struct counts){r.used + w.used, r.missing + w.missing};
+}
+
+static void put_head(json_t *o, struct analysis_verdict v, const struct analysis_param *params,
+		     struct counts n)
+{
+	report_pika__put_verdict(o, v);
+	report_pika__put_basis(o, params, n.used, n.missing);
+}
+
 static json_t *character_json(const struct io_job *io, unsigned servers, enum io_direction d, int i)
 {
 	const struct io_character *c = &io->of[d][i];
@@ -19,9 +46,7 @@ static json_t *character_json(const struct io_job *io, unsigned servers, enum io
 		{"c", io_cutoffs[i]}, {"dt_s", io->dt_s}, {NULL, 0}};
 	json_t *o = json_object();
 
-	report_pika__put_verdict(o, c->verdict);
-	report_pika__put_basis(o, params, (double)servers * io->intervals - io->missing[d],
-			       io->missing[d]);
+	put_head(o, c->verdict, params, counts_of(io, servers, d));
 	NAMED_NUMBERS(o, {"c", io_cutoffs[i]}, {"dt_s", io->dt_s});
 	if (c->verdict.status != ANALYSIS_OK)
 		return o;
@@ -36,11 +61,14 @@ static json_t *character_json(const struct io_job *io, unsigned servers, enum io
 
 static json_t *job_json(const struct io_job *io, unsigned servers)
 {
+	const struct analysis_param params[] = {{"dt_s", io->dt_s}, {NULL, 0}};
 	json_t *o = json_object(), *one;
 
+	put_head(o, (struct analysis_verdict){ANALYSIS_OK, ""}, params, counts_of_job(io, servers));
 	NAMED_NUMBERS(o, {"dt_s", io->dt_s}, {"servers", servers}, {"intervals", io->intervals});
 	for (int d = 0; d < IO_DIRECTIONS; d++) {
 		one = json_object();
+		put_head(one, io->of[d][0].verdict, params, counts_of(io, servers, d));
 		NAMED_NUMBERS(one, {"missing", io->missing[d]});
 		for (int c = 0; c < IO_CUTOFFS; c++)
 			json_object_set_new(one, cutoff_names[c],
@@ -50,16 +78,33 @@ static json_t *job_json(const struct io_job *io, unsigned servers)
 	return o;
 }
 
+/* Kinds are of the shortest intervals; of those that are not OK, nothing is used. */
+static void put_all(json_t *o, const struct io_jobs *io)
+{
+	struct analysis_verdict v = io->of[0].verdict;
+	struct counts all = {0, 0};
+
+	for (int k = 0; k < IO_KINDS; k++) {
+		struct counts n = counts_of_job(&io->of[k].of[0], io->of[k].servers);
+
+		all = (struct counts){all.used + n.used, all.missing + n.missing};
+		if (io->of[k].verdict.status == ANALYSIS_OK)
+			v = io->of[k].verdict;
+	}
+	put_head(o, v, NULL, all);
+}
+
 json_t *report_io__json(const struct io_jobs *io)
 {
 	json_t *o = json_object(), *one;
 	char name[32];
 
+	put_all(o, io);
 	for (int k = 0; k < IO_KINDS; k++) {
 		const struct io_of_kind *kind = &io->of[k];
 
 		one = json_object();
-		report_pika__put_verdict(one, kind->verdict);
+		put_head(one, kind->verdict, NULL, counts_of_job(&kind->of[0], kind->servers));
 		json_object_set_new(one, "level", json__text(io_kinds[k].level));
 		for (unsigned i = 0; i < io->n && kind->verdict.status == ANALYSIS_OK; i++) {
 			snprintf(name, sizeof(name), "%g", kind->of[i].dt_s);

@@ -5,31 +5,34 @@
 
 #include <stdlib.h>
 
-#define SCREEN 40 /* lines */
+#define SCREEN	   40 /* lines */
+#define SCREEN_RUN 30 /* below what the command has printed, with what run says */
 
 /* Parts with a name are left out where a screen has no room for them. */
 static const struct part {
 	void (*print)(const struct report *r, FILE *out);
 	const char *name;
+	bool only_of_runs; /* that is left out */
 } parts[] = {
-	{report_head__print, NULL},
-	{report_findings__print, NULL},
-	{report_budget__print, NULL},
-	{report_threads__print, NULL},
-	{report_culprits__print, NULL},
-	{report_modules__print, NULL},
-	{report_pop__print, NULL},
-	{report_given__print, NULL},
-	{report_tasks__print, "tasks"},
-	{report_commands__print, "programs"},
-	{report_time__print, "over time"},
-	{report_pika__print, NULL},
-	{report_io__print, NULL},
-	{report_rates__print, "input and output"},
-	{report_clusters__print, "bursts and folds"},
-	{report_end__print, NULL},
+	{report_head__print, NULL, false},
+	{report_findings__print, NULL, false},
+	{report_budget__print, NULL, false},
+	{report_threads__print, "causes of waits", true},
+	{report_culprits__print, "what had the CPU", true},
+	{report_modules__print, "what was executed", true},
+	{report_pop__print, "efficiency of ranks", true},
+	{report_given__print, "use of what was given", true},
+	{report_tasks__print, "tasks", false},
+	{report_commands__print, "programs", false},
+	{report_time__print, "over time", false},
+	{report_pika__print, NULL, false},
+	{report_io__print, NULL, false},
+	{report_rates__print, "input and output", false},
+	{report_clusters__print, "bursts and folds", false},
+	{report_end__print, NULL, false},
 };
-#define PARTS (sizeof(parts) / sizeof(*parts))
+#define PARTS	      (sizeof(parts) / sizeof(*parts))
+#define PART_FINDINGS 1
 
 struct text {
 	char *s;
@@ -46,44 +49,77 @@ static bool print_text(const struct report *r, const struct part *part, struct t
 		part->print(r, f);
 	if (!f || fclose(f))
 		return false;
+	t->lines = 0;
 	for (const char *c = t->s; *c; c++)
 		t->lines += *c == '\n';
 	return true;
+}
+
+static bool may_go(const struct report *r, const struct part *p)
+{
+	return p->name && (r->is_run || !p->only_of_runs);
+}
+
+static unsigned lines_needed(const struct report *r, const struct text t[static PARTS])
+{
+	unsigned lines = 1 + (r->is_run ? 1 + r->lines_after : 0);
+
+	for (size_t i = 0; i < PARTS; i++)
+		lines += may_go(r, &parts[i]) ? 0 : t[i].lines;
+	return lines;
+}
+
+/* Findings of a run that have no room lose their remedies, the last ones first. */
+static bool print_texts(const struct report *r, struct text t[static PARTS])
+{
+	struct report less = *r;
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < PARTS; i++)
+		ok = print_text(r, &parts[i], &t[i]);
+	for (unsigned n = REPORT_IN_FULL; ok && r->is_run && --n;) {
+		if (lines_needed(r, t) <= SCREEN_RUN)
+			break;
+		less.in_full = n;
+		free(t[PART_FINDINGS].s);
+		t[PART_FINDINGS].s = NULL;
+		ok = print_text(&less, &parts[PART_FINDINGS], &t[PART_FINDINGS]);
+	}
+	return ok;
 }
 
 /* Prints the texts that a screen has room for, and the names of the others. */
 static void print_screen(const struct report *r, struct text t[static PARTS], FILE *out)
 {
 	const char *before = "Not on this page: ";
-	unsigned lines = 1;
+	unsigned lines = lines_needed(r, t), most = r->is_run ? SCREEN_RUN : SCREEN;
 
-	for (size_t i = 0; i < PARTS; i++)
-		lines += parts[i].name ? 0 : t[i].lines;
 	for (size_t i = 0; i < PARTS; i++) {
-		if (parts[i].name && lines + t[i].lines > SCREEN)
+		if (may_go(r, &parts[i]) && lines + t[i].lines > most)
 			continue;
-		lines += parts[i].name ? t[i].lines : 0;
+		lines += may_go(r, &parts[i]) ? t[i].lines : 0;
 		fputs(t[i].s, out);
 		t[i].lines = 0;
 	}
 	for (size_t i = 0; i < PARTS; i++)
-		if (t[i].lines) {
+		if (t[i].lines && r->is_run) {
+			fprintf(out, "More: %s\n", r->more);
+			return;
+		} else if (t[i].lines) {
 			fprintf(out, "%s%s", before, parts[i].name);
 			before = ", ";
 		}
 	if (*before == ',')
-		fputs(r->is_run ? " (jobprof report --short --all FILE)\n" : " (--all)\n", out);
+		fputs(" (--all)\n", out);
 }
 
 void report__print(const struct report *r, FILE *out)
 {
 	struct text texts[PARTS] = {0};
-	bool ok = !r->all;
+	bool ok = !r->all && print_texts(r, texts);
 
 	if (r->is_run)
 		putc('\n', out); /* after the output of the command */
-	for (size_t i = 0; ok && i < PARTS; i++)
-		ok = print_text(r, &parts[i], &texts[i]);
 	if (ok)
 		print_screen(r, texts, out);
 	for (size_t i = 0; i < PARTS; i++) {

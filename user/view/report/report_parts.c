@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parts of a whole as JSON. */
+/* Parts of a whole, as JSON and as a line. */
 #include "view/report/report_parts.h"
 
 #include <math.h>
 
 #include "analysis/job/facts_fill.h"
 #include "base/json.h"
+#include "view/report/report_shares.h"
+
+double report_parts__divide(const struct report_parts *p, const double total[static N_QUANTITIES],
+			    double share[static REPORT_PARTS_MAX])
+{
+	double all = p->whole == N_QUANTITIES ? 0 : total[p->whole];
+
+	for (unsigned i = 0; i < p->n && p->whole == N_QUANTITIES; i++)
+		all += total[p->parts[i].of];
+	for (unsigned i = 0; i < p->n; i++)
+		share[i] = all > 0 ? total[p->parts[i].of] / all : NAN;
+	if (all > 0 && p->correct)
+		p->correct(total, share);
+	return all > 0 ? all : NAN;
+}
 
 double report_parts__of(const struct report_parts *p, const struct model_job *j,
 			double share[static REPORT_PARTS_MAX])
@@ -14,7 +29,7 @@ double report_parts__of(const struct report_parts *p, const struct model_job *j,
 
 	for (int q = 0; q < N_QUANTITIES; q++)
 		total[q] = facts__sum(j, q);
-	return p->divide(total, share);
+	return report_parts__divide(p, total, share);
 }
 
 static const char *name_of(const struct report_parts *p, const double *share, unsigned i)
@@ -38,4 +53,14 @@ json_t *report_parts__json(const struct report_parts *p, const struct model_job 
 	json__set(o, p->all_key, json__number(all));
 	json__set(o, "shares", shares);
 	return o;
+}
+
+void report_parts__print(const char *name, const struct report_parts *p, unsigned first,
+			 const struct model_job *j, FILE *out)
+{
+	struct report_share shares[REPORT_PARTS_MAX];
+
+	for (unsigned i = first; i < p->n; i++)
+		shares[i] = (struct report_share){p->parts[i].name, facts__sum(j, p->parts[i].of)};
+	report_shares__print(name, shares + first, p->n - first, out);
 }

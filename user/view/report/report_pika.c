@@ -74,7 +74,8 @@ static json_t *footprint_json(const struct pika_job *p)
 
 static json_t *tag_json(const struct pika_tag *t, bool given)
 {
-	json_t *o = json_object();
+	enum analysis_status status = *t->missing ? ANALYSIS_UNAVAILABLE : ANALYSIS_OK;
+	json_t *o = begin_object((struct analysis_verdict){status, t->missing});
 
 	json_object_set_new(o, "given", json_boolean(given));
 	NAMED_NUMBERS(o, {"value", t->metric.value}, {"peak", t->metric.peak});

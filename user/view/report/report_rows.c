@@ -180,6 +180,16 @@ static double asleep_of(const struct rows *r, unsigned row)
 	return sum;
 }
 
+/* Returns how long at least other programs had the cores of nodes. */
+static double taken_of(const struct rows *r, unsigned row)
+{
+	double sum = NAN;
+
+	for (unsigned i = row * r->group; r->of == SERIES_NODES && i < end_of(r, row); i++)
+		sum = known__sum(sum, r->j->nodes[i].taken_s);
+	return sum;
+}
+
 /* Where the time of a row went, as report_budget__of() has it of the job. */
 static void add_shares(const struct rows *r, unsigned row, json_t **shares)
 {
@@ -188,6 +198,7 @@ static void add_shares(const struct rows *r, unsigned row, json_t **shares)
 		.cpu = total_of(r, row, Q_CPU),
 		.user = total_of(r, row, Q_USER),
 		.system = total_of(r, row, Q_SYSTEM),
+		.others = taken_of(r, row),
 		.wait = total_of(r, row, r->of == SERIES_TASKS ? Q_WAIT : Q_AVOIDABLE),
 		.disk = total_of(r, row, Q_DISK_WAIT),
 		.asleep = asleep_of(r, row),
@@ -226,7 +237,7 @@ static json_t *parts_json(const struct rows *r, const struct report_parts *p)
 	for (unsigned row = 0; row < r->n; row++) {
 		for (int q = 0; q < N_QUANTITIES; q++)
 			total[q] = total_of(r, row, q);
-		is_known |= !isnan(p->divide(total, share));
+		is_known |= !isnan(report_parts__divide(p, total, share));
 		for (unsigned i = 0; i < p->n; i++)
 			json_array_append_new(shares[i], report_series__rounded(share[i]));
 	}

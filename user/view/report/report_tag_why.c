@@ -40,9 +40,8 @@ static void describe(const struct pika_job *p, enum job_tag tag, char *text, siz
 	report_number share;
 
 	if (p->verdict.status != ANALYSIS_OK)
-		snprintf(text, size, "the job was not judged, as %s%s%s",
-			 report_reason__words(&p->verdict), tag == JOB_TAG_MEMORY ? "; and " : "",
-			 tag == JOB_TAG_MEMORY ? needs[tag].metric : "");
+		snprintf(text, size, "the job was not judged, as %s",
+			 report_reason__words(&p->verdict));
 	else if (*t->missing)
 		snprintf(text, size, "%s",
 			 strcmp(t->missing, "no_peak") ? needs[tag].metric : needs[tag].peak);

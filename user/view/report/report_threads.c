@@ -6,74 +6,62 @@
 #include "analysis/job/facts_fill.h"
 #include "view/report/report_page.h"
 #include "view/report/report_parts.h"
-#include "view/report/report_shares.h"
 
 #define BLOCKED_LEAST 0.01 /* of all time of all threads; with less there is no line of causes */
 
-static const struct report_part names[] = {
-	{"run", "own code"}, /* these two: of Q_RUNNING, as CPU time is */
-	{"run", "kernel"},
-	{"stolen", "stolen"},
-	{"wait", "wait for CPU"},
-	{"quota", "CPU quota"},
-	{"blocked", "disk"},
-	{"blocked", "page faults"},
-	{"blocked", "network files"},
-	{"blocked", "kernel wait"},
-	{"blocked", "futex"},
-	{"blocked", "pipe"},
-	{"blocked", "socket"},
-	{"blocked", "poll"},
-	{"blocked", "sleep"},
-	{"blocked", "child"},
-	{"blocked", "signal"},
-	{"blocked", "other"},
-};
-#define STATES (sizeof(names) / sizeof(names[0]))
-
-static const enum quantity quantities[STATES] = {
-	Q_USER,		  Q_SYSTEM,	    Q_INTERRUPTED,    Q_CPU_WAIT,	Q_HELD,
-	Q_BLOCKED_DISK,	  Q_BLOCKED_FAULT,  Q_BLOCKED_NET_FS, Q_BLOCKED_KERNEL, Q_BLOCKED_FUTEX,
-	Q_BLOCKED_PIPE,	  Q_BLOCKED_SOCKET, Q_BLOCKED_POLL,   Q_BLOCKED_SLEEP,	Q_BLOCKED_CHILD,
-	Q_BLOCKED_SIGNAL, Q_BLOCKED_OTHER,
+static const struct report_part parts[] = {
+	{Q_USER, "run", "own code"},
+	{Q_SYSTEM, "run", "kernel"},
+	{Q_INTERRUPTED, "stolen", "stolen"},
+	{Q_CPU_WAIT, "wait", "wait for CPU"},
+	{Q_HELD, "quota", "CPU quota"},
+	{Q_BLOCKED_DISK, "blocked", "disk"},
+	{Q_BLOCKED_FAULT, "blocked", "page faults"},
+	{Q_BLOCKED_NET_FS, "blocked", "network files"},
+	{Q_BLOCKED_KERNEL, "blocked", "kernel wait"},
+	{Q_BLOCKED_FUTEX, "blocked", "futex"},
+	{Q_BLOCKED_PIPE, "blocked", "pipe"},
+	{Q_BLOCKED_SOCKET, "blocked", "socket"},
+	{Q_BLOCKED_POLL, "blocked", "poll"},
+	{Q_BLOCKED_SLEEP, "blocked", "sleep"},
+	{Q_BLOCKED_CHILD, "blocked", "child"},
+	{Q_BLOCKED_SIGNAL, "blocked", "signal"},
+	{Q_BLOCKED_OTHER, "blocked", "other"},
 };
 
-static double divide(const double total[static N_QUANTITIES], double share[static REPORT_PARTS_MAX])
+/* Code of the program and of the kernel are parts of Q_RUNNING, as they are of CPU time. */
+static void correct(const double total[static N_QUANTITIES], double share[static REPORT_PARTS_MAX])
 {
-	double all = total[Q_THREAD_TIME], cpu = total[Q_USER] + total[Q_SYSTEM];
+	double running = total[Q_RUNNING] / total[Q_THREAD_TIME];
+	double cpu = total[Q_USER] + total[Q_SYSTEM];
 
-	for (size_t i = 0; i < STATES; i++)
-		share[i] = all > 0 ? total[quantities[i]] / all : NAN;
-	share[1] = cpu > 0 ? total[Q_RUNNING] / all * total[Q_SYSTEM] / cpu : NAN;
-	share[0] = all > 0 ? total[Q_RUNNING] / all : NAN;
-	if (!isnan(share[1]))
-		share[0] -= share[1];
-	return all > 0 ? all : NAN;
+	share[1] = cpu > 0 ? running * total[Q_SYSTEM] / cpu : NAN;
+	share[0] = isnan(share[1]) ? running : running - share[1];
 }
 
 const struct report_parts report_threads = {
 	.rows_key = "thread_shares",
 	.all_key = "thread_s",
-	.parts = names,
-	.n = STATES,
+	.parts = parts,
+	.n = sizeof(parts) / sizeof(parts[0]),
+	.whole = Q_THREAD_TIME,
+	.correct = correct,
 	.first_alone = "CPU",
-	.divide = divide,
 };
 
 /* As text: the causes alone, where they matter. */
 void report_threads__print(const struct report *r, FILE *out)
 {
-	struct report_share shares[STATES];
+	unsigned first = 0;
 	double blocked_s = 0;
-	size_t n = 0;
 
-	for (size_t i = 0; i < STATES; i++)
-		if (!strcmp(names[i].kind, "blocked")) {
-			double s = facts__sum(r->job, quantities[i]);
+	while (strcmp(parts[first].kind, "blocked"))
+		first++;
+	for (unsigned i = first; i < report_threads.n; i++) {
+		double s = facts__sum(r->job, parts[i].of);
 
-			shares[n++] = (struct report_share){names[i].name, s};
-			blocked_s += isnan(s) ? 0 : s;
-		}
+		blocked_s += isnan(s) ? 0 : s;
+	}
 	if (blocked_s >= BLOCKED_LEAST * facts__sum(r->job, Q_THREAD_TIME))
-		report_shares__print("blocked in", shares, n, out);
+		report_parts__print("blocked in", &report_threads, first, r->job, out);
 }

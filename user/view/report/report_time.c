@@ -67,6 +67,20 @@ static void print_row(const struct report *r, const char *name, enum fact fact, 
 		fprintf(out, "  max %s\n", report_text__rate(max, text));
 }
 
+static void print_cpu(const struct report *r, FILE *out)
+{
+	double cores = facts__job(r->facts, FACT_JOB_cores), columns[COLUMNS], sum;
+	char detail[64];
+
+	if (isnan(cores)) {
+		resample(r->facts, FACT_BIN_cpu_s, true, columns);
+		snprintf(detail, sizeof(detail), "max %.1f cores", max_of(columns, &sum));
+	} else {
+		snprintf(detail, sizeof(detail), "of %.0f core%s", cores, report_text__s(cores));
+	}
+	print_row(r, "CPU", FACT_BIN_cpu_s, true, cores, detail, out);
+}
+
 /* Times of day where the start is known and a day is enough, else since the start. */
 static void print_instant(const struct facts *f, double s, char *text, size_t size)
 {
@@ -99,16 +113,15 @@ static void print_axis(const struct facts *f, FILE *out)
 void report_time__print(const struct report *r, FILE *out)
 {
 	const struct facts *f = r->facts;
-	double cores = facts__job(f, FACT_JOB_cores), limit = facts__job(f, FACT_JOB_limit_mb);
-	double gpus = facts__job(f, FACT_JOB_gpus), nodes = facts__job(f, FACT_JOB_nodes);
-	char cpu[64], memory[96];
+	double limit = facts__job(f, FACT_JOB_limit_mb), nodes = facts__job(f, FACT_JOB_nodes);
+	double gpus = facts__job(f, FACT_JOB_gpus);
+	char memory[96];
 	report_number size;
 
 	if (f->count[SCOPE_BIN] < 2)
 		return;
 	print_axis(f, out);
-	snprintf(cpu, sizeof(cpu), "of %.0f core%s", cores, report_text__s(cores));
-	print_row(r, "CPU", FACT_BIN_cpu_s, true, cores, cpu, out);
+	print_cpu(r, out);
 	if (isnan(limit))
 		snprintf(memory, sizeof(memory), "max %s",
 			 report_text__mb(facts__job(f, FACT_JOB_own_sum_peak_mb), size));

@@ -8,20 +8,24 @@
 #include "base/log.h"
 #include "cmd/jobprof/cluster/cluster_all.h"
 #include "cmd/jobprof/cluster/cluster_args.h"
+#include "cmd/jobprof/cluster/cluster_regions.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/verbs.h"
+#include "jobfile/select.h"
 #include "view/cluster/cluster_view.h"
+#include "view/report/report_reason.h"
 #include "view/report/spark.h"
 
-enum { OPT_SVG = OPT_LONG, OPT_HTML, OPT_JSON, OPT_WINDOW, OPT_WHOLE, OPT_CSV };
+enum { OPT_SVG = OPT_LONG, OPT_HTML, OPT_JSON, OPT_WINDOW, OPT_WHOLE, OPT_CSV, OPT_REGIONS };
 
 static const struct opt opts[] = {
 	OPT_JOBS,
 	OPT_INPUT,
 	OPTS_CLUSTER,
 	{OPT_WINDOW, "window", "S", "follows the clusters over windows of S seconds, too"},
+	{OPT_REGIONS, "regions", NULL, "by the regions of the programs, in the place of clusters"},
 	{OPT_WHOLE, "whole", NULL, "clusters all bursts, however long that takes"},
 	{OPT_JSON, "json", NULL, "as JSON"},
 	{OPT_CSV, "csv", NULL, "as CSV, a line per burst with its cluster"},
@@ -49,12 +53,13 @@ struct options {
 	struct cluster_args args;
 	struct input_args in;
 	const char *svg, *html;
-	bool json, csv;
+	bool json, csv, regions;
 };
 
 struct work {
 	const struct options *o;
 	const char *path;
+	struct selection sel; /* of steps */
 };
 
 /* ---- in a limited child */
@@ -144,33 +149,46 @@ static int write_out(const struct work *w, const struct cluster_view *v, int fd)
 	return err ? 1 : 0;
 }
 
+/* The clusters of the file's bursts, or what is in their place. */
+static int find_clusters(struct burst_clusters *c, struct cluster_regions *regions,
+			 const struct options *o, const struct model_bursts *b)
+{
+	struct burst_columns columns = cluster_args__columns(b);
+
+	if (o->regions)
+		return cluster_regions__of(regions, c, b, &columns);
+	if (burst_clusters__of(c, &columns, &o->args.request) == ANALYSIS_NO_MEMORY)
+		return -ENOMEM;
+	return cluster_all__settle(b, c);
+}
+
 static int cluster_file(void *arg, int fd, bool *keep)
 {
 	const struct work *w = arg;
 	struct model_bursts b;
 	struct burst_clusters c = {0};
-	struct cluster_view v = {w->path, &b, &c, &w->o->args.request, NULL};
+	struct cluster_regions regions = {0};
+	struct cluster_view v = {w->path, &b, &c, &w->o->args.request, NULL, NULL};
 	struct burst_counter *counters = NULL;
-	int err = model_bursts__read(&b, w->path), status = 1;
-	struct burst_columns columns = cluster_args__columns(&b);
+	int err = model_bursts__read(&b, w->path, &w->sel), status = 1;
 
-	if (!err && burst_clusters__of(&c, &columns, v.request) == ANALYSIS_NO_MEMORY)
-		err = -ENOMEM;
 	if (!err)
-		err = cluster_all__settle(&b, &c);
+		err = find_clusters(&c, &regions, w->o, &b);
 	if (err)
 		cluster_args__cannot(w->path, err);
 	else if (c.verdict.status != ANALYSIS_OK && (w->o->svg || w->o->html))
 		log_error("%s: %s: %s", w->path, analysis_status__name(c.verdict.status),
-			  c.verdict.reason);
+			  report_reason__words(&c.verdict));
 	else if (cluster_events__of(&b, &c, &counters))
 		cluster_args__cannot(w->path, -ENOMEM);
 	else {
 		v.counters = counters;
+		v.regions = regions.names;
 		status = write_out(w, &v, fd);
 	}
 	*keep = !status;
 	free(counters);
+	cluster_regions__free(&regions);
 	burst_clusters__free(&c);
 	model_bursts__free(&b);
 	return status;
@@ -200,6 +218,9 @@ static int set_option(void *ctx, int letter, const char *arg)
 	case OPT_CSV:
 		o->csv = true;
 		break;
+	case OPT_REGIONS:
+		o->regions = true;
+		break;
 	case OPT_WHOLE:
 		o->args.request.whole = true;
 		break;
@@ -222,10 +243,13 @@ int verb_cluster(int argc, char **argv)
 		return status;
 	if (!!o.svg + !!o.html + o.json + o.csv > 1)
 		return options__wrong(&cmd_cluster, "one of --json, --csv, --svg and --html");
+	if (o.regions && (o.svg || o.html || o.csv || o.args.window > 0))
+		return options__wrong(&cmd_cluster, "--regions as text or --json only");
 	status = input_args__choose(&cmd_cluster, argc, argv, &o.in, &in);
 	if (status)
 		return status;
 	w.path = in.path;
+	w.sel = (struct selection){.steps = in.steps, .nsteps = in.nsteps};
 	status = child_output__write(o.svg    ? o.svg
 				     : o.html ? o.html
 					      : "-",

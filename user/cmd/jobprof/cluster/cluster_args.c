@@ -121,6 +121,16 @@ int cluster_args__cannot(const char *path, int err)
 		log_error("%s: no burst was as long as BurstMin of jobprof.conf: only such ones "
 			  "can be compared",
 			  path);
+	else if (err == -ENXIO)
+		log_error("%s: its programs have named no region: see jobprof run --region, and "
+			  "jobprof_region_begin in libjobprof(3)",
+			  path);
+	else if (err == -ESRCH)
+		log_error("%s: it has no such step", path);
+	else if (err == -ESTALE)
+		log_error("%s: the clock was set during the step: which bursts were in which "
+			  "region is not known",
+			  path);
 	else if (err == -ENOMEM)
 		log_error("%s: no memory", path);
 	else
@@ -163,19 +173,34 @@ static void cut(const struct model_bursts *b, const size_t *at, size_t n, double
 	}
 }
 
+struct burst_piece *cluster_pieces__new(struct cluster_pieces *p, const char *label,
+					double *columns)
+{
+	char *name = strdup(label);
+
+	if (!name || grow_pieces(p)) {
+		free(name);
+		return NULL;
+	}
+	p->v[p->n] = (struct burst_piece){.run = columns};
+	p->columns[p->n] = columns;
+	p->labels[p->n] = name;
+	return &p->v[p->n++];
+}
+
 static int add_piece(struct cluster_pieces *p, const struct model_bursts *b, const size_t *at,
 		     size_t n, const struct cluster_request *q, const char *label)
 {
 	double *columns = malloc((n + 1) * 4 * sizeof(*columns));
 	unsigned *thread = malloc((n + 1) * sizeof(*thread));
+	struct burst_piece *piece =
+		columns && thread ? cluster_pieces__new(p, label, columns) : NULL;
 	struct burst_columns cols;
-	char *name = strdup(label);
 	enum analysis_status s;
 
-	if (!columns || !thread || !name || grow_pieces(p)) {
+	if (!piece) {
 		free(columns);
 		free(thread);
-		free(name);
 		return -ENOMEM;
 	}
 	cut(b, at, n, columns, thread);
@@ -186,10 +211,7 @@ static int add_piece(struct cluster_pieces *p, const struct model_bursts *b, con
 				      .thread = thread,
 				      .n = n,
 				      .nthreads = b->nthreads};
-	p->v[p->n] = (struct burst_piece){.run = columns};
-	p->columns[p->n] = columns;
-	p->labels[p->n] = name;
-	s = burst_clusters__of(&p->v[p->n++].c, &cols, q);
+	s = burst_clusters__of(&piece->c, &cols, q);
 	free(thread);
 	return s == ANALYSIS_NO_MEMORY ? -ENOMEM : 0;
 }

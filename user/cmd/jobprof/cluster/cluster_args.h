@@ -59,6 +59,12 @@ int cluster_pieces__add(struct cluster_pieces *p, const struct model_bursts *b,
 /* Adds all windows of a file, as bursts end in them. 0; -E2BIG: too many; -ENOMEM. */
 int cluster_pieces__windows(struct cluster_pieces *p, const struct model_bursts *b,
 			    const struct cluster_args *a);
+/* A zeroed piece; label is copied, columns are the pieces'. NULL: there is no memory. */
+struct burst_piece *cluster_pieces__new(struct cluster_pieces *p, const char *label,
+					double *columns);
+/* The windows of jobprof reduce --follow, and what it said of them. 0; -ENODATA: there is none; or
+ * as reader__open(). */
+int track_stored__read(struct cluster_pieces *p, struct burst_track *t, const char *path);
 void cluster_pieces__free(struct cluster_pieces *p);
 
 #endif

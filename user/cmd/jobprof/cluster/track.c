@@ -45,10 +45,12 @@ struct options {
 	size_t n;
 };
 
-static int add_file(const struct options *o, const char *path, struct cluster_pieces *p)
+/* A file without bursts may have windows that say themselves how they are alike. */
+static int add_file(const struct options *o, const char *path, struct cluster_pieces *p,
+		    struct burst_track *t)
 {
 	struct model_bursts b;
-	int err = model_bursts__read(&b, path);
+	int err = model_bursts__read(&b, path, NULL);
 
 	if (!err && o->n == 1)
 		err = cluster_pieces__windows(p, &b, &o->args);
@@ -57,6 +59,11 @@ static int add_file(const struct options *o, const char *path, struct cluster_pi
 	p->all += b.all;
 	p->kept += b.n;
 	model_bursts__free(&b);
+	if ((err == -ENOMSG || err == -ENODATA) && o->n == 1) {
+		int stored = track_stored__read(p, t, path);
+
+		err = stored == -ENODATA ? err : stored;
+	}
 	if (err == -E2BIG)
 		log_error("%s: there are more than 1000 windows: give longer ones", path);
 	else if (err)
@@ -67,26 +74,25 @@ static int add_file(const struct options *o, const char *path, struct cluster_pi
 struct printing {
 	const struct options *o;
 	struct cluster_pieces *p;
+	struct burst_track *t;
 };
 
 static int print_track(void *arg, FILE *out)
 {
 	const struct printing *w = arg;
 	struct cluster_pieces *p = w->p;
-	struct burst_track t;
-	struct track_view v = {&t, p->v, p->labels, p->n, p->all, p->kept};
+	struct track_view v = {w->t, p->v, p->labels, p->n, p->all, p->kept};
 
-	if (burst_track__of(&t, p->v, p->n, w->o->args.request.dims) != ANALYSIS_OK)
-		return -ENOMEM;
 	if (w->o->json)
 		return json__print(track_view__json(&v), out, JSON_INDENT(2));
 	track_view__print(&v, out);
 	return 0;
 }
 
-static int write_out(const struct options *o, struct cluster_pieces *p, int fd)
+static int write_out(const struct options *o, struct cluster_pieces *p, struct burst_track *t,
+		     int fd)
 {
-	struct printing w = {o, p};
+	struct printing w = {o, p, t};
 	int err = child_output__stream(fd, print_track, &w);
 
 	if (err)
@@ -94,22 +100,35 @@ static int write_out(const struct options *o, struct cluster_pieces *p, int fd)
 	return err ? 1 : 0;
 }
 
+/* What each piece has of the one before, where the file does not say it. */
+static int compare(const struct options *o, struct cluster_pieces *p, struct burst_track *t)
+{
+	if (p->n && p->v[0].names)
+		return 0;
+	if (p->n < 2) {
+		log_error(
+			"%s: INSUFFICIENT: it has one window of %g s: --window gives shorter ones",
+			o->files[0], o->args.window);
+		return 1;
+	}
+	return burst_track__of(t, p->v, p->n, o->args.request.dims) == ANALYSIS_OK
+		       ? 0
+		       : cluster_args__cannot(o->files[0], -ENOMEM);
+}
+
 static int track_files(void *arg, int fd, bool *keep)
 {
 	const struct options *o = arg;
 	struct cluster_pieces p = {0};
+	struct burst_track t = {0};
 	int status = 0;
 
 	for (size_t i = 0; !status && i < o->n; i++)
-		status = add_file(o, o->files[i], &p);
-	if (!status && p.n < 2) {
-		log_error(
-			"%s: INSUFFICIENT: it has one window of %g s: --window gives shorter ones",
-			o->files[0], o->args.window);
-		status = 1;
-	}
+		status = add_file(o, o->files[i], &p, &t);
 	if (!status)
-		status = write_out(o, &p, fd);
+		status = compare(o, &p, &t);
+	if (!status)
+		status = write_out(o, &p, &t, fd);
 	*keep = !status;
 	cluster_pieces__free(&p);
 	return status;

@@ -8,11 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/job/facts_fill.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "cmd/jobprof/compare/compare_besides.h"
 #include "cmd/jobprof/compare/compare_runs.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/verbs.h"
+#include "pool/pool.h"
 #include "view/compare/compare.h"
 
 enum { OPT_JSON = OPT_LONG, OPT_HTML, OPT_BASELINE };
@@ -68,6 +71,7 @@ struct work {
 	struct compared_job *seen; /* all of the baseline that were read */
 	unsigned nseen;
 	struct compare_spread spread[N_TERMS];
+	struct compare_besides besides;
 	char why[N_TERMS][160];
 	char notes[NOTES][NOTE];
 	const char *note_list[NOTES + 1];
@@ -381,7 +385,8 @@ static int write_html(const struct work *w, const struct compare_page *page)
 
 static int print_comparison(const struct work *w)
 {
-	struct compare_table tables[COMPARE_TABLES];
+	struct compare_table tables[COMPARE_TABLES + COMPARE_BESIDES];
+	unsigned n = compare_tables__of(tables, &w->run[0].job, &w->run[1].job);
 	const struct compare_page page = {
 		.a = &w->side[0],
 		.b = &w->side[1],
@@ -393,11 +398,12 @@ static int print_comparison(const struct work *w)
 		.why = w->why,
 		.notes = w->note_list,
 		.tables = tables,
-		.ntables = compare_tables__of(tables, &w->run[0].job, &w->run[1].job),
+		.ntables = n + w->besides.n,
 	};
 	json_t *json;
 	int err;
 
+	memcpy(tables + n, w->besides.tables, w->besides.n * sizeof(*tables));
 	if (w->args->html)
 		return write_html(w, &page);
 	if (!w->args->json) {
@@ -413,9 +419,22 @@ static int print_comparison(const struct work *w)
 	return err ? 1 : 0;
 }
 
+static void read_besides(struct work *w, const struct compare_inside runs[2])
+{
+	const char *what;
+	int err = compare_besides__of(&w->besides, runs, &what);
+
+	if (err == -EINTR)
+		pool__follow_signal();
+	if (err)
+		note(w, "The %s of A or of B cannot be read, and are not compared.", what);
+}
+
 static int compare(struct work *w)
 {
 	const struct model_job *jobs[] = {&w->run[0].job, &w->run[1].job};
+	const struct compare_inside inside[] = {{&w->run[0].in, facts__sum(jobs[0], Q_CPU)},
+						{&w->run[1].in, facts__sum(jobs[1], Q_CPU)}};
 	int err = 0;
 
 	w->how = compare_job__how(jobs, 2);
@@ -428,6 +447,7 @@ static int compare(struct work *w)
 	compare__of(&w->c, &w->side[0].run, &w->side[1].run);
 	explain(w);
 	add_notes(w);
+	read_besides(w, inside);
 	return 0;
 }
 
@@ -453,8 +473,10 @@ static int compare_words_given(const struct args *args, char **words)
 		model_job__free(&w->run[i].job);
 		compared_job__free(&w->side[i]);
 	}
-	if (w)
+	if (w) {
+		compare_besides__free(&w->besides);
 		free_earlier(w);
+	}
 	free(w);
 	return status;
 }

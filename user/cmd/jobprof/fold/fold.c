@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "cmd/jobprof/fold/fold_region.h"
@@ -16,19 +17,24 @@
 #include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/verbs.h"
 #include "hdf5/hdf5.h"
+#include "jobfile/select.h"
+#include "model/symbols.h"
 #include "view/report/spark.h"
+
+#define IDENTIFIER "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 enum { OPT_SVG = OPT_LONG, OPT_JSON, OPT_STORE, OPT_NUGGET };
 
 static void print_counters(FILE *out)
 {
-	for (int c = 0; c < POINT_COUNTERS; c++)
+	for (int c = 0; c < POINT_FIXED; c++)
 		fprintf(out, "%s ", point_counters[c]);
 }
 
 static const struct opt opts[] = {
 	{'r', "region", "NAME", "the region (default: the one that took most time)"},
-	{'c', "counter", "COUNTER", "whose rate is shown: CPUTime (default) or PageFaults"},
+	{'c', "counter", "COUNTER",
+	 "whose rate is shown: CPUTime (default), PageFaults, or an event's column"},
 	OPT_JOBS,
 	OPT_INPUT,
 	{OPT_SVG, "svg", "FILE", "writes it there as SVG; \"-\": standard output"},
@@ -56,6 +62,7 @@ const struct command cmd_fold = {
 
 struct options {
 	struct fold_query query;
+	const char *event; /* of --counter */
 	struct input_args in;
 	const char *svg;
 	bool json, store;
@@ -64,54 +71,69 @@ struct options {
 
 /* ---- in a limited child */
 
-static bool is_wanted(const struct input_file *file, const char *step)
+static int read_node(struct points *p, struct reader *r, const struct node_ref *ref,
+		     unsigned number, struct symbols *symbols)
 {
-	for (unsigned i = 0; i < file->nsteps; i++)
-		if (!strcmp(file->steps[i], step))
-			return true;
-	return !file->nsteps;
+	struct reader_node *node = NULL;
+	int err = reader__node(r, ref->step, ref->node, NULL, &node);
+
+	if (!err)
+		err = points__read(p, node, number);
+	if (!err)
+		err = points__name(p, node, number, symbols);
+	reader_node__free(node);
+	return err;
 }
 
-static int read_nodes(struct points *p, struct reader *r, const struct input_file *file)
+/* 0; -ENODATA: there are no samples; -ESRCH: there is no such step; or as points__read(). */
+static int read_nodes(struct points *p, struct reader *r, const struct input_file *file,
+		      struct symbols *symbols)
 {
-	unsigned number = 0, found = 0;
+	const struct selection steps = {.steps = file->steps, .nsteps = file->nsteps};
+	_cleanup_free_ struct node_ref *refs = NULL;
+	unsigned n = 0, found = 0;
+	int err = select__nodes(r, &steps, &refs, &n);
 
-	for (unsigned s = 0; s < r->nsteps; s++) {
-		if (!is_wanted(file, r->steps[s].name))
-			continue;
-		for (unsigned n = 0; n < r->steps[s].nodes.n; n++) {
-			struct reader_node *node = NULL;
-			int err = reader__node(r, s, n, NULL, &node);
-
-			if (!err)
-				err = points__read(p, node, number++);
-			reader_node__free(node);
-			if (err && err != -ENOENT)
-				return err;
-			found += !err;
-		}
+	if (!err && !n && file->nsteps)
+		return -ESRCH;
+	for (unsigned i = 0; !err && i < n; i++) {
+		err = read_node(p, r, &refs[i], i, symbols);
+		found += !err;
+		err = err == -ENOENT ? 0 : err;
 	}
-	return found ? 0 : -ENOENT;
+	return err ? err : found ? points__fill_gaps(p) : -ENODATA;
 }
 
 /* What a file lacks for folding. */
-static void say_missing(const struct options *o, const struct points *p, int err)
+static void say_missing(const struct options *o, const struct points *p, int err, bool still)
 {
 	const char *path = o->file.path;
+	const char *counter = o->event ? o->event : point_counters[o->query.counter];
 
 	if (!p->npoints)
-		log_error("%s: it has no samples to fold: profile with --series all,fold, or "
-			  "srun --jobprof=all,fold",
+		log_error("%s: it has no samples to fold: its programs hardly ran, or it was "
+			  "profiled without --series all,fold or srun --jobprof=all,fold",
 			  path);
+	else if (p->event && !p->has_event)
+		log_error(
+			"%s: its samples have no counter \"%s\": there are CPUTime and PageFaults, "
+			"and the columns of events that the family perf counts exactly",
+			path, p->event);
+	else if (!p->nregions && o->query.region)
+		log_error("%s: no region is called \"%s\": its programs have named none", path,
+			  o->query.region);
 	else if (!p->nregions)
-		log_error("%s: its programs have named no region, and no period stands out: see "
-			  "jobprof run --region, and jobprof_region_begin in libjobprof(3)",
+		log_error("%s: its programs have named no region, and no period stands out, which "
+			  "takes 20 to 40 iterations of a thread that has a CPU: see jobprof run "
+			  "--region, and jobprof_region_begin in libjobprof(3)",
 			  path);
 	else if (err == -ENOENT)
 		log_error("%s: no region is called \"%s\"", path, o->query.region);
+	else if (still)
+		log_error("%s: nothing to fold: %s does not change in this region", path, counter);
 	else
 		log_error("%s: nothing to fold: no execution of the region has a sample of %s%s",
-			  path, point_counters[o->query.counter],
+			  path, counter,
 			  p->lost_regions > 0
 				  ? "; of some only the begin or the end is known, or their region "
 				    "was given up: see the step's attribute Regions"
@@ -150,21 +172,24 @@ static int put_fold(const struct folded *f, const struct options *o, int fd)
 static int fold_file(void *arg, int fd, bool *keep)
 {
 	struct options *o = arg;
-	struct points p = {0};
+	struct points p = {.event = o->event};
 	struct folded f = {0};
 	struct reader *r = NULL;
-	int status = 1, err = reader__open(&r, o->file.path);
+	struct symbols *symbols = symbols__new();
+	int status = 1, err = symbols ? reader__open(&r, o->file.path) : -ENOMEM;
 
 	if (!err)
-		err = read_nodes(&p, r, &o->file);
-	if (err && err != -ENOENT) {
-		log_error("%s: %s", o->file.path, reader__strerror(err));
+		err = read_nodes(&p, r, &o->file, symbols);
+	if (err && err != -ENODATA) {
+		log_error("%s: %s", o->file.path,
+			  err == -ESRCH ? "it has no such step" : reader__strerror(err));
 	} else {
-		err = p.npoints ? fold_region__of(&f, &p, &o->query) : -ENODATA;
+		err = p.npoints && (!p.event || p.has_event) ? fold_region__of(&f, &p, &o->query)
+							     : -ENODATA;
 		if (err == -ENOMEM)
 			log_error("%s: %s", o->file.path, strerror(ENOMEM));
 		else if (err)
-			say_missing(o, &p, err);
+			say_missing(o, &p, err, f.still[o->query.counter]);
 		else if (f.locked)
 			log_error("%s: the region is not folded: %s, as its period of %.4g ms and "
 				  "the clock's of %.4g ms keep step",
@@ -177,6 +202,7 @@ static int fold_file(void *arg, int fd, bool *keep)
 	fold_region__free(&f);
 	points__free(&p);
 	reader__free(r);
+	symbols__free(symbols);
 	return status;
 }
 
@@ -184,12 +210,14 @@ static int fold_file(void *arg, int fd, bool *keep)
 
 static int set_counter(struct options *o, const char *name)
 {
-	for (int c = 0; c < POINT_COUNTERS; c++)
-		if (!strcasecmp(point_counters[c], name)) {
-			o->query.counter = c;
-			return 0;
-		}
-	log_error("--counter %s: there are %s and %s", name, point_counters[0], point_counters[1]);
+	o->query.counter = 0;
+	while (o->query.counter < POINT_FIXED &&
+	       strcasecmp(point_counters[o->query.counter], name) != 0)
+		o->query.counter++;
+	o->event = o->query.counter == POINT_EVENT ? name : NULL;
+	if (*name && strspn(name, IDENTIFIER) == strlen(name))
+		return 0;
+	log_error("--counter %s: want the name of a column", name);
 	return 2;
 }
 

@@ -9,18 +9,9 @@
 
 #include "analysis/fold/fold_period.h"
 #include "bpf/jobprof.h"
+#include "cmd/jobprof/fold/fold_names.h"
 
-static bool same_thread(const struct thread_key *a, const struct thread_key *b)
-{
-	return a->node == b->node && a->process == b->process && a->thread == b->thread;
-}
-
-static bool comes_before(const struct thread_key *a, const struct thread_key *b)
-{
-	if (a->node != b->node)
-		return a->node < b->node;
-	return a->process != b->process ? a->process < b->process : a->thread < b->thread;
-}
+#define SAMPLE_LATE_S 20e-6
 
 void traces__free(struct traces *t)
 {
@@ -67,10 +58,10 @@ static void find_samples(const struct points *p, struct traces *t, struct fold_t
 {
 	size_t from;
 
-	while (*at < p->npoints && comes_before(&p->points[*at].thread, of))
+	while (*at < p->npoints && thread_key__cmp(&p->points[*at].thread, of) < 0)
 		(*at)++;
 	from = *at;
-	while (*at < p->npoints && same_thread(&p->points[*at].thread, of))
+	while (*at < p->npoints && !thread_key__cmp(&p->points[*at].thread, of))
 		(*at)++;
 	tr->samples = &t->samples[from];
 	tr->code = &t->code[from];
@@ -84,7 +75,8 @@ static uint64_t code_of(const struct point *p)
 
 	if (kind == JP_MODULE_KERNEL && p->place)
 		kind = p->place & JP_PLACE_LIBRARY ? JP_MODULE_LIBRARY : JP_MODULE_OWN;
-	return FOLD_CODE(kind, p->place);
+	return p->function ? FOLD_FUNCTION(p->function, p->place) /* of the program's own */
+			   : FOLD_CODE(kind, p->place);
 }
 
 static void make_traces(struct traces *t, const struct points *p, unsigned region)
@@ -100,7 +92,7 @@ static void make_traces(struct traces *t, const struct points *p, unsigned regio
 
 		if (r->region != region)
 			continue;
-		if (!now || !same_thread(now, &r->thread)) {
+		if (!now || thread_key__cmp(now, &r->thread)) {
 			now = &r->thread;
 			tr = &t->trace[t->n++];
 			tr->instances = &t->instances[t->ninstances];
@@ -121,7 +113,9 @@ int traces__of(struct traces *t, const struct points *p, unsigned region)
 static void set_counter(struct traces *t, const struct points *p, enum point_counter c)
 {
 	for (size_t i = 0; i < p->npoints; i++)
-		t->samples[i] = (struct fold_sample){p->points[i].time_s, p->points[i].count[c]};
+		t->samples[i] = (struct fold_sample){.t = p->points[i].time_s,
+						     .c = p->points[i].count[c],
+						     .off = p->points[i].kind == POINT_NOT_RUNNING};
 	for (size_t i = 0; i < t->ninstances; i++) {
 		t->instances[i].c0 = t->bounds ? t->bounds[i].begin[c] : NAN;
 		t->instances[i].c1 = t->bounds ? t->bounds[i].end[c] : NAN;
@@ -134,6 +128,29 @@ enum analysis_status traces__count(struct traces *t, const struct points *p, enu
 	return fold_trace__counts(t->trace, t->n);
 }
 
+/* Less than one event in all executions together, by what is known of them, or of their threads. */
+static bool is_still(const struct traces *t, enum point_counter c)
+{
+	static const double one[POINT_COUNTERS] = {
+		[POINT_CPU_TIME] = 1e-9, [POINT_PAGE_FAULTS] = 1};
+	double inside = 0, all = 0;
+	bool known = false, sampled = false;
+
+	for (size_t i = 0; i < t->ninstances; i++) {
+		double count = t->instances[i].c1 - t->instances[i].c0;
+
+		known |= !isnan(count);
+		inside += isnan(count) ? 0 : count;
+	}
+	for (size_t i = 0; i < t->n; i++) {
+		const struct fold_trace *tr = &t->trace[i];
+
+		sampled |= tr->nsamples > 1;
+		all += tr->nsamples ? tr->samples[tr->nsamples - 1].c - tr->samples[0].c : 0;
+	}
+	return known ? inside < one[c] / 2 : sampled && all < one[c];
+}
+
 static int fold_counter(struct folded *f, struct traces *t, const struct points *p,
 			enum point_counter c, double nugget)
 {
@@ -142,7 +159,8 @@ static int fold_counter(struct folded *f, struct traces *t, const struct points 
 
 	if (status == ANALYSIS_OK)
 		status = fold__region(t->instances, t->ninstances, &o, FOLD_CURVE, &f->of[c]);
-	f->known[c] = status == ANALYSIS_OK;
+	f->still[c] = is_still(t, c);
+	f->known[c] = status == ANALYSIS_OK && !f->still[c];
 	return status == ANALYSIS_NO_MEMORY ? -ENOMEM : 0;
 }
 
@@ -152,6 +170,7 @@ static int find_phases(struct folded *f, const struct traces *t)
 	const struct fold_result *r = &f->of[f->shown];
 	uint64_t *code = calloc(r->points.n + 1, sizeof(*code));
 	size_t n = 0;
+	bool ok = true;
 
 	if (!code)
 		return -ENOMEM;
@@ -166,10 +185,22 @@ static int find_phases(struct folded *f, const struct traces *t)
 			    !isnan(in->samples[k].c))
 				code[n++] = t->code[&in->samples[k] - t->samples];
 	}
-	if (n == r->points.n)
+	if (n == r->points.n) {
 		f->nphases = fold_trace__phases(r->points.x, code, n, f->phases);
+		ok = fold_names__phases(f, r->points.x, code, n);
+	}
 	free(code);
-	return 0;
+	return ok ? 0 : -ENOMEM;
+}
+
+/* A sample has its time some microseconds after the instruction that was interrupted. */
+static void widen_bounds(struct folded *f)
+{
+	for (size_t i = 0; i + 1 < f->nphases; i++) {
+		struct fold_phase *p = &f->phases[i];
+
+		p->low = fmax(p->from, p->low - SAMPLE_LATE_S / f->period_s);
+	}
 }
 
 static double mean_length(const struct traces *t, const struct fold_result *r)
@@ -202,7 +233,9 @@ static int fold_all(struct folded *f, struct traces *t, const struct points *p,
 	f->period_s = mean_length(t, &f->of[f->shown]);
 	if (fold__is_locked(&f->of[f->shown].points, &f->of[POINT_CPU_TIME].spline))
 		f->locked = "samples fall on the same parts of it again and again";
-	return f->locked ? 0 : find_phases(f, t);
+	err = f->locked ? 0 : find_phases(f, t);
+	widen_bounds(f);
+	return err;
 }
 
 /* The region of that name, or the one that took most time. */
@@ -230,7 +263,7 @@ static void make_threads(struct traces *t, const struct points *p)
 	for (size_t i = 0, from = 0; i < p->npoints; i++) {
 		t->code[i] = code_of(&p->points[i]);
 		if (i + 1 < p->npoints &&
-		    same_thread(&p->points[i].thread, &p->points[i + 1].thread))
+		    !thread_key__cmp(&p->points[i].thread, &p->points[i + 1].thread))
 			continue;
 		t->trace[t->n++] = (struct fold_trace){.samples = &t->samples[from],
 						       .code = &t->code[from],
@@ -257,7 +290,7 @@ static void make_periods(struct traces *t, const struct fold_period *period, dou
 		struct fold_trace *tr = &t->trace[i];
 
 		tr->instances = &t->instances[t->ninstances];
-		tr->ninstances = fold_period__instances(tr, period->period_s, shift, tr->instances,
+		tr->ninstances = fold_period__instances(tr, period, shift, tr->instances,
 							PERIODS_MAX - t->ninstances);
 		t->ninstances += tr->ninstances;
 	}
@@ -307,7 +340,8 @@ static int fold_periods(struct folded *f, struct traces *t, const struct points 
 		return err;
 	shift = begin_of(f);
 	fold_region__free(f);
-	*f = (struct folded){.lost_points = p->lost_points};
+	*f = (struct folded){
+		.lost_points = p->lost_points, .functions = p->functions, .event = p->event};
 	make_periods(t, &period, shift);
 	return fold_all(f, t, p, q);
 }
@@ -319,7 +353,10 @@ int fold_region__of(struct folded *f, const struct points *p, const struct fold_
 	struct traces t;
 	int err = named ? choose_region(p, q->region, &region) : 0;
 
-	*f = (struct folded){.lost_points = p->lost_points, .lost_regions = p->lost_regions};
+	*f = (struct folded){.lost_points = p->lost_points,
+			     .lost_regions = p->lost_regions,
+			     .functions = p->functions,
+			     .event = p->event};
 	if (err)
 		return err;
 	if (named) {

@@ -29,8 +29,8 @@ enum analysis_status traces__count(struct traces *t, const struct points *p, enu
 void traces__free(struct traces *t);
 
 struct fold_query {
-	const char *region; /* NULL: the one that took most time */
-	enum point_counter counter;
+	const char *region;	    /* NULL: the one that took most time */
+	enum point_counter counter; /* POINT_EVENT: the points' event */
 	double nugget;
 };
 

@@ -12,8 +12,12 @@
 
 static const struct store_column columns[] = {
 	{"x", true},	      {"CPUTime", true},	 {"CPUTime_rate", true},
-	{"PageFaults", true}, {"PageFaults_rate", true},
+	{"PageFaults", true}, {"PageFaults_rate", true}, {"Event", true},
+	{"Event_rate", true},
 };
+
+/* counter of the figures says which event it is */
+#define OF_EVENT 2
 
 static json_t *rows_of(const struct folded *f)
 {
@@ -24,12 +28,13 @@ static json_t *rows_of(const struct folded *f)
 
 		json__set(row, "x", json__number((double)i / (FOLD_CURVE - 1)));
 		for (int c = 0; c < POINT_COUNTERS; c++) {
+			const char *name = c == POINT_EVENT ? "Event" : point_counters[c];
 			char rate[32];
 
 			if (!f->known[c])
 				continue;
-			snprintf(rate, sizeof(rate), "%s_rate", point_counters[c]);
-			json__set(row, point_counters[c], json__number(f->of[c].curve[i]));
+			snprintf(rate, sizeof(rate), "%s_rate", name);
+			json__set(row, name, json__number(f->of[c].curve[i]));
 			json__set(row, rate, json__number(f->of[c].rate[i]));
 		}
 		json_array_append_new(rows, row);
@@ -63,8 +68,10 @@ struct fold_stored fold_store__of(const struct folded *f)
 		json_decref(figures);
 		figures = NULL;
 	}
-	return (struct fold_stored){
-		figures, {"fold_curve", columns, sizeof(columns) / sizeof(*columns), rows}};
+	return (struct fold_stored){figures,
+				    {"fold_curve", columns,
+				     sizeof(columns) / sizeof(*columns) - (f->event ? 0 : OF_EVENT),
+				     rows}};
 }
 
 void fold_stored__free(const struct fold_stored *s)

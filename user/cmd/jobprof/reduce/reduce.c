@@ -49,11 +49,10 @@ const struct command cmd_reduce = {
 	.name = "jobprof reduce",
 	.usage = "[OPTION]... (FILE | DIR | PART)...\n"
 		 "[OPTION]... -j JOB[.STEP] [DIR]\n"
-		 "--follow [OPTION]... [-j JOB[.STEP]]\n"
-		 "mpirun|srun: jobprof reduce ..., by as many processes",
+		 "--follow [OPTION]... [-j JOB[.STEP]]",
 	.about = "Per column of a series: moments, a histogram and quantiles over the rows of all\n"
-		 "nodes, and a sample of the rows. The result is the same for any order of files\n"
-		 "and number of processes.",
+		 "nodes, and a sample of the rows. Below mpirun or srun many processes share the\n"
+		 "files. The result is the same for any order of files and number of processes.",
 	.opts = opts,
 	.values = values,
 };
@@ -240,10 +239,14 @@ static const char *wrong_options(const struct reduce_options *o, unsigned nwords
 		bool is_wrong;
 		const char *why;
 	} all[] = {
-		{o->follow && (nwords || o->store || o->keep || o->nodes || o->input || o->fold),
+		{o->follow && o->fold, "--fold reads files: jobprofd has no samples of a job that "
+				       "runs, so fold it when it has ended"},
+		{o->follow && (nwords || o->store || o->keep || o->nodes || o->input),
 		 "--follow takes -j, -s, -d, -k, --clusters, -o, --window, --windows and --json"},
 		{o->output && o->follow && !o->clusters, "-o of --follow needs --clusters"},
 		{o->output && o->store, "one of -o and --store"},
+		{o->output && !strcmp(o->output, "-"),
+		 "-o needs the name of a file: the result there is HDF5"},
 		{!o->follow && !o->jobs && !o->input && !nwords,
 		 "which files: FILE, DIR or -j JOB"},
 		{o->clusters && o->fold, "one of --clusters and --fold"},

@@ -9,6 +9,7 @@
 #include "analysis/reduction/payload.h"
 #include "cmd/jobprof/reduce/reduce_fold.h"
 #include "cmd/jobprof/reduce/reduce_model.h"
+#include "cmd/jobprof/reduce/reduce_track.h"
 #include "cmd/jobprof/reduce/reduce_world.h"
 #include "cmd/jobprof/report/report_inputs.h"
 #include "jobfile/jobfile.h"
@@ -49,7 +50,8 @@ int reduce_parts__add(struct reduce_work *w, unsigned rank, unsigned size, struc
 /* Writes the part of process `rank` into the directory w->o->keep. 0 or -errno, said. */
 int reduce_parts__keep(const struct reduce_work *w, unsigned rank, struct reduction *r);
 /* Merges from, which came from `where`, and says why if it cannot. 0 or -errno. */
-int reduce_parts__merge(struct reduction *r, const struct reduction *from, const char *where);
+int reduce_parts__merge(const struct reduce_work *w, struct reduction *r,
+			const struct reduction *from, const char *where);
 /* What is known of all files in the end. */
 struct reduce_result {
 	struct reduction rows;
@@ -70,15 +72,28 @@ int reduce_result__put(const struct reduce_work *w, struct reduce_result *r);
 json_t *reduce_result__json(const struct reduce_work *w, const struct reduce_result *r);
 /* The table of clusters as JSON: an array of objects, the first of noise. */
 json_t *reduce_clusters__json(const struct reduce_result *r);
+/* The column of r->clusters whose sum is the bursts that this process knows of and has not got. */
+#define REDUCE_LOST "Lost"
+/* How many bursts are in a line of the table, and how many there were besides. */
+uint64_t reduce_clusters__used(const struct reduce_result *r);
+uint64_t reduce_clusters__missing(const struct reduce_result *r);
 void reduce_clusters__print(const struct reduce_result *r, FILE *out);
 /* Puts it into a job file, below /analysis/reduce, with the fold or NULL; may_create: into another
  * file too, which need not be there. 0, or 1 and it has said why. */
 int reduce_store__write(const struct reduce_result *r, const struct folded *f, const char *path,
 			bool may_create);
+/* Of --follow. */
+struct reduce_window {
+	uint64_t number;
+	double begin_s, end_s; /* since 1970 */
+	const struct reduce_track *track;
+};
+/* Makes the file that windows go to, if it is not there. 0 or -errno: they cannot, said. */
+int reduce_store__begin(const char *path);
 /* Puts the clusters of a window into a file, which is made where it is not there, as
- * /analysis/clusters/N, with what `about` has; same: the model is that of a window before, and is
- * left out. 0, or 1 and it has said why. */
-int reduce_store__window(const struct reduce_result *r, bool same, const json_t *about,
+ * /analysis/clusters/N; a model that is that of the window before is left out. 0, or 1 and it has
+ * said why. */
+int reduce_store__window(const struct reduce_result *r, const struct reduce_window *w,
 			 const char *path);
 
 /* Follows a job that runs. The exit status. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The table of the clusters of all bursts. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,6 +76,35 @@ json_t *reduce_clusters__json(const struct reduce_result *r)
 	return rows;
 }
 
+uint64_t reduce_clusters__used(const struct reduce_result *r)
+{
+	uint64_t n = 0;
+
+	for (unsigned label = 0; label <= r->model.k; label++) {
+		const struct moments *m = moments_of(r, label, 0);
+
+		n += m ? m->n : 0;
+	}
+	return n;
+}
+
+uint64_t reduce_clusters__missing(const struct reduce_result *r)
+{
+	int at = reduction__find(&r->clusters, REDUCE_LOST);
+	double lost = at < 0 ? 0 : r->clusters.columns[at]->moments.sum.hi;
+
+	return r->rows.rows - reduce_clusters__used(r) + (uint64_t)lost;
+}
+
+/* In `width` columns; what is not known is "-". */
+static void print_number(double v, int width, FILE *out)
+{
+	if (isnan(v))
+		fprintf(out, " %*s", width, "-");
+	else
+		fprintf(out, " %*.3g", width, v);
+}
+
 void reduce_clusters__print(const struct reduce_result *r, FILE *out)
 {
 	double all = all_run_time(r);
@@ -87,12 +117,16 @@ void reduce_clusters__print(const struct reduce_result *r, FILE *out)
 		const struct moments *run = moments_of(r, label, 0), *gap = moments_of(r, label, 1);
 		char name[16] = "noise";
 
+		if (!run)
+			continue;
 		if (label)
 			snprintf(name, sizeof(name), "%u", label);
-		if (run)
-			fprintf(out, "%-8s %10" PRIu64 " %7.1f %% %11.3g %10.3g %11.3g\n", name,
-				run->n, 100 * run_time(r, label) / all, moments__mean(run),
-				moments__std(run), moments__mean(gap));
+		fprintf(out, "%-8s %10" PRIu64 " %7.1f %%", name, run->n,
+			100 * run_time(r, label) / all);
+		print_number(moments__mean(run), 11, out);
+		print_number(moments__std(run), 10, out);
+		print_number(moments__mean(gap), 11, out);
+		fputc('\n', out);
 	}
 	fputc('\n', out);
 }

@@ -61,7 +61,7 @@ int reduce_fold__lengths(struct reduction *to, const struct points *p, const cha
 struct folding {
 	const struct reduce_fold *of;
 	const struct traces *t;
-	double (*y)[POINT_COUNTERS]; /* of each sample; NaN: it is no point */
+	double (*y)[POINT_FIXED]; /* of each sample; NaN: it is no point */
 	int columns[FOLD_COLUMNS];
 	struct reduction *to;
 };
@@ -119,7 +119,7 @@ static int add_points(struct folding *f, const struct fold_instance *in,
 					   [FOLD_BLOCK] = (double)(code & FOLD_BLOCKS)};
 		bool any = false;
 
-		for (int c = 0; c < POINT_COUNTERS; c++) {
+		for (int c = 0; c < POINT_FIXED; c++) {
 			v[FOLD_Y + c] = f->y[at][c];
 			any |= !isnan(f->y[at][c]);
 		}
@@ -152,21 +152,21 @@ static int add_thread(struct folding *f, size_t thread, const char *place)
 	return err;
 }
 
-static int add_losses(struct folding *f, const struct points *p)
+static void add_losses(struct folding *f, const struct points *p)
 {
 	const double lost[] = {p->lost_points, p->lost_regions};
 	const struct reduction_table of = {"", "", &f->columns[FOLD_LOST], 2, 0};
 
 	reduction__sums(f->to, &of, lost);
-	return 0;
 }
 
 static int fold_traces(struct folding *f, struct traces *t, const struct points *p,
 		       const char *place)
 {
-	int err = add_losses(f, p);
+	int err = 0;
 
-	for (int c = 0; !err && c < POINT_COUNTERS; c++) {
+	add_losses(f, p);
+	for (int c = 0; !err && c < POINT_FIXED; c++) {
 		enum analysis_status s = traces__count(t, p, c);
 
 		err = s == ANALYSIS_NO_MEMORY ? -ENOMEM : 0;
@@ -183,7 +183,7 @@ static int fold_traces(struct folding *f, struct traces *t, const struct points 
 int reduce_fold__points(struct reduction *to, const struct points *p, const char *place,
 			const struct reduce_fold *of)
 {
-	_cleanup_free_ double(*y)[POINT_COUNTERS] = malloc((p->npoints + 1) * sizeof(*y));
+	_cleanup_free_ double(*y)[POINT_FIXED] = malloc((p->npoints + 1) * sizeof(*y));
 	struct traces t = {0};
 	struct folding f = {of, &t, y, {0}, to};
 	unsigned region = 0;
@@ -198,7 +198,7 @@ int reduce_fold__points(struct reduction *to, const struct points *p, const char
 		err = f.columns[i] < 0 ? f.columns[i] : 0;
 	}
 	for (size_t i = 0; !err && i < p->npoints; i++)
-		for (int c = 0; c < POINT_COUNTERS; c++)
+		for (int c = 0; c < POINT_FIXED; c++)
 			y[i][c] = NAN;
 	if (!err)
 		err = traces__of(&t, p, region);
@@ -244,8 +244,9 @@ int reduce_fold__choose(struct reduce_fold *f, const struct reduction *lengths)
 
 	*f = (struct reduce_fold){.region = ""};
 	if (!c) {
-		log_error("there is no execution of such a region: programs name them, see "
-			  "libjobprof(3)");
+		if (reduction__coverage(lengths).read)
+			log_error("there is no execution of such a region: programs name them, see "
+				  "libjobprof(3)");
 		return -ENOENT;
 	}
 	s = find_usual(lengths, most, &f->range, &n);

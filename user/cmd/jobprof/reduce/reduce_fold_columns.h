@@ -11,11 +11,11 @@ enum reduce_fold_column {
 	FOLD_KIND,  /* what the sample executed: JP_MODULE_..., */
 	FOLD_BLOCK, /* and where, see FOLD_CODE(); */
 	FOLD_Y,	    /* part of its count, for each counter */
-	FOLD_OF_POINT = FOLD_Y + POINT_COUNTERS,
-	FOLD_LENGTH = FOLD_OF_POINT,		       /* of an execution that is folded */
-	FOLD_COUNTED,				       /* by each counter, of those that count */
-	FOLD_COUNTING = FOLD_COUNTED + POINT_COUNTERS, /* and their lengths */
-	FOLD_LOST = FOLD_COUNTING + POINT_COUNTERS,    /* samples, and bounds, per node */
+	FOLD_OF_POINT = FOLD_Y + POINT_FIXED,
+	FOLD_LENGTH = FOLD_OF_POINT,		    /* of an execution that is folded */
+	FOLD_COUNTED,				    /* by each counter, of those that count */
+	FOLD_COUNTING = FOLD_COUNTED + POINT_FIXED, /* and their lengths */
+	FOLD_LOST = FOLD_COUNTING + POINT_FIXED,    /* samples, and bounds, per node */
 	FOLD_COLUMNS = FOLD_LOST + 2,
 };
 

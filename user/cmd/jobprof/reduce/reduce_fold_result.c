@@ -116,7 +116,7 @@ int reduce_fold__result(struct folded *f, const struct reduce_fold *of,
 			     .shown = POINT_CPU_TIME,
 			     .lost_points = sum_of(points, FOLD_LOST),
 			     .lost_regions = sum_of(points, FOLD_LOST + 1)};
-	for (int c = 0; ok && c < POINT_COUNTERS; c++)
+	for (int c = 0; ok && c < POINT_FIXED; c++)
 		ok = fold_counter(f, c, of, points);
 	if (!ok)
 		return failed("there is no memory");

@@ -2,11 +2,13 @@
 /* jobprof reduce --follow: the rows of a job that runs, as jobprofd of each node has them, reduced
  * window after window. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -191,23 +193,26 @@ static int begin_window(struct follow *f)
 	return err ? err : reduction__list(&f->result.rows, f->w->list, size);
 }
 
+/* CPU time of the children that wrote the windows before, since this was last asked. */
+static double cpu_of_writers(void)
+{
+	static double before;
+	struct rusage u;
+	double since = -before;
+
+	getrusage(RUSAGE_CHILDREN, &u);
+	before = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+		 (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+	return since + before;
+}
+
 static void end_rows(struct follow *f)
 {
 	for (unsigned i = 0; i < f->ntables; i++) {
 		f->result.rows.tables += f->tables[i].is_in_window;
 		f->tables[i].is_in_window = false;
 	}
-	f->result.rows.cpu_s = reduce_read__cpu_s();
-}
-
-static json_t *track_json(const struct reduce_track *t)
-{
-	const struct json_pair numbers[] = {
-		{"share_before", t->share_before}, {"share", t->share}, {"least_share", t->least}};
-	json_t *j = json_pack("{s:b, s:i}", "same", t->same, "in_a_row", (int)t->streak);
-
-	json__set_numbers(j, numbers, sizeof(numbers) / sizeof(*numbers));
-	return j;
+	f->result.rows.cpu_s = reduce_read__cpu_s() + cpu_of_writers();
 }
 
 static void print_track(const struct reduce_track *t)
@@ -219,56 +224,50 @@ static void print_track(const struct reduce_track *t)
 		       100 * t->share, 100 * t->least);
 }
 
-/* The head of a window, in both forms. */
-static json_t *times_json(const struct follow *f, double begin, double end)
+static json_t *window_json(const struct follow *f, const struct reduce_window *at)
 {
-	return json_pack("{s:I, s:o, s:o}", "window", (json_int_t)f->window, "begin_s",
-			 json__number(begin), "end_s", json__number(end));
+	json_t *json = reduce_result__json(f->w, &f->result);
+
+	json__set(json, "window", json_integer((json_int_t)at->number));
+	json__set(json, "begin_s", json__number(at->begin_s));
+	json__set(json, "end_s", json__number(at->end_s));
+	if (f->w->o->clusters)
+		json__set(json, "track", reduce_track__json(at->track));
+	return json;
 }
 
-static void print_window(const struct follow *f, double begin, double end)
+static void print_window(const struct follow *f, const struct reduce_window *at)
 {
-	const bool clusters = f->w->o->clusters;
-	json_t *json, *times;
+	json_t *json;
 
-	if (!f->w->o->json) {
-		printf("Window %llu: %.1f s from %.1f\n", (unsigned long long)f->window,
-		       end - begin, begin);
-		if (clusters) {
-			print_track(&f->track);
+	if (f->w->o->json) {
+		json = window_json(f, at);
+		json__dump(json, stdout, JSON_COMPACT);
+		json_decref(json);
+	} else {
+		printf("Window %" PRIu64 ": %.1f s from %.1f\n", at->number,
+		       at->end_s - at->begin_s, at->begin_s);
+		if (!f->result.rows.places.n && !f->w->o->jobs)
+			puts("No rows came. The step that this runs in is left out unless -j names "
+			     "it.");
+		if (f->w->o->clusters) {
+			print_track(at->track);
 			reduce_clusters__print(&f->result, stdout);
 		}
 		reduce_print__text(&f->result.rows, stdout);
-		putchar('\n');
-	} else {
-		json = reduce_result__json(f->w, &f->result);
-		times = times_json(f, begin, end);
-		json_object_update(json, times);
-		json_decref(times);
-		if (clusters)
-			json__set(json, "track", track_json(&f->track));
-		json__dump(json, stdout, JSON_COMPACT);
-		putchar('\n');
-		json_decref(json);
 	}
+	putchar('\n');
 	fflush(stdout);
 }
 
 /* 0, or 1 and it has said why. */
 static int put_window(const struct follow *f, int64_t begin_ns, int64_t end_ns)
 {
-	const double begin = (double)begin_ns / 1e9, end = (double)end_ns / 1e9;
-	json_t *about;
-	int status;
+	const struct reduce_window at = {f->window, (double)begin_ns / 1e9, (double)end_ns / 1e9,
+					 &f->track};
 
-	print_window(f, begin, end);
-	if (!f->w->o->output)
-		return 0;
-	about = times_json(f, begin, end);
-	json__set(about, "track", track_json(&f->track));
-	status = reduce_store__window(&f->result, f->track.same, about, f->w->o->output);
-	json_decref(about);
-	return status;
+	print_window(f, &at);
+	return f->w->o->output ? reduce_store__window(&f->result, &at, f->w->o->output) : 0;
 }
 
 static void poll_until(struct follow *f, int64_t end_ns)
@@ -289,11 +288,11 @@ static void poll_until(struct follow *f, int64_t end_ns)
 
 static int one_window(struct reduce_work *w, struct follow *f)
 {
-	int64_t length = (int64_t)(w->o->window_s * 1e9), begin = now_ns();
-	int64_t end = (begin / length + 1) * length;
+	int64_t length = (int64_t)(w->o->window_s * 1e9), now = now_ns();
+	int64_t begin = f->end_ns ? f->end_ns : now, end = (now / length + 1) * length;
 	int err = begin_window(f);
 
-	f->window = (uint64_t)(begin / length);
+	f->window = (uint64_t)(now / length);
 	f->end_ns = end;
 	if (!err) {
 		poll_until(f, end);
@@ -352,6 +351,8 @@ static int follow(struct reduce_work *w, struct follow *f)
 
 		err = f->err ? f->err : is_only(f) ? asked : 0;
 	}
+	if (!err && !f->world->rank && w->o->output)
+		err = reduce_store__begin(w->o->output);
 	f->window = 1; /* rows that are known from here on are of a window */
 	for (unsigned i = 0; !err && !ended && (!w->o->windows || i < w->o->windows); i++)
 		err = one_window(w, f);
@@ -383,6 +384,6 @@ int reduce_follow__run(struct reduce_work *w, const struct reduce_world *world)
 	feed__free(&f.feed);
 	reduce_track__free(&f.track);
 	if (world->leave)
-		world->leave(f.is_whole, status);
+		world->leave(f.is_whole && !status, status);
 	return status || w->failed ? 1 : 0;
 }

@@ -25,7 +25,6 @@ int follow_clusters__rows(struct follow *f)
 		err = reduction__file(&f->result.rows, f->w->list, f->world->size, f->world->rank,
 				      true);
 	}
-	f->feed.lost = 0;
 	return err;
 }
 
@@ -36,7 +35,8 @@ static void make_model(struct follow *f)
 
 	reduction__order(&r->rows);
 	r->clustered = reduce_model__of(&r->model, &r->rows);
-	if (r->clustered == ANALYSIS_OK && reduce_track__next(&f->track, &r->model) != ANALYSIS_OK)
+	if (r->clustered != ANALYSIS_NO_MEMORY &&
+	    reduce_track__next(&f->track, &r->model) != ANALYSIS_OK)
 		r->clustered = ANALYSIS_NO_MEMORY;
 }
 
@@ -56,6 +56,20 @@ static int share_model(struct follow *f)
 	return err;
 }
 
+/* Those of this window that did not come. */
+static int add_lost(struct follow *f)
+{
+	int column = reduction__column(&f->result.clusters, REDUCE_LOST, "");
+	const struct reduction_table t = {"", "", &column, 1, 0};
+	const double lost = (double)f->feed.lost;
+
+	if (column < 0)
+		return column;
+	reduction__sums(&f->result.clusters, &t, &lost);
+	f->feed.lost = 0;
+	return 0;
+}
+
 static int classify(struct follow *f)
 {
 	struct reduction *out = &f->result.clusters;
@@ -68,6 +82,8 @@ static int classify(struct follow *f)
 		err = -ENOMEM;
 	if (!err)
 		err = reduction__file(out, f->w->list, f->world->size, f->world->rank, false);
+	if (!err && f->feed.lost)
+		err = add_lost(f);
 	for (size_t i = 0; !err && i < f->nfeatures; i++)
 		if (labels[i] != CLUSTER_UNUSED)
 			err = reduce_model__add(out, f->features + MODEL_DIMS * i, labels[i]);

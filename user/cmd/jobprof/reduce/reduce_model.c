@@ -35,18 +35,43 @@ static size_t keep_used(const struct burst_model *m, double *v, size_t n)
 	return kept;
 }
 
-/* The raw features of the sample; NULL: a column is not there. */
+/* As the bursts stand in a job file: by it goes which cluster has a burst at the border of two. */
+static int by_place(const void *a, const void *b)
+{
+	const struct reduction_item *x = *(const struct reduction_item *const *)a,
+				    *y = *(const struct reduction_item *const *)b;
+	int c = strverscmp(x->place, y->place);
+
+	if (!c)
+		c = strverscmp(x->table, y->table);
+	return c ? c : (x->row > y->row) - (x->row < y->row);
+}
+
+/* The raw features of the sample; NULL: there is no memory. */
 static double *sample_of(const struct burst_model *m, const struct reduction *r, size_t *n)
 {
 	double *v = calloc(r->nitems + 1, MODEL_DIMS * sizeof(*v));
-	int at[MODEL_DIMS];
+	_cleanup_free_ const struct reduction_item **items =
+		malloc((r->nitems + 1) * sizeof(void *));
 
-	for (unsigned d = 0; d < MODEL_DIMS; d++)
-		at[d] = reduction__find(r, model_features[d]);
-	for (unsigned i = 0; v && i < r->nitems; i++)
-		for (unsigned d = 0; d < MODEL_DIMS; d++)
-			v[MODEL_DIMS * i + d] = at[d] < 0 ? NAN : r->items[i].values[at[d]];
-	*n = v ? keep_used(m, v, r->nitems) : 0;
+	*n = 0;
+	if (!v || !items) {
+		free(v);
+		return NULL;
+	}
+	for (unsigned i = 0; i < r->nitems; i++)
+		items[i] = &r->items[i];
+	qsort(items, r->nitems, sizeof(void *), by_place);
+	for (unsigned d = 0; d < MODEL_DIMS; d++) {
+		int at = reduction__find(r, model_features[d]);
+
+		for (unsigned i = 0; i < r->nitems; i++)
+			v[MODEL_DIMS * i + d] = at < 0 || (unsigned)at >= items[i]->nvalues
+							? NAN
+							: items[i]->values[at];
+	}
+	burst_model__know_gaps(m, v, r->nitems);
+	*n = keep_used(m, v, r->nitems);
 	return v;
 }
 
@@ -55,9 +80,10 @@ static void widen(struct burst_model *m, const struct reduction *r)
 {
 	for (unsigned d = 0; d < MODEL_DIMS; d++) {
 		int at = reduction__find(r, model_features[d]);
-		const struct moments *all = &r->columns[at]->moments;
+		const struct moments *all = at < 0 ? NULL : &r->columns[at]->moments;
 
-		burst_model__widen(m, d, all->min, all->max);
+		if (all)
+			burst_model__widen(m, d, all->min, all->max);
 	}
 }
 
@@ -90,10 +116,11 @@ enum analysis_status reduce_model__of(struct burst_model *m, const struct reduct
 	m->eps = CLUSTER_EPS;
 	m->points = malloc((n + 1) * MODEL_DIMS * sizeof(*m->points));
 	status = !v || !m->points ? ANALYSIS_NO_MEMORY
-		 : n		  ? burst_model__range(m, v, n)
-				  : ANALYSIS_INSUFFICIENT;
+		 : n < m->min_pts ? ANALYSIS_INSUFFICIENT
+				  : burst_model__range(m, v, n);
 	if (status != ANALYSIS_OK) {
 		m->n = 0;
+		m->eps = NAN;
 		return status;
 	}
 	m->eps = 0; /* by the distances of near points */

@@ -18,7 +18,7 @@
 /* The columns that are features, each by its logarithm. */
 extern const char *const model_features[MODEL_DIMS];
 
-/* Clusters the sample of an ordered reduction. A burst without a gap that is above 0 is in none.
+/* Clusters the sample of an ordered reduction, as jobprof cluster does where it has all bursts.
  * burst_model__free() in all cases. ANALYSIS_INSUFFICIENT: there are too few bursts. */
 enum analysis_status reduce_model__of(struct burst_model *m, const struct reduction *r);
 

@@ -14,12 +14,17 @@
 #include "cmd/jobprof/output_file.h"
 #include "cmd/jobprof/reduce/reduce.h"
 
-int reduce_parts__merge(struct reduction *r, const struct reduction *from, const char *where)
+int reduce_parts__merge(const struct reduce_work *w, struct reduction *r,
+			const struct reduction *from, const char *where)
 {
 	const char *place = NULL;
 	int err = reduction__merge(r, from, &place);
 
-	if (err == -EEXIST)
+	if (err == -EEXIST && w->o->follow)
+		log_error("%s: another process has the rows of %s too: start one process per node, "
+			  "as with --ntasks-per-node=1",
+			  where, place);
+	else if (err == -EEXIST)
 		log_error("%s: rows of %s are in another file too: name one of them", where, place);
 	else if (err == -EINVAL)
 		log_error("%s: it is of series %s with a sample of %u rows, others are of %s with "
@@ -50,7 +55,7 @@ static void *read_bytes(const char *path, size_t *n)
 	return NULL;
 }
 
-static int add_part(const char *path, struct reduction *out)
+static int add_part(const struct reduce_work *w, const char *path, struct reduction *out)
 {
 	size_t n = 0;
 	_cleanup_free_ void *bytes = read_bytes(path, &n);
@@ -60,7 +65,7 @@ static int add_part(const char *path, struct reduction *out)
 	if (err)
 		log_error("%s: %s", path, payload__strerror(err));
 	else
-		err = reduce_parts__merge(out, &r, path) == -EEXIST ? -EEXIST : 0;
+		err = reduce_parts__merge(w, out, &r, path) == -EEXIST ? -EEXIST : 0;
 	reduction__free(&r);
 	return err;
 }
@@ -68,7 +73,7 @@ static int add_part(const char *path, struct reduction *out)
 int reduce_parts__add(struct reduce_work *w, unsigned rank, unsigned size, struct reduction *out)
 {
 	for (unsigned i = rank; i < w->parts.n; i += size) {
-		int err = add_part(w->parts.v[i], out);
+		int err = add_part(w, w->parts.v[i], out);
 
 		if (err == -EEXIST || err == -ENOMEM)
 			return err;

@@ -194,6 +194,8 @@ static int add_executions(struct reading *d, const struct reader_node *n, const 
 	int err = points__read(&p, n, 0);
 
 	if (!err)
+		err = points__fill_gaps(&p);
+	if (!err)
 		err = reduction__place(d->out, place);
 	if (!err)
 		err = d->w->folded ? reduce_fold__points(d->out, &p, place, d->w->folded)
@@ -335,7 +337,7 @@ static int take_result(struct reduce_work *w, struct pool *pool, unsigned file,
 		if (err)
 			log_error("%s: %s", path, payload__strerror(err));
 		else
-			err = reduce_parts__merge(out, &r, path);
+			err = reduce_parts__merge(w, out, &r, path);
 		reduction__free(&r);
 		return err;
 	}

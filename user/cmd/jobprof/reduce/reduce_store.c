@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof reduce --store and -o: the result goes into a job file. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,8 +93,7 @@ static json_t *group_of(const struct reduction *r)
 	return group;
 }
 
-/* The points of the model, and the table of clusters: of the one window that a whole job is. */
-static json_t *window_of(const struct reduce_result *r)
+static json_t *points_of(const struct reduce_result *r)
 {
 	json_t *points = json_array();
 
@@ -106,30 +106,58 @@ static json_t *window_of(const struct reduce_result *r)
 		json__set(row, "label", json_integer(r->model.labels[i]));
 		json_array_append_new(points, row);
 	}
-	return json_pack("{s:o, s:o, s:o, s:I, s:s, s:{s:o, s:o, s:o, s:o}}", "model", points,
-			 "table", reduce_clusters__json(r), "eps", json__number(r->model.eps),
-			 "min_pts", (json_int_t)r->model.min_pts, "status",
-			 analysis_status__name(r->clustered), "range", "run_lo",
-			 json__number(r->model.lo[0]), "run_hi", json__number(r->model.hi[0]),
-			 "gap_lo", json__number(r->model.lo[1]), "gap_hi",
-			 json__number(r->model.hi[1]));
+	return points;
 }
 
-int reduce_store__window(const struct reduce_result *r, bool same, const json_t *about,
+/* The model, and the table of clusters: of the one window that a whole job is. */
+static json_t *window_of(const struct reduce_result *r)
+{
+	const struct burst_model *m = &r->model;
+	json_t *window = json_pack("{s:o, s:{s:i, s:I, s:o}, s:I, s:I, s:s}", "table",
+				   reduce_clusters__json(r), "params", "sample", (int)r->rows.k,
+				   "min_pts", (json_int_t)m->min_pts, "eps", json__number(m->eps),
+				   "n_used", (json_int_t)reduce_clusters__used(r), "n_missing",
+				   (json_int_t)reduce_clusters__missing(r), "status",
+				   analysis_status__name(r->clustered));
+	const struct json_pair range[] = {{"run_lo", m->lo[0]},
+					  {"run_hi", m->hi[0]},
+					  {"gap_lo", m->lo[1]},
+					  {"gap_hi", m->hi[1]}};
+
+	if (m->n) {
+		json__set(window, "model", points_of(r));
+		json__set(window, "range", json_object());
+		json__set_numbers(json_object_get(window, "range"), range,
+				  sizeof(range) / sizeof(*range));
+	}
+	return window;
+}
+
+int reduce_store__begin(const char *path)
+{
+	const struct store_results nothing = {.may_create = true};
+
+	return store__analysis(path, &nothing);
+}
+
+int reduce_store__window(const struct reduce_result *r, const struct reduce_window *w,
 			 const char *path)
 {
 	char name[48];
-	json_t *window = window_of(r);
+	json_t *window = window_of(r), *about = reduce_print__about(&r->rows);
 	json_t *common = json_pack("{s:i, s:I}", "version", 1, "seed", (json_int_t)r->rows.seed);
 	const struct store_group group = {name, window};
 	const struct store_results results = {
 		.groups = &group, .ngroups = 1, .common = common, .may_create = true};
 	int err = window && common ? 0 : -ENOMEM;
 
-	snprintf(name, sizeof(name), "clusters/%" JSON_INTEGER_FORMAT,
-		 json_integer_value(json_object_get(about, "window")));
-	json_object_update(window, (json_t *)about);
-	if (same)
+	snprintf(name, sizeof(name), "clusters/%" PRIu64, w->number);
+	json_object_update(window, about);
+	json_decref(about);
+	json__set(window, "source_begin", json__number(w->begin_s));
+	json__set(window, "source_end", json__number(w->end_s));
+	json__set(window, "track", reduce_track__json(w->track));
+	if (w->track->same)
 		json_object_del(window, "model");
 	if (err)
 		log_error("%s", strerror(-err));

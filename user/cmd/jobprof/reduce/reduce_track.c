@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+
 void reduce_track__free(struct reduce_track *t)
 {
 	free(t->v);
@@ -77,7 +79,7 @@ enum analysis_status reduce_track__next(struct reduce_track *t, struct burst_mod
 	if (!m->k) { /* the next one is compared with the window before */
 		t->same = false;
 		t->streak = 0;
-		t->share = t->share_before = NAN;
+		t->share = t->share_before = t->least = NAN;
 		return s;
 	}
 	s = take_points(&now, m) ? ANALYSIS_OK : ANALYSIS_NO_MEMORY;
@@ -99,4 +101,14 @@ enum analysis_status reduce_track__next(struct reduce_track *t, struct burst_mod
 	reduce_track__free(t);
 	*t = now;
 	return s;
+}
+
+json_t *reduce_track__json(const struct reduce_track *t)
+{
+	const struct json_pair numbers[] = {
+		{"share_before", t->share_before}, {"share", t->share}, {"least_share", t->least}};
+	json_t *j = json_pack("{s:b, s:i}", "same", t->same, "in_a_row", (int)t->streak);
+
+	json__set_numbers(j, numbers, sizeof(numbers) / sizeof(*numbers));
+	return j;
 }

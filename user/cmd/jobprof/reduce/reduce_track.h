@@ -3,6 +3,8 @@
 #ifndef JP_CMD_JOBPROF_REDUCE_REDUCE_TRACK_H
 #define JP_CMD_JOBPROF_REDUCE_REDUCE_TRACK_H
 
+#include <jansson.h>
+
 #include "cmd/jobprof/reduce/reduce_model.h"
 
 struct reduce_track {
@@ -23,6 +25,7 @@ struct reduce_track {
 
 /* The next window's model, whose clusters get their numbers: m->k is the largest of them. */
 enum analysis_status reduce_track__next(struct reduce_track *t, struct burst_model *m);
+json_t *reduce_track__json(const struct reduce_track *t);
 void reduce_track__free(struct reduce_track *t);
 
 #endif

@@ -167,8 +167,9 @@ static void end_child(const struct reader_child *c)
 
 /* ---- up the tree and down */
 
-static void add_other(struct reduce_work *w, const struct reduce_world *world, unsigned rank,
-		      struct reduction *out)
+/* 0; -EEXIST: it follows the same node as another one. */
+static int add_other(struct reduce_work *w, const struct reduce_world *world, unsigned rank,
+		     struct reduction *out)
 {
 	struct message m = {0};
 	struct reduction r = {0};
@@ -182,10 +183,11 @@ static void add_other(struct reduce_work *w, const struct reduce_world *world, u
 	else if (err)
 		log_error("%s: %s", where, payload__strerror(err));
 	else
-		err = reduce_parts__merge(out, &r, where);
+		err = reduce_parts__merge(w, out, &r, where);
 	w->failed |= !came || err;
 	reduction__free(&r);
 	message__free(&m);
+	return err == -EEXIST && w->o->follow ? err : 0;
 }
 
 static unsigned first_child(const struct reduce_world *world)
@@ -205,10 +207,10 @@ int reduce_tree__up(struct reduce_work *w, const struct reduce_world *world, str
 	struct message m = {0};
 	int err = 0;
 
-	for (unsigned i = first_child(world); i < end_of_children(world); i++)
-		add_other(w, world, i, out);
+	for (unsigned i = first_child(world); !err && i < end_of_children(world); i++)
+		err = add_other(w, world, i, out);
 	out->cpu_s += reduce_read__cpu_s();
-	if (world->rank) {
+	if (!err && world->rank) {
 		err = payload__write(&m, out);
 		if (err)
 			log_error("process %u: %s", world->rank, strerror(-err));
@@ -286,7 +288,7 @@ static int reduce_alone(struct reduce_work *w, const struct reduce_world *world,
 {
 	int err = read_own(w, world, &out->rows);
 
-	if (err || !has_second(w))
+	if (err || !has_second(w) || !reduction__coverage(&out->rows).read)
 		return err;
 	plan_second(w, out);
 	begin_second(w, out);

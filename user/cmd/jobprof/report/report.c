@@ -226,6 +226,9 @@ static int judge_job(const struct model_job *j, const struct report_opts *o, rep
 		.all = o->all,
 		.utf8 = spark__utf8(),
 		.is_run = o->is_run,
+		.lines_after = o->lines_after,
+		.more = o->more,
+		.name = o->name,
 		.is_short = o->is_short,
 	};
 	const struct rules_options rules = {.site = o->rules};

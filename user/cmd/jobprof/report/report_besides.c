@@ -30,11 +30,18 @@ static json_t *unavailable(const char *reason)
 	return no(analysis_status__name(ANALYSIS_UNAVAILABLE), reason);
 }
 
-/* What /analysis of the file has of that name; NULL: nothing. */
-static json_t *stored_of(const char *path, const char *name)
+static struct selection steps_of(const struct job_input *input)
+{
+	return (struct selection){.steps = input->steps, .nsteps = input->nsteps};
+}
+
+json_t *report_besides__stored(const struct job_input *input, const char *name, const char *but)
 {
 	struct model_file f;
-	json_t *v = model_file__open(&f, path) ? NULL : stored__read(f.reader, name);
+	json_t *v = NULL;
+
+	if (!model_file__open(&f, input->path) && (!input->nsteps || f.nsteps == 1))
+		v = stored__read(f.reader, name, but);
 
 	model_file__close(&f);
 	return v;
@@ -43,12 +50,13 @@ static json_t *stored_of(const char *path, const char *name)
 /* ---- clusters */
 
 /* jobprof reduce has made these of all files of the job. */
-static json_t *stored_cluster(const json_t *row, size_t i)
+static json_t *stored_cluster(const json_t *row)
 {
+	const double number = json__number_of(row, "cluster");
 	cluster_name name;
 
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
-			 cluster_name__of((unsigned)i, name), "bursts",
+			 cluster_name__of(number >= 0 ? (unsigned)number : 0, name), "bursts",
 			 json__number(json__number_of(row, "n")), "share",
 			 json__number(json__number_of(row, "share")), "run_s",
 			 json__number(json__number_of(row, "RunTime_mean")), "least_run_s",
@@ -83,7 +91,7 @@ static json_t *stored_clusters(const json_t *windows)
 		const json_t *row = json_array_get(rows, i);
 
 		bursts += json__number_of(row, "n");
-		json_array_append_new(list, stored_cluster(row, i));
+		json_array_append_new(list, stored_cluster(row));
 	}
 	return json_pack("{s:s, s:o, s:s, s:o, s:i, s:o}", "status",
 			 json__text_of(window, "status"), "reason", json_null(), "from", "stored",
@@ -96,7 +104,7 @@ static json_t *computed_clusters(const struct model_bursts *b, const char *path)
 	struct cluster_args a;
 	struct burst_columns columns = cluster_args__columns(b);
 	struct burst_clusters c = {0};
-	struct cluster_view v = {path, b, &c, &a.request, NULL};
+	struct cluster_view v = {path, b, &c, &a.request, NULL, NULL};
 	json_t *o = NULL;
 
 	cluster_args__init(&a);
@@ -112,9 +120,10 @@ static json_t *computed_clusters(const struct model_bursts *b, const char *path)
 	return o;
 }
 
-static json_t *clusters_of(const char *path)
+static json_t *clusters_of(const struct job_input *input)
 {
-	json_t *windows = stored_of(path, "clusters"), *o;
+	json_t *windows = report_besides__stored(input, "clusters", "model"), *o;
+	const struct selection steps = steps_of(input);
 	struct model_bursts b;
 	int err;
 
@@ -124,7 +133,7 @@ static json_t *clusters_of(const char *path)
 		return o;
 	}
 	json_decref(windows);
-	err = model_bursts__read(&b, path);
+	err = model_bursts__read(&b, input->path, &steps);
 	if (err == -ENODATA)
 		o = unavailable("the file has no bursts, as --series all,burst records them");
 	else if (err == -ERANGE)
@@ -134,7 +143,7 @@ static json_t *clusters_of(const char *path)
 	else if (b.n > BURSTS_MAX)
 		o = unavailable("there are more than 1,000,000 bursts: jobprof cluster");
 	else
-		o = computed_clusters(&b, path);
+		o = computed_clusters(&b, input->path);
 	model_bursts__free(&b);
 	return o;
 }
@@ -197,9 +206,10 @@ static json_t *curves_of(const json_t *fold, const json_t *rows)
 	return curves;
 }
 
-static json_t *fold_of(const char *path)
+static json_t *fold_of(const struct job_input *input)
 {
-	json_t *fold = stored_of(path, "fold"), *rows = stored_of(path, "fold_curve");
+	json_t *fold = report_besides__stored(input, "fold", NULL);
+	json_t *rows = report_besides__stored(input, "fold_curve", NULL);
 
 	if (json_is_object(fold) && json_is_array(rows)) {
 		json__set(fold, "phases", phases_of(fold));
@@ -210,7 +220,9 @@ static json_t *fold_of(const char *path)
 		json_object_del(json_object_get(fold, "validity"), "version");
 	} else {
 		json_decref(fold);
-		fold = unavailable("jobprof fold --store has put no folded region into the file");
+		fold = unavailable(
+			"jobprof fold --store has put no folded region into the file, or it may be "
+			"of another step");
 	}
 	json_decref(rows);
 	return fold;
@@ -218,25 +230,22 @@ static json_t *fold_of(const char *path)
 
 /* ---- stacks */
 
-static int read_flame(struct flame *f, struct stacks *s, struct symbols *symbols, const char *path)
+static int read_flame(struct flame *f, struct stacks *s, struct symbols *symbols,
+		      const struct job_input *input)
 {
-	const struct selection all = {};
-	struct model_file file;
-	int err = model_file__open(&file, path);
+	const struct selection steps = steps_of(input);
+	int err = stacks__read_file(s, input->path, &steps);
 
-	if (!err)
-		err = stacks__read(s, &file, &all);
-	model_file__close(&file);
 	return err ? err : flame__add(f, s, symbols, "");
 }
 
-static json_t *flame_of(const char *path, bool off_cpu)
+static json_t *flame_of(const struct job_input *input, bool off_cpu)
 {
 	struct flame f = {.from_s = NAN, .to_s = NAN, .off_cpu = off_cpu};
 	struct symbols *symbols = symbols__new();
 	struct stacks s = {};
 	json_t *o = NULL;
-	int err = symbols ? read_flame(&f, &s, symbols, path) : -ENOMEM;
+	int err = symbols ? read_flame(&f, &s, symbols, input) : -ENOMEM;
 
 	if (!err) {
 		flame__finish(&f);
@@ -252,19 +261,20 @@ static json_t *flame_of(const char *path, bool off_cpu)
 	return o;
 }
 
-static json_t *running_of(const char *path)
+static json_t *running_of(const struct job_input *input)
 {
-	return flame_of(path, false);
+	return flame_of(input, false);
 }
 
-static json_t *blocked_of(const char *path)
+static json_t *blocked_of(const struct job_input *input)
 {
-	return flame_of(path, true);
+	return flame_of(input, true);
 }
 
 /* ---- all of them */
 
-static json_t *(*const makers[])(const char *path) = {clusters_of, fold_of, running_of, blocked_of};
+static json_t *(*const makers[])(const struct job_input *input) = {clusters_of, fold_of, running_of,
+								   blocked_of};
 #define FLAMES 2 /* the last ones */
 #define MAKERS (sizeof(makers) / sizeof(makers[0]))
 
@@ -300,7 +310,7 @@ int report_besides__read(struct report_besides *out, const struct job_input *inp
 {
 	json_t **const parts[MAKERS] = {&out->clusters, &out->fold, &out->flame, &out->blocked};
 	const unsigned wanted = with_stacks ? MAKERS : MAKERS - FLAMES;
-	struct pool_work w = {work, (void *)inputs[0].path, wanted};
+	struct pool_work w = {work, (void *)inputs, wanted};
 	struct pool *pool = NULL;
 	int err;
 

@@ -18,4 +18,8 @@ int report_besides__read(struct report_besides *out, const struct job_input *inp
 			 bool with_stacks);
 void report_besides__free(struct report_besides *b);
 
+/* In a child: what /analysis of the file has of that name, as stored__read() gives it. NULL:
+ * nothing, or the input is one step of several, and the result may be of others. */
+json_t *report_besides__stored(const struct job_input *input, const char *name, const char *but);
+
 #endif

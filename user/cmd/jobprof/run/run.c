@@ -154,12 +154,8 @@ static const char *what_remains(const struct run *r)
 	return ": the journal stays in StateDir and is finished by the next start";
 }
 
-static void print_given_up(const struct run *r)
+static void print_given_up(const char *text)
 {
-	char text[JP_REGIONS * 160];
-
-	if (!daemon__given_up(r->d, text, sizeof(text)))
-		return;
 	fputs("regions: ", stderr);
 	print__escaped(stderr, text);
 	fputc('\n', stderr);
@@ -167,8 +163,15 @@ static void print_given_up(const struct run *r)
 
 static void summary(const struct run *r)
 {
+	char given_up[JP_REGIONS * 160];
+	bool has_given_up = daemon__given_up(r->d, given_up, sizeof(given_up)) > 0;
 	const struct report_opts how = {
-		.form = r->json ? REPORT_JSON : REPORT_PAGE, .is_short = true, .is_run = true};
+		.form = r->json ? REPORT_JSON : REPORT_PAGE,
+		.is_short = true,
+		.is_run = true,
+		.more = "jobprof report --short --all FILE",
+		.lines_after = 2 + (r->cgroup.evicted > 0) + has_given_up,
+	};
 	const char *path = daemon__last_file(r->d);
 	struct rusage self;
 
@@ -180,7 +183,8 @@ static void summary(const struct run *r)
 		report__on_stderr(path, &how);
 	if (r->json)
 		return;
-	print_given_up(r);
+	if (has_given_up)
+		print_given_up(given_up);
 	if (r->quiet)
 		return;
 	if (r->cgroup.evicted)
@@ -281,8 +285,8 @@ const struct command cmd_run = {
 	.about = "Runs CMD, profiles it and all its children, writes <jobid>_0_<node>.h5 and\n"
 		 "prints on standard error what held it back, as jobprof report --short does.\n"
 		 "The exit status is CMD's (127: not found, 126: cannot be run, 128+n: killed by\n"
-		 "signal n). Without root, in a step that jobprofd profiles: prints what the step\n"
-		 "used meanwhile.",
+		 "signal n). Without root, in a step that jobprofd profiles: reports on what the\n"
+		 "step did meanwhile.",
 	.opts = opts,
 	.values = values,
 	.runs_another = true,

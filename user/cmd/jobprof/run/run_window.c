@@ -38,12 +38,22 @@ static const char *const columns[N_WINDOW_COLUMNS] = {
 	[WINDOW_PEAK] = "PeakMB",
 };
 
+static int64_t time_of(const struct jobprof_table *t)
+{
+	for (unsigned i = 0; i < t->ncols; i++)
+		if (!strcmp(t->columns[i].name, columns[WINDOW_TIME_NS]))
+			return (int64_t)t->cells[i].u;
+	return 0;
+}
+
 static void take_table(const struct jobprof_table *t, void *arg)
 {
 	struct window_totals *to = arg;
 	double *v = to->v[strcmp(t->series, "Step") ? WINDOW_TASK : WINDOW_STEP];
 
 	str__copy(to->step, sizeof(to->step), t->step);
+	if (t->nrows && !strcmp(t->series, "Step"))
+		to->time_ns = time_of(t);
 	for (unsigned i = 0; t->nrows && i < t->ncols; i++)
 		for (int c = 0; c < N_WINDOW_COLUMNS; c++)
 			if (!strcmp(columns[c], t->columns[i].name))
@@ -51,8 +61,9 @@ static void take_table(const struct jobprof_table *t, void *arg)
 							       : (double)t->cells[i].u;
 }
 
-/* 0 or -errno, with a reason for people or "". */
-static int ask_totals(uint32_t task, struct window_totals *to, char reason[static 256])
+/* The journal is the caller's. 0 or -errno, with a reason for people or "". */
+static int ask_totals(uint32_t task, unsigned flags, struct window_totals *to, int *journal,
+		      char reason[static 256])
 {
 	int n;
 
@@ -60,21 +71,21 @@ static int ask_totals(uint32_t task, struct window_totals *to, char reason[stati
 	for (int t = 0; t < N_WINDOW_TABLES; t++)
 		for (int c = 0; c < N_WINDOW_COLUMNS; c++)
 			to->v[t][c] = NAN;
-	n = totals__ask(task, CLIENT_CONN_TIMEOUT_MS, take_table, to, reason, 256);
+	n = totals__ask(task, flags, CLIENT_CONN_TIMEOUT_MS, take_table, to, journal, reason, 256);
 	if (n >= 0 && isnan(to->v[WINDOW_STEP][WINDOW_TIME_NS]))
 		return -ENODATA; /* of the step nothing but external series is recorded */
 	return n < 0 ? n : 0;
 }
 
-static int ask_first(struct window *w, char reason[static 256])
+static int ask_first(struct window *w, bool with_rows, char reason[static 256])
 {
 	const struct timespec pause = {.tv_nsec = YOUNG_MS * 1000000L};
-	int err = -EAGAIN;
+	int err = -EAGAIN, none;
 
 	for (int i = 0; err == -EAGAIN && i < YOUNG_TRIES; i++) {
 		if (i)
 			nanosleep(&pause, NULL);
-		err = ask_totals(w->task, &w->before, reason);
+		err = ask_totals(w->task, with_rows ? JPC_F_ROWS : 0, &w->before, &none, reason);
 	}
 	return err;
 }
@@ -151,15 +162,14 @@ static void wait_for(struct window *w, pid_t pid, const sigset_t *signals)
 /* 0 or -errno: the command was not started. */
 static int run_command(struct window *w)
 {
+	static const int taken[] = {SIGCHLD, SIGINT,  SIGTERM, SIGQUIT,
+				    SIGHUP,  SIGUSR1, SIGUSR2, SIGALRM};
 	sigset_t signals, mask;
 	pid_t pid;
 
 	sigemptyset(&signals);
-	sigaddset(&signals, SIGCHLD);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGQUIT);
-	sigaddset(&signals, SIGHUP);
+	for (unsigned i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+		sigaddset(&signals, taken[i]);
 	signal(SIGCHLD, SIG_DFL); /* where it is ignored, no child can be waited for */
 	sigprocmask(SIG_BLOCK, &signals, &mask);
 	pid = fork();
@@ -185,7 +195,7 @@ static double own_cores(void)
 static int close_window(struct window *w)
 {
 	char reason[256];
-	int err = ask_totals(w->task, &w->after, reason);
+	int err = ask_totals(w->task, JPC_F_ROWS | JPC_F_JOURNAL, &w->after, &w->journal, reason);
 
 	if (!err && strcmp(w->before.step, w->after.step))
 		err = -ESRCH;
@@ -219,7 +229,7 @@ static int run_between_marks(struct window *w)
 
 int run_window__run(char **argv, const char *option, bool json, bool quiet)
 {
-	struct window w = {.argv = argv, .cores = own_cores()};
+	struct window w = {.argv = argv, .cores = own_cores(), .journal = -1};
 	const char *task = getenv("SLURM_PROCID");
 	struct run_user self = {};
 	char reason[256];
@@ -227,7 +237,7 @@ int run_window__run(char **argv, const char *option, bool json, bool quiet)
 
 	if (!task || parse_u32(task, &w.task))
 		w.task = JPC_UNKNOWN;
-	status = ask_first(&w, reason);
+	status = ask_first(&w, !quiet && !option, reason);
 	if (status)
 		return refuse(status, reason);
 	if (option) {
@@ -246,8 +256,12 @@ int run_window__run(char **argv, const char *option, bool json, bool quiet)
 	else if (close_window(&w))
 		return w.status;
 	else if (json)
-		window__print_json(&w);
-	else
+		window__print_json(&w, window_report__json(&w));
+	else if (window_report__print(&w))
 		window__print(&w);
+	else
+		window__print_foot(&w);
+	if (w.journal >= 0)
+		close(w.journal);
 	return w.status;
 }

@@ -3,6 +3,7 @@
 #ifndef JP_CMD_JOBPROF_RUN_WINDOW_H
 #define JP_CMD_JOBPROF_RUN_WINDOW_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -32,6 +33,7 @@ enum window_table { WINDOW_STEP, WINDOW_TASK, N_WINDOW_TABLES };
 /* What a step and this process's task of it have used since the step's start; NaN: not known. */
 struct window_totals {
 	char step[64]; /* "42.0" */
+	int64_t time_ns;
 	double v[N_WINDOW_TABLES][N_WINDOW_COLUMNS];
 };
 
@@ -42,6 +44,7 @@ struct window {
 	int64_t begin_ns;
 	int status; /* exit status as a shell has it */
 	struct window_totals before, after;
+	int journal;	   /* a pipe with the step's journal; -1: it cannot be had */
 	struct rusage use; /* of the command */
 };
 
@@ -49,13 +52,23 @@ struct window {
  * not above what the step had used before. */
 double window__used(const struct window *w, enum window_table t, enum window_column c);
 
+/* What was used, and where a report cannot be had, as a page. */
 void window__print(const struct window *w);
-void window__print_json(const struct window *w);
+/* The same as JSON, with the report, which it frees; NULL: there is none. */
+void window__print_json(const struct window *w, json_t *report);
+/* What is said below a page: two lines. */
+void window__print_foot(const struct window *w);
+
+/* Prints the report on the step's rows in the window. 0, or it cannot be had, and nothing is
+ * printed, or it is said why. */
+int window_report__print(const struct window *w);
+/* NULL: it cannot be had. */
+json_t *window_report__json(const struct window *w);
 
 /*
- * Runs the command between two marks in the step that this process is in, and prints what the step
- * used meanwhile. option: one that needs root and was given, or NULL. Returns the exit status of
- * "jobprof run".
+ * Runs the command between two marks in the step that this process is in, and prints what held the
+ * step back meanwhile and what it used. option: one that needs root and was given, or NULL. Returns
+ * the exit status of "jobprof run".
  */
 int run_window__run(char **argv, const char *option, bool json, bool quiet);
 

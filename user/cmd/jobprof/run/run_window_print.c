@@ -143,11 +143,22 @@ static double seconds(struct timeval t)
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
+void window__print_foot(const struct window *w)
+{
+	report_number size;
+
+	fprintf(stderr,
+		"CMD alone: exit status %d, user %.3f s, system %.3f s, largest process %s.\n",
+		w->status, seconds(w->use.ru_utime), seconds(w->use.ru_stime),
+		report_text__mb((double)w->use.ru_maxrss / 1024, size));
+	fputs("What other processes of the step and task did in that time is in these numbers.\n",
+	      stderr);
+}
+
 void window__print(const struct window *w)
 {
 	FILE *out = stderr;
 	char task[32];
-	report_number size;
 
 	print_head(w, out);
 	print_budget(w, out);
@@ -160,13 +171,7 @@ void window__print(const struct window *w)
 	for (size_t i = 0; i < LINES; i++)
 		print_line(w, &lines[i], out);
 	print_peak_note(w, out);
-	fprintf(out,
-		"CMD alone, as getrusage(2) has it: user %.3f s, system %.3f s, largest process "
-		"%s.\n",
-		seconds(w->use.ru_utime), seconds(w->use.ru_stime),
-		report_text__mb((double)w->use.ru_maxrss / 1024, size));
-	fputs("What other processes of the step and task did in that time is in these numbers.\n",
-	      out);
+	window__print_foot(w);
 }
 
 static json_t *json_of_table(const struct window *w, enum window_table t)
@@ -193,18 +198,19 @@ static json_t *json_of_series(const struct window *w)
 	return j;
 }
 
-void window__print_json(const struct window *w)
+void window__print_json(const struct window *w, json_t *report)
 {
 	json_t *command = json_array(), *j;
 
 	for (char **a = w->argv; *a; a++)
 		json_array_append_new(command, json__text(*a));
-	j = json_pack("{s:o, s:o, s:i, s:I, s:o, s:o, s:{s:f, s:f, s:f}, s:o}", "step",
+	j = json_pack("{s:o, s:o, s:i, s:I, s:o, s:o, s:{s:f, s:f, s:f}, s:o, s:o}", "step",
 		      json__text(w->before.step), "command", command, "exit_status", w->status,
 		      "begin_ns", (json_int_t)w->begin_ns, "wall_s", json__number(wall_s(w)),
 		      "cores", json__number(w->cores), "command_use", "user_s",
 		      seconds(w->use.ru_utime), "system_s", seconds(w->use.ru_stime), "max_rss_mb",
-		      (double)w->use.ru_maxrss / 1024, "series", json_of_series(w));
+		      (double)w->use.ru_maxrss / 1024, "series", json_of_series(w), "report",
+		      report ? report : json_null());
 	if (!j)
 		return;
 	json__dump(j, stderr, JSON_INDENT(2));

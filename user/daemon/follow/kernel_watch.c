@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The kernel side as the daemon follows it: programs are attached while a step needs them, cgroups
  * that they have not seen are looked for, and their events are taken. */
-#include "daemon/follow/kernel.h"
+#include "daemon/follow/kernel_watch.h"
 
 #include <stddef.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "daemon/follow/daemon_state.h"
-#include "daemon/follow/step_list.h"
 #include "daemon/record/step_stacks.h"
 #include "daemon/step/probed_regions.h"
 #include "daemon/step/step_cgroup.h"
@@ -18,6 +16,7 @@
 #define LATE_SHARE   50			/* and so many times as long as one takes */
 #define LOSS_AGAIN_S 600
 #define DETACH_NS    (60 * NSEC_PER_SEC) /* idle that long: nothing stays on the switch path */
+#define EXHAUSTED_NS (10 * NSEC_PER_SEC) /* between two lines of the log on slots */
 
 /* What is in no slot, not even in that of what is unattributed. */
 static const struct {
@@ -50,11 +49,27 @@ const char *kernel_loss__text(unsigned kind, uint64_t n)
 	return n == 1 ? losses[kind].one : losses[kind].many;
 }
 
-void daemon_note_losses(struct daemon *d, uint64_t now)
+/* Logs exhausted slots at once, and then their sum now and then. */
+static void log_exhausted(struct kernel_watch *w, uint64_t now)
 {
+	uint64_t exhausted = kern__control(w->env->k)->stats.slots_exhausted;
+
+	if (exhausted <= w->exhausted_seen || now < w->next_exhausted_ns)
+		return;
+	log_warn(
+		"all %u slots are taken: %llu cgroups or tasks were counted as unattributed; raise "
+		"MaxSlots",
+		kern__nslots(w->env->k), (unsigned long long)exhausted);
+	w->exhausted_seen = exhausted;
+	w->next_exhausted_ns = now + EXHAUSTED_NS;
+}
+
+void kernel_watch__log_losses(struct kernel_watch *w, uint64_t now)
+{
+	log_exhausted(w, now);
 	for (unsigned i = 0; i < KERNEL_LOSSES; i++) {
-		struct kernel_loss *l = &d->losses[i];
-		uint64_t n = count_loss(d->env.k, i);
+		struct kernel_loss *l = &w->losses[i];
+		uint64_t n = count_loss(w->env->k, i);
 
 		if (n <= l->seen)
 			continue;
@@ -67,7 +82,7 @@ void daemon_note_losses(struct daemon *d, uint64_t now)
 	}
 }
 
-int daemon_attach(struct kern *k)
+int kernel_watch__attach(struct kern *k)
 {
 	int err;
 
@@ -82,29 +97,36 @@ int daemon_attach(struct kern *k)
 	return 0;
 }
 
-void daemon_rescan(struct daemon *d, uint64_t now)
+void kernel_watch__rescan(struct kernel_watch *w, uint64_t now)
 {
 	uint64_t began = clock__boot_ns();
 
-	d->freed_seen = kern__freed(d->env.k);
-	if (kern__rescan(d->env.k, NULL))
+	w->freed_seen = kern__freed(w->env->k);
+	if (kern__rescan(w->env->k, NULL))
 		log_error("%s", kern__error());
-	d->next_rescan_ns = now + RESCAN_NS;
-	d->next_late_ns = now + LATE_NS + LATE_SHARE * (clock__boot_ns() - began);
-	d->unplaced = kern__unplaced(d->env.k) > 0;
-	d->sync = true;
+	w->next_rescan_ns = now + RESCAN_NS;
+	w->next_late_ns = now + LATE_NS + LATE_SHARE * (clock__boot_ns() - began);
+	w->unplaced = kern__unplaced(w->env->k) > 0;
+	w->sync = true;
 }
 
 /* Cgroups that found all slots taken are looked for when some have been given back. */
-void daemon_place_late(struct daemon *d, uint64_t now)
+static void place_late(struct kernel_watch *w, uint64_t now)
 {
-	uint64_t exhausted = kern__control(d->env.k)->stats.slots_exhausted;
+	uint64_t exhausted = kern__control(w->env->k)->stats.slots_exhausted;
 
-	d->unplaced |= exhausted != d->exhausted_placed;
-	d->exhausted_placed = exhausted;
-	if (d->unplaced && kern__attached(d->env.k) && now >= d->next_late_ns &&
-	    kern__freed(d->env.k) != d->freed_seen)
-		daemon_rescan(d, now);
+	w->unplaced |= exhausted != w->exhausted_placed;
+	w->exhausted_placed = exhausted;
+	if (w->unplaced && kern__attached(w->env->k) && now >= w->next_late_ns &&
+	    kern__freed(w->env->k) != w->freed_seen)
+		kernel_watch__rescan(w, now);
+}
+
+void kernel_watch__rescan_due(struct kernel_watch *w, uint64_t now)
+{
+	if (kern__attached(w->env->k) && now >= w->next_rescan_ns)
+		kernel_watch__rescan(w, now);
+	place_late(w, now);
 }
 
 static bool is_ignored(const struct step *s, uint32_t slot)
@@ -130,39 +152,39 @@ static bool counts_any(struct step_env *env, struct step *steps)
 	return false;
 }
 
-void daemon_detach_idle(struct daemon *d, uint64_t now)
+void kernel_watch__detach_idle(struct kernel_watch *w, uint64_t now)
 {
-	if (!kern__attached(d->env.k) || d->opts.embedded || !d->idle_since_ns ||
-	    now < d->idle_since_ns + DETACH_NS || counts_any(&d->env, d->steps))
+	if (!kern__attached(w->env->k) || w->env->embedded || !w->idle_since_ns ||
+	    now < w->idle_since_ns + DETACH_NS || counts_any(w->env, *w->env->steps))
 		return;
-	kern__detach(d->env.k);
+	kern__detach(w->env->k);
 	log_debug("no step: the programs are detached");
 }
 
-static void task_ended(struct daemon *d, uint32_t slot)
+static void task_ended(struct kernel_watch *w, uint32_t slot)
 {
-	const struct jp_slot *info = kern__slot(d->env.k, slot);
+	const struct jp_slot *info = kern__slot(w->env->k, slot);
 
-	if (info && d->nended < ENDED_MAX)
-		d->ended[d->nended] = info->step;
-	d->nended += info != NULL;
+	if (info && w->nended < ENDED_MAX)
+		w->ended[w->nended] = info->step;
+	w->nended += info != NULL;
 }
 
-static bool has_ended_task(const struct daemon *d, const struct step *s)
+static bool has_ended_task(const struct kernel_watch *w, const struct step *s)
 {
-	for (unsigned i = 0; i < d->nended && i < ENDED_MAX; i++)
-		if (d->ended[i] == s->slot)
+	for (unsigned i = 0; i < w->nended && i < ENDED_MAX; i++)
+		if (w->ended[i] == s->slot)
 			return true;
-	return d->nended > ENDED_MAX;
+	return w->nended > ENDED_MAX;
 }
 
 /* Keeps the cgroup's values of steps of which a task has ended. only_new: of steps that have
  * none. */
-static void remember_ended(struct daemon *d, bool only_new)
+static void remember_ended(struct kernel_watch *w, bool only_new)
 {
-	for (struct step *s = d->nended ? d->steps : NULL; s; s = s->next)
-		if (has_ended_task(d, s) && !(only_new && s->have_last_cg))
-			step__remember_cgroup(s, &d->env);
+	for (struct step *s = w->nended ? *w->env->steps : NULL; s; s = s->next)
+		if (has_ended_task(w, s) && !(only_new && s->have_last_cg))
+			step__remember_cgroup(s, w->env);
 }
 
 /* The map of a process can be read only while the process lives. */
@@ -177,18 +199,18 @@ static void note_process(struct step_env *env, struct step *steps, const struct 
 
 static void on_event(const struct jp_event *ev, void *ctx)
 {
-	struct daemon *d = ctx;
+	struct kernel_watch *w = ctx;
 
 	if (ev->type == JP_EV_WAKE)
-		d->wake = true;
+		w->wake = true;
 	else if (ev->type == JP_EV_LATE)
-		d->sweep = true;
+		w->sweep = true;
 	else if (ev->type == JP_EV_MAPS)
-		note_process(&d->env, d->steps, ev);
+		note_process(w->env, *w->env->steps, ev);
 	else
-		d->sync = true;
+		w->sync = true;
 	if (ev->type == JP_EV_EXIT)
-		task_ended(d, ev->slot);
+		task_ended(w, ev->slot);
 }
 
 static bool has_rows(const struct step *s)
@@ -229,75 +251,78 @@ static int task_of(struct kern *k, const struct jp_slot *info)
 /* A sample of the family fold. */
 static void on_point(const struct jp_point *p, void *ctx)
 {
-	struct daemon *d = ctx;
-	struct step *s = step_of(&d->env, p->slot, p->gen);
+	struct step_env *env = ctx;
+	struct step *s = step_of(env, p->slot, p->gen);
 
 	if (!s || !(s->families & FAM_FOLD))
 		return;
 	external_series__point(&s->req->external, unix_ns(p->time_ns), p,
-			       task_of(d->env.k, kern__slot(d->env.k, p->slot)));
-	d->external_rows = true;
+			       task_of(env->k, kern__slot(env->k, p->slot)),
+			       &env->points[s->families & FAM_PERF && kern__counts_points(env->k)]);
+	env->external_rows = true;
 }
 
 static void on_crossing(const struct jp_crossing *c, void *ctx)
 {
-	struct daemon *d = ctx;
+	struct step_env *env = ctx;
 	struct external_region x;
 	const char *name;
 	struct step *s;
 
-	if (!probed_regions__take(d->env.probed, c, &x, &name))
+	if (!probed_regions__take(env->probed, c, &x, &name))
 		return;
-	s = step_of(&d->env, c->slot, c->gen);
+	s = step_of(env, c->slot, c->gen);
 	if (!s) {
-		d->env.probed->pairs.lost += 2;
+		env->probed->pairs.lost += 2;
 		return;
 	}
 	external_series__region(&s->req->external, unix_ns(x.end_ns), name, &x);
-	d->external_rows = true;
+	env->external_rows = true;
 }
 
 /* What comes before its step has rows waits in the ring. */
-static void take_crossings(struct daemon *d, uint64_t now)
+static void take_crossings(struct step_env *env, uint64_t now)
 {
-	const struct step *s = d->steps;
+	const struct step *s = *env->steps;
 
-	probed_regions__watch(d->env.probed, d->env.k, now);
+	probed_regions__watch(env->probed, env->k, now);
 	while (s && s->state == STEP_NEW)
 		s = s->next;
 	if (s)
-		kern__take_crossings(d->env.k, on_crossing, d);
+		kern__take_crossings(env->k, on_crossing, env);
 }
 
 /* Events are read in every turn, woken or not: a reader that has just caught up may miss a
  * wake-up. */
-void daemon_take_events(struct daemon *d, uint64_t now)
+void kernel_watch__take_events(struct kernel_watch *w, uint64_t now)
 {
 	uint64_t lost;
 
-	kern__on_points(d->env.k, on_point, d);
-	kern__events(d->env.k, on_event, d);
-	remember_ended(d, false); /* first: directories are removed within a millisecond */
-	lost = kern__control(d->env.k)->stats.rb_lost;
-	if ((d->wake || (d->sync && counts_any(&d->env, d->steps))) && d->opts.families &&
-	    !kern__attached(d->env.k)) {
-		d->idle_since_ns = 0;
-		if (!daemon_attach(d->env.k))
-			daemon_rescan(d, now);
+	kern__on_points(w->env->k, on_point, w->env);
+	kern__events(w->env->k, on_event, w);
+	remember_ended(w, false); /* first: directories are removed within a millisecond */
+	lost = kern__control(w->env->k)->stats.rb_lost;
+	if ((w->wake || (w->sync && counts_any(w->env, *w->env->steps))) && w->env->families &&
+	    !kern__attached(w->env->k)) {
+		w->idle_since_ns = 0;
+		if (!kernel_watch__attach(w->env->k))
+			kernel_watch__rescan(w, now);
 	}
-	if (lost != d->rb_lost_seen) {
+	if (lost != w->rb_lost_seen) {
 		log_warn("%llu events did not fit the ring: looking at the cgroups instead",
-			 (unsigned long long)(lost - d->rb_lost_seen));
-		d->rb_lost_seen = lost;
-		daemon_rescan(d, now);
+			 (unsigned long long)(lost - w->rb_lost_seen));
+		w->rb_lost_seen = lost;
+		kernel_watch__rescan(w, now);
 	}
-	if (d->sweep && kern__attached(d->env.k) && kern__sweep(d->env.k))
+	if (w->sweep && kern__attached(w->env->k) && kern__sweep(w->env->k))
 		log_error("%s", kern__error());
-	if (d->sync || !daemon_in_sync(d))
-		daemon_sync_steps(d);
-	remember_ended(d, true);
-	if (d->env.probed)
-		take_crossings(d, now);
-	d->wake = d->sweep = d->sync = false;
-	d->nended = 0;
+}
+
+void kernel_watch__end_turn(struct kernel_watch *w, uint64_t now)
+{
+	remember_ended(w, true);
+	if (w->env->probed)
+		take_crossings(w->env, now);
+	w->wake = w->sweep = w->sync = false;
+	w->nended = 0;
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The room base: what all other rooms need and what knows nothing of jobs, profiles or the kernel
+ * side. It includes libc and jansson only. Each header is one subject and is included by itself;
+ * this one is for readers:
+ *
+ *   texts      str.h, string_list.h, utf8.h, escape.h, base64.h, hostlist.h
+ *   numbers    format_number.h, outbuf.h, known.h (may be NaN), freq.h (Slurm's intervals)
+ *   memory     cleanup.h, room.h (an array that grows), id_table.h
+ *   files      io_full.h, str.h (a whole small file), json.h, config/config.h (jobprof.conf)
+ *   time       clock.h
+ *   people     log.h (one line per error), options.h (the command line), progress.h
+ *   programs   program.h (where those of one installation are)
+ */
+#ifndef JP_BASE_BASE_H
+#define JP_BASE_BASE_H
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a comparison has besides the two jobs' facts: their functions, clusters and folded regions.
+ */
+#ifndef JP_CMD_JOBPROF_COMPARE_BESIDES_H
+#define JP_CMD_JOBPROF_COMPARE_BESIDES_H
+
+#include "cmd/jobprof/report/report_inputs.h"
+#include "pool/message.h"
+#include "view/compare/compare_tables.h"
+
+#define COMPARE_BESIDES	     3
+#define COMPARE_BESIDES_ROWS 10 /* of a table */
+
+struct compare_besides {
+	struct compare_table tables[COMPARE_BESIDES];
+	unsigned n;
+	char *names[COMPARE_BESIDES][COMPARE_BESIDES_ROWS];
+};
+
+/* A run's files, and its CPU time. */
+struct compare_inside {
+	const struct report_inputs *in;
+	double cpu_s;
+};
+
+/* Makes the tables of what both runs have, each in a child with limits: none, where a run is in
+ * several files. 0 or -errno: of the first that cannot be read, and *what names it; the others are
+ * there. compare_besides__free() in all cases. */
+int compare_besides__of(struct compare_besides *out, const struct compare_inside runs[2],
+			const char **what);
+void compare_besides__free(struct compare_besides *b);
+
+/* ---- in the child: each puts its rows, and returns 0 or -errno; -ENODATA: a run has none of it */
+
+/* name is copied; share and s as struct compare_row has them, of both runs. */
+void compare_besides__put(struct message *m, const char *name, const double share[2],
+			  const double s[2]);
+/* The functions whose own time on the CPU differs most. */
+int compare_functions__put(const struct compare_inside runs[2], struct message *m);
+/* The clusters of bursts of both runs, as jobprof track follows them. */
+int compare_clusters__put(const struct compare_inside runs[2], struct message *m);
+/* The region that jobprof fold --store has put into both files, and its phases. */
+int compare_fold__put(const struct compare_inside runs[2], struct message *m);
+
+#endif
