@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
-#include "hdf5/publish.h"
+#include "jobfile/publish.h"
 #include "hdf5/reader.h"
 #include "synth.h"
 

@@ -15,6 +15,7 @@
 
 #include "tests/unit/unit.h"
 #include "base/log.h"
+#include "base/read_note.h"
 #include "pool/pool.h"
 
 static const struct pool_limits limits = {UINT64_C(256) << 20, 1};
@@ -29,8 +30,8 @@ static int die_by(void *arg)
 	int sig = *(int *)arg;
 
 	signal(sig, SIG_DFL);
-	pool__note_file("/dir/x.h5");
-	pool__note_object("/n1/%s", "Tasks");
+	read_note__file("/dir/x.h5");
+	read_note__object("/n1/%s", "Tasks");
 	raise(sig);
 	return 3;
 }
@@ -65,9 +66,9 @@ static int run_nested(void *arg)
 {
 	int sig = SIGSEGV, err;
 
-	pool__note_file("outer");
+	read_note__file("outer");
 	err = pool__try(die_by, &sig, &limits);
-	return err == -EBADMSG && !strcmp(pool__noted_object(), "") ? 5 : 6;
+	return err == -EBADMSG && !strcmp(read_note__get_object(), "") ? 5 : 6;
 }
 
 /* Says who it is and waits to be killed. */
@@ -258,7 +259,7 @@ static int square(void *arg, unsigned item, struct message *result)
 {
 	int sig = SIGSEGV;
 
-	pool__note_file("/dir/x.h5");
+	read_note__file("/dir/x.h5");
 	if (arg && item == CRASHES)
 		die_by(&sig);
 	if (arg && item == SPINS)

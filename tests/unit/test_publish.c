@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "tests/unit/unit.h"
-#include "hdf5/publish.h"
+#include "jobfile/publish.h"
 #include "tests/unit/stored.h"
 
 TEST(a_link_in_the_way_is_not_followed)

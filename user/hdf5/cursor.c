@@ -8,9 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/read_note.h"
 #include "hdf5/cursor_chunk.h"
 #include "hdf5/cursor_columns.h"
-#include "pool/pool.h"
 #include "hdf5/h5util.h"
 
 #define TABLE_MAX   (UINT64_C(4) << 30) /* bytes of rows */
@@ -254,7 +254,7 @@ int cursor__open(struct cursor *c, const struct reader_node *n, const struct rea
 	int err;
 
 	close_table(c);
-	pool__note_object("%s/%s%s%s", n->path, s->name, s->grouped ? "/" : "",
+	read_note__object("%s/%s%s%s", n->path, s->name, s->grouped ? "/" : "",
 			  s->grouped ? table : "");
 	err = open_dataset(n, s, table, c->state);
 	if (err)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pool/pool.h"
+#include "base/read_note.h"
 #include "hdf5/h5util.h"
 
 #define NAMES_MAX  65536
@@ -49,7 +49,7 @@ static int is_type(hid_t group, const char *name, H5O_type_t type)
 	if (H5Oget_info_by_name2(group, name, &obj, H5O_INFO_BASIC, H5P_DEFAULT) >= 0)
 		return obj.type == type;
 	H5Iget_name(group, parent, sizeof(parent));
-	pool__note_object("%s/%s", strcmp(parent, "/") ? parent : "", name);
+	read_note__object("%s/%s", strcmp(parent, "/") ? parent : "", name);
 	return -EBADMSG;
 }
 

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/read_note.h"
 #include "base/str.h"
 #include "identity/stepname.h"
-#include "pool/pool.h"
 #include "hdf5/h5file.h"
 #include "hdf5/h5util.h"
 #include "hdf5/names.h"
@@ -46,7 +46,7 @@ static int read_step(struct reader *r, hid_t steps, const char *name)
 	struct string_list groups = {0}, nodes = {0};
 	int err;
 
-	pool__note_object("/Steps/%s", name);
+	read_note__object("/Steps/%s", name);
 	err = s < 0 ? -EBADMSG : names__children(s, H5O_TYPE_GROUP, &groups);
 
 	if (!err && names__has(&groups, "Nodes")) {
@@ -225,7 +225,7 @@ static int check_file(const char *path, uint64_t *bytes)
 		err = -errno;
 	else if (!S_ISREG(st.st_mode))
 		err = S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG;
-	*bytes = err ? 0 : pool__file_bytes(&st);
+	*bytes = err ? 0 : read_note__file_bytes(&st);
 	close(fd);
 	return err;
 }
@@ -271,7 +271,7 @@ static int begin(struct reader **out, const char *path)
 
 	if (err)
 		return err;
-	pool__note_file_of(path, bytes);
+	read_note__file_of(path, bytes);
 	h5__init();
 	r = calloc(1, sizeof(*r));
 	if (!r)

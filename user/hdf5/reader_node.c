@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pool/pool.h"
+#include "base/read_note.h"
 #include "hdf5/h5util.h"
 #include "hdf5/names.h"
 #include "hdf5/reader.h"
@@ -267,7 +267,7 @@ static int open_node(struct reader_node *n, const struct reader *r, unsigned ste
 		n->path = NULL;
 		return -ENOMEM;
 	}
-	pool__note_object("%s", n->path);
+	read_note__object("%s", n->path);
 	if (H5Fget_filesize(r->file, &bytes) < 0)
 		return -EBADMSG;
 	n->file_bytes = bytes;

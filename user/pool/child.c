@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/read_note.h"
 #include "pool/pool_internal.h"
 
 #define DESCENDANTS_MS 5000 /* they are killed when the child dies, but not at once */
@@ -92,7 +93,7 @@ pid_t pool_child__fork(struct pool_child *c, const struct pool_limits *l, int pa
 	forget_handlers();
 	pool_child__limit_memory(l->memory);
 	pool_child__lower_limit(RLIMIT_CORE, 0);
-	pool_note__keep_in(c->note);
+	read_note__keep_in(c->note);
 	return 0;
 }
 
@@ -117,7 +118,7 @@ int pool_child__result(int status)
 }
 
 /* One line: how the process ended whose note it is. */
-static void log_death(int err, int sig, struct pool_note *n)
+static void log_death(int err, int sig, struct read_note *n)
 {
 	const char *file = *n->file ? n->file : "no file yet";
 
@@ -182,7 +183,7 @@ static void await_descendants(int pipe_fd)
 
 /* A status of wait(2), or -errno; *where is what the child was reading when it ended. */
 static int run_and_await(int (*fn)(void *), void *arg, const struct pool_limits *l,
-			 struct pool_note *where)
+			 struct read_note *where)
 {
 	struct sigaction dfl = {.sa_handler = SIG_DFL}, before;
 	struct pool_child c;
@@ -222,7 +223,7 @@ void pool__follow_signal(void)
 
 int pool__try(int (*fn)(void *), void *arg, const struct pool_limits *l)
 {
-	struct pool_note where;
+	struct read_note where;
 	int status = run_and_await(fn, arg, l, &where);
 
 	return status < 0 ? status : pool_child__result(status);
@@ -239,7 +240,7 @@ int pool__call(int (*fn)(void *), void *arg, const struct pool_limits *l)
 
 int pool__call_verb(int (*fn)(void *), void *arg, const struct pool_limits *l)
 {
-	struct pool_note where = {0};
+	struct read_note where = {0};
 	int status = run_and_await(fn, arg, l, &where);
 	int result = status < 0 ? status : pool_child__result(status);
 

@@ -15,7 +15,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "pool/message.h"
@@ -40,7 +39,7 @@ struct pool_limits {
 int pool__call(int (*fn)(void *arg), void *arg, const struct pool_limits *l);
 
 /* The same for a verb of the program, and its exit status: errors are one line that names the file
- * and the object that the child was reading. */
+ * and the object that the child was reading (base/read_note.h). */
 int pool__call_verb(int (*fn)(void *arg), void *arg, const struct pool_limits *l);
 
 /* Where another signal ended the child, the two above end this process by the same signal. For a
@@ -78,22 +77,6 @@ int pool__next(struct pool *p, struct message **result);
 
 /* Ends the workers. p may be NULL. */
 void pool__free(struct pool *p);
-
-/*
- * The note of what is being read: the reader keeps it, in memory that its parent sees too, and the
- * line about a dead child has it. A file begins without an object, and in a child it starts the
- * clock of processor time again, with a second more for each 256 KiB of the file. An object is
- * named by its path in the file.
- */
-void pool__note_file(const char *path);
-/* The same where it is known what pool__file_bytes() says of the file. */
-void pool__note_file_of(const char *path, uint64_t bytes);
-void pool__note_object(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The object's name and ": ", or "" where there is none. Good until the note changes. */
-const char *pool__noted_object(void);
-/* Bytes that a file occupies: the size of a sparse one says nothing. 0 for what is no regular
- * file. */
-uint64_t pool__file_bytes(const struct stat *st);
 
 /*
  * For a process that reads such files by descriptors which others send, and sends what it found:

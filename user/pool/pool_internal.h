@@ -1,27 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of the pool share: the note of what is read, and one child process. */
+/* What the files of the pool share: one child process. */
 #ifndef JP_POOL_POOL_INTERNAL_H
 #define JP_POOL_POOL_INTERNAL_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/read_note.h"
 #include "pool/pool.h"
-
-/* What a process is reading. That of a child is in memory that its parent sees too. */
-struct pool_note {
-	char file[1024], object[512]; /* the object with ": " behind it, or empty */
-	unsigned seconds;	      /* of processor time for a file; 0: there is no limit */
-	unsigned seconds_more;	      /* for the size of this one */
-};
-
-/* note.c: from now on this process keeps its note in n, and its clock of processor time begins. */
-void pool_note__keep_in(struct pool_note *n);
 
 /* child.c: one child process. */
 struct pool_child {
-	pid_t pid; /* 0: there is none */
-	struct pool_note *note;
+	pid_t pid;		/* 0: there is none */
+	struct read_note *note; /* what the child is reading: parent and child see it */
 };
 
 /* As fork(2), but -errno. The child has the limits and a note of its own, which begins empty, and

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/read_note.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/select_args.h"
@@ -164,7 +165,7 @@ int show__file(const char *path, const struct show_opts *o, FILE *out)
 	if (!err && !(missing && selects_nothing(&f, &sel)))
 		err = o->form == SHOW_JSON ? show_json(&f, o, out) : show_text(&f, o, out);
 	if (err && !ferror(out))
-		log_error("%s: %s%s", path, pool__noted_object(), model_file__strerror(err));
+		log_error("%s: %s%s", path, read_note__get_object(), model_file__strerror(err));
 	model_file__close(&f);
 	return err || missing;
 }

@@ -18,7 +18,7 @@
 
 #include "base/program.h"
 #include "daemon/child/publication.h"
-#include "hdf5/hdf5.h"
+#include "jobfile/publish.h"
 
 #define FILES_MAX 64
 

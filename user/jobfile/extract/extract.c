@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/read_note.h"
 #include "jobfile/extract/extract_internal.h"
-#include "pool/pool.h"
 
 /* The first wanted step or node that is not there stands for all. */
 static int choose_nodes(struct extraction *x)
@@ -146,7 +146,7 @@ static int open_file(struct extraction *x)
 {
 	int err;
 
-	pool__note_file(x->path);
+	read_note__file(x->path);
 	err = reader__open(&x->r, x->path);
 	if (!err)
 		err = cursor__new(&x->cursor);

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/read_note.h"
 #include "base/str.h"
 #include "hdf5/h5file.h"
 #include "hdf5/h5util.h"
@@ -20,7 +21,6 @@
 #include "jobfile/merge/merge_internal.h"
 #include "jobfile/merge/merge_name.h"
 #include "jobfile/select.h"
-#include "pool/pool.h"
 
 struct scan {
 	const struct merge_opts *o;
@@ -40,7 +40,7 @@ struct merge_stamp merge_dir__stamp(const struct stat *st)
 		.size = st->st_size,
 		.mtime = st->st_mtim,
 		.ctime = st->st_ctim,
-		.bytes = pool__file_bytes(st),
+		.bytes = read_note__file_bytes(st),
 	};
 }
 

@@ -29,7 +29,7 @@ struct merge_stamp {
 	ino_t ino;
 	off_t size;
 	struct timespec mtime, ctime;
-	uint64_t bytes; /* pool__file_bytes() */
+	uint64_t bytes; /* read_note__file_bytes() */
 };
 
 enum merge_state {

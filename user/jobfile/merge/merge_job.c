@@ -8,10 +8,10 @@
 
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/read_note.h"
 #include "hdf5/h5util.h"
 #include "identity/stepname.h"
 #include "jobfile/merge/merge_internal.h"
-#include "pool/pool.h"
 
 struct job {
 	const struct merge_opts *o;
@@ -169,11 +169,11 @@ static void begin_copy(struct job *j, const struct merge_item *i)
 
 	snprintf(j->set->copying, MERGE_NAME_MAX + 1, "%s", i->file ? i->file : "");
 	if (!i->file) {
-		pool__note_file(j->output.path);
+		read_note__file(j->output.path);
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/%s", j->set->where, i->file);
-	pool__note_file_of(path, i->stamp.bytes);
+	read_note__file_of(path, i->stamp.bytes);
 }
 
 static int copy_file(struct job *j, struct merge_item *i, const struct merge_result *r)
@@ -320,7 +320,7 @@ static int finish_tree(struct job *j)
 	int err = 0, closed;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->output.fd);
-	pool__note_file(path);
+	read_note__file(path);
 	err = merge_metadata__write(j->metadata, j->set, j->o->user, j->tree);
 	if (!err && j->old) {
 		err = merge_tree__keep_others(j->tree, j->old->file, object, sizeof(object));

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/read_note.h"
 #include "base/str.h"
 #include "hdf5/h5util.h"
 #include "hdf5/names.h"
@@ -153,7 +154,7 @@ static int scan_input(struct merge_scan *s, const struct merge_item *item, struc
 	if (fd < 0)
 		return fail(s, fd, open_trouble(fd));
 	snprintf(path, sizeof(path), "%s/%s", s->set->where, item->file);
-	pool__note_file_of(path, r->stamp.bytes);
+	read_note__file_of(path, r->stamp.bytes);
 	file = merge_dir__open_h5(fd);
 	if (file < 0)
 		err = fail(s, -EBADMSG, "not HDF5, damaged, or not written to its end");
@@ -174,7 +175,7 @@ static int scan_merged(struct merge_scan *s, const struct merge_item *item, stru
 
 	if (asprintf(&path, "/Steps/%s/Nodes/%s", item->step, item->node) < 0)
 		return fail(s, -ENOMEM, "not enough memory");
-	pool__note_file_of(s->path, s->file_size);
+	read_note__file_of(s->path, s->file_size);
 	group = H5Gopen2(s->file, path, H5P_DEFAULT);
 	free(path);
 	if (group < 0)
@@ -193,7 +194,7 @@ static int prepare_scan(struct merge_scan *s)
 	h5__init();
 	h5__keep_memory();
 	if (s->fd >= 0) {
-		pool__note_file(s->path);
+		read_note__file(s->path);
 		s->file = merge_dir__open_h5(s->fd);
 		if (s->file < 0 || fstat(s->fd, &st))
 			return -EBADMSG;

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/read_note.h"
 #include "hdf5/h5util.h"
 #include "hdf5/names.h"
 #include "jobfile/merge/nodescan_internal.h"
-#include "pool/pool.h"
 
 #define ATTRS_MAX  4096
 #define TABLES_MAX 65536
@@ -168,7 +168,7 @@ static int add_table(struct walk *w, hid_t group, const char *name, const H5O_in
 
 	if (err || is_unopened_total(w, obj))
 		return err;
-	pool__note_object("%s%s%s", w->group ? w->group : "", w->group ? "/" : "", name);
+	read_note__object("%s%s%s", w->group ? w->group : "", w->group ? "/" : "", name);
 	dset = digester__open_table(w->s->digester, group, name);
 	if (dset < 0)
 		return nodescan__fail(w->n, -EBADMSG, w->group, name, "damaged");

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/read_note.h"
 #include "base/str.h"
 #include "client/column.h"
 #include "pool/pool.h"
@@ -125,7 +126,7 @@ static int find_places(void *arg)
 {
 	struct work *w = arg;
 
-	pool__note_file(w->spec.file);
+	read_note__file(w->spec.file);
 	w->n = region_elf__places(w->fd, &w->spec, w->places);
 	return w->n < 0 ? 2 : 0;
 }

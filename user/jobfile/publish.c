@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A node-step file is built under a temporary name and renamed; files of other runs are kept. */
-#include "hdf5/publish.h"
+#include "jobfile/publish.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Putting a node-step file where its readers look: they only ever see complete files. */
-#ifndef JP_HDF5_PUBLISH_H
-#define JP_HDF5_PUBLISH_H
+#ifndef JP_JOBFILE_PUBLISH_H
+#define JP_JOBFILE_PUBLISH_H
 
 #include <stdbool.h>
 #include <stddef.h>

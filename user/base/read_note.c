@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The note of what this process is reading, and its clock of processor time for one file. */
+#include "base/read_note.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/time.h>
-
-#include "pool/pool_internal.h"
 
 #define BYTES_PER_SECOND (256u << 10)
 #define SECONDS_MAX	 1000000u
 
-static struct pool_note of_first_process;
-static struct pool_note *note = &of_first_process;
+static struct read_note of_first_process;
+static struct read_note *note = &of_first_process;
 
 /* SIGPROF ends a process that has no handler for it. 0 stops the clock. */
 static void start_clock(unsigned seconds)
@@ -22,13 +21,13 @@ static void start_clock(unsigned seconds)
 	setitimer(ITIMER_PROF, &t, NULL);
 }
 
-void pool_note__keep_in(struct pool_note *n)
+void read_note__keep_in(struct read_note *n)
 {
 	note = n;
 	start_clock(n->seconds + n->seconds_more);
 }
 
-uint64_t pool__file_bytes(const struct stat *st)
+uint64_t read_note__file_bytes(const struct stat *st)
 {
 	const uint64_t stored = (uint64_t)st->st_blocks * 512, size = (uint64_t)st->st_size;
 
@@ -37,7 +36,7 @@ uint64_t pool__file_bytes(const struct stat *st)
 	return stored < size ? stored : size;
 }
 
-void pool__note_file_of(const char *path, uint64_t bytes)
+void read_note__file_of(const char *path, uint64_t bytes)
 {
 	const uint64_t more = bytes / BYTES_PER_SECOND;
 
@@ -48,14 +47,14 @@ void pool__note_file_of(const char *path, uint64_t bytes)
 		start_clock(note->seconds + note->seconds_more);
 }
 
-void pool__note_file(const char *path)
+void read_note__file(const char *path)
 {
 	struct stat st;
 
-	pool__note_file_of(path, stat(path, &st) ? 0 : pool__file_bytes(&st));
+	read_note__file_of(path, stat(path, &st) ? 0 : read_note__file_bytes(&st));
 }
 
-void pool__note_object(const char *fmt, ...)
+void read_note__object(const char *fmt, ...)
 {
 	static const char end[] = ": ";
 	size_t room = sizeof(note->object) - sizeof(end);
@@ -69,7 +68,7 @@ void pool__note_object(const char *fmt, ...)
 	memcpy(note->object + n, end, sizeof(end));
 }
 
-const char *pool__noted_object(void)
+const char *read_note__get_object(void)
 {
 	return note->object;
 }

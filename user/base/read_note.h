@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The note of what this process is reading. Readers of files keep it. In a limited child (the room
+ * pool) it is in memory that the parent sees too, and the line about a dead child has it.
+ */
+#ifndef JP_BASE_READ_NOTE_H
+#define JP_BASE_READ_NOTE_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct read_note {
+	char file[1024], object[512]; /* the object with ": " behind it, or empty */
+	unsigned seconds;	      /* of processor time for a file; 0: there is no limit */
+	unsigned seconds_more;	      /* for the size of this one */
+};
+
+/* From now on this process keeps its note in n, and its clock of processor time begins: SIGPROF
+ * ends the process where it reads one file for longer than n->seconds and n->seconds_more. */
+void read_note__keep_in(struct read_note *n);
+
+/* A file begins, without an object. In a child that starts the clock of processor time again, with
+ * a second more for each 256 KiB of the file. */
+void read_note__file(const char *path);
+/* The same where it is known what read_note__file_bytes() says of the file. */
+void read_note__file_of(const char *path, uint64_t bytes);
+/* An object is named by its path in the file. */
+void read_note__object(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The object's name and ": ", or "" where there is none. Good until the note changes. */
+const char *read_note__get_object(void);
+/* Bytes that a file occupies: the size of a sparse one says nothing. 0 for what is no regular
+ * file. */
+uint64_t read_note__file_bytes(const struct stat *st);
+
+#endif
