@@ -159,7 +159,7 @@ static int fill_region(struct kern_region *r, const struct work *w)
 
 	r->fd = w->fd;
 	strcpy(r->name, w->spec.name);
-	r->places = n <= RUN_REGION_PLACES ? calloc(n, sizeof(*r->places)) : NULL;
+	r->places = n && n <= RUN_REGION_PLACES ? calloc(n, sizeof(*r->places)) : NULL;
 	if (!r->places)
 		return 1;
 	memcpy(r->places, w->places, n * sizeof(*r->places));
