@@ -112,7 +112,7 @@ static bool order_samples(struct ordered *o, const double *x, const uint64_t *co
 	return true;
 }
 
-/* Nats that it takes to say the codes of a phase, and its mixture. */
+/* Nats that it takes to say the codes of a phase, their mixture and where the phase ends. */
 static double length_of(const unsigned *from, const unsigned *to, unsigned ncodes, double all)
 {
 	double n = 0, nats = 0;
@@ -125,7 +125,7 @@ static double length_of(const unsigned *from, const unsigned *to, unsigned ncode
 		kinds += k > 0;
 		nats -= k > 0 ? k * log(k) : 0;
 	}
-	return n > 0 ? nats + n * log(n) + 0.5 * (kinds + 1) * log(all) : 0;
+	return n > 0 ? nats + n * log(n) + (0.5 * kinds + 1) * log(all) : 0;
 }
 
 /* The first sample behind the bound between two phases, which is moved to where it fits best, at

@@ -7,6 +7,7 @@
 
 #define NOT_RUNNING FOLD_CODE(POINT_NOT_RUNNING, 0)
 #define ASLEEP	    0.9 /* of the samples of a phase, and more */
+#define SHORT	    20	/* samples: where one code follows another is known to so many */
 
 static uint64_t function_of(uint64_t code)
 {
@@ -49,19 +50,30 @@ static bool is_asleep(const struct fold_phase *p)
 	return p->code == NOT_RUNNING && p->share > ASLEEP;
 }
 
-/* Nothing tells two phases apart that follow each other and in which nothing runs. */
-static void join_not_running(struct folded *f)
+/* Nothing tells two phases apart that follow each other, if nothing runs in either, if both are in
+ * one place, or if they are in one function and one of them is short. */
+static bool are_one(const struct fold_phase *a, const struct fold_phase *b)
+{
+	const bool is_short = a->samples < SHORT || b->samples < SHORT;
+
+	if (a->code == NOT_RUNNING && b->code == NOT_RUNNING)
+		return is_short || (is_asleep(a) && is_asleep(b));
+	return a->code == b->code || (is_short && function_of(a->code) == function_of(b->code));
+}
+
+static void join_phases(struct folded *f)
 {
 	size_t n = 0;
 
 	for (size_t k = 0; k < f->nphases; k++) {
 		struct fold_phase *last = n ? &f->phases[n - 1] : NULL, p = f->phases[k];
 
-		if (!last || !is_asleep(last) || !is_asleep(&p)) {
+		if (!last || !are_one(last, &p)) {
 			f->phases[n++] = p;
 			continue;
 		}
 		p.from = last->from;
+		p.code = p.samples > last->samples ? p.code : last->code;
 		p.share = (last->share * (double)last->samples + p.share * (double)p.samples) /
 			  (double)(last->samples + p.samples);
 		p.samples += last->samples;
@@ -95,7 +107,7 @@ bool fold_names__phases(struct folded *f, const double *x, const uint64_t *code,
 			name_phase(p, inside, on, on + off);
 		}
 	}
-	join_not_running(f);
+	join_phases(f);
 	for (size_t k = 0; k < f->nphases; k++) {
 		const uint64_t its = function_of(f->phases[k].code);
 		bool alone = !k || function_of(f->phases[k - 1].code) != its;

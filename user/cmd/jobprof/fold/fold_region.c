@@ -305,11 +305,17 @@ static bool make_period_room(struct traces *t, const struct points *p)
 	return t->trace && t->instances && t->samples && t->code;
 }
 
-/* The bound between the two longest phases. */
-static double begin_of(const struct folded *f)
+/* Where iterations are to begin instead of at 0: at the bound between the two longest phases, and
+ * not inside of a phase, whose two parts then are the first phase and the last one. */
+static double begin_of(const struct folded *f, bool is_first_pass)
 {
+	const struct fold_phase *first = &f->phases[0], *last = &f->phases[f->nphases - 1];
 	double best = 0, at = 0;
 
+	if (!is_first_pass)
+		return f->nphases < 3 || first->code != last->code ? 0
+		       : first->to < last->to - last->from	   ? first->to
+								   : last->from;
 	for (size_t i = 1; i < f->nphases; i++) {
 		const struct fold_phase *a = &f->phases[i - 1], *b = &f->phases[i];
 		double least = fmin(a->to - a->from, b->to - b->from);
@@ -322,28 +328,31 @@ static double begin_of(const struct folded *f)
 	return at;
 }
 
-/* Iterations begin where one phase follows another: a first pass finds where that is. */
+#define PASSES 3
+
+/* Iterations begin where one phase follows another: each pass but the last finds where that is. */
 static int fold_periods(struct folded *f, struct traces *t, const struct points *p,
 			const struct fold_query *q)
 {
 	struct fold_period period;
-	double shift;
-	int err;
+	double begin = 0, shift = 0;
+	int err = 0;
 
 	make_threads(t, p);
 	set_counter(t, p, q->counter);
 	if (find_period(t, &period) != ANALYSIS_OK)
 		return -ENODATA;
-	make_periods(t, &period, 0);
-	err = fold_all(f, t, p, q);
-	if (err || f->locked || f->nphases < 2)
-		return err;
-	shift = begin_of(f);
-	fold_region__free(f);
-	*f = (struct folded){
-		.lost_points = p->lost_points, .functions = p->functions, .event = p->event};
-	make_periods(t, &period, shift);
-	return fold_all(f, t, p, q);
+	for (int pass = 0; pass < PASSES && !err && (!pass || begin > 0); pass++) {
+		fold_region__free(f);
+		*f = (struct folded){.lost_points = p->lost_points,
+				     .functions = p->functions,
+				     .event = p->event};
+		shift += begin;
+		make_periods(t, &period, shift);
+		err = fold_all(f, t, p, q);
+		begin = err || f->locked || f->nphases < 2 ? 0 : begin_of(f, !pass);
+	}
+	return err;
 }
 
 int fold_region__of(struct folded *f, const struct points *p, const struct fold_query *q)
