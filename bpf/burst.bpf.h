@@ -3,10 +3,15 @@
  * Bursts: what a thread does between two voluntary waits. A thread that loses its CPU although it
  * could run goes on with its burst later. All is known where a thread leaves its CPU: every burst
  * is in a histogram by its run time, and so is the gap before it; long ones are records, too.
+ *
+ * Libraries that poll wait without leaving their CPU. Calls of functions that are said to be waits
+ * end a burst as well (JP_REGION_WAIT): what they do is neither in a burst nor in the gaps' time
+ * without a CPU. Such a burst ends within a slice, so that it has no counts of events.
  */
 #ifndef JP_BURST_BPF_H
 #define JP_BURST_BPF_H
 
+#include "bpf/clock.bpf.h"
 #include "bpf/log2.bpf.h"
 #include "bpf/task.bpf.h"
 
@@ -17,9 +22,10 @@ static __always_inline struct jp_burst_use *burst_use(u32 slot)
 	return bpf_map_lookup_elem(&jp_burst_use, &key);
 }
 
-/* The burst that ends now, to user space, which looks by itself unless the ring fills up. */
+/* The burst that ended at t->burst_out, ago ns before now, to user space, which looks by itself
+ * unless the ring fills up. */
 static __noinline int burst_emit(struct task_struct *p, const struct jp_task *t,
-				 struct jp_burst_use *use)
+				 struct jp_burst_use *use, u64 ran, u64 ago)
 {
 	u64 waiting = bpf_ringbuf_query(&jp_bursts, BPF_RB_AVAIL_DATA);
 	struct jp_slot *info = slot_info(t->slot);
@@ -27,16 +33,16 @@ static __noinline int burst_emit(struct task_struct *p, const struct jp_task *t,
 
 	if (!b) {
 		if (use)
-			use->lost++;
+			__sync_fetch_and_add(&use->lost, 1);
 		return 0;
 	}
 	b->slot = t->slot;
 	b->gen = info ? info->gen : 0;
 	b->tid = p->pid;
-	b->end_ns = bpf_ktime_get_boot_ns();
-	b->wall_ns = p->se.cfs_rq->rq->clock - t->burst_from;
+	b->end_ns = bpf_ktime_get_boot_ns() - ago;
+	b->wall_ns = t->burst_out - t->burst_from;
 	b->on_ns = t->burst_on;
-	b->ran_ns = p->se.sum_exec_runtime - t->burst_ran;
+	b->ran_ns = ran;
 	b->gap_ns = t->burst_gap;
 	b->events = jp_npmu && t->burst_shared != JP_BURST_UNCOUNTED ? t->burst_events : 0;
 	b->shared = t->burst_shared;
@@ -71,34 +77,102 @@ static __always_inline void burst_uncount(struct jp_task *t)
 	t->burst_events = t->burst_shared = 0;
 }
 
+/* The burst ended at t->burst_out, ago ns before now. */
+static __always_inline void burst_close(struct task_struct *p, struct jp_task *t,
+					struct jp_burst_use *use, u64 ran, u64 ago)
+{
+	if (ran >= jp_burst_min_ns && t->slot >= JP_SLOT_FIRST)
+		burst_emit(p, t, use, ran, ago);
+	t->burst_from = 0;
+	burst_uncount(t);
+}
+
+/* Its time on a CPU since it came there or the burst began, until then. */
+static __always_inline void burst_run(const struct task_struct *p, struct jp_task *t, u64 until)
+{
+	u64 on = p->sched_info.last_arrival, from = on > t->burst_from ? on : t->burst_from;
+
+	if (until > from)
+		t->burst_on += until - from;
+}
+
 /* delay: the task's new run-queue delay. left: it waits now. The thread counts in t->slot. */
 static __always_inline void burst_leave(struct task_struct *p, struct jp_task *t, u64 delay,
 					bool left)
 {
-	u64 end = p->se.cfs_rq->rq->clock, on = p->sched_info.last_arrival, ran;
+	u64 end = p->se.cfs_rq->rq->clock, ran = p->se.sum_exec_runtime - t->burst_ran;
 	struct jp_burst_use *use = burst_use(t->slot);
 
+	if (t->call_at) {
+		burst_run(p, t, t->call_at);
+		return; /* the call ends the burst */
+	}
 	if (!t->burst_from)
-		burst_open(t, use, on, delay);
-	t->burst_on += end - on;
+		burst_open(t, use, p->sched_info.last_arrival, delay);
+	burst_run(p, t, end);
 	if (!left || !use)
 		return;
-	ran = p->se.sum_exec_runtime - t->burst_ran;
 	use->burst[log2_bucket(ran)]++;
 	use->burst_ns += ran;
-	if (ran >= jp_burst_min_ns && t->slot >= JP_SLOT_FIRST)
-		burst_emit(p, t, use);
-	t->burst_ran = p->se.sum_exec_runtime;
 	t->burst_out = end;
-	t->burst_from = 0;
-	burst_uncount(t);
+	burst_close(p, t, use, ran, 0);
+	t->burst_ran = p->se.sum_exec_runtime;
+}
+
+/* In process context, at the entry of a call that is a wait. Of calls inside of each other the
+ * outermost counts; one that was left without a return ends where the stack is shorter again. */
+static __always_inline void burst_enter_call(struct task_struct *p, struct jp_task *t, u64 frame)
+{
+	if (t->call_at && frame < t->call_frame)
+		return;
+	t->call_frame = frame;
+	if (t->call_at)
+		return;
+	if (!t->burst_from)
+		burst_open(t, burst_use(t->slot), p->sched_info.last_arrival,
+			   p->sched_info.run_delay - t->run_delay_ns);
+	t->call_ran = cpu_time(p);
+	t->call_at = queue_clock(); /* last: from here on switches leave the burst alone */
+}
+
+/* A call of that length ended a burst, and another one begins. Switches interrupt this. */
+static __always_inline void burst_part(struct task_struct *p, struct jp_task *t,
+				       struct jp_burst_use *use, u64 gap)
+{
+	u64 ran = t->call_ran - t->burst_ran;
+
+	__sync_fetch_and_add(&use->burst[log2_bucket(ran)], 1);
+	__sync_fetch_and_add(&use->burst_ns, ran);
+	__sync_fetch_and_add(&use->gap[log2_bucket(gap)], 1);
+	__sync_fetch_and_add(&use->gap_ns, gap);
+	burst_run(p, t, t->call_at);
+	t->burst_out = t->call_at;
+	t->burst_shared = JP_BURST_UNCOUNTED;
+	burst_close(p, t, use, ran, gap);
+	t->burst_from = t->burst_out + gap;
+	t->burst_on = 0;
+	t->burst_ran = cpu_time(p);
+	t->burst_gap = gap;
+	t->burst_shared = JP_BURST_UNCOUNTED; /* its slice began before */
+}
+
+/* At its return. */
+static __always_inline void burst_leave_call(struct task_struct *p, struct jp_task *t, u64 frame)
+{
+	u64 now = queue_clock();
+	struct jp_burst_use *use = burst_use(t->slot);
+
+	if (!t->call_at || frame != t->call_frame || !use)
+		return;
+	burst_part(p, t, use, now - t->call_at);
+	t->call_at = 0;
 }
 
 /* A thread that counts elsewhere from now on begins a burst there. */
 static __always_inline void burst_move(struct task_struct *p, struct jp_task *t)
 {
 	t->burst_ran = t->move_runtime_ns;
-	t->burst_out = t->burst_from = 0;
+	t->burst_out = t->burst_from = t->call_at = 0;
 	t->burst_shared = JP_BURST_UNCOUNTED; /* its slice has the counts before the move, too */
 }
 

@@ -43,6 +43,10 @@ struct jp_task {
 	u64 burst_ran; /* run time when it began */
 	u64 burst_gap; /* blocked before it */
 	u64 burst_out; /* the burst before it ended; 0: not seen */
+	/* of a call that is a wait (bpf/region.bpf.c) */
+	u64 call_at;	/* when it began, by the run queue's clock; 0: there is none */
+	u64 call_ran;	/* run time until then */
+	u64 call_frame; /* the stack's top before it */
 	/* with the family perf */
 	u64 burst_count[JP_PMU_AT_ONCE]; /* by place among the bits of burst_events */
 	u32 burst_events;		 /* events of its slices so far; 0: there was none */

@@ -2,8 +2,9 @@
 /*
  * Threads that begin and end regions which are functions: a uprobe at the entry and one on the
  * return, or two probes that the program has (USDT). Every process that executes the file comes
- * here; those of steps are reported.
+ * here; those of steps are reported, or end a burst.
  */
+#include "bpf/burst.bpf.h"
 #include "bpf/clock.bpf.h"
 #include "bpf/task.bpf.h"
 
@@ -21,6 +22,15 @@ static __always_inline u64 wake_flag(void)
 			       bpf_ringbuf_query(&jp_crossings, BPF_RB_RING_SIZE) / 16
 		       ? BPF_RB_FORCE_WAKEUP
 		       : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void cross_wait(struct task_struct *p, struct jp_task *t,
+				       const struct jp_crossing *c)
+{
+	if (c->cookie & JP_REGION_END)
+		burst_leave_call(p, t, c->frame);
+	else
+		burst_enter_call(p, t, c->frame);
 }
 
 SEC("?uprobe")
@@ -42,6 +52,11 @@ int jp_cross(struct pt_regs *ctx)
 		return 0;
 	if (c.cookie & JP_REGION_CALL)
 		c.frame = PT_REGS_SP(ctx) + (c.cookie & JP_REGION_END ? 0 : RETURN_ADDRESS);
+	if (c.cookie & JP_REGION_WAIT) {
+		if (jp_families & FAM_BURST && t->slot == t->next_slot)
+			cross_wait(p, t, &c);
+		return 0;
+	}
 	c.cpu_ns = cpu_time(p);
 	c.faults = p->min_flt + p->maj_flt;
 	c.lost = ctl->stats.crossings_lost;

@@ -16,6 +16,7 @@
 #define JP_REGION_NUMBER 0xffffu
 #define JP_REGION_END	 0x10000u
 #define JP_REGION_CALL	 0x20000u /* on a function: the begin and the end are of one call */
+#define JP_REGION_WAIT	 0x40000u /* a call is a wait, which ends a burst: no execution */
 
 /* A thread of a step begins or ends a region. */
 struct jp_crossing {

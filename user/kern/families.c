@@ -19,7 +19,7 @@ static bool has_function(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
 }
 
-static bool has_enumerator(const struct btf *btf, const char *type, const char *name)
+bool kern_has_enumerator(const struct btf *btf, const char *type, const char *name)
 {
 	int i, id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
 	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
@@ -132,7 +132,7 @@ static void choose_network(struct kern *k, const struct btf *btf)
 static void choose_files(struct kern *k, const struct btf *btf)
 {
 	/* a link on a tracefs event can be pinned since it is a link of its own kind (5.15) */
-	bool events = has_enumerator(btf, "bpf_link_type", "BPF_LINK_TYPE_PERF_EVENT");
+	bool events = kern_has_enumerator(btf, "bpf_link_type", "BPF_LINK_TYPE_PERF_EVENT");
 	int p;
 
 	/* no architecture lacks these two; open and creat are gone from newer ones */

@@ -72,6 +72,7 @@ struct kern {
 	void (*crossing_fn)(const struct jp_crossing *c, void *ctx);
 	void *crossing_ctx;
 	struct region_links *region_links; /* by region; NULL: none are attached */
+	bool many_probes;		   /* one link takes many of them */
 	double trap_ns;
 };
 

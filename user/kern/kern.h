@@ -44,7 +44,8 @@ struct kern_region_place {
 /* A region of programs that do not name it. */
 struct kern_region {
 	char name[64];
-	int fd; /* the file, open until all ends */
+	int fd;	   /* the file, open until all ends */
+	bool wait; /* a call is a wait: there are no executions, but the burst ends */
 	struct kern_region_place *places;
 	unsigned nplaces;
 };

@@ -13,6 +13,7 @@
 
 #include "kern/internal.h"
 #include "kern/probe.h"
+#include "kern/region/region.h"
 #include "skel/jobprof.skel.h"
 
 static char libbpf_error[256];
@@ -116,6 +117,7 @@ static void choose_programs(struct kern *k, struct jobprof *s)
 	for (i = 0; i < (int)N_SWITCHES; i++)
 		bpf_program__set_autoload(bpf_object__find_program_by_name(s->obj, switches[i]),
 					  !strcmp(switches[i], switch_name(k)));
+	kern_region_load(k, s->progs.jp_cross);
 	/* needed only where RSS is kept per CPU, and then bpf_map_lookup_percpu_elem exists;
 	 * helpers are not probed for tracing programs, raw tracepoints have the same */
 	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_map_lookup_percpu_elem,

@@ -177,6 +177,7 @@ static int probe_kernel(struct kern *k)
 	kern_choose_wait(k);
 	kern_choose_culprit(k);
 	kern_sample_choose(k);
+	kern_region_choose(k);
 	kern_btf_close(k); /* libbpf holds another one during the load */
 	k->wanted = k->families;
 	k->pmu.n = k->opts.nevents < JP_PMU_EVENTS ? k->opts.nevents : JP_PMU_EVENTS;

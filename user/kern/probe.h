@@ -30,6 +30,8 @@ void kern_untimed_disk(char name[32]);
 /* Chooses between programs that do the same work (k->unused), and takes the families out of
  * k->families for which there are none. */
 void kern_choose_hooks(struct kern *k);
+/* Whether an enumeration of the kernel has that value. */
+bool kern_has_enumerator(const struct btf *btf, const char *type, const char *name);
 /* Programs can be put on the return of the function: tried. */
 bool kern_can_fexit(const struct btf *btf, const char *function);
 /* Programs that are called can find tasks by number: tried. */

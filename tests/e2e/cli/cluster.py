@@ -398,8 +398,44 @@ def wrong():
         is_true("wrong: %s" % " ".join(args[:-1] or args), status == 2 and err.strip(), (status, err))
 
 
+MELT = """units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 20 0 20 0 20
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify delay 0 every 20 check no
+fix 1 all nve
+run 300
+"""
+
+
+def lammps():
+    """Its ranks poll. Between calls of MPI they have two kinds of bursts: forces, and forces with new lists of neighbours."""
+    library = "/usr/lib/x86_64-linux-gnu/libmpi.so.40"
+    if not (shutil.which("mpirun.openmpi") and shutil.which("lmp") and os.path.exists(library)):
+        raise Skipped("there is no lammps with Open MPI: scripts/install-deps test")
+    script = tmpdir() + "/in.melt"
+    with open(script, "w") as f:
+        f.write(MELT)
+    cmd = ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n", "2", "lmp", "-log", "none", "-in", script]
+    run, path = run_jobprof(cmd, 1, "all,burst", ["--region", "MPI=wait:%s:MPI_[ABGPRSW]*" % library, "--region-budget", "50"],
+                            env=plain_env(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+    builds = 2 * int(re.search(r"Neighbor list builds = (\d+)", run.out()).group(1))
+    kinds = clusters(found(path))
+    forces, lists = kinds[0], max(kinds, key=lambda c: c["run_s"])
+    is_near("lammps: a burst of each rank and step", forces["bursts"], 2 * 300 - builds, 0.15)
+    is_near("lammps: a burst of each rank and list", lists["bursts"], builds, 0.3)
+    is_true("lammps: the longer ones are those with lists", lists["run_s"] > 2 * forces["run_s"], kinds)
+
+
 if __name__ == "__main__":
     tests = [known_kinds, as_defined, subset_as_all, as_reduced, more_than_kept, unknown, counters, stack, outputs, tracked, wrong]
     if os.geteuid() == 0:
-        tests += [two_kernels, a_build]
+        tests += [two_kernels, a_build, lammps]
     run_tests(tests)

@@ -32,6 +32,11 @@ def profile(args, wrap=()):
     return measured(run.out()), path
 
 
+def tables(path):
+    with h5py.File(path, "r") as f:
+        return list(next(f[k] for k in f if isinstance(f[k], h5py.Group)))
+
+
 def long_bursts(path):
     """A step without any has no table."""
     with h5py.File(path, "r") as f:
@@ -174,6 +179,47 @@ def lost():
     is_true("lost: with the rows all of 0.01 ms and more", n[14:].sum() <= rows + gone <= n[13:].sum(), (n, rows, gone))
 
 
+def polling():
+    """A function that never leaves its CPU is a wait where that was asked for: bursts lie between its calls."""
+    run, path = run_jobprof([tool("jpphases"), "-n", "4", "24", "0.4", "0.35"], INTERVAL, "all,burst",
+                            ["--region", "poll=wait:%s:second_phase" % tool("jpphases"), "--region-budget", "20"])
+    said = {w[0]: float(w[1]) for w in map(str.split, run.out().splitlines()) if w and w[0] in ("loops", "period", "first", "second")}
+    wait = (said["second"] - said["first"]) * said["period"]
+    rows, gaps = long_bursts(path), histogram(table(path, "GapLength/0"))
+    steady = rows[rows["Gap"] > wait / 2][1:-1]  # not the first and the last
+    is_near("polling: a burst for each loop", len(steady), said["loops"], 0, 4)
+    for column, want in (("RunTime", said["period"] - wait), ("Duration", said["period"] - wait), ("Gap", wait)):
+        is_near("polling: %s, to 3 %%" % column, numpy.median(steady[column]), want, 0.03)
+    is_near("polling: on a CPU all the time", numpy.median(steady["OnCPU"] / steady["Duration"]), 1, 0.02)
+    is_true("polling: the gaps are counted", gaps[22:24].sum() >= said["loops"] - 4, (gaps, said))
+    is_true("polling: the ends are by the run's clock", abs(numpy.diff(steady["TimeNS"].astype(float)).mean() / 1e9 / said["period"] - 1) < 0.03, "")
+    is_true("polling: no region has executions", "Regions" not in tables(path), "")
+    is_true("polling: what it costs is said", "probes: " in attributes(path)["Regions"], attributes(path))
+
+
+def nested_polls():
+    """Of calls inside of each other the outermost is the wait; a call without a return ends with the next one."""
+    calls = 100
+    wait = ["--region", "wait:%s:work" % tool("jpcalls"), "--region-budget", "20"]
+    run, path = run_jobprof([tool("jpcalls"), "-r", "3", str(calls), "2000"], INTERVAL, "all,burst", wait)
+    said = [w for w in map(str.split, run.out().splitlines()) if len(w) == 2 and w[0].isdigit() and w[1].isdigit()]
+    took = [int(end) - int(begin) for begin, end in said[2::3]]
+    want = numpy.bincount([t.bit_length() - 1 for t in took], minlength=40)
+    gaps = histogram(table(path, "GapLength/0"))
+    is_equal("nested: calls", len(took), calls)
+    is_true("nested: a gap for each call", abs(gaps[22:25].sum() - want[22:25].sum()) <= 2, (gaps, want))
+    run, path = run_jobprof([tool("jpcalls"), "-l", str(calls), "2000"], INTERVAL, "all,burst", wait)
+    is_true("left by longjmp: no burst is longer than the program", long_bursts(path)["RunTime"].sum() <= total(task_table(path), "CPUTime"), "")
+    quick = ["--region", "wait:%s:quick" % tool("jpcalls"), "--region-budget", "100"]
+    run, path = run_jobprof([tool("jpcalls"), "-q", "0.5"], INTERVAL, "all,burst", quick)
+    is_near("calls of no length: a gap for each", histogram(table(path, "GapLength/0")).sum(), int(run.out().split()[0]), 0, 20)
+
+
+def polling_needs_bursts():
+    p = subprocess.run([JOBPROF, "run", "--series", "all", "--region", "wait:%s:work" % tool("jpcalls"), "true"], capture_output=True, text=True)
+    is_true("waits without bursts: refused", p.returncode == 2 and "burst" in p.stderr and p.stderr.count("\n") == 1, p.stderr)
+
+
 if __name__ == "__main__":
     need_bpf()
-    run_tests([known, short, preempted, not_asked, counted, in_turn, lost])
+    run_tests([known, short, preempted, not_asked, counted, in_turn, lost, polling, nested_polls, polling_needs_bursts])

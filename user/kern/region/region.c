@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/str.h"
 #include "kern/internal.h"
 
@@ -85,8 +86,8 @@ void kern__take_crossings(struct kern *k, void (*fn)(const struct jp_crossing *c
 }
 
 /* A link from the place to the program, or -errno. */
-static int link_probe(const struct kern *k, const char *path, uint64_t offset, uint64_t config,
-		      uint64_t cookie)
+static int link_one(const struct kern *k, const char *path, uint64_t offset, uint64_t config,
+		    uint64_t cookie)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, o, .perf_event.bpf_cookie = cookie);
 	struct perf_event_attr attr = {.size = sizeof(attr),
@@ -107,37 +108,68 @@ static int link_probe(const struct kern *k, const char *path, uint64_t offset, u
 	return link < 0 ? err : link;
 }
 
-static int add_probe(const struct kern *k, struct region_links *l, const char *path,
-		     const struct kern_region_place *at, uint32_t cookie)
+static int link_probes(const struct kern *k, const char *path, const struct region_probes *p,
+		       struct region_links *l)
 {
-	uint64_t config = at->semaphore << UPROBE_SEMAPHORE;
+	int fd = 0;
 
-	if (cookie & JP_REGION_CALL && cookie & JP_REGION_END)
-		config |= UPROBE_RETURN;
-	l->fd[l->n] = link_probe(k, path, at->offset, config, cookie);
-	return l->fd[l->n] < 0 ? l->fd[l->n] : (l->n++, 0);
+	if (k->many_probes) {
+		fd = kern_region_link_many(k, path, p);
+		if (fd >= 0)
+			l->fd[l->n++] = fd;
+		return fd < 0 ? fd : 0;
+	}
+	for (unsigned i = 0; i < p->n; i++) {
+		fd = link_one(k, path, p->offsets[i],
+			      p->semaphores[i] << UPROBE_SEMAPHORE |
+				      (p->on_return ? UPROBE_RETURN : 0),
+			      p->cookies[i]);
+		if (fd < 0)
+			return fd;
+		l->fd[l->n++] = fd;
+	}
+	return 0;
+}
+
+/* The probes where threads begin a region, or end it. */
+static void choose_probes(struct region_probes *p, const struct kern_region *r, uint32_t number,
+			  bool end)
+{
+	p->n = 0;
+	p->on_return = false;
+	for (unsigned i = 0; i < r->nplaces; i++) {
+		const struct kern_region_place *at = &r->places[i];
+		bool call = at->kind == KERN_REGION_CALL;
+
+		if (at->kind == (end ? KERN_REGION_BEGIN : KERN_REGION_END))
+			continue;
+		p->on_return |= call && end;
+		p->offsets[p->n] = at->offset;
+		p->semaphores[p->n] = at->semaphore;
+		p->cookies[p->n++] = number | (call ? JP_REGION_CALL : 0) |
+				     (r->wait ? JP_REGION_WAIT : 0) | (end ? JP_REGION_END : 0);
+	}
 }
 
 static int add_probes(const struct kern *k, struct region_links *l, uint32_t number)
 {
 	const struct kern_region *r = &k->opts.regions[number];
+	const size_t n = r->nplaces;
+	_cleanup_free_ uint64_t *room = calloc(3 * n + 1, sizeof(*room));
+	struct region_probes p;
 	char path[32];
 	int err = 0;
 
+	l->fd = calloc(2 * n + 1, sizeof(*l->fd));
+	if (!l->fd || !room)
+		return -ENOMEM;
+	p = (struct region_probes){room, room + n, room + 2 * n, 0, false};
 	/* the file that was looked at, whatever has its name by now */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", r->fd);
-	l->fd = calloc(2 * r->nplaces + 1, sizeof(*l->fd));
-	if (!l->fd)
-		return -ENOMEM;
-	for (unsigned i = 0; !err && i < r->nplaces; i++) {
-		const struct kern_region_place *at = &r->places[i];
-		uint32_t call = at->kind == KERN_REGION_CALL ? JP_REGION_CALL : 0;
-
-		/* the return first: a call that is seen to begin is seen to end */
-		if (at->kind != KERN_REGION_BEGIN)
-			err = add_probe(k, l, path, at, number | call | JP_REGION_END);
-		if (!err && at->kind != KERN_REGION_END)
-			err = add_probe(k, l, path, at, number | call);
+	/* the return first: a call that is seen to begin is seen to end */
+	for (int end = 1; !err && end >= 0; end--) {
+		choose_probes(&p, r, number, end);
+		err = p.n ? link_probes(k, path, &p, l) : 0;
 	}
 	return err;
 }
@@ -208,5 +240,11 @@ double kern__trap_ns(const struct kern *k)
 
 int kern_region_probe_at(const struct kern *k, const char *path, uint64_t offset, bool end)
 {
-	return link_probe(k, path, offset, end ? UPROBE_RETURN : 0, JP_REGIONS);
+	uint64_t semaphore = 0, cookie = JP_REGIONS;
+	struct region_probes p = {&offset, &semaphore, &cookie, 1, end};
+	int fd = -1;
+	struct region_links l = {&fd, 0};
+	int err = link_probes(k, path, &p, &l);
+
+	return err ? err : fd;
 }

@@ -5,6 +5,13 @@
 
 #include "kern/kern.h"
 
+/* Places of a file that get a probe each, all of one kind. */
+struct region_probes {
+	uint64_t *offsets, *semaphores, *cookies;
+	unsigned n;
+	bool on_return;
+};
+
 /* Links that the probes of a region are. */
 struct region_links {
 	int *fd;
@@ -17,6 +24,14 @@ int kern_region_probe(const struct kern_opts *o);
  * which region failed and why. */
 int kern_region_start(struct kern *k);
 void kern_region_stop(struct kern *k);
+
+/* Finds out, from k->btf, whether one link takes many probes. */
+void kern_region_choose(struct kern *k);
+/* Before the program p is loaded, which the probes execute. */
+struct bpf_program;
+void kern_region_load(const struct kern *k, struct bpf_program *p);
+/* A link to all of these, where k->many_probes; -errno. */
+int kern_region_link_many(const struct kern *k, const char *path, const struct region_probes *p);
 
 /* Opens the ring of crossings; who waits for events is woken by it, too. 0 or -errno, said. */
 int kern_region_open_ring(struct kern *k);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Functions, and probes of SystemTap's kind (USDT), in an ELF file: where they are in the file. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <string.h>
@@ -60,7 +61,7 @@ static void add_symbols(struct search *s, Elf_Scn *section, const GElf_Shdr *h)
 	for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
 		const char *name = elf_strptr(s->elf, h->sh_link, sym.st_name);
 
-		if (!name || strcmp(name, s->spec->begin) || sym.st_shndx == SHN_UNDEF)
+		if (!name || fnmatch(s->spec->begin, name, 0) || sym.st_shndx == SHN_UNDEF)
 			continue;
 		s->ifunc |= GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC;
 		if (GELF_ST_TYPE(sym.st_info) == STT_FUNC &&

@@ -255,7 +255,8 @@ static const struct opt opts[] = {
 	 "how stacks are followed: fp, by frame pointers (the default), or dwarf, by .eh_frame"},
 	{OPT_REGION, "region", "FILE:FUNCTION",
 	 "each execution of the function is a row of Regions; "
-	 "usdt:FILE:PROVIDER:BEGIN,END: from one probe to another; may be given 16 times"},
+	 "usdt:FILE:PROVIDER:BEGIN,END: from one probe to another; wait:FILE:FUNCTION: it is a "
+	 "wait, which ends a burst; may be given 16 times"},
 	{OPT_REGION_BUDGET, "region-budget", "PERCENT",
 	 "of a CPU that all regions may cost; the dearest is given up above that (default 1)"},
 	{'o', "output", "DIR", "where the file goes; made if it is not there (default: here)"},
@@ -445,6 +446,19 @@ static int apply_user(struct run *r, const struct args *a)
 	return run_user__output(&r->user, a->out ? a->out : ".", r->out_dir) ? 1 : 0;
 }
 
+static int check_waits(const struct daemon_opts *o)
+{
+	for (unsigned i = 0; i < o->nregions; i++) {
+		if (!o->regions[i].wait || o->families & FAM_BURST)
+			continue;
+		log_error("--region %s is a wait, which ends bursts, but the family burst is not "
+			  "recorded: give --series all,burst",
+			  o->regions[i].name);
+		return 2;
+	}
+	return 0;
+}
+
 /* 0, or the exit status. */
 static int apply_regions(struct run *r, struct daemon_opts *o, const struct args *a)
 {
@@ -466,7 +480,7 @@ static int apply_regions(struct run *r, struct daemon_opts *o, const struct args
 		status = run_regions__add(&r->regions, a->region[i]);
 	o->regions = r->regions.list;
 	o->nregions = r->regions.n;
-	return status;
+	return status ? status : check_waits(o);
 }
 
 /* Removes the sockets of runs that were killed. */

@@ -18,7 +18,10 @@
 #include "pool/pool.h"
 
 #define USDT "usdt:"
-#define FORM "want [NAME=]FILE:FUNCTION or [NAME=]usdt:FILE:PROVIDER:BEGIN,END"
+#define WAIT "wait:"
+#define FORM                                                       \
+	"want [NAME=]FILE:FUNCTION, [NAME=]wait:FILE:FUNCTION or " \
+	"[NAME=]usdt:FILE:PROVIDER:BEGIN,END"
 
 /* Cuts the text at the last such sign. What is behind it, or NULL. */
 static char *cut_last(char *text, char sign)
@@ -43,15 +46,17 @@ static const char *after_name(const char *text)
 	return sign && *sign == '=' ? sign + 1 : text;
 }
 
-/* "FILE:FUNCTION" or "usdt:FILE:PROVIDER:BEGIN,END" */
+/* What is behind NAME=. */
 static int parse_places(struct region_spec *s, char *text)
 {
-	bool usdt = str__starts(text, USDT);
-	char *file = text + (usdt ? strlen(USDT) : 0), *what = cut_last(file, ':');
+	bool usdt = str__starts(text, USDT), wait = str__starts(text, WAIT);
+	char *file = text + (usdt ? strlen(USDT) : wait ? strlen(WAIT) : 0);
+	char *what = cut_last(file, ':');
 	char *end = usdt && what ? cut_last(what, ',') : what;
 	int err =
 		put_text(s->begin, sizeof(s->begin), what) | put_text(s->end, sizeof(s->end), end);
 
+	s->wait = wait;
 	if (!err && usdt)
 		err = put_text(s->provider, sizeof(s->provider), cut_last(file, ':'));
 	return err | put_text(s->file, sizeof(s->file), file);
@@ -158,6 +163,7 @@ static int fill_region(struct kern_region *r, const struct work *w)
 	unsigned n = (unsigned)w->n;
 
 	r->fd = w->fd;
+	r->wait = w->spec.wait;
 	strcpy(r->name, w->spec.name);
 	r->places = n && n <= RUN_REGION_PLACES ? calloc(n, sizeof(*r->places)) : NULL;
 	if (!r->places)

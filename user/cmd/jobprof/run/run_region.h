@@ -6,10 +6,12 @@
 
 #include "kern/kern.h"
 
-#define RUN_REGION_PLACES 128 /* where one begins or ends */
+#define RUN_REGION_PLACES 512 /* where one begins or ends */
 
-/* What was asked for: "[NAME=]FILE:FUNCTION", or "[NAME=]usdt:FILE:PROVIDER:BEGIN,END". */
+/* What was asked for: "[NAME=]FILE:FUNCTION", "[NAME=]wait:FILE:FUNCTION" or
+ * "[NAME=]usdt:FILE:PROVIDER:BEGIN,END". FUNCTION is a pattern of fnmatch(3). */
 struct region_spec {
+	bool wait;
 	char name[64];
 	char file[4096];
 	char provider[64]; /* "": begin is a function */
