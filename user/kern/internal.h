@@ -50,7 +50,8 @@ struct kern {
 			   all */
 	int *cycles;	/* the same of points */
 	bool by_cycles; /* points are samples of cycles */
-	int cycles_err; /* why they are not, although that is asked for */
+	bool many_probes; /* of regions: one link takes many of them */
+	int cycles_err;	  /* why they are not, although that is asked for */
 	struct booker *booker;
 	unsigned nslots, ncpus;
 	unsigned blk_sets;   /* elements of jp_owners */
@@ -72,7 +73,6 @@ struct kern {
 	void (*crossing_fn)(const struct jp_crossing *c, void *ctx);
 	void *crossing_ctx;
 	struct region_links *region_links; /* by region; NULL: none are attached */
-	bool many_probes;		   /* one link takes many of them */
 	double trap_ns;
 };
 
