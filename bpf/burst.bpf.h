@@ -22,6 +22,12 @@ static __always_inline struct jp_burst_use *burst_use(u32 slot)
 	return bpf_map_lookup_elem(&jp_burst_use, &key);
 }
 
+/* 0 where the clock, which is read ahead of the run queue's own, was ahead too far. */
+static __always_inline u64 after(u64 end, u64 begin)
+{
+	return end > begin ? end - begin : 0;
+}
+
 /* The burst that ended at t->burst_out, ago ns before now, to user space, which looks by itself
  * unless the ring fills up. */
 static __noinline int burst_emit(struct task_struct *p, const struct jp_task *t,
@@ -40,7 +46,7 @@ static __noinline int burst_emit(struct task_struct *p, const struct jp_task *t,
 	b->gen = info ? info->gen : 0;
 	b->tid = p->pid;
 	b->end_ns = bpf_ktime_get_boot_ns() - ago;
-	b->wall_ns = t->burst_out - t->burst_from;
+	b->wall_ns = after(t->burst_out, t->burst_from);
 	b->on_ns = t->burst_on;
 	b->ran_ns = ran;
 	b->gap_ns = t->burst_gap;
@@ -88,7 +94,7 @@ static __always_inline void burst_close(struct task_struct *p, struct jp_task *t
 }
 
 /* Its time on a CPU since it came there or the burst began, until then. */
-static __always_inline void burst_run(const struct task_struct *p, struct jp_task *t, u64 until)
+static __always_inline void burst_stay(const struct task_struct *p, struct jp_task *t, u64 until)
 {
 	u64 on = p->sched_info.last_arrival, from = on > t->burst_from ? on : t->burst_from;
 
@@ -96,31 +102,43 @@ static __always_inline void burst_run(const struct task_struct *p, struct jp_tas
 		t->burst_on += until - from;
 }
 
+/* Run time of the burst until the thread had run for so long; the next one begins there. What was
+ * read ahead of the kernel's account can be more than that says later: then that was its begin. */
+static __always_inline u64 burst_runtime(struct jp_task *t, u64 until)
+{
+	s64 ran = until - t->burst_ran;
+
+	if (ran <= 0)
+		return 0;
+	t->burst_ran = until;
+	return ran;
+}
+
 /* delay: the task's new run-queue delay. left: it waits now. The thread counts in t->slot. */
 static __always_inline void burst_leave(struct task_struct *p, struct jp_task *t, u64 delay,
 					bool left)
 {
-	u64 end = p->se.cfs_rq->rq->clock, ran = p->se.sum_exec_runtime - t->burst_ran;
+	u64 end = p->se.cfs_rq->rq->clock, ran;
 	struct jp_burst_use *use = burst_use(t->slot);
 
 	if (t->call_at) {
-		burst_run(p, t, t->call_at);
+		burst_stay(p, t, t->call_at);
 		return; /* the call ends the burst */
 	}
 	if (!t->burst_from)
 		burst_open(t, use, p->sched_info.last_arrival, delay);
-	burst_run(p, t, end);
+	burst_stay(p, t, end);
 	if (!left || !use)
 		return;
+	ran = burst_runtime(t, p->se.sum_exec_runtime);
 	use->burst[log2_bucket(ran)]++;
 	use->burst_ns += ran;
 	t->burst_out = end;
 	burst_close(p, t, use, ran, 0);
-	t->burst_ran = p->se.sum_exec_runtime;
 }
 
 /* In process context, at the entry of a call that is a wait. Of calls inside of each other the
- * outermost counts; one that was left without a return ends where the stack is shorter again. */
+ * outermost counts; one that was left without a return goes on until the next one returns. */
 static __always_inline void burst_enter_call(struct task_struct *p, struct jp_task *t, u64 frame)
 {
 	if (t->call_at && frame < t->call_frame)
@@ -139,19 +157,19 @@ static __always_inline void burst_enter_call(struct task_struct *p, struct jp_ta
 static __always_inline void burst_part(struct task_struct *p, struct jp_task *t,
 				       struct jp_burst_use *use, u64 gap)
 {
-	u64 ran = t->call_ran - t->burst_ran;
+	u64 ran = burst_runtime(t, t->call_ran);
 
 	__sync_fetch_and_add(&use->burst[log2_bucket(ran)], 1);
 	__sync_fetch_and_add(&use->burst_ns, ran);
 	__sync_fetch_and_add(&use->gap[log2_bucket(gap)], 1);
 	__sync_fetch_and_add(&use->gap_ns, gap);
-	burst_run(p, t, t->call_at);
+	burst_stay(p, t, t->call_at);
 	t->burst_out = t->call_at;
 	t->burst_shared = JP_BURST_UNCOUNTED;
 	burst_close(p, t, use, ran, gap);
 	t->burst_from = t->burst_out + gap;
 	t->burst_on = 0;
-	t->burst_ran = cpu_time(p);
+	burst_runtime(t, cpu_time(p)); /* in the call: of no burst */
 	t->burst_gap = gap;
 	t->burst_shared = JP_BURST_UNCOUNTED; /* its slice began before */
 }
@@ -164,7 +182,7 @@ static __always_inline void burst_leave_call(struct task_struct *p, struct jp_ta
 
 	if (!t->call_at || frame != t->call_frame || !use)
 		return;
-	burst_part(p, t, use, now - t->call_at);
+	burst_part(p, t, use, after(now, t->call_at));
 	t->call_at = 0;
 }
 

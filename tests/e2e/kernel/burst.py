@@ -210,6 +210,10 @@ def nested_polls():
     is_true("nested: a gap for each call", abs(gaps[22:25].sum() - want[22:25].sum()) <= 2, (gaps, want))
     run, path = run_jobprof([tool("jpcalls"), "-l", str(calls), "2000"], INTERVAL, "all,burst", wait)
     is_true("left by longjmp: no burst is longer than the program", long_bursts(path)["RunTime"].sum() <= total(task_table(path), "CPUTime"), "")
+    run, path = run_jobprof([tool("jpcalls"), "60000", "10"], INTERVAL, "all,burst", wait)
+    length = table(path, "BurstLength/0")
+    is_equal("many calls: none after a burst of less than no time", histogram(length)[30:].sum(), 0)
+    is_true("many calls: bursts and calls have the CPU time", total(length, "BurstTime") + 0.6 < total(task_table(path), "CPUTime"), "")
     quick = ["--region", "wait:%s:quick" % tool("jpcalls"), "--region-budget", "100"]
     run, path = run_jobprof([tool("jpcalls"), "-q", "0.5"], INTERVAL, "all,burst", quick)
     is_near("calls of no length: a gap for each", histogram(table(path, "GapLength/0")).sum(), int(run.out().split()[0]), 0, 20)
