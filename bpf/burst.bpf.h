@@ -114,6 +114,25 @@ static __always_inline u64 burst_runtime(struct jp_task *t, u64 until)
 	return ran;
 }
 
+/* The thread is in a call that is a wait, and its return will be seen. */
+static __always_inline bool burst_in_call(const struct jp_task *t)
+{
+	struct jp_control *c;
+
+	if (!t->call_at)
+		return false;
+	c = control();
+	return c && t->call_at >= c->calls_from;
+}
+
+/* The call was left without a return: nothing is known of the burst. */
+static __always_inline void burst_forget(struct task_struct *p, struct jp_task *t)
+{
+	t->burst_ran = p->se.sum_exec_runtime;
+	t->burst_out = t->burst_from = t->call_at = 0;
+	burst_uncount(t);
+}
+
 /* delay: the task's new run-queue delay. left: it waits now. The thread counts in t->slot. */
 static __always_inline void burst_leave(struct task_struct *p, struct jp_task *t, u64 delay,
 					bool left)
@@ -121,10 +140,12 @@ static __always_inline void burst_leave(struct task_struct *p, struct jp_task *t
 	u64 end = p->se.cfs_rq->rq->clock, ran;
 	struct jp_burst_use *use = burst_use(t->slot);
 
-	if (t->call_at) {
+	if (burst_in_call(t)) {
 		burst_stay(p, t, t->call_at);
 		return; /* the call ends the burst */
 	}
+	if (t->call_at)
+		burst_forget(p, t);
 	if (!t->burst_from)
 		burst_open(t, use, p->sched_info.last_arrival, delay);
 	burst_stay(p, t, end);
@@ -141,11 +162,13 @@ static __always_inline void burst_leave(struct task_struct *p, struct jp_task *t
  * outermost counts; one that was left without a return goes on until the next one returns. */
 static __always_inline void burst_enter_call(struct task_struct *p, struct jp_task *t, u64 frame)
 {
-	if (t->call_at && frame < t->call_frame)
+	if (burst_in_call(t)) {
+		t->call_frame = frame > t->call_frame ? frame : t->call_frame;
 		return;
-	t->call_frame = frame;
+	}
 	if (t->call_at)
-		return;
+		burst_forget(p, t);
+	t->call_frame = frame;
 	if (!t->burst_from)
 		burst_open(t, burst_use(t->slot), p->sched_info.last_arrival,
 			   p->sched_info.run_delay - t->run_delay_ns);

@@ -13,19 +13,22 @@ static __always_inline u64 queue_clock(void)
 }
 
 /* Of the current thread until now: its account was last updated a tick ago at most. An update while
- * it is read would be counted twice: then once more, as the next one is far away. */
+ * it is read, of the account or of the clocks, would be counted twice: then once more, as the next
+ * one is far away. */
 static __always_inline u64 cpu_time(struct task_struct *p)
 {
 	u64 sum = 0;
 
 	for (int i = 0; i < 2; i++) {
 		struct rq *rq = p->se.cfs_rq->rq;
+		u64 clock = *(volatile u64 *)&rq->clock;
 		s64 since, more;
 
 		sum = *(volatile u64 *)&p->se.sum_exec_runtime;
-		since = queue_clock() - rq->clock;
+		since = queue_clock() - clock;
 		more = rq->clock_task - p->se.exec_start;
-		if (sum != *(volatile u64 *)&p->se.sum_exec_runtime)
+		if (sum != *(volatile u64 *)&p->se.sum_exec_runtime ||
+		    clock != *(volatile u64 *)&rq->clock)
 			continue;
 		sum += (more > 0 ? more : 0) + (since > 0 ? since : 0);
 		break;

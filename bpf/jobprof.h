@@ -18,7 +18,7 @@
 #include "bpf/abi/slot.h"
 #include "bpf/abi/task.h"
 
-#define JP_ABI_VERSION 27
+#define JP_ABI_VERSION 28
 
 /* Counters of the collector, one writer field each, atomic adds. */
 struct jp_stats {
@@ -80,12 +80,14 @@ struct jp_control {
 	__u64 sample_ns;       /* calibrated cost of one sample, with its interrupt; 0: unknown */
 	__u32 pmu_set;	       /* of the sets that are counted in turn, the one that is open */
 	__u32 pmu_sets;	       /* how many there are */
+	__u64 calls_from; /* calls that are waits and began before that are over: no probe is on
+			   * their return any more; by the run queues' clock */
 };
 
 #define JP_BLIND_RETRANS  1
 #define JP_BLIND_THROTTLE 2 /* a throttled thread waits for a CPU, for all the kernel says */
 
 _Static_assert(sizeof(struct jp_stats) == 208, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 1488 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_control) == 1496 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 
 #endif

@@ -7,6 +7,7 @@
  * cgroup_mkdir fires for every hierarchy under one global lock, so these programs never run in
  * parallel with themselves; all fire with the target's cgroup settled.
  */
+#include "bpf/burst.bpf.h"
 #include "bpf/env.bpf.h"
 #include "bpf/left.bpf.h"
 #include "bpf/task.bpf.h"
@@ -483,6 +484,8 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 		left_by_exec(p, t, a);
 	}
 	command_exec(p, t);
+	if (jp_families & FAM_BURST && t->call_at)
+		burst_forget(p, t);
 	was_program = t->flags & JP_TASK_MEMORY;
 	t->maxrss = BPF_CORE_READ(p, signal, maxrss);
 	t->flags |= JP_TASK_MEMORY;

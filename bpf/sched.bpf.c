@@ -68,6 +68,8 @@ static __always_inline void harvest(void *ctx, struct task_struct *p, struct jp_
 	u64 state = task_state(p);
 	struct jp_sched *s;
 
+	if (t->slot == JP_SLOT_SELF)
+		clock_compare(p->se.cfs_rq->rq->clock);
 	if (t->slot != t->next_slot) {
 		if (jp_families & FAM_WAIT)
 			wait_move(p, t);

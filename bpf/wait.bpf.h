@@ -122,8 +122,6 @@ static __always_inline void wait_leave(void *ctx, struct task_struct *p, struct 
 		stack_gap_begins(ctx, p, t);
 	barrier();
 	t->out = end;
-	if (t->slot == JP_SLOT_SELF)
-		clock_compare(end);
 }
 
 #endif

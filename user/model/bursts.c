@@ -376,6 +376,20 @@ static void read_kind(struct model_bursts *b, const struct reader_node *n)
 		b->cpi_width = (double)width;
 }
 
+/* "probes: 5.2 us each time; REGION is given up after 3 s: ..."; see probed_regions__text(). */
+static void read_given_up(struct model_bursts *b, const struct reader_node *n)
+{
+	struct reader_attr regions;
+	const char *from;
+
+	if (b->given_up || reader__attr(n, "Regions", &regions) || regions.type != ATTR_STR)
+		return;
+	from = strstr(regions.str, "; ");
+	if (from && strstr(from, " is given up after "))
+		b->given_up = strdup(from + 2);
+	free(regions.str);
+}
+
 static int read_node(struct reading *r, unsigned step, unsigned node)
 {
 	const struct reader_series *s, *length;
@@ -388,8 +402,10 @@ static int read_node(struct reading *r, unsigned step, unsigned node)
 	s = node__series(n, "Bursts");
 	length = node__series(n, "BurstLength");
 	r->asked |= s || length;
-	if (!err && s)
+	if (!err && s) {
 		read_kind(r->b, n);
+		read_given_up(r->b, n);
+	}
 	for (unsigned i = 0; !err && s && i < s->tables.n; i++)
 		err = read_table(r, n, s, s->tables.v[i]);
 	if (!err && length)
@@ -487,6 +503,7 @@ void model_bursts__free(struct model_bursts *b)
 	free(b->events);
 	free(b->counts);
 	free(b->cpi_kind);
+	free(b->given_up);
 }
 
 void model_bursts__name(const struct model_bursts *b, unsigned place, char *text, size_t size)

@@ -181,7 +181,12 @@ def lost():
 
 def polling():
     """A function that never leaves its CPU is a wait where that was asked for: bursts lie between its calls."""
-    run, path = run_jobprof([tool("jpphases"), "-n", "4", "24", "0.4", "0.35"], INTERVAL, "all,burst",
+    for series in ("all,burst", "base,burst"):
+        polled(series)
+
+
+def polled(series):
+    run, path = run_jobprof([tool("jpphases"), "-n", "4", "24", "0.4", "0.35"], INTERVAL, series,
                             ["--region", "poll=wait:%s:second_phase" % tool("jpphases"), "--region-budget", "20"])
     said = {w[0]: float(w[1]) for w in map(str.split, run.out().splitlines()) if w and w[0] in ("loops", "period", "first", "second")}
     wait = (said["second"] - said["first"]) * said["period"]
@@ -219,6 +224,15 @@ def nested_polls():
     is_near("calls of no length: a gap for each", histogram(table(path, "GapLength/0")).sum(), int(run.out().split()[0]), 0, 20)
 
 
+def given_up():
+    """Whose probes are gone while a thread is in the call: its bursts go on, and cluster says so."""
+    run, path = run_jobprof(["sh", "-c", "%s -q 1; %s -n 30 20" % (tool("jpcalls"), tool("jpburst"))], INTERVAL, "all,burst",
+                            ["--region", "fast=wait:%s:quick" % tool("jpcalls"), "--region-budget", "0.5"])
+    is_true("given up: there are bursts afterwards", (long_bursts(path)["RunTime"] > 0.015).sum() >= 29, long_bursts(path))
+    p = subprocess.run([JOBPROF, "cluster", path], capture_output=True, text=True)
+    is_true("given up: cluster says so", "\nRegion fast is given up after " in p.stdout, p.stdout + p.stderr)
+
+
 def polling_needs_bursts():
     p = subprocess.run([JOBPROF, "run", "--series", "all", "--region", "wait:%s:work" % tool("jpcalls"), "true"], capture_output=True, text=True)
     is_true("waits without bursts: refused", p.returncode == 2 and "burst" in p.stderr and p.stderr.count("\n") == 1, p.stderr)
@@ -226,4 +240,4 @@ def polling_needs_bursts():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([known, short, preempted, not_asked, counted, in_turn, lost, polling, nested_polls, polling_needs_bursts])
+    run_tests([known, short, preempted, not_asked, counted, in_turn, lost, polling, nested_polls, given_up, polling_needs_bursts])

@@ -206,6 +206,19 @@ def refused():
         is_true("refused: " + why, p.returncode == 2 and why in p.stderr and p.stderr.count("\n") == 1, p)
 
 
+def deadly():
+    """Functions of which a probe on the return would end programs are refused, and left out of patterns."""
+    libc = next(l.split()[-1] for l in open("/proc/self/maps") if "/libc.so" in l)
+    for what in ("", "wait:"):
+        p = subprocess.run([JOBPROF, "run", "--series", "all,burst", "--region", what + libc + ":_setjmp", "true"], capture_output=True, text=True)
+        is_true("deadly: refused: %s_setjmp" % what, p.returncode == 2 and "would end programs" in p.stderr, p.stderr)
+    run, path = run_jobprof([tool("jpcalls"), "3", "100"], 0.3, "all,burst", ["--region", "wait:%s:*" % tool("jpcalls"), "--region-budget", "50"])
+    is_equal("deadly: all functions of a program but its start", sum(len(l.split()) == 2 and l.split()[0].isdigit() and
+             l.split()[1].isdigit() for l in run.out().splitlines()), 3)
+    p = subprocess.run([JOBPROF, "run", "--region", tool("jpcalls") + ":wor*", "true"], capture_output=True, text=True)
+    is_true("a pattern is for waits", p.returncode == 2 and "no function wor*" in p.stderr, p.stderr)
+
+
 if __name__ == "__main__":
     need_bpf()
-    run_tests([calls, recursion, no_end, given_up, other_processes, usdt, semaphores, killed, refused])
+    run_tests([calls, recursion, no_end, given_up, other_processes, usdt, semaphores, killed, refused, deadly])

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/str.h"
 #include "kern/internal.h"
 
@@ -174,9 +175,13 @@ static int add_probes(const struct kern *k, struct region_links *l, uint32_t num
 	return err;
 }
 
+#define NOT_SUPPORTED 524 /* the kernel's ENOTSUPP, which has no name for programs */
+
 static const char *advice(int err)
 {
-	return err == -EINVAL || err == -EOPNOTSUPP
+	return err == -NOT_SUPPORTED
+		       ? ": the kernel puts no probe on one of its functions: name others"
+	       : err == -EINVAL || err == -EOPNOTSUPP
 		       ? ": the kernel puts no probe on this instruction: choose another function"
 		       : "";
 }
@@ -213,6 +218,8 @@ void kern__drop_region(struct kern *k, unsigned region)
 
 	while (l && l->n)
 		kern_close_fd(&l->fd[--l->n]);
+	if (l && k->opts.regions[region].wait && k->control)
+		k->control->calls_from = clock__mono_ns() - (uint64_t)k->control->clock_behind_ns;
 }
 
 void kern_region_stop(struct kern *k)

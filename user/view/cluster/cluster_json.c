@@ -64,6 +64,8 @@ json_t *cluster_view__json(const struct cluster_view *v)
 	json__set(o, "used", json_integer((json_int_t)(v->bursts->all - c->unused)));
 	json__set(o, "kept", json_integer((json_int_t)v->bursts->n));
 	json__set(o, "lost", json__number(v->bursts->lost));
+	json__set(o, "given_up",
+		  v->bursts->given_up ? json__text(v->bursts->given_up) : json_null());
 	json__set(o, "threads", json_integer(v->bursts->nthreads));
 	if (!v->regions) {
 		json__set(o, "subset", json_integer((json_int_t)c->model.n));

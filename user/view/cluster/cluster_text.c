@@ -115,6 +115,11 @@ static void print_head(const struct cluster_view *v, FILE *out)
 	if (b->lost > 0)
 		fprintf(out, "%s more found no room and are not known\n",
 			report_text__count(b->lost, n));
+	if (b->given_up) {
+		fputs("Region ", out);
+		print__escaped(out, b->given_up);
+		fputs("\n", out);
+	}
 	if (b->n < b->all)
 		fprintf(out, "Medians and lines are of %s of them, chosen by a hash\n",
 			report_text__count((double)b->n, n));

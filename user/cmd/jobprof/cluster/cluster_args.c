@@ -122,7 +122,8 @@ int cluster_args__cannot(const char *path, int err)
 			  "can be compared",
 			  path);
 	else if (err == -ENXIO)
-		log_error("%s: its programs have named no region: see jobprof run --region, and "
+		log_error("%s: its programs have named no region, or only waits: see jobprof run "
+			  "--region, and "
 			  "jobprof_region_begin in libjobprof(3)",
 			  path);
 	else if (err == -ESRCH)

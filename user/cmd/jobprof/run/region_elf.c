@@ -17,6 +17,7 @@ struct search {
 	struct kern_region_place *places;
 	int n;
 	bool ifunc;	   /* there is one of that name, which is chosen at run time */
+	bool deadly;	   /* one of these must have no probe */
 	bool unreadable;   /* a table of symbols */
 	unsigned kinds;	   /* of probes that were found: bits */
 	uint64_t base_now; /* address of .stapsdt.base; 0: there is none */
@@ -40,6 +41,11 @@ static bool place_of(Elf *elf, uint64_t address, uint64_t *offset)
 	return false;
 }
 
+static bool is_meant(const struct region_spec *spec, const char *name)
+{
+	return spec->pattern ? !fnmatch(spec->begin, name, 0) : !strcmp(spec->begin, name);
+}
+
 /* Each place once: a function may be in two tables of symbols. */
 static void add_place(struct search *s, const struct kern_region_place *at)
 {
@@ -49,6 +55,22 @@ static void add_place(struct search *s, const struct kern_region_place *at)
 	if (s->n < RUN_REGION_PLACES)
 		s->places[s->n] = *at;
 	s->n++;
+}
+
+/* A probe on the return puts another address in the place of the one to return to: that kills the
+ * program where a function returns twice, returns on another stack, or was not called at all. */
+static bool must_not_have_probe(const char *name)
+{
+	static const char *const names[] = {
+		"_start",	  "setjmp",	 "_setjmp",    "sigsetjmp",	"__sigsetjmp",
+		"longjmp",	  "_longjmp",	 "siglongjmp", "__longjmp_chk", "vfork",
+		"__vfork",	  "getcontext",	 "setcontext", "swapcontext",	"__start_context",
+		"_Unwind_Resume", "__restore_rt"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
 }
 
 static void add_symbols(struct search *s, Elf_Scn *section, const GElf_Shdr *h)
@@ -61,9 +83,12 @@ static void add_symbols(struct search *s, Elf_Scn *section, const GElf_Shdr *h)
 	for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
 		const char *name = elf_strptr(s->elf, h->sh_link, sym.st_name);
 
-		if (!name || fnmatch(s->spec->begin, name, 0) || sym.st_shndx == SHN_UNDEF)
+		if (!name || !is_meant(s->spec, name) || sym.st_shndx == SHN_UNDEF)
 			continue;
-		s->ifunc |= GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC;
+		s->ifunc |= GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC && !s->spec->pattern;
+		s->deadly |= must_not_have_probe(name);
+		if (must_not_have_probe(name))
+			continue;
 		if (GELF_ST_TYPE(sym.st_info) == STT_FUNC &&
 		    place_of(s->elf, sym.st_value, &at.offset))
 			add_place(s, &at);
@@ -165,6 +190,11 @@ static int missing(const struct search *s)
 	else if (s->unreadable)
 		log_error("%s: its table of symbols cannot be read: %s", spec->file,
 			  elf_errmsg(-1));
+	else if (s->deadly)
+		log_error("%s: a probe on the return of %s would end programs: it returns twice, "
+			  "or on "
+			  "another stack: name a function that calls it",
+			  spec->file, spec->begin);
 	else if (s->ifunc)
 		log_error("%s: %s is chosen among others at run time: name the one that it "
 			  "chooses, as nm or perf show it",

@@ -57,6 +57,7 @@ static int parse_places(struct region_spec *s, char *text)
 		put_text(s->begin, sizeof(s->begin), what) | put_text(s->end, sizeof(s->end), end);
 
 	s->wait = wait;
+	s->pattern = wait && what && strpbrk(what, "*?[");
 	if (!err && usdt)
 		err = put_text(s->provider, sizeof(s->provider), cut_last(file, ':'));
 	return err | put_text(s->file, sizeof(s->file), file);
@@ -190,8 +191,9 @@ static int look_up_region(struct run_regions *l, struct work *w, const char *tex
 	status = pool__call_verb(find_places, w, &POOL_STREAM);
 	same = status ? NULL : find_same_place(l, w);
 	if (same) {
-		log_error("--region %s: it is at the same place as %s: name one of them", text,
-			  same->name);
+		log_error("--region %s: a function of it is one of %s already: a "
+			  "function can be in one region",
+			  text, same->name);
 		status = 2;
 	}
 	if (!status)

@@ -9,9 +9,9 @@
 #define RUN_REGION_PLACES 512 /* where one begins or ends */
 
 /* What was asked for: "[NAME=]FILE:FUNCTION", "[NAME=]wait:FILE:FUNCTION" or
- * "[NAME=]usdt:FILE:PROVIDER:BEGIN,END". FUNCTION is a pattern of fnmatch(3). */
+ * "[NAME=]usdt:FILE:PROVIDER:BEGIN,END". */
 struct region_spec {
-	bool wait;
+	bool wait, pattern; /* begin is a pattern of fnmatch(3) */
 	char name[64];
 	char file[4096];
 	char provider[64]; /* "": begin is a function */
