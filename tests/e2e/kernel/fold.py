@@ -168,6 +168,32 @@ def still():
     is_true("still: refused when asked for", none is None and "PageFaults does not change in this region" in err, err)
 
 
+FIRST_TOUCHES = """import ctypes, mmap, sys, time
+lib = ctypes.CDLL(sys.argv[1])
+region = lib.jobprof_region(b"loop")
+for n in range(60):
+    lib.jobprof_region_begin(region)
+    end = time.monotonic() + 0.05
+    if n == 30:
+        room = mmap.mmap(-1, 64 << 20)
+        for at in range(0, 64 << 20, 4096):
+            room[at] = 1
+    while time.monotonic() < end:
+        pass
+    lib.jobprof_region_end(region)
+"""
+
+
+def once():
+    """Faults of one execution among many are of no curve."""
+    run, path = run_jobprof([sys.executable, "-c", FIRST_TOUCHES, os.path.join(BUILD, "libjobprof.so")], 1, series="all,fold")
+    got, err = fold(path)
+    of = got["counters"]["PageFaults"]
+    is_equal("once: no curve", [of["status"], of["mean_rate"]], ["UNSUITABLE", None])
+    is_true("once: says why", "in few executions" in of["reason"], of)
+    is_equal("once: CPU time has one", got["counters"]["CPUTime"]["status"], "OK")
+
+
 def asleep():
     """Where the region sleeps there are no samples: that is a phase of its own, and CPU time and phases add up to the wall."""
     for name, options, period in (("asleep", (), 24), ("asleep, no marker", ("-n",), 60)):
@@ -283,4 +309,4 @@ def not_profiled():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([regions, calls, points, points_not_asked, phases, rates, still, asleep, counted, no_marker, no_marker_and_long, ranks, alias, nothing_to_fold, not_profiled])
+    run_tests([regions, calls, points, points_not_asked, phases, rates, still, once, asleep, counted, no_marker, no_marker_and_long, ranks, alias, nothing_to_fold, not_profiled])

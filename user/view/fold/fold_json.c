@@ -65,9 +65,9 @@ static json_t *counter(const struct folded *f, int c, bool curves)
 	const char *missing = fold_view__missing(f, c);
 
 	json__set(j, "status",
-		  json_string(!missing	    ? "OK"
-			      : f->still[c] ? "UNSUITABLE"
-					    : "INSUFFICIENT"));
+		  json_string(!missing	     ? "OK"
+			      : f->flawed[c] ? "UNSUITABLE"
+					     : "INSUFFICIENT"));
 	json__set(j, "reason", missing ? json_string(missing) : json_null());
 	json__set(j, "unit", json__text(point_units[c]));
 	json__set(j, "mean_rate", json__number(f->known[c] ? r->factor : NAN));

@@ -61,9 +61,9 @@ double fold_view__rate(const struct folded *f, enum point_counter c, const struc
 
 const char *fold_view__missing(const struct folded *f, enum point_counter c)
 {
-	return f->known[c]   ? NULL
-	       : f->still[c] ? "does not change in this region"
-			     : "no execution with a sample has counted any";
+	return f->known[c]    ? NULL
+	       : f->flawed[c] ? f->flawed[c]
+			      : "no execution with a sample has counted any";
 }
 
 double fold_view__bounds(const struct folded *f)

@@ -19,7 +19,8 @@ struct folded {
 	const char *locked; /* why the result is not to be used; NULL: it is */
 	struct fold_result of[POINT_COUNTERS];
 	bool known[POINT_COUNTERS]; /* it was counted, and folded */
-	bool still[POINT_COUNTERS]; /* it was counted, and stays the same in the region */
+	const char
+		*flawed[POINT_COUNTERS]; /* why it has no curve although it was counted, or NULL */
 	enum point_counter shown;
 	const char *event;		       /* name of POINT_EVENT; NULL: none was asked for */
 	struct fold_phase phases[FOLD_PHASES]; /* their code: one of FOLD_CODE... */

@@ -105,7 +105,8 @@ static int read_nodes(struct points *p, struct reader *r, const struct input_fil
 }
 
 /* What a file lacks for folding. */
-static void say_missing(const struct options *o, const struct points *p, int err, bool still)
+static void say_missing(const struct options *o, const struct points *p, int err,
+			const char *flawed)
 {
 	const char *path = o->file.path;
 	const char *counter = o->event ? o->event : point_counters[o->query.counter];
@@ -129,8 +130,8 @@ static void say_missing(const struct options *o, const struct points *p, int err
 			  path);
 	else if (err == -ENOENT)
 		log_error("%s: no region is called \"%s\"", path, o->query.region);
-	else if (still)
-		log_error("%s: nothing to fold: %s does not change in this region", path, counter);
+	else if (flawed)
+		log_error("%s: nothing to fold: %s %s", path, counter, flawed);
 	else
 		log_error("%s: nothing to fold: no execution of the region has a sample of %s%s",
 			  path, counter,
@@ -189,7 +190,7 @@ static int fold_file(void *arg, int fd, bool *keep)
 		if (err == -ENOMEM)
 			log_error("%s: %s", o->file.path, strerror(ENOMEM));
 		else if (err)
-			say_missing(o, &p, err, f.still[o->query.counter]);
+			say_missing(o, &p, err, f.flawed[o->query.counter]);
 		else if (f.locked)
 			log_error("%s: the region is not folded: %s, as its period of %.4g ms and "
 				  "the clock's of %.4g ms keep step",

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "analysis/fold/fold_period.h"
+#include "analysis/order.h"
+#include "base/cleanup.h"
 #include "bpf/jobprof.h"
 #include "cmd/jobprof/fold/fold_names.h"
 
@@ -151,17 +153,48 @@ static bool is_still(const struct traces *t, enum point_counter c)
 	return known ? inside < one[c] / 2 : sampled && all < one[c];
 }
 
+#define FEW  0.1 /* of the executions */
+#define MOST 0.8 /* of the count */
+
+/* Every execution is taken to count alike: a curve of one that did it all would be of none. */
+static int is_in_few(bool *few, const struct traces *t)
+{
+	_cleanup_free_ double *count = calloc(t->ninstances + 1, sizeof(*count));
+	double all = 0, most = 0;
+	size_t n = 0, some;
+
+	if (!count)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->ninstances; i++) {
+		count[n] = t->instances[i].c1 - t->instances[i].c0;
+		all += isnan(count[n]) ? 0 : count[n];
+		n += !isnan(count[n]);
+	}
+	qsort(count, n, sizeof(*count), order__doubles);
+	some = (size_t)(FEW * (double)n);
+	for (size_t i = n - some; i < n; i++)
+		most += count[i];
+	*few = most > MOST * all;
+	return 0;
+}
+
 static int fold_counter(struct folded *f, struct traces *t, const struct points *p,
 			enum point_counter c, double nugget)
 {
 	const struct fold_options o = {FOLD_FILTER_MEDIAN, nugget};
 	enum analysis_status status = traces__count(t, p, c);
+	bool few = false;
 
 	if (status == ANALYSIS_OK)
 		status = fold__region(t->instances, t->ninstances, &o, FOLD_CURVE, &f->of[c]);
-	f->still[c] = is_still(t, c);
-	f->known[c] = status == ANALYSIS_OK && !f->still[c];
-	return status == ANALYSIS_NO_MEMORY ? -ENOMEM : 0;
+	if (status == ANALYSIS_NO_MEMORY || is_in_few(&few, t))
+		return -ENOMEM;
+	f->flawed[c] = is_still(t, c) ? "does not change in this region"
+		       : few ? "is counted in few executions of this region, which folding takes "
+			       "to be alike"
+			     : NULL;
+	f->known[c] = status == ANALYSIS_OK && !f->flawed[c];
+	return 0;
 }
 
 /* The samples inside of the executions that are kept, for the phases. */
