@@ -222,6 +222,8 @@ CASES = {
         ("other jobs had the CPU", True, waited(waiting(0.2, 1.5, 0.8), other_jobs=0.4, system=0.11)),
         ("near miss: the CPU was others'", False, waited(waiting(0.2, 1.5, 0.8), other_jobs=0.3, system=0.19)),
         ("its own tasks had it", False, waited(both(waiting(0.2, 1.5, 0.8), {"job.others_s": 0.11 * CORE_S}), system=0.4)),
+        ("its own tasks had what others left", True, waited(both(waiting(0.5, 1.0, 0.5), {"job.others_s": 0.5 * CORE_S}), system=0.4)),
+        ("cores were free", False, waited(both(waiting(0.2, 1.0, 0.5), {"job.others_s": 0.3 * CORE_S}), system=0.4)),
     ],
     "cpu.slow_clock": [
         ("a hot node", True, {"node.clock_mhz": at({2}, 1900, 2800), "node.clock_slow": at({2}, 0.9, 0),

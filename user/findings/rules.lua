@@ -373,7 +373,7 @@ rules["cpu.throttled"] = {
 rules["cpu.neighbour"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.core_s", "job.wait_s"},
 	limits = {least_s = 120, warn = 0.05, bad = 0.3, lost = 0.1, least = 0.02, seen = 0.1, demand = 1.0,
-		burst_s = 0.001, foreign = 0.5},
+		burst_s = 0.001, foreign = 0.5, fits = 1.1, full = 0.9},
 	suppressed_by = {"cpu.stacked", "cpu.throttled"},
 	source = "bcc #2973; its threshold is jobprof's own",
 	judge = function(limits)
@@ -383,8 +383,12 @@ rules["cpu.neighbour"] = {
 		only_if(not (saved(job.wait_s) < limits.least), "its threads could run so rarely that waiting took %s of the time",
 			percent(known(saved(job.wait_s), 0)))
 		local foreign = ratio(waited_foreign_s(), waited_s())
-		only_if(not (foreign < limits.foreign), "%s of the waits only were for others' programs", percent(known(foreign, 0)))
 		local others = known(job.others_s, 0)
+		-- They took cores that the job had work for: then it waits for itself on those that are left.
+		local crowded = others > 0 and share(others) >= limits.seen and job.demand <= limits.fits * job.cores and
+			known(job.cpu_share, 0) + share(others) >= limits.full
+		only_if(crowded or not (foreign < limits.foreign), "%s of the waits only were for others' programs",
+			percent(known(foreign, 0)))
 		local list = indexes(mask(node.wait_s / (node.wait_s + node.cpu_s), ">=", limits.warn))
 		local where = #node > 1 and #list > 0 and nodes(list) or ""
 		if foreign >= limits.foreign then
