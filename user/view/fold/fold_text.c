@@ -125,8 +125,8 @@ static void print_head(const struct folded *f, FILE *out)
 			100 * f->of[POINT_CPU_TIME].factor);
 	if (f->nphases > 1)
 		fprintf(out,
-			"bounds        of phases to %.4f of the region or better, 95 %% sure\n",
-			fold_view__bounds(f));
+			"bounds        of phases to %.4f of the region or better, 95 %% sure%s\n",
+			fold_view__bounds(f), f->region ? "" : " if all are alike");
 	for (int c = 0; c < POINT_COUNTERS; c++)
 		if (fold_view__counter(f, c) && fold_view__missing(f, c))
 			fprintf(out, "%-13s %s\n", fold_view__counter(f, c),
