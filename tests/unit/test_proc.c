@@ -70,7 +70,7 @@ static int drop_fake_root(void **state)
 /* A child that sleeps, with an environment of its own; killed by its pid. */
 static pid_t start_sleeper(char *const env[])
 {
-	char comm[64] = "";
+	char comm[64] = "", last[8];
 	pid_t pid = fork();
 
 	assert_true(pid >= 0);
@@ -78,7 +78,10 @@ static pid_t start_sleeper(char *const env[])
 		execle("/bin/sleep", "jp test", "30", NULL, env);
 		_exit(127);
 	}
-	for (int i = 0; i < 500 && strcmp(comm, "sleep") != 0; i++) {
+	/* a program gets its name first, then arguments, then its environment */
+	for (int i = 0; i < 500 && (strcmp(comm, "sleep") != 0 ||
+				    proc__environ(pid, "EMPTY", last, sizeof(last)));
+	     i++) {
 		usleep(10000);
 		assert_int_equal(proc__comm(pid, comm, sizeof(comm)), 0);
 	}
