@@ -33,6 +33,7 @@ LEFT_OUT = (  # how a command or a block of another kind begins, and why it does
     (r"PerfEvents", "needs hardware counters: scripts/vm-arm64"),
     (r"#include <jobprof.h>", "is no C as it stands: tests/e2e/cli/client.py calls the functions"),
     (r"mpirun", "Open MPI starts nothing as root by itself: tests/e2e/files/reduce.py"),
+    (r"jobprof run .*--region-budget", "Open MPI starts nothing as root by itself: tests/e2e/cli/cluster.py"),
     (r"slurm ALL=", "is a line for sudoers"),
     (r"bpf/ ", "is a list of folders: paths() looks for them"),
     (r"kernel  ", "is a picture"),
@@ -98,6 +99,8 @@ def commands(line, block):
     found, prompts = [], re.match(r"[#$] ", block[0])
     for n, text in enumerate(block, line):
         if found and found[-1][1].startswith("for ") and "done" not in found[-1][1]:
+            found[-1][1] += "\n" + text
+        elif found and found[-1][1].endswith("\\"):
             found[-1][1] += "\n" + text
         elif not prompts or re.match(r"[#$] ", text):
             found.append([n, re.sub(r"^[#$] ", "", text), []])
