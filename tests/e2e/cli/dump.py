@@ -356,7 +356,7 @@ def full_environments():
     is_true("environments: all are kept", "envs_full" not in dump().stdout, dump().stdout)
     p.work()
     p.end()
-    wait_for("steps that ended to give their room back", lambda: not dump_json())
+    wait_until(lambda: not dump_json(), 30, "steps that ended to give their room back")
     keys = fill("jp_envs")
     is_true("environments: the map is full", 200 < len(keys) <= 256, len(keys))
     p = Parked([0])
