@@ -333,25 +333,10 @@ def hpcc():
     is_left_alone("hpcc", make)
 
 
-MELT = """units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 16 0 16 0 16
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 1.44 87287
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-fix 1 all nve
-run 1500
-"""
-
-
 def lammps():
     program, script = needed("lmp"), tmpdir("lammps") + "/in.melt"
     with open(script, "w") as f:
-        f.write(MELT)
+        f.write(lammps_melt(16, 1500))
     is_left_alone("lammps", lambda: Report(mpirun(program, "-log", "none", "-in", script)))
 
 

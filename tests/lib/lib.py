@@ -115,6 +115,23 @@ def run_jobprof(cmd, interval=0.2, series=None, extra=(), env=None, timeout=60):
     return r, path
 
 
+def lammps_melt(cells, steps, more=""):
+    """A script of lammps: atoms of a melting crystal, so many unit cells a side."""
+    return """units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 {0} 0 {0} 0 {0}
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+{2}fix 1 all nve
+run {1}
+""".format(cells, steps, more)
+
+
 def table(path, name):
     """A table of the file's one node: "Step", "Tasks/0" ... as a structured array."""
     with _reading, h5py.File(path, "r") as f:

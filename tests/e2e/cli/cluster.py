@@ -398,23 +398,6 @@ def wrong():
         is_true("wrong: %s" % " ".join(args[:-1] or args), status == 2 and err.strip(), (status, err))
 
 
-MELT = """units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 20 0 20 0 20
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 1.44 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify delay 0 every 20 check no
-fix 1 all nve
-run 300
-"""
-
-
 def lammps():
     """Its ranks poll. Between calls of MPI they have two kinds of bursts: forces, and forces with new lists of neighbours."""
     library = "/usr/lib/x86_64-linux-gnu/libmpi.so.40"
@@ -422,7 +405,7 @@ def lammps():
         raise Skipped("there is no lammps with Open MPI: scripts/install-deps test")
     script = tmpdir() + "/in.melt"
     with open(script, "w") as f:
-        f.write(MELT)
+        f.write(lammps_melt(20, 300, "neighbor 0.3 bin\nneigh_modify delay 0 every 20 check no\n"))
     cmd = ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n", "2", "lmp", "-log", "none", "-in", script]
     run, path = run_jobprof(cmd, 1, "all,burst", ["--region", "MPI=wait:%s:MPI_[ABGPRSW]*" % library, "--region-budget", "50"],
                             env=plain_env(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
