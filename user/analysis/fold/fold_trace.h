@@ -24,9 +24,9 @@ struct fold_trace {
  * Fills samples and nsamples of all instances, from their t0 and t1, and c0 and c1 where one of
  * them is NaN, as nobody counted there: every instance is taken to count alike, and what was
  * counted between two samples is shared out among the parts of the instances between them as the
- * likeliest profile of all of them says (expectation maximisation for counts of intervals, from a
- * profile that is flat but where samples are off: there it did not run). Samples that are off get
- * their c likewise. c0 is NaN where an instance has no sample before it or none after it, or has
+ * profile of all of them says (fold_profile.h). Samples that are off get their c likewise. c0 is
+ * NaN where an instance has no sample before it or none after it, where one of unusual length is
+ * between these (fold_profile__fits()), and where an instance has
  * one that is not off and whose c is NaN: what came between that and the one before is missing in
  * all later ones. ANALYSIS_INSUFFICIENT: nothing was counted.
  */

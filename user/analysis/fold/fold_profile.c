@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Folding: what an instance of a region counts in each of its parts. */
+#include "analysis/fold/fold_profile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/smooth_fit.h"
+#include "base/cleanup.h"
+
+#define HARDLY	    1e-6  /* not 0: of a part that never runs a little is counted */
+#define SPANS_MAX   20000 /* pairs of samples that the profile is made of */
+#define UNUSUAL_MAX 0.1	  /* of the time between two samples */
+#define INSIDE_MAX  20	  /* instances between two samples; more say nothing of the profile */
+
+/* The unknowns: the parts of an instance, and what is outside of all. */
+enum { OUTSIDE = FOLD_PARTS, UNKNOWNS };
+
+/* Counts until x of an instance. */
+static double until(const struct fold_profile *p, double x)
+{
+	double at = fmin(fmax(x, 0), 1) * FOLD_PARTS;
+	int i = at < FOLD_PARTS ? (int)at : FOLD_PARTS - 1;
+
+	return p->sum[i] + (at - i) * p->part[i];
+}
+
+/* How many of n ascending doubles, which lie so many bytes apart, are at most t. */
+static size_t count_until(const void *first, size_t n, size_t apart, double t)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		double v;
+
+		memcpy(&v, (const char *)first + mid * apart, sizeof(v));
+		if (v <= t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The first instance that ends after t. */
+static size_t first_after(const struct fold_trace *tr, double t)
+{
+	const struct fold_instance *in = tr->instances;
+
+	return tr->ninstances ? count_until(&in->t1, tr->ninstances, sizeof(*in), t) : 0;
+}
+
+size_t fold_trace__samples_until(const struct fold_trace *tr, double t)
+{
+	const struct fold_sample *s = tr->samples;
+
+	return tr->nsamples ? count_until(&s->t, tr->nsamples, sizeof(*s), t) : 0;
+}
+
+size_t fold_trace__next_running(const struct fold_trace *tr, size_t i)
+{
+	do
+		i++;
+	while (i < tr->nsamples && tr->samples[i].off);
+	return i;
+}
+
+static double part_of(const struct fold_instance *in, double t)
+{
+	return in->t1 > in->t0 ? fmin(fmax((t - in->t0) / (in->t1 - in->t0), 0), 1) : 0;
+}
+
+double fold_profile__between(const struct fold_profile *p, const struct fold_trace *tr, double from,
+			     double to)
+{
+	double inside = 0, outside = to - from;
+
+	for (size_t i = first_after(tr, from); i < tr->ninstances && tr->instances[i].t0 < to;
+	     i++) {
+		const struct fold_instance *in = &tr->instances[i];
+
+		inside += until(p, part_of(in, to)) - until(p, part_of(in, from));
+		outside -= fmin(in->t1, to) - fmax(in->t0, from);
+	}
+	return inside + fmax(outside, 0) * p->outside;
+}
+
+static bool is_usual(const struct fold_range *usual, const struct fold_instance *in)
+{
+	double length = in->t1 - in->t0;
+
+	return length >= usual->lo && length <= usual->hi;
+}
+
+bool fold_profile__fits(const struct fold_profile *p, const struct fold_trace *tr, double from,
+			double to)
+{
+	double unusual = 0;
+
+	for (size_t i = first_after(tr, from); i < tr->ninstances && tr->instances[i].t0 < to;
+	     i++) {
+		const struct fold_instance *in = &tr->instances[i];
+
+		if (!is_usual(&p->usual, in))
+			unusual += fmin(in->t1, to) - fmax(in->t0, from);
+	}
+	return unusual <= UNUSUAL_MAX * (to - from);
+}
+
+/* Adds how much of each part lies from x to y of an instance. */
+static void expose(double e[UNKNOWNS], double x, double y)
+{
+	double from = x * FOLD_PARTS, to = y * FOLD_PARTS;
+
+	for (int i = (int)from; i < FOLD_PARTS && i < to; i++)
+		e[i] += fmin(to, i + 1) - fmax(from, i);
+}
+
+/* Sets how much of each part lies between two samples, and of the outside, in usual lengths.
+ * Returns false where that says nothing of the profile. */
+static bool expose_between(const struct fold_trace *tr, const struct fold_range *usual, double from,
+			   double to, double e[UNKNOWNS])
+{
+	size_t first = first_after(tr, from), i;
+	double outside = to - from;
+
+	memset(e, 0, UNKNOWNS * sizeof(*e));
+	for (i = first; i < tr->ninstances && tr->instances[i].t0 < to; i++) {
+		const struct fold_instance *in = &tr->instances[i];
+
+		if (i - first == INSIDE_MAX || !is_usual(usual, in))
+			return false;
+		expose(e, part_of(in, from), part_of(in, to));
+		outside -= fmin(in->t1, to) - fmax(in->t0, from);
+	}
+	e[OUTSIDE] = fmax(outside, 0) / usual->center;
+	return i > first;
+}
+
+/* The equations of a trace. What a part counts is its share of running times the unknown. */
+static void add_trace(struct smooth_fit *f, const struct fold_trace *tr, size_t stride,
+		      const struct fold_range *usual, const double running[UNKNOWNS])
+{
+	double e[UNKNOWNS];
+
+	for (size_t i = 0; i + 1 < tr->nsamples; i += stride) {
+		const struct fold_sample *a = &tr->samples[i];
+		size_t next = fold_trace__next_running(tr, i);
+		const struct fold_sample *b = &tr->samples[next];
+
+		if (next == tr->nsamples || !(b->c >= a->c && b->t > a->t) ||
+		    !expose_between(tr, usual, a->t, b->t, e))
+			continue;
+		for (int k = 0; k < UNKNOWNS; k++)
+			e[k] *= running[k];
+		smooth_fit__add(f, e, b->c - a->c);
+	}
+}
+
+/* The share of the samples of each part at which the thread ran. */
+static void find_running(const struct fold_trace *traces, size_t n, double running[UNKNOWNS])
+{
+	double ticks[FOLD_PARTS] = {0}, ran[FOLD_PARTS] = {0};
+
+	for (size_t k = 0; k < n; k++)
+		for (size_t s = 0; s < traces[k].nsamples; s++) {
+			const struct fold_sample *at = &traces[k].samples[s];
+			size_t i = first_after(&traces[k], at->t);
+			double x = i < traces[k].ninstances
+					   ? part_of(&traces[k].instances[i], at->t)
+					   : 0;
+
+			if (!(x > 0))
+				continue;
+			ticks[(int)fmin(x * FOLD_PARTS, FOLD_PARTS - 1)]++;
+			ran[(int)fmin(x * FOLD_PARTS, FOLD_PARTS - 1)] += !at->off;
+		}
+	for (int i = 0; i < FOLD_PARTS; i++)
+		running[i] = ticks[i] > 0 ? fmax(ran[i] / ticks[i], HARDLY) : 1;
+	running[OUTSIDE] = 1;
+}
+
+/* Lengths of instances that others have hardly stretched. */
+static bool find_usual(const struct fold_trace *traces, size_t n, struct fold_range *usual)
+{
+	static const struct fold_filter filter = {FOLD_MEDIAN, 4, 0.01};
+	_cleanup_free_ double *length = NULL;
+	_cleanup_free_ bool *keep = NULL;
+	size_t all = 0, at = 0;
+
+	for (size_t k = 0; k < n; k++)
+		all += traces[k].ninstances;
+	length = calloc(all + 1, sizeof(*length));
+	keep = calloc(all + 1, sizeof(*keep));
+	if (!length || !keep)
+		return false;
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < traces[k].ninstances; i++)
+			length[at++] = traces[k].instances[i].t1 - traces[k].instances[i].t0;
+	return fold__outliers(length, all, &filter, usual, keep) == ANALYSIS_OK &&
+	       usual->center > 0;
+}
+
+static void set_profile(struct fold_profile *p, const double found[UNKNOWNS],
+			const double running[UNKNOWNS])
+{
+	p->sum[0] = 0;
+	for (int i = 0; i < FOLD_PARTS; i++) {
+		p->part[i] = found[i] * running[i];
+		p->sum[i + 1] = p->sum[i] + p->part[i];
+	}
+	p->outside = found[OUTSIDE] / p->usual.center;
+}
+
+bool fold_profile__find(struct fold_profile *p, const struct fold_trace *traces, size_t n)
+{
+	struct smooth_fit f;
+	double running[UNKNOWNS], found[UNKNOWNS];
+	size_t samples = 0;
+	bool ok;
+
+	*p = (struct fold_profile){0};
+	if (!find_usual(traces, n, &p->usual) || !smooth_fit__init(&f, UNKNOWNS, FOLD_PARTS))
+		return false;
+	find_running(traces, n, running);
+	for (size_t k = 0; k < n; k++)
+		samples += traces[k].nsamples;
+	for (size_t k = 0; k < n; k++)
+		add_trace(&f, &traces[k], samples / SPANS_MAX + 1, &p->usual, running);
+	ok = smooth_fit__solve(&f, found) == ANALYSIS_OK;
+	smooth_fit__free(&f);
+	if (ok)
+		set_profile(p, found, running);
+	return ok && p->sum[FOLD_PARTS] > 0;
+}
