@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
 #define DECADES	      13    /* of lambda that are tried, */
 #define FIRST_DECADE  -7    /* from this one, times the mean of the diagonal */
 #define FREEDOM_COSTS 1.4   /* see smooth_fit.h */
@@ -225,16 +223,26 @@ static void solve_within(const struct smooth_fit *f, const struct solver *s, dou
 	}
 }
 
+static void solver__free(struct solver *s)
+{
+	free(s->m);
+	free(s->room);
+	free(s->open);
+}
+
 enum analysis_status smooth_fit__solve(const struct smooth_fit *f, double *x)
 {
-	_cleanup_free_ double *m = calloc(f->n * f->n + 1, sizeof(*m));
-	_cleanup_free_ double *room = calloc(f->n + 1, sizeof(*room));
-	_cleanup_free_ bool *open = calloc(f->n + 1, sizeof(*open));
+	struct solver s = {
+		.m = calloc(f->n * f->n + 1, sizeof(*s.m)),
+		.room = calloc(f->n + 1, sizeof(*s.room)),
+		.open = calloc(f->n + 1, sizeof(*s.open)),
+	};
+	enum analysis_status status = ANALYSIS_NO_MEMORY;
 
-	if (!m || !room || !open)
-		return ANALYSIS_NO_MEMORY;
-	if (!f->rows)
-		return ANALYSIS_INSUFFICIENT;
-	solve_within(f, &(struct solver){m, room, open}, x);
-	return ANALYSIS_OK;
+	if (s.m && s.room && s.open)
+		status = f->rows ? ANALYSIS_OK : ANALYSIS_INSUFFICIENT;
+	if (status == ANALYSIS_OK)
+		solve_within(f, &s, x);
+	solver__free(&s);
+	return status;
 }
