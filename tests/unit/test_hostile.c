@@ -14,7 +14,7 @@
 #include "hdf5/reader.h"
 #include "synth.h"
 
-#define ROUNDS 800
+#define ROUNDS 250
 #define READ_S 10 /* of CPU time for one file */
 
 /* libhdf5 itself forgets memory when metadata is damaged; ours is still checked. */

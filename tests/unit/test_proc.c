@@ -128,7 +128,7 @@ TEST(a_real_process)
 	assert_true(proc__title(pid, buf, sizeof(buf)) < 0);
 }
 
-#define PROGRAMS "2000"
+#define PROGRAMS "400"
 
 /* Begins itself again, n times. */
 static void __attribute__((noreturn)) begin_again(const char *n)

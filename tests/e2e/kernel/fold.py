@@ -197,8 +197,9 @@ def once():
 
 def asleep():
     """Where the region sleeps there are no samples: that is a phase of its own, and CPU time and phases add up to the wall."""
+    faults = {"first_phase": 20e3, "not running": 0, "third_phase": 5e3}
     for name, options, period in (("asleep", (), 24), ("asleep, no marker", ("-n",), 60)):
-        run, path = run_jobprof(undisturbed("-s", "1", *options, "12", str(period), "0.4", "0.35"), 1, series="all,fold")
+        run, path = run_jobprof(undisturbed("-s", "1", "-f", "20,0,5", *options, "12", str(period), "0.4", "0.35"), 1, series="all,fold")
         said, (got, err) = spoken(run), fold(path)
         had_a_cpu(path, 12 * (1 - said["second"] + said["first"]))
         off = [p for p in got["phases"] if p["code"] == "not running"]
@@ -210,6 +211,8 @@ def asleep():
         mean = got["counters"]["CPUTime"]["mean_rate"]
         is_true(name + ": CPU time of all of it", abs(mean - (1 - want["not running"])) < 0.02, (mean, want))
         is_true(name + ": phases add up to it", abs(sum((p["to"] - p["from"]) * p["CPUTime"] for p in got["phases"]) / mean - 1) < 0.01, got["phases"])
+        wrong = sum(abs(p["PageFaults"] - faults.get(p["code"], p["PageFaults"])) * (p["to"] - p["from"]) for p in got["phases"])
+        is_true(name + ": rates of faults, to 5 % of the region's", wrong <= 0.05 * got["counters"]["PageFaults"]["mean_rate"], got["phases"])
         is_true(name + ": no part is without samples", got["validity"]["status"] == "good" and got["validity"]["max_gap"] < 0.02, got["validity"])
         is_true(name + ": the period", abs(got["period_s"] / said["period"] - 1) < 0.01, (got["period_s"], said))
         if not options:

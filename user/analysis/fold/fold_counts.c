@@ -24,9 +24,9 @@ static double count_at(const struct fold_trace *tr, const struct fold_profile *p
 	if (!fold_profile__fits(p, tr, a->t, b->t))
 		return NAN;
 	all = fold_profile__between(p, tr, a->t, b->t);
-	return all > 0 || isnan(b->c)
-		       ? a->c + (b->c - a->c) * fold_profile__between(p, tr, a->t, t) / all
-		       : a->c;
+	/* where nothing is expected, evenly */
+	return a->c + (b->c - a->c) * (all > 0 ? fold_profile__between(p, tr, a->t, t) / all
+					       : (t - a->t) / (b->t - a->t));
 }
 
 /* What an instance has counted is not known where a sample of it is not. */

@@ -10,25 +10,31 @@
 #include "analysis/order.h"
 #include "base/cleanup.h"
 
-#define CODES	   8   /* the most frequent */
-#define LEAST	   20  /* samples of a window */
-#define PERIODS	   4.0 /* at least, of a window */
-#define HIGHEST_HZ 100.0
-#define WINDOW_S   2.0	  /* the shortest */
-#define OCTAVES	   5	  /* the longest window is 2^4 of these */
-#define STEPS	   5.0	  /* of frequency, to the inverse of a window */
-#define FINE	   10	  /* smaller ones, of a step */
-#define NEAR	   0.4	  /* of a step: the same frequency */
-#define STRONG	   4.0	  /* times what chance gives, and what is beside */
-#define WINDOWS	   4	  /* fewer of the longer ones say nothing */
-#define MULTIPLE   8	  /* of the period that may be part of a longer one */
-#define SURE	   3	  /* times that must be known not to be */
-#define ENOUGH	   0.9	  /* of PERIODS: frequencies are not exact */
-#define SAMPLES	   100000 /* that are looked at: 17 minutes */
-#define PART	   0.1	  /* of its power, then */
-#define NEAREST	   1.5	  /* to what is beside a frequency, over the inverse of a window; */
-#define FARTHEST   3.5	  /* and from it */
-#define TAU	   6.283185307179586
+#define CODES	     8	 /* the most frequent */
+#define LEAST	     20	 /* samples of a window */
+#define PERIODS	     4.0 /* at least, of a window */
+#define HIGHEST_HZ   100.0
+#define WINDOW_S     2.0    /* the shortest */
+#define OCTAVES	     5	    /* the longest window is 2^4 of these */
+#define STEPS	     5.0    /* of frequency, to the inverse of a window */
+#define FINE	     10	    /* smaller ones, of a step */
+#define NEAR	     0.4    /* of a step: the same frequency */
+#define STRONG	     4.0    /* times what chance gives, and what is beside */
+#define WINDOWS	     4	    /* fewer of the longer ones say nothing */
+#define MULTIPLE     8	    /* of the period that may be part of a longer one */
+#define SURE	     3	    /* times that must be known not to be */
+#define ENOUGH	     0.9    /* of PERIODS: frequencies are not exact */
+#define SAMPLES	     100000 /* that are looked at: 17 minutes */
+#define PART	     0.1    /* of its power, then */
+#define NEAREST	     1.5    /* to what is beside a frequency, over the inverse of a window; */
+#define FARTHEST     3.5    /* and from it */
+#define HARMONICS    8	    /* of the period, which place its edges */
+#define ALIGN	     0.05   /* of a period, to both sides */
+#define ALIGN_STEPS  100    /* on each */
+#define ALIGN_ROUNDS 3
+#define LINE_WINDOWS 5	 /* fewer tell no line */
+#define NO_DRIFT     1.2 /* 2 by chance, in the mean */
+#define TAU	     6.283185307179586
 
 struct window {
 	size_t from, to; /* samples */
@@ -127,10 +133,11 @@ static void transform(const struct windows *ws, const struct window *w, double h
 {
 	double complex all = 0;
 
-	for (unsigned k = 0; k < ws->ncodes; k++)
+	for (unsigned k = 0; k < CODES; k++)
 		z[k] = 0;
 	for (size_t i = w->from; i < w->to; i++) {
-		double complex e = cexp(-I * TAU * fmod(hz * ws->t->samples[i].t, 1));
+		double cycles = hz * ws->t->samples[i].t, angle = TAU * (cycles - floor(cycles));
+		double complex e = cos(angle) - I * sin(angle);
 
 		all += e;
 		for (unsigned k = 0; k < ws->ncodes; k++)
@@ -337,7 +344,8 @@ enum analysis_status fold_period__find(const struct fold_trace *t, struct fold_p
 
 /* Cycles until a window's middle, by its phase against what all windows have in common. */
 struct fix {
-	double t, cycles;
+	double t, phase, cycles;
+	double complex z[HARMONICS][CODES];
 };
 
 static double middle(const struct windows *ws, const struct window *w)
@@ -345,26 +353,118 @@ static double middle(const struct windows *ws, const struct window *w)
 	return (ws->t->samples[w->from].t + ws->t->samples[w->to - 1].t) / 2;
 }
 
-static void follow(const struct windows *ws, double hz, double shift, struct fix *fix)
+/* Adds a window, turned back by its phase; sign -1 takes it out again. */
+static void add_turned(double complex common[HARMONICS][CODES], const struct fix *f, double sign)
 {
-	double complex common[CODES] = {0}, z[CODES];
+	for (unsigned h = 0; h < HARMONICS; h++) {
+		double complex turn = sign * cexp(-I * TAU * (h + 1) * f->phase);
+
+		for (unsigned k = 0; k < CODES; k++)
+			common[h][k] += f->z[h][k] * turn;
+	}
+}
+
+/* How well a window, turned back by a phase, fits to what the others have in common. */
+static double likeness(const double complex common[HARMONICS][CODES], const struct fix *f,
+		       double phase)
+{
+	double sum = 0;
+
+	for (unsigned h = 0; h < HARMONICS; h++) {
+		double complex all = 0;
+
+		for (unsigned k = 0; k < CODES; k++)
+			all += f->z[h][k] * conj(common[h][k]);
+		sum += creal(all * cexp(-I * TAU * (h + 1) * phase));
+	}
+	return sum;
+}
+
+/* The phases by the period alone, each the nearest to the window before. */
+static void follow(struct fix *fix, unsigned n, double complex common[HARMONICS][CODES])
+{
 	double before = 0;
 
-	for (unsigned i = 0; i < ws->n; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		double complex turn = 0;
-		double phase;
 
-		transform(ws, &ws->w[i], hz, z);
-		for (unsigned k = 0; k < ws->ncodes; k++)
-			turn += z[k] * conj(common[k]);
-		phase = i ? carg(turn) / TAU : 0;
-		for (unsigned k = 0; k < ws->ncodes; k++)
-			common[k] += z[k] * cexp(-I * TAU * phase);
-		phase += round(before - phase); /* the nearest to the window before */
-		before = phase;
-		fix[i].t = middle(ws, &ws->w[i]);
-		fix[i].cycles = hz * fix[i].t + phase - shift;
+		for (unsigned k = 0; k < CODES; k++)
+			turn += fix[i].z[0][k] * conj(common[0][k]);
+		fix[i].phase = i ? carg(turn) / TAU : 0;
+		fix[i].phase += round(before - fix[i].phase);
+		before = fix[i].phase;
+		add_turned(common, &fix[i], 1);
 	}
+}
+
+/* The phases by the harmonics, too, which know where one code follows another. */
+static void align(struct fix *fix, unsigned n, double complex common[HARMONICS][CODES])
+{
+	for (unsigned i = 0; i < n; i++) {
+		double best = -INFINITY, at = fix[i].phase;
+
+		add_turned(common, &fix[i], -1);
+		for (int step = -ALIGN_STEPS; step <= ALIGN_STEPS; step++) {
+			double phase = at + ALIGN * step / ALIGN_STEPS;
+			double like = likeness(common, &fix[i], phase);
+
+			if (like > best) {
+				best = like;
+				fix[i].phase = phase;
+			}
+		}
+		add_turned(common, &fix[i], 1);
+	}
+}
+
+/*
+ * Iterations of one length: what is left of the phases behind a line is noise, so that windows are
+ * no more like their neighbours than like others. That is so where the squares of the differences
+ * of neighbours are about twice those of what is left (J. von Neumann, "Distribution of the ratio
+ * of the mean square successive difference to the variance", 1941). Then the line is nearer to the
+ * truth than the phases.
+ */
+static void straighten(struct fix *fix, unsigned n)
+{
+	double t = 0, phase = 0, tt = 0, tp = 0, left = 0, steps = 0, before = 0, slope;
+
+	for (unsigned i = 0; i < n; i++) {
+		t += fix[i].t / n;
+		phase += fix[i].phase / n;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		tt += (fix[i].t - t) * (fix[i].t - t);
+		tp += (fix[i].t - t) * (fix[i].phase - phase);
+	}
+	slope = tt > 0 ? tp / tt : 0;
+	for (unsigned i = 0; i < n; i++) {
+		double rest = fix[i].phase - phase - slope * (fix[i].t - t);
+
+		left += rest * rest;
+		steps += i ? (rest - before) * (rest - before) : 0;
+		before = rest;
+	}
+	if (n < LINE_WINDOWS || steps < NO_DRIFT * left)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		fix[i].phase = phase + slope * (fix[i].t - t);
+}
+
+static void find_fixes(const struct windows *ws, double hz, double shift, struct fix *fix)
+{
+	double complex common[HARMONICS][CODES] = {0};
+
+	for (unsigned i = 0; i < ws->n; i++) {
+		fix[i].t = middle(ws, &ws->w[i]);
+		for (unsigned h = 0; h < HARMONICS; h++)
+			transform(ws, &ws->w[i], (h + 1) * hz, fix[i].z[h]);
+	}
+	follow(fix, ws->n, common);
+	for (unsigned round = 0; round < ALIGN_ROUNDS; round++)
+		align(fix, ws->n, common);
+	straighten(fix, ws->n);
+	for (unsigned i = 0; i < ws->n; i++)
+		fix[i].cycles = hz * fix[i].t + fix[i].phase - shift;
 }
 
 size_t fold_period__instances(const struct fold_trace *t, const struct fold_period *p, double shift,
@@ -377,7 +477,7 @@ size_t fold_period__instances(const struct fold_trace *t, const struct fold_peri
 	if (cut_windows(&ws, t, p->window_s) && ws.n > 1)
 		fix = calloc(ws.n, sizeof(*fix));
 	if (fix) {
-		follow(&ws, 1 / p->period_s, shift, fix);
+		find_fixes(&ws, 1 / p->period_s, shift, fix);
 		for (unsigned i = 0; i + 1 < ws.n; i++) {
 			double rate =
 				(fix[i + 1].cycles - fix[i].cycles) / (fix[i + 1].t - fix[i].t);

@@ -9,10 +9,12 @@
 #include "analysis/smooth_fit.h"
 #include "base/cleanup.h"
 
-#define HARDLY	    1e-6  /* not 0: of a part that never runs a little is counted */
-#define SPANS_MAX   20000 /* pairs of samples that the profile is made of */
-#define UNUSUAL_MAX 0.1	  /* of the time between two samples */
-#define INSIDE_MAX  20	  /* instances between two samples; more say nothing of the profile */
+#define HARDLY	      1e-6  /* not 0: of a part that never runs a little is counted */
+#define SPANS_MAX     20000 /* pairs of samples that the profile is made of */
+#define FAR	      9	    /* times the median: of chance alone one in 10^9 */
+#define DISTURBED_MAX 0.05  /* of the spans */
+#define UNUSUAL_MAX   0.1   /* of the time between two samples */
+#define INSIDE_MAX    20    /* instances between two samples; more say nothing of the profile */
 
 /* The unknowns: the parts of an instance, and what is outside of all. */
 enum { OUTSIDE = FOLD_PARTS, UNKNOWNS };
@@ -118,45 +120,57 @@ static void expose(double e[UNKNOWNS], double x, double y)
 		e[i] += fmin(to, i + 1) - fmax(from, i);
 }
 
-/* Sets how much of each part lies between two samples, and of the outside, in usual lengths.
- * Returns false where that says nothing of the profile. */
-static bool expose_between(const struct fold_trace *tr, const struct fold_range *usual, double from,
-			   double to, double e[UNKNOWNS])
+/* Two samples of a trace, and what was counted between them. */
+struct span {
+	const struct fold_trace *tr;
+	double from, to, count;
+	double rest; /* less what the profile expects */
+};
+
+/* Whether a span says something of the profile: of one to INSIDE_MAX instances of usual length. */
+static bool is_useful(const struct span *s, const struct fold_range *usual)
 {
-	size_t first = first_after(tr, from), i;
-	double outside = to - from;
+	size_t first = first_after(s->tr, s->from), i = first;
 
-	memset(e, 0, UNKNOWNS * sizeof(*e));
-	for (i = first; i < tr->ninstances && tr->instances[i].t0 < to; i++) {
-		const struct fold_instance *in = &tr->instances[i];
-
-		if (i - first == INSIDE_MAX || !is_usual(usual, in))
+	for (; i < s->tr->ninstances && s->tr->instances[i].t0 < s->to; i++)
+		if (i - first == INSIDE_MAX || !is_usual(usual, &s->tr->instances[i]))
 			return false;
-		expose(e, part_of(in, from), part_of(in, to));
-		outside -= fmin(in->t1, to) - fmax(in->t0, from);
-	}
-	e[OUTSIDE] = fmax(outside, 0) / usual->center;
-	return i > first;
+	return s->count >= 0 && s->to > s->from && i > first;
 }
 
-/* The equations of a trace. What a part counts is its share of running times the unknown. */
-static void add_trace(struct smooth_fit *f, const struct fold_trace *tr, size_t stride,
-		      const struct fold_range *usual, const double running[UNKNOWNS])
+/* Returns how many there are in out, of one in so many samples. */
+static size_t find_spans(const struct fold_trace *tr, size_t stride, const struct fold_range *usual,
+			 struct span *out)
 {
-	double e[UNKNOWNS];
+	size_t n = 0;
 
 	for (size_t i = 0; i + 1 < tr->nsamples; i += stride) {
 		const struct fold_sample *a = &tr->samples[i];
 		size_t next = fold_trace__next_running(tr, i);
 		const struct fold_sample *b = &tr->samples[next];
 
-		if (next == tr->nsamples || !(b->c >= a->c && b->t > a->t) ||
-		    !expose_between(tr, usual, a->t, b->t, e))
-			continue;
-		for (int k = 0; k < UNKNOWNS; k++)
-			e[k] *= running[k];
-		smooth_fit__add(f, e, b->c - a->c);
+		if (next == tr->nsamples)
+			break;
+		out[n] = (struct span){tr, a->t, b->t, b->c - a->c, 0};
+		n += is_useful(&out[n], usual);
 	}
+	return n;
+}
+
+/* Sets how much of each part lies in a span, and of the outside, in usual lengths. */
+static void expose_span(const struct span *s, double usual, double e[UNKNOWNS])
+{
+	double outside = s->to - s->from;
+
+	memset(e, 0, UNKNOWNS * sizeof(*e));
+	for (size_t i = first_after(s->tr, s->from);
+	     i < s->tr->ninstances && s->tr->instances[i].t0 < s->to; i++) {
+		const struct fold_instance *in = &s->tr->instances[i];
+
+		expose(e, part_of(in, s->from), part_of(in, s->to));
+		outside -= fmin(in->t1, s->to) - fmax(in->t0, s->from);
+	}
+	e[OUTSIDE] = fmax(outside, 0) / usual;
 }
 
 /* The share of the samples of each part at which the thread ran. */
@@ -214,24 +228,73 @@ static void set_profile(struct fold_profile *p, const double found[UNKNOWNS],
 	p->outside = found[OUTSIDE] / p->usual.center;
 }
 
-bool fold_profile__find(struct fold_profile *p, const struct fold_trace *traces, size_t n)
+/* What a part counts is its share of running times the unknown. */
+static bool fit(struct fold_profile *p, const struct span *spans, size_t n,
+		const double running[UNKNOWNS])
 {
+	double e[UNKNOWNS], found[UNKNOWNS];
 	struct smooth_fit f;
-	double running[UNKNOWNS], found[UNKNOWNS];
-	size_t samples = 0;
 	bool ok;
 
-	*p = (struct fold_profile){0};
-	if (!find_usual(traces, n, &p->usual) || !smooth_fit__init(&f, UNKNOWNS, FOLD_PARTS))
+	if (!smooth_fit__init(&f, UNKNOWNS, FOLD_PARTS))
 		return false;
-	find_running(traces, n, running);
-	for (size_t k = 0; k < n; k++)
-		samples += traces[k].nsamples;
-	for (size_t k = 0; k < n; k++)
-		add_trace(&f, &traces[k], samples / SPANS_MAX + 1, &p->usual, running);
+	for (size_t i = 0; i < n; i++) {
+		expose_span(&spans[i], p->usual.center, e);
+		for (int k = 0; k < UNKNOWNS; k++)
+			e[k] *= running[k];
+		smooth_fit__add(&f, e, spans[i].count);
+	}
 	ok = smooth_fit__solve(&f, found) == ANALYSIS_OK;
 	smooth_fit__free(&f);
 	if (ok)
 		set_profile(p, found, running);
 	return ok && p->sum[FOLD_PARTS] > 0;
+}
+
+static int by_rest(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	return fabs(x->rest) > fabs(y->rest) ? 1 : -(fabs(x->rest) < fabs(y->rest));
+}
+
+/* Returns how many of the spans remain without those that others have disturbed, far from what the
+ * profile expects: all where these are too many to be that. Changes the order of the spans. */
+static size_t drop_disturbed(const struct fold_profile *p, struct span *spans, size_t n)
+{
+	size_t left = n;
+
+	for (size_t i = 0; i < n; i++)
+		spans[i].rest = spans[i].count -
+				fold_profile__between(p, spans[i].tr, spans[i].from, spans[i].to);
+	qsort(spans, n, sizeof(*spans), by_rest);
+	while (left && fabs(spans[left - 1].rest) > FAR * fabs(spans[n / 2].rest))
+		left--;
+	return (double)(n - left) <= DISTURBED_MAX * (double)n ? left : n;
+}
+
+bool fold_profile__find(struct fold_profile *p, const struct fold_trace *traces, size_t n)
+{
+	_cleanup_free_ struct span *spans = NULL;
+	struct fold_profile again;
+	double running[UNKNOWNS];
+	size_t samples = 0, nspans = 0, left;
+
+	*p = (struct fold_profile){0};
+	for (size_t k = 0; k < n; k++)
+		samples += traces[k].nsamples;
+	spans = calloc(samples + 1, sizeof(*spans));
+	if (!spans || !find_usual(traces, n, &p->usual))
+		return false;
+	find_running(traces, n, running);
+	for (size_t k = 0; k < n; k++)
+		nspans +=
+			find_spans(&traces[k], samples / SPANS_MAX + 1, &p->usual, &spans[nspans]);
+	if (!fit(p, spans, nspans, running))
+		return false;
+	left = drop_disturbed(p, spans, nspans);
+	again = *p;
+	if (left < nspans && fit(&again, spans, left, running))
+		*p = again; /* else the few are all there is */
+	return true;
 }

@@ -21,8 +21,9 @@ struct fold_profile {
  * Each pair of neighbouring samples says how much was counted between them, which is the sum of
  * the profile over the parts that lie there. The profile is the solution of all these equations by
  * smooth_fit(), where a smooth profile is one that counts evenly while the thread runs: by the
- * share of the samples of a part that are not off. Pairs around an instance of unusual length
- * count no further: others have stretched it. Returns false where nothing was counted.
+ * share of the samples of a part that are not off. Others on the same CPU disturb single pairs:
+ * those around an instance of unusual length do not count, nor do those that are far from what the
+ * profile expects, if they are few. Returns false where nothing was counted.
  */
 bool fold_profile__find(struct fold_profile *p, const struct fold_trace *traces, size_t n);
 
