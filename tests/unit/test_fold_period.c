@@ -9,7 +9,7 @@
 #include "analysis/fold/fold_period.h"
 
 #define HZ   97.0
-#define MANY 60000
+#define MANY 120000
 
 static struct fold_sample samples[MANY];
 static uint64_t code[MANY];
@@ -85,6 +85,7 @@ TEST(periods_from_milliseconds_to_seconds)
 		expect("aaabbccccc", s[i], 0.03);
 		expect("aaaaaaaaab", s[i], 0.02);
 	}
+	expect("aaabbccccc", 40, 0.02);
 }
 
 TEST(a_period_in_which_code_comes_again)

@@ -15,7 +15,7 @@
 #define PERIODS	     4.0 /* at least, of a window */
 #define HIGHEST_HZ   100.0
 #define WINDOW_S     2.0    /* the shortest */
-#define OCTAVES	     5	    /* the longest window is 2^4 of these */
+#define OCTAVES		8	  /* the longest window is 2^7 of these */
 #define STEPS	     5.0    /* of frequency, to the inverse of a window */
 #define FINE	     10	    /* smaller ones, of a step */
 #define NEAR	     0.4    /* of a step: the same frequency */
@@ -24,7 +24,7 @@
 #define MULTIPLE     8	    /* of the period that may be part of a longer one */
 #define SURE	     3	    /* times that must be known not to be */
 #define ENOUGH	     0.9    /* of PERIODS: frequencies are not exact */
-#define SAMPLES	     100000 /* that are looked at: 17 minutes */
+#define SAMPLES	120000 /* that are looked at: 20 minutes */
 #define PART	     0.1    /* of its power, then */
 #define NEAREST	     1.5    /* to what is beside a frequency, over the inverse of a window; */
 #define FARTHEST     3.5    /* and from it */
