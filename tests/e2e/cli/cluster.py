@@ -342,6 +342,28 @@ def outputs():
     is_true("html: the plot and the table", "<svg" in page and page.count("<tr>") == 1 + len(j["clusters"]), page[:500])
 
 
+def singles():
+    """What is executed once is listed, longest first; without any of a length there is no list."""
+    run, gap, _ = bursts(numpy.random.default_rng(5), 2000, noise=0)
+    head = "Longest bursts in no cluster"
+    path, order = write("regular", run, gap)
+    is_true("singles: none without", head not in said("cluster", path), path)
+    run[[100, 701]] = 20 * run.sum(), 10 * run.sum()
+    gap[[100, 701]] = 3, 9
+    path, order = write("singles", run, gap)
+    got = said("cluster", path).split(head)[1].splitlines()
+    is_equal("singles: share of the run time", got[0], ", %.0f %% of the run time" % (100 * run[[100, 701]].sum() / run.sum()))
+    end = [numpy.cumsum(1.25 * run[t::4] + gap[t::4]) for t in (0, 1)]
+    begin = [end[0][100 // 4] - 1.25 * run[100], end[1][701 // 4] - 1.25 * run[701]]
+    first = min((e[0] - 1.25 * run[t]) for t, e in enumerate([numpy.cumsum(1.25 * run[t::4] + gap[t::4]) for t in range(4)]))
+    listed = [line.split() for line in got[1:3]]
+    is_equal("singles: where", [" ".join(w[5:]) for w in listed], ["task 0", "task 1"])
+    for w, i, b in zip(listed, (100, 701), begin):
+        is_near("singles: how long", float(w[0]), run[i], 0.01)
+        is_near("singles: since when", float(w[3]), b - first, 0.01, 1)
+    is_equal("singles: no more", got[3], "")
+
+
 def tracked():
     rng = numpy.random.default_rng(5)
     runs = [write("run%d" % i, *bursts(rng, 1500)[:2])[0] for i in range(3)]
@@ -418,7 +440,7 @@ def lammps():
 
 
 if __name__ == "__main__":
-    tests = [known_kinds, as_defined, subset_as_all, as_reduced, more_than_kept, unknown, counters, stack, outputs, tracked, wrong]
+    tests = [known_kinds, as_defined, subset_as_all, as_reduced, more_than_kept, unknown, counters, stack, outputs, singles, tracked, wrong]
     if os.geteuid() == 0:
         tests += [two_kernels, a_build, lammps]
     run_tests(tests)

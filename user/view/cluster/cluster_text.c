@@ -12,6 +12,9 @@
 
 #define MOST_PLACES 32
 #define NAME_WIDTH  20
+#define SINGLES	    5	 /* bursts of noise that are listed, */
+#define LONG	    0.01 /* of the run time of all */
+#define NOISY	    0.05 /* if they have so much of the run time */
 
 const char *cluster_name__of(unsigned k, cluster_name buf)
 {
@@ -98,6 +101,57 @@ static void print_cluster(const struct cluster_view *v, unsigned k, FILE *out)
 	fputs("\n", out);
 }
 
+/* The longest bursts of noise, longest first. Returns how many there are in at[SINGLES]. */
+static unsigned find_singles(const struct cluster_view *v, size_t at[SINGLES])
+{
+	const struct model_bursts *b = v->bursts;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		unsigned place = n;
+
+		if (v->clusters->labels[i])
+			continue;
+		while (place && b->run[at[place - 1]] < b->run[i])
+			place--;
+		n += n < SINGLES;
+		for (unsigned k = n - 1; k > place; k--)
+			at[k] = at[k - 1];
+		if (place < n)
+			at[place] = i;
+	}
+	return n;
+}
+
+/* What is executed once, or never twice alike, is in no cluster, and may be most of a program. */
+static void print_singles(const struct cluster_view *v, FILE *out)
+{
+	const struct model_bursts *b = v->bursts;
+	size_t at[SINGLES];
+	unsigned n = find_singles(v, at);
+	double all = 0, sum = 0;
+	report_number share;
+
+	for (size_t i = 0; i < b->n; i++)
+		all += b->run[i];
+	while (n && b->run[at[n - 1]] < LONG * all)
+		n--;
+	for (unsigned k = 0; k < n; k++)
+		sum += b->run[at[k]];
+	if (v->regions || b->n < b->all || !(sum >= NOISY * all))
+		return;
+	fprintf(out, "\nLongest bursts in no cluster, %s of the run time\n",
+		report_text__share(sum / all, share));
+	for (unsigned k = 0; k < n; k++) {
+		cluster_time run, begin;
+		char name[64];
+
+		model_bursts__name(b, b->place[at[k]], name, sizeof(name));
+		fprintf(out, "  %10s  at %-8s  %s\n", cluster_time__of(b->run[at[k]], run),
+			cluster_time__of(fmax(b->end[at[k]] - b->wall[at[k]], 0), begin), name);
+	}
+}
+
 static void print_head(const struct cluster_view *v, FILE *out)
 {
 	const struct burst_clusters *c = v->clusters;
@@ -158,5 +212,6 @@ void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out
 		fprintf(out, "  %s cannot be compared: in no cluster\n",
 			report_text__count((double)c->unused, n));
 	cluster_counters__print(v, out);
+	print_singles(v, out);
 	print_lines(v, width, out);
 }
