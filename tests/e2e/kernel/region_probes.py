@@ -86,6 +86,14 @@ def given_up():
     is_true("given up: no more is lost than a call that went on then", lost(attrs) <= 1, lost(attrs))
 
 
+def never_executed():
+    got, rows, attrs, own = run(["3", "20"], CALLS + ":work", CALLS + ":work_and_exit")
+    said = "jpcalls:work_and_exit was never executed"
+    is_true("never executed: the file says so", attrs["Regions"].endswith("; " + said), attrs["Regions"])
+    is_true("never executed: run says so in a line", re.search("^regions: .*" + said + "$", got.out(), re.M), got.out()[-400:])
+    is_equal("never executed: the other one is there", [len(rows), attrs["Regions"].count("never")], [3, 1])
+
+
 def other_processes():
     """Others who execute the file come to the probes, but not into the profile."""
     with open(os.devnull, "w") as null:
@@ -221,4 +229,4 @@ def deadly():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([calls, recursion, no_end, given_up, other_processes, usdt, semaphores, killed, refused, deadly])
+    run_tests([calls, recursion, no_end, given_up, never_executed, other_processes, usdt, semaphores, killed, refused, deadly])

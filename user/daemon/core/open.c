@@ -434,7 +434,7 @@ void daemon__free(struct daemon *d)
 	free(d);
 }
 
-unsigned daemon__given_up(const struct daemon *d, char *text, size_t len)
+unsigned daemon__region_troubles(const struct daemon *d, char *text, size_t len)
 {
 	return d->env.probed ? probed_regions__text(d->env.probed, d->env.k, text, len) : 0;
 }

@@ -3,6 +3,7 @@
 #include "daemon/step/probed_regions.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -98,21 +99,41 @@ uint64_t probed_regions__lost(const struct probed_regions *r, const struct kern 
 	return r ? r->pairs.lost + r->pairs.nopen + kern__control(k)->stats.crossings_lost : 0;
 }
 
+/* Appends to text[len], whose first *at characters are set, as much as fits. */
+__attribute__((format(printf, 4, 5))) static void append(char *text, size_t len, size_t *at,
+							 const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	if (*at >= len)
+		return;
+	va_start(args, format);
+	n = vsnprintf(text + *at, len - *at, format, args);
+	va_end(args);
+	*at += n > 0 ? (size_t)n : 0;
+}
+
 unsigned probed_regions__text(const struct probed_regions *r, const struct kern *k, char *text,
 			      size_t len)
 {
-	int at = snprintf(text, len, "probes: %.1f us each time", kern__trap_ns(k) / 1e3);
 	unsigned n = 0;
+	size_t at = 0;
 
+	append(text, len, &at, "probes: %.1f us each time", kern__trap_ns(k) / 1e3);
 	for (unsigned i = 0; i < r->n; i++) {
 		if (r->of[i].given_up_s <= 0)
 			continue;
 		n++;
-		if ((size_t)at < len)
-			at += snprintf(text + at, len - (size_t)at,
-				       "; %s is given up after %.3g s: its probes cost more than "
-				       "%g %% of a CPU",
-				       r->list[i].name, r->of[i].given_up_s, r->percent);
+		append(text, len, &at,
+		       "; %s is given up after %.3g s: its probes cost more than %g %% of a CPU",
+		       r->list[i].name, r->of[i].given_up_s, r->percent);
+	}
+	for (unsigned i = 0; i < r->n; i++) {
+		if (kern__traps(k, i))
+			continue;
+		n++;
+		append(text, len, &at, "; %s was never executed", r->list[i].name);
 	}
 	return n;
 }

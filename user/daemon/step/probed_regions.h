@@ -45,7 +45,8 @@ bool probed_regions__take(struct probed_regions *r, const struct jp_crossing *c,
 /* Begins and ends that are in no execution, once all has ended. */
 uint64_t probed_regions__lost(const struct probed_regions *r, const struct kern *k);
 
-/* What the probes cost, and which regions are given up. Returns how many are. */
+/* What the probes cost, which regions are given up, and which no process of the node has executed.
+ * Returns how many these are. */
 unsigned probed_regions__text(const struct probed_regions *r, const struct kern *k, char *text,
 			      size_t len);
 

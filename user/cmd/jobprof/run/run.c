@@ -154,7 +154,7 @@ static const char *what_remains(const struct run *r)
 	return ": the journal stays in StateDir and is finished by the next start";
 }
 
-static void print_given_up(const char *text)
+static void print_troubles(const char *text)
 {
 	fputs("regions: ", stderr);
 	print__escaped(stderr, text);
@@ -163,14 +163,14 @@ static void print_given_up(const char *text)
 
 static void summary(const struct run *r)
 {
-	char given_up[JP_REGIONS * 160];
-	bool has_given_up = daemon__given_up(r->d, given_up, sizeof(given_up)) > 0;
+	char troubles[JP_REGIONS * 160];
+	bool has_troubles = daemon__region_troubles(r->d, troubles, sizeof(troubles)) > 0;
 	const struct report_opts how = {
 		.form = r->json ? REPORT_JSON : REPORT_PAGE,
 		.is_short = true,
 		.is_run = true,
 		.more = "jobprof report --short --all FILE",
-		.lines_after = 2 + (r->cgroup.evicted > 0) + has_given_up,
+		.lines_after = 2 + (r->cgroup.evicted > 0) + has_troubles,
 	};
 	const char *path = daemon__last_file(r->d);
 	struct rusage self;
@@ -183,8 +183,8 @@ static void summary(const struct run *r)
 		report__on_stderr(path, &how);
 	if (r->json)
 		return;
-	if (has_given_up)
-		print_given_up(given_up);
+	if (has_troubles)
+		print_troubles(troubles);
 	if (r->quiet)
 		return;
 	if (r->cgroup.evicted)
