@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Folding without markers: the codes of samples, by windows of time and frequencies. */
+#include "analysis/fold/fold_windows.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+struct tally {
+	uint64_t code;
+	size_t n;
+};
+
+static int by_code(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct tally *x = a, *y = b;
+
+	return x->n > y->n ? -1 : x->n < y->n;
+}
+
+static bool choose_codes(struct fold_windows *ws)
+{
+	size_t n = ws->t->nsamples, kinds = 0;
+	_cleanup_free_ uint64_t *c = calloc(n + 1, sizeof(*c));
+	_cleanup_free_ struct tally *all = calloc(n + 1, sizeof(*all));
+
+	if (!c || !all)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		c[i] = ws->t->code[i];
+	qsort(c, n, sizeof(*c), by_code);
+	for (size_t i = 0; i < n; i++) {
+		if (!kinds || all[kinds - 1].code != c[i])
+			all[kinds++] = (struct tally){c[i], 0};
+		all[kinds - 1].n++;
+	}
+	qsort(all, kinds, sizeof(*all), by_number);
+	ws->ncodes = kinds < FOLD_CODES ? (unsigned)kinds : FOLD_CODES;
+	for (unsigned k = 0; k < ws->ncodes; k++)
+		ws->code[k] = all[k].code;
+	return true;
+}
+
+static void add_window(struct fold_windows *ws, size_t from, size_t to)
+{
+	struct fold_window *w = &ws->w[ws->n];
+
+	if (to - from < FOLD_LEAST)
+		return;
+	*w = (struct fold_window){.from = from, .to = to};
+	for (unsigned k = 0; k < ws->ncodes; k++) {
+		size_t n = 0;
+
+		for (size_t i = from; i < to; i++)
+			n += ws->t->code[i] == ws->code[k];
+		w->mean[k] = (double)n / (double)(to - from);
+		ws->null += w->mean[k] * (1 - w->mean[k]);
+	}
+	ws->n++;
+}
+
+bool fold_windows__cut(struct fold_windows *ws, const struct fold_trace *t, double length_s)
+{
+	size_t from = 0;
+
+	*ws = (struct fold_windows){.t = t,
+				    .w = calloc(t->nsamples / FOLD_LEAST + 1, sizeof(*ws->w)),
+				    .length_s = length_s};
+	if (!ws->w || !choose_codes(ws))
+		return false;
+	for (size_t i = 1; i <= t->nsamples; i++)
+		if (i == t->nsamples ||
+		    (t->samples[i].t - t->samples[from].t >= length_s && i - from >= FOLD_LEAST)) {
+			add_window(ws, from, i);
+			from = i;
+		}
+	return true;
+}
+
+void fold_windows__free(struct fold_windows *ws)
+{
+	free(ws->w);
+	ws->w = NULL;
+}
+
+void fold_windows__transform(const struct fold_windows *ws, const struct fold_window *w, double hz,
+			     double complex z[FOLD_CODES])
+{
+	double complex all = 0;
+
+	for (unsigned k = 0; k < FOLD_CODES; k++)
+		z[k] = 0;
+	for (size_t i = w->from; i < w->to; i++) {
+		double cycles = hz * ws->t->samples[i].t,
+		       angle = FOLD_TAU * (cycles - floor(cycles));
+		double complex e = cos(angle) - I * sin(angle);
+
+		all += e;
+		for (unsigned k = 0; k < ws->ncodes; k++)
+			if (ws->t->code[i] == ws->code[k])
+				z[k] += e;
+	}
+	for (unsigned k = 0; k < ws->ncodes; k++)
+		z[k] -= w->mean[k] * all;
+}

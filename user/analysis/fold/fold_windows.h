@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A thread's samples cut into windows of time, and how often each has the codes at a frequency. */
+#ifndef JP_ANALYSIS_FOLD_WINDOWS_H
+#define JP_ANALYSIS_FOLD_WINDOWS_H
+
+#include <complex.h>
+
+#include "analysis/fold/fold_trace.h"
+
+#define FOLD_CODES 8  /* the most frequent */
+#define FOLD_LEAST 20 /* samples of a window */
+#define FOLD_TAU   6.283185307179586
+
+struct fold_window {
+	size_t from, to; /* samples */
+	double mean[FOLD_CODES];
+};
+
+struct fold_windows {
+	const struct fold_trace *t;
+	uint64_t code[FOLD_CODES];
+	unsigned ncodes, n;
+	struct fold_window *w;
+	double length_s;
+	double null; /* power of any frequency by chance */
+};
+
+/* Windows of so many seconds, those of fewer than FOLD_LEAST samples left out. Returns false
+ * without memory. fold_windows__free() in all cases. */
+bool fold_windows__cut(struct fold_windows *ws, const struct fold_trace *t, double length_s);
+void fold_windows__free(struct fold_windows *ws);
+
+/* The codes of a window at a frequency, as one number each, less what is there at all times. */
+void fold_windows__transform(const struct fold_windows *ws, const struct fold_window *w, double hz,
+			     double complex z[FOLD_CODES]);
+
+#endif
