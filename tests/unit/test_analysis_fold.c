@@ -227,12 +227,12 @@ static void make_instances(struct fold_instance *in, struct fold_sample *s, size
 	for (size_t i = 0; i < INSTANCES; i++) {
 		double t0 = 2000.0 * (double)i, duration = 1000 + noise(10);
 
-		in[i] = (struct fold_instance){t0,
-					       t0 + duration,
-					       3e6 * (double)i,
-					       3e6 * (double)i + 2e6,
-					       s + i * SAMPLES,
-					       SAMPLES};
+		in[i] = (struct fold_instance){.t0 = t0,
+					       .t1 = t0 + duration,
+					       .c0 = 3e6 * (double)i,
+					       .c1 = 3e6 * (double)i + 2e6,
+					       .samples = s + i * SAMPLES,
+					       .nsamples = SAMPLES};
 		for (size_t k = 0; k < SAMPLES; k++) {
 			double x = drand48();
 
@@ -340,7 +340,7 @@ static void fold_loops_with_gaps(struct fold_instance *in, bool (*is_counted)(in
 			.c0 = is_counted(i) ? i * LOOP_COUNT : NAN,
 			.c1 = is_counted(i) ? (i + 1) * LOOP_COUNT : NAN,
 		};
-	assert_int_equal(fold_trace__counts(&trace, 1), ANALYSIS_OK);
+	assert_int_equal(fold_trace__counts(&trace, 1, NULL), ANALYSIS_OK);
 }
 
 static void fold_loops(struct fold_instance *in, bool (*is_counted)(int i))
@@ -402,8 +402,9 @@ TEST(counts_of_loops_shorter_than_the_samples_are_apart)
 			(struct fold_sample){.t = t, .c = floor(LOOP_COUNT * c)};
 	}
 	for (int i = 0; i < 6000; i++)
-		in[i] = (struct fold_instance){i * length, (i + 1) * length, NAN, NAN, NULL, 0};
-	assert_int_equal(fold_trace__counts(&trace, 1), ANALYSIS_OK);
+		in[i] = (struct fold_instance){
+			.t0 = i * length, .t1 = (i + 1) * length, .c0 = NAN, .c1 = NAN};
+	assert_int_equal(fold_trace__counts(&trace, 1, NULL), ANALYSIS_OK);
 	for (int i = 1; i < 5900; i++)
 		worst = fmax(worst, fabs(in[i].c0 - i * LOOP_COUNT));
 	assert_true(worst <= 0.01 * LOOP_COUNT);
@@ -428,13 +429,51 @@ TEST(counts_where_nothing_ran_are_found_between_the_samples)
 		unknown += sleeps;
 	}
 	for (int i = 0; i < LOOPS; i++)
-		in[i] = (struct fold_instance){i * LOOP_S, (i + 1) * LOOP_S, NAN, NAN, NULL, 0};
+		in[i] = (struct fold_instance){
+			.t0 = i * LOOP_S, .t1 = (i + 1) * LOOP_S, .c0 = NAN, .c1 = NAN};
 	assert_true(unknown > 300);
-	assert_int_equal(fold_trace__counts(&trace, 1), ANALYSIS_OK);
+	assert_int_equal(fold_trace__counts(&trace, 1, NULL), ANALYSIS_OK);
 	for (size_t i = 1; i < trace.nsamples - 2; i++)
 		assert_true(fabs(samples[i].c - truth[i]) < 0.01 * LOOP_S);
 	for (int i = 1; i < LOOPS - 1; i++)
 		assert_true(fabs(in[i].c1 - in[i].c0 - 0.7 * LOOP_S) < 0.01 * LOOP_S);
+}
+
+/* CPU time of a thread that runs for 4 ms and is stopped for 4 to 5, or always runs. */
+static double scatter_of(bool is_stopped)
+{
+	static struct fold_sample samples[1200];
+	static struct fold_instance in[LOOPS];
+	struct fold_trace trace = {samples, NULL, 0, in, LOOPS};
+	double ran = 0, t = 0, next = 0.001, scatter = NAN;
+
+	srand48(3);
+	while (t < LOOPS * LOOP_S && trace.nsamples < 1200) {
+		double stop = is_stopped ? 0.004 + 0.001 * drand48() : 0;
+
+		for (; next < t + 0.004; next += 1 / 97.0)
+			samples[trace.nsamples++] =
+				(struct fold_sample){.t = next, .c = ran + next - t};
+		ran += 0.004;
+		t += 0.004 + stop;
+		while (next < t)
+			next += 1 / 97.0;
+	}
+	for (int i = 0; i < LOOPS; i++)
+		in[i] = (struct fold_instance){
+			.t0 = i * LOOP_S, .t1 = (i + 1) * LOOP_S, .c0 = NAN, .c1 = NAN};
+	assert_int_equal(fold_trace__counts(&trace, 1, &scatter), ANALYSIS_OK);
+	return scatter;
+}
+
+TEST(a_thread_that_others_stop_is_told_from_one_that_runs)
+{
+	struct fold_validity v = {.good = true};
+
+	fold_validity__scatter(&v, scatter_of(false));
+	assert_true(v.good && v.scatter < 0.005);
+	fold_validity__scatter(&v, scatter_of(true));
+	assert_true(!v.good && v.scatter > 0.04);
 }
 
 enum { RUNS = 200, SEEN = 400 };

@@ -86,6 +86,8 @@ TEST(periods_from_milliseconds_to_seconds)
 		expect("aaaaaaaaab", s[i], 0.02);
 	}
 	expect("aaabbccccc", 40, 0.02);
+	expect("aabbb", 1, 0);
+	expect("abbb", 4, 0);
 }
 
 TEST(a_period_in_which_code_comes_again)
@@ -128,7 +130,9 @@ TEST(no_period_where_there_is_none)
 		found += fold_period__find(&t, &p) == ANALYSIS_OK;
 	}
 	assert_int_equal(found, 0);
-	t = trace_of(iterate("aabbbc", 200, 0, 200)); /* one pass */
+	t = trace_of(iterate("abbbbbbccc", 100, 0, 100)); /* one pass */
+	assert_int_equal(fold_period__find(&t, &p), ANALYSIS_INSUFFICIENT);
+	t = trace_of(iterate("aabbbc", 200, 0, 200));
 	assert_int_equal(fold_period__find(&t, &p), ANALYSIS_INSUFFICIENT);
 	t = trace_of(iterate("a", 1, 0, 200));
 	assert_int_equal(fold_period__find(&t, &p), ANALYSIS_INSUFFICIENT);

@@ -82,6 +82,12 @@ static bool is_number(double v)
 	return v >= 0 && v <= EXACT;
 }
 
+/* A counter of 64 bits in its unit; NAN: no such counter says that. */
+static double count_of(double v, double scale)
+{
+	return v >= 0 && v < 0x1p64 ? v * scale : NAN;
+}
+
 /* The column of an event; NULL: there is none of that name. */
 static const double *event_column(const struct table *t, const char *name)
 {
@@ -120,8 +126,8 @@ static int take_points(struct points *p, const struct table *t, unsigned node)
 		to->kind = c[KIND][i] < JP_MODULES ? (unsigned)c[KIND][i] : JP_MODULE_UNKNOWN;
 		to->place = (uint64_t)c[PLACE][i];
 		for (int k = 0; k < POINT_FIXED; k++)
-			to->count[k] = c[COUNTS + k][i] * scales[k];
-		to->count[POINT_EVENT] = event ? event[i] : NAN;
+			to->count[k] = count_of(c[COUNTS + k][i], scales[k]);
+		to->count[POINT_EVENT] = event ? count_of(event[i], 1) : NAN;
 		p->npoints++;
 	}
 	qsort(more, p->npoints, sizeof(*more), by_point);
@@ -175,7 +181,7 @@ static void take_counts(double *to, const double *const *counts, uint64_t row)
 {
 	to[POINT_EVENT] = NAN;
 	for (int k = 0; k < POINT_FIXED; k++)
-		to[k] = counts[k] ? counts[k][row] * scales[k] : NAN;
+		to[k] = counts[k] ? count_of(counts[k][row], scales[k]) : NAN;
 }
 
 static int take_regions(struct points *p, const struct reader_node *n, const struct table *t,

@@ -30,6 +30,7 @@ struct fold_instance {
 	double t0, t1, c0, c1;
 	const struct fold_sample *samples;
 	size_t nsamples;
+	double before, unusual; /* see fold_profile__find() */
 };
 
 enum fold_method {
@@ -150,8 +151,19 @@ struct fold_validity {
 	double ks_d;	      /* Kolmogorov's distance of x to the uniform distribution */
 	double ks_limit;      /* 1.358 / sqrt(n): with 5 % probability a larger one is chance */
 	bool uniform;	      /* ks_d <= ks_limit; else sampling may be locked to the region */
-	bool good; /* >= 10 instances kept, >= 30 samples, uniform, max_gap and rms <= 0.05 */
+	bool good;	/* >= 10 instances kept, >= 30 samples, uniform, max_gap and rms <= 0.05 */
+	double scatter; /* see fold_validity__scatter(); NaN: not known */
 };
+
+#define FOLD_SCATTER_MAX 0.02
+
+/*
+ * Sets the median difference of the CPU time between two samples to what all executions together
+ * let expect, as a part of the mean. A thread that others stop at any time has run elsewhere in
+ * each execution, and what it counted cannot be told by the samples: above FOLD_SCATTER_MAX the
+ * result is not good.
+ */
+void fold_validity__scatter(struct fold_validity *v, double scatter);
 
 /* How well the points cover the region and the spline fits them. n_kept of n_instances were used.
  * ANALYSIS_INSUFFICIENT: no point is known. */

@@ -64,7 +64,7 @@ static bool any_is_off(const struct fold_trace *traces, size_t n)
 	return false;
 }
 
-enum analysis_status fold_trace__counts(const struct fold_trace *traces, size_t n)
+enum analysis_status fold_trace__counts(const struct fold_trace *traces, size_t n, double *scatter)
 {
 	_cleanup_free_ struct fold_profile *p = calloc(1, sizeof(*p));
 	size_t all, counted = count_counted(traces, n, &all);
@@ -73,6 +73,8 @@ enum analysis_status fold_trace__counts(const struct fold_trace *traces, size_t 
 	if (!p)
 		return ANALYSIS_NO_MEMORY;
 	any = (counted < all || any_is_off(traces, n)) && fold_profile__find(p, traces, n);
+	if (scatter)
+		*scatter = any ? p->scatter : NAN;
 	for (size_t k = 0; k < n; k++) {
 		for (size_t i = 0; i < traces[k].ninstances; i++) {
 			struct fold_instance *in = &traces[k].instances[i];

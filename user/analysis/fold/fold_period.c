@@ -23,8 +23,8 @@
 #define ENOUGH	   0.9	  /* of PERIODS: frequencies are not exact */
 #define SAMPLES	   120000 /* that are looked at: 20 minutes */
 #define PART	   0.1	  /* of its power, then */
-#define NEAREST	   1.5	  /* to what is beside a frequency, over the inverse of a window; */
-#define FARTHEST   3.5	  /* and from it */
+#define NEAREST	   2.5	  /* to what is beside a frequency, over the inverse of a window; */
+#define FARTHEST   4.5	  /* and from it */
 
 static double power(const struct fold_windows *ws, double hz)
 {
@@ -34,7 +34,7 @@ static double power(const struct fold_windows *ws, double hz)
 	for (unsigned i = 0; i < ws->n; i++) {
 		fold_windows__transform(ws, &ws->w[i], hz, z);
 		for (unsigned k = 0; k < ws->ncodes; k++)
-			sum += creal(z[k] * conj(z[k])) / (double)(ws->w[i].to - ws->w[i].from);
+			sum += creal(z[k] * conj(z[k])) / ws->w[i].squares;
 	}
 	return sum;
 }

@@ -14,8 +14,8 @@ struct fold_period {
 
 /*
  * The period that the codes of the samples have, of which time off the CPU is one: the shortest one
- * from two intervals of the samples (shorter ones cannot be told from longer ones) to 64 s, or up to
- * 8 times that one if the codes repeat only then. The power of each frequency is added up over
+ * from two intervals of the samples (shorter ones cannot be told from longer ones) to 64 s, or up
+ * to 8 times that one if the codes repeat only then. The power of each frequency is added up over
  * windows of 2 s, or of 4 to 8 periods, so that iterations need not all be of one length.
  * ANALYSIS_INSUFFICIENT: too few samples, of periods above half a second fewer than four windows,
  * or no period stands out.

@@ -74,21 +74,6 @@ static double part_of(const struct fold_instance *in, double t)
 	return in->t1 > in->t0 ? fmin(fmax((t - in->t0) / (in->t1 - in->t0), 0), 1) : 0;
 }
 
-double fold_profile__between(const struct fold_profile *p, const struct fold_trace *tr, double from,
-			     double to)
-{
-	double inside = 0, outside = to - from;
-
-	for (size_t i = first_after(tr, from); i < tr->ninstances && tr->instances[i].t0 < to;
-	     i++) {
-		const struct fold_instance *in = &tr->instances[i];
-
-		inside += until(p, part_of(in, to)) - until(p, part_of(in, from));
-		outside -= fmin(in->t1, to) - fmax(in->t0, from);
-	}
-	return inside + fmax(outside, 0) * p->outside;
-}
-
 static bool is_usual(const struct fold_range *usual, const struct fold_instance *in)
 {
 	double length = in->t1 - in->t0;
@@ -96,28 +81,58 @@ static bool is_usual(const struct fold_range *usual, const struct fold_instance 
 	return length >= usual->lo && length <= usual->hi;
 }
 
+/* The instances between two instants, [first, end) of a trace. */
+struct covered {
+	size_t first, end;
+	double inside, unusual; /* time in them, and in those of unusual length */
+};
+
+/* Time that lies before t of instances, of those before i all; of unusual ones. */
+static void add_time(const struct fold_trace *tr, const struct fold_range *usual, size_t i,
+		     double t, double sign, struct covered *c)
+{
+	const struct fold_instance *in = &tr->instances[i];
+	double part = fmin(fmax(t - in->t0, 0), in->t1 - in->t0);
+
+	c->inside += sign * (in->before + part);
+	c->unusual += sign * (in->unusual + (is_usual(usual, in) ? 0 : part));
+}
+
+static struct covered find_covered(const struct fold_trace *tr, const struct fold_range *usual,
+				   double from, double to)
+{
+	struct covered c = {.first = first_after(tr, from)};
+
+	c.end = c.first;
+	if (c.first == tr->ninstances || tr->instances[c.first].t0 >= to)
+		return c;
+	c.end = count_until(&tr->instances->t0, tr->ninstances, sizeof(*tr->instances), to);
+	if (c.end <= c.first) {
+		c.end = c.first;
+		return c;
+	}
+	add_time(tr, usual, c.end - 1, to, 1, &c);
+	add_time(tr, usual, c.first, from, -1, &c);
+	return c;
+}
+
+double fold_profile__between(const struct fold_profile *p, const struct fold_trace *tr, double from,
+			     double to)
+{
+	struct covered c = find_covered(tr, &p->usual, from, to);
+	double counted = fmax(to - from - c.inside, 0) * p->outside;
+
+	if (c.first < c.end)
+		counted += (double)(c.end - 1 - c.first) * p->sum[FOLD_PARTS] +
+			   until(p, part_of(&tr->instances[c.end - 1], to)) -
+			   until(p, part_of(&tr->instances[c.first], from));
+	return counted;
+}
+
 bool fold_profile__fits(const struct fold_profile *p, const struct fold_trace *tr, double from,
 			double to)
 {
-	double unusual = 0;
-
-	for (size_t i = first_after(tr, from); i < tr->ninstances && tr->instances[i].t0 < to;
-	     i++) {
-		const struct fold_instance *in = &tr->instances[i];
-
-		if (!is_usual(&p->usual, in))
-			unusual += fmin(in->t1, to) - fmax(in->t0, from);
-	}
-	return unusual <= UNUSUAL_MAX * (to - from);
-}
-
-/* Adds how much of each part lies from x to y of an instance. */
-static void expose(double e[UNKNOWNS], double x, double y)
-{
-	double from = x * FOLD_PARTS, to = y * FOLD_PARTS;
-
-	for (int i = (int)from; i < FOLD_PARTS && i < to; i++)
-		e[i] += fmin(to, i + 1) - fmax(from, i);
+	return find_covered(tr, &p->usual, from, to).unusual <= UNUSUAL_MAX * (to - from);
 }
 
 /* Two samples of a trace, and what was counted between them. */
@@ -130,12 +145,10 @@ struct span {
 /* Whether a span says something of the profile: of one to INSIDE_MAX instances of usual length. */
 static bool is_useful(const struct span *s, const struct fold_range *usual)
 {
-	size_t first = first_after(s->tr, s->from), i = first;
+	struct covered c = find_covered(s->tr, usual, s->from, s->to);
 
-	for (; i < s->tr->ninstances && s->tr->instances[i].t0 < s->to; i++)
-		if (i - first == INSIDE_MAX || !is_usual(usual, &s->tr->instances[i]))
-			return false;
-	return s->count >= 0 && s->to > s->from && i > first;
+	return s->count >= 0 && s->to > s->from && c.first < c.end &&
+	       c.end - c.first <= INSIDE_MAX && !(c.unusual > 0);
 }
 
 /* Returns how many there are in out, of one in so many samples. */
@@ -157,20 +170,25 @@ static size_t find_spans(const struct fold_trace *tr, size_t stride, const struc
 	return n;
 }
 
-/* Sets how much of each part lies in a span, and of the outside, in usual lengths. */
-static void expose_span(const struct span *s, double usual, double e[UNKNOWNS])
+/* Adds how much of each part lies before x of an instance. */
+static void expose(double e[UNKNOWNS], double x, double sign)
 {
-	double outside = s->to - s->from;
+	double to = x * FOLD_PARTS;
 
-	memset(e, 0, UNKNOWNS * sizeof(*e));
-	for (size_t i = first_after(s->tr, s->from);
-	     i < s->tr->ninstances && s->tr->instances[i].t0 < s->to; i++) {
-		const struct fold_instance *in = &s->tr->instances[i];
+	for (int i = 0; i < FOLD_PARTS && i < to; i++)
+		e[i] += sign * fmin(to - i, 1);
+}
 
-		expose(e, part_of(in, s->from), part_of(in, s->to));
-		outside -= fmin(in->t1, s->to) - fmax(in->t0, s->from);
-	}
-	e[OUTSIDE] = fmax(outside, 0) / usual;
+/* Sets how much of each part lies in a span, and of the outside, in usual lengths. */
+static void expose_span(const struct span *s, const struct fold_range *usual, double e[UNKNOWNS])
+{
+	struct covered c = find_covered(s->tr, usual, s->from, s->to);
+
+	for (int i = 0; i < FOLD_PARTS; i++)
+		e[i] = (double)(c.end - 1 - c.first);
+	expose(e, part_of(&s->tr->instances[c.end - 1], s->to), 1);
+	expose(e, part_of(&s->tr->instances[c.first], s->from), -1);
+	e[OUTSIDE] = fmax(s->to - s->from - c.inside, 0) / usual->center;
 }
 
 /* The share of the samples of each part at which the thread ran. */
@@ -217,6 +235,21 @@ static bool find_usual(const struct fold_trace *traces, size_t n, struct fold_ra
 	       usual->center > 0;
 }
 
+/* Sets of each instance how much time lies in those before it, and in those of unusual length. */
+static void add_up(const struct fold_trace *tr, const struct fold_range *usual)
+{
+	double before = 0, unusual = 0;
+
+	for (size_t i = 0; i < tr->ninstances; i++) {
+		struct fold_instance *in = &tr->instances[i];
+
+		in->before = before;
+		in->unusual = unusual;
+		before += in->t1 - in->t0;
+		unusual += is_usual(usual, in) ? 0 : in->t1 - in->t0;
+	}
+}
+
 static void set_profile(struct fold_profile *p, const double found[UNKNOWNS],
 			const double running[UNKNOWNS])
 {
@@ -239,7 +272,7 @@ static bool fit(struct fold_profile *p, const struct span *spans, size_t n,
 	if (!smooth_fit__init(&f, UNKNOWNS, FOLD_PARTS))
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		expose_span(&spans[i], p->usual.center, e);
+		expose_span(&spans[i], &p->usual, e);
 		for (int k = 0; k < UNKNOWNS; k++)
 			e[k] *= running[k];
 		smooth_fit__add(&f, e, spans[i].count);
@@ -260,14 +293,18 @@ static int by_rest(const void *a, const void *b)
 
 /* Returns how many of the spans remain without those that others have disturbed, far from what the
  * profile expects: all where these are too many to be that. Changes the order of the spans. */
-static size_t drop_disturbed(const struct fold_profile *p, struct span *spans, size_t n)
+static size_t drop_disturbed(struct fold_profile *p, struct span *spans, size_t n)
 {
 	size_t left = n;
+	double all = 0;
 
 	for (size_t i = 0; i < n; i++)
 		spans[i].rest = spans[i].count -
 				fold_profile__between(p, spans[i].tr, spans[i].from, spans[i].to);
 	qsort(spans, n, sizeof(*spans), by_rest);
+	for (size_t i = 0; i < n; i++)
+		all += spans[i].count;
+	p->scatter = fabs(spans[n / 2].rest) * (double)n / all;
 	while (left && fabs(spans[left - 1].rest) > FAR * fabs(spans[n / 2].rest))
 		left--;
 	return (double)(n - left) <= DISTURBED_MAX * (double)n ? left : n;
@@ -287,6 +324,8 @@ bool fold_profile__find(struct fold_profile *p, const struct fold_trace *traces,
 	if (!spans || !find_usual(traces, n, &p->usual))
 		return false;
 	find_running(traces, n, running);
+	for (size_t k = 0; k < n; k++)
+		add_up(&traces[k], &p->usual);
 	for (size_t k = 0; k < n; k++)
 		nspans +=
 			find_spans(&traces[k], samples / SPANS_MAX + 1, &p->usual, &spans[nspans]);

@@ -14,7 +14,9 @@ struct fold_profile {
 	double part[FOLD_PARTS];
 	double outside;		    /* of all instances, per unit of time */
 	double sum[FOLD_PARTS + 1]; /* of the parts before */
-	struct fold_range usual;    /* lengths of the instances that the profile is of */
+	double scatter; /* median distance of a pair's count from what is expected, by the mean
+			   count */
+	struct fold_range usual; /* lengths of the instances that the profile is of */
 };
 
 /*
@@ -23,7 +25,8 @@ struct fold_profile {
  * smooth_fit(), where a smooth profile is one that counts evenly while the thread runs: by the
  * share of the samples of a part that are not off. Others on the same CPU disturb single pairs:
  * those around an instance of unusual length do not count, nor do those that are far from what the
- * profile expects, if they are few. Returns false where nothing was counted.
+ * profile expects, if they are few. Sets before and unusual of the instances: the time in those
+ * before, and of these in those of unusual length. Returns false where nothing was counted.
  */
 bool fold_profile__find(struct fold_profile *p, const struct fold_trace *traces, size_t n);
 

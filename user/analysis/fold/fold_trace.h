@@ -28,9 +28,10 @@ struct fold_trace {
  * NaN where an instance has no sample before it or none after it, where one of unusual length is
  * between these (fold_profile__fits()), and where an instance has
  * one that is not off and whose c is NaN: what came between that and the one before is missing in
- * all later ones. ANALYSIS_INSUFFICIENT: nothing was counted.
+ * all later ones. scatter, if not NULL, gets that of the profile, NaN where none was needed.
+ * ANALYSIS_INSUFFICIENT: nothing was counted.
  */
-enum analysis_status fold_trace__counts(const struct fold_trace *traces, size_t n);
+enum analysis_status fold_trace__counts(const struct fold_trace *traces, size_t n, double *scatter);
 
 /* A part of the region in which the same code was executed. */
 struct fold_phase {

@@ -80,7 +80,7 @@ enum analysis_status fold__validity(const double *x, const double *y, size_t n,
 	_cleanup_free_ double *sorted = calloc(n + 1, sizeof(*sorted));
 	size_t known = 0;
 
-	*v = (struct fold_validity){0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, false, false};
+	*v = (struct fold_validity){0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, false, false, NAN};
 	if (!sorted)
 		return ANALYSIS_NO_MEMORY;
 	if (n_instances)
@@ -100,4 +100,10 @@ enum analysis_status fold__validity(const double *x, const double *y, size_t n,
 	residuals(x, y, n, s, v);
 	v->good = n_kept >= 10 && known >= 30 && v->max_gap <= 0.05 && v->uniform && v->rms <= 0.05;
 	return ANALYSIS_OK;
+}
+
+void fold_validity__scatter(struct fold_validity *v, double scatter)
+{
+	v->scatter = scatter;
+	v->good = v->good && !(scatter > FOLD_SCATTER_MAX);
 }

@@ -49,19 +49,47 @@ static bool choose_codes(struct fold_windows *ws)
 	return true;
 }
 
+static unsigned number_of(const struct fold_windows *ws, uint64_t code)
+{
+	unsigned k = 0;
+
+	while (k < ws->ncodes && ws->code[k] != code)
+		k++;
+	return k;
+}
+
+/* Hann's taper: without one, a line would have others beside it that are as strong as a twentieth.
+ */
+static double taper_at(const struct fold_trace *t, size_t from, size_t to, size_t i)
+{
+	double first = t->samples[from].t, length = t->samples[to - 1].t - first;
+	double s = length > 0 ? sin(FOLD_TAU / 2 * (t->samples[i].t - first) / length) : 0;
+
+	return s * s;
+}
+
 static void add_window(struct fold_windows *ws, size_t from, size_t to)
 {
 	struct fold_window *w = &ws->w[ws->n];
+	double all = 0;
 
 	if (to - from < FOLD_LEAST)
 		return;
 	*w = (struct fold_window){.from = from, .to = to};
-	for (unsigned k = 0; k < ws->ncodes; k++) {
-		size_t n = 0;
+	for (size_t i = from; i < to; i++) {
+		struct fold_tapered *s = &ws->s[i];
 
-		for (size_t i = from; i < to; i++)
-			n += ws->t->code[i] == ws->code[k];
-		w->mean[k] = (double)n / (double)(to - from);
+		*s = (struct fold_tapered){taper_at(ws->t, from, to, i),
+					   number_of(ws, ws->t->code[i])};
+		all += s->taper;
+		w->squares += s->taper * s->taper;
+		if (s->number < ws->ncodes)
+			w->mean[s->number] += s->taper;
+	}
+	if (!(all > 0))
+		return;
+	for (unsigned k = 0; k < ws->ncodes; k++) {
+		w->mean[k] /= all;
 		ws->null += w->mean[k] * (1 - w->mean[k]);
 	}
 	ws->n++;
@@ -73,8 +101,9 @@ bool fold_windows__cut(struct fold_windows *ws, const struct fold_trace *t, doub
 
 	*ws = (struct fold_windows){.t = t,
 				    .w = calloc(t->nsamples / FOLD_LEAST + 1, sizeof(*ws->w)),
+				    .s = calloc(t->nsamples + 1, sizeof(*ws->s)),
 				    .length_s = length_s};
-	if (!ws->w || !choose_codes(ws))
+	if (!ws->w || !ws->s || !choose_codes(ws))
 		return false;
 	for (size_t i = 1; i <= t->nsamples; i++)
 		if (i == t->nsamples ||
@@ -88,26 +117,24 @@ bool fold_windows__cut(struct fold_windows *ws, const struct fold_trace *t, doub
 void fold_windows__free(struct fold_windows *ws)
 {
 	free(ws->w);
+	free(ws->s);
 	ws->w = NULL;
+	ws->s = NULL;
 }
 
 void fold_windows__transform(const struct fold_windows *ws, const struct fold_window *w, double hz,
 			     double complex z[FOLD_CODES])
 {
-	double complex all = 0;
+	double complex all = 0, sums[FOLD_CODES + 1] = {0};
 
-	for (unsigned k = 0; k < FOLD_CODES; k++)
-		z[k] = 0;
 	for (size_t i = w->from; i < w->to; i++) {
 		double cycles = hz * ws->t->samples[i].t,
 		       angle = FOLD_TAU * (cycles - floor(cycles));
-		double complex e = cos(angle) - I * sin(angle);
+		double complex e = ws->s[i].taper * (cos(angle) - I * sin(angle));
 
 		all += e;
-		for (unsigned k = 0; k < ws->ncodes; k++)
-			if (ws->t->code[i] == ws->code[k])
-				z[k] += e;
+		sums[ws->s[i].number] += e;
 	}
-	for (unsigned k = 0; k < ws->ncodes; k++)
-		z[k] -= w->mean[k] * all;
+	for (unsigned k = 0; k < FOLD_CODES; k++)
+		z[k] = k < ws->ncodes ? sums[k] - w->mean[k] * all : 0;
 }

@@ -14,6 +14,13 @@
 struct fold_window {
 	size_t from, to; /* samples */
 	double mean[FOLD_CODES];
+	double squares; /* of the tapers */
+};
+
+/* A sample: it counts less near the ends of its window. */
+struct fold_tapered {
+	double taper;
+	unsigned number; /* of its code; ncodes: another one */
 };
 
 struct fold_windows {
@@ -21,6 +28,7 @@ struct fold_windows {
 	uint64_t code[FOLD_CODES];
 	unsigned ncodes, n;
 	struct fold_window *w;
+	struct fold_tapered *s; /* of all samples */
 	double length_s;
 	double null; /* power of any frequency by chance */
 };

@@ -65,12 +65,14 @@ static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 	for (unsigned p = 0; ok && p < b->nplaces && p < MOST_PLACES; p++) {
 		const char *line = cluster_lines__of(&l, p);
 		unsigned n = cells;
-		char name[64];
+		char name[NAME_WIDTH + 1];
 
 		while (n && line[n - 1] == ' ')
 			n--;
 		model_bursts__name(b, p, name, sizeof(name));
-		fprintf(out, "  %-*.*s  %.*s\n", NAME_WIDTH, NAME_WIDTH, name, (int)n, line);
+		fputs("  ", out);
+		print__escaped(out, name);
+		fprintf(out, "%*s  %.*s\n", NAME_WIDTH - (int)strlen(name), "", (int)n, line);
 	}
 	if (b->nplaces > MOST_PLACES)
 		fprintf(out, "  and %u more\n", b->nplaces - MOST_PLACES);
@@ -147,8 +149,10 @@ static void print_singles(const struct cluster_view *v, FILE *out)
 		char name[64];
 
 		model_bursts__name(b, b->place[at[k]], name, sizeof(name));
-		fprintf(out, "  %10s  at %-8s  %s\n", cluster_time__of(b->run[at[k]], run),
-			cluster_time__of(fmax(b->end[at[k]] - b->wall[at[k]], 0), begin), name);
+		fprintf(out, "  %10s  at %-8s  ", cluster_time__of(b->run[at[k]], run),
+			cluster_time__of(fmax(b->end[at[k]] - b->wall[at[k]], 0), begin));
+		print__escaped(out, name);
+		fputs("\n", out);
 	}
 }
 

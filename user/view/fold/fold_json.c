@@ -21,6 +21,7 @@ static json_t *validity(const struct folded *f)
 		{"kept_fraction", v->kept_fraction},
 		{"max_gap", v->max_gap},
 		{"rms", v->rms},
+		{"scatter", v->scatter},
 		{"r2", v->r2},
 		{"ks_d", v->ks_d},
 		{"ks_limit", v->ks_limit},

@@ -26,6 +26,7 @@ struct folded {
 	struct fold_phase phases[FOLD_PHASES]; /* their code: one of FOLD_CODE... */
 	char *const *functions;		       /* their names */
 	size_t nphases;
+	double scatter; /* of CPU time, see struct fold_validity */
 	double lost_points, lost_regions;
 };
 

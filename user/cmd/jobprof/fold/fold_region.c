@@ -124,43 +124,77 @@ static void set_counter(struct traces *t, const struct points *p, enum point_cou
 	}
 }
 
-enum analysis_status traces__count(struct traces *t, const struct points *p, enum point_counter c)
+enum analysis_status traces__count(struct traces *t, const struct points *p, enum point_counter c,
+				   double *scatter)
 {
 	set_counter(t, p, c);
-	return fold_trace__counts(t->trace, t->n);
+	return fold_trace__counts(t->trace, t->n, scatter);
 }
 
-/* Less than one event in all executions together, by what is known of them, or of their threads. */
+/* What the threads have counted, as their samples say, from the first execution to the last one. */
+static double count_all(const struct traces *t, bool *sampled)
+{
+	double all = 0;
+
+	*sampled = false;
+	for (size_t i = 0; i < t->n; i++) {
+		const struct fold_trace *tr = &t->trace[i];
+		double first = tr->instances[0].t0, last = tr->instances[tr->ninstances - 1].t1;
+		double from = NAN, to = NAN;
+
+		for (size_t k = 0; k < tr->nsamples && tr->samples[k].t <= last; k++) {
+			if (isnan(tr->samples[k].c) || tr->samples[k].t < first)
+				continue;
+			from = isnan(from) ? tr->samples[k].c : from;
+			to = tr->samples[k].c;
+		}
+		*sampled |= !isnan(from);
+		all += isnan(from) ? 0 : to - from;
+	}
+	return all;
+}
+
+static double count_known(const struct traces *t, bool *known)
+{
+	double sum = 0;
+
+	*known = false;
+	for (size_t i = 0; i < t->ninstances; i++) {
+		double count = t->instances[i].c1 - t->instances[i].c0;
+
+		*known |= !isnan(count);
+		sum += isnan(count) ? 0 : count;
+	}
+	return sum;
+}
+
+/* Less than one event in all executions together, by what is known of them, and of their threads.
+ */
 static bool is_still(const struct traces *t, enum point_counter c)
 {
 	static const double one[POINT_COUNTERS] = {
 		[POINT_CPU_TIME] = 1e-9, [POINT_PAGE_FAULTS] = 1};
-	double inside = 0, all = 0;
-	bool known = false, sampled = false;
+	bool known, sampled;
+	double inside = count_known(t, &known), all = count_all(t, &sampled);
 
-	for (size_t i = 0; i < t->ninstances; i++) {
-		double count = t->instances[i].c1 - t->instances[i].c0;
-
-		known |= !isnan(count);
-		inside += isnan(count) ? 0 : count;
-	}
-	for (size_t i = 0; i < t->n; i++) {
-		const struct fold_trace *tr = &t->trace[i];
-
-		sampled |= tr->nsamples > 1;
-		all += tr->nsamples ? tr->samples[tr->nsamples - 1].c - tr->samples[0].c : 0;
-	}
-	return known ? inside < one[c] / 2 : sampled && all < one[c];
+	return known ? inside < one[c] / 2 && (!sampled || all < one[c]) : sampled && all < one[c];
 }
+
+#define RUNNING_MAX \
+	1.1 /* CPUs of one thread, and what clocks that are read in turn may differ by */
 
 #define FEW  0.1 /* of the executions */
 #define MOST 0.8 /* of the count */
 
-/* Every execution is taken to count alike: a curve of one that did it all would be of none. */
+/*
+ * Every execution is taken to count alike: a curve of one that did it all would be of none. Those
+ * whose count is not known, as others stretched them, are few.
+ */
 static int is_in_few(bool *few, const struct traces *t)
 {
 	_cleanup_free_ double *count = calloc(t->ninstances + 1, sizeof(*count));
-	double all = 0, most = 0;
+	double all = 0, most = 0, samples;
+	bool sampled;
 	size_t n = 0, some;
 
 	if (!count)
@@ -174,7 +208,8 @@ static int is_in_few(bool *few, const struct traces *t)
 	some = (size_t)(FEW * (double)n);
 	for (size_t i = n - some; i < n; i++)
 		most += count[i];
-	*few = most > MOST * all;
+	samples = count_all(t, &sampled) * (double)n / (double)t->ninstances;
+	*few = most > MOST * all || all < (1 - MOST) * samples;
 	return 0;
 }
 
@@ -182,7 +217,8 @@ static int fold_counter(struct folded *f, struct traces *t, const struct points 
 			enum point_counter c, double nugget)
 {
 	const struct fold_options o = {FOLD_FILTER_MEDIAN, nugget};
-	enum analysis_status status = traces__count(t, p, c);
+	double scatter;
+	enum analysis_status status = traces__count(t, p, c, &scatter);
 	bool few = false;
 
 	if (status == ANALYSIS_OK)
@@ -192,7 +228,11 @@ static int fold_counter(struct folded *f, struct traces *t, const struct points 
 	f->flawed[c] = is_still(t, c) ? "does not change in this region"
 		       : few ? "is counted in few executions of this region, which folding takes "
 			       "to be alike"
-			     : NULL;
+		       : c == POINT_CPU_TIME && f->of[c].factor > RUNNING_MAX
+			       ? "is more than the time that passed: the file is damaged"
+			       : NULL;
+	if (c == POINT_CPU_TIME)
+		f->scatter = scatter;
 	f->known[c] = status == ANALYSIS_OK && !f->flawed[c];
 	return 0;
 }
@@ -258,6 +298,8 @@ static int fold_all(struct folded *f, struct traces *t, const struct points *p,
 	if (err)
 		return err;
 	f->shown = q->counter;
+	for (int c = 0; c < POINT_COUNTERS; c++)
+		fold_validity__scatter(&f->of[c].validity, f->scatter);
 	if (!f->known[f->shown])
 		return -ENODATA;
 	f->threads = t->n;

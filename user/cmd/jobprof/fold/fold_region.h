@@ -25,7 +25,8 @@ struct traces {
  * 0 or -ENOMEM. */
 int traces__of(struct traces *t, const struct points *p, unsigned region);
 /* Sets the counts at their bounds. ANALYSIS_INSUFFICIENT: it was never counted. */
-enum analysis_status traces__count(struct traces *t, const struct points *p, enum point_counter c);
+enum analysis_status traces__count(struct traces *t, const struct points *p, enum point_counter c,
+				   double *scatter);
 void traces__free(struct traces *t);
 
 struct fold_query {

@@ -167,7 +167,7 @@ static int fold_traces(struct folding *f, struct traces *t, const struct points 
 
 	add_losses(f, p);
 	for (int c = 0; !err && c < POINT_FIXED; c++) {
-		enum analysis_status s = traces__count(t, p, c);
+		enum analysis_status s = traces__count(t, p, c, NULL);
 
 		err = s == ANALYSIS_NO_MEMORY ? -ENOMEM : 0;
 		if (s != ANALYSIS_OK)
