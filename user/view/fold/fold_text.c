@@ -48,15 +48,21 @@ const char *fold_view__counter(const struct folded *f, enum point_counter c)
 	return c == POINT_EVENT ? f->event : point_counters[c];
 }
 
+/* What part of the count is done at x: by its definition none at the begin, and all at the end. */
+static double progress(const struct fold_result *r, double x)
+{
+	if (x <= 0 || x >= 1)
+		return x >= 1;
+	return fmin(fmax(fold_spline__at(&r->spline, x), 0), 1);
+}
+
 double fold_view__rate(const struct folded *f, enum point_counter c, const struct fold_phase *p)
 {
 	const struct fold_result *r = &f->of[c];
 
 	if (!f->known[c] || !(p->to > p->from))
 		return NAN;
-	return r->factor *
-	       fmax(fold_spline__at(&r->spline, p->to) - fold_spline__at(&r->spline, p->from), 0) /
-	       (p->to - p->from);
+	return r->factor * fmax(progress(r, p->to) - progress(r, p->from), 0) / (p->to - p->from);
 }
 
 const char *fold_view__missing(const struct folded *f, enum point_counter c)
