@@ -278,7 +278,7 @@ def ranks():
     cmd = ["mpirun.openmpi", "--oversubscribe", "-n", "2", tool("jpphases"), "6", "24", "0.4", "0.45"]
     run, path = run_jobprof(cmd, 1, series="all,fold", env=plain_env(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
     got, err = fold(path)
-    is_equal("ranks: both are folded", got and got["threads"], 2)
+    is_equal("ranks: both are folded", [err, got and got["threads"]], ["", 2])
     codes = {p["code"].split(" (at ")[0] for p in got["phases"]}
     is_true("ranks: their functions have names", codes & set(FUNCTIONS) and not any("0x" in c for c in codes), codes)
 

@@ -180,8 +180,7 @@ static bool is_still(const struct traces *t, enum point_counter c)
 	return known ? inside < one[c] / 2 && (!sampled || all < one[c]) : sampled && all < one[c];
 }
 
-#define RUNNING_MAX \
-	1.1 /* CPUs of one thread, and what clocks that are read in turn may differ by */
+#define RUNNING_MAX 2 /* CPUs of one thread; an estimate may be above 1 */
 
 #define FEW  0.1 /* of the executions */
 #define MOST 0.8 /* of the count */
