@@ -32,7 +32,8 @@ def counters():
     for kind, region in enumerate(("burst 1", "burst 2", "all")):
         own, got = notes[kind::3][1:], found[region]  # in the very first burst the thread begins
         is_true("counters: the bursts of " + region, abs(got["bursts"] - ROUNDS) <= ROUNDS / 50, got["bursts"])
-        is_near("counters: their run time", got["run_s"], numpy.median(own[:, 0]), 0.02)
+        # what the switch at its end takes to read the counters is in it
+        is_near("counters: their run time", got["run_s"], numpy.median(own[:, 0]), 0.02, 1e-4)
         for event in ("PageFaults", "FaultsUser"):
             c = got["counters"][event]
             is_true("counters: %s of %s is measured in some" % (event, region), 0.15 < c["counted"] < 0.85, c)
