@@ -26,6 +26,7 @@ ROOT = os.path.realpath(__file__ + "/../../..")
 BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
 TOOLS = os.path.join(BUILD, "tests", "tools")
 JOBPROF = os.path.join(BUILD, "jobprof")
+DOCUMENTS = [ROOT + "/README.md"] + sorted(glob.glob(ROOT + "/docs/*.md") + glob.glob(ROOT + "/man/*.[1-8]"))
 MB = 1048576
 # The series of a profile, and those of what sensors of the node say.
 with open(os.path.join(ROOT, "schemas/series.def")) as _f:

@@ -2,7 +2,7 @@
 # runs: in full
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
-"""Every example of README.md, docs and man is executed, and every path that they name exists.
+"""Every example of README.md, docs and man is executed.
 
 An example is a code block. This script runs again below a layer over /, which is thrown away: there
 the commands of a block run as they stand, as root, on files of two jobs that jobprofd has followed,
@@ -35,7 +35,7 @@ LEFT_OUT = (  # how a command or a block of another kind begins, and why it does
     (r"mpirun", "Open MPI starts nothing as root by itself: tests/e2e/files/reduce.py"),
     (r"jobprof run .*--region-budget", "Open MPI starts nothing as root by itself: tests/e2e/cli/cluster.py"),
     (r"slurm ALL=", "is a line for sudoers"),
-    (r"bpf/ ", "is a list of folders: paths() looks for them"),
+    (r"bpf/ ", "is a list of folders: document_paths.py looks for them"),
     (r"kernel  ", "is a picture"),
 )
 PROGRAMS = ("jobprof", "jobprofd", "jobprof-dump", "sh5util")
@@ -54,7 +54,6 @@ exec chroot $d/root "$@"
 """
 PATH = ":".join(("/usr/local/bin", "/usr/local/sbin", "/usr/local/libexec/jobprof", os.environ["PATH"]))
 ENV = plain_env(PATH=PATH, SLURM_JOB_ID="4711")
-DOCUMENTS = [ROOT + "/README.md"] + sorted(glob.glob(ROOT + "/docs/*.md") + glob.glob(ROOT + "/man/*.[1-8]"))
 left_out = set()
 
 
@@ -317,27 +316,11 @@ def examples():
                  [begin for begin, _ in LEFT_OUT if begin not in left_out], [])
 
 
-def paths():
-    """Files and folders that the documents name, and functions in the files they are said to be in."""
-    for path in DOCUMENTS:
-        with open(path) as f:
-            text = f.read()
-        named = re.findall(r"(?<![\w/.-])((?:bpf|schemas|user|man|docs|scripts|tests|bench|skel|\.ci)/[\w./-]*)",
-                           text.replace("\\-", "-"))
-        is_equal(os.path.relpath(path, ROOT) + ": the paths that it names exist",
-                 sorted({n for n in named if not re.search(r"[A-Z]{3}|/x\.|test_x", n) and
-                         not os.path.exists(os.path.join(ROOT, n.rstrip(".")))}), [])
-        for function, where in re.findall(r"`(\w+)(?:\(\))?`(?: in| \|) `([\w/.]+\.c)`", text):
-            with open(os.path.join(ROOT, where)) as f:
-                is_true("%s is in %s" % (function, where), re.search(r"\b%s[(,]" % function, f.read()), "no")
-
-
 if __name__ == "__main__":
     if sys.argv[1:2] == ["inside"]:
         run_one(examples)
     else:
         need_bpf()
-        run_one(paths)
         sys.exit(subprocess.run(["unshare", "-m", "-u", "sh", "-c", SETUP, "sh", tmpdir("layer"), ROOT,
                                  sys.executable, "-u", os.path.realpath(__file__), "inside"] +
                                 [os.path.realpath(a) for a in sys.argv[1:]]).returncode)
