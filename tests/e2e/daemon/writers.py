@@ -161,8 +161,19 @@ def protect(d):
         pass
 
 
+def open_files(pid):
+    """What the descriptors of a process lead to; those that are closed meanwhile are left out."""
+    links = {}
+    for n in os.listdir("/proc/%d/fd" % pid):
+        try:
+            links[int(n)] = os.readlink("/proc/%d/fd/%s" % (pid, n))
+        except FileNotFoundError:
+            pass
+    return links
+
+
 def check_bare(d, pid, groups):
-    links = {int(n): os.readlink("/proc/%d/fd/%s" % (pid, n)) for n in os.listdir("/proc/%d/fd" % pid)}
+    links = open_files(pid)
     theirs = os.path.join(d.hdf5, USER.pw_name)
     is_equal("a writer: no descriptor but its own", {n: f for n, f in links.items() if not (
         n < 2 and f == "/dev/null" or n == 2 and f.startswith("pipe:") or
@@ -275,8 +286,7 @@ def waiting():
     for p in [run_step(j, seconds=1.5) for j in jobs]:  # the first of them has the programs attached
         p.end()
     wait_until(lambda: "cannot write" in d.said(), 20, "a failure")
-    open_journals = lambda: [f for f in (os.readlink("/proc/%d/fd/%s" % (d.proc.pid, n)) for n in
-                                         os.listdir("/proc/%d/fd" % d.proc.pid))
+    open_journals = lambda: [f for f in open_files(d.proc.pid).values()
                              if ".journal" in f and any("/%d_" % j in f for j in jobs)]
     try:
         wait_until(lambda: not open_journals(), 10, "closed journals")

@@ -87,7 +87,7 @@ def fold(path, *options):
     return json.loads(p.stdout) if p.returncode == 0 else None, p.stderr
 
 
-def is_near(name, got, want, samples):
+def is_bound_near(name, got, want, samples):
     """A hundredth of the region with 2,000 samples; where one code follows another is known to so many samples."""
     allowed = max(0.01, 20 / max(samples, 1))
     is_true(name, abs(got - want) <= allowed, "%.4f of %d samples, want %.4f +- %.4f" % (got, samples, want, allowed))
@@ -113,7 +113,7 @@ def phases():
     samples = got["validity"]["samples"]
     for name in ("first", "second"):
         nearest = min(got["phases"][:-1], key=lambda p: abs(p["to"] - said[name]), default=None)
-        is_near("phases: end of the %s one" % name, nearest["to"], said[name], samples)
+        is_bound_near("phases: end of the %s one" % name, nearest["to"], said[name], samples)
         is_true("phases: about where it is said to end", nearest["to_low"] - 0.005 <= said[name] <= nearest["to_high"] + 0.005, (nearest, said))
         # a phase of two codes may be cut by chance, anywhere in it: such an end is not known so well
         is_true("phases: the end is known to 0.02 or better", nearest["to_high"] - nearest["to_low"] <= 0.04, nearest)
@@ -169,6 +169,17 @@ def still():
     is_true("still: refused when asked for", none is None and "PageFaults " + of["reason"] in err, err)
 
 
+def short_part():
+    """A region that takes a tenth of its thread's time is folded, and what is counted outside of it is not of it."""
+    run, path = run_jobprof(undisturbed("-n", "-f", "5,50,0", "12", "20", "0.45", "0.1"), 1, "all,fold",
+                            ["--region", "%s:second_phase" % tool("jpphases")])
+    had_a_cpu(path, 12)
+    got, err = fold(path, "--counter", "PageFaults")
+    is_near("short part: executions", got["executions"], spoken(run)["loops"], 0, 2)
+    is_near("short part: the rate of its faults", got["counters"]["PageFaults"]["mean_rate"], 50e3, 0.05)
+    is_equal("short part: CPU time has a curve", got["counters"]["CPUTime"]["status"], "OK")
+
+
 FIRST_TOUCHES = """import ctypes, mmap, sys, time
 lib = ctypes.CDLL(sys.argv[1])
 region = lib.jobprof_region(b"loop")
@@ -205,7 +216,7 @@ def asleep():
         off = [p for p in got["phases"] if p["code"] == "not running"]
         want = {"first_phase": said["first"], "not running": said["second"] - said["first"], "third_phase": 1 - said["second"]}
         is_equal(name + ": one such phase", len(off), 1)
-        is_near(name + ": its length", off[0]["to"] - off[0]["from"], want["not running"], got["validity"]["samples"])
+        is_bound_near(name + ": its length", off[0]["to"] - off[0]["from"], want["not running"], got["validity"]["samples"])
         is_true(name + ": nothing runs there", off[0]["CPUTime"] < 0.05 and off[0]["share"] > 0.95, off)
         is_true(name + ": else one CPU does", all(p["CPUTime"] > 0.9 for p in got["phases"] if p["to"] - p["from"] > 0.1 and p not in off), got["phases"])
         mean = got["counters"]["CPUTime"]["mean_rate"]
@@ -216,7 +227,7 @@ def asleep():
         is_true(name + ": no part is without samples", got["validity"]["status"] == "good" and got["validity"]["max_gap"] < 0.02, got["validity"])
         is_true(name + ": the period", abs(got["period_s"] / said["period"] - 1) < 0.01, (got["period_s"], said))
         if not options:
-            is_near(name + ": it begins", off[0]["from"], said["first"], got["validity"]["samples"])
+            is_bound_near(name + ": it begins", off[0]["from"], said["first"], got["validity"]["samples"])
 
 
 def counted():
@@ -313,4 +324,4 @@ def not_profiled():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([regions, calls, points, points_not_asked, phases, rates, still, once, asleep, counted, no_marker, no_marker_and_long, ranks, alias, nothing_to_fold, not_profiled])
+    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, once, asleep, counted, no_marker, no_marker_and_long, ranks, alias, nothing_to_fold, not_profiled])

@@ -14,7 +14,6 @@
 #define FAR	      9	    /* times the median: of chance alone one in 10^9 */
 #define DISTURBED_MAX 0.05  /* of the spans */
 #define UNUSUAL_MAX   0.1   /* of the time between two samples */
-#define INSIDE_MAX    20    /* instances between two samples; more say nothing of the profile */
 
 /* The unknowns: the parts of an instance, and what is outside of all. */
 enum { OUTSIDE = FOLD_PARTS, UNKNOWNS };
@@ -129,10 +128,17 @@ double fold_profile__between(const struct fold_profile *p, const struct fold_tra
 	return counted;
 }
 
+static bool is_undisturbed(const struct covered *c, double from, double to)
+{
+	return c->unusual <= UNUSUAL_MAX * (to - from);
+}
+
 bool fold_profile__fits(const struct fold_profile *p, const struct fold_trace *tr, double from,
 			double to)
 {
-	return find_covered(tr, &p->usual, from, to).unusual <= UNUSUAL_MAX * (to - from);
+	struct covered c = find_covered(tr, &p->usual, from, to);
+
+	return is_undisturbed(&c, from, to);
 }
 
 /* Two samples of a trace, and what was counted between them. */
@@ -142,13 +148,14 @@ struct span {
 	double rest; /* less what the profile expects */
 };
 
-/* Whether a span says something of the profile: of one to INSIDE_MAX instances of usual length. */
+/* Whether a span says something of the profile: of instances whose length is usual, but for a few.
+ */
 static bool is_useful(const struct span *s, const struct fold_range *usual)
 {
 	struct covered c = find_covered(s->tr, usual, s->from, s->to);
 
 	return s->count >= 0 && s->to > s->from && c.first < c.end &&
-	       c.end - c.first <= INSIDE_MAX && !(c.unusual > 0);
+	       is_undisturbed(&c, s->from, s->to);
 }
 
 /* Returns how many there are in out, of one in so many samples. */
@@ -296,15 +303,15 @@ static int by_rest(const void *a, const void *b)
 static size_t drop_disturbed(struct fold_profile *p, struct span *spans, size_t n)
 {
 	size_t left = n;
-	double all = 0;
+	double mean = 0, one = p->sum[FOLD_PARTS];
 
 	for (size_t i = 0; i < n; i++)
 		spans[i].rest = spans[i].count -
 				fold_profile__between(p, spans[i].tr, spans[i].from, spans[i].to);
 	qsort(spans, n, sizeof(*spans), by_rest);
 	for (size_t i = 0; i < n; i++)
-		all += spans[i].count;
-	p->scatter = fabs(spans[n / 2].rest) * (double)n / all;
+		mean += spans[i].count / (double)n;
+	p->scatter = fabs(spans[n / 2].rest) / sqrt(mean * fmin(mean, one));
 	while (left && fabs(spans[left - 1].rest) > FAR * fabs(spans[n / 2].rest))
 		left--;
 	return (double)(n - left) <= DISTURBED_MAX * (double)n ? left : n;

@@ -15,7 +15,7 @@ struct fold_profile {
 	double outside;		    /* of all instances, per unit of time */
 	double sum[FOLD_PARTS + 1]; /* of the parts before */
 	double scatter; /* median distance of a pair's count from what is expected, by the mean
-			   count */
+			   count; of pairs with n instances between them that of one, by sqrt(n) */
 	struct fold_range usual; /* lengths of the instances that the profile is of */
 };
 

@@ -180,26 +180,49 @@ static bool is_still(const struct traces *t, enum point_counter c)
 	return known ? inside < one[c] / 2 && (!sampled || all < one[c]) : sampled && all < one[c];
 }
 
+/* There are samples in executions, but what these counted cannot be told. */
+static bool is_stretched(const struct traces *t)
+{
+	bool known;
+
+	count_known(t, &known);
+	for (size_t i = 0; !known && i < t->ninstances; i++)
+		if (t->instances[i].nsamples)
+			return true;
+	return false;
+}
+
 #define RUNNING_MAX 2 /* CPUs of one thread; an estimate may be above 1 */
 
 #define FEW  0.1 /* of the executions */
 #define MOST 0.8 /* of the count */
 
-/*
- * Every execution is taken to count alike: a curve of one that did it all would be of none. Those
- * whose count is not known, as others stretched them, are few.
- */
+/* What an execution has counted; where that is not known, as others stretched it, what samples
+ * inside of it say that it has at least. NaN: neither. */
+static double count_at_least(const struct fold_instance *in)
+{
+	double first = NAN, last = NAN;
+
+	if (!isnan(in->c1 - in->c0))
+		return in->c1 - in->c0;
+	for (size_t i = 0; i < in->nsamples; i++) {
+		last = isnan(in->samples[i].c) ? last : in->samples[i].c;
+		first = isnan(first) ? last : first;
+	}
+	return last - first;
+}
+
+/* Every execution is taken to count alike: a curve of one that did it all would be of none. */
 static int is_in_few(bool *few, const struct traces *t)
 {
 	_cleanup_free_ double *count = calloc(t->ninstances + 1, sizeof(*count));
-	double all = 0, most = 0, samples;
-	bool sampled;
+	double all = 0, most = 0;
 	size_t n = 0, some;
 
 	if (!count)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->ninstances; i++) {
-		count[n] = t->instances[i].c1 - t->instances[i].c0;
+		count[n] = count_at_least(&t->instances[i]);
 		all += isnan(count[n]) ? 0 : count[n];
 		n += !isnan(count[n]);
 	}
@@ -207,9 +230,24 @@ static int is_in_few(bool *few, const struct traces *t)
 	some = (size_t)(FEW * (double)n);
 	for (size_t i = n - some; i < n; i++)
 		most += count[i];
-	samples = count_all(t, &sampled) * (double)n / (double)t->ninstances;
-	*few = most > MOST * all || all < (1 - MOST) * samples;
+	*few = most > MOST * all;
 	return 0;
+}
+
+/* Why the counts of the executions say nothing; NULL: they do. factor: the mean rate. */
+static const char *find_flaw(const struct traces *t, enum point_counter c, bool few, double factor)
+{
+	if (is_still(t, c))
+		return "does not change in this region";
+	if (few)
+		return "is counted in few executions of this region, which folding takes to be "
+		       "alike";
+	if (c == POINT_CPU_TIME && factor > RUNNING_MAX)
+		return "is more than the time that passed: the file is damaged";
+	if (is_stretched(t))
+		return "is not known of any execution: between two samples there are always some "
+		       "of unusual length";
+	return NULL;
 }
 
 static int fold_counter(struct folded *f, struct traces *t, const struct points *p,
@@ -224,12 +262,7 @@ static int fold_counter(struct folded *f, struct traces *t, const struct points 
 		status = fold__region(t->instances, t->ninstances, &o, FOLD_CURVE, &f->of[c]);
 	if (status == ANALYSIS_NO_MEMORY || is_in_few(&few, t))
 		return -ENOMEM;
-	f->flawed[c] = is_still(t, c) ? "does not change in this region"
-		       : few ? "is counted in few executions of this region, which folding takes "
-			       "to be alike"
-		       : c == POINT_CPU_TIME && f->of[c].factor > RUNNING_MAX
-			       ? "is more than the time that passed: the file is damaged"
-			       : NULL;
+	f->flawed[c] = find_flaw(t, c, few, f->of[c].factor);
 	if (c == POINT_CPU_TIME)
 		f->scatter = scatter;
 	f->known[c] = status == ANALYSIS_OK && !f->flawed[c];
