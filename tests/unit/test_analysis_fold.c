@@ -247,7 +247,7 @@ TEST(a_region_is_folded_from_end_to_end)
 {
 	struct fold_instance in[INSTANCES];
 	struct fold_sample s[INSTANCES * SAMPLES];
-	struct fold_options o = {FOLD_FILTER_MEAN, FOLD_NUGGET};
+	struct fold_options o = {FOLD_FILTER_MEAN, FOLD_NUGGET, 0};
 	struct fold_result r;
 	double off = 0;
 

@@ -180,6 +180,29 @@ def short_part():
     is_equal("short part: CPU time has a curve", got["counters"]["CPUTime"]["status"], "OK")
 
 
+COMPRESSES = """import random, time, zlib
+random.seed(1)
+data, until = bytes(random.choice(b"abcdefghijklmnop ") for _ in range(10000)), time.monotonic() + 15
+while time.monotonic() < until:
+    zlib.compress(data)
+"""
+
+
+def short_executions():
+    """Of some 0.1 ms, which a sample's own interrupt stretches by a fifth: a real library's function, that has the CPU throughout."""
+    with open("/proc/self/maps") as f:
+        zlib = next(line.split()[-1] for line in f if "/libz.so" in line)
+    run, path = run_jobprof(["sh", "-c", 'chrt -f -p 1 $$ 2>/dev/null; exec "$@"', "sh", sys.executable, "-c", COMPRESSES], 1, "all,fold",
+                            ["--region", zlib + ":deflate", "--region-budget", "20"])
+    had_a_cpu(path, 15)
+    got, err = fold(path)
+    is_true("short executions: they have samples", got and got["validity"]["samples"] >= 100, (got, err))
+    curve = numpy.array(got["counters"]["CPUTime"]["curve"])
+    off = abs(curve - numpy.linspace(0, 1, len(curve))).max()
+    is_true("short executions: CPU time grows as time does", off <= 0.01, off)
+    is_true("short executions: of phases too", all(abs(p["CPUTime"] - 1) <= 0.05 for p in got["phases"]), got["phases"])
+
+
 FIRST_TOUCHES = """import ctypes, mmap, sys, time
 lib = ctypes.CDLL(sys.argv[1])
 region = lib.jobprof_region(b"loop")
@@ -324,4 +347,4 @@ def not_profiled():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, once, asleep, counted, no_marker, no_marker_and_long, ranks, alias, nothing_to_fold, not_profiled])
+    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, short_executions, once, asleep, counted, no_marker, no_marker_and_long, ranks, alias, nothing_to_fold, not_profiled])

@@ -182,6 +182,7 @@ bool fold__is_locked(const struct fold_points *p, const struct fold_spline *cpu)
 struct fold_options {
 	struct fold_filter filter;
 	double nugget;
+	double far; /* k of fold__prefilter(); 0: without this pass */
 };
 
 /* A folded region. curve and rate have the m elements that the caller asked for. */

@@ -70,6 +70,19 @@ static enum analysis_status fill_curve(size_t n, double nugget, size_t m, struct
 	return fold__validity(p->x, p->y, p->n, &r->spline, n, r->range.kept, &r->validity);
 }
 
+/* Points without those of instances that are far from the curve of all. */
+static enum analysis_status drop_far(const struct fold_instance *instances, size_t n,
+				     const struct fold_options *o, struct fold_result *r)
+{
+	if (fold__prefilter(&r->points, o->nugget, o->far, r->keep, n) != ANALYSIS_OK)
+		return ANALYSIS_OK; /* one instance alone is near itself */
+	r->range.kept = 0;
+	for (size_t i = 0; i < n; i++)
+		r->range.kept += r->keep[i];
+	fold_points__free(&r->points);
+	return fold__points(instances, n, r->keep, &r->points);
+}
+
 enum analysis_status fold__region(const struct fold_instance *instances, size_t n,
 				  const struct fold_options *o, size_t m, struct fold_result *r)
 {
@@ -85,6 +98,8 @@ enum analysis_status fold__region(const struct fold_instance *instances, size_t 
 		status = choose_instances(instances, n, &o->filter, r);
 	if (status == ANALYSIS_OK)
 		status = fold__points(instances, n, r->keep, &r->points);
+	if (status == ANALYSIS_OK && o->far > 0)
+		status = drop_far(instances, n, o, r);
 	if (status != ANALYSIS_OK)
 		return status;
 	r->factor = mean_rate(instances, n, r->keep);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Puts the executions of a region and the samples of their threads together, and folds them. */
+/* Folds the executions of a region, or iterations where programs have named none. */
 #include "cmd/jobprof/fold/fold_region.h"
 
 #include <errno.h>
@@ -10,126 +10,10 @@
 #include "analysis/fold/fold_period.h"
 #include "analysis/order.h"
 #include "base/cleanup.h"
-#include "bpf/jobprof.h"
 #include "cmd/jobprof/fold/fold_names.h"
 
 #define SAMPLE_LATE_S 20e-6
-
-void traces__free(struct traces *t)
-{
-	free(t->trace);
-	free(t->instances);
-	free(t->bounds);
-	free(t->samples);
-	free(t->code);
-}
-
-static bool make_room(struct traces *t, const struct points *p)
-{
-	*t = (struct traces){.trace = calloc(p->nregions + 1, sizeof(*t->trace)),
-			     .instances = calloc(p->nregions + 1, sizeof(*t->instances)),
-			     .bounds = calloc(p->nregions + 1, sizeof(*t->bounds)),
-			     .samples = calloc(p->npoints + 1, sizeof(*t->samples)),
-			     .code = calloc(p->npoints + 1, sizeof(*t->code))};
-	return t->trace && t->instances && t->bounds && t->samples && t->code;
-}
-
-/* A region within itself counts as one, by its outermost execution. */
-static void add_instance(struct traces *t, struct fold_trace *tr, const struct region_row *r)
-{
-	struct fold_instance *last = tr->ninstances ? &tr->instances[tr->ninstances - 1] : NULL;
-	struct bounds *b = &t->bounds[t->ninstances];
-
-	if (r->end_s <= r->begin_s)
-		return;
-	if (last && r->begin_s < last->t1) {
-		if (r->end_s > last->t1)
-			memcpy(b[-1].end, r->at_end, sizeof(b->end));
-		last->t1 = fmax(last->t1, r->end_s);
-		return;
-	}
-	memcpy(b->begin, r->at_begin, sizeof(b->begin));
-	memcpy(b->end, r->at_end, sizeof(b->end));
-	tr->instances[tr->ninstances++] = (struct fold_instance){.t0 = r->begin_s, .t1 = r->end_s};
-	t->ninstances++;
-}
-
-/* The samples of a thread: a part of the array. */
-static void find_samples(const struct points *p, struct traces *t, struct fold_trace *tr,
-			 const struct thread_key *of, size_t *at)
-{
-	size_t from;
-
-	while (*at < p->npoints && thread_key__cmp(&p->points[*at].thread, of) < 0)
-		(*at)++;
-	from = *at;
-	while (*at < p->npoints && !thread_key__cmp(&p->points[*at].thread, of))
-		(*at)++;
-	tr->samples = &t->samples[from];
-	tr->code = &t->code[from];
-	tr->nsamples = *at - from;
-}
-
-/* What the kernel does is of the code that has it done. */
-static uint64_t code_of(const struct point *p)
-{
-	unsigned kind = p->kind;
-
-	if (kind == JP_MODULE_KERNEL && p->place)
-		kind = p->place & JP_PLACE_LIBRARY ? JP_MODULE_LIBRARY : JP_MODULE_OWN;
-	return p->function ? FOLD_FUNCTION(p->function, p->place) /* of the program's own */
-			   : FOLD_CODE(kind, p->place);
-}
-
-static void make_traces(struct traces *t, const struct points *p, unsigned region)
-{
-	const struct thread_key *now = NULL;
-	struct fold_trace *tr = NULL;
-	size_t at = 0;
-
-	for (size_t i = 0; i < p->npoints; i++)
-		t->code[i] = code_of(&p->points[i]);
-	for (size_t i = 0; i < p->nregions; i++) {
-		const struct region_row *r = &p->regions[i];
-
-		if (r->region != region)
-			continue;
-		if (!now || thread_key__cmp(now, &r->thread)) {
-			now = &r->thread;
-			tr = &t->trace[t->n++];
-			tr->instances = &t->instances[t->ninstances];
-			find_samples(p, t, tr, now, &at);
-		}
-		add_instance(t, tr, r);
-	}
-}
-
-int traces__of(struct traces *t, const struct points *p, unsigned region)
-{
-	if (!make_room(t, p))
-		return -ENOMEM;
-	make_traces(t, p, region);
-	return 0;
-}
-
-static void set_counter(struct traces *t, const struct points *p, enum point_counter c)
-{
-	for (size_t i = 0; i < p->npoints; i++)
-		t->samples[i] = (struct fold_sample){.t = p->points[i].time_s,
-						     .c = p->points[i].count[c],
-						     .off = p->points[i].kind == POINT_NOT_RUNNING};
-	for (size_t i = 0; i < t->ninstances; i++) {
-		t->instances[i].c0 = t->bounds ? t->bounds[i].begin[c] : NAN;
-		t->instances[i].c1 = t->bounds ? t->bounds[i].end[c] : NAN;
-	}
-}
-
-enum analysis_status traces__count(struct traces *t, const struct points *p, enum point_counter c,
-				   double *scatter)
-{
-	set_counter(t, p, c);
-	return fold_trace__counts(t->trace, t->n, scatter);
-}
+#define FAR	      3 /* standard deviations */
 
 /* What the threads have counted, as their samples say, from the first execution to the last one. */
 static double count_all(const struct traces *t, bool *sampled)
@@ -253,11 +137,12 @@ static const char *find_flaw(const struct traces *t, enum point_counter c, bool 
 static int fold_counter(struct folded *f, struct traces *t, const struct points *p,
 			enum point_counter c, double nugget)
 {
-	const struct fold_options o = {FOLD_FILTER_MEDIAN, nugget};
+	struct fold_options o = {FOLD_FILTER_MEDIAN, nugget, FAR};
 	double scatter;
 	enum analysis_status status = traces__count(t, p, c, &scatter);
 	bool few = false;
 
+	o.filter.floor = fmax(o.filter.floor, t->blur);
 	if (status == ANALYSIS_OK)
 		status = fold__region(t->instances, t->ninstances, &o, FOLD_CURVE, &f->of[c]);
 	if (status == ANALYSIS_NO_MEMORY || is_in_few(&few, t))
@@ -298,13 +183,16 @@ static int find_phases(struct folded *f, const struct traces *t)
 	return ok ? 0 : -ENOMEM;
 }
 
-/* A sample has its time some microseconds after the instruction that was interrupted. */
-static void widen_bounds(struct folded *f)
+/* A sample has its time some microseconds after the instruction that was interrupted; where it is
+ * known how many, they have been taken off, but for some of them. */
+static void widen_bounds(struct folded *f, const struct traces *t)
 {
+	double late = t->blur > 0 ? t->blur * f->period_s : SAMPLE_LATE_S;
+
 	for (size_t i = 0; i + 1 < f->nphases; i++) {
 		struct fold_phase *p = &f->phases[i];
 
-		p->low = fmax(p->from, p->low - SAMPLE_LATE_S / f->period_s);
+		p->low = fmax(p->from, p->low - late / f->period_s);
 	}
 }
 
@@ -341,7 +229,7 @@ static int fold_all(struct folded *f, struct traces *t, const struct points *p,
 	if (fold__is_locked(&f->of[f->shown].points, &f->of[POINT_CPU_TIME].spline))
 		f->locked = "samples fall on the same parts of it again and again";
 	err = f->locked ? 0 : find_phases(f, t);
-	widen_bounds(f);
+	widen_bounds(f, t);
 	return err;
 }
 
@@ -363,21 +251,6 @@ static int choose_region(const struct points *p, const char *name, unsigned *reg
 }
 
 #define PERIODS_MAX (1u << 20) /* iterations that are looked for, of all threads */
-
-/* A trace per thread, without instances. */
-static void make_threads(struct traces *t, const struct points *p)
-{
-	for (size_t i = 0, from = 0; i < p->npoints; i++) {
-		t->code[i] = code_of(&p->points[i]);
-		if (i + 1 < p->npoints &&
-		    !thread_key__cmp(&p->points[i].thread, &p->points[i + 1].thread))
-			continue;
-		t->trace[t->n++] = (struct fold_trace){.samples = &t->samples[from],
-						       .code = &t->code[from],
-						       .nsamples = i + 1 - from};
-		from = i + 1;
-	}
-}
 
 /* The period of the thread with most samples. */
 static enum analysis_status find_period(const struct traces *t, struct fold_period *period)
@@ -401,15 +274,6 @@ static void make_periods(struct traces *t, const struct fold_period *period, dou
 							PERIODS_MAX - t->ninstances);
 		t->ninstances += tr->ninstances;
 	}
-}
-
-static bool make_period_room(struct traces *t, const struct points *p)
-{
-	*t = (struct traces){.trace = calloc(p->npoints + 1, sizeof(*t->trace)),
-			     .instances = calloc(PERIODS_MAX, sizeof(*t->instances)),
-			     .samples = calloc(p->npoints + 1, sizeof(*t->samples)),
-			     .code = calloc(p->npoints + 1, sizeof(*t->code))};
-	return t->trace && t->instances && t->samples && t->code;
 }
 
 /* Where iterations are to begin instead of at 0: at the bound between the two longest phases, and
@@ -445,8 +309,7 @@ static int fold_periods(struct folded *f, struct traces *t, const struct points 
 	double begin = 0, shift = 0;
 	int err = 0;
 
-	make_threads(t, p);
-	set_counter(t, p, q->counter);
+	traces__set_counter(t, p, q->counter);
 	if (find_period(t, &period) != ANALYSIS_OK)
 		return -ENODATA;
 	for (int pass = 0; pass < PASSES && !err && (!pass || begin > 0); pass++) {
@@ -480,7 +343,8 @@ int fold_region__of(struct folded *f, const struct points *p, const struct fold_
 		err = err ? err : fold_all(f, &t, p, q);
 		f->region = p->names[region];
 	} else {
-		err = make_period_room(&t, p) ? fold_periods(f, &t, p, q) : -ENOMEM;
+		err = traces__of_threads(&t, p, PERIODS_MAX);
+		err = err ? err : fold_periods(f, &t, p, q);
 	}
 	traces__free(&t);
 	return err;

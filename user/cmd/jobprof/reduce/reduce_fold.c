@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "cmd/jobprof/fold/fold_region.h"
+#include "cmd/jobprof/fold/fold_traces.h"
 #include "cmd/jobprof/reduce/reduce_fold_columns.h"
 
 #define FEW 30 /* executions, from which a usual length cannot be said */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The executions of a region with the samples of their threads. */
+#ifndef JP_CMD_JOBPROF_FOLD_TRACES_H
+#define JP_CMD_JOBPROF_FOLD_TRACES_H
+
+#include "analysis/fold/fold_trace.h"
+#include "model/points.h"
+
+/* What the thread had counted where an instance begins and ends; NaN: not known. */
+struct bounds {
+	double begin[POINT_COUNTERS], end[POINT_COUNTERS];
+};
+
+/* The threads of a region, over arrays for all of them. */
+struct traces {
+	struct fold_trace *trace;
+	size_t n;
+	struct fold_instance *instances;
+	size_t ninstances;
+	struct bounds *bounds;	     /* of the instances; NULL: nobody counted there */
+	struct fold_sample *samples; /* of all points of the file */
+	uint64_t *code;
+	double sample_s; /* that a sample takes of the thread: has been taken off all times */
+	double blur;	 /* of an execution with a sample, by its length: what is left of that */
+};
+
+/* The executions of a region, a number of p's names; without counts. traces__free() in all cases.
+ * 0 or -ENOMEM. */
+int traces__of(struct traces *t, const struct points *p, unsigned region);
+/* One of each thread, with room for so many instances but without any, and without bounds. 0 or
+ * -ENOMEM. */
+int traces__of_threads(struct traces *t, const struct points *p, size_t instances);
+/* Sets the counts of the samples, and those of the bounds that are known. */
+void traces__set_counter(struct traces *t, const struct points *p, enum point_counter c);
+/* The same, and finds the counts at the other bounds. ANALYSIS_INSUFFICIENT: it was never counted.
+ */
+enum analysis_status traces__count(struct traces *t, const struct points *p, enum point_counter c,
+				   double *scatter);
+void traces__free(struct traces *t);
+
+#endif
