@@ -162,11 +162,14 @@ def dead_daemon():
     wait_until(lambda: p.job in [s["job"] for s in dump_json(pin=d.pin)], 5, "the step")
     d.end(signal.SIGKILL)
     before = step_of(p.job, pin=d.pin)
-    slots = d.map_bytes("jp_slots")
-    dump("--raw", pin=d.pin)
-    dump("--self", "-t", "0.1", pin=d.pin)
-    is_true("dead: looking changes no slot", d.map_bytes("jp_slots") == slots,
-            "the maps have changed")
+    for _ in range(5):  # steps of other tests may begin and end meanwhile
+        slots = d.map_bytes("jp_slots")
+        dump("--raw", pin=d.pin)
+        dump("--self", "-t", "0.1", pin=d.pin)
+        unchanged = d.map_bytes("jp_slots") == slots
+        if unchanged:
+            break
+    is_true("dead: looking changes no slot", unchanged, "the maps have changed")
     p.work()
     after = step_of(p.job, pin=d.pin)
     compare_task("dead: task 0", before["tasks"]["0"], after["tasks"]["0"], acc[0],
@@ -360,7 +363,7 @@ def full_environments():
     keys = fill("jp_envs")
     is_true("environments: the map is full", 200 < len(keys) <= 256, len(keys))
     p = Parked([0])
-    is_true("environments: no room", re.search("^envs_full: 1 ", dump().stdout, re.M), dump().stdout)
+    is_true("environments: no room", re.search("^envs_full: [1-9]", dump().stdout, re.M), dump().stdout)
     for key in keys:
         Maps(main.pin).bpftool("delete", "jp_envs", key)
     p.work()

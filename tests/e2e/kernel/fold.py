@@ -93,11 +93,6 @@ def is_bound_near(name, got, want, samples):
     is_true(name, abs(got - want) <= allowed, "%.4f of %d samples, want %.4f +- %.4f" % (got, samples, want, allowed))
 
 
-def undisturbed(*args):
-    """jpphases before all others on its CPU, where the machine lets it."""
-    return ["sh", "-c", 'chrt -f -p 1 $$ 2>/dev/null; exec "$@"', "sh", tool("jpphases"), *args]
-
-
 def had_a_cpu(path, seconds):
     """Others that take the CPU move the ends of phases, and there are too few samples: no truth then."""
     share = total(task_table(path), "CPUTime") / seconds
@@ -107,7 +102,7 @@ def had_a_cpu(path, seconds):
 
 def phases():
     """The code of each third changes where the program says; pages are touched in the second one alone."""
-    run, path = run_jobprof(undisturbed("25", "24", "0.4", "0.45"), 1, series="all,fold")
+    run, path = run_jobprof(with_priority(tool("jpphases"), "25", "24", "0.4", "0.45"), 1, series="all,fold")
     had_a_cpu(path, 25)
     said, (got, _) = spoken(run), fold(path, "--counter", "PageFaults")
     samples = got["validity"]["samples"]
@@ -140,7 +135,7 @@ def phases():
 def rates():
     """Each phase touches pages at a rate of its own."""
     asked = [20, 50, 5]
-    run, path = run_jobprof(undisturbed("-f", ",".join(map(str, asked)), "25", "24", "0.4", "0.35"), 1, series="all,fold")
+    run, path = run_jobprof(with_priority(tool("jpphases"), "-f", ",".join(map(str, asked)), "25", "24", "0.4", "0.35"), 1, series="all,fold")
     had_a_cpu(path, 25)
     said, (got, err) = spoken(run), fold(path, "--counter", "PageFaults")
     ends, truth = [0, said["first"], said["second"], 1], [1e3 * r for r in asked]
@@ -156,7 +151,7 @@ def rates():
 
 def still():
     """A counter that hardly changes in the region has no curve: neither nan nor noise. The ring of regions is a page longer now and then."""
-    run, path = run_jobprof(undisturbed("-f", "0,0,0", "5", "24", "0.4", "0.35"), 1, series="all,fold")
+    run, path = run_jobprof(with_priority(tool("jpphases"), "-f", "0,0,0", "5", "24", "0.4", "0.35"), 1, series="all,fold")
     got, err = fold(path)
     of = got["counters"]["PageFaults"]
     is_equal("still: no rate", [of["status"], of["mean_rate"]], ["UNSUITABLE", None])
@@ -171,7 +166,7 @@ def still():
 
 def short_part():
     """A region that takes a tenth of its thread's time is folded, and what is counted outside of it is not of it."""
-    run, path = run_jobprof(undisturbed("-n", "-f", "5,50,0", "12", "20", "0.45", "0.1"), 1, "all,fold",
+    run, path = run_jobprof(with_priority(tool("jpphases"), "-n", "-f", "5,50,0", "12", "20", "0.45", "0.1"), 1, "all,fold",
                             ["--region", "%s:second_phase" % tool("jpphases")])
     had_a_cpu(path, 12)
     got, err = fold(path, "--counter", "PageFaults")
@@ -192,7 +187,7 @@ def short_executions():
     """Of some 0.1 ms, which a sample's own interrupt stretches by a fifth: a real library's function, that has the CPU throughout."""
     with open("/proc/self/maps") as f:
         zlib = next(line.split()[-1] for line in f if "/libz.so" in line)
-    run, path = run_jobprof(["sh", "-c", 'chrt -f -p 1 $$ 2>/dev/null; exec "$@"', "sh", sys.executable, "-c", COMPRESSES], 1, "all,fold",
+    run, path = run_jobprof(with_priority(sys.executable, "-c", COMPRESSES), 1, "all,fold",
                             ["--region", zlib + ":deflate", "--region-budget", "20"])
     had_a_cpu(path, 15)
     got, err = fold(path)
@@ -233,7 +228,7 @@ def asleep():
     """Where the region sleeps there are no samples: that is a phase of its own, and CPU time and phases add up to the wall."""
     faults = {"first_phase": 20e3, "not running": 0, "third_phase": 5e3}
     for name, options, period in (("asleep", (), 24), ("asleep, no marker", ("-n",), 60)):
-        run, path = run_jobprof(undisturbed("-s", "1", "-f", "20,0,5", *options, "12", str(period), "0.4", "0.35"), 1, series="all,fold")
+        run, path = run_jobprof(with_priority(tool("jpphases"), "-s", "1", "-f", "20,0,5", *options, "12", str(period), "0.4", "0.35"), 1, series="all,fold")
         said, (got, err) = spoken(run), fold(path)
         had_a_cpu(path, 12 * (1 - said["second"] + said["first"]))
         off = [p for p in got["phases"] if p["code"] == "not running"]
@@ -256,7 +251,7 @@ def asleep():
 def counted():
     """A function's probes count at both ends of each execution: single points of the rate are known, too."""
     asked = [20, 50, 5]
-    run, path = run_jobprof(undisturbed("-n", "-f", ",".join(map(str, asked)), "25", "24", "0.4", "0.35"), 1, "all,fold",
+    run, path = run_jobprof(with_priority(tool("jpphases"), "-n", "-f", ",".join(map(str, asked)), "25", "24", "0.4", "0.35"), 1, "all,fold",
                             ["--region", "loop=" + tool("jpphases") + ":one_loop"])
     had_a_cpu(path, 25)
     said, rows = spoken(run), table(path, "Regions")
@@ -286,7 +281,7 @@ def no_marker_and_long():
 
 def unnamed(name, seconds, *args):
     """The period is found, and phases have their lengths; where the first one begins is a choice."""
-    run, path = run_jobprof(undisturbed("-n", *args), 1, series="all,fold")
+    run, path = run_jobprof(with_priority(tool("jpphases"), "-n", *args), 1, series="all,fold")
     had_a_cpu(path, seconds)
     said, (got, err) = spoken(run), fold(path)
     is_true(name + ": folded", got is not None, err)
@@ -319,10 +314,10 @@ def ranks():
 
 def alias():
     """A loop that keeps step with the sampling clock is refused, one of nearly the same length that does not is folded."""
-    run, path = run_jobprof(undisturbed("6", str(1000 / 97), "0.4", "0.45"), 1, series="all,fold")
+    run, path = run_jobprof(with_priority(tool("jpphases"), "6", str(1000 / 97), "0.4", "0.45"), 1, series="all,fold")
     got, err = fold(path)
     is_true("alias: not folded, and said", got is None and "is not folded" in err and err.count("\n") == 1, (got, err))
-    run, path = run_jobprof(undisturbed("-j", "20", "12", str(1000 / 97), "0.4", "0.45"), 1, series="all,fold")
+    run, path = run_jobprof(with_priority(tool("jpphases"), "-j", "20", "12", str(1000 / 97), "0.4", "0.45"), 1, series="all,fold")
     had_a_cpu(path, 12)
     got, err = fold(path)
     is_true("alias: with other lengths it is", got is not None, err)

@@ -17,8 +17,7 @@ HZ = 97
 
 
 def phases(options, seconds=12):
-    """Before all others on its CPU, where the machine lets it."""
-    return ["sh", "-c", 'chrt -f -p 1 $$ 2>/dev/null; exec "$@"', "sh", tool("jpphases")] + options + [str(seconds), "24", "0.4", "0.35"]
+    return with_priority(tool("jpphases"), *options, str(seconds), "24", "0.4", "0.35")
 
 
 def run_phases(options, events, *more, series="all,fold"):
