@@ -143,6 +143,7 @@ JP_CPU_ARRAY(ticks, 1, struct jp_tick);
 JP_LRU(pages, JP_PAGES, struct jp_page_key, u32); /* enum jp_module */
 JP_RINGBUF(unbooked, 256 * 1024);
 JP_RINGBUF(points, 1024 * 1024);
+JP_CPU_ARRAY(periods, 1, u64); /* of the clock of points now, ns; 0: not known */
 JP_RINGBUF(crossings, 1024 * 1024);
 JP_MAP_OF(traps, ARRAY, 0, JP_REGIONS + 1, u32, u64);	  /* of all processes */
 JP_HASH(stacks, 1, struct jp_stack_key, struct jp_stack); /* no allocation in interrupts */
@@ -192,7 +193,6 @@ const volatile __u32 jp_nsampled = 0;	  /* events sampled, 0: none */
 const volatile bool jp_pmu_idle = false;  /* an event counts while a CPU idles */
 const volatile bool jp_regs = false;	  /* a task's registers can be had (5.15) */
 const volatile bool jp_unwind = false;	  /* stacks are copied */
-const volatile bool jp_by_cycles = false; /* points are samples of cycles */
 const volatile bool jp_count_pairs = false; /* who waited for whom */
 const volatile __u32 jp_ncarriers = 1;
 const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
@@ -224,7 +224,6 @@ extern const volatile __u32 jp_nsampled;
 extern const volatile bool jp_pmu_idle;
 extern const volatile bool jp_regs;
 extern const volatile bool jp_unwind;
-extern const volatile bool jp_by_cycles;
 extern const volatile bool jp_count_pairs;
 extern const volatile __u32 jp_ncarriers;
 extern const volatile struct jp_carrier jp_carriers[JP_CARRIERS];

@@ -113,8 +113,9 @@ static __always_inline u64 place_of(struct task_struct *p, u64 ip)
 /* Half of the ring may wait for the next row. */
 static __noinline int keep_point(struct task_struct *p, struct jp_task *t, u64 ip, u32 module)
 {
-	u32 slot = t ? t->next_slot : JP_SLOT_NONE;
+	u32 slot = t ? t->next_slot : JP_SLOT_NONE, zero = 0;
 	struct jp_slot *info = slot_info(slot);
+	u64 *period = bpf_map_lookup_elem(&jp_periods, &zero);
 	u64 flags = bpf_ringbuf_query(&jp_points, BPF_RB_AVAIL_DATA) >
 				    bpf_ringbuf_query(&jp_points, BPF_RB_RING_SIZE) / 2
 			    ? BPF_RB_FORCE_WAKEUP
@@ -122,6 +123,7 @@ static __noinline int keep_point(struct task_struct *p, struct jp_task *t, u64 i
 	struct jp_counted_point c = {.point = {.time_ns = bpf_ktime_get_ns(),
 					       .cpu_ns = cpu_time(p),
 					       .faults = p->min_flt + p->maj_flt,
+					       .period_ns = period ? *period : 0,
 					       .slot = slot,
 					       .tgid = p->tgid,
 					       .tid = own_number(p),
@@ -169,20 +171,15 @@ static __always_inline u32 module_of(const struct place *at, const u32 *module)
 static __always_inline int count_module(struct sample_context *ctx, struct task_struct *p,
 					struct jp_task *t)
 {
-	bool keeps = (jp_families & FAM_FOLD) && !jp_by_cycles;
 	struct jp_page_key key = {};
 	struct place at = {};
 	u32 slot = t->next_slot, *module;
 
 	if (!find_page(ctx, p, &at, &key)) {
 		count(slot, JP_MODULE_KERNEL);
-		if (keeps)
-			keep_point(p, t, 0, JP_MODULE_KERNEL);
 		return 0;
 	}
 	module = bpf_map_lookup_elem(&jp_pages, &key);
-	if (keeps)
-		keep_point(p, t, at.ip, module_of(&at, module));
 	if (!module)
 		hand_over(&key, &at, slot, 0);
 	else if (*module == JP_MODULE_LIBC || (at.kernel && *module == JP_MODULE_MPI))
@@ -286,12 +283,12 @@ int jp_clock(struct sample_context *ctx)
 }
 
 /*
- * A counter of cycles that overflows, in place of the clock for points alone: how many samples come
- * in a second of a CPU changes with its frequency, so that they have no shares of time. The clock
- * goes on and makes the pages known.
+ * Points have an event of their own, whose times differ from one to the next: a clock with another
+ * period four times a second, or a counter of cycles that overflows. So they keep step with no
+ * loop, and have no shares of time, which are the other clock's; it makes the pages known.
  */
 SEC("?perf_event")
-int jp_cycles(struct sample_context *ctx)
+int jp_point(struct sample_context *ctx)
 {
 	struct task_struct *p = bpf_get_current_task_btf();
 	struct jp_task *t = p->pid ? carried(p) : NULL;

@@ -110,6 +110,7 @@ struct jp_point {
 	__u64 place;   /* of the user's code: see jp_place */
 	__u64 cpu_ns;
 	__u64 faults;
+	__u64 period_ns; /* of the clock then; 0: not known */
 	__u32 slot;
 	__u32 gen;
 	__u32 tgid;
@@ -144,8 +145,8 @@ struct jp_sample {
 _Static_assert(sizeof(struct jp_samples) == 112, "jp_samples");
 _Static_assert(sizeof(struct jp_at_once) == 24 + 8 * JP_AT_ONCE_ROOM, "jp_at_once");
 _Static_assert(sizeof(struct jp_page_key) == 24, "jp_page_key");
-_Static_assert(sizeof(struct jp_point) == 56, "jp_point");
-_Static_assert(sizeof(struct jp_counted_point) == 120, "jp_counted_point");
+_Static_assert(sizeof(struct jp_point) == 64, "jp_point");
+_Static_assert(sizeof(struct jp_counted_point) == 128, "jp_counted_point");
 _Static_assert(sizeof(struct jp_stack_copy) ==
 		       48 + 8 * (JP_STACK_KERNEL + JP_COPY_REGS) + JP_COPY_BYTES,
 	       "jp_stack_copy");

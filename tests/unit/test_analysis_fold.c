@@ -297,6 +297,7 @@ TEST(samples_at_the_same_phase_are_not_uniform)
 	for (size_t i = 0; i < 100; i++)
 		x[i] = y[i] = 0.4 + 0.001 * (double)i;
 	fold__fit(x, y, 100, FOLD_NUGGET, &s);
+	assert_true(fold__is_locked(&(struct fold_points){.x = x, .y = y, .n = 100}, &s));
 	assert_int_equal(fold__validity(x, y, 100, &s, 100, 100, &v), ANALYSIS_OK);
 	assert_false(v.uniform || v.good);
 	near(v.max_gap, 1 - 0.499);

@@ -19,13 +19,25 @@ static struct fold_trace trace_of(size_t n)
 	return (struct fold_trace){.samples = samples, .code = code, .nsamples = n};
 }
 
+/* The time of the sample after one at t: the clock is another one four times a second, from 0.8
+ * to 1.2 HZ.
+ */
+static double next_tick(double t)
+{
+	static double rate = HZ;
+
+	if (floor(4 * t) > floor(4 * (t - 1 / rate)))
+		rate = HZ * (0.8 + 0.4 * drand48());
+	return t + (0.998 + 0.004 * drand48()) / rate;
+}
+
 /* What an iteration executes, a letter for equal parts of it. Iterations differ by up to jitter. */
 static size_t iterate(const char *parts, double period_s, double jitter, double all_s)
 {
 	double begin = 0, length = period_s;
 	size_t n = 0;
 
-	for (double t = 0; t < all_s && n < MANY; t += (0.98 + 0.04 * drand48()) / HZ) {
+	for (double t = 0; t < all_s && n < MANY; t = next_tick(t)) {
 		while (t >= begin + length) {
 			begin += length;
 			length = period_s * (1 + jitter * (2 * drand48() - 1));
@@ -43,7 +55,7 @@ static size_t wander(double mean_s, double all_s)
 	uint64_t now = 0;
 	size_t n = 0;
 
-	for (double t = 0; t < all_s && n < MANY; t += (0.98 + 0.04 * drand48()) / HZ) {
+	for (double t = 0; t < all_s && n < MANY; t = next_tick(t)) {
 		if (t >= until) {
 			now = 1 + (uint64_t)(3 * drand48());
 			until = t - mean_s * log(1 - drand48());
@@ -63,7 +75,8 @@ static void expect(const char *parts, double period_s, double jitter)
 	double found_s;
 	size_t n;
 
-	assert_int_equal(fold_period__find(&t, &p), ANALYSIS_OK);
+	if (fold_period__find(&t, &p) != ANALYSIS_OK)
+		fail_msg("%s of %g s: none", parts, period_s);
 	n = fold_period__instances(&t, &p, 0, out, MANY);
 	assert_true(n > 2);
 	found_s = (out[n - 1].t1 - out[0].t0) / (double)n;
@@ -77,7 +90,7 @@ static void expect(const char *parts, double period_s, double jitter)
 
 TEST(periods_from_milliseconds_to_seconds)
 {
-	static const double s[] = {0.024, 0.11, 0.45, 1, 2, 7.5};
+	static const double s[] = {0.012, 0.017, 0.024, 0.11, 0.45, 1, 2, 7.5};
 
 	for (size_t i = 0; i < sizeof(s) / sizeof(*s); i++) {
 		srand48((long)i);
@@ -136,6 +149,22 @@ TEST(no_period_where_there_is_none)
 	assert_int_equal(fold_period__find(&t, &p), ANALYSIS_INSUFFICIENT);
 	t = trace_of(iterate("a", 1, 0, 200));
 	assert_int_equal(fold_period__find(&t, &p), ANALYSIS_INSUFFICIENT);
+}
+
+/* Of a clock that never changed they would be as longer ones. */
+TEST(loops_faster_than_the_samples)
+{
+	static const double s[] = {0.0011, 0.0031, 0.005, 0.0052, 0.0071};
+	struct fold_period p;
+	struct fold_trace t;
+
+	for (size_t i = 0; i < 4 * sizeof(s) / sizeof(*s); i++) {
+		srand48((long)i);
+		t = trace_of(
+			iterate("aaabbccccc", s[i / 4], i % 2 ? 0.01 : 0, i % 4 < 2 ? 11 : 60));
+		if (fold_period__find(&t, &p) == ANALYSIS_OK)
+			fail_msg("%g s: %g s", s[i / 4], p.period_s);
+	}
 }
 
 TEST(few_iterations_are_not_taken_for_a_loop)

@@ -46,12 +46,13 @@ struct kern {
 	struct jp_sched *sched;
 	struct jp_acct *acct;
 	struct pmu pmu;
-	int *clock;	/* by CPU: events of the families sample and stack, -1 or below: none; NULL:
-			   all */
-	int *cycles;	/* the same of points */
-	bool by_cycles; /* points are samples of cycles */
-	bool many_probes; /* of regions: one link takes many of them */
-	int cycles_err;	  /* why they are not, although that is asked for */
+	int *clock;  /* by CPU: events of the families sample and stack, -1 or below: none; NULL:
+			all */
+	int *points; /* the same of points */
+	uint64_t varied_ns; /* when the clock of points got its period */
+	bool by_cycles;	    /* points are samples of cycles */
+	bool many_probes;   /* of regions: one link takes many of them */
+	int cycles_err;	    /* why they are not, although that is asked for */
 	struct booker *booker;
 	unsigned nslots, ncpus;
 	unsigned blk_sets;   /* elements of jp_owners */

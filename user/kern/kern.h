@@ -147,6 +147,14 @@ int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx
  * ago. To be called when a snapshot's rows are written. */
 void kern__next_set(struct kern *k);
 
+/*
+ * Gives the clock of points another period on each CPU, when that is due, by clock__boot_ns();
+ * UINT64_MAX: never. Of two loops, one of which is faster than the samples are, a clock that never
+ * changes may show the same.
+ */
+uint64_t kern__points_due(const struct kern *k);
+void kern__vary_points(struct kern *k, uint64_t now_ns);
+
 /* Bursts that the kernel side has reported and nobody has dropped yet, in the order of their ends.
  */
 struct kern_bursts {

@@ -44,7 +44,6 @@ uint64_t kern_shape(const struct kern *k)
 	crc = crc32(crc, (const Bytef *)&k->opts.burst_min_ns, sizeof(k->opts.burst_min_ns));
 	crc = crc32(crc, (const Bytef *)&k->opts.culprit_matrix, sizeof(k->opts.culprit_matrix));
 	crc = crc32(crc, (const Bytef *)&k->opts.unwind, sizeof(k->opts.unwind));
-	crc = crc32(crc, (const Bytef *)&k->by_cycles, sizeof(k->by_cycles));
 	crc = crc32(crc, (const Bytef *)&k->opts.nregions, sizeof(k->opts.nregions));
 	crc = kern_pmu_crc(k, crc);
 	crc = crc32(crc, (const Bytef *)k->unused, sizeof(k->unused));
@@ -184,7 +183,6 @@ int kern_load(struct kern *k)
 	s->rodata->jp_nsampled = k->pmu.mode == JP_PMU_SAMPLED ? k->pmu.n : 0;
 	s->rodata->jp_regs = k->has_regs;
 	s->rodata->jp_unwind = k->opts.unwind;
-	s->rodata->jp_by_cycles = k->by_cycles;
 	s->rodata->jp_count_pairs = k->opts.culprit_matrix;
 	s->rodata->jp_pmu_idle = k->pmu.counts_idle != 0;
 	choose_maps(k, s);

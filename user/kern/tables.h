@@ -28,6 +28,7 @@ enum kern_map {
 	M_PAGES,
 	M_UNBOOKED,
 	M_POINTS,
+	M_PERIODS,
 	M_CROSSINGS,
 	M_TRAPS,
 	M_STACKS,
@@ -99,7 +100,7 @@ enum kern_program {
 	P_CLOSE,
 	P_SYS_EXIT,
 	P_CLOCK,
-	P_CYCLES,
+	P_POINT,
 	P_CROSS,
 	P_FLUSH,
 	P_SAMPLE, /* JP_PMU_AT_ONCE of them, the last */

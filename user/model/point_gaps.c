@@ -9,8 +9,10 @@
 #include "bpf/jobprof.h"
 #include "model/points.h"
 
-#define TICK_S	   (1.0 / JP_SAMPLE_HZ)
-#define LATE	   0.1	/* of a tick, that the clock may be late */
+#define TICK_S	   (1.0 / JP_SAMPLE_HZ) /* in the mean */
+#define TICK_MOST  1.5			/* of that, either way */
+#define CHANGED_S  0.25			/* then it is another */
+#define LATE	   0.1			/* of a tick, that the clock may be late */
 #define OFF_LEAST  0.02 /* of a tick: less time off the CPU, and a sample was lost */
 #define PERIOD_MAX 10.0 /* seconds between samples of one loop, where no region is named */
 #define TICKS_MAX  1e5	/* between two samples; longer ones are left as they are */
@@ -38,19 +40,29 @@ static bool is_inside(struct gaps *g, const struct thread_key *thread, double at
 	return at_s < g->until_s;
 }
 
+/* The clock's period from a on, as far as that is known, for so long. */
+static double tick_of(const struct point *a, double wall)
+{
+	bool known = wall <= CHANGED_S && a->period_s <= TICK_MOST * TICK_S &&
+		     a->period_s >= TICK_S / TICK_MOST;
+
+	return known ? a->period_s : TICK_S;
+}
+
 /* A thread may go on by another CPU's clock: what is less than a tick before b may have run. A
  * thread that ran all the time has lost samples. */
 static void add_gap(struct gaps *g, const struct point *a, const struct point *b)
 {
 	double wall = b->time_s - a->time_s;
 	double off = wall - (b->count[POINT_CPU_TIME] - a->count[POINT_CPU_TIME]);
-	double ticks = floor(wall / TICK_S - 1 + LATE);
+	double tick_s = tick_of(a, wall);
+	double ticks = floor(wall / tick_s - 1 + LATE);
 	bool near = !g->p->nregions && wall <= PERIOD_MAX;
 
-	if (!(ticks >= 1 && ticks <= TICKS_MAX) || !(off >= ((ticks - 1) / 2 + OFF_LEAST) * TICK_S))
+	if (!(ticks >= 1 && ticks <= TICKS_MAX) || !(off >= ((ticks - 1) / 2 + OFF_LEAST) * tick_s))
 		return;
 	for (unsigned k = 1; k <= (unsigned)ticks; k++) {
-		double at_s = a->time_s + k * TICK_S;
+		double at_s = a->time_s + k * tick_s;
 
 		if (!near && !is_inside(g, &a->thread, at_s))
 			continue;

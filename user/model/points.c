@@ -19,7 +19,7 @@ const char *const point_counters[POINT_FIXED] = {"CPUTime", "PageFaults"};
 const char *const point_units[POINT_COUNTERS] = {"s", "", ""};
 /* Of the table's columns those that count nothing. */
 static const char *const no_events[] = {"Time",	  "TimeNS", "EpochTime", "ElapsedTime", "Process",
-					"Thread", "Kind",   "Place",	 "Task"};
+					"Thread", "Kind",   "Place",	 "Task",	"Period"};
 static const double scales[POINT_FIXED] = {1e-9, 1};
 
 static const double *column(const struct table *t, const char *name)
@@ -101,6 +101,7 @@ static int take_points(struct points *p, const struct table *t, unsigned node)
 {
 	enum { TIME, PROCESS, THREAD, KIND, PLACE, TASK, COUNTS, ALL = COUNTS + POINT_FIXED };
 	const char *names[ALL] = {"Time", "Process", "Thread", "Kind", "Place", "Task"};
+	const double *period = column(t, "Period");
 	const double *event = p->event ? event_column(t, p->event) : NULL;
 	const double *c[ALL];
 	struct point *more;
@@ -125,6 +126,7 @@ static int take_points(struct points *p, const struct table *t, unsigned node)
 				     .task = c[TASK][i]};
 		to->kind = c[KIND][i] < JP_MODULES ? (unsigned)c[KIND][i] : JP_MODULE_UNKNOWN;
 		to->place = (uint64_t)c[PLACE][i];
+		to->period_s = period ? period[i] * 1e-9 : NAN;
 		for (int k = 0; k < POINT_FIXED; k++)
 			to->count[k] = count_of(c[COUNTS + k][i], scales[k]);
 		to->count[POINT_EVENT] = event ? count_of(event[i], 1) : NAN;

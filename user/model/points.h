@@ -41,6 +41,7 @@ struct point {
 	double time_s, task; /* task NaN: not known */
 	unsigned kind;	     /* enum jp_module, or POINT_NOT_RUNNING */
 	uint64_t place;	     /* see jp_place in bpf/jobprof.h */
+	double period_s;     /* of the clock then; NaN: not known */
 	unsigned function;   /* 1 and more: of functions[]; 0: not known */
 	double count[POINT_COUNTERS];
 };

@@ -194,7 +194,8 @@ void rows__context(struct row_context *c, const struct jp_control *control)
 {
 	c->probe_ns = control->probe_ns;
 	c->pmu_ns = control->pmu_read_ns;
-	c->sample_ns = control->sample_ns;
+	c->sample_ns =
+		control->sample_ns * (control->families & FAM_FOLD ? 2 : 1); /* and a point */
 	c->families = control->families;
 	c->npmu = control->npmu;
 	c->missing = control->pmu_missing;

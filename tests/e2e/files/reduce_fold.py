@@ -94,8 +94,10 @@ def phases():
     judged("2000", some["fold"], 2000)
     is_equal("the other region", folded("--region", "other", d, status=None)["columns"][0]["n"], 2 * NODES * 20)
     alone = json.loads(subprocess.run([JOBPROF, "fold", "--json", merged(d)], capture_output=True, text=True, check=True).stdout)
-    is_equal("as jobprof fold of the job file", [alone[k] for k in ("region", "executions", "folded", "threads")],
-             [whole[k] for k in ("region", "executions", "folded", "threads")])
+    is_equal("as jobprof fold of the job file", [alone[k] for k in ("region", "executions", "threads")],
+             [whole[k] for k in ("region", "executions", "threads")])
+    # which also leaves out those that are far from the curve
+    is_true("as jobprof fold: nearly all of these executions", 0.98 * whole["folded"] <= alone["folded"] <= whole["folded"], (alone["folded"], whole["folded"]))
     is_true("as jobprof fold: the curve", numpy.allclose(alone["counters"]["PageFaults"]["curve"], whole["counters"]["PageFaults"]["curve"],
                                                          atol=0.005), "")
 

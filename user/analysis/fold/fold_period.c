@@ -17,40 +17,50 @@
 #define FINE	   10	  /* smaller ones, of a step */
 #define NEAR	   0.4	  /* of a step: the same frequency */
 #define STRONG	   4.0	  /* times what chance gives, and what is beside */
-#define WINDOWS	   4	  /* fewer of the longer ones say nothing */
+#define WINDOWS	   4	  /* fewer of the longer ones say nothing, */
+#define SHORT	   5	  /* and of the shortest ones */
+#define MOST	   0.7	  /* of the windows */
 #define MULTIPLE   8	  /* of the period that may be part of a longer one */
 #define SURE	   3	  /* times that must be known not to be */
 #define ENOUGH	   0.9	  /* of PERIODS: frequencies are not exact */
+#define VARIED	   1.05	  /* the third quartile of times between samples, over the first */
 #define SAMPLES	   120000 /* that are looked at: 20 minutes */
 #define PART	   0.1	  /* of its power, then */
 #define NEAREST	   2.5	  /* to what is beside a frequency, over the inverse of a window; */
 #define FARTHEST   4.5	  /* and from it */
 
-static double power(const struct fold_windows *ws, double hz)
+static double window_power(const struct fold_windows *ws, const struct fold_window *w, double hz)
 {
 	double complex z[FOLD_CODES];
 	double sum = 0;
 
-	for (unsigned i = 0; i < ws->n; i++) {
-		fold_windows__transform(ws, &ws->w[i], hz, z);
-		for (unsigned k = 0; k < ws->ncodes; k++)
-			sum += creal(z[k] * conj(z[k])) / ws->w[i].squares;
-	}
+	fold_windows__transform(ws, w, hz, z);
+	for (unsigned k = 0; k < ws->ncodes; k++)
+		sum += creal(z[k] * conj(z[k])) / w->squares;
 	return sum;
 }
 
-/* The usual time between two samples. */
-static double interval_of(const struct fold_trace *t)
+static double power(const struct fold_windows *ws, double hz)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < ws->n; i++)
+		sum += window_power(ws, &ws->w[i], hz);
+	return sum;
+}
+
+/* Whether the times between samples change, as faster loops ask for. */
+static bool is_varied(const struct fold_trace *t)
 {
 	_cleanup_free_ double *d = calloc(t->nsamples + 1, sizeof(*d));
 	size_t n = t->nsamples - 1;
 
 	if (!d)
-		return NAN;
+		return false;
 	for (size_t i = 0; i < n; i++)
 		d[i] = t->samples[i + 1].t - t->samples[i].t;
 	qsort(d, n, sizeof(*d), order__doubles);
-	return d[n / 2];
+	return d[n * 3 / 4] >= VARIED * d[n / 4];
 }
 
 static double step_of(const struct fold_windows *ws)
@@ -109,6 +119,29 @@ static double beside(const struct spectrum *s, const struct fold_windows *ws, si
 	return n ? around[n / 2] : INFINITY;
 }
 
+/* A window's power at a frequency or next to it, over what chance gives. */
+static bool is_strong(const struct fold_windows *ws, const struct fold_window *w, double hz)
+{
+	double null = 0, best = 0;
+
+	for (unsigned k = 0; k < ws->ncodes; k++)
+		null += w->mean[k] * (1 - w->mean[k]);
+	for (int i = -2; i <= 2; i++)
+		best = fmax(best, window_power(ws, w, hz + i * step_of(ws)));
+	return best > STRONG * null;
+}
+
+/* The clock of the samples changes four times a second: what that makes of a faster loop is at
+ * another frequency then, and not in most windows. */
+static bool is_steady(const struct fold_windows *ws, double hz)
+{
+	unsigned strong = 0;
+
+	for (unsigned i = 0; i < ws->n; i++)
+		strong += is_strong(ws, &ws->w[i], hz);
+	return strong >= MOST * ws->n;
+}
+
 /* The highest power from one frequency to another, and where, if that is no chance; else 0. */
 static double line_of(const struct fold_windows *ws, double from, double to, double *at)
 {
@@ -122,7 +155,7 @@ static double line_of(const struct fold_windows *ws, double from, double to, dou
 
 		if (hz >= from && hz <= to && s.v[i] > best && s.v[i] > STRONG * ws->null &&
 		    s.v[i] >= s.v[i - 1] && s.v[i] >= s.v[i + 1] &&
-		    s.v[i] > STRONG * beside(&s, ws, i)) {
+		    s.v[i] > STRONG * beside(&s, ws, i) && is_steady(ws, hz)) {
 			best = s.v[i];
 			*at = hz;
 		}
@@ -175,14 +208,15 @@ static enum analysis_status part_of(const struct fold_trace *t, double hz, unsig
 /* The shortest period that stands out; its frequency, 0: there is none. */
 static double shortest(const struct fold_trace *t, struct fold_period *p)
 {
-	double every = interval_of(t), length_s = WINDOW_S, hz = NAN, best = 0;
+	double length_s = WINDOW_S, hz = NAN, best = 0;
 
-	for (unsigned i = 0; every > 0 && !(best > 0) && i < OCTAVES; i++) {
-		const double from = PERIODS / length_s,
-			     to = i ? 2 * from : fmin(0.5 / every, HIGHEST_HZ);
+	for (unsigned i = 0; !(best > 0) && i < OCTAVES; i++) {
+		const double from = ENOUGH * PERIODS / length_s,
+			     to = i ? 2 * PERIODS / length_s : HIGHEST_HZ;
 		struct fold_windows ws;
 
-		if (fold_windows__cut(&ws, t, length_s) && ws.null > 0 && ws.n >= (i ? WINDOWS : 1))
+		if (fold_windows__cut(&ws, t, length_s) && ws.null > 0 &&
+		    ws.n >= (i ? WINDOWS : SHORT))
 			best = line_of(&ws, from, to, &hz);
 		if (best > 0)
 			*p = (struct fold_period){1 / hz, best / ws.null, length_s};
@@ -208,7 +242,7 @@ enum analysis_status fold_period__find(const struct fold_trace *t, struct fold_p
 	double hz;
 
 	*p = (struct fold_period){NAN, NAN, NAN};
-	if (t->nsamples < 10 * FOLD_LEAST)
+	if (t->nsamples < 10 * FOLD_LEAST || !is_varied(&middle))
 		return ANALYSIS_INSUFFICIENT;
 	hz = shortest(&middle, p);
 	for (unsigned times = MULTIPLE; hz > 0 && times > 1; times--) {

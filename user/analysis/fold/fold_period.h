@@ -14,11 +14,12 @@ struct fold_period {
 
 /*
  * The period that the codes of the samples have, of which time off the CPU is one: the shortest one
- * from two intervals of the samples (shorter ones cannot be told from longer ones) to 64 s, or up
- * to 8 times that one if the codes repeat only then. The power of each frequency is added up over
- * windows of 2 s, or of 4 to 8 periods, so that iterations need not all be of one length.
- * ANALYSIS_INSUFFICIENT: too few samples, of periods above half a second fewer than four windows,
- * or no period stands out.
+ * from 10 ms to 64 s, or up to 8 times that one if the codes repeat only then. Of samples that came
+ * at equal intervals a shorter period would look like a longer one: the intervals must change
+ * four times a second or so, and the period that of most windows. The power of each frequency is
+ * added up over windows of 2 s, or of 4 to 8 periods, so that iterations need not all be of one
+ * length. ANALYSIS_INSUFFICIENT: fewer than 5 windows of 2 s, or four longer ones, the intervals
+ * are all alike, or no period stands out.
  */
 enum analysis_status fold_period__find(const struct fold_trace *t, struct fold_period *p);
 

@@ -111,6 +111,8 @@ static uint64_t next_wake(const struct daemon *d, uint64_t now)
 			t = step_sensors__settle_due(s->sensors);
 	if (node__due(d->env.node, d->steps != NULL) < t)
 		t = node__due(d->env.node, d->steps != NULL);
+	if (d->steps && kern__points_due(d->env.k) < t)
+		t = kern__points_due(d->env.k);
 	if (lookups__due(d->env.lookups) < t)
 		t = lookups__due(d->env.lookups);
 	if (control__due(d->control) < t)
@@ -183,6 +185,7 @@ static int run_turn(struct daemon *d, int timeout_ms)
 		sampling__rows(&d->env);
 		daemon_schedule_sample(d, clock__boot_ns());
 	}
+	kern__vary_points(d->env.k, now);
 	sampling__watch_node(&d->env, now);
 	daemon_advance(d, clock__boot_ns());
 	kernel_watch__rescan_due(&d->watch, now);

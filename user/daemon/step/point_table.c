@@ -18,6 +18,7 @@ static const struct jpc_column of_all[POINT_COLUMNS] = {
 	{.name = "Place", .cell = JPC_U64, .kind = JPC_GAUGE},
 	{.name = "CPUTime", .unit = "ns", .cell = JPC_U64, .kind = JPC_CUMULATIVE},
 	{.name = "PageFaults", .cell = JPC_U64, .kind = JPC_CUMULATIVE},
+	{.name = "Period", .unit = "ns", .cell = JPC_F64, .kind = JPC_GAUGE},
 };
 
 static bool is_of_all(const char *name)
@@ -55,11 +56,13 @@ void point_table__row(const struct point_table *t, const struct jp_point *p, int
 		      uint64_t *cells)
 {
 	const double number = task < 0 ? NAN : task;
+	const double period = p->period_ns ? (double)p->period_ns : NAN;
 	const uint64_t of_each[POINT_COLUMNS] = {p->time_ns, 0,	       p->tgid,	  p->tid,
 						 p->module,  p->place, p->cpu_ns, p->faults};
 
 	memcpy(cells, of_each, sizeof(of_each));
 	memcpy(&cells[1], &number, sizeof(number));
+	memcpy(&cells[8], &period, sizeof(period));
 	for (unsigned i = POINT_COLUMNS; i < t->ncols; i++) {
 		double count = count_of(p, t->event[i - POINT_COLUMNS]);
 

@@ -8,7 +8,7 @@
 #include "bpf/jobprof.h"
 #include "client/protocol.h"
 
-#define POINT_COLUMNS 8 /* of each point */
+#define POINT_COLUMNS 9 /* of each point */
 
 struct column;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The clock of the families sample and stack, and cycles for points: events on every CPU, which
- * call programs. */
+/* The clock of the families sample and stack, and the clock or cycles of points: events on every
+ * CPU, which call programs. */
 #include "kern/sample/sample.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -10,15 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "kern/internal.h"
 #include "kern/probe.h"
 
 #define PERIOD_NS (NSEC_PER_SEC / SAMPLE_HZ)
+#define VARIED_NS (NSEC_PER_SEC / 4)
 
 /* prog: a program that the event calls; below 0: the event is only tried. */
 static int open_event(struct perf_event_attr *attr, unsigned cpu, int prog)
@@ -98,7 +102,6 @@ void kern_sample_choose(struct kern *k)
 			k->cycles_err = fd;
 	}
 	k->by_cycles = !k->cycles_err;
-	k->unused[P_CYCLES] = !k->opts.by_cycles;
 }
 
 const char *kern_sample_points(const struct kern *k)
@@ -112,7 +115,8 @@ const char *kern_sample_points(const struct kern *k)
 			 "CPU that is busy%s",
 			 counts ? "; with counts of events" : "");
 	else
-		snprintf(text, sizeof(text), "sampled: 97 times a second of each CPU%s%s%s",
+		snprintf(text, sizeof(text),
+			 "sampled: 78 to 116 times a second of each CPU, by turns%s%s%s",
 			 counts ? "; with counts of events" : "",
 			 k->opts.by_cycles ? "; SampleEvent=cycles: perf_event_open says " : "",
 			 k->opts.by_cycles ? strerror(-k->cycles_err) : "");
@@ -134,16 +138,17 @@ static int start_clock(struct kern *k)
 
 	if (!k->clock)
 		k->clock = new_fds(k);
-	if (!k->cycles && k->by_cycles)
-		k->cycles = new_fds(k);
-	if (!k->clock || (k->by_cycles && !k->cycles))
+	if (!k->points && k->families & FAM_FOLD)
+		k->points = new_fds(k);
+	if (!k->clock || (k->families & FAM_FOLD && !k->points))
 		return -ENOMEM;
 	if (!k->booker && k->families & FAM_SAMPLE)
 		err = booker__start(&k->booker, k);
 	if (!err)
 		err = open_all(k, k->clock, open_clock, k->prog[P_CLOCK]);
-	if (!err && k->by_cycles)
-		err = open_all(k, k->cycles, open_cycles, k->prog[P_CYCLES]);
+	if (!err && k->points)
+		err = open_all(k, k->points, k->by_cycles ? open_cycles : open_clock,
+			       k->prog[P_POINT]);
 	return err;
 }
 
@@ -162,11 +167,49 @@ void kern_sample_stop(struct kern *k)
 {
 	for (unsigned cpu = 0; k->clock && cpu < k->ncpus; cpu++)
 		kern_close_fd(&k->clock[cpu]);
-	for (unsigned cpu = 0; k->cycles && cpu < k->ncpus; cpu++)
-		kern_close_fd(&k->cycles[cpu]);
+	for (unsigned cpu = 0; k->points && cpu < k->ncpus; cpu++)
+		kern_close_fd(&k->points[cpu]);
 	free(k->clock), k->clock = NULL;
-	free(k->cycles), k->cycles = NULL;
+	free(k->points), k->points = NULL;
 	booker__stop(k->booker), k->booker = NULL;
+}
+
+/* The period of so many samples a second, from 0.8 to 1.2 times SAMPLE_HZ, each as likely. */
+static uint64_t any_period_ns(void)
+{
+	double part = 0.5;
+	uint32_t r;
+
+	if (getrandom(&r, sizeof(r), GRND_NONBLOCK) == sizeof(r))
+		part = r / 4294967296.0;
+	return (uint64_t)(NSEC_PER_SEC / (SAMPLE_HZ * (0.8 + 0.4 * part)));
+}
+
+uint64_t kern__points_due(const struct kern *k)
+{
+	return k->points ? k->varied_ns + VARIED_NS : UINT64_MAX;
+}
+
+void kern__vary_points(struct kern *k, uint64_t now_ns)
+{
+	_cleanup_free_ uint64_t *periods = NULL;
+	uint32_t zero = 0;
+
+	if (now_ns < kern__points_due(k))
+		return;
+	k->varied_ns = now_ns;
+	periods = calloc(k->ncpus, sizeof(*periods));
+	for (unsigned cpu = 0; periods && cpu < k->ncpus; cpu++)
+		periods[cpu] = any_period_ns();
+	if (!periods ||
+	    (!k->by_cycles && bpf_map_update_elem(k->map[M_PERIODS], &zero, periods, BPF_ANY)))
+		return;
+	for (unsigned cpu = 0; cpu < k->ncpus; cpu++) {
+		uint64_t v = k->by_cycles ? NSEC_PER_SEC / periods[cpu] : periods[cpu];
+
+		if (k->points[cpu] >= 0)
+			ioctl(k->points[cpu], PERF_EVENT_IOC_PERIOD, &v);
+	}
 }
 
 #define TRIAL_PERIOD_NS 50000 /* many samples in a short time */

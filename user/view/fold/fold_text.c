@@ -189,8 +189,8 @@ static void print_rate(const struct folded *f, FILE *out, unsigned width, bool u
 			v[i] += r->rate[k] / (double)(to - from);
 		max = fmax(max, v[i]);
 	}
-	fprintf(out, "\n%s, 0 to %.4g%s/s along the region\n", fold_view__counter(f, f->shown), max,
-		point_units[f->shown]);
+	fprintf(out, "\n%s, 0 to %.4g %s/s along the region\n", fold_view__counter(f, f->shown),
+		max, point_units[f->shown]);
 	spark__print(out, v, n, max, utf8);
 	fputc('\n', out);
 	for (i = 0; i < n; i++) {

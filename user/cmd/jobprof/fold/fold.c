@@ -125,7 +125,8 @@ static void say_missing(const struct options *o, const struct points *p, int err
 			  o->query.region);
 	else if (!p->nregions)
 		log_error("%s: its programs have named no region, and no period stands out, which "
-			  "takes 20 to 40 iterations of a thread that has a CPU: see jobprof run "
+			  "takes 10 s and 20 to 40 iterations of a thread that has a CPU: see "
+			  "jobprof run "
 			  "--region, and jobprof_region_begin in libjobprof(3)",
 			  path);
 	else if (err == -ENOENT)
