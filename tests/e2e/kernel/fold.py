@@ -314,6 +314,29 @@ def ranks():
     is_true("ranks: their functions have names", codes & set(FUNCTIONS) and not any("0x" in c for c in codes), codes)
 
 
+WORKER = """import threading, time, zlib
+data = bytes(range(256)) * 40
+def work():
+    begin = time.monotonic()
+    for _ in range(250):
+        while time.monotonic() < begin + 0.04:
+            zlib.compress(data, 1)
+        begin += 0.06
+        time.sleep(max(begin - time.monotonic(), 0))
+t = threading.Thread(target=work)
+t.start()
+t.join()
+"""
+
+
+def worker():
+    """Of a program whose first thread has samples, but no iterations, those of the other one are folded."""
+    run, path = run_jobprof(["nice", "-n", "-20", sys.executable, "-c", WORKER], 1, series="all,fold")
+    had_a_cpu(path, 15 * 0.04 / 0.06)
+    got, err = fold(path)
+    is_true("worker: the period", got and abs(got["period_s"] / 0.06 - 1) < 0.01, (got and got["period_s"], err))
+
+
 def alias():
     """No loop keeps step with a clock that changes: one of its mean period is folded, and faster ones are none of longer iterations."""
     period = 1000 / 97
@@ -349,4 +372,4 @@ def not_profiled():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, short_executions, once, asleep, counted, no_marker, no_marker_and_long, ranks, alias, nothing_to_fold, not_profiled])
+    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, short_executions, once, asleep, counted, no_marker, no_marker_and_long, ranks, worker, alias, nothing_to_fold, not_profiled])

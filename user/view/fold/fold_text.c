@@ -94,7 +94,7 @@ const char *fold_view__validity(const struct folded *f, char *why, size_t size)
 		{!(v->max_gap <= 0.05), "a part without samples"},
 		{!v->uniform, "samples are not uniform"},
 		{!(v->rms <= 0.05), "executions differ"},
-		{v->scatter > FOLD_SCATTER_MAX, "it ran at other times in each execution"},
+		{v->scatter > FOLD_SCATTER_MAX, "executions ran or counted at different times"},
 	};
 
 	why[0] = 0;

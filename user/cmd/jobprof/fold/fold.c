@@ -193,9 +193,9 @@ static int fold_file(void *arg, int fd, bool *keep)
 		else if (err)
 			say_missing(o, &p, err, f.flawed[o->query.counter]);
 		else if (f.locked)
-			log_error("%s: the region is not folded: %s, as its period of %.4g ms and "
-				  "the clock's of %.4g ms keep step",
-				  o->file.path, f.locked, f.period_s * 1e3, 1e3 / 97);
+			log_error("%s: the region is not folded: %s, as it keeps step with their "
+				  "clock",
+				  o->file.path, f.locked);
 		else
 			status = put_fold(&f, o, fd) ||
 				 (o->store && fold_store__write(&f, o->file.path));

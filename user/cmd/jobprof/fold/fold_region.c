@@ -23,9 +23,12 @@ static double count_all(const struct traces *t, bool *sampled)
 	*sampled = false;
 	for (size_t i = 0; i < t->n; i++) {
 		const struct fold_trace *tr = &t->trace[i];
-		double first = tr->instances[0].t0, last = tr->instances[tr->ninstances - 1].t1;
-		double from = NAN, to = NAN;
+		double first, last, from = NAN, to = NAN;
 
+		if (!tr->ninstances) /* a thread that has no iterations */
+			continue;
+		first = tr->instances[0].t0;
+		last = tr->instances[tr->ninstances - 1].t1;
 		for (size_t k = 0; k < tr->nsamples && tr->samples[k].t <= last; k++) {
 			if (isnan(tr->samples[k].c) || tr->samples[k].t < first)
 				continue;
@@ -81,6 +84,10 @@ static bool is_stretched(const struct traces *t)
 #define FEW  0.1 /* of the executions */
 #define MOST 0.8 /* of the count */
 
+#define LEAST 30   /* samples */
+#define DOUBT 0.1  /* of a CPU */
+#define FALL  0.02 /* of the count: what is left of noise */
+
 /* What an execution has counted; where that is not known, as others stretched it, what samples
  * inside of it say that it has at least. NaN: neither. */
 static double count_at_least(const struct fold_instance *in)
@@ -118,6 +125,25 @@ static int is_in_few(bool *few, const struct traces *t)
 	return 0;
 }
 
+/* Whether probes have read the counts at begin and end; else they are estimated. */
+static bool is_measured(const struct traces *t)
+{
+	return t->bounds && t->ninstances && !isnan(t->bounds[0].begin[POINT_CPU_TIME]);
+}
+
+/* The estimate is far from the part of the samples at which the thread ran. */
+static bool is_doubtful(const struct traces *t, double rate)
+{
+	double ran = 0, all = 0;
+
+	for (size_t i = 0; i < t->ninstances; i++)
+		for (size_t k = 0; k < t->instances[i].nsamples; k++) {
+			ran += !t->instances[i].samples[k].off;
+			all++;
+		}
+	return all >= LEAST && fabs(rate - ran / all) > DOUBT + 3 * sqrt(0.25 / all);
+}
+
 /* Why the counts of the executions say nothing; NULL: they do. factor: the mean rate. */
 static const char *find_flaw(const struct traces *t, enum point_counter c, bool few, double factor)
 {
@@ -126,12 +152,29 @@ static const char *find_flaw(const struct traces *t, enum point_counter c, bool 
 	if (few)
 		return "is counted in few executions of this region, which folding takes to be "
 		       "alike";
+	if (c == POINT_CPU_TIME && !is_measured(t) &&
+	    (factor > RUNNING_MAX || is_doubtful(t, factor)))
+		return "cannot be told from the samples: executions differ too much, or are too "
+		       "short beside what is between them";
 	if (c == POINT_CPU_TIME && factor > RUNNING_MAX)
 		return "is more than the time that passed: the file is damaged";
 	if (is_stretched(t))
 		return "is not known of any execution: between two samples there are always some "
 		       "of unusual length";
 	return NULL;
+}
+
+/* A count never falls: the executions are not alike if their curve does. */
+static bool falls(const struct fold_result *r)
+{
+	double highest = 0;
+
+	for (size_t i = 0; i < FOLD_CURVE; i++) {
+		if (r->curve[i] < highest - FALL)
+			return true;
+		highest = fmax(highest, r->curve[i]);
+	}
+	return false;
 }
 
 static int fold_counter(struct folded *f, struct traces *t, const struct points *p,
@@ -151,6 +194,8 @@ static int fold_counter(struct folded *f, struct traces *t, const struct points 
 	if (c == POINT_CPU_TIME)
 		f->scatter = scatter;
 	f->known[c] = status == ANALYSIS_OK && !f->flawed[c];
+	if (c == POINT_CPU_TIME && f->known[c] && falls(&f->of[c]))
+		f->scatter = fmax(f->scatter, 1);
 	return 0;
 }
 
@@ -222,7 +267,9 @@ static int fold_all(struct folded *f, struct traces *t, const struct points *p,
 		fold_validity__scatter(&f->of[c].validity, f->scatter);
 	if (!f->known[f->shown])
 		return -ENODATA;
-	f->threads = t->n;
+	f->threads = 0;
+	for (size_t i = 0; i < t->n; i++)
+		f->threads += t->trace[i].ninstances > 0;
 	f->instances = t->ninstances;
 	f->samples = f->of[f->shown].points.n;
 	f->period_s = mean_length(t, &f->of[f->shown]);
