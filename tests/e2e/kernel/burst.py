@@ -194,7 +194,7 @@ def polled(series):
     rows, gaps = long_bursts(path), histogram(table(path, "GapLength/0"))
     steady = rows[rows["Gap"] > wait / 2][1:-1]  # not the first and the last
     lasted = (float(steady["TimeNS"][-1]) - float(steady["TimeNS"][0])) / 1e9  # the first loops may be over before there are probes
-    is_near("polling: a burst for each loop", len(steady), lasted / said["period"] + 1, 0, 1)
+    is_near("polling: a burst for each loop", len(steady), lasted / said["period"] + 1, 0, 2)
     is_true("polling: of nearly all loops", len(steady) >= 0.8 * said["loops"], (len(steady), said))
     for column, want in (("RunTime", said["period"] - wait), ("Duration", said["period"] - wait), ("Gap", wait)):
         is_near("polling: %s, to 3 %%" % column, numpy.median(steady[column]), want, 0.03)
