@@ -24,9 +24,10 @@ struct fold_profile {
  * the profile over the parts that lie there. The profile is the solution of all these equations by
  * smooth_fit(), where a smooth profile is one that counts evenly while the thread runs: by the
  * share of the samples of a part that are not off. Others on the same CPU disturb single pairs:
- * those around an instance of unusual length do not count, nor do those that are far from what the
- * profile expects, if they are few. Sets before and unusual of the instances: the time in those
- * before, and of these in those of unusual length. Returns false where nothing was counted.
+ * those of which more than a tenth lies in instances of unusual length do not count, nor do those
+ * that are far from what the profile expects, if they are few. Sets before and unusual of the
+ * instances: the time in those before, and of these in those of unusual length. Returns false where
+ * nothing was counted.
  */
 bool fold_profile__find(struct fold_profile *p, const struct fold_trace *traces, size_t n);
 

@@ -25,11 +25,11 @@ struct fold_trace {
  * them is NaN, as nobody counted there: every instance is taken to count alike, and what was
  * counted between two samples is shared out among the parts of the instances between them as the
  * profile of all of them says (fold_profile.h). Samples that are off get their c likewise. c0 is
- * NaN where an instance has no sample before it or none after it, where one of unusual length is
- * between these (fold_profile__fits()), and where an instance has
- * one that is not off and whose c is NaN: what came between that and the one before is missing in
- * all later ones. scatter, if not NULL, gets that of the profile, NaN where none was needed.
- * ANALYSIS_INSUFFICIENT: nothing was counted.
+ * NaN where an instance has no sample before it or none after it, where more than a tenth
+ * of the time between these is of instances of unusual length (fold_profile__fits()), and where an
+ * instance has one that is not off and whose c is NaN: what came between that and the one before is
+ * missing in all later ones. scatter, if not NULL, gets that of the profile, NaN where none was
+ * needed. ANALYSIS_INSUFFICIENT: nothing was counted.
  */
 enum analysis_status fold_trace__counts(const struct fold_trace *traces, size_t n, double *scatter);
 
