@@ -113,6 +113,10 @@ class Run:
         with open(self.log, errors="replace") as f:
             return f.read()
 
+    def lines_of_command(self):
+        """Without what jobprof says itself, as of a machine that stood still for a second."""
+        return [line for line in self.out().splitlines() if not line.startswith("jobprof")]
+
 
 def run_jobprof(cmd, interval=0.2, series=None, extra=(), env=None, timeout=60):
     """Returns the ended Run and the path of its file."""

@@ -7,7 +7,7 @@
  * WORK[i], in parts of the others', until each has used that much CPU time, or LIMIT_S are over.
  * The rounds differ in length by up to three times, the same on all ranks: rounds of one length
  * could keep in step with the clock that samples them. With JPMPI_BLOCKS in the environment they
- * sleep while they wait, and look again every millisecond.
+ * sleep while they wait, and look again every POLL_US.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -40,6 +40,7 @@ int MPI_Comm_rank(MPI_Comm comm, int *rank);
 int MPI_Comm_size(MPI_Comm comm, int *size);
 
 #define LIMIT_S 80
+#define POLL_US 10000 /* seldom, as each look takes CPU time inside of MPI */
 
 static double in_mpi;
 static int blocks;
@@ -76,7 +77,7 @@ static int sleep_until_done(MPI_Request *request, int err)
 	while (!err && !done) {
 		err = PMPI_Test(request, &done, MPI_STATUS_IGNORE);
 		if (!done)
-			usleep(1000);
+			usleep(POLL_US);
 	}
 	return err;
 }

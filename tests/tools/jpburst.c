@@ -109,7 +109,7 @@ static void name_regions(void)
 		snprintf(name, sizeof(name), "burst %d", i + 1);
 		region[i] = i < nregions ? jobprof_region(name) : -1;
 	}
-	for (int i = 0; nregions && i < 20; i++) {
+	for (int i = 0; nregions && i < 100; i++) {
 		outer = jobprof_region("all");
 		usleep(10000);
 	}

@@ -224,7 +224,7 @@ def nested_polls():
     is_true("many calls: bursts and calls have the CPU time", total(length, "BurstTime") + 0.6 < total(task_table(path), "CPUTime"), "")
     quick = ["--region", "wait:%s:quick" % tool("jpcalls"), "--region-budget", "100"]
     run, path = run_jobprof([tool("jpcalls"), "-q", "0.5"], INTERVAL, "all,burst", quick)
-    is_near("calls of no length: a gap for each", histogram(table(path, "GapLength/0")).sum(), int(run.out().split()[0]), 0, 20)
+    is_near("calls of no length: a gap for each", histogram(table(path, "GapLength/0")).sum(), int(run.lines_of_command()[0]), 0, 20)
 
 
 def given_up():

@@ -13,7 +13,7 @@ import sys
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from lib import *
 
-ROUNDS = 250
+ROUNDS = 200
 
 
 def cluster(path, *options):
@@ -21,8 +21,9 @@ def cluster(path, *options):
 
 
 def counters():
-    """Three kinds of bursts with 100, 7 and no new pages: the first two are regions of their own, all lie in another."""
-    run, path = run_jobprof([tool("jpburst"), "-r", "2", "-n", str(ROUNDS), "-p", "100", "-p", "7", "2", "3", "4"], 0.3, "all,burst",
+    """Three kinds of bursts with 200, 14 and no new pages: the first two are regions of their own, all lie in another.
+    They are long, as the way from the nap to the region and back must be a small part of them on a slow machine too."""
+    run, path = run_jobprof([tool("jpburst"), "-r", "2", "-n", str(ROUNDS), "-p", "200", "-p", "14", "5", "6", "7"], 0.3, "all,burst",
                             ["-e", "page-faults,task-clock;faults:u,task-clock", "--perf-mode", "exact"])
     notes = numpy.array([[float(x) for x in line.split()[1:]] for line in run.out().splitlines()
                          if re.fullmatch(r"\d+ [\d.]+ [\d.]+ \d+", line)])
@@ -31,14 +32,14 @@ def counters():
     is_equal("counters: the regions, and what is in none", set(found), {"all", "burst 1", "burst 2", None})
     for kind, region in enumerate(("burst 1", "burst 2", "all")):
         own, got = notes[kind::3][1:], found[region]  # in the very first burst the thread begins
-        is_true("counters: the bursts of " + region, abs(got["bursts"] - ROUNDS) <= ROUNDS / 50, got["bursts"])
+        is_true("counters: the bursts of " + region, abs(got["bursts"] - ROUNDS) <= ROUNDS / 25, got["bursts"])
         # what the switch at its end takes to read the counters is in it
         is_near("counters: their run time", got["run_s"], numpy.median(own[:, 0]), 0.02, 1e-4)
         for event in ("PageFaults", "FaultsUser"):
             c = got["counters"][event]
             is_true("counters: %s of %s is measured in some" % (event, region), 0.15 < c["counted"] < 0.85, c)
             if kind == 2:
-                is_true("counters: hardly a fault without new pages", c["per_s"] < 500, c)  # 7 pages are 2,300
+                is_true("counters: hardly a fault without new pages", c["per_s"] < 1500, c)  # 14 pages are 2,300
                 continue
             is_near("counters: %s of %s per second" % (event, region), c["per_s"], own[:, 2].sum() / own[:, 0].sum(), 0.05)
             is_near("counters: %s of %s in all" % (event, region), c["total"], own[:, 2].sum(), 0.05)

@@ -103,7 +103,7 @@ def fio(d):
         INTERVAL)
     if run.proc.returncode:
         raise Skipped("fio cannot use io_uring here")
-    own, reaped = [l.split() for l in run.out().splitlines()[:2]]
+    own, reaped = [l.split() for l in run.lines_of_command()[:2]]
     return path, seconds(own[0]) + seconds(reaped[0]), seconds(own[1]) + seconds(reaped[1])
 
 

@@ -88,7 +88,7 @@ print(inside, time.process_time(), any("blas" in line for line in open("/proc/se
 
 def blas():
     run, path = run_jobprof(["/usr/bin/python3", "-c", MULTIPLIES], 1, series="all,sample", env=plain_env(OPENBLAS_NUM_THREADS="1"))
-    inside, cpu, has_blas = run.out().splitlines()[0].split()
+    inside, cpu, has_blas = run.lines_of_command()[0].split()
     if has_blas != "True":
         raise Skipped("numpy has its BLAS in itself")
     got = sampled(path)
@@ -129,7 +129,7 @@ def openmp():
     if r.returncode:
         raise Skipped("there is no OpenMP: " + r.stderr[:100])
     run, path = run_jobprof([where + "/waits"], 1, series="all,sample", env=plain_env(OMP_WAIT_POLICY="active"))
-    waited, cpu = map(float, run.out().splitlines()[0].split())
+    waited, cpu = map(float, run.lines_of_command()[0].split())
     got = sampled(path)
     is_true("OpenMP: a thread waited for long", waited > 0.2 * cpu, (waited, cpu))
     is_share("OpenMP: as long as it waited", got["OpenMP"], got["Samples"], waited / cpu, 0.01)
@@ -150,10 +150,10 @@ def efficiencies(useful, times):
             "parallel_efficiency": mean / max(times)}
 
 
-def run_ranks(series, *options, seconds="20", **env):
+def run_ranks(series, *options, seconds="20", work=("20", "12"), **env):
     """The file, and what each of two ranks says: useful, CPU, wall and waiting time."""
     d = tmpdir("ranks")
-    run, path = run_jobprof(["mpirun.openmpi", "--oversubscribe", *options, "-n", "2", built_with_mpi(), d, seconds, "20", "12"],
+    run, path = run_jobprof(["mpirun.openmpi", "--oversubscribe", *options, "-n", "2", built_with_mpi(), d, seconds, *work],
                             1, series=series, timeout=110, env=plain_env(
                                 OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **env))
     return path, [[float(v) for v in open("%s/%d" % (d, i)).read().split()] for i in range(2)]
@@ -182,7 +182,7 @@ def ranks(name, *options):
 
 def blocking():
     """Ranks that sleep while they wait need no samples: their CPU time is useful."""
-    path, told = run_ranks("all", seconds="10", JPMPI_BLOCKS="1")
+    path, told = run_ranks("all", seconds="10", work=("160", "96"), JPMPI_BLOCKS="1")
     are_as_wanted("blocking", path, told, [0])
 
 
