@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # runs: in full
-# timeout: 420
+# timeout: 480
 # SPDX-License-Identifier: GPL-2.0-only
 """Regions and their folding, against a program that knows its phases by its own clock."""
 
@@ -157,7 +157,7 @@ def still():
     got, err = fold(path)
     of = got["counters"]["PageFaults"]
     is_equal("still: no rate", [of["status"], of["mean_rate"]], ["UNSUITABLE", None])
-    is_true("still: says so", of["reason"].startswith(("does not change in this region", "is counted in few executions")), of)
+    is_true("still: says so", of["reason"].startswith(("does not change in this region", "is counted in few executions", "is not known of any execution")), of)
     is_true("still: no curve, and no rate of phases", "curve" not in of and {p["PageFaults"] for p in got["phases"]} == {None}, got["phases"])
     is_equal("still: the other counter has one", got["counters"]["CPUTime"]["status"], "OK")
     text = subprocess.run([JOBPROF, "fold", path], capture_output=True, text=True, timeout=60).stdout
@@ -196,8 +196,8 @@ def short_executions():
     is_true("short executions: they have samples", got and got["validity"]["samples"] >= 100, (got, err))
     curve = numpy.array(got["counters"]["CPUTime"]["curve"])
     off = abs(curve - numpy.linspace(0, 1, len(curve))).max()
-    is_true("short executions: CPU time grows as time does", off <= 0.01, off)
-    is_true("short executions: of phases too", all(abs(p["CPUTime"] - 1) <= 0.05 for p in got["phases"]), got["phases"])
+    is_true("short executions: CPU time grows as time does", off <= 0.03, off)
+    is_true("short executions: of phases too", all(abs(p["CPUTime"] - 1) <= 0.1 for p in got["phases"] if p["samples"] >= 30), got["phases"])
 
 
 FIRST_TOUCHES = """import ctypes, mmap, sys, time
@@ -275,6 +275,21 @@ def counted():
 
 def no_marker():
     unnamed("no marker", 25, "25", "37", "0.3", "0.5")
+
+
+def no_marker_and_uneven():
+    """Iterations that differ are followed roughly: no result is called good whose phases are wrong, and bounds say how far they are off."""
+    for percent in ("2", "10"):
+        run, path = run_jobprof(with_priority(tool("jpphases"), "-n", "-j", percent, "-f", "0,0,0", "14", "53", "0.4", "0.35"), 1, series="all,fold")
+        had_a_cpu(path, 14)
+        said, (got, err) = spoken(run), fold(path)
+        if not got or len(got["phases"]) < 2:
+            is_true("uneven by %s %%: refused or weak" % percent, not got or got["validity"]["status"] == "weak", (got, err))
+            continue
+        want = dict(zip(FUNCTIONS, (said["first"], said["second"] - said["first"], 1 - said["second"])))
+        off = max(abs(sum(p["to"] - p["from"] for p in got["phases"] if p["code"].split(" (at ")[0] == f) - w) for f, w in want.items())
+        is_true("uneven by %s %%: good is right" % percent, got["validity"]["status"] == "weak" or off <= 0.04, (off, got["validity"], got["phases"]))
+        is_true("uneven by %s %%: its bounds" % percent, off <= 2 * got["validity"]["bounds"] + 0.01, (off, got["validity"], got["phases"]))
 
 
 def no_marker_and_long():
@@ -372,4 +387,4 @@ def not_profiled():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, short_executions, once, asleep, counted, no_marker, no_marker_and_long, ranks, worker, alias, nothing_to_fold, not_profiled])
+    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, short_executions, once, asleep, counted, no_marker, no_marker_and_uneven, no_marker_and_long, ranks, worker, alias, nothing_to_fold, not_profiled])

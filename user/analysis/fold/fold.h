@@ -153,6 +153,7 @@ struct fold_validity {
 	bool uniform;	      /* ks_d <= ks_limit; else sampling may be locked to the region */
 	bool good;	/* >= 10 instances kept, >= 30 samples, uniform, max_gap and rms <= 0.05 */
 	double scatter; /* see fold_validity__scatter(); NaN: not known */
+	double misplaced; /* see fold_validity__misplaced(); NaN: not looked at */
 };
 
 #define FOLD_SCATTER_MAX 0.02
@@ -164,6 +165,15 @@ struct fold_validity {
  * result is not good.
  */
 void fold_validity__scatter(struct fold_validity *v, double scatter);
+
+#define FOLD_MISPLACED_MAX 0.025
+
+/*
+ * Sets by how much the phases of one function differ from that function's part of the samples, at
+ * most, as a part of the region. Iterations that were followed only roughly blur one phase into the
+ * next, or lose a short one: above FOLD_MISPLACED_MAX the result is not good.
+ */
+void fold_validity__misplaced(struct fold_validity *v, double misplaced);
 
 /* How well the points cover the region and the spline fits them. n_kept of n_instances were used.
  * ANALYSIS_INSUFFICIENT: no point is known. */

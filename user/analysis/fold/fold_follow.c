@@ -17,6 +17,7 @@
 /* Cycles until a window's middle, by its phase against what all windows have in common. */
 struct fix {
 	double t, phase, cycles;
+	bool strong; /* it iterates there */
 	double complex z[HARMONICS][FOLD_CODES];
 };
 
@@ -129,6 +130,7 @@ static void find_fixes(const struct fold_windows *ws, double hz, double shift, s
 
 	for (unsigned i = 0; i < ws->n; i++) {
 		fix[i].t = middle(ws, &ws->w[i]);
+		fix[i].strong = fold_windows__is_strong(ws, &ws->w[i], hz);
 		for (unsigned h = 0; h < HARMONICS; h++)
 			fold_windows__transform(ws, &ws->w[i], (h + 1) * hz, fix[i].z[h]);
 	}
@@ -138,6 +140,12 @@ static void find_fixes(const struct fold_windows *ws, double hz, double shift, s
 	straighten(fix, ws->n);
 	for (unsigned i = 0; i < ws->n; i++)
 		fix[i].cycles = hz * fix[i].t + fix[i].phase - shift;
+}
+
+/* Between two windows the thread iterates: it may do something else for a while. */
+static bool is_followed(const struct fix *fix, unsigned i)
+{
+	return fix[i].strong && fix[i + 1].strong;
 }
 
 size_t fold_period__instances(const struct fold_trace *t, const struct fold_period *p, double shift,
@@ -152,14 +160,16 @@ size_t fold_period__instances(const struct fold_trace *t, const struct fold_peri
 	if (fix) {
 		find_fixes(&ws, 1 / p->period_s, shift, fix);
 		for (unsigned i = 0; i + 1 < ws.n; i++) {
+			const size_t first = n;
 			double rate =
 				(fix[i + 1].cycles - fix[i].cycles) / (fix[i + 1].t - fix[i].t);
 
 			for (double c = ceil(fix[i].cycles);
-			     rate > 0 && c < fix[i + 1].cycles && n < max; c++) {
+			     is_followed(fix, i) && rate > 0 && c < fix[i + 1].cycles && n < max;
+			     c++) {
 				double at = fix[i].t + (c - fix[i].cycles) / rate;
 
-				if (n)
+				if (n > first || (n && i && is_followed(fix, i - 1)))
 					out[n - 1].t1 = at;
 				out[n++] = (struct fold_instance){.t0 = at, .t1 = at + p->period_s};
 			}

@@ -11,41 +11,29 @@
 
 #define PERIODS	   4.0 /* at least, of a window */
 #define HIGHEST_HZ 100.0
-#define WINDOW_S   2.0	  /* the shortest */
-#define OCTAVES	   8	  /* the longest window is 2^7 of these */
-#define STEPS	   5.0	  /* of frequency, to the inverse of a window */
-#define FINE	   10	  /* smaller ones, of a step */
-#define NEAR	   0.4	  /* of a step: the same frequency */
-#define STRONG	   4.0	  /* times what chance gives, and what is beside */
-#define WINDOWS	   4	  /* fewer of the longer ones say nothing, */
-#define SHORT	   5	  /* and of the shortest ones */
-#define MOST	   0.7	  /* of the windows */
-#define MULTIPLE   8	  /* of the period that may be part of a longer one */
-#define SURE	   3	  /* times that must be known not to be */
-#define ENOUGH	   0.9	  /* of PERIODS: frequencies are not exact */
-#define VARIED	   1.05	  /* the third quartile of times between samples, over the first */
-#define SAMPLES	   120000 /* that are looked at: 20 minutes */
-#define PART	   0.1	  /* of its power, then */
-#define NEAREST	   2.5	  /* to what is beside a frequency, over the inverse of a window; */
-#define FARTHEST   4.5	  /* and from it */
-
-static double window_power(const struct fold_windows *ws, const struct fold_window *w, double hz)
-{
-	double complex z[FOLD_CODES];
-	double sum = 0;
-
-	fold_windows__transform(ws, w, hz, z);
-	for (unsigned k = 0; k < ws->ncodes; k++)
-		sum += creal(z[k] * conj(z[k])) / w->squares;
-	return sum;
-}
+#define WINDOW_S   2.0	       /* the shortest */
+#define OCTAVES	   8	       /* the longest window is 2^7 of these */
+#define FINE	   10	       /* smaller ones, of a step */
+#define NEAR	   0.4	       /* of a step: the same frequency */
+#define STRONG	   FOLD_STRONG /* also times what is beside */
+#define WINDOWS	   4	       /* fewer of the longer ones say nothing, */
+#define SHORT	   5	       /* and of the shortest ones */
+#define MOST	   0.7	       /* of the windows */
+#define MULTIPLE   8	       /* of the period that may be part of a longer one */
+#define SURE	   3	       /* times that must be known not to be */
+#define ENOUGH	   0.9	       /* of PERIODS: frequencies are not exact */
+#define VARIED	   1.05	       /* the third quartile of times between samples, over the first */
+#define SAMPLES	   120000      /* that are looked at: 20 minutes */
+#define PART	   0.1	       /* of its power, then */
+#define NEAREST	   2.5	       /* to what is beside a frequency, over the inverse of a window; */
+#define FARTHEST   4.5	       /* and from it */
 
 static double power(const struct fold_windows *ws, double hz)
 {
 	double sum = 0;
 
 	for (unsigned i = 0; i < ws->n; i++)
-		sum += window_power(ws, &ws->w[i], hz);
+		sum += fold_windows__power(ws, &ws->w[i], hz);
 	return sum;
 }
 
@@ -63,15 +51,10 @@ static bool is_varied(const struct fold_trace *t)
 	return d[n * 3 / 4] >= VARIED * d[n / 4];
 }
 
-static double step_of(const struct fold_windows *ws)
-{
-	return 1 / (STEPS * ws->length_s);
-}
-
 /* Moves a frequency to the highest power within a step. Returns that. */
 static double sharpen(const struct fold_windows *ws, double *at)
 {
-	double step = step_of(ws), middle = *at, best = 0;
+	double step = fold_windows__step(ws), middle = *at, best = 0;
 
 	for (int i = -FINE; i <= FINE; i++) {
 		double hz = middle + i * step / FINE, p = power(ws, hz);
@@ -93,7 +76,7 @@ struct spectrum {
 
 static bool take_spectrum(struct spectrum *s, const struct fold_windows *ws, double from, double to)
 {
-	s->step = step_of(ws);
+	s->step = fold_windows__step(ws);
 	s->from = from - FARTHEST / ws->length_s;
 	s->n = (size_t)((to + FARTHEST / ws->length_s - s->from) / s->step) + 1;
 	s->v = calloc(2 * s->n, sizeof(*s->v));
@@ -119,18 +102,6 @@ static double beside(const struct spectrum *s, const struct fold_windows *ws, si
 	return n ? around[n / 2] : INFINITY;
 }
 
-/* A window's power at a frequency or next to it, over what chance gives. */
-static bool is_strong(const struct fold_windows *ws, const struct fold_window *w, double hz)
-{
-	double null = 0, best = 0;
-
-	for (unsigned k = 0; k < ws->ncodes; k++)
-		null += w->mean[k] * (1 - w->mean[k]);
-	for (int i = -2; i <= 2; i++)
-		best = fmax(best, window_power(ws, w, hz + i * step_of(ws)));
-	return best > STRONG * null;
-}
-
 /* The clock of the samples changes four times a second: what that makes of a faster loop is at
  * another frequency then, and not in most windows. */
 static bool is_steady(const struct fold_windows *ws, double hz)
@@ -138,7 +109,7 @@ static bool is_steady(const struct fold_windows *ws, double hz)
 	unsigned strong = 0;
 
 	for (unsigned i = 0; i < ws->n; i++)
-		strong += is_strong(ws, &ws->w[i], hz);
+		strong += fold_windows__is_strong(ws, &ws->w[i], hz);
 	return strong >= MOST * ws->n;
 }
 
@@ -191,7 +162,7 @@ static enum analysis_status part_of(const struct fold_trace *t, double hz, unsig
 	struct fold_windows ws;
 
 	if (fold_windows__cut(&ws, t, length_s)) {
-		double step = step_of(&ws);
+		double step = fold_windows__step(&ws);
 
 		if (ws.n > 1)
 			best = line_of(&ws, wanted - step, wanted + step, &at);

@@ -80,7 +80,7 @@ enum analysis_status fold__validity(const double *x, const double *y, size_t n,
 	_cleanup_free_ double *sorted = calloc(n + 1, sizeof(*sorted));
 	size_t known = 0;
 
-	*v = (struct fold_validity){0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, false, false, NAN};
+	*v = (struct fold_validity){0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, false, false, NAN, NAN};
 	if (!sorted)
 		return ANALYSIS_NO_MEMORY;
 	if (n_instances)
@@ -106,4 +106,10 @@ void fold_validity__scatter(struct fold_validity *v, double scatter)
 {
 	v->scatter = scatter;
 	v->good = v->good && !(scatter > FOLD_SCATTER_MAX);
+}
+
+void fold_validity__misplaced(struct fold_validity *v, double misplaced)
+{
+	v->misplaced = misplaced;
+	v->good = v->good && !(misplaced > FOLD_MISPLACED_MAX);
 }

@@ -7,6 +7,8 @@
 
 #include "base/cleanup.h"
 
+#define STEPS 5.0 /* of frequency, to the inverse of a window */
+
 struct tally {
 	uint64_t code;
 	size_t n;
@@ -137,4 +139,31 @@ void fold_windows__transform(const struct fold_windows *ws, const struct fold_wi
 	}
 	for (unsigned k = 0; k < FOLD_CODES; k++)
 		z[k] = k < ws->ncodes ? sums[k] - w->mean[k] * all : 0;
+}
+
+double fold_windows__power(const struct fold_windows *ws, const struct fold_window *w, double hz)
+{
+	double complex z[FOLD_CODES];
+	double sum = 0;
+
+	fold_windows__transform(ws, w, hz, z);
+	for (unsigned k = 0; k < ws->ncodes; k++)
+		sum += creal(z[k] * conj(z[k])) / w->squares;
+	return sum;
+}
+
+double fold_windows__step(const struct fold_windows *ws)
+{
+	return 1 / (STEPS * ws->length_s);
+}
+
+bool fold_windows__is_strong(const struct fold_windows *ws, const struct fold_window *w, double hz)
+{
+	double null = 0, best = 0;
+
+	for (unsigned k = 0; k < ws->ncodes; k++)
+		null += w->mean[k] * (1 - w->mean[k]);
+	for (int i = -2; i <= 2; i++)
+		best = fmax(best, fold_windows__power(ws, w, hz + i * fold_windows__step(ws)));
+	return best > FOLD_STRONG * null;
 }

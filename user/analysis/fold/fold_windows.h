@@ -7,9 +7,10 @@
 
 #include "analysis/fold/fold_trace.h"
 
-#define FOLD_CODES 8  /* the most frequent */
-#define FOLD_LEAST 20 /* samples of a window */
-#define FOLD_TAU   6.283185307179586
+#define FOLD_CODES  8  /* the most frequent */
+#define FOLD_LEAST  20 /* samples of a window */
+#define FOLD_TAU    6.283185307179586
+#define FOLD_STRONG 4.0 /* times what chance gives */
 
 struct fold_window {
 	size_t from, to; /* samples */
@@ -41,5 +42,12 @@ void fold_windows__free(struct fold_windows *ws);
 /* The codes of a window at a frequency, as one number each, less what is there at all times. */
 void fold_windows__transform(const struct fold_windows *ws, const struct fold_window *w, double hz,
 			     double complex z[FOLD_CODES]);
+
+/* The power of all codes together, in a window. */
+double fold_windows__power(const struct fold_windows *ws, const struct fold_window *w, double hz);
+/* Steps of frequency between which no line is missed, Hz. */
+double fold_windows__step(const struct fold_windows *ws);
+/* Whether a window's power at a frequency or next to it is no chance. */
+bool fold_windows__is_strong(const struct fold_windows *ws, const struct fold_window *w, double hz);
 
 #endif

@@ -22,6 +22,7 @@ static json_t *validity(const struct folded *f)
 		{"max_gap", v->max_gap},
 		{"rms", v->rms},
 		{"scatter", v->scatter},
+		{"misplaced", v->misplaced},
 		{"r2", v->r2},
 		{"ks_d", v->ks_d},
 		{"ks_limit", v->ks_limit},

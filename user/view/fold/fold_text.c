@@ -95,6 +95,8 @@ const char *fold_view__validity(const struct folded *f, char *why, size_t size)
 		{!v->uniform, "samples are not uniform"},
 		{!(v->rms <= 0.05), "executions differ"},
 		{v->scatter > FOLD_SCATTER_MAX, "executions ran or counted at different times"},
+		{v->misplaced > FOLD_MISPLACED_MAX,
+		 "functions run for other times than their phases"},
 	};
 
 	why[0] = 0;

@@ -120,6 +120,13 @@ static void say_missing(const struct options *o, const struct points *p, int err
 			"%s: its samples have no counter \"%s\": there are CPUTime and PageFaults, "
 			"and the columns of events that the family perf counts exactly",
 			path, p->event);
+	else if (flawed)
+		log_error("%s: nothing to fold: %s %s", path, counter, flawed);
+	else if (!p->nregions && p->lost_regions > 0)
+		log_error("%s: nothing to fold: its programs have named regions, but no execution "
+			  "is known from begin to end: %.0f begins and ends were lost or have no "
+			  "other end",
+			  path, p->lost_regions);
 	else if (!p->nregions && o->query.region)
 		log_error("%s: no region is called \"%s\": its programs have named none", path,
 			  o->query.region);
@@ -131,8 +138,6 @@ static void say_missing(const struct options *o, const struct points *p, int err
 			  path);
 	else if (err == -ENOENT)
 		log_error("%s: no region is called \"%s\"", path, o->query.region);
-	else if (flawed)
-		log_error("%s: nothing to fold: %s %s", path, counter, flawed);
 	else
 		log_error("%s: nothing to fold: no execution of the region has a sample of %s%s",
 			  path, counter,

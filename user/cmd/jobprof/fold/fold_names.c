@@ -8,6 +8,7 @@
 #define NOT_RUNNING FOLD_CODE(POINT_NOT_RUNNING, 0)
 #define ASLEEP	    0.9 /* of the samples of a phase, and more */
 #define SHORT	    20	/* samples: where one code follows another is known to so many */
+#define UNEVEN	    0.3 /* of the samples of a function */
 
 static uint64_t function_of(uint64_t code)
 {
@@ -117,4 +118,111 @@ bool fold_names__phases(struct folded *f, const double *x, const uint64_t *code,
 	}
 	free(inside);
 	return true;
+}
+
+/* A sample, by its function; the kernel is one. */
+struct placed {
+	uint64_t function;
+	size_t phase;
+	bool outer; /* in the first or the last quarter of its phase */
+};
+
+static uint64_t placed_function(uint64_t code)
+{
+	bool kernel = !(code & FOLD_NAMED) && code >> 56 == JP_MODULE_KERNEL;
+
+	return kernel ? FOLD_CODE(JP_MODULE_KERNEL, 0) : function_of(code);
+}
+
+static int by_function(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	return x->function < y->function ? -1 : x->function > y->function;
+}
+
+static struct placed place(const struct folded *f, double x, uint64_t code)
+{
+	size_t k = 0;
+	double at;
+
+	while (k + 1 < f->nphases && x >= f->phases[k].to)
+		k++;
+	at = (x - f->phases[k].from) / (f->phases[k].to - f->phases[k].from);
+	return (struct placed){placed_function(code), k, at < 0.25 || at >= 0.75};
+}
+
+/* Phases call what is all over them; what is at their ends alone is another phase. */
+static bool is_called(const struct placed *v, size_t n)
+{
+	double outer = 0;
+
+	for (size_t i = 0; i < n; i++)
+		outer += v[i].outer;
+	return fabs(2 * outer - (double)n) <= UNEVEN * (double)n + 2 * sqrt((double)n);
+}
+
+static bool has_phase(const struct folded *f, uint64_t function)
+{
+	for (size_t k = 0; k < f->nphases; k++)
+		if (placed_function(f->phases[k].code) == function)
+			return true;
+	return false;
+}
+
+/* What a function's phases have of the region, less what its samples and those of what they call
+ * have of all. */
+static double too_long(const struct folded *f, uint64_t function, const size_t *in, size_t n)
+{
+	double sum = 0;
+
+	for (size_t k = 0; k < f->nphases; k++)
+		if (placed_function(f->phases[k].code) == function)
+			sum += f->phases[k].to - f->phases[k].from - (double)in[k] / (double)n;
+	return sum;
+}
+
+/* v: n samples in the order of their functions. */
+static double most_misplaced(const struct folded *f, const struct placed *v, size_t n)
+{
+	size_t in[FOLD_PHASES] = {0}, last;
+	double most = 0;
+
+	for (size_t i = 0; i < n; i = last) {
+		bool own = has_phase(f, v[i].function), called;
+
+		for (last = i; last < n && v[last].function == v[i].function;)
+			last++;
+		called = !own && is_called(&v[i], last - i);
+		if (!own && !called)
+			most = fmax(most, (double)(last - i) / (double)n);
+		for (size_t k = 0; own && k < f->nphases; k++)
+			if (placed_function(f->phases[k].code) == v[i].function) {
+				in[k] += last - i; /* all of them in its first phase */
+				break;
+			}
+		for (size_t j = i; called && j < last; j++)
+			in[v[j].phase]++;
+	}
+	for (size_t k = 0; k < f->nphases; k++)
+		most = fmax(most, fabs(too_long(f, placed_function(f->phases[k].code), in, n)));
+	return most;
+}
+
+double fold_names__misplaced(const struct folded *f, const double *x, const uint64_t *code,
+			     size_t n)
+{
+	struct placed *v = calloc(n + 1, sizeof(*v));
+	double most = NAN;
+
+	if (f->nphases == 1) { /* but the code changes, or there would be no period */
+		most = 1 - f->phases[0].share;
+	} else if (v && f->nphases) {
+		for (size_t i = 0; i < n; i++)
+			v[i] = place(f, x[i], code[i]);
+		qsort(v, n, sizeof(*v), by_function);
+		most = most_misplaced(f, v, n);
+	}
+	free(v);
+	return most;
 }

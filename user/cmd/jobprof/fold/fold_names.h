@@ -9,4 +9,9 @@
  * next to another of its function keeps the place in it. False: no memory. */
 bool fold_names__phases(struct folded *f, const double *x, const uint64_t *code, size_t n);
 
+/* By how much a function's part of the n samples, at x, and its phases differ, at most; NaN: not
+ * known. */
+double fold_names__misplaced(const struct folded *f, const double *x, const uint64_t *code,
+			     size_t n);
+
 #endif

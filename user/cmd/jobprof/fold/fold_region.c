@@ -24,6 +24,7 @@ static double count_all(const struct traces *t, bool *sampled)
 	for (size_t i = 0; i < t->n; i++) {
 		const struct fold_trace *tr = &t->trace[i];
 		double first, last, from = NAN, to = NAN;
+		size_t known = 0;
 
 		if (!tr->ninstances) /* a thread that has no iterations */
 			continue;
@@ -34,8 +35,9 @@ static double count_all(const struct traces *t, bool *sampled)
 				continue;
 			from = isnan(from) ? tr->samples[k].c : from;
 			to = tr->samples[k].c;
+			known++;
 		}
-		*sampled |= !isnan(from);
+		*sampled |= known > 1;
 		all += isnan(from) ? 0 : to - from;
 	}
 	return all;
@@ -191,12 +193,19 @@ static int fold_counter(struct folded *f, struct traces *t, const struct points 
 	if (status == ANALYSIS_NO_MEMORY || is_in_few(&few, t))
 		return -ENOMEM;
 	f->flawed[c] = find_flaw(t, c, few, f->of[c].factor);
-	if (c == POINT_CPU_TIME)
-		f->scatter = scatter;
+	if (c == POINT_CPU_TIME) /* the samples say only what probes do not */
+		f->scatter = is_measured(t) ? NAN : scatter;
 	f->known[c] = status == ANALYSIS_OK && !f->flawed[c];
 	if (c == POINT_CPU_TIME && f->known[c] && falls(&f->of[c]))
 		f->scatter = fmax(f->scatter, 1);
 	return 0;
+}
+
+/* Markers tell where an execution begins and ends; iterations without any are followed. */
+static void set_misplaced(struct folded *f, double misplaced)
+{
+	for (int c = 0; c < POINT_COUNTERS; c++)
+		fold_validity__misplaced(&f->of[c].validity, misplaced);
 }
 
 /* The samples inside of the executions that are kept, for the phases. */
@@ -223,6 +232,8 @@ static int find_phases(struct folded *f, const struct traces *t)
 	if (n == r->points.n) {
 		f->nphases = fold_trace__phases(r->points.x, code, n, f->phases);
 		ok = fold_names__phases(f, r->points.x, code, n);
+		if (ok && !t->bounds)
+			set_misplaced(f, fold_names__misplaced(f, r->points.x, code, n));
 	}
 	free(code);
 	return ok ? 0 : -ENOMEM;
@@ -233,11 +244,13 @@ static int find_phases(struct folded *f, const struct traces *t)
 static void widen_bounds(struct folded *f, const struct traces *t)
 {
 	double late = t->blur > 0 ? t->blur * f->period_s : SAMPLE_LATE_S;
+	double misplaced = f->of[f->shown].validity.misplaced, blur = misplaced > 0 ? misplaced : 0;
 
 	for (size_t i = 0; i + 1 < f->nphases; i++) {
 		struct fold_phase *p = &f->phases[i];
 
-		p->low = fmax(p->from, p->low - late / f->period_s);
+		p->low = fmax(p->from, p->low - late / f->period_s - blur);
+		p->high = fmin(p[1].to, p->high + blur);
 	}
 }
 
