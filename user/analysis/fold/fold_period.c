@@ -11,22 +11,21 @@
 
 #define PERIODS	   4.0 /* at least, of a window */
 #define HIGHEST_HZ 100.0
-#define WINDOW_S   2.0	       /* the shortest */
-#define OCTAVES	   8	       /* the longest window is 2^7 of these */
-#define FINE	   10	       /* smaller ones, of a step */
-#define NEAR	   0.4	       /* of a step: the same frequency */
-#define STRONG	   FOLD_STRONG /* also times what is beside */
-#define WINDOWS	   4	       /* fewer of the longer ones say nothing, */
-#define SHORT	   5	       /* and of the shortest ones */
-#define MOST	   0.7	       /* of the windows */
-#define MULTIPLE   8	       /* of the period that may be part of a longer one */
-#define SURE	   3	       /* times that must be known not to be */
-#define ENOUGH	   0.9	       /* of PERIODS: frequencies are not exact */
-#define VARIED	   1.05	       /* the third quartile of times between samples, over the first */
-#define SAMPLES	   120000      /* that are looked at: 20 minutes */
-#define PART	   0.1	       /* of its power, then */
-#define NEAREST	   2.5	       /* to what is beside a frequency, over the inverse of a window; */
-#define FARTHEST   4.5	       /* and from it */
+#define WINDOW_S   2.0	  /* the shortest */
+#define OCTAVES	   8	  /* the longest window is 2^7 of these */
+#define FINE	   10	  /* smaller ones, of a step */
+#define NEAR	   0.4	  /* of a step: the same frequency */
+#define WINDOWS	   4	  /* fewer of the longer ones say nothing, */
+#define SHORT	   5	  /* and of the shortest ones */
+#define MOST	   0.7	  /* of the windows */
+#define MULTIPLE   8	  /* of the period that may be part of a longer one */
+#define SURE	   3	  /* times that must be known not to be */
+#define ENOUGH	   0.9	  /* of PERIODS: frequencies are not exact */
+#define VARIED	   1.05	  /* the third quartile of times between samples, over the first */
+#define SAMPLES	   120000 /* that are looked at: 20 minutes */
+#define PART	   0.1	  /* of its power, then */
+#define NEAREST	   2.5	  /* to what is beside a frequency, over the inverse of a window; */
+#define FARTHEST   4.5	  /* and from it */
 
 static double power(const struct fold_windows *ws, double hz)
 {
@@ -124,9 +123,9 @@ static double line_of(const struct fold_windows *ws, double from, double to, dou
 	for (size_t i = 1; i + 1 < s.n; i++) {
 		double hz = s.from + (double)i * s.step;
 
-		if (hz >= from && hz <= to && s.v[i] > best && s.v[i] > STRONG * ws->null &&
+		if (hz >= from && hz <= to && s.v[i] > best && s.v[i] > FOLD_STRONG * ws->null &&
 		    s.v[i] >= s.v[i - 1] && s.v[i] >= s.v[i + 1] &&
-		    s.v[i] > STRONG * beside(&s, ws, i) && is_steady(ws, hz)) {
+		    s.v[i] > FOLD_STRONG * beside(&s, ws, i) && is_steady(ws, hz)) {
 			best = s.v[i];
 			*at = hz;
 		}

@@ -10,7 +10,7 @@
 #define FOLD_CODES  8  /* the most frequent */
 #define FOLD_LEAST  20 /* samples of a window */
 #define FOLD_TAU    6.283185307179586
-#define FOLD_STRONG 4.0 /* times what chance gives */
+#define FOLD_STRONG 4.0 /* times what chance gives, and what is beside */
 
 struct fold_window {
 	size_t from, to; /* samples */

@@ -193,15 +193,15 @@ static int fold_counter(struct folded *f, struct traces *t, const struct points 
 	if (status == ANALYSIS_NO_MEMORY || is_in_few(&few, t))
 		return -ENOMEM;
 	f->flawed[c] = find_flaw(t, c, few, f->of[c].factor);
-	if (c == POINT_CPU_TIME) /* the samples say only what probes do not */
-		f->scatter = is_measured(t) ? NAN : scatter;
+	if (c == POINT_CPU_TIME)
+		f->scatter = scatter;
 	f->known[c] = status == ANALYSIS_OK && !f->flawed[c];
 	if (c == POINT_CPU_TIME && f->known[c] && falls(&f->of[c]))
 		f->scatter = fmax(f->scatter, 1);
 	return 0;
 }
 
-/* Markers tell where an execution begins and ends; iterations without any are followed. */
+/* Of iterations without markers, whose begin and end are estimated. */
 static void set_misplaced(struct folded *f, double misplaced)
 {
 	for (int c = 0; c < POINT_COUNTERS; c++)
