@@ -3,6 +3,7 @@
     ok NAME | not ok NAME: why | skip NAME: why
 """
 
+import os
 import sys
 import time
 import traceback
@@ -49,9 +50,17 @@ def run_one(test):
     _say("took %.1f %s" % (time.monotonic() - began, test.__name__))
 
 
+def in_full(test):
+    """Marks a function that takes long and finds what others hardly leave: it runs in scripts/test --full, or by its name."""
+    test.in_full = True
+    return test
+
+
 def chosen(tests):
-    """Those named on the command line, or all."""
-    return [t for t in tests if not sys.argv[1:] or t.__name__ in sys.argv[1:]]
+    """Those named on the command line, or all that this run wants."""
+    if sys.argv[1:]:
+        return [t for t in tests if t.__name__ in sys.argv[1:]]
+    return [t for t in tests if "JOBPROF_TEST_FULL" in os.environ or not hasattr(t, "in_full")]
 
 
 def run_tests(tests):

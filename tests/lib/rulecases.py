@@ -40,7 +40,7 @@ def waiting(share, demand, cpu_share=0.95):
 def rare(wait):
     """It sleeps most of the time; others use most of its cores, and it waits for them for so much of the wall time."""
     return {"job.wait_share": 0.9, "job.wait_s": wait * WALL, "job.cpu_s": wait * WALL / 9, "job.disk_wait_s": 0,
-            "job.others_s": 0.8 * CORE_S}
+            "job.others_s": 0.8 * CORE_S, "bin.cpu_s": wait * DT / 9, "bin.wait_s": wait * DT, "bin.disk_wait_s": 0}
 
 
 def stacked(idle, often=1.0):
@@ -253,7 +253,10 @@ CASES = {
         ("near miss: saving", False, unequal(saving=0.049)),
         ("different programs", False, both(unequal(), {"job.programs": 2})),
         ("one task", False, changed(healthy(nodes=1, per_node=1), {"job.task_balance": 0.5, "job.balance_saving": 0.5})),
-        ("its end explains it", False, both(unequal(saving=0.4), tail(60))),
+        ("its end explains it", False, both(unequal(saving=0.4), tail(60), {
+            "bin.task_max_s": at(60, 30, 20), "bin.task_mean_s": at(60, 1, 20)})),
+        ("before an end that does nothing", True, both(unequal(saving=0.4), tail(60, 0.006), {
+            "bin.task_max_s": at(60, 0, 30), "bin.task_mean_s": at(60, 0, 18)})),
         ("ranks that spin", True, useful(lambda i: 0.9 if i < 16 else 0.5)),
         ("near miss: ranks that spin", False, useful(lambda i: 0.95 if i < 16 else 0.78)),
         ("equal work in unequal CPU time", False, both(unequal(), useful(lambda i: 0.5))),

@@ -50,13 +50,26 @@ local function unused_s() return higher(0, job.core_s - job.cpu_s) end
 -- Share of the cores that each bin used.
 local function load() return bin.cpu_s / bin.cores_s end
 
+-- The share of the cores that is few, and the first bin of the end in which few are used; nil: it uses more to the last.
+local function quiet_end(limits)
+	-- Of few cores one is much.
+	local few = job.cores <= 4 and limits.one / job.cores or limits.load
+	return few, tail(mask(load(), "<", few))
+end
+
 -- Share of the core-seconds, which is the share of the wall time where all cores wait together.
 local function share(cost) return ratio(cost, job.core_s) end
 
--- Share of the wall time that threads would save at best if they did not wait for so long: on average
--- so many of them run or wait at the same time.
+-- How many threads did something at the same time, at the times when they did: of seconds in each bin.
+local function at_once(s) return ratio(sum(s * s / bin.span_s), sum(s)) end
+
+-- Share of the wall time that threads would save at best if they did not wait for so long: so many of
+-- them run or wait at the same time.
 local function saved(cost)
-	local threads = (job.cpu_s + known(job.wait_s, 0) + known(job.disk_wait_s, 0)) / job.wall_s
+	local s = bin.cpu_s
+	if job.wait_s >= 0 then s = s + bin.wait_s end
+	if job.disk_wait_s >= 0 then s = s + bin.disk_wait_s end
+	local threads = at_once(s)
 	return ratio(cost, job.wall_s * math.max(1, known(math.min(job.cores, threads), job.cores)))
 end
 
@@ -267,11 +280,13 @@ rules["cpu.oversubscribed"] = {
 			percent(job.wait_share), percent(limits.warn))
 		only_if(job.demand > limits.demand * cpus, "%s CPUs were in demand, not more than %s",
 			number(job.demand), number(limits.demand * cpus))
-		only_if(job.cpu_share >= limits.busy, "the cores were busy for %s of the time only",
-			percent(job.cpu_share))
+		local own = ratio(waited_own_s(), waited_s())
+		local busy = job.cpu_share
+		-- Where threads wait for each other there are too many of them, whoever has the rest of the cores.
+		if own >= limits.own then busy = busy + known(share(job.others_s), 0) end
+		only_if(busy >= limits.busy, "the cores were busy for %s of the time only", percent(busy))
 		only_if(not (job.run_p50_s < limits.burst_s), "half of the waits were shorter than %s: bursts of processes",
 			duration(limits.burst_s))
-		local own = ratio(waited_own_s(), waited_s())
 		only_if(not (own < limits.own), "%s of the waits only were for the job itself", percent(known(own, 0)))
 		local yields = ratio(job.invol_switches, job.cpu_s)
 		only_if(not (yields >= limits.yields), "threads gave their CPU away %s times per CPU second: they yield",
@@ -385,7 +400,8 @@ rules["cpu.neighbour"] = {
 		local foreign = ratio(waited_foreign_s(), waited_s())
 		local others = known(job.others_s, 0)
 		-- They took cores that the job had work for: then it waits for itself on those that are left.
-		local crowded = others > 0 and share(others) >= limits.seen and job.demand <= limits.fits * job.cores and
+		local crowded = others > 0 and share(others) >= limits.seen and
+			at_once(bin.cpu_s + bin.wait_s) <= limits.fits * job.cores and
 			known(job.cpu_share, 0) + share(others) >= limits.full
 		only_if(crowded or not (foreign < limits.foreign), "%s of the waits only were for others' programs",
 			percent(known(foreign, 0)))
@@ -425,7 +441,7 @@ rules["cpu.neighbour"] = {
 		return {
 			severity = asked("warn"),
 			cost = job.wait_s,
-			saving = job.wait_share,
+			saving = saved(job.wait_s),
 			where = where,
 			text = format("Threads waited for a CPU in %s of the time they could run, though there was one for " ..
 				"each (%s in demand, %s). The cause is unknown: other programs, or a narrow binding.",
@@ -529,11 +545,22 @@ local function waited_text(list, least)
 	return cause and format(" Ranks with less waited for %s in %s of their time.", cause[1], percent(part)) or ""
 end
 
+-- The part of what tasks differ by that is before an end that cpu.tail finds.
+local function unequal_before_end()
+	local limits = rules["cpu.tail"].limits
+	local _, first = quiet_end(limits)
+	local unequal = bin.task_max_s - bin.task_mean_s
+	if not first or first == 1 then return 1 end
+	local length = sum(slice(bin.span_s, first))
+	if length < at_least(limits.least_s) or length < limits.share * job.wall_s then return 1 end
+	return known(ratio(sum(slice(unequal, 1, first - 1)), sum(unequal)), 1)
+end
+
 -- Cost: core-seconds that equal work would save.
 rules["mpi.imbalance"] = {
 	needs = {"job.task_balance", "job.balance_saving", "job.core_s", "task.cpu_s"},
 	limits = {least_s = 60, balance = 0.85, saving = 0.05, bad = 0.20, rest = 0.95, blocked = 0.15},
-	suppressed_by = {"mpi.straggler", "cpu.stacked", "cpu.tail", "cpu.nodes_unused", "io.one_rank", "job.stopped"},
+	suppressed_by = {"mpi.straggler", "cpu.stacked", "cpu.nodes_unused", "io.one_rank", "job.stopped"},
 	source = "POP: load balance below 0.85; Scalasca",
 	judge = function(limits)
 		only_if(#task > 1, "there is only one task")
@@ -542,6 +569,8 @@ rules["mpi.imbalance"] = {
 		if by_samples() then
 			balance = job.load_balance
 			saving = (max(work) - mean(work)) / math.max(job.wall_s, (max(task.cpu_s)))
+		else
+			saving = saving * unequal_before_end()
 		end
 		only_if(balance < limits.balance, "the load balance is %.2f, not below %.2f", balance, limits.balance)
 		only_if(saving >= limits.saving, "equal work would save %s, not %s", percent(saving), percent(limits.saving))
@@ -620,16 +649,14 @@ rules["mpi.straggler"] = {
 rules["cpu.tail"] = {
 	needs = {"bin.cpu_s", "bin.cores_s", "bin.start_s", "bin.span_s", "job.cores", "job.wall_s"},
 	limits = {load = 0.25, one = 1.05, before = 0.5, rise = 1.5, least_s = 300, share = 0.10, io_mb_s = 10, disk = 0.5,
-		wait = 0.3, gpu = 0.05},
+		wait = 0.3, gpu = 0.05, none = 0.05},
 	suppressed_by = {"job.stopped"},
 	source = "XDMoD homogeneity; its threshold is jobprof's own",
 	judge = function(limits)
 		no_shell()
 		has_cores()
 		local used = load()
-		-- Of few cores one is much.
-		local few = job.cores <= 4 and limits.one / job.cores or limits.load
-		local first = tail(mask(used, "<", few))
+		local few, first = quiet_end(limits)
 		only_if(first, "the last bin used more than %s of the cores", percent(few))
 		only_if(first > 1, "it never used more than %s of the cores", percent(few))
 		local length = sum(slice(bin.span_s, first))
@@ -654,7 +681,8 @@ rules["cpu.tail"] = {
 			to = bin.start_s[#bin] + bin.span_s[#bin],
 			text = format("The last %s used %s of %s; %s were idle.", duration(length), number(cores),
 				plural(job.cores, "core"), core_time(cost)),
-			remedy = "Do this part in a small job of its own: sbatch --dependency=afterok:JOBID --ntasks=1",
+			remedy = cores < limits.none and "Look what it waits for at its end, or end the job before." or
+				"Do this part in a small job of its own: sbatch --dependency=afterok:JOBID --ntasks=1",
 		}
 	end,
 }

@@ -105,6 +105,7 @@ static int take_points(struct points *p, const struct table *t, unsigned node)
 	const double *event = p->event ? event_column(t, p->event) : NULL;
 	const double *c[ALL];
 	struct point *more;
+	size_t before = p->npoints;
 
 	for (int k = 0; k < POINT_FIXED; k++)
 		names[COUNTS + k] = point_counters[k];
@@ -133,7 +134,7 @@ static int take_points(struct points *p, const struct table *t, unsigned node)
 		p->npoints++;
 	}
 	qsort(more, p->npoints, sizeof(*more), by_point);
-	return 0;
+	return t->nrows && p->npoints == before ? -EBADMSG : 0;
 }
 
 /* The region of that name, which may be another's number on another node; -1: no memory. */

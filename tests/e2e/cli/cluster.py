@@ -130,6 +130,7 @@ def two_kernels():
     is_true("two kernels: lines of text are short", max(map(len, text.splitlines()[1:])) <= 80, text)
 
 
+@in_full
 def a_build():
     """The compiler's runs over one file are a cluster, those over another one another."""
     if not shutil.which("gcc"):
@@ -189,6 +190,7 @@ def subset_as_all():
     is_true("subset: it is one", j["subset"] < 15000, j["subset"])
 
 
+@in_full
 def more_than_kept():
     """Of more bursts than are kept, each is counted in its cluster all the same."""
     kernels = [(0.003, 0.002, 0.02), (0.03, 0.02, 0.02), (0.3, 0.001, 0.02)]
@@ -420,6 +422,7 @@ def wrong():
         is_true("wrong: %s" % " ".join(args[:-1] or args), status == 2 and err.strip(), (status, err))
 
 
+@in_full
 def lammps():
     """Its ranks poll. Between calls of MPI they have two kinds of bursts: forces, and forces with new lists of neighbours."""
     library = "/usr/lib/x86_64-linux-gnu/libmpi.so.40"

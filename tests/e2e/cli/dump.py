@@ -317,11 +317,12 @@ def run_tree():
 def hostile():
     """Names may hold what a terminal would obey; MaxSlots is soon used up."""
     top = "/jptest%d-any" % PID
-    d = Daemon(1, CgroupPattern=[top + "/run-*"], MaxSlots=16).start()
+    # tests beside this one have steps, too
+    d = Daemon(1, CgroupPattern=[top + "/run-*"], MaxSlots=64).start()
     mkcg(top)
     evil = "run-\033[2J\u00e9\x7f"
     mkcg(top + "/" + evil)
-    for i in range(20):
+    for i in range(80):
         mkcg("%s/run-%d" % (top, i))
     text = dump(pin=d.pin)
     is_equal("hostile: status", text.returncode, 0)

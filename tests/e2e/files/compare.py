@@ -588,6 +588,7 @@ def attempt(term, script, neighbour):
     return as_json(a, b)
 
 
+@in_full
 def real_programs():
     for term, script, neighbour in (
             ("work", "sleep 0.3; " + LOOP % 1500000, False),

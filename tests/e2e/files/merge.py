@@ -1443,6 +1443,7 @@ def two_at_once_lose_nothing():
     ok("two at once")
 
 
+@in_full
 def many_nodes_and_threads():
     prof, d = world(), tmpdir()
     for n in range(1, 131):
@@ -1458,6 +1459,7 @@ def many_nodes_and_threads():
     is_equal("the same size whatever the threads", len(sizes), 1)
 
 
+@in_full
 def with_processes_that_read():
     READERS[:] = ["--threads", "3"]
     try:

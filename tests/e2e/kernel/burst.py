@@ -74,8 +74,9 @@ def per_thread(name, truth, bursts, ms):
         is_true(name + ": run times are the thread's own", (late > -1e-6).all() and numpy.median(late) < 5e-5 and
                 numpy.sort(late)[-2] < 4e-3, (late.min(), numpy.median(late), numpy.sort(late)[-2:]))
         gap, slept = rows["Gap"][1:], wanted[1:, 1]
+        # the sleep of 2 ms begins before the thread leaves its CPU
         is_true(name + ": gaps are at most what the thread slept", (gap <= slept + 1e-6).all() and
-                (gap >= 0.002).all(), (gap.min(), (gap - slept).max()))
+                (gap >= 0.0018).all(), (gap.min(), (gap - slept).max()))
         is_true(name + ": on a CPU within the duration", (rows["OnCPU"] <= rows["Duration"] + 1e-9).all() and
                 (rows["RunTime"] <= rows["OnCPU"] + 1e-9).all(), "")
 
@@ -194,7 +195,7 @@ def polled(series):
     rows, gaps = long_bursts(path), histogram(table(path, "GapLength/0"))
     steady = rows[rows["Gap"] > wait / 2][1:-1]  # not the first and the last
     lasted = (float(steady["TimeNS"][-1]) - float(steady["TimeNS"][0])) / 1e9  # the first loops may be over before there are probes
-    is_near("polling: a burst for each loop", len(steady), lasted / said["period"] + 1, 0, 2)
+    is_near("polling: a burst for each loop", len(steady), lasted / said["period"] + 1, 0.02, 2)
     is_true("polling: of nearly all loops", len(steady) >= 0.8 * said["loops"], (len(steady), said))
     for column, want in (("RunTime", said["period"] - wait), ("Duration", said["period"] - wait), ("Gap", wait)):
         is_near("polling: %s, to 3 %%" % column, numpy.median(steady[column]), want, 0.03)

@@ -154,6 +154,7 @@ struct fold_validity {
 	bool good;	/* >= 10 instances kept, >= 30 samples, uniform, max_gap and rms <= 0.05 */
 	double scatter; /* see fold_validity__scatter(); NaN: not known */
 	double misplaced; /* see fold_validity__misplaced(); NaN: not looked at */
+	double blurred;	  /* see fold_validity__blurred(); NaN: not looked at */
 };
 
 #define FOLD_SCATTER_MAX 0.02
@@ -174,6 +175,16 @@ void fold_validity__scatter(struct fold_validity *v, double scatter);
  * next, or lose a short one: above FOLD_MISPLACED_MAX the result is not good.
  */
 void fold_validity__misplaced(struct fold_validity *v, double misplaced);
+
+#define FOLD_BLURRED_MAX 0.05
+
+/*
+ * Sets by how much the rate of a phase differs from that of its middle, where for sure no other
+ * phase is, at most, as a part of the larger one of this rate and the region's. Iterations that
+ * were followed only roughly carry counts over the ends of phases: above FOLD_BLURRED_MAX the
+ * result is not good.
+ */
+void fold_validity__blurred(struct fold_validity *v, double blurred);
 
 /* How well the points cover the region and the spline fits them. n_kept of n_instances were used.
  * ANALYSIS_INSUFFICIENT: no point is known. */

@@ -80,7 +80,7 @@ enum analysis_status fold__validity(const double *x, const double *y, size_t n,
 	_cleanup_free_ double *sorted = calloc(n + 1, sizeof(*sorted));
 	size_t known = 0;
 
-	*v = (struct fold_validity){0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, false, false, NAN, NAN};
+	*v = (struct fold_validity){0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, false, false, NAN, NAN, NAN};
 	if (!sorted)
 		return ANALYSIS_NO_MEMORY;
 	if (n_instances)
@@ -112,4 +112,10 @@ void fold_validity__misplaced(struct fold_validity *v, double misplaced)
 {
 	v->misplaced = misplaced;
 	v->good = v->good && !(misplaced > FOLD_MISPLACED_MAX);
+}
+
+void fold_validity__blurred(struct fold_validity *v, double blurred)
+{
+	v->blurred = blurred;
+	v->good = v->good && !(blurred > FOLD_BLURRED_MAX);
 }

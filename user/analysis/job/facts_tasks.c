@@ -119,11 +119,18 @@ static int name_program(struct facts *f, const struct model_job *j, const struct
 	return f->program ? 0 : -ENOMEM;
 }
 
+/* The part of the wall time that equal work would save. Where tasks have several threads, the
+ * busiest one uses so many CPUs at its best, and is that much sooner done. */
+static double balance_saving(double unequal_s, double most_in_bin_s, const struct time_grid *grid)
+{
+	return unequal_s / fmax(most_in_bin_s / grid->dt_s, 1) / grid->end_s;
+}
+
 /* Mean and maximum of the tasks' CPU time in each bin, and what they say of the whole. */
 static void fill_balance(struct facts *f, const struct model_job *j, const struct job_unit *tasks,
 			 unsigned n)
 {
-	double means = 0, maxima = 0, sum = 0, max = 0;
+	double unequal_s = 0, most_in_bin_s = 0, sum = 0, max = 0;
 
 	for (unsigned k = 0; k < j->grid.n; k++) {
 		double total = 0, most = NAN;
@@ -138,15 +145,16 @@ static void fill_balance(struct facts *f, const struct model_job *j, const struc
 			continue;
 		f->values[FACT_BIN_task_mean_s][k] = total / n;
 		f->values[FACT_BIN_task_max_s][k] = most;
-		means += total / n;
-		maxima += most;
+		unequal_s += most - total / n;
+		most_in_bin_s = fmax(most_in_bin_s, most);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		sum += tasks[i].total[Q_CPU];
 		max = fmax(max, tasks[i].total[Q_CPU]);
 	}
 	*f->values[FACT_JOB_task_balance] = max > 0 ? sum / n / max : NAN;
-	*f->values[FACT_JOB_balance_saving] = maxima > 0 ? 1 - means / maxima : NAN;
+	*f->values[FACT_JOB_balance_saving] =
+		max > 0 ? balance_saving(unequal_s, most_in_bin_s, &j->grid) : NAN;
 }
 
 /* A fact of PIKA's issues, or why it is not known. */

@@ -23,6 +23,7 @@ static json_t *validity(const struct folded *f)
 		{"rms", v->rms},
 		{"scatter", v->scatter},
 		{"misplaced", v->misplaced},
+		{"blurred", v->blurred},
 		{"r2", v->r2},
 		{"ks_d", v->ks_d},
 		{"ks_limit", v->ks_limit},

@@ -97,6 +97,7 @@ const char *fold_view__validity(const struct folded *f, char *why, size_t size)
 		{v->scatter > FOLD_SCATTER_MAX, "executions ran or counted at different times"},
 		{v->misplaced > FOLD_MISPLACED_MAX,
 		 "functions run for other times than their phases"},
+		{v->blurred > FOLD_BLURRED_MAX, "rates are blurred where phases end"},
 	};
 
 	why[0] = 0;

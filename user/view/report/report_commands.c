@@ -35,6 +35,7 @@ void report_commands__print(const struct report *r, FILE *out)
 	for (unsigned i = 0; i < j->ncommands; i++)
 		all += isnan(j->commands[i].cpu_s) ? 0 : j->commands[i].cpu_s;
 	while (shown < j->ncommands &&
+	       (j->commands[shown].cpu_s > 0 || j->commands[shown].processes > 0) &&
 	       (r->all || (shown < FIRST_PAGE && j->commands[shown].cpu_s >= LEAST_SHARE * all)))
 		shown++;
 	if (shown < 2 || !(all > 0)) /* of one program the head of the page says it all */

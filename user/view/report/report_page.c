@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "base/str.h"
+
 #define SCREEN	   40 /* lines */
 #define SCREEN_RUN 30 /* below what the command has printed, with what run says */
 
@@ -13,23 +15,24 @@ static const struct part {
 	void (*print)(const struct report *r, FILE *out);
 	const char *name;
 	bool only_of_runs; /* that is left out */
+	const char *rules; /* what they find is seen here, so it has room first; "": all rules */
 } parts[] = {
-	{report_head__print, NULL, false},
-	{report_findings__print, NULL, false},
-	{report_budget__print, NULL, false},
-	{report_threads__print, "causes of waits", true},
-	{report_culprits__print, "what had the CPU", true},
-	{report_modules__print, "what was executed", true},
-	{report_pop__print, "efficiency of ranks", true},
-	{report_given__print, "use of what was given", true},
-	{report_tasks__print, "tasks", false},
-	{report_commands__print, "programs", false},
-	{report_time__print, "over time", false},
-	{report_pika__print, NULL, false},
-	{report_io__print, NULL, false},
-	{report_rates__print, "input and output", false},
-	{report_clusters__print, "bursts and folds", false},
-	{report_end__print, NULL, false},
+	{report_head__print, NULL, false, NULL},
+	{report_findings__print, NULL, false, NULL},
+	{report_budget__print, NULL, false, NULL},
+	{report_threads__print, "causes of waits", true, NULL},
+	{report_culprits__print, "what had the CPU", true, NULL},
+	{report_modules__print, "what was executed", true, NULL},
+	{report_pop__print, "efficiency of ranks", true, NULL},
+	{report_given__print, "use of what was given", true, NULL},
+	{report_tasks__print, "tasks", false, "mpi."},
+	{report_commands__print, "programs", false, "proc."},
+	{report_time__print, "over time", false, NULL},
+	{report_pika__print, NULL, false, NULL},
+	{report_io__print, NULL, false, NULL},
+	{report_rates__print, "input and output", false, ""},
+	{report_clusters__print, "bursts and folds", false, NULL},
+	{report_end__print, NULL, false, NULL},
 };
 #define PARTS	      (sizeof(parts) / sizeof(*parts))
 #define PART_FINDINGS 1
@@ -88,16 +91,42 @@ static bool print_texts(const struct report *r, struct text t[static PARTS])
 	return ok;
 }
 
+static bool is_wanted(const struct report *r, const struct part *p)
+{
+	bool wanted = p->rules && !*p->rules;
+
+	for (size_t i = 0; p->rules && i < r->verdict->nfindings; i++)
+		wanted |= str__starts(r->verdict->findings[i].id, p->rules);
+	return wanted;
+}
+
+/* Chooses what a screen has room for: what must be there, what findings want, and the rest. */
+static void choose(const struct report *r, const struct text t[static PARTS], bool chosen[PARTS])
+{
+	unsigned lines = lines_needed(r, t), most = r->is_run ? SCREEN_RUN : SCREEN;
+
+	for (size_t i = 0; i < PARTS; i++)
+		chosen[i] = !may_go(r, &parts[i]);
+	for (int rest = 0; rest < 2; rest++)
+		for (size_t i = 0; i < PARTS; i++) {
+			if (chosen[i] || lines + t[i].lines > most ||
+			    (!rest && !is_wanted(r, &parts[i])))
+				continue;
+			chosen[i] = true;
+			lines += t[i].lines;
+		}
+}
+
 /* Prints the texts that a screen has room for, and the names of the others. */
 static void print_screen(const struct report *r, struct text t[static PARTS], FILE *out)
 {
 	const char *before = "Not on this page: ";
-	unsigned lines = lines_needed(r, t), most = r->is_run ? SCREEN_RUN : SCREEN;
+	bool chosen[PARTS];
 
+	choose(r, t, chosen);
 	for (size_t i = 0; i < PARTS; i++) {
-		if (may_go(r, &parts[i]) && lines + t[i].lines > most)
+		if (!chosen[i])
 			continue;
-		lines += may_go(r, &parts[i]) ? t[i].lines : 0;
 		fputs(t[i].s, out);
 		t[i].lines = 0;
 	}

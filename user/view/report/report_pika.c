@@ -255,12 +255,22 @@ json_t *report_pika__json(const struct pika_job *p)
 
 /* ---- the page */
 
+static bool is_any_judged(const struct pika_job *p)
+{
+	for (int i = 0; i < JOB_TAGS; i++)
+		if (i != JOB_TAG_UNRESTRAINED && !*p->tag[i].missing)
+			return true;
+	return false;
+}
+
 static void print_tags(const struct pika_job *p, FILE *out)
 {
 	const char *before = "  tags       ";
 
+	if (!is_any_judged(p))
+		fprintf(out, "%snone", before);
 	for (int i = 0; i < JOB_TAGS; i++)
-		if (p->tags & 1u << i) {
+		if (is_any_judged(p) && p->tags & 1u << i) {
 			fprintf(out, "%s%s", before, job_tag__name(i));
 			before = ", ";
 		}

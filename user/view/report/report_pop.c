@@ -52,7 +52,7 @@ void report_pop__print(const struct report *r, FILE *out)
 		return;
 	fprintf(out, "  %-14s load balance %.2f", "ranks", lb);
 	if (!isnan(comm))
-		fprintf(out, " x communication %.2f = parallel efficiency %.2f", comm,
+		fprintf(out, " x communication %.2f = efficiency %.2f", comm,
 			facts__job(r->facts, FACT_JOB_parallel_efficiency));
 	fprintf(out, "\n%17s(useful time is %s)\n", "",
 		by_samples(r->facts) ? "CPU time outside of MPI, by samples"

@@ -56,7 +56,9 @@ static void print_extreme(const struct facts *f, const struct ranked *t, size_t 
 	fprintf(out, "%-*s", width, text);
 }
 
-static void print_line(const struct report *r, size_t line, struct ranked *t, FILE *out)
+/* The heading comes before the first line. */
+static void print_line(const struct report *r, size_t line, struct ranked *t, const char **heading,
+		       FILE *out)
 {
 	const struct facts *f = r->facts;
 	size_t n = 0;
@@ -73,6 +75,9 @@ static void print_line(const struct report *r, size_t line, struct ranked *t, FI
 	qsort(t, n, sizeof(*t), cmp);
 	if (!(t[n - 1].v > 0) || (line && !r->all && t[n - 1].v < ALIKE * t[0].v))
 		return;
+	if (*heading)
+		fprintf(out, "\n%-12s lowest                median     highest\n", *heading);
+	*heading = NULL;
 	median = n % 2 ? t[n / 2].v : (t[n / 2 - 1].v + t[n / 2].v) / 2;
 	fprintf(out, "  %-10s ", lines[line].name);
 	print_extreme(f, &t[0], line, 22, out);
@@ -96,15 +101,15 @@ void report_tasks__print(const struct report *r, FILE *out)
 {
 	const struct facts *f = r->facts;
 	struct ranked *room;
+	const char *heading;
 
 	if (f->count[SCOPE_TASK] < 2)
 		return;
 	room = calloc(f->count[SCOPE_TASK], sizeof(*room));
 	if (!room)
 		return;
-	fprintf(out, "\n%-12s lowest                median     highest\n",
-		facts__job(f, FACT_JOB_has_mpi) == 1 || are_ranks(r->job) ? "Ranks" : "Tasks");
+	heading = facts__job(f, FACT_JOB_has_mpi) == 1 || are_ranks(r->job) ? "Ranks" : "Tasks";
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		print_line(r, i, room, out);
+		print_line(r, i, room, &heading, out);
 	free(room);
 }

@@ -254,6 +254,34 @@ static void widen_bounds(struct folded *f, const struct traces *t)
 	}
 }
 
+/* The part of a phase that is no other's, however its bounds lie; those of the iteration are known
+ * no better than the others. */
+static struct fold_phase middle_of(const struct folded *f, size_t i)
+{
+	struct fold_phase p = f->phases[i];
+	double bounds = fold_view__bounds(f);
+
+	p.from = i ? f->phases[i - 1].high : bounds;
+	p.to = i + 1 < f->nphases ? p.low : 1 - bounds;
+	return p;
+}
+
+/* How far phases' rates are off, see fold_validity__blurred(). */
+static double find_blurred(const struct folded *f, enum point_counter c)
+{
+	double blurred = NAN;
+
+	for (size_t i = 0; i < f->nphases; i++) {
+		struct fold_phase middle = middle_of(f, i);
+		double rate = fold_view__rate(f, c, &f->phases[i]),
+		       inside = fold_view__rate(f, c, &middle);
+
+		blurred = fmax(blurred,
+			       fabs(inside - rate) / fmax(fmax(inside, rate), f->of[c].factor));
+	}
+	return blurred;
+}
+
 static double mean_length(const struct traces *t, const struct fold_result *r)
 {
 	double sum = 0;
@@ -290,6 +318,8 @@ static int fold_all(struct folded *f, struct traces *t, const struct points *p,
 		f->locked = "samples fall on the same parts of it again and again";
 	err = f->locked ? 0 : find_phases(f, t);
 	widen_bounds(f, t);
+	for (int c = 0; !t->bounds && c < POINT_COUNTERS; c++)
+		fold_validity__blurred(&f->of[c].validity, find_blurred(f, c));
 	return err;
 }
 
