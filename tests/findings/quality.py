@@ -31,7 +31,7 @@ COST_ERROR = 0.10
 TIME_ERROR_S = 60
 FIRST = 0.95
 FALSE_OF_HEALTHY = 0.01
-ROWS = 2, 30  # seconds of a row, of which the findings are to be the same
+ROWS = 1, 30  # seconds of a row, of which the findings are to be the same
 ROWS_MATTER = ("cpu.oversubscribed", "cpu.stacked", "io.wait")
 
 

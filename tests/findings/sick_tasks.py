@@ -21,6 +21,14 @@ def imbalance(j, lowest):
     return shares(j, numpy.linspace(lowest, 1, j.tasks))
 
 
+def imbalance_now_and_then(j, lowest):
+    """An eighth of the time ranks do nothing: equal work would save none of that."""
+    now = numpy.arange(j.n) // max(1, 300 // j.row) % 8 != 0
+    of = numpy.linspace(lowest, 1, j.tasks)
+    j.put(CPUTime=BUSY * of[:, None] * now * j.threads)
+    return BUSY * (1 - of.mean()) * j.nodes * j.cores * j.dt[now].sum()
+
+
 def spinning(j):
     """Ranks that wait spin inside MPI: all are busy, and nothing can be told."""
     j.put(CPUTime=numpy.linspace(0.96, 0.99, j.tasks)[:, None] * j.threads)
@@ -170,6 +178,7 @@ RULES = [
         Alike("ranks that spin", spinning, "node"), Alike("one master of 16", one_master, "node"),
         Alike("several programs", several_programs, "node", also=("cpu.unused",))],
         also=("cpu.unused",)),
+    Rule("mpi.imbalance", imbalance_now_and_then, (0.2, 0.4), None, EQUAL, also=("cpu.unused",), repeat=1),
     Rule("mpi.imbalance", spinning_unequal, (0.2, 0.4, 0.6), 0.85, ("node", "shared", "many", "wide"), [
         Alike("half of the time in MPI", spinning_equal, "node"),
         Alike("equal work, unequal waiting", equal_of_unequal, "node", also=("cpu.unused",))], repeat=1),

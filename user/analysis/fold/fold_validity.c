@@ -80,7 +80,8 @@ enum analysis_status fold__validity(const double *x, const double *y, size_t n,
 	_cleanup_free_ double *sorted = calloc(n + 1, sizeof(*sorted));
 	size_t known = 0;
 
-	*v = (struct fold_validity){0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, false, false, NAN, NAN, NAN};
+	*v = (struct fold_validity){0,	 NAN,	NAN,   NAN, NAN, NAN, NAN,
+				    NAN, false, false, NAN, NAN, NAN};
 	if (!sorted)
 		return ANALYSIS_NO_MEMORY;
 	if (n_instances)

@@ -63,34 +63,6 @@ static bool may_go(const struct report *r, const struct part *p)
 	return p->name && (r->is_run || !p->only_of_runs);
 }
 
-static unsigned lines_needed(const struct report *r, const struct text t[static PARTS])
-{
-	unsigned lines = 1 + (r->is_run ? 1 + r->lines_after : 0);
-
-	for (size_t i = 0; i < PARTS; i++)
-		lines += may_go(r, &parts[i]) ? 0 : t[i].lines;
-	return lines;
-}
-
-/* Findings of a run that have no room lose their remedies, the last ones first. */
-static bool print_texts(const struct report *r, struct text t[static PARTS])
-{
-	struct report less = *r;
-	bool ok = true;
-
-	for (size_t i = 0; ok && i < PARTS; i++)
-		ok = print_text(r, &parts[i], &t[i]);
-	for (unsigned n = REPORT_IN_FULL; ok && r->is_run && --n;) {
-		if (lines_needed(r, t) <= SCREEN_RUN)
-			break;
-		less.in_full = n;
-		free(t[PART_FINDINGS].s);
-		t[PART_FINDINGS].s = NULL;
-		ok = print_text(&less, &parts[PART_FINDINGS], &t[PART_FINDINGS]);
-	}
-	return ok;
-}
-
 static bool is_wanted(const struct report *r, const struct part *p)
 {
 	bool wanted = p->rules && !*p->rules;
@@ -100,13 +72,49 @@ static bool is_wanted(const struct report *r, const struct part *p)
 	return wanted;
 }
 
+/* Of a page, not of a run, with what its findings want. */
+static unsigned lines_needed(const struct report *r, const struct text t[static PARTS])
+{
+	unsigned lines = 1 + (r->is_run ? 1 + r->lines_after : 0);
+
+	for (size_t i = 0; i < PARTS; i++)
+		lines += !may_go(r, &parts[i]) || (!r->is_run && is_wanted(r, &parts[i]))
+				 ? t[i].lines
+				 : 0;
+	return lines;
+}
+
+/* Findings that have no room lose their remedies, the last ones first: of a run all but one, of a
+ * page the third. */
+static bool print_texts(const struct report *r, struct text t[static PARTS])
+{
+	struct report less = *r;
+	unsigned most = r->is_run ? SCREEN_RUN : SCREEN, full = r->is_run ? 1 : 2;
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < PARTS; i++)
+		ok = print_text(r, &parts[i], &t[i]);
+	for (unsigned n = REPORT_IN_FULL; ok && n-- > full;) {
+		if (lines_needed(r, t) <= most)
+			break;
+		less.in_full = n;
+		free(t[PART_FINDINGS].s);
+		t[PART_FINDINGS].s = NULL;
+		ok = print_text(&less, &parts[PART_FINDINGS], &t[PART_FINDINGS]);
+	}
+	return ok;
+}
+
 /* Chooses what a screen has room for: what must be there, what findings want, and the rest. */
 static void choose(const struct report *r, const struct text t[static PARTS], bool chosen[PARTS])
 {
-	unsigned lines = lines_needed(r, t), most = r->is_run ? SCREEN_RUN : SCREEN;
+	unsigned lines = 1 + (r->is_run ? 1 + r->lines_after : 0);
+	unsigned most = r->is_run ? SCREEN_RUN : SCREEN;
 
-	for (size_t i = 0; i < PARTS; i++)
+	for (size_t i = 0; i < PARTS; i++) {
 		chosen[i] = !may_go(r, &parts[i]);
+		lines += chosen[i] ? t[i].lines : 0;
+	}
 	for (int rest = 0; rest < 2; rest++)
 		for (size_t i = 0; i < PARTS; i++) {
 			if (chosen[i] || lines + t[i].lines > most ||

@@ -131,8 +131,7 @@ void report_time__print(const struct report *r, FILE *out)
 		  out);
 	if (gpus > 0)
 		print_row(r, "GPU", FACT_BIN_gpu, false, 1, "of its use", out);
-	print_row(r, "parallel", FACT_BIN_parallel_efficiency, false, 1, "efficiency",
-		  out);
+	print_row(r, "parallel", FACT_BIN_parallel_efficiency, false, 1, "efficiency", out);
 	if (r->is_run)
 		return;
 	print_row(r, "read", FACT_BIN_read_mb, true, NAN, NULL, out);
