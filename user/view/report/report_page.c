@@ -15,7 +15,7 @@ static const struct part {
 	void (*print)(const struct report *r, FILE *out);
 	const char *name;
 	bool only_of_runs; /* that is left out */
-	const char *rules; /* what they find is seen here, so it has room first; "": all rules */
+	const char *rules; /* what they find is seen here, so it has room first */
 } parts[] = {
 	{report_head__print, NULL, false, NULL},
 	{report_findings__print, NULL, false, NULL},
@@ -30,7 +30,7 @@ static const struct part {
 	{report_time__print, "over time", false, NULL},
 	{report_pika__print, NULL, false, NULL},
 	{report_io__print, NULL, false, NULL},
-	{report_rates__print, "input and output", false, ""},
+	{report_rates__print, "input and output", false, "io."},
 	{report_clusters__print, "bursts and folds", false, NULL},
 	{report_end__print, NULL, false, NULL},
 };
@@ -65,7 +65,7 @@ static bool may_go(const struct report *r, const struct part *p)
 
 static bool is_wanted(const struct report *r, const struct part *p)
 {
-	bool wanted = p->rules && !*p->rules;
+	bool wanted = false;
 
 	for (size_t i = 0; p->rules && i < r->verdict->nfindings; i++)
 		wanted |= str__starts(r->verdict->findings[i].id, p->rules);
@@ -84,17 +84,27 @@ static unsigned lines_needed(const struct report *r, const struct text t[static 
 	return lines;
 }
 
-/* Findings that have no room lose their remedies, the last ones first: of a run all but one, of a
- * page the third. */
+/* So many findings keep their remedies in all cases: of a page all that have one there, but for a
+ * third that is a note. */
+static unsigned least_in_full(const struct report *r)
+{
+	const struct verdict *v = r->verdict;
+	bool third_is_note = v->nfindings >= REPORT_IN_FULL &&
+			     v->findings[REPORT_IN_FULL - 1].severity == SEVERITY_NOTE;
+
+	return r->is_run ? 1 : third_is_note ? REPORT_IN_FULL - 1 : REPORT_IN_FULL;
+}
+
+/* Findings that have no room lose their remedies, the last ones first. */
 static bool print_texts(const struct report *r, struct text t[static PARTS])
 {
 	struct report less = *r;
-	unsigned most = r->is_run ? SCREEN_RUN : SCREEN, full = r->is_run ? 1 : 2;
+	unsigned most = r->is_run ? SCREEN_RUN : SCREEN, least = least_in_full(r);
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < PARTS; i++)
 		ok = print_text(r, &parts[i], &t[i]);
-	for (unsigned n = REPORT_IN_FULL; ok && n-- > full;) {
+	for (unsigned n = REPORT_IN_FULL; ok && n-- > least;) {
 		if (lines_needed(r, t) <= most)
 			break;
 		less.in_full = n;
