@@ -54,7 +54,8 @@ class Job:
         self.culprit_parts = {} # of the waits for a CPU, see culprits()
         self.module_parts = {}  # of the samples, see samples()
         self.events = {}        # of PerfEvents=: by their column, how many per CPU second
-        self.where, self.when = "", None  # of the pathology: a part of what a finding says; seconds from, to
+        self.where = ""         # of the pathology: a part of what a finding says
+        self.times = []         # of the pathology: [(from, to)] in seconds; none: all the time, or not said
         self.launched, self.first_rank = launched, 0
         self.step_name, self.start_s = "batch" if launched else "0", 0.0  # of the step; its start after that of the job
         self.wait_ns = None     # of one wait for a CPU; None: from the switches

@@ -118,6 +118,15 @@ static void read_facts(struct facts *f, const char *path)
 	json_decref(facts);
 }
 
+static json_t *times(const struct finding *f)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < f->ntimes; i++)
+		json_array_append_new(list, json_pack("[f f]", f->times[i][0], f->times[i][1]));
+	return list;
+}
+
 static json_t *findings(const struct verdict *v)
 {
 	json_t *list = json_array();
@@ -127,12 +136,12 @@ static json_t *findings(const struct verdict *v)
 
 		json_array_append_new(
 			list,
-			json_pack("{so so so so so so so so so so}", "id", json__text(f->id),
+			json_pack("{so so so so so so so so so}", "id", json__text(f->id),
 				  "severity", json__text(severity__name(f->severity)), "cost",
 				  json__number(f->cost_core_s), "saving", json__number(f->saving),
 				  "text", json__text(f->text), "remedy", json__text(f->remedy),
-				  "where", json__text(f->where), "from", json__number(f->from_s),
-				  "to", json__number(f->to_s), "source", json__text(f->source)));
+				  "where", json__text(f->where), "times", times(f), "source",
+				  json__text(f->source)));
 	}
 	return list;
 }

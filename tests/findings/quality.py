@@ -40,7 +40,7 @@ class Result:
 
     def __init__(self, case, path, truth):
         self.case, self.path, self.wrong, self.error = case, path, {}, None
-        self.loss, self.where, self.when = truth
+        self.loss, self.where, self.times = truth
         self.findings = []
 
     def judge(self):
@@ -69,9 +69,10 @@ class Result:
                 self.wrong["cost"] = "%s core-seconds, not %.0f" % (cost, self.loss)
         if self.where not in finding["where"]:
             self.wrong["where"] = "%r, not %r" % (finding["where"], self.where)
-        if self.when and not (finding["when"] and
-                              all(abs(a - b) <= TIME_ERROR_S for a, b in zip(self.when, finding["when"]))):
-            self.wrong["when"] = "%s, not %s" % (finding["when"], self.when)
+        ends = lambda times: [t for time in times for t in time]
+        if self.times and not (len(finding["times"]) == len(self.times) and all(
+                abs(a - b) <= TIME_ERROR_S for a, b in zip(ends(self.times), ends(finding["times"])))):
+            self.wrong["when"] = "%s, not %s" % (finding["times"], self.times)
 
     cost_error = None
 
@@ -87,7 +88,7 @@ def file_of(number):
 
 
 def report_on(made, path):
-    """The loss, where and when it was; the findings, and why there are none."""
+    """The loss, where and when (times) it was; the findings, and why there are none."""
     job, loss = made
     job.write(path)
     p = subprocess.run([JOBPROF, "report", "--json", path], capture_output=True, text=True)
@@ -97,7 +98,7 @@ def report_on(made, path):
         found, error = json.loads(p.stdout)["findings"], None
     except (ValueError, KeyError):
         found, error = [], "status %d: %s" % (p.returncode, p.stderr.strip())
-    return (loss, job.where, job.when), found, error
+    return (loss, job.where, job.times), found, error
 
 
 def examine(number):

@@ -233,7 +233,7 @@ def tail(j, part):
     """One core does the rest."""
     late = j.between(1 - part, 1.1)
     first = (numpy.arange(j.tasks) == 0)[:, None]
-    j.when = (1 - part) * j.wall, j.wall
+    j.times = [((1 - part) * j.wall, j.wall)]
     j.put(CPUTime=numpy.where(late, numpy.where(first, BUSY, 0.0002), BUSY * j.threads))
     return (j.nodes * j.cores - BUSY) * j.dt[late].sum()
 
@@ -266,7 +266,7 @@ def stopped(j, part):
         j.put(**{column: numpy.where(late, 0.0, j.d[column])})
     if j.nodes > 1:
         j.put_device("Port", "mlx5_0.1", TxMB=numpy.where(late, 0.0, 30.0), RxMB=numpy.where(late, 0.0, 30.0))
-    j.when = (1 - part) * j.wall, j.wall
+    j.times = [((1 - part) * j.wall, j.wall)]
     j.state, j.limit_s = "TIMEOUT", j.wall
     j.attrs.update(end_reason="time limit", exit_status=15)
     return j.nodes * j.cores * j.dt[late].sum()

@@ -196,6 +196,8 @@ static void open_libraries(lua_State *L)
 	luaL_newlib(L, natives);
 	arrays__register(L);
 	fact_access__register(L);
+	lua_pushinteger(L, FINDING_TIMES);
+	lua_setfield(L, -2, "times_max");
 	lua_setglobal(L, "native");
 }
 

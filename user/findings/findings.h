@@ -13,6 +13,8 @@
 #include "analysis/job/facts.h"
 #include "base/string_list.h"
 
+#define FINDING_TIMES 8 /* at most */
+
 enum severity { SEVERITY_NOTE, SEVERITY_WARN, SEVERITY_BAD };
 
 const char *severity__name(enum severity s); /* "note" */
@@ -25,9 +27,15 @@ struct finding {
 	char *text;	    /* what was observed and how to read that, one paragraph */
 	char *remedy;	    /* what to change; "": nothing in the job */
 	char *where;	    /* "ranks 0-15 on n1"; "": the whole job */
-	double from_s, to_s; /* since the start; NaN: all the time */
-	char *source;	     /* of the threshold */
+	double times[FINDING_TIMES]
+		    [2]; /* from, to since the start, in their order; none: all the time */
+	size_t ntimes;
+	char *source; /* of the threshold */
 };
+
+/* Of all its times, from the first to the end of the last one; NaN: all the time. */
+double finding__from_s(const struct finding *f);
+double finding__to_s(const struct finding *f);
 
 /* A rule that gave no finding. */
 struct rule_verdict {

@@ -33,6 +33,23 @@ static double field_number(lua_State *L, const char *name)
 	return v;
 }
 
+/* The prelude has made sure that there are not too many. */
+static void add_times(lua_State *L, struct finding *f)
+{
+	lua_getfield(L, -1, "times");
+	for (lua_Integer i = 1; lua_geti(L, -1, i) == LUA_TTABLE && f->ntimes < FINDING_TIMES;
+	     i++) {
+		for (int end = 0; end < 2; end++) {
+			lua_geti(L, -1, end + 1);
+			f->times[f->ntimes][end] = lua_tonumber(L, -1);
+			lua_pop(L, 1);
+		}
+		f->ntimes++;
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 2);
+}
+
 /* The finding is the table on the top of the stack. */
 static int add_finding(struct engine *e, const struct rule *r, char ***suppressed_by)
 {
@@ -56,9 +73,8 @@ static int add_finding(struct engine *e, const struct rule *r, char ***suppresse
 			      .text = field_text(e->L, "text"),
 			      .remedy = field_text(e->L, "remedy"),
 			      .where = field_text(e->L, "where"),
-			      .from_s = field_number(e->L, "from"),
-			      .to_s = field_number(e->L, "to"),
 			      .source = field_text(e->L, "source")};
+	add_times(e->L, f);
 	return by[v->nfindings - 1] && f->id && f->text && f->remedy && f->where && f->source
 		       ? 0
 		       : -ENOMEM;

@@ -202,6 +202,50 @@ local function need(fact)
 	if why then stop(false, format("needs %s: %s", fact, why)) end
 end
 
+---------------------------------------------------------------------- times of a finding
+
+local NEARLY_ALL, MOST = 0.9, 0.5
+
+local function by_begin(a, b) return a[1] < b[1] end
+
+-- The runs of 1 in a mask over bins, {from, to, length, loss}; the losses of all bins; the length of all runs.
+local function runs_of(mask, loss)
+	local start, span = native.bin.start_s, native.bin.span_s
+	local runs, all, length, last = {}, 0, 0, nil
+	for i = 1, #mask do
+		local lost = loss and loss[i] or mask[i] == 1 and span[i] or 0
+		if not (lost > 0) then lost = 0 end
+		all = all + lost
+		if mask[i] == 1 and start[i] + span[i] > 0 then
+			if not last then
+				last = {start[i], 0, 0, 0}
+				runs[#runs + 1] = last
+			end
+			last[2], last[3], last[4] = start[i] + span[i], last[3] + span[i], last[4] + lost
+			length = length + span[i]
+		else
+			last = nil
+		end
+	end
+	return runs, all, length
+end
+
+-- When the mask is 1: {{from, to}, ...}, of bins that follow each other one; of too many the longest. nil: these have less
+-- than half of the loss (of each bin; without it, of the masked time), or the mask is 1 nearly all the time.
+local function when(mask, loss)
+	if #mask ~= #native.bin or loss and #loss ~= #mask then error("when() takes arrays over bins", 2) end
+	local runs, all, length = runs_of(mask, loss)
+	local times, held = {}, 0
+	if not (length < NEARLY_ALL * native.sum(native.bin.span_s)) then return nil end
+	table.sort(runs, function(a, b) return a[3] > b[3] end)
+	for i = 1, math.min(#runs, native.times_max) do
+		times[i] = {runs[i][1], runs[i][2]}
+		held = held + runs[i][4]
+	end
+	table.sort(times, by_begin)
+	return #times > 0 and held >= MOST * all and times or nil
+end
+
 ---------------------------------------------------------------------- what each file sees
 
 local function copy(from, names)
@@ -364,7 +408,7 @@ function M.environment()
 	env.number, env.percent, env.plural, env.duration = number, percent, plural, duration
 	env.core_time, env.size, env.mem_option, env.time_option = core_time, size, mem_option, time_option
 	env.ranges, env.nodes, env.ranks, env.gpus = ranges, nodes, ranks, gpus
-	env.only_if, env.need, env.rules = only_if, need, rules
+	env.only_if, env.need, env.rules, env.when = only_if, need, rules, when
 	return env
 end
 
@@ -372,7 +416,7 @@ end
 
 local SEVERITY = {note = 0, warn = 1, bad = 2}
 local FINDING = {severity = "string", cost = "number", saving = "number", text = "string", remedy = "string",
-	where = "string", from = "number", to = "number"}
+	where = "string", times = "table"}
 local TEXT_MAX = 2000
 
 -- All that is missing is said at once: who mends one thing does not find the next.
@@ -397,6 +441,17 @@ local function check_requirements(entry)
 	if #reasons > 0 then stop(false, table.concat(reasons, "; ")) end
 end
 
+-- What is wrong with the times of a finding; nil: nothing.
+local function check_times(times)
+	if #times > native.times_max then return format("there are more than %d times", native.times_max) end
+	for _, time in ipairs(times) do
+		for i = 1, 2 do
+			local t = type(time) == "table" and time[i]
+			if type(t) ~= "number" or math.abs(t) == math.huge then return "a time is no {from, to} of numbers" end
+		end
+	end
+end
+
 local function check_finding(found)
 	for k, v in pairs(found) do
 		if not FINDING[k] then return format("a finding has no %s", tostring(k)) end
@@ -407,6 +462,17 @@ local function check_finding(found)
 	if not SEVERITY[found.severity] then return "the severity is not \"note\", \"warn\" or \"bad\"" end
 	if not found.text or found.text == "" then return "the finding has no text" end
 	if found.cost and found.cost < 0 then return "the cost is below 0" end
+	return found.times and check_times(found.times)
+end
+
+-- In their order; those that are not known are left out.
+local function known_times(times)
+	local list = {}
+	for _, time in ipairs(times) do
+		if time[1] <= time[2] then list[#list + 1] = {time[1], time[2]} end
+	end
+	table.sort(list, by_begin)
+	return list
 end
 
 -- What judge() gave, as C takes it; the rule's own error has the place where it was defined.
@@ -426,7 +492,7 @@ local function result(entry, found, reason)
 	return {severity = SEVERITY[found.severity], cost = found.cost or NAN,
 		saving = math.max(0, math.min(1, saving)) == saving and saving or saving > 1 and 1 or NAN,
 		text = found.text, remedy = found.remedy or "", where = found.where or "",
-		from = found.from or NAN, to = found.to or NAN, source = entry.source}
+		times = known_times(found.times or {}), source = entry.source}
 end
 
 -- The nth rule: its id, the place of its definition, which rules explain it.

@@ -677,8 +677,7 @@ rules["cpu.tail"] = {
 		return {
 			severity = "bad",
 			cost = cost,
-			from = bin.start_s[first],
-			to = bin.start_s[#bin] + bin.span_s[#bin],
+			times = {{bin.start_s[first], bin.start_s[#bin] + bin.span_s[#bin]}},
 			text = format("The last %s used %s of %s; %s were idle.", duration(length), number(cores),
 				plural(job.cores, "core"), core_time(cost)),
 			remedy = cores < limits.none and "Look what it waits for at its end, or end the job before." or
@@ -714,8 +713,7 @@ rules["job.stopped"] = {
 		return {
 			severity = job.is_completed == 1 and "note" or "bad",
 			cost = cost,
-			from = bin.start_s[first],
-			to = bin.start_s[#bin] + bin.span_s[#bin],
+			times = {{bin.start_s[first], bin.start_s[#bin] + bin.span_s[#bin]}},
 			text = format("No CPU, no input, no output%s for the last %s; %s held meanwhile: %s.",
 				job.gpus > 0 and ", no GPU" or "", duration(length), job.is_running == 1 and
 				plural(#node, "node is", "nodes are") or plural(#node, "node was", "nodes were"),
@@ -822,10 +820,8 @@ rules["mem.oom"] = {
 		local full = at and node.limit_mb[at] == node.limit_mb[at] and
 			format(" at a limit of %s", size(node.limit_mb[at])) or ""
 		local wanted = known(at and node.limit_mb[at] or NAN, known(job.limit_mb, NAN))
-		local when = indexes(mask(bin.oom_kills, ">", 0))
 		return {
-			from = when[1] and bin.start_s[when[1]],
-			to = when[1] and bin.start_s[when[#when]] + bin.span_s[when[#when]],
+			times = when(mask(bin.oom_kills, ">", 0)),
 			severity = job.is_completed == 1 and "note" or "bad",
 			where = #node > 1 and #list > 0 and nodes(list) or "",
 			text = format("The kernel killed %s for want of memory%s%s.", plural(job.oom_kills, "process", "processes"),

@@ -18,6 +18,16 @@ const char *severity__name(enum severity s)
 	return names[s];
 }
 
+double finding__from_s(const struct finding *f)
+{
+	return f->ntimes ? f->times[0][0] : NAN;
+}
+
+double finding__to_s(const struct finding *f)
+{
+	return f->ntimes ? f->times[f->ntimes - 1][1] : NAN;
+}
+
 static void free_finding(struct finding *f)
 {
 	free(f->id);

@@ -50,6 +50,26 @@ def thresholds():
     is_equal("a limit is read", v["found"]["cpu.unused"]["severity"], "warn")
 
 
+def times():
+    """when() of masks whose runs are known: 20 bins of 30 s."""
+    site = 'rules["site.x"] = {judge = function() return {severity = "note", text = "X.", times = %s} end}\n'
+    of = lambda expression, **bins: verdict(site % expression, changed(H, {"bin." + k: f for k, f in bins.items()}))["found"]["site.x"]["times"]
+    on = lambda *bins: lambda i: 1 if i in bins else 0
+    some, rest = "when(mask(bin.forks, '>', 0))", "when(mask(bin.forks, '>', 0), bin.wait_s)"
+    is_equal("when: neighbours are one time", of(some, forks=on(0, 3, 4, 5, 19)), [[0, 30], [90, 180], [570, 600]])
+    is_equal("when: never, and what is not known", [of(some, forks=0), of(some, forks=None)], [[], []])
+    is_equal("when: nearly all the time", [len(of(some, forks=on(*range(n)))) for n in (17, 18, 20)], [1, 0, 0])
+    nine = changed(healthy(bins=40), {"bin.forks": lambda i: int(i < 36 and i % 4 < (1 if 20 <= i < 24 else 2))})
+    is_equal("when: of nine the longest eight", verdict(site % some, nine)["found"]["site.x"]["times"],
+             [[120 * i, 120 * i + 60] for i in range(9) if i != 5])
+    many = changed(healthy(bins=40), {"bin.forks": lambda i: (i + 1) % 2})
+    is_equal("when: eight of twenty hold less than half", verdict(site % some, many)["found"]["site.x"]["times"], [])
+    for k, wanted in ((1, [[90, 120]]), (0, [])):
+        is_equal("when: of the loss they hold half, or are none: %d" % k,
+                 of(rest, forks=on(3), wait_s=lambda i: 10 if i == 3 else 6 if k == 0 and i in (7, 12) else 0), wanted)
+    is_equal("times: of a rule's own, in their order", of("{{50, 60}, {1, 2}, {NAN, 4}}"), [[1, 2], [50, 60]])
+
+
 def off():
     for text in ('rules["cpu.unused"].off = true\n', 'rules["cpu.unused"] = nil\n'):
         v = verdict(text, HALF)
@@ -157,6 +177,9 @@ BODIES = {
     "nothing": ("return nil", r"it gave neither a finding nor a reason"),
     "a number": ("return 5", r"what it gave is no finding"),
     "an unknown key": ('return {severity = "note", txt = "x"}', r"a finding has no txt"),
+    "times of nine": ('local t = {} for i = 1, 9 do t[i] = {i, i} end return {severity = "note", text = "x", times = t}', r"there are more than 8 times"),
+    "a time that is none": ('return {severity = "note", text = "x", times = {5}}', r"a time is no {from, to} of numbers"),
+    "when of nodes": ("when(mask(node.cpu_s, '>', 0))", r"when\(\) takes arrays over bins"),
     "no severity": ('return {text = "x"}', r"the severity is not"),
     "another severity": ('return {severity = "awful", text = "x"}', r"the severity is not"),
     "no text": ('return {severity = "note"}', r"the finding has no text"),
@@ -294,5 +317,5 @@ def helpers():
 
 
 if __name__ == "__main__":
-    run_tests([thresholds, off, added_and_replaced, helpers, wrong_files, broken_rules, one_file_cannot_spoil_another,
+    run_tests([thresholds, times, off, added_and_replaced, helpers, wrong_files, broken_rules, one_file_cannot_spoil_another,
                many_errors, circles, owners, builtin_file, man_page, page_names_all])

@@ -30,19 +30,43 @@ static double best_saving(const struct verdict *v)
 	return best;
 }
 
+/* "from 0:32 to 0:40", "at 0:32 and 0:52", "at 0:32, 0:52 and 2 more times"; "": all the time */
+static void write_times(const struct finding *f, char *buf, size_t size)
+{
+	report_number a, b;
+	size_t more = f->ntimes > 2 ? f->ntimes - 2 : 0;
+
+	*buf = '\0';
+	if (!f->ntimes)
+		return;
+	report_text__time(f->times[0][0], a);
+	report_text__time(f->times[f->ntimes > 1][f->ntimes == 1], b);
+	if (f->ntimes == 1)
+		snprintf(buf, size, "from %s to %s", a, b);
+	else if (!more)
+		snprintf(buf, size, "at %s and %s", a, b);
+	else if (f->ntimes == FINDING_TIMES) /* there may be others */
+		snprintf(buf, size, "at %s, %s and %zu times or more", a, b, more);
+	else
+		snprintf(buf, size, "at %s, %s and %zu more time%s", a, b, more,
+			 report_text__s((double)more));
+}
+
 static void print_cost(const struct finding *f, FILE *out)
 {
-	report_number cost, from, to;
+	report_number cost, saving;
+	char times[3 * REPORT_NUMBER], text[6 * REPORT_NUMBER];
+	bool costs = f->cost_core_s > 0, saves = costs && f->saving > 0.0005;
 
-	if (f->cost_core_s > 0)
-		fprintf(out, "        costs %s", report_text__cores(f->cost_core_s, cost));
-	if (f->cost_core_s > 0 && f->saving > 0.0005)
-		fprintf(out, ", at best %s less time", report_text__share(f->saving, from));
-	if (!isnan(f->from_s) && !isnan(f->to_s))
-		fprintf(out, "%s from %s to %s", f->cost_core_s > 0 ? "," : "       ",
-			report_text__time(f->from_s, from), report_text__time(f->to_s, to));
-	if (f->cost_core_s > 0 || (!isnan(f->from_s) && !isnan(f->to_s)))
-		putc('\n', out);
+	write_times(f, times, sizeof(times));
+	if (!costs && !*times)
+		return;
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", costs ? "costs " : "",
+		 costs ? report_text__cores(f->cost_core_s, cost) : "", saves ? ", at best " : "",
+		 saves ? report_text__share(f->saving, saving) : "", saves ? " less time" : "",
+		 costs && *times ? ", " : "", times);
+	fputs("        ", out);
+	report_text__paragraph(out, text, 8, 8);
 }
 
 static void print_word(const struct report *r, const struct finding *f, size_t number, FILE *out)

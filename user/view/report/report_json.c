@@ -38,21 +38,31 @@ static json_t *cost_json(const struct finding *f)
 	return o;
 }
 
+/* when: from the first time to the end of the last one. */
+static void set_times(json_t *o, const struct finding *f)
+{
+	json_t *times = json_array();
+
+	for (size_t i = 0; i < f->ntimes; i++)
+		json_array_append_new(times, array_of(f->times[i], 2));
+	json__set(o, "when",
+		  f->ntimes ? array_of((double[]){finding__from_s(f), finding__to_s(f)}, 2)
+			    : json_null());
+	json__set(o, "times", times);
+}
+
 static json_t *finding_json(const struct finding *f)
 {
-	json_t *o = json_object(), *when = json_array();
+	json_t *o = json_object();
 
-	json_array_append_new(when, json__number(f->from_s));
-	json_array_append_new(when, json__number(f->to_s));
 	json__set(o, "id", json__text(f->id));
 	json__set(o, "severity", json__text(severity__name(f->severity)));
 	json__set(o, "cost", cost_json(f));
 	json__set(o, "text", json__text(f->text));
 	json__set(o, "remedy", json__text(f->remedy));
 	json__set(o, "where", json__text(f->where));
-	json__set(o, "when", isnan(f->from_s) ? json_null() : json_incref(when));
+	set_times(o, f);
 	json__set(o, "source", json__text(f->source));
-	json_decref(when);
 	return o;
 }
 

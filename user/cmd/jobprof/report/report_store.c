@@ -31,8 +31,8 @@ static json_t *row_of(const struct finding *f)
 		{"text", json__text(f->text)},
 		{"remedy", json__text(f->remedy)},
 		{"where", json__text(f->where)},
-		{"from_s", json__number(f->from_s)},
-		{"to_s", json__number(f->to_s)},
+		{"from_s", json__number(finding__from_s(f))},
+		{"to_s", json__number(finding__to_s(f))},
 		{"source", json__text(f->source)},
 	};
 	json_t *row = json_object();
