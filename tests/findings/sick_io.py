@@ -101,6 +101,7 @@ def one_rank(j, part):
     j.put(CPUTime=numpy.where(now, numpy.where(first, 0.3 * j.threads, 0.001), BUSY * j.threads),
           OffCPUDisk=numpy.where(now & first, 0.6, 0.0))
     j.where = "rank 0"
+    j.times = [((k + 1 - part) / 4 * j.wall, (k + 1) / 4 * j.wall) for k in range(4)]
     return (j.nodes * j.cores - 0.3 * j.threads) * j.dt[now].sum()
 
 
@@ -135,6 +136,7 @@ def stops_between_bins(j, stop):
 def waits_after_writing(j, wait):
     """Of every 300 s, 40 s are for I/O, and so many more for a wait behind it."""
     now = j.t % 300 < 40 + wait
+    j.times = [(begin, begin + 40 + wait) for begin in numpy.arange(0, j.wall, 300)]
     disk(j, write=numpy.where(j.t % 300 < 40, 600.0 / j.tasks, 0.0))
     j.put(CPUTime=numpy.where(now, 0.06, 0.98) * j.threads)
     return (0.98 - 0.06) * j.nodes * j.cores * j.dt[now].sum()

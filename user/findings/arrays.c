@@ -360,7 +360,7 @@ static int array_slice(lua_State *L)
 	return 1;
 }
 
-/* diff(a): each value less the one before it; of the first that is not known. */
+/* diff(a): each value less the one before it, which are one fewer. */
 static int array_diff(lua_State *L)
 {
 	const struct array *a = take_array(L, 1);

@@ -266,6 +266,11 @@ rules["cpu.nodes_unused"] = {
 	end,
 }
 
+-- When threads waited for a CPU for this share of the time they could run.
+local function times_of_waiting(limit)
+	return when(mask(bin.wait_s / (bin.wait_s + bin.cpu_s), ">=", limit), bin.wait_s)
+end
+
 -- Cost: core-seconds idle while threads waited, and what the switches between threads take.
 rules["cpu.oversubscribed"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.cpu_share", "job.core_s"},
@@ -297,6 +302,7 @@ rules["cpu.oversubscribed"] = {
 			severity = job.wait_share >= limits.bad and not (share(cost) < limits.lost) and "bad" or "warn",
 			cost = math.min(cost, job.core_s),
 			saving = share(cost),
+			times = times_of_waiting(limits.warn),
 			text = format("Threads waited for a CPU in %s of the time they could run: they had work for %s " ..
 				"and got %s.%s", percent(job.wait_share), plural(job.demand, "CPU"), number(cpus), own >= limits.own and
 				format(" The job itself had the CPU for %s of these waits.", percent(own)) or ""),
@@ -347,6 +353,7 @@ rules["cpu.stacked"] = {
 			cost = math.min(cost, job.core_s),
 			saving = lost,
 			where = who,
+			times = when(mask(avoidable / bin.cores_s, ">=", limits.share), avoidable),
 			text = format("%s%s waited for a core in %s of the time they could run, while %.1f of %s did nothing for it.",
 				who == "" and "Threads" or capital(who), #crowded > 0 and format(" may run on %s and",
 				plural(max(array_of(task.cpus_allowed, crowded)), "CPU")) or "", percent(job.wait_share),
@@ -377,6 +384,7 @@ rules["cpu.throttled"] = {
 			cost = cost,
 			saving = share(cost),
 			where = where,
+			times = when(mask(bin.throttled_s / (bin.throttled_s + bin.cpu_s), ">=", limits.warn), bin.throttled_s),
 			text = format("A CPU quota stopped it for %s of the time it could run (%s).", percent(lost),
 				plural(job.throttled_s, "CPU-second")),
 			remedy = "Raise the quota of the container (--cpus) or of the service (CPUQuota), or start fewer threads.",
@@ -414,6 +422,7 @@ rules["cpu.neighbour"] = {
 				cost = cost,
 				saving = saved(cost),
 				where = where,
+				times = times_of_waiting(limits.warn),
 				text = format("Threads waited for a CPU in %s of the time they could run; %s.", percent(job.wait_share),
 					waited_for_text()),
 				remedy = advice("Ask for whole nodes (#SBATCH --exclusive), and look what else runs there.",
@@ -427,6 +436,7 @@ rules["cpu.neighbour"] = {
 				cost = cost,
 				saving = saved(cost),
 				where = where,
+				times = times_of_waiting(limits.warn),
 				text = format("Programs outside of the job used %s of its cores' time, and its threads waited " ..
 					"for a CPU in %s of the time they could run.", percent(share(others)),
 					percent(job.wait_share)),
@@ -443,6 +453,7 @@ rules["cpu.neighbour"] = {
 			cost = job.wait_s,
 			saving = saved(job.wait_s),
 			where = where,
+			times = times_of_waiting(limits.warn),
 			text = format("Threads waited for a CPU in %s of the time they could run, though there was one for " ..
 				"each (%s in demand, %s). The cause is unknown: other programs, or a narrow binding.",
 				percent(job.wait_share), number(job.demand), plural(job.cores, "core")),
@@ -556,6 +567,13 @@ local function unequal_before_end()
 	return known(ratio(sum(slice(unequal, 1, first - 1)), sum(unequal)), 1)
 end
 
+-- When the ranks' work was far below that of the one with most of it, as far as one rank can work at all.
+local function times_of_imbalance(balance)
+	local most, usual = per_second(bin.task_max_s), per_second(bin.task_mean_s)
+	if by_samples() then most, usual = bin.communication_efficiency, bin.parallel_efficiency end
+	return when(mask(most - usual, ">", (1 - balance) * max(most)), (most - usual) * bin.span_s)
+end
+
 -- Cost: core-seconds that equal work would save.
 rules["mpi.imbalance"] = {
 	needs = {"job.task_balance", "job.balance_saving", "job.core_s", "task.cpu_s"},
@@ -600,6 +618,7 @@ rules["mpi.imbalance"] = {
 			cost = saving * job.core_s,
 			saving = saving,
 			where = who,
+			times = times_of_imbalance(limits.balance),
 			text = format("%s With equal work%s it would take %s less.", text, by_samples() and "" or " in every moment", percent(saving)),
 			remedy = (factor < 0.05 or not (factor <= 20)) and
 				"Look whether the program was started in parallel and has work for each rank, or start fewer (srun --ntasks)." or
@@ -763,6 +782,7 @@ rules["mem.near_limit"] = {
 		return {
 			severity = "warn",
 			where = #node > 1 and nodes(list) or "",
+			times = #node == 1 and when(mask(bin.own_mb / node.limit_mb[1], ">", limits.used)) or nil,
 			text = format("%s of %s%s were used by the job's own data, without page cache: little more and it is killed.",
 				size(node.own_peak_mb[at]), size(node.limit_mb[at]),
 				#node > 1 and " on " .. nodes({at}) or ""),
@@ -858,6 +878,7 @@ rules["mem.thrash"] = {
 			severity = "bad",
 			cost = cost,
 			saving = share(cost),
+			times = when(full),
 			text = format("It read the same pages of files from disk again, %s a second for %s, since memory was full.",
 				plural(faults / length, "page"), duration(length)),
 			remedy = advice("Ask for more memory (#SBATCH --mem), or read the file in parts instead of mapping it.",
@@ -872,11 +893,13 @@ rules["mem.swap"] = {
 	source = "PCP: swaps out in 0.3 of the samples",
 	judge = function(limits)
 		only_if(job.swap_peak_mb >= limits.mb, "%s were in swap, not %s", size(job.swap_peak_mb), size(limits.mb))
-		local growing = mean(mask(diff(bin.swap_mb), ">", 0))
+		local growing, more = mean(mask(diff(bin.swap_mb), ">", 0)), {0}
+		for i = 2, #bin do more[i] = bin.swap_mb[i] - bin.swap_mb[i - 1] end
 		only_if(growing >= limits.bins, "swapped memory grew in %s of the time, not in %s", percent(growing),
 			percent(limits.bins))
 		return {
 			severity = "warn",
+			times = when(mask(array(more), ">", 0)),
 			text = format("Up to %s were in swap, and more was swapped in %s of the time: memory is too small.",
 				size(job.swap_peak_mb), percent(growing)),
 			remedy = advice("Ask for more memory (#SBATCH --mem), or fewer tasks on each node (#SBATCH --ntasks-per-node).",
@@ -947,6 +970,8 @@ rules["io.wait"] = {
 			severity = waited >= limits.bad and "bad" or "warn",
 			cost = cost,
 			saving = saved(cost),
+			times = not is_net and when(mask(bin.disk_wait_s / (bin.disk_wait_s + bin.cpu_s + bin.wait_s), ">=", limits.mostly),
+				bin.disk_wait_s) or nil,
 			text = format("%s waited for %s for %s of the time, %s in all%s%s.",
 				job.tasks == 1 and "The task" or "Tasks", what, percent(waited), duration(wait_s),
 				by_faults and ", mostly in page faults: mapped files and programs" or "",
@@ -1035,6 +1060,7 @@ rules["io.metadata"] = {
 			severity = (mounts or rate >= limits.warn) and "warn" or "note",
 			cost = cost,
 			saving = mounts and share(cost) or nil,
+			times = busy and when(busy),
 			text = mounts and format("%s of the requests to file servers were about metadata (opens, stats); requests " ..
 				"took %s in all.", percent(meta),
 				duration(job.mount_request_s)) or format("Files were opened and closed %s times a second for %s.",
@@ -1069,6 +1095,7 @@ rules["io.one_rank"] = {
 			cost = cost,
 			saving = share(cost),
 			where = who,
+			times = when(waiting),
 			text = format("%s read and wrote %s alone while the %s waited: %s of the time.", capital(who), size(most),
 				plural(#task - 1, "other"), percent(sum(only(bin.span_s, waiting)) / sum(bin.span_s))),
 			remedy = "Let all ranks write (parallel HDF5, MPI-IO), or write while the others compute on.",
@@ -1086,12 +1113,14 @@ rules["io.periodic"] = {
 			plural(job.io_periods, "time"), limits.periods)
 		need("job.io_period_s")
 		need("job.io_period_idle_s")
+		local io = per_second(bin.read_mb + bin.write_mb)
 		local cost = lower(job.io_period_idle_s, job.core_s)
 		local lost = share(cost)
 		return {
 			severity = lost >= limits.cost and "warn" or "note",
 			cost = cost,
 			saving = lost,
+			times = when(mask(io, ">=", mean(io)) * mask(load(), "<", mean(load()))),
 			text = format("It stopped for input or output %s, every %s, for %s each: %s of the core time.",
 				plural(job.io_periods, "time"), duration(job.io_period_s),
 				duration(cost / job.cores / job.io_periods), percent(lost)),
@@ -1240,6 +1269,7 @@ rules["gpu.idle"] = {
 			severity = severity,
 			cost = cost,
 			where = gpus(list),
+			times = busy == 0 and when(mask(bin.gpu, "<", limits.warn), (1 - bin.gpu) * bin.span_s) or nil,
 			text = format("%s %s used for %s of the time%s%s.", capital(gpus(list)), #list == 1 and "was" or "were",
 				percent(used), pause >= 60 and format(", and idle for up to %s at once", duration(pause)) or "",
 				held >= limits.held_mb and format("; up to %s of memory were in use", size(held)) or ""),
@@ -1429,6 +1459,7 @@ rules["proc.forks"] = {
 			severity = "warn",
 			cost = cost,
 			saving = saved(cost),
+			times = when(busy),
 			text = format("%s were started, %s of CPU time each.", plural(job.forks, "process", "processes"),
 				duration(ratio(job.cpu_s, job.forks))),
 			remedy = "Do the loop inside of one program (one python or awk, not one per line).",

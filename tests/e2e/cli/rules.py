@@ -9,9 +9,9 @@ import re
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from factslib import BINS, CORES, NODES, NRULES, WALL, changed, healthy, judge
+from factslib import BINS, CORES, DT, NODES, NRULES, WALL, changed, healthy, judge
 from lib import is_equal, is_true, not_ok, ok, run_tests
-from rulecases import CASES, CORE_S, CPU, PER_BIN, H, at, both, facts_of, gpus, stacked, tail, unequal, used
+from rulecases import CASES, CORE_S, CPU, PER_BIN, H, at, both, facts_of, gpus, one_writer, stacked, tail, unequal, used
 
 LINE = 76
 
@@ -85,6 +85,51 @@ def costs():
         got = verdict["found"][rule]["cost"]
         is_true("cost of " + rule, abs(got - wanted) <= 0.1 * wanted, "%s, not %s" % (got, wanted))
         is_equal("%s comes first" % rule, verdict["findings"][0]["id"], rule)
+
+
+TWO = {*range(30, 45), *range(60, 90)}  # bins that are sick, and the seconds of these
+TWO_S = [[900, 1350], [1800, 2700]]
+
+
+def case(rule, name):
+    return facts_of(next(c[2] for c in CASES[rule] if c[0] == name))
+
+
+def times():
+    """A finding of which the loss is in some bins names these; one of all the time names none."""
+    in_two = lambda sick, well: at(TWO, sick, well)
+    waits = {"bin.wait_s": in_two(0.4 * PER_BIN, 0.001 * PER_BIN)}
+    for rule, name, bins, wanted in (
+            ("cpu.oversubscribed", "twice the threads", waits, TWO_S),
+            ("cpu.oversubscribed", "twice the threads", {}, []),
+            ("cpu.neighbour", "another job", waits, TWO_S),
+            ("cpu.neighbour", "seen to use the cores", waits, TWO_S),
+            ("cpu.neighbour", "other jobs had the CPU", waits, TWO_S),
+            ("cpu.stacked", "ranks share cores", {"bin.avoidable_s": at(range(0, 72), PER_BIN, 0)}, [[0, 2160]]),
+            ("cpu.throttled", "an eighth stopped", {"bin.throttled_s": in_two(0.3 * PER_BIN, 0)}, TWO_S),
+            ("cpu.tail", "a third", {}, [[2400, 3600]]),
+            ("job.stopped", "it hangs", {}, [[1800, 3600]]),
+            ("mpi.imbalance", "a node does most", {"bin.task_max_s": DT, "bin.task_mean_s": in_two(0.2 * DT, 0.95 * DT)}, TWO_S),
+            ("mpi.imbalance", "a node does most", {"bin.task_max_s": in_two(0.1, DT), "bin.task_mean_s": in_two(0.01, 0.7 * DT)},
+             [[0, 900], [1350, 1800], [2700, 3600]]),
+            ("mpi.imbalance", "ranks that spin", {"bin.communication_efficiency": 0.9, "bin.parallel_efficiency": in_two(0.3, 0.85)}, TWO_S),
+            ("mem.oom", "two killed", {"bin.oom_kills": at({7, 50}, 1, 0)}, [[210, 240], [1500, 1530]]),
+            ("mem.thrash", "pages come back", {}, [[600, 3600]]),
+            ("mem.swap", "grows", {}, [[30, 1830]]),
+            ("io.wait", "a quarter", {"bin.disk_wait_s": in_two(0.9 * PER_BIN, 1), "bin.cpu_s": in_two(0.1 * PER_BIN, PER_BIN)}, TWO_S),
+            ("io.wait", "a quarter", {"bin.disk_wait_s": at({3}, 0.9 * PER_BIN, 0.3 * PER_BIN), "bin.cpu_s": at({3}, 1, PER_BIN)}, []),
+            ("io.one_rank", "rank 0 writes", one_writer(active=TWO), TWO_S),
+            ("io.one_rank", "rank 0 writes", {}, []),
+            ("io.periodic", "20 stops", one_writer(active=TWO), TWO_S),
+            ("io.metadata", "2300 a second", {}, [[300, 2700]]),
+            ("proc.forks", "a loop of a shell", {"bin.forks": in_two(100 * DT * NODES, 1)}, TWO_S)):
+        found = judge(changed(case(rule, name), bins))["found"]
+        is_equal("times of %s: %s" % (rule, name), found.get(rule, {}).get("times"), wanted)
+    idle = {"bin.gpu": at(range(80), 0, 0.6)}
+    for name, util, wanted in (("all", 0.2, [[0, 2400]]), ("two of eight", at({2, 3}, 0, 0.9), [])):
+        is_equal("times of gpu.idle: " + name, judge(changed(gpus(util), idle))["found"]["gpu.idle"]["times"], wanted)
+    full = changed(healthy(nodes=1), {"node.own_peak_mb": 31500, "node.limit_mb": 32768, "bin.own_mb": in_two(31000, 20000)})
+    is_equal("times of mem.near_limit", judge(full)["found"]["mem.near_limit"]["times"], TWO_S)
 
 
 def order():
@@ -205,4 +250,4 @@ def speed():
 
 
 if __name__ == "__main__":
-    run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, order, healthy_jobs, missing_data, zeros, odd_values, why, speed])
+    run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, times, order, healthy_jobs, missing_data, zeros, odd_values, why, speed])

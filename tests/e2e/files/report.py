@@ -14,6 +14,7 @@ import h5py
 import numpy
 from lib import *
 import cases
+import sick_io
 
 GOLDEN = os.path.join(ROOT, "tests/data/golden")
 
@@ -151,6 +152,22 @@ def how_it_ended():
         p = subprocess.run([JOBPROF, "run", "-o", "%s/%d" % (d, n), "--", "sh", "-c", script],
                            capture_output=True, text=True)
         is_true("report: %s: %s" % (script, word), p.stderr.lstrip().splitlines()[0].endswith("  " + word), p.stderr)
+
+
+def times_of_findings():
+    """Rank 0 writes alone four times; the page and the JSON say when."""
+    path = os.path.join(tmpdir("times"), "x.h5")
+    j = cases.job("some", 5)
+    sick_io.one_rank(j, 0.15)
+    j.write(path)
+    found = {f["id"]: f for f in as_json(path)["findings"]}["io.one_rank"]
+    is_equal("times: four, within a bin", [[round(t / 30) for t in time] for time in found["times"]],
+             [[round(t / 30) for t in time] for time in j.times])
+    is_equal("times: from the first to the last one", found["when"], [found["times"][0][0], found["times"][-1][1]])
+    out = report(path)[1]
+    said = re.search(r"costs [^\n]* less time, at ([0-9:]+), ([0-9:]+) and 2 more\s+times?$", out, re.M)
+    is_equal("times: the page says two and how many more", said and said.groups(), ("25:30", "55:30"))
+    is_equal("times: 80 columns", [x for x in out.splitlines() if len(x) > 80], [])
 
 
 def bad_input():
@@ -360,6 +377,6 @@ def no_rules():
 
 
 if __name__ == "__main__":
-    run_tests((bins_are_rows, slurms_files, memory_of_rows, how_it_ended, bad_input, the_page, narrow_pages, rates, one_screen,
+    run_tests((bins_are_rows, slurms_files, memory_of_rows, how_it_ended, times_of_findings, bad_input, the_page, narrow_pages, rates, one_screen,
                reasons_are_words, memory_between_rows, odd_numbers, without_tasks,
                hostile_names, no_rules))
