@@ -29,8 +29,7 @@ async function checks(browser, c) {
 
 async function zooms(browser) {
 	const page = await open(browser, 'sick');
-	const { when } = JSON.parse(readFileSync(join(folder, 'sick.json'), 'utf8')).findings.find((f) => f.when);
-	const n = await page.evaluate(() => jobprof.report.findings.findIndex((f) => f.when));
+	const { findings } = JSON.parse(readFileSync(join(folder, 'sick.json'), 'utf8')), n = findings.findIndex((f) => f.times.length), [when] = findings[n].times;
 
 	await page.locator('.find button').nth(n).click();
 	const seen = await page.evaluate(() => ({ from: jobprof.view.from, to: jobprof.view.to, hash: location.hash, pressed: document.querySelectorAll('[aria-pressed=true].x, .find [aria-pressed=true]').length }));
@@ -45,6 +44,28 @@ async function zooms(browser) {
 	await page.keyboard.press('Escape');
 	if (!await page.evaluate(() => jobprof.view.isWhole))
 		return 'esc does not show the whole job';
+	return page.troubles.join('; ');
+}
+
+// A lane has a dash for each of a finding's times, and each click on it zooms to the next one.
+async function steps(browser) {
+	const page = await open(browser, 'stops'), { findings } = JSON.parse(readFileSync(join(folder, 'stops.json'), 'utf8'));
+	const n = findings.findIndex((f) => f.times.length > 1), { times } = findings[n], lane = page.locator(`[data-lane="${n}"]`);
+	const drawn = () => lane.evaluate((e) => [...e.querySelectorAll('i')].map((i) => { const [a, b] = [i.getBoundingClientRect(), e.getBoundingClientRect()]; return a.width && [a.left, a.right].map((x) => (x - b.left) / b.width); }));
+	const end = await page.evaluate(() => jobprof.view.end), dashes = await drawn();
+
+	if (JSON.stringify(dashes.map((d) => d.map((x) => Math.round(x * 100)))) !== JSON.stringify(times.map((t) => t.map((x) => Math.round(x / end * 100)))))
+		return `dashes at ${JSON.stringify(dashes)}, not ${JSON.stringify(times)}`;
+	for (const [i, [from, to]] of times.entries()) {
+		await lane.click();
+		const seen = await page.evaluate(() => [jobprof.view.from, jobprof.view.to, jobprof.view.finding]), shown = (await drawn()).filter(Boolean).length;
+
+		if (seen[0] > from || seen[1] < to || seen[1] - seen[0] > 1.3 * (to - from) || seen[2] !== n || shown !== 1)
+			return `click ${i + 1} shows ${seen} and ${shown} dashes, not ${from} to ${to}`;
+	}
+	await lane.click();
+	if (!await page.evaluate(() => jobprof.view.isWhole && jobprof.view.finding < 0))
+		return 'a click after the last time does not show the whole job';
 	return page.troubles.join('; ');
 }
 
@@ -164,6 +185,7 @@ const browser = await launch();
 for (const c of cases)
 	await checks(browser, c);
 await tried('a finding zooms to its time, and the address keeps it', () => zooms(browser));
+await tried('each click on a lane zooms to the next time of its finding', () => steps(browser));
 await tried('a drag zooms, a click on a row chooses it', () => drags(browser));
 await tried('a line is drawn where its values are', () => draws(browser));
 await tried('hostile names stay text', () => stays(browser));

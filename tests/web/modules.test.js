@@ -7,7 +7,7 @@ import { LEVELS, UNKNOWN, cell, quantile, read, rowsOf, stateOf } from '../../we
 import * as format from '../../web/src/format.js';
 import { present, shown } from '../../web/src/budget.js';
 import { steps } from '../../web/src/compare.js';
-import { tooShort } from '../../web/src/findings.js';
+import { tooShort, when } from '../../web/src/findings.js';
 import { boxes, ends, found, functions, tree, weigh } from '../../web/src/flame.js';
 import { choose, inside, summary } from '../../web/src/lines.js';
 import { lanesOf } from '../../web/src/marks.js';
@@ -136,7 +136,7 @@ test('quantiles of a histogram are upper bounds of its buckets', () => {
 });
 
 test('a finding zooms to its time, again goes back, and the address keeps it', () => {
-	const v = new View(1000), f = { when: [100, 200] };
+	const v = new View(1000), f = { times: [[100, 200]] };
 	let shown = 0;
 
 	v.onShow(() => shown++);
@@ -148,8 +148,39 @@ test('a finding zooms to its time, again goes back, and the address keeps it', (
 	assert.deepEqual([other.finding, other.from, other.to], [0, 90, 210]);
 	v.pick(0, f);
 	assert.deepEqual([v.finding, v.from, v.to, v.address()], [-1, 0, 1000, '']);
-	v.pick(0, { when: null });
+	v.pick(0, { times: [] });
 	assert.ok(v.isWhole && v.finding === 0);
+});
+
+test('a finding of several times zooms to each of them in turn, from an address, too', () => {
+	const v = new View(1000), f = { times: [[0, 10], [100, 200.0004], [990, 1000]] }, g = { times: [] }, seen = [];
+	const look = (x) => [x.finding, Math.round(x.from), Math.round(x.to)];
+
+	for (let i = 0; i < 5; i++) {
+		v.pick(2, f);
+		seen.push(look(v));
+	}
+	assert.deepEqual(seen, [[2, 0, 11], [2, 90, 210], [2, 989, 1000], [-1, 0, 1000], [2, 0, 11]]);
+	v.pick(2, f);
+	const other = new View(1000);
+
+	other.load(v.address(), 3, 1);
+	other.pick(2, f);
+	assert.deepEqual(look(other), [2, 989, 1000]);
+	v.zoom(300, 400);
+	v.pick(2, f);
+	assert.deepEqual(look(v), [-1, 0, 1000]);
+	v.pick(0, g);
+	v.pick(1, f);
+	assert.deepEqual(look(v), [1, 0, 11]);
+});
+
+test('the page says one time from when to when, and of several two and how many more', () => {
+	const clock = clockOf(3600, 10), report = { coverage: { bin_s: 10 } }, time = (i) => [300 * i, 300 * i + 90];
+	const said = (n) => when({ times: Array.from({ length: n }, (_, i) => time(i + 1)) }, report, clock);
+
+	assert.deepEqual([0, 1, 2, 3, 4, 8].map(said), ['', 'From 5:00 to 6:30 of the run.', 'At 5:00 and 10:00 of the run.', 'At 5:00, 10:00 and 1 more time of the run.',
+		'At 5:00, 10:00 and 2 more times of the run.', 'At 5:00, 10:00 and 6 times or more of the run.']);
 });
 
 test('what an address says that is not true of the job is ignored', () => {

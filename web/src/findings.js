@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The verdict: what held the job back, the dearest first. A click zooms to a finding's time.
+// The verdict: what held the job back, the dearest first. A click zooms to a finding's time, and again to its next one.
 import { el, section, soft } from './dom.js';
 import { cores, plural, share, spoken } from './format.js';
 
@@ -26,12 +26,20 @@ function cost(f, report) {
 	return ['', ''];
 }
 
-function when(f, report, clock) {
-	if (!f.when)
-		return '';
-	const step = !clock.isOfDay ? report.coverage.bin_s : f.when[1] - f.when[0] < 600 ? 1 : 60;
+const TIMES = 8; // of a finding; where it has as many, there may be others
 
-	return `From ${clock.text(f.when[0], step)} to ${clock.text(f.when[1], step)}${clock.isOfDay ? '' : ' of the run'}.`;
+// Of one time from when to when; of several, when the first two begin.
+export function when({ times }, report, clock) {
+	if (!times.length)
+		return '';
+	const [[from, to], second] = times, step = !clock.isOfDay ? report.coverage.bin_s : to - from < 600 ? 1 : 60;
+	const at = (s) => clock.text(s, step), more = times.length - 2, end = `${clock.isOfDay ? '' : ' of the run'}.`;
+
+	if (!second)
+		return `From ${at(from)} to ${at(to)}${end}`;
+	if (!more)
+		return `At ${at(from)} and ${at(second[0])}${end}`;
+	return `At ${at(from)}, ${at(second[0])} and ${times.length < TIMES ? plural(more, 'more time') : `${more} times or more`}${end}`;
 }
 
 function finding(f, i, report, view, clock) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // One way to point at all plots: the pointer moves the instant, a drag zooms, a click pins the instant or
-// does what the plot has for it, a double click shows the whole job.
+// does what the plot has for it, a double click shows the whole job,
+// unless the plot has another use for two clicks.
 import { el } from './dom.js';
 
 const DRAG = 6; // pixels, below which it is a click
 
-export function pointAt(plot, view, { click, hover, leave } = {}) {
+export function pointAt(plot, view, { click, hover, leave, double = () => view.reset() } = {}) {
 	const cursor = el('i', { class: 'cur' }), chosen = el('i', { class: 'sel' });
 	let begin = null;
 	const place = (e) => {
@@ -48,7 +49,7 @@ export function pointAt(plot, view, { click, hover, leave } = {}) {
 		leave?.();
 		view.move(view.pin);
 	});
-	plot.addEventListener('dblclick', () => view.reset());
+	plot.addEventListener('dblclick', double);
 	view.onMove(() => {
 		const at = view.place(view.at), on = at >= 0 && at <= 1;
 

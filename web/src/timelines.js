@@ -58,13 +58,17 @@ const stepped = (u, i, a, b) => uPlot.paths.stepped({ align: 1 })(u, i, a, b);
 function bands(u, report, view) {
 	const f = report.findings[view.finding];
 
-	if (!f?.when)
+	if (!f)
 		return;
-	const g = u.ctx, [a, b] = f.when.map((t) => u.valToPos(t, 'x', true));
+	const g = u.ctx, { left, top, width, height } = u.bbox;
 
 	g.save();
 	g.fillStyle = colour('--mark');
-	g.fillRect(Math.max(a, u.bbox.left), u.bbox.top, Math.min(b, u.bbox.left + u.bbox.width) - Math.max(a, u.bbox.left), u.bbox.height);
+	for (const time of f.times) {
+		const [a, b] = time.map((t) => Math.min(left + width, Math.max(left, u.valToPos(t, 'x', true))));
+
+		g.fillRect(a, top, b - a, height);
+	}
 	g.restore();
 }
 
@@ -147,27 +151,38 @@ function row(line, report, view, clock, hot, plots) {
 		box, values(line, lines, view));
 }
 
+const titleOf = (times) => ['all the time', ''][times.length] ?? `${times.length} times: a click shows the next one`;
+
+function dash([from, to], view) {
+	const line = el('i');
+
+	view.onShow(() => {
+		const [a, b] = [from, to].map((t) => Math.min(1, Math.max(0, view.place(t))));
+
+		line.hidden = view.place(to) < 0 || view.place(from) > 1;
+		line.style.left = `${100 * a}%`;
+		line.style.width = `${100 * (b - a)}%`;
+	});
+	return line;
+}
+
 function lanes(report, view) {
 	const numbers = el('div', { class: 'ln' }, el('em', {}, 'findings')), plot = el('div', { class: 'plot lanes' });
-	const shown = report.findings.map((f, i) => [f, i]).filter(([f]) => f.when || f.severity !== 'note').slice(0, 5);
+	const shown = report.findings.map((f, i) => [f, i]).filter(([f]) => f.times.length || f.severity !== 'note').slice(0, 5);
 
-	pointAt(plot, view, { click: (e) => {
+	pointAt(plot, view, { double: () => {}, click: (e) => {
 		const lane = e.target.closest?.('[data-lane]');
 
 		if (lane)
 			view.pick(+lane.dataset.lane, report.findings[+lane.dataset.lane]);
 	} });
 	for (const [f, i] of shown) {
-		const line = el('i');
-		const lane = el('div', { class: f.severity, 'data-lane': i, title: f.when ? '' : 'all the time' }, line);
+		const times = f.times.length ? f.times : [[0, view.end]];
+		const lane = el('div', { class: f.severity, 'data-lane': i, title: titleOf(f.times) }, times.map((t) => dash(t, view)));
 
 		numbers.append(el('span', { class: f.severity }, i + 1));
 		plot.append(lane);
 		view.onShow(() => {
-			const [a, b] = (f.when ?? [0, view.end]).map((t) => Math.min(1, Math.max(0, view.place(t))));
-
-			line.style.left = `${100 * a}%`;
-			line.style.width = `${100 * (b - a)}%`;
 			lane.classList.toggle('dim', view.finding >= 0 && view.finding !== i);
 		});
 	}

@@ -2,6 +2,7 @@
 // What the reader looks at: a window of time, a finding, a row, an instant. The address keeps it.
 
 const KEYS = ['finding', 'row', 'from', 'to', 'at'];
+const SAME_S = 0.001; // that an address may move a window
 
 export class View {
 	// end: of the job, in seconds
@@ -49,16 +50,25 @@ export class View {
 		this.set({ from, to });
 	}
 
-	// A finding's time with a tenth of it on both sides; all the time where it has none. Again: back.
-	pick(number, finding) {
-		if (this.finding === number || !finding) {
-			this.reset();
-			return;
-		}
-		const [a, b] = finding.when ?? [0, this.end], room = (b - a) / 10;
-		const from = Math.max(0, a - room), to = Math.min(this.end, b + room);
+	// Each of a finding's times with a tenth of it on both sides; all the time where it has none.
+	windows(finding) {
+		return (finding.times.length ? finding.times : [[0, this.end]]).map(([a, b]) => {
+			const room = (b - a) / 10, from = Math.max(0, a - room), to = Math.min(this.end, b + room);
 
-		this.set({ finding: number, row: -1, from: to > from ? from : 0, to: to > from ? to : this.end });
+			return to > from ? { from, to } : { from: 0, to: this.end };
+		});
+	}
+
+	// The first of a finding's times; again: the next one, and after the last one, or another window, back.
+	pick(number, finding) {
+		const windows = this.windows(finding);
+		const at = windows.findLastIndex((w) => Math.abs(w.from - this.from) < SAME_S && Math.abs(w.to - this.to) < SAME_S);
+		const next = this.finding !== number ? windows[0] : at >= 0 ? windows[at + 1] : null;
+
+		if (next)
+			this.set({ finding: number, row: -1, ...next });
+		else
+			this.reset();
 	}
 
 	// Where t is in the window, 0 to 1 inside of it.

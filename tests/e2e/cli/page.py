@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
 import h5py
 import numpy
+import sick_io
 from besideslib import put_bursts, put_fold, put_stacks
 from jobs import Job
 from layout import START
@@ -165,6 +166,9 @@ def cases_of(folder):
                without=["stacks", "clusters", "fold"])
     with open(os.path.join(folder, "sick.json")) as f:
         cases[0]["numbers"] = numbers_of(path, json.load(f))
+    stops = Job(nodes=4, tasks=16, cores=4, wall=7200)
+    sick_io.one_rank(stops, 0.15)
+    add("stops", stops)
     healthy = Job(nodes=1, tasks=1, cores=4, wall=1800)
     add("healthy", healthy, sections=["findings", "went", "time", "heat"], without=["spread", "gpus", "threads", "culprits", "pop", "modules"])
     path = add("short", short(), sections=["heat", "run-latency"])
