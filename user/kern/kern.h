@@ -2,9 +2,10 @@
 /*
  * The kernel side: this folder loads the BPF programs (bpf/), attaches and detaches them, keeps
  * their maps pinned over a restart of the daemon, gives slots to cgroups and takes them back, and
- * shows the counters of each slot as plain structs of bpf/jobprof.h. Nothing else in user/ calls
- * libbpf. kern/pmu/perf_event.h reads lists of perf events; all other headers of the folder are its
- * own.
+ * shows the counters of each slot as plain structs of bpf/jobprof.h. Outside this folder only the
+ * helper that follows stacks (daemon/lookup/unwinding.c) calls libbpf: it empties the ring of
+ * copied stacks. Other rooms include this header and those of perf events (kern/pmu/perf_*.h); all
+ * other headers of the folder are its own.
  *
  * Functions return 0 or -errno and log nothing unless their comment says so; kern__error() has one
  * line on what failed and what to do about it.

@@ -24,7 +24,7 @@
 
 enum side { TX = 1, RX = 2 };
 
-/* The answer for a path that cannot be tried, or that the kernel did not take in the trial. */
+/* A way of data to or from the network: how it is tried, and the verdict where it is not. */
 struct path {
 	const char *name, *absent;
 	int sides;			      /* of a try: what must be counted */
@@ -46,7 +46,7 @@ static int is_shown(const struct dirent *e)
 	return e->d_name[0] != '.';
 }
 
-/* Prints the names of paths, at most a number of them. */
+/* The names of the RDMA devices, DEVICES_NAMED at most, are the detail. */
 static int has_rdma(const struct net_probe *p, char detail[NET_PATH_DETAIL])
 {
 	struct dirent **list;
