@@ -74,7 +74,7 @@ bool column_attrs__kind(const char *text, enum col_kind *kind)
 }
 
 /* Index of the first column of the next member: the columns of an array are one member. */
-static unsigned next(const struct column *cols, unsigned i)
+static unsigned next_member(const struct column *cols, unsigned i)
 {
 	return i + (cols[i].array ? cols[i].array : 1);
 }
@@ -86,13 +86,13 @@ static char *texts_of(size_t k, const struct column *cols, unsigned ncols, size_
 
 	*size = 1;
 	*n = 0;
-	for (unsigned i = 0; i < ncols; i = next(cols, i), (*n)++) {
+	for (unsigned i = 0; i < ncols; i = next_member(cols, i), (*n)++) {
 		size_t len = attrs[k].length(attrs[k].text(&cols[i]));
 
 		*size = len > *size ? len : *size;
 	}
 	all = to = calloc(*n + 1, *size);
-	for (unsigned i = 0; all && i < ncols; i = next(cols, i), to += *size)
+	for (unsigned i = 0; all && i < ncols; i = next_member(cols, i), to += *size)
 		memcpy(to, attrs[k].text(&cols[i]), attrs[k].length(attrs[k].text(&cols[i])));
 	return all;
 }

@@ -21,7 +21,7 @@ static bool has_ended(pid_t pid)
 }
 
 /* Most processes come in the order of the last time. */
-static struct region_account *find(struct region_accounts *a, pid_t pid, uint64_t id)
+static struct region_account *find_account(struct region_accounts *a, pid_t pid, uint64_t id)
 {
 	unsigned i, at = a->next;
 
@@ -39,7 +39,7 @@ static struct region_account *find(struct region_accounts *a, pid_t pid, uint64_
 const struct region_account *region_accounts__find(struct region_accounts *a, pid_t pid,
 						   uint64_t id)
 {
-	return find(a, pid, id);
+	return find_account(a, pid, id);
 }
 
 /* Forgets those that will not come back; what the journal does not know of them it gets first. */
@@ -68,7 +68,7 @@ static bool make_room(struct region_accounts *a)
 
 void region_accounts__set(struct region_accounts *a, pid_t pid, uint64_t id, uint64_t settled)
 {
-	struct region_account *of = find(a, pid, id);
+	struct region_account *of = find_account(a, pid, id);
 
 	if (of && of->settled == settled)
 		return;
@@ -132,7 +132,7 @@ void region_accounts__remember(struct region_accounts *a, const char *key, const
 	    sscanf(text, "%d %" SCNu64 " %" SCNu64, &pid, &id, &settled) != 3 || has_ended(pid))
 		return;
 	region_accounts__set(a, pid, id, settled);
-	of = find(a, pid, id);
+	of = find_account(a, pid, id);
 	if (of) /* else there was no memory */
 		of->is_new = false;
 }

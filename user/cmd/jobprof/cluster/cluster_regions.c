@@ -118,8 +118,9 @@ static int order_executions(struct labelling *l)
 	return 0;
 }
 
-/* The first that begins at that time or later. */
-static size_t find(const struct labelling *l, const struct execution *key)
+/* The position of the first execution of that thread and region that begins at that time or later.
+ */
+static size_t find_execution(const struct labelling *l, const struct execution *key)
 {
 	size_t from = 0, to = l->n;
 
@@ -137,7 +138,7 @@ static size_t find(const struct labelling *l, const struct execution *key)
 /* How much of a burst lies in executions of a region; *length is that of these. */
 static double inside(const struct labelling *l, const struct execution *burst, double *length)
 {
-	size_t i = find(l, burst);
+	size_t i = find_execution(l, burst);
 	double sum = 0;
 
 	for (i -= i > 0; i < l->n; i++) { /* the one before may go on */

@@ -59,7 +59,7 @@ static int copy_journal(struct made *m)
 	return n < 0 ? -1 : 0;
 }
 
-static void unmake(struct made *m)
+static void remove_files(struct made *m)
 {
 	if (m->journal_fd >= 0)
 		close(m->journal_fd);
@@ -89,8 +89,8 @@ static int make_dir(struct made *m)
 	return err ? -1 : 0;
 }
 
-/* 0, or an error; unmake() in all cases. */
-static int make(struct made *m, const struct window *w)
+/* Makes the file of the window. 0, or an error; remove_files() in all cases. */
+static int make_file(struct made *m, const struct window *w)
 {
 	*m = (struct made){.w = w, .dir_fd = -1, .journal_fd = -1};
 	if (w->journal < 0 || make_dir(m))
@@ -104,11 +104,11 @@ int window_report__print(const struct window *w)
 {
 	const struct report_opts how = how_of(w);
 	struct made m;
-	int err = make(&m, w);
+	int err = make_file(&m, w);
 
 	if (!err)
 		err = report__on_stderr(m.path, &how);
-	unmake(&m);
+	remove_files(&m);
 	return err;
 }
 
@@ -124,8 +124,8 @@ json_t *window_report__json(const struct window *w)
 	json_t *json = NULL;
 	struct made m;
 
-	if (!make(&m, w))
+	if (!make_file(&m, w))
 		report__judge(&(struct job_input){.path = m.path}, 1, &how, take_json, &json);
-	unmake(&m);
+	remove_files(&m);
 	return json;
 }
