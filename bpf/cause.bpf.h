@@ -79,7 +79,7 @@ static __always_inline struct inode *inode_of(struct task_struct *p, u64 fd, boo
 	return BPF_CORE_READ(file, f_inode);
 }
 
-/* As statfs(2) has them. Local ones of FUSE count, too. */
+/* The magic numbers are those of statfs(2). FUSE counts as a whole, with its local file systems. */
 static __always_inline bool is_net_fs(u32 magic)
 {
 	switch (magic) {

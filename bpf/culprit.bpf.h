@@ -113,8 +113,9 @@ static __always_inline void culprits_leave(struct jp_ring *r, struct task_struct
 		divide_delay(r, t, arrived, delay, t->slot, 1, c);
 }
 
-/* The same of a thread that runs now, for a record of it: its CPU's ring stays until it leaves.
- * Where it is not on a CPU, the wait goes on. */
+/* Adds the culprits of the last wait of a thread that runs now to c, for a record of the thread:
+ * the ring of its CPU has that wait until the thread leaves. For a thread that is not on a CPU, the
+ * wait goes on. */
 static __always_inline void culprits_open(struct task_struct *p, const struct jp_task *t, u64 delay,
 					  struct jp_culprits *c)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where all of a thread's time goes. At its own switch-out the run queue's clock T and its
- * last arrival A say all: it was on its CPU from A to T, and before that off it since it last left;
- * the end of that gap was run-queue delay, the rest had the cause it showed when it left. Nothing
- * is done at a wakeup or when it arrives.
+ * Accounts for all of a thread's time. When a thread leaves its CPU, two times are enough: the run
+ * queue's clock T and the thread's last arrival A on the CPU. From A to T the thread was on the
+ * CPU. From its switch-out before that until A it was off the CPU: the end of this gap was
+ * run-queue delay, and the rest had the cause that the thread showed at that switch-out. No program
+ * runs at a wakeup or at an arrival.
  *
- * A thread's account is with the thread, so that user space finds it whole in a record of the
- * thread (bpf/iter.bpf.c), and goes to its slot when the thread ends or moves.
+ * The account is in the thread's task storage, so that user space finds it whole in a record of the
+ * thread (bpf/iter.bpf.c). When the thread ends or moves, its account is added to its slot's.
  */
 #ifndef JP_WAIT_BPF_H
 #define JP_WAIT_BPF_H

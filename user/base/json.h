@@ -25,7 +25,7 @@ double json__number_of(const json_t *object, const char *key);
 const char *json__text_of(const json_t *object, const char *key);
 /* json_dumpf(), but numbers are as short as they can be and still read back equal. 0 or -1. */
 int json__dump(const json_t *j, FILE *out, size_t flags);
-/* The same, with an end of line; j is released, NULL is no memory. 0 or -errno. */
+/* Does what json__dump() does, ends the line and releases j; j NULL: no memory. 0 or -errno. */
 int json__print(json_t *j, FILE *out, size_t flags);
 
 #endif

@@ -9,8 +9,8 @@
  * directory `elsewhere` relative to that, whether the program exists there or not. */
 void program__find(const char *name, const char *elsewhere, char *buf, size_t len);
 
-/* The same of a file that programs read: `beside` and `elsewhere` are its paths relative to this
- * one's directory, in a build and installed. */
+/* The path of a file that programs read: `beside` and `elsewhere` are its paths relative to this
+ * program's directory, in a build and installed. */
 void program__find_data(const char *beside, const char *elsewhere, char *buf, size_t len);
 
 /* From now on the user of this process can neither trace the process nor read its memory. A program

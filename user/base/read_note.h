@@ -22,7 +22,7 @@ void read_note__keep_in(struct read_note *n);
 /* A file begins, without an object. In a child that starts the clock of processor time again, with
  * a second more for each 256 KiB of the file. */
 void read_note__file(const char *path);
-/* The same where it is known what read_note__file_bytes() says of the file. */
+/* As read_note__file(), where bytes is what read_note__file_bytes() has said of the file. */
 void read_note__file_of(const char *path, uint64_t bytes);
 /* An object is named by its path in the file. */
 void read_note__object(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

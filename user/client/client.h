@@ -47,7 +47,7 @@ int client__call(struct client *c, void *message, struct jpc_reply *reply, unsig
 /* The next message from jobprofd, of at most size bytes: its length, -ETIMEDOUT, -EPROTO or
  * -errno. */
 int client__receive(struct client *c, void *buf, size_t size, unsigned timeout_ms);
-/* The same, and the descriptor that comes with it, -1: none. */
+/* As client__receive(); *fd is the descriptor that comes with the message, -1: none. */
 int client__receive_fd(struct client *c, void *buf, size_t size, unsigned timeout_ms, int *fd);
 
 /* The clock of these timeouts: monotonic. */

@@ -17,8 +17,8 @@ void region__leave(void);
 /* What region.c asks of libjobprof.c: a ring from jobprofd, or that it reads the one that is there.
  */
 void region__ask(void);
-/* The same at the end, without the pause after a failure: waits for the ring if none is there, or
- * if jobprofd was restarted. */
+/* Asks as region__ask() does, at the program's end and without the pause after a failure: waits for
+ * the ring if none is there, or if jobprofd was restarted. */
 void region__ask_last(bool none);
 /* Reads answers that have come; whether others are still to come. */
 bool region__is_coming(void);

@@ -57,7 +57,8 @@ hid_t cursor__dataset(const struct cursor *c);
 hid_t cursor__row_type(const struct cursor *c);
 /* Position of a column, -1: no such. */
 int cursor__column(const struct cursor *c, const char *name);
-/* The same, also where only the case of letters differs, if no column has exactly that name. */
+/* As cursor__column(), but where no column has exactly that name, one counts whose letters differ
+ * in case only. */
 int cursor__column_like(const struct cursor *c, const char *name);
 
 #endif

@@ -14,7 +14,8 @@
  * is the caller's to free, too.
  */
 int cursor_columns__read(hid_t type, struct cursor *c);
-/* The same columns as cells, one after the other. 0, -EBADMSG or -ENOMEM. */
+/* Makes the type of a row in memory: the columns as cells, one after the other. 0, -EBADMSG or
+ * -ENOMEM. */
 int cursor_columns__memory(const struct cursor *c, hid_t *out);
 
 #endif

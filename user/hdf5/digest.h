@@ -42,7 +42,7 @@ hid_t digester__open_table(struct digester *d, hid_t at, const char *name);
  * written; -ENOMEM.
  */
 int digester__table(struct digester *d, hid_t dset, uint64_t file_size, struct digest_table *out);
-/* The same of an attribute: numbers and strings, up to a MiB of them. */
+/* The digest of an attribute: numbers and strings, up to a MiB of them. Errors as of a table. */
 int digester__attr(struct digester *d, hid_t attr, uint64_t *digest);
 
 #endif

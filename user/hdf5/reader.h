@@ -38,7 +38,7 @@ struct reader {
 /* 0; -EBADMSG: not HDF5, or neither kind of file; -EPROTONOSUPPORT: of a Slurm before 15.08;
  * -ENOMSG: it has results of analyses alone; -errno: cannot be opened. */
 int reader__open(struct reader **out, const char *path);
-/* The same of a file that need have no more than results: there are no steps. */
+/* As reader__open(), but reads no steps: the file need have no more than results. */
 int reader__open_results(struct reader **out, const char *path);
 void reader__free(struct reader *r);
 /* What an error of reading a file means to a user. */
@@ -86,7 +86,7 @@ int reader_node__series(struct reader_node *n, const char *name);
 void reader_node__free(struct reader_node *n);
 /* One attribute alone, whatever the node was read for: an integer. false: there is none. */
 bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v);
-/* The same of any group (hid_t). */
+/* An integer attribute of any group (hid_t). false: there is none. */
 bool reader__i64(int64_t group, const char *name, int64_t *v);
 
 /* A text of any group or table (hid_t), the caller's to free; NULL: there is none. */

@@ -22,7 +22,7 @@ struct hierarchy {
  * Returns how many, at most max; a hierarchy whose id cannot be found is left out. -errno.
  */
 int hierarchy__discover(struct hierarchy *out, unsigned max);
-/* The same from other files than /proc/self/mountinfo, /proc/cgroups, /proc/self/cgroup. */
+/* As hierarchy__discover(), but reads these files and not those of /proc. */
 int hierarchy__discover_from(struct hierarchy *out, unsigned max, const char *mountinfo,
 			     const char *cgroups, const char *self_cgroup);
 

@@ -180,7 +180,8 @@ void select__order(const struct selection *sel, struct reader_series *s)
 		qsort(s->tables.v, s->tables.n, sizeof(*s->tables.v), by_table);
 }
 
-/* The name as the file has it, of a series that is known beforehand. */
+/* Returns the spelling that files have of a known series' name, "Tasks" for "Task", and any other
+ * name as it is. */
 static const char *known_name(const char *name)
 {
 	const struct series *s = series__find(name);
@@ -190,8 +191,8 @@ static const char *known_name(const char *name)
 	return strcasecmp(name, "Task") ? name : "Tasks";
 }
 
-/* The begin of the task's number in "Tasks/3", "Task_3", "RunLatency/3"; NULL: the text has none.
- * */
+/* Returns where the task's number begins in "Tasks/3", "Task_3" or "RunLatency/3"; NULL: the text
+ * has none. */
 static const char *task_part(const char *text)
 {
 	const char *slash = strchr(text, '/');
@@ -202,7 +203,7 @@ static const char *task_part(const char *text)
 	return !strncasecmp(text, "Task_", 5) && !parse_u64(text + 5, &n) ? text + 5 : NULL;
 }
 
-/* Tables that are tasks' have numbers. */
+/* The tables of such a series are named by the numbers of tasks. */
 static bool is_of_tasks(const char *series)
 {
 	const struct series *s = series__find(series);

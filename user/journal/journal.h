@@ -58,8 +58,8 @@ struct journal;
 /* Makes PATH (0600, exclusive) and locks it. -EEXIST, or -errno. No other process may be making the
  * same PATH: an existing PATH.new is taken for what a killed maker has left. */
 int journal__create(struct journal **out, const char *path);
-/* The same, but PATH is made with the first frame that can be written: until then commit says why
- * it cannot. 0 or -ENOMEM. */
+/* As journal__create(), but PATH is made with the first frame that can be written: until then
+ * journal__commit() says why none can be. 0 or -ENOMEM. */
 int journal__prepare(struct journal **out, const char *path);
 /* Opens an existing journal for appending: locks it (-EWOULDBLOCK: its owner lives), cuts a torn
  * tail off. *cut is how many bytes that was. */
@@ -80,7 +80,7 @@ int journal__attr_i64(struct journal *j, const char *name, int64_t v);
 int journal__attr_f64(struct journal *j, const char *name, double v);
 /* Bytes that are not UTF-8 and control characters become U+FFFD: users choose some of the texts. */
 int journal__attr_str(struct journal *j, const char *name, const char *v);
-/* The same of a table. */
+/* Attributes of a table. */
 int journal__table_attr_i32(struct journal *j, uint32_t table, const char *name, int32_t v);
 int journal__table_attr_i64(struct journal *j, uint32_t table, const char *name, int64_t v);
 int journal__table_attr_str(struct journal *j, uint32_t table, const char *name, const char *v);

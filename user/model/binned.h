@@ -121,7 +121,7 @@ void binner__merge(struct binner *b, const struct binner *other);
 void binner__merge_series(struct binner *b, const struct binner *other, const char *series);
 /* Forgets all that is known of the quantities of a series. */
 void binner__forget(struct binner *b, const char *series);
-/* The same of another step of the node: what is of the node and not of its steps counts once. */
+/* Adds another step of the same node: quantities of the node, not of its steps, count once. */
 void binner__join_step(struct binner *b, const struct binner *other);
 
 #endif

@@ -12,7 +12,8 @@
 struct reader_node;
 struct symbols;
 
-/* What every file has; and an event that was counted, by its column's name. */
+/* The counters of a point: every file has the first ones; POINT_EVENT is a counted event that the
+ * caller names by its column. */
 enum point_counter {
 	POINT_CPU_TIME,
 	POINT_PAGE_FAULTS,
@@ -21,16 +22,16 @@ enum point_counter {
 	POINT_COUNTERS
 };
 
-/* Their columns, and their units: "s", "". */
+/* The columns of the first counters, and the units of all: "s", "". */
 extern const char *const point_counters[POINT_FIXED], *const point_units[POINT_COUNTERS];
 
-/* Threads of different nodes and processes have different numbers here. */
+/* The key tells a thread from all others, also of other nodes and processes. */
 struct thread_key {
 	unsigned node;
 	double process, thread;
 };
 
-/* By node, process and thread. */
+/* Compares by node, then by process, then by thread. */
 int thread_key__cmp(const struct thread_key *a, const struct thread_key *b);
 
 #define POINT_ROWS_MAX	  (8u << 20)

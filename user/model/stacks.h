@@ -38,7 +38,7 @@ struct stacks {
  * has none of those tasks; -EBADMSG: damaged; -EMSGSIZE: more than we follow; -ENOMEM.
  * stacks__free() in all cases. */
 int stacks__read(struct stacks *out, const struct model_file *f, const struct selection *sel);
-/* The same of a file that is opened for that; or as model_file__open(). */
+/* Opens the file and does what stacks__read() does; also the errors of model_file__open(). */
 int stacks__read_file(struct stacks *out, const char *path, const struct selection *sel);
 void stacks__free(struct stacks *s);
 /* The name of a frame's module, "?": the file does not say. */

@@ -38,8 +38,8 @@ struct pool_limits {
  */
 int pool__call(int (*fn)(void *arg), void *arg, const struct pool_limits *l);
 
-/* The same for a verb of the program, and its exit status: errors are one line that names the file
- * and the object that the child was reading (base/read_note.h). */
+/* As pool__call(), for a verb of the program; returns its exit status. An error is logged as one
+ * line that names the file and the object that the child was reading (base/read_note.h). */
 int pool__call_verb(int (*fn)(void *arg), void *arg, const struct pool_limits *l);
 
 /* Where another signal ended the child, the two above end this process by the same signal. For a

@@ -47,8 +47,8 @@ void totals__split(struct totals *now, const struct totals *prev)
 	now->v[T_UTIME] = run - system;
 }
 
-/* The classes of a wait add up to it, and do not drop: what was said of an open wait may be put in
- * another class when the wait ends. */
+/* Makes the classes of waits add up to the run-queue delay, and keeps each class from dropping:
+ * while a wait is open, its time may be in another class than when it has ended. */
 static void settle_culprits(uint64_t *now, const uint64_t *prev)
 {
 	uint64_t sum = 0, over, part;

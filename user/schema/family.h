@@ -25,7 +25,7 @@ const char *family__name(enum family f);
 int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen);
 /* All words that family__parse() takes, with ", " between, cut at size. */
 void family__words(char *buf, size_t size);
-/* The same, with a space after each. */
+/* Prints the words of family__words(), with a space after each. */
 void family__print_words(FILE *out);
 
 #endif

@@ -25,7 +25,7 @@ struct page {
 };
 
 void page__print(const struct page *p);
-/* The same as JSON; NULL: no memory. */
+/* The page as JSON; NULL: no memory. */
 json_t *page__json(const struct model_node *n);
 
 /* The table of a job's steps: its head, and a line for each. */

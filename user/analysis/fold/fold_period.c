@@ -196,7 +196,7 @@ static double shortest(const struct fold_trace *t, struct fold_period *p)
 	return best > 0 ? hz : 0;
 }
 
-/* So many samples tell the period. */
+/* The middle SAMPLES of the trace: these are enough to find the period. */
 static struct fold_trace middle_of(const struct fold_trace *t)
 {
 	size_t n = t->nsamples < SAMPLES ? t->nsamples : SAMPLES, from = (t->nsamples - n) / 2;

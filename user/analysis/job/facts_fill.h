@@ -42,7 +42,7 @@ double facts__limit_mb(const struct job_node *n);
 /* The tasks of the main step: *n of them. Where MPI's launcher runs inside a task and has more
  * ranks than the step has tasks, they are the ranks, with those that it has in other steps. */
 const struct job_unit *facts__main_tasks(const struct model_job *j, unsigned *n);
-/* The same of any step; ranks of several steps are all of the main one. */
+/* The tasks or ranks of any step; ranks that are in several steps all belong to the main one. */
 const struct job_unit *facts__tasks_of(const struct model_job *j, unsigned step, unsigned *n);
 /* The median of v[n], which is sorted by it; NaN: n is 0. */
 double facts__median(double *v, size_t n);

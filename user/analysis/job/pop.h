@@ -19,7 +19,7 @@ struct pop {
 
 /* The efficiencies of the ranks of a step. */
 struct pop pop__of(const struct job_unit *ranks, unsigned n);
-/* The same in bin k, where all ranks have a share in it; of a step that is suitable. */
+/* The efficiencies in bin k, where all ranks have a share in it; of a step that is suitable. */
 struct pop pop__of_bin(const struct job_unit *ranks, unsigned n, const struct time_grid *g,
 		       unsigned k);
 /* Useful time of a rank; NaN: not known. */

@@ -86,7 +86,7 @@ uint64_t reduction__unit(const char *place, const char *table);
 /* A value that is not finite is not known. 0 or -ENOMEM. */
 int reduction__row(struct reduction *r, const struct reduction_table *t, uint64_t row,
 		   const double *values);
-/* The same of a row that is in no sample. */
+/* Adds the values of a row that is in no sample. */
 void reduction__sums(struct reduction *r, const struct reduction_table *t, const double *values);
 /* The first column of that name; -1: there is none. */
 int reduction__find(const struct reduction *r, const char *name);

@@ -95,7 +95,7 @@ void config__print_restart(const struct config *old, const struct config *fresh,
 /* The words of PerfMode. -EINVAL: it is none of them. */
 void config__print_perf_words(FILE *out); /* with a space after each */
 int config__parse_perf(const char *text, enum config_perf *mode);
-/* The same of StackUnwind. */
+/* The words of StackUnwind. -EINVAL: it is none of them. */
 int config__parse_unwind(const char *text, enum config_unwind *how);
 void config__print_unwind_words(FILE *out);
 

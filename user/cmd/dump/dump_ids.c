@@ -50,8 +50,8 @@ static bool set_from_title(const char *title, struct cgroup_ids *ids)
 	return true;
 }
 
-/* As jobprofd does: SLUID paths have no job, slurmstepd's title has one. The kernel side keeps the
- * title of a step whose begin it saw. */
+/* Finds the job in the title of slurmstepd, as jobprofd does, since the path of a SLUID names none.
+ * The kernel side keeps the title of a step whose begin it saw. */
 static void find_title(const struct jp_slot *info, struct cgroup_ids *ids)
 {
 	const char *mount = mount_of(info->hier);

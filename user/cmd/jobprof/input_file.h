@@ -26,7 +26,7 @@ struct input_files {
  */
 int input_file__of(struct input_file *out, const struct jobspec *specs, unsigned n,
 		   const char *input);
-/* The same, but the id of an array means all its tasks. */
+/* As input_file__of(), but the id of an array means all its tasks. */
 int input_files__of(struct input_files *out, const struct jobspec *specs, unsigned n,
 		    const char *input);
 void input_files__free(struct input_files *f);

@@ -73,7 +73,7 @@ static int unknown_verb(const char *word)
 	return 2;
 }
 
-/* The same program under Slurm's name. */
+/* The program also answers to the name of Slurm's tool. */
 static bool called_sh5util(const char *name)
 {
 	const char *slash = name ? strrchr(name, '/') : NULL;

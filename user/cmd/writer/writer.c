@@ -86,7 +86,8 @@ static int parse_options(int argc, char **argv, struct options *o)
 	return 0;
 }
 
-/* Also when started by root for root's own job: nothing here needs more than ordinary rights. */
+/* Drops the capabilities of root, too, who starts the writer for root's own jobs: the writer needs
+ * no more than ordinary rights. */
 static int drop_rights(void)
 {
 	struct rlimit none = {0, 0}, files = {FILES_MAX, FILES_MAX};

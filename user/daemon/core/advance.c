@@ -29,7 +29,8 @@
  * come back. */
 #define QUIET_MAX_NS (2 * NSEC_PER_SEC)
 
-/* The same where processes go on outside: those never leave, and the others take no longer. */
+/* How long tasks and requests may take where other processes of the step go on outside its cgroup:
+ * these never leave, and a longer wait would bring nothing. */
 #define QUIET_LEFT_NS (20 * NSEC_PER_MSEC)
 
 void step__close(struct step *s, struct kern *k)

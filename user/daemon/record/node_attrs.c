@@ -30,7 +30,7 @@ static int threads_per_core(void)
 	return 0;
 }
 
-/* "model name : ..." of x86; other processors do not say theirs there. */
+/* Only x86 has the processor's name in /proc/cpuinfo. */
 static void put_model(struct journal *j)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/cpuinfo", "re");
@@ -48,7 +48,7 @@ static void put_model(struct journal *j)
 	}
 }
 
-/* How its counters tell what cycles were used for. */
+/* Names the kind of counters by which the node's CPI stacks say what cycles were used for. */
 static void put_cpi_kind(struct journal *j)
 {
 	const struct perf_arch *a = perf_arch__find("/proc", "/sys");

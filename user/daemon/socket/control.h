@@ -21,7 +21,7 @@ uint64_t control__due(const struct control *c);
 void control__turn(struct control *c, uint64_t now_ns);
 /* Reads the regions of all processes that have a ring. NULL is fine. */
 void control__read_rings(struct control *c, uint64_t now_ns);
-/* The same of one step, which ends: regions that are open there are lost. */
+/* Reads the regions of the processes of a step that ends: regions that are still open are lost. */
 void control__read_last(struct control *c, const struct step *s, uint64_t now_ns);
 /* leave: the socket's file stays, for the jobprofd that takes over. NULL is fine. */
 void control__free(struct control *c, bool leave);

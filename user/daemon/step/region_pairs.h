@@ -38,7 +38,8 @@ void region_pairs__begin(struct region_pairs *p, const struct region_mark *m);
  * lost. */
 bool region_pairs__end(struct region_pairs *p, const struct region_mark *m,
 		       struct region_mark *begin);
-/* So many begins and ends are not known. What is open may have ended among them: it is lost too. */
+/* Counts n begins and ends that are not known as lost, and also the open regions: they may have
+ * ended among these n. */
 void region_pairs__lose(struct region_pairs *p, uint64_t n);
 
 #endif

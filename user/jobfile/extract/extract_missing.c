@@ -59,7 +59,7 @@ void extract__name_missing_column(struct extraction *x, const struct string_list
 		log_error("%s: series %s has no column \"%s\"", x->path, x->series, column);
 }
 
-/* As one line: which nodes do not have the series. */
+/* Logs one line that names the nodes without the series. */
 static void name_lacking_nodes(struct extraction *x)
 {
 	char text[512] = "";

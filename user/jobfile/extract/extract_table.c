@@ -9,7 +9,7 @@
 #define EPOCH_WIDTH 14 /* ten digits of seconds, three of milliseconds */
 #define WIDTH	    12 /* of a number, at least */
 
-/* As all text goes to a terminal: no control characters, nothing beyond ASCII. */
+/* Escapes control characters and all that is not ASCII, for the text may go to a terminal. */
 static int put_escaped(struct outbuf *o, const char *s)
 {
 	static const char hex[] = "0123456789abcdef";

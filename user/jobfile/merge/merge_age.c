@@ -11,15 +11,15 @@
 #include "identity/slurmjob.h"
 #include "pool/pool.h"
 
-#define CLOCKS_S 30 /* those of controller and node are apart at most */
-#define AGAIN_S	 60 /* Slurm's controller is asked so seldom */
+#define CLOCKS_S 30 /* the clocks of controller and node differ by less */
+#define AGAIN_S	 60 /* Slurm's controller is asked at most once in this time */
 
 struct question {
 	const char *path;
 	int64_t *start; /* shared */
 };
 
-/* When the job of a job file began, as far as it says. In a child. */
+/* Reads from a job file when its job began; -1: the file does not say it. Runs in a child. */
 static int read_start(void *arg)
 {
 	struct question *q = arg;
@@ -34,7 +34,8 @@ static int read_start(void *arg)
 	return 0;
 }
 
-/* Else it is at least not older than its last change. */
+/* When the job of the file began. A file that does not say it counts as begun at its last change:
+ * its job cannot have begun later. */
 static int64_t start_of(const char *path)
 {
 	struct question q = {path, pool__share(sizeof(*q.start))};

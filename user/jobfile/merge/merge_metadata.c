@@ -189,7 +189,8 @@ static void settle_texts(struct string_list *m, const struct step_metadata *s)
 	m->n = n;
 }
 
-/* As much of the list as an attribute holds; the attribute with their number is always right. */
+/* Joins as many texts of the list as an attribute holds; another attribute has the number of all
+ * texts. */
 static char *join_texts(const struct string_list *m)
 {
 	char *text = calloc(1, TEXT_MAX + 1);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What other programs had of a job's cores, by what their node did meanwhile. */
+/* How long other programs had a job's cores, by the run time and idle time of the whole node. */
 #include <math.h>
 
 #include "base/known.h"
 #include "model/job/job_internal.h"
 
-/* What the job's cores did neither for the job nor as idle CPUs of the node, all of whose idle time
- * may be theirs: at least so long others had them, and while its one CPU was waited for. */
+/* The least time for which other programs had the job's cores: the time of these cores, without
+ * the job's run time, the hypervisor's time and the node's idle time, for the job's cores may have
+ * been the idle ones. On a node where the job has one CPU, other programs had that CPU whenever a
+ * thread of the job waited for it. */
 static double taken_of(const struct job_node *n, const struct time_grid *g)
 {
 	const double *covered = job_unit__bins(&n->unit, Q_COVERED, g),
@@ -26,8 +28,8 @@ static double taken_of(const struct job_node *n, const struct time_grid *g)
 	return sum;
 }
 
-/* Where the node had no idle CPU, no thread waited in vain: others used the step's cores; so they
- * did where its one CPU was waited for. */
+/* A wait was avoidable only while the node had an idle CPU: otherwise other programs used the
+ * step's cores. Where the job has one CPU no wait was avoidable: other programs used that CPU. */
 static void cap_avoidable(struct job_unit *u, bool has_one_cpu, const struct time_grid *g)
 {
 	double *avoidable = (double *)job_unit__bins(u, Q_AVOIDABLE, g);

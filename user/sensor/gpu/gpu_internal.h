@@ -52,8 +52,8 @@ unsigned nvml__count(const char *dir);
  * take milliseconds: not for the sampling thread. s: an open sensor_nvml.
  */
 int nvml__processes(struct sensor *s, struct gpu_use **out);
-/* The same, by pid and GPU; util is the part of the GPU's compute units that a process holds. s: an
- * open sensor_rsmi. */
+/* As nvml__processes(), but ordered by pid and GPU; util is the part of the GPU's compute units
+ * that a process holds. s: an open sensor_rsmi. */
 int rsmi__processes(struct sensor *s, struct gpu_use **out);
 
 #endif

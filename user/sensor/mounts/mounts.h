@@ -85,7 +85,8 @@ struct lustre_mounts {
 	struct sensor_text text;
 };
 
-/* As nfs__open(); -EACCES: Lustre is there, and its statistics may not be read. */
+/* Adds the Lustre mounts there are to c. 0, also if there are none; -EACCES: Lustre is there, and
+ * its statistics may not be read; -errno. */
 int lustre__open(struct lustre_mounts *l, struct counter_set *c, const struct sensor_roots *roots);
 void lustre__read(struct lustre_mounts *l, struct counter_set *c, struct sensor_value *values);
 void lustre__close(struct lustre_mounts *l);

@@ -69,8 +69,8 @@ void flame__folded(const struct flame *f, FILE *out);
 void flame__svg(const struct flame *f, FILE *out);
 /* For the page: docs/report-json.md. NULL: no memory. */
 json_t *flame__json(const struct flame *f);
-/* The same of one run, of the whole time and of at most n frames: those with the most time. What
- * was in others is their callers'. */
+/* As flame__json(), of one run and its whole time, and of at most n frames: those with the most
+ * time. The time of other frames counts as their callers'. */
 json_t *flame__hottest_json(const struct flame *f, unsigned n);
 json_t *flame__speedscope(const struct flame *f);
 /* Chrome's trace events: in each interval the functions side by side by their share. 0 or -errno.

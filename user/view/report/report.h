@@ -51,7 +51,7 @@ json_t *report__json(const struct report *r);
 void report__print_facts(const struct facts *f, FILE *out);
 /* What a rule says: its finding, or why it gave none. false: there is no such rule. */
 bool report__print_why(const struct verdict *v, const char *rule, FILE *out);
-/* The same of a tag of PIKA's, "memory-bound". false: there is no such tag. */
+/* Says why PIKA's tag ("memory-bound") was given or not. false: there is no such tag. */
 bool report__print_tag_why(const struct pika_job *p, const char *tag, FILE *out);
 
 #endif

@@ -38,7 +38,7 @@ extern const struct report_parts report_threads, report_culprits, report_modules
  * is not known is NaN. */
 double report_parts__divide(const struct report_parts *p, const double total[static N_QUANTITIES],
 			    double share[static REPORT_PARTS_MAX]);
-/* The same of the job. */
+/* Divides the totals of the job, as report_parts__divide() divides those of a unit. */
 double report_parts__of(const struct report_parts *p, const struct model_job *j,
 			double share[static REPORT_PARTS_MAX]);
 /* {all_key: the whole, "shares": [{"kind", "name", "share"} ...]}; without a whole there are no

@@ -12,7 +12,7 @@
 typedef char report_number[REPORT_NUMBER];
 /* "84 ms", "0.21 s", "84 s", "5:12", "1:23:10", "3-04:00:00". */
 const char *report_text__time(double s, report_number buf);
-/* The same of a difference: "+14.0 s", "-0.21 s", "0 s". */
+/* A difference of times: "+14.0 s", "-0.21 s", "0 s". */
 const char *report_text__change(double s, report_number buf);
 /* Time of cores: "2.1 core-s", "84 core-s", "21.4 core-h". */
 const char *report_text__cores(double core_s, report_number buf);

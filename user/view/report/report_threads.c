@@ -49,7 +49,7 @@ const struct report_parts report_threads = {
 	.first_alone = "CPU",
 };
 
-/* As text: the causes alone, where they matter. */
+/* Prints the causes of waits alone, where they matter. */
 void report_threads__print(const struct report *r, FILE *out)
 {
 	unsigned first = 0;

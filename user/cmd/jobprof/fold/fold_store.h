@@ -14,7 +14,7 @@ struct fold_stored {
 struct fold_stored fold_store__of(const struct folded *f);
 void fold_stored__free(const struct fold_stored *s);
 
-/* As /analysis/fold and /analysis/fold_curve of the job file. 0, or 1 and it has said why. */
+/* Writes /analysis/fold and /analysis/fold_curve of the job file. 0, or 1 and it has said why. */
 int fold_store__write(const struct folded *f, const char *path);
 
 #endif

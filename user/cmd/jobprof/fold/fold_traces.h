@@ -32,8 +32,8 @@ int traces__of(struct traces *t, const struct points *p, unsigned region);
 int traces__of_threads(struct traces *t, const struct points *p, size_t instances);
 /* Sets the counts of the samples, and those of the bounds that are known. */
 void traces__set_counter(struct traces *t, const struct points *p, enum point_counter c);
-/* The same, and finds the counts at the other bounds. ANALYSIS_INSUFFICIENT: it was never counted.
- */
+/* Does what traces__set_counter() does, and finds the counts at the other bounds.
+ * ANALYSIS_INSUFFICIENT: the counter was never counted. */
 enum analysis_status traces__count(struct traces *t, const struct points *p, enum point_counter c,
 				   double *scatter);
 void traces__free(struct traces *t);

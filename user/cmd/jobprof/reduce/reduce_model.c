@@ -35,7 +35,8 @@ static size_t keep_used(const struct burst_model *m, double *v, size_t n)
 	return kept;
 }
 
-/* As the bursts stand in a job file: by it goes which cluster has a burst at the border of two. */
+/* Sorts bursts in the order in which a job file has them: a burst at the border of two clusters
+ * goes to one of them by this order. */
 static int by_place(const void *a, const void *b)
 {
 	const struct reduction_item *x = *(const struct reduction_item *const *)a,

@@ -54,7 +54,7 @@ double window__used(const struct window *w, enum window_table t, enum window_col
 
 /* What was used, and where a report cannot be had, as a page. */
 void window__print(const struct window *w);
-/* The same as JSON, with the report, which it frees; NULL: there is none. */
+/* Prints what was used as JSON, with the report, which it frees; NULL: there is none. */
 void window__print_json(const struct window *w, json_t *report);
 /* What is said below a page: two lines. */
 void window__print_foot(const struct window *w);
