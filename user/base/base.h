@@ -12,6 +12,7 @@
  *   time       clock.h
  *   people     log.h (one line per error), options.h (the command line), progress.h
  *   programs   program.h (where those of one installation are)
+ *   machine    cpuinfo.h (what /proc/cpuinfo says of processors)
  */
 #ifndef JP_BASE_BASE_H
 #define JP_BASE_BASE_H

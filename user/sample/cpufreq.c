@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/cpuinfo.h"
 #include "sample/cpufreq.h"
 
 #define MAX_CPUS 4096
@@ -20,19 +21,9 @@ static struct {
 static unsigned nominal_khz(void)
 {
 	static int known = -1;
-	char line[256];
-	double mhz = 0;
-	FILE *f;
 
-	if (known >= 0)
-		return known;
-	f = fopen("/proc/cpuinfo", "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "cpu MHz : %lf", &mhz) == 1)
-			break;
-	if (f)
-		fclose(f);
-	known = mhz > 0 && mhz < 1e6 ? mhz * 1000 : 0;
+	if (known < 0)
+		known = (int)(cpuinfo__highest_mhz("/proc") * 1000);
 	return known;
 }
 

@@ -8,7 +8,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/cpuinfo.h"
 #include "base/str.h"
 #include "identity/cpulist.h"
 #include "journal/journal.h"
@@ -33,19 +33,11 @@ static int threads_per_core(void)
 /* Only x86 has the processor's name in /proc/cpuinfo. */
 static void put_model(struct journal *j)
 {
-	_cleanup_fclose_ FILE *f = fopen("/proc/cpuinfo", "re");
-	char line[256];
+	struct cpuinfo c;
 
-	while (f && fgets(line, sizeof(line), f)) {
-		const char *model = strchr(line, ':');
-
-		if (strncmp(line, "model name", 10) || !model)
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		model++;
-		journal__attr_str(j, "CPU Model", model + strspn(model, " "));
-		return;
-	}
+	cpuinfo__read(&c, "/proc");
+	if (c.name[0])
+		journal__attr_str(j, "CPU Model", c.name);
 }
 
 /* Names the kind of counters by which the node's CPI stacks say what cycles were used for. */

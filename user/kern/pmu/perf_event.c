@@ -13,23 +13,12 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/cpuinfo.h"
 #include "base/str.h"
 #include "kern/pmu/perf_names.h"
 
 #define CLOCK_HZ 5e9 /* where nothing says how fast the CPUs are */
 #define BOOST	 1.5 /* over the nominal clock, which is all that /proc/cpuinfo has */
-
-static double nominal_hz(void)
-{
-	_cleanup_fclose_ FILE *f = fopen("/proc/cpuinfo", "re");
-	double mhz = 0, most = 0;
-	char line[512];
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "cpu MHz : %lf", &mhz) == 1 && mhz > most && mhz < 1e5)
-			most = mhz;
-	return most * 1e6;
-}
 
 /* The highest clock of the fastest CPU, Hz. */
 static double clock_hz(const char *sysfs)
@@ -54,7 +43,7 @@ static double clock_hz(const char *sysfs)
 	}
 	if (most)
 		return (double)most * 1e3;
-	nominal = nominal_hz();
+	nominal = cpuinfo__highest_mhz("/proc") * 1e6;
 	return nominal > 0 ? nominal * BOOST : CLOCK_HZ;
 }
 

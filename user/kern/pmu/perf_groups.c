@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/cpuinfo.h"
 #include "base/str.h"
 
 #define BOTH		      "cycles,instructions,"
@@ -110,7 +111,7 @@ static const struct perf_arch archs[] = {
  * by implementer and part. */
 static const struct {
 	const char *vendor;
-	unsigned family, from, to;
+	int family, from, to;
 	enum arch arch;
 } models[] = {
 	{"GenuineIntel", 6, 0x4e, 0x4e, INTEL_PRE_ICL}, /* Skylake */
@@ -136,41 +137,6 @@ static const struct {
 	{"0x46", 8, 0x001, 0x001, ARM_STALLS}, /* A64FX */
 };
 
-/* What /proc/cpuinfo has of its first CPU: names of x86, then of Arm. */
-struct cpu {
-	char vendor[32];
-	unsigned long family, model;
-	bool has_model;
-};
-
-static void read_line(struct cpu *c, const char *key, const char *value)
-{
-	if (str__starts(key, "vendor_id") || str__starts(key, "CPU implementer"))
-		str__copy(c->vendor, sizeof(c->vendor), value);
-	else if (str__starts(key, "cpu family") || str__starts(key, "CPU architecture"))
-		c->family = strtoul(value, NULL, 0);
-	else if (str__starts(key, "model\t") || str__starts(key, "CPU part")) {
-		c->model = strtoul(value, NULL, 0);
-		c->has_model = true;
-	}
-}
-
-static bool read_cpu(const char *proc, struct cpu *c)
-{
-	_cleanup_fclose_ FILE *f = NULL;
-	char path[256], line[512], *colon;
-
-	snprintf(path, sizeof(path), "%s/cpuinfo", proc);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f) && line[0] != '\n') {
-		line[strcspn(line, "\n")] = '\0';
-		colon = strstr(line, ": ");
-		if (colon)
-			read_line(c, line, colon + 2);
-	}
-	return c->vendor[0] && c->has_model;
-}
-
 /* The directory of the CPU's PMU in sysfs. */
 static bool find_pmu(const char *sysfs, char *name, size_t size)
 {
@@ -189,10 +155,11 @@ static bool find_pmu(const char *sysfs, char *name, size_t size)
 
 const struct perf_arch *perf_arch__find(const char *proc, const char *sysfs)
 {
-	struct cpu c = {0};
+	struct cpuinfo c;
 	char pmu[64];
 
-	if (!read_cpu(proc, &c) || !find_pmu(sysfs, pmu, sizeof(pmu)))
+	cpuinfo__read(&c, proc);
+	if (!find_pmu(sysfs, pmu, sizeof(pmu)))
 		return NULL;
 	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
 		if (!strcmp(models[i].vendor, c.vendor) && models[i].family == c.family &&

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/cpuinfo.h"
 #include "base/str.h"
 
 #define CPUS_MAX 65536
@@ -64,22 +65,14 @@ static int read_places(struct cpus *c, const char *sys)
 
 static void read_maker(struct cpus *c, const char *proc)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char path[512], line[512], vendor[32] = "";
+	struct cpuinfo info;
 
-	snprintf(path, sizeof(path), "%s/cpuinfo", proc);
-	f = fopen(path, "re");
-	/* The first CPU's lines: an empty one ends them. */
-	while (f && fgets(line, sizeof(line), f) && line[0] != '\n') {
-		if (sscanf(line, "vendor_id : %31s", vendor) == 1)
-			continue;
-		if (sscanf(line, "cpu family : %u", &c->family) == 1)
-			continue;
-		(void)sscanf(line, "model : %u", &c->model);
-	}
-	if (!strcmp(vendor, "GenuineIntel"))
+	cpuinfo__read(&info, proc);
+	c->family = (unsigned)info.family;
+	c->model = (unsigned)info.model;
+	if (!strcmp(info.vendor, "GenuineIntel"))
 		c->vendor = VENDOR_INTEL;
-	else if (!strcmp(vendor, "AuthenticAMD") || !strcmp(vendor, "HygonGenuine"))
+	else if (!strcmp(info.vendor, "AuthenticAMD") || !strcmp(info.vendor, "HygonGenuine"))
 		c->vendor = VENDOR_AMD;
 }
 
