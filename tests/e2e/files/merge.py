@@ -1084,6 +1084,7 @@ def a_refused_file_is_named_once():
                  (1, {"0": ["p2"]}))
         is_equal("each is named once %s" % " ".join(args),
                  (err.count("7_0_a.h5: "), err.count("7_0_p1.h5: ")), (1, 1))
+        is_true("the group that is not copied is named %s" % " ".join(args), "7_0_p1.h5: /p1: damaged: " in err, err)
     is_equal("they stay", inputs(prof), ["7_0_a.h5", "7_0_p1.h5"])
 
 

@@ -110,7 +110,8 @@ static int leave_out(struct merge_set *s, const char *file)
 	if (i == s->nitems)
 		return -EIO;
 	item = &s->items[i];
-	log_warn("%s/%s: damaged: the HDF5 library cannot copy it: left alone", s->where, file);
+	log_warn("%s/%s: /%s: damaged: the HDF5 library cannot copy it: left alone", s->where, file,
+		 item->node);
 	s->refused++;
 	if (merge_set__add_absent(s, item->step, item->node))
 		return -ENOMEM;
