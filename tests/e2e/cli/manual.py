@@ -65,6 +65,8 @@ def columns():
     made = subprocess.run([os.path.join(ROOT, "scripts/columns"), JOBPROF], check=True,
                           capture_output=True, text=True).stdout
     is_true("docs/columns.md is as \"make docs\" makes it", text == made, "run \"make docs\"")
+    p = subprocess.run([os.path.join(ROOT, "scripts/columns"), "--help"], capture_output=True, text=True)
+    is_true("scripts/columns --help prints its usage", "usage: scripts/columns" in p.stdout and not p.stderr, p)
 
 
 def keys():
