@@ -9,7 +9,7 @@
 #include "analysis/fold/fold_period.h"
 
 #define HZ   97.0
-#define MANY 120000
+#define MANY 40000
 
 static struct fold_sample samples[MANY];
 static uint64_t code[MANY];
@@ -19,25 +19,31 @@ static struct fold_trace trace_of(size_t n)
 	return (struct fold_trace){.samples = samples, .code = code, .nsamples = n};
 }
 
-/* The time of the sample after one at t: the clock is another one four times a second, from 0.8
- * to 1.2 HZ.
- */
-static double next_tick(double t)
+/* Code that goes on for long needs few samples a second: the search takes less time then. */
+static double clock_of(double part_s)
 {
-	static double rate = HZ;
+	return part_s > 0.3 ? HZ / 8 : HZ;
+}
 
-	if (floor(4 * t) > floor(4 * (t - 1 / rate)))
-		rate = HZ * (0.8 + 0.4 * drand48());
-	return t + (0.998 + 0.004 * drand48()) / rate;
+/* The time of the sample after one at t: the clock is another one four times a second, from 0.8
+ * to 1.2 hz.
+ */
+static double next_tick(double t, double hz)
+{
+	static double factor = 1;
+
+	if (floor(4 * t) > floor(4 * (t - 1 / (hz * factor))))
+		factor = 0.8 + 0.4 * drand48();
+	return t + (0.998 + 0.004 * drand48()) / (hz * factor);
 }
 
 /* What an iteration executes, a letter for equal parts of it. Iterations differ by up to jitter. */
 static size_t iterate(const char *parts, double period_s, double jitter, double all_s)
 {
-	double begin = 0, length = period_s;
+	double begin = 0, length = period_s, hz = clock_of(period_s / (double)strlen(parts));
 	size_t n = 0;
 
-	for (double t = 0; t < all_s && n < MANY; t = next_tick(t)) {
+	for (double t = 0; t < all_s && n < MANY; t = next_tick(t, hz)) {
 		while (t >= begin + length) {
 			begin += length;
 			length = period_s * (1 + jitter * (2 * drand48() - 1));
@@ -51,11 +57,11 @@ static size_t iterate(const char *parts, double period_s, double jitter, double 
 /* Whatever comes next is a matter of chance, and takes mean_s on average. */
 static size_t wander(double mean_s, double all_s)
 {
-	double until = 0;
+	double until = 0, hz = clock_of(mean_s / 5);
 	uint64_t now = 0;
 	size_t n = 0;
 
-	for (double t = 0; t < all_s && n < MANY; t = next_tick(t)) {
+	for (double t = 0; t < all_s && n < MANY; t = next_tick(t, hz)) {
 		if (t >= until) {
 			now = 1 + (uint64_t)(3 * drand48());
 			until = t - mean_s * log(1 - drand48());
@@ -68,7 +74,7 @@ static size_t wander(double mean_s, double all_s)
 
 static void expect(const char *parts, double period_s, double jitter)
 {
-	double all_s = fmax(30, 30 * period_s);
+	double all_s = fmax(16, 30 * period_s);
 	struct fold_trace t = trace_of(iterate(parts, period_s, jitter, all_s));
 	struct fold_instance *out = calloc(MANY, sizeof(*out));
 	struct fold_period p;
@@ -125,7 +131,7 @@ TEST(a_loop_in_a_loop_of_many)
 		strcat(parts, "ab");
 	parts[99] = 'c';
 	srand48(1);
-	t = trace_of(iterate(parts, 5, 0.001, 120));
+	t = trace_of(iterate(parts, 5, 0.001, 40));
 	assert_int_equal(fold_period__find(&t, &p), ANALYSIS_OK);
 	assert_true(fabs(p.period_s / 0.1 - 1) < 0.01);
 }
@@ -139,7 +145,7 @@ TEST(no_period_where_there_is_none)
 
 	for (long seed = 0; seed < 10; seed++) {
 		srand48(seed);
-		t = trace_of(wander(mean_s[seed % 5], 120));
+		t = trace_of(wander(mean_s[seed % 5], fmax(60, 30 * mean_s[seed % 5])));
 		found += fold_period__find(&t, &p) == ANALYSIS_OK;
 	}
 	assert_int_equal(found, 0);
@@ -161,7 +167,7 @@ TEST(loops_faster_than_the_samples)
 	for (size_t i = 0; i < 4 * sizeof(s) / sizeof(*s); i++) {
 		srand48((long)i);
 		t = trace_of(
-			iterate("aaabbccccc", s[i / 4], i % 2 ? 0.01 : 0, i % 4 < 2 ? 11 : 60));
+			iterate("aaabbccccc", s[i / 4], i % 2 ? 0.01 : 0, i % 4 < 2 ? 11 : 20));
 		if (fold_period__find(&t, &p) == ANALYSIS_OK)
 			fail_msg("%g s: %g s", s[i / 4], p.period_s);
 	}
