@@ -100,3 +100,19 @@ def put_fold(path, region, period, ends):
             p.attrs["code"] = "the program + 0x%d000" % (k + 1)
         f["analysis/fold_curve"] = curve
     return rate
+
+
+def put_samples(path, start, n, period, split):
+    """n samples, 9 ms apart, of a thread that executes a loop called "described": 0x1000 in the first part of it, 0x2000 after."""
+    at = 10 ** 10 + 9_000_000 * numpy.arange(n, dtype="u8")
+    begin = 10 ** 10 + (period * 1e9 * numpy.arange(int(n * 0.009 / period))).astype("u8")
+    x = (at - 10 ** 10) / (period * 1e9) % 1
+    one = numpy.ones(n, "u8")
+    thread = dict(Process=77 * one, Thread=77 * one)
+    with h5py.File(path, "r+") as f:
+        node = node_of(f)
+        node.attrs["Region 1"] = "described"
+        node["SamplePoints"] = rows(start + at / 1e9, Time=at, Task=numpy.zeros(n), Kind=0 * one, Place=numpy.where(x < split, 0x1000, 0x2000).astype("u8"),
+                                    CPUTime=at - 10 ** 10, PageFaults=0 * one, Period=numpy.full(n, 9e6), **thread)
+        node["Regions"] = rows(start + begin / 1e9, Region=one[:len(begin)], Begin=begin, End=begin + int(period * 1e9) - 1000,
+                               **{k: v[:len(begin)] for k, v in thread.items()})

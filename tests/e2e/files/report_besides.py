@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
 import h5py
 import numpy
-from besideslib import put_bursts, put_clusters, put_fold, put_stacks
+from besideslib import put_bursts, put_clusters, put_fold, put_samples, put_stacks
 from jobs import Job
 from layout import START
 from lib import JOBPROF, ROOT, Failed, is_equal, is_near, is_true, run_tests, tmpdir
@@ -53,7 +53,7 @@ def nothing():
     """Of a file without them each says why."""
     path = made("plain")
     r = said(path)
-    for key, word in (("clusters", "bursts"), ("fold", "jobprof fold --store")):
+    for key, word in (("clusters", "bursts"), ("fold", "samples")):
         is_equal("%s: not there" % key, (r[key]["status"], word in r[key]["reason"]), ("UNAVAILABLE", True))
     is_true("the page has no line of them", not re.search("^(Bursts|Folded)", report(path), re.M), report(path))
     is_equal("stacks: not there", [f["status"] for f in drawn(path)[:2]], ["UNAVAILABLE"] * 2)
@@ -98,6 +98,27 @@ def fold():
     at = numpy.arange(len(got)) * 999 // (len(got) - 1)
     is_true("fold: the curve from begin to end", 100 < len(got) <= 250 and numpy.allclose(got, rate[at], 1e-12), (len(got), got[:3]))
     is_true("fold: on the page", re.search("^Folded     my loop: 500 executions of 24 ms, good$", report(path), re.M), report(path))
+
+
+def fold_of_samples():
+    """Samples are folded where nothing is stored, unless they are too many."""
+    path = made("samples")
+    put_samples(path, START, 4000, 0.0241, 0.25)
+    f = said(path)["fold"]
+    is_equal("samples: figures", (f["status"], f["from"], f["region"], f["threads"], f["validity"]["status"]), ("OK", "samples", "described", 1, "good"))
+    is_near("samples: the period", f["period_s"], 0.0241, 1e-3)
+    is_equal("samples: which code follows which", [p["code"] for p in f["phases"]], ["the program + 0x1000", "the program + 0x2000"])
+    is_true("samples: where", abs(f["phases"][0]["to"] - 0.25) < 0.005, f["phases"])
+    is_true("samples: on the page", re.search("^Folded     described: [0-9,]+ executions of 24 ms, good$", report(path), re.M), report(path))
+    put_fold(path, "stored", 0.024, [0.5, 1.0])
+    is_equal("samples: what is stored comes first", [said(path)["fold"][k] for k in ("from", "region")], ["stored", "stored"])
+    path = made("manysamples")
+    put_samples(path, START, 50001, 0.0241, 0.25)
+    is_equal("50,001 samples: the status", said(path)["fold"]["status"], "UNSUITABLE")
+    is_true("50,001 samples: what shows them", re.search("^Folded     .*: jobprof fold$", report(path), re.M), report(path))
+    path = made("once")
+    put_samples(path, START, 4000, 40, 0.25)
+    is_true("nothing to fold: says so", re.search("^Folded     nothing: ", report(path), re.M), report(path))
 
 
 def stacks():
@@ -175,4 +196,4 @@ def elsewhere():
 
 
 if __name__ == "__main__":
-    run_tests([nothing, several_files, clusters, fold, stacks, of_a_step, elsewhere])
+    run_tests([nothing, several_files, clusters, fold, fold_of_samples, stacks, of_a_step, elsewhere])

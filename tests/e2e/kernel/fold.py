@@ -6,6 +6,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -126,6 +127,8 @@ def phases():
     is_true("phases: as text", text.returncode == 0 and "0.0000 - " in text.stdout, text)
     is_equal("phases: as text, its lines", [l.split()[0] for l in text.stdout.split("\n\n")[0].splitlines()],
              ["region", "executions", "validity", "samples", "running", "bounds"] + ["lost"] * bool(got["lost_samples"] or got["lost_instants"]))
+    page = subprocess.run([JOBPROF, "report", "--short", path], capture_output=True, text=True, timeout=60).stdout
+    is_true("phases: in the report", all(re.search(" %%  %s" % name, page) for name in FUNCTIONS) and "\nFolded     " in page, page)
     svg = subprocess.run([JOBPROF, "fold", "--svg", "-", path], capture_output=True, text=True, timeout=60)
     is_true("phases: as SVG", svg.returncode == 0 and len(list(ElementTree.fromstring(svg.stdout))) > 5, svg)
     for options, why in ((("-r", "other"), 'no region is called "other"'), (("-c", "Cycles"), "there are CPUTime and PageFaults"),

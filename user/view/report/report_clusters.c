@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/status.h"
 #include "base/escape.h"
 #include "base/json.h"
 #include "view/report/report_page.h"
@@ -13,9 +14,9 @@
 #define CODE	 60	/* columns for what one executed */
 #define LEAST	 0.0005 /* of the run time: cluster that has a line */
 
-static bool is_there(const json_t *o)
+static bool has_status(const json_t *o, enum analysis_status status)
 {
-	return o && !strcmp(json__text_of(o, "status"), "OK");
+	return o && !strcmp(json__text_of(o, "status"), analysis_status__name(status));
 }
 
 static void print_cluster(const json_t *c, FILE *out)
@@ -85,10 +86,20 @@ static void print_fold(const json_t *fold, FILE *out)
 	print_phases(fold, out);
 }
 
+/* There are samples, and nothing was made of them. */
+static void print_unfolded(const json_t *fold, FILE *out)
+{
+	fprintf(out, "\nFolded     %s\n", json__text_of(fold, "reason"));
+}
+
 void report_clusters__print(const struct report *r, FILE *out)
 {
-	if (r->besides && is_there(r->besides->clusters))
-		print_clusters(r, r->besides->clusters, out);
-	if (r->besides && is_there(r->besides->fold))
-		print_fold(r->besides->fold, out);
+	const struct report_besides *b = r->besides;
+
+	if (b && has_status(b->clusters, ANALYSIS_OK))
+		print_clusters(r, b->clusters, out);
+	if (b && has_status(b->fold, ANALYSIS_OK))
+		print_fold(b->fold, out);
+	else if (b && has_status(b->fold, ANALYSIS_UNSUITABLE))
+		print_unfolded(b->fold, out);
 }

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "cmd/jobprof/fold/fold_read.h"
 #include "cmd/jobprof/fold/fold_region.h"
 #include "cmd/jobprof/fold/fold_store.h"
 #include "cmd/jobprof/input_args.h"
@@ -17,7 +17,6 @@
 #include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/verbs.h"
 #include "hdf5/hdf5.h"
-#include "jobfile/select.h"
 #include "model/symbols.h"
 #include "view/report/spark.h"
 
@@ -71,39 +70,6 @@ struct options {
 };
 
 /* ---- in a limited child */
-
-static int read_node(struct points *p, struct reader *r, const struct node_ref *ref,
-		     unsigned number, struct symbols *symbols)
-{
-	struct reader_node *node = NULL;
-	int err = reader__node(r, ref->step, ref->node, NULL, &node);
-
-	if (!err)
-		err = points__read(p, node, number);
-	if (!err)
-		err = points__name(p, node, number, symbols);
-	reader_node__free(node);
-	return err;
-}
-
-/* 0; -ENODATA: there are no samples; -ESRCH: there is no such step; or as points__read(). */
-static int read_nodes(struct points *p, struct reader *r, const struct input_file *file,
-		      struct symbols *symbols)
-{
-	const struct selection steps = {.steps = file->steps, .nsteps = file->nsteps};
-	_cleanup_free_ struct node_ref *refs = NULL;
-	unsigned n = 0, found = 0;
-	int err = select__nodes(r, &steps, &refs, &n);
-
-	if (!err && !n && file->nsteps)
-		return -ESRCH;
-	for (unsigned i = 0; !err && i < n; i++) {
-		err = read_node(p, r, &refs[i], i, symbols);
-		found += !err;
-		err = err == -ENOENT ? 0 : err;
-	}
-	return err ? err : found ? points__fill_gaps(p) : -ENODATA;
-}
 
 /* What a file lacks for folding. */
 static void say_missing(const struct options *o, const struct points *p, int err,
@@ -180,6 +146,7 @@ static int put_fold(const struct folded *f, const struct options *o, int fd)
 static int fold_file(void *arg, int fd, bool *keep)
 {
 	struct options *o = arg;
+	const struct selection steps = {.steps = o->file.steps, .nsteps = o->file.nsteps};
 	struct points p = {.event = o->event};
 	struct folded f = {0};
 	struct reader *r = NULL;
@@ -187,7 +154,7 @@ static int fold_file(void *arg, int fd, bool *keep)
 	int status = 1, err = symbols ? reader__open(&r, o->file.path) : -ENOMEM;
 
 	if (!err)
-		err = read_nodes(&p, r, &o->file, symbols);
+		err = fold_read__points(&p, r, &steps, symbols);
 	if (err && err != -ENODATA) {
 		log_error("%s: %s", o->file.path,
 			  err == -ESRCH ? "it has no such step" : reader__strerror(err));

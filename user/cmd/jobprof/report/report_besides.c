@@ -9,6 +9,9 @@
 
 #include "base/json.h"
 #include "cmd/jobprof/cluster/cluster_args.h"
+#include "cmd/jobprof/fold/fold_read.h"
+#include "cmd/jobprof/fold/fold_region.h"
+#include "cmd/jobprof/fold/fold_store.h"
 #include "jobfile/stored.h"
 #include "model/bursts.h"
 #include "model/model.h"
@@ -17,6 +20,7 @@
 #include "view/flame/flame.h"
 
 #define BURSTS_MAX  1000000 /* more take seconds: jobprof cluster */
+#define SAMPLES_MAX 50000   /* likewise: jobprof fold */
 #define CURVE_MAX   250	    /* values of a curve, of 1,000 that are stored */
 #define FLAME_NODES 3000
 
@@ -28,6 +32,11 @@ static json_t *no(const char *status, const char *reason)
 static json_t *unavailable(const char *reason)
 {
 	return no(analysis_status__name(ANALYSIS_UNAVAILABLE), reason);
+}
+
+static json_t *unsuitable(const char *reason)
+{
+	return no(analysis_status__name(ANALYSIS_UNSUITABLE), reason);
 }
 
 static struct selection steps_of(const struct job_input *input)
@@ -206,23 +215,71 @@ static json_t *curves_of(const json_t *fold, const json_t *rows)
 	return curves;
 }
 
+static void finish_fold(json_t *fold, const json_t *rows, const char *from)
+{
+	json__set(fold, "phases", phases_of(fold));
+	json__set(fold, "curves", curves_of(fold, rows));
+	json__set(fold, "status", json_string("OK"));
+	json__set(fold, "reason", json_null());
+	json__set(fold, "from", json_string(from));
+	json_object_del(fold, "counters");
+	json_object_del(json_object_get(fold, "validity"), "version");
+}
+
+static json_t *folded_samples(const struct points *p)
+{
+	const struct fold_query query = {.nugget = FOLD_NUGGET};
+	struct folded f = {0};
+	struct fold_stored s = {0};
+	json_t *fold;
+
+	if (!fold_region__of(&f, p, &query) && !f.locked)
+		s = fold_store__of(&f);
+	fold = json_incref(s.figures);
+	if (fold)
+		finish_fold(fold, s.curve.rows, "samples");
+	fold_stored__free(&s);
+	fold_region__free(&f);
+	return fold ? fold : unsuitable("nothing: jobprof fold says why");
+}
+
+/* Of the region, or period, that took most time. */
+static json_t *computed_fold(const struct job_input *input)
+{
+	const struct selection steps = steps_of(input);
+	struct symbols *symbols = symbols__new();
+	struct points p = {0};
+	struct reader *r = NULL;
+	int err = symbols ? reader__open(&r, input->path) : -ENOMEM;
+	json_t *o;
+
+	if (!err)
+		err = fold_read__points(&p, r, &steps, symbols);
+	if (err == -ENODATA || (!err && !p.npoints))
+		o = unavailable("the file has no samples, as --series all,fold records them");
+	else if (err == -EMSGSIZE || p.npoints > SAMPLES_MAX)
+		o = unsuitable("not here, of more than 50,000 samples: jobprof fold");
+	else if (err)
+		o = unavailable(reader__strerror(err));
+	else
+		o = folded_samples(&p);
+	points__free(&p);
+	reader__free(r);
+	symbols__free(symbols);
+	return o;
+}
+
+/* What jobprof fold --store or jobprof reduce --fold has put there comes first. */
 static json_t *fold_of(const struct job_input *input)
 {
 	json_t *fold = report_besides__stored(input, "fold", NULL);
 	json_t *rows = report_besides__stored(input, "fold_curve", NULL);
 
 	if (json_is_object(fold) && json_is_array(rows)) {
-		json__set(fold, "phases", phases_of(fold));
-		json__set(fold, "curves", curves_of(fold, rows));
-		json__set(fold, "status", json_string("OK"));
-		json__set(fold, "reason", json_null());
-		json_object_del(fold, "counters");
-		json_object_del(json_object_get(fold, "validity"), "version");
+		finish_fold(fold, rows, "stored");
 	} else {
 		json_decref(fold);
-		fold = unavailable(
-			"jobprof fold --store has put no folded region into the file, or it may be "
-			"of another step");
+		fold = computed_fold(input);
 	}
 	json_decref(rows);
 	return fold;
