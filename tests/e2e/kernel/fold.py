@@ -129,6 +129,8 @@ def phases():
              ["region", "executions", "validity", "samples", "running", "bounds"] + ["lost"] * bool(got["lost_samples"] or got["lost_instants"]))
     page = subprocess.run([JOBPROF, "report", "--short", path], capture_output=True, text=True, timeout=60).stdout
     is_true("phases: in the report", all(re.search(" %%  %s" % name, page) for name in FUNCTIONS) and "\nFolded     " in page, page)
+    reduced = json.loads(subprocess.run([JOBPROF, "reduce", "--fold", "--json", path], capture_output=True, text=True, timeout=60).stdout)["fold"]
+    is_equal("phases: as reduce names them", list(dict.fromkeys(p["code"].split(" (at ")[0] for p in reduced["phases"])), FUNCTIONS)
     svg = subprocess.run([JOBPROF, "fold", "--svg", "-", path], capture_output=True, text=True, timeout=60)
     is_true("phases: as SVG", svg.returncode == 0 and len(list(ElementTree.fromstring(svg.stdout))) > 5, svg)
     for options, why in ((("-r", "other"), 'no region is called "other"'), (("-c", "Cycles"), "there are CPUTime and PageFaults"),

@@ -14,7 +14,8 @@
 #include "cmd/jobprof/fold/fold_traces.h"
 #include "cmd/jobprof/reduce/reduce_fold_columns.h"
 
-#define FEW 30 /* executions, from which a usual length cannot be said */
+#define TABLE_NAME 300 /* bytes: they go with each point */
+#define FEW	   30  /* executions, from which a usual length cannot be said */
 
 static int add_lengths(struct reduction *to, const struct traces *t, const char *place,
 		       const char *region)
@@ -61,6 +62,9 @@ int reduce_fold__lengths(struct reduction *to, const struct points *p, const cha
 struct folding {
 	const struct reduce_fold *of;
 	const struct traces *t;
+	char *const *functions;	  /* by number, from 1 */
+	char table[TABLE_NAME];	  /* of the last point */
+	unsigned function;	  /* likewise; 0: not known */
 	double (*y)[POINT_FIXED]; /* of each sample; NaN: it is no point */
 	int columns[FOLD_COLUMNS];
 	struct reduction *to;
@@ -104,9 +108,29 @@ static void add_sums(struct folding *f, enum point_counter c)
 	}
 }
 
-/* The samples inside of an execution; the first is sample `row` of its thread. */
+static unsigned function_of(uint64_t code)
+{
+	return code & FOLD_NAMED ? (unsigned)((code & ~FOLD_NAMED) >> FOLD_FUNCTION_SHIFT) : 0;
+}
+
+/* A point's table is a thread and a function: "3 main", or "3" where that is not known. */
+static void set_table(struct folding *f, struct reduction_table *table, size_t thread,
+		      uint64_t code)
+{
+	const unsigned function = function_of(code);
+
+	if (table->name && function == f->function)
+		return;
+	snprintf(f->table, sizeof(f->table), "%zu%s%s", thread, function ? " " : "",
+		 function ? f->functions[function - 1] : "");
+	f->function = function;
+	table->name = f->table;
+	table->unit = reduction__unit(table->place, table->name);
+}
+
+/* The samples inside of an execution of a thread; the first is sample `row` of it. */
 static int add_points(struct folding *f, const struct fold_instance *in,
-		      const struct reduction_table *table, uint64_t row)
+		      struct reduction_table *table, size_t thread, uint64_t row)
 {
 	int err = 0;
 
@@ -114,17 +138,20 @@ static int add_points(struct folding *f, const struct fold_instance *in,
 		const struct fold_sample *s = &in->samples[k];
 		const size_t at = (size_t)(s - f->t->samples);
 		const uint64_t code = f->t->code[at];
+		const uint64_t blocks = code & FOLD_NAMED ? FOLD_BLOCK_MASK : FOLD_BLOCKS;
 		double v[FOLD_OF_POINT] = {[FOLD_X] = (s->t - in->t0) / (in->t1 - in->t0),
 					   [FOLD_KIND] = (double)(code >> FOLD_KIND_SHIFT),
-					   [FOLD_BLOCK] = (double)(code & FOLD_BLOCKS)};
+					   [FOLD_BLOCK] = (double)(code & blocks)};
 		bool any = false;
 
 		for (int c = 0; c < POINT_FIXED; c++) {
 			v[FOLD_Y + c] = f->y[at][c];
 			any |= !isnan(f->y[at][c]);
 		}
-		if (any && s->t > in->t0 && s->t < in->t1)
-			err = reduction__row(f->to, table, row + k, v);
+		if (!any || s->t <= in->t0 || s->t >= in->t1)
+			continue;
+		set_table(f, table, thread, code);
+		err = reduction__row(f->to, table, row + k, v);
 	}
 	return err;
 }
@@ -132,13 +159,10 @@ static int add_points(struct folding *f, const struct fold_instance *in,
 static int add_thread(struct folding *f, size_t thread, const char *place)
 {
 	const struct fold_trace *tr = &f->t->trace[thread];
-	char name[24];
-	struct reduction_table table = {place, name, f->columns, FOLD_OF_POINT, 0};
+	struct reduction_table table = {place, NULL, f->columns, FOLD_OF_POINT, 0};
 	const struct reduction_table lengths = {place, "", &f->columns[FOLD_LENGTH], 1, 0};
 	int err = 0;
 
-	snprintf(name, sizeof(name), "%zu", thread);
-	table.unit = reduction__unit(place, name);
 	for (size_t i = 0; !err && i < tr->ninstances; i++) {
 		const struct fold_instance *in = &tr->instances[i];
 		const double length = in->t1 - in->t0;
@@ -146,7 +170,7 @@ static int add_thread(struct folding *f, size_t thread, const char *place)
 		if (!is_usual(f->of, in))
 			continue;
 		reduction__sums(f->to, &lengths, &length);
-		err = add_points(f, in, &table, (uint64_t)(in->samples - tr->samples));
+		err = add_points(f, in, &table, thread, (uint64_t)(in->samples - tr->samples));
 	}
 	f->to->tables++;
 	return err;
@@ -185,7 +209,7 @@ int reduce_fold__points(struct reduction *to, const struct points *p, const char
 {
 	_cleanup_free_ double(*y)[POINT_FIXED] = malloc((p->npoints + 1) * sizeof(*y));
 	struct traces t = {0};
-	struct folding f = {of, &t, y, {0}, to};
+	struct folding f = {.of = of, .t = &t, .functions = p->functions, .y = y, .to = to};
 	unsigned region = 0;
 	int err = y ? 0 : -ENOMEM;
 

@@ -33,8 +33,10 @@ void reduce_fold__put(struct message *to, const struct reduce_fold *f);
 /* 0 or -EBADMSG. */
 int reduce_fold__take(struct message *from, struct reduce_fold *f);
 
-/* The fold of the ordered points. fold_region__free() in all cases. 0, or 1 and it has said why. */
+/* The fold of the ordered points, whose names it has. reduce_fold__free() in all cases. 0, or 1
+ * and it has said why. */
 int reduce_fold__result(struct folded *f, const struct reduce_fold *of,
 			const struct reduction *points);
+void reduce_fold__free(struct folded *f);
 
 #endif

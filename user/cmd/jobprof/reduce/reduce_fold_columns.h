@@ -9,7 +9,7 @@
 enum reduce_fold_column {
 	FOLD_X,	    /* part of the execution's length, */
 	FOLD_KIND,  /* what the sample executed: JP_MODULE_..., */
-	FOLD_BLOCK, /* and where, see FOLD_CODE(); */
+	FOLD_BLOCK, /* and where, see FOLD_CODE(); of a function that is known its block, */
 	FOLD_Y,	    /* part of its count, for each counter */
 	FOLD_OF_POINT = FOLD_Y + POINT_FIXED,
 	FOLD_LENGTH = FOLD_OF_POINT,		    /* of an execution that is folded */

@@ -2,8 +2,11 @@
 /* Process 0 folds the points of all nodes. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/id_table.h"
 #include "base/log.h"
+#include "cmd/jobprof/fold/fold_names.h"
 #include "cmd/jobprof/fold/fold_region.h"
 #include "cmd/jobprof/reduce/reduce_fold.h"
 #include "cmd/jobprof/reduce/reduce_fold_columns.h"
@@ -77,22 +80,61 @@ static bool fold_counter(struct folded *f, enum point_counter c, const struct re
 	return s != ANALYSIS_NO_MEMORY;
 }
 
+/* The number of a point's function, from 1: of those at names, *n so far. 0: no memory. */
+static uint32_t function_number(const char *name, struct id_table *known, const char **names,
+				size_t *n)
+{
+	const uint64_t id = id__of_text(name);
+	const uint32_t *have = id_table__find(known, id);
+
+	if (have)
+		return *have;
+	names[(*n)++] = name;
+	return id_table__add(known, id, (uint32_t)*n) ? (uint32_t)*n : 0;
+}
+
+/* The codes of points as jobprof fold has them. */
+static bool take_codes(struct folded *f, const struct reduction *r, uint64_t *code)
+{
+	const char **names = calloc(r->nitems + 1, sizeof(*names));
+	struct id_table known = {0};
+	size_t n = 0;
+	bool ok = names != NULL;
+
+	f->functions = (char *const *)names;
+	for (unsigned i = 0; ok && i < r->nitems; i++) {
+		const uint64_t block = (uint64_t)value_of(r, i, FOLD_BLOCK);
+		const char *space = strchr(r->items[i].table, ' ');
+		uint32_t function = 0;
+
+		if (space) {
+			function = function_number(space + 1, &known, names, &n);
+			ok = function > 0;
+		}
+		code[i] = function ? FOLD_FUNCTION(function, block << FOLD_CODE_SHIFT)
+				   : (uint64_t)value_of(r, i, FOLD_KIND) << FOLD_KIND_SHIFT | block;
+	}
+	id_table__free(&known);
+	return ok;
+}
+
 static bool find_phases(struct folded *f, const struct reduction *r)
 {
 	double *x = calloc(r->nitems + 1, sizeof(*x));
 	uint64_t *code = calloc(r->nitems + 1, sizeof(*code));
 	size_t n = 0;
-	bool ok = x && code;
+	bool ok = x && code && take_codes(f, r, code);
 
 	for (unsigned i = 0; ok && i < r->nitems; i++) {
 		if (isnan(value_of(r, i, FOLD_Y + f->shown)))
 			continue;
 		x[n] = value_of(r, i, FOLD_X);
-		code[n++] = (uint64_t)value_of(r, i, FOLD_KIND) << FOLD_KIND_SHIFT |
-			    (uint64_t)value_of(r, i, FOLD_BLOCK);
+		code[n++] = code[i];
 	}
-	if (ok)
+	if (ok) {
 		f->nphases = fold_trace__phases(x, code, n, f->phases);
+		ok = fold_names__phases(f, x, code, n);
+	}
 	free(x);
 	free(code);
 	return ok;
@@ -127,4 +169,10 @@ int reduce_fold__result(struct folded *f, const struct reduce_fold *of,
 	if (fold__is_locked(&f->of[f->shown].points, &f->of[f->shown].spline))
 		return failed("samples fall on the same parts of it again and again");
 	return find_phases(f, points) ? 0 : failed("there is no memory");
+}
+
+void reduce_fold__free(struct folded *f)
+{
+	free((void *)f->functions);
+	fold_region__free(f);
 }

@@ -14,6 +14,7 @@
 #include "hdf5/hdf5.h"
 #include "hdf5/table_columns.h"
 #include "model/points.h"
+#include "model/symbols.h"
 #include "pool/pool.h"
 
 /* One file. */
@@ -22,6 +23,7 @@ struct reading {
 	const char *path;
 	const struct reader *r;
 	struct cursor *cursor;
+	struct symbols *symbols; /* of the second pass of a fold */
 	struct reduction *out;
 	bool damaged;
 	/* These hold for tables of one shape: */
@@ -193,6 +195,8 @@ static int add_executions(struct reading *d, const struct reader_node *n, const 
 	struct points p = {0};
 	int err = points__read(&p, n, 0);
 
+	if (!err && d->w->folded)
+		err = points__name(&p, n, 0, d->symbols);
 	if (!err)
 		err = points__fill_gaps(&p);
 	if (!err)
@@ -262,6 +266,10 @@ static int read_file_of(const struct reduce_work *w, unsigned file, struct reduc
 	d.r = r;
 	if (!err)
 		err = cursor__new(&d.cursor);
+	if (!err && w->folded) {
+		d.symbols = symbols__new();
+		err = d.symbols ? 0 : -ENOMEM;
+	}
 	if (!err && w->model) {
 		d.bursts = calloc(1, sizeof(*d.bursts));
 		err = d.bursts ? 0 : -ENOMEM;
@@ -275,6 +283,7 @@ static int read_file_of(const struct reduce_work *w, unsigned file, struct reduc
 	if (!err)
 		err = reduction__file(out, w->list, w->files.n, file, d.damaged);
 	cursor__free(d.cursor);
+	symbols__free(d.symbols);
 	reader__free(r);
 	free(d.bursts);
 	free(d.from);

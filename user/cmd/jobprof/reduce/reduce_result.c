@@ -121,7 +121,7 @@ int reduce_result__put(const struct reduce_work *w, struct reduce_result *r)
 		status = print_result(w, r, folds ? &f : NULL);
 	if ((stores || o->json) && c.part < 1)
 		reduce_print__coverage(&r->rows, stderr);
-	fold_region__free(&f);
+	reduce_fold__free(&f);
 	return status || !all || w->failed || c.part < 1 || folds != o->fold ? 1 : 0;
 }
 
