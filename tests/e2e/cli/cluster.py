@@ -386,6 +386,33 @@ def tracked():
     is_true("cluster: --window", "Windows" in said("cluster", "--window", "5", runs[0]), "")
 
 
+def hinted(path):
+    """The line below noise, of text; JSON has the same."""
+    lines, hint = said("cluster", path).splitlines(), found(path)["hint"]
+    after = lines[[l.startswith("  noise ") for l in lines].index(True) + 1].strip()
+    is_equal("hints: text and JSON have the same", after, hint or "")
+    is_true("hints: 80 columns", len(after) <= 78, after)
+    return after
+
+
+def hints():
+    rng = numpy.random.default_rng(8)
+    run, gap, _ = bursts(rng, 400)
+    path = write("alike", run, gap)[0]
+    is_equal("hints: none where most bursts are alike", hinted(path), "")
+    with h5py.File(path, "a") as f:
+        f.create_dataset("n1/BurstLength/0", data=numpy.array([(1, 1700000001, 6 * run.sum(), 1)], [("ElapsedTime", "<u8"), ("EpochTime", "<u8"), ("BurstTime", "<f8"), ("TimeNS", "<u8")]))
+    is_true("hints: a sixth of the run time has rows", "BurstMin" in hinted(path), path)
+    path = write("unlike", numpy.concatenate([run[:100], numpy.geomspace(2, 2000, 12)]), numpy.concatenate([gap[:100], numpy.geomspace(1e-5, 1e3, 12)]))[0]
+    is_true("hints: most is noise", "'wait:FILE:FUNCTION'" in hinted(path), path)
+    with h5py.File(path, "a") as f:
+        for rank in range(4):
+            rows = f["n1/Bursts/%d" % rank][:]
+            rows["Rank"] = rank
+            f["n1/Bursts/%d" % rank][:] = rows
+    is_true("hints: of ranks of MPI", "'wait:LIBMPI:MPI_[ABGPRSW]*'" in hinted(path), path)
+
+
 def wrong():
     few = write("few", numpy.array([0.01, 0.02]), numpy.array([0.1, 0.1]), tasks=1)[0]
     is_true("wrong: too few", "INSUFFICIENT" in said("cluster", few), said("cluster", few))
@@ -443,7 +470,7 @@ def lammps():
 
 
 if __name__ == "__main__":
-    tests = [known_kinds, as_defined, subset_as_all, as_reduced, more_than_kept, unknown, counters, stack, outputs, singles, tracked, wrong]
+    tests = [known_kinds, as_defined, subset_as_all, as_reduced, more_than_kept, unknown, counters, stack, outputs, singles, tracked, hints, wrong]
     if os.geteuid() == 0:
         tests += [two_kernels, a_build, lammps]
     run_tests(tests)

@@ -81,6 +81,10 @@ def clusters():
         is_near("clusters: share of %g s" % length, k["share"], own.sum() / run.sum(), 1e-9)
     page = report(path)
     is_equal("clusters: each has a line", len(re.findall(r"^  [ABC] +\d+ +\d", page, re.M)), 3)
+    is_equal("clusters: no hint", (c["hint"], "Most is noise" in page), (None, False))
+    other = made("unlike")
+    put_bursts(other, START, KINDS + [(1, run, 1 / run) for run in numpy.geomspace(2, 2000, 12)])
+    is_true("clusters: a hint", re.search("^  noise .*\n  Most is noise; ", report("--all", other), re.M), report("--all", other))
     put_clusters(path, [[(1, 0.1, 0.5, 0.1), (9, 0.9, 0.2, 0.3)], [(2, 0.2, 0.4, 0.5), (70, 0.5, 0.01, 0.02), (30, 0.3, 0.001, 0.002)]])
     c = said(path)["clusters"]
     is_equal("stored clusters: the last window", (c["from"], c["windows"], c["bursts"], [(k["name"], k["bursts"], k["share"], k["run_s"], k["gap_s"]) for k in c["clusters"]]),

@@ -79,6 +79,8 @@ json_t *cluster_view__json(const struct cluster_view *v)
 	for (unsigned k = 0; c->clusters && k <= c->k; k++)
 		json_array_append_new(list, cluster_json(v, k));
 	json__set(o, "clusters", list);
+	json__set(o, "hint",
+		  cluster_view__hint(v) ? json__text(cluster_view__hint(v)) : json_null());
 	if (c->verdict.status == ANALYSIS_OK)
 		json__set(o, "lines", lines_json(v));
 	return o;

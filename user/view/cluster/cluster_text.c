@@ -15,6 +15,8 @@
 #define SINGLES	    5	 /* bursts of noise that are listed, */
 #define LONG	    0.01 /* of the run time of all */
 #define NOISY	    0.05 /* if they have so much of the run time */
+#define MOSTLY	    0.5	 /* noise, */
+#define LITTLE	    0.2	 /* or long bursts of all: tells the reader little */
 
 const char *cluster_name__of(unsigned k, cluster_name buf)
 {
@@ -196,9 +198,35 @@ static void print_head(const struct cluster_view *v, FILE *out)
 	fputs(")\n", out);
 }
 
+static bool has_ranks(const struct model_bursts *b)
+{
+	for (unsigned p = 0; p < b->nplaces; p++)
+		if (b->places[p].rank >= 0)
+			return true;
+	return false;
+}
+
+const char *cluster_view__hint(const struct cluster_view *v)
+{
+	const struct burst_clusters *c = v->clusters;
+	const struct model_bursts *b = v->bursts;
+
+	if (c->verdict.status != ANALYSIS_OK)
+		return NULL;
+	if (!v->regions && c->clusters[0].share > MOSTLY)
+		return has_ranks(b) ? "Most is noise, as where MPI polls: "
+				      "run --region 'wait:LIBMPI:MPI_[ABGPRSW]*'"
+				    : "Most is noise; where a library polls, run --region "
+				      "'wait:FILE:FUNCTION' helps";
+	if (b->long_s < LITTLE * b->all_s)
+		return "Most of the run time is in shorter bursts, see BurstMin in jobprof.conf(5)";
+	return NULL;
+}
+
 void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out)
 {
 	const struct burst_clusters *c = v->clusters;
+	const char *hint = cluster_view__hint(v);
 	report_number n;
 
 	print_head(v, out);
@@ -215,6 +243,8 @@ void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out
 	if (c->unused)
 		fprintf(out, "  %s cannot be compared: in no cluster\n",
 			report_text__count((double)c->unused, n));
+	if (hint)
+		fprintf(out, "  %s\n", hint);
 	cluster_counters__print(v, out);
 	print_singles(v, out);
 	print_lines(v, width, out);

@@ -23,6 +23,8 @@ struct cluster_view {
 
 /* The table, and a line over time of each task. */
 void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out);
+/* What may be done where clusters hold little of what the threads did: a line. NULL: nothing. */
+const char *cluster_view__hint(const struct cluster_view *v);
 json_t *cluster_view__json(const struct cluster_view *v);
 /* A scatter plot of the first two features. */
 void cluster_view__svg(const struct cluster_view *v, FILE *out);

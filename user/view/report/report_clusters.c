@@ -35,9 +35,10 @@ static void print_cluster(const json_t *c, FILE *out)
 static void print_clusters(const struct report *r, const json_t *o, FILE *out)
 {
 	const json_t *list = json_object_get(o, "clusters");
+	const json_t *hint = json_object_get(o, "hint");
 	size_t shown = 0, n = json_array_size(list);
 
-	if (n < 2)
+	if (n < 2 && !json_is_string(hint))
 		return;
 	fprintf(out, "\n%-10s%10s %8s  %10s  %s\n", "Bursts", "number", "of time", "run time",
 		"least to most, after a wait of");
@@ -51,6 +52,8 @@ static void print_clusters(const struct report *r, const json_t *o, FILE *out)
 	}
 	if (shown > CLUSTERS && !r->all)
 		fprintf(out, "  and %zu more (--all)\n", shown - CLUSTERS);
+	if (json_is_string(hint))
+		fprintf(out, "  %s\n", json_string_value(hint));
 }
 
 static void print_phases(const json_t *fold, FILE *out)
