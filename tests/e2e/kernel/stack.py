@@ -121,11 +121,12 @@ def callers():
         total_s[task] = sum(n for _, n in folded(path, *task))
     is_equal("task and time that hold all", set(total_s.values()), {sum(n for _, n in folded(path))})
     is_true("as text: the time that it covers", re.match(r"Running, 0 s to [\d.]+ s: ", out), out)
-    for args, said in ((("--from", "1000"), "in the time"), (("--from", "1", "--to", "0.5"), "in the time"),
-                       (("--task", "1"), "no stacks of task 1")):
+    end = (int(table(path, "Stacks/0")["TimeNS"].max()) - int(attributes(path)["Start TimeNS"])) / 1e9
+    for args, said, status in ((("--from", "1000"), "no interval ends in the time", 1), (("--from", "1000"), "the last at %.4g s" % end, 1),
+                               (("--from", "1", "--to", "0.5"), "--from 1 is not before --to 0.5", 2), (("--task", "1"), "no stacks of task 1", 1)):
         r = subprocess.run([JOBPROF, "flame", *args, path], capture_output=True, text=True, timeout=60)
         is_true("%s: one line says that there are none" % " ".join(args),
-                r.returncode == 1 and not r.stdout and said in r.stderr and r.stderr.count("\n") == 1, r)
+                r.returncode == status and not r.stdout and said in r.stderr and r.stderr.count("\n") == 1, r)
 
 
 CHAIN = ["main", "one", "two", "three", "four", "five"]

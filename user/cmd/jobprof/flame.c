@@ -110,11 +110,28 @@ static int cannot(const struct options *o, const char *path, int err)
 			  path);
 	else if (err == -ESRCH)
 		log_error("%s: no stacks of task %u", path, (unsigned)o->task.from);
-	else if (err == -ERANGE)
-		log_error("%s: no stacks%s in the time that --from and --to give", path,
-			  o->has_task ? " of that task" : "");
 	else
 		log_error("%s: %s", path, model_file__strerror(err));
+	return 1;
+}
+
+/* Returns 1. */
+static int say_no_interval(const struct options *o, const char *path, const struct stacks *s)
+{
+	double first = NAN, last = NAN;
+
+	for (unsigned i = 0; i < s->ncounts; i++) {
+		first = fmin(first, s->counts[i].end_s);
+		last = fmax(last, s->counts[i].end_s);
+	}
+	if (s->ncounts)
+		log_error(
+			"%s: no interval%s ends in the time that --from and --to give: one ends "
+			"every 10 s or later, and with the step, the first at %.4g s and the last "
+			"at %.4g s",
+			path, o->has_task ? " of that task" : "", first, last);
+	else
+		log_error("%s: no stacks%s", path, o->has_task ? " of that task" : "");
 	return 1;
 }
 
@@ -159,7 +176,7 @@ static int read_run(struct work *w, unsigned i)
 	if (!err)
 		err = flame__add(&w->flame, &w->stacks[i], w->symbols, slash ? slash + 1 : path);
 	if (!err && !(w->flame.last_s[i] >= w->flame.first_s[i]) && has_range(w->o))
-		err = -ERANGE;
+		return say_no_interval(w->o, path, &w->stacks[i]);
 	return err ? cannot(w->o, path, err) : 0;
 }
 
@@ -363,6 +380,9 @@ int verb_flame(int argc, char **argv)
 		return status;
 	if (o.twice)
 		return options__wrong(&cmd_flame, "one form at a time");
+	if (o.from_s >= o.to_s)
+		return options__wrong(&cmd_flame, "--from %g is not before --to %g", o.from_s,
+				      o.to_s);
 	if (o.diff && o.form >= FORM_SPEEDSCOPE)
 		return options__wrong(&cmd_flame,
 				      "--diff is shown as text, --folded, --svg and --html");
