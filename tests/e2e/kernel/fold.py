@@ -133,6 +133,9 @@ def phases():
     is_equal("phases: as reduce names them", list(dict.fromkeys(p["code"].split(" (at ")[0] for p in reduced["phases"])), FUNCTIONS)
     svg = subprocess.run([JOBPROF, "fold", "--svg", "-", path], capture_output=True, text=True, timeout=60)
     is_true("phases: as SVG", svg.returncode == 0 and len(list(ElementTree.fromstring(svg.stdout))) > 5, svg)
+    drawn = path + ".svg"
+    is_equal("phases: SVG in a file, and JSON", [fold(path, "--counter", "PageFaults", "--svg", drawn)[0], len(list(ElementTree.parse(drawn).getroot())) > 5], [got, True])
+    is_true("phases: not both on standard output", "standard output" in fold(path, "--svg", "-")[1], "")
     for options, why in ((("-r", "other"), 'no region is called "other"'), (("-c", "Cycles"), "there are CPUTime and PageFaults"),
                          (("-c", "TimeNS"), 'no counter "TimeNS"')):
         none, err = fold(path, *options)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -119,27 +120,35 @@ struct output {
 	const struct options *o;
 };
 
+static int print_svg(void *arg, FILE *out)
+{
+	fold_svg__print(((const struct output *)arg)->f, out);
+	return 0;
+}
+
 static int print_fold(void *arg, FILE *out)
 {
 	const struct output *p = arg;
 
 	if (p->o->json)
 		return json__print(fold_json__of(p->f, true), out, JSON_INDENT(1));
-	if (p->o->svg)
-		fold_svg__print(p->f, out);
-	else
-		fold_text__print(p->f, out, spark__width(out), spark__utf8());
+	fold_text__print(p->f, out, spark__width(out), spark__utf8());
 	return 0;
 }
 
 static int put_fold(const struct folded *f, const struct options *o, int fd)
 {
 	struct output p = {f, o};
-	int err = child_output__stream(fd, print_fold, &p);
+	int err = child_output__stream(fd, o->svg ? print_svg : print_fold, &p);
 
 	if (err)
 		log_error("%s: cannot be written: %s", o->svg ? o->svg : "the result",
 			  strerror(-err));
+	if (!err && o->svg && o->json) {
+		err = child_output__stream(STDOUT_FILENO, print_fold, &p);
+		if (err)
+			log_error("the result: cannot be written: %s", strerror(-err));
+	}
 	return err ? 1 : 0;
 }
 
@@ -241,8 +250,9 @@ int verb_fold(int argc, char **argv)
 
 	if (status != OPTIONS_GO_ON)
 		return status;
-	if (o.svg && o.json)
-		return options__wrong(&cmd_fold, "one of --svg and --json");
+	if (o.svg && !strcmp(o.svg, "-") && o.json)
+		return options__wrong(&cmd_fold,
+				      "--json with --svg - would mix on standard output");
 	status = input_args__choose(&cmd_fold, argc, argv, &o.in, &o.file);
 	if (status)
 		return status;
