@@ -117,22 +117,30 @@ static void print_items(const struct page *p, const struct model_task *task,
 	line__end(&l);
 }
 
+/* The first bucket: no time passed. */
+#define NONE_NS 2
+
 static void print_histogram(const struct page *p, const struct model_task *t,
 			    const struct element *e)
 {
 	static const struct {
 		const char *text;
 		double q;
-	} points[] = {{"p50 < %s", 0.5}, {"p90 < %s", 0.9}, {"p99 < %s", 0.99}, {"all < %s", 1}};
+	} points[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"all", 1}};
 	struct line l = {.out = p->out, .label = e->label};
 	double counts[JP_LAT_BUCKETS];
 
 	if (!*e->label || !(histogram__sum(t, e->series, e->prefix, e->less, counts) > 0))
 		return;
 	for (size_t i = 0; i < N(points); i++) {
+		const double ns = histogram__quantile_ns(counts, points[i].q);
+
 		line__end_part(&l);
-		line__add(&l, points[i].text, histogram__quantile_ns(counts, points[i].q) / 1e9,
-			  U_TIME);
+		line__text(&l, points[i].text);
+		if (ns > NONE_NS)
+			line__add(&l, " < %s", ns / 1e9, U_TIME);
+		else
+			line__text(&l, " none");
 	}
 	line__end(&l);
 }

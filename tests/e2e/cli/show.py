@@ -271,6 +271,17 @@ def page_says_what_families_counted():
         is_equal("page: " + label, line_of(text, label), want)
 
 
+def page_says_that_none_waited():
+    path, _ = make("12_0_n1.h5")
+    for given, want in (({"B0": 10, "B10": 1 / 7}, "p50 none, p90 none, p99 < 2.05 us, all < 2.05 us"), ({"B0": 10}, "p50 none, p90 none, p99 none, all none")):
+        with h5py.File(path, "r+") as f:
+            t = f["n1/RunLatency/0"][:]
+            for k in range(40):
+                t["B%d" % k] = given.get("B%d" % k, 0)
+            f["n1/RunLatency/0"][:] = t
+        is_equal("page: run queue of %s" % given, line_of(show(path), "run queue"), want)
+
+
 # Columns of a family to come, by kind, and what the page says of them, worked out by hand: 7 rows.
 NOVEL = {"NewThings": ("per interval", 3, "NewThings 21"),
          "NewLevel": ("gauge", numpy.arange(7), "NewLevel mean 3 max 6"),
@@ -415,6 +426,6 @@ def list_has_every_family():
 
 if __name__ == "__main__":
     run_tests([show_json_has_every_column, wall_ends_with_the_last_process,
-               page_says_what_was_counted, page_says_what_families_counted, page_leaves_out_what_is_not,
+               page_says_what_was_counted, page_says_what_families_counted, page_says_that_none_waited, page_leaves_out_what_is_not,
                page_has_columns_of_no_line, page_names_other_series, notes_say_why,
                names_are_the_files, list_has_every_family])
