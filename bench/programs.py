@@ -40,8 +40,10 @@ def bodies(helper, key, place, workload, ms, path="", floor=None):
 
 
 # Sets of programs that are loaded, whose tasks are switched, and bounds.
-SETS = (("base", "sched"), ("most", "all but perf"))
-SWITCHED = (("one", "a profiled task", 50), ("none", "a task of no step", 10))
+SETS = (("base", "sched"), ("pair", "sched, wait, culprit"), ("most", "all but perf"))
+SWITCHED = (("one", "a profiled task", 50), ("two", "a profiled task, two slots", 50), ("none", "a task of no step", 10))
+# What the families wait and culprit may add to sched: they are on by default.
+PAIR = (("one", "a profiled task", 60), ("two", "a profiled task, two slots", 60), ("none", "a task of no step", 5))
 
 
 def measure_switch(helper, opts):
@@ -95,6 +97,9 @@ def rows(helper, here, opts, paths):
         for place, who, target in SWITCHED:
             yield Row("programs", "jp_sched_switch, %s, %s" % (what, who), "ns",
                       values[key, place], target=target)
+    for place, who, target in PAIR:
+        added = [a - b for a, b in zip(values["pair", place], values["base", place])]
+        yield Row("programs", "jp_sched_switch, added by wait and culprit, " + who, "ns", added, target=target)
     paths = dict(paths, **{"of a task": helper.tell("dir", "one")[0]})
     floor = quartiles(floors)[1]
     yield from other_rows(*measure_others(helper, "most", opts, paths, floor))
@@ -106,6 +111,7 @@ def rows(helper, here, opts, paths):
 
 def run(helper, opts):
     helper.open("base", SCHED)
+    helper.open_all("pair", SCHED + ",wait,culprit")
     here = helper.open_all("most", ALL + ",files")
     helper.tell("stats", "on")
     try:
