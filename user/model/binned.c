@@ -26,6 +26,21 @@ const struct quantity_info quantity_infos[N_QUANTITIES] = {
 #undef BINNED
 };
 
+/* What the page in a browser draws of nodes and tasks over time (view/report/report_lines.c,
+ * report_rows.c), and how long each step of a node covers a bin, for its gauges. */
+static bool is_drawn(enum quantity q)
+{
+	static const enum quantity drawn[] = {
+		Q_CPU,	  Q_WAIT,   Q_DISK_WAIT, Q_RSS,	    Q_CHARGED_OWN, Q_IO,      Q_BLK_MB,
+		Q_NET_TX, Q_NET_RX, Q_PORT_TX,	 Q_PORT_RX, Q_STEP_ENERGY, Q_COVERED,
+	};
+
+	for (size_t i = 0; i < sizeof(drawn) / sizeof(*drawn); i++)
+		if (drawn[i] == q)
+			return true;
+	return false;
+}
+
 bool quantity__is_kept(enum quantity q, const char *series)
 {
 	const char *own = quantity_infos[q].series;
@@ -33,6 +48,10 @@ bool quantity__is_kept(enum quantity q, const char *series)
 
 	if (!series)
 		return true;
+	if (!strcmp(series, BINNED_DRAWN_NODES))
+		return is_drawn(q);
+	if (!strcmp(series, BINNED_DRAWN_TASKS))
+		return is_drawn(q) && quantity__is_kept(q, "STEP");
 	of_budget = !strcmp(series, BINNED_BUDGET);
 	return quantity_infos[q].is_kept &&
 	       (!strcmp(own, series) || (of_budget && !strcmp(own, "STEP")) ||

@@ -44,6 +44,10 @@ extern const struct quantity_info quantity_infos[N_QUANTITIES];
 #define BINNED_SAMPLES	"Samples"
 #define BINNED_CULPRITS "Culprits"
 
+/* Series of units that keep bins only of what is drawn of them, so that these can be short: */
+#define BINNED_DRAWN_NODES "DrawnNodes"
+#define BINNED_DRAWN_TASKS "DrawnTasks"
+
 /* Whether a unit of a series keeps bins of it; series NULL: a node, which has all. A unit of
  * BINNED_BUDGET is a task that keeps those of STEP, too; a task keeps those of BINNED_SAMPLES. */
 bool quantity__is_kept(enum quantity q, const char *series);

@@ -6,9 +6,11 @@
 missing or strange, and is written whole or not at all. Modules: tests/web/*.test.js; what is looked at in
 the browser: tests/web/browser.js and looks.js."""
 
+import base64
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -31,6 +33,7 @@ FAMILIES = "SCHED MEMORY FILES SELF CGROUP LATENCY BLOCK NETWORK PERF ENERGY GPU
 MARKUP = "<img src=x onerror=hacked=1></script><script>hacked=1</script><!--"
 STRANGE = MARKUP + " \u202eevil\u2066 \u05d0\u05d1 ]]> &amp; \u2028 \"'"
 LARGE_MAX = 2 << 20
+MEMORY_MAX_KB = 500 << 10
 
 
 def need(*programs):
@@ -197,6 +200,62 @@ def cases_of(folder):
     return cases
 
 
+def drawn(path):
+    text = re.search(r'<script type="application/json" id="data">(.*?)</script>', report("--html", "-", path).stdout, re.S).group(1)
+    return json.loads(text)["page"]
+
+
+def floats(line, key):
+    return numpy.frombuffer(base64.b64decode(line[key]), "<f4")
+
+
+def line_of(page, key, of):
+    return next(line for line in page["lines"]["of"] if line["key"] == key and line["of"] == of)
+
+
+def stall_of_one_node():
+    """Rules judge longer bins where nodes are many; the lines have a point for each row."""
+    need()
+    path = os.path.join(tmpdir("stall"), "job.h5")
+    subprocess.run([os.path.join(ROOT, "tests/findings/large.py"), "--nodes", "60", "--hours", "24", "--period", "30", path], check=True)
+    with h5py.File(path, "r+") as f:
+        tasks = [node["Tasks"][name] for node in f["Steps/0/Nodes"].values() for name in node["Tasks"]]
+        rows = tasks[50][()]
+        rows["CPUTime"][1000:1006] = 0
+        tasks[50][...] = rows
+        cpu = numpy.array([table["CPUTime"] for table in tasks]) / 30
+        memory = numpy.array([table["RSS"] for table in tasks]) / 1024
+    page = drawn(path)
+    is_equal("the bins of rules are two rows long", len(json.loads(report("--json", path).stdout)["bins"]["start_s"]), 1440)
+    is_equal("60 nodes for a day: a point for each row", [page["lines"]["n"], page["lines"]["dt_s"]], [2880, 30])
+    for key, values in (("cpu", cpu), ("memory", memory)):
+        for name, of in (("lowest", numpy.min), ("median", numpy.median), ("highest", numpy.max)):
+            got, wanted = floats(line_of(page, key, "task"), name), of(values, axis=0)
+            is_true("%s, %s: as in the rows" % (key, name), numpy.allclose(got, wanted, rtol=1e-5), abs(got - wanted).max())
+    still = numpy.flatnonzero(floats(line_of(page, "cpu", "task"), "lowest") == 0)
+    is_equal("three minutes without CPU time of one of 60 tasks are seen", list(still), list(range(1000, 1006)))
+
+
+def steps_of_a_node():
+    """Two steps side by side: a line of nodes has the sum of both, in short bins too."""
+    need()
+    path = os.path.join(tmpdir("steps"), "job.h5")
+    job, other = (Job(nodes=2, tasks=2, cores=2, wall=1200, row=1, seed=i) for i in (1, 2))
+    other.step_name = "1"
+    job.extra = [("1", other, 0)]
+    job.write(path)
+    page, rates = drawn(path), 0
+    with h5py.File(path) as f:
+        for step in f["Steps"].values():
+            rates = rates + numpy.array([node["Energy"]["StepEnergy"] for node in step["Nodes"].values()])
+    n, dt = page["lines"]["n"], page["lines"]["dt_s"]
+    watts = rates.reshape(2, n, -1).sum(axis=2) / dt
+    is_true("points are shorter than bins of the rules", dt < 5, dt)
+    for name, of in (("lowest", numpy.min), ("median", numpy.median), ("highest", numpy.max)):
+        got, wanted = floats(line_of(page, "power", "node"), name), of(watts, axis=0)
+        is_true("power of two steps, %s: as in the rows" % name, numpy.allclose(got, wanted, rtol=1e-5), abs(got - wanted).max())
+
+
 def add_large(folder, cases):
     path = os.path.join(folder, "large.h5")
     subprocess.run([os.path.join(ROOT, "tests/findings/large.py"), "--nodes", "1000", "--hours", "24", "--period", "30", path], check=True)
@@ -205,6 +264,8 @@ def add_large(folder, cases):
     cases.append({"name": "large"})
     size = os.path.getsize(os.path.join(folder, "large.html"))
     is_true("the page of 1,000 nodes for a day is below 2 MB", size < LARGE_MAX, "%d bytes" % size)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    is_true("it takes less than 500 MB of memory", used < MEMORY_MAX_KB, "%d kB" % used)
 
 
 def modules():
@@ -288,4 +349,4 @@ def without_a_template():
 
 
 if __name__ == "__main__":
-    run_tests([whole_or_not, without_a_template, in_a_browser])
+    run_tests([whole_or_not, without_a_template, stall_of_one_node, steps_of_a_node, in_a_browser])

@@ -210,22 +210,25 @@ static double nice_dt(double s)
 	return DT_USUAL_S;
 }
 
-static unsigned bins_max(const struct model_job *j, const char *of_tasks)
+static unsigned bins_max(const struct job_reading *r)
 {
-	size_t kept = 0, tasks = 0, most = 1;
+	const struct model_job *j = r->job;
+	size_t kept = 0, of_node = 0, tasks = 0, most = 1;
 	size_t n;
 
-	for (int q = 0; q < N_QUANTITIES; q++)
-		kept += quantity__is_kept(q, of_tasks);
+	for (int q = 0; q < N_QUANTITIES; q++) {
+		kept += quantity__is_kept(q, r->of_tasks);
+		of_node += quantity__is_kept(q, r->of_nodes);
+	}
 	for (unsigned i = 0; i < j->nparts; i++) {
 		tasks += j->parts[i].tasks;
 		most = j->parts[i].tasks > most ? j->parts[i].tasks : most;
 	}
 	n = TASK_BYTES_MAX / sizeof(double) / (tasks * kept + 1);
-	if (NODE_BYTES_MAX / sizeof(double) / N_QUANTITIES / (j->nnodes + 1) < n)
-		n = NODE_BYTES_MAX / sizeof(double) / N_QUANTITIES / (j->nnodes + 1);
-	if (PART_BYTES_MAX / sizeof(double) / (most * kept + N_QUANTITIES) < n)
-		n = PART_BYTES_MAX / sizeof(double) / (most * kept + N_QUANTITIES);
+	if (NODE_BYTES_MAX / sizeof(double) / of_node / (j->nnodes + 1) < n)
+		n = NODE_BYTES_MAX / sizeof(double) / of_node / (j->nnodes + 1);
+	if (PART_BYTES_MAX / sizeof(double) / (most * kept + of_node) < n)
+		n = PART_BYTES_MAX / sizeof(double) / (most * kept + of_node);
 	return n < 16 ? 16 : n > BINS_MAX ? BINS_MAX : (unsigned)n;
 }
 
@@ -264,8 +267,8 @@ static int set_grid(struct job_reading *r, double dt_s)
 		return -ENODATA;
 	if (!(dt_s > 0))
 		dt_s = nice_dt(fmax(0.9 * j->row_s, (t1 - t0) / 1e9 / SHORT_BINS));
-	j->grid = time_grid__of(t0, t1, dt_s, bins_max(j, r->of_tasks));
-	j->grid.instants = instants_of_bin(j);
+	j->grid = time_grid__of(t0, t1, dt_s, bins_max(r));
+	j->grid.instants = r->of_nodes ? 0 : instants_of_bin(j);
 	return 0;
 }
 
@@ -420,7 +423,10 @@ static int read_all(struct job_reading *r, const struct job_options *o)
 	err = job_clock__judge(j);
 	set_nodes(j);
 	j->is_slurms = is_slurms(j);
-	r->of_tasks = o->budget && was_counted(j, FAM_WAIT) ? BINNED_BUDGET : "STEP";
+	r->of_nodes = o->drawn ? BINNED_DRAWN_NODES : NULL;
+	r->of_tasks = o->drawn				      ? BINNED_DRAWN_TASKS
+		      : o->budget && was_counted(j, FAM_WAIT) ? BINNED_BUDGET
+							      : "STEP";
 	if (!err)
 		err = set_grid(r, o->dt_s);
 	if (!err)

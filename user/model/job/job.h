@@ -125,7 +125,8 @@ struct job_options {
 	double dt_s;	    /* least length of a bin; 0: made for the run, for runs of seconds */
 	unsigned processes; /* 0: as many as there are CPUs */
 	bool budget;	    /* tasks keep bins of where the time of their threads went, too */
-	bool here;	    /* reads in this process, without limits: for tests */
+	bool drawn; /* units keep bins only of what is drawn, so that these can be shorter */
+	bool here;  /* reads in this process, without limits: for tests */
 };
 
 /*

@@ -23,7 +23,9 @@ struct job_reading {
 	unsigned ninputs;
 	struct job_place *places; /* as many as there are parts */
 	struct model_job *job;
-	const char *of_tasks; /* the series of which tasks keep bins: STEP or BINNED_BUDGET */
+	/* The series of which tasks keep bins: STEP, BINNED_BUDGET or BINNED_DRAWN_TASKS. */
+	const char *of_tasks;
+	const char *of_nodes; /* BINNED_DRAWN_NODES, or NULL: all */
 	unsigned unread;      /* inputs */
 	/* A worker has these: */
 	struct reader *reader; /* of the input last used */

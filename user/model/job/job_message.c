@@ -52,7 +52,7 @@ static int take_value(struct message *m, void *to, size_t n)
 	return 0;
 }
 
-int job_message__take_unit(struct message *m, struct binner *b, bool all)
+int job_message__take_unit(struct message *m, struct binner *b, const char *series)
 {
 	size_t row = b->grid->n * sizeof(*b->bins);
 	int err, there;
@@ -74,7 +74,7 @@ int job_message__take_unit(struct message *m, struct binner *b, bool all)
 		if (!err && there)
 			err = take_value(m, b->bins + (size_t)q * b->grid->n, row);
 	}
-	if (!err && all)
+	if (!err && !series)
 		err = take_value(m, b->held, held_bytes(b->grid));
 	return err;
 }

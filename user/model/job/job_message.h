@@ -6,10 +6,10 @@
 #include "model/binned.h"
 #include "pool/pool.h"
 
-/* Takes the bins of all quantities if all is set, else of those that are kept of tasks and GPUs. */
+/* Takes the bins that a unit of a series keeps; series NULL: of a node, all of them and `held`. */
 void job_message__put_unit(struct message *m, const struct binner *b, const char *series);
 
 /* Makes a binner of it, which has been made for the grid. 0; -EBADMSG. */
-int job_message__take_unit(struct message *m, struct binner *b, bool all);
+int job_message__take_unit(struct message *m, struct binner *b, const char *series);
 
 #endif

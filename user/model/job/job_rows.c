@@ -43,7 +43,7 @@ struct part_reading {
 	double *end_s; /* room for a block of rows */
 	unsigned room;
 	struct binner table, all;
-	const char *of_tasks; /* as struct job_reading has it */
+	const char *of_tasks, *of_nodes; /* as struct job_reading has them */
 	/* Where columns are in tables of a shape and series; a task has one such table of its own,
 	 * and one of each series in `besides`. */
 	struct shape {
@@ -431,7 +431,7 @@ static int read_part(struct part_reading *p, struct message *m)
 	if (!err)
 		err = put_histogram(p, "BlkLatency", m);
 	if (!err)
-		job_message__put_unit(m, &p->all, NULL);
+		job_message__put_unit(m, &p->all, p->of_nodes);
 	return err;
 }
 
@@ -441,6 +441,7 @@ int job_rows__work(void *reading, unsigned item, struct message *m)
 	const struct job_part *part = &r->job->parts[item];
 	struct part_reading p = {.grid = &r->job->grid,
 				 .of_tasks = r->of_tasks,
+				 .of_nodes = r->of_nodes,
 				 .start_ns = part->start_ns,
 				 .first_end_s = NAN,
 				 .is_whole = job_part__attr(part, "Start TimeNS") &&

@@ -27,16 +27,14 @@ static void set_time(struct job_unit *u, const struct binner *b)
 		u->end_s = fmin(u->end_s, end);
 }
 
-/* Copies what is kept of a unit that is no node. */
+/* Copies the bins that the unit keeps. 0 or -ENOMEM. */
 static int keep_bins(struct job_unit *u, const struct binner *b)
 {
 	size_t n = b->grid->n, kept = 0;
 
-	memcpy(u->total, b->total, sizeof(u->total));
-	u->rows = b->rows;
-	set_time(u, b);
 	for (int q = 0; q < N_QUANTITIES; q++)
 		kept += quantity__is_kept(q, u->series);
+	free(u->bins);
 	u->bins = malloc((kept * n + 1) * sizeof(*u->bins));
 	if (!u->bins)
 		return -ENOMEM;
@@ -45,6 +43,15 @@ static int keep_bins(struct job_unit *u, const struct binner *b)
 		if (quantity__is_kept(q, u->series))
 			memcpy(u->bins + n * kept++, b->bins + (size_t)q * n, n * sizeof(*u->bins));
 	return 0;
+}
+
+/* Copies what is kept of a unit that is no node. 0 or -ENOMEM. */
+static int keep_unit(struct job_unit *u, const struct binner *b)
+{
+	memcpy(u->total, b->total, sizeof(u->total));
+	u->rows = b->rows;
+	set_time(u, b);
+	return keep_bins(u, b);
 }
 
 static int take_about(struct job_about *about, struct message *m)
@@ -99,9 +106,9 @@ static int take_units(struct job_unit **units, unsigned *nunits, const struct jo
 		if (!err && is_task)
 			err = take_about(&u->about, m);
 		if (!err)
-			err = job_message__take_unit(m, b, false);
+			err = job_message__take_unit(m, b, series);
 		if (!err)
-			err = keep_bins(u, b);
+			err = keep_unit(u, b);
 	}
 	return err;
 }
@@ -177,32 +184,64 @@ static void take_histogram(struct job_histogram *h, struct message *m)
 	h->is_known |= one && one->is_known;
 }
 
-/* A step of a node is added to the node. */
+/* The first step of a node. 0 or -ENOMEM. */
+static int begin_node(struct job_unit *u, struct binner *step)
+{
+	memcpy(u->total, step->total, sizeof(u->total));
+	u->rows = step->rows;
+	u->begin_s = step->begin_s;
+	u->end_s = step->end_s;
+	if (u->series)
+		return keep_bins(u, step);
+	u->bins = step->bins;
+	u->held = step->held;
+	step->bins = step->held = NULL;
+	return 0;
+}
+
+/* Adds a step to the node whose bins `all` has. */
+static void join_bins(struct job_unit *u, struct binner *all, const struct binner *step)
+{
+	memcpy(all->total, u->total, sizeof(u->total));
+	all->rows = u->rows;
+	all->begin_s = u->begin_s;
+	all->end_s = u->end_s;
+	binner__join_step(all, step);
+	memcpy(u->total, all->total, sizeof(u->total));
+	u->rows = all->rows;
+	u->begin_s = all->begin_s;
+	u->end_s = all->end_s;
+}
+
+/* The same of a node that does not keep all bins. 0 or -ENOMEM. */
+static int join_kept(struct job_unit *u, const struct binner *step)
+{
+	size_t n = step->grid->n, kept = 0;
+	struct binner all;
+	int err = binner__init(&all, step->grid);
+
+	for (int q = 0; !err && q < N_QUANTITIES; q++)
+		if (quantity__is_kept(q, u->series))
+			memcpy(all.bins + (size_t)q * n, u->bins + n * kept++,
+			       n * sizeof(*u->bins));
+	if (!err) {
+		join_bins(u, &all, step);
+		err = keep_bins(u, &all);
+	}
+	binner__free(&all);
+	return err;
+}
+
+/* A step of a node is added to the node. 0 or -ENOMEM. */
 static int join_node(struct job_unit *u, struct binner *step)
 {
-	struct binner all = {.grid = step->grid,
-			     .bins = u->bins,
-			     .held = u->held,
-			     .rows = u->rows,
-			     .begin_s = u->begin_s,
-			     .end_s = u->end_s};
+	struct binner all = {.grid = step->grid, .bins = u->bins, .held = u->held};
 
-	if (!u->bins) {
-		u->bins = step->bins;
-		u->held = step->held;
-		step->bins = step->held = NULL;
-		memcpy(u->total, step->total, sizeof(u->total));
-		u->rows = step->rows;
-		u->begin_s = step->begin_s;
-		u->end_s = step->end_s;
-		return 0;
-	}
-	memcpy(all.total, u->total, sizeof(u->total));
-	binner__join_step(&all, step);
-	memcpy(u->total, all.total, sizeof(u->total));
-	u->rows = all.rows;
-	u->begin_s = all.begin_s;
-	u->end_s = all.end_s;
+	if (!u->bins)
+		return begin_node(u, step);
+	if (u->series)
+		return join_kept(u, step);
+	join_bins(u, &all, step);
 	return 0;
 }
 
@@ -275,12 +314,13 @@ int job_rows__take(struct job_reading *r, unsigned item, struct message *m)
 	if (!err) {
 		take_histogram(&j->run_latency, m);
 		take_histogram(&j->blk_latency, m);
-		err = job_message__take_unit(m, &b, true);
+		err = job_message__take_unit(m, &b, r->of_nodes);
 	}
 	if (!err) {
 		part->covered_s = b.total[Q_COVERED];
 		join_step(&j->steps[part->step], part, &b);
 		forget_waiting_threads(j, part, &b);
+		j->nodes[part->node].unit.series = r->of_nodes;
 		err = join_node(&j->nodes[part->node].unit, &b);
 	}
 	binner__free(&b);

@@ -24,7 +24,7 @@ struct report_besides {
 struct report {
 	const struct model_job *job;
 	const struct model_job
-		*drawn; /* the same with shorter bins, for what is drawn; NULL: job */
+		*drawn; /* the same units with shorter bins of what is drawn; NULL: job */
 	const struct facts *facts;
 	const struct verdict *verdict;
 	const struct pika_job *pika;

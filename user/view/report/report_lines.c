@@ -34,22 +34,38 @@ static const struct line {
 	{"power", SERIES_NODES, Q_STEP_ENERGY, Q_STEP_ENERGY},
 };
 
+/* The bins of a unit's quantities; NULL: it has none. */
+struct unit_bins {
+	const double *q, *and;
+};
+
 /* A line while it is made: points of `factor` bins. */
 struct points {
 	unsigned n, factor;
 	float *lo, *mid, *hi;
-	double *room; /* for the units of a bin */
+	double *room;	      /* for the units of a bin */
+	struct unit_bins *of; /* of each unit */
 };
 
-static double value(const struct line *l, const struct job_unit *u, const struct time_grid *g,
+static void find_bins(struct points *p, const struct line *l, const struct job_units *u,
+		      const struct time_grid *g)
+{
+	for (unsigned m = 0; m < u->n; m++) {
+		const struct job_unit *unit = job_units__at(u, m);
+
+		p->of[m].q = job_unit__bins(unit, l->q, g);
+		p->of[m].and = job_unit__bins(unit, l->and, g);
+	}
+}
+
+static double value(const struct line *l, const struct unit_bins *b, const struct time_grid *g,
 		    unsigned bin)
 {
-	const double *v = job_unit__bins(u, l->q, g), *w = job_unit__bins(u, l->and, g);
 	double span = quantity__is_gauge(l->q) ? 1 : time_grid__span_s(g, bin);
 
-	if (!v || !w || !(span > 0))
+	if (!b->q || !b->and || !(span > 0))
 		return NAN;
-	return (l->q == l->and ? v[bin] : v[bin] + w[bin]) / span;
+	return (l->q == l->and ? b->q[bin] : b->q[bin] + b->and[bin]) / span;
 }
 
 /* Damaged files have numbers that no float has. */
@@ -61,6 +77,7 @@ static float drawable(double v)
 static void fill_points(struct points *p, const struct line *l, const struct job_units *u,
 			const struct time_grid *g)
 {
+	find_bins(p, l, u, g);
 	for (unsigned i = 0; i < p->n; i++) {
 		double lo = NAN, hi = NAN, sum = 0, medians = 0;
 
@@ -68,7 +85,7 @@ static void fill_points(struct points *p, const struct line *l, const struct job
 			size_t n = 0;
 
 			for (unsigned m = 0; m < u->n; m++) {
-				double v = value(l, job_units__at(u, m), g, k);
+				double v = value(l, &p->of[m], g, k);
 
 				if (!isnan(v))
 					p->room[n++] = v;
@@ -128,12 +145,14 @@ json_t *report_lines__json(const struct report *r)
 	const struct model_job *j = r->drawn ? r->drawn : r->job;
 	unsigned factor = (j->grid.n + POINTS_MAX - 1) / POINTS_MAX;
 	unsigned n = (j->grid.n + factor - 1) / (factor ? factor : 1);
+	size_t units = (size_t)j->ntasks + j->nnodes + j->ngpus + 1;
 	struct points p = {.n = n, .factor = factor};
 	json_t *o = json_object();
 
 	p.lo = calloc(3 * (size_t)n + 1, sizeof(*p.lo));
-	p.room = calloc((size_t)j->ntasks + j->nnodes + j->ngpus + 1, sizeof(*p.room));
-	if (p.lo && p.room) {
+	p.room = calloc(units, sizeof(*p.room));
+	p.of = calloc(units, sizeof(*p.of));
+	if (p.lo && p.room && p.of) {
 		p.mid = p.lo + n;
 		p.hi = p.mid + n;
 		json_object_set_new(o, "dt_s", json__number(j->grid.dt_s * factor));
@@ -143,5 +162,6 @@ json_t *report_lines__json(const struct report *r)
 	}
 	free(p.lo);
 	free(p.room);
+	free(p.of);
 	return o;
 }

@@ -34,9 +34,9 @@ static const struct cell_kind {
 };
 
 struct rows {
-	const struct model_job *j;
+	const struct model_job *j, *drawn; /* both have the same units */
 	const struct facts *f;
-	struct job_units u;
+	struct job_units u, drawn_u;
 	enum series_unit of;
 	unsigned group, n;	/* units of a row, rows */
 	unsigned factor, cells; /* bins of a cell, cells of a row */
@@ -74,12 +74,13 @@ static unsigned end_of(const struct rows *r, unsigned row)
 static double cell_of(const struct rows *r, const struct job_unit *u, enum quantity q,
 		      unsigned cell)
 {
-	const double *v = job_unit__bins(u, q, &r->j->grid);
+	const struct time_grid *g = &r->drawn->grid;
+	const double *v = job_unit__bins(u, q, g);
 	unsigned end = (cell + 1) * r->factor;
 	double sum = 0, span = 0;
 
-	for (unsigned k = cell * r->factor; v && k < end && k < r->j->grid.n; k++) {
-		double s = time_grid__span_s(&r->j->grid, k);
+	for (unsigned k = cell * r->factor; v && k < end && k < g->n; k++) {
+		double s = time_grid__span_s(g, k);
 
 		if (isnan(v[k]))
 			continue;
@@ -95,7 +96,7 @@ static double value_of(const struct rows *r, const struct cell_kind *kind, unsig
 	double sum = NAN, units = 0;
 
 	for (unsigned i = row * r->group; i < end_of(r, row); i++) {
-		double v = cell_of(r, job_units__at(&r->u, i), kind->q, cell);
+		double v = cell_of(r, job_units__at(&r->drawn_u, i), kind->q, cell);
 
 		if (isnan(v))
 			continue;
@@ -283,7 +284,7 @@ static void put_rows(const struct rows *r, json_t *o)
 		put_parts(r, o);
 	}
 	json_decref(cores);
-	json_object_set_new(o, "dt_s", json__number(r->j->grid.dt_s * r->factor));
+	json_object_set_new(o, "dt_s", json__number(r->drawn->grid.dt_s * r->factor));
 	json_object_set_new(o, "cells", json_integer(r->cells));
 	json_object_set_new(o, "of_time", all_cells(r));
 }
@@ -307,8 +308,8 @@ static void divide(struct rows *r)
 	r->group = (r->u.n + ROWS_MAX - 1) / ROWS_MAX;
 	r->n = (r->u.n + r->group - 1) / r->group;
 	most = CELLS_MAX / r->n;
-	r->factor = (r->j->grid.n + most - 1) / most;
-	r->cells = (r->j->grid.n + r->factor - 1) / r->factor;
+	r->factor = (r->drawn->grid.n + most - 1) / most;
+	r->cells = (r->drawn->grid.n + r->factor - 1) / r->factor;
 }
 
 /* These are of the units that r->u has. */
@@ -316,7 +317,8 @@ static json_t *rows_json(struct rows *r)
 {
 	json_t *o = json_object();
 
-	if (!r->u.n || !r->j->grid.n)
+	r->drawn_u = report_series__units(r->drawn, r->of);
+	if (!r->u.n || !r->drawn->grid.n)
 		return o;
 	divide(r);
 	r->cores = calloc(r->n, sizeof(*r->cores));
@@ -334,9 +336,14 @@ static json_t *rows_json(struct rows *r)
 	return o;
 }
 
+static struct rows rows_of(const struct report *r)
+{
+	return (struct rows){.j = r->job, .drawn = r->drawn ? r->drawn : r->job, .f = r->facts};
+}
+
 json_t *report_rows__json(const struct report *report)
 {
-	struct rows r = {.j = report->drawn ? report->drawn : report->job, .f = report->facts};
+	struct rows r = rows_of(report);
 
 	choose_rows(&r);
 	return rows_json(&r);
@@ -344,10 +351,9 @@ json_t *report_rows__json(const struct report *report)
 
 json_t *report_rows__gpus_json(const struct report *report)
 {
-	struct rows r = {.j = report->drawn ? report->drawn : report->job,
-			 .f = report->facts,
-			 .of = SERIES_GPUS};
+	struct rows r = rows_of(report);
 
+	r.of = SERIES_GPUS;
 	r.u = report_series__units(r.j, r.of);
 	return rows_json(&r);
 }

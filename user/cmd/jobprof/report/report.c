@@ -104,17 +104,24 @@ struct printing {
 	unsigned n;
 };
 
-/* The bins that rules judge are long. What is drawn of a job has about a thousand points, as far as
- * it has rows: such a length of bins, or 0 where the usual bins are as short. */
+/* The bins that rules judge are long, and longer yet where units are many. What is drawn of a job
+ * has about a thousand points, as far as it has rows, and those of a long job are at most the usual
+ * 30 s apart: such a length of bins, or 0 where those of the rules are as short. */
 static double drawn_bin_s(const struct model_job *j)
 {
-	static const double lengths[] = {0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15};
+	static const double lengths[] = {0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30};
 	double least = fmax(0.99 * j->row_s, j->grid.end_s / 1000);
+	size_t i = 0;
 
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
-		if (lengths[i] >= least)
-			return lengths[i] < j->grid.dt_s * 0.9 ? lengths[i] : 0;
-	return 0;
+	while (i + 1 < sizeof(lengths) / sizeof(*lengths) && lengths[i] < least)
+		i++;
+	return lengths[i] < j->grid.dt_s * 0.9 ? lengths[i] : 0;
+}
+
+static bool has_same_units(const struct model_job *a, const struct model_job *b)
+{
+	return a->nnodes == b->nnodes && a->ntasks == b->ntasks && a->ngpus == b->ngpus &&
+	       a->main_step == b->main_step;
 }
 
 /* Writes the page; the job is read once more where shorter bins are drawn. 0, or the exit status.
@@ -122,7 +129,7 @@ static double drawn_bin_s(const struct model_job *j)
 static int write_html(const struct report *r, const struct report_opts *o,
 		      const struct job_input *inputs, unsigned n)
 {
-	const struct job_options how = {.dt_s = drawn_bin_s(r->job)};
+	const struct job_options how = {.dt_s = drawn_bin_s(r->job), .drawn = true};
 	struct model_job drawn = {0};
 	struct report with = *r;
 	const struct job_input rules = {.path = o->rules};
@@ -130,7 +137,8 @@ static int write_html(const struct report *r, const struct report_opts *o,
 
 	if (o->rules && html_page__is_input(o->html, &rules, 1))
 		return 1;
-	if (how.dt_s > 0 && !model_job__read(&drawn, inputs, n, &how))
+	if (how.dt_s > 0 && !model_job__read(&drawn, inputs, n, &how) &&
+	    has_same_units(&drawn, r->job))
 		with.drawn = &drawn;
 	status = report_html__write(&with, o->html, inputs, n);
 	model_job__free(&drawn);
