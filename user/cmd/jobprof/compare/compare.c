@@ -328,9 +328,11 @@ static void free_earlier(struct work *w)
 	free(w->earlier);
 }
 
-/* A run that cannot be read has been named, and is left out. 0, or the exit status. */
+/* A run that is not there or cannot be read has been named, and counts as none. 0, or the exit
+ * status, which is not 0 where there is no other. */
 static int read_baseline(struct work *w, const struct compare_runs *runs)
 {
+	unsigned nread = 0;
 	int status = 0;
 
 	w->earlier = calloc(runs->n, sizeof(*w->earlier));
@@ -341,9 +343,9 @@ static int read_baseline(struct work *w, const struct compare_runs *runs)
 	}
 	for (unsigned i = 0; status >= 0 && i < runs->n; i++) {
 		status = read_earlier(w, &runs->v[i]);
-		w->left_out += status > 0;
+		nread += !status;
 	}
-	return status < 0;
+	return status < 0 || !nread;
 }
 
 static int judge_by_baseline(struct work *w)
