@@ -11,8 +11,8 @@
 
 json_t *json__number(double v)
 {
-	/* The largest doubles are not when they have been rounded to 15 digits. */
-	return fabs(v) < 1.7e308 ? json_real(v) : json_null();
+	/* The largest doubles are not when they have been rounded to 15 digits; -0 is 0. */
+	return fabs(v) < 1.7e308 ? json_real(v + 0.0) : json_null();
 }
 
 json_t *json__text(const char *s)

@@ -418,6 +418,28 @@ def merged():
     is_near("compare: and that term has it all", terms(r)["blocked"], LONGER - LONG, 0.08)
 
 
+def cpu_hours(path):
+    with h5py.File(path) as f:
+        return sum(n["Step"]["CPUTime"].sum() for n in f["Steps/0/Nodes"].values()) / 3600
+
+
+def long_runs():
+    """Times of days are cut nowhere, and are those of the files."""
+    paths = []
+    for h in (9, 33):
+        j = job("some", h, wall=h * 3600)
+        j.without = j.without | {"PERF"}
+        paths.append(write("long%d" % h, j))
+    page = compare(*paths)[1]
+    line = next(x for x in page.splitlines() if x.startswith("  CPU time "))
+    wanted = "  %.0f -> %.0f h" % tuple(map(cpu_hours, paths))
+    is_true("compare: hours of CPU time are whole", line.endswith(wanted) and len(line) <= 80, (line, wanted))
+    same = compare(paths[0], like_a_but(paths[0], tmpdir("nothing")))[1]
+    is_true("compare: next to nothing is 0", not re.search(r"\b0\.00 ms|[-+]0 s", page + same), page + same)
+    values = [t[key] for t in as_json(*paths)["terms"] for key in ("s", "ln", "share", "a", "b")]
+    is_true("compare: 0 has no sign in JSON", 0 in values and "-0.0" not in map(str, values), values)
+
+
 # ---- the baseline
 
 def like_a_but(a, d):
@@ -606,4 +628,4 @@ def real_programs():
         is_near("compare: real programs: %s: the terms add up" % term, sum(t["s"] or 0 for t in r["terms"]), r["s"], 0, 1e-9)
 
 
-run_tests([each_term, threads, never_parallel, which_node, causes, parents, beside, inside, merged, baseline, refused, hostile, strange, real_programs])
+run_tests([each_term, threads, never_parallel, which_node, causes, parents, beside, inside, merged, long_runs, baseline, refused, hostile, strange, real_programs])

@@ -93,6 +93,7 @@ static void print_row(const struct compare_row *r, FILE *out)
 {
 	report_number number;
 	bool fits = strlen(r->name) <= NAME_WIDTH;
+	double points = 100 * (r->share[1] - r->share[0]);
 
 	if (!fits)
 		fprintf(out, "  %s\n", r->name);
@@ -102,7 +103,10 @@ static void print_row(const struct compare_row *r, FILE *out)
 		fprintf(out, " %9s", isnan(r->s[i]) ? "" : report_text__time(r->s[i], number));
 	}
 	fprintf(out, " %11s", isnan(r->s[0]) ? "" : report_text__change(r->s[1] - r->s[0], number));
-	fprintf(out, " %+6.1f\n", 100 * (r->share[1] - r->share[0]));
+	if (fabs(points) < 0.05)
+		fprintf(out, " %6.1f\n", 0.0);
+	else
+		fprintf(out, " %+6.1f\n", points);
 }
 
 void compare_tables__print(const struct compare_table *tables, unsigned n, FILE *out)

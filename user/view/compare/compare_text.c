@@ -12,12 +12,13 @@
 #include "view/line.h"
 #include "view/report/report_text.h"
 
-#define CELLS	    19	 /* of the waterfall */
-#define SAID_SHARE  0.01 /* smaller terms are not in the sentence */
-#define MOSTLY	    0.6	 /* of the waiting, on one node */
-#define NOTHING	    1e-6 /* of the wall time: rounding */
-#define CAUSE_LEAST 1e-3 /* likewise: what a cause has to have to be named */
-#define SENTENCE    COMPARE_SENTENCE
+#define CELLS	       19 /* of the waterfall */
+#define QUANTITY_WIDTH (REPORT_WIDTH - 43 - CELLS)
+#define SAID_SHARE     0.01 /* smaller terms are not in the sentence */
+#define MOSTLY	       0.6  /* of the waiting, on one node */
+#define NOTHING	       1e-6 /* of the wall time: rounding */
+#define CAUSE_LEAST    1e-3 /* likewise: what a cause has to have to be named */
+#define SENTENCE       COMPARE_SENTENCE
 
 /* ---- the two runs */
 
@@ -238,10 +239,27 @@ static void print_bar(const struct waterfall *w, double from, double to, FILE *o
 		putc(i < low || i > high ? ' ' : low == high ? '|' : to > from ? '+' : '-', out);
 }
 
+/* Of two times that are long as hours, minutes and seconds: "31.0 -> 34.4 h". */
+static void put_hours(double a, double b, char *text, size_t size)
+{
+	double most = fmax(a, b) / 3600, by = most < 999999.5 ? 3600 : 3.6e9;
+
+	snprintf(text, size, "%.*f -> %.*f %s", a / by < 99.95, a / by,
+		 b / by<99.95, b / by, by> 3600 ? "Mh" : "h");
+}
+
+static void put_times(double a, double b, char *text, size_t size)
+{
+	report_number x, y;
+	int n = snprintf(text, size, "%s -> %s", report_text__time(a, x), report_text__time(b, y));
+
+	if (n > QUANTITY_WIDTH)
+		put_hours(a, b, text, size);
+}
+
 static void print_quantity(const struct compare_change *c, enum compare_term term, bool counters,
 			   char *text, size_t size)
 {
-	report_number a, b;
 	char x[NUMBER_SIZE], y[NUMBER_SIZE];
 
 	if (isnan(c->before) || isnan(c->after))
@@ -249,16 +267,17 @@ static void print_quantity(const struct compare_change *c, enum compare_term ter
 	else if (term == TERM_WORK && counters)
 		snprintf(text, size, "%s -> %s", number__text(c->before, U_SI, x),
 			 number__text(c->after, U_SI, y));
-	else if (term == TERM_IPC || term == TERM_BALANCE)
+	else if (term == TERM_IPC || (term == TERM_BALANCE && fmax(c->before, c->after) < 999.5))
 		snprintf(text, size, "%.3g -> %.3g%s", c->before, c->after,
 			 term == TERM_IPC ? "" : " busy");
+	else if (term == TERM_BALANCE)
+		snprintf(text, size, "%.0f -> %.0f", c->before, c->after);
 	else if (term == TERM_CLOCK)
 		snprintf(text, size, "%.2f -> %.2f GHz", c->before / 1e9, c->after / 1e9);
 	else if (term == TERM_CORES)
 		snprintf(text, size, "%.0f -> %.0f", c->before, c->after);
 	else
-		snprintf(text, size, "%s -> %s", report_text__time(fmax(0, c->before), a),
-			 report_text__time(fmax(0, c->after), b));
+		put_times(fmax(0, c->before), fmax(0, c->after), text, size);
 }
 
 static bool is_shown(const struct compare_page *p, enum compare_term term)
@@ -289,7 +308,8 @@ static void print_term(const struct compare_page *p, enum compare_term term,
 	fprintf(out, "  %-16s %9s %7s %% %s ", compare_words__of(p->c, term).name, change, percent,
 		p->spread && p->spread[term].is_unusual ? "!" : " ");
 	print_bar(w, at, at + c->s, out);
-	fprintf(out, "  %.*s\n", REPORT_WIDTH - 43 - CELLS, quantity);
+	/* Numbers that have no room are of a damaged file. */
+	fprintf(out, "  %s\n", strlen(quantity) <= QUANTITY_WIDTH ? quantity : "?");
 }
 
 static void print_end(const char *name, double wall_s, const struct waterfall *w, double at,

@@ -8,6 +8,8 @@
 
 #include "base/escape.h"
 
+#define NOTHING_S 5e-6 /* it would be 0.00 ms */
+
 const char *report_text__time(double s, report_number buf)
 {
 	double whole = floor(s + 0.5), days = floor(whole / 86400);
@@ -16,9 +18,9 @@ const char *report_text__time(double s, report_number buf)
 
 	if (isnan(s) || s < 0 || s > 1e11)
 		snprintf(buf, REPORT_NUMBER, "?");
-	else if (s == 0)
+	else if (s < NOTHING_S)
 		snprintf(buf, REPORT_NUMBER, "0 s");
-	else if (s > 0 && s < 0.0995)
+	else if (s < 0.0995)
 		snprintf(buf, REPORT_NUMBER, "%.*f ms", s < 0.00995 ? 2 : 0, 1000 * s);
 	else if (s < 9.995)
 		snprintf(buf, REPORT_NUMBER, "%.2f s", s);
@@ -38,9 +40,9 @@ const char *report_text__change(double s, report_number buf)
 	report_number time;
 
 	snprintf(buf, REPORT_NUMBER, "%s%.40s",
-		 s > 0	 ? "+"
-		 : s < 0 ? "-"
-			 : "",
+		 s >= NOTHING_S	   ? "+"
+		 : s <= -NOTHING_S ? "-"
+				   : "",
 		 report_text__time(fabs(s), time));
 	return buf;
 }
@@ -56,6 +58,8 @@ static int put_digits(double v, report_number buf)
 		return snprintf(buf, REPORT_NUMBER, "%.3g", v);
 	if (v == floor(v) && fabs(v) < 1000)
 		places = 0;
+	if (fabs(v) >= 999.5)
+		return (int)strlen(report_text__count(v, buf));
 	return snprintf(buf, REPORT_NUMBER, "%.*f", places, v);
 }
 
