@@ -225,6 +225,8 @@ def stall_of_one_node():
         tasks[50][...] = rows
         cpu = numpy.array([table["CPUTime"] for table in tasks]) / 30
         memory = numpy.array([table["RSS"] for table in tasks]) / 1024
+    wide = [line for line in report(path).stdout.splitlines() if len(line) > 80]
+    is_equal("the page in a terminal has 80 columns", wide, [])
     page = drawn(path)
     is_equal("the bins of rules are two rows long", len(json.loads(report("--json", path).stdout)["bins"]["start_s"]), 1440)
     is_equal("60 nodes for a day: a point for each row", [page["lines"]["n"], page["lines"]["dt_s"]], [2880, 30])

@@ -112,19 +112,28 @@ static bool matters(const struct report *r, const struct report_budget *b, int i
 	return b->share[i] >= (r->is_run ? LEAST_RUN : LEAST) || (i == BUDGET_IDLE && !r->is_run);
 }
 
+/* A long product begins further left. */
+static void print_heading(const struct facts *f, FILE *out)
+{
+	double cores = facts__job(f, FACT_JOB_cores);
+	report_number count, wall, all;
+	report_line product;
+	int n = snprintf(product, sizeof(product), "%.20s core%s x %.20s = %.20s",
+			 report_text__count(cores, count), report_text__s(cores),
+			 report_text__time(facts__job(f, FACT_JOB_wall_s), wall),
+			 report_text__cores(facts__job(f, FACT_JOB_core_s), all));
+
+	fprintf(out, "\n%-*s %s\n", n < REPORT_WIDTH - 45 ? 44 : REPORT_WIDTH - n - 1,
+		"Where the time went", product);
+}
+
 void report_budget__print(const struct report *r, FILE *out)
 {
 	struct report_budget b = report_budget__of(r->facts);
-	double cores = facts__job(r->facts, FACT_JOB_cores);
-	report_number wall, all;
-	int at;
 
 	if (isnan(b.core_s))
 		return;
-	at = fprintf(out, "\nWhere the time went") - 1;
-	fprintf(out, "%*s%.0f core%s x %s = %s\n", 45 - at, "", cores, report_text__s(cores),
-		report_text__time(facts__job(r->facts, FACT_JOB_wall_s), wall),
-		report_text__cores(facts__job(r->facts, FACT_JOB_core_s), all));
+	print_heading(r->facts, out);
 	for (int i = 0; i < N_BUDGET; i++) {
 		int cells = isnan(b.share[i]) ? 0 : (int)lrint(b.share[i] * CELLS);
 
