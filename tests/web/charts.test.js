@@ -14,7 +14,7 @@ import { energy } from '../../web/src/energy.js';
 import { given } from '../../web/src/given.js';
 import { foot, head, title } from '../../web/src/head.js';
 import { heat } from '../../web/src/heat.js';
-import { histogram, range } from '../../web/src/histogram.js';
+import { histogram, range, sides } from '../../web/src/histogram.js';
 import { paper } from '../../web/src/paper.js';
 import { joined, ticks, within } from '../../web/src/plot.js';
 import { onArrows, pointAt } from '../../web/src/pointer.js';
@@ -141,6 +141,22 @@ test('histogram: at least ten buckets around those that have something, the high
 	assert.match(text(part), /^Waits90 waits/);
 	assert.match(text(histogram('h', 'Waits', [0, 0], 'waits')), /No waits were counted/);
 	assert.equal(histogram('h', 'Waits', [], 'waits'), null);
+});
+
+// A text of 130 pixels, beside a plot of 330: a phone's. The lower line begins below the text of the upper one.
+test('histogram: no text of a mark goes through the line of the other, or beyond the plot', () => {
+	for (let half = 0.05; half < 0.96; half += 0.01)
+		for (let most = half; most < 0.96; most += 0.01) {
+			const of = sides(half, most), boxes = [half, most].map((at, i) => {
+				const x = at * 330, width = i ? 126 : 88;
+
+				return /\br\b/.test(of[i]) ? [x - width, x] : [x, x + width];
+			});
+			const low = of.findIndex((s) => s.includes('under')), other = [half, most][1 - low] * 330;
+
+			assert.ok(!(boxes[low][0] < other - 1e-9 && boxes[low][1] > other + 1e-9), `${half} ${most} ${of} ${boxes}`);
+			assert.ok(boxes.every(([a, b]) => a >= 0 && b <= 330), `${half} ${most} ${of} ${boxes}`);
+		}
 });
 
 test('clusters: noise comes last, twelve kinds are shown, and a curve has a gap where it is not known', () => {

@@ -3,7 +3,7 @@
 // test of browser.js: its name, and what is wrong, "" if nothing.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PHONE, folder, open, texts } from './common.js';
+import { LAPTOP, PHONE, folder, open, texts } from './common.js';
 
 const told = (name) => JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
 
@@ -176,6 +176,18 @@ async function samples(browser) {
 	return q.sample.length < q.units && of.includes(`; ${q.sample.length} of them are drawn as ticks`) ? '' : of;
 }
 
+// What is said of rows that are groups of nodes has room, and no key is named where there are none.
+async function groupsFit(browser) {
+	const seen = async (viewport) => (await open(browser, 'large', { viewport })).evaluate(() => {
+		const beyond = [...document.querySelectorAll('.side td, .side p')].filter((e) => e.getBoundingClientRect().right > document.querySelector('main').getBoundingClientRect().right + 0.5);
+
+		return { beyond: beyond.map((e) => e.textContent), names: [...document.querySelectorAll('.names span')].map((e) => e.textContent), keys: [...document.querySelectorAll('.keyed')].some((e) => e.checkVisibility()) };
+	});
+	const wide = await seen(LAPTOP), phone = await seen(PHONE), names = ['n1', 'n1000'];
+
+	return JSON.stringify([wide, phone]) === JSON.stringify([true, false].map((keys) => ({ beyond: [], names: [...names, ...names], keys }))) ? '' : JSON.stringify([wide, phone]);
+}
+
 export const LOOKS = [
 	['a run that is too short for most rules says so first', saysShort],
 	['the footer has --short where the report was made with it', foots],
@@ -190,4 +202,4 @@ export const LOOKS = [
 	['on paper plots have the ends of their axes; the footer and the note are there', onPaper],
 	['hints are those that the page can do', hints],
 ];
-export const LOOKS_OF_LARGE = [['ticks that stand for more are said to', samples]];
+export const LOOKS_OF_LARGE = [['ticks that stand for more are said to', samples], ['legends of groups of nodes are inside, their names are whole, and a phone has no keys', groupsFit]];

@@ -25,6 +25,15 @@ async function bars(browser, name) {
 	});
 }
 
+// On a phone the column that says so is beyond the table's edge.
+async function marksUnusual(browser, name) {
+	const page = await open(browser, name, { viewport: PHONE });
+	const [marked, wanted] = await page.evaluate(() => [[...document.querySelectorAll('[data-row] th')].filter((e) => e.textContent.startsWith('! ')).map((e) => e.parentElement.dataset.row),
+		jobprof.compare.terms.filter((t) => jobprof.compare.baseline.is_judged && t.usual?.unusual).map((t) => t.id)]);
+
+	return String(marked) === String(wanted) ? '' : `${marked}; not ${wanted}`;
+}
+
 async function stays(page, wanted) {
 	const seen = await page.evaluate(() => ({ hacked: 'hacked' in window, elements: document.querySelectorAll('main img, main svg, main script, header img, header b i').length,
 		strange: /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(document.body.innerText + document.title), scripts: document.scripts.length,
@@ -121,8 +130,10 @@ for (const c of cases) {
 	await tried(`${c.name}: the page is whole and asks nothing of a network`, async () => whole(await open(browser, c.name), c));
 	if (c.numbers)
 		await tried(`${c.name}: numbers are those of --json and of the files`, async () => numbers(await open(browser, c.name), c.numbers));
-	if (c.bars)
+	if (c.bars) {
 		await tried(`${c.name}: bars are as long as their seconds`, () => bars(browser, c.name));
+		await tried(`${c.name}: terms that are unusual have a mark before their names`, () => marksUnusual(browser, c.name));
+	}
 	if (c.draws) {
 		await tried(`${c.name}: a line is drawn where its values are`, () => draws(browser, c.name));
 		await tried(`${c.name}: a drag zooms, and values are those of what is shown`, () => zooms(browser, c.name));

@@ -64,9 +64,9 @@ export function labels(rows, lay, height) {
 			put((g.y + g.end) / 2, rows.node[g.first]);
 	else if (rows.n <= LABELS)
 		rows.name.forEach((n, i) => put(lay.at[i] + lay.each / 2, n));
-	else
+	else // of a group "n999 to n1000": the first of the first one, the last of the last one
 		for (const i of [0, rows.n - 1])
-			put(lay.at[i] + (i ? lay.each - 6 : 6), rows.name[i]);
+			put(lay.at[i] + (i ? lay.each - 6 : 6), rows.group > 1 ? rows.name[i].split(' to ').at(i ? -1 : 0) : rows.name[i]);
 	return box;
 }
 
@@ -141,7 +141,7 @@ function bars(rows, b, view, chosen, pick) {
 		grid.append(...strip(rows, b, view, chosen, pick, Math.min(196, Math.max(40, rows.n * 14))));
 	grid.append(ticks(b.whole));
 	grid.append(el('div', { class: 'side' }, key(b),
-		many && b.note !== null ? el('p', { class: 'soft' }, `Thick bar: the job. Thin rows: each is ${per}`, el('span', { class: 'screen' }, '; click one, or press Up and Down, to follow it'), `.${b.note}`) : ''));
+		many && b.note !== null ? el('p', { class: 'soft' }, `Thick bar: the job. Thin rows: each is ${per}`, el('span', { class: 'screen' }, '; click one', el('span', { class: 'keyed' }, ', or press Up and Down,'), ' to follow it'), `.${b.note}`) : ''));
 	if (many)
 		grid.append(behind(rows, b));
 	return grid;

@@ -93,7 +93,7 @@ function usual(t, isJudged) {
 
 function terms(c) {
 	const judged = c.baseline.is_judged, names = Object.fromEntries(c.terms.map((t) => [t.id, t.name])), columns = judged ? 7 : 5;
-	const row = (t) => el('tr', { 'data-row': t.id }, el('th', { scope: 'row' }, nameOf(t)),
+	const row = (t) => el('tr', { 'data-row': t.id }, el('th', { scope: 'row' }, judged && t.usual?.unusual ? el('b', { class: 'bad' }, '! ') : '', nameOf(t)),
 		isShown(t, c.a.wall_s) ? [el('td', { 'data-value': `${t.id} s` }, change(t.s, c)), el('td', { 'data-value': `${t.id} share` }, percent(t.share)),
 			el('td', { 'data-value': `${t.id} a` }, quantity(t, t.a)), el('td', { 'data-value': `${t.id} b` }, quantity(t, t.b)), usual(t, judged)]
 			: el('td', { colspan: columns - 1, class: 'say soft' }, `part of ${names[t.part_of]}${t.reason ? `: ${t.reason}` : ''}`));
@@ -110,7 +110,7 @@ const SHARE_LEAST = 0.005; // of a part, in one of the runs
 
 export const partsOf = (table) => table.rows.filter((r) => r.a !== null && r.b !== null && (r.s === null || Math.max(r.a, r.b) >= SHARE_LEAST));
 
-const points = (v) => `${v < 0 ? '\u2212' : '+'}${Math.abs(v).toFixed(1)}`;
+const points = (v) => (Math.abs(v) < 0.05 ? '0.0' : `${v < 0 ? '\u2212' : '+'}${Math.abs(v).toFixed(1)}`);
 const part = (v, s) => `${(100 * v).toFixed(1)} %${s === null ? '' : ` \u00b7 ${time(s)}`}`;
 
 function table(t) {

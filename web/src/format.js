@@ -11,7 +11,7 @@ function digits(v) {
 		return v.toPrecision(3);
 	if (Number.isInteger(v) && a < 1000)
 		return v.toFixed(0);
-	return v.toFixed(a < 9.995 ? 2 : a < 99.95 ? 1 : 0);
+	return a < 999.5 ? v.toFixed(a < 9.995 ? 2 : a < 99.95 ? 1 : 0) : count(v);
 }
 
 function scaled(v, scales) {

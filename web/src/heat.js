@@ -170,7 +170,7 @@ export function heat(rows, id, view, clock, chosen, pick) {
 	view.onShow(redraw);
 	const what = rows.group > 1 ? `${rows.group} ${rows.of}s a row` : `a row per ${rows.of}`;
 	const part = section(id, rows.n > 1 || rows.of === 'GPU' ? `Each ${rows.of} over time` : 'States over time',
-		soft(`${what}, each cell ${time(rows.dt_s)}`, pick && rows.n > 1 ? el('span', { class: 'screen' }, `; a click on a ${rows.of}, or Up and Down, show its lines above`) : ''),
+		soft(`${what}, each cell ${time(rows.dt_s)}`, pick && rows.n > 1 ? el('span', { class: 'screen' }, `; click a ${rows.of}`, el('span', { class: 'keyed' }, ', or press Up and Down,'), ' to see its lines above') : ''),
 		el('div', { class: 'bar2' }, buttons, legend),
 		el('div', { class: 'tl hm' }, el('div', { class: 'lab' }, names), plot, val, el('span'), axis(view, clock), el('span')),
 		behind(rows));

@@ -9,11 +9,19 @@ const GAP = 8; // pixels between texts of the axis
 
 const upper = (k) => 2 ** (k + 1) / 1e9;
 
-function mark(value, text, first, n, side) {
-	const k = Math.log2(value * 1e9), line = el('span', { class: `p ${side}` }, el('span', {}, text));
+function mark(at, text, side) {
+	const line = el('span', { class: `p ${side}` }, el('span', {}, text));
 
-	line.style.left = `${100 * (k - first) / n}%`;
+	line.style.left = `${100 * at}%`;
 	return line;
+}
+
+// Where the marks are, 0 to 1, and their sides: r: the text is left of its line; under: both begin a row lower. A line
+// that begins lower is not in the other's text, and the text of the lower one is on the side where the other line is not.
+export function sides(half, most) {
+	if (most <= 0.58)
+		return ['', 'under'];
+	return [half > 0.28 ? 'r under' : 'under', 'r'];
 }
 
 export function range(counts) {
@@ -65,11 +73,9 @@ export function histogram(id, heading, counts, noun, source) {
 		bars.append(bar);
 	}
 	line.append(...ticks(first, last));
-	const side = (v) => (Math.log2(v * 1e9) - first > n * 0.6 ? 'r' : '');
-	const near = Math.log2(p99 / p50) < n * 0.5 ? ' under' : '';
+	const at = [p50, p99].map((v) => (Math.log2(v * 1e9) - first) / n), of = sides(...at);
 
-	bars.append(mark(p50, `half below ${time(p50)}`, first, n, side(p50)),
-		mark(p99, `99 of 100 below ${time(p99)}`, first, n, side(p99) + near));
+	bars.append(mark(at[0], `half below ${time(p50)}`, of[0]), mark(at[1], `99 of 100 below ${time(p99)}`, of[1]));
 	const part = section(id, heading, `${count(all)} ${noun}`, bars, line,
 		table('Table: buckets', ['below', 'count', 'share'], () => counts.map((c, k) => [c, k]).filter(([c]) => c > 0)
 			.map(([c, k]) => [time(upper(k)), count(c), share(c / all)]), source, `buckets, ${heading}`));
