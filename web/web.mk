@@ -23,4 +23,9 @@ ifneq ($(and $(NODE),$(NPM),$(ESBUILD)),)
 try-page:
 	$(Q)$(MAKE) --no-print-directory page || echo 'web: no template was made: --html will not work'
 all: try-page
+else
+.PHONY: no-page
+no-page:
+	$(Q)echo 'web: no page for --html: there is no $(strip $(if $(NODE),,node) $(if $(NPM),,npm) $(if $(ESBUILD),,esbuild)): scripts/install-deps page'
+all: no-page
 endif

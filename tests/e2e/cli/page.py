@@ -346,6 +346,8 @@ def without_a_template():
     p = subprocess.run([os.path.join(folder, "jobprof"), "report", "--html", out, path], capture_output=True, text=True)
     is_true("without the template one line says what to install",
             p.returncode == 1 and len(p.stderr.splitlines()) == 1 and "install node" in p.stderr and not os.path.exists(out), p.stderr)
+    said = subprocess.run(["make", "-C", ROOT, "--no-print-directory", "-n", "all", "ESBUILD="], capture_output=True, text=True).stdout
+    is_true("make says what is missing for the page", "web: no page for --html: there is no esbuild: scripts/install-deps page" in said, said[-300:])
     p = subprocess.run([os.path.join(folder, "jobprof"), "report", path], capture_output=True, text=True)
     is_true("the page in a terminal is there", p.returncode == 0 and "Where the time went" in p.stdout, p.stderr)
 
