@@ -211,7 +211,7 @@ def side_by_side():
     """Two at once know nothing of each other."""
     a, b = tmpdir("a"), tmpdir("b")
     state = tmpdir("state")
-    long = start(run_cmd(tool("jphold"), "sleep=3", out=a, state=state), env=plain_env(),
+    long = start(run_cmd(tool("jphold"), "sleep=8", out=a, state=state), env=plain_env(),
                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     time.sleep(0.8)
     began = time.monotonic()
@@ -246,6 +246,8 @@ def leftovers_that_stay():
     wait_until(lambda: os.path.getsize(j) > 10000, 20, "some rows")
     p.kill()
     p.wait()
+    for top in cgroups_of(p.pid):
+        rmtree_cgroup(top)
     shutil.rmtree(gone)
     for i in range(300):
         shutil.copy(j, "%s%d.journal" % (j[:-len("journal")], i))
@@ -299,6 +301,11 @@ def alive(ids):
     return left
 
 
+def cgroups_of(pid):
+    return [t for m in {cgroup2_mount(), cgroup1_mount("freezer")} - {None}
+            for t in glob.glob("%s/**/jobprof_%d" % (m, pid), recursive=True)]
+
+
 def nothing_left():
     def gone(name, ids):
         try:
@@ -306,14 +313,11 @@ def nothing_left():
             ok(name)
         except Failed:
             not_ok(name, "left: %s" % alive(ids)[:5])
-    def tops(pid):
-        return [t for m in {cgroup2_mount(), cgroup1_mount("freezer")} - {None}
-                for t in glob.glob("%s/**/jobprof_%d" % (m, pid), recursive=True)]
 
     def begin(seconds):
         p = start(run_cmd(tool("jphold"), "sleep=%g" % seconds), env=plain_env(),
                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        return p, wait_until(lambda: tops(p.pid), 20, "the cgroup of jobprof run"), programs_of(p.pid)
+        return p, wait_until(lambda: cgroups_of(p.pid), 20, "the cgroup of jobprof run"), programs_of(p.pid)
 
     p, made, ids = begin(0.5)
     is_true("jobprof run: it has programs, maps and a cgroup", len(ids) > 10 and len(made) == 1,

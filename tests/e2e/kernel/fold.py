@@ -300,6 +300,18 @@ def no_marker_and_uneven():
         is_true("uneven by %s %%: its bounds" % percent, off <= 2 * got["validity"]["bounds"] + 0.01, (off, got["validity"], got["phases"]))
 
 
+def no_marker_rates():
+    """A short phase that counts most: its rate is right, or the result is weak."""
+    asked = dict(zip(FUNCTIONS, (5e3, 60e3, 10e3)))
+    run, path = run_jobprof(with_priority(tool("jpphases"), "-n", "-f", "5,60,10", "20", "37", "0.5", "0.06"), 1, series="all,fold")
+    had_a_cpu(path, 20)
+    got, err = fold(path, "--counter", "PageFaults")
+    phases = [(asked[p["code"].split(" (at ")[0]], p) for p in got["phases"] if p["code"].split(" (at ")[0] in asked]
+    wrong = max(abs(p["PageFaults"] - want) / max(want, got["counters"]["PageFaults"]["mean_rate"]) for want, p in phases)
+    is_true("rates without a marker: good is right", got["validity"]["status"] == "weak" or wrong <= 0.1, (wrong, got["validity"], got["phases"]))
+    is_true("rates without a marker: of a phase and of its middle", got["validity"]["blurred"] is not None, got["validity"])
+
+
 def no_marker_and_long():
     unnamed("long iterations", 20, "-f", "0,0,0", "20", "600", "0.3", "0.5")
 
@@ -395,4 +407,4 @@ def not_profiled():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, short_executions, once, asleep, counted, no_marker, no_marker_and_uneven, no_marker_and_long, ranks, worker, alias, nothing_to_fold, not_profiled])
+    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, short_executions, once, asleep, counted, no_marker, no_marker_and_uneven, no_marker_rates, no_marker_and_long, ranks, worker, alias, nothing_to_fold, not_profiled])

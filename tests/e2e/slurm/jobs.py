@@ -200,8 +200,9 @@ def run_inside(name, c, d):
         used = page["series"]["Tasks/" + task]["cpu_s"]
         is_near("%s, task %s: CPU time is schedstat's" % (name, task), used,
                 *own_cpu(read_account(os.path.join(s.dir, "own." + task)), 0.01, 0.02))
-        is_true("%s, task %s: the step's is more" % (name, task),
-                page["series"]["Step"]["cpu_s"] > used, page["series"])
+        # the other task may have had no CPU meanwhile
+        is_true("%s, task %s: the step's is no less" % (name, task),
+                page["series"]["Step"]["cpu_s"] >= used - 1e-3, page["series"])
 
 
 def interactive(name, c, d):
