@@ -111,6 +111,8 @@ static int take_points(struct points *p, const struct table *t, unsigned node)
 		names[COUNTS + k] = point_counters[k];
 	if (!columns(t, names, ALL, c))
 		return -EBADMSG;
+	if (p->rows_max && p->npoints + t->nrows > p->rows_max)
+		return -EMSGSIZE;
 	more = grow_array(p->points, p->npoints, t->nrows, sizeof(*more));
 	if (!more)
 		return t->nrows > POINT_ROWS_MAX ? -EMSGSIZE : -ENOMEM;

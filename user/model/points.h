@@ -60,6 +60,7 @@ struct points {
 	const char *event;    /* which is read, the caller's; NULL: none */
 	bool has_event;	      /* some node's file has it */
 	bool by_cycles;	      /* some are samples of cycles, which come at no fixed times */
+	size_t rows_max;      /* the caller's: of more rows none is read; 0: POINT_ROWS_MAX */
 	struct point *points; /* by thread, then by time */
 	size_t npoints;
 	struct region_row *regions; /* by thread, then by begin */

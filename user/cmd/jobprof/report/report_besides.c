@@ -248,7 +248,7 @@ static json_t *computed_fold(const struct job_input *input)
 {
 	const struct selection steps = steps_of(input);
 	struct symbols *symbols = symbols__new();
-	struct points p = {0};
+	struct points p = {.rows_max = SAMPLES_MAX};
 	struct reader *r = NULL;
 	int err = symbols ? reader__open(&r, input->path) : -ENOMEM;
 	json_t *o;
@@ -257,7 +257,7 @@ static json_t *computed_fold(const struct job_input *input)
 		err = fold_read__points(&p, r, &steps, symbols);
 	if (err == -ENODATA || (!err && !p.npoints))
 		o = unavailable("the file has no samples, as --series all,fold records them");
-	else if (err == -EMSGSIZE || p.npoints > SAMPLES_MAX)
+	else if (err == -EMSGSIZE)
 		o = unsuitable("not here, of more than 50,000 samples: jobprof fold");
 	else if (err)
 		o = unavailable(reader__strerror(err));
