@@ -63,6 +63,7 @@ struct waited {
 /* bpf/culprit.bpf.c: divides the wait among those that ran meanwhile; what the ring does not hold
  * is unknown. */
 int divide(struct jp_ring *r, struct waited *w, struct jp_culprits *c);
+u32 culprit_of(u32 waits, u32 ran, u64 ns);
 
 /* Returns how much of the new run-queue delay was before a move to another CPU. */
 static __always_inline u64 lost_of(const struct jp_task *t, u64 delay)
@@ -86,14 +87,13 @@ static __always_inline void divide_delay(struct jp_ring *r, const struct jp_task
 		divide(r, &w, c);
 }
 
-/* The wait was for the last slice alone, of the same slot: most are. */
-static __always_inline bool is_own(const struct jp_ring *r, const struct jp_task *t, u64 arrived,
-				   u64 delay)
+/* The wait was for the newest slice alone: most are. */
+static __always_inline bool is_for_newest(const struct jp_ring *r, const struct jp_task *t,
+					  u64 arrived, u64 delay)
 {
 	u64 newest = r->head - 1;
 
-	return r->ran[newest & RAN_MASK].slot == t->slot && !lost_of(t, delay) &&
-	       r->ran[newest & RAN_MASK].end >= arrived &&
+	return !lost_of(t, delay) && r->ran[newest & RAN_MASK].end >= arrived &&
 	       r->ran[(newest - 1) & RAN_MASK].end <= arrived - delay;
 }
 
@@ -101,16 +101,20 @@ static __always_inline bool is_own(const struct jp_ring *r, const struct jp_task
 static __always_inline void culprits_leave(struct jp_ring *r, struct task_struct *p,
 					   const struct jp_task *t, u64 delay)
 {
-	u32 key = bpf_get_smp_processor_id() * jp_nslots + t->slot;
+	u32 key = bpf_get_smp_processor_id() * jp_nslots + t->slot, ran, by = JP_BY_SLOT;
 	struct jp_culprits *c = bpf_map_lookup_elem(&jp_culprits, &key);
 	u64 arrived = p->sched_info.last_arrival;
 
 	if (!c)
 		return;
-	if (!jp_count_pairs && is_own(r, t, arrived, delay))
-		c->ns[JP_BY_SLOT] += delay;
-	else
+	if (is_for_newest(r, t, arrived, delay)) {
+		ran = r->ran[(r->head - 1) & RAN_MASK].slot;
+		if (ran != t->slot || jp_count_pairs)
+			by = culprit_of(t->slot, ran, delay);
+		c->ns[by & (JP_CULPRITS - 1)] += delay;
+	} else {
 		divide_delay(r, t, arrived, delay, t->slot, 1, c);
+	}
 }
 
 /* Adds the culprits of the last wait of a thread that runs now to c, for a record of the thread:
