@@ -194,6 +194,7 @@ TEST(bad_values_say_what_is_valid)
 
 TEST(broken_lines_are_errors)
 {
+	refused("MaxStacks=1023\n", "MaxStacks: \"1023\" is not a number from 1024 to 1048576");
 	refused("MaxSlots\n", "expected Key=Value");
 	refused("=5\n", "expected Key=Value");
 	refused("MaxSlots=\n", "there is no value");

@@ -55,6 +55,7 @@ struct kern_opts {
 	const char *pin_dir; /* NULL: pin nothing */
 	const char *btf;     /* NULL: the running kernel's */
 	unsigned nslots;
+	unsigned nstacks; /* FAM_STACK: room for so many; 0: by the number of CPUs */
 	struct kern_root roots[JP_CARRIERS];
 	unsigned nroots;
 	const struct jp_component *components; /* JP_COMPONENTS of them */

@@ -157,7 +157,7 @@ static const char *advice(int err)
 		return "the kernel has no BTF: use one built with CONFIG_DEBUG_INFO_BTF, or --btf "
 		       "FILE";
 	if (err == -ENOMEM)
-		return "not enough memory for the maps: lower MaxSlots";
+		return "not enough memory for the maps: lower MaxSlots or MaxStacks";
 	return "see jobprofd --check";
 }
 

@@ -571,6 +571,58 @@ def full_tables():
     is_equal("an infinite time is not known", sum(counts.values()), before - int(gone))
 
 
+MANY = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+__attribute__((noinline, noclone)) void a(unsigned path, unsigned deep);
+__attribute__((noinline, noclone)) void b(unsigned path, unsigned deep);
+/* Not by libc, which has no frame pointers. */
+static void sleep_a_while(void)
+{
+	struct timespec t = {.tv_nsec = 1100000};
+	long n = SYS_nanosleep;
+
+	__asm__ volatile("syscall" : "+a"(n) : "D"(&t), "S"(0) : "rcx", "r11", "memory");
+}
+static void next(unsigned path, unsigned deep)
+{
+	if (!deep)
+		sleep_a_while();
+	else if (path & 1)
+		a(path / 2, deep - 1);
+	else
+		b(path / 2, deep - 1);
+}
+void a(unsigned path, unsigned deep) { next(path, deep); __asm__ volatile(""); }
+void b(unsigned path, unsigned deep) { next(path, deep); __asm__ volatile(""); }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < atoi(argv[argc - 1]); i++)
+		next(i, 14);
+}
+"""
+
+
+def max_stacks():
+    """A program that sleeps each time with other callers: what finds no room is counted, none is lost else."""
+    source, program = os.path.join(tmpdir(), "many.c"), os.path.join(tmpdir(), "many")
+    with open(source, "w") as f:
+        f.write(MANY)
+    subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", "-o", program, source], check=True)
+    for most, sleeps in ((1024, 3000), (8192, 3000)):
+        d, job = Daemon(60, ProfileHDF5Default="all,stack", MaxStacks=most).start(), new_job()
+        Stepd(job, 0, [program, sleeps], v2_task(Trees().job(job) + "/step_0")).end(60)
+        path = d.file(job, 0)
+        rows, lost = table(path, "Stacks/0"), attrs_of(path).get("Lost Stacks", 0)
+        is_true("MaxStacks=%d: room for so many" % most, rows["Samples"].sum() >= min(most, sleeps), rows)
+        is_near("MaxStacks=%d: kept and lost are the sleeps" % most, rows["Samples"].sum() + lost,
+                sleeps, 0.03, 0)
+        is_equal("MaxStacks=%d: lost ones" % most, lost > 0, most < sleeps)
+        d.end()
+
+
 def refused():
     run, path = run_jobprof(["true"], 1, "all")
     for args in ([path], [path, "--task", "7"], ["/dev/null"], [path, "--svg", "-", "--folded"], ["--from", "x", path]):
@@ -581,4 +633,4 @@ def refused():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([hottest, blocked, callers, unwound, rights, helper_ends, locked_map, hostile_files, stripped, debuginfod, forms, languages, restarted_and_merged, compared, full_tables, refused])
+    run_tests([hottest, blocked, callers, unwound, rights, helper_ends, locked_map, hostile_files, stripped, debuginfod, forms, languages, restarted_and_merged, compared, full_tables, max_stacks, refused])

@@ -38,6 +38,7 @@ struct config {
 	char *node_name;	 /* NodeName; default: the host's name up to the first dot */
 	char *pin_dir;		 /* PinDir; absolute */
 	unsigned max_slots;	 /* MaxSlots */
+	unsigned max_stacks;	 /* MaxStacks; 0: by the number of CPUs */
 	double publish_interval; /* PublishInterval, s; 0: only when a step ends */
 	char *cgroup_patterns[CONFIG_PATTERNS]; /* CgroupPattern; see identity/layout.h */
 	unsigned n_cgroup_patterns;

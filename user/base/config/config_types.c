@@ -77,25 +77,40 @@ static void print_freq(const char *key, const void *field, FILE *f)
 	fputc('\n', f);
 }
 
-#define SLOTS_MIN 16
-#define SLOTS_MAX 4096
+#define SLOTS_MIN  16
+#define SLOTS_MAX  4096
+#define STACKS_MIN 1024
+#define STACKS_MAX 1048576
 
-static int parse_slots(const char *text, void *field, char *err, size_t errlen)
+static int parse_count(const char *text, unsigned min, unsigned max, void *field, char *err,
+		       size_t errlen)
 {
 	uint32_t n;
 
-	if (parse_u32(text, &n) || n < SLOTS_MIN || n > SLOTS_MAX) {
-		snprintf(err, errlen, "\"%s\" is not a number from %d to %d", text, SLOTS_MIN,
-			 SLOTS_MAX);
+	if (parse_u32(text, &n) || n < min || n > max) {
+		snprintf(err, errlen, "\"%s\" is not a number from %u to %u", text, min, max);
 		return -EINVAL;
 	}
 	*(unsigned *)field = n;
 	return 0;
 }
 
-static void print_slots(const char *key, const void *field, FILE *f)
+static int parse_slots(const char *text, void *field, char *err, size_t errlen)
 {
-	fprintf(f, "%s=%u\n", key, *(const unsigned *)field);
+	return parse_count(text, SLOTS_MIN, SLOTS_MAX, field, err, errlen);
+}
+
+static int parse_stacks(const char *text, void *field, char *err, size_t errlen)
+{
+	return parse_count(text, STACKS_MIN, STACKS_MAX, field, err, errlen);
+}
+
+static void print_count(const char *key, const void *field, FILE *f)
+{
+	unsigned n = *(const unsigned *)field;
+
+	if (n)
+		fprintf(f, "%s=%u\n", key, n);
 }
 
 #define PUBLISH_MIN 1.0
@@ -313,7 +328,8 @@ const struct config_type config_type_path = {parse_path, print_string};
 const struct config_type config_type_name = {parse_name, print_string};
 const struct config_type config_type_words = {parse_words, print_string};
 const struct config_type config_type_freq = {parse_freq, print_freq};
-const struct config_type config_type_slots = {parse_slots, print_slots};
+const struct config_type config_type_slots = {parse_slots, print_count};
+const struct config_type config_type_stacks = {parse_stacks, print_count};
 const struct config_type config_type_publish = {parse_publish, print_double};
 const struct config_type config_type_megabytes = {parse_megabytes, print_double};
 const struct config_type config_type_pattern = {parse_pattern, print_patterns};

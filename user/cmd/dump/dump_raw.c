@@ -115,6 +115,7 @@ static const struct field stat_fields[] = {
 	     "steps or tasks that found no slot and count as unattributed: raise MaxSlots"),
 	STAT(ranks_lost, "ranks that found no slot and count in their task only: raise MaxSlots"),
 	STAT(commands_full, "steps whose programs' names found no room: these count in (other)"),
+	STAT(stacks_lost, "stacks that found no room and are in no row: raise MaxStacks"),
 	STAT(copies_lost, "stacks that found no room to be copied: they are by frame pointers"),
 	STAT(samples_lost, "samples that found the ring full and count as kernel or unknown"),
 	STAT(samples_late, "samples of slots that had ended; they count nowhere"),

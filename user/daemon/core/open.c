@@ -215,6 +215,7 @@ static int open_kern(struct daemon *d)
 	struct kern_opts o = {.pin_dir = d->opts.pin_dir,
 			      .btf = d->opts.cfg->btf,
 			      .nslots = d->opts.cfg->max_slots,
+			      .nstacks = d->opts.cfg->max_stacks,
 			      .nroots = d->cgroups.nroots,
 			      .components = d->cgroups.components,
 			      .families = d->opts.families | d->opts.may_ask,

@@ -20,6 +20,8 @@ unsigned kern_stack_entries(const struct kern *k)
 {
 	unsigned n = ENTRIES + ENTRIES_OF_CPU * k->ncpus;
 
+	if (k->opts.nstacks)
+		return k->opts.nstacks;
 	return n < ENTRIES_MAX ? n : ENTRIES_MAX;
 }
 
