@@ -120,6 +120,8 @@ def of_srun():
               v2_task(tree.job(job) + "/step_0", ["-e", "PMIX_RANK=0"]), n=2)
     s.end()
     path = d.file(job, 0)
+    print("# srun:", {k: v for k, v in d.stats().items() if v}, attributes(path).get("Uncounted Tasks"),
+          {n: read_account(p)["schedstat.run_ns"] for n, p in ((os.path.basename(p), p) for p in glob.glob(dirs + "/*"))})
     is_equal("srun: tables", groups(path), {"Ranks": [0, 1], "Tasks": [0, 1]})
     for n in (0, 1):
         is_near("srun: rank %d of both launchers" % n, rank_table(path, n)["CPUTime"].sum(),
