@@ -121,7 +121,8 @@ def of_srun():
     s.end()
     path = d.file(job, 0)
     print("# srun:", {k: v for k, v in d.stats().items() if v}, attributes(path).get("Uncounted Tasks"),
-          {n: read_account(p)["schedstat.run_ns"] for n, p in ((os.path.basename(p), p) for p in glob.glob(dirs + "/*"))})
+          {n: read_account(p)["schedstat.run_ns"] for n, p in ((os.path.basename(p), p) for p in glob.glob(dirs + "/*"))},
+          [[r["CPUTime"].round(4).tolist() for r in (rank_table(path, n), task_table(path, n))] for n in (0, 1)])
     is_equal("srun: tables", groups(path), {"Ranks": [0, 1], "Tasks": [0, 1]})
     for n in (0, 1):
         is_near("srun: rank %d of both launchers" % n, rank_table(path, n)["CPUTime"].sum(),
