@@ -33,9 +33,10 @@ static struct {
 	int64_t paused_until_ns;
 	int pause_err;
 	uint64_t dropped;
+	int ring_fd; /* the ring that came last and was not taken yet, or -1 */
 	struct own_series series[JOBPROF_SERIES_MAX];
 	unsigned nseries;
-} lib = {.lock = PTHREAD_MUTEX_INITIALIZER, .client.fd = -1};
+} lib = {.lock = PTHREAD_MUTEX_INITIALIZER, .client.fd = -1, .ring_fd = -1};
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -43,6 +44,13 @@ static int64_t clock_ns(clockid_t clock)
 
 	clock_gettime(clock, &ts);
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static void keep_ring(int fd)
+{
+	if (lib.ring_fd >= 0)
+		close(lib.ring_fd);
+	lib.ring_fd = fd;
 }
 
 static void before_fork(void)
@@ -59,7 +67,7 @@ static void after_fork(void)
 static void after_fork_in_child(void)
 {
 	client__forget(&lib.client);
-	region__forget();
+	keep_ring(-1);
 	lib.answers = 0;
 	lib.dropped = 0;
 	pthread_mutex_unlock(&lib.lock);
@@ -70,9 +78,10 @@ __attribute__((constructor)) static void at_load(void)
 	pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
-__attribute__((destructor)) static void at_unload(void)
+/* After region.c's, which has no priority and sends a last message. */
+__attribute__((destructor(200))) static void at_unload(void)
 {
-	region__leave();
+	keep_ring(-1);
 	client__close(&lib.client);
 }
 
@@ -119,7 +128,7 @@ static void read_answers(unsigned timeout_ms)
 		if (n == (int)sizeof(r) && r.head.type == JPC_REPLY)
 			read_answer(&r);
 		else if (n == (int)sizeof(r.head) && r.head.type == JPC_RING && fd >= 0)
-			region__take(fd), fd = -1;
+			keep_ring(fd), fd = -1;
 		else
 			client__close(&lib.client);
 		if (fd >= 0)
@@ -239,17 +248,17 @@ void region__ask_last(bool none)
 	pthread_mutex_unlock(&lib.lock);
 }
 
-bool region__is_coming(void)
+int region__ring_fd(bool *coming)
 {
-	int errno_before = errno;
-	bool coming;
+	int fd;
 
 	pthread_mutex_lock(&lib.lock);
 	read_answers(0);
-	coming = lib.client.fd >= 0 && lib.answers;
+	*coming = lib.client.fd >= 0 && lib.answers;
+	fd = lib.ring_fd;
+	lib.ring_fd = -1;
 	pthread_mutex_unlock(&lib.lock);
-	errno = errno_before;
-	return coming;
+	return fd;
 }
 
 int jobprof_mark_at(const char *name, int64_t unix_ns)

@@ -37,8 +37,9 @@ static struct {
 
 static __thread uint32_t thread __attribute__((tls_model("initial-exec")));
 
-/* The mapping stays: a signal handler may have forked in the middle of a record. */
-void region__forget(void)
+/* In a child of fork(2) the ring is the parent's. The mapping stays: a signal handler may have
+ * forked in the middle of a record. */
+static void forget_ring(void)
 {
 	__atomic_store_n(&own.ring, NULL, __ATOMIC_RELEASE);
 	own.again_s = 0;
@@ -89,7 +90,7 @@ static void tell_early(struct jpc_ring *r)
 
 /* After a restart of jobprofd there is another ring. The old mapping stays: other threads may be
  * writing there. */
-void region__take(int fd)
+static void map_ring(int fd)
 {
 	struct jpc_ring *r = MAP_FAILED;
 	struct stat st;
@@ -99,11 +100,25 @@ void region__take(int fd)
 	close(fd);
 	if (r == MAP_FAILED)
 		return;
-	pthread_mutex_lock(&own.lock);
 	memcpy(r->name, own.name, sizeof(r->name));
 	tell_early(r);
 	__atomic_store_n(&own.ring, r, __ATOMIC_RELEASE);
+}
+
+/* Takes the ring that has come, if one has; returns whether one may still be coming. Under the
+ * lock, so that of two rings the later one stays. */
+static bool take_ring(void)
+{
+	int fd, errno_before = errno;
+	bool coming;
+
+	pthread_mutex_lock(&own.lock);
+	fd = region__ring_fd(&coming);
+	if (fd >= 0)
+		map_ring(fd);
 	pthread_mutex_unlock(&own.lock);
+	errno = errno_before;
+	return coming;
 }
 
 /* NULL: it has not come yet, there is no jobprofd, or it does not profile this process. */
@@ -112,7 +127,7 @@ static struct jpc_ring *find_ring(void)
 	int64_t now = (int64_t)(clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000000u);
 
 	if (__atomic_load_n(&own.asked, __ATOMIC_RELAXED)) {
-		__atomic_store_n(&own.asked, region__is_coming(), __ATOMIC_RELAXED);
+		__atomic_store_n(&own.asked, take_ring(), __ATOMIC_RELAXED);
 	} else if (now >= __atomic_load_n(&own.again_s, __ATOMIC_RELAXED)) {
 		__atomic_store_n(&own.again_s, now + AGAIN_S, __ATOMIC_RELAXED);
 		region__ask();
@@ -126,20 +141,27 @@ static void check_ring(int64_t now)
 {
 	if (__atomic_exchange_n(&own.checked_s, now, __ATOMIC_RELAXED) == now)
 		return;
-	region__is_coming();
+	take_ring();
 	region__ask();
 	pthread_mutex_lock(&own.lock);
 	tell_late(own.ring);
 	pthread_mutex_unlock(&own.lock);
 }
 
-void region__leave(void)
+__attribute__((constructor)) static void at_load(void)
+{
+	pthread_atfork(NULL, NULL, forget_ring);
+}
+
+/* The program ends: jobprofd is told how many records it has not read. */
+__attribute__((destructor)) static void at_unload(void)
 {
 	struct jpc_ring *r = __atomic_load_n(&own.ring, __ATOMIC_ACQUIRE);
 
 	if (!r && !__atomic_load_n(&own.lost, __ATOMIC_RELAXED))
 		return;
 	region__ask_last(!r);
+	take_ring();
 	pthread_mutex_lock(&own.lock);
 	if (own.ring)
 		tell_late(own.ring);
