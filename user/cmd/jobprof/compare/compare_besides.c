@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "pool/pool.h"
 
@@ -17,42 +16,11 @@ static const struct maker {
 	{"fold", "Folded region", "folded regions", compare_fold__put},
 };
 
-struct numbers {
-	double share[2], s[2];
-};
-
-void compare_besides__put(struct message *m, const char *name, const double share[2],
-			  const double s[2])
-{
-	const struct numbers v = {{share[0], share[1]}, {s[0], s[1]}};
-
-	message__put_text(m, name);
-	message__put(m, &v, sizeof(v));
-}
-
 static int work(void *arg, unsigned item, struct message *m)
 {
 	int err = makers[item].put(arg, m);
 
 	return err == -ENODATA ? 0 : err;
-}
-
-static void take_rows(struct compare_table *t, char **names, struct message *m)
-{
-	while (t->n < COMPARE_BESIDES_ROWS && m->at < m->len) {
-		const char *name = message__take_text(m);
-		const struct numbers *v = message__take(m, sizeof(*v));
-		struct compare_row *row = &t->rows[t->n];
-
-		if (!v)
-			return;
-		row->name = names[t->n] = strdup(name);
-		if (!row->name)
-			return;
-		memcpy(row->share, v->share, sizeof(row->share));
-		memcpy(row->s, v->s, sizeof(row->s));
-		t->n++;
-	}
 }
 
 int compare_besides__of(struct compare_besides *out, const struct compare_inside runs[2],
@@ -74,7 +42,7 @@ int compare_besides__of(struct compare_besides *out, const struct compare_inside
 		*t = (struct compare_table){.id = makers[i].id, .name = makers[i].name};
 		err = pool__next(pool, &m);
 		if (!err)
-			take_rows(t, out->names[i], m);
+			compare_rows__take(t, out->names[i], m);
 		if (err && (!first || err == -EINTR)) {
 			first = err;
 			*what = makers[i].what;

@@ -33,8 +33,10 @@ void compare_besides__free(struct compare_besides *b);
 /* ---- in the child: each puts its rows, and returns 0 or -errno; -ENODATA: a run has none of it */
 
 /* name is copied; share and s as struct compare_row has them, of both runs. */
-void compare_besides__put(struct message *m, const char *name, const double share[2],
-			  const double s[2]);
+void compare_rows__put(struct message *m, const char *name, const double share[2],
+		       const double s[2]);
+/* In the parent: takes them, until there is no more or no memory; names[] are to be freed. */
+void compare_rows__take(struct compare_table *t, char **names, struct message *m);
 /* The functions whose own time on the CPU differs most. */
 int compare_functions__put(const struct compare_inside runs[2], struct message *m);
 /* The clusters of bursts of both runs, as jobprof track follows them. */

@@ -77,7 +77,7 @@ static void put_cluster(const struct cluster_pieces *p, unsigned name, struct me
 		s[i] = is_all ? share[i] * run_time(&p->v[i]) : NAN;
 	}
 	name_of(p, name, text, sizeof(text));
-	compare_besides__put(m, text, share, s);
+	compare_rows__put(m, text, share, s);
 }
 
 int compare_clusters__put(const struct compare_inside runs[2], struct message *m)

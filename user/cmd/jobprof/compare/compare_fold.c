@@ -68,7 +68,7 @@ static void put_part(json_t *const fold[2], const char *name, const double share
 
 	for (int i = 0; i < 2; i++)
 		s[i] = share[i] * json__number_of(fold[i], "period_s");
-	compare_besides__put(m, name, share, s);
+	compare_rows__put(m, name, share, s);
 }
 
 static void put_phase(json_t *const fold[2], size_t at, size_t shift, struct message *m)

@@ -82,7 +82,7 @@ static int put_functions(const struct reading *r, struct message *m)
 		return -ENOMEM;
 	qsort(v, n, sizeof(*v), by_change);
 	for (unsigned i = 0; i < n && i < COMPARE_BESIDES_ROWS && v[i].s[0] + v[i].s[1] > 0; i++)
-		compare_besides__put(m, v[i].name, v[i].share, v[i].s);
+		compare_rows__put(m, v[i].name, v[i].share, v[i].s);
 	free(v);
 	return 0;
 }

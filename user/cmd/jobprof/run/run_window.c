@@ -90,16 +90,6 @@ static int ask_first(struct window *w, bool with_rows, char reason[static 256])
 	return err;
 }
 
-double window__used(const struct window *w, enum window_table t, enum window_column c)
-{
-	double before = w->before.v[t][c], after = w->after.v[t][c];
-
-	if (c == WINDOW_PEAK)
-		return isnan(before) || after > before ? after : NAN;
-	/* the split of user and kernel mode may have been corrected by a hair */
-	return after < before ? 0 : after - before;
-}
-
 static int refuse(int err, const char *reason)
 {
 	const char *why = err == -ENOTCONN  ? "no jobprofd runs on this node: ask the site for it"

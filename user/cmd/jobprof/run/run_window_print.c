@@ -2,7 +2,6 @@
 /* The page about the window of a step in which a command ran, and the same as JSON. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <jansson.h>
 
@@ -216,4 +215,14 @@ void window__print_json(const struct window *w, json_t *report)
 	json__dump(j, stderr, JSON_INDENT(2));
 	fputc('\n', stderr);
 	json_decref(j);
+}
+
+double window__used(const struct window *w, enum window_table t, enum window_column c)
+{
+	double before = w->before.v[t][c], after = w->after.v[t][c];
+
+	if (c == WINDOW_PEAK)
+		return isnan(before) || after > before ? after : NAN;
+	/* the split of user and kernel mode may have been corrected by a hair */
+	return after < before ? 0 : after - before;
 }

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A job is read, and judged by rules, PIKA's tags and the character of its I/O. */
+#include "cmd/jobprof/report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/job/facts_fill.h"
+#include "base/log.h"
+#include "view/report/report.h"
+#include "view/report/spark.h"
+
+/* Reads the peaks of each node; what a wrong file says is not known, and that has been said. */
+static struct peaks *read_peaks(const struct model_job *j)
+{
+	struct peaks *p = calloc(j->nnodes + 1, sizeof(*p));
+	int err = 0;
+
+	for (unsigned i = 0; p && i < j->nnodes; i++) {
+		peaks__init(&p[i]);
+		if (!err)
+			err = peaks__read(&p[i], NULL, j->nodes[i].unit.name);
+	}
+	return p;
+}
+
+/* 0 or -ENOMEM. */
+static int judge_pika(struct pika_job *pika, const struct model_job *j, const struct facts *f,
+		      const struct report_opts *o)
+{
+	struct peaks *peaks = read_peaks(j);
+	const struct pika_options how = {peaks, o->is_short, o->force};
+	int err = peaks ? pika_job__of(pika, j, f, &how) : -ENOMEM;
+
+	free(peaks);
+	return err;
+}
+
+/* 0, or the exit status. */
+static int judge_job(const struct model_job *j, const struct report_opts *o, report_use *use,
+		     void *ctx)
+{
+	struct facts facts;
+	struct verdict verdict = {0};
+	struct pika_job pika = {0};
+	struct io_jobs io;
+	struct report r = {
+		.job = j,
+		.facts = &facts,
+		.verdict = &verdict,
+		.pika = &pika,
+		.io = &io,
+		.all = o->all,
+		.utf8 = spark__utf8(),
+		.is_run = o->is_run,
+		.lines_after = o->lines_after,
+		.more = o->more,
+		.name = o->name,
+		.is_short = o->is_short,
+	};
+	const struct rules_options rules = {.site = o->rules};
+	int err = facts__of(&facts, j, o->is_short), status = 1;
+
+	if (!err)
+		err = rules__judge(&verdict, &facts, &rules);
+	if (!err)
+		err = judge_pika(&pika, j, &facts, o);
+	if (!err)
+		err = io_jobs__of(&io, j, &facts);
+	if (!err)
+		status = use(&r, ctx);
+	else if (err == -ENOMEM)
+		log_error("%s", strerror(ENOMEM));
+	else if (o->rules)
+		log_error("%s: the rules cannot be used: %s", o->rules, rules_file__reason(err));
+	pika_job__free(&pika);
+	verdict__free(&verdict);
+	facts__free(&facts);
+	return status;
+}
+
+/* Names the first trouble, which is likely the reason. */
+static void log_no_rows(const struct model_job *j, const struct job_input *in)
+{
+	const char *path = in->path;
+
+	for (unsigned i = 0; j->parts && i < j->nparts; i++)
+		if (j->parts[i].trouble) {
+			log_error("%s: node %s: %s", path, j->nodes[j->parts[i].node].unit.name,
+				  j->parts[i].trouble);
+			return;
+		}
+	log_error("%s: %s", path,
+		  !j->nparts && in->nodes ? "it has no node that -N names"
+					  : "it has no rows, or all of one instant");
+}
+
+int report__judge(const struct job_input *inputs, unsigned n, const struct report_opts *o,
+		  report_use *use, void *ctx)
+{
+	const struct job_options how = {.dt_s = o->is_short ? 0 : 30};
+	struct model_job job;
+	int err = model_job__read(&job, inputs, n, &how);
+	int status = 1;
+
+	if (!err)
+		status = judge_job(&job, o, use, ctx);
+	else if (err == -EINVAL)
+		status = REPORT_SEVERAL;
+	else if (err == -ENODATA)
+		log_no_rows(&job, &inputs[0]);
+	else if (err != -EIO) /* which has been said */
+		log_error("%s: %s", n ? inputs[0].path : "", strerror(-err));
+	model_job__free(&job);
+	return status;
+}
