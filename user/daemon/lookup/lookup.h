@@ -131,10 +131,6 @@ bool lookups__reaped(struct lookups *l, pid_t pid);
 
 /* The work of a helper process, until the other end of fd is closed. */
 void lookup__serve(int fd) __attribute__((noreturn));
-/* Reads the processes of a question's cgroup. Returns how many: max at most. */
-unsigned lookup__read_all(const struct lookup *q, pid_t *pids, unsigned max);
-/* The answer to PROGRAM. 0 or -errno. */
-int lookup__program(const struct lookup *q, struct lookup_program *p);
 /* Bytes of an answer that are sent. */
 size_t lookup_answer__size(const struct lookup_answer *a);
 

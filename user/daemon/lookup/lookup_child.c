@@ -21,6 +21,9 @@
 /* While a process begins another program, as a shell does at "exec", it has no environment. */
 #define EXEC_TRIES    100
 #define EXEC_PAUSE_US 2000
+/* The processes of a task that are looked at, and the longest chain of parents. */
+#define PROCESSES_MAX 1024
+#define PARENTS_MAX   64
 
 size_t lookup_answer__size(const struct lookup_answer *a)
 {
@@ -68,7 +71,7 @@ static int by_root(const void *a, const void *b)
 	return (x->root > y->root) - (x->root < y->root);
 }
 
-unsigned lookup__read_all(const struct lookup *q, pid_t *pids, unsigned max)
+static unsigned read_all(const struct lookup *q, pid_t *pids, unsigned max)
 {
 	static const char *const below[] = {"", "/user", "/user/task_special", "/task_special"};
 	unsigned n = 0;
@@ -85,7 +88,7 @@ unsigned lookup__read_all(const struct lookup *q, pid_t *pids, unsigned max)
 static int find_tasks(const struct lookup *q, struct lookup_answer *a)
 {
 	static pid_t pids[LOOKUP_PIDS];
-	unsigned i, n = lookup__read_all(q, pids, LOOKUP_PIDS);
+	unsigned i, n = read_all(q, pids, LOOKUP_PIDS);
 
 	for (i = 0; i < n; i++) {
 		struct lookup_pid *p = &a->pids[a->npids];
@@ -174,6 +177,56 @@ static int read_env(const struct lookup *q, struct lookup_env *env)
 	return err;
 }
 
+/* above: the parent of root; 0: not known. */
+static bool descends_from(pid_t pid, pid_t root, pid_t above)
+{
+	for (unsigned i = 0; pid > 1 && pid != above && i < PARENTS_MAX; i++)
+		if (pid == root || proc__ppid(pid, &pid))
+			return pid == root;
+	return false;
+}
+
+/* The busiest process; 0: there is none. */
+static pid_t find_busiest(const struct lookup *q, uint64_t *ticks)
+{
+	static pid_t pids[PROCESSES_MAX];
+	unsigned n = read_all(q, pids, PROCESSES_MAX);
+	pid_t busiest = 0, above = 0;
+
+	*ticks = 0;
+	if (q->lineage && proc__ppid(q->pid, &above))
+		above = 0;
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t t;
+
+		/* Most of a cgroup are of other ranks, which is read first: their parent is above.
+		 */
+		if (pids[i] <= 0 || (q->lineage && !descends_from(pids[i], q->pid, above)) ||
+		    proc__is_stepd(pids[i]) == 1 || proc__cpu_ticks(pids[i], &t) ||
+		    (busiest && t <= *ticks))
+			continue;
+		busiest = pids[i];
+		*ticks = t;
+	}
+	return busiest;
+}
+
+static int find_program(const struct lookup *q, struct lookup_program *p)
+{
+	int err;
+
+	*p = (struct lookup_program){};
+	p->pid = find_busiest(q, &p->ticks);
+	if (proc_cpus__read(q->pid, &p->cpus))
+		p->cpus.cpus = 0;
+	if (!p->pid)
+		return p->cpus.cpus ? 0 : -ESRCH;
+	err = proc_program__read(p->pid, &p->program);
+	if (err)
+		p->pid = 0; /* it has ended meanwhile */
+	return p->pid || p->cpus.cpus ? 0 : err;
+}
+
 static int find_user(uid_t uid, struct lookup_answer *a)
 {
 	struct passwd *pw = getpwuid(uid);
@@ -203,7 +256,7 @@ static int answer_question(const struct lookup *q, struct lookup_answer *a)
 	case LOOKUP_USER:
 		return find_user(q->uid, a);
 	case LOOKUP_PROGRAM:
-		return lookup__program(q, &a->program);
+		return find_program(q, &a->program);
 	case LOOKUP_LIBRARIES:
 		return proc_libraries__read(q->pid, &a->libraries);
 	case LOOKUP_MAPS:

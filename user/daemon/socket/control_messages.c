@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The messages of the socket: their sizes, the users that may send them, and their effect. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/str.h"
 #include "daemon/follow/kernel_watch.h"
@@ -17,21 +14,6 @@
 #define ANY_SIZE  1 /* the size is the least one */
 #define ROOT_ONLY 2
 #define ANSWER	  4 /* an answer is always sent */
-
-int control_call__refuse(struct call *k, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(k->reply.text, sizeof(k->reply.text), fmt, ap);
-	va_end(ap);
-	return err;
-}
-
-bool control_call__is_terminated(const char *text, size_t size)
-{
-	return memchr(text, 0, size) != NULL;
-}
 
 static bool step_texts_end(const struct jpc_step *m)
 {
