@@ -13,11 +13,6 @@
 
 #define HOOK_EVERY 1000
 
-struct engine *engine__of(lua_State *L)
-{
-	return *(struct engine **)lua_getextraspace(L);
-}
-
 static void *allocate(void *ctx, void *p, size_t old, size_t size)
 {
 	struct engine *e = ctx;
@@ -38,15 +33,6 @@ static void *allocate(void *ctx, void *p, size_t old, size_t size)
 	if (grown)
 		e->memory += size - had;
 	return grown;
-}
-
-void engine__charge(lua_State *L, size_t n)
-{
-	struct engine *e = engine__of(L);
-
-	if (n >= e->steps)
-		luaL_error(L, "it took more than %d steps", (int)e->budget);
-	e->steps -= (unsigned)n;
 }
 
 static void count_steps(lua_State *L, lua_Debug *ar)
