@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "identity/stepname.h"
 #include "jobfile/extract/extract_internal.h"
 
 #define NODES_NAMED 8 /* in one line */
@@ -147,4 +148,11 @@ void extract__name_missing(struct extraction *x, bool empty)
 			  x->path, x->wanted);
 	else
 		log_error("%s: nothing of series %s is there", x->path, x->wanted);
+}
+
+const char *extract__step(const struct extraction *x, unsigned step)
+{
+	const char *name = x->r->steps[step].name;
+
+	return x->opt->stock ? name : stepname__human(name);
 }

@@ -2,19 +2,10 @@
 /* One pass over one node: its tables, which the first pass maps and the second one writes. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "identity/stepname.h"
 #include "jobfile/extract/extract_internal.h"
-
-const char *extract__step(const struct extraction *x, unsigned step)
-{
-	const char *name = x->r->steps[step].name;
-
-	return x->opt->stock ? name : stepname__human(name);
-}
 
 /* The columns of the table the cursor stands at. */
 static int map_table(struct extraction *x)

@@ -50,7 +50,7 @@ struct match {
 static void match_file(struct match *m)
 {
 	const struct merge_opts *o = m->c->o;
-	int fd = merge_dir__open(m->c->dir, m->c->names->v[m->at], NULL, NULL);
+	int fd = merge_file__open(m->c->dir, m->c->names->v[m->at], NULL, NULL);
 	struct reader_node *n = NULL;
 	struct reader *r = NULL;
 	char path[64];

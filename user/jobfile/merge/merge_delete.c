@@ -27,9 +27,9 @@ static bool is_merged_one(int dir, const char *name, const struct merge_stamp *w
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
 		return false;
-	is = merge_dir__stamp(&st);
+	is = merge_file__stamp(&st);
 	is.ctime = was->ctime;
-	return merge_dir__same(&is, was);
+	return merge_file__same(&is, was);
 }
 
 static int delete_open(int dir, const char *name, const struct merge_stamp *was)
@@ -54,7 +54,7 @@ static int delete_open(int dir, const char *name, const struct merge_stamp *was)
 int merge_delete__file(int dir, const char *name, const struct merge_stamp *was)
 {
 	/* Open, the file is locked: another merge does not take it for a leftover. */
-	_cleanup_close_ int fd = merge_dir__open(dir, name, was, NULL);
+	_cleanup_close_ int fd = merge_file__open(dir, name, was, NULL);
 
 	return fd < 0 ? fd : delete_open(dir, name, was);
 }

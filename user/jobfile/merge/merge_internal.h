@@ -119,14 +119,15 @@ struct merge_sets {
 int merge_dir__find(const struct merge_opts *o, struct merge_sets *out);
 void merge_dir__free(struct merge_sets *sets);
 int merge_set__add_absent(struct merge_set *s, const char *step, const char *node);
-/* Opens a file of the set for reading; *is if not NULL. -ELOOP: a link; -EBADMSG: no regular file;
- * -EBUSY: its writer has it open; -ESTALE: not the file that `was` describes. */
-int merge_dir__open(int dir, const char *name, const struct merge_stamp *was,
-		    struct merge_stamp *is);
-hid_t merge_dir__open_h5(int fd);
-struct merge_stamp merge_dir__stamp(const struct stat *st);
+
+/* merge_file.c: opens a file of the set for reading; *is if not NULL. -ELOOP: a link; -EBADMSG: no
+ * regular file; -EBUSY: its writer has it open; -ESTALE: not the file that `was` describes. */
+int merge_file__open(int dir, const char *name, const struct merge_stamp *was,
+		     struct merge_stamp *is);
+hid_t merge_file__open_h5(int fd);
+struct merge_stamp merge_file__stamp(const struct stat *st);
 /* Whether both are of one file that nobody has written to in between. */
-bool merge_dir__same(const struct merge_stamp *a, const struct merge_stamp *b);
+bool merge_file__same(const struct merge_stamp *a, const struct merge_stamp *b);
 
 /* merge_delete.c: deletes a file that is merged. 0; -ESTALE: another one has the name, and keeps
  * it; -EXDEV: another one has lost its name, and is .NAME.merged; else -errno. */
@@ -189,14 +190,13 @@ int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const s
 int merge_tree__number(struct merge_tree *t, const char *step, const char *name, int64_t v,
 		       bool wide);
 int merge_tree__text(struct merge_tree *t, const char *step, const char *name, const char *text);
-/* Keeps what users have put into the old file (merge_keep.c): after all else is written. */
-int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *object, size_t len);
+hid_t merge_tree__file(const struct merge_tree *t);
 int merge_tree__close(struct merge_tree *t);
 
 /*
- * merge_keep.c: copies every attribute, object and link that the new file does not have. 0; else
- * *object says what cannot be kept: -EEXIST: the new file has another thing of that name;
- * -ENOTSUP: it is of a kind that no copy keeps.
+ * merge_keep.c: copies every attribute, object and link that the new file does not have, when all
+ * else is written. 0; else *object says what cannot be kept: -EEXIST: the new file has another
+ * thing of that name; -ENOTSUP: it is of a kind that no copy keeps.
  */
 int merge_keep__others(hid_t old, hid_t into, char *object, size_t len);
 

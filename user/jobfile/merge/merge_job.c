@@ -178,12 +178,12 @@ static void begin_copy(struct job *j, const struct merge_item *i)
 
 static int copy_file(struct job *j, struct merge_item *i, const struct merge_result *r)
 {
-	int fd = merge_dir__open(j->set->dir, i->file, &i->stamp, NULL), err;
+	int fd = merge_file__open(j->set->dir, i->file, &i->stamp, NULL), err;
 	hid_t file;
 
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : -ESTALE;
-	file = merge_dir__open_h5(fd);
+	file = merge_file__open_h5(fd);
 	err = file < 0 ? -ESTALE : merge_tree__copy(j->tree, file, i->node, i, r);
 	if (file >= 0)
 		H5Fclose(file);
@@ -323,7 +323,8 @@ static int finish_tree(struct job *j)
 	read_note__file(path);
 	err = merge_metadata__write(j->metadata, j->set, j->o->user, j->tree);
 	if (!err && j->old) {
-		err = merge_tree__keep_others(j->tree, j->old->file, object, sizeof(object));
+		err = merge_keep__others(j->old->file, merge_tree__file(j->tree), object,
+					 sizeof(object));
 		if (is_refusal(err))
 			return not_kept(j, object, err);
 	}

@@ -116,7 +116,7 @@ static int open_old(struct merge_output *p)
 	else if (!S_ISREG(st.st_mode))
 		err = -EINVAL;
 	else
-		p->old_stamp = merge_dir__stamp(&st);
+		p->old_stamp = merge_file__stamp(&st);
 	if (err)
 		reason = err == -ELOOP	  ? "is a symbolic link, which is not followed"
 			 : err == -EINVAL ? "is no regular file"
@@ -196,8 +196,8 @@ static bool old_unchanged(const struct merge_output *p)
 
 	if (fstatat(p->dir, p->base, &st, AT_SYMLINK_NOFOLLOW))
 		return false;
-	is = merge_dir__stamp(&st);
-	return merge_dir__same(&is, &p->old_stamp);
+	is = merge_file__stamp(&st);
+	return merge_file__same(&is, &p->old_stamp);
 }
 
 int merge_output__keep(const struct merge_output *p)

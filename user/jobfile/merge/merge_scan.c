@@ -147,7 +147,7 @@ static int scan_file(struct merge_scan *s, const struct merge_item *item, hid_t 
 
 static int scan_input(struct merge_scan *s, const struct merge_item *item, struct merge_result *r)
 {
-	int fd = merge_dir__open(s->set->dir, item->file, NULL, &r->stamp), err;
+	int fd = merge_file__open(s->set->dir, item->file, NULL, &r->stamp), err;
 	char path[1024];
 	hid_t file;
 
@@ -155,7 +155,7 @@ static int scan_input(struct merge_scan *s, const struct merge_item *item, struc
 		return fail(s, fd, open_trouble(fd));
 	snprintf(path, sizeof(path), "%s/%s", s->set->where, item->file);
 	read_note__file_of(path, r->stamp.bytes);
-	file = merge_dir__open_h5(fd);
+	file = merge_file__open_h5(fd);
 	if (file < 0)
 		err = fail(s, -EBADMSG, "not HDF5, damaged, or not written to its end");
 	else
@@ -195,7 +195,7 @@ static int prepare_scan(struct merge_scan *s)
 	h5__keep_memory();
 	if (s->fd >= 0) {
 		read_note__file(s->path);
-		s->file = merge_dir__open_h5(s->fd);
+		s->file = merge_file__open_h5(s->fd);
 		if (s->file < 0 || fstat(s->fd, &st))
 			return -EBADMSG;
 		s->file_size = st.st_size;

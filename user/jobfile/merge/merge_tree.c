@@ -306,9 +306,9 @@ int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const s
 	return err == -EIO && !h5__of_system() ? -EBADMSG : err;
 }
 
-int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *object, size_t len)
+hid_t merge_tree__file(const struct merge_tree *t)
 {
-	return merge_keep__others(old, t->file, object, len);
+	return t->file;
 }
 
 int merge_tree__close(struct merge_tree *t)

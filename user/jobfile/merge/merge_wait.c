@@ -182,7 +182,7 @@ struct reading {
 static struct step_attrs attrs_of(int dir, const char *name)
 {
 	struct step_attrs f = {NO_ATTR, NO_ATTR};
-	int fd = merge_dir__open(dir, name, NULL, NULL);
+	int fd = merge_file__open(dir, name, NULL, NULL);
 	struct reader_node *n = NULL;
 	struct reader *r = NULL;
 	char path[64];

@@ -10,6 +10,7 @@
 #include "base/read_note.h"
 #include "hdf5/h5util.h"
 #include "hdf5/names.h"
+#include "hdf5/summary.h"
 #include "jobfile/merge/nodescan_internal.h"
 
 #define ATTRS_MAX  4096
@@ -290,4 +291,16 @@ int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, bool 
 	if (!err)
 		err = add_links(&w, group);
 	return err && err != -ENOMEM ? -EBADMSG : err;
+}
+
+void nodescan_totals__clear(struct nodescanner *s)
+{
+	for (unsigned i = 0; i < s->ntotals; i++) {
+		summary__free_columns(s->totals[i].cols, s->totals[i].ncols);
+		free(s->totals[i].name);
+		free(s->totals[i].rows);
+	}
+	free(s->totals);
+	s->totals = NULL;
+	s->ntotals = 0;
 }

@@ -9,18 +9,6 @@
 #include "hdf5/table_columns.h"
 #include "jobfile/merge/nodescan_internal.h"
 
-void nodescan_totals__clear(struct nodescanner *s)
-{
-	for (unsigned i = 0; i < s->ntotals; i++) {
-		summary__free_columns(s->totals[i].cols, s->totals[i].ncols);
-		free(s->totals[i].name);
-		free(s->totals[i].rows);
-	}
-	free(s->totals);
-	s->totals = NULL;
-	s->ntotals = 0;
-}
-
 /* One table on its way to a row of totals. */
 struct sum {
 	struct table_columns columns;

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Opening files of a directory that others can change, without following anything. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/read_note.h"
+#include "hdf5/h5file.h"
+#include "hdf5/h5util.h"
+#include "jobfile/merge/merge_internal.h"
+
+struct merge_stamp merge_file__stamp(const struct stat *st)
+{
+	return (struct merge_stamp){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = st->st_size,
+		.mtime = st->st_mtim,
+		.ctime = st->st_ctim,
+		.bytes = read_note__file_bytes(st),
+	};
+}
+
+static bool time_equal(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool merge_file__same(const struct merge_stamp *a, const struct merge_stamp *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       time_equal(&a->mtime, &b->mtime) && time_equal(&a->ctime, &b->ctime);
+}
+
+/* Slurm's step daemon has its file locked as long as the step runs. */
+static int check_open_file(int fd, const struct merge_stamp *was, struct merge_stamp *is)
+{
+	struct merge_stamp stamp;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EBADMSG;
+	stamp = merge_file__stamp(&st);
+	if (was && !merge_file__same(was, &stamp))
+		return -ESTALE;
+	if (is)
+		*is = stamp;
+	return flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK ? -EBUSY : 0;
+}
+
+int merge_file__open(int dir, const char *name, const struct merge_stamp *was,
+		     struct merge_stamp *is)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY), err;
+
+	if (fd < 0)
+		return -errno;
+	err = check_open_file(fd, was, is);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+static hid_t input_access(void)
+{
+	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+
+	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
+	h5__small_cache(fapl);
+	h5file__set_driver(fapl);
+#if H5_VERSION_GE(1, 10, 7)
+	H5Pset_file_locking(fapl, false, true);
+#endif
+	return fapl;
+}
+
+hid_t merge_file__open_h5(int fd)
+{
+	static hid_t access = H5I_INVALID_HID; /* of the process */
+	char path[64];
+
+	if (access < 0)
+		access = input_access();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return H5Fopen(path, H5F_ACC_RDONLY, access);
+}
