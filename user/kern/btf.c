@@ -93,3 +93,14 @@ int kern_choose_carriers(struct kern *k)
 	}
 	return 0;
 }
+
+bool kern_has_enumerator(const struct btf *btf, const char *type, const char *name)
+{
+	int i, id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+	for (i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
+			return true;
+	return false;
+}

@@ -4,9 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "kern/internal.h"
@@ -17,17 +15,6 @@
 static bool has_function(const struct btf *btf, const char *name)
 {
 	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
-}
-
-bool kern_has_enumerator(const struct btf *btf, const char *type, const char *name)
-{
-	int i, id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
-
-	for (i = 0; t && i < btf_vlen(t); i++)
-		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
-			return true;
-	return false;
 }
 
 /* Many kernels have the functions but cannot attach programs to them: an empty program tries it. */

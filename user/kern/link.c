@@ -96,11 +96,6 @@ int kern_attach_one(struct kern *k, enum kern_program p)
 	return 0;
 }
 
-bool kern__attached(const struct kern *k)
-{
-	return k->link[P_SWITCH] >= 0;
-}
-
 int kern__attach(struct kern *k)
 {
 	bool fresh = !k->control->attached_ns;

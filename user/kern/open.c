@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Opening the kernel side: programs and maps are loaded, or taken over from the pins of an earlier
- * daemon. Here is also the line on the last failure, which kern__error() gives. */
+ * daemon. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -14,30 +13,6 @@
 #include "base/clock.h"
 #include "kern/internal.h"
 #include "kern/probe.h"
-
-static char last_error[512];
-
-const char *kern__error(void)
-{
-	return last_error;
-}
-
-int kern_fail(int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(last_error, sizeof(last_error), fmt, ap);
-	va_end(ap);
-	return err;
-}
-
-void kern_close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
 
 /* Writes the first contents of freshly made maps. */
 static int fill_maps(struct kern *k)

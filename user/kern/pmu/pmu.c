@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The perf family's events on the CPUs: opened, read and closed one CPU at a time. A task that does
- * not switch has its counts in the counters of its CPU only, until these are read. */
+/* The perf family's events: set by set, and read before a snapshot. A task that does not switch has
+ * its counts in the counters of its CPU only, until these are read. */
 #include <bpf/bpf.h>
-#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,126 +13,6 @@
 
 #define MIN_AGE_NS	1000000ull
 #define CALIBRATE_READS 64
-
-#define ANCHOR_AGE_NS 10000000000ull
-
-/*
- * The programs do not record when they read a CPU last, but how long the events had been enabled by
- * then. That time runs as our clock does but for a drift: the difference is taken again at every
- * flush.
- */
-struct pmu_clock {
-	uint64_t flushed_ns;
-	uint64_t ahead_ns; /* our clock minus the time the events were enabled */
-};
-
-struct jp_pmu_cpu *kern_pmu_cpu(const struct kern *k, unsigned cpu)
-{
-	return (struct jp_pmu_cpu *)k->mem[M_PMU_CPU] + cpu;
-}
-
-/* Makes room for the time at which each CPU was read; -ENOMEM. */
-static int new_clocks(struct kern *k)
-{
-	k->pmu.clocks = calloc(k->ncpus, sizeof(*k->pmu.clocks));
-	return k->pmu.clocks ? 0 : kern_fail(-ENOMEM, "out of memory");
-}
-
-/* Reads the CPU's counters for its slot, and finds out which slot has the CPU now. -ENXIO: the CPU
- * is offline. */
-static int read_cpu(struct kern *k, unsigned cpu)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, o, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = cpu);
-	struct pmu_clock *t = &k->pmu.clocks[cpu];
-
-	if (bpf_prog_test_run_opts(k->prog[P_FLUSH], &o))
-		return -errno;
-	t->flushed_ns = clock__mono_ns();
-	t->ahead_ns = t->flushed_ns - kern_pmu_cpu(k, cpu)->enabled;
-	return 0;
-}
-
-void kern_pmu_close_cpu(struct kern *k, unsigned cpu)
-{
-	struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
-	unsigned i;
-
-	__atomic_store_n(&c->open, 0, __ATOMIC_RELEASE);
-	for (i = k->pmu.n; i-- > 0;) {
-		uint32_t key = i * k->ncpus + cpu;
-
-		bpf_map_delete_elem(k->map[M_PMU_FDS], &key);
-	}
-}
-
-void kern_pmu_open_cpu(struct kern *k, unsigned cpu)
-{
-	struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
-	int fds[JP_PMU_EVENTS];
-	uint32_t open = kern_pmu_open_set(k, cpu, fds), key;
-	unsigned i;
-
-	for (i = 0; i < JP_PMU_EVENTS; i++) {
-		key = i * k->ncpus + cpu;
-		if (fds[i] >= 0 && bpf_map_update_elem(k->map[M_PMU_FDS], &key, &fds[i], BPF_ANY))
-			open &= ~(1u << i);
-	}
-	kern_pmu_close_set(fds);
-	if (!open)
-		return;
-	memset(c, 0, sizeof(*c));
-	for (i = 0; i < JP_PMU_AT_ONCE; i++)
-		c->period[i] = k->pmu.period[i];
-	for (i = 0; i < JP_PMU_EVENTS && c->nopen < JP_PMU_AT_ONCE; i++)
-		if (open >> i & 1)
-			c->which[c->nopen++] = (uint8_t)i;
-	__atomic_store_n(&c->open, open, __ATOMIC_RELEASE);
-	read_cpu(k, cpu);
-}
-
-void kern_pmu_open_all(struct kern *k)
-{
-	unsigned cpu;
-
-	for (cpu = 0; k->pmu.mode != JP_PMU_OFF && cpu < k->ncpus; cpu++)
-		if (!kern_pmu_cpu(k, cpu)->open)
-			kern_pmu_open_cpu(k, cpu);
-}
-
-void kern_pmu_close_all(struct kern *k)
-{
-	unsigned cpu;
-
-	for (cpu = 0; k->pmu.mode != JP_PMU_OFF && cpu < k->ncpus; cpu++)
-		if (kern_pmu_cpu(k, cpu)->open)
-			kern_pmu_close_cpu(k, cpu);
-}
-
-void kern_pmu_flush_cpu(struct kern *k, unsigned cpu)
-{
-	const struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
-	uint64_t enabled = c->enabled, reads = c->reads;
-	int err = read_cpu(k, cpu);
-
-	if (k->readonly)
-		return;
-	if (err == -ENXIO) {
-		kern_pmu_close_cpu(k, cpu);
-	} else if (!err && c->reads != reads && c->enabled == enabled) {
-		/* events stand still for good when their CPU has been offline */
-		kern_pmu_close_cpu(k, cpu);
-		kern_pmu_open_cpu(k, cpu);
-	}
-}
-
-bool kern_pmu_is_old(const struct kern *k, unsigned cpu, uint64_t age_ns)
-{
-	const struct pmu_clock *t = &k->pmu.clocks[cpu];
-	uint64_t now = clock__mono_ns();
-	int64_t age = now - t->ahead_ns - kern_pmu_cpu(k, cpu)->enabled;
-
-	return now - t->flushed_ns > ANCHOR_AGE_NS || age > (int64_t)age_ns;
-}
 
 int kern_pmu_store(struct kern *k)
 {
@@ -150,7 +29,7 @@ int kern_pmu_store(struct kern *k)
 	c->pmu_missing = ((1u << p->n) - 1) & ~p->usable;
 	c->pmu_read_ns = p->cost_ns;
 	memcpy(c->pmu_period, p->period, sizeof(c->pmu_period));
-	return new_clocks(k);
+	return kern_pmu_new_clocks(k);
 }
 
 int kern_pmu_restore(struct kern *k)
@@ -168,7 +47,7 @@ int kern_pmu_restore(struct kern *k)
 	p->set = c->pmu_set < p->nsets ? c->pmu_set : 0;
 	p->usable = ((1u << p->n) - 1) & ~c->pmu_missing;
 	memcpy(p->period, c->pmu_period, sizeof(p->period));
-	err = new_clocks(k);
+	err = kern_pmu_new_clocks(k);
 	if (!err && !k->readonly && p->loses_events && kern__attached(k)) {
 		kern_pmu_close_all(k);
 		kern_pmu_open_all(k);
@@ -227,7 +106,7 @@ void kern__next_set(struct kern *k)
 	k->control->pmu_set = p->set;
 	for (cpu = 0; cpu < k->ncpus; cpu++) {
 		if (kern_pmu_cpu(k, cpu)->open) {
-			read_cpu(k, cpu);
+			kern_pmu_read_cpu(k, cpu);
 			kern_pmu_close_cpu(k, cpu);
 		}
 		kern_pmu_open_cpu(k, cpu);
@@ -282,7 +161,7 @@ void kern_pmu_calibrate(struct kern *k)
 	k->pmu.calibrated = true;
 	bpf_obj_get_info_by_fd(k->prog[P_FLUSH], &before, &len);
 	for (i = 0; i < CALIBRATE_READS; i++)
-		read_cpu(k, cpu);
+		kern_pmu_read_cpu(k, cpu);
 	len = sizeof(after);
 	bpf_obj_get_info_by_fd(k->prog[P_FLUSH], &after, &len);
 	close(stats);

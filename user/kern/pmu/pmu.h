@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The perf family's events, in sets that are counted in turn: chosen and calibrated before the load
- * (pmu_mode.c, pmu_measure.c), opened on every CPU while the programs are attached (pmu.c,
+ * (pmu_mode.c, pmu_measure.c), opened on every CPU while the programs are attached (pmu_cpu.c,
  * pmu_events.c), flushed before a snapshot (pmu.c, pmu_sampled.c). Part of user/kern.
  */
 #ifndef JP_KERN_PMU_H
@@ -85,6 +85,11 @@ void kern_pmu_open_cpu(struct kern *k, unsigned cpu);
 void kern_pmu_close_cpu(struct kern *k, unsigned cpu);
 
 struct jp_pmu_cpu *kern_pmu_cpu(const struct kern *k, unsigned cpu);
+/* Makes room for the time at which each CPU was read; -ENOMEM. */
+int kern_pmu_new_clocks(struct kern *k);
+/* Reads the CPU's counters for its slot, and finds out which slot has the CPU now. -ENXIO: the CPU
+ * is offline. */
+int kern_pmu_read_cpu(struct kern *k, unsigned cpu);
 /* Reads the CPU's counters for its slot, and closes or reopens the events of a CPU that went or
  * came back. */
 void kern_pmu_flush_cpu(struct kern *k, unsigned cpu);

@@ -5,54 +5,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/str.h"
 #include "kern/internal.h"
-
-/* The kernel's ABI of this PMU: its type is there, the bits of config are fixed. */
-#define UPROBE_TYPE	 "/sys/bus/event_source/devices/uprobe/type"
-#define UPROBE_RETURN	 1ull
-#define UPROBE_SEMAPHORE 32 /* where its place in the file begins */
-
-static int uprobe_type(uint32_t *type)
-{
-	char text[32];
-
-	if (read_file(AT_FDCWD, UPROBE_TYPE, text, sizeof(text)) < 0)
-		return -errno;
-	text[strcspn(text, "\n")] = 0;
-	return parse_u32(text, type);
-}
-
-int kern_region_probe(const struct kern_opts *o)
-{
-	uint32_t type;
-
-	if (!o->nregions)
-		return 0;
-	if (o->nregions > JP_REGIONS)
-		return kern_fail(-E2BIG, "%u regions: at most %d functions can be regions",
-				 o->nregions, JP_REGIONS);
-	if (uprobe_type(&type))
-		return kern_fail(-EOPNOTSUPP,
-				 "functions cannot be regions here: the kernel has no uprobes "
-				 "(CONFIG_UPROBE_EVENTS): use jobprof_region_begin() of "
-				 "libjobprof");
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) != 1)
-		return kern_fail(-EOPNOTSUPP,
-				 "functions cannot be regions here: the kernel is older than "
-				 "5.15: use jobprof_region_begin() of libjobprof");
-	return 0;
-}
 
 static int on_crossing(void *ctx, void *data, size_t len)
 {
@@ -84,52 +44,6 @@ void kern__take_crossings(struct kern *k, void (*fn)(const struct jp_crossing *c
 	k->crossing_ctx = ctx;
 	if (k->crossing_ring)
 		ring_buffer__consume(k->crossing_ring);
-}
-
-/* A link from the place to the program, or -errno. */
-static int link_one(const struct kern *k, const char *path, uint64_t offset, uint64_t config,
-		    uint64_t cookie)
-{
-	LIBBPF_OPTS(bpf_link_create_opts, o, .perf_event.bpf_cookie = cookie);
-	struct perf_event_attr attr = {.size = sizeof(attr),
-				       .config = config,
-				       .uprobe_path = (uintptr_t)path,
-				       .probe_offset = offset};
-	int err = uprobe_type(&attr.type), fd, link;
-
-	if (err)
-		return err;
-	/* on one CPU, since the interface needs one; all processes on all CPUs come there */
-	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	link = bpf_link_create(k->prog[P_CROSS], fd, BPF_PERF_EVENT, &o);
-	err = -errno;
-	close(fd); /* the link holds it */
-	return link < 0 ? err : link;
-}
-
-static int link_probes(const struct kern *k, const char *path, const struct region_probes *p,
-		       struct region_links *l)
-{
-	int fd = 0;
-
-	if (k->many_probes) {
-		fd = kern_region_link_many(k, path, p);
-		if (fd >= 0)
-			l->fd[l->n++] = fd;
-		return fd < 0 ? fd : 0;
-	}
-	for (unsigned i = 0; i < p->n; i++) {
-		fd = link_one(k, path, p->offsets[i],
-			      p->semaphores[i] << UPROBE_SEMAPHORE |
-				      (p->on_return ? UPROBE_RETURN : 0),
-			      p->cookies[i]);
-		if (fd < 0)
-			return fd;
-		l->fd[l->n++] = fd;
-	}
-	return 0;
 }
 
 /* The probes where threads begin a region, or end it. */
@@ -170,7 +84,7 @@ static int add_probes(const struct kern *k, struct region_links *l, uint32_t num
 	/* the return first: a call that is seen to begin is seen to end */
 	for (int end = 1; !err && end >= 0; end--) {
 		choose_probes(&p, r, number, end);
-		err = p.n ? link_probes(k, path, &p, l) : 0;
+		err = p.n ? kern_region_link(k, path, &p, l) : 0;
 	}
 	return err;
 }
@@ -243,15 +157,4 @@ uint64_t kern__traps(const struct kern *k, unsigned region)
 double kern__trap_ns(const struct kern *k)
 {
 	return k->trap_ns;
-}
-
-int kern_region_probe_at(const struct kern *k, const char *path, uint64_t offset, bool end)
-{
-	uint64_t semaphore = 0, cookie = JP_REGIONS;
-	struct region_probes p = {&offset, &semaphore, &cookie, 1, end};
-	int fd = -1;
-	struct region_links l = {&fd, 0};
-	int err = link_probes(k, path, &p, &l);
-
-	return err ? err : fd;
 }

@@ -33,6 +33,10 @@ void kern_region_load(const struct kern *k, struct bpf_program *p);
 /* A link to all of these, where k->many_probes; -errno. */
 int kern_region_link_many(const struct kern *k, const char *path, const struct region_probes *p);
 
+/* Puts the probes on their places, and their links after those of l. 0 or -errno. */
+int kern_region_link(const struct kern *k, const char *path, const struct region_probes *p,
+		     struct region_links *l);
+
 /* Opens the ring of crossings; who waits for events is woken by it, too. 0 or -errno, said. */
 int kern_region_open_ring(struct kern *k);
 
