@@ -122,21 +122,7 @@ static int fail_part(struct job_reading *r, unsigned item, int err)
 	return part->trouble ? 0 : -ENOMEM;
 }
 
-const char *const about_attrs[ABOUT_TEXTS] = {
-	[ABOUT_PROGRAM] = "Executable",	   [ABOUT_BUILD_ID] = "Build Id",
-	[ABOUT_MPI] = "MPI Libraries",	   [ABOUT_GPU] = "GPU Libraries",
-	[ABOUT_CPUS] = "Allowed CPU List",
-};
-
 /* ---- what the attributes say of nodes */
-
-const struct model_attr *job_part__attr(const struct job_part *p, const char *name)
-{
-	for (unsigned i = 0; i < p->nattrs; i++)
-		if (!strcmp(p->attrs[i].name, name))
-			return &p->attrs[i];
-	return NULL;
-}
 
 static double part_number(const struct job_part *p, const char *name)
 {
@@ -498,35 +484,6 @@ void model_job__free(struct model_job *j)
 	free(j->steps);
 	free(j->id);
 	*j = (struct model_job){0};
-}
-
-/* ---- questions */
-
-const double *job_unit__bins(const struct job_unit *u, enum quantity q, const struct time_grid *g)
-{
-	unsigned slot = 0;
-
-	if (!u->bins || !quantity__is_kept(q, u->series))
-		return NULL;
-	for (int i = 0; i < (int)q; i++)
-		slot += quantity__is_kept(i, u->series);
-	return u->bins + (size_t)slot * g->n;
-}
-
-const double *job_unit__held(const struct job_unit *u, enum quantity q, const struct time_grid *g)
-{
-	return u->held ? u->held + (size_t)quantity__held_before(q) * g->n * g->instants : NULL;
-}
-
-const struct model_attr *model_job__attr(const struct model_job *j, const char *name)
-{
-	for (unsigned i = 0; i < j->nparts; i++) {
-		const struct model_attr *a = job_part__attr(&j->parts[i], name);
-
-		if (a)
-			return a;
-	}
-	return NULL;
 }
 
 /* Finds a quantity's first column in the schemas; NULL: none has it, as it is of an event. */
