@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The groups of measures, each run within its time, and what its passes come to. */
+/* The groups of measures, each run within its time. */
 #include "peaks/measure.h"
 
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "base/clock.h"
 
 #define GRACE_S 15.0 /* beyond its time, for what a group does before and after its passes */
 
@@ -66,47 +62,4 @@ void measure__run(const struct measure_group *g, const struct measure_opts *o, s
 		memcpy(&m->of[g->first], j->m, (g->last - g->first + 1) * sizeof(j->m[0]));
 	}
 	free(j);
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-struct peak measure__peak(const struct measure *m)
-{
-	double sorted[PASSES_MAX];
-	unsigned n = m->npasses;
-
-	if (!n)
-		return (struct peak){NAN, NAN, NAN};
-	memcpy(sorted, m->pass, n * sizeof(sorted[0]));
-	qsort(sorted, n, sizeof(sorted[0]), compare);
-	return (struct peak){(sorted[(n - 1) / 2] + sorted[n / 2]) / 2, sorted[0], sorted[n - 1]};
-}
-
-double measure__spread(const struct measure *m)
-{
-	struct peak p = measure__peak(m);
-
-	return m->npasses < 2 ? NAN : (p.max - p.min) / p.value;
-}
-
-void measure__fail(struct measure *m, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(m->error, sizeof(m->error), fmt, ap);
-	va_end(ap);
-	m->npasses = 0;
-}
-
-bool measure__goes_on(const struct measure *m, const struct measure_opts *o, uint64_t began)
-{
-	if (m->error[0] || m->npasses >= o->passes || m->npasses >= PASSES_MAX)
-		return false;
-	return !m->npasses || (double)(clock__mono_ns() - began) / NSEC_PER_SEC < o->seconds;
 }
