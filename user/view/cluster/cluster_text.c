@@ -2,7 +2,6 @@
 /* Clusters of bursts for a terminal. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/escape.h"
@@ -17,35 +16,6 @@
 #define NOISY	    0.05 /* if they have so much of the run time */
 #define MOSTLY	    0.5	 /* noise, */
 #define LITTLE	    0.2	 /* or long bursts of all: tells the reader little */
-
-const char *cluster_name__of(unsigned k, cluster_name buf)
-{
-	if (!k)
-		snprintf(buf, CLUSTER_NAME, "noise");
-	else if (k <= 26)
-		snprintf(buf, CLUSTER_NAME, "%c", 'A' + (int)k - 1);
-	else
-		snprintf(buf, CLUSTER_NAME, "%c%u", 'A' + (int)((k - 1) % 26), (k - 1) / 26 % 1000);
-	return buf;
-}
-
-char cluster_name__letter(unsigned k)
-{
-	return !k ? '.' : (char)(k <= 26 ? 'A' + (int)k - 1 : k <= 52 ? 'a' + (int)k - 27 : '+');
-}
-
-const char *cluster_time__of(double s, cluster_time buf)
-{
-	if (isnan(s))
-		snprintf(buf, sizeof(cluster_time), "?");
-	else if (s < 0.0009995)
-		snprintf(buf, sizeof(cluster_time), "%.3g us", s * 1e6);
-	else if (s < 0.9995)
-		snprintf(buf, sizeof(cluster_time), "%.3g ms", s * 1e3);
-	else
-		snprintf(buf, sizeof(cluster_time), "%.*f s", s < 99.95 ? 2 : 0, s);
-	return buf;
-}
 
 /* ---- over time */
 
