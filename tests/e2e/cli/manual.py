@@ -78,8 +78,9 @@ def keys():
 
 def sensors():
     names = [s["name"] for s in json.loads(says(["jobprof", "sensors", "--all", "--json"]))["sources"]]
-    section = page("jobprof.1").split("\n.SS sensors\n")[1]
-    is_equal("manual: jobprof.1 has every sensor", [s for s in names if "\n.BR %s :\n" % s not in section], [])
+    with open(os.path.join(BUILD, "man/jobprof-metrics.7")) as f:
+        section = f.read().split(".SH SENSORS\n")[1].split(".SH ")[0].replace("\\-", "-")
+    is_equal("manual: jobprof-metrics.7 has every sensor", re.findall(r"^\.B (.*)$", section, re.M), names)
 
 
 def completed(program, *words):

@@ -13,13 +13,12 @@ from sensorlib import *
 SCHEMA = {s["name"]: {c["name"]: c for c in s["columns"]}
           for s in json.loads(subprocess.run([JOBPROF, "list", "--json"], capture_output=True,
                                              check=True).stdout)}
-MACHINES = {"ports": "ports", "slingshot": "slingshot", "node": "netdev", "nfs": "mounts",
-            "lustre": "mounts"}
+TREES = os.path.join(ROOT, "tests/data/sensors")
 
 
 def tree(name):
     """The machine of tests/data/sensors of that name, a directory or a .tree."""
-    path = os.path.join(ROOT, "tests/data/sensors", name)
+    path = os.path.join(TREES, name)
     if not os.path.isdir(path):
         return machine(name)
     root = tmpdir(name)
@@ -37,20 +36,23 @@ def cells(line):
 
 
 def channels_are_columns_of_the_schema():
-    for name, source in MACHINES.items():
-        got = sources(tree(name))
-        bad, tables = [], set()
-        for s in got.values():
-            for c in s["channels"]:
-                series, grouped, table = c["table"].partition("/")
-                column = SCHEMA[series].get(c["column"])
-                tables.add((series, table))
-                if not column or grouped and not re.fullmatch(r"[A-Za-z0-9._+~-]{1,31}", table):
-                    bad.append((c["table"], c["column"]))
-                elif (column["unit"], c["unit"]) not in (
-                        ("MB", "B"), (column["unit"], column["unit"])):
-                    bad.append((c["column"], c["unit"], column["unit"]))
-        is_true("columns_of_" + name, not bad and tables and source in got, bad)
+    """Of every machine; a new series has a machine that shows it."""
+    seen = set()
+    for name in sorted({f.split(".")[0] for f in os.listdir(TREES)} - {"README"}):
+        bad = []
+        for c in [c for s in sources(tree(name)).values() for c in s["channels"] if c["table"]]:
+            series, grouped, table = c["table"].partition("/")
+            column = SCHEMA[series].get(c["column"])
+            seen.add(series)
+            if not column or grouped and not re.fullmatch(r"[A-Za-z0-9._+~-]{1,31}", table):
+                bad.append((c["table"], c["column"]))
+            elif (column["unit"], c["unit"]) not in (("MB", "B"), (column["unit"], column["unit"])):
+                bad.append((c["column"], c["unit"], column["unit"]))
+        is_equal("columns_of_" + name, bad, [])
+    with open(os.path.join(ROOT, "schemas/series.def")) as f:
+        of_node = set(re.findall(r"^SERIES\((\w+), \w+, OF_NODE", f.read(), re.M))
+    is_equal("series_of_channels_without_a_table", of_node - seen,
+             {"Energy", "GPU", "CPU", "Network", "Filesystem"})
     for series in ("Port", "NetDev"):
         is_equal("columns_that_are_summed_of_" + series,
                  [(n, SCHEMA[series][n]["unit"]) for n in list(SCHEMA[series])[2:6]],

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Prints the manual page jobprof-metrics(7), made from schemas/. */
+/* Prints the manual page jobprof-metrics(7), made from schemas/ and the sensors. */
 #include "cmd/jobprof/list_man.h"
 
 #include <string.h>
+
+#include "sensor/sensors.h"
 
 #define LINE_MAX_ROFF 76
 
@@ -228,10 +230,22 @@ static void put_attributes(FILE *out)
 	}
 }
 
+static void put_sensors(FILE *out)
+{
+	fputs(".SH SENSORS\nWhat is read for the series of the node, and for its energy in this "
+	      "order:\n",
+	      out);
+	for (unsigned i = 0; i < n_sensor_sources; i++) {
+		fputs(".TP\n.B ", out);
+		put_line(out, sensor_sources[i]->name);
+		put_line(out, sensor_sources[i]->doc);
+	}
+}
+
 int list__man(FILE *out)
 {
 	fprintf(out,
-		".\\\" Made by \"jobprof list --man\" from the schemas.\n"
+		".\\\" Made by \"jobprof list --man\" from the schemas and sensors.\n"
 		".TH JOBPROF\\-METRICS 7 2026-11-21 \"jobprof %s\" \"jobprof\"\n",
 		JOBPROF_VERSION);
 	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
@@ -241,6 +255,7 @@ int list__man(FILE *out)
 	fputs(".SH FAMILIES AND COLUMNS\n", out);
 	for (unsigned i = 0; i < n_family_infos; i++)
 		put_family(out, &family_infos[i]);
+	put_sensors(out);
 	put_attributes(out);
 	fputs(".SH SEE ALSO\n.BR jobprof (1),\n.BR jobprofd (8),\n.BR jobprof.conf (5)\n", out);
 	return ferror(out) ? 1 : 0;
