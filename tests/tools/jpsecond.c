@@ -43,18 +43,32 @@ static void read_mb(const char *path, size_t mb)
 	fclose(f);
 }
 
+/* Rows end with seconds of the wall clock, some milliseconds late: what is done every second lies
+ * between two such ends if it begins a quarter of a second after one. */
+static void wait_for_quarter(void)
+{
+	struct timespec t;
+	double part;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	part = (double)t.tv_nsec / 1e9;
+	sleep_s(part > 0.25 ? 1.25 - part : 0.25 - part);
+}
+
 int main(int argc, char **argv)
 {
 	const char *out = option_out(argc, argv, help), *path;
 	double cpu;
-	uint64_t start = now_ns();
 	unsigned seconds;
+	uint64_t start;
 
 	if (argc - optind != 5)
 		usage(help, false);
 	seconds = (unsigned)to_number(argv[optind]);
 	cpu = to_number(argv[optind + 1]);
 	path = argv[optind + 4];
+	wait_for_quarter();
+	start = now_ns();
 	for (unsigned s = 1; s <= seconds; s++) {
 		uint64_t end = start + s * UINT64_C(1000000000), now;
 		double enough = cpu_s() + cpu;
