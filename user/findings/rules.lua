@@ -1000,7 +1000,7 @@ rules["io.small"] = {
 	needs = {"job.read_calls", "job.write_calls", "job.read_mb", "job.write_mb", "job.disk_read_mb",
 		"job.disk_write_mb", "job.net_ops", "job.system_s", "job.cpu_s", "bin.calls", "bin.span_s"},
 	limits = {least_s = 60, kb = 3.5, mount_kb = 64, calls = 1000, per_s = 100, share = 0.05, storage = 0.3,
-		call_s = 5e-6, copy_s = 0.0008, usual = 0.01, cost = 0.01},
+		call_s = 5e-6, copy_write_s = 0.0004, copy_read_s = 0.0001, usual = 0.01, cost = 0.01},
 	source = "Drishti: small requests, more than 1000",
 	judge = function(limits)
 		local net = job.net_ops / 2
@@ -1017,8 +1017,8 @@ rules["io.small"] = {
 		only_if(spent >= limits.share, "the kernel and the disks took %s of the tasks' time, not %s", percent(spent),
 			percent(limits.share))
 		-- Large calls copy the same bytes, and a disk that is asked once for many calls is as fast for large ones.
-		local moved = (writes > 0 and job.write_mb or 0) + (reads > 0 and job.read_mb or 0)
-		local copying = limits.copy_s * moved
+		local written, read = writes > 0 and job.write_mb or 0, reads > 0 and job.read_mb or 0
+		local copying = limits.copy_write_s * written + limits.copy_read_s * read
 		local kernel = math.max(0, job.system_s - limits.usual * job.cpu_s - copying)
 		local asked_each = lower(1, known(ratio(job.blk_ops, calls), 1))
 		local cost = lower(kernel, calls * limits.call_s) + lower(disk * asked_each, known(unused_s(), 0))
@@ -1030,7 +1030,7 @@ rules["io.small"] = {
 			saving = saved(cost),
 			text = format("%s moved %s each on average; kernel and disks took %s of the CPU and disk time.",
 				plural(calls, writes == 0 and "read call" or reads == 0 and "write call" or "read and write call"),
-				size(moved / calls), percent(spent)),
+				size((written + read) / calls), percent(spent)),
 			remedy = "Buffer: setvbuf, the chunk cache of HDF5, collective MPI-IO, or fewer and larger records.",
 		}
 	end,
