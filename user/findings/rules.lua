@@ -1434,10 +1434,10 @@ rules["cpu.system"] = {
 	end,
 }
 
--- Cost: starting the processes, as kernel time and user time at most: a program is linked when it starts.
+-- Cost: starting the processes, each with as much CPU time as one has that does nothing.
 rules["proc.forks"] = {
 	needs = {"bin.forks", "bin.span_s", "job.forks", "job.cpu_s", "job.nodes"},
-	limits = {per_s = 20, least_s = 300, fork_s = 0.001, link_s = 0.0002, bins = 2},
+	limits = {per_s = 20, least_s = 300, process_s = 0.0007, bins = 2},
 	source = "jobprof's own",
 	judge = function(limits)
 		local builds = {"make", "ninja", "cmake", "ctest", "configure", "cargo", "bazel", "scons", "pytest", "cc1",
@@ -1453,8 +1453,7 @@ rules["proc.forks"] = {
 		only_if(sum(busy) >= math.min(limits.bins, #bin), "that was so in %s, not in %d", plural(sum(busy), "bin"),
 			limits.bins)
 		only_if(job.forks >= 1, "no process was started")
-		local cost = lower(known(job.system_s, job.cpu_s), job.forks * limits.fork_s) +
-			lower(known(job.user_s, 0), job.forks * limits.link_s)
+		local cost = lower(job.cpu_s, job.forks * limits.process_s)
 		return {
 			severity = "warn",
 			cost = cost,
