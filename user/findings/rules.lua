@@ -908,10 +908,12 @@ rules["mem.swap"] = {
 	end,
 }
 
--- Cost: kernel time, or what the switches take where the split is not known; the rest of the waiting looks like work.
+-- Cost: kernel time beyond what many programs need, and what the calls take outside of the kernel; the rest of the
+-- waiting looks like work.
 rules["cpu.spin_yield"] = {
-	needs = {"job.invol_switches", "job.cpu_s"},
-	limits = {least_s = 60, cpu_s = 60, per_s = 5000, slice_s = 0.0001, switch_s = 5e-6, samples = 100, inside = 0.1},
+	needs = {"job.invol_switches", "job.cpu_s", "job.system_s"},
+	limits = {least_s = 60, cpu_s = 60, per_s = 5000, slice_s = 0.0001, usual = 0.02, call_s = 2e-7, samples = 100,
+		inside = 0.1},
 	source = "measured: yielding counts as an involuntary switch",
 	judge = function(limits)
 		only_if(job.cpu_s >= at_least(limits.cpu_s), "it used %s of CPU time, not %s", duration(job.cpu_s),
@@ -923,7 +925,7 @@ rules["cpu.spin_yield"] = {
 		local rate, slice_s = ratio(yields, job.cpu_s), ratio(job.cpu_s, yields)
 		only_if(rate > limits.per_s and slice_s < limits.slice_s,
 			"threads ran for %s at a time, not for less than %s", duration(slice_s), duration(limits.slice_s))
-		local cost = lower(known(job.system_s, yields * limits.switch_s), job.cpu_s)
+		local cost = lower(higher(0, job.system_s - limits.usual * job.cpu_s) + yields * limits.call_s, job.cpu_s)
 		-- Samples say which runtime yields.
 		local enough = job.samples >= limits.samples
 		local mpi, openmp = ratio(job.sampled_for_mpi, job.samples), ratio(job.sampled_openmp, job.samples)
