@@ -30,8 +30,8 @@ ANY = tuple(SHAPES)
 
 class Case:
     """rule: whose table has the case; kind: has, near (just below the threshold), alike (healthy, and
-    looks like it) or healthy. make() gives the job and the true loss in core-seconds, None: it has none
-    that columns tell. also: other findings that are true of the job; peers: those among them that may
+    looks like it) or healthy. make() gives the job and the true loss in core-seconds, None: it loses none,
+    or none that columns tell, and the finding has no cost. also: other findings that are true of the job; peers: those among them that may
     come first in its place; may: the case's own rule may be found as a note."""
 
     def __init__(self, rule, kind, name, make, expect=None, also=(), peers=(), may=False):

@@ -64,14 +64,20 @@ class Result:
         if first != self.case.expect and first not in self.case.peers:
             self.wrong["not first"] = "after %s" % first
         cost = (finding.get("cost") or {}).get("core_s")
-        if self.loss is not None and self.case.kind == "has":
-            self.cost_error = math.inf if cost is None else cost / self.loss - 1
-            if abs(self.cost_error) > COST_ERROR:
-                self.wrong["cost"] = "%s core-seconds, not %.0f" % (cost, self.loss)
+        if self.case.kind == "has":
+            self.judge_cost(cost)
         if self.where not in finding["where"]:
             self.wrong["where"] = "%r, not %r" % (finding["where"], self.where)
         if self.times and not self.has_times(finding["times"]):
             self.wrong["when"] = "%s, not %s" % (finding["times"], self.times)
+
+    def judge_cost(self, cost):
+        if self.loss is not None:
+            self.cost_error = math.inf if cost is None else cost / self.loss - 1
+            if abs(self.cost_error) > COST_ERROR:
+                self.wrong["cost"] = "%s core-seconds, not %.0f" % (cost, self.loss)
+        elif cost is not None:
+            self.wrong["cost"] = "%s core-seconds, but it costs none" % cost
 
     def has_times(self, found):
         """All of the true times, each of them once, but of many only eight."""
@@ -154,7 +160,7 @@ def print_table(done):
         print("%-20s %5d %5s %5s %10s %5d %5d %5d" %
               (rule, len(own), "%d/%d" % (found, len(sick)) if sick else "",
                "%d" % (found - sum("not first" in r.wrong for r in sick)) if sick else "",
-               "%.1f %%" % (100 * max(errors)) if errors else "-", count["near"], count["alike"], count["false"]))
+               "%.1f %%" % (100 * max(errors)) if errors else "no cost" if sick else "", count["near"], count["alike"], count["false"]))
 
 
 def print_misses(done):

@@ -87,16 +87,20 @@ def lost_node(j):
 
 
 def oversubscribed(j, ratio):
+    """Threads that share cores meet, and the last has one core while others are idle: with a thread per core all
+    would be busy. A switch each 3 ms takes 3 us."""
     cpu = BUSY * j.threads
     j.put(CPUTime=cpu, RunDelay=ratio * j.threads - cpu, Threads=numpy.ceil(ratio * j.threads),
           InvolSwitches=cpu / 0.003)
     j.wait_ns = 6e6
+    return (1 - BUSY + BUSY * 3e-6 / 0.003) * j.core_s
 
 
 def oversubscribed_known(j, ratio):
     """What had the CPU is known."""
-    oversubscribed(j, ratio)
+    loss = oversubscribed(j, ratio)
     j.culprits(OwnTask=0.85, OwnStep=0.1, System=0.05)
+    return loss
 
 
 def crowded_by_others(j):

@@ -85,6 +85,16 @@ def metadata_mount(j, per_s):
     lustre(j, per_s)
 
 
+def metadata_waits(j, share):
+    """Each thread waits for the metadata server this share of the time, 0.5 ms for a request."""
+    busy = share * j.cores
+    lustre(j, busy / 0.5e-3 * j.nodes)
+    j.put_device("Mount", "scratch", RequestTime=busy)
+    j.put(CPUTime=(BUSY - share) * j.threads)
+    j.budget(NetFS=share / (share + 1 - BUSY), Other=(1 - BUSY) / (share + 1 - BUSY))
+    return share * j.core_s
+
+
 def others_mount(j):
     """The mount counts the whole node, which others use as well."""
     lustre(j, 3000.0)
@@ -283,6 +293,8 @@ RULES = [
     Rule("io.metadata", metadata, (70, 1500, 5000), 30, ANY, [Alike("imports", imports, "node")]),
     Rule("io.metadata", metadata_mount, (1500, 3000), 28, ("some", "node"), [
         Alike("another job's", others_mount, "shared")], repeat=1),
+    Rule("io.metadata", metadata_waits, (0.15, 0.3, 0.6), None, ("node", "some", "many"), also=("cpu.unused",),
+         peers=("io.wait",), repeat=1),
     Rule("io.one_rank", one_rank, (0.15, 0.25, 0.5), None, ("node", "shared", "many", "some"), [
         Alike("overlapped", one_rank_overlapped, "node"), Alike("near miss", most_ranks_share, "node", also=("cpu.unused",))],
         also=("cpu.unused", "mpi.imbalance", "mpi.straggler", "io.periodic")),
