@@ -131,11 +131,11 @@ void binner__free(struct binner *b)
 
 void binner__clear(struct binner *b)
 {
-	size_t cells = (size_t)N_QUANTITIES * b->grid->n;
+	size_t cells = (size_t)N_QUANTITIES * b->grid->n, held = held_size(b->grid);
 
 	for (size_t i = 0; i < cells; i++)
 		b->bins[i] = NAN;
-	for (size_t i = 0; i < held_size(b->grid); i++)
+	for (size_t i = 0; i < held; i++)
 		b->held[i] = NAN;
 	memset(b->weights, 0, cells * sizeof(*b->weights));
 	for (int q = 0; q < N_QUANTITIES; q++) {
