@@ -1,32 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Makes the template of `--html`: node build.js OUTPUT. One file with the page's modules, joined by
-// Debian's esbuild, uPlot and the styles inside; its policy allows these by their hashes and nothing else.
+// Makes the template of `--html`: node build.js OUTPUT [ESBUILD]. One file with the page's modules, uPlot and the
+// styles inside; its policy allows these by their hashes and nothing else. esbuild joins them and makes them small;
+// without it they are joined as they are.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { joined } from './join.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const output = process.argv[2];
+const [output, esbuild] = process.argv.slice(2);
 const options = ['--bundle', '--minify', '--charset=ascii', '--legal-comments=none', '--log-level=warning'];
-const uplot = join(here, 'node_modules/uplot');
+const read = (path) => readFileSync(join(here, path), 'utf8');
+const uplot = 'node_modules/uplot';
 // What the licence of uPlot asks for stands in the page itself.
-const licence = readFileSync(join(uplot, 'LICENSE'), 'utf8').trim().replaceAll('*/', '');
+const licence = read(`${uplot}/LICENSE`).trim().replaceAll('*/', '');
 const notice = `/* Contains uPlot, https://github.com/leeoniya/uPlot\n${licence}\n*/\n`;
 
-function made(entry, ...more) {
-	return execFileSync('esbuild', [join(here, entry), ...options, ...more], { encoding: 'utf8', maxBuffer: 1 << 24 }).trim();
+function small(entry, ...more) {
+	return execFileSync(esbuild, [join(here, entry), ...options, ...more], { encoding: 'utf8', maxBuffer: 1 << 24 }).trim();
 }
 
 function hash(text) {
 	return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }
 
-const script = notice + made('src/main.js', '--format=iife', '--target=es2020');
-const style = made('page.css');
+const code = esbuild ? small('src/main.js', '--format=iife', '--target=es2020') :
+	joined(join(here, 'src'), 'main', read(`${uplot}/dist/uPlot.iife.min.js`));
+const style = esbuild ? small('page.css') :
+	read('page.css').replace(/^@import "(.+)";$/gm, (_, path) => read(`node_modules/${path}`));
+const script = notice + code;
 const parts = { SCRIPT: script, STYLE: style, SCRIPT_HASH: hash(script), STYLE_HASH: hash(style) };
-const page = readFileSync(join(here, 'template.html'), 'utf8').replace(/@([A-Z_]+)@/g, (_, name) => parts[name]);
+const page = read('template.html').replace(/@([A-Z_]+)@/g, (_, name) => parts[name]);
 
 if (page.split('<!--data-->').length !== 2 || /<\/(script|style)/i.test(script + style))
 	throw new Error('the template would not be whole');

@@ -1,4 +1,4 @@
-# The pages of `--html`: web/ as one template, where node, npm and esbuild are. Without them all else is built.
+# The pages of `--html`: web/ as one template, where node and npm are. Without them all else is built.
 NODE := $(shell command -v node 2>/dev/null)
 NPM  := $(shell command -v npm 2>/dev/null)
 ESBUILD := $(shell command -v esbuild 2>/dev/null)
@@ -10,14 +10,15 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	$(Q)cd web && npm ci --silent --ignore-scripts --no-audit --no-fund \
 		--fetch-retries=1 --fetch-retry-mintimeout=1000
 
-$(PAGE): web/build.js web/page.css web/template.html $(wildcard web/src/*.js) web/node_modules/.package-lock.json
+# esbuild makes it smaller.
+$(PAGE): web/build.js web/join.js web/page.css web/template.html $(wildcard web/src/*.js) web/node_modules/.package-lock.json
 	$(call msg,PAGE,$@)
-	$(Q)node web/build.js $@
+	$(Q)node web/build.js $@ $(ESBUILD)
 
 .PHONY: page
 page: $(PAGE)
 	@:
-ifneq ($(and $(NODE),$(NPM),$(ESBUILD)),)
+ifneq ($(and $(NODE),$(NPM)),)
 # Without the network npm cannot install: then there is no page, and the rest goes on.
 .PHONY: try-page
 try-page:
@@ -26,6 +27,6 @@ all: try-page
 else
 .PHONY: no-page
 no-page:
-	$(Q)echo 'web: no page for --html: there is no $(strip $(if $(NODE),,node) $(if $(NPM),,npm) $(if $(ESBUILD),,esbuild)): scripts/install-deps page'
+	$(Q)echo 'web: no page for --html: there is no $(strip $(if $(NODE),,node) $(if $(NPM),,npm)): scripts/install-deps page'
 all: no-page
 endif

@@ -4,7 +4,7 @@
 # timeout: 600
 """jobprof report --html: the page in Debian's Chromium shows the numbers of --json and of the file, whatever is
 missing or strange, and is written whole or not at all. Modules: tests/web/*.test.js; what is looked at in
-the browser: tests/web/browser.js and looks.js."""
+the browser: tests/web/browser.js, looks.js and joined.js."""
 
 import base64
 import json
@@ -41,7 +41,7 @@ def need(*programs):
         if not shutil.which(p):
             raise Skipped("there is no %s: scripts/install-deps test" % p)
     if not os.path.exists(TEMPLATE):
-        raise Skipped("make made no template: node, npm or esbuild was not there")
+        raise Skipped("make made no template: node or npm was not there")
 
 
 def report(*args):
@@ -200,9 +200,12 @@ def cases_of(folder):
     return cases
 
 
+def data_in(text):
+    return re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1)
+
+
 def drawn(path):
-    text = re.search(r'<script type="application/json" id="data">(.*?)</script>', report("--html", "-", path).stdout, re.S).group(1)
-    return json.loads(text)["page"]
+    return json.loads(data_in(report("--html", "-", path).stdout))["page"]
 
 
 def floats(line, key):
@@ -279,18 +282,50 @@ def modules():
     is_true("modules are tested", lines and p.returncode == 0, p.stderr[-400:])
 
 
-def in_a_browser():
-    need("node", "chromium", "pdftotext")
+def browse(script, folder, cases):
+    with open(os.path.join(folder, "cases.json"), "w") as f:
+        json.dump(cases, f)
+    p = subprocess.run(["node", os.path.join(WEB, script), folder], capture_output=True, text=True, timeout=500)
+    print(p.stdout, end="", flush=True)
+    is_true("the browser's tests came to their end", p.returncode == 0, p.stderr[-400:])
+
+
+def need_browser():
+    need("node", "chromium")
     if not os.path.isdir(os.path.join(WEB, "node_modules/playwright-core")):
         raise Skipped("playwright-core is not installed: scripts/install-deps test")
+
+
+def joined_by_either():
+    """A template that is joined by esbuild, and one that is joined without it, draw the same."""
+    need_browser()
+    need("esbuild")
+    folder = tmpdir("joined")
+    path, cases = os.path.join(folder, "sick.h5"), []
+    sick().write(path)
+    page(folder, "sick", path)
+    with open(os.path.join(folder, "sick.json")) as f:
+        numbers = numbers_of(path, json.load(f))
+    with open(os.path.join(folder, "sick.html")) as f:
+        data = data_in(f.read())
+    for name, more in (("esbuild", ["esbuild"]), ("plain modules", [])):
+        template = os.path.join(folder, name + ".html")
+        subprocess.run(["node", os.path.join(ROOT, "web/build.js"), template, *more], check=True)
+        with open(template) as f:
+            text = f.read().replace("<!--data-->", data)
+        with open(template, "w") as f:
+            f.write(text)
+        cases.append({"name": name, "numbers": numbers})
+    browse("joined.js", folder, cases)
+
+
+def in_a_browser():
+    need_browser()
+    need("pdftotext")
     folder = tmpdir("page")
     cases = cases_of(folder)
     add_large(folder, cases)
-    with open(os.path.join(folder, "cases.json"), "w") as f:
-        json.dump(cases, f)
-    p = subprocess.run(["node", os.path.join(WEB, "browser.js"), folder], capture_output=True, text=True, timeout=500)
-    print(p.stdout, end="", flush=True)
-    is_true("the browser's tests came to their end", p.returncode == 0, p.stderr[-400:])
+    browse("browser.js", folder, cases)
     for name in ("sick", "hostile"):
         printed(folder, name)
 
@@ -330,7 +365,7 @@ def whole_or_not():
     is_true("an older page is replaced", p.returncode == 0 and not p.stdout and not p.stderr and open(out).read().endswith("</html>\n"), p.stderr)
     q = report("--html", "-", path)
     is_true("- is standard output", q.stdout == open(out).read(), q.stderr)
-    inside = re.search(r'<script type="application/json" id="data">(.*?)</script>', q.stdout, re.S).group(1)
+    inside = data_in(q.stdout)
     is_true("nothing in the data is markup", not set(inside) & set("<>&") and inside.isascii(), inside[:200])
     drawn, told = json.loads(inside), json.loads(report("--json", path).stdout)
     is_equal("the page's data are those of --json", {k: v for k, v in drawn.items() if k != "page"},
@@ -346,11 +381,11 @@ def without_a_template():
     p = subprocess.run([os.path.join(folder, "jobprof"), "report", "--html", out, path], capture_output=True, text=True)
     is_true("without the template one line says what to install",
             p.returncode == 1 and len(p.stderr.splitlines()) == 1 and "install node" in p.stderr and not os.path.exists(out), p.stderr)
-    said = subprocess.run(["make", "-C", ROOT, "--no-print-directory", "-n", "all", "ESBUILD="], capture_output=True, text=True).stdout
-    is_true("make says what is missing for the page", "web: no page for --html: there is no esbuild: scripts/install-deps page" in said, said[-300:])
+    said = subprocess.run(["make", "-C", ROOT, "--no-print-directory", "-n", "all", "NPM="], capture_output=True, text=True).stdout
+    is_true("make says what is missing for the page", "web: no page for --html: there is no npm: scripts/install-deps page" in said, said[-300:])
     p = subprocess.run([os.path.join(folder, "jobprof"), "report", path], capture_output=True, text=True)
     is_true("the page in a terminal is there", p.returncode == 0 and "Where the time went" in p.stdout, p.stderr)
 
 
 if __name__ == "__main__":
-    run_tests([whole_or_not, without_a_template, stall_of_one_node, steps_of_a_node, in_a_browser])
+    run_tests([whole_or_not, without_a_template, stall_of_one_node, steps_of_a_node, joined_by_either, in_a_browser])

@@ -33,10 +33,10 @@ char *html_page__template(void)
 		fclose(f);
 	if (n && strstr(text, PLACE))
 		return text;
-	log_error("--html: %s: the page's template is not there: install node, npm and esbuild, "
-		  "then \"make\" "
-		  "and \"make install\" make it",
-		  path);
+	log_error(
+		"--html: %s: the page's template is not there: install node and npm, then \"make\" "
+		"and \"make install\" make it",
+		path);
 	free(text);
 	return NULL;
 }
