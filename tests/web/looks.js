@@ -202,4 +202,22 @@ export const LOOKS = [
 	['on paper plots have the ends of their axes; the footer and the note are there', onPaper],
 	['hints are those that the page can do', hints],
 ];
-export const LOOKS_OF_LARGE = [['ticks that stand for more are said to', samples], ['legends of groups of nodes are inside, their names are whole, and a phone has no keys', groupsFit]];
+// Truth: Intl, of the browser, at the instant where the tick is. The run is of a day.
+async function daysOfTicks(browser) {
+	const page = await open(browser, 'large', { timezoneId: 'Asia/Tokyo' });
+	const ticks = await page.evaluate(() => {
+		const line = document.querySelector('#time .ax'), { start } = jobprof.report.job, { end } = jobprof.view;
+		const said = (at, options) => new Intl.DateTimeFormat('en', { timeZone: 'Asia/Tokyo', hourCycle: 'h23', ...options }).format(1000 * at);
+
+		return [...line.children].filter((e) => e.className !== 'now').map((e) => {
+			const at = Math.round((start + parseFloat(e.style.left) / 100 * end) / 60) * 60, hours = said(at, { hour: '2-digit', minute: '2-digit' }), day = said(at, { month: 'short', day: 'numeric' });
+
+			return [e.textContent, e.className ? `${day} ${hours}` : hours === '00:00' ? day : hours];
+		});
+	});
+	const wrong = ticks.filter(([text, wanted]) => text !== wanted);
+
+	return wrong.length || ticks.length < 5 || ticks.filter(([text]) => /^[A-Z][a-z]+ \d+$/.test(text)).length !== 1 ? JSON.stringify(ticks) : '';
+}
+
+export const LOOKS_OF_LARGE = [['of a run of a day each tick has its time of day, at midnight the day', daysOfTicks], ['ticks that stand for more are said to', samples], ['legends of groups of nodes are inside, their names are whole, and a phone has no keys', groupsFit]];

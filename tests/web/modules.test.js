@@ -245,6 +245,26 @@ test('an instant has the digits of what it is told from', () => {
 	assert.equal(spacing([{ begin_s: [0, 0.1, 0.2], end_s: [0.1, 0.2, 5] }, { begin_s: [0], end_s: [30] }, { begin_s: [], end_s: [] }]), 0.1);
 });
 
+// The start is written as the clock of a wall in Berlin shows it; in the night to 29 March it goes from 2 to 3.
+const berlin = (start, end_s) => new Clock({ job: { start: Date.parse(start) / 1000 }, facts: {}, page: { lines: { end_s, dt_s: 30 } } });
+
+test('a run of days has the time of day on its axis, and the day at midnight and at the ends', (t) => {
+	const zone = process.env.TZ;
+
+	t.after(() => { process.env.TZ = zone ?? ''; });
+	process.env.TZ = 'Europe/Berlin';
+	const texts = (c, from, to, most) => { const { ticks, step } = c.ticks(from, to, most); return ticks.map((s) => c.tick(s, step)); };
+	const days = berlin('2026-03-28T13:30:00+01:00', 2 * 86400), night = berlin('2026-03-02T21:30:00+01:00', 6 * 3600), short = berlin('2026-03-02T23:58:00+01:00', 300);
+
+	assert.deepEqual(texts(days, 0, 2 * 86400, 8), ['18:00', 'Mar 29', '06:00', '12:00', '18:00', 'Mar 30', '06:00', '12:00']);
+	assert.deepEqual(texts(days, 0.4 * 86400, 0.7 * 86400, 5), ['Mar 29', '01:00', '04:00', '06:00']);
+	assert.deepEqual([days.text(0, 60), days.text(2 * 86400, 60)], ['Mar 28 13:30', 'Mar 30 14:30']);
+	assert.deepEqual([days.span(0, 3600), days.span(0, 86400)], ['Mar 28 13:30:00 to 14:30:00', 'Mar 28 13:30:00 to Mar 29 14:30:00']);
+	assert.deepEqual(texts(berlin('2026-03-01T12:00:00+01:00', 5 * 86400), 0, 5 * 86400, 6), ['Mar 2', 'Mar 3', 'Mar 4', 'Mar 5', 'Mar 6']);
+	assert.deepEqual([texts(night, 0, 6 * 3600, 6), night.text(0, 60), night.span(0, 3600)], [['22:00', '23:00', 'Mar 3', '01:00', '02:00', '03:00'], '21:30', '21:30:00 to 22:30:00']);
+	assert.deepEqual(texts(short, 0, 300, 5), ['0 s', '60 s', '2:00', '3:00', '4:00', '5:00']);
+});
+
 test('lines at the ends of an axis are a pixel and more inside of the plot', () => {
 	for (const [low, high, height] of [[0, 1, 52], [0, 4096, 300], [-5, 5, 84]]) {
 		const [bottom, top] = inside(low, high, height), pixels = (v) => v / (top - bottom) * height;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The axis of time below plots.
-import { el } from './dom.js';
+import { el, widthOf } from './dom.js';
 
 const ROOM = 100; // pixels of a tick with its text
+const TICK = 26; // of half a tick's text, and what is between it and the text of an end
 const GAP = 4; // between a tick's text and the instant's
 
 export function axis(view, clock) {
@@ -28,14 +29,15 @@ export function axis(view, clock) {
 	view.onShow(() => {
 		const width = line.clientWidth || 800;
 		const { ticks, step } = clock.ticks(view.from, view.to, Math.max(2, Math.floor(width / ROOM)));
-		const side = 66 / width, ofEnds = step / 10; // the ends are no round instants
+		const ofEnds = step / 10, ends = [view.from, view.to].map((t) => clock.text(t, ofEnds)); // no round instants
+		const side = (Math.max(...ends.map(widthOf)) + TICK) / width;
 
 		line.replaceChildren();
-		put(0, clock.text(view.from, ofEnds), 'a');
+		put(0, ends[0], 'a');
 		for (const t of ticks)
 			if (view.place(t) > side && view.place(t) < 1 - side)
-				put(view.place(t), clock.text(t, step));
-		put(1, clock.text(view.to, ofEnds), 'z');
+				put(view.place(t), clock.tick(t, step));
+		put(1, ends[1], 'z');
 		line.append(now);
 	});
 	view.onMove(() => {
@@ -44,7 +46,9 @@ export function axis(view, clock) {
 		now.hidden = !(at >= 0 && at <= 1);
 		if (!now.hidden) {
 			now.textContent = clock.at(view.at);
-			now.style.left = `${100 * Math.min(0.97, Math.max(0.03, at))}%`;
+			const half = (widthOf(now.textContent) / 2 + GAP) / (line.clientWidth || 800);
+
+			now.style.left = `${100 * Math.min(1 - half, Math.max(half, at))}%`;
 		}
 		clear();
 	});

@@ -36,7 +36,7 @@ export function when({ times }, report, clock) {
 	const at = (s) => clock.text(s, step), more = times.length - 2, end = `${clock.isOfDay ? '' : ' of the run'}.`;
 
 	if (!second)
-		return `From ${at(from)} to ${at(to)}${end}`;
+		return `From ${clock.span(from, to, step)}${end}`;
 	if (!more)
 		return `At ${at(from)} and ${at(second[0])}${end}`;
 	return `At ${at(from)}, ${at(second[0])} and ${times.length < TIMES ? plural(more, 'more time') : `${more} times or more`}${end}`;

@@ -38,7 +38,7 @@ export function head(report, clock) {
 	const f = report.facts, j = report.job;
 	const has = (v, word) => (v > 0 ? plural(v, word) : null);
 	const who = [j.user, j.partition].filter(Boolean).map((s) => name(s, 40));
-	const span = clock.isOfDay ? `${clock.date()} ${clock.text(0, 1)} to ${clock.text(clock.wall, 1)}` : clock.date();
+	const span = clock.isOfDay ? `${clock.date()} ${clock.hours(0, 1)} to ${clock.isOfDays ? `${clock.date(clock.wall)} ` : ''}${clock.hours(clock.wall, 1)}` : clock.date();
 	const ran = `ran ${time(f.wall_s)}${f.limit_s ? ` of ${time(f.limit_s)}` : ''}`;
 
 	return el('header', {},

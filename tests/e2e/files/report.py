@@ -15,6 +15,8 @@ import numpy
 from lib import *
 import cases
 import sick_io
+from jobs import Job
+from layout import START
 
 GOLDEN = os.path.join(ROOT, "tests/data/golden")
 
@@ -249,6 +251,17 @@ def rates():
     is_equal("rates: and is that of the rows", [float(x) for x in said.groups()], [round(e, 2) for e in energy])
 
 
+def ends_of_the_axis():
+    """Of a run of minutes the axis of time has seconds since the start, of hours the times of day as date prints them, of days the days."""
+    path = os.path.join(tmpdir("axis"), "x.h5")
+    for wall, form in ((300, None), (6 * 3600, "+%H:%M"), (3 * 86400, "+%b %-d %H:%M")):
+        Job(nodes=1, tasks=2, cores=2, wall=wall, row=wall / 300).write(path)
+        said = re.search(r"^Over time +(.*)$", report("--all", path)[1], re.M).group(1)
+        wanted = ["0 s", "2:30", "5:00"] if not form else [subprocess.run(
+            ["date", "-d", "@%d" % (START + s), form], env={**os.environ, "LC_ALL": "C"}, capture_output=True, text=True).stdout.strip() for s in (0, wall / 2, wall)]
+        is_equal("axis: a run of %d s" % wall, re.split(" {2,}", said), wanted)
+
+
 HEADS = {"tasks": "(Ranks|Tasks) ", "programs": "Programs by", "over time": "Over time", "input and output": "Input and output$",
          "bursts and folds": "(Bursts|Folded) "}
 
@@ -377,6 +390,6 @@ def no_rules():
 
 
 if __name__ == "__main__":
-    run_tests((bins_are_rows, slurms_files, memory_of_rows, how_it_ended, times_of_findings, bad_input, the_page, narrow_pages, rates, one_screen,
+    run_tests((bins_are_rows, slurms_files, memory_of_rows, how_it_ended, times_of_findings, bad_input, the_page, narrow_pages, rates, ends_of_the_axis, one_screen,
                reasons_are_words, memory_between_rows, odd_numbers, without_tasks,
                hostile_names, no_rules))

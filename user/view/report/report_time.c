@@ -81,7 +81,8 @@ static void print_cpu(const struct report *r, FILE *out)
 	print_row(r, "CPU", FACT_BIN_cpu_s, true, cores, detail, out);
 }
 
-/* Times of day where the start is known and a day is enough, else since the start. */
+/* Times of day where the start is known and the run is not short, with the day where it has
+ * several; else since the start. */
 static void print_instant(const struct facts *f, double s, char *text, size_t size)
 {
 	double wall = facts__job(f, FACT_JOB_wall_s);
@@ -89,9 +90,8 @@ static void print_instant(const struct facts *f, double s, char *text, size_t si
 	struct tm tm;
 	report_number buf;
 
-	if (wall >= 600 && wall < 86400 && f->start_ns > 0 && f->start_ns < 1e19 &&
-	    localtime_r(&t, &tm))
-		strftime(text, size, "%H:%M", &tm);
+	if (wall >= 600 && f->start_ns > 0 && f->start_ns < 1e19 && localtime_r(&t, &tm))
+		strftime(text, size, wall < 86400 ? "%H:%M" : "%b %-d %H:%M", &tm);
 	else
 		snprintf(text, size, "%s", report_text__time(s, buf));
 }
