@@ -80,6 +80,8 @@ test('energy: the parts add up, bounds are on the axis, and without bounds there
 
 	assert.deepEqual([of.static, of.dynamic], ['30 kJ', '60 kJ']);
 	assert.match(of.all, /^90 kJ \(80 kJ to 100 kJ\)$/);
+	assert.match(text(part), /bounds are of the whole job/);
+	assert.doesNotMatch(text(energy({ facts: { energy_j: 90000, energy_low_j: 80000, energy_high_j: 100000 } })) + text(energy({ facts: { energy_j: 90000, energy_static_j: 30000 } })), /of the whole job/);
 	const [range] = byClass(part, 'rg')[0].children, end = parseFloat(range.style.left) + parseFloat(range.style.width);
 
 	assert.ok(end > 50 && end <= 100, end);

@@ -23,12 +23,13 @@ export function energy(report) {
 	const low = f.energy_low_j ?? null, high = f.energy_high_j ?? null;
 	// The axis ends at a round number of the unit that is shown.
 	const most = high ?? f.energy_j, by = most >= 360000 ? 3.6e6 : 1000, top = roundUp(most / by) * by;
-	const rows = [line('Whole job', 'all', f.energy_j, low, high, top)];
+	const hasParts = f.energy_static_j !== undefined, rows = [line('Whole job', 'all', f.energy_j, low, high, top)];
 
-	if (f.energy_static_j !== undefined)
+	if (hasParts)
 		rows.push(line('idle cores', 'static', f.energy_static_j, null, null, top), line('running work', 'dynamic', f.energy_j - f.energy_static_j, null, null, top));
 	const part = section('energy', 'Energy', 'best estimate (grey: its bounds)', el('div', { class: 'en' }, rows, el('span'),
-		el('span', { class: 'pct' }, el('span', {}, '0'), el('span', { class: 'z' }, text(top))), el('span')));
+		el('span', { class: 'pct' }, el('span', {}, '0'), el('span', { class: 'z' }, text(top))), el('span')),
+	hasParts && low !== null ? el('p', { class: 'words soft' }, 'The bounds are of the whole job: its file has none of idle cores and of running work.') : null);
 
 	part.classList.add('low');
 	return part;
