@@ -119,20 +119,25 @@ static json_t *character_of(const struct matrix *bytes, const struct matrix *ops
 			 case_real(io.parallel_norm), "io_active", io.is_active);
 }
 
+/* Those of a job are the default. */
+static json_t *thresholds_of(const json_t *inputs)
+{
+	json_t *c = json_object_get(inputs, "c");
+
+	return c ? json_incref(c) : json_pack("[i, i, i]", 0, 128 << 10, 1 << 20);
+}
+
 /* One result per threshold, under its text. */
 static json_t *characterise_case(const json_t *params, const json_t *inputs)
 {
-	const json_t *thresholds = json_object_get(inputs, "c"), *rows;
-	struct matrix bytes, ops = {0};
-	json_t *r = json_object();
+	json_t *thresholds = thresholds_of(inputs), *r = json_object();
+	const json_t *rows = json_object_get(inputs, "ops");
+	struct matrix bytes = {0}, ops = {0};
+	bool bad = !json_is_array(thresholds) ||
+		   !case_matrix(json_object_get(inputs, "bytes"), &bytes) ||
+		   (rows && !json_is_null(rows) && !case_matrix(rows, &ops));
 
-	rows = json_object_get(inputs, "ops");
-	if (!json_is_array(thresholds) || !case_matrix(json_object_get(inputs, "bytes"), &bytes) ||
-	    (rows && !case_matrix(rows, &ops))) {
-		json_decref(r);
-		return NULL;
-	}
-	for (size_t i = 0; i < json_array_size(thresholds); i++) {
+	for (size_t i = 0; !bad && i < json_array_size(thresholds); i++) {
 		const json_t *c = json_array_get(thresholds, i);
 		char *name = json_dumps(c, JSON_ENCODE_ANY);
 
@@ -141,9 +146,13 @@ static json_t *characterise_case(const json_t *params, const json_t *inputs)
 						 json_number_value(c)));
 		free(name);
 	}
+	json_decref(thresholds);
 	free((double *)bytes.v);
 	free((double *)ops.v);
-	return r;
+	if (!bad)
+		return r;
+	json_decref(r);
+	return NULL;
 }
 
 static json_t *metrics_result(const struct derived_metrics *m)
