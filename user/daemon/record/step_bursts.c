@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "daemon/record/recent_bursts.h"
-#include "daemon/record/step_journal.h"
+#include "daemon/record/step_tables.h"
 #include "daemon/record/step_kinds.h"
 
 static double seconds(uint64_t ns)

@@ -16,6 +16,7 @@
 #include "daemon/record/step_attrs.h"
 #include "daemon/record/step_stacks.h"
 #include "daemon/record/step_state.h"
+#include "daemon/record/step_tables.h"
 
 /* Time between rows of a step while journals take too much of the disk. */
 #define REDUCED_NS (60 * NSEC_PER_SEC)

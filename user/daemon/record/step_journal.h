@@ -15,13 +15,6 @@ void step_journal__boot_id(char *buf, size_t len);
 /* Seconds between two log lines that the journal of a step cannot be written. */
 #define FULL_AGAIN_S 600
 
-/* The table of that kind and task (JP_GTID_NONE: the step's), which is made if it is not there.
- * NULL: no memory. */
-struct table *step__table(struct step *s, int kind, int gtid);
-/* The table of that name of Commands, likewise. */
-struct table *step__command_table(struct step *s, const char *name);
-/* Declares a table whose declaration was left out with an earlier frame. 0 or -errno. */
-int step__declare_table(struct step *s, struct table *t);
 /* Looks whether another program has replaced, removed or cut the journal, and mends and logs that.
  * To be called before the records of a frame are put. */
 void step_journal__check(struct step *s, const struct step_env *env);

@@ -13,6 +13,7 @@
 #include "daemon/record/step_journal.h"
 #include "daemon/record/step_stacks.h"
 #include "daemon/record/step_state.h"
+#include "daemon/record/step_tables.h"
 #include "daemon/record/step_tasks.h"
 #include "daemon/record/task_attrs.h"
 #include "sample/counters.h"

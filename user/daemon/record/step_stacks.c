@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 #include "daemon/record/call_tree.h"
 #include "daemon/record/leaf_cache.h"
-#include "daemon/record/step_journal.h"
+#include "daemon/record/step_tables.h"
 #include "daemon/lookup/unwinding.h"
 #include "identity/kallsyms.h"
 

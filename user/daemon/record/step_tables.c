@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The tables of a step: they are found, made, and declared in its journal. */
+#include "daemon/record/step_tables.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "daemon/record/step_journal.h"
-#include "daemon/record/step_state.h"
 
 int step__declare_table(struct step *s, struct table *t)
 {
