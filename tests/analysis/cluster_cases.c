@@ -213,11 +213,30 @@ static json_t *stats_array(const struct cloud *c)
 	return a;
 }
 
+/* "auto": what the distances to near points suggest. */
+static double find_eps(const json_t *params, const json_t *inputs, const struct cloud *c,
+		       const double *v, size_t least)
+{
+	const char *text = json_string_value(json_object_get(params, "eps"));
+	struct cluster_kdist r;
+	double *distances;
+
+	if (!text || strcmp(text, "auto"))
+		return either_number(params, inputs, "eps", CLUSTER_EPS);
+	distances = calloc(c->n + 1, sizeof(*distances));
+	if (!distances)
+		abort();
+	cluster__kdist(v, c->n, c->dims, least, distances, &r);
+	free(distances);
+	return r.eps;
+}
+
 static json_t *dbscan(const json_t *params, const json_t *inputs)
 {
 	double lo[CLUSTER_MAX_DIMS], hi[CLUSTER_MAX_DIMS], *scaled;
 	struct cluster_feature f[CLUSTER_MAX_DIMS];
 	struct cloud c;
+	size_t least;
 	json_t *result = NULL;
 
 	if (!read_cloud(json_object_get(inputs, "points"), json_object_get(inputs, "dur_us"), &c))
@@ -229,8 +248,8 @@ static json_t *dbscan(const json_t *params, const json_t *inputs)
 		goto out;
 	cluster__range(c.v, c.n, c.dims, f, lo, hi);
 	cluster__normalise(c.v, c.n, c.dims, f, lo, hi, scaled);
-	cluster_points(&c, scaled, either_number(params, inputs, "eps", CLUSTER_EPS),
-		       min_pts(params, inputs, c.n));
+	least = min_pts(params, inputs, c.n);
+	cluster_points(&c, scaled, find_eps(params, inputs, &c, scaled, least), least);
 	result = json_pack("{s:o, s:o, s:o, s:o, s:o}", "normalised",
 			   rows_array(scaled, c.n, c.dims), "lo", case_reals(lo, c.dims), "hi",
 			   case_reals(hi, c.dims), "labels", labels_array(c.labels, c.n), "stats",

@@ -85,6 +85,7 @@ enum analysis_status cluster__classify(const double *subset, const unsigned *sub
 				       double eps, unsigned *labels)
 {
 	enum analysis_status status;
+	double limit = squared_limit(eps);
 	struct kdtree t;
 
 	for (size_t i = 0; i < n; i++)
@@ -99,7 +100,7 @@ enum analysis_status cluster__classify(const double *subset, const unsigned *sub
 	for (size_t i = 0; i < n; i++) {
 		size_t row;
 
-		if (kdtree__nearest(&t, v + i * dims, eps * eps, &row) < INFINITY)
+		if (kdtree__nearest(&t, v + i * dims, limit, &row) < INFINITY)
 			labels[i] = subset_labels[row];
 	}
 	kdtree__free(&t);

@@ -87,7 +87,7 @@ enum analysis_status cluster_grid__build(struct cluster_grid *g, const double *v
 	_cleanup_free_ struct placed *placed = NULL;
 	double lo[CLUSTER_MAX_DIMS] = {0}, extent;
 
-	*g = (struct cluster_grid){.v = v, .n = n, .dims = dims, .squared_eps = eps * eps};
+	*g = (struct cluster_grid){.v = v, .n = n, .dims = dims, .squared_eps = squared_limit(eps)};
 	if (!dims || dims > CLUSTER_MAX_DIMS)
 		return ANALYSIS_UNSUITABLE;
 	extent = find_extent(v, n, dims, lo);

@@ -14,6 +14,17 @@ double squared_distance(const double *a, const double *b, unsigned dims)
 	return sum;
 }
 
+double squared_limit(double d)
+{
+	double limit = d * d;
+
+	if (!isfinite(limit))
+		return limit;
+	while (sqrt(nextafter(limit, INFINITY)) <= d)
+		limit = nextafter(limit, INFINITY);
+	return limit;
+}
+
 static double coordinate(const struct kdtree *t, size_t place, unsigned axis)
 {
 	return t->v[t->at[place] * t->dims + axis];
