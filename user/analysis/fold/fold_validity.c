@@ -56,6 +56,7 @@ static void residuals(const double *x, const double *y, size_t n, const struct f
 		      struct fold_validity *v)
 {
 	double count = (double)v->n_samples, mean = 0, all = 0, squares = 0, sum = 0;
+	double least = INFINITY, most = -INFINITY;
 
 	for (size_t i = 0; i < n; i++)
 		mean += isnan(x[i]) || isnan(y[i]) ? 0 : y[i] / count;
@@ -67,10 +68,13 @@ static void residuals(const double *x, const double *y, size_t n, const struct f
 		sum += fabs(e);
 		squares += e * e;
 		all += (y[i] - mean) * (y[i] - mean);
+		least = fmin(least, y[i]);
+		most = fmax(most, y[i]);
 	}
 	v->rms = sqrt(squares / count);
 	v->mean_abs = sum / count;
-	v->r2 = all > 0 ? 1 - squares / all : NAN;
+	/* Equal values may miss their mean by a rounding. */
+	v->r2 = most > least && all > 0 ? 1 - squares / all : NAN;
 }
 
 enum analysis_status fold__validity(const double *x, const double *y, size_t n,
