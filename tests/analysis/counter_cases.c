@@ -268,13 +268,15 @@ out:
 	return result;
 }
 
+#define FANOUT 32 /* the default */
+
 static json_t *tree(const json_t *params, const json_t *inputs)
 {
 	json_int_t n = json_integer_value(json_object_get(inputs, "n_nodes"));
-	json_int_t fanout = json_integer_value(json_object_get(inputs, "fanout"));
+	double fanout = case_number(inputs, "fanout", FANOUT);
 	struct reduce_tree t;
 
-	if (n < 0 || fanout < 0 || reduce_tree__of(n, fanout, &t) != ANALYSIS_OK)
+	if (n < 0 || !(fanout >= 0) || reduce_tree__of(n, (size_t)fanout, &t) != ANALYSIS_OK)
 		return NULL;
 	return json_pack("{s:I, s:I, s:o, s:I}", "depth", (json_int_t)t.depth, "root_children",
 			 (json_int_t)t.root_children, "parent_of_last",
