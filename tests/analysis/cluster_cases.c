@@ -397,7 +397,7 @@ static json_t *comparison_object(const struct cluster_comparison *c)
 			 "share_b", case_real(c->share_b), "equivalent", c->equivalent);
 }
 
-/* Compares windows i and i + 1. */
+/* Compares windows i and i + 1. One without points has the dimensions of the other. */
 static json_t *compare_windows(const struct cloud *c, struct cluster_level level, bool *equivalent)
 {
 	struct cluster_window w[2];
@@ -405,8 +405,9 @@ static json_t *compare_windows(const struct cloud *c, struct cluster_level level
 	json_t *o;
 
 	for (int i = 0; i < 2; i++)
-		w[i] = (struct cluster_window){c[i].v, c[i].labels, c[i].dur,
-					       c[i].n, c[i].dims,   c[i].k};
+		w[i] = (struct cluster_window){
+			c[i].v, c[i].labels, c[i].dur, c[i].n, c[i].n ? c[i].dims : c[!i].dims,
+			c[i].k};
 	cluster__compare(&w[0], &w[1], level, &r);
 	*equivalent = r.equivalent;
 	o = comparison_object(&r);
