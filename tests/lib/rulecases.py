@@ -220,6 +220,7 @@ CASES = {
         ("whole nodes", False, both(waiting(0.1, 0.98, 0.88), {"job.is_exclusive": 1})),
         ("stacked", False, stacked(0.1)),
         ("other jobs had the CPU", True, waited(waiting(0.2, 1.5, 0.8), other_jobs=0.4, system=0.11)),
+        ("many threads behind others", True, waited(waiting(0.9, 8, 0.1), system=0.9)),
         ("near miss: the CPU was others'", False, waited(waiting(0.2, 1.5, 0.8), other_jobs=0.3, system=0.19)),
         ("its own tasks had it", False, waited(both(waiting(0.2, 1.5, 0.8), {"job.others_s": 0.11 * CORE_S}), system=0.4)),
         ("its own tasks had what others left", True, waited(both(waiting(0.5, 1.0, 0.5), {"job.others_s": 0.5 * CORE_S}), system=0.4)),

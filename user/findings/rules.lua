@@ -416,7 +416,8 @@ rules["cpu.neighbour"] = {
 		local list = indexes(mask(node.wait_s / (node.wait_s + node.cpu_s), ">=", limits.warn))
 		local where = #node > 1 and #list > 0 and nodes(list) or ""
 		if foreign >= limits.foreign then
-			local cost = lower(job.wait_s, waited_foreign_s())
+			-- Many threads may wait at the same time for a core that one of them would use.
+			local cost = lower(lower(job.wait_s, waited_foreign_s()), unused_s())
 			return {
 				severity = share(cost) >= limits.bad and not (saved(cost) < limits.lost) and "bad" or "warn",
 				cost = cost,

@@ -78,6 +78,7 @@ def costs():
             ("job.stopped", "it hangs", 60 * PER_BIN),
             ("mpi.imbalance", "a node does most", 0.3 * CORE_S),
             ("node.slow", "one does less", 0.13 * CPU / NODES),
+            ("cpu.neighbour", "many threads behind others", 0.9 * CORE_S),
             ("io.one_rank", "rank 0 writes", 30 * PER_BIN * 0.9),
             ("io.wait", "a quarter", 0.25 * CORE_S)):
         what = next(c[2] for c in CASES[rule] if c[0] == name)
