@@ -190,6 +190,9 @@ CASES = {
         ("yields", False, both(waiting(0.5, 2.0), {"job.invol_switches": 2e4 * CPU})),
         ("waits for its own threads", True, waited(waiting(0.5, 2.0), system=0.49)),
         ("waits for others", False, waited(waiting(0.5, 2.0), other_jobs=0.51)),
+        ("of a build", True, both(waiting(0.5, 2.0), {"job.forks": 1e6})),
+        ("more ranks than cores", True, both(waiting(0.5, 2.0), {"job.tasks": 2 * NODES * CORES})),
+        ("with idle cores", True, both(waiting(0.5, 2.0), {"job.avoidable_s": 0.05 * CORE_S})),
     ],
     "cpu.stacked": [
         ("ranks share cores", True, stacked(0.6)),
@@ -359,6 +362,8 @@ CASES = {
     ],
     "io.small": [
         ("500 bytes", True, small(0.5)),
+        ("a commit for each row", True, both(used(0.7), small(0.5, system_s=0.06 * CPU, disk_wait_s=0.25 * CORE_S,
+                                                              blk_ops=SMALL_CALLS))),
         ("near miss", False, small(4.05)),
         ("pipes", False, small(0.5, disk_write_mb=0)),
         ("sockets", False, small(0.5, net_ops=2 * SMALL_CALLS)),
@@ -460,6 +465,8 @@ CASES = {
     ],
     "cpu.system": [
         ("44 %", True, {"job.system_s": 0.44 * CPU, "job.user_s": 0.56 * CPU, "job.minor_faults": 210000 * CPU}),
+        ("a mapped file", True, {"job.system_s": 0.44 * CPU, "job.user_s": 0.56 * CPU, "job.major_faults": 8000 * CPU,
+                                 "job.vol_switches": 9000 * CPU}),
         ("near miss", False, {"job.system_s": 0.299 * CPU, "job.user_s": 0.701 * CPU}),
         ("little CPU time", False, used(0.00003, system_s=50)),
         ("new processes", False, both({"job.system_s": 0.44 * CPU, "job.user_s": 0.56 * CPU},

@@ -271,11 +271,21 @@ local function times_of_waiting(limit)
 	return when(mask(bin.wait_s / (bin.wait_s + bin.cpu_s), ">=", limit), bin.wait_s)
 end
 
+-- What a task with so many cores is to start no more of.
+local function no_more_than(cores)
+	if cores < 1 then
+		return "Start no more ranks than cores (srun --ntasks, mpirun -n), of one thread each: OMP_NUM_THREADS=1"
+	end
+	local n, starts_many = math.floor(cores), job.forks >= 10 * math.max(job.demand, job.tasks)
+	return format("Start no more threads or processes than cores: OMP_NUM_THREADS=%d, OPENBLAS_NUM_THREADS=%d%s%s", n, n,
+		starts_many and format(", make -j%d, xargs -P%d", n, n) or "", advice(format(", #SBATCH --cpus-per-task=%d", n), ""))
+end
+
 -- Cost: core-seconds idle while threads waited, and what the switches between threads take.
 rules["cpu.oversubscribed"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.cpu_share", "job.core_s"},
 	limits = {least_s = 120, warn = 0.10, bad = 0.25, lost = 0.05, demand = 1.1, busy = 0.8, burst_s = 0.001, switch_s = 5e-6,
-		yields = 10000, own = 0.5},
+		yields = 10000, own = 0.5, least = 0.01},
 	suppressed_by = {"cpu.spin_yield", "cpu.stacked", "cpu.throttled"},
 	source = "ClusterCockpit: load above 1.2 of the cores",
 	judge = function(limits)
@@ -297,19 +307,16 @@ rules["cpu.oversubscribed"] = {
 		only_if(not (yields >= limits.yields), "threads gave their CPU away %s times per CPU second: they yield",
 			number(known(yields, 0)))
 		local cost = known(job.avoidable_s, 0) + known(job.invol_switches, 0) * limits.switch_s
-		local per_task = ratio(job.cores, job.tasks)
 		return {
-			severity = job.wait_share >= limits.bad and not (share(cost) < limits.lost) and "bad" or "warn",
+			severity = share(cost) < limits.least and "note" or
+				job.wait_share >= limits.bad and not (share(cost) < limits.lost) and "bad" or "warn",
 			cost = math.min(cost, job.core_s),
 			saving = share(cost),
 			times = times_of_waiting(limits.warn),
 			text = format("Threads waited for a CPU in %s of the time they could run: they had work for %s " ..
 				"and got %s.%s", percent(job.wait_share), plural(job.demand, "CPU"), number(cpus), own >= limits.own and
 				format(" The job itself had the CPU for %s of these waits.", percent(own)) or ""),
-			remedy = per_task >= 1 and format("Start no more threads than cores: OMP_NUM_THREADS=%d, " ..
-				"OPENBLAS_NUM_THREADS=%d%s", math.floor(per_task), math.floor(per_task),
-				advice(format(", #SBATCH --cpus-per-task=%d", math.floor(per_task)), ""))
-				or "Start no more threads than cores (OMP_NUM_THREADS, OPENBLAS_NUM_THREADS).",
+			remedy = no_more_than(ratio(job.cores, job.tasks)),
 		}
 	end,
 }
@@ -1024,7 +1031,8 @@ rules["io.small"] = {
 		local copying = limits.copy_write_s * written + limits.copy_read_s * read
 		local kernel = math.max(0, job.system_s - limits.usual * job.cpu_s - copying)
 		local asked_each = lower(1, known(ratio(job.blk_ops, calls), 1))
-		local cost = lower(kernel, calls * limits.call_s) + lower(disk * asked_each, known(unused_s(), 0))
+		local by_kernel, by_disk = lower(kernel, calls * limits.call_s), lower(disk * asked_each, known(unused_s(), 0))
+		local cost = by_kernel + by_disk
 		only_if(not (cost < limits.cost * job.cpu_s), "these calls took %s of the CPU time at most",
 			percent(ratio(cost, job.cpu_s)))
 		return {
@@ -1034,7 +1042,9 @@ rules["io.small"] = {
 			text = format("%s moved %s each on average; kernel and disks took %s of the CPU and disk time.",
 				plural(calls, writes == 0 and "read call" or reads == 0 and "write call" or "read and write call"),
 				size((written + read) / calls), percent(spent)),
-			remedy = "Buffer: setvbuf, the chunk cache of HDF5, collective MPI-IO, or fewer and larger records.",
+			remedy = writes > 0 and by_disk > by_kernel and
+				"Let each write to the disk have more: fewer fsync() or commits, larger records." or
+				"Buffer: setvbuf, the chunk cache of HDF5, collective MPI-IO, or fewer and larger records.",
 		}
 	end,
 }
@@ -1413,6 +1423,8 @@ rules["cpu.system"] = {
 			percent(limits.warn))
 		-- What each of them takes of the kernel at most, by which it may be a cause.
 		local companions = {
+			{job.major_faults, 3e-5, "page read in a fault", "pages read in faults",
+				"Read files that are mapped once and in order (madvise, MAP_POPULATE)."},
 			{job.minor_faults, 2e-5, "page fault", "page faults", "Keep memory (MALLOC_TRIM_THRESHOLD_, huge pages)."},
 			{job.read_calls + job.write_calls, 5e-6, "read or write call", "read or write calls", "Buffer what is read and written."},
 			{job.forks, 2e-3, "new process", "new processes", "Start fewer processes."},

@@ -88,6 +88,27 @@ def costs():
         is_equal("%s comes first" % rule, verdict["findings"][0]["id"], rule)
 
 
+def remedies():
+    """The remedy fits what the job does."""
+    for rule, name, wanted in (
+            ("cpu.oversubscribed", "twice the threads", "than cores: OMP_NUM_THREADS=1, OPENBLAS_NUM_THREADS=1, #SBATCH"),
+            ("cpu.oversubscribed", "of a build", "make -j1"),
+            ("cpu.oversubscribed", "more ranks than cores", "mpirun -n"),
+            ("cpu.system", "44 %", "Keep memory"),
+            ("cpu.system", "a mapped file", "mapped once and in order"),
+            ("io.small", "500 bytes", "setvbuf"),
+            ("io.small", "a commit for each row", "fewer fsync() or commits")):
+        got = judge(case(rule, name))["found"][rule]["remedy"]
+        is_true("remedy of %s: %s" % (rule, name), wanted in got, got)
+
+
+def little_to_gain():
+    """Too many threads that hardly lose time are worth a note."""
+    for name, wanted in (("twice the threads", "note"), ("with idle cores", "bad")):
+        is_equal("cpu.oversubscribed: " + name, judge(case("cpu.oversubscribed", name))["found"]["cpu.oversubscribed"]["severity"],
+                 wanted)
+
+
 TWO = {*range(30, 45), *range(60, 90)}  # bins that are sick, and the seconds of these
 TWO_S = [[900, 1350], [1800, 2700]]
 
@@ -251,4 +272,4 @@ def speed():
 
 
 if __name__ == "__main__":
-    run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, times, order, healthy_jobs, missing_data, zeros, odd_values, why, speed])
+    run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, remedies, little_to_gain, times, order, healthy_jobs, missing_data, zeros, odd_values, why, speed])
