@@ -1573,7 +1573,7 @@ rules["self.cost"] = {
 			cost = job.probe_s,
 			saving = part,
 			text = format("The profile itself took %s of the CPU time.", percent(part)),
-			remedy = "Nothing in the job: tell the administrator.",
+			remedy = advice("Nothing in the job: tell the administrator.", "Record fewer families: jobprof run --series"),
 		}
 	end,
 }
