@@ -156,10 +156,8 @@ export function budget(report, view, chosen, pick) {
 	if (!shares.length)
 		return section('went', 'Where the time went', '', el('p', { class: 'none' }, 'It is not known: the profile has no CPU time, or the number of cores is not known.'));
 	const about = `${plural(f.cores, 'core')} \u00d7 ${time(f.wall_s)} = ${cores(f.core_s)}`;
-	// A row's waiting is all of it; of the job it is what its own idle cores could have taken.
-	const note = (rows.of === 'task' && shares.find((s) => s.name === 'other programs')?.share > 0.01 ? ' They wait for cores of other programs, too.' : '') + launcher(rows);
 
-	return section('went', 'Where the time went', about, bars(rows, { shares, states: statesOf(shares), rows: rows.shares, all, unit: 'core-', whole: 'the time', note,
+	return section('went', 'Where the time went', about, bars(rows, { shares, states: statesOf(shares), rows: rows.shares, all, unit: 'core-', whole: 'the time', note: launcher(rows),
 		source: 'Source: CPUTime, UserTime, SystemTime, RunDelay, OffCPUDisk, of the whole job; shares of the row\u2019s part of the cores.' }, view, chosen, pick));
 }
 

@@ -4,10 +4,10 @@
 const STATES = [
 	{ name: 'own code', colour: '--s0' },
 	{ name: 'kernel', colour: '--s2' },
-	{ name: 'other programs', colour: '--s1', about: 'used these cores as well' },
-	{ name: 'wait for CPU', colour: '--s3', about: 'idle beside waiting threads' },
-	{ name: 'wait for disk', colour: '--s4', about: 'idle, threads wait for disk' },
-	{ name: 'asleep', colour: '--s5', about: 'idle, threads sleep or wait for others' },
+	{ name: 'other programs', colour: '--s1', about: 'used cores that no thread of the job wanted' },
+	{ name: 'wait for CPU', colour: '--s3', about: 'threads waited for a CPU' },
+	{ name: 'wait for disk', colour: '--s4', about: 'threads waited for a disk' },
+	{ name: 'asleep', colour: '--s5', about: 'threads slept or waited for others' },
 	{ name: 'idle', colour: '--s6' },
 	// where others are not known
 	{ name: 'CPU', colour: '--s0', about: 'own code and kernel' },

@@ -23,7 +23,7 @@ import sick_io
 from besideslib import put_bursts, put_fold, put_stacks
 from jobs import Job
 from layout import START
-from lib import Failed, JOBPROF, ROOT, Skipped, is_equal, is_true, run_tests, tmpdir
+from lib import Failed, JOBPROF, ROOT, Skipped, is_equal, is_near, is_true, run_tests, tmpdir
 
 TEMPLATE = os.path.join(os.path.dirname(JOBPROF), "web/report.html")
 WEB = os.path.join(ROOT, "tests/web")
@@ -261,6 +261,28 @@ def steps_of_a_node():
         is_true("power of two steps, %s: as in the rows" % name, numpy.allclose(got, wanted, rtol=1e-5), abs(got - wanted).max())
 
 
+def bar_of_the_job():
+    """The waits of threads come first in the bar of the job, as in the rows of its tasks; other programs have what is left."""
+    need()
+    path = os.path.join(tmpdir("bar"), "job.h5")
+    for name, tasks, cpu, wait, disk, busy in (
+            ("a disk, while others have the cores", 8, 0.3, 0.1, 0.5, 1), ("others have the cores", 8, 0.4, 0.55, 0, 1),
+            ("half of the cores are for nobody, and others have them", 4, 0.9, 0.02, 0.05, 1), ("half are idle", 4, 0.9, 0.02, 0.05, 0)):
+        j = Job(nodes=2, tasks=2 * tasks, cores=8, node_cores=8, wall=1200, row=5)
+        j.put(CPUTime=cpu, RunDelay=wait, OffCPUDisk=disk, system=0, Threads=1)
+        j.put_node("CPU", IdleTime=0 if busy else 8 - tasks * cpu)
+        j.write(path)
+        shares = json.loads(report("--json", path).stdout)["time_budget"]["shares"]
+        job, rows = {s["name"]: s["share"] for s in shares}, numpy.array(drawn(path)["rows"]["shares"], float)
+        part = tasks / 8
+        means = {"own code": part * cpu, "wait for CPU": part * wait, "wait for disk": part * disk, "asleep": part * (1 - cpu - wait - disk)}
+        means.update({"other programs": busy * (1 - part), "idle": (1 - busy) * (1 - part)})
+        is_true("bar, %s: as described" % name, all(abs(job[k] - v) < 0.02 for k, v in means.items()), [job, means])
+        mean = {s["name"]: rows[i].mean() for i, s in enumerate(shares)}
+        is_true("bar, %s: the mean of the rows" % name, all(abs(job[k] - mean[k]) < 0.005 for k in means if k not in ("other programs", "idle")), [job, mean])
+        is_near("bar, %s: the shares add up" % name, sum(job.values()), 1, 1e-9)
+
+
 def add_large(folder, cases):
     path = os.path.join(folder, "large.h5")
     subprocess.run([os.path.join(ROOT, "tests/findings/large.py"), "--nodes", "1000", "--hours", "24", "--period", "30", path], check=True)
@@ -388,4 +410,4 @@ def without_a_template():
 
 
 if __name__ == "__main__":
-    run_tests([whole_or_not, without_a_template, stall_of_one_node, steps_of_a_node, joined_by_either, in_a_browser])
+    run_tests([whole_or_not, without_a_template, stall_of_one_node, steps_of_a_node, bar_of_the_job, joined_by_either, in_a_browser])

@@ -2,6 +2,7 @@
 /* Computes and prints where the time of the cores went. */
 #include <math.h>
 
+#include "base/known.h"
 #include "view/report/report_page.h"
 #include "view/report/report_text.h"
 
@@ -17,10 +18,10 @@ static const char *const names[N_BUDGET] = {
 
 /* Says in words what a name means, for readers who meet it the first time. */
 static const char *const meanings[N_BUDGET] = {
-	[BUDGET_OTHERS] = "used these cores as well",
-	[BUDGET_WAIT] = "idle beside waiting threads",
-	[BUDGET_DISK] = "idle, threads wait for disk",
-	[BUDGET_ASLEEP] = "idle, threads sleep or wait",
+	[BUDGET_OTHERS] = "used cores no thread wanted",
+	[BUDGET_WAIT] = "threads waited for a CPU",
+	[BUDGET_DISK] = "threads waited for a disk",
+	[BUDGET_ASLEEP] = "threads slept or waited",
 };
 
 #define CELLS 24 /* A bar is so long: with the longest meaning behind it, it fits 80 columns. */
@@ -45,8 +46,8 @@ static double share_of(double part, double time, double all)
 	return isnan(time) ? NAN : part / all;
 }
 
-/* Idle time of cores is put down to what the threads waited for meanwhile: to CPUs first, then to
- * disks, each no more than there is idle time. */
+/* What the job did not compute is put down to what its threads waited for meanwhile: to CPUs first,
+ * then to disks, then to all else; other programs and idleness have what no thread waited with. */
 struct report_budget report_budget__split(const struct budget_times *t)
 {
 	double system = known(t->system), all = fmax(t->core_s, t->cpu);
@@ -59,18 +60,18 @@ struct report_budget report_budget__split(const struct budget_times *t)
 	system = isnan(t->user)		? system
 		 : t->user + system > 0 ? t->cpu * system / (t->user + system)
 					: 0;
-	others = fmin(idle, known(t->others));
-	idle -= others;
 	wait = fmin(idle, known(t->wait));
 	disk = fmin(idle - wait, known(t->disk));
 	asleep = fmin(idle - wait - disk, known(t->asleep));
+	idle -= wait + disk + asleep;
+	others = fmin(idle, known(t->others));
 	b.share[BUDGET_USER] = (t->cpu - system) / all;
 	b.share[BUDGET_KERNEL] = share_of(system, t->system, all);
 	b.share[BUDGET_OTHERS] = share_of(others, t->others, all);
 	b.share[BUDGET_WAIT] = share_of(wait, t->wait, all);
 	b.share[BUDGET_DISK] = share_of(disk, t->disk, all);
 	b.share[BUDGET_ASLEEP] = share_of(asleep, t->asleep, all);
-	b.share[BUDGET_IDLE] = (idle - wait - disk - asleep) / all;
+	b.share[BUDGET_IDLE] = (idle - others) / all;
 	return b;
 }
 
@@ -85,14 +86,38 @@ static double others_of(const struct facts *f)
 	return isnan(others) && isnan(stolen) ? NAN : known(others) + known(stolen);
 }
 
-struct report_budget report_budget__of(const struct facts *f)
+double report_budget__wait_on(const struct model_job *j, const struct job_node *n)
 {
+	const double *covered = job_unit__bins(&n->unit, Q_COVERED, &j->grid),
+		     *cpu = job_unit__bins(&n->unit, Q_CPU, &j->grid),
+		     *wait = job_unit__bins(&n->unit, Q_WAIT, &j->grid);
+	double sum = NAN;
+
+	for (unsigned k = 0; covered && cpu && wait && k < j->grid.n; k++)
+		if (!isnan(wait[k]))
+			sum = known__sum(sum,
+					 fmax(0, fmin(wait[k], n->cores * covered[k] - cpu[k])));
+	return sum;
+}
+
+static double wait_of(const struct model_job *j)
+{
+	double sum = NAN;
+
+	for (unsigned i = 0; i < j->nnodes; i++)
+		sum = known__sum(sum, report_budget__wait_on(j, &j->nodes[i]));
+	return sum;
+}
+
+struct report_budget report_budget__of(const struct report *r)
+{
+	const struct facts *f = r->facts;
 	const struct budget_times t = {
 		.cpu = facts__job(f, FACT_JOB_cpu_s),
 		.user = facts__job(f, FACT_JOB_user_s),
 		.system = facts__job(f, FACT_JOB_system_s),
 		.others = others_of(f),
-		.wait = facts__job(f, FACT_JOB_avoidable_s),
+		.wait = wait_of(r->job),
 		.disk = facts__job(f, FACT_JOB_disk_wait_s),
 		.asleep = facts__job(f, FACT_JOB_asleep_s),
 		.core_s = facts__job(f, FACT_JOB_core_s),
@@ -129,7 +154,7 @@ static void print_heading(const struct facts *f, FILE *out)
 
 void report_budget__print(const struct report *r, FILE *out)
 {
-	struct report_budget b = report_budget__of(r->facts);
+	struct report_budget b = report_budget__of(r);
 
 	if (isnan(b.core_s))
 		return;

@@ -195,9 +195,9 @@ static json_t *commands_json(const struct model_job *j)
 	return a;
 }
 
-static json_t *budget_json(const struct facts *f)
+static json_t *budget_json(const struct report *r)
 {
-	struct report_budget b = report_budget__of(f);
+	struct report_budget b = report_budget__of(r);
 	json_t *o = json_object(), *shares = json_array(), *one;
 
 	for (int i = 0; !isnan(b.core_s) && i < N_BUDGET; i++) {
@@ -310,7 +310,7 @@ json_t *report__json(const struct report *r)
 	json__set(o, "rule_errors", errors_json(r->verdict));
 	json__set(o, "facts", facts_json(r->facts, SCOPE_JOB));
 	json__set(o, "bins", facts_json(r->facts, SCOPE_BIN));
-	json__set(o, "time_budget", budget_json(r->facts));
+	json__set(o, "time_budget", budget_json(r));
 	json__set(o, "thread_budget", report_parts__json(&report_threads, r->job));
 	json__set(o, "culprits", report_culprits__json(r->job));
 	json__set(o, "samples", report_modules__json(r));

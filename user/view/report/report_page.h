@@ -47,7 +47,10 @@ struct budget_times {
 	double cpu, user, system, others, wait, disk, asleep, core_s;
 };
 struct report_budget report_budget__split(const struct budget_times *t);
-struct report_budget report_budget__of(const struct facts *f);
+struct report_budget report_budget__of(const struct report *r);
+/* How long threads of a node waited for a CPU, in each bin no longer than cores did not compute;
+ * NaN: not known. */
+double report_budget__wait_on(const struct model_job *j, const struct job_node *n);
 /* "own code"; of shares that hold others which are not known, a wider word. */
 const char *report_budget__name(const struct report_budget *b, enum budget i);
 

@@ -181,6 +181,17 @@ static double asleep_of(const struct rows *r, unsigned row)
 	return sum;
 }
 
+static double wait_of(const struct rows *r, unsigned row)
+{
+	double sum = NAN;
+
+	if (r->of == SERIES_TASKS)
+		return total_of(r, row, Q_WAIT);
+	for (unsigned i = row * r->group; i < end_of(r, row); i++)
+		sum = known__sum(sum, report_budget__wait_on(r->j, &r->j->nodes[i]));
+	return sum;
+}
+
 /* Returns how long at least other programs had the cores of nodes. */
 static double taken_of(const struct rows *r, unsigned row)
 {
@@ -200,7 +211,7 @@ static void add_shares(const struct rows *r, unsigned row, json_t **shares)
 		.user = total_of(r, row, Q_USER),
 		.system = total_of(r, row, Q_SYSTEM),
 		.others = taken_of(r, row),
-		.wait = total_of(r, row, r->of == SERIES_TASKS ? Q_WAIT : Q_AVOIDABLE),
+		.wait = wait_of(r, row),
 		.disk = total_of(r, row, Q_DISK_WAIT),
 		.asleep = asleep_of(r, row),
 		.core_s = wall * r->cores[row],
