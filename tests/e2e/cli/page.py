@@ -265,18 +265,20 @@ def bar_of_the_job():
     """The waits of threads come first in the bar of the job, as in the rows of its tasks; other programs have what is left."""
     need()
     path = os.path.join(tmpdir("bar"), "job.h5")
-    for name, tasks, cpu, wait, disk, busy in (
-            ("a disk, while others have the cores", 8, 0.3, 0.1, 0.5, 1), ("others have the cores", 8, 0.4, 0.55, 0, 1),
-            ("half of the cores are for nobody, and others have them", 4, 0.9, 0.02, 0.05, 1), ("half are idle", 4, 0.9, 0.02, 0.05, 0)):
+    for name, tasks, threads, cpu, wait, disk, busy in (
+            ("a disk, while others have the cores", 8, 1, 0.3, 0.1, 0.5, 1), ("others have the cores", 8, 1, 0.4, 0.55, 0, 1),
+            ("half of the cores are for nobody, and others have them", 4, 1, 0.9, 0.02, 0.05, 1),
+            ("half are idle", 4, 1, 0.9, 0.02, 0.05, 0), ("of tasks with threads, three of four sleep", 2, 4, 1, 0.02, 0.1, 0)):
         j = Job(nodes=2, tasks=2 * tasks, cores=8, node_cores=8, wall=1200, row=5)
-        j.put(CPUTime=cpu, RunDelay=wait, OffCPUDisk=disk, system=0, Threads=1)
+        j.put(CPUTime=cpu, RunDelay=wait, OffCPUDisk=disk, system=0, Threads=threads)
+        j.budget(Futex=1.0)
         j.put_node("CPU", IdleTime=0 if busy else 8 - tasks * cpu)
         j.write(path)
         shares = json.loads(report("--json", path).stdout)["time_budget"]["shares"]
         job, rows = {s["name"]: s["share"] for s in shares}, numpy.array(drawn(path)["rows"]["shares"], float)
-        part = tasks / 8
-        means = {"own code": part * cpu, "wait for CPU": part * wait, "wait for disk": part * disk, "asleep": part * (1 - cpu - wait - disk)}
-        means.update({"other programs": busy * (1 - part), "idle": (1 - busy) * (1 - part)})
+        means = {"own code": cpu, "wait for CPU": wait, "wait for disk": disk, "asleep": threads - cpu - wait - disk, "other programs": busy * (8 / tasks - threads),
+                 "idle": (1 - busy) * (8 / tasks - threads)}
+        means = {state: of_task * tasks / 8 for state, of_task in means.items()}
         is_true("bar, %s: as described" % name, all(abs(job[k] - v) < 0.02 for k, v in means.items()), [job, means])
         mean = {s["name"]: rows[i].mean() for i, s in enumerate(shares)}
         is_true("bar, %s: the mean of the rows" % name, all(abs(job[k] - mean[k]) < 0.005 for k in means if k not in ("other programs", "idle")), [job, mean])

@@ -160,8 +160,16 @@ static double total_of(const struct rows *r, unsigned row, enum quantity q)
 	return sum;
 }
 
-/* Returns how long a task was asleep: at least one of its threads lives from its begin to its end,
- * and is blocked where none works or waits. */
+/* How long the threads of a task were blocked, but not on a disk. Where it is not known how long
+ * they lived, at least one did from the task's begin to its end. */
+static double task_asleep(const struct job_unit *u)
+{
+	double lived = fmax(u->end_s - u->begin_s, u->total[Q_THREAD_TIME]);
+
+	return fmax(0, lived - u->total[Q_CPU] - known(u->total[Q_WAIT], 0) -
+			       known(u->total[Q_DISK_WAIT], 0));
+}
+
 static double asleep_of(const struct rows *r, unsigned row)
 {
 	double sum = NAN;
@@ -172,9 +180,7 @@ static double asleep_of(const struct rows *r, unsigned row)
 		const struct job_unit *u = job_units__at(&r->u, i);
 
 		if (r->of == SERIES_TASKS)
-			sum = known__sum(sum, fmax(0, u->end_s - u->begin_s - u->total[Q_CPU] -
-							      known(u->total[Q_WAIT], 0) -
-							      known(u->total[Q_DISK_WAIT], 0)));
+			sum = known__sum(sum, task_asleep(u));
 		for (unsigned k = 0; r->of == SERIES_NODES && k < r->j->grid.n; k++)
 			sum = known__sum(sum, facts__asleep_in(r->j, &r->j->nodes[i], k));
 	}
