@@ -12,6 +12,7 @@ import { LEVELS, UNKNOWN, read } from '../../web/src/data.js';
 import { canvas, el, name, section, table } from '../../web/src/dom.js';
 import { energy } from '../../web/src/energy.js';
 import { given } from '../../web/src/given.js';
+import { findings } from '../../web/src/findings.js';
 import { foot, head, title } from '../../web/src/head.js';
 import { heat } from '../../web/src/heat.js';
 import { histogram, range, sides } from '../../web/src/histogram.js';
@@ -113,6 +114,18 @@ test('head: a job is called by its step if it has one; what is missing of it is 
 	for (const said of ['3 nodes (n1 to n3)', '8 cores', 'ran 84 s of 2:48', 'a row every 1 s', '50 % of the time recorded', '1 file not readable'])
 		assert.ok(text(e).includes(said), said);
 	assert.ok(text(foot(HEAD)).includes('jobprof report -j 42 --short --json'));
+});
+
+test('findings: a remedy is all there, options in it are elements of their own, and other rules are counted', () => {
+	browser();
+	const remedy = 'srun --cpus-per-task=N --cpu-bind=cores (srun does not take N); #SBATCH --mem=38G', f = { id: 'x.y', severity: 'bad', text: 'It waited.', remedy, times: [], cost: {} };
+	const of = (not_given) => findings({ ...HEAD, findings: [f], not_given, rule_errors: [], time_budget: { core_s: 84 } }, new View(84), clockOf(84)), e = of([]);
+	const rest = (n) => text(byClass(of([...Array.from({ length: n }, () => ({ judged: false, reason: 'needs it' })), { judged: true }]), 'reach')[0]);
+
+	assert.deepEqual(byClass(e, 'do').map(text), [remedy]);
+	assert.deepEqual([rest(0), rest(1), rest(2)], ['1 other rule found nothing.', '1 other rule found nothing; 1 was not judged, as what it needs is missing or the run was short.',
+		'1 other rule found nothing; 2 were not judged, as what they need is missing or the run was short.']);
+	assert.deepEqual(byClass(e, 'opt').map(text), ['--cpus-per-task=N', '--cpu-bind=cores', '--mem=38G']);
 });
 
 test('heat: a pixel per row and cell; what is not known stays clear', () => {

@@ -42,6 +42,9 @@ export function when({ times }, report, clock) {
 	return `At ${at(from)}, ${at(second[0])} and ${times.length < TIMES ? plural(more, 'more time') : `${more} times or more`}${end}`;
 }
 
+// Options of commands, which are not broken at their hyphens.
+const withOptions = (text) => text.split(/(\S*--\S+)/).map((part, i) => (i % 2 ? el('span', { class: 'opt' }, part) : part));
+
 function finding(f, i, report, view, clock) {
 	const [observed, reading] = sentences(f.text), [big, sub] = cost(f, report);
 	const evidence = [reading, when(f, report, clock)].filter(Boolean).join(' ');
@@ -51,7 +54,7 @@ function finding(f, i, report, view, clock) {
 			el('span', { class: 'no' }, i + 1), el('span', { class: 'sev' }, WORDS[f.severity] ?? f.severity),
 			el('span', { class: 'tx' }, el('b', {}, observed),
 				evidence ? el('span', { class: 'ev' }, evidence) : null,
-				f.remedy ? el('span', { class: 'do' }, f.remedy) : null),
+				f.remedy ? el('span', { class: 'do' }, withOptions(f.remedy)) : null),
 			el('span', { class: 'cost' }, el('span', { class: 'big' }, big), el('span', { class: 'sub' }, sub))));
 }
 
@@ -82,7 +85,7 @@ function none(report) {
 function others(report) {
 	const n = report.not_given.length, not = report.not_given.filter((r) => !r.judged).length, more = n - not;
 
-	return el('p', { class: 'soft reach' }, `${plural(more, 'other rule')} found nothing`, not ? `; ${not} were not judged, as what they need is missing or the run was short` : '', '.');
+	return el('p', { class: 'soft reach' }, `${plural(more, 'other rule')} found nothing`, not ? `; ${not} ${not === 1 ? 'was' : 'were'} not judged, as what ${not === 1 ? 'it needs' : 'they need'} is missing or the run was short` : '', '.');
 }
 
 function best(report) {
