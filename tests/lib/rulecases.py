@@ -493,6 +493,8 @@ CASES = {
         ("near miss", False, {"job.migrations": 9.9 * CPU}),
         ("more threads", False, both(waiting(0.2, 1.3), {"job.migrations": 26 * CPU})),
         ("short sleeps", False, {"job.migrations": 26 * CPU, "job.vol_switches": 5000 * CPU}),
+        ("near miss: sleeps", False, {"job.migrations": 26 * CPU, "job.vol_switches": 4.1 * 26 * CPU}),
+        ("a pool of threads that ask a server", False, {"job.migrations": 380 * CPU, "job.vol_switches": 3400 * CPU}),
     ],
     "energy.idle": [
         ("62 %", True, both(used(0.3), {"job.energy_static_j": 0.62 * 4e6})),

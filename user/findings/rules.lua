@@ -1515,7 +1515,7 @@ rules["sync.fine"] = {
 
 rules["cpu.migrates"] = {
 	needs = {"job.migrations", "job.cpu_s", "job.demand", "job.cores", "job.tasks", "job.vol_switches"},
-	limits = {least_s = 60, per_s = 10, sleeps = 4000, demand = 1.1, cpu_s = 30},
+	limits = {least_s = 60, per_s = 10, sleeps = 4, demand = 1.1, cpu_s = 30},
 	suppressed_by = {"cpu.oversubscribed", "cpu.stacked", "cpu.spin_yield", "cpu.neighbour", "sync.fine", "proc.forks"},
 	source = "jobprof's own",
 	judge = function(limits)
@@ -1526,7 +1526,8 @@ rules["cpu.migrates"] = {
 			plural(rate, "time"), limits.per_s)
 		only_if(job.tasks <= job.cores and job.demand <= limits.demand * math.max(job.cores, known(job.cpus, 0)),
 			"there were more threads than cores")
-		only_if(ratio(job.vol_switches, job.cpu_s) <= limits.sleeps, "threads sleep often, and wake where a core is free")
+		local sleeps = ratio(job.vol_switches, job.migrations)
+		only_if(sleeps <= limits.sleeps, "threads slept %s times for each move: they wake where a core is free", number(sleeps))
 		return {
 			severity = "note",
 			text = format("Threads moved %s per CPU second from one core to another, and lost their caches.",
