@@ -165,6 +165,7 @@ CASES = {
     ],
     "cpu.serial": [
         ("one of 8", True, one_core()),
+        ("gzip", True, changed(one_core(), {"program": "gzip"})),
         ("part of the time", False, changed(one_core(), {"bin.cpu_s": at(90, 8 * DT, DT)})),
         ("near miss", False, changed(one_core(), {"bin.cpu_s": 0.84 * DT})),
         ("stacked", False, one_core(wait_share=0.8)),

@@ -204,6 +204,9 @@ rules["cpu.unused"] = {
 	end,
 }
 
+-- What does on several cores what these programs do on one.
+local PARALLEL = {gzip = "pigz", bzip2 = "lbzip2", xz = "xz -T0", zstd = "zstd -T0", cc1 = "make -j", cc1plus = "make -j"}
+
 -- Cost: idle core-seconds.
 rules["cpu.serial"] = {
 	needs = {"bin.cpu_s", "bin.span_s", "job.cores", "job.nodes", "job.core_s", "job.cpu_s", "job.wait_share"},
@@ -227,8 +230,9 @@ rules["cpu.serial"] = {
 			cost = idle_s(),
 			text = format("One core of %d was in use throughout; %s were idle.", job.cores,
 				core_time(idle_s())),
-			remedy = advice("Ask for one core (#SBATCH --cpus-per-task=1), or start the parallel version " ..
-				"(OMP_NUM_THREADS, srun --ntasks).", "Start the parallel version, where there is one (OMP_NUM_THREADS, mpirun -n)."),
+			remedy = format(advice("Ask for one core (#SBATCH --cpus-per-task=1), or start the parallel version (%s).",
+				"Start the parallel version, where there is one (%s)."),
+				PARALLEL[job.program] or advice("OMP_NUM_THREADS, srun --ntasks", "OMP_NUM_THREADS, mpirun -n")),
 		}
 	end,
 }

@@ -91,6 +91,8 @@ def costs():
 def remedies():
     """The remedy fits what the job does."""
     for rule, name, wanted in (
+            ("cpu.serial", "one of 8", "(OMP_NUM_THREADS, srun --ntasks)"),
+            ("cpu.serial", "gzip", "(pigz)"),
             ("cpu.oversubscribed", "twice the threads", "than cores: OMP_NUM_THREADS=1, OPENBLAS_NUM_THREADS=1, #SBATCH"),
             ("cpu.oversubscribed", "of a build", "make -j1"),
             ("cpu.oversubscribed", "more ranks than cores", "mpirun -n"),
