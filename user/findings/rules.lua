@@ -602,7 +602,8 @@ rules["mpi.imbalance"] = {
 		else
 			saving = saving * unequal_before_end()
 		end
-		only_if(balance < limits.balance, "the load balance is %.2f, not below %.2f", balance, limits.balance)
+		only_if(balance < limits.balance, "the load balance is %.2f, not below %.2f%s", balance, limits.balance,
+			(by_samples() or job.has_mpi == 0) and "" or "; ranks that spin inside MPI look busy without the family sample")
 		only_if(saving >= limits.saving, "equal work would save %s, not %s", percent(saving), percent(limits.saving))
 		only_if(not (job.programs > 1), "tasks run different programs")
 		local severity = saving >= limits.bad and "bad" or "warn"
