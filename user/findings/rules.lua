@@ -1457,7 +1457,7 @@ rules["cpu.system"] = {
 -- Cost: starting the processes, each with as much CPU time as one has that does nothing.
 rules["proc.forks"] = {
 	needs = {"bin.forks", "bin.span_s", "job.forks", "job.cpu_s", "job.nodes"},
-	limits = {per_s = 20, least_s = 300, process_s = 0.0007, bins = 2},
+	limits = {per_s = 20, least_s = 300, process_s = 0.0009, bins = 2},
 	source = "jobprof's own",
 	judge = function(limits)
 		local builds = {"make", "ninja", "cmake", "ctest", "configure", "cargo", "bazel", "scons", "pytest", "cc1",
