@@ -262,6 +262,10 @@ CASES = {
             "bin.task_max_s": at(60, 30, 20), "bin.task_mean_s": at(60, 1, 20)})),
         ("before an end that does nothing", True, both(unequal(saving=0.4), tail(60, 0.006), {
             "bin.task_max_s": at(60, 0, 30), "bin.task_mean_s": at(60, 0, 18)})),
+        ("ranks that yield", False, both(unequal(), {"job.invol_switches": 5100 * CPU})),
+        ("near miss: ranks that yield", True, both(unequal(), {"job.invol_switches": 3400 * CPU})),
+        ("ranks that yield, by samples", True, both(useful(lambda i: 0.9 if i < 16 else 0.5),
+                                                    {"job.invol_switches": 5100 * CPU})),
         ("ranks that spin", True, useful(lambda i: 0.9 if i < 16 else 0.5)),
         ("near miss: ranks that spin", False, useful(lambda i: 0.95 if i < 16 else 0.78)),
         ("equal work in unequal CPU time", False, both(unequal(), useful(lambda i: 0.5))),

@@ -26,6 +26,12 @@ end
 -- Whether samples tell the ranks' useful time, which is CPU time outside of MPI, from time in which MPI spins.
 local function by_samples() return job.load_balance >= 0 and job.pop_samples >= 0 end
 
+-- Yields per CPU second, which count as forced switches. A thread that wakes may take the CPU of the one that woke it,
+-- and goes to sleep again: of the forced switches as many as the sleeps can be that.
+local function yield_rate()
+	return ratio(higher(0, job.invol_switches - known(job.vol_switches, 0)), job.cpu_s)
+end
+
 -- What ranks did: their useful time where it is known, else their CPU time; and what that is called.
 local function work_of_ranks()
 	if by_samples() then return task.useful_s, "CPU time outside of MPI" end
@@ -589,7 +595,7 @@ end
 -- Cost: core-seconds that equal work would save.
 rules["mpi.imbalance"] = {
 	needs = {"job.task_balance", "job.balance_saving", "job.core_s", "task.cpu_s"},
-	limits = {least_s = 60, balance = 0.85, saving = 0.05, bad = 0.20, rest = 0.95, blocked = 0.15},
+	limits = {least_s = 60, balance = 0.85, saving = 0.05, bad = 0.20, rest = 0.95, blocked = 0.15, yields = 5000},
 	suppressed_by = {"mpi.straggler", "cpu.stacked", "cpu.nodes_unused", "io.one_rank", "job.stopped"},
 	source = "POP: load balance below 0.85; Scalasca",
 	judge = function(limits)
@@ -606,6 +612,7 @@ rules["mpi.imbalance"] = {
 			(by_samples() or job.has_mpi == 0) and "" or "; ranks that spin inside MPI look busy without the family sample")
 		only_if(saving >= limits.saving, "equal work would save %s, not %s", percent(saving), percent(limits.saving))
 		only_if(not (job.programs > 1), "tasks run different programs")
+		only_if(by_samples() or not (yield_rate() > limits.yields), "ranks yield while they wait, which looks like work")
 		local severity = saving >= limits.bad and "bad" or "warn"
 		local list, factor = unequal_ranks(work)
 		only_if(#list > 0, "no rank differs by a tenth")
@@ -931,11 +938,9 @@ rules["cpu.spin_yield"] = {
 	judge = function(limits)
 		only_if(job.cpu_s >= at_least(limits.cpu_s), "it used %s of CPU time, not %s", duration(job.cpu_s),
 			duration(at_least(limits.cpu_s)))
-		-- A thread that wakes may take the CPU of the one that woke it, and goes to sleep again: of the forced
-		-- switches as many as the sleeps can be that.
-		local yields = job.invol_switches - known(job.vol_switches, 0)
+		local rate = yield_rate()
+		local yields, slice_s = rate * job.cpu_s, 1 / rate
 		only_if(yields > 0.5 * job.invol_switches, "threads slept about as often as they were switched: they wake each other")
-		local rate, slice_s = ratio(yields, job.cpu_s), ratio(job.cpu_s, yields)
 		only_if(rate > limits.per_s and slice_s < limits.slice_s,
 			"threads ran for %s at a time, not for less than %s", duration(slice_s), duration(limits.slice_s))
 		local cost = lower(higher(0, job.system_s - limits.usual * job.cpu_s) + yields * limits.call_s, job.cpu_s)
