@@ -565,13 +565,21 @@ local function in_mpi(list)
 	return 1 - ratio(sum(array_of(task.useful_s, list)), sum(array_of(task.cpu_s, list)))
 end
 
+-- Whether these tasks neither ran nor waited for a CPU for such a part of the time: in one that always works a helper
+-- thread may sleep.
+local function were_blocked(list, least)
+	local wall_s = sum(array_of(task.wall_s, list))
+	local runnable_s = sum(array_of(task.cpu_s, list)) + known(sum(array_of(task.wait_s, list)), 0)
+	return ratio(wall_s - runnable_s, wall_s) >= least
+end
+
 -- What ranks with less work did meanwhile, as far as it is known.
 local function waited_text(list, least)
 	if by_samples() and in_mpi(list) >= least then
 		return format(" Ranks with less were inside MPI for %s of their CPU time.", percent(in_mpi(list)))
 	end
 	local cause, part = blocked_by(list, least)
-	return cause and format(" Ranks with less waited for %s in %s of their time.", cause[1], percent(part)) or ""
+	return cause and were_blocked(list, least) and format(" Ranks with less waited for %s in %s of their time.", cause[1], percent(part)) or ""
 end
 
 -- The part of what tasks differ by that is before an end that cpu.tail finds.

@@ -111,6 +111,15 @@ def little_to_gain():
                  wanted)
 
 
+def ranks_or_their_helpers():
+    """Where a rank works or waits for a CPU all the time, a helper thread that sleeps does not say that it waits."""
+    helpers = {"task.thread_s": 3 * WALL, "task.blocked_poll_s": 2 * WALL, "task.blocked_child_s": 0}
+    for wait_s, said in ((0, True), (WALL, False)):
+        found = judge(changed(H, both(unequal(), helpers, {"task.wait_s": wait_s})))["found"]
+        is_equal("what ranks with less waited for, of %d s in a queue" % wait_s, "Ranks with less waited for events" in
+                 found["mpi.imbalance"]["text"], said)
+
+
 TWO = {*range(30, 45), *range(60, 90)}  # bins that are sick, and the seconds of these
 TWO_S = [[900, 1350], [1800, 2700]]
 
@@ -274,4 +283,5 @@ def speed():
 
 
 if __name__ == "__main__":
-    run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, remedies, little_to_gain, times, order, healthy_jobs, missing_data, zeros, odd_values, why, speed])
+    run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, remedies, little_to_gain, ranks_or_their_helpers,
+               times, order, healthy_jobs, missing_data, zeros, odd_values, why, speed])
