@@ -92,7 +92,7 @@ def numbers_of(path, report):
     """Where on the page which number is, from the tables themselves: [value, what it may differ by]."""
     cpu, rss = rows_of(path, "Tasks", "CPUTime"), rows_of(path, "Tasks", "RSS")
     moved = rows_of(path, "Tasks", "ReadMB") + rows_of(path, "Tasks", "WriteMB")
-    facts, shares = report["facts"], {s["name"]: s["share"] for s in report["time_budget"]["shares"]}
+    facts, shares = report["facts"], {s["name"]: s["share"] for s in report["time_budget"]["shares"] if s["share"] is not None}
     out = {
         "[data-value='cpu highest']": [cpu.max() / 30, 0.006],
         "[data-value='cpu lowest']": [cpu.min() / 30, 0.006],
@@ -283,6 +283,12 @@ def bar_of_the_job():
         mean = {s["name"]: rows[i].mean() for i, s in enumerate(shares)}
         is_true("bar, %s: the mean of the rows" % name, all(abs(job[k] - mean[k]) < 0.005 for k in means if k not in ("other programs", "idle")), [job, mean])
         is_near("bar, %s: the shares add up" % name, sum(job.values()), 1, 1e-9)
+        is_true("bar, %s: none is below 0" % name, min(job.values()) >= 0, job)
+    j.put_node("CPU", IdleTime=numpy.nan, StolenTime=0.0)
+    j.write(path)
+    shares = json.loads(report("--json", path).stdout)["time_budget"]["shares"]
+    is_equal("bar: without the idle time of the nodes that of other programs is not known, and not 0",
+             [s["name"] for s in shares if s["share"] is None], ["other programs"])
 
 
 def add_large(folder, cases):

@@ -46,6 +46,14 @@ static double share_of(double part, double time, double all)
 	return isnan(time) ? NAN : part / all;
 }
 
+/* Takes a part from what is left, as far as there is some; returns the part. */
+static double take(double *left, double part)
+{
+	part = fmin(*left, known(part));
+	*left -= part;
+	return part;
+}
+
 /* What the job did not compute is put down to what its threads waited for meanwhile: to CPUs first,
  * then to disks, then to all else; other programs and idleness have what no thread waited with. */
 struct report_budget report_budget__split(const struct budget_times *t)
@@ -60,30 +68,29 @@ struct report_budget report_budget__split(const struct budget_times *t)
 	system = isnan(t->user)		? system
 		 : t->user + system > 0 ? t->cpu * system / (t->user + system)
 					: 0;
-	wait = fmin(idle, known(t->wait));
-	disk = fmin(idle - wait, known(t->disk));
-	asleep = fmin(idle - wait - disk, known(t->asleep));
-	idle -= wait + disk + asleep;
-	others = fmin(idle, known(t->others));
+	wait = take(&idle, t->wait);
+	disk = take(&idle, t->disk);
+	asleep = take(&idle, t->asleep);
+	others = take(&idle, t->others);
 	b.share[BUDGET_USER] = (t->cpu - system) / all;
 	b.share[BUDGET_KERNEL] = share_of(system, t->system, all);
 	b.share[BUDGET_OTHERS] = share_of(others, t->others, all);
 	b.share[BUDGET_WAIT] = share_of(wait, t->wait, all);
 	b.share[BUDGET_DISK] = share_of(disk, t->disk, all);
 	b.share[BUDGET_ASLEEP] = share_of(asleep, t->asleep, all);
-	b.share[BUDGET_IDLE] = (idle - others) / all;
+	b.share[BUDGET_IDLE] = idle / all;
 	return b;
 }
 
-/* Other programs and the hypervisor; NaN: neither is known. On a node that others have a part of,
- * it is the least that others had. */
+/* Other programs and the hypervisor; NaN: of other programs nothing is known, and the hypervisor
+ * took nothing. On a node that others have a part of, it is the least that others had. */
 static double others_of(const struct facts *f)
 {
 	double others = facts__job(f, FACT_JOB_others_s), stolen = facts__job(f, FACT_JOB_stolen_s);
 
 	if (isnan(others))
 		others = facts__job(f, FACT_JOB_taken_s);
-	return isnan(others) && isnan(stolen) ? NAN : known(others) + known(stolen);
+	return isnan(others) && !(stolen > 0) ? NAN : known(others) + known(stolen);
 }
 
 double report_budget__wait_on(const struct model_job *j, const struct job_node *n)
