@@ -96,12 +96,11 @@ static __always_inline void command_name(struct task_struct *p, struct jp_task *
 static __always_inline void command_begin(struct task_struct *p, struct jp_task *t,
 					  const struct jp_task *from)
 {
-	if (!from || !from->comm[0]) {
+	t->launched = from ? from->launched : JP_UNSEEN;
+	if (from && from->comm[0])
+		__builtin_memcpy(t->comm, from->comm, sizeof(t->comm));
+	else
 		command_name(p, t);
-		return;
-	}
-	__builtin_memcpy(t->comm, from->comm, sizeof(t->comm));
-	t->launched = from->launched;
 }
 
 /* The task goes from one slot to another, maybe of another step, or of none. */

@@ -399,7 +399,8 @@ static __noinline int begin_rank(struct task_struct *p, struct jp_task *t, int r
  * A rank begins where a program's environment names one and that of the program before it, in its
  * process or the process that made it, named none or another. first: there is no program before it
  * in the step: a task that is a rank itself, of srun. What ran before it was seen has no ranks.
- * Returns whether the environment was looked at, and names no rank.
+ * Where the program before it was not seen to begin, a variable that srun sets may be the task's
+ * own. Returns whether the environment was looked at, and names no rank.
  */
 static __noinline bool note_rank(struct task_struct *p, struct jp_task *t, u32 step, bool first)
 {
@@ -410,6 +411,8 @@ static __noinline bool note_rank(struct task_struct *p, struct jp_task *t, u32 s
 		return false;
 	launched = env_rank(BPF_CORE_READ(p, mm, env_start), BPF_CORE_READ(p, mm, env_end));
 	t->launched = launched;
+	if (before == JP_UNSEEN && launched >> 32 > JP_RANK_NAMES_SRUN)
+		return false;
 	if (!first && launched && launched != before)
 		begin_rank(p, t, (int)launched);
 	return !launched;

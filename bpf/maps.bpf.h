@@ -77,12 +77,13 @@ struct jp_task {
 	u64 comm_run_delay_ns;
 	u64 comm_rchar;
 	u64 comm_wchar;
-	u64 launched; /* what the program's environment said of its rank, 0: nothing */
+	u64 launched; /* what the program's environment said of its rank, 0: nothing; JP_UNSEEN */
 	u32 envc;     /* variables of a child whose environment named no rank, 0: none was seen */
 	u32 pad;
 };
-#define JP_TASK_LINEAGE 1 /* its slot follows descent, not the cgroup, inside its step */
-#define JP_TASK_EXITED	2 /* accounting retired at exit; only the last switch is to come */
+#define JP_UNSEEN	~0ull /* of a program that began before it was seen */
+#define JP_TASK_LINEAGE 1     /* its slot follows descent, not the cgroup, inside its step */
+#define JP_TASK_EXITED	2     /* accounting retired at exit; only the last switch is to come */
 #define JP_TASK_MEMORY	4 /* its memory is of a program of its step, and not lent to it by vfork */
 #define JP_TASK_RANK	8 /* of a rank: another launcher below does not count apart */
 

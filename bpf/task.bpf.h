@@ -220,6 +220,8 @@ static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flag
 			place_new(p, from, slot, flags, born);
 		return;
 	}
+	if (from) /* a sweep has met it before its maker was asked */
+		t->launched = from->launched;
 	flags |= t->flags & JP_TASK_MEMORY;
 	if (t->next_slot == slot) {
 		t->flags = flags;

@@ -135,7 +135,8 @@ struct jp_rank_key {
 };
 
 /* Variables in which launchers say a rank's number: "NAME=". */
-#define JP_RANK_NAMES 4
+#define JP_RANK_NAMES	   4
+#define JP_RANK_NAMES_SRUN 2 /* from here on srun sets them, too */
 struct jp_rank_name {
 	char name[28];
 	__u32 len;

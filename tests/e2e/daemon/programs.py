@@ -134,9 +134,9 @@ def ranks_of_launchers():
         job, d = new_job(), own_dir(name.replace(" ", "_"))
         for rank in range(4):
             shutil.copy(tool("jpspin"), "%s/rank%d" % (d, rank))
-        spin = "PMI_RANK=%d taskset -c %d %s/rank%d %g & "
+        spin = "MV2_COMM_WORLD_RANK=%d taskset -c %d %s/rank%d %g & "
         launch = ("if [ $SLURM_PROCID = 0 ]; then " + spin % (0, cpus[1], d, 0, SEEN) + spin % (1, cpus[1], d, 1, SEEN) +
-                  "wait; " + spin % (0, cpus[0], d, 0, SEEN + 4) + "else PMI_RANK=2 %s/rank2 %g & fi; wait" % (d, SEEN))
+                  "wait; " + spin % (0, cpus[0], d, 0, SEEN + 4) + "else MV2_COMM_WORLD_RANK=2 %s/rank2 %g & fi; wait" % (d, SEEN))
         s = Stepd(job, 0, ["sh", "-c", launch], place(tree.job(job) + "/step_0"), n=2)
         s.end()
         for rank, mask in ((0, {cpus[0]}), (1, {cpus[1]}), (2, free)):

@@ -268,7 +268,7 @@ def ranks():
     """Two ranks of one task: for each the other one is of its task, for the task both are itself."""
     h = Holds(["0", "1"])
     both = "%s & %s; wait" % tuple(
-        "PMIX_RANK=%d %s" % (n, " ".join(pinned(h.cmd("park", "spin=2", "park", word=str(n))))) for n in (0, 1))
+        "MV2_COMM_WORLD_RANK=%d %s" % (n, " ".join(pinned(h.cmd("park", "spin=2", "park", word=str(n))))) for n in (0, 1))
     run = Run(["bash", "-c", both], INTERVAL)
     h.wait()
     window = Contest(h.all)
