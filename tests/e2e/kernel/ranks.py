@@ -131,6 +131,28 @@ def of_srun():
     is_equal("srun: jobprofd ends", d.end(), 0)
 
 
+def moved_in():
+    """A shell that comes to a task after it began: srun's variable, which it has, makes no rank of its commands; a
+    launcher's does."""
+    d = Daemon(0.1).start()
+    tree, job, dirs = Trees(), new_job(), tmpdir("moved")
+    step = tree.job(job) + "/step_0"
+    s = Stepd(job, 0, ["sleep", "2"], v2_task(step))
+    procs = wait_until(lambda: (glob.glob(step + "/user/task_*/cgroup.procs") or [None])[0], 10, "the task")
+    spin = tool("jpspin") + " -o %s/%s 0.1; "
+    shell = start(["sh", "-c", "read go; " + spin % (dirs, "own") + "OMPI_COMM_WORLD_RANK=3 " + spin % (dirs, "rank")],
+                  stdin=subprocess.PIPE, env=plain_env(PMIX_RANK="0"))
+    time.sleep(0.5)
+    with open(procs, "w") as f:
+        f.write(str(shell.pid))
+    shell.communicate(b"\n", timeout=20)
+    s.end()
+    path = d.file(job, 0)
+    is_equal("moved in: ranks", groups(path)["Ranks"], [3])
+    is_near("moved in: the launcher's", rank_table(path, 3)["CPUTime"].sum(), *own(dirs, "rank"))
+    is_equal("moved in: jobprofd ends", d.end(), 0)
+
+
 def no_slot():
     """Ranks without a slot count in their task, and the file says that some have no table."""
     d = Daemon(0.1, MaxSlots=16).start()
@@ -181,4 +203,4 @@ def at_once():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests((open_mpi, mpich, variables, of_srun, no_slot, others, at_once))
+    run_tests((open_mpi, mpich, variables, of_srun, moved_in, no_slot, others, at_once))
