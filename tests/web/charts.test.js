@@ -25,7 +25,7 @@ import { report } from '../../web/src/report.js';
 import { spread } from '../../web/src/spread.js';
 import { ofCulprits, ofModules, ofThreads, statesOf } from '../../web/src/states.js';
 import { io, method, missing, phases, programs } from '../../web/src/tables.js';
-import { inWindow, meanOf, timelines } from '../../web/src/timelines.js';
+import { bandOf, inWindow, meanOf, timelines } from '../../web/src/timelines.js';
 import { View } from '../../web/src/view.js';
 import { browser, byClass, inside, told } from './fake.js';
 
@@ -141,6 +141,13 @@ test('heat: a pixel per row and cell; what is not known stays clear', () => {
 	assert.deepEqual([c.style.left, c.style.width], ['0%', '100%']);
 	assert.equal(heat({ ...rows, n: 0 }, 'heat', view, null, () => null), null);
 	assert.equal(heat({ ...rows, of_time: {} }, 'heat', view, null, () => null), null);
+});
+
+test('the band says what it goes from and to', () => {
+	const of = (of_rows) => [true, false].map((many) => bandOf({ of_rows }, many, 'task'));
+
+	assert.deepEqual(of(true), ['lowest to highest row of any task', 'lowest to highest row']);
+	assert.deepEqual(of(false), ['lowest to highest task', null]);
 });
 
 test('histogram: at least ten buckets around those that have something, the highest is full', () => {

@@ -31,8 +31,8 @@ const struct quantity_info quantity_infos[N_QUANTITIES] = {
 static bool is_drawn(enum quantity q)
 {
 	static const enum quantity drawn[] = {
-		Q_CPU,	  Q_WAIT,   Q_DISK_WAIT, Q_RSS,	    Q_CHARGED_OWN, Q_IO,      Q_BLK_MB,
-		Q_NET_TX, Q_NET_RX, Q_PORT_TX,	 Q_PORT_RX, Q_STEP_ENERGY, Q_COVERED,
+		Q_CPU,	  Q_WAIT, Q_DISK_WAIT, Q_RSS,	      Q_CHARGED_OWN, Q_IO,
+		Q_BLK_MB, Q_NET,  Q_PORT,      Q_STEP_ENERGY, Q_COVERED,
 	};
 
 	for (size_t i = 0; i < sizeof(drawn) / sizeof(*drawn); i++)
@@ -79,11 +79,11 @@ struct time_grid time_grid__of(double t0_ns, double t1_ns, double dt_s, unsigned
 	double end_s = (t1_ns - t0_ns) / 1e9;
 
 	if (!(end_s > 0))
-		return (struct time_grid){t0_ns, dt_s, 0, 0, 0};
+		return (struct time_grid){t0_ns, dt_s, 0, 0, 0, 0};
 	while (ceil(end_s / dt_s - 1e-9) > n_max)
 		dt_s *= 2;
 	return (struct time_grid){t0_ns, dt_s, end_s, (unsigned)fmax(1, ceil(end_s / dt_s - 1e-9)),
-				  0};
+				  0,	 0};
 }
 
 double time_grid__span_s(const struct time_grid *g, unsigned bin)
@@ -114,7 +114,8 @@ int binner__init(struct binner *b, const struct time_grid *grid)
 	b->bins = calloc(cells, sizeof(*b->bins));
 	b->weights = calloc(cells, sizeof(*b->weights));
 	b->held = calloc(held_size(grid) + 1, sizeof(*b->held));
-	if (!b->bins || !b->weights || !b->held)
+	if (!b->bins || !b->weights || !b->held ||
+	    (grid->row_s > 0 && extremes__init(&b->extremes, grid->n)))
 		return -ENOMEM;
 	binner__clear(b);
 	return 0;
@@ -126,6 +127,7 @@ void binner__free(struct binner *b)
 	free(b->weights);
 	free(b->held);
 	free(b->spans);
+	extremes__free(&b->extremes);
 	*b = (struct binner){0};
 }
 
@@ -137,6 +139,7 @@ void binner__clear(struct binner *b)
 		b->bins[i] = NAN;
 	for (size_t i = 0; i < held; i++)
 		b->held[i] = NAN;
+	extremes__clear(&b->extremes, b->grid->n);
 	memset(b->weights, 0, cells * sizeof(*b->weights));
 	for (int q = 0; q < N_QUANTITIES; q++) {
 		b->total[q] = NAN;
@@ -357,6 +360,23 @@ static void end_counted(struct binner *b, enum quantity q)
 	b->counted_s[q] = 0;
 }
 
+#define SHORT_ROW 0.5 /* of the usual length: it says no rate, as the last one of a step */
+
+static void add_extremes(struct binner *b, const struct block *k, enum quantity q, const double *v)
+{
+	bool gauge = quantity__is_gauge(q);
+	float *of = b->extremes.of[extremes__place(q)];
+
+	for (size_t i = 0; i < b->nspans; i++) {
+		const struct bin_span *s = &b->spans[i];
+		double length = k->end[s->row] - k->begin[s->row];
+
+		if (length >= SHORT_ROW * b->grid->row_s)
+			extremes__note(of, b->grid->n, s->bin,
+				       gauge ? v[s->row] : v[s->row] / length);
+	}
+}
+
 static void add_quantity(struct binner *b, const struct block *k, enum quantity q)
 {
 	bool gauge = quantity__is_gauge(q);
@@ -373,6 +393,8 @@ static void add_quantity(struct binner *b, const struct block *k, enum quantity 
 		add_amount(b, q, v);
 	if (quantity_infos[q].how == BINNED_HELD && b->grid->instants)
 		add_held(b, k, q, v);
+	if (b->grid->row_s > 0 && extremes__place(q) >= 0)
+		add_extremes(b, k, q, v);
 }
 
 /* What has ended goes on to have rows, without threads. */
@@ -505,8 +527,30 @@ static void merge_bins(struct binner *b, const struct binner *other, enum quanti
 		b->total[q] = known__sum(b->total[q], other->total[q]);
 }
 
+static bool covers(const struct binner *b, unsigned bin)
+{
+	return b->bins[(size_t)Q_COVERED * b->grid->n + bin] >=
+	       0.99 * time_grid__span_s(b->grid, bin);
+}
+
+static void merge_extremes(struct binner *b, const struct binner *other, enum quantity q,
+			   enum merge_how how)
+{
+	int place = extremes__place(q);
+	float *of = place < 0 ? NULL : b->extremes.of[place];
+	const float *more = of ? other->extremes.of[place] : NULL;
+
+	if (more && how == MERGE_MAX)
+		extremes__join(of, more, b->grid->n);
+	for (unsigned k = 0; more && how != MERGE_MAX && k < b->grid->n; k++)
+		extremes__add(of, more, b->grid->n, k,
+			      how == MERGE_SUM || (covers(b, k) && covers(other, k)));
+}
+
 void binner__merge(struct binner *b, const struct binner *other)
 {
+	for (int q = 0; q < N_QUANTITIES; q++)
+		merge_extremes(b, other, q, MERGE_SUM);
 	for (int q = 0; q < N_QUANTITIES; q++)
 		merge_bins(b, other, q,
 			   quantity_infos[q].how == BINNED_COVERED ? MERGE_MAX : MERGE_SUM);
@@ -550,8 +594,12 @@ void binner__join_step(struct binner *b, const struct binner *other)
 	double *covered = b->bins + (size_t)Q_COVERED * b->grid->n;
 
 	for (int q = 0; q < N_QUANTITIES; q++)
-		if (q != Q_COVERED)
-			merge_bins(b, other, q, is_of_node(q) ? MERGE_MAX : MERGE_JOIN);
+		if (q != Q_COVERED) {
+			enum merge_how how = is_of_node(q) ? MERGE_MAX : MERGE_JOIN;
+
+			merge_bins(b, other, q, how);
+			merge_extremes(b, other, q, how);
+		}
 	merge_bins(b, other, Q_COVERED, MERGE_SUM);
 	b->total[Q_COVERED] = NAN;
 	for (unsigned k = 0; k < b->grid->n; k++) {

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/extremes.h"
 #include "schema/column.h"
 
 /* Q_CPU ... */
@@ -67,6 +68,7 @@ struct time_grid {
 	double dt_s, end_s;
 	unsigned n;
 	unsigned instants; /* of each bin: the ends of as many equal parts; 0: none */
+	double row_s; /* usual time between rows, of which extremes are kept; 0: they are not */
 };
 
 /* The grid of a job from t0_ns to t1_ns whose bins are at least dt_s long, and at most n_max: the
@@ -90,6 +92,7 @@ struct binner {
 			  * which an event was counted */
 	double counted_s[N_QUANTITIES]; /* the same of all rows, of events */
 	double *held; /* [HELD quantities][n x instants]: of the row at that time; NaN: none */
+	struct extremes extremes;
 	uint64_t rows;
 	double begin_s, end_s;	/* of all rows; NaN: there were none */
 	double lived_s[2];	/* of the rows added to it in which there was a thread; NaN: none */

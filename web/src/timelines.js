@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Aligned lines over one axis of time: the band from the lowest to the highest unit, the median, and the
-// mean of the rows that are chosen. uPlot draws; pointing and zooming are the page's own (pointer.js).
+// Aligned lines over one axis of time: the band from the lowest to the highest unit (where points are longer
+// than the profile's rows, to its highest row), the median, and the mean of the rows that are chosen. uPlot draws; pointing and zooming are the page's own (pointer.js).
 import uPlot from 'uplot';
 import { axis } from './axis.js';
 import { cell } from './data.js';
@@ -189,12 +189,12 @@ function lanes(report, view) {
 	return shown.length ? [numbers, plot, el('span', { class: 'val e' })] : [];
 }
 
-// What the values beside the lines are of: means, not peaks. Of more than half as many points as there may be, the
+// What the values beside the lines are of. Of more than half as many points as there may be, the
 // page does not say how long the bins are of which the highest is shown.
 const POINTS = 3000;
 
 function about(lines, view, clock) {
-	const box = el('span', { class: 'when' }), mean = `${lines.n <= POINTS / 2 ? 'means' : 'points'} of ${time(Math.min(lines.dt_s, lines.end_s))}`;
+	const box = el('span', { class: 'when' }), mean = `${lines.n <= POINTS / 2 && !lines.of_rows ? 'means' : 'points'} of ${time(Math.min(lines.dt_s, lines.end_s))}`;
 
 	view.onMove(() => {
 		const on = view.place(view.at) >= 0 && view.place(view.at) <= 1;
@@ -204,15 +204,22 @@ function about(lines, view, clock) {
 	return box;
 }
 
+// What the band goes from and to; null: there is none.
+export function bandOf(lines, many, of) {
+	if (lines.of_rows)
+		return many ? `lowest to highest row of any ${of}` : 'lowest to highest row';
+	return many ? `lowest to highest ${of}` : null;
+}
+
 function legend(report, view, clock, hot, of) {
 	const box = el('span', { class: 'soft lk' }), when = about(report.page.lines, view, clock);
-	const many = report.page.lines.of.some((l) => l.units > 1);
+	const many = report.page.lines.of.some((l) => l.units > 1), band = bandOf(report.page.lines, many, of);
 
 	view.onShow(() => {
 		const h = hot();
 
 		box.replaceChildren(...[
-			many ? el('span', {}, el('i', { class: 'k' }), `lowest to highest ${of}`) : null,
+			band ? el('span', {}, el('i', { class: 'k' }), band) : null,
 			el('span', {}, el('i', { class: 'k l' }), many ? `median ${of}` : 'value'),
 			h.rows ? el('span', { class: h.class }, el('i', { class: 'k h' }), el('b', {}, h.text)) : null,
 			view.isWhole ? null : el('button', { type: 'button', class: 'whole', onclick: () => view.reset() }, 'whole job'),

@@ -261,6 +261,38 @@ def steps_of_a_node():
         is_true("power of two steps, %s: as in the rows" % name, numpy.allclose(got, wanted, rtol=1e-5), abs(got - wanted).max())
 
 
+def peaks():
+    """Points that are longer than rows keep the lowest and the highest row: a peak of one second in nine hours."""
+    need()
+    path = os.path.join(tmpdir("peaks"), "job.h5")
+    job, other = (Job(nodes=2, tasks=4, cores=2, wall=9 * 3600, row=1, seed=i) for i in (1, 2))
+    memory = numpy.full((4, job.n), 100.0)
+    memory[2, 20000] = 3000.0
+    job.put(AnonMB=memory)
+    other.cpu(0.3)  # the lines are of the step with the most CPU time
+    other.step_name = "1"
+    job.extra = [("1", other, 0)]
+    job.write(path)
+    page = drawn(path)
+    n, dt = page["lines"]["n"], page["lines"]["dt_s"]
+    is_equal("points of half a minute, and rows of a second in them", [page["lines"]["of_rows"], dt, n], [True, 30, 1080])
+    with h5py.File(path) as f:
+        tasks = [node["Tasks"][name] for node in f["Steps/0/Nodes"].values() for name in node["Tasks"]]
+        power = numpy.array([[node["Energy"]["StepEnergy"] for node in step["Nodes"].values()] for step in f["Steps"].values()])
+        values = {"cpu": numpy.array([t["CPUTime"] for t in tasks]), "memory": numpy.array([t["RSS"] for t in tasks]) / 1024,
+                  "io": numpy.array([t["ReadMB"] + t["WriteMB"] for t in tasks])}
+    for key, rows in values.items():
+        line, rows = line_of(page, key, "task"), rows.reshape(4, n, 30)
+        for name, wanted in (("lowest", rows.min(axis=(0, 2))), ("median", numpy.median(rows.mean(axis=2), axis=0)), ("highest", rows.max(axis=(0, 2)))):
+            is_true("%s, %s: of all rows of all tasks" % (key, name), numpy.allclose(floats(line, name), wanted, rtol=1e-5), abs(floats(line, name) - wanted).max())
+    is_true("the peak of one second is the highest", floats(line_of(page, "memory", "task"), "highest")[20000 // 30] > 2500, floats(line_of(page, "memory", "task"), "highest")[20000 // 30])
+    rows, line = power.sum(axis=0).reshape(2, n, 30), line_of(page, "power", "node")
+    within = (floats(line, "highest") <= rows.max(axis=(0, 2)) * (1 + 1e-5)) & (floats(line, "lowest") >= rows.min(axis=(0, 2)) * (1 - 1e-5))
+    is_true("two steps of a node: no wider than the sum of both was", within.all(), numpy.flatnonzero(~within)[:9])
+    wider = (floats(line, "highest") >= rows.mean(axis=2).max(axis=0) * (1 - 1e-5)) & (floats(line, "lowest") <= rows.mean(axis=2).min(axis=0) * (1 + 1e-5))
+    is_true("and no narrower than its means", wider.all(), numpy.flatnonzero(~wider)[:9])
+
+
 def bar_of_the_job():
     """The waits of threads come first in the bar of the job, as in the rows of its tasks; other programs have what is left."""
     need()
@@ -418,4 +450,4 @@ def without_a_template():
 
 
 if __name__ == "__main__":
-    run_tests([whole_or_not, without_a_template, stall_of_one_node, steps_of_a_node, bar_of_the_job, joined_by_either, in_a_browser])
+    run_tests([whole_or_not, without_a_template, stall_of_one_node, steps_of_a_node, peaks, bar_of_the_job, joined_by_either, in_a_browser])

@@ -255,6 +255,8 @@ static int set_grid(struct job_reading *r, double dt_s)
 		dt_s = nice_dt(fmax(0.9 * j->row_s, (t1 - t0) / 1e9 / SHORT_BINS));
 	j->grid = time_grid__of(t0, t1, dt_s, bins_max(r));
 	j->grid.instants = r->of_nodes ? 0 : instants_of_bin(j);
+	if (r->of_nodes && j->grid.dt_s >= JOB_LONG_BIN * j->row_s)
+		j->grid.row_s = j->row_s;
 	return 0;
 }
 
@@ -454,6 +456,7 @@ static void free_units(struct job_unit *u, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		free(u[i].name);
 		free(u[i].bins);
+		extremes__free(&u[i].extremes);
 		for (int k = 0; k < ABOUT_TEXTS; k++)
 			free(u[i].about.texts[k]);
 	}
@@ -468,6 +471,7 @@ void model_job__free(struct model_job *j)
 		free(j->nodes[i].unit.name);
 		free(j->nodes[i].unit.bins);
 		free(j->nodes[i].unit.held);
+		extremes__free(&j->nodes[i].unit.extremes);
 	}
 	for (unsigned i = 0; i < j->nsteps; i++)
 		free(j->steps[i].name);

@@ -57,6 +57,7 @@ struct job_unit {
 	double total[N_QUANTITIES]; /* sum of amounts; highest row of gauges; NaN: not known */
 	double *bins;		    /* see job_unit__bins() */
 	double *held;		    /* see job_unit__held(); NULL: of a task or a device */
+	struct extremes extremes;   /* where grid.row_s says so */
 	struct job_about about;
 	bool is_rank;	    /* of a launcher of MPI inside a task */
 	const char *series; /* the one whose kept quantities have bins; NULL: all have, of a node */
@@ -121,12 +122,16 @@ struct model_job {
 	double row_s; /* the usual time between rows; NaN: not known */
 };
 
+#define JOB_LONG_BIN 2.5
+
 struct job_options {
 	double dt_s;	    /* least length of a bin; 0: made for the run, for runs of seconds */
 	unsigned processes; /* 0: as many as there are CPUs */
 	bool budget;	    /* tasks keep bins of where the time of their threads went, too */
-	bool drawn; /* units keep bins only of what is drawn, so that these can be shorter */
-	bool here;  /* reads in this process, without limits: for tests */
+	/* Units keep bins only of what is drawn, so that these can be shorter, and the extremes of
+	 * bins that are JOB_LONG_BIN times as long as rows, or longer. */
+	bool drawn;
+	bool here; /* reads in this process, without limits: for tests */
 };
 
 /*
@@ -141,6 +146,8 @@ void model_job__free(struct model_job *j);
 
 /* grid.n bins of a quantity; NULL: it is not kept of such units. */
 const double *job_unit__bins(const struct job_unit *u, enum quantity q, const struct time_grid *g);
+/* The lowest row of each bin, then the highest: 2 x grid.n; NULL: not known. */
+const float *job_unit__extremes(const struct job_unit *u, enum quantity q);
 /* Returns what the steps of a node held of a HELD quantity at each of grid.n x grid.instants times.
  */
 const double *job_unit__held(const struct job_unit *u, enum quantity q, const struct time_grid *g);

@@ -29,6 +29,13 @@ const double *job_unit__bins(const struct job_unit *u, enum quantity q, const st
 	return u->bins + (size_t)slot * g->n;
 }
 
+const float *job_unit__extremes(const struct job_unit *u, enum quantity q)
+{
+	int place = extremes__place(q);
+
+	return place < 0 ? NULL : u->extremes.of[place];
+}
+
 const double *job_unit__held(const struct job_unit *u, enum quantity q, const struct time_grid *g)
 {
 	return u->held ? u->held + (size_t)quantity__held_before(q) * g->n * g->instants : NULL;

@@ -15,6 +15,13 @@ static bool has_bins(const struct binner *b, enum quantity q)
 	return false;
 }
 
+static float *extremes_of(const struct binner *b, enum quantity q)
+{
+	int place = extremes__place(q);
+
+	return place < 0 ? NULL : b->extremes.of[place];
+}
+
 /* Bytes of all HELD quantities. */
 static size_t held_bytes(const struct time_grid *g)
 {
@@ -23,7 +30,7 @@ static size_t held_bytes(const struct time_grid *g)
 
 void job_message__put_unit(struct message *m, const struct binner *b, const char *series)
 {
-	size_t row = b->grid->n * sizeof(*b->bins);
+	size_t row = b->grid->n * sizeof(*b->bins); /* and of two rows of floats */
 
 	message__put(m, b->total, sizeof(b->total));
 	message__put(m, &b->rows, sizeof(b->rows));
@@ -37,6 +44,8 @@ void job_message__put_unit(struct message *m, const struct binner *b, const char
 		message__put(m, &there, sizeof(there));
 		if (there)
 			message__put(m, b->bins + (size_t)q * b->grid->n, row);
+		if (there && extremes_of(b, q))
+			message__put(m, extremes_of(b, q), row);
 	}
 	if (!series)
 		message__put(m, b->held, held_bytes(b->grid));
@@ -73,6 +82,8 @@ int job_message__take_unit(struct message *m, struct binner *b, const char *seri
 		err = take_value(m, &there, sizeof(there));
 		if (!err && there)
 			err = take_value(m, b->bins + (size_t)q * b->grid->n, row);
+		if (!err && there && extremes_of(b, q))
+			err = take_value(m, extremes_of(b, q), row);
 	}
 	if (!err && !series)
 		err = take_value(m, b->held, held_bytes(b->grid));

@@ -27,6 +27,26 @@ static void set_time(struct job_unit *u, const struct binner *b)
 		u->end_s = fmin(u->end_s, end);
 }
 
+/* Copies the extremes of the quantities that the unit keeps. 0 or -ENOMEM. */
+static int keep_extremes(struct job_unit *u, const struct binner *b)
+{
+	unsigned n = b->grid->n;
+
+	extremes__free(&u->extremes);
+	for (int q = 0; q < N_QUANTITIES; q++) {
+		int place = extremes__place(q);
+		const float *of = place < 0 ? NULL : b->extremes.of[place];
+
+		if (!of || !quantity__is_kept(q, u->series) || !extremes__are_known(of, n))
+			continue;
+		u->extremes.of[place] = malloc(2 * n * sizeof(*of));
+		if (!u->extremes.of[place])
+			return -ENOMEM;
+		memcpy(u->extremes.of[place], of, 2 * n * sizeof(*of));
+	}
+	return 0;
+}
+
 /* Copies the bins that the unit keeps. 0 or -ENOMEM. */
 static int keep_bins(struct job_unit *u, const struct binner *b)
 {
@@ -42,7 +62,7 @@ static int keep_bins(struct job_unit *u, const struct binner *b)
 	for (int q = 0; q < N_QUANTITIES; q++)
 		if (quantity__is_kept(q, u->series))
 			memcpy(u->bins + n * kept++, b->bins + (size_t)q * n, n * sizeof(*u->bins));
-	return 0;
+	return keep_extremes(u, b);
 }
 
 /* Copies what is kept of a unit that is no node. 0 or -ENOMEM. */
@@ -136,6 +156,9 @@ static void join_device(struct job_unit *u, const struct job_unit *other, const 
 		if (!quantity__is_gauge(q))
 			u->total[q] = fmax(u->total[q], sum);
 	}
+	for (int i = 0; i < EXTREMES; i++)
+		if (u->extremes.of[i] && other->extremes.of[i])
+			extremes__join(u->extremes.of[i], other->extremes.of[i], g->n);
 }
 
 /* The unit of a node and name among v[n], of which v[from] is looked at first: steps have the same
@@ -169,6 +192,7 @@ static int take_devices(struct job_unit **units, unsigned *n, const struct job_p
 		join_device(&(*units)[at], u, b->grid);
 		free(u->name);
 		free(u->bins);
+		extremes__free(&u->extremes);
 		*u = (*units)[--*n];
 		i--;
 	}
@@ -224,6 +248,9 @@ static int join_kept(struct job_unit *u, const struct binner *step)
 		if (quantity__is_kept(q, u->series))
 			memcpy(all.bins + (size_t)q * n, u->bins + n * kept++,
 			       n * sizeof(*u->bins));
+	for (int i = 0; !err && i < EXTREMES; i++)
+		if (u->extremes.of[i])
+			memcpy(all.extremes.of[i], u->extremes.of[i], 2 * n * sizeof(float));
 	if (!err) {
 		join_bins(u, &all, step);
 		err = keep_bins(u, &all);

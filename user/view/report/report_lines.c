@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The lowest, the median and the highest unit of a job at each point of time. */
+/* The lowest, the median and the highest unit of a job at each point of time; where points are
+ * longer than rows, the lowest and the highest row of all units. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,34 +15,36 @@
 static const struct line {
 	const char *key;
 	enum series_unit of;
-	enum quantity q, and; /* added up; `and` is `q`: only that */
+	enum quantity q;
 } lines[] = {
-	{"cpu", SERIES_TASKS, Q_CPU, Q_CPU},
-	{"cpu", SERIES_NODES, Q_CPU, Q_CPU},
-	{"memory", SERIES_TASKS, Q_RSS, Q_RSS},
-	{"memory", SERIES_NODES, Q_CHARGED_OWN, Q_CHARGED_OWN},
-	{"memory", SERIES_NODES, Q_RSS, Q_RSS},
-	{"io", SERIES_TASKS, Q_IO, Q_IO},
-	{"io", SERIES_NODES, Q_IO, Q_IO},
-	{"gpu", SERIES_GPUS, Q_GPU_UTIL, Q_GPU_UTIL},
-	{"net", SERIES_NODES, Q_NET_TX, Q_NET_RX},
-	{"fabric", SERIES_NODES, Q_PORT_TX, Q_PORT_RX},
-	{"wait", SERIES_TASKS, Q_WAIT, Q_WAIT},
-	{"wait", SERIES_NODES, Q_WAIT, Q_WAIT},
-	{"disk_wait", SERIES_TASKS, Q_DISK_WAIT, Q_DISK_WAIT},
-	{"disk_wait", SERIES_NODES, Q_DISK_WAIT, Q_DISK_WAIT},
-	{"blk", SERIES_NODES, Q_BLK_MB, Q_BLK_MB},
-	{"power", SERIES_NODES, Q_STEP_ENERGY, Q_STEP_ENERGY},
+	{"cpu", SERIES_TASKS, Q_CPU},
+	{"cpu", SERIES_NODES, Q_CPU},
+	{"memory", SERIES_TASKS, Q_RSS},
+	{"memory", SERIES_NODES, Q_CHARGED_OWN},
+	{"memory", SERIES_NODES, Q_RSS},
+	{"io", SERIES_TASKS, Q_IO},
+	{"io", SERIES_NODES, Q_IO},
+	{"gpu", SERIES_GPUS, Q_GPU_UTIL},
+	{"net", SERIES_NODES, Q_NET},
+	{"fabric", SERIES_NODES, Q_PORT},
+	{"wait", SERIES_TASKS, Q_WAIT},
+	{"wait", SERIES_NODES, Q_WAIT},
+	{"disk_wait", SERIES_TASKS, Q_DISK_WAIT},
+	{"disk_wait", SERIES_NODES, Q_DISK_WAIT},
+	{"blk", SERIES_NODES, Q_BLK_MB},
+	{"power", SERIES_NODES, Q_STEP_ENERGY},
 };
 
-/* The bins of a unit's quantities; NULL: it has none. */
+/* What a unit has of a line; NULL: nothing. */
 struct unit_bins {
-	const double *q, *and;
+	const double *mean;
+	const float *extremes;
 };
 
 /* A line while it is made: points of `factor` bins. */
 struct points {
 	unsigned n, factor;
+	bool has_rows; /* lowest and highest are those of rows */
 	float *lo, *mid, *hi;
 	double *room;	      /* for the units of a bin */
 	struct unit_bins *of; /* of each unit */
@@ -53,8 +56,8 @@ static void find_bins(struct points *p, const struct line *l, const struct job_u
 	for (unsigned m = 0; m < u->n; m++) {
 		const struct job_unit *unit = job_units__at(u, m);
 
-		p->of[m].q = job_unit__bins(unit, l->q, g);
-		p->of[m].and = job_unit__bins(unit, l->and, g);
+		p->of[m].mean = job_unit__bins(unit, l->q, g);
+		p->of[m].extremes = job_unit__extremes(unit, l->q);
 	}
 }
 
@@ -63,9 +66,7 @@ static double value(const struct line *l, const struct unit_bins *b, const struc
 {
 	double span = quantity__is_gauge(l->q) ? 1 : time_grid__span_s(g, bin);
 
-	if (!b->q || !b->and || !(span > 0))
-		return NAN;
-	return (l->q == l->and ? b->q[bin] : b->q[bin] + b->and[bin]) / span;
+	return b->mean && span > 0 ? b->mean[bin] / span : NAN;
 }
 
 /* Damaged files have numbers that no float has. */
@@ -86,9 +87,13 @@ static void fill_points(struct points *p, const struct line *l, const struct job
 
 			for (unsigned m = 0; m < u->n; m++) {
 				double v = value(l, &p->of[m], g, k);
+				const float *rows = p->of[m].extremes;
 
-				if (!isnan(v))
-					p->room[n++] = v;
+				if (isnan(v))
+					continue;
+				p->room[n++] = v;
+				lo = rows ? fmin(lo, rows[k]) : lo;
+				hi = rows ? fmax(hi, rows[g->n + k]) : hi;
 			}
 			if (!n)
 				continue;
@@ -111,7 +116,7 @@ static json_t *line_json(const struct points *p, const struct line *l, const str
 	json_object_set_new(o, "of", json__text(series_unit_names[l->of]));
 	json_object_set_new(o, "units", json_integer(u->n));
 	json_object_set_new(o, "median", report_series__floats(p->mid, p->n));
-	if (u->n > 1 || p->factor > 1) {
+	if (u->n > 1 || p->factor > 1 || p->has_rows) {
 		json_object_set_new(o, "lowest", report_series__floats(p->lo, p->n));
 		json_object_set_new(o, "highest", report_series__floats(p->hi, p->n));
 	}
@@ -120,7 +125,7 @@ static json_t *line_json(const struct points *p, const struct line *l, const str
 
 static bool is_known(const struct line *l, const struct job_units *u)
 {
-	return u->n && job_units__know(u, l->q) && job_units__know(u, l->and);
+	return u->n && job_units__know(u, l->q);
 }
 
 static json_t *all_lines(const struct model_job *j, struct points *p)
@@ -146,7 +151,7 @@ json_t *report_lines__json(const struct report *r)
 	unsigned factor = (j->grid.n + POINTS_MAX - 1) / POINTS_MAX;
 	unsigned n = (j->grid.n + factor - 1) / (factor ? factor : 1);
 	size_t units = (size_t)j->ntasks + j->nnodes + j->ngpus + 1;
-	struct points p = {.n = n, .factor = factor};
+	struct points p = {.n = n, .factor = factor, .has_rows = j->grid.row_s > 0};
 	json_t *o = json_object();
 
 	p.lo = calloc(3 * (size_t)n + 1, sizeof(*p.lo));
@@ -158,6 +163,7 @@ json_t *report_lines__json(const struct report *r)
 		json_object_set_new(o, "dt_s", json__number(j->grid.dt_s * factor));
 		json_object_set_new(o, "end_s", json__number(j->grid.end_s));
 		json_object_set_new(o, "n", json_integer(n));
+		json_object_set_new(o, "of_rows", json_boolean(p.has_rows));
 		json_object_set_new(o, "of", all_lines(j, &p));
 	}
 	free(p.lo);

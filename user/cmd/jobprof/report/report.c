@@ -103,7 +103,8 @@ struct printing {
 
 /* The bins that rules judge are long, and longer yet where units are many. What is drawn of a job
  * has about a thousand points, as far as it has rows, and those of a long job are at most the usual
- * 30 s apart: such a length of bins, or 0 where those of the rules are as short. */
+ * 30 s apart: such a length of bins, or 0 where those of the rules are as short and not much longer
+ * than rows. */
 static double drawn_bin_s(const struct model_job *j)
 {
 	static const double lengths[] = {0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30};
@@ -112,7 +113,9 @@ static double drawn_bin_s(const struct model_job *j)
 
 	while (i + 1 < sizeof(lengths) / sizeof(*lengths) && lengths[i] < least)
 		i++;
-	return lengths[i] < j->grid.dt_s * 0.9 ? lengths[i] : 0;
+	if (lengths[i] < j->grid.dt_s * 0.9)
+		return lengths[i];
+	return j->grid.dt_s >= JOB_LONG_BIN * j->row_s ? j->grid.dt_s : 0;
 }
 
 static bool has_same_units(const struct model_job *a, const struct model_job *b)
