@@ -33,7 +33,8 @@ static __always_inline u64 after(u64 end, u64 begin)
 static __noinline int burst_emit(struct task_struct *p, const struct jp_task *t,
 				 struct jp_burst_use *use, u64 ran, u64 ago)
 {
-	u64 waiting = bpf_ringbuf_query(&jp_bursts, BPF_RB_AVAIL_DATA);
+	bool much = bpf_ringbuf_query(&jp_bursts, BPF_RB_AVAIL_DATA) >
+		    bpf_ringbuf_query(&jp_bursts, BPF_RB_RING_SIZE) / 4;
 	struct jp_slot *info = slot_info(t->slot);
 	struct jp_burst *b = bpf_ringbuf_reserve(&jp_bursts, sizeof(*b), 0);
 
@@ -54,7 +55,7 @@ static __noinline int burst_emit(struct task_struct *p, const struct jp_task *t,
 	b->shared = t->burst_shared;
 	b->pad = 0;
 	__builtin_memcpy(b->count, t->burst_count, sizeof(b->count));
-	bpf_ringbuf_submit(b, waiting > JP_BURST_WAKE ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(b, much ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;
 }
 

@@ -120,16 +120,16 @@ struct jp_scratch {
 #define JP_LRU(name, n, key, value)  JP_MAP_OF(name, LRU_HASH, 0, n, key, value)
 #define JP_OF_TASK(name, value)	     JP_MAP_OF(name, TASK_STORAGE, BPF_F_NO_PREALLOC, 0, int, value)
 #define JP_OF_SOCK(name, value)	     JP_MAP_OF(name, SK_STORAGE, BPF_F_NO_PREALLOC, 0, int, value)
-#define JP_RINGBUF(name, bytes)                     \
+#define JP_RINGBUF(name)                            \
 	struct jp_map_##name {                      \
 		__uint(type, BPF_MAP_TYPE_RINGBUF); \
-		__uint(max_entries, bytes);         \
+		__uint(max_entries, 4096);          \
 	};                                          \
 	JP_MAP struct jp_map_##name jp_##name SEC(".maps")
 
 JP_ARRAY(control, struct jp_control);
 JP_OF_TASK(tasks, struct jp_task);
-JP_HASH(cgroups, 32768, struct jp_cgroup_key, struct jp_cgroup);
+JP_HASH(cgroups, 1, struct jp_cgroup_key, struct jp_cgroup);
 JP_MAP_OF(components, ARRAY, 0, JP_COMPONENTS, u32, struct jp_component);
 JP_ARRAY(slots, struct jp_slot);
 JP_ARRAY(sched, struct jp_sched);
@@ -142,17 +142,17 @@ JP_ARRAY(samples, struct jp_samples);
 JP_ARRAY(at_once, struct jp_at_once);
 JP_CPU_ARRAY(ticks, 1, struct jp_tick);
 JP_LRU(pages, JP_PAGES, struct jp_page_key, u32); /* enum jp_module */
-JP_RINGBUF(unbooked, 256 * 1024);
-JP_RINGBUF(points, 1024 * 1024);
+JP_RINGBUF(unbooked);
+JP_RINGBUF(points);
 JP_CPU_ARRAY(periods, 1, u64); /* of the clock of points now, ns; 0: not known */
-JP_RINGBUF(crossings, 1024 * 1024);
+JP_RINGBUF(crossings);
 JP_MAP_OF(traps, ARRAY, 0, JP_REGIONS + 1, u32, u64);	  /* of all processes */
 JP_HASH(stacks, 1, struct jp_stack_key, struct jp_stack); /* no allocation in interrupts */
 /* A stack that is being taken: at a switch, in an interrupt; and the count of samples. */
 JP_CPU_ARRAY(stack_room, 3, struct jp_stack);
-JP_RINGBUF(copies, 4096);
+JP_RINGBUF(copies);
 JP_ARRAY(acct, struct jp_acct);
-JP_RINGBUF(events, 256 * 1024);
+JP_RINGBUF(events);
 JP_HASH(adopt, 8192, u32, u32); /* slot by tgid */
 JP_CPU_ARRAY(pcpu, 1, struct jp_scratch);
 JP_MAP_OF(offsets, ARRAY, 0, 1, u32, u64);
@@ -171,7 +171,7 @@ JP_ARRAY(asked, struct jp_asked);
 JP_HASH(envs, JP_ENVS, u32, struct jp_env); /* by slot of the step */
 JP_HASH(ranks, 1, struct jp_rank_key, u32); /* slots; half as many as there are */
 JP_ARRAY(burst_use, struct jp_burst_use);
-JP_RINGBUF(bursts, JP_BURST_RING);
+JP_RINGBUF(bursts);
 JP_HASH(commands, JP_COMMANDS_ALL, struct jp_command_key, struct jp_command);
 
 struct jp_map_free {

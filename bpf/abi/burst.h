@@ -33,8 +33,6 @@ struct jp_burst {
 };
 #define JP_GAP_UNKNOWN	   (~0ull)
 #define JP_BURST_UNCOUNTED (~0u)
-#define JP_BURST_RING	   (4u << 20)
-#define JP_BURST_WAKE	   (JP_BURST_RING / 4) /* user space is woken beyond so many bytes */
 #define JP_BURST_MIN_NS	   1000000
 
 _Static_assert(sizeof(struct jp_burst_use) == 704, "jp_burst_use");

@@ -195,6 +195,9 @@ TEST(bad_values_say_what_is_valid)
 TEST(broken_lines_are_errors)
 {
 	refused("MaxStacks=1023\n", "MaxStacks: \"1023\" is not a number from 1024 to 1048576");
+	refused("MaxCgroups=0\n", "MaxCgroups: \"0\" is not a number from 1024 to 1048576");
+	refused("RingSize=128\n", "RingSize: \"128\" is not a number from 256 to 262144");
+	refused("RingSize=1000\n", "RingSize: 1000 is not a power of two");
 	refused("MaxSlots\n", "expected Key=Value");
 	refused("=5\n", "expected Key=Value");
 	refused("MaxSlots=\n", "there is no value");

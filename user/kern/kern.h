@@ -56,17 +56,18 @@ struct kern_opts {
 	const char *btf;     /* NULL: the running kernel's */
 	unsigned nslots;
 	unsigned nstacks; /* FAM_STACK: room for so many; 0: by the number of CPUs */
+	unsigned ncgroups;
+	unsigned ring_kb; /* of the ring of bursts; others have a part of it */
 	struct kern_root roots[JP_CARRIERS];
 	unsigned nroots;
 	const struct jp_component *components; /* JP_COMPONENTS of them */
 	bool raw_tp;			       /* use the fallback for typed tracepoints */
 	bool culprit_matrix;		       /* count who waits for whom, too */
-	bool unwind;	     /* copy stacks, to follow them without frame pointers */
-	bool by_cycles;	     /* FAM_FOLD: points are samples of cycles, where a CPU counts them */
-	bool block_issue;    /* use the fallback for block_io_start */
-	bool net_skb;	     /* use the last resort for the socket tracepoints */
-	unsigned ring_bytes; /* 0: 256 KiB */
-	unsigned families;   /* what to load; what this kernel cannot serve is left out */
+	bool unwind;	   /* copy stacks, to follow them without frame pointers */
+	bool by_cycles;	   /* FAM_FOLD: points are samples of cycles, where a CPU counts them */
+	bool block_issue;  /* use the fallback for block_io_start */
+	bool net_skb;	   /* use the last resort for the socket tracepoints */
+	unsigned families; /* what to load; what this kernel cannot serve is left out */
 	const struct perf_event *events; /* FAM_PERF: what to count */
 	unsigned nevents;
 	enum kern_perf_mode perf_mode;

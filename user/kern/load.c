@@ -40,6 +40,9 @@ uint64_t kern_shape(const struct kern *k)
 
 	crc = crc32(crc, (const Bytef *)k->components, sizeof(k->components));
 	crc = crc32(crc, (const Bytef *)&k->nslots, sizeof(k->nslots));
+	crc = crc32(crc, (const Bytef *)&k->opts.nstacks, sizeof(k->opts.nstacks));
+	crc = crc32(crc, (const Bytef *)&k->opts.ncgroups, sizeof(k->opts.ncgroups));
+	crc = crc32(crc, (const Bytef *)&k->opts.ring_kb, sizeof(k->opts.ring_kb));
 	crc = crc32(crc, (const Bytef *)&k->wanted, sizeof(k->wanted));
 	crc = crc32(crc, (const Bytef *)&k->opts.burst_min_ns, sizeof(k->opts.burst_min_ns));
 	crc = crc32(crc, (const Bytef *)&k->opts.culprit_matrix, sizeof(k->opts.culprit_matrix));
@@ -66,6 +69,22 @@ static void set_carriers(const struct kern *k, struct jobprof *s)
 	}
 }
 
+/* By how much there may be of each. */
+static void size_rings(const struct kern *k, struct jobprof *s)
+{
+	const struct {
+		struct bpf_map *ring;
+		unsigned part;
+	} rings[] = {{s->maps.jp_bursts, 1},
+		     {s->maps.jp_points, 4},
+		     {s->maps.jp_crossings, 4},
+		     {s->maps.jp_events, 16},
+		     {s->maps.jp_unbooked, 16}};
+
+	for (size_t i = 0; i < sizeof(rings) / sizeof(*rings); i++)
+		bpf_map__set_max_entries(rings[i].ring, k->opts.ring_kb * 1024 / rings[i].part);
+}
+
 static void choose_maps(struct kern *k, struct jobprof *s)
 {
 	int i;
@@ -79,8 +98,8 @@ static void choose_maps(struct kern *k, struct jobprof *s)
 	}
 	bpf_map__set_max_entries(s->maps.jp_stacks, kern_stack_entries(k));
 	bpf_map__set_max_entries(s->maps.jp_copies, kern_copies_size(k));
-	if (k->opts.ring_bytes)
-		bpf_map__set_max_entries(s->maps.jp_events, k->opts.ring_bytes);
+	bpf_map__set_max_entries(s->maps.jp_cgroups, k->opts.ncgroups);
+	size_rings(k, s);
 	bpf_map__set_max_entries(s->maps.jp_owners, s->rodata->jp_blk_sets);
 	if (k->pmu.n)
 		bpf_map__set_max_entries(s->maps.jp_pmu_fds, k->pmu.n * k->ncpus);
@@ -157,7 +176,7 @@ static const char *advice(int err)
 		return "the kernel has no BTF: use one built with CONFIG_DEBUG_INFO_BTF, or --btf "
 		       "FILE";
 	if (err == -ENOMEM)
-		return "not enough memory for the maps: lower MaxSlots or MaxStacks";
+		return "not enough memory for the maps: lower MaxSlots, MaxStacks or RingSize";
 	return "see jobprofd --check";
 }
 

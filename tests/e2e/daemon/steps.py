@@ -54,6 +54,27 @@ def v2_task_cgroups():
              attrs["End Reason"], attrs["UID"], attrs["Job Id"]], [2, 0, "exited", 0, job])
 
 
+def max_cgroups():
+    """A step makes more cgroups than MaxCgroups allows: those without room are counted, and the file says so."""
+    d, h = Daemon(INTERVAL, MaxCgroups=1024).start(), Holds("0")
+    job = new_job()
+    base = tree.job(job) + "/step_0"
+    s = Stepd(job, 0, h.cmd("park"), v2_task(base, ["-b", 0.5]))
+    wait_until(lambda: os.path.isdir(base + "/user/task_0"), 10, "the step's cgroups")
+    made = [base + "/user/task_0/more_%d" % i for i in range(1500)]
+    for path in made:
+        os.mkdir(path)
+    h.wait()
+    full = d.stats()["cgroups_full"]
+    is_true("max cgroups: what is beyond 1,024 is counted", 1500 - 1024 < full <= 1500, full)
+    for path in made:
+        os.rmdir(path)
+    h.go()
+    s.end()
+    is_equal("max cgroups: the file says so", attrs_of(d.file(job, 0))["Uncounted Cgroups"], full)
+    d.end()
+
+
 def two_lineages(name, s, job, h):
     """Two tasks in one cgroup, each with a child: holds are root 0, child 0, root 1, child 1."""
     h.wait()
@@ -435,3 +456,4 @@ if __name__ == "__main__":
     run_together([born_inside, moved_in, exec_by_a_thread])
     run_together([moved_process, moved_threads, setsid_daemon, ordinary_user])
     run_together([main_ends])
+    run_together([max_cgroups])

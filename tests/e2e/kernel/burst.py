@@ -159,7 +159,13 @@ def in_turn():
 
 def lost():
     """While nobody reads, the ring fills up: what it has no room for is counted. BurstMin decides what has a row."""
-    d = Daemon(INTERVAL, ProfileHDF5Default="all,burst", BurstMin=0.01).start()
+    rows = [lost_of(size) for size in (256, 4096)]
+    is_true("lost: a ring of 16 times the size keeps so many more", 12 < rows[1] / rows[0] < 20, rows)
+
+
+def lost_of(size):
+    """Returns how many bursts have a row."""
+    d = Daemon(INTERVAL, ProfileHDF5Default="all,burst", BurstMin=0.01, RingSize=size).start()
     tree, job = Trees(), new_job()
     base = tree.job(job)
     begin, end = Hold(), Hold()
@@ -179,6 +185,7 @@ def lost():
     rows, gone = len(table(path, "Bursts/0")), whole(path, "BurstLength/0", "Lost")
     is_true("lost: some are", gone > 0, (n, rows))
     is_true("lost: with the rows all of 0.01 ms and more", n[14:].sum() <= rows + gone <= n[13:].sum(), (n, rows, gone))
+    return rows
 
 
 def polling():

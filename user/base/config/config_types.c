@@ -77,10 +77,14 @@ static void print_freq(const char *key, const void *field, FILE *f)
 	fputc('\n', f);
 }
 
-#define SLOTS_MIN  16
-#define SLOTS_MAX  4096
-#define STACKS_MIN 1024
-#define STACKS_MAX 1048576
+#define SLOTS_MIN   16
+#define SLOTS_MAX   4096
+#define STACKS_MIN  1024
+#define STACKS_MAX  1048576
+#define CGROUPS_MIN 1024
+#define CGROUPS_MAX 1048576
+#define RING_MIN    256
+#define RING_MAX    262144
 
 static int parse_count(const char *text, unsigned min, unsigned max, void *field, char *err,
 		       size_t errlen)
@@ -103,6 +107,25 @@ static int parse_slots(const char *text, void *field, char *err, size_t errlen)
 static int parse_stacks(const char *text, void *field, char *err, size_t errlen)
 {
 	return parse_count(text, STACKS_MIN, STACKS_MAX, field, err, errlen);
+}
+
+static int parse_cgroups(const char *text, void *field, char *err, size_t errlen)
+{
+	return parse_count(text, CGROUPS_MIN, CGROUPS_MAX, field, err, errlen);
+}
+
+static int parse_ring(const char *text, void *field, char *err, size_t errlen)
+{
+	unsigned n;
+
+	if (parse_count(text, RING_MIN, RING_MAX, &n, err, errlen))
+		return -EINVAL;
+	if (n & (n - 1)) {
+		snprintf(err, errlen, "%u is not a power of two", n);
+		return -EINVAL;
+	}
+	*(unsigned *)field = n;
+	return 0;
 }
 
 static void print_count(const char *key, const void *field, FILE *f)
@@ -330,6 +353,8 @@ const struct config_type config_type_words = {parse_words, print_string};
 const struct config_type config_type_freq = {parse_freq, print_freq};
 const struct config_type config_type_slots = {parse_slots, print_count};
 const struct config_type config_type_stacks = {parse_stacks, print_count};
+const struct config_type config_type_cgroups = {parse_cgroups, print_count};
+const struct config_type config_type_ring = {parse_ring, print_count};
 const struct config_type config_type_publish = {parse_publish, print_double};
 const struct config_type config_type_megabytes = {parse_megabytes, print_double};
 const struct config_type config_type_pattern = {parse_pattern, print_patterns};

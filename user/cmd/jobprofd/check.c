@@ -208,6 +208,8 @@ int jobprofd__check_bpf(const struct config *c)
 {
 	static struct jp_component components[JP_COMPONENTS];
 	struct kern_opts o = {.nslots = 64,
+			      .ncgroups = c->max_cgroups,
+			      .ring_kb = c->ring_size,
 			      .components = components,
 			      .btf = c->btf,
 			      .by_cycles = true,

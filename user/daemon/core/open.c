@@ -216,6 +216,8 @@ static int open_kern(struct daemon *d)
 			      .btf = d->opts.cfg->btf,
 			      .nslots = d->opts.cfg->max_slots,
 			      .nstacks = d->opts.cfg->max_stacks,
+			      .ncgroups = d->opts.cfg->max_cgroups,
+			      .ring_kb = d->opts.cfg->ring_size,
 			      .nroots = d->cgroups.nroots,
 			      .components = d->cgroups.components,
 			      .families = d->opts.families | d->opts.may_ask,
