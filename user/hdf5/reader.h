@@ -117,6 +117,8 @@ struct table {
  * more rows than its bytes can hold; -ENOMEM. */
 int reader__table(const struct reader_node *n, const struct reader_series *s, const char *table,
 		  struct table **out);
+/* The cells of a column, nrows; NULL: there is none of that name. */
+const double *table__column(const struct table *t, const char *name);
 void table__free(struct table *t);
 
 #endif

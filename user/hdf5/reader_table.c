@@ -84,6 +84,14 @@ int reader__table(const struct reader_node *n, const struct reader_series *s, co
 	return 0;
 }
 
+const double *table__column(const struct table *t, const char *name)
+{
+	for (unsigned i = 0; i < t->ncols; i++)
+		if (!strcmp(t->names[i], name))
+			return t->cells + i * t->nrows;
+	return NULL;
+}
+
 void table__free(struct table *t)
 {
 	if (!t)

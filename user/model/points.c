@@ -22,19 +22,11 @@ static const char *const no_events[] = {"Time",	  "TimeNS", "EpochTime", "Elapse
 					"Thread", "Kind",   "Place",	 "Task",	"Period"};
 static const double scales[POINT_FIXED] = {1e-9, 1};
 
-static const double *column(const struct table *t, const char *name)
-{
-	for (unsigned i = 0; i < t->ncols; i++)
-		if (!strcmp(t->names[i], name))
-			return t->cells + i * t->nrows;
-	return NULL;
-}
-
 /* The columns of a table by their names; false: one is missing. */
 static bool columns(const struct table *t, const char *const *names, unsigned n, const double **out)
 {
 	for (unsigned i = 0; i < n; i++) {
-		out[i] = column(t, names[i]);
+		out[i] = table__column(t, names[i]);
 		if (!out[i])
 			return false;
 	}
@@ -94,16 +86,16 @@ static const double *event_column(const struct table *t, const char *name)
 	for (size_t i = 0; i < sizeof(no_events) / sizeof(*no_events); i++)
 		if (!strcmp(name, no_events[i]))
 			return NULL;
-	return column(t, name);
+	return table__column(t, name);
 }
 
 static int take_points(struct points *p, const struct table *t, unsigned node)
 {
 	enum { TIME, PROCESS, THREAD, KIND, PLACE, TASK, COUNTS, ALL = COUNTS + POINT_FIXED };
 	const char *names[ALL] = {"Time", "Process", "Thread", "Kind", "Place", "Task"};
-	const double *period = column(t, "Period");
+	const double *period = table__column(t, "Period");
 	const double *event = p->event ? event_column(t, p->event) : NULL;
-	const double *c[ALL];
+	const double *c[ALL], *time = table__column(t, "TimeNS");
 	struct point *more;
 	size_t before = p->npoints;
 
@@ -118,6 +110,7 @@ static int take_points(struct points *p, const struct table *t, unsigned node)
 		return t->nrows > POINT_ROWS_MAX ? -EMSGSIZE : -ENOMEM;
 	p->points = more;
 	p->has_event |= event != NULL;
+	p->clock_ns = time && t->nrows ? time[0] - c[TIME][0] : NAN;
 	for (uint64_t i = 0; i < t->nrows; i++) {
 		struct point *to = &more[p->npoints];
 
@@ -178,7 +171,7 @@ static void find_counts(const struct table *t, const char *bound, const double *
 
 	for (int k = 0; k < POINT_FIXED; k++) {
 		snprintf(name, sizeof(name), "%s%s", bound, point_counters[k]);
-		out[k] = column(t, name);
+		out[k] = table__column(t, name);
 	}
 }
 
@@ -194,7 +187,7 @@ static int take_regions(struct points *p, const struct reader_node *n, const str
 {
 	enum { REGION, BEGIN, END, PROCESS, THREAD, ALL };
 	static const char *const names[ALL] = {"Region", "Begin", "End", "Process", "Thread"};
-	const double *time = column(t, "TimeNS"), *c[ALL], *at_begin[POINT_FIXED],
+	const double *time = table__column(t, "TimeNS"), *c[ALL], *at_begin[POINT_FIXED],
 		     *at_end[POINT_FIXED];
 	int numbers[NAMES_MAX + 1];
 	struct region_row *more;
@@ -251,6 +244,7 @@ int points__read(struct points *p, const struct reader_node *n, unsigned number)
 	struct table *t = NULL;
 	int err = points || regions ? 0 : -ENOENT;
 
+	p->clock_ns = NAN;
 	if (points)
 		err = reader__table(n, points, points->name, &t);
 	if (!err && points)
@@ -278,5 +272,6 @@ void points__free(struct points *p)
 	free(p->functions);
 	free(p->points);
 	free(p->regions);
+	free(p->bursts);
 	*p = (struct points){0};
 }

@@ -56,6 +56,13 @@ struct region_row {
 	double at_begin[POINT_COUNTERS], at_end[POINT_COUNTERS];
 };
 
+/* A burst of a thread, where no region is named. */
+struct point_burst {
+	unsigned node;
+	double thread;
+	double begin_s, gap_s; /* how long it was blocked before; NaN: not known */
+};
+
 struct points {
 	const char *event;    /* which is read, the caller's; NULL: none */
 	bool has_event;	      /* some node's file has it */
@@ -65,6 +72,9 @@ struct points {
 	size_t npoints;
 	struct region_row *regions; /* by thread, then by begin */
 	size_t nregions;
+	struct point_burst *bursts; /* by node, by thread, then by begin */
+	size_t nbursts;
+	double clock_ns; /* TimeNS at time 0 of the node that was read last; NaN: not known */
 	char **names;
 	unsigned nnames;
 	char **functions;
@@ -75,6 +85,9 @@ struct points {
 /* Adds what the node has; times are of its own clock, and go on from 0 on each node. 0; -ENOENT: it
  * has neither table; -EBADMSG: damaged; -EMSGSIZE: more rows than are read; -ENOMEM. */
 int points__read(struct points *p, const struct reader_node *n, unsigned number);
+/* Adds the bursts of the node that was read last, as far as it has some. 0; -EMSGSIZE: more rows
+ * than are read; -ENOMEM; else as reader__table(). */
+int points__read_bursts(struct points *p, const struct reader_node *n, unsigned number);
 /*
  * Names the functions of the node that was read last, where this machine has the file of a task's
  * program: of the process with most of the task's samples, for that is whose program the task's

@@ -82,7 +82,7 @@ export function fold(report, view) {
 	const weak = f.validity?.status === 'good' ? '' : [` This curve is ${f.validity?.status ?? 'not judged'}: `, name(f.validity?.why ?? '', 200), '.'];
 
 	view.onShow(() => line.redraw());
-	return low(section('fold', 'Inside one execution', [name(f.region ?? 'the period that was found', 60), soft(`: ${plural(f.executions, 'execution')} of ${time(f.period_s)}`)],
+	return low(section('fold', 'Inside one execution', [name(f.region ?? 'iterations that were found', 60), soft(`: ${plural(f.executions, 'execution')} of ${time(f.period_s)}`)],
 		el('div', { class: 'folded' }, el('p', { class: 'soft' }, `${unit}, 0 to ${text(most)}`), line, axis),
 		phases.length ? rows(['from', 'to', 'lasts', ...Object.values(COUNTERS).map(([u]) => u), 'code', 'of its samples'], phases.map((p) => [time(p.from * f.period_s), time(p.to * f.period_s) + (p.to_high > p.to_low ? ` ± ${time(Math.max(p.to_high - p.to, p.to - p.to_low) * f.period_s)}` : ''),
 			time((p.to - p.from) * f.period_s), ...Object.entries(COUNTERS).map(([key, [, t]]) => (known(p[key]) ? t(p[key]) : '?')), name(p.code ?? '?', 60), share(p.share)])) : '',

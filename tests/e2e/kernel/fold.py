@@ -300,6 +300,23 @@ def no_marker_and_uneven():
         is_true("uneven by %s %%: its bounds" % percent, off <= 2 * got["validity"]["bounds"] + 0.01, (off, got["validity"], got["phases"]))
 
 
+def no_marker_and_blocked():
+    """Iterations that differ by up to 40 %, which samples cannot follow; each ends with a sleep, and bursts say when."""
+    args = [tool("jpphases"), "-n", "-j", "40", "-s", "2", "-f", "0,0,0", "12", "37", "0.4", "0.35"]
+    run, path = run_jobprof(with_priority(*args), 1, series="all,fold,burst")
+    if total(task_table(path), "CPUTime") < 0.7 * 0.75 * 12:
+        raise Skipped("the machine is loaded: the program had %.2f s of CPU time" % total(task_table(path), "CPUTime"))
+    said, (got, err) = spoken(run), fold(path)
+    is_true("blocked: folded by bursts", got is not None and 0 < got["wait_s"] <= 0.25 * 1.4 * 0.037, (got and got["wait_s"], err))
+    is_true("blocked: nearly all iterations", abs(got["executions"] / said["loops"] - 1) < 0.03, (got["executions"], said))
+    is_true("blocked: the three phases, from the wake-up on", [p["code"].split(" (at ")[0] for p in got["phases"]] == FUNCTIONS[:2] + ["not running"], got["phases"])
+    for i, name in enumerate(("first", "second")):
+        is_bound_near("blocked: end of the %s phase" % name, got["phases"][i]["to"], said[name], got["validity"]["samples"])
+    run, path = run_jobprof(with_priority(*args), 1, series="all,fold")
+    got, err = fold(path)
+    is_true("blocked: without bursts nothing, or weak", got is None or got["wait_s"] is None and got["validity"]["status"] == "weak", (got, err))
+
+
 def no_marker_rates():
     """A short phase that counts most: its rate is right, or the result is weak."""
     asked = dict(zip(FUNCTIONS, (5e3, 60e3, 10e3)))
@@ -407,4 +424,4 @@ def not_profiled():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, short_executions, once, asleep, counted, no_marker, no_marker_and_uneven, no_marker_rates, no_marker_and_long, ranks, worker, alias, nothing_to_fold, not_profiled])
+    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, short_executions, once, asleep, counted, no_marker, no_marker_and_uneven, no_marker_and_blocked, no_marker_rates, no_marker_and_long, ranks, worker, alias, nothing_to_fold, not_profiled])

@@ -95,6 +95,7 @@ json_t *fold_json__of(const struct folded *f, bool curves)
 	json__set(j, "folded", json_integer((json_int_t)f->of[f->shown].range.kept));
 	json__set(j, "threads", json_integer((json_int_t)f->threads));
 	json__set(j, "period_s", json__number(f->period_s));
+	json__set(j, "wait_s", json__number(f->wait_s));
 	json__set(j, "counter", json__text(fold_view__counter(f, f->shown)));
 	json__set(j, "lost_samples", json__number(f->lost_points));
 	json__set(j, "lost_instants", json__number(f->lost_regions));

@@ -9,6 +9,7 @@
 
 #include "base/escape.h"
 #include "bpf/jobprof.h"
+#include "view/report/report_text.h"
 #include "view/report/spark.h"
 
 #define SPARK_MAX 120u
@@ -108,6 +109,18 @@ const char *fold_view__validity(const struct folded *f, char *why, size_t size)
 	return v->good ? "good" : "weak";
 }
 
+static void print_iterations(const struct folded *f, FILE *out)
+{
+	report_number wait;
+
+	fputs("none named: iterations ", out);
+	if (isnan(f->wait_s)) {
+		fputs("of the period that was found", out);
+		return;
+	}
+	fprintf(out, "that end with a wait of %s or longer", report_text__time(f->wait_s, wait));
+}
+
 static void print_head(const struct folded *f, FILE *out)
 {
 	const struct fold_result *r = &f->of[f->shown];
@@ -118,7 +131,7 @@ static void print_head(const struct folded *f, FILE *out)
 	if (f->region)
 		print__escaped(out, f->region);
 	else
-		fputs("none named: iterations of the period that was found", out);
+		print_iterations(f, out);
 	fprintf(out, "\nexecutions    %zu by %zu thread%s, of %.4g ms; %zu are folded\n",
 		f->instances, f->threads, f->threads == 1 ? "" : "s", f->period_s * 1e3,
 		r->range.kept);

@@ -13,7 +13,9 @@
 #define FOLD_CURVE 1000 /* values of a curve */
 
 struct folded {
-	const char *region; /* name; NULL: no region was named, and its period was found */
+	const char *region; /* name; NULL: no region was named, and iterations were found */
+	double wait_s;	    /* those of bursts, which end with such a wait or a longer one; NaN: of
+			       samples */
 	size_t instances, threads, samples;
 	double period_s;    /* mean of those that were kept */
 	const char *locked; /* why the result is not to be used; NULL: it is */

@@ -81,7 +81,7 @@ static void print_fold(const json_t *fold, FILE *out)
 	if (json_is_string(region))
 		print__escaped(out, json_string_value(region));
 	else
-		fputs("the period that was found", out);
+		fputs("iterations that were found", out);
 	fprintf(out, ": %s executions of %s, %s\n",
 		report_text__count(json__number_of(fold, "executions"), n),
 		report_text__time(json__number_of(fold, "period_s"), period),

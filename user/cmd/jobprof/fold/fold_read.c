@@ -16,6 +16,8 @@ static int read_node(struct points *p, struct reader *r, const struct node_ref *
 
 	if (!err)
 		err = points__read(p, node, number);
+	if (!err && !p->nregions)
+		err = points__read_bursts(p, node, number);
 	if (!err)
 		err = points__name(p, node, number, symbols);
 	reader_node__free(node);

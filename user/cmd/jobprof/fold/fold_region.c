@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/fold/fold_period.h"
 #include "analysis/order.h"
 #include "base/cleanup.h"
+#include "cmd/jobprof/fold/fold_iterations.h"
 #include "cmd/jobprof/fold/fold_names.h"
 
 #define SAMPLE_LATE_S 20e-6
@@ -340,32 +340,6 @@ static int choose_region(const struct points *p, const char *name, unsigned *reg
 	return err;
 }
 
-#define PERIODS_MAX (1u << 20) /* iterations that are looked for, of all threads */
-
-/* The period of the thread with most samples. */
-static enum analysis_status find_period(const struct traces *t, struct fold_period *period)
-{
-	size_t most = 0;
-
-	for (size_t i = 1; i < t->n; i++)
-		if (t->trace[i].nsamples > t->trace[most].nsamples)
-			most = i;
-	return fold_period__find(&t->trace[most], period);
-}
-
-static void make_periods(struct traces *t, const struct fold_period *period, double shift)
-{
-	t->ninstances = 0;
-	for (size_t i = 0; i < t->n; i++) {
-		struct fold_trace *tr = &t->trace[i];
-
-		tr->instances = &t->instances[t->ninstances];
-		tr->ninstances = fold_period__instances(tr, period, shift, tr->instances,
-							PERIODS_MAX - t->ninstances);
-		t->ninstances += tr->ninstances;
-	}
-}
-
 /* Where iterations are to begin instead of at 0: at the bound between the two longest phases, and
  * not inside of a phase, whose two parts then are the first phase and the last one. */
 static double begin_of(const struct folded *f, bool is_first_pass)
@@ -395,23 +369,24 @@ static double begin_of(const struct folded *f, bool is_first_pass)
 static int fold_periods(struct folded *f, struct traces *t, const struct points *p,
 			const struct fold_query *q)
 {
-	struct fold_period period;
+	struct iterations it;
 	double begin = 0, shift = 0;
-	int err = 0;
+	int err;
 
 	traces__set_counter(t, p, q->counter);
-	if (find_period(t, &period) != ANALYSIS_OK)
-		return -ENODATA;
+	err = iterations__find(&it, t, p);
 	for (int pass = 0; pass < PASSES && !err && (!pass || begin > 0); pass++) {
 		fold_region__free(f);
 		*f = (struct folded){.lost_points = p->lost_points,
 				     .functions = p->functions,
-				     .event = p->event};
+				     .event = p->event,
+				     .wait_s = it.train.gap_s};
 		shift += begin;
-		make_periods(t, &period, shift);
+		iterations__make(t, &it, shift);
 		err = fold_all(f, t, p, q);
-		begin = err || f->locked || f->nphases < 2 ? 0 : begin_of(f, !pass);
+		begin = err || f->locked || f->nphases < 2 || it.wakes ? 0 : begin_of(f, !pass);
 	}
+	iterations__free(&it);
 	return err;
 }
 
@@ -422,7 +397,8 @@ int fold_region__of(struct folded *f, const struct points *p, const struct fold_
 	struct traces t;
 	int err = named ? choose_region(p, q->region, &region) : 0;
 
-	*f = (struct folded){.lost_points = p->lost_points,
+	*f = (struct folded){.wait_s = NAN,
+			     .lost_points = p->lost_points,
 			     .lost_regions = p->lost_regions,
 			     .functions = p->functions,
 			     .event = p->event};
@@ -433,7 +409,7 @@ int fold_region__of(struct folded *f, const struct points *p, const struct fold_
 		err = err ? err : fold_all(f, &t, p, q);
 		f->region = p->names[region];
 	} else {
-		err = traces__of_threads(&t, p, PERIODS_MAX);
+		err = traces__of_threads(&t, p, ITERATIONS_MAX);
 		err = err ? err : fold_periods(f, &t, p, q);
 	}
 	traces__free(&t);

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Folding without markers: iterations by the long waits between bursts. */
+#include "analysis/fold/fold_train.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/order.h"
+#include "base/cleanup.h"
+
+#define APART 1.5 /* gaps of one kind and of another */
+#define LEAST 10  /* iterations */
+#define MOST  0.8 /* of the time is in usual ones, */
+#define SHORT 0.5 /* which have this part of the median length, */
+#define LONG  1.5 /* or that */
+#define ALIKE 0.1 /* of a period that is known */
+
+/* The lengths of the iterations, in order of length. Returns how many there are. */
+static size_t lengths_of(const struct fold_wake *w, size_t n, double gap_s, double *length)
+{
+	double before = NAN;
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!(w[i].gap >= gap_s))
+			continue;
+		if (w[i].t > before)
+			length[found++] = w[i].t - before;
+		before = w[i].t;
+	}
+	qsort(length, found, sizeof(*length), order__doubles);
+	return found;
+}
+
+/* The median length of iterations, if most are of about that; else NaN. */
+static double regular(const double *length, size_t n)
+{
+	double median = n ? length[n / 2] : NAN, all = 0, usual = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		all += length[i];
+		if (length[i] >= SHORT * median && length[i] <= LONG * median)
+			usual += length[i];
+	}
+	return n >= LEAST && usual >= MOST * all ? median : NAN;
+}
+
+/* The gaps that are known and above 0, the longest first. */
+static size_t sort_gaps(const struct fold_wake *w, size_t n, double *gap)
+{
+	size_t known = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (w[i].gap > 0)
+			gap[known++] = w[i].gap;
+	qsort(gap, known, sizeof(*gap), order__doubles);
+	for (size_t i = 0; i < known / 2; i++) {
+		double last = gap[known - 1 - i];
+
+		gap[known - 1 - i] = gap[i];
+		gap[i] = last;
+	}
+	return known;
+}
+
+static bool is_wanted(double found, double period_s)
+{
+	return isnan(period_s) ? !isnan(found) : fabs(found - period_s) <= ALIKE * period_s;
+}
+
+enum analysis_status fold_train__find(const struct fold_wake *w, size_t n, double period_s,
+				      struct fold_train *out)
+{
+	_cleanup_free_ double *gap = calloc(2 * n + 1, sizeof(*gap));
+	double *length;
+	size_t known;
+
+	*out = (struct fold_train){NAN, NAN};
+	if (!gap)
+		return ANALYSIS_NO_MEMORY;
+	length = gap + n;
+	known = sort_gaps(w, n, gap);
+	for (size_t i = LEAST; i < known; i++) {
+		bool is_last = i + 1 == known;
+		double found;
+
+		if (!is_last && gap[i] < APART * gap[i + 1])
+			continue;
+		found = regular(length, lengths_of(w, n, gap[i], length));
+		if (is_wanted(found, period_s))
+			*out = (struct fold_train){gap[i], found};
+	}
+	return isnan(out->gap_s) ? ANALYSIS_INSUFFICIENT : ANALYSIS_OK;
+}
+
+size_t fold_train__instances(const struct fold_wake *w, size_t n, const struct fold_train *t,
+			     struct fold_instance *out, size_t max)
+{
+	double before = NAN;
+	size_t found = 0;
+
+	for (size_t i = 0; i < n && found < max; i++) {
+		if (!(w[i].gap >= t->gap_s))
+			continue;
+		if (w[i].t > before)
+			out[found++] = (struct fold_instance){.t0 = before, .t1 = w[i].t};
+		before = w[i].t;
+	}
+	return found;
+}
