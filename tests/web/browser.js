@@ -154,18 +154,23 @@ async function firstScreen(browser) {
 
 const median = (v) => [...v].sort((a, b) => a - b)[v.length >> 1];
 
+const painted = (page) => page.evaluate(async () => {
+	for (let k = 0; k < 100 && !performance.getEntriesByName('first-contentful-paint').length; k++)
+		await new Promise((done) => setTimeout(done, 50));
+	return performance.getEntriesByName('first-contentful-paint')[0].startTime;
+});
+
+// A second and 0.2 s on a machine that paints a small page in half a second; machines are shared, and some slower.
 async function isQuick(browser) {
-	const paints = [];
+	const paints = [], small = [];
 	let zoom = Infinity;
 
 	for (let i = 0; i < 3; i++) {
-		const page = await open(browser, 'large');
+		const other = await open(browser, 'short'), page = await open(browser, 'large');
 
-		paints.push(await page.evaluate(async () => {
-			for (let k = 0; k < 100 && !performance.getEntriesByName('first-contentful-paint').length; k++)
-				await new Promise((done) => setTimeout(done, 50));
-			return performance.getEntriesByName('first-contentful-paint')[0].startTime;
-		}));
+		small.push(await painted(other));
+		await other.context().close();
+		paints.push(await painted(page));
 		for (let k = 0; k < 5; k++)
 			zoom = Math.min(zoom, await page.evaluate(async (from) => {
 				const began = performance.now();
@@ -176,8 +181,10 @@ async function isQuick(browser) {
 			}, 100 * (k + 1)));
 		await page.context().close();
 	}
-	console.log(`# 1,000 nodes: first paint ${paints.map((p) => p.toFixed(0)).join(', ')} ms, zoom ${zoom.toFixed(0)} ms`);
-	return median(paints) < 1000 && zoom < 200 ? '' : `first paint ${median(paints)} ms, zoom ${zoom} ms`;
+	const slower = Math.max(1, median(small) / 500);
+
+	console.log(`# 1,000 nodes: first paint ${paints.map((p) => p.toFixed(0)).join(', ')} ms, of a small page ${median(small).toFixed(0)} ms, zoom ${zoom.toFixed(0)} ms`);
+	return median(paints) < 1000 * slower && zoom < 200 * slower ? '' : `first paint ${median(paints)} ms, zoom ${zoom} ms`;
 }
 
 const browser = await launch();

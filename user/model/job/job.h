@@ -122,7 +122,7 @@ struct model_job {
 	double row_s; /* the usual time between rows; NaN: not known */
 };
 
-#define JOB_LONG_BIN 2.5
+#define JOB_LONG_BIN 1.5
 
 struct job_options {
 	double dt_s;	    /* least length of a bin; 0: made for the run, for runs of seconds */
