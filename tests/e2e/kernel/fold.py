@@ -405,6 +405,23 @@ def alias():
         is_true("alias: no longer iterations than of %g ms" % period, got is None and "no period stands out" in err, (got, err))
 
 
+def in_step():
+    """Samples that all fall on the same part of the loop, as those of a clock that keeps step with it would, are refused."""
+    run, path = run_jobprof(with_priority(tool("jpphases"), "-r", "loop", "12", str(1000 / 97), "0.4", "0.45"), 1, series="all,fold")
+    with h5py.File(path, "r+") as f:
+        node = next(f[k] for k in f if isinstance(f[k], h5py.Group))
+        rows, loops = node["SamplePoints"][()], node["Regions"][()]
+        at = numpy.searchsorted(loops["Begin"], rows["Time"]) - 1
+        inside = (at >= 0) & (rows["Thread"] == loops["Thread"][0])
+        began, lasted = loops["Begin"][at].astype(float), (loops["End"] - loops["Begin"])[at].astype(float)
+        moved = numpy.where(inside, began + (0.37 + 0.02 * numpy.random.default_rng(1).random(len(rows))) * lasted - rows["Time"], 0).astype(int)
+        for column in ("Time", "TimeNS", "CPUTime"):
+            rows[column] = (rows[column].astype(int) + moved).astype(rows[column].dtype)
+        node["SamplePoints"][...] = rows
+    p = subprocess.run([JOBPROF, "fold", path], capture_output=True, text=True, timeout=60)
+    is_true("in step: refused, and said why", p.returncode == 1 and not p.stdout and "is not folded: samples fall on the same parts of it" in p.stderr, p)
+
+
 def nothing_to_fold():
     for cmd, series, why in (([tool("jpphases"), "1", "24", "0.4", "0.45"], "all", "has no samples to fold"),
                              (["dd", "if=/dev/zero", "of=/dev/null", "bs=4M", "count=4000"], "all,fold",
@@ -424,4 +441,4 @@ def not_profiled():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, short_executions, once, asleep, counted, no_marker, no_marker_and_uneven, no_marker_and_blocked, no_marker_rates, no_marker_and_long, ranks, worker, alias, nothing_to_fold, not_profiled])
+    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, short_executions, once, asleep, counted, no_marker, no_marker_and_uneven, no_marker_and_blocked, no_marker_rates, no_marker_and_long, ranks, worker, alias, in_step, nothing_to_fold, not_profiled])
