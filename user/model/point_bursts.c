@@ -8,6 +8,11 @@
 #include "hdf5/hdf5.h"
 #include "model/points.h"
 
+#define OF_SAMPLE 20 /* bursts that are read, of each sample that may be */
+
+enum { TIME, THREAD, DURATION, GAP, COLUMNS };
+static const char *const names[COLUMNS] = {"TimeNS", "Thread", "Duration", "Gap"};
+
 static int by_thread(const void *a, const void *b)
 {
 	const struct point_burst *x = a, *y = b;
@@ -19,55 +24,77 @@ static int by_thread(const void *a, const void *b)
 	return x->begin_s < y->begin_s ? -1 : x->begin_s > y->begin_s;
 }
 
-static int add_rows(struct points *p, const struct table *t, unsigned node)
+/* Room for n more. */
+static int make_room(struct points *p, unsigned n)
 {
-	enum { TIME, THREAD, DURATION, GAP, ALL };
-	static const char *const names[ALL] = {"TimeNS", "Thread", "Duration", "Gap"};
+	size_t max = p->rows_max ? OF_SAMPLE * p->rows_max : POINT_ROWS_MAX;
 	struct point_burst *more;
-	const double *c[ALL];
 
-	for (int k = 0; k < ALL; k++) {
-		c[k] = table__column(t, names[k]);
-		if (!c[k])
-			return 0;
-	}
-	if (t->nrows > POINT_ROWS_MAX || p->nbursts + t->nrows > POINT_ROWS_MAX)
+	if (p->nbursts + n > max)
 		return -EMSGSIZE;
-	more = realloc(p->bursts, (p->nbursts + t->nrows + 1) * sizeof(*more));
+	more = realloc(p->bursts, (p->nbursts + n) * sizeof(*more));
 	if (!more)
 		return -ENOMEM;
 	p->bursts = more;
-	for (uint64_t i = 0; i < t->nrows; i++) {
-		double end_s = (c[TIME][i] - p->clock_ns) / 1e9;
-
-		if (isfinite(end_s) && c[DURATION][i] >= 0 && isfinite(c[THREAD][i]))
-			more[p->nbursts++] = (struct point_burst){
-				.node = node,
-				.thread = c[THREAD][i],
-				.begin_s = end_s - c[DURATION][i],
-				.gap_s = c[GAP][i],
-			};
-	}
 	return 0;
+}
+
+static void add_burst(struct points *p, unsigned node, const double *v)
+{
+	double end_s = (v[TIME] - p->clock_ns) / 1e9;
+
+	if (isfinite(end_s) && v[DURATION] >= 0 && isfinite(v[THREAD]))
+		p->bursts[p->nbursts++] = (struct point_burst){
+			.node = node,
+			.thread = v[THREAD],
+			.begin_s = end_s - v[DURATION],
+			.gap_s = v[GAP],
+		};
+}
+
+/* A table without one of the columns has no bursts. */
+static int read_table(struct points *p, struct cursor *c, unsigned node)
+{
+	const union cell *rows;
+	int at[COLUMNS], got, err = 0;
+	unsigned n;
+
+	for (int k = 0; k < COLUMNS; k++) {
+		at[k] = cursor__column(c, names[k]);
+		if (at[k] < 0)
+			return 0;
+	}
+	while (!err && (got = cursor__next(c, &rows, &n)) != 0) {
+		err = got < 0 ? got : make_room(p, n);
+		for (unsigned i = 0; !err && i < n; i++) {
+			double v[COLUMNS];
+
+			for (int k = 0; k < COLUMNS; k++)
+				v[k] = cell__number(rows[(size_t)i * c->ncols + (unsigned)at[k]],
+						    c->cols[at[k]].type);
+			add_burst(p, node, v);
+		}
+	}
+	return err;
 }
 
 int points__read_bursts(struct points *p, const struct reader_node *n, unsigned number)
 {
 	const struct reader_series *s = node__series(n, "Bursts");
-	struct table *t = NULL;
+	struct cursor *c = NULL;
 	double steps;
-	int err = 0;
+	int err;
 
-	if (node__number(n, "Clock Steps", &steps) && steps > 0)
-		return 0; /* the wall clock does not tell when they were */
-	for (unsigned i = 0; !err && s && s->grouped && i < s->tables.n && !isnan(p->clock_ns);
-	     i++) {
-		err = reader__table(n, s, s->tables.v[i], &t);
-		if (!err)
-			err = add_rows(p, t, number);
-		table__free(t);
-		t = NULL;
+	if (!s || !s->grouped || isnan(p->clock_ns) ||
+	    (node__number(n, "Clock Steps", &steps) && steps > 0))
+		return 0; /* or the wall clock does not tell when they were */
+	err = cursor__new(&c);
+	for (unsigned i = 0; !err && i < s->tables.n; i++) {
+		err = cursor__open(c, n, s, s->tables.v[i]);
+		err = err ? err : read_table(p, c, number);
 	}
+	if (c)
+		cursor__free(c);
 	if (p->nbursts)
 		qsort(p->bursts, p->nbursts, sizeof(*p->bursts), by_thread);
 	return err;

@@ -86,7 +86,7 @@ struct points {
  * has neither table; -EBADMSG: damaged; -EMSGSIZE: more rows than are read; -ENOMEM. */
 int points__read(struct points *p, const struct reader_node *n, unsigned number);
 /* Adds the bursts of the node that was read last, as far as it has some. 0; -EMSGSIZE: more rows
- * than are read; -ENOMEM; else as reader__table(). */
+ * than are read; -ENOMEM; else as cursor__open(). */
 int points__read_bursts(struct points *p, const struct reader_node *n, unsigned number);
 /*
  * Names the functions of the node that was read last, where this machine has the file of a task's
