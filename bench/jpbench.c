@@ -33,7 +33,9 @@
 #include "schema/series.h"
 
 #define MAX_KERNS 16
-#define NSLOTS	  512 /* jobprofd's default */
+#define NSLOTS	  512 /* jobprofd's defaults */
+#define NCGROUPS  32768
+#define RING_KB	  4096
 
 enum { PLACE_NONE, PLACE_ONE, PLACE_TWO, PLACES };
 static const char *const places[PLACES] = {"none", "one", "two"};
@@ -208,6 +210,8 @@ static int settle(struct kern *k)
 static void cmd_open(struct bench *b, char **arg)
 {
 	struct kern_opts o = {.nslots = NSLOTS,
+			      .ncgroups = NCGROUPS,
+			      .ring_kb = RING_KB,
 			      .roots = {b->root},
 			      .nroots = 1,
 			      .components = b->components,
