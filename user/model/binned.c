@@ -110,7 +110,7 @@ int binner__init(struct binner *b, const struct time_grid *grid)
 {
 	size_t cells = (size_t)N_QUANTITIES * (grid->n + 1);
 
-	*b = (struct binner){.grid = grid, .cores = NAN, .gap_s = INFINITY};
+	*b = (struct binner){.grid = grid, .cores = NAN, .row_s = grid->row_s, .gap_s = INFINITY};
 	b->bins = calloc(cells, sizeof(*b->bins));
 	b->weights = calloc(cells, sizeof(*b->weights));
 	b->held = calloc(held_size(grid) + 1, sizeof(*b->held));
@@ -371,7 +371,7 @@ static void add_extremes(struct binner *b, const struct block *k, enum quantity 
 		const struct bin_span *s = &b->spans[i];
 		double length = k->end[s->row] - k->begin[s->row];
 
-		if (length >= SHORT_ROW * b->grid->row_s)
+		if (length >= SHORT_ROW * b->row_s)
 			extremes__note(of, b->grid->n, s->bin,
 				       gauge ? v[s->row] : v[s->row] / length);
 	}

@@ -85,6 +85,7 @@ double time_grid__span_s(const struct time_grid *g, unsigned bin);
 struct binner {
 	const struct time_grid *grid;
 	double cores; /* for AVOIDABLE */
+	double row_s; /* usual time between rows; binner__init(): the grid's */
 	double gap_s; /* a longer row is over a gap, and in the total alone; binner__init(): none */
 	double total[N_QUANTITIES]; /* sum of amounts, highest row of gauges; NaN: not known */
 	double *bins;		    /* [N_QUANTITIES][n]; NaN: not known */

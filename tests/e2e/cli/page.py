@@ -293,6 +293,28 @@ def peaks():
     is_true("and no narrower than its means", wider.all(), numpy.flatnonzero(~wider)[:9])
 
 
+def steps_of_other_rows():
+    """A step whose rows are shorter than those of the longest step has extremes, too; and a device has those of the step that knows it."""
+    need()
+    path = os.path.join(tmpdir("rows"), "job.h5")
+    job, other = (Job(tasks=1, cores=1, wall=4 * 3600, row=row, seed=1) for row in (2, 0.5))
+    use = numpy.full((1, other.n), 50.0)
+    use[0, 4000] = 100.0
+    job.gpus(1, None)
+    other.gpus(1, use)
+    other.step_name = "1"
+    job.extra = [("1", other, 0)]
+    job.write(path)
+    page = drawn(path)
+    with h5py.File(path) as f:
+        watts = sum(step["Nodes/n1/Energy"]["StepEnergy"][0] / row for step, row in zip(f["Steps"].values(), (2, 0.5)))
+    is_equal("points are longer than rows", page["lines"]["of_rows"], True)
+    for name in ("lowest", "median", "highest"):
+        is_true("power of two steps, %s: of both together" % name, numpy.allclose(floats(line_of(page, "power", "node"), name), watts), watts)
+    of_gpu = line_of(page, "gpu", "GPU")
+    is_equal("the GPU's peak of half a second is the highest", [floats(of_gpu, "highest").max(), floats(of_gpu, "median").max() < 0.6], [1, True])
+
+
 def bar_of_the_job():
     """The waits of threads come first in the bar of the job, as in the rows of its tasks; other programs have what is left."""
     need()
@@ -450,4 +472,4 @@ def without_a_template():
 
 
 if __name__ == "__main__":
-    run_tests([whole_or_not, without_a_template, stall_of_one_node, steps_of_a_node, peaks, bar_of_the_job, joined_by_either, in_a_browser])
+    run_tests([whole_or_not, without_a_template, stall_of_one_node, steps_of_a_node, peaks, steps_of_other_rows, bar_of_the_job, joined_by_either, in_a_browser])

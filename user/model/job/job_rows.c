@@ -458,6 +458,8 @@ int job_rows__work(void *reading, unsigned item, struct message *m)
 	if (!err)
 		err = binner__init(&p.all, p.grid);
 	p.table.cores = p.all.cores = r->job->nodes[part->node].cores;
+	if (part->row_s > 0)
+		p.table.row_s = p.all.row_s = part->row_s;
 	begin = m->len;
 	message__put(m, &err, sizeof(err));
 	if (!err)

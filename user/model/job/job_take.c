@@ -135,7 +135,7 @@ static int take_units(struct job_unit **units, unsigned *nunits, const struct jo
 
 /* Two steps have rows of one device. Where both cover a bin they say the same of it, or one of them
  * covers less of it. */
-static void join_device(struct job_unit *u, const struct job_unit *other, const struct time_grid *g)
+static void join_device(struct job_unit *u, struct job_unit *other, const struct time_grid *g)
 {
 	double *bins = u->bins;
 	const double *more = other->bins;
@@ -156,9 +156,16 @@ static void join_device(struct job_unit *u, const struct job_unit *other, const 
 		if (!quantity__is_gauge(q))
 			u->total[q] = fmax(u->total[q], sum);
 	}
-	for (int i = 0; i < EXTREMES; i++)
-		if (u->extremes.of[i] && other->extremes.of[i])
-			extremes__join(u->extremes.of[i], other->extremes.of[i], g->n);
+	for (int i = 0; i < EXTREMES; i++) {
+		float **of = &u->extremes.of[i], **rows = &other->extremes.of[i];
+
+		if (*of && *rows)
+			extremes__join(*of, *rows, g->n);
+		else if (*rows) {
+			*of = *rows;
+			*rows = NULL;
+		}
+	}
 }
 
 /* The unit of a node and name among v[n], of which v[from] is looked at first: steps have the same
