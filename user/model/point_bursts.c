@@ -5,13 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hdf5/cursor.h"
 #include "hdf5/hdf5.h"
 #include "model/points.h"
 
-#define OF_SAMPLE 20 /* bursts that are read, of each sample that may be */
-
-enum { TIME, THREAD, DURATION, GAP, COLUMNS };
-static const char *const names[COLUMNS] = {"TimeNS", "Thread", "Duration", "Gap"};
+#define BURSTS_OF_SAMPLE 16 /* that are read where there is room for so many samples */
 
 static int by_thread(const void *a, const void *b)
 {
@@ -24,78 +22,89 @@ static int by_thread(const void *a, const void *b)
 	return x->begin_s < y->begin_s ? -1 : x->begin_s > y->begin_s;
 }
 
-/* Room for n more. */
-static int make_room(struct points *p, unsigned n)
+enum { TIME, THREAD, DURATION, GAP, COLUMNS };
+
+static bool find_columns(const struct cursor *c, int *at)
 {
-	size_t max = p->rows_max ? OF_SAMPLE * p->rows_max : POINT_ROWS_MAX;
-	struct point_burst *more;
-
-	if (p->nbursts + n > max)
-		return -EMSGSIZE;
-	more = realloc(p->bursts, (p->nbursts + n) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	p->bursts = more;
-	return 0;
-}
-
-static void add_burst(struct points *p, unsigned node, const double *v)
-{
-	double end_s = (v[TIME] - p->clock_ns) / 1e9;
-
-	if (isfinite(end_s) && v[DURATION] >= 0 && isfinite(v[THREAD]))
-		p->bursts[p->nbursts++] = (struct point_burst){
-			.node = node,
-			.thread = v[THREAD],
-			.begin_s = end_s - v[DURATION],
-			.gap_s = v[GAP],
-		};
-}
-
-/* A table without one of the columns has no bursts. */
-static int read_table(struct points *p, struct cursor *c, unsigned node)
-{
-	const union cell *rows;
-	int at[COLUMNS], got, err = 0;
-	unsigned n;
+	static const char *const names[COLUMNS] = {"TimeNS", "Thread", "Duration", "Gap"};
 
 	for (int k = 0; k < COLUMNS; k++) {
 		at[k] = cursor__column(c, names[k]);
 		if (at[k] < 0)
-			return 0;
+			return false;
 	}
-	while (!err && (got = cursor__next(c, &rows, &n)) != 0) {
-		err = got < 0 ? got : make_room(p, n);
-		for (unsigned i = 0; !err && i < n; i++) {
-			double v[COLUMNS];
+	return true;
+}
 
-			for (int k = 0; k < COLUMNS; k++)
-				v[k] = cell__number(rows[(size_t)i * c->ncols + (unsigned)at[k]],
-						    c->cols[at[k]].type);
-			add_burst(p, node, v);
-		}
-	}
+static void add_row(struct points *p, const struct cursor *c, const union cell *row, const int *at,
+		    unsigned node)
+{
+	double v[COLUMNS], end_s;
+
+	for (int k = 0; k < COLUMNS; k++)
+		v[k] = c->cols[at[k]].unknown ? NAN : cell__number(row[at[k]], c->cols[at[k]].type);
+	end_s = (v[TIME] - p->clock_ns) / 1e9;
+	if (isfinite(end_s) && v[DURATION] >= 0 && isfinite(v[THREAD]))
+		p->bursts[p->nbursts++] = (struct point_burst){.node = node,
+							       .thread = v[THREAD],
+							       .begin_s = end_s - v[DURATION],
+							       .gap_s = v[GAP]};
+}
+
+static int add_rows(struct points *p, struct cursor *c, unsigned node)
+{
+	const size_t most = p->rows_max ? p->rows_max * BURSTS_OF_SAMPLE : POINT_ROWS_MAX;
+	struct point_burst *more;
+	const union cell *rows;
+	int at[COLUMNS], err;
+	unsigned n;
+
+	if (!find_columns(c, at))
+		return 0;
+	if (c->nrows > most || p->nbursts + c->nrows > most)
+		return -EMSGSIZE;
+	more = realloc(p->bursts, (p->nbursts + c->nrows + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	p->bursts = more;
+	while ((err = cursor__next(c, &rows, &n)) > 0)
+		for (unsigned i = 0; i < n; i++)
+			add_row(p, c, rows + (size_t)i * c->ncols, at, node);
 	return err;
+}
+
+static void drop_bursts(struct points *p)
+{
+	free(p->bursts);
+	p->bursts = NULL;
+	p->nbursts = 0;
+	p->many_bursts = true;
 }
 
 int points__read_bursts(struct points *p, const struct reader_node *n, unsigned number)
 {
 	const struct reader_series *s = node__series(n, "Bursts");
+	size_t before = p->nbursts;
 	struct cursor *c = NULL;
 	double steps;
 	int err;
 
-	if (!s || !s->grouped || isnan(p->clock_ns) ||
-	    (node__number(n, "Clock Steps", &steps) && steps > 0))
-		return 0; /* or the wall clock does not tell when they were */
+	if (!s || !s->grouped || p->many_bursts || isnan(p->clock_ns))
+		return 0;
+	if (node__number(n, "Clock Steps", &steps) && steps > 0)
+		return 0; /* the wall clock does not tell when they were */
 	err = cursor__new(&c);
 	for (unsigned i = 0; !err && i < s->tables.n; i++) {
 		err = cursor__open(c, n, s, s->tables.v[i]);
-		err = err ? err : read_table(p, c, number);
+		if (!err)
+			err = add_rows(p, c, number);
 	}
-	if (c)
-		cursor__free(c);
-	if (p->nbursts)
-		qsort(p->bursts, p->nbursts, sizeof(*p->bursts), by_thread);
+	cursor__free(c);
+	if (err == -EMSGSIZE) {
+		drop_bursts(p);
+		return 0;
+	}
+	if (p->nbursts > before)
+		qsort(p->bursts + before, p->nbursts - before, sizeof(*p->bursts), by_thread);
 	return err;
 }

@@ -74,7 +74,8 @@ struct points {
 	size_t nregions;
 	struct point_burst *bursts; /* by node, by thread, then by begin */
 	size_t nbursts;
-	double clock_ns; /* TimeNS at time 0 of the node that was read last; NaN: not known */
+	bool many_bursts; /* more than are read: none is here */
+	double clock_ns;  /* TimeNS at time 0 of the node that was read last; NaN: not known */
 	char **names;
 	unsigned nnames;
 	char **functions;
@@ -85,8 +86,9 @@ struct points {
 /* Adds what the node has; times are of its own clock, and go on from 0 on each node. 0; -ENOENT: it
  * has neither table; -EBADMSG: damaged; -EMSGSIZE: more rows than are read; -ENOMEM. */
 int points__read(struct points *p, const struct reader_node *n, unsigned number);
-/* Adds the bursts of the node that was read last, as far as it has some. 0; -EMSGSIZE: more rows
- * than are read; -ENOMEM; else as cursor__open(). */
+/* Adds the bursts of the node that was read last, whose number is above those before, as far as it
+ * has some; of more than are read, of all nodes, there are none. 0; -ENOMEM; else as
+ * cursor__open(). */
 int points__read_bursts(struct points *p, const struct reader_node *n, unsigned number);
 /*
  * Names the functions of the node that was read last, where this machine has the file of a task's

@@ -312,9 +312,21 @@ def no_marker_and_blocked():
     is_true("blocked: the three phases, from the wake-up on", [p["code"].split(" (at ")[0] for p in got["phases"]] == FUNCTIONS[:2] + ["not running"], got["phases"])
     for i, name in enumerate(("first", "second")):
         is_bound_near("blocked: end of the %s phase" % name, got["phases"][i]["to"], said[name], got["validity"]["samples"])
+    too_many_bursts(path)
+    got, err = fold(path)
+    is_true("blocked: of too many bursts none is taken, and samples say what they can",
+            got["wait_s"] is None if got else "no period stands out" in err, (got, err))
     run, path = run_jobprof(with_priority(*args), 1, series="all,fold")
     got, err = fold(path)
     is_true("blocked: without bursts nothing, or weak", got is None or got["wait_s"] is None and got["validity"]["status"] == "weak", (got, err))
+
+
+def too_many_bursts(path):
+    """Adds a table of more of them than jobprof fold reads."""
+    with h5py.File(path, "r+") as f:
+        group = next(node["Bursts"] for node in f.values() if "Bursts" in node)
+        rows = numpy.zeros((8 << 20) + 1, [(c, "<f4") for c in ("TimeNS", "Thread", "Duration", "Gap")])
+        group.create_dataset("99", data=rows, maxshape=(None,), chunks=(1 << 16,), compression=1)
 
 
 def no_marker_rates():
