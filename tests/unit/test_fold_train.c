@@ -91,6 +91,35 @@ TEST(short_waits_at_any_time_do_not_hide_the_long_ones)
 	assert_true(fabs(period_of(n, NAN) - 0.1) < 0.001);
 }
 
+/* A thread may wait a few times when it begins, and for a moment in an iteration. */
+TEST(a_few_short_waits_are_no_ends)
+{
+	size_t n = 0;
+	struct fold_train t;
+
+	for (unsigned i = 0; i < 5; i++)
+		wakes[n++] = (struct fold_wake){0.03 * i, i ? 2e-5 : NAN};
+	for (unsigned i = 0; i < 400; i++) {
+		wakes[n++] = (struct fold_wake){1 + 0.035 * i, uniform(0.004, 0.016)};
+		if (i % 100 == 50)
+			wakes[n++] = (struct fold_wake){1.015 + 0.035 * i, 2e-5};
+	}
+	assert_int_equal(fold_train__find(wakes, n, NAN, &t), ANALYSIS_OK);
+	assert_true(t.gap_s >= 0.004);
+	assert_int_equal(fold_train__instances(wakes, n, &t, found, MANY), 399);
+}
+
+/* Waits become shorter: all of them end iterations. */
+TEST(shorter_waits_of_later_iterations_are_ends)
+{
+	struct fold_train t;
+
+	for (unsigned i = 0; i < 200; i++)
+		wakes[i] = (struct fold_wake){0.05 * i, i < 100 ? 0.02 : 0.002};
+	assert_int_equal(fold_train__find(wakes, 200, NAN, &t), ANALYSIS_OK);
+	assert_int_equal(fold_train__instances(wakes, 200, &t, found, MANY), 199);
+}
+
 /* With exponential distances, and waits of any length, or of two kinds. */
 TEST(waits_by_chance_end_no_iterations)
 {

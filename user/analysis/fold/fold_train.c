@@ -8,12 +8,13 @@
 #include "analysis/order.h"
 #include "base/cleanup.h"
 
-#define APART 1.5 /* gaps of one kind and of another */
-#define LEAST 10  /* iterations */
-#define MOST  0.8 /* of the time is in usual ones, */
-#define SHORT 0.5 /* which have this part of the median length, */
-#define LONG  1.5 /* or that */
-#define ALIKE 0.1 /* of a period that is known */
+#define APART 1.5  /* gaps of one kind and of another */
+#define LEAST 10   /* iterations */
+#define MOST  0.8  /* of the time is in usual ones, */
+#define SHORT 0.5  /* which have this part of the median length, */
+#define LONG  1.5  /* or that */
+#define ALIKE 0.1  /* of a period that is known, or of iterations by longer gaps, */
+#define MORE  1.05 /* and in usual ones is not more than so much of their time */
 
 /* The lengths of the iterations, in order of length. Returns how many there are. */
 static size_t lengths_of(const struct fold_wake *w, size_t n, double gap_s, double *length)
@@ -32,8 +33,9 @@ static size_t lengths_of(const struct fold_wake *w, size_t n, double gap_s, doub
 	return found;
 }
 
-/* The median length of iterations, if most are of about that; else NaN. */
-static double regular(const double *length, size_t n)
+/* The median length of iterations, if most are of about that; else NaN. *usual_s: the time in
+ * usual ones. */
+static double regular(const double *length, size_t n, double *usual_s)
 {
 	double median = n ? length[n / 2] : NAN, all = 0, usual = 0;
 
@@ -42,6 +44,7 @@ static double regular(const double *length, size_t n)
 		if (length[i] >= SHORT * median && length[i] <= LONG * median)
 			usual += length[i];
 	}
+	*usual_s = usual;
 	return n >= LEAST && usual >= MOST * all ? median : NAN;
 }
 
@@ -68,11 +71,18 @@ static bool is_wanted(double found, double period_s)
 	return isnan(period_s) ? !isnan(found) : fabs(found - period_s) <= ALIKE * period_s;
 }
 
+/* Shorter gaps than those of a train tell other iterations, or more of them: a few gaps by chance
+ * do not. */
+static bool is_better(double found, double usual_s, const struct fold_train *t, double best_s)
+{
+	return isnan(t->period_s) || found < (1 - ALIKE) * t->period_s || usual_s > MORE * best_s;
+}
+
 enum analysis_status fold_train__find(const struct fold_wake *w, size_t n, double period_s,
 				      struct fold_train *out)
 {
 	_cleanup_free_ double *gap = calloc(2 * n + 1, sizeof(*gap));
-	double *length;
+	double *length, best_s = 0;
 	size_t known;
 
 	*out = (struct fold_train){NAN, NAN};
@@ -82,13 +92,15 @@ enum analysis_status fold_train__find(const struct fold_wake *w, size_t n, doubl
 	known = sort_gaps(w, n, gap);
 	for (size_t i = LEAST; i < known; i++) {
 		bool is_last = i + 1 == known;
-		double found;
+		double found, usual_s;
 
 		if (!is_last && gap[i] < APART * gap[i + 1])
 			continue;
-		found = regular(length, lengths_of(w, n, gap[i], length));
-		if (is_wanted(found, period_s))
-			*out = (struct fold_train){gap[i], found};
+		found = regular(length, lengths_of(w, n, gap[i], length), &usual_s);
+		if (!is_wanted(found, period_s) || !is_better(found, usual_s, out, best_s))
+			continue;
+		*out = (struct fold_train){gap[i], found};
+		best_s = usual_s;
 	}
 	return isnan(out->gap_s) ? ANALYSIS_INSUFFICIENT : ANALYSIS_OK;
 }

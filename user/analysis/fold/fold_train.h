@@ -23,8 +23,9 @@ struct fold_train {
  * in them. Iterations are found where there are ten or more, and four fifths of the time lie in
  * those of half to one and a half times the median length: waits that come by chance, with
  * exponential distances, have a quarter of it there. Of several such places the one with the
- * shortest iterations is taken, or, where period_s is known (else NaN), with those of that length
- * to a tenth. ANALYSIS_INSUFFICIENT: there is none.
+ * shortest iterations is taken, of those with the same ones that with the longest gaps, or, where
+ * period_s is known (else NaN), with those of that length to a tenth. ANALYSIS_INSUFFICIENT: there
+ * is none.
  */
 enum analysis_status fold_train__find(const struct fold_wake *w, size_t n, double period_s,
 				      struct fold_train *out);
