@@ -561,6 +561,29 @@ TEST(an_instance_with_a_gap_has_no_count_and_the_others_are_right)
 	assert_in_range(known, LOOPS * 0.7, LOOPS * 0.9);
 }
 
+/* Three samples in each of 200 executions, of which each `every`-th executes other code in the
+ * first three quarters. */
+static double unlike_of(size_t every)
+{
+	static double x[600];
+	static uint64_t code[600];
+	static size_t execution[600];
+
+	for (size_t i = 0; i < 600; i++) {
+		execution[i] = i / 3;
+		x[i] = ((double)(i % 3) + drand48()) / 3;
+		code[i] = x[i] > 0.75 ? 3 : every && !(i / 3 % every) ? 2 : 1;
+	}
+	return fold__unlike(x, code, execution, 600);
+}
+
+TEST(halves_of_an_iteration_are_not_alike)
+{
+	assert_true(unlike_of(2) > FOLD_UNLIKE_MAX);
+	assert_true(unlike_of(3) > FOLD_UNLIKE_MAX);
+	assert_true(unlike_of(0) < FOLD_UNLIKE_MAX);
+}
+
 int main(void)
 {
 	return run_all_tests();

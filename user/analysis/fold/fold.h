@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "analysis/status.h"
 
@@ -155,6 +156,7 @@ struct fold_validity {
 	double scatter; /* see fold_validity__scatter(); NaN: not known */
 	double misplaced; /* see fold_validity__misplaced(); NaN: not looked at */
 	double blurred;	  /* see fold_validity__blurred(); NaN: not looked at */
+	double unlike;	  /* see fold_validity__unlike(); NaN: not looked at */
 };
 
 #define FOLD_SCATTER_MAX 0.02
@@ -185,6 +187,18 @@ void fold_validity__misplaced(struct fold_validity *v, double misplaced);
  * result is not good.
  */
 void fold_validity__blurred(struct fold_validity *v, double blurred);
+
+#define FOLD_UNLIKE_MAX 0.05
+
+/*
+ * By how much more often than by chance two samples one after another in an execution are of the
+ * same code than a sample and that of the next execution which is nearest to it. Where every other
+ * execution executes something else, two or more of them are one iteration. x[n] and code[n] of
+ * samples in time order, and the execution that each is in. NaN: too few say it.
+ */
+double fold__unlike(const double *x, const uint64_t *code, const size_t *execution, size_t n);
+/* Above FOLD_UNLIKE_MAX the result is not good. */
+void fold_validity__unlike(struct fold_validity *v, double unlike);
 
 /* How well the points cover the region and the spline fits them. n_kept of n_instances were used.
  * ANALYSIS_INSUFFICIENT: no point is known. */

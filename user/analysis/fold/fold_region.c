@@ -50,7 +50,7 @@ static enum analysis_status make_room(struct fold_result *r, size_t m)
 	r->curve = calloc(m + 1, sizeof(*r->curve));
 	r->rate = calloc(m + 1, sizeof(*r->rate));
 	r->validity = (struct fold_validity){0,	  NAN,	 NAN,	NAN, NAN, NAN, NAN,
-					     NAN, false, false, NAN, NAN, NAN};
+					     NAN, false, false, NAN, NAN, NAN, NAN};
 	if (!r->curve || !r->rate)
 		return ANALYSIS_NO_MEMORY;
 	for (size_t j = 0; j < m; j++)

@@ -85,7 +85,7 @@ enum analysis_status fold__validity(const double *x, const double *y, size_t n,
 	size_t known = 0;
 
 	*v = (struct fold_validity){0,	 NAN,	NAN,   NAN, NAN, NAN, NAN,
-				    NAN, false, false, NAN, NAN, NAN};
+				    NAN, false, false, NAN, NAN, NAN, NAN};
 	if (!sorted)
 		return ANALYSIS_NO_MEMORY;
 	if (n_instances)
@@ -123,4 +123,41 @@ void fold_validity__blurred(struct fold_validity *v, double blurred)
 {
 	v->blurred = blurred;
 	v->good = v->good && !(blurred > FOLD_BLURRED_MAX);
+}
+
+#define PAIRS  30  /* are needed */
+#define CHANCE 3.0 /* standard deviations */
+
+double fold__unlike(const double *x, const uint64_t *code, const size_t *execution, size_t n)
+{
+	size_t within = 0, same = 0, across = 0, alike = 0, next = 0;
+	double a, b, p;
+
+	for (size_t i = 0; i + 1 < n; i++) {
+		bool is_within = execution[i] == execution[i + 1];
+
+		within += is_within;
+		same += is_within && code[i] == code[i + 1];
+		while (next < n && execution[next] <= execution[i])
+			next++;
+		if (next == n || execution[next] != execution[i] + 1)
+			continue;
+		while (next + 1 < n && execution[next + 1] == execution[next] &&
+		       fabs(x[next + 1] - x[i]) < fabs(x[next] - x[i]))
+			next++;
+		across++;
+		alike += code[next] == code[i];
+	}
+	if (within < PAIRS || across < PAIRS)
+		return NAN;
+	a = (double)same / (double)within;
+	b = (double)alike / (double)across;
+	p = (double)(same + alike) / (double)(within + across);
+	return a - b - CHANCE * sqrt(p * (1 - p) * (1. / (double)within + 1. / (double)across));
+}
+
+void fold_validity__unlike(struct fold_validity *v, double unlike)
+{
+	v->unlike = unlike;
+	v->good = v->good && !(unlike > FOLD_UNLIKE_MAX);
 }

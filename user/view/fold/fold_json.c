@@ -24,6 +24,7 @@ static json_t *validity(const struct folded *f)
 		{"scatter", v->scatter},
 		{"misplaced", v->misplaced},
 		{"blurred", v->blurred},
+		{"unlike", v->unlike},
 		{"r2", v->r2},
 		{"ks_d", v->ks_d},
 		{"ks_limit", v->ks_limit},

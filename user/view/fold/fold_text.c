@@ -99,6 +99,7 @@ const char *fold_view__validity(const struct folded *f, char *why, size_t size)
 		{v->misplaced > FOLD_MISPLACED_MAX,
 		 "functions run for other times than their phases"},
 		{v->blurred > FOLD_BLURRED_MAX, "rates are blurred where phases end"},
+		{v->unlike > FOLD_UNLIKE_MAX, "executions executed different code"},
 	};
 
 	why[0] = 0;

@@ -202,10 +202,12 @@ static int fold_counter(struct folded *f, struct traces *t, const struct points 
 }
 
 /* Of iterations without markers, whose begin and end are estimated. */
-static void set_misplaced(struct folded *f, double misplaced)
+static void set_misplaced(struct folded *f, double misplaced, double unlike)
 {
-	for (int c = 0; c < POINT_COUNTERS; c++)
+	for (int c = 0; c < POINT_COUNTERS; c++) {
 		fold_validity__misplaced(&f->of[c].validity, misplaced);
+		fold_validity__unlike(&f->of[c].validity, unlike);
+	}
 }
 
 /* The samples inside of the executions that are kept, for the phases. */
@@ -213,11 +215,14 @@ static int find_phases(struct folded *f, const struct traces *t)
 {
 	const struct fold_result *r = &f->of[f->shown];
 	uint64_t *code = calloc(r->points.n + 1, sizeof(*code));
+	_cleanup_free_ size_t *execution = calloc(r->points.n + 1, sizeof(*execution));
 	size_t n = 0;
 	bool ok = true;
 
-	if (!code)
+	if (!code || !execution) {
+		free(code);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < t->ninstances; i++) {
 		const struct fold_instance *in = &t->instances[i];
 
@@ -226,14 +231,17 @@ static int find_phases(struct folded *f, const struct traces *t)
 			continue;
 		for (size_t k = 0; k < in->nsamples && n < r->points.n; k++)
 			if (in->samples[k].t > in->t0 && in->samples[k].t < in->t1 &&
-			    !isnan(in->samples[k].c))
+			    !isnan(in->samples[k].c)) {
+				execution[n] = i;
 				code[n++] = t->code[&in->samples[k] - t->samples];
+			}
 	}
 	if (n == r->points.n) {
 		f->nphases = fold_trace__phases(r->points.x, code, n, f->phases);
 		ok = fold_names__phases(f, r->points.x, code, n);
 		if (ok && !t->bounds)
-			set_misplaced(f, fold_names__misplaced(f, r->points.x, code, n));
+			set_misplaced(f, fold_names__misplaced(f, r->points.x, code, n),
+				      fold__unlike(r->points.x, code, execution, n));
 	}
 	free(code);
 	return ok ? 0 : -ENOMEM;
