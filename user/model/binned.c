@@ -110,7 +110,7 @@ int binner__init(struct binner *b, const struct time_grid *grid)
 {
 	size_t cells = (size_t)N_QUANTITIES * (grid->n + 1);
 
-	*b = (struct binner){.grid = grid, .cores = NAN, .row_s = grid->row_s, .gap_s = INFINITY};
+	*b = (struct binner){.grid = grid, .cores = NAN, .gap_s = INFINITY, .row_s = grid->row_s};
 	b->bins = calloc(cells, sizeof(*b->bins));
 	b->weights = calloc(cells, sizeof(*b->weights));
 	b->held = calloc(held_size(grid) + 1, sizeof(*b->held));

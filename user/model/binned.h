@@ -68,7 +68,7 @@ struct time_grid {
 	double dt_s, end_s;
 	unsigned n;
 	unsigned instants; /* of each bin: the ends of as many equal parts; 0: none */
-	double row_s; /* usual time between rows, of which extremes are kept; 0: they are not */
+	double row_s; /* least usual time between rows of a part, if extremes are kept; else 0 */
 };
 
 /* The grid of a job from t0_ns to t1_ns whose bins are at least dt_s long, and at most n_max: the
@@ -85,8 +85,8 @@ double time_grid__span_s(const struct time_grid *g, unsigned bin);
 struct binner {
 	const struct time_grid *grid;
 	double cores; /* for AVOIDABLE */
-	double row_s; /* usual time between rows; binner__init(): the grid's */
 	double gap_s; /* a longer row is over a gap, and in the total alone; binner__init(): none */
+	double row_s; /* usual time between rows, for extremes; binner__init(): the grid's */
 	double total[N_QUANTITIES]; /* sum of amounts, highest row of gauges; NaN: not known */
 	double *bins;		    /* [N_QUANTITIES][n]; NaN: not known */
 	double *weights; /* [N_QUANTITIES][n]: seconds in which a gauge was known, CPU time in

@@ -315,6 +315,23 @@ def steps_of_other_rows():
     is_equal("the GPU's peak of half a second is the highest", [floats(of_gpu, "highest").max(), floats(of_gpu, "median").max() < 0.6], [1, True])
 
 
+def peaks_of_short_rows():
+    """Steps may have rows of other lengths: a peak is kept of each."""
+    need()
+    path = os.path.join(tmpdir("short_rows"), "job.h5")
+    job, other = Job(tasks=2, cores=2, wall=3000, row=1), Job(tasks=1, cores=2, wall=30000, row=30)
+    memory = numpy.full((2, job.n), 100.0)
+    memory[1, 1000] = 1500.0
+    job.put(AnonMB=memory)
+    other.cpu(0.01)
+    job.extra = [("1", other, 0)]
+    job.write(path)
+    page = drawn(path)
+    is_equal("points as long as rows of the longest step", [page["lines"]["of_rows"], page["lines"]["dt_s"]], [True, 30])
+    highest = floats(line_of(page, "memory", "task"), "highest")
+    is_true("a row of a second of the step with most CPU time", highest[1000 // 30] > 1400 and (highest[:33] < 200).all(), highest[:40])
+
+
 def bar_of_the_job():
     """The waits of threads come first in the bar of the job, as in the rows of its tasks; other programs have what is left."""
     need()
@@ -472,4 +489,4 @@ def without_a_template():
 
 
 if __name__ == "__main__":
-    run_tests([whole_or_not, without_a_template, stall_of_one_node, steps_of_a_node, peaks, steps_of_other_rows, bar_of_the_job, joined_by_either, in_a_browser])
+    run_tests([whole_or_not, without_a_template, stall_of_one_node, steps_of_a_node, peaks, steps_of_other_rows, peaks_of_short_rows, bar_of_the_job, joined_by_either, in_a_browser])

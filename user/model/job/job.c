@@ -230,6 +230,8 @@ static unsigned instants_of_bin(const struct model_job *j)
 	return wanted < (double)most ? (unsigned)wanted : (unsigned)most;
 }
 
+#define FEW_ROWS 3 /* of a part, whose last one may be short: they say no usual length */
+
 /* -ENODATA: no part has rows. */
 static int set_grid(struct job_reading *r, double dt_s)
 {
@@ -244,6 +246,8 @@ static int set_grid(struct job_reading *r, double dt_s)
 			continue;
 		t0 = fmin(t0, p->start_ns);
 		t1 = fmax(t1, p->end_ns);
+		if (p->row_s > 0 && p->rows > FEW_ROWS)
+			j->least_row_s = fmin(j->least_row_s, p->row_s);
 		if (s > longest && p->rows) {
 			longest = s;
 			j->row_s = isnan(p->row_s) ? s / p->rows : p->row_s;
@@ -251,12 +255,13 @@ static int set_grid(struct job_reading *r, double dt_s)
 	}
 	if (!(t1 > t0))
 		return -ENODATA;
+	j->least_row_s = fmin(j->least_row_s, j->row_s);
 	if (!(dt_s > 0))
 		dt_s = nice_dt(fmax(0.9 * j->row_s, (t1 - t0) / 1e9 / SHORT_BINS));
 	j->grid = time_grid__of(t0, t1, dt_s, bins_max(r));
 	j->grid.instants = r->of_nodes ? 0 : instants_of_bin(j);
-	if (r->of_nodes && j->grid.dt_s >= JOB_LONG_BIN * j->row_s)
-		j->grid.row_s = j->row_s;
+	if (r->of_nodes && j->grid.dt_s >= JOB_LONG_BIN * j->least_row_s)
+		j->grid.row_s = j->least_row_s;
 	return 0;
 }
 
@@ -432,7 +437,7 @@ int model_job__read(struct model_job *out, const struct job_input *inputs, unsig
 	struct job_reading r = {.inputs = inputs, .ninputs = ninputs, .job = out};
 	int err;
 
-	*out = (struct model_job){.row_s = NAN};
+	*out = (struct model_job){.row_s = NAN, .least_row_s = NAN};
 	err = read_all(&r, o);
 	if (!err && !out->id)
 		err = -ENOMEM;

@@ -119,7 +119,8 @@ struct model_job {
 	struct job_mark *marks; /* part by part, as they were set */
 	unsigned nmarks;
 	struct job_histogram run_latency, blk_latency;
-	double row_s; /* the usual time between rows; NaN: not known */
+	double row_s;	    /* the usual time between rows; NaN: not known */
+	double least_row_s; /* of the part whose rows are shortest */
 };
 
 #define JOB_LONG_BIN 1.5
@@ -129,7 +130,7 @@ struct job_options {
 	unsigned processes; /* 0: as many as there are CPUs */
 	bool budget;	    /* tasks keep bins of where the time of their threads went, too */
 	/* Units keep bins only of what is drawn, so that these can be shorter, and the extremes of
-	 * bins that are JOB_LONG_BIN times as long as rows, or longer. */
+	 * bins that are JOB_LONG_BIN times as long as the rows of a part, or longer. */
 	bool drawn;
 	bool here; /* reads in this process, without limits: for tests */
 };

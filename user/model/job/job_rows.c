@@ -161,6 +161,14 @@ static double gap_of(const struct part_reading *p, unsigned n)
 	return isnan(usual) ? INFINITY : fmax(GAP_USUAL * usual, GAP_S);
 }
 
+/* The usual length of a row: steps may have other ones. */
+static double row_of(const struct part_reading *p, unsigned n)
+{
+	double usual = job_clock__usual_s(p->end_s, n, GAP_INTERVALS);
+
+	return usual > 0 ? usual : p->grid->row_s;
+}
+
 /* Adds the rows of a table to b. */
 static int bin_table(struct part_reading *p, const struct reader_series *s, const char *table,
 		     struct binner *b)
@@ -182,6 +190,7 @@ static int bin_table(struct part_reading *p, const struct reader_series *s, cons
 		if (isnan(begin)) {
 			begin = first_begin(p, n);
 			b->gap_s = gap_of(p, n);
+			b->row_s = row_of(p, n);
 		}
 		err = binner__add(b, &shape->columns, rows, c->ncols, n, begin, p->end_s);
 		if (err)
@@ -458,8 +467,6 @@ int job_rows__work(void *reading, unsigned item, struct message *m)
 	if (!err)
 		err = binner__init(&p.all, p.grid);
 	p.table.cores = p.all.cores = r->job->nodes[part->node].cores;
-	if (part->row_s > 0)
-		p.table.row_s = p.all.row_s = part->row_s;
 	begin = m->len;
 	message__put(m, &err, sizeof(err));
 	if (!err)

@@ -13,15 +13,16 @@ static int by_thread(const struct point_burst *b, const struct thread_key *k)
 	return b->thread < k->thread ? -1 : b->thread > k->thread;
 }
 
-/* The first burst of that thread, or of one after it. */
-static size_t first_of(const struct points *p, const struct thread_key *thread)
+/* The first burst of that thread, or of one after it; with is_end, the first one after all of it.
+ */
+static size_t bound_of(const struct points *p, const struct thread_key *thread, bool is_end)
 {
 	size_t from = 0, to = p->nbursts;
 
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
 
-		if (by_thread(&p->bursts[middle], thread) < 0)
+		if (by_thread(&p->bursts[middle], thread) < is_end)
 			from = middle + 1;
 		else
 			to = middle;
@@ -35,12 +36,10 @@ static size_t wakes_of(const struct iterations *it, const struct traces *t,
 {
 	const struct points *p = it->p;
 	const struct thread_key *thread = &p->points[tr->samples - t->samples].thread;
-	size_t from = first_of(p, thread), n = 0;
+	size_t from = bound_of(p, thread, false);
 
-	while (from + n < p->nbursts && !by_thread(&p->bursts[from + n], thread))
-		n++;
 	*out = it->wakes + from;
-	return n;
+	return bound_of(p, thread, true) - from;
 }
 
 static const struct fold_trace *busiest(const struct traces *t)
@@ -90,14 +89,20 @@ int iterations__find(struct iterations *it, const struct traces *t, const struct
 	return err == -ENODATA && status == ANALYSIS_OK ? 0 : err;
 }
 
-/* Another thread waits for others in its own way, and has the same iterations. */
+#define OFTEN 4 /* that the bursts of a thread are those of others, with its number after it */
+
+/* Another thread waits for others in its own way, and has the same iterations. *looked: bursts so
+ * far, of which a damaged file could give all to every trace. */
 static size_t make_by_train(const struct iterations *it, const struct traces *t,
-			    const struct fold_trace *tr, size_t max)
+			    const struct fold_trace *tr, size_t max, size_t *looked)
 {
 	const struct fold_wake *w;
 	size_t n = wakes_of(it, t, tr, &w);
 	struct fold_train train;
 
+	*looked += n;
+	if (*looked > OFTEN * it->p->nbursts)
+		return 0;
 	if (fold_train__find(w, n, it->train.period_s, &train) != ANALYSIS_OK)
 		return 0;
 	return fold_train__instances(w, n, &train, tr->instances, max);
@@ -105,13 +110,15 @@ static size_t make_by_train(const struct iterations *it, const struct traces *t,
 
 void iterations__make(struct traces *t, const struct iterations *it, double shift)
 {
+	size_t looked = 0;
+
 	t->ninstances = 0;
 	for (size_t i = 0; i < t->n; i++) {
 		struct fold_trace *tr = &t->trace[i];
 		size_t max = ITERATIONS_MAX - t->ninstances;
 
 		tr->instances = &t->instances[t->ninstances];
-		tr->ninstances = it->wakes ? make_by_train(it, t, tr, max)
+		tr->ninstances = it->wakes ? make_by_train(it, t, tr, max, &looked)
 					   : fold_period__instances(tr, &it->period, shift,
 								    tr->instances, max);
 		t->ninstances += tr->ninstances;

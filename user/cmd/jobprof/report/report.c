@@ -115,7 +115,7 @@ static double drawn_bin_s(const struct model_job *j)
 		i++;
 	if (lengths[i] < j->grid.dt_s * 0.9)
 		return lengths[i];
-	return j->grid.dt_s >= JOB_LONG_BIN * j->row_s ? j->grid.dt_s : 0;
+	return j->grid.dt_s >= JOB_LONG_BIN * j->least_row_s ? j->grid.dt_s : 0;
 }
 
 static bool has_same_units(const struct model_job *a, const struct model_job *b)
