@@ -127,7 +127,7 @@ def phases():
     is_true("phases: as text", text.returncode == 0 and "0.0000 - " in text.stdout, text)
     is_equal("phases: as text, its lines", [l.split()[0] for l in text.stdout.split("\n\n")[0].splitlines()],
              ["region", "executions", "validity", "samples", "running", "bounds"] + ["lost"] * bool(got["lost_samples"] or got["lost_instants"]))
-    page = subprocess.run([JOBPROF, "report", "--short", path], capture_output=True, text=True, timeout=60).stdout
+    page = subprocess.run([JOBPROF, "report", "--all", path], capture_output=True, text=True, timeout=60).stdout
     is_true("phases: in the report", all(re.search(" %%  %s" % name, page) for name in FUNCTIONS) and "\nFolded     " in page, page)
     reduced = json.loads(subprocess.run([JOBPROF, "reduce", "--fold", "--json", path], capture_output=True, text=True, timeout=60).stdout)["fold"]
     is_equal("phases: as reduce names them", list(dict.fromkeys(p["code"].split(" (at ")[0] for p in reduced["phases"])), FUNCTIONS)
