@@ -9,64 +9,6 @@
 
 #include "base/known.h"
 
-#define COLS(...)   {__VA_ARGS__}, .any = false
-#define ANY_OF(...) {__VA_ARGS__}, .any = true
-#define KEPT	    true
-#define SUMMED	    false
-
-const struct quantity_info quantity_infos[N_QUANTITIES] = {
-#define BINNED(i, s, h, of_task, scaled, cols) \
-	[Q_##i] = {.id = #i,                   \
-		   .series = #s,               \
-		   .how = BINNED_##h,          \
-		   .is_kept = of_task,         \
-		   .scale = scaled,            \
-		   .columns = cols},
-#include "schemas/binned.def"
-#undef BINNED
-};
-
-/* What the page in a browser draws of nodes and tasks over time (view/report/report_lines.c,
- * report_rows.c), and how long each step of a node covers a bin, for its gauges. */
-static bool is_drawn(enum quantity q)
-{
-	static const enum quantity drawn[] = {
-		Q_CPU,	  Q_WAIT, Q_DISK_WAIT, Q_RSS,	      Q_CHARGED_OWN, Q_IO,
-		Q_BLK_MB, Q_NET,  Q_PORT,      Q_STEP_ENERGY, Q_COVERED,
-	};
-
-	for (size_t i = 0; i < sizeof(drawn) / sizeof(*drawn); i++)
-		if (drawn[i] == q)
-			return true;
-	return false;
-}
-
-bool quantity__is_kept(enum quantity q, const char *series)
-{
-	const char *own = quantity_infos[q].series;
-	bool of_budget;
-
-	if (!series)
-		return true;
-	if (!strcmp(series, BINNED_DRAWN_NODES))
-		return is_drawn(q);
-	if (!strcmp(series, BINNED_DRAWN_TASKS))
-		return is_drawn(q) && quantity__is_kept(q, "STEP");
-	of_budget = !strcmp(series, BINNED_BUDGET);
-	return quantity_infos[q].is_kept &&
-	       (!strcmp(own, series) || (of_budget && !strcmp(own, "STEP")) ||
-		((of_budget || !strcmp(series, "STEP")) && !strcmp(own, BINNED_SAMPLES)));
-}
-
-unsigned quantity__held_before(int q)
-{
-	unsigned n = 0;
-
-	while (q-- > 0)
-		n += quantity_infos[q].how == BINNED_HELD;
-	return n;
-}
-
 /* A row's part of a bin. */
 struct bin_span {
 	unsigned row, bin;
@@ -365,7 +307,7 @@ static void end_counted(struct binner *b, enum quantity q)
 static void add_extremes(struct binner *b, const struct block *k, enum quantity q, const double *v)
 {
 	bool gauge = quantity__is_gauge(q);
-	float *of = b->extremes.of[extremes__place(q)];
+	float *of = extremes__of(&b->extremes, q);
 
 	for (size_t i = 0; i < b->nspans; i++) {
 		const struct bin_span *s = &b->spans[i];
@@ -393,7 +335,7 @@ static void add_quantity(struct binner *b, const struct block *k, enum quantity 
 		add_amount(b, q, v);
 	if (quantity_infos[q].how == BINNED_HELD && b->grid->instants)
 		add_held(b, k, q, v);
-	if (b->grid->row_s > 0 && extremes__place(q) >= 0)
+	if (b->grid->row_s > 0 && extremes__of(&b->extremes, q))
 		add_extremes(b, k, q, v);
 }
 
@@ -536,9 +478,8 @@ static bool covers(const struct binner *b, unsigned bin)
 static void merge_extremes(struct binner *b, const struct binner *other, enum quantity q,
 			   enum merge_how how)
 {
-	int place = extremes__place(q);
-	float *of = place < 0 ? NULL : b->extremes.of[place];
-	const float *more = of ? other->extremes.of[place] : NULL;
+	float *of = extremes__of(&b->extremes, q);
+	const float *more = of ? extremes__of(&other->extremes, q) : NULL;
 
 	if (more && how == MERGE_MAX)
 		extremes__join(of, more, b->grid->n);

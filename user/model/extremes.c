@@ -8,7 +8,7 @@
 
 #include "model/binned.h"
 
-/* view/report/report_lines.c draws these. */
+/* view/report/report_lines.c and report_rows.c draw these. */
 static const enum quantity drawn[EXTREMES] = {
 	Q_CPU,	  Q_WAIT, Q_DISK_WAIT, Q_RSS,	      Q_CHARGED_OWN, Q_IO,
 	Q_BLK_MB, Q_NET,  Q_PORT,      Q_STEP_ENERGY, Q_GPU_UTIL,
@@ -20,6 +20,13 @@ int extremes__place(enum quantity q)
 		if (drawn[i] == q)
 			return i;
 	return -1;
+}
+
+float *extremes__of(const struct extremes *e, enum quantity q)
+{
+	int place = extremes__place(q);
+
+	return place < 0 ? NULL : e->of[place];
 }
 
 int extremes__init(struct extremes *e, unsigned n)

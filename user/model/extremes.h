@@ -22,6 +22,9 @@ struct extremes {
 /* The place of a quantity; -1: it is not drawn as a line. */
 int extremes__place(enum quantity q);
 
+/* The arrays of a quantity; NULL: not kept. */
+float *extremes__of(const struct extremes *e, enum quantity q);
+
 /* Room for all quantities. 0 or -ENOMEM; extremes__free() in both cases. */
 int extremes__init(struct extremes *e, unsigned n);
 void extremes__free(struct extremes *e);

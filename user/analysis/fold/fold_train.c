@@ -48,7 +48,7 @@ static double regular(const double *length, size_t n, double *usual_s)
 	return n >= LEAST && usual >= MOST * all ? median : NAN;
 }
 
-/* The gaps that are known and above 0, the longest first. */
+/* The gaps that are known and above 0, the shortest first. */
 static size_t sort_gaps(const struct fold_wake *w, size_t n, double *gap)
 {
 	size_t known = 0;
@@ -57,12 +57,6 @@ static size_t sort_gaps(const struct fold_wake *w, size_t n, double *gap)
 		if (w[i].gap > 0)
 			gap[known++] = w[i].gap;
 	qsort(gap, known, sizeof(*gap), order__doubles);
-	for (size_t i = 0; i < known / 2; i++) {
-		double last = gap[known - 1 - i];
-
-		gap[known - 1 - i] = gap[i];
-		gap[i] = last;
-	}
 	return known;
 }
 
@@ -90,11 +84,10 @@ enum analysis_status fold_train__find(const struct fold_wake *w, size_t n, doubl
 		return ANALYSIS_NO_MEMORY;
 	length = gap + n;
 	known = sort_gaps(w, n, gap);
-	for (size_t i = LEAST; i < known; i++) {
-		bool is_last = i + 1 == known;
+	for (size_t i = known > LEAST ? known - LEAST : 0; i-- > 0;) {
 		double found, usual_s;
 
-		if (!is_last && gap[i] < APART * gap[i + 1])
+		if (i && gap[i] < APART * gap[i - 1])
 			continue;
 		found = regular(length, lengths_of(w, n, gap[i], length), &usual_s);
 		if (!is_wanted(found, period_s) || !is_better(found, usual_s, out, best_s))

@@ -31,9 +31,7 @@ const double *job_unit__bins(const struct job_unit *u, enum quantity q, const st
 
 const float *job_unit__extremes(const struct job_unit *u, enum quantity q)
 {
-	int place = extremes__place(q);
-
-	return place < 0 ? NULL : u->extremes.of[place];
+	return extremes__of(&u->extremes, q);
 }
 
 const double *job_unit__held(const struct job_unit *u, enum quantity q, const struct time_grid *g)

@@ -15,13 +15,6 @@ static bool has_bins(const struct binner *b, enum quantity q)
 	return false;
 }
 
-static float *extremes_of(const struct binner *b, enum quantity q)
-{
-	int place = extremes__place(q);
-
-	return place < 0 ? NULL : b->extremes.of[place];
-}
-
 /* Bytes of all HELD quantities. */
 static size_t held_bytes(const struct time_grid *g)
 {
@@ -44,8 +37,8 @@ void job_message__put_unit(struct message *m, const struct binner *b, const char
 		message__put(m, &there, sizeof(there));
 		if (there)
 			message__put(m, b->bins + (size_t)q * b->grid->n, row);
-		if (there && extremes_of(b, q))
-			message__put(m, extremes_of(b, q), row);
+		if (there && extremes__of(&b->extremes, q))
+			message__put(m, extremes__of(&b->extremes, q), row);
 	}
 	if (!series)
 		message__put(m, b->held, held_bytes(b->grid));
@@ -82,8 +75,8 @@ int job_message__take_unit(struct message *m, struct binner *b, const char *seri
 		err = take_value(m, &there, sizeof(there));
 		if (!err && there)
 			err = take_value(m, b->bins + (size_t)q * b->grid->n, row);
-		if (!err && there && extremes_of(b, q))
-			err = take_value(m, extremes_of(b, q), row);
+		if (!err && there && extremes__of(&b->extremes, q))
+			err = take_value(m, extremes__of(&b->extremes, q), row);
 	}
 	if (!err && !series)
 		err = take_value(m, b->held, held_bytes(b->grid));

@@ -89,7 +89,8 @@ int iterations__find(struct iterations *it, const struct traces *t, const struct
 	return err == -ENODATA && status == ANALYSIS_OK ? 0 : err;
 }
 
-#define OFTEN 4 /* that the bursts of a thread are those of others, with its number after it */
+#define OFTEN \
+	4 /* that bursts are looked at: a number may be of several threads, one after another */
 
 /* Another thread waits for others in its own way, and has the same iterations. *looked: bursts so
  * far, of which a damaged file could give all to every trace. */
