@@ -84,11 +84,25 @@ static __always_inline void burst_uncount(struct jp_task *t)
 	t->burst_events = t->burst_shared = 0;
 }
 
+/* No call that ends bursts can have been missed since then. */
+static __always_inline bool burst_calls_seen(u64 since)
+{
+	struct jp_control *c = control();
+
+	return c && since >= c->calls_from;
+}
+
+/* Of a thread that makes such calls, nothing is known of a burst in which one can have been missed. */
+static __always_inline bool burst_is_whole(const struct jp_task *t)
+{
+	return !t->call_frame || burst_calls_seen(t->burst_from);
+}
+
 /* The burst ended at t->burst_out, ago ns before now. */
 static __always_inline void burst_close(struct task_struct *p, struct jp_task *t,
 					struct jp_burst_use *use, u64 ran, u64 ago)
 {
-	if (ran >= jp_burst_min_ns && t->slot >= JP_SLOT_FIRST)
+	if (ran >= jp_burst_min_ns && t->slot >= JP_SLOT_FIRST && burst_is_whole(t))
 		burst_emit(p, t, use, ran, ago);
 	t->burst_from = 0;
 	burst_uncount(t);
@@ -118,12 +132,7 @@ static __always_inline u64 burst_runtime(struct jp_task *t, u64 until)
 /* The thread is in a call that is a wait, and its return will be seen. */
 static __always_inline bool burst_in_call(const struct jp_task *t)
 {
-	struct jp_control *c;
-
-	if (!t->call_at)
-		return false;
-	c = control();
-	return c && t->call_at >= c->calls_from;
+	return t->call_at && burst_calls_seen(t->call_at);
 }
 
 /* The call was left without a return: nothing is known of the burst. */

@@ -80,9 +80,11 @@ struct jp_control {
 	__u64 sample_ns;       /* calibrated cost of one sample, with its interrupt; 0: unknown */
 	__u32 pmu_set;	       /* of the sets that are counted in turn, the one that is open */
 	__u32 pmu_sets;	       /* how many there are */
-	__u64 calls_from; /* calls that are waits and began before that are over: no probe is on
-			   * their return any more; by the run queues' clock */
+	__u64 calls_from; /* calls that are waits are seen from then on, by the run queues' clock;
+			   * JP_CALLS_PAUSED: they are not */
 };
+
+#define JP_CALLS_PAUSED (~0ull)
 
 #define JP_BLIND_RETRANS  1
 #define JP_BLIND_THROTTLE 2 /* a throttled thread waits for a CPU, for all the kernel says */

@@ -64,6 +64,23 @@ TEST(a_call_that_was_left_by_longjmp)
 	assert_int_equal(pairs.lost, 2);
 }
 
+TEST(whose_probes_were_taken_away)
+{
+	const struct region_mark other = {15, 7, 250, 2, {20, 3}},
+				 its_end = {50, 7, 250, 2, {55, 4}};
+	struct region_mark began;
+
+	begin(10, 300);
+	region_pairs__begin(&pairs, &other);
+	begin(20, 200);
+	region_pairs__forget(&pairs, 1);
+	assert_int_equal(pairs.lost, 2);
+	assert_true(region_pairs__end(&pairs, &its_end, &began));
+	assert_int_equal(began.time_ns, 15);
+	assert_int_equal(end(60, 300), 0);
+	assert_int_equal(pairs.lost, 3);
+}
+
 /* In a child of fork() the calls of its parent return, too. */
 TEST(a_return_without_its_call)
 {

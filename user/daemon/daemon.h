@@ -75,7 +75,7 @@ void daemon__leave_behind(struct daemon *d);
 bool daemon__finishing(const struct daemon *d);
 /* Path of the last file put in place, "" if none. */
 const char *daemon__last_file(const struct daemon *d);
-/* How many regions (daemon_opts.regions) are given up or were never executed, and a text about
+/* How many regions (daemon_opts.regions) paused or were never executed, and a text about
  * all of them. */
 unsigned daemon__region_troubles(const struct daemon *d, char *text, size_t len);
 /* The root of v2 or, without it, of the first hierarchy that is followed. */

@@ -140,8 +140,9 @@ void kern__take_crossings(struct kern *k, void (*fn)(const struct jp_crossing *c
 uint64_t kern__traps(const struct kern *k, unsigned region);
 /* What that takes each time, ns: measured when the programs were attached. */
 double kern__trap_ns(const struct kern *k);
-/* Takes the region's probes away. */
-void kern__drop_region(struct kern *k, unsigned region);
+/* Takes the region's probes away, and puts them back: 0, or -errno and kern__error() says why. */
+void kern__pause_region(struct kern *k, unsigned region);
+int kern__resume_region(struct kern *k, unsigned region);
 /* Ring buffer: fd for epoll, and a callback per event. */
 int kern__event_fd(const struct kern *k);
 int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx), void *ctx);

@@ -376,17 +376,18 @@ static void read_kind(struct model_bursts *b, const struct reader_node *n)
 		b->cpi_width = (double)width;
 }
 
-/* "probes: 5.2 us each time; REGION is given up after 3 s: ..."; see probed_regions__text(). */
-static void read_given_up(struct model_bursts *b, const struct reader_node *n)
+/* "probes: 5.2 us each time; REGION paused 2 times, ..."; see probed_regions__text(). */
+static void read_regions(struct model_bursts *b, const struct reader_node *n)
 {
 	struct reader_attr regions;
 	const char *from;
 
-	if (b->given_up || reader__attr(n, "Regions", &regions) || regions.type != ATTR_STR)
+	if (reader__attr(n, "Regions", &regions) || regions.type != ATTR_STR)
 		return;
+	b->ends_at_calls = true;
 	from = strstr(regions.str, "; ");
-	if (from && strstr(from, " is given up after "))
-		b->given_up = strdup(from + 2);
+	if (!b->paused && from && strstr(from, " paused "))
+		b->paused = strdup(from + 2);
 	free(regions.str);
 }
 
@@ -404,7 +405,7 @@ static int read_node(struct reading *r, unsigned step, unsigned node)
 	r->asked |= s || length;
 	if (!err && s) {
 		read_kind(r->b, n);
-		read_given_up(r->b, n);
+		read_regions(r->b, n);
 	}
 	for (unsigned i = 0; !err && s && i < s->tables.n; i++)
 		err = read_table(r, n, s, s->tables.v[i]);
@@ -503,7 +504,7 @@ void model_bursts__free(struct model_bursts *b)
 	free(b->events);
 	free(b->counts);
 	free(b->cpi_kind);
-	free(b->given_up);
+	free(b->paused);
 }
 
 void model_bursts__name(const struct model_bursts *b, unsigned place, char *text, size_t size)

@@ -37,6 +37,9 @@ int thread_key__cmp(const struct thread_key *a, const struct thread_key *b);
 #define POINT_ROWS_MAX	  (8u << 20)
 #define POINT_NOT_RUNNING JP_MODULES /* no sample: a tick of the clock at which it did not run */
 
+/* The kinds of points in words. */
+extern const char *const point_kinds[POINT_NOT_RUNNING + 1];
+
 struct point {
 	struct thread_key thread;
 	double time_s, task; /* task NaN: not known */

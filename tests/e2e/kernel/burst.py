@@ -235,13 +235,83 @@ def nested_polls():
     is_near("calls of no length: a gap for each", histogram(table(path, "GapLength/0")).sum(), int(run.lines_of_command()[0]), 0, 20)
 
 
-def given_up():
-    """Whose probes are gone while a thread is in the call: its bursts go on, and cluster says so."""
+def paused():
+    """Whose probes are gone while a thread is in the call: others' bursts go on, and cluster says so."""
     run, path = run_jobprof(["sh", "-c", "%s -q 1; %s -n 30 20" % (tool("jpcalls"), tool("jpburst"))], INTERVAL, "all,burst",
                             ["--region", "fast=wait:%s:quick" % tool("jpcalls"), "--region-budget", "0.5"])
-    is_true("given up: there are bursts afterwards", (long_bursts(path)["RunTime"] > 0.015).sum() >= 29, long_bursts(path))
+    is_true("paused: there are bursts of others meanwhile", (long_bursts(path)["RunTime"] > 0.015).sum() >= 29, long_bursts(path))
     p = subprocess.run([JOBPROF, "cluster", path], capture_output=True, text=True)
-    is_true("given up: cluster says so", "\nRegion fast is given up after " in p.stdout, p.stdout + p.stderr)
+    is_true("paused: cluster says so", "\nRegion fast paused 1 times, " in p.stdout, p.stdout + p.stderr)
+
+
+# Three times: calls that poll between two bursts of 3 ms, with nothing but calls between the first two; of each time
+# the program's clock, and how often it polled.
+POLLS = r"""
+#include <stdio.h>
+#include <time.h>
+static double now(void) { struct timespec t; clock_gettime(CLOCK_REALTIME, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+static void spin(double s) { for (double end = now() + s; now() < end;); }
+__attribute__((noinline)) void polls(double s) { spin(s); }
+static void part(double s, double work, double poll)
+{
+    double begin = now();
+    int n = 0;
+    for (; now() < begin + s; n++) { if (work) spin(work); polls(poll); }
+    printf("%.6f %.6f %d\n", begin, now(), n);
+}
+int main(void) { part(0.5, 0.003, 0.001); part(1.5, 0, 0); part(7, 0.003, 0.001); }
+"""
+
+# Bursts of 3 ms are in one function, of 12 ms in the other.
+TWO_FUNCTIONS = r"""
+#include <time.h>
+static double now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+#define SPIN for (volatile unsigned long i = 0; i < 20000; i++)
+__attribute__((noinline)) void alpha(void) { for (double end = now() + 0.003; now() < end;) SPIN; }
+__attribute__((noinline)) void beta(void) { for (double end = now() + 0.012; now() < end;) SPIN; }
+int main(void) { struct timespec t = {0, 2000000}; for (int i = 0; i < 300; i++) { alpha(); nanosleep(&t, 0); beta(); nanosleep(&t, 0); } }
+"""
+
+
+def built(name, text):
+    src, prog = os.path.join(TMP, name + ".c"), os.path.join(TMP, name)
+    with open(src, "w") as f:
+        f.write(text)
+    subprocess.run(["gcc", "-O1", "-g", "-o", prog, src], check=True)
+    return prog
+
+
+def resumed():
+    """Probes come back when the budget has paid for them, and no burst is known in which a call was missed."""
+    prog = built("polls", POLLS)
+    run, path = run_jobprof([prog], INTERVAL, "all,burst", ["--region", "wait:%s:polls" % prog, "--region-budget", "20"])
+    first, many, last = ([float(x) for x in line.split()] for line in run.lines_of_command()[:3])
+    rows = long_bursts(path)
+    end = rows["TimeNS"].astype(float) / 1e9
+    said = attributes(path)["Regions"]
+    is_true("resumed: once it paused", re.search("polls paused 1 times, [3-6][.0-9]* s in all", said), said)
+    during = rows[(end > many[1] + 0.1) & (end < many[1] + 2.5)]
+    is_equal("resumed: no burst is known meanwhile", len(during), 0)
+    for name, begin, stop, n in (("before", first[0], first[1], first[2]), ("after", last[1] - 1, last[1], last[2] / (last[1] - last[0]))):
+        there = rows[(end > begin) & (end <= stop)]
+        is_near("resumed: a burst for each call %s, as far as a probe takes time" % name, len(there), n, 0.1, 3)
+    is_true("resumed: none has a call in it", (rows["RunTime"] < 0.02).all(), rows["RunTime"].max())
+
+
+def named():
+    """With the family fold, what most samples of a cluster are in."""
+    run, path = run_jobprof([built("two", TWO_FUNCTIONS)], INTERVAL, "all,burst,fold")
+    p = subprocess.run([JOBPROF, "cluster", "--json", "--by", "run", path], capture_output=True, text=True, check=True)
+    kinds = sorted((c for c in json.loads(p.stdout)["clusters"] if c["bursts"] > 200), key=lambda c: c["run_s"])
+    is_equal("named: two kinds, of 3 and of 12 ms", [round(c["run_s"] * 1e3) for c in kinds], [3, 12])
+    for c, function in zip(kinds, ("alpha", "beta")):
+        m = c["mostly_in"]
+        is_true("named: %s, and the kernel's clock" % function, m["name"] == function and m["samples"] > 0.6 * m["of"] and m["of"] > 20, m)
+    with h5py.File(path) as f:
+        points = len(next(f[k] for k in f if isinstance(f[k], h5py.Group))["SamplePoints"])
+    is_true("named: of nearly all samples", 0.9 * points < sum(c["mostly_in"]["of"] for c in kinds) <= points, (kinds, points))
+    text = subprocess.run([JOBPROF, "cluster", "--by", "run", path], capture_output=True, text=True, check=True).stdout
+    is_true("named: the table has it", "mostly in" in text and re.search(r" alpha, \S+ % of \d+ samples\n", text), text)
 
 
 def polling_needs_bursts():
@@ -251,4 +321,4 @@ def polling_needs_bursts():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([known, short, preempted, not_asked, counted, in_turn, lost, polling, nested_polls, given_up, polling_needs_bursts])
+    run_tests([known, short, preempted, not_asked, counted, in_turn, lost, polling, nested_polls, paused, resumed, named, polling_needs_bursts])

@@ -51,7 +51,7 @@ def calls():
     is_equal("calls: the program's own number of them", len(own), 10000)
     is_equal("calls: the name", attrs["Region 1"], "jpcalls:work")
     is_true("calls: one process and thread", len(set(rows["Process"])) == 1 and (rows["Thread"] == rows["Process"]).all(), rows)
-    is_true("calls: nothing is given up", "regions:" not in got.out() and "given up" not in attrs["Regions"], attrs["Regions"])
+    is_true("calls: nothing paused", "regions:" not in got.out() and "paused" not in attrs["Regions"], attrs["Regions"])
 
 
 def recursion():
@@ -74,16 +74,16 @@ def no_end():
     is_equal("no end: so is one that ended the program", [len(rows), len(own), lost(attrs)], [10, 10, 1])
 
 
-def given_up():
+def paused():
     got, rows, attrs, own = run(["-q", "3"], CALLS + ":quick", budget=1)
     calls = int(next(line for line in got.out().splitlines() if line.isdigit()))
     spent = 2 * len(rows) * float(re.search(r"([\d.]+) us each time", attrs["Regions"]).group(1)) * 1e-6
-    said = "jpcalls:quick is given up after"
-    is_true("given up: the file says so", said in attrs["Regions"], attrs["Regions"])
-    is_true("given up: run says so in a line", re.search("^regions: .*" + said, got.out(), re.M), got.out()[-400:])
-    is_true("given up: it was called millions of times a second after that", calls > 5e6 and calls > 100 * len(rows), (calls, len(rows)))
-    is_true("given up: with what 1 % of 5 seconds pays for, and some", 0.02 < spent < 0.25, spent)
-    is_true("given up: no more is lost than a call that went on then", lost(attrs) <= 1, lost(attrs))
+    said = "jpcalls:quick paused 1 times, "
+    is_true("paused: the file says so", said in attrs["Regions"], attrs["Regions"])
+    is_true("paused: run says so in a line", re.search("^regions: .*" + said, got.out(), re.M), got.out()[-400:])
+    is_true("paused: it was called millions of times a second after that", calls > 5e6 and calls > 100 * len(rows), (calls, len(rows)))
+    is_true("paused: with what 1 % of 5 seconds pays for, and some", 0.02 < spent < 0.25, spent)
+    is_true("paused: no more is lost than a call that went on then", lost(attrs) <= 1, lost(attrs))
 
 
 def never_executed():
@@ -171,7 +171,7 @@ def semaphores():
             is_equal("semaphores: on from the start, and a row each time", [begins, ends, len(rows), lost(attrs)], [rounds] * 3 + [0])
             is_equal("semaphores: on until the end", left, [1, 1])
         else:
-            is_true("semaphores: given up, they are off again", "given up" in attrs["Regions"] and left == [0, 0], (attrs, left))
+            is_true("semaphores: where it paused, they are off again", "paused" in attrs["Regions"] and left == [0, 0], (attrs, left))
             is_true("semaphores: and what it passed before is in rows", 100 < len(rows) <= begins < rounds, (len(rows), said))
 
 
@@ -229,4 +229,4 @@ def deadly():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([calls, recursion, no_end, given_up, never_executed, other_processes, usdt, semaphores, killed, refused, deadly])
+    run_tests([calls, recursion, no_end, paused, never_executed, other_processes, usdt, semaphores, killed, refused, deadly])

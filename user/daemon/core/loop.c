@@ -29,6 +29,7 @@
 #include "daemon/record/step_stacks.h"
 #include "daemon/node/step_sensors.h"
 #include "daemon/socket/control.h"
+#include "daemon/step/probed_regions.h"
 #include "daemon/step/step_ask.h"
 
 #define ANSWERS_NS (NSEC_PER_SEC / 2)
@@ -113,6 +114,8 @@ static uint64_t next_wake(const struct daemon *d, uint64_t now)
 		t = node__due(d->env.node, d->steps != NULL);
 	if (d->steps && kern__points_due(d->env.k) < t)
 		t = kern__points_due(d->env.k);
+	if (d->steps && probed_regions__due(d->env.probed) < t)
+		t = probed_regions__due(d->env.probed);
 	if (lookups__due(d->env.lookups) < t)
 		t = lookups__due(d->env.lookups);
 	if (control__due(d->control) < t)

@@ -8,6 +8,14 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+
+#define WATCH_NS (NSEC_PER_SEC / 10)
+
+static double saved_ns(const struct probed_regions *r)
+{
+	return r->percent / 100 * PROBED_SAVED_S * NSEC_PER_SEC;
+}
 
 struct probed_regions *probed_regions__new(const struct kern_region *list, unsigned n,
 					   double percent, uint64_t now_ns)
@@ -20,6 +28,7 @@ struct probed_regions *probed_regions__new(const struct kern_region *list, unsig
 	r->n = n;
 	r->percent = percent;
 	r->began_ns = r->watched_ns = now_ns;
+	r->limit_ns = saved_ns(r);
 	for (unsigned i = 0; i < n; i++)
 		r->of[i].until_ns = UINT64_MAX;
 	return r;
@@ -41,29 +50,66 @@ static double spend(struct probed_regions *r, const struct kern *k)
 	return all;
 }
 
-static void give_up_dearest(struct probed_regions *r, struct kern *k, uint64_t now_ns)
+/* The others may go on: they have not spent it. */
+static void pause_dearest(struct probed_regions *r, struct kern *k, uint64_t now_ns)
 {
-	unsigned dearest = 0;
+	struct probed_region *p = NULL;
 
-	for (unsigned i = 1; i < r->n; i++)
-		if (r->of[i].spent_ns > r->of[dearest].spent_ns)
-			dearest = i;
-	r->of[dearest].until_ns = clock__mono_ns();
-	r->of[dearest].given_up_s = (double)(now_ns - r->began_ns) / NSEC_PER_SEC;
-	kern__drop_region(k, dearest); /* one probe after the other, which takes a while */
+	for (unsigned i = 0; i < r->n; i++)
+		if (!r->of[i].paused && (!p || r->of[i].spent_ns > p->spent_ns))
+			p = &r->of[i];
+	if (!p)
+		return;
+	p->until_ns = clock__mono_ns();
+	p->paused = true;
+	p->paused_ns = now_ns;
+	if (!p->pauses++)
+		p->first_s = (double)(now_ns - r->began_ns) / NSEC_PER_SEC;
+	kern__pause_region(k, (unsigned)(p - r->of)); /* one probe after the other: takes a while */
 	for (unsigned i = 0; i < r->n; i++)
 		r->of[i].spent_ns = 0;
-	r->debt_ns = 0;
+	r->limit_ns = r->debt_ns + saved_ns(r);
+}
+
+static double pause_s(const struct probed_region *p, uint64_t now_ns)
+{
+	return p->paused_s + (p->paused ? (double)(now_ns - p->paused_ns) / NSEC_PER_SEC : 0);
+}
+
+static void resume_all(struct probed_regions *r, struct kern *k, uint64_t now_ns)
+{
+	r->limit_ns = saved_ns(r);
+	for (unsigned i = 0; i < r->n; i++) {
+		struct probed_region *p = &r->of[i];
+
+		if (!p->paused)
+			continue;
+		region_pairs__forget(&r->pairs, i);
+		if (kern__resume_region(k, i)) {
+			log_error("%s", kern__error());
+			continue;
+		}
+		p->paused_s = pause_s(p, now_ns);
+		p->until_ns = UINT64_MAX;
+		p->paused = false;
+	}
 }
 
 void probed_regions__watch(struct probed_regions *r, struct kern *k, uint64_t now_ns)
 {
-	double share = r->percent / 100, passed = (double)(now_ns - r->watched_ns);
+	double paid = r->percent / 100 * (double)(now_ns - r->watched_ns);
 
 	r->watched_ns = now_ns;
-	r->debt_ns = fmax(r->debt_ns + spend(r, k) - share * passed, 0);
-	if (r->debt_ns > share * PROBED_SAVED_S * NSEC_PER_SEC)
-		give_up_dearest(r, k, now_ns);
+	r->debt_ns = fmax(r->debt_ns + spend(r, k) - paid, 0);
+	if (r->debt_ns > r->limit_ns)
+		pause_dearest(r, k, now_ns);
+	else if (r->debt_ns <= 0)
+		resume_all(r, k, now_ns);
+}
+
+uint64_t probed_regions__due(const struct probed_regions *r)
+{
+	return r && r->n ? r->watched_ns + WATCH_NS : UINT64_MAX;
 }
 
 bool probed_regions__take(struct probed_regions *r, const struct jp_crossing *c,
@@ -122,12 +168,16 @@ unsigned probed_regions__text(const struct probed_regions *r, const struct kern 
 
 	append(text, len, &at, "probes: %.1f us each time", kern__trap_ns(k) / 1e3);
 	for (unsigned i = 0; i < r->n; i++) {
-		if (r->of[i].given_up_s <= 0)
+		const struct probed_region *p = &r->of[i];
+
+		if (!p->pauses)
 			continue;
 		n++;
 		append(text, len, &at,
-		       "; %s is given up after %.3g s: its probes cost more than %g %% of a CPU",
-		       r->list[i].name, r->of[i].given_up_s, r->percent);
+		       "; %s paused %u times, %.3g s in all, first after %.3g s: its probes cost "
+		       "more than %g %% of a CPU",
+		       r->list[i].name, p->pauses, pause_s(p, r->watched_ns), p->first_s,
+		       r->percent);
 	}
 	for (unsigned i = 0; i < r->n; i++) {
 		if (kern__traps(k, i))

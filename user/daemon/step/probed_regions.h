@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Regions that programs do not name: functions with probes. Each time that a thread comes to one
- * costs microseconds, so their cost has a budget, and the dearest are given up where it is
- * exceeded.
+ * costs microseconds, so their cost has a budget. Where it is exceeded, the dearest pause until the
+ * budget has paid for what they cost.
  */
 #ifndef JP_DAEMON_STEP_PROBED_REGIONS_H
 #define JP_DAEMON_STEP_PROBED_REGIONS_H
@@ -15,16 +15,21 @@
 
 struct probed_region {
 	uint64_t traps;
-	double spent_ns;   /* since the last one was given up */
-	double given_up_s; /* so long after the start; 0: it is not */
-	uint64_t until_ns; /* CLOCK_MONOTONIC: what comes later is no longer looked at */
+	double spent_ns; /* since the last pause of any began */
+	unsigned pauses;
+	bool paused;
+	double first_s,
+		paused_s;   /* the first pause began so long after the start; all but the last */
+	uint64_t until_ns;  /* CLOCK_MONOTONIC: what comes later is not looked at */
+	uint64_t paused_ns; /* when its last pause began */
 };
 
 struct probed_regions {
 	const struct kern_region *list;
 	unsigned n;
-	double percent; /* of a CPU, for all */
-	double debt_ns; /* spent, above what the time since has paid for */
+	double percent;	 /* of a CPU, for all */
+	double debt_ns;	 /* spent, above what the time since has paid for */
+	double limit_ns; /* of the debt: more begins a pause */
 	uint64_t began_ns, watched_ns;
 	uint64_t ring_lost; /* crossings that the kernel side had lost at the last one */
 	struct probed_region of[JP_REGIONS];
@@ -35,8 +40,10 @@ struct probed_regions {
 struct probed_regions *probed_regions__new(const struct kern_region *list, unsigned n,
 					   double percent, uint64_t now_ns);
 
-/* Takes away the probes that cost more than the budget. To be called often. */
+/* Takes away the probes that cost more than the budget, and puts them back. */
 void probed_regions__watch(struct probed_regions *r, struct kern *k, uint64_t now_ns);
+/* When that is due next; UINT64_MAX: there are none. */
+uint64_t probed_regions__due(const struct probed_regions *r);
 
 /* A thread has begun or ended a region. True: *x is an execution of the region *name. */
 bool probed_regions__take(struct probed_regions *r, const struct jp_crossing *c,
@@ -45,8 +52,8 @@ bool probed_regions__take(struct probed_regions *r, const struct jp_crossing *c,
 /* Begins and ends that are in no execution, once all has ended. */
 uint64_t probed_regions__lost(const struct probed_regions *r, const struct kern *k);
 
-/* What the probes cost, which regions are given up, and which no process of the node has executed.
- * Returns how many these are. */
+/* What the probes cost, which regions paused and for how long, and which no process of the node has
+ * executed. Returns how many these are. */
 unsigned probed_regions__text(const struct probed_regions *r, const struct kern *k, char *text,
 			      size_t len);
 

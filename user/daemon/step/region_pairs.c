@@ -42,6 +42,17 @@ bool region_pairs__end(struct region_pairs *p, const struct region_mark *m,
 	return true;
 }
 
+void region_pairs__forget(struct region_pairs *p, uint32_t region)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < p->nopen; i++)
+		if (p->open[i].region != region)
+			p->open[kept++] = p->open[i];
+	p->lost += p->nopen - kept;
+	p->nopen = kept;
+}
+
 void region_pairs__lose(struct region_pairs *p, uint64_t n)
 {
 	p->lost += n + p->nopen;

@@ -38,6 +38,8 @@ void region_pairs__begin(struct region_pairs *p, const struct region_mark *m);
  * lost. */
 bool region_pairs__end(struct region_pairs *p, const struct region_mark *m,
 		       struct region_mark *begin);
+/* Counts the open ones of that region as lost: nobody will see their ends. */
+void region_pairs__forget(struct region_pairs *p, uint32_t region);
 /* Counts n begins and ends that are not known as lost, and also the open regions: they may have
  * ended among these n. */
 void region_pairs__lose(struct region_pairs *p, uint64_t n);

@@ -123,25 +123,60 @@ int kern_region_start(struct kern *k)
 	}
 	if (err)
 		kern_region_stop(k);
+	else if (k->control)
+		k->control->calls_from = 0;
 	return err;
 }
 
-void kern__drop_region(struct kern *k, unsigned region)
+/* Bursts end at calls only while all probes on calls that are waits are there. */
+static void see_calls(struct kern *k)
+{
+	bool paused = false;
+
+	for (unsigned i = 0; i < k->opts.nregions; i++)
+		paused |= k->opts.regions[i].wait && !k->region_links[i].n;
+	if (k->control)
+		k->control->calls_from =
+			paused ? JP_CALLS_PAUSED
+			       : clock__mono_ns() - (uint64_t)k->control->clock_behind_ns;
+}
+
+static void remove_probes(struct region_links *l)
+{
+	while (l->n)
+		kern_close_fd(&l->fd[--l->n]);
+	free(l->fd);
+	l->fd = NULL;
+}
+
+void kern__pause_region(struct kern *k, unsigned region)
+{
+	if (!k->region_links)
+		return;
+	remove_probes(&k->region_links[region]);
+	if (k->opts.regions[region].wait)
+		see_calls(k);
+}
+
+int kern__resume_region(struct kern *k, unsigned region)
 {
 	struct region_links *l = k->region_links ? &k->region_links[region] : NULL;
+	int err = l ? add_probes(k, l, region) : -ENODEV;
 
-	while (l && l->n)
-		kern_close_fd(&l->fd[--l->n]);
-	if (l && k->opts.regions[region].wait && k->control)
-		k->control->calls_from = clock__mono_ns() - (uint64_t)k->control->clock_behind_ns;
+	if (err && l)
+		remove_probes(l);
+	if (err)
+		return kern_fail(err, "cannot put the probes of region %s back: %s",
+				 k->opts.regions[region].name, strerror(-err));
+	if (k->opts.regions[region].wait)
+		see_calls(k);
+	return 0;
 }
 
 void kern_region_stop(struct kern *k)
 {
-	for (unsigned i = 0; k->region_links && i < k->opts.nregions; i++) {
-		kern__drop_region(k, i);
-		free(k->region_links[i].fd);
-	}
+	for (unsigned i = 0; k->region_links && i < k->opts.nregions; i++)
+		kern__pause_region(k, i);
 	free(k->region_links);
 	k->region_links = NULL;
 }

@@ -8,6 +8,13 @@
 
 #define LINE_CELLS 200
 
+static json_t *code_json(const struct burst_code *c)
+{
+	return c->name ? json_pack("{s:o, s:I, s:I}", "name", json__text(c->name), "samples",
+				   (json_int_t)c->samples, "of", (json_int_t)c->all)
+		       : json_null();
+}
+
 static json_t *cluster_json(const struct cluster_view *v, unsigned k)
 {
 	const struct burst_cluster *c = &v->clusters->clusters[k];
@@ -24,6 +31,8 @@ static json_t *cluster_json(const struct cluster_view *v, unsigned k)
 		json__set(o, "region", k ? json__text(v->regions[k - 1]) : json_null());
 	json__set(o, "bursts", json_integer((json_int_t)c->n));
 	json__set_numbers(o, numbers, sizeof(numbers) / sizeof(*numbers));
+	if (v->codes)
+		json__set(o, "mostly_in", code_json(&v->codes[k]));
 	if (v->counters) {
 		json__set(o, "counters", cluster_counters__json(v, k));
 		json__set(o, "metrics", cluster_metrics__json(v, k));
@@ -64,8 +73,7 @@ json_t *cluster_view__json(const struct cluster_view *v)
 	json__set(o, "used", json_integer((json_int_t)(v->bursts->all - c->unused)));
 	json__set(o, "kept", json_integer((json_int_t)v->bursts->n));
 	json__set(o, "lost", json__number(v->bursts->lost));
-	json__set(o, "given_up",
-		  v->bursts->given_up ? json__text(v->bursts->given_up) : json_null());
+	json__set(o, "paused", v->bursts->paused ? json__text(v->bursts->paused) : json_null());
 	json__set(o, "threads", json_integer(v->bursts->nthreads));
 	if (!v->regions) {
 		json__set(o, "subset", json_integer((json_int_t)c->model.n));

@@ -53,6 +53,19 @@ static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 
 /* ---- the table */
 
+static void print_code(const struct burst_code *c, FILE *out)
+{
+	report_number share, n;
+
+	if (!c->name)
+		return;
+	fputs("  ", out);
+	print__escaped(out, c->name);
+	fprintf(out, ", %s of %s sample%s",
+		report_text__share((double)c->samples / (double)c->all, share),
+		report_text__count((double)c->all, n), report_text__s((double)c->all));
+}
+
 static void print_cluster(const struct cluster_view *v, unsigned k, FILE *out)
 {
 	const struct burst_cluster *c = &v->clusters->clusters[k];
@@ -72,6 +85,8 @@ static void print_cluster(const struct cluster_view *v, unsigned k, FILE *out)
 		fputs("  ", out);
 		print__escaped(out, v->regions[k - 1]);
 	}
+	if (v->codes)
+		print_code(&v->codes[k], out);
 	fputs("\n", out);
 }
 
@@ -124,6 +139,8 @@ static void print_singles(const struct cluster_view *v, FILE *out)
 		fprintf(out, "  %10s  at %-8s  ", cluster_time__of(b->run[at[k]], run),
 			cluster_time__of(fmax(b->end[at[k]] - b->wall[at[k]], 0), begin));
 		print__escaped(out, name);
+		if (v->single_codes)
+			print_code(&v->single_codes[at[k]], out);
 		fputs("\n", out);
 	}
 }
@@ -145,9 +162,9 @@ static void print_head(const struct cluster_view *v, FILE *out)
 	if (b->lost > 0)
 		fprintf(out, "%s more found no room and are not known\n",
 			report_text__count(b->lost, n));
-	if (b->given_up) {
+	if (b->paused) {
 		fputs("Region ", out);
-		print__escaped(out, b->given_up);
+		print__escaped(out, b->paused);
 		fputs("\n", out);
 	}
 	if (b->n < b->all)
@@ -176,6 +193,22 @@ static bool has_ranks(const struct model_bursts *b)
 	return false;
 }
 
+static const char *noise_hint(const struct cluster_view *v)
+{
+	const struct model_bursts *b = v->bursts;
+
+	if (b->paused)
+		return "Most is noise, and probes paused: run --region-budget 20 sees more";
+	if (b->ends_at_calls)
+		return v->request->dims > 1 ? "Most is noise: jobprof cluster --by run compares "
+					      "the run times alone"
+					    : NULL;
+	return has_ranks(b) ? "Most is noise, as where MPI polls: run --region "
+			      "'wait:LIBMPI:MPI_[ABGPRSW]*'"
+			    : "Most is noise; where a library polls, run --region "
+			      "'wait:FILE:FUNCTION' helps";
+}
+
 const char *cluster_view__hint(const struct cluster_view *v)
 {
 	const struct burst_clusters *c = v->clusters;
@@ -184,10 +217,7 @@ const char *cluster_view__hint(const struct cluster_view *v)
 	if (c->verdict.status != ANALYSIS_OK)
 		return NULL;
 	if (!v->regions && c->clusters[0].share > MOSTLY)
-		return has_ranks(b) ? "Most is noise, as where MPI polls: "
-				      "run --region 'wait:LIBMPI:MPI_[ABGPRSW]*'"
-				    : "Most is noise; where a library polls, run --region "
-				      "'wait:FILE:FUNCTION' helps";
+		return noise_hint(v);
 	if (b->long_s < LITTLE * b->all_s)
 		return "Most of the run time is in shorter bursts, see BurstMin in jobprof.conf(5)";
 	return NULL;
@@ -206,7 +236,10 @@ void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out
 		return;
 	}
 	fprintf(out, "\n  %-6s%10s%9s%12s%10s%12s%9s%s\n", "", "bursts", "share", "run time",
-		"spread", "gap before", "on CPU", v->regions ? "  region" : "");
+		"spread", "gap before", "on CPU",
+		v->regions ? "  region"
+		: v->codes ? "  mostly in"
+			   : "");
 	for (unsigned k = 1; k <= c->k; k++)
 		print_cluster(v, k, out);
 	print_cluster(v, 0, out);

@@ -10,6 +10,12 @@
 #include "analysis/counters/burst_counters.h"
 #include "model/bursts.h"
 
+/* What most samples of a cluster or of a burst are in. */
+struct burst_code {
+	const char *name; /* of a function or kind of library; NULL: there is no sample */
+	size_t samples, all;
+};
+
 /* What a file's bursts were found to be. */
 struct cluster_view {
 	const char *path;
@@ -18,6 +24,9 @@ struct cluster_view {
 	const struct cluster_request *request;
 	const struct burst_counter *counters; /* of each cluster, noise first, the events of bursts;
 					       * NULL: there are none */
+	/* of each cluster, noise first, and of each burst in no cluster; NULL: there are no samples
+	 */
+	const struct burst_code *codes, *single_codes;
 	char *const *regions; /* names of 1..k, which are no clusters; NULL: they are */
 };
 

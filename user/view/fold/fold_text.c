@@ -16,14 +16,6 @@
 
 void fold_view__code(const struct folded *f, uint64_t code, char *text, size_t size)
 {
-	static const char *const kinds[POINT_NOT_RUNNING + 1] = {
-		[JP_MODULE_OWN] = "the program",      [JP_MODULE_MPI] = "MPI",
-		[JP_MODULE_GPU] = "GPU library",      [JP_MODULE_BLAS] = "BLAS",
-		[JP_MODULE_OPENMP] = "OpenMP",	      [JP_MODULE_INTERPRETER] = "interpreter",
-		[JP_MODULE_LIBC] = "C library",	      [JP_MODULE_LIBRARY] = "library",
-		[JP_MODULE_MADE] = "generated code",  [JP_MODULE_KERNEL] = "kernel",
-		[JP_MODULE_UNKNOWN] = "unknown code", [POINT_NOT_RUNNING] = "not running",
-	};
 	unsigned kind = (unsigned)(code >> 56);
 	uint64_t place = (code & ((1ull << 56) - 1)) << FOLD_CODE_SHIFT;
 
@@ -39,9 +31,9 @@ void fold_view__code(const struct folded *f, uint64_t code, char *text, size_t s
 	}
 	kind = kind <= POINT_NOT_RUNNING ? kind : JP_MODULE_UNKNOWN;
 	if (place && !(place & JP_PLACE_LIBRARY))
-		snprintf(text, size, "%s + 0x%" PRIx64, kinds[kind], place);
+		snprintf(text, size, "%s + 0x%" PRIx64, point_kinds[kind], place);
 	else
-		snprintf(text, size, "%s", kinds[kind]);
+		snprintf(text, size, "%s", point_kinds[kind]);
 }
 
 const char *fold_view__counter(const struct folded *f, enum point_counter c)

@@ -21,15 +21,24 @@ static bool has_status(const json_t *o, enum analysis_status status)
 
 static void print_cluster(const json_t *c, FILE *out)
 {
-	report_number n, share, run, least, most, gap;
+	const json_t *code = json_object_get(c, "mostly_in");
+	report_number n, share, run, least, most, gap, part;
+	report_line name;
 
-	fprintf(out, "  %-7.7s %10s %8s  %10s  %s to %s, after %s\n", json__text_of(c, "name"),
+	fprintf(out, "  %-7.7s %10s %8s  %10s  %s to %s, after %s", json__text_of(c, "name"),
 		report_text__count(json__number_of(c, "bursts"), n),
 		report_text__share(json__number_of(c, "share"), share),
 		report_text__time(json__number_of(c, "run_s"), run),
 		report_text__time(json__number_of(c, "least_run_s"), least),
 		report_text__time(json__number_of(c, "most_run_s"), most),
 		report_text__time(json__number_of(c, "gap_s"), gap));
+	if (json_is_object(code))
+		fprintf(out, "; %s in %s",
+			report_text__share(json__number_of(code, "samples") /
+						   json__number_of(code, "of"),
+					   part),
+			report_text__cut(json__text_of(code, "name"), CODE, name));
+	fputs("\n", out);
 }
 
 static void print_clusters(const struct report *r, const json_t *o, FILE *out)

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cmd/jobprof/cluster/cluster_all.h"
 #include "cmd/jobprof/cluster/cluster_args.h"
+#include "cmd/jobprof/cluster/cluster_code.h"
 #include "cmd/jobprof/cluster/cluster_regions.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
@@ -162,13 +163,21 @@ static int find_clusters(struct burst_clusters *c, struct cluster_regions *regio
 	return cluster_all__settle(b, c);
 }
 
+static int find_code(struct cluster_code *code, const struct options *o,
+		     const struct model_bursts *b, const struct burst_clusters *c)
+{
+	return o->regions || c->verdict.status != ANALYSIS_OK ? 0 : cluster_code__of(code, b, c);
+}
+
 static int cluster_file(void *arg, int fd, bool *keep)
 {
 	const struct work *w = arg;
 	struct model_bursts b;
 	struct burst_clusters c = {0};
 	struct cluster_regions regions = {0};
-	struct cluster_view v = {w->path, &b, &c, &w->o->args.request, NULL, NULL};
+	struct cluster_code code = {0};
+	struct cluster_view v = {
+		.path = w->path, .bursts = &b, .clusters = &c, .request = &w->o->args.request};
 	struct burst_counter *counters = NULL;
 	int err = model_bursts__read(&b, w->path, &w->sel), status = 1;
 
@@ -179,15 +188,19 @@ static int cluster_file(void *arg, int fd, bool *keep)
 	else if (c.verdict.status != ANALYSIS_OK && (w->o->svg || w->o->html))
 		log_error("%s: %s: %s", w->path, analysis_status__name(c.verdict.status),
 			  report_reason__words(&c.verdict));
-	else if (cluster_events__of(&b, &c, &counters))
-		cluster_args__cannot(w->path, -ENOMEM);
+	else if ((err = cluster_events__of(&b, &c, &counters)) ||
+		 (err = find_code(&code, w->o, &b, &c)))
+		cluster_args__cannot(w->path, err);
 	else {
 		v.counters = counters;
+		v.codes = code.clusters;
+		v.single_codes = code.singles;
 		v.regions = regions.names;
 		status = write_out(w, &v, fd);
 	}
 	*keep = !status;
 	free(counters);
+	cluster_code__free(&code);
 	cluster_regions__free(&regions);
 	burst_clusters__free(&c);
 	model_bursts__free(&b);

@@ -111,7 +111,7 @@ static void say_missing(const struct options *o, const struct points *p, int err
 			  path, counter,
 			  p->lost_regions > 0
 				  ? "; of some only the begin or the end is known, or their region "
-				    "was given up: see the step's attribute Regions"
+				    "paused: see the step's attribute Regions"
 				  : "");
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "cmd/jobprof/cluster/cluster_args.h"
+#include "cmd/jobprof/cluster/cluster_code.h"
 #include "cmd/jobprof/fold/fold_read.h"
 #include "cmd/jobprof/fold/fold_region.h"
 #include "cmd/jobprof/fold/fold_store.h"
@@ -113,18 +114,23 @@ static json_t *computed_clusters(const struct model_bursts *b, const char *path)
 	struct cluster_args a;
 	struct burst_columns columns = cluster_args__columns(b);
 	struct burst_clusters c = {0};
-	struct cluster_view v = {path, b, &c, &a.request, NULL, NULL};
+	struct cluster_view v = {.path = path, .bursts = b, .clusters = &c, .request = &a.request};
+	struct cluster_code code = {0};
 	json_t *o = NULL;
 
 	cluster_args__init(&a);
-	if (burst_clusters__of(&c, &columns, &a.request) != ANALYSIS_NO_MEMORY)
+	if (burst_clusters__of(&c, &columns, &a.request) != ANALYSIS_NO_MEMORY) {
+		if (c.verdict.status == ANALYSIS_OK && !cluster_code__of(&code, b, &c))
+			v.codes = code.clusters;
 		o = cluster_view__json(&v);
+	}
 	for (size_t i = 0; o && i < sizeof(left_out) / sizeof(*left_out); i++)
 		json_object_del(o, left_out[i]);
 	if (o)
 		json__set(o, "from", json_string("bursts"));
 	if (o && c.verdict.status == ANALYSIS_OK)
 		json__set(o, "reason", json_null());
+	cluster_code__free(&code);
 	burst_clusters__free(&c);
 	return o;
 }

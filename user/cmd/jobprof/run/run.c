@@ -258,7 +258,7 @@ static const struct opt opts[] = {
 	 "usdt:FILE:PROVIDER:BEGIN,END: from one probe to another; wait:FILE:FUNCTION: it is a "
 	 "wait, which ends a burst; may be given 16 times"},
 	{OPT_REGION_BUDGET, "region-budget", "PERCENT",
-	 "of a CPU that all regions may cost; the dearest is given up above that (default 1)"},
+	 "of a CPU that all regions may cost; above that the dearest pauses (default 1)"},
 	{'o', "output", "DIR", "where the file goes; made if it is not there (default: here)"},
 	{'j', "json", NULL, "print the summary as JSON"},
 	{'q', "quiet", NULL, "print no summary"},
