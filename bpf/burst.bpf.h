@@ -92,7 +92,8 @@ static __always_inline bool burst_calls_seen(u64 since)
 	return c && since >= c->calls_from;
 }
 
-/* Of a thread that makes such calls, nothing is known of a burst in which one can have been missed. */
+/* Of a thread that makes such calls, nothing is known of a burst in which one can have been missed.
+ */
 static __always_inline bool burst_is_whole(const struct jp_task *t)
 {
 	return !t->call_frame || burst_calls_seen(t->burst_from);
