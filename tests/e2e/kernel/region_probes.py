@@ -78,7 +78,7 @@ def paused():
     got, rows, attrs, own = run(["-q", "3"], CALLS + ":quick", budget=1)
     calls = int(next(line for line in got.out().splitlines() if line.isdigit()))
     spent = 2 * len(rows) * float(re.search(r"([\d.]+) us each time", attrs["Regions"]).group(1)) * 1e-6
-    said = "jpcalls:quick paused 1 times, "
+    said = "jpcalls:quick paused once, "
     is_true("paused: the file says so", said in attrs["Regions"], attrs["Regions"])
     is_true("paused: run says so in a line", re.search("^regions: .*" + said, got.out(), re.M), got.out()[-400:])
     is_true("paused: it was called millions of times a second after that", calls > 5e6 and calls > 100 * len(rows), (calls, len(rows)))

@@ -173,11 +173,15 @@ unsigned probed_regions__text(const struct probed_regions *r, const struct kern 
 		if (!p->pauses)
 			continue;
 		n++;
+		append(text, len, &at, "; %s paused ", r->list[i].name);
+		if (p->pauses > 1)
+			append(text, len, &at, "%u times", p->pauses);
+		else
+			append(text, len, &at, "once");
 		append(text, len, &at,
-		       "; %s paused %u times, %.3g s in all, first after %.3g s: its probes cost "
-		       "more than %g %% of a CPU",
-		       r->list[i].name, p->pauses, pause_s(p, r->watched_ns), p->first_s,
-		       r->percent);
+		       ", %.3g s in all, first after %.3g s: its probes cost more than %g %% of a "
+		       "CPU",
+		       pause_s(p, r->watched_ns), p->first_s, r->percent);
 	}
 	for (unsigned i = 0; i < r->n; i++) {
 		if (kern__traps(k, i))
