@@ -92,8 +92,7 @@ static __always_inline bool burst_calls_seen(u64 since)
 	return c && since >= c->calls_from;
 }
 
-/* Of a thread that makes such calls, nothing is known of a burst in which one can have been missed.
- */
+/* Nothing is known of a burst in which a call can have been missed, of a thread that makes some. */
 static __always_inline bool burst_is_whole(const struct jp_task *t)
 {
 	return !t->call_frame || burst_calls_seen(t->burst_from);
@@ -163,8 +162,10 @@ static __always_inline void burst_leave(struct task_struct *p, struct jp_task *t
 	if (!left || !use)
 		return;
 	ran = burst_runtime(t, p->se.sum_exec_runtime);
-	use->burst[log2_bucket(ran)]++;
-	use->burst_ns += ran;
+	if (burst_is_whole(t)) {
+		use->burst[log2_bucket(ran)]++;
+		use->burst_ns += ran;
+	}
 	t->burst_out = end;
 	burst_close(p, t, use, ran, 0);
 }
@@ -193,8 +194,10 @@ static __always_inline void burst_part(struct task_struct *p, struct jp_task *t,
 {
 	u64 ran = burst_runtime(t, t->call_ran);
 
-	__sync_fetch_and_add(&use->burst[log2_bucket(ran)], 1);
-	__sync_fetch_and_add(&use->burst_ns, ran);
+	if (burst_is_whole(t)) {
+		__sync_fetch_and_add(&use->burst[log2_bucket(ran)], 1);
+		__sync_fetch_and_add(&use->burst_ns, ran);
+	}
 	__sync_fetch_and_add(&use->gap[log2_bucket(gap)], 1);
 	__sync_fetch_and_add(&use->gap_ns, gap);
 	burst_stay(p, t, t->call_at);
@@ -214,7 +217,7 @@ static __always_inline void burst_leave_call(struct task_struct *p, struct jp_ta
 	u64 now = queue_clock();
 	struct jp_burst_use *use = burst_use(t->slot);
 
-	if (!t->call_at || frame != t->call_frame || !use)
+	if (!burst_in_call(t) || frame != t->call_frame || !use)
 		return;
 	burst_part(p, t, use, after(now, t->call_at));
 	t->call_at = 0;

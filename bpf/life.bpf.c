@@ -489,6 +489,7 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	command_exec(p, t);
 	if (jp_families & FAM_BURST && t->call_at)
 		burst_forget(p, t);
+	t->call_frame = 0; /* the new program may make no such calls */
 	was_program = t->flags & JP_TASK_MEMORY;
 	t->maxrss = BPF_CORE_READ(p, signal, maxrss);
 	t->flags |= JP_TASK_MEMORY;

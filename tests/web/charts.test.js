@@ -190,7 +190,7 @@ test('clusters: noise comes last, twelve kinds are shown, and a curve has a gap 
 	assert.deepEqual([Object.keys(told(part, 'bursts')).length, Object.keys(told(part, 'bursts')).at(-1), told(part, 'bursts').kind3], [13, 'noise', '4']);
 	assert.match(text(part), / 2 more kinds: --json$/);
 	assert.doesNotMatch(text(part), /samples/);
-	const named = clusters({ clusters: { status: 'OK', from: 'bursts', bursts: 3, clusters: [{ ...kind(0), mostly_in: null }, { ...kind(1), mostly_in: { name: 'dgemm_', samples: 9, of: 12 } }] } });
+	const named = clusters({ clusters: { status: 'OK', from: 'bursts', bursts: 3, clusters: [{ ...kind(0), most_samples: null }, { ...kind(1), most_samples: { name: 'dgemm_', samples: 9, of: 12 } }] } });
 	assert.match(text(named), /samples, most in.*75 % dgemm_.*noise/);
 	assert.deepEqual([of(1), clusters({}), fold({ fold: { status: 'UNAVAILABLE' } })], [null, null, null]);
 	const view = new View(1), folded = fold({ fold: { status: 'OK', counter: 'CPUTime', period_s: 2, executions: 9, folded: 8, curves: { CPUTime: { rate: [1, 1, null, 0.5, 0.5] } }, validity: { status: 'weak', why: 'few' } } }, view), [c] = byClass(folded, 'curve');

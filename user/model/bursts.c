@@ -376,7 +376,8 @@ static void read_kind(struct model_bursts *b, const struct reader_node *n)
 		b->cpi_width = (double)width;
 }
 
-/* "probes: 5.2 us each time; REGION paused 2 times, ..."; see probed_regions__text(). */
+/* "probes: 5.2 us each time; bursts end at REGION; REGION paused 2 times, ..."; see
+ * probed_regions__text(). */
 static void read_regions(struct model_bursts *b, const struct reader_node *n)
 {
 	struct reader_attr regions;
@@ -384,7 +385,7 @@ static void read_regions(struct model_bursts *b, const struct reader_node *n)
 
 	if (reader__attr(n, "Regions", &regions) || regions.type != ATTR_STR)
 		return;
-	b->ends_at_calls = true;
+	b->ends_at_calls |= strstr(regions.str, "; bursts end at ") != NULL;
 	from = strstr(regions.str, "; ");
 	if (!b->paused && from && strstr(from, " paused "))
 		b->paused = strdup(from + 2);

@@ -111,8 +111,6 @@ static int take_points(struct points *p, const struct table *t, unsigned node)
 		names[COUNTS + k] = point_counters[k];
 	if (!columns(t, names, ALL, c))
 		return -EBADMSG;
-	if (p->rows_max && p->npoints + t->nrows > p->rows_max)
-		return -EMSGSIZE;
 	more = grow_array(p->points, p->npoints, t->nrows, sizeof(*more));
 	if (!more)
 		return t->nrows > POINT_ROWS_MAX ? -EMSGSIZE : -ENOMEM;
@@ -136,7 +134,10 @@ static int take_points(struct points *p, const struct table *t, unsigned node)
 		to->count[POINT_EVENT] = event ? count_of(event[i], 1) : NAN;
 		p->npoints++;
 	}
-	qsort(more, p->npoints, sizeof(*more), by_point);
+	if (before && more[before - 1].thread.node < node)
+		qsort(more + before, p->npoints - before, sizeof(*more), by_point);
+	else
+		qsort(more, p->npoints, sizeof(*more), by_point);
 	return t->nrows && p->npoints == before ? -EBADMSG : 0;
 }
 
@@ -245,27 +246,51 @@ static bool is_by_cycles(const struct reader_node *n)
 	return mode && mode->type == ATTR_STR && str__starts(mode->str, "sampled: by cycles");
 }
 
-int points__read(struct points *p, const struct reader_node *n, unsigned number)
+/* Before a table is read that is larger than is wanted. */
+static int check_size(const struct points *p, const struct reader_node *n,
+		      const struct reader_series *s)
 {
-	const struct reader_series *points = node__series(n, "SamplePoints"),
-				   *regions = node__series(n, "Regions");
+	struct cursor *c = NULL;
+	int err = p->rows_max ? cursor__new(&c) : 0;
+
+	if (!err && c)
+		err = cursor__open(c, n, s, s->name);
+	if (!err && c && p->npoints + c->nrows > p->rows_max)
+		err = -EMSGSIZE;
+	cursor__free(c);
+	return err;
+}
+
+int points__read_samples(struct points *p, const struct reader_node *n, unsigned number)
+{
+	const struct reader_series *s = node__series(n, "SamplePoints");
 	struct table *t = NULL;
-	int err = points || regions ? 0 : -ENOENT;
+	int err = s ? check_size(p, n, s) : -ENOENT;
 
 	p->clock_ns = NAN;
-	if (points)
-		err = reader__table(n, points, points->name, &t);
-	if (!err && points)
+	if (!err)
+		err = reader__table(n, s, s->name, &t);
+	if (!err)
 		err = take_points(p, t, number);
 	table__free(t);
-	t = NULL;
+	p->by_cycles |= is_by_cycles(n);
+	p->lost_points = losses(p->lost_points, n, "Lost Points");
+	return err;
+}
+
+int points__read(struct points *p, const struct reader_node *n, unsigned number)
+{
+	const struct reader_series *regions = node__series(n, "Regions");
+	struct table *t = NULL;
+	int err = points__read_samples(p, n, number);
+
+	if (err == -ENOENT && regions)
+		err = 0;
 	if (!err && regions)
 		err = reader__table(n, regions, regions->name, &t);
 	if (!err && regions)
 		err = take_regions(p, n, t, number);
 	table__free(t);
-	p->by_cycles |= is_by_cycles(n);
-	p->lost_points = losses(p->lost_points, n, "Lost Points");
 	p->lost_regions = losses(p->lost_regions, n, "Lost Regions");
 	return err;
 }

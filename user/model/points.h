@@ -89,6 +89,8 @@ struct points {
 /* Adds what the node has; times are of its own clock, and go on from 0 on each node. 0; -ENOENT: it
  * has neither table; -EBADMSG: damaged; -EMSGSIZE: more rows than are read; -ENOMEM. */
 int points__read(struct points *p, const struct reader_node *n, unsigned number);
+/* The same, of samples alone. */
+int points__read_samples(struct points *p, const struct reader_node *n, unsigned number);
 /* Adds the bursts of the node that was read last, whose number is above those before, as far as it
  * has some; of more than are read, of all nodes, there are none. 0; -ENOMEM; else as
  * cursor__open(). */

@@ -27,14 +27,14 @@ export function clusters(report) {
 		i.style.width = `${100 * Math.min(1, v ?? 0)}%`;
 		return el('td', { class: 'dist' }, el('div', { class: 'bar', 'aria-hidden': 'true' }, i));
 	};
-	const named = all.some((k) => k.mostly_in);
+	const named = all.some((k) => k.most_samples);
 	const code = (m) => (m ? `${share(m.samples / m.of)} ${m.name}` : '');
 	const shown = [...kinds.slice(0, MOST), noise].filter((k) => k.bursts > 0);
 	const from = c.from === 'stored' ? `by jobprof reduce, of all files${c.windows > 1 ? `; the last of ${c.windows} windows` : ''}` : `of ${count(c.bursts)} bursts of 1 ms and more`;
 
 	return low(section('clusters', 'Kinds of bursts', from,
 		rows(['kind', 'bursts', 'of the run time', '', 'run time', 'least', 'most', 'blocked before', ...(named ? [el('th', { scope: 'col', class: 'say' }, 'samples, most in')] : [])], shown.map((k) => [name(k.name, 12), el('td', { 'data-bursts': k.name }, count(k.bursts)),
-			share(k.share), bar(k.share), time(k.run_s), time(k.least_run_s), time(k.most_run_s), time(k.gap_s), ...(named ? [el('td', { class: 'say' }, code(k.mostly_in))] : [])])),
+			share(k.share), bar(k.share), time(k.run_s), time(k.least_run_s), time(k.most_run_s), time(k.gap_s), ...(named ? [el('td', { class: 'say' }, code(k.most_samples))] : [])])),
 		el('p', { class: 'words soft' }, `A burst is what a thread computes between two waits; those of a kind take about as long, after waits that are about as long (${c.from === 'stored' ? 'means' : 'medians'}). Noise are those of no kind.`,
 			kinds.length > MOST ? ` ${plural(kinds.length - MOST, 'more kind')}: --json` : '')));
 }

@@ -241,11 +241,11 @@ def paused():
                             ["--region", "fast=wait:%s:quick" % tool("jpcalls"), "--region-budget", "0.5"])
     is_true("paused: there are bursts of others meanwhile", (long_bursts(path)["RunTime"] > 0.015).sum() >= 29, long_bursts(path))
     p = subprocess.run([JOBPROF, "cluster", path], capture_output=True, text=True)
-    is_true("paused: cluster says so", "\nRegion fast paused once, " in p.stdout, p.stdout + p.stderr)
+    is_true("paused: cluster says so", "; fast paused once, " in p.stdout, p.stdout + p.stderr)
 
 
 # Three times: calls that poll between two bursts of 3 ms, with nothing but calls between the first two; of each time
-# the program's clock, and how often it polled.
+# the program's clock, and how often it polled in its last second.
 POLLS = r"""
 #include <stdio.h>
 #include <time.h>
@@ -256,7 +256,7 @@ static void part(double s, double work, double poll)
 {
     double begin = now();
     int n = 0;
-    for (; now() < begin + s; n++) { if (work) spin(work); polls(poll); }
+    for (; now() < begin + s; n += now() > begin + s - 1) { if (work) spin(work); polls(poll); }
     printf("%.6f %.6f %d\n", begin, now(), n);
 }
 int main(void) { part(0.5, 0.003, 0.001); part(1.5, 0, 0); part(7, 0.003, 0.001); }
@@ -292,7 +292,7 @@ def resumed():
     is_true("resumed: once it paused", re.search("polls paused once, [3-6][.0-9]* s in all", said), said)
     during = rows[(end > many[1] + 0.1) & (end < many[1] + 2.5)]
     is_equal("resumed: no burst is known meanwhile", len(during), 0)
-    for name, begin, stop, n in (("before", first[0], first[1], first[2]), ("after", last[1] - 1, last[1], last[2] / (last[1] - last[0]))):
+    for name, begin, stop, n in (("before", first[0], first[1], first[2]), ("after", last[0] + 6, last[1], last[2])):
         there = rows[(end > begin) & (end <= stop)]
         is_near("resumed: a burst for each call %s, as far as a probe takes time" % name, len(there), n, 0.1, 3)
     is_true("resumed: none has a call in it", (rows["RunTime"] < 0.02).all(), rows["RunTime"].max())
@@ -305,13 +305,13 @@ def named():
     kinds = sorted((c for c in json.loads(p.stdout)["clusters"] if c["bursts"] > 200), key=lambda c: c["run_s"])
     is_equal("named: two kinds, of 3 and of 12 ms", [round(c["run_s"] * 1e3) for c in kinds], [3, 12])
     for c, function in zip(kinds, ("alpha", "beta")):
-        m = c["mostly_in"]
+        m = c["most_samples"]
         is_true("named: %s, and the kernel's clock" % function, m["name"] == function and m["samples"] > 0.6 * m["of"] and m["of"] > 20, m)
     with h5py.File(path) as f:
         points = len(next(f[k] for k in f if isinstance(f[k], h5py.Group))["SamplePoints"])
-    is_true("named: of nearly all samples", 0.9 * points < sum(c["mostly_in"]["of"] for c in kinds) <= points, (kinds, points))
+    is_true("named: of nearly all samples", 0.9 * points < sum(c["most_samples"]["of"] for c in kinds) <= points, (kinds, points))
     text = subprocess.run([JOBPROF, "cluster", "--by", "run", path], capture_output=True, text=True, check=True).stdout
-    is_true("named: the table has it", "mostly in" in text and re.search(r" alpha, \S+ % of \d+ samples\n", text), text)
+    is_true("named: the table has it", "most samples in" in text and re.search(r" alpha, \S+ % of \d+ samples\n", text), text)
 
 
 def polling_needs_bursts():

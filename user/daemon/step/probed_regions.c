@@ -65,7 +65,8 @@ static void pause_dearest(struct probed_regions *r, struct kern *k, uint64_t now
 	p->paused_ns = now_ns;
 	if (!p->pauses++)
 		p->first_s = (double)(now_ns - r->began_ns) / NSEC_PER_SEC;
-	kern__pause_region(k, (unsigned)(p - r->of)); /* one probe after the other: takes a while */
+	kern__pause_region(k, (unsigned)(p - r->of));
+	r->debt_ns += spend(r, k); /* that took a while */
 	for (unsigned i = 0; i < r->n; i++)
 		r->of[i].spent_ns = 0;
 	r->limit_ns = r->debt_ns + saved_ns(r);
@@ -82,14 +83,16 @@ static void resume_all(struct probed_regions *r, struct kern *k, uint64_t now_ns
 	for (unsigned i = 0; i < r->n; i++) {
 		struct probed_region *p = &r->of[i];
 
-		if (!p->paused)
+		if (!p->paused || p->gone)
 			continue;
 		region_pairs__forget(&r->pairs, i);
-		if (kern__resume_region(k, i)) {
+		p->gone = kern__resume_region(k, i) != 0;
+		if (p->gone) {
 			log_error("%s", kern__error());
 			continue;
 		}
 		p->paused_s = pause_s(p, now_ns);
+		p->from_ns = clock__mono_ns();
 		p->until_ns = UINT64_MAX;
 		p->paused = false;
 	}
@@ -101,6 +104,7 @@ void probed_regions__watch(struct probed_regions *r, struct kern *k, uint64_t no
 
 	r->watched_ns = now_ns;
 	r->debt_ns = fmax(r->debt_ns + spend(r, k) - paid, 0);
+	r->limit_ns = fmax(fmin(r->limit_ns, r->debt_ns + saved_ns(r)), saved_ns(r));
 	if (r->debt_ns > r->limit_ns)
 		pause_dearest(r, k, now_ns);
 	else if (r->debt_ns <= 0)
@@ -122,7 +126,8 @@ bool probed_regions__take(struct probed_regions *r, const struct jp_crossing *c,
 				      {(double)c->cpu_ns, (double)c->faults}};
 	struct region_mark begin;
 
-	if (m.region >= r->n || m.time_ns > r->of[m.region].until_ns)
+	if (m.region >= r->n || m.time_ns < r->of[m.region].from_ns ||
+	    m.time_ns > r->of[m.region].until_ns)
 		return false;
 	if (c->lost > r->ring_lost) {
 		r->ring_lost = c->lost;
@@ -167,6 +172,10 @@ unsigned probed_regions__text(const struct probed_regions *r, const struct kern 
 	size_t at = 0;
 
 	append(text, len, &at, "probes: %.1f us each time", kern__trap_ns(k) / 1e3);
+	for (unsigned i = 0, waits = 0; i < r->n; i++)
+		if (r->list[i].wait)
+			append(text, len, &at, "%s%s", waits++ ? ", " : "; bursts end at ",
+			       r->list[i].name);
 	for (unsigned i = 0; i < r->n; i++) {
 		const struct probed_region *p = &r->of[i];
 
@@ -179,7 +188,7 @@ unsigned probed_regions__text(const struct probed_regions *r, const struct kern 
 		else
 			append(text, len, &at, "once");
 		append(text, len, &at,
-		       ", %.3g s in all, first after %.3g s: its probes cost more than %g %% of a "
+		       ", %.1f s in all, first after %.1f s: its probes cost more than %g %% of a "
 		       "CPU",
 		       pause_s(p, r->watched_ns), p->first_s, r->percent);
 	}

@@ -17,11 +17,11 @@ struct probed_region {
 	uint64_t traps;
 	double spent_ns; /* since the last pause of any began */
 	unsigned pauses;
-	bool paused;
+	bool paused, gone; /* gone: the kernel did not take its probes again */
 	double first_s,
-		paused_s;   /* the first pause began so long after the start; all but the last */
-	uint64_t until_ns;  /* CLOCK_MONOTONIC: what comes later is not looked at */
-	uint64_t paused_ns; /* when its last pause began */
+		paused_s; /* the first pause began so long after the start; all but the last */
+	uint64_t from_ns, until_ns; /* CLOCK_MONOTONIC: only what is between is looked at */
+	uint64_t paused_ns;	    /* when its last pause began */
 };
 
 struct probed_regions {

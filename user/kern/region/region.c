@@ -128,6 +128,10 @@ int kern_region_start(struct kern *k)
 	return err;
 }
 
+/* Of more places the probes do not come back where each is a link of its own: to take it away lasts
+ * a tenth of a second. */
+#define PLACES_MAX 4
+
 /* Bursts end at calls only while all probes on calls that are waits are there. */
 static void see_calls(struct kern *k)
 {
@@ -153,15 +157,16 @@ void kern__pause_region(struct kern *k, unsigned region)
 {
 	if (!k->region_links)
 		return;
+	if (k->opts.regions[region].wait && k->control)
+		k->control->calls_from = JP_CALLS_PAUSED;
 	remove_probes(&k->region_links[region]);
-	if (k->opts.regions[region].wait)
-		see_calls(k);
 }
 
 int kern__resume_region(struct kern *k, unsigned region)
 {
 	struct region_links *l = k->region_links ? &k->region_links[region] : NULL;
-	int err = l ? add_probes(k, l, region) : -ENODEV;
+	bool many = k->opts.regions[region].nplaces > PLACES_MAX && !k->many_probes;
+	int err = !l ? -ENODEV : many ? -E2BIG : add_probes(k, l, region);
 
 	if (err && l)
 		remove_probes(l);

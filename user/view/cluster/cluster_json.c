@@ -32,7 +32,7 @@ static json_t *cluster_json(const struct cluster_view *v, unsigned k)
 	json__set(o, "bursts", json_integer((json_int_t)c->n));
 	json__set_numbers(o, numbers, sizeof(numbers) / sizeof(*numbers));
 	if (v->codes)
-		json__set(o, "mostly_in", code_json(&v->codes[k]));
+		json__set(o, "most_samples", code_json(&v->codes[k]));
 	if (v->counters) {
 		json__set(o, "counters", cluster_counters__json(v, k));
 		json__set(o, "metrics", cluster_metrics__json(v, k));

@@ -163,7 +163,7 @@ static void print_head(const struct cluster_view *v, FILE *out)
 		fprintf(out, "%s more found no room and are not known\n",
 			report_text__count(b->lost, n));
 	if (b->paused) {
-		fputs("Region ", out);
+		fputs("Regions: ", out);
 		print__escaped(out, b->paused);
 		fputs("\n", out);
 	}
@@ -197,8 +197,6 @@ static const char *noise_hint(const struct cluster_view *v)
 {
 	const struct model_bursts *b = v->bursts;
 
-	if (b->paused)
-		return "Most is noise, and probes paused: run --region-budget 20 sees more";
 	if (b->ends_at_calls)
 		return v->request->dims > 1 ? "Most is noise: jobprof cluster --by run compares "
 					      "the run times alone"
@@ -216,6 +214,8 @@ const char *cluster_view__hint(const struct cluster_view *v)
 
 	if (c->verdict.status != ANALYSIS_OK)
 		return NULL;
+	if (b->ends_at_calls && b->paused)
+		return "Probes paused: run --region-budget 20 sees more";
 	if (!v->regions && c->clusters[0].share > MOSTLY)
 		return noise_hint(v);
 	if (b->long_s < LITTLE * b->all_s)
@@ -238,7 +238,7 @@ void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out
 	fprintf(out, "\n  %-6s%10s%9s%12s%10s%12s%9s%s\n", "", "bursts", "share", "run time",
 		"spread", "gap before", "on CPU",
 		v->regions ? "  region"
-		: v->codes ? "  mostly in"
+		: v->codes ? "  most samples in"
 			   : "");
 	for (unsigned k = 1; k <= c->k; k++)
 		print_cluster(v, k, out);

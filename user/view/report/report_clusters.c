@@ -21,7 +21,7 @@ static bool has_status(const json_t *o, enum analysis_status status)
 
 static void print_cluster(const json_t *c, FILE *out)
 {
-	const json_t *code = json_object_get(c, "mostly_in");
+	const json_t *code = json_object_get(c, "most_samples");
 	report_number n, share, run, least, most, gap, part;
 	report_line name;
 

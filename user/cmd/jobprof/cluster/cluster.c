@@ -163,10 +163,20 @@ static int find_clusters(struct burst_clusters *c, struct cluster_regions *regio
 	return cluster_all__settle(b, c);
 }
 
-static int find_code(struct cluster_code *code, const struct options *o,
-		     const struct model_bursts *b, const struct burst_clusters *c)
+/* Clusters are good without. */
+static void find_code(struct cluster_code *code, const struct work *w, const struct model_bursts *b,
+		      const struct burst_clusters *c)
 {
-	return o->regions || c->verdict.status != ANALYSIS_OK ? 0 : cluster_code__of(code, b, c);
+	int err = 0;
+
+	if (!w->o->regions && c->verdict.status == ANALYSIS_OK)
+		err = cluster_code__of(code, b, c);
+	if (err == -EMSGSIZE)
+		log_error("%s: more than %u samples: which code bursts execute is left out",
+			  w->path, CLUSTER_CODE_ROWS);
+	else if (err)
+		log_error("%s: its samples cannot be read: which code bursts execute is left out",
+			  w->path);
 }
 
 static int cluster_file(void *arg, int fd, bool *keep)
@@ -188,10 +198,10 @@ static int cluster_file(void *arg, int fd, bool *keep)
 	else if (c.verdict.status != ANALYSIS_OK && (w->o->svg || w->o->html))
 		log_error("%s: %s: %s", w->path, analysis_status__name(c.verdict.status),
 			  report_reason__words(&c.verdict));
-	else if ((err = cluster_events__of(&b, &c, &counters)) ||
-		 (err = find_code(&code, w->o, &b, &c)))
-		cluster_args__cannot(w->path, err);
+	else if (cluster_events__of(&b, &c, &counters))
+		cluster_args__cannot(w->path, -ENOMEM);
 	else {
+		find_code(&code, w, &b, &c);
 		v.counters = counters;
 		v.codes = code.clusters;
 		v.single_codes = code.singles;

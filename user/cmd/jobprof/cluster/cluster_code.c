@@ -51,10 +51,16 @@ static void number_places(const struct model_bursts *b, const struct reader_node
 static int read_node(struct points *p, const struct model_bursts *b, const struct reader_node *n,
 		     unsigned number, struct symbols *symbols)
 {
-	int err = node__series(n, "SamplePoints") ? points__read(p, n, number) : 0;
+	const size_t before = p->npoints;
+	double steps;
+	int err = points__read_samples(p, n, number);
 
-	if (err || isnan(p->clock_ns))
-		return err;
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	if (!isfinite(p->clock_ns) || (node__number(n, "Clock Steps", &steps) && steps > 0)) {
+		p->npoints = before; /* the clock does not tell in which bursts they are */
+		return 0;
+	}
 	shift_times(p, b, number);
 	return points__name(p, n, number, symbols);
 }
@@ -106,15 +112,18 @@ static int by_begin(const void *a, const void *b)
 	return order ? order : compare(x->begin, y->begin);
 }
 
-static struct span *make_spans(const struct model_bursts *b, const unsigned *nodes)
+/* Of the bursts whose thread is known. */
+static struct span *make_spans(const struct model_bursts *b, const unsigned *nodes, size_t *n)
 {
 	struct span *v = malloc((b->n + 1) * sizeof(*v));
 
+	*n = 0;
 	for (size_t i = 0; v && i < b->n; i++)
-		v[i] = (struct span){b->tids[b->thread[i]], b->end[i] - b->wall[i], b->end[i],
-				     nodes[b->place[i]], (unsigned)i};
+		if (!isnan(b->tids[b->thread[i]]))
+			v[(*n)++] = (struct span){b->tids[b->thread[i]], b->end[i] - b->wall[i],
+						  b->end[i], nodes[b->place[i]], (unsigned)i};
 	if (v)
-		qsort(v, b->n, sizeof(*v), by_begin);
+		qsort(v, *n, sizeof(*v), by_begin);
 	return v;
 }
 
@@ -171,7 +180,7 @@ static void count_hits(struct burst_code *out, const struct points *p, struct hi
 }
 
 static int count_points(struct cluster_code *out, const struct model_bursts *b,
-			const struct burst_clusters *c, const struct span *spans)
+			const struct burst_clusters *c, const struct span *spans, size_t nspans)
 {
 	const struct points *p = &out->points;
 	_cleanup_free_ struct hit *hits = malloc((p->npoints + 1) * sizeof(*hits));
@@ -184,7 +193,7 @@ static int count_points(struct cluster_code *out, const struct model_bursts *b,
 		return -ENOMEM;
 	for (size_t i = 0; i < p->npoints; i++) {
 		const struct point *at = &p->points[i];
-		const struct span *s = span_of(spans, b->n, at);
+		const struct span *s = span_of(spans, nspans, at);
 		unsigned code = at->function ? at->function : KIND_CODE(at->kind);
 
 		if (!s || c->labels[s->burst] == CLUSTER_UNUSED)
@@ -203,6 +212,7 @@ int cluster_code__of(struct cluster_code *out, const struct model_bursts *b,
 {
 	_cleanup_free_ unsigned *nodes = malloc((b->nplaces + 1) * sizeof(*nodes));
 	_cleanup_free_ struct span *spans = NULL;
+	size_t n;
 	int err;
 
 	*out = (struct cluster_code){.points = {.rows_max = CLUSTER_CODE_ROWS}};
@@ -210,9 +220,9 @@ int cluster_code__of(struct cluster_code *out, const struct model_bursts *b,
 		nodes[i] = NOBODY;
 	err = nodes ? read_points(&out->points, b, nodes) : -ENOMEM;
 	if (err || !out->points.npoints)
-		return err == -EMSGSIZE ? 0 : err;
-	spans = make_spans(b, nodes);
-	return spans ? count_points(out, b, c, spans) : -ENOMEM;
+		return err;
+	spans = make_spans(b, nodes, &n);
+	return spans ? count_points(out, b, c, spans, n) : -ENOMEM;
 }
 
 void cluster_code__free(struct cluster_code *c)

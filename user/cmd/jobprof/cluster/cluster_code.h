@@ -9,16 +9,16 @@
 #include "model/points.h"
 #include "view/cluster/cluster_view.h"
 
-#define CLUSTER_CODE_ROWS (1u << 20) /* samples that are read; of a file with more, none */
+#define CLUSTER_CODE_ROWS (1u << 20) /* samples of a file that are read */
 
 struct cluster_code {
 	struct points points;
-	struct burst_code *clusters; /* 0..k; NULL: the file has no samples, or too many */
+	struct burst_code *clusters; /* 0..k; NULL: the file has no samples */
 	struct burst_code *singles;  /* by burst: of those in no cluster */
 };
 
-/* b was read from the same steps and nodes of the file. 0, also without samples; -ENOMEM; or as
- * points__read(). cluster_code__free() in all cases. */
+/* b was read from the same steps and nodes of the file. 0, also without samples; -EMSGSIZE: there
+ * are more than CLUSTER_CODE_ROWS; or as points__read(). cluster_code__free() in all cases. */
 int cluster_code__of(struct cluster_code *out, const struct model_bursts *b,
 		     const struct burst_clusters *c);
 void cluster_code__free(struct cluster_code *c);
