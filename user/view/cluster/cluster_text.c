@@ -215,7 +215,7 @@ const char *cluster_view__hint(const struct cluster_view *v)
 	if (c->verdict.status != ANALYSIS_OK)
 		return NULL;
 	if (b->ends_at_calls && b->paused)
-		return "Probes paused: run --region-budget 20 sees more";
+		return "Probes paused: a larger run --region-budget sees more";
 	if (!v->regions && c->clusters[0].share > MOSTLY)
 		return noise_hint(v);
 	if (b->long_s < LITTLE * b->all_s)
