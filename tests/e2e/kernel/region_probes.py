@@ -81,6 +81,9 @@ def paused():
     said = "jpcalls:quick paused once, "
     is_true("paused: the file says so", said in attrs["Regions"], attrs["Regions"])
     is_true("paused: run says so in a line", re.search("^regions: .*" + said, got.out(), re.M), got.out()[-400:])
+    whole, first = map(float, re.search(r"once, ([\d.]+) s in all, first after ([\d.]+) s", attrs["Regions"]).groups())
+    ran = float(re.search(r"^ran ([\d.]+) s", got.out(), re.M).group(1))
+    is_near("paused: from when it says until the end", first + whole, ran, 0, 0.2)
     is_true("paused: it was called millions of times a second after that", calls > 5e6 and calls > 100 * len(rows), (calls, len(rows)))
     is_true("paused: with what 1 % of 5 seconds pays for, and some", 0.02 < spent < 0.25, spent)
     is_true("paused: no more is lost than a call that went on then", lost(attrs) <= 1, lost(attrs))

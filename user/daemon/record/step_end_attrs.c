@@ -187,6 +187,7 @@ static void put_regions(struct step *s, const struct step_env *env)
 
 	if (!env->probed)
 		return;
+	probed_regions__step(env->probed, s->start_boot_ns, s->end_boot_ns);
 	probed_regions__text(env->probed, env->k, text, sizeof(text));
 	journal__attr_str(s->journal, "Regions", text);
 }

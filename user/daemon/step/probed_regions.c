@@ -64,7 +64,7 @@ static void pause_dearest(struct probed_regions *r, struct kern *k, uint64_t now
 	p->paused = true;
 	p->paused_ns = now_ns;
 	if (!p->pauses++)
-		p->first_s = (double)(now_ns - r->began_ns) / NSEC_PER_SEC;
+		p->first_ns = now_ns;
 	kern__pause_region(k, (unsigned)(p - r->of));
 	r->debt_ns += spend(r, k); /* that took a while */
 	for (unsigned i = 0; i < r->n; i++)
@@ -72,9 +72,15 @@ static void pause_dearest(struct probed_regions *r, struct kern *k, uint64_t now
 	r->limit_ns = r->debt_ns + saved_ns(r);
 }
 
+/* From one instant to another, 0 if that was before. */
+static double span_s(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? (double)(to_ns - from_ns) / NSEC_PER_SEC : 0;
+}
+
 static double pause_s(const struct probed_region *p, uint64_t now_ns)
 {
-	return p->paused_s + (p->paused ? (double)(now_ns - p->paused_ns) / NSEC_PER_SEC : 0);
+	return p->paused_s + (p->paused ? span_s(p->paused_ns, now_ns) : 0);
 }
 
 static void resume_all(struct probed_regions *r, struct kern *k, uint64_t now_ns)
@@ -145,6 +151,12 @@ bool probed_regions__take(struct probed_regions *r, const struct jp_crossing *c,
 	return true;
 }
 
+void probed_regions__step(struct probed_regions *r, uint64_t began_ns, uint64_t ended_ns)
+{
+	r->began_ns = began_ns;
+	r->ended_ns = ended_ns;
+}
+
 uint64_t probed_regions__lost(const struct probed_regions *r, const struct kern *k)
 {
 	return r ? r->pairs.lost + r->pairs.nopen + kern__control(k)->stats.crossings_lost : 0;
@@ -168,6 +180,7 @@ __attribute__((format(printf, 4, 5))) static void append(char *text, size_t len,
 unsigned probed_regions__text(const struct probed_regions *r, const struct kern *k, char *text,
 			      size_t len)
 {
+	const uint64_t end_ns = r->ended_ns ? r->ended_ns : r->watched_ns;
 	unsigned n = 0;
 	size_t at = 0;
 
@@ -190,7 +203,7 @@ unsigned probed_regions__text(const struct probed_regions *r, const struct kern 
 		append(text, len, &at,
 		       ", %.1f s in all, first after %.1f s: its probes cost more than %g %% of a "
 		       "CPU",
-		       pause_s(p, r->watched_ns), p->first_s, r->percent);
+		       pause_s(p, end_ns), span_s(r->began_ns, p->first_ns), r->percent);
 	}
 	for (unsigned i = 0; i < r->n; i++) {
 		if (kern__traps(k, i))

@@ -17,9 +17,9 @@ struct probed_region {
 	uint64_t traps;
 	double spent_ns; /* since the last pause of any began */
 	unsigned pauses;
-	bool paused, gone; /* gone: the kernel did not take its probes again */
-	double first_s,
-		paused_s; /* the first pause began so long after the start; all but the last */
+	bool paused, gone;	    /* gone: the kernel did not take its probes again */
+	uint64_t first_ns;	    /* when its first pause began */
+	double paused_s;	    /* how long all but the last were */
 	uint64_t from_ns, until_ns; /* CLOCK_MONOTONIC: only what is between is looked at */
 	uint64_t paused_ns;	    /* when its last pause began */
 };
@@ -27,10 +27,10 @@ struct probed_region {
 struct probed_regions {
 	const struct kern_region *list;
 	unsigned n;
-	double percent;	 /* of a CPU, for all */
-	double debt_ns;	 /* spent, above what the time since has paid for */
-	double limit_ns; /* of the debt: more begins a pause */
-	uint64_t began_ns, watched_ns;
+	double percent;				 /* of a CPU, for all */
+	double debt_ns;				 /* spent, above what the time since has paid for */
+	double limit_ns;			 /* of the debt: more begins a pause */
+	uint64_t watched_ns, began_ns, ended_ns; /* ended_ns: 0 until the step has ended */
 	uint64_t ring_lost; /* crossings that the kernel side had lost at the last one */
 	struct probed_region of[JP_REGIONS];
 	struct region_pairs pairs;
@@ -48,6 +48,9 @@ uint64_t probed_regions__due(const struct probed_regions *r);
 /* A thread has begun or ended a region. True: *x is an execution of the region *name. */
 bool probed_regions__take(struct probed_regions *r, const struct jp_crossing *c,
 			  struct external_region *x, const char **name);
+
+/* The step that the text is about began and ended then. */
+void probed_regions__step(struct probed_regions *r, uint64_t began_ns, uint64_t ended_ns);
 
 /* Begins and ends that are in no execution, once all has ended. */
 uint64_t probed_regions__lost(const struct probed_regions *r, const struct kern *k);
