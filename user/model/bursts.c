@@ -376,16 +376,44 @@ static void read_kind(struct model_bursts *b, const struct reader_node *n)
 		b->cpi_width = (double)width;
 }
 
+/* Whether the name of n characters is in a list, "A, B; ...". */
+static bool is_listed(const char *list, const char *name, size_t n)
+{
+	for (const char *next; list; list = next ? next + strlen(", ") : NULL) {
+		if (!strncmp(list, name, n) && strchr(",;", list[n]))
+			return true;
+		next = strstr(list, ", ");
+	}
+	return false;
+}
+
+/* Whether one of the regions that bursts end at paused: "; REGION paused ...". */
+static bool calls_paused(const char *list)
+{
+	const char *name = list, *end;
+
+	while ((name = strstr(name, "; "))) {
+		name += strlen("; ");
+		end = strstr(name, " paused ");
+		if (end && is_listed(list, name, (size_t)(end - name)))
+			return true;
+	}
+	return false;
+}
+
 /* "probes: 5.2 us each time; bursts end at REGION; REGION paused 2 times, ..."; see
  * probed_regions__text(). */
 static void read_regions(struct model_bursts *b, const struct reader_node *n)
 {
+	static const char ends[] = "; bursts end at ";
 	struct reader_attr regions;
 	const char *from;
 
 	if (reader__attr(n, "Regions", &regions) || regions.type != ATTR_STR)
 		return;
-	b->ends_at_calls |= strstr(regions.str, "; bursts end at ") != NULL;
+	from = strstr(regions.str, ends);
+	b->ends_at_calls |= from != NULL;
+	b->calls_paused |= from && calls_paused(from + strlen(ends));
 	from = strstr(regions.str, "; ");
 	if (!b->paused && from && strstr(from, " paused "))
 		b->paused = strdup(from + 2);

@@ -47,7 +47,8 @@ struct model_bursts {
 	char *cpi_kind;		  /* of the first node that says it; NULL: none does */
 	double cpi_width;	  /* slots per cycle; NaN: not known */
 	double least[3], most[3]; /* of all, of what is above 0: run, gap (from 2 ns), wall */
-	bool ends_at_calls;	  /* bursts end at calls of some functions */
+	bool ends_at_calls;	  /* bursts end at calls of some functions, */
+	bool calls_paused;	  /* of which some were not seen for a while */
 	char *paused; /* which regions, how long and why, of the first node that has any; or NULL */
 	double start_ns, first_s; /* how times of rows become times of bursts */
 	double long_s;		  /* run time of all bursts of the file */

@@ -405,7 +405,12 @@ def hints():
     is_true("hints: a sixth of the run time has rows", "BurstMin" in hinted(path), path)
     path = write("unlike", numpy.concatenate([run[:100], numpy.geomspace(2, 2000, 12)]), numpy.concatenate([gap[:100], numpy.geomspace(1e-5, 1e3, 12)]))[0]
     is_true("hints: most is noise", "'wait:FILE:FUNCTION'" in hinted(path), path)
+    for paused, hint in (("work", "Most is noise"), ("MPI", "Probes paused"), ("poll", "Probes paused")):
+        with h5py.File(path, "a") as f:
+            f["n1"].attrs["Regions"] = "probes: 5.2 us each time; bursts end at poll, MPI; %s paused once, 2.0 s in all" % paused
+        is_true("hints: %s paused" % paused, hinted(path).startswith(hint), path)
     with h5py.File(path, "a") as f:
+        del f["n1"].attrs["Regions"]
         for rank in range(4):
             rows = f["n1/Bursts/%d" % rank][:]
             rows["Rank"] = rank

@@ -214,8 +214,8 @@ const char *cluster_view__hint(const struct cluster_view *v)
 
 	if (c->verdict.status != ANALYSIS_OK)
 		return NULL;
-	if (b->ends_at_calls && b->paused)
-		return "Probes paused: a larger run --region-budget sees more";
+	if (b->calls_paused)
+		return "Probes paused: run with a larger --region-budget sees more";
 	if (!v->regions && c->clusters[0].share > MOSTLY)
 		return noise_hint(v);
 	if (b->long_s < LITTLE * b->all_s)
