@@ -386,6 +386,24 @@ def tracked():
     is_true("cluster: --window", "Windows" in said("cluster", "--window", "5", runs[0]), "")
 
 
+def first_samples():
+    """The first sample on a page of code has no kind; where it is in the program's own code it is known nevertheless."""
+    rng = numpy.random.default_rng(9)
+    run, gap, _ = bursts(rng, 400)
+    for place, name in ((0x1000, "the program"), (0x1000 | 1 << 48, "unknown code")):
+        path = write("first", run, gap)[0]
+        with h5py.File(path, "a") as f:
+            rows = f["n1/Bursts/0"][:]
+            ns = rows["TimeNS"] - (rows["Duration"] * 5e8).astype("<u8")
+            points = numpy.zeros(len(rows), [("ElapsedTime", "<u8"), ("EpochTime", "<u8")] + [
+                (c, "<f8") for c in ("Time", "Task", "Process", "Thread", "Kind", "Place", "CPUTime", "PageFaults", "Period")] + [("TimeNS", "<u8")])
+            points["TimeNS"], points["Time"], points["EpochTime"] = ns, ns - ns[0] + 10**9, ns // 10**9
+            points["Thread"], points["Process"], points["Kind"], points["Place"] = 1000, 1000, 10, place
+            f["n1/SamplePoints"] = points
+        codes = [c["most_samples"] for c in found(path)["clusters"] if c["most_samples"]]
+        is_equal("first samples: " + name, ({c["name"] for c in codes}, sum(c["of"] for c in codes)), ({name}, len(rows)))
+
+
 def hinted(path):
     """The line below noise, of text; JSON has the same."""
     lines, hint = said("cluster", path).splitlines(), found(path)["hint"]
@@ -475,7 +493,7 @@ def lammps():
 
 
 if __name__ == "__main__":
-    tests = [known_kinds, as_defined, subset_as_all, as_reduced, more_than_kept, unknown, counters, stack, outputs, singles, tracked, hints, wrong]
+    tests = [known_kinds, as_defined, subset_as_all, as_reduced, more_than_kept, unknown, counters, stack, outputs, singles, tracked, first_samples, hints, wrong]
     if os.geteuid() == 0:
         tests += [two_kernels, a_build, lammps]
     run_tests(tests)

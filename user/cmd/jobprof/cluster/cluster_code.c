@@ -179,6 +179,14 @@ static void count_hits(struct burst_code *out, const struct points *p, struct hi
 	}
 }
 
+/* Of a page of code the kind is not known at its first sample; that it is the program's is. */
+static unsigned code_of(const struct point *p)
+{
+	bool own = p->kind == JP_MODULE_UNKNOWN && p->place && !(p->place & JP_PLACE_LIBRARY);
+
+	return p->function ? p->function : KIND_CODE(own ? JP_MODULE_OWN : p->kind);
+}
+
 static int count_points(struct cluster_code *out, const struct model_bursts *b,
 			const struct burst_clusters *c, const struct span *spans, size_t nspans)
 {
@@ -194,13 +202,12 @@ static int count_points(struct cluster_code *out, const struct model_bursts *b,
 	for (size_t i = 0; i < p->npoints; i++) {
 		const struct point *at = &p->points[i];
 		const struct span *s = span_of(spans, nspans, at);
-		unsigned code = at->function ? at->function : KIND_CODE(at->kind);
 
 		if (!s || c->labels[s->burst] == CLUSTER_UNUSED)
 			continue;
-		hits[n++] = (struct hit){c->labels[s->burst], code};
+		hits[n++] = (struct hit){c->labels[s->burst], code_of(at)};
 		if (!c->labels[s->burst])
-			single[singles++] = (struct hit){s->burst, code};
+			single[singles++] = (struct hit){s->burst, code_of(at)};
 	}
 	count_hits(out->clusters, p, hits, n);
 	count_hits(out->singles, p, single, singles);
