@@ -37,7 +37,7 @@ def put_bursts(path, start, kinds):
         run = numpy.concatenate([numpy.full(n, run) for n, run, _ in kinds])
         gap = numpy.concatenate([numpy.full(n, gap) for n, _, gap in kinds])
         jitter = 1 + 0.001 * numpy.sin(numpy.arange(len(run)))
-        ends = start + numpy.cumsum(run * jitter + gap)
+        ends = start + numpy.cumsum(run * jitter + numpy.nan_to_num(gap))
         node_of(f).require_group("Bursts")["0"] = rows(ends, Thread=numpy.full(len(run), 77.0), Rank=numpy.full(len(run), numpy.nan),
                                                        Duration=run * jitter, OnCPU=run * jitter, RunTime=run * jitter, Gap=gap)
         return run * jitter, gap

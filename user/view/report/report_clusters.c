@@ -6,6 +6,7 @@
 #include "analysis/status.h"
 #include "base/escape.h"
 #include "base/json.h"
+#include "view/cluster/cluster_view.h"
 #include "view/report/report_page.h"
 #include "view/report/report_text.h"
 
@@ -22,16 +23,18 @@ static bool has_status(const json_t *o, enum analysis_status status)
 static void print_cluster(const json_t *c, FILE *out)
 {
 	const json_t *code = json_object_get(c, "most_samples");
-	report_number n, share, run, least, most, gap, part;
+	cluster_time run, least, most, gap;
+	const double gap_s = json__number_of(c, "gap_s");
+	report_number n, share, part;
 	report_line name;
 
 	fprintf(out, "  %-7.7s %10s %8s  %10s  %s to %s, after %s", json__text_of(c, "name"),
 		report_text__count(json__number_of(c, "bursts"), n),
 		report_text__share(json__number_of(c, "share"), share),
-		report_text__time(json__number_of(c, "run_s"), run),
-		report_text__time(json__number_of(c, "least_run_s"), least),
-		report_text__time(json__number_of(c, "most_run_s"), most),
-		report_text__time(json__number_of(c, "gap_s"), gap));
+		cluster_time__of(json__number_of(c, "run_s"), run),
+		cluster_time__of(json__number_of(c, "least_run_s"), least),
+		cluster_time__of(json__number_of(c, "most_run_s"), most),
+		isnan(gap_s) ? "none" : cluster_time__of(gap_s, gap));
 	if (json_is_object(code))
 		fprintf(out, "; %s in %s",
 			report_text__share(json__number_of(code, "samples") /
