@@ -189,7 +189,8 @@ test('clusters: noise comes last, twelve kinds are shown, and a curve has a gap 
 
 	assert.deepEqual([Object.keys(told(part, 'bursts')).length, Object.keys(told(part, 'bursts')).at(-1), told(part, 'bursts').kind3], [13, 'noise', '4']);
 	assert.match(text(part), / 2 more kinds: --json$/);
-	assert.doesNotMatch(text(part), /samples/);
+	assert.doesNotMatch(text(part), /samples|Probes/);
+	assert.match(text(clusters({ clusters: { status: 'OK', hint: 'Probes paused: x', clusters: [kind(0)] } })), /noise.*Probes paused: x\./);
 	const named = clusters({ clusters: { status: 'OK', from: 'bursts', bursts: 3, clusters: [{ ...kind(0), most_samples: null }, { ...kind(1), most_samples: { name: 'dgemm_', samples: 9, of: 12 } }] } });
 	assert.match(text(named), /samples, most in.*75 % dgemm_.*noise/);
 	assert.deepEqual([of(1), clusters({}), fold({ fold: { status: 'UNAVAILABLE' } })], [null, null, null]);

@@ -19,7 +19,7 @@ const MOST = 12;
 export function clusters(report) {
 	const c = report.clusters ?? {}, all = c.clusters ?? [], [noise, ...kinds] = all;
 
-	if (c.status !== 'OK' || !kinds.length)
+	if (c.status !== 'OK' || (!kinds.length && !c.hint))
 		return null;
 	const bar = (v) => {
 		const i = el('i');
@@ -35,6 +35,7 @@ export function clusters(report) {
 	return low(section('clusters', 'Kinds of bursts', from,
 		rows(['kind', 'bursts', 'of the run time', '', 'run time', 'least', 'most', 'blocked before', ...(named ? [el('th', { scope: 'col', class: 'say' }, 'samples, most in')] : [])], shown.map((k) => [name(k.name, 12), el('td', { 'data-bursts': k.name }, count(k.bursts)),
 			share(k.share), bar(k.share), time(k.run_s), time(k.least_run_s), time(k.most_run_s), time(k.gap_s), ...(named ? [el('td', { class: 'say' }, code(k.most_samples))] : [])])),
+		...(c.hint ? [el('p', { class: 'words' }, `${c.hint}.`)] : []),
 		el('p', { class: 'words soft' }, `A burst is what a thread computes between two waits; those of a kind take about as long, after waits that are about as long (${c.from === 'stored' ? 'means' : 'medians'}). Noise are those of no kind.`,
 			kinds.length > MOST ? ` ${plural(kinds.length - MOST, 'more kind')}: --json` : '')));
 }

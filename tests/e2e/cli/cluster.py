@@ -408,7 +408,11 @@ def hinted(path):
     """The line below noise, of text; JSON has the same."""
     lines, hint = said("cluster", path).splitlines(), found(path)["hint"]
     after = lines[[l.startswith("  noise ") for l in lines].index(True) + 1].strip()
-    is_equal("hints: text and JSON have the same", after, hint or "")
+    page = os.path.join(tmpdir("hinted"), "a.html")
+    said("cluster", "--html", page, path)
+    with open(page) as f:
+        shown = re.search("<p>(.*)</p>", f.read()).group(1)
+    is_equal("hints: text, JSON and HTML have the same", (after, shown), (hint or "", hint or ""))
     is_true("hints: 80 columns", len(after) <= 78, after)
     return after
 

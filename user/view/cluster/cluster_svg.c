@@ -230,6 +230,7 @@ void cluster_view__svg(const struct cluster_view *v, FILE *out)
 void cluster_view__html(const struct cluster_view *v, FILE *out)
 {
 	const struct burst_clusters *c = v->clusters;
+	const char *hint = cluster_view__hint(v);
 	cluster_time run, gap;
 	cluster_name name;
 
@@ -254,7 +255,7 @@ void cluster_view__html(const struct cluster_view *v, FILE *out)
 				cluster_name__of(k, name), one->n, 100 * one->share,
 				cluster_time__of(one->run, run), cluster_time__of(one->gap, gap));
 	}
-	fputs("</table>\n", out);
+	fprintf(out, "</table>\n<p>%s</p>\n", hint ? hint : "");
 	cluster_view__svg(v, out);
 	fputs("</body></html>\n", out);
 }
