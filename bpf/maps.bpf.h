@@ -46,7 +46,7 @@ struct jp_task {
 	/* of a call that is a wait (bpf/region.bpf.c) */
 	u64 call_at;	/* when it began, by the run queue's clock; 0: there is none */
 	u64 call_ran;	/* run time until then */
-	u64 call_frame; /* the stack's top before it */
+	u64 call_frame; /* the stack's top before it; not 0: its program makes such calls */
 	/* with the family perf */
 	u64 burst_count[JP_PMU_AT_ONCE]; /* by place among the bits of burst_events */
 	u32 burst_events;		 /* events of its slices so far; 0: there was none */

@@ -198,6 +198,7 @@ static __noinline int place_new(struct task_struct *p, const struct jp_task *fro
 		command_bases(p, t);
 	}
 	t->burst_ran = t->runtime_ns;
+	t->call_frame = from ? from->call_frame : 0; /* it makes the calls that its maker makes */
 	command_begin(p, t, from);
 	if (jp_families & FAM_WAIT) {
 		t->cause = born ? JP_CAUSE_OTHER : cause_of(p, task_state(p), false);

@@ -244,22 +244,54 @@ def paused():
     is_true("paused: cluster says so", "; fast paused once, " in p.stdout, p.stdout + p.stderr)
 
 
-# Three times: calls that poll between two bursts of 3 ms, with nothing but calls between the first two; of each time
-# the program's clock, and how often it polled in its last second.
+# Calls that poll between two bursts of 3 ms; as many calls as there can be, until they cost nothing any more; and the
+# first again, with a thread that sleeps, too, and ends a second before. Of each part the program's clock, and how often
+# it polled in its last second.
 POLLS = r"""
+#include <pthread.h>
 #include <stdio.h>
 #include <time.h>
-static double now(void) { struct timespec t; clock_gettime(CLOCK_REALTIME, &t); return t.tv_sec + t.tv_nsec / 1e9; }
-static void spin(double s) { for (double end = now() + s; now() < end;); }
-__attribute__((noinline)) void polls(double s) { spin(s); }
-static void part(double s, double work, double poll)
+#include <unistd.h>
+static double clock_s(clockid_t c) { struct timespec t; clock_gettime(c, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+static double now(void) { return clock_s(CLOCK_REALTIME); }
+static double cpu(void) { return clock_s(CLOCK_THREAD_CPUTIME_ID); }
+static void spin(double s) { if (s > 0) for (double end = cpu() + s; cpu() < end;); }
+__attribute__((noipa)) void polls(double s) { spin(s); }
+static void part(double s)
 {
     double begin = now();
     int n = 0;
-    for (; now() < begin + s; n += now() > begin + s - 1) { if (work) spin(work); polls(poll); }
+    for (; now() < begin + s; n += now() > begin + s - 1) { spin(0.003); polls(0.001); }
     printf("%.6f %.6f %d\n", begin, now(), n);
 }
-int main(void) { part(0.5, 0.003, 0.001); part(1.5, 0, 0); part(7, 0.003, 0.001); }
+static void many(void)
+{
+    double begin = now(), last;
+    do {
+        last = now();
+        for (int i = 0; i < 1000; i++)
+            polls(0);
+    } while (now() > last + 0.0005 && now() < begin + 20);
+    printf("%.6f %.6f 0\n", begin, now());
+}
+static void *sleeps(void *end)
+{
+    while (now() < *(double *)end) { spin(0.003); polls(0.001); spin(0.003); polls(0.001); spin(0.003); usleep(2000); }
+    return 0;
+}
+int main(void)
+{
+    pthread_t t;
+    double end;
+
+    printf("%d\n", getpid());
+    part(0.5);
+    many();
+    end = now() + 7;
+    pthread_create(&t, 0, sleeps, &end);
+    part(8);
+    pthread_join(t, 0);
+}
 """
 
 # Bursts of 3 ms are in one function, of 12 ms in the other.
@@ -277,25 +309,28 @@ def built(name, text):
     src, prog = os.path.join(TMP, name + ".c"), os.path.join(TMP, name)
     with open(src, "w") as f:
         f.write(text)
-    subprocess.run(["gcc", "-O1", "-g", "-o", prog, src], check=True)
+    subprocess.run(["gcc", "-O1", "-g", "-pthread", "-o", prog, src], check=True)
     return prog
 
 
 def resumed():
     """Probes come back when the budget has paid for them, and no burst is known in which a call was missed."""
     prog = built("polls", POLLS)
-    run, path = run_jobprof([prog], INTERVAL, "all,burst", ["--region", "wait:%s:polls" % prog, "--region-budget", "20"])
-    first, many, last = ([float(x) for x in line.split()] for line in run.lines_of_command()[:3])
+    run, path = run_jobprof([prog], INTERVAL, "all,burst", ["--region", "wait:%s:polls" % prog, "--region-budget", "8"])
+    [tid], first, many, last = ([float(x) for x in line.split()] for line in run.lines_of_command()[:4])
     rows = long_bursts(path)
+    made = rows[rows["Thread"] > tid]
     end = rows["TimeNS"].astype(float) / 1e9
     said = attributes(path)["Regions"]
     is_true("resumed: once it paused", re.search("polls paused once, [3-6][.0-9]* s in all", said), said)
     during = rows[(end > many[1] + 0.1) & (end < many[1] + 2.5)]
     is_equal("resumed: no burst is known meanwhile", len(during), 0)
-    for name, begin, stop, n in (("before", first[0], first[1], first[2]), ("after", last[0] + 6, last[1], last[2])):
-        there = rows[(end > begin) & (end <= stop)]
+    for name, begin, stop, n in (("before", first[0], first[1], first[2]), ("after", last[0] + 7, last[1], last[2])):
+        there = rows[(rows["Thread"] == tid) & (end > begin) & (end <= stop)]
         is_near("resumed: a burst for each call %s, as far as a probe takes time" % name, len(there), n, 0.1, 3)
-    is_true("resumed: none has a call in it", (rows["RunTime"] < 0.02).all(), rows["RunTime"].max())
+    is_true("resumed: none has a call in it", (rows["RunTime"] < 0.02).all(), (tid, many, rows[rows["RunTime"] >= 0.02]))
+    is_true("resumed: nor has one of a thread that began meanwhile", len(made) > 5 and (made["RunTime"] < 0.0065).mean() > 0.97,
+            numpy.sort(made["RunTime"])[-9:])
 
 
 def named():

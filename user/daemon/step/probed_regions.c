@@ -50,6 +50,15 @@ static double spend(struct probed_regions *r, const struct kern *k)
 	return all;
 }
 
+/* What was spent long ago has been paid for: who spends little for hours owes nothing. */
+static void fade(struct probed_regions *r, uint64_t ns)
+{
+	const double keep = exp(-(double)ns / (PROBED_SAVED_S * NSEC_PER_SEC));
+
+	for (unsigned i = 0; i < r->n; i++)
+		r->of[i].spent_ns *= keep;
+}
+
 /* The others may go on: they have not spent it. */
 static void pause_dearest(struct probed_regions *r, struct kern *k, uint64_t now_ns)
 {
@@ -108,6 +117,7 @@ void probed_regions__watch(struct probed_regions *r, struct kern *k, uint64_t no
 {
 	double paid = r->percent / 100 * (double)(now_ns - r->watched_ns);
 
+	fade(r, now_ns - r->watched_ns);
 	r->watched_ns = now_ns;
 	r->debt_ns = fmax(r->debt_ns + spend(r, k) - paid, 0);
 	r->limit_ns = fmax(fmin(r->limit_ns, r->debt_ns + saved_ns(r)), saved_ns(r));

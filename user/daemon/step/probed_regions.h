@@ -15,7 +15,7 @@
 
 struct probed_region {
 	uint64_t traps;
-	double spent_ns; /* since the last pause of any began */
+	double spent_ns; /* of late, and since the last pause of any began */
 	unsigned pauses;
 	bool paused, gone;	    /* gone: the kernel did not take its probes again */
 	uint64_t first_ns;	    /* when its first pause began */
