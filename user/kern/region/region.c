@@ -165,9 +165,15 @@ void kern__pause_region(struct kern *k, unsigned region)
 int kern__resume_region(struct kern *k, unsigned region)
 {
 	struct region_links *l = k->region_links ? &k->region_links[region] : NULL;
-	bool many = k->opts.regions[region].nplaces > PLACES_MAX && !k->many_probes;
-	int err = !l ? -ENODEV : many ? -E2BIG : add_probes(k, l, region);
+	int err;
 
+	if (!k->many_probes && k->opts.regions[region].nplaces > PLACES_MAX)
+		return kern_fail(
+			-EOPNOTSUPP,
+			"the probes of region %s stay away: before Linux 6.6 each function "
+			"has its own, and these are more than %d",
+			k->opts.regions[region].name, PLACES_MAX);
+	err = l ? add_probes(k, l, region) : -ENODEV;
 	if (err && l)
 		remove_probes(l);
 	if (err)
