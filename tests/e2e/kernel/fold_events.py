@@ -64,7 +64,7 @@ def beside_others():
         seen += known.sum() > 20
         print("# beside others: %d, %d of %d known" % (thread, known.sum(), len(got)))
         far = abs(got - want)[known]
-        is_true("beside others: a thread's faults are its own", not known.any() or far.max() <= 1, (thread, far))
+        is_true("beside others: a thread's faults are its own", not known.any() or far.max() <= 2, (thread, far))  # in a fault at either end
     is_true("beside others: two threads and more had some", seen >= 2, seen)
 
 
