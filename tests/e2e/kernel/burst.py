@@ -345,6 +345,12 @@ def named():
     with h5py.File(path) as f:
         points = len(next(f[k] for k in f if isinstance(f[k], h5py.Group))["SamplePoints"])
     is_true("named: of nearly all samples", 0.9 * points < sum(c["most_samples"]["of"] for c in kinds) <= points, (kinds, points))
+    p = subprocess.run([JOBPROF, "cluster", "--json", "--code", path], capture_output=True, text=True, check=True)
+    none, *codes = json.loads(p.stdout)["clusters"]
+    by = {c["code"]: c for c in codes}
+    is_true("named: by code the long ones are most", codes[0]["code"] == "beta" and by["beta"]["run_s"] > 0.011 and by["alpha"]["run_s"] < 0.004, by)
+    is_equal("named: each burst is of one, or has no sample", sum(c["bursts"] for c in codes) + none["bursts"], len(long_bursts(path)))
+    is_near("named: and all of the run time", none["share"] + sum(c["share"] for c in codes), 1, 1e-9)
     text = subprocess.run([JOBPROF, "cluster", "--by", "run", path], capture_output=True, text=True, check=True).stdout
     is_true("named: the table has it", "most samples in" in text and re.search(r" alpha, \S+ % of \d+ samples\n", text), text)
 

@@ -28,7 +28,7 @@ static json_t *cluster_json(const struct cluster_view *v, unsigned k)
 
 	json__set(o, "name", json__text(k || !v->regions ? cluster_name__of(k, name) : "none"));
 	if (v->regions)
-		json__set(o, "region", k ? json__text(v->regions[k - 1]) : json_null());
+		json__set(o, v->of, k ? json__text(v->regions[k - 1]) : json_null());
 	json__set(o, "bursts", json_integer((json_int_t)c->n));
 	json__set_numbers(o, numbers, sizeof(numbers) / sizeof(*numbers));
 	if (v->codes)
@@ -82,7 +82,7 @@ json_t *cluster_view__json(const struct cluster_view *v)
 	}
 	for (unsigned d = 0; !v->regions && d < v->request->dims; d++)
 		json_array_append_new(by, json__text(burst_features[v->request->by[d]].word));
-	json__set(o, "by", v->regions ? json__text("region") : json_incref(by));
+	json__set(o, "by", v->regions ? json__text(v->of) : json_incref(by));
 	json_decref(by);
 	for (unsigned k = 0; c->clusters && k <= c->k; k++)
 		json_array_append_new(list, cluster_json(v, k));

@@ -21,8 +21,7 @@
 
 static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 {
-	const char *head = v->regions ? "Over time, the region with most run time"
-				      : "Over time, the cluster with most run time";
+	char head[64];
 	const struct model_bursts *b = v->bursts;
 	unsigned cells = width > NAME_WIDTH + 20 ? width - NAME_WIDTH - 4 : 20;
 	struct cluster_lines l;
@@ -30,6 +29,8 @@ static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 	cluster_time end;
 	bool ok = cluster_lines__open(&l, v, cells);
 
+	snprintf(head, sizeof(head), "Over time, the %s with most run time",
+		 v->regions ? v->of : "cluster");
 	snprintf(range, sizeof(range), "0 to %s", cluster_time__of(l.end, end));
 	if (ok)
 		fprintf(out, "\n%s%*s\n", head, (int)(NAME_WIDTH + 4 + cells - strlen(head)),
@@ -171,8 +172,10 @@ static void print_head(const struct cluster_view *v, FILE *out)
 		fprintf(out, "Medians and lines are of %s of them, chosen by a hash\n",
 			report_text__count((double)b->n, n));
 	if (v->regions)
-		fprintf(out, "%u region%s: a burst is of the innermost one that has 95 %% of it\n",
-			c->k, report_text__s(c->k));
+		fputs(!strcmp(v->of, "code")
+			      ? "By code: a burst is of what most of its samples are in\n"
+			      : "By region: a burst is of the innermost one that has 95 % of it\n",
+		      out);
 	if (v->regions || c->verdict.status != ANALYSIS_OK)
 		return;
 	fprintf(out, "%u cluster%s by", c->k, report_text__s(c->k));
@@ -197,6 +200,8 @@ static const char *noise_hint(const struct cluster_view *v)
 {
 	const struct model_bursts *b = v->bursts;
 
+	if (v->codes)
+		return "Most is noise: jobprof cluster --code sorts bursts by what they execute";
 	if (b->ends_at_calls)
 		return v->request->dims > 1 ? "Most is noise: jobprof cluster --by run compares "
 					      "the run times alone"
@@ -235,10 +240,10 @@ void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out
 			report_reason__words(&c->verdict));
 		return;
 	}
-	fprintf(out, "\n  %-6s%10s%9s%12s%10s%12s%9s%s\n", "", "bursts", "share", "run time",
-		"spread", "gap before", "on CPU",
-		v->regions ? "  region"
-		: v->codes ? "  most samples in"
+	fprintf(out, "\n  %-6s%10s%9s%12s%10s%12s%9s%s%s\n", "", "bursts", "share", "run time",
+		"spread", "gap before", "on CPU", v->regions || v->codes ? "  " : "",
+		v->regions ? v->of
+		: v->codes ? "most samples in"
 			   : "");
 	for (unsigned k = 1; k <= c->k; k++)
 		print_cluster(v, k, out);

@@ -27,6 +27,7 @@ struct cluster_view {
 	/* of each cluster, noise first, and of each burst in no cluster; NULL: there are no samples
 	 */
 	const struct burst_code *codes, *single_codes;
+	const char *of;	      /* "region" or "code": what regions are */
 	char *const *regions; /* names of 1..k, which are no clusters; NULL: they are */
 };
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cmd/jobprof/cluster/cluster_all.h"
 #include "cmd/jobprof/cluster/cluster_args.h"
+#include "cmd/jobprof/cluster/cluster_by_code.h"
 #include "cmd/jobprof/cluster/cluster_code.h"
 #include "cmd/jobprof/cluster/cluster_regions.h"
 #include "cmd/jobprof/input_args.h"
@@ -19,7 +20,16 @@
 #include "view/report/report_reason.h"
 #include "view/report/spark.h"
 
-enum { OPT_SVG = OPT_LONG, OPT_HTML, OPT_JSON, OPT_WINDOW, OPT_WHOLE, OPT_CSV, OPT_REGIONS };
+enum {
+	OPT_SVG = OPT_LONG,
+	OPT_HTML,
+	OPT_JSON,
+	OPT_WINDOW,
+	OPT_WHOLE,
+	OPT_CSV,
+	OPT_REGIONS,
+	OPT_CODE
+};
 
 static const struct opt opts[] = {
 	OPT_JOBS,
@@ -27,6 +37,7 @@ static const struct opt opts[] = {
 	OPTS_CLUSTER,
 	{OPT_WINDOW, "window", "S", "follows the clusters over windows of S seconds, too"},
 	{OPT_REGIONS, "regions", NULL, "by the regions of the programs, in the place of clusters"},
+	{OPT_CODE, "code", NULL, "by the code that most of their samples are in, in that place"},
 	{OPT_WHOLE, "whole", NULL, "clusters all bursts, however long that takes"},
 	{OPT_JSON, "json", NULL, "as JSON"},
 	{OPT_CSV, "csv", NULL, "as CSV, a line per burst with its cluster"},
@@ -54,7 +65,7 @@ struct options {
 	struct cluster_args args;
 	struct input_args in;
 	const char *svg, *html;
-	bool json, csv, regions;
+	bool json, csv, regions, code;
 };
 
 struct work {
@@ -150,14 +161,23 @@ static int write_out(const struct work *w, const struct cluster_view *v, int fd)
 	return err ? 1 : 0;
 }
 
+/* What clusters, or what is in their place, are called. */
+struct naming {
+	struct cluster_regions regions;
+	struct cluster_code code;
+	char *codes[CLUSTER_CODES];
+};
+
 /* The clusters of the file's bursts, or what is in their place. */
-static int find_clusters(struct burst_clusters *c, struct cluster_regions *regions,
-			 const struct options *o, const struct model_bursts *b)
+static int find_clusters(struct burst_clusters *c, struct naming *names, const struct options *o,
+			 const struct model_bursts *b)
 {
 	struct burst_columns columns = cluster_args__columns(b);
 
 	if (o->regions)
-		return cluster_regions__of(regions, c, b, &columns);
+		return cluster_regions__of(&names->regions, c, b, &columns);
+	if (o->code)
+		return cluster_by_code__of(names->codes, &names->code, c, b, &columns);
 	if (burst_clusters__of(c, &columns, &o->args.request) == ANALYSIS_NO_MEMORY)
 		return -ENOMEM;
 	return cluster_all__settle(b, c);
@@ -169,7 +189,7 @@ static void find_code(struct cluster_code *code, const struct work *w, const str
 {
 	int err = 0;
 
-	if (!w->o->regions && c->verdict.status == ANALYSIS_OK)
+	if (!w->o->regions && !w->o->code && c->verdict.status == ANALYSIS_OK)
 		err = cluster_code__of(code, b, c);
 	if (err == -EMSGSIZE)
 		log_error("%s: more than %u samples: which code bursts execute is left out",
@@ -184,15 +204,14 @@ static int cluster_file(void *arg, int fd, bool *keep)
 	const struct work *w = arg;
 	struct model_bursts b;
 	struct burst_clusters c = {0};
-	struct cluster_regions regions = {0};
-	struct cluster_code code = {0};
+	struct naming names = {0};
 	struct cluster_view v = {
 		.path = w->path, .bursts = &b, .clusters = &c, .request = &w->o->args.request};
 	struct burst_counter *counters = NULL;
 	int err = model_bursts__read(&b, w->path, &w->sel), status = 1;
 
 	if (!err)
-		err = find_clusters(&c, &regions, w->o, &b);
+		err = find_clusters(&c, &names, w->o, &b);
 	if (err)
 		cluster_args__cannot(w->path, err);
 	else if (c.verdict.status != ANALYSIS_OK && (w->o->svg || w->o->html))
@@ -201,17 +220,18 @@ static int cluster_file(void *arg, int fd, bool *keep)
 	else if (cluster_events__of(&b, &c, &counters))
 		cluster_args__cannot(w->path, -ENOMEM);
 	else {
-		find_code(&code, w, &b, &c);
+		find_code(&names.code, w, &b, &c);
 		v.counters = counters;
-		v.codes = code.clusters;
-		v.single_codes = code.singles;
-		v.regions = regions.names;
+		v.codes = w->o->code ? NULL : names.code.clusters;
+		v.single_codes = names.code.singles;
+		v.regions = w->o->code ? names.codes : names.regions.names;
+		v.of = w->o->code ? "code" : "region";
 		status = write_out(w, &v, fd);
 	}
 	*keep = !status;
 	free(counters);
-	cluster_code__free(&code);
-	cluster_regions__free(&regions);
+	cluster_code__free(&names.code);
+	cluster_regions__free(&names.regions);
 	burst_clusters__free(&c);
 	model_bursts__free(&b);
 	return status;
@@ -244,6 +264,9 @@ static int set_option(void *ctx, int letter, const char *arg)
 	case OPT_REGIONS:
 		o->regions = true;
 		break;
+	case OPT_CODE:
+		o->code = true;
+		break;
 	case OPT_WHOLE:
 		o->args.request.whole = true;
 		break;
@@ -266,8 +289,10 @@ int verb_cluster(int argc, char **argv)
 		return status;
 	if (!!o.svg + !!o.html + o.json + o.csv > 1)
 		return options__wrong(&cmd_cluster, "one of --json, --csv, --svg and --html");
-	if (o.regions && (o.svg || o.html || o.csv || o.args.window > 0))
-		return options__wrong(&cmd_cluster, "--regions as text or --json only");
+	if (o.regions && o.code)
+		return options__wrong(&cmd_cluster, "one of --regions and --code");
+	if ((o.regions || o.code) && (o.svg || o.html || o.csv || o.args.window > 0))
+		return options__wrong(&cmd_cluster, "--regions and --code as text or --json only");
 	status = input_args__choose(&cmd_cluster, argc, argv, &o.in, &in);
 	if (status)
 		return status;

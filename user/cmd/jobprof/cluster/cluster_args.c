@@ -121,6 +121,11 @@ int cluster_args__cannot(const char *path, int err)
 		log_error("%s: no burst was as long as BurstMin of jobprof.conf: only such ones "
 			  "can be compared",
 			  path);
+	else if (err == -ENOMSG)
+		log_error("%s: it has no samples: see jobprof run --series all,burst,fold", path);
+	else if (err == -EMSGSIZE)
+		log_error("%s: it has more samples or bursts than are read for this: 1048576",
+			  path);
 	else if (err == -ENXIO)
 		log_error("%s: its programs have named no region, or only waits: see jobprof run "
 			  "--region, and "
