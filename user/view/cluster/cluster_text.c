@@ -200,16 +200,17 @@ static const char *noise_hint(const struct cluster_view *v)
 {
 	const struct model_bursts *b = v->bursts;
 
+	if (!b->ends_at_calls && has_ranks(b))
+		return "Most is noise, as where MPI polls: run --region "
+		       "'wait:LIBMPI:MPI_[ABGPRSW]*'";
 	if (v->codes)
 		return "Most is noise: jobprof cluster --code sorts bursts by what they execute";
-	if (b->ends_at_calls)
-		return v->request->dims > 1 ? "Most is noise: jobprof cluster --by run compares "
-					      "the run times alone"
-					    : NULL;
-	return has_ranks(b) ? "Most is noise, as where MPI polls: run --region "
-			      "'wait:LIBMPI:MPI_[ABGPRSW]*'"
-			    : "Most is noise; where a library polls, run --region "
-			      "'wait:FILE:FUNCTION' helps";
+	if (!b->ends_at_calls)
+		return "Most is noise; where a library polls, run --region "
+		       "'wait:FILE:FUNCTION' helps";
+	return v->request->dims > 1
+		       ? "Most is noise: jobprof cluster --by run compares the run times alone"
+		       : NULL;
 }
 
 const char *cluster_view__hint(const struct cluster_view *v)
