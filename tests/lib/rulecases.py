@@ -262,6 +262,9 @@ CASES = {
             "bin.task_max_s": at(60, 30, 20), "bin.task_mean_s": at(60, 1, 20)})),
         ("before an end that does nothing", True, both(unequal(saving=0.4), tail(60, 0.006), {
             "bin.task_max_s": at(60, 0, 30), "bin.task_mean_s": at(60, 0, 18)})),
+        ("unequal but for its first bin", True, both(used(0.2), unequal(saving=0.4), {
+            "bin.cpu_s": at({0}, 0.3 * PER_BIN, 0.2 * PER_BIN),
+            "bin.task_max_s": at({0}, 20, 30), "bin.task_mean_s": at({0}, 18, 15)})),
         ("ranks that yield", False, both(unequal(), {"job.invol_switches": 5100 * CPU})),
         ("near miss: ranks that yield", True, both(unequal(), {"job.invol_switches": 3400 * CPU})),
         ("ranks that yield, by samples", True, both(useful(lambda i: 0.9 if i < 16 else 0.5),

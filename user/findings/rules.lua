@@ -63,6 +63,11 @@ local function quiet_end(limits)
 	return few, tail(mask(load(), "<", few))
 end
 
+-- The share of the cores in use before an end that begins in a bin, and the share from which this end is a tail.
+local function before_end(limits, few, first)
+	return mean(slice(load(), 1, first - 1)), math.max(limits.before, limits.rise * few)
+end
+
 -- Share of the core-seconds, which is the share of the wall time where all cores wait together.
 local function share(cost) return ratio(cost, job.core_s) end
 
@@ -585,11 +590,13 @@ end
 -- The part of what tasks differ by that is before an end that cpu.tail finds.
 local function unequal_before_end()
 	local limits = rules["cpu.tail"].limits
-	local _, first = quiet_end(limits)
+	local few, first = quiet_end(limits)
 	local unequal = bin.task_max_s - bin.task_mean_s
 	if not first or first == 1 then return 1 end
 	local length = sum(slice(bin.span_s, first))
 	if length < at_least(limits.least_s) or length < limits.share * job.wall_s then return 1 end
+	local before, wanted = before_end(limits, few, first)
+	if not (before >= wanted) then return 1 end
 	return known(ratio(sum(slice(unequal, 1, first - 1)), sum(unequal)), 1)
 end
 
@@ -711,8 +718,7 @@ rules["cpu.tail"] = {
 			duration(length), duration(at_least(limits.least_s)))
 		only_if(length >= limits.share * job.wall_s, "the end with few cores in use took %s of the time, not %s",
 			percent(length / job.wall_s), percent(limits.share))
-		local before = mean(slice(used, 1, first - 1))
-		local wanted = math.max(limits.before, limits.rise * few)
+		local before, wanted = before_end(limits, few, first)
 		only_if(before >= wanted, "before that %s of the cores were used, not %s", percent(before), percent(wanted))
 		local io = sum(slice(bin.read_mb, first)) + sum(slice(bin.write_mb, first))
 		only_if(not (io / length >= limits.io_mb_s), "the end is input or output of %s a second", size(io / length))

@@ -79,7 +79,7 @@ def copies(mb, rounds):
 
     def work(cpu):
         os.sched_setaffinity(0, [cpu])
-        a, b = numpy.ones(mb << 17), numpy.zeros(mb << 17)
+        a, b = numpy.ones(mb << 17), numpy.ones(mb << 17)  # zeros would get their pages in the first copy
         together.wait()
         began = time.thread_time()
         for _ in range(rounds):

@@ -46,12 +46,12 @@ def counters():
         is_near("counters: the clock of " + region, got["counters"]["TaskClock"]["per_s"], 1e9, 0.02)
     text = cluster(path).stdout
     is_true("counters: as text", re.search(r"^  A .*  all$", text, re.M) and re.search(r"^  B .*  burst 2$", text, re.M) and
-            "3 regions:" in text and "PageFaults" in text, text)
+            "By region:" in text and "PageFaults" in text, text)
 
 
 def refused():
     run, path = run_jobprof([tool("jpburst"), "-n", "20", "3"], 0.3, "all,burst")
-    for options, why in (([], "have named no region"), (["--csv"], "--regions as text or --json only")):
+    for options, why in (([], "have named no region"), (["--csv"], "--regions and --code as text or --json only")):
         p = cluster(path, *options)
         is_true("refused: " + why, p.returncode and why in p.stderr, p)
 
