@@ -437,7 +437,7 @@ def hints():
             rows = f["n1/Bursts/%d" % rank][:]
             rows["Rank"] = rank
             f["n1/Bursts/%d" % rank][:] = rows
-    is_true("hints: of ranks of MPI", "'wait:LIBMPI:MPI_[ABGPRSW]*'" in hinted(path), path)
+    is_true("hints: of ranks of MPI", "'wait:libmpi.so:MPI_[ABGPRSW]*'" in hinted(path), path)
 
 
 def wrong():

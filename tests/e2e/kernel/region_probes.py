@@ -197,7 +197,7 @@ def killed():
 
 
 def refused():
-    cut = os.path.join(TMP, "cut")
+    cut = os.path.join(TMP, "cut.so")
     with open(CALLS, "rb") as f, open(cut, "wb") as to:
         to.write(f.read(5000))
     fifo = os.path.join(TMP, "fifo")
@@ -210,10 +210,14 @@ def refused():
                          (["--region", fifo + ":f"], "no regular file"),
                          (["--region", "/etc/passwd:f"], "no ELF file"),
                          (["--region", cut + ":work"], "cut"),
+                         (["--region", "cut.so:work"], "cut"),  # in LD_LIBRARY_PATH
+                         (["--region", "libc.so.6:nothing"], "no function nothing"),
+                         (["--region", "libnowhere.so:f"], "cannot open libnowhere.so: No such file"),
                          (["--region", "%s=%s:work" % ("x" * 64, CALLS)], "1 to 63 bytes"),
                          (["--region", CALLS + ":work", "--region-budget", "0"], "more than 0"),
                          (["--region", CALLS + ":work"] * 17, "at most 16")):
-        p = subprocess.run([JOBPROF, "run", "-o", TMP, *options, "true"], capture_output=True, text=True, timeout=60, env=plain_env())
+        p = subprocess.run([JOBPROF, "run", "-o", TMP, *options, "true"], capture_output=True, text=True, timeout=60,
+                           env=plain_env(LD_LIBRARY_PATH=TMP))
         is_true("refused: " + why, p.returncode == 2 and why in p.stderr and p.stderr.count("\n") == 1, p)
 
 

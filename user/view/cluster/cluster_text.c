@@ -201,8 +201,8 @@ static const char *noise_hint(const struct cluster_view *v)
 	const struct model_bursts *b = v->bursts;
 
 	if (!b->ends_at_calls && has_ranks(b))
-		return "Most is noise, as where MPI polls: run --region "
-		       "'wait:LIBMPI:MPI_[ABGPRSW]*'";
+		return "Most is noise: where MPI polls, run --region "
+		       "'wait:libmpi.so:MPI_[ABGPRSW]*'";
 	if (v->codes)
 		return "Most is noise: jobprof cluster --code sorts bursts by what they execute";
 	if (!b->ends_at_calls)

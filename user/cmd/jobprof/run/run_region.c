@@ -2,6 +2,7 @@
 /* Regions that jobprof run is asked for: what the option says, and the files that it names. */
 #include "cmd/jobprof/run/run_region.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -97,16 +98,50 @@ int region_spec__parse(struct region_spec *s, const char *text)
 	return name_region(s, text);
 }
 
-/* A name without a slash is a program's, as for a shell. Opens no device and no pipe. */
+/* The directories of the loader, as in LD_LIBRARY_PATH: those that this names, and the system's.
+ * NULL: not known. */
+static char *library_dirs(void)
+{
+	void *self = dlopen(NULL, RTLD_LAZY);
+	_cleanup_free_ Dl_serinfo *found = NULL;
+	char *list = NULL;
+	Dl_serinfo head;
+	size_t size;
+	FILE *f = open_memstream(&list, &size);
+
+	if (self && f && !dlinfo(self, RTLD_DI_SERINFOSIZE, &head))
+		found = malloc(head.dls_size);
+	if (found)
+		*found = head;
+	if (found && !dlinfo(self, RTLD_DI_SERINFO, found))
+		for (unsigned i = 0; i < found->dls_cnt; i++)
+			fprintf(f, "%s%s", i ? ":" : "", found->dls_serpath[i].dls_name);
+	if (f)
+		fclose(f);
+	if (self)
+		dlclose(self);
+	return list;
+}
+
+/* Where a file without a slash in its name is looked for: a library as by the loader, a program as
+ * by a shell. */
+static char *dirs_of(const char *name)
+{
+	const char *path = getenv("PATH");
+
+	return strstr(name, ".so") ? library_dirs() : strdup(path ? path : "/bin:/usr/bin");
+}
+
+/* Opens no device and no pipe. */
 static int open_file(const char *name)
 {
-	const char *dirs = getenv("PATH");
-	_cleanup_free_ char *list = strdup(dirs ? dirs : "/bin:/usr/bin");
-	char *rest = strchr(name, '/') ? NULL : list, *dir, path[4200];
+	_cleanup_free_ char *list = strchr(name, '/') ? NULL : dirs_of(name);
+	char *rest = list, *dir, path[4200];
 	struct stat st;
 	int fd = -1;
 
-	if (!rest)
+	errno = ENOENT;
+	if (strchr(name, '/'))
 		fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	while (fd < 0 && rest && (dir = strsep(&rest, ":"))) {
 		snprintf(path, sizeof(path), "%s/%s", *dir ? dir : ".", name);
