@@ -212,6 +212,14 @@ def each_term():
                 all(len(line) <= 80 and line.isascii() for line in page.splitlines()), page)
 
 
+def twice_as_long():
+    """Where the sentence does not say the whole in percent, it says no part of it so: both are times."""
+    r = as_json(write("a", job("some", 1, wall=LONG)), write("cores", fewer_cores()))
+    want = ["%d:%02d:%02d" % (s // 3600, s // 60 % 60, s % 60) for s in (round(r["s"]), round(terms(r)["cores"]))]
+    is_true("compare: four times as long: the sentence", r["sentence"].startswith("B took 4 times as long as A (+%s): %s for fewer cores" % tuple(want)),
+            r["sentence"])
+
+
 def threads():
     """One task with eight threads: the term is the same as of eight tasks."""
     a, b = job("threads", 1), job("threads", 2, wall=3960)
@@ -628,4 +636,4 @@ def real_programs():
         is_near("compare: real programs: %s: the terms add up" % term, sum(t["s"] or 0 for t in r["terms"]), r["s"], 0, 1e-9)
 
 
-run_tests([each_term, threads, never_parallel, which_node, causes, parents, beside, inside, merged, long_runs, baseline, refused, hostile, strange, real_programs])
+run_tests([each_term, twice_as_long, threads, never_parallel, which_node, causes, parents, beside, inside, merged, long_runs, baseline, refused, hostile, strange, real_programs])

@@ -125,13 +125,23 @@ static void sort_terms(const struct comparison *c, struct sized_term sorted[stat
 	qsort(sorted, N_TERMS, sizeof(*sorted), by_size);
 }
 
+/* Of a run that took twice as long or longer in seconds, as the sentence does not say the whole
+ * in percent. */
+static const char *amount(const struct compare_page *p, double s, report_number text)
+{
+	double wall = p->a->run.wall_s;
+
+	return p->c->s < wall ? report_text__share(fabs(s / wall), text)
+			      : report_text__time(fabs(s), text);
+}
+
 /* The terms that matter. Returns how many. */
 static unsigned say_terms(const struct compare_page *p, struct sentence *s, bool *work)
 {
 	bool is_same = fabs(p->c->s / p->a->run.wall_s) < COMPARE_SAME, against = false;
 	struct sized_term sorted[N_TERMS];
 	unsigned said = 0;
-	report_number share;
+	report_number text;
 
 	sort_terms(p->c, sorted);
 	for (int i = 0; i < N_TERMS; i++) {
@@ -145,7 +155,7 @@ static unsigned say_terms(const struct compare_page *p, struct sentence *s, bool
 		*work |= term == TERM_WORK;
 		against |= turns;
 		say(s, "%s%s%s%s for %s", said++ ? "; " : "",
-		    turns && !is_same ? "against it " : "", report_text__share(fabs(of_a), share),
+		    turns && !is_same ? "against it " : "", amount(p, p->c->change[term].s, text),
 		    !is_same && !against ? ""
 		    : of_a > 0		 ? " more"
 					 : " less",
