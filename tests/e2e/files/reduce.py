@@ -305,6 +305,15 @@ def words():
 KINDS = ((0.002, 0.0005, 3000), (0.030, 0.004, 1500), (0.4, 0.0005, 900))  # run time, gap, bursts
 
 
+def zeros():
+    """A quantile that is 0 is printed so, whether larger numbers follow or not."""
+    path = os.path.join(tmpdir(), "9_0_n0.h5")
+    cells = [[0] * 7 + [3, 5, 9], [0] * 10]
+    node_file(path, "n0", {"Tasks/0": rows_of(numpy.arange(10), [("Some", F), ("None", F)], cells)}, index=0)
+    lines = {x.split()[0]: x.split()[4:] for x in reduced(path).stdout.splitlines() if x.startswith(("Some", "None"))}
+    is_equal("zeros: least, p50, p95 and most", lines, {"Some": ["0", "0", "9", "9"], "None": ["0"] * 4})
+
+
 def make_bursts():
     """Three kinds of bursts on six nodes, far from each other and alike among themselves; some that are like none."""
     d, _ = make_files(1, 3)
@@ -384,4 +393,4 @@ def lone_burst():
     is_true("one burst: there is no number that is none", "nan" not in text, text)
 
 
-run_tests([moments, sample, any_order, any_ranks, parts, damaged_parts, damaged_file, lost_rank, stored, words, clusters, output, lone_burst])
+run_tests([moments, sample, any_order, any_ranks, parts, damaged_parts, damaged_file, lost_rank, stored, words, zeros, clusters, output, lone_burst])

@@ -32,6 +32,15 @@ static struct log_bin quantile(const struct reduction_column *c, double q)
 	return c->moments.n ? within(c, log_histogram__quantile(&c->histogram, q)) : none;
 }
 
+/* What part q of the values is not above; the bin of 0 ends where numbers are as good as 0. */
+static double quantile_bound(const struct reduction_column *c, double q)
+{
+	const double least = log_histogram__bin(LOG_HISTOGRAM_SIDE).high;
+	double high = quantile(c, q).high;
+
+	return high == least ? 0 : high;
+}
+
 /* Prints a number with only the digits of an exponent that count: 3.53e6. */
 static void print_number(double v, FILE *out)
 {
@@ -62,8 +71,8 @@ static void print_column(const struct reduction_column *c, FILE *out)
 	print_number(moments__mean(&c->moments), out);
 	print_number(moments__std(&c->moments), out);
 	print_number(c->moments.min, out);
-	print_number(quantile(c, 0.5).high, out);
-	print_number(quantile(c, 0.95).high, out);
+	print_number(quantile_bound(c, 0.5), out);
+	print_number(quantile_bound(c, 0.95), out);
 	print_number(c->moments.max, out);
 	fputc('\n', out);
 }
