@@ -22,6 +22,8 @@ ENDS, FAULTS = [0.0, 0.3, 0.55, 1.0], [200.0, 20.0, 80.0]  # of the phases of "l
 REGIONS = [("Region", U), ("Begin", U), ("End", U), ("Process", U), ("Thread", U)]
 POINTS = [("Time", U), ("Process", U), ("Thread", U), ("Kind", U), ("Place", U), ("Task", F), ("CPUTime", U), ("PageFaults", U)]
 
+LIBRARY, PLACE_LIBRARY = 7, 1 << 48  # a kind of code, and where that is in no program
+
 
 def thread(rng, pid):
     """Begins, ends and samples; each 40th execution takes twice as long."""
@@ -100,6 +102,20 @@ def phases():
     is_true("as jobprof fold: nearly all of these executions", 0.98 * whole["folded"] <= alone["folded"] <= whole["folded"], (alone["folded"], whole["folded"]))
     is_true("as jobprof fold: the curve", numpy.allclose(alone["counters"]["PageFaults"]["curve"], whole["counters"]["PageFaults"]["curve"],
                                                          atol=0.005), "")
+
+
+def library():
+    """Code of a library is called by its kind, wherever in it: all samples of such a phase are there."""
+    rng, path = numpy.random.default_rng(1), os.path.join(tmpdir(), "9_0_n0.h5")
+    (begins, ends), sample = thread(rng, 100)
+    sample[3], sample[4] = LIBRARY, PLACE_LIBRARY + 256 * rng.integers(1, 6, len(sample[0]))
+    node_file(path, "n0", {"Regions": rows_of(ends, REGIONS, [1, begins * 1e9, ends * 1e9, 100, 100]),
+                           "SamplePoints": rows_of(sample[0], POINTS, [sample[0] * 1e9] + sample[1:])}, index=0)
+    with h5py.File(path, "a") as f:
+        attribute(f["n0"], "Region 1", "loop")
+    alone = json.loads(subprocess.run([JOBPROF, "fold", "--json", path], capture_output=True, text=True, check=True).stdout)
+    for name, f in (("fold", alone), ("reduce", folded(path)["fold"])):
+        is_equal("library: %s: one phase, with all samples" % name, [(p["code"], p["share"]) for p in f["phases"]], [("library", 1)])
 
 
 def same(name, got, wanted):
@@ -207,4 +223,4 @@ def words():
         is_true("%s: says why" % " ".join(args), text in p.stderr and p.stderr.count("\n") <= 2, p.stderr)
 
 
-run_tests([phases, any_order, damaged, lost_rank, stored, words])
+run_tests([phases, library, any_order, damaged, lost_rank, stored, words])

@@ -15,6 +15,16 @@ static uint64_t function_of(uint64_t code)
 	return code & FOLD_NAMED ? code & ~FOLD_BLOCK_MASK : code;
 }
 
+/* What of a code is shown: a function, or of libraries their kind. */
+static uint64_t shown_of(uint64_t code)
+{
+	const uint64_t library = FOLD_CODE(0, JP_PLACE_LIBRARY);
+
+	if (code & FOLD_NAMED || !(code & library))
+		return function_of(code);
+	return FOLD_CODE(code >> 56, JP_PLACE_LIBRARY);
+}
+
 static int by_code(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
@@ -22,8 +32,8 @@ static int by_code(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* The function of a phase is the one with most of the n samples, wherever in it they are; its code
- * is the most frequent one of that function. The phase has `all` samples. */
+/* The function of a phase is the one with most of the n samples, wherever in it they are, or a kind
+ * of library; its code is the most frequent one of that. The phase has `all` samples. */
 static void name_phase(struct fold_phase *p, uint64_t *code, size_t n, size_t all)
 {
 	size_t most = 0, most_of_code = 0, of_function = 0, of_code = 0;
@@ -31,7 +41,7 @@ static void name_phase(struct fold_phase *p, uint64_t *code, size_t n, size_t al
 
 	qsort(code, n, sizeof(*code), by_code);
 	for (size_t i = 0; i < n; i++) {
-		if (i && function_of(code[i]) != function_of(code[i - 1]))
+		if (i && shown_of(code[i]) != shown_of(code[i - 1]))
 			of_function = most_of_code = 0;
 		of_code = i && code[i] == code[i - 1] ? of_code + 1 : 1;
 		if (of_code > most_of_code) {
@@ -209,6 +219,17 @@ static double most_misplaced(const struct folded *f, const struct placed *v, siz
 	return most;
 }
 
+/* The part of the samples that are in another function than the only phase. */
+static double elsewhere(const struct folded *f, const uint64_t *code, size_t n)
+{
+	const uint64_t its = function_of(f->phases[0].code);
+	size_t other = 0;
+
+	for (size_t i = 0; i < n; i++)
+		other += function_of(code[i]) != its;
+	return n ? (double)other / (double)n : NAN;
+}
+
 double fold_names__misplaced(const struct folded *f, const double *x, const uint64_t *code,
 			     size_t n)
 {
@@ -216,7 +237,7 @@ double fold_names__misplaced(const struct folded *f, const double *x, const uint
 	double most = NAN;
 
 	if (f->nphases == 1) { /* but the code changes, or there would be no period */
-		most = 1 - f->phases[0].share;
+		most = elsewhere(f, code, n);
 	} else if (v && f->nphases) {
 		for (size_t i = 0; i < n; i++)
 			v[i] = place(f, x[i], code[i]);
