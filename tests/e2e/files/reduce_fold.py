@@ -118,6 +118,16 @@ def library():
         is_equal("library: %s: one phase, with all samples" % name, [(p["code"], p["share"]) for p in f["phases"]], [("library", 1)])
 
 
+def listed():
+    """The list of a file says of its points what the list without a file does."""
+    d, _ = make()
+    path = "%s/7_0_n0.h5" % d
+    said, text, found = (subprocess.run([JOBPROF, "list", *args], capture_output=True, text=True, check=True).stdout for args in
+                         (["-s", "SamplePoints"], ["-s", "SamplePoints", path], ["--json", path]))
+    is_true("list: the text has it", said.startswith("SamplePoints: ") and said in text, text)
+    is_equal("list: JSON has it", [s["description"] for s in json.loads(found)["series"] if s["name"] == "SamplePoints"], [said.strip().partition(": ")[2]])
+
+
 def same(name, got, wanted):
     exact = [[c["curve"] for c in j["fold"]["counters"].values()] + [[p[k] for p in j["fold"]["phases"] for k in ("from", "to", "code", "samples")]]
              + [j["fold"][k] for k in ("region", "executions", "folded", "threads")] for j in (got, wanted)]
@@ -223,4 +233,4 @@ def words():
         is_true("%s: says why" % " ".join(args), text in p.stderr and p.stderr.count("\n") <= 2, p.stderr)
 
 
-run_tests([phases, library, any_order, damaged, lost_rank, stored, words])
+run_tests([phases, library, listed, any_order, damaged, lost_rank, stored, words])

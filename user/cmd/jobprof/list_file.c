@@ -23,6 +23,15 @@
 
 #define TOTALS "Totals/"
 
+/* What the series is, or "" where the schema does not know it. */
+static const char *series_doc(const char *name)
+{
+	const struct series *known = series__find(name);
+	const char *doc = known ? known->doc : series__group_doc(name);
+
+	return doc ? doc : "";
+}
+
 /* The series that it is, or sums up. */
 static const char *series_of(const struct contents_series *s)
 {
@@ -176,11 +185,12 @@ static int print_text(FILE *out, const struct model_file *f, const struct conten
 	for (unsigned i = 0; i < c->nseries; i++) {
 		const struct contents_series *s = &c->series[i];
 		const struct series *known = series__find(s->name);
+		const char *doc = series_doc(s->name);
 		const char *tables = known ? series__tables(known) : s->grouped ? "/<task>" : "";
 
 		putc('\n', out);
 		print__escaped(out, s->name);
-		fprintf(out, "%s%s%s\n", tables, known ? ": " : "", known ? known->doc : "");
+		fprintf(out, "%s%s%s\n", tables, *doc ? ": " : "", doc);
 		for (unsigned k = 0, n; k < s->ncols; k += n) {
 			n = count_buckets(s, k);
 			print_columns(out, s, k, n);
@@ -206,14 +216,13 @@ static json_t *column_json(const struct contents_series *s, const struct content
 
 static json_t *series_json(const struct contents_series *s)
 {
-	const struct series *known = series__find(s->name);
 	json_t *cols = json_array();
 
 	for (unsigned i = 0; i < s->ncols; i++)
 		json_array_append_new(cols, column_json(s, &s->cols[i]));
 	return json_pack("{s:o, s:b, s:s, s:i, s:o}", "name", json__text(s->name), "grouped",
-			 s->grouped, "description", known ? known->doc : "", "tables",
-			 (int)s->tables, "columns", cols);
+			 s->grouped, "description", series_doc(s->name), "tables", (int)s->tables,
+			 "columns", cols);
 }
 
 static json_t *place_json(const struct contents *c, const struct contents_place *p)
