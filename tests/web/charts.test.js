@@ -100,6 +100,8 @@ test('given: what is not known or was not asked for has no bar, and no bar is to
 	assert.deepEqual(byClass(all, 'bar').map((b) => b.children[0].style.width), ['100%', '50%', '25%', '25%']);
 	assert.deepEqual(byClass(all, 'share').map(text), ['150 %', '50 %', '25 %', '25 %']);
 	assert.match(text(of({ gpus: 2 })), /2 GPUs, use not known$/);
+	assert.match(text(of({ own_peak_mb: 100 })), /Memory100 MB without files, no limit known/);
+	assert.match(text(given({ facts: { own_peak_mb: 100 }, page: { is_slurms: true } })), /Memory100 MB, no limit known/);
 });
 
 const HEAD = { job: { id: '42', steps: [{ name: '0' }], name: '<i>' }, facts: { nodes: 3, wall_s: 84, limit_s: 168, cores: 8 }, findings: [], commands: [], page: { nodes: ['n1', 'n3'], lines: { end_s: 84, dt_s: 1 }, version: '1' },
