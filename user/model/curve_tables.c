@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "hdf5/cursor.h"
+
 #define LATE 1.5 /* a first row that is so many intervals long began later than its step */
 
 struct walk {
@@ -45,16 +47,30 @@ static double start_of(const struct curve_tables *t, const struct reader_node *n
 	return isnan(said) ? time_of(t, row) - cell(t, row, t->at.elapsed) : said;
 }
 
-/* A table that begins with its step has its first row since then; one that begins later, or of
- * which that is not known, has a first row as long as its second. */
+/* When the table's task started; NaN: the table does not say, or it is not true. */
+static double task_start(const struct curve_tables *t, double first)
+{
+	int64_t ns;
+
+	if (t->at.ns < 0 || !reader__i64(cursor__dataset(t->cursor), "Start TimeNS", &ns))
+		return NAN;
+	return (double)ns / 1e9 < first ? (double)ns / 1e9 : NAN;
+}
+
+/* A table that begins with its step or task has its first row since then; one that begins later, or
+ * of which that is not known, has a first row as long as its second. Where the second is the last
+ * it says nothing, as the end may have cut it short. */
 static double first_begin(const struct curve_tables *t, const union cell *rows, unsigned n)
 {
 	unsigned stride = t->cursor->ncols;
 	double first = time_of(t, rows), usual = n > 1 ? time_of(t, rows + stride) - first : NAN;
+	double task = task_start(t, first), begin = fmax(t->start, task);
 
-	if (first - t->start > LATE * usual || isnan(t->start))
+	if (n == 2 && !isnan(task))
+		return begin;
+	if (first - begin > LATE * usual || isnan(begin))
 		return usual > 0 ? first - usual : first;
-	return t->start;
+	return begin;
 }
 
 static void put_rows(struct walk *w, const union cell *rows, unsigned n, double *before)

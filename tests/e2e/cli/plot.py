@@ -197,6 +197,21 @@ def late_tables():
         is_near("plot: late tables: their end since the start of " + name, curves[-1][0][-1], ends[-1] + before, 0, 0.5)
 
 
+def two_rows():
+    """A task of two rows, of which its end has cut the second short: the first is since the task's start."""
+    path = write("two", job("fine", 3))
+    with h5py.File(path, "r+") as f:
+        node = f["Steps/0/Nodes/n1"]
+        rows, start = node["Tasks/0"][:2], int(node.attrs["Start TimeNS"])
+        rows["TimeNS"], rows["CPUTime"] = [start + 9 * 10**9, start + 10 * 10**9], [8, 0.5]
+        del node["Tasks/0"]
+        node["Tasks/0"] = rows
+        node["Tasks/0"].attrs["Start TimeNS"] = start + 10**9
+    (x, y), = picture(["-s", "Tasks/0", "-d", "CPUTime", path], 1, 1).curve(0)
+    are_near("plot: two rows: their times", x, [1, 9, 9, 10], 0.02)
+    are_near("plot: two rows: their rates", y, [1, 1, 0.5, 0.5], 0.02)
+
+
 def gaps():
     path = write("gap", job("fine", 3))
     with h5py.File(path, "r+") as f:
@@ -403,5 +418,5 @@ def full_disk():
 
 
 if __name__ == "__main__":
-    run_tests([one_table, many_tables, many_rows, several_files, late_tables, gaps, slurms, ascii_rows, sizes, complete_or_not, refused,
+    run_tests([one_table, many_tables, many_rows, several_files, late_tables, two_rows, gaps, slurms, ascii_rows, sizes, complete_or_not, refused,
                hostile, values_without_a_middle, full_disk])
