@@ -329,7 +329,7 @@ rules["cpu.oversubscribed"] = {
 			saving = share(cost),
 			times = times_of_waiting(limits.warn),
 			text = format("Threads waited for a CPU in %s of the time they could run: they had work for %s " ..
-				"and got %s.%s", percent(job.wait_share), plural(job.demand, "CPU"), number(cpus), own >= limits.own and
+				"on %s.%s", percent(job.wait_share), plural(job.demand, "CPU"), number(cpus), own >= limits.own and
 				format(" The job itself had the CPU for %s of these waits.", percent(own)) or ""),
 			remedy = no_more_than(ratio(job.cores, job.tasks)),
 		}

@@ -405,14 +405,17 @@ def first_samples():
 
 
 def hinted(path):
-    """The line below noise, of text; JSON has the same."""
+    """The line below noise, of text; JSON and the page have the same, and the page has the same table."""
     lines, hint = said("cluster", path).splitlines(), found(path)["hint"]
-    after = lines[[l.startswith("  noise ") for l in lines].index(True) + 1].strip()
+    at = [l.startswith("  noise ") for l in lines].index(True)
+    after = lines[at + 1].strip()
     page = os.path.join(tmpdir("hinted"), "a.html")
     said("cluster", "--html", page, path)
     with open(page) as f:
-        shown = re.search("<p>(.*)</p>", f.read()).group(1)
-    is_equal("hints: text, JSON and HTML have the same", (after, shown), (hint or "", hint or ""))
+        shown = f.read().split("<table>")[1]
+    is_equal("hints: text, JSON and HTML have the same", (after, re.findall("<p>(.*)</p>", shown)), (hint or "", [hint] if hint else []))
+    rows = [" ".join(re.sub("<[^>]*>", " ", r).split()) for r in re.findall("<tr>(.*)</tr>", shown)]
+    is_equal("hints: the page has the rows of the text", rows[1:], [" ".join(l.split()) for l in lines[at - len(rows) + 2:at + 1]])
     is_true("hints: 80 columns", len(after) <= 78, after)
     return after
 

@@ -209,7 +209,7 @@ def tags():
     j, path = stops()
     p = as_json(path)["pika"]
     is_equal("tags: without peaks", [p["tags"]["given"], p["tags"]["IO-heavy"]["missing"]],
-             [["unrestrained"], "no_peak"])
+             [[], "no_peak"])
     mean = p["tags"]["IO-heavy"]["value"]
     peaks = os.path.join(tmpdir(), "peaks.conf")
     for share, given in ((0.7, ["IO-heavy"]), (0.5, ["unrestrained"])):

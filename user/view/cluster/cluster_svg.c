@@ -226,36 +226,3 @@ void cluster_view__svg(const struct cluster_view *v, FILE *out)
 	put_missing(&p);
 	fputs("</svg>\n", out);
 }
-
-void cluster_view__html(const struct cluster_view *v, FILE *out)
-{
-	const struct burst_clusters *c = v->clusters;
-	const char *hint = cluster_view__hint(v);
-	cluster_time run, gap;
-	cluster_name name;
-
-	fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-	      "style-src "
-	      "'unsafe-inline'\">\n<title>Clusters of bursts</title>\n"
-	      "<style>body{font:14px sans-serif;margin:2em}td,th{padding:.2em "
-	      ".8em;text-align:right}"
-	      "</style></head><body>\n<h1>Clusters of bursts</h1>\n<table>\n<tr><th>cluster</th>"
-	      "<th>bursts</th><th>share of run time</th><th>run time, median</th>"
-	      "<th>gap before, median</th></tr>\n",
-	      out);
-	for (unsigned i = 1; i <= c->k + 1; i++) {
-		unsigned k = i <= c->k ? i : 0;
-		const struct burst_cluster *one = &c->clusters[k];
-
-		if (one->n)
-			fprintf(out,
-				"<tr><th>%s</th><td>%zu</td><td>%.1f "
-				"%%</td><td>%s</td><td>%s</td></tr>\n",
-				cluster_name__of(k, name), one->n, 100 * one->share,
-				cluster_time__of(one->run, run), cluster_time__of(one->gap, gap));
-	}
-	fprintf(out, "</table>\n<p>%s</p>\n", hint ? hint : "");
-	cluster_view__svg(v, out);
-	fputs("</body></html>\n", out);
-}

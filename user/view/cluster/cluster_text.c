@@ -221,7 +221,7 @@ const char *cluster_view__hint(const struct cluster_view *v)
 	if (c->verdict.status != ANALYSIS_OK)
 		return NULL;
 	if (b->calls_paused)
-		return "Probes paused: run with a larger --region-budget sees more";
+		return "Probes paused: run with --region-budget 100 sees more, and costs more";
 	if (!v->regions && c->clusters[0].share > MOSTLY)
 		return noise_hint(v);
 	if (b->long_s < LITTLE * b->all_s)

@@ -83,6 +83,15 @@ static json_t *tag_json(const struct pika_tag *t, bool given)
 	return o;
 }
 
+/* Where none can be judged the job is not unrestrained either. */
+static bool is_any_judged(const struct pika_job *p)
+{
+	for (int i = 0; i < JOB_TAGS; i++)
+		if (i != JOB_TAG_UNRESTRAINED && !*p->tag[i].missing)
+			return true;
+	return false;
+}
+
 static json_t *tags_json(const struct pika_job *p)
 {
 	json_t *o = begin_loads(p, p->verdict, job_tags__params), *given = json_array(), *one;
@@ -90,7 +99,7 @@ static json_t *tags_json(const struct pika_job *p)
 	for (int i = 0; p->verdict.status == ANALYSIS_OK && i < JOB_TAGS; i++) {
 		bool is_given = p->tags & 1u << i;
 
-		if (is_given)
+		if (is_given && is_any_judged(p))
 			json_array_append_new(given, json__text(job_tag__name(i)));
 		if (i == JOB_TAG_UNRESTRAINED)
 			continue;
@@ -254,14 +263,6 @@ json_t *report_pika__json(const struct pika_job *p)
 }
 
 /* ---- the page */
-
-static bool is_any_judged(const struct pika_job *p)
-{
-	for (int i = 0; i < JOB_TAGS; i++)
-		if (i != JOB_TAG_UNRESTRAINED && !*p->tag[i].missing)
-			return true;
-	return false;
-}
 
 static void print_tags(const struct pika_job *p, FILE *out)
 {
