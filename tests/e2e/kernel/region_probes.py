@@ -221,6 +221,22 @@ def refused():
         is_true("refused: " + why, p.returncode == 2 and why in p.stderr and p.stderr.count("\n") == 1, p)
 
 
+def by_name():
+    """As a shell and the loader do, past what is no file; a program's name may have .so within."""
+    first, second = tmpdir("first"), tmpdir("second")
+    for name in ("heat.solver", "libheat.so", "libheat.so.1"):
+        os.mkdir(os.path.join(first, name))
+        shutil.copy(CALLS, os.path.join(second, name))
+        where = {"PATH" if name == "heat.solver" else "LD_LIBRARY_PATH": first + ":" + second}
+        for function, why in (("nothing", "no function nothing"), ("work", "")):
+            p = subprocess.run([JOBPROF, "run", "-q", "-o", TMP, "--region", name + ":" + function, "/bin/true"], capture_output=True, text=True,
+                               timeout=60, env=plain_env(**where))
+            is_true("by name: %s:%s" % (name, function), p.returncode == (2 if why else 0) and why in p.stderr, p)
+        p = subprocess.run([JOBPROF, "run", "-o", TMP, "--region", name + ":work", "/bin/true"], capture_output=True, text=True, timeout=60,
+                           env=plain_env(**{w: first for w in where}))
+        is_true("by name: %s is a directory" % name, p.returncode == 2 and "no regular file" in p.stderr, p)
+
+
 def deadly():
     """Functions of which a probe on the return would end programs are refused, and left out of patterns."""
     libc = next(l.split()[-1] for l in open("/proc/self/maps") if "/libc.so" in l)
@@ -236,4 +252,4 @@ def deadly():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([calls, recursion, no_end, paused, never_executed, other_processes, usdt, semaphores, killed, refused, deadly])
+    run_tests([calls, recursion, no_end, paused, never_executed, other_processes, usdt, semaphores, killed, refused, by_name, deadly])

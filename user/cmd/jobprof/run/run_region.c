@@ -123,35 +123,56 @@ static char *library_dirs(void)
 	return list;
 }
 
+/* libx.so, libx.so.6 */
+static bool is_library(const char *name)
+{
+	while ((name = strstr(name, ".so"))) {
+		name += strlen(".so");
+		if (!*name || *name == '.')
+			return true;
+	}
+	return false;
+}
+
 /* Where a file without a slash in its name is looked for: a library as by the loader, a program as
  * by a shell. */
 static char *dirs_of(const char *name)
 {
 	const char *path = getenv("PATH");
 
-	return strstr(name, ".so") ? library_dirs() : strdup(path ? path : "/bin:/usr/bin");
+	return is_library(name) ? library_dirs() : strdup(path ? path : "/bin:/usr/bin");
 }
 
-/* Opens no device and no pipe. */
+/* O_PATH opens nothing, so that a device or a pipe is seen before it is opened; some files of the
+ * kernel wait for something to read. */
+static int open_regular(const char *path)
+{
+	_cleanup_close_ int at = open(path, O_PATH | O_CLOEXEC);
+	char link[32];
+	struct stat st;
+	int fd;
+
+	if (at < 0)
+		return -errno;
+	if (fstat(at, &st) || !S_ISREG(st.st_mode))
+		return -EINVAL;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
+	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Of a name without a slash: the first file that it is of. */
 static int open_file(const char *name)
 {
 	_cleanup_free_ char *list = strchr(name, '/') ? NULL : dirs_of(name);
 	char *rest = list, *dir, path[4200];
-	struct stat st;
-	int fd = -1;
+	int fd = list ? -ENOENT : open_regular(name), got;
 
-	errno = ENOENT;
-	if (strchr(name, '/'))
-		fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	while (fd < 0 && rest && (dir = strsep(&rest, ":"))) {
 		snprintf(path, sizeof(path), "%s/%s", *dir ? dir : ".", name);
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	}
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return -EINVAL;
+		got = open_regular(path);
+		if (got >= 0 || got == -EINVAL || got == -EACCES)
+			fd = got;
 	}
 	return fd;
 }
