@@ -260,6 +260,10 @@ CASES = {
         ("one task", False, changed(healthy(nodes=1, per_node=1), {"job.task_balance": 0.5, "job.balance_saving": 0.5})),
         ("its end explains it", False, both(unequal(saving=0.4), tail(60), {
             "bin.task_max_s": at(60, 30, 20), "bin.task_mean_s": at(60, 1, 20)})),
+        ("its end writes", True, both(unequal(saving=0.4), tail(60), {
+            "bin.task_max_s": at(60, 30, 20), "bin.task_mean_s": at(60, 1, 20), "bin.write_mb": at(60, 2000, 0)})),
+        ("its end waits for a core", True, both(unequal(saving=0.4), tail(60), {
+            "bin.task_max_s": at(60, 30, 20), "bin.task_mean_s": at(60, 1, 20), "bin.wait_s": at(60, 15, 0)})),
         ("before an end that does nothing", True, both(unequal(saving=0.4), tail(60, 0.006), {
             "bin.task_max_s": at(60, 0, 30), "bin.task_mean_s": at(60, 0, 18)})),
         ("unequal but for its first bin", True, both(used(0.2), unequal(saving=0.4), {

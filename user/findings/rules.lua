@@ -68,6 +68,16 @@ local function before_end(limits, few, first)
 	return mean(slice(load(), 1, first - 1)), math.max(limits.before, limits.rise * few)
 end
 
+-- Why few cores are used from a bin on, where that is no tail; nil: it is one.
+local function busy_end(limits, first)
+	local length = sum(slice(bin.span_s, first))
+	local io = sum(slice(bin.read_mb, first)) + sum(slice(bin.write_mb, first))
+	if io / length >= limits.io_mb_s then return format("the end is input or output of %s a second", size(io / length)) end
+	if sum(slice(bin.disk_wait_s, first)) / length >= limits.disk then return "tasks waited for a disk at the end" end
+	if sum(slice(bin.wait_s, first)) / length >= limits.wait then return "threads waited for a core at the end" end
+	if mean(slice(bin.gpu, first)) >= limits.gpu then return "GPUs worked at the end" end
+end
+
 -- Share of the core-seconds, which is the share of the wall time where all cores wait together.
 local function share(cost) return ratio(cost, job.core_s) end
 
@@ -592,11 +602,11 @@ local function unequal_before_end()
 	local limits = rules["cpu.tail"].limits
 	local few, first = quiet_end(limits)
 	local unequal = bin.task_max_s - bin.task_mean_s
-	if not first or first == 1 then return 1 end
+	if not first or first == 1 or rules["cpu.tail"].off or job.is_interactive == 1 then return 1 end
 	local length = sum(slice(bin.span_s, first))
 	if length < at_least(limits.least_s) or length < limits.share * job.wall_s then return 1 end
 	local before, wanted = before_end(limits, few, first)
-	if not (before >= wanted) then return 1 end
+	if not (before >= wanted) or busy_end(limits, first) then return 1 end
 	return known(ratio(sum(slice(unequal, 1, first - 1)), sum(unequal)), 1)
 end
 
@@ -720,11 +730,8 @@ rules["cpu.tail"] = {
 			percent(length / job.wall_s), percent(limits.share))
 		local before, wanted = before_end(limits, few, first)
 		only_if(before >= wanted, "before that %s of the cores were used, not %s", percent(before), percent(wanted))
-		local io = sum(slice(bin.read_mb, first)) + sum(slice(bin.write_mb, first))
-		only_if(not (io / length >= limits.io_mb_s), "the end is input or output of %s a second", size(io / length))
-		only_if(not (sum(slice(bin.disk_wait_s, first)) / length >= limits.disk), "tasks waited for a disk at the end")
-		only_if(not (sum(slice(bin.wait_s, first)) / length >= limits.wait), "threads waited for a core at the end")
-		only_if(not (mean(slice(bin.gpu, first)) >= limits.gpu), "GPUs worked at the end")
+		local why = busy_end(limits, first)
+		only_if(not why, "%s", why)
 		local cost = higher(0, sum(slice(bin.cores_s, first)) - sum(slice(bin.cpu_s, first)))
 		local cores = sum(slice(bin.cpu_s, first)) / length
 		return {
