@@ -200,11 +200,20 @@ static int read_series(struct reader_node *n)
 	return err;
 }
 
+static void free_series(struct reader_series *s)
+{
+	string_list__free(&s->tables);
+	free(s->name);
+	if (s->group > 0)
+		H5Gclose(s->group);
+}
+
 int reader_node__series(struct reader_node *n, const char *name)
 {
 	struct reader_series *all;
 	H5O_info_t obj;
 	H5L_info_t link;
+	int err;
 
 	if (!h5__name_ok(name))
 		return 0;
@@ -220,10 +229,15 @@ int reader_node__series(struct reader_node *n, const char *name)
 	if (!all)
 		return -ENOMEM;
 	n->series = all;
-	all += n->nseries++;
+	all += n->nseries;
 	*all = (struct reader_series){0};
-	return obj.type == H5O_TYPE_GROUP ? add_group_series(n->group, name, true, all)
-					  : add_table_series(name, all);
+	err = obj.type == H5O_TYPE_GROUP ? add_group_series(n->group, name, true, all)
+					 : add_table_series(name, all);
+	if (err)
+		free_series(all);
+	else
+		n->nseries++;
+	return err;
 }
 
 static int read_all(struct reader_node *n)
@@ -310,12 +324,8 @@ void reader_node__free(struct reader_node *n)
 		free(n->attrs[i].name);
 		free(n->attrs[i].str);
 	}
-	for (unsigned i = 0; i < n->nseries; i++) {
-		string_list__free(&n->series[i].tables);
-		free(n->series[i].name);
-		if (n->series[i].group > 0)
-			H5Gclose(n->series[i].group);
-	}
+	for (unsigned i = 0; i < n->nseries; i++)
+		free_series(&n->series[i]);
 	if (n->group >= 0)
 		H5Gclose(n->group);
 	free(n->path);

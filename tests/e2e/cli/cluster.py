@@ -458,6 +458,15 @@ def wrong():
                                                                 ("BurstTime", "<f8"), ("TimeNS", "<u8")]))
     status, _, err = jobprof("cluster", none)
     is_true("wrong: no long burst", status == 1 and "BurstMin" in err and "family" not in err, err)
+    with h5py.File(few, "a") as f:
+        f.create_dataset("n1/BurstLength/0", data=numpy.zeros(1, [("ElapsedTime", "<u8"), ("EpochTime", "<u8")]))
+        header = h5py.h5o.get_info(f["n1/BurstLength/0"].id).addr
+    with open(few, "r+b") as f:
+        f.seek(header)
+        f.write(b"\xff" * 8)
+    status, _, err = jobprof("cluster", few)
+    is_true("wrong: the length of bursts is damaged", status == 1 and "damaged" in err and "crashed" not in err and err.count("\n") == 1, err)
+    few = write("few", numpy.array([0.01, 0.02]), numpy.array([0.1, 0.1]), tasks=1)[0]
     for args in (("cluster", none + "x"), ("track", none + "x"), ("flame", none + "x"), ("flame", "--diff", none + "x", few)):
         status, out, err = jobprof(*args)
         is_true("wrong: no file, %s" % args[0], status == 1 and err.endswith("No such file or directory\n") and not out,
