@@ -49,6 +49,12 @@ static double known(const struct reading *r, const union cell *row, int column)
 	return isfinite(v) ? v : NAN;
 }
 
+/* A counter of 64 bits; NAN: no such counter says that. */
+static double count(const union cell *row, int at)
+{
+	return at >= 0 && row[at].f >= 0 && row[at].f < 0x1p64 ? row[at].f : NAN;
+}
+
 /* ---- numbers */
 
 /* Pairs of numbers that are new get the next number. 0 or -ENOMEM. */
@@ -303,7 +309,7 @@ static int add_row(struct reading *r, const struct reader_node *n, const char *t
 		b->start_ns = ns;
 	row.end = (ns - b->start_ns) / 1e9;
 	for (unsigned e = 0; e < b->nevents; e++)
-		row.counts[e] = r->event_at[e] < 0 ? NAN : cells[r->event_at[e]].f;
+		row.counts[e] = count(cells, r->event_at[e]);
 	if (!r->fn) {
 		note_extremes(b, &row);
 		return keep_row(r, &row);

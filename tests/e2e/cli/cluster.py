@@ -386,6 +386,24 @@ def tracked():
     is_true("cluster: --window", "Windows" in said("cluster", "--window", "5", runs[0]), "")
 
 
+def counts():
+    """What no counter can say is not known: nothing is above the sum of 64 bits."""
+    rng = numpy.random.default_rng(11)
+    run, gap, _ = bursts(rng, 400, KERNELS[:2], 0)
+    path = write("counts", run, gap, tasks=1)[0]
+    with h5py.File(path, "a") as f:
+        rows = f["n1/Bursts/0"][:]
+        counted = numpy.zeros(len(rows), rows.dtype.descr + [("Cycles", "<f8")])
+        for c in rows.dtype.names:
+            counted[c] = rows[c]
+        counted["Cycles"] = 1e9 * rows["RunTime"]
+        counted["Cycles"][:40:4] = [numpy.inf, -numpy.inf, -1, 1e300, 2.0**64] * 2
+        del f["n1/Bursts/0"]
+        f["n1/Bursts/0"] = counted
+    for c in clusters(found(path)):
+        is_near("counts: cluster %s" % c["name"], c["counters"]["Cycles"]["per_s"], 1e9, 1e-6)
+
+
 def first_samples():
     """The first sample on a page of code has no kind; where it is in the program's own code it is known nevertheless."""
     rng = numpy.random.default_rng(9)
@@ -509,7 +527,7 @@ def lammps():
 
 
 if __name__ == "__main__":
-    tests = [known_kinds, as_defined, subset_as_all, as_reduced, more_than_kept, unknown, counters, stack, outputs, singles, tracked, first_samples, hints, wrong]
+    tests = [known_kinds, as_defined, subset_as_all, as_reduced, more_than_kept, unknown, counters, stack, outputs, singles, tracked, counts, first_samples, hints, wrong]
     if os.geteuid() == 0:
         tests += [two_kernels, a_build, lammps]
     run_tests(tests)
