@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The budget of the probes of regions: who pauses, and for how long. */
 #include "tests/unit/unit.h"
+
+#include <limits.h>
+#include <string.h>
+
 #include "base/clock.h"
 #include "daemon/step/probed_regions.h"
 
@@ -11,7 +15,7 @@ enum { FRUGAL, DEAR, N };
 
 static const struct kern_region list[N] = {{.name = "frugal"}, {.name = "dear"}};
 static struct probed_regions *regions;
-static uint64_t now, traps[N];
+static uint64_t now, traps[JP_REGIONS];
 static bool probed[N];
 
 /* ---- in place of the kernel */
@@ -119,6 +123,29 @@ TEST(in_the_end_they_cost_the_budget)
 {
 	run(1000, 0.5, 0.8);
 	assert_in_range((uint64_t)((double)(traps[FRUGAL] + traps[DEAR]) * TRAP_NS / 1e9), 18, 21);
+}
+
+TEST(what_is_said_of_all_regions_fits)
+{
+	char text[KERN_REGIONS_TEXT], last[] = " % of a CPU";
+	struct kern_region most[JP_REGIONS];
+	struct probed_regions *r;
+
+	for (unsigned i = 0; i < JP_REGIONS; i++) {
+		most[i] = (struct kern_region){.wait = true};
+		memset(most[i].name, 'x', sizeof(most[i].name) - 1);
+		traps[i] = 1;
+	}
+	r = probed_regions__new(most, JP_REGIONS, 0.0123456, 0);
+	assert_non_null(r);
+	for (unsigned i = 0; i < JP_REGIONS; i++) {
+		r->of[i].pauses = UINT_MAX;
+		r->of[i].paused_s = 1e8;
+		r->of[i].first_ns = 100000000 * NSEC_PER_SEC;
+	}
+	assert_int_equal(probed_regions__text(r, NULL, text, sizeof(text)), JP_REGIONS);
+	assert_string_equal(text + strlen(text) - strlen(last), last);
+	free(r);
 }
 
 int main(void)

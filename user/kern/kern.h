@@ -42,6 +42,9 @@ struct kern_region_place {
 	enum { KERN_REGION_CALL, KERN_REGION_BEGIN, KERN_REGION_END } kind; /* CALL: both */
 };
 
+/* Bytes of a text about all regions: of each its name twice, and how long it paused. */
+#define KERN_REGIONS_TEXT (64 + JP_REGIONS * 256)
+
 /* A region of programs that do not name it. */
 struct kern_region {
 	char name[64];

@@ -183,7 +183,7 @@ static void put_others(struct step *s, struct kern *k)
 /* Says which functions were regions, and what their probes cost. */
 static void put_regions(struct step *s, const struct step_env *env)
 {
-	char text[JP_REGIONS * 160];
+	char text[KERN_REGIONS_TEXT];
 
 	if (!env->probed)
 		return;

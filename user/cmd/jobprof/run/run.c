@@ -163,7 +163,7 @@ static void print_troubles(const char *text)
 
 static void summary(const struct run *r)
 {
-	char troubles[JP_REGIONS * 160];
+	char troubles[KERN_REGIONS_TEXT];
 	bool has_troubles = daemon__region_troubles(r->d, troubles, sizeof(troubles)) > 0;
 	const struct report_opts how = {
 		.form = r->json ? REPORT_JSON : REPORT_PAGE,
