@@ -501,7 +501,8 @@ def wrong():
     status, _, err = jobprof("track", few)
     is_true("wrong: one window", status == 1 and "INSUFFICIENT" in err, err)
     for args in (("cluster",), ("cluster", "--by", "size", few), ("cluster", "--eps", "2", few), ("track",),
-                 ("cluster", "--json", "--csv", few), ("cluster", "--window", "0", few), ("cluster", "--min-pts", "0", few)):
+                 ("cluster", "--json", "--csv", few), ("cluster", "--window", "0", few), ("cluster", "--min-pts", "0", few),
+                 ("cluster", "--code", "--eps", "0.1", few), ("cluster", "--regions", "--whole", few)):
         status, _, err = jobprof(*args)
         is_true("wrong: %s" % " ".join(args[:-1] or args), status == 2 and err.strip(), (status, err))
 

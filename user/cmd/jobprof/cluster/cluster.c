@@ -66,6 +66,7 @@ struct options {
 	struct input_args in;
 	const char *svg, *html;
 	bool json, csv, regions, code;
+	bool how; /* what finds clusters was given */
 };
 
 struct work {
@@ -244,6 +245,7 @@ static int set_option(void *ctx, int letter, const char *arg)
 	struct options *o = ctx;
 	int taken = cluster_args__take(&o->args, letter, arg);
 
+	o->how |= taken >= 0 || letter == OPT_WHOLE;
 	if (taken >= 0)
 		return taken;
 	if (input_args__take(&o->in, letter, arg))
@@ -293,6 +295,9 @@ int verb_cluster(int argc, char **argv)
 		return options__wrong(&cmd_cluster, "one of --regions and --code");
 	if ((o.regions || o.code) && (o.svg || o.html || o.csv || o.args.window > 0))
 		return options__wrong(&cmd_cluster, "--regions and --code as text or --json only");
+	if ((o.regions || o.code) && o.how)
+		return options__wrong(&cmd_cluster, "--by, --eps, --min-pts and --whole for "
+						    "clusters, not for --regions and --code");
 	status = input_args__choose(&cmd_cluster, argc, argv, &o.in, &in);
 	if (status)
 		return status;
