@@ -129,6 +129,17 @@ def callers():
                 r.returncode == status and not r.stdout and said in r.stderr and r.stderr.count("\n") == 1, r)
 
 
+def loaded_later():
+    """A library that comes less than a second after the process's map was read has its names, too."""
+    lib = os.path.join(tmpdir(), "later.so")
+    text = b"#include <time.h>\nvoid later(void) { clock_t end = clock() + 4 * CLOCKS_PER_SEC; while (clock() < end) for (volatile int i = 0; i < 1000000; i++); }"
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-x", "c", "-", "-o", lib], input=text, check=True)
+    code = "import ctypes, time\nwhile time.process_time() < 0.4:\n    pass\nctypes.CDLL(%r).later()" % lib
+    run, path = run_jobprof([sys.executable, "-c", code], 0.2, SERIES)
+    leaves = by_leaf(folded(path))
+    is_true("all samples are in a file", leaves.get("[no file]", 0) <= 2 and leaves.get("later", 0) > 194, leaves)
+
+
 CHAIN = ["main", "one", "two", "three", "four", "five"]
 
 
@@ -633,4 +644,4 @@ def refused():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([hottest, blocked, callers, unwound, rights, helper_ends, locked_map, hostile_files, stripped, debuginfod, forms, languages, restarted_and_merged, compared, full_tables, max_stacks, refused])
+    run_tests([hottest, blocked, callers, loaded_later, unwound, rights, helper_ends, locked_map, hostile_files, stripped, debuginfod, forms, languages, restarted_and_merged, compared, full_tables, max_stacks, refused])

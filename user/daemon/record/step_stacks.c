@@ -267,6 +267,14 @@ static uint64_t id_of(const struct jp_stack_key *key)
 	return id__mix(id__mix(id, key->tgid), key->exec);
 }
 
+/* A sample in code that the map does not have: it may when it is read again. Of a gap the stack
+ * comes once, and its number alone thereafter. */
+static bool may_be_mapped(const struct program *p, const struct jp_stack_key *key,
+			  const struct jp_stack *s)
+{
+	return key->cause >= JP_CAUSES && s->nuser && !code_at(p, s->user[0]);
+}
+
 static uint64_t leaf_of(struct step_stacks *st, const struct program *p,
 			const struct jp_stack_key *key, const struct jp_stack *s)
 {
@@ -275,7 +283,7 @@ static uint64_t leaf_of(struct step_stacks *st, const struct program *p,
 	if (leaf)
 		return leaf;
 	leaf = make_leaf(st, p, key, s);
-	if (leaf && (s->nkernel || s->nuser))
+	if (leaf && (s->nkernel || s->nuser) && !may_be_mapped(p, key, s))
 		leaf_cache__add(&st->leaves, id, leaf);
 	return leaf;
 }
@@ -325,7 +333,7 @@ static bool hold(struct step_stacks *st, const struct jp_stack_key *key, const s
  * frame is in code that was mapped since. */
 static bool needs_map(const struct program *p, const struct jp_stack *s, uint64_t since_ns)
 {
-	if (!s->nuser || (p->tried && p->asked_ns >= since_ns))
+	if (!s->nuser || (p->tried && !p->asking && p->asked_ns >= since_ns))
 		return false;
 	return !p->tried || !code_at(p, s->user[0]);
 }
@@ -348,9 +356,9 @@ static void add_stack(struct step *s, const struct step_env *env, const struct j
 		st->held[st->nheld - 1].since_ns = since_ns;
 		if (!p->asking && (!p->tried || clock__boot_ns() > p->asked_ns + READ_NS))
 			ask_maps(s, env, key->slot, p);
-		if (p->asking)
+		if (p->asking || (needs_map(p, stack, since_ns) && may_be_mapped(p, key, stack)))
 			return;
-		st->nheld--; /* it was asked about just now */
+		st->nheld--; /* it cannot be asked about, or was just now */
 	}
 	count_stack(st, key, leaf_of(st, p ? p : &none, key, stack), stack);
 }
@@ -390,6 +398,9 @@ static void take_stack(void *ctx, const struct jp_stack_key *key, const struct j
 
 void step_stacks__take(const struct step_env *env)
 {
+	for (struct step *s = *env->steps; s; s = s->next)
+		if (s->stacks)
+			add_held(s, env, false);
 	kern__take_stacks(env->k, take_stack, (void *)env);
 }
 
