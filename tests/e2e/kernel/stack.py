@@ -140,6 +140,20 @@ def loaded_later():
     is_true("all samples are in a file", leaves.get("[no file]", 0) <= 2 and leaves.get("later", 0) > 194, leaves)
 
 
+def called_later():
+    """So do the callers in such a library."""
+    d = tmpdir()
+    for name, flags, text in (
+            ("later.so", ["-shared", "-fPIC"], "#include <time.h>\nvoid later(void (*f)(void)) { clock_t end = clock() + 5 * CLOCKS_PER_SEC; while (clock() < end) f(); }"),
+            ("calls", ["-ldl"], "#include <dlfcn.h>\n#include <time.h>\nvoid hot(void) { for (volatile int i = 0; i < 1000000; i++); clock(); }\n"
+             "int main() { while (clock() < CLOCKS_PER_SEC / 3) hot(); void (*f)(void (*)(void)) = dlsym(dlopen(\"%s/later.so\", RTLD_NOW), \"later\"); f(hot); }" % d)):
+        subprocess.run(["gcc", "-O0", "-x", "c", "-", "-o", os.path.join(d, name), *flags], input=text.encode(), check=True)
+    run, path = run_jobprof([os.path.join(d, "calls")], 0.2, SERIES)
+    stacks = [(s, n) for s, n in folded(path) if "hot" in s]
+    called = sum(n for s, n in stacks if s[:s.index("hot")][-2:] == ["main", "later"])
+    is_true("callers that came later", called > 250, stacks)
+
+
 CHAIN = ["main", "one", "two", "three", "four", "five"]
 
 
@@ -644,4 +658,4 @@ def refused():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([hottest, blocked, callers, loaded_later, unwound, rights, helper_ends, locked_map, hostile_files, stripped, debuginfod, forms, languages, restarted_and_merged, compared, full_tables, max_stacks, refused])
+    run_tests([hottest, blocked, callers, loaded_later, called_later, unwound, rights, helper_ends, locked_map, hostile_files, stripped, debuginfod, forms, languages, restarted_and_merged, compared, full_tables, max_stacks, refused])

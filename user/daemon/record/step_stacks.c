@@ -20,6 +20,7 @@
 #define PROGRAMS    1024		/* processes whose maps are kept: 13 MB at most */
 #define HELD	    1024		/* stacks that wait for the map of their process */
 #define READ_NS	    (1 * NSEC_PER_SEC)	/* between two readings of a process's map */
+#define CALLERS_NS  (64 * NSEC_PER_SEC) /* at most, where callers are what it lacks */
 #define ON_CPU	    "[on CPU]"
 #define NOT_TAKEN   "[stack not taken]"
 #define NOT_MAPPED  "[no file]"
@@ -54,6 +55,7 @@ struct program {
 	uint64_t start_ns; /* 0: not known yet */
 	bool asking, tried;
 	uint64_t asked_ns;
+	uint64_t callers_ns; /* so long after it the map is read for callers */
 	struct code *code;
 	unsigned ncode;
 };
@@ -165,7 +167,7 @@ static struct program *program_of(struct step_stacks *st, uint32_t tgid, uint32_
 	if (!id_table__add(&st->program_of, id, st->nprograms))
 		return NULL;
 	p = &st->programs[st->nprograms++];
-	*p = (struct program){.tgid = tgid, .exec = exec};
+	*p = (struct program){.tgid = tgid, .exec = exec, .callers_ns = READ_NS};
 	return p;
 }
 
@@ -201,15 +203,23 @@ static const struct code *code_at(const struct program *p, uint64_t addr)
 			: NULL;
 }
 
-/* Frames of the program, the outermost first. What is not code was no frame pointer. */
-static uint64_t user_nodes(struct step_stacks *st, const struct program *p,
-			   const struct jp_stack *s, uint64_t node)
+/* How many frames are the program's: what is not code was no frame pointer. */
+static unsigned user_frames(const struct program *p, const struct jp_stack *s)
 {
 	unsigned n = 0;
 
 	/* a caller goes on behind its call */
 	while (n < s->nuser && n < JP_STACK_USER && (!n || code_at(p, s->user[n] - 1)))
 		n++;
+	return n;
+}
+
+/* Frames of the program, the outermost first. */
+static uint64_t user_nodes(struct step_stacks *st, const struct program *p,
+			   const struct jp_stack *s, uint64_t node)
+{
+	unsigned n = user_frames(p, s);
+
 	while (node && n-- > 0) {
 		uint64_t addr = s->user[n] - (n > 0);
 		const struct code *c = code_at(p, addr);
@@ -267,6 +277,13 @@ static uint64_t id_of(const struct jp_stack_key *key)
 	return id__mix(id__mix(id, key->tgid), key->exec);
 }
 
+/* A sample with a caller that the map does not have: such code was mapped since, or it is none. */
+static bool lacks_callers(const struct program *p, const struct jp_stack_key *key,
+			  const struct jp_stack *s)
+{
+	return key->cause >= JP_CAUSES && user_frames(p, s) < s->nuser;
+}
+
 /* A sample in code that the map does not have: it may when it is read again. Of a gap the stack
  * comes once, and its number alone thereafter. */
 static bool may_be_mapped(const struct program *p, const struct jp_stack_key *key,
@@ -283,7 +300,8 @@ static uint64_t leaf_of(struct step_stacks *st, const struct program *p,
 	if (leaf)
 		return leaf;
 	leaf = make_leaf(st, p, key, s);
-	if (leaf && (s->nkernel || s->nuser) && !may_be_mapped(p, key, s))
+	if (leaf && (s->nkernel || s->nuser) && !may_be_mapped(p, key, s) &&
+	    !lacks_callers(p, key, s))
 		leaf_cache__add(&st->leaves, id, leaf);
 	return leaf;
 }
@@ -338,6 +356,17 @@ static bool needs_map(const struct program *p, const struct jp_stack *s, uint64_
 	return !p->tried || !code_at(p, s->user[0]);
 }
 
+/* Programs without frame pointers always lack callers: their maps are read less and less often. */
+static void look_for_callers(struct step *s, const struct step_env *env, uint32_t slot,
+			     struct program *p)
+{
+	if (!p->tried || p->asking || clock__boot_ns() < p->asked_ns + p->callers_ns)
+		return;
+	ask_maps(s, env, slot, p);
+	if (p->callers_ns < CALLERS_NS)
+		p->callers_ns *= 2;
+}
+
 /* force: there is no time to ask. */
 static void add_stack(struct step *s, const struct step_env *env, const struct jp_stack_key *key,
 		      const struct jp_stack *stack, uint64_t since_ns, bool force)
@@ -348,7 +377,7 @@ static void add_stack(struct step *s, const struct step_env *env, const struct j
 
 	if (p && p->start_ns && p->start_ns != key->start_ns) {
 		free(p->code); /* another process has the number */
-		*p = (struct program){.tgid = key->tgid, .exec = key->exec};
+		*p = (struct program){.tgid = key->tgid, .exec = key->exec, .callers_ns = READ_NS};
 	}
 	if (p)
 		p->start_ns = key->start_ns;
@@ -361,6 +390,8 @@ static void add_stack(struct step *s, const struct step_env *env, const struct j
 		st->nheld--; /* it cannot be asked about, or was just now */
 	}
 	count_stack(st, key, leaf_of(st, p ? p : &none, key, stack), stack);
+	if (!force && p && lacks_callers(p, key, stack))
+		look_for_callers(s, env, key->slot, p);
 }
 
 static void add_held(struct step *s, const struct step_env *env, bool force)
@@ -440,6 +471,8 @@ void step_stacks__answered(struct step *s, const struct step_env *env, const str
 		free(name);
 	}
 	if (code) {
+		if (a->nmaps != p->ncode)
+			p->callers_ns = READ_NS;
 		free(p->code);
 		p->code = code;
 		p->ncode = a->nmaps;
