@@ -209,8 +209,12 @@ def tags():
     j, path = stops()
     p = as_json(path)["pika"]
     is_equal("tags: without peaks", [p["tags"]["given"], p["tags"]["IO-heavy"]["missing"]],
-             [[], "no_peak"])
+             [["unrestrained"], "no_peak"])
+    j.without = {"PERF"}
+    j.write(path)
+    is_equal("tags: none where none can be judged", as_json(path)["pika"]["tags"]["given"], [])
     mean = p["tags"]["IO-heavy"]["value"]
+    j, path = stops()
     peaks = os.path.join(tmpdir(), "peaks.conf")
     for share, given in ((0.7, ["IO-heavy"]), (0.5, ["unrestrained"])):
         with open(peaks, "w") as f:

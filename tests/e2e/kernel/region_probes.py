@@ -54,6 +54,15 @@ def calls():
     is_true("calls: nothing paused", "regions:" not in got.out() and "paused" not in attrs["Regions"], attrs["Regions"])
 
 
+def beside_another():
+    """The cost of a probe is measured beside another run that measures, or probes, on the same function."""
+    got, path = run_jobprof([JOBPROF, "run", "-q", "-s", "base", "-o", TMP, "--region", CALLS + ":work", CALLS, "2000", "20"], 0.5, "base",
+                            ["--region-budget", "100", "--region", JOBPROF + ":trial"])
+    inner = max(glob.glob(TMP + "/*.h5"), key=os.path.getmtime)
+    outer, inner = (float(re.search(r"([\d.]+) us each time", attributes(p)["Regions"]).group(1)) for p in (path, inner))
+    is_true("beside another: what a probe costs", outer / 2 < inner < 4 * outer, (outer, inner))
+
+
 def recursion():
     got, rows, attrs, own = run(["-r", "5", "300", "20"], "deep=" + CALLS + ":work")
     are_the_calls("recursion", rows, attrs, own)
@@ -252,4 +261,4 @@ def deadly():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([calls, recursion, no_end, paused, never_executed, other_processes, usdt, semaphores, killed, refused, by_name, deadly])
+    run_tests([calls, beside_another, recursion, no_end, paused, never_executed, other_processes, usdt, semaphores, killed, refused, by_name, deadly])
