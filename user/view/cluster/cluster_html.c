@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Clusters of bursts as a page: the table of the terminal, and the plot. */
-#include <math.h>
-
 #include "base/escape.h"
 #include "view/cluster/cluster_view.h"
-#include "view/report/report_text.h"
 
 #define TEXT_MAX 400
 
@@ -26,14 +23,12 @@ static void put_line(const char *text, FILE *out)
 
 static void put_code(const struct burst_code *c, FILE *out)
 {
-	report_number share, n;
+	report_number share;
 
 	fputs("<td class=\"code\">", out);
 	if (c->name) {
 		print__xml(out, c->name, TEXT_MAX);
-		fprintf(out, ", %s of %s sample%s",
-			report_text__share((double)c->samples / (double)c->all, share),
-			report_text__count((double)c->all, n), report_text__s((double)c->all));
+		fprintf(out, ", %s", burst_code__share(c, share));
 	}
 	fputs("</td>", out);
 }
@@ -41,19 +36,15 @@ static void put_code(const struct burst_code *c, FILE *out)
 static void put_cluster(const struct cluster_view *v, unsigned k, FILE *out)
 {
 	const struct burst_cluster *c = &v->clusters->clusters[k];
-	report_number n, share, spread, cpu;
-	cluster_time run, gap;
+	cluster_cells cells;
 	cluster_name name;
 
 	if (!c->n)
 		return;
-	fprintf(out,
-		"<tr><th>%s</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>",
-		cluster_name__of(k, name), report_text__count((double)c->n, n),
-		report_text__share(c->share, share), cluster_time__of(c->run, run),
-		k ? report_text__share(c->spread, spread) : "",
-		isnan(c->gap) ? "none" : cluster_time__of(c->gap, gap),
-		report_text__share(c->on_cpu, cpu));
+	cluster_cells__of(c, k, cells);
+	fprintf(out, "<tr><th>%s</th>", cluster_name__of(k, name));
+	for (int i = 0; i < CLUSTER_CELLS; i++)
+		fprintf(out, "<td>%s</td>", cells[i]);
 	if (v->codes)
 		put_code(&v->codes[k], out);
 	fputs("</tr>\n", out);

@@ -7,7 +7,6 @@
 #include "base/escape.h"
 #include "view/cluster/cluster_view.h"
 #include "view/report/report_reason.h"
-#include "view/report/report_text.h"
 
 #define MOST_PLACES 32
 #define NAME_WIDTH  20
@@ -56,32 +55,28 @@ static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 
 static void print_code(const struct burst_code *c, FILE *out)
 {
-	report_number share, n;
+	report_number share;
 
 	if (!c->name)
 		return;
 	fputs("  ", out);
 	print__escaped(out, c->name);
-	fprintf(out, ", %s of %s sample%s",
-		report_text__share((double)c->samples / (double)c->all, share),
-		report_text__count((double)c->all, n), report_text__s((double)c->all));
+	fprintf(out, ", %s", burst_code__share(c, share));
 }
 
 static void print_cluster(const struct cluster_view *v, unsigned k, FILE *out)
 {
+	static const int widths[CLUSTER_CELLS] = {10, 9, 12, 10, 12, 9};
 	const struct burst_cluster *c = &v->clusters->clusters[k];
-	report_number n, share, spread, cpu;
-	cluster_time run, gap;
+	cluster_cells cells;
 	cluster_name name;
 
 	if (!c->n)
 		return;
-	fprintf(out, "  %-6s%10s%9s%12s%10s%12s%9s",
-		k || !v->regions ? cluster_name__of(k, name) : "none",
-		report_text__count((double)c->n, n), report_text__share(c->share, share),
-		cluster_time__of(c->run, run), k ? report_text__share(c->spread, spread) : "",
-		isnan(c->gap) ? "none" : cluster_time__of(c->gap, gap),
-		report_text__share(c->on_cpu, cpu));
+	cluster_cells__of(c, k, cells);
+	fprintf(out, "  %-6s", k || !v->regions ? cluster_name__of(k, name) : "none");
+	for (int i = 0; i < CLUSTER_CELLS; i++)
+		fprintf(out, "%*s", widths[i], cells[i]);
 	if (k && v->regions) {
 		fputs("  ", out);
 		print__escaped(out, v->regions[k - 1]);

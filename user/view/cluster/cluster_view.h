@@ -9,6 +9,7 @@
 #include "analysis/cluster/burst_track.h"
 #include "analysis/counters/burst_counters.h"
 #include "model/bursts.h"
+#include "view/report/report_text.h"
 
 /* What most samples of a cluster or of a burst are in. */
 struct burst_code {
@@ -76,6 +77,12 @@ char cluster_name__letter(unsigned k);
 /* "310 us", "12.1 ms", "1.5 s". */
 typedef char cluster_time[24];
 const char *cluster_time__of(double s, cluster_time buf);
+/* What the table says of a cluster: bursts, share, run time, spread, gap before, on CPU. */
+#define CLUSTER_CELLS 6
+typedef report_number cluster_cells[CLUSTER_CELLS];
+void cluster_cells__of(const struct burst_cluster *c, unsigned k, cluster_cells cells);
+/* Of a code that has samples: "65 % of 74 samples". */
+const char *burst_code__share(const struct burst_code *c, report_number buf);
 
 /* Which cluster had most run time, by place and time: a line of width characters, ' ' where there
  * was no burst. */
