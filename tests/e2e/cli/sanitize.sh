@@ -74,7 +74,7 @@ show --json
 list
 list --json
 items -s Tasks -d CPUTime
-extract -s Tasks
+extract -s Tasks -o $TMP/rows.csv
 plot -s Tasks -d CPUTime
 plot -s Tasks -d CPUTime --svg -
 reduce -s Tasks
