@@ -3,7 +3,7 @@
 #include "base/escape.h"
 #include "view/cluster/cluster_view.h"
 
-#define TEXT_MAX 400
+#define TEXT_MAX (16u << 10) /* longer than what is said of all regions */
 
 static const char page_head[] =
 	"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
