@@ -17,9 +17,9 @@ import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../lib"))
 from lib import *
+from measured import first_in_line, kept, profiled
 
 RANKS = tool("jpranks")
-OMPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 TRIES = 3
 COST_ERROR = 0.35
 DISTURBED = 0.15
@@ -28,50 +28,14 @@ PROCESSES = 2500
 PROCESS_S = 0.0009  # of a process, what proc.forks counts as its start at most
 
 
-def first_in_line():
-    """In a child: a session of its own, which the scheduler prefers to all others."""
-    os.setsid()
-    try:
-        with open("/proc/self/autogroup", "w") as f:
-            f.write("-20")
-    except OSError:
-        pass
-    os.setpriority(os.PRIO_PROCESS, 0, -20)
+def run(cmd, cpus=None):
+    """The Report of a command."""
+    return profiled(cmd, ["taskset", "-c", cpus] if cpus else [], ["--interval", "0.1"])
 
 
-class Report:
-    """Of a command under jobprof run."""
-
-    def __init__(self, cmd, cpus=None):
-        folder = tmpdir("programs")
-        before = ["taskset", "-c", cpus] if cpus else []
-        p = start(before + [JOBPROF, "run", "-q", "--interval", "0.1", "-o", folder, "--"] + cmd,
-                  preexec_fn=first_in_line, env=plain_env(**OMPI), cwd=folder, stdin=subprocess.DEVNULL,
-                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self.printed, _ = p.communicate(timeout=90)
-        files = glob.glob(folder + "/*.h5")
-        if len(files) != 1:
-            raise Failed("status %d, no file: %s" % (p.returncode, self.printed))
-        self.path = files[0]
-        out = subprocess.run([JOBPROF, "report", "--short", "--json", self.path], capture_output=True, text=True)
-        if out.returncode:
-            raise Failed("report: " + out.stderr)
-        self.json = json.loads(out.stdout)
-        self.facts, self.findings = self.json["facts"], self.json["findings"]
-        self.ids = [f["id"] for f in self.findings]
-
-    def core_s(self):
-        return self.facts["core_s"]
-
-    def others(self):
-        """Share of the cores that other programs kept from it."""
-        return sum(f["cost"]["core_s"] for f in self.findings if f["id"] == OTHERS) / self.core_s()
-
-    def keep(self, name):
-        if OPTIONS.keep:
-            os.makedirs(OPTIONS.keep, exist_ok=True)
-            shutil.copy(self.path, os.path.join(OPTIONS.keep, re.sub(r"\W+", "_", name) + ".h5"))
-        return self
+def others(r):
+    """Share of the cores that other programs kept from it."""
+    return sum(f["cost"]["core_s"] for f in r.findings if f["id"] == OTHERS) / r.core_s()
 
 
 def report(name, make, rule=None, is_steady=False, disturbed=DISTURBED):
@@ -79,21 +43,20 @@ def report(name, make, rule=None, is_steady=False, disturbed=DISTURBED):
     they took some is true, and no part of the test. They may use what is idle, but for programs that are
     to be as steady as a clock."""
     for _ in range(TRIES):
-        r = make().keep(name)
+        r = make().keep(kept(OPTIONS.keep, name))
         if r.ids[:1] == [rule]:
             return r
         if rule and r.ids[:1] == ["io.wait"]:
             continue  # others keep the disk busy: no case here waits for it most
-        if r.others() < disturbed and not (is_steady and r.facts["others_s"] > 0.1 * r.core_s()):
+        if others(r) < disturbed and not (is_steady and r.facts["others_s"] > 0.1 * r.core_s()):
             r.findings = [f for f in r.findings if f["id"] != OTHERS]
-            r.ids = [f["id"] for f in r.findings]
             return r
     raise Skipped("other programs used the disk, or %.0f %% of the cores, in the last of %d tries" % (
         100 * r.facts["others_s"] / r.core_s(), TRIES))
 
 
 def ranks(*plan):
-    return lambda: Report([RANKS] + list(plan))
+    return lambda: run([RANKS] + list(plan))
 
 
 def named(name, r, rule, remedy):
@@ -127,7 +90,7 @@ def compared(name, rule, remedy, sick, well, lost=wall_lost, error=COST_ERROR, i
     r = report(name, sick, rule, is_steady, math.inf if lost is cpu_lost else DISTURBED)
     found = named(name, r, rule, remedy)
     if found:
-        healed = well().keep(name + " well") if lost is cpu_lost else report(name + " well", well)
+        healed = well().keep(kept(OPTIONS.keep, name + " well")) if lost is cpu_lost else report(name + " well", well)
         costs(name, found, lost(r, healed), r.core_s(), error)
     return r, found
 
@@ -149,8 +112,8 @@ def eight_threads_per_core():
 
 def bound_to_one_core():
     plan = [RANKS, "threads=2", "work=2"]
-    compared("bound to one core", "cpu.stacked", "cpu-bind|bind-to none", lambda: Report(["taskset", "-c", "0"] + plan),
-             lambda: Report(plan))
+    compared("bound to one core", "cpu.stacked", "cpu-bind|bind-to none", lambda: run(["taskset", "-c", "0"] + plan),
+             lambda: run(plan))
 
 
 def ranks_on_one_core():
@@ -163,21 +126,21 @@ def mpirun_on_one_core():
     """All ranks of a launcher are bound to one core; others who use the other core are not to blame."""
     program = [needed("mpirun.openmpi"), "--oversubscribe", "--bind-to", "none", "-n", "4"]
     work = [RANKS, "work=1"]
-    r, found = compared("mpirun on one core", "cpu.stacked", "bind-to none", lambda: Report(program + ["taskset", "-c", "0"] + work),
-                        lambda: Report(program + work))
+    r, found = compared("mpirun on one core", "cpu.stacked", "bind-to none", lambda: run(program + ["taskset", "-c", "0"] + work),
+                        lambda: run(program + work))
     if found:
         is_equal("mpirun on one core: where", found["where"], "ranks 0-3")
         is_true("mpirun on one core: its neighbours are not to blame", OTHERS not in r.ids, r.ids)
 
 
 def mpirun_unbound():
-    r = report("mpirun unbound", lambda: Report(mpirun(RANKS, "work=2")))
+    r = report("mpirun unbound", lambda: run(mpirun(RANKS, "work=2")))
     is_true("mpirun unbound: not stacked", "cpu.stacked" not in r.ids, r.ids)
 
 
 def leak():
     limit, where = memory_limit(1024)
-    r = report("leak", lambda: Report(where + [RANKS, "-r", "40", "grow=8", "threads=2", "work=0.1"]), "mem.leak")
+    r = report("leak", lambda: run(where + [RANKS, "-r", "40", "grow=8", "threads=2", "work=0.1"]), "mem.leak")
     found = named("leak", r, "mem.leak", "more memory")
     if not found:
         return
@@ -209,7 +172,7 @@ def oom():
     limit, where = memory_limit(100)
     if not limit:
         raise Skipped("there is no memory controller of cgroups v1")
-    r = report("oom", lambda: Report(where + [RANKS, "-r", "40", "threads=2", "work=0.1", "grow=8"]), "mem.oom")
+    r = report("oom", lambda: run(where + [RANKS, "-r", "40", "threads=2", "work=0.1", "grow=8"]), "mem.oom")
     found = named("oom", r, "mem.oom", "more memory")
     if found:
         when, end = found["when"], r.facts["wall_s"]
@@ -228,11 +191,11 @@ def processes():
     """The loop of a shell, which starts a program each time."""
     loop = "i=0; while [ $i -lt %d ]; do %%s; i=$((i+1)); done" % PROCESSES
     program = shutil.which("true")
-    started_s = Report(["sh", "-c", loop % program]).facts["cpu_s"] / PROCESSES
+    started_s = run(["sh", "-c", loop % program]).facts["cpu_s"] / PROCESSES
     if started_s > PROCESS_S:
         raise Skipped("a process takes %.1f ms here, of which the rule counts %.1f ms" % (1e3 * started_s, 1e3 * PROCESS_S))
-    compared("a loop of processes", "proc.forks", "inside of one program", lambda: Report(["sh", "-c", loop % program]),
-             lambda: Report(["sh", "-c", loop % ":"]), cpu_lost, 0.2)
+    compared("a loop of processes", "proc.forks", "inside of one program", lambda: run(["sh", "-c", loop % program]),
+             lambda: run(["sh", "-c", loop % ":"]), cpu_lost, 0.2)
 
 
 def one_rank_writes():
@@ -282,10 +245,10 @@ def yielding():
 
 def neighbour():
     """On one CPU: on two the scheduler may put the program's ranks on one and the neighbour's threads on the other."""
-    make = lambda: Report([RANKS, "-n", "1", "work=2"], "0")
+    make = lambda: run([RANKS, "-n", "1", "work=2"], "0")
     other = start(["taskset", "-c", "0", tool("jpspin"), "-o", "/dev/null", "60"], preexec_fn=first_in_line, env=plain_env())
     try:
-        r = make().keep("neighbour")
+        r = make().keep(kept(OPTIONS.keep, "neighbour"))
     finally:
         other.kill()
         other.wait()
@@ -337,7 +300,7 @@ def hpcc():
         where = tmpdir("hpcc")
         with open(where + "/hpccinf.txt", "w") as f:
             f.write("\n".join(lines) + "\n")
-        return Report(["sh", "-c", 'cd %s && exec "$@"' % where, "sh"] + mpirun(program))
+        return run(["sh", "-c", 'cd %s && exec "$@"' % where, "sh"] + mpirun(program))
     is_left_alone("hpcc", make)
 
 
@@ -345,7 +308,7 @@ def lammps():
     program, script = needed("lmp"), tmpdir("lammps") + "/in.melt"
     with open(script, "w") as f:
         f.write(lammps_melt(16, 1500))
-    is_left_alone("lammps", lambda: Report(mpirun(program, "-log", "none", "-in", script)))
+    is_left_alone("lammps", lambda: run(mpirun(program, "-log", "none", "-in", script)))
 
 
 def compiling():
@@ -358,7 +321,7 @@ def compiling():
         makefile = tmpdir("make") + "/Makefile"
         with open(makefile, "w") as f:
             f.write(rules)
-        return Report([needed("make"), "-j2", "-C", os.path.dirname(makefile)])
+        return run([needed("make"), "-j2", "-C", os.path.dirname(makefile)])
     is_left_alone("compiling", make)
 
 
@@ -374,7 +337,7 @@ print(db.execute("select count(*), sum(c) from t where b like 'n1%'").fetchone()
 
 def sqlite():
     def make():
-        return Report([sys.executable, "-c", SQL, tmpdir("sql") + "/t.db"], cpus="1")
+        return run([sys.executable, "-c", SQL, tmpdir("sql") + "/t.db"], cpus="1")
     is_left_alone("sqlite", make)
 
 

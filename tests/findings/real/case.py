@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a case of the corpus is, and how its variants are run. A command is as a user types it: words, or a line for a
+shell where it has a shell's characters. Its directory is the case's own, made by `setup`; $P is the folder of small
+programs beside this file."""
+
+import dataclasses
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, os.path.realpath(__file__ + "/../.."))
+from lib import MB, Failed, Skipped, cgroup1_mount, mkcg, plain_env, start, tmpdir
+from measured import OMPI, first_in_line, profiled
+
+PROGRAMS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "programs")
+PYTHON = "/usr/bin/python3"
+VARIANTS = "healthy", "sick", "mended"
+TRIES = 3
+DISTURBED = 0.10  # share of the cores that other programs had: another try
+USELESS = 0.20  # not to be judged
+
+# $P, the case's directory and one name for Python, for all commands
+ENV = {"P": PROGRAMS, "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/lib/postgresql/15/bin:/usr/sbin", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+@dataclasses.dataclass
+class V:
+    """A command where it runs: cpus (for taskset), a quota in CPUs or a limit of memory in MB of a cgroup, in which all
+    of jobprof run is, or is_inside: the command finds the cgroup's file of processes in $CG; and a command beside it."""
+    cmd: str
+    cpus: str = ""
+    quota: float = 0
+    memory: int = 0
+    is_inside: bool = False
+    beside: str = ""
+
+
+@dataclasses.dataclass
+class Case:
+    """rules: ids of findings, either of which is the cause; also: ids that are true besides, of the mended one too.
+    loss: what the mended one takes less: "wall" (cores x time), "cpu" (CPU time), "none" (it cannot be compared)."""
+    name: str
+    needs: str = ""
+    setup: str = ""
+    healthy: object = None
+    sick: object = None
+    mended: object = None
+    rules: str = ""
+    remedy: str = ""
+    also: str = ""
+    loss: str = "wall"
+    cpus: str = ""
+
+    def variants(self):
+        for kind in VARIANTS:
+            v = getattr(self, kind)
+            if v:
+                yield kind, v if isinstance(v, V) else V(v)
+
+
+def lacks(case):
+    """What the machine lacks of a case's needs, "" for nothing."""
+    for need in case.needs.split():
+        kind, _, name = need.rpartition(":")
+        if kind == "py" and not has_module(name) or not kind and not shutil.which(name, path=ENV["PATH"]):
+            return need
+    return ""
+
+
+def has_module(name):
+    return subprocess.run([PYTHON, "-c", "import importlib.util as i; exit(not i.find_spec('%s'))" % name]).returncode == 0
+
+
+def words(cmd):
+    """A command for exec(); NAME=VALUE in front of it goes to env."""
+    if any(c in cmd for c in "|;&<>$*`\n"):
+        return ["sh", "-c", cmd]
+    parts = shlex.split(cmd)
+    return (["env"] if "=" in parts[0] else []) + parts
+
+
+class Place:
+    """The directory of a case."""
+
+    def __init__(self, case):
+        self.case, self.dir = case, tmpdir("real")
+        if case.setup:
+            p = subprocess.run(["sh", "-ec", case.setup], cwd=self.dir, env=plain_env(**OMPI, **ENV), stdin=subprocess.DEVNULL,
+                               capture_output=True, text=True, errors="replace")
+            if p.returncode:
+                raise Failed("set-up: status %d: %s" % (p.returncode, (p.stderr or p.stdout)[-400:]))
+
+    def remove(self):
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def run(self, v):
+        """The Report of a variant, the least disturbed of some tries."""
+        best = None
+        for _ in range(TRIES):
+            r = self.try_once(v)
+            if not best or disturbed(r, v) < disturbed(best, v):
+                best = r
+            if disturbed(best, v) < DISTURBED:
+                break
+        return best
+
+    def try_once(self, v):
+        groups = limits(v)
+        enter = "".join("echo $$ >%s/cgroup.procs; " % g for g in groups)
+        before = ["sh", "-c", enter + 'exec "$@"', "sh"] if groups and not v.is_inside else []
+        cpus = v.cpus or self.case.cpus
+        before += ["taskset", "-c", cpus] if cpus else []
+        other = v.beside and start(words(v.beside), preexec_fn=first_in_line, env=plain_env(**ENV), cwd=self.dir,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            return profiled(words(v.cmd), before, cwd=self.dir, CG=groups[0] + "/cgroup.procs" if groups else "", **ENV)
+        finally:
+            if other:
+                other.kill()
+                other.wait()
+
+
+def disturbed(r, v):
+    """The share of the cores that programs had which do not belong here."""
+    return 0 if v.beside else r.facts["others_s"] / r.core_s()
+
+
+def limits(v):
+    """The cgroups of a variant, of version 1."""
+    made = []
+    for controller, wanted, values in (
+            ("cpu", v.quota, {"cpu.shares": 262144, "cpu.cfs_period_us": 100000, "cpu.cfs_quota_us": int(v.quota * 100000)}),
+            ("memory", v.memory, {"memory.limit_in_bytes": v.memory * MB})):
+        if not wanted:
+            continue
+        mount = cgroup1_mount(controller)
+        if not mount:
+            raise Skipped("there is no %s controller of cgroups v1" % controller)
+        group = mkcg("jptest_real_%d_%s" % (os.getpid(), controller), mount)
+        for name, value in values.items():
+            with open(os.path.join(group, name), "w") as f:
+                f.write(str(value))
+        made.append(group)
+    return made
