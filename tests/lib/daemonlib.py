@@ -15,6 +15,7 @@ import lib
 JOBPROFD = os.path.join(BUILD, "jobprofd")
 PID = os.getpid()
 NODE = "jpt%d" % PID
+CGROUP_ROOT = "/jptest_%d" % PID  # the script's part of each hierarchy: scripts that run at once see no other's steps
 TICK = 0.004 if os.sysconf("SC_CLK_TCK") == 100 else 0.01
 INT32_MAX = (1 << 31) - 1
 
@@ -61,6 +62,7 @@ class Daemon:
                          "JobAcctGatherFrequency": "task=%g" % interval,
                          "StateDir": os.path.join(self.dir, "state"), "PinDir": self.pin,
                          "NodeName": NODE, "PublishInterval": 1, "LogLevel": "debug",
+                         "CgroupRoot": CGROUP_ROOT,
                          "Sensors": "none",  # of those who test them: machines differ
                          "Socket": os.path.join(self.dir, "socket")}
         self.configure(**settings)
@@ -125,6 +127,12 @@ class Daemon:
         """All programs of the life of tasks are attached, once there is a job."""
         return os.path.exists(self.pin + "/links/jp_cgroup_rmdir")
 
+    def wakes(self):
+        """A job's directory is there: in Slurm, too, it is so some time before the first step."""
+        end = time.monotonic() + 5
+        while time.monotonic() < end and self.proc.poll() is None and not self.counts():
+            time.sleep(0.01)
+
     def tell(self, sig):
         self.proc.send_signal(sig)
 
@@ -171,17 +179,13 @@ class Daemon:
         return [bytes(int(b, 16) for b in v) if isinstance(v, list) else v for v in values]
 
     def used_slots(self):
-        """Of this test's steps: number, state (1 active, 2 draining), kind and path of every slot
-        beyond the two of the collector that is not free (struct jp_slot of bpf/jobprof.h)."""
-        slots = []
-        for raw in self.map_bytes("jp_slots"):
-            state, _, kind, step = struct.unpack_from("<4I", raw)
-            slots.append((state, kind, step, raw[80:].split(b"\0")[0].decode()))
+        """Number, state (1 active, 2 draining), kind and path of every slot beyond the two of the
+        collector that is not free (struct jp_slot of bpf/jobprof.h)."""
         used = []
-        for i, (state, kind, step, path) in enumerate(slots):
-            of = slots[step][3] if step < len(slots) else ""
-            if i >= 2 and state and (not of or str(PID) in of):
-                used.append((i, state, kind, path))
+        for i, raw in enumerate(self.map_bytes("jp_slots")):
+            state, _, kind = struct.unpack_from("<3I", raw)
+            if i >= 2 and state:
+                used.append((i, state, kind, raw[80:].split(b"\0")[0].decode()))
         return used
 
     def slot_run_ns(self, slot):
@@ -242,7 +246,7 @@ class Trees:
     """The top of Slurm's trees in the hierarchies; jpstepd makes what is below."""
 
     def __init__(self):
-        self.v2 = mkcg("jptest%d.slice/%s_slurmstepd.scope" % (PID, NODE))
+        self.v2 = mkcg("%s/jptest%d.slice/%s_slurmstepd.scope" % (CGROUP_ROOT, PID, NODE))
         self._jobs = set()
 
     def job(self, job, name=None):
@@ -252,13 +256,21 @@ class Trees:
             if not os.path.isdir(path):
                 os.mkdir(path)
                 lib._cgroups.append(path)
+        self._wake()
         return path
 
     def v1(self, uid, job):
         """Directory of a job in the freezer hierarchy."""
         mount = need_cgroup1("freezer")
         with _lock:
-            return mkcg("slurm_%s/uid_%d/job_%d" % (NODE, uid, job), mount)
+            path = mkcg("%s/slurm_%s/uid_%d/job_%d" % (CGROUP_ROOT, NODE, uid, job), mount)
+        self._wake()
+        return path
+
+    def _wake(self):
+        for d in _daemons:
+            if d.proc and d.settings["CgroupRoot"] == CGROUP_ROOT:
+                d.wakes()
 
 
 class Stepd:

@@ -92,8 +92,9 @@ class RootedDaemon(Daemon):
     def step(self, job, step, cmd, tasks=1, v1_uid=None, extra=(), **kw):
         """Starts a step of tasks in a tree of their own. Returns the Popen of its slurmstepd."""
         if self.proc:
-            self.wake(os.path.dirname(self.v2_step(job, step) if v1_uid is None else
-                                      self.v1_step(v1_uid, job, step)))
+            os.makedirs(os.path.dirname(self.v2_step(job, step) if v1_uid is None else
+                                        self.v1_step(v1_uid, job, step)), exist_ok=True)
+            self.wakes()
         if v1_uid is None:
             where = self.v2_step(job, step) + "/user/task_%d"
         else:
@@ -101,14 +102,6 @@ class RootedDaemon(Daemon):
         return start([tool("jpstepd"), "-j", str(job), "-s", str(step), "-n", str(tasks), "-c", where]
                      + list(extra) + ["--"] + list(cmd), stdin=subprocess.DEVNULL,
                      stdout=subprocess.DEVNULL, env=plain_env(), **kw)
-
-    def wake(self, job_dir):
-        """A job's directory is there some time before its first step: it wakes the programs."""
-        os.makedirs(job_dir, exist_ok=True)
-        end = time.monotonic() + 2
-        while (time.monotonic() < end and self.proc.poll() is None and
-               not os.path.exists(self.pin + "/links/jp_cgroup_rmdir")):
-            time.sleep(0.01)
 
     def close(self):
         if self.proc and self.proc.poll() is None:

@@ -219,7 +219,8 @@ class Profiler(Daemon):
     """jobprofd for jobs of clusters."""
 
     def __init__(self, interval=0.25, **settings):
-        super().__init__(interval, nice=-10, **settings)
+        # Slurm makes its trees in the root; of the scripts that start one no two run at once
+        super().__init__(interval, nice=-10, **{"CgroupRoot": None, **settings})
 
     def path_of(self, job, step, node, user="root"):
         return os.path.join(self.hdf5, user, "%s_%s_%s.h5" % (job, step, node))

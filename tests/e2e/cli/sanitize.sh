@@ -90,11 +90,12 @@ PublishInterval=1
 StateDir=$TMP/state
 PinDir=/sys/fs/bpf/jobprof-test-san-$$
 NodeName=jptestsan
+CgroupRoot=/jptest_$$
 EOF
 "$B/jobprofd" -f -c "$TMP/conf" >"$TMP/daemon" 2>&1 &
 daemon=$!
 wait_for 10 test -e "/sys/fs/bpf/jobprof-test-san-$$/links/jp_cgroup_mkdir"
-job=$(cgroup2_mount)/system.slice/jptestsan_slurmstepd.scope/job_8801
+job=$(cgroup2_mount)/jptest_$$/system.slice/jptestsan_slurmstepd.scope/job_8801
 "$TOOLS/jpstepd" -j 8801 -n 2 -c "$job/step_0/user/task_%d" -d "$job/step_0/slurm" -- \
 	sleep 0.8 >"$TMP/stepd" 2>&1
 wait_for 10 test -e "$TMP/prof/root/8801_0_jptestsan.h5"

@@ -69,7 +69,7 @@ def a_tree_of_ones_own():
     h = Holds("0")
     step = Stepd(job, 0, h.cmd("park"), v2_task(tree.job(job) + "/step_0"))
     h.wait()
-    top = delegated(mkcg("jptest%d-own.slice" % PID))
+    top = delegated(mkcg("%s/jptest%d-own.slice" % (CGROUP_ROOT, PID)))
     user = User(top, "%s_slurmstepd.scope/job_%d/step_0/user/task_0" % (NODE, false_job))
     is_true("a job has slots", any("/job_%d/" % job in p for p in paths_of(d)), paths_of(d))
     is_equal("a tree that a user has made has none", [p for p in paths_of(d) if "-own" in p], [])

@@ -209,6 +209,7 @@ def undisturbed(d, cmd, rule):
     raise Skipped("other programs used the CPUs or the disk in all of %d tries" % TRIES)
 
 
+@in_full
 def faults_of_a_window():
     """Rows are far between: what the window has are those of its two ends."""
     d = Daemon(JobAcctGatherFrequency="task=30", Sensors="cpu,node").start()

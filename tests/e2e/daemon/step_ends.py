@@ -52,8 +52,10 @@ def endings():
              ("no such program", ["/no/such/program"], 127, None, 1),
              ("the worst of two tasks", ["sh", "-c", "exit $((4 + 3 * SLURM_LOCALID))"], 7,
               "exited", 2))
-    # the first step has the programs attached, which takes longer than such a command
-    Stepd(job, len(cases), ["sleep", "0.5"], v2_task("%s/step_%d" % (tree.job(job), len(cases)))).end()
+    # by this one it is known whose the job is: of a step in which no program runs nothing else says it
+    h = Holds("0")
+    long = Stepd(job, len(cases), h.cmd("park"), v2_task("%s/step_%d" % (tree.job(job), len(cases))))
+    h.wait()
     ss = [Stepd(job, i, c[1], v2_task("%s/step_%d" % (tree.job(job), i)), n=c[4])
           for i, c in enumerate(cases)]
     for i, (name, cmd, status, reason, n) in enumerate(cases):
@@ -65,12 +67,14 @@ def endings():
         else:
             is_true("the end by %s: no status is made up" % name,
                     attrs.get("Exit Status", status) == status, attrs.get("Exit Status"))
+    h.go()
+    long.end()
 
 
 def out_of_memory():
     mount = need_cgroup1("memory")
     job = new_job()
-    mem = mkcg("slurm_%s" % NODE, mount)
+    mem = mkcg("%s/slurm_%s" % (CGROUP_ROOT, NODE), mount)
     with open(mem + "/memory.limit_in_bytes", "w") as f:
         f.write(str(24 * MB))
     try:

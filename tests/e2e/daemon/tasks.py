@@ -28,7 +28,7 @@ def runs(seconds):
 
 
 class Quiet:
-    """A while in which no task came to any step, those of other tests included."""
+    """A while in which no task came to any step."""
 
     def __init__(self, name):
         for _ in range(40):

@@ -16,10 +16,7 @@ import lib
 USER = pwd.getpwnam("nobody")
 AS_USER = ["setpriv", "--reuid=%d" % USER.pw_uid, "--regid=%d" % USER.pw_gid, "--clear-groups"]
 PIDS_MAX, MEMORY_PART = 1024, 4
-# Below a directory of this test's own, so that its daemons see no other's steps.
-CGROUP_ROOT = "/jptest_tree_%d" % PID
 tree = Trees()
-tree.v2 = mkcg("%s/jptest%d.slice/%s_slurmstepd.scope" % (CGROUP_ROOT[1:], PID, NODE))
 
 # Tries to get into every child of a process that runs as the caller, as fast as possible, until it
 # has seen so many or the time is over; or, with the word stop, only stops them.
@@ -214,7 +211,7 @@ def check_bare(d, pid, groups):
 def guarded():
     """Writers of a running step and a merge that waits, under attack by their user."""
     can_trace()
-    d = Daemon(0.2, -5, AutoMerge="yes", CgroupRoot=CGROUP_ROOT)
+    d = Daemon(0.2, -5, AutoMerge="yes")
     groups = own_groups(d)
     d.start()
     protect(d)
@@ -251,7 +248,7 @@ def guarded():
 
 def shared():
     """A user stops all of the user's writers: another's file comes all the same, meanwhile."""
-    d = Daemon(0.2, -5, PublishInterval=0, CgroupRoot=CGROUP_ROOT).start()
+    d = Daemon(0.2, -5, PublishInterval=0).start()
     jobs = [new_job() for _ in range(20)]
     p = attack(d.proc.pid, 100, 60, "stop")
     steps = [run_step(j) for j in jobs]
@@ -278,7 +275,7 @@ def shared():
 
 def waiting():
     """Files that cannot be written may be many: none of them holds a descriptor, and all come later."""
-    d = Daemon(CgroupRoot=CGROUP_ROOT, PublishInterval=0)
+    d = Daemon(PublishInterval=0)
     os.rmdir(d.hdf5)
     open(d.hdf5, "w").close()
     d.start()

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # timeout: 120
 # SPDX-License-Identifier: GPL-2.0-only
 """Times of block requests: the histogram, its percentiles against fio's, and the disk's own sums."""

@@ -188,6 +188,7 @@ def lost_of(size):
     return rows
 
 
+@in_full
 def polling():
     """A function that never leaves its CPU is a wait where that was asked for: bursts lie between its calls."""
     for series in ("all,burst", "base,burst"):
@@ -313,6 +314,7 @@ def built(name, text):
     return prog
 
 
+@in_full
 def resumed():
     """Probes come back when the budget has paid for them, and no burst is known in which a call was missed."""
     prog = built("polls", POLLS)
@@ -333,6 +335,7 @@ def resumed():
             numpy.sort(made["RunTime"])[-9:])
 
 
+@in_full
 def named():
     """With the family fold, what most samples of a cluster are in."""
     run, path = run_jobprof([built("two", TWO_FUNCTIONS)], INTERVAL, "all,burst,fold")

@@ -130,6 +130,7 @@ def user_and_system():
     is_true("CPUUtilization is CPU time over the row's real length", off < 0.5, "off by %g %%" % off)
 
 
+@in_full
 def modes_of_programs():
     for program in (sender, missed_by_ticks, sqlite, fio):
         name = program.__name__

@@ -325,6 +325,7 @@ def lossy(name, segments=UnseenRetrans.SEGMENTS):
             "got %d, wanted %d, %d buffers unseen, transfer %d" % (ours, wanted, events, n + 1))
 
 
+@in_full
 def retransmits():
     need("iperf3")
     loss = Loss(20)

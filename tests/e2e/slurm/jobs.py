@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# releases: all
 # timeout: 150
 # SPDX-License-Identifier: GPL-2.0-only
 """What the files of real jobs are: names, owners, ids, attributes, and what sh5util makes of them.

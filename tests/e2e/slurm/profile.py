@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# releases: all
 # timeout: 120
 # SPDX-License-Identifier: GPL-2.0-only
 """acct_gather_profile_jobprof.so in a real Slurm: what Slurm's --profile, --acctg-freq and gatherers

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# releases: all
 # timeout: 150
 # SPDX-License-Identifier: GPL-2.0-only
 """What jobs asked for and how they ended, as Slurm's controller says it, against scontrol and against

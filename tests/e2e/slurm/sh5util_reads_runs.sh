@@ -1,4 +1,5 @@
 #!/bin/bash
+# releases: all
 # The stock sh5util merges what jobprof run wrote and extracts what h5py reads from it.
 . "$(dirname "$(readlink -f "$0")")/../../lib/lib.sh"
 need_bpf

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# releases: all
 # timeout: 120
 # SPDX-License-Identifier: GPL-2.0-only
 """Steps that begin and end while jobprofd is away: the kernel side has counted them and knows whose

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# releases: all
 # timeout: 150
 # SPDX-License-Identifier: GPL-2.0-only
 """What spank_jobprof.so says to jobprofd, and what it does to jobs when nobody listens: a real
