@@ -97,7 +97,7 @@ def asleep(j, with_batch=False):
     j.write(path)
     p = subprocess.run([JOBPROF, "report", "--json", path], capture_output=True, text=True)
     r = json.loads(p.stdout)
-    return r["facts"]["asleep_s"] / j.core_s, {s["name"]: s["share"] for s in r["time_budget"]["shares"]}
+    return r["facts"]["idle_asleep_s"] / j.core_s, {s["name"]: s["share"] for s in r["time_budget"]["shares"]}
 
 
 def idle_cores_of_threads_that_sleep():

@@ -29,7 +29,7 @@ def healthy(bins=BINS, nodes=NODES, cores=CORES, per_node=16, gpus=0):
             "cores_per_node": cores, "core_s": all_cores * wall, "coverage": 1, "row_s": 1, "cpu_s": cpu,
             "user_s": 0.97 * cpu, "system_s": 0.03 * cpu, "wait_s": 0.002 * cpu, "disk_wait_s": 0.002 * cpu,
             "cpu_share": 0.96, "wait_share": 0.002, "demand": 0.962 * all_cores, "avoidable_s": 0.001 * cpu,
-            "throttled_s": 0, "asleep_s": 0.02 * cpu, "others_s": 0.001 * cpu, "taken_s": 0, "stolen_s": 0, "probe_s": 0.0004 * cpu, "oom_kills": 0, "vol_switches": 20 * cpu,
+            "throttled_s": 0, "others_s": 0.001 * cpu, "taken_s": 0, "stolen_s": 0, "probe_s": 0.0004 * cpu, "oom_kills": 0, "vol_switches": 20 * cpu,
             "invol_switches": 4 * cpu, "migrations": 0.1 * cpu, "forks": 4 * tasks, "minor_faults": 100 * cpu,
             "major_faults": 50, "read_mb": 4000, "write_mb": 9000, "read_calls": 8000, "write_calls": 18000,
             "disk_read_mb": 1000, "disk_write_mb": 9000, "blk_ops": 30000, "blk_time_s": 60, "blk_p99_s": 0.01,
@@ -61,7 +61,7 @@ def healthy(bins=BINS, nodes=NODES, cores=CORES, per_node=16, gpus=0):
         "bin": {
             "start_s": [DT * i for i in range(bins)], "span_s": DT, "cores_s": all_cores * DT,
             "cpu_s": 0.96 * all_cores * DT, "wait_s": 0.002 * cpu / bins, "avoidable_s": 0.001 * cpu / bins,
-            "disk_wait_s": 0.002 * cpu / bins, "asleep_s": 0.02 * cpu / bins, "throttled_s": 0, "task_mean_s": cpu / tasks / bins,
+            "disk_wait_s": 0.002 * cpu / bins, "throttled_s": 0, "task_mean_s": cpu / tasks / bins,
             "task_max_s": 1.01 * cpu / tasks / bins, "own_mb": 110000, "swap_mb": 0, "charged_share": 0.9,
             "psi_mem_s": 0, "major_faults": 0.4, "refaults": 0, "read_mb": 4000 / bins, "write_mb": 9000 / bins,
             "calls": 26000 / bins, "blk_mb": 10000 / bins, "opens": 3000 / bins, "net_mb": 40 / bins,
@@ -100,11 +100,39 @@ def count(facts, scope):
     return next((len(v) for v in facts[scope].values() if isinstance(v, list)), 0)
 
 
+def account(facts):
+    """What the cores were idle for, as the report has it: waits for a CPU, for a disk, sleep, others' programs, nothing."""
+    def split(get, put):
+        if get("core_s") is None or get("cpu_s") is None:
+            return
+        left = max(0, get("core_s") - get("cpu_s"))
+        for part, wanted in (("wait", get("wait_s")), ("disk", get("disk_wait_s")), ("asleep", get("asleep_s")), ("taken", get("others_s"))):
+            taken = min(left, wanted or 0)
+            put("idle_%s_s" % part, None if wanted is None else taken)
+            left -= taken
+        put("idle_s", left)
+
+    job, bins = facts["job"], facts.get("bin", {})
+    asleep = job.pop("asleep_s", 0)
+    split(lambda name: asleep if name == "asleep_s" else job.get(name), lambda name, v: job.setdefault(name, v))
+    n = count(facts, "bin")
+    at = lambda name, i: bins[name][i] if isinstance(bins.get(name), list) else bins.get(name)
+    rows = {}
+    names = {"core_s": "cores_s"}
+    for i in range(n):
+        get = lambda name: asleep / n if name == "asleep_s" else (job.get("others_s") or 0) / n if name == "others_s" else at(names.get(name, name), i)
+        split(get, lambda name, v: rows.setdefault(name, []).append(v))
+    for name, values in rows.items():
+        if len(values) == n:
+            bins.setdefault(name, values)
+    return facts
+
+
 def judge(facts, site=None, builtin=None, expect=0):
     """The verdict."""
     path = os.path.join(tmpdir(), "facts.json")
     with open(path, "w") as f:
-        json.dump(facts, f)
+        json.dump(account(copy.deepcopy(facts)), f)
     cmd = [JUDGE] + (["--builtin", builtin] if builtin else []) + (["--site", site] if site else []) + [path]
     p = subprocess.run(cmd, capture_output=True, text=True, timeout=120)
     if p.returncode != expect:

@@ -170,8 +170,8 @@ CASES = {
         ("near miss", False, changed(one_core(), {"bin.cpu_s": 0.84 * DT})),
         ("stacked", False, one_core(wait_share=0.8)),
         ("feeds a GPU", False, one_core(gpus=1)),
-        ("others use most of the rest", True, one_core(others_s=6.59 * WALL)),
-        ("others use the rest", False, one_core(others_s=6.61 * WALL)),
+        ("others use most of the rest", True, one_core(others_s=6.5 * WALL)),
+        ("others use the rest", False, one_core(others_s=6.65 * WALL)),
     ],
     "cpu.nodes_unused": [
         ("one of four works", True, both(used(0.24), {"node.active_bins": at({0}, BINS, 1),

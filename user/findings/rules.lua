@@ -11,8 +11,9 @@
 
 local function known(a, otherwise) return a == a and a or otherwise end
 
--- Core-seconds in which allocated cores were idle: no programs of others used them, as far as that is known.
-local function idle_s() return higher(0, job.core_s - job.cpu_s - known(job.others_s, 0)) end
+-- Core-seconds in which cores were idle, and no thread waited for them or for a disk: threads slept, or there were
+-- none. "asleep" and "idle" of the page's account of time.
+local function idle_s() return known(job.idle_asleep_s, 0) + job.idle_s end
 
 -- Waits for a CPU that the job itself had, that others had, and all (series Culprits).
 local function waited_own_s() return job.waited_own_task_s + job.waited_own_step_s + job.waited_own_job_s end
@@ -206,7 +207,7 @@ rules["cpu.unused"] = {
 			remedy = format("Ask for fewer cores: #SBATCH --cpus-per-task=%d", math.ceil(used))
 		end
 		remedy = advice(remedy, "More threads or processes could use them, where the program has work for more.")
-		local asleep = ratio(lower(job.asleep_s, idle_s()), idle_s())
+		local asleep = ratio(job.idle_asleep_s, idle_s())
 		if asleep >= limits.asleep then
 			remedy = "Look what its threads wait for: a sleep, a lock, another process, the network."
 		end

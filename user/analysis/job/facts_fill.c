@@ -360,7 +360,7 @@ int facts__of(struct facts *f, const struct model_job *j, bool is_short)
 	if (!err)
 		err = facts_pop__fill(f, j);
 	if (!err)
-		err = facts_asleep__fill(f, j);
+		err = facts_idle__fill(f, j);
 	if (!err)
 		err = facts_memory__fill(f, j);
 	if (!err)

@@ -17,7 +17,7 @@ int facts_cpus__fill(struct facts *f, const struct job_unit *tasks, unsigned n);
 /* After the tasks: how well they work in parallel. */
 int facts_pop__fill(struct facts *f, const struct model_job *j);
 int facts_nodes__fill(struct facts *f, const struct model_job *j);
-int facts_asleep__fill(struct facts *f, const struct model_job *j);
+int facts_idle__fill(struct facts *f, const struct model_job *j);
 void facts_counters__fill(struct facts *f, const struct model_job *j);
 int facts_memory__fill(struct facts *f, const struct model_job *j);
 int facts_gpus__fill(struct facts *f, const struct model_job *j);
@@ -30,9 +30,21 @@ void facts_slurm__fill(struct facts *f, const struct model_job *j);
 double facts__sum(const struct model_job *j, enum quantity q);
 double facts__max(const struct model_job *j, enum quantity q);
 double facts__bin_sum(const struct model_job *j, enum quantity q, unsigned bin);
-/* Core-seconds that a node's cores were idle while its threads were blocked, in a bin; NaN: its
- * threads are not known, or none lived. */
-double facts__asleep_in(const struct model_job *j, const struct job_node *n, unsigned bin);
+/*
+ * Core-seconds in which a job did not use its cores, by what its threads did meanwhile: they waited
+ * for a CPU, else for a disk, else were blocked otherwise; what no thread wanted other programs
+ * had, or nobody. NaN: not known, and then among those that come after it.
+ */
+struct idle_split {
+	double wait, disk, asleep, taken, none;
+};
+/* Of so much idle time, with thread time as it was wanted (`none` is not read). */
+struct idle_split facts_idle__split(double idle, const struct idle_split *wanted);
+/* Of a node in a bin, and in all bins; NaN: no row is there. */
+struct idle_split facts_idle__in(const struct model_job *j, const struct job_node *n, unsigned bin);
+struct idle_split facts_idle__of(const struct model_job *j, const struct job_node *n);
+/* What is not known counts as 0 where the other is. */
+void facts_idle__add(struct idle_split *to, const struct idle_split *s);
 /* Memory that is the job's own, without page cache: what is charged to its cgroups, where pages
  * that processes share count once; else what its processes map. Slurm's profiles have only RSS,
  * which is more. */

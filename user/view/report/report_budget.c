@@ -2,7 +2,6 @@
 /* Computes and prints where the time of the cores went. */
 #include <math.h>
 
-#include "base/known.h"
 #include "view/report/report_page.h"
 #include "view/report/report_text.h"
 
@@ -26,11 +25,6 @@ static const char *const meanings[N_BUDGET] = {
 
 #define CELLS 24 /* A bar is so long: with the longest meaning behind it, it fits 80 columns. */
 
-static double known(double v)
-{
-	return isnan(v) ? 0 : v;
-}
-
 const char *report_budget__name(const struct report_budget *b, enum budget i)
 {
 	if (i == BUDGET_USER && isnan(b->share[BUDGET_KERNEL]))
@@ -40,80 +34,24 @@ const char *report_budget__name(const struct report_budget *b, enum budget i)
 	return names[i];
 }
 
-/* A part as a share of all; NaN where the time of its kind is not known. */
-static double share_of(double part, double time, double all)
+struct report_budget report_budget__of_times(const struct budget_times *t)
 {
-	return isnan(time) ? NAN : part / all;
-}
-
-/* Takes a part from what is left, as far as there is some; returns the part. */
-static double take(double *left, double part)
-{
-	part = fmin(*left, known(part));
-	*left -= part;
-	return part;
-}
-
-/* What the job did not compute is put down to what its threads waited for meanwhile: to CPUs first,
- * then to disks, then to all else; other programs and idleness have what no thread waited with. */
-struct report_budget report_budget__split(const struct budget_times *t)
-{
-	double system = known(t->system), all = fmax(t->core_s, t->cpu);
-	double idle = all - t->cpu, others, wait, disk, asleep;
+	const struct idle_split *idle = &t->idle;
+	double all = fmax(t->core_s, t->cpu), kernel;
 	struct report_budget b = {.core_s = all};
 
 	if (isnan(t->cpu) || isnan(t->core_s) || !(all > 0) || isinf(all))
 		return (struct report_budget){.core_s = NAN};
 	/* The kernel's split is by ticks, and may not add up to the last digit. */
-	system = isnan(t->user)		? system
-		 : t->user + system > 0 ? t->cpu * system / (t->user + system)
-					: 0;
-	wait = take(&idle, t->wait);
-	disk = take(&idle, t->disk);
-	asleep = take(&idle, t->asleep);
-	others = take(&idle, t->others);
-	b.share[BUDGET_USER] = (t->cpu - system) / all;
-	b.share[BUDGET_KERNEL] = share_of(system, t->system, all);
-	b.share[BUDGET_OTHERS] = share_of(others, t->others, all);
-	b.share[BUDGET_WAIT] = share_of(wait, t->wait, all);
-	b.share[BUDGET_DISK] = share_of(disk, t->disk, all);
-	b.share[BUDGET_ASLEEP] = share_of(asleep, t->asleep, all);
-	b.share[BUDGET_IDLE] = idle / all;
+	kernel = t->user + t->system > 0 ? t->cpu * t->system / (t->user + t->system) : t->system;
+	b.share[BUDGET_USER] = (t->cpu - (isnan(kernel) ? 0 : kernel)) / all;
+	b.share[BUDGET_KERNEL] = kernel / all;
+	b.share[BUDGET_OTHERS] = idle->taken / all;
+	b.share[BUDGET_WAIT] = idle->wait / all;
+	b.share[BUDGET_DISK] = idle->disk / all;
+	b.share[BUDGET_ASLEEP] = idle->asleep / all;
+	b.share[BUDGET_IDLE] = idle->none / all;
 	return b;
-}
-
-/* Other programs and the hypervisor; NaN: of other programs nothing is known, and the hypervisor
- * took nothing. On a node that others have a part of, it is the least that others had. */
-static double others_of(const struct facts *f)
-{
-	double others = facts__job(f, FACT_JOB_others_s), stolen = facts__job(f, FACT_JOB_stolen_s);
-
-	if (isnan(others))
-		others = facts__job(f, FACT_JOB_taken_s);
-	return isnan(others) && !(stolen > 0) ? NAN : known(others) + known(stolen);
-}
-
-double report_budget__wait_on(const struct model_job *j, const struct job_node *n)
-{
-	const double *covered = job_unit__bins(&n->unit, Q_COVERED, &j->grid),
-		     *cpu = job_unit__bins(&n->unit, Q_CPU, &j->grid),
-		     *wait = job_unit__bins(&n->unit, Q_WAIT, &j->grid);
-	double sum = NAN;
-
-	for (unsigned k = 0; covered && cpu && wait && k < j->grid.n; k++)
-		if (!isnan(wait[k]))
-			sum = known__sum(sum,
-					 fmax(0, fmin(wait[k], n->cores * covered[k] - cpu[k])));
-	return sum;
-}
-
-static double wait_of(const struct model_job *j)
-{
-	double sum = NAN;
-
-	for (unsigned i = 0; i < j->nnodes; i++)
-		sum = known__sum(sum, report_budget__wait_on(j, &j->nodes[i]));
-	return sum;
 }
 
 struct report_budget report_budget__of(const struct report *r)
@@ -123,14 +61,13 @@ struct report_budget report_budget__of(const struct report *r)
 		.cpu = facts__job(f, FACT_JOB_cpu_s),
 		.user = facts__job(f, FACT_JOB_user_s),
 		.system = facts__job(f, FACT_JOB_system_s),
-		.others = others_of(f),
-		.wait = wait_of(r->job),
-		.disk = facts__job(f, FACT_JOB_disk_wait_s),
-		.asleep = facts__job(f, FACT_JOB_asleep_s),
 		.core_s = facts__job(f, FACT_JOB_core_s),
+		.idle = {facts__job(f, FACT_JOB_idle_wait_s), facts__job(f, FACT_JOB_idle_disk_s),
+			 facts__job(f, FACT_JOB_idle_asleep_s),
+			 facts__job(f, FACT_JOB_idle_taken_s), facts__job(f, FACT_JOB_idle_s)},
 	};
 
-	return report_budget__split(&t);
+	return report_budget__of_times(&t);
 }
 
 #define LEAST	  0.0005

@@ -4,6 +4,7 @@
 #ifndef JP_VIEW_REPORT_PAGE_H
 #define JP_VIEW_REPORT_PAGE_H
 
+#include "analysis/job/facts_fill.h"
 #include "view/report/report.h"
 
 void report_head__print(const struct report *r, FILE *out);
@@ -44,13 +45,11 @@ struct report_budget {
 };
 /* Seconds; NaN: not known, so that the share is not; of cpu and core_s, so that no share is. */
 struct budget_times {
-	double cpu, user, system, others, wait, disk, asleep, core_s;
+	double cpu, user, system, core_s;
+	struct idle_split idle;
 };
-struct report_budget report_budget__split(const struct budget_times *t);
+struct report_budget report_budget__of_times(const struct budget_times *t);
 struct report_budget report_budget__of(const struct report *r);
-/* How long threads of a node waited for a CPU, in each bin no longer than cores did not compute;
- * NaN: not known. */
-double report_budget__wait_on(const struct model_job *j, const struct job_node *n);
 /* "own code"; of shares that hold others which are not known, a wider word. */
 const char *report_budget__name(const struct report_budget *b, enum budget i);
 

@@ -170,60 +170,45 @@ static double task_asleep(const struct job_unit *u)
 			       known(u->total[Q_DISK_WAIT], 0));
 }
 
-static double asleep_of(const struct rows *r, unsigned row)
+/* What the cores of a row's tasks were idle for, as if each task had its own. */
+static struct idle_split idle_of_tasks(const struct rows *r, unsigned row, double idle)
 {
-	double sum = NAN;
+	struct idle_split wanted = {.wait = total_of(r, row, Q_WAIT),
+				    .disk = total_of(r, row, Q_DISK_WAIT),
+				    .asleep = NAN,
+				    .taken = NAN};
 
-	if (isnan(facts__job(r->f, FACT_JOB_asleep_s)))
-		return NAN;
+	if (!isnan(facts__job(r->f, FACT_JOB_idle_asleep_s)))
+		for (unsigned i = row * r->group; i < end_of(r, row); i++)
+			wanted.asleep = known__sum(wanted.asleep,
+						   task_asleep(job_units__at(&r->u, i)));
+	return facts_idle__split(idle, &wanted);
+}
+
+static struct idle_split idle_of_nodes(const struct rows *r, unsigned row, double idle)
+{
+	struct idle_split sum = {NAN, NAN, NAN, NAN, NAN}, one;
+
 	for (unsigned i = row * r->group; i < end_of(r, row); i++) {
-		const struct job_unit *u = job_units__at(&r->u, i);
-
-		if (r->of == SERIES_TASKS)
-			sum = known__sum(sum, task_asleep(u));
-		for (unsigned k = 0; r->of == SERIES_NODES && k < r->j->grid.n; k++)
-			sum = known__sum(sum, facts__asleep_in(r->j, &r->j->nodes[i], k));
+		one = facts_idle__of(r->j, &r->j->nodes[i]);
+		facts_idle__add(&sum, &one);
 	}
-	return sum;
-}
-
-static double wait_of(const struct rows *r, unsigned row)
-{
-	double sum = NAN;
-
-	if (r->of == SERIES_TASKS)
-		return total_of(r, row, Q_WAIT);
-	for (unsigned i = row * r->group; i < end_of(r, row); i++)
-		sum = known__sum(sum, report_budget__wait_on(r->j, &r->j->nodes[i]));
-	return sum;
-}
-
-/* Returns how long at least other programs had the cores of nodes. */
-static double taken_of(const struct rows *r, unsigned row)
-{
-	double sum = NAN;
-
-	for (unsigned i = row * r->group; r->of == SERIES_NODES && i < end_of(r, row); i++)
-		sum = known__sum(sum, r->j->nodes[i].taken_s);
-	return sum;
+	return facts_idle__split(idle, &sum);
 }
 
 /* Where the time of a row went, as report_budget__of() has it of the job. */
 static void add_shares(const struct rows *r, unsigned row, json_t **shares)
 {
-	double wall = facts__job(r->f, FACT_JOB_wall_s);
 	struct budget_times t = {
 		.cpu = total_of(r, row, Q_CPU),
 		.user = total_of(r, row, Q_USER),
 		.system = total_of(r, row, Q_SYSTEM),
-		.others = taken_of(r, row),
-		.wait = wait_of(r, row),
-		.disk = total_of(r, row, Q_DISK_WAIT),
-		.asleep = asleep_of(r, row),
-		.core_s = wall * r->cores[row],
+		.core_s = facts__job(r->f, FACT_JOB_wall_s) * r->cores[row],
 	};
-	struct report_budget b = report_budget__split(&t);
+	struct report_budget b;
 
+	t.idle = (r->of == SERIES_TASKS ? idle_of_tasks : idle_of_nodes)(r, row, t.core_s - t.cpu);
+	b = report_budget__of_times(&t);
 	for (int i = 0; i < N_BUDGET; i++)
 		json_array_append_new(shares[i],
 				      report_series__rounded(isnan(b.core_s) ? NAN : b.share[i]));
