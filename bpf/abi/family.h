@@ -34,6 +34,6 @@ enum family {
 };
 #define FAM_SENSORS 0xf800 /* read by jobprofd */
 /* What "all" means; the others must be asked for. */
-#define FAM_ALL (FAM_SENSORS | 0x3ff | FAM_WAIT | FAM_CULPRIT)
+#define FAM_ALL (FAM_SENSORS | 0x3ff | FAM_WAIT | FAM_CULPRIT | FAM_SAMPLE)
 
 #endif

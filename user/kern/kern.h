@@ -97,6 +97,9 @@ const char *kern__error(void);
 int kern__attach(struct kern *k);
 void kern__detach(struct kern *k);
 bool kern__attached(const struct kern *k);
+/* Starts or stops the clocks of samples, which interrupt each CPU. They run from kern__attach() on.
+ */
+void kern__tick(struct kern *k, bool on);
 
 /* Registers the cgroups that exist already, gives a slot to those that found none free, retires
  * slots whose cgroup is gone, and puts every task in its slot. *found: new steps and tasks. */

@@ -300,7 +300,8 @@ int kern__rescan(struct kern *k, unsigned *found)
 		retire_vanished(k);
 	if (!err && kern__attached(k)) {
 		kern_pmu_open_all(k); /* CPUs may have come */
-		kern_sample_start(k);
+		if (k->clock)
+			kern_sample_start(k);
 		err = kern__sweep(k);
 	}
 	if (found)

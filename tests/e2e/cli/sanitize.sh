@@ -44,7 +44,7 @@ quiet "jobprof run: no sanitizer speaks" "$TMP/run"
 "$B/jobprof" list --json >"$TMP/list" 2>&1
 quiet "jobprof list: no sanitizer speaks" "$TMP/list"
 
-"$B/jobprof" run --series all,sample,stack,fold,burst -i 0.5 -o "$TMP/all" --state-dir "$TMP/run-state" -- \
+"$B/jobprof" run --series all,stack,fold,burst -i 0.5 -o "$TMP/all" --state-dir "$TMP/run-state" -- \
 	"$TOOLS/jpphases" 4 20 0.4 0.35 >"$TMP/run" 2>&1
 is "jobprof run of all families ends well" $? 0
 quiet "jobprof run of all families: no sanitizer speaks" "$TMP/run"

@@ -78,7 +78,7 @@ def points():
 
 
 def points_not_asked():
-    run, path = run_jobprof(["true"], 1, series="all,sample")
+    run, path = run_jobprof(["true"], 1, series="all")
     is_true("points: only when asked", "SamplePoints" not in names(path), names(path))
 
 

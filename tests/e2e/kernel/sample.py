@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *
 
 HZ = 97
+WITHOUT = "sched,memory,file,self,cgroup,wait"  # all that these tests look at, but for samples
 KINDS = ("Own", "MPI", "LibGPU", "BLAS", "OpenMP", "Interpreter", "LibC", "Library", "Generated", "Kernel", "Unknown")
 
 
@@ -42,7 +43,7 @@ def as_many(name, n, cpu):
 
 
 def mixed():
-    run, path = run_jobprof([tool("jpmix"), "12"], 1, series="all,sample")
+    run, path = run_jobprof([tool("jpmix"), "12"], 1, series="all")
     wanted = {w[0]: float(w[1]) for w in map(str.split, run.out().splitlines()) if len(w) == 2 and w[0] in KINDS}
     got, cpu, seconds = sampled(path), total(task_table(path), "CPUTime"), sum(wanted.values())
     as_many("mixed", got["Samples"], cpu)
@@ -56,7 +57,7 @@ def mixed():
 def short_lived():
     """Their memory maps can be read only while they live."""
     run, path = run_jobprof(["sh", "-c", "for i in $(seq 60); do %s 0.1 >/dev/null; done" % tool("jpmix")], 1,
-                            series="all,sample")
+                            series="all")
     got, cpu = sampled(path), total(task_table(path), "CPUTime")
     as_many("short", got["Samples"], cpu)
     is_true("short: nearly all are known", got["Unknown"] < 0.03 * got["Samples"], got)
@@ -64,13 +65,13 @@ def short_lived():
 
 
 def in_kernel():
-    run, path = run_jobprof(["dd", "if=/dev/zero", "of=/dev/null", "bs=4M", "count=20000"], 1, series="all,sample")
+    run, path = run_jobprof(["dd", "if=/dev/zero", "of=/dev/null", "bs=4M", "count=20000"], 1, series="all")
     got, tasks = sampled(path), task_table(path)
     is_share("kernel", got["Kernel"], got["Samples"], total(tasks, "SystemTime") / total(tasks, "CPUTime"), 0.02)
 
 
 def interpreter():
-    run, path = run_jobprof(["/usr/bin/python3", "-c", "x = 0\nfor i in range(40000000): x += i"], 1, series="all,sample")
+    run, path = run_jobprof(["/usr/bin/python3", "-c", "x = 0\nfor i in range(40000000): x += i"], 1, series="all")
     got = sampled(path)
     is_true("python: it is an interpreter", got["Interpreter"] > 0.9 * got["Samples"] > 50, got)
 
@@ -87,7 +88,7 @@ print(inside, time.process_time(), any("blas" in line for line in open("/proc/se
 
 
 def blas():
-    run, path = run_jobprof(["/usr/bin/python3", "-c", MULTIPLIES], 1, series="all,sample", env=plain_env(OPENBLAS_NUM_THREADS="1"))
+    run, path = run_jobprof(["/usr/bin/python3", "-c", MULTIPLIES], 1, series="all", env=plain_env(OPENBLAS_NUM_THREADS="1"))
     inside, cpu, has_blas = run.lines_of_command()[0].split()
     if has_blas != "True":
         raise Skipped("numpy has its BLAS in itself")
@@ -128,7 +129,7 @@ def openmp():
     r = subprocess.run(["gcc", "-O1", "-fopenmp", "-o", where + "/waits", where + "/waits.c"], capture_output=True, text=True)
     if r.returncode:
         raise Skipped("there is no OpenMP: " + r.stderr[:100])
-    run, path = run_jobprof([where + "/waits"], 1, series="all,sample", env=plain_env(OMP_WAIT_POLICY="active"))
+    run, path = run_jobprof([where + "/waits"], 1, series="all", env=plain_env(OMP_WAIT_POLICY="active"))
     waited, cpu = map(float, run.lines_of_command()[0].split())
     got = sampled(path)
     is_true("OpenMP: a thread waited for long", waited > 0.2 * cpu, (waited, cpu))
@@ -169,7 +170,7 @@ def are_as_wanted(name, path, told, errors):
 
 def ranks(name, *options):
     """Load balance, communication and parallel efficiency against clocks around MPI's functions."""
-    path, told = run_ranks("all,sample", *options)
+    path, told = run_ranks("all", *options)
     samples = [sampled(path, "RankSamples/%d" % i) for i in range(2)]
     errors = []
     for i, (useful, cpu, wall, waited) in enumerate(told):
@@ -182,7 +183,7 @@ def ranks(name, *options):
 
 def blocking():
     """Ranks that sleep while they wait need no samples: their CPU time is useful."""
-    path, told = run_ranks("all", seconds="10", work=("160", "96"), JPMPI_BLOCKS="1")
+    path, told = run_ranks(WITHOUT, seconds="10", work=("160", "96"), JPMPI_BLOCKS="1")
     are_as_wanted("blocking", path, told, [0])
 
 
@@ -213,21 +214,21 @@ def loaded():
 def not_sampled():
     """Ranks that spin run all the time: their CPU time says nothing."""
     run, path = run_jobprof(["mpirun.openmpi", "--oversubscribe", "-n", "2", built_with_mpi(), tmpdir("ranks"), "4", "2", "1"], 1,
-                            timeout=110, env=plain_env(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+                            WITHOUT, timeout=110, env=plain_env(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
     line = said_of_balance(path)
     is_true("not sampled: UNSUITABLE, may spin", "not known: UNSUITABLE" in line and "spinning" in line, line)
 
 
 def without_mpi():
     run, path = run_jobprof(["sh", "-c", "for i in 0 1; do PMI_RANK=$i %s 3 >/dev/null & done; wait" % tool("jpmix")], 1,
-                            series="all,sample")
+                            series="all")
     line = said_of_balance(path)
     is_true("without MPI: UNSUITABLE", "not known: UNSUITABLE" in line and "MPI library" in line, line)
 
 
 def restarted():
     """The clock and the thread that books begin again with jobprofd; meanwhile nothing is sampled."""
-    d, job = Daemon(0.5, ProfileHDF5Default="all,sample").start(), new_job()
+    d, job = Daemon(0.5, ProfileHDF5Default="all").start(), new_job()
     s = Stepd(job, 0, [tool("jpmix"), "8"], v2_task(Trees().job(job) + "/step_0"))
     time.sleep(2)
     d.end(signal.SIGKILL)
@@ -281,7 +282,7 @@ def at_once(name, n, nap):
     d, cpus = tmpdir("once"), sorted(os.sched_getaffinity(0))[:2]
     open(d + "/spin.py", "w").write(SPINNER)
     one = "chrt -f 1 taskset -c %d /usr/bin/python3 %s/spin.py %s/%d %g"
-    run, path = run_jobprof(["sh", "-c", " & ".join(one % (cpus[i], d, d, i, nap) for i in range(n)) + " & wait"], 1, series="all,sample")
+    run, path = run_jobprof(["sh", "-c", " & ".join(one % (cpus[i], d, d, i, nap) for i in range(n)) + " & wait"], 1, series="all")
     rows, ran = table(path, "Step"), [spans("%s/%d" % (d, i)) for i in range(n)]
     counts = {k: float(rows["OnCPUs%d" % k].sum()) for k in (0, 1, 2, 4)}
     both = together(*ran) if n == 2 else 0
@@ -311,14 +312,41 @@ def naps():
     at_once("naps", 1, 0.5)
 
 
-def not_asked():
-    run, path = run_jobprof(["true"], 1)
+def series_of_samples(path):
     with h5py.File(path, "r") as f:
         node = next(k for k in f if isinstance(f[k], h5py.Group))
-        is_equal("not in \"all\"", [k for k in f[node] if "Samples" in k], [])
+        return [k for k in f[node] if "Samples" in k]
+
+
+def by_default():
+    """They are part of what is recorded without a word; a list without them leaves them out."""
+    is_equal("by default", series_of_samples(run_jobprof([tool("jpmix"), "0.5"], 1)[1]), ["Samples"])
+    is_equal("not asked for", series_of_samples(run_jobprof([tool("jpmix"), "0.5"], 1, WITHOUT)[1]), [])
+
+
+def clocks(pid):
+    """How many events of perf a process has open."""
+    n = 0
+    for fd in os.listdir("/proc/%d/fd" % pid):
+        try:
+            n += "perf_event" in os.readlink("/proc/%d/fd/%s" % (pid, fd))
+        except FileNotFoundError:
+            pass
+    return n
+
+
+def only_with_steps():
+    """Nothing ticks before the first profiled step, nor after the last one."""
+    d, job = Daemon(0.5, ProfileHDF5Default="sample").start(), new_job()
+    is_equal("no step: no clock", clocks(d.proc.pid), 0)
+    s = Stepd(job, 0, [tool("jpmix"), "2"], v2_task(Trees().job(job) + "/step_0"))
+    wait_until(lambda: clocks(d.proc.pid) >= len(os.sched_getaffinity(0)), 10, "a clock of each CPU")
+    s.end()
+    d.file(job, 0)
+    wait_until(lambda: clocks(d.proc.pid) == 0, 10, "the clocks to end with the step")
 
 
 if __name__ == "__main__":
     need_bpf()
     run_tests([mixed, short_lived, in_kernel, interpreter, blas, openmp, blocking, spinning, yielding, loaded, not_sampled, without_mpi, restarted, one_at_once,
-               two_at_once, naps, not_asked])
+               two_at_once, naps, by_default, only_with_steps])

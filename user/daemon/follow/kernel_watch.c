@@ -15,6 +15,7 @@
 #define LATE_NS	     (1 * NSEC_PER_SEC) /* between two looks for those that found no slot, */
 #define LATE_SHARE   50			/* and so many times as long as one takes */
 #define LOSS_AGAIN_S 600
+#define TICK_NS	     (1 * NSEC_PER_SEC)	 /* idle that long: nothing interrupts the CPUs */
 #define DETACH_NS    (60 * NSEC_PER_SEC) /* idle that long: nothing stays on the switch path */
 #define EXHAUSTED_NS (10 * NSEC_PER_SEC) /* between two lines of the log on slots */
 
@@ -154,6 +155,8 @@ static bool counts_any(struct step_env *env, struct step *steps)
 
 void kernel_watch__detach_idle(struct kernel_watch *w, uint64_t now)
 {
+	if (kern__attached(w->env->k) && !w->env->embedded)
+		kern__tick(w->env->k, !w->idle_since_ns || now < w->idle_since_ns + TICK_NS);
 	if (!kern__attached(w->env->k) || w->env->embedded || !w->idle_since_ns ||
 	    now < w->idle_since_ns + DETACH_NS || counts_any(w->env, *w->env->steps))
 		return;

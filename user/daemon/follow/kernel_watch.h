@@ -52,7 +52,8 @@ void kernel_watch__rescan_due(struct kernel_watch *w, uint64_t now);
 void kernel_watch__log_losses(struct kernel_watch *w, uint64_t now);
 /* Text of the kind of loss, for n of it: what is not counted, and what to do. */
 const char *kernel_loss__text(unsigned kind, uint64_t n);
-/* Detaches the programs when there has been no step for a while. */
+/* Stops the clocks of samples when no step is profiled, and detaches the programs when there has
+ * been no step for a while. */
 void kernel_watch__detach_idle(struct kernel_watch *w, uint64_t now);
 /* Takes what the kernel side has reported since the last turn: steps that begin, tasks that end.
  * Attaches the programs when a step begins. */

@@ -174,6 +174,14 @@ void kern_sample_stop(struct kern *k)
 	booker__stop(k->booker), k->booker = NULL;
 }
 
+void kern__tick(struct kern *k, bool on)
+{
+	if (on && !k->clock)
+		kern_sample_start(k);
+	else if (!on && k->clock)
+		kern_sample_stop(k);
+}
+
 /* The period of so many samples a second, from 0.8 to 1.2 times SAMPLE_HZ, each as likely. */
 static uint64_t any_period_ns(void)
 {
@@ -247,9 +255,8 @@ void kern_sample_calibrate(struct kern *k)
 
 	if (!(k->families & (FAM_SAMPLE | FAM_STACK)) || cpu < 0)
 		return;
-	while (rounds < 1u << 30 && quickest_ns(rounds) < TRIAL_NS / 4)
+	while ((without = quickest_ns(rounds)) < TRIAL_NS / 4 && rounds < 1u << 30)
 		rounds *= 2;
-	without = quickest_ns(rounds);
 	fd = open_clock((unsigned)cpu, k->prog[P_CLOCK], TRIAL_PERIOD_NS);
 	if (fd < 0)
 		return;
