@@ -5,8 +5,10 @@ programs beside this file."""
 
 import dataclasses
 import os
+import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -29,13 +31,15 @@ ENV = {"P": PROGRAMS, "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/lib/postgresql/
 @dataclasses.dataclass
 class V:
     """A command where it runs: cpus (for taskset), a quota in CPUs or a limit of memory in MB of a cgroup, in which all
-    of jobprof run is, or is_inside: the command finds the cgroup's file of processes in $CG; and a command beside it."""
+    of jobprof run is, or is_inside: the command finds the cgroup's file of processes in $CG; and a command beside it.
+    status: what it ends with."""
     cmd: str
     cpus: str = ""
     quota: float = 0
     memory: int = 0
     is_inside: bool = False
     beside: str = ""
+    status: int = 0
 
 
 @dataclasses.dataclass
@@ -76,6 +80,7 @@ def has_module(name):
 
 def words(cmd):
     """A command for exec(); NAME=VALUE in front of it goes to env."""
+    cmd = re.sub(r"\$P\b", PROGRAMS, cmd)
     if any(c in cmd for c in "|;&<>$*`\n"):
         return ["sh", "-c", cmd]
     parts = shlex.split(cmd)
@@ -101,6 +106,8 @@ class Place:
         best = None
         for _ in range(TRIES):
             r = self.try_once(v)
+            if r.status != v.status:
+                raise Failed("%s: status %d: %s" % (v.cmd, r.status, r.printed[-400:]))
             if not best or disturbed(r, v) < disturbed(best, v):
                 best = r
             if disturbed(best, v) < DISTURBED:
@@ -119,7 +126,7 @@ class Place:
             return profiled(words(v.cmd), before, cwd=self.dir, CG=groups[0] + "/cgroup.procs" if groups else "", **ENV)
         finally:
             if other:
-                other.kill()
+                os.killpg(other.pid, signal.SIGKILL)
                 other.wait()
 
 

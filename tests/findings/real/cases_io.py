@@ -1,15 +1,44 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Files and disks."""
+"""Files, disks and limits of memory."""
 
 from case import Case, V
 
-FIO = "fio --name=job --filename=data --size=256M --direct=1 --minimal --ioengine=%s --output=/dev/null "
-DATA = "dd if=/dev/zero of=data bs=1M count=256 conv=fsync"
+PY = "/usr/bin/python3 $P/"
+DATA = "dd if=/dev/zero of=data bs=1M count=400 conv=fsync"
+FIO = "fio --name=job --filename=data --size=400M --direct=1 --minimal --output=/dev/null --ioengine="
+COLD = FIO.replace("--direct=1", "--direct=0 --invalidate=1")
+RANDOM, STREAM = " --rw=randread --bs=4k --io_size=%s", " --rw=read --bs=1M --io_size=%s"
+LARGER = "larger|fewer|ahead|sequential|queue|asynchronous|depth"
+
+
+def fio(engine, io_size, command=FIO, more=""):
+    return Case("fio " + engine, "fio", DATA, sick=command + engine + more + RANDOM % io_size, mended=command + engine + more + STREAM % io_size,
+                rules="io.wait", remedy=LARGER, cpus="0")
+
 
 CASES = (
-    Case("fio libaio", "fio", DATA,
-         sick=FIO % "libaio" + "--rw=randread --bs=4k --io_size=100M", mended=FIO % "libaio" + "--rw=read --bs=1M --io_size=100M",
-         rules="io.wait", remedy="larger|fewer|ahead|sequential"),
-    Case("rsync", "rsync", "mkdir from; for i in $(seq 60); do head -c 10M /dev/urandom >from/$i; done",
-         healthy="rsync -a from/ to"),
+    fio("sync", "120M"), fio("psync", "120M"), fio("libaio", "120M"), fio("io_uring", "120M"),
+    fio("mmap", "80M", COLD, " --fadvise_hint=random"),
+    Case("fio deep queue", "fio", DATA, healthy=FIO + "libaio --iodepth=32 --rw=read --bs=1M --io_size=4000M", cpus="0"),
+    Case("memmap", "py:numpy", DATA,
+         sick=PY + "memmap.py random data 12000", mended=PY + "memmap.py stream data 12000", rules="io.wait", remedy=LARGER + "|madvise|read\\(\\)", cpus="0"),
+    Case("dd synchronous", "dd", "", sick="dd if=/dev/zero of=out bs=4k count=4000 oflag=sync", mended="dd if=/dev/zero of=out bs=1M count=16 conv=fsync",
+         rules="io.wait|io.small", remedy="larger|fewer|fsync|O_SYNC|sync", cpus="0"),
+    Case("dd tiny", "dd", "head -c 30M /dev/urandom >in",
+         sick="dd if=in of=out bs=8", mended="dd if=in of=out bs=64k", rules="io.small", remedy="[Bb]uffer|larger", loss="cpu", cpus="0"),
+    Case("tiny reads", "cat", "head -c 4M /dev/urandom >in.dat",
+         sick=PY + "reads.py 16 16", mended=PY + "reads.py 65536 16", rules="io.small", remedy="[Bb]uffer|larger", loss="cpu", cpus="0"),
+    Case("unbuffered lines", "cat", "", sick=PY + "lines.py 0 1500000", mended=PY + "lines.py 65536 1500000",
+         rules="io.small", remedy="[Bb]uffer|larger", loss="cpu", cpus="0"),
+    Case("file per record", "cat", "", sick=PY + "records.py files 30000", mended=PY + "records.py one 30000",
+         rules="io.metadata|io.small", remedy="one file|fewer files|open", loss="cpu", cpus="0"),
+    Case("tar of small files", "tar", PY + "records.py files 20000 keep", healthy="tar cf out.tar d", cpus="0"),
+    Case("copy", "cp", "mkdir from; for i in $(seq 40); do head -c 20M /dev/zero | tr '\\0' x >from/$i; done", healthy="cp -r from to", cpus="0"),
+    Case("rsync", "rsync", "mkdir from; for i in $(seq 60); do head -c 10M /dev/urandom >from/$i; done", healthy="rsync -a from/ to"),
+    Case("memory thrash", "py:numpy", DATA,
+         sick=V(PY + "again.py data 6", memory=150), mended=PY + "again.py data 6",
+         rules="mem.thrash|mem.near_limit|io.wait", remedy="memory", cpus="0"),
+    Case("memory killed", "py:numpy", "", sick=V(PY + "grow.py 400", memory=200, status=137), mended=PY + "grow.py 400", rules="mem.oom", remedy="memory",
+         loss="none", cpus="0"),
+    Case("sort in memory", "sort", "head -c 60M /dev/urandom | base64 >lines", healthy="sort --parallel=2 -S 300M -o sorted lines"),
 )

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""chunks.py SIZE: the mean of an array of dask in chunks of SIZE x SIZE"""
+import sys
+
+import dask
+import dask.array
+
+size = int(sys.argv[1])
+dask.config.set(num_workers=2)
+print((dask.array.random.random((4000, 4000), chunks=(size, size)) ** 2 + 1).mean().compute())

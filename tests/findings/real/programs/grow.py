@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""grow.py MB: collects arrays up to so much memory, and computes with them"""
+import sys
+
+import numpy
+
+kept = []
+for _ in range(int(sys.argv[1])):
+    kept.append(numpy.random.rand(1 << 17))
+    sum(i for i in range(60000))
+print(len(kept))
