@@ -4,17 +4,18 @@
 from case import Case, V
 
 PY = "/usr/bin/python3 $P/"
-ONE, TWO, MANY = ("OPENBLAS_NUM_THREADS=%d " % n for n in (1, 2, 16))
-THREADS = "OPENBLAS_NUM_THREADS=2|NUM_THREADS=[12]"
+ONE, TWO = "OPENBLAS_NUM_THREADS=1 ", "OPENBLAS_NUM_THREADS=2 "
+THREADS = "NUM_THREADS=[12]|no more threads"
 LARGER = "larger|chunk|batch"
 
-R_MATRIX = """Rscript -e 'a <- matrix(runif(360000), 600); for (i in 1:500) { a <- a %*% a; a <- a / max(abs(a)) }'"""
+R_MATRIX = """Rscript -e 'library(parallel); f <- function(k) { a <- matrix(runif(90000), 300); for (i in 1:150) { a <- a %%*%% a; a <- a / max(abs(a)) } }; r <- mclapply(1:8, f, mc.cores = %d)'"""
 R_LIST = """Rscript -e 'library(parallel); c <- makeCluster(2); r <- %s; stopCluster(c)'"""
 OCTAVE = """octave-cli --norc --eval '%s'"""
 
 CASES = (
-    Case("numpy threads", "py:numpy", "",
-         sick=MANY + PY + "matmul.py 600 300", mended=TWO + PY + "matmul.py 600 300",
+    Case("numpy all at once", "py:numpy xargs", "",
+         sick="seq 8 | xargs -n 1 -P 8 env OPENBLAS_NUM_THREADS=2 " + PY + "matmul.py 300 400",
+         mended="seq 8 | xargs -n 1 -P 2 env OPENBLAS_NUM_THREADS=1 " + PY + "matmul.py 300 400",
          rules="cpu.oversubscribed", remedy=THREADS),
     Case("numpy one thread", "py:numpy", "",
          sick=ONE + PY + "matmul.py 1200 50", mended=TWO + PY + "matmul.py 1200 50",
@@ -23,7 +24,7 @@ CASES = (
          sick=ONE + PY + "temporaries.py new 400", mended=ONE + PY + "temporaries.py out 400",
          rules="cpu.system", remedy="fault|alloc|reuse|memory", cpus="0"),
     Case("scipy pool", "py:scipy", "",
-         sick=MANY + PY + "solve.py 8 160", mended=ONE + PY + "solve.py 2 160",
+         sick=TWO + PY + "solve.py 8 160", mended=ONE + PY + "solve.py 2 160",
          rules="cpu.oversubscribed", remedy=THREADS),
     Case("sklearn boosting", "py:sklearn", "",
          sick="OMP_NUM_THREADS=16 " + PY + "boost.py 12", mended="OMP_NUM_THREADS=2 " + PY + "boost.py 12",
@@ -38,7 +39,7 @@ CASES = (
     Case("joblib tiny tasks", "py:joblib", "",
          sick=PY + "tasks.py 1 12000", mended=PY + "tasks.py 2000 12000", rules="sync.fine", remedy=LARGER),
     Case("dask tiny chunks", "py:dask py:numpy", "",
-         sick=ONE + PY + "chunks.py 60", mended=ONE + PY + "chunks.py 2000", rules="sync.fine|cpu.serial", remedy=LARGER + "|process"),
+         sick=ONE + PY + "chunks.py 120", mended=ONE + PY + "chunks.py 2000", rules="sync.fine|cpu.serial", remedy=LARGER + "|process"),
     Case("python threads", "py:concurrent", "",
          sick=PY + "gil.py threads 24", mended=PY + "gil.py processes 24", rules="cpu.serial|sync.fine|sync.lock",
          remedy="process|interpreter lock|GIL|parallel version"),
@@ -46,7 +47,7 @@ CASES = (
          sick=PY + "frame.py rows 3000", mended=PY + "frame.py all 3000", rules="io.metadata|io.small", remedy="open|buffer|fewer|larger", loss="cpu",
          cpus="0"),
     Case("pandas groups", "py:pandas", "", healthy=PY + "groups.py 2000000", cpus="0"),
-    Case("R threads", "Rscript", "", sick=MANY + R_MATRIX, mended=TWO + R_MATRIX, rules="cpu.oversubscribed", remedy=THREADS),
+    Case("R threads", "Rscript", "", sick=TWO + R_MATRIX % 8, mended=ONE + R_MATRIX % 2, rules="cpu.oversubscribed", remedy=THREADS),
     Case("R one by one", "Rscript", "",
          sick=R_LIST % "clusterApply(c, 1:25000, function(i) sum(sqrt(1:200)))", mended=R_LIST % "parLapply(c, 1:25000, function(i) sum(sqrt(1:200)))",
          rules="sync.fine", remedy=LARGER),

@@ -115,11 +115,6 @@ def line(case, kind, v, r):
         ", ".join("%s %s %.1f" % (f["severity"], f["id"], (f["cost"]["core_s"] or 0)) for f in r.findings) or "-")
 
 
-def is_true_of_others(f, r):
-    """That others took a little of the cores is true, and no part of the test."""
-    return f["id"] == OTHERS and f["cost"]["core_s"] < DISTURBED * r.core_s()
-
-
 def reports(case):
     """{variant: Report} of those that were not disturbed."""
     place, found = None, {}
@@ -139,8 +134,9 @@ def reports(case):
             continue
         if OPTIONS.keep and r.path != path:
             r.keep(path)
-        if not v.beside:
-            r.findings = [f for f in r.findings if not is_true_of_others(f, r)]
+        # That others took a little of the cores is true, and no part of the test.
+        if not v.beside and not v.quota:
+            r.findings = [f for f in r.findings if f["id"] != OTHERS]
         found[kind] = r
     if place:
         place.remove()

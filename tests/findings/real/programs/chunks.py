@@ -7,4 +7,4 @@ import dask.array
 
 size = int(sys.argv[1])
 dask.config.set(num_workers=2)
-print((dask.array.random.random((4000, 4000), chunks=(size, size)) ** 2 + 1).mean().compute())
+print((dask.array.random.random((6000, 6000), chunks=(size, size)) ** 2 + 1).mean().compute())
