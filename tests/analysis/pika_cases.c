@@ -311,16 +311,6 @@ static json_t *project_table_case(const json_t *params, const json_t *inputs)
 			 "footprints", (int)row.footprints);
 }
 
-static json_t *format_case(const json_t *params, const json_t *inputs)
-{
-	double s = case_number(inputs, "seconds", NAN);
-	char l[DURATION_TEXT_SIZE], sh[DURATION_TEXT_SIZE];
-
-	duration_text__long(s, l);
-	duration_text__short(s, sh);
-	return json_pack("{s:s, s:s}", "long", l, "short", sh);
-}
-
 const struct case_entry pika_cases[] = {
 	{"pika.footprint", footprint_case},
 	{"pika.tags", tags_case},
@@ -332,6 +322,5 @@ const struct case_entry pika_cases[] = {
 	{"pika.memleak", memleak_case},
 	{"pika.aggregate", aggregate_case},
 	{"pika.project_table", project_table_case},
-	{"pika.format", format_case},
 	{NULL, NULL},
 };

@@ -132,7 +132,7 @@ def put_node(file, step, node, start_s, attrs, tables, packed=False):
     put_attribute(group, "Step", step)
     put_attribute(group, "Schema Version", numpy.int32(1))
     put_attribute(group, "JobProf Version", "0.1.0")
-    put_attribute(group, "Units", "MB is 2^20 bytes, KiB is 2^10.")
+    put_attribute(group, "Units", "MiB is 2^20 bytes, KiB is 2^10; MB in the name of a column is MiB.")
     put_attribute(group, "Start TimeNS", int((START + start_s) * 10**9))
     put_attribute(group, "Start Time",
                   numpy.bytes_(time.strftime("%a %b %d %T %Y", time.localtime(START + start_s))))

@@ -29,7 +29,7 @@ class Report:
 
     def __init__(self, path):
         self.path = path
-        out = subprocess.run([JOBPROF, "report", "--short", "--json", path], capture_output=True, text=True)
+        out = subprocess.run([JOBPROF, "report", "--json", path], capture_output=True, text=True)
         if out.returncode:
             raise Failed("report: " + out.stderr)
         self.json = json.loads(out.stdout)

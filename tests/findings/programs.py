@@ -3,7 +3,7 @@
 # timeout: 300
 # runs: in full
 # runs: alone
-"""Pathologies that programs really have, under jobprof run: what `jobprof report --short` names first, what
+"""Pathologies that programs really have, under jobprof run: what `jobprof report` names first, what
 it says to do, and whether its cost is what the same work takes less without the pathology. Healthy
 programs are left alone.
     programs.py [--only NAME] [--keep DIR]

@@ -48,7 +48,7 @@ static void judge(const struct model_job *j)
 {
 	static const struct rules_options rules = {.site = ""};
 	struct verdict verdict = {0};
-	static const struct pika_options how = {.any_bins = true, .force = true};
+	static const struct pika_options how = {.force = true};
 	struct facts facts;
 	struct pika_job pika = {0};
 	struct io_jobs io;

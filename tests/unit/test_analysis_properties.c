@@ -290,20 +290,6 @@ TEST(jobs_that_are_not_eligible_do_not_enter_the_table)
 	assert_true(isnan(row.max_cli));
 }
 
-TEST(durations_that_are_none_have_no_text)
-{
-	char text[DURATION_TEXT_SIZE];
-
-	duration_text__long(NAN, text);
-	assert_string_equal(text, "-");
-	duration_text__short(INFINITY, text);
-	assert_string_equal(text, "-");
-	duration_text__short(-1, text);
-	assert_string_equal(text, "-");
-	duration_text__short(8.9e15, text);
-	assert_string_equal(text, "103009259259d 06:13:20h");
-}
-
 TEST(there_is_one_interval_at_least)
 {
 	assert_int_equal(io_grid__intervals(0, 10, 120), 1);

@@ -21,8 +21,8 @@ TEST(columns_have_units_and_kinds)
 	} cases[] = {
 		{"Tasks", "CPUTime", "s", JPC_DELTA},	   {"Tasks", "Pages", "", JPC_CUMULATIVE},
 		{"Tasks", "RSS", "KiB", JPC_GAUGE},	   {"Energy", "Power", "W", JPC_GAUGE},
-		{"Energy", "NodePower", "W", JPC_GAUGE},   {"Network", "InMB", "MB", JPC_DELTA},
-		{"Filesystem", "ReadMB", "MB", JPC_DELTA}, {"Other", "InMB", "", JPC_GAUGE},
+		{"Energy", "NodePower", "W", JPC_GAUGE},   {"Network", "InMB", "MiB", JPC_DELTA},
+		{"Filesystem", "ReadMB", "MiB", JPC_DELTA}, {"Other", "InMB", "", JPC_GAUGE},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -93,19 +93,18 @@ test('energy: the parts add up, bounds are on the axis, and without bounds there
 test('given: what is not known or was not asked for has no bar, and no bar is too long', () => {
 	browser();
 	const of = (facts, gpu_use = null) => given({ facts, page: { gpu_use } }), bars = (e) => Object.fromEntries(e.children.map((x) => [x.getAttribute('data-given'), byClass(x, 'bar').length]));
-	const none = of({ gpus: 0, wall_s: 5 }), all = of({ cpu_share: 1.5, cpu_s: 30, wall_s: 10, cores: 2, own_peak_mb: 512, limit_mb: 1024, limit_s: 40, job_elapsed_s: 10, gpus: 2 }, 0.25);
+	const none = of({ gpus: 0, wall_s: 5 }), all = of({ cpu_share: 1.5, cpu_s: 30, wall_s: 10, cores: 2, peak_mb: 512, limit_mb: 1024, limit_s: 40, job_elapsed_s: 10, gpus: 2 }, 0.25);
 
 	assert.deepEqual(bars(none), { cpu: 0, memory: 0, time: 0, gpu: 0 });
 	assert.match(text(none), /CPUnot knownMemorynot knownTime5 s, no limit knownGPUnone asked for/);
 	assert.deepEqual(byClass(all, 'bar').map((b) => b.children[0].style.width), ['100%', '50%', '25%', '25%']);
 	assert.deepEqual(byClass(all, 'share').map(text), ['150 %', '50 %', '25 %', '25 %']);
 	assert.match(text(of({ gpus: 2 })), /2 GPUs, use not known$/);
-	assert.match(text(of({ own_peak_mb: 100 })), /Memory100 MB without files, no limit known/);
-	assert.match(text(given({ facts: { own_peak_mb: 100 }, page: { is_slurms: true } })), /Memory100 MB, no limit known/);
+	assert.match(text(of({ peak_mb: 100 })), /Memorypeak 100 MiB, no limit known/);
 });
 
 const HEAD = { job: { id: '42', steps: [{ name: '0' }], name: '<i>' }, facts: { nodes: 3, wall_s: 84, limit_s: 168, cores: 8 }, findings: [], commands: [], page: { nodes: ['n1', 'n3'], lines: { end_s: 84, dt_s: 1 }, version: '1' },
-	coverage: { row_s: 1, share: 0.5, not_readable: [{}], is_short: true } };
+	coverage: { row_s: 1, share: 0.5, not_readable: [{}] } };
 
 test('head: a job is called by its step if it has one; what is missing of it is said', () => {
 	browser();
@@ -115,7 +114,7 @@ test('head: a job is called by its step if it has one; what is missing of it is 
 	assert.equal(text(e.children[0]), 'Job 42 step 0 <i>');
 	for (const said of ['3 nodes (n1 to n3)', '8 cores', 'ran 84 s of 2:48', 'a row every 1 s', '50 % of the time recorded', '1 file not readable'])
 		assert.ok(text(e).includes(said), said);
-	assert.ok(text(foot(HEAD)).includes('jobprof report -j 42 --short --json'));
+	assert.ok(text(foot(HEAD)).includes('jobprof report -j 42 --json'));
 });
 
 test('findings: a remedy is all there, options in it are elements of their own, and other rules are counted', () => {
@@ -343,7 +342,7 @@ test('tables: shares of programs, reasons of what was not judged, and why someth
 	assert.equal(programs({ facts: {}, commands: [] }), null);
 	const kind = { 120: { dt_s: 120, read: { c0: { status: 'UNSUITABLE', reason: 'too_short' } }, written: {}, write: { c0: { status: 'OK', volume: 2097152, bw_max: 1048576, bw_mean: 0, io_active: false } } } };
 
-	assert.match(text(io({ facts: {}, io: { node: kind } })), /readnot judged: too short.*written2 MB1 MB\/s0 B\/snever/);
+	assert.match(text(io({ facts: {}, io: { node: kind } })), /readnot judged: too short.*written2 MiB1 MiB\/s0 B\/snever/);
 	assert.equal(io({ facts: {}, io: { node: {} } }), null);
 	const not = missing({ page: { flame: { status: 'UNAVAILABLE', reason: 'no stacks' } }, missing: { wait_s: 'off', energy_j: null }, findings: [], not_given: [{ id: 'x.y', judged: false, reason: 'short' }], coverage: { not_readable: [{ node: 'n1', step: '0', trouble: 'cut' }] } });
 

@@ -18,21 +18,6 @@ const overlaps = (page, selector) => page.evaluate((s) => {
 	}).map((f) => `${e.textContent} | ${f.textContent}`)).join(', ');
 }, selector);
 
-// Truth: the rules that were not judged, without those that lack the same with --short.
-async function saysShort(browser) {
-	const still = Object.fromEntries(told('judged').not_given.filter((g) => !g.judged).map((g) => [g.id, g.reason]));
-	const n = told('short').not_given.filter((g) => !g.judged && !(g.id in still && g.reason.includes(still[g.id]))).length, all = told('short').not_given.length + told('short').findings.length;
-	const [[first], [more]] = await Promise.all([['short', '#findings p'], ['judged', '#findings']].map(async ([name, s]) => texts(await open(browser, name), s)));
-
-	return first === `The run is too short for ${n} of ${all} rules. jobprof report --short judges those that lack nothing else.` && !more.includes('too short') ? '' : `${n} of ${all}: "${first}"`;
-}
-
-async function foots(browser) {
-	const feet = await Promise.all(['short', 'judged'].map(async (name) => (await texts(await open(browser, name), 'footer'))[0]));
-
-	return !feet[0].includes('--short') && /jobprof report (-j \d+ --short --json|--short --json FILE)/.test(feet[1]) ? '' : feet.join(' | ');
-}
-
 // Zoomed to a part of a second, and with the pointer over the last tick.
 async function labelsOfTime(browser) {
 	const page = await open(browser, 'short'), seen = () => page.locator('#time .ax span:not([hidden])').filter({ visible: true }).allInnerTexts();
@@ -157,7 +142,7 @@ async function onPaper(browser) {
 }
 
 async function hints(browser) {
-	const pages = await Promise.all(['sick', 'short', 'healthy', 'judged'].map(async (name) => [name, await open(browser, name)]));
+	const pages = await Promise.all(['sick', 'short', 'healthy'].map(async (name) => [name, await open(browser, name)]));
 
 	for (const [name, page] of pages) {
 		const [keys] = await texts(page, '.keys');
@@ -189,8 +174,6 @@ async function groupsFit(browser) {
 }
 
 export const LOOKS = [
-	['a run that is too short for most rules says so first', saysShort],
-	['the footer has --short where the report was made with it', foots],
 	['labels of time differ, none covers another, and values say of when they are', labelsOfTime],
 	['a line at 0 is seen', zeroIsDrawn],
 	['cells of the map begin at their time', cellsAreInTime],

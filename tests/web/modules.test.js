@@ -7,7 +7,7 @@ import { LEVELS, UNKNOWN, cell, quantile, read, rowsOf, stateOf } from '../../we
 import * as format from '../../web/src/format.js';
 import { present, shown } from '../../web/src/budget.js';
 import { steps } from '../../web/src/compare.js';
-import { tooShort, when } from '../../web/src/findings.js';
+import { when } from '../../web/src/findings.js';
 import { boxes, ends, found, functions, tree, weigh } from '../../web/src/flame.js';
 import { choose, inside, summary } from '../../web/src/lines.js';
 import { lanesOf } from '../../web/src/marks.js';
@@ -21,8 +21,8 @@ function reportOf(lines, rows = {}) {
 }
 
 test('sizes and times have units, and what is not known is a question mark', () => {
-	for (const [got, wanted] of [[format.mb(290 / 1024), '290 KB'], [format.mb(1024), '1 GB'], [format.mb(1500), '1.46 GB'], [format.mb(0), '0 B'],
-		[format.mb(1e300), /TB$/], [format.cores(384000 * 3600), '384,000 core-h'], [format.cores(3.6e6), '1,000 core-h'], [format.rate(1945.6), '1.90 GB/s'], [format.time(0.084), '84 ms'], [format.time(0.21), '0.21 s'], [format.time(84), '84 s'], [format.time(17.107), '17.1 s'], [format.time(99.97), '1:40'],
+	for (const [got, wanted] of [[format.mb(290 / 1024), '290 KiB'], [format.mb(1024), '1 GiB'], [format.mb(1500), '1.46 GiB'], [format.mb(0), '0 B'],
+		[format.mb(1e300), /TiB$/], [format.cores(384000 * 3600), '384,000 core-h'], [format.cores(3.6e6), '1,000 core-h'], [format.rate(1945.6), '1.90 GiB/s'], [format.time(0.084), '84 ms'], [format.time(0.21), '0.21 s'], [format.time(84), '84 s'], [format.time(17.107), '17.1 s'], [format.time(99.97), '1:40'],
 		[format.time(312), '5:12'], [format.time(4990), '1:23:10'], [format.time(273600), '3-04:00:00'], [format.time(-1), '?'], [format.time(3e-6), '3 \u00b5s'],
 		[format.time(null), '?'], [format.mb(NaN), '?'], [format.share(undefined), '?'], [format.share(0.31), '31 %'], [format.share(0.021), '2.1 %'],
 		[format.cores(77040), '21.4 core-h'], [format.count(1204), '1,204'], [format.count(1234567), '1,234,567'], [format.count(999), '999'], [format.plural(1, 'node'), '1 node'],
@@ -271,16 +271,6 @@ test('lines at the ends of an axis are a pixel and more inside of the plot', () 
 
 		assert.ok(pixels(low - bottom) >= 1 && pixels(low - bottom) < 2 && pixels(top - high) >= 1 && pixels(top - high) < 2);
 	}
-});
-
-test('where a longer run would judge most rules, it is said how many, unless --short was given', () => {
-	const rule = (reason, judged = false) => ({ judged, reason }), longer = rule('17.1 s are too short: it needs 60 s');
-	const of = (not_given, is_short = false) => tooShort({ findings: [], not_given, coverage: { is_short } });
-
-	assert.equal(of([longer, longer, rule('needs job#gpus'), rule('none', true)]), 0);
-	assert.equal(of([longer, longer, longer, rule('none', true)]), 3);
-	assert.equal(of([longer, longer, longer, rule('none', true)], true), 0);
-	assert.equal(of([longer, rule('17.1 s are too short: it needs 60 s; needs job#gpus'), rule('none', true)]), 0);
 });
 
 test('a waterfall goes from term to term, and leaves out what is part of another or not there', () => {

@@ -61,6 +61,8 @@ struct rules_options {
 /* Judges the facts. 0; -ENOMEM; -errno: a file named in the options cannot be read. A broken rule
  * is an error of the verdict and hides no other. verdict__free() in all cases. */
 int rules__judge(struct verdict *out, const struct facts *f, const struct rules_options *o);
+/* How many rules were judged: those that are not knew too little. */
+unsigned verdict__judged(const struct verdict *v);
 /* For people: why a file of rules was not read. */
 const char *rules_file__reason(int err);
 void verdict__free(struct verdict *v);

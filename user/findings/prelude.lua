@@ -67,11 +67,11 @@ local function core_time(s)
 	return number(s / 3600) .. " core-hours"
 end
 
--- MB of 2^20 bytes: "512 bytes", "300 MB", "31.2 GB", "1.4 TB"
+-- MiB: "512 bytes", "300 MiB", "31.2 GiB", "1.4 TiB"
 local function size(mb)
-	local units = {"TB", "GB", "MB", "KB"}
+	local units = {"TiB", "GiB", "MiB", "KiB"}
 	local scale = {1048576, 1024, 1, 1 / 1024}
-	if mb == 0 then return "0 MB" end
+	if mb == 0 then return "0 MiB" end
 	if mb < 1 / 1024 then return plural(math.floor(mb * 1048576 + 0.5), "byte") end
 	for i, unit in ipairs(units) do
 		local v = mb / scale[i]
@@ -81,10 +81,10 @@ local function size(mb)
 	end
 end
 
--- For --mem: a whole number of G, or of M below one.
+-- For --mem: a whole number of G, or of 16 M below one.
 local function mem_option(mb)
 	if mb > 1024 then return format("%dG", math.ceil(mb / 1024)) end
-	return format("%dM", math.max(64, math.ceil(mb / 64) * 64))
+	return format("%dM", math.max(64, math.ceil(mb / 16) * 16))
 end
 
 -- For --time: D-HH:MM:SS, a whole number of five minutes; and its seconds.

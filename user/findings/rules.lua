@@ -801,11 +801,11 @@ rules["mem.over"] = {
 		local used = ratio(job.own_peak_mb, job.request_mb)
 		only_if(used < limits.used, "%s of the memory was used, not below %s", percent(used), percent(limits.used))
 		local gb_h = (job.request_mb - job.own_peak_mb) / 1024 * job.nodes * job.wall_s / 3600
-		only_if(gb_h > limits.gb_h, "%s GB-hours were not used, not more than %s", number(gb_h),
+		only_if(gb_h > limits.gb_h, "%s GiB-hours were not used, not more than %s", number(gb_h),
 			number(limits.gb_h))
 		return {
 			severity = "note",
-			text = format("%s of %s were used%s; %s GB-hours were not.", size(job.own_peak_mb),
+			text = format("%s of %s were used%s; %s GiB-hours were not.", size(job.own_peak_mb),
 				size(job.request_mb), job.nodes > 1 and " on the fullest node" or "", number(gb_h)),
 			remedy = format("A smaller request starts earlier: #SBATCH --mem=%s", mem_option(1.2 * job.own_peak_mb)),
 		}
@@ -1049,7 +1049,7 @@ rules["io.small"] = {
 		local writes, write_kb = small_calls(higher(0, job.write_calls - net), job.write_mb, job.disk_write_mb, limits)
 		local reads, read_kb = small_calls(higher(0, job.read_calls - net), job.read_mb, job.disk_read_mb, limits)
 		local calls = writes + reads
-		only_if(calls > 0, "no %d calls to storage are small on average (reads %s KB, writes %s KB)", limits.calls,
+		only_if(calls > 0, "no %d calls to storage are small on average (reads %s KiB, writes %s KiB)", limits.calls,
 			number(read_kb), number(write_kb))
 		local active = mask(bin.calls, ">", 0)
 		local rate = sum(only(bin.calls, active)) / sum(only(bin.span_s, active))
@@ -1220,7 +1220,7 @@ rules["net.errors"] = {
 		local again = sum(only(bin.tcp_retrans, active))
 		local rate, per_mb = again / sum(only(bin.span_s, active)), again / sum(only(bin.net_mb, active))
 		only_if(rate >= limits.per_s and per_mb >= limits.per_mb,
-			"%s TCP segments a second were sent again, %s of each MB", number(rate), number(per_mb))
+			"%s TCP segments a second were sent again, %s of each MiB", number(rate), number(per_mb))
 		local list = indexes(mask(node.tcp_retrans, ">=", limits.retrans))
 		return {
 			severity = "warn",

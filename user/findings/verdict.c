@@ -139,6 +139,15 @@ int verdict__explain(struct verdict *v, char *const *suppressed_by)
 	return err;
 }
 
+unsigned verdict__judged(const struct verdict *v)
+{
+	unsigned judged = v->nrules;
+
+	for (size_t i = 0; i < v->nothers; i++)
+		judged -= !v->others[i].judged;
+	return judged;
+}
+
 /* What ends the job, or will: its cost is not in core-seconds. */
 static bool is_fatal(const struct finding *f)
 {

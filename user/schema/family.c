@@ -28,6 +28,7 @@ static const struct {
 #undef FAMILY
 	/* clang-format off */
 	{"all", FAM_ALL},
+	{"deep", FAM_ALL | FAM_STACK | FAM_FOLD | FAM_BURST | FAM_FILES},
 	{"none", 0},
 	{"task", FAM_TABLES},
 	{"tasks", FAM_TABLES},

@@ -27,7 +27,7 @@ static const char *size_text(double mb, char buf[static NUMBER_SIZE])
 
 	if (mb < 1)
 		return scale_unit(mb * 1048576, 1024, 1000, units, N(units), buf);
-	snprintf(buf, NUMBER_SIZE, "%.1f MB", mb);
+	snprintf(buf, NUMBER_SIZE, "%.1f MiB", mb);
 	return buf;
 }
 

@@ -20,8 +20,8 @@
 
 static void print_head(const struct page *p)
 {
-	static const char *const more[] = {"Start Time", "End Reason", "Exit Status", "User",
-					   "Job Name"};
+	static const char *const more[] = {"Start Time", "End Reason",	 "Exit Status",	     "User",
+					   "Job Name",	 "Command Line", "Working Directory"};
 	const struct model_node *n = p->node;
 	double tasks = model_node__number(n, "Number of Tasks");
 	FILE *out = p->out;

@@ -21,7 +21,7 @@ static void print_cell(double v, const char *fmt, int width, FILE *out)
 void step_line__print_head(FILE *out)
 {
 	fprintf(out, "%-12s %7s %7s %10s %12s %6s %11s %12s %12s\n", "step", "nodes", "tasks",
-		"wall s", "CPU s", "CPU %", "max RSS MB", "read MB", "write MB");
+		"wall s", "CPU s", "CPU %", "max RSS MiB", "read MiB", "write MiB");
 }
 
 void step_line__print(const struct model_step *s, FILE *out)

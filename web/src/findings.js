@@ -58,27 +58,12 @@ function finding(f, i, report, view, clock) {
 			el('span', { class: 'cost' }, el('span', { class: 'big' }, big), el('span', { class: 'sub' }, sub))));
 }
 
-// How many rules lack nothing that is known but a longer run, or --short; 0 where these are not most rules.
-export function tooShort(report) {
-	const all = report.not_given.length + report.findings.length;
-	const n = report.not_given.filter((r) => !r.judged && /are too short: it needs [^;]*$/.test(r.reason)).length;
-
-	return !report.coverage.is_short && 2 * n > all ? n : 0;
-}
-
-function short(report) {
-	const n = tooShort(report);
-
-	return n ? el('p', { class: 'none short' }, el('b', {}, `The run is too short for ${n} of ${report.not_given.length + report.findings.length} rules.`), ' ', el('code', {}, 'jobprof report --short'), ' judges those that lack nothing else.') : '';
-}
-
 function none(report) {
 	const others = report.not_given, judged = others.filter((r) => r.judged).length, left = others.length - judged;
-	const n = tooShort(report), rest = left - n, missing = `what is missing${n ? '' : ' or longer runs'}`;
-	const need = rest ? ` ${rest === 1 ? 'One needs' : `${rest} need`} ${missing}.` : '';
+	const need = left ? ` ${left === 1 ? 'One needs' : `${left} need`} what is missing or longer runs.` : '';
 
-	return el('p', { class: 'none' }, n ? `${judged} of ${others.length} rules were judged, and saw nothing that held it back.`
-		: [el('b', {}, 'Nothing held it back that jobprof can see.'), ` ${judged} of ${others.length} rules were judged.`], need);
+	return el('p', { class: 'none' }, el('b', {}, 2 * judged < others.length ? 'Too little is known to say what held it back.' : 'Nothing held it back that jobprof can see.'),
+		` ${judged} of ${others.length} rules were judged.`, need);
 }
 
 // How far the verdict reaches, where something was found.
@@ -104,7 +89,7 @@ export function findings(report, view, clock) {
 
 	for (const e of report.rule_errors)
 		s.append(el('p', { class: 'wrong' }, e));
-	s.append(short(report), report.findings.length ? list : none(report));
+	s.append(report.findings.length ? list : none(report));
 	if (left > 0)
 		s.append(el('button', { type: 'button', class: 'more', 'aria-expanded': 'false', onclick: (e) => {
 			const open = list.classList.toggle('all');

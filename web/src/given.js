@@ -20,15 +20,15 @@ function cpu(f) {
 	return one('CPU', 'cpu', f.cpu_share, `${used >= 99.95 ? count(used) : used.toFixed(f.cpu_share < 0.05 ? 2 : 1)} of ${plural(f.cores, 'core')}`);
 }
 
-function memory(f, isSlurms) {
-	if (f.own_peak_mb === undefined)
+function memory(f) {
+	if (f.peak_mb === undefined)
 		return one('Memory', 'memory', NaN, 'not known');
 	const where = f.nodes > 1 ? 'fullest node' : '';
 
 	if (f.limit_mb === undefined)
-		return one('Memory', 'memory', NaN, [`${mb(f.own_peak_mb)}${isSlurms ? '' : ' without files'}`, where, 'no limit known'].filter(Boolean).join(', '));
-	return one('Memory', 'memory', f.own_peak_mb / f.limit_mb,
-		[`${mb(f.own_peak_mb)} of ${mb(f.limit_mb)}`, where].filter(Boolean).join(', '));
+		return one('Memory', 'memory', NaN, [`peak ${mb(f.peak_mb)}`, where, 'no limit known'].filter(Boolean).join(', '));
+	return one('Memory', 'memory', f.peak_mb / f.limit_mb,
+		[`peak ${mb(f.peak_mb)} of ${mb(f.limit_mb)}`, where].filter(Boolean).join(', '));
 }
 
 function limit(f) {
@@ -47,5 +47,5 @@ export function given(report) {
 	const f = report.facts;
 
 	return el('section', { class: 'used', 'aria-label': 'Used of what was given' },
-		cpu(f), memory(f, report.page.is_slurms), limit(f), gpu(f, report.page.gpu_use));
+		cpu(f), memory(f), limit(f), gpu(f, report.page.gpu_use));
 }

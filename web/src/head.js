@@ -3,11 +3,13 @@
 import { el, name, soft } from './dom.js';
 import { count, plural, share, time } from './format.js';
 
-const jobName = (report) => report.job.name || report.job.program || report.commands[0]?.name || '';
+const jobName = (report) => report.job.command || report.job.name || report.job.program || report.commands[0]?.name || '';
 
 export function title(report) {
 	const id = report.job.id ? `Job ${report.job.id}` : 'A job';
 
+	if (report.job.command) // of jobprof run, which is named by its process
+		return `Run ${report.job.id}`;
 	return report.job.steps.length === 1 && report.job.steps[0].name ? `${id} step ${report.job.steps[0].name}` : id;
 }
 
@@ -19,7 +21,8 @@ function nodes(report) {
 
 function coverage(report) {
 	const c = report.coverage, bad = c.not_readable.length;
-	const parts = [`a row every ${time(c.row_s)}`];
+	const rows = Math.ceil(report.facts.wall_s / c.row_s - 0.01);
+	const parts = [rows <= 3 ? plural(rows, 'row') : `a row every ${time(c.row_s)}`];
 
 	if (c.share > 0.995)
 		parts.push('none missing');
@@ -54,9 +57,7 @@ export function head(report, clock) {
 }
 
 export function foot(report) {
-	const short = report.coverage.is_short ? ' --short' : '';
-
 	return el('footer', {}, `jobprof ${report.page.version} \u00b7 every number on this page comes from `,
-		el('code', {}, report.job.id ? `jobprof report -j ${report.job.id}${short} --json` : `jobprof report${short} --json FILE`),
+		el('code', {}, report.job.id ? `jobprof report -j ${report.job.id} --json` : 'jobprof report --json FILE'),
 		' \u00b7 charts: uPlot (MIT)', soft());
 }

@@ -97,7 +97,6 @@ export function phases(report, view, clock) {
 const plural = (n) => `${count(n)} step${n === 1 ? '' : 's'}`;
 
 const FOOTPRINT = { cpu_usage: ['CPU', share], gpu_usage: ['GPU', share], ipc: ['instructions a cycle', number], net_bw: ['network', (v) => rate(v / MB)],
-	mem_used_max_unit: ['memory, fullest node', (v) => mb(v / MB)], mem_used_max_total: ['memory, all', (v) => mb(v / MB)],
 	read_bytes: ['read', (v) => mb(v / MB)], write_bytes: ['written', (v) => mb(v / MB)], cpu_power: ['CPU power', (v) => `${number(v)} W`] };
 
 function pairs(list) {

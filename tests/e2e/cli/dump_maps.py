@@ -200,7 +200,7 @@ def usual_columns(p):
     heads = re.search(r"^job +step.*$", p.dump(), re.M).group(0)
     families = p.json("--self", "-t", "0.1")["families"]
     is_equal("dump: block and network columns come with their families",
-             ["blk rd" in heads, "net tx" in heads, "dread MB" in heads],
+             ["blk rd" in heads, "net tx" in heads, "dread MiB" in heads],
              ["block" in families, "network" in families, "block" not in families])
     r = sh(DUMP, "--pin", p.pin, "--columns", "Nope")
     is_equal("dump: an unknown column", [r.returncode, r.stderr.count("\n")], [2, 1])

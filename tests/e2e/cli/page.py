@@ -175,8 +175,6 @@ def cases_of(folder):
     healthy = Job(nodes=1, tasks=1, cores=4, wall=1800)
     add("healthy", healthy, sections=["findings", "went", "time", "heat"], without=["spread", "gpus", "threads", "culprits", "pop", "modules"])
     path = add("short", short(), sections=["heat", "run-latency"])
-    page(folder, "judged", path, "--short")
-    cases.append({"name": "judged"})
     gpu = Job(nodes=2, tasks=4, cores=4)
     gpu.gpus(2, numpy.where(gpu.t < 600, 90.0, 0.0))
     add("gpu", gpu, sections=["gpus"])

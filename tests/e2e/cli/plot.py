@@ -242,7 +242,7 @@ def slurms():
 
 
 def kib_of_label(kib):
-    """Of the labels' unit in KiB: B, KB, MB ... below 1000."""
+    """Of the labels' unit in KiB: B, KiB, MiB ... below 1000."""
     power = 0
     while kib * 1024 / 1024**power >= 1000:
         power += 1

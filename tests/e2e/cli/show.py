@@ -169,11 +169,11 @@ PLAIN = {"BlkReadMB": 1.5, "BlkReads": 100, "BlkReadTime": 0.012, "BlkWriteMB": 
          "BranchMisses": 5e6, "Uops": 123, "PerfRunning": 0.625, "ReadMB": 3, "ReadCalls": 4,
          "WriteMB": 0.5, "WriteCalls": 8, "HugetlbMB": 64}
 LINES = {
-    "syscalls": "read() 21.0 MB in 28 calls, write() 3.5 MB in 56 calls",
-    "block": "read 10.5 MB in 700 requests of 120 us, written 7.17 KiB in 1 request of 2.1 ms, "
+    "syscalls": "read() 21.0 MiB in 28 calls, write() 3.5 MiB in 56 calls",
+    "block": "read 10.5 MiB in 700 requests of 120 us, written 7.17 KiB in 1 request of 2.1 ms, "
              "21 of unknown time",
-    "network": "sent 14.0 MB in 210 calls, received 2100.0 MB in 7000 calls, retransmits 21",
-    "loopback": "received 1.8 MB in 14 calls",
+    "network": "sent 14.0 MiB in 210 calls, received 2100.0 MiB in 7000 calls, retransmits 21",
+    "loopback": "received 1.8 MiB in 14 calls",
     "counters": "cycles 7 G, instructions 8.75 G (1.25 per cycle), "
                 "branch misses 35 M (4.00 per 1000 instructions), Uops 861, "
                 "on the hardware 62.5 % of the time, scaled",
@@ -212,8 +212,8 @@ def page_says_what_was_counted():
                                                          line_of(text, label))]
         want = [bound(counts, q) for q in (0.5, 0.9, 0.99, 1)]
         is_true("page: " + label, numpy.allclose(got, want, rtol=0.005), "%s %s" % (got, want))
-    is_true("page: lines over time", re.search(r"^  block +\S.* max 1\.501 MB/s$", text, re.M) and
-            re.search(r"^  network +\S.* max 302 MB/s$", text, re.M), text)
+    is_true("page: lines over time", re.search(r"^  block +\S.* max 1\.501 MiB/s$", text, re.M) and
+            re.search(r"^  network +\S.* max 302 MiB/s$", text, re.M), text)
     is_true("page: fits", max(map(len, text.splitlines())) <= 80 and text.count("\n") <= 50, text)
     many = show(make("3_0_n1.h5", ntasks=3, given=PLAIN)[0])
     for label, want in LINES.items():

@@ -81,7 +81,7 @@ def removed():
     d.proc.send_signal(signal.SIGHUP)
     wait_until(lambda: d.journals() == left[5:], 20, "JournalMax: %s" % d.said()[-400:])
     ok("JournalMax: the oldest go")
-    said = re.findall("91001_0_.*its journal of 0.3 MB is removed: journals of user 65534 have", d.said())
+    said = re.findall("91001_0_.*its journal of 0.3 MiB is removed: journals of user 65534 have", d.said())
     is_equal("each is said", len(said), COPIES - 1)
     os.chown(theirs, NOBODY, NOBODY)
     d.end()  # the next one tries at once

@@ -77,7 +77,7 @@ def output_is_the_commands():
     args = [a for a in run_cmd("sh", "-c", "seq 3; exit 4") if a != "-q"]
     p = sh(args)
     is_equal("stdout is that of CMD", (p.returncode, p.stdout), (4, "1\n2\n3\n"))
-    is_true("the page is on stderr", re.search(r"^job .*^Where the time went.*^file: /", p.stderr, re.M | re.S),
+    is_true("the page is on stderr", re.search(r"^run .*^Where the time went.*^file: /", p.stderr, re.M | re.S),
             p.stderr)
     p = sh([args[0], "run", "--json"] + args[2:])
     is_true("JSON is on stderr", p.stdout == "1\n2\n3\n" and json.loads(p.stderr)["units"]["nodes"], p.stderr)
@@ -87,6 +87,31 @@ def output_is_the_commands():
     is_true("nor does it add an error", "cannot write" not in p.stderr, p.stderr)
     p = sh(["bash", "-c", quoted + " 2>&1 | head -n 1; echo ${PIPESTATUS[0]}"])
     is_equal("nor one that leaves both", p.stdout.split(), ["1", "4"])
+
+
+def named_file():
+    """-o FILE.h5 is the file, an earlier one is kept, and the file says what was run, where and by whom."""
+    d = tmpdir("named")
+    command = ["sh", "-c", "exit $1", "a b", "0", "--token", "geheim", "DB_PASSWORD=geheim"]
+    for _ in range(2):
+        p = sh(run_cmd(*command, out=d + "/x.h5"), cwd=d)
+        is_true("-o FILE.h5", p.returncode == 0, p.stderr)
+    is_equal("its name, and the earlier one's", sorted(os.path.relpath(f, d) for f in glob.glob(d + "/**/*.h5", recursive=True)),
+             ["restart0/x.h5", "x.h5"])
+    attrs = attrs_of(d + "/x.h5")
+    is_equal("what was run, and where", [attrs[k] for k in ("Command Line", "Working Directory", "User")],
+             ["sh -c 'exit $1' 'a b' 0 --token *** DB_PASSWORD=***", d, "root"])
+    is_equal("no secret is in the file", [f for f in (d + "/x.h5", d + "/restart0/x.h5") if b"geheim" in open(f, "rb").read()], [])
+    title = sh([JOBPROF, "report"], cwd=d)
+    is_true("report without a name: that file, by its command", title.stdout.startswith('run ') and
+            "\"sh -c 'exit $1' 'a b' 0" in title.stdout.split("\n")[0] and not title.stderr, title.stdout + title.stderr)
+    old = os.path.join(d, "old.h5")
+    shutil.copy(d + "/x.h5", old)
+    os.utime(old, (1, 1))
+    is_true("of two, the newest, which is said", sh([JOBPROF, "report"], cwd=d).stderr.endswith(
+        "x.h5, the newest of 2 profiles here\n"), "")
+    for wrong in (d + "/.x.h5", d + "/" + "x" * 240 + ".h5"):
+        says("-o %.20s..." % os.path.basename(wrong), sh(run_cmd("true", out=wrong)), 2, "a file's name has at most")
 
 
 SICK = """for i in $(seq 40); do cat /dev/null; true | head -c 1 >/dev/null; ls /proc >/dev/null; done
@@ -104,15 +129,33 @@ def page_of_a_run():
         p = sh([a for a in run_cmd(*cmd) if a != "-q"])
         page = p.stderr.split("\n")
         path = re.search("^file: (.*)$", p.stderr, re.M).group(1)
-        everything = sh([JOBPROF, "report", "--short", "--all", path]).stdout
+        everything = sh([JOBPROF, "report", "--all", path]).stdout
         is_true("page of a run, %s: 30 lines of 80 columns" % name, page.pop() == "" and len(page) <= 30 and
-                max(len(l) for l in page if not re.match(r"file: |\d+ background", l)) <= 80, "%d: %s" % (len(page), p.stderr))
+                max(len(l) for l in page if not re.match(r"file: |More: |\d+ background", l)) <= 80, "%d: %s" % (len(page), p.stderr))
         is_equal("page of a run, %s: where the rest is" % name,
-                 "\nMore: jobprof report --short --all FILE\n" in p.stderr, name == "sick")
+                 "\nMore: jobprof report --all %s\n" % path in p.stderr, name == "sick")
         found = re.findall("^[1-5] (?:BAD|WARN|note) +(.{20})", p.stderr, re.M)
         is_equal("page of a run, %s: the findings, as on that page" % name, found,
                  re.findall("^[1-5] (?:BAD|WARN|note) +(.{20})", everything, re.M))
         is_true("page of a run, %s: a sleep has none" % name, not found or name == "sick", p.stderr)
+        one_verdict(name, path, found)
+
+
+def one_verdict(name, path, found):
+    """All forms of the report judge a file as the page of its run did; found: the begins of its findings."""
+    judged = json.loads(sh([JOBPROF, "report", "--json", path]).stdout)
+    is_equal("one verdict, %s: --json has the findings of the run's page" % name,
+             [f["text"][:20] for f in judged["findings"][:5]], found)
+    other = os.path.join(tmpdir("twice"), "1_0_other.h5")
+    shutil.copy(path, other)
+    row = json.loads(sh([JOBPROF, "report", "--json", path, other]).stdout)["jobs"][0]
+    is_equal("one verdict, %s: the table of several jobs has the first" % name,
+             [row["finding"] and row["finding"]["id"], row["findings"]],
+             [judged["findings"][0]["id"] if found else None, len(judged["findings"])])
+    html = path + ".html"
+    sh([JOBPROF, "report", "--html", html, path])
+    is_true("one verdict, %s: the page in a browser has all" % name, not os.path.exists(html) or
+            all(json.dumps(f["text"])[1:21] in open(html).read() for f in judged["findings"]), html)
 
 
 COUNTER = """import os, signal, sys, time
@@ -345,4 +388,4 @@ if __name__ == "__main__":
     need_bpf()
     run_five_at_a_time([limits_of_command, cpus_of_command, nothing_left, signals, side_by_side,
                         many_side_by_side, leftovers_that_stay, inherits_nothing, command_ends, clock_steps,
-                        taken_journal, processes_that_run_on, output_is_the_commands, page_of_a_run])
+                        taken_journal, processes_that_run_on, output_is_the_commands, page_of_a_run, named_file])

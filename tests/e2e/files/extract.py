@@ -72,8 +72,8 @@ def golden():
 def units():
     """Of Slurm's own files, which do not say them, and without the option nothing changes."""
     want = {"ElapsedTime": "s", "EpochTime": "s", "CPUFrequency": "kHz", "CPUTime": "s",
-            "CPUUtilization": "%", "RSS": "KiB", "VMSize": "KiB", "Pages": "", "ReadMB": "MB",
-            "WriteMB": "MB"}
+            "CPUUtilization": "%", "RSS": "KiB", "VMSize": "KiB", "Pages": "", "ReadMB": "MiB",
+            "WriteMB": "MiB"}
     file = os.path.join(GOLDEN, "job_7.h5")
     for level in ("timeseries", "totals"):
         args = ("-i", file, "-s", "Tasks", "-l", level, "-o", "-")

@@ -54,7 +54,7 @@ def in_bins(ends, start, values, width, n):
 
 def bins_are_rows():
     path = profiled()
-    r = as_json("--short", path)
+    r = as_json(path)
     with h5py.File(path) as f:
         node = f[list(f)[0]]
         step = node["Step"][:]
@@ -80,13 +80,11 @@ def bins_are_rows():
     is_near("report: a task's CPU time", r["units"]["tasks"]["cpu_s"][0], task["CPUTime"].sum(), 1e-9)
     is_near("report: memory without page cache", r["facts"]["own_peak_mb"],
             numpy.nanmax(step["AnonMB"] + step["ShmemMB"]), 1e-9)
-    is_near("report: the same in bins that are longer than rows", as_json(path)["facts"]["own_peak_mb"],
-            numpy.nanmax(step["AnonMB"] + step["ShmemMB"]), 1e-9)
     for fact, column in (("thread_s", "ThreadTime"), ("blocked_sleep_s", "BlockedSleep"), ("blocked_child_s", "BlockedChild")):
         is_near("report: %s is the sum of %s" % (fact, column), r["facts"][fact], budget[column].sum(), 1e-9)
     all_causes = {c[7:].lower(): budget[c].sum() for c in budget.dtype.names if c.startswith("Blocked")}
     most = max(all_causes, key=all_causes.get)
-    page = report("--short", path)[1].splitlines()
+    page = report(path)[1].splitlines()
     is_equal("report: the cause that blocked threads most, first", [l for l in page if l.startswith("  blocked in     %s %.0f %%" % (
         most, 100 * all_causes[most] / sum(all_causes.values())))] != [], True)
     is_equal("report: 80 columns, no blanks at the end", [line for line in page if len(line) > 80 or
@@ -111,8 +109,7 @@ def slurms_files():
     is_true("report: what Slurm's files do not have is missing, with a reason",
             "RunDelay" in (whole["missing"]["wait_s"] or "") and "wait_s" not in whole["facts"],
             str(whole["missing"].get("wait_s")))
-    is_equal("report: no finding from what is missing", [f["id"] for f in whole["findings"]
-                                                         if f["severity"] != "note"], [])
+    is_equal("report: no finding from what is missing: CPU time is known", [f["id"] for f in whole["findings"]], ["cpu.unused"])
     step = as_json("-j", "7.1", GOLDEN)
     is_equal("report: -j 7.1 is that step", [s["name"] for s in step["job"]["steps"]], ["1"])
 
@@ -138,12 +135,9 @@ def memory_of_rows():
         times = numpy.unique(numpy.concatenate([t for v in tables.values() for t, _ in v]))
         times = numpy.sort(numpy.concatenate([times, times - 0.5]))
         sums = [numpy.array([sum(held_at(x, *t) for t in v) for x in times]) for v in tables.values()]
-        for args in ([], ["--short"]):
-            facts = as_json(*args, path)["facts"]
-            is_near("report: job %d%s: the fullest node's memory" % (number, " ".join([""] + args)), facts["own_peak_mb"],
-                    max(s.max() for s in sums), 1e-9)
-            is_near("report: job %d%s: all nodes' memory" % (number, " ".join([""] + args)), facts["own_sum_peak_mb"],
-                    sum(sums).max(), 1e-9)
+        facts = as_json(path)["facts"]
+        is_near("report: job %d: the fullest node's memory" % number, facts["own_peak_mb"], max(s.max() for s in sums), 1e-9)
+        is_near("report: job %d: all nodes' memory" % number, facts["own_sum_peak_mb"], sum(sums).max(), 1e-9)
 
 
 def how_it_ended():
@@ -194,7 +188,7 @@ def the_page():
     is_equal("report: the page", [status, err], [0, ""])
     is_equal("report: 80 columns", [line for line in out.splitlines() if len(line) > 80], [])
     status, facts, _ = report("--facts", GOLDEN + "/job_7.h5")
-    is_true("report: --facts has units", status == 0 and "job.read_mb" in facts and " MB" in facts, facts[:200])
+    is_true("report: --facts has units", status == 0 and "job.read_mb" in facts and " MiB" in facts, facts[:200])
 
 
 def several_nodes(**attrs):
@@ -213,7 +207,7 @@ def narrow_pages():
     """No name is so long, and no number so large, that a line has more than 80 columns."""
     out, _, path = several_nodes()
     is_true("narrow: the limit of one of several nodes", re.search(
-        r"^  memory  .* GB of [0-9.]+ GB\n +on the fullest node$", out, re.M), out)
+        r"^peak memory ([0-9.]+ GiB) on the fullest node; ask for --mem=[0-9]+G\n(?s:.*)^  memory  .* \1 of [0-9.]+ GiB$", out, re.M), out)
     for n, byte in ((16, "n"), (104, "n"), (5000, "n"), (5000, "\x1b")):
         for where in (("Job Name",), ("Job Name", "User", "Partition", "Final State", "End Reason")):
             with h5py.File(path, "r+") as f:
@@ -298,17 +292,19 @@ def reasons_are_words():
 
 
 def memory_between_rows():
-    """Memory that was given back before the row ended is in no row: the page tells of the process's own peak."""
+    """Memory that was given back before the row ended is in no row, and is the peak all the same: first and once on the page,
+    a fifth less than what to ask for."""
     d = tmpdir("between")
     subprocess.run([JOBPROF, "run", "-q", "-o", d, "--", "/usr/bin/python3", "-c",
                     "a = b'x' * (300 << 20); del a; print(open('/proc/self/status').read())"],
                    check=True, stdout=open(d + "/status", "w"))
     peak = int(re.search(r"VmHWM:\s*([0-9]+) kB", open(d + "/status").read()).group(1)) / 1024
-    line = [x for x in report(d)[1].splitlines() if x.startswith("  memory ")][0]
-    said = re.search(r"at the ends of rows, .*largest process ([0-9]+) MB$", line)
-    is_true("report: the largest process, where no row has its memory", said and abs(int(said.group(1)) - peak) < 8,
-            [line, peak])
-    is_true("report: that line keeps to 80 columns", len(line) <= 80, line)
+    page = report(d)[1]
+    said = re.findall(r"^peak memory ([0-9]+) MiB; ask for --mem=([0-9]+)M$", page, re.M)
+    is_near("report: peak memory, where no row has it", int(said[0][0]), peak, 0, 1)
+    is_true("report: what to ask for", 1.2 * peak <= int(said[0][1]) < 1.2 * peak + 17, [said, peak])
+    is_near("report: peak memory in JSON", as_json(d)["facts"]["peak_mb"], peak, 0, 0.5)
+    is_equal("report: one number of memory", re.findall(r"[0-9.]+ (?:[KMGT]iB|[KMGT]B)\b", page.split("Over time")[0]), [said[0][0] + " MiB"])
 
 
 def odd_numbers():

@@ -201,8 +201,6 @@ def eligibility():
              ["OK", {"status": "UNSUITABLE", "reason": "not_eligible", "eligible": False, "failed": ["duration"]},
               "not_eligible"])
     is_equal("eligibility: --force", as_json("--force", path)["pika"]["issues"]["status"], "OK")
-    p = as_json("--short", path)["pika"]
-    is_true("eligibility: --short takes other bins", p["status"] == "OK", p["status"])
 
 
 def tags():

@@ -239,7 +239,7 @@ def strange_values():
     d = tmpdir("values")
     for what, v in (("negative", -5.0), ("huge", 1e308), ("infinite", float("inf")), ("-infinite", float("-inf")),
                     ("tiny", 5e-324)):
-        r = as_json("--short", node_file(d, tables={"Tasks/0": rows(CPUTime=v, RunDelay=v, RSS=2 ** 64 - 1)}))
+        r = as_json(node_file(d, tables={"Tasks/0": rows(CPUTime=v, RunDelay=v, RSS=2 ** 64 - 1)}))
         ok("values, %s: %d findings" % (what, len(r["findings"])))
     t = rows(TimeNS=2 ** 64 - 1)
     status, _, err = report(node_file(d, tables={"Tasks/0": t}))
@@ -309,7 +309,7 @@ def names_that_say_nothing():
 def rows_left_out():
     """A rank that comes late and has few rows: its first row does not begin before the job."""
     late = rows()[1::5]
-    r = as_json("--short", node_file(tmpdir("late"), tables={"Tasks/0": rows(), "Ranks/0": late, "Ranks/1": rows()}))
+    r = as_json(node_file(tmpdir("late"), tables={"Tasks/0": rows(), "Ranks/0": late, "Ranks/1": rows()}))
     is_near("a late rank of few rows: it lived in the job's time", r["units"]["tasks"]["wall_s"][0], 57, 1e-9)
     is_near("a late rank of few rows: its bins are all of its CPU time",
             sum(v or 0 for v in r["units"]["task_bins"]["CPU"][0]),
@@ -337,7 +337,7 @@ def made(name, make):
         status, _, err = report("--all", path)
         if status and path not in err:
             raise Failed("the line does not name the file: " + err)
-        got, out, _ = report("--json", "--short", path)
+        got, out, _ = report("--json", path)
         if got != status:
             raise Failed("status %d, with --json %d" % (status, got))
         if not got:

@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -174,16 +175,33 @@ def groups():
 
 def page():
     d, jobs = made()
-    p = report(d)
+    p, short = report("--all", d), report(d)
     lines = p.stdout.splitlines()
     is_equal("page", [p.returncode, p.stderr, [l for l in lines if len(l) > 80 or l != l.rstrip()]], [0, "", []])
+    is_true("page: PIKA's issues with --all only", "ICR" in p.stdout and "ICR" not in short.stdout, short.stdout)
     of = {n: truth(d, n, jobs[n]) for n in (101, 102)}
-    ict = int(sum(t["ict"] for t in of.values()))
-    text = "%02dd %02d:%02d:%02dh" % (ict // 86400, ict % 86400 // 3600, ict % 3600 // 60, ict % 60)
-    is_true("page: idle time of alice", any(l.split()[:4] == ["alice", "2"] + text.split() for l in lines), p.stdout)
-    core = int(sum(jobs[n].nodes * jobs[n].cores * jobs[n].wall for n in jobs))
-    text = "0000y %03dd %02d:%02dh" % (core // 86400, core % 86400 // 3600, core % 3600 // 60)
-    is_true("page: core time of all", any(l.split()[:1] == ["all"] and text in l for l in lines), p.stdout)
+    ict = round(sum(t["ict"] for t in of.values()))
+    text = "%d:%02d:%02d" % (ict // 3600, ict % 3600 // 60, ict % 60)
+    is_true("page: idle time of alice", any(l.split()[:3] == ["alice", "2", text] for l in lines), p.stdout)
+    core = sum(jobs[n].nodes * jobs[n].cores * jobs[n].wall for n in jobs) / 3600
+    is_true("page: core time of all", any(l.split()[:1] == ["all"] and "%.3g core-h" % core in l for l in lines),
+            p.stdout)
+
+
+def names_and_verdicts():
+    """Names and commands are whole where a line has room, and a job in which nothing was found is none that was not judged."""
+    d = tmpdir("named")
+    os.chmod(d, 0o777)
+    for name, command in (("one", ["sleep", "1.2"]), ("none", ["/usr/bin/python3", "-c", "pass # np1.py with a long name"])):
+        subprocess.run([JOBPROF, "run", "-q", "-o", "%s/%s.h5" % (d, name), "--"] + command, check=True)
+    p = report(d + "/one.h5", d + "/none.h5")
+    rows = {r["file"][len(d) + 1:]: r for r in as_json(d + "/one.h5", d + "/none.h5")["jobs"]}
+    is_equal("commands", [rows[n]["command"] for n in ("one.h5", "none.h5")],
+             ["sleep 1.2", "/usr/bin/python3 -c 'pass # np1.py with a long name'"])
+    is_true("their lines", re.search(r"^  \d+ +\S+ +sleep 1\.2 .* none$", p.stdout, re.M) and
+            re.search(r"^  \d+ +\S+ +/usr/bin/python3 -c .* too little known$", p.stdout, re.M) or
+            rows["one.h5"]["findings"] or rows["none.h5"]["findings"], p.stdout)
+    is_equal("whose they are", {r["user"] for r in rows.values()}, {"root"})
 
 
 def which_files():
@@ -242,4 +260,4 @@ def bad_files():
 
 
 if __name__ == "__main__":
-    run_tests((sums, as_each_alone, groups, page, which_files, bad_files))
+    run_tests((sums, as_each_alone, groups, page, names_and_verdicts, which_files, bad_files))

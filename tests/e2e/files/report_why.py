@@ -77,19 +77,14 @@ def facts_have_reasons(name, path):
 def slurms_own():
     texts = explains("Slurm's own", GOLDEN)
     facts_have_reasons("Slurm's own", GOLDEN)
-    is_true("Slurm's own: all that is missing", "too short" in texts["cpu.stacked"] and
-            "job.wait_share" in texts["cpu.stacked"] and "RunDelay" in texts["cpu.stacked"], texts["cpu.stacked"])
+    is_true("Slurm's own: all that is missing", "job.wait_share" in texts["cpu.stacked"] and "RunDelay" in texts["cpu.stacked"], texts["cpu.stacked"])
 
 
 def one_node():
     _, path = run_jobprof([tool("jpspin"), "1"])
-    for options in ((), ("--short",)):
-        texts = explains("one node " + " ".join(options), path, *options)
+    texts = explains("one node", path)
     facts_have_reasons("one node", path)
     facts = report("--facts", path).stdout
-    is_equal("one node: what needs a whole bin", re.findall(
-        r"^job\.(\S+) +not known: the job is shorter than a bin of 30 s ", facts, re.M),
-        ["imbalance_sd", "idle_ratio", "unused_ratio"])
     is_equal("one node: no fact of the job is without a reason", re.findall(r"^job\.(\S+) +not known(?!:)", facts, re.M), [])
     is_true("one node: the tag whose columns are missing", "MemReadMB and MemWriteMB of CPU are not known" in texts["memory-bound"] and
             "memory controllers" in texts["memory-bound"], texts["memory-bound"])

@@ -134,9 +134,9 @@ def layout_as_slurms():
 
 # What Slurm's own columns are: by its source, and kinds by what it does with them.
 SLURMS = {"ElapsedTime": ("s", "time"), "EpochTime": ("s", "time"), "CPUFrequency": ("kHz", "gauge"),
-          "CPUTime": ("s", "delta"), "CPUUtilization": ("%", "gauge"), "GPUMemMB": ("MB", "gauge"),
+          "CPUTime": ("s", "delta"), "CPUUtilization": ("%", "gauge"), "GPUMemMB": ("MiB", "gauge"),
           "GPUUtilization": ("%", "gauge"), "RSS": ("KiB", "gauge"), "VMSize": ("KiB", "gauge"),
-          "Pages": ("", "cumulative"), "ReadMB": ("MB", "delta"), "WriteMB": ("MB", "delta")}
+          "Pages": ("", "cumulative"), "ReadMB": ("MiB", "delta"), "WriteMB": ("MiB", "delta")}
 
 
 def told(table):
@@ -166,7 +166,7 @@ def tables_describe_themselves():
         is_equal("Slurm's columns", {c: told(node["Tasks/1"])[c][:2] for c in SLURMS}, SLURMS)
         of = told(node["Totals/Tasks"])
         is_equal("totals have their column's unit", [of[c][0] for c in (
-            "Max_RSS", "Avg_RunDelay", "Sum_ReadMB", "Task")], ["KiB", "s", "MB", ""])
+            "Max_RSS", "Avg_RunDelay", "Sum_ReadMB", "Task")], ["KiB", "s", "MiB", ""])
         is_equal("and say what is summed up", [of[c][2] for c in ("Min_RSS", "Sum_ReadMB")],
                  ["lowest", "sum"])
         is_equal("an array is one member", len(node["Totals/RunLatency"].attrs["Column Units"]), 5)

@@ -114,7 +114,7 @@ def memory_of_the_last_row():
             "%s, %s" % (rows["RSS"], rows["PeakMB"]))
     page = subprocess.run([JOBPROF, "show", path], capture_output=True, text=True).stdout
     lines = [l for l in page.splitlines() if l.split()[:1] == ["RSS"]]
-    is_true("the page says the same", lines and not any(" max 0 MB" in l for l in lines), lines)
+    is_true("the page says the same", lines and not any(" max 0 MiB" in l for l in lines), lines)
 
 
 def peak_before_exec():

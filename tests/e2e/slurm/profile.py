@@ -26,9 +26,9 @@ GAUGE, DELTA, CUMULATIVE = 0, 1, 2
 TASKS = [("CPUFrequency", "kHz", U64, GAUGE), ("CPUTime", "s", F64, DELTA),
          ("CPUUtilization", "%", F64, GAUGE), ("RSS", "KiB", U64, GAUGE),
          ("VMSize", "KiB", U64, GAUGE), ("Pages", "", U64, CUMULATIVE),
-         ("ReadMB", "MB", F64, DELTA), ("WriteMB", "MB", F64, DELTA)]
+         ("ReadMB", "MiB", F64, DELTA), ("WriteMB", "MiB", F64, DELTA)]
 if RELEASE >= (23, 2):  # without GPUs these hold what was on the stack
-    TASKS[3:3] = [("GPUMemMB", "MB", U64, GAUGE), ("GPUUtilization", "%", F64, GAUGE)]
+    TASKS[3:3] = [("GPUMemMB", "MiB", U64, GAUGE), ("GPUUtilization", "%", F64, GAUGE)]
 # How the daemon answers, by an interval that no gatherer uses here.
 NOTHING, TASK_ONLY, ALL_OF_IT, LATE, REFUSES, PLACELESS = 0, 11, 12, 13, 14, 15
 
@@ -172,7 +172,7 @@ def everything(site, server):
     is_equal("all: tables", {k: v[0] for k, v in h.tables.items()},
              {"Tasks/0": TASKS, "Energy": [("Power", "W", U64, GAUGE)], "Network": [
                  ("PacketsIn", "", U64, DELTA), ("PacketsOut", "", U64, DELTA),
-                 ("InMB", "MB", F64, DELTA), ("OutMB", "MB", F64, DELTA)]})
+                 ("InMB", "MiB", F64, DELTA), ("OutMB", "MiB", F64, DELTA)]})
     # Slurm's sysfs gatherer has bytes in the column of packets; those of 25.11 and 26.05 have them
     # twice.
     got = sum(h.column("Network", "PacketsIn")) / (2 if RELEASE >= (25, 11) else 1)

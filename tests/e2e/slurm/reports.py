@@ -15,7 +15,7 @@ from slurmlib import *
 
 
 def report(*args):
-    p = subprocess.run([JOBPROF, "report", "--short", "--json"] + list(args), capture_output=True, text=True)
+    p = subprocess.run([JOBPROF, "report", "--json"] + list(args), capture_output=True, text=True)
     if p.returncode:
         raise Failed("report: status %d, %s" % (p.returncode, p.stderr))
     return json.loads(p.stdout)

@@ -230,12 +230,15 @@ static int find_slow(const struct model_job *j, enum quantity a, enum quantity b
 
 static const char *program_of(const struct model_job *j)
 {
-	const struct model_attr *name = model_job__attr(j, "Job Name");
+	const struct model_attr *name = model_job__attr(j, "Job Name"),
+				*command = model_job__attr(j, "Command Line");
 	unsigned n;
 	const struct job_unit *t = facts__main_tasks(j, &n);
 	const char *path = n ? t->about.texts[ABOUT_PROGRAM] : NULL;
 	const char *slash = path ? strrchr(path, '/') : NULL;
 
+	if (command && command->text)
+		return command->text;
 	if (path)
 		return slash ? slash + 1 : path;
 	if (name && name->text)

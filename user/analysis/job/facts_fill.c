@@ -325,13 +325,13 @@ static int set_names(struct facts *f, const struct model_job *j)
 	return err;
 }
 
-/* A short run is judged as if it had taken an hour, and its bins half a minute. */
+/* A run of less than an hour is judged as if it had taken one, and its bins half a minute. */
 static double scale_of(const struct model_job *j)
 {
 	return fmin(1, fmin(j->grid.dt_s / 30, j->grid.end_s / 3600));
 }
 
-int facts__of(struct facts *f, const struct model_job *j, bool is_short)
+int facts__of(struct facts *f, const struct model_job *j)
 {
 	size_t count[N_SCOPES] = {1, j->nnodes, 0, j->ngpus, j->grid.n};
 	unsigned ntasks;
@@ -345,7 +345,7 @@ int facts__of(struct facts *f, const struct model_job *j, bool is_short)
 	if (err)
 		return err;
 	f->start_ns = j->grid.t0_ns;
-	f->scale = is_short ? scale_of(j) : 1;
+	f->scale = scale_of(j);
 	for (size_t i = 0; !err && i < sizeof(sums) / sizeof(*sums); i++)
 		err = add_sum(f, j, sums[i].fact, sums[i].q);
 	if (err)

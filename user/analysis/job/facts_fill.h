@@ -6,9 +6,9 @@
 #include "analysis/job/facts.h"
 #include "model/job/job.h"
 
-/* All facts of a job. is_short: the least durations of rules are scaled to the length of its bins.
- * 0 or -ENOMEM; facts__free() in both cases. */
-int facts__of(struct facts *f, const struct model_job *j, bool is_short);
+/* All facts of a job. The least durations of rules are scaled to the length of the run and of its
+ * bins. 0 or -ENOMEM; facts__free() in both cases. */
+int facts__of(struct facts *f, const struct model_job *j);
 
 /* Parts of it; they need the sums that facts__of() makes first. 0 or -ENOMEM. */
 int facts_tasks__fill(struct facts *f, const struct model_job *j);

@@ -98,15 +98,42 @@ static double highest_sum(const struct model_job *j, enum quantity own)
 	return highest;
 }
 
+/* The largest process of the job; 0: not known. */
+static double largest_process(const struct model_job *j)
+{
+	double most = 0;
+
+	for (unsigned i = 0; i < j->ncommands; i++)
+		most = fmax(most, j->commands[i].peak_mb);
+	return most;
+}
+
+/*
+ * What a request of memory must hold on a node. That of one process is exact, as the kernel keeps
+ * its peak. The sum over several counts what they share once for each, so that where the cgroup's
+ * highest charge is known, which has that once and page cache besides, it is no more than that.
+ */
+static double peak_of(const struct job_unit *node, enum quantity own, double largest)
+{
+	double peak = node->total[Q_PEAK];
+
+	if (peak > largest)
+		peak = fmax(largest, fmin(peak, node->total[Q_CHARGED_PEAK]));
+	return fmax(peak, node->total[own]);
+}
+
 int facts_memory__fill(struct facts *f, const struct model_job *j)
 {
 	enum quantity own = facts__own_memory(j);
 	const struct job_node *fullest = NULL;
-	double limit = NAN, sum_peak = highest_sum(j, own);
+	double limit = NAN, sum_peak = highest_sum(j, own), largest = largest_process(j);
+	double *peak = f->values[FACT_JOB_peak_mb];
 
 	for (unsigned i = 0; i < j->nnodes; i++) {
 		const struct job_node *n = &j->nodes[i];
 
+		f->values[FACT_NODE_peak_mb][i] = peak_of(&n->unit, own, largest);
+		*peak = fmax(*peak, f->values[FACT_NODE_peak_mb][i]);
 		f->values[FACT_NODE_own_peak_mb][i] = n->unit.total[own];
 		limit = fmin(limit, facts__limit_mb(n));
 		if (n->unit.bins && (!fullest || n->unit.total[own] > fullest->unit.total[own]))

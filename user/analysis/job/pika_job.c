@@ -292,11 +292,8 @@ static int judge_issues(const struct job_series *s, struct pika_job *out)
 
 /* ---- all */
 
-static struct analysis_verdict verdict_of(const struct model_job *j, const struct pika_options *o,
-					  unsigned bins)
+static struct analysis_verdict verdict_of(unsigned bins)
 {
-	if (!o->any_bins && fabs(j->grid.dt_s - GRID_DT_S) > 1e-9)
-		return (struct analysis_verdict){ANALYSIS_UNSUITABLE, "bin_length"};
 	if (!bins)
 		return (struct analysis_verdict){ANALYSIS_INSUFFICIENT, "no_bins"};
 	return (struct analysis_verdict){ANALYSIS_OK, ""};
@@ -322,7 +319,7 @@ int pika_job__of(struct pika_job *out, const struct model_job *j, const struct f
 		.duration_s = facts__job(f, FACT_JOB_job_elapsed_s),
 		.unit = "",
 	};
-	out->verdict = verdict_of(j, o, out->bins);
+	out->verdict = verdict_of(out->bins);
 	judge_eligibility(out, f, o->force);
 	if (out->verdict.status != ANALYSIS_OK)
 		return 0;

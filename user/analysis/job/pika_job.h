@@ -10,7 +10,6 @@
 
 struct pika_options {
 	const struct peaks *peaks; /* of each node of the job; NULL: none is known */
-	bool any_bins;		   /* bins of other lengths than 30 s are taken, too */
 	bool force;		   /* issues of jobs that are not eligible, too */
 };
 

@@ -225,11 +225,4 @@ struct project_row {
 
 void project_row__of(const struct project_job *jobs, size_t n, struct project_row *out);
 
-#define DURATION_TEXT_SIZE 40
-
-/* "0010y 247d 07:39h", years of 365 days, and "02d 07:24:28h", both cut off and not rounded; "-":
- * not known, negative or too large. */
-void duration_text__long(double seconds, char text[DURATION_TEXT_SIZE]);
-void duration_text__short(double seconds, char text[DURATION_TEXT_SIZE]);
-
 #endif

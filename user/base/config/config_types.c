@@ -164,7 +164,7 @@ static int parse_megabytes(const char *text, void *field, char *err, size_t errl
 	double mb;
 
 	if (parse_double(text, &mb) || mb < 0 || mb > MEGABYTES_MAX) {
-		snprintf(err, errlen, "\"%s\" is not a number of MB from 0 to %g", text,
+		snprintf(err, errlen, "\"%s\" is not a number of MiB from 0 to %g", text,
 			 MEGABYTES_MAX);
 		return -EINVAL;
 	}

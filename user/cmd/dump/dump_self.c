@@ -204,10 +204,10 @@ void self__text(const struct self *s, const struct dump *d, FILE *out)
 			share_of_cpu(s, total_ns(s)));
 	fprintf(out, "calibrated: ");
 	fprintf(out, probe > 0 ? "%.0f ns per run\n" : "not yet\n", probe);
-	fprintf(out, "jobprofd and its writers, in %.0f s: CPU %.3f s, RSS now %.1f MB\n",
+	fprintf(out, "jobprofd and its writers, in %.0f s: CPU %.3f s, RSS now %.1f MiB\n",
 		d->self.age, value_of(&d->self, "CPUTime"), value_of(&d->self, "RSS") / 1024);
 	print_control(d, out);
-	fprintf(out, "maps: %u with %.1f MB\n", s->maps, (double)s->map_bytes / 1048576);
+	fprintf(out, "maps: %u with %.1f MiB\n", s->maps, (double)s->map_bytes / 1048576);
 	raw__print_counters(d, out);
 }
 

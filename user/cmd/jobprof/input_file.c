@@ -333,6 +333,37 @@ static int only_file(struct input_file *out, const char *where)
 	return 1;
 }
 
+/* Finds the profile that was written last in the working directory. */
+static int newest_file(struct input_file *out)
+{
+	_cleanup_closedir_ DIR *dir = opendir(".");
+	char name[NAME_MAX + 1] = "";
+	struct timespec newest = {};
+	const struct dirent *e;
+	struct stat st;
+	unsigned n = 0;
+
+	while (dir && (e = readdir(dir))) {
+		if ((!is_candidate(e->d_name, true) && !is_candidate(e->d_name, false)) ||
+		    fstatat(dirfd(dir), e->d_name, &st, 0))
+			continue;
+		if (!n++ || st.st_mtim.tv_sec > newest.tv_sec ||
+		    (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec > newest.tv_nsec)) {
+			newest = st.st_mtim;
+			snprintf(name, sizeof(name), "%s", e->d_name);
+		}
+	}
+	if (!n) {
+		log_error("which profile: there is none here: FILE, DIR with only one in it, "
+			  "or -j JOB");
+		return 2;
+	}
+	out->path = strdup(name);
+	if (n > 1)
+		log_warn("%s, the newest of %u profiles here", name, n);
+	return out->path ? 0 : 1;
+}
+
 int input_file__choose(struct input_file *out, const char *jobs, const char *input)
 {
 	_cleanup_free_ struct jobspec *specs = NULL;
@@ -340,10 +371,8 @@ int input_file__choose(struct input_file *out, const char *jobs, const char *inp
 	int status;
 
 	*out = (struct input_file){0};
-	if (!jobs && !input) {
-		log_error("which profile: FILE, DIR with only one in it, or -j JOB");
-		return 2;
-	}
+	if (!jobs && !input)
+		return newest_file(out);
 	if (!jobs && is_dir(input))
 		return only_file(out, input);
 	if (!jobs) {

@@ -253,6 +253,10 @@ static void fill_env(struct daemon *d)
 	d->env.cluster = c->cluster;
 	d->env.families = d->opts.families;
 	d->env.embedded = d->opts.embedded;
+	d->env.file = d->opts.file;
+	d->env.command = d->opts.command;
+	d->env.cwd = d->opts.cwd;
+	d->env.user = d->opts.user;
 	d->env.uid = d->opts.uid;
 	d->env.gid = d->opts.gid;
 	d->env.cgroups = &d->cgroups;

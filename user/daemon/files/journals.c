@@ -143,11 +143,12 @@ static void remove_oldest(struct journal_stats *stats, struct use *u, struct use
 {
 	struct entry *e = oldest_of(u, user->uid);
 
-	log_error("%s: its file could not be written, and its journal of %.1f MB is removed: "
-		  "journals of user %u have %.1f MB, all %.1f MB; see JournalUserMax, JournalMax, "
-		  "JournalMinFree",
-		  e->pub->name, (double)e->bytes / MB, user->uid, (double)user->bytes / MB,
-		  (double)u->bytes / MB);
+	log_error(
+		"%s: its file could not be written, and its journal of %.1f MiB is removed: "
+		"journals of user %u have %.1f MiB, all %.1f MiB; see JournalUserMax, JournalMax, "
+		"JournalMinFree",
+		e->pub->name, (double)e->bytes / MB, user->uid, (double)user->bytes / MB,
+		(double)u->bytes / MB);
 	unlink(e->pub->journal);
 	stats->removed++;
 	stats->removed_bytes += e->bytes;

@@ -113,10 +113,13 @@ bool daemon_writer_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 	for (o = d->pending_files; o; o = o->next) {
 		if (!publication__reaped(&o->pub, pid, status, now))
 			continue;
-		if (o->pub.done)
+		if (o->pub.done) {
 			remove_written_journal(&o->pub, path, sizeof(path));
-		else
+			if (d->opts.embedded) /* its user has looked for it in vain */
+				log_warn("finished %s of an earlier run, which was killed", path);
+		} else {
 			publication__end(&o->pub); /* many may wait */
+		}
 		return true;
 	}
 	return false;

@@ -172,8 +172,11 @@ static bool find_identity(struct step *s, const struct step_env *env, const stru
 		return false;
 	if (layout__step_file_name(&s->ids, name, sizeof(name)))
 		return ignore_step(s, "no file name can be made of its ids");
-	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name,
-		 step__node_name(s, env->node_name));
+	if (env->file)
+		str__copy(s->pub.name, sizeof(s->pub.name), env->file);
+	else
+		snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name,
+			 step__node_name(s, env->node_name));
 	return true;
 }
 

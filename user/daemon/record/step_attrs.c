@@ -166,6 +166,10 @@ void step__put_start_attrs(struct step *s, const struct step_env *env)
 		journal__attr_i32(j, "Node Index", 0);
 		put_own_cpus(s);
 	}
+	if (env->command)
+		journal__attr_str(j, "Command Line", env->command);
+	if (env->cwd)
+		journal__attr_str(j, "Working Directory", env->cwd);
 	put_times(s);
 	journal__attr_i32(j, "Schema Version", 1);
 	journal__attr_str(j, "JobProf Version", JOBPROF_VERSION);
@@ -174,8 +178,8 @@ void step__put_start_attrs(struct step *s, const struct step_env *env)
 	if (s->ids.has_job)
 		journal__attr_i64(j, "Job Id", s->ids.job_id);
 	journal__attr_str(j, "Step", s->ids.step_name);
-	if (s->pub.user[0])
-		journal__attr_str(j, "User", s->pub.user);
+	if (s->pub.user[0] || env->user)
+		journal__attr_str(j, "User", env->user ? env->user : s->pub.user);
 	journal__attr_i64(j, "UID", s->uid);
 	if (env->cluster)
 		journal__attr_str(j, "Cluster", env->cluster);

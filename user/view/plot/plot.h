@@ -51,7 +51,7 @@ struct plot_axis plot_axis__of_values(const struct plot *p, unsigned ticks);
 struct plot_axis plot_axis__of_time(const struct plot *p, unsigned ticks);
 /* The k-th tick, from 0: where it is, and its label. false: there are no more. */
 bool plot_axis__tick(const struct plot_axis *a, unsigned k, double *at, char label[static 32]);
-/* "RSS of Tasks, GB" */
+/* "RSS of Tasks, GiB" */
 void plot__title(const struct plot *p, const struct plot_axis *values, char *text, size_t size);
 /* "a.h5: 16 tables: median, lowest to highest"; printable ASCII, at most `size` - 1 bytes. */
 void plot__legend(const struct plot *p, unsigned i, char *text, size_t size);

@@ -20,8 +20,9 @@ static const struct {
 	double factor;
 	const char *base; /* what factor units of it are */
 } bases[] = {
-	{"KiB", 1024, "B"}, {"MB", 1048576, "B"}, {"kHz", 1e3, "Hz"},
-	{"MHz", 1e6, "Hz"}, {"ns", 1e-9, "s"},	  {"us", 1e-6, "s"},
+	{"KiB", 1024, "B"}, {"MiB", 1048576, "B"}, {"MB", 1048576, "B"}, /* of files of earlier
+									    releases */
+	{"kHz", 1e3, "Hz"}, {"MHz", 1e6, "Hz"},	   {"ns", 1e-9, "s"},	 {"us", 1e-6, "s"},
 };
 
 static const struct {
@@ -37,7 +38,7 @@ static const struct {
 
 static void scale_bytes(struct plot_axis *a, double max)
 {
-	static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
 	unsigned i = 0;
 
 	for (; i + 1 < N(units) && max * a->factor >= 1000; i++)

@@ -37,7 +37,6 @@ struct report {
 	const char *more;     /* of a run: the command or option that prints all */
 	const char *name;     /* of what the page is about; NULL: the job's, or its program's */
 	unsigned in_full;     /* findings that have more than a line; 0: REPORT_IN_FULL */
-	bool is_short;	      /* rules judge runs of seconds */
 };
 
 #define REPORT_IN_FULL 3

@@ -6,8 +6,7 @@
 #include "view/report/report_page.h"
 #include "view/report/report_text.h"
 
-#define FIRST_PAGE 5   /* findings; --all has the others */
-#define SHORT_S	   300 /* many rules need longer runs */
+#define FIRST_PAGE 5 /* findings; --all has the others */
 
 static const char *const words[] = {
 	[SEVERITY_NOTE] = "note",
@@ -100,10 +99,8 @@ static void print_finding(const struct report *r, const struct finding *f, size_
 static void print_none(const struct report *r, FILE *out)
 {
 	const struct verdict *v = r->verdict;
-	unsigned judged = v->nrules;
+	unsigned judged = verdict__judged(v);
 
-	for (size_t i = 0; i < v->nothers; i++)
-		judged -= !v->others[i].judged;
 	fprintf(out, "\n%s: %u of %u rules were judged",
 		2 * judged < v->nrules ? "Too little is known to say what held it back"
 				       : "Nothing held it back that jobprof can see",
@@ -112,8 +109,6 @@ static void print_none(const struct report *r, FILE *out)
 		fprintf(out, ";\n%u need%s what is missing or longer runs (--why RULE says what)",
 			v->nrules - judged, v->nrules - judged == 1 ? "s" : "");
 	fputs(".\n", out);
-	if (r->facts->scale == 1 && facts__job(r->facts, FACT_JOB_wall_s) < SHORT_S)
-		fputs("With --short rules that need longer runs are judged, too.\n", out);
 }
 
 void report_findings__print(const struct report *r, FILE *out)

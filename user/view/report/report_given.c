@@ -5,12 +5,7 @@
 #include "view/report/report_page.h"
 #include "view/report/report_text.h"
 
-/* A process's peak has files that it maps, which the job's memory has not. */
-#define FAR_ABOVE 1.1
-#define MAPPED_MB 32
-
-#define BAR	  28
-#define DETAIL_AT (2 + 8 + 1 + 6 + 2 + BAR + 2) /* the column that follows a bar */
+#define BAR 28
 
 static void print_bar(FILE *out, const char *name, double share, const char *detail)
 {
@@ -21,46 +16,18 @@ static void print_bar(FILE *out, const char *name, double share, const char *det
 	fprintf(out, "  %s\n", detail);
 }
 
-/* The largest process of the job where that is known to be more: memory between two rows is in no
- * row. NULL: it is not more. */
-static const char *largest_process(const struct report *r, double peak, report_number text)
+/* Without a limit the head of the page says it all. */
+static void print_memory(const struct facts *f, FILE *out)
 {
-	double most = 0;
-
-	for (unsigned i = 0; i < r->job->ncommands; i++)
-		if (r->job->commands[i].peak_mb > most)
-			most = r->job->commands[i].peak_mb;
-	return most > FAR_ABOVE * peak && most > peak + MAPPED_MB ? report_text__mb(most, text)
-								  : NULL;
-}
-
-/* Where a run has no limit, this line stands below those of the time. */
-static void print_memory(const struct report *r, int width, FILE *out)
-{
-	const struct facts *f = r->facts;
-	bool one = r->job->nnodes == 1;
-	double peak = facts__job(f, FACT_JOB_own_peak_mb), limit = facts__job(f, FACT_JOB_limit_mb);
+	double peak = facts__job(f, FACT_JOB_peak_mb), limit = facts__job(f, FACT_JOB_limit_mb);
 	char detail[160];
-	report_number used, of, text;
-	const char *largest;
+	report_number used, of;
 
-	if (isnan(peak))
+	if (isnan(peak) || isnan(limit))
 		return;
-	largest = largest_process(r, peak, text);
-	if (isnan(limit)) {
-		fprintf(out, "  %-*s %s %s%s; %s%s\n", width, "memory", report_text__mb(peak, used),
-			one ? "at the ends of rows" : "on the fullest node",
-			r->job->is_slurms ? "" : ", without files",
-			largest ? "largest process " : "no limit known", largest ? largest : "");
-		return;
-	}
 	snprintf(detail, sizeof(detail), "%s of %s", report_text__mb(peak, used),
 		 report_text__mb(limit, of));
 	print_bar(out, "memory", peak / limit, detail);
-	if (!one)
-		fprintf(out, "%*son the fullest node\n", DETAIL_AT, "");
-	if (largest)
-		fprintf(out, "%*slargest process %s\n", DETAIL_AT, "", largest);
 }
 
 double report_given__gpu_use(const struct facts *f)
@@ -93,7 +60,7 @@ void report_given__print(const struct report *r, FILE *out)
 			 report_text__s(facts__job(f, FACT_JOB_cores)));
 		print_bar(out, "CPU", cpu, detail);
 	}
-	print_memory(r, r->is_run && !has_limits ? 14 : 8, out);
+	print_memory(f, out);
 	if (!isnan(limit)) {
 		snprintf(detail, sizeof(detail), "%s of %s", report_text__time(elapsed, used),
 			 report_text__time(limit, of));

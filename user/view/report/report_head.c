@@ -38,15 +38,18 @@ static const char *end_of(const struct report *r, char *buf, size_t size)
 	return reason;
 }
 
-/* Three words of this length fit on a line. */
+/* Two words of this length and an end fit on a line. */
 #define WORD 24u
+#define END  32u
 
 /* "  alice, batch, COMPLETED". */
 static void put_words(const struct report *r, char *line, size_t size)
 {
 	char end[128];
 	report_line word;
-	const char *const words[] = {text(r, "User"), text(r, "Partition"),
+	/* Whose a run is, the reader knows. */
+	const char *const words[] = {text(r, "Command Line") ? NULL : text(r, "User"),
+				     text(r, "Partition"),
 				     r->facts->state ? r->facts->state
 						     : end_of(r, end, sizeof(end))};
 	size_t len = 0;
@@ -54,17 +57,23 @@ static void put_words(const struct report *r, char *line, size_t size)
 	*line = 0;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (words[i])
-			len += (size_t)snprintf(line + len, size - len, "%s%s", len ? ", " : "  ",
-						report_text__cut(words[i], WORD, word));
+			len += (size_t)snprintf(
+				line + len, size - len, "%s%s", len ? ", " : "  ",
+				report_text__cut(words[i], i < 2 ? WORD : END, word));
 }
 
-/* "job 42 step 0". */
-static void put_steps(const struct model_job *j, char *line, size_t size)
+/* "job 42 step 0"; of jobprof run "run 4711", the process that it was. */
+static void put_steps(const struct model_job *j, bool is_run, char *line, size_t size)
 {
 	report_line id, step;
-	int len = snprintf(line, size, "%s%s", *j->id ? "job " : "a job",
-			   report_text__cut(j->id, WORD, id));
+	int len = snprintf(line, size, "%s%s%s",
+			   is_run   ? "run"
+			   : *j->id ? "job"
+				    : "a job",
+			   *j->id ? " " : "", report_text__cut(j->id, WORD, id));
 
+	if (is_run) /* which is its only step */
+		return;
 	if (j->nsteps == 1)
 		snprintf(line + len, size - (size_t)len, " step %s",
 			 report_text__cut(stepname__human(j->steps[0].name), WORD, step));
@@ -77,7 +86,9 @@ static void put_steps(const struct model_job *j, char *line, size_t size)
 static void print_job(const struct report *r, FILE *out)
 {
 	const struct model_job *j = r->job;
+	const char *command = text(r, "Command Line");
 	const char *name = r->name		 ? r->name
+			   : command		 ? command
 			   : text(r, "Job Name") ? text(r, "Job Name")
 						 : r->facts->program;
 	report_line steps, words, cut;
@@ -88,7 +99,7 @@ static void print_job(const struct report *r, FILE *out)
 	if (!name && j->ncommands)
 		name = j->commands[0].name;
 
-	put_steps(j, steps, sizeof(steps));
+	put_steps(j, command, steps, sizeof(steps));
 	put_words(r, words, sizeof(words));
 	room = REPORT_WIDTH - strlen(steps);
 	fits = room >= strlen(words) + (name ? NAME_LEAST + 3 : 0);
@@ -120,22 +131,42 @@ static void print_count(double n, const char *what, FILE *out)
 		fprintf(out, ", %s %s%s", report_text__count(n, buf), what, report_text__s(n));
 }
 
+#define FEW_ROWS 3.5 /* have no rhythm */
+
 static void print_coverage(const struct report *r, FILE *out)
 {
+	double row_s = facts__job(r->facts, FACT_JOB_row_s),
+	       wall = facts__job(r->facts, FACT_JOB_wall_s);
 	double coverage = facts__job(r->facts, FACT_JOB_coverage);
 	unsigned bad = 0;
 	report_number row, share;
 
 	for (unsigned i = 0; i < r->job->nparts; i++)
 		bad += r->job->parts[i].trouble != NULL;
-	fprintf(out, ", a row every %s",
-		report_text__time(facts__job(r->facts, FACT_JOB_row_s), row));
+	if (wall < FEW_ROWS * row_s)
+		fprintf(out, ", %.0f row%s", ceil(wall / row_s - 0.01),
+			report_text__s(ceil(wall / row_s - 0.01)));
+	else
+		fprintf(out, ", a row every %s", report_text__time(row_s, row));
 	if (coverage > 0.995)
 		fputs(", none missing", out);
 	else if (!isnan(coverage))
 		fprintf(out, ", %s of the time recorded", report_text__share(coverage, share));
 	if (bad)
 		fprintf(out, ", %u file%s not readable", bad, report_text__s(bad));
+}
+
+/* The first number that the next request of this program needs. */
+static void print_memory(const struct report *r, FILE *out)
+{
+	double peak = facts__job(r->facts, FACT_JOB_peak_mb);
+	report_number text, option;
+
+	if (isnan(peak))
+		return;
+	fprintf(out, "peak memory %s%s; ask for --mem=%s\n", report_text__mb(peak, text),
+		r->job->nnodes > 1 ? " on the fullest node" : "",
+		report_text__mem_option(peak, option));
 }
 
 void report_head__print(const struct report *r, FILE *out)
@@ -154,4 +185,5 @@ void report_head__print(const struct report *r, FILE *out)
 		fprintf(out, " of %s", report_text__time(limit, most));
 	print_coverage(r, out);
 	putc('\n', out);
+	print_memory(r, out);
 }

@@ -160,7 +160,7 @@ void report_io__print(const struct report *r, FILE *out)
 
 	if (!r->all || r->is_run)
 		return;
-	fputs("\nIntervals with I/O above 0, 128 KB and 1 MB\n"
+	fputs("\nIntervals with I/O above 0, 128 KiB and 1 MiB\n"
 	      "                   volume     highest     active       bursty      parallel\n",
 	      out);
 	for (int k = 0; k < IO_KINDS; k++) {

@@ -126,6 +126,7 @@ static json_t *row_of(const struct report *r, const struct report_job *job, cons
 	put_text(o, "account", r, "Account");
 	put_text(o, "partition", r, "Partition");
 	put_text(o, "name", r, "Job Name");
+	put_text(o, "command", r, "Command Line");
 	json_object_set_new(o, "program",
 			    r->facts->program ? json__text(r->facts->program) : json_null());
 	json_object_set_new(o, "state",
@@ -137,6 +138,8 @@ static json_t *row_of(const struct report *r, const struct report_job *job, cons
 		      {"coverage", facts__job(r->facts, FACT_JOB_coverage)});
 	json_object_set_new(o, "findings", json_integer((json_int_t)r->verdict->nfindings));
 	json_object_set_new(o, "finding", finding_json(r->verdict));
+	json_object_set_new(o, "judged", json_integer(verdict__judged(r->verdict)));
+	json_object_set_new(o, "rules", json_integer(r->verdict->nrules));
 	json_object_set(o, "footprint", json_object_get(pika, "footprint"));
 	json_object_set(o, "tags", json_object_get(json_object_get(pika, "tags"), "given"));
 	json_object_set(o, "failed", json_object_get(json_object_get(pika, "issues"), "failed"));

@@ -37,7 +37,7 @@ void report_jobs__free(struct report_jobs *jobs);
 
 /* docs/report-json.md has the schema. NULL: no memory. */
 json_t *report_jobs__json(const struct report_jobs *jobs);
-/* What that gave as a page, 80 columns wide. */
-void report_jobs__print(const json_t *jobs, FILE *out);
+/* What that gave as a page, 80 columns wide; with `all` also PIKA's issues. */
+void report_jobs__print(const json_t *jobs, bool all, FILE *out);
 
 #endif

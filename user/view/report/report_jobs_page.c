@@ -26,33 +26,83 @@ static void print_number(double v, int width, int places, FILE *out)
 		fprintf(out, " %*.*f", width, places, v);
 }
 
-static void print_jobs(const json_t *rows, FILE *out)
+/* What a job is called: its name, its command, or at least its program. */
+static const char *name_of(const json_t *o)
+{
+	static const char *const keys[] = {"name", "command", "program"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (json_is_string(json_object_get(o, keys[i])))
+			return json__text_of(o, keys[i]);
+	return "?";
+}
+
+static const char *user_of(const json_t *o)
+{
+	return json_is_string(json_object_get(o, "user")) ? json__text_of(o, "user") : "";
+}
+
+static const char *finding_of(const json_t *o)
+{
+	const json_t *finding = json_object_get(o, "finding");
+
+	if (json_is_object(finding))
+		return json__text_of(finding, "id");
+	return 2 * json__number_of(o, "judged") < json__number_of(o, "rules") ? "too little known"
+									       : "none";
+}
+
+static const char *id_of(const json_t *o)
+{
+	return json__text_of(o, "id");
+}
+
+/* Columns for the longest of these texts, between least and most. */
+static int width_of(const json_t *rows, const char *(*text)(const json_t *o), int least, int most)
 {
 	json_t *o;
 	size_t i;
 
-	fputs("\n  job       user     name       cores        ran        lost  first finding\n",
-	      out);
 	json_array_foreach(rows, i, o)
 	{
-		const json_t *finding = json_object_get(o, "finding");
-		double cost = json__number_of(finding, "core_s");
+		int n = (int)strnlen(text(o), (size_t)most);
+
+		least = n > least ? n : least;
+	}
+	return least;
+}
+
+#define NUMBERS	    30 /* columns of cores, ran and lost */
+#define NAME_LEAST  9
+#define FINDING	    13 /* its heading */
+#define FINDING_MAX 20
+
+static void print_jobs(const json_t *rows, FILE *out)
+{
+	int id = width_of(rows, id_of, 3, 9), user = width_of(rows, user_of, 0, 8);
+	int rest = REPORT_WIDTH - 2 - id - 1 - user - (user > 0) - NUMBERS - 2 -
+		   width_of(rows, finding_of, FINDING, FINDING_MAX);
+	int name = width_of(rows, name_of, 4, rest < NAME_LEAST ? NAME_LEAST : rest);
+	json_t *o;
+	size_t i;
+
+	fprintf(out, "\n  %-*s %-*s%s%-*s %5s %10s %12s  first finding\n", id, "job", user,
+		user > 3 ? "user" : "", user ? " " : "", name, "name", "cores", "ran", "lost");
+	json_array_foreach(rows, i, o)
+	{
+		double cost = json__number_of(json_object_get(o, "finding"), "core_s");
 		report_number ran, lost;
 
 		fputs("  ", out);
-		print_cell(json__text_of(o, "id"), 9, out);
+		print_cell(id_of(o), id, out);
 		putc(' ', out);
-		print_cell(json__text_of(o, "user"), 8, out);
-		putc(' ', out);
-		/* A command outside of a job has no name but its program's. */
-		print_cell(json__text_of(o, json_is_string(json_object_get(o, "name")) ? "name"
-										       : "program"),
-			   9, out);
-		print_number(json__number_of(o, "cores"), 6, 0, out);
-		fprintf(out, " %10s %11s  %s\n",
+		print_cell(user_of(o), user, out);
+		fputs(user ? " " : "", out);
+		print_cell(name_of(o), name, out);
+		print_number(json__number_of(o, "cores"), 5, 0, out);
+		fprintf(out, " %10s %12s  %s\n",
 			report_text__time(json__number_of(o, "elapsed_s"), ran),
-			isnan(cost) ? "-" : report_text__cores(cost, lost),
-			json_is_object(finding) ? json__text_of(finding, "id") : "-");
+			isnan(cost) ? "" : report_text__cores(cost, lost), finding_of(o));
 	}
 }
 
@@ -79,10 +129,11 @@ static const struct issue_columns {
 static void print_cells(const struct issue_columns *c, const json_t *o, const char *before,
 			FILE *out)
 {
-	char time[DURATION_TEXT_SIZE], key[32];
+	double seconds = json__number_of(o, c->time);
+	report_number time;
+	char key[32];
 
-	duration_text__short(json__number_of(o, c->time), time);
-	fprintf(out, " %14s", time);
+	fprintf(out, " %14s", isnan(seconds) ? "-" : report_text__time(seconds, time));
 	print_number(json__number_of(o, c->ratio), 4, 2, out);
 	for (int i = 0; c->cells[i].key; i++) {
 		double v;
@@ -173,20 +224,21 @@ static void print_sizes(const json_t *jobs, FILE *out)
 	      out);
 	json_array_foreach(json_object_get(jobs, "groups"), i, o)
 	{
-		char core[DURATION_TEXT_SIZE], wait[DURATION_TEXT_SIZE], ran[DURATION_TEXT_SIZE];
+		double pending = json__number_of(o, "max_pending_s");
+		report_number core, wait, ran;
 
-		duration_text__long(json__number_of(o, "core_s"), core);
-		duration_text__short(json__number_of(o, "max_pending_s"), wait);
-		duration_text__short(json__number_of(o, "runtime_s"), ran);
 		print_name(o, json_object_get(jobs, "by"), 12, out);
 		print_number(json__number_of(o, "jobs"), 5, 0, out);
 		print_number(json__number_of(o, "max_nodes"), 5, 0, out);
 		print_number(json__number_of(o, "max_cores"), 6, 0, out);
-		fprintf(out, " %17s %14s %13s\n", core, wait, ran);
+		fprintf(out, " %17s %14s %13s\n",
+			report_text__cores(json__number_of(o, "core_s"), core),
+			isnan(pending) ? "" : report_text__time(pending, wait),
+			report_text__time(json__number_of(o, "runtime_s"), ran));
 	}
 }
 
-void report_jobs__print(const json_t *jobs, FILE *out)
+void report_jobs__print(const json_t *jobs, bool all, FILE *out)
 {
 	const json_t *rows = json_object_get(jobs, "jobs");
 	bool has_gpus = false;
@@ -199,8 +251,9 @@ void report_jobs__print(const json_t *jobs, FILE *out)
 	}
 	fprintf(out, "%zu jobs, the dearest first\n", json_array_size(rows));
 	print_jobs(rows, out);
-	print_issues(jobs, &columns[0], out);
-	if (has_gpus)
+	if (all)
+		print_issues(jobs, &columns[0], out);
+	if (all && has_gpus)
 		print_issues(jobs, &columns[1], out);
 	print_sizes(jobs, out);
 }

@@ -247,9 +247,14 @@ static json_t *steps_json(const struct model_job *j)
 
 static json_t *job_json(const struct report *r)
 {
-	static const char *const texts[][2] = {
-		{"user", "User"},	{"name", "Job Name"},	{"partition", "Partition"},
-		{"account", "Account"}, {"cluster", "Cluster"}, {"end_reason", "End Reason"}};
+	static const char *const texts[][2] = {{"user", "User"},
+					       {"name", "Job Name"},
+					       {"partition", "Partition"},
+					       {"account", "Account"},
+					       {"cluster", "Cluster"},
+					       {"end_reason", "End Reason"},
+					       {"command", "Command Line"},
+					       {"directory", "Working Directory"}};
 	json_t *o = json_object();
 
 	json__set(o, "id", json__text(r->job->id));
@@ -285,7 +290,6 @@ static json_t *coverage_json(const struct report *r)
 	json__set(o, "bin_s", json__number(r->job->grid.dt_s));
 	json__set(o, "parts", json_integer(r->job->nparts));
 	json__set(o, "collector", json__text(r->job->is_slurms ? "slurm" : "jobprof"));
-	json__set(o, "is_short", json_boolean(r->is_short));
 	json__set(o, "not_readable", troubles);
 	return o;
 }

@@ -8,8 +8,7 @@
 static const struct {
 	const char *reason, *words;
 } reasons[] = {
-	{"bin_length", "its bins are not of 30 s, as PIKA's are (--short takes any)"},
-	{"no_bins", "it is shorter than a bin of 30 s (--short takes shorter ones)"},
+	{"no_bins", "it is shorter than one of its bins"},
 	{"no_servers", "the files have no rows of any"},
 	{"too_few_bursts", "it has too few bursts"},
 	{"not_exclusive", "other jobs may have used these nodes"},

@@ -123,8 +123,7 @@ void report_time__print(const struct report *r, FILE *out)
 	print_axis(f, out);
 	print_cpu(r, out);
 	if (isnan(limit))
-		snprintf(memory, sizeof(memory), "max %s",
-			 report_text__mb(facts__job(f, FACT_JOB_own_sum_peak_mb), size));
+		snprintf(memory, sizeof(memory), "without files");
 	else
 		snprintf(memory, sizeof(memory), "of %s", report_text__mb(limit * nodes, size));
 	print_row(r, "memory", FACT_BIN_own_mb, false, isnan(limit) ? NAN : limit * nodes, memory,

@@ -24,7 +24,6 @@ enum {
 	OPT_JSON = OPT_LONG,
 	OPT_FACTS,
 	OPT_WHY,
-	OPT_SHORT,
 	OPT_FORCE,
 	OPT_STORE,
 	OPT_RULES,
@@ -44,8 +43,6 @@ static const struct opt opts[] = {
 	 "as one file for a browser, which needs no network; - is standard output"},
 	{OPT_FACTS, "facts", NULL, "the quantities that the rules judge, with their units"},
 	{OPT_WHY, "why", "RULE", "why the rule gave no finding, or PIKA's tag was not given"},
-	{OPT_SHORT, "short", NULL,
-	 "judges runs of seconds, too: least durations are scaled to the run"},
 	{OPT_FORCE, "force", NULL, "judges PIKA's issues of short, serial and failed jobs, too"},
 	{OPT_STORE, "store", NULL, "stores the report and its analyses in the job file"},
 	{OPT_RULES, "rules", "FILE",
@@ -271,9 +268,6 @@ static int set_option(void *ctx, int letter, const char *arg)
 	case OPT_WHY:
 		a->opts.why = arg;
 		return set_form(a, REPORT_WHY);
-	case OPT_SHORT:
-		a->opts.is_short = true;
-		break;
 	case OPT_FORCE:
 		a->opts.force = true;
 		break;

@@ -13,7 +13,7 @@ enum report_form { REPORT_PAGE, REPORT_JSON, REPORT_FACTS, REPORT_WHY, REPORT_ST
 
 struct report_opts {
 	enum report_form form;
-	bool all, is_short, is_run;
+	bool all, is_run;
 	unsigned lines_after; /* that a run prints below the page */
 	const char *more;     /* of a run: what prints all */
 	const char *name;     /* NULL: the job's */

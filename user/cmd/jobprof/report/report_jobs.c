@@ -97,7 +97,7 @@ int report_jobs__files(const struct job_input *inputs, unsigned n, const struct 
 	if (!json)
 		status = 1;
 	else if (o->form != REPORT_JSON && jobs.n)
-		report_jobs__print(json, out);
+		report_jobs__print(json, o->all, out);
 	else if (o->form == REPORT_JSON &&
 		 (json_dumpf(json, out, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
 		  putc('\n', out) == EOF))

@@ -30,7 +30,7 @@ static int judge_pika(struct pika_job *pika, const struct model_job *j, const st
 		      const struct report_opts *o)
 {
 	struct peaks *peaks = read_peaks(j);
-	const struct pika_options how = {peaks, o->is_short, o->force};
+	const struct pika_options how = {peaks, o->force};
 	int err = peaks ? pika_job__of(pika, j, f, &how) : -ENOMEM;
 
 	free(peaks);
@@ -57,10 +57,9 @@ static int judge_job(const struct model_job *j, const struct report_opts *o, rep
 		.lines_after = o->lines_after,
 		.more = o->more,
 		.name = o->name,
-		.is_short = o->is_short,
 	};
 	const struct rules_options rules = {.site = o->rules};
-	int err = facts__of(&facts, j, o->is_short), status = 1;
+	int err = facts__of(&facts, j), status = 1;
 
 	if (!err)
 		err = rules__judge(&verdict, &facts, &rules);
@@ -99,7 +98,7 @@ static void log_no_rows(const struct model_job *j, const struct job_input *in)
 int report__judge(const struct job_input *inputs, unsigned n, const struct report_opts *o,
 		  report_use *use, void *ctx)
 {
-	const struct job_options how = {.dt_s = o->is_short ? 0 : 30};
+	const struct job_options how = {0};
 	struct model_job job;
 	int err = model_job__read(&job, inputs, n, &how);
 	int status = 1;

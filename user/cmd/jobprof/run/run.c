@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -13,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/command_line.h"
 #include "base/config/config.h"
 #include "base/escape.h"
 #include "base/log.h"
@@ -27,19 +30,23 @@
 #include "daemon/config/perf_columns.h"
 #include "daemon/daemon.h"
 #include "daemon/step/step.h"
+#include "jobfile/publish.h"
 #include "schema/series.h"
 
 #define SOCKET_DIR    "/run/jobprof"
 #define SOCKET_FORM   "run-%d.sock"
 #define GIVE_UP_AFTER 3 /* failed writers */
 #define COURTESY_NS   (3 * NSEC_PER_SEC)
+#define LEAVING_TRIES 25 /* helpers of a program may end just after it: so many times 2 ms */
+#define LEAVING_US    2000
 
 struct run {
 	struct daemon *d;
 	struct run_cgroup cgroup;
 	char **argv;
 	struct run_user user;
-	char out_dir[4096], writer[4200];
+	char out_dir[4096], writer[4200], cwd[PATH_MAX];
+	char *command; /* for the file */
 	char socket[64];
 	struct rlimit files; /* what CMD gets: ours is raised */
 	bool json, quiet, wait_all;
@@ -73,6 +80,8 @@ static void exec_command(const struct run *r)
 		_exit(126);
 	/* for jobprof mark and emit, and programs that are linked with libjobprof */
 	setenv("JOBPROF_SOCKET", r->socket, 1);
+	/* what was used before exec counts for the program, not for one of our name */
+	prctl(PR_SET_NAME, basename(r->argv[0]));
 	execvp(r->argv[0], r->argv);
 	err = errno;
 	log_error("cannot run %s: %s", r->argv[0], strerror(err));
@@ -115,6 +124,9 @@ static bool is_done(void *ctx)
 	if (!r->ended)
 		return false;
 	if (!r->removed) {
+		for (int i = 0; !r->wait_all && i < LEAVING_TRIES && run_cgroup__remove(&r->cgroup);
+		     i++)
+			usleep(LEAVING_US);
 		if (!r->wait_all && run_cgroup__evict(&r->cgroup))
 			daemon__leave_behind(r->d);
 		r->removed = !run_cgroup__remove(&r->cgroup);
@@ -163,13 +175,12 @@ static void print_troubles(const char *text)
 
 static void summary(const struct run *r)
 {
-	char troubles[KERN_REGIONS_TEXT];
+	char troubles[KERN_REGIONS_TEXT], more[PUBLISH_PATH + 500];
 	bool has_troubles = daemon__region_troubles(r->d, troubles, sizeof(troubles)) > 0;
 	const struct report_opts how = {
 		.form = r->json ? REPORT_JSON : REPORT_PAGE,
-		.is_short = true,
 		.is_run = true,
-		.more = "jobprof report --short --all FILE",
+		.more = more,
 		.lines_after = 2 + (r->cgroup.evicted > 0) + has_troubles,
 	};
 	const char *path = daemon__last_file(r->d);
@@ -179,6 +190,7 @@ static void summary(const struct run *r)
 		log_error("no file was written%s", what_remains(r));
 		return;
 	}
+	snprintf(more, sizeof(more), "jobprof report --all %s", path);
 	if (!r->quiet)
 		report__on_stderr(path, &how);
 	if (r->json)
@@ -190,7 +202,7 @@ static void summary(const struct run *r)
 	if (r->cgroup.evicted)
 		print_evicted(&r->cgroup);
 	if (!getrusage(RUSAGE_SELF, &self))
-		fprintf(stderr, "jobprof itself: %.3f s of CPU, %.1f MB, its start included\n",
+		fprintf(stderr, "jobprof itself: %.3f s of CPU, %.1f MiB, its start included\n",
 			self.ru_utime.tv_sec + self.ru_stime.tv_sec +
 				(self.ru_utime.tv_usec + self.ru_stime.tv_usec) / 1e6,
 			self.ru_maxrss / 1024.0);
@@ -226,6 +238,7 @@ static int profile(struct run *r, struct daemon_opts *o)
 
 enum {
 	OPT_PIN = OPT_LONG,
+	OPT_DEEP,
 	OPT_BTF,
 	OPT_STATE,
 	OPT_RAW,
@@ -242,9 +255,12 @@ static const struct opt opts[] = {
 	{'s', "series", "LIST",
 	 "families to record: base, sched, memory, file, self, cgroup, latency, wait, culprit, "
 	 "sample, stack, fold, burst, block, network, perf, files, energy, gpu, interconnect, "
-	 "filesystem, node; default all, which is every one but sample, stack, fold, burst and "
-	 "files; "
+	 "filesystem, node; default all, which is every one but stack, fold, burst and "
+	 "files; deep is all and these; "
 	 "see jobprof list"},
+	{OPT_DEEP, "deep", NULL,
+	 "records stack, fold, burst and files, too, as --series deep does: what the code "
+	 "did, for some more of a CPU"},
 	{'e', "events", "LIST",
 	 "hardware events to count, by perf's names, rHEX or PMU/TERMS/ "
 	 "(default " PERF_EVENTS_DEFAULT ")"},
@@ -259,7 +275,8 @@ static const struct opt opts[] = {
 	 "wait, which ends a burst; may be given 16 times"},
 	{OPT_REGION_BUDGET, "region-budget", "PERCENT",
 	 "of a CPU that all regions may cost; above that the dearest pauses (default 1)"},
-	{'o', "output", "DIR", "where the file goes; made if it is not there (default: here)"},
+	{'o', "output", "DIR|FILE.h5",
+	 "where the file goes, made if it is not there (default: here), or the file itself"},
 	{'j', "json", NULL, "print the summary as JSON"},
 	{'q', "quiet", NULL, "print no summary"},
 	{'u', "user", "USER", "run CMD as USER (default: who called sudo)"},
@@ -283,8 +300,8 @@ static const struct opt_values values[] = {
 const struct command cmd_run = {
 	.name = "jobprof run",
 	.usage = "[OPTION]... [--] CMD [ARG]...",
-	.about = "Runs CMD, profiles it and all its children, writes <jobid>_0_<node>.h5 and\n"
-		 "prints on standard error what held it back, as jobprof report --short does.\n"
+	.about = "Runs CMD, profiles it and all its children, writes <id>_0_<node>.h5 and\n"
+		 "prints on standard error what held it back, as jobprof report does.\n"
 		 "The exit status is CMD's (127: not found, 126: cannot be run, 128+n: killed by\n"
 		 "signal n). Without root, in a step that jobprofd profiles: reports on what the\n"
 		 "step did meanwhile.",
@@ -297,6 +314,7 @@ struct args {
 	const char *interval, *series, *out, *user, *perf_mode;
 	const char *region[JP_REGIONS], *region_budget;
 	unsigned nregions;
+	bool deep;
 	const char *rooted; /* the first option that needs root */
 };
 
@@ -339,6 +357,9 @@ static int set_option(void *ctx, int letter, const char *arg)
 		break;
 	case 's':
 		to->a->series = arg;
+		break;
+	case OPT_DEEP:
+		to->a->deep = true;
 		break;
 	case 'e':
 		return set_string(&to->cfg->perf_events, arg) ? 1 : 0;
@@ -411,12 +432,15 @@ static int apply_args(struct run *r, struct daemon_opts *o, struct config *cfg,
 {
 	const char *interval = a->interval ? a->interval : "1";
 	char bad[64], err[160];
+	unsigned deep;
 
 	o->families = FAM_ALL;
 	if (a->series && family__parse(a->series, &o->families, bad, sizeof(bad))) {
 		log_error("--series %s: no family \"%s\"; jobprof list shows them", a->series, bad);
 		return 2;
 	}
+	if (a->deep && !family__parse("deep", &deep, bad, sizeof(bad)))
+		o->families |= deep;
 	if (!o->families) {
 		log_error("--series %s: nothing of it is measured here", a->series);
 		return 2;
@@ -439,11 +463,39 @@ static int apply_args(struct run *r, struct daemon_opts *o, struct config *cfg,
 	return 0;
 }
 
-static int apply_user(struct run *r, const struct args *a)
+/* "DIR/NAME.h5" is a file: its name goes to o, and out is its directory, which the caller frees.
+ * 0, or the exit status. */
+static int split_output(char **out, struct daemon_opts *o, const char *path)
 {
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t len = strlen(name);
+	struct stat st;
+
+	if (len < 4 || strcmp(name + len - 3, ".h5") || (!stat(path, &st) && S_ISDIR(st.st_mode))) {
+		*out = strdup(path);
+	} else if (*name == '.' || len > PUBLISH_NAME_MAX) {
+		log_error("-o %s: a file's name has at most %d bytes and no dot in front", path,
+			  PUBLISH_NAME_MAX);
+		return 2;
+	} else {
+		o->file = name;
+		*out = slash ? strndup(path, slash - path + 1) : strdup(".");
+	}
+	return *out ? 0 : 1;
+}
+
+/* 0, or the exit status. */
+static int apply_user(struct run *r, struct daemon_opts *o, const struct args *a)
+{
+	_cleanup_free_ char *out = NULL;
+	int status;
+
 	if (run_user__find(&r->user, a->user))
 		return 2;
-	return run_user__output(&r->user, a->out ? a->out : ".", r->out_dir) ? 1 : 0;
+	status = split_output(&out, o, a->out ? a->out : ".");
+	if (status)
+		return status;
+	return run_user__output(&r->user, out, r->out_dir) ? 1 : 0;
 }
 
 static int check_waits(const struct daemon_opts *o)
@@ -498,10 +550,14 @@ static void remove_stale_sockets(void)
 
 static int run_as_root(struct run *r, struct daemon_opts *o, const struct args *a)
 {
-	int status = apply_user(r, a);
+	int status = apply_user(r, o, a);
 
 	if (status)
 		return status;
+	r->command = command_line__of(r->argv);
+	o->command = r->command;
+	o->cwd = getcwd(r->cwd, sizeof(r->cwd));
+	o->user = r->user.name[0] ? r->user.name : NULL;
 	publication__find_writer(o->cfg->writer, r->writer, sizeof(r->writer));
 	o->writer = r->writer;
 	o->out_dir = r->out_dir;
@@ -513,6 +569,7 @@ static int run_as_root(struct run *r, struct daemon_opts *o, const struct args *
 	if (!status)
 		status = profile(r, o);
 	run_regions__free(&r->regions);
+	free(r->command);
 	return status;
 }
 

@@ -112,6 +112,22 @@ static int try_as_writer(const char *dir)
 	return err;
 }
 
+static void log_no_right(const char *dir, const char *name)
+{
+	struct stat st;
+	const struct passwd *owner = stat(dir, &st) ? NULL : getpwuid(st.st_uid);
+
+	if (!owner)
+		log_error("output directory %s: %s may not write there: choose another with -o",
+			  dir, name);
+	else
+		log_error("output directory %s: it is %s's, and %s may not write there%s: -u %s, "
+			  "or choose another with -o",
+			  dir, owner->pw_name, name,
+			  strcmp(name, "root") ? "" : " without privileges, as files are written",
+			  owner->pw_name);
+}
+
 int run_user__output(const struct run_user *u, const char *dir, char path[static 4096])
 {
 	const char *name = u->name[0] ? u->name : "the user";
@@ -127,8 +143,7 @@ int run_user__output(const struct run_user *u, const char *dir, char path[static
 	if (act_as_ourselves())
 		return -EPERM;
 	if (err == -EACCES)
-		log_error("output directory %s: %s may not write there: choose another with -o",
-			  dir, name);
+		log_no_right(dir, name);
 	else if (err)
 		log_error("output directory %s: %s: choose another with -o", dir, strerror(-err));
 	return err;

@@ -21,7 +21,6 @@
 static struct report_opts how_of(const struct window *w)
 {
 	return (struct report_opts){
-		.is_short = true,
 		.is_run = true,
 		.name = w->argv[0],
 		.more = "run it with --json",
