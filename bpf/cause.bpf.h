@@ -17,7 +17,7 @@
 #define PF_FREEZER_SKIP	     0x40000000
 #define PF_NO_REGISTERS	     0x204010 /* of the kernel: KTHREAD, USER_WORKER, IO_WORKER */
 
-enum { CALL_FILE = 0x40, CALL_SYNC, CALL_SPAWN, CALL_FAULT };
+enum { CALL_FILE = 0x40, CALL_SYNC, CALL_LOCK, CALL_SPAWN, CALL_FAULT };
 
 #define CALL_NUMBERS 512 /* a power of two */
 
@@ -176,14 +176,17 @@ static __always_inline u32 cause_of(struct task_struct *p, u32 state, bool cast)
 	if (state & TASK_HALTED)
 		return JP_CAUSE_SIGNAL;
 	call = cause = call_of(p, &first);
-	if (call == CALL_FILE || call == CALL_SYNC)
+	if (call == CALL_FILE || call == CALL_SYNC || call == CALL_LOCK)
 		cause = file_cause(p, first, cast);
 	if (cause == JP_CAUSE_NET_FS)
 		return cause;
-	if (!(state & TASK_UNINTERRUPTIBLE))
-		return cause < JP_CAUSES ? cause : JP_CAUSE_OTHER;
-	if (in_iowait(p))
+	if (in_iowait(p)) /* interruptible in io_uring_enter (6.5) */
 		return call == CALL_FAULT ? JP_CAUSE_FAULT : JP_CAUSE_DISK;
+	if (!(state & TASK_UNINTERRUPTIBLE)) {
+		if (call == CALL_LOCK)
+			return JP_CAUSE_LOCK;
+		return cause < JP_CAUSES ? cause : JP_CAUSE_OTHER;
+	}
 	if (call == CALL_SYNC) /* the journal's commit is no I/O wait to the kernel */
 		return JP_CAUSE_DISK;
 	return call == CALL_SPAWN && is_vfork(p, state) ? JP_CAUSE_CHILD : JP_CAUSE_KERNEL;

@@ -58,6 +58,16 @@ static __noinline int move_slot(struct jp_task *t, u64 runtime)
 	return 0;
 }
 
+static __always_inline void count_iowait(struct task_struct *p, struct jp_task *t,
+					 struct jp_sched *s, u64 delay, u64 state)
+{
+	u64 off = p->sched_info.last_arrival - t->iowait_from;
+
+	if (t->iowait_from && (s64)off > 0 && off > delay)
+		s->iowait_ns += off - delay;
+	t->iowait_from = state && in_iowait(p) ? p->se.cfs_rq->rq->clock : 0;
+}
+
 /* r: NULL without the family culprit. cast: see inode_of(). */
 static __always_inline void harvest(void *ctx, struct task_struct *p, struct jp_task *t,
 				    struct jp_ring *r, bool cast)
@@ -98,15 +108,8 @@ static __always_inline void harvest(void *ctx, struct task_struct *p, struct jp_
 		count_wait(t->slot, delay);
 	if (jp_families & FAM_BURST)
 		burst_leave(p, t, delay, p->nvcsw != t->nvcsw);
-	if (t->iowait_from) {
-		u64 off = p->sched_info.last_arrival - t->iowait_from;
-
-		if ((s64)off > 0 && off > delay)
-			s->iowait_ns += off - delay;
-		t->iowait_from = 0;
-	}
-	if (state && in_iowait(p))
-		t->iowait_from = p->se.cfs_rq->rq->clock;
+	if (!(jp_families & FAM_WAIT)) /* it knows more of that */
+		count_iowait(p, t, s, delay, state);
 	sched_bases(p, t);
 	if (state & TASK_DEAD) {
 		acct_retire(p, t);

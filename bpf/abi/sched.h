@@ -20,7 +20,7 @@ struct jp_sched {
 	__u64 nvcsw;
 	__u64 nivcsw;
 	__u64 migrations;
-	__u64 iowait_ns;
+	__u64 iowait_ns; /* without the family wait; else jp_wait has that */
 	__u64 tasks_out; /* tasks that will never write this slot again */
 	__u64 harvests;	 /* program runs that did work here */
 };
@@ -32,8 +32,8 @@ enum jp_cause {
 	JP_CAUSE_FAULT,	 /* a page that a disk has to bring */
 	JP_CAUSE_NET_FS, /* a file of a network file system */
 	JP_CAUSE_KERNEL, /* a lock of the kernel, or the process's memory map */
-	JP_CAUSE_FUTEX,
-	JP_CAUSE_PIPE,
+	JP_CAUSE_LOCK,	 /* a futex, a semaphore, a lock of a file */
+	JP_CAUSE_PIPE,	 /* or a message queue */
 	JP_CAUSE_SOCKET,
 	JP_CAUSE_POLL,
 	JP_CAUSE_SLEEP,

@@ -122,7 +122,7 @@ def findings_of(j):
 
 def causes():
     """Findings say what threads waited for where one cause is clear, and nothing of it where none is or where none is known."""
-    waiting, clear = "of their time", "other threads (futex"
+    waiting, clear = "of their time", "other threads or processes (locks"
     for name, sick, strength, id_, parts, word, says in (
             ("idle cores", sick_cpu.unused, 0.3, "cpu.unused", {"Futex": 0.9, "Child": 0.1}, clear, True),
             ("idle cores and a sleep", sick_cpu.unused, 0.3, "cpu.unused", {"Sleep": 0.8, "Child": 0.2}, "the time (sleep)", True),

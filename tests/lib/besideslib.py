@@ -44,7 +44,7 @@ def put_bursts(path, start, kinds):
 
 
 def put_stacks(path, start, functions):
-    """functions: {"main;work;inner": seconds} of task 0; "[blocked: futex];main": the thread was blocked."""
+    """functions: {"main;work;inner": seconds} of task 0; "[blocked: locks];main": the thread was blocked."""
     nodes, seconds = {}, []
     for stack, s in functions.items():
         names = tuple(stack.split(";"))

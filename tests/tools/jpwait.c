@@ -2,8 +2,12 @@
 /* Threads that wait, each in its way, and measure how long by their own clock. */
 #include "tests/tools/tool.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <linux/futex.h>
+#include <linux/io_uring.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,6 +15,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -21,7 +26,8 @@ static const char help[] =
 	"Starts a thread per KIND that waits for SECONDS, ROUNDS times, then prints \"KIND "
 	"SECONDS\" of\n"
 	"each as measured: sleep, poll, select, epoll, futex, sigtimedwait, recv, sockread, pipe,\n"
-	"child, vfork, flock; of helpers that wake others sleep, of the main thread join.\n";
+	"child, vfork, flock, semop, mqueue, aio, uring; of helpers that wake others sleep, of the "
+	"main thread join.\n";
 
 #define MAX_NOTES 8192
 
@@ -209,6 +215,72 @@ static void wait_flock(void)
 	close(has), close(wants);
 }
 
+static void wait_semop(void)
+{
+	struct sembuf take = {.sem_op = -1};
+	struct timespec t = span();
+	int id = semget(IPC_PRIVATE, 1, 0600);
+
+	if (id < 0)
+		die("semget");
+	semtimedop(id, &take, 1, &t);
+	semctl(id, 0, IPC_RMID);
+}
+
+static void wait_mqueue(void)
+{
+	struct mq_attr attr = {.mq_maxmsg = 1, .mq_msgsize = 1};
+	struct timespec until, t = span();
+	char name[32], c;
+	mqd_t q;
+
+	snprintf(name, sizeof(name), "/jpwait%d", (int)getpid());
+	q = mq_open(name, O_CREAT | O_RDWR, 0600, &attr);
+	if (q == (mqd_t)-1)
+		die("mq_open");
+	mq_unlink(name);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += t.tv_sec + (until.tv_nsec + t.tv_nsec) / 1000000000;
+	until.tv_nsec = (until.tv_nsec + t.tv_nsec) % 1000000000;
+	mq_timedreceive(q, &c, 1, NULL, &until);
+	mq_close(q);
+}
+
+/* The context ends with the process: that takes the kernel a while. */
+static void wait_aio(void)
+{
+	static aio_context_t ctx;
+	struct timespec t = span();
+	struct io_event e;
+
+	if (!ctx && syscall(SYS_io_setup, 1, &ctx))
+		die("io_setup");
+	syscall(SYS_io_getevents, ctx, 1, 1, &e, &t);
+}
+
+/* A timer is the request under way. */
+static void wait_uring(void)
+{
+	struct __kernel_timespec t = {(long long)seconds, span().tv_nsec};
+	struct io_uring_params p = {0};
+	int fd = (int)syscall(SYS_io_uring_setup, 1, &p);
+	struct io_uring_sqe *sqe;
+	char *ring;
+
+	if (fd < 0)
+		die("io_uring_setup: %s", strerror(errno));
+	ring = mmap(NULL, p.sq_off.array + p.sq_entries * sizeof(__u32), PROT_READ | PROT_WRITE,
+		    MAP_SHARED, fd, IORING_OFF_SQ_RING);
+	sqe = mmap(NULL, sizeof(*sqe), PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQES);
+	if (ring == MAP_FAILED || sqe == MAP_FAILED)
+		die("io_uring");
+	*sqe = (struct io_uring_sqe){
+		.opcode = IORING_OP_TIMEOUT, .addr = (unsigned long)&t, .len = 1};
+	*(volatile unsigned *)(ring + p.sq_off.tail) = 1;
+	syscall(SYS_io_uring_enter, fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+	close(fd);
+}
+
 static const struct kind {
 	const char *name;
 	void (*wait)(void);
@@ -217,6 +289,8 @@ static const struct kind {
 	{"epoll", wait_epoll}, {"futex", wait_futex},	    {"sigtimedwait", wait_sigtimedwait},
 	{"recv", wait_recv},   {"sockread", wait_sockread}, {"pipe", wait_pipe},
 	{"child", wait_child}, {"vfork", wait_vfork},	    {"flock", wait_flock},
+	{"semop", wait_semop}, {"mqueue", wait_mqueue},	    {"aio", wait_aio},
+	{"uring", wait_uring},
 };
 
 static void *waiter(void *arg)

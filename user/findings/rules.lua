@@ -151,9 +151,9 @@ local BLOCKED = {
 	blocked_fault_s = {"a disk in page faults", "Look at mapped files, and whether memory is short."},
 	blocked_net_fs_s = {"a network file system", "Use the node's own disk ($TMPDIR) for files that only this node needs."},
 	blocked_kernel_s = {"locks of the kernel or a driver", "Look for threads that map and unmap memory all the time."},
-	blocked_futex_s = {"other threads (futex: locks, conditions, barriers)",
+	blocked_futex_s = {"other threads or processes (locks, conditions, barriers)",
 		"Look which lock or barrier its threads meet at: run it with the family stack, then jobprof flame --off-cpu"},
-	blocked_pipe_s = {"another process (a pipe)", "Look at the slower side of the pipe, or use more of it."},
+	blocked_pipe_s = {"another process (a pipe or a message queue)", "Look at the slower side of it, or use more of it."},
 	blocked_socket_s = {"messages (a socket)", "Look which peer or server answers late, and ask it for more at once."},
 	blocked_poll_s = {"events (poll, select, epoll)", "Look whose messages or events it waits for: strace -f -e trace=poll,epoll_wait"},
 	blocked_sleep_s = {"the time (sleep)", "Look for sleep() and usleep() in the program and its scripts: wait for the event itself."},
@@ -1006,7 +1006,7 @@ rules["io.wait"] = {
 		only_if(job.cpu_share <= limits.busy, "the cores were busy meanwhile")
 		local cost = lower(wait_s, unused_s())
 		local is_net = net_s > disk_s
-		local by_faults = not is_net and job.blocked_fault_s >= limits.mostly * (job.blocked_fault_s + job.blocked_disk_s)
+		local by_faults = not is_net and ratio(job.blocked_fault_s, job.blocked_fault_s + job.blocked_disk_s) >= limits.mostly
 		local what = is_net and "a network file system" or net_s > limits.warn * wait_s and "a disk or a network file system" or "a disk"
 		return {
 			severity = waited >= limits.bad and "bad" or "warn",

@@ -90,4 +90,5 @@ void snapshot_sum_wait(struct totals *t)
 	v[T_THREAD_TIME] = v[T_ON_CPU] + v[T_CPU_WAIT];
 	for (int i = 0; i < JP_CAUSES; i++)
 		v[T_THREAD_TIME] += v[T_BLOCKED + i];
+	v[T_IOWAIT] += v[T_BLOCKED + JP_CAUSE_DISK] + v[T_BLOCKED + JP_CAUSE_FAULT];
 }

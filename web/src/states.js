@@ -19,13 +19,13 @@ export const statesOf = (shares) => shares.map((s) => STATES.find((state) => sta
 
 const OF_THREADS = {
 	'own code': '--s0', CPU: '--s0', kernel: '--s2', stolen: '--s1', 'wait for CPU': '--s3', 'CPU quota': '--s7', disk: '--s4', 'page faults': '--s8', 'network files': '--s9',
-	'kernel wait': '--s10', futex: '--s5', pipe: '--s11', socket: '--s12', poll: '--s13', sleep: '--s14', child: '--s15', signal: '--s16', other: '--s6',
+	'kernel wait': '--s10', locks: '--s5', pipe: '--s11', socket: '--s12', poll: '--s13', sleep: '--s14', child: '--s15', signal: '--s16', other: '--s6',
 };
 const ABOUT = {
 	stolen: 'interrupts, and what a hypervisor gave to others', 'CPU quota': 'kept from the CPU by a quota (cpu.max)', disk: 'blocked on a disk, in a system call',
 	'page faults': 'blocked on a disk, in a page fault', 'network files': 'blocked on a file of a network file system',
-	'kernel wait': 'blocked by locks of the kernel, by the memory map, or by a driver', futex: 'blocked by locks, conditions, barriers of threads', pipe: 'blocked in a call on a pipe',
-	socket: 'blocked in a call on a socket', poll: 'blocked in poll, select or epoll', sleep: 'asleep for a time', child: 'waiting for a child process',
+	'kernel wait': 'blocked by locks of the kernel, by the memory map, or by a driver', locks: 'blocked by locks, conditions, barriers of threads, by semaphores or locks of files', pipe: 'blocked in a call on a pipe or a message queue',
+	socket: 'blocked in a call on a socket', poll: 'blocked in poll, select, epoll or io_uring', sleep: 'asleep for a time', child: 'waiting for a child process',
 	signal: 'waiting for a signal, or stopped', other: 'blocked by anything else, and by causes of less than 1 %',
 };
 

@@ -129,11 +129,11 @@ def poked_latency(p, slot):
 
 
 def poked_budget(p, slot):
-    at = 3 + 5  # after the three sums the sixth cause: the futex
+    at = 3 + 5  # after the three sums the sixth cause: the lock
     p.maps.add("jp_wait", slot, [7 * 10**9 * (i == at) for i in range(16)])
     raw = next(s for s in p.json("--raw") if s["slot"] == slot)["wait"]
-    is_true("dump: --raw has the time budget", 7e9 <= raw["futex_ns"] < 8e9, raw)
-    is_true("dump: --raw says it as text", re.search(r"^  wait: .*\bfutex_ns=7\d{9}\b", p.dump("--raw"), re.M),
+    is_true("dump: --raw has the time budget", 7e9 <= raw["lock_ns"] < 8e9, raw)
+    is_true("dump: --raw says it as text", re.search(r"^  wait: .*\block_ns=7\d{9}\b", p.dump("--raw"), re.M),
             p.dump("--raw"))
 
 

@@ -108,7 +108,7 @@ def numbers_of(path, report):
     for name, share in shares.items():
         out["#went [data-share='%s']" % name] = [100 * share, 0.051]
     lived = rows_of(path, "TimeBudget", "ThreadTime").sum()
-    for name, column in (("futex", "BlockedFutex"), ("socket", "BlockedSocket"), ("wait for CPU", "CPUWait")):
+    for name, column in (("locks", "BlockedFutex"), ("socket", "BlockedSocket"), ("wait for CPU", "CPUWait")):
         out["#threads [data-share='%s']" % name] = [100 * rows_of(path, "TimeBudget", column).sum() / lived, 0.051]
     ran, waits = cpu.sum(), {c: rows_of(path, "Culprits", c).sum() for c in ("OwnStep", "OtherJobs", "System")}
     for name, column in (("own step", "OwnStep"), ("other jobs", "OtherJobs"), ("not profiled", "System")):
@@ -149,7 +149,7 @@ def with_besides(folder, cases):
     sick().write(path)
     run, gap = put_bursts(path, START, [(300, 0.003, 0.002), (200, 0.03, 0.002)])
     put_fold(path, STRANGE, 0.024, [0.25, 0.6, 1.0])
-    put_stacks(path, START, {"main;%s;inner" % MARKUP.replace("//", "/"): 3.0, "main;work": 1.0, "[blocked: futex];main;lock": 2.0})
+    put_stacks(path, START, {"main;%s;inner" % MARKUP.replace("//", "/"): 3.0, "main;work": 1.0, "[blocked: locks];main;lock": 2.0})
     page(folder, "besides", path)
     cases.append({"name": "besides", "sections": ["stacks", "clusters", "fold"], "numbers": {
         "[data-bursts=A]": [200, 0], "[data-bursts=B]": [300, 0], "#fold tbody tr:nth-child(2) td:nth-child(3)": [0.35 * 0.024, 0]}})

@@ -247,7 +247,7 @@ def page_leaves_out_what_is_not():
 # Lines of families that have series of their own; of 7 rows, worked out by hand.
 OF_SERIES = {
     "threads": ("TimeBudget", dict(ThreadTime=2.0, Running=0.5, CPUWait=0.25, Throttled=0.0), "lived 14.000 s, ran 3.500 s, waited for a CPU 1.750 s"),
-    "blocked": ("TimeBudget", dict(BlockedFutex=1.0, BlockedPoll=0.25), "futex 7.000 s, poll 1.750 s"),
+    "blocked": ("TimeBudget", dict(BlockedFutex=1.0, BlockedPoll=0.25), "locks 7.000 s, poll 1.750 s"),
     "waits for": ("Culprits", dict(OwnTask=0.125, OtherJobs=0.5, Unknown=NAN), "own task 0.875 s, other jobs 3.500 s"),
     "samples": ("Samples", dict(Samples=97.0, Own=90.0, MPI=7.0), "679, own program 630, MPI 49"),
     "bursts": ("BurstLength", dict(BurstTime=0.5, Lost=2.0), "3.500 s in all, lost 14"),

@@ -131,11 +131,11 @@ def fold_of_samples():
 
 def stacks():
     path = made("stacks")
-    put_stacks(path, START, {"main;work;inner": 3.0, "main;work": 1.0, "main;read": 0.5, "[blocked: futex];main;lock": 7.0})
+    put_stacks(path, START, {"main;work;inner": 3.0, "main;work": 1.0, "main;read": 0.5, "[blocked: locks];main;lock": 7.0})
     f, blocked, _ = drawn(path)
     is_equal("stacks: seconds of each function", own_seconds(f), {"inner": 3.0, "work": 1.0, "read": 0.5})
     is_equal("stacks: those that were blocked, below the cause", (own_seconds(blocked), [blocked["names"][n[1]] for n in blocked["nodes"]][0]),
-             ({"lock": 7.0}, "[blocked: futex]"))
+             ({"lock": 7.0}, "[blocked: locks]"))
     is_equal("stacks: nothing is left out", f["left_out"], 0)
     path = made("many")
     many = {"main;group%d;f%d" % (i % 50, i): 1 + (i % 7) for i in range(20000)}

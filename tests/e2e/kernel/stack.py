@@ -30,7 +30,7 @@ SERIES = "all,stack"
 HOSTILE = "<svg onload=alert(1)>;&"
 SECONDS = 6
 # Columns of TimeBudget whose gaps have a root of that name.
-ROOTS = {"BlockedSleep": "sleep", "BlockedPoll": "poll", "BlockedFutex": "futex", "BlockedSignal": "signal",
+ROOTS = {"BlockedSleep": "sleep", "BlockedPoll": "poll", "BlockedFutex": "locks", "BlockedSignal": "signal",
          "BlockedSocket": "socket", "BlockedPipe": "pipe", "BlockedChild": "child", "BlockedOther": "other"}
 
 

@@ -15,7 +15,7 @@ INTERVAL = 0.5
 # The column that each way of waiting (tests/tools/jpwait.c) counts in.
 COLUMN = {"sleep": "Sleep", "poll": "Poll", "select": "Poll", "epoll": "Poll", "futex": "Futex", "join": "Futex",
           "sigtimedwait": "Signal", "recv": "Socket", "sockread": "Socket", "pipe": "Pipe",
-          "child": "Child", "vfork": "Child", "flock": "Other"}
+          "child": "Child", "vfork": "Child", "flock": "Futex", "semop": "Futex", "mqueue": "Pipe", "aio": "Disk"}
 KINDS = [k for k in COLUMN if k != "join"]
 TIMES = ("ElapsedTime", "EpochTime", "TimeNS", "ThreadTime")
 
@@ -36,6 +36,13 @@ def adds_up(name, rows):
     is_true(name + ": the columns add up to ThreadTime", worst < 1e-4 * max(1, rows["ThreadTime"].max()), worst)
     bad = [c for c in parts(rows) if not (rows[c] >= 0).all()]
     is_equal(name + ": nothing is below zero", bad, [])
+
+
+def one_account(name, path):
+    """Waits for storage, of a task without others in its step."""
+    rows = budget(path)
+    is_near(name + ": OffCPUDisk is BlockedDisk and BlockedFault", total(task_table(path), "OffCPUDisk"),
+            total(rows, "BlockedDisk") + total(rows, "BlockedFault"), 0, 1e-4)
 
 
 def budget(path):
@@ -63,14 +70,15 @@ def causes(name, rounds, seconds, extra=()):
         is_true("%s: %s is what its threads measured" % (name, column), s - late <= got <= s + 0.005,
                 "%.4f s, measured %.4f s, late by up to %.4f s" % (got, s, late))
     others = {c: total(rows, c) for c in blocked(rows) if c not in wanted}
+    one_account(name, path)
     is_true(name + ": nothing else", sum(others.values()) < 0.02 * sum(wanted.values()), others)
     return rows, task_table(path)
 
 
 # Of jpwait: pipe and flock have a helper each, child and vfork are processes, the main thread joins.
 THREADS = len(KINDS) + 2 + 2 + 1
-WAITING = {"BlockedSleep": 5, "BlockedPoll": 3, "BlockedFutex": 2, "BlockedSignal": 1, "BlockedSocket": 2,
-           "BlockedPipe": 1, "BlockedChild": 2, "BlockedOther": 1}
+WAITING = {"BlockedSleep": 5, "BlockedPoll": 3, "BlockedFutex": 4, "BlockedSignal": 1, "BlockedSocket": 2,
+           "BlockedPipe": 2, "BlockedChild": 2, "BlockedDisk": 1}
 
 
 def all_wait(name, rows, tasks):
@@ -224,6 +232,17 @@ def disk():
     is_near("disk: BlockedDisk is delay accounting's", p.ours(rows, "BlockedDisk"), wanted, 0.02, 0.012)
 
 
+def io_uring():
+    """I/O wait to the kernel from 6.5 on, whatever is under way."""
+    run, path = run_jobprof([tool("jpwait"), "1.5", "uring"], INTERVAL)
+    if "io_uring_setup" in run.out():
+        raise Skipped("this kernel has no io_uring")
+    rows, wanted = budget(path), [float(l.split()[1]) for l in run.out().splitlines() if l.startswith("uring")][0]
+    one_account("io_uring", path)
+    got = max(total(rows, "BlockedDisk"), total(rows, "BlockedPoll"))
+    is_near("io_uring: one column has the wait", got, wanted, 0, 0.01 + total(rows, "CPUWait"))
+
+
 def network_file_system():
     """FUSE stands in for them."""
     if not os.path.exists("/dev/fuse"):
@@ -258,5 +277,5 @@ def stopped():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([long_waits, short_waits, adopted, moved, queue, throttled, disk, network_file_system,
+    run_tests([long_waits, short_waits, adopted, moved, queue, throttled, disk, io_uring, network_file_system,
                stopped])

@@ -93,7 +93,7 @@ static const struct field acct_fields[] = {
 static const struct field wait_fields[] = {
 	F(jp_wait, on_ns), F(jp_wait, stolen_ns), F(jp_wait, queued_ns),
 	GAP("throttled_ns", THROTTLED), GAP("disk_ns", DISK), GAP("fault_ns", FAULT),
-	GAP("net_fs_ns", NET_FS), GAP("kernel_ns", KERNEL), GAP("futex_ns", FUTEX),
+	GAP("net_fs_ns", NET_FS), GAP("kernel_ns", KERNEL), GAP("lock_ns", LOCK),
 	GAP("pipe_ns", PIPE), GAP("socket_ns", SOCKET), GAP("poll_ns", POLL),
 	GAP("sleep_ns", SLEEP), GAP("child_ns", CHILD), GAP("signal_ns", SIGNAL),
 	GAP("other_ns", OTHER),

@@ -406,7 +406,7 @@ static void print_merged(const struct compare_page *p, enum compare_term term, F
 	if (term == TERM_IPC)
 		name = "IPC and clock";
 	if (term == TERM_QUOTA)
-		name = "causes (futex, pipe, socket ...)";
+		name = "causes (locks, pipe, socket ...)";
 	snprintf(text, sizeof(text), "%c%s %s part of \"%s\": %s.", toupper(name[0]), name + 1,
 		 term == TERM_IPC || term == TERM_QUOTA ? "are" : "is",
 		 compare_words__of(p->c, in).name, p->why[term]);

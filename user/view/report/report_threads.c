@@ -19,7 +19,7 @@ static const struct report_part parts[] = {
 	{Q_BLOCKED_FAULT, "blocked", "page faults"},
 	{Q_BLOCKED_NET_FS, "blocked", "network files"},
 	{Q_BLOCKED_KERNEL, "blocked", "kernel wait"},
-	{Q_BLOCKED_FUTEX, "blocked", "futex"},
+	{Q_BLOCKED_FUTEX, "blocked", "locks"},
 	{Q_BLOCKED_PIPE, "blocked", "pipe"},
 	{Q_BLOCKED_SOCKET, "blocked", "socket"},
 	{Q_BLOCKED_POLL, "blocked", "poll"},
