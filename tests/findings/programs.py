@@ -300,7 +300,7 @@ def hpcc():
         where = tmpdir("hpcc")
         with open(where + "/hpccinf.txt", "w") as f:
             f.write("\n".join(lines) + "\n")
-        return run(["sh", "-c", 'cd %s && exec "$@"' % where, "sh"] + mpirun(program))
+        return run(["sh", "-c", 'cd %s && OPENBLAS_NUM_THREADS=1 exec "$@"' % where, "sh"] + mpirun(program))
     is_left_alone("hpcc", make)
 
 

@@ -54,6 +54,6 @@ CASES = (
     Case("R forked", "Rscript", "", healthy="""Rscript -e 'library(parallel); r <- mclapply(1:8, function(i) sum(sort(runif(4e6))), mc.cores = 2)'"""),
     Case("octave commands", "octave-cli", "",
          sick=OCTAVE % 'for i = 1:900, [s, t] = system("basename /a/b.dat"); end', mended=OCTAVE % 'for i = 1:900, [d, t] = fileparts("/a/b.dat"); end',
-         rules="proc.forks", remedy="one program|without|start", loss="cpu"),
+         rules="proc.forks", remedy="one program|without|start", also="cpu.serial cpu.unused"),
     Case("octave matrix", "octave-cli", "", healthy=TWO + OCTAVE % "a = rand(1200); for i = 1:40, a = a * a; a /= max(abs(a(:))); end"),
 )

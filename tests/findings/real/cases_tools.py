@@ -10,7 +10,7 @@ GENOME = PY + "genome.py %d %d"
 SOURCES = """for i in 1 2 3 4 5 6; do printf '#include <regex>\\n#include <string>\\nbool f%d(std::string s) { return std::regex_match(s, std::regex("a+%d")); }\\n' $i $i >f$i.cc; done
 printf 'all: f1.o f2.o f3.o f4.o f5.o f6.o\\n%%.o: %%.cc\\n\\tg++ -O1 -c -o $@ $<\\n' >Makefile"""
 HISTORY = """git init -q r; cd r; (for i in $(seq 600); do printf 'commit refs/heads/main\\ncommitter a <a@b> %d +0000\\ndata 1\\nx\\nM 100644 inline f%d\\ndata 6\\n%05d\\n\\n' $i $((i %% 50)) $i; done) | git fast-import --quiet"""
-FORKS = dict(rules="proc.forks", remedy="one program", loss="cpu")
+FORKS = dict(rules="proc.forks", remedy="one program|start", also="cpu.serial cpu.unused")
 
 CASES = (
     Case("shell steps", "awk", "",
@@ -33,7 +33,7 @@ CASES = (
          mended=VIDEO % ("960x540", 12, "out.mkv"), rules="cpu.serial", remedy="thread|parallel"),
     Case("ffmpeg frame by frame", "ffmpeg", VIDEO % ("320x180", 20, "in.mkv"),
          sick="for i in $(seq 40); do ffmpeg -v error -ss 0.$i -i in.mkv -frames:v 1 -y f$i.png; done",
-         mended="ffmpeg -v error -i in.mkv -frames:v 40 -y f%d.png", also="cpu.serial", **FORKS),
+         mended="ffmpeg -v error -i in.mkv -frames:v 40 -y f%d.png", **FORKS),
     Case("bwa one thread", "bwa", GENOME % (1000000, 20000) + "; bwa index ref.fa",
          sick="bwa mem -t 1 -o out.sam ref.fa reads.fq", mended="bwa mem -t 2 -o out.sam ref.fa reads.fq", rules="cpu.serial", remedy="thread|parallel"),
     Case("bwa and samtools", "bwa samtools", GENOME % (1000000, 25000) + "; bwa index ref.fa",
@@ -44,9 +44,9 @@ CASES = (
          rules="io.metadata|io.small", remedy="larger|fewer|[Bb]uffer", cpus="0"),
     Case("minimap2 read by read", "minimap2", GENOME % (300000, 60) + "; split -l 4 reads.fq one.",
          sick="for f in one.*; do minimap2 -a ref.fa $f >>out.sam; done", mended="minimap2 -a ref.fa reads.fq >out.sam",
-         also="cpu.serial", **FORKS),
+         **FORKS),
     Case("blast query by query", "blastn makeblastdb", GENOME % (2000000, 40) + "; makeblastdb -in ref.fa -dbtype nucl; awk 'NR % 4 == 1 { print \">\" substr($0, 2) } NR % 4 == 2' reads.fq >q.fa; split -l 2 q.fa q.",
-         sick="for f in q.??; do blastn -db ref.fa -query $f >>out; done", mended="blastn -db ref.fa -query q.fa >out", also="cpu.serial cpu.unused", **FORKS),
+         sick="for f in q.??; do blastn -db ref.fa -query $f >>out; done", mended="blastn -db ref.fa -query q.fa >out", **FORKS),
     Case("locked files", "flock gzip", TEXT % "2M",
          sick="for p in 1 2; do (for i in 1 2 3 4; do flock lock gzip -c big >out.$p; done) & done; wait",
          mended="for p in 1 2; do (for i in 1 2 3 4; do flock lock.$p gzip -c big >out.$p; done) & done; wait",
