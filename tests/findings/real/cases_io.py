@@ -36,7 +36,7 @@ CASES = (
     Case("rsync", "rsync", "mkdir from; for i in $(seq 60); do head -c 10M /dev/urandom >from/$i; done", healthy="rsync -a from/ to"),
     Case("memory thrash", "py:numpy", DATA,
          sick=V(PY + "again.py data 12", memory=150), mended=PY + "again.py data 12",
-         rules="mem.thrash|mem.near_limit|io.wait", remedy="memory", cpus="0"),
+         rules="mem.thrash|mem.near_limit|io.wait", remedy="memory", also="io.wait", cpus="0"),
     Case("memory killed", "py:numpy", "", sick=V(PY + "grow.py 400", memory=200, status=137), mended=PY + "grow.py 400", rules="mem.oom", remedy="memory",
          loss="none", cpus="0"),
     Case("sort in memory", "sort", "head -c 60M /dev/urandom | base64 >lines", healthy="sort --parallel=2 -S 300M -o sorted lines"),
