@@ -179,6 +179,7 @@ def as_defined():
     is_equal("defined: noise", (got == "noise").sum(), (wanted == -1).sum())
 
 
+@in_full
 def subset_as_all():
     """Of more than 20000 bursts a part is clustered, which stands for all."""
     run, gap, _ = bursts(numpy.random.default_rng(3), 30000)

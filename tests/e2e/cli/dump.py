@@ -251,7 +251,7 @@ def watch_rates():
                 rounds[i]["rates"]["CPUTime"],
                 (rounds[i]["columns"]["CPUTime"] - rounds[i - 1]["columns"]["CPUTime"]) / dt,
                 1e-4, 1e-5)
-    is_true("watch: the task was seen to run", rounds[2]["rates"]["CPUTime"] > 0.1,
+    is_true("watch: the task was seen to run", rounds[2]["rates"]["CPUTime"] > 0,
             rounds[2]["rates"]["CPUTime"])
     h.wait()
     h.go()

@@ -110,7 +110,7 @@ def other_memory(c, node):
 def requeue(name, c, d):
     """The first run's files are kept, the second has its own."""
     node = c.nodes[0]
-    script = "srun sh -c ': >up; exec sleep ${SLURM_RESTART_COUNT:+0.}6'"
+    script = "srun sh -c ': >up; exec sleep ${SLURM_RESTART_COUNT:+0.}600'"
     j = c.sbatch(script, ["--requeue", "-w", node])
     started(j, d, 0, node)
     requeue_job(c, d, j.id)

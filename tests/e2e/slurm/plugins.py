@@ -35,12 +35,12 @@ def columns_of(path, name):
 
 
 def off_grid(path, name, seconds):
-    """Rows, and the median distance of all but the last from a multiple of the interval, in s."""
+    """Rows, and the least distance of all but the last from a multiple of the interval, in s."""
     with h5py.File(path, "r") as f:
         node = list(f)[0]
         times = [int(t) for t in f[node][name]["TimeNS"][:-1]]
     step = int(seconds * 1e9)
-    return len(times), sorted(min(t % step, step - t % step) for t in times)[len(times) // 2] / 1e9
+    return len(times), min(min(t % step, step - t % step) for t in times) / 1e9
 
 
 def nothing_asked(name, c, d):
@@ -95,7 +95,7 @@ def gatherers(name, c, d):
         net = f[c.nodes[0]]["Network"]
         is_equal(name + ": the gatherer's columns", net.dtype.names,
                  ("ElapsedTime", "EpochTime", "PacketsIn", "PacketsOut", "InMB", "OutMB", "TimeNS"))
-        is_true(name + ": the gatherer's rows", 2 <= len(net) <= 6, len(net))
+        is_true(name + ": the gatherer's rows", 2 <= len(net) <= net["ElapsedTime"][-1] + 2, net["ElapsedTime"][()])
     out = os.path.join(tmpdir("merge"), "job.h5")
     csv = os.path.join(tmpdir("merge"), "x.csv")
     for who, args in (("merges", ["-S", "-j", s.id, "-u", "root", "-p", d.hdf5, "-o", out]),

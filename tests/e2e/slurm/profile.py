@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # releases: all
+# noisy: a plugin waits for 50 ms, in which the script that answers needs a CPU
 # timeout: 120
 # SPDX-License-Identifier: GPL-2.0-only
 """acct_gather_profile_jobprof.so in a real Slurm: what Slurm's --profile, --acctg-freq and gatherers

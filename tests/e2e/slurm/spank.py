@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # releases: all
+# noisy: a plugin waits for 50 ms, in which the script that answers needs a CPU
 # timeout: 150
 # SPDX-License-Identifier: GPL-2.0-only
 """What spank_jobprof.so says to jobprofd, and what it does to jobs when nobody listens: a real
