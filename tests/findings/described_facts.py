@@ -173,7 +173,7 @@ def culprits_and_samples():
         useful = 1 - mpi - 0.1
         is_equal("%s: by samples" % name, (r["pop"]["measured_by"], r["pop"]["status"], r["pop"]["reason"]), ("samples", "OK", None))
         is_near("%s: load balance" % name, r["pop"]["load_balance"], useful.mean() / useful.max(), 0.02)
-        is_near("%s: the product" % name, r["pop"]["load_balance"] * r["pop"]["communication_efficiency"], r["pop"]["parallel_efficiency"], 1e-9)
+        is_near("%s: the product" % name, r["pop"]["load_balance"] * r["pop"]["communication_efficiency"] * r["pop"]["with_cpu"], r["pop"]["parallel_efficiency"], 1e-9)
 
 
 def every_shape():
@@ -212,7 +212,7 @@ def efficiencies(use, wall, waits):
     """Of ranks that do not spin, from their CPU times."""
     longest = max(use)
     return {"load_balance": sum(use) / len(use) / longest, "communication_efficiency": longest / (wall - waits),
-            "parallel_efficiency": sum(use) / len(use) / (wall - waits)}
+            "with_cpu": (wall - waits) / wall, "parallel_efficiency": sum(use) / len(use) / wall}
 
 
 def pop_of_steps():

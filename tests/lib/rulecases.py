@@ -91,7 +91,7 @@ def useful(share):
     of = [share(i) for i in range(TASKS)]
     balance = sum(of) / TASKS / max(of)
     return {"task.useful_s": lambda i: of[i] * WALL, "job.load_balance": balance, "job.pop_samples": 2000,
-            "job.communication_efficiency": max(of), "job.parallel_efficiency": balance * max(of)}
+            "job.communication_efficiency": max(of), "job.with_cpu": 1, "job.parallel_efficiency": balance * max(of)}
 
 
 def by_module(**shares):

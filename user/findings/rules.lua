@@ -614,8 +614,17 @@ end
 -- When the ranks' work was far below that of the one with most of it, as far as one rank can work at all.
 local function times_of_imbalance(balance)
 	local most, usual = per_second(bin.task_max_s), per_second(bin.task_mean_s)
-	if by_samples() then most, usual = bin.communication_efficiency, bin.parallel_efficiency end
+	if by_samples() then most, usual = bin.communication_efficiency * bin.with_cpu, bin.parallel_efficiency end
 	return when(mask(most - usual, ">", (1 - balance) * max(most)), (most - usual) * bin.span_s)
+end
+
+-- Share of the wall time that ranks with equal work would save, where samples tell their work: as long as the one with
+-- most of it needs, with waits for a CPU in proportion, less what each needs then; the cores need their time for all of it.
+local function saved_by_equal_work(work)
+	local with_cpu = known(job.with_cpu, 1)
+	local now, balanced = max(work) / with_cpu, mean(work) / with_cpu
+	balanced = math.max(balanced, known(sum(work) / job.cores, 0))
+	return higher(0, now - balanced) / math.max(job.wall_s, (max(task.cpu_s)))
 end
 
 -- Cost: core-seconds that equal work would save.
@@ -630,7 +639,7 @@ rules["mpi.imbalance"] = {
 		local balance, saving = job.task_balance, job.balance_saving
 		if by_samples() then
 			balance = job.load_balance
-			saving = (max(work) - mean(work)) / math.max(job.wall_s, (max(task.cpu_s)))
+			saving = saved_by_equal_work(work)
 		else
 			saving = saving * unequal_before_end()
 		end
@@ -667,7 +676,8 @@ rules["mpi.imbalance"] = {
 			times = times_of_imbalance(limits.balance),
 			text = format("%s With equal work%s it would take %s less.", text, by_samples() and "" or " in every moment", percent(saving)),
 			remedy = (factor < 0.05 or not (factor <= 20)) and
-				"Look whether the program was started in parallel and has work for each rank, or start fewer (srun --ntasks)." or
+				"Look whether the program was started in parallel and has work for each rank, or start fewer (" ..
+				advice("srun --ntasks", "mpirun -n") .. ")." or
 				"Share the work by cost, or let the program balance it while it runs (decomposition, dynamic scheduling).",
 		}
 	end,
@@ -693,9 +703,9 @@ rules["mpi.straggler"] = {
 		local others_busy = ratio(sum(work) - most, (#task - 1) * job.wall_s)
 		only_if(not (others_busy >= limits.busy), "the other ranks were busy all the time")
 		local cause = blocked_by(indexes(mask(work, "<", most)), limits.blocked)
-		local cost = (most - usual) * (math.min(#task, known(job.cores, #task)) - 1)
+		local cost = lower((most - usual) * (math.min(#task, known(job.cores, #task)) - 1), idle_s())
 		-- Ranks that spin while they wait leave no core idle.
-		if not by_samples() then cost = lower(cost, idle_s()) end
+		if by_samples() then cost = saved_by_equal_work(work) * job.core_s end
 		local who = ranks({at})
 		return {
 			severity = "warn",
@@ -720,6 +730,8 @@ rules["cpu.tail"] = {
 	judge = function(limits)
 		no_shell()
 		has_cores()
+		only_if(not (by_samples() and job.load_balance < rules["mpi.imbalance"].limits.balance),
+			"ranks that had done their work waited for others: the end is a part of that")
 		local used = load()
 		local few, first = quiet_end(limits)
 		only_if(first, "the last bin used more than %s of the cores", percent(few))
@@ -982,7 +994,7 @@ rules["cpu.spin_yield"] = {
 				"yielding (sched_yield), on cores that ranks share%s.", number(rate), duration(slice_s), where),
 			remedy = enough and openmp >= limits.inside and not (openmp < mpi) and
 				"Start no more threads than cores (OMP_NUM_THREADS), or let them sleep while they wait: OMP_WAIT_POLICY=passive" or
-				"Start one rank per core: srun --ntasks, --cpu-bind=cores",
+				"Start one rank per core: " .. advice("srun --ntasks, --cpu-bind=cores", "mpirun -n, --bind-to core"),
 		}
 	end,
 }

@@ -5,8 +5,9 @@ import { count } from './format.js';
 
 const NUMBERS = [
 	['load_balance', 'Load balance', 'mean by longest useful time of a rank'],
-	['communication_efficiency', 'Communication efficiency', 'longest useful time by the time that ranks took'],
-	['parallel_efficiency', 'Parallel efficiency', 'the product of both: the share of the ranks\u2019 time that was useful'],
+	['communication_efficiency', 'Communication efficiency', 'longest useful time by the time that its rank took but for what it had no CPU'],
+	['with_cpu', 'With a CPU', 'that time by the elapsed time'],
+	['parallel_efficiency', 'Parallel efficiency', 'the product: the share of the ranks\u2019 elapsed time that was useful'],
 ];
 const MEASURED = {
 	samples: (p) => `Useful time is CPU time outside of MPI, by samples: the rank with fewest had ${count(p.pop_samples)}.`,

@@ -145,7 +145,7 @@ def times():
             ("mpi.imbalance", "a node does most", {"bin.task_max_s": DT, "bin.task_mean_s": in_two(0.2 * DT, 0.95 * DT)}, TWO_S),
             ("mpi.imbalance", "a node does most", {"bin.task_max_s": in_two(0.1, DT), "bin.task_mean_s": in_two(0.01, 0.7 * DT)},
              [[0, 900], [1350, 1800], [2700, 3600]]),
-            ("mpi.imbalance", "ranks that spin", {"bin.communication_efficiency": 0.9, "bin.parallel_efficiency": in_two(0.3, 0.85)}, TWO_S),
+            ("mpi.imbalance", "ranks that spin", {"bin.communication_efficiency": 0.9, "bin.with_cpu": 1, "bin.parallel_efficiency": in_two(0.3, 0.85)}, TWO_S),
             ("mem.oom", "two killed", {"bin.oom_kills": at({7, 50}, 1, 0)}, [[210, 240], [1500, 1530]]),
             ("mem.thrash", "pages come back", {}, [[600, 3600]]),
             ("mem.swap", "grows", {}, [[30, 1830]]),

@@ -145,10 +145,11 @@ def built_with_mpi():
     return program
 
 
-def efficiencies(useful, times):
-    mean = sum(useful) / len(useful)
-    return {"load_balance": mean / max(useful), "communication_efficiency": max(useful) / max(times),
-            "parallel_efficiency": mean / max(times)}
+def efficiencies(useful, times, walls):
+    """times: of the ranks, without what they waited for a CPU."""
+    mean, of = sum(useful) / len(useful), times[useful.index(max(useful))]
+    return {"load_balance": mean / max(useful), "communication_efficiency": max(useful) / of, "with_cpu": of / max(walls),
+            "parallel_efficiency": mean / max(walls)}
 
 
 def run_ranks(series, *options, seconds="20", work=("20", "12"), **env):
@@ -162,7 +163,7 @@ def run_ranks(series, *options, seconds="20", work=("20", "12"), **env):
 
 def are_as_wanted(name, path, told, errors):
     facts = json.loads(subprocess.run([JOBPROF, "report", "--json", path], capture_output=True, text=True).stdout)["facts"]
-    wanted = efficiencies([t[0] for t in told], [t[2] - t[3] for t in told])
+    wanted = efficiencies([t[0] for t in told], [t[2] - t[3] for t in told], [t[2] for t in told])
     is_true(name + ": wanted", 0.1 < wanted["parallel_efficiency"] < 0.95, wanted)
     for fact, v in wanted.items():
         is_near("%s: %s" % (name, fact), facts[fact], v, 0, max(0.02, v * max(errors)))

@@ -8,7 +8,7 @@
 static int miss(struct facts *f, const char *why)
 {
 	static const enum fact of_job[] = {FACT_JOB_load_balance, FACT_JOB_communication_efficiency,
-					   FACT_JOB_parallel_efficiency};
+					   FACT_JOB_with_cpu, FACT_JOB_parallel_efficiency};
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < sizeof(of_job) / sizeof(*of_job); i++)
@@ -27,6 +27,7 @@ int facts_pop__fill(struct facts *f, const struct model_job *j)
 		f->values[FACT_TASK_useful_s][i] = pop__useful_s(&ranks[i]);
 	*f->values[FACT_JOB_load_balance] = pop.load_balance;
 	*f->values[FACT_JOB_communication_efficiency] = pop.communication;
+	*f->values[FACT_JOB_with_cpu] = pop.with_cpu;
 	*f->values[FACT_JOB_parallel_efficiency] = pop.parallel;
 	*f->values[FACT_JOB_pop_samples] = pop.samples;
 	for (unsigned k = 0; !isnan(pop.load_balance) && k < j->grid.n; k++) {
@@ -34,6 +35,7 @@ int facts_pop__fill(struct facts *f, const struct model_job *j)
 
 		f->values[FACT_BIN_load_balance][k] = bin.load_balance;
 		f->values[FACT_BIN_communication_efficiency][k] = bin.communication;
+		f->values[FACT_BIN_with_cpu][k] = bin.with_cpu;
 		f->values[FACT_BIN_parallel_efficiency][k] = bin.parallel;
 	}
 	return pop.why ? miss(f, pop.why) : 0;

@@ -10,15 +10,18 @@
 
 /* The sums over ranks, in a bin or in all. */
 struct pop_sums {
-	double sum, max;    /* of useful time */
-	double time, least; /* the longest time of a rank; the least share of it on a CPU */
-	double threads;	    /* the most CPU time by time */
-	double samples;	    /* of the rank with fewest */
+	double sum, max; /* of useful time */
+	double time;	 /* of the rank with most useful time, but for what it had no CPU */
+	double elapsed;	 /* the longest of a rank */
+	double least;	 /* the least share of a rank's time on a CPU */
+	double threads;	 /* the most CPU time by time */
+	double samples;	 /* of the rank with fewest */
 	unsigned n;
 };
 
 struct rank_use {
-	double span, cpu, wait, samples, in_mpi;
+	double span, cpu, wait, own; /* own: of the waits, while its own threads had the CPU */
+	double samples, in_mpi;
 };
 
 static double useful_s(const struct rank_use *r)
@@ -28,16 +31,26 @@ static double useful_s(const struct rank_use *r)
 	return r->samples > 0 ? r->cpu * (1 - r->in_mpi / r->samples) : r->cpu > 0 ? NAN : 0;
 }
 
+/* How long the rank had no CPU although it had work. */
+static double without_cpu(const struct rank_use *r)
+{
+	double wait = fmax(0, r->wait), at_once = (r->cpu + wait) / r->span;
+
+	return fmax(0, wait - fmax(0, r->own)) / fmax(1, at_once);
+}
+
 static void add_rank(struct pop_sums *p, const struct rank_use *r)
 {
-	double useful = useful_s(r), time = r->span - (isnan(r->wait) ? 0 : r->wait);
+	double useful = useful_s(r), time;
 
-	if (isnan(useful) || !(time > 0))
+	if (isnan(useful) || !(r->span > 0))
 		return;
-	time = fmax(time, useful);
+	time = r->span - without_cpu(r);
 	p->sum += useful;
+	if (!p->n || useful > p->max)
+		p->time = time;
 	p->max = fmax(p->max, useful);
-	p->time = fmax(p->time, time);
+	p->elapsed = fmax(p->elapsed, r->span);
 	p->threads = fmax(p->threads, r->cpu / time);
 	p->least = fmin(p->n ? p->least : 1, r->cpu / time);
 	p->samples = p->n ? fmin(p->samples, r->samples) : r->samples;
@@ -55,8 +68,9 @@ static void put_sums(struct pop *to, const struct pop_sums *p)
 	to->samples = p->samples;
 	if (p->threads > MANY_THREADS)
 		return;
-	to->communication = p->max / p->time;
-	to->parallel = p->sum / p->n / p->time;
+	to->communication = fmin(1, p->max / p->time);
+	to->parallel = p->sum / p->n / p->elapsed;
+	to->with_cpu = to->parallel / (to->load_balance * to->communication);
 }
 
 static bool are_sampled(const struct job_unit *ranks, unsigned n)
@@ -90,12 +104,18 @@ static const char *unsuitable(const struct pop_sums *p, bool has_mpi, bool sampl
 	       "sample sees that";
 }
 
+/* Its waits while its own threads had the CPU; a task's are those of all ranks in it. */
+static double own_wait(const struct job_unit *u)
+{
+	return u->total[u->is_rank ? Q_BY_OWN_RANK : Q_BY_OWN_TASK];
+}
+
 static struct rank_use use_of(const struct job_unit *u)
 {
 	const double *t = u->total;
 
-	return (struct rank_use){u->end_s - u->begin_s, t[Q_CPU], t[Q_WAIT], t[Q_SAMPLES],
-				 t[Q_SAMPLED_FOR_MPI]};
+	return (struct rank_use){u->end_s - u->begin_s, t[Q_CPU],     t[Q_WAIT],
+				 own_wait(u),		t[Q_SAMPLES], t[Q_SAMPLED_FOR_MPI]};
 }
 
 double pop__useful_s(const struct job_unit *rank)
@@ -105,7 +125,7 @@ double pop__useful_s(const struct job_unit *rank)
 	return useful_s(&r);
 }
 
-static const struct pop not_known = {NAN, NAN, NAN, NAN, NULL};
+static const struct pop not_known = {NAN, NAN, NAN, NAN, NAN, NULL};
 
 struct pop pop__of(const struct job_unit *ranks, unsigned n)
 {
@@ -135,6 +155,12 @@ static double bin_of(const struct job_unit *u, enum quantity q, const struct tim
 	return bins ? bins[k] : NAN;
 }
 
+/* Bins of it are not kept: the rank's waits of any time are as those of all its time. */
+static double own_in(const struct job_unit *u, double wait)
+{
+	return u->total[Q_WAIT] > 0 ? wait * own_wait(u) / u->total[Q_WAIT] : NAN;
+}
+
 struct pop pop__of_bin(const struct job_unit *ranks, unsigned n, const struct time_grid *g,
 		       unsigned k)
 {
@@ -145,7 +171,9 @@ struct pop pop__of_bin(const struct job_unit *ranks, unsigned n, const struct ti
 	for (unsigned i = 0; i < n; i++) {
 		const struct job_unit *u = &ranks[i];
 		struct rank_use r = {fmin(to, u->end_s) - fmax(from, u->begin_s),
-				     bin_of(u, Q_CPU, g, k), bin_of(u, Q_WAIT, g, k),
+				     bin_of(u, Q_CPU, g, k),
+				     bin_of(u, Q_WAIT, g, k),
+				     own_in(u, bin_of(u, Q_WAIT, g, k)),
 				     bin_of(u, Q_SAMPLES, g, k),
 				     bin_of(u, Q_SAMPLED_FOR_MPI, g, k)};
 

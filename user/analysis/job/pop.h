@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The efficiencies of POP (pop-coe.eu): load balance x communication = parallel. Useful time of a
- * rank is its CPU time outside of MPI: CPU time x (1 - its share of samples in MPI). Without
- * samples it is all CPU time, which is right where ranks block while they wait, and says nothing
- * where they spin. The time of a rank is that in which it ran or was blocked: waits for a CPU are
- * not the program's.
+ * The efficiencies of POP (pop-coe.eu): load balance x communication x with a CPU = parallel, which
+ * is the useful time of all ranks by ranks x elapsed. Useful time of a rank is its CPU time outside
+ * of MPI: CPU time x (1 - its share of samples in MPI). Without samples it is all CPU time, which
+ * is right where ranks block while they wait, and says nothing where they spin.
+ *
+ * POP's communication efficiency has all that is not useful. What a rank lacks for want of a CPU is
+ * not the program's, and is the third factor. It is the rank's waits for a CPU, of which two parts
+ * are none of its time: while another thread of the same rank had the CPU, the rank had one; and
+ * threads that wait side by side wait once. Both factors are those of the rank with most useful
+ * time, which the others wait for.
  */
 #ifndef JP_ANALYSIS_POP_H
 #define JP_ANALYSIS_POP_H
@@ -12,7 +17,7 @@
 #include "model/job/job.h"
 
 struct pop {
-	double load_balance, communication, parallel; /* NaN: not known */
+	double load_balance, communication, with_cpu, parallel; /* NaN: not known */
 	double samples;	 /* of the rank with fewest; NaN: useful time is not from samples */
 	const char *why; /* why not all are known; NULL: they are */
 };

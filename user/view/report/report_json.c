@@ -220,6 +220,7 @@ static json_t *pop_json(const struct model_job *j, unsigned step)
 
 	json__set(o, "load_balance", json__number(pop.load_balance));
 	json__set(o, "communication_efficiency", json__number(pop.communication));
+	json__set(o, "with_cpu", json__number(pop.with_cpu));
 	json__set(o, "parallel_efficiency", json__number(pop.parallel));
 	json__set(o, "samples", json__number(pop.samples));
 	json__set(o, "reason", text_or_null(pop.why));

@@ -28,7 +28,7 @@ static bool by_samples(const struct facts *f)
 json_t *report_pop__json(const struct facts *f)
 {
 	static const enum fact numbers[] = {FACT_JOB_load_balance,
-					    FACT_JOB_communication_efficiency,
+					    FACT_JOB_communication_efficiency, FACT_JOB_with_cpu,
 					    FACT_JOB_parallel_efficiency, FACT_JOB_pop_samples};
 	json_t *o = json_object();
 	bool is_known = !isnan(facts__job(f, FACT_JOB_load_balance));
@@ -43,18 +43,29 @@ json_t *report_pop__json(const struct facts *f)
 	return o;
 }
 
+/* CPU time in which they wait would look like work. */
+static void print_spinning(const struct facts *f, FILE *out)
+{
+	if (f->count[SCOPE_TASK] > 1 && facts__job(f, FACT_JOB_has_mpi) == 1 &&
+	    isnan(facts__job(f, FACT_JOB_samples)))
+		fprintf(out, "  %-14s may wait by spinning: --series all,sample says how long\n",
+			"ranks");
+}
+
 void report_pop__print(const struct report *r, FILE *out)
 {
 	double lb = facts__job(r->facts, FACT_JOB_load_balance);
 	double comm = facts__job(r->facts, FACT_JOB_communication_efficiency);
 
-	if (isnan(lb))
+	if (isnan(lb)) {
+		print_spinning(r->facts, out);
 		return;
+	}
 	fprintf(out, "  %-14s load balance %.2f", "ranks", lb);
 	if (!isnan(comm))
-		fprintf(out, " x communication %.2f = efficiency %.2f", comm,
+		fprintf(out, " x communication %.2f x with a CPU %.2f\n%17s= efficiency %.2f", comm,
+			facts__job(r->facts, FACT_JOB_with_cpu), "",
 			facts__job(r->facts, FACT_JOB_parallel_efficiency));
-	fprintf(out, "\n%17s(useful time is %s)\n", "",
-		by_samples(r->facts) ? "CPU time outside of MPI, by samples"
-				     : "all CPU time: ranks block while they wait");
+	fprintf(out, "%s%s\n", isnan(comm) ? "; useful time is " : ": useful time is ",
+		by_samples(r->facts) ? "CPU time outside of MPI" : "all CPU time, as ranks block");
 }

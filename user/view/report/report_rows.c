@@ -180,8 +180,8 @@ static struct idle_split idle_of_tasks(const struct rows *r, unsigned row, doubl
 
 	if (!isnan(facts__job(r->f, FACT_JOB_idle_asleep_s)))
 		for (unsigned i = row * r->group; i < end_of(r, row); i++)
-			wanted.asleep = known__sum(wanted.asleep,
-						   task_asleep(job_units__at(&r->u, i)));
+			wanted.asleep =
+				known__sum(wanted.asleep, task_asleep(job_units__at(&r->u, i)));
 	return facts_idle__split(idle, &wanted);
 }
 

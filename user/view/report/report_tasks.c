@@ -14,6 +14,7 @@ static const struct {
 	const char *(*text)(double v, report_number buf);
 } lines[] = {
 	{FACT_TASK_cpu_s, "CPU", report_text__time},
+	{FACT_TASK_useful_s, "not in MPI", report_text__time},
 	{FACT_TASK_wait_s, "wait CPU", report_text__time},
 	{FACT_TASK_disk_wait_s, "wait disk", report_text__time},
 	{FACT_TASK_peak_mb, "peak", report_text__mb},
@@ -56,15 +57,27 @@ static void print_extreme(const struct facts *f, const struct ranked *t, size_t 
 	fprintf(out, "%-*s", width, text);
 }
 
+/* CPU time of ranks that may wait by spinning says nothing of how equal their work is. */
+static bool is_work(const struct facts *f, enum fact fact)
+{
+	if (!isnan(facts__job(f, FACT_JOB_pop_samples)))
+		return fact == FACT_TASK_useful_s;
+	return fact == FACT_TASK_cpu_s && (facts__job(f, FACT_JOB_has_mpi) != 1 ||
+					   !isnan(facts__job(f, FACT_JOB_load_balance)));
+}
+
 /* The heading comes before the first line. */
 static void print_line(const struct report *r, size_t line, struct ranked *t, const char **heading,
 		       FILE *out)
 {
 	const struct facts *f = r->facts;
+	bool has_balance = is_work(f, lines[line].fact);
 	size_t n = 0;
 	double median, sum = 0;
 	report_number v;
 
+	if (lines[line].fact == FACT_TASK_useful_s && !has_balance)
+		return;
 	for (size_t i = 0; i < f->count[SCOPE_TASK]; i++)
 		if (!isnan(f->values[lines[line].fact][i])) {
 			t[n++] = (struct ranked){f->values[lines[line].fact][i], i};
@@ -82,8 +95,8 @@ static void print_line(const struct report *r, size_t line, struct ranked *t, co
 	fprintf(out, "  %-10s ", lines[line].name);
 	print_extreme(f, &t[0], line, 22, out);
 	fprintf(out, "%-11s", lines[line].text(median, v));
-	print_extreme(f, &t[n - 1], line, line == 0 ? 22 : 0, out);
-	if (line == 0)
+	print_extreme(f, &t[n - 1], line, has_balance ? 22 : 0, out);
+	if (has_balance)
 		fprintf(out, "balance %.2f", sum / n / t[n - 1].v);
 	putc('\n', out);
 }
