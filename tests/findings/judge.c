@@ -136,12 +136,12 @@ static json_t *findings(const struct verdict *v)
 
 		json_array_append_new(
 			list,
-			json_pack("{so so so so so so so so so}", "id", json__text(f->id),
+			json_pack("{so so so so so so so so so sb}", "id", json__text(f->id),
 				  "severity", json__text(severity__name(f->severity)), "cost",
 				  json__number(f->cost_core_s), "saving", json__number(f->saving),
 				  "text", json__text(f->text), "remedy", json__text(f->remedy),
 				  "where", json__text(f->where), "times", times(f), "source",
-				  json__text(f->source)));
+				  json__text(f->source), "at_least", f->at_least));
 	}
 	return list;
 }

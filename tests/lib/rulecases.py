@@ -47,6 +47,7 @@ def stacked(idle, often=1.0):
     """That part of the core time is idle while threads wait, in that part of the bins."""
     d = both(used(1 - idle), waiting(idle, 1.0, 1 - idle))
     d["job.avoidable_s"] = idle * CORE_S
+    d["task.cpus_demand"] = 1 / (1 - idle)
     d["bin.avoidable_s"] = at(range(int(BINS * often)), idle * PER_BIN / often, 0)
     return d
 
@@ -187,7 +188,9 @@ CASES = {
         ("near miss: waiting", False, waiting(0.095, 1.2)),
         ("near miss: demand", False, waiting(0.2, 1.09)),
         ("hyper-threads in use", False, both(waiting(0.2, 1.8), {"job.cpus": 2 * NODES * CORES})),
-        ("bursts of processes", False, both(waiting(0.2, 1.5), {"job.run_p50_s": 0.0002})),
+        ("bursts of processes", False, both(waiting(0.2, 1.5), {"job.run_p50_s": 0.0002, "job.forks": 1e6})),
+        ("threads with barriers", True, both(waiting(0.8, 4.0), {"job.run_p50_s": 0.00005})),
+        ("barriers leave cores idle", True, both(waiting(0.8, 4.0, 0.5), {"job.run_p50_s": 0.00005})),
         ("yields", False, both(waiting(0.5, 2.0), {"job.invol_switches": 2e4 * CPU})),
         ("waits for its own threads", True, waited(waiting(0.5, 2.0), system=0.49)),
         ("waits for others", False, waited(waiting(0.5, 2.0), other_jobs=0.51)),
@@ -200,8 +203,13 @@ CASES = {
         ("near miss", False, stacked(0.049)),
         ("rarely", False, stacked(0.3, 0.4)),
         ("throttled", False, both(stacked(0.6), {"job.throttled_s": 0.6 * CORE_S})),
-        ("a command beside others", False, both(stacked(0.6), {"job.is_slurm": 0, "job.others_s": 0.3 * CORE_S})),
-        ("others are not known", False, both(stacked(0.6), {"job.is_slurm": 0, "job.others_s": None})),
+        ("near miss: demand", False, both(stacked(0.6), {"task.cpus_demand": 1.09, "task.cpus_allowed": 8, "job.run_p50_s": 0.0002})),
+        ("tasks may use all cores", False, both(stacked(0.6), {"task.cpus_allowed": CORES, "job.run_p50_s": 0.0002})),
+        ("threads bind themselves", True, both(stacked(0.6), {"task.cpus_allowed": CORES})),
+        ("they sleep often", False, both(stacked(0.6), {"task.cpus_allowed": CORES, "job.vol_switches": 200 * CPU})),
+        ("more of them than cores", False, both(stacked(0.6), {"task.cpus_allowed": CORES, "job.demand": 1.2 * NODES * CORES})),
+        ("a command beside others", False, both(stacked(0.6), {"job.is_slurm": 0, "job.others_s": 0.3 * CORE_S, "task.cpus_demand": 1})),
+        ("others are not known", False, both(stacked(0.6), {"job.is_slurm": 0, "job.others_s": None, "task.cpus_demand": 1})),
         ("a command alone", True, both(stacked(0.6), {"job.is_slurm": 0})),
         ("a command bound to a core", True, both(stacked(0.6), {"job.is_slurm": 0, "job.others_s": None, "task.cpus_demand": 2})),
         ("waits for its own tasks", True, waited(both(stacked(0.6), {"job.is_slurm": 0, "job.others_s": None}), system=0.49)),
@@ -366,7 +374,7 @@ CASES = {
         ("inside OpenMP", True, both({"job.invol_switches": 125000 * CPU}, by_module(openmp=0.6))),
     ],
     "io.wait": [
-        ("a quarter", True, both(used(0.7), {"job.disk_wait_s": 0.25 * TASKS * WALL})),
+        ("a quarter", True, both(used(0.7), {"job.disk_wait_s": 0.25 * TASKS * WALL, "bin.disk_wait_s": 0.25 * TASKS * DT})),
         ("near miss", False, both(used(0.7), {"job.disk_wait_s": 0.099 * TASKS * WALL})),
         ("cores work meanwhile", False, {"job.disk_wait_s": 0.25 * TASKS * WALL}),
         ("threads that wait little each", False, both(used(0.9), {"job.disk_wait_s": 0.08 * CPU})),

@@ -24,6 +24,7 @@ struct finding {
 	enum severity severity;
 	double cost_core_s; /* core-seconds lost; NaN: a finding that costs none of these */
 	double saving;	    /* share of the wall time that could be saved at best; NaN: not known */
+	bool at_least;	    /* both are the least: a part cannot be known from outside */
 	char *text;	    /* what was observed and how to read that, one paragraph */
 	char *remedy;	    /* what to change; "": nothing in the job */
 	char *where;	    /* "ranks 0-15 on n1"; "": the whole job */
@@ -45,7 +46,9 @@ struct rule_verdict {
 };
 
 struct verdict {
-	struct finding *findings; /* by cost, the dearest first; notes without cost last */
+	/* By cost, the dearest first, then notes that are worth nothing. Costs add up to the core
+	 * time at most. */
+	struct finding *findings;
 	size_t nfindings;
 	struct rule_verdict *others;
 	size_t nothers;

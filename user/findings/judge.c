@@ -33,6 +33,16 @@ static double field_number(lua_State *L, const char *name)
 	return v;
 }
 
+static bool field_flag(lua_State *L, const char *name)
+{
+	bool flag;
+
+	lua_getfield(L, -1, name);
+	flag = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return flag;
+}
+
 /* The prelude has made sure that there are not too many. */
 static void add_times(lua_State *L, struct finding *f)
 {
@@ -70,6 +80,7 @@ static int add_finding(struct engine *e, const struct rule *r, char ***suppresse
 			      .severity = (enum severity)field_number(e->L, "severity"),
 			      .cost_core_s = field_number(e->L, "cost"),
 			      .saving = field_number(e->L, "saving"),
+			      .at_least = field_flag(e->L, "at_least"),
 			      .text = field_text(e->L, "text"),
 			      .remedy = field_text(e->L, "remedy"),
 			      .where = field_text(e->L, "where"),
@@ -191,6 +202,6 @@ int rules__judge(struct verdict *out, const struct facts *f, const struct rules_
 	*out = (struct verdict){0};
 	err = engine__run(&e, judge_all, o);
 	if (!err)
-		verdict__sort(out);
+		verdict__settle(out, facts__job(f, FACT_JOB_core_s));
 	return err;
 }

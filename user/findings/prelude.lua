@@ -156,7 +156,8 @@ local function ranks(list)
 		local number_known = native.task.number[k]
 		numbers[i] = number_known == number_known and number_known or k - 1
 	end
-	return (#list == 1 and "rank " or "ranks ") .. ranges(numbers) .. on_node(native.task, list)
+	local word = native.job.has_mpi == 0 and "task" or "rank"
+	return word .. (#list == 1 and " " or "s ") .. ranges(numbers) .. on_node(native.task, list)
 end
 
 -- gpus({3, 4}) is "GPUs 2-3 on n1"
@@ -416,7 +417,8 @@ end
 
 local SEVERITY = {note = 0, warn = 1, bad = 2}
 local FINDING = {severity = "string", cost = "number", saving = "number", text = "string", remedy = "string",
-	where = "string", times = "table"}
+	where = "string", times = "table",
+	at_least = "boolean"}
 local TEXT_MAX = 2000
 
 -- All that is missing is said at once: who mends one thing does not find the next.
@@ -492,7 +494,7 @@ local function result(entry, found, reason)
 	return {severity = SEVERITY[found.severity], cost = found.cost or NAN,
 		saving = math.max(0, math.min(1, saving)) == saving and saving or saving > 1 and 1 or NAN,
 		text = found.text, remedy = found.remedy or "", where = found.where or "",
-		times = known_times(found.times or {}), source = entry.source}
+		times = known_times(found.times or {}), at_least = found.at_least or false, source = entry.source}
 end
 
 -- The nth rule: its id, the place of its definition, which rules explain it.

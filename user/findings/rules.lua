@@ -5,7 +5,9 @@
 -- A rule goes on only while only_if() is true, and what is not known makes every comparison false:
 -- conditions are written so that true speaks for the finding. Where that would hide a finding for
 -- want of a fact that only excludes something, the condition is "not (fact > limit)".
--- Of each rule a comment says which core-seconds are its cost; without one it costs none.
+-- Of each rule a comment says which core-seconds are its cost; without one it costs none. A cost is what the job would
+-- not have held without the cause: held() counts the cores that wait beside it, and the saving is the same as a share of
+-- the wall time. at_least: a part of it cannot be known from outside of the program.
 
 ---------------------------------------------------------------------- what several rules use
 
@@ -51,9 +53,6 @@ local function waited_for_text()
 	return table.concat(parts, ", ")
 end
 
--- Core-seconds in which the job's threads could have used its cores, and did not.
-local function unused_s() return higher(0, job.core_s - job.cpu_s) end
-
 -- Share of the cores that each bin used.
 local function load() return bin.cpu_s / bin.cores_s end
 
@@ -85,14 +84,29 @@ local function share(cost) return ratio(cost, job.core_s) end
 -- How many threads did something at the same time, at the times when they did: of seconds in each bin.
 local function at_once(s) return ratio(sum(s * s / bin.span_s), sum(s)) end
 
--- Share of the wall time that threads would save at best if they did not wait for so long: so many of
--- them run or wait at the same time.
-local function saved(cost)
+-- How many threads ran, or waited for a CPU or a disk, at the same time, in each bin: from one to all cores. So many
+-- have to be quicker for the job to be.
+local function paths()
 	local s = bin.cpu_s
 	if job.wait_s >= 0 then s = s + bin.wait_s end
 	if job.disk_wait_s >= 0 then s = s + bin.disk_wait_s end
-	local threads = at_once(s)
-	return ratio(cost, job.wall_s * math.max(1, known(math.min(job.cores, threads), job.cores)))
+	return lower(higher(s / bin.span_s, 1), bin.cores_s / bin.span_s)
+end
+
+-- The core-seconds that a job holds for so many of its core-seconds in each bin: where fewer threads than cores are at
+-- work, the other cores wait for them.
+local function held(s) return lower(known(sum(s * bin.cores_s / bin.span_s / paths()), sum(s)), job.core_s) end
+
+-- Core-seconds of all the time, where in time that is not known: as the weight is.
+local function over_time(s, weight)
+	local all = known(sum(weight), 0)
+	return all > 0 and weight * (s / all) or bin.span_s * (s / job.wall_s)
+end
+
+-- CPU time of the kernel beyond what any program needs, and what copying of data takes.
+local USUAL_KERNEL, COPY_S_MB = 0.02, 0.0008
+local function kernel_s(copied_mb)
+	return higher(0, job.system_s - USUAL_KERNEL * job.cpu_s - COPY_S_MB * known(copied_mb or job.read_mb + job.write_mb, 0))
 end
 
 local function no_shell()
@@ -160,22 +174,35 @@ local BLOCKED = {
 	blocked_signal_s = {"a signal", "Look who sends the signal, or who stopped it."},
 }
 
--- What threads are blocked by for most of their time, of all tasks of the main step or of those in the list: an entry of
--- BLOCKED, and its share of their time. nil: it is not known, or nothing is clear. Who waits for a child does not count:
--- the child's own waiting says why.
+-- Blocked time of a task without that of threads that are blocked all their life, as helpers of a library are: these
+-- are whole threads of it. One of them may be the program's own.
+local function of_workers(s, wall_s)
+	local whole = math.floor(s / wall_s + 0.5)
+	return whole >= 2 and math.abs(s - whole * wall_s) < 0.02 * whole * wall_s and 0.5 * wall_s or s
+end
+
+-- What threads are blocked by for most of the time of those that did something, of all tasks of the main step or of those
+-- in the list: an entry of BLOCKED, and its share of that time. nil: it is not known, or nothing is clear. Who waits for
+-- a child does not count: the child's own waiting says why.
 local function blocked_by(list, least)
-	local function all(name)
-		local a = task[name]
-		return known(sum(list and array_of(a, list) or a), 0)
+	if #task == 0 or not (sum(task.thread_s) > 0) then return nil end
+	local time, most, name = 0, 0, nil
+	local function all(key, count)
+		local s = 0
+		for i = 1, list and #list or #task do
+			local k = list and list[i] or i
+			s = s + known(count(task[key][k], task.wall_s[k]), 0)
+		end
+		time = time + s
+		return s
 	end
-	if #task == 0 or not (all("thread_s") > 0) then return nil end
-	local time, most, name = all("thread_s") - all("blocked_child_s"), 0, nil
+	for _, key in ipairs({"thread_run_s", "thread_wait_s", "blocked_other_s"}) do all(key, function(s) return s end) end
 	for key in pairs(BLOCKED) do
-		local s = all(key)
+		local s = all(key, of_workers)
 		if s > most then most, name = s, key end
 	end
-	if not (time > 0 and ratio(most, time) >= least) then return nil end
-	return BLOCKED[name], math.min(1, ratio(most, time))
+	if not (time > 0 and most / time >= least) then return nil end
+	return BLOCKED[name], most / time
 end
 
 local function capital(text) return text:sub(1, 1):upper() .. text:sub(2) end
@@ -187,10 +214,10 @@ local function per_second(a) return a / bin.span_s end
 -- Cost: idle core-seconds.
 rules["cpu.unused"] = {
 	needs = {"job.cpu_share", "job.core_s", "job.cpu_s", "job.cores"},
-	limits = {least_s = 300, warn = 0.80, bad = 0.65, memory = 0.85, asleep = 0.5, blocked = 0.5},
+	limits = {least_s = 300, warn = 0.80, bad = 0.65, memory = 0.85, asleep = 0.5, blocked = 0.3},
 	suppressed_by = {"cpu.nodes_unused", "cpu.serial", "cpu.stacked", "cpu.throttled", "cpu.neighbour", "cpu.tail",
 		"job.stopped", "mpi.imbalance", "mpi.straggler", "io.wait", "io.one_rank", "io.periodic", "sync.fine",
-		"mem.thrash"},
+		"mem.thrash", "proc.forks"},
 	source = "jobstats 0.65 and 0.80",
 	judge = function(limits)
 		no_shell()
@@ -198,8 +225,7 @@ rules["cpu.unused"] = {
 		no_gpus()
 		only_if(job.cpu_share < limits.warn, "%.2f of the core time was used, not below %.2f", job.cpu_share,
 			limits.warn)
-		only_if(job.cpu_share + known(share(job.others_s), 0) < limits.warn,
-			"programs outside of the job used the other cores")
+		only_if(share(idle_s()) > 1 - limits.warn, "threads waited for a CPU or a disk, or others' programs used the other cores")
 		not_for_memory(limits)
 		local used = job.cpu_share * job.cores
 		local remedy = "Ask for fewer cores (#SBATCH --ntasks or --cpus-per-task)."
@@ -211,6 +237,7 @@ rules["cpu.unused"] = {
 		if asleep >= limits.asleep then
 			remedy = "Look what its threads wait for: a sleep, a lock, another process, the network."
 		end
+		-- Threads of a program that uses a whole core may wait for the one that does the work.
 		local cause, part = blocked_by(nil, limits.blocked)
 		if cause and asleep >= limits.asleep then remedy = cause[2] end
 		return {
@@ -229,10 +256,20 @@ rules["cpu.unused"] = {
 -- What does on several cores what these programs do on one.
 local PARALLEL = {gzip = "pigz", bzip2 = "lbzip2", xz = "xz -T0", zstd = "zstd -T0", cc1 = "make -j", cc1plus = "make -j"}
 
+-- Threads that take turns: an interpreter's, which only one of them may use at a time, or any lock's.
+local function take_turns(limits)
+	local cause, part = blocked_by(nil, limits.lock)
+	if cause ~= BLOCKED.blocked_futex_s or not (max(task.threads) > 1) then return nil end
+	local is_python = job.program and contains(job.program, "python")
+	return format(" Its threads take turns: they waited for each other (futex) in %s of their time.", percent(part)),
+		is_python and "Python runs one thread at a time: use processes (multiprocessing, joblib), or a library that computes without the interpreter's lock." or
+		"Hold the lock that they meet at for less (the families sample and stack say where), or give each thread its own data."
+end
+
 -- Cost: idle core-seconds.
 rules["cpu.serial"] = {
 	needs = {"bin.cpu_s", "bin.span_s", "job.cores", "job.nodes", "job.core_s", "job.cpu_s", "job.wait_share"},
-	limits = {least_s = 300, low = 0.85, high = 1.05, bins = 0.80, wait = 0.10, memory = 0.85, idle = 0.05},
+	limits = {least_s = 300, low = 0.85, high = 1.05, bins = 0.80, wait = 0.10, memory = 0.85, idle = 0.05, lock = 0.3},
 	suppressed_by = {"cpu.stacked", "cpu.throttled", "mpi.imbalance", "mpi.straggler", "proc.forks"},
 	source = "jobstats 0.85 to 1.01, job_defense_shield 0.85",
 	judge = function(limits)
@@ -244,15 +281,17 @@ rules["cpu.serial"] = {
 		local serial = mean(mask(used, ">=", limits.low) * mask(used, "<=", limits.high))
 		only_if(serial >= limits.bins, "one core was in use for %s of the time, not for %s", percent(serial),
 			percent(limits.bins))
-		only_if(job.wait_share < limits.wait, "threads waited for a core")
+		local turns, remedy = take_turns(limits)
+		only_if(turns or job.wait_share < limits.wait, "threads waited for a core")
 		only_if(not (share(idle_s()) < limits.idle), "programs outside of the job used the other cores")
 		not_for_memory(limits)
 		return {
 			severity = asked("bad"),
 			cost = idle_s(),
-			text = format("One core of %d was in use throughout; %s were idle.", job.cores,
-				core_time(idle_s())),
-			remedy = format(advice("Ask for one core (#SBATCH --cpus-per-task=1), or start the parallel version (%s).",
+			saving = share(idle_s()),
+			text = format("One core of %d was in use throughout; %s were idle.%s", job.cores,
+				core_time(idle_s()), turns or ""),
+			remedy = remedy or format(advice("Ask for one core (#SBATCH --cpus-per-task=1), or start the parallel version (%s).",
 				"Start the parallel version, where there is one (%s)."),
 				PARALLEL[job.program] or advice("OMP_NUM_THREADS, srun --ntasks", "OMP_NUM_THREADS, mpirun -n")),
 		}
@@ -297,22 +336,30 @@ local function times_of_waiting(limit)
 	return when(mask(bin.wait_s / (bin.wait_s + bin.cpu_s), ">=", limit), bin.wait_s)
 end
 
+-- Whether short processes come and go: they wait for each other now and then, as those of a build do.
+local function starts_many() return job.forks >= 10 * math.max(job.demand, job.tasks) end
+
 -- What a task with so many cores is to start no more of.
 local function no_more_than(cores)
 	if cores < 1 then
-		return "Start no more ranks than cores (srun --ntasks, mpirun -n), of one thread each: OMP_NUM_THREADS=1"
+		return format("Start no more ranks than cores (%smpirun -n), of one thread each: OMP_NUM_THREADS=1", advice("srun --ntasks, ", ""))
 	end
-	local n, starts_many = math.floor(cores), job.forks >= 10 * math.max(job.demand, job.tasks)
+	local n = math.floor(cores)
 	return format("Start no more threads or processes than cores: OMP_NUM_THREADS=%d, OPENBLAS_NUM_THREADS=%d%s%s", n, n,
-		starts_many and format(", make -j%d, xargs -P%d", n, n) or "", advice(format(", #SBATCH --cpus-per-task=%d", n), ""))
+		starts_many() and format(", make -j%d, xargs -P%d", n, n) or "", advice(format(", #SBATCH --cpus-per-task=%d", n), ""))
 end
 
--- Cost: core-seconds idle while threads waited, and what the switches between threads take.
+-- What so many switches between threads take of the kernel at most.
+local function switching_s(switch_s)
+	return lower(kernel_s(), (known(job.vol_switches, 0) + known(job.invol_switches, 0)) * switch_s)
+end
+
+-- Cost: core-seconds idle while threads waited, and what the switches between threads take, in the kernel and of caches.
 rules["cpu.oversubscribed"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.cpu_share", "job.core_s"},
 	limits = {least_s = 120, warn = 0.10, bad = 0.25, lost = 0.05, demand = 1.1, busy = 0.8, burst_s = 0.001, switch_s = 5e-6,
-		yields = 10000, own = 0.5, least = 0.01},
-	suppressed_by = {"cpu.spin_yield", "cpu.stacked", "cpu.throttled"},
+		kernel_s = 1e-5, yields = 10000, own = 0.5, least = 0.01},
+	suppressed_by = {"cpu.spin_yield", "cpu.stacked", "cpu.throttled", "sync.fine"},
 	source = "ClusterCockpit: load above 1.2 of the cores",
 	judge = function(limits)
 		no_shell()
@@ -322,21 +369,22 @@ rules["cpu.oversubscribed"] = {
 		only_if(job.demand > limits.demand * cpus, "%s CPUs were in demand, not more than %s",
 			number(job.demand), number(limits.demand * cpus))
 		local own = ratio(waited_own_s(), waited_s())
-		local busy = job.cpu_share
+		local busy = job.cpu_share + known(share(job.idle_wait_s), 0)
 		-- Where threads wait for each other there are too many of them, whoever has the rest of the cores.
 		if own >= limits.own then busy = busy + known(share(job.others_s), 0) end
-		only_if(busy >= limits.busy, "the cores were busy for %s of the time only", percent(busy))
-		only_if(not (job.run_p50_s < limits.burst_s), "half of the waits were shorter than %s: bursts of processes",
-			duration(limits.burst_s))
+		only_if(busy >= limits.busy, "the cores were busy or waited for in %s of the time only", percent(busy))
+		only_if(not (job.run_p50_s < limits.burst_s and starts_many()),
+			"half of the waits were shorter than %s: bursts of processes", duration(limits.burst_s))
 		only_if(not (own < limits.own), "%s of the waits only were for the job itself", percent(known(own, 0)))
 		local yields = ratio(job.invol_switches, job.cpu_s)
 		only_if(not (yields >= limits.yields), "threads gave their CPU away %s times per CPU second: they yield",
 			number(known(yields, 0)))
-		local cost = known(job.avoidable_s, 0) + known(job.invol_switches, 0) * limits.switch_s
+		local cost = lower(known(job.avoidable_s, 0) + known(job.invol_switches, 0) * limits.switch_s +
+			known(switching_s(limits.kernel_s), 0), job.core_s)
 		return {
 			severity = share(cost) < limits.least and "note" or
 				job.wait_share >= limits.bad and not (share(cost) < limits.lost) and "bad" or "warn",
-			cost = math.min(cost, job.core_s),
+			cost = cost,
 			saving = share(cost),
 			times = times_of_waiting(limits.warn),
 			text = format("Threads waited for a CPU in %s of the time they could run: they had work for %s " ..
@@ -347,12 +395,19 @@ rules["cpu.oversubscribed"] = {
 	end,
 }
 
+-- Whether threads look bound, though their tasks are not: they ran or waited for long at a time, had no more work than
+-- there are cores, and yet cores were idle. A kernel leaves no core idle for long while a thread may run there.
+local function look_bound(limits)
+	return job.demand <= limits.demand * job.cores and job.run_p50_s >= limits.long_s and
+		ratio(job.vol_switches, job.cpu_s) <= limits.sleeps and not (job.tasks > 1 and min(task.cpus_allowed) < min(node.cores))
+end
+
 -- Cost: waiting while own cores were idle.
 rules["cpu.stacked"] = {
 	needs = {"job.avoidable_s", "job.core_s", "job.cpu_share", "job.wait_share", "job.cores", "bin.avoidable_s",
 		"bin.cores_s"},
-	limits = {least_s = 60, share = 0.05, bad = 0.20, bins = 0.5, rank_wait = 0.3, demand = 1.1,
-		others = 0.05, own = 0.5},
+	limits = {least_s = 60, share = 0.05, bad = 0.20, bins = 0.5, demand = 1.1, others = 0.05, own = 0.5, long_s = 0.001,
+		sleeps = 100},
 	suppressed_by = {"cpu.throttled"},
 	source = "work conservation: no core is idle while a thread waits",
 	judge = function(limits)
@@ -360,6 +415,7 @@ rules["cpu.stacked"] = {
 		-- Tasks that are bound to some cores, too few for them, could not have used the others, whoever did.
 		local crowded = indexes(mask(task.cpus_demand, ">", limits.demand) *
 			mask(task.cpus_allowed, "<", (min(node.cores))))
+		only_if(#crowded > 0 or look_bound(limits), "no task needs more than the CPUs that it may run on, or these are all")
 		local avoidable = bin.avoidable_s
 		if #crowded > 0 and #node == 1 then
 			need("bin.wait_s")
@@ -368,8 +424,7 @@ rules["cpu.stacked"] = {
 			local less = mask(bin.wait_s, "<", free)
 			avoidable = (bin.wait_s * less + free * (1 - less)) * mask(free, ">", 0)
 		end
-		local cost = #crowded > 0 and #node == 1 and sum(avoidable) or job.avoidable_s
-		local lost = share(cost)
+		local lost = share(#crowded > 0 and #node == 1 and sum(avoidable) or job.avoidable_s)
 		only_if(lost >= limits.share, "threads waited beside idle cores for %s of the core time, not %s",
 			percent(lost), percent(limits.share))
 		local often = mean(mask(avoidable / bin.cores_s, ">=", limits.share))
@@ -380,18 +435,19 @@ rules["cpu.stacked"] = {
 		-- Outside of a job others may have used the idle cores; only bound threads and known waits show that they did not.
 		only_if(own >= limits.own or job.is_slurm == 1 or job.is_exclusive == 1 or #crowded > 0 or
 			share(job.others_s) < limits.others, "outside of a job other programs may use the same cores")
-		local who = #crowded > 0 and ranks(crowded) or waiting_ranks(limits.rank_wait)
+		local who, cost = #crowded > 0 and #task > 1 and ranks(crowded) or "", held(avoidable)
 		return {
 			severity = lost >= limits.bad and "bad" or "warn",
-			cost = math.min(cost, job.core_s),
-			saving = lost,
+			cost = cost,
+			saving = share(cost),
 			where = who,
 			times = when(mask(avoidable / bin.cores_s, ">=", limits.share), avoidable),
 			text = format("%s%s waited for a core in %s of the time they could run, while %.1f of %s did nothing for it.",
 				who == "" and "Threads" or capital(who), #crowded > 0 and format(" may run on %s and",
 				plural(max(array_of(task.cpus_allowed, crowded)), "CPU")) or "", percent(job.wait_share),
 				math.max(0, (1 - job.cpu_share) * job.cores), plural(job.cores, "core")),
-			remedy = advice("Give each task its cores: srun --cpus-per-task=N --cpu-bind=cores (srun does not take " ..
+			remedy = #crowded == 0 and "Let threads use all cores: the program or its runtime binds them itself (OMP_PLACES, OMP_PROC_BIND)." or
+				advice("Give each task its cores: srun --cpus-per-task=N --cpu-bind=cores (srun does not take " ..
 				"N from sbatch since 22.05); mpirun --bind-to none.",
 				"Let threads use all cores: look for taskset, OMP_PLACES, mpirun --bind-to none."),
 		}
@@ -409,7 +465,7 @@ rules["cpu.throttled"] = {
 		local lost = ratio(job.throttled_s, runnable)
 		only_if(lost >= limits.warn, "a CPU quota stopped it for %s of the time it could run, not for %s",
 			percent(lost), percent(limits.warn))
-		local cost = lower(job.throttled_s, unused_s())
+		local cost = lower(held(over_time(job.throttled_s, bin.throttled_s)), higher(0, job.core_s - job.cpu_s))
 		local held = indexes(mask(task.thread_held_s / (task.thread_held_s + task.thread_run_s), ">=", limits.warn))
 		local where = #held > 0 and #held < #task and ranks(held) or ""
 		return {
@@ -425,10 +481,10 @@ rules["cpu.throttled"] = {
 	end,
 }
 
--- Cost: waiting, as far as others used the cores where that is known.
+-- Cost: waiting while own cores did not work, as far as others used them where that is known.
 rules["cpu.neighbour"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.core_s", "job.wait_s"},
-	limits = {least_s = 120, warn = 0.05, bad = 0.3, lost = 0.1, least = 0.02, seen = 0.1, demand = 1.0,
+	limits = {least_s = 120, warn = 0.05, bad = 0.3, least = 0.02, seen = 0.1, demand = 1.0,
 		burst_s = 0.001, foreign = 0.5, fits = 1.1, full = 0.9},
 	suppressed_by = {"cpu.stacked", "cpu.throttled"},
 	source = "bcc #2973; its threshold is jobprof's own",
@@ -436,8 +492,9 @@ rules["cpu.neighbour"] = {
 		no_shell()
 		only_if(job.wait_share >= limits.warn, "%s of the runnable time was waiting, not %s",
 			percent(job.wait_share), percent(limits.warn))
-		only_if(not (saved(job.wait_s) < limits.least), "its threads could run so rarely that waiting took %s of the time",
-			percent(known(saved(job.wait_s), 0)))
+		local all = held(over_time(job.idle_wait_s, bin.idle_wait_s))
+		only_if(not (share(all) < limits.least), "its threads could run so rarely that waiting took %s of the time",
+			percent(known(share(all), 0)))
 		local foreign = ratio(waited_foreign_s(), waited_s())
 		local others = known(job.others_s, 0)
 		-- They took cores that the job had work for: then it waits for itself on those that are left.
@@ -449,12 +506,11 @@ rules["cpu.neighbour"] = {
 		local list = indexes(mask(node.wait_s / (node.wait_s + node.cpu_s), ">=", limits.warn))
 		local where = #node > 1 and #list > 0 and nodes(list) or ""
 		if foreign >= limits.foreign then
-			-- Many threads may wait at the same time for a core that one of them would use.
-			local cost = lower(lower(job.wait_s, waited_foreign_s()), unused_s())
+			local cost = foreign * all
 			return {
-				severity = share(cost) >= limits.bad and not (saved(cost) < limits.lost) and "bad" or "warn",
+				severity = share(cost) >= limits.bad and "bad" or "warn",
 				cost = cost,
-				saving = saved(cost),
+				saving = share(cost),
 				where = where,
 				times = times_of_waiting(limits.warn),
 				text = format("Threads waited for a CPU in %s of the time they could run; %s.", percent(job.wait_share),
@@ -464,11 +520,11 @@ rules["cpu.neighbour"] = {
 			}
 		end
 		if others > 0 and share(others) >= limits.seen then
-			local cost = lower(job.wait_s, others)
+			local cost = lower(1, ratio(others, job.idle_wait_s)) * all
 			return {
-				severity = share(others) >= limits.bad and not (saved(cost) < limits.lost) and "bad" or "warn",
+				severity = share(cost) >= limits.bad and "bad" or "warn",
 				cost = cost,
-				saving = saved(cost),
+				saving = share(cost),
 				where = where,
 				times = times_of_waiting(limits.warn),
 				text = format("Programs outside of the job used %s of its cores' time, and its threads waited " ..
@@ -484,8 +540,8 @@ rules["cpu.neighbour"] = {
 		only_if(not (job.is_exclusive == 1), "no other job may use the nodes")
 		return {
 			severity = asked("warn"),
-			cost = job.wait_s,
-			saving = saved(job.wait_s),
+			cost = all,
+			saving = share(all),
 			where = where,
 			times = times_of_waiting(limits.warn),
 			text = format("Threads waited for a CPU in %s of the time they could run, though there was one for " ..
@@ -754,7 +810,8 @@ rules["cpu.tail"] = {
 			text = format("The last %s used %s of %s; %s were idle.", duration(length), number(cores),
 				plural(job.cores, "core"), core_time(cost)),
 			remedy = cores < limits.none and "Look what it waits for at its end, or end the job before." or
-				"Do this part in a small job of its own: sbatch --dependency=afterok:JOBID --ntasks=1",
+				advice("Do this part in a small job of its own: sbatch --dependency=afterok:JOBID --ntasks=1",
+				"Do this part in a run of its own, on fewer cores, or let it use all cores."),
 		}
 	end,
 }
@@ -840,17 +897,20 @@ rules["mem.near_limit"] = {
 			text = format("%s of %s%s were used by the job's own data, without page cache: little more and it is killed.",
 				size(node.own_peak_mb[at]), size(node.limit_mb[at]),
 				#node > 1 and " on " .. nodes({at}) or ""),
-			remedy = format("#SBATCH --mem=%s", mem_option(1.25 * node.own_peak_mb[at])),
+			remedy = advice(format("#SBATCH --mem=%s", mem_option(1.25 * node.own_peak_mb[at])),
+				format("Give it %s of memory.", size(1.25 * node.own_peak_mb[at]))),
 		}
 	end,
 }
 
 rules["mem.leak"] = {
 	needs = {"job.own_peak_mb"},
-	limits = {least_s = 3600, growth = 0.1, part = 0.2, grown_mb = 64},
+	limits = {least_s = 3600, growth = 0.1, part = 0.2, grown_mb = 64, fills_s = 60, filled = 0.25},
 	source = "PIKA: memory lies within a tenth of a rising line",
 	judge = function(limits)
 		only_if(job.leak_mb_s > 0 and job.leak_low_mb_s > 0, "memory does not rise steadily")
+		only_if(job.wall_s >= limits.fills_s or job.leak_now_mb >= limits.filled * job.leak_limit_mb,
+			"it ran for %s: programs fill their buffers for a while", duration(job.wall_s))
 		only_if(job.leak_m >= limits.growth, "memory grew by %s of its peak, not by %s", percent(job.leak_m),
 			percent(limits.growth))
 		-- The least that is worth a word, but for a limit that is as small.
@@ -869,7 +929,8 @@ rules["mem.leak"] = {
 					text = format("Memory grows by %s: at the limit of %s in %s (%s to %s), before the time limit.",
 						rate, size(job.leak_limit_mb), duration(eta),
 						duration(room / job.leak_high_mb_s), duration(room / job.leak_low_mb_s)),
-					remedy = "Write a checkpoint now. Then look which data grows, or ask for more: #SBATCH --mem",
+					remedy = advice("Write a checkpoint now. Then look which data grows, or ask for more: #SBATCH --mem",
+						"Look which data grows, before memory is full."),
 				}
 			end
 		end
@@ -900,7 +961,7 @@ rules["mem.oom"] = {
 			where = #node > 1 and #list > 0 and nodes(list) or "",
 			text = format("The kernel killed %s for want of memory%s%s.", plural(job.oom_kills, "process", "processes"),
 				#list > 0 and " on " .. nodes(list) or "", full),
-			remedy = wanted == wanted and format("#SBATCH --mem=%s or more, or fewer tasks on each node " ..
+			remedy = job.is_slurm ~= 0 and wanted == wanted and format("#SBATCH --mem=%s or more, or fewer tasks on each node " ..
 				"(#SBATCH --ntasks-per-node).", mem_option(1.25 * wanted)) or
 				advice("Ask for more memory (#SBATCH --mem), or fewer tasks on each node (#SBATCH --ntasks-per-node).",
 					"It needs more memory, or fewer processes at the same time."),
@@ -908,7 +969,7 @@ rules["mem.oom"] = {
 	end,
 }
 
--- Cost: waiting for disks in these bins, as far as cores were idle.
+-- Cost: waiting for disks in these bins.
 rules["mem.thrash"] = {
 	needs = {"bin.major_faults", "bin.charged_share", "bin.span_s", "bin.start_s"},
 	limits = {least_s = 120, start_s = 60, faults = 100, full = 0.95, stall = 0.05, disk = 0.1, refaults = 0.5,
@@ -926,8 +987,7 @@ rules["mem.thrash"] = {
 		only_if(stalled >= limits.stall or waited >= limits.disk, "tasks waited little for these pages")
 		local faults, again = sum(only(bin.major_faults, full)), sum(only(bin.refaults, full))
 		only_if(not (again < limits.refaults * faults), "most pages had not been there before: a large input")
-		local idle = sum(only(bin.cores_s, full)) - sum(only(bin.cpu_s, full))
-		local cost = higher(0, lower(disk, idle))
+		local cost = held(bin.idle_disk_s * full)
 		return {
 			severity = "bad",
 			cost = cost,
@@ -966,7 +1026,7 @@ rules["mem.swap"] = {
 -- waiting looks like work.
 rules["cpu.spin_yield"] = {
 	needs = {"job.invol_switches", "job.cpu_s", "job.system_s"},
-	limits = {least_s = 60, cpu_s = 60, per_s = 5000, slice_s = 0.0001, usual = 0.02, call_s = 2e-7, samples = 100,
+	limits = {least_s = 60, cpu_s = 60, per_s = 5000, slice_s = 0.0001, call_s = 2e-7, samples = 100,
 		inside = 0.1},
 	source = "measured: yielding counts as an involuntary switch",
 	judge = function(limits)
@@ -977,7 +1037,7 @@ rules["cpu.spin_yield"] = {
 		only_if(yields > 0.5 * job.invol_switches, "threads slept about as often as they were switched: they wake each other")
 		only_if(rate > limits.per_s and slice_s < limits.slice_s,
 			"threads ran for %s at a time, not for less than %s", duration(slice_s), duration(limits.slice_s))
-		local cost = lower(higher(0, job.system_s - limits.usual * job.cpu_s) + yields * limits.call_s, job.cpu_s)
+		local cost = held(over_time(lower(kernel_s() + yields * limits.call_s, job.cpu_s), bin.cpu_s))
 		-- Samples say which runtime yields.
 		local enough = job.samples >= limits.samples
 		local mpi, openmp = ratio(job.sampled_for_mpi, job.samples), ratio(job.sampled_openmp, job.samples)
@@ -991,21 +1051,25 @@ rules["cpu.spin_yield"] = {
 			cost = cost,
 			saving = share(cost),
 			text = format("Threads gave their CPU away %s times per CPU second, after %s each: they wait by " ..
-				"yielding (sched_yield), on cores that ranks share%s.", number(rate), duration(slice_s), where),
-			remedy = enough and openmp >= limits.inside and not (openmp < mpi) and
-				"Start no more threads than cores (OMP_NUM_THREADS), or let them sleep while they wait: OMP_WAIT_POLICY=passive" or
-				"Start one rank per core: " .. advice("srun --ntasks, --cpu-bind=cores", "mpirun -n, --bind-to core"),
+				"yielding (sched_yield), on cores that they share%s.", number(rate), duration(slice_s), where),
+			remedy = (job.has_mpi == 0 or enough and openmp >= limits.inside and not (openmp < mpi)) and
+				"Start no more threads than cores (OMP_NUM_THREADS, OPENBLAS_NUM_THREADS), or let them sleep while they wait: OMP_WAIT_POLICY=passive" or
+				advice("Start one rank per core: srun --ntasks, --cpu-bind=cores", "Start one rank per core: mpirun -n, --bind-to core"),
 		}
 	end,
 }
 
 ---------------------------------------------------------------------- input and output
 
--- Cost: waiting for disks, as far as cores were idle.
+-- What the kernel takes for requests to a disk, at most.
+local REQUEST_S = 1e-4
+local function requests_s() return known(lower(kernel_s(), job.blk_ops * REQUEST_S), 0) end
+
+-- Cost: waiting for disks or network files, and what the requests take of the kernel.
 rules["io.wait"] = {
 	needs = {"job.disk_wait_s", "job.wall_s", "job.tasks", "job.core_s", "job.cpu_s", "job.cpu_share"},
-	limits = {least_s = 120, warn = 0.10, bad = 0.30, busy = 0.95, mostly = 0.5},
-	suppressed_by = {"mem.thrash", "io.periodic"},
+	limits = {least_s = 120, warn = 0.10, bad = 0.30, busy = 0.95, mostly = 0.5, request_mb = 0.25},
+	suppressed_by = {"mem.thrash", "io.periodic", "io.small"},
 	source = "jobprof's own",
 	judge = function(limits)
 		-- Several threads of a task may wait at the same time; and a task that sleeps does not wait.
@@ -1016,14 +1080,18 @@ rules["io.wait"] = {
 		only_if(waited >= limits.warn, "tasks waited for a disk for %s of the time, not %s", percent(waited),
 			percent(limits.warn))
 		only_if(job.cpu_share <= limits.busy, "the cores were busy meanwhile")
-		local cost = lower(wait_s, unused_s())
 		local is_net = net_s > disk_s
+		local idle = over_time(lower(net_s, known(job.idle_asleep_s, job.idle_s)), bin.cores_s - bin.cpu_s)
+		if disk_s > 0 then idle = idle + over_time(job.idle_disk_s + requests_s(), bin.idle_disk_s) end
+		local cost = held(idle)
 		local by_faults = not is_net and ratio(job.blocked_fault_s, job.blocked_fault_s + job.blocked_disk_s) >= limits.mostly
+		-- What moves much with few requests is as fast as the disk is.
+		local is_large = not is_net and not by_faults and ratio(sum(bin.blk_mb), job.blk_ops) >= limits.request_mb
 		local what = is_net and "a network file system" or net_s > limits.warn * wait_s and "a disk or a network file system" or "a disk"
 		return {
-			severity = waited >= limits.bad and "bad" or "warn",
+			severity = is_large and "note" or waited >= limits.bad and "bad" or "warn",
 			cost = cost,
-			saving = saved(cost),
+			saving = share(cost),
 			times = not is_net and when(mask(bin.disk_wait_s / (bin.disk_wait_s + bin.cpu_s + bin.wait_s), ">=", limits.mostly),
 				bin.disk_wait_s) or nil,
 			text = format("%s waited for %s for %s of the time, %s in all%s%s.",
@@ -1032,29 +1100,35 @@ rules["io.wait"] = {
 				not is_net and job.blk_p99_s >= 0 and format("; 99 of 100 requests took less than %s",
 				duration(job.blk_p99_s)) or ""),
 			remedy = by_faults and "Read files that are mapped once and in order (madvise, MAP_POPULATE), keep programs and libraries on " ..
-				"the node's own disk, and look whether memory is short." or "Use the node's own disk ($TMPDIR) for scratch files, larger reads and writes, fewer ranks that " ..
-				"read, fewer fsync() or commits.",
+				"the node's own disk, and look whether memory is short." or is_large and
+				"Requests are large: it waits for as long as the disk needs for so much. Move less, or use a faster file system." or
+				"Use the node's own disk ($TMPDIR) for scratch files, larger reads and writes, fewer ranks that " ..
+				"read, fewer and larger files, fewer fsync() or commits.",
 		}
 	end,
 }
 
--- Calls of one direction that went to storage: pipes, sockets and terminals do not.
+-- Calls of one direction that went to files: what is in the cache is not read from storage, and what is written again is
+-- not stored each time; but who uses a pipe waits for it now and then.
 local function small_calls(calls, mb, storage_mb, limits)
 	local kb = ratio(mb * 1024, calls)
-	local limit = job.mount_requests > 0 and job.is_exclusive == 1 and limits.mount_kb or limits.kb
-	if calls >= limits.calls and kb < limit and storage_mb >= limits.storage * mb and mb > 0 then
+	local limit = job.mount_requests > 0 and job.is_exclusive == 1 and limits.mount_kb or
+		ratio(job.blk_ops, calls) >= limits.asked and limits.asked_kb or limits.kb
+	local talks = known(job.blocked_pipe_s, math.huge) + known(job.blocked_socket_s, 0) + known(job.blocked_poll_s, 0)
+	if calls >= limits.calls and kb < limit and mb > 0 and
+		(storage_mb >= limits.storage * mb or talks < limits.talks * job.cpu_s) then
 		return calls, kb
 	end
 	return 0, kb
 end
 
--- Cost: kernel time of the calls without that of copying, at most call_s each, and waiting for disks as far as
--- cores were idle.
+-- Cost: kernel time of the calls without that of copying, at most call_s each, and waiting for disks as far as each call
+-- asks one. What the program itself does for each call is not known.
 rules["io.small"] = {
 	needs = {"job.read_calls", "job.write_calls", "job.read_mb", "job.write_mb", "job.disk_read_mb",
 		"job.disk_write_mb", "job.net_ops", "job.system_s", "job.cpu_s", "bin.calls", "bin.span_s"},
-	limits = {least_s = 60, kb = 3.5, mount_kb = 64, calls = 1000, per_s = 100, share = 0.05, storage = 0.3,
-		call_s = 5e-6, copy_write_s = 0.0004, copy_read_s = 0.0001, usual = 0.01, cost = 0.01},
+	limits = {least_s = 60, kb = 3.5, asked = 0.5, asked_kb = 16, mount_kb = 64, calls = 1000, per_s = 100, share = 0.05,
+		storage = 0.3, talks = 0.02, call_s = 5e-6, copy_write_s = 0.0004, copy_read_s = 0.0001, usual = 0.01, cost = 0.01},
 	source = "Drishti: small requests, more than 1000",
 	judge = function(limits)
 		local net = job.net_ops / 2
@@ -1075,27 +1149,31 @@ rules["io.small"] = {
 		local copying = limits.copy_write_s * written + limits.copy_read_s * read
 		local kernel = math.max(0, job.system_s - limits.usual * job.cpu_s - copying)
 		local asked_each = lower(1, known(ratio(job.blk_ops, calls), 1))
-		local by_kernel, by_disk = lower(kernel, calls * limits.call_s), lower(disk * asked_each, known(unused_s(), 0))
-		local cost = by_kernel + by_disk
+		local by_kernel = lower(kernel, calls * limits.call_s + (asked_each >= limits.asked and requests_s() or 0))
+		local s = over_time(by_kernel, bin.calls)
+		if disk > 0 then s = s + over_time(asked_each * job.idle_disk_s, bin.idle_disk_s) end
+		local cost = held(s)
 		only_if(not (cost < limits.cost * job.cpu_s), "these calls took %s of the CPU time at most",
 			percent(ratio(cost, job.cpu_s)))
 		return {
 			severity = "warn",
 			cost = cost,
-			saving = saved(cost),
+			saving = share(cost),
+			at_least = true,
 			text = format("%s moved %s each on average; kernel and disks took %s of the CPU and disk time.",
 				plural(calls, writes == 0 and "read call" or reads == 0 and "write call" or "read and write call"),
 				size((written + read) / calls), percent(spent)),
-			remedy = writes > 0 and by_disk > by_kernel and
+			remedy = writes > 0 and asked_each * disk > by_kernel and
 				"Let each write to the disk have more: fewer fsync() or commits, larger records." or
 				"Buffer: setvbuf, the chunk cache of HDF5, collective MPI-IO, or fewer and larger records.",
 		}
 	end,
 }
 
--- Cost: requests about metadata, as far as cores were idle.
+-- Cost: requests about metadata; of a local disk what opens take of the kernel, at most open_s each, and waiting for
+-- disks meanwhile. What the program itself does for each file is not known.
 rules["io.metadata"] = {
-	limits = {least_s = 60, start_s = 120, note = 40, warn = 1000, bins = 3, meta = 0.5, time = 0.1},
+	limits = {least_s = 60, start_s = 120, note = 40, warn = 1000, bins = 3, meta = 0.5, time = 0.1, open_s = 1e-4},
 	source = "PIKA 40/s; opendatacube #241",
 	judge = function(limits)
 		local meta = ratio(job.mount_meta_requests, job.mount_requests)
@@ -1112,11 +1190,20 @@ rules["io.metadata"] = {
 			length = sum(only(bin.span_s, busy))
 			rate = sum(only(bin.opens, busy)) / length
 		end
-		local cost = mounts and lower(job.mount_request_s * meta, unused_s()) or nil
+		local s
+		if mounts then
+			s = over_time(lower(job.mount_request_s * meta, job.core_s - job.cpu_s), bin.cores_s - bin.cpu_s)
+		else
+			local opens = bin.opens * busy
+			s = over_time(known(lower(kernel_s(), sum(opens) / 2 * limits.open_s), 0), opens)
+			if job.disk_wait_s > 0 then s = s + bin.idle_disk_s * busy end
+		end
+		local cost = held(s)
 		return {
 			severity = (mounts or rate >= limits.warn) and "warn" or "note",
 			cost = cost,
-			saving = mounts and share(cost) or nil,
+			saving = share(cost),
+			at_least = not mounts,
 			times = busy and when(busy),
 			text = mounts and format("%s of the requests to file servers were about metadata (opens, stats); requests " ..
 				"took %s in all.", percent(meta),
@@ -1262,7 +1349,8 @@ rules["numa.remote"] = {
 			where = ranks(wide),
 			text = format("%s of the loads from memory went to another NUMA node; %s may run on several of them.",
 				percent(job.remote_loads), plural(#wide, "task")),
-			remedy = "Bind tasks: srun --cpu-bind=ldoms --mem-bind=local; let each thread write its data first.",
+			remedy = advice("Bind tasks: srun --cpu-bind=ldoms --mem-bind=local", "Bind tasks: numactl --cpunodebind --membind") ..
+				"; let each thread write its data first.",
 		}
 	end,
 }
@@ -1450,18 +1538,19 @@ rules["job.fragmented"] = {
 
 ---------------------------------------------------------------------- the kernel
 
--- Cost: kernel time beyond what many programs need and what copying takes.
+-- Cost: kernel time beyond what many programs need and what copying takes, as far as what comes with it explains it: what
+-- the work itself needs of the kernel is no loss.
 rules["cpu.system"] = {
 	needs = {"job.system_s", "job.user_s", "job.cpu_s"},
-	limits = {least_s = 60, cpu_s = 100, warn = 0.3, bad = 0.6, of_cpu = 0.1, usual = 0.02, copy_s = 0.0008, part = 0.3},
-	suppressed_by = {"cpu.spin_yield", "proc.forks", "io.small", "mem.thrash"},
+	limits = {least_s = 60, cpu_s = 100, warn = 0.3, of_cpu = 0.1, part = 0.3, least = 0.05, bad = 0.3},
+	suppressed_by = {"cpu.spin_yield", "proc.forks", "io.small", "io.metadata", "mem.thrash", "sync.fine", "cpu.oversubscribed"},
 	source = "PCP: system time",
 	judge = function(limits)
 		only_if(job.cpu_s >= at_least(limits.cpu_s), "it used %s of CPU time, not %s", duration(job.cpu_s),
 			duration(at_least(limits.cpu_s)))
 		local part = ratio(job.system_s, job.user_s + job.system_s)
 		-- Bytes that are read and written are copied, which is work.
-		local copying = ratio(limits.copy_s * known(job.read_mb + job.write_mb, 0), job.user_s + job.system_s)
+		local copying = ratio(COPY_S_MB * known(job.read_mb + job.write_mb, 0), job.user_s + job.system_s)
 		only_if(part - copying >= limits.warn and job.system_s >= limits.of_cpu * job.cpu_s,
 			"%s of the CPU time was the kernel's without copying of data, not %s", percent(higher(0, part - copying)),
 			percent(limits.warn))
@@ -1475,28 +1564,33 @@ rules["cpu.system"] = {
 			{job.vol_switches, 1e-5, "sleep", "sleeps", "Wait less often: larger pieces of work, larger messages."},
 			{job.net_ops, 2e-5, "socket call", "socket calls", "Send larger messages."},
 		}
-		local most, with, remedy = limits.part, "", "Look which system calls it makes: strace -cf, perf trace -s."
+		local most, explained, first = limits.part, 0, nil
 		for _, c in ipairs(companions) do
-			local part_of = ratio(c[1] * c[2], job.system_s)
-			if part_of > most then
-				most = part_of
-				with = format("; it comes with %s per CPU second", plural(ratio(c[1], job.cpu_s), c[3], c[4]))
-				remedy = c[5]
-			end
+			local part_of = known(ratio(c[1] * c[2], job.system_s), 0)
+			explained = explained + part_of * job.system_s
+			if part_of > most then most, first = part_of, c end
 		end
+		only_if(first, "nothing that is counted explains it: it is what the work needs of the kernel (strace -cf)")
+		-- A client or a server sleeps for each message.
+		local talks = first[3] == "socket call" or first[3] == "sleep" and job.net_ops >= limits.part * job.vol_switches
+		local cost = held(over_time(lower(kernel_s(), explained), bin.cpu_s))
+		only_if(share(cost) >= limits.least, "less could save %s at most", percent(known(share(cost), 0)))
 		return {
-			severity = part >= limits.bad and "bad" or "warn",
-			cost = higher(0, (part - copying - limits.usual) * job.cpu_s),
-			text = format("%s of the CPU time was the kernel's%s.", percent(part), with),
-			remedy = remedy,
+			severity = talks and "note" or share(cost) >= limits.bad and "bad" or "warn",
+			cost = cost,
+			saving = share(cost),
+			text = format("%s of the CPU time was the kernel's; it comes with %s per CPU second.", percent(part),
+				plural(ratio(first[1], job.cpu_s), first[3], first[4])),
+			remedy = first[5],
 		}
 	end,
 }
 
--- Cost: starting the processes, each with as much CPU time as one has that does nothing.
+-- Cost: what processes took that did little but start and end, and the cores that waited meanwhile; of others as much as
+-- one has that does nothing. What they did is not known.
 rules["proc.forks"] = {
 	needs = {"bin.forks", "bin.span_s", "job.forks", "job.cpu_s", "job.nodes"},
-	limits = {per_s = 20, least_s = 300, process_s = 0.0009, bins = 2},
+	limits = {per_s = 20, least_s = 300, process_s = 0.0009, bins = 2, mostly = 0.8},
 	source = "jobprof's own",
 	judge = function(limits)
 		local builds = {"make", "ninja", "cmake", "ctest", "configure", "cargo", "bazel", "scons", "pytest", "cc1",
@@ -1512,24 +1606,34 @@ rules["proc.forks"] = {
 		only_if(sum(busy) >= math.min(limits.bins, #bin), "that was so in %s, not in %d", plural(sum(busy), "bin"),
 			limits.bins)
 		only_if(job.forks >= 1, "no process was started")
-		local cost = lower(job.cpu_s, job.forks * limits.process_s)
+		-- Without the series Commands all may do work.
+		local little, little_s = known(job.short_processes, 0), known(job.short_cpu_s, 0)
+		local started = little_s + higher(0, job.forks - little) * limits.process_s
+		local waste = lower(1, ratio(started, job.cpu_s))
+		-- Who starts them waits for them, but for sleeps and for others' programs.
+		local awake = 1 - lower(1, ratio(known(job.blocked_sleep_s, 0), length))
+		local foreign = known(ratio(waited_foreign_s(), waited_s()), 0)
+		local cost = waste * awake * higher(0, sum(only(bin.cores_s, busy)) - known(foreign * sum(only(bin.idle_wait_s, busy)), 0))
 		return {
 			severity = "warn",
 			cost = cost,
-			saving = saved(cost),
+			saving = share(cost),
+			at_least = little < limits.mostly * job.forks,
 			times = when(busy),
-			text = format("%s were started, %s of CPU time each.", plural(job.forks, "process", "processes"),
-				duration(ratio(job.cpu_s, job.forks))),
+			text = little > 0 and format("%s were started; %s of them took %s of CPU time each.", plural(job.forks, "process", "processes"),
+				number(little), duration(little_s / little)) or format("%s were started.", plural(job.forks, "process", "processes")),
 			remedy = "Do the loop inside of one program (one python or awk, not one per line).",
 		}
 	end,
 }
 
--- Cost: idle core-seconds.
+-- Cost: idle core-seconds, those in which threads waited for a CPU, and what the switches take of the kernel. What the
+-- program itself does for each piece of work is not known.
 rules["sync.fine"] = {
 	needs = {"job.vol_switches", "job.cpu_s", "job.cpu_share", "job.core_s", "job.cores", "job.disk_wait_s",
 		"job.read_calls", "job.write_calls", "job.net_ops"},
-	limits = {least_s = 60, per_s = 4000, used = 0.8, disk = 0.05, calls = 0.3, cpu_s = 30, blocked = 0.3},
+	limits = {least_s = 60, per_s = 4000, used = 0.8, disk = 0.05, calls = 0.3, cpu_s = 30, blocked = 0.3, message_kb = 4,
+		kernel_s = 1e-5, demand = 1.1},
 	suppressed_by = {"io.wait", "io.small", "cpu.stacked", "cpu.throttled"},
 	source = "PCP: 4000 switches a second and CPU",
 	judge = function(limits)
@@ -1543,16 +1647,28 @@ rules["sync.fine"] = {
 			number(limits.per_s))
 		only_if(job.cpu_share < limits.used, "%s of the core time was used", percent(job.cpu_share))
 		only_if(job.disk_wait_s < limits.disk * job.core_s, "tasks waited for a disk")
-		only_if(job.read_calls + job.write_calls + job.net_ops < limits.calls * job.vol_switches,
-			"it reads, writes or talks about as often as it sleeps")
 		local cause, part = blocked_by(nil, limits.blocked)
+		-- Threads and processes hand each other their work through small messages in pipes, too.
+		local calls = job.read_calls + job.write_calls
+		local hands_on = (cause == BLOCKED.blocked_pipe_s or cause == BLOCKED.blocked_futex_s) and
+			job.net_ops < limits.calls * job.vol_switches and ratio(1024 * (job.read_mb + job.write_mb), calls) <= limits.message_kb
+		only_if(hands_on or calls + job.net_ops < limits.calls * job.vol_switches,
+			"it reads, writes or talks about as often as it sleeps")
+		local messages = hands_on and calls >= limits.calls * job.vol_switches
+		only_if(messages or not (job.demand > limits.demand * job.cores), "more threads than cores take turns")
+		local cost = lower(job.core_s, idle_s() + known(job.idle_wait_s, 0) * known(ratio(waited_own_s(), waited_s()), 1) +
+			known(switching_s(limits.kernel_s), 0))
 		return {
 			severity = "warn",
-			cost = idle_s(),
+			cost = cost,
+			saving = share(cost),
+			at_least = true,
 			text = format("Threads slept %s times per CPU second and %s of the core time was not used: they wait for %s.",
 				number(rate), percent(math.max(0, 1 - job.cpu_share)), cause and format("%s in %s of their time", cause[1],
 				percent(part)) or "locks or for each other"),
-			remedy = cause and cause ~= BLOCKED.blocked_futex_s and cause[2] or "Give threads larger pieces of work, or let them wait a little before they sleep (OMP_WAIT_POLICY=active).",
+			remedy = messages and
+				"Give threads and processes larger pieces of work (chunksize, batches of tasks), so that they meet less often." or
+				cause and cause ~= BLOCKED.blocked_futex_s and cause[2] or "Give threads larger pieces of work, or let them wait a little before they sleep (OMP_WAIT_POLICY=active).",
 		}
 	end,
 }
@@ -1613,10 +1729,11 @@ rules["self.cost"] = {
 		local part = ratio(job.probe_s, job.cpu_s)
 		only_if(part > limits.share, "the profile took %s of the CPU time, not more than %s", percent(part),
 			percent(limits.share))
+		local cost = held(over_time(job.probe_s, bin.cpu_s))
 		return {
 			severity = part > limits.warn and "warn" or "note",
-			cost = job.probe_s,
-			saving = part,
+			cost = cost,
+			saving = share(cost),
 			text = format("The profile itself took %s of the CPU time.", percent(part)),
 			remedy = advice("Nothing in the job: tell the administrator.", "Record fewer families: jobprof run --series"),
 		}

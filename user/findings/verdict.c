@@ -10,6 +10,8 @@
 
 /* A finding is explained by others that cost this much of it together. */
 #define EXPLAINED_SHARE 0.5
+/* A note is worth the place of a louder finding if it would save this much of the core time. */
+#define WORTH_SHARE 0.01
 
 const char *severity__name(enum severity s)
 {
@@ -154,27 +156,55 @@ static bool is_fatal(const struct finding *f)
 	return f->severity == SEVERITY_BAD && isnan(f->cost_core_s);
 }
 
-/* True: a comes after b. */
-static bool is_after(const struct finding *a, const struct finding *b)
+/* A note that would save next to nothing. */
+static bool is_idle_talk(const struct finding *f, double core_s)
 {
+	return f->severity == SEVERITY_NOTE && !(f->cost_core_s >= WORTH_SHARE * core_s);
+}
+
+/* True: a comes after b. */
+static bool is_after(const struct finding *a, const struct finding *b, double core_s)
+{
+	double cost_a = fmax(0, a->cost_core_s), cost_b = fmax(0, b->cost_core_s);
+
 	if (is_fatal(a) != is_fatal(b))
 		return is_fatal(b);
-	if (isnan(a->cost_core_s) != isnan(b->cost_core_s))
-		return isnan(a->cost_core_s);
-	if (a->cost_core_s != b->cost_core_s && !isnan(a->cost_core_s))
-		return a->cost_core_s < b->cost_core_s;
+	if (is_idle_talk(a, core_s) != is_idle_talk(b, core_s))
+		return is_idle_talk(a, core_s);
+	if (cost_a != cost_b)
+		return cost_a < cost_b;
 	return a->severity < b->severity;
 }
 
 /* There are few, and equal ones keep the order of the rules. */
-void verdict__sort(struct verdict *v)
+static void sort(struct verdict *v, double core_s)
 {
 	for (size_t i = 1; i < v->nfindings; i++) {
 		struct finding f = v->findings[i];
 		size_t k = i;
 
-		for (; k && is_after(&v->findings[k - 1], &f); k--)
+		for (; k && is_after(&v->findings[k - 1], &f, core_s); k--)
 			v->findings[k] = v->findings[k - 1];
 		v->findings[k] = f;
 	}
+}
+
+/* What the dearer ones cost is not lost twice. */
+void verdict__settle(struct verdict *v, double core_s)
+{
+	double left = isnan(core_s) ? INFINITY : core_s;
+
+	sort(v, core_s);
+	for (size_t i = 0; i < v->nfindings; i++) {
+		struct finding *f = &v->findings[i];
+
+		if (!(f->cost_core_s > 0))
+			continue;
+		if (f->cost_core_s > left) {
+			f->saving *= left / f->cost_core_s;
+			f->cost_core_s = left;
+		}
+		left -= f->cost_core_s;
+	}
+	sort(v, core_s);
 }

@@ -14,15 +14,18 @@ export function sentences(text) {
 	return m ? [m[1].replace(/\.$/, ''), m[2]] : [text.replace(/\.$/, ''), ''];
 }
 
+// Where a part of the cost cannot be known from outside of the program.
+const bound = (f) => (f.cost.at_least ? 'at least ' : '');
+
 function cost(f, report) {
 	const wall = report.facts.wall_s, all = report.time_budget.core_s, c = f.cost.core_s;
 	const less = f.cost.saving > 0.0005;
 
 	if (less)
-		return [`${spoken(f.cost.saving * wall)}`,
+		return [`${bound(f)}${spoken(f.cost.saving * wall)}`,
 			`${share(f.cost.saving)} of the time${c > 0 ? ` \u00b7 ${cores(c)}` : ''}`];
 	if (c > 0)
-		return [cores(c), all > 0 ? `${share(c / all)} of the core time` : ''];
+		return [`${bound(f)}${cores(c)}`, all > 0 ? `${share(c / all)} of the core time` : ''];
 	return ['', ''];
 }
 
@@ -74,11 +77,12 @@ function others(report) {
 }
 
 function best(report) {
-	const saving = Math.max(0, ...report.findings.map((f) => f.cost.saving ?? 0)), wall = report.facts.wall_s;
+	const first = report.findings.reduce((a, f) => ((f.cost.saving ?? 0) > (a?.cost.saving ?? 0) ? f : a), null);
+	const saving = first?.cost.saving ?? 0, wall = report.facts.wall_s;
 
 	if (!(saving > 0.005))
 		return null;
-	return soft('at best ', el('b', {}, `${share(saving)} less time`),
+	return soft(bound(first) || 'at best ', el('b', {}, `${share(saving)} less time`),
 		`: ${spoken(wall * (1 - saving))} instead of ${spoken(wall)}`);
 }
 

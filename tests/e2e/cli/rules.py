@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from factslib import BINS, CORES, DT, NODES, NRULES, WALL, changed, healthy, judge
 from lib import is_equal, is_true, not_ok, ok, run_tests
-from rulecases import CASES, CORE_S, CPU, PER_BIN, H, at, both, facts_of, gpus, one_writer, stacked, tail, unequal, used
+from rulecases import CASES, CORE_S, CPU, PER_BIN, H, at, both, facts_of, gpus, one_core, one_writer, stacked, tail, unequal, used
 
 LINE = 76
 
@@ -264,9 +264,9 @@ def why():
         texts = [f["remedy"] for f in judge(changed(H, dict(stacked(0.6), **{"job.is_slurm": is_slurm})))["findings"]]
         is_equal("options of Slurm, of a job of Slurm alone: %d" % is_slurm,
                  any("#SBATCH" in t or "srun" in t for t in texts), is_slurm == 1)
-    is_equal("who explains it", judge(changed(H, stacked(0.6)))["others"]["cpu.unused"],
-             {"judged": True, "reason": "cpu.stacked explains it"})
-    short = changed(healthy(bins=2), {"job.cpu_share": 0.5, "scale": 0.1})
+    is_equal("who explains it", judge(one_core())["others"]["cpu.unused"],
+             {"judged": True, "reason": "cpu.serial explains it"})
+    short = changed(healthy(bins=2), {"job.cpu_share": 0.5, "job.cpu_s": NODES * CORES * DT, "scale": 0.1})
     is_true("a scaled run", "cpu.unused" in judge(short)["found"], judge(short)["others"].get("cpu.unused"))
 
 

@@ -257,6 +257,25 @@ static double least_memory(const struct model_job *j)
 	return least;
 }
 
+#define SHORT_PROCESS_S 0.005 /* of CPU time: it does little but start and end */
+
+static void fill_commands(struct facts *f, const struct model_job *j)
+{
+	double processes = 0, cpu_s = 0;
+
+	for (unsigned i = 0; i < j->ncommands; i++) {
+		const struct job_command *c = &j->commands[i];
+
+		if (!(c->cpu_s < SHORT_PROCESS_S * c->processes))
+			continue;
+		processes += c->processes;
+		cpu_s += c->cpu_s;
+	}
+	*f->values[FACT_JOB_commands] = j->ncommands ? j->ncommands : NAN;
+	*f->values[FACT_JOB_short_processes] = j->ncommands ? processes : NAN;
+	*f->values[FACT_JOB_short_cpu_s] = j->ncommands ? cpu_s : NAN;
+}
+
 static void fill_job(struct facts *f, const struct model_job *j)
 {
 	double *v[N_FACTS];
@@ -285,7 +304,7 @@ static void fill_job(struct facts *f, const struct model_job *j)
 		opens = known__sum(opens, f->values[FACT_BIN_opens][k]);
 	*v[FACT_JOB_opens] = opens;
 	*v[FACT_JOB_remote_loads] /= *v[FACT_JOB_node_loads];
-	*v[FACT_JOB_commands] = j->ncommands ? j->ncommands : NAN;
+	fill_commands(f, j);
 	*v[FACT_JOB_ports_up] = facts__sum(j, Q_PORT_UP);
 	*v[FACT_JOB_ipoib_mb] = facts__sum(j, Q_IPOIB_TX);
 	*v[FACT_JOB_swap_peak_mb] = NAN;

@@ -20,13 +20,19 @@ static const char *const colours[] = {
 };
 
 /* What could be saved by mending the finding that saves most: others may be about the same time. */
-static double best_saving(const struct verdict *v)
+static const struct finding *best_saving(const struct verdict *v)
 {
-	double best = 0;
+	const struct finding *best = NULL;
 
 	for (size_t i = 0; i < v->nfindings; i++)
-		best = fmax(best, v->findings[i].saving);
+		if (v->findings[i].saving > (best ? best->saving : 0))
+			best = &v->findings[i];
 	return best;
+}
+
+static const char *bound(const struct finding *f)
+{
+	return f->at_least ? "at least" : "at best";
 }
 
 /* "from 0:32 to 0:40", "at 0:32 and 0:52", "at 0:32, 0:52 and 2 more times"; "": all the time */
@@ -60,8 +66,10 @@ static void print_cost(const struct finding *f, FILE *out)
 	write_times(f, times, sizeof(times));
 	if (!costs && !*times)
 		return;
-	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", costs ? "costs " : "",
-		 costs ? report_text__cores(f->cost_core_s, cost) : "", saves ? ", at best " : "",
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s%s",
+		 costs ? f->at_least ? "costs at least " : "costs " : "",
+		 costs ? report_text__cores(f->cost_core_s, cost) : "", saves ? ", " : "",
+		 saves ? bound(f) : "", saves ? " " : "",
 		 saves ? report_text__share(f->saving, saving) : "", saves ? " less time" : "",
 		 costs && *times ? ", " : "", times);
 	fputs("        ", out);
@@ -114,7 +122,7 @@ static void print_none(const struct report *r, FILE *out)
 void report_findings__print(const struct report *r, FILE *out)
 {
 	const struct verdict *v = r->verdict;
-	double saving = best_saving(v);
+	const struct finding *best = best_saving(v);
 	size_t most = r->all ? v->nfindings : FIRST_PAGE;
 	size_t shown = v->nfindings < most ? v->nfindings : most;
 	size_t in_full = r->in_full ? r->in_full : REPORT_IN_FULL;
@@ -129,8 +137,9 @@ void report_findings__print(const struct report *r, FILE *out)
 		return;
 	}
 	fputs("\nWhat held it back", out);
-	if (saving > 0.005)
-		fprintf(out, "%*sat best %s less time", 28, "", report_text__share(saving, share));
+	if (best && best->saving > 0.005)
+		fprintf(out, "%*s%s %s less time", best->at_least ? 27 : 28, "", bound(best),
+			report_text__share(best->saving, share));
 	putc('\n', out);
 	for (size_t i = 0; i < shown; i++)
 		(i < in_full || r->all ? print_finding : print_line)(r, &v->findings[i], i + 1,

@@ -13,8 +13,8 @@
 
 static const struct store_column columns[] = {
 	{"id", false},	  {"severity", false}, {"cost", true},	  {"cost_unit", false},
-	{"saving", true}, {"text", false},     {"remedy", false}, {"where", false},
-	{"from_s", true}, {"to_s", true},      {"source", false},
+	{"saving", true}, {"at_least", true},  {"text", false},	  {"remedy", false},
+	{"where", false}, {"from_s", true},    {"to_s", true},	  {"source", false},
 };
 
 static json_t *row_of(const struct finding *f)
@@ -28,6 +28,7 @@ static json_t *row_of(const struct finding *f)
 		{"cost", json__number(f->cost_core_s)},
 		{"cost_unit", json__text(isnan(f->cost_core_s) ? "" : "core-s")},
 		{"saving", json__number(f->saving)},
+		{"at_least", json_integer(f->at_least)},
 		{"text", json__text(f->text)},
 		{"remedy", json__text(f->remedy)},
 		{"where", json__text(f->where)},
