@@ -277,7 +277,9 @@ rules["cpu.serial"] = {
 		has_cores()
 		no_gpus()
 		only_if(job.nodes == 1, "it has %s", plural(job.nodes, "node"))
-		local used = per_second(bin.cpu_s)
+		-- What others kept from it is its work, too.
+		local foreign = known(ratio(waited_foreign_s(), waited_s()), 0)
+		local used = per_second(foreign > 0 and bin.cpu_s + foreign * bin.idle_wait_s or bin.cpu_s)
 		local serial = mean(mask(used, ">=", limits.low) * mask(used, "<=", limits.high))
 		only_if(serial >= limits.bins, "one core was in use for %s of the time, not for %s", percent(serial),
 			percent(limits.bins))
@@ -349,6 +351,9 @@ local function no_more_than(cores)
 		starts_many() and format(", make -j%d, xargs -P%d", n, n) or "", advice(format(", #SBATCH --cpus-per-task=%d", n), ""))
 end
 
+-- Switches between threads per CPU second.
+local function switch_rate() return ratio(known(job.vol_switches, 0) + known(job.invol_switches, 0), job.cpu_s) end
+
 -- What so many switches between threads take of the kernel at most.
 local function switching_s(switch_s)
 	return lower(kernel_s(), (known(job.vol_switches, 0) + known(job.invol_switches, 0)) * switch_s)
@@ -358,7 +363,7 @@ end
 rules["cpu.oversubscribed"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.cpu_share", "job.core_s"},
 	limits = {least_s = 120, warn = 0.10, bad = 0.25, lost = 0.05, demand = 1.1, busy = 0.8, burst_s = 0.001, switch_s = 5e-6,
-		kernel_s = 1e-5, yields = 10000, own = 0.5, least = 0.01},
+		kernel_s = 1e-5, yields = 10000, own = 0.5, least = 0.01, meet = 4000},
 	suppressed_by = {"cpu.spin_yield", "cpu.stacked", "cpu.throttled", "sync.fine"},
 	source = "ClusterCockpit: load above 1.2 of the cores",
 	judge = function(limits)
@@ -373,11 +378,12 @@ rules["cpu.oversubscribed"] = {
 		-- Where threads wait for each other there are too many of them, whoever has the rest of the cores.
 		if own >= limits.own then busy = busy + known(share(job.others_s), 0) end
 		only_if(busy >= limits.busy, "the cores were busy or waited for in %s of the time only", percent(busy))
-		only_if(not (job.run_p50_s < limits.burst_s and starts_many()),
-			"half of the waits were shorter than %s: bursts of processes", duration(limits.burst_s))
+		-- Threads that meet at barriers wait often and shortly, too, and there the waits of each hold up all.
+		only_if(not (job.run_p50_s < limits.burst_s) or not starts_many() and switch_rate() >= limits.meet,
+			"half of the waits were shorter than %s: bursts of work", duration(limits.burst_s))
 		only_if(not (own < limits.own), "%s of the waits only were for the job itself", percent(known(own, 0)))
 		local yields = ratio(job.invol_switches, job.cpu_s)
-		only_if(not (yields >= limits.yields), "threads gave their CPU away %s times per CPU second: they yield",
+		only_if(job.has_mpi == 0 or not (yields >= limits.yields), "threads gave their CPU away %s times per CPU second: they yield",
 			number(known(yields, 0)))
 		local cost = lower(known(job.avoidable_s, 0) + known(job.invol_switches, 0) * limits.switch_s +
 			known(switching_s(limits.kernel_s), 0), job.core_s)
@@ -395,19 +401,19 @@ rules["cpu.oversubscribed"] = {
 	end,
 }
 
--- Whether threads look bound, though their tasks are not: they ran or waited for long at a time, had no more work than
--- there are cores, and yet cores were idle. A kernel leaves no core idle for long while a thread may run there.
+-- Whether threads look bound, though their tasks are not: they waited for long at a time, had no more work than there
+-- are cores, and yet cores were idle. A kernel leaves no core idle for long while a thread may run there.
 local function look_bound(limits)
-	return job.demand <= limits.demand * job.cores and job.run_p50_s >= limits.long_s and
-		ratio(job.vol_switches, job.cpu_s) <= limits.sleeps and not (job.tasks > 1 and min(task.cpus_allowed) < min(node.cores))
+	return job.demand <= limits.demand * job.cores and share(job.avoidable_s) >= limits.bad and
+		ratio(job.wait_s, job.cpu_s) >= limits.long_s * switch_rate() and
+		not (job.tasks > 1 and min(task.cpus_allowed) < min(node.cores))
 end
 
 -- Cost: waiting while own cores were idle.
 rules["cpu.stacked"] = {
 	needs = {"job.avoidable_s", "job.core_s", "job.cpu_share", "job.wait_share", "job.cores", "bin.avoidable_s",
 		"bin.cores_s"},
-	limits = {least_s = 60, share = 0.05, bad = 0.20, bins = 0.5, demand = 1.1, others = 0.05, own = 0.5, long_s = 0.001,
-		sleeps = 100},
+	limits = {least_s = 60, share = 0.05, bad = 0.20, bins = 0.5, demand = 1.1, others = 0.05, own = 0.5, long_s = 0.001},
 	suppressed_by = {"cpu.throttled"},
 	source = "work conservation: no core is idle while a thread waits",
 	judge = function(limits)
@@ -485,7 +491,7 @@ rules["cpu.throttled"] = {
 rules["cpu.neighbour"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.core_s", "job.wait_s"},
 	limits = {least_s = 120, warn = 0.05, bad = 0.3, least = 0.02, seen = 0.1, demand = 1.0,
-		burst_s = 0.001, foreign = 0.5, fits = 1.1, full = 0.9},
+		burst_s = 0.001, foreign = 0.5, fits = 1.1, full = 0.9, kept = 0.2},
 	suppressed_by = {"cpu.stacked", "cpu.throttled"},
 	source = "bcc #2973; its threshold is jobprof's own",
 	judge = function(limits)
@@ -499,14 +505,16 @@ rules["cpu.neighbour"] = {
 		local others = known(job.others_s, 0)
 		-- They took cores that the job had work for: then it waits for itself on those that are left.
 		local crowded = others > 0 and share(others) >= limits.seen and
-			at_once(bin.cpu_s + bin.wait_s) <= limits.fits * job.cores and
+			(at_once(bin.cpu_s + bin.wait_s) <= limits.fits * job.cores or
+			share(lower(others, job.idle_wait_s)) >= limits.kept) and
 			known(job.cpu_share, 0) + share(others) >= limits.full
 		only_if(crowded or not (foreign < limits.foreign), "%s of the waits only were for others' programs",
 			percent(known(foreign, 0)))
 		local list = indexes(mask(node.wait_s / (node.wait_s + node.cpu_s), ">=", limits.warn))
 		local where = #node > 1 and #list > 0 and nodes(list) or ""
 		if foreign >= limits.foreign then
-			local cost = foreign * all
+			-- Own threads that wait for each other leave no core to others.
+			local cost = known(higher(foreign, lower(1, ratio(others, job.idle_wait_s))), foreign) * all
 			return {
 				severity = share(cost) >= limits.bad and "bad" or "warn",
 				cost = cost,
@@ -1027,11 +1035,12 @@ rules["mem.swap"] = {
 rules["cpu.spin_yield"] = {
 	needs = {"job.invol_switches", "job.cpu_s", "job.system_s"},
 	limits = {least_s = 60, cpu_s = 60, per_s = 5000, slice_s = 0.0001, call_s = 2e-7, samples = 100,
-		inside = 0.1},
+		inside = 0.1, demand = 1.1},
 	source = "measured: yielding counts as an involuntary switch",
 	judge = function(limits)
 		only_if(job.cpu_s >= at_least(limits.cpu_s), "it used %s of CPU time, not %s", duration(job.cpu_s),
 			duration(at_least(limits.cpu_s)))
+		only_if(not (job.has_mpi == 0 and job.demand > limits.demand * job.cores), "it has more threads than cores, which yield to each other")
 		local rate = yield_rate()
 		local yields, slice_s = rate * job.cpu_s, 1 / rate
 		only_if(yields > 0.5 * job.invol_switches, "threads slept about as often as they were switched: they wake each other")
@@ -1099,7 +1108,7 @@ rules["io.wait"] = {
 				by_faults and ", mostly in page faults: mapped files and programs" or "",
 				not is_net and job.blk_p99_s >= 0 and format("; 99 of 100 requests took less than %s",
 				duration(job.blk_p99_s)) or ""),
-			remedy = by_faults and "Read files that are mapped once and in order (madvise, MAP_POPULATE), keep programs and libraries on " ..
+			remedy = by_faults and "Read files that are mapped once, in order and ahead (madvise, MAP_POPULATE), keep programs and libraries on " ..
 				"the node's own disk, and look whether memory is short." or is_large and
 				"Requests are large: it waits for as long as the disk needs for so much. Move less, or use a faster file system." or
 				"Use the node's own disk ($TMPDIR) for scratch files, larger reads and writes, fewer ranks that " ..
@@ -1110,10 +1119,10 @@ rules["io.wait"] = {
 
 -- Calls of one direction that went to files: what is in the cache is not read from storage, and what is written again is
 -- not stored each time; but who uses a pipe waits for it now and then.
-local function small_calls(calls, mb, storage_mb, limits)
+local function small_calls(calls, mb, storage_mb, limits, is_write)
 	local kb = ratio(mb * 1024, calls)
 	local limit = job.mount_requests > 0 and job.is_exclusive == 1 and limits.mount_kb or
-		ratio(job.blk_ops, calls) >= limits.asked and limits.asked_kb or limits.kb
+		is_write and ratio(job.blk_ops, calls) >= limits.asked and limits.asked_kb or limits.kb
 	local talks = known(job.blocked_pipe_s, math.huge) + known(job.blocked_socket_s, 0) + known(job.blocked_poll_s, 0)
 	if calls >= limits.calls and kb < limit and mb > 0 and
 		(storage_mb >= limits.storage * mb or talks < limits.talks * job.cpu_s) then
@@ -1128,11 +1137,11 @@ rules["io.small"] = {
 	needs = {"job.read_calls", "job.write_calls", "job.read_mb", "job.write_mb", "job.disk_read_mb",
 		"job.disk_write_mb", "job.net_ops", "job.system_s", "job.cpu_s", "bin.calls", "bin.span_s"},
 	limits = {least_s = 60, kb = 3.5, asked = 0.5, asked_kb = 16, mount_kb = 64, calls = 1000, per_s = 100, share = 0.05,
-		storage = 0.3, talks = 0.02, call_s = 5e-6, copy_write_s = 0.0004, copy_read_s = 0.0001, usual = 0.01, cost = 0.01},
+		storage = 0.3, talks = 0.02, call_s = 5e-6, copy_write_s = 0.0004, copy_read_s = 0.0001, usual = 0.01, cost = 0.01, least = 0.05},
 	source = "Drishti: small requests, more than 1000",
 	judge = function(limits)
 		local net = job.net_ops / 2
-		local writes, write_kb = small_calls(higher(0, job.write_calls - net), job.write_mb, job.disk_write_mb, limits)
+		local writes, write_kb = small_calls(higher(0, job.write_calls - net), job.write_mb, job.disk_write_mb, limits, true)
 		local reads, read_kb = small_calls(higher(0, job.read_calls - net), job.read_mb, job.disk_read_mb, limits)
 		local calls = writes + reads
 		only_if(calls > 0, "no %d calls to storage are small on average (reads %s KiB, writes %s KiB)", limits.calls,
@@ -1156,7 +1165,7 @@ rules["io.small"] = {
 		only_if(not (cost < limits.cost * job.cpu_s), "these calls took %s of the CPU time at most",
 			percent(ratio(cost, job.cpu_s)))
 		return {
-			severity = "warn",
+			severity = share(cost) >= limits.least and "warn" or "note",
 			cost = cost,
 			saving = share(cost),
 			at_least = true,
@@ -1543,7 +1552,8 @@ rules["job.fragmented"] = {
 rules["cpu.system"] = {
 	needs = {"job.system_s", "job.user_s", "job.cpu_s"},
 	limits = {least_s = 60, cpu_s = 100, warn = 0.3, of_cpu = 0.1, part = 0.3, least = 0.05, bad = 0.3},
-	suppressed_by = {"cpu.spin_yield", "proc.forks", "io.small", "io.metadata", "mem.thrash", "sync.fine", "cpu.oversubscribed"},
+	suppressed_by = {"cpu.spin_yield", "proc.forks", "io.small", "io.wait", "io.metadata", "mem.thrash", "sync.fine",
+		"cpu.oversubscribed"},
 	source = "PCP: system time",
 	judge = function(limits)
 		only_if(job.cpu_s >= at_least(limits.cpu_s), "it used %s of CPU time, not %s", duration(job.cpu_s),

@@ -15,7 +15,7 @@ export function sentences(text) {
 }
 
 // Where a part of the cost cannot be known from outside of the program.
-const bound = (f) => (f.cost.at_least ? 'at least ' : '');
+const bound = (f) => (f.cost.is_at_least ? 'at least ' : '');
 
 function cost(f, report) {
 	const wall = report.facts.wall_s, all = report.time_budget.core_s, c = f.cost.core_s;

@@ -35,7 +35,7 @@ static json_t *cost_json(const struct finding *f)
 
 	json__set(o, "core_s", json__number(f->cost_core_s));
 	json__set(o, "saving", json__number(f->saving));
-	json__set(o, "at_least", json_boolean(f->at_least));
+	json__set(o, "is_at_least", json_boolean(f->at_least));
 	return o;
 }
 
