@@ -91,7 +91,7 @@ def oversubscribed(j, ratio):
     would be busy. A switch each 3 ms takes 3 us."""
     cpu = BUSY * j.threads
     j.put(CPUTime=cpu, RunDelay=ratio * j.threads - cpu, Threads=numpy.ceil(ratio * j.threads),
-          InvolSwitches=cpu / 0.003)
+          InvolSwitches=cpu / 0.003, VolSwitches=4500 * cpu, system=0.02)
     j.wait_ns = 6e6
     return (1 - BUSY + BUSY * 3e-6 / 0.003) * j.core_s
 

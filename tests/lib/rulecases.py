@@ -197,7 +197,7 @@ CASES = {
         ("waits for others", False, waited(waiting(0.5, 2.0), other_jobs=0.51)),
         ("of a build", True, both(waiting(0.5, 2.0), {"job.forks": 1e6})),
         ("more ranks than cores", True, both(waiting(0.5, 2.0), {"job.tasks": 2 * NODES * CORES})),
-        ("with idle cores", True, both(waiting(0.5, 2.0), {"job.avoidable_s": 0.05 * CORE_S})),
+        ("with idle cores", True, both(waiting(0.5, 2.0), {"job.avoidable_s": 0.05 * CORE_S, "job.vol_switches": 4100 * CPU})),
     ],
     "cpu.stacked": [
         ("ranks share cores", True, stacked(0.6)),

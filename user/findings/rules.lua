@@ -279,8 +279,10 @@ rules["cpu.serial"] = {
 		only_if(job.nodes == 1, "it has %s", plural(job.nodes, "node"))
 		-- What others kept from it is its work, too.
 		local foreign = known(ratio(waited_foreign_s(), waited_s()), 0)
-		local used = per_second(foreign > 0 and bin.cpu_s + foreign * bin.idle_wait_s or bin.cpu_s)
-		local serial = mean(mask(used, ">=", limits.low) * mask(used, "<=", limits.high))
+		local function serial_part(used)
+			return known(mean(mask(used, ">=", limits.low) * mask(used, "<=", limits.high)), 0)
+		end
+		local serial = math.max(serial_part(per_second(bin.cpu_s)), serial_part(per_second(bin.cpu_s + foreign * bin.idle_wait_s)))
 		only_if(serial >= limits.bins, "one core was in use for %s of the time, not for %s", percent(serial),
 			percent(limits.bins))
 		local turns, remedy = take_turns(limits)
@@ -359,7 +361,8 @@ local function switching_s(switch_s)
 	return lower(kernel_s(), (known(job.vol_switches, 0) + known(job.invol_switches, 0)) * switch_s)
 end
 
--- Cost: core-seconds idle while threads waited, and what the switches between threads take, in the kernel and of caches.
+-- Cost: what the switches between threads take, in the kernel and of caches, and, where they meet at barriers, core-seconds
+-- idle while threads waited.
 rules["cpu.oversubscribed"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.cpu_share", "job.core_s"},
 	limits = {least_s = 120, warn = 0.10, bad = 0.25, lost = 0.05, demand = 1.1, busy = 0.8, burst_s = 0.001, switch_s = 5e-6,
@@ -385,13 +388,16 @@ rules["cpu.oversubscribed"] = {
 		local yields = ratio(job.invol_switches, job.cpu_s)
 		only_if(job.has_mpi == 0 or not (yields >= limits.yields), "threads gave their CPU away %s times per CPU second: they yield",
 			number(known(yields, 0)))
-		local cost = lower(known(job.avoidable_s, 0) + known(job.invol_switches, 0) * limits.switch_s +
+		-- Where threads meet often all wait for one that has no CPU; what they do meanwhile may look like work.
+		local meet = switch_rate() >= limits.meet
+		local cost = lower((meet and known(job.avoidable_s, 0) or 0) + known(job.invol_switches, 0) * limits.switch_s +
 			known(switching_s(limits.kernel_s), 0), job.core_s)
 		return {
 			severity = share(cost) < limits.least and "note" or
 				job.wait_share >= limits.bad and not (share(cost) < limits.lost) and "bad" or "warn",
 			cost = cost,
 			saving = share(cost),
+			at_least = meet or job.has_mpi == 1,
 			times = times_of_waiting(limits.warn),
 			text = format("Threads waited for a CPU in %s of the time they could run: they had work for %s " ..
 				"on %s.%s", percent(job.wait_share), plural(job.demand, "CPU"), number(cpus), own >= limits.own and
@@ -446,13 +452,15 @@ rules["cpu.stacked"] = {
 			severity = lost >= limits.bad and "bad" or "warn",
 			cost = cost,
 			saving = share(cost),
+			-- Ranks that wait for each other may spin meanwhile.
+			at_least = job.has_mpi == 1,
 			where = who,
 			times = when(mask(avoidable / bin.cores_s, ">=", limits.share), avoidable),
 			text = format("%s%s waited for a core in %s of the time they could run, while %.1f of %s did nothing for it.",
 				who == "" and "Threads" or capital(who), #crowded > 0 and format(" may run on %s and",
 				plural(max(array_of(task.cpus_allowed, crowded)), "CPU")) or "", percent(job.wait_share),
 				math.max(0, (1 - job.cpu_share) * job.cores), plural(job.cores, "core")),
-			remedy = #crowded == 0 and "Let threads use all cores: the program or its runtime binds them itself (OMP_PLACES, OMP_PROC_BIND)." or
+			remedy = #crowded == 0 and "Let threads use all cores: the program, its runtime or a launcher in it binds them (OMP_PLACES, mpirun --bind-to none)." or
 				advice("Give each task its cores: srun --cpus-per-task=N --cpu-bind=cores (srun does not take " ..
 				"N from sbatch since 22.05); mpirun --bind-to none.",
 				"Let threads use all cores: look for taskset, OMP_PLACES, mpirun --bind-to none."),
@@ -1174,7 +1182,7 @@ rules["io.small"] = {
 				size((written + read) / calls), percent(spent)),
 			remedy = writes > 0 and asked_each * disk > by_kernel and
 				"Let each write to the disk have more: fewer fsync() or commits, larger records." or
-				"Buffer: setvbuf, the chunk cache of HDF5, collective MPI-IO, or fewer and larger records.",
+				"Buffer: setvbuf, the chunk cache of HDF5, collective MPI-IO, or fewer and larger records in one file.",
 		}
 	end,
 }
