@@ -86,6 +86,18 @@ static int complain(const struct command *c, int how, const char *word)
 			      name);
 }
 
+static bool overwrites;
+
+bool options__overwrites(void)
+{
+	return overwrites;
+}
+
+void options__overwrite(void)
+{
+	overwrites = true;
+}
+
 int options__read(const struct command *c, int argc, char **argv,
 		  int (*take)(void *ctx, int letter, const char *arg), void *ctx)
 {
@@ -103,7 +115,11 @@ int options__read(const struct command *c, int argc, char **argv,
 			options__help(c, stdout);
 			return 0;
 		}
-		status = take(ctx, letter, optarg);
+		status = 0;
+		if (letter == OPT_OVERWRITE_LETTER)
+			overwrites = true;
+		else
+			status = take(ctx, letter, optarg);
 		if (status)
 			return status;
 		optopt = 0;

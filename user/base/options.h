@@ -12,6 +12,14 @@
 #define OPT_LONG 256 /* letters from here on: there is no short option */
 #define OPT_MAX	 40  /* options of a command */
 
+/* Of a verb that writes files, read here: options__overwrites() is true from then on. */
+#define OPT_OVERWRITE                                                       \
+	{                                                                   \
+		OPT_OVERWRITE_LETTER, "overwrite", NULL,                    \
+			"replaces what is at FILE; without it nothing does" \
+	}
+#define OPT_OVERWRITE_LETTER 0x7000
+
 struct opt {
 	int letter;
 	const char *name; /* of the long option */
@@ -44,6 +52,9 @@ struct command {
  */
 int options__read(const struct command *c, int argc, char **argv,
 		  int (*take)(void *ctx, int letter, const char *arg), void *ctx);
+bool options__overwrites(void);
+/* As if the option had been given: for a program that replaces files without it. */
+void options__overwrite(void);
 void options__help(const struct command *c, FILE *out);
 /* Logs what is wrong with how it was called, and where help is. Returns 2. */
 int options__wrong(const struct command *c, const char *fmt, ...)

@@ -494,7 +494,7 @@ def wrong():
     svg = os.path.join(tmpdir("none"), "old.svg")
     with open(svg, "w") as f:
         f.write("old")
-    p = subprocess.run(["bash", "-c", 'ulimit -f 1; exec "$0" "$@"', JOBPROF, "cluster", "--svg", svg, many],
+    p = subprocess.run(["bash", "-c", 'ulimit -f 1; exec "$0" "$@"', JOBPROF, "cluster", "--overwrite", "--svg", svg, many],
                        capture_output=True, text=True, env=plain_env())
     with open(svg) as f:
         is_true("wrong: no room for the output", p.returncode == 1 and f.read() == "old" and "cannot be written" in p.stderr,

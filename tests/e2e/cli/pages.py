@@ -262,7 +262,9 @@ def whole_or_not():
     for verb, args, last in (("compare", [a], b), ("plot", ["-s", "Tasks", "-d", "RSS", a], b)):
         with open(out, "w") as f:
             f.write("before")
-        p = jobprof(verb, "--html", out, *args, bad)
+        p = jobprof(verb, "--html", out, *args, last)
+        is_true("%s: an older page is not replaced unasked" % verb, p.returncode == 1 and "already" in p.stderr and open(out).read() == "before", p.stderr)
+        p = jobprof(verb, "--html", out, "--overwrite", *args, bad)
         is_true("%s: of a damaged file no page is written" % verb, p.returncode == 1 and open(out).read() == "before", p.stderr)
         is_equal("%s: nothing else is left" % verb, sorted(os.listdir(folder)), ["a.h5", "b.h5", "bad.h5", "out.html"])
         for over in (a, b):
@@ -271,7 +273,7 @@ def whole_or_not():
         for where in (os.path.join(folder, "no/out.html"), "/dev/full"):
             p = jobprof(verb, "--html", where, *args, last)
             is_true("%s: %s is one line" % (verb, os.path.basename(where)), p.returncode == 1 and len(p.stderr.splitlines()) == 1, p.stderr)
-        p = jobprof(verb, "--html", out, *args, last)
+        p = jobprof(verb, "--html", out, "--overwrite", *args, last)
         is_true("%s: an older page is replaced" % verb, p.returncode == 0 and not p.stdout and not p.stderr and open(out).read().endswith("</html>\n"), p.stderr)
         is_true("%s: - is standard output" % verb, jobprof(verb, "--html", "-", *args, last).stdout == open(out).read(), "")
         other = "--json" if verb == "compare" else "--svg=x"

@@ -104,7 +104,7 @@ class Picture:
 
 def picture(args, time_s, factor):
     path = tmpdir("svg") + "/out.svg"
-    drawn("--svg", path, *args)
+    drawn("--overwrite", "--svg", path, *args)
     with open(path) as f:
         return Picture(f.read(), time_s, factor)
 
@@ -327,7 +327,7 @@ def complete_or_not():
     for name, args in (("a damaged file", (bad,)), ("a damaged file among good ones", (good, bad)),
                        ("no such column", (good,))):
         column = "None" if "column" in name else "RSS"
-        status, _, err = plot("-s", "Tasks", "-d", column, "--svg", out, *args)
+        status, _, err = plot("-s", "Tasks", "-d", column, "--svg", out, "--overwrite", *args)
         with open(out) as f:
             is_true("plot: %s leaves the output as it was" % name, status == 1 and err and f.read() == "old", err)
     is_equal("plot: and nothing beside it", sorted(os.listdir(d)), ["bad.h5", "plot.svg"])
@@ -336,7 +336,10 @@ def complete_or_not():
     second = write("other", job("fine", 3))
     status, _, err = plot("-s", "Tasks", "-d", "RSS", "--svg", second, good, second)
     is_true("plot: nor is a second file", status and "what is read" in err and h5py.is_hdf5(second), err)
-    drawn("-s", "Tasks", "-d", "RSS", "--svg", out, good)
+    status, _, err = plot("-s", "Tasks", "-d", "RSS", "--svg", out, good)
+    with open(out) as f:
+        is_true("plot: what is there stays", status == 1 and "already" in err and f.read() == "old", err)
+    drawn("-s", "Tasks", "-d", "RSS", "--svg", out, "--overwrite", good)
     ElementTree.parse(out)
     is_true("plot: --svg -", drawn("-s", "Tasks", "-d", "RSS", "--svg", "-", good).rstrip().endswith("</svg>"), "")
 

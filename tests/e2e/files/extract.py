@@ -520,7 +520,7 @@ def what_is_not_there():
              (("-s", "Tasks", "--columns", "RSS,Page"), 'did you mean "Pages"?'),
              (("-s", "Tasks", "-l", "timeseries", "--columns", "rss"), 'did you mean "RSS"?')]
     for args, said in cases:
-        p = extract("-i", file, "-o", path("missing.csv"), *args)
+        p = extract("-i", file, "-o", path("missing.csv"), "--overwrite", *args)
         is_true("named: %s" % " ".join(args), p.returncode == 1 and said in p.stderr.decode()
                 and p.stderr.count(b"\n") == 1, (p.returncode, p.stderr))
     p = extract("-i", file, "-s", "Nothing", "-o", path("nothing.csv"))
@@ -608,7 +608,7 @@ def outputs_are_equal():
                  ("-l", "timeseries", "--columns", "RSS,VMSize,RSS")):
         one = must("-i", file, "-s", "Tasks", "-o", "-", *args)
         for n in ("1", "7", "64"):
-            must("-i", file, "-s", "Tasks", "--threads", n, "-o", path("n.out"), *args)
+            must("-i", file, "-s", "Tasks", "--threads", n, "-o", path("n.out"), "--overwrite", *args)
             with open(path("n.out"), "rb") as f:
                 same_bytes("to a file: %s %s" % (" ".join(args), n), f.read(), one)
     for n in ("0", "65", "x"):
@@ -742,7 +742,7 @@ def array_tasks():
                 for node in step["Nodes"].values():
                     node.attrs["Array Job Id"] = numpy.array([11], "i4")
                     node.attrs["Array Task Id"] = numpy.array([task], "i4")
-    r = subprocess.run([JOBPROF, "extract", "-j", "11_2.1", "-s", "Tasks"], cwd=top,
+    r = subprocess.run([JOBPROF, "extract", "-j", "11_2.1", "-s", "Tasks", "-o", "."], cwd=top,
                        capture_output=True)
     is_equal("a task of an array", (r.returncode, os.listdir(top).count("extract_12.csv")), (0, 1))
     r = subprocess.run([JOBPROF, "extract", "-j", "11_3", "-s", "Tasks"], cwd=top,
@@ -759,18 +759,18 @@ def array_tasks():
     shutil.copy(os.path.join(top, "job_12.h5"), os.path.join(top, "job_12.restart0.h5"))
     with open(os.path.join(top, "job_10.h5"), "w") as f:
         f.write("no profile")
-    run("extract", "-j", "11_1", "-s", "Tasks")
-    is_equal("an array's id means its tasks", run("extract", "-j", "11", "-s", "Tasks")[:2],
+    run("extract", "-j", "11_1", "-s", "Tasks", "-o", ".")
+    is_equal("an array's id means its tasks", run("extract", "-j", "11", "-s", "Tasks", "-o", ".")[:2],
              (0, ["extract_11.csv", "extract_12.csv"]))
-    is_equal("-o is one file", run("extract", "-j", "11", "-s", "Tasks", "-o", "x.csv")[:2], (2, []))
-    is_equal("a job of no array", run("extract", "-j", "13", "-s", "Tasks")[:2], (0, ["extract_13.csv"]))
+    is_equal("-o is one file", run("extract", "-j", "11", "-s", "Tasks", "-o", "x.csv")[:2], (1, []))
+    is_equal("a job of no array", run("extract", "-j", "13", "-s", "Tasks", "-o", ".")[:2], (0, ["extract_13.csv"]))
     for verb in (["list"], ["items", "-s", "Tasks", "-d", "RSS"]):
         st, _, said = run(*verb, "-j", "11")
         is_true(verb[0] + ": one at a time", st == 1 and "./job_11.h5" in said and "./job_12.h5" in said
                 and said.count("\n") == 1, said)
         is_equal(verb[0] + ": a task", run(*verb, "-j", "11_2")[0], 0)
     os.unlink(os.path.join(top, "job_11.h5"))
-    is_equal("the array's id, without a file of that name", run("extract", "-j", "11", "-s", "Tasks")[:2],
+    is_equal("the array's id, without a file of that name", run("extract", "-j", "11", "-s", "Tasks", "-o", ".")[:2],
              (0, ["extract_12.csv"]))
 
 
@@ -797,7 +797,7 @@ def files_of_other_names():
     is_true("what it says counts more than its name", run("list", "-i", "job_8.h5")[:5] == "job 7",
             run("list", "-i", "job_8.h5"))
     st, err = run("list", "-j", "9")
-    is_true("none", st == 1 and "job_9.h5" in err, err)
+    is_true("none", st == 1 and "-j 9: there is no profile of it in this directory" in err, err)
 
 
 
@@ -813,17 +813,26 @@ def outputs():
     said, d = [], tmpdir("here")
     for j in ("job_5.h5", "job_6.h5"):
         os.symlink(path(j), os.path.join(d, j))
-    is_equal("its default name", here("-j", "5", "-s", "Tasks"), ["extract_5.csv"])
+    is_equal("no file by default", (here("-j", "5", "-s", "Tasks"), said.pop()),
+             ([], must("-i", path("job_5.h5"), "-s", "Tasks", "-o", "-").decode()))
+    is_equal("its name in a directory", here("-j", "5", "-s", "Tasks", "-o", "."), ["extract_5.csv"])
     with open(os.path.join(d, "extract_5.csv"), "rb") as f:
         is_equal("what is in it", f.read(), must("-i", path("job_5.h5"), "-s", "Tasks", "-o", "-"))
     with open(os.path.join(d, "extract_5.csv")) as f:
         lines = len(f.readlines()) - 1
-    is_equal("it says what it wrote", said, ["extract_5.csv: %d rows of %d tables\n" % (lines, lines)])
+    is_equal("it says what it wrote", said, ["./extract_5.csv: %d rows of %d tables\n" % (lines, lines)])
+    p = extract("-j", "6", "-s", "Tasks", "-o", "extract_5.csv", cwd=d)
+    with open(os.path.join(d, "extract_5.csv"), "rb") as f:
+        is_equal("what is there stays", (p.returncode, "extract_5.csv is there already" in p.stderr.decode(), f.read()),
+                 (1, True, must("-i", path("job_5.h5"), "-s", "Tasks", "-o", "-")))
+    here("-j", "6", "-s", "Tasks", "-o", "extract_5.csv", "--overwrite")
+    with open(os.path.join(d, "extract_5.csv"), "rb") as f:
+        is_equal("unless it is to be replaced", f.read(), must("-i", path("job_6.h5"), "-s", "Tasks", "-o", "-"))
     is_equal("of several jobs and series",
-             here("-j", "5.0,6", "-s", "Tasks,Network", "-l", "timeseries"),
+             here("-j", "5.0,6", "-s", "Tasks,Network", "-l", "timeseries", "-o", "."),
              ["extract_5.csv", "extract_5_Network.csv", "extract_5_Tasks.csv",
               "extract_6_Network.csv", "extract_6_Tasks.csv"])
-    is_true("JSON", "extract_6.json" in here("-j", "6", "-s", "Tasks,Network", "--format", "json"),
+    is_true("JSON", "extract_6.json" in here("-j", "6", "-s", "Tasks,Network", "--format", "json", "-o", "."),
             os.listdir(d))
     mode = os.stat(os.path.join(d, "extract_5.csv")).st_mode & 0o777
     mask = os.umask(0)

@@ -316,7 +316,7 @@ def hostile():
     """Damaged files: an error or what there is, in time, and nothing half-written."""
     d, wrong = tmpdir(), []
     path, out = os.path.join(d, "f.h5"), os.path.join(d, "o")
-    calls = [[JOBPROF, "items", "-s", "Tasks", "-d", "RSS", "-o", out], [JOBPROF, "list", "--json"]]
+    calls = [[JOBPROF, "items", "--overwrite", "-s", "Tasks", "-d", "RSS", "-o", out], [JOBPROF, "list", "--json"]]
     calls += [[os.path.join(BUILD, "sh5util"), "-j", "7"] + c for c in (
         ["-E", "-s", "Tasks", "-o", out], ["-L", "-s", "Tasks"],
         ["-I", "-s", "Tasks", "-d", "RSS", "-o", out])]

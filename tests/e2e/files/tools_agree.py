@@ -166,7 +166,7 @@ def modes_stay():
              (0o600, ["0/p1", "1/p1"]))
     is_equal("and owner", st.st_uid, 1 if not os.geteuid() else os.geteuid())
     for mode in (None, 0o640):
-        run(READERS["extract"][:-2] + ["-j", "7"], d)
+        run(READERS["extract"][:-1] + [".", "--overwrite", "-j", "7"], d)
         if mode:
             is_equal("so does a CSV file", stat.S_IMODE(os.stat(csv).st_mode), mode)
         os.chmod(csv, 0o640)

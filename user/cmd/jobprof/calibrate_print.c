@@ -233,7 +233,7 @@ int calibration__may_write(const struct calibration *c, const char *path, const 
 	if (!err)
 		err = open_old(path, name, &from);
 	if (!err)
-		err = output_file__open(&o, path, "");
+		err = output_file__open(&o, path, "", true);
 	if (!err)
 		output_file__close(&o, false);
 	return err;
@@ -255,7 +255,7 @@ int calibration__write(const struct calibration *c, const char *path, const char
 	if (!err)
 		err = open_old(path, name, &from);
 	if (!err)
-		err = output_file__open(&o, path, "");
+		err = output_file__open(&o, path, "", true);
 	if (err)
 		return err;
 	err = write_file(c, &p, from, nodes, o.fd);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -40,7 +41,8 @@ struct args {
 	struct string_list nodes;
 	struct number_range *tasks;
 	struct extract_options opt;
-	bool level; /* was given */
+	bool level;  /* was given */
+	bool to_dir; /* output is a directory */
 };
 
 static const struct opt opts[] = {
@@ -56,13 +58,14 @@ static const struct opt opts[] = {
 	 "or @ and unix time"},
 	{OPT_LONG + 'u', "to", "T", "only rows up to then, as --from"},
 	{OPT_LONG + 'F', "format", "FORMAT", "csv (the default), json or table"},
-	{'o', "output", "FILE",
-	 "default: here, extract_<JOB>.csv or .json, or named after FILE, of several series as CSV "
-	 "one "
-	 "each; \"-\" is standard output, the default of --format table"},
+	{'o', "output", "FILE|DIR",
+	 "writes there (default, and \"-\": standard output); in a directory "
+	 "extract_<JOB>.csv, .json or .txt, or named after FILE, of several series as CSV one "
+	 "each"},
 	{OPT_LONG + 'p', "threads", "N", "1 to 64, without effect: one process extracts"},
 	{OPT_LONG + 'U', "units", NULL, "a second header line: the units of the columns"},
 	{OPT_LONG + 'S', "stock", NULL, "exactly the columns and rows of Slurm's sh5util"},
+	OPT_OVERWRITE,
 	{0},
 };
 
@@ -201,6 +204,7 @@ static int set_option(void *ctx, int c, const char *arg)
 	case 'j':
 		return set_jobs(a, arg);
 	case 'i':
+	case 'p':
 		a->input = arg;
 		return 0;
 	case 's':
@@ -251,17 +255,27 @@ static unsigned count_jobs(const struct args *a)
 	return n;
 }
 
-static int check_args(const struct args *a)
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return path && !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static int check_args(struct args *a)
 {
 	const char *reason = NULL;
 	unsigned jobs = count_jobs(a);
 
+	a->to_dir = is_dir(a->output);
 	if (!a->input && !jobs)
 		reason = "which file: FILE, or -j JOB";
 	else if (!a->series.n)
 		reason = "which series: -s SERIES";
-	else if (jobs > 1 && (a->input || a->output))
-		reason = "--input and --output go with one job only";
+	else if (jobs > 1 && a->input)
+		reason = "--input goes with one job only";
+	else if (jobs > 1 && !a->to_dir)
+		reason = "of several jobs -o DIR gets a file each";
 	else if (a->opt.stock && (a->opt.from.set || a->opt.to.set))
 		reason = "sh5util knows no --from and --to, and --stock none";
 	else if (a->opt.stock && a->opt.units)
@@ -269,21 +283,24 @@ static int check_args(const struct args *a)
 	return reason ? options__wrong(&cmd_extract, "%s", reason) : 0;
 }
 
-/* extract_<what the input is called by>[_<series>].<format> */
-static char *default_output(const struct args *a, const char *input, const char *series)
+/* In the directory, extract_<what the input is called by>[_<series>].<format> */
+static char *path_in_dir(const struct args *a, const char *input, const char *series)
 {
+	static const char *const endings[] = {
+		[EXTRACT_CSV] = "csv", [EXTRACT_JSON] = "json", [EXTRACT_TABLE] = "txt"};
 	const char *base = strrchr(input, '/'), *dot;
+	size_t dir = strlen(a->output) + 1;
 	char *path;
 
 	base = base ? base + 1 : input;
 	base += *base == '.';
 	base += str__starts(base, "job_") ? 4 : 0;
 	dot = strrchr(base, '.');
-	if (asprintf(&path, "extract_%.*s%s%s.%s", dot ? (int)(dot - base) : (int)strlen(base),
-		     base, series ? "_" : "", series ? series : "",
-		     a->opt.format == EXTRACT_JSON ? "json" : "csv") < 0)
+	if (asprintf(&path, "%s/extract_%.*s%s%s.%s", a->output,
+		     dot ? (int)(dot - base) : (int)strlen(base), base, series ? "_" : "",
+		     series ? series : "", endings[a->opt.format]) < 0)
 		return NULL;
-	for (char *p = path; *p; p++)
+	for (char *p = path + dir; *p; p++)
 		*p = *p == '/' ? '_' : *p;
 	return path;
 }
@@ -329,7 +346,7 @@ static int write_output(const struct extract_options *opt, const char *input, co
 /* CSV of several series: a file each, unless there is only one to write to. */
 static int extract_file(const struct args *a, const struct extract_options *opt, const char *input)
 {
-	bool apart = !a->output && opt->format == EXTRACT_CSV && opt->nseries > 1;
+	bool apart = a->to_dir && opt->format == EXTRACT_CSV && opt->nseries > 1;
 	int status = 0;
 
 	for (unsigned i = 0; i < (apart ? opt->nseries : 1); i++) {
@@ -340,12 +357,8 @@ static int extract_file(const struct args *a, const struct extract_options *opt,
 			one.series = &opt->series[i];
 			one.nseries = 1;
 		}
-		if (a->output)
-			path = strdup(a->output);
-		else if (opt->format == EXTRACT_TABLE)
-			path = strdup("-");
-		else
-			path = default_output(a, input, apart ? opt->series[i] : NULL);
+		path = a->to_dir ? path_in_dir(a, input, apart ? opt->series[i] : NULL)
+				 : strdup(a->output ? a->output : "-");
 		if (!path)
 			return 1;
 		status |= write_output(&one, input, path);
@@ -358,17 +371,11 @@ static int choose_files(const struct args *a, unsigned job, struct input_files *
 {
 	_cleanup_free_ struct jobspec *same = calloc(a->njobs, sizeof(*same));
 	unsigned n = 0;
-	int err;
 
 	for (unsigned i = job; same && i < a->njobs; i++)
 		if (jobspec__same_job(&a->jobs[job], &a->jobs[i]))
 			same[n++] = a->jobs[i];
-	err = same ? input_files__of(f, same, n, a->input) : -ENOMEM;
-	if (err == -ENOENT)
-		input_file__log_none(&a->jobs[job]);
-	else if (err)
-		log_error("%s: %s", a->jobs[job].text, strerror(-err));
-	return err;
+	return same ? input_files__of(f, same, n, a->input) : -ENOMEM;
 }
 
 static int extract_job(const struct args *a, unsigned job)
@@ -379,12 +386,9 @@ static int extract_job(const struct args *a, unsigned job)
 
 	if (choose_files(a, job, &f))
 		return 1;
-	if (a->output && f.n > 1) {
-		log_error("--output is one file, but %s means %u: an array's tasks",
-			  a->jobs[job].text, f.n);
-		status = 2;
-	}
-	for (unsigned i = 0; status != 2 && i < f.n; i++) {
+	if (!a->to_dir && f.n > 1)
+		status = input_files__refuse(&f, a->jobs[job].text, true);
+	for (unsigned i = 0; (a->to_dir || f.n == 1) && i < f.n; i++) {
 		opt.sel.steps = f.v[i].steps;
 		opt.sel.nsteps = f.v[i].nsteps;
 		status |= extract_file(a, &opt, f.v[i].path);

@@ -49,6 +49,7 @@ static const struct opt opts[] = {
 	{OPT_SPEEDSCOPE, "speedscope", "FILE", "in the form of speedscope"},
 	{OPT_PPROF, "pprof", "FILE", "in the form of pprof"},
 	{OPT_PERFETTO, "perfetto", "FILE", "as trace events, for Perfetto: by interval"},
+	OPT_OVERWRITE,
 	{0},
 };
 
@@ -331,6 +332,7 @@ static int set_option(void *ctx, int letter, const char *arg)
 		o->jobs = arg;
 		break;
 	case 'i':
+	case 'p':
 		o->input = arg;
 		break;
 	case 'N':

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "base/options.h"
 #include "base/outbuf.h"
 #include "base/program.h"
 #include "cmd/jobprof/output_file.h"
@@ -100,7 +101,8 @@ int html_page__write(const char *path, const char *template, json_t *json,
 	struct output_file out;
 	int err;
 
-	if (html_page__is_input(path, inputs, n) || output_file__open(&out, path, inputs[0].path)) {
+	if (html_page__is_input(path, inputs, n) ||
+	    output_file__open(&out, path, inputs[0].path, options__overwrites())) {
 		json_decref(json);
 		return 1;
 	}

@@ -21,7 +21,7 @@ bool input_args__take(struct input_args *a, int letter, const char *arg)
 {
 	if (letter == 'j')
 		a->jobs = arg;
-	else if (letter == 'i')
+	else if (letter == 'i' || letter == 'p')
 		a->input = arg;
 	else
 		return false;

@@ -11,17 +11,20 @@
 	{                                                                                       \
 		'd', "data", "COLUMN", "the column, in any case"                                \
 	}
-#define OPT_JOBS                                                                                 \
-	{                                                                                        \
-		'j', "jobs", "JOB[.STEP]",                                                       \
-			"reads job_JOB.h5; STEP: a number, batch, extern, interactive; a comma " \
-			"list of steps of one job"                                               \
-	}
-#define OPT_INPUT                                                                                 \
+#define OPT_JOBS                                                                                  \
 	{                                                                                         \
-		'i', "input", "FILE|DIR",                                                         \
-			"reads this file, or looks there for the job's; the same as FILE or DIR " \
-			"without -i"                                                              \
+		'j', "jobs", "JOB[.STEP]",                                                        \
+			"reads job_JOB.h5, or the job's node-step files; STEP: a number, batch, " \
+			"extern, interactive; a comma list of steps of one job"                   \
+	}
+#define OPT_INPUT                                                                              \
+	{'i', "input", "FILE|DIR",                                                             \
+	 "reads this file, or looks there for the job's; the same as FILE or DIR "             \
+	 "without -i"},                                                                        \
+	{                                                                                      \
+		'p', "profiledir", "DIR",                                                      \
+			"looks there, and in the directories of users below; the same as DIR " \
+			"without -p"                                                           \
 	}
 #define OPT_NODES                                                     \
 	{                                                             \

@@ -15,6 +15,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/jobprof/input_search.h"
+#include "cmd/jobprof/profile_dir.h"
 #include "cmd/jobprof/select_args.h"
 #include "model/meant.h"
 #include "pool/pool.h"
@@ -26,7 +28,8 @@ struct candidate {
 };
 
 struct search {
-	const struct jobspec *spec;
+	const struct jobspec *specs; /* of one job */
+	unsigned nspecs;
 	const char *dir;
 	unsigned at, n;
 	struct candidate v[];
@@ -62,7 +65,7 @@ static int ask_candidates(void *arg)
 	for (; s->at < s->n; s->at++) {
 		_cleanup_free_ char *path = path_in(s->dir, s->v[s->at].name);
 
-		s->v[s->at].job = path ? meant__job(path, s->spec) : 0;
+		s->v[s->at].job = path ? meant__job(path, s->specs, s->nspecs) : 0;
 	}
 	return 0;
 }
@@ -90,8 +93,8 @@ static unsigned count_files(DIR *dir)
 
 /* Files are read in a child, since they may be damaged; a file that kills the child is not of the
  * job. */
-static struct search *find_job_files(const struct jobspec *spec, const char *where, bool usual,
-				     unsigned *room)
+static struct search *ask_files(const struct jobspec *specs, unsigned nspecs, const char *where,
+				bool usual, unsigned *room)
 {
 	_cleanup_closedir_ DIR *dir = opendir(where);
 	struct search *s;
@@ -102,7 +105,8 @@ static struct search *find_job_files(const struct jobspec *spec, const char *whe
 	s = pool__share(search_size(*room));
 	if (!s)
 		return NULL;
-	s->spec = spec;
+	s->specs = specs;
+	s->nspecs = nspecs;
 	s->dir = where;
 	while (dir && s->n < *room && (e = readdir(dir)))
 		if (is_candidate(e->d_name, usual))
@@ -130,14 +134,15 @@ static int add_file(struct input_files *f, char *path, uint32_t job)
 	return 0;
 }
 
-/* merge's own names first; under another one only if there are none. */
-static int find_files(struct input_files *f, const struct jobspec *spec, const char *dir)
+/* What files say of themselves: merge's own names first; others only if there are none. */
+static int find_files(struct input_files *f, const struct jobspec *specs, unsigned nspecs,
+		      const char *dir)
 {
 	int err = 0;
 
 	for (int usual = 1; !err && usual >= 0 && !f->n; usual--) {
 		unsigned room;
-		struct search *s = find_job_files(spec, dir, usual, &room);
+		struct search *s = ask_files(specs, nspecs, dir, usual, &room);
 
 		err = s ? 0 : -ENOMEM;
 		for (unsigned i = 0; !err && i < s->n; i++)
@@ -145,6 +150,32 @@ static int find_files(struct input_files *f, const struct jobspec *spec, const c
 				err = add_file(f, path_in(dir, s->v[i].name), s->v[i].job);
 		search_free(s, room);
 	}
+	return err;
+}
+
+/* Those whose names say that they are of the job, here and below. */
+static int find_named(struct input_files *f, const struct jobspec *specs, unsigned n,
+		      const char *dir)
+{
+	struct string_list found = {0};
+	int err = input_search__files(&found, dir, specs, n);
+
+	for (unsigned i = 0; !err && i < found.n; i++)
+		err = add_file(f, strdup(found.v[i]), specs->job);
+	string_list__free(&found);
+	return err;
+}
+
+/* Of an array's task, a component or a SLUID only the files say it. */
+static int find_below(struct input_files *f, const struct jobspec *specs, unsigned n,
+		      const char *dir)
+{
+	struct string_list dirs = {0};
+	int err = input_search__dirs(&dirs, dir);
+
+	for (unsigned i = 0; !err && i < dirs.n; i++)
+		err = find_files(f, specs, n, dirs.v[i]);
+	string_list__free(&dirs);
 	return err;
 }
 
@@ -198,22 +229,32 @@ static bool is_the_only(const char *path, const char *dir, const struct jobspec 
 	       (!others_in(dir) || pool__call(is_of_array, &q, &POOL_STREAM) != 1);
 }
 
-/* Finds job_<id>.h5, unless the id is that of an array's task or the file does not exist. */
-static int find_meant(struct input_files *f, const struct jobspec *spec, const char *dir, bool raw)
+static char *job_file_in(const char *dir, const struct jobspec *spec)
 {
 	char name[32];
-	_cleanup_free_ char *path = NULL;
-	int err = 0;
 
 	snprintf(name, sizeof(name), "job_%" PRIu32 ".h5", spec->job);
-	path = path_in(dir, name);
-	if (!path)
-		return -ENOMEM;
-	if (spec->kind != JOBSPEC_JOB || (!raw && !is_the_only(path, dir, spec)))
-		err = find_files(f, spec, dir);
-	if (!err && !f->n && spec->kind == JOBSPEC_JOB)
-		err = add_file(f, path_in(dir, name), spec->job);
-	return err || f->n ? err : -ENOENT;
+	return path_in(dir, name);
+}
+
+/* Finds job_<id>.h5, unless the id is that of an array's task; then by other names and places. */
+static int find_meant(struct input_files *f, const struct jobspec *specs, unsigned n,
+		      const char *dir)
+{
+	_cleanup_free_ char *path = job_file_in(dir, specs);
+	int err = path ? 0 : -ENOMEM;
+
+	if (!err && specs->kind != JOBSPEC_JOB)
+		return find_below(f, specs, n, dir);
+	if (!err && is_the_only(path, dir, specs))
+		return add_file(f, strdup(path), specs->job);
+	if (!err && !access(path, F_OK))
+		err = find_files(f, specs, n, dir);
+	if (!err && !f->n)
+		err = find_named(f, specs, n, dir);
+	if (!err && !f->n)
+		err = find_files(f, specs, n, dir);
+	return err;
 }
 
 static bool is_dir(const char *path)
@@ -223,27 +264,87 @@ static bool is_dir(const char *path)
 	return path && !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-static int find_all(struct input_files *out, const struct jobspec *specs, unsigned n,
-		    const char *input, bool raw)
+/* Where it was looked for is the site's directory, if nothing was named and it has one. */
+static int find_anywhere(struct input_files *f, const struct jobspec *specs, unsigned n,
+			 const char *input, char **site)
 {
-	int err;
+	int err = find_meant(f, specs, n, input ? input : ".");
 
-	*out = (struct input_files){0};
-	if (!input || is_dir(input))
-		err = find_meant(out, specs, input ? input : ".", raw);
-	else
-		err = add_file(out, strdup(input), specs->job);
-	for (unsigned i = 0; !err && i < out->n; i++)
-		err = note_steps(&out->v[i], specs, n);
-	if (err)
-		input_files__free(out);
+	if (!err && !f->n && !input && !profile_dir__ask(site))
+		err = find_meant(f, specs, n, *site);
 	return err;
+}
+
+static bool is_node_step(const struct input_file *f)
+{
+	return input_search__job(f->path) && !input_search__is_job_file(f->path);
+}
+
+/* The name of a node-step file has its step. */
+static int note_all_steps(struct input_files *f, const struct jobspec *specs, unsigned n)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < f->n; i++)
+		if (!is_node_step(&f->v[i]))
+			err = note_steps(&f->v[i], specs, n);
+	return err;
+}
+
+struct other_job {
+	struct question q;
+	uint32_t job; /* of parent and child */
+};
+
+static int ask_other(void *arg)
+{
+	struct other_job *o = arg;
+
+	o->job = meant__other(o->q.path, o->q.spec);
+	return 0;
+}
+
+/* 0; -EXDEV: the file is of another job, which it has said. */
+static int take_file(struct input_files *f, const char *path, const struct jobspec *spec)
+{
+	struct other_job *o = pool__share(sizeof(*o));
+	uint32_t other;
+
+	if (!o)
+		return -ENOMEM;
+	o->q = (struct question){path, spec};
+	(void)pool__call(ask_other, o, &POOL_STREAM);
+	other = o->job;
+	pool__unshare(o, sizeof(*o));
+	if (!other)
+		return add_file(f, strdup(path), spec->job);
+	log_error("%s is of job %" PRIu32 ", not of %s", path, other, spec->text);
+	return -EXDEV;
 }
 
 int input_files__of(struct input_files *out, const struct jobspec *specs, unsigned n,
 		    const char *input)
 {
-	return find_all(out, specs, n, input, false);
+	bool search = !input || is_dir(input);
+	_cleanup_free_ char *site = NULL;
+	int err;
+
+	*out = (struct input_files){0};
+	err = search ? find_anywhere(out, specs, n, input, &site) : take_file(out, input, specs);
+	if (!err && !out->n)
+		err = -ENOENT;
+	if (!err)
+		err = note_all_steps(out, specs, n);
+	if (err == -ENOENT)
+		log_error("-j %s: there is no profile of it in %s%s%s, nor in the directories "
+			  "below",
+			  specs->text, input ? input : "this directory", site ? " or " : "",
+			  site ? site : "");
+	else if (err && err != -EXDEV)
+		log_error("%s: %s", specs->text, strerror(-err));
+	if (err)
+		input_files__free(out);
+	return err;
 }
 
 void input_files__free(struct input_files *f)
@@ -265,72 +366,84 @@ static void take_first(struct input_file *out, struct input_files *f)
 int input_file__of(struct input_file *out, const struct jobspec *specs, unsigned n,
 		   const char *input)
 {
-	struct input_files all;
-	int err = find_all(&all, specs, n, input, true);
+	bool is_file = input && !is_dir(input);
+	const char *dir = input ? input : ".";
+	struct input_files all = {0};
+	int err;
 
 	*out = (struct input_file){0};
+	if (is_file)
+		err = add_file(&all, strdup(input), specs->job);
+	else if (specs->kind == JOBSPEC_JOB)
+		err = add_file(&all, job_file_in(dir, specs), specs->job);
+	else
+		err = find_files(&all, specs, n, dir);
+	if (!err)
+		err = all.n ? note_steps(all.v, specs, n) : -ENOENT;
 	if (!err)
 		take_first(out, &all);
+	input_files__free(&all);
 	return err;
 }
 
-void input_file__log_none(const struct jobspec *spec)
+bool input_files__are_parts(const struct input_files *f)
 {
-	log_error("%s: no job file here says that it is of it; name the file, or its directory",
-		  spec->text);
+	for (unsigned i = 0; i < f->n; i++)
+		if (!is_node_step(&f->v[i]))
+			return false;
+	return f->n > 0;
 }
 
-static int of_specs(struct input_file *out, const struct jobspec *specs, unsigned n,
-		    const char *input)
+int input_files__parse(struct input_files *out, const char *jobs, const char *input)
 {
-	struct input_files all;
-	int err;
+	_cleanup_free_ struct jobspec *specs = NULL;
+	unsigned n = 0;
+	int status = select_args__jobs(&specs, &n, jobs);
 
-	for (unsigned i = 1; i < n; i++) {
+	*out = (struct input_files){0};
+	for (unsigned i = 1; !status && i < n; i++) {
 		if (jobspec__same_job(&specs[0], &specs[i]))
 			continue;
 		log_error("-j: %s and %s are two jobs; one at a time", specs[0].text,
 			  specs[i].text);
-		return 2;
+		status = 2;
 	}
-	err = input_files__of(&all, specs, n, input);
-	if (err == -ENOENT)
-		input_file__log_none(specs);
-	else if (err)
-		log_error("%s", strerror(-err));
-	if (err)
-		return 1;
-	if (all.n > 1) {
-		log_error("-j %s means %u files: %s, %s%s; name one of them", specs->text, all.n,
-			  all.v[0].path, all.v[1].path, all.n > 2 ? " ..." : "");
-		input_files__free(&all);
-		return 1;
-	}
-	take_first(out, &all);
-	return 0;
+	if (!status && input_files__of(out, specs, n, input))
+		status = 1;
+	return status;
 }
 
-/* Finds the only profile in a directory, where no job is named. */
+int input_files__refuse(const struct input_files *f, const char *jobs, bool to_dir)
+{
+	log_error("-j %s means %u files: %s, %s%s; name one of them%s%s", jobs, f->n, f->v[0].path,
+		  f->v[1].path, f->n > 2 ? " ..." : "",
+		  input_files__are_parts(f) ? ", or jobprof merge makes one job file of them" : "",
+		  to_dir ? ", or -o DIR gets a file of each" : "");
+	return 1;
+}
+
+/* The only profile in a directory and below it, where no job is named. */
 static int only_file(struct input_file *out, const char *where)
 {
 	_cleanup_closedir_ DIR *dir = opendir(where);
-	char name[NAME_MAX + 1] = "";
+	struct string_list found = {0};
 	const struct dirent *e;
-	unsigned n = 0;
+	int err = dir ? input_search__files(&found, where, NULL, 0) : -errno;
 
-	while (dir && (e = readdir(dir)))
+	/* What merge and run would not call so. */
+	while (!err && dir && (e = readdir(dir)))
 		if (is_candidate(e->d_name, true) || is_candidate(e->d_name, false))
-			if (!n++)
-				snprintf(name, sizeof(name), "%s", e->d_name);
-	if (n == 1)
-		out->path = path_in(where, name);
-	if (n == 1 && out->path)
-		return 0;
-	if (!dir)
-		log_error("%s: %s", where, strerror(errno));
-	else
-		log_error("%s: it has %u profiles; name one of them, or a job with -j", where, n);
-	return 1;
+			if (!input_search__job(e->d_name))
+				err = string_list__take(&found, path_in(where, e->d_name));
+	if (!err && found.n == 1)
+		out->path = strdup(found.v[0]);
+	if (err)
+		log_error("%s: %s", where, strerror(-err));
+	else if (found.n != 1)
+		log_error("%s: it has %u profiles; name one of them, or a job with -j", where,
+			  found.n);
+	string_list__free(&found);
+	return out->path ? 0 : 1;
 }
 
 /* Finds the profile that was written last in the working directory. */
@@ -366,8 +479,7 @@ static int newest_file(struct input_file *out)
 
 int input_file__choose(struct input_file *out, const char *jobs, const char *input)
 {
-	_cleanup_free_ struct jobspec *specs = NULL;
-	unsigned n = 0;
+	struct input_files all = {0};
 	int status;
 
 	*out = (struct input_file){0};
@@ -379,8 +491,13 @@ int input_file__choose(struct input_file *out, const char *jobs, const char *inp
 		out->path = strdup(input);
 		return out->path ? 0 : 1;
 	}
-	status = select_args__jobs(&specs, &n, jobs);
-	return status ? status : of_specs(out, specs, n, input);
+	status = input_files__parse(&all, jobs, input);
+	if (!status && all.n > 1)
+		status = input_files__refuse(&all, jobs, false);
+	if (!status)
+		take_first(out, &all);
+	input_files__free(&all);
+	return status;
 }
 
 void input_file__free(struct input_file *f)

@@ -127,6 +127,7 @@ static const struct opt opts[] = {
 	{OPT_LONG + 'P', "period", "SECONDS", "of the rows; default: as the tables'"},
 	{OPT_LONG + 'f', "format", "FORMAT", "csv (default), json or table"},
 	{'o', "output", "FILE", "writes there; default, and \"-\": standard output"},
+	OPT_OVERWRITE,
 	{0},
 };
 

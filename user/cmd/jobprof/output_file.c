@@ -100,7 +100,7 @@ static bool same_file(const struct stat *a, const char *path)
 	       a->st_ino == b.st_ino;
 }
 
-int output_file__open(struct output_file *o, const char *path, const char *from)
+int output_file__open(struct output_file *o, const char *path, const char *from, bool replaces)
 {
 	struct stat st;
 	int err = 0;
@@ -118,12 +118,15 @@ int output_file__open(struct output_file *o, const char *path, const char *from)
 	else if (same_file(&st, from))
 		err = -EEXIST;
 	else if (S_ISREG(st.st_mode))
-		err = make_temporary(o, &st);
+		err = replaces ? make_temporary(o, &st) : -ENOTUNIQ;
 	else if ((o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)) < 0)
 		err = -errno;
 	if (err) {
-		log_error("%s: cannot be written: %s", path,
-			  err == -EEXIST ? "it is what is read" : strerror(-err));
+		if (err == -ENOTUNIQ)
+			log_error("%s is there already: --overwrite replaces it", path);
+		else
+			log_error("%s: cannot be written: %s", path,
+				  err == -EEXIST ? "it is what is read" : strerror(-err));
 		o->fd = o->tmp ? o->fd : -1;
 		output_file__close(o, false);
 	}

@@ -32,6 +32,7 @@ static const struct opt opts[] = {
 	{OPT_HTML, "html", "FILE",
 	 "as one file for a browser, which needs no network; - is standard output"},
 	{OPT_ASCII, "ascii", NULL, "draws with ASCII characters alone"},
+	OPT_OVERWRITE,
 	{0},
 };
 

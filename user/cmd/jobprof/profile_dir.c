@@ -47,7 +47,7 @@ static char *slurm_path(void)
 	return strdup("/etc/slurm/acct_gather.conf");
 }
 
-int profile_dir__find(char **out)
+int profile_dir__ask(char **out)
 {
 	char *slurm = slurm_path();
 	int err = slurm ? 0 : -ENOMEM;
@@ -57,11 +57,18 @@ int profile_dir__find(char **out)
 		err = from_file(JOBPROF_CONF, out);
 	if (!err && !*out)
 		err = from_file(slurm, out);
-	if (!err && !*out) {
+	free(slurm);
+	return err || *out ? err : -ENOENT;
+}
+
+int profile_dir__find(char **out)
+{
+	int err = profile_dir__ask(out);
+	char *slurm = err == -ENOENT ? slurm_path() : NULL;
+
+	if (err == -ENOENT)
 		log_error("neither %s nor %s has ProfileHDF5Dir; -p says where the profiles are",
-			  JOBPROF_CONF, slurm);
-		err = -ENOENT;
-	}
+			  JOBPROF_CONF, slurm ? slurm : "acct_gather.conf");
 	free(slurm);
 	return err;
 }

@@ -9,5 +9,7 @@
  * (logged); -ENOMEM.
  */
 int profile_dir__find(char **out);
+/* The same, but of a missing key nothing is said. */
+int profile_dir__ask(char **out);
 
 #endif

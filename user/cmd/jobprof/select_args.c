@@ -15,7 +15,7 @@ bool select_words__take(struct select_words *w, int letter, const char *arg)
 		const char **word;
 	} words[] = {
 		{'s', &w->series}, {'d', &w->column}, {'j', &w->jobs},
-		{'i', &w->input},  {'N', &w->nodes},
+		{'i', &w->input},  {'p', &w->input},  {'N', &w->nodes},
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {

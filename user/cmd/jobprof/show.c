@@ -231,6 +231,7 @@ static int set_option(void *ctx, int letter, const char *arg)
 		a->jobs = arg;
 		break;
 	case 'i':
+	case 'p':
 		a->input = arg;
 		break;
 	case 'N':

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/options.h"
 #include "cmd/jobprof/run/child_output.h"
 #include "cmd/sh5util/sh5util.h"
 
@@ -23,8 +24,10 @@ void sh5__log_unresolved(const struct jobspec *spec)
 int sh5__write(const char *path, const char *from, int (*fn)(void *arg, int fd, bool *keep),
 	       void *arg)
 {
-	int status = child_output__write(path, from, fn, arg);
+	int status;
 
+	options__overwrite();
+	status = child_output__write(path, from, fn, arg);
 	if (status >= 0)
 		return status;
 	log_error("error: Failed to create output file %s -- %s", path, strerror(-status));

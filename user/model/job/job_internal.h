@@ -21,7 +21,8 @@ const struct model_attr *job_part__attr(const struct job_part *p, const char *na
 struct job_reading {
 	const struct job_input *inputs;
 	unsigned ninputs;
-	struct job_place *places; /* as many as there are parts */
+	struct job_place *places;   /* as many as there are parts */
+	struct job_origin *origins; /* of the inputs, where there are several */
 	struct model_job *job;
 	/* The series of which tasks keep bins: STEP, BINNED_BUDGET or BINNED_DRAWN_TASKS. */
 	const char *of_tasks;
@@ -32,6 +33,19 @@ struct job_reading {
 	unsigned input;
 	struct cursor *cursor; /* its memory serves all parts */
 };
+
+/* What the first node-step of an input says of its job; "" and NaN: nothing. */
+#define JOB_ORIGIN_TEXT 64
+struct job_origin {
+	bool is_known; /* the attributes could be read */
+	char cluster[JOB_ORIGIN_TEXT], sluid[JOB_ORIGIN_TEXT];
+	double uid, restart, job_start, start_ns;
+	unsigned of_step, of_node; /* indices of the job */
+};
+void job_origin__read(struct job_origin *o, const struct reader_node *n);
+/* Whether two are of different jobs of one id, which runs of a job that was started again are not;
+ * same_step: both are of the same step on the same node. */
+bool job_origin__differ(const struct job_origin *a, const struct job_origin *b, bool same_step);
 
 /* A worker opens the reader of an input and the cursor. Errors as reader__open(). */
 int job_reading__open(struct job_reading *r, unsigned input);

@@ -34,12 +34,25 @@ void job_reading__close(struct job_reading *r)
 	r->reader = NULL;
 }
 
+/* One input is of one job. */
+static void read_origin(struct job_reading *r, const struct node_ref *refs, unsigned n,
+			struct job_origin *o)
+{
+	struct reader_node *node = NULL;
+
+	*o = (struct job_origin){0};
+	if (r->ninputs > 1 && n && !reader__node(r->reader, refs->step, refs->node, NULL, &node))
+		job_origin__read(o, node);
+	reader_node__free(node);
+}
+
 int job_list__work(void *reading, unsigned item, struct message *m)
 {
 	struct job_reading *r = reading;
 	const struct job_input *in = &r->inputs[item];
 	const struct selection sel = {.nodes = in->nodes, .steps = in->steps, .nsteps = in->nsteps};
 	struct node_ref *refs = NULL;
+	struct job_origin origin;
 	unsigned n = 0;
 	int err = job_reading__open(r, item);
 
@@ -47,7 +60,9 @@ int job_list__work(void *reading, unsigned item, struct message *m)
 		err = select__nodes(r->reader, &sel, &refs, &n);
 	message__put(m, &err, sizeof(err));
 	if (!err) {
+		read_origin(r, refs, n, &origin);
 		message__put_text(m, r->reader->job);
+		message__put(m, &origin, sizeof(origin));
 		message__put(m, &n, sizeof(n));
 		message__put(m, refs, n * sizeof(*refs));
 		for (unsigned i = 0; i < n; i++) {
@@ -160,17 +175,53 @@ static int take_places(struct job_reading *r, unsigned input, const struct node_
 	return err;
 }
 
+/* Names the first step and node of the input, and compares it with those before. 0; -EINVAL: it is
+ * of another job; -ENOMEM. */
+static int take_origin(struct job_reading *r, unsigned item, const struct job_origin *o,
+		       const struct message *m)
+{
+	struct message names = *m;
+	const char *step = message__take_text(&names), *node = message__take_text(&names);
+	struct job_origin *mine;
+	int s, d;
+
+	if (names.bad)
+		return -EBADMSG;
+	if (!r->origins)
+		r->origins = calloc(r->ninputs, sizeof(*r->origins));
+	s = step_index(r->job, step);
+	d = node_index(r->job, node, 0);
+	if (!r->origins || s < 0 || d < 0)
+		return -ENOMEM;
+	mine = &r->origins[item];
+	*mine = *o;
+	mine->of_step = (unsigned)s;
+	mine->of_node = (unsigned)d;
+	for (unsigned i = 0; i < item; i++) {
+		const struct job_origin *other = &r->origins[i];
+		bool same = other->of_step == mine->of_step && other->of_node == mine->of_node;
+
+		if (job_origin__differ(other, mine, same))
+			return -EINVAL;
+	}
+	return 0;
+}
+
 int job_list__take(struct job_reading *r, unsigned item, struct message *m)
 {
-	const int *err = message__take(m, sizeof(*err));
-	const unsigned *n;
+	const int *failed = message__take(m, sizeof(*failed));
 	const struct node_ref *refs;
+	struct job_origin origin;
+	const void *copied;
+	const unsigned *n;
 	const char *id;
+	int err = 0;
 
-	if (!err || *err)
-		return err ? *err : -EBADMSG;
+	if (!failed || *failed)
+		return failed ? *failed : -EBADMSG;
 	id = message__take_text(m);
-	n = message__take(m, sizeof(*n));
+	copied = message__take(m, sizeof(origin));
+	n = copied ? message__take(m, sizeof(*n)) : NULL;
 	refs = n ? message__take(m, *n * sizeof(*refs)) : NULL;
 	if (!refs)
 		return -EBADMSG;
@@ -180,5 +231,10 @@ int job_list__take(struct job_reading *r, unsigned item, struct message *m)
 		free(r->job->id);
 		r->job->id = strdup(id);
 	}
+	memcpy(&origin, copied, sizeof(origin));
+	if (r->ninputs > 1 && *n)
+		err = take_origin(r, item, &origin, m);
+	if (err)
+		return err;
 	return r->job->id ? take_places(r, item, refs, *n, m) : -ENOMEM;
 }

@@ -43,6 +43,7 @@ static const struct opt opts[] = {
 	{OPT_CSV, "csv", NULL, "as CSV, a line per burst with its cluster"},
 	{OPT_SVG, "svg", "FILE", "writes a scatter plot there; \"-\": standard output"},
 	{OPT_HTML, "html", "FILE", "writes plot and table as a page; \"-\": standard output"},
+	OPT_OVERWRITE,
 	{0},
 };
 

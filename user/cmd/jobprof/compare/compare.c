@@ -29,6 +29,7 @@ static const struct opt opts[] = {
 	{OPT_JSON, "json", NULL, "as JSON"},
 	{OPT_HTML, "html", "FILE",
 	 "as one file for a browser, which needs no network; - is standard output"},
+	OPT_OVERWRITE,
 	{0},
 };
 

@@ -41,6 +41,7 @@ static const struct opt opts[] = {
 	{OPT_JSON, "json", NULL, "prints JSON, with the curves"},
 	{OPT_STORE, "store", NULL, "stores it in the job file, too"},
 	{OPT_NUGGET, "nugget", "X", "how far the curve may be from the samples (default 1e-4)"},
+	OPT_OVERWRITE,
 	{0},
 };
 

@@ -88,6 +88,7 @@ static int set_option(void *ctx, int letter, const char *arg)
 		o->jobs = arg;
 		return 0;
 	case 'i':
+	case 'p':
 		o->input = arg;
 		return 0;
 	case 'N':

@@ -101,7 +101,7 @@ int reduce_parts__keep(const struct reduce_work *w, unsigned rank, struct reduct
 	if (err)
 		log_error("--keep: %s", strerror(-err));
 	else
-		err = output_file__open(&out, path, w->o->keep);
+		err = output_file__open(&out, path, w->o->keep, true);
 	if (!err) {
 		err = write_full(out.fd, m.p, m.len);
 		if (err)

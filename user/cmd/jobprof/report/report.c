@@ -36,8 +36,6 @@ static const struct opt opts[] = {
 	OPT_JOBS,
 	OPT_INPUT,
 	OPT_NODES,
-	{'p', "profiledir", "DIR",
-	 "looks there, and in the directories of users below; the same as DIR without -p"},
 	{OPT_JSON, "json", NULL, "as JSON"},
 	{OPT_HTML, "html", "FILE",
 	 "as one file for a browser, which needs no network; - is standard output"},
@@ -49,6 +47,7 @@ static const struct opt opts[] = {
 	 "rules of a site, instead of " JOBPROF_SYSCONFDIR "/jobprof/rules.lua"},
 	{OPT_BY, "by", "WORD,...",
 	 "sums of several jobs by user, account, partition or name (user)"},
+	OPT_OVERWRITE,
 	{0},
 };
 

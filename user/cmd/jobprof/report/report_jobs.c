@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "cmd/jobprof/report/report_inputs.h"
+#include "cmd/jobprof/input_search.h"
 #include "view/report/report_jobs.h"
 
 bool report_jobs__are_several(const struct job_input *inputs, unsigned n)
@@ -15,7 +15,7 @@ bool report_jobs__are_several(const struct job_input *inputs, unsigned n)
 	uint32_t first = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t job = report_inputs__job(inputs[i].path);
+		uint32_t job = input_search__job(inputs[i].path);
 
 		if (job && first && job != first)
 			return true;
@@ -24,64 +24,116 @@ bool report_jobs__are_several(const struct job_input *inputs, unsigned n)
 	return false;
 }
 
-/* An input, and its job by its name; 0: that does not say. */
-struct file {
-	const struct job_input *input;
-	uint32_t job;
-	bool done;
+/* What is judged: the table, and the inputs of one job after another. */
+struct judging {
+	struct report_jobs *jobs;
+	const struct report_opts *o;
+	struct job_input *left, *group; /* left: not yet judged */
+	unsigned nleft;
 };
 
 /* A row that is added. */
 struct adding {
 	struct report_jobs *jobs;
-	const struct file *file;
+	const char *path;
 };
 
 static int add_job(const struct report *r, void *ctx)
 {
 	const struct adding *a = ctx;
+	uint32_t job = input_search__job(a->path);
 	char id[16] = "";
 
-	if (a->file->job)
-		snprintf(id, sizeof(id), "%u", a->file->job);
-	return report_jobs__add(a->jobs, r, a->file->input->path, id) ? 1 : 0;
+	if (job)
+		snprintf(id, sizeof(id), "%u", job);
+	return report_jobs__add(a->jobs, r, a->path, id) ? 1 : 0;
 }
 
-/* The inputs of the job that v[at] is of, into group[n]. */
-static unsigned take_job(struct file *v, unsigned n, unsigned at, struct job_input *group)
+static size_t dir_length(const char *path)
 {
-	unsigned taken = 0;
+	const char *slash = strrchr(path, '/');
 
-	for (unsigned i = at; i < n; i++) {
-		if (v[i].done || (i > at && (!v[at].job || v[i].job != v[at].job)))
-			continue;
-		v[i].done = true;
-		group[taken++] = *v[i].input;
+	return slash ? (size_t)(slash - path) : 0;
+}
+
+static bool is_beside(const char *a, const char *b)
+{
+	size_t n = dir_length(a);
+
+	return n == dir_length(b) && !strncmp(a, b, n);
+}
+
+/* Moves the inputs of the job of left[0] to group: those whose names say so, with `beside` only
+ * those of its directory; alone where its name does not say. Returns how many. */
+static unsigned take_job(struct judging *w, bool beside)
+{
+	const struct job_input first = w->left[0];
+	uint32_t job = input_search__job(first.path);
+	unsigned n = 0, left = 0;
+
+	for (unsigned i = 0; i < w->nleft; i++) {
+		const struct job_input in = w->left[i];
+		bool same = !i || (job && input_search__job(in.path) == job &&
+				   (!beside || is_beside(first.path, in.path)));
+
+		if (same)
+			w->group[n++] = in;
+		else
+			w->left[left++] = in;
 	}
-	return taken;
+	w->nleft = left;
+	return n;
+}
+
+/* Puts back what was taken. */
+static void leave_job(struct judging *w, unsigned n)
+{
+	memmove(w->left + n, w->left, w->nleft * sizeof(*w->left));
+	memcpy(w->left, w->group, n * sizeof(*w->group));
+	w->nleft += n;
+}
+
+static int judge_group(struct judging *w, unsigned n)
+{
+	struct adding a = {w->jobs, w->group[0].path};
+
+	return report__judge(w->group, n, w->o, add_job, &a);
+}
+
+/* The next job. Two of one id, as of two clusters, are told apart by what the files say, and are in
+ * directories of their own. 0 or the exit status. */
+static int judge_next(struct judging *w)
+{
+	unsigned n = take_job(w, false);
+	int status = judge_group(w, n);
+
+	if (status == REPORT_SEVERAL) {
+		leave_job(w, n);
+		n = take_job(w, true);
+		status = judge_group(w, n);
+	}
+	if (status == REPORT_SEVERAL)
+		log_error("%s: its name is that of files of another job", w->group[0].path);
+	return status ? 1 : 0;
 }
 
 /* 0, or the exit status; the table has what could be read. */
 static int judge_all(struct report_jobs *jobs, const struct job_input *inputs, unsigned n,
 		     const struct report_opts *o)
 {
-	struct file *files = calloc(n + 1, sizeof(*files));
-	struct job_input *group = calloc(n + 1, sizeof(*group));
-	int status = files && group ? 0 : 1;
+	struct judging w = {.jobs = jobs, .o = o, .nleft = n};
+	int status = 0;
 
-	for (unsigned i = 0; !status && i < n; i++)
-		files[i] = (struct file){&inputs[i], report_inputs__job(inputs[i].path), false};
-	for (unsigned i = 0; files && group && i < n; i++) {
-		unsigned size = files[i].done ? 0 : take_job(files, n, i, group);
-		struct adding a = {jobs, &files[i]};
-		int one = size ? report__judge(group, size, o, add_job, &a) : 0;
-
-		if (one == REPORT_SEVERAL)
-			log_error("%s: its name is that of files of another job", group[0].path);
-		status = one ? 1 : status;
-	}
-	free(files);
-	free(group);
+	w.left = calloc(n + 1, sizeof(*w.left));
+	w.group = calloc(n + 1, sizeof(*w.group));
+	if (w.left && w.group)
+		memcpy(w.left, inputs, n * sizeof(*inputs));
+	else
+		status = 1;
+	while (w.left && w.group && w.nleft)
+		status |= judge_next(&w);
+	free(w.left);
+	free(w.group);
 	return status;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/options.h"
 #include "cmd/jobprof/output_file.h"
 #include "pool/pool.h"
 
@@ -38,7 +39,7 @@ int child_output__write(const char *path, const char *from,
 		log_error("%s", strerror(ENOMEM));
 		return 1;
 	}
-	status = output_file__open(&out, path, from);
+	status = output_file__open(&out, path, from, options__overwrites());
 	if (!status) {
 		w.fd = out.fd;
 		status = pool__call_verb(in_child, &w, &POOL_STREAM);

@@ -1,0 +1,123 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which file -j, -p, FILE and DIR mean: the same in all verbs; two jobs of one id are two."""
+
+import json
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+import h5py
+import numpy
+from lib import *
+
+GOLDEN = os.path.join(ROOT, "tests/data/golden")
+ONE = {  # verbs that read one file
+    "show": [], "list": [], "extract": ["-s", "Tasks"], "items": ["-s", "Tasks", "-d", "RSS"],
+    "flame": [], "cluster": [], "fold": []}
+ALL = {  # verbs that read all files of a job
+    "report": ["--facts"], "plot": ["-s", "Tasks", "-d", "RSS"], "reduce": []}
+
+
+def jobprof(verb, *args, cwd=None):
+    p = subprocess.run([JOBPROF, verb, *(ONE | ALL).get(verb, []), *args], cwd=cwd, capture_output=True, text=True)
+    return p.returncode, p.stdout, p.stderr
+
+
+def of(names, where):
+    """The same but for the path by which the file is named."""
+    return lambda r: (r[0], *(t.replace(os.path.join(where, n), n).replace("./" + n, n)
+                              for t in r[1:] for n in names[:1]))
+
+
+def put(d, *names):
+    os.makedirs(d, exist_ok=True)
+    for name in names:
+        shutil.copy(os.path.join(GOLDEN, name), d)
+    return d
+
+
+def node_step_file():
+    """A run's only file is found by its job's id, here, below, and by what it says of itself."""
+    name = "7_0_p1.h5"
+    here, top = put(tmpdir("here"), name), tmpdir("top")
+    put(os.path.join(top, "alice"), name)
+    for verb in ONE | ALL:
+        want = of([name], here)(jobprof(verb, name, cwd=here))
+        is_equal("%s -j finds the node-step file" % verb, of([name], here)(jobprof(verb, "-j", "7", cwd=here)), want)
+        is_equal("%s -j JOB.STEP" % verb, of([name], here)(jobprof(verb, "-j", "7.0", cwd=here)), want)
+        below = os.path.join(top, "alice")
+        for args in (["-p", top, "-j", "7"], ["-j", "7", top], ["-i", top, "-j", "7"]):
+            is_equal("%s %s: below" % (verb, args[0]), of([name], below)(jobprof(verb, *args)), want)
+        status, out, err = jobprof(verb, "-j", "7.3", cwd=here)
+        is_true("%s: a step that is not there" % verb, status == 1 and not out and "7.3" in err, (status, out, err))
+    for verb in ONE:
+        is_equal("%s DIR: the only one below" % verb, of([name], os.path.join(top, "alice"))(jobprof(verb, top)),
+                 of([name], here)(jobprof(verb, name, cwd=here)))
+
+
+def another_job():
+    """A file of another job than -j names is refused by all."""
+    d = put(tmpdir("another"), "7_0_p1.h5", "job_7.h5")
+    for verb in ONE | ALL:
+        for name in os.listdir(d):
+            status, out, err = jobprof(verb, name, "-j", "3", cwd=d)
+            is_equal("%s %s -j 3" % (verb, name), (status, out, err),
+                     (1, "", "jobprof %s: %s is of job 7, not of 3\n" % (verb, name)))
+
+
+def several_files():
+    """Node-step files of one job: all of them, or which there are."""
+    names = ("7_0_p1.h5", "7_1_p1.h5")
+    d = put(tmpdir("several"), *names)
+    for verb in ONE:
+        status, out, err = jobprof(verb, "-j", "7", cwd=d)
+        is_true("%s: of two files" % verb, status == 1 and not out and all(n in err for n in names) and "merge" in err, err)
+        is_equal("%s: of one step" % verb, jobprof(verb, "-j", "7.1", cwd=d)[:2], jobprof(verb, names[1], cwd=d)[:2])
+    p = subprocess.run([JOBPROF, "report", "--json", "-j", "7", d], capture_output=True, text=True)
+    want = sorted(n.split("_")[1] for n in names)
+    is_equal("report: both steps", sorted(str(s["name"]) for s in json.loads(p.stdout)["job"]["steps"]), want)
+
+
+def set_attrs(path, **attrs):
+    with h5py.File(path, "r+") as f:
+        nodes = [n for s in f["Steps"].values() for n in s["Nodes"].values()] if "Steps" in f else list(f.values())
+        for node in nodes:
+            for name, value in attrs.items():
+                name = name.replace("_", " ")
+                if name in node.attrs:
+                    del node.attrs[name]
+                node.attrs[name] = numpy.bytes_(value) if isinstance(value, str) else numpy.array([value], "i8")
+
+
+def two_jobs_of_one_id():
+    """Two clusters on one directory, and ids that were given again: never one job."""
+    for name in ("7_0_p1.h5", "job_7.h5"):
+        for attr, values in (("Cluster", ("one", "two")), ("UID", (1001, 1002)), ("Start_TimeNS", None),
+                             ("SLUID", ("s0000000000001", "s0000000000002"))):
+            top = tmpdir("ids" + attr + name)
+            paths = [os.path.join(put(os.path.join(top, u), name), name) for u in ("a", "b")]
+            if values is None:
+                with h5py.File(paths[0]) as f:
+                    node = next(iter(f.values())) if "Steps" not in f else next(iter(f["Steps/0/Nodes"].values()))
+                    if "Start TimeNS" not in node.attrs:
+                        continue
+                    start = int(node.attrs["Start TimeNS"])
+                values = (start, start + 10**13)
+            for path, value in zip(paths, values):
+                set_attrs(path, **{attr: value})
+            for args in ([top], paths):
+                p = subprocess.run([JOBPROF, "report", "--json", *args], capture_output=True, text=True)
+                is_equal("%s: %s tells two jobs apart" % (name, attr), (len(json.loads(p.stdout).get("jobs", [])), p.stderr),
+                         (2, ""))
+            status, out, err = jobprof("show", "-p", top, "-j", "7")
+            is_true("%s: show names both" % name, status == 1 and all(p in err for p in paths), err)
+    top = tmpdir("copy")
+    paths = [os.path.join(put(os.path.join(top, u), "7_0_p1.h5"), "7_0_p1.h5") for u in ("a", "b")]
+    p = subprocess.run([JOBPROF, "report", "--json", *paths], capture_output=True, text=True)
+    is_true("a copy is not another job", "jobs" not in json.loads(p.stdout) and "count once" in p.stderr, p.stderr)
+
+
+if __name__ == "__main__":
+    run_tests((node_step_file, another_job, several_files, two_jobs_of_one_id))
