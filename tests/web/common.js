@@ -25,7 +25,7 @@ export async function tried(name, f) {
 // The number that a text says, in the unit of the JSON: MiB, s, J, or a share of 1.
 const UNITS = { B: 1 / 1048576, KiB: 1 / 1024, MiB: 1, GiB: 1024, TiB: 1048576, ms: 1e-3, '\u00b5s': 1e-6, ns: 1e-9, s: 1, '%': 0.01,
 	J: 1, kJ: 1000, kWh: 3.6e6, MWh: 3.6e9, W: 1, kW: 1000, 'core-s': 1, 'core-h': 3600, cores: 1, cores_: 1, min: 60,
-	k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, GHz: 1e9, busy: 1, 's/s': 1 };
+	k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, GHz: 1e9, 's/s': 1 };
 
 function parse(signed) {
 	if (signed.startsWith('\u2212'))

@@ -277,7 +277,7 @@ test('a waterfall goes from term to term, and leaves out what is part of another
 	const term = (id, s, more = {}) => ({ id, s, a: 0, b: 0, part_of: null, ...more });
 	const rows = steps([term('work', 5), term('ipc', null, { part_of: 'work' }), term('cores', 0), term('disk', -2), term('futex', 0, { a: 0.05, b: 0.05 }), term('tail', 0, { a: 1 })], 100);
 
-	assert.deepEqual(rows.map((r) => [r.term.id, r.from, r.to]), [['work', 0, 5], ['disk', 5, 3], ['tail', 3, 3]]);
+	assert.deepEqual(rows.map((r) => [r.term.id, r.from, r.to]), [['work', 100, 105], ['disk', 105, 103], ['tail', 103, 103]]);
 });
 
 test('a phase ends with the next mark of its step, the last one with the step', () => {

@@ -3,25 +3,31 @@
 // tests/e2e/cli/pages.py has filled. Prints a line per test.
 import { LAPTOP, PHONE, accessible, cases, launch, numbers, open, tried, whole } from './common.js';
 
-// Each bar of the waterfall begins where the one before ended, and is as long as its seconds.
+// The axis begins at 0: A and B are bars of their seconds, and each other bar begins where the one before ended.
 async function bars(browser, name) {
 	const page = await open(browser, name);
 
 	return page.evaluate(() => {
-		const { terms, s } = jobprof.compare, px = (e) => e.getBoundingClientRect(), box = px(document.querySelector('.wb'));
-		const at = (e) => px(e).left + px(e).width / 2 - box.left, ends = [...document.querySelectorAll('.wl.end .at')].map(at);
-		const scale = (ends[1] - ends[0]) / s;
-		let from = ends[0];
+		const { a, b, terms } = jobprof.compare, px = (e) => e.getBoundingClientRect(), box = px(document.querySelector('.wb'));
+		const ends = [...document.querySelectorAll('.wl.end .run')].map(px), scale = ends[0].width / a.wall_s;
+		const ticks = [...document.querySelectorAll('.axis .ax span')].map((e) => [e.textContent, px(e)]);
+		let from = a.wall_s * scale;
 
+		if (ends.some((e) => Math.abs(e.left - box.left) > 1) || Math.abs(ends[1].width - b.wall_s * scale) > 2.5)
+			return `A and B are ${ends.map((e) => [e.left, e.width])}`;
+		if (!/^0( s)?$/.test(ticks[0][0]) || ticks.length < 3 || ticks.some(([, t], i) => i && t.left < ticks[i - 1][1].right))
+			return `the axis has ${ticks.map(([t]) => t)}`;
 		for (const line of document.querySelectorAll('[data-term]')) {
-			const t = terms.find((x) => x.id === line.dataset.term), bar = px(line.querySelector('.up,.down,.at')), long = t.s * scale;
+			const t = terms.find((x) => x.id === line.dataset.term), e = line.querySelector('.up,.down'), long = t.s * scale;
 			const left = Math.min(from, from + long) + box.left;
 
-			if (Math.abs(bar.left - left) > 2.5 || Math.abs(bar.width - Math.max(2, Math.abs(long))) > 2.5)
-				return `${t.id} is at ${bar.left}, ${bar.width} wide; not ${left}, ${Math.abs(long)}`;
+			if (!e !== Math.abs(t.s) < 1e-6 * Math.max(a.wall_s, b.wall_s))
+				return `${t.id} of ${t.s} s has ${e ? 'a' : 'no'} bar`;
+			if (e && (Math.abs(px(e).left - left) > 2.5 || Math.abs(px(e).width - Math.max(2, Math.abs(long))) > 2.5))
+				return `${t.id} is at ${px(e).left}, ${px(e).width} wide; not ${left}, ${Math.abs(long)}`;
 			from += long;
 		}
-		return Math.abs(from - ends[1]) < 2.5 ? '' : `the bars end at ${from}, B is at ${ends[1]}`;
+		return Math.abs(from - b.wall_s * scale) < 2.5 ? '' : `the bars end at ${from}, B is at ${ends[1].width}`;
 	});
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The page of `jobprof compare --html`: the sentence, the waterfall from the time of A to that of B, its terms,
 // and the two runs.
+import { Clock } from './clock.js';
 import { el, name, section, soft } from './dom.js';
 import { count, day, mega, number, plain, plural, share, signed, time } from './format.js';
 import { paper } from './paper.js';
@@ -10,7 +11,7 @@ const RARE = ['cores', 'unknown', 'tail']; // only of the few runs that have the
 const CAUSES = ['quota', 'net_fs', 'kernel', 'futex', 'pipe', 'socket', 'poll', 'sleep', 'child', 'signal']; // of other waiting
 const CAUSE_LEAST = 1e-3; // of the time of A: what a cause has to have to be named
 
-const QUANTITIES = { instructions: mega, 1: number, Hz: (v) => `${mega(v)}Hz`, cores: number, CPUs: (v) => `${number(v)} busy`, s: (v) => time(v === null ? null : Math.max(0, v)) };
+const QUANTITIES = { instructions: mega, 1: number, Hz: (v) => `${mega(v)}Hz`, cores: number, 'at a time': number, s: (v) => time(v === null ? null : Math.max(0, v)) };
 
 const quantity = (term, v) => (QUANTITIES[term.unit] ?? number)(v);
 
@@ -20,7 +21,10 @@ function percent(v) {
 	return `${Number(text) > 0 ? (v > 0 ? '+' : '\u2212') : ''}${text} %`;
 }
 
-const change = (s, c) => signed(Math.abs(s) < NOTHING * c.a.wall_s ? 0 : s);
+const IN_ALL = 'seconds of all threads together';
+
+const isNothing = (s, wall) => Math.abs(s) < NOTHING * wall;
+const change = (s, c) => signed(isNothing(s, c.a.wall_s) ? 0 : s);
 
 const isSmall = (t, wall) => CAUSES.includes(t.id) && Math.max(t.a, t.b) < CAUSE_LEAST * wall;
 
@@ -30,9 +34,9 @@ const isShown = (t, wall) => t.part_of === null && !(RARE.includes(t.id) && !t.s
 const isListed = (t, wall) => isShown(t, wall) || (t.part_of !== null && !CAUSES.slice(1).includes(t.id));
 const nameOf = (t) => (t.part_of !== null && t.id === CAUSES[0] ? 'causes' : t.name);
 
-// Where each term begins and ends on the way from A (0) to B.
+// Where each term begins and ends on the way from the time of A to that of B.
 export function steps(terms, wall) {
-	let at = 0;
+	let at = wall;
 
 	return terms.map((t) => {
 		const from = at;
@@ -53,13 +57,6 @@ function head(c) {
 		el('p', { class: 'about' }, 'A: ', name(title(c.a), 60), ' \u00b7 B: ', name(title(c.b), 60)));
 }
 
-// Where seconds are on the axis, 0 to 1.
-function scale(rows, c) {
-	const ends = [0, c.s, ...rows.flatMap((r) => [r.from, r.to])], low = Math.min(...ends), span = Math.max(...ends) - low;
-
-	return (s) => (span > 0 ? (s - low) / span : 0.5);
-}
-
 function put(e, from, to) {
 	e.style.left = `${100 * Math.min(from, to)}%`;
 	if (from !== to)
@@ -67,18 +64,30 @@ function put(e, from, to) {
 	return e;
 }
 
-function line(label, value, place, from, to, more = {}) {
-	const marks = [put(el('i', { class: 'to' }), place(to), place(to)), put(el('i', { class: from === to ? 'at' : to > from ? 'up' : 'down' }), place(from), place(to))];
+// What changes nothing has no bar.
+function line(label, value, most, from, to, more = {}) {
+	const place = (s) => Math.max(0, s) / most;
+	const bar = more['data-term'] ? (to > from ? 'up' : 'down') : 'run';
+	const marks = [put(el('i', { class: 'to' }), place(to), place(to)), isNothing(to - from, most) ? '' : put(el('i', { class: bar }), place(from), place(to))];
 
 	return el('div', { class: 'wl', ...more }, el('span', {}, label), el('div', { class: 'wb' }, marks), el('b', {}, value));
 }
 
+function scale(most) {
+	const clock = new Clock({ job: {}, page: { lines: { end_s: most, dt_s: most / 100 } }, facts: {} });
+	const { ticks, step } = clock.ticks(0, most, 4), row = el('div', { class: 'wb ax', 'aria-hidden': 'true' });
+
+	for (const t of [...new Set([0, ...ticks])])
+		row.append(put(el('span', { class: t ? '' : 'a' }, clock.tick(t, step)), t / most, t / most));
+	return el('div', { class: 'wl axis' }, el('span'), row, el('b'));
+}
+
 function waterfall(c) {
-	const rows = steps(c.terms, c.a.wall_s), place = scale(rows, c);
+	const rows = steps(c.terms, c.a.wall_s), most = Math.max(c.a.wall_s, c.b.wall_s, ...rows.flatMap((r) => [r.from, r.to]));
 	const box = el('div', { class: 'wf', role: 'img', 'aria-label': `From the ${time(c.a.wall_s)} of A to the ${time(c.b.wall_s)} of B; the table below has the terms` },
-		line('A', time(c.a.wall_s), place, 0, 0, { class: 'wl end' }),
-		rows.map(({ term: t, from, to }) => line([t.usual?.unusual ? el('b', { class: 'bad' }, '! ') : '', t.name], change(t.s, c), place, from, to, { 'data-term': t.id, class: t.id === c.cause ? 'wl cause' : 'wl' })),
-		line('B', time(c.b.wall_s), place, c.s, c.s, { class: 'wl end' }));
+		line('A', time(c.a.wall_s), most, 0, c.a.wall_s, { class: 'wl end' }),
+		rows.map(({ term: t, from, to }) => line([t.usual?.unusual ? el('b', { class: 'bad' }, '! ') : '', t.name], change(t.s, c), most, from, to, { 'data-term': t.id, class: t.id === c.cause ? 'wl cause' : 'wl' })),
+		line('B', time(c.b.wall_s), most, 0, c.b.wall_s, { class: 'wl end' }), scale(most));
 
 	return section('waterfall', 'From A to B', soft(el('i', { class: 'k up' }), 'adds to the time', el('i', { class: 'k down' }), 'takes from it', c.terms.some((t) => t.usual?.unusual) ? el('span', { class: 'rare' }, el('b', { class: 'bad' }, '!'), ' unusual') : ''), box);
 }
@@ -98,7 +107,10 @@ function terms(c) {
 			el('td', { 'data-value': `${t.id} a` }, quantity(t, t.a)), el('td', { 'data-value': `${t.id} b` }, quantity(t, t.b)), usual(t, judged)]
 			: el('td', { colspan: columns - 1, class: 'say soft' }, `part of ${names[t.part_of]}${t.reason ? `: ${t.reason}` : ''}`));
 
-	return section('terms', 'The terms', judged ? `usual: of ${plural(c.baseline.runs, 'earlier run')}, as ln(T\u2082/T\u2081)` : '',
+	const says = ['change: seconds of the run', names.work === 'CPU time' ? 'CPU time of A and B: of all threads together' : '',
+		judged ? `usual: of ${plural(c.baseline.runs, 'earlier run')}, as ln(T\u2082/T\u2081)` : ''].filter(Boolean);
+
+	return section('terms', 'The terms', says.join(' \u00b7 '),
 		el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: the terms' }, el('table', { class: 'rk tm' },
 			el('thead', {}, el('tr', {}, el('td'), ['change', 'of A', 'A', 'B', ...(judged ? ['usual', ''] : [])].map((h) => (h ? el('th', { scope: 'col' }, h) : el('td'))))),
 			el('tbody', {}, c.terms.filter((t) => isListed(t, c.a.wall_s)).map(row),
@@ -117,7 +129,7 @@ function table(t) {
 	const row = (r) => el('tr', {}, el('th', { scope: 'row' }, name(r.name, 60)),
 		[['a', part(r.a, r.a_s)], ['b', part(r.b, r.b_s)], ['s', r.s === null ? '' : signed(r.s)], ['points', points(r.points)]].map(([key, text]) => el('td', { 'data-part': `${t.id} ${r.name} ${key}` }, text)));
 
-	return section(t.id, t.name, t.a_by === t.b_by ? '' : `A is measured by ${t.a_by}, B by ${t.b_by}`, el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${t.name}` }, el('table', { class: 'rk' },
+	return section(t.id, t.name, t.a_by === t.b_by ? (t.rows.some((r) => r.s !== null) ? IN_ALL : '') : `A is measured by ${t.a_by}, B by ${t.b_by}`, el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${t.name}` }, el('table', { class: 'rk' },
 		el('thead', {}, el('tr', {}, el('td'), ['A', 'B', 'change', 'points'].map((h) => el('th', { scope: 'col' }, h)))), el('tbody', {}, partsOf(t).map(row)))));
 }
 
@@ -126,7 +138,7 @@ const slow = (p) => [name(p.node, 40), ` at ${share(p.ratio)} of the others`];
 
 const ROWS = [['job', (r) => r.job], ['step', (r) => r.step], ['program', (r) => r.program], ['started', (r) => (r.start > 0 ? day(r.start) : null)], ['ran', (r) => time(r.wall_s)],
 	['nodes', (r) => count(r.nodes)], ['cores', (r) => (r.cores > 0 ? count(r.cores) : null)], ['tasks', (r) => (r.tasks ? count(r.tasks) : null)],
-	['waited for a CPU', (r) => r.waits_for_cpu && where(r.waits_for_cpu)], ['waited for a disk', (r) => r.waits_for_disk && where(r.waits_for_disk)],
+	['waited for a CPU', (r) => r.nodes > 1 && r.waits_for_cpu && where(r.waits_for_cpu)], ['waited for a disk', (r) => r.nodes > 1 && r.waits_for_disk && where(r.waits_for_disk)],
 	['low clock', (r) => r.low_clock && slow(r.low_clock)], ['low IPC', (r) => r.low_ipc && slow(r.low_ipc)]];
 
 function runs(c) {

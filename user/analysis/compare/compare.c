@@ -25,7 +25,7 @@ static bool has_counters(const struct compare_run *r)
 	return is_positive(r->instructions) && is_positive(r->cycles) && is_positive(r->cpu_s);
 }
 
-static double busy_cpus(const struct compare_run *r)
+static double parallelism(const struct compare_run *r)
 {
 	return r->cpu_s / r->path_cpu_s;
 }
@@ -96,7 +96,7 @@ static void put_counters(struct comparison *c, const struct compare_run *a,
 static void put_cpu(struct comparison *c, const struct compare_run *a, const struct compare_run *b)
 {
 	double weight = log_mean(a->path_cpu_s, b->path_cpu_s),
-	       busy[] = {busy_cpus(a), busy_cpus(b)};
+	       at_once[] = {parallelism(a), parallelism(b)};
 	bool cores = is_positive(a->cores) && is_positive(b->cores);
 
 	/* A run without CPU time has no factors. */
@@ -109,7 +109,7 @@ static void put_cpu(struct comparison *c, const struct compare_run *a, const str
 		return;
 	}
 	put_counters(c, a, b, weight);
-	put_factor(c, TERM_BALANCE, busy[0], busy[1], -weight);
+	put_factor(c, TERM_BALANCE, at_once[0], at_once[1], -weight);
 	if (cores) {
 		put_factor(c, TERM_CORES, a->cores, b->cores, -weight);
 		c->change[TERM_BALANCE].s -= c->change[TERM_CORES].s;

@@ -3,10 +3,11 @@
  * Why one run took longer than another. The wall time of a run is that of its critical path, cut
  * into seconds of CPU time, of waiting and of the serial tail; the change of each of these is a
  * change in seconds, and they add up to that of the wall time. The CPU time of the path is
- * instructions / (IPC x clock x cores x busy CPUs per core), and its change is split among these
- * factors by the logarithmic mean (B. W. Ang, "The LMDI approach to decomposition analysis: a
- * practical guide", Energy Policy 33, 2005): what did not change has a term of 0, the terms add up,
- * and those of B and A are those of A and B with the other sign.
+ * instructions / (IPC x clock x cores x parallelism per core), where parallelism is the CPU time of
+ * all by that of the path; its change is split among these factors by the logarithmic mean (B. W.
+ * Ang, "The LMDI approach to decomposition analysis: a practical guide", Energy Policy 33, 2005):
+ * what did not change has a term of 0, the terms add up, and those of B and A are those of A and B
+ * with the other sign.
  */
 #ifndef JP_ANALYSIS_COMPARE_H
 #define JP_ANALYSIS_COMPARE_H
@@ -19,7 +20,7 @@ enum compare_term {
 	TERM_IPC,     /* instructions per cycle */
 	TERM_CLOCK,   /* cycles per CPU second */
 	TERM_CORES,   /* that were given */
-	TERM_BALANCE, /* how many CPUs were busy at the same time */
+	TERM_BALANCE, /* parallelism: how much was done at the same time */
 	TERM_WAIT,    /* runnable without a CPU */
 	TERM_DISK,    /* blocked on a disk */
 	TERM_QUOTA,   /* kept from the CPU by a quota; from here on as TimeBudget has them */

@@ -85,8 +85,7 @@ static int by_name(const void *a, const void *b)
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void sort(struct string_list *l, unsigned from,
-		 int (*order)(const void *a, const void *b))
+static void sort(struct string_list *l, unsigned from, int (*order)(const void *a, const void *b))
 {
 	if (l->n > from)
 		qsort(l->v + from, l->n - from, sizeof(*l->v), order);

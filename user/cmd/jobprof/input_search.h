@@ -17,8 +17,9 @@ bool input_search__is_job_file(const char *path);
 int input_search__dirs(struct string_list *dirs, const char *dir);
 /*
  * Appends the profiles in dir and the directories in it: of any job with n 0, else of the job and
- * steps of specs[n], by its id; then those in dir itself, if it has any. Of a job whose job file is beside its node-step files, or in dir,
- * only the job file. In the order of their names. 0 or -ENOMEM.
+ * steps of specs[n], by its id; then those in dir itself, if it has any. Of a job whose job file is
+ * beside its node-step files, or in dir, only the job file. In the order of their names. 0 or
+ * -ENOMEM.
  */
 int input_search__files(struct string_list *files, const char *dir, const struct jobspec *specs,
 			unsigned n);

@@ -101,7 +101,8 @@ static int find_series(const char *name, const struct series **out)
 }
 
 static const struct opt opts[] = {
-	{'s', "series", "SERIES", "only this one"},
+	{'s', "series", "SERIES", "only this one, and what its columns mean"},
+	{'a', "all", NULL, "of a file: what each column means, and the totals of each series"},
 	OPT_JOBS,
 	OPT_INPUT,
 	{'N', "node", "HOSTLIST", "what these nodes have"},
@@ -117,12 +118,13 @@ static const struct opt_values values[] = {
 
 const struct command cmd_list = {
 	.name = "jobprof list",
-	.usage = "[-s SERIES] [--json | --man]\n" USAGE_INPUT " [-s SERIES] [-N HOSTLIST] [--json]",
+	.usage = "[-s SERIES] [--json | --man]\n" USAGE_INPUT
+		 " [-a | -s SERIES] [-N HOSTLIST] [--json]",
 	.about =
 		"Without a file: the columns of the built-in series: unit, kind, family, meaning,\n"
 		"and after \"!\" what the column does not see; then the families, and after \"+\"\n"
 		"how each is switched on.\n\n"
-		"Of a file: its steps, nodes, series and tasks, and the columns of each series.",
+		"Of a file: its steps, nodes, series and tasks, and the names of the columns.",
 	.opts = opts,
 	.values = values,
 };
@@ -155,7 +157,7 @@ static int list_builtin(const char *series, bool json, bool man)
 
 struct options {
 	struct select_words words;
-	bool json, man;
+	bool json, man, all;
 };
 
 static int set_option(void *ctx, int letter, const char *arg)
@@ -164,7 +166,7 @@ static int set_option(void *ctx, int letter, const char *arg)
 
 	if (select_words__take(&o->words, letter, arg))
 		return 0;
-	*(letter == OPT_LONG + 'J' ? &o->json : &o->man) = true;
+	*(letter == OPT_LONG + 'J' ? &o->json : letter == 'a' ? &o->all : &o->man) = true;
 	return 0;
 }
 
@@ -182,7 +184,11 @@ int verb_list(int argc, char **argv)
 	if (o.man && (o.json || o.words.series || o.words.jobs || o.words.input))
 		return options__wrong(&cmd_list, "--man goes with no other option");
 	if (o.words.jobs || o.words.input)
-		return list__file(&o.words, o.json, stdout);
+		return list__file(&o.words,
+				  o.json  ? LIST_JSON
+				  : o.all ? LIST_ALL
+					  : LIST_SHORT,
+				  stdout);
 	if (o.words.nodes)
 		return options__wrong(&cmd_list, "nodes are those of a file: name one, or a job");
 	return list_builtin(o.words.series, o.json, o.man);

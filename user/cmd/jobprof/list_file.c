@@ -22,6 +22,9 @@
 #include "pool/pool.h"
 
 #define TOTALS "Totals/"
+#define WIDTH  80
+
+#define TOTALS "Totals/"
 
 /* What the series is, or "" where the schema does not know it. */
 static const char *series_doc(const char *name)
@@ -98,6 +101,11 @@ static void print_tasks(FILE *out, const struct contents_place *p)
 	}
 }
 
+static bool is_total(const struct contents_series *s)
+{
+	return str__starts(s->name, TOTALS);
+}
+
 static void print_place(FILE *out, const struct contents *c, const struct contents_place *p)
 {
 	const struct contents_series *s = &c->series[p->series];
@@ -169,8 +177,53 @@ static void print_columns(FILE *out, const struct contents_series *s, unsigned k
 	putc('\n', out);
 }
 
-static int print_text(FILE *out, const struct model_file *f, const struct contents *c)
+/* The names of the columns, in lines of WIDTH. */
+static void print_names(FILE *out, const struct contents_series *s)
 {
+	size_t at = 0;
+
+	for (unsigned k = 0, n; k < s->ncols; k += n) {
+		const char *last = "", *name = s->cols[k].name;
+		size_t len;
+
+		n = count_buckets(s, k);
+		if (n > 1)
+			last = s->cols[k + n - 1].name;
+		len = strlen(name) + (n > 1 ? 2 + strlen(last) : 0);
+		if (at && at + 2 + len > WIDTH)
+			at = 0;
+		fputs(!at && k ? "\n  " : at ? " " : "  ", out);
+		at += at ? 1 + len : 2 + len;
+		print__escaped(out, name);
+		fputs(n > 1 ? ".." : "", out);
+		print__escaped(out, last);
+	}
+	putc('\n', out);
+}
+
+static void print_series(FILE *out, const struct contents_series *s, bool all)
+{
+	const struct series *known = series__find(s->name);
+	const char *doc = series_doc(s->name);
+	const char *tables = known ? series__tables(known) : s->grouped ? "/<task>" : "";
+
+	putc('\n', out);
+	print__escaped(out, s->name);
+	fprintf(out, "%s%s%s\n", tables, *doc ? ": " : "", doc);
+	if (!all) {
+		print_names(out, s);
+		return;
+	}
+	for (unsigned k = 0, n; k < s->ncols; k += n) {
+		n = count_buckets(s, k);
+		print_columns(out, s, k, n);
+	}
+}
+
+static int print_text(FILE *out, const struct model_file *f, const struct contents *c, bool all)
+{
+	unsigned totals = 0;
+
 	fprintf(out, "%s%s%s\n", *f->job ? "job " : "no job in the file or its name", f->job,
 		f->merged ? "" : ": one node and step");
 	for (unsigned i = 0; i < c->nsteps; i++) {
@@ -180,22 +233,20 @@ static int print_text(FILE *out, const struct model_file *f, const struct conten
 		print__escaped(out, *s->name ? stepname__human(s->name) : "?");
 		print_nodes(out, s);
 		for (unsigned k = 0; k < s->nplaces; k++)
-			print_place(out, c, &s->places[k]);
+			if (all || !is_total(&c->series[s->places[k].series]))
+				print_place(out, c, &s->places[k]);
 	}
 	for (unsigned i = 0; i < c->nseries; i++) {
-		const struct contents_series *s = &c->series[i];
-		const struct series *known = series__find(s->name);
-		const char *doc = series_doc(s->name);
-		const char *tables = known ? series__tables(known) : s->grouped ? "/<task>" : "";
+		bool total = is_total(&c->series[i]);
 
-		putc('\n', out);
-		print__escaped(out, s->name);
-		fprintf(out, "%s%s%s\n", tables, *doc ? ": " : "", doc);
-		for (unsigned k = 0, n; k < s->ncols; k += n) {
-			n = count_buckets(s, k);
-			print_columns(out, s, k, n);
-		}
+		totals += total;
+		if (all || !total)
+			print_series(out, &c->series[i], all);
 	}
+	if (!all)
+		fprintf(out, "\n%sWhat a column means: -a, or -s SERIES\n",
+			totals ? "Sums, means and extremes of each series: -s Totals/SERIES\n"
+			       : "");
 	return 0;
 }
 
@@ -274,7 +325,7 @@ static int print_json(FILE *out, const struct model_file *f, const struct conten
 }
 
 static int list_model(const struct model_file *f, const char *path, const struct selection *sel,
-		      const char *series, bool json, FILE *out)
+		      const char *series, enum list_form form, FILE *out)
 {
 	struct read_errors errors = {.path = path};
 	struct contents *c = NULL;
@@ -293,7 +344,8 @@ static int list_model(const struct model_file *f, const char *path, const struct
 		return 1;
 	}
 	if (!err)
-		err = json ? print_json(out, f, c) : print_text(out, f, c);
+		err = form == LIST_JSON ? print_json(out, f, c)
+					: print_text(out, f, c, form == LIST_ALL || series != NULL);
 	if (err)
 		log_error("%s: %s", path,
 			  err == -E2BIG ? "too many names" : model_file__strerror(err));
@@ -310,7 +362,7 @@ struct work {
 	const char *series;
 	char name[128]; /* of the series */
 	struct number_range task;
-	bool json;
+	enum list_form form;
 	FILE *out;
 };
 
@@ -325,7 +377,7 @@ static int list_path(void *arg)
 		log_error("%s: %s", w->file.path, model_file__strerror(err));
 		return 1;
 	}
-	status = list_model(&f, w->file.path, &w->sel, w->series, w->json, w->out);
+	status = list_model(&f, w->file.path, &w->sel, w->series, w->form, w->out);
 	model_file__close(&f);
 	return status;
 }
@@ -333,9 +385,8 @@ static int list_path(void *arg)
 /* "Tasks/3" chooses task 3; "Totals/Tasks" is a series here. */
 static int choose_series(struct work *w, const char *text)
 {
-	static const char totals[] = "Totals/";
-	const size_t len = sizeof(totals) - 1;
-	bool total = !strncasecmp(text, totals, len);
+	const size_t len = strlen(TOTALS);
+	bool total = !strncasecmp(text, TOTALS, len);
 	int64_t task;
 	int err = select__series(total ? text + len : text, w->name, sizeof(w->name) - len, &task,
 				 &w->sel.table);
@@ -346,7 +397,7 @@ static int choose_series(struct work *w, const char *text)
 	}
 	if (total) {
 		memmove(w->name + len, w->name, strlen(w->name) + 1);
-		memcpy(w->name, totals, len);
+		memcpy(w->name, TOTALS, len);
 	}
 	w->series = w->name;
 	w->task = (struct number_range){(uint64_t)task, (uint64_t)task};
@@ -355,9 +406,9 @@ static int choose_series(struct work *w, const char *text)
 	return 0;
 }
 
-int list__file(const struct select_words *words, bool json, FILE *out)
+int list__file(const struct select_words *words, enum list_form form, FILE *out)
 {
-	struct work w = {.json = json, .out = out};
+	struct work w = {.form = form, .out = out};
 	int status = words->series ? choose_series(&w, words->series) : 0;
 
 	if (!status)

@@ -8,8 +8,11 @@
 
 #include "cmd/jobprof/select_args.h"
 
+/* Names of columns alone, unless a series is named; what they mean, and the totals; JSON. */
+enum list_form { LIST_SHORT, LIST_ALL, LIST_JSON };
+
 /* Lists what is in the file that -j or -i names, of the nodes and the series that were named.
  * Returns the exit status. */
-int list__file(const struct select_words *words, bool json, FILE *out);
+int list__file(const struct select_words *words, enum list_form form, FILE *out);
 
 #endif

@@ -170,7 +170,7 @@ static int take_places(struct job_reading *r, unsigned input, const struct node_
 		err = take_place(r, (struct job_place){input, refs[i].step, refs[i].node, 0, 0}, m,
 				 &doubles);
 	if (doubles)
-		log_warn("%s: an earlier file has %u of its steps of nodes; they count once",
+		log_warn("%s: %u of its node-steps are in an earlier file, too; they count once",
 			 r->inputs[input].path, doubles);
 	return err;
 }

@@ -116,6 +116,8 @@ void compare_tables__print(const struct compare_table *tables, unsigned n, FILE 
 		for (unsigned i = 0; i < t->n; i++)
 			if (is_shown(&t->rows[i]))
 				print_row(&t->rows[i], out);
+		if (t->n && !isnan(t->rows[0].s[0]))
+			fputs("  seconds of all threads together\n", out);
 		if (strcmp(t->how[0], t->how[1]))
 			fprintf(out, "  A is measured by %s, B by %s.\n", t->how[0], t->how[1]);
 	}

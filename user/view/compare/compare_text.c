@@ -215,34 +215,27 @@ static void print_sentence(const struct compare_page *p, FILE *out)
 
 /* ---- the waterfall */
 
-struct waterfall {
-	double low, high; /* of the seconds on the way from A to B */
-};
-
-static struct waterfall waterfall_of(const struct comparison *c)
+/* The most seconds on the way from the time of A to that of B: the axis goes from 0 to there. */
+static double axis_of(const struct compare_page *p)
 {
-	struct waterfall w = {0, 0};
-	double at = 0;
+	double at = p->a->run.wall_s, most = fmax(at, p->b->run.wall_s);
 
 	for (int i = 0; i < N_TERMS; i++) {
-		at += isnan(c->change[i].s) ? 0 : c->change[i].s;
-		w.low = fmin(w.low, at);
-		w.high = fmax(w.high, at);
+		at += isnan(p->c->change[i].s) ? 0 : p->c->change[i].s;
+		most = fmax(most, at);
 	}
-	return w;
+	return most;
 }
 
-static int cell_of(const struct waterfall *w, double s)
+static int cell_of(double axis_s, double s)
 {
-	double span = w->high - w->low;
-
-	return span > 0 ? (int)lrint((s - w->low) / span * (CELLS - 1)) : 0;
+	return axis_s > 0 ? (int)lrint(fmax(0, s) / axis_s * (CELLS - 1)) : 0;
 }
 
 /* From one instant to another: + adds, - takes, | is where it stays. */
-static void print_bar(const struct waterfall *w, double from, double to, FILE *out)
+static void print_bar(double axis_s, double from, double to, FILE *out)
 {
-	int a = cell_of(w, from), b = cell_of(w, to);
+	int a = cell_of(axis_s, from), b = cell_of(axis_s, to);
 	int low = a < b ? a : b, high = a < b ? b : a;
 
 	for (int i = 0; i < CELLS; i++)
@@ -278,8 +271,7 @@ static void print_quantity(const struct compare_change *c, enum compare_term ter
 		snprintf(text, size, "%s -> %s", number__text(c->before, U_SI, x),
 			 number__text(c->after, U_SI, y));
 	else if (term == TERM_IPC || (term == TERM_BALANCE && fmax(c->before, c->after) < 999.5))
-		snprintf(text, size, "%.3g -> %.3g%s", c->before, c->after,
-			 term == TERM_IPC ? "" : " busy");
+		snprintf(text, size, "%.3g -> %.3g", c->before, c->after);
 	else if (term == TERM_BALANCE)
 		snprintf(text, size, "%.0f -> %.0f", c->before, c->after);
 	else if (term == TERM_CLOCK)
@@ -304,8 +296,8 @@ static bool is_shown(const struct compare_page *p, enum compare_term term)
 	return true;
 }
 
-static void print_term(const struct compare_page *p, enum compare_term term,
-		       const struct waterfall *w, double at, FILE *out)
+static void print_term(const struct compare_page *p, enum compare_term term, double axis_s,
+		       double at, FILE *out)
 {
 	const struct compare_change *c = &p->c->change[term];
 	bool counters = p->c->change[TERM_IPC].is_in != TERM_WORK;
@@ -317,33 +309,42 @@ static void print_term(const struct compare_page *p, enum compare_term term,
 	print_quantity(c, term, counters, quantity, sizeof(quantity));
 	fprintf(out, "  %-16s %9s %7s %% %s ", compare_words__of(p->c, term).name, change, percent,
 		p->spread && p->spread[term].is_unusual ? "!" : " ");
-	print_bar(w, at, at + c->s, out);
+	print_bar(axis_s, at, at + c->s, out);
 	/* Numbers that have no room are of a damaged file. */
 	fprintf(out, "  %s\n", strlen(quantity) <= QUANTITY_WIDTH ? quantity : "?");
 }
 
-static void print_end(const char *name, double wall_s, const struct waterfall *w, double at,
-		      FILE *out)
+static void print_end(const char *name, double wall_s, double axis_s, FILE *out)
 {
 	report_number wall;
 
 	fprintf(out, "  %-16s %9s %12s", name, report_text__time(wall_s, wall), "");
-	fprintf(out, "%*s|\n", cell_of(w, at), "");
+	for (int i = cell_of(axis_s, wall_s); i >= 0; i--)
+		putc('=', out);
+	putc('\n', out);
 }
 
 static void print_waterfall(const struct compare_page *p, FILE *out)
 {
-	struct waterfall w = waterfall_of(p->c);
-	double at = 0;
+	double axis_s = axis_of(p), at = p->a->run.wall_s;
+	report_number most;
 
 	fprintf(out, "\nWhy%25s %9s   %-*s  A -> B\n", "change", "of A", CELLS, "- less   + more");
-	print_end("A", p->a->run.wall_s, &w, 0, out);
+	print_end("A", p->a->run.wall_s, axis_s, out);
 	for (int i = 0; i < N_TERMS; i++) {
 		if (is_shown(p, i))
-			print_term(p, i, &w, at, out);
+			print_term(p, i, axis_s, at, out);
 		at += isnan(p->c->change[i].s) ? 0 : p->c->change[i].s;
 	}
-	print_end("B", p->b->run.wall_s, &w, p->c->s, out);
+	print_end("B", p->b->run.wall_s, axis_s, out);
+	fprintf(out, "%41s0%*s\n", "", CELLS - 1, report_text__time(axis_s, most));
+	report_text__paragraph(
+		out,
+		p->c->change[TERM_IPC].is_in == TERM_WORK
+			? "Changes are in seconds of the run. CPU time A -> B is that of "
+			  "all threads together."
+			: "Changes are in seconds of the run.",
+		2, 2);
 }
 
 /* ---- how usual that is */
