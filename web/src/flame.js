@@ -242,22 +242,31 @@ export function stacks(report) {
 	return part;
 }
 
+// Which callers may be missing, and what to do then.
+export function unwinding(data) {
+	if (!data.unwound)
+		return '';
+	const missing = /^by frame pointers/.test(data.unwound) ? ' Where callers are missing: jobprof run --unwind dwarf, or StackUnwind=dwarf.' : '';
+
+	return ` Stacks ${data.unwound}.${missing}`;
+}
+
 export function flame(data) {
 	const graph = new Graph(data), what = data.off_cpu ? 'Blocked for 1 ms and more' : 'Running', last = data.labels.at(-1);
 	const search = finder(graph);
 
-	document.title = `${plain(last)}: ${what.toLowerCase()}`;
+	document.title = `${plain(data.title ?? last)}: ${what.toLowerCase()}`;
 	document.addEventListener('keydown', (e) => {
 		if (e.key === '/' && e.target !== search) {
 			search.focus();
 			e.preventDefault();
 		}
 	});
-	document.body.append(el('header', {}, el('h1', {}, name(last)), el('p', { class: 'keys' }, el('kbd', {}, '/'), ' find ', el('kbd', {}, 'Esc'), ' all'),
+	document.body.append(el('header', {}, el('h1', {}, name(data.title ?? last)), el('p', { class: 'keys' }, el('kbd', {}, '/'), ' find ', el('kbd', {}, 'Esc'), ' all'),
 		el('p', {}, data.labels.length > 1 ? ['red: more than in ', name(data.labels[0])] : 'time of its tasks\u2019 threads, by the functions that they were in')),
 	el('main', {}, section('flame', what, el('span', { class: 'tools' }, search, ' ', interval(graph), ' ',
 		whole(graph)), graph.said, graph.box, graph.rows)),
-	el('footer', {}, 'Made by jobprof flame. Deeper functions by frame pointers; where code has none, callers may be missing.'));
+	el('footer', {}, name(`Made by jobprof flame of ${last}.${unwinding(data)}`, 600)));
 	graph.draw();
 	return graph;
 }

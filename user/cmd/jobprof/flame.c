@@ -18,6 +18,7 @@
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "model/model.h"
+#include "model/title.h"
 #include "view/flame/flame.h"
 
 enum {
@@ -93,6 +94,8 @@ struct work {
 	struct stacks stacks[FLAME_RUNS];
 	struct symbols *symbols;
 	struct flame flame;
+	char title[MODEL_TITLE];
+	char *unwound;
 };
 
 /* ---- in a limited child */
@@ -154,6 +157,14 @@ static void say_losses(const char *path, const struct stacks *s)
 			 text[1], text[2]);
 }
 
+static void name_run(struct work *w, const struct model_file *f)
+{
+	model_title__of(f, w->title);
+	w->unwound = model_title__attr(f, "Mode stack");
+	w->flame.title = w->title;
+	w->flame.unwound = w->unwound;
+}
+
 static int read_run(struct work *w, unsigned i)
 {
 	struct selection sel = {.nodes = w->o->nodes ? &w->nodes : NULL,
@@ -171,6 +182,8 @@ static int read_run(struct work *w, unsigned i)
 	}
 	if (!err)
 		err = stacks__read(&w->stacks[i], &f, &sel);
+	if (!err && i + 1 == w->n)
+		name_run(w, &f);
 	model_file__close(&f);
 	if (!err)
 		say_losses(path, &w->stacks[i]);
@@ -263,6 +276,7 @@ static int flame_files(void *arg, int fd, bool *keep)
 		status = err ? 1 : 0;
 	}
 	flame__free(&w->flame);
+	free(w->unwound);
 	for (unsigned i = 0; i < w->n; i++)
 		stacks__free(&w->stacks[i]);
 	symbols__free(w->symbols);

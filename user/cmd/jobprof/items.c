@@ -65,10 +65,11 @@ static int write_items(struct work *w, const struct model_file *f, int fd, bool 
 
 	if ((err == -ENOENT || err == -ENODATA) && (missing || w->errors.damaged))
 		; /* has been said, or may be there */
-	else if (err == -ENOENT || err == -ENODATA)
-		log_error("%s: no such %s: %s; \"jobprof list -i FILE\" shows what is there",
-			  w->file.path, err == -ENOENT ? "series" : "column",
-			  err == -ENOENT ? w->o->words.series : w->o->words.column);
+	else if (err == -ENOENT)
+		log_error("%s: no such series: %s; \"jobprof list FILE\" shows what is there",
+			  w->file.path, w->o->words.series);
+	else if (err == -ENODATA)
+		select_args__no_column(f, &w->sel, w->file.path, w->series, w->o->words.column);
 	else if (err)
 		log_error("%s: %s", w->file.path, model_file__strerror(err));
 	else

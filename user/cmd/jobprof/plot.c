@@ -91,18 +91,16 @@ static bool is_known(const struct curve *c)
 }
 
 /* named: a step or node that is not there, or what is damaged, has been named. */
-static void say_why(const struct work *w, const char *path, int err, bool named)
+static void say_why(const struct work *w, const struct model_file *f, const struct selection *sel,
+		    const char *path, int err, bool named)
 {
 	if (named && (err == -ENOENT || err == -ENODATA))
 		return;
 	if (err == -ENOENT)
-		log_error("%s: no such series: %s; \"jobprof list -i FILE\" shows what is there",
-			  path, w->o->words.series);
+		log_error("%s: no such series: %s; \"jobprof list FILE\" shows what is there", path,
+			  w->o->words.series);
 	else if (err == -ENODATA)
-		log_error(
-			"%s: no column %s, or no row whose time is known; \"jobprof list -i FILE\" "
-			"shows what is there",
-			path, w->o->words.column);
+		select_args__no_column(f, sel, path, w->series, w->o->words.column);
 	else
 		log_error("%s: %s", path, model_file__strerror(err));
 }
@@ -130,7 +128,7 @@ static int read_curve(struct work *w, unsigned i, unsigned intervals)
 	missing = select_args__missing(&f, &sel, w->files[i].path);
 	err = curve__read(&w->curves[i], &f, &q, intervals);
 	if (err) {
-		say_why(w, errors.path, err, missing || errors.damaged);
+		say_why(w, &f, &sel, errors.path, err, missing || errors.damaged);
 	} else if (!is_known(&w->curves[i])) {
 		log_error("%s: %s of %s is not known in any row", w->files[i].path,
 			  w->o->words.column, w->o->words.series);

@@ -4,9 +4,13 @@
 #include "cmd/jobprof/select_args.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/log.h"
+#include "base/str.h"
+#include "model/contents.h"
 
 bool select_words__take(struct select_words *w, int letter, const char *arg)
 {
@@ -86,4 +90,33 @@ bool select_args__missing(const struct model_file *f, const struct selection *se
 		return false;
 	log_error("%s: %s", path, missing);
 	return true;
+}
+
+static void ignore(void *ctx, const char *step, const char *node, const char *table, int err)
+{
+}
+
+void select_args__no_column(const struct model_file *f, const struct selection *sel,
+			    const char *path, const char *series, const char *column)
+{
+	struct contents *c = NULL;
+	const char **names = NULL, *near = NULL;
+	unsigned n = 0;
+
+	if (!contents__read(&c, f, sel, series, false, ignore, NULL) && c->nseries)
+		names = calloc(c->series->ncols + 1, sizeof(*names));
+	for (; names && n < c->series->ncols; n++)
+		names[n] = c->series->cols[n].name;
+	if (names)
+		near = str__nearest(column, names, n);
+	if (near && strcasecmp(near, column))
+		log_error("%s: series %s has no column %s; did you mean \"%s\"?", path, series,
+			  column, near);
+	else
+		log_error("%s: no such column: %s, or no row whose time is known; \"jobprof list "
+			  "FILE\" "
+			  "shows what is there",
+			  path, column);
+	free(names);
+	contents__free(c);
 }

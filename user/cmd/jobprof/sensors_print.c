@@ -114,7 +114,11 @@ static void print_channel(FILE *out, const struct source *s, unsigned i, const s
 	fprintf(out, " %-9s", sensor__part_name(ch->part));
 	print_number(out, s->now[i].value, ch->unit, w->unit);
 	print_number(out, rate_of(s, i), unit, w->rate);
-	fprintf(out, "  %s\n", sensor__quality_name(s->now[i].quality));
+	/* A counter of energy that does not move counts nothing. */
+	fprintf(out, "  %s\n",
+		ch->quantity == QUANTITY_ENERGY && rate_of(s, i) == 0
+			? "stands still"
+			: sensor__quality_name(s->now[i].quality));
 }
 
 /* "rapl: powercap: 2 package", "ipmi: not permitted: run as root" */

@@ -60,7 +60,9 @@ static int refuse_error(struct call *k, int err)
 		return control_call__refuse(
 			k, err, "a name is missing, given twice, taken or not printable");
 	case -EEXIST:
-		return control_call__refuse(k, err, "it is there with other columns");
+		return control_call__refuse(k, err,
+					    "this step has a table of that name with other "
+					    "columns: another name, or the same columns");
 	case -EDQUOT:
 		return control_call__refuse(k, err,
 					    "too much for one step: not stored, and counted");

@@ -92,26 +92,41 @@ static double y_of(const struct plane *p, double v)
 
 static void label_of(const struct axis *a, double v, char text[static 32])
 {
-	if (a->is_time)
+	/* Ticks are round. */
+	if (a->is_time && v >= 0.9995)
+		snprintf(text, 32, "%.6g s", v);
+	else if (a->is_time)
 		cluster_time__of(v, text);
 	else
 		snprintf(text, 32, "%.3g", v);
 }
 
-/* The tick's value; false: there are no more. Logarithms have 1, 2 and 5 of each decade. */
+/* The ticks of a decade, as many as texts have room: of up to three decades 1, 2 and 5, then 1 and
+ * 3, then 1; of more than ten decades not each has one. */
+static double log_tick(const struct axis *a, unsigned k)
+{
+	static const double steps[3][3] = {{1, 2, 5}, {1, 3}, {1}};
+	double decades = a->high - a->low;
+	unsigned of = decades > 4.5 ? 2 : decades > 3 ? 1 : 0, n = 3 - of;
+
+	return pow(10, floor(a->low) + floor(decades / 10 + 1) * (k / n)) * steps[of][k % n];
+}
+
+/* The tick's value; false: there are no more. */
 static bool tick(const struct axis *a, unsigned k, double *v)
 {
-	static const double steps[] = {1, 2, 5};
-	double step = pow(10, floor(log10((a->high - a->low) / 4)));
+	bool within = a->log && a->high - a->low < 1; /* a decade: its ticks are evenly apart */
+	double low = within ? pow(10, a->low) : a->low, high = within ? pow(10, a->high) : a->high;
+	double step = pow(10, floor(log10((high - low) / 4)));
 
-	if (a->log) {
-		*v = pow(10, floor(a->low) + (int)(k / 3)) * steps[k % 3];
+	if (a->log && !within) {
+		*v = log_tick(a, k);
 		return log10(*v) <= a->high;
 	}
-	while ((a->high - a->low) / step > 8)
+	while ((high - low) / step > 8)
 		step *= 2;
-	*v = (ceil(a->low / step) + k) * step;
-	return *v <= a->high;
+	*v = (ceil(low / step) + k) * step;
+	return *v <= high;
 }
 
 static void put_axes(const struct plane *p)
@@ -218,7 +233,7 @@ void cluster_view__svg(const struct cluster_view *v, FILE *out)
 		"<title>Bursts by %s and %s</title>\n"
 		"<style>text{font:9px sans-serif}.name{font-weight:bold;font-size:12px}"
 		".axis{fill:none;stroke:#000;stroke-width:.8}circle{fill-opacity:.6}</style>\n"
-		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+		"<rect class=\"paper\" width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
 		WIDTH, HEIGHT, WIDTH, HEIGHT, p.x.title, p.y.title);
 	put_axes(&p);
 	put_points(&p);

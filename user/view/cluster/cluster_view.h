@@ -20,6 +20,7 @@ struct burst_code {
 /* What a file's bursts were found to be. */
 struct cluster_view {
 	const char *path;
+	const char *title; /* program and job; "": not known */
 	const struct model_bursts *bursts;
 	const struct burst_clusters *clusters;
 	const struct cluster_request *request;

@@ -41,6 +41,9 @@ struct flame {
 	unsigned n, ncounts, ntexts;
 	unsigned runs;
 	const char *label[FLAME_RUNS];
+	/* Of the page, the last run's: program and job, and how its stacks were unwound; NULL or
+	 * "": not known. */
+	const char *title, *unwound;
 	bool off_cpu;
 	double from_s, to_s; /* intervals that end after from and not after to; NaN: all */
 	double first_s[FLAME_RUNS], last_s[FLAME_RUNS]; /* what they cover; NaN: there are none */

@@ -18,6 +18,7 @@
 #include "jobfile/select.h"
 #include "view/cluster/cluster_view.h"
 #include "view/report/report_reason.h"
+#include "model/title.h"
 #include "view/report/spark.h"
 
 enum {
@@ -201,17 +202,32 @@ static void find_code(struct cluster_code *code, const struct work *w, const str
 			  w->path);
 }
 
+static void find_title(const char *path, char title[static MODEL_TITLE])
+{
+	struct model_file f;
+
+	*title = 0;
+	if (!model_file__open(&f, path))
+		model_title__of(&f, title);
+	model_file__close(&f);
+}
+
 static int cluster_file(void *arg, int fd, bool *keep)
 {
 	const struct work *w = arg;
 	struct model_bursts b;
 	struct burst_clusters c = {0};
 	struct naming names = {0};
-	struct cluster_view v = {
-		.path = w->path, .bursts = &b, .clusters = &c, .request = &w->o->args.request};
+	char title[MODEL_TITLE];
+	struct cluster_view v = {.path = w->path,
+				 .title = title,
+				 .bursts = &b,
+				 .clusters = &c,
+				 .request = &w->o->args.request};
 	struct burst_counter *counters = NULL;
 	int err = model_bursts__read(&b, w->path, &w->sel), status = 1;
 
+	find_title(w->path, title);
 	if (!err)
 		err = find_clusters(&c, &names, w->o, &b);
 	if (err)

@@ -106,9 +106,8 @@ static int compare(const struct options *o, struct cluster_pieces *p, struct bur
 	if (p->n && p->v[0].names)
 		return 0;
 	if (p->n < 2) {
-		log_error(
-			"%s: INSUFFICIENT: it has one window of %g s: --window gives shorter ones",
-			o->files[0], o->args.window);
+		log_error("%s: it has one window of %g s: --window gives shorter ones", o->files[0],
+			  o->args.window);
 		return 1;
 	}
 	return burst_track__of(t, p->v, p->n, o->args.request.dims) == ANALYSIS_OK

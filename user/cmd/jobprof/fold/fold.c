@@ -73,6 +73,19 @@ struct options {
 
 /* ---- in a limited child */
 
+/* Which regions there are. */
+static void say_no_region(const char *path, const char *region, const struct points *p)
+{
+	char text[512] = "";
+	size_t n = 0;
+
+	for (unsigned i = 0; i < p->nnames && n + 1 < sizeof(text); i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.80s", i ? ", " : "",
+				      p->names[i]);
+	log_error("%s: no region is called \"%s\"; there are: %s%s", path, region, text,
+		  n >= sizeof(text) ? " ..." : "");
+}
+
 /* What a file lacks for folding. */
 static void say_missing(const struct options *o, const struct points *p, int err,
 			const char *flawed)
@@ -106,7 +119,7 @@ static void say_missing(const struct options *o, const struct points *p, int err
 			  "--region, and jobprof_region_begin in libjobprof(3)",
 			  path);
 	else if (err == -ENOENT)
-		log_error("%s: no region is called \"%s\"", path, o->query.region);
+		say_no_region(path, o->query.region, p);
 	else
 		log_error("%s: nothing to fold: no execution of the region has a sample of %s%s",
 			  path, counter,

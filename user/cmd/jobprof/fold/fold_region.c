@@ -331,7 +331,15 @@ static int fold_all(struct folded *f, struct traces *t, const struct points *p,
 	return err;
 }
 
-/* The region of that name, or the one that took most time. */
+/* "solve" is "PROGRAM:solve" too, as a probed function is called. */
+static bool is_called(const char *region, const char *name)
+{
+	const char *colon = strrchr(region, ':');
+
+	return !strcmp(region, name) || (colon && !strcmp(colon + 1, name));
+}
+
+/* The region of that name, or the one that took most time; of several of a name likewise. */
 static int choose_region(const struct points *p, const char *name, unsigned *region)
 {
 	double *spent = calloc(p->nnames + 1, sizeof(*spent));
@@ -340,7 +348,7 @@ static int choose_region(const struct points *p, const char *name, unsigned *reg
 	for (size_t i = 0; spent && i < p->nregions; i++)
 		spent[p->regions[i].region] += p->regions[i].end_s - p->regions[i].begin_s;
 	for (unsigned i = 0; spent && i < p->nnames; i++)
-		if (name ? !strcmp(p->names[i], name) : err || spent[i] > spent[*region]) {
+		if ((!name || is_called(p->names[i], name)) && (err || spent[i] > spent[*region])) {
 			*region = i;
 			err = 0;
 		}

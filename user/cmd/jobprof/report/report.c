@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/str.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/report/report_besides.h"
@@ -74,14 +75,32 @@ static int print_json(const struct report *r, FILE *out)
 	return err;
 }
 
+/* NULL: none is like it. */
+static const char *nearest_rule(const struct verdict *v, const char *rule)
+{
+	const char **names = calloc(v->nfindings + v->nothers + 1, sizeof(*names)), *near = NULL;
+	unsigned n = 0;
+
+	for (size_t i = 0; names && i < v->nfindings; i++)
+		names[n++] = v->findings[i].id;
+	for (size_t i = 0; names && i < v->nothers; i++)
+		names[n++] = v->others[i].id;
+	if (names)
+		near = str__nearest(rule, names, n);
+	free(names);
+	return near;
+}
+
 static int print_why(const struct report *r, const char *rule, FILE *out)
 {
+	const char *near;
+
 	if (report__print_why(r->verdict, rule, out) || report__print_tag_why(r->pika, rule, out))
 		return 0;
-	log_error(
-		"--why %s: there is no such rule or tag; --json lists all rules under findings and "
-		"not_given, all tags under pika",
-		rule);
+	near = nearest_rule(r->verdict, rule);
+	log_error("--why %s: there is no such rule or tag; %s%s%s", rule,
+		  near ? "did you mean " : "--all lists the findings, --json all rules",
+		  near ? near : "", near ? "?" : "");
 	return 1;
 }
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reads what names a file: its program, and its job. */
+#include "model/title.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "hdf5/hdf5.h"
+#include "identity/stepname.h"
+
+static struct reader_node *first_node(const struct model_file *f)
+{
+	struct reader_node *n = NULL;
+
+	for (unsigned s = 0; f->reader && s < f->reader->nsteps && !n; s++)
+		if (f->reader->steps[s].nodes.n && reader__node(f->reader, s, 0, NULL, &n))
+			return NULL;
+	return n;
+}
+
+char *model_title__attr(const struct model_file *f, const char *name)
+{
+	struct reader_node *n = first_node(f);
+	const char *text = n ? node__str(n, name) : NULL;
+	char *copy = text ? strdup(text) : NULL;
+
+	reader_node__free(n);
+	return copy;
+}
+
+/* The executable of the first task that has one. */
+static char *executable(const struct model_file *f)
+{
+	struct reader_node *n = first_node(f);
+	const struct reader_series *tasks = n ? node__series(n, "Tasks") : NULL;
+	struct cursor *c = NULL;
+	char *path = NULL;
+
+	if (tasks && cursor__new(&c))
+		c = NULL;
+	for (unsigned i = 0; c && !path && i < tasks->tables.n; i++)
+		if (!cursor__open(c, n, tasks, tasks->tables.v[i]))
+			path = reader__text(cursor__dataset(c), "Executable");
+	if (c)
+		cursor__close(c);
+	cursor__free(c);
+	reader_node__free(n);
+	return path;
+}
+
+void model_title__of(const struct model_file *f, char text[static MODEL_TITLE])
+{
+	_cleanup_free_ char *path = executable(f);
+	const char *slash = path ? strrchr(path, '/') : NULL, *name = slash ? slash + 1 : path;
+	bool job = f->job && *f->job, step = f->reader && !f->merged && f->reader->nsteps &&
+						*f->reader->steps[0].name;
+
+	snprintf(text, MODEL_TITLE, "%.120s%s%s%.20s%s%.60s", name ? name : "",
+		 name && job ? ", " : "", job ? "job " : "", job ? f->job : "",
+		 job && step ? " step " : "",
+		 job && step ? stepname__human(f->reader->steps[0].name) : "");
+}
