@@ -29,10 +29,13 @@ def page(name):
 def lint():
     if not shutil.which("mandoc"):
         raise Skipped("there is no mandoc")
-    files = sorted(glob.glob(MAN + "/*.[1-8]")) + [os.path.join(BUILD, "man/jobprof-metrics.7")]
+    files = sorted(glob.glob(MAN + "/*.[1-8]")) + sorted(glob.glob(os.path.join(BUILD, "man/*.[17]")))
     p = subprocess.run(["mandoc", "-T", "lint", "-W", "warning"] + files, capture_output=True,
                        text=True)
     is_equal("manual: mandoc has nothing to say", p.stdout, "")
+
+
+COMMON = ("--input", "--profiledir", "--overwrite")  # jobprof(1) has them for all verbs
 
 
 def verbs():
@@ -49,6 +52,11 @@ def options():
         if cmd[0] == "jobprof":
             is_true("manual: %s has a section on %s" % (name, cmd[1]),
                     re.search(r"^\.S[SH] .*\b%s\b" % cmd[1], text, re.M | re.I), "no .SS")
+            with open(os.path.join(BUILD, "man/jobprof-%s.1" % cmd[1])) as f:
+                own = f.read().replace("\\-", "-")
+            is_equal("manual: jobprof-%s(1) has the options, and how it is called" % cmd[1],
+                     ([o for o in wanted if not re.search(re.escape(o) + r"(?![\w-])", own) and
+                       o not in COMMON], "jobprof %s" % cmd[1] in own.replace('"', "").split(".SH DESCRIPTION")[0]), ([], True))
         is_equal("manual: %s has the options of %s" % (name, " ".join(cmd[:-1])),
                  [len(wanted) > 0, missing], [True, []])
 
