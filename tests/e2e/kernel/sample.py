@@ -164,7 +164,7 @@ def run_ranks(series, *options, seconds="20", work=("20", "12"), **env):
 def are_as_wanted(name, path, told, errors):
     facts = json.loads(subprocess.run([JOBPROF, "report", "--json", path], capture_output=True, text=True).stdout)["facts"]
     wanted = efficiencies([t[0] for t in told], [t[2] - t[3] for t in told], [t[2] for t in told])
-    is_true(name + ": wanted", 0.1 < wanted["parallel_efficiency"] < 0.95, wanted)
+    is_true(name + ": wanted", 0.01 < wanted["parallel_efficiency"] < 0.95, wanted)
     for fact, v in wanted.items():
         is_near("%s: %s" % (name, fact), facts[fact], v, 0, max(0.02, v * max(errors)))
 
