@@ -131,8 +131,9 @@ class Place:
 
 
 def disturbed(r, v):
-    """The share of the cores that programs had which do not belong here; it is not known of a part of the cores."""
-    return 0 if v.beside else (r.facts.get("others_s") or 0) / r.core_s()
+    """The share of the cores that programs had which do not belong here; it is not known of a part of the cores, or
+    of less than a second."""
+    return 0 if v.beside or r.core_s() < 1 else (r.facts.get("others_s") or 0) / r.core_s()
 
 
 def delayed(r, v):
