@@ -21,7 +21,7 @@ CASES = (
          sick=ONE + PY + "matmul.py 1200 50", mended=TWO + PY + "matmul.py 1200 50",
          rules="cpu.serial", remedy="OPENBLAS_NUM_THREADS|OMP_NUM_THREADS|parallel version"),
     Case("numpy temporaries", "py:numpy", "",
-         sick=ONE + PY + "temporaries.py new 400", mended=ONE + PY + "temporaries.py out 400",
+         sick=ONE + PY + "temporaries.py new 150", mended=ONE + PY + "temporaries.py out 150",
          rules="cpu.system", remedy="fault|alloc|reuse|memory", cpus="0"),
     Case("scipy pool", "py:scipy", "",
          sick=TWO + PY + "solve.py 8 160", mended=ONE + PY + "solve.py 2 160",

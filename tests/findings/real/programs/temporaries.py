@@ -4,7 +4,7 @@ import sys
 
 import numpy
 
-a, b = numpy.ones(3000000), numpy.ones(3000000)
+a, b = numpy.ones(6000000), numpy.ones(6000000)
 for _ in range(int(sys.argv[2])):
     if sys.argv[1] == "new":
         c = a + b
