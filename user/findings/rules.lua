@@ -84,10 +84,10 @@ local function share(cost) return ratio(cost, job.core_s) end
 -- How many threads did something at the same time, at the times when they did: of seconds in each bin.
 local function at_once(s) return ratio(sum(s * s / bin.span_s), sum(s)) end
 
--- How many threads ran, or waited for a CPU or a disk, at the same time, in each bin: from one to all cores. So many
--- have to be quicker for the job to be.
-local function paths()
-	local s = bin.cpu_s
+-- How many threads ran, or waited for a CPU, a disk or something else that takes them seconds, at the same time, in
+-- each bin: from one to all cores. So many have to be quicker for the job to be.
+local function paths(other)
+	local s = other and bin.cpu_s + other or bin.cpu_s
 	if job.wait_s >= 0 then s = s + bin.wait_s end
 	if job.disk_wait_s >= 0 then s = s + bin.disk_wait_s end
 	return lower(higher(s / bin.span_s, 1), bin.cores_s / bin.span_s)
@@ -95,7 +95,9 @@ end
 
 -- The core-seconds that a job holds for so many of its core-seconds in each bin: where fewer threads than cores are at
 -- work, the other cores wait for them.
-local function held(s) return lower(known(sum(s * bin.cores_s / bin.span_s / paths()), sum(s)), job.core_s) end
+local function held(s, other)
+	return lower(known(sum(s * bin.cores_s / bin.span_s / paths(other)), sum(s)), job.core_s)
+end
 
 -- Core-seconds of all the time, where in time that is not known: as the weight is.
 local function over_time(s, weight)
@@ -1086,7 +1088,7 @@ local function requests_s() return known(lower(kernel_s(), job.blk_ops * REQUEST
 rules["io.wait"] = {
 	needs = {"job.disk_wait_s", "job.wall_s", "job.tasks", "job.core_s", "job.cpu_s", "job.cpu_share"},
 	limits = {least_s = 120, warn = 0.10, bad = 0.30, busy = 0.95, mostly = 0.5, request_mb = 0.25},
-	suppressed_by = {"mem.thrash", "io.periodic", "io.small"},
+	suppressed_by = {"mem.thrash", "io.periodic", "io.small", "io.metadata"},
 	source = "jobprof's own",
 	judge = function(limits)
 		-- Several threads of a task may wait at the same time; and a task that sleeps does not wait.
@@ -1098,9 +1100,10 @@ rules["io.wait"] = {
 			percent(limits.warn))
 		only_if(job.cpu_share <= limits.busy, "the cores were busy meanwhile")
 		local is_net = net_s > disk_s
-		local idle = over_time(lower(net_s, known(job.idle_asleep_s, job.idle_s)), bin.cores_s - bin.cpu_s)
+		local net = over_time(lower(net_s, known(job.idle_asleep_s, job.idle_s)), bin.cores_s - bin.cpu_s)
+		local idle = net
 		if disk_s > 0 then idle = idle + over_time(job.idle_disk_s + requests_s(), bin.idle_disk_s) end
-		local cost = held(idle)
+		local cost = held(idle, net)
 		local by_faults = not is_net and ratio(job.blocked_fault_s, job.blocked_fault_s + job.blocked_disk_s) >= limits.mostly
 		-- What moves much with few requests is as fast as the disk is.
 		local is_large = not is_net and not by_faults and ratio(sum(bin.blk_mb), job.blk_ops) >= limits.request_mb
@@ -1215,7 +1218,7 @@ rules["io.metadata"] = {
 			s = over_time(known(lower(kernel_s(), sum(opens) / 2 * limits.open_s), 0), opens)
 			if job.disk_wait_s > 0 then s = s + bin.idle_disk_s * busy end
 		end
-		local cost = held(s)
+		local cost = held(s, mounts and s)
 		return {
 			severity = (mounts or rate >= limits.warn) and "warn" or "note",
 			cost = cost,
