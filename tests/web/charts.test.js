@@ -338,7 +338,7 @@ test('tables: shares of programs, reasons of what was not judged, and why someth
 	const command = (name, cpu_s, processes = 1) => ({ name, cpu_s, processes, peak_mb: 1, read_mb: 0, write_mb: null });
 	const part = programs({ facts: { cpu_s: 10 }, commands: [command('a', 7.5), command('b', 2.5), command('forked', 0.01, 0)] });
 
-	assert.deepEqual(rowsIn(part).slice(1), ['a7.50 s75 %11 MB0 B?', 'b2.50 s25 %11 MB0 B?']);
+	assert.deepEqual(rowsIn(part).slice(1), ['a7.50 s75 %11 MiB0 B?', 'b2.50 s25 %11 MiB0 B?']);
 	assert.equal(programs({ facts: {}, commands: [] }), null);
 	const kind = { 120: { dt_s: 120, read: { c0: { status: 'UNSUITABLE', reason: 'too_short' } }, written: {}, write: { c0: { status: 'OK', volume: 2097152, bw_max: 1048576, bw_mean: 0, io_active: false } } } };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The verdict: what held the job back, the dearest first. A click zooms to a finding's time, and again to its next one.
 import { el, section, soft } from './dom.js';
-import { cores, plural, share, spoken } from './format.js';
+import { cores, plural, share, spoken, time } from './format.js';
 
 const FIRST = 3; // on the first screen; a button shows the others, and paper has all
 
@@ -83,7 +83,7 @@ function best(report) {
 	if (!(saving > 0.005))
 		return null;
 	return soft(bound(first) || 'at best ', el('b', {}, `${share(saving)} less time`),
-		`: ${spoken(wall * (1 - saving))} instead of ${spoken(wall)}`);
+		`: ${time(wall * (1 - saving))} instead of ${time(wall)}`);
 }
 
 export function findings(report, view, clock) {

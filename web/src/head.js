@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What the report is about: job, place, time, and how much of it is known.
 import { el, name, soft } from './dom.js';
-import { count, plural, share, time } from './format.js';
+import { count, mb, plural, share, time } from './format.js';
 
 const jobName = (report) => report.job.command || report.job.name || report.job.program || report.commands[0]?.name || '';
 
@@ -45,12 +45,13 @@ export function head(report, clock) {
 	const ran = `ran ${time(f.wall_s)}${f.limit_s ? ` of ${time(f.limit_s)}` : ''}`;
 
 	return el('header', {},
-		el('h1', {}, name(title(report), 60), ' ', el('code', {}, name(jobName(report)))),
+		el('h1', {}, name(title(report), 60), ' ', el('code', {}, name(jobName(report), 120))),
 		el('p', { class: 'st' }, name(j.state ?? j.end_reason ?? '', 60)),
 		el('p', { class: 'about' }, ...between([
 			el('span', {}, ...between(who, ', ')), nodes(report),
 			between([has(f.cores, 'core'), has(f.tasks, 'task'), has(f.gpus, 'GPU')], ', ').join(''),
 			j.steps.length > 1 ? `${count(j.steps.length)} steps` : null, span, ran,
+			f.peak_mb > 0 ? el('b', {}, `peak memory ${mb(f.peak_mb)}${f.nodes > 1 ? ' on the fullest node' : ''}`) : null,
 			...coverage(report)].filter((p) => !(p instanceof Node) || p.childNodes.length), ' \u00b7 ')),
 		el('p', { class: 'keys' }, report.findings.length ? [el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' next, previous finding  '] : '',
 			el('kbd', {}, 'esc'), ' whole job'));

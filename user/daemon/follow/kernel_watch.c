@@ -25,11 +25,12 @@ static const struct {
 	const char *one, *many;
 } losses[KERNEL_LOSSES] = {
 	{offsetof(struct jp_stats, storage_fail),
-	 "task got no storage in the kernel and is not counted: it may be of any program of the "
-	 "node; see whether its memory is full",
-	 "tasks got no storage in the kernel and are not counted: they may be of any program of "
-	 "the "
-	 "node; see whether its memory is full"},
+	 "task got no storage in the kernel and is not counted: the kernel had none at hand at "
+	 "that "
+	 "moment; which program of the node it was of is not known, and what it used is in no row",
+	 "tasks got no storage in the kernel and are not counted: the kernel had none at hand at "
+	 "those moments; which programs of the node they were of is not known, and what they used "
+	 "is in no row"},
 	{offsetof(struct jp_stats, cgroups_full),
 	 "cgroup did not fit the table of cgroups, and its tasks are not counted: remove empty "
 	 "cgroups",

@@ -101,7 +101,7 @@ static void print_finding(const struct report *r, const struct finding *f, size_
 		report_text__paragraph(out, f->remedy, 8, 8);
 	}
 	if (r->all)
-		fprintf(out, "        [%s; %s]\n", f->id, f->source);
+		fprintf(out, "        [%s]\n", f->id);
 }
 
 static void print_none(const struct report *r, FILE *out)
@@ -117,6 +117,21 @@ static void print_none(const struct report *r, FILE *out)
 		fprintf(out, ";\n%u need%s what is missing or longer runs (--why RULE says what)",
 			v->nrules - judged, v->nrules - judged == 1 ? "s" : "");
 	fputs(".\n", out);
+}
+
+/* Of those with more than a line, notes are the last: what is to be changed has its advice first.
+ */
+static bool is_in_full(const struct verdict *v, size_t at, size_t most)
+{
+	bool is_note = v->findings[at].severity == SEVERITY_NOTE;
+	size_t before = 0;
+
+	for (size_t i = 0; i < v->nfindings; i++) {
+		bool other_is_note = v->findings[i].severity == SEVERITY_NOTE;
+
+		before += is_note == other_is_note ? i < at : is_note;
+	}
+	return before < most;
 }
 
 void report_findings__print(const struct report *r, FILE *out)
@@ -142,8 +157,8 @@ void report_findings__print(const struct report *r, FILE *out)
 			report_text__share(best->saving, share));
 	putc('\n', out);
 	for (size_t i = 0; i < shown; i++)
-		(i < in_full || r->all ? print_finding : print_line)(r, &v->findings[i], i + 1,
-								     out);
+		(r->all || is_in_full(v, i, in_full) ? print_finding
+						     : print_line)(r, &v->findings[i], i + 1, out);
 	if (shown < v->nfindings)
 		fprintf(out, "%zu more: %s\n", v->nfindings - shown, r->is_run ? r->more : "--all");
 }

@@ -48,10 +48,9 @@ static void put_words(const struct report *r, char *line, size_t size)
 	char end[128];
 	report_line word;
 	/* Whose a run is, the reader knows. */
-	const char *const words[] = {text(r, "Command Line") ? NULL : text(r, "User"),
-				     text(r, "Partition"),
-				     r->facts->state ? r->facts->state
-						     : end_of(r, end, sizeof(end))};
+	const char *const words[] = {
+		text(r, "Command Line") ? NULL : text(r, "User"), text(r, "Partition"),
+		r->facts->state ? r->facts->state : end_of(r, end, sizeof(end))};
 	size_t len = 0;
 
 	*line = 0;

@@ -139,11 +139,12 @@ static void print_shares(const struct io_character *c, enum share share, FILE *o
 static void print_direction(const struct io_job *io, enum io_direction d, FILE *out)
 {
 	const struct io_character *c = io->of[d];
-	report_number volume, peak;
+	report_number volume, peak, length;
 
 	if (c->verdict.status != ANALYSIS_OK)
 		return;
-	fprintf(out, "    %-5s %3g s  %8s %10s ", direction_names[d], io->dt_s,
+	snprintf(length, sizeof(length), "%.3g s", io->dt_s);
+	fprintf(out, "    %-5s %5s  %8s %10s ", direction_names[d], length,
 		report_text__mb(c->volume / 1048576, volume),
 		report_text__rate(c->bw_max / 1048576, peak));
 	print_shares(c, SHARE_ACTIVE, out);

@@ -49,7 +49,7 @@ static const char *finding_of(const json_t *o)
 	if (json_is_object(finding))
 		return json__text_of(finding, "id");
 	return 2 * json__number_of(o, "judged") < json__number_of(o, "rules") ? "too little known"
-									       : "none";
+									      : "none";
 }
 
 static const char *id_of(const json_t *o)

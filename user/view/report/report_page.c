@@ -33,6 +33,7 @@ static const struct part {
 	{report_rates__print, "input and output", false, "io."},
 	{report_clusters__print, "bursts and folds", false, NULL},
 	{report_end__print, NULL, false, NULL},
+	{report_open__print, NULL, false, NULL},
 };
 #define PARTS	      (sizeof(parts) / sizeof(*parts))
 #define PART_FINDINGS 1
