@@ -35,7 +35,7 @@ def lint():
     is_equal("manual: mandoc has nothing to say", p.stdout, "")
 
 
-COMMON = ("--input", "--profiledir", "--overwrite")  # jobprof(1) has them for all verbs
+COMMON = ("--input", "--jobs", "--profiledir", "--overwrite")  # jobprof(1) has them for all verbs
 
 
 def verbs():
