@@ -45,7 +45,7 @@ class Tally:
         self.wrong = []
 
     def add(self, what, rule, right, case="", why=""):
-        for key in (rule, "all"):
+        for key in {rule, "all"}:
             self.of[what][key][0] += bool(right)
             self.of[what][key][1] += 1
         if not right and why:
