@@ -38,10 +38,6 @@ CASES = (
          sick="bwa mem -t 1 -o out.sam ref.fa reads.fq", mended="bwa mem -t 2 -o out.sam ref.fa reads.fq", rules="cpu.serial", remedy="thread|parallel"),
     Case("bwa and samtools", "bwa samtools", GENOME % (1000000, 25000) + "; bwa index ref.fa",
          healthy="bwa mem -t 2 ref.fa reads.fq | samtools sort -@ 1 -o out.bam -"),
-    Case("samtools little memory", "samtools bwa", GENOME % (300000, 60000) + "; bwa index ref.fa; bwa mem -t 2 ref.fa reads.fq | shuf --random-source=ref.fa | sed '/^@/d' >body; "
-         "(printf '@SQ\\tSN:ref\\tLN:300000\\n'; cat body) >in.sam",
-         sick="samtools sort -m 30K -o out.bam in.sam", mended="samtools sort -m 500M -o out.bam in.sam",
-         rules="io.metadata|io.small", remedy="larger|fewer|[Bb]uffer", cpus="0"),
     Case("minimap2 read by read", "minimap2", GENOME % (300000, 60) + "; split -l 4 reads.fq one.",
          sick="for f in one.*; do minimap2 -a ref.fa $f >>out.sam; done", mended="minimap2 -a ref.fa reads.fq >out.sam",
          **FORKS),
