@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # timeout: 180
+# runs: alone
 # SPDX-License-Identifier: GPL-2.0-only
 """Bursts, BurstLength and GapLength, against clocks that threads read themselves and the kernel's own counts; and the
 counters of bursts, against the faults that a thread's getrusage() has."""

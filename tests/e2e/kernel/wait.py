@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # timeout: 180
+# runs: alone
 # SPDX-License-Identifier: GPL-2.0-only
 """TimeBudget: where the time of threads goes, against clocks that they read themselves, the kernel's
 schedstat and cpu.stat."""
