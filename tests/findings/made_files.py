@@ -31,7 +31,7 @@ def columns():
         node = f[next(iter(f))]
         for series, table in (("Tasks", node["Tasks"]["0"]), ("Step", node["Step"]), ("CPU", node["CPU"]),
                               ("RunLatency", node["RunLatency"]["0"]), ("BlkLatency", node["BlkLatency"]["0"])):
-            shape = Shape(series, ("FILES", "SAMPLE"))
+            shape = Shape(series, ("FILES",))
             is_equal("columns of " + series, shape.dtype, table.dtype)
             for name, value in shape.attrs:
                 is_equal("%s of %s" % (name, series), list(value), list(table.attrs[name]))

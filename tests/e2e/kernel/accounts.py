@@ -266,7 +266,7 @@ def cost_of_probes():
     """One for every switch, and some more at the beginning and end."""
     n = 20000
     run, path = run_jobprof(["sh", "-c", "%s -p %d; grep ^Cpus_allowed_list /proc/self/status"
-                             % (tool("jpswitch"), n)], 1)
+                             % (tool("jpswitch"), n)], 1, "sched")
     rows = task_table(path)
     cost = float(attributes(path)["Probe Cost NS"][0]) / 1e9
     runs = total(rows, "ProbeTime") / cost

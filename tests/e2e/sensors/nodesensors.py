@@ -46,7 +46,7 @@ def channels_are_columns_of_the_schema():
             seen.add(series)
             if not column or grouped and not re.fullmatch(r"[A-Za-z0-9._+~-]{1,31}", table):
                 bad.append((c["table"], c["column"]))
-            elif (column["unit"], c["unit"]) not in (("MB", "B"), (column["unit"], column["unit"])):
+            elif (column["unit"], c["unit"]) not in (("MiB", "B"), (column["unit"], column["unit"])):
                 bad.append((c["column"], c["unit"], column["unit"]))
         is_equal("columns_of_" + name, bad, [])
     with open(os.path.join(ROOT, "schemas/series.def")) as f:
@@ -56,7 +56,7 @@ def channels_are_columns_of_the_schema():
     for series in ("Port", "NetDev"):
         is_equal("columns_that_are_summed_of_" + series,
                  [(n, SCHEMA[series][n]["unit"]) for n in list(SCHEMA[series])[2:6]],
-                 [("RxMB", "MB"), ("TxMB", "MB"), ("RxPackets", ""), ("TxPackets", "")])
+                 [("RxMB", "MiB"), ("TxMB", "MiB"), ("RxPackets", ""), ("TxPackets", "")])
     is_equal("columns_that_are_summed_of_Mount", list(SCHEMA["Mount"])[2:8],
              ["Reads", "ReadMB", "Writes", "WriteMB", "Opens", "Closes"])
 

@@ -56,7 +56,7 @@ def jobprof_option(name, c, d):
     is_equal(name + ": srun's status", s.end(), 0)
     path = d.get(s.id, 0, c.nodes[0])
     is_equal(name + ": series", all_of(path),
-             ["BlkLatency", "Commands", "Culprits", "RunLatency", "Step", "Tasks", "TimeBudget", "Totals"])
+             ["BlkLatency", "Commands", "Culprits", "RunLatency", "Samples", "Step", "Tasks", "TimeBudget", "Totals"])
     rows, off = off_grid(path, "Tasks/0", 0.5)
     is_true(name + ": a row every 0.5 s", rows >= 4 and off < 0.1, (rows, off))
     is_equal(name + ": what Slurm said", picked(path, "Job Name", "Nodes in Step", "Node Index",

@@ -104,6 +104,7 @@ static json_t *finding_json(const struct verdict *v)
 	json_object_set_new(o, "id", json__text(v->findings[0].id));
 	json_object_set_new(o, "severity", json__text(severity__name(v->findings[0].severity)));
 	NAMED_NUMBERS(o, {"core_s", v->findings[0].cost_core_s}, {"saving", v->findings[0].saving});
+	json__set(o, "is_at_least", json_boolean(v->findings[0].at_least));
 	return o;
 }
 
