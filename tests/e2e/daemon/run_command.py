@@ -114,6 +114,30 @@ def named_file():
         says("-o %.20s..." % os.path.basename(wrong), sh(run_cmd("true", out=wrong)), 2, "a file's name has at most")
 
 
+def full_disk():
+    """Where the file cannot be written the page is printed all the same, and a later run writes the file."""
+    d, state, tmp = tmpdir("full"), tmpdir("state"), tmpdir("tmp")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", d], check=True)
+    try:
+        p = sh([a for a in run_cmd("sh", "-c", "sleep 0.3; exit 5", out=d, state=state) if a != "-q"],
+               env=dict(os.environ, TMPDIR=tmp))
+        is_equal("full disk: the command's status", p.returncode, 5)
+        is_true("full disk: the page", re.search(r"^run \d+ \"sh -c .*\nran 0\.\d+ s.*\npeak memory .*\nWhere the time went", p.stderr, re.M | re.S),
+                p.stderr)
+        last = p.stderr.rstrip("\n").split("\n")[-1]
+        path = re.fullmatch(r"file: not written \(No space left on device\): .* writes (%s/\d+_0_.*\.h5) when it can" % d, last)
+        is_true("full disk: what becomes of the file", path, last)
+        is_equal("full disk: nothing is left of what the page was made of", os.listdir(tmp) + os.listdir(d), [])
+        programs = re.findall(r"^  (\S+) .* process", p.stderr, re.M)
+        is_equal("programs are the command's, not ours", sorted(programs), ["sh", "sleep"])
+        subprocess.run(["mount", "-o", "remount,size=8m", d], check=True)
+        p = sh(run_cmd("true", state=state))
+        is_true("room again: the next run writes it, and says so", path and os.path.exists(path[1]) and
+                "finished %s of an earlier run" % path[1] in p.stderr, p.stderr)
+    finally:
+        subprocess.run(["umount", d], check=True)
+
+
 SICK = """for i in $(seq 40); do cat /dev/null; true | head -c 1 >/dev/null; ls /proc >/dev/null; done
 dd if=/dev/zero of=small bs=1 count=200000 2>/dev/null
 for i in 1 2 3 4; do taskset -c %d timeout 1.5 yes >/dev/null & done
@@ -389,4 +413,4 @@ if __name__ == "__main__":
     need_bpf()
     run_five_at_a_time([limits_of_command, cpus_of_command, nothing_left, signals, side_by_side,
                         many_side_by_side, leftovers_that_stay, inherits_nothing, command_ends, clock_steps,
-                        taken_journal, processes_that_run_on, output_is_the_commands, page_of_a_run, named_file])
+                        taken_journal, processes_that_run_on, output_is_the_commands, page_of_a_run, named_file, full_disk])

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/report/report.h"
+#include "cmd/jobprof/run/journal_file.h"
 #include "cmd/jobprof/run/run_cgroup.h"
 #include "cmd/jobprof/run/run_region.h"
 #include "cmd/jobprof/run/run_user.h"
@@ -80,12 +81,25 @@ static void exec_command(const struct run *r)
 		_exit(126);
 	/* for jobprof mark and emit, and programs that are linked with libjobprof */
 	setenv("JOBPROF_SOCKET", r->socket, 1);
-	/* what was used before exec counts for the program, not for one of our name */
-	prctl(PR_SET_NAME, basename(r->argv[0]));
 	execvp(r->argv[0], r->argv);
 	err = errno;
 	log_error("cannot run %s: %s", r->argv[0], strerror(err));
 	_exit(RUN_STATUS(err));
+}
+
+/* What is used before exec counts for the program of the name that a child has at its birth: CMD's,
+ * not ours. */
+static pid_t fork_named(const struct run *r)
+{
+	char own[16] = "";
+	pid_t pid;
+
+	prctl(PR_GET_NAME, own);
+	prctl(PR_SET_NAME, basename(r->argv[0]));
+	pid = run_cgroup__fork(&r->cgroup);
+	if (pid)
+		prctl(PR_SET_NAME, own);
+	return pid;
 }
 
 static void on_child(void *ctx, pid_t pid, int status)
@@ -156,14 +170,43 @@ static void print_evicted(const struct run_cgroup *c)
 	fputs(c->more_names ? ", ...\n" : "\n", stderr);
 }
 
-/* Says what a run that has no file leaves. */
-static const char *what_remains(const struct run *r)
+/* The page of a run whose file cannot be written, from its journal, and what becomes of the file.
+ */
+static void summary_without_file(const struct run *r)
 {
-	if (!r->failed)
-		return "";
-	if (r->failed->pub.unnamed || r->failed->pub.unreadable)
-		return ", and its rows are lost, as another program has changed the journal";
-	return ": the journal stays in StateDir and is finished by the next start";
+	const struct publication *p = r->failed ? &r->failed->pub : NULL;
+	char path[2 * PUBLISH_PATH], more[sizeof(path) + 40];
+	const struct report_opts how = {
+		.form = r->json ? REPORT_JSON : REPORT_PAGE,
+		.is_run = true,
+		.more = more,
+		.lines_after = 1,
+	};
+	struct journal_file f;
+	bool lost = p && (p->unnamed || p->unreadable);
+
+	if (!p || lost) {
+		log_error(
+			"no file was written%s",
+			lost ? ", and its rows are lost, as another program has changed the journal"
+			     : "");
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/%s", p->dir, p->name);
+	snprintf(more, sizeof(more), "jobprof report --all %s", path);
+	if (!r->quiet) {
+		int journal = open(p->journal, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+		if (!journal_file__make(&f, journal, NULL))
+			report__on_stderr(f.path, &how);
+		journal_file__remove(&f);
+		if (journal >= 0)
+			close(journal);
+	}
+	fprintf(stderr,
+		"file: not written (%s): the next jobprof run, of any command, writes %s when it "
+		"can\n",
+		p->error, path);
 }
 
 static void print_troubles(const char *text)
@@ -187,7 +230,7 @@ static void summary(const struct run *r)
 	struct rusage self;
 
 	if (!path[0]) {
-		log_error("no file was written%s", what_remains(r));
+		summary_without_file(r);
 		return;
 	}
 	snprintf(more, sizeof(more), "jobprof report --all %s", path);
@@ -217,7 +260,7 @@ static int profile(struct run *r, struct daemon_opts *o)
 		return 1;
 	err = run_cgroup__make(&r->cgroup, daemon__root(r->d), job_id());
 	if (!err) {
-		r->pid = run_cgroup__fork(&r->cgroup);
+		r->pid = fork_named(r);
 		if (!r->pid)
 			exec_command(r);
 		if (r->pid < 0) {

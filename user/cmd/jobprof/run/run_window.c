@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/command_line.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/utf8.h"
@@ -219,7 +220,8 @@ static int run_between_marks(struct window *w)
 
 int run_window__run(char **argv, const char *option, bool json, bool quiet)
 {
-	struct window w = {.argv = argv, .cores = own_cores(), .journal = -1};
+	_cleanup_free_ char *command = command_line__of(argv);
+	struct window w = {.argv = argv, .command = command, .cores = own_cores(), .journal = -1};
 	const char *task = getenv("SLURM_PROCID");
 	struct run_user self = {};
 	char reason[256];

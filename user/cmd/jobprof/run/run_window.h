@@ -39,6 +39,7 @@ struct window_totals {
 
 struct window {
 	char **argv;
+	char *command; /* the same as a line, or NULL */
 	uint32_t task; /* JPC_UNKNOWN: not known */
 	double cores;  /* that this process may use; NaN: not known */
 	int64_t begin_ns;
