@@ -32,8 +32,16 @@ static const char *doc_of(const struct column *c)
 	return c->doc ? c->doc : "";
 }
 
-/* All texts of a table take as much as the longest: its first sentence, or the parts of that which
- * fit. */
+/* The last of stops in the first n of doc, at which a text may end; 0: there is none. */
+static size_t last_of(const char *doc, size_t n, const char *stops)
+{
+	while (n && !strchr(stops, doc[n]))
+		n--;
+	return n;
+}
+
+/* All texts of a table take as much as the longest: its first sentence or, where that is long, what it
+ * says before it begins to list or to explain, which is true without that. */
 static size_t doc_length(const char *doc)
 {
 	const char *stop = strstr(doc, ". ");
@@ -41,9 +49,10 @@ static size_t doc_length(const char *doc)
 
 	if (n <= DOC_MAX)
 		return n;
-	for (n = DOC_MAX; n && !strchr(",;:(", doc[n]);)
-		n--;
-	n = n ? n : DOC_MAX;
+	n = strcspn(doc, ":;(");
+	if (n > DOC_MAX)
+		n = last_of(doc, DOC_MAX, ",");
+	n = n ? n : last_of(doc, DOC_MAX, " ");
 	return doc[n - 1] == ' ' ? n - 1 : n;
 }
 

@@ -500,7 +500,7 @@ def wrong():
         is_true("wrong: no room for the output", p.returncode == 1 and f.read() == "old" and "cannot be written" in p.stderr,
                 p)
     status, _, err = jobprof("track", few)
-    is_true("wrong: one window", status == 1 and "INSUFFICIENT" in err, err)
+    is_true("wrong: one window", status == 1 and "one window of" in err and "--window" in err, err)
     for args in (("cluster",), ("cluster", "--by", "size", few), ("cluster", "--eps", "2", few), ("track",),
                  ("cluster", "--json", "--csv", few), ("cluster", "--window", "0", few), ("cluster", "--min-pts", "0", few),
                  ("cluster", "--code", "--eps", "0.1", few), ("cluster", "--regions", "--whole", few)):

@@ -273,7 +273,8 @@ def prepare():
         "JobAcctGatherFrequency=task=1\nNodeName=n[1-3],node1\n")
     put("/", "etc/slurm/acct_gather.conf", "ProfileHDF5Dir=/shared/profiles\n")
     put("/", "etc/jobprof/jobprof.conf", "\n".join(next(
-        b for _, b in blocks(ROOT + "/README.md") if b[0].startswith("Include"))).replace("=All", "=all,stack,burst") + "\n")
+        b for _, b in blocks(ROOT + "/README.md") if b[0].startswith("Include"))).replace("=All", "=all,stack,burst") +
+        "\nCgroupRoot=%s\n" % daemonlib.CGROUP_ROOT)
     os.makedirs("/shared/profiles", 0o1777)
     with open("/tmp/jobprofd.log", "w") as log:
         start(["jobprofd", "-f"], env=ENV, stdout=log, stderr=log)

@@ -5,6 +5,7 @@
 its manual page against the file."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -132,6 +133,11 @@ def list_is_the_schema():
             d = f["n1"][s["name"]]
             names = (d["0"] if s["grouped"] else d).dtype.names
             is_equal("columns of " + s["name"], [c["name"] for c in s["columns"]], list(names))
+            docs = [doc.decode() for doc in (d["0"] if s["grouped"] else d).attrs["Column Descriptions"]]
+            is_equal("descriptions of %s that end within a clause" % s["name"], [
+                doc for doc, c in zip(docs, s["columns"])
+                if not c["description"].startswith(doc) or doc.count("(") != doc.count(")") or
+                not doc.endswith(".") and not re.match(r"$| ?[,:;(]", c["description"][len(doc):])], [])
     text = sh(JOBPROF, "list", "-s", "step").stdout
     is_true("list of one series", "MemLimitMB" in text and "B0" not in text, text)
     r = sh(JOBPROF, "list", "-s", "Tsks")

@@ -102,7 +102,7 @@ def integers():
     is_equal("integers: exact", [got[0][k] for k in ("Min", "Max", "Sum", "a")],
              ["2", str(big), str(big + 2), str(big)])
     is_near("integers: a sum of more than 64 bits", float(got[1]["Sum"]), 2.0**65, 1e-12)
-    is_true("the highest sum and when", "Value (36893488147419103232.000000) occurred at Time=2"
+    is_true("the highest sum and when", "Power at one time 36893488147419103232.000000, at 2 s"
             in err, err)
 
 
@@ -140,7 +140,7 @@ def unknown():
     got, err = items(path, "Tasks", "X")
     is_equal("NaN is no number", [(r["a/0"], r["Max"], r["NumNodes"]) for r in got],
              [("", "-5.000000", "1"), ("-2.000000", "-1.000000", "2")])
-    is_true("highest of negative sums", "Value (-3.000000) occurred at Time=1, Ave Node -1.500000"
+    is_true("highest of negative sums", "at one time -3.000000, at 1 s, -1.500000 per node"
             in err, err)
     got, _ = items(path, "Tasks", "G")
     is_equal("unknown columns are no numbers", [(r["a/0"], r["Min"]) for r in got],

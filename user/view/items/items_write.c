@@ -60,7 +60,13 @@ void items__summary(FILE *out, const struct items *it, const char *step, const c
 {
 	char text[400];
 
-	items__highest_sum(out, it, stepname__human(step), it->column, t);
+	number_text(text, t->best, it->type);
+	fputs("    Step ", out);
+	print__escaped(out, stepname__human(step));
+	fputs(": highest sum of ", out);
+	print__escaped(out, it->column);
+	fprintf(out, " at one time %s, at %" PRIu64 " s, %f per node\n", text, t->best_elapsed,
+		t->best_avg);
 	if (!t->n)
 		return;
 	print_extreme(out, it, "Minimum", t->min, t->min_at, t->min_ns);
