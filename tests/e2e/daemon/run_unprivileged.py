@@ -150,7 +150,7 @@ def pages(d):
     is_equal("page: none with -q", s.text("quiet"), "")
     page = s.text("page")
     is_true("page: what it says", all(re.search(p, page, re.M) for p in (
-        r'^job %d step 0 "\S*jpmem"  nobody$' % s.job, r"^ran \S+ m?s, (?:a row every |\d rows?)",
+        r'^job %d step 0 "\S*jpmem -a 100 [^"]*"  nobody$' % s.job, r"^ran \S+ m?s, (?:a row every |\d rows?)",
         r"^Where the time went +\d+ cores? x .* core-s$", r"^  own code +\d+\.\d %",
         r"^CMD alone: exit status 0, .* largest process 10\d MiB", r"other processes")), page)
     is_true("page: 30 lines", len(page.splitlines()) <= 30, page)

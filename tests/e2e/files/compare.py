@@ -523,7 +523,7 @@ def baseline():
             compare("-p", d, "--baseline", "101,102,103", "100", "104")[1], "")
     named = "101,%s/none,102,99" % d
     _, page, err = compare("-p", d, "--baseline", named, "100", "104")
-    is_true("compare: runs that are not there are named", len(err.splitlines()) == 2 and d + "/none" in err and "job_99.h5" in err, err)
+    is_true("compare: runs that are not there are named", len(err.splitlines()) == 2 and d + "/none" in err and "-j 99: " in err, err)
     is_true("compare: they are no runs of the baseline", "the baseline has 2 like A" in page and "other run" not in page, page)
     is_true("compare: no baseline: the page says so", "Two runs only" in compare(a, b)[1], "")
 
@@ -552,7 +552,7 @@ def refused():
                              ("the same twice", (a, a), "the same run"),
                              ("files of several jobs", (a, d + "/several"), "several jobs"),
                              ("a baseline that is not there", ("--baseline", d + "/nothing", a, write("like", like_a(5))), "/nothing"),
-                             ("a job that is not there as the baseline", ("-p", d, "--baseline", "99", a, write("like", like_a(5))), "job_99.h5"),
+                             ("a job that is not there as the baseline", ("-p", d, "--baseline", "99", a, write("like", like_a(5))), "-j 99: "),
                              ("one word", (a,), "which two runs"),
                              ("three words", (a, a, a), "which two runs")):
         status, out, err = compare(*args)

@@ -174,7 +174,7 @@ def tables_describe_themselves():
         is_equal("a text is a str", node.attrs["End Reason"], "exit")
     text = sh("h5dump", "-A", path).stdout
     is_true("h5dump -A", '"kHz"' in text and '"KiB"' in text and "Virtual memory size." in text and
-            "MB is 2^20 bytes" in text, text[:200])
+            "MiB is 2^20 bytes" in text, text[:200])
 
 
 def total_of(row, series, what, column):
