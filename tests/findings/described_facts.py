@@ -128,7 +128,7 @@ def causes():
             ("idle cores and a sleep", sick_cpu.unused, 0.3, "cpu.unused", {"Sleep": 0.8, "Child": 0.2}, "the time (sleep)", True),
             ("idle cores and parents", sick_cpu.unused, 0.3, "cpu.unused", {"Child": 1.0}, waiting, False),
             ("idle cores and no clear cause", sick_cpu.unused, 0.3, "cpu.unused", {"Futex": 0.4, "Poll": 0.3, "Pipe": 0.3}, clear, False),
-            ("short sleeps", sick_tasks.sync_fine, 20000, "sync.fine", {"Pipe": 0.95, "Other": 0.05}, "(a pipe)", True),
+            ("short sleeps", sick_tasks.sync_fine, 20000, "sync.fine", {"Pipe": 0.95, "Other": 0.05}, "another process (a pipe or", True),
             ("unequal ranks", sick_tasks.imbalance, 0.2, "mpi.imbalance", {"Socket": 1.0}, "messages (a socket)", True),
             ("one slow rank", sick_tasks.straggler, 0.3, "mpi.straggler", {"Poll": 1.0}, "events (poll", True),
             ("network files", sick_io.net_wait, 0.3, "io.wait", None, "a network file system for", True),
