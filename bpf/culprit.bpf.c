@@ -86,7 +86,9 @@ __noinline int divide_some(struct jp_ring *r, struct waited *w, struct jp_culpri
 			continue;
 		if (piece > left)
 			piece = left;
-		c->ns[culprit_of(w->slot, ran, piece * w->pairs) & (JP_CULPRITS - 1)] += piece;
+		ran = culprit_of(w->slot, ran, piece * w->pairs);
+		if (ran < JP_CULPRITS)
+			c->ns[ran] += piece;
 		at -= piece;
 		left -= piece;
 	}
@@ -108,25 +110,44 @@ __noinline int divide(struct jp_ring *r, struct waited *w, struct jp_culprits *c
 	if ((s64)(w->to - at) > 0) { /* the program has not run since, see ring_note() */
 		u64 piece = w->to - at < w->ns ? w->to - at : w->ns;
 
-		c->ns[JP_BY_UNKNOWN] += piece;
 		w->ns -= piece;
 		w->to = at;
 	}
 	for (int i = 0; i < JP_RAN / STRIDE - 1 && w->ns; i++)
 		divide_some(r, w, c);
-	c->ns[JP_BY_UNKNOWN] += w->ns;
 	return 0;
 }
 
 #define ON_RQ_MIGRATING 2
+
+/* Divides what the thread has waited on the CPU that it is taken from, whose run queue is locked;
+ * but for what has run there since the last switch, whose storage cannot be asked for. */
+static __always_inline void divide_moved(struct task_struct *p, struct jp_task *t, u64 delay)
+{
+	struct jp_ring *r = ring_of(cpu_of(p));
+	struct waited w = {.ns = delay, .to = p->se.cfs_rq->rq->clock, .slot = t->slot, .pairs = 1};
+
+	if (r && slot_valid(t->slot))
+		divide(r, &w, &t->moved_by);
+}
 
 /* A thread that waits is moved to another CPU: its delay up to now has been added. */
 SEC("?tp_btf/sched_migrate_task")
 int BPF_PROG(jp_migrate, struct task_struct *p, int dest_cpu)
 {
 	struct jp_task *t = carried(p);
+	u64 delay, from;
 
-	if (t && p->on_rq == ON_RQ_MIGRATING)
-		t->lost_delay_ns = p->sched_info.run_delay;
+	if (!t || p->on_rq != ON_RQ_MIGRATING)
+		return 0;
+	delay = p->sched_info.run_delay;
+	from = t->lost_delay_ns;
+	if (from <= t->run_delay_ns) {
+		from = t->run_delay_ns;
+		__builtin_memset(&t->moved_by, 0, sizeof(t->moved_by));
+	}
+	if (delay > from && t->cause != JP_CAUSE_THROTTLED)
+		divide_moved(p, t, delay - from);
+	t->lost_delay_ns = delay;
 	return 0;
 }

@@ -5,8 +5,8 @@
  * run-queue delay says which slots had the CPU meanwhile. Nothing is done at a wakeup or when it
  * arrives, and all is under the lock of that run queue.
  *
- * A thread that was moved to another CPU while it waited left no trace of what ran on the first
- * one: that part is of unknown use (jp_migrate).
+ * A thread that is moved to another CPU while it waits takes along what it waited for on the first
+ * one (jp_migrate).
  */
 #ifndef JP_CULPRIT_BPF_H
 #define JP_CULPRIT_BPF_H
@@ -61,7 +61,7 @@ struct waited {
 };
 
 /* bpf/culprit.bpf.c: divides the wait among those that ran meanwhile; what the ring does not hold
- * is unknown. */
+ * is unknown, and counts nowhere. */
 int divide(struct jp_ring *r, struct waited *w, struct jp_culprits *c);
 u32 culprit_of(u32 waits, u32 ran, u64 ns);
 
@@ -75,15 +75,29 @@ static __always_inline u64 lost_of(const struct jp_task *t, u64 delay)
 	return lost < delay ? lost : delay;
 }
 
-/* Adds the thread's new run-queue delay to the classes of its slot; arrived: its last arrival. */
-static __always_inline void divide_delay(struct jp_ring *r, const struct jp_task *t, u64 arrived,
-					 u64 delay, u32 slot, u32 pairs, struct jp_culprits *c)
+/* Returns how much of it a quota held the thread. */
+static __always_inline u64 held_of(struct task_struct *p, const struct jp_task *t, u64 delay)
 {
-	u64 lost = lost_of(t, delay);
-	struct waited w = {.ns = delay - lost, .to = arrived, .slot = slot, .pairs = pairs};
+	u64 held = t->cause == JP_CAUSE_THROTTLED ? held_for(p, t) : 0;
 
-	c->ns[JP_BY_UNKNOWN] += lost;
-	if (w.ns)
+	return held < delay ? held : delay;
+}
+
+/* Adds the thread's new run-queue delay to the classes of its slot; arrived: its last arrival. */
+static __always_inline void divide_delay(struct jp_ring *r, struct task_struct *p,
+					 const struct jp_task *t, u64 delay, u32 slot, u32 pairs,
+					 struct jp_culprits *c)
+{
+	u64 held = held_of(p, t, delay), lost = lost_of(t, delay - held);
+	struct waited w = {.ns = delay - held - lost,
+			   .to = p->sched_info.last_arrival,
+			   .slot = slot,
+			   .pairs = pairs};
+
+	c->ns[JP_BY_QUOTA] += held;
+	for (int i = 0; lost && i < JP_CULPRITS; i++)
+		c->ns[i] += t->moved_by.ns[i];
+	if (r && w.ns)
 		divide(r, &w, c);
 }
 
@@ -93,7 +107,8 @@ static __always_inline bool is_for_newest(const struct jp_ring *r, const struct 
 {
 	u64 newest = r->head - 1;
 
-	return !lost_of(t, delay) && r->ran[newest & RAN_MASK].end >= arrived &&
+	return t->cause != JP_CAUSE_THROTTLED && !lost_of(t, delay) &&
+	       r->ran[newest & RAN_MASK].end >= arrived &&
 	       r->ran[(newest - 1) & RAN_MASK].end <= arrived - delay;
 }
 
@@ -103,34 +118,29 @@ static __always_inline void culprits_leave(struct jp_ring *r, struct task_struct
 {
 	u32 key = bpf_get_smp_processor_id() * jp_nslots + t->slot, ran, by = JP_BY_SLOT;
 	struct jp_culprits *c = bpf_map_lookup_elem(&jp_culprits, &key);
-	u64 arrived = p->sched_info.last_arrival;
 
 	if (!c)
 		return;
-	if (is_for_newest(r, t, arrived, delay)) {
+	if (is_for_newest(r, t, p->sched_info.last_arrival, delay)) {
 		ran = r->ran[(r->head - 1) & RAN_MASK].slot;
 		if (ran != t->slot || jp_count_pairs)
 			by = culprit_of(t->slot, ran, delay);
-		c->ns[by & (JP_CULPRITS - 1)] += delay;
+		if (by < JP_CULPRITS)
+			c->ns[by] += delay;
 	} else {
-		divide_delay(r, t, arrived, delay, t->slot, 1, c);
+		divide_delay(r, p, t, delay, t->slot, 1, c);
 	}
 }
 
 /* Adds the culprits of the last wait of a thread that runs now to c, for a record of the thread:
  * the ring of its CPU has that wait until the thread leaves. For a thread that is not on a CPU, the
- * wait goes on. */
+ * wait goes on: what it waited for before it was moved is known. */
 static __always_inline void culprits_open(struct task_struct *p, const struct jp_task *t, u64 delay,
 					  struct jp_culprits *c)
 {
-	struct jp_ring *r = ring_of(cpu_of(p));
-
-	if ((s64)delay <= 0)
-		return;
-	if (r && p->on_cpu)
-		divide_delay(r, t, p->sched_info.last_arrival, delay, t->next_slot, 0, c);
-	else
-		c->ns[JP_BY_UNKNOWN] += delay;
+	if ((s64)delay > 0)
+		divide_delay(p->on_cpu ? ring_of(cpu_of(p)) : NULL, p, t, delay, t->next_slot, 0,
+			     c);
 }
 
 #endif

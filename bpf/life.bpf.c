@@ -287,7 +287,7 @@ int BPF_PROG(jp_fork, struct task_struct *child, u64 clone_flags)
 		struct jp_slot *own = slot_info(slot);
 
 		if (!e)
-			slot = JP_SLOT_NONE;
+			slot = follows(pt) ? slot : JP_SLOT_NONE;
 		else if (!((flags & JP_TASK_LINEAGE) && own && own->step == e->step))
 			slot = e->slot, flags = 0;
 	}

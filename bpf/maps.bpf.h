@@ -36,7 +36,8 @@ struct jp_task {
 	u64 move_clock;	   /* when next_slot was asked for */
 	u64 held_queue;	   /* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
 	u64 held_ns;	   /* and how long that had been throttled ever */
-	u64 lost_delay_ns; /* of the family culprit: run_delay at its last move to another CPU */
+	u64 lost_delay_ns; /* of the family culprit: run_delay at its last move to another CPU, */
+	struct jp_culprits moved_by; /* and what it had waited for there since it left one */
 	/* of the family burst; written where the task leaves a CPU */
 	u64 burst_from; /* its burst began, by the run queue's clock; 0: none has */
 	u64 burst_on;
@@ -195,6 +196,8 @@ const volatile bool jp_pmu_idle = false;  /* an event counts while a CPU idles *
 const volatile bool jp_regs = false;	  /* a task's registers can be had (5.15) */
 const volatile bool jp_unwind = false;	  /* stacks are copied */
 const volatile bool jp_count_pairs = false; /* who waited for whom */
+const volatile bool jp_follow =
+	false; /* a task that leaves all tracked cgroups counts on where it did */
 const volatile __u32 jp_ncarriers = 1;
 const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
 const volatile char jp_stepd_comm[16] = "slurmstepd";
@@ -226,6 +229,7 @@ extern const volatile bool jp_pmu_idle;
 extern const volatile bool jp_regs;
 extern const volatile bool jp_unwind;
 extern const volatile bool jp_count_pairs;
+extern const volatile bool jp_follow;
 extern const volatile __u32 jp_ncarriers;
 extern const volatile struct jp_carrier jp_carriers[JP_CARRIERS];
 #endif

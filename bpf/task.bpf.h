@@ -296,13 +296,23 @@ static __always_inline bool is_exiting(struct task_struct *p)
 	return p->flags & PF_EXITING;
 }
 
+/* Whether a task that leaves all tracked cgroups counts on: as long as its lineage has its root. */
+static __always_inline bool follows(const struct jp_task *t)
+{
+	struct jp_slot *own = jp_follow && t ? slot_info(t->next_slot) : NULL;
+
+	if (own && own->kind == JP_KIND_RANK)
+		own = slot_info(own->task);
+	return own && !(own->flags & JP_SLOT_F_EXITED);
+}
+
 /* Where a task of cgroup entry e (NULL: outside) belongs, given what it carries. */
 static __always_inline void settle(struct task_struct *p, struct jp_cgroup *e, bool born)
 {
 	struct jp_task *t = carried(p);
 	u32 slot = e ? e->slot : JP_SLOT_NONE;
 
-	if ((t && t->next_slot == JP_SLOT_SELF) || is_exiting(p))
+	if ((t && t->next_slot == JP_SLOT_SELF) || is_exiting(p) || (!e && follows(t)))
 		return;
 	if (t && e && (t->flags & JP_TASK_LINEAGE)) {
 		struct jp_slot *own = slot_info(t->next_slot);

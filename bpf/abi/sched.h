@@ -58,26 +58,27 @@ struct jp_wait {
 
 /* What had the CPU that a thread of a slot waited for (bpf/culprit.bpf.h). */
 enum jp_culprit {
-	JP_BY_SLOT,    /* the slot itself */
-	JP_BY_TASK,    /* another slot of its task: a rank, or the launcher of ranks */
-	JP_BY_STEP,    /* another task of its step */
-	JP_BY_JOB,     /* another step of its job */
-	JP_BY_OTHERS,  /* another job */
-	JP_BY_SYSTEM,  /* what no slot counts, and the collector */
-	JP_BY_IDLE,    /* nothing: the CPU had to wake up */
-	JP_BY_UNKNOWN, /* it waited on another CPU before, or too much has run since */
-	JP_CULPRITS    /* a power of two */
+	JP_BY_SLOT,		    /* the slot itself */
+	JP_BY_TASK,		    /* another slot of its task: a rank, or the launcher of ranks */
+	JP_BY_STEP,		    /* another task of its step */
+	JP_BY_JOB,		    /* another step of its job */
+	JP_BY_OTHERS,		    /* another job */
+	JP_BY_SYSTEM,		    /* what no slot counts, and the collector */
+	JP_BY_IDLE,		    /* nothing: the CPU had to wake up */
+	JP_BY_QUOTA,		    /* nothing: a quota held the thread */
+	JP_CULPRITS,		    /* a power of two */
+	JP_BY_UNKNOWN = JP_CULPRITS /* too much has run since; it has no account */
 };
 
-/* One cache line per CPU and slot; ns, their sum is run_delay_ns of jp_sched. Only writer: that
- * CPU's sched_switch. */
+/* One cache line per CPU and slot; ns. What they lack of run_delay_ns of jp_sched is not known.
+ * Only writer: that CPU's sched_switch. */
 struct jp_culprits {
 	__u64 ns[JP_CULPRITS];
 };
 
 /* What ran on a CPU, the newest at head - 1: it left at end, and came when the one before left.
  * What ran in a row for one slot is one. */
-#define JP_RAN	       256
+#define JP_RAN	       512
 #define JP_RAN_IDLE    0xfffffffeu /* JP_SLOT_NONE: what no slot counts */
 #define JP_RAN_UNKNOWN 0xfffffffdu
 struct jp_ran {

@@ -17,13 +17,24 @@ local function known(a, otherwise) return a == a and a or otherwise end
 -- none. "asleep" and "idle" of the page's account of time.
 local function idle_s() return known(job.idle_asleep_s, 0) + job.idle_s end
 
--- Waits for a CPU that the job itself had, that others had, and all (series Culprits).
-local function waited_own_s() return job.waited_own_task_s + job.waited_own_step_s + job.waited_own_job_s end
+-- Waits for a CPU of which it is not known what had it are for others in the part that these have of what the node's
+-- CPUs did; NaN: of that nothing is known.
+local function unknown_foreign_s()
+	local others = known(job.others_s, job.taken_s) + known(job.stolen_s, 0)
+	return job.waited_unknown_s * ratio(others, others + job.cpu_s)
+end
 
-local function waited_foreign_s() return job.waited_other_jobs_s + job.waited_system_s end
+-- Waits for a CPU that the job itself had, that others had, and all (series Culprits).
+local function waited_own_s()
+	return job.waited_own_task_s + job.waited_own_step_s + job.waited_own_job_s +
+		known(job.waited_unknown_s - unknown_foreign_s(), 0)
+end
+
+local function waited_foreign_s() return job.waited_other_jobs_s + job.waited_system_s + known(unknown_foreign_s(), 0) end
 
 local function waited_s()
-	return waited_own_s() + waited_foreign_s() + job.waited_idle_s + job.waited_unknown_s
+	return job.waited_own_task_s + job.waited_own_step_s + job.waited_own_job_s + job.waited_other_jobs_s +
+		job.waited_system_s + job.waited_idle_s + known(job.waited_quota_s, 0) + job.waited_unknown_s
 end
 
 -- Whether samples tell the ranks' useful time, which is CPU time outside of MPI, from time in which MPI spins.
@@ -50,7 +61,7 @@ local function waited_for_text()
 			parts[#parts + 1] = format(#parts == 0 and "%s had it for %s of that" or "%s for %s", class[1], percent(part))
 		end
 	end
-	return table.concat(parts, ", ")
+	return #parts > 0 and table.concat(parts, ", ") or "other programs had the cores meanwhile"
 end
 
 -- Share of the cores that each bin used.
@@ -472,16 +483,21 @@ rules["cpu.stacked"] = {
 
 -- Cost: the stopped time, as far as cores were idle.
 rules["cpu.throttled"] = {
-	needs = {"job.throttled_s", "job.cpu_s", "job.core_s"},
+	needs = {"job.cpu_s", "job.core_s"},
 	limits = {least_s = 60, warn = 0.02, bad = 0.10},
 	source = "cgroup cpu.stat",
 	judge = function(limits)
+		only_if(job.throttled_s >= 0 or job.thread_held_s >= 0, "neither the cgroup nor the threads tell of a quota")
+		-- What the kernel says of threads counts quotas of containers and of cgroups below the step's, too.
+		local of_step = known(job.throttled_s, 0)
+		local held_s = higher(of_step, known(job.thread_held_s, 0))
 		-- Stopped threads are runnable, so the kernel may count the same time as waiting.
-		local runnable = job.cpu_s + math.max(job.throttled_s, known(job.wait_s, 0))
-		local lost = ratio(job.throttled_s, runnable)
+		local runnable = job.cpu_s + math.max(held_s, known(job.wait_s, 0))
+		local lost = ratio(held_s, runnable)
 		only_if(lost >= limits.warn, "a CPU quota stopped it for %s of the time it could run, not for %s",
 			percent(lost), percent(limits.warn))
-		local cost = lower(held(over_time(job.throttled_s, bin.throttled_s)), higher(0, job.core_s - job.cpu_s))
+		local bins = of_step < held_s and bin.held_s or bin.throttled_s
+		local cost = lower(held(over_time(held_s, bins)), higher(0, job.core_s - job.cpu_s))
 		local held = indexes(mask(task.thread_held_s / (task.thread_held_s + task.thread_run_s), ">=", limits.warn))
 		local where = #held > 0 and #held < #task and ranks(held) or ""
 		return {
@@ -489,10 +505,11 @@ rules["cpu.throttled"] = {
 			cost = cost,
 			saving = share(cost),
 			where = where,
-			times = when(mask(bin.throttled_s / (bin.throttled_s + bin.cpu_s), ">=", limits.warn), bin.throttled_s),
-			text = format("A CPU quota stopped it for %s of the time it could run (%s).", percent(lost),
-				plural(job.throttled_s, "CPU-second")),
-			remedy = "Raise the quota of the container (--cpus) or of the service (CPUQuota), or start fewer threads.",
+			times = when(mask(bins / (bins + bin.cpu_s), ">=", limits.warn), bins),
+			text = format("A CPU quota stopped it for %s of the time it could run (%s in all).", percent(lost),
+				duration(held_s)),
+			remedy = "Raise the quota (cpu.max) of the container (--cpus), of the service (CPUQuota) or of its cgroup, or start " ..
+				"fewer threads.",
 		}
 	end,
 }

@@ -66,8 +66,9 @@ struct kern_opts {
 	const struct jp_component *components; /* JP_COMPONENTS of them */
 	bool raw_tp;			       /* use the fallback for typed tracepoints */
 	bool culprit_matrix;		       /* count who waits for whom, too */
-	bool unwind;	   /* copy stacks, to follow them without frame pointers */
-	bool by_cycles;	   /* FAM_FOLD: points are samples of cycles, where a CPU counts them */
+	bool follow;	/* a task that leaves its cgroup for one of nobody counts on in its slot */
+	bool unwind;	/* copy stacks, to follow them without frame pointers */
+	bool by_cycles; /* FAM_FOLD: points are samples of cycles, where a CPU counts them */
 	bool block_issue;  /* use the fallback for block_io_start */
 	bool net_skb;	   /* use the last resort for the socket tracepoints */
 	unsigned families; /* what to load; what this kernel cannot serve is left out */

@@ -46,6 +46,7 @@ uint64_t kern_shape(const struct kern *k)
 	crc = crc32(crc, (const Bytef *)&k->wanted, sizeof(k->wanted));
 	crc = crc32(crc, (const Bytef *)&k->opts.burst_min_ns, sizeof(k->opts.burst_min_ns));
 	crc = crc32(crc, (const Bytef *)&k->opts.culprit_matrix, sizeof(k->opts.culprit_matrix));
+	crc = crc32(crc, (const Bytef *)&k->opts.follow, sizeof(k->opts.follow));
 	crc = crc32(crc, (const Bytef *)&k->opts.unwind, sizeof(k->opts.unwind));
 	crc = crc32(crc, (const Bytef *)&k->opts.nregions, sizeof(k->opts.nregions));
 	crc = kern_pmu_crc(k, crc);
@@ -203,6 +204,7 @@ int kern_load(struct kern *k)
 	s->rodata->jp_regs = k->has_regs;
 	s->rodata->jp_unwind = k->opts.unwind;
 	s->rodata->jp_count_pairs = k->opts.culprit_matrix;
+	s->rodata->jp_follow = k->opts.follow;
 	s->rodata->jp_pmu_idle = k->pmu.counts_idle != 0;
 	choose_maps(k, s);
 	choose_programs(k, s);

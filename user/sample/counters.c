@@ -129,32 +129,29 @@ void counters__add(const struct kern *k, uint32_t slot, struct totals *t)
 /* A wait that is just being added is in some of the numbers only. */
 #define TRIES 64
 
+/* Returns the run-queue delay; was: what it was before. */
 static uint64_t read_delay(const struct jp_sched *s, const struct jp_culprits *c,
-			   uint64_t by[JP_CULPRITS])
+			   uint64_t by[JP_CULPRITS], uint64_t *was)
 {
-	uint64_t sum = 0;
-
-	for (int i = 0; i < JP_CULPRITS; i++) {
+	*was = __atomic_load_n(&s->run_delay_ns, __ATOMIC_ACQUIRE);
+	for (int i = 0; i < JP_CULPRITS; i++)
 		by[i] = __atomic_load_n(&c->ns[i], __ATOMIC_ACQUIRE);
-		sum += by[i];
-	}
-	return __atomic_load_n(&s->run_delay_ns, __ATOMIC_ACQUIRE) - sum;
+	return __atomic_load_n(&s->run_delay_ns, __ATOMIC_ACQUIRE);
 }
 
 uint64_t counters__delay(const struct kern *k, unsigned cpu, uint32_t slot, struct totals *t)
 {
 	const struct jp_culprits *c = kern__culprits(k, cpu, slot);
 	const struct jp_sched *s = kern__sched(k, cpu, slot);
-	uint64_t by[JP_CULPRITS], delay = 0;
+	uint64_t by[JP_CULPRITS], delay, was;
 
 	if (!c)
 		return s->run_delay_ns;
-	for (int i = 0; i < TRIES && read_delay(s, c, by); i++)
-		;
-	for (int i = 0; i < JP_CULPRITS; i++) {
+	delay = read_delay(s, c, by, &was);
+	for (int i = 0; i < TRIES && delay != was; i++)
+		delay = read_delay(s, c, by, &was);
+	for (int i = 0; i < JP_CULPRITS; i++)
 		t->v[T_CULPRITS + i] += by[i];
-		delay += by[i];
-	}
 	return delay;
 }
 

@@ -65,7 +65,8 @@ enum total {
 	T_BY_OTHERS,
 	T_BY_SYSTEM,
 	T_BY_IDLE,
-	T_BY_UNKNOWN,
+	T_BY_QUOTA,
+	T_BY_UNKNOWN,  /* the rest of T_RUN_DELAY */
 	T_BY_OWN_TASK, /* T_BY_SLOT and T_BY_TASK */
 	T_SAMPLES,     /* all of them, and JP_MODULES of them: */
 	T_SAMPLED,

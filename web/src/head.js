@@ -24,10 +24,14 @@ function coverage(report) {
 	const rows = Math.ceil(report.facts.wall_s / c.row_s - 0.01);
 	const parts = [rows <= 3 ? plural(rows, 'row') : `a row every ${time(c.row_s)}`];
 
-	if (c.share > 0.995)
+	if (c.share > 0.995 && !c.lost_rows && !c.lost_counts)
 		parts.push('none missing');
-	else if (c.share !== null)
+	else if (c.lost_rows)
+		parts.push(el('b', {}, `${plural(c.lost_rows, 'row')} missing`));
+	else if (c.share !== null && c.share <= 0.995)
 		parts.push(el('b', {}, `${share(c.share)} of the time recorded`));
+	if (c.lost_counts)
+		parts.push(el('b', {}, 'counts lost at a restart'));
 	if (bad)
 		parts.push(el('b', { class: 'bad' }, `${plural(bad, 'file')} not readable`));
 	return parts;

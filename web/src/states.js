@@ -5,6 +5,7 @@ const STATES = [
 	{ name: 'own code', colour: '--s0' },
 	{ name: 'kernel', colour: '--s2' },
 	{ name: 'other programs', colour: '--s1', about: 'used cores that no thread of the job wanted' },
+	{ name: 'CPU quota', colour: '--s7', about: 'a CPU quota (cpu.max) held threads' },
 	{ name: 'wait for CPU', colour: '--s3', about: 'threads waited for a CPU' },
 	{ name: 'wait for disk', colour: '--s4', about: 'threads waited for a disk' },
 	{ name: 'asleep', colour: '--s5', about: 'threads slept or waited for others' },
@@ -40,8 +41,9 @@ const OF_CULPRITS = {
 	'own job': ['--s10', 'other steps of the job'],
 	'other jobs': ['--s4', 'jobs of this or of other users'],
 	'not profiled': ['--s1', 'daemons, kernel threads, logins'],
+	'CPU quota': ['--s5', 'no one: a CPU quota (cpu.max) held it'],
 	'wake-up': ['--s14', 'no one: an idle CPU took that long to wake up'],
-	unknown: ['--s6', 'on a CPU that the thread was moved from, or behind too many others'],
+	unknown: ['--s6', 'behind too many others'],
 };
 
 // The kinds of files whose code was executed, by samples.

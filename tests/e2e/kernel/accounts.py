@@ -182,6 +182,31 @@ def disk_wait():
             p.kernel("blkio_ns") / 1e9, 0.02, 0.012)
 
 
+LEAVER = """
+import glob, os, time
+for procs in glob.glob("/sys/fs/cgroup/cgroup.procs") + glob.glob("/sys/fs/cgroup/*/cgroup.procs"):
+    with open(procs, "w") as f:
+        f.write(str(os.getpid()))
+pid = os.fork()
+while time.process_time() < 0.4:
+    pass
+if not pid:
+    os._exit(0)
+os.wait()
+t = os.times()
+print("used", t.user + t.system + t.children_user + t.children_system)
+"""
+
+
+def left_cgroup():
+    """A command that moves to the root of all hierarchies counts on, and what it starts there."""
+    run, path = run_jobprof(["/usr/bin/python3", "-c", LEAVER], INTERVAL)
+    used = float(run.lines_of_command()[0].split()[1])
+    is_near("left its cgroup: CPUTime is its own account's", total(task_table(path), "CPUTime"), used, 0.03, 0.03)
+    r = subprocess.run([JOBPROF, "show", path], capture_output=True, text=True)
+    is_true("left its cgroup: it exited", "cgroup removed" not in r.stdout, r.stdout)
+
+
 def forks():
     """The parent has reaped all: its own account holds everything its children used."""
     n = 400
@@ -310,5 +335,5 @@ def whole_table():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([runnable, sched, files, ways_to_read, disk_wait, forks, short_step, spinner, cost_of_probes,
+    run_tests([runnable, sched, files, ways_to_read, disk_wait, left_cgroup, forks, short_step, spinner, cost_of_probes,
                 setsid_daemon, whole_table])

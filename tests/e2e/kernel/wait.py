@@ -200,6 +200,9 @@ def throttled():
         return
     is_true("quota: it held", held > 0.05, held)
     is_near("quota: Throttled is cpu.stat's", total(rows, "Throttled"), held, 0.02, 0.01)
+    by = table(path, "Culprits/0")
+    is_near("quota: what it waited for is the quota", total(by, "Quota"), held, 0.02, 0.01)
+    is_true("quota: and not an idle CPU", total(by, "Idle") < 0.1 * held, total(by, "Idle"))
 
 
 def with_disk_wait():

@@ -48,6 +48,7 @@ static const struct {
 	{FACT_JOB_waited_other_jobs_s, Q_BY_OTHER_JOBS},
 	{FACT_JOB_waited_system_s, Q_BY_SYSTEM},
 	{FACT_JOB_waited_idle_s, Q_BY_IDLE},
+	{FACT_JOB_waited_quota_s, Q_BY_QUOTA},
 	{FACT_JOB_waited_unknown_s, Q_BY_UNKNOWN},
 	{FACT_JOB_samples, Q_SAMPLES},
 	{FACT_JOB_sampled_for_mpi, Q_SAMPLED_FOR_MPI},
@@ -97,6 +98,7 @@ static const struct {
 	{FACT_BIN_wait_s, Q_WAIT},
 	{FACT_BIN_avoidable_s, Q_AVOIDABLE},
 	{FACT_BIN_disk_wait_s, Q_DISK_WAIT},
+	{FACT_BIN_held_s, Q_HELD},
 	{FACT_BIN_throttled_s, Q_THROTTLED},
 	{FACT_BIN_own_mb, Q_OWN},
 	{FACT_BIN_oom_kills, Q_OOM_KILLS},
@@ -199,6 +201,33 @@ static double coverage_of(const struct model_job *j)
 	return all > 0 ? covered / all * good / j->nparts : NAN;
 }
 
+/* Files whose journal lost what was counted meanwhile. */
+static double lost_counts(const struct model_job *j)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < j->nparts; i++) {
+		const struct model_attr *again = job_part__attr(&j->parts[i], "Restarted");
+
+		n += (again && again->text && strstr(again->text, "counts between are lost")) ||
+		     job_part__attr(&j->parts[i], "Lost Bytes") ||
+		     job_part__attr(&j->parts[i], "Torn Rows");
+	}
+	return n;
+}
+
+static double lost_rows(const struct model_job *j)
+{
+	double n = 0;
+
+	for (unsigned i = 0; i < j->nparts; i++) {
+		const struct model_attr *lost = job_part__attr(&j->parts[i], "Lost");
+
+		n += lost && lost->number > 0 ? lost->number : 0;
+	}
+	return n;
+}
+
 static double cores_of(const struct model_job *j, bool threads)
 {
 	double sum = NAN;
@@ -285,6 +314,8 @@ static void fill_job(struct facts *f, const struct model_job *j)
 	*v[FACT_JOB_wall_s] = j->grid.end_s;
 	*v[FACT_JOB_dt_s] = j->grid.dt_s;
 	*v[FACT_JOB_row_s] = j->row_s;
+	*v[FACT_JOB_lost_rows] = lost_rows(j);
+	*v[FACT_JOB_lost_counts] = lost_counts(j);
 	*v[FACT_JOB_steps] = j->nsteps;
 	*v[FACT_JOB_nodes] = j->nnodes;
 	*v[FACT_JOB_cores] = cores_of(j, false);

@@ -31,12 +31,13 @@ double facts__sum(const struct model_job *j, enum quantity q);
 double facts__max(const struct model_job *j, enum quantity q);
 double facts__bin_sum(const struct model_job *j, enum quantity q, unsigned bin);
 /*
- * Core-seconds in which a job did not use its cores, by what its threads did meanwhile: they waited
- * for a CPU, else for a disk, else were blocked otherwise; what no thread wanted other programs
- * had, or nobody. NaN: not known, and then among those that come after it.
+ * Core-seconds in which a job did not use its cores, by what its threads did meanwhile: a quota
+ * held them, else they waited for a CPU, else for a disk, else were blocked otherwise; what no
+ * thread wanted other programs had, or nobody. NaN: not known, and then among those that come after
+ * it.
  */
 struct idle_split {
-	double wait, disk, asleep, taken, none;
+	double quota, wait, disk, asleep, taken, none;
 };
 /* Of so much idle time, with thread time as it was wanted (`none` is not read). */
 struct idle_split facts_idle__split(double idle, const struct idle_split *wanted);

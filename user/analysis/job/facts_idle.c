@@ -25,6 +25,7 @@ struct idle_split facts_idle__split(double idle, const struct idle_split *wanted
 	struct idle_split s;
 
 	idle = fmax(0, idle);
+	s.quota = take(&idle, known__not_negative(wanted->quota));
 	s.wait = take(&idle, known__not_negative(wanted->wait));
 	s.disk = take(&idle, known__not_negative(wanted->disk));
 	s.asleep = take(&idle, known__not_negative(wanted->asleep));
@@ -57,7 +58,7 @@ static double taken_in(const struct model_job *j, const struct job_node *n, doub
 
 struct idle_split facts_idle__in(const struct model_job *j, const struct job_node *n, unsigned bin)
 {
-	const struct idle_split unknown = {NAN, NAN, NAN, NAN, NAN};
+	const struct idle_split unknown = {NAN, NAN, NAN, NAN, NAN, NAN};
 	struct idle_split wanted;
 	double covered, cpu, threads;
 
@@ -67,16 +68,18 @@ struct idle_split facts_idle__in(const struct model_job *j, const struct job_nod
 	cpu = bin_of(j, n, Q_CPU, bin);
 	if (!(covered > 0) || isnan(cpu) || isnan(n->cores))
 		return unknown;
-	wanted.wait = bin_of(j, n, Q_WAIT, bin);
+	wanted.quota = bin_of(j, n, Q_HELD, bin); /* of which the wait is a part */
+	wanted.wait = bin_of(j, n, Q_WAIT, bin) - known(wanted.quota);
 	wanted.disk = bin_of(j, n, Q_DISK_WAIT, bin);
 	threads = bin_of(j, n, Q_THREADS, bin) * covered;
-	wanted.asleep = threads - cpu - wanted.wait - wanted.disk;
+	wanted.asleep = threads - cpu - known(wanted.quota) - wanted.wait - wanted.disk;
 	wanted.taken = taken_in(j, n, covered, cpu, bin);
 	return facts_idle__split(n->cores * covered - cpu, &wanted);
 }
 
 void facts_idle__add(struct idle_split *to, const struct idle_split *s)
 {
+	to->quota = known__sum(to->quota, s->quota);
 	to->wait = known__sum(to->wait, s->wait);
 	to->disk = known__sum(to->disk, s->disk);
 	to->asleep = known__sum(to->asleep, s->asleep);
@@ -86,7 +89,7 @@ void facts_idle__add(struct idle_split *to, const struct idle_split *s)
 
 struct idle_split facts_idle__of(const struct model_job *j, const struct job_node *n)
 {
-	struct idle_split sum = {NAN, NAN, NAN, NAN, NAN}, bin;
+	struct idle_split sum = {NAN, NAN, NAN, NAN, NAN, NAN}, bin;
 
 	for (unsigned k = 0; k < j->grid.n; k++) {
 		bin = facts_idle__in(j, n, k);
@@ -97,6 +100,7 @@ struct idle_split facts_idle__of(const struct model_job *j, const struct job_nod
 
 static void fill_bin(struct facts *f, const struct idle_split *s, unsigned bin)
 {
+	f->values[FACT_BIN_idle_quota_s][bin] = s->quota;
 	f->values[FACT_BIN_idle_wait_s][bin] = s->wait;
 	f->values[FACT_BIN_idle_disk_s][bin] = s->disk;
 	f->values[FACT_BIN_idle_asleep_s][bin] = s->asleep;
@@ -110,6 +114,7 @@ static void fill_job(struct facts *f, const struct idle_split *sum)
 	double idle = facts__job(f, FACT_JOB_core_s) - facts__job(f, FACT_JOB_cpu_s);
 	struct idle_split s = facts_idle__split(idle, sum);
 
+	*f->values[FACT_JOB_idle_quota_s] = s.quota;
 	*f->values[FACT_JOB_idle_wait_s] = s.wait;
 	*f->values[FACT_JOB_idle_disk_s] = s.disk;
 	*f->values[FACT_JOB_idle_asleep_s] = s.asleep;
@@ -123,11 +128,9 @@ static int miss(struct facts *f, const struct model_job *j)
 	static const struct {
 		enum fact fact;
 		enum quantity q;
-	} of[] = {{FACT_JOB_idle_wait_s, Q_WAIT},
-		  {FACT_JOB_idle_disk_s, Q_DISK_WAIT},
-		  {FACT_JOB_idle_asleep_s, Q_THREADS},
-		  {FACT_JOB_idle_taken_s, Q_NODE_IDLE},
-		  {FACT_JOB_idle_s, Q_CPU}};
+	} of[] = {{FACT_JOB_idle_quota_s, Q_HELD},	{FACT_JOB_idle_wait_s, Q_WAIT},
+		  {FACT_JOB_idle_disk_s, Q_DISK_WAIT},	{FACT_JOB_idle_asleep_s, Q_THREADS},
+		  {FACT_JOB_idle_taken_s, Q_NODE_IDLE}, {FACT_JOB_idle_s, Q_CPU}};
 	char reason[160];
 	int err = 0;
 
@@ -142,10 +145,10 @@ static int miss(struct facts *f, const struct model_job *j)
 
 int facts_idle__fill(struct facts *f, const struct model_job *j)
 {
-	struct idle_split all = {NAN, NAN, NAN, NAN, NAN};
+	struct idle_split all = {NAN, NAN, NAN, NAN, NAN, NAN};
 
 	for (unsigned k = 0; k < j->grid.n; k++) {
-		struct idle_split sum = {NAN, NAN, NAN, NAN, NAN}, one;
+		struct idle_split sum = {NAN, NAN, NAN, NAN, NAN, NAN}, one;
 
 		for (unsigned i = 0; i < j->nnodes; i++) {
 			one = facts_idle__in(j, &j->nodes[i], k);

@@ -29,7 +29,7 @@ static const struct field blk_fields[] = {
 static const struct field culprits_fields[] = {
 	BY("slot_ns", SLOT), BY("task_ns", TASK), BY("step_ns", STEP), BY("job_ns", JOB),
 	BY("others_ns", OTHERS), BY("system_ns", SYSTEM), BY("idle_ns", IDLE),
-	BY("unknown_ns", UNKNOWN),
+	BY("quota_ns", QUOTA),
 };
 
 static const struct field net_fields[] = {

@@ -230,6 +230,7 @@ static int open_kern(struct daemon *d)
 			      .nregions = d->opts.nregions,
 			      .raw_tp = d->opts.raw_tp,
 			      .culprit_matrix = d->opts.cfg->culprit_matrix,
+			      .follow = d->opts.embedded,
 			      .unwind = d->opts.cfg->unwind == UNWIND_DWARF,
 			      .by_cycles = d->opts.cfg->by_cycles,
 			      .block_issue = d->opts.block_issue,

@@ -152,6 +152,8 @@ const float *job_unit__extremes(const struct job_unit *u, enum quantity q);
 /* Returns what the steps of a node held of a HELD quantity at each of grid.n x grid.instants times.
  */
 const double *job_unit__held(const struct job_unit *u, enum quantity q, const struct time_grid *g);
+/* An attribute of the part's node group; NULL: it has none of that name. */
+const struct model_attr *job_part__attr(const struct job_part *p, const char *name);
 /* Finds the attribute in the first part that has it; NULL: none has. */
 const struct model_attr *model_job__attr(const struct model_job *j, const char *name);
 /* Why a quantity is not known of any node, as a few words: "Slurm's profiles have no RunDelay". */

@@ -14,9 +14,6 @@ struct job_place {
 	unsigned of_step, of_node;  /* the same of the job */
 };
 
-/* An attribute of the part's node group; NULL: it has none of that name. */
-const struct model_attr *job_part__attr(const struct job_part *p, const char *name);
-
 /* What the workers know. */
 struct job_reading {
 	const struct job_input *inputs;

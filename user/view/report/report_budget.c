@@ -6,18 +6,16 @@
 #include "view/report/report_text.h"
 
 static const char *const names[N_BUDGET] = {
-	[BUDGET_USER] = "own code",
-	[BUDGET_KERNEL] = "kernel",
-	[BUDGET_OTHERS] = "other programs",
-	[BUDGET_WAIT] = "wait for CPU",
-	[BUDGET_DISK] = "wait for disk",
-	[BUDGET_ASLEEP] = "asleep",
-	[BUDGET_IDLE] = "idle",
+	[BUDGET_USER] = "own code",	    [BUDGET_KERNEL] = "kernel",
+	[BUDGET_OTHERS] = "other programs", [BUDGET_QUOTA] = "CPU quota",
+	[BUDGET_WAIT] = "wait for CPU",	    [BUDGET_DISK] = "wait for disk",
+	[BUDGET_ASLEEP] = "asleep",	    [BUDGET_IDLE] = "idle",
 };
 
 /* Says in words what a name means, for readers who meet it the first time. */
 static const char *const meanings[N_BUDGET] = {
 	[BUDGET_OTHERS] = "used cores no thread wanted",
+	[BUDGET_QUOTA] = "a quota held threads",
 	[BUDGET_WAIT] = "threads waited for a CPU",
 	[BUDGET_DISK] = "threads waited for a disk",
 	[BUDGET_ASLEEP] = "threads slept or waited",
@@ -47,6 +45,7 @@ struct report_budget report_budget__of_times(const struct budget_times *t)
 	b.share[BUDGET_USER] = (t->cpu - (isnan(kernel) ? 0 : kernel)) / all;
 	b.share[BUDGET_KERNEL] = kernel / all;
 	b.share[BUDGET_OTHERS] = idle->taken / all;
+	b.share[BUDGET_QUOTA] = idle->quota / all;
 	b.share[BUDGET_WAIT] = idle->wait / all;
 	b.share[BUDGET_DISK] = idle->disk / all;
 	b.share[BUDGET_ASLEEP] = idle->asleep / all;
@@ -62,8 +61,8 @@ struct report_budget report_budget__of(const struct report *r)
 		.user = facts__job(f, FACT_JOB_user_s),
 		.system = facts__job(f, FACT_JOB_system_s),
 		.core_s = facts__job(f, FACT_JOB_core_s),
-		.idle = {facts__job(f, FACT_JOB_idle_wait_s), facts__job(f, FACT_JOB_idle_disk_s),
-			 facts__job(f, FACT_JOB_idle_asleep_s),
+		.idle = {facts__job(f, FACT_JOB_idle_quota_s), facts__job(f, FACT_JOB_idle_wait_s),
+			 facts__job(f, FACT_JOB_idle_disk_s), facts__job(f, FACT_JOB_idle_asleep_s),
 			 facts__job(f, FACT_JOB_idle_taken_s), facts__job(f, FACT_JOB_idle_s)},
 	};
 

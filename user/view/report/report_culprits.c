@@ -23,6 +23,7 @@ static const struct report_part parts[] = {
 	{Q_BY_OTHER_JOBS, NULL, "other jobs"},
 	{Q_BY_SYSTEM, NULL, "not profiled"},
 	{Q_BY_IDLE, NULL, "wake-up"},
+	{Q_BY_QUOTA, NULL, "CPU quota"},
 	{Q_BY_UNKNOWN, NULL, "unknown"},
 };
 #define CULPRITS (sizeof(parts) / sizeof(parts[0]))

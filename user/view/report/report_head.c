@@ -137,6 +137,8 @@ static void print_coverage(const struct report *r, FILE *out)
 	double row_s = facts__job(r->facts, FACT_JOB_row_s),
 	       wall = facts__job(r->facts, FACT_JOB_wall_s);
 	double coverage = facts__job(r->facts, FACT_JOB_coverage);
+	double rows = facts__job(r->facts, FACT_JOB_lost_rows);
+	bool lost = facts__job(r->facts, FACT_JOB_lost_counts) > 0;
 	unsigned bad = 0;
 	report_number row, share;
 
@@ -147,10 +149,15 @@ static void print_coverage(const struct report *r, FILE *out)
 			report_text__s(ceil(wall / row_s - 0.01)));
 	else
 		fprintf(out, ", a row every %s", report_text__time(row_s, row));
-	if (coverage > 0.995)
+	if (coverage > 0.995 && !(rows > 0) && !lost)
 		fputs(", none missing", out);
-	else if (!isnan(coverage))
+	else if (rows > 0)
+		fprintf(out, ", %s row%s missing", report_text__count(rows, row),
+			report_text__s(rows));
+	else if (coverage <= 0.995)
 		fprintf(out, ", %s of the time recorded", report_text__share(coverage, share));
+	if (lost)
+		fputs(", counts lost at a restart", out);
 	if (bad)
 		fprintf(out, ", %u file%s not readable", bad, report_text__s(bad));
 }

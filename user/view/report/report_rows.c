@@ -173,7 +173,9 @@ static double task_asleep(const struct job_unit *u)
 /* What the cores of a row's tasks were idle for, as if each task had its own. */
 static struct idle_split idle_of_tasks(const struct rows *r, unsigned row, double idle)
 {
-	struct idle_split wanted = {.wait = total_of(r, row, Q_WAIT),
+	double held = total_of(r, row, Q_HELD);
+	struct idle_split wanted = {.quota = held,
+				    .wait = total_of(r, row, Q_WAIT) - known(held, 0),
 				    .disk = total_of(r, row, Q_DISK_WAIT),
 				    .asleep = NAN,
 				    .taken = NAN};
@@ -187,7 +189,7 @@ static struct idle_split idle_of_tasks(const struct rows *r, unsigned row, doubl
 
 static struct idle_split idle_of_nodes(const struct rows *r, unsigned row, double idle)
 {
-	struct idle_split sum = {NAN, NAN, NAN, NAN, NAN}, one;
+	struct idle_split sum = {NAN, NAN, NAN, NAN, NAN, NAN}, one;
 
 	for (unsigned i = row * r->group; i < end_of(r, row); i++) {
 		one = facts_idle__of(r->j, &r->j->nodes[i]);
