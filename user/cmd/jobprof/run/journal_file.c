@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Makes a file of a journal, and removes it. */
 #include "cmd/jobprof/run/journal_file.h"
 
 #include <errno.h>
