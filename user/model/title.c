@@ -52,8 +52,11 @@ static char *executable(const struct model_file *f)
 
 void model_title__of(const struct model_file *f, char text[static MODEL_TITLE])
 {
-	_cleanup_free_ char *path = executable(f);
-	const char *slash = path ? strrchr(path, '/') : NULL, *name = slash ? slash + 1 : path;
+	_cleanup_free_ char *path = executable(f), *command = model_title__attr(f, "Command Line");
+	const char *slash = path ? strrchr(path, '/') : NULL,
+		   *name = command ? command
+			   : slash ? slash + 1
+				   : path;
 	bool job = f->job && *f->job, step = f->reader && !f->merged && f->reader->nsteps &&
 						*f->reader->steps[0].name;
 

@@ -218,7 +218,7 @@ def stored():
             is_equal(name + ": the curve", list(curve["PageFaults"]), whole["counters"]["PageFaults"]["curve"])
             is_equal(name + ": lengths of regions", [r["name"].decode() for r in f["analysis/reduce/Regions/columns"]], ["loop", "other"])
             is_equal(name + ": the rows stay", "Steps" in f, path == job)
-    text = subprocess.run([JOBPROF, "report", job], capture_output=True, text=True).stdout
+    text = subprocess.run([JOBPROF, "report", "--all", job], capture_output=True, text=True).stdout
     is_true("the report has it", "loop: {:,} executions".format(whole["executions"]) in text, text)
 
 
