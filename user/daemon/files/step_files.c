@@ -116,7 +116,8 @@ bool daemon_writer_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 		if (o->pub.done) {
 			remove_written_journal(&o->pub, path, sizeof(path));
 			if (d->opts.embedded) /* its user has looked for it in vain */
-				log_warn("finished %s of an earlier run, which could not write it", path);
+				log_warn("finished %s of an earlier run, which could not write it",
+					 path);
 		} else {
 			publication__end(&o->pub); /* many may wait */
 		}
