@@ -55,7 +55,7 @@ def nothing():
     r = said(path)
     for key, word in (("clusters", "bursts"), ("fold", "samples")):
         is_equal("%s: not there" % key, (r[key]["status"], word in r[key]["reason"]), ("UNAVAILABLE", True))
-    is_true("the page has no line of them", not re.search("^(Bursts|Folded)", report(path), re.M), report(path))
+    is_true("the page has no line of them", not re.search("^(Bursts|Folded)", report("--all", path), re.M), report("--all", path))
     is_equal("stacks: not there", [f["status"] for f in drawn(path)[:2]], ["UNAVAILABLE"] * 2)
 
 
@@ -79,7 +79,7 @@ def clusters():
         own = run[from_:from_ + n]
         is_near("clusters: median of %g s" % length, k["run_s"], numpy.median(own), 1e-9)
         is_near("clusters: share of %g s" % length, k["share"], own.sum() / run.sum(), 1e-9)
-    page = report(path)
+    page = report("--all", path)
     is_equal("clusters: each has a line", len(re.findall(r"^  [ABC] +\d+ +\d", page, re.M)), 3)
     is_equal("clusters: no hint", (c["hint"], "Most is noise" in page), (None, False))
     short = made("short")
@@ -105,7 +105,7 @@ def fold():
     got = numpy.array(f["curves"]["CPUTime"]["rate"])
     at = numpy.arange(len(got)) * 999 // (len(got) - 1)
     is_true("fold: the curve from begin to end", 100 < len(got) <= 250 and numpy.allclose(got, rate[at], 1e-12), (len(got), got[:3]))
-    is_true("fold: on the page", re.search("^Folded     my loop: 500 executions of 24 ms, good$", report(path), re.M), report(path))
+    is_true("fold: on the page", re.search("^Folded     my loop: 500 executions of 24 ms, good$", report("--all", path), re.M), report("--all", path))
 
 
 def fold_of_samples():
@@ -117,16 +117,16 @@ def fold_of_samples():
     is_near("samples: the period", f["period_s"], 0.0241, 1e-3)
     is_equal("samples: which code follows which", [p["code"] for p in f["phases"]], ["the program + 0x1000", "the program + 0x2000"])
     is_true("samples: where", abs(f["phases"][0]["to"] - 0.25) < 0.005, f["phases"])
-    is_true("samples: on the page", re.search("^Folded     described: [0-9,]+ executions of 24 ms, good$", report(path), re.M), report(path))
+    is_true("samples: on the page", re.search("^Folded     described: [0-9,]+ executions of 24 ms, good$", report("--all", path), re.M), report("--all", path))
     put_fold(path, "stored", 0.024, [0.5, 1.0])
     is_equal("samples: what is stored comes first", [said(path)["fold"][k] for k in ("from", "region")], ["stored", "stored"])
     path = made("manysamples")
     put_samples(path, START, 50001, 0.0241, 0.25)
     is_equal("50,001 samples: the status", said(path)["fold"]["status"], "UNSUITABLE")
-    is_true("50,001 samples: what shows them", re.search("^Folded     .*: jobprof fold$", report(path), re.M), report(path))
+    is_true("50,001 samples: what shows them", re.search("^Folded     .*: jobprof fold$", report("--all", path), re.M), report("--all", path))
     path = made("once")
     put_samples(path, START, 4000, 40, 0.25)
-    is_true("nothing to fold: says so", re.search("^Folded     nothing: ", report(path), re.M), report(path))
+    is_true("nothing to fold: says so", re.search("^Folded     nothing: ", report("--all", path), re.M), report("--all", path))
 
 
 def stacks():
@@ -200,7 +200,7 @@ def elsewhere():
         f["analysis/fold"].attrs["period_s"] = numpy.arange(5.0)
         f["analysis/fold/phases/1"].attrs["from"] = "no number"
         f["analysis/fold/phases"]["soft"] = h5py.SoftLink("/")
-    is_true("what is strange stays text", "\x1b" not in report(path), "")
+    is_true("what is strange stays text", "\x1b" not in report("--all", path), "")
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ def jobs_mean_the_same():
         expect("%s: no job" % name, run(cmd + ["-j", "7.x"], d), wrong, "7.x")
         expect("%s: nothing after the comma" % name, run(cmd + ["-j", "7,"], d), wrong)
         expect("%s: a task of an array that no file is of" % name, run(cmd + ["-j", "7_1"], d),
-               255 if wrong == 255 else 1, "7_1: no ")
+               255 if wrong == 255 else 1, "7_1: no " if wrong == 255 else "7_1: there is no profile")
 
 
 def nodes_mean_the_same():
