@@ -150,6 +150,25 @@ def sockets(mb_s, **job):
     return both({"job." + k: v for k, v in d.items()}, {"node.net_tx_mb": mb / NODES})
 
 
+def asks(per_s, **job):
+    """Clients and servers that wait for each other's small messages, so many through IP sockets per CPU second."""
+    d = {"net_ops": per_s * CPU, "has_mpi": 0, "vol_switches": 2500 * CPU, "read_mb": 2000, "write_mb": 2000, "blocked_poll_s": 0.2 * CORE_S,
+         **job}
+    return both({"job." + k: v for k, v in d.items()}, {"task.thread_s": 2 * WALL, "task.blocked_poll_s": 0.6 * WALL, "task.blocked_futex_s": 0,
+                                                       "task.blocked_pipe_s": 0})
+
+
+def commits():
+    return both(used(0.7), small(0.5, system_s=0.06 * CPU, disk_wait_s=0.25 * CORE_S, blk_ops=SMALL_CALLS))
+
+
+def loads(system):
+    """Five times a second a program is started again, and takes so much of its time in the kernel."""
+    n = 5 * WALL * NODES
+    return {"bin.forks": n / BINS, "job.forks": n, "job.repeated_processes": n, "job.repeated_cpu_s": 0.9 * CPU, "job.minor_faults": 4e4 * CPU,
+            "job.short_processes": 0, "job.short_cpu_s": 0, "job.system_s": system * CPU, "job.user_s": (1 - system) * CPU}
+
+
 H = healthy()
 
 # rule: (name, given, facts or changes of a healthy job)
@@ -167,7 +186,7 @@ CASES = {
     "cpu.serial": [
         ("one of 8", True, one_core()),
         ("gzip", True, changed(one_core(), {"program": "gzip"})),
-        ("part of the time", False, changed(one_core(), {"bin.cpu_s": at(90, 8 * DT, DT)})),
+        ("part of the time", False, changed(one_core(), {"bin.cpu_s": at(89, 8 * DT, DT)})),
         ("near miss", False, changed(one_core(), {"bin.cpu_s": 0.84 * DT})),
         ("stacked", False, one_core(wait_share=0.8)),
         ("feeds a GPU", False, one_core(gpus=1)),
@@ -192,6 +211,7 @@ CASES = {
         ("threads with barriers", True, both(waiting(0.8, 4.0), {"job.run_p50_s": 0.00005, "job.vol_switches": 4100 * CPU})),
         ("threads that wait shortly and rarely", False, both(waiting(0.8, 4.0), {"job.run_p50_s": 0.00005, "job.vol_switches": 3900 * CPU})),
         ("barriers leave cores idle", True, both(waiting(0.8, 4.0, 0.5), {"job.run_p50_s": 0.00005, "job.vol_switches": 4100 * CPU})),
+        ("clients and servers", False, both(waiting(0.8, 4.0), asks(0, vol_switches=9000 * CPU))),
         ("yields", False, both(waiting(0.5, 2.0), {"job.invol_switches": 2e4 * CPU})),
         ("waits for its own threads", True, waited(waiting(0.5, 2.0), system=0.49)),
         ("waits for others", False, waited(waiting(0.5, 2.0), other_jobs=0.51)),
@@ -380,11 +400,14 @@ CASES = {
         ("cores work meanwhile", False, {"job.disk_wait_s": 0.25 * TASKS * WALL}),
         ("threads that wait little each", False, both(used(0.9), {"job.disk_wait_s": 0.08 * CPU})),
         ("not known", False, both(used(0.7), {"job.disk_wait_s": None})),
+        ("a commit for each row", True, commits()),
+        ("asynchronous requests", True, both(used(0.7), {"job.disk_wait_s": 0, "job.blocked_disk_s": 0.25 * TASKS * WALL,
+                                                         "job.idle_asleep_s": 0.3 * CORE_S})),
     ],
     "io.small": [
         ("500 bytes", True, small(0.5)),
-        ("a commit for each row", True, both(used(0.7), small(0.5, system_s=0.06 * CPU, disk_wait_s=0.25 * CORE_S,
-                                                              blk_ops=SMALL_CALLS))),
+        ("a commit for each row", False, commits()),
+        ("sockets that are not IP's, and a program that is loaded", False, both(small(0.5), asks(0, read_calls=SMALL_CALLS))),
         ("near miss", False, small(4.05)),
         ("pipes", False, small(0.5, disk_write_mb=0)),
         ("sockets", False, small(0.5, net_ops=2 * SMALL_CALLS)),
@@ -490,12 +513,16 @@ CASES = {
                                  "job.vol_switches": 9000 * CPU}),
         ("near miss", False, {"job.system_s": 0.299 * CPU, "job.user_s": 0.701 * CPU}),
         ("little CPU time", False, used(0.00003, system_s=50)),
+        ("requests to a disk", False, {"job.system_s": 0.44 * CPU, "job.user_s": 0.56 * CPU, "job.vol_switches": 25000 * CPU, "job.blk_ops": 24000 * CPU,
+                                       "job.minor_faults": 0}),
         ("new processes", False, both({"job.system_s": 0.44 * CPU, "job.user_s": 0.56 * CPU},
                                       {"job.forks": 4e8, "bin.forks": 4e8 / BINS})),
     ],
     "proc.forks": [
         ("a loop of a shell", True, {"bin.forks": 50 * DT * NODES, "job.forks": 50 * WALL * NODES}),
         ("near miss", False, {"bin.forks": 19.9 * DT * NODES, "job.forks": 19.9 * WALL * NODES}),
+        ("a program that is loaded again and again", True, loads(0.3)),
+        ("near miss: loading", False, loads(0.15)),
         ("a build", False, {"bin.forks": 50 * DT * NODES, "job.forks": 50 * WALL * NODES, "program": "make"}),
         ("a short burst", False, {"bin.forks": at(range(9), 50 * DT * NODES, 0)}),
         ("a short run, all the time", True, changed(healthy(bins=2), {"bin.forks": 50 * DT * NODES, "scale": 0.01})),
@@ -506,6 +533,10 @@ CASES = {
         ("21,000 sleeps", True, both(used(0.6), {"job.vol_switches": 21000 * CPU})),
         ("near miss", False, both(used(0.6), {"job.vol_switches": 3999 * 0.6 * CORE_S})),
         ("a server", False, both(used(0.6), {"job.vol_switches": 21000 * CPU, "job.net_ops": 20000 * CPU})),
+        ("one request at a time", True, both(used(0.6), asks(9000))),
+        ("near miss: messages", False, both(used(0.6), asks(2300))),
+        ("large messages", False, both(used(0.6), asks(9000, read_mb=9000 * CPU / 900))),
+        ("several clients", False, both(used(0.71), asks(9000))),
         ("disks", False, both(used(0.6), {"job.vol_switches": 21000 * CPU, "job.disk_wait_s": 0.2 * CORE_S})),
         ("cores are busy", False, {"job.vol_switches": 21000 * CPU}),
     ],

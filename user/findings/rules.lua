@@ -194,12 +194,11 @@ local function of_workers(s, wall_s)
 	return whole >= 2 and math.abs(s - whole * wall_s) < 0.02 * whole * wall_s and 0.5 * wall_s or s
 end
 
--- What threads are blocked by for most of the time of those that did something, of all tasks of the main step or of those
--- in the list: an entry of BLOCKED, and its share of that time. nil: it is not known, or nothing is clear. Who waits for
--- a child does not count: the child's own waiting says why.
-local function blocked_by(list, least)
-	if #task == 0 or not (sum(task.thread_s) > 0) then return nil end
-	local time, most, name = 0, 0, nil
+-- Time of the threads that did something, of all tasks of the main step or of those in the list, and of what blocked them
+-- by the facts of BLOCKED. Who waits for a child does not count: the child's own waiting says why.
+local function blocked_times(list)
+	local time, blocked = 0, {}
+	if #task == 0 or not (sum(task.thread_s) > 0) then return 0, blocked end
 	local function all(key, count)
 		local s = 0
 		for i = 1, list and #list or #task do
@@ -210,12 +209,42 @@ local function blocked_by(list, least)
 		return s
 	end
 	for _, key in ipairs({"thread_run_s", "thread_wait_s", "blocked_other_s"}) do all(key, function(s) return s end) end
-	for key in pairs(BLOCKED) do
-		local s = all(key, of_workers)
+	for key in pairs(BLOCKED) do blocked[key] = all(key, of_workers) end
+	return time, blocked
+end
+
+-- What threads are blocked by for most of that time: an entry of BLOCKED, and its share. nil: it is not known, or nothing
+-- is clear.
+local function blocked_by(list, least)
+	local time, blocked = blocked_times(list)
+	local most, name = 0, nil
+	for key, s in pairs(blocked) do
 		if s > most then most, name = s, key end
 	end
 	if not (time > 0 and most / time >= least) then return nil end
 	return BLOCKED[name], most / time
+end
+
+-- Whether threads wait for each other seldom and for long, as those without work do, and not for a lock that others hold
+-- now and then.
+local LONG_S = 0.02
+local function waits_long()
+	local _, blocked = blocked_times()
+	return known(blocked.blocked_futex_s, 0) + known(blocked.blocked_pipe_s, 0) >= LONG_S * job.vol_switches
+end
+
+-- Whether threads wait for messages of sockets rather than for each other's locks and pipes: clients and servers.
+local function waits_for_messages()
+	local _, blocked = blocked_times()
+	local messages = known(blocked.blocked_poll_s, 0) + known(blocked.blocked_socket_s, 0)
+	return job.has_mpi == 0 and messages > known(blocked.blocked_futex_s, 0) + known(blocked.blocked_pipe_s, 0), messages
+end
+
+-- Messages that are sent or received: those through IP sockets are counted, those through others are reads and writes.
+local function messages()
+	if not (job.has_mpi == 0) then return 0 end
+	local calls = waits_for_messages() and 2 * math.min(known(job.read_calls, 0), known(job.write_calls, 0)) or 0
+	return math.max(known(job.net_ops, 0), calls)
 end
 
 local function capital(text) return text:sub(1, 1):upper() .. text:sub(2) end
@@ -224,10 +253,18 @@ local function per_second(a) return a / bin.span_s end
 
 ---------------------------------------------------------------------- processors
 
+-- Whether cores had nothing to do beside more than one that worked for want of equal work: threads wait for each other
+-- for long, or processes are left when others have ended.
+local function is_unequal(limits, cause)
+	if not (job.cpu_share * job.cores >= limits.parallel and job.tasks == 1) then return false end
+	if cause then return (cause == BLOCKED.blocked_futex_s or cause == BLOCKED.blocked_pipe_s) and waits_long() end
+	return job.blocked_child_s > 0 and not (job.blocked_sleep_s > LONG_S)
+end
+
 -- Cost: idle core-seconds.
 rules["cpu.unused"] = {
 	needs = {"job.cpu_share", "job.core_s", "job.cpu_s", "job.cores"},
-	limits = {least_s = 300, warn = 0.80, bad = 0.65, memory = 0.85, asleep = 0.5, blocked = 0.3},
+	limits = {least_s = 300, warn = 0.80, bad = 0.65, memory = 0.85, asleep = 0.5, blocked = 0.3, parallel = 1.15},
 	suppressed_by = {"cpu.nodes_unused", "cpu.serial", "cpu.stacked", "cpu.throttled", "cpu.neighbour", "cpu.tail",
 		"job.stopped", "mpi.imbalance", "mpi.straggler", "io.wait", "io.one_rank", "io.periodic", "sync.fine",
 		"mem.thrash", "proc.forks"},
@@ -253,6 +290,9 @@ rules["cpu.unused"] = {
 		-- Threads of a program that uses a whole core may wait for the one that does the work.
 		local cause, part = blocked_by(nil, limits.blocked)
 		if cause and asleep >= limits.asleep then remedy = cause[2] end
+		if asleep >= limits.asleep and is_unequal(limits, cause) then
+			remedy = "Share the work evenly: smaller pieces, the longest first, schedule(dynamic) or chunksize=1 instead of equal numbers."
+		end
 		return {
 			severity = asked(job.cpu_share < limits.bad and "bad" or "warn"),
 			cost = idle_s(),
@@ -272,7 +312,7 @@ local PARALLEL = {gzip = "pigz", bzip2 = "lbzip2", xz = "xz -T0", zstd = "zstd -
 -- Threads that take turns: an interpreter's, which only one of them may use at a time, or any lock's.
 local function take_turns(limits)
 	local cause, part = blocked_by(nil, limits.lock)
-	if cause ~= BLOCKED.blocked_futex_s or not (max(task.threads) > 1) then return nil end
+	if cause ~= BLOCKED.blocked_futex_s or not (max(task.threads) > 1) or waits_long() then return nil end
 	local is_python = job.program and contains(job.program, "python")
 	return format(" Its threads take turns: they waited for each other (futex) in %s of their time.", percent(part)),
 		is_python and "Python runs one thread at a time: use processes (multiprocessing, joblib), or a library that computes without the interpreter's lock." or
@@ -282,7 +322,7 @@ end
 -- Cost: idle core-seconds.
 rules["cpu.serial"] = {
 	needs = {"bin.cpu_s", "bin.span_s", "job.cores", "job.nodes", "job.core_s", "job.cpu_s", "job.wait_share"},
-	limits = {least_s = 300, low = 0.85, high = 1.05, bins = 0.80, wait = 0.10, memory = 0.85, idle = 0.05, lock = 0.3},
+	limits = {least_s = 300, low = 0.85, high = 1.05, bins = 0.75, wait = 0.10, memory = 0.85, idle = 0.05, lock = 0.3},
 	suppressed_by = {"cpu.stacked", "cpu.throttled", "mpi.imbalance", "mpi.straggler", "proc.forks"},
 	source = "jobstats 0.85 to 1.01, job_defense_shield 0.85",
 	judge = function(limits)
@@ -342,8 +382,8 @@ rules["cpu.nodes_unused"] = {
 			where = names,
 			text = format("%d of %s did nothing: %s had no work for %s, which is %s.", #list,
 				plural(#node, "node"), names, duration(longest_s), core_time(cost)),
-			remedy = format("Start the tasks with srun (mpirun needs the list of hosts), or ask for fewer: " ..
-				"#SBATCH --nodes=%d", #node - #list),
+			remedy = advice(format("Start the tasks with srun (mpirun needs the list of hosts), or ask for fewer: " ..
+				"#SBATCH --nodes=%d", #node - #list), format("Give mpirun the list of hosts, or use %s.", plural(#node - #list, "node"))),
 		}
 	end,
 }
@@ -378,7 +418,7 @@ end
 -- idle while threads waited.
 rules["cpu.oversubscribed"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.cpu_share", "job.core_s"},
-	limits = {least_s = 120, warn = 0.10, bad = 0.25, lost = 0.05, demand = 1.1, busy = 0.8, burst_s = 0.001, switch_s = 5e-6,
+	limits = {least_s = 120, warn = 0.10, bad = 0.25, lost = 0.05, demand = 1.1, busy = 0.8, busy_meeting = 0.6, burst_s = 0.001, switch_s = 5e-6,
 		kernel_s = 1e-5, yields = 10000, own = 0.5, least = 0.01, meet = 4000},
 	suppressed_by = {"cpu.spin_yield", "cpu.stacked", "cpu.throttled", "sync.fine"},
 	source = "ClusterCockpit: load above 1.2 of the cores",
@@ -393,16 +433,19 @@ rules["cpu.oversubscribed"] = {
 		local busy = job.cpu_share + known(share(job.idle_wait_s), 0)
 		-- Where threads wait for each other there are too many of them, whoever has the rest of the cores.
 		if own >= limits.own then busy = busy + known(share(job.others_s), 0) end
-		only_if(busy >= limits.busy, "the cores were busy or waited for in %s of the time only", percent(busy))
+		-- Where threads meet often all wait for one that has no CPU; what they do meanwhile may look like work.
+		local meet = switch_rate() >= limits.meet
+		only_if(busy >= (meet and limits.busy_meeting or limits.busy), "the cores were busy or waited for in %s of the time only",
+			percent(busy))
+		only_if(not (meet and job.vol_switches >= job.invol_switches and waits_for_messages()),
+			"its threads wait for messages: clients and servers take turns")
 		-- Threads that meet at barriers wait often and shortly, too, and there the waits of each hold up all.
-		only_if(not (job.run_p50_s < limits.burst_s) or not starts_many() and switch_rate() >= limits.meet,
+		only_if(not (job.run_p50_s < limits.burst_s) or not starts_many() and meet,
 			"half of the waits were shorter than %s: bursts of work", duration(limits.burst_s))
 		only_if(not (own < limits.own), "%s of the waits only were for the job itself", percent(known(own, 0)))
 		local yields = ratio(job.invol_switches, job.cpu_s)
 		only_if(job.has_mpi == 0 or not (yields >= limits.yields), "threads gave their CPU away %s times per CPU second: they yield",
 			number(known(yields, 0)))
-		-- Where threads meet often all wait for one that has no CPU; what they do meanwhile may look like work.
-		local meet = switch_rate() >= limits.meet
 		local cost = lower((meet and known(job.avoidable_s, 0) or 0) + known(job.invol_switches, 0) * limits.switch_s +
 			known(switching_s(limits.kernel_s), 0), job.core_s)
 		return {
@@ -650,8 +693,8 @@ rules["node.slow"] = {
 			where = nodes(slow),
 			text = format("%s did %s less per CPU second than the %s, nearly all the time.", nodes({slowest}),
 				percent(1 - node.speed[slowest]), plural(#node - #slow, "other node")),
-			remedy = format("Leave it out next time (#SBATCH --exclude=%s), and tell the administrator.",
-				nodes(slow)),
+			remedy = format("Leave it out next time%s, and tell the administrator.",
+				advice(format(" (#SBATCH --exclude=%s)", nodes(slow)), "")),
 		}
 	end,
 }
@@ -883,13 +926,16 @@ rules["job.stopped"] = {
 				job.gpus > 0 and ", no GPU" or "", duration(length), job.is_running == 1 and
 				plural(#node, "node is", "nodes are") or plural(#node, "node was", "nodes were"),
 				core_time(cost)),
-			remedy = job.is_running == 1 and "Look at its output; scancel it if it hangs." or
+			remedy = job.is_running == 1 and advice("Look at its output; scancel it if it hangs.", "Look at its output; end it if it hangs.") or
 				"Look at the end of its output: it may have waited for another process or a service.",
 		}
 	end,
 }
 
 ---------------------------------------------------------------------- memory
+
+-- What to ask for, as the page says beside the peak; of the memory without files where only that is known.
+local function request(peak_mb, own_peak_mb) return mem_option(1.2 * known(peak_mb, own_peak_mb)) end
 
 rules["mem.over"] = {
 	needs = {"job.own_peak_mb", "job.request_mb", "job.nodes", "job.cores", "job.cores_per_node", "job.wall_s",
@@ -911,7 +957,7 @@ rules["mem.over"] = {
 			severity = "note",
 			text = format("%s of %s were used%s; %s GiB-hours were not.", size(job.own_peak_mb),
 				size(job.request_mb), job.nodes > 1 and " on the fullest node" or "", number(gb_h)),
-			remedy = format("A smaller request starts earlier: #SBATCH --mem=%s", mem_option(1.2 * job.own_peak_mb)),
+			remedy = format("A smaller request starts earlier: #SBATCH --mem=%s", request(job.peak_mb, job.own_peak_mb)),
 		}
 	end,
 }
@@ -932,8 +978,8 @@ rules["mem.near_limit"] = {
 			text = format("%s of %s%s were used by the job's own data, without page cache: little more and it is killed.",
 				size(node.own_peak_mb[at]), size(node.limit_mb[at]),
 				#node > 1 and " on " .. nodes({at}) or ""),
-			remedy = advice(format("#SBATCH --mem=%s", mem_option(1.25 * node.own_peak_mb[at])),
-				format("Give it %s of memory.", size(1.25 * node.own_peak_mb[at]))),
+			remedy = advice(format("#SBATCH --mem=%s", request(max(node.peak_mb), node.own_peak_mb[at])),
+				format("Give it %s of memory.", request(max(node.peak_mb), node.own_peak_mb[at]))),
 		}
 	end,
 }
@@ -1101,15 +1147,25 @@ rules["cpu.spin_yield"] = {
 local REQUEST_S = 1e-4
 local function requests_s() return known(lower(kernel_s(), job.blk_ops * REQUEST_S), 0) end
 
--- Cost: waiting for disks or network files, and what the requests take of the kernel.
+-- What threads are blocked by on disks that the kernel does not count as waiting for them: asynchronous requests.
+local function disk_besides_s()
+	return higher(0, known(job.blocked_disk_s, 0) + known(job.blocked_fault_s, 0) - known(job.disk_wait_s, 0))
+end
+
+-- Whether most writes ask a disk, each for itself: commits, fsync() and O_SYNC.
+local function writes_ask() return job.disk_write_mb > job.disk_read_mb and ratio(job.blk_ops, job.write_calls) >= 0.5 end
+
+-- Cost: waiting for disks or network files, and what the requests take of the kernel. What it takes for the data is not
+-- known to be avoidable.
 rules["io.wait"] = {
 	needs = {"job.disk_wait_s", "job.wall_s", "job.tasks", "job.core_s", "job.cpu_s", "job.cpu_share"},
-	limits = {least_s = 120, warn = 0.10, bad = 0.30, busy = 0.95, mostly = 0.5, request_mb = 0.25},
+	limits = {least_s = 120, warn = 0.10, bad = 0.30, busy = 0.95, mostly = 0.5, request_mb = 0.25, data = 0.15},
 	suppressed_by = {"mem.thrash", "io.periodic", "io.small", "io.metadata"},
 	source = "jobprof's own",
 	judge = function(limits)
 		-- Several threads of a task may wait at the same time; and a task that sleeps does not wait.
-		local disk_s, net_s = job.disk_wait_s, known(job.blocked_net_fs_s, 0)
+		local besides_s, net_s = disk_besides_s(), known(job.blocked_net_fs_s, 0)
+		local disk_s = job.disk_wait_s + besides_s
 		local wait_s = disk_s + net_s
 		local waited = lower(ratio(wait_s, job.wall_s * job.tasks),
 			ratio(wait_s, wait_s + job.cpu_s + known(job.wait_s, 0)))
@@ -1119,7 +1175,8 @@ rules["io.wait"] = {
 		local is_net = net_s > disk_s
 		local net = over_time(lower(net_s, known(job.idle_asleep_s, job.idle_s)), bin.cores_s - bin.cpu_s)
 		local idle = net
-		if disk_s > 0 then idle = idle + over_time(job.idle_disk_s + requests_s(), bin.idle_disk_s) end
+		if job.disk_wait_s > 0 then idle = idle + over_time(job.idle_disk_s + requests_s(), bin.idle_disk_s) end
+		if besides_s > 0 then idle = idle + over_time(lower(besides_s, known(job.idle_asleep_s, job.idle_s)), bin.cores_s - bin.cpu_s) end
 		local cost = held(idle, net)
 		local by_faults = not is_net and ratio(job.blocked_fault_s, job.blocked_fault_s + job.blocked_disk_s) >= limits.mostly
 		-- What moves much with few requests is as fast as the disk is.
@@ -1129,6 +1186,7 @@ rules["io.wait"] = {
 			severity = is_large and "note" or waited >= limits.bad and "bad" or "warn",
 			cost = cost,
 			saving = share(cost),
+			at_least = not (kernel_s() - requests_s() < limits.data * cost),
 			times = not is_net and when(mask(bin.disk_wait_s / (bin.disk_wait_s + bin.cpu_s + bin.wait_s), ">=", limits.mostly),
 				bin.disk_wait_s) or nil,
 			text = format("%s waited for %s for %s of the time, %s in all%s%s.",
@@ -1138,7 +1196,9 @@ rules["io.wait"] = {
 				duration(job.blk_p99_s)) or ""),
 			remedy = by_faults and "Read files that are mapped once, in order and ahead (madvise, MAP_POPULATE), keep programs and libraries on " ..
 				"the node's own disk, and look whether memory is short." or is_large and
-				"Requests are large: it waits for as long as the disk needs for so much. Move less, or use a faster file system." or
+				"Requests are large: it waits for as long as the disk needs for so much. Move less, read it once and keep it in " ..
+				"memory, or use a faster file system." or not is_net and writes_ask() and
+				"Let each write to the disk have more: fewer commits, fsync() or O_SYNC (one transaction for many rows), larger records." or
 				"Use the node's own disk ($TMPDIR) for scratch files, larger reads and writes, fewer ranks that " ..
 				"read, fewer and larger files, fewer fsync() or commits.",
 		}
@@ -1152,6 +1212,8 @@ local function small_calls(calls, mb, storage_mb, limits, is_write)
 	local limit = job.mount_requests > 0 and job.is_exclusive == 1 and limits.mount_kb or
 		is_write and ratio(job.blk_ops, calls) >= limits.asked and limits.asked_kb or limits.kb
 	local talks = known(job.blocked_pipe_s, math.huge) + known(job.blocked_socket_s, 0) + known(job.blocked_poll_s, 0)
+	-- Files of programs that are loaded come from storage, too.
+	if messages() >= limits.messages * calls and talks > known(job.disk_wait_s, 0) then return 0, kb end
 	if calls >= limits.calls and kb < limit and mb > 0 and
 		(storage_mb >= limits.storage * mb or talks < limits.talks * job.cpu_s) then
 		return calls, kb
@@ -1160,12 +1222,12 @@ local function small_calls(calls, mb, storage_mb, limits, is_write)
 end
 
 -- Cost: kernel time of the calls without that of copying, at most call_s each, and waiting for disks as far as each call
--- asks one. What the program itself does for each call is not known.
+-- asks one; where that is the most it is a matter of io.wait. What the program itself does for each call is not known.
 rules["io.small"] = {
 	needs = {"job.read_calls", "job.write_calls", "job.read_mb", "job.write_mb", "job.disk_read_mb",
 		"job.disk_write_mb", "job.net_ops", "job.system_s", "job.cpu_s", "bin.calls", "bin.span_s"},
 	limits = {least_s = 60, kb = 3.5, asked = 0.5, asked_kb = 16, mount_kb = 64, calls = 1000, per_s = 100, share = 0.05,
-		storage = 0.3, talks = 0.02, call_s = 5e-6, copy_write_s = 0.0004, copy_read_s = 0.0001, usual = 0.01, cost = 0.01, least = 0.05},
+		storage = 0.3, talks = 0.02, messages = 0.5, call_s = 5e-6, copy_write_s = 0.0004, copy_read_s = 0.0001, usual = 0.01, cost = 0.01, least = 0.05},
 	source = "Drishti: small requests, more than 1000",
 	judge = function(limits)
 		local net = job.net_ops / 2
@@ -1187,6 +1249,7 @@ rules["io.small"] = {
 		local kernel = math.max(0, job.system_s - limits.usual * job.cpu_s - copying)
 		local asked_each = lower(1, known(ratio(job.blk_ops, calls), 1))
 		local by_kernel = lower(kernel, calls * limits.call_s + (asked_each >= limits.asked and requests_s() or 0))
+		only_if(not (asked_each * disk > by_kernel), "it waits for the disk that these calls ask for longer than the kernel works on them")
 		local s = over_time(by_kernel, bin.calls)
 		if disk > 0 then s = s + over_time(asked_each * job.idle_disk_s, bin.idle_disk_s) end
 		local cost = held(s)
@@ -1200,9 +1263,7 @@ rules["io.small"] = {
 			text = format("%s moved %s each on average; kernel and disks took %s of the CPU and disk time.",
 				plural(calls, writes == 0 and "read call" or reads == 0 and "write call" or "read and write call"),
 				size((written + read) / calls), percent(spent)),
-			remedy = writes > 0 and asked_each * disk > by_kernel and
-				"Let each write to the disk have more: fewer fsync() or commits, larger records." or
-				"Buffer: setvbuf, the chunk cache of HDF5, collective MPI-IO, or fewer and larger records in one file.",
+			remedy = "Buffer: setvbuf, the chunk cache of HDF5, collective MPI-IO, or fewer and larger records in one file.",
 		}
 	end,
 }
@@ -1455,8 +1516,8 @@ rules["gpu.idle"] = {
 			text = format("%s %s used for %s of the time%s%s.", capital(gpus(list)), #list == 1 and "was" or "were",
 				percent(used), pause >= 60 and format(", and idle for up to %s at once", duration(pause)) or "",
 				held >= limits.held_mb and format("; up to %s of memory were in use", size(held)) or ""),
-			remedy = busy > 0 and format("Ask for fewer GPUs (#SBATCH --gpus=%d), or look whether each process gets " ..
-				"its own (CUDA_VISIBLE_DEVICES).", busy) or
+			remedy = busy > 0 and format("Ask for fewer GPUs (%s%d), or look whether each process gets " ..
+				"its own (CUDA_VISIBLE_DEVICES).", advice("#SBATCH --gpus=", ""), busy) or
 				"Look whether the program was built for GPUs and finds them; the data may come too slowly.",
 		}
 	end,
@@ -1567,8 +1628,8 @@ rules["job.fragmented"] = {
 			text = format("%s were spread over %s; %s %s as many. Fewer nodes often start earlier and talk less; a " ..
 				"program that lives of memory bandwidth may want to be spread.", plural(job.cores, "core"),
 				plural(job.nodes, "node"), plural(enough, "node"), enough == 1 and "has" or "have"),
-			remedy = job.tasks >= enough and format("#SBATCH --nodes=%d --ntasks-per-node=%d", enough,
-				math.ceil(job.tasks / enough)) or format("#SBATCH --nodes=%d", enough),
+			remedy = advice(job.tasks >= enough and format("#SBATCH --nodes=%d --ntasks-per-node=%d", enough,
+				math.ceil(job.tasks / enough)) or format("#SBATCH --nodes=%d", enough), ""),
 		}
 	end,
 }
@@ -1611,6 +1672,7 @@ rules["cpu.system"] = {
 		only_if(first, "nothing that is counted explains it: it is what the work needs of the kernel (strace -cf)")
 		-- A client or a server sleeps for each message.
 		local talks = first[3] == "socket call" or first[3] == "sleep" and job.net_ops >= limits.part * job.vol_switches
+		only_if(not (first[3] == "sleep" and job.blk_ops >= limits.part * job.vol_switches), "it sleeps for requests to a disk")
 		local cost = held(over_time(lower(kernel_s(), explained), bin.cpu_s))
 		only_if(share(cost) >= limits.least, "less could save %s at most", percent(known(share(cost), 0)))
 		return {
@@ -1624,11 +1686,12 @@ rules["cpu.system"] = {
 	end,
 }
 
--- Cost: what processes took that did little but start and end, and the cores that waited meanwhile; of others as much as
--- one has that does nothing. What they did is not known.
+-- Cost: what processes took that did little but start and end, and the cores that waited meanwhile; of a program that is
+-- started again and again what the kernel took to load it; of others as much as a process has that does nothing. What they
+-- did is not known.
 rules["proc.forks"] = {
 	needs = {"bin.forks", "bin.span_s", "job.forks", "job.cpu_s", "job.nodes"},
-	limits = {per_s = 20, least_s = 300, process_s = 0.0009, bins = 2, mostly = 0.8},
+	limits = {per_s = 20, loop_per_s = 2, least_s = 300, process_s = 0.0009, fault_s = 1e-5, loading = 0.15, bins = 2, mostly = 0.8},
 	source = "jobprof's own",
 	judge = function(limits)
 		local builds = {"make", "ninja", "cmake", "ctest", "configure", "cargo", "bazel", "scons", "pytest", "cc1",
@@ -1636,31 +1699,41 @@ rules["proc.forks"] = {
 		for _, name in ipairs(builds) do
 			only_if(not (job.program and contains(job.program, name)), "%s starts many processes by design", name)
 		end
-		local busy = mask(per_second(bin.forks) / job.nodes, ">=", limits.per_s)
+		only_if(job.forks >= 1, "no process was started")
+		-- A program that is loaded again and again maps its pages each time.
+		local repeated = known(job.repeated_processes, 0)
+		local part = known(ratio(job.repeated_cpu_s, job.cpu_s), 0)
+		local loading = known(lower(part * kernel_s(), part * job.minor_faults * limits.fault_s + repeated * limits.process_s), 0)
+		local is_loop = loading >= limits.loading * job.cpu_s
+		local least = is_loop and limits.loop_per_s or limits.per_s
+		local busy = mask(per_second(bin.forks) / job.nodes, ">=", least)
 		local length = sum(only(bin.span_s, busy))
 		only_if(length >= at_least(limits.least_s), "%d processes a second on each node were started for %s, not for %s",
-			limits.per_s, duration(known(length, 0)), duration(at_least(limits.least_s)))
+			least, duration(known(length, 0)), duration(at_least(limits.least_s)))
 		-- Of a short run one bin is as long as the start of a program, which may be a script that calls others.
 		only_if(sum(busy) >= math.min(limits.bins, #bin), "that was so in %s, not in %d", plural(sum(busy), "bin"),
 			limits.bins)
-		only_if(job.forks >= 1, "no process was started")
 		-- Without the series Commands all may do work.
 		local little, little_s = known(job.short_processes, 0), known(job.short_cpu_s, 0)
-		local started = little_s + higher(0, job.forks - little) * limits.process_s
+		local started = little_s + loading + higher(0, job.forks - little - repeated) * limits.process_s
 		local waste = lower(1, ratio(started, job.cpu_s))
-		-- Who starts them waits for them, but for sleeps and for others' programs.
-		local awake = 1 - lower(1, ratio(known(job.blocked_sleep_s, 0), length))
+		-- Who starts them waits for them, but for others' programs, and for sleeps between few of them.
+		local few = not (sum(only(bin.forks, busy)) / length / job.nodes >= limits.per_s)
+		local awake = few and 1 - lower(1, ratio(known(job.blocked_sleep_s, 0), length)) or 1
 		local foreign = known(ratio(waited_foreign_s(), waited_s()), 0)
 		local cost = waste * awake * higher(0, sum(only(bin.cores_s, busy)) - known(foreign * sum(only(bin.idle_wait_s, busy)), 0))
+		local each = is_loop and {repeated, job.repeated_cpu_s} or little > 0 and {little, little_s}
 		return {
-			severity = "warn",
+			severity = few and "note" or "warn",
 			cost = cost,
 			saving = share(cost),
 			at_least = little < limits.mostly * job.forks,
 			times = when(busy),
-			text = little > 0 and format("%s were started; %s of them took %s of CPU time each.", plural(job.forks, "process", "processes"),
-				number(little), duration(little_s / little)) or format("%s were started.", plural(job.forks, "process", "processes")),
-			remedy = "Do the loop inside of one program (one python or awk, not one per line).",
+			text = format("%s were started%s%s.", plural(job.forks, "process", "processes"),
+				each and format("; %s of them took %s of CPU time each", number(each[1]), duration(each[2] / each[1])) or "",
+				is_loop and format(", %s of it in the kernel to load the program", percent(ratio(loading, job.repeated_cpu_s))) or ""),
+			remedy = "Do the loop inside of one program (one python or awk, not one per line" ..
+				(is_loop and "; many files, frames or records for each start)." or ")."),
 		}
 	end,
 }
@@ -1671,7 +1744,7 @@ rules["sync.fine"] = {
 	needs = {"job.vol_switches", "job.cpu_s", "job.cpu_share", "job.core_s", "job.cores", "job.disk_wait_s",
 		"job.read_calls", "job.write_calls", "job.net_ops"},
 	limits = {least_s = 60, per_s = 4000, used = 0.8, disk = 0.05, calls = 0.3, cpu_s = 30, blocked = 0.3, message_kb = 4,
-		kernel_s = 1e-5, demand = 1.1},
+		ask_kb = 1, used_asking = 0.7, kernel_s = 1e-5, demand = 1.1},
 	suppressed_by = {"io.wait", "io.small", "cpu.stacked", "cpu.throttled"},
 	source = "PCP: 4000 switches a second and CPU",
 	judge = function(limits)
@@ -1680,20 +1753,26 @@ rules["sync.fine"] = {
 		only_if(job.cpu_s >= at_least(limits.cpu_s), "it used %s of CPU time, not %s", duration(job.cpu_s),
 			duration(at_least(limits.cpu_s)))
 		only_if(not (job.gpus > 0), "CPUs wait for GPUs")
-		local rate = ratio(job.vol_switches, job.cpu_s)
+		-- Who asks a server, and waits for its answer each time, sleeps or is about to.
+		local asks = messages() >= limits.calls * job.vol_switches and
+			ratio(1024 * (job.read_mb + job.write_mb), messages()) <= limits.ask_kb
+		local rate = ratio(asks and math.max(messages(), job.vol_switches) or job.vol_switches, job.cpu_s)
 		only_if(rate > limits.per_s, "threads slept %s times per CPU second, not more than %s", number(rate),
 			number(limits.per_s))
-		only_if(job.cpu_share < limits.used, "%s of the core time was used", percent(job.cpu_share))
+		local used = asks and limits.used_asking or limits.used
+		only_if(job.cpu_share < used, "%s of the core time was used", percent(job.cpu_share))
 		only_if(job.disk_wait_s < limits.disk * job.core_s, "tasks waited for a disk")
 		local cause, part = blocked_by(nil, limits.blocked)
 		-- Threads and processes hand each other their work through small messages in pipes, too.
 		local calls = job.read_calls + job.write_calls
-		local hands_on = (cause == BLOCKED.blocked_pipe_s or cause == BLOCKED.blocked_futex_s) and
+		local time, blocked = blocked_times()
+		local each_other = ratio(known(blocked.blocked_pipe_s, 0) + known(blocked.blocked_futex_s, 0), time)
+		local hands_on = each_other >= limits.blocked and not waits_for_messages() and
 			job.net_ops < limits.calls * job.vol_switches and ratio(1024 * (job.read_mb + job.write_mb), calls) <= limits.message_kb
-		only_if(hands_on or calls + job.net_ops < limits.calls * job.vol_switches,
+		only_if(hands_on or asks or calls + job.net_ops < limits.calls * job.vol_switches,
 			"it reads, writes or talks about as often as it sleeps")
-		local messages = hands_on and calls >= limits.calls * job.vol_switches
-		only_if(messages or not (job.demand > limits.demand * job.cores), "more threads than cores take turns")
+		local in_pieces = hands_on and calls >= limits.calls * job.vol_switches
+		only_if(in_pieces or not (job.demand > limits.demand * job.cores), "more threads than cores take turns")
 		local cost = lower(job.core_s, idle_s() + known(job.idle_wait_s, 0) * known(ratio(waited_own_s(), waited_s()), 1) +
 			known(switching_s(limits.kernel_s), 0))
 		return {
@@ -1701,10 +1780,12 @@ rules["sync.fine"] = {
 			cost = cost,
 			saving = share(cost),
 			at_least = true,
-			text = format("Threads slept %s times per CPU second and %s of the core time was not used: they wait for %s.",
+			text = asks and format("Threads sent or received %s small messages per CPU second and %s of the core time was not used: " ..
+				"each waits for the other's answer.", number(rate), percent(math.max(0, 1 - job.cpu_share))) or
+				format("Threads slept %s times per CPU second and %s of the core time was not used: they wait for %s.",
 				number(rate), percent(math.max(0, 1 - job.cpu_share)), cause and format("%s in %s of their time", cause[1],
 				percent(part)) or "locks or for each other"),
-			remedy = messages and
+			remedy = asks and "Ask for more at once: larger messages, batches or chunks of work, pipelining, several clients." or in_pieces and
 				"Give threads and processes larger pieces of work (chunksize, batches of tasks), so that they meet less often." or
 				cause and cause ~= BLOCKED.blocked_futex_s and cause[2] or "Give threads larger pieces of work, or let them wait a little before they sleep (OMP_WAIT_POLICY=active).",
 		}
@@ -1751,7 +1832,7 @@ rules["energy.idle"] = {
 			severity = "note",
 			text = format("%s of %s is what the cores take when they are idle; %s of the core time was used.",
 				percent(static), energy(job.energy_j), percent(job.cpu_share)),
-			remedy = "Fewer cores (#SBATCH --ntasks, --cpus-per-task) take less.",
+			remedy = "Fewer cores" .. advice(" (#SBATCH --ntasks, --cpus-per-task)", "") .. " take less.",
 		}
 	end,
 }
@@ -1759,7 +1840,7 @@ rules["energy.idle"] = {
 -- Cost: CPU time of jobprof's own programs.
 rules["self.cost"] = {
 	needs = {"job.probe_s", "job.cpu_s"},
-	limits = {share = 0.005, cpu_s = 10, warn = 0.02},
+	limits = {share = 0.005, cpu_s = 10, warn = 0.05},
 	source = "jobprof's own",
 	judge = function(limits)
 		only_if(job.cpu_s >= at_least(limits.cpu_s), "it used %s of CPU time, not %s", duration(job.cpu_s),

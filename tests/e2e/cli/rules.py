@@ -99,9 +99,33 @@ def remedies():
             ("cpu.system", "44 %", "Keep memory"),
             ("cpu.system", "a mapped file", "mapped once and in order"),
             ("io.small", "500 bytes", "setvbuf"),
-            ("io.small", "a commit for each row", "fewer fsync() or commits")):
+            ("io.wait", "a commit for each row", "fewer commits, fsync()"),
+            ("sync.fine", "one request at a time", "pipelining"),
+            ("proc.forks", "a program that is loaded again and again", "for each start")):
         got = judge(case(rule, name))["found"][rule]["remedy"]
         is_true("remedy of %s: %s" % (rule, name), wanted in got, got)
+
+
+def only_inside_slurm():
+    """Outside of a job nothing is said that only Slurm understands."""
+    said = set()
+    for cases in CASES.values():
+        for _, _, what in cases:
+            facts = changed(facts_of(what), {"job.is_slurm": 0, "job.request_mb": None, "job.limit_s": None, "job.array_tasks": None, "job.runs_per_day": None})
+            for f in judge(facts)["findings"]:
+                if re.search(r"srun|sbatch|SBATCH|scancel|salloc|--mem=", f["text"] + f["remedy"]):
+                    said.add((f["id"], f["remedy"]))
+    is_equal("remedies outside of Slurm", sorted(said), [])
+
+
+def unequal_work():
+    """Threads that wait for each other seldom and for long have unequal work; those that do so often meet at a lock."""
+    for sleeps, said in ((10 * WALL, True), (200 * WALL, False)):
+        f = judge(changed(one_core(), both({"job.cpu_share": 0.5, "job.cpu_s": 4 * WALL, "bin.cpu_s": 4 * DT, "job.demand": 4, "job.vol_switches": sleeps},
+                                           {"job.tasks": 1, "job.idle_asleep_s": 3.9 * WALL, "job.idle_s": 0.1 * WALL, "task.cpu_s": 4 * WALL,
+                                            "task.thread_run_s": 4 * WALL, "task.thread_wait_s": 0, "task.thread_s": 6.5 * WALL,
+                                            "task.blocked_futex_s": 2.5 * WALL})))["found"]["cpu.unused"]
+        is_equal("%d sleeps a second" % (sleeps / WALL), "evenly" in f["remedy"], said)
 
 
 def little_to_gain():
@@ -283,5 +307,5 @@ def speed():
 
 
 if __name__ == "__main__":
-    run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, remedies, little_to_gain, ranks_or_their_helpers,
+    run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, remedies, only_inside_slurm, unequal_work, little_to_gain, ranks_or_their_helpers,
                times, order, healthy_jobs, missing_data, zeros, odd_values, why, speed])

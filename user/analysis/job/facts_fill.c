@@ -286,23 +286,31 @@ static double least_memory(const struct model_job *j)
 	return least;
 }
 
-#define SHORT_PROCESS_S 0.005 /* of CPU time: it does little but start and end */
+#define SHORT_PROCESS_S	   0.005 /* of CPU time: it does little but start and end */
+#define REPEATED_PROCESS_S 0.5	 /* it may do much more than that */
+#define REPEATED	   20
 
 static void fill_commands(struct facts *f, const struct model_job *j)
 {
-	double processes = 0, cpu_s = 0;
+	double processes = 0, cpu_s = 0, repeated = 0, repeated_s = 0;
 
 	for (unsigned i = 0; i < j->ncommands; i++) {
 		const struct job_command *c = &j->commands[i];
 
-		if (!(c->cpu_s < SHORT_PROCESS_S * c->processes))
-			continue;
-		processes += c->processes;
-		cpu_s += c->cpu_s;
+		if (c->cpu_s < SHORT_PROCESS_S * c->processes) {
+			processes += c->processes;
+			cpu_s += c->cpu_s;
+		} else if (c->processes >= REPEATED &&
+			   c->cpu_s < REPEATED_PROCESS_S * c->processes) {
+			repeated += c->processes;
+			repeated_s += c->cpu_s;
+		}
 	}
 	*f->values[FACT_JOB_commands] = j->ncommands ? j->ncommands : NAN;
 	*f->values[FACT_JOB_short_processes] = j->ncommands ? processes : NAN;
 	*f->values[FACT_JOB_short_cpu_s] = j->ncommands ? cpu_s : NAN;
+	*f->values[FACT_JOB_repeated_processes] = j->ncommands ? repeated : NAN;
+	*f->values[FACT_JOB_repeated_cpu_s] = j->ncommands ? repeated_s : NAN;
 }
 
 static void fill_job(struct facts *f, const struct model_job *j)
