@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# timeout: 170
+# timeout: 220
 # SPDX-License-Identifier: GPL-2.0-only
 """How jobs end and what becomes of them: cancelled, out of time or memory, requeued, suspended; and
 jobprofd that is not there, dies or is replaced in the middle of a step. All at the same time, with
@@ -44,12 +44,12 @@ def cancelled(name, c, d):
 
 
 def one_step_cancelled(name, c, d):
-    """The job goes on."""
+    """The job goes on: its next srun may ask for a minute until the node has ended the step."""
     node = c.nodes[0]
     j = c.sbatch(SLEEPER + "\nsrun sleep 0.3\n", ["-w", node])
     started(j, d, 0, node)
     c.command("scancel", "--signal=KILL", "%d.0" % j.id)
-    is_equal(name + ": state", j.end(), "COMPLETED")
+    is_equal(name + ": state", j.end(140), "COMPLETED")
     is_equal(name + ": the step", picked(d.get(j.id, 0, node), "End Reason", "Exit Status"),
              ["signal 9", 137])
     is_equal(name + ": the next", picked(d.get(j.id, 1, node), "End Reason", "Exit Status"),
