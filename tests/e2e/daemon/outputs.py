@@ -180,7 +180,7 @@ def full_output():
     p = sh(run_cmd("sh", "-c", "touch %s; exit 7" % mark, out=small, state=state))
     is_equal("output directory full: CMD's status", p.returncode, 7)
     is_true("output directory full: CMD runs", os.path.exists(mark), "it did not")
-    is_true("output directory full: said", "No space left" in p.stderr and "journal stays" in p.stderr,
+    is_true("output directory full: said", "No space left" in p.stderr and "the next jobprof run" in p.stderr,
             p.stderr)
     journals = glob.glob(state + "/runs/*.journal")
     is_equal("output directory full: the journal is kept", len(journals), 1)

@@ -288,16 +288,16 @@ def spinner():
 
 
 def cost_of_probes():
-    """One for every switch, and some more at the beginning and end."""
+    """One for every switch, but for some at the beginning and end."""
     n = 20000
     run, path = run_jobprof(["sh", "-c", "%s -p %d; grep ^Cpus_allowed_list /proc/self/status"
-                             % (tool("jpswitch"), n)], 1, "sched")
+                             % (tool("jpswitch"), n)], 1, "sched,self")
     rows = task_table(path)
     cost = float(attributes(path)["Probe Cost NS"][0]) / 1e9
     runs = total(rows, "ProbeTime") / cost
     switches = total(rows, "VolSwitches") + total(rows, "InvolSwitches")
     is_true("ProbeTime is Probe Cost NS for every switch", cost > 0 and switches >= 2 * n
-            and switches <= runs + 1 <= switches + 300, "%g runs, %g switches" % (runs, switches))
+            and switches - 30 <= runs <= switches + 300, "%g runs, %g switches" % (runs, switches))
     with open("/proc/self/status") as f:
         cpus = [l for l in f if l.startswith("Cpus_allowed_list")][0].split()[1]
     is_true("the command has all CPUs again", cpus in run.out().split(), run.out())
