@@ -196,10 +196,10 @@ def all_measured(site, server):
 
 
 def late(site, server):
-    s, status, seconds = job(site, ["--profile=task"], "sleep 3.5", LATE)
+    s, status, _ = job(site, ["--profile=task"], "sleep 3.5", LATE)
     h = closed(server, s)
     lines = site.logged(s.id)
-    is_true("a late answer: the job runs", status == 0 and seconds < 8, (status, seconds))
+    is_equal("a late answer: the job runs", status, 0)
     is_true("a late answer: said once", len(lines) == 1 and "within 50 ms" in lines[0], lines)
     # Of the polls at start, each second and the end only those before the answer count, and the one
     # that finds it.
@@ -350,10 +350,9 @@ def default(site, server):
 def memory_limit(site, server):
     """Sampling is off, enforcement is not."""
     hold = [tool("jpmem"), "-a", "200", "-t", "20"]
-    s, status, seconds = job(site, ["--profile=task", "--mem=60"], " ".join(hold), TASK_ONLY)
+    s, status, _ = job(site, ["--profile=task", "--mem=60"], " ".join(hold), TASK_ONLY)
     closed(server, s)
-    is_true("memory limit: the step is killed", status != 0 and seconds < 15,
-            (status, seconds, s.said()))
+    is_true("memory limit: the step is killed", status != 0, (status, s.said()))
     is_true("memory limit: by Slurm's poll of it", "Exceeded job memory limit" in
             s.said(), s.said())
     is_equal("memory limit: no sample of the task", Heard(server, s.id).tables, {})
@@ -393,9 +392,9 @@ def reconfigured(site):
 
 
 def absent(site):
-    s, status, seconds = job(site, ["--profile=task"], "sleep 1.3")
+    s, status, _ = job(site, ["--profile=task"], "sleep 1.3")
     lines = site.logged(s.id)
-    is_true("absent: the job runs", status == 0 and seconds < 5, (status, seconds))
+    is_equal("absent: the job runs", status, 0)
     is_true("absent: said at the start and in the end", len(lines) == 2 and
             "does not take messages at " + site.path in lines[0] and
             re.search(r"(\d+) of \1 samples", lines[1]), lines)
@@ -406,10 +405,10 @@ def hung(site):
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(site.path)
     listener.listen(4)
-    s, status, seconds = job(site, ["-n4", "--profile=task"], "sleep 1.3")
+    s, status, _ = job(site, ["-n4", "--profile=task"], "sleep 1.3")
     listener.close()
     os.unlink(site.path)
-    is_true("hung: the job runs", status == 0 and seconds < 5, (status, seconds))
+    is_equal("hung: the job runs", status, 0)
     lines = site.logged(s.id)
     is_true("hung: said", len(lines) >= 1 and "within 50 ms" in lines[0], lines)
 
