@@ -156,6 +156,7 @@ def with_disk_wait():
     return p, task_table(run.end())
 
 
+@in_full
 def disk_wait():
     """Against delay accounting, which also ends a wait at the wakeup; it counts in 10 ms. A wait whose
     begin it has missed counts from the start of the machine: then it is asked again."""

@@ -215,6 +215,7 @@ def with_disk_wait():
     return p, budget(run.end())
 
 
+@in_full
 def disk():
     """O_DIRECT writes and fsync, against delay accounting, which counts to the wakeup, too. A wait whose begin
     it has missed counts from the start of the machine: then it is asked again."""
