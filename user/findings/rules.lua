@@ -1228,6 +1228,8 @@ rules["io.small"] = {
 		"job.disk_write_mb", "job.net_ops", "job.system_s", "job.cpu_s", "bin.calls", "bin.span_s"},
 	limits = {least_s = 60, kb = 3.5, asked = 0.5, asked_kb = 16, mount_kb = 64, calls = 1000, per_s = 100, share = 0.05,
 		storage = 0.3, talks = 0.02, messages = 0.5, call_s = 5e-6, copy_write_s = 0.0004, copy_read_s = 0.0001, usual = 0.01, cost = 0.01, least = 0.05},
+	-- Each new program reads the heads of its libraries.
+	suppressed_by = {"proc.forks"},
 	source = "Drishti: small requests, more than 1000",
 	judge = function(limits)
 		local net = job.net_ops / 2

@@ -19,7 +19,7 @@ CASES = (
          rules="cpu.stacked", remedy="OMP_PLACES|taskset"),
     Case("openmp triangle", "gcc", TRIANGLE,
          sick=TWO + "OMP_SCHEDULE=static ./triangle 7 30000", mended=TWO + "OMP_SCHEDULE=dynamic,100 ./triangle 7 30000",
-         rules="cpu.unused|cpu.serial|sync.fine|sync.wait|cpu.imbalance", remedy="balance|distribut|dynamic|evenly|each other|other threads"),
+         rules="cpu.unused|cpu.serial|sync.fine", remedy="balance|distribut|dynamic|evenly|each other|other threads"),
     Case("openmp tiny loops", "gcc", LOOPS,
          sick=TWO + "OMP_WAIT_POLICY=passive ./loops 150000 300", mended="OMP_NUM_THREADS=1 ./loops 150000 300",
          rules="sync.fine", remedy="larger|OMP_WAIT_POLICY", also="cpu.serial cpu.system"),

@@ -41,7 +41,7 @@ CASES = (
     Case("dask tiny chunks", "py:dask py:numpy", "",
          sick=ONE + PY + "chunks.py 120", mended=ONE + PY + "chunks.py 2000", rules="sync.fine|cpu.serial", remedy=LARGER + "|process"),
     Case("python threads", "py:concurrent", "",
-         sick=PY + "gil.py threads 24", mended=PY + "gil.py processes 24", rules="cpu.serial|sync.fine|sync.lock",
+         sick=PY + "gil.py threads 24", mended=PY + "gil.py processes 24", rules="cpu.serial|sync.fine",
          remedy="process|interpreter lock|GIL|parallel version"),
     Case("pandas row by row", "py:pandas", "",
          sick=PY + "frame.py rows 3000", mended=PY + "frame.py all 3000", rules="io.metadata|io.small", remedy="open|buffer|fewer|larger", loss="cpu",

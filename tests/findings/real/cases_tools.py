@@ -46,7 +46,7 @@ CASES = (
     Case("locked files", "flock gzip", TEXT % "2M",
          sick="for p in 1 2; do (for i in 1 2 3 4; do flock lock gzip -c big >out.$p; done) & done; wait",
          mended="for p in 1 2; do (for i in 1 2 3 4; do flock lock.$p gzip -c big >out.$p; done) & done; wait",
-         rules="cpu.serial|cpu.unused|sync.lock|sync.wait", remedy="lock"),
+         rules="cpu.serial|cpu.unused", remedy="lock"),
     Case("xargs with a tail", "xargs gzip", TEXT % "2M" + "; for i in 1 2 3 4; do head -c 2M big >p$i; done; cp big p5; cat big big big >p6",
          sick="ls p? | xargs -n 1 -P 2 gzip -k -f", mended="ls -S p? | xargs -n 1 -P 2 gzip -k -f",
          rules="cpu.tail|cpu.unused|cpu.serial", remedy="tail|balanc|pieces|evenly|distribut|job of its own|longest first"),
