@@ -156,7 +156,7 @@ local function ranks(list)
 		local number_known = native.task.number[k]
 		numbers[i] = number_known == number_known and number_known or k - 1
 	end
-	local word = native.job.has_mpi == 0 and "task" or "rank"
+	local word = native.job.has_mpi == 1 and "rank" or "task"
 	return word .. (#list == 1 and " " or "s ") .. ranges(numbers) .. on_node(native.task, list)
 end
 

@@ -108,7 +108,7 @@ def show_does_not_trust_the_file():
     r = sh(JOBPROF, "show", huge)
     is_true("rows that cannot be there are not believed", r.returncode == 1 and
             "claims more than the file can hold" in r.stderr, r.stdout + r.stderr)
-    for path in ("/nonexistent.h5", "/etc/passwd", "/tmp", "/dev/null"):
+    for path in ("/nonexistent.h5", "/etc/passwd", tmpdir(), "/dev/null"):
         r = sh(JOBPROF, "show", path)
         if r.returncode != 1 or r.stderr.count("\n") != 1:
             raise Failed("show %s: %d %s" % (path, r.returncode, r.stderr))

@@ -65,7 +65,9 @@ static bool is_same(const char *a, const char *b)
 	return a && b && !strcmp(a, b);
 }
 
-/* Tasks with the same executable, by build id where there is one, have the same number. */
+/* Tasks with the same executable, by build id where there is one, have the same number. Ranks of a launcher of MPI are
+ * MPI's, whatever was seen of their programs.
+ */
 static void fill_programs(struct facts *f, const struct job_unit *tasks, unsigned n)
 {
 	double *number = f->values[FACT_TASK_program], programs = 0, mpi = NAN;
@@ -83,8 +85,8 @@ static void fill_programs(struct facts *f, const struct job_unit *tasks, unsigne
 		}
 		if (own[ABOUT_PROGRAM] && isnan(number[i]))
 			number[i] = ++programs;
-		if (own[ABOUT_PROGRAM])
-			mpi = fmax(mpi, own[ABOUT_MPI] != NULL);
+		if (own[ABOUT_PROGRAM] || tasks[i].is_rank)
+			mpi = fmax(mpi, own[ABOUT_MPI] != NULL || tasks[i].is_rank);
 	}
 	*f->values[FACT_JOB_programs] = programs ? programs : NAN;
 	*f->values[FACT_JOB_has_mpi] = mpi;

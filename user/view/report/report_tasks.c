@@ -101,15 +101,6 @@ static void print_line(const struct report *r, size_t line, struct ranked *t, co
 	putc('\n', out);
 }
 
-/* Whether the tasks are ranks that a launcher inside a task started. */
-static bool are_ranks(const struct model_job *j)
-{
-	unsigned n;
-	const struct job_unit *units = facts__main_tasks(j, &n);
-
-	return n && units->is_rank;
-}
-
 void report_tasks__print(const struct report *r, FILE *out)
 {
 	const struct facts *f = r->facts;
@@ -121,7 +112,7 @@ void report_tasks__print(const struct report *r, FILE *out)
 	room = calloc(f->count[SCOPE_TASK], sizeof(*room));
 	if (!room)
 		return;
-	heading = facts__job(f, FACT_JOB_has_mpi) == 1 || are_ranks(r->job) ? "Ranks" : "Tasks";
+	heading = facts__job(f, FACT_JOB_has_mpi) == 1 ? "Ranks" : "Tasks";
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		print_line(r, i, room, &heading, out);
 	free(room);
