@@ -17,7 +17,7 @@
 #define PF_FREEZER_SKIP	     0x40000000
 #define PF_NO_REGISTERS	     0x204010 /* of the kernel: KTHREAD, USER_WORKER, IO_WORKER */
 
-enum { CALL_FILE = 0x40, CALL_SYNC, CALL_LOCK, CALL_SPAWN, CALL_FAULT };
+enum { CALL_FILE = 0x40, CALL_SYNC, CALL_LOCK, CALL_SPAWN, CALL_PAUSE, CALL_FAULT };
 
 #define CALL_NUMBERS 512 /* a power of two */
 
@@ -165,6 +165,11 @@ static __always_inline bool is_vfork(struct task_struct *p, u32 state)
 	return state & TASK_FREEZABLE || p->flags & PF_FREEZER_SKIP;
 }
 
+static __always_inline bool has_children(struct task_struct *p)
+{
+	return (u64)p->children.next != (u64)&p->children;
+}
+
 /* enum jp_cause of the gap that begins, or has begun. cast: see inode_of(). */
 static __always_inline u32 cause_of(struct task_struct *p, u32 state, bool cast)
 {
@@ -185,6 +190,8 @@ static __always_inline u32 cause_of(struct task_struct *p, u32 state, bool cast)
 	if (!(state & TASK_UNINTERRUPTIBLE)) {
 		if (call == CALL_LOCK)
 			return JP_CAUSE_LOCK;
+		if (call == CALL_PAUSE)
+			return has_children(p) ? JP_CAUSE_CHILD : JP_CAUSE_SIGNAL;
 		return cause < JP_CAUSES ? cause : JP_CAUSE_OTHER;
 	}
 	if (call == CALL_SYNC) /* the journal's commit is no I/O wait to the kernel */

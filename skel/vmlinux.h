@@ -210,6 +210,10 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int on_cpu; /* unsigned: its size differs between kernels */
@@ -224,6 +228,7 @@ struct task_struct {
 	pid_t tgid;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	struct list_head children;
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct mm_struct *mm;

@@ -37,6 +37,12 @@ def waiting(share, demand, cpu_share=0.95):
                                   "task.wait_s": wait / TASKS})
 
 
+def unexplained(share, idle):
+    """Short waits of many processes, during which so much of the core time was idle."""
+    return both(waiting(share, 1.05, 0.8), {"job.run_p50_s": 0.0002, "job.forks": 1e6, "job.idle_wait_s": idle * CORE_S,
+                                            "bin.idle_wait_s": idle * PER_BIN})
+
+
 def rare(wait):
     """It sleeps most of the time; others use most of its cores, and it waits for them for so much of the wall time."""
     return {"job.wait_share": 0.9, "job.wait_s": wait * WALL, "job.cpu_s": wait * WALL / 9, "job.disk_wait_s": 0,
@@ -259,6 +265,12 @@ CASES = {
         ("its own tasks had what others left", True, waited(both(waiting(0.5, 1.0, 0.5), {"job.others_s": 0.5 * CORE_S}), system=0.4)),
         ("cores were free", False, waited(both(waiting(0.2, 1.0, 0.5), {"job.others_s": 0.3 * CORE_S}), system=0.4)),
     ],
+    "cpu.waiting": [
+        ("bursts that no rule explains", True, unexplained(0.30, 0.16)),
+        ("near miss: waiting", False, unexplained(0.24, 0.16)),
+        ("near miss: of the core time", False, unexplained(0.30, 0.14)),
+        ("others had the CPU", False, waited(unexplained(0.30, 0.16), system=0.9)),
+    ],
     "cpu.slow_clock": [
         ("a hot node", True, {"node.clock_mhz": at({2}, 1900, 2800), "node.clock_slow": at({2}, 0.9, 0),
                               "node.pkg_throttle_s": at({2}, 0.3 * WALL, 0)}),
@@ -415,6 +427,8 @@ CASES = {
         ("no time lost", False, small(0.5, system_s=0.03 * CPU, user_s=0.97 * CPU)),
         ("calls that take next to no time", False, both(small(0.5), {
             "job.write_calls": 4.1e6, "job.write_mb": 2000, "job.disk_write_mb": 2000})),
+        ("of programs that are loaded again and again", False, both(small(0.5), {"bin.forks": 900 * DT * NODES,
+                                                                                 "job.forks": 900 * WALL * NODES})),
         ("few calls", False, small(0.5, write_calls=900, write_mb=0.5, disk_write_mb=0.5)),
     ],
     "io.metadata": [
@@ -536,7 +550,7 @@ CASES = {
         ("one request at a time", True, both(used(0.6), asks(9000))),
         ("near miss: messages", False, both(used(0.6), asks(2300))),
         ("large messages", False, both(used(0.6), asks(9000, read_mb=9000 * CPU / 900))),
-        ("several clients", False, both(used(0.71), asks(9000))),
+        ("several clients", False, both(used(0.76), asks(9000))),
         ("disks", False, both(used(0.6), {"job.vol_switches": 21000 * CPU, "job.disk_wait_s": 0.2 * CORE_S})),
         ("cores are busy", False, {"job.vol_switches": 21000 * CPU}),
     ],

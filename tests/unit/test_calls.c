@@ -8,7 +8,7 @@
 #include "tests/unit/unit.h"
 #include "bpf/jobprof.h"
 
-enum { CALL_FILE = JP_CAUSES, CALL_SYNC, CALL_LOCK, CALL_SPAWN };
+enum { CALL_FILE = JP_CAUSES, CALL_SYNC, CALL_LOCK, CALL_SPAWN, CALL_PAUSE };
 
 static const struct call {
 	const char *name;
@@ -94,6 +94,7 @@ TEST(causes_are_those_that_a_call_can_say)
 	for (size_t i = 0; i < N_CALLS; i++)
 		assert_true(calls[i].cause == CALL_FILE || calls[i].cause == CALL_SYNC ||
 			    calls[i].cause == CALL_LOCK || calls[i].cause == CALL_SPAWN ||
+			    calls[i].cause == CALL_PAUSE ||
 			    (calls[i].cause > JP_CAUSE_THROTTLED && calls[i].cause < JP_CAUSES));
 }
 

@@ -312,10 +312,11 @@ local PARALLEL = {gzip = "pigz", bzip2 = "lbzip2", xz = "xz -T0", zstd = "zstd -
 -- Threads that take turns: an interpreter's, which only one of them may use at a time, or any lock's.
 local function take_turns(limits)
 	local cause, part = blocked_by(nil, limits.lock)
-	if cause ~= BLOCKED.blocked_futex_s or not (max(task.threads) > 1) or waits_long() then return nil end
+	if cause ~= BLOCKED.blocked_futex_s or not (max(task.threads) > 1) then return nil end
+	local text = format(" Its threads take turns: they waited for each other (locks) in %s of their time.", percent(part))
+	if waits_long() then return text, cause[2] end
 	local is_python = job.program and contains(job.program, "python")
-	return format(" Its threads take turns: they waited for each other (futex) in %s of their time.", percent(part)),
-		is_python and "Python runs one thread at a time: use processes (multiprocessing, joblib), or a library that computes without the interpreter's lock." or
+	return text, is_python and "Python runs one thread at a time: use processes (multiprocessing, joblib), or a library that computes without the interpreter's lock." or
 		"Hold the lock that they meet at for less (the families sample and stack say where), or give each thread its own data."
 end
 
@@ -419,7 +420,7 @@ end
 rules["cpu.oversubscribed"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.cpu_share", "job.core_s"},
 	limits = {least_s = 120, warn = 0.10, bad = 0.25, lost = 0.05, demand = 1.1, busy = 0.8, busy_meeting = 0.6, burst_s = 0.001, switch_s = 5e-6,
-		kernel_s = 1e-5, yields = 10000, own = 0.5, least = 0.01, meet = 4000},
+		kernel_s = 1e-5, yields = 10000, own = 0.5, meet = 4000},
 	suppressed_by = {"cpu.spin_yield", "cpu.stacked", "cpu.throttled", "sync.fine"},
 	source = "ClusterCockpit: load above 1.2 of the cores",
 	judge = function(limits)
@@ -449,8 +450,7 @@ rules["cpu.oversubscribed"] = {
 		local cost = lower((meet and known(job.avoidable_s, 0) or 0) + known(job.invol_switches, 0) * limits.switch_s +
 			known(switching_s(limits.kernel_s), 0), job.core_s)
 		return {
-			severity = share(cost) < limits.least and "note" or
-				job.wait_share >= limits.bad and not (share(cost) < limits.lost) and "bad" or "warn",
+			severity = share(cost) < limits.lost and "note" or job.wait_share >= limits.bad and "bad" or "warn",
 			cost = cost,
 			saving = share(cost),
 			at_least = meet or job.has_mpi == 1,
@@ -475,7 +475,8 @@ end
 rules["cpu.stacked"] = {
 	needs = {"job.avoidable_s", "job.core_s", "job.cpu_share", "job.wait_share", "job.cores", "bin.avoidable_s",
 		"bin.cores_s"},
-	limits = {least_s = 60, share = 0.05, bad = 0.20, bins = 0.5, demand = 1.1, others = 0.05, own = 0.5, long_s = 0.001},
+	limits = {least_s = 60, share = 0.05, bad = 0.20, bins = 0.5, demand = 1.1, others = 0.05, own = 0.5, long_s = 0.001,
+		inside = 0.05},
 	suppressed_by = {"cpu.throttled"},
 	source = "work conservation: no core is idle while a thread waits",
 	judge = function(limits)
@@ -508,8 +509,8 @@ rules["cpu.stacked"] = {
 			severity = lost >= limits.bad and "bad" or "warn",
 			cost = cost,
 			saving = share(cost),
-			-- Ranks that wait for each other may spin meanwhile.
-			at_least = job.has_mpi == 1,
+			-- Ranks and threads that wait for each other may spin meanwhile.
+			at_least = job.has_mpi == 1 or ratio(job.sampled_openmp, job.samples) >= limits.inside,
 			where = who,
 			times = when(mask(avoidable / bin.cores_s, ">=", limits.share), avoidable),
 			text = format("%s%s waited for a core in %s of the time they could run, while %.1f of %s did nothing for it.",
@@ -627,6 +628,31 @@ rules["cpu.neighbour"] = {
 				percent(job.wait_share), number(job.demand), plural(job.cores, "core")),
 			remedy = advice("Bind tasks to cores (srun --cpu-bind=cores), or ask for whole nodes: #SBATCH --exclusive",
 				"Look what else runs there (top), and whether taskset or a container binds it to few CPUs."),
+		}
+	end,
+}
+
+-- What no other rule explains is said nevertheless. Nobody knows what of it could be avoided, so it costs none.
+rules["cpu.waiting"] = {
+	needs = {"job.wait_share", "job.core_s", "job.idle_wait_s"},
+	limits = {least_s = 60, share = 0.25, lost = 0.15},
+	suppressed_by = {"cpu.oversubscribed", "cpu.stacked", "cpu.throttled", "cpu.neighbour", "cpu.spin_yield", "sync.fine",
+		"proc.forks", "mpi.imbalance", "mpi.straggler"},
+	source = "jobprof's own",
+	judge = function(limits)
+		no_shell()
+		only_if(job.wait_share >= limits.share, "%s of the runnable time was waiting, not %s", percent(job.wait_share),
+			percent(limits.share))
+		local lost = share(held(over_time(job.idle_wait_s, bin.idle_wait_s)))
+		only_if(lost >= limits.lost, "waiting took %s of the core time, not %s", percent(known(lost, 0)), percent(limits.lost))
+		local own, foreign = known(ratio(waited_own_s(), waited_s()), 0), known(ratio(waited_foreign_s(), waited_s()), 0)
+		return {
+			severity = "note",
+			times = times_of_waiting(limits.share),
+			text = format("Threads waited for a CPU in %s of the time they could run%s, and no rule says why.", percent(job.wait_share),
+				own + foreign > 0 and format(": the job itself had it for %s of these waits, other programs for %s", percent(own),
+				percent(foreign)) or ""),
+			remedy = "See what speaks against each cause: jobprof report --why cpu.oversubscribed, --why cpu.neighbour, --why cpu.stacked",
 		}
 	end,
 }
@@ -1132,6 +1158,7 @@ rules["cpu.spin_yield"] = {
 			severity = "warn",
 			cost = cost,
 			saving = share(cost),
+			at_least = true,
 			text = format("Threads gave their CPU away %s times per CPU second, after %s each: they wait by " ..
 				"yielding (sched_yield), on cores that they share%s.", number(rate), duration(slice_s), where),
 			remedy = (job.has_mpi == 0 or enough and openmp >= limits.inside and not (openmp < mpi)) and
@@ -1693,7 +1720,7 @@ rules["cpu.system"] = {
 -- did is not known.
 rules["proc.forks"] = {
 	needs = {"bin.forks", "bin.span_s", "job.forks", "job.cpu_s", "job.nodes"},
-	limits = {per_s = 20, loop_per_s = 2, least_s = 300, process_s = 0.0009, fault_s = 1e-5, loading = 0.15, bins = 2, mostly = 0.8},
+	limits = {per_s = 20, loop_per_s = 2, least_s = 300, process_s = 0.0009, fault_s = 1e-5, loading = 0.15, bins = 2, mostly = 0.8, all = 0.95},
 	source = "jobprof's own",
 	judge = function(limits)
 		local builds = {"make", "ninja", "cmake", "ctest", "configure", "cargo", "bazel", "scons", "pytest", "cc1",
@@ -1729,7 +1756,7 @@ rules["proc.forks"] = {
 			severity = few and "note" or "warn",
 			cost = cost,
 			saving = share(cost),
-			at_least = little < limits.mostly * job.forks,
+			at_least = waste < limits.all or little < limits.mostly * job.forks,
 			times = when(busy),
 			text = format("%s were started%s%s.", plural(job.forks, "process", "processes"),
 				each and format("; %s of them took %s of CPU time each", number(each[1]), duration(each[2] / each[1])) or "",
@@ -1746,7 +1773,7 @@ rules["sync.fine"] = {
 	needs = {"job.vol_switches", "job.cpu_s", "job.cpu_share", "job.core_s", "job.cores", "job.disk_wait_s",
 		"job.read_calls", "job.write_calls", "job.net_ops"},
 	limits = {least_s = 60, per_s = 4000, used = 0.8, disk = 0.05, calls = 0.3, cpu_s = 30, blocked = 0.3, message_kb = 4,
-		ask_kb = 1, used_asking = 0.7, kernel_s = 1e-5, demand = 1.1},
+		ask_kb = 1, used_asking = 0.75, kernel_s = 1e-5, demand = 1.1},
 	suppressed_by = {"io.wait", "io.small", "cpu.stacked", "cpu.throttled"},
 	source = "PCP: 4000 switches a second and CPU",
 	judge = function(limits)
@@ -1765,10 +1792,12 @@ rules["sync.fine"] = {
 		only_if(job.cpu_share < used, "%s of the core time was used", percent(job.cpu_share))
 		only_if(job.disk_wait_s < limits.disk * job.core_s, "tasks waited for a disk")
 		local cause, part = blocked_by(nil, limits.blocked)
-		-- Threads and processes hand each other their work through small messages in pipes, too.
+		-- Threads and processes hand each other their work through small messages in pipes, too. Waits for a CPU say nothing
+		-- of what they wait for otherwise.
 		local calls = job.read_calls + job.write_calls
 		local time, blocked = blocked_times()
-		local each_other = ratio(known(blocked.blocked_pipe_s, 0) + known(blocked.blocked_futex_s, 0), time)
+		local each_other = ratio(known(blocked.blocked_pipe_s, 0) + known(blocked.blocked_futex_s, 0),
+			time - known(sum(task.thread_wait_s), 0))
 		local hands_on = each_other >= limits.blocked and not waits_for_messages() and
 			job.net_ops < limits.calls * job.vol_switches and ratio(1024 * (job.read_mb + job.write_mb), calls) <= limits.message_kb
 		only_if(hands_on or asks or calls + job.net_ops < limits.calls * job.vol_switches,

@@ -280,7 +280,19 @@ def stopped():
     is_true("stopped by a signal", stop - 0.01 - total(rows, "CPUWait") <= got <= stop + 0.01, "%g s, %g s" % (got, stop))
 
 
+def pauses():
+    """pause() and sigsuspend() wait for a child where there is one, as a shell's wait does; else for a signal."""
+    start = "import os, signal, time; signal.signal(signal.SIGALRM, lambda *a: None); signal.setitimer(signal.ITIMER_REAL, 1); "
+    for name, column, words in (("a shell's wait", "BlockedChild", ["sh", "-c", "sleep 1 & wait; :"]),
+                                ("pause() without a child", "BlockedSignal", ["/usr/bin/python3", "-c", start + "signal.pause()"])):
+        rows = budget(run_jobprof(words, INTERVAL)[1])
+        other = {"BlockedChild": "BlockedSignal", "BlockedSignal": "BlockedChild"}[column]
+        got = total(rows, column)
+        is_true(name + ": " + column, 1 - total(rows, "CPUWait") - 0.05 <= got <= 1.05 and total(rows, other) < 0.01,
+                "%g s, %s %g s" % (got, other, total(rows, other)))
+
+
 if __name__ == "__main__":
     need_bpf()
     run_tests([long_waits, short_waits, adopted, moved, queue, throttled, disk, io_uring, network_file_system,
-               stopped])
+               stopped, pauses])

@@ -21,7 +21,7 @@ CASES = (
     fio("mmap", "80M", COLD, " --fadvise_hint=random"),
     Case("memmap", "py:numpy", DATA,
          sick=PY + "memmap.py random data 40000", mended=PY + "memmap.py stream data 40000", rules="io.wait", remedy=LARGER + "|madvise|read\\(\\)", cpus="0"),
-    Case("dd synchronous", "dd", "", sick="dd if=/dev/zero of=out bs=4k count=1000 oflag=sync", mended="dd if=/dev/zero of=out bs=1M count=4 conv=fsync",
+    Case("dd synchronous", "dd", "", sick="dd if=/dev/zero of=out bs=4k count=6000 oflag=sync", mended="dd if=/dev/zero of=out bs=1M count=24 conv=fsync",
          rules="io.wait|io.small", remedy="larger|fewer|fsync|O_SYNC|sync", cpus="0"),
     Case("dd tiny", "dd", "head -c 30M /dev/urandom >in",
          sick="dd if=in of=out bs=8", mended="dd if=in of=out bs=64k", rules="io.small", remedy="[Bb]uffer|larger", loss="cpu", cpus="0"),
