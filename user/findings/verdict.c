@@ -8,8 +8,11 @@
 
 #include "findings/engine.h"
 
-/* A finding is explained by others that cost this much of it together. */
+/* A finding is explained by others that cost this much of it together; a cost that is known to be
+ * "at least" so much counts as so many times that.
+ */
 #define EXPLAINED_SHARE 0.5
+#define AT_LEAST_COUNTS 2
 /* A note is worth the place of a louder finding if it would save this much of the core time. */
 #define WORTH_SHARE 0.01
 
@@ -106,7 +109,10 @@ static void decide(const struct verdict *v, struct explained *e, size_t i)
 			e[i].dearest = k;
 		found = true;
 		/* A cost that is not known may be any. */
-		cost += isnan(v->findings[k].cost_core_s) ? INFINITY : v->findings[k].cost_core_s;
+		cost += isnan(v->findings[k].cost_core_s)
+				? INFINITY
+				: v->findings[k].cost_core_s *
+					  (v->findings[k].at_least ? AT_LEAST_COUNTS : 1);
 	}
 	e[i].state = found && !(cost < EXPLAINED_SHARE * v->findings[i].cost_core_s) ? GOES : STAYS;
 }

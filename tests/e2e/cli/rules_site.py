@@ -86,6 +86,17 @@ def added_and_replaced():
     is_equal("in place of a built-in one", (v["nrules"], v["found"]["cpu.unused"]["text"]), (NRULES, "Good."))
 
 
+def explained():
+    """By what costs half as much, or a quarter where that is "at least" so much."""
+    text = """
+rules["site.dear"] = {suppressed_by = {"site.cause"}, judge = function() return {severity = "note", text = "Dear.", cost = 100} end}
+rules["site.cause"] = {judge = function() return {severity = "note", text = "Cause.", cost = %d, at_least = %s} end}
+"""
+    for cost, at_least, found in ((50, False, False), (49, False, True), (25, True, False), (24, True, True)):
+        v = verdict(text % (cost, str(at_least).lower()))
+        is_equal("explained by %s%d of 100" % ("at least " * at_least, cost), ("site.dear" in v["found"], v["errors"]), (found, []))
+
+
 def man_page():
     """The example of the manual page works as it stands there."""
     with open(os.path.join(ROOT, "man/jobprof-rules.5")) as f:
@@ -318,4 +329,4 @@ def helpers():
 
 if __name__ == "__main__":
     run_tests([thresholds, times, off, added_and_replaced, helpers, wrong_files, broken_rules, one_file_cannot_spoil_another,
-               many_errors, circles, owners, builtin_file, man_page, page_names_all])
+               many_errors, circles, explained, owners, builtin_file, man_page, page_names_all])
