@@ -6,7 +6,7 @@ FUZZ_CC  := $(CLANG)
 FUZZ_OPT := -O1 -g -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
 FUZZ_LIB := $(wildcard $(foreach r,base base/* schema identity unwind journal hdf5 pool jobfile jobfile/* model model/* analysis analysis/* findings view view/*,user/$(r)/*.c)) \
-	$(addprefix user/cmd/jobprof/,show.c select_args.c input_file.c input_args.c)
+	$(addprefix user/cmd/jobprof/,show.c select_args.c input_file.c input_search.c profile_dir.c input_args.c)
 FUZZ_OBJ := $(FUZZ_LIB:%.c=$(FUZZ_B)/%.o)
 FUZZ_DATA := -DFUZZ_DATA='"$(CURDIR)/tests/data"'
 FUZZ_HARNESS := reader.o tools.o tools_merge.o tools_report.o tools_plot.o libfault.o
@@ -45,3 +45,18 @@ $(REPLAY_B)/replay_frames: $(addprefix $(REPLAY_B)/tests/fuzz/,frames.o replay_f
 $(REPLAY_B)/replay $(REPLAY_B)/rows $(REPLAY_B)/replay_frames: $(REPLAY_LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(FUZZ_OPT) -o $@ $^ $(FUZZ_LIBS)
+
+# Whether these still compile and link, with jobprof's own objects: nothing is made twice.
+LINKS := replay rows replay_frames
+.PHONY: fuzz-links
+fuzz-links: $(LINKS:%=$(B)/tests/fuzz/%.links)
+$(B)/tests/fuzz/replay.links: $(REPLAY_OBJ:$(REPLAY_B)/%=$(B)/%)
+$(B)/tests/fuzz/rows.links: $(B)/tests/fuzz/rows.o
+$(B)/tests/fuzz/replay_frames.links: $(B)/tests/fuzz/frames.o $(B)/tests/fuzz/replay_frames.o
+$(LINKS:%=$(B)/tests/fuzz/%.links): $(FUZZ_LIB:%.c=$(B)/%.o)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) -fsanitize=address -o $@ $^ $(FUZZ_LIBS)
+$(B)/tests/fuzz/%.o: tests/fuzz/%.c
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(FUZZ_DATA) $(CFLAGS) $(H5_CFLAGS) $(LUA_CFLAGS) -MMD -MP -c $< -o $@

@@ -18,7 +18,7 @@ static void print_row(const struct report *r, FILE *out)
 	if (!report_jobs__add(&jobs, r, "file", "1") && !report_jobs__add(&jobs, r, "file", "2")) {
 		report_jobs__sort(&jobs);
 		json = report_jobs__json(&jobs);
-		report_jobs__print(json, out);
+		report_jobs__print(json, true, out);
 		json_decref(json);
 	}
 	report_jobs__free(&jobs);
@@ -59,7 +59,7 @@ static void judge(const struct model_job *j)
 				 .io = &io,
 				 .all = true};
 
-	if (!facts__of(&facts, j, true) && !rules__judge(&verdict, &facts, &rules) &&
+	if (!facts__of(&facts, j) && !rules__judge(&verdict, &facts, &rules) &&
 	    !pika_job__of(&pika, j, &facts, &how) && !io_jobs__of(&io, j, &facts))
 		print(&r);
 	pika_job__free(&pika);

@@ -266,10 +266,10 @@ CASES = {
         ("cores were free", False, waited(both(waiting(0.2, 1.0, 0.5), {"job.others_s": 0.3 * CORE_S}), system=0.4)),
     ],
     "cpu.waiting": [
-        ("bursts that no rule explains", True, unexplained(0.30, 0.16)),
-        ("near miss: waiting", False, unexplained(0.24, 0.16)),
-        ("near miss: of the core time", False, unexplained(0.30, 0.14)),
-        ("others had the CPU", False, waited(unexplained(0.30, 0.16), system=0.9)),
+        ("bursts that no rule explains", True, unexplained(0.30, 0.26)),
+        ("near miss: waiting", False, unexplained(0.24, 0.26)),
+        ("near miss: of the core time", False, unexplained(0.30, 0.24)),
+        ("others had the CPU", False, waited(unexplained(0.30, 0.26), system=0.9)),
     ],
     "cpu.slow_clock": [
         ("a hot node", True, {"node.clock_mhz": at({2}, 1900, 2800), "node.clock_slow": at({2}, 0.9, 0),

@@ -635,7 +635,7 @@ rules["cpu.neighbour"] = {
 -- What no other rule explains is said nevertheless. Nobody knows what of it could be avoided, so it costs none.
 rules["cpu.waiting"] = {
 	needs = {"job.wait_share", "job.core_s", "job.idle_wait_s"},
-	limits = {least_s = 60, share = 0.25, lost = 0.15},
+	limits = {least_s = 60, share = 0.25, lost = 0.25},
 	suppressed_by = {"cpu.oversubscribed", "cpu.stacked", "cpu.throttled", "cpu.neighbour", "cpu.spin_yield", "sync.fine",
 		"proc.forks", "mpi.imbalance", "mpi.straggler"},
 	source = "jobprof's own",

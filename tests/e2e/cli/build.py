@@ -42,5 +42,11 @@ def without_node():
     is_true("without node none is asked for", PAGE not in commands("NODE=", "NPM="), "one is")
 
 
+def fuzzers():
+    """What runs in full only still compiles and links with jobprof's objects."""
+    p = subprocess.run(["make", "-s", "fuzz-links"], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    is_equal("the fuzzers link", (p.returncode, p.stderr[-800:]), (0, ""))
+
+
 if __name__ == "__main__":
-    run_tests([directories, without_node])
+    run_tests([directories, without_node, fuzzers])
