@@ -252,6 +252,8 @@ int BPF_PROG(jp_cgroup_attach, struct cgroup *dst, const char *path, struct task
 		e = NULL;
 	if (!e && (!own || own->hier != key.hier))
 		return 0;
+	if (!e)
+		note_away(t);
 	settle(task, e, false);
 	if (threadgroup && c && task->signal->nr_threads > 1) {
 		c->late = 1;
@@ -286,10 +288,12 @@ int BPF_PROG(jp_fork, struct task_struct *child, u64 clone_flags)
 		struct jp_cgroup *e = resolve(child);
 		struct jp_slot *own = slot_info(slot);
 
-		if (!e)
+		if (!e) {
+			note_away(pt);
 			slot = follows(pt) ? slot : JP_SLOT_NONE;
-		else if (!((flags & JP_TASK_LINEAGE) && own && own->step == e->step))
+		} else if (!((flags & JP_TASK_LINEAGE) && own && own->step == e->step)) {
 			slot = e->slot, flags = 0;
+		}
 	}
 	if (slot == JP_SLOT_NONE)
 		return 0;

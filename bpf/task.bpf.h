@@ -296,14 +296,29 @@ static __always_inline bool is_exiting(struct task_struct *p)
 	return p->flags & PF_EXITING;
 }
 
-/* Whether a task that leaves all tracked cgroups counts on: as long as its lineage has its root. */
-static __always_inline bool follows(const struct jp_task *t)
+/* The slot with the root of the task's lineage; NULL: none, or the root has exited. */
+static __always_inline struct jp_slot *living_lineage(const struct jp_task *t)
 {
-	struct jp_slot *own = jp_follow && t ? slot_info(t->next_slot) : NULL;
+	struct jp_slot *own = t ? slot_info(t->next_slot) : NULL;
 
 	if (own && own->kind == JP_KIND_RANK)
 		own = slot_info(own->task);
-	return own && !(own->flags & JP_SLOT_F_EXITED);
+	return own && !(own->flags & JP_SLOT_F_EXITED) ? own : NULL;
+}
+
+/* Whether a task that leaves all tracked cgroups counts on: as long as its lineage has its root. */
+static __always_inline bool follows(const struct jp_task *t)
+{
+	return jp_follow && living_lineage(t);
+}
+
+/* A task, or one that it makes, goes to a cgroup that is not tracked. */
+static __always_inline void note_away(const struct jp_task *t)
+{
+	struct jp_slot *own = living_lineage(t);
+
+	if (own && !own->away_ns)
+		own->away_ns = bpf_ktime_get_boot_ns();
 }
 
 /* Where a task of cgroup entry e (NULL: outside) belongs, given what it carries. */

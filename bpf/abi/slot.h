@@ -122,6 +122,7 @@ struct jp_slot {
 	__u32 task, task_gen;
 	__u32 rank_pid; /* its first program, of several launchers' the last; 0: has exited */
 	__u64 left_ns;	/* a process of it ended: the last one that did */
+	__u64 away_ns;	/* a process left its cgroup while the root lived: the first; 0: none */
 };
 #define JP_SLOT_F_EXITED 1 /* the lineage root has exited */
 #define JP_SLOT_F_ENV	 4 /* tasks are known by SLURM_PROCID, as children of slurmstepd */
@@ -170,7 +171,7 @@ struct jp_env {
 _Static_assert(sizeof(struct jp_component) == 64, "jp_component");
 _Static_assert(sizeof(struct jp_cgroup_key) == 16, "jp_cgroup_key");
 _Static_assert(sizeof(struct jp_cgroup) == 24, "jp_cgroup");
-_Static_assert(sizeof(struct jp_slot) == 112 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");
+_Static_assert(sizeof(struct jp_slot) == 120 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_env) == 8 + JP_ENV_LEN + JP_ENV_STRING, "jp_env");
 

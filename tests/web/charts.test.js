@@ -117,6 +117,18 @@ test('head: a job is called by its step if it has one; what is missing of it is 
 	assert.ok(text(foot(HEAD)).includes('jobprof report -j 42 --json'));
 });
 
+test('head: none is missing only where nothing is', () => {
+	const of = (coverage, facts = {}, job = {}) => text(head({ ...HEAD, job: { ...HEAD.job, ...job }, facts: { ...HEAD.facts, ...facts }, coverage: { row_s: 1, share: 1, lost_rows: 0, lost_counts: 0, not_readable: [], ...coverage } }, clockOf(84)));
+
+	browser();
+	assert.match(of({}), /none missing/);
+	for (const [said, ...args] of [['3 rows missing', { lost_rows: 3 }], ['counts lost', { lost_counts: 1 }], ['50 % of the time', { share: 0.5 }], ['left its cgroup after 2 s: what left is not counted', {}, { left_cgroup_s: 2 }]]) {
+		assert.doesNotMatch(of(...args), /none missing/, said);
+		assert.ok(of(...args).includes(said), said);
+	}
+	assert.match(of({}, { left_cgroup_s: 2 }, { command: 'x' }), /none missing.*left its cgroup after 2 s: counted on/);
+});
+
 test('findings: a remedy is all there, options in it are elements of their own, and other rules are counted', () => {
 	browser();
 	const remedy = 'srun --cpus-per-task=N --cpu-bind=cores (srun does not take N); #SBATCH --mem=38G', f = { id: 'x.y', severity: 'bad', text: 'It waited.', remedy, times: [], cost: {} };

@@ -135,6 +135,7 @@ static const struct {
 	 "on this node since its programs were loaded: did not fit the table, of any step"},
 	{"Baseline", "what was before is in no table"},
 	{"Missed CPU Time", "s, used before"},
+	{"Left Cgroup After", "s: a process went to a cgroup that is not followed"},
 	{"Lost Bytes", "cut off the journal in a crash, or by another program"},
 	{"Torn Rows", "at least, behind the place where the journal is damaged"},
 	{"Unowned Requests", "on this node: disk requests nobody was seen to submit"},

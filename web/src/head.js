@@ -23,15 +23,18 @@ function coverage(report) {
 	const c = report.coverage, bad = c.not_readable.length;
 	const rows = Math.ceil(report.facts.wall_s / c.row_s - 0.01);
 	const parts = [rows <= 3 ? plural(rows, 'row') : `a row every ${time(c.row_s)}`];
+	const left = report.facts.left_cgroup_s ?? null, counts = Boolean(report.job.command);
 
-	if (c.share > 0.995 && !c.lost_rows && !c.lost_counts)
+	if (c.share > 0.995 && !c.lost_rows && !c.lost_counts && (left === null || counts))
 		parts.push('none missing');
 	else if (c.lost_rows)
 		parts.push(el('b', {}, `${plural(c.lost_rows, 'row')} missing`));
 	else if (c.share !== null && c.share <= 0.995)
 		parts.push(el('b', {}, `${share(c.share)} of the time recorded`));
 	if (c.lost_counts)
-		parts.push(el('b', {}, 'counts lost at a restart'));
+		parts.push(el('b', {}, 'counts lost: a restart or a damaged journal'));
+	if (left !== null)
+		parts.push(el('b', {}, `left its cgroup after ${time(left)}: ${counts ? 'counted on, but for limits, quota and pressure' : 'what left is not counted from then on'}`));
 	if (bad)
 		parts.push(el('b', { class: 'bad' }, `${plural(bad, 'file')} not readable`));
 	return parts;

@@ -244,6 +244,8 @@ def full_state():
     end_of(p)
     tables, attrs = is_whole("StateDir full for a while", d, late, cgroup)
     is_true("StateDir full: rows left out are counted", attrs["Lost"][0] > 0, "Lost %s" % attrs["Lost"])
+    page = sh([JOBPROF, "report", d.path(late, 0)]).stdout
+    is_true("StateDir full: the page says how many are missing", ", %d rows missing" % attrs["Lost"][0] in page and "none missing" not in page, page[:400])
     for name in ("Tasks/0", "Step"):
         n = int((tables[name]["TimeNS"] > numpy.uint64(before)).sum())
         is_true("StateDir full: %s goes on when there is room" % name, n >= 3, "%d rows" % n)

@@ -226,6 +226,62 @@ def programs_attached_late():
     attached_while_parked()
 
 
+def torn(d):
+    """The last record of the journal is not whole, as where the machine takes the power from a writer."""
+    path = d.journals()[0]
+    os.truncate(path, os.path.getsize(path) - 3)
+
+
+def more_slots(d):
+    d.configure(MaxSlots=192)
+
+
+LOSSES = {  # what comes between a jobprofd that is killed and the next one, whether the step ends too, whether counts are lost
+    "nothing": (lambda d: None, False, False),
+    "a torn record": (torn, False, False),
+    "other programs": (more_slots, False, True),
+    "other programs and the step's end": (more_slots, True, True),
+}
+
+
+def killed_and(name):
+    between, ends, lost = LOSSES[name]
+    d, job, h = RootedDaemon("lost", INTERVAL).start(), new_job(), Holds("0")
+    cgroup = d.v2_step(job, 0)
+    os.makedirs(os.path.dirname(cgroup))
+    s = Stepd(job, 0, h.cmd("spin=0.3", "park", "spin=0.3", "park"), v2_task(cgroup))
+    h.wait()
+    time.sleep(SETTLE)
+    d.end(signal.SIGKILL)
+    between(d)
+    h.go()
+    h.wait()
+    used = cpu_stat_ns(cgroup + "/user/task_0") / 1e9
+    if ends:
+        h.go()
+        s.end()
+    d.start()
+    if not ends:
+        time.sleep(SETTLE)
+        h.go()
+        s.end()
+    path = d.file(job, 0)
+    d.end()
+    name = "a restart and %s: " % name
+    page = subprocess.run([JOBPROF, "report", path], capture_output=True, text=True).stdout
+    is_equal(name + "whether none is missing", [", none missing" in page, ", counts lost" in page], [not lost, lost])
+    counted = whole(path, "Tasks/0", "CPUTime")
+    if lost:
+        is_true(name + "some is missing", counted < used - 0.002, "%g s of %g" % (counted, used))
+    else:
+        is_near(name + "CPU time is cpu.stat's", counted, used, 0.001, 0.002)
+
+
+def what_a_restart_loses():
+    """Counts are lost only with the kernel's maps; then the page does not say that none is missing."""
+    together([lambda name=name: killed_and(name) for name in LOSSES])
+
+
 def settings_and_instants():
     """None first, then All and 0.1 s by SIGHUP; rows on aligned instants."""
     d = Daemon(INTERVAL, nice=-10, ProfileHDF5Default="None").start()
@@ -284,3 +340,4 @@ if __name__ == "__main__":
     run_together([baseline_and_restarts])
     run_together([settings_and_instants])
     run_together([programs_attached_late])
+    run_together([what_a_restart_loses])

@@ -364,6 +364,28 @@ def moved_process():
                  w.kernel(k))
 
 
+def left_the_step():
+    """A task that goes to a cgroup of nobody: counted until then, and the file and the page say so."""
+    job, h = new_job(), Holds("0")
+    base = tree.job(job) + "/step_0"
+    s = Stepd(job, 0, h.cmd("spin=0.2", "park", "spin=0.2", "park"), v2_task(base))
+    h.wait()
+    used = cpu_stat_ns(base + "/user/task_0") / 1e9
+    move(h.all[0].pid, cgroup2_mount())
+    at = time.time()
+    h.go()
+    h.wait()
+    h.go()
+    s.end()
+    path = main.file(job, 0)
+    is_near("left the step: counted until then", whole(path, "Tasks/0", "CPUTime"), used, 0.001, 0.002)
+    a = attrs_of(path)
+    is_near("left the step: the file says when", a["Start TimeNS"] / 1e9 + a["Left Cgroup After"], at, 0, 0.1)
+    page = subprocess.run([JOBPROF, "report", path], capture_output=True, text=True).stdout
+    is_equal("left the step: the page says so", [", none missing" in page, "what left is not counted from then on" in page],
+             [False, True])
+
+
 def moved_threads():
     """The kernel tells of the move of the first thread only."""
     two = TwoSteps()
@@ -451,6 +473,6 @@ if __name__ == "__main__":
     run_together([v2_task_cgroups, v2_task_special, v1_freezer, sluid_tree])
     run_together([containers, pattern_tasks, no_procid, false_slurmstepd])
     run_together([born_inside, moved_in, exec_by_a_thread])
-    run_together([moved_process, moved_threads, setsid_daemon, ordinary_user])
+    run_together([moved_process, left_the_step, moved_threads, setsid_daemon, ordinary_user])
     run_together([main_ends])
     run_together([max_cgroups])

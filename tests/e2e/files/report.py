@@ -203,6 +203,33 @@ def several_nodes(**attrs):
     return out, as_json(path), path
 
 
+def none_missing():
+    """Said only where no row is missing, nor what was counted for one: whatever tells otherwise forbids it, on the page and in JSON."""
+    path = several_nodes()[2]
+    restart = "jobprofd was restarted%s"
+    for attr, value, rows, counts in (
+            (None, None, 0, 0), ("Lost", 0, 0, 0), ("Restarted", restart % "; no count is lost", 0, 0), ("Lost", 3, 3, 0),
+            ("Restarted", restart % " with other programs; counts between are lost", 0, 1), ("Lost Bytes", 7, 0, 1), ("Torn Rows", 2, 0, 1),
+            ("Left Cgroup After", 0.5, 0, 0)):
+        with h5py.File(path, "r+") as f:
+            attrs = f["Steps/0/Nodes/n2"].attrs
+            was = attrs.get(attr) if attr else None
+            if attr:
+                attrs[attr] = value
+        page, c = report(path)[1], as_json(path)["coverage"]
+        left = re.search("^left its cgroup after [0-9.]+ m?s: what left is not counted from then on$", page, re.M)
+        name = "none missing: %s %s" % (attr, value)
+        is_equal(name, ["none missing" in page, ", 3 rows missing" in page, ", counts lost" in page, bool(left)],
+                 [not rows and not counts and not left, rows == 3, counts == 1, attr == "Left Cgroup After"])
+        is_equal(name + ", in JSON", [c["lost_rows"], c["lost_counts"]], [rows, counts])
+        with h5py.File(path, "r+") as f:
+            attrs = f["Steps/0/Nodes/n2"].attrs
+            if was is not None:
+                attrs[attr] = was
+            elif attr:
+                del attrs[attr]
+
+
 def narrow_pages():
     """No name is so long, and no number so large, that a line has more than 80 columns."""
     out, _, path = several_nodes()
@@ -386,6 +413,6 @@ def no_rules():
 
 
 if __name__ == "__main__":
-    run_tests((bins_are_rows, slurms_files, memory_of_rows, how_it_ended, times_of_findings, bad_input, the_page, narrow_pages, rates, ends_of_the_axis, one_screen,
+    run_tests((bins_are_rows, slurms_files, memory_of_rows, how_it_ended, times_of_findings, bad_input, the_page, none_missing, narrow_pages, rates, ends_of_the_axis, one_screen,
                reasons_are_words, memory_between_rows, odd_numbers, without_tasks,
                hostile_names, no_rules))

@@ -185,9 +185,12 @@ def disk_wait():
 
 LEAVER = """
 import glob, os, time
+time.sleep(0.3)
+before = time.time_ns()
 for procs in glob.glob("/sys/fs/cgroup/cgroup.procs") + glob.glob("/sys/fs/cgroup/*/cgroup.procs"):
     with open(procs, "w") as f:
         f.write(str(os.getpid()))
+after = time.time_ns()
 pid = os.fork()
 while time.process_time() < 0.4:
     pass
@@ -195,17 +198,25 @@ if not pid:
     os._exit(0)
 os.wait()
 t = os.times()
-print("used", t.user + t.system + t.children_user + t.children_system)
+print("used", t.user + t.system + t.children_user + t.children_system, before, after)
 """
 
 
 def left_cgroup():
-    """A command that moves to the root of all hierarchies counts on, and what it starts there."""
+    """A command that moves to the root of all hierarchies counts on, and what it starts there; when it left is said."""
     run, path = run_jobprof(["/usr/bin/python3", "-c", LEAVER], INTERVAL)
-    used = float(run.lines_of_command()[0].split()[1])
+    used, before, after = [float(word) for word in run.lines_of_command()[0].split()[1:]]
     is_near("left its cgroup: CPUTime is its own account's", total(task_table(path), "CPUTime"), used, 0.03, 0.03)
     r = subprocess.run([JOBPROF, "show", path], capture_output=True, text=True)
     is_true("left its cgroup: it exited", "cgroup removed" not in r.stdout, r.stdout)
+    a = attributes(path)
+    left = a["Start TimeNS"][0] / 1e9 + a["Left Cgroup After"][0]
+    is_true("left its cgroup: when it did by its own clock", before / 1e9 - 0.005 <= left <= after / 1e9 + 0.005,
+            "%.3f s after it began to, %.3f s before it had" % (left - before / 1e9, after / 1e9 - left))
+    page = subprocess.run([JOBPROF, "report", path], capture_output=True, text=True).stdout
+    is_true("left its cgroup: the page says when", re.search(r"^ran .*, none missing\nleft its cgroup after [0-9.]+ m?s: counted on", page, re.M), page)
+    path = run_jobprof(["sh", "-c", "sleep 9 & true"], INTERVAL)[1]
+    is_true("a process that jobprof moves away at the end has not left", "Left Cgroup After" not in attributes(path), path)
 
 
 def forks():

@@ -209,7 +209,7 @@ static double lost_counts(const struct model_job *j)
 	for (unsigned i = 0; i < j->nparts; i++) {
 		const struct model_attr *again = job_part__attr(&j->parts[i], "Restarted");
 
-		n += (again && again->text && strstr(again->text, "counts between are lost")) ||
+		n += (again && again->text && strstr(again->text, " are lost")) ||
 		     job_part__attr(&j->parts[i], "Lost Bytes") ||
 		     job_part__attr(&j->parts[i], "Torn Rows");
 	}

@@ -37,6 +37,15 @@ static double max_of_parts(const struct model_job *j, const char *name)
 	return max;
 }
 
+static double min_of_parts(const struct model_job *j, const char *name)
+{
+	double min = NAN;
+
+	for (unsigned i = 0; i < j->nparts; i++)
+		min = fmin(min, part_number(&j->parts[i], name));
+	return min;
+}
+
 /* The GPUs of all nodes: of each node the most that one of its parts says. */
 static double gpus_of(const struct model_job *j)
 {
@@ -93,6 +102,7 @@ void facts_slurm__fill(struct facts *f, const struct model_job *j)
 	*v[FACT_JOB_is_slurm] = j->is_slurms || !isnan(start) || text(j, "Partition");
 	*v[FACT_JOB_array_tasks] = number(j, "Array Task Count");
 	*v[FACT_JOB_nodes_allocated] = max_of_parts(j, "Nodes in Step");
+	*v[FACT_JOB_left_cgroup_s] = min_of_parts(j, "Left Cgroup After");
 	*v[FACT_JOB_gpus] = gpus_of(j);
 	*v[FACT_JOB_job_elapsed_s] =
 		start > 0 ? j->grid.t0_ns / 1e9 + j->grid.end_s - start : j->grid.end_s;

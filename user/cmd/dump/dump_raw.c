@@ -230,15 +230,16 @@ static json_t *slot_info(uint32_t slot, const struct jp_slot *s)
 			json_array_append_new(names, json_string(flags[i].name));
 	return json_pack(
 		"{s:I, s:s, s:I, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I,"
-		" s:o, s:o}",
+		" s:I, s:o, s:o}",
 		"slot", (json_int_t)slot, "state", dump__state(s), "gen", (json_int_t)s->gen,
 		"kind", kind_name(s->kind), "step", (json_int_t)s->step, "gtid",
 		(json_int_t)s->gtid, "gtid_source", gtid_source(s->gtid_source), "hier",
 		(json_int_t)(int32_t)s->hier, "cgroup_id", (json_int_t)s->cgroup_id, "root_pid",
 		(json_int_t)s->root_pid, "uid", (json_int_t)s->uid, "start_ns",
 		(json_int_t)s->start_ns, "end_ns", (json_int_t)s->end_ns, "left_ns",
-		(json_int_t)s->left_ns, "exit_code", (json_int_t)s->exit_code, "oom",
-		(json_int_t)s->oom, "flags", names, "path", json__text(s->path));
+		(json_int_t)s->left_ns, "away_ns", (json_int_t)s->away_ns, "exit_code",
+		(json_int_t)s->exit_code, "oom", (json_int_t)s->oom, "flags", names, "path",
+		json__text(s->path));
 }
 
 /* A slot's element of each map on one CPU; NULL for families that are off. */

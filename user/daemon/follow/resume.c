@@ -188,6 +188,9 @@ static void close_journal(const char *path, const char *reason)
 	if (journal__reopen(&j, path, &cut))
 		return;
 	journal__attr_str(j, "End Reason", reason);
+	journal__attr_str(
+		j, "Restarted",
+		"jobprofd was away when the step ended; counts after its last row are lost");
 	if (cut)
 		journal__attr_i64(j, "Lost Bytes", cut);
 	journal__end(j);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "daemon/node/sensor_rows.h"
 #include "daemon/record/step_stacks.h"
 #include "daemon/step/probed_regions.h"
@@ -101,6 +102,24 @@ static void put_reason(struct step *s, struct kern *k, const char *reason)
 	} else {
 		journal__attr_str(s->journal, "End Reason", known ? "exited" : "cgroup removed");
 	}
+}
+
+/* When a process first went to a cgroup that is not followed. */
+static void put_leaving(struct step *s, struct kern *k)
+{
+	uint64_t first = UINT64_MAX;
+	uint32_t slot;
+
+	for_each_slot(slot, s)
+	{
+		uint64_t ns = kern__slot(k, slot)->away_ns;
+
+		if (ns && ns < first)
+			first = ns;
+	}
+	if (first != UINT64_MAX)
+		journal__attr_f64(s->journal, "Left Cgroup After",
+				  ((double)first - (double)s->start_boot_ns) / NSEC_PER_SEC);
 }
 
 /* Counts that were lost or went elsewhere: an attribute for each that is not 0. */
@@ -199,6 +218,7 @@ void step__put_end_attrs(struct step *s, const struct step_env *env, const char 
 	journal__attr_i32(s->journal, "Number of Tasks", s->tasks_seen);
 	journal__attr_i64(s->journal, "Intervals", s->intervals);
 	put_reason(s, env->k, reason);
+	put_leaving(s, env->k);
 	put_losses(s, env);
 	/* sampling may have become less frequent */
 	if (s->families & FAM_PERF)

@@ -130,6 +130,17 @@ static void print_count(double n, const char *what, FILE *out)
 		fprintf(out, ", %s %s%s", report_text__count(n, buf), what, report_text__s(n));
 }
 
+static bool is_run(const struct report *r)
+{
+	return text(r, "Command Line");
+}
+
+/* A process of it is, or was, in a cgroup that is not followed. */
+static bool is_away(const struct report *r)
+{
+	return !isnan(facts__job(r->facts, FACT_JOB_left_cgroup_s));
+}
+
 #define FEW_ROWS 3.5 /* have no rhythm */
 
 static void print_coverage(const struct report *r, FILE *out)
@@ -149,7 +160,7 @@ static void print_coverage(const struct report *r, FILE *out)
 			report_text__s(ceil(wall / row_s - 0.01)));
 	else
 		fprintf(out, ", a row every %s", report_text__time(row_s, row));
-	if (coverage > 0.995 && !(rows > 0) && !lost)
+	if (coverage > 0.995 && !(rows > 0) && !lost && !(is_away(r) && !is_run(r)))
 		fputs(", none missing", out);
 	else if (rows > 0)
 		fprintf(out, ", %s row%s missing", report_text__count(rows, row),
@@ -157,9 +168,20 @@ static void print_coverage(const struct report *r, FILE *out)
 	else if (coverage <= 0.995)
 		fprintf(out, ", %s of the time recorded", report_text__share(coverage, share));
 	if (lost)
-		fputs(", counts lost at a restart", out);
+		fputs(", counts lost: a restart or a damaged journal", out);
 	if (bad)
 		fprintf(out, ", %u file%s not readable", bad, report_text__s(bad));
+}
+
+static void print_leaving(const struct report *r, FILE *out)
+{
+	double after = facts__job(r->facts, FACT_JOB_left_cgroup_s);
+	report_number buf;
+
+	if (is_away(r))
+		fprintf(out, "left its cgroup after %s: %s\n", report_text__time(after, buf),
+			is_run(r) ? "counted on, but for limits, quota and pressure"
+				  : "what left is not counted from then on");
 }
 
 /* The first number that the next request of this program needs. */
@@ -191,5 +213,6 @@ void report_head__print(const struct report *r, FILE *out)
 		fprintf(out, " of %s", report_text__time(limit, most));
 	print_coverage(r, out);
 	putc('\n', out);
+	print_leaving(r, out);
 	print_memory(r, out);
 }
