@@ -139,7 +139,7 @@ function legend(p, view, clock, redraws) {
 
 			['lowest', 'median', 'highest'].forEach((k, n) => { cells[n].textContent = text(p, s[k]); });
 		});
-		return el('tr', {}, el('th', { scope: 'row' }, sw, name(c.label, 60)), cells, el('td', {}, made(c, p)), el('td', {}, count(c.rows)));
+		return el('tr', {}, el('th', { scope: 'row' }, sw, name(c.label, 120)), cells, el('td', {}, made(c, p)), el('td', {}, count(c.rows)));
 	});
 
 	view.onMove(() => {
@@ -172,9 +172,9 @@ export function plot(p) {
 	const values = legend(p, view, clock, redraws);
 
 	values.classList.add('low');
-	document.title = plain(`${what}: jobprof plot`).slice(0, 200);
+	document.title = plain(`${p.curves.length > 1 ? '' : `${p.curves[0].label}: `}${what}: jobprof plot`).slice(0, 200);
 	document.body.append(el('header', {}, el('h1', {}, name(what, 80), ' ', el('code', {}, name(unit, 40))), el('p', { class: 'st' }, plural(p.curves.length, 'file')),
-		el('p', { class: 'about' }, `by the time since the start${p.curves.length > 1 ? ' of each' : ''}, up to ${time(p.end_s)}`),
+		el('p', { class: 'about' }, p.curves.length > 1 ? '' : [name(p.curves[0].label, 120), ' \u00b7 '], `by the time since the start${p.curves.length > 1 ? ' of each' : ''}, up to ${time(p.end_s)}`),
 		el('p', { class: 'keys' }, 'drag to zoom  ', el('kbd', {}, 'esc'), ' all the time')),
 	el('main', { class: 'one-plot' }, el('div', { class: 'tl' }, scaleOf(p), box, el('span'), axis(view, clock)), values, behind(p, clock)),
 	el('footer', {}, `jobprof ${p.version} \u00b7 charts: uPlot (MIT)`));

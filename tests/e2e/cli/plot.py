@@ -60,6 +60,14 @@ def tables(path, series, column):
     return [(b - first, e - first, v) for b, e, v in out]
 
 
+def title_of(path):
+    """The program, as the first task of a job file says it, whose name says no job."""
+    with h5py.File(path) as f:
+        node = next(n for s in f["Steps"].values() for n in s["Nodes"].values())
+        task = next(iter(node["Tasks"].values()))
+        return str(task.attrs["Executable"]).rpartition("/")[2]
+
+
 def in_intervals(rows, n, end):
     """Mean over time, least and highest of the steps in n equal intervals."""
     edges = numpy.linspace(0, end, n + 1)
@@ -142,9 +150,9 @@ def many_tables():
     (x, y), = p.curve(0, "range")
     are_near("plot: highest of tasks", y[:2 * n:2], means.max(axis=0), 1e-3)
     are_near("plot: lowest of tasks", y[2 * n::2][::-1], means.min(axis=0), 1e-3)
-    is_true("plot: legend", "many: 16 tasks: median, lowest to highest" in p.texts(), p.texts())
+    is_true("plot: legend", title_of(path) + ": 16 tasks: median, lowest to highest" in p.texts(), p.texts())
     one = picture(["-s", "Tasks", "-N", "n2", "-d", "CPUTime", path], 60, 1)
-    is_true("plot: -N is of that node", "many: 4 tasks: median, lowest to highest" in one.texts(), one.texts())
+    is_true("plot: -N is of that node", title_of(path) + ": 4 tasks: median, lowest to highest" in one.texts(), one.texts())
 
 
 def many_rows():
@@ -170,11 +178,19 @@ def several_files():
         (x, y), = p.curve(i)
         are_near("plot: file %d: times since its own start" % i, x, numpy.stack([begin, end], 1).ravel(), 0.4)
         are_near("plot: file %d: values" % i, y, numpy.repeat(value, 2), 1e3)
-    is_equal("plot: files are named", p.texts()[-2:], ["first", "second"])
+    def cut(text):
+        return text if len(text) < 48 else text[:25] + ".." + text[-20:]
+
+    is_equal("plot: files of one job are told apart by their paths", p.texts()[-2:], [cut("%s, %s" % (title_of(f), f)) for f in paths])
+    with h5py.File(paths[1], "r+") as f:
+        for task in f["Steps/0/Nodes/n1/Tasks"].values():
+            task.attrs["Executable"] = "/opt/other"
+    other = picture(["-s", "Tasks/0", "-d", "RSS"] + paths, 60, 1024**2)
+    is_equal("plot: and those of two programs by these", other.texts()[-2:], [title_of(f) for f in paths])
     dashes = {e.get("stroke-dasharray") for e in p.root.iter(SVG + "polyline")}
     is_equal("plot: curves differ without colours, too", len(dashes), 2)
     text = drawn("-s", "Tasks/0", "-d", "RSS", *paths, **UTF8)
-    is_true("plot: and in a terminal without colours", "* first" in text and "o second" in text, text)
+    is_true("plot: and in a terminal without colours", "* " + title_of(paths[0]) in text and "o " + title_of(paths[1]) in text, text)
 
 
 def late_tables():

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof plot: one column of one series over time, of one file or of several over each other. */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "model/curve.h"
+#include "model/title.h"
 #include "view/plot/plot.h"
 #include "view/report/spark.h"
 
@@ -72,10 +74,10 @@ struct work {
 	struct number_range task;
 	char series[128];
 	struct job_input files[PLOT_CURVES];
-	char *labels[PLOT_CURVES];
 	unsigned n;
 	char *template; /* of --html */
 	/* In the child: */
+	char labels[PLOT_CURVES][PATH_MAX + MODEL_TITLE];
 	struct curve curves[PLOT_CURVES];
 	struct plot_curve plotted[PLOT_CURVES];
 };
@@ -123,6 +125,7 @@ static int read_curve(struct work *w, unsigned i, unsigned intervals)
 		return 1;
 	}
 
+	model_title__of(&f, w->labels[i]);
 	sel.steps = w->files[i].steps;
 	sel.nsteps = w->files[i].nsteps;
 	missing = select_args__missing(&f, &sel, w->files[i].path);
@@ -138,6 +141,32 @@ static int read_curve(struct work *w, unsigned i, unsigned intervals)
 	read_errors__end(&errors, err == -ENOENT || err == -ENODATA);
 	model_file__close(&f);
 	return err || missing || errors.damaged ? 1 : 0;
+}
+
+static bool is_only(const struct work *w, unsigned i)
+{
+	for (unsigned k = 0; k < w->n; k++)
+		if (k != i && !strcmp(w->labels[k], w->labels[i]))
+			return false;
+	return *w->labels[i];
+}
+
+/* Curves have the titles of their files, as other pages; where that does not tell them apart, the
+ * path besides. */
+static void tell_apart(struct work *w)
+{
+	bool alike[PLOT_CURVES];
+
+	for (unsigned i = 0; i < w->n; i++)
+		alike[i] = !is_only(w, i);
+	for (unsigned i = 0; i < w->n; i++) {
+		char *label = w->labels[i];
+		size_t len = strlen(label);
+
+		if (alike[i])
+			snprintf(label + len, sizeof(w->labels[i]) - len, "%s%s", len ? ", " : "",
+				 w->files[i].path);
+	}
 }
 
 /* Curves share an axis. */
@@ -220,6 +249,7 @@ static int plot_files(void *arg, int fd, bool *keep)
 			return 1;
 		w->plotted[i] = (struct plot_curve){&w->curves[i], w->labels[i]};
 	}
+	tell_apart(w);
 	if (have_one_unit(w))
 		drawn = draw_curves(w, fd, &how);
 	*keep = !drawn;
@@ -229,30 +259,6 @@ static int plot_files(void *arg, int fd, bool *keep)
 }
 
 /* ---- the verb */
-
-/* The name without its directory and ".h5", or the path where two names are the same. */
-static int set_labels(struct work *w)
-{
-	for (unsigned i = 0; i < w->n; i++) {
-		const char *path = w->files[i].path, *slash = strrchr(path, '/');
-		const char *name = slash ? slash + 1 : path;
-		bool twice = false;
-		size_t len;
-
-		for (unsigned k = 0; k < w->n; k++) {
-			const char *other = strrchr(w->files[k].path, '/');
-
-			twice |= k != i && !strcmp(other ? other + 1 : w->files[k].path, name);
-		}
-		name = twice ? path : name;
-		len = strlen(name);
-		w->labels[i] = len > 3 && !strcmp(name + len - 3, ".h5") ? strndup(name, len - 3)
-									 : strdup(name);
-		if (!w->labels[i])
-			return 1;
-	}
-	return 0;
-}
 
 static bool is_input(const struct work *w, const char *path)
 {
@@ -296,8 +302,6 @@ static int find_and_plot(struct work *w, char **words, unsigned n)
 		if (!status)
 			status = add_files(w, &in[i]);
 	}
-	if (!status)
-		status = set_labels(w);
 	if (!status && strcmp(output, "-") && is_input(w, output)) {
 		log_error("%s: cannot be written: it is what is read", output);
 		status = 1;
@@ -323,8 +327,6 @@ static int run_options(const struct options *o, char **words, unsigned n)
 		status = select_args__nodes(&w.sel, &w.nodes, o->words.nodes);
 	if (!status)
 		status = find_and_plot(&w, words, n);
-	for (unsigned i = 0; i < w.n; i++)
-		free(w.labels[i]);
 	free(w.template);
 	string_list__free(&w.nodes);
 	return status;

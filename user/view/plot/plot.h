@@ -14,7 +14,7 @@
 
 struct plot_curve {
 	const struct curve *curve;
-	const char *label; /* of its file */
+	const char *label; /* its file's title */
 };
 
 struct plot {
@@ -53,7 +53,8 @@ struct plot_axis plot_axis__of_time(const struct plot *p, unsigned ticks);
 bool plot_axis__tick(const struct plot_axis *a, unsigned k, double *at, char label[static 32]);
 /* "RSS of Tasks, GiB" */
 void plot__title(const struct plot *p, const struct plot_axis *values, char *text, size_t size);
-/* "a.h5: 16 tables: median, lowest to highest"; printable ASCII, at most `size` - 1 bytes. */
+/* "solver, job 42: 16 tasks: median, lowest to highest"; printable ASCII, at most `size` - 1 bytes.
+ */
 void plot__legend(const struct plot *p, unsigned i, char *text, size_t size);
 
 #endif

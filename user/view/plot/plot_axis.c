@@ -13,6 +13,8 @@
 #define MARGIN 0.03  /* the same */
 #define MOST   1e290 /* differences and units of greater values may overflow */
 
+#define LABEL_TAIL 20 /* of a label that is cut: the job and its step */
+
 /* ---- units */
 
 static const struct {
@@ -196,8 +198,9 @@ bool plot_axis__tick(const struct plot_axis *a, unsigned k, double *at, char lab
 
 /* ---- words */
 
-/* Printable ASCII, all else as \xNN; what is cut ends with "..". */
-static void put_name(char *text, size_t size, const char *name)
+/* Printable ASCII, all else as \xNN; of what is cut the begin and the last `tail` characters are
+ * there, and ".." between. */
+static void put_name(char *text, size_t size, const char *name, size_t tail)
 {
 	char *all = NULL;
 	size_t len = 0;
@@ -208,10 +211,10 @@ static void put_name(char *text, size_t size, const char *name)
 		print__escaped(f, name);
 		fclose(f);
 	}
-	if (all)
-		snprintf(text, size, "%s", all);
-	if (len >= size && size > 3)
-		memcpy(text + size - 3, "..", 3);
+	if (all && len < size)
+		memcpy(text, all, len + 1);
+	else if (all)
+		snprintf(text, size, "%.*s..%s", (int)(size - 3 - tail), all, all + len - tail);
 	free(all);
 }
 
@@ -219,9 +222,9 @@ void plot__title(const struct plot *p, const struct plot_axis *values, char *tex
 {
 	char column[PLOT_LABEL], series[PLOT_LABEL], unit[PLOT_LABEL];
 
-	put_name(column, sizeof(column), p->curves[0].curve->column);
-	put_name(series, sizeof(series), p->series);
-	put_name(unit, sizeof(unit), values->unit);
+	put_name(column, sizeof(column), p->curves[0].curve->column, 0);
+	put_name(series, sizeof(series), p->series, 0);
+	put_name(unit, sizeof(unit), values->unit, 0);
 	snprintf(text, size, "%s of %s%s%s", column, series, *unit ? ", " : "", unit);
 }
 
@@ -230,7 +233,7 @@ void plot__legend(const struct plot *p, unsigned i, char *text, size_t size)
 	const struct curve *c = p->curves[i].curve;
 	char label[PLOT_LABEL];
 
-	put_name(label, sizeof(label), p->curves[i].label);
+	put_name(label, sizeof(label), p->curves[i].label, LABEL_TAIL);
 	if (!c->has_range)
 		snprintf(text, size, "%s", label);
 	else if (c->tables > 1)

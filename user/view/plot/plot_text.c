@@ -215,11 +215,6 @@ static void print_time_labels(const struct canvas *c)
 	free(line);
 }
 
-static bool has_legend(const struct plot *p)
-{
-	return p->n > 1 || p->curves[0].curve->has_range;
-}
-
 static void print_legend(const struct canvas *c)
 {
 	for (unsigned i = 0; i < c->p->n; i++) {
@@ -250,7 +245,7 @@ static int label_width(const struct plot_axis *a)
 
 static void lay_out(struct canvas *c)
 {
-	unsigned height = c->how->height, used = 4 + (has_legend(c->p) ? c->p->n : 0);
+	unsigned height = c->how->height, used = 4 + c->p->n;
 
 	/* Curves that no colour tells apart have marks of their own. */
 	c->braille = c->how->utf8 && (c->p->n == 1 || c->how->colour);
@@ -284,8 +279,7 @@ int plot__print(const struct plot *p, const struct plot_text *how, FILE *out)
 		print_row(&c, y);
 	print_line_below(&c);
 	print_time_labels(&c);
-	if (has_legend(p))
-		print_legend(&c);
+	print_legend(&c);
 	free(c.cells);
 	return 0;
 }
