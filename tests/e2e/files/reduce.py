@@ -310,8 +310,24 @@ def zeros():
     path = os.path.join(tmpdir(), "9_0_n0.h5")
     cells = [[0] * 7 + [3, 5, 9], [0] * 10]
     node_file(path, "n0", {"Tasks/0": rows_of(numpy.arange(10), [("Some", F), ("None", F)], cells)}, index=0)
-    lines = {x.split()[0]: x.split()[4:] for x in reduced(path).stdout.splitlines() if x.startswith(("Some", "None"))}
-    is_equal("zeros: least, p50, p95 and most", lines, {"Some": ["0", "0", "9", "9"], "None": ["0"] * 4})
+    for args in (), ("--sample", "3"):
+        lines = {x.split()[0]: x.split()[4:] for x in reduced(*args, path).stdout.splitlines() if x.startswith(("Some", "None"))}
+        is_equal("zeros: least, p50, p95 and most", lines, {"Some": ["0", "0", "9", "9"], "None": ["0"] * 4})
+
+
+def few_rows():
+    """Quantiles of no more rows than the sample has are exact; of one more they are bins."""
+    rng = numpy.random.default_rng(5)
+    for n, args, is_exact in ((23, (), True), (1, (), True), (100, (), True), (101, (), False), (101, ("--sample", "101"), True)):
+        path = os.path.join(tmpdir(), "9_0_n0.h5")
+        some, gaps = rng.lognormal(0, 3, n), rng.normal(0, 9, n)
+        gaps[1::4] = numpy.nan
+        node_file(path, "n0", {"Tasks/0": rows_of(numpy.arange(n), [("Some", F), ("Gaps", F)], [some, gaps])}, index=0)
+        got = {c["name"]: c["quantiles"] for c in json.loads(reduced("--json", *args, path).stdout)["columns"]}
+        real = {name: {q: [numpy.quantile(v[~numpy.isnan(v)], int(q[1:]) / 100, method="inverted_cdf")] * 2 for q in got[name]}
+                for name, v in (("Some", some), ("Gaps", gaps))}
+        is_equal("%d rows, %s: quantiles are exact" % (n, args), got == real, is_exact)
+        is_equal("%d rows, %s: the table says so" % (n, args), " p50 <=" in reduced(*args, path).stdout, not is_exact)
 
 
 def make_bursts():
@@ -393,4 +409,4 @@ def lone_burst():
     is_true("one burst: there is no number that is none", "nan" not in text, text)
 
 
-run_tests([moments, sample, any_order, any_ranks, parts, damaged_parts, damaged_file, lost_rank, stored, words, zeros, clusters, output, lone_burst])
+run_tests([moments, sample, any_order, any_ranks, parts, damaged_parts, damaged_file, lost_rank, stored, words, zeros, few_rows, clusters, output, lone_burst])

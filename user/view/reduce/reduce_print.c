@@ -3,6 +3,8 @@
 #include "view/reduce/reduce_print.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/escape.h"
@@ -25,18 +27,56 @@ static struct log_bin within(const struct reduction_column *c, struct log_bin b)
 	return (struct log_bin){fmax(b.low, c->moments.min), fmin(b.high, c->moments.max)};
 }
 
-static struct log_bin quantile(const struct reduction_column *c, double q)
+/* The sample has all rows: quantiles are values, and no bins. */
+static bool is_exact(const struct reduction *r)
+{
+	return r->nitems == r->rows;
+}
+
+/* The values of a column that are known, ascending; of no more than the sample's rows. */
+struct values {
+	double *v;
+	size_t n; /* 0: the histogram tells quantiles */
+};
+
+static int cmp(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The caller frees v. */
+static struct values values_of(const struct reduction *r, unsigned column)
+{
+	struct values all = {.v = is_exact(r) ? calloc(r->nitems + 1, sizeof(*all.v)) : NULL};
+
+	for (unsigned i = 0; all.v && i < r->nitems; i++)
+		if (column < r->items[i].nvalues && isfinite(r->items[i].values[column]))
+			all.v[all.n++] = r->items[i].values[column];
+	if (all.n)
+		qsort(all.v, all.n, sizeof(*all.v), cmp);
+	return all;
+}
+
+/* At least the part q of the values is not above it. */
+static struct log_bin quantile(const struct reduction_column *c, const struct values *all, double q)
 {
 	struct log_bin none = {NAN, NAN};
+	double at = fmax(0, ceil(q * (double)all->n - 1e-9) - 1);
 
-	return c->moments.n ? within(c, log_histogram__quantile(&c->histogram, q)) : none;
+	if (!c->moments.n)
+		return none;
+	if (all->n)
+		return (struct log_bin){all->v[(size_t)at], all->v[(size_t)at]};
+	return within(c, log_histogram__quantile(&c->histogram, q));
 }
 
 /* What part q of the values is not above; the bin of 0 ends where numbers are as good as 0. */
-static double quantile_bound(const struct reduction_column *c, double q)
+static double quantile_bound(const struct reduction_column *c, const struct values *all, double q)
 {
 	const double least = log_histogram__bin(LOG_HISTOGRAM_SIDE).high;
-	double high = quantile(c, q).high;
+	double high = quantile(c, all, q).high;
 
 	return high == least ? 0 : high;
 }
@@ -57,8 +97,10 @@ static void print_number(double v, FILE *out)
 	fprintf(out, " %8s", text);
 }
 
-static void print_column(const struct reduction_column *c, FILE *out)
+static void print_column(const struct reduction *r, unsigned column, FILE *out)
 {
+	const struct reduction_column *c = r->columns[column];
+	struct values all = values_of(r, column);
 	int pad;
 
 	print__escaped(out, c->name);
@@ -71,10 +113,11 @@ static void print_column(const struct reduction_column *c, FILE *out)
 	print_number(moments__mean(&c->moments), out);
 	print_number(moments__std(&c->moments), out);
 	print_number(c->moments.min, out);
-	print_number(quantile_bound(c, 0.5), out);
-	print_number(quantile_bound(c, 0.95), out);
+	print_number(quantile_bound(c, &all, 0.5), out);
+	print_number(quantile_bound(c, &all, 0.95), out);
 	print_number(c->moments.max, out);
 	fputc('\n', out);
+	free(all.v);
 }
 
 void reduce_print__coverage(const struct reduction *r, FILE *out)
@@ -89,8 +132,11 @@ void reduce_print__coverage(const struct reduction *r, FILE *out)
 
 void reduce_print__text(const struct reduction *r, FILE *out)
 {
-	static const char *const heads[] = {"rows",   "mean",	"std", "min",
-					    "p50 <=", "p95 <=", "max"};
+	static const char *const of_bins[] = {"rows",	"mean",	  "std", "min",
+					      "p50 <=", "p95 <=", "max"},
+				 *const of_values[] = {"rows", "mean", "std", "min",
+						       "p50",  "p95",  "max"};
+	const char *const *heads = is_exact(r) ? of_values : of_bins;
 
 	fputs("Series ", out);
 	print__escaped(out, r->series);
@@ -98,11 +144,11 @@ void reduce_print__text(const struct reduction *r, FILE *out)
 		report_text__s(r->places.n), r->tables, report_text__s((double)r->tables), r->rows,
 		report_text__s((double)r->rows));
 	fprintf(out, "%-*s", NAME_WIDTH, "Column");
-	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++)
+	for (size_t i = 0; i < sizeof(of_bins) / sizeof(*of_bins); i++)
 		fprintf(out, " %8s", heads[i]);
 	fputc('\n', out);
 	for (unsigned i = 0; i < r->ncolumns; i++)
-		print_column(r->columns[i], out);
+		print_column(r, i, out);
 	fprintf(out, "\nSample: %u rows.\n", r->nitems);
 	reduce_print__coverage(r, out);
 	fprintf(out, "CPU time of this reduction: %.2f s, of %" PRIu64 " process%s.\n", r->cpu_s,
@@ -134,25 +180,28 @@ static json_t *histogram_json(const struct reduction_column *c)
 	return bins;
 }
 
-static json_t *quantiles_json(const struct reduction_column *c)
+static json_t *quantiles_json(const struct reduction *r, unsigned column)
 {
+	const struct reduction_column *c = r->columns[column];
+	struct values all = values_of(r, column);
 	json_t *j = json_object();
 
 	for (size_t i = 0; c->moments.n && i < N_QUANTILES; i++)
-		json__set(j, quantiles[i].name,
-			  bin_json(c, log_histogram__quantile(&c->histogram, quantiles[i].q), 0));
+		json__set(j, quantiles[i].name, bin_json(c, quantile(c, &all, quantiles[i].q), 0));
+	free(all.v);
 	return j;
 }
 
-static json_t *column_json(const struct reduction_column *c)
+static json_t *column_json(const struct reduction *r, unsigned column)
 {
+	const struct reduction_column *c = r->columns[column];
 	const struct moments *m = &c->moments;
 
 	return json_pack("{s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
 			 json__text(c->name), "unit", json__text(c->unit), "n", (json_int_t)m->n,
 			 "unknown", (json_int_t)c->unknown, "mean", json__number(moments__mean(m)),
 			 "std", json__number(moments__std(m)), "min", json__number(m->min), "max",
-			 json__number(m->max), "quantiles", quantiles_json(c), "histogram",
+			 json__number(m->max), "quantiles", quantiles_json(r, column), "histogram",
 			 histogram_json(c));
 }
 
@@ -193,7 +242,7 @@ json_t *reduce_print__json(const struct reduction *r)
 				 "seed", (json_int_t)r->seed);
 
 	for (unsigned i = 0; i < r->ncolumns; i++)
-		json_array_append_new(columns, column_json(r->columns[i]));
+		json_array_append_new(columns, column_json(r, i));
 	for (unsigned i = 0; i < r->nitems; i++)
 		json_array_append_new(sample, item_json(&r->items[i]));
 	json_object_update(json, about);
