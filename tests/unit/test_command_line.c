@@ -47,6 +47,17 @@ TEST(a_long_command_is_cut)
 	free(word);
 }
 
+TEST(a_title_has_names_instead_of_paths_where_these_have_no_room)
+{
+	static const char command[] = "/usr/bin/python3 /home/me/a.py / /tmp/ 'x /a/b' ./c/d";
+	char buf[COMMAND_LINE_MAX + 1];
+
+	assert_string_equal(command_line__short(command, 100, buf), command);
+	assert_string_equal(command_line__short(command, 20, buf),
+			    "python3 a.py / /tmp/ 'x b' ./c/d");
+	assert_string_equal(command_line__short("", 0, buf), "");
+}
+
 int main(void)
 {
 	return run_all_tests();

@@ -153,3 +153,27 @@ char *command_line__of(char *const *argv)
 		snprintf(text + COMMAND_LINE_MAX - 3, 4, "...");
 	return text;
 }
+
+const char *command_line__short(const char *command, size_t room,
+				char buf[static COMMAND_LINE_MAX + 1])
+{
+	bool shorten = strlen(command) > room;
+	size_t len = 0;
+
+	while (*command && len < COMMAND_LINE_MAX) {
+		size_t n = strcspn(command, " ");
+		const char *name = memrchr(command, '/', n);
+
+		if (shorten && *command == '/' && name + 1 < command + n) {
+			n -= (size_t)(name + 1 - command);
+			command = name + 1;
+		}
+		n += command[n] == ' ';
+		n = n < COMMAND_LINE_MAX - len ? n : COMMAND_LINE_MAX - len;
+		memcpy(buf + len, command, n);
+		len += n;
+		command += n;
+	}
+	buf[len] = 0;
+	return buf;
+}

@@ -3,6 +3,8 @@
 #ifndef JP_BASE_COMMAND_LINE_H
 #define JP_BASE_COMMAND_LINE_H
 
+#include <stddef.h>
+
 #define COMMAND_LINE_MAX 2048 /* bytes; what is longer ends in "..." */
 
 /*
@@ -11,5 +13,10 @@
  * the like, and the password in a URL. The caller frees it; NULL: no memory.
  */
 char *command_line__of(char *const *argv);
+
+/* A command for a title: as it is where it has room, else without the directories of words that are
+ * absolute paths, as what a program works on matters more. Returns buf. */
+const char *command_line__short(const char *command, size_t room,
+				char buf[static COMMAND_LINE_MAX + 1]);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/command_line.h"
 #include "hdf5/hdf5.h"
 #include "identity/stepname.h"
 
@@ -50,17 +51,20 @@ static char *executable(const struct model_file *f)
 	return path;
 }
 
+#define NAME_MAX_SHOWN 120
+
 void model_title__of(const struct model_file *f, char text[static MODEL_TITLE])
 {
 	_cleanup_free_ char *path = executable(f), *command = model_title__attr(f, "Command Line");
-	const char *slash = path ? strrchr(path, '/') : NULL,
-		   *name = command ? command
-			   : slash ? slash + 1
-				   : path;
-	bool job = f->job && *f->job, step = f->reader && !f->merged && f->reader->nsteps &&
-						*f->reader->steps[0].name;
+	const char *slash = path ? strrchr(path, '/') : NULL, *name = command ? command
+								      : slash ? slash + 1
+									      : path;
+	char line[COMMAND_LINE_MAX + 1];
+	bool job = f->job && *f->job,
+	     step = f->reader && !f->merged && f->reader->nsteps && *f->reader->steps[0].name;
 
-	snprintf(text, MODEL_TITLE, "%.120s%s%s%.20s%s%.60s", name ? name : "",
+	snprintf(text, MODEL_TITLE, "%.*s%s%s%.20s%s%.60s", NAME_MAX_SHOWN,
+		 name ? command_line__short(name, NAME_MAX_SHOWN, line) : "",
 		 name && job ? ", " : "", job ? "job " : "", job ? f->job : "",
 		 job && step ? " step " : "",
 		 job && step ? stepname__human(f->reader->steps[0].name) : "");

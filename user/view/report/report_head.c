@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/command_line.h"
 #include "base/escape.h"
 #include "identity/stepname.h"
 #include "view/report/report_page.h"
@@ -90,6 +91,7 @@ static void print_job(const struct report *r, FILE *out)
 			   : command		 ? command
 			   : text(r, "Job Name") ? text(r, "Job Name")
 						 : r->facts->program;
+	char line[COMMAND_LINE_MAX + 1];
 	report_line steps, words, cut;
 	size_t room;
 	bool fits;
@@ -105,7 +107,9 @@ static void print_job(const struct report *r, FILE *out)
 	room -= fits ? strlen(words) : 0;
 	fputs(steps, out);
 	if (name)
-		fprintf(out, " \"%s\"", report_text__cut(name, (unsigned)room - 3, cut));
+		fprintf(out, " \"%s\"",
+			report_text__cut(command_line__short(name, room - 3, line),
+					 (unsigned)room - 3, cut));
 	fprintf(out, "%s%s\n", fits ? "" : "\n", words);
 }
 
@@ -194,7 +198,7 @@ static void print_memory(const struct report *r, FILE *out)
 		return;
 	fprintf(out, "peak memory %s%s; ask for --mem=%s\n", report_text__mb(peak, text),
 		r->job->nnodes > 1 ? " on the fullest node" : "",
-		report_text__mem_option(peak, option));
+		report_text__mem_option(facts__job(r->facts, FACT_JOB_ask_mb), option));
 }
 
 void report_head__print(const struct report *r, FILE *out)

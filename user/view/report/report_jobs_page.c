@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/command_line.h"
 #include "base/json.h"
 #include "view/report/report_jobs.h"
 #include "view/report/report_text.h"
@@ -91,6 +92,7 @@ static void print_jobs(const json_t *rows, FILE *out)
 	json_array_foreach(rows, i, o)
 	{
 		double cost = json__number_of(json_object_get(o, "finding"), "core_s");
+		char line[COMMAND_LINE_MAX + 1];
 		report_number ran, lost;
 
 		fputs("  ", out);
@@ -98,7 +100,7 @@ static void print_jobs(const json_t *rows, FILE *out)
 		putc(' ', out);
 		print_cell(user_of(o), user, out);
 		fputs(user ? " " : "", out);
-		print_cell(name_of(o), name, out);
+		print_cell(command_line__short(name_of(o), (size_t)name, line), name, out);
 		print_number(json__number_of(o, "cores"), 5, 0, out);
 		fprintf(out, " %10s %12s  %s\n",
 			report_text__time(json__number_of(o, "elapsed_s"), ran),
