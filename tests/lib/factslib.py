@@ -35,7 +35,7 @@ def healthy(bins=BINS, nodes=NODES, cores=CORES, per_node=16, gpus=0):
             "disk_read_mb": 1000, "disk_write_mb": 9000, "blk_ops": 30000, "blk_time_s": 60, "blk_p99_s": 0.01,
             "run_p50_s": 0.00001, "opens": 3000, "mount_requests": 40000, "mount_meta_requests": 4000,
             "mount_request_s": 0.01 * wall, "net_tx_mb": 20, "net_rx_mb": 20, "net_ops": 9000, "tcp_retrans": 3,
-            "port_tx_mb": 90000, "ports_up": nodes, "ipoib_mb": 2, "own_peak_mb": 30000, "own_sum_peak_mb": 118000,
+            "port_tx_mb": 90000, "ports_up": nodes, "ipoib_mb": 2, "ask_mb": 37000, "own_peak_mb": 30000, "own_sum_peak_mb": 118000,
             "limit_mb": 64000, "request_mb": 64000, "is_request_default": 0, "swap_peak_mb": 0, "energy_j": 4e6,
             "energy_low_j": 3.8e6, "energy_high_j": 4.2e6, "energy_static_j": 1.2e6, "io_periods": 0,
             "gpu_periods": 0, "io_congestion_ops": 12, "imbalance_sd": 0.03, "idle_ratio": 0.01, "unused_ratio": 0,

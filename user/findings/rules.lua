@@ -296,7 +296,7 @@ rules["cpu.unused"] = {
 		return {
 			severity = asked(job.cpu_share < limits.bad and "bad" or "warn"),
 			cost = idle_s(),
-			text = format("%s of %s were in use on average; %s were idle%s.",
+			text = format("%s of %s were in use on average; %s were not used%s.",
 				used < 0.05 and "Almost none" or number(used), plural(job.cores, "core"), core_time(idle_s()),
 				cause and format(": its threads waited for %s in %s of their time", cause[1], percent(part)) or
 				asleep >= limits.asleep and format(", in %s of which its threads slept or waited for something other " ..
@@ -347,7 +347,7 @@ rules["cpu.serial"] = {
 			severity = asked("bad"),
 			cost = idle_s(),
 			saving = share(idle_s()),
-			text = format("One core of %d was in use throughout; %s were idle.%s", job.cores,
+			text = format("One core of %d was in use throughout; %s were not used.%s", job.cores,
 				core_time(idle_s()), turns or ""),
 			remedy = remedy or format(advice("Ask for one core (#SBATCH --cpus-per-task=1), or start the parallel version (%s).",
 				"Start the parallel version, where there is one (%s)."),
@@ -911,7 +911,7 @@ rules["cpu.tail"] = {
 			severity = "bad",
 			cost = cost,
 			times = {{bin.start_s[first], bin.start_s[#bin] + bin.span_s[#bin]}},
-			text = format("The last %s used %s of %s; %s were idle.", duration(length), number(cores),
+			text = format("The last %s used %s of %s; %s were not used.", duration(length), number(cores),
 				plural(job.cores, "core"), core_time(cost)),
 			remedy = cores < limits.none and "Look what it waits for at its end, or end the job before." or
 				advice("Do this part in a small job of its own: sbatch --dependency=afterok:JOBID --ntasks=1",
@@ -960,12 +960,9 @@ rules["job.stopped"] = {
 
 ---------------------------------------------------------------------- memory
 
--- What to ask for, as the page says beside the peak; of the memory without files where only that is known.
-local function request(peak_mb, own_peak_mb) return mem_option(1.2 * known(peak_mb, own_peak_mb)) end
-
 rules["mem.over"] = {
-	needs = {"job.own_peak_mb", "job.request_mb", "job.nodes", "job.cores", "job.cores_per_node", "job.wall_s",
-		"job.is_request_default", "job.is_completed"},
+	needs = {"job.own_peak_mb", "job.ask_mb", "job.request_mb", "job.nodes", "job.cores", "job.cores_per_node",
+		"job.wall_s", "job.is_request_default", "job.is_completed"},
 	limits = {used = 0.2, gb_h = 100, cores = 0.85},
 	source = "job_defense_shield 0.35, jobstats 0.7",
 	judge = function(limits)
@@ -983,13 +980,13 @@ rules["mem.over"] = {
 			severity = "note",
 			text = format("%s of %s were used%s; %s GiB-hours were not.", size(job.own_peak_mb),
 				size(job.request_mb), job.nodes > 1 and " on the fullest node" or "", number(gb_h)),
-			remedy = format("A smaller request starts earlier: #SBATCH --mem=%s", request(job.peak_mb, job.own_peak_mb)),
+			remedy = format("A smaller request starts earlier: #SBATCH --mem=%s", mem_option(job.ask_mb)),
 		}
 	end,
 }
 
 rules["mem.near_limit"] = {
-	needs = {"node.own_peak_mb", "node.limit_mb"},
+	needs = {"node.own_peak_mb", "node.limit_mb", "job.ask_mb"},
 	limits = {used = 0.9},
 	suppressed_by = {"mem.oom"},
 	source = "ClusterCockpit 0.9",
@@ -1004,8 +1001,8 @@ rules["mem.near_limit"] = {
 			text = format("%s of %s%s were used by the job's own data, without page cache: little more and it is killed.",
 				size(node.own_peak_mb[at]), size(node.limit_mb[at]),
 				#node > 1 and " on " .. nodes({at}) or ""),
-			remedy = advice(format("#SBATCH --mem=%s", request(max(node.peak_mb), node.own_peak_mb[at])),
-				format("Give it %s of memory.", request(max(node.peak_mb), node.own_peak_mb[at]))),
+			remedy = advice(format("#SBATCH --mem=%s", mem_option(job.ask_mb)),
+				format("Give it %s of memory.", mem_option(job.ask_mb))),
 		}
 	end,
 }
@@ -1059,19 +1056,18 @@ rules["mem.oom"] = {
 		only_if(job.oom_kills >= 1, "no process was killed for want of memory")
 		local list = indexes(mask(node.oom_kills, ">", 0))
 		local at = list[1]
+		local more = job.ask_mb > 0 and mem_option(job.ask_mb) .. " or more"
 		local full = at and node.limit_mb[at] == node.limit_mb[at] and
 			format(" at a limit of %s", size(node.limit_mb[at])) or ""
-		local wanted = known(at and node.limit_mb[at] or NAN, known(job.limit_mb, NAN))
 		return {
 			times = when(mask(bin.oom_kills, ">", 0)),
 			severity = job.is_completed == 1 and "note" or "bad",
 			where = #node > 1 and #list > 0 and nodes(list) or "",
 			text = format("The kernel killed %s for want of memory%s%s.", plural(job.oom_kills, "process", "processes"),
 				#list > 0 and " on " .. nodes(list) or "", full),
-			remedy = job.is_slurm ~= 0 and wanted == wanted and format("#SBATCH --mem=%s or more, or fewer tasks on each node " ..
-				"(#SBATCH --ntasks-per-node).", mem_option(1.25 * wanted)) or
-				advice("Ask for more memory (#SBATCH --mem), or fewer tasks on each node (#SBATCH --ntasks-per-node).",
-					"It needs more memory, or fewer processes at the same time."),
+			remedy = advice(more and "#SBATCH --mem=" .. more or "Ask for more memory (#SBATCH --mem)",
+				"Give it " .. (more or "more") .. " memory") ..
+				advice(", or fewer tasks on each node (#SBATCH --ntasks-per-node).", ", or fewer processes at the same time."),
 		}
 	end,
 }

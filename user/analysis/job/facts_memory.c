@@ -122,6 +122,16 @@ static double peak_of(const struct job_unit *node, enum quantity own, double lar
 	return fmax(peak, node->total[own]);
 }
 
+#define ASK_MARGIN 1.2 /* of a request of memory, above what was used */
+
+/* A process that is killed for want of memory would have taken more. */
+static double ask_of(const struct facts *f, double peak, double limit)
+{
+	bool killed = *f->values[FACT_JOB_oom_kills] >= 1;
+
+	return ASK_MARGIN * (killed ? fmax(peak, limit) : peak);
+}
+
 int facts_memory__fill(struct facts *f, const struct model_job *j)
 {
 	enum quantity own = facts__own_memory(j);
@@ -146,5 +156,6 @@ int facts_memory__fill(struct facts *f, const struct model_job *j)
 	*f->values[FACT_JOB_own_peak_mb] = facts__max(j, own);
 	*f->values[FACT_JOB_own_sum_peak_mb] = fmax(sum_peak, facts__max(j, own));
 	*f->values[FACT_JOB_limit_mb] = limit;
+	*f->values[FACT_JOB_ask_mb] = ask_of(f, *peak, limit);
 	return fullest ? fill_leak(f, j, fullest, own) : 0;
 }

@@ -53,6 +53,7 @@ static const struct {
 	{FACT_JOB_taken_s, BECAUSE("the nodes' idle time is not known")},
 	{FACT_JOB_limit_mb, BECAUSE(NO_LIMIT)},
 	{FACT_JOB_peak_mb, COLUMN(Q_RSS)},
+	{FACT_JOB_ask_mb, COLUMN(Q_RSS)},
 	{FACT_JOB_own_peak_mb, COLUMN(Q_RSS)},
 	{FACT_JOB_own_sum_peak_mb, COLUMN(Q_RSS)},
 	{FACT_JOB_swap_peak_mb, COLUMN(Q_SWAP)},

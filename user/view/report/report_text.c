@@ -96,8 +96,6 @@ const char *report_text__cores(double core_s, report_number buf)
 	return SCALED(core_s, core_s, scales, buf);
 }
 
-#define MEM_MARGIN 1.2 /* of a request of memory, above what was used */
-
 static const struct scale sizes[] = {
 	{0, 1.0 / 1048576, "B"}, {1000 / 1048576.0, 1 / 1024.0, "KiB"}, {1000 / 1024.0, 1, "MiB"},
 	{1000, 1024, "GiB"},	 {1000 * 1024, 1048576, "TiB"},
@@ -108,10 +106,8 @@ const char *report_text__mb(double mb, report_number buf)
 	return SCALED(mb, mb, sizes, buf);
 }
 
-const char *report_text__mem_option(double peak_mb, report_number buf)
+const char *report_text__mem_option(double mb, report_number buf)
 {
-	double mb = MEM_MARGIN * peak_mb;
-
 	if (mb > 1024)
 		snprintf(buf, REPORT_NUMBER, "%.0fG", ceil(mb / 1024));
 	else

@@ -18,8 +18,8 @@ const char *report_text__change(double s, report_number buf);
 const char *report_text__cores(double core_s, report_number buf);
 /* Three digits: "290 KiB", "1.2 GiB". */
 const char *report_text__mb(double mb, report_number buf);
-/* What to ask Slurm for, a fifth above a peak: "240M", "38G". */
-const char *report_text__mem_option(double peak_mb, report_number buf);
+/* As an option of Slurm, up to a round number: "240M", "38G". */
+const char *report_text__mem_option(double mb, report_number buf);
 /* "1.9 GiB/s". */
 const char *report_text__rate(double mb_per_s, report_number buf);
 /* "4.1 kWh", "12.3 kJ", in the unit that is right for `like`, another one of its line. */
