@@ -79,14 +79,42 @@ def output_is_the_commands():
     is_equal("stdout is that of CMD", (p.returncode, p.stdout), (4, "1\n2\n3\n"))
     is_true("the page is on stderr", re.search(r"^run .*^Where the time went.*^file: /", p.stderr, re.M | re.S),
             p.stderr)
-    p = sh([args[0], "run", "--json"] + args[2:])
-    is_true("JSON is on stderr", p.stdout == "1\n2\n3\n" and json.loads(p.stderr)["units"]["nodes"], p.stderr)
+    p = sh([args[0], "run", "-q", "--json", "-"] + args[2:])
+    is_true("--json -: JSON is behind what CMD says", p.stdout.startswith("1\n2\n3\n{") and not p.stderr and
+            json.loads(p.stdout[6:])["units"]["nodes"], p.stdout + p.stderr)
     quoted = " ".join("'%s'" % a for a in args)
     p = sh(["bash", "-c", quoted + " | head -n 1; echo ${PIPESTATUS[0]}"])
     is_equal("a reader that leaves changes nothing", p.stdout.split(), ["1", "4"])
     is_true("nor does it add an error", "cannot write" not in p.stderr, p.stderr)
     p = sh(["bash", "-c", quoted + " 2>&1 | head -n 1; echo ${PIPESTATUS[0]}"])
     is_equal("nor one that leaves both", p.stdout.split(), ["1", "4"])
+
+
+def json_file():
+    """--json FILE: the user's, of what --json of report says, beside the page; nothing is lost that was there."""
+    os.chmod(TMP, 0o755)
+    d = tmpdir("json")
+    os.chmod(d, 0o777)
+    path, mark, profile = d + "/x.json", d + "/mark", d + "/x.h5"
+    args = [a for a in run_cmd("touch", mark, out=profile) if a != "-q"]
+    as_nobody = plain_env(SUDO_UID="65534", SUDO_GID="65534", SUDO_USER="nobody")
+    p = sh([args[0], "run", "--json", path] + args[2:], env=as_nobody)
+    is_true("--json FILE: the page is there, too", p.returncode == 0 and "\nWhere the time went" in p.stderr, p.stderr)
+    is_equal("--json FILE: whose it is, and what is beside it", (os.stat(path).st_uid, sorted(os.listdir(d))),
+             (65534, ["mark", "x.h5", "x.json"]))
+    with open(path) as f:
+        written = json.load(f)
+    told = json.loads(sh([JOBPROF, "report", "--json", profile]).stdout)
+    is_equal("--json FILE: it is the JSON of report", written, told)
+    os.unlink(mark)
+    for name, where, reason in (("a file is there", path, "--overwrite"), ("no such directory", d + "/no/x", "No such file"),
+                                ("root's directory", "/root/x.json", "Permission denied")):
+        p = sh([args[0], "run", "--json", where] + args[2:], env=as_nobody)
+        is_true("--json, %s: said before CMD runs" % name, p.returncode == 1 and reason in p.stderr and p.stderr.count("\n") == 1
+                and not os.path.exists(mark), p.stderr)
+    p = sh([args[0], "run", "--overwrite", "--json", path] + args[2:], env=as_nobody)
+    with open(path) as f:
+        is_true("--overwrite: it is the new run's", p.returncode == 0 and json.load(f) != written, p.stderr)
 
 
 def named_file():
@@ -413,4 +441,4 @@ if __name__ == "__main__":
     need_bpf()
     run_five_at_a_time([limits_of_command, cpus_of_command, nothing_left, signals, side_by_side,
                         many_side_by_side, leftovers_that_stay, inherits_nothing, command_ends, clock_steps,
-                        taken_journal, processes_that_run_on, output_is_the_commands, page_of_a_run, named_file, full_disk])
+                        taken_journal, processes_that_run_on, output_is_the_commands, page_of_a_run, json_file, named_file, full_disk])

@@ -92,7 +92,7 @@ dd if=/dev/zero of=late bs=1M count=8 2>/dev/null
 while [ ! -e spun ]; do sleep 0.02; done
 exit 7
 EOF
-$JP run --json -- sh ./work 2>page
+$JP run -q --json page -- sh ./work
 echo $? >status
 touch over
 $BIN/jpspin 0.3 >/dev/null
@@ -140,8 +140,8 @@ def marks_of_window(path, page):
 PAGES = """
 $JP run -q -- $BIN/jpspin -o spun 0.1 2>quiet
 $JP run -- $BIN/jpmem -a 100 -t 0.1 -o big 2>page
-$JP run --json -- $BIN/jpmem -a 150 -o bigger 2>bigger.json
-$JP run --json -- $BIN/jpmem -a 40 -t 0.3 -o small 2>small.json
+$JP run --json bigger.json -- $BIN/jpmem -a 150 -o bigger 2>both
+$JP run -q --json small.json -- $BIN/jpmem -a 40 -t 0.3 -o small 2>none
 """
 
 
@@ -154,6 +154,8 @@ def pages(d):
         r"^Where the time went +\d+ cores? x .* core-s$", r"^  own code +\d+\.\d %",
         r"^CMD alone: exit status 0, .* largest process 10\d MiB", r"other processes")), page)
     is_true("page: 30 lines", len(page.splitlines()) <= 30, page)
+    is_true("page: --json and -q: the page and JSON, or JSON alone", re.search("^Where the time went", s.text("both"), re.M) and
+            not s.text("none") and s.page("bigger.json")["report"]["findings"] is not None, s.text("both"))
     bigger, small = s.page("bigger.json"), s.page("small.json")
     is_near("page: the peak is the program's own account", bigger["series"]["Tasks/0"]["peak_mb"],
             s.account("bigger")["status.VmHWM"] / 1024, 0.05, 8)
@@ -174,7 +176,7 @@ echo $$ >pid
 while [ ! -e go ]; do sleep 0.02; done
 $BIN/jpmem -a 60 -t 0.1 >/dev/null; $BIN/jpspin 0.3 >/dev/null; dd if=/dev/zero of=early bs=7 count=9999 2>/dev/null
 export TMPDIR=$DIR
-$JP run --json -- %s 2>window.json >/dev/null
+$JP run -q --json window.json -- %s >/dev/null
 """
 OTHERS, TRIES, DISTURBED = "cpu.neighbour", 3, 0.15
 
@@ -280,7 +282,7 @@ def statuses(d):
 
 
 HELD = """
-$JP run --json -- sh -c 'touch begun; $BIN/jpspin -o own 0.3; while [ ! -e go ]; do sleep 0.02; done
+$JP run -q --json json -- sh -c 'touch begun; $BIN/jpspin -o own 0.3; while [ ! -e go ]; do sleep 0.02; done
     exit 5' 2>page
 echo $? >status
 """

@@ -187,7 +187,7 @@ def another_user(name, c, d):
 
 def run_inside(name, c, d):
     """jobprof run of a user, as the first thing that a task does."""
-    line = "exec %s run --json -- %s -o own.$SLURM_PROCID 0.3 2>page.$SLURM_PROCID" % (
+    line = "exec %s run -q --json page.$SLURM_PROCID -- %s -o own.$SLURM_PROCID 0.3" % (
         public_copy(JOBPROF), public_copy(tool("jpspin")))
     s = c.srun(["-n2", "-w", c.nodes[0]], ["sh", "-c", line], user=USER.pw_name,
                env={"JOBPROF_SOCKET": d.settings["Socket"]})

@@ -10,6 +10,10 @@
 
 #define CLIENT_CONN_TIMEOUT_MS 5000
 
+/* Where a run listens, by its process id, which outside of Slurm is its job's id, too. */
+#define CLIENT_CONN_RUN_DIR  "/run/jobprof"
+#define CLIENT_CONN_RUN_FORM "run-%d.sock"
+
 /* Says why nothing came of it, and what to do: err is a negative errno, text what jobprofd said, or
  * "". Returns the exit status. */
 int client_conn__failed(int err, const char *text);

@@ -61,6 +61,16 @@ const struct command cmd_live = {
 	.values = values,
 };
 
+/* A run outside of Slurm answers itself, whatever jobprofd there is. */
+static void ask_run(uint32_t job)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), CLIENT_CONN_RUN_DIR "/" CLIENT_CONN_RUN_FORM, (int)job);
+	if (!access(path, F_OK))
+		setenv("JOBPROF_SOCKET", path, 0);
+}
+
 /* jobprofd knows jobs by their own ids; which a task of an array or a component has, squeue knows.
  */
 static int find_jobs(struct args *a, const struct jobspec *spec)
@@ -69,6 +79,7 @@ static int find_jobs(struct args *a, const struct jobspec *spec)
 
 	snprintf(job, sizeof(job), "%.*s", (int)strcspn(spec->text, "."), spec->text);
 	if (spec->kind == JOBSPEC_JOB) {
+		ask_run(spec->job);
 		a->jobs[0] = spec->job;
 		a->njobs = 1;
 		memcpy(a->text, job, sizeof(job));

@@ -37,6 +37,10 @@ struct call {
 	struct jpc_reply reply;
 };
 
+/* What -ESRCH means to a sender outside of profiled steps. */
+#define CONTROL_NO_STEP \
+	"this process is in no step that is profiled: ask for a profile, as in srun --jobprof=all"
+
 /* Puts the text in the reply. Returns err. */
 int control_call__refuse(struct call *k, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

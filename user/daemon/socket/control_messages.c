@@ -191,10 +191,7 @@ static int refuse_live(struct call *k, const struct jpc_live *m, int err)
 			k, err, "no step of job %u that runs on this node is profiled%s", m->job_id,
 			m->step_name[0] ? ", or none of that name" : "");
 	if (err == -ESRCH)
-		return control_call__refuse(
-			k, err,
-			"this process is in no step that is profiled: ask for a profile, "
-			"as in srun --jobprof=all");
+		return control_call__refuse(k, err, CONTROL_NO_STEP);
 	return err;
 }
 

@@ -81,7 +81,7 @@ int control_ring__message(struct call *k, const struct jpc_head *h)
 
 	(void)h;
 	if (!k->p->in_task)
-		return control_call__refuse(k, -ESRCH, "the sender is in no step of a job");
+		return control_call__refuse(k, -ESRCH, CONTROL_NO_STEP);
 	r = control_rows__request(k, &err);
 	if (!r)
 		return err;

@@ -40,7 +40,7 @@ struct request *control_rows__request(struct call *k, int *err)
 			k, -ESRCH,
 			s	     ? "this step is not profiled: ask for it with --jobprof"
 			: p->in_step ? "this step is not known to jobprofd"
-				     : "the sender is in no step of a job");
+				     : CONTROL_NO_STEP);
 		return NULL;
 	}
 	if (p->uid && (!s->uid_known || s->uid != p->uid)) {

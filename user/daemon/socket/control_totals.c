@@ -15,8 +15,7 @@ static int check_step(struct call *k, const struct step *s)
 	const struct peer *p = k->p;
 
 	if (!s || s->state == STEP_IGNORED)
-		return control_call__refuse(k, -ESRCH,
-					    "this process is in no step that is profiled");
+		return control_call__refuse(k, -ESRCH, CONTROL_NO_STEP);
 	if (p->uid && s->uid_known && s->uid != p->uid)
 		return control_call__refuse(k, -EACCES, "this step is another user's");
 	if (s->state != STEP_ACTIVE || (p->uid && !s->uid_known))

@@ -20,9 +20,11 @@
 #include "base/escape.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/jobprof/client_conn.h"
 #include "cmd/jobprof/report/report.h"
 #include "cmd/jobprof/run/journal_file.h"
 #include "cmd/jobprof/run/run_cgroup.h"
+#include "cmd/jobprof/run/run_json.h"
 #include "cmd/jobprof/run/run_region.h"
 #include "cmd/jobprof/run/run_user.h"
 #include "cmd/jobprof/run/run_window.h"
@@ -34,8 +36,6 @@
 #include "jobfile/publish.h"
 #include "schema/series.h"
 
-#define SOCKET_DIR    "/run/jobprof"
-#define SOCKET_FORM   "run-%d.sock"
 #define GIVE_UP_AFTER 3 /* failed writers */
 #define COURTESY_NS   (3 * NSEC_PER_SEC)
 #define LEAVING_TRIES 25 /* helpers of a program may end just after it: so many times 2 ms */
@@ -50,13 +50,15 @@ struct run {
 	char *command; /* for the file */
 	char socket[64];
 	struct rlimit files; /* what CMD gets: ours is raised */
-	bool json, quiet, wait_all;
+	const char *json;    /* the file of --json; NULL: none */
+	bool quiet, wait_all;
 	struct run_regions regions;
 	pid_t pid;
 	int status;
 	bool ended, removed;
 	const struct step *failed; /* its file cannot be written */
-	uint64_t written_ns;	   /* when there was nothing more to do for CMD */
+	bool json_failed;
+	uint64_t written_ns; /* when there was nothing more to do for CMD */
 };
 
 static uint32_t job_id(void)
@@ -170,14 +172,30 @@ static void print_evicted(const struct run_cgroup *c)
 	fputs(c->more_names ? ", ...\n" : "\n", stderr);
 }
 
+static int write_json(void *path, FILE *out)
+{
+	const struct job_input in = {.path = path};
+	const struct report_opts how = {.form = REPORT_JSON, .is_run = true};
+
+	return report__files(&in, 1, &how, out);
+}
+
+/* The page, and the same as JSON. */
+static void report_on(struct run *r, char *path, const struct report_opts *page)
+{
+	if (!r->quiet)
+		report__on_stderr(path, page);
+	if (r->json && run_json__write(&r->user, r->json, write_json, path))
+		r->json_failed = true;
+}
+
 /* The page of a run whose file cannot be written, from its journal, and what becomes of the file.
  */
-static void summary_without_file(const struct run *r)
+static void summary_without_file(struct run *r)
 {
 	const struct publication *p = r->failed ? &r->failed->pub : NULL;
 	char path[2 * PUBLISH_PATH], more[sizeof(path) + 40];
 	const struct report_opts how = {
-		.form = r->json ? REPORT_JSON : REPORT_PAGE,
 		.is_run = true,
 		.more = more,
 		.lines_after = 1,
@@ -194,11 +212,11 @@ static void summary_without_file(const struct run *r)
 	}
 	snprintf(path, sizeof(path), "%s/%s", p->dir, p->name);
 	snprintf(more, sizeof(more), "jobprof report --all %s", path);
-	if (!r->quiet) {
+	if (!r->quiet || r->json) {
 		int journal = open(p->journal, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
 		if (!journal_file__make(&f, journal, NULL))
-			report__on_stderr(f.path, &how);
+			report_on(r, f.path, &how);
 		journal_file__remove(&f);
 		if (journal >= 0)
 			close(journal);
@@ -216,28 +234,24 @@ static void print_troubles(const char *text)
 	fputc('\n', stderr);
 }
 
-static void summary(const struct run *r)
+static void summary(struct run *r)
 {
-	char troubles[KERN_REGIONS_TEXT], more[PUBLISH_PATH + 500];
+	char troubles[KERN_REGIONS_TEXT], more[PUBLISH_PATH + 500], path[PUBLISH_PATH + 300];
 	bool has_troubles = daemon__region_troubles(r->d, troubles, sizeof(troubles)) > 0;
 	const struct report_opts how = {
-		.form = r->json ? REPORT_JSON : REPORT_PAGE,
 		.is_run = true,
 		.more = more,
 		.lines_after = 2 + (r->cgroup.evicted > 0) + has_troubles,
 	};
-	const char *path = daemon__last_file(r->d);
 	struct rusage self;
 
+	snprintf(path, sizeof(path), "%s", daemon__last_file(r->d));
 	if (!path[0]) {
 		summary_without_file(r);
 		return;
 	}
 	snprintf(more, sizeof(more), "jobprof report --all %s", path);
-	if (!r->quiet)
-		report__on_stderr(path, &how);
-	if (r->json)
-		return;
+	report_on(r, path, &how);
 	if (has_troubles)
 		print_troubles(troubles);
 	if (r->quiet)
@@ -276,7 +290,7 @@ static int profile(struct run *r, struct daemon_opts *o)
 	daemon__free(r->d);
 	if (err)
 		return 1;
-	return exit_status(r) ? exit_status(r) : r->failed != NULL;
+	return exit_status(r) ? exit_status(r) : r->failed || r->json_failed;
 }
 
 enum {
@@ -320,7 +334,9 @@ static const struct opt opts[] = {
 	 "of a CPU that all regions may cost; above that the dearest pauses (default 1)"},
 	{'o', "output", "DIR|FILE.h5",
 	 "where the file goes, made if it is not there (default: here), or the file itself"},
-	{'j', "json", NULL, "print the summary as JSON"},
+	{'j', "json", "FILE",
+	 "writes the page there as JSON; \"-\": standard output, behind CMD's"},
+	OPT_OVERWRITE,
 	{'q', "quiet", NULL, "print no summary"},
 	{'u', "user", "USER", "run CMD as USER (default: who called sudo)"},
 	{'w', "wait-all", NULL, "wait for background processes of CMD too"},
@@ -392,7 +408,7 @@ static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct run_options *to = ctx;
 
-	if (!to->a->rooted && letter != 'j' && letter != 'q')
+	if (!to->a->rooted && letter != 'j' && letter != 'q' && letter != OPT_OVERWRITE_LETTER)
 		to->a->rooted = long_name(letter);
 	switch (letter) {
 	case 'i':
@@ -427,7 +443,7 @@ static int set_option(void *ctx, int letter, const char *arg)
 		to->a->user = arg;
 		break;
 	case 'j':
-		to->r->json = true;
+		to->r->json = arg;
 		break;
 	case 'q':
 		to->r->quiet = true;
@@ -581,12 +597,12 @@ static int apply_regions(struct run *r, struct daemon_opts *o, const struct args
 /* Removes the sockets of runs that were killed. */
 static void remove_stale_sockets(void)
 {
-	_cleanup_closedir_ DIR *d = opendir(SOCKET_DIR);
+	_cleanup_closedir_ DIR *d = opendir(CLIENT_CONN_RUN_DIR);
 	struct dirent *e;
 	int pid;
 
 	while (d && (e = readdir(d)))
-		if (sscanf(e->d_name, SOCKET_FORM, &pid) == 1 && pid > 0 && kill(pid, 0) &&
+		if (sscanf(e->d_name, CLIENT_CONN_RUN_FORM, &pid) == 1 && pid > 0 && kill(pid, 0) &&
 		    errno == ESRCH)
 			unlinkat(dirfd(d), e->d_name, 0);
 }
@@ -607,6 +623,8 @@ static int run_as_root(struct run *r, struct daemon_opts *o, const struct args *
 	o->uid = r->user.uid;
 	o->gid = r->user.gid;
 	status = run_user__command(&r->user, r->argv[0]);
+	if (!status && r->json)
+		status = run_json__try(&r->user, r->json);
 	if (!status)
 		status = apply_regions(r, o, a);
 	if (!status)
@@ -634,7 +652,8 @@ int verb_run(int argc, char **argv)
 		return 1;
 	cfg.max_slots = 128; /* half of them for ranks */
 	remove_stale_sockets();
-	snprintf(r.socket, sizeof(r.socket), SOCKET_DIR "/" SOCKET_FORM, getpid());
+	snprintf(r.socket, sizeof(r.socket), CLIENT_CONN_RUN_DIR "/" CLIENT_CONN_RUN_FORM,
+		 getpid());
 	set_string(&cfg.socket, r.socket);
 	log__set_level(LOGL_WARN);
 	getrlimit(RLIMIT_NOFILE, &r.files);

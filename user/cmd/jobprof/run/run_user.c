@@ -54,12 +54,12 @@ int run_user__become(const struct run_user *u)
 	return 0;
 }
 
-static int act_as(const struct run_user *u)
+int run_user__act(const struct run_user *u)
 {
 	return setegid(u->gid) || seteuid(u->uid) ? -errno : 0;
 }
 
-static int act_as_ourselves(void)
+int run_user__act_as_ourselves(void)
 {
 	return seteuid(getuid()) || setegid(getgid()) ? -EPERM : 0;
 }
@@ -131,7 +131,7 @@ static void log_no_right(const char *dir, const char *name)
 int run_user__output(const struct run_user *u, const char *dir, char path[static 4096])
 {
 	const char *name = u->name[0] ? u->name : "the user";
-	int err = act_as(u);
+	int err = run_user__act(u);
 
 	if (err)
 		return err;
@@ -140,7 +140,7 @@ int run_user__output(const struct run_user *u, const char *dir, char path[static
 		err = -errno;
 	if (!err)
 		err = try_as_writer(path);
-	if (act_as_ourselves())
+	if (run_user__act_as_ourselves())
 		return -EPERM;
 	if (err == -EACCES)
 		log_no_right(dir, name);
@@ -180,7 +180,7 @@ static int search_path(const char *dirs, const char *command)
 int run_user__command(const struct run_user *u, const char *command)
 {
 	const char *dirs = getenv("PATH");
-	int err = act_as(u);
+	int err = run_user__act(u);
 
 	if (err)
 		return 126;
@@ -190,7 +190,7 @@ int run_user__command(const struct run_user *u, const char *command)
 		err = may_run(command);
 	else
 		err = search_path(dirs ? dirs : "/bin:/usr/bin", command);
-	if (act_as_ourselves())
+	if (run_user__act_as_ourselves())
 		return 126;
 	if (!err)
 		return 0;

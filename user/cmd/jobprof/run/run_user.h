@@ -19,6 +19,9 @@ struct run_user {
 int run_user__find(struct run_user *u, const char *name);
 /* For a child: becomes the user. Logs. 0 or -errno. */
 int run_user__become(const struct run_user *u);
+/* For files of the user: has the user's rights, and then its own again. 0 or -errno. */
+int run_user__act(const struct run_user *u);
+int run_user__act_as_ourselves(void);
 /* Makes the directory if it is missing, as the user, and a file in it, which is removed again; path
  * is its real one. Logs. 0 or -errno. */
 int run_user__output(const struct run_user *u, const char *dir, char path[static 4096]);

@@ -22,6 +22,7 @@
 #include "client/column.h"
 #include "client/totals.h"
 #include "cmd/jobprof/client_conn.h"
+#include "cmd/jobprof/run/run_json.h"
 #include "cmd/jobprof/run/run_user.h"
 
 /* A step that has just begun is asked again every so often, so many times. */
@@ -218,42 +219,72 @@ static int run_between_marks(struct window *w)
 	return err;
 }
 
-int run_window__run(char **argv, const char *option, bool json, bool quiet)
+struct outcome {
+	const struct window *w;
+	struct journal_file file;
+	bool has_rows;
+};
+
+static int write_json(void *outcome, FILE *out)
+{
+	const struct outcome *o = outcome;
+
+	window__print_json(o->w, o->has_rows ? window_report__json(o->w, &o->file) : NULL, out);
+	return 0;
+}
+
+/* json: the file, or NULL. 0 or 1. */
+static int print_outcome(const struct window *w, const struct run_user *self, const char *json,
+			 bool quiet)
+{
+	struct outcome o = {.w = w};
+	int status = 0;
+
+	o.has_rows = !window_report__rows(w, &o.file);
+	if (!quiet && o.has_rows && !window_report__print(w, &o.file))
+		window__print_foot(w);
+	else if (!quiet)
+		window__print(w);
+	if (json)
+		status = run_json__write(self, json, write_json, &o);
+	journal_file__remove(&o.file);
+	return status;
+}
+
+int run_window__run(char **argv, const char *option, const char *json, bool quiet)
 {
 	_cleanup_free_ char *command = command_line__of(argv);
 	struct window w = {.argv = argv, .command = command, .cores = own_cores(), .journal = -1};
 	const char *task = getenv("SLURM_PROCID");
 	struct run_user self = {};
 	char reason[256];
-	int status;
+	int status, failed = 0;
 
 	if (!task || parse_u32(task, &w.task))
 		w.task = JPC_UNKNOWN;
-	status = ask_first(&w, !quiet && !option, reason);
+	status = ask_first(&w, (!quiet || json) && !option, reason);
 	if (status)
 		return refuse(status, reason);
 	if (option) {
 		log_error("--%s needs root: without root the step's own profile is used, and run "
-			  "has --json and --quiet only",
+			  "has --json, --overwrite and --quiet only",
 			  option);
 		return 2;
 	}
 	status = run_user__find(&self, NULL) ? 1 : run_user__command(&self, argv[0]);
+	if (!status && json)
+		status = run_json__try(&self, json);
 	if (status)
 		return status;
 	if (run_between_marks(&w))
 		return 1;
-	if (quiet)
+	if (quiet && !json)
 		set_mark("run end");
 	else if (close_window(&w))
 		return w.status;
-	else if (json)
-		window__print_json(&w, window_report__json(&w));
-	else if (window_report__print(&w))
-		window__print(&w);
 	else
-		window__print_foot(&w);
+		failed = print_outcome(&w, &self, json, quiet);
 	if (w.journal >= 0)
 		close(w.journal);
-	return w.status;
+	return w.status ? w.status : failed;
 }

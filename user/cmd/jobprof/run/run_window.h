@@ -6,7 +6,10 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/resource.h>
+
+#include "cmd/jobprof/run/journal_file.h"
 
 /* Columns of Step and Tasks/<n> that are asked for; the order is that of their names. */
 enum window_column {
@@ -55,22 +58,24 @@ double window__used(const struct window *w, enum window_table t, enum window_col
 
 /* What was used, and where a report cannot be had, as a page. */
 void window__print(const struct window *w);
-/* Prints what was used as JSON, with the report, which it frees; NULL: there is none. */
-void window__print_json(const struct window *w, json_t *report);
+/* Writes what was used as JSON, with the report, which it frees; NULL: there is none. */
+void window__print_json(const struct window *w, json_t *report, FILE *out);
 /* What is said below a page: two lines. */
 void window__print_foot(const struct window *w);
 
-/* Prints the report on the step's rows in the window. 0, or it cannot be had, and nothing is
- * printed, or it is said why. */
-int window_report__print(const struct window *w);
+/* Makes a file of the step's rows in the window; journal_file__remove() in any case. 0, or there is
+ * none. */
+int window_report__rows(const struct window *w, struct journal_file *rows);
+/* Prints the report on them. 0, or it cannot be had, and it is said why. */
+int window_report__print(const struct window *w, const struct journal_file *rows);
 /* NULL: it cannot be had. */
-json_t *window_report__json(const struct window *w);
+json_t *window_report__json(const struct window *w, const struct journal_file *rows);
 
 /*
  * Runs the command between two marks in the step that this process is in, and prints what held the
- * step back meanwhile and what it used. option: one that needs root and was given, or NULL. Returns
- * the exit status of "jobprof run".
+ * step back meanwhile and what it used; json: the file for the same as JSON, or NULL. option: one
+ * that needs root and was given, or NULL. Returns the exit status of "jobprof run".
  */
-int run_window__run(char **argv, const char *option, bool json, bool quiet);
+int run_window__run(char **argv, const char *option, const char *json, bool quiet);
 
 #endif

@@ -197,7 +197,7 @@ static json_t *json_of_series(const struct window *w)
 	return j;
 }
 
-void window__print_json(const struct window *w, json_t *report)
+void window__print_json(const struct window *w, json_t *report, FILE *out)
 {
 	json_t *command = json_array(), *j;
 
@@ -212,8 +212,8 @@ void window__print_json(const struct window *w, json_t *report)
 		      report ? report : json_null());
 	if (!j)
 		return;
-	json__dump(j, stderr, JSON_INDENT(2));
-	fputc('\n', stderr);
+	json__dump(j, out, JSON_INDENT(2));
+	fputc('\n', out);
 	json_decref(j);
 }
 
