@@ -19,9 +19,9 @@ TEST(columns_have_units_and_kinds)
 		const char *series, *name, *unit;
 		int kind;
 	} cases[] = {
-		{"Tasks", "CPUTime", "s", JPC_DELTA},	   {"Tasks", "Pages", "", JPC_CUMULATIVE},
-		{"Tasks", "RSS", "KiB", JPC_GAUGE},	   {"Energy", "Power", "W", JPC_GAUGE},
-		{"Energy", "NodePower", "W", JPC_GAUGE},   {"Network", "InMB", "MiB", JPC_DELTA},
+		{"Tasks", "CPUTime", "s", JPC_DELTA},	    {"Tasks", "Pages", "", JPC_CUMULATIVE},
+		{"Tasks", "RSS", "KiB", JPC_GAUGE},	    {"Energy", "Power", "W", JPC_GAUGE},
+		{"Energy", "NodePower", "W", JPC_GAUGE},    {"Network", "InMB", "MiB", JPC_DELTA},
 		{"Filesystem", "ReadMB", "MiB", JPC_DELTA}, {"Other", "InMB", "", JPC_GAUGE},
 	};
 

@@ -129,6 +129,23 @@ test('head: none is missing only where nothing is', () => {
 	assert.match(of({}, { left_cgroup_s: 2 }, { command: 'x' }), /none missing.*left its cgroup after 2 s: counted on/);
 });
 
+test('findings: what could be saved are two times that differ, or its share alone', () => {
+	browser();
+	for (const [wall, saving, wanted] of [[172, 0.12, 'at best 12 % less time: 2:31 instead of 2:52'], [11300, 0.006, 'at best 0.6 % less time: 3:07:12 instead of 3:08:20'], [0.13, 0.02, 'at best 2.0 % less time']]) {
+		const f = { id: 'x.y', severity: 'note', text: 'It waited.', times: [], cost: { saving } };
+
+		assert.equal(text(findings({ ...HEAD, facts: { wall_s: wall }, findings: [f], not_given: [], rule_errors: [], time_budget: { core_s: 84 } }, new View(84), clockOf(84)).children[0].children[1]), wanted);
+	}
+});
+
+test('head: of a long command the names are shown, not where the files lie', () => {
+	browser();
+	const told = (command) => text(head({ ...HEAD, job: { ...HEAD.job, command } }, clockOf(84)).children[0]), long = 'x'.repeat(80);
+
+	assert.equal(told('/usr/bin/python3 a.py'), 'Run 42 /usr/bin/python3 a.py');
+	assert.equal(told(`/usr/bin/python3 /home/me/${long}/run.py / ./a/b`), 'Run 42 python3 run.py / ./a/b');
+});
+
 test('findings: a remedy is all there, options in it are elements of their own, and other rules are counted', () => {
 	browser();
 	const remedy = 'srun --cpus-per-task=N --cpu-bind=cores (srun does not take N); #SBATCH --mem=38G', f = { id: 'x.y', severity: 'bad', text: 'It waited.', remedy, times: [], cost: {} };
@@ -175,6 +192,7 @@ test('histogram: at least ten buckets around those that have something, the high
 	assert.deepEqual(bars.map((b) => b.style.height), ['0', '0', '50%', '0', '100%', '0', '0', '0', '0', '0']);
 	assert.match(text(part), /^Waits90 waits/);
 	assert.match(text(histogram('h', 'Waits', [0, 0], 'waits')), /No waits were counted/);
+	assert.match(text(histogram('h', 'Waits', [9, 0, 1], 'waits')), /half: none99 of 100 below 8 ns/); // the first bucket is of no time
 	assert.equal(histogram('h', 'Waits', [], 'waits'), null);
 });
 
@@ -314,12 +332,20 @@ test('pop: numbers that are known have a bar and the way they were measured, and
 	assert.equal(byClass(part, 'bar')[0].children[0].style.width, '50%');
 	assert.match(text(part), /the rank with fewest had 1,500\. The other numbers are not known: ranks have threads\.$/);
 	assert.deepEqual([pop({}), pop({ pop: { load_balance: null } })], [null, null]);
+	const open = (facts) => pop({ pop: { load_balance: null, reason: 'they may spin' }, facts });
+
+	assert.match(text(open({ has_mpi: 1, tasks: 2 })), /It is not known: they may spin\.$/);
+	assert.deepEqual([open({ has_mpi: 1, tasks: 1 }), open({ tasks: 2 })], [null, null]);
 });
 
 test('spread: says in words how units differ, and nothing where there is one', () => {
 	browser();
 	const q = (key, lowest, median, highest, mean, units = 4) => ({ key, units, median, mean, lowest: { value: lowest, name: '0' }, highest: { value: highest, name: '3', node: 'n1' }, sample: [lowest, highest] });
-	const view = new View(1), { part } = spread({ page: { spread: { of: 'task', quantities: [q('cpu_s', 9.9, 10, 10.1, 10), q('write_mb', 0, 0, 80, 20), q('wait_s', 1, 2, 10, 6), q('unheard', 1, 2, 3, 2)] } } }, view);
+	const view = new View(1), alike = (report) => text(spread({ ...report, page: { spread: { of: 'task', quantities: [q('cpu_s', 9.9, 10, 10.1, 10)] } } }, view).part);
+
+	for (const [facts, by, isAlike] of [[{ has_mpi: 1 }, 'blocking', true], [{ has_mpi: 1 }, 'samples', false], [{ has_mpi: 1 }, null, false], [{ has_mpi: 0 }, null, true]])
+		assert.equal(/all alike/.test(alike({ facts, pop: { measured_by: by } })), isAlike, JSON.stringify([facts, by]));
+	const { part } = spread({ page: { spread: { of: 'task', quantities: [q('cpu_s', 9.9, 10, 10.1, 10), q('write_mb', 0, 0, 80, 20), q('wait_s', 1, 2, 10, 6), q('unheard', 1, 2, 3, 2)] } } }, view);
 
 	assert.deepEqual(Object.values(told(part, 'spread')).map((t) => t.match(/all alike|task 3 has.*|highest is.*/)?.[0]), ['all alike', 'task 3 has 100 %', 'highest is 5.0 times the median']);
 	const [c] = byClass(part, 'ticks');
@@ -337,7 +363,7 @@ test('states: each part that report tells of has a colour of its own, and one th
 		return [...source.slice(begin, source.indexOf('};', begin)).matchAll(/"([^"]+)"}|= "([^"]+)"/g)].map((m) => ({ name: m[1] ?? m[2] }));
 	};
 
-	for (const [of, file, from, least] of [[statesOf, 'report_budget', 'names[N_BUDGET]', 7], [ofThreads, 'report_threads', 'parts[]', 17], [ofCulprits, 'report_culprits', 'parts[]', 8], [ofModules, 'report_modules', 'parts[]', 11]]) {
+	for (const [of, file, from, least] of [[statesOf, 'report_budget', 'names[N_BUDGET]', 8], [ofThreads, 'report_threads', 'parts[]', 17], [ofCulprits, 'report_culprits', 'parts[]', 9], [ofModules, 'report_modules', 'parts[]', 11]]) {
 		const colours = of(named(file, from)).map((s) => s.colour);
 
 		assert.ok(colours.length === least && new Set(colours).size === least, `${file}: ${colours}`);

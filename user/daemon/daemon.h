@@ -44,7 +44,7 @@ struct daemon_opts {
 	/* jobprof run: one cgroup tree of its own, files to out_dir as uid:gid */
 	bool embedded;
 	const char *out_dir;
-	const char *file;	      /* its name there; NULL: by job, step and node */
+	const char *file;		  /* its name there; NULL: by job, step and node */
 	const char *command, *cwd, *user; /* what is run, where and as whom, for the file */
 	uid_t uid;
 	gid_t gid;

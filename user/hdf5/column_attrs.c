@@ -40,8 +40,8 @@ static size_t last_of(const char *doc, size_t n, const char *stops)
 	return n;
 }
 
-/* All texts of a table take as much as the longest: its first sentence or, where that is long, what it
- * says before it begins to list or to explain, which is true without that. */
+/* All texts of a table take as much as the longest: its first sentence or, where that is long, what
+ * it says before it begins to list or to explain, which is true without that. */
 static size_t doc_length(const char *doc)
 {
 	const char *stop = strstr(doc, ". ");

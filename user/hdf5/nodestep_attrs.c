@@ -75,7 +75,9 @@ int nodestep_attrs__write(hid_t node, const struct nodestep_layout *p)
 		.type = ATTR_I64,
 		.value.u = p->torn_rows,
 	};
-	int err = h5__put_text(node, "Units", "MiB is 2^20 bytes, KiB is 2^10; MB in the name of a column is MiB.");
+	int err =
+		h5__put_text(node, "Units",
+			     "MiB is 2^20 bytes, KiB is 2^10; MB in the name of a column is MiB.");
 
 	for (unsigned i = 0; !err && i < p->attrs.n; i++)
 		err = write_attr(node, &p->attrs.at[i]);

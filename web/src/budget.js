@@ -8,6 +8,7 @@ import { ofCulprits, ofModules, ofThreads, statesOf } from './states.js';
 
 const LABELS = 14; // names beside rows, at most
 const SIDE = 5; // pixels beside a text in a bar
+const KEY_LINE = 22; // pixels of a line of the key, which is below the bars where it is higher than these
 
 function jobBar(shares, states) {
 	const text = shares.map((s) => `${s.name} ${share(s.share)}`).join(', ');
@@ -104,19 +105,23 @@ function strip(rows, b, view, chosen, pick, height) {
 }
 
 function key({ shares, states, all, unit }) {
+	const of = unit ? `${unit}${all >= 3600 ? 'h' : 's'}` : 'samples';
+
 	return el('table', { class: 'key' },
 		el('thead', {}, el('tr', {}, el('th', {}, el('span', { class: 'sr' }, 'state')), el('th', { scope: 'col' }, '%'),
-			el('th', { scope: 'col' }, unit ? `${unit}${all >= 3600 ? 'h' : 's'}` : 'samples'))),
+			el('th', { scope: 'col' }, of))),
 		el('tbody', {}, shares.map((s, i) => el('tr', { title: states[i].about },
 			el('th', { scope: 'row' }, el('span', { class: `sw b${states[i].colour.slice(3)}` }), s.name),
-			el('td', { 'data-share': s.name }, (100 * s.share).toFixed(1)),
-			el('td', { class: 'soft' }, unit ? hours(s.share * all, all) : count(s.share * all))))));
+			el('td', { 'data-share': s.name, 'data-unit': '%' }, (100 * s.share).toFixed(1)),
+			el('td', { class: 'soft', 'data-unit': of }, unit ? hours(s.share * all, all) : count(s.share * all))))));
 }
+
+const LEAST_HOURS = 0.00095; // 3.4 s
 
 function hours(v, all) {
 	const n = all >= 3600 ? v / 3600 : v;
 
-	return n < 99.95 ? n.toFixed(1) : count(n);
+	return n >= 99.95 ? count(n) : n >= 0.095 || n < LEAST_HOURS ? n.toFixed(1) : String(Number(n.toPrecision(1)));
 }
 
 function behind(rows, b) {
@@ -134,11 +139,12 @@ const ticks = (text) => el('div', { class: 'pct' }, [0, 25, 50, 100].map((p) => 
 
 // b: shares, states and source; rows[state][row]; all and unit of the time; what 100 % is (whole), and a note on the rows; null: nothing is said of them.
 function bars(rows, b, view, chosen, pick) {
-	const many = rows.n > 1, per = rows.group > 1 ? `${rows.group} nodes` : `a ${rows.of}`;
-	const grid = el('div', { class: 'went' }, el('span', { class: 'jl' }, 'job'), jobBar(b.shares, b.states));
+	const many = rows.n > 1, height = Math.min(196, Math.max(40, rows.n * 14));
+	const isLow = !many || height < KEY_LINE * (b.shares.length + 1), per = rows.group > 1 ? `${rows.group} nodes` : `a ${rows.of}`;
+	const grid = el('div', { class: isLow ? 'went flat' : 'went' }, el('span', { class: 'jl' }, 'job'), jobBar(b.shares, b.states));
 
 	if (many)
-		grid.append(...strip(rows, b, view, chosen, pick, Math.min(196, Math.max(40, rows.n * 14))));
+		grid.append(...strip(rows, b, view, chosen, pick, height));
 	grid.append(ticks(b.whole));
 	grid.append(el('div', { class: 'side' }, key(b),
 		many && b.note !== null ? el('p', { class: 'soft' }, `Thick bar: the job. Thin rows: each is ${per}`, el('span', { class: 'screen' }, '; click one', el('span', { class: 'keyed' }, ', or press Up and Down,'), ' to follow it'), `.${b.note}`) : ''));

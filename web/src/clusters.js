@@ -33,8 +33,8 @@ export function clusters(report) {
 	const from = c.from === 'stored' ? `by jobprof reduce, of all files${c.windows > 1 ? `; the last of ${c.windows} windows` : ''}` : `of ${count(c.bursts)} bursts of 1 ms and more`;
 
 	return low(section('clusters', 'Kinds of bursts', from,
-		rows(['kind', 'bursts', 'of the run time', '', 'run time', 'least', 'most', 'blocked before', ...(named ? [el('th', { scope: 'col', class: 'say' }, 'samples, most in')] : [])], shown.map((k) => [name(k.name, 12), el('td', { 'data-bursts': k.name }, count(k.bursts)),
-			share(k.share), bar(k.share), time(k.run_s), time(k.least_run_s), time(k.most_run_s), time(k.gap_s), ...(named ? [el('td', { class: 'say' }, code(k.most_samples))] : [])])),
+		rows(['kind', 'bursts', 'of the run time', '', 'run time', el('th', { scope: 'col', class: 'fine' }, 'least'), el('th', { scope: 'col', class: 'fine' }, 'most'), 'blocked before', ...(named ? [el('th', { scope: 'col', class: 'say' }, 'samples, most in')] : [])], shown.map((k) => [name(k.name, 12), el('td', { 'data-bursts': k.name }, count(k.bursts)),
+			share(k.share), bar(k.share), time(k.run_s), el('td', { class: 'fine' }, time(k.least_run_s)), el('td', { class: 'fine' }, time(k.most_run_s)), time(k.gap_s), ...(named ? [el('td', { class: 'say' }, code(k.most_samples))] : [])])),
 		...(c.hint ? [el('p', { class: 'words' }, `${c.hint}.`)] : []),
 		el('p', { class: 'words soft' }, `A burst is what a thread computes between two waits; those of a kind take about as long, after waits that are about as long (${c.from === 'stored' ? 'means' : 'medians'}). Noise are those of no kind.`,
 			kinds.length > MOST ? ` ${plural(kinds.length - MOST, 'more kind')}: --json` : '')));

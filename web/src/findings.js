@@ -82,8 +82,9 @@ function best(report) {
 
 	if (!(saving > 0.005))
 		return null;
-	return soft(bound(first) || 'at best ', el('b', {}, `${share(saving)} less time`),
-		`: ${time(wall * (1 - saving))} instead of ${time(wall)}`);
+	const [now, then] = [time(wall), time(wall * (1 - saving))];
+
+	return soft(bound(first) || 'at best ', el('b', {}, `${share(saving)} less time`), now === then ? '' : `: ${then} instead of ${now}`);
 }
 
 export function findings(report, view, clock) {

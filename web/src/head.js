@@ -5,6 +5,10 @@ import { count, mb, plural, share, time } from './format.js';
 
 const jobName = (report) => report.job.command || report.job.name || report.job.program || report.commands[0]?.name || '';
 
+const ROOM = 100; // characters of a name, where a command's paths have no directories
+
+const short = (text) => (text.length > ROOM ? text.replace(/(^| )\/\S*\/(?=[^\s/])/g, '$1') : text);
+
 export function title(report) {
 	const id = report.job.id ? `Job ${report.job.id}` : 'A job';
 
@@ -52,7 +56,7 @@ export function head(report, clock) {
 	const ran = `ran ${time(f.wall_s)}${f.limit_s ? ` of ${time(f.limit_s)}` : ''}`;
 
 	return el('header', {},
-		el('h1', {}, name(title(report), 60), ' ', el('code', {}, name(jobName(report), 120))),
+		el('h1', {}, name(title(report), 60), ' ', el('code', {}, name(short(jobName(report)), 120))),
 		el('p', { class: 'st' }, name(j.state ?? j.end_reason ?? '', 60)),
 		el('p', { class: 'about' }, ...between([
 			el('span', {}, ...between(who, ', ')), nodes(report),

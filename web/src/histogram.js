@@ -7,6 +7,9 @@ import { quantile } from './data.js';
 const SIDE = 2; // empty buckets shown on both sides
 const GAP = 8; // pixels between texts of the axis
 
+// The first bucket is what took no time that a clock tells.
+const below = (what, v) => (v <= upper(0) ? `${what}: none` : `${what} below ${time(v)}`);
+
 const upper = (k) => 2 ** (k + 1) / 1e9;
 
 function mark(at, text, side) {
@@ -63,7 +66,7 @@ export function histogram(id, heading, counts, noun, source) {
 	}
 	const [first, last] = range(counts), n = last - first + 1, most = Math.max(...counts);
 	const p50 = quantile(counts, 0.5), p99 = quantile(counts, 0.99);
-	const bars = el('div', { class: 'hist', role: 'img', 'aria-label': `${heading}: half below ${time(p50)}, 99 of 100 below ${time(p99)}` });
+	const bars = el('div', { class: 'hist', role: 'img', 'aria-label': `${heading}: ${below('half', p50)}, ${below('99 of 100', p99)}` });
 	const line = el('div', { class: 'hx', 'aria-hidden': 'true' });
 
 	for (let k = first; k <= last; k++) {
@@ -75,7 +78,7 @@ export function histogram(id, heading, counts, noun, source) {
 	line.append(...ticks(first, last));
 	const at = [p50, p99].map((v) => (Math.log2(v * 1e9) - first) / n), of = sides(...at);
 
-	bars.append(mark(at[0], `half below ${time(p50)}`, of[0]), mark(at[1], `99 of 100 below ${time(p99)}`, of[1]));
+	bars.append(mark(at[0], below('half', p50), of[0]), mark(at[1], below('99 of 100', p99), of[1]));
 	const part = section(id, heading, `${count(all)} ${noun}`, bars, line,
 		table('Table: buckets', ['below', 'count', 'share'], () => counts.map((c, k) => [c, k]).filter(([c]) => c > 0)
 			.map(([c, k]) => [time(upper(k)), count(c), share(c / all)]), source, `buckets, ${heading}`));

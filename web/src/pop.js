@@ -14,11 +14,20 @@ const MEASURED = {
 	blocking: () => 'Useful time is all CPU time, as ranks block while they wait; time in which MPI spins counts as useful.',
 };
 
+// Whether a reader would look for it.
+export const isOfRanks = ({ facts }) => facts?.has_mpi === 1 && facts.tasks > 1;
+
 export function pop(report) {
 	const p = report.pop ?? {}, known = NUMBERS.filter(([key]) => p[key] !== null && p[key] !== undefined);
 
-	if (!known.length)
-		return null;
+	if (!known.length) {
+		if (!p.reason || !isOfRanks(report))
+			return null;
+		const none = section('pop', 'How ranks work together', '', el('p', { class: 'none' }, `It is not known: ${p.reason}.`));
+
+		none.classList.add('low');
+		return none;
+	}
 	const bar = (v) => {
 		const i = el('i');
 

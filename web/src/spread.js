@@ -30,9 +30,14 @@ function ticks(q) {
 
 const times = (v) => (v < 9.95 ? v.toFixed(1) : count(v));
 
-function spoken(q, of) {
+// CPU time of ranks that may wait by spinning says nothing of how equal their work is.
+const maySpin = (report) => report.facts?.has_mpi === 1 && report.pop?.measured_by !== 'blocking';
+
+function spoken(q, of, isWork) {
 	const mean = q.mean / q.highest.value, part = 1 / (mean * q.units);
 
+	if (!isWork)
+		return 'MPI that spins counts, too';
 	if (!(mean > 0 && mean <= 1))
 		return '';
 	if (q.highest.value <= 1.1 * q.median && q.lowest.value >= 0.9 * q.median)
@@ -55,7 +60,7 @@ export function spread(report, view) {
 
 		redraws.push(c.redraw);
 		return el('tr', { 'data-spread': q.key }, el('th', { scope: 'row' }, label), who(q.lowest, text), el('td', {}, text(q.median)), who(q.highest, text),
-			el('td', { class: 'dist' }, c), el('td', { class: 'sp soft' }, spoken(q, s.of)));
+			el('td', { class: 'dist' }, c), el('td', { class: 'sp soft' }, spoken(q, s.of, q.key !== 'cpu_s' || !maySpin(report))));
 	});
 	const { units, sample: { length: sample } } = s.quantities[0];
 	const part = section('spread', 'Who differs from whom', [`${count(units)} ${s.of}s`, sample < units ? `; ${sample} of them are drawn as ticks, evenly from the lowest to the highest` : ''].join(''),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What is read and not drawn: input and output, programs, steps, PIKA's numbers.
 import { el, name, section } from './dom.js';
-import { count, mb, number, rate, share, time } from './format.js';
+import { count, mb, number, plural as many, rate, share, time } from './format.js';
 import { lanesOf, markName } from './marks.js';
+import { isOfRanks } from './pop.js';
 
 function low(part) {
 	part.classList.add('low');
@@ -36,11 +37,11 @@ export function io(report) {
 	const words = [];
 
 	if (f.read_calls > 0)
-		words.push(`${count(f.read_calls)} reads of ${mb(f.read_mb / f.read_calls)}`);
+		words.push(`${many(f.read_calls, 'read')} of ${mb(f.read_mb / f.read_calls)}`);
 	if (f.write_calls > 0)
-		words.push(`${count(f.write_calls)} writes of ${mb(f.write_mb / f.write_calls)}`);
+		words.push(`${many(f.write_calls, 'write')} of ${mb(f.write_mb / f.write_calls)}`);
 	if (f.blk_ops > 0)
-		words.push(`${count(f.blk_ops)} disk requests${f.blk_p99_s > 0 ? `, 99 % below ${time(f.blk_p99_s)}` : ''}`);
+		words.push(`${many(f.blk_ops, 'disk request')}${f.blk_p99_s > 0 ? `, 99 % below ${time(f.blk_p99_s)}` : ''}`);
 	if (!usual && !words.length)
 		return null;
 	return low(section('io', 'Input and output', usual ? `in intervals of ${time(usual.dt_s)}` : '',
@@ -122,14 +123,17 @@ const MISSED = { wait_s: 'Waiting for CPUs', disk_wait_s: 'Waiting for disks', i
 	others_s: 'Other programs on its cores', limit_s: 'Time limit', limit_mb: 'Memory limit', user_s: 'User and kernel time',
 	thread_s: 'What threads did', waited_own_task_s: 'What had the CPU', parallel_efficiency: 'How ranks work together', samples: 'Where the code was' };
 
+// Of ranks their section says it, and others have none; a run has no limit of time.
+const isElsewhere = (k, report) => (k === 'parallel_efficiency' && (isOfRanks(report) || report.facts.has_mpi !== 1)) || (k === 'limit_s' && report.job.command);
+
 export function missing(report) {
 	const list = [];
 
 	if (report.page.is_slurms)
 		list.push(['This profile', 'Slurm\u2019s own plugin wrote it: waiting, IPC, disk requests, network and energy are not in it']);
 	for (const [k, label] of Object.entries(MISSED))
-		if (k in report.missing)
-			list.push([label, report.missing[k] ?? 'the profile does not have it']);
+		if (k in report.missing && !isElsewhere(k, report))
+			list.push([label, (report.missing[k] ?? 'the profile does not have it').replace('UNSUITABLE: ', '')]);
 	for (const [label, part] of [['Kinds of bursts', report.clusters], ['Inside one execution', report.fold], ['Which functions ran', report.page.flame]])
 		if (part && part.status !== 'OK')
 			list.push([label, (part.reason || part.status).replaceAll('_', ' ')]);
@@ -155,7 +159,7 @@ export function method(report, clock) {
 				['Estimated', `user and kernel time by ticks${f.energy_j === undefined ? '' : '; energy within its bounds'}`]])];
 
 	if (f.probe_s >= 0 && f.cpu_s > 0)
-		list.push(['Own cost', `${(100 * f.probe_s / f.cpu_s).toFixed(3)} % of the CPU time of the job`]);
+		list.push(['Own cost', `${f.probe_s < 1e-5 * f.cpu_s ? 'below 0.001' : (100 * f.probe_s / f.cpu_s).toFixed(3)} % of the CPU time of the job`]);
 	if (zone)
 		list.push(['Times of day', `of this browser: ${zone}`]);
 	return low(section('method', 'How it was measured', '', pairs(list)));

@@ -32,7 +32,8 @@ struct facts {
 	char *missing[N_FACTS];	 /* why no value of it is known; NULL: some are */
 	char **names[N_SCOPES];	 /* of nodes ("n1"), tasks ("5") and GPUs ("0"); NULL: none */
 	double start_ns;	 /* Unix time of the start; NaN: not known */
-	double scale;  /* of the least durations that rules ask for: 1, or less for a run below an hour */
+	double scale;  /* of the least durations that rules ask for: 1, or less for a run below an
+			  hour */
 	char *state;   /* of Slurm, "COMPLETED"; NULL: not known */
 	char *program; /* the name of what ran, for texts; NULL: not known */
 };

@@ -65,8 +65,8 @@ static bool is_same(const char *a, const char *b)
 	return a && b && !strcmp(a, b);
 }
 
-/* Tasks with the same executable, by build id where there is one, have the same number. Ranks of a launcher of MPI are
- * MPI's, whatever was seen of their programs.
+/* Tasks with the same executable, by build id where there is one, have the same number. Ranks of a
+ * launcher of MPI are MPI's, whatever was seen of their programs.
  */
 static void fill_programs(struct facts *f, const struct job_unit *tasks, unsigned n)
 {

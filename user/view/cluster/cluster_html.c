@@ -4,6 +4,9 @@
 #include "view/cluster/cluster_view.h"
 
 #define TEXT_MAX (16u << 10) /* longer than what is said of all regions */
+#define SPREAD	 3	     /* among the cells */
+#define ON_CPU	 5
+#define FINE	 " class=\"fine\"" /* left out where the page is narrow */
 
 /* The colours and the type of the other pages (web/page.css), which this one needs no script for.
  */
@@ -31,6 +34,10 @@ static const char page_head[] =
 	"svg{display:block;width:100%;height:auto;min-width:520px;max-width:820px;"
 	"margin-top:16px}svg "
 	".paper{fill:transparent}svg text{fill:var(--ink)}svg .axis{stroke:var(--soft)}\n"
+	/* as wide as a phone, with every other tick's text and what matters of the table */
+	"@media (max-width:620px){body{padding:12px 14px 32px}svg{min-width:0}svg text{font-size:"
+	"13px}svg text.x:nth-of-type(even),.fine{display:none}table{font-size:12px}td,th{padding:"
+	"3px 6px 3px 0;white-space:normal}.code{overflow-wrap:anywhere}}\n"
 	"</style>\n";
 
 static void put_head(const struct cluster_view *v, FILE *out)
@@ -78,7 +85,7 @@ static void put_cluster(const struct cluster_view *v, unsigned k, FILE *out)
 	cluster_cells__of(c, k, cells);
 	fprintf(out, "<tr><th>%s</th>", cluster_name__of(k, name));
 	for (int i = 0; i < CLUSTER_CELLS; i++)
-		fprintf(out, "<td>%s</td>", cells[i]);
+		fprintf(out, "<td%s>%s</td>", i == SPREAD || i == ON_CPU ? FINE : "", cells[i]);
 	if (v->codes)
 		put_code(&v->codes[k], out);
 	fputs("</tr>\n", out);
@@ -91,8 +98,8 @@ void cluster_view__html(const struct cluster_view *v, FILE *out)
 	fprintf(out,
 		"<div class=\"wide\"><table>\n<tr><th>cluster</th><th>bursts</th><th>share of run "
 		"time</th>"
-		"<th>run time, median</th><th>spread</th><th>gap before, median</th><th>on "
-		"CPU</th>%s</tr>\n",
+		"<th>run time, median</th><th" FINE ">spread</th><th>gap before, median</th>"
+		"<th" FINE ">on CPU</th>%s</tr>\n",
 		v->codes ? "<th class=\"code\">most samples in</th>" : "");
 	for (unsigned k = 1; k <= v->clusters->k; k++)
 		put_cluster(v, k, out);

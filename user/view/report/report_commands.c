@@ -19,10 +19,12 @@ static void print_command(const struct job_command *c, double all, FILE *out)
 	print__escaped(out, c->name);
 	fprintf(out, "%*s %10s %6s", pad, "", report_text__time(c->cpu_s, cpu),
 		report_text__share(c->cpu_s / all, share));
-	fprintf(out, "  %s process%s", report_text__count(c->processes, count),
-		c->processes == 1 ? "" : "es");
+	if (c->processes > 0) /* none ended under the name of what another program replaced */
+		fprintf(out, "  %s process%s", report_text__count(c->processes, count),
+			c->processes == 1 ? "" : "es");
 	if (!isnan(c->peak_mb))
-		fprintf(out, ", peak %s", report_text__mb(c->peak_mb, peak));
+		fprintf(out, "%s peak %s", c->processes > 0 ? "," : " ",
+			report_text__mb(c->peak_mb, peak));
 	putc('\n', out);
 }
 

@@ -94,6 +94,8 @@ static void print_missing(const struct report *r, FILE *out)
 		print_names(r->facts, out);
 }
 
+#define LEAST 0.00001 /* of the CPU time: what is below has no digits */
+
 #define TROUBLES_MAX 3 /* on a page without --all */
 
 static void print_troubles(const struct report *r, FILE *out)
@@ -134,6 +136,7 @@ void report_end__print(const struct report *r, FILE *out)
 	print_missing(r, out);
 	print_troubles(r, out);
 	if (probe >= 0 && cpu > 0)
-		fprintf(out, "Cost of the profile: %.3f %% of the CPU time. ", 100 * probe / cpu);
+		fprintf(out, "Cost of the profile: %s%.3f %% of the CPU time. ",
+			probe / cpu < LEAST ? "below " : "", 100 * fmax(probe / cpu, LEAST));
 	fputs(r->all ? "More: --facts, --json\n" : "More: --all, --facts, --json\n", out);
 }

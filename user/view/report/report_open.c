@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "view/report/report_page.h"
+#include "view/report/report_text.h"
 
 #define MUCH	    0.1	 /* of the core time that was computed */
 #define MUCH_KERNEL 0.2	 /* of the CPU time */
@@ -30,10 +31,10 @@ static const struct question {
 	const char *family, *text;
 	bool (*matters)(const struct facts *f);
 } questions[] = {
-	{"sample", "what was executed", computes},
-	{"stack", "which functions", computes},
+	{"sample", "which libraries ran", computes},
+	{"stack", "which functions ran", computes},
 	{"files", "calls for files", calls_much},
-	{"burst", "bursts of ranks", has_ranks},
+	{"burst", "how even ranks compute", has_ranks},
 };
 
 static bool was_left_out(const struct model_job *j, const char *family)
@@ -49,16 +50,20 @@ static bool was_left_out(const struct model_job *j, const char *family)
 void report_open__print(const struct report *r, FILE *out)
 {
 	bool is_run = r->is_run || model_job__attr(r->job, "Command Line");
-	const char *before = "Open: ";
+	char text[256];
+	int len = 0;
 
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
 		const struct question *q = &questions[i];
 
 		if (!q->matters(r->facts) || !was_left_out(r->job, q->family))
 			continue;
-		fprintf(out, "%s%s (%s)", before, q->text, q->family);
-		before = ", ";
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "%s%s (%s)",
+				len	 ? ", "
+				: is_run ? "run --deep also tells: "
+					 : "srun --jobprof=deep also tells: ",
+				q->text, q->family);
 	}
-	if (*before == ',')
-		fprintf(out, ": %s\n", is_run ? "run --deep" : "srun --jobprof=deep");
+	if (len)
+		report_text__paragraph(out, text, 0, 0);
 }

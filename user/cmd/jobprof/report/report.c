@@ -21,16 +21,7 @@
 #include "pool/pool.h"
 #include "view/report/report.h"
 
-enum {
-	OPT_JSON = OPT_LONG,
-	OPT_FACTS,
-	OPT_WHY,
-	OPT_FORCE,
-	OPT_STORE,
-	OPT_RULES,
-	OPT_BY,
-	OPT_HTML
-};
+enum { OPT_JSON = OPT_LONG, OPT_FACTS, OPT_WHY, OPT_FORCE, OPT_STORE, OPT_RULES, OPT_BY, OPT_HTML };
 
 static const struct opt opts[] = {
 	{'a', "all", NULL, "every finding, and what is known of the profile itself"},

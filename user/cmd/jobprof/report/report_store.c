@@ -12,9 +12,9 @@
 #include "jobfile/store.h"
 
 static const struct store_column columns[] = {
-	{"id", false},	  {"severity", false}, {"cost", true},	  {"cost_unit", false},
-	{"saving", true}, {"at_least", true},  {"text", false},	  {"remedy", false},
-	{"where", false}, {"from_s", true},    {"to_s", true},	  {"source", false},
+	{"id", false},	  {"severity", false}, {"cost", true},	{"cost_unit", false},
+	{"saving", true}, {"at_least", true},  {"text", false}, {"remedy", false},
+	{"where", false}, {"from_s", true},    {"to_s", true},	{"source", false},
 };
 
 static json_t *row_of(const struct finding *f)
