@@ -131,6 +131,26 @@ bool select__missing(const struct reader *r, const struct selection *sel,
 	return true;
 }
 
+#define SERIES_MAX 256
+
+void select__near_series(const struct reader *r, const char *word, char near[static SELECT_SERIES])
+{
+	const char *names[SERIES_MAX], *best;
+	struct reader_node *node = NULL;
+	unsigned n = 0;
+
+	*near = '\0';
+	for (unsigned s = 0; s < r->nsteps && !node; s++)
+		if (r->steps[s].nodes.n)
+			(void)reader__node(r, s, 0, NULL, &node);
+	for (; node && n < node->nseries && n < SERIES_MAX; n++)
+		names[n] = node->series[n].name;
+	best = str__nearest(word, names, n);
+	if (best)
+		snprintf(near, SELECT_SERIES, "%s", best);
+	reader_node__free(node);
+}
+
 static bool attr_is(const struct reader_node *n, const char *name, uint32_t v)
 {
 	const struct reader_attr *a = node__attr(n, name);

@@ -44,6 +44,9 @@ int select__nodes(const struct reader *r, const struct selection *sel, struct no
 #define SELECT_MISSING 400
 bool select__missing(const struct reader *r, const struct selection *sel,
 		     char missing[static SELECT_MISSING]);
+/* The series of the file's first node that was meant by a word which is none; "": none is near. */
+#define SELECT_SERIES 128
+void select__near_series(const struct reader *r, const char *word, char near[static SELECT_SERIES]);
 /* Whether a node's attributes say that it is of that task of an array, component or SLUID; with a
  * job's id alone, of any task of the array of that id. */
 bool select__part(const struct reader_node *n, const struct jobspec *part);

@@ -216,6 +216,8 @@ static void take_table(struct items *it, struct item_table *w, int64_t bin, uint
 		row->tables++;
 		row->elapsed = x->elapsed;
 		row->time_ns = x->time_ns;
+		row->seconds =
+			w->start_ns == INT64_MIN ? NAN : (double)(x->time_ns - w->start_ns) / NS;
 		if (x->known)
 			set_cell(it, w, x);
 		w->last = *x;
@@ -389,6 +391,7 @@ void items__total(struct items_totals *t, const struct items *it, const struct i
 	if (!t->n || items__double(row->sum, it->type) > items__double(t->best, it->type)) {
 		t->best = row->sum;
 		t->best_elapsed = row->elapsed;
+		t->best_seconds = row->seconds;
 		t->best_ns = row->time_ns;
 		t->best_avg = row->avg;
 		t->best_nodes = row->nodes;

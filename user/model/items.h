@@ -57,6 +57,7 @@ struct items_row {
 	/* These are of the last table that has a row here */
 	uint64_t elapsed;
 	int64_t time_ns; /* unix time */
+	double seconds;	 /* since the step's start, with fractions; NaN: not known */
 	const union cell *cells;
 	const bool *known;	 /* whether cells[i] is one */
 	unsigned n;		 /* cells that are known; 0: min and max mean nothing */
@@ -90,6 +91,7 @@ struct items_totals {
 	/* The row with the highest sum; the first of equals */
 	struct items_number best;
 	uint64_t best_elapsed;
+	double best_seconds;
 	int64_t best_ns;
 	double best_avg;
 	unsigned best_nodes;

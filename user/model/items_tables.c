@@ -171,6 +171,8 @@ static int open_table(struct items_tables *t, const struct reader_series *s, con
 		return -ENODATA;
 	if (t->at.ns < 0 && t->at.epoch < 0)
 		return -EBADMSG;
+	if (t->at.ns < 0 || !reader_node__i64(t->node, "Start TimeNS", &w->start_ns))
+		w->start_ns = INT64_MIN;
 	w->type = t->cursor->cols[t->at.value].type;
 	w->nrows = t->cursor->nrows;
 	return read_first_rows(t, w);

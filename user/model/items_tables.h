@@ -23,6 +23,7 @@ struct item_table {
 	const char *name;    /* the items_tables' */
 	unsigned col;	     /* of the result */
 	enum col_type type;
+	int64_t start_ns;	  /* of the step; INT64_MIN: not known, or rows have no TimeNS */
 	int64_t first_ns, ref_ns; /* of its first row, and of one at its regular time */
 	int64_t phase;		  /* ns */
 	uint64_t nrows, pos;	  /* rows, and how many of them are done */

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/str.h"
+
 const struct family_info family_infos[] = {
 #define FAMILY(bit, name_, doc_, on_) {.family = FAM_##bit, .name = name_, .doc = doc_, .on = on_},
 #include "schemas/families.def"
@@ -101,6 +103,15 @@ static bool is_repeated(size_t word)
 		if (!strcasecmp(family_words[i].word, family_words[word].word))
 			return true;
 	return false;
+}
+
+const char *family__nearest(const char *word)
+{
+	const char *words[N_WORDS];
+
+	for (size_t i = 0; i < N_WORDS; i++)
+		words[i] = family_words[i].word;
+	return str__nearest(word, words, N_WORDS);
 }
 
 void family__words(char *buf, size_t size)

@@ -113,4 +113,29 @@ void series__print_names(FILE *out)
 {
 	for (unsigned i = 0; i < n_builtin_series; i++)
 		fprintf(out, "%s ", builtin_series[i].name);
+#define GROUP(name_, doc_) fputs(#name_ " ", out);
+#include "schemas/series.def"
+}
+
+/* Whether an earlier series has a column of that name. */
+static bool is_known_column(const char *name, unsigned series)
+{
+	for (unsigned i = 0; i < series; i++)
+		for (unsigned k = 0; k < builtin_series[i].ncols; k++)
+			if (!strcmp(builtin_series[i].cols[k].name, name))
+				return true;
+	return false;
+}
+
+void series__print_columns(FILE *out)
+{
+	for (unsigned i = 0; i < n_builtin_series; i++)
+		for (unsigned k = 0; k < builtin_series[i].ncols; k++) {
+			const struct column *c = &builtin_series[i].cols[k];
+
+			if (c->array)
+				k += c->array - 1;
+			else if (!is_known_column(c->name, i))
+				fprintf(out, "%s ", c->name);
+		}
 }

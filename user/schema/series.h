@@ -28,8 +28,10 @@ extern const struct series builtin_series[];
 extern const unsigned n_builtin_series;
 const struct series *series__find(const char *name); /* case-insensitive; NULL: no such */
 
-/* The names of the built-in ones, with a space after each. */
+/* For completion, with a space after each: the names of the built-in ones and of other tables and
+ * groups; and those of all columns, but for the buckets of histograms. */
 void series__print_names(FILE *out);
+void series__print_columns(FILE *out);
 /* What a table or group is that is no built-in series (any case); NULL: there is none of that name.
  */
 const char *series__group_doc(const char *name);

@@ -118,10 +118,18 @@ def completion():
             (("run", "--series", "me"), {"memory"}), (("run", "-s", "block,me"), {"block,memory"}),
             (("extract", "-s", "Tasks,En"), {"Tasks,Energy"})):
         is_equal("completion: values of " + " ".join(args), set(completed("jobprof", *args)), wanted)
+    with open(os.path.join(ROOT, "schemas/series.def")) as f:
+        text += " ".join(re.findall(r"^GROUP\((\w+),", f.read(), re.M))
     for verb in ("extract", "items", "list", "live"):
         names = set(completed("jobprof", verb, "--series", ""))
         is_true("completion: series of " + verb, {"Tasks", "Step", "Energy"} <= names and
                 all(n in text for n in names), names)
+    columns = {c["name"] for s in json.loads(says(["jobprof", "list", "--json"])) for c in s["columns"]}
+    for args in (("plot", "-d", "Run"), ("items", "--data", "Run"), ("extract", "--columns", "Run"), ("reduce", "-d", "Run")):
+        is_equal("completion: columns of " + args[0], set(completed("jobprof", *args)), {c for c in columns if c.startswith("Run")})
+    with open(os.path.join(ROOT, "user/findings/rules.lua")) as f:
+        rules = set(re.findall(r"^rules\[\"([a-z_.]+)\"\] = ", f.read(), re.M))
+    is_equal("completion: rules", (set(completed("jobprof", "report", "--why", "")), len(rules) > 30), (rules, True))
     is_equal("completion: run takes each family", [
         f for f in completed("jobprof", "run", "--series", "") if "no family" in subprocess.run(
             [JOBPROF, "run", "--series", f, "--interval", "x", "true"], capture_output=True,

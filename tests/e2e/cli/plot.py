@@ -372,7 +372,7 @@ def refused():
     with open(damaged, "r+b") as f:
         f.seek(where)
         f.write(b"\xff" * 16)
-    for name, args, word in (("no series", ("-s", "Nothing", "-d", "RSS", good), "no such series"),
+    for name, args, word in (("no series", ("-s", "Nothing", "-d", "RSS", good), "there is no series Nothing"),
                              ("no column", ("-s", "Tasks", "-d", "Nothing", good), "Nothing"),
                              ("nothing known", ("-s", "Tasks", "-d", "RunDelay", unknown), "not known in any row"),
                              ("nothing known of one file", ("-s", "Tasks", "-d", "RunDelay", good, unknown), "unknown.h5"),

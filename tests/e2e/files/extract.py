@@ -227,6 +227,7 @@ def own_timeseries():
     file, names = own_file()
     out = must("-i", file, "-s", "tasks", "-l", "timeseries", "-o", "-").decode()
     got = list(csv.reader(io.StringIO(out)))
+    names.insert(names.index("TimeNS") + 1, "Seconds")
     is_equal("columns of all tables", got[0], ["Step", "Node", "Series"] + names)
     want, exact = [], []
     order = [(s, n, t) for s, n in (("0", "n1"), ("0", "n2"), ("extern", "n1"))
@@ -234,14 +235,16 @@ def own_timeseries():
     data = {(s, n, t): a for s, n, t, a in tables(file, "Tasks")}
     for key in (k for k in order if k in data):
         a, lost = data[key], unknown_of(key[1], key[0])
+        there = a.dtype.names + (("Seconds",) if "TimeNS" in a.dtype.names else ())
         exact.append([])
         for r in a:
-            cells = [None if n not in a.dtype.names or n in lost
-                     or (a.dtype[n].kind == "f" and math.isnan(r[n])) else r[n].item()
+            cells = [None if n not in there or n in lost
+                     else (int(r["TimeNS"]) - START_NS) / 1e9 if n == "Seconds"
+                     else None if a.dtype[n].kind == "f" and math.isnan(r[n]) else r[n].item()
                      for n in names]
             want.append(list(key) + ["" if c is None else str(c) if isinstance(c, int)
                                      else "%f" % c for c in cells])
-            exact[-1].append([c for n, c in zip(names, cells) if n in a.dtype.names])
+            exact[-1].append([c for n, c in zip(names, cells) if n in there])
     is_true("every value in CSV is h5py's", got[1:] == want,
             [x for x in zip(got[1:], want) if x[0] != x[1]][:2])
     got = json.loads(must("-i", file, "-s", "Tasks", "-l", "timeseries", "--format", "json", "-o",
@@ -348,20 +351,52 @@ def unknown_columns():
              [[], ["Sum_Lost", "Last_Ticks"], []])
 
 
-def times_for_people():
-    """With TimeNS the table's times have fractions: rows of half a second are told apart."""
+def times_to_plot_by():
+    """Rows with TimeNS have it in seconds since the step's start, in each form: rows of half a second
+    are told apart. A table that has a column of that name itself keeps its own."""
     file = written_file()
-    out = must("-i", file, "-s", "Tasks/0", "-l", "timeseries", "--format", "table", "--columns",
-               "ElapsedTime,EpochTime,TimeNS")
-    got = [line.split()[-3:] for line in out.decode().split("\n")[1:] if line]
     with h5py.File(file, "r") as f:
-        ns = f["n1/Tasks/0"]["TimeNS"]
-        start = f["n1"].attrs["Start TimeNS"]
-    wanted = [["%.3f" % ((int(t) - int(numpy.ravel(start)[0])) / 1e9), "%.3f" % (int(t) / 1e9), str(t)]
-              for t in ns]
-    is_equal("times of a table have fractions", got, wanted)
-    whole = must("-i", file, "-s", "Tasks/0", "-l", "timeseries", "--columns", "EpochTime", "-o", "-")
-    is_true("times of CSV are as they are stored", "." not in whole.decode(), whole[:80])
+        start = int(numpy.ravel(f["n1"].attrs["Start TimeNS"])[0])
+        wanted = [(int(t) - start) / 1e9 for t in f["n1/Tasks/0"]["TimeNS"]]
+    args = ("-i", file, "-s", "Tasks/0", "-l", "timeseries")
+    rows = list(csv.DictReader(io.StringIO(must(*args).decode())))
+    is_equal("seconds in CSV, the last column", ([float(r["Seconds"]) for r in rows], list(rows[0])[-1]),
+             ([round(t, 6) for t in wanted], "Seconds"))
+    is_true("seconds have fractions", any(t % 1 for t in wanted), wanted)
+    t = json.loads(must(*args, "--format", "json"))[0]
+    is_equal("seconds in JSON", [r[t["columns"].index("Seconds")] for r in t["rows"]], wanted)
+    out = must(*args, "--format", "table", "--columns", "ElapsedTime,seconds").decode().split("\n")
+    is_equal("seconds in a table", [line.split()[-2:] for line in out[1:] if line],
+             [["%d" % t, ("%.6f" % t).rstrip("0").rstrip(".")] for t in wanted])
+    units = must(*args, "--columns", "Seconds", "--units").decode().split("\n")[1]
+    is_equal("their unit", units.split(",")[-1], "s")
+    is_true("--stock knows none", b"Seconds" not in must(*args, "--stock"), "")
+    is_true("nor do totals", b"Seconds" not in must(*args[:4]), "")
+    own = path("own_seconds.h5")
+    shutil.copy(file, own)
+    with h5py.File(own, "r+") as f:
+        a = numpy.zeros(2, [("TimeNS", "<u8"), ("Seconds", "<f8")])
+        a["Seconds"] = 7, 8
+        f.create_dataset("n1/User/own", data=a)
+    rows = list(csv.DictReader(io.StringIO(must("-i", own, "-s", "User/own", "-l", "timeseries").decode())))
+    is_equal("a user's own column of that name", [float(r["Seconds"]) for r in rows], [7, 8])
+
+
+def columns_in_any_case():
+    """As plot and items take them; of two that differ in case alone, the one that is spelt so."""
+    file = written_file()
+    for level in ("totals", "timeseries"):
+        args = ("-i", file, "-s", "Tasks/0", "-l", level, "--columns")
+        is_equal(level + ": columns in any case", must(*args, "rss,PAGES"), must(*args, "RSS,Pages"))
+    both = path("both_cases.h5")
+    shutil.copy(file, both)
+    with h5py.File(both, "r+") as f:
+        f.create_dataset("n1/User/two", data=numpy.array([(1, 2.0, 3.0)], [
+            ("ElapsedTime", "<u8"), ("temp", "<f8"), ("Temp", "<f8")]))
+    for wanted, value in (("temp", 2), ("Temp", 3)):
+        out = must("-i", both, "-s", "User/two", "-l", "timeseries", "--columns", wanted).decode()
+        is_equal("two columns that differ in case: " + wanted,
+                 [float(r[wanted]) for r in csv.DictReader(io.StringIO(out))], [value])
 
 
 def totals_of_times_and_texts():
@@ -518,7 +553,7 @@ def what_is_not_there():
              (("-s", "Tasks", "-N", "n[1-2,22]"), 'there is no node n22; did you mean "n2"?'),
              (("-s", "Tasks", "--tasks", "0,7"), "series Tasks has no task 7"),
              (("-s", "Tasks", "--columns", "RSS,Page"), 'did you mean "Pages"?'),
-             (("-s", "Tasks", "-l", "timeseries", "--columns", "rss"), 'did you mean "RSS"?')]
+             (("-s", "Tasks", "-l", "timeseries", "--columns", "rsss"), 'did you mean "RSS"?')]
     for args, said in cases:
         p = extract("-i", file, "-o", path("missing.csv"), "--overwrite", *args)
         is_true("named: %s" % " ".join(args), p.returncode == 1 and said in p.stderr.decode()
@@ -1014,7 +1049,7 @@ def json_of_a_damaged_table():
 
 run_tests([golden, units, stock_live, array_tasks, files_of_other_names, hostile_values,
            columns_in_another_order, highest_of_negatives, own_timeseries, own_totals,
-           totals_by_their_name, unknown_columns, times_for_people, totals_of_times_and_texts,
+           totals_by_their_name, unknown_columns, times_to_plot_by, columns_in_any_case, totals_of_times_and_texts,
            totals_of_histograms, totals_of_older_files, steps_that_are_not_there, times, selection,
            what_is_not_there, lacking_and_damaged,
            json_of_a_damaged_table,

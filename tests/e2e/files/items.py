@@ -4,6 +4,7 @@
 
 import csv
 import io
+import json
 import os
 import sys
 import time
@@ -157,12 +158,18 @@ def lacking():
     is_equal("lacking: the rest", [r["Sum"] for r in got], ["5"])
     is_true("lacking: both are named", "node b, Energy: no such" in err and
             "node c, Energy: no such" in err, err)
-    for what, args, text in (("series", ("-s", "Filesystem", "-d", "Reads"), "no such series"),
+    for what, args, text in (("series", ("-s", "Filesystem", "-d", "Reads"), "there is no series Filesystem"),
                              ("column", ("-s", "Energy", "-d", "Volt"), "no such column"),
                              ("node", ("-s", "Energy", "-d", "Power", "-N", "zz"), "node zz")):
         code, out, err = jobprof("items", "-i", path, *args)
         is_true("no such %s: status 1, nothing printed, one line says so" % what,
                 code == 1 and not out and text in err and err.count("\n") == 1, (code, out, err))
+    for verb, args, near in (("items", ("-s", "Enregy", "-d", "Power"), "Energy"), ("items", ("-s", "Energy", "-d", "Pwoer"), "Power"),
+                             ("plot", ("-s", "Enregy", "-d", "Power"), "Energy"), ("plot", ("-s", "Energy", "-d", "Pwoer"), "Power"),
+                             ("list", ("-s", "Enregy"), "Energy"), ("extract", ("-s", "Enregy"), "Energy"),
+                             ("extract", ("-s", "Energy", "--columns", "pwoer"), "Power")):
+        code, out, err = jobprof(verb, *args, path)
+        is_true("%s %s: what was meant" % (verb, " ".join(args)), code == 1 and not out and 'did you mean "%s"?' % near in err, (code, out, err))
     _, out, _ = jobprof("items", "-i", path, "-s", "Energy", "-d", "Power", "--period", "0.2",
                         "--format", "json")
     is_true("numbers of JSON are as short as can be", '"period": 0.2,' in out, out[:200])
@@ -219,6 +226,28 @@ def many():
             [(i, a, b) for i, (a, b) in enumerate(zip(sums, wanted)) if a != b][:3] or len(sums))
     kib = int(err.split()[-1])
     is_true("many: memory", kib < 64 * 1024, "%d KiB" % kib)
+
+
+def seconds():
+    """Rows of a tenth of a second have a time to plot by; nodes that do not say when their step began,
+    or have no TimeNS, have none."""
+    at = EPOCH * NS + 250_000_000 + numpy.arange(12) * NS // 10
+    d = tmpdir()
+    path = merged(os.path.join(d, "job_1.h5"), {"n1": {"Step": stamped(at, [("ReadMB", F)], [numpy.arange(12.0)])}})
+    with h5py.File(path, "r+") as f:
+        f["Steps/0/Nodes/n1"].attrs["Start TimeNS"] = numpy.int64(EPOCH * NS + 50_000_000)
+    wanted = [round((int(t) - EPOCH * NS) / NS - 0.05, 6) for t in at]
+    got, said = items(path, "Step", "ReadMB")
+    is_equal("seconds since the start", [float(r["Seconds"]) for r in got], wanted)
+    is_true("and when the sum was highest", "at %.3f s" % wanted[-1] in said, said)
+    out = jobprof("items", path, "-s", "Step", "-d", "ReadMB", "--format", "json")[1]
+    is_equal("seconds in JSON", [r["seconds"] for r in json.loads(out)["steps"][0]["rows"]], wanted)
+    out = jobprof("items", path, "-s", "Step", "-d", "ReadMB", "--format", "table")[1]
+    is_equal("seconds in a table", [line.split()[1] for line in out.split("\n")[1:] if line], ["%.3f" % t for t in wanted])
+    with h5py.File(path, "r+") as f:
+        del f["Steps/0/Nodes/n1"].attrs["Start TimeNS"]
+    got, said = items(path, "Step", "ReadMB")
+    is_equal("no start, no seconds", ({r["Seconds"] for r in got}, ".000 s" in said), ({""}, False))
 
 
 def formats():
@@ -337,4 +366,4 @@ def hostile():
 
 if __name__ == "__main__":
     run_tests((phases, every_row_once, integers, gauges, unknown, lacking, types, steps, many,
-               formats, listing, listing_totals, hostile))
+               seconds, formats, listing, listing_totals, hostile))

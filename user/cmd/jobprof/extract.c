@@ -46,13 +46,16 @@ struct args {
 };
 
 static const struct opt opts[] = {
-	{'j', "jobs", "LIST", "jobs and steps: 7, 7.0, 7.batch; the file is job_<JOB>.h5"},
+	{'j', "jobs", "LIST",
+	 "jobs and steps: 7, 7.0, 7.batch; reads job_JOB.h5, or the job's node-step file; of "
+	 "several "
+	 "jobs or files -o DIR gets one each"},
 	OPT_INPUT,
 	{'s', "series", "LIST", "Tasks, Tasks/3, User/solver, Step, Energy, Marks ..."},
 	{'l', "level", "LEVEL", "totals (the default but of Marks) or timeseries"},
 	OPT_NODES,
 	{OPT_LONG + 't', "tasks", "LIST", "only these tasks: 0-3,7"},
-	{OPT_LONG + 'c', "columns", "LIST", "only these columns, in this order"},
+	{OPT_LONG + 'c', "columns", "LIST", "only these columns, in any case, in this order"},
 	{OPT_LONG + 'f', "from", "T",
 	 "only rows from then on: seconds since the step's start, a date as 2026-11-21T02:01:17, "
 	 "or @ and unix time"},
@@ -62,7 +65,7 @@ static const struct opt opts[] = {
 	 "writes there (default, and \"-\": standard output); in a directory "
 	 "extract_<JOB>.csv, .json or .txt, or named after FILE, of several series as CSV one "
 	 "each"},
-	{OPT_LONG + 'p', "threads", "N", "1 to 64, without effect: one process extracts"},
+	{OPT_LONG + 'p', "threads", "N", NULL}, /* has no effect any more: one process extracts */
 	{OPT_LONG + 'U', "units", NULL, "a second header line: the units of the columns"},
 	{OPT_LONG + 'S', "stock", NULL, "exactly the columns and rows of Slurm's sh5util"},
 	OPT_OVERWRITE,
@@ -91,6 +94,7 @@ static void print_formats(FILE *out)
 
 static const struct opt_values values[] = {
 	{'s', series__print_names},
+	{OPT_LONG + 'c', series__print_columns},
 	{'l', print_levels},
 	{OPT_LONG + 'F', print_formats},
 	{0},

@@ -66,8 +66,7 @@ static int write_items(struct work *w, const struct model_file *f, int fd, bool 
 	if ((err == -ENOENT || err == -ENODATA) && (missing || w->errors.damaged))
 		; /* has been said, or may be there */
 	else if (err == -ENOENT)
-		log_error("%s: no such series: %s; \"jobprof list FILE\" shows what is there",
-			  w->file.path, w->o->words.series);
+		select_args__no_series(f, &w->sel, w->file.path, w->series);
 	else if (err == -ENODATA)
 		select_args__no_column(f, &w->sel, w->file.path, w->series, w->o->words.column);
 	else if (err)
@@ -134,6 +133,7 @@ static const struct opt opts[] = {
 
 static const struct opt_values values[] = {
 	{'s', series__print_names},
+	{'d', series__print_columns},
 	{OPT_LONG + 'f', items_format__print_names},
 	{0},
 };

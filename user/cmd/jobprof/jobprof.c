@@ -54,7 +54,7 @@ static int help(FILE *out)
 	fprintf(out, "usage: jobprof VERB [OPTION]... [ARGUMENT]...\n\n");
 	for (size_t i = 0; i < N_VERBS; i++)
 		fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
-	fprintf(out, "\n\"jobprof help VERB\" tells more.\n");
+	fprintf(out, "\nTo begin with: jobprof run CMD. \"jobprof help VERB\" tells more.\n");
 	return out == stdout ? 0 : 2;
 }
 

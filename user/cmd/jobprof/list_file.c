@@ -338,8 +338,7 @@ static int list_model(const struct model_file *f, const char *path, const struct
 			log_error("%s: there is no task %" PRIu64 " in series %s", path,
 				  sel->tasks->from, series);
 		else if (!missing)
-			log_error("%s: there is no series %s%s%s", path, series,
-				  sel->table ? "/" : "", sel->table ? sel->table : "");
+			select_args__no_series(f, sel, path, series);
 		contents__free(c);
 		return 1;
 	}

@@ -40,6 +40,7 @@ static const struct opt opts[] = {
 
 static const struct opt_values values[] = {
 	{'s', series__print_names},
+	{'d', series__print_columns},
 	{0},
 };
 
@@ -99,8 +100,7 @@ static void say_why(const struct work *w, const struct model_file *f, const stru
 	if (named && (err == -ENOENT || err == -ENODATA))
 		return;
 	if (err == -ENOENT)
-		log_error("%s: no such series: %s; \"jobprof list FILE\" shows what is there", path,
-			  w->o->words.series);
+		select_args__no_series(f, sel, path, w->series);
 	else if (err == -ENODATA)
 		select_args__no_column(f, sel, path, w->series, w->o->words.column);
 	else

@@ -92,6 +92,20 @@ bool select_args__missing(const struct model_file *f, const struct selection *se
 	return true;
 }
 
+void select_args__no_series(const struct model_file *f, const struct selection *sel,
+			    const char *path, const char *series)
+{
+	char near[SELECT_SERIES];
+
+	select__near_series(f->reader, series, near);
+	if (*near && strcmp(near, series))
+		log_error("%s: there is no series %s; did you mean \"%s\"?", path, series, near);
+	else
+		log_error(
+			"%s: there is no series %s%s%s; \"jobprof list FILE\" shows what is there",
+			path, series, sel->table ? "/" : "", sel->table ? sel->table : "");
+}
+
 static void ignore(void *ctx, const char *step, const char *node, const char *table, int err)
 {
 }

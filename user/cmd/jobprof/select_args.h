@@ -26,6 +26,9 @@ int select_args__nodes(struct selection *sel, struct string_list *l, const char 
  * task's number goes to task, to which sel points then. 0, or the exit status. */
 int select_args__series(struct selection *sel, struct number_range *task, char *series, size_t size,
 			const char *text);
+/* Says that the file has no such series, or not that table of it, and which one was meant. */
+void select_args__no_series(const struct model_file *f, const struct selection *sel,
+			    const char *path, const char *series);
 /* Says that the series has no such column, or none with a known time, and which one was meant. */
 void select_args__no_column(const struct model_file *f, const struct selection *sel,
 			    const char *path, const char *series, const char *column);

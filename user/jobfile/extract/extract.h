@@ -18,7 +18,8 @@
  * one; steps have the names of their groups; NaN and integers that are unknown are printed as they
  * are stored; totals are those of every column but ElapsedTime, sums in the column's type. Callers
  * set sel.by_name with it. Else: columns are those any table has, what is not known is empty, steps
- * have the names that Slurm prints, and totals have Min_, Max_, Avg_ and Sum_ of what is counted
+ * have the names that Slurm prints, rows with TimeNS have a column Seconds more (since the step's
+ * start, with fractions), and totals have Min_, Max_, Avg_ and Sum_ of what is counted
  * per interval, Last_ of what is cumulative. Marks are their texts.
  */
 struct extract_options {

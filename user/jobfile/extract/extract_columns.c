@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/str.h"
 
@@ -44,7 +45,16 @@ static const char *base_name(const char *name)
 
 bool column_names__is_meant(const char *name, const char *wanted, bool totals)
 {
-	return !strcmp(name, wanted) || (totals && !strcmp(base_name(name), wanted));
+	return !strcasecmp(name, wanted) || (totals && !strcasecmp(base_name(name), wanted));
+}
+
+/* Two columns of a user may differ in case alone: then the one that is spelt so is meant. */
+static bool is_spelt_so(const struct string_list *c, const char *wanted, bool totals)
+{
+	for (unsigned k = 0; k < c->n; k++)
+		if (!strcmp(c->v[k], wanted) || (totals && !strcmp(base_name(c->v[k]), wanted)))
+			return true;
+	return false;
 }
 
 const char *column_names__choose(struct string_list *c, const char *const *wanted, unsigned n,
@@ -55,10 +65,11 @@ const char *column_names__choose(struct string_list *c, const char *const *wante
 
 	*err = 0;
 	for (unsigned i = 0; i < n; i++) {
-		bool found = false;
+		bool exact = is_spelt_so(c, wanted[i], totals), found = false;
 
 		for (unsigned k = 0; !*err && k < c->n; k++) {
-			if (!column_names__is_meant(c->v[k], wanted[i], totals))
+			if (!column_names__is_meant(c->v[k], wanted[i], totals) ||
+			    (exact && !strstr(c->v[k], wanted[i])))
 				continue;
 			*err = string_list__append(&chosen, c->v[k]);
 			found = true;

@@ -53,18 +53,21 @@ static void open_table(struct text *t, const char *step, const char *node, const
 	}
 }
 
-static char *put_cell(char *p, const struct text_col *col, const union cell *row, bool keep_nan)
+static char *put_cell(char *p, const struct text *t, const struct text_col *col,
+		      const union cell *row)
 {
+	union cell v;
+
 	if (col->at < 0)
 		return p;
-	row += col->at;
+	v = text_col__cell(t, col, row);
 	if (col->type == COL_U64)
-		return format_number__u64(p, row->u);
+		return format_number__u64(p, v.u);
 	if (col->type == COL_F64)
-		return keep_nan || !isnan(row->f) ? format_number__f6(p, row->f) : p;
-	if (row->i < 0)
+		return t->keep_nan || !isnan(v.f) ? format_number__f6(p, v.f) : p;
+	if (v.i < 0)
 		*p++ = '-';
-	return format_number__u64(p, row->i < 0 ? -row->u : row->u);
+	return format_number__u64(p, v.i < 0 ? -v.u : v.u);
 }
 
 /* Writes a row with texts among its cells. Texts may be of any length. */
@@ -79,7 +82,7 @@ static void put_named_row(const struct text *t, const struct text_col *cols, con
 		if (name)
 			put_field(t->out, name);
 		else if ((p = outbuf__room(t->out)))
-			outbuf__filled(t->out, put_cell(p, &cols[i], row, t->keep_nan));
+			outbuf__filled(t->out, put_cell(p, t, &cols[i], row));
 	}
 	outbuf__char(t->out, '\n');
 }
@@ -100,7 +103,7 @@ static void put_plain_row(const struct text *t, const struct text_col *cols, con
 			p = outbuf__room(o);
 		}
 		*p++ = ',';
-		p = put_cell(p, &cols[i], row, t->keep_nan);
+		p = put_cell(p, t, &cols[i], row);
 	}
 	*p++ = '\n';
 	outbuf__filled(o, p);

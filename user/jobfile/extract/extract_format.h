@@ -3,6 +3,8 @@
 #ifndef JP_JOBFILE_EXTRACT_FORMAT_H
 #define JP_JOBFILE_EXTRACT_FORMAT_H
 
+#include <math.h>
+
 #include "jobfile/extract/extract_text.h"
 
 struct text_format {
@@ -15,6 +17,17 @@ struct text_format {
 };
 
 extern const struct text_format text_csv, text_json, text_table;
+
+/* A cell of a column whose `at` is not -1. */
+static inline union cell text_col__cell(const struct text *t, const struct text_col *col,
+					const union cell *row)
+{
+	if (!col->is_seconds)
+		return row[col->at];
+	if (t->start_ns == INT64_MIN)
+		return (union cell){.f = NAN};
+	return (union cell){.f = (double)(int64_t)(row[col->at].u - (uint64_t)t->start_ns) / 1e9};
+}
 
 /* The text that the cell of a row stands for; NULL: the cell is that number. */
 static inline const char *text_col__name(const struct text_col *col, const union cell *row)

@@ -99,20 +99,24 @@ static void put_row(const struct text *t, const struct text_col *cols, const uni
 
 	outbuf__str(t->out, t->rows ? ",\n  [" : "\n  [");
 	for (unsigned i = 0; i < t->ncols; i++) {
-		if (!cols[i].there)
+		static const union cell none = {.f = NAN};
+		const struct text_col *col = &cols[i];
+		const union cell v = col->at < 0 ? none : text_col__cell(t, col, row);
+
+		if (!col->there)
 			continue;
 		outbuf__str(t->out, comma);
 		comma = ", ";
-		if (cols[i].at < 0)
+		if (col->at < 0)
 			outbuf__str(t->out, "null");
-		else if (text_col__name(&cols[i], row))
-			put_string(t->out, text_col__name(&cols[i], row));
-		else if (cols[i].type == COL_U64)
-			outbuf__u64(t->out, row[cols[i].at].u);
-		else if (cols[i].type == COL_I64)
-			outbuf__i64(t->out, row[cols[i].at].i);
-		else if (isfinite(row[cols[i].at].f))
-			put_shortest(t->out, row[cols[i].at].f);
+		else if (text_col__name(col, row))
+			put_string(t->out, text_col__name(col, row));
+		else if (col->type == COL_U64)
+			outbuf__u64(t->out, v.u);
+		else if (col->type == COL_I64)
+			outbuf__i64(t->out, v.i);
+		else if (isfinite(v.f))
+			put_shortest(t->out, v.f);
 		else
 			outbuf__str(t->out, "null");
 	}

@@ -84,24 +84,19 @@ static void name_lacking_nodes(struct extraction *x)
 			 x->nrefs, text, n > NODES_NAMED ? ", ..." : "");
 }
 
-/* No node has the series: what was meant, by the first node. */
+/* No node has the series. */
 static void name_missing_series(struct extraction *x)
 {
-	const char *names[256], *near = NULL;
-	struct reader_node *node;
-	unsigned n = 0;
+	char near[SELECT_SERIES];
 
-	if (!reader__node(x->r, x->refs[0].step, x->refs[0].node, NULL, &node)) {
-		for (; n < node->nseries && n < 256; n++)
-			names[n] = node->series[n].name;
-		near = str__nearest(x->series, names, n);
-		if (near)
-			log_error("%s: there is no series \"%s\"; did you mean \"%s\"?", x->path,
-				  x->series, near);
-		reader_node__free(node);
-	}
-	if (!near)
-		log_error("%s: there is no series \"%s\"", x->path, x->wanted);
+	select__near_series(x->r, x->series, near);
+	if (*near)
+		log_error("%s: there is no series \"%s\"; did you mean \"%s\"?", x->path, x->series,
+			  near);
+	else
+		log_error(
+			"%s: there is no series \"%s\"; \"jobprof list FILE\" shows what is there",
+			x->path, x->wanted);
 }
 
 static void name_missing_tasks(struct extraction *x)

@@ -7,11 +7,21 @@
 #include "base/str.h"
 #include "jobfile/extract/extract_internal.h"
 
+bool extract__has_seconds(const struct extraction *x)
+{
+	const struct cursor *c = x->cursor;
+	int ns = cursor__column(c, "TimeNS");
+
+	return !x->opt->stock && !x->opt->totals && ns >= 0 && c->cols[ns].type == COL_U64 &&
+	       !c->cols[ns].unknown && cursor__column(c, EXTRACT_SECONDS) < 0;
+}
+
 /* The columns of the table the cursor stands at. */
 static int map_table(struct extraction *x)
 {
 	const struct cursor *c = x->cursor;
 	bool unknowns = false, stock = x->opt->stock;
+	unsigned n = c->ncols;
 	_cleanup_free_ struct text_col *cols = NULL;
 	_cleanup_free_ char **names = NULL;
 	int err = 0;
@@ -23,8 +33,8 @@ static int map_table(struct extraction *x)
 		err = extract__collect_units(x);
 	if (err || (c->shape == x->shape && !unknowns && !x->unknowns))
 		return err;
-	cols = calloc(c->ncols + 1, sizeof(*cols));
-	names = calloc(c->ncols + 1, sizeof(*names));
+	cols = calloc(c->ncols + 2, sizeof(*cols));
+	names = calloc(c->ncols + 2, sizeof(*names));
 	if (!cols || !names)
 		return -ENOMEM;
 	for (unsigned i = 0; i < c->ncols; i++) {
@@ -35,9 +45,16 @@ static int map_table(struct extraction *x)
 		if (extract__is_marks(x, c->cols[i].name) && cols[i].type == COL_U64)
 			cols[i].names = &x->marks;
 	}
+	if (extract__has_seconds(x)) {
+		names[n] = EXTRACT_SECONDS;
+		cols[n++] = (struct text_col){.at = cursor__column(c, "TimeNS"),
+					      .type = COL_F64,
+					      .there = true,
+					      .is_seconds = true};
+	}
 	x->shape = c->shape;
 	x->unknowns = unknowns;
-	return extract__map_columns(x, names, cols, c->ncols);
+	return extract__map_columns(x, names, cols, n);
 }
 
 static void put_rows(struct extraction *x, const union cell *rows, unsigned n)
@@ -63,7 +80,6 @@ static int put_series(struct extraction *x, const struct reader_node *n, const c
 	err = text__open(&x->text, step, n->name, table, x->cols);
 	if (err)
 		return err;
-	x->text.ns_at = cursor__column(x->cursor, "TimeNS");
 	if (!reader_node__i64(n, "Start TimeNS", &x->text.start_ns))
 		x->text.start_ns = INT64_MIN;
 	while ((err = cursor__next(x->cursor, &rows, &nrows)) > 0)

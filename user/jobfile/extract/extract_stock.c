@@ -92,7 +92,7 @@ static int put_totals(struct extraction *x, const char *node, const char *step, 
 	if (!row || !cols)
 		return -ENOMEM;
 	row[n] = elapsed;
-	cols[n++] = (struct text_col){0, COL_U64, true, NULL};
+	cols[n++] = (struct text_col){.type = COL_U64, .there = true};
 	for (unsigned i = 0; i < x->columns.n; i++, acc += 4) {
 		enum col_type type = x->cols[i].type;
 
@@ -100,7 +100,8 @@ static int put_totals(struct extraction *x, const char *node, const char *step, 
 			continue;
 		for (unsigned k = 0; k < 4; k++, n++) {
 			row[n] = acc[k];
-			cols[n] = (struct text_col){(int)n, k < 3 ? type : COL_F64, true, NULL};
+			cols[n] = (struct text_col){
+				.at = (int)n, .type = k < 3 ? type : COL_F64, .there = true};
 		}
 		row[n - 1].f = average(acc, type, x->cursor->nrows);
 	}

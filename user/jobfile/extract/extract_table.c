@@ -6,8 +6,7 @@
 
 #include "jobfile/extract/extract_format.h"
 
-#define EPOCH_WIDTH 14 /* ten digits of seconds, three of milliseconds */
-#define WIDTH	    12 /* of a number, at least */
+#define WIDTH 12 /* of a number, at least */
 
 /* Escapes control characters and all that is not ASCII, for the text may go to a terminal. */
 static int put_escaped(struct outbuf *o, const char *s)
@@ -51,8 +50,6 @@ static int width_of(const char *name)
 {
 	size_t n = strlen(name);
 
-	if (!strcmp(name, "EpochTime"))
-		return EPOCH_WIDTH;
 	return n < WIDTH ? WIDTH : n > 200 ? 200 : (int)n;
 }
 
@@ -125,24 +122,6 @@ static void open_table(struct text *t, const char *step, const char *node, const
 	}
 }
 
-/* Slurm's columns of time are whole seconds; with TimeNS the table has fractions of them. */
-static bool put_time(const struct text *t, const char *name, const union cell *row)
-{
-	bool elapsed = !strcmp(name, "ElapsedTime") && t->start_ns != INT64_MIN;
-	double ns;
-	char text[64];
-	int n;
-
-	if (t->ns_at < 0 || (!elapsed && strcmp(name, "EpochTime")))
-		return false;
-	ns = elapsed ? (double)(int64_t)(row[t->ns_at].u - (uint64_t)t->start_ns)
-		     : (double)row[t->ns_at].u;
-	n = snprintf(text, sizeof(text), "%.3f", ns / 1e9);
-	pad(t->out, width_of(name) - n);
-	outbuf__str(t->out, text);
-	return true;
-}
-
 static void put_row(const struct text *t, const struct text_col *cols, const union cell *row)
 {
 	static const union cell none = {.f = NAN};
@@ -152,14 +131,12 @@ static void put_row(const struct text *t, const struct text_col *cols, const uni
 		bool known = cols[i].at >= 0;
 
 		outbuf__str(t->out, "  ");
-		if (known && put_time(t, t->names[i], row))
-			continue;
 		if (text_col__name(&cols[i], row)) {
 			put_right(t->out, text_col__name(&cols[i], row), width_of(t->names[i]));
 			continue;
 		}
-		put_aligned(t->out, known ? row[cols[i].at] : none, known ? cols[i].type : COL_F64,
-			    width_of(t->names[i]));
+		put_aligned(t->out, known ? text_col__cell(t, &cols[i], row) : none,
+			    known ? cols[i].type : COL_F64, width_of(t->names[i]));
 	}
 	outbuf__char(t->out, '\n');
 }

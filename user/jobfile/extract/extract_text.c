@@ -26,7 +26,6 @@ int text__open(struct text *t, const char *step, const char *node, const char *t
 	       const struct text_col *cols)
 {
 	t->rows = 0;
-	t->ns_at = -1;
 	t->named = false;
 	for (unsigned i = 0; i < t->ncols; i++)
 		t->named |= cols[i].names != NULL;

@@ -19,6 +19,7 @@ struct text_col {
 	bool there; /* the table has it */
 	/* COL_U64: number k stands for v[k - 1], "": the file does not say for what; or NULL */
 	const struct string_list *names;
+	bool is_seconds; /* no column of the table: of TimeNS, which is at `at`, since the start */
 };
 
 struct text {
@@ -31,14 +32,13 @@ struct text {
 	const char **units; /* of the columns, or NULL */
 	unsigned ncols;
 	int step_width, node_width; /* EXTRACT_TABLE */
-	int ns_at;	      /* there: the cell of TimeNS, -1: none, for times with fractions */
-	int64_t start_ns;     /* of the step, INT64_MIN: not known */
-	struct outbuf prefix; /* in memory: begins each row of the table at hand */
-	uint64_t rows;	      /* of the table so far */
-	bool named;	      /* some column's numbers stand for texts */
-	bool begun;	      /* the header was written */
-	bool comma;	      /* JSON: some object was written before */
-	const char *before;   /* text before the header */
+	int64_t start_ns;	    /* of the step, INT64_MIN: not known */
+	struct outbuf prefix;	    /* in memory: begins each row of the table at hand */
+	uint64_t rows;		    /* of the table so far */
+	bool named;		    /* some column's numbers stand for texts */
+	bool begun;		    /* the header was written */
+	bool comma;		    /* JSON: some object was written before */
+	const char *before;	    /* text before the header */
 };
 
 /* Begins a table; before the first one of a series, the header with the names of the columns.

@@ -99,7 +99,7 @@ static int map_columns(struct extraction *x)
 		return -ENOMEM;
 	for (unsigned i = 0; i < t->nout; i++) {
 		names[i] = (char *)t->out[i].name;
-		cols[i] = (struct text_col){(int)i, COL_F64, true, NULL};
+		cols[i] = (struct text_col){.at = (int)i, .type = COL_F64, .there = true};
 	}
 	return extract__map_columns(x, names, cols, t->nout);
 }

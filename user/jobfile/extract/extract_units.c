@@ -42,6 +42,8 @@ int extract__collect_units(struct extraction *x)
 
 	for (unsigned i = 0; !err && i < t.ncols; i++)
 		err = add_unit(x, t.cols[i].name, t.cols[i].unit);
+	if (!err && x->opt->units && x->collecting && extract__has_seconds(x))
+		err = add_unit(x, EXTRACT_SECONDS, "s");
 	table_columns__clear(&t);
 	return err;
 }

@@ -55,7 +55,7 @@ static void csv_number(struct outbuf *o, bool known, struct items_number v, enum
 
 static void csv_begin(struct outbuf *o, const struct items *it, const char *series)
 {
-	outbuf__str(o, "Step,ElapsedTime,EpochTime,TimeNS");
+	outbuf__str(o, "Step,ElapsedTime,EpochTime,TimeNS,Seconds");
 	outbuf__str(o, it->grouped ? ",MinNode,MinTask,Min,MaxNode,MaxTask,Max"
 				   : ",MinNode,Min,MaxNode,Max");
 	outbuf__str(o, it->grouped ? ",Sum,Avg,NumNodes,NumTasks" : ",Sum,Avg,NumNodes");
@@ -75,6 +75,9 @@ static void csv_time(struct outbuf *o, const struct items_row *row)
 	outbuf__i64(o, row->time_ns / NS);
 	outbuf__char(o, ',');
 	outbuf__i64(o, row->time_ns);
+	outbuf__char(o, ',');
+	if (!isnan(row->seconds))
+		outbuf__f6(o, row->seconds);
 }
 
 static void csv_row(struct outbuf *o, const struct items *it, const struct items_row *row)
@@ -157,6 +160,8 @@ static void json_row(struct outbuf *o, const struct items *it, const struct item
 	outbuf__u64(o, row->elapsed);
 	json_key(o, "time_ns");
 	outbuf__i64(o, row->time_ns);
+	json_key(o, "seconds");
+	json__put_number(o, row->seconds);
 	json_key(o, "min");
 	json_value(o, row->n, (struct items_number){row->cells[row->min_at], false}, it->type);
 	json_key(o, "max");
@@ -250,7 +255,10 @@ static void table_row(struct outbuf *o, const struct items *it, const struct ite
 	csv__name(o, step);
 	for (size_t i = strlen(step); i < 12; i++)
 		outbuf__char(o, ' ');
-	snprintf(text, sizeof(text), " %9" PRIu64, row->elapsed);
+	if (isnan(row->seconds))
+		snprintf(text, sizeof(text), " %9" PRIu64, row->elapsed);
+	else
+		snprintf(text, sizeof(text), " %9.3f", row->seconds);
 	outbuf__str(o, text);
 	table_number(o, row->n, (struct items_number){row->cells[row->min_at], false}, it->type,
 		     16);

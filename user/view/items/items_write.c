@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Writes all rows of items in one of the formats, and below each step when its sum was highest. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -65,8 +66,12 @@ void items__summary(FILE *out, const struct items *it, const char *step, const c
 	print__escaped(out, stepname__human(step));
 	fputs(": highest sum of ", out);
 	print__escaped(out, it->column);
-	fprintf(out, " at one time %s, at %" PRIu64 " s, %f per node\n", text, t->best_elapsed,
-		t->best_avg);
+	fprintf(out, " at one time %s, ", text);
+	if (isnan(t->best_seconds))
+		fprintf(out, "at %" PRIu64 " s", t->best_elapsed);
+	else
+		fprintf(out, "at %.3f s", t->best_seconds);
+	fprintf(out, ", %f per node\n", t->best_avg);
 	if (!t->n)
 		return;
 	print_extreme(out, it, "Minimum", t->min, t->min_at, t->min_ns);

@@ -38,8 +38,10 @@ static const struct opt opts[] = {
 	OPTS_CLUSTER,
 	{OPT_WINDOW, "window", "S", "follows the clusters over windows of S seconds, too"},
 	{OPT_REGIONS, "regions", NULL, "by the regions of the programs, in the place of clusters"},
-	{OPT_CODE, "code", NULL, "by the code that most of their samples are in, in that place"},
-	{OPT_WHOLE, "whole", NULL, "clusters all bursts, however long that takes"},
+	{OPT_CODE, "code", NULL,
+	 "by the code that most of their samples are in, in the place of clusters"},
+	{OPT_WHOLE, "whole", NULL,
+	 "clusters all bursts, not a part of very many, however long that takes"},
 	{OPT_JSON, "json", NULL, "as JSON"},
 	{OPT_CSV, "csv", NULL, "as CSV, a line per burst with its cluster"},
 	{OPT_SVG, "svg", "FILE", "writes a scatter plot there; \"-\": standard output"},
@@ -152,6 +154,11 @@ static int print_clusters(void *arg, FILE *out)
 	return 0;
 }
 
+static const char *output_of(const struct options *o)
+{
+	return o->svg ? o->svg : o->html ? o->html : "-";
+}
+
 static int write_out(const struct work *w, const struct cluster_view *v, int fd)
 {
 	struct printing p = {w->o, v, NULL};
@@ -160,7 +167,7 @@ static int write_out(const struct work *w, const struct cluster_view *v, int fd)
 	if (err == -E2BIG)
 		log_error("%s: there are more than 1000 windows: give longer ones", w->path);
 	else if (err)
-		log_error("%s: cannot be written: %s", w->path, strerror(-err));
+		log_error("%s: cannot be written: %s", output_of(w->o), strerror(-err));
 	return err ? 1 : 0;
 }
 
@@ -320,10 +327,7 @@ int verb_cluster(int argc, char **argv)
 		return status;
 	w.path = in.path;
 	w.sel = (struct selection){.steps = in.steps, .nsteps = in.nsteps};
-	status = child_output__write(o.svg    ? o.svg
-				     : o.html ? o.html
-					      : "-",
-				     in.path, cluster_file, &w);
+	status = child_output__write(output_of(&o), in.path, cluster_file, &w);
 	input_file__free(&in);
 	return status < 0 ? 1 : status;
 }

@@ -14,8 +14,8 @@ enum { OPT_BY = OPT_LONG + 64, OPT_EPS, OPT_MIN_PTS };
 	 "compares bursts by run, gap, duration, share: up to three of them "      \
 	 "(default run,gap)"},                                                     \
 		{OPT_EPS, "eps", "X",                                              \
-		 "neighbours are so near, each range being 1 (default: by the "    \
-		 "distances that there are)"},                                     \
+		 "bursts are neighbours within this distance, the range of each "  \
+		 "of LIST being 1 (default: by the distances that there are)"},    \
 	{                                                                          \
 		OPT_MIN_PTS, "min-pts", "N",                                       \
 			"bursts that make a cluster's core (default 10; of fewer " \

@@ -34,14 +34,16 @@ static const struct opt opts[] = {
 	{OPT_LONG + 'n', "windows", "N", "of --follow: ends after N; default: when it is stopped"},
 	{'o', "output", "FILE", "the result goes into that file, made where it is not there"},
 	{OPT_LONG + 'j', "json", NULL, "as JSON, with histograms and the sample"},
-	{OPT_LONG + 's', "store", NULL, "puts the result into the job file, which is one"},
+	{OPT_LONG + 's', "store", NULL, "puts the result into the job file, of one job file only"},
 	{OPT_LONG + 'k', "keep", "DIR",
 	 "also writes what each process found there, as rank-N.part, for a later reduce"},
+	{OPT_OVERWRITE_LETTER, "overwrite", NULL, "replaces the parts that are in DIR of --keep"},
 	{0},
 };
 
 static const struct opt_values values[] = {
 	{'s', series__print_names},
+	{'d', series__print_columns},
 	{0},
 };
 

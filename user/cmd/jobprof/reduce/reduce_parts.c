@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/io_full.h"
 #include "base/log.h"
+#include "base/options.h"
 #include "cmd/jobprof/output_file.h"
 #include "cmd/jobprof/reduce/reduce.h"
 
@@ -84,6 +85,7 @@ int reduce_parts__add(struct reduce_work *w, unsigned rank, unsigned size, struc
 
 int reduce_parts__keep(const struct reduce_work *w, unsigned rank, struct reduction *r)
 {
+	static bool is_ours; /* this process has written it, and writes it again with each file */
 	_cleanup_free_ char *path = NULL;
 	struct message m = {0};
 	struct output_file out;
@@ -101,13 +103,14 @@ int reduce_parts__keep(const struct reduce_work *w, unsigned rank, struct reduct
 	if (err)
 		log_error("--keep: %s", strerror(-err));
 	else
-		err = output_file__open(&out, path, w->o->keep, true);
+		err = output_file__open(&out, path, w->o->keep, is_ours || options__overwrites());
 	if (!err) {
 		err = write_full(out.fd, m.p, m.len);
 		if (err)
 			log_error("%s: %s", path, strerror(-err));
 		if (output_file__close(&out, !err) && !err)
 			err = -EIO;
+		is_ours |= !err;
 	}
 	message__free(&m);
 	return err;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,7 +13,6 @@
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/report/report_besides.h"
-#include "cmd/jobprof/report/report_html.h"
 #include "cmd/jobprof/report/report_inputs.h"
 #include "cmd/jobprof/report/report_jobs.h"
 #include "cmd/jobprof/report/report_store.h"
@@ -20,6 +20,7 @@
 #include "cmd/jobprof/verbs.h"
 #include "pool/pool.h"
 #include "view/report/report.h"
+#include "view/report/report_series.h"
 
 enum { OPT_JSON = OPT_LONG, OPT_FACTS, OPT_WHY, OPT_FORCE, OPT_STORE, OPT_RULES, OPT_BY, OPT_HTML };
 
@@ -38,8 +39,13 @@ static const struct opt opts[] = {
 	{OPT_RULES, "rules", "FILE",
 	 "rules of a site, instead of " JOBPROF_SYSCONFDIR "/jobprof/rules.lua"},
 	{OPT_BY, "by", "WORD,...",
-	 "sums of several jobs by user, account, partition or name (user)"},
+	 "sums of several jobs by user (the default), account, partition or name"},
 	OPT_OVERWRITE,
+	{0},
+};
+
+static const struct opt_values values[] = {
+	{OPT_WHY, report__print_rules},
 	{0},
 };
 
@@ -52,6 +58,7 @@ const struct command cmd_report = {
 		 "node-step files the page is about all of them together; of several jobs it is a\n"
 		 "table with a line for each.",
 	.opts = opts,
+	.values = values,
 };
 
 static int print_json(const struct report *r, FILE *out)
@@ -64,6 +71,17 @@ static int print_json(const struct report *r, FILE *out)
 	if (err)
 		log_error("the report could not be written as JSON");
 	return err;
+}
+
+/* The report's JSON without what is of every unit and every bin: `page` has what is drawn of it. */
+static json_t *page_json(const struct report *r)
+{
+	json_t *o = report__json(r);
+
+	json_object_del(o, "units");
+	json_object_del(o, "bins");
+	json_object_set_new(o, "page", report_series__json(r));
+	return o;
 }
 
 /* NULL: none is like it. */
@@ -139,6 +157,7 @@ static int write_html(const struct report *r, const struct report_opts *o,
 	struct model_job drawn = {0};
 	struct report with = *r;
 	const struct job_input rules = {.path = o->rules};
+	char *template;
 	int status;
 
 	if (o->rules && html_page__is_input(o->html, &rules, 1))
@@ -146,7 +165,9 @@ static int write_html(const struct report *r, const struct report_opts *o,
 	if (how.dt_s > 0 && !model_job__read(&drawn, inputs, n, &how) &&
 	    has_same_units(&drawn, r->job))
 		with.drawn = &drawn;
-	status = report_html__write(&with, o->html, inputs, n);
+	template = html_page__template();
+	status = template ? html_page__write(o->html, template, page_json(&with), inputs, n) : 1;
+	free(template);
 	model_job__free(&drawn);
 	return status;
 }

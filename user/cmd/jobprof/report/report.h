@@ -25,6 +25,9 @@ struct report_opts {
 	unsigned by;	      /* what sums of several jobs are about; 0: the usual */
 };
 
+/* The ids of the built-in rules, with a space after each: for completion. */
+void report__print_rules(FILE *out);
+
 /* What is done with a report. 0, or the exit status. */
 typedef int report_use(const struct report *r, void *ctx);
 

@@ -37,6 +37,23 @@ static int judge_pika(struct pika_job *pika, const struct model_job *j, const st
 	return err;
 }
 
+void report__print_rules(FILE *out)
+{
+	const size_t none[N_SCOPES] = {[SCOPE_JOB] = 1};
+	const struct rules_options rules = {.site = ""};
+	struct verdict v = {0};
+	struct facts facts;
+
+	if (!facts__alloc(&facts, none) && !rules__judge(&v, &facts, &rules)) {
+		for (size_t i = 0; i < v.nfindings; i++)
+			fprintf(out, "%s ", v.findings[i].id);
+		for (size_t i = 0; i < v.nothers; i++)
+			fprintf(out, "%s ", v.others[i].id);
+	}
+	verdict__free(&v);
+	facts__free(&facts);
+}
+
 /* 0, or the exit status. */
 static int judge_job(const struct model_job *j, const struct report_opts *o, report_use *use,
 		     void *ctx)

@@ -53,10 +53,13 @@ int child_output__write(const char *path, const char *from,
 int child_output__stream(int fd, int (*fn)(void *arg, FILE *out), void *arg)
 {
 	FILE *out = fdopen(dup(fd), "w");
-	int err = out ? fn(arg, out) : -errno;
+	int err = out ? 0 : -errno;
 
+	errno = 0;
+	if (out)
+		err = fn(arg, out);
 	if (out && ferror(out) && !err)
-		err = -EIO;
+		err = errno ? -errno : -EIO;
 	if (out && fclose(out) && !err)
 		err = -errno;
 	return err;

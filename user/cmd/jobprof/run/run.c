@@ -333,11 +333,12 @@ static const struct opt opts[] = {
 	{OPT_REGION_BUDGET, "region-budget", "PERCENT",
 	 "of a CPU that all regions may cost; above that the dearest pauses (default 1)"},
 	{'o', "output", "DIR|FILE.h5",
-	 "where the file goes, made if it is not there (default: here), or the file itself"},
+	 "where the file goes, made if it is not there (default: here), or the file itself; one "
+	 "that is there is moved to restart0/"},
 	{'j', "json", "FILE",
 	 "writes the page there as JSON; \"-\": standard output, behind CMD's"},
 	OPT_OVERWRITE,
-	{'q', "quiet", NULL, "print no summary"},
+	{'q', "quiet", NULL, "print no page"},
 	{'u', "user", "USER", "run CMD as USER (default: who called sudo)"},
 	{'w', "wait-all", NULL, "wait for background processes of CMD too"},
 	{OPT_PIN, "pin", "DIR", "pin the maps there, so that jobprof-dump can look"},
@@ -404,69 +405,58 @@ static const char *long_name(int letter)
 	return o->name;
 }
 
+static int set_unwind(struct config *cfg, const char *arg)
+{
+	if (!config__parse_unwind(arg, &cfg->unwind))
+		return 0;
+	log_error("--unwind %s: want fp or dwarf", arg);
+	return 2;
+}
+
 static int set_option(void *ctx, int letter, const char *arg)
 {
-	struct run_options *to = ctx;
+	const struct run_options *to = ctx;
+	struct args *a = to->a;
+	const struct {
+		int letter;
+		const char **text; /* one of these is set */
+		char **copy;
+		bool *flag;
+	} settings[] = {
+		{'i', .text = &a->interval},
+		{'s', .text = &a->series},
+		{OPT_DEEP, .flag = &a->deep},
+		{'e', .copy = &to->cfg->perf_events},
+		{OPT_PERF, .text = &a->perf_mode},
+		{OPT_REGION_BUDGET, .text = &a->region_budget},
+		{'o', .text = &a->out},
+		{'j', .text = &to->r->json},
+		{'q', .flag = &to->r->quiet},
+		{'u', .text = &a->user},
+		{'w', .flag = &to->r->wait_all},
+		{OPT_PIN, .text = &to->o->pin_dir},
+		{OPT_BTF, .copy = &to->cfg->btf},
+		{OPT_RAW, .flag = &to->o->raw_tp},
+		{OPT_BLOCK_ISSUE, .flag = &to->o->block_issue},
+		{OPT_NET_SKB, .flag = &to->o->net_skb},
+		{OPT_STATE, .copy = &to->cfg->state_dir},
+		{OPT_REGION, .text = &a->region[a->nregions % JP_REGIONS]},
+	};
 
-	if (!to->a->rooted && letter != 'j' && letter != 'q' && letter != OPT_OVERWRITE_LETTER)
-		to->a->rooted = long_name(letter);
-	switch (letter) {
-	case 'i':
-		to->a->interval = arg;
-		break;
-	case 's':
-		to->a->series = arg;
-		break;
-	case OPT_DEEP:
-		to->a->deep = true;
-		break;
-	case 'e':
-		return set_string(&to->cfg->perf_events, arg) ? 1 : 0;
-	case OPT_PERF:
-		to->a->perf_mode = arg;
-		break;
-	case OPT_UNWIND:
-		if (!config__parse_unwind(arg, &to->cfg->unwind))
-			break;
-		log_error("--unwind %s: want fp or dwarf", arg);
-		return 2;
-	case OPT_REGION:
-		to->a->region[to->a->nregions++ % JP_REGIONS] = arg;
-		break;
-	case OPT_REGION_BUDGET:
-		to->a->region_budget = arg;
-		break;
-	case 'o':
-		to->a->out = arg;
-		break;
-	case 'u':
-		to->a->user = arg;
-		break;
-	case 'j':
-		to->r->json = arg;
-		break;
-	case 'q':
-		to->r->quiet = true;
-		break;
-	case 'w':
-		to->r->wait_all = true;
-		break;
-	case OPT_PIN:
-		to->o->pin_dir = arg;
-		break;
-	case OPT_BTF:
-		return set_string(&to->cfg->btf, arg) ? 1 : 0;
-	case OPT_STATE:
-		return set_string(&to->cfg->state_dir, arg) ? 1 : 0;
-	case OPT_RAW:
-		to->o->raw_tp = true;
-		break;
-	case OPT_BLOCK_ISSUE:
-		to->o->block_issue = true;
-		break;
-	case OPT_NET_SKB:
-		to->o->net_skb = true;
-		break;
+	if (!a->rooted && letter != 'j' && letter != 'q')
+		a->rooted = long_name(letter);
+	if (letter == OPT_UNWIND)
+		return set_unwind(to->cfg, arg);
+	a->nregions += letter == OPT_REGION;
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+		if (settings[i].letter != letter)
+			continue;
+		if (settings[i].copy)
+			return set_string(settings[i].copy, arg) ? 1 : 0;
+		if (settings[i].text)
+			*settings[i].text = arg;
+		else
+			*settings[i].flag = true;
 	}
 	return 0;
 }
@@ -495,7 +485,11 @@ static int apply_args(struct run *r, struct daemon_opts *o, struct config *cfg,
 
 	o->families = FAM_ALL;
 	if (a->series && family__parse(a->series, &o->families, bad, sizeof(bad))) {
-		log_error("--series %s: no family \"%s\"; jobprof list shows them", a->series, bad);
+		const char *near = family__nearest(bad);
+
+		log_error("--series %s: no family \"%s\"; %s%s%s", a->series, bad,
+			  near ? "did you mean \"" : "jobprof list shows them", near ? near : "",
+			  near ? "\"?" : "");
 		return 2;
 	}
 	if (a->deep && !family__parse("deep", &deep, bad, sizeof(bad)))

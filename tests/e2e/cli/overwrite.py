@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 120
+"""Every option of every verb that writes a file: none replaces a file that is there without --overwrite, and none
+leaves a part of a file where it cannot write it all."""
+
+import os
+import re
+import resource
+import shutil
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
+from besideslib import put_bursts, put_samples, put_stacks
+from jobs import Job
+from layout import START
+from lib import *
+
+PROFILE = os.path.join(tmpdir("made"), "job_4711.h5")
+OTHER = os.path.join(tmpdir("other"), "job_4712.h5")
+MINE = b"a file of the user's\n"
+
+# By verb and option that writes a new file: the words of a call that does, {} being the file.
+WRITES = {
+    ("cluster", "--svg"): ["--svg", "{}", PROFILE],
+    ("cluster", "--html"): ["--html", "{}", PROFILE],
+    ("compare", "--html"): ["--html", "{}", PROFILE, OTHER],
+    ("extract", "--output"): ["-s", "Tasks", "-o", "{}", PROFILE],
+    ("flame", "--svg"): ["--svg", "{}", PROFILE],
+    ("flame", "--html"): ["--html", "{}", PROFILE],
+    ("flame", "--speedscope"): ["--speedscope", "{}", PROFILE],
+    ("flame", "--pprof"): ["--pprof", "{}", PROFILE],
+    ("flame", "--perfetto"): ["--perfetto", "{}", PROFILE],
+    ("fold", "--svg"): ["--svg", "{}", PROFILE],
+    ("items", "--output"): ["-s", "Step", "-d", "CPUTime", "-o", "{}", PROFILE],
+    ("plot", "--svg"): ["-s", "Tasks", "-d", "RSS", "--svg", "{}", PROFILE],
+    ("plot", "--html"): ["-s", "Tasks", "-d", "RSS", "--html", "{}", PROFILE],
+    ("report", "--html"): ["--html", "{}", PROFILE],
+    ("reduce", "--keep"): ["--keep", "{dir}", PROFILE],
+}
+# What puts something into a file that is there, by which the user names it, and leaves what else is in it; or never
+# replaces anything: other scripts have these.
+ADDS = {
+    ("calibrate", "--write"): "calibrate.py: the sections of other nodes stay",
+    ("fold", "--store"): "fold.py", ("report", "--store"): "store.py", ("reduce", "--store"): "reduce.py",
+    ("reduce", "--output"): "reduce.py: /analysis of a file",
+    ("merge", "--output"): "merge.py: a job file of this job grows, another file is refused",
+    ("run", "--output"): "run_command.py: the earlier file is kept",
+}
+READS = {"--input", "--profiledir", "--baseline", "--diff", "--rules", "--region", "--btf", "--root", "--plugins"}
+SCRATCH = {("calibrate", "--dir"), ("run", "--pin"), ("run", "--state-dir")}
+
+
+def jobprof(*args, **kw):
+    return subprocess.run([JOBPROF, *args], capture_output=True, text=True, timeout=60, env=plain_env(), **kw)
+
+
+def make():
+    for path, seed in ((PROFILE, 0), (OTHER, 1)):
+        Job(nodes=1, tasks=2, cores=2, wall=600, seed=seed).write(path)
+        put_bursts(path, START, [(300, 0.003, 0.002), (200, 0.03, 0.002)])
+        put_stacks(path, START, {"main;work": 5, "main;wait": 2})
+        put_samples(path, START, 3000, 0.1, 0.5)
+
+
+def every_option():
+    """What the help of each verb says that names a file or directory is known here."""
+    verbs = re.findall(r"^  (\w+) ", jobprof("help").stdout, re.M)
+    found = set()
+    for verb in verbs:
+        text = jobprof(verb, "--help").stdout
+        found |= {(verb, o) for o, arg in re.findall(r"^ +(?:-\w, )?(--[\w-]+)((?: \S+)?)", text, re.M)
+                  if re.search("FILE|DIR", arg) or o in ("--store", "--write")} - {(verb, o) for o in READS}
+    is_true("the help lists verbs", len(verbs) > 15, verbs)
+    is_equal("each option that writes is known here", sorted(found), sorted(set(WRITES) | set(ADDS) | SCRATCH))
+
+
+def call(verb, option, path, *more, **kw):
+    place = {"dir": os.path.dirname(path)}
+    return jobprof(verb, *(w.format(path, **place) for w in WRITES[verb, option]), *more, **kw)
+
+
+def target_of(verb, option, d):
+    return os.path.join(d, "rank-0.part" if option == "--keep" else "out")
+
+
+def content(path):
+    with open(path, "rb") as f:
+        return f.read(), os.stat(path).st_ino
+
+
+def no_room():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+
+def nothing_is_replaced():
+    for verb, option in WRITES:
+        d = tmpdir("written")
+        path, name = target_of(verb, option, d), "%s %s" % (verb, option)
+        p = call(verb, option, path)
+        is_true(name + ": writes a file, and only that", p.returncode == 0 and os.listdir(d) == [os.path.basename(path)] and
+                os.path.getsize(path) > 100, (p.returncode, p.stderr[-300:], os.listdir(d)))
+        with open(path, "wb") as f:
+            f.write(MINE)
+        before = content(path)
+        p = call(verb, option, path)
+        is_true(name + ": one that is there stays", p.returncode == 1 and content(path) == before and os.listdir(d) ==
+                [os.path.basename(path)], (p.returncode, p.stderr[-300:], content(path)[0][:40], os.listdir(d)))
+        is_true(name + ": and how to replace it is said", "%s is there already: --overwrite replaces it" % path in p.stderr, p.stderr[-300:])
+        p = call(verb, option, path, "--overwrite", preexec_fn=no_room)
+        is_true(name + ": without room it is not replaced", p.returncode == 1 and content(path) == before and os.listdir(d) ==
+                [os.path.basename(path)], (p.returncode, p.stderr[-300:], content(path)[0][:40], os.listdir(d)))
+        p = call(verb, option, path, "--overwrite")
+        is_true(name + ": --overwrite replaces it", p.returncode == 0 and content(path)[0] != MINE and os.listdir(d) ==
+                [os.path.basename(path)], (p.returncode, p.stderr[-300:]))
+
+
+def no_half_file():
+    for verb, option in WRITES:
+        d = tmpdir("half")
+        p = call(verb, option, target_of(verb, option, d), preexec_fn=no_room)
+        is_true("%s %s: without room there is no file, and it says so" % (verb, option), p.returncode == 1 and not os.listdir(d) and
+                "File too large" in p.stderr, (p.returncode, p.stderr[-300:], os.listdir(d)))
+
+
+def inputs_stay():
+    """What is read is never written over, with --overwrite neither."""
+    for verb, option in WRITES:
+        if option == "--keep":
+            continue
+        before = content(PROFILE)
+        p = call(verb, option, PROFILE, "--overwrite")
+        is_true("%s %s: what is read stays" % (verb, option), p.returncode == 1 and content(PROFILE) == before, (p.returncode, p.stderr[-300:]))
+
+
+make()
+run_tests([every_option, nothing_is_replaced, no_half_file, inputs_stay])
