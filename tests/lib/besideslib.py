@@ -102,17 +102,21 @@ def put_fold(path, region, period, ends):
     return rate
 
 
-def put_samples(path, start, n, period, split):
-    """n samples, 9 ms apart, of a thread that executes a loop called "described": 0x1000 in the first part of it, 0x2000 after."""
+def put_samples(path, start, n, period, split, waits=0.0):
+    """n samples, 9 ms apart, of a thread that executes a loop called "described": 0x1000 in the first part of it, 0x2000 after,
+    where at that part of the samples, by chance, it does not run, and there are none."""
     at = 10 ** 10 + 9_000_000 * numpy.arange(n, dtype="u8")
     begin = 10 ** 10 + (period * 1e9 * numpy.arange(int(n * 0.009 / period))).astype("u8")
     x = (at - 10 ** 10) / (period * 1e9) % 1
     one = numpy.ones(n, "u8")
+    ran = (x < split) | (numpy.random.default_rng(1).random(n) >= waits)
+    used = numpy.cumsum(ran, dtype="u8") * 9_000_000
     thread = dict(Process=77 * one, Thread=77 * one)
     with h5py.File(path, "r+") as f:
         node = node_of(f)
         node.attrs["Region 1"] = "described"
-        node["SamplePoints"] = rows(start + at / 1e9, Time=at, Task=numpy.zeros(n), Kind=0 * one, Place=numpy.where(x < split, 0x1000, 0x2000).astype("u8"),
-                                    CPUTime=at - 10 ** 10, PageFaults=0 * one, Period=numpy.full(n, 9e6), **thread)
+        points = dict(Time=at, Task=numpy.zeros(n), Kind=0 * one, Place=numpy.where(x < split, 0x1000, 0x2000).astype("u8"),
+                      CPUTime=used, PageFaults=0 * one, Period=numpy.full(n, 9e6), **thread)
+        node["SamplePoints"] = rows((start + at / 1e9)[ran], **{k: v[ran] for k, v in points.items()})
         node["Regions"] = rows(start + begin / 1e9, Region=one[:len(begin)], Begin=begin, End=begin + int(period * 1e9) - 1000,
                                **{k: v[:len(begin)] for k, v in thread.items()})

@@ -88,7 +88,7 @@ export function fold(report, view) {
 	return low(section('fold', 'Inside one execution', [name(f.region ?? 'iterations that were found', 60), soft(`: ${plural(f.executions, 'execution')} of ${time(f.period_s)}`)],
 		el('div', { class: 'folded' }, el('p', { class: 'soft' }, `${unit}, 0 to ${text(most)}`), line, axis),
 		phases.length ? rows(['from', 'to', 'lasts', ...Object.values(COUNTERS).map(([u]) => u), 'code', 'of its samples'], phases.map((p) => [time(p.from * f.period_s), time(p.to * f.period_s) + (p.to_high > p.to_low ? ` ± ${time(Math.max(p.to_high - p.to, p.to - p.to_low) * f.period_s)}` : ''),
-			time((p.to - p.from) * f.period_s), ...Object.entries(COUNTERS).map(([key, [, t]]) => (known(p[key]) ? t(p[key]) : '?')), name(p.code ?? '?', 60), share(p.share)])) : '',
+			time((p.to - p.from) * f.period_s), ...Object.entries(COUNTERS).map(([key, [, t]]) => (known(p[key]) ? t(p[key]) : '?')), name(p.runs ? `${p.code}; when it runs: ${p.runs}` : p.code ?? '?', 60), share(p.share)])) : '',
 		el('p', { class: 'words soft' }, `${count(f.folded)} of the executions are laid over each other; their samples give the curve.`, weak),
 		table('Table: the curve', ['of the execution', unit], () => of.rate.map((v, i) => [share(i / (of.rate.length - 1)), known(v) ? text(v) : '?']), 'Source: SamplePoints, as jobprof fold folds them.')));
 }

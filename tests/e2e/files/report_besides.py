@@ -129,6 +129,35 @@ def fold_of_samples():
     is_true("nothing to fold: says so", re.search("^Folded     nothing: ", report("--all", path), re.M), report("--all", path))
 
 
+def fold_of_waits():
+    """A phase in which the thread mostly waits is not running, and says where it runs else; of one thread none has more than a CPU."""
+    path = made("waits")
+    put_samples(path, START, 8000, 0.0241, 0.4, waits=0.7)
+    f = said(path)["fold"]
+    is_equal("waits: which code, and which between the waits", [(p["code"], p["runs"]) for p in f["phases"]],
+             [("the program + 0x1000", None), ("not running", "the program + 0x2000")])
+    is_near("waits: for so much of it", f["phases"][-1]["share"], 0.7, 0.1)
+    is_true("waits: at most one CPU", all(p["CPUTime"] <= 1 for p in f["phases"]) and f["phases"][0]["CPUTime"] > 0.9, f["phases"])
+    is_true("waits: on the page", "not running; when it runs: the program + 0x2000" in report("--all", path), report("--all", path))
+    p = subprocess.run([JOBPROF, "fold", path], capture_output=True, text=True)
+    is_true("waits: as text", "not running; when it runs: the program + 0x2000\n" in p.stdout, p.stdout + p.stderr)
+    p = subprocess.run([JOBPROF, "fold", "--html", "-", path], capture_output=True, text=True)
+    is_true("fold --html: what there is instead is said", p.returncode == 2 and "report --html" in p.stderr and "--svg" in p.stderr, p)
+
+
+def names_of_regions():
+    """A function's region is called by its program too, and -r takes it with that and without."""
+    path = made("names")
+    put_samples(path, START, 4000, 0.0241, 0.25)
+    with h5py.File(path, "r+") as f:
+        next(iter(next(iter(f["Steps"].values()))["Nodes"].values())).attrs["Region 1"] = "prog:solve"
+    for name in ("solve", "prog:solve"):
+        p = subprocess.run([JOBPROF, "fold", "--json", "-r", name, path], capture_output=True, text=True)
+        is_true("a region called " + name, not p.returncode and json.loads(p.stdout)["region"] == "prog:solve", p)
+    p = subprocess.run([JOBPROF, "fold", "-r", "slove", path], capture_output=True, text=True)
+    is_true("no such region: which there are", p.returncode == 1 and p.stderr.endswith('no region is called "slove"; there are: prog:solve\n'), p)
+
+
 def stacks():
     path = made("stacks")
     put_stacks(path, START, {"main;work;inner": 3.0, "main;work": 1.0, "main;read": 0.5, "[blocked: locks];main;lock": 7.0})
@@ -204,4 +233,4 @@ def elsewhere():
 
 
 if __name__ == "__main__":
-    run_tests([nothing, several_files, clusters, fold, fold_of_samples, stacks, of_a_step, elsewhere])
+    run_tests([nothing, several_files, clusters, fold, fold_of_samples, fold_of_waits, names_of_regions, stacks, of_a_step, elsewhere])

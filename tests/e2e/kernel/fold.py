@@ -258,6 +258,52 @@ def asleep():
             is_bound_near(name + ": it begins", off[0]["from"], said["first"], got["validity"]["samples"])
 
 
+WAITS = r"""
+#include <stdlib.h>
+#include <time.h>
+static volatile double x = 1;
+static void spin(double s)
+{
+	struct timespec a, b;
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	do {
+		for (int i = 0; i < 2000; i++)
+			x = x * 1.0000001 + 1e-9;
+		clock_gettime(CLOCK_MONOTONIC, &b);
+	} while (b.tv_sec - a.tv_sec + 1e-9 * (b.tv_nsec - a.tv_nsec) < s);
+}
+__attribute__((noinline)) void prepare(void) { spin(0.03); }
+__attribute__((noinline)) void solve(void)
+{
+	for (int k = 0; k < 20; k++) {
+		for (int i = 0; i < 400000; i++)
+			x = x * 1.0000001 + 1e-9;
+		nanosleep(&(struct timespec){0, 2000000}, NULL);
+	}
+}
+__attribute__((noinline)) void one_loop(void) { prepare(); solve(); }
+int main(void)
+{
+	time_t end = time(NULL) + 15;
+	while (time(NULL) < end)
+		one_loop();
+	return 0;
+}
+"""
+
+
+def waiting():
+    """A phase of a function that mostly waits is not running, and names the function."""
+    prog = os.path.join(tmpdir("waits"), "waits")
+    subprocess.run(["gcc", "-O1", "-x", "c", "-", "-o", prog], input=WAITS, text=True, check=True)
+    run, path = run_jobprof(with_priority(prog), 1, "all,fold", ["--region", "loop=%s:one_loop" % prog])
+    got, err = fold(path, "-r", "loop")
+    is_true("waiting: the function that waits is named", [(p["code"], p["runs"]) for p in got["phases"]][-1:] == [("not running", "solve")], (got, err))
+    is_true("waiting: no phase has more than one CPU", all(p["CPUTime"] <= 1 for p in got["phases"]), got["phases"])
+    text = subprocess.run([JOBPROF, "fold", path], capture_output=True, text=True, timeout=60).stdout
+    is_true("waiting: as text", "not running; when it runs: solve" in text, text)
+
+
 def counted():
     """A function's probes count at both ends of each execution: single points of the rate are known, too."""
     asked = [20, 50, 5]
@@ -453,4 +499,4 @@ def not_profiled():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, short_executions, once, asleep, counted, no_marker, no_marker_and_uneven, no_marker_and_blocked, no_marker_rates, no_marker_and_long, ranks, worker, alias, in_step, nothing_to_fold, not_profiled])
+    run_tests([regions, calls, points, points_not_asked, phases, rates, still, short_part, short_executions, once, asleep, waiting, counted, no_marker, no_marker_and_uneven, no_marker_and_blocked, no_marker_rates, no_marker_and_long, ranks, worker, alias, in_step, nothing_to_fold, not_profiled])

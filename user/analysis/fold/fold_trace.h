@@ -40,6 +40,8 @@ struct fold_phase {
 	uint64_t code;	  /* that had most samples, */
 	double share;	  /* and its part of them */
 	size_t samples;
+	uint64_t runs; /* of one that mostly does not run: what it executes else; 0: not known.
+			  Named by the caller */
 };
 
 #define FOLD_PHASES 32

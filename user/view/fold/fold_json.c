@@ -52,12 +52,14 @@ static json_t *phase(const struct folded *f, const struct fold_phase *p)
 	json__set(j, "to_low", json__number(p->low));
 	json__set(j, "to_high", json__number(p->high));
 	json__set(j, "code", json__text(code));
+	fold_view__code(f, p->runs, code, sizeof(code));
+	json__set(j, "runs", p->runs ? json__text(code) : json_null());
 	json__set(j, "share", json__number(p->share));
 	json__set(j, "samples", json_integer((json_int_t)p->samples));
 	for (int c = 0; c < POINT_COUNTERS; c++)
 		if (fold_view__counter(f, c))
 			json__set(j, fold_view__counter(f, c),
-				  json__number(fold_view__rate(f, c, p)));
+				  json__number(fold_view__possible(c, fold_view__rate(f, c, p))));
 	return j;
 }
 
@@ -74,7 +76,8 @@ static json_t *counter(const struct folded *f, int c, bool curves)
 					     : "INSUFFICIENT"));
 	json__set(j, "reason", missing ? json_string(missing) : json_null());
 	json__set(j, "unit", json__text(point_units[c]));
-	json__set(j, "mean_rate", json__number(f->known[c] ? r->factor : NAN));
+	json__set(j, "mean_rate",
+		  json__number(f->known[c] ? fold_view__possible(c, r->factor) : NAN));
 	if (curves && f->known[c]) {
 		json__set(j, "curve", values(r->curve, FOLD_CURVE));
 		json__set(j, "rate", values(r->rate, FOLD_CURVE));

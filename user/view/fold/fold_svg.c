@@ -40,7 +40,7 @@ static void put_phases(const struct folded *f, FILE *out)
 	for (size_t i = 0; i < f->nphases; i++) {
 		const struct fold_phase *p = &f->phases[i];
 
-		fold_view__code(f, p->code, code, sizeof(code));
+		fold_view__phase(f, p, code, sizeof(code));
 		fprintf(out, "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s'><title>",
 			x_of(p->from), y_of(1), x_of(p->to) - x_of(p->from), y_of(0) - y_of(1),
 			i % 2 ? "#f4f4f4" : "#e4e4e4");
@@ -63,7 +63,7 @@ void fold_svg__print(const struct folded *f, FILE *out)
 
 	for (size_t i = 0; i < FOLD_CURVE; i++)
 		max = isfinite(r->rate[i]) ? fmax(max, r->rate[i]) : max;
-	max = max > 0 ? max : 1;
+	max = max > 0 ? fold_view__possible(f->shown, max) : 1;
 	fprintf(out,
 		"<svg xmlns='http://www.w3.org/2000/svg' width='%.0f' height='%.0f' viewBox='0 0 "
 		"%.0f %.0f' font-family='sans-serif' font-size='9'>\n"

@@ -13,6 +13,8 @@
 #include "view/report/spark.h"
 
 #define SPARK_MAX 120u
+#define RUNS	  "; when it runs: "
+#define CPU_MAX	  1.0 /* of one thread */
 
 void fold_view__code(const struct folded *f, uint64_t code, char *text, size_t size)
 {
@@ -36,6 +38,18 @@ void fold_view__code(const struct folded *f, uint64_t code, char *text, size_t s
 		snprintf(text, size, "%s", point_kinds[kind]);
 }
 
+void fold_view__phase(const struct folded *f, const struct fold_phase *p, char *text, size_t size)
+{
+	size_t len;
+
+	fold_view__code(f, p->code, text, size);
+	len = strlen(text);
+	if (!p->runs || len + sizeof(RUNS) > size)
+		return;
+	memcpy(text + len, RUNS, sizeof(RUNS));
+	fold_view__code(f, p->runs, text + len + sizeof(RUNS) - 1, size - len - sizeof(RUNS) + 1);
+}
+
 const char *fold_view__counter(const struct folded *f, enum point_counter c)
 {
 	return c == POINT_EVENT ? f->event : point_counters[c];
@@ -56,6 +70,11 @@ double fold_view__rate(const struct folded *f, enum point_counter c, const struc
 	if (!f->known[c] || !(p->to > p->from))
 		return NAN;
 	return r->factor * fmax(progress(r, p->to) - progress(r, p->from), 0) / (p->to - p->from);
+}
+
+double fold_view__possible(enum point_counter c, double rate)
+{
+	return c == POINT_CPU_TIME && rate > CPU_MAX ? CPU_MAX : rate;
 }
 
 const char *fold_view__missing(const struct folded *f, enum point_counter c)
@@ -138,7 +157,7 @@ static void print_head(const struct folded *f, FILE *out)
 	if (f->known[POINT_CPU_TIME])
 		fprintf(out,
 			"running       %.1f %% of the time; else asleep, or it waits for a CPU\n",
-			100 * f->of[POINT_CPU_TIME].factor);
+			100 * fold_view__possible(POINT_CPU_TIME, f->of[POINT_CPU_TIME].factor));
 	if (f->nphases > 1)
 		fprintf(out,
 			"bounds        of phases to %.4f of the region or better, 95 %% sure%s\n",
@@ -174,11 +193,14 @@ static void print_phases(const struct folded *f, FILE *out)
 
 		fprintf(out, "%6.4f - %6.4f %6.4f - %6.4f %8.3f", p->from, p->to, p->low, p->high,
 			(p->to - p->from) * f->period_s * 1e3);
-		print_number(out, " %6.2f", fold_view__rate(f, POINT_CPU_TIME, p), 7);
+		print_number(
+			out, " %6.2f",
+			fold_view__possible(POINT_CPU_TIME, fold_view__rate(f, POINT_CPU_TIME, p)),
+			7);
 		print_number(out, " %10.5g",
 			     fold_view__rate(f, event ? POINT_EVENT : POINT_PAGE_FAULTS, p), 11);
 		fprintf(out, " %4.0f %%  ", 100 * p->share);
-		fold_view__code(f, p->code, code, sizeof(code));
+		fold_view__phase(f, p, code, sizeof(code));
 		print__escaped(out, code);
 		fputc('\n', out);
 	}
@@ -196,6 +218,7 @@ static void print_rate(const struct folded *f, FILE *out, unsigned width, bool u
 		v[i] = 0;
 		for (size_t k = from; k < to; k++)
 			v[i] += r->rate[k] / (double)(to - from);
+		v[i] = fold_view__possible(f->shown, v[i]);
 		max = fmax(max, v[i]);
 	}
 	fprintf(out, "\n%s, 0 to %.4g %s/s along the region\n", fold_view__counter(f, f->shown),

@@ -50,10 +50,15 @@ struct folded {
 void fold_view__code(const struct folded *f, uint64_t code, char *text, size_t size);
 #define FOLD_TEXT 512
 
+/* The same of a phase, and of one that mostly does not run, what it executes else. */
+void fold_view__phase(const struct folded *f, const struct fold_phase *p, char *text, size_t size);
+
 /* The counter's name; NULL: it is the event, and there is none. */
 const char *fold_view__counter(const struct folded *f, enum point_counter c);
-/* Counts per second in a phase; NaN: not known. */
+/* Counts per second in a phase, as they are estimated; NaN: not known. */
 double fold_view__rate(const struct folded *f, enum point_counter c, const struct fold_phase *p);
+/* An estimated rate, as it can be: a thread has at most one CPU. */
+double fold_view__possible(enum point_counter c, double rate);
 /* Why a counter is not folded; NULL: it is. */
 const char *fold_view__missing(const struct folded *f, enum point_counter c);
 /* How far a bound between phases may be off, 95 % sure: that which is least known. NaN: there is no

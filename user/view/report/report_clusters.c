@@ -10,10 +10,11 @@
 #include "view/report/report_page.h"
 #include "view/report/report_text.h"
 
-#define CLUSTERS 5	/* on a page without --all */
-#define PHASES	 6	/* of a folded region */
-#define CODE	 60	/* columns for what one executed */
-#define LEAST	 0.0005 /* of the run time: cluster that has a line */
+#define CLUSTERS   5 /* on a page without --all */
+#define PHASES	   6 /* of a folded region */
+#define PHASE_TEXT 1024
+#define CODE	   60	  /* columns for what one executed */
+#define LEAST	   0.0005 /* of the run time: cluster that has a line */
 
 static bool has_status(const json_t *o, enum analysis_status status)
 {
@@ -68,9 +69,21 @@ static void print_clusters(const struct report *r, const json_t *o, FILE *out)
 		fprintf(out, "  %s\n", json_string_value(hint));
 }
 
+/* Of a phase that mostly does not run, what it executes else, too. */
+static const char *code_of(const json_t *phase, char text[static PHASE_TEXT])
+{
+	const json_t *runs = json_object_get(phase, "runs");
+
+	snprintf(text, PHASE_TEXT, "%s%s%s", json__text_of(phase, "code"),
+		 json_is_string(runs) ? "; when it runs: " : "",
+		 json_is_string(runs) ? json_string_value(runs) : "");
+	return text;
+}
+
 static void print_phases(const json_t *fold, FILE *out)
 {
 	const json_t *phases = json_object_get(fold, "phases"), *p;
+	char text[PHASE_TEXT];
 	report_line code;
 	size_t i;
 
@@ -80,7 +93,7 @@ static void print_phases(const json_t *fold, FILE *out)
 			break;
 		fprintf(out, "  %3.0f to %3.0f %%  ", 100 * json__number_of(p, "from"),
 			100 * json__number_of(p, "to"));
-		fprintf(out, "%s\n", report_text__cut(json__text_of(p, "code"), CODE, code));
+		fprintf(out, "%s\n", report_text__cut(code_of(p, text), CODE, code));
 	}
 }
 

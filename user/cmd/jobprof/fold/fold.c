@@ -23,7 +23,7 @@
 
 #define IDENTIFIER "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-enum { OPT_SVG = OPT_LONG, OPT_JSON, OPT_STORE, OPT_NUGGET };
+enum { OPT_SVG = OPT_LONG, OPT_HTML, OPT_JSON, OPT_STORE, OPT_NUGGET };
 
 static void print_counters(FILE *out)
 {
@@ -38,6 +38,8 @@ static const struct opt opts[] = {
 	OPT_JOBS,
 	OPT_INPUT,
 	{OPT_SVG, "svg", "FILE", "writes it there as SVG; \"-\": standard output"},
+	{OPT_HTML, "html", "FILE",
+	 NULL}, /* as other verbs have it: what there is instead is said */
 	{OPT_JSON, "json", NULL, "prints JSON, with the curves"},
 	{OPT_STORE, "store", NULL, "stores it in the job file, too"},
 	{OPT_NUGGET, "nugget", "X", "how far the curve may be from the samples (default 1e-4)"},
@@ -245,6 +247,11 @@ static int set_option(void *ctx, int letter, const char *arg)
 	case OPT_SVG:
 		o->svg = arg;
 		break;
+	case OPT_HTML:
+		return options__wrong(
+			&cmd_fold,
+			"a fold has no page of its own: that of jobprof report --html has "
+			"the region that took most time, and --svg draws any");
 	case OPT_JSON:
 		o->json = true;
 		break;

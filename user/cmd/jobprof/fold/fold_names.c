@@ -9,6 +9,8 @@
 #define ASLEEP	    0.9 /* of the samples of a phase, and more */
 #define SHORT	    20	/* samples: where one code follows another is known to so many */
 #define UNEVEN	    0.3 /* of the samples of a function */
+#define SOME	    5	/* samples: which function a wait is in is known to so many, */
+#define MOSTLY	    0.5 /* if so many of them are in one */
 
 static uint64_t function_of(uint64_t code)
 {
@@ -93,24 +95,47 @@ static void join_phases(struct folded *f)
 	f->nphases = n;
 }
 
+/* Writes the codes of the samples in a phase at which its thread ran. Returns how many; off: the
+ * others. */
+static size_t codes_in(const struct fold_phase *p, const double *x, const uint64_t *code, size_t n,
+		       uint64_t *inside, size_t *off)
+{
+	size_t on = 0;
+
+	*off = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (x[i] < p->from || x[i] >= p->to)
+			continue;
+		if (code[i] == NOT_RUNNING)
+			++*off;
+		else
+			inside[on++] = code[i];
+	}
+	return on;
+}
+
+/* A wait has no code of its own: the function that waits is the one that runs between the waits. */
+static void name_waiting(struct fold_phase *p, uint64_t *inside, size_t on)
+{
+	struct fold_phase running = {0};
+
+	if (on < SOME)
+		return;
+	name_phase(&running, inside, on, on);
+	p->runs = running.share > MOSTLY ? function_of(running.code) : 0;
+}
+
 bool fold_names__phases(struct folded *f, const double *x, const uint64_t *code, size_t n)
 {
 	uint64_t *inside = calloc(n + 1, sizeof(*inside));
+	size_t on, off;
 
 	if (!inside)
 		return false;
 	for (size_t k = 0; k < f->nphases; k++) {
 		struct fold_phase *p = &f->phases[k];
-		size_t on = 0, off = 0;
 
-		for (size_t i = 0; i < n; i++) {
-			if (x[i] < p->from || x[i] >= p->to)
-				continue;
-			if (code[i] == NOT_RUNNING)
-				off++;
-			else
-				inside[on++] = code[i];
-		}
+		on = codes_in(p, x, code, n, inside, &off);
 		if (off > on) {
 			p->code = NOT_RUNNING;
 			p->share = (double)off / (double)(on + off);
@@ -119,6 +144,12 @@ bool fold_names__phases(struct folded *f, const double *x, const uint64_t *code,
 		}
 	}
 	join_phases(f);
+	for (size_t k = 0; k < f->nphases; k++) {
+		if (f->phases[k].code != NOT_RUNNING)
+			continue;
+		on = codes_in(&f->phases[k], x, code, n, inside, &off);
+		name_waiting(&f->phases[k], inside, on);
+	}
 	for (size_t k = 0; k < f->nphases; k++) {
 		const uint64_t its = function_of(f->phases[k].code);
 		bool alone = !k || function_of(f->phases[k - 1].code) != its;
