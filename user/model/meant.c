@@ -47,6 +47,18 @@ uint32_t meant__job(const char *path, const struct jobspec *specs, unsigned n)
 	return is ? job : 0;
 }
 
+bool meant__profile(const char *path)
+{
+	struct reader *r;
+	bool is;
+
+	if (reader__open(&r, path))
+		return false;
+	is = r->nsteps > 0;
+	reader__free(r);
+	return is;
+}
+
 uint32_t meant__other(const char *path, const struct jobspec *spec)
 {
 	struct reader *r;

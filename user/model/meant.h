@@ -13,6 +13,8 @@
 /* The id of the file's job, if specs[n] of one job mean the file; 0: they do not, or the file does
  * not say. Of a job file steps are not asked for. */
 uint32_t meant__job(const char *path, const struct jobspec *specs, unsigned n);
+/* Whether the file is a profile of any job. */
+bool meant__profile(const char *path);
 /* The id of the file's job, if that is another one than the spec's; 0: it is not, or the file does
  * not say. */
 uint32_t meant__other(const char *path, const struct jobspec *spec);

@@ -119,5 +119,33 @@ def two_jobs_of_one_id():
     is_true("a copy is not another job", "jobs" not in json.loads(p.stdout) and "count once" in p.stderr, p.stderr)
 
 
+def files_of_any_name():
+    """Every profile of a directory is in its table of jobs, as those that jobprof run -o NAME.h5 makes; other HDF5 files,
+    damaged ones and runs before a requeue are not."""
+    top = put(tmpdir("any"), "7_0_p1.h5")
+    users = os.path.join(top, "alice")
+    os.mkdir(users)
+    ids = {"7_0_p1.h5": 7}
+    for name, job in (("mine.h5", 11), ("job_of_mine.h5", 12), (os.path.join("alice", "her run.h5"), 13)):
+        path = os.path.join(top, name)
+        shutil.copy(os.path.join(GOLDEN, "7_0_p1.h5"), path)
+        set_attrs(path, Job_Id=job)
+        ids[name] = job
+    with h5py.File(os.path.join(top, "other.h5"), "w") as f:
+        f["numbers"] = numpy.arange(5)
+    with open(os.path.join(top, "damaged.h5"), "wb") as f, open(os.path.join(top, "mine.h5"), "rb") as whole:
+        f.write(whole.read()[:3000])
+    shutil.copy(os.path.join(top, "mine.h5"), os.path.join(top, "job_5.restart0.h5"))
+    p = subprocess.run([JOBPROF, "report", "--json", top], capture_output=True, text=True)
+    is_equal("a directory's table has every profile in it", (p.returncode, sorted(str(j["id"]) for j in json.loads(p.stdout)["jobs"])),
+             (0, sorted(map(str, ids.values()))))
+    only = tmpdir("only")
+    shutil.copy(os.path.join(top, "mine.h5"), os.path.join(only, "run.h5"))
+    for name in ("other.h5", "damaged.h5"):
+        shutil.copy(os.path.join(top, name), only)
+    status, out, err = jobprof("show", only)
+    is_true("the only profile of a directory", status == 0 and not err and "job 11" in out.lower(), (status, out[:200], err))
+
+
 if __name__ == "__main__":
-    run_tests((node_step_file, another_job, several_files, two_jobs_of_one_id))
+    run_tests((node_step_file, another_job, several_files, two_jobs_of_one_id, files_of_any_name))

@@ -21,105 +21,6 @@
 #include "model/meant.h"
 #include "pool/pool.h"
 
-/* A file of the directory, and what its reader said of it. */
-struct candidate {
-	char name[NAME_MAX + 1];
-	uint32_t job; /* 0: it is not of the job */
-};
-
-struct search {
-	const struct jobspec *specs; /* of one job */
-	unsigned nspecs;
-	const char *dir;
-	unsigned at, n;
-	struct candidate v[];
-};
-
-/* Runs before a requeue have names of their own. */
-static bool is_candidate(const char *name, bool usual)
-{
-	size_t len = strlen(name);
-	const char *restart = strstr(name, ".restart");
-
-	return len > 3 && len <= NAME_MAX && *name != '.' && !strcmp(name + len - 3, ".h5") &&
-	       str__starts(name, "job_") == usual &&
-	       !(restart && strspn(restart + 8, "0123456789") == strlen(restart + 8) - 3);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strverscmp(((const struct candidate *)a)->name, ((const struct candidate *)b)->name);
-}
-
-static char *path_in(const char *dir, const char *name)
-{
-	char *path;
-
-	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
-}
-
-static int ask_candidates(void *arg)
-{
-	struct search *s = arg;
-
-	for (; s->at < s->n; s->at++) {
-		_cleanup_free_ char *path = path_in(s->dir, s->v[s->at].name);
-
-		s->v[s->at].job = path ? meant__job(path, s->specs, s->nspecs) : 0;
-	}
-	return 0;
-}
-
-static size_t search_size(unsigned n)
-{
-	return sizeof(struct search) + n * sizeof(struct candidate);
-}
-
-static void search_free(struct search *s, unsigned room)
-{
-	if (s)
-		pool__unshare(s, search_size(room));
-}
-
-static unsigned count_files(DIR *dir)
-{
-	unsigned n = 0;
-
-	while (readdir(dir))
-		n++;
-	rewinddir(dir);
-	return n;
-}
-
-/* Files are read in a child, since they may be damaged; a file that kills the child is not of the
- * job. */
-static struct search *ask_files(const struct jobspec *specs, unsigned nspecs, const char *where,
-				bool usual, unsigned *room)
-{
-	_cleanup_closedir_ DIR *dir = opendir(where);
-	struct search *s;
-	struct dirent *e;
-	int err;
-
-	*room = dir ? count_files(dir) : 0;
-	s = pool__share(search_size(*room));
-	if (!s)
-		return NULL;
-	s->specs = specs;
-	s->nspecs = nspecs;
-	s->dir = where;
-	while (dir && s->n < *room && (e = readdir(dir)))
-		if (is_candidate(e->d_name, usual))
-			snprintf(s->v[s->n++].name, NAME_MAX + 1, "%s", e->d_name);
-	qsort(s->v, s->n, sizeof(*s->v), by_name);
-	while (s->at < s->n && (err = pool__try(ask_candidates, s, &POOL_STREAM))) {
-		if (err == -EINTR)
-			pool__follow_signal();
-		s->at++;
-	}
-	return s;
-}
-
 /* Takes path, which may be NULL: no memory. */
 static int add_file(struct input_files *f, char *path, uint32_t job)
 {
@@ -134,22 +35,19 @@ static int add_file(struct input_files *f, char *path, uint32_t job)
 	return 0;
 }
 
+static int add_asked(void *ctx, char *path, uint32_t job)
+{
+	return add_file(ctx, path, job);
+}
+
 /* What files say of themselves: merge's own names first; others only if there are none. */
 static int find_files(struct input_files *f, const struct jobspec *specs, unsigned nspecs,
 		      const char *dir)
 {
-	int err = 0;
+	int err = input_search__ask(dir, input_search__is_usual, specs, nspecs, add_asked, f);
 
-	for (int usual = 1; !err && usual >= 0 && !f->n; usual--) {
-		unsigned room;
-		struct search *s = ask_files(specs, nspecs, dir, usual, &room);
-
-		err = s ? 0 : -ENOMEM;
-		for (unsigned i = 0; !err && i < s->n; i++)
-			if (s->v[i].job)
-				err = add_file(f, path_in(dir, s->v[i].name), s->v[i].job);
-		search_free(s, room);
-	}
+	if (!err && !f->n)
+		err = input_search__ask(dir, input_search__is_unusual, specs, nspecs, add_asked, f);
 	return err;
 }
 
@@ -203,7 +101,7 @@ static bool others_in(const char *where)
 	unsigned n = 0;
 
 	while (dir && n < 2 && (e = readdir(dir)))
-		n += is_candidate(e->d_name, true);
+		n += input_search__is_usual(e->d_name);
 	return n > 1;
 }
 
@@ -234,7 +132,7 @@ static char *job_file_in(const char *dir, const struct jobspec *spec)
 	char name[32];
 
 	snprintf(name, sizeof(name), "job_%" PRIu32 ".h5", spec->job);
-	return path_in(dir, name);
+	return input_search__path(dir, name);
 }
 
 /* Finds job_<id>.h5, unless the id is that of an array's task; then by other names and places. */
@@ -427,14 +325,8 @@ static int only_file(struct input_file *out, const char *where)
 {
 	_cleanup_closedir_ DIR *dir = opendir(where);
 	struct string_list found = {0};
-	const struct dirent *e;
 	int err = dir ? input_search__files(&found, where, NULL, 0) : -errno;
 
-	/* What merge and run would not call so. */
-	while (!err && dir && (e = readdir(dir)))
-		if (is_candidate(e->d_name, true) || is_candidate(e->d_name, false))
-			if (!input_search__job(e->d_name))
-				err = string_list__take(&found, path_in(where, e->d_name));
 	if (!err && found.n == 1)
 		out->path = strdup(found.v[0]);
 	if (err)
@@ -457,7 +349,7 @@ static int newest_file(struct input_file *out)
 	unsigned n = 0;
 
 	while (dir && (e = readdir(dir))) {
-		if ((!is_candidate(e->d_name, true) && !is_candidate(e->d_name, false)) ||
+		if ((!input_search__is_usual(e->d_name) && !input_search__is_unusual(e->d_name)) ||
 		    fstatat(dirfd(dir), e->d_name, &st, 0))
 			continue;
 		if (!n++ || st.st_mtim.tv_sec > newest.tv_sec ||

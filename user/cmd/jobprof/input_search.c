@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Finds profiles by their names. */
+/* Finds profiles by their names, and those whose names say nothing by what they say themselves. */
 #include "cmd/jobprof/input_search.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,23 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "jobfile/merge/merge_name.h"
+#include "model/meant.h"
+#include "pool/pool.h"
+
+/* A file of the directory, and what its reader said of it. */
+struct candidate {
+	char name[NAME_MAX + 1];
+	uint32_t job;  /* 0: it is not of the job, or does not say */
+	bool is_meant; /* of these jobs */
+};
+
+struct search {
+	const struct jobspec *specs; /* of one job; nspecs 0: any profile is meant */
+	unsigned nspecs;
+	const char *dir;
+	unsigned at, n;
+	struct candidate v[];
+};
 
 static const char *name_of(const char *path)
 {
@@ -64,11 +82,112 @@ static bool is_meant(const char *name, const struct jobspec *specs, unsigned n)
 	return false;
 }
 
-static int add_path(struct string_list *l, const char *dir, const char *name)
+char *input_search__path(const char *dir, const char *name)
 {
 	char *path;
 
-	return string_list__take(l, asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path);
+	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
+}
+
+static int add_path(struct string_list *l, const char *dir, const char *name)
+{
+	return string_list__take(l, input_search__path(dir, name));
+}
+
+/* Runs before a requeue have names of their own. */
+static bool is_candidate(const char *name)
+{
+	size_t len = strlen(name);
+	const char *restart = strstr(name, ".restart");
+
+	return len > 3 && len <= NAME_MAX && *name != '.' && !strcmp(name + len - 3, ".h5") &&
+	       !(restart && strspn(restart + 8, "0123456789") == strlen(restart + 8) - 3);
+}
+
+bool input_search__is_usual(const char *name)
+{
+	return is_candidate(name) && str__starts(name, "job_");
+}
+
+bool input_search__is_unusual(const char *name)
+{
+	return is_candidate(name) && !str__starts(name, "job_");
+}
+
+static bool says_no_job(const char *name)
+{
+	return is_candidate(name) && !input_search__job(name);
+}
+
+static int ask_candidates(void *arg)
+{
+	struct search *s = arg;
+
+	for (; s->at < s->n; s->at++) {
+		_cleanup_free_ char *path = input_search__path(s->dir, s->v[s->at].name);
+		struct candidate *c = &s->v[s->at];
+
+		if (path && s->nspecs)
+			c->job = meant__job(path, s->specs, s->nspecs);
+		c->is_meant = path && (s->nspecs ? c->job > 0 : meant__profile(path));
+	}
+	return 0;
+}
+
+static unsigned count_files(DIR *dir)
+{
+	unsigned n = 0;
+
+	while (readdir(dir))
+		n++;
+	rewinddir(dir);
+	return n;
+}
+
+static int by_candidate(const void *a, const void *b)
+{
+	return strverscmp(((const struct candidate *)a)->name, ((const struct candidate *)b)->name);
+}
+
+static size_t search_size(unsigned n)
+{
+	return sizeof(struct search) + n * sizeof(struct candidate);
+}
+
+int input_search__ask(const char *where, bool (*is_asked)(const char *name),
+		      const struct jobspec *specs, unsigned n,
+		      int (*add)(void *ctx, char *path, uint32_t job), void *ctx)
+{
+	_cleanup_closedir_ DIR *dir = opendir(where);
+	unsigned room = dir ? count_files(dir) : 0;
+	struct search *s = pool__share(search_size(room));
+	struct dirent *e;
+	int err = 0;
+
+	if (!s)
+		return -ENOMEM;
+	*s = (struct search){.specs = specs, .nspecs = n, .dir = where};
+	while (dir && s->n < room && (e = readdir(dir)))
+		if (is_asked(e->d_name))
+			snprintf(s->v[s->n++].name, NAME_MAX + 1, "%s", e->d_name);
+	qsort(s->v, s->n, sizeof(*s->v), by_candidate);
+	while (s->at < s->n && (err = pool__try(ask_candidates, s, &POOL_STREAM))) {
+		if (err == -EINTR)
+			pool__follow_signal();
+		s->at++;
+	}
+	err = 0;
+	for (unsigned i = 0; !err && i < s->n; i++)
+		if (s->v[i].is_meant)
+			err = add(ctx, input_search__path(where, s->v[i].name), s->v[i].job);
+	pool__unshare(s, search_size(room));
+	return err;
+}
+
+static int add_asked(void *ctx, char *path, uint32_t job)
+{
+	(void)job;
+	return string_list__take(ctx, path);
 }
 
 static bool is_dir(const char *path, const struct dirent *e)
@@ -119,7 +238,7 @@ static int add_dir(struct string_list *files, const char *dir, const struct jobs
 	while (!err && d && (e = readdir(d)))
 		if (is_meant(e->d_name, specs, n))
 			err = add_path(files, dir, e->d_name);
-	return err;
+	return err || n ? err : input_search__ask(dir, says_no_job, NULL, 0, add_asked, files);
 }
 
 /* By job and directory, the job file of each before its node-step files. */

@@ -39,10 +39,6 @@ struct job_origin {
 	double uid, restart, job_start, start_ns;
 	unsigned of_step, of_node; /* indices of the job */
 };
-void job_origin__read(struct job_origin *o, const struct reader_node *n);
-/* Whether two are of different jobs of one id, which runs of a job that was started again are not;
- * same_step: both are of the same step on the same node. */
-bool job_origin__differ(const struct job_origin *a, const struct job_origin *b, bool same_step);
 
 /* A worker opens the reader of an input and the cursor. Errors as reader__open(). */
 int job_reading__open(struct job_reading *r, unsigned input);
