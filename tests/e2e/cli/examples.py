@@ -49,6 +49,8 @@ mount -t overlay none -o lowerdir=$tree,upperdir=$d/c,workdir=$d/d $d/root$tree
 for m in proc sys dev; do mount --rbind /$m $d/root/$m; done
 mount -t bpf none $d/root/sys/fs/bpf
 mount -t tmpfs none $d/root/run
+mkdir -p $d/root/var/lib/jobprof  # journals of this machine's own runs
+mount -t tmpfs none $d/root/var/lib/jobprof
 hostname n1
 exec chroot $d/root "$@"
 """
@@ -143,14 +145,28 @@ def execute(command, cwd):
         command = command.replace("sensors", "sensors --root " + machine)
     if re.match(r"make|scripts/|build/", command):
         cwd = ROOT
+    if "--watch" in command:
+        return watch(command, cwd)
     p = start(["bash", "-c", "set -o pipefail; " + command], cwd=cwd, env=ENV, text=True,
               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
               start_new_session=True)
     try:
-        return p.communicate(timeout=9 if "--watch" in command else 120)[0], p.returncode
+        return p.communicate(timeout=120)[0], p.returncode
     except subprocess.TimeoutExpired:
         os.killpg(p.pid, signal.SIGINT)
-        return p.communicate(timeout=20)[0], 0 if "--watch" in command else "none in 120 s"
+        return p.communicate(timeout=20)[0], "none in 120 s"
+
+
+def watch(command, cwd):
+    """Of what has no end: what it prints until its second round, however long the first one takes to come."""
+    path = os.path.join(TMP, "watched")
+    with open(path, "w") as out:
+        p = start(["bash", "-c", command], cwd=cwd, env=ENV, stdin=subprocess.DEVNULL, stdout=out, start_new_session=True)
+    wait_until(lambda: os.path.getsize(path), 60, "a line of " + command)
+    time.sleep(2.5)
+    os.killpg(p.pid, signal.SIGINT)
+    p.wait(20)
+    return slurp(path), 0
 
 
 def check_command(name, command, shown, cwd):

@@ -135,8 +135,10 @@ def kernel_losses_are_said():
     before = attributes(d.file(job, 0))
     p = status(d)
     is_true("no loss: healthy", p.returncode == 0 and "Uncounted Tasks" not in before, p.stdout)
-    for n, text in ((1, "1 task got no storage in the kernel and is not counted: "),
-                    (3, "3 tasks got no storage in the kernel and are not counted: ")):
+    for n, text in ((1, "1 task got no storage in the kernel and is not counted: .*; which program of the node "
+                        "it was of is not known, and what it used is in no row"),
+                    (3, "3 tasks got no storage in the kernel and are not counted: .*; which programs of the node "
+                        "they were of is not known, and what they used is in no row")):
         maps = Maps(d.pin)
         raw = bytearray(maps.get("jp_control", 0))
         struct.pack_into("<Q", raw, 48 + 3 * 8, n)

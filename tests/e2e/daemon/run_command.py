@@ -193,6 +193,40 @@ def page_of_a_run():
         one_verdict(name, path, found)
 
 
+def page_of(*cmd, more=()):
+    """The page of a run, and its file."""
+    args = [a for a in run_cmd(*cmd) if a != "-q"]
+    at = args.index("--")
+    p = sh(args[:at] + list(more) + args[at:])
+    return p.stderr, re.search("^file: (.*)$", p.stderr, re.M).group(1)
+
+
+def what_a_page_says():
+    """Rows without a rhythm are counted; a signal has its whole name; helpers that end just after a program are not said to run on."""
+    for more in ((), ("-i", "1")):
+        text, path = page_of("sleep", "0.3", more=more)
+        rows = len(task_table(path))
+        if rows <= 3:
+            is_true("a run of %d rows: they are counted" % rows, ", %d row%s, none missing\n" % (rows, "s"[:rows > 1]) in text, text)
+        else:
+            is_true("a run of %d rows: their rhythm" % rows, ", a row every " in text, text)
+    text, _ = page_of("sh", "-c", "kill -SEGV $$")
+    is_true("a signal by its whole name", "signal 11 (Segmentation fault)" in text, text)
+    pages = [page_of("sh", "-c", "sleep 0.01 & exit 0")[0] for _ in range(3)]
+    is_true("a helper that ends just after: nothing is said", any("background process" not in p for p in pages), pages)
+
+
+def what_is_open():
+    """The last line but one names the family that would answer what the page leaves open, where that matters."""
+    spin = [sys.executable, "-c", "import time\nend = time.process_time() + 1\nwhile time.process_time() < end: pass"]
+    for name, cmd, more, wanted in (("computing", spin, (), "Open: which functions (stack): run --deep"),
+                                    ("computing, recorded", spin, ("--deep",), None), ("asleep", ["sleep", "0.5"], (), None)):
+        text, path = page_of(*cmd, more=more)
+        is_equal("open, %s" % name, (re.findall("^Open: .*$", text, re.M) or [None])[0], wanted)
+        later = sh([JOBPROF, "report", path]).stdout
+        is_equal("open, %s: as report says it" % name, re.findall("^Open: .*$", later, re.M), re.findall("^Open: .*$", text, re.M))
+
+
 def one_verdict(name, path, found):
     """All forms of the report judge a file as the page of its run did; found: the begins of its findings."""
     judged = json.loads(sh([JOBPROF, "report", "--json", path]).stdout)
@@ -441,4 +475,5 @@ if __name__ == "__main__":
     need_bpf()
     run_five_at_a_time([limits_of_command, cpus_of_command, nothing_left, signals, side_by_side,
                         many_side_by_side, leftovers_that_stay, inherits_nothing, command_ends, clock_steps,
-                        taken_journal, processes_that_run_on, output_is_the_commands, page_of_a_run, json_file, named_file, full_disk])
+                        taken_journal, processes_that_run_on, output_is_the_commands, page_of_a_run, what_a_page_says, what_is_open, json_file, named_file,
+                        full_disk])

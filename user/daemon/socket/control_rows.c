@@ -59,16 +59,26 @@ static int refuse_error(struct call *k, int err)
 	case -EINVAL:
 		return control_call__refuse(
 			k, err, "a name is missing, given twice, taken or not printable");
-	case -EEXIST:
-		return control_call__refuse(k, err,
-					    "this step has a table of that name with other "
-					    "columns: another name, or the same columns");
 	case -EDQUOT:
 		return control_call__refuse(k, err,
 					    "too much for one step: not stored, and counted");
 	default:
 		return err;
 	}
+}
+
+#define COLUMNS 110 /* what they may have of the reply's text */
+
+static int refuse_table(struct call *k, const struct request *r, const struct jpc_table *m, int err)
+{
+	char columns[COLUMNS];
+
+	if (err != -EEXIST)
+		return refuse_error(k, err);
+	external_series__columns(&r->external, m, k->p->in_task, columns, sizeof(columns));
+	return control_call__refuse(
+		k, err, "series %s has the columns %s in this step: give these, or another name",
+		m->name, columns);
 }
 
 int control_rows__table(struct call *k, const struct jpc_head *h)
@@ -86,7 +96,7 @@ int control_rows__table(struct call *k, const struct jpc_head *h)
 		return err;
 	err = external_series__declare(&r->external, m, k->p->in_task);
 	if (err < 0)
-		return refuse_error(k, err);
+		return refuse_table(k, r, m, err);
 	k->p->tables[m->table] = (int16_t)err;
 	return 0;
 }

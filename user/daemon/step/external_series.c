@@ -137,17 +137,49 @@ static int add_table(struct external_series *g, const struct external_table *lik
 	return (int)g->ntables++;
 }
 
+/* The number of the table of t's name, or -ENOENT. */
+static int find_table(const struct external_series *g, const struct external_table *t)
+{
+	for (unsigned i = 0; i < g->ntables; i++)
+		if (!strcmp(g->table[i]->series, t->series) && !strcmp(g->table[i]->name, t->name))
+			return (int)i;
+	return -ENOENT;
+}
+
+void external_series__columns(const struct external_series *g, const struct jpc_table *m, bool user,
+			      char *text, size_t size)
+{
+	struct external_table t = {0};
+	int found = name_table(g, m, user, t.series, t.name) ? -1 : find_table(g, &t);
+	size_t len = 0;
+
+	*text = '\0';
+	for (unsigned i = 0; found >= 0 && i < g->table[found]->ncols; i++) {
+		const struct jpc_column *c = &g->table[found]->col[i];
+		const char *sign = c->kind == JPC_DELTA ? "+" : "";
+		int n = *c->unit ? snprintf(text + len, size - len, "%s%s[%s]%s", i ? ", " : "",
+					    c->name, c->unit, sign)
+				 : snprintf(text + len, size - len, "%s%s%s", i ? ", " : "",
+					    c->name, sign);
+
+		if (n < 0 || (size_t)n >= size - len) {
+			text[len] = '\0'; /* no half of a name */
+			return;
+		}
+		len += (size_t)n;
+	}
+}
+
 int external_series__declare(struct external_series *g, const struct jpc_table *m, bool user)
 {
 	struct external_table t = {.user = user, .ncols = m->ncols};
-	unsigned i;
-	int err = name_table(g, m, user, t.series, t.name);
+	int err = name_table(g, m, user, t.series, t.name), i;
 
 	if (err || !columns_ok(m))
 		return -EINVAL;
-	for (i = 0; i < g->ntables; i++)
-		if (!strcmp(g->table[i]->series, t.series) && !strcmp(g->table[i]->name, t.name))
-			return same_table(g->table[i], m) ? (int)i : -EEXIST;
+	i = find_table(g, &t);
+	if (i >= 0)
+		return same_table(g->table[i], m) ? i : -EEXIST;
 	if (g->ntables == EXTERNAL_TABLES || g->next_id == EXTERNAL_IDS ||
 	    (user && g->nuser == EXTERNAL_USER_TABLES))
 		return -EDQUOT;

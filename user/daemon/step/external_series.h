@@ -80,6 +80,10 @@ struct external_series {
  * Returns the table's index, -EINVAL (names, columns), -EEXIST (it is there with other columns),
  * -EDQUOT (too many), -ENOMEM. */
 int external_series__declare(struct external_series *g, const struct jpc_table *m, bool user);
+/* The columns that the table of that name has, as jobprof emit takes them: "Residual, Temp[K]"; as
+ * many as there is room for. */
+void external_series__columns(const struct external_series *g, const struct jpc_table *m, bool user,
+			      char *text, size_t size);
 /* Adds a row at that unix time. 0; -EDQUOT: refused, and counted; -ENOMEM. */
 int external_series__row(struct external_series *g, unsigned index, int64_t time_ns,
 			 const uint64_t *cells);
