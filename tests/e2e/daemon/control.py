@@ -146,9 +146,9 @@ def own_programs(d):
         "begin", "phase 2", "begin", *TEXTS)], [0] * 11)
     is_equal("a mark of tomorrow", mine.call(c.mark("x", (int(time.time()) + 86400) * 10**9))
              ["error"], -34)
-    other = mine.call(c.table(1, "solver", cols[:1]))
-    is_equal("other columns under the same name", other["error"], -17)
-    is_true("and which are there", "solver has the columns Residual[1/m\u00b2], Cells[1]+ in" in other["text"], other)
+    again = mine.call(c.table(1, "solver", cols[:1]))
+    is_equal("other columns under the same name", again["error"], -17)
+    is_true("and which are there", "solver has the columns Residual[1/m\u00b2], Cells[1]+ in" in again["text"], again)
     is_equal("a name with a slash", mine.call(c.table(1, "a/b", cols))["error"], -22)
     is_equal("a column of time", mine.call(c.table(1, "t", [("TimeNS", "", 0, 0)]))["error"], -22)
     is_equal("what only root may say", [mine.call(m)["error"] for m in (
