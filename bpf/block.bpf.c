@@ -186,6 +186,7 @@ static __always_inline void remember(struct request *rq, bool issued)
 
 	if (request_op(rq) > OP_WRITE || is_nested(rq))
 		return;
+	use = use_of(rq); /* before the ways part: see carried() */
 	set = set_of(rq);
 	if (!set)
 		return;
@@ -195,7 +196,6 @@ static __always_inline void remember(struct request *rq, bool issued)
 			return;
 		count_lost(w->use);
 	}
-	use = use_of(rq);
 	if (w)
 		w->use = use;
 	else if (!take_way(set, rq, use))

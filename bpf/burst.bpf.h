@@ -143,11 +143,12 @@ static __always_inline void burst_forget(struct task_struct *p, struct jp_task *
 	burst_uncount(t);
 }
 
-/* delay: the task's new run-queue delay. left: it waits now. The thread counts in t->slot. */
-static __always_inline void burst_leave(struct task_struct *p, struct jp_task *t, u64 delay,
-					bool left)
+/* end: now. delay: the task's new run-queue delay. left: it waits now. The thread counts in
+ * t->slot. */
+static __always_inline void burst_leave(struct task_struct *p, struct jp_task *t, u64 end,
+					u64 delay, bool left)
 {
-	u64 end = p->se.cfs_rq->rq->clock, ran;
+	u64 ran;
 	struct jp_burst_use *use = burst_use(t->slot);
 
 	if (burst_in_call(t)) {

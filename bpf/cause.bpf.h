@@ -53,20 +53,32 @@ static __always_inline u32 call_of(struct task_struct *p, u64 *first)
 
 extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
 
-/* The file behind a descriptor of the task that runs. cast: by plain loads (6.2), else by a helper
- * per pointer. */
-static __always_inline struct inode *inode_of(struct task_struct *p, u64 fd, bool cast)
+/*
+ * How what a task points to is found: by plain loads, some of which only a helper per pointer may
+ * do; all of them by plain loads through untyped pointers (6.2); or, where a start is to be quick
+ * rather than the program (see carried()), all by helpers.
+ */
+enum loads { LOADS_PLAIN, LOADS_CAST, LOADS_HELPER };
+#define FOLLOW(how, p, field) ((how) == LOADS_HELPER ? BPF_CORE_READ(p, field) : (p)->field)
+#define FOLLOW_TASK(how, p, field)                                                       \
+	((how) == LOADS_CAST ? ((struct task_struct *)bpf_rdonly_cast(                   \
+					p, bpf_core_type_id_kernel(struct task_struct))) \
+				       ->field                                           \
+			     : FOLLOW(how, p, field))
+
+/* The file behind a descriptor of the task that runs. */
+static __always_inline struct inode *inode_of(struct task_struct *p, u64 fd, enum loads how)
 {
-	struct files_struct *files = p->files;
+	struct files_struct *files = FOLLOW_TASK(how, p, files);
 	struct fdtable *fdt;
 	struct file *file = NULL;
 
 	if (!files)
 		return NULL;
-	fdt = files->fdt;
-	if ((u32)fd >= fdt->max_fds)
+	fdt = FOLLOW(how, files, fdt);
+	if ((u32)fd >= FOLLOW(how, fdt, max_fds))
 		return NULL;
-	if (cast) {
+	if (how == LOADS_CAST) {
 		/* any type that begins with a pointer */
 		struct callback_head *at =
 			bpf_rdonly_cast((void *)fdt->fd + 8 * (u32)fd,
@@ -75,7 +87,7 @@ static __always_inline struct inode *inode_of(struct task_struct *p, u64 fd, boo
 		file = bpf_rdonly_cast(at->next, bpf_core_type_id_kernel(struct file));
 		return file->f_inode;
 	}
-	bpf_probe_read_kernel(&file, sizeof(file), (void *)fdt->fd + 8 * (u32)fd);
+	bpf_probe_read_kernel(&file, sizeof(file), (void *)FOLLOW(how, fdt, fd) + 8 * (u32)fd);
 	return BPF_CORE_READ(file, f_inode);
 }
 
@@ -108,21 +120,22 @@ static __always_inline bool is_net_fs(u32 magic)
 #define MODE_FILE 0100000
 #define MODE_SOCK 0140000
 
-static __always_inline u32 file_cause(struct task_struct *p, u64 fd, bool cast)
+static __always_inline u32 file_cause(struct task_struct *p, u64 fd, enum loads how)
 {
-	struct inode *inode = inode_of(p, fd, cast);
+	struct inode *inode = inode_of(p, fd, how);
 	u32 magic = 0;
 	u16 mode;
 
 	if (!inode)
 		return JP_CAUSE_OTHER;
-	mode = (cast ? inode->i_mode : BPF_CORE_READ(inode, i_mode)) & MODE_TYPE;
+	mode = (how == LOADS_CAST ? inode->i_mode : BPF_CORE_READ(inode, i_mode)) & MODE_TYPE;
 	if (mode == MODE_PIPE)
 		return JP_CAUSE_PIPE;
 	if (mode == MODE_SOCK)
 		return JP_CAUSE_SOCKET;
 	if (mode == MODE_FILE || mode == MODE_DIR)
-		magic = cast ? inode->i_sb->s_magic : BPF_CORE_READ(inode, i_sb, s_magic);
+		magic = how == LOADS_CAST ? inode->i_sb->s_magic
+					  : BPF_CORE_READ(inode, i_sb, s_magic);
 	return is_net_fs(magic) ? JP_CAUSE_NET_FS : JP_CAUSE_OTHER;
 }
 
@@ -146,12 +159,12 @@ static __always_inline bool is_throttled(struct task_struct *p)
 	       bpf_core_field_exists(p->se.cfs_rq->throttled_clock_self_time) && p->throttled;
 }
 
-/* Returns how long the quota of a gap that began throttled has held the thread. Where the thread
- * has gone to another CPU since, nothing says when; then the quota is all of the gap. */
-static __always_inline u64 held_for(struct task_struct *p, const struct jp_task *t)
+/* Returns how long the quota of a gap that began throttled has held the thread, whose queue that
+ * is. Where the thread has gone to another CPU since, nothing says when; then the quota is all of
+ * the gap. */
+static __always_inline u64 held_for(struct task_struct *p, struct cfs_rq *queue,
+				    const struct jp_task *t)
 {
-	struct cfs_rq *queue = p->se.cfs_rq;
-
 	if (is_throttled(p) || (u64)queue != t->held_queue)
 		return ~0ull;
 	return throttled_for(queue) - t->held_ns;
@@ -165,13 +178,13 @@ static __always_inline bool is_vfork(struct task_struct *p, u32 state)
 	return state & TASK_FREEZABLE || p->flags & PF_FREEZER_SKIP;
 }
 
-static __always_inline bool has_children(struct task_struct *p)
+static __always_inline bool has_children(struct task_struct *p, enum loads how)
 {
-	return (u64)p->children.next != (u64)&p->children;
+	return (u64)FOLLOW_TASK(how, p, children.next) != (u64)&p->children;
 }
 
-/* enum jp_cause of the gap that begins, or has begun. cast: see inode_of(). */
-static __always_inline u32 cause_of(struct task_struct *p, u32 state, bool cast)
+/* enum jp_cause of the gap that begins, or has begun. */
+static __always_inline u32 cause_of(struct task_struct *p, u32 state, enum loads how)
 {
 	u32 cause, call;
 	u64 first = 0;
@@ -182,7 +195,7 @@ static __always_inline u32 cause_of(struct task_struct *p, u32 state, bool cast)
 		return JP_CAUSE_SIGNAL;
 	call = cause = call_of(p, &first);
 	if (call == CALL_FILE || call == CALL_SYNC || call == CALL_LOCK)
-		cause = file_cause(p, first, cast);
+		cause = file_cause(p, first, how);
 	if (cause == JP_CAUSE_NET_FS)
 		return cause;
 	if (in_iowait(p)) /* interruptible in io_uring_enter (6.5) */
@@ -191,7 +204,7 @@ static __always_inline u32 cause_of(struct task_struct *p, u32 state, bool cast)
 		if (call == CALL_LOCK)
 			return JP_CAUSE_LOCK;
 		if (call == CALL_PAUSE)
-			return has_children(p) ? JP_CAUSE_CHILD : JP_CAUSE_SIGNAL;
+			return has_children(p, how) ? JP_CAUSE_CHILD : JP_CAUSE_SIGNAL;
 		return cause < JP_CAUSES ? cause : JP_CAUSE_OTHER;
 	}
 	if (call == CALL_SYNC) /* the journal's commit is no I/O wait to the kernel */

@@ -151,7 +151,7 @@ static __always_inline int command_exit(struct task_struct *p, struct jp_task *t
 {
 	u64 maxrss = BPF_CORE_READ(p, signal, maxrss), pages = 0;
 	u32 step = command_step(t->next_slot);
-	struct mm_struct *mm = p->mm;
+	struct mm_struct *mm = BPF_CORE_READ(p, mm);
 	struct jp_command *c;
 
 	if (step == JP_SLOT_NONE)
@@ -163,7 +163,7 @@ static __always_inline int command_exit(struct task_struct *p, struct jp_task *t
 		__sync_fetch_and_add(&c->processes, 1);
 		if (maxrss > t->maxrss)
 			pages = maxrss;
-		else if (mm && !p->vfork_done)
+		else if (mm && !BPF_CORE_READ(p, vfork_done))
 			pages = BPF_CORE_READ(mm, hiwater_rss);
 	}
 	command_saw(c, pages);

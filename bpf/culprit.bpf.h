@@ -33,9 +33,9 @@ static __always_inline void ring_push(struct jp_ring *r, u32 slot, u64 end)
 /* The slice of prev ends here; slot: where it counts. What ran before the first one is not known,
  * nor what ran between the newest and its arrival: a kernel may report no switch of some tasks
  * (docs/compatibility.md). */
-static __always_inline void ring_note(struct jp_ring *r, struct task_struct *prev, u32 slot)
+static __always_inline void ring_note(struct jp_ring *r, struct task_struct *prev, u32 slot,
+				      u64 end)
 {
-	u64 end = prev->se.cfs_rq->rq->clock;
 	struct jp_ran *newest;
 
 	if (slot == JP_SLOT_NONE && !prev->pid)
@@ -76,19 +76,20 @@ static __always_inline u64 lost_of(const struct jp_task *t, u64 delay)
 }
 
 /* Returns how much of it a quota held the thread. */
-static __always_inline u64 held_of(struct task_struct *p, const struct jp_task *t, u64 delay)
+static __always_inline u64 held_of(struct task_struct *p, struct cfs_rq *queue,
+				   const struct jp_task *t, u64 delay)
 {
-	u64 held = t->cause == JP_CAUSE_THROTTLED ? held_for(p, t) : 0;
+	u64 held = t->cause == JP_CAUSE_THROTTLED ? held_for(p, queue, t) : 0;
 
 	return held < delay ? held : delay;
 }
 
 /* Adds the thread's new run-queue delay to the classes of its slot; arrived: its last arrival. */
 static __always_inline void divide_delay(struct jp_ring *r, struct task_struct *p,
-					 const struct jp_task *t, u64 delay, u32 slot, u32 pairs,
-					 struct jp_culprits *c)
+					 struct cfs_rq *queue, const struct jp_task *t, u64 delay,
+					 u32 slot, u32 pairs, struct jp_culprits *c)
 {
-	u64 held = held_of(p, t, delay), lost = lost_of(t, delay - held);
+	u64 held = held_of(p, queue, t, delay), lost = lost_of(t, delay - held);
 	struct waited w = {.ns = delay - held - lost,
 			   .to = p->sched_info.last_arrival,
 			   .slot = slot,
@@ -114,7 +115,7 @@ static __always_inline bool is_for_newest(const struct jp_ring *r, const struct 
 
 /* At the thread's switch-out, before its slice goes into the ring. */
 static __always_inline void culprits_leave(struct jp_ring *r, struct task_struct *p,
-					   const struct jp_task *t, u64 delay)
+					   struct cfs_rq *queue, const struct jp_task *t, u64 delay)
 {
 	u32 key = bpf_get_smp_processor_id() * jp_nslots + t->slot, ran, by = JP_BY_SLOT;
 	struct jp_culprits *c = bpf_map_lookup_elem(&jp_culprits, &key);
@@ -128,19 +129,19 @@ static __always_inline void culprits_leave(struct jp_ring *r, struct task_struct
 		if (by < JP_CULPRITS)
 			c->ns[by] += delay;
 	} else {
-		divide_delay(r, p, t, delay, t->slot, 1, c);
+		divide_delay(r, p, queue, t, delay, t->slot, 1, c);
 	}
 }
 
 /* Adds the culprits of the last wait of a thread that runs now to c, for a record of the thread:
  * the ring of its CPU has that wait until the thread leaves. For a thread that is not on a CPU, the
  * wait goes on: what it waited for before it was moved is known. */
-static __always_inline void culprits_open(struct task_struct *p, const struct jp_task *t, u64 delay,
-					  struct jp_culprits *c)
+static __always_inline void culprits_open(struct task_struct *p, struct cfs_rq *queue,
+					  const struct jp_task *t, u64 delay, struct jp_culprits *c)
 {
 	if ((s64)delay > 0)
-		divide_delay(p->on_cpu ? ring_of(cpu_of(p)) : NULL, p, t, delay, t->next_slot, 0,
-			     c);
+		divide_delay(p->on_cpu ? ring_of(cpu_of(p)) : NULL, p, queue, t, delay,
+			     t->next_slot, 0, c);
 }
 
 #endif

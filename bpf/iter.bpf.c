@@ -71,9 +71,10 @@ static __always_inline void fill_sched(struct task_struct *p, struct jp_task *t,
  * the run queue; from the tick on the thread has run all the time, or been stolen from, which the
  * next tick says.
  */
-static __always_inline void fill_open(struct task_struct *p, struct jp_task *t, struct jp_open *o)
+static __always_inline void fill_open(struct task_struct *p, struct cfs_rq *queue,
+				      struct jp_task *t, struct jp_open *o)
 {
-	struct rq *rq = p->se.cfs_rq->rq;
+	struct rq *rq = queue->rq;
 	u64 clock = rq->clock;
 
 	o->out = t->out;
@@ -83,7 +84,7 @@ static __always_inline void fill_open(struct task_struct *p, struct jp_task *t, 
 	o->ran = p->se.sum_exec_runtime - t->runtime_ns;
 	o->arrived = p->sched_info.last_arrival;
 	o->queued = p->sched_info.last_queued;
-	o->held = o->cause == JP_CAUSE_THROTTLED ? held_for(p, t) : 0;
+	o->held = o->cause == JP_CAUSE_THROTTLED ? held_for(p, queue, t) : 0;
 	o->running = p->on_cpu;
 	o->now = queue_clock();
 	if (o->running)
@@ -189,13 +190,14 @@ static __noinline u64 put_head(struct seq_file *seq, struct task_struct *p, stru
 static __noinline int put_rest(struct seq_file *seq, struct task_struct *p, struct jp_task *t,
 			       u64 delay)
 {
+	struct cfs_rq *queue = p->se.cfs_rq; /* once: see carried() */
 	struct jp_culprits culprits = {};
 	struct jp_open open = {};
 
 	if (jp_families & FAM_WAIT)
-		fill_open(p, t, &open);
+		fill_open(p, queue, t, &open);
 	if (jp_families & FAM_CULPRIT)
-		culprits_open(p, t, delay, &culprits);
+		culprits_open(p, queue, t, delay, &culprits);
 	/* the last one fails if an earlier one did */
 	bpf_seq_write(seq, &open, sizeof(open));
 	bpf_seq_write(seq, &t->wait, sizeof(t->wait));
@@ -222,7 +224,7 @@ int jp_iter(struct bpf_iter__task *ctx)
 
 	if (!p)
 		return 0;
-	t = carried(p);
+	t = stored(p);
 	if (!t || !counts_somewhere(t))
 		return 0;
 	left = left_behind(t);
@@ -256,7 +258,8 @@ static __always_inline struct jp_task_rec *next_rec(struct jp_asked *a)
 
 static __always_inline void answer(struct jp_asked *a, struct task_struct *p)
 {
-	struct jp_task *t = carried(p);
+	struct cfs_rq *queue = p->se.cfs_rq; /* once: see carried() */
+	struct jp_task *t = stored(p);
 	struct jp_task_rec *rec;
 	u64 left;
 
@@ -271,10 +274,10 @@ static __always_inline void answer(struct jp_asked *a, struct task_struct *p)
 		return;
 	fill(p, t, rec);
 	if (jp_families & FAM_WAIT)
-		fill_open(p, t, &rec->open);
+		fill_open(p, queue, t, &rec->open);
 	__builtin_memcpy(&rec->wait, &t->wait, sizeof(rec->wait));
 	if (jp_families & FAM_CULPRIT)
-		culprits_open(p, t, rec->run_delay_ns, &rec->culprits);
+		culprits_open(p, queue, t, rec->run_delay_ns, &rec->culprits);
 }
 
 static long ask_one(u32 i, void *ctx)
@@ -324,7 +327,7 @@ int jp_sweep(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	e = resolve(p);
-	if (!e && !carried(p))
+	if (!e && !stored(p))
 		return 0;
 	info = e ? slot_info(e->slot) : NULL;
 	settle(p, e, info && p->start_boottime >= info->start_ns);

@@ -87,7 +87,7 @@ static __always_inline void left_by_exit(struct task_struct *p, const struct jp_
 {
 	u64 maxrss = BPF_CORE_READ(p, signal, maxrss);
 	struct jp_left *left = left_in(a);
-	struct mm_struct *mm = p->mm;
+	struct mm_struct *mm = BPF_CORE_READ(p, mm);
 
 	raise(&left->threads, BPF_CORE_READ(p, signal, live.counter) + 1);
 	if (!group_exits(p))
@@ -95,7 +95,8 @@ static __always_inline void left_by_exit(struct task_struct *p, const struct jp_
 	if (!mm) {
 		if (maxrss > t->maxrss)
 			left_peak(a, maxrss);
-	} else if (!p->vfork_done && maxrss > left->anon + left->file + left->shmem) {
+	} else if (!BPF_CORE_READ(p, vfork_done) &&
+		   maxrss > left->anon + left->file + left->shmem) {
 		left_memory(mm, a);
 	}
 }

@@ -14,11 +14,20 @@
 
 #define NAME_MAX_MATCH 128 /* container runtimes put 64 hex digits between prefix and suffix */
 
-/* prefix*suffix, or the whole name; len is the name's length without its NUL. */
-static __noinline bool name_matches(const struct jp_component *n, const char *name, u32 len)
+/* prefix*suffix, or the whole name, which is in the scratch memory; len is its length without its
+ * NUL. Not static, and without pointers: see bpf/env.bpf.h. */
+__noinline int name_matches(u32 component, u32 len)
 {
-	u32 plen = n->prefix_len, slen = n->suffix_len, i;
+	struct jp_component *n = bpf_map_lookup_elem(&jp_components, &component);
+	struct jp_scratch *s = scratch();
+	const char *name;
+	u32 plen, slen, i;
 
+	if (!n || !s)
+		return false;
+	name = s->name;
+	plen = n->prefix_len;
+	slen = n->suffix_len;
 	if (len < plen + slen || ((n->flags & JP_COMPONENT_EXACT) && len != plen))
 		return false;
 	for (i = 0; i < JP_NAME_LEN; i++) {
@@ -50,15 +59,10 @@ static __always_inline u32 match_child(u32 component, struct cgroup *cgrp)
 	if (len <= 1 || len > NAME_MAX_MATCH)
 		return 0;
 	for (i = 0; i < JP_COMPONENT_CHILDREN; i++) {
-		u32 child;
-		struct jp_component *n;
-
 		if (i >= parent->nchild)
 			break;
-		child = parent->child[i];
-		n = bpf_map_lookup_elem(&jp_components, &child);
-		if (n && name_matches(n, s->name, len - 1))
-			return child;
+		if (name_matches(parent->child[i], len - 1))
+			return parent->child[i];
 	}
 	return 0;
 }
@@ -187,7 +191,8 @@ static __always_inline bool make_entry(const struct jp_cgroup *up, u32 component
 SEC("?tp_btf/cgroup_mkdir")
 int BPF_PROG(jp_cgroup_mkdir, struct cgroup *cgrp, const char *path)
 {
-	struct jp_cgroup_key key = {.hier = cgrp->root->hierarchy_id}, own = {};
+	struct jp_cgroup_key key = {.hier = cgrp->root->hierarchy_id};
+	struct jp_cgroup_key own = {.hier = key.hier, .id = cgrp->kn->id};
 	struct jp_cgroup *up, e = {};
 	struct jp_component *n;
 	u32 component;
@@ -199,8 +204,6 @@ int BPF_PROG(jp_cgroup_mkdir, struct cgroup *cgrp, const char *path)
 	component = up->component ? match_child(up->component, cgrp) : 0;
 	if (component && !may_have_kind(component))
 		component = 0;
-	own.hier = key.hier;
-	own.id = cgrp->kn->id;
 	/* a scan may have been here between the directory's birth and now */
 	if (bpf_map_lookup_elem(&jp_cgroups, &own) || !make_entry(up, component, &e))
 		return 0;
@@ -244,7 +247,7 @@ int BPF_PROG(jp_cgroup_attach, struct cgroup *dst, const char *path, struct task
 {
 	struct jp_cgroup_key key = {.id = dst->kn->id, .hier = dst->root->hierarchy_id};
 	struct jp_cgroup *e = bpf_map_lookup_elem(&jp_cgroups, &key);
-	struct jp_task *t = carried(task);
+	struct jp_task *t = stored(task);
 	struct jp_slot *own = t ? slot_info(t->next_slot) : NULL;
 	struct jp_control *c = control();
 
@@ -255,7 +258,7 @@ int BPF_PROG(jp_cgroup_attach, struct cgroup *dst, const char *path, struct task
 	if (!e)
 		note_away(t);
 	settle(task, e, false);
-	if (threadgroup && c && task->signal->nr_threads > 1) {
+	if (threadgroup && c && BPF_CORE_READ(task, signal, nr_threads) > 1) {
 		c->late = 1;
 		emit(JP_EV_LATE, e ? e->slot : JP_SLOT_OTHER, 0, task->tgid);
 	}
@@ -284,7 +287,7 @@ int BPF_PROG(jp_fork, struct task_struct *child, u64 clone_flags)
 			flags &= ~JP_TASK_MEMORY;
 	}
 	/* CLONE_INTO_CGROUP: the child begins elsewhere */
-	if (parent->cgroups != child->cgroups) {
+	if (BPF_CORE_READ(parent, cgroups) != BPF_CORE_READ(child, cgroups)) {
 		struct jp_cgroup *e = resolve(child);
 		struct jp_slot *own = slot_info(slot);
 
@@ -500,7 +503,7 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	info = slot_info(t->next_slot);
 	if (!info || t->next_slot == JP_SLOT_OTHER)
 		return 0;
-	up = carried(parent);
+	up = stored(parent);
 	above = up ? slot_info(up->next_slot) : NULL;
 	first = !above || above->step != info->step;
 	if (!(t->flags & JP_TASK_LINEAGE)) {

@@ -242,14 +242,24 @@ static __always_inline struct jp_control *control(void)
 }
 
 /* What the task carries, NULL for most of the node's: that is seen without a call. */
+static __always_inline struct jp_task *stored(struct task_struct *p)
+{
+	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
+
+	return t && t->ready ? t : NULL;
+}
+
+/*
+ * The same where nanoseconds count: most tasks have no storage. It is not for other programs: a
+ * pointer that is loaded through one that the verifier trusts, as a task that it gives, costs it up
+ * to four searches of all types of the kernel by name (from 6.3 on), a millisecond and more on each
+ * way that it walks. That was the half of a start.
+ */
 static __always_inline struct jp_task *carried(struct task_struct *p)
 {
-	struct jp_task *t;
-
 	if (bpf_core_field_exists(p->bpf_storage) && !p->bpf_storage)
 		return NULL;
-	t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
-	return t && t->ready ? t : NULL;
+	return stored(p);
 }
 
 #define JP_COUNT(field)                                             \

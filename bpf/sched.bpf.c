@@ -59,19 +59,20 @@ static __noinline int move_slot(struct jp_task *t, u64 runtime)
 }
 
 static __always_inline void count_iowait(struct task_struct *p, struct jp_task *t,
-					 struct jp_sched *s, u64 delay, u64 state)
+					 struct jp_sched *s, u64 now, u64 delay, u64 state)
 {
 	u64 off = p->sched_info.last_arrival - t->iowait_from;
 
 	if (t->iowait_from && (s64)off > 0 && off > delay)
 		s->iowait_ns += off - delay;
-	t->iowait_from = state && in_iowait(p) ? p->se.cfs_rq->rq->clock : 0;
+	t->iowait_from = state && in_iowait(p) ? now : 0;
 }
 
-/* r: NULL without the family culprit. cast: see inode_of(). */
-static __always_inline void harvest(void *ctx, struct task_struct *p, struct jp_task *t,
-				    struct jp_ring *r, bool cast)
+/* queue: the task's, loaded once (see carried()). r: NULL without the family culprit. */
+static __always_inline void harvest(void *ctx, struct task_struct *p, struct cfs_rq *queue,
+				    struct jp_task *t, struct jp_ring *r, enum loads how)
 {
+	u64 now = queue->rq->clock;
 	u64 runtime = p->se.sum_exec_runtime;
 	u64 delay = p->sched_info.run_delay - t->run_delay_ns;
 	u32 pcount = p->sched_info.pcount;
@@ -79,18 +80,18 @@ static __always_inline void harvest(void *ctx, struct task_struct *p, struct jp_
 	struct jp_sched *s;
 
 	if (t->slot == JP_SLOT_SELF)
-		clock_compare(p->se.cfs_rq->rq->clock);
+		clock_compare(now);
 	if (t->slot != t->next_slot) {
 		if (jp_families & FAM_WAIT)
-			wait_move(p, t);
+			wait_move(p, queue, t);
 		if (jp_families & FAM_BURST)
 			burst_move(p, t);
 		move_slot(t, runtime);
 	}
 	if (r && delay && slot_valid(t->slot))
-		culprits_leave(r, p, t, delay);
+		culprits_leave(r, p, queue, t, delay);
 	if (jp_families & FAM_WAIT)
-		wait_leave(ctx, p, t, delay, state, cast);
+		wait_leave(ctx, p, queue, t, now, delay, state, how);
 	if (!slot_valid(t->slot)) {
 		sched_bases(p, t);
 		return;
@@ -107,9 +108,9 @@ static __always_inline void harvest(void *ctx, struct task_struct *p, struct jp_
 	if ((jp_families & FAM_LATENCY) && pcount - t->pcount == 1)
 		count_wait(t->slot, delay);
 	if (jp_families & FAM_BURST)
-		burst_leave(p, t, delay, p->nvcsw != t->nvcsw);
+		burst_leave(p, t, now, delay, p->nvcsw != t->nvcsw);
 	if (!(jp_families & FAM_WAIT)) /* it knows more of that */
-		count_iowait(p, t, s, delay, state);
+		count_iowait(p, t, s, now, delay, state);
 	sched_bases(p, t);
 	if (state & TASK_DEAD) {
 		acct_retire(p, t);
@@ -135,18 +136,19 @@ static __noinline int adopt_late(struct task_struct *next)
 }
 
 static __always_inline void count_switch(void *ctx, struct task_struct *prev, struct jp_task *t,
-					 struct task_struct *next, bool cast)
+					 struct task_struct *next, enum loads how)
 {
 	u32 slot = t ? t->next_slot : JP_SLOT_NONE;
+	struct cfs_rq *queue = prev->se.cfs_rq;
 	struct jp_ring *r = NULL;
 	struct jp_control *c;
 
 	if (jp_families & FAM_CULPRIT)
 		r = ring_of(bpf_get_smp_processor_id());
 	if (t)
-		harvest(ctx, prev, t, r, cast);
+		harvest(ctx, prev, queue, t, r, how);
 	if (r)
-		ring_note(r, prev, slot);
+		ring_note(r, prev, slot, queue->rq->clock);
 	c = control();
 	if (c && c->late)
 		adopt_late(next);
@@ -155,7 +157,7 @@ static __always_inline void count_switch(void *ctx, struct task_struct *prev, st
 SEC("?tp_btf/sched_switch")
 int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	count_switch(ctx, prev, carried(prev), next, false);
+	count_switch(ctx, prev, carried(prev), next, LOADS_PLAIN);
 	return 0;
 }
 
@@ -164,7 +166,7 @@ int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct tas
 SEC("?tp_btf/sched_switch")
 int BPF_PROG(jp_sched_switch_cast, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	count_switch(ctx, prev, carried(prev), next, true);
+	count_switch(ctx, prev, carried(prev), next, LOADS_CAST);
 	return 0;
 }
 
@@ -180,7 +182,7 @@ int BPF_PROG(jp_sched_switch_pmu, bool preempt, struct task_struct *prev, struct
 	if ((jp_families & FAM_SLICES) && t && slot >= JP_SLOT_FIRST)
 		slice_end(prev, t, slot, ran);
 	pmu_switch(prev, slot, ran, next);
-	count_switch(ctx, prev, t, next, false);
+	count_switch(ctx, prev, t, next, LOADS_PLAIN);
 	return 0;
 }
 
@@ -194,7 +196,7 @@ int jp_sched_switch_raw(struct bpf_raw_tracepoint_args *ctx)
 	u32 slot = jp_npmu && t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 
 	if (t)
-		harvest(ctx, prev, t, NULL, false);
+		harvest(ctx, prev, prev->se.cfs_rq, t, NULL, LOADS_PLAIN);
 	if (jp_npmu)
 		pmu_switch_raw(slot, prev, (struct task_struct *)ctx->args[2]);
 	return 0;

@@ -201,7 +201,7 @@ static __noinline int place_new(struct task_struct *p, const struct jp_task *fro
 	t->call_frame = from ? from->call_frame : 0; /* it makes the calls that its maker makes */
 	command_begin(p, t, from);
 	if (jp_families & FAM_WAIT) {
-		t->cause = born ? JP_CAUSE_OTHER : cause_of(p, task_state(p), false);
+		t->cause = born ? JP_CAUSE_OTHER : cause_of(p, task_state(p), LOADS_HELPER);
 		t->out = queue_clock();
 	}
 	barrier();
@@ -214,7 +214,7 @@ static __noinline int place_new(struct task_struct *p, const struct jp_task *fro
 static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flags, bool born,
 				       const struct jp_task *from)
 {
-	struct jp_task *t = carried(p);
+	struct jp_task *t = stored(p);
 
 	if (!t) {
 		if (slot != JP_SLOT_NONE)
@@ -324,7 +324,7 @@ static __always_inline void note_away(const struct jp_task *t)
 /* Where a task of cgroup entry e (NULL: outside) belongs, given what it carries. */
 static __always_inline void settle(struct task_struct *p, struct jp_cgroup *e, bool born)
 {
-	struct jp_task *t = carried(p);
+	struct jp_task *t = stored(p);
 	u32 slot = e ? e->slot : JP_SLOT_NONE;
 
 	if ((t && t->next_slot == JP_SLOT_SELF) || is_exiting(p) || (!e && follows(t)))

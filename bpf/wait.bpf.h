@@ -24,13 +24,13 @@ static __always_inline u64 least(u64 a, u64 b)
 
 /* Returns the wait for a CPU at the end of a gap; delay is all of the task's new run-queue delay.
  */
-static __always_inline u64 queued_for(struct task_struct *p, const struct jp_task *t, u64 gap,
-				      u64 delay)
+static __always_inline u64 queued_for(struct task_struct *p, struct cfs_rq *queue,
+				      const struct jp_task *t, u64 gap, u64 delay)
 {
 	if (t->cause == JP_CAUSE_NONE)
 		return gap;
 	if (t->cause == JP_CAUSE_THROTTLED)
-		return gap - least(held_for(p, t), gap);
+		return gap - least(held_for(p, queue, t), gap);
 	return least(delay, gap);
 }
 
@@ -72,9 +72,9 @@ static __always_inline u64 before(u64 from, u64 to, u64 at)
 
 /* What was before the task's move stays in the old slot, and its time begins again with the move.
  */
-static __noinline int wait_move(struct task_struct *p, struct jp_task *t)
+static __noinline int wait_move(struct task_struct *p, struct cfs_rq *queue, struct jp_task *t)
 {
-	u64 out = t->out, end = p->se.cfs_rq->rq->clock, on = p->sched_info.last_arrival;
+	u64 out = t->out, end = queue->rq->clock, on = p->sched_info.last_arrival;
 	u64 at = t->move_clock, ran = 0, gap, queued;
 
 	if (!out || at < out)
@@ -82,7 +82,7 @@ static __noinline int wait_move(struct task_struct *p, struct jp_task *t)
 	at = least(at, end);
 	if (on < out)
 		on = out;
-	queued = on - queued_for(p, t, on - out, p->sched_info.run_delay - t->run_delay_ns);
+	queued = on - queued_for(p, queue, t, on - out, p->sched_info.run_delay - t->run_delay_ns);
 	if (t->move_runtime_ns > t->runtime_ns)
 		ran = t->move_runtime_ns - t->runtime_ns;
 	gap = before(out, on, at);
@@ -96,12 +96,13 @@ static __noinline int wait_move(struct task_struct *p, struct jp_task *t)
 	return 0;
 }
 
-/* The time since the task last left its CPU, and why it leaves now. A reader sees by out that the
- * account is being changed. */
-static __always_inline void wait_leave(void *ctx, struct task_struct *p, struct jp_task *t,
-				       u64 delay, u32 state, bool cast)
+/* The time since the task last left its CPU, which ends now, and why it leaves. A reader sees by
+ * out that the account is being changed. */
+static __always_inline void wait_leave(void *ctx, struct task_struct *p, struct cfs_rq *queue,
+				       struct jp_task *t, u64 end, u64 delay, u32 state,
+				       enum loads how)
 {
-	u64 end = p->se.cfs_rq->rq->clock, on = p->sched_info.last_arrival;
+	u64 on = p->sched_info.last_arrival;
 	u64 out = t->out ? t->out : end, gap, queued;
 
 	t->out = 0;
@@ -109,15 +110,15 @@ static __always_inline void wait_leave(void *ctx, struct task_struct *p, struct 
 	if (on < out) /* it ran when it was first seen */
 		on = out;
 	gap = on - out;
-	queued = queued_for(p, t, gap, delay);
+	queued = queued_for(p, queue, t, gap, delay);
 	if (slot_valid(t->slot))
 		wait_add(t, gap, queued, end - on, p->se.sum_exec_runtime - t->runtime_ns);
 	if (jp_families & FAM_STACK)
 		stack_gap_ends(p, t, gap - queued);
-	t->cause = cause_of(p, state, cast);
+	t->cause = cause_of(p, state, how);
 	if (t->cause == JP_CAUSE_THROTTLED) {
-		t->held_queue = (u64)p->se.cfs_rq;
-		t->held_ns = throttled_for(p->se.cfs_rq);
+		t->held_queue = (u64)queue;
+		t->held_ns = throttled_for(queue);
 	}
 	if (jp_families & FAM_STACK)
 		stack_gap_begins(ctx, p, t);
