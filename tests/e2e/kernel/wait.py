@@ -184,25 +184,36 @@ def queue():
 
 
 def throttled():
-    """20 % of a CPU."""
+    """20 % of a CPU, of its own cgroup, or of the one above, as that of a container."""
     mount = need_cgroup1("cpu")
     cg = mkcg("jobprof_wait_%d" % os.getpid(), mount)
     with open(cg + "/cpu.cfs_quota_us", "w") as f:
         f.write("20000")
+    held_by_quota("quota", mount, cg, cg + "/cpu.stat")
+    box = mkcg("jobprof_wait_%d/box" % os.getpid(), mount)
+    if os.path.exists(box + "/cpu.stat.local"):
+        held_by_quota("quota above", mount, box, box + "/cpu.stat.local")
+    else:
+        skip("quota above", "the kernel does not say how long it held a cgroup below (before 6.6)")
+
+
+def held_by_quota(name, mount, cg, stat):
+    with open(stat) as f:
+        before = int(dict(l.split() for l in f)["throttled_time"]) / 1e9
     move = "echo $$ > %s/cgroup.procs; %s 1.5 >&2; echo $$ > %s/cgroup.procs" % (cg, tool("jpspin"), mount)
     run, path = run_jobprof(["sh", "-c", move], INTERVAL)
     rows = budget(path)
-    with open(cg + "/cpu.stat") as f:
-        held = int(dict(l.split() for l in f)["throttled_time"]) / 1e9
-    adds_up("quota", rows)
+    with open(stat) as f:
+        held = int(dict(l.split() for l in f)["throttled_time"]) / 1e9 - before
+    adds_up(name, rows)
     if numpy.isnan(rows["Throttled"]).all():
-        skip("quota: Throttled is cpu.stat's", "this kernel does not tell it from a wait")
+        skip(name + ": Throttled is cpu.stat's", "this kernel does not tell it from a wait")
         return
-    is_true("quota: it held", held > 0.05, held)
-    is_near("quota: Throttled is cpu.stat's", total(rows, "Throttled"), held, 0.02, 0.01)
+    is_true(name + ": it held", held > 0.05, held)
+    is_near(name + ": Throttled is cpu.stat's", total(rows, "Throttled"), held, 0.02, 0.01)
     by = table(path, "Culprits/0")
-    is_near("quota: what it waited for is the quota", total(by, "Quota"), held, 0.02, 0.01)
-    is_true("quota: and not an idle CPU", total(by, "Idle") < 0.1 * held, total(by, "Idle"))
+    is_near(name + ": what it waited for is the quota", total(by, "Quota"), held, 0.02, 0.01)
+    is_true(name + ": and not an idle CPU", total(by, "Idle") < 0.1 * held, total(by, "Idle"))
 
 
 def with_disk_wait():
