@@ -554,6 +554,11 @@ CASES = {
         ("disks", False, both(used(0.6), {"job.vol_switches": 21000 * CPU, "job.disk_wait_s": 0.2 * CORE_S})),
         ("cores are busy", False, {"job.vol_switches": 21000 * CPU}),
     ],
+    "sync.spin": [
+        ("a quarter inside OpenMP", True, by_module(openmp=0.25)),
+        ("near miss", False, by_module(openmp=0.24)),
+        ("few samples", False, {"job.samples": 90, "job.sampled_openmp": 60}),
+    ],
     "cpu.migrates": [
         ("26 moves", True, {"job.migrations": 26 * CPU}),
         ("near miss", False, {"job.migrations": 9.9 * CPU}),

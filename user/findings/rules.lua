@@ -179,7 +179,7 @@ local BLOCKED = {
 	blocked_net_fs_s = {"a network file system", "Use the node's own disk ($TMPDIR) for files that only this node needs."},
 	blocked_kernel_s = {"locks of the kernel or a driver", "Look for threads that map and unmap memory all the time."},
 	blocked_futex_s = {"other threads or processes (locks, conditions, barriers)",
-		"Look which lock or barrier its threads meet at: run it with the family stack, then jobprof flame --off-cpu"},
+		"They have no work, or meet at a lock or a barrier: the family stack says where (jobprof flame --off-cpu)."},
 	blocked_pipe_s = {"another process (a pipe or a message queue)", "Look at the slower side of it, or use more of it."},
 	blocked_socket_s = {"messages (a socket)", "Look which peer or server answers late, and ask it for more at once."},
 	blocked_poll_s = {"events (poll, select, epoll)", "Look whose messages or events it waits for: strace -f -e trace=poll,epoll_wait"},
@@ -309,16 +309,23 @@ rules["cpu.unused"] = {
 -- What does on several cores what these programs do on one.
 local PARALLEL = {gzip = "pigz", bzip2 = "lbzip2", xz = "xz -T0", zstd = "zstd -T0", cc1 = "make -j", cc1plus = "make -j"}
 
--- Threads that take turns: an interpreter's, which only one of them may use at a time, or any lock's.
+-- Threads that take turns: an interpreter's, which only one of them may use at a time, or any lock's. Those that wait for
+-- long may have nothing to do, or be behind one that holds a lock for long. Returns what to say of them, and the remedy, or
+-- what to look at besides; nil: they do not.
 local function take_turns(limits)
 	local cause, part = blocked_by(nil, limits.lock)
 	if cause ~= BLOCKED.blocked_futex_s or not (max(task.threads) > 1) then return nil end
+	if waits_long() then
+		return format(" Its threads waited for %s in %s of their time.", cause[1], percent(part)), nil, " " .. cause[2]
+	end
 	local text = format(" Its threads take turns: they waited for each other (locks) in %s of their time.", percent(part))
-	if waits_long() then return text, cause[2] end
 	local is_python = job.program and contains(job.program, "python")
 	return text, is_python and "Python runs one thread at a time: use processes (multiprocessing, joblib), or a library that computes without the interpreter's lock." or
 		"Hold the lock that they meet at for less (the families sample and stack say where), or give each thread its own data."
 end
+
+-- Whether the time is an interpreter's own, not that of libraries that it calls.
+local function interpreted() return ratio(job.sampled_interpreter, job.samples) >= 0.5 end
 
 -- Cost: idle core-seconds.
 rules["cpu.serial"] = {
@@ -339,7 +346,7 @@ rules["cpu.serial"] = {
 		local serial = math.max(serial_part(per_second(bin.cpu_s)), serial_part(per_second(bin.cpu_s + foreign * bin.idle_wait_s)))
 		only_if(serial >= limits.bins, "one core was in use for %s of the time, not for %s", percent(serial),
 			percent(limits.bins))
-		local turns, remedy = take_turns(limits)
+		local turns, remedy, besides = take_turns(limits)
 		only_if(turns or job.wait_share < limits.wait, "threads waited for a core")
 		only_if(not (share(idle_s()) < limits.idle), "programs outside of the job used the other cores")
 		not_for_memory(limits)
@@ -349,9 +356,11 @@ rules["cpu.serial"] = {
 			saving = share(idle_s()),
 			text = format("One core of %d was in use throughout; %s were not used.%s", job.cores,
 				core_time(idle_s()), turns or ""),
-			remedy = remedy or format(advice("Ask for one core (#SBATCH --cpus-per-task=1), or start the parallel version (%s).",
+			remedy = remedy or interpreted() and advice("Ask for one core (#SBATCH --cpus-per-task=1), or let", "Let") .. " libraries or " ..
+				"compiled code do its loops (operations on whole arrays), or several processes share the work." .. (besides or "") or
+				format(advice("Ask for one core (#SBATCH --cpus-per-task=1), or start the parallel version (%s).",
 				"Start the parallel version, where there is one (%s)."),
-				PARALLEL[job.program] or advice("OMP_NUM_THREADS, srun --ntasks", "OMP_NUM_THREADS, mpirun -n")),
+				PARALLEL[job.program] or advice("OMP_NUM_THREADS, srun --ntasks", "OMP_NUM_THREADS, mpirun -n")) .. (besides or ""),
 		}
 	end,
 }
@@ -403,7 +412,7 @@ local function no_more_than(cores)
 		return format("Start no more ranks than cores (%smpirun -n), of one thread each: OMP_NUM_THREADS=1", advice("srun --ntasks, ", ""))
 	end
 	local n = math.floor(cores)
-	return format("Start no more threads or processes than cores: OMP_NUM_THREADS=%d, OPENBLAS_NUM_THREADS=%d%s%s", n, n,
+	return format("Start no more threads than cores, of all processes together: OMP_NUM_THREADS=%d, OPENBLAS_NUM_THREADS=%d%s%s", n, n,
 		starts_many() and format(", make -j%d, xargs -P%d", n, n) or "", advice(format(", #SBATCH --cpus-per-task=%d", n), ""))
 end
 
@@ -415,7 +424,7 @@ local function switching_s(switch_s)
 	return lower(kernel_s(), (known(job.vol_switches, 0) + known(job.invol_switches, 0)) * switch_s)
 end
 
--- Cost: what the switches between threads take, in the kernel and of caches, and, where they meet at barriers, core-seconds
+-- Cost: what the switches between threads take, in the kernel and of caches at least, and, where they meet at barriers, core-seconds
 -- idle while threads waited.
 rules["cpu.oversubscribed"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.cpu_share", "job.core_s"},
@@ -434,8 +443,10 @@ rules["cpu.oversubscribed"] = {
 		local busy = job.cpu_share + known(share(job.idle_wait_s), 0)
 		-- Where threads wait for each other there are too many of them, whoever has the rest of the cores.
 		if own >= limits.own then busy = busy + known(share(job.others_s), 0) end
-		-- Where threads meet often all wait for one that has no CPU; what they do meanwhile may look like work.
-		local meet = switch_rate() >= limits.meet
+		-- Where threads meet often all wait for one that has no CPU; what they do meanwhile may look like work. The parts of a
+		-- pipeline do not: each goes on until a pipe is full.
+		local _, blocked = blocked_times()
+		local meet = switch_rate() >= limits.meet and not (known(blocked.blocked_pipe_s, 0) > known(blocked.blocked_futex_s, 0))
 		only_if(busy >= (meet and limits.busy_meeting or limits.busy), "the cores were busy or waited for in %s of the time only",
 			percent(busy))
 		only_if(not (meet and job.vol_switches >= job.invol_switches and waits_for_messages()),
@@ -453,7 +464,7 @@ rules["cpu.oversubscribed"] = {
 			severity = share(cost) < limits.lost and "note" or job.wait_share >= limits.bad and "bad" or "warn",
 			cost = cost,
 			saving = share(cost),
-			at_least = meet or job.has_mpi == 1,
+			at_least = true,
 			times = times_of_waiting(limits.warn),
 			text = format("Threads waited for a CPU in %s of the time they could run: they had work for %s " ..
 				"on %s.%s", percent(job.wait_share), plural(job.demand, "CPU"), number(cpus), own >= limits.own and
@@ -600,8 +611,9 @@ rules["cpu.neighbour"] = {
 		end
 		if others > 0 and share(others) >= limits.seen then
 			local cost = lower(1, ratio(others, job.idle_wait_s)) * all
+			-- Its own threads had the cores meanwhile: whether more of these would have helped is not known.
 			return {
-				severity = share(cost) >= limits.bad and "bad" or "warn",
+				severity = "note",
 				cost = cost,
 				saving = share(cost),
 				where = where,
@@ -1222,6 +1234,9 @@ rules["io.wait"] = {
 				"Requests are large: it waits for as long as the disk needs for so much. Move less, read it once and keep it in " ..
 				"memory, or use a faster file system." or not is_net and writes_ask() and
 				"Let each write to the disk have more: fewer commits, fsync() or O_SYNC (one transaction for many rows), larger records." or
+				not is_net and job.disk_read_mb > job.disk_write_mb and
+				"Read in the order of the file and more at once (sort what is looked up, read ahead), keep what is read again in " ..
+				"memory, or use the node's own disk ($TMPDIR)." or
 				"Use the node's own disk ($TMPDIR) for scratch files, larger reads and writes, fewer ranks that " ..
 				"read, fewer and larger files, fewer fsync() or commits.",
 		}
@@ -1288,7 +1303,8 @@ rules["io.small"] = {
 			text = format("%s moved %s each on average; kernel and disks took %s of the CPU and disk time.",
 				plural(calls, writes == 0 and "read call" or reads == 0 and "write call" or "read and write call"),
 				size((written + read) / calls), percent(spent)),
-			remedy = "Buffer: setvbuf, the chunk cache of HDF5, collective MPI-IO, or fewer and larger records in one file.",
+			remedy = "Buffer: setvbuf, the chunk cache of HDF5, collective MPI-IO, " .. (writes > 0 and
+				"one transaction of a database for many rows, " or "") .. "or fewer and larger records in one file.",
 		}
 	end,
 }
@@ -1661,11 +1677,13 @@ rules["job.fragmented"] = {
 
 ---------------------------------------------------------------------- the kernel
 
+local PAGES_MB, FAULT_S = 256, 2e-5
+
 -- Cost: kernel time beyond what many programs need and what copying takes, as far as what comes with it explains it: what
--- the work itself needs of the kernel is no loss.
+-- the work itself needs of the kernel is no loss. What the program itself does for each call is not known.
 rules["cpu.system"] = {
 	needs = {"job.system_s", "job.user_s", "job.cpu_s"},
-	limits = {least_s = 60, cpu_s = 100, warn = 0.3, of_cpu = 0.1, part = 0.3, least = 0.05, bad = 0.3},
+	limits = {least_s = 60, cpu_s = 100, warn = 0.2, of_cpu = 0.1, part = 0.3, least = 0.05, bad = 0.3},
 	suppressed_by = {"cpu.spin_yield", "proc.forks", "io.small", "io.wait", "io.metadata", "mem.thrash", "sync.fine",
 		"cpu.oversubscribed"},
 	source = "PCP: system time",
@@ -1678,17 +1696,19 @@ rules["cpu.system"] = {
 		only_if(part - copying >= limits.warn and job.system_s >= limits.of_cpu * job.cpu_s,
 			"%s of the CPU time was the kernel's without copying of data, not %s", percent(higher(0, part - copying)),
 			percent(limits.warn))
+		-- Pages that are touched for the first time, in each process: memory that is kept has these faults, too.
+		local again = known(higher(0, job.minor_faults - PAGES_MB * job.peak_mb * (1 + known(job.forks, 0))), job.minor_faults)
 		-- What each of them takes of the kernel at most, by which it may be a cause.
 		local companions = {
 			{job.major_faults, 3e-5, "page read in a fault", "pages read in faults",
 				"Read files that are mapped once and in order (madvise, MAP_POPULATE)."},
-			{job.minor_faults, 2e-5, "page fault", "page faults", "Keep memory (MALLOC_TRIM_THRESHOLD_, huge pages)."},
+			{again, FAULT_S, "page fault", "page faults", "Keep memory: MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_ (both), huge pages."},
 			{job.read_calls + job.write_calls, 5e-6, "read or write call", "read or write calls", "Buffer what is read and written."},
 			{job.forks, 2e-3, "new process", "new processes", "Start fewer processes."},
 			{job.vol_switches, 1e-5, "sleep", "sleeps", "Wait less often: larger pieces of work, larger messages."},
 			{job.net_ops, 2e-5, "socket call", "socket calls", "Send larger messages."},
 		}
-		local most, explained, first = limits.part, 0, nil
+		local most, explained, first = limits.part, FAULT_S * known(job.minor_faults - again, 0), nil
 		for _, c in ipairs(companions) do
 			local part_of = known(ratio(c[1] * c[2], job.system_s), 0)
 			explained = explained + part_of * job.system_s
@@ -1704,6 +1724,7 @@ rules["cpu.system"] = {
 			severity = talks and "note" or share(cost) >= limits.bad and "bad" or "warn",
 			cost = cost,
 			saving = share(cost),
+			at_least = not contains(first[3], "fault"),
 			text = format("%s of the CPU time was the kernel's; it comes with %s per CPU second.", percent(part),
 				plural(ratio(first[1], job.cpu_s), first[3], first[4])),
 			remedy = first[5],
@@ -1729,11 +1750,11 @@ rules["proc.forks"] = {
 		local repeated = known(job.repeated_processes, 0)
 		local part = known(ratio(job.repeated_cpu_s, job.cpu_s), 0)
 		local loading = known(lower(part * kernel_s(), part * job.minor_faults * limits.fault_s + repeated * limits.process_s), 0)
-		local is_loop = loading >= limits.loading * job.cpu_s
+		local is_loop = repeated > 0 and loading >= limits.loading * job.cpu_s
 		local least = is_loop and limits.loop_per_s or limits.per_s
 		local busy = mask(per_second(bin.forks) / job.nodes, ">=", least)
 		local length = sum(only(bin.span_s, busy))
-		only_if(length >= at_least(limits.least_s), "%d processes a second on each node were started for %s, not for %s",
+		only_if(length >= at_least(limits.least_s), "it started %d processes a second and node, or more, during %s of its time, not during %s",
 			least, duration(known(length, 0)), duration(at_least(limits.least_s)))
 		-- Of a short run one bin is as long as the start of a program, which may be a script that calls others.
 		only_if(sum(busy) >= math.min(limits.bins, #bin), "that was so in %s, not in %d", plural(sum(busy), "bin"),
@@ -1815,6 +1836,31 @@ rules["sync.fine"] = {
 			remedy = asks and "Ask for more at once: larger messages, batches or chunks of work, pipelining, several clients." or in_pieces and
 				"Give threads and processes larger pieces of work (chunksize, batches of tasks), so that they meet less often." or
 				cause and cause ~= BLOCKED.blocked_futex_s and cause[2] or "Give threads larger pieces of work, or let them wait a little before they sleep (OMP_WAIT_POLICY=active).",
+		}
+	end,
+}
+
+-- Cost: the time in the runtime of OpenMP, where threads that have no work spin; those that sleep are not in it.
+rules["sync.spin"] = {
+	needs = {"job.samples", "job.sampled_openmp", "job.cpu_s"},
+	limits = {least_s = 60, samples = 100, inside = 0.25},
+	suppressed_by = {"cpu.neighbour", "cpu.oversubscribed", "cpu.stacked", "cpu.throttled", "cpu.spin_yield"},
+	source = "jobprof's own",
+	judge = function(limits)
+		only_if(job.samples >= limits.samples, "there are %s samples, not %d", number(job.samples), limits.samples)
+		local part = ratio(job.sampled_openmp, job.samples)
+		only_if(part >= limits.inside, "%s of the samples are in the runtime of OpenMP, not %s", percent(known(part, 0)),
+			percent(limits.inside))
+		local cost = held(over_time(part * job.cpu_s, bin.cpu_s))
+		return {
+			severity = "warn",
+			cost = cost,
+			saving = share(cost),
+			at_least = true,
+			text = format("%s of the CPU time is inside the runtime of OpenMP: threads spin while they wait for work or for each other.",
+				percent(part)),
+			remedy = "Make parallel loops larger (the outer one), share them evenly (schedule(dynamic)), or use fewer threads for what is so " ..
+				"short: OMP_NUM_THREADS",
 		}
 	end,
 }

@@ -8,11 +8,11 @@
 
 #include "findings/engine.h"
 
-/* A finding is explained by others that cost this much of it together; a cost that is known to be
- * "at least" so much counts as so many times that.
- */
+/* A finding is explained by others that cost this much of it together. */
 #define EXPLAINED_SHARE 0.5
-#define AT_LEAST_COUNTS 2
+/* What a finding counts for in the order: of a note, which may be as it should be, a part of its
+ * cost. */
+#define NOTE_COUNTS 0.5
 /* A note is worth the place of a louder finding if it would save this much of the core time. */
 #define WORTH_SHARE 0.01
 
@@ -109,10 +109,7 @@ static void decide(const struct verdict *v, struct explained *e, size_t i)
 			e[i].dearest = k;
 		found = true;
 		/* A cost that is not known may be any. */
-		cost += isnan(v->findings[k].cost_core_s)
-				? INFINITY
-				: v->findings[k].cost_core_s *
-					  (v->findings[k].at_least ? AT_LEAST_COUNTS : 1);
+		cost += isnan(v->findings[k].cost_core_s) ? INFINITY : v->findings[k].cost_core_s;
 	}
 	e[i].state = found && !(cost < EXPLAINED_SHARE * v->findings[i].cost_core_s) ? GOES : STAYS;
 }
@@ -168,10 +165,15 @@ static bool is_idle_talk(const struct finding *f, double core_s)
 	return f->severity == SEVERITY_NOTE && !(f->cost_core_s >= WORTH_SHARE * core_s);
 }
 
+static double weight(const struct finding *f)
+{
+	return fmax(0, f->cost_core_s) * (f->severity == SEVERITY_NOTE ? NOTE_COUNTS : 1);
+}
+
 /* True: a comes after b. */
 static bool is_after(const struct finding *a, const struct finding *b, double core_s)
 {
-	double cost_a = fmax(0, a->cost_core_s), cost_b = fmax(0, b->cost_core_s);
+	double cost_a = weight(a), cost_b = weight(b);
 
 	if (is_fatal(a) != is_fatal(b))
 		return is_fatal(b);

@@ -77,7 +77,7 @@ function others(report) {
 }
 
 function best(report) {
-	const first = report.findings.reduce((a, f) => ((f.cost.saving ?? 0) > (a?.cost.saving ?? 0) ? f : a), null);
+	const [first] = report.findings;
 	const saving = first?.cost.saving ?? 0, wall = report.facts.wall_s;
 
 	if (!(saving > 0.005))

@@ -93,7 +93,7 @@ def remedies():
     for rule, name, wanted in (
             ("cpu.serial", "one of 8", "(OMP_NUM_THREADS, srun --ntasks)"),
             ("cpu.serial", "gzip", "(pigz)"),
-            ("cpu.oversubscribed", "twice the threads", "than cores: OMP_NUM_THREADS=1, OPENBLAS_NUM_THREADS=1, #SBATCH"),
+            ("cpu.oversubscribed", "twice the threads", "of all processes together: OMP_NUM_THREADS=1, OPENBLAS_NUM_THREADS=1, #SBATCH"),
             ("cpu.oversubscribed", "of a build", "make -j1"),
             ("cpu.oversubscribed", "more ranks than cores", "mpirun -n"),
             ("cpu.system", "44 %", "Keep memory"),

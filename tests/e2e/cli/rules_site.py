@@ -86,15 +86,18 @@ def added_and_replaced():
     is_equal("in place of a built-in one", (v["nrules"], v["found"]["cpu.unused"]["text"]), (NRULES, "Good."))
 
 
-def explained():
-    """By what costs half as much, or a quarter where that is "at least" so much."""
+def explained_and_ordered():
+    """A finding is explained by what costs half as much; a note counts for half of its cost in the order."""
     text = """
 rules["site.dear"] = {suppressed_by = {"site.cause"}, judge = function() return {severity = "note", text = "Dear.", cost = 100} end}
-rules["site.cause"] = {judge = function() return {severity = "note", text = "Cause.", cost = %d, at_least = %s} end}
+rules["site.cause"] = {judge = function() return {severity = "note", text = "Cause.", cost = %d} end}
+rules["site.loud"] = {judge = function() return {severity = "warn", text = "Loud.", cost = %d} end}
 """
-    for cost, at_least, found in ((50, False, False), (49, False, True), (25, True, False), (24, True, True)):
-        v = verdict(text % (cost, str(at_least).lower()))
-        is_equal("explained by %s%d of 100" % ("at least " * at_least, cost), ("site.dear" in v["found"], v["errors"]), (found, []))
+    for cost, loud, found in ((50, 26, ["site.loud", "site.cause"]), (49, 49, ["site.dear", "site.loud", "site.cause"]),
+                              (49, 51, ["site.loud", "site.dear", "site.cause"])):
+        v = verdict(text % (cost, loud))
+        is_equal("costs 100, %d and of a warning %d" % (cost, loud),
+                 ([f["id"] for f in v["findings"] if f["id"].startswith("site.")], v["errors"]), (found, []))
 
 
 def man_page():
@@ -329,4 +332,4 @@ def helpers():
 
 if __name__ == "__main__":
     run_tests([thresholds, times, off, added_and_replaced, helpers, wrong_files, broken_rules, one_file_cannot_spoil_another,
-               many_errors, circles, explained, owners, builtin_file, man_page, page_names_all])
+               many_errors, circles, explained_and_ordered, owners, builtin_file, man_page, page_names_all])

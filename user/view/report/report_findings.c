@@ -19,17 +19,6 @@ static const char *const colours[] = {
 	[SEVERITY_BAD] = "\033[31m",
 };
 
-/* What could be saved by mending the finding that saves most: others may be about the same time. */
-static const struct finding *best_saving(const struct verdict *v)
-{
-	const struct finding *best = NULL;
-
-	for (size_t i = 0; i < v->nfindings; i++)
-		if (v->findings[i].saving > (best ? best->saving : 0))
-			best = &v->findings[i];
-	return best;
-}
-
 static const char *bound(const struct finding *f)
 {
 	return f->at_least ? "at least" : "at best";
@@ -119,25 +108,25 @@ static void print_none(const struct report *r, FILE *out)
 	fputs(".\n", out);
 }
 
-/* Of those with more than a line, notes are the last: what is to be changed has its advice first.
- */
+/* The first has all its lines. Of the others notes are the last: what is to be changed has its
+ * advice first. */
 static bool is_in_full(const struct verdict *v, size_t at, size_t most)
 {
 	bool is_note = v->findings[at].severity == SEVERITY_NOTE;
-	size_t before = 0;
+	size_t before = at > 0;
 
-	for (size_t i = 0; i < v->nfindings; i++) {
+	for (size_t i = 1; i < v->nfindings; i++) {
 		bool other_is_note = v->findings[i].severity == SEVERITY_NOTE;
 
 		before += is_note == other_is_note ? i < at : is_note;
 	}
-	return before < most;
+	return !at || before < most;
 }
 
 void report_findings__print(const struct report *r, FILE *out)
 {
 	const struct verdict *v = r->verdict;
-	const struct finding *best = best_saving(v);
+	const struct finding *first = v->findings;
 	size_t most = r->all ? v->nfindings : FIRST_PAGE;
 	size_t shown = v->nfindings < most ? v->nfindings : most;
 	size_t in_full = r->in_full ? r->in_full : REPORT_IN_FULL;
@@ -152,9 +141,9 @@ void report_findings__print(const struct report *r, FILE *out)
 		return;
 	}
 	fputs("\nWhat held it back", out);
-	if (best && best->saving > 0.005)
-		fprintf(out, "%*s%s %s less time", best->at_least ? 27 : 28, "", bound(best),
-			report_text__share(best->saving, share));
+	if (first->saving > 0.005)
+		fprintf(out, "%*s%s %s less time", first->at_least ? 27 : 28, "", bound(first),
+			report_text__share(first->saving, share));
 	putc('\n', out);
 	for (size_t i = 0; i < shown; i++)
 		(r->all || is_in_full(v, i, in_full) ? print_finding
