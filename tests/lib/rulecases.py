@@ -388,6 +388,9 @@ CASES = {
     "mem.thrash": [
         ("pages come back", True, thrash()),
         ("near miss: faults", False, thrash(faults=99)),
+        ("pages that are read ahead come back", True, thrash(faults=8, refaults=3300)),
+        ("near miss: such pages", False, thrash(faults=8, refaults=3100)),
+        ("with refaults that are not known", True, both(thrash(), {"bin.refaults": None})),
         ("room in memory", False, thrash(share=0.94)),
         ("a large input", False, thrash(refaults=10)),
         ("the start", False, thrash(bins=range(0, 2))),

@@ -1087,12 +1087,15 @@ rules["mem.oom"] = {
 -- Cost: waiting for disks in these bins.
 rules["mem.thrash"] = {
 	needs = {"bin.major_faults", "bin.charged_share", "bin.span_s", "bin.start_s"},
-	limits = {least_s = 120, start_s = 60, faults = 100, full = 0.95, stall = 0.05, disk = 0.1, refaults = 0.5,
+	limits = {least_s = 120, start_s = 60, faults = 100, pages = 3200, full = 0.95, stall = 0.05, disk = 0.1, refaults = 0.5,
 		share = 0.1},
 	source = "USE method: saturation of memory",
 	judge = function(limits)
+		-- A fault brings the pages that follow, too, and what read() takes comes back without any.
+		local many = mask(per_second(bin.major_faults), ">=", limits.faults)
+		if sum(bin.refaults) >= 0 then many = many + mask(per_second(bin.refaults), ">=", limits.pages) end
 		local full = mask(bin.charged_share, ">=", limits.full) * mask(bin.start_s, ">=", at_least(limits.start_s)) *
-			mask(per_second(bin.major_faults), ">=", limits.faults)
+			mask(many, ">", 0)
 		local length = sum(only(bin.span_s, full))
 		only_if(length >= limits.share * job.wall_s, "pages were read again at full memory for %s of the time, not %s",
 			percent(known(length, 0) / job.wall_s), percent(limits.share))
@@ -1109,7 +1112,7 @@ rules["mem.thrash"] = {
 			saving = share(cost),
 			times = when(full),
 			text = format("It read the same pages of files from disk again, %s a second for %s, since memory was full.",
-				plural(faults / length, "page"), duration(length)),
+				plural(higher(faults, known(again, 0)) / length, "page"), duration(length)),
 			remedy = advice("Ask for more memory (#SBATCH --mem), or read the file in parts instead of mapping it.",
 				"It needs more memory; or read the file in parts instead of mapping it."),
 		}
