@@ -56,6 +56,7 @@ TEST(a_title_has_names_instead_of_paths_where_these_have_no_room)
 	assert_string_equal(command_line__short(command, 20, buf),
 			    "python3 a.py / /tmp/ 'x b' ./c/d");
 	assert_string_equal(command_line__short("", 0, buf), "");
+	assert_string_equal(command_line__short("sh -c 'a\n\tb'", 20, buf), "sh -c 'a  b'");
 }
 
 int main(void)

@@ -170,8 +170,8 @@ const char *command_line__short(const char *command, size_t room,
 		}
 		n += command[n] == ' ';
 		n = n < COMMAND_LINE_MAX - len ? n : COMMAND_LINE_MAX - len;
-		memcpy(buf + len, command, n);
-		len += n;
+		for (size_t i = 0; i < n; i++)
+			buf[len++] = (unsigned char)command[i] < ' ' ? ' ' : command[i];
 		command += n;
 	}
 	buf[len] = 0;
