@@ -25,8 +25,7 @@ function nodes(report) {
 
 function coverage(report) {
 	const c = report.coverage, bad = c.not_readable.length;
-	const rows = Math.ceil(report.facts.wall_s / c.row_s - 0.01);
-	const parts = [rows <= 3 ? plural(rows, 'row') : `a row every ${time(c.row_s)}`];
+	const parts = [c.rows <= 3 ? plural(c.rows, 'row') : `a row every ${time(c.row_s)}`];
 	const left = report.facts.left_cgroup_s ?? null, counts = Boolean(report.job.command);
 
 	if (c.share > 0.995 && !c.lost_rows && !c.lost_counts && (left === null || counts))

@@ -216,17 +216,6 @@ def what_a_page_says():
     is_true("a helper that ends just after: nothing is said", any("background process" not in p for p in pages), pages)
 
 
-def what_is_open():
-    """The last line but one names the family that would answer what the page leaves open, where that matters."""
-    spin = [sys.executable, "-c", "import time\nend = time.process_time() + 1\nwhile time.process_time() < end: pass"]
-    for name, cmd, more, wanted in (("computing", spin, (), "Open: which functions (stack): run --deep"),
-                                    ("computing, recorded", spin, ("--deep",), None), ("asleep", ["sleep", "0.5"], (), None)):
-        text, path = page_of(*cmd, more=more)
-        is_equal("open, %s" % name, (re.findall("^Open: .*$", text, re.M) or [None])[0], wanted)
-        later = sh([JOBPROF, "report", path]).stdout
-        is_equal("open, %s: as report says it" % name, re.findall("^Open: .*$", later, re.M), re.findall("^Open: .*$", text, re.M))
-
-
 def one_verdict(name, path, found):
     """All forms of the report judge a file as the page of its run did; found: the begins of its findings."""
     judged = json.loads(sh([JOBPROF, "report", "--json", path]).stdout)
@@ -475,5 +464,5 @@ if __name__ == "__main__":
     need_bpf()
     run_five_at_a_time([limits_of_command, cpus_of_command, nothing_left, signals, side_by_side,
                         many_side_by_side, leftovers_that_stay, inherits_nothing, command_ends, clock_steps,
-                        taken_journal, processes_that_run_on, output_is_the_commands, page_of_a_run, what_a_page_says, what_is_open, json_file, named_file,
+                        taken_journal, processes_that_run_on, output_is_the_commands, page_of_a_run, what_a_page_says, json_file, named_file,
                         full_disk])

@@ -158,6 +158,27 @@ def names_of_regions():
     is_true("no such region: which there are", p.returncode == 1 and p.stderr.endswith('no region is called "slove"; there are: prog:solve\n'), p)
 
 
+def what_is_open():
+    """The last line of a page names the families that would answer what it leaves open, where that matters and they were not asked for."""
+    for name, cpu, off, attrs, wanted in (
+            ("all was recorded", 0.9, (), {}, []),
+            ("which functions", 0.9, ("stack",), {}, [("srun --jobprof=deep", ["stack"])]),
+            ("of a run", 0.9, ("stack",), {"Command Line": "a b"}, [("run --deep", ["stack"])]),
+            ("of ranks, too", 0.9, ("stack", "burst"), {}, [("srun --jobprof=deep", ["stack", "burst"])]),
+            ("of what hardly computes", 0.001, ("stack", "burst"), {}, [])):
+        path = os.path.join(tmpdir("open"), "job_4711.h5")
+        j = Job(nodes=1, tasks=2, cores=2, wall=600)
+        j.put(CPUTime=cpu)
+        j.without = set()
+        j.write(path)
+        with h5py.File(path, "r+") as f:
+            node = next(iter(next(iter(f["Steps"].values()))["Nodes"].values()))
+            for key, value in {**{"Mode " + family: "off: not asked for" for family in off}, **attrs}.items():
+                node.attrs[key] = numpy.bytes_(value)
+        how, _, what = report(path).partition(" also tells: ")  # which may be two lines
+        is_equal("open: " + name, [(how.split("\n")[-1], re.findall(r"\((sample|stack|files|burst)\)", what))] if what else [], wanted)
+
+
 def stacks():
     path = made("stacks")
     put_stacks(path, START, {"main;work;inner": 3.0, "main;work": 1.0, "main;read": 0.5, "[blocked: locks];main;lock": 7.0})
@@ -233,4 +254,4 @@ def elsewhere():
 
 
 if __name__ == "__main__":
-    run_tests([nothing, several_files, clusters, fold, fold_of_samples, fold_of_waits, names_of_regions, stacks, of_a_step, elsewhere])
+    run_tests([nothing, several_files, clusters, fold, fold_of_samples, fold_of_waits, names_of_regions, what_is_open, stacks, of_a_step, elsewhere])

@@ -250,6 +250,7 @@ static int set_grid(struct job_reading *r, double dt_s)
 			j->least_row_s = fmin(j->least_row_s, p->row_s);
 		if (s > longest && p->rows) {
 			longest = s;
+			j->rows = p->rows;
 			j->row_s = isnan(p->row_s) ? s / p->rows : p->row_s;
 		}
 	}

@@ -119,7 +119,8 @@ struct model_job {
 	struct job_mark *marks; /* part by part, as they were set */
 	unsigned nmarks;
 	struct job_histogram run_latency, blk_latency;
-	double row_s;	    /* the usual time between rows; NaN: not known */
+	uint64_t rows;	    /* of the part that lasted longest */
+	double row_s;	    /* the usual time between them; NaN: not known */
 	double least_row_s; /* of the part whose rows are shortest */
 };
 

@@ -145,12 +145,11 @@ static bool is_away(const struct report *r)
 	return !isnan(facts__job(r->facts, FACT_JOB_left_cgroup_s));
 }
 
-#define FEW_ROWS 3.5 /* have no rhythm */
+#define FEW_ROWS 3 /* have no rhythm */
 
 static void print_coverage(const struct report *r, FILE *out)
 {
-	double row_s = facts__job(r->facts, FACT_JOB_row_s),
-	       wall = facts__job(r->facts, FACT_JOB_wall_s);
+	double row_s = facts__job(r->facts, FACT_JOB_row_s);
 	double coverage = facts__job(r->facts, FACT_JOB_coverage);
 	double rows = facts__job(r->facts, FACT_JOB_lost_rows);
 	bool lost = facts__job(r->facts, FACT_JOB_lost_counts) > 0;
@@ -159,9 +158,9 @@ static void print_coverage(const struct report *r, FILE *out)
 
 	for (unsigned i = 0; i < r->job->nparts; i++)
 		bad += r->job->parts[i].trouble != NULL;
-	if (wall < FEW_ROWS * row_s)
-		fprintf(out, ", %.0f row%s", ceil(wall / row_s - 0.01),
-			report_text__s(ceil(wall / row_s - 0.01)));
+	if (r->job->rows <= FEW_ROWS)
+		fprintf(out, ", %u row%s", (unsigned)r->job->rows,
+			report_text__s((double)r->job->rows));
 	else
 		fprintf(out, ", a row every %s", report_text__time(row_s, row));
 	if (coverage > 0.995 && !(rows > 0) && !lost && !(is_away(r) && !is_run(r)))
