@@ -12,7 +12,7 @@ import sys
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from slurmlib import *
 
-PLAIN = ("Array Job Id", "Array Task Id", "Het Job Id", "Het Job Offset", "Restart Count")
+PLAIN = ("Left Cgroup After", "Array Job Id", "Array Task Id", "Het Job Id", "Het Job Offset", "Restart Count")
 
 
 def serial(name, c, d):
