@@ -165,7 +165,7 @@ static const char *const head[] = {
 	".B cumulative",
 	"value counts from the step's start.",
 	".PP",
-	"MiB is 2\\(ha20 bytes, KiB 2\\(ha10 bytes; MB in the name of a column is MiB, as in "
+	"MiB is 2\\(ha20 bytes, KiB 2\\(ha10 bytes; MB in the name of a column is MiB, as in",
 	"Slurm's own.",
 	"What is not known is NaN, never 0; an integer column that is not known is 0",
 	"and named in the attribute",
