@@ -20,12 +20,12 @@ bool input_search__is_unusual(const char *name);
 /* dir/name, the caller's to free; NULL: no memory. */
 char *input_search__path(const char *dir, const char *name);
 /*
- * Asks the files in dir whose names are asked for which job they are of, in limited children, since
- * they may be damaged: a file that kills the child is of none. add() takes the path (NULL: no
- * memory) of each that says it is of specs[n] of one job, with the job's id; n 0: of each that is a
- * profile, with 0. In the order of their names. 0, -ENOMEM or what add() returned.
+ * Asks the files in a directory whose names are asked for which job they are of, in limited
+ * children, since they may be damaged: a file that kills the child is of none. add() takes the path
+ * (NULL: no memory) of each that says it is of specs[n] of one job, with the job's id; n 0: of each
+ * that is a profile, with 0. In the order of their names. 0, -ENOMEM or what add() returned.
  */
-int input_search__ask(const char *dir, bool (*is_asked)(const char *name),
+int input_search__ask(const char *where, bool (*is_asked)(const char *name),
 		      const struct jobspec *specs, unsigned n,
 		      int (*add)(void *ctx, char *path, uint32_t job), void *ctx);
 /* Appends the directory and those in it whose names do not begin with a dot. 0 or -ENOMEM. */

@@ -155,7 +155,7 @@ static bool is_only(const struct work *w, unsigned i)
  * path besides. */
 static void tell_apart(struct work *w)
 {
-	bool alike[PLOT_CURVES];
+	bool alike[PLOT_CURVES] = {false};
 
 	for (unsigned i = 0; i < w->n; i++)
 		alike[i] = !is_only(w, i);

@@ -54,10 +54,6 @@ struct extraction {
 /* extract_node.c: one pass over one node. What cannot be read is logged and counted, by the second
  * pass. 0, or what ends the extraction: -EBUSY (the file changed), -E2BIG (columns), -ENOMEM. */
 int extract__node(struct extraction *x, unsigned ref);
-/* Whether the rows that the cursor stands at get one more column, that of EXTRACT_SECONDS: those of
- * TimeNS as a number that can be plotted. */
-bool extract__has_seconds(const struct extraction *x);
-#define EXTRACT_SECONDS "Seconds"
 /* The name of a step in the output. */
 const char *extract__step(const struct extraction *x, unsigned step);
 
@@ -75,6 +71,11 @@ int extract__lay_out(struct extraction *x, struct outbuf *out, const char *befor
 int extract__collect_units(struct extraction *x);
 int extract__lay_out_units(struct extraction *x);
 void extract__forget_units(struct extraction *x);
+
+/* extract_time.c: whether the rows that the cursor stands at get one more column, that of
+ * EXTRACT_SECONDS: those of TimeNS as a number that can be plotted. */
+bool extract__has_seconds(const struct extraction *x);
+#define EXTRACT_SECONDS "Seconds"
 
 /* extract_marks.c: a column of numbers that stand for texts, of which each node has its own. */
 bool extract__is_marks(const struct extraction *x, const char *column);

@@ -7,15 +7,6 @@
 #include "base/str.h"
 #include "jobfile/extract/extract_internal.h"
 
-bool extract__has_seconds(const struct extraction *x)
-{
-	const struct cursor *c = x->cursor;
-	int ns = cursor__column(c, "TimeNS");
-
-	return !x->opt->stock && !x->opt->totals && ns >= 0 && c->cols[ns].type == COL_U64 &&
-	       !c->cols[ns].unknown && cursor__column(c, EXTRACT_SECONDS) < 0;
-}
-
 /* The columns of the table the cursor stands at. */
 static int map_table(struct extraction *x)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads instants as users write them, and tells which rows lie between two of them. */
+#include "jobfile/extract/extract_internal.h"
 #include "jobfile/extract/extract_time.h"
 
 #include <errno.h>
@@ -109,4 +110,13 @@ bool time_filter__row(const struct time_filter *f, const union cell *row)
 		return false;
 	return !f->to.set ||
 	       instant(f, f->to.epoch, row) <= f->to.ns + (f->to.whole ? SECOND - 1 : 0);
+}
+
+bool extract__has_seconds(const struct extraction *x)
+{
+	const struct cursor *c = x->cursor;
+	int ns = cursor__column(c, "TimeNS");
+
+	return !x->opt->stock && !x->opt->totals && ns >= 0 && c->cols[ns].type == COL_U64 &&
+	       !c->cols[ns].unknown && cursor__column(c, EXTRACT_SECONDS) < 0;
 }

@@ -455,7 +455,7 @@ static int set_option(void *ctx, int letter, const char *arg)
 			return set_string(settings[i].copy, arg) ? 1 : 0;
 		if (settings[i].text)
 			*settings[i].text = arg;
-		else
+		if (settings[i].flag)
 			*settings[i].flag = true;
 	}
 	return 0;
