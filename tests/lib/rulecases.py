@@ -339,6 +339,9 @@ CASES = {
         ("GPUs work", False, changed(gpus(0.9), tail(80))),
         ("never busy", False, used(0.1)),
         ("a shell", False, both(tail(80), {"job.is_interactive": 1})),
+        ("ranks wait for the one with most work", False, both(tail(80, 0.06), {"job.load_balance": 0.7, "job.pop_samples": 1e5})),
+        ("unequal ranks, none of which works", True, both(tail(80, 1e-5), {"job.load_balance": 0.7, "job.pop_samples": 1e5,
+                                                                                "bin.read_mb": at(80, 3, 40)})),
     ],
     "job.stopped": [
         ("it hangs", True, both(tail(60, 0.0001), {"job.is_running": 1, "job.is_completed": 0})),

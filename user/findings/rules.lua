@@ -902,8 +902,6 @@ rules["cpu.tail"] = {
 	judge = function(limits)
 		no_shell()
 		has_cores()
-		only_if(not (by_samples() and job.load_balance < rules["mpi.imbalance"].limits.balance),
-			"ranks that had done their work waited for others: the end is a part of that")
 		local used = load()
 		local few, first = quiet_end(limits)
 		only_if(first, "the last bin used more than %s of the cores", percent(few))
@@ -919,6 +917,8 @@ rules["cpu.tail"] = {
 		only_if(not why, "%s", why)
 		local cost = higher(0, sum(slice(bin.cores_s, first)) - sum(slice(bin.cpu_s, first)))
 		local cores = sum(slice(bin.cpu_s, first)) / length
+		only_if(not (by_samples() and job.load_balance < rules["mpi.imbalance"].limits.balance and cores >= limits.none),
+			"ranks that had done their work waited for others: the end is a part of that")
 		return {
 			severity = "bad",
 			cost = cost,
