@@ -304,7 +304,7 @@ def without_daemon():
     time.sleep(0.5)
     back.touch("go")
     back.wait_for("status")
-    page = back.page("page")
+    page = back.page("json")
     is_equal("jobprofd is back: the command's status", back.number("status"), 5)
     is_true("jobprofd is back: nothing is lost", back.account("own")["schedstat.run_ns"] / 1e9 <=
             page["series"]["Tasks/0"]["cpu_s"] < back.account("own")["schedstat.run_ns"] / 1e9 + 0.3,

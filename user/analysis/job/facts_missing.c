@@ -91,6 +91,7 @@ static const struct {
 	{FACT_JOB_programs, BECAUSE(UNSEEN)},
 	{FACT_JOB_has_mpi, BECAUSE(UNSEEN)},
 	{FACT_JOB_commands, BECAUSE("no file has the table Commands")},
+	{FACT_JOB_left_cgroup_s, BECAUSE("no process was seen to leave its cgroup")},
 	{FACT_NODE_cores, BECAUSE("the files do not say which CPUs it has")},
 	{FACT_NODE_cpu_s, COLUMN(Q_CPU)},
 	{FACT_NODE_wait_s, COLUMN(Q_WAIT)},

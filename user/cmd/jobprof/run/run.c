@@ -175,7 +175,7 @@ static void print_evicted(const struct run_cgroup *c)
 static int write_json(void *path, FILE *out)
 {
 	const struct job_input in = {.path = path};
-	const struct report_opts how = {.form = REPORT_JSON, .is_run = true};
+	const struct report_opts how = {.form = REPORT_JSON};
 
 	return report__files(&in, 1, &how, out);
 }
