@@ -197,7 +197,10 @@ def plot_cases(folder):
     is_near("one task: the factor is of the unit", drawn["values"]["factor"], 1 / 1024**2, 1e-9)
     strange = os.path.join(folder, "<img src=x onerror=hacked=1>\u202e" + "y" * 150 + ".h5")
     os.link(a, strange)
-    add("plot, hostile", "-s", "Tasks", "-d", "RSS", strange, hostile=["<img src=x onerror=hacked=1>"])
+    j = job("some", 3)
+    j.program = MARKUP.replace("/", "")
+    j.write(folder + "/hostile.h5")
+    add("plot, hostile", "-s", "Tasks", "-d", "RSS", strange, folder + "/hostile.h5", hostile=[HOSTILE_SEEN])
     for column in ("CPUTime", "RSS"):
         add("plot, absurd %s" % column, "-s", "Tasks", "-d", column, a, folder + "/absurd.h5", draws=False)
     out = folder + "/nothing.html"
