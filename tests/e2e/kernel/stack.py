@@ -236,7 +236,8 @@ def helper_ends():
         os.kill(before[which], sig)
         s, name = Stepd(job, 0, [chain(), "8" if sig == signal.SIGKILL else "24"], v2_task(Trees().job(job) + "/step_0")), "%s %d: " % (sig.name, which)
         after = wait_until(lambda: helpers(d) not in (None, before) and helpers(d), 30, "another helper")
-        is_true(name + "both are replaced", not set(after) & set(before) and not os.path.exists("/proc/%d" % before[1]), (before, after))
+        is_true(name + "both are replaced", not set(after) & set(before) and wait_until(
+            lambda: not os.path.exists("/proc/%d" % before[1]), 5, "the end of the one before"), (before, after))
         pid = children(s.proc.pid)[0]
         while sig == signal.SIGSTOP and cpu_seconds(pid) < 9:
             for p in (helpers(d) or ())[which:which + 1]:
