@@ -52,8 +52,8 @@ def random_rows(rng, series, n, interval=2, start=EPOCH):
     return rows_of(numpy.arange(n) * interval, columns, cells, start)
 
 
-def node_file(path, node, tables, index=0, tasks=1):
-    """tables: {"Tasks/0": rows, "Energy": rows}."""
+def node_file(path, node, tables, index=0, tasks=1, attributes=()):
+    """tables: {"Tasks/0": rows, "Energy": rows}; attributes: ((name, value), ...) of the node besides."""
     with h5py.File(path, "w") as f:
         g = f.create_group(node)
         attribute(g, "Node Index", index)
@@ -61,5 +61,7 @@ def node_file(path, node, tables, index=0, tasks=1):
         attribute(g, "Number of Tasks", tasks)
         attribute(g, "CPUs per Task", 1)
         attribute(g, "Start Time", "Sat Nov 21 02:00:00 2026")
+        for name, value in attributes:
+            attribute(g, name, value)
         for name, rows in tables.items():
             dataset(g, name, rows)

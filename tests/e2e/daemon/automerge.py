@@ -280,9 +280,8 @@ def wait_option():
     rows = h5make.rows_of([1, 2], h5make.COLUMNS["Energy"], [[1, 2]])
 
     def add(name, node, nodes):
-        h5make.node_file(os.path.join(mine, name), node, {"Energy": rows})
-        with h5py.File(os.path.join(mine, name), "r+") as f:
-            h5make.attribute(f[node], "Nodes in Step", nodes)
+        # At once: a process that another thread forks meanwhile has the file's lock until it calls exec.
+        h5make.node_file(os.path.join(mine, name), node, {"Energy": rows}, attributes=[("Nodes in Step", nodes)])
 
     def merge(*args):
         p = subprocess.run([JOBPROF, "merge", "-p", top] + list(args), capture_output=True,
