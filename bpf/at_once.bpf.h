@@ -8,6 +8,7 @@
 #define JP_AT_ONCE_BPF_H
 
 #include "bpf/log2.bpf.h"
+#include "bpf/queue.bpf.h"
 #include "bpf/task.bpf.h"
 
 #define SAMPLE_NS   (1000000000ull / JP_SAMPLE_HZ)
@@ -58,7 +59,7 @@ static __always_inline void end_periods(struct jp_at_once *a, u64 period)
 	a->periods[0] += period - 2 - last;
 }
 
-static __always_inline void count_at_once(u32 slot)
+static __always_inline void count_at_once(struct task_struct *p, u32 slot)
 {
 	struct jp_slot *info = slot_info(slot);
 	u32 step = info ? info->step : JP_SLOT_OTHER;
@@ -70,6 +71,7 @@ static __always_inline void count_at_once(u32 slot)
 	if (period > a->period)
 		end_periods(a, period);
 	__sync_fetch_and_add(&a->cpus[period & PERIOD_MASK], 1);
+	count_queued(p, a, period);
 }
 
 #endif

@@ -277,7 +277,7 @@ int jp_clock(struct sample_context *ctx)
 		count_stack(ctx, p, t);
 	if (jp_families & FAM_SAMPLE) {
 		count_module(ctx, p, t);
-		count_at_once(t->next_slot);
+		count_at_once(p, t->next_slot);
 	}
 	return 0;
 }

@@ -80,7 +80,27 @@ struct css_set {
 struct rq {
 	u64 clock;
 	u64 clock_task;
+	unsigned int nr_running;
+	int online;
 };
+
+struct cpumask;
+
+
+struct cpumask {
+	unsigned long bits[1];
+};
+
+struct cpuset {
+	struct cpumask effective_cpus[1];
+};
+
+/* a kernel built with CPUMASK_OFFSTACK */
+struct cpuset___large {
+	struct cpumask *effective_cpus;
+};
+
+enum cgroup_subsys_id { cpuset_cgrp_id = 0 };
 
 struct cfs_rq {
 	struct rq *rq;
@@ -296,6 +316,7 @@ struct request___old {
 
 /* bit numbers; before 6.11 a macro */
 enum rqf_flags { __RQF_FLUSH_SEQ = 1 };
+enum bpf_func_id { BPF_FUNC_loop = 181 };
 
 struct linux_binprm {
 	struct mm_struct *mm;

@@ -88,6 +88,10 @@ struct jp_at_once {
 	__u64 period;		/* the newest */
 	__u32 cpus[JP_PERIODS]; /* of the newest periods, by their number */
 	__u64 periods[JP_AT_ONCE_ROOM];
+	/* threads in the queues of its CPUs, at each look; atomic adds */
+	__u64 queued;
+	__u64 beside_idle; /* of these, as many as other CPUs were idle then that the step may use
+			    */
 };
 
 /* When a CPU's clock should have ticked as it did last: it ticks late at times. */
@@ -143,7 +147,7 @@ struct jp_sample {
 };
 
 _Static_assert(sizeof(struct jp_samples) == 112, "jp_samples");
-_Static_assert(sizeof(struct jp_at_once) == 24 + 8 * JP_AT_ONCE_ROOM, "jp_at_once");
+_Static_assert(sizeof(struct jp_at_once) == 40 + 8 * JP_AT_ONCE_ROOM, "jp_at_once");
 _Static_assert(sizeof(struct jp_page_key) == 24, "jp_page_key");
 _Static_assert(sizeof(struct jp_point) == 64, "jp_point");
 _Static_assert(sizeof(struct jp_counted_point) == 128, "jp_counted_point");

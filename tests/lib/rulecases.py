@@ -235,6 +235,8 @@ CASES = {
         ("threads bind themselves", True, both(stacked(0.6), {"task.cpus_allowed": CORES})),
         ("they wait shortly", False, both(stacked(0.6), {"task.cpus_allowed": CORES, "job.vol_switches": 2000 * CPU})),
         ("more of them than cores", False, both(stacked(0.6), {"task.cpus_allowed": CORES, "job.demand": 1.2 * NODES * CORES})),
+        ("more of them, seen beside idle cores", True, both(stacked(0.6), {"task.cpus_allowed": CORES, "job.demand": 1.2 * NODES * CORES,
+                                                                           "job.queued": 97 * WALL})),
         ("a command beside others", False, both(stacked(0.6), {"job.is_slurm": 0, "job.others_s": 0.3 * CORE_S, "task.cpus_demand": 1})),
         ("others are not known", False, both(stacked(0.6), {"job.is_slurm": 0, "job.others_s": None, "task.cpus_demand": 1})),
         ("a command alone", True, both(stacked(0.6), {"job.is_slurm": 0})),

@@ -116,6 +116,24 @@ TEST(avoidable_waiting_is_what_idle_cores_could_take)
 	binner__free(&b);
 }
 
+TEST(queues_say_what_was_avoidable)
+{
+	/* Waits of 4 s: a fourth beside an idle core; none; not looked at; all, but 1 s was idle.
+	 */
+	const double rows[][4] = {{16, 4, 8, 2}, {16, 4, 8, 0}, {3, 4, 0, 0}, {5, 4, 8, 8}},
+		     end[] = {10, 20, 22, 25};
+	struct binner_columns c = columns("STEP");
+	struct binner b = new_binner();
+
+	c.at[Q_AVOIDABLE][2] = 2;
+	c.at[Q_AVOIDABLE][3] = 3;
+	assert_int_equal(binner__add(&b, &c, (const union cell *)rows, 4, 4, 0, end), 0);
+	near(bin(&b, Q_AVOIDABLE, 0), 1);
+	near(bin(&b, Q_AVOIDABLE, 1), 0);
+	near(bin(&b, Q_AVOIDABLE, 2), 1 + 1);
+	binner__free(&b);
+}
+
 TEST(more_rows_than_a_block)
 {
 	double rows[100][3], end[100];

@@ -108,7 +108,7 @@ TEST(step_adds_the_cgroup_before_the_end)
 	const struct series *s = series__find("STEP"), *t = series__find("Tasks");
 
 	assert_false(s->grouped);
-	assert_int_equal(s->ncols, t->ncols + 26);
+	assert_int_equal(s->ncols, t->ncols + 28);
 	assert_string_equal(s->cols[s->ncols - 1].name, "TimeNS");
 	assert_string_equal(s->cols[t->ncols - 2].name, "MemMB");
 }

@@ -475,9 +475,10 @@ rules["cpu.oversubscribed"] = {
 }
 
 -- Whether threads look bound, though their tasks are not: they waited for long at a time, had no more work than there
--- are cores, and yet cores were idle. A kernel leaves no core idle for long while a thread may run there.
+-- are cores, and yet cores were idle; where both were seen at the same instants, more threads show the same. A kernel leaves
+-- no core idle for long while a thread may run there.
 local function look_bound(limits)
-	return job.demand <= limits.demand * job.cores and share(job.avoidable_s) >= limits.bad and
+	return (job.queued > 0 or job.demand <= limits.demand * job.cores) and share(job.avoidable_s) >= limits.bad and
 		ratio(job.wait_s, job.cpu_s) >= limits.long_s * switch_rate() and
 		not (job.tasks > 1 and min(task.cpus_allowed) < min(node.cores))
 end
@@ -528,7 +529,7 @@ rules["cpu.stacked"] = {
 				who == "" and "Threads" or capital(who), #crowded > 0 and format(" may run on %s and",
 				plural(max(array_of(task.cpus_allowed, crowded)), "CPU")) or "", percent(job.wait_share),
 				math.max(0, (1 - job.cpu_share) * job.cores), plural(job.cores, "core")),
-			remedy = #crowded == 0 and "Let threads use all cores: the program, its runtime or a launcher in it binds them (OMP_PLACES, mpirun --bind-to none)." or
+			remedy = #crowded == 0 and "Let threads use all cores: the program, its runtime or a launcher in it binds them (taskset, OMP_PLACES, mpirun --bind-to none)." or
 				advice("Give each task its cores: srun --cpus-per-task=N --cpu-bind=cores (srun does not take " ..
 				"N from sbatch since 22.05); mpirun --bind-to none.",
 				"Let threads use all cores: look for taskset, OMP_PLACES, mpirun --bind-to none."),

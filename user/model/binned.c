@@ -165,16 +165,21 @@ static void sum_values(const struct block *k, enum quantity q, double *v)
 	}
 }
 
-/* Wait that idle cores of the step could have taken; the columns are RunDelay, CPUTime. */
+/* Wait that idle cores of the step could have taken; the columns are RunDelay, CPUTime and, where
+ * instants of the row were looked at, Queued and QueuedBesideIdle. */
 static void avoidable_values(const struct block *k, double cores, double *v)
 {
-	double cpu[BLOCK_ROWS];
+	double cpu[BLOCK_ROWS], queued[BLOCK_ROWS], beside_idle[BLOCK_ROWS];
 
 	column_values(k, Q_AVOIDABLE, 0, v);
 	column_values(k, Q_AVOIDABLE, 1, cpu);
+	column_values(k, Q_AVOIDABLE, 2, queued);
+	column_values(k, Q_AVOIDABLE, 3, beside_idle);
 	for (unsigned i = 0; i < k->n; i++) {
 		double idle = cores * (k->end[i] - k->begin[i]) - cpu[i];
 
+		if (queued[i] > 0)
+			v[i] *= beside_idle[i] / queued[i];
 		v[i] = isnan(v[i]) || isnan(idle) ? NAN : fmin(v[i], fmax(0, idle));
 	}
 }
@@ -210,6 +215,8 @@ static bool is_known(const struct binner_columns *c, enum quantity q)
 	if (strcmp(info->series, c->series))
 		return false;
 	for (unsigned i = 0; i < BINNED_COLUMNS && info->columns[i]; i++) {
+		if (info->how == BINNED_AVOIDABLE && i == 2)
+			break; /* the others make it exact */
 		all &= c->at[q][i] >= 0;
 		some |= c->at[q][i] >= 0;
 	}

@@ -106,6 +106,10 @@ static void add_at_once(const struct jp_at_once *a, struct totals *t)
 {
 	for (int i = 0; a && i < JP_AT_ONCE; i++)
 		t->v[T_AT_ONCE + i] += a->periods[i];
+	if (!a)
+		return;
+	t->v[T_QUEUED] += a->queued;
+	t->v[T_BESIDE_IDLE] += a->beside_idle;
 }
 
 void counters__add(const struct kern *k, uint32_t slot, struct totals *t)

@@ -75,6 +75,8 @@ enum total {
 	T_STACK_NS,	 /* that taking stacks took */
 	T_AT_ONCE,	 /* JP_AT_ONCE of them, of a step: periods of the clock */
 	T_AT_ONCE_END = T_AT_ONCE + JP_AT_ONCE - 1,
+	T_QUEUED,      /* threads in the queues of its CPUs, at each look */
+	T_BESIDE_IDLE, /* of these, as many as other CPUs were idle */
 	T_BURST,       /* run time of bursts that ended */
 	T_GAP,	       /* time blocked between bursts */
 	T_BURST_LOST,  /* long bursts that the ring had no room for */

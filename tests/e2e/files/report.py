@@ -72,7 +72,8 @@ def bins_are_rows():
         wrong = numpy.abs(numpy.array(r["bins"][fact]) - in_bins(ends, 0, step[column], width, n)).max()
         is_near("report: bins of %s are its rows" % fact, wrong, 0, 0, 1e-5 * max(1, step[column].sum()))
     rows = numpy.diff(numpy.concatenate([[0], ends]))
-    wanted = numpy.minimum(step["RunDelay"], numpy.maximum(0, cores * rows - step["CPUTime"]))
+    beside_idle = numpy.where(step["Queued"] > 0, step["QueuedBesideIdle"] / numpy.maximum(1, step["Queued"]), 1)
+    wanted = numpy.minimum(step["RunDelay"] * beside_idle, numpy.maximum(0, cores * rows - step["CPUTime"]))
     idle = in_bins((cpu["TimeNS"].astype(numpy.int64) - start) / 1e9, 0, numpy.nan_to_num(cpu["IdleTime"]),
                    width, n)
     wanted = numpy.minimum(in_bins(ends, 0, wanted, width, n), idle).sum()

@@ -313,6 +313,40 @@ def naps():
     at_once("naps", 1, 0.5)
 
 
+def queued_beside(name, nap):
+    """Two programs share a CPU; on the other one another runs, naps, or there is none."""
+    d, cpus = tmpdir("queue"), sorted(os.sched_getaffinity(0))[:2]
+    open(d + "/spin.py", "w").write(SPINNER)
+    on = [cpus[0], cpus[0]] + ([] if nap is None else [cpus[1]])
+    line = " & ".join("taskset -c %d /usr/bin/python3 %s/spin.py %s/%d %g" % (cpu, d, d, i, (nap or 0) if i == 2 else 0)
+                      for i, cpu in enumerate(on))
+    run, path = run_jobprof(["sh", "-c", line + " & wait"], 1, series="all")
+    rows = table(path, "Step")
+    ran = [spans("%s/%d" % (d, i)) for i in range(len(on))]
+    both = (min(ran[0][-1][1], ran[1][-1][1]) - max(ran[0][0][0], ran[1][0][0])) / 1e9
+    other = sum(min(t, ran[0][-1][1]) - max(f, ran[0][0][0]) for f, t in (ran[2] if nap is not None else [])
+                if t > ran[0][0][0] and f < ran[0][-1][1]) / 1e9
+    wanted = 1 - other / both
+    queued, beside = float(rows["Queued"].sum()), float(rows["QueuedBesideIdle"].sum())
+    is_near("%s: instants with a queue" % name, queued / HZ, both, 0.05, 0.1)
+    # Others use the second CPU for a moment at times.
+    is_near("%s: beside an idle CPU" % name, beside / queued, wanted, 0, 3 * math.sqrt(0.25 / queued) + 0.1)
+    waited = float(rows["RunDelay"].sum())
+    is_near("%s: avoidable" % name, json.loads(subprocess.run([JOBPROF, "report", "--json", path], capture_output=True, check=True).stdout)["facts"]["avoidable_s"], waited * beside / queued, 0.1, 0.1)
+
+
+def queued_beside_idle():
+    queued_beside("an idle CPU", None)
+
+
+def queued_beside_naps():
+    queued_beside("a CPU that naps", 0.5)
+
+
+def queued_beside_others():
+    queued_beside("a CPU in use", 0)
+
+
 def series_of_samples(path):
     with h5py.File(path, "r") as f:
         node = next(k for k in f if isinstance(f[k], h5py.Group))
@@ -350,4 +384,4 @@ def only_with_steps():
 if __name__ == "__main__":
     need_bpf()
     run_tests([mixed, short_lived, in_kernel, interpreter, blas, openmp, blocking, spinning, yielding, loaded, not_sampled, without_mpi, restarted, one_at_once,
-               two_at_once, naps, by_default, only_with_steps])
+               two_at_once, naps, queued_beside_idle, queued_beside_naps, queued_beside_others, by_default, only_with_steps])

@@ -86,10 +86,10 @@ class Stacks:
 
     def __init__(self, comm="jpmixed", first=()):
         self.first = list(first)
-        self.busy = [subprocess.Popen(["chrt", "--idle", "0", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
+        self.busy = [start(["chrt", "--idle", "0", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
                      for cpu in os.sched_getaffinity(0)]
         self.data = os.path.join(tmpdir(), "perf.data")
-        self.p = subprocess.Popen(["perf", "record", "-q", "-a", "-m", "4M", "-k", "mono", "-o", self.data, *events(comm), "--", "sleep", "1000"],
+        self.p = start(["perf", "record", "-q", "-a", "-m", "4M", "-k", "mono", "-o", self.data, *events(comm), "--", "sleep", "1000"],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         time.sleep(1.5)
         if self.p.poll() is not None:

@@ -311,7 +311,7 @@ def profile_option(name, c, d):
     is_equal(name + ": srun's status", s.end(), 0)
     path = d.get(s.id, 0, a)
     asked_for(name, path, "RSS", "Cycles", 1)
-    is_true(name + ": the gatherer's rows", 2 <= len(table(path, "Network")) <= 6, path)
+    is_true(name + ": the gatherer's rows", len(table(path, "Network")) >= 3, path)
     plain = c.srun(["-w", a], ["sleep", "0.8"])
     is_equal(name + ": srun's status, not asked", plain.end(), 0)
     time.sleep(0.5)

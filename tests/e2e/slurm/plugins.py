@@ -95,7 +95,8 @@ def gatherers(name, c, d):
         net = f[c.nodes[0]]["Network"]
         is_equal(name + ": the gatherer's columns", net.dtype.names,
                  ("ElapsedTime", "EpochTime", "PacketsIn", "PacketsOut", "InMB", "OutMB", "TimeNS"))
-        is_true(name + ": the gatherer's rows", 2 <= len(net) <= net["ElapsedTime"][-1] + 2, net["ElapsedTime"][()])
+        # Slurm asks once a second, and more often while the step begins.
+        is_true(name + ": the gatherer's rows", len(net) >= 3 and (numpy.diff(net["TimeNS"].astype("i8")) > 0).all(), net["TimeNS"][()])
     out = os.path.join(tmpdir("merge"), "job.h5")
     csv = os.path.join(tmpdir("merge"), "x.csv")
     for who, args in (("merges", ["-S", "-j", s.id, "-u", "root", "-p", d.hdf5, "-o", out]),

@@ -66,6 +66,7 @@ static const struct {
 	{FACT_JOB_oom_kills, Q_OOM_KILLS},
 	{FACT_JOB_vol_switches, Q_VOL_SWITCHES},
 	{FACT_JOB_invol_switches, Q_INVOL_SWITCHES},
+	{FACT_JOB_queued, Q_QUEUED},
 	{FACT_JOB_migrations, Q_MIGRATIONS},
 	{FACT_JOB_forks, Q_FORKS},
 	{FACT_JOB_minor_faults, Q_MINOR_FAULTS},

@@ -56,6 +56,19 @@ static double taken_in(const struct model_job *j, const struct job_node *n, doub
 	return stolen > 0 ? stolen + fmax(0, known(others)) : others;
 }
 
+/* Where the job has all cores of the node, a wait took one of them only while it was idle at that
+ * instant, or others had it. */
+static double wait_in(const struct model_job *j, const struct job_node *n, double taken,
+		      unsigned bin)
+{
+	double wait = bin_of(j, n, Q_WAIT, bin) - known(bin_of(j, n, Q_HELD, bin)),
+	       avoidable = bin_of(j, n, Q_AVOIDABLE, bin);
+
+	if (n->cores < n->cores_in_all || n->cpus == 1 || isnan(avoidable) || isnan(taken))
+		return wait;
+	return fmin(wait, avoidable + fmax(0, taken));
+}
+
 struct idle_split facts_idle__in(const struct model_job *j, const struct job_node *n, unsigned bin)
 {
 	const struct idle_split unknown = {NAN, NAN, NAN, NAN, NAN, NAN};
@@ -69,11 +82,11 @@ struct idle_split facts_idle__in(const struct model_job *j, const struct job_nod
 	if (!(covered > 0) || isnan(cpu) || isnan(n->cores))
 		return unknown;
 	wanted.quota = bin_of(j, n, Q_HELD, bin); /* of which the wait is a part */
-	wanted.wait = bin_of(j, n, Q_WAIT, bin) - known(wanted.quota);
+	wanted.taken = taken_in(j, n, covered, cpu, bin);
+	wanted.wait = wait_in(j, n, wanted.taken, bin);
 	wanted.disk = bin_of(j, n, Q_DISK_WAIT, bin);
 	threads = bin_of(j, n, Q_THREADS, bin) * covered;
-	wanted.asleep = threads - cpu - known(wanted.quota) - wanted.wait - wanted.disk;
-	wanted.taken = taken_in(j, n, covered, cpu, bin);
+	wanted.asleep = threads - cpu - bin_of(j, n, Q_WAIT, bin) - wanted.disk;
 	return facts_idle__split(n->cores * covered - cpu, &wanted);
 }
 

@@ -15,14 +15,14 @@ static double taken_of(const struct job_node *n, const struct time_grid *g)
 		     *cpu = job_unit__bins(&n->unit, Q_CPU, g),
 		     *idle = job_unit__bins(&n->unit, Q_NODE_IDLE, g),
 		     *stolen = job_unit__bins(&n->unit, Q_NODE_STOLEN, g),
-		     *waited = job_unit__bins(&n->unit, Q_AVOIDABLE, g);
+		     *waited = job_unit__bins(&n->unit, Q_WAIT, g);
 	double sum = NAN;
 
 	for (unsigned k = 0; covered && cpu && idle && stolen && waited && k < g->n; k++) {
 		double taken = n->cores * covered[k] - cpu[k] - idle[k] - known__sum(0, stolen[k]);
 
 		if (n->cpus == 1)
-			taken = fmax(taken, waited[k]);
+			taken = fmax(taken, fmin(waited[k], n->cores * covered[k] - cpu[k]));
 		sum = known__sum(sum, known__not_negative(taken));
 	}
 	return sum;
@@ -47,7 +47,6 @@ static void cap_avoidable(struct job_unit *u, bool has_one_cpu, const struct tim
 
 void job_others__find(struct job_node *n, const struct time_grid *g)
 {
-	/* of all waiting, which the cap takes away */
 	n->taken_s = n->unit.bins ? taken_of(n, g) : NAN;
 	if (n->unit.bins)
 		cap_avoidable(&n->unit, n->cpus == 1, g);
