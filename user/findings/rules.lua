@@ -803,7 +803,7 @@ end
 -- Cost: core-seconds that equal work would save.
 rules["mpi.imbalance"] = {
 	needs = {"job.task_balance", "job.balance_saving", "job.core_s", "task.cpu_s"},
-	limits = {least_s = 60, balance = 0.85, saving = 0.05, bad = 0.20, rest = 0.95, blocked = 0.15, yields = 5000},
+	limits = {least_s = 60, balance = 0.85, saving = 0.05, bad = 0.20, rest = 0.95, blocked = 0.15, yields = 5000, with_cpu = 0.6},
 	suppressed_by = {"mpi.straggler", "cpu.stacked", "cpu.nodes_unused", "io.one_rank", "job.stopped"},
 	source = "POP: load balance below 0.85; Scalasca",
 	judge = function(limits)
@@ -819,6 +819,9 @@ rules["mpi.imbalance"] = {
 		only_if(balance < limits.balance, "the load balance is %.2f, not below %.2f%s", balance, limits.balance,
 			(by_samples() or job.has_mpi == 0) and "" or "; ranks that spin inside MPI look busy without the family sample")
 		only_if(saving >= limits.saving, "equal work would save %s, not %s", percent(saving), percent(limits.saving))
+		-- Where ranks take turns on a core, equal work leaves as much of it to each core.
+		only_if(not (job.with_cpu < limits.with_cpu), "ranks had a CPU in %s of the time only in which they had work",
+			percent(job.with_cpu))
 		only_if(not (job.programs > 1), "tasks run different programs")
 		only_if(by_samples() or not (yield_rate() > limits.yields), "ranks yield while they wait, which looks like work")
 		local severity = saving >= limits.bad and "bad" or "warn"

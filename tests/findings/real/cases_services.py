@@ -24,7 +24,7 @@ END"""
 NGINX = "nginx -p $PWD -c nginx.conf & n=$!; sleep 0.2; %s; kill $n; wait; exit 0"
 
 CASES = (
-    Case("sqlite row by row", "py:sqlite3", "", sick=PY + "rows.py 1 600", mended=PY + "rows.py 600 600",
+    Case("sqlite row by row", "py:sqlite3", "", sick=PY + "rows.py 1 2000", mended=PY + "rows.py 2000 2000",
          rules="io.wait|io.small", remedy="commit|fsync|transaction", cpus="0"),
     Case("sqlite import", "py:sqlite3", "", healthy=PY + "rows.py 100000 500000", cpus="0"),
     Case("postgres row by row", "initdb psql runuser", CLUSTER, sick=POSTGRES % "-f rows.sql", mended=POSTGRES % "-f once.sql",
@@ -34,8 +34,8 @@ CASES = (
          sick=REDIS % ("", REDIS_BENCH % (150000, 1)), mended=REDIS % ("", REDIS_BENCH % (150000, 50)),
          rules="sync.fine", remedy="larger|pipelin|batch|fewer"),
     Case("redis to disk", "redis-server redis-benchmark", "",
-         sick=REDIS % ("--appendonly yes --appendfsync always", REDIS_BENCH % (3000, 1)),
-         mended=REDIS % ("--appendonly yes --appendfsync everysec", REDIS_BENCH % (3000, 1)),
+         sick=REDIS % ("--appendonly yes --appendfsync always", REDIS_BENCH % (8000, 1)),
+         mended=REDIS % ("--appendonly yes --appendfsync everysec", REDIS_BENCH % (8000, 1)),
          rules="io.wait|io.small", remedy="commit|fsync|fewer", also="cpu.unused"),
     Case("nginx", "nginx ab", SITE, healthy=NGINX % "ab -q -k -c 8 -n 150000 http://127.0.0.1:8799/1"),
     Case("nginx and curl", "nginx curl", SITE,
