@@ -178,8 +178,8 @@ static void avoidable_values(const struct block *k, double cores, double *v)
 	for (unsigned i = 0; i < k->n; i++) {
 		double idle = cores * (k->end[i] - k->begin[i]) - cpu[i];
 
-		if (queued[i] > 0)
-			v[i] *= beside_idle[i] / queued[i];
+		if (queued[i] > 0 && beside_idle[i] >= 0)
+			v[i] *= fmin(1, beside_idle[i] / queued[i]);
 		v[i] = isnan(v[i]) || isnan(idle) ? NAN : fmin(v[i], fmax(0, idle));
 	}
 }

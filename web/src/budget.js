@@ -18,7 +18,7 @@ function jobBar(shares, states) {
 		const texts = [`${s.name} ${share(s.share)}`, share(s.share)], [all, short] = texts.map((t) => widthOf(t) + 2 * SIDE);
 		const part = el('i', {}, fits(el('span', {}, texts[0]), all), fits(el('span', {}, texts[1]), short, all));
 
-		part.style.width = `${100 * s.share}%`;
+		part.style.width = `${100 * Math.min(1, s.share)}%`;
 		part.classList.add(`b${states[i].colour.slice(3)}`);
 		bar.append(part);
 	});

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # runs: in full
+# runs: alone
 # timeout: 600
 # SPDX-License-Identifier: GPL-2.0-only
 """Samples: what threads execute, against programs that measure it by their own clocks."""
