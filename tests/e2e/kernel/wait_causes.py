@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # runs: in full
+# runs: alone
 # timeout: 180
 # SPDX-License-Identifier: GPL-2.0-only
 """TimeBudget: the causes of blocked time of a mixed program and of one on FUSE, against the kernel's stacks at each
@@ -86,7 +87,7 @@ class Stacks:
 
     def __init__(self, comm="jpmixed", first=()):
         self.first = list(first)
-        self.busy = [start(["chrt", "--idle", "0", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
+        self.busy = [start(["nice", "-n", "19", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
                      for cpu in os.sched_getaffinity(0)]
         self.data = os.path.join(tmpdir(), "perf.data")
         self.p = start(["perf", "record", "-q", "-a", "-m", "4M", "-k", "mono", "-o", self.data, *events(comm), "--", "sleep", "1000"],
