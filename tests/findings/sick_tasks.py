@@ -189,7 +189,7 @@ RULES = [
     Rule("mpi.straggler", straggler, (0.3, 0.5, 0.7), None, EQUAL, [
         Alike("near miss", slightly_ahead, "node", also=("mpi.imbalance",))],
         also=("cpu.unused", "mpi.imbalance")),
-    Rule("cpu.system", system, (0.36, 0.5, 0.8), 0.26, ANY, [Alike("short", system_short, "fine shared", wall=20)]),
+    Rule("cpu.system", system, (0.36, 0.5, 0.8), 0.18, ANY, [Alike("short", system_short, "fine shared", wall=3)]),
     Rule("proc.forks", forks, (30, 100, 400), 14, ("fine", "node", "shared", "pair", "some", "threads"), [
         Alike("build by name", build, "shared")]),
     Rule("cpu.spin_yield", spin_yield, (12000, 30000, 100000, 280000), None, ("node", "fine", "pair", "many"), [
