@@ -84,9 +84,6 @@ struct rq {
 	int online;
 };
 
-struct cpumask;
-
-
 struct cpumask {
 	unsigned long bits[1];
 };

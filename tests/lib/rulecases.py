@@ -300,6 +300,8 @@ CASES = {
         ("near miss: balance", False, unequal(balance=0.86)),
         ("near miss: saving", False, unequal(saving=0.049)),
         ("different programs", False, both(unequal(), {"job.programs": 2})),
+        ("ranks take turns on a core", False, both(unequal(), {"job.with_cpu": 0.59})),
+        ("near miss: turns", True, both(unequal(), {"job.with_cpu": 0.61})),
         ("one task", False, changed(healthy(nodes=1, per_node=1), {"job.task_balance": 0.5, "job.balance_saving": 0.5})),
         ("its end explains it", False, both(unequal(saving=0.4), tail(60), {
             "bin.task_max_s": at(60, 30, 20), "bin.task_mean_s": at(60, 1, 20)})),

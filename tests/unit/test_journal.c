@@ -11,6 +11,22 @@ static void next(struct journal_reader *r, struct journal_record *rec, enum jour
 	assert_int_equal(rec->type, type);
 }
 
+static void attributes_come_back(struct journal_reader *r)
+{
+	struct journal_record rec;
+
+	next(r, &rec, J_ATTR);
+	assert_int_equal(rec.attr_type, ATTR_I32);
+	assert_int_equal((int64_t)rec.value.u, -5);
+	next(r, &rec, J_ATTR);
+	assert_true((int64_t)rec.value.u == INT64_MIN);
+	next(r, &rec, J_ATTR);
+	assert_true(rec.value.f == 1.5);
+	next(r, &rec, J_ATTR);
+	assert_string_equal(rec.name, "str");
+	assert_string_equal(rec.str, "a b\xef\xbf\xbd"); /* what is not UTF-8 is replaced */
+}
+
 TEST(every_kind_of_record_comes_back)
 {
 	const union cell row[2] = {{.u = UINT64_MAX}, {.f = -0.25}};
@@ -35,16 +51,7 @@ TEST(every_kind_of_record_comes_back)
 	assert_int_equal(journal__commit(j), 0);
 
 	r = open_reader(&fd);
-	next(r, &rec, J_ATTR);
-	assert_int_equal(rec.attr_type, ATTR_I32);
-	assert_int_equal((int64_t)rec.value.u, -5);
-	next(r, &rec, J_ATTR);
-	assert_true((int64_t)rec.value.u == INT64_MIN);
-	next(r, &rec, J_ATTR);
-	assert_true(rec.value.f == 1.5);
-	next(r, &rec, J_ATTR);
-	assert_string_equal(rec.name, "str");
-	assert_string_equal(rec.str, "a b\xef\xbf\xbd"); /* what is not UTF-8 is replaced */
+	attributes_come_back(r);
 	next(r, &rec, J_META);
 	assert_string_equal(rec.name, "dir");
 	assert_string_equal(rec.str, "/x");
