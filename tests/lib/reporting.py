@@ -107,3 +107,15 @@ def wait_until(cond, seconds, what):
         if time.monotonic() > end:
             raise Failed("waited %g s for %s" % (seconds, what))
         time.sleep(0.01)
+
+
+def written(path, seconds=20):
+    """The line that a shell writes to a file: the file is there, and empty, before its text is."""
+    def text():
+        try:
+            with open(path) as f:
+                return f.read()
+        except FileNotFoundError:
+            return ""
+    wait_until(lambda: text().endswith("\n"), seconds, path)
+    return text()

@@ -100,7 +100,20 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* They are there when jobprofd has answered. */
+/* jobprofd has answered: its ring is mapped. What is begun before that is lost, and counted. */
+static bool have_ring(void)
+{
+	char line[512];
+	bool found = false;
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, "jobprof regions");
+	if (f)
+		fclose(f);
+	return found;
+}
+
 static void name_regions(void)
 {
 	for (int i = 0; i < 16; i++) {
@@ -109,9 +122,11 @@ static void name_regions(void)
 		snprintf(name, sizeof(name), "burst %d", i + 1);
 		region[i] = i < nregions ? jobprof_region(name) : -1;
 	}
-	for (int i = 0; nregions && i < 100; i++) {
+	if (nregions)
 		outer = jobprof_region("all");
+	for (int i = 0; nregions && i < 2000 && !have_ring(); i++) {
 		usleep(10000);
+		jobprof_region("all");
 	}
 }
 

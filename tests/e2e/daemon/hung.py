@@ -34,14 +34,8 @@ class Hung:
                    "the task to hang")
         if not os.path.exists(self.state):
             raise Skipped("no process can be hung here: " + self.step.out().strip())
-        wait_until(self.is_written, 5, "its number")
-        self.pid = int(self.is_written())
+        self.pid = int(written(self.state))
         return self
-
-    def is_written(self):
-        with open(self.state) as f:
-            text = f.read()
-        return text if text.endswith("\n") else ""
 
     def kill(self):
         if self.pid:

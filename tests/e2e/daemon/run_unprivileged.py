@@ -56,7 +56,7 @@ class Step:
             return f.read()
 
     def number(self, name):
-        return int(self.text(name))
+        return int(written(os.path.join(self.dir, name)))
 
     def page(self, name):
         try:
@@ -184,8 +184,6 @@ OTHERS, TRIES, DISTURBED = "cpu.neighbour", 3, 0.15
 def window_of(d, cmd):
     """The JSON of a window in which the step goes first on the machine's CPUs."""
     s = Step(d, FAULT % cmd)
-    s.wait_for("pid")
-    time.sleep(0.1)
     pid = s.number("pid")
     os.setpriority(os.PRIO_PROCESS, pid, -20)
     try:
@@ -296,16 +294,14 @@ def without_daemon():
     back.wait_for("own")
     d.end(signal.SIGKILL)
     gone.touch("go")
-    gone.wait_for("status")
-    said = gone.text("page")
-    is_true("jobprofd is gone: one line, the command's status", gone.number("status") == 5 and
+    status, said = gone.number("status"), gone.text("page")
+    is_true("jobprofd is gone: one line, the command's status", status == 5 and
             said.count("\n") == 1 and "has gone" in said, said)
     d.start()
     time.sleep(0.5)
     back.touch("go")
-    back.wait_for("status")
-    page = back.page("json")
     is_equal("jobprofd is back: the command's status", back.number("status"), 5)
+    page = back.page("json")
     is_true("jobprofd is back: nothing is lost", back.account("own")["schedstat.run_ns"] / 1e9 <=
             page["series"]["Tasks/0"]["cpu_s"] < back.account("own")["schedstat.run_ns"] / 1e9 + 0.3,
             page["series"])

@@ -70,7 +70,7 @@ def writer_hangs():
     what = "a writer that hangs"
     d, job, p = broken_writer(what, script("echo $$ > %s; exec sleep 1000\n" % pid_file))
     is_equal("%s: one at a time" % what, len(not_helpers(d.proc.pid)), 1)
-    pid = int(open(pid_file).read())
+    pid = int(written(pid_file))
     d.end(signal.SIGKILL)
     wait_until(lambda: not os.path.exists("/proc/%d" % pid), 5, "the writer to end with jobprofd")
     ok("%s: it ends with a killed jobprofd" % what)

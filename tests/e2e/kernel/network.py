@@ -362,8 +362,7 @@ def handshakes():
     wait_until(lambda: cable.listens("b", WAIT_PORT), 30, "jpnet to listen")
     connect = Run(cable.inside("a", *net.split(), "-t", 2.5, "connect"), series="network")
     ours = {"a": total(task_table(connect.end()), "TcpRetrans")}
-    with open(pid) as f:
-        os.kill(int(f.read()), signal.SIGTERM)
+    os.kill(int(written(pid)), signal.SIGTERM)
     ours["b"] = total(task_table(listen.end()), "TcpRetrans")
     ip("-n", cable.ns["b"], "neighbour", "delete", ADDRESS["a"], "dev", cable.dev["b"])
     wanted = {e: cable.tcp(e, "RetransSegs") - before[e] for e in "ab"}

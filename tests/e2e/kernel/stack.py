@@ -264,7 +264,7 @@ def locked_map():
     state = os.path.join(tmpdir(), "hung")
     s = Stepd(job, 0, ["sh", "-c", "'%s' -s -o '%s' & '%s' 100 & wait" % (tool("jphang"), state, chain())],
               v2_task(Trees().job(job) + "/step_0"))
-    pid = int(wait_until(lambda: os.path.exists(state) and open(state).read(), 10, "a locked map"))
+    pid = int(written(state))
     try:
         wait_until(lambda: "at a stack of process %d, whose stacks have one function from now on" % pid in d.said(), 60,
                    "jobprofd to give the process up: " + d.said())

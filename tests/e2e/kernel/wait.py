@@ -145,7 +145,7 @@ def moved():
     steps = [Stepd(jobs[0], 0, ["sh", "-c", "echo $$ >%s; exec sleep 3" % pid], v2_task(bases[0])),
              Stepd(jobs[1], 0, ["sleep", "4"], v2_task(bases[1]))]
     time.sleep(1.2)
-    pid = int(slurp(pid))
+    pid = int(written(pid))
     first = 3 - numpy.array(rest_after(lambda: move(pid, bases[1] + "/user/task_0"), pid))
     for s in steps:
         s.end()

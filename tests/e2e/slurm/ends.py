@@ -24,7 +24,7 @@ def read_bytes(path):
 def task(job, d, node, number=0):
     """The pid of its task, once the step is known."""
     path = os.path.join(job.dir, "pid%d" % number)
-    wait_until(lambda: os.path.exists(path) and os.path.getsize(path), 40, "the task to start")
+    pid = int(written(path, 40))
     journal = os.path.join(d.settings["StateDir"], "steps", "%d_0_%s.*.journal" % (job.id, node))
     try:
         wait_until(lambda: any(b"Job Name" in read_bytes(p) for p in glob.glob(journal)), 40,
@@ -32,8 +32,7 @@ def task(job, d, node, number=0):
     except Failed as e:
         raise Failed("%s; jobprofd said %s" % (
             e, [l for l in d.said().splitlines() if str(job.id) in l or "cannot be read" in l]))
-    with open(path) as f:
-        return int(f.read())
+    return pid
 
 
 def ended(d, job, node):

@@ -134,9 +134,7 @@ def extern_only(a, more):
     p = start(as_user(USER) + ["salloc", "-n1"] + more + ["sh", "-c", (
         "echo $SLURM_JOB_ID >%s/job; until [ -e %s/go ]; do sleep 0.1; done") % (a.dir, a.dir)],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=a.c.env)
-    wait_until(lambda: os.path.exists(a.dir + "/job") and os.path.getsize(a.dir + "/job"), 30, "salloc")
-    with open(a.dir + "/job") as f:
-        a.job = int(f.read())
+    a.job = int(written(a.dir + "/job", 30))
     adopted = start_in([extern_dir(a.c, a.job)], as_user(USER) + [
         public_tool("jpspin"), "-o", a.dir + "/account", "0.2"])
     is_equal(a.name + ": the session's status", adopted.wait(20), 0)
