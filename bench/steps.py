@@ -57,7 +57,7 @@ class Step:
         global _job
         _job += 1
         self.job = _job
-        top = _make(os.path.join(_v2(), NODE + ".slice"))
+        top = _make(os.path.join(_make(os.path.join(_v2(), NODE)), NODE + ".slice"))
         top = _make(os.path.join(top, NODE + "_slurmstepd.scope"))
         base = os.path.join(_make(os.path.join(top, "job_%d" % self.job)), "step_0")
         self.proc = subprocess.Popen(
@@ -79,6 +79,7 @@ class Step:
 
 class Daemon:
     def __init__(self, interval, families, publish=86400, **more):
+        _make(os.path.join(_v2(), NODE))  # it follows no other steps of the machine
         self.dir = helper.tmpdir()
         self.pin = "/sys/fs/bpf/jobprof-bench-%d" % os.getpid()
         self.hdf5, self.state = self.dir + "/hdf5", self.dir + "/state"
@@ -86,6 +87,7 @@ class Daemon:
         os.mkdir(self.hdf5)
         settings = {"ProfileHDF5Dir": self.hdf5, "StateDir": self.state, "PinDir": self.pin,
                     "ProfileHDF5Default": '"%s"' % families, "NodeName": NODE,
+                    "CgroupRoot": "/" + NODE,
                     "JobAcctGatherFrequency": "task=%g" % interval, "PublishInterval": publish,
                     "LogLevel": "warn", "Socket": self.socket, **more}
         with open(self.dir + "/conf", "w") as f:

@@ -570,7 +570,8 @@ rules["cpu.throttled"] = {
 	end,
 }
 
--- Cost: waiting while own cores did not work, as far as others used them where that is known.
+-- Cost: waiting while own cores did not work, as far as others used them where that is known. What others take besides,
+-- of caches and of the other hardware thread of a core, is not known.
 rules["cpu.neighbour"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.core_s", "job.wait_s"},
 	limits = {least_s = 120, warn = 0.05, bad = 0.3, least = 0.02, seen = 0.1, demand = 1.0,
@@ -602,6 +603,7 @@ rules["cpu.neighbour"] = {
 				severity = share(cost) >= limits.bad and "bad" or "warn",
 				cost = cost,
 				saving = share(cost),
+				at_least = true,
 				where = where,
 				times = times_of_waiting(limits.warn),
 				text = format("Threads waited for a CPU in %s of the time they could run; %s.", percent(job.wait_share),
@@ -617,6 +619,7 @@ rules["cpu.neighbour"] = {
 				severity = "note",
 				cost = cost,
 				saving = share(cost),
+				at_least = true,
 				where = where,
 				times = times_of_waiting(limits.warn),
 				text = format("Programs outside of the job used %s of its cores' time, and its threads waited " ..
@@ -1228,7 +1231,8 @@ rules["io.wait"] = {
 			severity = is_large and "note" or waited >= limits.bad and "bad" or "warn",
 			cost = cost,
 			saving = share(cost),
-			at_least = not (kernel_s() - requests_s() < limits.data * cost),
+			-- Other ranks may wait in MPI for the one that waits for the disk.
+			at_least = not (kernel_s() - requests_s() < limits.data * cost) or job.has_mpi == 1 and job.tasks > 1,
 			times = not is_net and when(mask(bin.disk_wait_s / (bin.disk_wait_s + bin.cpu_s + bin.wait_s), ">=", limits.mostly),
 				bin.disk_wait_s) or nil,
 			text = format("%s waited for %s for %s of the time, %s in all%s%s.",

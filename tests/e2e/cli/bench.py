@@ -21,7 +21,8 @@ NEEDED = [("switch", "bare switch, " + p) for p in PLACES]
 NEEDED += [("switch", "%s, %s" % (name, p)) for name in OWN for p in PLACES]
 NEEDED += [("programs", "jp_sched_switch, sched, a profiled task"),
            ("programs", "jp_sched_switch, sched, a task of no step")]
-NEEDED += [("sampling", "a sample, with its interrupt"), ("sampling", "97 samples a second")]
+NEEDED += [("sampling", "a sample, with its interrupt"), ("sampling", "97 samples a second"),
+           ("sampling", "looking at queues, 97 times a second: at most")]
 NEEDED += [("daemon", "a sample of %s: CPU" % n) for n in ("1 task", "16 tasks", "128 tasks")]
 NEEDED += [("daemon", "jobprofd, 16 tasks at 1 Hz: share of a core"),
            ("daemon", "jobprof-writer, 16 tasks at 1 Hz after an hour: CPU per publication"),

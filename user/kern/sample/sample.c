@@ -235,33 +235,38 @@ static uint64_t compute_ns(uint64_t rounds)
 	return clock__mono_ns() - from;
 }
 
-/* The quickest of several trials: others disturb the rest. */
-static uint64_t quickest_ns(uint64_t rounds)
+/* The quickest of several trials with the clock, and of as many without, for others disturb the
+ * rest; in turn, for a CPU that was idle becomes faster meanwhile. */
+static void quickest_ns(int clock, uint64_t rounds, uint64_t *with, uint64_t *without)
 {
-	uint64_t least = UINT64_MAX;
-
+	*with = *without = UINT64_MAX;
 	for (int i = 0; i < TRIALS; i++) {
 		uint64_t ns = compute_ns(rounds);
 
-		least = ns < least ? ns : least;
+		*without = ns < *without ? ns : *without;
+		ioctl(clock, PERF_EVENT_IOC_ENABLE, 0);
+		ns = compute_ns(rounds);
+		ioctl(clock, PERF_EVENT_IOC_DISABLE, 0);
+		*with = ns < *with ? ns : *with;
 	}
-	return least;
 }
 
 void kern_sample_calibrate(struct kern *k)
 {
 	uint64_t rounds = 1000, without, with;
-	int cpu = sched_getcpu(), fd;
+	int cpu = sched_getcpu(), clock;
 
 	if (!(k->families & (FAM_SAMPLE | FAM_STACK)) || cpu < 0)
 		return;
-	while ((without = quickest_ns(rounds)) < TRIAL_NS / 4 && rounds < 1u << 30)
-		rounds *= 2;
-	fd = open_clock((unsigned)cpu, k->prog[P_CLOCK], TRIAL_PERIOD_NS);
-	if (fd < 0)
+	clock = open_clock((unsigned)cpu, k->prog[P_CLOCK], TRIAL_PERIOD_NS);
+	if (clock < 0)
 		return;
-	with = quickest_ns(rounds);
-	close(fd);
+	ioctl(clock, PERF_EVENT_IOC_DISABLE, 0);
+	do {
+		rounds *= 2;
+		quickest_ns(clock, rounds, &with, &without);
+	} while (without < TRIAL_NS / 4 && rounds < 1u << 30);
+	close(clock);
 	if (with > without)
 		k->control->sample_ns = (with - without) * TRIAL_PERIOD_NS / with;
 }
