@@ -260,6 +260,7 @@ def neighbour():
 def disk():
     """A folder in which a write that is to reach the disk waits for it."""
     d = tmpdir("disk")
+    os.sync()  # what other tests have written
     kind = subprocess.run(["stat", "-f", "-c", "%T", d], capture_output=True, text=True).stdout.strip()
     if kind in ("tmpfs", "ramfs"):
         raise Skipped("%s is %s" % (d, kind))
