@@ -7,14 +7,21 @@ import socket
 import struct
 import sys
 
+import numpy
+
 MAGIC, VERSION, UNKNOWN, REPLY_FLAG = 0x314A5043, 1, 0xFFFFFFFF, 1
 STEP, STEP_END, TASK, TASK_END, TABLE, ROWS, MARK, LIVE, REPLY = range(1, 10)
 CONF = 11
 TOTALS = 12
+RING = 13
 BURSTS = 14
 SPANK, PROFILE = 1, 2
 U64, F64 = 0, 1
 GAUGE, DELTA, CUMULATIVE = 0, 1, 2
+RING_RECORDS = 16384
+RING_MEMORY = numpy.dtype([("head", "u8"), ("unused", "u8"), ("lost", "u8"), ("id", "u8"), ("before", "u8"), ("pad", "u8", 3),
+                    ("name", "S64", 256), ("record", [("seq", "u8"), ("time_ns", "u8"), ("region", "u4"), ("thread", "u4"),
+                                                      ("pad", "u8")], RING_RECORDS)])  # struct jpc_ring
 
 HEAD = struct.Struct("<IHHIHH")
 STEP_NUMBERS = ("source", "asked", "job_id", "step_id", "uid", "gid", "restart", "node_index",

@@ -4,7 +4,9 @@
  * thread waits with the lock of the memory map held for a page that is never delivered, and
  * another one wants to map memory, so that nobody gets the lock any more. Who then reads
  * /proc/<pid>/environ, cmdline or maps of the process waits until the process is killed, and so do
- * ps and pgrep.
+ * ps and pgrep. With -r the lock is that of a file which jobprofd has made and given away: the
+ * memory of the process's regions. A write to the file from such a page never ends, and nobody else
+ * can write there.
  */
 #include "tests/tools/tool.h"
 
@@ -12,11 +14,16 @@
 #include <pthread.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
-static const char help[] = "[-o FILE] [-c] [-s]\n"
+#include "user/client/protocol.h"
+
+static const char help[] = "[-o FILE] [-c] [-s] [-r SOCKET]\n"
 			   "  -o FILE  write the process id to FILE when the memory map is locked\n"
 			   "  -c       a child process does it, this one waits for the child\n"
 			   "  -s       a thread of it computes while the map is locked\n"
+			   "  -r SOCKET  not the map: the file of a region ring of jobprofd's\n"
 			   "Ends when the process, or the child, is killed.";
 
 #define AT	  "/mnt"
@@ -74,6 +81,8 @@ static int answer_to(const struct fuse_in_header *in, struct answer *a)
 /* Of all processes: a thread is ready to compute, and may. */
 static volatile bool *ready, *locked;
 
+static bool write_ring; /* in place of locking the map */
+
 /* The other thread waits for the lock by then. */
 static void say_hung(const char *state)
 {
@@ -96,7 +105,7 @@ static void __attribute__((noreturn)) serve(int fd, const char *state)
 {
 	static char buf[FUSE_MIN_READ_BUFFER + 4096];
 	const struct fuse_in_header *in = (const void *)buf;
-	unsigned reads = 0;
+	unsigned reads = write_ring; /* the first of a map is another one */
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
@@ -181,7 +190,73 @@ static void *spin(void *unused)
 	return unused;
 }
 
-static void __attribute__((noreturn)) hang(const char *state, bool spins)
+static int connected(const char *path)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+	if (s < 0 || connect(s, (struct sockaddr *)&to, sizeof(to)))
+		die("cannot connect to %s: %s", path, strerror(errno));
+	return s;
+}
+
+static bool ask_for_ring(int s)
+{
+	const struct jpc_ring_message m = {{.magic = JPC_MAGIC,
+					    .version = JPC_VERSION,
+					    .type = JPC_RING,
+					    .length = sizeof(m)}};
+
+	return send(s, &m, sizeof(m), MSG_NOSIGNAL) == sizeof(m);
+}
+
+/* The descriptor of the ring; the first message asks for the ring, and later ones have it read. */
+static int take_ring(int s)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr head;
+	} control;
+	char text[512];
+	struct iovec v = {text, sizeof(text)};
+	struct msghdr m = {.msg_iov = &v,
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = sizeof(control)};
+	int fd;
+
+	if (!ask_for_ring(s) || recvmsg(s, &m, MSG_CMSG_CLOEXEC) <= 0 || !CMSG_FIRSTHDR(&m))
+		die("jobprofd gives no ring");
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(fd));
+	return fd;
+}
+
+static int ring_fd;
+
+static void *write_to_ring(void *page)
+{
+	if (pwrite(ring_fd, page, 8, offsetof(struct jpc_ring, lost)) < 0)
+		die("write to the ring: %s", strerror(errno));
+	return NULL;
+}
+
+/* Has the ring read while the write goes on, and jobprofd is there. */
+static void __attribute__((noreturn)) hold_ring(const char *socket, void *page)
+{
+	int s = connected(socket);
+	pthread_t writer;
+
+	ring_fd = take_ring(s);
+	if (pthread_create(&writer, NULL, write_to_ring, page))
+		die("cannot make a thread");
+	for (;;) {
+		sleep_s(0.1);
+		(void)ask_for_ring(s);
+	}
+}
+
+static void __attribute__((noreturn)) hang(const char *state, bool spins, const char *socket)
 {
 	int fd = mount_fuse(), file;
 	pthread_t toucher, spinner;
@@ -201,6 +276,8 @@ static void __attribute__((noreturn)) hang(const char *state, bool spins)
 	at = mmap(NULL, FILE_SIZE, PROT_READ, MAP_PRIVATE, file, 0);
 	if (at == MAP_FAILED || madvise(at, FILE_SIZE, MADV_RANDOM))
 		die("mmap: %s", strerror(errno));
+	if (socket)
+		hold_ring(socket, at);
 	if (spins && pthread_create(&spinner, NULL, spin, NULL))
 		die("cannot make a thread");
 	while (!*ready)
@@ -214,11 +291,11 @@ static void __attribute__((noreturn)) hang(const char *state, bool spins)
 
 int main(int argc, char **argv)
 {
-	const char *state = NULL;
+	const char *state = NULL, *socket = NULL;
 	bool child = false, spins = false;
 	int c;
 
-	while ((c = getopt(argc, argv, "o:csh")) != -1) {
+	while ((c = getopt(argc, argv, "o:csr:h")) != -1) {
 		switch (c) {
 		case 'o':
 			state = optarg;
@@ -229,6 +306,10 @@ int main(int argc, char **argv)
 		case 's':
 			spins = true;
 			break;
+		case 'r':
+			socket = optarg;
+			write_ring = true;
+			break;
 		default:
 			usage(help, c == 'h');
 		}
@@ -237,5 +318,5 @@ int main(int argc, char **argv)
 		wait(NULL);
 		return 0;
 	}
-	hang(state, spins);
+	hang(state, spins, socket);
 }

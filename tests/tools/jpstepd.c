@@ -97,7 +97,7 @@ static void remove_dirs(void)
 
 	while (n_made) {
 		n_made--;
-		for (tries = 0; rmdir(made[n_made]) && errno == EBUSY && tries < 100; tries++)
+		for (tries = 0; rmdir(made[n_made]) && errno == EBUSY && tries < 2000; tries++)
 			sleep_s(0.01);
 		free(made[n_made]);
 	}

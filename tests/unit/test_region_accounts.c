@@ -9,6 +9,8 @@
 #include "daemon/step/region_accounts.h"
 #include "journal/journal.h"
 
+#define NO_PID 5000000 /* and above: no process has it (pid_max is 4194304 at most) */
+
 static struct region_accounts accounts;
 
 static int teardown(void **state)
@@ -46,7 +48,7 @@ TEST(over_a_restart)
 	snprintf(path, sizeof(path), "%s/journal", dir);
 	assert_int_equal(journal__create(&j, path), 0);
 	region_accounts__set(&accounts, getpid(), 7, 100);
-	region_accounts__set(&accounts, getpid(), 8, 50);
+	region_accounts__set(&accounts, getppid(), 8, 50);
 	region_accounts__put(&accounts, j, 3);
 	assert_int_equal(journal__commit(j), 0);
 	region_accounts__settle_frame(&accounts, true);
@@ -56,14 +58,14 @@ TEST(over_a_restart)
 	assert_true(region_accounts__has_new(&accounts, 3));
 	region_accounts__put(&accounts, j, 3);
 	assert_int_equal(journal__commit(j), 0);
-	region_accounts__set(&accounts, getpid(), 8, 70); /* in no frame */
+	region_accounts__set(&accounts, getppid(), 8, 70); /* in no frame */
 	journal__free(j);
 	later = read_again(path, &lost);
 	assert_int_equal(lost, 3);
 	assert_int_equal(later.n, 2);
 	assert_int_equal(region_accounts__find(&later, getpid(), 7)->settled, 120);
-	assert_int_equal(region_accounts__find(&later, getpid(), 8)->settled, 50);
-	assert_null(region_accounts__find(&later, getpid(), 9));
+	assert_int_equal(region_accounts__find(&later, getppid(), 8)->settled, 50);
+	assert_null(region_accounts__find(&later, getpid(), 8));
 	assert_null(region_accounts__find(&later, getppid(), 7));
 	assert_false(region_accounts__has_new(&later, lost));
 	region_accounts__free(&later);
@@ -91,7 +93,7 @@ TEST(processes_that_have_ended_are_forgotten)
 		_exit(0);
 	waitpid(ended, NULL, 0);
 	for (uint64_t id = 1; id <= 1000; id++) {
-		region_accounts__set(&accounts, ended, id, id);
+		region_accounts__set(&accounts, NO_PID + (pid_t)id, id, id);
 		region_accounts__settle_frame(&accounts, true);
 	}
 	region_accounts__set(&accounts, getpid(), 7, 100);
@@ -104,17 +106,20 @@ TEST(processes_that_have_ended_are_forgotten)
 	assert_int_equal(lost, 0);
 }
 
-/* A process may say as many numbers as it likes. */
+/* A process may say as many numbers as it likes, and there may be as many processes. */
 TEST(there_is_an_end_to_them)
 {
 	struct region_accounts a = {0};
 
 	for (uint64_t id = 1; id <= 20000; id++)
 		region_accounts__set(&a, getpid(), id, id);
-	assert_int_equal(a.n, 16384);
-	region_accounts__set(&a, getpid(), 5, 77);
-	assert_int_equal(region_accounts__find(&a, getpid(), 5)->settled, 77);
-	assert_null(region_accounts__find(&a, getpid(), 20000));
+	assert_int_equal(a.n, 1);
+	for (pid_t pid = 1; pid <= 20000; pid++)
+		region_accounts__set(&a, NO_PID + pid, 1, 1);
+	assert_int_equal(a.n, 2048);
+	region_accounts__set(&a, NO_PID + 5, 5, 77);
+	assert_int_equal(region_accounts__find(&a, NO_PID + 5, 5)->settled, 77);
+	assert_null(region_accounts__find(&a, NO_PID + 20000, 1));
 	region_accounts__free(&a);
 }
 

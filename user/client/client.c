@@ -116,27 +116,18 @@ static int wait_until(int fd, int64_t end_ms)
 	}
 }
 
-/* The first of the descriptors; others are not kept. */
-static int passed_fd(struct msghdr *msg)
+static void take_fds(struct msghdr *msg, int fd[CLIENT_FDS])
 {
-	int fd[2] = {-1, -1}, n;
-
-	for (struct cmsghdr *m = CMSG_FIRSTHDR(msg); m; m = CMSG_NXTHDR(msg, m)) {
-		if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS)
-			continue;
-		n = m->cmsg_len >= CMSG_LEN(2 * sizeof(int)) ? 2 : 1;
-		memcpy(fd, CMSG_DATA(m), n * sizeof(int));
-	}
-	if (fd[1] >= 0)
-		close(fd[1]);
-	return fd[0];
+	for (struct cmsghdr *m = CMSG_FIRSTHDR(msg); m; m = CMSG_NXTHDR(msg, m))
+		if (m->cmsg_level == SOL_SOCKET && m->cmsg_type == SCM_RIGHTS)
+			memcpy(fd, CMSG_DATA(m), m->cmsg_len - CMSG_LEN(0));
 }
 
 /* Without a place for a descriptor the kernel drops it. */
-static ssize_t receive_now(int from, void *buf, size_t size, int *fd)
+static ssize_t receive_now(int from, void *buf, size_t size, int fd[CLIENT_FDS])
 {
 	union {
-		char buf[CMSG_SPACE(sizeof(int))];
+		char buf[CMSG_SPACE(CLIENT_FDS * sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct iovec iov = {.iov_base = buf, .iov_len = size};
@@ -146,12 +137,13 @@ static ssize_t receive_now(int from, void *buf, size_t size, int *fd)
 			     .msg_controllen = fd ? sizeof(control) : 0};
 	ssize_t n = recvmsg(from, &msg, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
 
-	if (fd)
-		*fd = n >= 0 ? passed_fd(&msg) : -1;
+	if (fd && n >= 0)
+		take_fds(&msg, fd);
 	return n;
 }
 
-static int receive_until(struct client *c, void *buf, size_t size, int64_t end_ms, int *fd)
+static int receive_until(struct client *c, void *buf, size_t size, int64_t end_ms,
+			 int fd[CLIENT_FDS])
 {
 	const struct jpc_head *h = buf;
 	ssize_t n;
@@ -180,16 +172,25 @@ int client__receive(struct client *c, void *buf, size_t size, unsigned timeout_m
 	return receive_until(c, buf, size, client__now_ms() + timeout_ms, NULL);
 }
 
-int client__receive_fd(struct client *c, void *buf, size_t size, unsigned timeout_ms, int *fd)
+void client__close_fds(int fd[CLIENT_FDS])
+{
+	for (int i = 0; i < CLIENT_FDS; i++) {
+		if (fd[i] >= 0)
+			close(fd[i]);
+		fd[i] = -1;
+	}
+}
+
+int client__receive_fds(struct client *c, void *buf, size_t size, unsigned timeout_ms,
+			int fd[CLIENT_FDS])
 {
 	int n;
 
-	*fd = -1;
+	for (int i = 0; i < CLIENT_FDS; i++)
+		fd[i] = -1;
 	n = receive_until(c, buf, size, client__now_ms() + timeout_ms, fd);
-	if (n < 0 && *fd >= 0) {
-		close(*fd);
-		*fd = -1;
-	}
+	if (n < 0)
+		client__close_fds(fd);
 	return n;
 }
 

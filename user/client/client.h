@@ -20,6 +20,8 @@ struct client {
 	uint16_t seq;
 };
 
+#define CLIENT_FDS 2 /* with a message, at most */
+
 /* The path of the socket: given, else JOBPROF_SOCKET of the environment where that is honoured
  * (not by a process with more rights than its caller), else the built-in one. */
 const char *client__path(const char *given);
@@ -47,8 +49,10 @@ int client__call(struct client *c, void *message, struct jpc_reply *reply, unsig
 /* The next message from jobprofd, of at most size bytes: its length, -ETIMEDOUT, -EPROTO or
  * -errno. */
 int client__receive(struct client *c, void *buf, size_t size, unsigned timeout_ms);
-/* As client__receive(); *fd is the descriptor that comes with the message, -1: none. */
-int client__receive_fd(struct client *c, void *buf, size_t size, unsigned timeout_ms, int *fd);
+/* As client__receive(); fd are the descriptors that come with the message, -1: none. */
+int client__receive_fds(struct client *c, void *buf, size_t size, unsigned timeout_ms,
+			int fd[CLIENT_FDS]);
+void client__close_fds(int fd[CLIENT_FDS]);
 
 /* The clock of these timeouts: monotonic. */
 int64_t client__now_ms(void);

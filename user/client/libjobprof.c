@@ -33,10 +33,10 @@ static struct {
 	int64_t paused_until_ns;
 	int pause_err;
 	uint64_t dropped;
-	int ring_fd; /* the ring that came last and was not taken yet, or -1 */
+	int ring_fd[CLIENT_FDS]; /* of the ring that came last and was not taken yet, or -1 */
 	struct own_series series[JOBPROF_SERIES_MAX];
 	unsigned nseries;
-} lib = {.lock = PTHREAD_MUTEX_INITIALIZER, .client.fd = -1, .ring_fd = -1};
+} lib = {.lock = PTHREAD_MUTEX_INITIALIZER, .client.fd = -1, .ring_fd = {-1, -1}};
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -46,11 +46,10 @@ static int64_t clock_ns(clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-static void keep_ring(int fd)
+static void keep_ring(const int fd[CLIENT_FDS])
 {
-	if (lib.ring_fd >= 0)
-		close(lib.ring_fd);
-	lib.ring_fd = fd;
+	client__close_fds(lib.ring_fd);
+	memcpy(lib.ring_fd, fd, sizeof(lib.ring_fd));
 }
 
 static void before_fork(void)
@@ -67,7 +66,7 @@ static void after_fork(void)
 static void after_fork_in_child(void)
 {
 	client__forget(&lib.client);
-	keep_ring(-1);
+	client__close_fds(lib.ring_fd);
 	lib.answers = 0;
 	lib.dropped = 0;
 	pthread_mutex_unlock(&lib.lock);
@@ -81,7 +80,7 @@ __attribute__((constructor)) static void at_load(void)
 /* After region.c's, which has no priority and sends a last message. */
 __attribute__((destructor(200))) static void at_unload(void)
 {
-	keep_ring(-1);
+	client__close_fds(lib.ring_fd);
 	client__close(&lib.client);
 }
 
@@ -118,21 +117,21 @@ static void read_answer(const struct jpc_reply *r)
 static void read_answers(unsigned timeout_ms)
 {
 	struct jpc_reply r;
-	int fd;
+	int fd[CLIENT_FDS];
 
 	while (lib.answers && lib.client.fd >= 0) {
-		int n = client__receive_fd(&lib.client, &r, sizeof(r), timeout_ms, &fd);
+		int n = client__receive_fds(&lib.client, &r, sizeof(r), timeout_ms, fd);
 
 		if (n == -ETIMEDOUT)
 			return;
 		if (n == (int)sizeof(r) && r.head.type == JPC_REPLY)
 			read_answer(&r);
-		else if (n == (int)sizeof(r.head) && r.head.type == JPC_RING && fd >= 0)
-			keep_ring(fd), fd = -1;
-		else
+		else if (n == (int)sizeof(r.head) && r.head.type == JPC_RING && fd[0] >= 0) {
+			keep_ring(fd);
+			continue;
+		} else
 			client__close(&lib.client);
-		if (fd >= 0)
-			close(fd);
+		client__close_fds(fd);
 	}
 }
 
@@ -248,17 +247,18 @@ void region__ask_last(bool none)
 	pthread_mutex_unlock(&lib.lock);
 }
 
-int region__ring_fd(bool *coming)
+bool region__take_ring(int fd[CLIENT_FDS])
 {
-	int fd;
+	bool coming;
 
 	pthread_mutex_lock(&lib.lock);
 	read_answers(0);
-	*coming = lib.client.fd >= 0 && lib.answers;
-	fd = lib.ring_fd;
-	lib.ring_fd = -1;
+	coming = lib.client.fd >= 0 && lib.answers;
+	memcpy(fd, lib.ring_fd, sizeof(lib.ring_fd));
+	for (int i = 0; i < CLIENT_FDS; i++)
+		lib.ring_fd[i] = -1;
 	pthread_mutex_unlock(&lib.lock);
-	return fd;
+	return coming;
 }
 
 int jobprof_mark_at(const char *name, int64_t unix_ns)

@@ -127,12 +127,15 @@ static int ask_daemon(struct live *l, const void *question, unsigned timeout_ms,
 	ret = client__send(&l->client, question);
 	while (!ret) {
 		int64_t left = end_ms - client__now_ms();
-		int fd;
+		int fd[CLIENT_FDS];
 
-		ret = client__receive_fd(&l->client, l->buf, JPC_MAX, left < 0 ? 0 : (unsigned)left,
-					 &fd);
-		if (ret > 0)
-			ret = read_message(l, (size_t)ret, fd, &result, reason, len);
+		ret = client__receive_fds(&l->client, l->buf, JPC_MAX,
+					  left < 0 ? 0 : (unsigned)left, fd);
+		if (ret <= 0)
+			break;
+		ret = read_message(l, (size_t)ret, fd[0], &result, reason, len);
+		fd[0] = -1; /* it is the reader's */
+		client__close_fds(fd);
 	}
 	return ret < 0 ? ret : result;
 }

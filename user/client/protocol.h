@@ -231,7 +231,8 @@ struct jpc_journal {
 
 /*
  * Regions of the sender's threads go through memory: the first RING of a connection is answered by
- * one with the descriptor of a memory file, which holds a struct jpc_ring, and a REPLY. A later one
+ * one with the descriptors of two memory files, and a REPLY: a struct jpc_ring, and a word that the
+ * process may only read, how many records jobprofd has read. A later one
  * has jobprofd read the ring now; else it does so at its rows and when the connection ends. A
  * jobprofd that was restarted gives another ring: what it has not read is in `before`, of which its
  * journal says what is known.
@@ -256,7 +257,7 @@ struct jpc_record {
 /* What is in the memory file: the job's programs may write anything there. */
 struct jpc_ring {
 	uint64_t head; /* records that were begun */
-	uint64_t read; /* records that jobprofd has read */
+	uint64_t unused;
 	uint64_t lost; /* earlier records that no jobprofd has read, as far as the process knows */
 	uint64_t id;   /* of the process, among those of its pid; 0: `before` is not set */
 	uint64_t before; /* all earlier records of the process: in other rings, or in none */

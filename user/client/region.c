@@ -28,7 +28,9 @@ static struct {
 	int64_t checked_s;     /* atomic: when it was seen that jobprofd still reads the ring */
 	uint64_t lost;	       /* atomic: records while there was none */
 	pthread_mutex_t lock;  /* of the names, and of what follows */
-	uint64_t id;	       /* of the process; 0: it has had no ring */
+	const uint64_t
+		*read; /* records that jobprofd has read of the ring; NULL: it does not say */
+	uint64_t id;   /* of the process; 0: it has had no ring */
 	const uint64_t *early; /* counts records that are not in the ring: own.lost, or a head */
 	uint64_t early_told;   /* of these, those that the ring's head knows */
 	unsigned nnames;       /* atomic */
@@ -45,6 +47,7 @@ static void forget_ring(void)
 	own.again_s = 0;
 	own.asked = false;
 	own.lost = 0;
+	own.read = NULL;
 	own.id = 0;
 	thread = 0;
 	own.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -72,12 +75,12 @@ static void tell_late(struct jpc_ring *r)
 static void tell_early(struct jpc_ring *r)
 {
 	const struct jpc_ring *old = own.ring;
-	uint64_t known = 0;
+	uint64_t known = 0, read = own.read ? *own.read : 0;
 
 	if (old) {
 		tell_late(own.ring);
 		r->before = old->before;
-		known = old->read ? old->before + old->read : old->before - old->lost;
+		known = read ? old->before + read : old->before - old->lost;
 	}
 	own.early = old ? &old->head : &own.lost;
 	own.early_told = __atomic_load_n(own.early, __ATOMIC_RELAXED);
@@ -88,20 +91,29 @@ static void tell_early(struct jpc_ring *r)
 	__atomic_store_n(&r->id, own.id, __ATOMIC_RELEASE);
 }
 
+/* NULL: there is none, or the file is shorter. */
+static void *map_file(int fd, size_t size, int prot)
+{
+	struct stat st;
+	void *at;
+
+	if (fd < 0 || fstat(fd, &st) || (uint64_t)st.st_size < size)
+		return NULL;
+	at = mmap(NULL, size, prot, MAP_SHARED, fd, 0);
+	return at == MAP_FAILED ? NULL : at;
+}
+
 /* After a restart of jobprofd there is another ring. The old mapping stays: other threads may be
  * writing there. */
-static void map_ring(int fd)
+static void map_ring(const int fd[CLIENT_FDS])
 {
-	struct jpc_ring *r = MAP_FAILED;
-	struct stat st;
+	struct jpc_ring *r = map_file(fd[0], sizeof(*r), PROT_READ | PROT_WRITE);
 
-	if (!fstat(fd, &st) && (uint64_t)st.st_size >= sizeof(*r))
-		r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (r == MAP_FAILED)
+	if (!r)
 		return;
 	memcpy(r->name, own.name, sizeof(r->name));
 	tell_early(r);
+	own.read = map_file(fd[1], sizeof(*own.read), PROT_READ);
 	__atomic_store_n(&own.ring, r, __ATOMIC_RELEASE);
 }
 
@@ -109,13 +121,13 @@ static void map_ring(int fd)
  * lock, so that of two rings the later one stays. */
 static bool take_ring(void)
 {
-	int fd, errno_before = errno;
+	int fd[CLIENT_FDS], errno_before = errno;
 	bool coming;
 
 	pthread_mutex_lock(&own.lock);
-	fd = region__ring_fd(&coming);
-	if (fd >= 0)
-		map_ring(fd);
+	coming = region__take_ring(fd);
+	map_ring(fd);
+	client__close_fds(fd);
 	pthread_mutex_unlock(&own.lock);
 	errno = errno_before;
 	return coming;

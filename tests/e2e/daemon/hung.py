@@ -4,6 +4,7 @@
 """A job's process whose memory map is locked for ever (tests/tools/jphang) is no other job's trouble:
 jobprofd writes their rows and files, ends when asked to, and begins again beside it."""
 
+import glob
 import os
 import shutil
 import sys
@@ -23,10 +24,10 @@ d = tree = None
 class Hung:
     """A step whose task hangs. Its process is killed at the end, whatever comes."""
 
-    def __init__(self, step_args, cmd=()):
+    def __init__(self, step_args, cmd=(), args=()):
         self.job = new_job()
         self.state = os.path.join(tmpdir("hung"), "pid")
-        self.step = Stepd(self.job, 0, [*cmd, tool("jphang"), "-o", self.state],
+        self.step = Stepd(self.job, 0, [*cmd, tool("jphang"), "-o", self.state, *args],
                           step_args(tree.job(self.job) + "/step_0"))
 
     def __enter__(self):
@@ -128,6 +129,31 @@ def libraries():
         ends("libraries")
 
 
+def can_write(pid, name):
+    """Whether a write to the file of that name that a process has open ends."""
+    fd = next(f for f in glob.glob("/proc/%d/fd/*" % pid) if name in os.readlink(f))
+    script = "import os, sys; f = os.open(sys.argv[1], os.O_WRONLY); os.pwrite(f, b'x', 64)"
+    p = start([sys.executable, "-c", script, fd])
+    try:
+        return p.wait(1) == 0
+    except subprocess.TimeoutExpired:
+        return False  # it ends with the process that holds the file
+
+
+def region_ring():
+    """The memory of a process's regions, to which the process writes for ever: jobprofd reads there, and writes nothing."""
+    d.start()
+    with Hung(v2_task, args=["-r", d.settings["Socket"]]) as h:
+        is_equal("region ring: nobody can write to the file", can_write(h.pid, "jobprof regions"), False)
+        others_go_on("region ring")
+        ends("region ring, handed over", signal.SIGUSR1)
+        d.start()
+        others_go_on("region ring, taken up")
+        h.kill()
+        is_true("region ring: its step has rows", len(table(d.file(h.job, 0), "Step")) >= 5, d.said())
+    ends("region ring")
+
+
 def bytes_read(pid):
     with open("/proc/%d/io" % pid) as f:
         return int(f.readline().split()[1])
@@ -186,4 +212,4 @@ if __name__ == "__main__":
     need_bpf()
     tree = Trees()
     d = Daemon()
-    run_tests((first_step, restart, libraries, large_environments, name_service))
+    run_tests((first_step, restart, libraries, region_ring, large_environments, name_service))

@@ -4,6 +4,7 @@
 """What users may take of jobprofd's socket: memory of answers they do not read, connections,
 messages a second. And that root is heard meanwhile."""
 
+import mmap
 import os
 import pwd
 import re
@@ -155,6 +156,36 @@ def ranks(path, seconds):
     print(sent, lost, flush=True)
 
 
+def take_ring(s):
+    s.send(c.message(c.RING, b"", flags=0))
+    _, fds, _, _ = socket.recv_fds(s, 4096, 1)
+    return mmap.mmap(fds[0], c.RING_MEMORY.itemsize)
+
+
+def fill_rings(path, n):
+    """So many processes, each with ten connections and rings that are always full: regions without an end."""
+    os.nice(19)
+    for _ in range(int(n) - 1):
+        if not os.fork():
+            break
+    conns = open_many(path, 10)
+    rings = [numpy.frombuffer(take_ring(s), c.RING_MEMORY) for s in conns]
+    print("begun", flush=True)
+    begins = numpy.arange(c.RING_RECORDS) % 2 == 0
+    while True:
+        for r in rings:
+            head = int(r["head"][0])
+            records = r["record"][0]
+            records["time_ns"] = time.monotonic_ns() - 1000
+            records["region"] = numpy.where(begins, 0, 1 << 31)
+            records["thread"] = 1
+            records["seq"] = numpy.arange(head, head + c.RING_RECORDS) + 1
+            r["name"][0, 0] = b"flood"
+            r["id"] = os.getpid()
+            r["head"] = head + c.RING_RECORDS
+        time.sleep(0.01)  # for the reader
+
+
 class Crowd:
     """Runs one of the functions above as nobody, in a cgroup or where we are."""
 
@@ -278,6 +309,33 @@ def work_is_bounded():
             main.said()[-500:])
 
 
+def rings_are_bounded():
+    """Rings that are always full: what is read of them is bounded, whatever is there, and others have their rows."""
+    job, other = Job(), Job()
+    time.sleep(2 * INTERVAL)
+    crowd = Crowd(fill_rings, main, 16, job.task)
+    crowd.line()
+    time.sleep(1)
+    before, began = cpu_s(main), time.monotonic()
+    answers = set()
+    while time.monotonic() < began + 5:
+        answers |= asked_as_root(main, other.job)
+    share = (cpu_s(main) - before) / (time.monotonic() - began)
+    with open(job.task + "/cgroup.kill", "w") as f:
+        f.write("1")
+    crowd.end()
+    job.step.end()
+    other.end()
+    gaps = numpy.diff(task_table(main.file(other.job, 0, "nobody"))["TimeNS"].astype("int64")) / 1e9
+    print("jobprofd's share of a core with rings that are always full: %.2f, the longest row of others %.2f s" % (
+        share, gaps.max()))
+    is_equal("rings: root gets in", answers, set())
+    is_true("rings: their reader does not take a core", share < 0.6, share)
+    is_true("rings: others have their rows", gaps.max() < 5 * INTERVAL + 0.3, gaps.max())
+    path = main.file(job.job, 0, "nobody")
+    is_true("rings: what was not read is counted", attrs_of(path).get("Lost Regions", 0) > 1e6, attrs_of(path))
+
+
 def ranks_pass():
     job = Job()
     time.sleep(2 * INTERVAL)
@@ -367,5 +425,5 @@ else:
     tree = Trees()
     main = Daemon(INTERVAL, ProfileHDF5Default="Task").start()
     os.chmod(os.path.realpath(TMP), 0o755)
-    run_tests([a_large_answer, ranks_pass, work_is_bounded, memory, idle_ones,
+    run_tests([a_large_answer, ranks_pass, work_is_bounded, rings_are_bounded, memory, idle_ones,
                root_is_heard, put_out_while_children_begin, few_files])

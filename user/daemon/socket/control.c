@@ -17,11 +17,12 @@
 #include "base/log.h"
 #include "daemon/socket/control_internal.h"
 
-#define ACCEPTS	 64		      /* in one turn */
-#define READS	 32		      /* of one peer in one turn */
-#define EVENTS	 64		      /* of one listener */
-#define SNDBUF	 16384		      /* of a user's: answers that the kernel keeps */
-#define PAUSE_NS (50 * NSEC_PER_MSEC) /* until quotas are checked again */
+#define ACCEPTS	     64			  /* in one turn */
+#define READS	     32			  /* of one peer in one turn */
+#define EVENTS	     64			  /* of one listener */
+#define RING_RECORDS 65536		  /* of all rings in one turn: some 20 ms */
+#define SNDBUF	     16384		  /* of a user's: answers that the kernel keeps */
+#define PAUSE_NS     (50 * NSEC_PER_MSEC) /* until quotas are checked again */
 #define CHECK_NS \
 	(1000 *  \
 	 NSEC_PER_MSEC) /* between two checks for peers that leave messages unread or are idle */
@@ -370,10 +371,26 @@ static void resume_peers(struct control *c, uint64_t now)
 		listener__pause(&c->listeners[i], false);
 }
 
+/* All rings, the first of them another one each time where the turn does not allow for all. */
 void control__read_rings(struct control *c, uint64_t now)
 {
-	for (struct peer *p = c ? c->peers : NULL; p; p = p->next)
-		control_ring__read(c, p, now, false);
+	unsigned first = c ? c->ring_peer : 0;
+
+	if (!c)
+		return;
+	c->ring_records = RING_RECORDS;
+	c->ring_peer = 0;
+	for (int pass = 0; pass < 2; pass++) {
+		unsigned at = 0;
+
+		for (struct peer *p = c->peers; p && !c->ring_peer; p = p->next, at++) {
+			if ((at < first) != pass)
+				continue;
+			control_ring__read(c, p, now, false);
+			if (!c->ring_records)
+				c->ring_peer = at + 1;
+		}
+	}
 }
 
 void control__read_last(struct control *c, const struct step *s, uint64_t now)
@@ -387,6 +404,7 @@ void control__turn(struct control *c, uint64_t now)
 {
 	int i;
 
+	c->ring_records = RING_RECORDS;
 	if (now >= c->resume_ns)
 		resume_peers(c, now);
 	for (i = 0; i < LISTENERS; i++)

@@ -22,8 +22,10 @@ struct control {
 	int epfd; /* readable when a listener's is */
 	struct peer *peers;
 	struct quotas quotas;
-	uint64_t resume_ns; /* peers wait, or no connection is accepted, until then */
-	uint64_t check_ns;  /* of the next check for peers to remove */
+	uint64_t ring_records; /* that may still be read in this turn */
+	unsigned ring_peer;    /* whose ring is read first at the next rows */
+	uint64_t resume_ns;    /* peers wait, or no connection is accepted, until then */
+	uint64_t check_ns;     /* of the next check for peers to remove */
 	gid_t admin_gid;
 	struct log_limit log_full, log_refused, log_unread, log_busy, log_paused;
 	char buf[JPC_MAX];
@@ -65,8 +67,8 @@ struct step *control_rows__own_step(const struct call *k);
 /* Gives the peer's process a ring for its regions, or reads the one that it has. 0, or -errno of
  * the reply. */
 int control_ring__message(struct call *k, const struct jpc_head *h);
-/* Reads the peer's ring, if it has one, into the request of its step. last: what is open then is
- * lost. */
+/* Reads the peer's ring, if it has one, into the request of its step, as far as its user's quota
+ * and the turn allow. last: what is left or open then is lost. */
 void control_ring__read(struct control *c, struct peer *p, uint64_t now, bool last);
 
 /* The request that rows of this peer belong to; NULL with the reason in k->reply.text. */

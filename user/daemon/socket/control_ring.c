@@ -49,10 +49,13 @@ void control_ring__read(struct control *c, struct peer *p, uint64_t now, bool la
 	struct request *r = p->ring ? request_match__of_serial(&c->d->env, p->request) : NULL;
 	uint64_t mono = clock__mono_ns(), records, lost;
 	struct region_sink sink = {.ring = p->ring, .process = (uint32_t)p->ring_pid};
+	struct region_pass pass = {.now_ns = mono, .fn = on_instance, .ctx = &sink};
 	const struct step *s;
 
 	if (!r)
 		return;
+	if (quota__may_work(p->quota, now))
+		pass.most = c->ring_records;
 	s = request_match__find_step(c->d->steps, c->d->env.k, &r->key);
 	if (!s)
 		return;
@@ -61,18 +64,27 @@ void control_ring__read(struct control *c, struct peer *p, uint64_t now, bool la
 	meet_process(p, &r->external.accounts);
 	lost = p->ring->pairs.lost;
 	/* both clocks run alike, but for the time that the machine slept */
-	records = region_ring__read(p->ring, mono - (now - s->start_boot_ns), mono, on_instance,
-				    &sink);
+	pass.from_ns = mono - (now - s->start_boot_ns);
+	records = region_ring__read(p->ring, &pass);
 	if (last)
-		region_pairs__lose(&p->ring->pairs, 0);
+		region_ring__end(p->ring);
 	r->external.lost_regions += p->ring->pairs.lost - lost;
 	if (p->ring->id)
 		region_accounts__set(&r->external.accounts, p->ring_pid, p->ring->id,
 				     region_ring__settled(p->ring));
+	c->ring_records -= records;
 	quota__charge(p->quota, (double)records / RECORDS_PER_CHARGE);
 	c->d->env.external_rows |= external_series__has_new(&r->external);
 }
 
+static void end_ring(struct control *c, struct peer *p, uint64_t now)
+{
+	control_ring__read(c, p, now, true);
+	region_ring__free(p->ring);
+	p->ring = NULL;
+}
+
+/* A process has one ring, that of its last connection. */
 int control_ring__message(struct call *k, const struct jpc_head *h)
 {
 	struct jpc_ring_message m;
@@ -89,19 +101,22 @@ int control_ring__message(struct call *k, const struct jpc_head *h)
 		control_ring__read(k->c, k->p, k->now, false);
 		return 0;
 	}
-	control_ring__read(k->c, k->p, k->now, true);
-	region_ring__free(k->p->ring);
-	k->p->ring = NULL;
+	for (struct peer *p = k->c->peers; p; p = p->next)
+		if (p == k->p || (p->ring && p->ring_pid == k->p->pid))
+			end_ring(k->c, p, k->now);
+	quota__charge(k->p->quota, QUOTA_RING);
 	err = region_ring__make(&k->p->ring);
 	if (err)
 		return control_call__refuse(k, err, "no memory for regions");
 	k->p->ring_pid = k->p->pid;
 	m.head = (struct jpc_head){
 		.magic = JPC_MAGIC, .version = JPC_VERSION, .type = JPC_RING, .length = sizeof(m)};
-	err = peer__send_fd(k->p, &m, k->p->ring->fd);
+	err = peer__send_fds(k->p, &m, (const int[]){k->p->ring->fd, k->p->ring->read_fd}, 2);
 	if (err) {
 		region_ring__free(k->p->ring);
 		k->p->ring = NULL;
+		return err;
 	}
-	return err;
+	region_ring__given(k->p->ring);
+	return 0;
 }

@@ -46,7 +46,7 @@ static void send_journal(struct call *k, const struct step *s)
 
 	if (fd < 0)
 		return;
-	peer__send_fd(k->p, &m, fd);
+	peer__send_fds(k->p, &m, &fd, 1);
 	close(fd);
 }
 

@@ -9,10 +9,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Work is counted in messages; an accepted connection, a search for a cgroup and a snapshot cost as
- * much as so many of them. */
+/* Work is counted in messages; an accepted connection, a search for a cgroup, a ring and a snapshot
+ * cost as much as so many of them. */
 #define QUOTA_ACCEPT 3
 #define QUOTA_LOCATE 10
+#define QUOTA_RING   10	 /* memory that both map */
 #define QUOTA_LOOK   20	 /* a snapshot of all slots */
 #define QUOTA_ROWS   400 /* rows of all tables of a step, which stay in its journal; and a copy */
 

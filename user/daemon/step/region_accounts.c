@@ -13,7 +13,7 @@
 
 #define KEY_ACCOUNT "region account" /* pid, id, settled */
 #define KEY_LOST    "regions lost"
-#define ACCOUNTS    16384 /* of processes of a step that live; others have none after a restart */
+#define ACCOUNTS    2048 /* as many as there are connections: each process has one at most */
 
 static bool has_ended(pid_t pid)
 {
@@ -21,14 +21,14 @@ static bool has_ended(pid_t pid)
 }
 
 /* Most processes come in the order of the last time. */
-static struct region_account *find_account(struct region_accounts *a, pid_t pid, uint64_t id)
+static struct region_account *find_account(struct region_accounts *a, pid_t pid)
 {
 	unsigned i, at = a->next;
 
 	for (i = 0; i < a->n; i++, at++) {
 		if (at >= a->n)
 			at = 0;
-		if (a->of[at].pid != pid || a->of[at].id != id)
+		if (a->of[at].pid != pid)
 			continue;
 		a->next = at + 1;
 		return &a->of[at];
@@ -39,7 +39,9 @@ static struct region_account *find_account(struct region_accounts *a, pid_t pid,
 const struct region_account *region_accounts__find(struct region_accounts *a, pid_t pid,
 						   uint64_t id)
 {
-	return find_account(a, pid, id);
+	const struct region_account *of = find_account(a, pid);
+
+	return of && of->id == id ? of : NULL;
 }
 
 /* Forgets those that will not come back; what the journal does not know of them it gets first. */
@@ -68,9 +70,9 @@ static bool make_room(struct region_accounts *a)
 
 void region_accounts__set(struct region_accounts *a, pid_t pid, uint64_t id, uint64_t settled)
 {
-	struct region_account *of = find_account(a, pid, id);
+	struct region_account *of = find_account(a, pid);
 
-	if (of && of->settled == settled)
+	if (of && of->id == id && of->settled == settled)
 		return;
 	if (!of && make_room(a))
 		of = &a->of[a->n++];
@@ -132,7 +134,7 @@ void region_accounts__remember(struct region_accounts *a, const char *key, const
 	    sscanf(text, "%d %" SCNu64 " %" SCNu64, &pid, &id, &settled) != 3 || has_ended(pid))
 		return;
 	region_accounts__set(a, pid, id, settled);
-	of = find_account(a, pid, id);
+	of = find_account(a, pid);
 	if (of) /* else there was no memory */
 		of->is_new = false;
 }

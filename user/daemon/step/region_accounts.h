@@ -27,7 +27,8 @@ struct region_accounts {
 /* NULL: nothing is known of the process. */
 const struct region_account *region_accounts__find(struct region_accounts *a, pid_t pid,
 						   uint64_t id);
-/* Processes that have ended may be forgotten. */
+/* In place of what was known of an earlier process of that number. Processes that have ended may be
+ * forgotten. */
 void region_accounts__set(struct region_accounts *a, pid_t pid, uint64_t id, uint64_t settled);
 void region_accounts__free(struct region_accounts *a);
 

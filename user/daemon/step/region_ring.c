@@ -11,21 +11,47 @@
 
 #include "client/column.h"
 
-#define AT_ONCE 256 /* records */
-#define AT_MOST (2 * JPC_RING_RECORDS)
+#define AT_ONCE 256		    /* records */
 #define ALL_MAX (UINT64_C(1) << 48) /* more have not been: nonsense */
+
+/* A file of memory whose size stays. */
+static int make_file(int *fd, const char *name, size_t size)
+{
+	*fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (*fd < 0 || ftruncate(*fd, (off_t)size) ||
+	    fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
+		return -errno;
+	return 0;
+}
+
+/* The word is written through this mapping alone, which nobody can keep waiting. */
+static int make_word(struct region_ring *r)
+{
+	int err = make_file(&r->read_fd, "jobprof regions read", sizeof(*r->read));
+	void *at;
+
+	if (err)
+		return err;
+	at = mmap(NULL, sizeof(*r->read), PROT_READ | PROT_WRITE, MAP_SHARED, r->read_fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	r->read = at;
+	return fcntl(r->read_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) ? -errno : 0;
+}
 
 int region_ring__make(struct region_ring **out)
 {
 	struct region_ring *r = calloc(1, sizeof(*r));
-	int err = 0;
+	int err;
 
 	if (!r)
 		return -ENOMEM;
-	r->fd = memfd_create("jobprof regions", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (r->fd < 0 || ftruncate(r->fd, sizeof(struct jpc_ring)) ||
-	    fcntl(r->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+	r->read_fd = -1;
+	err = make_file(&r->fd, "jobprof regions", sizeof(struct jpc_ring));
+	if (!err && fcntl(r->fd, F_ADD_SEALS, F_SEAL_SEAL))
 		err = -errno;
+	if (!err)
+		err = make_word(r);
 	if (err) {
 		region_ring__free(r);
 		return err;
@@ -38,9 +64,19 @@ void region_ring__free(struct region_ring *r)
 {
 	if (!r)
 		return;
+	if (r->read)
+		munmap(r->read, sizeof(*r->read));
+	if (r->read_fd >= 0)
+		close(r->read_fd);
 	if (r->fd >= 0)
 		close(r->fd);
 	free(r);
+}
+
+void region_ring__given(struct region_ring *r)
+{
+	close(r->read_fd);
+	r->read_fd = -1;
 }
 
 static bool read_at(const struct region_ring *r, void *to, size_t len, size_t at)
@@ -48,13 +84,8 @@ static bool read_at(const struct region_ring *r, void *to, size_t len, size_t at
 	return pread(r->fd, to, len, (off_t)at) == (ssize_t)len;
 }
 
-struct pass {
-	uint64_t from_ns, now_ns;
-	region_fn fn;
-	void *ctx;
-};
-
-static void take_record(struct region_ring *r, const struct jpc_record *rec, const struct pass *p)
+static void take_record(struct region_ring *r, const struct jpc_record *rec,
+			const struct region_pass *p)
 {
 	const struct region_mark m = {rec->time_ns, rec->thread, 0, rec->region & ~JPC_REGION_END,
 				      THREAD_USED_UNKNOWN};
@@ -104,7 +135,8 @@ static bool are_there(const struct region_ring *r)
 }
 
 /* False: a record is not whole yet. It is waited for until the next pass, and then lost. */
-static bool take_next(struct region_ring *r, const struct jpc_record *rec, const struct pass *p)
+static bool take_next(struct region_ring *r, const struct jpc_record *rec,
+		      const struct region_pass *p)
 {
 	if (rec->seq == r->next + 1) {
 		take_record(r, rec, p);
@@ -153,29 +185,35 @@ static void count_early(struct region_ring *r)
 	r->lost_early = early;
 }
 
-/* A writer that fills the ring all the time is not followed for ever. */
-uint64_t region_ring__read(struct region_ring *r, uint64_t from_ns, uint64_t now_ns, region_fn fn,
-			   void *ctx)
+uint64_t region_ring__read(struct region_ring *r, const struct region_pass *p)
 {
-	const struct pass p = {from_ns, now_ns, fn, ctx};
 	struct jpc_record rec[AT_ONCE];
 	uint64_t head, n, i, read = 0;
 	bool whole = true;
 
 	count_early(r);
-	while (whole && read < AT_MOST && find_next(r, &head)) {
-		n = read_some(r, rec, head - r->next);
+	while (whole && read < p->most && find_next(r, &head)) {
+		n = head - r->next < p->most - read ? head - r->next : p->most - read;
+		n = read_some(r, rec, n);
 		if (!n)
 			break;
 		read += n;
 		if (!are_there(r))
 			continue;
 		for (i = 0; whole && i < n; i++)
-			whole = take_next(r, &rec[i], &p);
+			whole = take_next(r, &rec[i], p);
 	}
-	if (pwrite(r->fd, &r->next, sizeof(r->next), offsetof(struct jpc_ring, read)) < 0)
-		return read; /* a word for the process, of no use to us */
+	__atomic_store_n(r->read, r->next, __ATOMIC_RELAXED);
 	return read;
+}
+
+void region_ring__end(struct region_ring *r)
+{
+	uint64_t head = read_number(r, offsetof(struct jpc_ring, head));
+	uint64_t unread = head > r->next && head <= ALL_MAX ? head - r->next : 0;
+
+	region_pairs__lose(&r->pairs, unread);
+	r->next += unread;
 }
 
 bool region_ring__name(const struct region_ring *r, uint32_t region, char name[64])

@@ -2,7 +2,8 @@
 /*
  * The ring in which a process of a job says when its threads enter and leave regions: see struct
  * jpc_ring. The file is ours and keeps its size; what is in it is the job's, which may write
- * anything there at any time. It is read, never mapped.
+ * anything there at any time. The file is read, and never mapped or written: who writes to the file
+ * from a page that is never delivered keeps every other writer, who cannot be killed then.
  */
 #ifndef JP_DAEMON_STEP_REGION_RING_H
 #define JP_DAEMON_STEP_REGION_RING_H
@@ -22,6 +23,8 @@ struct region_instance {
 
 struct region_ring {
 	int fd;		/* -1: there is none */
+	int read_fd;	/* of *read, for the process to read */
+	uint64_t *read; /* how many records were read */
 	uint64_t next;	/* records that were read or lost */
 	uint64_t stuck; /* the record at which the last pass ended as it was not whole; 0: none */
 	uint64_t id;	/* as in struct jpc_ring; 0: not known */
@@ -33,6 +36,8 @@ struct region_ring {
 /* 0 or -errno. */
 int region_ring__make(struct region_ring **out);
 void region_ring__free(struct region_ring *r);
+/* The process has both files: closes that of the word, whose mapping stays. */
+void region_ring__given(struct region_ring *r);
 
 /* Whether the process has just said for the first time who it is: then r->known is what a jobprofd
  * has read of earlier rings, as the process knows it. */
@@ -42,13 +47,19 @@ uint64_t region_ring__settled(const struct region_ring *r);
 
 typedef void (*region_fn)(void *ctx, const struct region_instance *i);
 
-/*
- * Reads what was written since the last time; fn gets each instance that has ended, in the order of
- * their ends. Instants must lie in [from_ns, now_ns]; others are lost. Returns how many records
- * were read, for the work that it was.
- */
-uint64_t region_ring__read(struct region_ring *r, uint64_t from_ns, uint64_t now_ns, region_fn fn,
-			   void *ctx);
+/* Instants of records must lie in [from_ns, now_ns]; others are lost. At most that many records are
+ * read. fn gets each instance that has ended, in the order of their ends. */
+struct region_pass {
+	uint64_t from_ns, now_ns, most;
+	region_fn fn;
+	void *ctx;
+};
+
+/* Reads what was written since the last time. Returns how many records were read, for the work that
+ * it was. */
+uint64_t region_ring__read(struct region_ring *r, const struct region_pass *p);
+/* Nothing more will be read: counts what is there, and what is open, as lost. */
+void region_ring__end(struct region_ring *r);
 
 /* The name of a region: 1 to 63 bytes of printable text. False: it has none. */
 bool region_ring__name(const struct region_ring *r, uint32_t region, char name[64]);
