@@ -124,14 +124,15 @@ static void read_answers(unsigned timeout_ms)
 
 		if (n == -ETIMEDOUT)
 			return;
-		if (n == (int)sizeof(r) && r.head.type == JPC_REPLY)
-			read_answer(&r);
-		else if (n == (int)sizeof(r.head) && r.head.type == JPC_RING && fd[0] >= 0) {
+		if (n == (int)sizeof(r.head) && r.head.type == JPC_RING && fd[0] >= 0) {
 			keep_ring(fd);
 			continue;
-		} else
-			client__close(&lib.client);
+		}
 		client__close_fds(fd);
+		if (n == (int)sizeof(r) && r.head.type == JPC_REPLY)
+			read_answer(&r);
+		else
+			client__close(&lib.client);
 	}
 }
 

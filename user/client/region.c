@@ -28,9 +28,8 @@ static struct {
 	int64_t checked_s;     /* atomic: when it was seen that jobprofd still reads the ring */
 	uint64_t lost;	       /* atomic: records while there was none */
 	pthread_mutex_t lock;  /* of the names, and of what follows */
-	const uint64_t
-		*read; /* records that jobprofd has read of the ring; NULL: it does not say */
-	uint64_t id;   /* of the process; 0: it has had no ring */
+	const uint64_t *read;  /* by jobprofd, of the ring's records; NULL: it does not say */
+	uint64_t id;	       /* of the process; 0: it has had no ring */
 	const uint64_t *early; /* counts records that are not in the ring: own.lost, or a head */
 	uint64_t early_told;   /* of these, those that the ring's head knows */
 	unsigned nnames;       /* atomic */
