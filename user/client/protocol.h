@@ -233,8 +233,8 @@ struct jpc_journal {
  * Regions of the sender's threads go through memory: the first RING of a connection is answered by
  * one with the descriptors of two memory files, and a REPLY: a struct jpc_ring, and a word that the
  * process may only read, how many records jobprofd has read. A later one has jobprofd read the ring
- * now; else it does so at its rows and when the connection ends. A jobprofd that was restarted gives
- * another ring: what it has not read is in `before`, of which its journal says what is known.
+ * now; else it does so at its rows and when the connection ends. A jobprofd that was restarted
+ * gives another ring: what it has not read is in `before`, of which its journal says what is known.
  */
 struct jpc_ring_message {
 	struct jpc_head head;
