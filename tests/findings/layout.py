@@ -136,7 +136,7 @@ def put_node(file, step, node, start_s, attrs, tables, packed=False):
     put_attribute(group, "Start TimeNS", int((START + start_s) * 10**9))
     put_attribute(group, "Start Time",
                   numpy.bytes_(time.strftime("%a %b %d %T %Y", time.localtime(START + start_s))))
-    for name, value in attrs.items():
+    for name, value in {"Lost": numpy.int64(0), **attrs}.items():
         put_attribute(group, name, value)
     for series, table, shape, rows, own in tables:
         put_table(group.require_group(series) if table else group, table or series, shape, rows, own, packed)

@@ -492,20 +492,23 @@ static size_t pack_frame(struct journal *j)
 
 static int put_frame(struct journal *j, const char *from, size_t len)
 {
-	ssize_t n;
-	int err;
+	size_t done = 0;
 
-	/* At an explicit place: whatever an earlier failure left behind is overwritten. */
-	do
-		n = pwrite(j->fd, from, len, j->size);
-	while (n < 0 && errno == EINTR);
-	if (n == (ssize_t)len)
-		return 0;
-	err = n < 0 ? -errno : -ENOSPC;
-	/* If this fails too, the torn frame ends the journal for readers all the same. */
-	if (n > 0 && ftruncate(j->fd, j->size))
-		err = -ENOSPC;
-	return err;
+	while (done < len) {
+		/* At an explicit place: whatever an earlier failure left behind is overwritten. */
+		ssize_t n = pwrite(j->fd, from + done, len - done, (off_t)(j->size + done));
+		int err = n < 0 ? -errno : -ENOSPC;
+
+		if (n > 0)
+			done += (size_t)n;
+		if (n > 0 || err == -EINTR)
+			continue;
+		/* If this fails too, the torn frame ends the journal for readers all the same. */
+		if (done && ftruncate(j->fd, (off_t)j->size))
+			return -ENOSPC;
+		return err;
+	}
+	return 0;
 }
 
 int journal__commit(struct journal *j)

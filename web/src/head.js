@@ -28,7 +28,9 @@ function coverage(report) {
 	const parts = [c.rows <= 3 ? plural(c.rows, 'row') : `a row every ${time(c.row_s)}`];
 	const left = report.facts.left_cgroup_s ?? null, counts = Boolean(report.job.command);
 
-	if (c.share > 0.995 && !c.lost_rows && !c.lost_counts && (left === null || counts))
+	if (c.lost_rows === null)
+		parts.push(el('b', {}, 'its end is not in the file'));
+	else if (c.share > 0.995 && !c.lost_rows && !c.lost_counts && (left === null || counts))
 		parts.push('none missing');
 	else if (c.lost_rows)
 		parts.push(el('b', {}, `${plural(c.lost_rows, 'row')} missing`));

@@ -166,6 +166,35 @@ def full_disk():
         subprocess.run(["umount", d], check=True)
 
 
+def full_journal():
+    """Where the journal cannot be written a run ends as its command does, with a file of the rows that there are; and at
+    once when it is told to."""
+    state, out = tmpdir("state"), tmpdir("out")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", state], check=True)
+    try:
+        for name, before, why in (("no room", [], "No space left on device"), ("a limit", ["prlimit", "--fsize=65536"], "File too large")):
+            where = state if not before else tmpdir("state")
+            args = [a for a in run_cmd("sh", "-c", "sleep 4; exit 5", out=out, state=where) if a != "-q"]
+            p = sh(before + args, timeout=60)
+            is_equal("full journal, %s: the command's status" % name, p.returncode, 5)
+            is_true("full journal, %s: one line says what is missing" % name, len(re.findall(
+                "the end of the profile is missing: cannot append to the journal .*: " + why, p.stderr)) == 1, p.stderr)
+            if not before:  # the limit is one of the page's own file, too
+                is_true("full journal: the page", re.search(r"^run \d+ .*, its end is not in the file$.*^Where the time went",
+                                                            p.stderr, re.M | re.S), p.stderr)
+        is_true("full journal: a file of the rows that there are", len(h5_files(out)) == 1 and len(task_table(h5_files(out)[0])) > 5,
+                p.stderr)
+        done = os.path.join(tmpdir("done"), "done")
+        p = start(run_cmd("sh", "-c", "sleep 4; touch %s" % done, out=out, state=state), stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: os.path.exists(done), 30, "the command")
+        time.sleep(0.5)
+        p.terminate()
+        said = p.communicate(timeout=60)[1]
+        is_true("full journal: a signal ends the wait", "file: not written (interrupted)" in said, said)
+    finally:
+        subprocess.run(["umount", state], check=True)
+
+
 SICK = """for i in $(seq 40); do cat /dev/null; true | head -c 1 >/dev/null; ls /proc >/dev/null; done
 dd if=/dev/zero of=small bs=1 count=200000 2>/dev/null
 for i in 1 2 3 4; do taskset -c %d timeout 1.5 yes >/dev/null & done
@@ -179,7 +208,7 @@ def page_of_a_run():
     sick = ["sh", "-c", "cd %s; %s" % (d, SICK % sorted(os.sched_getaffinity(0))[0])]
     for name, cmd in (("asleep", ["sleep", "0.5"]), ("sick", sick)):
         p = sh([a for a in run_cmd(*cmd) if a != "-q"])
-        page = p.stderr.split("\n")
+        page = [l for l in p.stderr.split("\n") if not l.startswith("jobprof run: ")]  # the log
         path = re.search("^file: (.*)$", p.stderr, re.M).group(1)
         everything = sh([JOBPROF, "report", "--all", path]).stdout
         is_true("page of a run, %s: 30 lines of 80 columns" % name, page.pop() == "" and len(page) <= 30 and
@@ -465,4 +494,4 @@ if __name__ == "__main__":
     run_five_at_a_time([limits_of_command, cpus_of_command, nothing_left, signals, side_by_side,
                         many_side_by_side, leftovers_that_stay, inherits_nothing, command_ends, clock_steps,
                         taken_journal, processes_that_run_on, output_is_the_commands, page_of_a_run, what_a_page_says, json_file, named_file,
-                        full_disk])
+                        full_disk, full_journal])

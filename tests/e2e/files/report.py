@@ -229,6 +229,10 @@ def none_missing():
                 attrs[attr] = was
             elif attr:
                 del attrs[attr]
+    with h5py.File(path, "r+") as f:
+        del f["Steps/0/Nodes/n2"].attrs["Lost"]
+    is_equal("none missing: no end, in JSON", as_json(path)["coverage"]["lost_rows"], None)
+    is_true("none missing: no end", ", its end is not in the file\n" in report(path)[1] and "none missing" not in report(path)[1], report(path)[1])
 
 
 def narrow_pages():

@@ -144,7 +144,8 @@ def seen():
     is_true("seen: rows while it runs", len(rows) >= 4, len(rows))
     is_near("seen: first", rows["FirstSeen"][-1], 0.75, 0, 0.2)
     is_near("seen: last", rows["LastSeen"][-1] - rows["FirstSeen"][-1], 1.2, 0, 0.1)
-    is_true("seen: CPU time over time", (rows["CPUTime"][:-1] > 0).all(), rows["CPUTime"])
+    # it may have no CPU yet in the first row, and none any more in the last
+    is_true("seen: CPU time over time", (rows["CPUTime"][1:-1] > 0).all(), rows["CPUTime"])
 
 
 def names():

@@ -217,6 +217,8 @@ static double lost_counts(const struct model_job *j)
 	return n;
 }
 
+/* NaN: the end of a step, which says how many, is not in the file: it runs, or the journal had no
+ * room. */
 static double lost_rows(const struct model_job *j)
 {
 	double n = 0;
@@ -224,6 +226,8 @@ static double lost_rows(const struct model_job *j)
 	for (unsigned i = 0; i < j->nparts; i++) {
 		const struct model_attr *lost = job_part__attr(&j->parts[i], "Lost");
 
+		if (!lost && job_part__attr(&j->parts[i], "JobProf Version"))
+			return NAN;
 		n += lost && lost->number > 0 ? lost->number : 0;
 	}
 	return n;

@@ -33,6 +33,9 @@
  * these never leave, and a longer wait would bring nothing. */
 #define QUIET_LEFT_NS (20 * NSEC_PER_MSEC)
 
+/* How long jobprof run waits, from the end of its command, for room for the last rows. */
+#define REST_MAX_NS (5 * NSEC_PER_SEC)
+
 void step__close(struct step *s, struct kern *k)
 {
 	uint32_t slot;
@@ -63,7 +66,7 @@ void step__finish(struct step *s, const struct step_env *env, const char *reason
 	kern__set_done(env->k, s->slot);
 	journal__end(s->journal);
 	step__commit(s, 0, 0);
-	step__write_rest(s);
+	step__write_rest(s, false);
 	s->state = STEP_FINISHING;
 }
 
@@ -185,7 +188,7 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 		take_slurms_answers(&d->env, s, now);
 		break;
 	case STEP_FINISHING:
-		if (step__write_rest(s))
+		if (step__write_rest(s, d->opts.embedded && now > s->end_boot_ns + REST_MAX_NS))
 			daemon_finish_file(d, &s->pub, now);
 		break;
 	case STEP_IGNORED:

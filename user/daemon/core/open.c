@@ -97,6 +97,7 @@ static int open_fds(struct daemon *d)
 	}
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* ulimit -f: the write says EFBIG */
 	d->epfd = epoll_create1(EPOLL_CLOEXEC);
 	d->clockfd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	d->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

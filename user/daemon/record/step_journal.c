@@ -162,17 +162,24 @@ void step_journal__check(struct step *s, const struct step_env *env)
 	redeclare(s, env);
 }
 
-bool step__write_rest(struct step *s)
+bool step__write_rest(struct step *s, bool last)
 {
+	int err = s->journal ? journal__commit(s->journal) : 0;
+
 	if (!s->journal)
 		return true;
-	if (journal__commit(s->journal)) {
+	if (err && !last) {
 		s->pub.failures = 1; /* the end of the daemon does not wait for the file */
 		return false;
 	}
+	if (err)
+		log_error("%s: the end of the profile is missing: cannot append to the journal %s: "
+			  "%s",
+			  s->pub.name, s->pub.journal, strerror(-err));
 	if (s->full)
 		s->pub.failures = 0;
-	log_recovery(s);
+	if (!err)
+		log_recovery(s);
 	s->pub.unnamed = s->unnamed;
 	/* No other process reads the journals of jobs, of which many may wait for their files. */
 	if (s->unnamed || !s->pub.user[0])

@@ -22,7 +22,8 @@ void step_journal__check(struct step *s, const struct step_env *env);
  * after the mark are left out: their counts are in the next rows. Records before the mark stay in
  * memory. */
 bool step__commit(struct step *s, size_t mark, unsigned rows);
-/* Writes the last frame, if it could not be written at the end. False: it still cannot. */
-bool step__write_rest(struct step *s);
+/* Writes the last frame, if it could not be written at the end. False: it still cannot; last: it is
+ * left out then. */
+bool step__write_rest(struct step *s, bool last);
 
 #endif

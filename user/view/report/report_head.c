@@ -163,7 +163,9 @@ static void print_coverage(const struct report *r, FILE *out)
 			report_text__s((double)r->job->rows));
 	else
 		fprintf(out, ", a row every %s", report_text__time(row_s, row));
-	if (coverage > 0.995 && !(rows > 0) && !lost && !(is_away(r) && !is_run(r)))
+	if (isnan(rows))
+		fputs(", its end is not in the file", out);
+	else if (coverage > 0.995 && !rows && !lost && !(is_away(r) && !is_run(r)))
 		fputs(", none missing", out);
 	else if (rows > 0)
 		fprintf(out, ", %s row%s missing", report_text__count(rows, row),

@@ -57,7 +57,7 @@ struct run {
 	int status;
 	bool ended, removed;
 	const struct step *failed; /* its file cannot be written */
-	bool json_failed;
+	bool json_failed, interrupted;
 	uint64_t written_ns; /* when there was nothing more to do for CMD */
 };
 
@@ -114,11 +114,13 @@ static void on_child(void *ctx, pid_t pid, int status)
 	r->ended = true;
 }
 
-/* A signal typed at the terminal has reached CMD already; one sent to us alone is passed on. */
+/* A signal typed at the terminal has reached CMD already; one sent to us alone is passed on. Once
+ * CMD has ended it ends the wait for the file. */
 static void on_interrupt(void *ctx, int sig, bool from_terminal)
 {
 	struct run *r = ctx;
 
+	r->interrupted = r->ended;
 	if (!from_terminal && !r->ended && r->pid > 0)
 		kill(r->pid, sig);
 }
@@ -128,7 +130,8 @@ static const struct step *find_failed(const struct run *r)
 {
 	const struct step *s = daemon__steps(r->d);
 
-	while (s && (s->state != STEP_FINISHING || s->pub.failures < GIVE_UP_AFTER))
+	while (s && !r->interrupted &&
+	       (s->state != STEP_FINISHING || s->pub.failures < GIVE_UP_AFTER))
 		s = s->next;
 	return s;
 }
@@ -146,9 +149,12 @@ static bool is_done(void *ctx)
 		if (!r->wait_all && run_cgroup__evict(&r->cgroup))
 			daemon__leave_behind(r->d);
 		r->removed = !run_cgroup__remove(&r->cgroup);
-		return false;
+		if (!r->interrupted)
+			return false;
 	}
 	r->failed = find_failed(r);
+	if (r->interrupted)
+		return true;
 	if (!r->failed && daemon__steps(r->d))
 		return false;
 	if (!r->written_ns)
@@ -224,7 +230,7 @@ static void summary_without_file(struct run *r)
 	fprintf(stderr,
 		"file: not written (%s): the next jobprof run, of any command, writes %s when it "
 		"can\n",
-		p->error, path);
+		p->error[0] ? p->error : "interrupted", path);
 }
 
 static void print_troubles(const char *text)
