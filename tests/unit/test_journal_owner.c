@@ -56,13 +56,13 @@ TEST(a_full_disk_loses_nothing)
 	tight.rlim_cur = size + 20;
 	setrlimit(RLIMIT_FSIZE, &tight);
 	journal__row(j, 7, c, 2);
-	assert_int_equal(journal__commit(j), -ENOSPC);
+	assert_int_equal(journal__commit(j), -EFBIG);
 	assert_int_equal(file_size(), size);
 	/* what the caller takes back is gone, and no more */
 	mark = journal__mark(j);
 	c[0].u = 99;
 	journal__row(j, 7, c, 2);
-	assert_int_equal(journal__commit(j), -ENOSPC);
+	assert_int_equal(journal__commit(j), -EFBIG);
 	journal__discard(j, mark);
 	setrlimit(RLIMIT_FSIZE, &old);
 	assert_int_equal(journal__commit(j), 0);
