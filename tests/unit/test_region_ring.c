@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The ring of regions, as jobprofd reads it: instances, what is lost, and whatever else a program
  * may write there. */
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
+#include "base/clock.h"
 #include "daemon/step/region_ring.h"
 
 static struct region_ring *ring;
@@ -40,8 +42,8 @@ static void keep(void *ctx, const struct region_instance *i)
 
 static uint64_t pass(void)
 {
-	return region_ring__read(
-		ring, &(struct region_pass){1000, 1000000000, 2 * JPC_RING_RECORDS, keep, NULL});
+	return region_ring__read(ring,
+				 &(struct region_pass){1000, 2 * JPC_RING_RECORDS, keep, NULL});
 }
 
 static void put(uint64_t time, uint32_t region, uint32_t thread)
@@ -63,7 +65,7 @@ static void is_instance(unsigned i, uint32_t thread, uint32_t region, uint64_t b
 /* At most so many at once; what is left at the end is lost, and so is a region that is open. */
 TEST(a_pass_has_an_end)
 {
-	const struct region_pass five = {1000, 1000000000, 5, keep, NULL};
+	const struct region_pass five = {1000, 5, keep, NULL};
 
 	for (unsigned i = 0; i < 20; i++)
 		put(2000 + i, 1 | (i % 2 ? JPC_REGION_END : 0), 7);
@@ -168,11 +170,57 @@ TEST(instants_outside_of_the_step)
 	put(999, 1, 7);
 	put(2000, 1 | JPC_REGION_END, 7);
 	put(2100, 1, 7);
-	put(1000000001, 1 | JPC_REGION_END, 7);
+	put(clock__mono_ns() + 1000000000, 1 | JPC_REGION_END, 7);
 	put(2200, JPC_REGIONS, 7);
 	pass();
 	assert_int_equal(ngot, 0);
 	assert_int_equal(ring->pairs.lost, 5);
+}
+
+static void put_now(uint32_t region)
+{
+	uint64_t seq = shared->head + 1;
+
+	shared->record[(seq - 1) % JPC_RING_RECORDS] = (struct jpc_record){
+		.seq = seq, .time_ns = clock__mono_ns(), .region = region, .thread = 7};
+	__atomic_store_n(&shared->head, seq, __ATOMIC_RELEASE);
+}
+
+#define MANY (20 * JPC_RING_RECORDS)
+
+static void *put_many(void *arg)
+{
+	put_now(1);
+	for (unsigned i = 0; i < MANY - 2; i++) {
+		while (shared->head - __atomic_load_n(ring->read, __ATOMIC_RELAXED) >=
+		       JPC_RING_RECORDS / 2)
+			;
+		put_now(2 | (i % 2 ? JPC_REGION_END : 0));
+	}
+	put_now(1 | JPC_REGION_END);
+	return arg;
+}
+
+static void count(void *ctx, const struct region_instance *i)
+{
+	(void)ctx;
+	got[0] = *i;
+	ngot++;
+}
+
+/* What is written while a pass goes on is not of the time to come. */
+TEST(a_process_writes_while_its_ring_is_read)
+{
+	const struct region_pass all = {1000, MANY, count, NULL};
+	pthread_t t;
+
+	assert_int_equal(pthread_create(&t, NULL, put_many, NULL), 0);
+	while (ring->next < MANY)
+		region_ring__read(ring, &all);
+	pthread_join(t, NULL);
+	assert_int_equal(ring->pairs.lost, 0);
+	assert_int_equal(ngot, MANY / 2);
+	assert_int_equal(got[0].region, 1); /* the last */
 }
 
 TEST(what_the_process_lost_itself)
@@ -251,7 +299,7 @@ TEST(any_content)
 		assert_in_range(pass(), 0, 2 * JPC_RING_RECORDS + 256);
 		for (unsigned i = 0; i < ngot; i++) {
 			assert_in_range(got[i].begin_ns, 1000, got[i].end_ns);
-			assert_in_range(got[i].end_ns, 1000, 1000000000);
+			assert_in_range(got[i].end_ns, 1000, clock__mono_ns());
 			assert_in_range(got[i].region, 0, JPC_REGIONS - 1);
 		}
 		assert_in_range(ring->pairs.nopen, 0, REGION_OPEN_MAX);

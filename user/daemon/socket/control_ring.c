@@ -49,7 +49,7 @@ void control_ring__read(struct control *c, struct peer *p, uint64_t now, bool la
 	struct request *r = p->ring ? request_match__of_serial(&c->d->env, p->request) : NULL;
 	uint64_t mono = clock__mono_ns(), records, lost;
 	struct region_sink sink = {.ring = p->ring, .process = (uint32_t)p->ring_pid};
-	struct region_pass pass = {.now_ns = mono, .fn = on_instance, .ctx = &sink};
+	struct region_pass pass = {.fn = on_instance, .ctx = &sink};
 	const struct step *s;
 
 	if (!r)
@@ -64,7 +64,7 @@ void control_ring__read(struct control *c, struct peer *p, uint64_t now, bool la
 	meet_process(p, &r->external.accounts);
 	lost = p->ring->pairs.lost;
 	/* both clocks run alike, but for the time that the machine slept */
-	pass.from_ns = mono - (now - s->start_boot_ns);
+	pass.from_ns = mono - (clock__boot_ns() - s->start_boot_ns);
 	records = region_ring__read(p->ring, &pass);
 	if (last)
 		region_ring__end(p->ring);

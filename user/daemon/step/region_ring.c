@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "client/column.h"
 
 #define AT_ONCE 256		    /* records */
@@ -84,14 +85,14 @@ static bool read_at(const struct region_ring *r, void *to, size_t len, size_t at
 	return pread(r->fd, to, len, (off_t)at) == (ssize_t)len;
 }
 
-static void take_record(struct region_ring *r, const struct jpc_record *rec,
+static void take_record(struct region_ring *r, const struct jpc_record *rec, uint64_t now_ns,
 			const struct region_pass *p)
 {
 	const struct region_mark m = {rec->time_ns, rec->thread, 0, rec->region & ~JPC_REGION_END,
 				      THREAD_USED_UNKNOWN};
 	struct region_mark begin;
 
-	if (m.time_ns < p->from_ns || m.time_ns > p->now_ns || m.region >= JPC_REGIONS)
+	if (m.time_ns < p->from_ns || m.time_ns > now_ns || m.region >= JPC_REGIONS)
 		region_pairs__lose(&r->pairs, 1);
 	else if (!(rec->region & JPC_REGION_END))
 		region_pairs__begin(&r->pairs, &m);
@@ -135,11 +136,11 @@ static bool are_there(const struct region_ring *r)
 }
 
 /* False: a record is not whole yet. It is waited for until the next pass, and then lost. */
-static bool take_next(struct region_ring *r, const struct jpc_record *rec,
+static bool take_next(struct region_ring *r, const struct jpc_record *rec, uint64_t now_ns,
 		      const struct region_pass *p)
 {
 	if (rec->seq == r->next + 1) {
-		take_record(r, rec, p);
+		take_record(r, rec, now_ns, p);
 	} else if (r->stuck == r->next + 1) {
 		region_pairs__lose(&r->pairs, 1);
 	} else {
@@ -188,7 +189,7 @@ static void count_early(struct region_ring *r)
 uint64_t region_ring__read(struct region_ring *r, const struct region_pass *p)
 {
 	struct jpc_record rec[AT_ONCE];
-	uint64_t head, n, i, read = 0;
+	uint64_t head, n, i, now_ns, read = 0;
 	bool whole = true;
 
 	count_early(r);
@@ -198,10 +199,11 @@ uint64_t region_ring__read(struct region_ring *r, const struct region_pass *p)
 		if (!n)
 			break;
 		read += n;
+		now_ns = clock__mono_ns(); /* a process writes while its ring is read */
 		if (!are_there(r))
 			continue;
 		for (i = 0; whole && i < n; i++)
-			whole = take_next(r, &rec[i], p);
+			whole = take_next(r, &rec[i], now_ns, p);
 	}
 	__atomic_store_n(r->read, r->next, __ATOMIC_RELAXED);
 	return read;

@@ -47,10 +47,10 @@ uint64_t region_ring__settled(const struct region_ring *r);
 
 typedef void (*region_fn)(void *ctx, const struct region_instance *i);
 
-/* Instants of records must lie in [from_ns, now_ns]; others are lost. At most that many records are
- * read. fn gets each instance that has ended, in the order of their ends. */
+/* Instants of records must be from_ns or later, and not to come; others are lost. At most that many
+ * records are read. fn gets each instance that has ended, in the order of their ends. */
 struct region_pass {
-	uint64_t from_ns, now_ns, most;
+	uint64_t from_ns, most; /* from_ns: of CLOCK_MONOTONIC */
 	region_fn fn;
 	void *ctx;
 };
