@@ -72,6 +72,28 @@ def processes_that_run_on():
         is_true("a process runs on, %s: the profile ends with the command" % name, wall < 10, wall)
 
 
+def is_reaped(pid):
+    wait_until(lambda: not os.path.exists("/proc/%d" % pid), 30, "the end of the command")
+
+
+def signal_while_processes_run_on():
+    """A signal after the command's end ends --wait-all alone: the file is written, the process lives, its cgroup goes."""
+    d = tmpdir("wait")
+    args = [a for a in run_cmd("sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $! >%s/pid; echo $$ >%s/done" % (d, d), out=d) if a != "-q"]
+    at = args.index("--")
+    p = start(args[:at] + ["--wait-all"] + args[at:], stderr=subprocess.PIPE, text=True)
+    pid = int(written(d + "/pid"))
+    is_reaped(int(written(d + "/done")))
+    made = cgroups_of(p.pid)
+    p.send_signal(signal.SIGINT)
+    said = p.communicate(timeout=60)[1]
+    is_true("wait-all and a signal: the file is written", p.returncode == 0 and len(h5_files(d)) == 1, said)
+    is_true("wait-all and a signal: what ran on is said", "\n1 background process ran on after" in said, said)
+    is_true("wait-all and a signal: the process lives, its cgroup is gone",
+            made and not any(os.path.exists(t) for t in made) and os.path.exists("/proc/%d" % pid), made)
+    os.kill(pid, signal.SIGKILL)
+
+
 def output_is_the_commands():
     """Standard output is CMD's alone, also where it ends early."""
     args = [a for a in run_cmd("sh", "-c", "seq 3; exit 4") if a != "-q"]
@@ -185,9 +207,8 @@ def full_journal():
         is_true("full journal: a file of the rows that there are", len(h5_files(out)) == 1 and len(task_table(h5_files(out)[0])) > 5,
                 p.stderr)
         done = os.path.join(tmpdir("done"), "done")
-        p = start(run_cmd("sh", "-c", "sleep 4; touch %s" % done, out=out, state=state), stderr=subprocess.PIPE, text=True)
-        wait_until(lambda: os.path.exists(done), 30, "the command")
-        time.sleep(0.5)
+        p = start(run_cmd("sh", "-c", "sleep 4; echo $$ >" + done, out=out, state=state), stderr=subprocess.PIPE, text=True)
+        is_reaped(int(written(done)))
         p.terminate()
         said = p.communicate(timeout=60)[1]
         is_true("full journal: a signal ends the wait", "file: not written (interrupted)" in said, said)
@@ -492,5 +513,5 @@ if __name__ == "__main__":
     need_bpf()
     run_five_at_a_time([limits_of_command, cpus_of_command, nothing_left, signals, side_by_side,
                         many_side_by_side, leftovers_that_stay, inherits_nothing, command_ends, clock_steps,
-                        taken_journal, processes_that_run_on, output_is_the_commands, page_of_a_run, what_a_page_says, json_file, named_file,
-                        full_disk, full_journal])
+                        taken_journal, processes_that_run_on, signal_while_processes_run_on, output_is_the_commands,
+                        page_of_a_run, what_a_page_says, json_file, named_file, full_disk, full_journal])

@@ -115,12 +115,15 @@ static void on_child(void *ctx, pid_t pid, int status)
 }
 
 /* A signal typed at the terminal has reached CMD already; one sent to us alone is passed on. Once
- * CMD has ended it ends the wait for the file. */
+ * CMD has ended it ends the wait for the background processes, and then that for the file. */
 static void on_interrupt(void *ctx, int sig, bool from_terminal)
 {
 	struct run *r = ctx;
 
-	r->interrupted = r->ended;
+	if (r->ended && r->wait_all && !r->removed)
+		r->wait_all = false;
+	else
+		r->interrupted = r->ended;
 	if (!from_terminal && !r->ended && r->pid > 0)
 		kill(r->pid, sig);
 }
