@@ -30,12 +30,14 @@ function coverage(report) {
 
 	if (c.lost_rows === null)
 		parts.push(el('b', {}, 'its end is not in the file'));
-	else if (c.share > 0.995 && !c.lost_rows && !c.lost_counts && (left === null || counts))
+	else if (c.share > 0.995 && !c.lost_rows && !c.lost_counts && c.missed_cpu_s === 0 && (left === null || counts))
 		parts.push('none missing');
 	else if (c.lost_rows)
 		parts.push(el('b', {}, `${plural(c.lost_rows, 'row')} missing`));
 	else if (c.share !== null && c.share <= 0.995)
 		parts.push(el('b', {}, `${share(c.share)} of the time recorded`));
+	if (c.missed_cpu_s !== 0)
+		parts.push(el('b', {}, c.missed_cpu_s === null ? 'ran before it was counted' : `used ${time(c.missed_cpu_s)} of CPU time before it was counted`));
 	if (c.lost_counts)
 		parts.push(el('b', {}, 'counts lost: a restart or a damaged journal'));
 	if (left !== null)

@@ -222,14 +222,22 @@ def none_missing():
         name = "none missing: %s %s" % (attr, value)
         is_equal(name, ["none missing" in page, ", 3 rows missing" in page, ", counts lost" in page, bool(left)],
                  [not rows and not counts and not left, rows == 3, counts == 1, attr == "Left Cgroup After"])
-        is_equal(name + ", in JSON", [c["lost_rows"], c["lost_counts"]], [rows, counts])
+        is_equal(name + ", in JSON", [c["lost_rows"], c["lost_counts"], c["missed_cpu_s"]], [rows, counts, 0])
         with h5py.File(path, "r+") as f:
             attrs = f["Steps/0/Nodes/n2"].attrs
             if was is not None:
                 attrs[attr] = was
             elif attr:
                 del attrs[attr]
+    for attr, value, known, said in (("Baseline", "was running when first seen", None, "ran before it was counted"),
+                                     ("Missed CPU Time", 0.25, 0.25, "used 0.25 s of CPU time before it was counted")):
+        with h5py.File(path, "r+") as f:
+            f["Steps/0/Nodes/n2"].attrs[attr] = value
+        page, c = report(path)[1], as_json(path)["coverage"]
+        is_equal("none missing: " + attr, ["none missing" in page, ", %s\n" % said in page, c["missed_cpu_s"]], [False, True, known])
     with h5py.File(path, "r+") as f:
+        for attr in ("Baseline", "Missed CPU Time"):
+            del f["Steps/0/Nodes/n2"].attrs[attr]
         del f["Steps/0/Nodes/n2"].attrs["Lost"]
     is_equal("none missing: no end, in JSON", as_json(path)["coverage"]["lost_rows"], None)
     is_true("none missing: no end", ", its end is not in the file\n" in report(path)[1] and "none missing" not in report(path)[1], report(path)[1])

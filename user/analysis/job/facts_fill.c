@@ -217,6 +217,20 @@ static double lost_counts(const struct model_job *j)
 	return n;
 }
 
+/* s of CPU time; NaN: nobody knows how much. */
+static double missed_cpu(const struct model_job *j)
+{
+	double s = 0;
+
+	for (unsigned i = 0; i < j->nparts; i++) {
+		const struct model_attr *missed = job_part__attr(&j->parts[i], "Missed CPU Time");
+
+		if (job_part__attr(&j->parts[i], "Baseline"))
+			s += missed && missed->number >= 0 ? missed->number : NAN;
+	}
+	return s;
+}
+
 /* NaN: the end of a step, which says how many, is not in the file: it runs, or the journal had no
  * room. */
 static double lost_rows(const struct model_job *j)
@@ -329,6 +343,7 @@ static void fill_job(struct facts *f, const struct model_job *j)
 	*v[FACT_JOB_row_s] = j->row_s;
 	*v[FACT_JOB_lost_rows] = lost_rows(j);
 	*v[FACT_JOB_lost_counts] = lost_counts(j);
+	*v[FACT_JOB_missed_cpu_s] = missed_cpu(j);
 	*v[FACT_JOB_steps] = j->nsteps;
 	*v[FACT_JOB_nodes] = j->nnodes;
 	*v[FACT_JOB_cores] = cores_of(j, false);

@@ -91,6 +91,8 @@ static const struct {
 	{FACT_JOB_programs, BECAUSE(UNSEEN)},
 	{FACT_JOB_has_mpi, BECAUSE(UNSEEN)},
 	{FACT_JOB_commands, BECAUSE("no file has the table Commands")},
+	{FACT_JOB_missed_cpu_s,
+	 BECAUSE("nobody saw how much a step had used before it was counted")},
 	{FACT_JOB_left_cgroup_s, BECAUSE("no process was seen to leave its cgroup")},
 	{FACT_NODE_cores, BECAUSE("the files do not say which CPUs it has")},
 	{FACT_NODE_cpu_s, COLUMN(Q_CPU)},

@@ -145,6 +145,18 @@ static bool is_away(const struct report *r)
 	return !isnan(facts__job(r->facts, FACT_JOB_left_cgroup_s));
 }
 
+/* What the processes did before they were counted. */
+static void print_missed(double cpu_s, FILE *out)
+{
+	report_number time;
+
+	if (isnan(cpu_s))
+		fputs(", ran before it was counted", out);
+	else if (cpu_s > 0)
+		fprintf(out, ", used %s of CPU time before it was counted",
+			report_text__time(cpu_s, time));
+}
+
 #define FEW_ROWS 3 /* have no rhythm */
 
 static void print_coverage(const struct report *r, FILE *out)
@@ -152,6 +164,7 @@ static void print_coverage(const struct report *r, FILE *out)
 	double row_s = facts__job(r->facts, FACT_JOB_row_s);
 	double coverage = facts__job(r->facts, FACT_JOB_coverage);
 	double rows = facts__job(r->facts, FACT_JOB_lost_rows);
+	double missed = facts__job(r->facts, FACT_JOB_missed_cpu_s);
 	bool lost = facts__job(r->facts, FACT_JOB_lost_counts) > 0;
 	unsigned bad = 0;
 	report_number row, share;
@@ -165,13 +178,14 @@ static void print_coverage(const struct report *r, FILE *out)
 		fprintf(out, ", a row every %s", report_text__time(row_s, row));
 	if (isnan(rows))
 		fputs(", its end is not in the file", out);
-	else if (coverage > 0.995 && !rows && !lost && !(is_away(r) && !is_run(r)))
+	else if (coverage > 0.995 && !rows && !lost && missed == 0 && !(is_away(r) && !is_run(r)))
 		fputs(", none missing", out);
 	else if (rows > 0)
 		fprintf(out, ", %s row%s missing", report_text__count(rows, row),
 			report_text__s(rows));
 	else if (coverage <= 0.995)
 		fprintf(out, ", %s of the time recorded", report_text__share(coverage, share));
+	print_missed(missed, out);
 	if (lost)
 		fputs(", counts lost: a restart or a damaged journal", out);
 	if (bad)

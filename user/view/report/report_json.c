@@ -290,6 +290,7 @@ static json_t *coverage_json(const struct report *r)
 	json__set(o, "share", json__number(facts__job(r->facts, FACT_JOB_coverage)));
 	json__set(o, "lost_rows", json__number(facts__job(r->facts, FACT_JOB_lost_rows)));
 	json__set(o, "lost_counts", json__number(facts__job(r->facts, FACT_JOB_lost_counts)));
+	json__set(o, "missed_cpu_s", json__number(facts__job(r->facts, FACT_JOB_missed_cpu_s)));
 	json__set(o, "rows", json_integer((json_int_t)r->job->rows));
 	json__set(o, "row_s", json__number(facts__job(r->facts, FACT_JOB_row_s)));
 	json__set(o, "bin_s", json__number(r->job->grid.dt_s));
