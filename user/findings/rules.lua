@@ -1748,7 +1748,7 @@ rules["cpu.system"] = {
 -- did is not known.
 rules["proc.forks"] = {
 	needs = {"bin.forks", "bin.span_s", "job.forks", "job.cpu_s", "job.nodes"},
-	limits = {per_s = 20, loop_per_s = 2, least_s = 300, process_s = 0.0009, fault_s = 1e-5, loading = 0.15, bins = 2, mostly = 0.8, all = 0.95},
+	limits = {per_s = 20, least = 100, loop_per_s = 2, least_s = 300, process_s = 0.0009, fault_s = 1e-5, loading = 0.15, bins = 2, mostly = 0.8, all = 0.95},
 	source = "jobprof's own",
 	judge = function(limits)
 		local builds = {"make", "ninja", "cmake", "ctest", "configure", "cargo", "bazel", "scons", "pytest", "cc1",
@@ -1781,7 +1781,8 @@ rules["proc.forks"] = {
 		local cost = waste * awake * higher(0, sum(only(bin.cores_s, busy)) - known(foreign * sum(only(bin.idle_wait_s, busy)), 0))
 		local each = is_loop and {repeated, job.repeated_cpu_s} or little > 0 and {little, little_s}
 		return {
-			severity = few and "note" or "warn",
+			-- A start of some programs is no loop.
+			severity = (few or job.forks < limits.least) and "note" or "warn",
 			cost = cost,
 			saving = share(cost),
 			at_least = waste < limits.all or little < limits.mostly * job.forks,
