@@ -7,12 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/command_line.h"
 #include "base/escape.h"
 #include "view/compare/compare.h"
 #include "view/line.h"
 #include "view/report/report_text.h"
 
 #define CELLS	       19 /* of the waterfall */
+#define PROGRAM_LEAST  20 /* characters */
 #define QUANTITY_WIDTH (REPORT_WIDTH - 43 - CELLS)
 #define SAID_SHARE     0.01 /* smaller terms are not in the sentence */
 #define MOSTLY	       0.6  /* of the waiting, on one node */
@@ -24,8 +26,11 @@
 
 static void print_run(const char *letter, const struct compared_job *r, FILE *out)
 {
+	size_t others = sizeof("   job  step  \"\"") - 1 + strlen(r->id) + strlen(r->step);
+	size_t room = others + PROGRAM_LEAST < REPORT_WIDTH ? REPORT_WIDTH - others : PROGRAM_LEAST;
+	char day[32] = "", line[COMMAND_LINE_MAX + 1];
 	report_number wall, tasks, cores;
-	char day[32] = "";
+	report_line cut;
 	time_t t = (time_t)r->start_s;
 	struct tm tm;
 
@@ -44,11 +49,10 @@ static void print_run(const char *letter, const struct compared_job *r, FILE *ou
 	print__escaped(out, r->id);
 	fputs(*r->step ? " step " : "", out);
 	print__escaped(out, r->step);
-	if (*r->program) {
-		fputs(" \"", out);
-		print__escaped(out, r->program);
-		putc('"', out);
-	}
+	if (*r->program)
+		fprintf(out, " \"%s\"",
+			report_text__cut(command_line__short(r->program, room, line),
+					 (unsigned)room, cut));
 	putc('\n', out);
 }
 
