@@ -12,14 +12,15 @@ static __always_inline u64 queue_clock(void)
 	return bpf_ktime_get_ns() - (c ? c->clock_behind_ns : 0);
 }
 
+#define CPU_TIME_TRIES 8 /* other CPUs that wake threads for this queue update its clock, too */
+
 /* Of the current thread until now: its account was last updated a tick ago at most. An update while
- * it is read, of the account or of the clocks, would be counted twice: then once more, as the next
- * one is far away. */
+ * it is read, of the account or of the clocks, would be counted twice: then once more. */
 static __always_inline u64 cpu_time(struct task_struct *p)
 {
 	u64 sum = 0;
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < CPU_TIME_TRIES; i++) {
 		struct rq *rq = p->se.cfs_rq->rq;
 		u64 clock = *(volatile u64 *)&rq->clock;
 		s64 since, more;

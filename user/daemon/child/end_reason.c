@@ -11,7 +11,7 @@
 
 /* While a job completes squeue tells a time limit at once, but "cancelled" only after it. */
 #define AGAIN_NS   (400 * 1000 * 1000ull)
-#define GIVE_UP_NS (8 * NSEC_PER_SEC)
+#define GIVE_UP_NS (20 * NSEC_PER_SEC)
 
 static const struct {
 	const char *state, *reason; /* "": any */
