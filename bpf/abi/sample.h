@@ -46,6 +46,7 @@ struct jp_stack {
 /* What a thread had, for the stack to be followed by user space: one of some samples. */
 struct jp_stack_copy {
 	struct jp_stack_key key; /* hash 0 */
+	__u64 job;		 /* jp_slot.job of its step, else the step's cgroup */
 	__u64 sp;
 	__u32 nstack; /* bytes */
 	__u32 nkernel;
@@ -152,7 +153,7 @@ _Static_assert(sizeof(struct jp_page_key) == 24, "jp_page_key");
 _Static_assert(sizeof(struct jp_point) == 64, "jp_point");
 _Static_assert(sizeof(struct jp_counted_point) == 128, "jp_counted_point");
 _Static_assert(sizeof(struct jp_stack_copy) ==
-		       48 + 8 * (JP_STACK_KERNEL + JP_COPY_REGS) + JP_COPY_BYTES,
+		       56 + 8 * (JP_STACK_KERNEL + JP_COPY_REGS) + JP_COPY_BYTES,
 	       "jp_stack_copy");
 _Static_assert(sizeof(struct jp_sample) == 48 + 8 * JP_STACK_WORDS, "jp_sample");
 

@@ -10,6 +10,7 @@
 #include "base/id_table.h"
 #include "daemon/record/call_tree.h"
 
+static struct detail room;
 static const union cell now[3] = {{.u = 1}, {.u = 2}, {.u = 3}};
 
 static struct journal *new_journal(char path[64])
@@ -24,7 +25,7 @@ static struct journal *new_journal(char path[64])
 
 TEST(a_node_is_its_way_from_the_root)
 {
-	struct call_tree *a = call_tree__new(1), *b = call_tree__new(7);
+	struct call_tree *a = call_tree__new(1, &room), *b = call_tree__new(7, &room);
 	uint64_t root = call_tree__frame(a, 0, "[on CPU]", 0), f;
 
 	assert_non_null(b);
@@ -43,7 +44,7 @@ TEST(a_node_is_its_way_from_the_root)
 
 TEST(what_was_left_out_is_put_again)
 {
-	struct call_tree *t = call_tree__new(1);
+	struct call_tree *t = call_tree__new(1, &room);
 	uint64_t root = call_tree__frame(t, 0, "[on CPU]", 0);
 	char path[64];
 	struct journal *j = new_journal(path);

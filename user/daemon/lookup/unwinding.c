@@ -25,7 +25,7 @@
 #define BUFFER	   (1 << 20)
 #define TAKE_MAX   512
 #define RING_MAX   2048 /* copies; the ring has no room for more */
-#define KILLED_MAX 4	/* beyond, no helper is started: a parent may wait for a lock for ever */
+#define KILLED_MAX 32	/* beyond, no helper is started: a parent may wait for a lock for ever */
 #define SUSPECTS   64
 #define SETTLE_NS  (100 * NSEC_PER_MSEC)
 #define ASK_NS	   (1 * NSEC_PER_SEC)
@@ -42,16 +42,23 @@ struct followed {
 	struct jp_stack stack;
 };
 
-/* A process whose stack was being followed when a helper ended. */
+/* Whose stack is being followed. */
+struct followee {
+	uint32_t tgid; /* 0: nobody's */
+	uint64_t job;  /* jp_stack_copy.job */
+};
+
+/* A job of whose processes a stack was being followed when a helper ended. It may have any number
+ * of processes, and other jobs wait for the next helper. */
 struct suspect {
-	uint32_t tgid;
-	uint64_t start_ns;
-	unsigned ended; /* helpers; from the second on none looks at the process */
+	uint64_t job;
+	uint32_t tgid;	/* the last one */
+	unsigned ended; /* helpers; from the second on none looks at the job's processes */
 };
 
 struct unwinding {
 	int fd, helper_fd, ring_fd;
-	struct jp_stack_key *now; /* of the stack that is being followed; tgid 0: none. Shared. */
+	struct followee *now; /* shared with the helper */
 	struct suspect suspects[SUSPECTS];
 	unsigned nsuspects;
 	pid_t pid;		  /* of the helper's parent; 0: there is none */
@@ -63,10 +70,10 @@ struct unwinding {
 	unsigned ended;	   /* helpers in a row that did not live long */
 };
 
-static struct suspect *find_suspect(struct unwinding *u, const struct jp_stack_key *key)
+static struct suspect *find_suspect(struct unwinding *u, uint64_t job)
 {
 	for (unsigned i = 0; i < u->nsuspects && i < SUSPECTS; i++)
-		if (u->suspects[i].tgid == key->tgid && u->suspects[i].start_ns == key->start_ns)
+		if (u->suspects[i].job == job)
 			return &u->suspects[i];
 	return NULL;
 }
@@ -94,8 +101,8 @@ static int on_copy(void *ctx, void *data, size_t len)
 
 	if (len < sizeof(*c))
 		return 0;
-	s = find_suspect(h->u, &c->key);
-	*h->u->now = c->key;
+	s = find_suspect(h->u, c->job);
+	*h->u->now = (struct followee){c->key.tgid, c->job};
 	unwinder__stack(s && s->ended > 1 ? NULL : h->unwinder, c, &h->out.key, &h->out.stack);
 	h->u->now->tgid = 0;
 	send_message(&h->out);
@@ -264,40 +271,48 @@ void unwinding__settle(struct unwinding *u,
 	}
 }
 
-/* The process whose stack is being followed, if any. */
+/* The job of the process whose stack is being followed, if any. */
 static struct suspect *blame(struct unwinding *u)
 {
-	const struct jp_stack_key key = *u->now;
-	struct suspect *s = find_suspect(u, &key);
+	const struct followee whose = *u->now;
+	struct suspect *s = find_suspect(u, whose.job);
 
 	u->now->tgid = 0;
-	if (!key.tgid)
+	if (!whose.tgid)
 		return NULL;
 	if (!s) {
 		s = &u->suspects[u->nsuspects++ % SUSPECTS];
-		*s = (struct suspect){.tgid = key.tgid, .start_ns = key.start_ns};
+		*s = (struct suspect){.job = whose.job};
 	}
+	s->tgid = whose.tgid;
 	s->ended++;
 	return s;
 }
 
-static void log_end(struct unwinding *u, const char *how)
+/* Whether it is known of whom it was. */
+static bool log_end(struct unwinding *u, const char *how)
 {
 	const struct suspect *s = blame(u);
 	char of[96] = "";
 
 	if (s)
 		snprintf(of, sizeof(of), " at a stack of process %u%s", s->tgid,
-			 s->ended > 1 ? ", whose stacks have one function from now on" : "");
+			 s->ended > 1 ? ", and stacks of its job have one function from now on"
+				      : "");
 	log_warn("the helper that follows stacks %s%s: another one is started, and while there is "
 		 "none, stacks are by frame pointers when the ring of copies is full",
 		 how, of);
+	return s;
 }
 
-/* There is none now. */
-static void begin_pause(struct unwinding *u, uint64_t now)
+/* There is none now. blamed: the next one need not wait, for that cannot go on for long. */
+static void begin_pause(struct unwinding *u, uint64_t now, bool blamed)
 {
 	u->pid = 0;
+	if (blamed) {
+		u->start_ns = now;
+		return;
+	}
 	u->ended = now - u->start_ns < FINE_NS ? u->ended + 1 : 0;
 	u->start_ns = now + ((PAUSE_S * NSEC_PER_SEC) << (u->ended < PAUSES ? u->ended : PAUSES));
 }
@@ -305,10 +320,11 @@ static void begin_pause(struct unwinding *u, uint64_t now)
 /* The helper ends with its parent. */
 static void kill_parent(struct unwinding *u, uint64_t now)
 {
-	log_end(u, "gave no answer and was ended");
+	bool blamed = log_end(u, "gave no answer and was ended");
+
 	kill(u->pid, SIGKILL);
 	u->killed[u->nkilled++] = u->pid;
-	begin_pause(u, now);
+	begin_pause(u, now, blamed);
 }
 
 void unwinding__watch(struct unwinding *u, uint64_t now_ns)
@@ -335,7 +351,6 @@ bool unwinding__reaped(struct unwinding *u, pid_t pid, uint64_t now_ns)
 	}
 	if (!u || u->pid != pid)
 		return false;
-	log_end(u, "has ended");
-	begin_pause(u, now_ns);
+	begin_pause(u, now_ns, log_end(u, "has ended"));
 	return true;
 }

@@ -11,12 +11,15 @@
 #define FRAMES_MAX 200000
 #define CHUNK	   4000 /* bytes of names in an attribute, about */
 #define CHUNKS	   100	/* the tables of a file have at most 160 attributes */
+#define OF_FRAME   128	/* bytes, about: arrays and tables are up to half empty */
+#define OF_NAME	   64	/* and two copies */
 
 struct frame {
 	uint64_t id, parent, module, offset;
 };
 
 struct call_tree {
+	struct detail *detail;
 	struct id_table ids, names_of;
 	struct frame *frames;
 	unsigned nframes, put, kept; /* so many are in the frame, in the journal */
@@ -27,12 +30,14 @@ struct call_tree {
 	unsigned first, nchunks, chunks_put, chunks_kept;
 };
 
-struct call_tree *call_tree__new(unsigned first)
+struct call_tree *call_tree__new(unsigned first, struct detail *d)
 {
 	struct call_tree *t = calloc(1, sizeof(*t));
 
-	if (t)
+	if (t) {
 		t->first = first;
+		t->detail = d;
+	}
 	return t;
 }
 
@@ -89,6 +94,8 @@ const char *call_tree__name(struct call_tree *t, const char *name)
 
 	if (at)
 		return t->names[*at];
+	if (!detail__take(t->detail, OF_NAME + 2 * strlen(name)))
+		return NULL;
 	names = grown(t->names, t->nnames, sizeof(*names));
 	if (!names)
 		return NULL;
@@ -111,7 +118,8 @@ uint64_t call_tree__frame(struct call_tree *t, uint64_t parent, const char *name
 
 	if (id_table__find(&t->ids, id))
 		return id;
-	if (t->nframes == FRAMES_MAX || !call_tree__name(t, name))
+	if (t->nframes == FRAMES_MAX || !detail__take(t->detail, OF_FRAME) ||
+	    !call_tree__name(t, name))
 		return 0;
 	frames = grown(t->frames, t->nframes, sizeof(*frames));
 	if (!frames)

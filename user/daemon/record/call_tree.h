@@ -8,18 +8,19 @@
 
 #include <stdint.h>
 
+#include "daemon/record/detail.h"
 #include "journal/journal.h"
 
 struct call_tree;
 
-/* first: number of its first attribute Names. */
-struct call_tree *call_tree__new(unsigned first);
+/* first: number of its first attribute Names. The memory of frames and names is of d. */
+struct call_tree *call_tree__new(unsigned first, struct detail *d);
 void call_tree__free(struct call_tree *t); /* NULL is fine */
 
-/* A copy of the name that lives as long as the tree; NULL: no memory. */
+/* A copy of the name that lives as long as the tree; NULL: no memory, or no room in d. */
 const char *call_tree__name(struct call_tree *t, const char *name);
 /* The number of the frame of a place below another frame (0: none). 0: there are too many, or there
- * is no memory. */
+ * is no memory, or no room in d. */
 uint64_t call_tree__frame(struct call_tree *t, uint64_t parent, const char *name, uint64_t offset);
 
 /* Journals what is new, with the cells of time that each row begins and ends with. Returns the

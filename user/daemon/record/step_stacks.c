@@ -19,6 +19,7 @@
 #define WINDOW_NS   (10 * NSEC_PER_SEC) /* rows are no closer than that */
 #define PROGRAMS    1024		/* processes whose maps are kept: 13 MB at most */
 #define HELD	    1024		/* stacks that wait for the map of their process */
+#define OF_COUNT    128			/* bytes, about */
 #define READ_NS	    (1 * NSEC_PER_SEC)	/* between two readings of a process's map */
 #define CALLERS_NS  (64 * NSEC_PER_SEC) /* at most, where callers are what it lacks */
 #define ON_CPU	    "[on CPU]"
@@ -74,6 +75,7 @@ struct count {
 };
 
 struct step_stacks {
+	struct detail detail;
 	struct call_tree *tree;
 	struct id_table program_of, count_of;
 	struct leaf_cache leaves;
@@ -103,7 +105,7 @@ static struct step_stacks *stacks_of(struct step *s, const struct step_env *env)
 	s->stacks->sample_ns =
 		NSEC_PER_SEC / SAMPLE_HZ * (kern__unwinds(env->k) ? JP_COPY_EVERY : 1);
 	/* an earlier daemon had fewer */
-	s->stacks->tree = call_tree__new((unsigned)age_ms);
+	s->stacks->tree = call_tree__new((unsigned)age_ms, &s->stacks->detail);
 	if (!s->stacks->tree) {
 		free(s->stacks);
 		s->stacks = NULL;
@@ -124,12 +126,21 @@ void step_stacks__free(struct step_stacks *st)
 	free(st->programs);
 	free(st->held);
 	free(st->counts);
+	detail__give_all(&st->detail);
 	free(st);
 }
 
 static uint64_t id_of_program(uint32_t tgid, uint32_t exec)
 {
 	return id__mix(id__mix(1, tgid), exec);
+}
+
+static void free_code(struct step_stacks *st, struct program *p)
+{
+	detail__give(&st->detail, p->ncode * sizeof(*p->code));
+	free(p->code);
+	p->code = NULL;
+	p->ncode = 0;
 }
 
 /* All but those whose maps are being read: processes that still run are asked about again. */
@@ -144,7 +155,7 @@ static void forget_programs(struct step_stacks *st)
 		if (p->asking && id_table__add(&st->program_of, id_of_program(p->tgid, p->exec), n))
 			st->programs[n++] = *p;
 		else
-			free(p->code);
+			free_code(st, p);
 	}
 	st->nprograms = n;
 }
@@ -315,7 +326,7 @@ static void count_stack(struct step_stacks *st, const struct jp_stack_key *key, 
 
 	if (!s->n)
 		return;
-	if (!c && node) {
+	if (!c && node && detail__take(&st->detail, OF_COUNT)) {
 		c = grown(st->counts, st->ncounts, sizeof(*c));
 		st->counts = c ? c : st->counts;
 		if (c && id_table__add(&st->count_of, id, st->ncounts)) {
@@ -376,7 +387,7 @@ static void add_stack(struct step *s, const struct step_env *env, const struct j
 	struct program *p = program_of(st, key->tgid, key->exec);
 
 	if (p && p->start_ns && p->start_ns != key->start_ns) {
-		free(p->code); /* another process has the number */
+		free_code(st, p); /* another process has the number */
 		*p = (struct program){.tgid = key->tgid, .exec = key->exec, .callers_ns = READ_NS};
 	}
 	if (p)
@@ -451,14 +462,15 @@ void step_stacks__answered(struct step *s, const struct step_env *env, const str
 	struct step_stacks *st = s->stacks;
 	struct program *p = st ? program_of(st, (uint32_t)q->pid, q->job_id) : NULL;
 	unsigned replaced;
-	struct code *code;
+	struct code *code = NULL;
 
 	if (!p)
 		return;
 	p->asking = false;
 	p->tried = true;
 	st->cut_maps += !a->err && a->maps_cut && !p->ncode;
-	code = a->err ? NULL : calloc(a->nmaps, sizeof(*code));
+	if (!a->err && detail__take(&st->detail, a->nmaps * sizeof(*code)))
+		code = calloc(a->nmaps, sizeof(*code));
 	for (unsigned i = 0; code && i < a->nmaps; i++) {
 		const struct proc_map *m = &a->maps[i];
 
@@ -473,7 +485,7 @@ void step_stacks__answered(struct step *s, const struct step_env *env, const str
 	if (code) {
 		if (a->nmaps != p->ncode)
 			p->callers_ns = READ_NS;
-		free(p->code);
+		free_code(st, p);
 		p->code = code;
 		p->ncode = a->nmaps;
 	}
