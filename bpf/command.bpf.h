@@ -9,6 +9,7 @@
 #define JP_COMMAND_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/share.bpf.h"
 
 /* The step that a slot's tasks have their names in, JP_SLOT_NONE: none, or its last row is
  * written. */
@@ -34,8 +35,8 @@ static __noinline struct jp_command *command_find(const struct jp_task *t, u32 s
 	return c ? c : a ? &a->other : NULL;
 }
 
-/* Where exec or the first thread to end makes an account, in process context. Another user's steps
- * may have taken all room: then this step's names get no more accounts, as its 65th does. */
+/* Where exec or the first thread to end makes an account, in process context. Where the job has its
+ * share of them its steps' names get no more, as the 65th of a step does not. */
 static __noinline struct jp_command *command_make(const struct jp_task *t, u32 step)
 {
 	struct jp_acct *a = bpf_map_lookup_elem(&jp_acct, &step);
@@ -50,14 +51,16 @@ static __noinline struct jp_command *command_make(const struct jp_task *t, u32 s
 		return c;
 	none.first_ns = none.last_ns = bpf_ktime_get_boot_ns();
 	/* names that come at the same time may be a few more: that does no harm */
-	if (a->commands < JP_COMMANDS) {
-		if (!bpf_map_update_elem(&jp_commands, &key, &none, BPF_NOEXIST))
+	if (a->commands < JP_COMMANDS && !a->lost[JP_LOST_NAMES]) {
+		if (!share_take(step, JP_SHARE_NAMES))
+			count_loss(step, JP_LOST_NAMES);
+		else if (!bpf_map_update_elem(&jp_commands, &key, &none, BPF_NOEXIST))
 			__sync_fetch_and_add(&a->commands, 1);
+		else
+			share_give(step, JP_SHARE_NAMES);
 		c = bpf_map_lookup_elem(&jp_commands, &key);
 		if (c)
 			return c;
-		a->commands = JP_COMMANDS;
-		JP_COUNT(commands_full);
 	}
 	if (!a->other.first_ns)
 		a->other.first_ns = none.first_ns;

@@ -24,7 +24,6 @@ static __always_inline bool same(const char *a, const volatile char *b, int n)
 	return true;
 }
 
-#define E2BIG	    7
 #define ENV_STRINGS 1024
 #define ENV_AT_ONCE 32
 #define PROCID_LEN  13
@@ -226,8 +225,8 @@ __noinline int keep_env(u64 at, u64 end, u32 step)
 		return 0;
 	s->kept.len = 0;
 	walk_env(ENV_KEEP, at, end);
-	if (s->kept.len && bpf_map_update_elem(&jp_envs, &step, &s->kept, BPF_NOEXIST) == -E2BIG)
-		JP_COUNT(envs_full);
+	if (s->kept.len)
+		bpf_map_update_elem(&jp_envs, &step, &s->kept, BPF_NOEXIST);
 	return 0;
 }
 

@@ -18,12 +18,12 @@
 #include "bpf/abi/slot.h"
 #include "bpf/abi/task.h"
 
-#define JP_ABI_VERSION 32
+#define JP_ABI_VERSION 33
 
 /* Counters of the collector, one writer field each, atomic adds. */
 struct jp_stats {
 	__u64 rb_lost;	       /* events that found the ring full: user space rescans */
-	__u64 slots_exhausted; /* cgroups and lineages counted in slot 0 */
+	__u64 slots_exhausted; /* steps counted in slot 0 */
 	__u64 cgroups_full;    /* cgroups that did not fit the hash */
 	__u64 storage_fail;    /* tasks without storage: not counted */
 	__u64 env_long;	       /* environments too long to search for SLURM_PROCID */
@@ -38,16 +38,9 @@ struct jp_stats {
 	__u64 pmu_missed; /* switches to a task that were not seen, while counters are read there */
 	__u64 slots_changed; /* a slot was taken or given back, after its state says so */
 	__u64 blk_lost;	     /* requests whose end no program saw: counted without their time */
-	__u64 blk_late;	  /* requests that ended after their slot's last row: counted in slot 0 */
-	__u64 ranks_lost; /* ranks that found no slot: they count in their task only */
-	__u64 commands_full; /* steps whose names found jp_commands full: these count together */
-	__u64 samples_lost;  /* samples that found the ring full: their module is unknown */
-	__u64 points_lost;   /* that found their ring full */
-	__u64 samples_late;  /* booked after their slot had ended: in none */
-	__u64 stacks_lost;   /* samples and gaps that found jp_stacks full */
-	__u64 copies_lost; /* stacks that found no room to be copied: they are by frame pointers */
+	__u64 blk_late;	    /* requests that ended after their slot's last row: counted in slot 0 */
+	__u64 samples_late; /* booked after their slot had ended: in none */
 	__u64 crossings_lost; /* begins and ends of regions that found their ring full */
-	__u64 envs_full;      /* steps that found jp_envs full: their variables are not kept */
 };
 
 /* One element: what a reader must know before it can read the rest, and our own counters. */
@@ -82,6 +75,7 @@ struct jp_control {
 	__u32 pmu_sets;	       /* how many there are */
 	__u64 calls_from; /* calls that are waits are seen from then on, by the run queues' clock;
 			   * JP_CALLS_PAUSED: they are not */
+	__u32 taken[JP_SHARES]; /* by all jobs together */
 };
 
 #define JP_CALLS_PAUSED (~0ull)
@@ -89,7 +83,7 @@ struct jp_control {
 #define JP_BLIND_RETRANS  1
 #define JP_BLIND_THROTTLE 2 /* a throttled thread waits for a CPU, for all the kernel says */
 
-_Static_assert(sizeof(struct jp_stats) == 208, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 1496 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_stats) == 152, "jp_stats");
+_Static_assert(sizeof(struct jp_control) == 1464 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 
 #endif

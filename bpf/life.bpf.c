@@ -79,21 +79,22 @@ static __always_inline bool may_have_kind(u32 component)
 	return n && (n->flags & JP_COMPONENT_ANYONE || !BPF_CORE_READ(maker, cred, fsuid.val));
 }
 
-/* Takes a free slot, which user space does not see before slot_publish(). Slot 0: no slot is free,
- * so the cgroup or lineage counts in slot 0, and slots_exhausted says so; a rank counts in its
- * task, and ranks_lost says so. */
-static __noinline u32 slot_alloc(u32 kind, u32 step)
+/* Takes a free slot, which user space does not see before slot_publish(). job: its share it is of.
+ * Slot 0: there is none: a step counts in slot 0, and slots_exhausted says so; what is in a step
+ * counts in what it is in, and the step's lost[] says so. */
+static __noinline u32 slot_alloc(u32 kind, u32 step, const struct jp_cgroup_key *job)
 {
+	enum jp_share what = kind == JP_KIND_STEP ? JP_SHARE_STEPS : JP_SHARE_SLOTS;
 	struct jp_slot *info;
 	u32 slot;
 
-	if (kind != JP_KIND_STEP && step == JP_SLOT_OTHER)
+	if (!job_take(job, what))
 		goto none;
-	if (bpf_map_pop_elem(&jp_free, &slot) || !slot_valid(slot))
+	info = bpf_map_pop_elem(&jp_free, &slot) ? NULL : slot_info(slot);
+	if (!info || !slot_valid(slot)) {
+		job_give(job, what);
 		goto none;
-	info = slot_info(slot);
-	if (!info)
-		goto none;
+	}
 	info->kind = kind;
 	info->step = kind == JP_KIND_STEP ? slot : step;
 	info->gtid = JP_GTID_NONE;
@@ -101,11 +102,19 @@ static __noinline u32 slot_alloc(u32 kind, u32 step)
 	info->start_ns = bpf_ktime_get_boot_ns();
 	return slot;
 none:
-	if (kind == JP_KIND_RANK)
-		JP_COUNT(ranks_lost);
-	else
+	if (kind == JP_KIND_STEP)
 		JP_COUNT(slots_exhausted);
+	else if (kind != JP_KIND_LINEAGE)
+		count_loss(step, kind == JP_KIND_RANK ? JP_LOST_RANKS : JP_LOST_TASKS);
 	return JP_SLOT_OTHER;
+}
+
+/* A slot of a task, lineage or rank of the step. */
+static __always_inline u32 slot_alloc_in(u32 kind, u32 step)
+{
+	struct jp_cgroup_key job = {};
+
+	return share_key(step, &job) ? slot_alloc(kind, step, &job) : JP_SLOT_OTHER;
 }
 
 /* A reader of the slots in use finds a whole slot: its path is read once. */
@@ -157,8 +166,9 @@ static __always_inline void describe(const struct jp_cgroup *e, const struct jp_
 
 /* Fills the entry of a directory made below a known one; false: the directory is not followed. */
 static __always_inline bool make_entry(const struct jp_cgroup *up, u32 component,
-				       struct jp_cgroup *e)
+				       const struct jp_cgroup_key *own, struct jp_cgroup *e)
 {
+	struct jp_cgroup_key job = {.id = up->job ? up->job : own->id, .hier = own->hier};
 	struct jp_component *n = component ? bpf_map_lookup_elem(&jp_components, &component) : NULL;
 
 	e->component = component;
@@ -170,11 +180,13 @@ static __always_inline bool make_entry(const struct jp_cgroup *up, u32 component
 		e->slot = JP_SLOT_NONE;
 		return true;
 	case JP_KIND_STEP:
-		e->slot = e->step = slot_alloc(JP_KIND_STEP, 0);
+		e->slot = e->step = slot_alloc(JP_KIND_STEP, 0, &job);
 		e->flags = n ? n->flags : 0;
 		return true;
 	case JP_KIND_TASK:
-		e->slot = slot_alloc(JP_KIND_TASK, up->step);
+		e->slot = slot_alloc_in(JP_KIND_TASK, up->step);
+		if (e->slot == JP_SLOT_OTHER)
+			e->slot = up->step;
 		return true;
 	case JP_KIND_STEPD:
 		e->slot = JP_SLOT_NONE;
@@ -186,6 +198,18 @@ static __always_inline bool make_entry(const struct jp_cgroup *up, u32 component
 			e->kind = JP_KIND_STEPD;
 		return up->kind != JP_KIND_PATH;
 	}
+}
+
+static __always_inline bool has_own_slot(const struct jp_cgroup *e)
+{
+	return e->slot != JP_SLOT_OTHER &&
+	       (e->kind == JP_KIND_STEP || (e->kind == JP_KIND_TASK && e->slot != e->step));
+}
+
+/* A directory below the layout, as any job may make: its tasks count with the one above. */
+static __always_inline bool is_group(const struct jp_cgroup *e)
+{
+	return !e->component && e->step != JP_SLOT_NONE;
 }
 
 SEC("?tp_btf/cgroup_mkdir")
@@ -205,13 +229,15 @@ int BPF_PROG(jp_cgroup_mkdir, struct cgroup *cgrp, const char *path)
 	if (component && !may_have_kind(component))
 		component = 0;
 	/* a scan may have been here between the directory's birth and now */
-	if (bpf_map_lookup_elem(&jp_cgroups, &own) || !make_entry(up, component, &e))
+	if (bpf_map_lookup_elem(&jp_cgroups, &own) || !make_entry(up, component, &own, &e))
 		return 0;
 	n = bpf_map_lookup_elem(&jp_components, &component);
 	e.job = n && (n->flags & JP_COMPONENT_WAKE) ? own.id : up->job;
+	if (is_group(&e) && !share_take(e.step, JP_SHARE_GROUPS))
+		return 0; /* find_entry() finds the one above */
 	if (bpf_map_update_elem(&jp_cgroups, &own, &e, BPF_NOEXIST))
 		JP_COUNT(cgroups_full);
-	if ((e.kind == JP_KIND_STEP || e.kind == JP_KIND_TASK) && e.slot != JP_SLOT_OTHER)
+	if (has_own_slot(&e))
 		describe(&e, &own, path);
 	if (n && (n->flags & JP_COMPONENT_WAKE))
 		emit(JP_EV_WAKE, JP_SLOT_OTHER, 0, 0);
@@ -230,7 +256,9 @@ int BPF_PROG(jp_cgroup_rmdir, struct cgroup *cgrp, const char *path)
 		return 0;
 	slot = e->slot;
 	info = slot_info(slot);
-	if ((e->kind == JP_KIND_STEP || e->kind == JP_KIND_TASK) && slot != JP_SLOT_OTHER && info) {
+	if (is_group(e))
+		share_give(e->step, JP_SHARE_GROUPS);
+	if (has_own_slot(e) && info) {
 		info->end_ns = bpf_ktime_get_boot_ns();
 		if (info->state == JP_SLOT_ACTIVE)
 			info->state = JP_SLOT_DRAINING;
@@ -245,15 +273,15 @@ SEC("?tp_btf/cgroup_attach_task")
 int BPF_PROG(jp_cgroup_attach, struct cgroup *dst, const char *path, struct task_struct *task,
 	     bool threadgroup)
 {
-	struct jp_cgroup_key key = {.id = dst->kn->id, .hier = dst->root->hierarchy_id};
-	struct jp_cgroup *e = bpf_map_lookup_elem(&jp_cgroups, &key);
+	u32 hier = dst->root->hierarchy_id;
+	struct jp_cgroup *e = find_entry(dst, hier);
 	struct jp_task *t = stored(task);
 	struct jp_slot *own = t ? slot_info(t->next_slot) : NULL;
 	struct jp_control *c = control();
 
 	if (e && e->slot == JP_SLOT_NONE)
 		e = NULL;
-	if (!e && (!own || own->hier != key.hier))
+	if (!e && (!own || own->hier != hier))
 		return 0;
 	if (!e)
 		note_away(t);
@@ -323,6 +351,7 @@ static __always_inline void begin_lineage(struct task_struct *p, struct jp_task 
 {
 	u32 slot = t->next_slot;
 	struct jp_slot *info = slot_info(slot);
+	struct jp_cgroup *e;
 	bool fresh = false;
 
 	if (!info)
@@ -332,10 +361,14 @@ static __always_inline void begin_lineage(struct task_struct *p, struct jp_task 
 		u64 id = info->cgroup_id;
 		u32 hier = info->hier;
 
-		slot = slot_alloc(JP_KIND_LINEAGE, step);
+		slot = slot_alloc_in(JP_KIND_LINEAGE, step);
 		info = slot_info(slot);
-		if (slot == JP_SLOT_OTHER || !info)
+		if (slot == JP_SLOT_OTHER || !info) {
+			e = resolve(p);
+			if (!e || e->kind != JP_KIND_TASK) /* else it was counted at mkdir(2) */
+				count_loss(step, JP_LOST_TASKS);
 			return;
+		}
 		info->cgroup_id = id;
 		info->hier = hier;
 		info->flags |= JP_SLOT_F_ENV;
@@ -351,11 +384,10 @@ static __always_inline void begin_lineage(struct task_struct *p, struct jp_task 
 	emit(JP_EV_TASK, slot, info->gen, p->tgid);
 }
 
-/* Anyone can set the variable to any number: ranks have room in jp_ranks for half of the slots, so
- * that the steps and tasks of other jobs always find some. */
+/* Anyone can set the variable to any number: a job's ranks are in its share of the slots. */
 static __noinline u32 make_rank(const struct jp_slot *task, const struct jp_rank_key *key)
 {
-	u32 slot = slot_alloc(JP_KIND_RANK, task->step), *faster;
+	u32 slot = slot_alloc_in(JP_KIND_RANK, task->step), *faster;
 	struct jp_slot *info = slot_info(slot);
 
 	if (slot == JP_SLOT_OTHER || !info)
@@ -363,10 +395,11 @@ static __noinline u32 make_rank(const struct jp_slot *task, const struct jp_rank
 	if (bpf_map_update_elem(&jp_ranks, key, &slot, BPF_NOEXIST)) {
 		/* not published yet, so it has no counts */
 		bpf_map_push_elem(&jp_free, &slot, BPF_ANY);
+		share_give(task->step, JP_SHARE_SLOTS);
 		faster = bpf_map_lookup_elem(&jp_ranks, key);
 		if (faster)
 			return *faster;
-		JP_COUNT(ranks_lost);
+		count_loss(task->step, JP_LOST_RANKS);
 		return JP_SLOT_OTHER;
 	}
 	info->cgroup_id = task->cgroup_id;

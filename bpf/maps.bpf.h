@@ -169,8 +169,9 @@ JP_ARRAY(pmu, struct jp_pmu);
 JP_ARRAY(pmu_cpu, struct jp_pmu_cpu);
 JP_MAP_OF(pmu_fds, PERF_EVENT_ARRAY, BPF_F_PRESERVE_ELEMS, 1, u32, u32); /* event * CPUs + CPU */
 JP_ARRAY(asked, struct jp_asked);
-JP_HASH(envs, JP_ENVS, u32, struct jp_env); /* by slot of the step */
-JP_HASH(ranks, 1, struct jp_rank_key, u32); /* slots; half as many as there are */
+JP_HASH(envs, 1, u32, struct jp_env);		       /* by slot of the step */
+JP_HASH(jobs, 1, struct jp_cgroup_key, struct jp_job); /* by the job's directory */
+JP_HASH(ranks, 1, struct jp_rank_key, u32);	       /* slots; half as many as there are */
 JP_ARRAY(burst_use, struct jp_burst_use);
 JP_RINGBUF(bursts);
 JP_HASH(commands, JP_COMMANDS_ALL, struct jp_command_key, struct jp_command);
@@ -189,6 +190,7 @@ const volatile __u32 jp_ncpus = 1;			/* possible CPUs */
 const volatile __u32 jp_families = 0;			/* enum family */
 const volatile __u64 jp_burst_min_ns = JP_BURST_MIN_NS; /* shorter bursts are no records */
 const volatile __u32 jp_blk_sets = 1;			/* elements of jp_owners */
+const volatile __u32 jp_share_room[JP_SHARES] = {0};
 const volatile bool jp_rq_second = false; /* tracepoints of requests begin with the queue (5.10) */
 const volatile __u32 jp_npmu = 0;	  /* events read at a switch between slots, 0: none */
 const volatile __u32 jp_nsampled = 0;	  /* events sampled, 0: none */
@@ -223,6 +225,7 @@ extern const volatile __u32 jp_families;
 extern const volatile __u32 jp_npmu;
 extern const volatile __u64 jp_burst_min_ns;
 extern const volatile __u32 jp_blk_sets;
+extern const volatile __u32 jp_share_room[JP_SHARES];
 extern const volatile bool jp_rq_second;
 extern const volatile __u32 jp_nsampled;
 extern const volatile bool jp_pmu_idle;

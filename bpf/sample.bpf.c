@@ -91,7 +91,7 @@ static __always_inline void hand_over(const struct jp_page_key *key, const struc
 	s.stack[0] = at->link;
 	bpf_probe_read_user(&s.stack[1], sizeof(s.stack) - sizeof(s.stack[0]), (void *)at->sp);
 	if (bpf_ringbuf_output(&jp_unbooked, &s, sizeof(s), flags)) {
-		JP_COUNT(samples_lost);
+		count_loss(info->step, JP_LOST_SAMPLES);
 		count(slot, at->kernel ? JP_MODULE_KERNEL : JP_MODULE_UNKNOWN);
 	}
 }
@@ -137,7 +137,7 @@ static __noinline int keep_point(struct task_struct *p, struct jp_task *t, u64 i
 		c.point.events = slice_counts(t, c.count);
 	if (bpf_ringbuf_output(&jp_points, &c, c.point.events ? sizeof(c) : sizeof(c.point),
 			       flags)) {
-		JP_COUNT(points_lost);
+		count_loss(info->step, JP_LOST_POINTS);
 		return 0;
 	}
 	if (COUNTS_POINTS && c.point.events) {
@@ -211,6 +211,8 @@ static __always_inline void copy_stack(struct jp_stack_copy *c)
 /* False: there is no room, or no user's stack. */
 static __always_inline bool hand_over_stack(void *ctx, struct task_struct *p, u32 slot)
 {
+	u32 step = step_of(slot);
+	struct jp_cgroup_key job = {};
 	struct jp_stack_copy *c;
 	struct pt_regs *regs;
 	long k;
@@ -219,11 +221,13 @@ static __always_inline bool hand_over_stack(void *ctx, struct task_struct *p, u3
 		return false;
 	c = bpf_ringbuf_reserve(&jp_copies, sizeof(*c), 0);
 	if (!c) {
-		JP_COUNT(copies_lost);
+		count_loss(step, JP_LOST_COPIES);
 		return false;
 	}
 	regs = (struct pt_regs *)bpf_task_pt_regs(p);
 	stack_key(p, slot, JP_CAUSE_NONE, 0, &c->key);
+	share_key(step, &job);
+	c->job = job.id;
 	c->sp = regs->sp;
 	bpf_probe_read_kernel(c->regs, REGS_SIZE, regs);
 	k = bpf_get_stack(ctx, c->kernel, sizeof(c->kernel), 0);

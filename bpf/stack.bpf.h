@@ -11,6 +11,7 @@
 
 #include "bpf/cause.bpf.h"
 #include "bpf/maps.bpf.h"
+#include "bpf/share.bpf.h"
 
 #define LONG_GAP_NS 1000000
 #define EMPTY_STACK __builtin_offsetof(struct jp_stack, kernel)
@@ -58,7 +59,7 @@ static __always_inline void stack_add(const struct jp_stack_key *key, struct jp_
 {
 	struct jp_stack *have = bpf_map_lookup_elem(&jp_stacks, key);
 
-	if (!have) {
+	if (!have && share_take(step_of(key->slot), JP_SHARE_STACKS)) {
 		s->n = n;
 		s->ns = ns;
 		if (!bpf_map_update_elem(&jp_stacks, key, s, BPF_NOEXIST))
@@ -69,7 +70,7 @@ static __always_inline void stack_add(const struct jp_stack_key *key, struct jp_
 		__sync_fetch_and_add(&have->n, n);
 		__sync_fetch_and_add(&have->ns, ns);
 	} else if (n) {
-		JP_COUNT(stacks_lost);
+		count_loss(step_of(key->slot), JP_LOST_STACKS);
 	}
 }
 

@@ -42,6 +42,24 @@ static __always_inline void emit(u32 type, u32 slot, u32 gen, u32 pid)
 		JP_COUNT(rb_lost);
 }
 
+#define CGROUP_DEPTH 16 /* directories of a job's own that are looked through upwards */
+
+/* The entry of a cgroup, or that of the next one above that has one: of the directories that a job
+ * makes itself only so many do. */
+static __noinline struct jp_cgroup *find_entry(struct cgroup *cgrp, u32 hier)
+{
+	struct jp_cgroup_key key = {.hier = hier};
+	struct jp_cgroup *e = NULL;
+	int i;
+
+	for (i = 0; i < CGROUP_DEPTH && cgrp && !e; i++) {
+		key.id = BPF_CORE_READ(cgrp, kn, id);
+		e = bpf_map_lookup_elem(&jp_cgroups, &key);
+		cgrp = BPF_CORE_READ(cgrp, self.parent, cgroup);
+	}
+	return e;
+}
+
 /* The entry of the cgroup that a task is in, in whichever hierarchy carries the layout. */
 static __always_inline struct jp_cgroup *resolve(struct task_struct *p)
 {
@@ -50,7 +68,6 @@ static __always_inline struct jp_cgroup *resolve(struct task_struct *p)
 	int i;
 
 	for (i = 0; i < JP_CARRIERS; i++) {
-		struct jp_cgroup_key key = {};
 		struct jp_cgroup *e;
 		struct cgroup *cgrp;
 		s32 ssid;
@@ -69,9 +86,7 @@ static __always_inline struct jp_cgroup *resolve(struct task_struct *p)
 					ssid * sizeof(void *));
 			cgrp = BPF_CORE_READ(css, cgroup);
 		}
-		key.id = BPF_CORE_READ(cgrp, kn, id);
-		key.hier = jp_carriers[i].hier;
-		e = bpf_map_lookup_elem(&jp_cgroups, &key);
+		e = find_entry(cgrp, jp_carriers[i].hier);
 		if (e && e->slot != JP_SLOT_NONE)
 			found = e;
 	}

@@ -13,6 +13,18 @@
 #define JP_COMMANDS	64   /* names of a step; the rest count together */
 #define JP_COMMANDS_ALL 4096 /* of all steps */
 
+/* What was of a step and found no room. */
+enum jp_loss {
+	JP_LOST_TASKS,	 /* they count in their step only */
+	JP_LOST_RANKS,	 /* they count in their task only */
+	JP_LOST_NAMES,	 /* not 0: names that come are together in jp_acct.other */
+	JP_LOST_STACKS,	 /* samples and gaps without a row */
+	JP_LOST_COPIES,	 /* stacks that are by frame pointers */
+	JP_LOST_SAMPLES, /* their module is unknown */
+	JP_LOST_POINTS,
+	JP_LOSSES
+};
+
 /* Memory of processes when they let go of it, pages. */
 struct jp_left {
 	__u64 peak; /* the largest peak among them, and of programs that exec replaced */
@@ -61,6 +73,7 @@ struct jp_acct {
 	struct jp_left left;
 	/* STEP: of all names that have no account of their own, so there is always one */
 	struct jp_command other;
+	__u64 lost[JP_LOSSES]; /* STEP */
 };
 
 /* A program's name in a step. */
@@ -70,7 +83,7 @@ struct jp_command_key {
 };
 
 _Static_assert(sizeof(struct jp_left) == 64, "jp_left");
-_Static_assert(sizeof(struct jp_acct) == 272, "jp_acct");
+_Static_assert(sizeof(struct jp_acct) == 272 + 8 * JP_LOSSES, "jp_acct");
 _Static_assert(sizeof(struct jp_command_key) == 20, "jp_command_key");
 _Static_assert(sizeof(struct jp_command) == 64, "jp_command");
 

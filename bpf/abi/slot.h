@@ -12,7 +12,6 @@
 
 #define JP_PATH_LEN	      192
 #define JP_TITLE_LEN	      64
-#define JP_ENVS		      256  /* steps whose variables are kept, as long as they have slots */
 #define JP_ENV_LEN	      4096 /* bytes of them, and a last string */
 #define JP_ENV_STRING	      512  /* longer ones are left out */
 #define JP_COMPONENTS	      64   /* components of all cgroup layouts together */
@@ -92,6 +91,20 @@ struct jp_cgroup {
 	__u8 flags;	 /* JP_COMPONENT_* of the step's layout */
 	__u32 pad;
 	__u64 job; /* id of the directory in which its job begins, 0: above one */
+};
+
+/* Tables of the node that steps of all jobs share, and of which each job has a share. */
+enum jp_share {
+	JP_SHARE_STEPS,	 /* their slots */
+	JP_SHARE_SLOTS,	 /* those of tasks, lineages and ranks */
+	JP_SHARE_NAMES,	 /* accounts in jp_commands */
+	JP_SHARE_STACKS, /* jp_stacks, since it was emptied */
+	JP_SHARE_GROUPS, /* directories below the layout in jp_cgroups */
+	JP_SHARES
+};
+/* What a job has of them. Writer: programs; user space after what it has given back. */
+struct jp_job {
+	__u32 has[JP_SHARES];
 };
 
 /* What a slot stands for. Writer: the program that gave it, then user space (state, gtid). */

@@ -61,10 +61,12 @@ struct kern {
 	uint64_t *unheld_ns; /* by slot: since when nothing holds it */
 	uint64_t *missed_ns; /* by slot: see kern__missed_ns() */
 	uint64_t freed;	     /* slots given back */
-	unsigned unplaced;   /* cgroups without a slot at the last rescan */
-	uint32_t *used;	     /* slots that are not free, as of used_at */
+	unsigned unplaced;   /* steps without a slot at the last rescan */
+	char unplaced_names[256];
+	uint32_t *used; /* slots that are not free, as of used_at */
 	unsigned nused;
-	uint64_t used_at; /* stats.slots_changed, and one; 0: not looked yet */
+	uint64_t used_at;	       /* stats.slots_changed, and one; 0: not looked yet */
+	uint64_t shared_at, shared_ns; /* the same, when shares were counted, and when that was */
 	struct ring_buffer *ring, *burst_ring, *crossing_ring;
 	struct kern_bursts bursts;
 	void (*event_fn)(const struct jp_event *ev, void *ctx);
@@ -83,10 +85,23 @@ int kern_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)
 void kern_close_fd(int *fd);
 
 /* Takes a free slot, which is active from now on, of that kind (JP_KIND_*) and step (the slot
- * itself for a step). JP_SLOT_OTHER: no slot is free, or the step has none. */
-uint32_t kern_take_slot(struct kern *k, uint32_t kind, uint32_t step);
+ * itself for a step), for that job. JP_SLOT_OTHER: none is free, or the job has its share. */
+uint32_t kern_take_slot(struct kern *k, uint32_t kind, uint32_t step,
+			const struct jp_cgroup_key *job);
 /* Zeroes the slot's counters and frees it. JP_SLOT_OTHER and JP_SLOT_NONE are fine. */
 void kern_give_back(struct kern *k, uint32_t slot);
+
+/* How much of a table all jobs may have together. */
+unsigned kern_share_room(const struct kern *k, enum jp_share what);
+/* As share_key() and job_take() of bpf/share.bpf.h. */
+struct jp_cgroup_key kern_share_job(const struct jp_slot *step);
+/* Whether there is one more; it is not taken. */
+bool kern_share_left(const struct kern *k, const struct jp_cgroup_key *job, enum jp_share what);
+bool kern_share_take(struct kern *k, const struct jp_cgroup_key *job, enum jp_share what);
+/* Counts what jobs have of slots and names. */
+void kern_share_count(struct kern *k);
+/* Nobody has anything of that table any more. */
+void kern_share_emptied(struct kern *k, enum jp_share what);
 
 /* Closes the ring of bursts. */
 void kern_free_bursts(struct kern *k);

@@ -57,8 +57,8 @@ struct kern_region {
 struct kern_opts {
 	const char *pin_dir; /* NULL: pin nothing */
 	const char *btf;     /* NULL: the running kernel's */
-	unsigned nslots;
-	unsigned nstacks; /* FAM_STACK: room for so many; 0: by the number of CPUs */
+	unsigned nslots;     /* 0: kern__default_slots() */
+	unsigned nstacks;    /* FAM_STACK: room for so many; 0: by the number of CPUs */
 	unsigned ncgroups;
 	unsigned ring_kb; /* of the ring of bursts; others have a part of it */
 	struct kern_root roots[JP_CARRIERS];
@@ -83,6 +83,9 @@ struct kern_opts {
 
 struct kern;
 
+/* How many slots a node of so many possible CPUs needs. */
+unsigned kern__default_slots(unsigned ncpus);
+
 /* Loads, or takes over what is pinned at pin_dir if it has the same shape. */
 int kern__open(struct kern **out, const struct kern_opts *opts);
 /* Opens what is pinned at pin_dir for reading only (jobprof-dump). */
@@ -105,9 +108,10 @@ void kern__tick(struct kern *k, bool on);
 /* Registers the cgroups that exist already, gives a slot to those that found none free, retires
  * slots whose cgroup is gone, and puts every task in its slot. *found: new steps and tasks. */
 int kern__rescan(struct kern *k, unsigned *found);
-/* How many cgroups the last rescan found for which no slot was free, and how many slots have been
- * given back since the maps were opened. */
+/* How many steps the last rescan found for which no slot was free, and the cgroups of some of them;
+ * how many slots have been given back since the maps were opened. */
 unsigned kern__unplaced(const struct kern *k);
+const char *kern__unplaced_names(const struct kern *k);
 uint64_t kern__freed(const struct kern *k);
 int kern__sweep(struct kern *k);
 /* Takes a slot for the processes that descend from root, whose user is uid; JP_SLOT_OTHER: none is

@@ -206,6 +206,8 @@ int kern_load(struct kern *k)
 	s->rodata->jp_count_pairs = k->opts.culprit_matrix;
 	s->rodata->jp_follow = k->opts.follow;
 	s->rodata->jp_pmu_idle = k->pmu.counts_idle != 0;
+	for (int i = 0; i < JP_SHARES; i++)
+		s->rodata->jp_share_room[i] = kern_share_room(k, i);
 	choose_maps(k, s);
 	choose_programs(k, s);
 	set_carriers(k, s);

@@ -14,6 +14,10 @@
 #include "kern/internal.h"
 #include "kern/probe.h"
 
+#define SLOTS_OF_CPU 5 /* a batch job with one CPU takes so many */
+#define SLOTS_MIN    512
+#define SLOTS_MAX    4096
+
 /* Writes the first contents of freshly made maps. */
 static int fill_maps(struct kern *k)
 {
@@ -162,6 +166,13 @@ static int probe_kernel(struct kern *k)
 	return 0;
 }
 
+unsigned kern__default_slots(unsigned ncpus)
+{
+	unsigned n = SLOTS_OF_CPU * ncpus;
+
+	return n < SLOTS_MIN ? SLOTS_MIN : n > SLOTS_MAX ? SLOTS_MAX : n;
+}
+
 int kern__open(struct kern **out, const struct kern_opts *opts)
 {
 	struct kern *k = new_kern();
@@ -175,7 +186,9 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 		return kern_fail(-EIO, "cannot read /sys/devices/system/cpu/possible");
 	}
 	k->opts = *opts;
-	k->nslots = opts->nslots;
+	if (!opts->nslots)
+		k->opts.nslots = kern__default_slots((unsigned)ncpus);
+	k->nslots = k->opts.nslots;
 	k->ncpus = ncpus;
 	memcpy(k->components, opts->components, sizeof(k->components));
 	if (opts->pin_dir)
@@ -190,7 +203,7 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 	err = k->pin_dir[0] ? take_over(k) : -ENOENT;
 	if (err) {
 		drop_all(k);
-		k->nslots = opts->nslots;
+		k->nslots = k->opts.nslots;
 		k->ncpus = ncpus;
 		k->families = k->wanted;
 		if (k->pin_dir[0])

@@ -23,8 +23,9 @@
 
 /* User space's twin of make_entry() in bpf/life.bpf.c. */
 static bool make_entry(struct kern *k, const struct jp_cgroup *up, unsigned component,
-		       struct jp_cgroup *e)
+		       const struct jp_cgroup_key *own, struct jp_cgroup *e)
 {
+	struct jp_cgroup_key job = {.id = up->job ? up->job : own->id, .hier = own->hier};
 	const struct jp_component *n = component ? &k->components[component] : NULL;
 
 	*e = (struct jp_cgroup){.component = component,
@@ -38,11 +39,16 @@ static bool make_entry(struct kern *k, const struct jp_cgroup *up, unsigned comp
 	case JP_KIND_STEPD:
 		return true;
 	case JP_KIND_STEP:
-		e->slot = e->step = kern_take_slot(k, JP_KIND_STEP, 0);
+		e->slot = e->step = kern_take_slot(k, JP_KIND_STEP, 0, &job);
 		e->flags = n ? n->flags : 0;
 		return true;
 	case JP_KIND_TASK:
-		e->slot = kern_take_slot(k, JP_KIND_TASK, up->step);
+		if (up->step >= JP_SLOT_FIRST && up->step < k->nslots)
+			e->slot = kern_take_slot(k, JP_KIND_TASK, up->step, &job);
+		else
+			e->slot = JP_SLOT_OTHER;
+		if (e->slot == JP_SLOT_OTHER)
+			e->slot = up->step;
 		return true;
 	default:
 		e->slot = up->slot;
@@ -83,40 +89,70 @@ static void describe_slot(struct walk *w, const struct jp_cgroup *e, uint64_t id
 	w->found++;
 }
 
-static bool takes_slot(const struct jp_cgroup *e)
+/* The next two as in bpf/life.bpf.c. */
+static bool has_own_slot(const struct jp_cgroup *e)
 {
-	return e->kind == JP_KIND_STEP || e->kind == JP_KIND_TASK;
+	return e->slot != JP_SLOT_OTHER &&
+	       (e->kind == JP_KIND_STEP || (e->kind == JP_KIND_TASK && e->slot != e->step));
 }
 
-static bool any_free(const struct kern *k)
+static bool is_group(const struct jp_cgroup *e)
+{
+	return !e->component && e->step != JP_SLOT_NONE;
+}
+
+static bool may_have_group(struct kern *k, const struct jp_cgroup *e)
+{
+	struct jp_cgroup_key job;
+
+	if (e->step < JP_SLOT_FIRST || e->step >= k->nslots)
+		return true;
+	job = kern_share_job(&k->slots[e->step]);
+	return kern_share_take(k, &job, JP_SHARE_GROUPS);
+}
+
+/* Notes a step that found no slot. */
+static void note_unplaced(struct walk *w)
+{
+	struct kern *k = w->k;
+	size_t at = strlen(k->unplaced_names);
+
+	k->unplaced++;
+	if (at + strlen(w->path) + 3 < sizeof(k->unplaced_names))
+		sprintf(k->unplaced_names + at, "%s%s", at ? ", " : "", w->path);
+}
+
+static bool may_have_step(const struct kern *k, const struct jp_cgroup_key *job)
 {
 	uint32_t slot;
 
-	return !bpf_map_lookup_elem(k->map[M_FREE], NULL, &slot);
+	return kern_share_left(k, job, JP_SHARE_STEPS) &&
+	       !bpf_map_lookup_elem(k->map[M_FREE], NULL, &slot);
 }
 
-/* A directory that found all slots taken gets one as soon as there are some, or what the directory
- * above it has. */
+/* A step that found all slots taken gets one as soon as there are some, and then the directories
+ * below it what they would have had. */
 static void place_late(struct walk *w, const struct jp_cgroup *up, const struct jp_cgroup_key *key,
 		       struct jp_cgroup *e)
 {
+	struct jp_cgroup_key job = {.id = e->job ? e->job : key->id, .hier = w->hier};
 	struct kern *k = w->k;
 	struct jp_cgroup late;
 
 	if (e->kind != JP_KIND_STEP && up->step == JP_SLOT_OTHER)
 		return;
-	if (takes_slot(e) && !any_free(k)) {
-		k->unplaced++;
+	if (e->kind == JP_KIND_STEP && !may_have_step(k, &job)) {
+		note_unplaced(w);
 		return;
 	}
-	if (!make_entry(k, up, e->component, &late) || late.slot == JP_SLOT_OTHER)
+	if (!make_entry(k, up, e->component, key, &late) || late.slot == JP_SLOT_OTHER)
 		return;
 	late.job = e->job;
 	if (!bpf_map_update_elem(k->map[M_CGROUPS], key, &late, BPF_EXIST)) {
 		*e = late;
-		if (takes_slot(e))
+		if (has_own_slot(e))
 			describe_slot(w, e, key->id);
-	} else if (takes_slot(&late)) {
+	} else if (has_own_slot(&late)) {
 		kern_give_back(k, late.slot);
 	}
 }
@@ -133,7 +169,7 @@ static bool is_late(struct kern *k, int dirfd, const struct jp_cgroup_key *key,
 {
 	if (!is_removed(dirfd) || bpf_map_delete_elem(k->map[M_CGROUPS], key))
 		return false;
-	if (takes_slot(e))
+	if (has_own_slot(e))
 		kern_give_back(k, e->slot);
 	return true;
 }
@@ -155,18 +191,18 @@ static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *nam
 	component = up->component ? layout__child(k->components, up->component, name) : 0;
 	if (component && !may_have_kind(w, component, st))
 		component = 0;
-	if (!make_entry(k, up, component, e))
+	if (!make_entry(k, up, component, &key, e) || (is_group(e) && !may_have_group(k, e)))
 		return false;
 	if (k->components[component].flags & JP_COMPONENT_WAKE)
 		e->job = key.id;
 	if (!bpf_map_update_elem(k->map[M_CGROUPS], &key, e, BPF_NOEXIST)) {
 		if (is_late(k, dirfd, &key, e))
 			return false;
-		if (takes_slot(e) && e->slot != JP_SLOT_OTHER)
+		if (has_own_slot(e))
 			describe_slot(w, e, key.id);
 		return true;
 	}
-	if (takes_slot(e))
+	if (has_own_slot(e))
 		kern_give_back(k, e->slot);
 	if (errno != EEXIST) {
 		__atomic_fetch_add(&k->control->stats.cgroups_full, 1, __ATOMIC_RELAXED);
@@ -288,12 +324,18 @@ unsigned kern__unplaced(const struct kern *k)
 	return k->unplaced;
 }
 
+const char *kern__unplaced_names(const struct kern *k)
+{
+	return k->unplaced_names;
+}
+
 int kern__rescan(struct kern *k, unsigned *found)
 {
 	unsigned i, n = 0;
 	int err = 0;
 
 	k->unplaced = 0;
+	k->unplaced_names[0] = 0;
 	for (i = 0; !err && i < k->opts.nroots; i++)
 		err = walk_root(k, &k->opts.roots[i], &n);
 	if (!err)

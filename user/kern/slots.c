@@ -9,6 +9,8 @@
 
 /* A task may still be between exit and its last switch when its cgroup has gone. */
 #define QUIET_NS 1000000000ull
+/* Whose a step is may be known later than its slots. */
+#define SHARE_NS 1000000000ull
 
 void kern__set_gtid(struct kern *k, uint32_t slot, int gtid, enum jp_gtid_source source)
 {
@@ -27,17 +29,23 @@ void kern__set_done(struct kern *k, uint32_t slot)
 	k->slots[slot].flags |= JP_SLOT_F_DONE;
 }
 
-uint32_t kern_take_slot(struct kern *k, uint32_t kind, uint32_t step)
+uint32_t kern_take_slot(struct kern *k, uint32_t kind, uint32_t step,
+			const struct jp_cgroup_key *job)
 {
 	uint32_t slot;
 
-	if ((kind != JP_KIND_STEP && step == JP_SLOT_OTHER) ||
+	bool is_step = kind == JP_KIND_STEP;
+
+	if (!kern_share_take(k, job, is_step ? JP_SHARE_STEPS : JP_SHARE_SLOTS) ||
 	    bpf_map_lookup_and_delete_elem(k->map[M_FREE], NULL, &slot)) {
-		__atomic_fetch_add(&k->control->stats.slots_exhausted, 1, __ATOMIC_RELAXED);
+		if (is_step)
+			__atomic_fetch_add(&k->control->stats.slots_exhausted, 1, __ATOMIC_RELAXED);
+		else if (kind == JP_KIND_TASK) /* of which a lineage may be asked for later */
+			__atomic_fetch_add(&k->acct[step].lost[JP_LOST_TASKS], 1, __ATOMIC_RELAXED);
 		return JP_SLOT_OTHER;
 	}
 	k->slots[slot].kind = kind;
-	k->slots[slot].step = kind == JP_KIND_STEP ? slot : step;
+	k->slots[slot].step = is_step ? slot : step;
 	k->slots[slot].gtid = JP_GTID_NONE;
 	k->slots[slot].start_ns = clock__boot_ns();
 	k->slots[slot].flags = JP_SLOT_F_BASE;
@@ -102,7 +110,8 @@ uint64_t kern__freed(const struct kern *k)
 
 uint32_t kern__lineage(struct kern *k, uint32_t step, int gtid, pid_t root, uid_t uid)
 {
-	uint32_t slot = kern_take_slot(k, JP_KIND_LINEAGE, step);
+	const struct jp_cgroup_key job = kern_share_job(&k->slots[step]);
+	uint32_t slot = kern_take_slot(k, JP_KIND_LINEAGE, step, &job);
 
 	if (slot == JP_SLOT_OTHER)
 		return slot;
@@ -164,6 +173,11 @@ unsigned kern__reap(struct kern *k)
 	unsigned left = 0;
 	uint32_t i;
 
+	if (k->shared_at != kern__slots_changed(k) + 1 || now > k->shared_ns + SHARE_NS) {
+		k->shared_at = kern__slots_changed(k) + 1;
+		k->shared_ns = now;
+		kern_share_count(k);
+	}
 	for (i = JP_SLOT_FIRST; k->nreleased && i < k->nslots; i++) {
 		if (!k->released[i])
 			continue;

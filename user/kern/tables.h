@@ -53,6 +53,7 @@ enum kern_map {
 	M_PMU_FDS,
 	M_ASKED,
 	M_ENVS,
+	M_JOBS,
 	M_RANKS,
 	M_COMMANDS,
 	M_BURST_USE,

@@ -120,12 +120,11 @@ static const struct {
 	const char *attr, *meaning;
 } losses[] = {
 	{"Lost", "rows left out for lack of room; the next ones count for them"},
-	{"Unattributed", "on this node since its programs were loaded: found no slot, of any step"},
-	{"Lost Ranks", "ranks that found no slot on this node: they count in their task"},
+	{"Unattributed", "tasks that found no slot: they count in the step alone"},
+	{"Lost Ranks", "ranks that found no slot: they count in their task"},
 	{"Lost Commands",
-	 "steps on this node whose programs count as (other), as there was no room for more names"},
-	{"Unbooked Samples",
-	 "on this node were not looked at in time: they count as kernel or unknown"},
+	 "programs that came later count as (other): the job has its share of names"},
+	{"Unbooked Samples", "were not looked at in time: they count as kernel or unknown"},
 	{"Lost Points", "samples are missing in SamplePoints"},
 	{"Lost Regions", "begins and ends of regions are missing in Regions"},
 	{"Late Samples", "on this node of steps that had ended: no table has them"},

@@ -337,35 +337,6 @@ def hostile():
     d.end()
 
 
-def fill(name):
-    """Puts elements in until there is no room, and returns their keys."""
-    path, keys = main.pin + "/maps/" + name, []
-    shape = json.loads(subprocess.run(["bpftool", "-j", "map", "show", "pinned", path], capture_output=True).stdout)
-    for key in range(10**6, 10**6 + shape["max_entries"]):
-        words = ["key", "hex", *["%02x" % b for b in key.to_bytes(4, "little")], "value", "hex", *["00"] * shape["bytes_value"]]
-        if subprocess.run(["bpftool", "map", "update", "pinned", path, *words], capture_output=True).returncode:
-            break
-        keys.append(key)
-    return keys
-
-
-def full_environments():
-    """A step whose variables find no room is counted, and said."""
-    p = Parked([0])
-    is_true("environments: all are kept", "envs_full" not in dump().stdout, dump().stdout)
-    p.work()
-    p.end()
-    wait_until(lambda: not dump_json(), 30, "steps that ended to give their room back")
-    keys = fill("jp_envs")
-    is_true("environments: the map is full", 200 < len(keys) <= 256, len(keys))
-    p = Parked([0])
-    is_true("environments: no room", re.search("^envs_full: [1-9]", dump().stdout, re.M), dump().stdout)
-    for key in keys:
-        Maps(main.pin).bpftool("delete", "jp_envs", key)
-    p.work()
-    p.end()
-
-
 def refused():
     """One line with what to do, and the status."""
     p = dump(pin="/sys/fs/bpf/jptest-nowhere-%d" % PID)
@@ -414,5 +385,5 @@ if __name__ == "__main__":
     need_bpf()
     tree = Trees()
     main = Daemon(0.5).start()
-    run_tests([before_the_first_step, live_values, itself, watching, names, full_environments, refused, dead_daemon,
+    run_tests([before_the_first_step, live_values, itself, watching, names, refused, dead_daemon,
                hostile, finish])

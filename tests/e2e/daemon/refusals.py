@@ -227,7 +227,7 @@ def checked_configuration():
     is_equal("check: all is well", (p.returncode, p.stderr), (0, ""))
     is_true("check: what was looked at", all(re.search("^# .*" + w, p.stdout, re.M) for w in (
         site.h5, "NodeName c7", "spank_jobprof.so is of version", "spank_jobprof.so is built for Slurm",
-        "acct_gather_profile_jobprof.so is of")),
+        "acct_gather_profile_jobprof.so is of", r"MaxSlots: \d+ are enough for \d+ jobs of one CPU")),
         p.stdout[-400:])
     with open(os.path.join(site.etc, "again.conf"), "w") as f:
         f.write(p.stdout)
@@ -235,6 +235,7 @@ def checked_configuration():
     is_equal("check: what is printed is a configuration",
              [l for l in again.stdout.splitlines() if l[0] != "#"],
              [l for l in p.stdout.splitlines() if l[0] != "#"])
+    is_true("check: jobs that have slots", "# MaxSlots: 64 are enough for 12 jobs" in site.check(site.jobprof + "MaxSlots=64\n", site.slurm).stdout, p.stdout)
     says("check: no ProfileHDF5Dir", site.check(site.good, site.slurm), 1, "ProfileHDF5Dir is not set")
     says("check: no ProfileHDF5Dir, and no step that would need it",
          site.check(site.good.replace("=All", "=None"), site.slurm), 1, "ProfileHDF5Dir is not set")

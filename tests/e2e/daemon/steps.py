@@ -55,9 +55,9 @@ def v2_task_cgroups():
 
 
 def max_cgroups():
-    """A step makes more cgroups than MaxCgroups allows: those without room are counted, and the file says so."""
-    d, h = Daemon(INTERVAL, MaxCgroups=1024).start(), Holds("0")
-    job = new_job()
+    """A job makes more cgroups than MaxCgroups allows: what runs there counts in its task, and other jobs have theirs."""
+    d, h, other = Daemon(INTERVAL, MaxCgroups=1024).start(), Holds("0"), Holds("0")
+    job, second = new_job(), new_job()
     base = tree.job(job) + "/step_0"
     s = Stepd(job, 0, h.cmd("park"), v2_task(base, ["-b", 0.5]))
     wait_until(lambda: os.path.isdir(base + "/user/task_0"), 10, "the step's cgroups")
@@ -65,13 +65,21 @@ def max_cgroups():
     for path in made:
         os.mkdir(path)
     h.wait()
-    full = d.stats()["cgroups_full"]
-    is_true("max cgroups: what is beyond 1,024 is counted", 1500 - 1024 < full <= 1500, full)
+    start_in([made[-1]], [tool("jpspin"), "0.5"]).wait()
+    own = cpu_stat_ns(made[-1]) / 1e9
+    s2 = Stepd(second, 0, other.cmd("spin=0.2", "park"), v2_task(tree.job(second) + "/step_0"))
+    other.wait()
+    used = cpu_stat_ns(tree.job(second) + "/step_0/user/task_0") / 1e9
     for path in made:
         os.rmdir(path)
-    h.go()
-    s.end()
-    is_equal("max cgroups: the file says so", attrs_of(d.file(job, 0))["Uncounted Cgroups"], full)
+    for step, hold in ((s, h), (s2, other)):
+        hold.go()
+        step.end()
+    path = d.file(job, 0)
+    is_true("max cgroups: what runs in the last is its task's", total(task_table(path, 0), "CPUTime") > 0.95 * own, own)
+    is_near("max cgroups: the other job's task", total(task_table(d.file(second, 0), 0), "CPUTime"), used, 0.01, 0.02)
+    for p in (path, d.file(second, 0)):
+        is_true("max cgroups: none is uncounted", "Uncounted Cgroups" not in attrs_of(p), attrs_of(p))
     d.end()
 
 

@@ -181,14 +181,17 @@ def others():
     s.end()
     open(dirs + "/end", "w").close()
     first.end()
-    is_equal("others: half of the slots are ranks", len(groups(d.file(greedy, 0))["Ranks"]), 16)
+    # a quarter of 32 is for steps alone; of the others a job may have as many as it leaves, one of them its task's
+    is_equal("others: ranks have the job's share", len(groups(d.file(greedy, 0))["Ranks"]), 11)
+    is_equal("others: the rest is lost in its own file", int(attributes(d.file(greedy, 0))["Lost Ranks"][0]), 39)
     is_equal("others: the other job has its tasks", groups(d.file(job, 0))["Tasks"], [0, 1, 2, 3])
+    is_true("others: and has lost none", "Lost Ranks" not in attributes(d.file(job, 0)), "it has")
     is_equal("others: jobprofd ends", d.end(), 0)
 
 
 def at_once():
     """Programs of one rank that begin at the same time share its slot, and none is lost."""
-    d = Daemon(0.1, MaxSlots=32).start()
+    d = Daemon(0.1, MaxSlots=64).start()
     tree, job, dirs = Trees(), new_job(), tmpdir("once")
     script = ("for i in $(seq 0 11); do for k in 1 2 3 4; do MV2_COMM_WORLD_RANK=$i %s -o %s/$i.$k 0.01 & done; wait; "
               "done" % (tool("jpspin"), dirs))

@@ -260,22 +260,23 @@ def helper_ends():
 
 def locked_map():
     """A process whose memory map its user has locked: two helpers wait for it, and the third one no more."""
-    d, job = Daemon(1, ProfileHDF5Default="all,stack", StackUnwind="dwarf").start(), new_job()
+    d, bad, job, tree = Daemon(1, ProfileHDF5Default="all,stack", StackUnwind="dwarf").start(), new_job(), new_job(), Trees()
     state = os.path.join(tmpdir(), "hung")
-    s = Stepd(job, 0, ["sh", "-c", "'%s' -s -o '%s' & '%s' 100 & wait" % (tool("jphang"), state, chain())],
-              v2_task(Trees().job(job) + "/step_0"))
+    s = Stepd(bad, 0, ["sh", "-c", "'%s' -s -o '%s' & wait" % (tool("jphang"), state)], v2_task(tree.job(bad) + "/step_0"))
+    other = Stepd(job, 0, [chain(), 100], v2_task(tree.job(job) + "/step_0"))
     pid = int(written(state))
     try:
-        wait_until(lambda: "at a stack of process %d, whose stacks have one function from now on" % pid in d.said(), 60,
+        wait_until(lambda: "at a stack of process %d, and stacks of its job have one function from now on" % pid in d.said(), 60,
                    "jobprofd to give the process up: " + d.said())
         time.sleep(15)
         is_equal("two helpers waited", d.said().count("the helper that follows stacks gave no answer"), 2)
         is_true("the third one does not", helpers(d), d.said())
     finally:
-        for p in [pid, *(p for c in children(s.proc.pid) for p in children(c))]:
+        for p in [pid, *(p for x in (s, other) for c in children(x.proc.pid) for p in (c, *children(c)))]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(p, signal.SIGKILL)
     s.end()
+    other.end()
     is_true("stacks of others are followed", wholes(d.file(job, 0)) > 30, folded(d.file(job, 0)))
 
 
@@ -453,7 +454,7 @@ def forms():
 
 def compared():
     """A third phase that takes 45 % of 4 s instead of 25 % of 3 s: compare names it first."""
-    paths = [run_jobprof([tool("jpphases"), seconds, "20", first, "0.35"], 0.5, SERIES)[1]
+    paths = [run_jobprof(with_priority(tool("jpphases"), seconds, "20", first, "0.35"), 0.5, SERIES)[1]
              for seconds, first in (("3", "0.4"), ("4", "0.2"))]
     def of(*words):
         return subprocess.run([JOBPROF, "compare", *words], capture_output=True, text=True, timeout=60).stdout
@@ -642,11 +643,27 @@ def max_stacks():
         Stepd(job, 0, [program, sleeps], v2_task(Trees().job(job) + "/step_0")).end(60)
         path = d.file(job, 0)
         rows, lost = table(path, "Stacks/0"), attrs_of(path).get("Lost Stacks", 0)
-        is_true("MaxStacks=%d: room for so many" % most, rows["Samples"].sum() >= min(most, sleeps), rows)
+        is_true("MaxStacks=%d: half for a job that is alone" % most, rows["Samples"].sum() >= min(most / 2, sleeps), rows)
         is_near("MaxStacks=%d: kept and lost are the sleeps" % most, rows["Samples"].sum() + lost,
                 sleeps, 0.03, 0)
         is_equal("MaxStacks=%d: lost ones" % most, lost > 0, most < sleeps)
         d.end()
+    stacks_of_two(program)
+
+
+def stacks_of_two(program):
+    """A job that has its share of the room for stacks takes none of another's, and the loss is in its own file."""
+    d, greedy, job, where, tree = Daemon(60, ProfileHDF5Default="all,stack", MaxStacks=1024).start(), new_job(), new_job(), tmpdir("two"), Trees()
+    script = "%s 3000; echo >%s/had; while [ ! -e %s/end ]; do sleep 0.1; done" % (program, where, where)
+    first = Stepd(greedy, 0, ["sh", "-c", script], v2_task(tree.job(greedy) + "/step_0"))
+    wait_until(lambda: os.path.exists(where + "/had"), 60, "the first job's stacks")
+    Stepd(job, 0, [program, 200], v2_task(tree.job(job) + "/step_0")).end(60)
+    open(where + "/end", "w").close()
+    first.end()
+    lost = [attrs_of(d.file(j, 0)).get("Lost Stacks", 0) for j in (greedy, job)]
+    is_true("two jobs: what is lost is the first one's", lost[0] > 2000 and lost[1] == 0, lost)
+    is_near("two jobs: the other has all of its sleeps", table(d.file(job, 0), "Stacks/0")["Samples"].sum(), 200, 0.03, 3)
+    d.end()
 
 
 def refused():

@@ -135,7 +135,7 @@ def ten_thousand():
     all_free("10,000 cgroups", d, 60)
     is_true("254 steps end at once: a few writers at a time", 1 <= most <= 16, most)
     files = len(glob.glob("%s/nobody/%d_*" % (d.hdf5, job)))
-    is_equal("254 steps end at once: every one has its file", files, slots)
+    is_true("254 steps end at once: every one has its file, also those that got a slot late", slots <= files <= 10000, (files, slots))
     base, job = tree.job(new_job()) + "/step_0", None
     job = int(os.path.dirname(base).rpartition("_")[2])
     s = Stepd(job, 0, [tool("jpspin"), "0.1"], v2_task(base, ["-w", "1"]))
@@ -221,22 +221,24 @@ def ring_overflow():
 
 
 def room_at_last():
-    """A step that found no slot, and one whose tasks did not, are counted once another has ended."""
+    """Steps that found no slot, each of another job, are named, and counted once others have ended."""
     d = Daemon(0.2, MaxSlots=16).start()
-    first, second, third = jobs = [new_job() for _ in range(3)]
-    large = Stepd(first, 0, ["sleep", "60"], v2_task(tree.job(first) + "/step_0"), n=12)
-    wait_until(lambda: len(d.used_slots()) >= 13, 10, "twelve tasks")
+    second, third = new_job(), new_job()
+    large = [mkcg("%s/step_0" % os.path.relpath(tree.job(new_job()), cgroup2_mount())) for _ in range(14)]
+    wait_until(lambda: len(d.used_slots()) == 14, 10, "14 steps")
     h = Holds(["b0", "b1", "c0"])
-    steps = [large]
+    steps = []
     for job, word, n in (second, "b", 2), (third, "c", 1):
         cmd = h.cmd("park", "spin=0.3", "park", word=word + "$SLURM_PROCID")
         steps.append(Stepd(job, 0, ["sh", "-c", "exec " + " ".join(map(str, cmd))],
                            v2_task(tree.job(job) + "/step_0"), n=n))
     for hold in h.all:
         hold.wait()
-    is_true("room at last: some found no slot", d.stats()["slots_exhausted"] >= 4, d.stats())
-    large.proc.terminate()
-    d.file(first, 0)
+    is_equal("room at last: two steps found no slot", d.stats()["slots_exhausted"], 2)
+    for job in second, third:
+        wait_until(lambda: re.search("slots are taken.*/job_%d/step_0" % job, d.said()), 20, "its name: " + d.said()[-600:])
+    for path in large:
+        os.rmdir(path)
     wait_until(lambda: "profiling %d_0" % third in d.said(), 10, "the third step to be profiled")
     time.sleep(1)
     w = Window(h.all, 0.5)

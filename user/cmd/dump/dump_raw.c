@@ -76,6 +76,7 @@ static const struct field pmu_cpu_fields[] = {
 };
 _Static_assert(JP_PMU_EVENTS == 24 && JP_PMU_AT_ONCE == 8, "EVENTS");
 
+#define LOST(name, kind) {name, offsetof(struct jp_acct, lost[JP_LOST_##kind]), NULL}
 static const struct field acct_fields[] = {
 	F(jp_acct, utime_ns), F(jp_acct, stime_ns), F(jp_acct, min_flt), F(jp_acct, maj_flt),
 	F(jp_acct, rchar), F(jp_acct, wchar), F(jp_acct, syscr), F(jp_acct, syscw),
@@ -86,6 +87,9 @@ static const struct field acct_fields[] = {
 	F(jp_acct, left.hugetlb), F(jp_acct, left.threads), F(jp_acct, other.processes),
 	F(jp_acct, other.runtime_ns), F(jp_acct, other.run_delay_ns),
 	F(jp_acct, other.rchar), F(jp_acct, other.wchar), F(jp_acct, other.peak),
+	LOST("lost_tasks", TASKS), LOST("lost_ranks", RANKS), LOST("lost_names", NAMES),
+	LOST("lost_stacks", STACKS), LOST("lost_copies", COPIES),
+	LOST("lost_samples", SAMPLES), LOST("lost_points", POINTS),
 	F(jp_acct, other.first_ns), F(jp_acct, other.last_ns),
 };
 
@@ -112,20 +116,12 @@ static const struct field sample_fields[] = {
 static const struct field stat_fields[] = {
 	STAT(rb_lost, "events that found the ring full; jobprofd looked at the cgroups instead"),
 	STAT(slots_exhausted,
-	     "steps or tasks that found no slot and count as unattributed: raise MaxSlots"),
-	STAT(ranks_lost, "ranks that found no slot and count in their task only: raise MaxSlots"),
-	STAT(commands_full, "steps whose programs' names found no room: these count in (other)"),
-	STAT(stacks_lost, "stacks that found no room and are in no row: raise MaxStacks"),
-	STAT(copies_lost, "stacks that found no room to be copied: they are by frame pointers"),
-	STAT(samples_lost,
-	     "samples that found the ring full and count as kernel or unknown: raise RingSize"),
+	     "steps that found no slot, and are not profiled: raise MaxSlots"),
 	STAT(samples_late, "samples of slots that had ended; they count nowhere"),
 	STAT(cgroups_full,
 	     "cgroups that did not fit the table of cgroups; their tasks are not counted: raise MaxCgroups"),
 	STAT(storage_fail, "tasks that got no storage in the kernel and are not counted"),
 	STAT(env_long, "environments that were too long to find SLURM_PROCID in"),
-	STAT(envs_full,
-	     "steps beyond 256 at once: what ended within milliseconds has no attributes of Slurm"),
 	STAT(path_long, "cgroup paths that were too long to keep"),
 	/* no loss: the record comes again with the next read */
 	STAT(iter_fail, NULL),

@@ -19,6 +19,7 @@
 #include "daemon/child/publication.h"
 #include "daemon/config/perf_columns.h"
 #include "daemon/config/slurm_conf.h"
+#include "kern/kern.h"
 
 #define SLURMS_PROFILE "acct_gather_profile/hdf5"
 #define OUR_PROFILE    "acct_gather_profile/jobprof"
@@ -110,6 +111,22 @@ static unsigned check_local(const struct config *c)
 		log_warn("%s: AdminGroup=%s: there is no such group: only root sees all jobs",
 			 config__where(c, "AdminGroup"), c->admin_group);
 	return errors;
+}
+
+#define SLOTS_OF_JOB 5 /* with one CPU: its extern step, another step, their tasks, and a rank */
+
+static void check_slots(const struct config *c)
+{
+	unsigned cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
+	unsigned slots = c->max_slots ? c->max_slots : kern__default_slots(cpus);
+
+	print_ok("MaxSlots: %u are enough for %u jobs of one CPU; this node has %u CPUs", slots,
+		 slots / SLOTS_OF_JOB, cpus);
+	if (slots / SLOTS_OF_JOB < cpus)
+		log_warn("%s: MaxSlots=%u: with more than %u jobs at once some have no slot for "
+			 "their tasks, or none: set %u",
+			 config__where(c, "MaxSlots"), slots, slots / SLOTS_OF_JOB,
+			 SLOTS_OF_JOB * cpus);
 }
 
 /* Says which words of PerfEvents have no events here, and that those which have are untried. */
@@ -355,6 +372,7 @@ unsigned check__node(const struct config *c)
 	struct slurm_conf s;
 	int err = slurm_conf__read(&s, c);
 
+	check_slots(c);
 	warn_of_events(c);
 	if (err == -ENOENT && !s.conf[0]) {
 		log_warn("no slurm.conf was found: Include it, or set SLURM_CONF, to have names "

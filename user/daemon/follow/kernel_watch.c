@@ -51,18 +51,19 @@ const char *kernel_loss__text(unsigned kind, uint64_t n)
 	return n == 1 ? losses[kind].one : losses[kind].many;
 }
 
-/* Logs exhausted slots at once, and then their sum now and then. */
+/* Logs steps without a slot at once, and then their sum now and then. */
 static void log_exhausted(struct kernel_watch *w, uint64_t now)
 {
 	uint64_t exhausted = kern__control(w->env->k)->stats.slots_exhausted;
 
 	if (exhausted <= w->exhausted_seen || now < w->next_exhausted_ns)
 		return;
-	log_warn(
-		"all %u slots are taken: %llu cgroups or tasks were counted as unattributed; raise "
-		"MaxSlots",
-		kern__nslots(w->env->k), (unsigned long long)exhausted);
-	w->exhausted_seen = exhausted;
+	kernel_watch__rescan(w, now);
+	log_warn("all %u slots are taken, or a job's share of them: %llu steps found none so far, "
+		 "and are not profiled: raise MaxSlots%s%s",
+		 kern__nslots(w->env->k), (unsigned long long)exhausted,
+		 w->unplaced ? "; without one now: " : "", kern__unplaced_names(w->env->k));
+	w->exhausted_seen = kern__control(w->env->k)->stats.slots_exhausted;
 	w->next_exhausted_ns = now + EXHAUSTED_NS;
 }
 

@@ -126,20 +126,21 @@ static void put_leaving(struct step *s, struct kern *k)
 static void put_losses(struct step *s, const struct step_env *env)
 {
 	const struct jp_stats *st = &kern__control(env->k)->stats;
+	const __u64 *own = kern__acct(env->k, s->slot)->lost;
 	const struct {
 		const char *name;
 		uint64_t n;
 	} lost[] = {
 		{"Lost", s->lost_rows},
-		{"Unattributed", st->slots_exhausted},
-		{"Lost Ranks", st->ranks_lost},
-		{"Lost Commands", st->commands_full},
-		{"Unbooked Samples", st->samples_lost},
+		{"Unattributed", own[JP_LOST_TASKS]},
+		{"Lost Ranks", own[JP_LOST_RANKS]},
+		{"Lost Commands", own[JP_LOST_NAMES]},
+		{"Unbooked Samples", own[JP_LOST_SAMPLES]},
 		{"Late Samples", st->samples_late},
 		{"Uncounted Tasks", st->storage_fail},
 		{"Uncounted Cgroups", st->cgroups_full},
-		{"Lost Stacks", st->stacks_lost + step_stacks__lost(s->stacks)},
-		{"Uncopied Stacks", st->copies_lost},
+		{"Lost Stacks", own[JP_LOST_STACKS] + step_stacks__lost(s->stacks)},
+		{"Uncopied Stacks", own[JP_LOST_COPIES]},
 		{"Cut Maps", step_stacks__cut_maps(s->stacks)},
 		{"Lost Events", st->rb_lost},
 		{"Late Tasks", st->late_tasks},
@@ -156,7 +157,7 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Missed Switches", st->pmu_missed},
 		{"Unread Processes", s->unread},
 		{"Refused Rows", s->req ? s->req->external.refused : 0},
-		{"Lost Points", st->points_lost + (s->req ? s->req->external.lost_points : 0)},
+		{"Lost Points", own[JP_LOST_POINTS] + (s->req ? s->req->external.lost_points : 0)},
 		{"Lost Regions", probed_regions__lost(env->probed, env->k) +
 					 (s->req ? s->req->external.lost_regions : 0)},
 		{"Replaced Bytes", journal__replaced(s->journal)},

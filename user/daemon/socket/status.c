@@ -142,8 +142,11 @@ static void print_slots(struct status *s)
 		fprintf(begin_problem(s, s->now), "the programs are not attached: see the log\n");
 	if (s->d->watch.unplaced)
 		fprintf(begin_problem(s, s->now),
-			"steps or tasks found no slot, and count for nobody: raise MaxSlots=%u\n",
-			s->d->opts.cfg->max_slots);
+			"all %u slots are taken, or a job's share of them, and %u step%s not "
+			"profiled: "
+			"raise MaxSlots\n",
+			kern__nslots(s->d->env.k), kern__unplaced(s->d->env.k),
+			kern__unplaced(s->d->env.k) == 1 ? " is" : "s are");
 	if (!s->d->env.hdf5_dir)
 		fprintf(begin_problem(s, s->d->started_ns),
 			"ProfileHDF5Dir is not set: no step can be profiled\n");

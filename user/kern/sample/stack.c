@@ -22,6 +22,8 @@ unsigned kern_stack_entries(const struct kern *k)
 
 	if (k->opts.nstacks)
 		return k->opts.nstacks;
+	if (!k->opts.follow) /* a job that is alone gets half */
+		n *= 2;
 	return n < ENTRIES_MAX ? n : ENTRIES_MAX;
 }
 
@@ -73,6 +75,8 @@ int kern__take_stacks(struct kern *k,
 	}
 	if (!keys || !stacks)
 		err = -ENOMEM;
+	else
+		kern_share_emptied(k, JP_SHARE_STACKS);
 	free(keys);
 	free(stacks);
 	return err == -ENOENT ? 0 : err;
