@@ -176,6 +176,19 @@ TEST(aligned_instants_follow_the_wall_clock)
 	assert_true(clock__next_aligned(5, 3, 4, 0) == UINT64_MAX);
 }
 
+TEST(a_state_is_as_old_as_its_beginning)
+{
+	uint64_t since = 0;
+
+	clock__since(&since, true, 5);
+	clock__since(&since, true, 7);
+	assert_true(since == 5);
+	clock__since(&since, false, 8);
+	assert_true(since == 0);
+	clock__since(&since, true, 9);
+	assert_true(since == 9);
+}
+
 TEST(clocks_advance)
 {
 	uint64_t a = clock__boot_ns();
@@ -223,6 +236,38 @@ TEST(log_lines_are_one_line)
 	assert_int_equal(errno, EXDEV);
 }
 
+TEST(the_last_error_is_the_last_one_alone)
+{
+	char out[4096], big[400];
+
+	log__init("test", LOGL_INFO);
+	memset(big, 'x', sizeof(big) - 1);
+	big[sizeof(big) - 1] = '\0';
+	logged(big, out, sizeof(out));
+	assert_string_equal(log__errors()->text + strlen(log__errors()->text) - 4, "x...");
+	logged("short", out, sizeof(out));
+	assert_string_equal(log__errors()->text, "short");
+	logged("", out, sizeof(out));
+	assert_string_equal(log__errors()->text, "");
+}
+
+TEST(lines_of_a_service_begin_with_the_time)
+{
+	int year, month, day, hour, minute, second, end = 0;
+	char out[256];
+
+	log__init("test", LOGL_INFO);
+	log__timed();
+	logged("it begins", out, sizeof(out));
+	assert_int_equal(sscanf(out, "%4d-%2d-%2d %2d:%2d:%2d test: it begins%n", &year, &month,
+				&day, &hour, &minute, &second, &end),
+			 6);
+	assert_string_equal(out + end, "\n");
+	log__init("test", LOGL_INFO); /* a program that it starts */
+	logged("x", out, sizeof(out));
+	assert_string_equal(out, "test: x\n");
+}
+
 TEST(journal_lines_carry_their_priority)
 {
 	char out[256], env[64], path[] = "/tmp/jp-test-XXXXXX";
@@ -236,6 +281,7 @@ TEST(journal_lines_carry_their_priority)
 	setenv("JOURNAL_STREAM", env, 1);
 	dup2(fd, STDERR_FILENO);
 	log__init("test", LOGL_INFO);
+	log__timed(); /* the journal has times of its own */
 	log_warn("careful");
 	log_debug("not at this level");
 	dup2(saved, STDERR_FILENO);

@@ -27,6 +27,14 @@ uint64_t clock__mono_ns(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+void clock__since(uint64_t *since, bool holds, uint64_t now)
+{
+	if (!holds)
+		*since = 0;
+	else if (!*since)
+		*since = now;
+}
+
 uint64_t clock__next_aligned(uint64_t boot_now, uint64_t boot0, uint64_t real0,
 			     uint64_t interval_ns)
 {

@@ -2,6 +2,7 @@
 #ifndef JP_BASE_CLOCK_H
 #define JP_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define NSEC_PER_SEC  1000000000ull
@@ -10,6 +11,9 @@
 uint64_t clock__boot_ns(void); /* since boot, suspend included: what BPF calls boot_ns */
 uint64_t clock__real_ns(void); /* unix time: may step */
 uint64_t clock__mono_ns(void); /* since boot, without suspend */
+
+/* Keeps in *since when a state began that holds now; 0: it does not hold. */
+void clock__since(uint64_t *since, bool holds, uint64_t now);
 
 /*
  * The first instant after boot_now, on the boot clock, at which real0 + (instant - boot0) is a

@@ -23,6 +23,7 @@ static const char *program_name = "jobprof";
 static enum log_level max_level = LOGL_INFO;
 static bool to_journal;
 static bool to_syslog;
+static bool timed;
 static int syslog_fd = -1;
 static pid_t syslog_pid; /* the process that opened syslog_fd: a child may have closed it and got
 			    the number again */
@@ -56,7 +57,12 @@ void log__init(const char *program, enum log_level level)
 	program_name = program;
 	max_level = level;
 	to_journal = stderr_is_journal();
-	to_syslog = false;
+	to_syslog = timed = false;
+}
+
+void log__timed(void)
+{
+	timed = true;
 }
 
 void log__set_level(enum log_level level)
@@ -161,7 +167,7 @@ static void note_error(const char *text)
 {
 	errors.n++;
 	errors.last = time(NULL);
-	escape(errors.text, 0, sizeof(errors.text), text);
+	errors.text[escape(errors.text, 0, sizeof(errors.text), text)] = '\0';
 }
 
 const struct log_errors *log__errors(void)
@@ -169,11 +175,32 @@ const struct log_errors *log__errors(void)
 	return &errors;
 }
 
+static void print_stderr(enum log_level level, const char *text)
+{
+	char line[LINE_MAX_LEN + 128];
+	time_t now = time(NULL);
+	size_t len = 0;
+	struct tm tm;
+
+	if (to_journal)
+		len = (size_t)snprintf(line, sizeof(line), "<%d>", levels[level].priority);
+	else if (timed)
+		len = strftime(line, sizeof(line), "%F %T ", localtime_r(&now, &tm));
+	len = escape(line, len, 64, program_name);
+	line[len++] = ':';
+	line[len++] = ' ';
+	len = escape(line, len, sizeof(line), text);
+	line[len++] = '\n';
+	/* One write keeps lines of several processes whole. A failed write cannot be reported
+	 * anywhere. */
+	if (write(STDERR_FILENO, line, len) < 0)
+		return;
+}
+
 void log__print(enum log_level level, const char *fmt, ...)
 {
-	char text[LINE_MAX_LEN], line[LINE_MAX_LEN + 128];
+	char text[LINE_MAX_LEN];
 	int saved = errno;
-	size_t len = 0;
 	va_list ap;
 
 	if (level > max_level)
@@ -184,22 +211,10 @@ void log__print(enum log_level level, const char *fmt, ...)
 
 	if (level == LOGL_ERROR)
 		note_error(text);
-	if (to_syslog) {
+	if (to_syslog)
 		print_syslog(level, text);
-		errno = saved;
-		return;
-	}
-	if (to_journal)
-		len = (size_t)snprintf(line, sizeof(line), "<%d>", levels[level].priority);
-	len = escape(line, len, 64, program_name);
-	line[len++] = ':';
-	line[len++] = ' ';
-	len = escape(line, len, sizeof(line), text);
-	line[len++] = '\n';
-	/* One write keeps lines of several processes whole. A failed write cannot be reported
-	 * anywhere. */
-	if (write(STDERR_FILENO, line, len) < 0)
-		errno = saved;
+	else
+		print_stderr(level, text);
 	errno = saved;
 }
 

@@ -2,7 +2,7 @@
 /*
  * One line on stderr per message: "program: text". Control characters and bytes outside ASCII are
  * shown as \xNN, since text may hold names that users chose. When stderr is the system journal,
- * the line begins with its priority instead of the program's name being all there is.
+ * the line begins with its priority; the lines of a service begin with the time elsewhere.
  */
 #ifndef JP_BASE_LOG_H
 #define JP_BASE_LOG_H
@@ -18,6 +18,8 @@ void log__init(const char *program, enum log_level level);
  * that syslogd has no room for is counted, never waited for. True: they do. */
 bool log__to_syslog(void);
 void log__set_level(enum log_level level);
+/* From here on lines on stderr begin with the time, where stderr is not the system journal. */
+void log__timed(void);
 /* "error", "warn", "info", "debug" */
 const char *log__level_name(enum log_level level);
 
