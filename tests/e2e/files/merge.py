@@ -22,6 +22,8 @@ def merged_file_is_the_stock_tree_and_more():
     prof, out = job7(), os.path.join(tmpdir(), "m.h5")
     st, err = merge(prof, "-j", "7", "-S", out=out)
     expect(0, st, err)
+    is_true("what is merged is said, and with -q it is not", "files merged" in err and
+            merge(prof, "-j", "7", "-S", "-q", out=os.path.join(tmpdir(), "q.h5")) == (0, ""), err)
     with h5py.File(os.path.join(GOLDEN, "job_7.h5"), "r") as a, h5py.File(out, "r") as b:
         for s in a["Steps"]:
             for n in a["Steps"][s]["Nodes"]:

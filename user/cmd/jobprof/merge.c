@@ -36,6 +36,7 @@ static const struct opt opts[] = {
 	 "processes that read; default: by files and CPUs, at most 8"},
 	{OPT_LONG + 'r', "report", NULL,
 	 "then store the report in the job file, as report --store does; for one job"},
+	{'q', "quiet", NULL, "say nothing of what goes well"},
 	{'v', "verbose", NULL, "say more"},
 	{0},
 };
@@ -114,7 +115,7 @@ static int set_option(void *ctx, int letter, const char *arg)
 	case OPT_LONG + 'b':
 		return parse_start(o, arg);
 	default:
-		log__set_level(LOGL_DEBUG);
+		log__set_level(letter == 'q' ? LOGL_WARN : LOGL_DEBUG);
 		return 0;
 	}
 }

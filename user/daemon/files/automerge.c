@@ -305,8 +305,8 @@ static void run_merge(const struct automerge *a, const struct merge *m, pid_t pa
 	job_file(m, output, sizeof(output));
 	snprintf(id, sizeof(id), "%u", m->job.job_id);
 	snprintf(wait, sizeof(wait), "%d", WAIT_S);
-	execl(a->program, "jobprof", "merge", "-j", id, "-p", m->job.dir, "-u", m->job.user, "-o",
-	      output, "--wait", wait, "--threads", "1", a->report ? "--report" : (char *)NULL,
+	execl(a->program, "jobprof", "merge", "-q", "-j", id, "-p", m->job.dir, "-u", m->job.user,
+	      "-o", output, "--wait", wait, "--threads", "1", a->report ? "--report" : (char *)NULL,
 	      (char *)NULL);
 	log_error("cannot run %s: %s", a->program, strerror(errno));
 	_exit(1);
@@ -376,7 +376,7 @@ bool automerge__reaped(struct automerge *a, pid_t pid, int status)
 		return false;
 	job_file(m, path, sizeof(path));
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
-		log_info("merged %s", path);
+		log_debug("merged %s", path);
 	else
 		log_warn("job %u is not merged, or not all of it (%s %d): its user can, with "
 			 "\"jobprof merge -j %u\"",

@@ -174,8 +174,8 @@ static struct step *resume_step(const struct step_env *env, const char *path, st
 	s->gid = p->gid;
 	s->state = STEP_ACTIVE;
 	journal__attr_str(s->journal, "Restarted", restart_note(s, same));
-	log_info("%s goes on after a restart%s", p->name,
-		 same ? "" : " (counts in between are lost)");
+	log__print(same ? LOGL_DEBUG : LOGL_WARN, "%s goes on after a restart%s", p->name,
+		   same ? "" : " (counts in between are lost)");
 	return s;
 }
 
@@ -273,7 +273,7 @@ static void resume_journal(struct daemon *d, const char *path)
 		d->steps = s;
 	} else if (o->pub.name[0]) {
 		o->pub.unlogged = d->opts.embedded;
-		log_info("finishing %s from the journal of an earlier run", o->pub.name);
+		log_debug("finishing %s from the journal of an earlier run", o->pub.name);
 		o->next = d->pending_files;
 		d->pending_files = o;
 		return;
@@ -320,10 +320,26 @@ static void resume_dir(struct daemon *d, const char *sub)
 	}
 }
 
+static void log_resumed(const struct daemon *d)
+{
+	const struct pending_file *o;
+	unsigned steps = 0, files = 0;
+	const struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		steps++;
+	for (o = d->pending_files; o; o = o->next)
+		files++;
+	if (steps || files)
+		log_info("of an earlier jobprofd %u step%s, and %u file%s to be finished", steps,
+			 steps == 1 ? " goes on" : "s go on", files, files == 1 ? " is" : "s are");
+}
+
 void daemon_resume(struct daemon *d)
 {
 	if (!d->opts.embedded)
 		resume_dir(d, JOURNALS_STEP);
 	resume_dir(d, JOURNALS_RUN);
+	log_resumed(d);
 	release_done_slots(d->env.k, d->steps);
 }

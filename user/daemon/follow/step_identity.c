@@ -239,5 +239,5 @@ void step__identify(struct step *s, const struct step_env *env, const struct ste
 	s->state = step__open_journal(s, env) ? STEP_IGNORED : STEP_ACTIVE;
 	step__set_grid(s, env);
 	if (s->state == STEP_ACTIVE)
-		log_info("profiling %s (uid %u)", s->pub.name, s->uid);
+		log_debug("profiling %s (uid %u)", s->pub.name, s->uid);
 }
