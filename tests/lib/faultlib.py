@@ -132,6 +132,10 @@ def sh(cmd, timeout=30, env=None, **kw):
                           env=env or plain_env(), errors="replace", **kw)
 
 
+def status(d):
+    return sh([JOBPROFD, "--status", "-c", d.conf])
+
+
 def run_cmd(*args, out=None, state=None, interval="0.1"):
     out = out or tmpdir("out")
     return [JOBPROF, "run", "-q", "-i", interval, "-o", out, "--state-dir", state or tmpdir("state"),

@@ -268,6 +268,69 @@ TEST(slurms_files_are_taken_for_what_they_say)
 	config__free(&c);
 }
 
+TEST(slurms_files_are_read_as_slurm_reads_them)
+{
+	struct config c;
+
+	put("slurm.conf", "ClusterName=EnCCS\nInclude node-%c.conf\nInclude parts-*.conf\n");
+	put("node-enccs.conf", "JobAcctGatherFrequency=task=15,\n");
+	assert_int_equal(load(&c, "Include slurm.conf\n"), 0);
+	assert_string_equal(said, "");
+	assert_string_equal(c.cluster, "enccs");
+	assert_true(c.freq.s[FREQ_TASK] == 15);
+	config__free(&c);
+
+	put("slurm.conf", "JobAcctGatherFrequency=task=15,gpu=3\n");
+	assert_int_equal(load(&c, "Include slurm.conf\n"), 0);
+	assert_non_null(strstr(said, "slurm.conf:1: JobAcctGatherFrequency: \"gpu=3\""));
+	assert_null(c.error);
+	config__free(&c);
+	refused("JobAcctGatherFrequency=task=15,gpu=3\n", "jobprof.conf:1: ");
+
+	put("slurm.conf", "\xef\xbb\xbf"
+			  "ClusterName=tux\n");
+	refused("Include slurm.conf\n", "slurm.conf:1: a byte order mark");
+	put("slurm.conf", "Include node-%c.conf\nClusterName=tux\n");
+	refused("Include slurm.conf\n", "slurm.conf:1: Include node-%c.conf: no ClusterName");
+}
+
+TEST(the_first_error_is_kept)
+{
+	struct config c;
+
+	assert_int_equal(load(&c, "\nFoo=1\nMaxSlots=1\n"), -EINVAL);
+	config__complain(&c, config__where(&c, "MaxSlots"), "MaxSlots: a later one");
+	assert_non_null(
+		strstr(c.error, "/jobprof.conf has an error in line 2: unknown key \"Foo\""));
+	config__free(&c);
+	assert_int_equal(load(&c, "PerfEvents=x\n\nCgroupPattern=/a/*\nCgroupPattern=/b/*\n"), 0);
+	assert_null(c.error);
+	assert_non_null(strstr(c.pattern_where[0], ":3"));
+	assert_non_null(strstr(c.pattern_where[1], ":4"));
+	config__complain(&c, config__where(&c, "PerfEvents"), "PerfEvents: no such event");
+	assert_non_null(strstr(c.error, "has an error in line 1: PerfEvents: no such event"));
+	config__free(&c);
+}
+
+TEST(what_is_given_is_on_one_line)
+{
+	char line[512] = "";
+	struct config c;
+	FILE *f;
+
+	assert_int_equal(load(&c, "MaxSlots=99\nCgroupPattern=/x/*\nCgroupPattern=/y/*\n"), 0);
+	assert_int_equal(config__override(&c, "LogLevel", "debug"), 0);
+	assert_true(config__is_overridden(&c, "LogLevel") && !config__is_given(&c, "PinDir"));
+	f = tmpfile();
+	config__print_given(&c, f);
+	rewind(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	assert_string_equal(line,
+			    " MaxSlots=99 CgroupPattern=/x/* CgroupPattern=/y/* LogLevel=debug");
+	fclose(f);
+	config__free(&c);
+}
+
 TEST(our_includes_are_held_to_our_rules)
 {
 	struct config c;
@@ -325,7 +388,7 @@ TEST(what_is_printed_can_be_read_again)
 	FILE *f;
 
 	assert_int_equal(load(&c, "ProfileHDF5Dir=\"/a b\"\nMaxSlots=99\nCgroupPattern=/x/*\n"
-				  "JobAcctGatherFrequency=task=0.1,latency=0\n"),
+				  "JobAcctGatherFrequency=task=0,latency=0\n"),
 			 0);
 	f = fopen(in_dir("printed.conf"), "w");
 	config__print(&c, f);
@@ -335,7 +398,8 @@ TEST(what_is_printed_can_be_read_again)
 	assert_string_equal(again.hdf5_dir, "/a b");
 	assert_int_equal(again.max_slots, 99);
 	assert_string_equal(again.cgroup_patterns[0], "/x/*");
-	assert_true(again.freq.s[FREQ_TASK] == 0.1 && again.freq.s[FREQ_LATENCY] == 0);
+	assert_true(freq__at_end(&again.freq, FREQ_TASK) && freq__at_end(&again.freq, FREQ_STEP));
+	assert_false(freq__at_end(&again.freq, FREQ_LATENCY));
 	config__free(&c);
 	config__free(&again);
 }
@@ -392,7 +456,7 @@ static int remove_dir(void **state)
 {
 	static const char *const names[] = {"jobprof.conf",	"slurm.conf",	"more.conf",
 					    "acct_gather.conf", "node-n7.conf", "w.conf",
-					    "printed.conf",	"example.conf"};
+					    "printed.conf",	"example.conf", "node-enccs.conf"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unlink(in_dir(names[i]));

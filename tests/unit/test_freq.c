@@ -41,6 +41,43 @@ TEST(a_bare_number_is_the_tasks)
 	assert_true(freq__interval(&f, FREQ_TASK) == 0);
 }
 
+TEST(nothing_between_commas_is_nothing)
+{
+	struct freq f = parsed("task=15,");
+
+	assert_true(freq__interval(&f, FREQ_TASK) == 15);
+	f = parsed(",30,,energy=5");
+	assert_true(freq__interval(&f, FREQ_TASK) == 30);
+	assert_true(freq__interval(&f, FREQ_ENERGY) == 5);
+}
+
+TEST(slurms_reader_passes_over_what_it_does_not_know)
+{
+	struct freq f = parsed("7"), before = f;
+
+	assert_int_equal(freq__parse_slurms("task=15,gpu=3,energy=2s", &f, err, sizeof(err)), 0);
+	assert_true(freq__interval(&f, FREQ_TASK) == 15);
+	assert_true(freq__interval(&f, FREQ_ENERGY) == 2);
+	assert_non_null(strstr(err, "\"gpu=3\""));
+	assert_int_equal(freq__parse_slurms("20", &f, err, sizeof(err)), 0);
+	assert_true(freq__interval(&f, FREQ_TASK) == 20);
+	assert_string_equal(err, "");
+	f = before;
+	assert_int_equal(freq__parse_slurms("often", &f, err, sizeof(err)), -EINVAL);
+	assert_int_equal(freq__parse_slurms("gpu=3", &f, err, sizeof(err)), -EINVAL);
+	assert_memory_equal(&f, &before, sizeof(f));
+}
+
+TEST(of_task_0_is_a_row_at_the_end)
+{
+	struct freq f = parsed("0,energy=0,network=5");
+
+	assert_true(freq__at_end(&f, FREQ_TASK) && freq__at_end(&f, FREQ_STEP));
+	assert_false(freq__at_end(&f, FREQ_ENERGY) || freq__at_end(&f, FREQ_NETWORK));
+	f = parsed("30,latency=0");
+	assert_false(freq__at_end(&f, FREQ_TASK) || freq__at_end(&f, FREQ_LATENCY));
+}
+
 TEST(names_and_fractions)
 {
 	struct freq f = parsed("Task=0.1,NETWORK=2.5,filesystem=60,step=1,latency=0");
@@ -60,7 +97,6 @@ TEST(bad_input_is_refused_and_changes_nothing)
 		"task",
 		"task=",
 		"task=-1",
-		"task=1,",
 		"task=1,30",
 		"cpu=1",
 		"task=0.01",
@@ -74,7 +110,6 @@ TEST(bad_input_is_refused_and_changes_nothing)
 		"task=1;energy=2",
 		"task=nan",
 		"0.05",
-		"30,,task=1",
 		"energy=1,5",
 		"task=0000000000000000000000000000000000000000000000000000000000000000000000001",
 	};

@@ -39,6 +39,11 @@ double freq__interval(const struct freq *f, enum freq_name name)
 	return freqs[name].initial < 0 ? f->s[FREQ_TASK] : 0;
 }
 
+bool freq__at_end(const struct freq *f, enum freq_name name)
+{
+	return freq__interval(f, name) == 0 && (name == FREQ_TASK || f->s[name] < 0);
+}
+
 static int find_name(const char *word, size_t len)
 {
 	for (int i = 0; i < FREQ_N; i++)
@@ -47,8 +52,20 @@ static int find_name(const char *word, size_t len)
 	return -1;
 }
 
+/* The number at the beginning of a value, as Slurm takes it. */
+static int parse_digits(const char *value, double *s)
+{
+	char digits[16] = "";
+	size_t len = strspn(value, "0123456789");
+
+	if (len && len < sizeof(digits))
+		memcpy(digits, value, len);
+	return parse_double(digits, s);
+}
+
 /* One item of the list: NAME=SECONDS, or SECONDS where it is the first. */
-static int parse_item(const char *item, bool first, struct freq *f, char *err, size_t errlen)
+static int parse_item(const char *item, bool first, bool slurms, struct freq *f, char *err,
+		      size_t errlen)
 {
 	const char *eq = strchr(item, '='), *value = eq ? eq + 1 : item;
 	int name = FREQ_TASK;
@@ -63,7 +80,8 @@ static int parse_item(const char *item, bool first, struct freq *f, char *err, s
 			 item);
 		return -EINVAL;
 	}
-	if (parse_double(value, &s) || (s != 0 && (s < FREQ_MIN || s > FREQ_MAX))) {
+	if ((parse_double(value, &s) && (!slurms || parse_digits(value, &s))) ||
+	    (s != 0 && (s < FREQ_MIN || s > FREQ_MAX))) {
 		snprintf(err, errlen, "\"%s\": seconds are 0 (off) or %g to %g", item, FREQ_MIN,
 			 FREQ_MAX);
 		return -EINVAL;
@@ -72,31 +90,44 @@ static int parse_item(const char *item, bool first, struct freq *f, char *err, s
 	return 0;
 }
 
-int freq__parse(const char *text, struct freq *f, char *err, size_t errlen)
+/* slurms: what is wrong is passed over, and the first of it is in err. */
+static int parse_list(const char *text, bool slurms, struct freq *f, char *err, size_t errlen)
 {
+	char item[64], reason[256] = "there is no number";
+	unsigned taken = 0, items = 0;
 	struct freq parsed = *f;
-	bool first = true;
 
-	for (;;) {
+	for (; *text; text += *text == ',') {
 		size_t len = strcspn(text, ",");
-		char item[64];
-		int ret;
 
-		if (len >= sizeof(item)) {
-			snprintf(err, errlen, "an item is longer than %zu characters",
+		snprintf(item, sizeof(item), "%.*s", (int)len, text);
+		text += len;
+		if (!len)
+			continue;
+		if (len >= sizeof(item))
+			snprintf(reason, sizeof(reason), "an item is longer than %zu characters",
 				 sizeof(item) - 1);
-			return -EINVAL;
-		}
-		memcpy(item, text, len);
-		item[len] = '\0';
-		ret = parse_item(item, first, &parsed, err, errlen);
-		if (ret)
-			return ret;
-		if (!text[len])
+		else if (!parse_item(item, !items, slurms, &parsed, reason, sizeof(reason)))
+			taken++;
+		items++;
+		if (taken < items && !slurms)
 			break;
-		text += len + 1;
-		first = false;
 	}
+	if (!items || taken < items)
+		snprintf(err, errlen, "%s", reason);
+	if (!taken || (taken < items && !slurms))
+		return -EINVAL;
 	*f = parsed;
 	return 0;
+}
+
+int freq__parse(const char *text, struct freq *f, char *err, size_t errlen)
+{
+	return parse_list(text, false, f, err, errlen);
+}
+
+int freq__parse_slurms(const char *text, struct freq *f, char *err, size_t errlen)
+{
+	err[0] = '\0';
+	return parse_list(text, true, f, err, errlen);
 }

@@ -3,6 +3,7 @@
 #ifndef JP_BASE_FREQ_H
 #define JP_BASE_FREQ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum freq_name {
@@ -28,12 +29,17 @@ struct freq {
 void freq__init(struct freq *f);
 /*
  * "30", "task=1,energy=5", "0.5,network=2": a bare number is task's and comes first; names are
- * taken without regard to case. What text does not name keeps its value. 0, or -EINVAL with the
- * reason in err and *f as it was.
+ * taken without regard to case, and nothing between two commas is nothing. What text does not name
+ * keeps its value. 0, or -EINVAL with the reason in err and *f as it was.
  */
 int freq__parse(const char *text, struct freq *f, char *err, size_t errlen);
+/* As Slurm reads its slurm.conf: of a value the digits at its beginning count, and what makes no
+ * sense is passed over; err then says what, else it is "". -EINVAL: nothing in text makes sense. */
+int freq__parse_slurms(const char *text, struct freq *f, char *err, size_t errlen);
 /* The interval that counts: all others follow task unless given. 0 is off. */
 double freq__interval(const struct freq *f, enum freq_name name);
+/* Its interval is 0 by task=0, which in Slurm is a reading at the end and none before. */
+bool freq__at_end(const struct freq *f, enum freq_name name);
 const char *freq__name(enum freq_name name);
 
 #endif

@@ -34,12 +34,13 @@
 struct kern_region;
 
 struct daemon_opts {
-	const struct config *cfg;
-	unsigned families; /* of steps that ask for nothing; 0: none is profiled */
-	unsigned may_ask;  /* what else steps may ask for: its programs are loaded */
+	struct config *cfg; /* SIGHUP changes it */
+	unsigned families;  /* of steps that ask for nothing; 0: none is profiled */
+	unsigned may_ask;   /* what else steps may ask for: its programs are loaded */
 	const char *writer;
 	const char *pin_dir;		   /* NULL: pin nothing */
 	const char *config_path;	   /* read again at SIGHUP; NULL: never */
+	bool config_needed;		   /* it must be there */
 	bool raw_tp, block_issue, net_skb; /* use a fallback: kern_opts */
 	/* jobprof run: one cgroup tree of its own, files to out_dir as uid:gid */
 	bool embedded;

@@ -87,10 +87,6 @@ def unwritable_output():
     p.wait()
 
 
-def status(d):
-    return sh([JOBPROFD, "--status", "-c", d.conf])
-
-
 def one_line_says_why():
     """However many files wait for the same reason, and the reason is the right one."""
     d = RootedDaemon("ol", LogLevel="info")
@@ -125,6 +121,109 @@ def one_line_says_why():
     d.end()
     p = status(d)
     is_true("--status: none runs", p.returncode == 1 and "no jobprofd listens at" in p.stderr, p.stderr)
+
+
+HANGING = """#!/bin/sh
+while [ -e %(dir)s/hang ]; do sleep 0.05; done
+[ ! -e %(dir)s/fail ] || exit 1
+exec %(writer)s "$@"
+"""
+
+
+class Writers:
+    """What a daemon starts as its writer: it hangs, or fails, while a file of that name is there."""
+
+    def __init__(self):
+        self.dir = tmpdir("writer")
+        os.chmod(self.dir, 0o755)
+        self.path = os.path.join(self.dir, "writer")
+        with open(self.path, "w") as f:
+            f.write(HANGING % {"dir": self.dir, "writer": WRITER})
+        os.chmod(self.path, 0o755)
+
+    def now(self, *words):
+        for word in ("hang", "fail"):
+            path = os.path.join(self.dir, word)
+            if word in words:
+                open(path, "w").close()
+            elif os.path.exists(path):
+                os.unlink(path)
+
+
+def since_of(d, words):
+    """The instant that --status names for a problem, once it names the problem."""
+    pattern = "^problem: since ([^ ]+ [^ ]+): .*" + words
+    wait_until(lambda: re.search(pattern, status(d).stdout, re.M), 60, "--status to say '%s': %s" % (
+        words, status(d).stdout))
+    return re.search(pattern, status(d).stdout, re.M)[1]
+
+
+def is_as_old_as_it_was(name, d, words):
+    """Whenever it is asked: the clock has gone on by more than its grain."""
+    first, end = since_of(d, words), time.time() + 2.1
+    wait_until(lambda: since_of(d, words) != first or time.time() > end, 10, "two seconds")
+    is_equal(name + ": since the same instant", since_of(d, words), first)
+    return first
+
+
+def writers_that_hang():
+    """A problem after 10 s, by itself, and none any more when they go on: running steps have new versions then."""
+    writers = Writers()
+    d = RootedDaemon("wh", PublishInterval="1", Writer=writers.path).start()
+    for name, words, after in (("hangs", ["hang"], []), ("hangs, and fails", ["hang", "fail"], ["fail"])):
+        writers.now(*words)
+        job = new_job()
+        p, _ = spinning(d, job)
+        is_as_old_as_it_was("a writer that " + name, d,
+                            "1 writer has not ended within 10 s, as that of %d_0_%s.h5: " % (job, d.name))
+        is_equal("a writer that %s: the status" % name, status(d).returncode, 1)
+        writers.now(*after)
+        if after:
+            since_of(d, "1 file cannot be written, as %d_0_" % job)
+            writers.now()
+        live = os.path.join(d.hdf5, "root", ".%d_0_%s.h5" % (job, d.name))
+        wait_until(lambda: os.path.exists(live), 30, live)
+        first = os.stat(live).st_ino
+        wait_until(lambda: os.stat(live).st_ino != first, 30, "another version of " + live)
+        wait_until(lambda: status(d).returncode == 0, 20, "a healthy daemon: " + status(d).stdout)
+        ok("a writer that %s: new versions come when the next one does not" % name)
+        end_of(p)
+        d.file(job, 0)
+    is_equal("writers that hang: a clean end", d.end(), 0)
+
+
+def no_line_of_a_step():
+    """At the default level the log has the version and the settings, and nothing of a step that goes well."""
+    d = RootedDaemon("qu", LogLevel=None, AutoMerge="yes").start()
+    job = new_job()
+    cgroup = os.path.dirname(d.v2_step(job, 0))
+    d.step(job, 0, [tool("jphold"), "spin=0.05"], extra=["-e", "SLURM_JOB_NODELIST=" + d.name, "-e",
+                                                        "SLURM_STEP_NUM_NODES=1"]).wait()
+    wait_until(lambda: not os.path.exists(d.v2_step(job, 0)), 10, "the step's cgroup to go")
+    os.rmdir(cgroup)
+    merged = os.path.join(d.hdf5, "root", "job_%d.h5" % job)
+    wait_until(lambda: os.path.exists(merged) and not os.path.exists(d.path(job, 0)), 30, merged)
+    is_equal("info: a clean end", d.end(), 0)
+    said = d.said().splitlines()
+    is_equal("info: nothing of the job", [l for l in said if str(job) in l], [])
+    first = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d jobprofd: version [\d.]+, node %s; by %s and options: .*\bStateDir=%s " % (
+        d.name, d.conf, d.state)
+    is_equal("info: version and settings at the start, with the time", len([l for l in said if re.match(first, l + " ")]), 1)
+
+
+def slots_that_are_wanting():
+    """Since when is since when, however many tasks come later."""
+    d = RootedDaemon("sw", MaxSlots="16").start()
+    job = new_job()
+    p = d.step(job, 0, ["sleep", "100"], tasks=20)
+    first = is_as_old_as_it_was("slots", d, "found no slot")
+    before = d.stats()["slots_exhausted"]
+    q = d.step(job, 1, ["sleep", "100"], tasks=2)
+    wait_until(lambda: d.stats()["slots_exhausted"] > before, 20, "more tasks without a slot")
+    is_equal("slots, and more tasks: since the first", since_of(d, "found no slot"), first)
+    for s in (p, q):
+        end_of(s)
+    d.end()
 
 
 def kernel_losses_are_said():
@@ -221,6 +320,8 @@ def full_state():
     time.sleep(0.5)
     end_of(q)
     time.sleep(0.3)
+    is_as_old_as_it_was("StateDir full", d, "2 journals cannot be written, as .*journal: make room in " + state)
+    is_equal("StateDir full: no other problem is said", len(re.findall("^problem", status(d).stdout, re.M)), 1)
     os.unlink(filler)
     d.wait_said("%d_0_.*: its journal is written again" % early)
     end_of(p)
@@ -335,5 +436,6 @@ def symlinks():
 
 if __name__ == "__main__":
     need_bpf()
-    run_five_at_a_time([full_output, unwritable_output, one_line_says_why, kernel_losses_are_said,
+    run_five_at_a_time([full_output, writers_that_hang, unwritable_output, one_line_says_why, kernel_losses_are_said,
+                        no_line_of_a_step, slots_that_are_wanting,
                         runs_do_not_speak_for_others, symlinks, full_state, same_name])

@@ -135,6 +135,22 @@ def wrong_usage():
     is_true("a verb that is nearly one is named", '"show"' in p.stderr, p.stderr)
 
 
+def all_errors_at_once():
+    """Of the syntax and of what values mean, each with its line; a service that systemd need not start again."""
+    d = tmpdir("errors")
+    path = os.path.join(d, "bad.conf")
+    lines = ("ProfileHDF5Dir=/tmp", "Frob=1", "MaxSlots=99999", "ProfileHDF5Default=Al", "CgroupPattern=/a/b*c*",
+             "PerfEvents=cylces", "CgroupPattern=/ok/x-*", "Families=frob", "EnergyIPMITimeout=never")
+    with open(path, "w") as f:
+        f.write("\n".join(lines) + "\n")
+    wrong = [str(i + 1) for i, line in enumerate(lines) if "/tmp" not in line and "/ok" not in line]
+    for option, status in (("--check-config", 1), ("-f", os.EX_CONFIG)):
+        p = sh([JOBPROFD, option, "-c", path])
+        is_equal("all errors at once: " + option,
+                 [p.returncode, sorted(re.findall(r"^jobprofd: %s:(\d+): " % path, p.stderr, re.M))],
+                 [status, wrong])
+
+
 def bad_configuration():
     d = tmpdir("conf")
     good = "ProfileHDF5Dir=/tmp\n"
@@ -170,7 +186,7 @@ def bad_configuration():
     says("configuration: binary", sh([JOBPROFD, "--check-config", "-c", good_path]), 1, r"good\.conf:1: ")
     with open(good_path, "w") as f:
         f.write("ProfileHDF5Default=All\n")
-    says("configuration: no ProfileHDF5Dir", sh([JOBPROFD, "-f", "-c", good_path]), 1,
+    says("configuration: no ProfileHDF5Dir", sh([JOBPROFD, "-f", "-c", good_path]), os.EX_CONFIG,
          "ProfileHDF5Dir is not set")
     e = RootedDaemon("nd", LogLevel="info")
     del e.settings["ProfileHDF5Dir"]
@@ -182,9 +198,23 @@ def bad_configuration():
     e = RootedDaemon("cf").start()
     job = new_job()
     e.configure(MaxSlots="many")
+    old = r"running with the old settings, %s has an error in line %d: MaxSlots: " % (
+        e.conf, [k for k, v in e.settings.items() if v is not None].index("MaxSlots") + 1)
+    p = status(e)
+    is_true("configuration: --status of one that became bad", p.returncode == 1 and re.search(old, p.stderr) and
+            "\nrunning: since" in p.stdout and not re.search("^problem", p.stdout, re.M) and
+            p.stdout.endswith("status: there are problems\n"), p.stdout + p.stderr)
     e.proc.send_signal(signal.SIGHUP)
     e.wait_said("old settings stay in force")
     works(e, "configuration: a bad one at SIGHUP leaves the old in force")
+    e.configure(MaxSlots="128")
+    p = status(e)
+    is_true("configuration: --status when SIGHUP met a bad one", p.returncode == 1 and not p.stderr and
+            re.search("^problem: since 20[^ ]* [^ ]*: " + old, p.stdout, re.M), p.stdout + p.stderr)
+    e.proc.send_signal(signal.SIGHUP)
+    e.wait_said("settings read again")
+    p = status(e)
+    is_equal("configuration: --status when it has been read again", (p.returncode, p.stderr), (0, ""))
     e.configure(MaxSlots="64", Socket=e.settings["Socket"] + "2", LogLevel="info")
     e.proc.send_signal(signal.SIGHUP)
     e.wait_said(r"jobprofd: MaxSlots, Socket: the new value is in force after a restart")
@@ -243,6 +273,24 @@ def checked_configuration():
          "/a/b: No such file or directory: mount")
     says("check: nobody may write in it", site.check(site.good + "ProfileHDF5Dir=/sys/kernel\n", site.slurm), 1,
          "/sys/kernel.*neither root nor users may")
+    os.chmod(site.h5, 0o1777)
+    says("check: everybody may make directories in it", site.check(site.jobprof, site.slurm), 0,
+         "h5 .mode 1777.: anybody can make the directory of another user")
+    os.chown(site.h5, NOBODY, NOBODY)
+    os.chmod(site.h5, 0o755)
+    no_rights = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    check = [JOBPROFD, "--check-config", "-c", os.path.join(site.etc, "jobprof.conf")]
+    env = plain_env(SLURM_CONF=os.path.join(site.etc, "slurm.conf"))
+    if sh(no_rights + ["true"]).returncode:
+        skip("check: root has no rights in it", "setpriv cannot drop CAP_DAC_OVERRIDE")
+    else:
+        says("check: root has no rights in it", sh(no_rights + check, env=env), 1,
+             "mode 0755, of uid %d.: neither root nor users may .*beforehand" % NOBODY)
+        os.mkdir(os.path.join(site.h5, "nobody"))
+        os.chown(os.path.join(site.h5, "nobody"), NOBODY, NOBODY)
+        p = sh(no_rights + check, env=env)
+        is_true("check: root has no rights in it, and users have directories", p.returncode == 0 and not p.stderr and
+                "users have directories" in p.stdout, p.stdout + p.stderr)
     says("check: it is a file", site.check(site.good + "ProfileHDF5Dir=%s/slurm.conf\n" % site.etc, site.slurm), 1,
          "slurm.conf.*Not a directory")
 
@@ -290,6 +338,28 @@ def checked_slurm():
     ok("jobprofd warns at its start, too")
 
 
+def slurms_files():
+    """slurm.conf is read as Slurm reads it; what Slurm does not take is an error."""
+    site = Site("read")
+    with open(os.path.join(site.etc, "blue.conf"), "w") as f:
+        f.write("JobAcctGatherFrequency=task=7,\n")
+    rest = site.slurm.partition("\n")[2]
+    p = site.check(site.jobprof, "ClusterName=Blue\nInclude %c.conf\n" + rest)
+    is_equal("slurm.conf: ClusterName in lower case, %c, a comma at the end",
+             [p.returncode, p.stderr] + re.findall("^(?:ClusterName|JobAcctGatherFrequency)=.*", p.stdout, re.M),
+             [0, "", "JobAcctGatherFrequency=task=7,energy=7,filesystem=7,network=7,step=7,latency=7",
+              "ClusterName=blue"])
+    for name, text, status, wanted in (
+            ("a part that is not known", site.slurm + "JobAcctGatherFrequency=task=15,gpu=3\n", 0,
+             r'slurm.conf:\d+: JobAcctGatherFrequency: "gpu=3" is not NAME=SECONDS'),
+            ("rows at the end alone", site.slurm + "JobAcctGatherFrequency=0\n", 0,
+             r"slurm.conf:\d+: JobAcctGatherFrequency is 0 for tasks: a step has one row, at its end"),
+            ("a byte order mark", "\ufeff" + site.slurm, 1, "slurm.conf:1: a byte order mark"),
+            ("%c before ClusterName", "Include %c.conf\n" + site.slurm, 1, "slurm.conf:1: Include %c.conf: no ClusterName"),
+            ("an included file that is not there", site.slurm + "Include none.conf\n", 1, r"slurm.conf:\d+: Include .*none.conf")):
+        says("slurm.conf: " + name, site.check(site.jobprof, text), status, wanted)
+
+
 def checked_plugins():
     """--check-config: plugins and programs that are not there or do not fit."""
     site = Site("plugins")
@@ -331,12 +401,12 @@ def syslog():
     d.configure(MaxSlots="64")
     pid = [int(n) for n in os.listdir("/proc") if n.isdigit() and d.conf.encode() in cmdline(n)][0]
     os.kill(pid, signal.SIGHUP)
-    said = [log.recv(4096).decode(), log.recv(4096).decode()]
+    said = [log.recv(4096).decode() for _ in range(3)]
     os.kill(pid, signal.SIGTERM)
     form = r"<(\d+)>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d jobprofd\[(\d+)\]: "
     is_equal("in the background: syslog has the priority, the pid and the text",
              [re.sub(form, r"\1 \2 ", x).split()[:3] for x in said],
-             [["30", str(pid), "settings"], ["28", str(pid), "MaxSlots:"]])
+             [["30", str(pid), "version"], ["30", str(pid), "settings"], ["28", str(pid), "MaxSlots:"]])
     wait_until(lambda: d.conf.encode() not in cmdline(pid), 20, "jobprofd to end")
 
 
@@ -365,5 +435,6 @@ def second_daemon():
 
 if __name__ == "__main__":
     need_bpf()
-    run_five_at_a_time([bpffs, second_daemon, bad_configuration, checked_configuration, checked_slurm, checked_plugins,
+    run_five_at_a_time([bpffs, second_daemon, all_errors_at_once, bad_configuration, checked_configuration, checked_slurm,
+                        slurms_files, checked_plugins,
                         syslog, no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage])

@@ -293,6 +293,7 @@ def settings_and_instants():
     d.configure(ProfileHDF5Default="All", JobAcctGatherFrequency="task=0.1,step=0.5")
     d.tell(signal.SIGHUP)
     wait_until(lambda: "settings read again" in d.said(), 5, "the new settings")
+    is_equal("SIGHUP: what has been loaded is not missed", re.findall(".*restarted", d.said()), [])
     base = tree.job(jobs[1]) + "/step_0"
     s = Stepd(jobs[1], 0, [tool("jpspin"), "0.02"], v2_task(base, ["-w", "1.5"]))
     used = wait_until(lambda: used_and_left(base + "/user/task_0"), 5, "the task to end")
@@ -303,6 +304,19 @@ def settings_and_instants():
     path = aligned_run(d)
     for name, interval in (("Tasks/0", 0.1), ("Step", 0.5)):
         check_instants(path, name, interval)
+    d.end()
+
+
+def one_row_at_the_end():
+    """JobAcctGatherFrequency=0: as in Slurm accounting at the end alone, of all that was used."""
+    d = Daemon(INTERVAL, nice=-10, JobAcctGatherFrequency="0").start()
+    job, account = new_job(), os.path.join(tmpdir("account"), "a")
+    Stepd(job, 0, [tool("jphold"), "-o", account, "spin=0.1", "sleep=1.5", "spin=0.1"],
+          v2_task(tree.job(job) + "/step_0")).end()
+    path = d.file(job, 0)
+    is_equal("a row at the end alone", [len(table(path, name)) for name in ("Tasks/0", "Step")], [1, 1])
+    is_near("a row at the end alone: all CPU time", whole(path, "Tasks/0", "CPUTime"),
+            *own_cpu(read_account(account), 0.002, 0.004))
     d.end()
 
 
@@ -340,5 +354,6 @@ if __name__ == "__main__":
     tree = Trees()
     run_together([baseline_and_restarts])
     run_together([settings_and_instants])
+    run_together([one_row_at_the_end])
     run_together([programs_attached_late])
     run_together([what_a_restart_loses])

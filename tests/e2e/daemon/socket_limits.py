@@ -398,7 +398,7 @@ def few_files():
     p = subprocess.run(["prlimit", "--nofile=64:64", JOBPROFD, "-f", "-c", d.conf],
                        capture_output=True, text=True)
     is_true("too few files: one line says so", p.returncode == 1 and re.fullmatch(
-        "jobprofd: 64 files may be open at once .*: 256 are needed, 8192 wanted\n", p.stderr),
+        r"[\d-]+ [\d:]+ jobprofd: 64 files may be open at once .*: 256 are needed, 8192 wanted\n", p.stderr),
         (p.returncode, p.stderr))
 
 

@@ -471,7 +471,7 @@ def main_ends():
     is_equal("jobprofd ends with status 0", main.end(), 0)
     is_true("its pins are gone", not os.path.exists(main.pin), main.pin)
     bad = [line for line in main.said().splitlines()
-           if not re.search(r": (profiling|wrote|settings|scontrol is asked) ", line)]
+           if not re.search(r": (version|profiling|wrote|settings|scontrol is asked) ", line)]
     is_equal("jobprofd had nothing to complain of", bad, [])
 
 

@@ -282,7 +282,7 @@ def hostile_names():
     is_true("hostile names: they were made", n > 40, "only %d" % n)
     works(d, "hostile names: jobprofd goes on")
     wait_until(lambda: not d.journals(), 30, "the files of %s" % d.journals()[:3])
-    odd = [l for l in d.said().split("\n") if l and not re.match("jobprof(d|-writer): ", l)]
+    odd = [l for l in d.said().split("\n") if l and not re.match(r"([\d-]+ [\d:]+ )?jobprof(d|-writer): ", l)]
     raw = [l for l in d.said() if l != "\n" and ord(l) < 32 or l == "\x7f"]
     is_true("hostile names: no log line is forged", not odd and not raw, "%s %s" % (odd[:2], raw[:2]))
     outside = [p for p in os.listdir(d.dir) if p not in (

@@ -104,9 +104,9 @@ def bad_lists_are_refused():
                               ("budget", "PerfBudget=0", "PerfBudget: .*0.01 to 20")):
         with open(path, "w") as f:
             f.write("ProfileHDF5Dir=%s\n\n%s\n" % (d, line))
-        for args in (["--check-config"], ["-f"]):
-            p = subprocess.run([JOBPROFD, "-c", path] + args, capture_output=True, text=True)
-            is_true("jobprofd %s: a bad %s is refused" % (args[0], name), p.returncode == 1 and
+        for option, status in (("--check-config", 1), ("-f", os.EX_CONFIG)):
+            p = subprocess.run([JOBPROFD, "-c", path, option], capture_output=True, text=True)
+            is_true("jobprofd %s: a bad %s is refused" % (option, name), p.returncode == status and
                     re.search(r"bad\.conf:3: " + words, p.stderr), "%d %s" % (p.returncode, p.stderr))
 
 

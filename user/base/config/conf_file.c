@@ -17,8 +17,9 @@
 #include "base/log.h"
 #include "base/str.h"
 
-#define INCLUDE_DEPTH 8
-#define FILE_MAX_SIZE (16 << 20)
+#define INCLUDE_DEPTH	8
+#define FILE_MAX_SIZE	(16 << 20)
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 /* One open file. */
 struct reader {
@@ -37,7 +38,9 @@ void conf_file__complain(const struct conf_pair *p, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	log_error("%s:%u: %s", p->file, p->line, text);
-	p->from->errors++;
+	if (!p->from->errors++)
+		snprintf(p->from->first, sizeof(p->from->first), "%s has an error in line %u: %s",
+			 p->file, p->line, text);
 }
 
 static bool is_slurms(const char *path)
@@ -48,32 +51,47 @@ static bool is_slurms(const char *path)
 	return !strcmp(base, "slurm.conf") || !strcmp(base, "acct_gather.conf");
 }
 
-/* Appends with %h and %n replaced. False if it does not fit. */
-static bool expand_name(const struct conf_file *c, const char *text, char *out, size_t size)
+/* What "%x" in the name of a file stands for. NULL: it stands for itself; "": it is not known. */
+static const char *find_part(const struct conf_file *c, const char *text, char buf[static 256])
+{
+	buf[0] = '\0';
+	if (str__starts(text, "%n"))
+		return *c->node_name;
+	if (str__starts(text, "%h")) {
+		memset(buf, 0, 256);
+		gethostname(buf, 255);
+		buf[strcspn(buf, ".")] = '\0';
+	} else if (str__starts(text, "%c")) {
+		snprintf(buf, 256, "%s", c->cluster && *c->cluster ? *c->cluster : "");
+		for (char *p = buf; *p; p++)
+			*p = (char)tolower((unsigned char)*p);
+	} else {
+		return NULL;
+	}
+	return buf;
+}
+
+/* Appends with %h, %n and %c replaced. NULL, or why it cannot. */
+static const char *expand_name(const struct conf_file *c, const char *text, char *out, size_t size)
 {
 	size_t len = strlen(out);
 
 	for (; *text; text++) {
-		char host[256] = "";
-		const char *part = NULL;
+		char buf[256];
+		const char *part = find_part(c, text, buf);
 		int n;
 
-		if (str__starts(text, "%n")) {
-			part = *c->node_name;
-		} else if (str__starts(text, "%h")) {
-			gethostname(host, sizeof(host) - 1);
-			host[strcspn(host, ".")] = '\0';
-			part = host;
-		}
+		if (part && !*part)
+			return "no ClusterName comes before this line, for its %c";
 		n = part ? snprintf(out + len, size - len, "%s", part)
 			 : snprintf(out + len, size - len, "%c", *text);
 		len += (size_t)n;
 		if (len >= size)
-			return false;
+			return "the path is too long";
 		if (part)
 			text++;
 	}
-	return true;
+	return NULL;
 }
 
 const char *conf_file__reason(int err)
@@ -90,7 +108,7 @@ const char *conf_file__reason(int err)
 
 static void include(struct reader *r, const char *name)
 {
-	const char *slash = strrchr(r->at.file, '/');
+	const char *slash = strrchr(r->at.file, '/'), *reason;
 	char path[PATH_MAX] = "";
 	int err;
 
@@ -99,10 +117,13 @@ static void include(struct reader *r, const char *name)
 				    INCLUDE_DEPTH);
 		return;
 	}
+	if (r->at.slurm && strchr(name, '*'))
+		return; /* Slurm passes it over, too */
 	if (name[0] != '/' && slash)
 		snprintf(path, sizeof(path), "%.*s/", (int)(slash - r->at.file), r->at.file);
-	if (!expand_name(r->at.from, name, path, sizeof(path))) {
-		conf_file__complain(&r->at, "Include %s: the path is too long", name);
+	reason = expand_name(r->at.from, name, path, sizeof(path));
+	if (reason) {
+		conf_file__complain(&r->at, "Include %s: %s", name, reason);
 		return;
 	}
 	err = read_conf(r->at.from, path, r->depth + 1, r->at.slurm || is_slurms(path));
@@ -246,12 +267,23 @@ static int append(struct whole_line *w, const char *text)
 	return 0;
 }
 
+/* Some editors begin a file with it. To Slurm it is a part of the first key. */
+static char *skip_mark(struct reader *r, char *line)
+{
+	if (!str__starts(line, BYTE_ORDER_MARK))
+		return line;
+	conf_file__complain(&r->at,
+			    "a byte order mark (BOM), with which Slurm cannot read the line "
+			    "either: save the file as UTF-8 without one");
+	return line + strlen(BYTE_ORDER_MARK);
+}
+
 /* Calls read_line for every logical line. */
 static int read_lines(struct reader *r, FILE *f)
 {
 	struct whole_line whole = {0};
 	unsigned number = 0;
-	char *line = NULL;
+	char *line = NULL, *text;
 	bool more = false;
 	size_t cap = 0;
 	int err = 0;
@@ -267,8 +299,9 @@ static int read_lines(struct reader *r, FILE *f)
 			conf_file__complain(&r->at, "a NUL byte: this is not a text file");
 			goto out;
 		}
-		more = trim(line);
-		err = append(&whole, line);
+		text = number == 1 ? skip_mark(r, line) : line;
+		more = trim(text);
+		err = append(&whole, text);
 		if (err)
 			goto out;
 		if (!more)

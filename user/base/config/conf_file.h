@@ -3,7 +3,7 @@
  * Files in slurm.conf's syntax: Key=Value pairs separated by blanks, keys without regard to case,
  * values in double quotes where they hold blanks, '#' starts a comment and "\#" does not, a
  * backslash at the end of a line continues it, "Include FILE" reads another file, relative to this
- * one, with %h the host's and %n the node's name.
+ * one, with %h the host's, %n the node's and %c, which is Slurm's, the cluster's name.
  */
 #ifndef JP_BASE_CONFIG_CONF_FILE_H
 #define JP_BASE_CONFIG_CONF_FILE_H
@@ -20,9 +20,11 @@ struct conf_pair {
 
 struct conf_file {
 	const char *const *node_name; /* for %n; it may change as pairs are taken */
+	const char *const *cluster;   /* for %c, in lower case; NULL or "": not known so far */
 	void (*take)(void *ctx, const struct conf_pair *p); /* each pair, in their order */
 	void *ctx;
-	unsigned errors; /* what was complained of; what makes no sense in Slurm's files is not */
+	unsigned errors;  /* what was complained of; what makes no sense in Slurm's files is not */
+	char first[1400]; /* of them, for people: "FILE has an error in line N: TEXT" */
 };
 
 /* Logs what is wrong with a pair, after its file and line, and counts it as an error. */

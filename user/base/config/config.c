@@ -3,6 +3,7 @@
 #include "base/config/config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -45,9 +46,9 @@ static const struct config_key keys[] = {
 		    "of Slurm's words and of families."},
 	{"JobAcctGatherFrequency", &config_type_freq, offsetof(struct config, freq), "task=30", NULL,
 	 KEY_SLURM | KEY_RELOAD, "Seconds between rows, for all or for one series: 30, or task=1,energy=5. "
-		    "Fractions down to 0.1; 0 is off."},
-	{"ClusterName", &config_type_name, offsetof(struct config, cluster), NULL, "not stored",
-	 KEY_SLURM, "Stored with every file."},
+		    "Fractions down to 0.1; 0 is off, and of task one row at the end."},
+	{"ClusterName", &config_type_cluster, offsetof(struct config, cluster), NULL, "not stored",
+	 KEY_SLURM, "Stored with every file, in lower case."},
 	{"NodeName", &config_type_name, offsetof(struct config, node_name), NULL,
 	 "the host's name up to the first dot", 0, "Slurm's name of this node: part of every file's name."},
 	{"StateDir", &config_type_path, offsetof(struct config, state_dir), "/var/lib/jobprof", NULL, 0,
@@ -198,8 +199,11 @@ void config__free(struct config *c)
 	free(c->slurm_conf);
 	for (unsigned i = 0; i < CONFIG_IPMI; i++)
 		free(c->ipmi[i]);
-	for (unsigned i = 0; i < c->n_cgroup_patterns; i++)
+	free(c->error);
+	for (unsigned i = 0; i < c->n_cgroup_patterns; i++) {
 		free(c->cgroup_patterns[i]);
+		free(c->pattern_where[i]);
+	}
 	for (unsigned i = 0; i < CONFIG_KEYS; i++)
 		free(c->where[i]);
 	memset(c, 0, sizeof(*c));
@@ -218,36 +222,77 @@ static const char *nearest_key(const char *word)
 int config__set(struct config *c, const char *key, const char *value, bool slurm_only,
 		unsigned *key_index, const char **near, char *err, size_t errlen)
 {
+	err[0] = '\0';
 	for (unsigned i = 0; i < N_KEYS; i++) {
+		const struct config_type *t = keys[i].type;
+
 		if (strcasecmp(keys[i].name, key) != 0 ||
 		    (slurm_only && !(keys[i].flags & KEY_SLURM)))
 			continue;
 		if (key_index)
 			*key_index = i;
-		return keys[i].type->parse(value, field_of(c, &keys[i]), err, errlen);
+		return (slurm_only && t->parse_slurms ? t->parse_slurms : t->parse)(
+			value, field_of(c, &keys[i]), err, errlen);
 	}
 	if (near)
 		*near = nearest_key(key);
 	return -ENOENT;
 }
 
+/* key is one of the table: the caller knows it. */
+static unsigned find_key(const char *key)
+{
+	unsigned i = 0;
+
+	while (i + 1 < N_KEYS && strcmp(keys[i].name, key) != 0)
+		i++;
+	return i;
+}
+
 const char *config__where(const struct config *c, const char *key)
 {
-	for (unsigned i = 0; i < N_KEYS; i++)
-		if (!strcmp(keys[i].name, key) && c->where[i])
-			return c->where[i];
-	return "default";
+	const char *where = c->where[find_key(key)];
+
+	return where ? where : "default";
+}
+
+static bool is_given(const struct config *c, unsigned key_index)
+{
+	return c->given[key_index] || c->where[key_index];
+}
+
+bool config__is_given(const struct config *c, const char *key)
+{
+	return is_given(c, find_key(key));
+}
+
+bool config__is_overridden(const struct config *c, const char *key)
+{
+	return c->given[find_key(key)];
+}
+
+static int replace_text(char **text, const char *with)
+{
+	char *copy = strdup(with);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
 }
 
 int config__set_where(struct config *c, unsigned key_index, const char *file, unsigned line)
 {
-	char *where;
+	unsigned last = c->n_cgroup_patterns;
+	char where[PATH_MAX + 16];
+	int err;
 
-	if (asprintf(&where, "%s:%u", file, line) < 0)
-		return -ENOMEM;
-	free(c->where[key_index]);
-	c->where[key_index] = where;
-	return 0;
+	snprintf(where, sizeof(where), "%s:%u", file, line);
+	err = replace_text(&c->where[key_index], where);
+	if (!err && keys[key_index].flags & KEY_REPEAT && last)
+		err = replace_text(&c->pattern_where[last - 1], where);
+	return err;
 }
 
 bool config__repeats(unsigned key_index)
@@ -279,6 +324,18 @@ static char *value_text(const struct config *c, const struct config_key *k)
 	k->type->print(k->name, (const char *)c + k->offset, f);
 	fclose(f);
 	return text;
+}
+
+void config__print_given(const struct config *c, FILE *f)
+{
+	for (unsigned i = 0; i < N_KEYS; i++) {
+		_cleanup_free_ char *text = is_given(c, i) ? value_text(c, &keys[i]) : NULL;
+		char *rest = text, *line;
+
+		while (rest && (line = strsep(&rest, "\n")))
+			if (*line)
+				fprintf(f, " %s", line);
+	}
 }
 
 static bool same_value(const struct config *a, const struct config *b, const struct config_key *k)

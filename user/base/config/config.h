@@ -32,7 +32,7 @@ struct config {
 	char *hdf5_dir;	    /* ProfileHDF5Dir; absolute */
 	char *hdf5_default; /* ProfileHDF5Default, as written: names are the caller's to check */
 	struct freq freq;   /* JobAcctGatherFrequency */
-	char *cluster;	    /* ClusterName */
+	char *cluster;	    /* ClusterName, in lower case as everywhere in Slurm */
 	char *state_dir;    /* StateDir; absolute */
 	struct journal_limits journals;
 	char *node_name;	 /* NodeName; default: the host's name up to the first dot */
@@ -68,7 +68,10 @@ struct config {
 	enum log_level log_level; /* LogLevel */
 	char *slurm_conf;	  /* the slurm.conf that was included */
 	char *where[CONFIG_KEYS]; /* by key: FILE:LINE that said it, NULL: it is the default */
-	bool given[CONFIG_KEYS];  /* by key: an option of the command line set it */
+	char *pattern_where[CONFIG_PATTERNS]; /* of each CgroupPattern */
+	bool given[CONFIG_KEYS];	      /* by key: an option of the command line set it */
+	char *error; /* the first one, "FILE has an error in line N: TEXT", or "FILE cannot be
+		      * read: WHY"; NULL: there is none */
 };
 
 /* Sets every default. 0 or -ENOMEM. */
@@ -76,7 +79,8 @@ int config__init(struct config *c);
 /*
  * Reads path into *c (after config__init); the syntax is conf_file.h's. In slurm.conf and
  * acct_gather.conf, and what they include, only those of Slurm's keys that concern profiles are
- * read. Anywhere else an unknown key is an error. Every error is logged as FILE:LINE. 0; -EINVAL:
+ * read, as Slurm reads them. Anywhere else an unknown key is an error. Every error is logged as
+ * FILE:LINE, and the first one is c->error. 0; -EINVAL:
  * something was wrong in a file; -errno: path could not be read; -EPERM: root would read a file
  * that others may write.
  */
@@ -91,9 +95,16 @@ int config__override(struct config *c, const char *key, const char *value);
 void config__print_keys(FILE *f);
 /* What is in force, in the syntax of the file. */
 void config__print(const struct config *c, FILE *f);
+/* Of it what files and options say, on one line, with a space before each. */
+void config__print_given(const struct config *c, FILE *f);
 /* "StateDir, Socket": keys whose new value only a restart puts in force; nothing: there are none.
  */
 void config__print_restart(const struct config *old, const struct config *fresh, FILE *f);
+
+/* Logs what is wrong with a value that was taken, after where it is from (config__where(); NULL:
+ * nowhere), and keeps the first of it as c->error. */
+void __attribute__((format(printf, 3, 4)))
+config__complain(struct config *c, const char *where, const char *fmt, ...);
 
 /* The words of PerfMode. -EINVAL: it is none of them. */
 void config__print_perf_words(FILE *out); /* with a space after each */
@@ -104,11 +115,16 @@ void config__print_unwind_words(FILE *out);
 
 /* For the reader: sets one key. -ENOENT: no such key (*near: the nearest, or NULL); -EINVAL: the
  * reason in err. slurm_only: take only what Slurm's own files say. key_index, if not NULL, is set
- * to a small number that stands for the key. */
+ * to a small number that stands for the key. 0 with a text in err: what was passed over of a
+ * value of Slurm's. */
 int config__set(struct config *c, const char *key, const char *value, bool slurm_only,
 		unsigned *key_index, const char **near, char *err, size_t errlen);
-/* FILE:LINE of a key's value, for messages about the value; "default" where no file has the key. */
+/* FILE:LINE of a key's value, taken or not, for messages about the value; "default" where no file
+ * has the key. */
 const char *config__where(const struct config *c, const char *key);
+/* A file or an option says the key's value; an option does. */
+bool config__is_given(const struct config *c, const char *key);
+bool config__is_overridden(const struct config *c, const char *key);
 /* For the reader. 0 or -ENOMEM. */
 int config__set_where(struct config *c, unsigned key_index, const char *file, unsigned line);
 /* True for keys that may be given several times. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reads jobprof.conf and what it includes. */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/config/conf_file.h"
@@ -45,19 +47,47 @@ static void set_key(void *ctx, const struct conf_pair *p)
 		conf_file__complain(p, "%s: %s", p->key, err);
 	else if (is_in_file(c->where[index], p->file) && !config__repeats(index))
 		log_warn("%s:%u: %s is given twice: this one counts", p->file, p->line, p->key);
-	if (!ret && config__set_where(c, index, p->file, p->line))
+	if (!ret && err[0])
+		log_warn("%s:%u: %s: %s: this is passed over", p->file, p->line, p->key, err);
+	if (ret == -ENOENT || (ret && config__repeats(index)))
+		return;
+	if (config__set_where(c, index, p->file, p->line))
 		conf_file__complain(p, "%s: out of memory", p->key);
 }
 
 int config__load(struct config *c, const char *path)
 {
-	struct conf_file f = {
-		.node_name = (const char *const *)&c->node_name, .take = set_key, .ctx = c};
+	struct conf_file f = {.node_name = (const char *const *)&c->node_name,
+			      .cluster = (const char *const *)&c->cluster,
+			      .take = set_key,
+			      .ctx = c};
 	int err = conf_file__read(&f, path);
 
 	if (err) {
 		log_error("%s: cannot read the configuration: %s", path, conf_file__reason(err));
-		return err;
+		snprintf(f.first, sizeof(f.first), "%s cannot be read: %s", path,
+			 conf_file__reason(err));
 	}
-	return f.errors ? -EINVAL : 0;
+	/* one who may not read it does not know whether it has an error */
+	if ((err || f.errors) && err != -EACCES && !c->error)
+		c->error = strdup(f.first);
+	return !err && f.errors ? -EINVAL : err;
+}
+
+void config__complain(struct config *c, const char *where, const char *fmt, ...)
+{
+	const char *colon = where ? strrchr(where, ':') : NULL;
+	char text[1024], with_line[1400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_error("%s%s%s", where ? where : "", where ? ": " : "", text);
+	if (c->error)
+		return;
+	if (colon)
+		snprintf(with_line, sizeof(with_line), "%.*s has an error in line %s: %s",
+			 (int)(colon - where), where, colon + 1, text);
+	c->error = strdup(colon ? with_line : text);
 }

@@ -2,6 +2,7 @@
 /* The values in jobprof.conf: paths, names, intervals, sizes, words. */
 #include "base/config/config_types.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,16 @@ static int parse_name(const char *text, void *field, char *err, size_t errlen)
 	return set_string(field, text, err, errlen);
 }
 
+/* slurm.conf may have it in any case, and Slurm has it in lower case everywhere. */
+static int parse_cluster(const char *text, void *field, char *err, size_t errlen)
+{
+	int ret = parse_name(text, field, err, errlen);
+
+	for (char *p = ret ? NULL : *(char **)field; p && *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	return ret;
+}
+
 static int parse_words(const char *text, void *field, char *err, size_t errlen)
 {
 	return set_string(field, text, err, errlen);
@@ -67,13 +78,26 @@ static int parse_freq(const char *text, void *field, char *err, size_t errlen)
 	return ret;
 }
 
+static int parse_slurms_freq(const char *text, void *field, char *err, size_t errlen)
+{
+	struct freq f;
+	int ret;
+
+	freq__init(&f);
+	ret = freq__parse_slurms(text, &f, err, errlen);
+	if (!ret)
+		*(struct freq *)field = f;
+	return ret;
+}
+
 static void print_freq(const char *key, const void *field, FILE *f)
 {
 	const struct freq *freq = field;
 
 	fprintf(f, "%s=", key);
-	for (unsigned i = 0; i < FREQ_N; i++)
-		fprintf(f, "%s%s=%g", i ? "," : "", freq__name(i), freq__interval(freq, i));
+	for (unsigned i = 0; i < FREQ_N; i++) /* what follows task=0 is not the same as 0 */
+		if (i == FREQ_TASK || !freq__at_end(freq, i))
+			fprintf(f, "%s%s=%g", i ? "," : "", freq__name(i), freq__interval(freq, i));
 	fputc('\n', f);
 }
 
@@ -347,21 +371,22 @@ static void print_level(const char *key, const void *field, FILE *f)
 	fprintf(f, "%s=%s\n", key, log__level_name(*(const enum log_level *)field));
 }
 
-const struct config_type config_type_path = {parse_path, print_string};
-const struct config_type config_type_name = {parse_name, print_string};
-const struct config_type config_type_words = {parse_words, print_string};
-const struct config_type config_type_freq = {parse_freq, print_freq};
-const struct config_type config_type_slots = {parse_slots, print_count};
-const struct config_type config_type_stacks = {parse_stacks, print_count};
-const struct config_type config_type_cgroups = {parse_cgroups, print_count};
-const struct config_type config_type_ring = {parse_ring, print_count};
-const struct config_type config_type_publish = {parse_publish, print_double};
-const struct config_type config_type_megabytes = {parse_megabytes, print_double};
-const struct config_type config_type_pattern = {parse_pattern, print_patterns};
-const struct config_type config_type_perf = {parse_perf, print_perf};
-const struct config_type config_type_unwind = {parse_unwind, print_unwind};
-const struct config_type config_type_sample_event = {parse_sample_event, print_sample_event};
-const struct config_type config_type_budget = {parse_budget, print_double};
-const struct config_type config_type_burst = {parse_burst, print_double};
-const struct config_type config_type_bool = {parse_bool, print_bool};
-const struct config_type config_type_level = {parse_level, print_level};
+const struct config_type config_type_path = {parse_path, print_string, NULL};
+const struct config_type config_type_name = {parse_name, print_string, NULL};
+const struct config_type config_type_cluster = {parse_cluster, print_string, NULL};
+const struct config_type config_type_words = {parse_words, print_string, NULL};
+const struct config_type config_type_freq = {parse_freq, print_freq, parse_slurms_freq};
+const struct config_type config_type_slots = {parse_slots, print_count, NULL};
+const struct config_type config_type_stacks = {parse_stacks, print_count, NULL};
+const struct config_type config_type_cgroups = {parse_cgroups, print_count, NULL};
+const struct config_type config_type_ring = {parse_ring, print_count, NULL};
+const struct config_type config_type_publish = {parse_publish, print_double, NULL};
+const struct config_type config_type_megabytes = {parse_megabytes, print_double, NULL};
+const struct config_type config_type_pattern = {parse_pattern, print_patterns, NULL};
+const struct config_type config_type_perf = {parse_perf, print_perf, NULL};
+const struct config_type config_type_unwind = {parse_unwind, print_unwind, NULL};
+const struct config_type config_type_sample_event = {parse_sample_event, print_sample_event, NULL};
+const struct config_type config_type_budget = {parse_budget, print_double, NULL};
+const struct config_type config_type_burst = {parse_burst, print_double, NULL};
+const struct config_type config_type_bool = {parse_bool, print_bool, NULL};
+const struct config_type config_type_level = {parse_level, print_level, NULL};

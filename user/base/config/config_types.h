@@ -11,12 +11,15 @@ struct config_type {
 	int (*parse)(const char *text, void *field, char *err, size_t errlen);
 	/* Prints "Key=value" lines; nothing when the field is unset. */
 	void (*print)(const char *key, const void *field, FILE *f);
+	/* As Slurm reads it in its own files, where that is another way; NULL: it is not. 0: err
+	 * has what was passed over, or is "". */
+	int (*parse_slurms)(const char *text, void *field, char *err, size_t errlen);
 };
 
-extern const struct config_type config_type_path, config_type_name, config_type_words,
-	config_type_freq, config_type_slots, config_type_stacks, config_type_cgroups,
-	config_type_ring, config_type_publish, config_type_megabytes, config_type_pattern,
-	config_type_perf, config_type_budget, config_type_burst, config_type_bool,
-	config_type_level, config_type_unwind, config_type_sample_event;
+extern const struct config_type config_type_path, config_type_name, config_type_cluster,
+	config_type_words, config_type_freq, config_type_slots, config_type_stacks,
+	config_type_cgroups, config_type_ring, config_type_publish, config_type_megabytes,
+	config_type_pattern, config_type_perf, config_type_budget, config_type_burst,
+	config_type_bool, config_type_level, config_type_unwind, config_type_sample_event;
 
 #endif

@@ -9,9 +9,11 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sysexits.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/config/config.h"
 #include "base/log.h"
 #include "base/options.h"
@@ -19,10 +21,7 @@
 #include "cmd/jobprofd/jobprofd.h"
 #include "daemon/config/check.h"
 #include "daemon/daemon.h"
-#include "daemon/config/perf_columns.h"
 #include "daemon/child/publication.h"
-#include "identity/layout.h"
-#include "schema/series.h"
 
 #define DEFAULT_CONFIG JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"
 #define FINISH_S       60
@@ -134,74 +133,22 @@ static int set_option(void *ctx, int letter, const char *arg)
 	return 0;
 }
 
-static int check_patterns(const struct config *c)
+/* Options outrank what the file says. Logs everything that is wrong. */
+static int load_config(const struct args *a, struct config *c, struct check_families *f)
 {
-	char reason[160], *copy;
-	struct layout l;
-	unsigned i;
-	int err = 0;
+	const struct {
+		const char *key, *value;
+	} given[] = {
+		{"PinDir", a->pin},
+		{"BTF", a->btf},
+		{"StateDir", a->state_dir},
+		{"LogLevel", a->verbose ? log__level_name(LOGL_DEBUG) : NULL},
+	};
+	int err = check__load(c, a->config, a->config_given, f);
 
-	for (i = 0; i < c->n_cgroup_patterns; i++) {
-		copy = strdup(c->cgroup_patterns[i]);
-		if (!copy)
-			return -ENOMEM;
-		if (layout__from_pattern(&l, copy, reason, sizeof(reason))) {
-			log_error("CgroupPattern=%s: %s", c->cgroup_patterns[i], reason);
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+		if (given[i].value && config__override(c, given[i].key, given[i].value))
 			err = -EINVAL;
-		}
-		free(copy);
-	}
-	return err;
-}
-
-static int check_events(const struct config *c)
-{
-	char reason[512];
-
-	if (perf_columns__parse(NULL, c->perf_events, reason, sizeof(reason)) >= 0)
-		return 0;
-	log_error("%s: PerfEvents: %s", config__where(c, "PerfEvents"), reason);
-	return -EINVAL;
-}
-
-static int read_families(const char *key, const char *list, unsigned *families)
-{
-	char bad[64];
-
-	if (!list || !family__parse(list, families, bad, sizeof(bad)))
-		return 0;
-	log_error("%s=%s: unknown word \"%s\": want all, none, task, or families of jobprof list",
-		  key, list, bad);
-	return -EINVAL;
-}
-
-static int load_config(const struct args *a, struct config *c, unsigned *families,
-		       unsigned *may_ask)
-{
-	int err = 0;
-
-	if (a->config_given || !access(a->config, F_OK))
-		err = config__load(c, a->config);
-	if (!err && a->pin)
-		err = config__override(c, "PinDir", a->pin);
-	if (!err && a->btf)
-		err = config__override(c, "BTF", a->btf);
-	if (!err && a->state_dir)
-		err = config__override(c, "StateDir", a->state_dir);
-	if (!err)
-		err = read_families("ProfileHDF5Default", c->hdf5_default, families);
-	if (!err)
-		err = read_families("Families", c->families, may_ask);
-	if (!err)
-		err = check_patterns(c);
-	if (!err)
-		err = check_events(c);
-	if (!err && !*families && c->hdf5_default && strcasecmp(c->hdf5_default, "none"))
-		log_warn("ProfileHDF5Default=%s: none of these is measured here: no step is "
-			 "profiled",
-			 c->hdf5_default);
-	if (!err && a->verbose)
-		c->log_level = LOGL_DEBUG;
 	return err;
 }
 
@@ -247,28 +194,42 @@ static void report_ready(int fd)
 		close(fd);
 }
 
-static int serve_steps(const struct args *a, struct config *c, unsigned families, unsigned may_ask)
+/* The first line of a log: which build it is of, and what it was told. */
+static void log_start(const struct config *c, const struct args *a)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return;
+	config__print_given(c, f);
+	fclose(f);
+	log_info("version %s, node %s; by %s and options:%s", JOBPROF_VERSION, c->node_name,
+		 a->config, len ? text : " nothing that is not the default");
+}
+
+static int serve_steps(const struct args *a, struct config *c, const struct check_families *f)
 {
 	char writer[4200];
-	struct daemon_opts o = {
-		.cfg = c,
-		.families = families,
-		.may_ask = may_ask,
-		.writer = writer,
-		.pin_dir = c->pin_dir,
-		.raw_tp = a->raw_tp,
-		.net_skb = a->net_skb,
-		.config_path = a->config_given || !access(a->config, F_OK) ? a->config : NULL};
+	struct daemon_opts o = {.cfg = c,
+				.families = f->by_default,
+				.may_ask = f->may_ask,
+				.writer = writer,
+				.pin_dir = c->pin_dir,
+				.raw_tp = a->raw_tp,
+				.net_skb = a->net_skb,
+				.config_path = a->config,
+				.config_needed = a->config_given};
 	struct daemon *d;
 	int err, ready = 0;
 
+	log__timed();
 	if (geteuid()) {
 		log_error(
 			"jobprofd must run as root: it loads BPF programs and writes users' files");
 		return 1;
 	}
-	if (check__settings(c, families))
-		return 1;
 	publication__find_writer(c->writer, writer, sizeof(writer));
 	if (!a->foreground) {
 		ready = daemonize();
@@ -285,6 +246,7 @@ static int serve_steps(const struct args *a, struct config *c, unsigned families
 	else if (!c->hdf5_default || !strcasecmp(c->hdf5_default, "none"))
 		log_info("ProfileHDF5Default is None: only steps that ask for it are profiled");
 	report_ready(ready);
+	log_start(c, a);
 	err = daemon__loop(d);
 	sd_notify(0, "STOPPING=1");
 	daemon__finish(d, "jobprofd was stopped", FINISH_S);
@@ -292,18 +254,31 @@ static int serve_steps(const struct args *a, struct config *c, unsigned families
 	return err ? 1 : 0;
 }
 
-static int check_config(const struct config *c, unsigned families)
+static int check_config(const struct config *c)
 {
 	config__print(c, stdout);
 	fflush(stdout);
-	return check__settings(c, families) || check__node(c) ? 1 : 0;
+	return check__node(c) ? 1 : 0;
+}
+
+/* What the options ask for, with settings of which every error has been logged. */
+static int run(const struct args *a, struct config *c, const struct check_families *f, bool wrong)
+{
+	log__set_level(c->log_level);
+	if (a->status)
+		return jobprofd__status(c->socket, c->error);
+	if (wrong)
+		return a->check_config || a->check_bpf ? 1 : EX_CONFIG;
+	if (a->check_config)
+		return check_config(c);
+	return a->check_bpf ? jobprofd__check_bpf(c) : serve_steps(a, c, f);
 }
 
 int main(int argc, char **argv)
 {
 	struct config c = {};
 	struct args a = {.config = DEFAULT_CONFIG};
-	unsigned families = 0, may_ask = 0;
+	struct check_families f;
 	int status;
 
 	log__init("jobprofd", LOGL_INFO);
@@ -320,20 +295,8 @@ int main(int argc, char **argv)
 		return jobprofd__check(a.btf);
 	if (config__init(&c))
 		return 1;
-	if (load_config(&a, &c, &families, &may_ask)) {
-		config__free(&c);
-		return 1;
-	}
-	log__set_level(c.log_level);
-	if (a.check_config) {
-		status = check_config(&c, families);
-	} else if (a.status) {
-		status = jobprofd__status(c.socket);
-	} else if (a.check_bpf) {
-		status = jobprofd__check_bpf(&c);
-	} else {
-		status = serve_steps(&a, &c, families, may_ask);
-	}
+	status = load_config(&a, &c, &f);
+	status = run(&a, &c, &f, status != 0);
 	config__free(&c);
 	return status;
 }

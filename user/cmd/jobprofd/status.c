@@ -22,8 +22,8 @@ static int failed(const char *path, int err)
 	return 1;
 }
 
-/* The text, and then what it comes to. */
-static int hear(struct client *c, const char *path)
+/* The text, and then what it comes to. wrong: what the file that jobprofd reads has, or NULL. */
+static int hear(struct client *c, const char *path, const char *wrong)
 {
 	union {
 		struct jpc_head head;
@@ -46,11 +46,13 @@ static int hear(struct client *c, const char *path)
 		log_error("%s", m.reply.text);
 		return 1;
 	}
-	printf("status: %s\n", m.reply.number ? "there are problems" : "healthy");
-	return m.reply.number ? 1 : 0;
+	if (wrong)
+		log_error("running with the old settings, %s", wrong);
+	printf("status: %s\n", m.reply.number || wrong ? "there are problems" : "healthy");
+	return m.reply.number || wrong ? 1 : 0;
 }
 
-int jobprofd__status(const char *path)
+int jobprofd__status(const char *path, const char *wrong)
 {
 	struct jpc_status question = {};
 	struct client c;
@@ -60,7 +62,7 @@ int jobprofd__status(const char *path)
 		return failed(path, err);
 	client__head(&c, &question, JPC_STATUS, sizeof(question));
 	err = client__send(&c, &question);
-	status = err ? failed(path, err) : hear(&c, path);
+	status = err ? failed(path, err) : hear(&c, path, wrong);
 	client__close(&c);
 	return status;
 }

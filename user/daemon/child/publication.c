@@ -188,7 +188,7 @@ static void read_writer_output(struct publication *p, bool done)
 			continue;
 		if (done && !p->unlogged)
 			/* jobprof run has no log of what goes well */
-			log__print(p->user[0] ? LOGL_INFO : LOGL_WARN, "%s",
+			log__print(p->user[0] ? LOGL_DEBUG : LOGL_WARN, "%s",
 				   skip_prefix(line, "jobprof-writer"));
 		if (!done)
 			snprintf(p->error, sizeof(p->error), "%s",
@@ -262,6 +262,12 @@ static void count_failure(struct publication *p, int status, uint64_t now_ns)
 	p->next_ns = now_ns + (wait < RETRY_MAX_NS ? wait : RETRY_MAX_NS);
 }
 
+static void note_cost(struct publication *p, uint64_t took_ns)
+{
+	p->cost_ns = took_ns < p->took_ns ? took_ns : p->took_ns;
+	p->took_ns = took_ns;
+}
+
 bool publication__reaped(struct publication *p, pid_t pid, int status, uint64_t now_ns)
 {
 	bool done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
@@ -269,12 +275,12 @@ bool publication__reaped(struct publication *p, pid_t pid, int status, uint64_t 
 	if (!p->pid || p->pid != pid)
 		return false;
 	p->pid = 0;
-	p->cost_ns = now_ns - p->started_ns;
 	read_writer_output(p, done);
 	if (!done) {
 		count_failure(p, status, now_ns);
 		return true;
 	}
+	note_cost(p, now_ns - p->started_ns);
 	if (p->failures)
 		log_info("%s is written again", p->name);
 	p->failures = 0;

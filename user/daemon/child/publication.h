@@ -12,8 +12,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
+
 #define PUBLISH_PATH  512
 #define PUBLISH_ERROR 512
+
+/* A writer that takes longer than that hangs, or is held up by its user. */
+#define WRITER_SLOW_NS (10 * NSEC_PER_SEC)
 
 /* Exit status of a writer that could not make anything of the journal. */
 #define WRITER_NO_JOURNAL 3
@@ -32,11 +37,13 @@ struct publication {
 	bool final; /* what the running one was asked for */
 	bool done;  /* the final file is in place */
 	uint64_t started_ns;
-	uint64_t deadline_ns;	   /* when it is killed */
-	uint64_t next_ns;	   /* not before */
-	uint64_t cost_ns;	   /* of the last one */
-	unsigned failures;	   /* in a row */
-	uint64_t failing_ns;	   /* of the first of them */
+	uint64_t deadline_ns; /* when it is killed */
+	uint64_t next_ns;     /* not before */
+	uint64_t took_ns;     /* of the last one that succeeded */
+	uint64_t cost_ns;    /* of the last two the quicker one: a file system that hung once is not
+			      * slow */
+	unsigned failures;   /* in a row */
+	uint64_t failing_ns; /* of the first of them */
 	char error[PUBLISH_ERROR]; /* of the last one */
 	bool unreadable;	   /* the last one could not make anything of the journal */
 	bool unlogged;		   /* the file is of another run: failures are not logged */

@@ -77,9 +77,9 @@ static void describe_absent(const char *top, const struct child_user *u, int mad
 		snprintf(error, len, "%s: %s", top, strerror(ENOTDIR));
 	else if (made == -EACCES || made == -EPERM)
 		snprintf(error, len,
-			 "there is no %s/%s and neither root nor the user may make it: make %s "
-			 "mode 1777 where root has no rights",
-			 top, u->user, top);
+			 "there is no %s/%s and neither root nor the user may make it: make it, "
+			 "with mode 0700, as uid %u's",
+			 top, u->user, u->uid);
 	else
 		snprintf(error, len, "%s/%s cannot be made: %s", top, u->user,
 			 strerror(made ? -made : ENOENT));

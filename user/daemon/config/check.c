@@ -19,7 +19,9 @@
 #include "daemon/child/publication.h"
 #include "daemon/config/perf_columns.h"
 #include "daemon/config/slurm_conf.h"
+#include "identity/layout.h"
 #include "kern/kern.h"
+#include "schema/family.h"
 
 #define SLURMS_PROFILE "acct_gather_profile/hdf5"
 #define OUR_PROFILE    "acct_gather_profile/jobprof"
@@ -43,9 +45,10 @@ static void print_ok(const char *fmt, ...)
 	va_end(ap);
 }
 
-int check__ipmi(const struct config *c, struct ipmi_settings *s)
+int check__ipmi(struct config *c, struct ipmi_settings *s)
 {
 	char err[256];
+	int ret = 0;
 
 	ipmi_settings__init(s);
 	for (unsigned i = 0; i < CONFIG_IPMI; i++) {
@@ -53,26 +56,106 @@ int check__ipmi(const struct config *c, struct ipmi_settings *s)
 
 		if (!c->ipmi[i] || ipmi_settings__set(s, key, c->ipmi[i], err, sizeof(err)) >= 0)
 			continue;
-		log_error("%s: %s: %s", config__where(c, key), key, err);
-		return -EINVAL;
+		config__complain(c, config__where(c, key), "%s: %s", key, err);
+		ret = -EINVAL;
 	}
-	return 0;
+	return ret;
 }
 
-int check__settings(const struct config *c, unsigned families)
+static int check_words(struct config *c, const char *key, const char *list, unsigned *families)
+{
+	char bad[64];
+
+	if (!list || !family__parse(list, families, bad, sizeof(bad)))
+		return 0;
+	config__complain(c, config__where(c, key),
+			 "%s=%s: unknown word \"%s\": want all, none, task, or families of jobprof "
+			 "list",
+			 key, list, bad);
+	return -EINVAL;
+}
+
+static int check_patterns(struct config *c)
+{
+	_cleanup_free_ char *copy = NULL;
+	char reason[160];
+	struct layout l;
+	int err = 0;
+
+	for (unsigned i = 0; i < c->n_cgroup_patterns; i++) {
+		free(copy);
+		copy = strdup(c->cgroup_patterns[i]);
+		if (!copy)
+			return -ENOMEM;
+		if (!layout__from_pattern(&l, copy, reason, sizeof(reason)))
+			continue;
+		config__complain(c, c->pattern_where[i], "CgroupPattern=%s: %s",
+				 c->cgroup_patterns[i], reason);
+		err = -EINVAL;
+	}
+	return err;
+}
+
+static int check_events(struct config *c)
+{
+	char reason[512];
+
+	if (perf_columns__parse(NULL, c->perf_events, reason, sizeof(reason)) >= 0)
+		return 0;
+	config__complain(c, config__where(c, "PerfEvents"), "PerfEvents: %s", reason);
+	return -EINVAL;
+}
+
+static int check_is_set(struct config *c, unsigned families)
+{
+	if (!families || c->hdf5_dir || config__is_given(c, "ProfileHDF5Dir"))
+		return 0;
+	config__complain(c, NULL,
+			 "ProfileHDF5Dir is not set: say in jobprof.conf where the files go");
+	return -EINVAL;
+}
+
+static int check_settings(struct config *c, struct check_families *f)
 {
 	struct ipmi_settings ipmi;
+	int err = 0;
 
-	if (families && !c->hdf5_dir) {
-		log_error("ProfileHDF5Dir is not set: say in jobprof.conf where the files go");
-		return -EINVAL;
-	}
-	return check__ipmi(c, &ipmi);
+	if (check_words(c, "ProfileHDF5Default", c->hdf5_default, &f->by_default))
+		err = -EINVAL;
+	else if (!f->by_default && c->hdf5_default && strcasecmp(c->hdf5_default, "none"))
+		log_warn("ProfileHDF5Default=%s: none of these is measured here: no step is "
+			 "profiled",
+			 c->hdf5_default);
+	if (check_words(c, "Families", c->families, &f->may_ask))
+		err = -EINVAL;
+	if (check_patterns(c))
+		err = -EINVAL;
+	if (check_events(c))
+		err = -EINVAL;
+	if (check__ipmi(c, &ipmi))
+		err = -EINVAL;
+	if (check_is_set(c, f->by_default))
+		err = -EINVAL;
+	return err;
+}
+
+int check__load(struct config *c, const char *path, bool needed, struct check_families *f)
+{
+	int err = 0, wrong;
+
+	*f = (struct check_families){};
+	if (needed || !access(path, F_OK))
+		err = config__load(c, path);
+	if (err && err != -EINVAL)
+		return err;
+	wrong = check_settings(c, f);
+	return err ? err : wrong;
 }
 
 static unsigned check_dir(const struct config *c)
 {
 	char text[1200];
+	int err;
 
 	if (!c->hdf5_dir) {
 		log_error("ProfileHDF5Dir is not set: no step can be profiled");
@@ -82,12 +165,13 @@ static unsigned check_dir(const struct config *c)
 		log_warn("not root: who may write in %s is not checked", c->hdf5_dir);
 		return 0;
 	}
-	if (dir_check__run(c->hdf5_dir, text, sizeof(text))) {
-		log_error("ProfileHDF5Dir %s", text);
-		return 1;
-	}
-	print_ok("ProfileHDF5Dir %s", text);
-	return 0;
+	err = dir_check__run(c->hdf5_dir, text, sizeof(text));
+	if (!err)
+		print_ok("ProfileHDF5Dir %s", text);
+	else
+		log__print(err == DIR_CHECK_OPEN ? LOGL_WARN : LOGL_ERROR, "ProfileHDF5Dir %s",
+			   text);
+	return err < 0;
 }
 
 static unsigned check_local(const struct config *c)
@@ -144,6 +228,14 @@ static void warn_of_events(const struct config *c)
 			 "tried on no processor of this kind: compare a job's counts with those of "
 			 "perf stat before you rely on them",
 			 config__where(c, "PerfEvents"));
+}
+
+static void warn_of_intervals(const struct config *c)
+{
+	if (freq__at_end(&c->freq, FREQ_TASK))
+		log_warn("%s: JobAcctGatherFrequency is 0 for tasks: a step has one row, at its "
+			 "end; JobAcctGatherFrequency=task=30 in jobprof.conf has more",
+			 config__where(c, "JobAcctGatherFrequency"));
 }
 
 static unsigned check_names(const struct config *c, const struct slurm_conf *s)
@@ -374,6 +466,7 @@ unsigned check__node(const struct config *c)
 
 	check_slots(c);
 	warn_of_events(c);
+	warn_of_intervals(c);
 	if (err == -ENOENT && !s.conf[0]) {
 		log_warn("no slurm.conf was found: Include it, or set SLURM_CONF, to have names "
 			 "and plugins checked");
@@ -388,5 +481,6 @@ unsigned check__node(const struct config *c)
 			 slurm.version & 0xff, slurm.dir);
 	warn_of_slurms_plugin(c, &s);
 	warn_of_sockets(c, &s);
-	return errors + check_cgroups(&s) + check_names(c, &s) + check_plugins(&s, &slurm);
+	return errors + s.errors + check_cgroups(&s) + check_names(c, &s) +
+	       check_plugins(&s, &slurm);
 }

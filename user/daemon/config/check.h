@@ -3,17 +3,27 @@
 #ifndef JP_DAEMON_CONFIG_CHECK_H
 #define JP_DAEMON_CONFIG_CHECK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/config/config.h"
 #include "sensor/ipmi/ipmi_settings.h"
 
-/* Checks the settings with which jobprofd does not start. Logs. 0 or -EINVAL. families: of steps
- * that ask for nothing. */
-int check__settings(const struct config *c, unsigned families);
+/* What steps get. */
+struct check_families {
+	unsigned by_default; /* those that ask for nothing */
+	unsigned may_ask;    /* the others */
+};
 
-/* Reads the keys that begin with EnergyIPMI. Logs. 0 or -EINVAL. */
-int check__ipmi(const struct config *c, struct ipmi_settings *s);
+/*
+ * Reads the configuration (after config__init()), and checks the settings with which jobprofd does
+ * not start: everything that is wrong is logged, with its file and line. needed: it is an error
+ * that path is not there, else all is as by default. 0; -EINVAL and others of config__load().
+ */
+int check__load(struct config *c, const char *path, bool needed, struct check_families *f);
+
+/* Reads the keys that begin with EnergyIPMI. Logs what is wrong. 0 or -EINVAL. */
+int check__ipmi(struct config *c, struct ipmi_settings *s);
 
 /* Logs if Slurm makes no cgroups for steps, or its own profile plugin writes to the same place. */
 void check__slurm(const struct config *c);
@@ -25,9 +35,10 @@ unsigned check__node(const struct config *c);
 /*
  * Checks whether users' directories can be made in dir: makes one and removes it, in a child
  * process that is left behind after 5 s, since shared file systems hang. 0: yes, and the text says
- * whether root or the users make them; -ETIMEDOUT, -errno: no, and the text has the cause and the
- * remedy.
+ * whether root or the users make them; DIR_CHECK_OPEN: yes, but not only their users or root may;
+ * -ETIMEDOUT, -errno: no, and the text has the cause and the remedy.
  */
+#define DIR_CHECK_OPEN 1
 int dir_check__run(const char *dir, char *text, size_t len);
 
 #endif

@@ -2,6 +2,7 @@
 /* Whether users' directories can be made below ProfileHDF5Dir, tried in a child. */
 #include "daemon/config/check.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,6 +13,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
 
 #define PATIENCE_MS 5000
 
@@ -25,13 +28,33 @@ static bool everybody_may(mode_t mode)
 	return (mode & (S_IWOTH | S_IXOTH)) == (S_IWOTH | S_IXOTH);
 }
 
+static bool is_refused(int err)
+{
+	return err == -EACCES || err == -EPERM;
+}
+
+/* Directories that are not root's: made for users. */
+static bool has_directories(const char *dir)
+{
+	_cleanup_closedir_ DIR *list = opendir(dir);
+	struct dirent *e;
+	struct stat st;
+
+	while (list && (e = readdir(list)))
+		if (e->d_name[0] != '.' &&
+		    !fstatat(dirfd(list), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISDIR(st.st_mode) && st.st_uid)
+			return true;
+	return false;
+}
+
 static void explain_refusal(struct answer *a, const char *dir, const struct stat *st)
 {
-	if (a->err == -EACCES || a->err == -EPERM)
+	if (is_refused(a->err))
 		snprintf(a->text, sizeof(a->text),
 			 "%s (mode %04o, of uid %u): neither root nor users may make directories "
-			 "in it: "
-			 "chmod 1777 it, where root has no rights",
+			 "in it: make the users' directories beforehand, see SECURITY in "
+			 "jobprofd(8)",
 			 dir, st->st_mode & 07777, st->st_uid);
 	else
 		snprintf(a->text, sizeof(a->text), "%s: nothing can be made in it: %s", dir,
@@ -55,22 +78,28 @@ static void check_dir(const char *dir, struct answer *a)
 	if (stat(dir, &st)) {
 		a->err = -errno;
 		snprintf(a->text, sizeof(a->text), "%s: %s: %s", dir, strerror(errno),
-			 errno == ENOENT ? "mount the shared file system, or make it, with mode "
-					   "1777 where root has no rights"
+			 errno == ENOENT ? "mount the shared file system, or make it"
 					 : "ProfileHDF5Dir must be a directory");
 		return;
 	}
 	a->err = S_ISDIR(st.st_mode) ? try_to_make(dir) : -ENOTDIR;
-	if (everybody_may(st.st_mode) && (a->err == -EACCES || a->err == -EPERM))
-		a->err = 0; /* the file system maps root to the user nobody, but no other user */
-	if (a->err)
+	if (a->err &&
+	    !(is_refused(a->err) && (everybody_may(st.st_mode) || has_directories(dir)))) {
 		explain_refusal(a, dir, &st);
-	else if (!everybody_may(st.st_mode))
-		snprintf(a->text, sizeof(a->text), "%s: root makes the users' directories", dir);
-	else
-		snprintf(a->text, sizeof(a->text), "%s: users make their own directories%s", dir,
-			 st.st_mode & S_ISVTX ? ""
-					      : ", and may rename each other's: chmod 1777 it");
+	} else if (everybody_may(st.st_mode)) { /* also where root is mapped to the user nobody */
+		a->err = DIR_CHECK_OPEN;
+		snprintf(a->text, sizeof(a->text),
+			 "%s (mode %04o): anybody can make the directory of another user, whose "
+			 "profiles then stay in the journals%s: make the users' directories "
+			 "beforehand, and chmod 0755 it, see SECURITY in jobprofd(8)",
+			 dir, st.st_mode & 07777,
+			 st.st_mode & S_ISVTX ? "" : ", and rename the others'");
+	} else {
+		snprintf(a->text, sizeof(a->text), "%s: %s", dir,
+			 a->err ? "users have directories, and no more can be made by root here"
+				: "root makes the users' directories");
+		a->err = 0;
+	}
 }
 
 static void wait_for(pid_t pid, int fd, struct answer *a)

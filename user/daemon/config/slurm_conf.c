@@ -156,8 +156,11 @@ static void read_plugstack(struct slurm_conf *s, const char *path, unsigned dept
 int slurm_conf__read(struct slurm_conf *s, const struct config *c)
 {
 	struct reading r = {.s = s, .c = c};
-	struct conf_file f = {
-		.node_name = (const char *const *)&c->node_name, .take = take_pair, .ctx = &r};
+	const char *cluster = s->cluster;
+	struct conf_file f = {.node_name = (const char *const *)&c->node_name,
+			      .cluster = &cluster,
+			      .take = take_pair,
+			      .ctx = &r};
 	char acct[SLURM_PATH];
 	int err;
 
@@ -169,9 +172,11 @@ int slurm_conf__read(struct slurm_conf *s, const struct config *c)
 	err = conf_file__read(&f, s->conf);
 	if (err)
 		return err;
+	s->errors = f.errors;
 	path_in_same_dir(acct, s->conf, "acct_gather.conf");
 	s->profile_dir[0] = '\0'; /* it has no meaning in slurm.conf */
 	(void)conf_file__read(&f, acct);
+	s->errors += f.errors;
 	if (!s->plugstack[0])
 		path_in_same_dir(s->plugstack, s->conf, "plugstack.conf");
 	read_plugstack(s, s->plugstack, 0);

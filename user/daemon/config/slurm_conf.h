@@ -29,11 +29,13 @@ struct slurm_conf {
 	char named[128];		 /* NodeNames whose NodeHostname this host is; "": none */
 	bool has_node;			 /* NodeName= of some line is the configuration's */
 	bool dynamic;			 /* nodes may join that are in no line */
+	unsigned errors; /* in these files, logged: what Slurm does not take either */
 };
 
 /*
  * Reads the slurm.conf that the configuration includes, else that of SLURM_CONF in the environment,
- * else that of the usual places. Syntax errors in Slurm's files are not reported. 0; -ENOENT: there
+ * else that of the usual places. What makes no sense in Slurm's files is not reported, but for
+ * included files that cannot be read and the like. 0; -ENOENT: there
  * is none; -errno: it cannot be read.
  */
 int slurm_conf__read(struct slurm_conf *s, const struct config *c);

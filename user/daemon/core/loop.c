@@ -212,12 +212,18 @@ static bool is_awaited(const struct publication *p)
 	return p->pid || !p->failures;
 }
 
+/* Nor is a journal that cannot be completed. */
+static bool is_step_awaited(const struct step *s)
+{
+	return !s->journal && is_awaited(&s->pub);
+}
+
 static bool still_writing(const struct step *steps, const struct pending_file *pending_files)
 {
 	const struct pending_file *o = pending_files;
 	const struct step *s = steps;
 
-	while (s && !is_awaited(&s->pub))
+	while (s && !is_step_awaited(s))
 		s = s->next;
 	while (o && !is_awaited(&o->pub))
 		o = o->next;

@@ -242,6 +242,7 @@ static int open_kern(struct daemon *d)
 	err = kern__open(&d->env.k, &o);
 	if (err)
 		log_error("%s", kern__error());
+	d->asked_families = o.families;
 	return err;
 }
 
@@ -268,7 +269,7 @@ static void fill_env(struct daemon *d)
 	d->env.users = &d->users;
 }
 
-static int use_ipmi(const struct config *c)
+static int use_ipmi(struct config *c)
 {
 	struct ipmi_settings s;
 	int err = check__ipmi(c, &s);
@@ -440,6 +441,7 @@ void daemon__free(struct daemon *d)
 	close_fd(d->clockfd);
 	close_fd(d->sigfd);
 	close_fd(d->lockfd);
+	free(d->refused);
 	free(d);
 }
 

@@ -2,34 +2,21 @@
 /* SIGHUP: the configuration is read again. */
 #include "daemon/core/core.h"
 
-#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "schema/family.h"
 #include "base/log.h"
+#include "daemon/config/check.h"
 #include "daemon/follow/daemon_state.h"
 #include "daemon/follow/sampling.h"
 
-/* Families whose programs are loaded only if they were asked for at the start. */
+/* Families whose programs are loaded only if something asked for them at the start. */
 #define OWN_PROGRAMS                                                                             \
 	(FAM_LATENCY | FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES | FAM_WAIT | FAM_CULPRIT | \
 	 FAM_SAMPLE | FAM_STACK | FAM_BURST | FAM_FOLD)
-
-static int read_config(const char *path, struct config *fresh, unsigned *families)
-{
-	char bad[512];
-	int err = config__init(fresh);
-
-	if (!err)
-		err = config__load(fresh, path);
-	if (!err && fresh->hdf5_default &&
-	    family__parse(fresh->hdf5_default, families, bad, sizeof(bad)))
-		err = -EINVAL;
-	if (!err && perf_columns__parse(NULL, fresh->perf_events, bad, sizeof(bad)) < 0)
-		err = -EINVAL;
-	return err;
-}
 
 /* Logs which changed settings need a restart: maps and directories depend on them. */
 static void log_restart_keys(const struct config *old, const struct config *fresh)
@@ -48,38 +35,68 @@ static void log_restart_keys(const struct config *old, const struct config *fres
 			 text);
 }
 
+/* Names of the families, with commas between. */
+static void list_families(unsigned families, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (unsigned i = 0; i < n_family_infos && n < size; i++)
+		if (families & family_infos[i].family)
+			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "",
+					      family_infos[i].name);
+}
+
 static void apply_config(struct daemon *d, const struct config *fresh, unsigned families)
 {
-	struct config *cfg = (struct config *)d->opts.cfg;
-	unsigned unloaded = families & ~kern__families(d->env.k) & OWN_PROGRAMS;
+	unsigned late = families & ~d->asked_families & OWN_PROGRAMS;
+	struct config *cfg = d->opts.cfg;
+	char names[256];
 
 	cfg->freq = fresh->freq;
 	cfg->publish_interval = fresh->publish_interval;
 	cfg->journals = fresh->journals;
-	cfg->log_level = fresh->log_level;
+	if (!config__is_overridden(cfg, "LogLevel"))
+		cfg->log_level = fresh->log_level;
 	log__set_level(cfg->log_level);
-	if (unloaded && families & ~d->opts.families)
-		log_warn("families that were not asked for at the start have no programs loaded: "
-			 "their columns are unknown until jobprofd is restarted");
+	list_families(late, names, sizeof(names));
+	if (late)
+		log_warn("ProfileHDF5Default: programs of %s are not loaded, as nothing asked for "
+			 "them at the start: their columns are unknown until jobprofd is restarted",
+			 names);
 	d->opts.families = d->env.families = families;
 	daemon_set_intervals(d);
 }
 
+/* Why the settings of the last SIGHUP are not in force, for the status; NULL: they are. */
+static void note_refusal(struct daemon *d, const char *why)
+{
+	free(d->refused);
+	d->refused = why ? strdup(why) : NULL;
+	d->refused_ns = clock__boot_ns();
+}
+
 void daemon_reload(struct daemon *d)
 {
-	struct config *fresh = d->opts.config_path ? calloc(1, sizeof(*fresh)) : NULL;
-	unsigned families = 0;
+	const char *path = d->opts.config_path;
+	struct config *fresh = path ? calloc(1, sizeof(*fresh)) : NULL;
+	struct check_families f;
 
-	if (!fresh)
-		return;
-	if (read_config(d->opts.config_path, fresh, &families)) {
-		log_error("%s is not usable: the old settings stay in force", d->opts.config_path);
+	if (!fresh || config__init(fresh))
+		goto out;
+	if (check__load(fresh, path, d->opts.config_needed, &f)) {
+		note_refusal(d, fresh->error ? fresh->error : path);
+		log_error("%s is not usable: the old settings stay in force", path);
 	} else {
-		apply_config(d, fresh, families);
-		log_info("settings read again: frequency, families, publishing, limits of journals "
-			 "and log level are in force");
+		note_refusal(d, NULL);
+		apply_config(d, fresh, f.by_default);
+		log_info("settings read again: frequency, families, publishing%s limits of "
+			 "journals are in force",
+			 config__is_overridden(d->opts.cfg, "LogLevel") ? " and"
+									: ", log level and");
 		log_restart_keys(d->opts.cfg, fresh);
 	}
 	config__free(fresh);
+out:
 	free(fresh);
 }

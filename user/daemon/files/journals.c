@@ -195,6 +195,7 @@ void daemon_limit_journals(struct daemon *d, uint64_t now_ns)
 			remove_oldest(&d->journals, &u, user);
 		d->journals.reduced = 0;
 		reduce_rows(&d->journals, &u, user_most);
+		clock__since(&d->journals.reduced_ns, d->journals.reduced > 0, now_ns);
 		d->journals.bytes = u.bytes;
 		d->journals.journals = d->journals.waiting = 0;
 		for (unsigned i = 0; i < u.n; i++) {

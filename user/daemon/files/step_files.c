@@ -11,11 +11,10 @@
 #include "base/log.h"
 #include "daemon/follow/daemon_state.h"
 
-/* The most writers at the same time, of all users and of one user, and the time after which a slow
- * writer counts for its user only: users can stop their writers. */
-#define WRITERS_MAX    16
-#define WRITERS_USER   8
-#define WRITER_SLOW_NS (10 * NSEC_PER_SEC)
+/* The most writers at the same time, of all users and of one user. A slow writer counts for its
+ * user only: users can stop their writers. */
+#define WRITERS_MAX  16
+#define WRITERS_USER 8
 /* Publishing may take one part in PUBLISH_SHARE of the time. */
 #define PUBLISH_SHARE 250
 
@@ -68,7 +67,9 @@ void daemon_publish_live(struct daemon *d, struct step *s, uint64_t now)
 	    !room_for_writer(d->steps, d->pending_files, s->pub.uid, now) ||
 	    name_in_use(d->steps, d->pending_files, &s->pub))
 		return;
-	if (every < PUBLISH_SHARE * s->pub.cost_ns)
+	if (s->pub.failures)
+		every = 0; /* publication__start() says when it is tried again */
+	else if (every < PUBLISH_SHARE * s->pub.cost_ns)
 		every = PUBLISH_SHARE * s->pub.cost_ns;
 	if (now - (s->pub.started_ns ? s->pub.started_ns : s->start_boot_ns) >= every)
 		publication__start(&s->pub, d->opts.writer, false, now);
@@ -92,7 +93,7 @@ static void remove_written_journal(const struct publication *p, char *path, size
 	snprintf(path, len, "%s%s%s/%s", p->dir, p->user[0] ? "/" : "", p->user, p->name);
 	if (!p->unnamed) /* else that name is another file's, or nobody's */
 		unlink(p->journal);
-	log_info("wrote %s", path);
+	log_debug("wrote %s", path);
 }
 
 bool daemon_writer_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)

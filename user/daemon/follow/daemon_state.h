@@ -13,11 +13,12 @@
 
 /* For the status: journals at the last check, and sums since the start. */
 struct journal_stats {
-	uint64_t bytes;	   /* in StateDir, of steps that run or whose file is not written yet */
-	unsigned journals; /* so many are these */
-	unsigned waiting;  /* of them, with a file that could not be written so far */
-	unsigned reduced;  /* running steps that write a row a minute */
-	uint64_t removed;  /* journals, and with them files, since the start */
+	uint64_t bytes;	     /* in StateDir, of steps that run or whose file is not written yet */
+	unsigned journals;   /* so many are these */
+	unsigned waiting;    /* of them, with a file that could not be written so far */
+	unsigned reduced;    /* running steps that write a row a minute */
+	uint64_t reduced_ns; /* there are some since then; 0: there are none */
+	uint64_t removed;    /* journals, and with them files, since the start */
 	uint64_t removed_bytes;
 	uint64_t left_out; /* rows of steps that have ended since the start: their Lost */
 	uint64_t next_ns;  /* of the next look */
@@ -47,8 +48,11 @@ struct daemon {
 	bool left_behind; /* see daemon__leave_behind() */
 	bool stop, finishing, handover;
 	int stop_signal;
-	uint64_t slots_seen; /* kern__slots_changed() when the steps were in line with them */
+	uint64_t slots_seen;	 /* kern__slots_changed() when the steps were in line with them */
+	unsigned asked_families; /* whose programs were loaded, where they can be */
 	uint64_t started_ns;
+	char *refused; /* why the settings of the last SIGHUP are not in force; NULL: they are */
+	uint64_t refused_ns;
 	uint64_t least_ns; /* shortest interval of the active steps */
 	uint64_t next_sample_ns;
 	char last_file[PUBLISH_PATH + 400];

@@ -109,7 +109,7 @@ void kernel_watch__rescan(struct kernel_watch *w, uint64_t now)
 		log_error("%s", kern__error());
 	w->next_rescan_ns = now + RESCAN_NS;
 	w->next_late_ns = now + LATE_NS + LATE_SHARE * (clock__boot_ns() - began);
-	w->unplaced = kern__unplaced(w->env->k) > 0;
+	clock__since(&w->unplaced_ns, kern__unplaced(w->env->k) > 0, now);
 	w->sync = true;
 }
 
@@ -118,9 +118,9 @@ static void place_late(struct kernel_watch *w, uint64_t now)
 {
 	uint64_t exhausted = kern__control(w->env->k)->stats.slots_exhausted;
 
-	w->unplaced |= exhausted != w->exhausted_placed;
+	clock__since(&w->unplaced_ns, w->unplaced_ns || exhausted != w->exhausted_placed, now);
 	w->exhausted_placed = exhausted;
-	if (w->unplaced && kern__attached(w->env->k) && now >= w->next_late_ns &&
+	if (w->unplaced_ns && kern__attached(w->env->k) && now >= w->next_late_ns &&
 	    kern__freed(w->env->k) != w->freed_seen)
 		kernel_watch__rescan(w, now);
 }

@@ -35,7 +35,7 @@ struct kernel_watch {
 	unsigned nended;	   /* more: of any of them */
 	uint64_t rb_lost_seen, exhausted_seen, next_exhausted_ns;
 	uint64_t exhausted_placed, freed_seen, next_late_ns; /* of those that found no slot */
-	bool unplaced;					     /* there are some */
+	uint64_t unplaced_ns; /* there are some since then; 0: there are none */
 	struct kernel_loss losses[KERNEL_LOSSES];
 	uint64_t next_rescan_ns;
 	uint64_t idle_since_ns; /* 0: there are steps */

@@ -41,23 +41,32 @@ static void settle_frame(struct step *s, bool kept)
 	step_stacks__settle_frame(s->stacks, kept);
 }
 
+/* True: this is to be logged. A journal may fail and recover often. */
+static bool note_full(struct step *s)
+{
+	if (s->full_ns)
+		return false;
+	s->full_ns = clock__boot_ns();
+	s->full_logged = log_every(&s->log_full, FULL_AGAIN_S);
+	return s->full_logged;
+}
+
 static void log_failure(struct step *s, int err)
 {
-	if (s->full || !log_every(&s->log_full, FULL_AGAIN_S))
-		return;
-	log_error("%s: cannot append to the journal %s: %s: rows are left out, and the next ones "
-		  "count what they would have; make room in StateDir, or see JournalUserMax",
-		  s->pub.name, s->pub.journal, strerror(-err));
-	s->full = true;
-	s->full_ns = clock__boot_ns();
+	if (note_full(s))
+		log_error("%s: cannot append to the journal %s: %s: rows are left out, and the "
+			  "next ones count what they would have; make room in StateDir, or see "
+			  "JournalUserMax",
+			  s->pub.name, s->pub.journal, strerror(-err));
 }
 
 static void log_recovery(struct step *s)
 {
-	if (s->full)
+	if (s->full_logged)
 		log_info("%s: its journal is written again; %llu rows were left out", s->pub.name,
 			 (unsigned long long)s->lost_rows);
-	s->full = false;
+	s->full_logged = false;
+	s->full_ns = 0;
 }
 
 /* -EDQUOT: journals take too much of the disk, and this frame is left out. */
@@ -169,15 +178,13 @@ bool step__write_rest(struct step *s, bool last)
 	if (!s->journal)
 		return true;
 	if (err && !last) {
-		s->pub.failures = 1; /* the end of the daemon does not wait for the file */
+		log_failure(s, err);
 		return false;
 	}
 	if (err)
 		log_error("%s: the end of the profile is missing: cannot append to the journal %s: "
 			  "%s",
 			  s->pub.name, s->pub.journal, strerror(-err));
-	if (s->full)
-		s->pub.failures = 0;
 	if (!err)
 		log_recovery(s);
 	s->pub.unnamed = s->unnamed;
@@ -226,7 +233,6 @@ int step__open_journal(struct step *s, const struct step_env *env)
 	if (env->embedded)
 		unlink(s->pub.journal);
 	else
-		s->full = log_every(&s->log_full, FULL_AGAIN_S);
-	s->full_ns = s->full ? clock__boot_ns() : 0;
+		note_full(s);
 	return env->embedded ? err : 0;
 }

@@ -10,6 +10,9 @@
 #include "daemon/step/journal_numbers.h"
 #include "sample/cpufreq.h"
 
+/* No instant falls into a second one of that length: the last row is the only one. */
+#define AT_END_NS UINT64_MAX
+
 _Static_assert(COUNTED_KINDS <= SENSOR_SERIES_FIRST, "series of the journal");
 
 const struct step_kind step_kinds[ALL_KINDS] = {
@@ -163,7 +166,9 @@ void step__set_freq(struct step *s, const struct freq *f)
 
 	for (i = 0; i < ALL_KINDS; i++)
 		s->interval_ns[i] =
-			(uint64_t)(freq__interval(f, step_kinds[i].freq) * NSEC_PER_SEC);
+			freq__at_end(f, step_kinds[i].freq)
+				? AT_END_NS
+				: (uint64_t)(freq__interval(f, step_kinds[i].freq) * NSEC_PER_SEC);
 }
 
 /* A series of which no column was asked for has no columns at all. */

@@ -27,17 +27,18 @@ struct cause {
 
 struct status {
 	const struct daemon *d;
-	uint64_t now;
+	uint64_t now, real; /* the same instant, boot and unix time */
 	FILE *out;
 	unsigned nproblems;
-	unsigned active, ending, waiting, writers;
+	unsigned active, ending, waiting, writers, slow;
+	const struct publication *slowest;
+	uint64_t first_active_ns; /* start of the oldest active step */
 	struct cause causes[CAUSES_MAX];
 	unsigned ncauses, more; /* files that cannot be written for other reasons */
 };
 
-static void print_when(FILE *out, uint64_t at_ns, uint64_t now)
+static void print_time(FILE *out, time_t t)
 {
-	time_t t = (time_t)((clock__real_ns() - (now - at_ns)) / NSEC_PER_SEC);
 	char text[64];
 	struct tm tm;
 
@@ -45,12 +46,17 @@ static void print_when(FILE *out, uint64_t at_ns, uint64_t now)
 	fputs(text, out);
 }
 
+static void print_when(const struct status *s, uint64_t at_ns)
+{
+	print_time(s->out, (time_t)((s->real - (s->now - at_ns)) / NSEC_PER_SEC));
+}
+
 /* Begins the line of a problem. */
 static FILE *begin_problem(struct status *s, uint64_t since_ns)
 {
 	s->nproblems++;
 	fputs("problem: since ", s->out);
-	print_when(s->out, since_ns, s->now);
+	print_when(s, since_ns);
 	fputs(": ", s->out);
 	return s->out;
 }
@@ -79,6 +85,11 @@ static void count_publication(struct status *s, const struct publication *p)
 	s->writers += p->pid > 0;
 	if (p->failures)
 		add_failure(s, p);
+	if (!p->pid || s->now < p->started_ns + WRITER_SLOW_NS)
+		return;
+	s->slow++;
+	if (!s->slowest || p->started_ns < s->slowest->started_ns)
+		s->slowest = p;
 }
 
 static void count_steps(struct status *s)
@@ -88,6 +99,8 @@ static void count_steps(struct status *s)
 
 	for (step = s->d->steps; step; step = step->next) {
 		s->active += step->state == STEP_ACTIVE;
+		if (step->state == STEP_ACTIVE && step->start_boot_ns < s->first_active_ns)
+			s->first_active_ns = step->start_boot_ns;
 		s->ending += step->state == STEP_ENDING || step->state == STEP_ASKING;
 		s->waiting += step->state == STEP_FINISHING;
 		count_publication(s, &step->pub);
@@ -110,6 +123,23 @@ static void print_unwritable(struct status *s)
 	}
 	if (s->more)
 		fprintf(s->out, "         %u more files cannot be written: see the log\n", s->more);
+	if (s->slow)
+		fprintf(begin_problem(s, s->slowest->started_ns),
+			"%u writer%s not ended within %u s, as that of %s: the file system of %s "
+			"does not answer, or their users have stopped them; the rows are in the "
+			"journals\n",
+			s->slow, s->slow == 1 ? " has" : "s have",
+			(unsigned)(WRITER_SLOW_NS / NSEC_PER_SEC), s->slowest->name,
+			s->slowest->dir);
+}
+
+static void print_settings(struct status *s)
+{
+	if (!s->d->refused)
+		return;
+	fputs("running with the old settings, ", begin_problem(s, s->d->refused_ns));
+	print__escaped(s->out, s->d->refused);
+	fputc('\n', s->out);
 }
 
 static void print_journals(struct status *s)
@@ -119,7 +149,7 @@ static void print_journals(struct status *s)
 	unsigned n = 0;
 
 	for (step = s->d->steps; step; step = step->next) {
-		if (!step->full)
+		if (!step->full_ns)
 			continue;
 		n++;
 		if (!full || step->full_ns < full->full_ns)
@@ -130,7 +160,7 @@ static void print_journals(struct status *s)
 			"%u journal%s cannot be written, as %s: make room in %s\n", n,
 			n == 1 ? "" : "s", full->pub.journal, s->d->env.state_dir);
 	if (j->reduced)
-		fprintf(begin_problem(s, s->now),
+		fprintf(begin_problem(s, j->reduced_ns),
 			"journals take too much: %u step%s have a row a minute; see "
 			"JournalUserMax, JournalMax, JournalMinFree\n",
 			j->reduced, j->reduced == 1 ? "" : "s");
@@ -138,17 +168,19 @@ static void print_journals(struct status *s)
 
 static void print_slots(struct status *s)
 {
+	uint64_t started = s->d->started_ns, first = s->first_active_ns;
+
 	if (s->active && !kern__attached(s->d->env.k))
-		fprintf(begin_problem(s, s->now), "the programs are not attached: see the log\n");
-	if (s->d->watch.unplaced)
-		fprintf(begin_problem(s, s->now),
+		fprintf(begin_problem(s, first > started ? first : started),
+			"the programs are not attached: see the log\n");
+	if (s->d->watch.unplaced_ns)
+		fprintf(begin_problem(s, s->d->watch.unplaced_ns),
 			"all %u slots are taken, or a job's share of them, and %u step%s not "
-			"profiled: "
-			"raise MaxSlots\n",
+			"profiled: raise MaxSlots\n",
 			kern__nslots(s->d->env.k), kern__unplaced(s->d->env.k),
 			kern__unplaced(s->d->env.k) == 1 ? " is" : "s are");
 	if (!s->d->env.hdf5_dir)
-		fprintf(begin_problem(s, s->d->started_ns),
+		fprintf(begin_problem(s, started),
 			"ProfileHDF5Dir is not set: no step can be profiled\n");
 }
 
@@ -173,7 +205,7 @@ static void print_numbers(const struct status *s)
 	fprintf(s->out, "version: jobprofd %s, kernel %s, node %s, process %d\n", JOBPROF_VERSION,
 		u.release, s->d->env.node_name, getpid());
 	fputs("running: since ", s->out);
-	print_when(s->out, s->d->started_ns, s->now);
+	print_when(s, s->d->started_ns);
 	fprintf(s->out, "\nsteps: %u being profiled, %u ending, %u ended with a file to come\n",
 		s->active, s->ending, s->waiting);
 	fprintf(s->out, "writers: %u at work\n", s->writers);
@@ -186,19 +218,23 @@ static void print_numbers(const struct status *s)
 	fprintf(s->out, "errors since the start: %llu", (unsigned long long)e->n);
 	if (e->n) {
 		fputs("; the last one, ", s->out);
-		print_when(s->out, s->now - (clock__real_ns() - (uint64_t)e->last * NSEC_PER_SEC),
-			   s->now);
+		print_time(s->out, e->last);
 		fprintf(s->out, ": %s", e->text);
 	}
 	fputc('\n', s->out);
 }
 
-/* now: boot time. Returns the number of problems. */
-static unsigned print_status(const struct daemon *d, uint64_t now, FILE *out)
+/* Returns the number of problems. */
+static unsigned print_status(const struct daemon *d, FILE *out)
 {
-	struct status s = {.d = d, .now = now, .out = out};
+	struct status s = {.d = d,
+			   .now = clock__boot_ns(),
+			   .real = clock__real_ns(),
+			   .out = out,
+			   .first_active_ns = UINT64_MAX};
 
 	count_steps(&s);
+	print_settings(&s);
 	print_unwritable(&s);
 	print_journals(&s);
 	print_slots(&s);
@@ -216,7 +252,7 @@ int control_status__send(struct control *c, struct peer *p, unsigned *nproblems,
 
 	if (!f)
 		return -ENOMEM;
-	*nproblems = print_status(c->d, now, f);
+	*nproblems = print_status(c->d, f);
 	fclose(f);
 	if (!text)
 		return -ENOMEM;

@@ -175,7 +175,7 @@ struct step {
 	unsigned families; /* what its tables hold */
 	bool own_freq;	   /* the intervals were asked for: a change of the configuration's is not
 			    * for it */
-	uint64_t interval_ns[ALL_KINDS]; /* 0: off */
+	uint64_t interval_ns[ALL_KINDS]; /* 0: off; UINT64_MAX: one row, at the end */
 	struct column_set sets[COUNTED_KINDS];
 	uint32_t *slots;		/* its slots, see step__collect_slots() */
 	struct slot_owner *slot_owners; /* of each: what they count for */
@@ -204,12 +204,12 @@ struct step {
 	bool asked;		    /* processes that ran before this daemon have been read */
 	bool env_journaled;	    /* attributes of the job's environment are in */
 	bool given_up;		    /* IGNORED for a reason that was logged */
-	bool closing; /* what is in its frame is not left out any more: there is no next row */
-	bool full;    /* the journal could not be written, which was logged */
-	bool unnamed; /* the journal is open, and not at its path */
-	bool reduced; /* its user's journals, or all, take too much: */
+	bool closing;	  /* what is in its frame is not left out any more: there is no next row */
+	bool full_logged; /* that the journal could not be written: full_ns */
+	bool unnamed;	  /* the journal is open, and not at its path */
+	bool reduced;	  /* its user's journals, or all, take too much: */
 	uint64_t next_row_ns; /* no row before that */
-	uint64_t full_ns;     /* since then */
+	uint64_t full_ns;     /* since then the journal cannot be written; 0: it can */
 	struct log_limit log_full;
 	struct end_reason end_reason;
 	struct request *req;	 /* messages of peers about it, or NULL */
