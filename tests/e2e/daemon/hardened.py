@@ -12,6 +12,7 @@ from daemonlib import *
 
 UNIT = os.path.join(ROOT, "conf", "jobprofd.service.in")
 EXPOSURE_MAX = 5.0
+WRITERS_PART = 4  # of the memory is theirs and the merges': user/daemon/child/child_group.c
 
 
 def said(*cmd):
@@ -64,6 +65,32 @@ def unit():
     is_true("unit: exposure of at most %g" % EXPOSURE_MAX, float(level[1]) <= EXPOSURE_MAX, level[0])
 
 
+def settings_of_unit():
+    with open(UNIT) as f:
+        return dict(re.findall(r"^(\w+)=(.*)$", f.read(), re.M))
+
+
+def unit_and_daemon():
+    """What the unit says of jobprofd is what jobprofd does."""
+    unit = settings_of_unit()
+    with open(os.path.join(ROOT, "user", "cmd", "jobprofd", "jobprofd.c")) as f:
+        waits = int(re.search(r"^#define FINISH_S +(\d+)$", f.read(), re.M)[1])
+    is_true("unit: jobprofd has more time to end than it takes", int(unit["TimeoutStopSec"]) >= waits + 20,
+            (unit["TimeoutStopSec"], waits))
+    bad = os.path.join(tmpdir(), "bad.conf")
+    with open(bad, "w") as f:
+        f.write("Frob=1\n")
+    for name, args in (("settings", ["-f", "-c", bad]), ("options", ["-f", "--frob"])):
+        p = subprocess.run([JOBPROFD] + args, stdin=subprocess.DEVNULL, capture_output=True)
+        is_true("unit: wrong %s are not tried again" % name,
+                str(p.returncode) in unit["RestartPreventExitStatus"].split(), p)
+    is_equal("unit: Slurm does not wait for the profiler",
+             [k for k in ("Before", "RequiredBy", "WantedBy") if "slurm" in unit.get(k, "")], [])
+    high, most = [float(unit[k].rstrip("%")) for k in ("MemoryHigh", "MemoryMax")]
+    is_true("unit: memory is bounded, above the bound of writers", 100 / WRITERS_PART < high < most < 50, (high, most))
+    is_true("unit: a share of the CPUs", int(unit["CPUWeight"]) >= 100, unit["CPUWeight"])
+
+
 def denied_calls():
     """What SystemCallFilter= of the unit denies."""
     with open(UNIT) as f:
@@ -104,4 +131,4 @@ def no_denied_call():
                                                "execve resumed>" not in line], [])
 
 
-run_tests([programs, unit] + ([] if os.geteuid() else [no_denied_call]))
+run_tests([programs, unit, unit_and_daemon] + ([] if os.geteuid() else [no_denied_call]))
