@@ -212,17 +212,23 @@ def no_line_of_a_step():
 
 
 def slots_that_are_wanting():
-    """Since when is since when, however many tasks come later."""
+    """Since when is since when, however many steps come later."""
     d = RootedDaemon("sw", MaxSlots="16").start()
-    job = new_job()
-    p = d.step(job, 0, ["sleep", "100"], tasks=20)
-    first = is_as_old_as_it_was("slots", d, "found no slot")
+    taken = [d.v2_step(new_job(), 0) for _ in range(14)]
+    for path in taken:
+        os.makedirs(path)
+    wait_until(lambda: len(d.used_slots()) == 14, 20, "steps that take all slots")
+    steps = [d.step(new_job(), 0, ["sleep", "100"])]
+    first = is_as_old_as_it_was("slots", d, "slots are taken")
     before = d.stats()["slots_exhausted"]
-    q = d.step(job, 1, ["sleep", "100"], tasks=2)
-    wait_until(lambda: d.stats()["slots_exhausted"] > before, 20, "more tasks without a slot")
-    is_equal("slots, and more tasks: since the first", since_of(d, "found no slot"), first)
-    for s in (p, q):
+    steps.append(d.step(new_job(), 0, ["sleep", "100"]))
+    wait_until(lambda: d.stats()["slots_exhausted"] > before, 20, "one more step without a slot")
+    is_equal("slots, and more steps: since the first", since_of(d, "slots are taken"), first)
+    for s in steps:
         end_of(s)
+    for path in taken:
+        os.rmdir(path)
+        os.rmdir(os.path.dirname(path))
     d.end()
 
 

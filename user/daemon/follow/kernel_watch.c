@@ -62,7 +62,7 @@ static void log_exhausted(struct kernel_watch *w, uint64_t now)
 	log_warn("all %u slots are taken, or a job's share of them: %llu steps found none so far, "
 		 "and are not profiled: raise MaxSlots%s%s",
 		 kern__nslots(w->env->k), (unsigned long long)exhausted,
-		 w->unplaced ? "; without one now: " : "", kern__unplaced_names(w->env->k));
+		 w->unplaced_ns ? "; without one now: " : "", kern__unplaced_names(w->env->k));
 	w->exhausted_seen = kern__control(w->env->k)->stats.slots_exhausted;
 	w->next_exhausted_ns = now + EXHAUSTED_NS;
 }
