@@ -134,5 +134,84 @@ def inputs_stay():
         is_true("%s %s: what is read stays" % (verb, option), p.returncode == 1 and content(PROFILE) == before, (p.returncode, p.stderr[-300:]))
 
 
+def ends(p):
+    try:
+        return p.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        p.kill()
+        p.communicate()
+        return None, "it waits"
+
+
+def others_do_not_choose_what_is_written():
+    """In another user's directory: a pipe that nobody reads, one that its owner holds open, links to a device, to a file
+    and to nothing, a device."""
+    if os.geteuid():
+        raise Skipped("needs root")
+    d = tmpdir("theirs")
+    os.chown(d, 1, 1)
+    name = lambda n: os.path.join(d, n)
+    os.mkfifo(name("unread"))
+    os.mkfifo(name("held"))
+    os.symlink("/dev/null", name("device"))
+    os.symlink(name("held"), name("pipe"))
+    target = os.path.join(tmpdir("ours"), "file")
+    with open(target, "wb") as f:
+        f.write(MINE)
+    os.symlink(target, name("link"))
+    os.symlink(target + ".none", name("dangling"))
+    for n in os.listdir(d):
+        os.chown(name(n), 1, 1, follow_symlinks=False)
+    os.mkfifo(name("own"))  # root's, whoever has the directory
+    held = os.open(name("held"), os.O_RDWR)
+    for verb, option in WRITES:
+        if option == "--keep":
+            continue
+        words = lambda n: [JOBPROF, verb, *(w.format(name(n)) for w in WRITES[verb, option]), "--overwrite"]
+        for n, says in (("unread", "another user's"), ("held", "another user's"), ("device", "another user's"), ("pipe", "another user's"),
+                        ("own", "no program reads this pipe")):
+            err = ends(start(words(n), stderr=subprocess.PIPE, text=True))[1]
+            is_true("%s %s: %s is refused in a line" % (verb, option, n), err.count("\n") == 1 and
+                    "%s: cannot be written: " % name(n) in err and says in err, err)
+        for n in ("link", "dangling"):
+            err = ends(start(words(n), stderr=subprocess.PIPE, text=True))[1]
+            is_true("%s %s: %s is replaced, not followed" % (verb, option, n), os.path.isfile(name(n)) and not os.path.islink(name(n)) and
+                    content(target)[0] == MINE and not os.path.exists(target + ".none"), err)
+            os.unlink(name(n))
+            os.symlink(target if n == "link" else target + ".none", name(n))
+            os.chown(name(n), 1, 1, follow_symlinks=False)
+    os.close(held)
+
+
+def what_is_trusted_is_written_to():
+    """Standard output by its name, a pipe of one's own that is read, a terminal's like."""
+    d = tmpdir("trusted")
+    args = [JOBPROF, "items", "-s", "Step", "-d", "CPUTime", PROFILE, "-o"]
+    wanted = subprocess.run(args + ["-"], capture_output=True).stdout
+    for path in ("/dev/stdout", "/proc/self/fd/1"):
+        is_true(path, subprocess.run(args + [path], stdout=subprocess.PIPE).stdout.startswith(wanted), path)
+    r, w = os.pipe()
+    p = subprocess.run(args + ["/dev/fd/%d" % w], pass_fds=[w])
+    os.close(w)
+    with os.fdopen(r, "rb") as f:
+        is_equal("a pipe by its number", (p.returncode, f.read()), (0, wanted))
+    fifo = os.path.join(d, "fifo")
+    os.mkfifo(fifo)
+    reader = start(["cat", fifo], stdout=subprocess.PIPE)
+    # Only when it has opened the pipe there is one who reads.
+    end = wait_until(lambda: opened(fifo), 20, "the reader of the pipe")
+    p = subprocess.run(args + [fifo])
+    os.close(end)
+    is_equal("a pipe of one's own", (p.returncode, reader.communicate()[0]), (0, wanted))
+    is_equal("/dev/null", subprocess.run(args + ["/dev/null"]).returncode, 0)
+
+
+def opened(fifo):
+    try:
+        return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
+
+
 make()
-run_tests([every_option, nothing_is_replaced, no_half_file, inputs_stay])
+run_tests([every_option, nothing_is_replaced, no_half_file, inputs_stay, others_do_not_choose_what_is_written, what_is_trusted_is_written_to])

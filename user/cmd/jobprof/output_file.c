@@ -68,7 +68,7 @@ static int make_watched(char *template)
 	return fd;
 }
 
-/* was: what is replaced, NULL: nothing. */
+/* was: what is replaced, NULL: nothing, or a link. */
 static int make_temporary(struct output_file *o, const struct stat *was)
 {
 	mode_t mask = umask(0), mode = was ? was->st_mode & 0777 : 0666 & ~mask;
@@ -100,6 +100,52 @@ static bool same_file(const struct stat *a, const char *path)
 	       a->st_ino == b.st_ino;
 }
 
+static bool is_link(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISLNK(st.st_mode);
+}
+
+/* What is no regular file is written in place: a terminal, a pipe to another program. In a
+ * directory of another user it may be anything by that user's will, a link to a disk among it: only
+ * what is this user's or root's is written to, and nothing waits for who may never read. */
+static int open_in_place(const char *path)
+{
+	struct stat name, is;
+	int fd, err = 0;
+
+	if (lstat(path, &name))
+		return -errno;
+	if (name.st_uid && name.st_uid != geteuid())
+		return -EPERM;
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY |
+				(S_ISLNK(name.st_mode) ? 0 : O_NOFOLLOW));
+	if (fd < 0)
+		return errno == ENXIO ? -EPIPE : -errno;
+	if (fstat(fd, &is) || S_ISREG(is.st_mode) ||
+	    (!S_ISLNK(name.st_mode) && (is.st_dev != name.st_dev || is.st_ino != name.st_ino)))
+		err = -ESTALE;
+	else if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK))
+		err = -errno;
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
+static void log_trouble(const char *path, int err)
+{
+	if (err == -ENOTUNIQ)
+		log_error("%s is there already: --overwrite replaces it", path);
+	else
+		log_error("%s: cannot be written: %s", path,
+			  err == -EEXIST   ? "it is what is read"
+			  : err == -EPERM  ? "it is another user's, and no regular file"
+			  : err == -EPIPE  ? "no program reads this pipe"
+			  : err == -ESTALE ? "another file has its name now"
+					   : strerror(-err));
+}
+
 int output_file__open(struct output_file *o, const char *path, const char *from, bool replaces)
 {
 	struct stat st;
@@ -118,15 +164,11 @@ int output_file__open(struct output_file *o, const char *path, const char *from,
 	else if (same_file(&st, from))
 		err = -EEXIST;
 	else if (S_ISREG(st.st_mode))
-		err = replaces ? make_temporary(o, &st) : -ENOTUNIQ;
-	else if ((o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)) < 0)
-		err = -errno;
+		err = !replaces ? -ENOTUNIQ : make_temporary(o, is_link(path) ? NULL : &st);
+	else if ((o->fd = open_in_place(path)) < 0)
+		err = o->fd;
 	if (err) {
-		if (err == -ENOTUNIQ)
-			log_error("%s is there already: --overwrite replaces it", path);
-		else
-			log_error("%s: cannot be written: %s", path,
-				  err == -EEXIST ? "it is what is read" : strerror(-err));
+		log_trouble(path, err);
 		o->fd = o->tmp ? o->fd : -1;
 		output_file__close(o, false);
 	}

@@ -8,12 +8,14 @@
 struct output_file {
 	int fd;
 	char *path; /* NULL: standard output */
-	char *tmp;  /* beside it; NULL: written in place, since it is no regular file */
+	char *tmp;  /* beside it; NULL: written in place, since it is no regular file, but one of
+		     * this user's or root's */
 };
 
 /* "-" is standard output; from is what is read, over which nothing is written; over another file
- * only what replaces it, as options__overwrites() says of verbs. Until it is closed,
- * a signal that ends us removes what there is of it. One at a time. 0 or -errno, logged. */
+ * only what replaces it, as options__overwrites() says of verbs. A link is replaced, not followed.
+ * Until it is closed, a signal that ends us removes what there is of it. One at a time. 0 or
+ * -errno, logged. */
 int output_file__open(struct output_file *o, const char *path, const char *from, bool replaces);
 /* keep: it takes its place, else nothing is left of it. 0 or -errno, logged. */
 int output_file__close(struct output_file *o, bool keep);
