@@ -150,6 +150,9 @@ def own_programs(d):
     is_equal("other columns under the same name", again["error"], -17)
     is_true("and which are there", "solver has the columns Residual[1/m\u00b2], Cells[1]+ in" in again["text"], again)
     is_equal("a name with a slash", mine.call(c.table(1, "a/b", cols))["error"], -22)
+    for name in ("@SUM(1)", "=1", "a b", "-1", "\u202e"):
+        is_equal("a series called %a" % name, mine.call(c.table(1, name, cols))["error"], -22)
+        is_equal("a column called %a" % name, mine.call(c.table(1, "t", [(name, "", c.U64, c.GAUGE)]))["error"], -22)
     is_equal("a column of time", mine.call(c.table(1, "t", [("TimeNS", "", 0, 0)]))["error"], -22)
     is_equal("what only root may say", [mine.call(m)["error"] for m in (
         c.step(job_id=job, step_id=0), c.conf(job, 0, "/tmp/slurm.conf"))], [-1, -1])

@@ -57,8 +57,9 @@ static int refuse_error(struct call *k, int err)
 {
 	switch (err) {
 	case -EINVAL:
-		return control_call__refuse(
-			k, err, "a name is missing, given twice, taken or not printable");
+		return control_call__refuse(k, err,
+					    "a name is missing, given twice, taken, or has a "
+					    "character that no name has");
 	case -EDQUOT:
 		return control_call__refuse(k, err,
 					    "too much for one step: not stored, and counted");

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "client/column.h"
 #include "daemon/step/journal_numbers.h"
 #include "journal/journal.h"
 
@@ -45,6 +46,13 @@ static bool printable_name(const char *s)
 	return str__safe_name(s);
 }
 
+/* Users' names are what their library lets through, whatever program sends them; those of Slurm's
+ * plugins are Slurm's. */
+static bool name_ok(const char *s, size_t size, bool user)
+{
+	return memchr(s, 0, size) && (user ? column__name_ok(s, size - 1) : printable_name(s));
+}
+
 /* A unit may be any printable text, as "m/s". */
 static bool unit_ok(const char *s)
 {
@@ -56,7 +64,7 @@ static bool unit_ok(const char *s)
 	return ok;
 }
 
-static bool columns_ok(const struct jpc_table *m)
+static bool columns_ok(const struct jpc_table *m, bool user)
 {
 	static const char *const times[TIMES] = {"ElapsedTime", "EpochTime", "TimeNS"};
 	unsigned i, k;
@@ -66,9 +74,9 @@ static bool columns_ok(const struct jpc_table *m)
 	for (i = 0; i < m->ncols; i++) {
 		const struct jpc_column *c = &m->col[i];
 
-		if (!memchr(c->name, 0, sizeof(c->name)) || !memchr(c->unit, 0, sizeof(c->unit)) ||
-		    !printable_name(c->name) || !unit_ok(c->unit) || c->cell > JPC_F64 ||
-		    c->kind > JPC_CUMULATIVE)
+		if (!name_ok(c->name, sizeof(c->name), user) ||
+		    !memchr(c->unit, 0, sizeof(c->unit)) || !unit_ok(c->unit) ||
+		    c->cell > JPC_F64 || c->kind > JPC_CUMULATIVE)
 			return false;
 		for (k = 0; k < TIMES; k++)
 			if (!strcmp(c->name, times[k]))
@@ -84,8 +92,8 @@ static bool columns_ok(const struct jpc_table *m)
 static int name_table(const struct external_series *g, const struct jpc_table *m, bool user,
 		      char series[72], char name[64])
 {
-	if (!memchr(m->group, 0, sizeof(m->group)) || !memchr(m->name, 0, sizeof(m->name)) ||
-	    !printable_name(m->name) || (m->group[0] && !printable_name(m->group)))
+	if (!name_ok(m->name, sizeof(m->name), user) ||
+	    (m->group[0] && !name_ok(m->group, sizeof(m->group), user)))
 		return -EINVAL;
 	if (user && m->group[0] && strcmp(m->group, "User"))
 		return -EINVAL;
@@ -175,7 +183,7 @@ int external_series__declare(struct external_series *g, const struct jpc_table *
 	struct external_table t = {.user = user, .ncols = m->ncols};
 	int err = name_table(g, m, user, t.series, t.name), i;
 
-	if (err || !columns_ok(m))
+	if (err || !columns_ok(m, user))
 		return -EINVAL;
 	i = find_table(g, &t);
 	if (i >= 0)
