@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 void print__escaped(FILE *out, const char *s)
 {
 	for (; *s; s++) {
@@ -33,7 +35,7 @@ static void put_xml(FILE *out, unsigned char c)
 		fputs("&quot;", out);
 		break;
 	default:
-		putc(c < ' ' || c == 0x7f ? '?' : c, out);
+		putc(c, out);
 	}
 }
 
@@ -41,6 +43,11 @@ void print__xml(FILE *out, const char *s, size_t max)
 {
 	bool cut = strlen(s) > max;
 
-	for (size_t i = 0; i < max && s[i]; i++)
-		put_xml(out, cut && (unsigned char)s[i] > 0x7f ? '?' : (unsigned char)s[i]);
+	for (size_t i = 0, n; i < max && s[i]; i += n > 1 && !cut ? n : 1) {
+		n = utf8__visible(s + i);
+		if (n > 1 && !cut)
+			fwrite(s + i, 1, n, out);
+		else
+			put_xml(out, n == 1 ? (unsigned char)s[i] : '?');
+	}
 }

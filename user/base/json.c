@@ -74,7 +74,7 @@ const char *json__text_of(const json_t *object, const char *key)
 
 int json__dump(const json_t *j, FILE *out, size_t flags)
 {
-	char *text = json_dumps(j, flags);
+	char *text = json_dumps(j, flags | JSON_ENSURE_ASCII);
 	bool in_string = false;
 	size_t n;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Bytes that are not UTF-8, and control characters, are replaced. */
+/* Bytes that are not UTF-8, and characters that nobody sees, are found and replaced. */
 #include "base/utf8.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,10 @@ static int continuation_bytes(unsigned char c)
 				    : -1;
 }
 
-/* Length of the character that s begins with, 0: there is none. Unicode 3.9, table 3-7: neither
- * surrogates, nor more bytes than needed, nor beyond U+10FFFF; nor U+FFFE and U+FFFF, which XML has
- * not. */
-static size_t character(const char *s)
+/* Length of the character that s begins with, whose number is *to; 0: there is none. Unicode 3.9,
+ * table 3-7: neither surrogates, nor more bytes than needed, nor beyond U+10FFFF; nor U+FFFE and
+ * U+FFFF, which XML has not. */
+static size_t character(const char *s, uint32_t *to)
 {
 	static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
 	unsigned char c = (unsigned char)*s;
@@ -38,17 +39,40 @@ static size_t character(const char *s)
 	if (v < least[more] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000) || v == 0xfffe ||
 	    v == 0xffff)
 		return 0;
+	*to = v;
 	return (size_t)more + 1;
 }
 
-static int is_control(const char *s, size_t len)
+static bool is_control(uint32_t c)
 {
-	unsigned char c = (unsigned char)*s;
-
-	return len == 1 ? c < 0x20 || c == 0x7f : c == 0xc2 && (unsigned char)s[1] < 0xa0;
+	return c < 0x20 || (c >= 0x7f && c < 0xa0);
 }
 
-char *utf8__clean(const char *s, size_t max, unsigned *replaced)
+/* Without a width, or changing the direction or the place of what is around them. Pages in a
+ * browser escape the same (web/src/format.js). */
+static bool is_hidden(uint32_t c)
+{
+	static const struct {
+		uint32_t from, to;
+	} hidden[] = {{0xad, 0xad},	{0x61c, 0x61c},	  {0x180e, 0x180e},
+		      {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x2069},
+		      {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
+
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+		if (c >= hidden[i].from && c <= hidden[i].to)
+			return true;
+	return is_control(c);
+}
+
+size_t utf8__visible(const char *s)
+{
+	uint32_t c = 0;
+	size_t len = *s ? character(s, &c) : 0;
+
+	return len && !is_hidden(c) ? len : 0;
+}
+
+static char *replace(const char *s, size_t max, bool (*is_bad)(uint32_t c), unsigned *replaced)
 {
 	size_t room = REPLACEMENT_LEN * strlen(s), n = 0;
 	char *to = malloc((room < max ? room : max) + 1);
@@ -57,10 +81,11 @@ char *utf8__clean(const char *s, size_t max, unsigned *replaced)
 	if (!to)
 		return NULL;
 	while (*s) {
-		size_t len = character(s), put = len;
+		uint32_t c = 0;
+		size_t len = character(s, &c), put = len;
 		const char *from = s;
 
-		if (!len || is_control(s, len)) {
+		if (!len || is_bad(c)) {
 			from = REPLACEMENT;
 			put = REPLACEMENT_LEN;
 			++*replaced;
@@ -73,4 +98,14 @@ char *utf8__clean(const char *s, size_t max, unsigned *replaced)
 	}
 	to[n] = 0;
 	return to;
+}
+
+char *utf8__clean(const char *s, size_t max, unsigned *replaced)
+{
+	return replace(s, max, is_control, replaced);
+}
+
+char *utf8__shown(const char *s, unsigned *replaced)
+{
+	return replace(s, SIZE_MAX, is_hidden, replaced);
 }

@@ -11,5 +11,11 @@
  * were of both. The caller frees it; NULL: no memory.
  */
 char *utf8__clean(const char *s, size_t max, unsigned *replaced);
+/* As utf8__clean(), and without characters that nobody sees: those of no width, and those that
+ * change the direction of writing, by which a text can look like another one. */
+char *utf8__shown(const char *s, unsigned *replaced);
+/* The length of the character that s begins with; 0: there is none that utf8__shown() would leave.
+ */
+size_t utf8__visible(const char *s);
 
 #endif

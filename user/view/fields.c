@@ -1,40 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names and numbers as fields of CSV and JSON. */
+/* Names for a terminal, names and numbers as values of JSON. */
 #include "view/fields.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 
-void csv__name(struct outbuf *o, const char *name)
+void text__name(struct outbuf *o, const char *name)
 {
-	bool quote = strpbrk(name, ",\"") != NULL;
 	char hex[8];
 
-	if (quote)
-		outbuf__char(o, '"');
 	for (; *name; name++) {
 		unsigned char c = *name;
 
-		if (c == '"')
-			outbuf__str(o, "\"\"");
-		else if (c >= 0x20 && c < 0x7f)
+		if (c >= 0x20 && c < 0x7f)
 			outbuf__char(o, (char)c);
 		else if (snprintf(hex, sizeof(hex), "\\x%02x", c) > 0)
 			outbuf__str(o, hex);
 	}
-	if (quote)
-		outbuf__char(o, '"');
 }
 
 void json__put_text(struct outbuf *o, const char *text)
 {
 	json_t *j = json__text(text);
-	char *dump = json_dumps(j, JSON_ENCODE_ANY);
+	char *dump = json_dumps(j, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 
 	outbuf__str(o, dump ? dump : "null");
 	free(dump);

@@ -898,6 +898,12 @@ def outputs():
         put(g, "Energy", rows(ENERGY, 2, numpy.random.default_rng(1)))
     out = must("-i", path("names.h5"), "-s", "Energy", "-o", "-").decode()
     is_equal("names in CSV", list(csv.reader(io.StringIO(out)))[1][:2], ['a,"b', "n\n1"])
+    with h5py.File(path("formulas.h5"), "w") as f:
+        put(f.create_group("/Steps/@SUM(1)/Nodes/a\u202eb\x1b[2J"), "Energy", rows(ENERGY, 2, numpy.random.default_rng(1)))
+    for form in ((), ("--stock",)):
+        out = must("-i", path("formulas.h5"), "-s", "Energy", "-o", "-", *form)
+        is_true("names in CSV that programs would obey %s" % (form,), out.split(b"\n")[1].startswith(
+            b"\"'@SUM(1)\",a\\xe2\\x80\\xaeb\\x1b[2J,"), out)
     out = json.loads(must("-i", path("names.h5"), "-s", "Energy", "-o", "-", "--format", "json"))
     is_equal("names in JSON", (out[0]["step"], out[0]["node"]), ('a,"b', "n\n1"))
     out = must("-i", path("names.h5"), "-s", "Energy", "--format", "table")

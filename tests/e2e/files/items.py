@@ -260,6 +260,14 @@ def formats():
     got, err = items(path, "Energy", "Power")
     is_equal("CSV quotes and escapes names", list(got[0])[-1], 'a"b,c\\x01')
     is_true("names on a terminal are escaped", "\x01" not in err, err)
+    odd = merged(os.path.join(tmpdir(), "job_1.h5"), {
+        "=1+2\u202e": {"Tasks/@SUM(1)": rows_of([0, 1], [("RSS", U)], [[5, 6]])}})
+    got, _ = items(odd, "Tasks", "RSS")
+    is_equal("no cell is a formula", (list(got[0])[-1], got[0]["MaxNode"], got[0]["MaxTask"]),
+             ("'=1+2\\xe2\\x80\\xae/@SUM(1)", "'=1+2\\xe2\\x80\\xae", "'@SUM(1)"))
+    for form in ("csv", "json", "table"):
+        p = subprocess.run([JOBPROF, "items", odd, "-s", "Tasks", "-d", "RSS", "--format", form], capture_output=True)
+        is_true("%s: no character turns the text" % form, p.returncode == 0 and "\u202e".encode() not in p.stdout + p.stderr, p)
     for args in (("-s", "Energy"), ("-s", "Energy", "-d", "Power", "--format", "xml"),
                  ("-s", "a/../b", "-d", "x", "-i", path),
                  ("-s", "Energy", "-d", "Power", "-i", path, "-N", "n[1"),

@@ -117,7 +117,7 @@ int calibration__print_json(const struct calibration *c, FILE *out)
 			 "cores", known(c->cores), "sockets", known(c->sockets), "load",
 			 json__number(c->load), "busy", json__number(c->busy), "steal",
 			 json__number(c->steal), "measures", measures, "warnings", warnings);
-	err = root ? json_dumpf(root, out, JSON_INDENT(2)) : -1;
+	err = root ? json_dumpf(root, out, JSON_INDENT(2) | JSON_ENSURE_ASCII) : -1;
 	json_decref(root);
 	fputc('\n', out);
 	return err ? -ENOMEM : 0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/csv.h"
 #include "base/escape.h"
 #include "base/json.h"
 
@@ -91,7 +92,7 @@ static char *csv_head(const struct jobprof_table *t)
 	fputs("Step,Series", f);
 	for (unsigned i = 0; i < t->ncols; i++) {
 		fputc(',', f);
-		print__escaped(f, t->columns[i].name);
+		csv__print(f, t->columns[i].name);
 	}
 	fclose(f);
 	return text;
@@ -107,9 +108,9 @@ static void csv_table(struct live_out *out, const struct jobprof_table *t)
 	free(out->head);
 	out->head = head;
 	for (unsigned row = 0; row < t->nrows; row++) {
-		print__escaped(out->file, t->step);
+		csv__print(out->file, t->step);
 		fputc(',', out->file);
-		print__escaped(out->file, t->series);
+		csv__print(out->file, t->series);
 		for (unsigned i = 0; i < t->ncols; i++) {
 			fputc(',', out->file);
 			print_cell(out->file, t, row, i);

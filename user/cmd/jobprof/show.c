@@ -47,7 +47,8 @@ static int print_json(json_t *json, FILE *out)
 {
 	int err = json ? 0 : -ENOMEM;
 
-	if (!err && json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)))
+	if (!err &&
+	    json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15) | JSON_ENSURE_ASCII))
 		err = -EIO;
 	json_decref(json);
 	return err;

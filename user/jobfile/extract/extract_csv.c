@@ -3,30 +3,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/csv.h"
 #include "jobfile/extract/extract_format.h"
-
-/* s as a field of CSV: in quotes if it needs them. */
-static void put_field(struct outbuf *o, const char *s)
-{
-	if (!strpbrk(s, ",\"\r\n")) {
-		outbuf__str(o, s);
-		return;
-	}
-	outbuf__char(o, '"');
-	for (; *s; s++) {
-		if (*s == '"')
-			outbuf__char(o, '"');
-		outbuf__char(o, *s);
-	}
-	outbuf__char(o, '"');
-}
 
 static void put_header(struct text *t)
 {
 	outbuf__str(t->out, t->grouped ? "Step,Node,Series" : "Step,Node");
 	for (unsigned i = 0; i < t->ncols; i++) {
 		outbuf__char(t->out, ',');
-		put_field(t->out, t->names[i]);
+		csv__put(t->out, t->names[i]);
 	}
 	outbuf__char(t->out, '\n');
 	if (!t->units)
@@ -34,7 +19,7 @@ static void put_header(struct text *t)
 	outbuf__str(t->out, t->grouped ? ",," : ",");
 	for (unsigned i = 0; i < t->ncols; i++) {
 		outbuf__char(t->out, ',');
-		put_field(t->out, t->units[i]);
+		csv__put(t->out, t->units[i]);
 	}
 	outbuf__char(t->out, '\n');
 }
@@ -44,12 +29,12 @@ static void open_table(struct text *t, const char *step, const char *node, const
 {
 	struct outbuf *o = &t->prefix;
 
-	put_field(o, step);
+	csv__put(o, step);
 	outbuf__char(o, ',');
-	put_field(o, node);
+	csv__put(o, node);
 	if (t->grouped) {
 		outbuf__char(o, ',');
-		put_field(o, table ? table : "");
+		csv__put(o, table ? table : "");
 	}
 }
 
@@ -80,7 +65,7 @@ static void put_named_row(const struct text *t, const struct text_col *cols, con
 
 		outbuf__char(t->out, ',');
 		if (name)
-			put_field(t->out, name);
+			csv__put(t->out, name);
 		else if ((p = outbuf__room(t->out)))
 			outbuf__filled(t->out, put_cell(p, t, &cols[i], row));
 	}

@@ -2,20 +2,8 @@
 /* A line per burst, with its cluster, for other programs. */
 #include <math.h>
 
+#include "base/csv.h"
 #include "view/cluster/cluster_view.h"
-
-/* Names of steps, nodes and tasks are of files. */
-static void put_text(const char *s, FILE *out)
-{
-	putc('"', out);
-	for (; *s; s++) {
-		if (*s == '"')
-			putc('"', out);
-		if ((unsigned char)*s >= ' ')
-			putc(*s, out);
-	}
-	putc('"', out);
-}
 
 static void put_number(double v, FILE *out)
 {
@@ -30,7 +18,7 @@ void cluster_csv__head(const struct model_bursts *b, FILE *out)
 	fputs("Step,Node,Task,Rank,Thread,End,Duration,OnCPU,RunTime,Gap,Cluster", out);
 	for (unsigned e = 0; e < b->nevents; e++) {
 		putc(',', out);
-		put_text(b->events[e], out);
+		csv__print(out, b->events[e]);
 	}
 	putc('\n', out);
 }
@@ -42,11 +30,11 @@ void cluster_csv__row(const struct model_bursts *b, const struct burst_row *row,
 	const double times[] = {row->end, row->wall, row->on_cpu, row->run, row->gap};
 	cluster_name name;
 
-	put_text(p->step, out);
+	csv__print(out, p->step);
 	putc(',', out);
-	put_text(p->node, out);
+	csv__print(out, p->node);
 	putc(',', out);
-	put_text(p->task, out);
+	csv__print(out, p->task);
 	if (p->rank >= 0)
 		fprintf(out, ",%d", p->rank);
 	else

@@ -20,12 +20,12 @@ static void *grown(void *array, unsigned n, size_t size)
 	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
 }
 
-/* The text, or one of the flame's without what is no UTF-8 and without control characters. NULL: no
- * memory. */
+/* The text, or one of the flame's without what is no UTF-8 and what nobody sees. NULL: no memory.
+ */
 static const char *cleaned(struct flame *f, const char *text)
 {
 	unsigned replaced;
-	char *clean = utf8__clean(text, SIZE_MAX, &replaced), **texts;
+	char *clean = utf8__shown(text, &replaced), **texts;
 
 	if (clean && !replaced) {
 		free(clean);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/csv.h"
 #include "identity/stepname.h"
 #include "view/fields.h"
 
@@ -22,14 +24,15 @@ void items__print(struct outbuf *o, struct items_number v, enum col_type type)
 		outbuf__u64(o, v.v.u);
 }
 
-/* NODE or NODE/TASK. */
-static void print_label(struct outbuf *o, const struct items_col *col)
+/* NODE or NODE/TASK, to be freed. NULL: no memory. */
+static char *label_of(const struct items_col *col)
 {
-	csv__name(o, col->node);
-	if (!col->table)
-		return;
-	outbuf__char(o, '/');
-	csv__name(o, col->table);
+	char *label;
+
+	return asprintf(&label, "%s%s%s", col->node, col->table ? "/" : "",
+			col->table ? col->table : "") < 0
+		       ? NULL
+		       : label;
 }
 
 /* CSV: a field that is not known is empty. */
@@ -38,12 +41,12 @@ static void csv_place(struct outbuf *o, const struct items *it, const struct ite
 {
 	outbuf__char(o, ',');
 	if (row->n)
-		csv__name(o, it->cols[at].node);
+		csv__put(o, it->cols[at].node);
 	if (!it->grouped)
 		return;
 	outbuf__char(o, ',');
 	if (row->n && it->cols[at].table)
-		csv__name(o, it->cols[at].table);
+		csv__put(o, it->cols[at].table);
 }
 
 static void csv_number(struct outbuf *o, bool known, struct items_number v, enum col_type type)
@@ -60,15 +63,17 @@ static void csv_begin(struct outbuf *o, const struct items *it, const char *seri
 				   : ",MinNode,Min,MaxNode,Max");
 	outbuf__str(o, it->grouped ? ",Sum,Avg,NumNodes,NumTasks" : ",Sum,Avg,NumNodes");
 	for (unsigned i = 0; i < it->ncols; i++) {
+		_cleanup_free_ char *label = label_of(&it->cols[i]);
+
 		outbuf__char(o, ',');
-		print_label(o, &it->cols[i]);
+		csv__put(o, label ? label : "");
 	}
 	outbuf__char(o, '\n');
 }
 
 static void csv_time(struct outbuf *o, const struct items_row *row)
 {
-	csv__name(o, stepname__human(row->step));
+	csv__put(o, stepname__human(row->step));
 	outbuf__char(o, ',');
 	outbuf__u64(o, row->elapsed);
 	outbuf__char(o, ',');
@@ -249,10 +254,11 @@ static void table_number(struct outbuf *o, bool known, struct items_number v, en
 
 static void table_row(struct outbuf *o, const struct items *it, const struct items_row *row)
 {
+	const struct items_col *col = &it->cols[row->max_at];
 	const char *step = stepname__human(row->step);
 	char text[64];
 
-	csv__name(o, step);
+	text__name(o, step);
 	for (size_t i = strlen(step); i < 12; i++)
 		outbuf__char(o, ' ');
 	if (isnan(row->seconds))
@@ -268,8 +274,11 @@ static void table_row(struct outbuf *o, const struct items *it, const struct ite
 	table_number(o, row->n, (struct items_number){{.f = row->avg}, false}, COL_F64, 16);
 	snprintf(text, sizeof(text), " %6u  ", row->nodes);
 	outbuf__str(o, text);
-	if (row->n)
-		print_label(o, &it->cols[row->max_at]);
+	if (row->n) {
+		text__name(o, col->node);
+		outbuf__str(o, col->table ? "/" : "");
+		text__name(o, col->table ? col->table : "");
+	}
 	outbuf__char(o, '\n');
 }
 

@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The form of "sh5util -I": CSV as Slurm's own tool writes it. */
-#include "view/fields.h"
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/csv.h"
 #include "view/items/items_print.h"
+
+/* A cell of one or two words. */
+static void put_words(struct outbuf *out, const char *first, const char *second)
+{
+	_cleanup_free_ char *both = NULL;
+
+	if (first && asprintf(&both, "%s %s", first, second) < 0)
+		both = NULL;
+	csv__put(out, both ? both : second);
+}
 
 static void print_header(struct outbuf *out, const struct items *it, const char *series)
 {
@@ -9,11 +22,7 @@ static void print_header(struct outbuf *out, const struct items *it, const char 
 	outbuf__str(out, "Step,ElaspedTime,MinNode,MinValue,MaxNode,MaxValue,Sum,Avg,NumNodes");
 	for (unsigned i = 0; i < it->ncols; i++) {
 		outbuf__char(out, ',');
-		if (!it->grouped) {
-			outbuf__str(out, series);
-			outbuf__char(out, ' ');
-		}
-		csv__name(out, it->cols[i].node);
+		put_words(out, it->grouped ? NULL : series, it->cols[i].node);
 	}
 	outbuf__char(out, '\n');
 }
@@ -24,12 +33,8 @@ static void print_extreme(struct outbuf *out, const struct items *it, const stru
 	const struct items_col *c = &it->cols[at];
 
 	outbuf__char(out, ',');
-	if (row->n && c->table) {
-		csv__name(out, c->table);
-		outbuf__char(out, ' ');
-	}
 	if (row->n)
-		csv__name(out, c->node);
+		put_words(out, c->table, c->node);
 	outbuf__char(out, ',');
 	if (row->n)
 		items__print(out, (struct items_number){row->cells[at], false}, it->type);
@@ -37,7 +42,7 @@ static void print_extreme(struct outbuf *out, const struct items *it, const stru
 
 static void print_row(struct outbuf *out, const struct items *it, const struct items_row *row)
 {
-	csv__name(out, row->step);
+	csv__put(out, row->step);
 	outbuf__char(out, ',');
 	outbuf__u64(out, row->elapsed);
 	print_extreme(out, it, row, row->min_at);

@@ -64,7 +64,10 @@ const struct command cmd_report = {
 static int print_json(const struct report *r, FILE *out)
 {
 	json_t *json = report__json(r);
-	int err = json && !json_dumpf(json, out, JSON_COMPACT | JSON_REAL_PRECISION(15)) ? 0 : 1;
+	int err = json && !json_dumpf(json, out,
+				      JSON_COMPACT | JSON_REAL_PRECISION(15) | JSON_ENSURE_ASCII)
+			  ? 0
+			  : 1;
 
 	putc('\n', out);
 	json_decref(json);

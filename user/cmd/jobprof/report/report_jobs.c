@@ -151,7 +151,8 @@ int report_jobs__files(const struct job_input *inputs, unsigned n, const struct 
 	else if (o->form != REPORT_JSON && jobs.n)
 		report_jobs__print(json, o->all, out);
 	else if (o->form == REPORT_JSON &&
-		 (json_dumpf(json, out, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
+		 (json_dumpf(json, out,
+			     JSON_COMPACT | JSON_REAL_PRECISION(15) | JSON_ENSURE_ASCII) ||
 		  putc('\n', out) == EOF))
 		status = 1;
 	json_decref(json);
