@@ -181,7 +181,7 @@ $(B)/jobprof-dump: $(DUMP_OBJ) $(LIB)
 UNREADABLE = $(if $(filter 1,$(SAN)),,chmod 711 $@)
 $(B)/jobprof-writer: $(B)/user/cmd/writer/writer.o $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) -lz -ldeflate -lcap -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) -lseccomp -lz -ldeflate -lcap -lm
 	$(Q)$(UNREADABLE)
 JOBPROF_LIBS = $(H5_PROGRAM_LIBS) $(BPF_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS) $(SYMBOL_LIBS)
 $(B)/jobprof: $(VERB_OBJ) $(LIB)

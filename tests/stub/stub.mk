@@ -27,7 +27,7 @@ $(B)/tests/stub/plugin-%.so: tests/stub/plugin.c user/sensor/plugin/jobprof-sens
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(stub_$*) $(CFLAGS) -fPIC -shared -o $@ $<
 
-PRELOADED := $(B)/tests/stub/closelate.so $(B)/tests/stub/nodirect.so
+PRELOADED := $(patsubst %,$(B)/tests/stub/%.so,closelate nodirect whoreads)
 $(PRELOADED): $(B)/tests/stub/%.so: tests/stub/%.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)

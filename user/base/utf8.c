@@ -107,5 +107,5 @@ char *utf8__clean(const char *s, size_t max, unsigned *replaced)
 
 char *utf8__shown(const char *s, unsigned *replaced)
 {
-	return replace(s, SIZE_MAX, is_hidden, replaced);
+	return replace(s, REPLACEMENT_LEN * strlen(s), is_hidden, replaced);
 }

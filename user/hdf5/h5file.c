@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A file driver for the HDF5 library that reads in blocks, and chunks as they are stored. */
+/* A file driver for the HDF5 library that opens nothing itself, reads in blocks, and chunks as they
+ * are stored. */
 #include "hdf5/h5file.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "base/io_full.h"
 #include "base/room.h"
 
@@ -30,6 +32,7 @@ struct block {
 struct h5file {
 	H5FD_t pub; /* the library's, at the beginning */
 	int fd;
+	bool writes; /* and keeps no blocks */
 	haddr_t eof, eoa;
 	uint64_t clock; /* 0: nothing was read */
 	struct block blocks[BLOCKS];
@@ -44,17 +47,23 @@ static void push_error(hid_t error, const char *function)
 		 "%s failed: errno = %d, error message = '%s'", function, errno, strerror(errno));
 }
 
+/* What is to be created is there, and empty from now on. 0 or -1. */
+static int empty(int fd, unsigned flags)
+{
+	return flags & H5F_ACC_TRUNC ? ftruncate(fd, 0) : 0;
+}
+
 static H5FD_t *on_open(const char *name, unsigned flags, hid_t fapl, haddr_t max)
 {
-	int fd = flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT)
-			 ? -1
-			 : open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	int fd = foreign__open(AT_FDCWD, name, 0);
 	struct h5file *f = fd < 0 ? NULL : malloc(sizeof(*f));
 	struct stat st;
 
-	if (f && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
+	errno = fd < 0 ? -fd : errno;
+	if (f && !empty(fd, flags) && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
 		memset(&f->pub, 0, sizeof(f->pub));
 		f->fd = fd;
+		f->writes = flags & H5F_ACC_RDWR;
 		f->eof = (haddr_t)st.st_size;
 		f->eoa = 0;
 		f->clock = 0;
@@ -81,6 +90,9 @@ static herr_t on_close(H5FD_t *file)
 static herr_t on_query(const H5FD_t *file, unsigned long *flags)
 {
 	*flags = H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+	if (file && ((const struct h5file *)file)->writes)
+		*flags |= H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA |
+			  H5FD_FEAT_AGGREGATE_SMALLDATA;
 	return 0;
 }
 
@@ -194,8 +206,8 @@ static herr_t on_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, s
 
 	if (!is_inside(f, addr, size) || (type == H5FD_MEM_DRAW && size > chunk_room))
 		return -1;
-	err = size < BLOCK || is_small(f) ? read_blocks(f, addr, size, to)
-					  : read_through(f, addr, size, to);
+	err = !f->writes && (size < BLOCK || is_small(f)) ? read_blocks(f, addr, size, to)
+							  : read_through(f, addr, size, to);
 	if (err)
 		push_error(H5E_READERROR, "read");
 	return err;
@@ -204,7 +216,30 @@ static herr_t on_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, s
 static herr_t on_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
 		       const void *from)
 {
-	return -1;
+	struct h5file *f = (struct h5file *)file;
+
+	if (!is_inside(f, addr, size))
+		return -1;
+	if (pwrite_full(f->fd, from, size, addr)) {
+		push_error(H5E_WRITEERROR, "write");
+		return -1;
+	}
+	f->eof = addr + size > f->eof ? addr + size : f->eof;
+	return 0;
+}
+
+static herr_t on_truncate(H5FD_t *file, hid_t dxpl, hbool_t closing)
+{
+	struct h5file *f = (struct h5file *)file;
+
+	if (!f->writes || f->eoa == f->eof)
+		return 0;
+	if (ftruncate(f->fd, (off_t)f->eoa)) {
+		push_error(H5E_SEEKERROR, "ftruncate");
+		return -1;
+	}
+	f->eof = f->eoa;
+	return 0;
 }
 
 /* Without cmp: a file that is open already is opened again, whatever it was opened with. */
@@ -224,6 +259,7 @@ static const H5FD_class_t driver = {
 	.get_eof = on_get_eof,
 	.read = on_read,
 	.write = on_write,
+	.truncate = on_truncate,
 	.fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How files are read that are not written to: a driver for the library, and chunks as they are
- * stored. The library asks for a few bytes at a time, which to its own driver is a system call
- * each: a table of Slurm's takes some seventy. This one reads blocks, and keeps the last few.
+ * How files are read that others wrote: a driver for the library, and chunks as they are stored.
+ * The library asks for a few bytes at a time, which to its own driver is a system call each: a
+ * table of Slurm's takes some seventy. This one reads blocks, and keeps the last few.
  */
 #ifndef JP_HDF5_H5FILE_H
 #define JP_HDF5_H5FILE_H
@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For files that are opened with fapl, to read only. Where the library does not take the driver,
- * its own stays. */
+/* For files that are opened with fapl: by foreign__open() (base/foreign.h), so to read; to write,
+ * or create, only /proc/self/fd/N of a file that is open for it. Where the library does not take
+ * the driver, its own stays. */
 void h5file__set_driver(hid_t fapl);
 
 /* The bytes of a chunk as they are stored. */

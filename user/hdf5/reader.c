@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/foreign.h"
 #include "base/read_note.h"
 #include "base/str.h"
 #include "identity/stepname.h"
@@ -212,22 +214,23 @@ static int read_tree(struct reader *r, const char *path)
 	return err;
 }
 
-/* What open(2) says is clearer than what the library makes of it. 0 or what reader__open fails
- * with; *bytes is what the file occupies. */
-static int check_file(const char *path, uint64_t *bytes)
+/* What open(2) says is clearer than what the library makes of it. The descriptor, or what
+ * reader__open fails with; *bytes is what the file occupies. */
+static int open_regular(const char *path, uint64_t *bytes)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY), err = 0;
+	int fd = foreign__open(AT_FDCWD, path, 0), err = 0;
 
 	if (fd < 0)
-		return -errno;
+		return fd == -ENOEXEC ? -EBADMSG : fd;
 	if (fstat(fd, &st))
 		err = -errno;
 	else if (!S_ISREG(st.st_mode))
 		err = S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG;
 	*bytes = err ? 0 : read_note__file_bytes(&st);
-	close(fd);
-	return err;
+	if (err)
+		close(fd);
+	return err ? err : fd;
 }
 
 /* Tables are read one after the other and once: what is cached of them is of no use later, and
@@ -247,9 +250,10 @@ static void limit_cache(hid_t fapl)
 	H5Pset_evict_on_close(fapl, true); /* the memory serves the next table */
 }
 
-static hid_t open_file(const char *path)
+static hid_t open_file(int fd)
 {
 	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
+	char path[32];
 
 	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
 #if H5_VERSION_GE(1, 10, 7)
@@ -257,6 +261,7 @@ static hid_t open_file(const char *path)
 #endif
 	limit_cache(fapl);
 	h5file__set_driver(fapl);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
 	H5Pclose(fapl);
 	return file;
@@ -267,17 +272,17 @@ static int begin(struct reader **out, const char *path)
 {
 	struct reader *r;
 	uint64_t bytes = 0;
-	int err = check_file(path, &bytes);
+	_cleanup_close_ int fd = open_regular(path, &bytes);
 
-	if (err)
-		return err;
+	if (fd < 0)
+		return fd;
 	read_note__file_of(path, bytes);
 	h5__init();
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->place = calloc(1, sizeof(*r->place));
-	r->file = open_file(path);
+	r->file = open_file(fd);
 	*out = r;
 	return r->file < 0 ? -EBADMSG : !r->place ? -ENOMEM : 0;
 }

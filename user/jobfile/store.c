@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "base/log.h"
+#include "hdf5/h5file.h"
 #include "hdf5/h5util.h"
 #include "jobfile/merge/merge_internal.h"
 #include "jobfile/store_table.h"
@@ -18,6 +20,7 @@
 
 struct storing {
 	char path[64]; /* of the copy */
+	int old;       /* what it is a copy of, -1: nothing */
 	const struct store_results *results;
 	bool is_new;
 };
@@ -268,9 +271,12 @@ static int write_copy(void *arg)
 {
 	const struct storing *s = arg;
 	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
-	int err;
+	int err = s->is_new ? 0 : foreign__begin(s->old);
 
+	if (err)
+		return -err;
 	h5__init();
+	h5file__set_driver(fapl);
 	H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
 	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
 #if H5_VERSION_GE(1, 10, 7)
@@ -308,6 +314,7 @@ int store__analysis(const char *path, const struct store_results *results)
 	if (err)
 		return err;
 	snprintf(s.path, sizeof(s.path), "/proc/self/fd/%d", p.fd);
+	s.old = p.old;
 	s.is_new = p.old < 0 && results->may_create;
 	err = p.old >= 0 ? copy_bytes(p.old, p.fd) : s.is_new ? 0 : -ENOENT;
 	if (!err)

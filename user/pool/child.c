@@ -26,7 +26,7 @@ static const struct {
 	{SIGXCPU, -ETIME},   {SIGVTALRM, -ETIME}, {SIGKILL, -EOWNERDEAD},
 };
 
-/* A child ended last by this signal, which is not about the file that it read. */
+/* A child ended last by this signal. */
 static int last_signal;
 
 void *pool__share(size_t size)
@@ -40,26 +40,6 @@ void pool__unshare(void *p, size_t size)
 {
 	if (p)
 		munmap(p, size);
-}
-
-void pool_child__lower_limit(int resource, uint64_t to)
-{
-	struct rlimit r;
-
-	if (getrlimit(resource, &r) || r.rlim_cur <= to)
-		return;
-	r.rlim_cur = to;
-	setrlimit(resource, &r);
-}
-
-void pool_child__limit_memory(uint64_t bytes)
-{
-	const uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
-
-#ifdef __SANITIZE_ADDRESS__
-	return; /* it reserves more addresses than any limit */
-#endif
-	pool_child__lower_limit(RLIMIT_AS, bytes < half ? bytes : half);
 }
 
 /* Handlers of the parent's would run in the child, and hide what it dies of. */
@@ -94,6 +74,7 @@ pid_t pool_child__fork(struct pool_child *c, const struct pool_limits *l, int pa
 	pool_child__limit_memory(l->memory);
 	pool_child__lower_limit(RLIMIT_CORE, 0);
 	read_note__keep_in(c->note);
+	pool_child__arm(parent_died);
 	return 0;
 }
 
@@ -105,10 +86,10 @@ void pool_child__forget(struct pool_child *c)
 
 static int signal_error(int sig)
 {
+	last_signal = sig;
 	for (size_t i = 0; i < sizeof(deaths) / sizeof(*deaths); i++)
 		if (sig == deaths[i].sig)
 			return deaths[i].err;
-	last_signal = sig;
 	return -EINTR;
 }
 

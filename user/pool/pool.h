@@ -6,6 +6,11 @@
  * the program's output, and it dies with its parent. Memory that a child changes is its own:
  * results leave it by its exit status, by files, by memory from pool__share, or as messages.
  *
+ * A child of root is root until it opens a file by foreign__open() (base/foreign.h). Then it
+ * becomes the file's owner, nobody where that is root, and can do no more than read files, those of
+ * others by a process that opens them, and write to what was open before. A child that must do more
+ * while it has such a file calls foreign__confine_with(NULL) first.
+ *
  * pool__call and its kin run one child for one piece of work; pool__start runs several that work on
  * the items of a list. None of them may be called in a process with several threads; all of them
  * may be called in a child. The caller removes an output that its child began and did not finish.
@@ -45,7 +50,8 @@ int pool__call_verb(int (*fn)(void *arg), void *arg, const struct pool_limits *l
 /* Where another signal ended the child, the two above end this process by the same signal. For a
  * caller that has something to clean up first, this one returns -EINTR instead, ... */
 int pool__try(int (*fn)(void *arg), void *arg, const struct pool_limits *l);
-/* ... and this ends the process by that signal, after its handler if it has one. */
+/* ... and this ends the process by that signal, after its handler if it has one; also after another
+ * death of a child. */
 void pool__follow_signal(void);
 
 /*
@@ -85,6 +91,9 @@ void pool__free(struct pool *p);
  * before this. 0 or -errno.
  */
 int pool__confine(uint64_t memory);
+
+/* In a child, before it opens a file that others wrote: it starts workers, and may do so after. */
+void pool__has_workers(void);
 
 /* Zeroed memory that parent and child both see. NULL: there is none. */
 void *pool__share(size_t size);

@@ -18,12 +18,18 @@ struct pool_child {
 /* As fork(2), but -errno. The child has the limits and a note of its own, which begins empty, and
  * gets that signal when its parent dies. */
 pid_t pool_child__fork(struct pool_child *c, const struct pool_limits *l, int parent_died);
-/* A limit of setrlimit(2), where there is none as low; and that of address space. */
-void pool_child__lower_limit(int resource, uint64_t to);
-void pool_child__limit_memory(uint64_t bytes);
 /* Gives back the memory of a child that has been waited for. */
 void pool_child__forget(struct pool_child *c);
 /* What a status of wait(2) means, as pool__try returns it. */
 int pool_child__result(int status);
+
+/* reader.c: a child of root has root's rights until it opens the first file that others wrote. */
+void pool_child__arm(int parent_died);
+/* confine.c: a limit of setrlimit(2), where there is none as low; and that of address space. */
+void pool_child__lower_limit(int resource, uint64_t to);
+void pool_child__limit_memory(uint64_t bytes);
+/* From now on this process reads files, writes to those that are open, starts such
+ * processes if it has workers, and no more. 0 or -errno. */
+int pool_child__confine(bool has_workers);
 
 #endif

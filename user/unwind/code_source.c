@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fd_message.h"
+
 struct question {
 	pid_t pid;
 	uint64_t addr; /* 0: about all code; else the file is wanted */
@@ -19,11 +21,6 @@ struct answer {
 	struct code code[PROC_MAPS];
 };
 
-union ancillary { /* aligned as a struct cmsghdr */
-	struct cmsghdr head;
-	char room[CMSG_SPACE(sizeof(int))];
-};
-
 static size_t size_of(const struct answer *a)
 {
 	return offsetof(struct answer, code) + a->n * sizeof(a->code[0]);
@@ -32,23 +29,14 @@ static size_t size_of(const struct answer *a)
 /* The descriptor that came with the answer, or -1. */
 static int receive_answer(int socket, struct answer *a)
 {
-	union ancillary more = {};
-	struct iovec v = {.iov_base = a, .iov_len = sizeof(*a)};
-	struct msghdr m = {.msg_iov = &v,
-			   .msg_iovlen = 1,
-			   .msg_control = &more,
-			   .msg_controllen = sizeof(more)};
-	ssize_t n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *head = CMSG_FIRSTHDR(&m);
-	int fd = -1;
+	int fds[FD_MESSAGE_FILES];
+	ssize_t n = fd_message__receive(socket, a, sizeof(*a), fds);
 
 	if (n <= 0)
 		_exit(1);
 	if (n < (ssize_t)offsetof(struct answer, code) || n != (ssize_t)size_of(a))
 		a->n = 0;
-	if (head && head->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(head), sizeof(fd));
-	return fd;
+	return fds[0];
 }
 
 static int ask(int socket, struct question q, struct answer *a)
@@ -77,22 +65,6 @@ int code_source__open(int socket, pid_t pid, uint64_t addr)
 
 /* ---- the other side */
 
-static void send_answer(int socket, const struct answer *a, int fd)
-{
-	union ancillary more = {.head = {.cmsg_level = SOL_SOCKET,
-					 .cmsg_type = SCM_RIGHTS,
-					 .cmsg_len = CMSG_LEN(sizeof(fd))}};
-	struct iovec v = {.iov_base = (void *)a, .iov_len = size_of(a)};
-	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
-
-	if (fd >= 0) {
-		memcpy(CMSG_DATA(&more.head), &fd, sizeof(fd));
-		m.msg_control = &more;
-		m.msg_controllen = sizeof(more);
-	}
-	sendmsg(socket, &m, MSG_NOSIGNAL);
-}
-
 static void put_code(struct answer *a, const struct proc_map *maps, unsigned n)
 {
 	for (a->n = 0; a->n < n; a->n++) {
@@ -119,7 +91,7 @@ void code_source__serve(int socket)
 	struct question q;
 
 	while (recv(socket, &q, sizeof(q), 0) == sizeof(q)) {
-		int fd = -1;
+		int fds[FD_MESSAGE_FILES] = {-1, -1};
 		unsigned n;
 		bool cut;
 
@@ -127,11 +99,11 @@ void code_source__serve(int socket)
 		if (proc_maps__read(q.pid, false, maps, &n, &cut))
 			n = 0;
 		if (q.addr)
-			fd = open_code(&q, maps, n);
+			fds[0] = open_code(&q, maps, n);
 		else
 			put_code(&a, maps, n);
-		send_answer(socket, &a, fd);
-		if (fd >= 0)
-			close(fd);
+		fd_message__send(socket, &a, size_of(&a), fds);
+		if (fds[0] >= 0)
+			close(fds[0]);
 	}
 }

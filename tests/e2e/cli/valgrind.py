@@ -16,9 +16,17 @@ def valgrind():
         raise Skipped("there is no valgrind")
     if b"__asan_init" in open(JOBPROF, "rb").read():
         raise Skipped("built with sanitizers")
-    r, good = run_jobprof([tool("jphold"), "spin=0.3"], 0.1)
-    cmds = {"jobprof show": [JOBPROF, "show", good],
-            "jobprof show --json": [JOBPROF, "show", "--json", good],
+    r, made = run_jobprof([tool("jphold"), "spin=0.3"], 0.1)
+    # What reads files for root may not do what valgrind does: the same is done by another user.
+    good = os.path.join(tmpdir(), os.path.basename(made))
+    shutil.copy(made, good)
+    os.chown(os.path.dirname(good), NOBODY, NOBODY)
+    os.chown(good, NOBODY, NOBODY)
+    readable = shutil.copy(JOBPROF, os.path.dirname(good))
+    os.chmod(readable, 0o755)
+    os.chmod(TMP, 0o711)
+    cmds = {"jobprof show": [readable, "show", good],
+            "jobprof show --json": [readable, "show", "--json", good],
             "jobprof list": [JOBPROF, "list"], "jobprof list --json": [JOBPROF, "list", "--json"]}
     for unit in ("test_journal", "test_journal_damage", "test_journal_owner", "test_nodestep"):
         path = os.path.join(BUILD, "tests", "unit", unit)
@@ -27,10 +35,11 @@ def valgrind():
         else:
             skip("valgrind: " + unit, "it is not built")
     for name, cmd in cmds.items():
+        user = dict(user=NOBODY, group=NOBODY, extra_groups=[]) if good in cmd else {}
         p = sh(["valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--num-callers=40",
                 "--errors-for-leak-kinds=definite",
                 "--suppressions=" + os.path.join(ROOT, "tests", "data", "valgrind.supp")] + cmd,
-               timeout=120)
+               timeout=120, **user)
         is_true("valgrind: " + name, p.returncode == 0,
                 "status %d: %s" % (p.returncode, " ".join(p.stderr.split())[:600]))
 

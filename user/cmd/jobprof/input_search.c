@@ -159,7 +159,7 @@ int input_search__ask(const char *where, bool (*is_asked)(const char *name),
 		      int (*add)(void *ctx, char *path, uint32_t job), void *ctx)
 {
 	_cleanup_closedir_ DIR *dir = opendir(where);
-	unsigned room = dir ? count_files(dir) : 0;
+	unsigned room = dir ? count_files(dir) : 0, nasked;
 	struct search *s = pool__share(search_size(room));
 	struct dirent *e;
 	int err = 0;
@@ -170,16 +170,19 @@ int input_search__ask(const char *where, bool (*is_asked)(const char *name),
 	while (dir && s->n < room && (e = readdir(dir)))
 		if (is_asked(e->d_name))
 			snprintf(s->v[s->n++].name, NAME_MAX + 1, "%s", e->d_name);
-	qsort(s->v, s->n, sizeof(*s->v), by_candidate);
-	while (s->at < s->n && (err = pool__try(ask_candidates, s, &POOL_STREAM))) {
+	nasked = s->n; /* the child may write anything there */
+	qsort(s->v, nasked, sizeof(*s->v), by_candidate);
+	while (s->at < nasked && (err = pool__try(ask_candidates, s, &POOL_STREAM))) {
 		if (err == -EINTR)
 			pool__follow_signal();
 		s->at++;
 	}
 	err = 0;
-	for (unsigned i = 0; !err && i < s->n; i++)
+	for (unsigned i = 0; !err && i < nasked; i++) {
+		s->v[i].name[NAME_MAX] = 0;
 		if (s->v[i].is_meant)
 			err = add(ctx, input_search__path(where, s->v[i].name), s->v[i].job);
+	}
 	pool__unshare(s, search_size(room));
 	return err;
 }

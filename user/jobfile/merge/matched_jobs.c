@@ -88,12 +88,13 @@ static int match_files(void *arg)
 
 static int take_match(struct search *c, const struct match *m)
 {
+	const bool *is = (const bool *)(m + 1); /* whatever the child has made of m->is */
 	unsigned nspecs = c->o->nspecs;
 	struct merge_name name;
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < c->names->n * nspecs; i++) {
-		if (!m->is[i])
+		if (!is[i])
 			continue;
 		merge_name__parse(c->names->v[i / nspecs], &name);
 		err = add_matched(c->matched, &c->o->specs[i % nspecs], name.job);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/foreign.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "jobfile/merge/merge_internal.h"
@@ -94,6 +95,7 @@ static int write_in_child(void *arg)
 {
 	struct work *w = arg;
 
+	foreign__confine_with(NULL); /* it opens files only to delete them */
 	w->out->err = merge_job__run(w->o, w->set, w->output, &w->out->st);
 	w->out->refused = w->set->refused;
 	return 0;
@@ -152,15 +154,15 @@ static int merge_job(const struct merge_opts *o, struct merge_set *s, const char
 {
 	struct work w = {o, s, output, pool__share(sizeof(*w.out))};
 	unsigned nfiles = s->nitems;
-	bool *named = pool__share(nfiles);
+	struct merge_done *done = pool__share(nfiles * sizeof(*done));
 	int err = -EAGAIN;
 
-	if (!w.out || !named) {
+	if (!w.out || !done) {
 		err = -ENOMEM;
 		goto out;
 	}
 	for (unsigned i = 0; i < nfiles; i++)
-		s->items[i].named = &named[i];
+		s->items[i].done = &done[i];
 	while (err == -EAGAIN && s->nitems)
 		err = try_merge(&w);
 	if (err != -EAGAIN)
@@ -170,7 +172,7 @@ static int merge_job(const struct merge_opts *o, struct merge_set *s, const char
 	st->known += w.out->st.known;
 	st->deleted += w.out->st.deleted;
 out:
-	pool__unshare(named, nfiles);
+	pool__unshare(done, nfiles * sizeof(*done));
 	pool__unshare(w.out, sizeof(*w.out));
 	return err;
 }

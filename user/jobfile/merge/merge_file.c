@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "base/read_note.h"
 #include "hdf5/h5file.h"
 #include "hdf5/h5util.h"
@@ -55,10 +56,10 @@ static int check_open_file(int fd, const struct merge_stamp *was, struct merge_s
 int merge_file__open(int dir, const char *name, const struct merge_stamp *was,
 		     struct merge_stamp *is)
 {
-	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY), err;
+	int fd = foreign__open(dir, name, O_NOFOLLOW), err;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	err = check_open_file(fd, was, is);
 	if (!err)
 		return fd;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the files of a merge share. The process of the program finds the files (merge_dir.c) and has
- * a limited child make each job file (merge_job.c). That child has workers scan every node
- * (merge_scan.c), copies the nodes one by one (merge_tree.c), has workers compare the copies with
- * what was scanned (merge_scan.c), gives the job file its name (merge_output.c) and deletes the
- * node-step files.
+ * a limited child make each job file (merge_job.c). That child opens the output and has another one
+ * write it, which opens the files of others, and then may do no more than that: it has workers scan
+ * every node (merge_scan.c), copies the nodes one by one (merge_tree.c), and has workers compare
+ * the copies with what was scanned (merge_scan.c). The first child, which parses nothing, gives the
+ * job file its name (merge_output.c) and deletes the node-step files.
  */
 #ifndef JP_JOBFILE_MERGE_INTERNAL_H
 #define JP_JOBFILE_MERGE_INTERNAL_H
@@ -52,13 +53,20 @@ struct job_identity {
 	unsigned job;	   /* out: which of the jobs that the files of the id are of */
 };
 
+/* What becomes of a file: memory of all tries and processes of a merge. */
+struct merge_done {
+	bool named; /* a message has named the refused file */
+	enum merge_state state;
+	struct merge_stamp stamp;
+};
+
 /* One node of one step: in a node-step file, or in the job file that is extended. */
 struct merge_item {
 	char *file; /* name in the directory, NULL: of the old job file */
 	char *step; /* the group's name, as in the job file */
 	char *node;
 	enum merge_state state;
-	bool *named;		  /* shared by all tries: a message has named the refused file */
+	struct merge_done *done;  /* of a file */
 	struct merge_stamp stamp; /* of a file */
 	uint64_t body, totals;	  /* digests; totals 0: it has none of its own */
 	struct job_identity identity;

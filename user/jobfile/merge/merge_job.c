@@ -12,6 +12,7 @@
 #include "hdf5/h5util.h"
 #include "identity/stepname.h"
 #include "jobfile/merge/merge_internal.h"
+#include "pool/pool.h"
 
 struct job {
 	const struct merge_opts *o;
@@ -26,16 +27,25 @@ struct job {
 	unsigned processes;
 	struct merge_item *last; /* that was copied */
 	unsigned copied;	 /* files, not what was in the job file before */
+	bool keeps;		 /* the old job file has all of it */
+	struct copying *shared;
+};
+
+/* What the child that copies leaves. */
+struct copying {
+	int err;
+	bool any, keeps;
+	unsigned copied, refused;
 };
 
 /* Says what is wrong with a file, which stays where it is. */
 static int refuse_file(struct job *j, struct merge_item *i, const char *trouble)
 {
-	if (!*i->named) {
+	if (!i->done->named) {
 		progress__clear(&j->progress);
 		log_warn("%s/%s: %s: left alone", j->set->where, i->file, trouble);
 	}
-	*i->named = true;
+	i->done->named = true;
 	i->state = ITEM_REFUSED;
 	j->set->refused++;
 	return merge_set__add_absent(j->set, i->step, i->node);
@@ -169,7 +179,7 @@ static void begin_copy(struct job *j, const struct merge_item *i)
 
 	snprintf(j->set->copying, MERGE_NAME_MAX + 1, "%s", i->file ? i->file : "");
 	if (!i->file) {
-		read_note__file(j->output.path);
+		read_note__file_of(j->output.path, j->output.old_stamp.bytes);
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/%s", j->set->where, i->file);
@@ -347,7 +357,7 @@ static const char *deletion_trouble(int err)
 
 static void delete_input(struct job *j, struct merge_item *i)
 {
-	int err = merge_delete__file(j->set->dir, i->file, &i->stamp);
+	int err = merge_delete__file(j->set->dir, i->file, &i->done->stamp);
 
 	if (!err) {
 		j->st->deleted++;
@@ -363,7 +373,7 @@ static void delete_inputs(struct job *j)
 	for (unsigned i = 0; i < j->set->nitems; i++) {
 		struct merge_item *item = &j->set->items[i];
 
-		if (item->file && (item->state == ITEM_COPIED || item->state == ITEM_KNOWN))
+		if (item->done->state == ITEM_COPIED || item->done->state == ITEM_KNOWN)
 			delete_input(j, item);
 	}
 }
@@ -389,39 +399,87 @@ static int keep_old(struct job *j)
 	return 0;
 }
 
-static int publish(struct job *j)
-{
-	int err = finish_tree(j);
+/* ---- in the child that copies */
 
-	if (!err && j->check)
-		err = merge_scan__compare(j->set, &j->output, &j->progress, j->processes);
-	if (err)
-		return err;
-	log_debug(j->check ? "%s: compared: every node is as it was scanned"
-			   : "%s: not compared: the inputs stay, and it replaces nothing",
-		  j->output.path);
-	err = merge_output__commit(&j->output);
-	return err ? give_up(j, err) : 0;
+/* Nothing is known of the output until it has been read once more. */
+static int compare_output(struct job *j)
+{
+	int err =
+		j->check ? merge_scan__compare(j->set, &j->output, &j->progress, j->processes) : 0;
+
+	if (!err)
+		log_debug(j->check ? "%s: compared: every node is as it was scanned"
+				   : "%s: not compared: the inputs stay, and it replaces nothing",
+			  j->output.path);
+	return err;
 }
 
-static int merge_items(struct job *j)
+static int copy_items(struct job *j)
 {
 	int err = copy_all(j);
 
-	if (err)
-		return err;
-	if (!j->last)
-		return 0; /* every file has been named */
+	if (err || !j->last)
+		return err; /* every file has been named */
 	err = job_identity__check(j->set);
 	if (err)
 		return err;
-	if (j->old && !j->copied && !j->set->refused)
-		err = keep_old(j);
-	else
-		err = publish(j);
+	j->keeps = j->old && !j->copied && !j->set->refused;
+	if (j->keeps)
+		return 0;
+	err = finish_tree(j);
+	return err ? err : compare_output(j);
+}
+
+static void leave_result(struct job *j, int err)
+{
+	*j->shared = (struct copying){.err = err,
+				      .any = j->last != NULL,
+				      .keeps = j->keeps,
+				      .copied = j->copied,
+				      .refused = j->set->refused};
+	for (unsigned i = 0; i < j->set->nitems; i++) {
+		const struct merge_item *item = &j->set->items[i];
+
+		if (item->file) {
+			item->done->state = item->state;
+			item->done->stamp = item->stamp;
+		}
+	}
+}
+
+static int copy_job(void *arg)
+{
+	struct job *j = arg;
+	int err;
+
+	pool__has_workers();
+	h5__init();
+	h5__keep_memory();
+	err = merge_metadata__new(&j->metadata);
+	if (!err)
+		err = open_old(j);
+	if (!err)
+		err = choose_job(j);
+	progress__begin(&j->progress, "merging", (j->check ? 2 : 1) * (uint64_t)j->set->nitems);
+	if (!err)
+		err = copy_items(j);
 	progress__clear(&j->progress);
+	merge_tree__close(j->tree);
+	merge_metadata__free(j->metadata);
+	reader__free(j->old);
+	leave_result(j, err);
+	return 0;
+}
+
+/* ---- the child that opens, names and deletes */
+
+/* What was copied gets its name. */
+static int publish(struct job *j)
+{
+	int err = j->keeps ? keep_old(j) : merge_output__commit(&j->output);
+
 	if (err)
-		return err;
+		return j->keeps ? err : give_up(j, err);
 	j->st->outputs++;
 	j->st->nodes += j->copied;
 	if (j->copied)
@@ -431,6 +489,25 @@ static int merge_items(struct job *j)
 	if (!j->o->keep)
 		delete_inputs(j);
 	return 0;
+}
+
+/* A death of that child is this one's, too. */
+static int copy_in_child(struct job *j)
+{
+	int died;
+
+	for (unsigned i = 0; i < j->set->nitems; i++)
+		j->set->items[i].done->state =
+			ITEM_NEW; /* whatever an earlier try has made of it */
+	died = pool__try(copy_job, j, &POOL_STREAM);
+	if (died == -EBADMSG || died == -ETIME || died == -EOWNERDEAD || died == -EINTR)
+		pool__follow_signal();
+	if (died)
+		return write_failed(j, died < 0 && died != -EAGAIN ? died : -EIO);
+	j->copied = j->shared->copied;
+	j->keeps = j->shared->keeps;
+	j->set->refused = j->shared->refused;
+	return j->shared->err;
 }
 
 int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output,
@@ -443,20 +520,11 @@ int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *
 		return err;
 	j.processes = merge_scan__processes(o->threads, s->nitems);
 	j.check = j.output.old >= 0 || !o->keep;
-	h5__init();
-	h5__keep_memory();
-	err = merge_metadata__new(&j.metadata);
-	if (!err)
-		err = open_old(&j);
-	if (!err)
-		err = choose_job(&j);
-	progress__begin(&j.progress, "merging", (j.check ? 2 : 1) * (uint64_t)s->nitems);
-	if (!err)
-		err = merge_items(&j);
-	progress__clear(&j.progress);
-	merge_tree__close(j.tree);
-	merge_metadata__free(j.metadata);
-	reader__free(j.old);
+	j.shared = pool__share(sizeof(*j.shared));
+	err = j.shared ? copy_in_child(&j) : write_failed(&j, -ENOMEM);
+	if (!err && j.shared->any)
+		err = publish(&j);
+	pool__unshare(j.shared, sizeof(*j.shared));
 	merge_output__end(&j.output);
 	return err;
 }

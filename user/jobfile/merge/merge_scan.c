@@ -64,6 +64,8 @@ static const char *open_trouble(int err)
 		return "a symbolic link, which is not followed";
 	case -EBADMSG:
 		return "no regular file";
+	case -ENOEXEC:
+		return "not HDF5, damaged, or not written to its end";
 	case -EBUSY:
 		return "its step is still running: Slurm has it open";
 	default:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "hdf5/h5file.h"
 #include "hdf5/h5util.h"
 #include "jobfile/merge/merge_internal.h"
 
@@ -43,6 +44,7 @@ static hid_t file_access(void)
 	H5Pset_file_locking(fapl, false, true);
 #endif
 	h5__small_cache(fapl);
+	h5file__set_driver(fapl);
 	return fapl;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -70,6 +71,7 @@ struct options {
 	struct input_args in;
 	const char *svg;
 	bool json, store;
+	int stored; /* of --store: what is to be stored */
 	struct input_file file;
 };
 
@@ -195,8 +197,8 @@ static int fold_file(void *arg, int fd, bool *keep)
 				  "clock",
 				  o->file.path, f.locked);
 		else
-			status = put_fold(&f, o, fd) ||
-				 (o->store && fold_store__write(&f, o->file.path));
+			status =
+				put_fold(&f, o, fd) || (o->store && fold_store__put(&f, o->stored));
 	}
 	*keep = !status;
 	fold_region__free(&f);
@@ -264,6 +266,23 @@ static int set_option(void *ctx, int letter, const char *arg)
 	return 0;
 }
 
+static int run_options(struct options *o)
+{
+	int status;
+
+	o->stored = o->store ? memfd_create("fold", MFD_CLOEXEC) : -1;
+	if (o->store && o->stored < 0) {
+		log_error("--store: %s", strerror(errno));
+		return 1;
+	}
+	status = child_output__write(o->svg ? o->svg : "-", o->file.path, fold_file, o);
+	if (o->store && !status)
+		status = fold_store__write(o->stored, o->file.path);
+	if (o->store)
+		close(o->stored);
+	return status;
+}
+
 int verb_fold(int argc, char **argv)
 {
 	struct options o = {.query.nugget = FOLD_NUGGET};
@@ -277,7 +296,7 @@ int verb_fold(int argc, char **argv)
 	status = input_args__choose(&cmd_fold, argc, argv, &o.in, &o.file);
 	if (status)
 		return status;
-	status = child_output__write(o.svg ? o.svg : "-", o.file.path, fold_file, &o);
+	status = run_options(&o);
 	input_file__free(&o.file);
 	return status < 0 ? 1 : status;
 }

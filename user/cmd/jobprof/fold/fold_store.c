@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -15,6 +16,8 @@ static const struct store_column columns[] = {
 	{"PageFaults", true}, {"PageFaults_rate", true}, {"Event", true},
 	{"Event_rate", true},
 };
+
+#define COLUMNS (sizeof(columns) / sizeof(*columns))
 
 /* counter of the figures says which event it is */
 #define OF_EVENT 2
@@ -68,10 +71,8 @@ struct fold_stored fold_store__of(const struct folded *f)
 		json_decref(figures);
 		figures = NULL;
 	}
-	return (struct fold_stored){figures,
-				    {"fold_curve", columns,
-				     sizeof(columns) / sizeof(*columns) - (f->event ? 0 : OF_EVENT),
-				     rows}};
+	return (struct fold_stored){
+		figures, {"fold_curve", columns, COLUMNS - (f->event ? 0 : OF_EVENT), rows}};
 }
 
 void fold_stored__free(const struct fold_stored *s)
@@ -80,19 +81,41 @@ void fold_stored__free(const struct fold_stored *s)
 	json_decref((json_t *)s->curve.rows);
 }
 
-int fold_store__write(const struct folded *f, const char *path)
+int fold_store__put(const struct folded *f, int fd)
 {
 	const struct fold_stored s = fold_store__of(f);
-	json_t *common = json_pack("{s:i}", "version", 1);
-	const struct store_group group = {"fold", s.figures};
-	const struct store_results results = {
-		.groups = &group, .ngroups = 1, .table = s.curve, .common = common};
-	bool ok = s.figures && common;
+	json_t *json = s.figures ? json_pack("{s:O, s:O, s:i}", "figures", s.figures, "rows",
+					     s.curve.rows, "columns", (int)s.curve.ncols)
+				 : NULL;
+	bool ok = json && !json_dumpfd(json, fd, JSON_COMPACT);
 
 	if (!ok)
 		log_error("%s", strerror(ENOMEM));
-	ok = ok && !store__analysis(path, &results);
+	json_decref(json);
 	fold_stored__free(&s);
+	return ok ? 0 : 1;
+}
+
+int fold_store__write(int fd, const char *path)
+{
+	json_t *json = lseek(fd, 0, SEEK_SET) ? NULL : json_loadfd(fd, 0, NULL);
+	json_t *common = json_pack("{s:i}", "version", 1);
+	const json_int_t ncols = json_integer_value(json_object_get(json, "columns"));
+	const struct store_group group = {"fold", json_object_get(json, "figures")};
+	const struct store_results results = {
+		.groups = &group,
+		.ngroups = 1,
+		.table = {"fold_curve", columns,
+			  ncols > 0 && ncols < (json_int_t)COLUMNS ? (unsigned)ncols : COLUMNS,
+			  json_object_get(json, "rows")},
+		.common = common,
+	};
+	bool ok = json_is_object(group.object) && json_is_array(results.table.rows) && common;
+
+	if (!ok)
+		log_error("%s: the folded region cannot be stored: %s", path, strerror(ENOMEM));
+	ok = ok && !store__analysis(path, &results);
+	json_decref(json);
 	json_decref(common);
 	return ok ? 0 : 1;
 }

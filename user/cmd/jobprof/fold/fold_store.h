@@ -14,7 +14,10 @@ struct fold_stored {
 struct fold_stored fold_store__of(const struct folded *f);
 void fold_stored__free(const struct fold_stored *s);
 
-/* Writes /analysis/fold and /analysis/fold_curve of the job file. 0, or 1 and it has said why. */
-int fold_store__write(const struct folded *f, const char *path);
+/* What reads the profile may not be what writes to it: the one puts the region into a file, and the
+ * other writes /analysis/fold and /analysis/fold_curve of the job file by that. 0, or 1 and it has
+ * said why. */
+int fold_store__put(const struct folded *f, int fd);
+int fold_store__write(int fd, const char *path);
 
 #endif

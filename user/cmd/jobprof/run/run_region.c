@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/foreign.h"
 #include "base/log.h"
 #include "base/read_note.h"
 #include "base/str.h"
@@ -187,8 +188,13 @@ struct work {
 static int find_places(void *arg)
 {
 	struct work *w = arg;
+	int err = foreign__begin(w->fd);
 
 	read_note__file(w->spec.file);
+	if (err) {
+		log_error("%s: cannot be read: %s", w->spec.file, strerror(-err));
+		return 2;
+	}
 	w->n = region_elf__places(w->fd, &w->spec, w->places);
 	return w->n < 0 ? 2 : 0;
 }
@@ -233,7 +239,8 @@ static int fill_region(struct kern_region *r, const struct work *w)
 static int look_up_region(struct run_regions *l, struct work *w, const char *text)
 {
 	const struct kern_region *same;
-	int status;
+	struct region_spec spec;
+	int status, fd;
 
 	if (region_spec__parse(&w->spec, text))
 		return 2;
@@ -244,7 +251,11 @@ static int look_up_region(struct run_regions *l, struct work *w, const char *tex
 			  w->fd == -EINVAL ? "it is no regular file" : strerror(-w->fd));
 		return 2;
 	}
+	spec = w->spec;
+	fd = w->fd;
 	status = pool__call_verb(find_places, w, &POOL_STREAM);
+	w->spec = spec; /* the child may have written anything */
+	w->fd = fd;
 	same = status ? NULL : find_same_place(l, w);
 	if (same) {
 		log_error("--region %s: a function of it is one of %s already: a "

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Files that others wrote are opened for a process that may not open them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/unit.h"
+#include "base/foreign.h"
+
+#define SIGNATURE "\x89HDF\r\n\x1a\n"
+
+static char dir[] = "/tmp/jobprof-foreign.XXXXXX";
+static int dir_fd;
+static pid_t opener;
+
+static const char *in_dir(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static void put(const char *name, size_t skip, const char *bytes)
+{
+	int fd = open(in_dir(name), O_WRONLY | O_CREAT | O_EXCL, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, bytes, strlen(bytes), (off_t)skip), strlen(bytes));
+	close(fd);
+}
+
+static int set_up(void **state)
+{
+	int ends[2];
+
+	if (!mkdtemp(dir) || (dir_fd = open(dir, O_RDONLY | O_DIRECTORY)) < 0)
+		return -1;
+	put("a.h5", 0, SIGNATURE "rest");
+	put("late.h5", 2048, SIGNATURE "rest");
+	put("odd.h5", 700, SIGNATURE "rest");
+	put("shadow", 0, "root:secret");
+	put("empty", 0, "");
+	if (symlink("a.h5", in_dir("link")) || mkfifo(in_dir("fifo"), 0600) ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -1;
+	opener = fork();
+	if (!opener) {
+		close(ends[0]);
+		foreign__serve(ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	foreign__ask(ends[0]);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	static const char *const names[] = {"a.h5",  "late.h5", "odd.h5", "shadow",
+					    "empty", "link",	"fifo"};
+
+	kill(opener, SIGKILL);
+	waitpid(opener, NULL, 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unlink(in_dir(names[i]));
+	return rmdir(dir);
+}
+
+/* Returns the error, or closes the file. */
+static int got(int fd)
+{
+	if (fd < 0)
+		return fd;
+	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	close(fd);
+	return 0;
+}
+
+static int asked(const char *name)
+{
+	return got(foreign__open(AT_FDCWD, in_dir(name), 0));
+}
+
+TEST(hdf5_files_are_opened)
+{
+	char bytes[5] = "";
+	int fd = foreign__open(AT_FDCWD, in_dir("a.h5"), 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, bytes, 4, 8), 4);
+	assert_string_equal(bytes, "rest");
+	assert_int_equal(got(fd), 0);
+	assert_int_equal(asked("late.h5"), 0);
+	assert_int_equal(asked("link"), 0);
+	assert_int_equal(got(foreign__open(dir_fd, "a.h5", 0)), 0);
+}
+
+TEST(nothing_else_is_opened)
+{
+	assert_int_equal(asked("shadow"), -ENOEXEC);
+	assert_int_equal(asked("odd.h5"), -ENOEXEC);
+	assert_int_equal(asked("empty"), -ENOEXEC);
+	assert_int_equal(asked("fifo"), -EBADMSG);
+	assert_int_equal(asked(""), -EISDIR);
+	assert_int_equal(asked("none"), -ENOENT);
+	assert_int_equal(got(foreign__open(dir_fd, "link", O_NOFOLLOW)), -ELOOP);
+	assert_int_equal(got(foreign__open(dir_fd, "a.h5", O_RDWR | O_TRUNC)), 0);
+	assert_int_equal(asked("a.h5"), 0); /* it was not cut */
+}
+
+TEST(a_path_that_fits_no_message_is_an_error)
+{
+	char path[8192];
+
+	memset(path, 'x', sizeof(path) - 1);
+	path[sizeof(path) - 1] = 0;
+	assert_int_equal(foreign__open(AT_FDCWD, path, 0), -ENAMETOOLONG);
+}
+
+static unsigned confined;
+
+static int confine(int fd)
+{
+	confined++;
+	return fcntl(fd, F_GETFD) < 0 ? -EBADF : 0;
+}
+
+static int refuse(int fd)
+{
+	return -EACCES;
+}
+
+TEST(the_first_file_confines_once)
+{
+	foreign__confine_with(confine);
+	assert_int_equal(asked("none"), -ENOENT);
+	assert_int_equal(confined, 0);
+	assert_int_equal(asked("a.h5"), 0);
+	assert_int_equal(asked("a.h5"), 0);
+	assert_int_equal(confined, 1);
+	foreign__confine_with(refuse);
+	assert_int_equal(asked("a.h5"), -EACCES);
+	assert_int_equal(asked("a.h5"), 0);
+}
+
+TEST(own_files_need_no_right)
+{
+	char path[64];
+	int own = open(in_dir("shadow"), O_RDONLY), fd;
+	struct stat a, b;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", own);
+	fd = foreign__open(AT_FDCWD, path, 0);
+	assert_true(fd >= 0 && fd != own && !fstat(own, &a) && !fstat(fd, &b));
+	assert_true(a.st_ino == b.st_ino);
+	close(fd);
+	close(own);
+	assert_int_equal(foreign__open(AT_FDCWD, path, 0), -EBADF);
+}
+
+int main(void)
+{
+	return run_all_tests(.setup_all = set_up, .teardown_all = tear_down);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A limited child of root gives up root when the first file that others wrote is open. */
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/foreign.h"
+#include "base/program.h"
+#include "pool/pool_internal.h"
+
+#define NOBODY 65534
+
+static pid_t parent;
+static int parent_died; /* the signal that tells the child so */
+static bool has_workers, confined;
+
+/* Opens what this process may not any more, and dies with it. Does not return. */
+static void __attribute__((noreturn)) open_for(pid_t reader, int socket)
+{
+	sigset_t all;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	dup2(socket, STDIN_FILENO);
+	close_range(STDIN_FILENO + 1, ~0u, 0);
+	if (getppid() == reader)
+		foreign__serve(STDIN_FILENO);
+	_exit(0);
+}
+
+/* 0 or -errno. */
+static int start_opener(void)
+{
+	const pid_t reader = getpid();
+	int ends[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	pid = fork();
+	if (!pid)
+		open_for(reader, ends[1]);
+	close(ends[1]);
+	if (pid < 0)
+		return -errno;
+	foreign__ask(ends[0]);
+	return 0;
+}
+
+/* Where root is one of few users that there are, as in some containers, it stays that user. */
+static int become(uid_t uid)
+{
+	if ((setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(uid, uid, uid)) &&
+	    errno != EINVAL && errno != EPERM)
+		return -errno;
+	/* a change of ids takes the signal, and may let the file's owner look into this process */
+	program__close_to_user();
+	if (prctl(PR_SET_PDEATHSIG, parent_died))
+		return -errno;
+	return getppid() == parent ? 0 : -ESRCH;
+}
+
+static int confine(int fd)
+{
+	struct stat st;
+	int err = fstat(fd, &st) ? -errno : start_opener();
+
+	confined = true;
+	if (!err)
+		err = become(st.st_uid ? st.st_uid : NOBODY);
+	return err ? err : pool_child__confine(has_workers);
+}
+
+void pool_child__arm(int signal)
+{
+	parent = getppid();
+	parent_died = signal;
+	has_workers = false;
+	if (!geteuid() && !confined)
+		foreign__confine_with(confine);
+}
+
+void pool__has_workers(void)
+{
+	has_workers = true;
+}
