@@ -252,6 +252,8 @@ def deadly():
     for what in ("", "wait:"):
         p = subprocess.run([JOBPROF, "run", "--series", "all,burst", "--region", what + libc + ":_setjmp", "true"], capture_output=True, text=True)
         is_true("deadly: refused: %s_setjmp" % what, p.returncode == 2 and "would end programs" in p.stderr, p.stderr)
+        p = subprocess.run([JOBPROF, "run", "--series", "all,burst", "--region", what + LIBSTDCXX + ":__cxa_throw", "true"], capture_output=True, text=True)
+        is_true("deadly: refused: %s__cxa_throw" % what, p.returncode == 2 and "would end programs" in p.stderr, p.stderr)
     run, path = run_jobprof([tool("jpcalls"), "3", "100"], 0.3, "all,burst", ["--region", "wait:%s:*" % tool("jpcalls"), "--region-budget", "50"])
     is_equal("deadly: all functions of a program but its start", sum(len(l.split()) == 2 and l.split()[0].isdigit() and
              l.split()[1].isdigit() for l in run.out().splitlines()), 3)
@@ -259,6 +261,66 @@ def deadly():
     is_true("a pattern is for waits", p.returncode == 2 and "no function wor*" in p.stderr, p.stderr)
 
 
+GO = """package main
+
+//go:noinline
+func grow(n int) int { var a [64]int; a[n%64] = n; if n == 0 { return a[0] }; return grow(n-1) + a[n%64] }
+
+//go:noinline
+func region(n int) int { return grow(n) }
+
+func main() {
+	c := make(chan int)
+	for i := 0; i < 200; i++ { go func(i int) { c <- region(i * 20) }(i) }
+	for i := 0; i < 200; i++ { <-c }
+	println("done")
+}
+"""
+# What files of these languages have, and no others: a section or a symbol, as this machine may not have their compilers.
+MARKS = (('__attribute__((section(".gopclntab"))) int mark = 1;', "Go moves"),
+         ('__asm__(".globl runtime.main; runtime.main: nop");', "Go moves"),
+         ('__asm__(".pushsection .note.go.buildid, \\"a\\", @note\\n.4byte 0\\n.popsection");', "Go moves"),
+         ("int caml_frametable = 1;", "OCaml"), ("int stg_upd_frame_info = 1;", "Haskell"), ("void __morestack(void) {}", "-fsplit-stack"))
+
+
+def is_refused(name, why, path, function):
+    """Nothing is executed, and nothing of the file changes for others who execute it."""
+    for what in ("", "wait:"):
+        p = subprocess.run([JOBPROF, "run", "-o", TMP, "--series", "all,burst", "--region", what + path + ":" + function, path],
+                           capture_output=True, text=True, timeout=60, env=plain_env())
+        is_true("%s: %s%s is refused in a line that says why" % (name, what, function), p.returncode == 2 and why in p.stderr and
+                p.stderr.count("\n") == 1 and "would end every process" in p.stderr and not p.stdout, p)
+
+
+def languages_that_look_at_stacks():
+    src, prog = os.path.join(TMP, "marked.c"), os.path.join(TMP, "marked")
+    for i, (mark, why) in enumerate((("", ""),) + MARKS):
+        with open(src, "w") as f:
+            f.write(mark + "\nvoid work(void) {}\nint main(void) { work(); return 0; }\n")
+        subprocess.run(["gcc", "-O0", "-o", prog, src], check=True)
+        if why:
+            is_refused("a file with %s" % mark.split(";")[0], why, prog, "work")
+        else:
+            p = subprocess.run([JOBPROF, "run", "-q", "-o", TMP, "--region", prog + ":work", prog], capture_output=True, text=True, timeout=60,
+                               env=plain_env())
+            is_equal("a file without a mark", p.returncode, 0)
+
+
+def go():
+    if not shutil.which("go"):
+        raise Skipped("there is no go")
+    d = tmpdir("go")
+    with open(d + "/m.go", "w") as f:
+        f.write(GO)
+    env = plain_env(HOME=d, GOCACHE=d + "/cache", GO111MODULE="off", GOFLAGS="")
+    for name, options in (("Go", []), ("Go, by the system's linker", ["-buildmode=pie", "-ldflags=-linkmode=external -buildid="])):
+        subprocess.run(["go", "build", *options, "-o", d + "/m", d + "/m.go"], check=True, cwd=d, env=env)
+        is_refused(name, "Go moves", d + "/m", "main.region")
+    p = subprocess.run([d + "/m"], capture_output=True, text=True, timeout=60)
+    is_equal("Go: the program works", (p.returncode, p.stderr), (0, "done\n"))
+
+
 if __name__ == "__main__":
     need_bpf()
-    run_tests([calls, beside_another, recursion, no_end, paused, never_executed, other_processes, usdt, semaphores, killed, refused, by_name, deadly])
+    run_tests([calls, beside_another, recursion, no_end, paused, never_executed, other_processes, usdt, semaphores, killed, refused, by_name, deadly,
+               languages_that_look_at_stacks, go])

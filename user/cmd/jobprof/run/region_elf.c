@@ -19,6 +19,7 @@ struct search {
 	bool ifunc;	   /* there is one of that name, which is chosen at run time */
 	bool deadly;	   /* one of these must have no probe */
 	bool unreadable;   /* a table of symbols */
+	const char *why;   /* no function of the file may have a probe; NULL: they may */
 	unsigned kinds;	   /* of probes that were found: bits */
 	uint64_t base_now; /* address of .stapsdt.base; 0: there is none */
 };
@@ -58,19 +59,65 @@ static void add_place(struct search *s, const struct kern_region_place *at)
 }
 
 /* A probe on the return puts another address in the place of the one to return to: that kills the
- * program where a function returns twice, returns on another stack, or was not called at all. */
+ * program where a function returns twice, returns on another stack, was not called at all, or looks
+ * for who catches an exception above it. */
+static const char *const deadly[] = {
+	"_start",
+	"setjmp",
+	"_setjmp",
+	"sigsetjmp",
+	"__sigsetjmp",
+	"longjmp",
+	"_longjmp",
+	"siglongjmp",
+	"__longjmp_chk",
+	"vfork",
+	"__vfork",
+	"getcontext",
+	"setcontext",
+	"swapcontext",
+	"__start_context",
+	"jump_fcontext",
+	"ontop_fcontext",
+	"__restore_rt",
+	"__cxa_throw",
+	"__cxa_rethrow",
+	"_Unwind_RaiseException",
+	"_Unwind_ForcedUnwind",
+	"_Unwind_Resume",
+	"_Unwind_Resume_or_Rethrow",
+};
+
 static bool must_not_have_probe(const char *name)
 {
-	static const char *const names[] = {
-		"_start",	  "setjmp",	 "_setjmp",    "sigsetjmp",	"__sigsetjmp",
-		"longjmp",	  "_longjmp",	 "siglongjmp", "__longjmp_chk", "vfork",
-		"__vfork",	  "getcontext",	 "setcontext", "swapcontext",	"__start_context",
-		"_Unwind_Resume", "__restore_rt"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
+		if (!strcmp(name, deadly[i]))
 			return true;
 	return false;
+}
+
+/* What only files have whose functions must not: sections, also as .data.rel.ro.gopclntab, which
+ * the system's linker puts into another one, and symbols, which need not be defined. A garbage
+ * collector, or what makes stacks larger, finds what is on a stack by the addresses to return to,
+ * and ends the program at one that it does not know; code that is jumped to has none. */
+static const struct {
+	const char *name, *why;
+} marks[] = {
+	{".gopclntab", "Go moves its stacks, and looks at the addresses on them"},
+	{".note.go.buildid", "Go moves its stacks, and looks at the addresses on them"},
+	{"runtime.main", "Go moves its stacks, and looks at the addresses on them"},
+	{"__morestack", "stacks in pieces (-fsplit-stack): calls return on another one"},
+	{"caml_frametable", "OCaml's garbage collector looks at the addresses on the stack"},
+	{"stg_upd_frame_info", "functions of Haskell are jumped to, not called"},
+};
+
+static void look_for_mark(struct search *s, const char *name)
+{
+	const char *end = strrchr(name, '.');
+
+	for (size_t i = 0; !s->why && i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (!strcmp(marks[i].name, name) || (end && !strcmp(marks[i].name, end)))
+			s->why = marks[i].why;
 }
 
 static void add_symbols(struct search *s, Elf_Scn *section, const GElf_Shdr *h)
@@ -83,6 +130,8 @@ static void add_symbols(struct search *s, Elf_Scn *section, const GElf_Shdr *h)
 	for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
 		const char *name = elf_strptr(s->elf, h->sh_link, sym.st_name);
 
+		if (name)
+			look_for_mark(s, name);
 		if (!name || !is_meant(s->spec, name) || sym.st_shndx == SHN_UNDEF)
 			continue;
 		s->ifunc |= GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC && !s->spec->pattern;
@@ -163,15 +212,29 @@ static void for_sections(struct search *s, unsigned type,
 			fn(s, section, &h);
 }
 
-static void find_base(struct search *s, Elf_Scn *section, const GElf_Shdr *h)
+static const char *section_name(const struct search *s, const GElf_Shdr *h)
 {
-	const char *name;
 	size_t names;
 
+	return elf_getshdrstrndx(s->elf, &names) ? NULL : elf_strptr(s->elf, names, h->sh_name);
+}
+
+static void find_base(struct search *s, Elf_Scn *section, const GElf_Shdr *h)
+{
+	const char *name = section_name(s, h);
+
 	(void)section;
-	name = elf_getshdrstrndx(s->elf, &names) ? NULL : elf_strptr(s->elf, names, h->sh_name);
 	if (name && !strcmp(name, ".stapsdt.base"))
 		s->base_now = h->sh_addr;
+}
+
+static void take_section(struct search *s, Elf_Scn *section, const GElf_Shdr *h)
+{
+	const char *name = section_name(s, h);
+
+	(void)section;
+	if (name)
+		look_for_mark(s, name);
 }
 
 static void take_notes(struct search *s, Elf_Scn *section, const GElf_Shdr *h)
@@ -187,13 +250,17 @@ static int missing(const struct search *s)
 	if (spec->provider[0])
 		log_error("%s: no probe %s:%s: readelf -n shows which there are", spec->file,
 			  spec->provider, s->kinds & 1 ? spec->end : spec->begin);
+	else if (s->why)
+		log_error("%s: a probe on the return of its functions would end every process that "
+			  "executes it, as %s: let the program name its regions, see "
+			  "libjobprof(3)",
+			  spec->file, s->why);
 	else if (s->unreadable)
 		log_error("%s: its table of symbols cannot be read: %s", spec->file,
 			  elf_errmsg(-1));
 	else if (s->deadly)
 		log_error("%s: a probe on the return of %s would end programs: it returns twice, "
-			  "or on "
-			  "another stack: name a function that calls it",
+			  "or on another stack, or throws: name a function that calls it",
 			  spec->file, spec->begin);
 	else if (s->ifunc)
 		log_error("%s: %s is chosen among others at run time: name the one that it "
@@ -212,10 +279,12 @@ static int find_all(struct search *s)
 		for_sections(s, SHT_PROGBITS, find_base);
 		for_sections(s, SHT_NOTE, take_notes);
 	} else {
+		for_sections(s, SHT_PROGBITS, take_section);
+		for_sections(s, SHT_NOTE, take_section);
 		for_sections(s, SHT_SYMTAB, add_symbols);
 		for_sections(s, SHT_DYNSYM, add_symbols);
 	}
-	if (!s->n || s->ifunc || (s->spec->provider[0] && s->kinds != 3))
+	if (!s->n || s->ifunc || s->why || (s->spec->provider[0] && s->kinds != 3))
 		return missing(s);
 	if (s->n > RUN_REGION_PLACES) {
 		log_error("%s: %s is at %d places, and at most %d can have probes", s->spec->file,
