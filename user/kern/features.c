@@ -247,6 +247,11 @@ static const struct probe probes[] = {
 	 "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"},
 };
 
+bool kern__may_load(void)
+{
+	return libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACEPOINT, NULL) == 1;
+}
+
 unsigned kern__features(struct kern_feature *out, unsigned max, const char *btf_path)
 {
 	struct btf *btf = btf_path ? btf__parse(btf_path, NULL) : btf__load_vmlinux_btf();

@@ -86,6 +86,9 @@ struct kern;
 /* How many slots a node of so many possible CPUs needs. */
 unsigned kern__default_slots(unsigned ncpus);
 
+/* Whether the kernel lets this process load programs of the kinds that are needed at all: not root
+ * of a user namespace, as in a container, nor root without CAP_BPF and CAP_PERFMON. */
+bool kern__may_load(void);
 /* Loads, or takes over what is pinned at pin_dir if it has the same shape. */
 int kern__open(struct kern **out, const struct kern_opts *opts);
 /* Opens what is pinned at pin_dir for reading only (jobprof-dump). */

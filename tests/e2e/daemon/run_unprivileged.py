@@ -279,6 +279,34 @@ def statuses(d):
     is_true("statuses: CMD was not run", not os.path.exists(s.dir + "/ran"), "it was")
 
 
+# Root of a user namespace, as apptainer --fakeroot and rootless podman make it, and root with fewer capabilities, as
+# docker makes it. The last one has no step.
+FAKE = """
+for ns in "unshare -Ur" "env SUDO_UID=1 SUDO_GID=1 unshare -Ur"; do
+    $ns $JP run -q --json page -- sh -c '$BIN/jpspin -o own 0.3; exit 5' 2>said; echo $? >status
+    n=x$n; mv page page$n; mv own own$n; mv said said$n; mv status status$n
+done
+unshare -Ur $JP run --series=all -- touch ran 2>refused; echo $? >refusal
+"""
+NO_BPF = ["setpriv", "--bounding-set", "-bpf,-perfmon,-sys_admin", "--inh-caps", "-bpf,-perfmon,-sys_admin"]
+
+
+def roots_without_bpf(d):
+    """They may load no program, and do what a user does: report on the step."""
+    s = Step(d, FAKE).end()
+    for n in ("x", "xx"):
+        page, own = s.page("page" + n), s.account("own" + n)["schedstat.run_ns"] / 1e9
+        is_equal("fake root %s: the command's exit status, and nothing else" % n, (s.number("status" + n), s.text("said" + n)), (5, ""))
+        is_true("fake root %s: CPU time is schedstat's" % n, own <= page["series"]["Tasks/0"]["cpu_s"] < own + 0.12, (own, page["series"]))
+    is_true("fake root: an option is refused by name", s.number("refusal") == 2 and "--series needs root that" in s.text("refused") and
+            not os.path.exists(s.dir + "/ran"), s.text("refused"))
+    p = subprocess.run(NO_BPF + [public_jobprof(), "run", "--", "touch", TMP + "/ran"], capture_output=True, text=True, timeout=30,
+                       env=plain_env(JOBPROF_SOCKET=d.settings["Socket"]))
+    is_true("root without capabilities: one line says what is possible", p.returncode == 1 and p.stderr.count("\n") == 1 and
+            "CAP_BPF" in p.stderr and "srun --jobprof" in p.stderr and "profiles no step" in p.stderr and
+            not os.path.exists(TMP + "/ran"), (p.returncode, p.stderr))
+
+
 HELD = """
 $JP run -q --json json -- sh -c 'touch begun; $BIN/jpspin -o own 0.3; while [ ! -e go ]; do sleep 0.02; done
     exit 5' 2>page
@@ -324,7 +352,7 @@ def elsewhere(d):
 
 def main():
     d = Daemon().start()
-    for test in (a_window, pages, journal_is_for_reading, statuses, elsewhere):
+    for test in (a_window, pages, journal_is_for_reading, statuses, roots_without_bpf, elsewhere):
         try:
             test(d)
         except (Failed, OSError, KeyError) as e:

@@ -34,6 +34,7 @@
 #include "daemon/daemon.h"
 #include "daemon/step/step.h"
 #include "jobfile/publish.h"
+#include "kern/kern.h"
 #include "schema/series.h"
 
 #define GIVE_UP_AFTER 3 /* failed writers */
@@ -372,8 +373,8 @@ const struct command cmd_run = {
 	.about = "Runs CMD, profiles it and all its children, writes <id>_0_<node>.h5 and\n"
 		 "prints on standard error what held it back, as jobprof report does.\n"
 		 "The exit status is CMD's (127: not found, 126: cannot be run, 128+n: killed by\n"
-		 "signal n). Without root, in a step that jobprofd profiles: reports on what the\n"
-		 "step did meanwhile.",
+		 "signal n). Without root, or as root of a container, in a step that jobprofd\n"
+		 "profiles: reports on what the step did meanwhile.",
 	.opts = opts,
 	.values = values,
 	.runs_another = true,
@@ -669,8 +670,9 @@ int verb_run(int argc, char **argv)
 	else
 		done = true;
 	if (!done && !status)
-		status = geteuid() ? run_window__run(r.argv, a.rooted, r.json, r.quiet)
-				   : run_as_root(&r, &o, &a);
+		status = !geteuid() && kern__may_load()
+				 ? run_as_root(&r, &o, &a)
+				 : run_window__run(r.argv, a.rooted, r.json, r.quiet);
 	config__free(&cfg);
 	return status;
 }

@@ -101,8 +101,12 @@ static int refuse(int err, const char *reason)
 			  : *reason	       ? reason
 					       : strerror(-err);
 
-	log_error("profiling needs root to load BPF programs: sudo jobprof run ...; without root, "
-		  "CMD must run in a step that jobprofd profiles, as with srun --jobprof=all (%s)",
+	log_error("%s, CMD must run in a step that jobprofd profiles, as with srun --jobprof=all "
+		  "(%s)",
+		  geteuid() ? "profiling needs root to load BPF programs: sudo jobprof run ...; "
+			      "without root"
+			    : "the kernel lets this root load no BPF programs, as in a container "
+			      "without CAP_BPF and CAP_PERFMON: here",
 		  why);
 	return 1;
 }
@@ -256,7 +260,8 @@ int run_window__run(char **argv, const char *option, const char *json, bool quie
 	_cleanup_free_ char *command = command_line__of(argv);
 	struct window w = {.argv = argv, .command = command, .cores = own_cores(), .journal = -1};
 	const char *task = getenv("SLURM_PROCID");
-	struct run_user self = {};
+	/* also where SUDO_UID names another one: a container has no way to become that */
+	const struct run_user self = {.uid = geteuid(), .gid = getegid()};
 	char reason[256];
 	int status, failed = 0;
 
@@ -266,12 +271,12 @@ int run_window__run(char **argv, const char *option, const char *json, bool quie
 	if (status)
 		return refuse(status, reason);
 	if (option) {
-		log_error("--%s needs root: without root the step's own profile is used, and run "
+		log_error("--%s needs root%s: without root the step's own profile is used, and run "
 			  "has --json, --overwrite and --quiet only",
-			  option);
+			  option, geteuid() ? "" : " that may load BPF programs");
 		return 2;
 	}
-	status = run_user__find(&self, NULL) ? 1 : run_user__command(&self, argv[0]);
+	status = run_user__command(&self, argv[0]);
 	if (!status && json)
 		status = run_json__try(&self, json);
 	if (status)
