@@ -296,6 +296,15 @@ static int write_attrs(struct merge_metadata *metadata, struct merge_tree *t)
 	return err;
 }
 
+static unsigned count_steps(const struct merge_metadata *metadata)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < metadata->nsteps; i++)
+		n += metadata->steps[i].nodes.n > 0;
+	return n;
+}
+
 /* A node that several steps used counts once. */
 static int64_t count_nodes(const struct merge_metadata *metadata)
 {
@@ -331,7 +340,7 @@ static int write_job(struct merge_metadata *metadata, const struct merge_set *se
 		snprintf(u->value.text, sizeof(u->value.text), "%s", user);
 	}
 	if (!err)
-		err = merge_tree__number(t, NULL, "Number of Steps", metadata->nsteps, false);
+		err = merge_tree__number(t, NULL, "Number of Steps", count_steps(metadata), false);
 	if (!err)
 		err = merge_tree__number(t, NULL, "Job Id", set->job, true);
 	if (!err)
@@ -350,11 +359,10 @@ int merge_metadata__write(struct merge_metadata *metadata, const struct merge_se
 {
 	int err = 0;
 
-	/* Also a step of which no node could be read has its place. */
-	for (unsigned i = 0; i < set->nabsent; i++)
-		if (!step_of(metadata, set->absent[i].step))
-			return -ENOMEM;
+	/* A step of which no node is there has no group: who reads the file takes a node of each.
+	 */
 	for (unsigned i = 0; !err && i < metadata->nsteps; i++)
-		err = write_step(metadata, set, &metadata->steps[i], t);
+		if (metadata->steps[i].nodes.n)
+			err = write_step(metadata, set, &metadata->steps[i], t);
 	return err ? err : write_job(metadata, set, user, t);
 }

@@ -102,6 +102,9 @@ static int make_temporary(struct merge_output *p)
 	return err;
 }
 
+/* Whoever writes the file by the HDF5 library (h5py, too) has it locked, and would go on with one
+ * that has lost its name. Our own lock keeps such writers off until the new file is in its place.
+ */
 static int open_old(struct merge_output *p)
 {
 	const char *reason = NULL;
@@ -115,12 +118,17 @@ static int open_old(struct merge_output *p)
 		err = -errno;
 	else if (!S_ISREG(st.st_mode))
 		err = -EINVAL;
+	else if (flock(p->old, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK)
+		err = -EBUSY;
 	else
 		p->old_stamp = merge_file__stamp(&st);
 	if (err)
 		reason = err == -ELOOP	  ? "is a symbolic link, which is not followed"
 			 : err == -EINVAL ? "is no regular file"
-					  : strerror(-err);
+			 : err == -EBUSY
+				 ? "another program has it open for writing: try again when "
+				   "that has closed it"
+				 : strerror(-err);
 	if (reason)
 		log_error("%s: cannot be extended: %s", p->path, reason);
 	return err;
