@@ -33,6 +33,9 @@ TEST(lines_of_squeue)
 	assert_string_equal(meaning("7 NODE_FAIL Nodes are DOWN", 7), "node failed");
 	assert_string_equal(meaning("7 DEADLINE DeadLine", 7), "deadline");
 	assert_string_equal(meaning("7 CANCELLED", 7), "cancelled");
+	assert_string_equal(meaning("7 REQUEUED None", 7), "requeued");
+	assert_string_equal(meaning("7 PENDING BeginTime", 7), "requeued");
+	assert_string_equal(meaning("7 REQUEUE_HOLD JobHeldUser", 7), "requeued");
 	assert_true(may_change("7 COMPLETING None\n"));
 	assert_false(may_change("7 RUNNING None\n"));
 	assert_false(may_change("7 CANCELLEDX None\n"));

@@ -144,8 +144,8 @@ def up(job, d, step, node):
 def requeue(name, c, d):
     """Requeued job
 
-    `scontrol requeue` in the middle of a step: the earlier run's files are in `restart0/`, those
-    of the second have `Restart Count` 1."""
+    `scontrol requeue` in the middle of a step: the earlier run's files are in `restart0/`, and their
+    `End Reason` is `requeued`; those of the second have `Restart Count` 1."""
     a = c.nodes[0]
     j = c.sbatch("srun sh -c ': >up; exec sleep ${SLURM_RESTART_COUNT:+0.}90'\n",
                  ["--requeue", "-w", a])
@@ -161,7 +161,7 @@ def requeue(name, c, d):
     is_equal(name + ": the second run", picked(last, "Restart Count", "End Reason"), [1, "exited"])
     is_true(name + ": the first run", os.path.exists(first) and
             picked(first, "Restart Count")[0] in (None, 0) and
-            picked(first, "End Reason")[0] != "exited", d.of_job(j.id))
+            picked(first, "End Reason")[0] == "requeued", (picked(first, "End Reason"), d.of_job(j.id)))
 
 
 def suspend(name, c, d):

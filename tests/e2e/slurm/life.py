@@ -129,7 +129,7 @@ def requeue(name, c, d):
     is_equal(name + ": the second run", picked(last, "Restart Count", "End Reason",
                                                "Exit Status"), [1, "exited", 0])
     is_true(name + ": the first run", picked(first, "Restart Count")[0] in (None, 0) and
-            picked(first, "End Reason")[0] in ("signal 15", "signal 9"),
+            picked(first, "End Reason")[0] == "requeued",
             picked(first, "Restart Count", "End Reason"))
     is_equal(name + ": owner and mode of what is kept", owned(first),
              [0, 0, 0o644, 0, 0, 0o700])

@@ -122,6 +122,18 @@ static double peak_of(const struct job_unit *node, enum quantity own, double lar
 	return fmax(peak, node->total[own]);
 }
 
+#define NEAR 0.5 /* of the limit: less is of a process that another limit ended, or a full node */
+
+/* Between two rows memory grows unseen. Where a process was killed for want of it, and what was
+ * seen comes near the limit, the job held all of that at that instant: this is why the kernel
+ * killed. */
+static double killed_with(const struct job_node *n, double peak, double largest)
+{
+	double limit = facts__limit_mb(n), seen = fmax(peak, largest);
+
+	return n->unit.total[Q_OOM_KILLS] >= 1 && seen >= NEAR * limit ? limit : NAN;
+}
+
 #define ASK_MARGIN 1.2 /* of a request of memory, above what was used */
 
 /* A process that is killed for want of memory would have taken more. */
@@ -141,10 +153,13 @@ int facts_memory__fill(struct facts *f, const struct model_job *j)
 
 	for (unsigned i = 0; i < j->nnodes; i++) {
 		const struct job_node *n = &j->nodes[i];
+		double most = peak_of(&n->unit, own, largest);
+		double killed = killed_with(n, most, j->nnodes > 1 ? NAN : largest);
 
-		f->values[FACT_NODE_peak_mb][i] = peak_of(&n->unit, own, largest);
+		/* what a process has mapped of files counts in its peak, not against the limit */
+		f->values[FACT_NODE_peak_mb][i] = isnan(killed) ? most : killed;
 		*peak = fmax(*peak, f->values[FACT_NODE_peak_mb][i]);
-		f->values[FACT_NODE_own_peak_mb][i] = n->unit.total[own];
+		f->values[FACT_NODE_own_peak_mb][i] = fmax(n->unit.total[own], killed);
 		limit = fmin(limit, facts__limit_mb(n));
 		if (n->unit.bins && (!fullest || n->unit.total[own] > fullest->unit.total[own]))
 			fullest = n;
@@ -153,7 +168,9 @@ int facts_memory__fill(struct facts *f, const struct model_job *j)
 		f->values[FACT_BIN_own_mb][k] = facts__bin_sum(j, own, k);
 	for (unsigned k = 0; isnan(sum_peak) && k < j->grid.n; k++)
 		sum_peak = fmax(sum_peak, f->values[FACT_BIN_own_mb][k]);
-	*f->values[FACT_JOB_own_peak_mb] = facts__max(j, own);
+	for (unsigned i = 0; i < j->nnodes; i++)
+		*f->values[FACT_JOB_own_peak_mb] =
+			fmax(*f->values[FACT_JOB_own_peak_mb], f->values[FACT_NODE_own_peak_mb][i]);
 	*f->values[FACT_JOB_own_sum_peak_mb] = fmax(sum_peak, facts__max(j, own));
 	*f->values[FACT_JOB_limit_mb] = limit;
 	*f->values[FACT_JOB_ask_mb] = ask_of(f, *peak, limit);

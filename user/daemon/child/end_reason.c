@@ -17,9 +17,22 @@ static const struct {
 	const char *state, *reason; /* "": any */
 	const char *meaning;
 } meanings[] = {
-	{"", "TimeLimit", "time limit"},  {"TIMEOUT", "", "time limit"},
-	{"CANCELLED", "", "cancelled"},	  {"PREEMPTED", "", "preempted"},
-	{"NODE_FAIL", "", "node failed"}, {"DEADLINE", "", "deadline"},
+	{"", "TimeLimit", "time limit"},
+	{"TIMEOUT", "", "time limit"},
+	{"CANCELLED", "", "cancelled"},
+	{"PREEMPTED", "", "preempted"},
+	{"NODE_FAIL", "", "node failed"},
+	{"DEADLINE", "", "deadline"},
+	/* a job that ran, and waits to run again: that is how long a requeued one does at least, or
+	 * that it is held */
+	{"REQUEUED", "", "requeued"},
+	{"REQUEUE_HOLD", "", "requeued"},
+	{"REQUEUE_FED", "", "requeued"},
+	{"SPECIAL_EXIT", "", "requeued"},
+	{"PENDING", "BeginTime", "requeued"},
+	{"PENDING", "None", "requeued"},
+	{"PENDING", "JobHeldUser", "requeued"},
+	{"PENDING", "JobHeldAdmin", "requeued"},
 };
 
 static const char *meaning_of(const char *state, const char *reason)
