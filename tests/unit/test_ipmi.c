@@ -370,6 +370,34 @@ TEST(moods_of_a_bmc)
 	sensor__close(&sensor_ipmi, s);
 }
 
+/* As OpenBMC: the watts are good, and DCMI is said to be deactivated; then there is no need of a
+ * sensor. */
+TEST(a_bmc_that_calls_dcmi_deactivated)
+{
+	struct bmc b = {.watts = 310, .inactive = true};
+	const struct sensor_channel *c;
+	struct sensor *s;
+
+	assert_int_equal(open_bmc(&s, &b, NULL), 0);
+	assert_int_equal(sensor_ipmi.channels(s, &c), 1);
+	assert_string_equal(c->about, "DCMI, which the BMC calls deactivated");
+	assert_float_equal(read_one(s, 0).value, 310, 0);
+	b.watts = 0;
+	assert_true(isnan(read_one(s, -ENODATA).value));
+	b.watts = 280;
+	assert_float_equal(read_one(s, 0).value, 280, 0);
+	b.inactive = false; /* it measures, and then ends: now that is believed */
+	assert_float_equal(read_one(s, 0).value, 280, 0);
+	b.inactive = true;
+	assert_true(isnan(read_one(s, -ENODATA).value));
+	sensor__close(&sensor_ipmi, s);
+	b = (struct bmc){.watts = 310};
+	assert_int_equal(open_bmc(&s, &b, NULL), 0);
+	sensor_ipmi.channels(s, &c);
+	assert_string_equal(c->about, "");
+	sensor__close(&sensor_ipmi, s);
+}
+
 TEST(without_dcmi_the_first_sensor_in_watts)
 {
 	struct bmc b = {.watts = 420, .no_dcmi = true, .stale = 2};

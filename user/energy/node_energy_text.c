@@ -20,19 +20,17 @@ struct header {
 	uint32_t npackages, ncores;
 };
 
-static const char *source_of(const struct node_energy *e, enum sensor_part part)
+static void append_source(char *buf, size_t len, const char *text, const struct node_energy *e,
+			  enum sensor_part part)
 {
 	const struct role *r = node_roles__first(e, part);
-
-	return r ? e->channel[r->channel].ops->name : NULL;
-}
-
-static void append_source(char *buf, size_t len, const char *text, const char *source)
-{
+	const struct channel_state *c = r ? &e->channel[r->channel] : NULL;
 	size_t at = strlen(buf);
 
-	if (source)
-		snprintf(buf + at, len - at, "%s%s %s", at ? ", " : "", text, source);
+	if (c)
+		snprintf(buf + at, len - at, "%s%s %s%s%s%s", at ? ", " : "", text, c->ops->name,
+			 c->channel->about[0] ? " (" : "", c->channel->about,
+			 c->channel->about[0] ? ")" : "");
 }
 
 void node_energy__rule(const struct node_energy *e, char *buf, size_t len)
@@ -41,10 +39,10 @@ void node_energy__rule(const struct node_energy *e, char *buf, size_t len)
 	size_t at;
 
 	buf[0] = '\0';
-	append_source(buf, len, "node by", source_of(e, PART_NODE));
-	append_source(buf, len, "packages by", source_of(e, PART_PACKAGE));
-	append_source(buf, len, "DRAM by", source_of(e, PART_DRAM));
-	append_source(buf, len, "GPUs by", source_of(e, PART_GPU));
+	append_source(buf, len, "node by", e, PART_NODE);
+	append_source(buf, len, "packages by", e, PART_PACKAGE);
+	append_source(buf, len, "DRAM by", e, PART_DRAM);
+	append_source(buf, len, "GPUs by", e, PART_GPU);
 	at = strlen(buf);
 	if (!e->any_last)
 		return;

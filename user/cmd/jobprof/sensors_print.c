@@ -115,10 +115,12 @@ static void print_channel(FILE *out, const struct source *s, unsigned i, const s
 	print_number(out, s->now[i].value, ch->unit, w->unit);
 	print_number(out, rate_of(s, i), unit, w->rate);
 	/* A counter of energy that does not move counts nothing. */
-	fprintf(out, "  %s\n",
+	fprintf(out, "  %s%s%s\n",
 		ch->quantity == QUANTITY_ENERGY && rate_of(s, i) == 0
 			? "stands still"
-			: sensor__quality_name(s->now[i].quality));
+			: sensor__quality_name(s->now[i].quality),
+		ch->quantity == QUANTITY_POWER && ch->about[0] ? "; " : "",
+		ch->quantity == QUANTITY_POWER ? ch->about : "");
 }
 
 /* "rapl: powercap: 2 package", "ipmi: not permitted: run as root" */

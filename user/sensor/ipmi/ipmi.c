@@ -27,6 +27,9 @@ struct source {
 	uint8_t window; /* of the enhanced DCMI mode */
 	bool found;
 	bool seen; /* last is of an earlier reading */
+	/* OpenBMC never says that DCMI measures, and has its watts all the same: until a BMC has
+	 * said so once, they are taken. */
+	bool active, deactivated;
 	struct ipmi_sensor sensor;
 	struct dcmi_power last;
 	struct sensor_value value;
@@ -138,7 +141,7 @@ static int find_window(struct sensor *s, struct source *src)
 	return n < 0 ? n : dcmi__parse_window(data, n, &src->window);
 }
 
-static int ask_dcmi(struct sensor *s, const struct source *src, struct dcmi_power *p,
+static int ask_dcmi(struct sensor *s, struct source *src, struct dcmi_power *p,
 		    uint64_t deadline_ns)
 {
 	const struct ipmi_request req = dcmi__power_request(
@@ -146,7 +149,13 @@ static int ask_dcmi(struct sensor *s, const struct source *src, struct dcmi_powe
 	uint8_t data[IPMI_MAX_ANSWER];
 	int n = ipmi_link__ask(&s->link, &req, data, deadline_ns);
 
-	return n < 0 ? n : dcmi__parse_power(data, n, p);
+	int err = n < 0 ? n : dcmi__parse_power(data, n, p);
+
+	if (!err) {
+		src->active |= p->active;
+		src->deactivated = !src->active && p->now;
+	}
+	return err;
 }
 
 /* DCMI if it measures, else the first sensor in watts, else DCMI that may measure later. */
@@ -161,7 +170,7 @@ static int choose_source(struct sensor *s)
 	s->label[0] = (struct label){.n = 1};
 	s->nlabels = 1;
 	src->found = true;
-	if (!dcmi && p.active)
+	if (!dcmi && (p.active || src->deactivated))
 		return 0;
 	src->found = false;
 	err = ipmi_sdr__walk(&s->link, first_power, src, clock__boot_ns() + WALK_NS);
@@ -238,7 +247,7 @@ static int read_dcmi(struct sensor *s, struct source *src, double *watts, bool *
 
 	if (err)
 		return err;
-	if (!p.active || !p.now)
+	if (!p.now || !(p.active || src->deactivated))
 		return -ENODATA;
 	*repeated = src->seen && same_power(&p, &src->last);
 	src->last = p;
@@ -341,6 +350,16 @@ static void learn_period(struct sensor *s, uint64_t learn_ns)
 	src->seen = false;
 }
 
+/* For people: whose power is taken although the BMC says that it measures none. */
+static void mark_channels(struct sensor *s)
+{
+	for (unsigned i = 0; i < s->nlabels; i++)
+		for (unsigned k = 0; k < s->label[i].n; k++)
+			if (s->source[s->label[i].source[k]].deactivated)
+				snprintf(s->channel[i].about, sizeof(s->channel[i].about),
+					 "DCMI, which the BMC calls deactivated");
+}
+
 static void ipmi_close(struct sensor *s)
 {
 	ipmi_link__close(&s->link);
@@ -358,6 +377,7 @@ static int begin_link(struct sensor *s, const struct ipmi_link *link,
 		return ipmi_link__error(err);
 	describe_channels(s);
 	learn_period(s, learn_ns);
+	mark_channels(s);
 	return 0;
 }
 
