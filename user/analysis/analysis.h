@@ -70,14 +70,15 @@ struct collector_cost {
 };
 struct collector_cost collector_cost__of(const struct model_node *n);
 
-/* The step's part of the node's energy. */
+/* The step's part of the node's energy; in a file of Slurm's, which splits nothing, the node's
+ * alone: all but node_j and mean_w are NaN then. */
 struct energy_use {
 	double step_j, low_j, high_j; /* estimate and its bounds */
 	double dynamic_j;	      /* the part of step_j for the work that the step did */
-	double mean_w;
+	double mean_w;		      /* of step_j, else of node_j */
 	double node_j; /* of the whole node: by its own sensor, else all parts that were measured */
 };
-/* false: nothing is known, or the table is of Slurm, which has other columns. */
+/* false: nothing is known. */
 bool energy_use__of(const struct model_node *n, struct energy_use *e);
 
 /* CPU time by the time of the CPUs allocated, 0..1. */

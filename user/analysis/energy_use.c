@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/known.h"
+
 /* The node's energy by its own sensor, else the sum of the parts that were measured, J. */
 static double node_energy_j(const struct model_table *t)
 {
@@ -19,13 +21,36 @@ static double node_energy_j(const struct model_table *t)
 	return isnan(node) ? sum : node;
 }
 
+/* What Slurm's gatherers write is the node's power when they polled it, by one of these names. */
+static void add_polled(const struct model_table *t, struct energy_use *e)
+{
+	static const char *const names[] = {"CurrPower", "Power", "NodePower"};
+	const double *watts = NULL;
+	double known_s = 0;
+
+	for (unsigned i = 0; !watts && i < sizeof(names) / sizeof(names[0]); i++)
+		watts = model_table__column(t, names[i]);
+	for (uint64_t i = 1; watts && t->end_s && i < t->nrows; i++) {
+		double s = fmax(0, t->end_s[i] - t->end_s[i - 1]);
+
+		if (isnan(watts[i]))
+			continue;
+		e->node_j = known__sum(e->node_j, watts[i] * s);
+		known_s += s;
+	}
+	e->mean_w = known_s > 0 ? e->node_j / known_s : NAN;
+}
+
 bool energy_use__of(const struct model_node *n, struct energy_use *e)
 {
 	const struct model_table *t = &n->energy;
 
+	*e = (struct energy_use){NAN, NAN, NAN, NAN, NAN, NAN};
 	e->step_j = column_stats__sum(t, "StepEnergy");
-	if (isnan(e->step_j))
-		return false;
+	if (isnan(e->step_j)) {
+		add_polled(t, e);
+		return !isnan(e->node_j);
+	}
 	e->low_j = column_stats__sum(t, "StepEnergyLow");
 	e->high_j = column_stats__sum(t, "StepEnergyHigh");
 	e->dynamic_j = column_stats__sum(t, "StepDynamic");

@@ -6,13 +6,28 @@
 #ifndef JP_BASE_READ_NOTE_H
 #define JP_BASE_READ_NOTE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
+
+/* Rows with values that cannot be, each table once: how often it is read is nobody's matter. */
+#define READ_DOUBTS 512 /* tables; more are not counted */
+struct read_doubts {
+	unsigned n, more; /* tables, and those beyond READ_DOUBTS */
+	struct read_doubt {
+		uint64_t table; /* a hash of file and object */
+		uint64_t rows;
+	} of[READ_DOUBTS];
+	char file[256];	   /* of the first one */
+	char columns[256]; /* with ", " between them */
+	bool other_files;
+};
 
 struct read_note {
 	char file[1024], object[512]; /* the object with ": " behind it, or empty */
 	unsigned seconds;	      /* of processor time for a file; 0: there is no limit */
 	unsigned seconds_more;	      /* for the size of this one */
+	struct read_doubts doubts;
 };
 
 /* From now on this process keeps its note in n, and its clock of processor time begins: SIGPROF
@@ -28,6 +43,14 @@ void read_note__file_of(const char *path, uint64_t bytes);
 void read_note__object(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The object's name and ": ", or "" where there is none. Good until the note changes. */
 const char *read_note__get_object(void);
+/* So many rows of the object that is read hold values that cannot be. False: that is known. */
+bool read_note__doubt(uint64_t rows);
+/* They are in this column, too. */
+void read_note__doubt_column(const char *name);
+/* What an ended process found is found by this one. */
+void read_note__join(const struct read_note *of_child);
+/* Says it, once for all, where there are such rows. */
+void read_note__say_doubts(void);
 /* Bytes that a file occupies: the size of a sparse one says nothing. 0 for what is no regular
  * file. */
 uint64_t read_note__file_bytes(const struct stat *st);

@@ -263,7 +263,7 @@ end
 
 -- Cost: idle core-seconds.
 rules["cpu.unused"] = {
-	needs = {"job.cpu_share", "job.core_s", "job.cpu_s", "job.cores"},
+	needs = {"job.cpu_share", "job.core_s", "job.cpu_s", "job.cores", "job.idle_s"},
 	limits = {least_s = 300, warn = 0.80, bad = 0.65, memory = 0.85, asleep = 0.5, blocked = 0.3, parallel = 1.15},
 	suppressed_by = {"cpu.nodes_unused", "cpu.serial", "cpu.stacked", "cpu.throttled", "cpu.neighbour", "cpu.tail",
 		"job.stopped", "mpi.imbalance", "mpi.straggler", "io.wait", "io.one_rank", "io.periodic", "sync.fine",
@@ -329,7 +329,7 @@ local function interpreted() return ratio(job.sampled_interpreter, job.samples) 
 
 -- Cost: idle core-seconds.
 rules["cpu.serial"] = {
-	needs = {"bin.cpu_s", "bin.span_s", "job.cores", "job.nodes", "job.core_s", "job.cpu_s", "job.wait_share"},
+	needs = {"bin.cpu_s", "bin.span_s", "job.cores", "job.nodes", "job.core_s", "job.cpu_s", "job.wait_share", "job.idle_s"},
 	limits = {least_s = 300, low = 0.85, high = 1.05, bins = 0.75, wait = 0.10, memory = 0.85, idle = 0.05, lock = 0.3},
 	suppressed_by = {"cpu.stacked", "cpu.throttled", "mpi.imbalance", "mpi.straggler", "proc.forks"},
 	source = "jobstats 0.85 to 1.01, job_defense_shield 0.85",

@@ -3,6 +3,7 @@
 #include "hdf5/cursor.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,12 @@
 #include "hdf5/cursor_chunk.h"
 #include "hdf5/cursor_columns.h"
 #include "hdf5/h5util.h"
+#include "hdf5/slurm_check.h"
 
 #define TABLE_MAX   (UINT64_C(4) << 30) /* bytes of rows */
 #define SMALL_TABLE (1u << 20)		/* the same */
-#define BLOCK_BYTES (1u << 20)		/* read at a time where the library decodes */
+#define CHECKED_MAX (256u << 20) /* the same: of tables of Slurm's whose values are looked at */
+#define BLOCK_BYTES (1u << 20)	 /* read at a time where the library decodes */
 /* Deflate cannot do better than 1:1032; a table that claims to is not believed. */
 #define DEFLATE_RATIO 1040u
 
@@ -26,12 +29,14 @@ struct cursor_state {
 	hid_t mem;	     /* of a row in memory */
 	bool plain;	     /* the two are the same bytes */
 	bool raw;	     /* chunks are decoded here */
+	int no_filter;	     /* h5__filters() of the table, which has rows all the same */
 	uint64_t file_bytes; /* 0: the rows there can be have been checked */
 	struct chunk_shape shape;
 	struct chunks *chunks;
 	uint64_t at; /* next row */
 	union cell *block;
 	size_t block_rows; /* there is room for */
+	struct slurm_check check;
 };
 
 int cursor__new(struct cursor **out)
@@ -81,6 +86,7 @@ static void forget_shape(struct cursor *c)
 
 static void close_table(struct cursor *c)
 {
+	slurm_check__end(&c->state->check, c);
 	if (c->state->dset >= 0)
 		H5Dclose(c->state->dset);
 	c->state->dset = H5I_INVALID_HID;
@@ -99,6 +105,7 @@ void cursor__free(struct cursor *c)
 	close_table(c);
 	forget_shape(c);
 	chunks__free(c->state->chunks);
+	slurm_check__free(&c->state->check);
 	if (c->state->dapl >= 0)
 		H5Pclose(c->state->dapl);
 	free(c->state);
@@ -207,6 +214,7 @@ static int learn_storage(struct cursor *c, uint64_t file_bytes)
 	s->raw = !err && s->plain;
 	if (err == -ENOTSUP)
 		err = 0;
+	s->no_filter = s->raw ? 0 : h5__filters(dcpl);
 	c->chunks = s->shape.rows ? (c->nrows + s->shape.rows - 1) / s->shape.rows : 0;
 	s->file_bytes = file_bytes;
 	c->plain = !err && is_plain(c, dcpl, file_bytes);
@@ -247,6 +255,39 @@ static int open_dataset(const struct reader_node *n, const struct reader_series 
 	return err;
 }
 
+/* NaN: not known. */
+static double step_cpus(const struct reader_node *n)
+{
+	int64_t each, tasks;
+
+	return reader_node__i64(n, "CPUs per Task", &each) &&
+			       reader_node__i64(n, "Number of Tasks", &tasks) && each > 0 &&
+			       tasks > 0
+		       ? (double)each * (double)tasks
+		       : NAN;
+}
+
+/* Goes through the table once, and back to its first row. What is damaged is named when it is read.
+ * 0; -EMSGSIZE, -ENOMEM. */
+static int check_values(struct cursor *c, const struct reader_node *n,
+			const struct reader_series *s, const char *table)
+{
+	struct slurm_check *k = &c->state->check;
+	const bool totals = !strcmp(s->name, "Totals");
+	int err = slurm_check__begin(k, c, totals ? table : s->name, totals, step_cpus(n)), got = 1;
+	const union cell *rows;
+	unsigned nrows;
+
+	while (!err && (got = cursor__next(c, &rows, &nrows)) > 0)
+		err = slurm_check__look(k, c, rows, nrows);
+	if (got == -EMSGSIZE || got == -ENOMEM)
+		err = got;
+	if (!err)
+		slurm_check__judge(k, c);
+	cursor__seek(c, 0);
+	return err;
+}
+
 int cursor__open(struct cursor *c, const struct reader_node *n, const struct reader_series *s,
 		 const char *table)
 {
@@ -269,7 +310,11 @@ int cursor__open(struct cursor *c, const struct reader_node *n, const struct rea
 	}
 	for (unsigned i = 0; i < c->ncols; i++)
 		c->cols[i].unknown = n->unknown && h5__in_list(n->unknown, c->cols[i].name);
-	return 0;
+	if (n->is_slurms && !c->as_stored && c->nrows <= CHECKED_MAX / H5Tget_size(c->state->type))
+		err = check_values(c, n, s, table);
+	if (err)
+		close_table(c);
+	return err;
 }
 
 static int read_block(struct cursor *c, unsigned n)
@@ -337,7 +382,11 @@ int cursor__next(struct cursor *c, const union cell **rows, unsigned *n)
 
 	if (c->state->at >= c->nrows)
 		return 0;
+	if (c->state->no_filter)
+		return c->state->no_filter;
 	err = c->state->raw ? next_chunk(c, rows, n) : next_block(c, rows, n);
+	if (!err && c->state->check.on)
+		err = slurm_check__mend(&c->state->check, c, c->state->at, rows, *n);
 	if (err)
 		return err;
 	c->state->at += *n;

@@ -11,6 +11,7 @@
 #include "hdf5/cursor_chunk.h"
 #include "hdf5/digest_type.h"
 #include "hdf5/h5file.h"
+#include "hdf5/h5util.h"
 
 #define BLOCK_BYTES (1u << 20)
 #define ATTR_BYTES  (1u << 20)
@@ -181,7 +182,9 @@ static int add_chunks(struct one *o)
 		err = chunks__shape(o->dcpl, o->row_bytes, &o->shape);
 		if (err == -ENOTSUP) {
 			o->decode = false;
-			err = try_rows(o, chunk_rows);
+			err = h5__filters(o->dcpl);
+			if (!err)
+				err = try_rows(o, chunk_rows);
 		}
 	}
 	/* Only the last chunk, where it is not full, or the only one may be absent: the rows of

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,6 +211,51 @@ hid_t h5__create_list(hid_t at, const char *name)
 	static hid_t gcpl = H5I_INVALID_HID;
 
 	return create_group(at, name, 24, &gcpl);
+}
+
+/* Above every errno: the filter's number, which has 16 bits, goes on top. */
+#define NO_FILTER 0x10000
+
+int h5__filters(hid_t dcpl)
+{
+	int n = H5Pget_nfilters(dcpl);
+
+	for (int i = 0; i < n; i++) {
+		unsigned flags;
+		size_t ncd = 0;
+		H5Z_filter_t f = H5Pget_filter2(dcpl, i, &flags, &ncd, NULL, 0, NULL, NULL);
+
+		if (f > 0 && f <= UINT16_MAX && H5Zfilter_avail(f) <= 0)
+			return -(NO_FILTER + f);
+	}
+	return 0;
+}
+
+const char *h5__missing_filter(int err)
+{
+	/* as the HDF Group has registered them; a file may give any name */
+	static const struct {
+		int number;
+		const char *name;
+	} names[] = {{H5Z_FILTER_DEFLATE, "deflate"},
+		     {H5Z_FILTER_SZIP, "szip"},
+		     {307, "bzip2"},
+		     {32000, "lzf"},
+		     {32001, "blosc"},
+		     {32004, "lz4"},
+		     {32008, "bitshuffle"},
+		     {32013, "zfp"},
+		     {32015, "zstd"},
+		     {32026, "blosc2"}};
+	static char number[16];
+
+	if (err > -NO_FILTER || err < -NO_FILTER - UINT16_MAX)
+		return NULL;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (names[i].number == -err - NO_FILTER)
+			return names[i].name;
+	snprintf(number, sizeof(number), "%d", -err - NO_FILTER);
+	return number;
 }
 
 bool h5__in_list(const char *list, const char *name)

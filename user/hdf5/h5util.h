@@ -41,6 +41,11 @@ herr_t h5__plain_attrs(hid_t ocpl);
 hid_t h5__create_group(hid_t at, const char *name);
 /* One that may have any number of links. */
 hid_t h5__create_list(hid_t at, const char *name);
+/* Whether the library here has what the chunks of a table were packed with, by the table's
+ * properties: 0, or an error below 0 that reader__strerror() names the filter of. */
+int h5__filters(hid_t dcpl);
+/* "lzf" of such an error; NULL: it is another error. */
+const char *h5__missing_filter(int err);
 /* True when NAME is in the comma list (spaces around items do not matter). */
 bool h5__in_list(const char *list, const char *name);
 

@@ -333,6 +333,14 @@ void reader__free(struct reader *r)
 
 const char *reader__strerror(int err)
 {
+	const char *filter = h5__missing_filter(err);
+	static char text[80];
+
+	if (filter) {
+		snprintf(text, sizeof(text), "filter %s is not there: h5repack writes it without",
+			 filter);
+		return text;
+	}
 	switch (err) {
 	case -EBADMSG:
 		return "not a profile, or damaged";

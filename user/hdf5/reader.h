@@ -70,7 +70,8 @@ struct reader_node {
 	unsigned nattrs;
 	struct reader_series *series;
 	unsigned nseries;
-	char *unknown; /* attribute "Unknown Columns", NULL: there is none */
+	char *unknown;	/* attribute "Unknown Columns", NULL: there is none */
+	bool is_slurms; /* Slurm's own plugin wrote it */
 };
 
 /*
@@ -86,6 +87,8 @@ int reader_node__series(struct reader_node *n, const char *name);
 void reader_node__free(struct reader_node *n);
 /* One attribute alone, whatever the node was read for: an integer. false: there is none. */
 bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v);
+/* Whether Slurm's own plugin wrote the group of a node (hid_t). */
+bool reader__is_slurms(int64_t group);
 /* An integer attribute of any group (hid_t). false: there is none. */
 bool reader__i64(int64_t group, const char *name, int64_t *v);
 

@@ -151,6 +151,12 @@ bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v)
 	return reader__i64(n->group, name, v);
 }
 
+/* jobprof's have times in ns, too; a file that somebody made need have none. */
+bool reader__is_slurms(int64_t group)
+{
+	return H5Aexists(group, "Start Time") > 0 && H5Aexists(group, "Start TimeNS") <= 0;
+}
+
 static int add_group_series(hid_t node, const char *name, bool hold, struct reader_series *s)
 {
 	hid_t g = H5Gopen2(node, name, H5P_DEFAULT);
@@ -304,6 +310,7 @@ int reader__node(const struct reader *r, unsigned step, unsigned node, const cha
 	n->name = r->steps[step].nodes.v[node];
 	n->group = H5I_INVALID_HID;
 	err = open_node(n, r, step);
+	n->is_slurms = !err && reader__is_slurms(n->group);
 	if (!err && !series)
 		err = read_all(n);
 	else if (!err && !(err = read_unknown(n)))

@@ -525,12 +525,12 @@ void binner__forget(struct binner *b, const char *series)
 	}
 }
 
-/* Sensors of a node are in the file of each step; so are its limit and its clock. */
+/* Sensors of a node are in the file of each step; so are its limit, its clock and its power. */
 static bool is_of_node(enum quantity q)
 {
 	const char *series = quantity_infos[q].series;
 
-	if (q == Q_CLOCK || q == Q_LIMIT)
+	if (q == Q_CLOCK || q == Q_LIMIT || q == Q_NODE_POWER)
 		return true;
 	return strcmp(series, "STEP") && strcmp(series, "Energy") &&
 	       strcmp(series, BINNED_BUDGET) && strcmp(series, BINNED_SAMPLES) &&

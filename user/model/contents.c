@@ -315,6 +315,8 @@ int contents__read(struct contents **out, const struct model_file *f, const stru
 		return -ENOMEM;
 	err = cursor__new(&rd.cursor);
 	if (!err)
+		rd.cursor->as_stored = true; /* its values are not asked for */
+	if (!err)
 		err = read_all(&rd, f->reader);
 	cursor__free(rd.cursor);
 	reader_node__free(rd.before);

@@ -250,6 +250,8 @@ int items_tables__find(struct items_tables *t)
 	int err = cursor__new(&t->cursor);
 
 	if (!err)
+		t->cursor->as_stored = t->q->as_stored;
+	if (!err)
 		err = select__nodes(t->r, t->q->of.sel, &refs, &n);
 	progress__begin(&progress, "looking at nodes", n);
 	for (unsigned i = 0; !err && i < n; i++) {

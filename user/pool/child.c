@@ -80,6 +80,8 @@ pid_t pool_child__fork(struct pool_child *c, const struct pool_limits *l, int pa
 
 void pool_child__forget(struct pool_child *c)
 {
+	if (c->note)
+		read_note__join(c->note);
 	pool__unshare(c->note, sizeof(*c->note));
 	*c = (struct pool_child){0};
 }

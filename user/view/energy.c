@@ -13,17 +13,20 @@ void page__print_energy(const struct page *p)
 
 	if (!energy_use__of(p->node, &e))
 		return;
-	line__add(&l, "%s J", e.step_j, U_P1);
-	line__add(&l, " (%s", e.low_j, U_P1);
-	line__add(&l, " to %s)", e.high_j, U_P1);
-	line__end_part(&l);
-	line__add(&l, "what it did %s J", e.dynamic_j, U_P1);
-	line__end_part(&l);
+	if (!isnan(e.step_j)) {
+		line__add(&l, "%s J", e.step_j, U_P1);
+		line__add(&l, " (%s", e.low_j, U_P1);
+		line__add(&l, " to %s)", e.high_j, U_P1);
+		line__end_part(&l);
+		line__add(&l, "what it did %s J", e.dynamic_j, U_P1);
+		line__end_part(&l);
+	}
 	if (!isnan(e.mean_w)) {
 		line__add(&l, "mean %s W", e.mean_w, U_P1);
 		line__end_part(&l);
 	}
-	line__add(&l, "of the node's %s J", e.node_j, U_P1);
+	line__add(&l, isnan(e.step_j) ? "the whole node's %s J" : "of the node's %s J", e.node_j,
+		  U_P1);
 	line__end_part(&l);
 	line__end(&l);
 }

@@ -1049,8 +1049,22 @@ def json_of_a_damaged_table():
             whole = True
         except ValueError:
             whole = False
-        is_true("a damaged table: JSON of " + args[0], whole and p.returncode == 1 and
-                "damaged" in p.stderr, p)
+        is_true("a table that cannot be read: JSON of " + args[0], whole and p.returncode == 1 and
+                "filter lzf is not there" in p.stderr, p)
+
+
+def filter_that_is_not_there():
+    """It is named, and the file is not called damaged, which it is not."""
+    d = tmpdir()
+    rows = numpy.zeros(50, [("ElapsedTime", "<u8"), ("EpochTime", "<u8"), ("RSS", "<u8")])
+    rows["EpochTime"] = EPOCH + numpy.arange(50)
+    with h5py.File(os.path.join(d, "5_0_n2.h5"), "w") as f:
+        f.create_group("n2/Tasks").create_dataset("0", data=rows, chunks=(10,), maxshape=(None,), compression="lzf")
+    for args in (["show"], ["extract", "-s", "Tasks", "-o", "-"], ["extract", "-s", "Tasks", "-l", "timeseries", "-o", "-"],
+                 ["items", "-s", "Tasks", "-d", "RSS"], ["plot", "-s", "Tasks", "-d", "RSS"], ["report"], ["reduce"]):
+        p = subprocess.run([JOBPROF, *args, "5_0_n2.h5"], cwd=d, capture_output=True, text=True, timeout=60)
+        is_true("a filter that is not there: " + " ".join(args[:4]), p.returncode == 1 and
+                p.stderr.count("filter lzf is not there") == 1 and "damaged" not in p.stderr, p)
 
 
 run_tests([golden, units, stock_live, array_tasks, files_of_other_names, hostile_values,
@@ -1058,6 +1072,6 @@ run_tests([golden, units, stock_live, array_tasks, files_of_other_names, hostile
            totals_by_their_name, unknown_columns, times_to_plot_by, columns_in_any_case, totals_of_times_and_texts,
            totals_of_histograms, totals_of_older_files, steps_that_are_not_there, times, selection,
            what_is_not_there, lacking_and_damaged,
-           json_of_a_damaged_table,
+           json_of_a_damaged_table, filter_that_is_not_there,
            many_columns, outputs_are_equal, same_before_a_merge_and_after, memory, outputs,
            signal_while_the_output_is_made, signals, crashes])

@@ -841,6 +841,30 @@ def what_is_no_job_file_is_not_touched():
     is_true("a link", st == 1 and "symbolic" in err and len(inputs(prof)) == 5, err)
 
 
+def a_job_file_that_is_open_for_writing_is_not_replaced():
+    """As HDF5 itself refuses it; a program that only reads is no hindrance."""
+    prof, d = job7(), tmpdir()
+    out = os.path.join(d, "job_7.h5")
+    expect(0, *merge(prof, "-j", "7", "-S", cwd=d))
+    put(prof, "7_1_p1.h5", "7_1_n9.h5")
+    program = "import h5py, sys; f = h5py.File(sys.argv[1], sys.argv[2]); print('open', flush=True); sys.stdin.readline(); " \
+        "f.attrs['mine'] = 1; f.close()"
+    for mode, status in (("r+", 1), ("r", 0)):
+        p = start([sys.executable, "-c", program if mode == "r+" else program.replace("f.attrs['mine'] = 1; ", ""), out, mode],
+                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        p.stdout.readline()
+        before = os.stat(out).st_ino
+        for verb in (["merge", "-j", "7", "-p", prof], ["report", "--store", out], ["reduce", "-o", out, out]):
+            q = subprocess.run([JOBPROF, *verb], cwd=d, capture_output=True, text=True, timeout=60)
+            said = q.stderr.count("open for writing")
+            is_equal("open with %s: %s" % (mode, verb[0]), (q.returncode, said, os.stat(out).st_ino == before), (status, status, status == 1))
+            before = os.stat(out).st_ino
+        p.communicate("\n")
+        is_equal("open with %s: the program's own write" % mode, p.returncode, 0)
+    with h5py.File(out, "r") as f:
+        is_equal("what both wrote is in it", (value(f.attrs["mine"]), "analysis" in f, "n9" in f["Steps/1/Nodes"]), (1, True, True))
+
+
 # --- running steps, missing nodes ---
 
 def running_steps_are_left_alone():
@@ -861,6 +885,25 @@ def running_steps_are_left_alone():
     expect(0, *merge(prof, "-j", "7", cwd=d))
     with h5py.File(os.path.join(d, "job_7.h5"), "r") as f:
         is_true("found again", "Missing Nodes" not in f["Steps/0"].attrs, "")
+
+
+def a_step_that_only_runs_has_no_group():
+    """Readers take the first node of each step; when the step has ended it comes into the same file."""
+    prof, d = job7(), tmpdir()
+    p = os.path.join(prof, ME)
+    os.rename(os.path.join(p, "7_batch_p1.h5"), os.path.join(p, ".7_batch_p1.h5"))
+    for args in (["-S"], []):
+        st, err = merge(prof, "-j", "7", cwd=d, *args)
+        expect(1, st, err, "step batch on p1 is still running")
+        with h5py.File(os.path.join(d, "job_7.h5"), "r") as f:
+            is_equal("no group without content", (value(f.attrs["Number of Steps"]), {s: len(f["Steps"][s]["Nodes"]) for s in f["Steps"]}),
+                     (2, {"0": 2, "1": 1}))
+            empty = []
+            f.visititems(lambda name, o: empty.append(name) if isinstance(o, h5py.Group) and not len(o) and not len(o.attrs) else None)
+            is_equal("none at all", empty, [])
+    os.rename(os.path.join(p, ".7_batch_p1.h5"), os.path.join(p, "7_batch_p1.h5"))
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    is_equal("found again", steps(os.path.join(d, "job_7.h5")), {"0": ["p1", "p2"], "1": ["p1"], "batch": ["p1"]})
 
 
 def a_file_that_slurm_has_open_is_left_alone():
@@ -972,6 +1015,23 @@ def bad_inputs_are_named_and_the_rest_merged():
         with h5py.File(out, "r") as f:
             good = good and value(f["Steps/0"].attrs["Missing Nodes"]) == "p1"
         is_true("bad: " + how, good, "%s %s %s" % (st, inputs(prof), err))
+
+
+def a_filter_that_is_not_there_is_named():
+    for totals in (False, True):
+        prof, d = job7(), tmpdir()
+
+        def pack(f):
+            rows = f["p1/Tasks/0"][()]
+            del f["p1/Tasks/0"]
+            f["p1/Tasks"].create_dataset("0", data=rows, chunks=(10,), maxshape=(None,), compression="lzf")
+            if totals:
+                f.create_group("p1/Totals")
+
+        edit(prof, "7_0_p1.h5", pack)
+        st, err = merge(prof, "-j", "7", cwd=d)
+        expect(1, st, err, "7_0_p1.h5", "filter lzf is not there")
+        is_true("Totals: %s: it is not called damaged, and stays" % totals, "damaged" not in err and inputs(prof) == ["7_0_p1.h5"], err)
 
 
 def what_only_copying_shows_is_named_too():
@@ -1201,7 +1261,7 @@ def links_and_foreign_names_are_left_alone():
     is_true("named, harmlessly", all(w in err for w in names[:4] + ["7_2_p1.h5", "7_0_a\\x0ab.h5"])
             and "\nb.h5" not in err, err)
     is_true("others are not", not any(w in err for w in others[:3]), err)
-    is_equal("nothing of them is merged", steps(os.path.join(d, "job_7.h5"))["2"], [])
+    is_equal("nothing of them is merged", "2" in steps(os.path.join(d, "job_7.h5")), False)
     os.rename(p, p + ".real")
     os.symlink(p + ".real", p)
     st, err = merge(prof, "-j", "7", cwd=d)
@@ -1495,10 +1555,11 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            a_job_file_that_goes_meanwhile_deletes_nothing, stocks_job_file_is_extended, the_same_again_is_fine,
            the_same_in_another_layout_is_the_same, other_content_is_refused_and_kept,
            what_a_table_differs_in_besides_rows_is_content,
-           what_is_no_job_file_is_not_touched, running_steps_are_left_alone,
+           what_is_no_job_file_is_not_touched, a_job_file_that_is_open_for_writing_is_not_replaced,
+           running_steps_are_left_alone, a_step_that_only_runs_has_no_group,
            a_file_that_slurm_has_open_is_left_alone, promised_nodes_are_missing,
            counts_that_no_job_has_are_unknown,
-           bad_inputs_are_named_and_the_rest_merged, what_only_copying_shows_is_named_too,
+           bad_inputs_are_named_and_the_rest_merged, a_filter_that_is_not_there_is_named, what_only_copying_shows_is_named_too,
            what_is_sound_is_refused_for_the_right_reason, our_damaged_rows_are_named, a_refused_file_is_named_once,
            it_is_read_back_if_something_is_at_stake, from_its_name_on_it_can_be_read,
            what_does_not_read_back_deletes_nothing,

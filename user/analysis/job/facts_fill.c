@@ -247,6 +247,23 @@ static double lost_rows(const struct model_job *j)
 	return n;
 }
 
+/* The power of each bin, for the time in it that rows cover. */
+static double node_energy(const struct model_job *j)
+{
+	double sum = NAN;
+
+	for (unsigned i = 0; j->is_slurms && i < j->nnodes; i++) {
+		const struct job_unit *u = &j->nodes[i].unit;
+		const double *watts = job_unit__bins(u, Q_NODE_POWER, &j->grid);
+		const double *covered = job_unit__bins(u, Q_COVERED, &j->grid);
+
+		for (unsigned k = 0; watts && covered && k < j->grid.n; k++)
+			sum = known__sum(
+				sum, watts[k] * fmin(covered[k], time_grid__span_s(&j->grid, k)));
+	}
+	return sum;
+}
+
 static double cores_of(const struct model_job *j, bool threads)
 {
 	double sum = NAN;
@@ -349,6 +366,7 @@ static void fill_job(struct facts *f, const struct model_job *j)
 	*v[FACT_JOB_cores] = cores_of(j, false);
 	*v[FACT_JOB_cpus] = cores_of(j, true);
 	*v[FACT_JOB_cores_per_node] = largest_of(j);
+	*v[FACT_JOB_node_energy_j] = node_energy(j);
 	*v[FACT_JOB_others_s] = others_of(j);
 	*v[FACT_JOB_taken_s] = taken_of(j);
 	*v[FACT_JOB_node_mb] = least_memory(j);

@@ -79,7 +79,7 @@ struct idle_split facts_idle__in(const struct model_job *j, const struct job_nod
 		return unknown;
 	covered = fmin(bin_of(j, n, Q_COVERED, bin), time_grid__span_s(&j->grid, bin));
 	cpu = bin_of(j, n, Q_CPU, bin);
-	if (!(covered > 0) || isnan(cpu) || isnan(n->cores))
+	if (!(covered > 0) || isnan(cpu) || isnan(n->cores) || !job_node__counts_cores(j, n))
 		return unknown;
 	wanted.quota = bin_of(j, n, Q_HELD, bin); /* of which the wait is a part */
 	wanted.taken = taken_in(j, n, covered, cpu, bin);
@@ -122,9 +122,9 @@ static void fill_bin(struct facts *f, const struct idle_split *s, unsigned bin)
 }
 
 /* The job's have core time that no row covers among what nobody wanted. */
-static void fill_job(struct facts *f, const struct idle_split *sum)
+static void fill_job(struct facts *f, const struct idle_split *sum, bool cores)
 {
-	double idle = facts__job(f, FACT_JOB_core_s) - facts__job(f, FACT_JOB_cpu_s);
+	double idle = cores ? facts__job(f, FACT_JOB_core_s) - facts__job(f, FACT_JOB_cpu_s) : NAN;
 	struct idle_split s = facts_idle__split(idle, sum);
 
 	*f->values[FACT_JOB_idle_quota_s] = s.quota;
@@ -145,7 +145,11 @@ static int miss(struct facts *f, const struct model_job *j)
 		  {FACT_JOB_idle_disk_s, Q_DISK_WAIT},	{FACT_JOB_idle_asleep_s, Q_THREADS},
 		  {FACT_JOB_idle_taken_s, Q_NODE_IDLE}, {FACT_JOB_idle_s, Q_CPU}};
 	char reason[160];
-	int err = 0;
+	int err = model_job__counts_cores(j)
+			  ? 0
+			  : facts__miss(f, FACT_JOB_idle_s,
+					"the files do not say how many threads a core has: a CPU "
+					"that was not used may be one of a core that was");
 
 	for (size_t i = 0; !err && i < sizeof(of) / sizeof(*of); i++) {
 		if (!isnan(*f->values[of[i].fact]) || !isnan(facts__sum(j, of[i].q)))
@@ -170,6 +174,6 @@ int facts_idle__fill(struct facts *f, const struct model_job *j)
 		fill_bin(f, &sum, k);
 		facts_idle__add(&all, &sum);
 	}
-	fill_job(f, &all);
+	fill_job(f, &all, model_job__counts_cores(j));
 	return miss(f, j);
 }

@@ -44,6 +44,8 @@ static const struct {
 	{FACT_JOB_core_s, BECAUSE("the files do not say which CPUs it has")},
 	{FACT_JOB_cores_per_node, BECAUSE("the files do not say how many cores the nodes have")},
 	{FACT_JOB_node_mb, BECAUSE("the files do not say how much memory the nodes have")},
+	{FACT_JOB_node_energy_j,
+	 BECAUSE("only files of Slurm's own plugin have it, with the table Energy")},
 	{FACT_JOB_cpu_share, BECAUSE("its CPU time or its CPUs are not known")},
 	{FACT_JOB_wait_share, COLUMN(Q_WAIT)},
 	{FACT_JOB_demand, COLUMN(Q_WAIT)},

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/program.h"
+#include "base/read_note.h"
 #include "base/str.h"
 #include "cmd/sh5util/sh5util.h"
 #include "cmd/jobprof/verbs.h"
@@ -84,10 +85,13 @@ static bool called_sh5util(const char *name)
 static int start_verb(const struct verb *v, int argc, char **argv)
 {
 	static char name[32];
+	int status;
 
 	snprintf(name, sizeof(name), "jobprof %s", v->name);
 	log__init(name, LOGL_INFO);
-	return v->fn(argc, argv);
+	status = v->fn(argc, argv);
+	read_note__say_doubts();
+	return status;
 }
 
 static const struct verb *find_verb(const char *name)

@@ -151,6 +151,8 @@ static int open_file(struct extraction *x)
 	if (!err)
 		err = cursor__new(&x->cursor);
 	if (!err)
+		x->cursor->as_stored = x->opt->stock;
+	if (!err)
 		err = totals__new(&x->totals);
 	if (err) {
 		log_error("%s: %s", x->path, reader__strerror(err));

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "hdf5/h5util.h"
 #include "identity/stepname.h"
 #include "jobfile/extract/extract_internal.h"
 
@@ -13,6 +14,8 @@
 
 static const char *error_text(int err)
 {
+	if (h5__missing_filter(err))
+		return reader__strerror(err);
 	switch (err) {
 	case -EBADMSG:
 		return "damaged, or not a table";

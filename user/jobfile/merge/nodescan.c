@@ -89,6 +89,8 @@ int nodescan__fail(struct nodescan *n, int err, const char *a, const char *b, co
 
 static const char *table_trouble(int err)
 {
+	if (h5__missing_filter(err))
+		return reader__strerror(err);
 	switch (err) {
 	case -ENOTSUP:
 		return "no table of a profile";

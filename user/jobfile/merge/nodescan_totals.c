@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hdf5/h5util.h"
 #include "hdf5/summary.h"
 #include "hdf5/table_columns.h"
 #include "jobfile/merge/nodescan_internal.h"
@@ -149,6 +150,8 @@ static int check_table(struct nodescanner *s, hid_t group, const struct reader_s
 
 static const char *trouble_of(int err)
 {
+	if (h5__missing_filter(err))
+		return reader__strerror(err);
 	switch (err) {
 	case -EMSGSIZE:
 		return "claims more rows than the file can hold";
@@ -202,6 +205,7 @@ int nodescan__totals(struct nodescanner *s, hid_t group, struct nodescan_total *
 		.path = (char *)"",
 		.file_bytes = s->file_size,
 		.unknown = scan->unknown,
+		.is_slurms = reader__is_slurms(group),
 	};
 	int err = 0;
 

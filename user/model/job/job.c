@@ -353,6 +353,19 @@ static bool is_slurms(const struct model_job *j)
 	return j->nparts > 0;
 }
 
+bool job_node__counts_cores(const struct model_job *j, const struct job_node *n)
+{
+	return !j->is_slurms || !isnan(n->threads_per_core) || !(n->cpus > 1);
+}
+
+bool model_job__counts_cores(const struct model_job *j)
+{
+	for (unsigned i = 0; i < j->nnodes; i++)
+		if (!job_node__counts_cores(j, &j->nodes[i]))
+			return false;
+	return true;
+}
+
 static int make_parts(struct job_reading *r)
 {
 	struct model_job *j = r->job;

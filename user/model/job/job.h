@@ -146,6 +146,10 @@ int model_job__read(struct model_job *out, const struct job_input *inputs, unsig
 		    const struct job_options *o);
 void model_job__free(struct model_job *j);
 
+/* Whether the node's cores are cores: Slurm's own files do not say how many threads a core has, so
+ * that these are CPUs, and one that was not used may be a thread of a core that was. */
+bool job_node__counts_cores(const struct model_job *j, const struct job_node *n);
+bool model_job__counts_cores(const struct model_job *j); /* of all nodes */
 /* grid.n bins of a quantity; NULL: it is not kept of such units. */
 const double *job_unit__bins(const struct job_unit *u, enum quantity q, const struct time_grid *g);
 /* The lowest row of each bin, then the highest: 2 x grid.n; NULL: not known. */

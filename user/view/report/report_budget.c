@@ -49,7 +49,7 @@ struct report_budget report_budget__of_times(const struct budget_times *t)
 	b.share[BUDGET_WAIT] = idle->wait / all;
 	b.share[BUDGET_DISK] = idle->disk / all;
 	b.share[BUDGET_ASLEEP] = idle->asleep / all;
-	b.share[BUDGET_IDLE] = idle->none / all;
+	b.share[BUDGET_IDLE] = (isnan(idle->none) ? all - t->cpu : idle->none) / all;
 	return b;
 }
 
@@ -81,15 +81,18 @@ static bool matters(const struct report *r, const struct report_budget *b, int i
 }
 
 /* A long product begins further left. */
-static void print_heading(const struct facts *f, FILE *out)
+static void print_heading(const struct report *r, FILE *out)
 {
+	const struct facts *f = r->facts;
+	const bool are_cores = model_job__counts_cores(r->job);
 	double cores = facts__job(f, FACT_JOB_cores);
 	report_number count, wall, all;
 	report_line product;
-	int n = snprintf(product, sizeof(product), "%.20s core%s x %.20s = %.20s",
-			 report_text__count(cores, count), report_text__s(cores),
-			 report_text__time(facts__job(f, FACT_JOB_wall_s), wall),
-			 report_text__cores(facts__job(f, FACT_JOB_core_s), all));
+	int n = snprintf(
+		product, sizeof(product), "%.20s %s%s x %.20s%s%.20s",
+		report_text__count(cores, count), report_head__core(r), report_text__s(cores),
+		report_text__time(facts__job(f, FACT_JOB_wall_s), wall), are_cores ? " = " : "",
+		are_cores ? report_text__cores(facts__job(f, FACT_JOB_core_s), all) : "");
 
 	fprintf(out, "\n%-*s %s\n", n < REPORT_WIDTH - 45 ? 44 : REPORT_WIDTH - n - 1,
 		"Where the time went", product);
@@ -101,7 +104,7 @@ void report_budget__print(const struct report *r, FILE *out)
 
 	if (isnan(b.core_s))
 		return;
-	print_heading(r->facts, out);
+	print_heading(r, out);
 	for (int i = 0; i < N_BUDGET; i++) {
 		int cells = isnan(b.share[i]) ? 0 : (int)lrint(b.share[i] * CELLS);
 
@@ -111,7 +114,9 @@ void report_budget__print(const struct report *r, FILE *out)
 		fputs(cells ? "  " : "", out);
 		for (int k = 0; k < cells; k++)
 			putc('#', out);
-		if (meanings[i])
+		if (i == BUDGET_IDLE && !model_job__counts_cores(r->job))
+			fputs("  CPUs, or threads of cores", out);
+		else if (meanings[i])
 			fprintf(out, "  %s", meanings[i]);
 		putc('\n', out);
 	}

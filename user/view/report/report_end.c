@@ -25,8 +25,12 @@ static void print_energy(const struct facts *f, FILE *out)
 {
 	double j = facts__job(f, FACT_JOB_energy_j), least = facts__job(f, FACT_JOB_energy_low_j);
 	double like = isnan(least) ? j : least;
+	double nodes = facts__job(f, FACT_JOB_node_energy_j);
 	report_number all, low, high, idle;
 
+	if (isnan(j) && !isnan(nodes))
+		fprintf(out, "Energy       %s of the whole nodes, by Slurm's sensors\n",
+			report_text__energy(nodes, nodes, all));
 	if (isnan(j))
 		return;
 	fprintf(out, "Energy       %s (%s to %s), %s of it idle cores\n",
@@ -81,13 +85,22 @@ static void print_names(const struct facts *f, FILE *out)
 	report_text__paragraph(out, text, 13, 13);
 }
 
+static void print_slurms(const struct facts *f, FILE *out)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "waiting, IPC, disk requests, network, %senergy: Slurm's own profiles do not have "
+		 "them; rules that need them were not judged",
+		 isnan(facts__job(f, FACT_JOB_node_energy_j)) ? "" : "the job's part of the ");
+	fputs("Not known    ", out);
+	report_text__paragraph(out, text, 13, 13);
+}
+
 static void print_missing(const struct report *r, FILE *out)
 {
 	if (r->job->is_slurms)
-		fputs("Not known    waiting, IPC, disk requests, network, energy: Slurm's own\n"
-		      "             profiles do not have them; rules that need them were not "
-		      "judged\n",
-		      out);
+		print_slurms(r->facts, out);
 	else if (r->all)
 		print_reasons(r->facts, out);
 	else

@@ -54,9 +54,9 @@ void report_given__print(const struct report *r, FILE *out)
 	if (!r->is_run || has_limits)
 		fputs("\nUsed of what was given\n", out);
 	if (isfinite(cpu) && !r->is_run) { /* of a run the lines above say it */
-		snprintf(detail, sizeof(detail), "%.*f of %.0f core%s", cpu < 0.05 ? 2 : 1,
+		snprintf(detail, sizeof(detail), "%.*f of %.0f %s%s", cpu < 0.05 ? 2 : 1,
 			 facts__job(f, FACT_JOB_cpu_s) / facts__job(f, FACT_JOB_wall_s),
-			 facts__job(f, FACT_JOB_cores),
+			 facts__job(f, FACT_JOB_cores), report_head__core(r),
 			 report_text__s(facts__job(f, FACT_JOB_cores)));
 		print_bar(out, "CPU", cpu, detail);
 	}

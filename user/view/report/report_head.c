@@ -216,6 +216,11 @@ static void print_memory(const struct report *r, FILE *out)
 		report_text__mem_option(facts__job(r->facts, FACT_JOB_ask_mb), option));
 }
 
+const char *report_head__core(const struct report *r)
+{
+	return model_job__counts_cores(r->job) ? "core" : "CPU";
+}
+
 void report_head__print(const struct report *r, FILE *out)
 {
 	double limit = facts__job(r->facts, FACT_JOB_limit_s);
@@ -223,7 +228,7 @@ void report_head__print(const struct report *r, FILE *out)
 
 	print_job(r, out);
 	print_nodes(r, out);
-	print_count(facts__job(r->facts, FACT_JOB_cores), "core", out);
+	print_count(facts__job(r->facts, FACT_JOB_cores), report_head__core(r), out);
 	print_count(facts__job(r->facts, FACT_JOB_tasks), "task", out);
 	if (facts__job(r->facts, FACT_JOB_gpus) > 0)
 		print_count(facts__job(r->facts, FACT_JOB_gpus), "GPU", out);

@@ -8,6 +8,8 @@
 #include "view/report/report.h"
 
 void report_head__print(const struct report *r, FILE *out);
+/* "core", or "CPU" where it may be a thread of one. */
+const char *report_head__core(const struct report *r);
 void report_findings__print(const struct report *r, FILE *out);
 void report_budget__print(const struct report *r, FILE *out);
 void report_threads__print(const struct report *r, FILE *out);

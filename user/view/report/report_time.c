@@ -76,7 +76,8 @@ static void print_cpu(const struct report *r, FILE *out)
 		resample(r->facts, FACT_BIN_cpu_s, true, columns);
 		snprintf(detail, sizeof(detail), "max %.1f cores", max_of(columns, &sum));
 	} else {
-		snprintf(detail, sizeof(detail), "of %.0f core%s", cores, report_text__s(cores));
+		snprintf(detail, sizeof(detail), "of %.0f %s%s", cores, report_head__core(r),
+			 report_text__s(cores));
 	}
 	print_row(r, "CPU", FACT_BIN_cpu_s, true, cores, detail, out);
 }
