@@ -234,6 +234,8 @@ static int time_column(const struct cursor *c, const char *name)
 int slurm_check__begin(struct slurm_check *k, const struct cursor *c, const char *series,
 		       bool totals, double cpus)
 {
+	bool any = false;
+
 	k->cols = calloc(c->ncols, sizeof(*k->cols));
 	if (!k->cols)
 		return -ENOMEM;
@@ -248,7 +250,10 @@ int slurm_check__begin(struct slurm_check *k, const struct cursor *c, const char
 
 		k->cols[i].limit = name && !c->cols[i].unknown ? find_limit(series, name) : NULL;
 		k->cols[i].stored = c->cols[i].type;
+		any |= k->cols[i].limit != NULL;
 	}
+	if (!any) /* no table of Slurm's: its rows need not be in the order of time */
+		k->times.epoch = -1;
 	return 0;
 }
 
