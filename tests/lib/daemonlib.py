@@ -64,6 +64,8 @@ class Daemon:
                          "NodeName": NODE, "PublishInterval": 1, "LogLevel": "debug",
                          "CgroupRoot": CGROUP_ROOT,
                          "Sensors": "none",  # of those who test them: machines differ
+                         # Steps of tests are alone on no node, and root's: privacy.py tries the defaults.
+                         "NodeTables": "always", "ExternSteps": "all",
                          "Socket": os.path.join(self.dir, "socket")}
         self.configure(**settings)
         self.proc = None

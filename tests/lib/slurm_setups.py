@@ -47,7 +47,7 @@ def no_step(name, c, d):
     """`salloc` without a step
 
     `salloc --no-shell` of an ordinary user on two nodes with `PrologFlags=Contain`, in which nothing
-    runs: an extern step's file per node, in the user's directory."""
+    runs: with `ExternSteps=all` an extern step's file per node, in the user's directory."""
     job = allocate(c, ["-N2", "-J", "idle"], USER.pw_name)
     for node in c.nodes:
         wait_until(lambda: name_of(job, EXTERN, node) in d.said(), 20, "the extern step")

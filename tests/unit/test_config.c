@@ -88,6 +88,9 @@ TEST(defaults)
 	assert_int_equal(c.n_cgroup_patterns, 0);
 	assert_string_equal(c.perf_events, PERF_EVENTS_DEFAULT);
 	assert_int_equal(c.perf_mode, PERF_MODE_AUTO);
+	assert_int_equal(c.node_tables, NODE_TABLES_EXCLUSIVE);
+	assert_false(c.extern_all);
+	assert_null(c.profile_group);
 	assert_true(c.perf_budget == 1);
 	assert_string_equal(config__where(&c, "PerfEvents"), "default");
 	config__free(&c);
@@ -105,7 +108,8 @@ TEST(every_key)
 				  "MaxSlots=16\nPublishInterval=0\nCgroupPattern=/a/b-*\n"
 				  "CgroupPattern=/c/*\nCgroupRoot=/docker/x\nWriter=/w\nBTF=/b\n"
 				  "PerfEvents=cycles:u,cpu/event=1,umask=2/\nPerfMode=Sampled\n"
-				  "PerfBudget=0.5\nLogLevel=Debug\n"),
+				  "PerfBudget=0.5\nLogLevel=Debug\nNodeTables=Never\n"
+				  "ExternSteps=ALL\nProfileGroup=support\n"),
 			 0);
 	assert_string_equal(said, "");
 	assert_string_equal(c.hdf5_dir, "/shared/prof");
@@ -127,6 +131,9 @@ TEST(every_key)
 	assert_true(c.perf_budget == 0.5);
 	assert_non_null(strstr(config__where(&c, "PerfEvents"), "/jobprof.conf:15"));
 	assert_int_equal(c.log_level, LOGL_DEBUG);
+	assert_int_equal(c.node_tables, NODE_TABLES_NEVER);
+	assert_true(c.extern_all);
+	assert_string_equal(c.profile_group, "support");
 	config__free(&c);
 }
 
@@ -182,6 +189,9 @@ TEST(bad_values_say_what_is_valid)
 	refused("PerfBudget=0.001\n", "PerfBudget: \"0.001\" is not a percentage from 0.01 to 20");
 	refused("PerfBudget=21\n", "from 0.01 to 20");
 	refused("PerfBudget=1%\n", "from 0.01 to 20");
+	refused("NodeTables=yes\n", "one of exclusive, always, never");
+	refused("ExternSteps=none\n", "one of used, all");
+	refused("ProfileGroup=a/b\n", "is not a name");
 	refused("LogLevel=loud\n", "one of error, warn, info, debug");
 	refused("JobAcctGatherFrequency=task=0.01\n", "0.1 to 86400");
 	refused("JobAcctGatherFrequency=cpu=1\n", "task, energy");

@@ -116,6 +116,37 @@ TEST(what_is_no_profile_is_kept_too)
 	assert_int_equal(size_of(kept.path), 11);
 }
 
+TEST(an_unwanted_file_of_a_running_step_is_removed)
+{
+	struct synth s = plain;
+	int fd;
+
+	synth_make(journal, &s);
+	fd = open(journal, O_RDONLY);
+	assert_int_equal(publish__live(fd, dir_fd, NAME, NULL), 0);
+	close(fd);
+	close(openat(dir_fd, "." NAME ".tmp", O_WRONLY | O_CREAT, 0600));
+	assert_int_equal(publish__remove(dir_fd, NAME), 0);
+	assert_int_equal(size_of("." NAME), -1);
+	assert_int_equal(size_of("." NAME ".tmp"), -1);
+	assert_int_equal(publish__remove(dir_fd, NAME), 0);
+	assert_int_equal(publish__remove(dir_fd, "../x"), -EINVAL);
+}
+
+/* As ProfileGroup has it; other modes are of directories that users have made as they like. */
+TEST(files_of_a_shared_directory_are_for_its_group)
+{
+	static const struct {
+		mode_t dir, mask;
+	} cases[] = {{0700, 0}, {0750, 0}, {0755, 0}, {02755, 0}, {02750, 027}, {02770, 027}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(fchmod(dir_fd, cases[i].dir), 0);
+		assert_int_equal(publish__mask(dir_fd), cases[i].mask);
+	}
+	fchmod(dir_fd, 0700);
+}
+
 TEST(a_full_disk_leaves_nothing_behind)
 {
 	struct synth s = plain;

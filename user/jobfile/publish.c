@@ -77,6 +77,27 @@ int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_
 	return sync_dir(dir_fd);
 }
 
+int publish__remove(int dir_fd, const char *name)
+{
+	char tmp[256], dot[256];
+
+	if (!name_ok(name))
+		return -EINVAL;
+	snprintf(dot, sizeof(dot), ".%s", name);
+	snprintf(tmp, sizeof(tmp), ".%s.tmp", name);
+	if ((unlinkat(dir_fd, tmp, 0) && errno != ENOENT) ||
+	    (unlinkat(dir_fd, dot, 0) && errno != ENOENT))
+		return -errno;
+	return 0;
+}
+
+mode_t publish__mask(int dir_fd)
+{
+	struct stat st;
+
+	return !fstat(dir_fd, &st) && st.st_mode & S_ISGID && !(st.st_mode & S_IRWXO) ? 027 : 0;
+}
+
 struct run_of {
 	char path[300];
 	bool known;    /* it says when it began */
@@ -164,7 +185,7 @@ static int keep_as(int dir_fd, const char *from, const char *name, int64_t n, ch
 	int fd, err;
 
 	snprintf(dir, sizeof(dir), "restart%lld", (long long)n);
-	if (mkdirat(dir_fd, dir, 0700) && errno != EEXIST)
+	if (mkdirat(dir_fd, dir, publish__mask(dir_fd) ? 0750 : 0700) && errno != EEXIST)
 		return -errno;
 	fd = openat(dir_fd, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	/* A file or a link of that name is in the way like a taken place. */

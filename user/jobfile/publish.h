@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "hdf5/nodestep.h"
 
@@ -18,6 +19,14 @@
 
 /* Publishes .NAME, what a running step shows. */
 int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st);
+
+/* Removes .NAME and what a writer that was killed has left of it. */
+int publish__remove(int dir_fd, const char *name);
+
+/* Bits of a mode that new files in the directory do not get: in a directory that its owner shares
+ * with a group (set-group-ID, and nothing for others: ProfileGroup) files are for both. Elsewhere
+ * 0. */
+mode_t publish__mask(int dir_fd);
 
 struct kept {
 	char path[300];

@@ -369,7 +369,8 @@ int acct_gather_profile_p_node_step_start(const void *record)
 			 "step is not told of");
 		return SLURM_SUCCESS;
 	}
-	step.wait = step.message.asked && asked != PROFILE_NONE;
+	/* --profile=none, too, must be known before the step counts as one that asks for nothing */
+	step.wait = step.message.asked;
 	if (!step.wait)
 		sink__open(step.sink);
 	else if (sink__step(step.sink, &step.message, true) != -ESRCH)

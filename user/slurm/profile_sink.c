@@ -455,6 +455,11 @@ void sink__end(struct sink *s)
 {
 	pthread_mutex_lock(&s->lock);
 	read_answers(s);
+	if (s->client.fd < 0 && s->step.asked) {
+		/* a jobprofd that was restarted must hear of --profile=none */
+		s->retry_ns = 0;
+		ensure_connected(s);
+	}
 	s->lost += s->nheld;
 	if (s->lost)
 		log_text(s,

@@ -143,8 +143,9 @@ def task(site, server):
 def none(site, server):
     s, _, _ = job(site, ["--profile=none"], "sleep 1.2")
     h = closed(server, s)
-    is_equal("none: asked for, and for nothing", pick(h.steps[0], "asked", "families"),
-             [1, "none"])
+    is_equal("none: asked for, and for nothing, before the tasks begin", [pick(m, "asked", "families", "uid")
+                                                                          for m in h.steps],
+             [[1, "none", UNKNOWN], [1, "none", 0]])
     is_equal("none: no table", h.tables, {})
 
 
@@ -380,6 +381,20 @@ def restarted(site):
     second.stop()
 
 
+def none_restarted(site):
+    """No samples are sent that would tell a new jobprofd of the step."""
+    server = site.listen()
+    s = site.cluster.srun(["--profile=none"], UNTIL)
+    wait_until(lambda: s.id and len(Heard(server, s.id).steps) == 2, 20, "the step")
+    server.stop()
+    second = site.listen()
+    let_go(s)
+    is_equal("none, restarted: the job runs", s.end(30), 0)
+    h = closed(second, s)
+    is_equal("none, restarted: it is told at the end", [pick(m, "asked", "families") for m in h.steps], [[1, "none"]])
+    second.stop()
+
+
 def reconfigured(site):
     """slurmd puts the plugin away, and loads it again."""
     server = site.listen()
@@ -450,7 +465,7 @@ def on_second():
     together(some([configuration, versions, bad_default, default, memory_limit], site, server))
     is_equal("every packet is as the protocol says, second site", server.errors, [])
     server.stop()
-    for test in chosen((reconfigured, absent, hung, restarted)):
+    for test in chosen((reconfigured, absent, hung, restarted, none_restarted)):
         run_one(named(test, site))
 
 

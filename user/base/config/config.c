@@ -98,6 +98,12 @@ static const struct config_key keys[] = {
 	 "Where Slurm's plugins and users' programs talk to jobprofd."},
 	{"AdminGroup", &config_type_name, offsetof(struct config, admin_group), NULL, "root only", 0,
 	 "The group whose members may see every user's rows through the socket."},
+	{"ProfileGroup", &config_type_name, offsetof(struct config, profile_group), NULL, "the users alone", 0,
+	 "The group that may read all users' files: their directories have it, and mode 2750."},
+	{"NodeTables", &config_type_node_tables, offsetof(struct config, node_tables), "exclusive", NULL, 0,
+	 "Whose files say what the whole node did: exclusive, of jobs that have the node for themselves; always; never."},
+	{"ExternSteps", &config_type_extern, offsetof(struct config, extern_all), "used", NULL, 0,
+	 "Which extern steps have files: used, those in which the job's user was; all."},
 	{"AutoMerge", &config_type_bool, offsetof(struct config, auto_merge), "no", NULL, 0,
 	 "yes: a job's files are merged when it has ended, as its user, on its first node."},
 	{"CulpritMatrix", &config_type_bool, offsetof(struct config, culprit_matrix), "no", NULL, 0,
@@ -192,6 +198,7 @@ void config__free(struct config *c)
 	free(c->sensor_dir);
 	free(c->socket);
 	free(c->admin_group);
+	free(c->profile_group);
 	free(c->sensors);
 	free(c->sys_root);
 	free(c->proc_root);

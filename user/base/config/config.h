@@ -20,6 +20,10 @@ extern const char *const config_ipmi_keys[CONFIG_IPMI];
 enum config_unwind { UNWIND_FP, UNWIND_DWARF };
 enum config_perf { PERF_MODE_AUTO, PERF_MODE_EXACT, PERF_MODE_SAMPLED, PERF_MODE_OFF };
 
+/* Whether files have what sensors say of the node as a whole; exclusive: where the job has the node
+ * for itself. */
+enum config_node_tables { NODE_TABLES_EXCLUSIVE, NODE_TABLES_ALWAYS, NODE_TABLES_NEVER };
+
 /* MB of journals in StateDir; 0: as much as they take. */
 struct journal_limits {
 	double user;	 /* JournalUserMax: of one user's steps */
@@ -55,13 +59,16 @@ struct config {
 	char *sensor_dir;	    /* SensorDir; absolute */
 	char *socket;		    /* Socket; absolute */
 	char *admin_group;	    /* AdminGroup */
-	bool auto_merge;	    /* AutoMerge */
-	bool auto_report;	    /* AutoReport */
-	bool culprit_matrix;	    /* CulpritMatrix */
-	enum config_unwind unwind;  /* StackUnwind */
-	bool by_cycles;		    /* SampleEvent=cycles */
-	char *sensors;		    /* Sensors: which sources are read */
-	char *sys_root;		    /* SysRoot, ProcRoot, DevRoot: where sensors look; absolute */
+	char *profile_group;	    /* ProfileGroup */
+	enum config_node_tables node_tables; /* NodeTables */
+	bool extern_all;		     /* ExternSteps=all */
+	bool auto_merge;		     /* AutoMerge */
+	bool auto_report;		     /* AutoReport */
+	bool culprit_matrix;		     /* CulpritMatrix */
+	enum config_unwind unwind;	     /* StackUnwind */
+	bool by_cycles;			     /* SampleEvent=cycles */
+	char *sensors;			     /* Sensors: which sources are read */
+	char *sys_root; /* SysRoot, ProcRoot, DevRoot: where sensors look; absolute */
 	char *proc_root;
 	char *dev_root;
 	char *ipmi[CONFIG_IPMI];  /* EnergyIPMI*, as written: config_ipmi_keys has the names */

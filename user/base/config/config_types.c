@@ -305,6 +305,44 @@ static void print_sample_event(const char *key, const void *field, FILE *f)
 	fprintf(f, "%s=%s\n", key, *(const bool *)field ? "cycles" : "cpu-clock");
 }
 
+static const char *const node_tables_names[] = {[NODE_TABLES_EXCLUSIVE] = "exclusive",
+						[NODE_TABLES_ALWAYS] = "always",
+						[NODE_TABLES_NEVER] = "never"};
+
+static int parse_node_tables(const char *text, void *field, char *err, size_t errlen)
+{
+	for (unsigned i = 0; i < sizeof(node_tables_names) / sizeof(node_tables_names[0]); i++) {
+		if (!strcasecmp(text, node_tables_names[i])) {
+			*(enum config_node_tables *)field = (enum config_node_tables)i;
+			return 0;
+		}
+	}
+	snprintf(err, errlen, "\"%s\" is not one of exclusive, always, never", text);
+	return -EINVAL;
+}
+
+static void print_node_tables(const char *key, const void *field, FILE *f)
+{
+	fprintf(f, "%s=%s\n", key, node_tables_names[*(const enum config_node_tables *)field]);
+}
+
+static int parse_extern(const char *text, void *field, char *err, size_t errlen)
+{
+	bool all = !strcasecmp(text, "all");
+
+	if (!all && strcasecmp(text, "used")) {
+		snprintf(err, errlen, "\"%s\" is not one of used, all", text);
+		return -EINVAL;
+	}
+	*(bool *)field = all;
+	return 0;
+}
+
+static void print_extern(const char *key, const void *field, FILE *f)
+{
+	fprintf(f, "%s=%s\n", key, *(const bool *)field ? "all" : "used");
+}
+
 static int parse_bool(const char *text, void *field, char *err, size_t errlen)
 {
 	bool yes = !strcasecmp(text, "yes");
@@ -386,6 +424,8 @@ const struct config_type config_type_pattern = {parse_pattern, print_patterns, N
 const struct config_type config_type_perf = {parse_perf, print_perf, NULL};
 const struct config_type config_type_unwind = {parse_unwind, print_unwind, NULL};
 const struct config_type config_type_sample_event = {parse_sample_event, print_sample_event, NULL};
+const struct config_type config_type_node_tables = {parse_node_tables, print_node_tables, NULL};
+const struct config_type config_type_extern = {parse_extern, print_extern, NULL};
 const struct config_type config_type_budget = {parse_budget, print_double, NULL};
 const struct config_type config_type_burst = {parse_burst, print_double, NULL};
 const struct config_type config_type_bool = {parse_bool, print_bool, NULL};

@@ -20,6 +20,7 @@ extern const struct config_type config_type_path, config_type_name, config_type_
 	config_type_words, config_type_freq, config_type_slots, config_type_stacks,
 	config_type_cgroups, config_type_ring, config_type_publish, config_type_megabytes,
 	config_type_pattern, config_type_perf, config_type_budget, config_type_burst,
-	config_type_bool, config_type_level, config_type_unwind, config_type_sample_event;
+	config_type_bool, config_type_level, config_type_unwind, config_type_sample_event,
+	config_type_node_tables, config_type_extern;
 
 #endif

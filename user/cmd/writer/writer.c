@@ -22,7 +22,7 @@
 
 #define FILES_MAX 64
 
-enum mode { MODE_NONE, MODE_LIVE, MODE_FINAL };
+enum mode { MODE_NONE, MODE_LIVE, MODE_FINAL, MODE_REMOVE };
 
 struct options {
 	int journal_fd;
@@ -34,7 +34,7 @@ struct options {
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: jobprof-writer -j FD -d DIRFD -n NAME.h5 -m live|final "
+	fprintf(stderr, "usage: jobprof-writer -j FD -d DIRFD -n NAME.h5 -m live|final|remove "
 			"[-D SECONDS]\n");
 	return 2;
 }
@@ -69,9 +69,10 @@ static int parse_options(int argc, char **argv, struct options *o)
 			o->name = optarg;
 			break;
 		case 'm':
-			o->mode = !strcmp(optarg, "live")    ? MODE_LIVE
-				  : !strcmp(optarg, "final") ? MODE_FINAL
-							     : MODE_NONE;
+			o->mode = !strcmp(optarg, "live")     ? MODE_LIVE
+				  : !strcmp(optarg, "final")  ? MODE_FINAL
+				  : !strcmp(optarg, "remove") ? MODE_REMOVE
+							      : MODE_NONE;
 			break;
 		case 'D':
 			err = number(optarg, &seconds);
@@ -120,7 +121,9 @@ static int publish(const struct options *o)
 	struct kept kept = {0};
 	int err;
 
-	if (o->mode == MODE_LIVE)
+	if (o->mode == MODE_REMOVE)
+		err = publish__remove(o->dir_fd, o->name);
+	else if (o->mode == MODE_LIVE)
 		err = publish__live(o->journal_fd, o->dir_fd, o->name, &st);
 	else
 		err = publish__final(o->journal_fd, o->dir_fd, o->name, &st, &kept);
@@ -160,7 +163,7 @@ int main(int argc, char **argv)
 	}
 	signal(SIGALRM, on_alarm);
 	signal(SIGXFSZ, SIG_IGN);
-	umask(022);
+	umask(022 | publish__mask(o.dir_fd));
 	alarm(o.deadline);
 	return publish(&o);
 }

@@ -55,6 +55,16 @@ static void keep_as_stdin(int fd)
 	}
 }
 
+/* Nothing was published for a user who has no directory. */
+static bool has_no_dir(const struct publication *p)
+{
+	char path[PUBLISH_PATH + 66];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", p->dir, p->user);
+	return !stat(p->dir, &st) && lstat(path, &st) && errno == ENOENT;
+}
+
 /* Runs in the child, as the user from child__become() on. Never returns. */
 static void run_writer(const struct publication *p, const char *writer, bool final, pid_t parent)
 {
@@ -72,7 +82,7 @@ static void run_writer(const struct publication *p, const char *writer, bool fin
 		log_error("cannot read journal %s: %s", p->journal, strerror(errno));
 		_exit(1);
 	}
-	if (p->user[0] && !geteuid())
+	if (p->user[0] && !geteuid() && !p->unwanted)
 		made = user_dir__make(p->dir, &u);
 	if (child__become(&u)) {
 		log_error("cannot become uid %u: %s", p->uid, strerror(errno));
@@ -81,6 +91,8 @@ static void run_writer(const struct publication *p, const char *writer, bool fin
 	/* The next daemon starts a writer of its own: two would share one temporary name. */
 	if (child__end_with(parent, SIGKILL))
 		_exit(1);
+	if (p->unwanted && has_no_dir(p))
+		_exit(0);
 	dir = open_dir(p, &u, made);
 	if (dir < 0)
 		_exit(1);
@@ -96,7 +108,10 @@ static void run_writer(const struct publication *p, const char *writer, bool fin
 	snprintf(dfd, sizeof(dfd), "%d", DIR_FD);
 	snprintf(deadline, sizeof(deadline), "%d", DEADLINE_S);
 	execl(writer, "jobprof-writer", "-j", jfd, "-d", dfd, "-n", p->name, "-m",
-	      final ? "final" : "live", "-D", deadline, (char *)NULL);
+	      p->unwanted ? "remove"
+	      : final	  ? "final"
+			  : "live",
+	      "-D", deadline, (char *)NULL);
 	log_error("cannot run %s: %s: set Writer= in jobprof.conf", writer, strerror(errno));
 	_exit(1);
 }

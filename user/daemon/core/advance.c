@@ -80,7 +80,7 @@ static bool cgroup_gone(struct kern *k, const struct step *s)
 /* Messages that slurmstepd sent before its end have arrived by now. */
 static void read_last_messages(struct daemon *d, const struct step *s, uint64_t now)
 {
-	if (!d->control || s->state != STEP_NEW || (s->req && s->req->spank))
+	if (!d->control || (s->req && s->req->spank && !step__began_before(s, d->env.k)))
 		return;
 	control__turn(d->control, now);
 	request_match__claim(&d->env, now);
@@ -159,6 +159,21 @@ static bool has_come_to_rest(struct step *s, const struct step_env *env, bool le
 	return (quiet && !step__asks(s) && !job_attrs__waits(s, env)) || waited > QUIET_MAX_NS;
 }
 
+/* What was published of a step whose user wants no file is removed. */
+static void advance_ignored(struct daemon *d, struct step *s, uint64_t now)
+{
+	bool published = s->pub.unwanted && s->intervals && !s->pub.done;
+
+	if (published)
+		daemon_finish_file(d, &s->pub, now);
+	if (!cgroup_gone(d->env.k, s))
+		return;
+	step__release(s, d->env.k);
+	if (!published)
+		step__drop_journal(s);
+	s->state = published ? STEP_FINISHING : STEP_DONE;
+}
+
 void daemon__leave_behind(struct daemon *d)
 {
 	d->left_behind = true;
@@ -192,10 +207,7 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 			daemon_finish_file(d, &s->pub, now);
 		break;
 	case STEP_IGNORED:
-		if (!cgroup_gone(d->env.k, s))
-			break;
-		step__release(s, d->env.k);
-		s->state = STEP_DONE;
+		advance_ignored(d, s, now);
 		break;
 	case STEP_DONE:
 		break;

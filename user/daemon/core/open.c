@@ -254,6 +254,8 @@ static void fill_env(struct daemon *d)
 	d->env.state_dir = c->state_dir;
 	d->env.hdf5_dir = d->opts.embedded ? d->opts.out_dir : c->hdf5_dir;
 	d->env.cluster = c->cluster;
+	d->env.node_tables = c->node_tables;
+	d->env.extern_all = c->extern_all;
 	d->env.families = d->opts.families;
 	d->env.embedded = d->opts.embedded;
 	d->env.file = d->opts.file;

@@ -93,7 +93,10 @@ static void remove_written_journal(const struct publication *p, char *path, size
 	snprintf(path, len, "%s%s%s/%s", p->dir, p->user[0] ? "/" : "", p->user, p->name);
 	if (!p->unnamed) /* else that name is another file's, or nobody's */
 		unlink(p->journal);
-	log_debug("wrote %s", path);
+	if (p->unwanted)
+		log_debug("%s is not kept: none was wanted", path);
+	else
+		log_debug("wrote %s", path);
 }
 
 bool daemon_writer_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
@@ -105,7 +108,9 @@ bool daemon_writer_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 	for (s = d->steps; s; s = s->next) {
 		if (!publication__reaped(&s->pub, pid, status, now))
 			continue;
-		if (s->pub.done) {
+		/* the journal of a step that goes on says to a later jobprofd what its user wants
+		 */
+		if (s->pub.done && s->state != STEP_IGNORED) {
 			remove_written_journal(&s->pub, d->last_file, sizeof(d->last_file));
 			s->state = STEP_DONE;
 		}

@@ -102,7 +102,7 @@ void request_match__claim(const struct step_env *env, uint64_t now)
 			claim_request(env->requests, s, env->k);
 		/* the request came after the step had been ignored */
 		if (s->state == STEP_IGNORED && !s->given_up && s->req && s->req->asked_by &&
-		    !s->req->none)
+		    !request__refuses(s->req))
 			s->state = STEP_NEW;
 	}
 	while (*at) {

@@ -52,6 +52,8 @@ static void scan_meta(const struct journal_record *r, struct publication *p, str
 		p->uid = n;
 	else if (!strcmp(r->name, "gid") && !parse_u32(r->str, &n))
 		p->gid = n;
+	else if (!strcmp(r->name, JOURNAL_UNWANTED))
+		p->unwanted = true;
 	else
 		region_accounts__remember(&sc->external.accounts, r->name, r->str,
 					  &sc->external.lost_regions);
@@ -172,6 +174,11 @@ static struct step *resume_step(const struct step_env *env, const char *path, st
 	s->uid_known = true;
 	s->uid = p->uid;
 	s->gid = p->gid;
+	if (p->unwanted) {
+		s->state = STEP_IGNORED;
+		s->given_up = true;
+		return s;
+	}
 	s->state = STEP_ACTIVE;
 	journal__attr_str(s->journal, "Restarted", restart_note(s, same));
 	log__print(same ? LOGL_DEBUG : LOGL_WARN, "%s goes on after a restart%s", p->name,

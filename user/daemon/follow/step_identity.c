@@ -24,8 +24,7 @@
 static void copy_job_from_siblings(struct step *s, const struct step *all)
 {
 	for (; all; all = all->next) {
-		if (all == s || all->ids.job_end != s->ids.job_end ||
-		    strncmp(all->path, s->path, s->ids.job_end))
+		if (all == s || !step__same_job(all, s))
 			continue;
 		if (!s->ids.has_job && all->ids.has_job) {
 			s->ids.has_job = true;
@@ -206,6 +205,50 @@ static bool take_request(struct step *s, const struct step_env *env)
 	return r && r->asked_by ? !r->none : env->families != 0;
 }
 
+/* An extern step has no request of its own. It has no file where a step of its job on this node has
+ * none by its user's wish, and none of them is profiled. */
+static bool job_refuses(const struct step *s, const struct step *all)
+{
+	bool refuses = false;
+
+	for (; all; all = all->next) {
+		if (all == s || !step__same_job(all, s))
+			continue;
+		if (all->state != STEP_NEW && all->state != STEP_IGNORED && !all->pub.unwanted)
+			return false;
+		refuses |= all->state == STEP_IGNORED && request__refuses(all->req);
+		refuses |= all->pub.unwanted;
+	}
+	return refuses;
+}
+
+static bool is_refused(struct step *s, const struct step_env *env)
+{
+	if (s->ids.step_id == STEP_EXTERN && s->ids.has_step)
+		s->refused |= job_refuses(s, *env->steps);
+	return s->refused || request__refuses(s->req);
+}
+
+/* The step may be gone when its job's extern step is looked at. */
+static void tell_extern(const struct step *s, const struct step_env *env)
+{
+	for (struct step *o = *env->steps; o; o = o->next)
+		if (step__same_job(o, s))
+			is_refused(o, env);
+}
+
+/* Every job has an extern step: it is of use where the job's user has logged in. */
+static bool is_unused(struct step *s, const struct step_env *env)
+{
+	uint32_t slot;
+
+	if (env->extern_all || s->ids.step_id != STEP_EXTERN || s->user_seen)
+		return false;
+	for_each_slot(slot, s) if (kern__slot(env->k, slot)->uid) return false;
+	ask_owner(s, env); /* of a program that began before it could be seen */
+	return true;
+}
+
 /* The step ended before an answer came: it waits for ANSWER_NS. */
 static bool still_waits(struct step *s)
 {
@@ -216,19 +259,16 @@ static bool still_waits(struct step *s)
 	return s->unanswered && now < s->asking_ns + ANSWER_NS;
 }
 
-void step__identify(struct step *s, const struct step_env *env, const struct step *all, bool last)
+/* All is known that decides whether the step has a file. */
+static void begin(struct step *s, const struct step_env *env, bool last)
 {
-	bool found;
+	bool wanted = take_request(s, env);
 
-	if (s->state != STEP_NEW)
+	if (is_refused(s, env)) {
+		step__refuse(s, env);
 		return;
-	found = find_identity(s, env, all, false); /* this also asks for what is not known */
-	last = last && !still_waits(s);
-	if (!found && last && s->state == STEP_NEW)
-		found = find_identity(s, env, all, true);
-	if (!found || !is_decided(s, env, last))
-		return;
-	if (!take_request(s, env)) {
+	}
+	if (!wanted) {
 		s->state = STEP_IGNORED;
 		return;
 	}
@@ -236,8 +276,36 @@ void step__identify(struct step *s, const struct step_env *env, const struct ste
 		ignore_step(s, "ProfileHDF5Dir is not set");
 		return;
 	}
+	s->unused = is_unused(s, env);
+	if (s->unused) {
+		if (last)
+			ignore_unused(s, env->k);
+		return;
+	}
+	step__drop_journal(s); /* the first request was for nothing, and another one outranks it */
 	s->state = step__open_journal(s, env) ? STEP_IGNORED : STEP_ACTIVE;
 	step__set_grid(s, env);
 	if (s->state == STEP_ACTIVE)
 		log_debug("profiling %s (uid %u)", s->pub.name, s->uid);
+}
+
+void step__identify(struct step *s, const struct step_env *env, const struct step *all, bool last)
+{
+	bool found;
+
+	if (s->state == STEP_ACTIVE && is_refused(s, env)) {
+		step__refuse(s, env);
+	} else if (s->state == STEP_NEW) {
+		/* this also asks for what is not known */
+		found = find_identity(s, env, all, false);
+		last = last && !still_waits(s);
+		if (!found && last && s->state == STEP_NEW)
+			found = find_identity(s, env, all, true);
+		if (found && is_decided(s, env, last))
+			begin(s, env, last);
+	} else {
+		return;
+	}
+	if (s->state == STEP_IGNORED && request__refuses(s->req))
+		tell_extern(s, env);
 }

@@ -143,6 +143,12 @@ void daemon_sync_steps(struct daemon *d)
 	}
 }
 
+/* Nothing new can be known of an extern step that nobody has used. */
+static bool stays_unused(const struct step *s, struct kern *k)
+{
+	return s->unused && !kern__slot(k, s->slot)->uid && clock__boot_ns() < s->next_ask_ns;
+}
+
 bool daemon_in_sync(const struct daemon *d)
 {
 	const struct step *s;
@@ -150,7 +156,8 @@ bool daemon_in_sync(const struct daemon *d)
 	if (d->requests || d->slots_seen != kern__slots_changed(d->env.k))
 		return false;
 	for (s = d->steps; s; s = s->next)
-		if (s->state == STEP_NEW || (s->state == STEP_ACTIVE && !s->env_journaled))
+		if ((s->state == STEP_NEW && !stays_unused(s, d->env.k)) ||
+		    (s->state == STEP_ACTIVE && !s->env_journaled))
 			return false;
 	return true;
 }

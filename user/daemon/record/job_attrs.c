@@ -60,14 +60,17 @@ bool job_attrs__waits(const struct step *s, const struct step_env *env)
 	       job_infos__pending(env->jobs, s->ids.job_id);
 }
 
-/* The extern step lives as long as the job; without it the batch step is the last one. */
+/* The extern step lives as long as the job; where it is not profiled the batch step is the last
+ * one.
+ */
 static bool ends_last(const struct step *s, const struct step_env *env)
 {
 	if (s->ids.step_id == STEP_EXTERN)
 		return true;
 	for (const struct step *o = *env->steps; o; o = o->next)
 		if (o != s && o->ids.has_job && o->ids.job_id == s->ids.job_id &&
-		    o->ids.step_id == STEP_EXTERN)
+		    o->ids.step_id == STEP_EXTERN && o->state != STEP_NEW &&
+		    o->state != STEP_IGNORED)
 			return false;
 	return s->ids.step_id == STEP_BATCH;
 }

@@ -122,6 +122,8 @@ static int put_header(struct step *s)
 	err |= journal__meta(j, "gid", number);
 	step_journal__boot_id(boot, sizeof(boot));
 	err |= journal__meta(j, "boot", boot);
+	if (s->pub.unwanted)
+		err |= journal__meta(j, JOURNAL_UNWANTED, "yes");
 	for (i = 0; i < COUNTED_KINDS; i++)
 		if (s->sets[i].ncols)
 			err |= journal__series(j, i, s->sets[i].series->name,
@@ -235,4 +237,34 @@ int step__open_journal(struct step *s, const struct step_env *env)
 	else
 		note_full(s);
 	return env->embedded ? err : 0;
+}
+
+void step__refuse(struct step *s, const struct step_env *env)
+{
+	bool begun = s->state == STEP_ACTIVE;
+
+	s->state = STEP_IGNORED;
+	if (!env->hdf5_dir || env->embedded)
+		return;
+	s->pub.unwanted = true;
+	if (!begun) {
+		step__open_journal(s, env);
+		return;
+	}
+	log_info("%s is not profiled any more: its user wants no profile", s->pub.name);
+	s->given_up = s->closing = true;
+	journal__meta(s->journal, JOURNAL_UNWANTED, "yes");
+	step__put_state(s, env->k);
+	step__commit(s, journal__mark(s->journal), 0);
+}
+
+void step__drop_journal(struct step *s)
+{
+	s->pub.unwanted = false;
+	if (!s->journal)
+		return;
+	journal__free(s->journal);
+	s->journal = NULL;
+	if (!s->unnamed)
+		unlink(s->pub.journal);
 }

@@ -133,6 +133,11 @@ int request__update(struct request *r, const struct jpc_step *m, const struct fr
 	return m->asked ? set_families(r, m, freq, err, errlen) : 0;
 }
 
+bool request__refuses(const struct request *r)
+{
+	return r && r->asked_by && r->none;
+}
+
 int request__update_task(struct request *r, const struct jpc_task *m)
 {
 	struct slurm_task *t;

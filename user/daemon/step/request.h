@@ -67,6 +67,8 @@ int request__update(struct request *r, const struct jpc_step *m, const struct fr
 		    size_t errlen);
 /* Merges a message about a task. 0 or -ENOMEM, -E2BIG. */
 int request__update_task(struct request *r, const struct jpc_task *m);
+/* "none" was asked for: no file of the step is wanted. r may be NULL. */
+bool request__refuses(const struct request *r);
 const struct slurm_task *request__find_task(const struct request *r, pid_t pid);
 /* Both keys stand for the same step, as far as both are known. */
 bool step_key__equal(const struct step_key *a, const struct step_key *b);

@@ -131,6 +131,12 @@ void step__key(const struct step *s, struct kern *k, struct step_key *p)
 	str__copy(p->node, sizeof(p->node), s->ids.node);
 }
 
+bool step__same_job(const struct step *a, const struct step *b)
+{
+	return a->ids.job_end && a->ids.job_end == b->ids.job_end &&
+	       !strncmp(a->path, b->path, a->ids.job_end);
+}
+
 /* Root has processes in the extern step of every user: the sleep of Slurm 22.05, an sshd that has
  * not become its user yet. */
 bool step__may_own(const struct step *s, uid_t uid)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/config/config.h"
 #include "base/freq.h"
 #include "base/log.h"
 #include "daemon/config/cgroup_roots.h"
@@ -142,10 +143,12 @@ struct step_env {
 	struct column pmu_cols[JP_PMU_EVENTS];	 /* of the events that are counted */
 	struct column burst_cols[JP_PMU_EVENTS]; /* the same, of a burst */
 	unsigned npmu;
-	struct point_table points[2]; /* of SamplePoints: without, and with events */
-	bool can_ask;		      /* there is a socket to ask through */
-	bool external_rows;	      /* some of external series have come in this turn */
-	bool leaving;		      /* what is not known now will not be */
+	struct point_table points[2];	     /* of SamplePoints: without, and with events */
+	bool can_ask;			     /* there is a socket to ask through */
+	bool extern_all;		     /* ExternSteps=all */
+	enum config_node_tables node_tables; /* NodeTables */
+	bool external_rows;		     /* some of external series have come in this turn */
+	bool leaving;			     /* what is not known now will not be */
 	bool embedded; /* jobprof run: the file goes to hdf5_dir itself, as uid:gid */
 	const char *file, *command, *cwd, *user; /* of it: see daemon_opts */
 	uid_t uid;
@@ -161,11 +164,14 @@ struct step {
 	struct cgroup_ids ids;
 	char path[JP_PATH_LEN];
 	char job_host[256];		    /* first node of its job, "": not known */
+	uint64_t node_ask_ns;		    /* has_node is not looked up before */
 	uint64_t next_ask_ns, ask_every_ns; /* its processes, whose they are */
 	uid_t uid;
 	gid_t gid;
 	bool uid_known;
-	bool merge_noted;	      /* automerge.c has read job_host */
+	bool has_node, crowded; /* node_tables__allowed(): it is given to its job as a whole; and
+				 * yet another job was there */
+	bool merge_noted;	/* automerge.c has read job_host */
 	bool asks_reason, asks_state; /* ASKING: what for */
 	bool facts_journaled;	      /* those that Slurm's controller knows are in */
 	uint64_t start_boot_ns, start_real_ns, end_boot_ns;
@@ -203,7 +209,10 @@ struct step {
 	bool have_last_cg;	    /* last_cg, below */
 	bool asked;		    /* processes that ran before this daemon have been read */
 	bool env_journaled;	    /* attributes of the job's environment are in */
-	bool given_up;		    /* IGNORED for a reason that was logged */
+	bool given_up;		    /* IGNORED for a reason that was logged, or for good */
+	bool refused;		    /* an extern step whose job's user wants no profile */
+	bool user_seen;		    /* a process in it was no daemon of root's */
+	bool unused;	  /* NEW, and an extern step in which no program of its user was seen */
 	bool closing;	  /* what is in its frame is not left out any more: there is no next row */
 	bool full_logged; /* that the journal could not be written: full_ns */
 	bool unnamed;	  /* the journal is open, and not at its path */
@@ -243,6 +252,8 @@ const struct kern_root *step__cgroup_root(const struct step *s, const struct ste
 const char *step__node_name(const struct step *s, const char *host_name);
 /* Sets the key that no other step of this host has; the step's ids must be known. */
 void step__key(const struct step *s, struct kern *k, struct step_key *p);
+/* Both are steps of one job on this node. */
+bool step__same_job(const struct step *a, const struct step *b);
 /* A process of that user proves that the step is the user's. */
 bool step__may_own(const struct step *s, uid_t uid);
 /* The step's processes ran before they could be counted. */

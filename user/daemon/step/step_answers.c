@@ -104,9 +104,13 @@ static void take_lineages(struct step *s, const struct step_env *env, uint32_t s
 /* slurmstepd, and its children before their exec, run as root in every user's job. */
 static void take_owner(struct step *s, const struct lookup_answer *a)
 {
-	for (unsigned i = 0; i < a->npids && !s->uid_known; i++) {
-		s->uid = a->pids[i].uid;
-		s->uid_known = !a->pids[i].stepd && step__may_own(s, s->uid);
+	for (unsigned i = 0; i < a->npids; i++) {
+		if (a->pids[i].stepd || !step__may_own(s, a->pids[i].uid))
+			continue;
+		s->user_seen = true;
+		if (!s->uid_known)
+			s->uid = a->pids[i].uid;
+		s->uid_known = true;
 	}
 }
 
