@@ -4,10 +4,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
 
 #define CPU_LAST 65535
 
@@ -119,4 +123,27 @@ int cpulist__format(const uint64_t *bits, unsigned n, char *text, size_t size)
 		len += (size_t)more;
 	}
 	return 0;
+}
+
+int cpulist__threads_per_core(void)
+{
+	char path[96], list[256];
+
+	for (int cpu = 0; cpu < 64; cpu++) {
+		snprintf(path, sizeof(path),
+			 "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+		if (read_file(AT_FDCWD, path, list, sizeof(list)) < 0)
+			continue;
+		list[strcspn(list, "\n")] = '\0';
+		return cpulist__count(list) > 0 ? cpulist__count(list) : 0;
+	}
+	return 0;
+}
+
+int cpulist__node_cores(void)
+{
+	int threads = cpulist__threads_per_core();
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return (int)(threads > 0 ? (cpus + threads - 1) / threads : cpus);
 }

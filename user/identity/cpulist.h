@@ -17,4 +17,9 @@ int cpulist__read(const char *list, uint64_t *bits, unsigned n);
 /* Writes the list of the CPUs whose bits are set, of n. 0; -E2BIG: it does not fit, text is "". */
 int cpulist__format(const uint64_t *bits, unsigned n, char *text, size_t size);
 
+/* Hardware threads per core, of the first CPU that is online; 0: not known. */
+int cpulist__threads_per_core(void);
+/* Cores of this machine that are online; without the number of threads per core, CPUs. */
+int cpulist__node_cores(void);
+
 #endif

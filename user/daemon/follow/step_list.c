@@ -95,6 +95,7 @@ static void add_step(struct daemon *d, uint32_t slot)
 		log_error("out of memory: a step is not profiled");
 		return;
 	}
+	node_tables__note_new(s, &d->env);
 	s->next = d->steps;
 	d->steps = s;
 	d->watch.idle_since_ns = 0;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "schema/family.h"
 #include "sensor/core/sensor.h"
 
 struct node;
@@ -39,6 +40,19 @@ uint64_t node__due(const struct node *n, bool any_step);
 
 /* Families of columns that some sensor of this node measures. */
 unsigned node__families(const struct node *n);
+
+/*
+ * Whether the step's file may have what sensors and the kernel say of the node as a whole: as
+ * NodeTables says, by default where the step's job has the node for itself: it has all cores or
+ * CPUs, or Slurm says that it is exclusive, and no process of another job was seen since the step
+ * began. Unknown is no. Energy is the step's own part otherwise, a GPU's readings those of a GPU
+ * that the job alone uses.
+ */
+bool node_tables__allowed(struct step *s, const struct step_env *env);
+/* A step is new: those of other jobs do not have the node for themselves from now on. */
+void node_tables__note_new(const struct step *s, const struct step_env *env);
+/* The attribute "Mode ..." of a family of sensors that node_tables__allowed() withholds. */
+const char *node_tables__mode(enum family f);
 
 /* There are GPUs that report, or will report, which processes use them. n may be NULL, here and
  * below. */

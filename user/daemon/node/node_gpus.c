@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
+#include "base/str.h"
 #include "daemon/node/node_internal.h"
+
+#define GPU_BITS 64 /* GPUs of which it is kept who uses them */
 
 bool node_gpus__known(const struct node *n)
 {
@@ -84,4 +87,31 @@ void node_gpus__share(struct node *n, struct step *steps, const struct step_env 
 					gpu_weight(use, (unsigned)count, (unsigned)i) / all;
 		}
 	}
+}
+
+static void note_uses(struct step *s, const struct step_env *env)
+{
+	const struct node *n = s->sensors->node;
+
+	for (int i = 0; i < n->nuse; i++) {
+		const struct step *by = step_of_slot(*env->steps, env->k,
+						     snapshot__gpu_slot(env->snap, (unsigned)i));
+
+		if (!by || n->use[i].gpu >= GPU_BITS)
+			continue;
+		if (by == s || step__same_job(by, s))
+			s->sensors->gpus_own |= 1ull << n->use[i].gpu;
+		else
+			s->sensors->gpus_others |= 1ull << n->use[i].gpu;
+	}
+}
+
+bool node_gpus__is_jobs(struct step *s, const struct step_env *env, const char *number)
+{
+	uint32_t gpu;
+
+	if (parse_u32(number, &gpu) || gpu >= GPU_BITS)
+		return false;
+	note_uses(s, env);
+	return s->sensors->gpus_own & ~s->sensors->gpus_others & 1ull << gpu;
 }

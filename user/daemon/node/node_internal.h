@@ -90,7 +90,8 @@ struct step_sensors {
 	struct event_count *pmu; /* [NODE_EVENTS][npackages] at the last tick */
 	double *events;		 /* [NODE_EVENTS][npackages] in the interval; NAN: not counted */
 	uint64_t *held;		 /* bits */
-	double *gpu;		 /* [node_energy__ngpus()] part of each that is the step's */
+	uint64_t gpus_own, gpus_others; /* bits: used by the step's job, and by another, so far */
+	double *gpu;			/* [node_energy__ngpus()] part of each that is the step's */
 	bool held_known, by_core;
 	const char *held_by;	       /* how that is known, for people */
 	uint64_t held_ns;	       /* when it was looked up last */
@@ -121,9 +122,16 @@ void step_use__skip(struct step *s, const struct step_env *env);
 /* Finds which CPUs, or cores, the step holds: now and then, to the held of the step's sensors. */
 void step_cpus__find(struct step *s, const struct step_env *env, uint64_t now_ns);
 
+/* The directory of the step's path up to that length, in the hierarchy that has cpusets. */
+bool step_cpus__dir(const struct step *s, const struct step_env *env, size_t end, char *dir,
+		    size_t size);
+
 /* Makes the tables of the channels that are known now. 0 or -ENOMEM. */
 int sensor_tables__update(struct node *n);
 void sensor_tables__free(struct node *n);
+
+/* Processes of the step's job have used the GPU of that number, and no other job's have. */
+bool node_gpus__is_jobs(struct step *s, const struct step_env *env, const char *number);
 
 /* Sets the part of each GPU that is each step's, in the gpu of the step's sensors. */
 void node_gpus__share(struct node *n, struct step *steps, const struct step_env *env);

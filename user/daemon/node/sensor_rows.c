@@ -133,7 +133,14 @@ static uint64_t time_cell(enum col_how how, uint64_t start_ns, uint64_t time_ns)
 	return how == HOW_EPOCH ? time_ns / NSEC_PER_SEC : time_ns;
 }
 
-static void put_row(struct step *s, unsigned table, uint64_t time_ns)
+/* The step's own part. */
+static bool is_of_step(const struct column *c)
+{
+	return c->how == HOW_ENERGY && c->arg >= STEP_TOTAL && c->arg <= STEP_HIGH;
+}
+
+/* whole: with what is known of the node as a whole. */
+static void put_row(struct step *s, unsigned table, bool whole, uint64_t time_ns)
 {
 	struct step_sensors *ss = s->sensors;
 	const struct sensor_table *t = &ss->node->tables[table];
@@ -147,7 +154,9 @@ static void put_row(struct step *s, unsigned table, uint64_t time_ns)
 			cells[i].u = time_cell(c->how, s->start_real_ns, time_ns);
 			continue;
 		}
-		if (c->how == HOW_ENERGY)
+		if (!whole && c->how == HOW_ENERGY && !is_of_step(c))
+			v = NAN;
+		else if (c->how == HOW_ENERGY)
 			v = read_energy(ss, c->arg);
 		else if (c->how == HOW_SENSOR)
 			v = read_column(ss, &t->cols[i]);
@@ -164,11 +173,36 @@ static void put_row(struct step *s, unsigned table, uint64_t time_ns)
 		memcpy(ss->last[table], cells, t->ncols * sizeof(*cells));
 }
 
-unsigned sensor_rows__put(struct step *s, int kind, uint64_t now_ns)
+/* The next rows of the table count from here. */
+static void reset_table(struct step_sensors *ss, const struct sensor_table *t)
+{
+	const struct channel_state *ch;
+
+	sensor_set__channels(ss->node->sensors, &ch);
+	for (unsigned k = 0; k < t->ncols; k++)
+		for (unsigned j = 0; j < t->cols[k].nchannels; j++) {
+			unsigned c = t->cols[k].channel[j];
+
+			ss->past[c] = (struct channel_past){ch[c].value, ch[c].gaps};
+		}
+}
+
+/* Without the whole node: a GPU that another job may have used so far counts from now on. */
+static bool is_withheld(struct step *s, const struct step_env *env, const struct sensor_table *t)
+{
+	if (t->family == FAM_GPU && !node_gpus__is_jobs(s, env, t->name)) {
+		reset_table(s->sensors, t);
+		return true;
+	}
+	return t->family != FAM_GPU && t->family != FAM_ENERGY;
+}
+
+unsigned sensor_rows__put(struct step *s, const struct step_env *env, int kind, uint64_t now_ns)
 {
 	uint64_t time_ns =
 		s->start_real_ns + (now_ns > s->start_boot_ns ? now_ns - s->start_boot_ns : 0);
 	struct step_sensors *ss = s->sensors;
+	bool whole = ss && node_tables__allowed(s, env);
 	unsigned rows = 0;
 
 	if (!ss || !grow_tables(ss) || !grow_past(ss))
@@ -177,31 +211,23 @@ unsigned sensor_rows__put(struct step *s, int kind, uint64_t now_ns)
 		const struct sensor_table *t = &ss->node->tables[i];
 
 		if (t->kind != kind || !(t->family & s->families) ||
+		    (!whole && is_withheld(s, env, t)) ||
 		    (ss->journaled[i] == JOURNALED_NO && !declare_table(s, i)))
 			continue;
-		put_row(s, i, time_ns);
+		put_row(s, i, whole, time_ns);
 		rows++;
 	}
-	ss->in_frame |= 1u << kind;
+	if (rows) /* else the next ones, if there are any, count from the step's start */
+		ss->in_frame |= 1u << kind;
 	return rows;
 }
 
 /* The next rows count from here. */
 static void reset_counts(struct step_sensors *ss, int kind)
 {
-	const struct channel_state *ch;
-
-	sensor_set__channels(ss->node->sensors, &ch);
-	for (unsigned i = 0; i < ss->node->ntables; i++) {
-		const struct sensor_table *t = &ss->node->tables[i];
-
-		for (unsigned k = 0; t->kind == kind && k < t->ncols; k++)
-			for (unsigned j = 0; j < t->cols[k].nchannels; j++) {
-				unsigned c = t->cols[k].channel[j];
-
-				ss->past[c] = (struct channel_past){ch[c].value, ch[c].gaps};
-			}
-	}
+	for (unsigned i = 0; i < ss->node->ntables; i++)
+		if (ss->node->tables[i].kind == kind)
+			reset_table(ss, &ss->node->tables[i]);
 	if (kind != KIND_ENERGY)
 		return;
 	memset(ss->energy, 0, sizeof(ss->energy));

@@ -6,8 +6,9 @@
 #include "daemon/step/step.h"
 
 /* Journals rows of the tables of this kind, and declares tables that the journal does not know.
- * Returns the number of rows. */
-unsigned sensor_rows__put(struct step *s, int kind, uint64_t now_ns);
+ * Returns the number of rows. Where the step does not have the node for itself there are only its
+ * own part of the energy, and the GPUs that its job alone uses. */
+unsigned sensor_rows__put(struct step *s, const struct step_env *env, int kind, uint64_t now_ns);
 /* The frame with the rows is kept, so that the next ones count from there, or left out. */
 void sensor_rows__settle_frame(struct step_sensors *ss, bool kept);
 /* Tables are declared again with their next rows. */

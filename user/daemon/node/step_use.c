@@ -191,18 +191,28 @@ static bool read_list(struct step_sensors *ss, const char *dir, unsigned ncpus)
 	return text[0] && cpulist__read(text, ss->held, ncpus) > 0;
 }
 
-static bool find_cpuset(struct step *s, const struct step_env *env, unsigned ncpus)
+bool step_cpus__dir(const struct step *s, const struct step_env *env, size_t end, char *dir,
+		    size_t size)
 {
 	const struct kern_root *r = step__cgroup_root(s, env);
-	char dir[600], *slash;
+	char *slash;
 
 	if (!r)
 		return false;
-	snprintf(dir, sizeof(dir), "%s", r->mount);
+	snprintf(dir, size, "%s", r->mount);
 	slash = strrchr(dir, '/');
 	if (r->controller[0] && slash) /* controllers of v1 are mounted side by side */
-		strcpy(slash, "/cpuset");
-	snprintf(dir + strlen(dir), sizeof(dir) - strlen(dir), "%s", s->path);
+		snprintf(slash, size - (size_t)(slash - dir), "/cpuset");
+	snprintf(dir + strlen(dir), size - strlen(dir), "%.*s", (int)end, s->path);
+	return true;
+}
+
+static bool find_cpuset(struct step *s, const struct step_env *env, unsigned ncpus)
+{
+	char dir[600], *slash;
+
+	if (!step_cpus__dir(s, env, sizeof(s->path), dir, sizeof(dir)))
+		return false;
 	/* the step's cpuset, else the job's: directories above are not for the job alone */
 	for (unsigned i = 0; i < 2; i++) {
 		if (read_list(s->sensors, dir, ncpus))

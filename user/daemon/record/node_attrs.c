@@ -2,33 +2,13 @@
 /* Attributes of the node itself. */
 #include "daemon/record/node_attrs.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
 #include "base/cpuinfo.h"
-#include "base/str.h"
 #include "identity/cpulist.h"
 #include "journal/journal.h"
 #include "kern/pmu/perf_groups.h"
-
-/* Hardware threads per core, of the first CPU that is online; 0: not known. */
-static int threads_per_core(void)
-{
-	char path[96], list[256];
-
-	for (int cpu = 0; cpu < 64; cpu++) {
-		snprintf(path, sizeof(path),
-			 "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
-		if (read_file(AT_FDCWD, path, list, sizeof(list)) < 0)
-			continue;
-		list[strcspn(list, "\n")] = '\0';
-		return cpulist__count(list) > 0 ? cpulist__count(list) : 0;
-	}
-	return 0;
-}
 
 /* Only x86 has the processor's name in /proc/cpuinfo. */
 static void put_model(struct journal *j)
@@ -54,13 +34,12 @@ static void put_cpi_kind(struct journal *j)
 
 void node_attrs__put(struct journal *j)
 {
-	int threads = threads_per_core();
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int threads = cpulist__threads_per_core();
 	struct sysinfo info;
 
 	if (threads > 0) {
 		journal__attr_i32(j, "Threads per Core", threads);
-		journal__attr_i32(j, "Node Cores", (int)((cpus + threads - 1) / threads));
+		journal__attr_i32(j, "Node Cores", cpulist__node_cores());
 	}
 	if (!sysinfo(&info))
 		journal__attr_f64(j, "Node Memory",

@@ -90,7 +90,7 @@ static void put_times(struct step *s)
 	journal__attr_i64(s->journal, "Start TimeNS", s->start_real_ns);
 }
 
-static const char *mode_of(const struct step *s, const struct step_env *env, enum family f)
+static const char *mode_of(struct step *s, const struct step_env *env, enum family f)
 {
 	if (!(s->families & f))
 		return "off: not asked for";
@@ -98,21 +98,28 @@ static const char *mode_of(const struct step *s, const struct step_env *env, enu
 		return kern__family_mode(env->k, f);
 	if (!(node__families(env->node) & f))
 		return "absent: nothing on this node measures it";
-	return f == FAM_ENERGY ? "estimated: see Energy Rule" : "as the node's sensors say";
+	if (f == FAM_ENERGY)
+		return "estimated: see Energy Rule";
+	return node_tables__allowed(s, env) ? "as the node's sensors say" : node_tables__mode(f);
 }
 
-/* Writes how each family is measured. */
-static void put_modes(struct step *s, const struct step_env *env)
+/* Writes how each of these families is measured. */
+static void put_modes(struct step *s, const struct step_env *env, unsigned families)
 {
 	for (unsigned i = 0; i < n_family_infos; i++) {
 		const struct family_info *f = &family_infos[i];
 		char name[32];
 
-		if (f->family == FAM_BASE)
+		if (f->family == FAM_BASE || !(f->family & families))
 			continue;
 		snprintf(name, sizeof(name), "Mode %s", f->name);
 		journal__attr_str(s->journal, name, mode_of(s, env, f->family));
 	}
+}
+
+void step__put_node_attrs(struct step *s, const struct step_env *env)
+{
+	put_modes(s, env, FAM_SENSORS);
 }
 
 static void put_unknown(struct step *s, const struct node *node)
@@ -186,7 +193,7 @@ void step__put_start_attrs(struct step *s, const struct step_env *env)
 	if (s->ids.sluid[0])
 		journal__attr_str(j, "SLUID", s->ids.sluid);
 	node_attrs__put(s->journal);
-	put_modes(s, env);
+	put_modes(s, env, ~0u);
 	step__put_slurm_attrs(s);
 	put_unknown(s, env->node);
 	if (env->probed) /* the end has another text */

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "daemon/node/node.h"
 #include "daemon/node/sensor_rows.h"
 #include "daemon/record/step_stacks.h"
 #include "daemon/step/probed_regions.h"
@@ -171,7 +172,7 @@ static void put_losses(struct step *s, const struct step_env *env)
 
 /* Counts of this node in the step's time that belong to no step: delayed writes and sockets of the
  * kernel, processes outside all steps. */
-static void put_others(struct step *s, struct kern *k)
+static void put_others(struct step *s, const struct step_env *env)
 {
 	static const struct {
 		enum family family;
@@ -188,9 +189,12 @@ static void put_others(struct step *s, struct kern *k)
 		{FAM_NETWORK, T_NET_TX_BYTES, "Other NetTxMB", 1.0 / 1048576},
 		{FAM_NETWORK, T_NET_RETRANS, "Other TcpRetrans", 1},
 	};
+	struct kern *k = env->k;
 	struct totals now = {};
 	size_t i;
 
+	if (!node_tables__allowed(s, env))
+		return;
 	counters__add(k, JP_SLOT_OTHER, &now);
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (others[i].family & s->families & kern__families(k))
@@ -224,7 +228,8 @@ void step__put_end_attrs(struct step *s, const struct step_env *env, const char 
 	/* sampling may have become less frequent */
 	if (s->families & FAM_PERF)
 		journal__attr_str(s->journal, "Mode perf", kern__family_mode(env->k, FAM_PERF));
-	put_others(s, env->k);
+	step__put_node_attrs(s, env); /* whether other jobs came is known now */
+	put_others(s, env);
 	put_regions(s, env);
 	sensor_rows__put_attrs(s);
 	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_RUNTIME] / 1e9);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/node/node.h"
 #include "daemon/node/sensor_rows.h"
 #include "daemon/record/step_attrs.h"
 #include "daemon/record/step_bursts.h"
@@ -284,8 +285,9 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	for (kind = 0; kind < ALL_KINDS; kind++) {
 		if (!(all ? step__has_kind(s, kind) : step__is_due(s, env, kind)))
 			continue;
-		n += kind < COUNTED_KINDS ? kind_rows(s, env, kind)
-					  : sensor_rows__put(s, kind, snapshot__boot_ns(env->snap));
+		n += kind < COUNTED_KINDS
+			     ? kind_rows(s, env, kind)
+			     : sensor_rows__put(s, env, kind, snapshot__boot_ns(env->snap));
 		ack_ended(s, env->snap, kind);
 		step__mark_written(s, env, kind);
 	}
@@ -318,6 +320,7 @@ void step__journal_external(struct step *s, const struct step_env *env)
 	if (!external_series__has_new(g))
 		return;
 	mark = journal__mark(s->journal);
-	rows = external_series__flush(g, s->journal, s->start_real_ns);
+	rows = external_series__flush(g, s->journal, s->start_real_ns,
+				      node_tables__allowed(s, env));
 	external_series__settle_frame(g, step__commit(s, mark, rows));
 }

@@ -28,12 +28,20 @@ const struct gatherer gatherers[GATHERERS] = {
 	{"Filesystem", FAM_FILESYSTEM, JPC_MEASURES_LUSTRE},
 };
 
-static bool is_reserved(const struct external_series *g, const char *name)
+/* NULL: it is not of the node as a whole. */
+static const struct gatherer *find_gatherer(const char *name)
 {
 	for (int i = 0; i < GATHERERS; i++)
 		if (!strcasecmp(gatherers[i].series, name))
-			return g->measures & gatherers[i].measures;
-	return series__is_reserved(name);
+			return &gatherers[i];
+	return NULL;
+}
+
+static bool is_reserved(const struct external_series *g, const char *name)
+{
+	const struct gatherer *by = find_gatherer(name);
+
+	return by ? g->measures & by->measures : series__is_reserved(name);
 }
 
 static bool printable_name(const char *s)
@@ -185,6 +193,7 @@ int external_series__declare(struct external_series *g, const struct jpc_table *
 
 	if (err || !columns_ok(m, user))
 		return -EINVAL;
+	t.of_node = !user && find_gatherer(m->group[0] ? m->group : m->name);
 	i = find_table(g, &t);
 	if (i >= 0)
 		return same_table(g->table[i], m) ? i : -EEXIST;
@@ -417,7 +426,7 @@ static int put_row(struct external_table *t, struct journal *j, uint64_t start_r
 }
 
 unsigned external_series__flush(struct external_series *g, struct journal *j,
-				uint64_t start_real_ns)
+				uint64_t start_real_ns, bool with_node)
 {
 	unsigned at = 0, rows = 0;
 
@@ -426,8 +435,10 @@ unsigned external_series__flush(struct external_series *g, struct journal *j,
 	while (at < g->npending) {
 		struct external_table *t = g->table[g->pending[at]];
 
-		if ((!t->journaled && declare_table(t, j)) ||
-		    put_row(t, j, start_real_ns, &g->pending[at + 1]))
+		if (t->of_node && !with_node)
+			;
+		else if ((!t->journaled && declare_table(t, j)) ||
+			 put_row(t, j, start_real_ns, &g->pending[at + 1]))
 			g->refused++;
 		else
 			rows++;

@@ -37,6 +37,7 @@ struct external_table {
 	char series[72]; /* as in the file; that of users is "User" */
 	char name[64];	 /* of the table in it; "" for a series that is one table */
 	bool user;
+	bool of_node;	/* of Slurm's gatherers: readings of the node as a whole */
 	bool journaled; /* the journal knows it */
 	unsigned id;	/* below EXTERNAL_IDS: the journal's numbers are made of it */
 	unsigned ncols; /* of those that came */
@@ -102,9 +103,10 @@ bool external_series__has_new(const struct external_series *g);
 
 struct journal;
 /* Appends new rows and marks to the journal of a step that began at that unix time; a table is
- * declared with its first row. Returns the number of rows. */
+ * declared with its first row. Rows of_node are left out unless they are wanted. Returns the number
+ * of rows. */
 unsigned external_series__flush(struct external_series *g, struct journal *j,
-				uint64_t start_real_ns);
+				uint64_t start_real_ns, bool with_node);
 /* After a restart: the journal's series of that number is external; new series get other numbers.
  * False: it is not external. */
 bool external_series__reserve_id(struct external_series *g, uint32_t series_id);
