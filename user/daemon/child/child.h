@@ -43,14 +43,18 @@ void child_group__enter(void);
 /* Removes the cgroup. It stays where a child is still in it. */
 void child_group__remove(void);
 
-/* A user's directory below ProfileHDF5Dir: mode 0700 and the user's. */
+/* A user's directory below ProfileHDF5Dir: mode 0700 and the user's, or 2750 and a group's, too. */
+
+/* Once, at the start: the group whose members may read all users' files (ProfileGroup); NULL: none.
+ * A group that is not there is logged, and none is used. */
+void user_dir__share(const char *group);
 
 /*
  * Makes the directory as root, in a child. The user's own ids are tried first: that is enough where
  * users may make directories in top, and it is the only way on a file system that maps root to the
  * user nobody. Else root makes the directory and gives it to the user. top must exist. Nothing that
- * exists already is changed or followed. 0: the directory exists; else -errno, for user_dir__open()
- * to log.
+ * exists already is followed, or changed but for a directory of the user's that ProfileGroup does
+ * not have yet. 0: the directory exists; else -errno, for user_dir__open() to log.
  */
 int user_dir__make(const char *top, const struct child_user *u);
 

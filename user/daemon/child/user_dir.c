@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +15,27 @@
 
 #define TRIES	10
 #define WAIT_US 10000
+
+#define NO_GROUP ((gid_t)-1)
+
+static gid_t share = NO_GROUP;
+
+void user_dir__share(const char *group)
+{
+	const struct group *g = group ? getgrnam(group) : NULL;
+
+	share = g ? g->gr_gid : NO_GROUP;
+	if (group && !g)
+		log_warn("ProfileGroup=%s: there is no such group: files are for their users alone",
+			 group);
+}
+
+/* The group reads, and files that are made there are its own. The mode comes last: a change of the
+ * group clears bits of it. */
+static int share_dir(int fd, uid_t uid)
+{
+	return fchown(fd, uid, share) || fchmod(fd, 02750) ? -errno : 0;
+}
 
 /* Root gives away only a directory that root has just made. */
 static int make_as_root(int top, const struct child_user *u)
@@ -29,18 +52,40 @@ static int make_as_root(int top, const struct child_user *u)
 		err = -errno;
 	else if (st.st_uid)
 		err = -EPERM;
+	else if (share != NO_GROUP)
+		err = share_dir(fd, u->uid);
 	else if (fchown(fd, u->uid, u->gid))
 		err = -errno;
 	close(fd);
 	return err;
 }
 
+/* As the user, with the group: a directory that was just made, or that the group does not have yet.
+ * One that its user has closed to the group since stays closed. */
+static void share_own(int top, const struct child_user *u, bool made)
+{
+	int fd = openat(top, u->user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && st.st_uid == u->uid && (made || st.st_gid != share))
+		err = share_dir(fd, (uid_t)-1);
+	close(fd);
+	if (err)
+		log_warn("%s's directory cannot be given to the group of ProfileGroup: %s", u->user,
+			 strerror(-err));
+}
+
 static int make_as_user(int top, const struct child_user *u)
 {
-	int err = child__act_as(u), back;
+	struct child_user as = {u->user, u->uid, share != NO_GROUP ? share : u->gid};
+	int err = child__act_as(&as), back;
 
 	if (!err && mkdirat(top, u->user, 0700))
 		err = -errno;
+	if (share != NO_GROUP && (!err || err == -EEXIST))
+		share_own(top, u, !err);
 	back = child__act_as_root();
 	if (back) { /* neither root nor the user: the process may do nothing now */
 		log_error("cannot become root again: %s", strerror(-back));

@@ -194,6 +194,12 @@ static unsigned check_local(const struct config *c)
 	if (c->admin_group && !getgrnam(c->admin_group))
 		log_warn("%s: AdminGroup=%s: there is no such group: only root sees all jobs",
 			 config__where(c, "AdminGroup"), c->admin_group);
+	if (c->profile_group && !getgrnam(c->profile_group)) {
+		log_error("%s: ProfileGroup=%s: there is no such group: make it on all nodes, or "
+			  "take the line away",
+			  config__where(c, "ProfileGroup"), c->profile_group);
+		errors++;
+	}
 	return errors;
 }
 

@@ -365,6 +365,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	if (!err)
 		err = lock_state(&d->env, &d->lockfd);
 	if (!err && !d->opts.embedded) {
+		user_dir__share(d->opts.cfg->profile_group);
 		child_group__make();
 		check_slurm(d->opts.cfg);
 	}

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "jobfile/merge/merge_internal.h"
+#include "jobfile/publish.h"
 
 #define TRIES 10
 
@@ -65,7 +66,7 @@ static int make_once(struct merge_output *p)
 	int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	struct stat st;
 
-	p->fd = openat(p->dir, p->tmp, flags, 0666);
+	p->fd = openat(p->dir, p->tmp, flags, 0666 & ~publish__mask(p->dir));
 	if (p->fd < 0)
 		return -errno;
 	if (flock(p->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
