@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A limited child of root gives up root when the first file that others wrote is open. */
 #include <errno.h>
-#include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/foreign.h"
+#include "base/ids.h"
 #include "base/program.h"
 #include "pool/pool_internal.h"
 
@@ -55,9 +55,12 @@ static int start_opener(void)
 /* Where root is one of few users that there are, as in some containers, it stays that user. */
 static int become(uid_t uid)
 {
-	if ((setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(uid, uid, uid)) &&
-	    errno != EINVAL && errno != EPERM)
-		return -errno;
+	int err = ids__drop_groups();
+
+	if (!err)
+		err = ids__set(uid, NOBODY);
+	if (err && err != -EINVAL && err != -EPERM)
+		return err;
 	/* a change of ids takes the signal, and may let the file's owner look into this process */
 	program__close_to_user();
 	if (prctl(PR_SET_PDEATHSIG, parent_died))

@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/ids.h"
 #include "base/str.h"
 
 /* A protection of jobprofd from the OOM killer is for jobprofd alone. A value that jobprof run was
@@ -59,9 +59,7 @@ static bool is_root(const struct child_user *u)
 
 static int take_groups(const struct child_user *u)
 {
-	if (initgroups(u->user[0] ? u->user : "nobody", u->gid) && setgroups(1, &u->gid))
-		return -errno;
-	return 0;
+	return ids__set_groups(u->user[0] ? u->user : "nobody", u->gid);
 }
 
 int child__become(const struct child_user *u)
@@ -72,8 +70,9 @@ int child__become(const struct child_user *u)
 		err = take_groups(u);
 		if (err)
 			return err;
-		if (setresgid(u->gid, u->gid, u->gid) || setresuid(u->uid, u->uid, u->uid))
-			return -errno;
+		err = ids__set(u->uid, u->gid);
+		if (err)
+			return err;
 	}
 	/* this comes last: a change of ids sets the flag to the value of fs.suid_dumpable */
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? -errno : 0;
@@ -83,14 +82,14 @@ int child__act_as(const struct child_user *u)
 {
 	int err = is_root(u) ? 0 : take_groups(u);
 
-	if (!err && !is_root(u) && (setegid(u->gid) || seteuid(u->uid)))
-		err = -errno;
-	return err;
+	return err || is_root(u) ? err : ids__set_effective(u->uid, u->gid);
 }
 
 int child__act_as_root(void)
 {
-	return seteuid(0) || setegid(0) || setgroups(0, NULL) ? -errno : 0;
+	int err = ids__set_effective(0, 0);
+
+	return err ? err : ids__drop_groups();
 }
 
 int child__end_with(pid_t parent, int sig)

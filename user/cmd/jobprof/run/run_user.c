@@ -3,7 +3,6 @@
 #include "cmd/jobprof/run/run_user.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/ids.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -44,14 +44,16 @@ int run_user__find(struct run_user *u, const char *name)
 
 int run_user__become(const struct run_user *u)
 {
+	int err;
+
 	if (u->uid == getuid() && u->gid == getgid())
 		return 0;
-	if (initgroups(u->name[0] ? u->name : "nobody", u->gid) || setgid(u->gid) ||
-	    setuid(u->uid)) {
-		log_error("cannot become uid %u: %s", u->uid, strerror(errno));
-		return -errno;
-	}
-	return 0;
+	err = ids__set_groups(u->name[0] ? u->name : "nobody", u->gid);
+	if (!err)
+		err = ids__set(u->uid, u->gid);
+	if (err)
+		log_error("cannot become uid %u: %s", u->uid, strerror(-err));
+	return err;
 }
 
 int run_user__act(const struct run_user *u)
