@@ -81,7 +81,7 @@ TEST(defaults)
 	assert_string_equal(c.state_dir, "/var/lib/jobprof");
 	assert_string_equal(c.pin_dir, "/sys/fs/bpf/jobprof");
 	assert_string_equal(c.node_name, host);
-	assert_int_equal(c.max_slots, 512);
+	assert_int_equal(c.max_slots, 0); /* by the number of CPUs */
 	assert_true(c.publish_interval == 60);
 	assert_true(c.freq.s[FREQ_TASK] == 30);
 	assert_int_equal(c.log_level, LOGL_INFO);
