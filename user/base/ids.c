@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Ids by system calls. */
 #include "base/ids.h"
 
 #include <errno.h>

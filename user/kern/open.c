@@ -190,6 +190,7 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 		k->opts.nslots = kern__default_slots((unsigned)ncpus);
 	k->nslots = k->opts.nslots;
 	k->ncpus = ncpus;
+	k->opts.nstacks = kern_stack_entries(k);
 	memcpy(k->components, opts->components, sizeof(k->components));
 	if (opts->pin_dir)
 		snprintf(k->pin_dir, sizeof(k->pin_dir), "%s", opts->pin_dir);

@@ -26,7 +26,7 @@ unsigned kern_share_room(const struct kern *k, enum jp_share what)
 	case JP_SHARE_NAMES:
 		return JP_COMMANDS_ALL;
 	case JP_SHARE_STACKS:
-		return kern_stack_entries(k);
+		return k->opts.nstacks;
 	case JP_SHARE_GROUPS:
 		return k->opts.ncgroups / 2;
 	default:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* What all steps have, and one of them. */
 #include "daemon/record/detail.h"
 
 static size_t all; /* of all steps of this process */
