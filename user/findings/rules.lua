@@ -1204,7 +1204,7 @@ local function writes_ask() return job.disk_write_mb > job.disk_read_mb and rati
 -- known to be avoidable.
 rules["io.wait"] = {
 	needs = {"job.disk_wait_s", "job.wall_s", "job.tasks", "job.core_s", "job.cpu_s", "job.cpu_share"},
-	limits = {least_s = 120, warn = 0.10, bad = 0.30, busy = 0.95, mostly = 0.5, request_mb = 0.25, data = 0.15},
+	limits = {least_s = 120, warn = 0.10, bad = 0.30, busy = 0.95, mostly = 0.5, request_mb = 0.25, data = 0.1},
 	suppressed_by = {"mem.thrash", "io.periodic", "io.small", "io.metadata"},
 	source = "jobprof's own",
 	judge = function(limits)
@@ -1232,7 +1232,7 @@ rules["io.wait"] = {
 			cost = cost,
 			saving = share(cost),
 			-- Other ranks may wait in MPI for the one that waits for the disk.
-			at_least = not (kernel_s() - requests_s() < limits.data * cost) or job.has_mpi == 1 and job.tasks > 1,
+			at_least = by_faults or not (kernel_s() - requests_s() < limits.data * cost) or job.has_mpi == 1 and job.tasks > 1,
 			times = not is_net and when(mask(bin.disk_wait_s / (bin.disk_wait_s + bin.cpu_s + bin.wait_s), ">=", limits.mostly),
 				bin.disk_wait_s) or nil,
 			text = format("%s waited for %s for %s of the time, %s in all%s%s.",
@@ -1299,7 +1299,8 @@ rules["io.small"] = {
 		local copying = limits.copy_write_s * written + limits.copy_read_s * read
 		local kernel = math.max(0, job.system_s - limits.usual * job.cpu_s - copying)
 		local asked_each = lower(1, known(ratio(job.blk_ops, calls), 1))
-		local by_kernel = lower(kernel, calls * limits.call_s + (asked_each >= limits.asked and requests_s() or 0))
+		local most = calls * limits.call_s + (asked_each >= limits.asked and requests_s() or 0)
+		local by_kernel = lower(kernel, most)
 		only_if(not (asked_each * disk > by_kernel), "it waits for the disk that these calls ask for longer than the kernel works on them")
 		local s = over_time(by_kernel, bin.calls)
 		if disk > 0 then s = s + over_time(asked_each * job.idle_disk_s, bin.idle_disk_s) end
@@ -1307,7 +1308,8 @@ rules["io.small"] = {
 		only_if(not (cost < limits.cost * job.cpu_s), "these calls took %s of the CPU time at most",
 			percent(ratio(cost, job.cpu_s)))
 		return {
-			severity = share(cost) >= limits.least and "warn" or "note",
+			-- Where the kernel works longer on each, it does something else: it opens a file for each of them.
+			severity = share(cost) >= limits.least and kernel <= most and "warn" or "note",
 			cost = cost,
 			saving = share(cost),
 			at_least = true,

@@ -9,7 +9,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from factslib import BINS, CORES, DT, NODES, NRULES, WALL, changed, healthy, judge
+from factslib import BINS, CORES, DT, NODES, NRULES, TASKS, WALL, changed, healthy, judge
 from lib import is_equal, is_true, not_ok, ok, run_tests
 from rulecases import CASES, CORE_S, CPU, PER_BIN, H, at, both, facts_of, gpus, one_core, one_writer, stacked, tail, unequal, used
 
@@ -133,6 +133,24 @@ def little_to_gain():
     for name, wanted in (("twice the threads", "note"), ("with idle cores", "bad")):
         is_equal("cpu.oversubscribed: " + name, judge(case("cpu.oversubscribed", name))["found"]["cpu.oversubscribed"]["severity"],
                  wanted)
+
+
+def file_for_each_call():
+    """Whose calls take the kernel's time is worth a warning; opening a file for each of them takes longer than they do."""
+    for seconds, wanted in ((2e-6, "warn"), (8e-6, "note")):
+        calls = 0.12 * CPU / seconds
+        mb = calls * 0.5 / 1024
+        facts = changed(case("io.small", "500 bytes"), {"job.write_calls": calls, "bin.calls": calls / BINS, "job.write_mb": mb,
+                                                        "job.disk_write_mb": mb})
+        is_equal("io.small: %g s of the kernel for each call" % seconds, judge(facts)["found"]["io.small"]["severity"], wanted)
+
+
+def mapped_files():
+    """What the kernel does for each page fault is saved, too: how much is not known."""
+    for faults, wanted in ((0, False), (0.2, True)):
+        facts = changed(case("io.wait", "a quarter"), {"job.blocked_fault_s": faults * TASKS * WALL, "job.blocked_disk_s": 0.05 * TASKS * WALL,
+                                                       "job.system_s": 0.01 * CPU, "job.has_mpi": 0})
+        is_equal("io.wait: %g of the time in page faults" % faults, judge(facts)["found"]["io.wait"]["at_least"], wanted)
 
 
 def ranks_or_their_helpers():
@@ -307,5 +325,6 @@ def speed():
 
 
 if __name__ == "__main__":
-    run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, remedies, only_inside_slurm, unequal_work, little_to_gain, ranks_or_their_helpers,
+    run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, remedies, only_inside_slurm, unequal_work, little_to_gain,
+               file_for_each_call, mapped_files, ranks_or_their_helpers,
                times, order, healthy_jobs, missing_data, zeros, odd_values, why, speed])
