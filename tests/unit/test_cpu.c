@@ -244,6 +244,8 @@ TEST(heat_by_other_drivers)
 
 TEST(pressure_and_memory)
 {
+	char files[256];
+
 	put(dir, "proc/pressure/cpu",
 	    "some avg10=0.14 avg60=0.47 avg300=2.08 total=9445730251\n"
 	    "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n");
@@ -254,6 +256,8 @@ TEST(pressure_and_memory)
 	    "MemTotal:       24684084 kB\nMemFree:  1 kB\nMemAvailable:   24109140 kB\n");
 	open_it(&sensor_node);
 	assert_int_equal(n, 5); /* this kernel tells nothing of memory's pressure */
+	assert_int_equal(sensor__probe(&sensor_node, &roots, files, sizeof(files)), 0);
+	assert_string_equal(files, "pressure/cpu, pressure/io, stat, meminfo");
 	read_it(0);
 	expect("PSICpu", READING_GOOD, 0);
 	expect("MemUsedMB", READING_GOOD, (24684084 - 24109140) * 1024.0);

@@ -177,8 +177,9 @@ static void node_describe(const struct sensor *s, const struct sensor_roots *roo
 		snprintf(text, len, "no %s/pressure, %s/stat, and no memory in %s/meminfo",
 			 roots->proc, roots->proc, roots->proc);
 	for (unsigned i = 0; !err && i < s->n && at < len; i++)
-		at += (size_t)snprintf(text + at, len - at, "%s%s", i ? ", " : "",
-				       kinds[s->kind[i]].file);
+		if (!i || strcmp(s->path[i], s->path[i - 1]))
+			at += (size_t)snprintf(text + at, len - at, "%s%s", i ? ", " : "",
+					       kinds[s->kind[i]].file);
 }
 
 static unsigned node_channels(const struct sensor *s, const struct sensor_channel **out)
