@@ -121,3 +121,10 @@ def cpu_stat_ns(cgroup):
 def steal_s():
     with open("/proc/stat") as f:
         return int(f.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
+def busy_s(cpu):
+    """How long that CPU has run programs."""
+    with open("/proc/stat") as f:
+        words = next(line for line in f if line.startswith("cpu%d " % cpu)).split()
+    return sum(map(int, words[1:4])) / os.sysconf("SC_CLK_TCK")

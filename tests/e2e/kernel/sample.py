@@ -321,13 +321,18 @@ def queued_beside(name, nap):
     on = [cpus[0], cpus[0]] + ([] if nap is None else [cpus[1]])
     line = " & ".join("taskset -c %d /usr/bin/python3 %s/spin.py %s/%d %g" % (cpu, d, d, i, (nap or 0) if i == 2 else 0)
                       for i, cpu in enumerate(on))
+    foreign = -busy_s(cpus[1])
     run, path = run_jobprof(["sh", "-c", line + " & wait"], 1, series="all")
+    foreign += busy_s(cpus[1])
     rows = table(path, "Step")
     ran = [spans("%s/%d" % (d, i)) for i in range(len(on))]
     both = (min(ran[0][-1][1], ran[1][-1][1]) - max(ran[0][0][0], ran[1][0][0])) / 1e9
     other = sum(min(t, ran[0][-1][1]) - max(f, ran[0][0][0]) for f, t in (ran[2] if nap is not None else [])
                 if t > ran[0][0][0] and f < ran[0][-1][1]) / 1e9
     wanted = 1 - other / both
+    foreign -= sum(t - f for f, t in (ran[2] if nap is not None else [])) / 1e9
+    if foreign > 0.25 * both:
+        raise Skipped("%s: other programs had CPU %d for %.1f s" % (name, cpus[1], foreign))
     queued, beside = float(rows["Queued"].sum()), float(rows["QueuedBesideIdle"].sum())
     is_near("%s: instants with a queue" % name, queued / HZ, both, 0.05, 0.1)
     # Others use the second CPU for a moment at times.

@@ -58,13 +58,6 @@ export OMPI_MCA_ras=^slurm OMPI_MCA_plm=isolated
 """
 
 
-def busy_s(cpu):
-    """How long that CPU has run programs."""
-    with open("/proc/stat") as f:
-        words = next(line for line in f if line.startswith("cpu%d " % cpu)).split()
-    return sum(map(int, words[1:4])) / os.sysconf("SC_CLK_TCK")
-
-
 one_by_one = threading.Lock()  # or the jobs of one cluster are the neighbours of the other's
 
 
