@@ -7,9 +7,6 @@
 
 #include "schema/series.h"
 
-/* jobprof-metrics(7) in roff, made from the schemas. Returns the exit status. */
-int list__man(FILE *out);
-
 /* "time", "gauge", "per interval", "cumulative" */
 const char *list__kind(const struct column *c);
 /* How many histogram buckets follow each other from column i on: they are listed as one. */

@@ -25,6 +25,4 @@ struct sensors_format {
 	int (*print)(FILE *out, const struct source *s, unsigned n, bool all, bool compact);
 };
 
-extern const struct sensors_format sensors_text, sensors_json;
-
 #endif

@@ -3,11 +3,318 @@
 #include "cmd/sh5util/sh5util.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/log.h"
+#include "cmd/jobprof/profile_dir.h"
+#include "cmd/jobprof/read_errors.h"
 #include "identity/slurmjob.h"
+#include "jobfile/jobfile.h"
+#include "model/contents.h"
+#include "pool/pool.h"
+#include "view/items/items_print.h"
+
+/* A mode on one file. */
+struct work {
+	const struct sh5_options *o;
+	const char *from, *to;
+};
+
+/* ---- sh5util -E: a series as CSV, in the stock tool's form */
+
+/* What is there is written, whatever else was asked for: damage and a step or node that is not
+ * there make it a failure, a node without the series does not. */
+static int judge_result(const struct work *w, const struct extract_result *res)
+{
+	if (!res->opened) {
+		log_error("error: Failed to open %s", w->from);
+		return SH5_USAGE;
+	}
+	if (res->damaged || !res->all_there || (res->tables && res->missing))
+		return SH5_FAILED;
+	if (res->tables)
+		return SH5_OK;
+	log_error("error: Series %s not found", w->o->series_text);
+	return SH5_NO_SERIES;
+}
+
+/* Runs in a limited child. */
+static int write_series(void *arg, int fd, bool *keep)
+{
+	const struct work *w = arg;
+	const struct sh5_options *o = w->o;
+	const char *const series[] = {o->series};
+	const struct extract_options opt = {
+		.series = series,
+		.nseries = 1,
+		.sel = o->sel,
+		.format = EXTRACT_CSV,
+		.totals = o->totals,
+		.stock = true,
+	};
+	struct extract_result res = {0};
+	int err = extract__run(w->from, &opt, fd, &res), status;
+
+	/* What else went wrong, extraction has said. */
+	if (res.write_error)
+		log_error("error: %s: %s", w->to, strerror(-res.write_error));
+	*keep = !err && res.tables;
+	status = err && res.opened ? SH5_FAILED : judge_result(w, &res);
+	if (!*keep && res.opened)
+		log_info("Output file generated is empty, removing it: %s", w->to);
+	return status;
+}
+
+static int sh5_extract(const struct sh5_options *o, const struct input_file *f)
+{
+	_cleanup_free_ char *path = NULL;
+	struct work w = {.o = o, .from = f->path};
+
+	if (o->output)
+		path = strdup(o->output);
+	else if (asprintf(&path, "./extract_%" PRIu32 ".csv", f->job) < 0)
+		path = NULL;
+	if (!path)
+		return SH5_FAILED;
+	w.to = path;
+	log_info("Extracting job data from %s into %s", f->path, path);
+	return sh5__write(path, f->path, write_series, &w);
+}
+
+/* ---- sh5util -I: one item of a series, all tables side by side, in the stock tool's form */
+
+static int write_items(const struct work *w, struct items *it, int fd)
+{
+	const struct sh5_options *o = w->o;
+	const struct items_text text = {
+		.format = &items_stock,
+		.series = o->series,
+		.column = o->item,
+		.summary = o->output && !strcmp(o->output, "-") ? stderr : stdout,
+	};
+	int err = items__write(it, &text, fd);
+
+	if (err)
+		log_error("error: %s: %s", w->to, strerror(-err));
+	return err ? SH5_FAILED : SH5_OK;
+}
+
+static int extract_items(const struct work *w, const struct model_file *f,
+			 struct read_errors *errors, int fd)
+{
+	const struct sh5_options *o = w->o;
+	const struct items_query q = {
+		.of = {.series = o->series,
+		       .column = o->item,
+		       .sel = &o->sel,
+		       .problem = read_errors__add,
+		       .ctx = errors},
+		.as_stored = true,
+	};
+	struct items *it = NULL;
+	int status, err = items__open(&it, f, &q);
+
+	if (err == -ENODATA) {
+		log_error("error: Item %s not found in series %s", o->item, o->series);
+		return SH5_NO_SERIES;
+	}
+	if (err == -ENOENT) {
+		log_error("error: Series %s not found", o->series_text);
+		return SH5_NO_SERIES;
+	}
+	if (err) {
+		log_error("error: %s", model_file__strerror(err));
+		return SH5_FAILED;
+	}
+	status = write_items(w, it, fd);
+	items__free(it);
+	return status;
+}
+
+/* In a child. */
+static int write_item(void *arg, int fd, bool *keep)
+{
+	const struct work *w = arg;
+	struct read_errors errors = {.path = w->from, .series = w->o->series};
+	struct model_file f;
+	bool all_there;
+	int status;
+
+	if (!sh5__open(&f, w->from))
+		return SH5_USAGE;
+	all_there = sh5__all_there(&f, w->from, &w->o->sel);
+	status = extract_items(w, &f, &errors, fd);
+	*keep = status == SH5_OK;
+	read_errors__end(&errors, false);
+	model_file__close(&f);
+	if (status && status != SH5_NO_SERIES)
+		return status;
+	return !all_there || errors.damaged ? SH5_FAILED : status;
+}
+
+/* ./SERIES_ITEM_JOB.csv, both as they were typed, but never in another directory. */
+static char *default_output(const struct sh5_options *o, uint32_t job)
+{
+	char *path;
+
+	if (asprintf(&path, "./%s_%s_%" PRIu32 ".csv", o->series_text, o->item, job) < 0)
+		return NULL;
+	for (char *p = path + 2; *p; p++)
+		if (*p == '/')
+			*p = '_';
+	return path;
+}
+
+static int sh5_items(const struct sh5_options *o, const struct input_file *f)
+{
+	_cleanup_free_ char *path = o->output ? strdup(o->output) : default_output(o, f->job);
+	struct work w = {o, f->path, path};
+
+	if (!path)
+		return SH5_FAILED;
+	log_info("Extracting '%s' from '%s' data from %s into %s", o->item, o->series_text, f->path,
+		 path);
+	return sh5__write(path, f->path, write_item, &w);
+}
+
+/* ---- sh5util -L: the columns that all tables of a series have */
+
+static void print_common(const struct contents_series *s)
+{
+	for (unsigned i = 0; i < s->ncols; i++) {
+		if (s->cols[i].tables < s->tables)
+			continue;
+		print__escaped(stdout, s->cols[i].name);
+		putchar('\n');
+	}
+}
+
+static int list_items(const struct work *w, const struct model_file *f)
+{
+	const struct sh5_options *o = w->o;
+	struct read_errors errors = {.path = w->from};
+	struct contents *c = NULL;
+	int status = sh5__all_there(f, w->from, &o->sel) ? SH5_OK : SH5_FAILED, err;
+
+	err = contents__read(&c, f, &o->sel, o->series, true, read_errors__add, &errors);
+	if (err) {
+		log_error("error: %s: %s", w->from, model_file__strerror(err));
+		status = SH5_FAILED;
+	} else if (c->nseries && c->series[0].tables) {
+		print_common(&c->series[0]);
+		status = errors.damaged ? SH5_FAILED : status;
+	} else if (!status) {
+		log_error("error: Series %s not found", o->series_text);
+		status = SH5_NO_SERIES;
+	}
+	read_errors__end(&errors, false);
+	contents__free(c);
+	return status;
+}
+
+static int list_file(void *arg)
+{
+	const struct work *w = arg;
+	struct model_file f;
+	int status = sh5__open(&f, w->from) ? list_items(w, &f) : SH5_USAGE;
+
+	model_file__close(&f);
+	return status;
+}
+
+static int sh5_list(const struct sh5_options *o, const struct input_file *f)
+{
+	struct work w = {.o = o, .from = f->path};
+
+	log_info("Listing items from %s", f->path);
+	return pool__call_verb(list_file, &w, &POOL_STREAM);
+}
+
+/* ---- sh5util without a mode: node-step files into a job file */
+
+static void log_output(const struct sh5_options *o, const struct jobspec *spec)
+{
+	if (o->output)
+		log_info("Merging node-step files into %s", o->output);
+	else if (spec->kind == JOBSPEC_JOB)
+		log_info("Merging node-step files into ./job_%" PRIu32 ".h5", spec->job);
+	else
+		log_info("Merging node-step files of job %s", spec->text);
+}
+
+static int check_dir(const char *dir, const char *user)
+{
+	_cleanup_free_ char *path = NULL;
+	struct stat st;
+	int err;
+
+	if (asprintf(&path, "%s/%s", dir, user) < 0)
+		return SH5_FAILED;
+	err = lstat(path, &st) ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+	if (!err && access(path, R_OK | X_OK))
+		err = errno;
+	if (!err)
+		return 0;
+	log_error("error: Cannot open %s job profile directory: %s", path, strerror(err));
+	return SH5_USAGE;
+}
+
+static int merge(const struct sh5_options *o, const char *dir, const struct jobspec *specs,
+		 unsigned n)
+{
+	const struct merge_opts opts = {
+		.profile_dir = dir,
+		.user = o->user,
+		.specs = specs,
+		.nspecs = n,
+		.output = o->output,
+		.raw = true,
+		.caller_logs_none = specs->kind != JOBSPEC_JOB, /* Slurm may know it yet */
+		.keep = o->keep,
+	};
+	int err = merge__run(&opts, NULL);
+
+	if (err == -ENOENT && specs->kind != JOBSPEC_JOB)
+		return SH5_UNRESOLVED;
+	if (err == -ENOENT)
+		log_error("No node-step files found for jobid %" PRIu32, specs->job);
+	return err == -EINVAL ? SH5_USAGE : err ? SH5_FAILED : SH5_OK;
+}
+
+/* Each works on one job, says what it does and what fails, and returns the exit status. */
+static int sh5_merge(const struct sh5_options *o, const struct jobspec *specs, unsigned n)
+{
+	_cleanup_free_ char *dir = o->dir ? strdup(o->dir) : NULL;
+	int status;
+
+	if (!dir)
+		profile_dir__find(&dir);
+	if (!dir && specs->kind != JOBSPEC_JOB)
+		sh5__log_unresolved(specs);
+	if (!dir) {
+		log_error("error: Cannot read/parse acct_gather.conf");
+		return SH5_USAGE;
+	}
+	if (!o->user) {
+		log_error("error: user %u has no name; name one with -u", (unsigned)getuid());
+		return SH5_USAGE;
+	}
+	log_output(o, specs);
+	status = check_dir(dir, o->user);
+	/* An id of an array or of a heterogeneous job might be one of another user. */
+	if (status && specs->kind != JOBSPEC_JOB)
+		sh5__log_unresolved(specs);
+	return status ? status : merge(o, dir, specs, n);
+}
+
+/* ---- the program */
 
 /* Files of Slurm's own plugin have no SLUID: squeue knows the job for a while after its end. */
 static bool ask_slurm(struct jobspec *specs, unsigned n)
@@ -26,15 +333,15 @@ static bool ask_slurm(struct jobspec *specs, unsigned n)
 static int do_job_of(struct sh5_options *o, const struct jobspec *specs, unsigned n)
 {
 	static int (*const modes[])(const struct sh5_options *o, const struct input_file *f) = {
-		[SH5_EXTRACT] = sh5__extract,
-		[SH5_ITEMS] = sh5__items,
-		[SH5_LIST] = sh5__list,
+		[SH5_EXTRACT] = sh5_extract,
+		[SH5_ITEMS] = sh5_items,
+		[SH5_LIST] = sh5_list,
 	};
 	struct input_file file;
 	int status, err;
 
 	if (o->mode == SH5_MERGE)
-		return sh5__merge(o, specs, n);
+		return sh5_merge(o, specs, n);
 	err = input_file__of(&file, specs, n, o->input);
 	if (err)
 		return err == -ENOENT ? SH5_UNRESOLVED : SH5_USAGE;

@@ -44,12 +44,6 @@ int sh5util__main(int argc, char **argv);
 /* False: the program ends with *status: help was printed, or an option is wrong, which was said. */
 bool sh5__options(int argc, char **argv, struct sh5_options *o, int *status);
 
-/* Each works on one job, says what it does and what fails, and returns the exit status. */
-int sh5__merge(const struct sh5_options *o, const struct jobspec *specs, unsigned n);
-int sh5__extract(const struct sh5_options *o, const struct input_file *f);
-int sh5__items(const struct sh5_options *o, const struct input_file *f);
-int sh5__list(const struct sh5_options *o, const struct input_file *f);
-
 /* child_output__write, with the stock tool's words and status where the output cannot be made. */
 int sh5__write(const char *path, const char *from, int (*fn)(void *arg, int fd, bool *keep),
 	       void *arg);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The report as JSON: docs/report-json.md has the schema. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/job/facts_fill.h"
@@ -11,6 +12,78 @@
 #include "view/report/report_parts.h"
 #include "view/report/report_pika.h"
 #include "view/report/report_series.h"
+
+/* ---- the marks of a job in the report's JSON: by time, and those that are one for a reader as one
+ */
+
+#define MARKS_SHOWN 200
+#define NEAR	    0.002 /* of the job's time: as far apart as can be seen */
+
+static int by_time(const void *a, const void *b)
+{
+	const struct job_mark *x = a, *y = b;
+
+	return x->at_s != y->at_s   ? (x->at_s > y->at_s) - (x->at_s < y->at_s)
+	       : x->part != y->part ? (x->part > y->part) - (x->part < y->part)
+				    : (x->number > y->number) - (x->number < y->number);
+}
+
+static bool is_same(const struct model_job *j, const struct job_mark *a, const struct job_mark *b)
+{
+	bool named = a->name && b->name;
+
+	return j->parts[a->part].step == j->parts[b->part].step &&
+	       (named ? !strcmp(a->name, b->name) : a->name == b->name && a->number == b->number);
+}
+
+/* How many of v[0..n) are one mark: ranks set it at about the same time. */
+static unsigned length_of(const struct model_job *j, const struct job_mark *v, unsigned n)
+{
+	unsigned k = 1;
+
+	while (k < n && is_same(j, v, &v[k]) && v[k].at_s - v[k - 1].at_s <= NEAR * j->grid.end_s)
+		k++;
+	return k;
+}
+
+static json_t *mark_json(const struct model_job *j, const struct job_mark *v, unsigned n)
+{
+	const struct job_part *part = &j->parts[v->part];
+	json_t *o = json_object();
+	bool one_node = true;
+
+	for (unsigned i = 1; i < n; i++)
+		one_node &= j->parts[v[i].part].node == part->node;
+	json_object_set_new(o, "at_s", json__number(v->at_s));
+	json_object_set_new(o, "name", v->name ? json__text(v->name) : json_null());
+	json_object_set_new(o, "number", json__number(v->number));
+	json_object_set_new(o, "step", json__text(stepname__human(j->steps[part->step].name)));
+	json_object_set_new(o, "node",
+			    one_node ? json__text(j->nodes[part->node].unit.name) : json_null());
+	json_object_set_new(o, "times", json_integer(n));
+	return o;
+}
+
+/* The marks, which are in the report's JSON. */
+static json_t *marks_json(const struct model_job *j)
+{
+	struct job_mark *v = calloc(j->nmarks + 1, sizeof(*v));
+	json_t *o = json_object(), *of = json_array();
+	unsigned i = 0, n;
+
+	if (v && j->nmarks)
+		memcpy(v, j->marks, j->nmarks * sizeof(*v));
+	if (v)
+		qsort(v, j->nmarks, sizeof(*v), by_time);
+	for (; v && i < j->nmarks && json_array_size(of) < MARKS_SHOWN; i += n) {
+		n = length_of(j, &v[i], j->nmarks - i);
+		json_array_append_new(of, mark_json(j, &v[i], n));
+	}
+	json_object_set_new(o, "of", of);
+	json_object_set_new(o, "left_out", json_integer(j->nmarks - i));
+	free(v);
+	return o;
+}
 
 #define TASK_BINS_MAX (256u << 10) /* of a quantity: about 20 MB of text in all */
 #define FORMAT	      1		   /* grows when something changes its meaning or goes */
@@ -329,7 +402,7 @@ json_t *report__json(const struct report *r)
 	json__set(o, "fold", shared(r->besides ? r->besides->fold : NULL));
 	json__set(o, "units", units);
 	json__set(o, "commands", commands_json(r->job));
-	json__set(o, "marks", report_marks__json(r->job));
+	json__set(o, "marks", marks_json(r->job));
 	json__set(o, "pika", report_pika__json(r->pika));
 	json__set(o, "io", report_io__json(r->io));
 	json__set(o, "coverage", coverage_json(r));

@@ -3,9 +3,327 @@
  * not known. */
 #include "view/report/report_page.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "analysis/job/facts_fill.h"
+#include "base/escape.h"
 #include "base/str.h"
+#include "identity/stepname.h"
+#include "view/report/report_text.h"
+
+/* ---- which programs used the CPU */
+
+#define FIRST_PAGE  4
+#define LEAST_SHARE 0.01 /* of the CPU time; --all has the others */
+
+static void print_command(const struct job_command *c, double all, FILE *out)
+{
+	report_number cpu, share, count, peak;
+	int pad = 16 - (int)strnlen(c->name, 16);
+
+	fputs("  ", out);
+	print__escaped(out, c->name);
+	fprintf(out, "%*s %10s %6s", pad, "", report_text__time(c->cpu_s, cpu),
+		report_text__share(c->cpu_s / all, share));
+	if (c->processes > 0) /* none ended under the name of what another program replaced */
+		fprintf(out, "  %s process%s", report_text__count(c->processes, count),
+			c->processes == 1 ? "" : "es");
+	if (!isnan(c->peak_mb))
+		fprintf(out, "%s peak %s", c->processes > 0 ? "," : " ",
+			report_text__mb(c->peak_mb, peak));
+	putc('\n', out);
+}
+
+static void commands_print(const struct report *r, FILE *out)
+{
+	const struct model_job *j = r->job;
+	double all = 0;
+	unsigned shown = 0;
+
+	for (unsigned i = 0; i < j->ncommands; i++)
+		all += isnan(j->commands[i].cpu_s) ? 0 : j->commands[i].cpu_s;
+	while (shown < j->ncommands &&
+	       (j->commands[shown].cpu_s > 0 || j->commands[shown].processes > 0) &&
+	       (r->all || (shown < FIRST_PAGE && j->commands[shown].cpu_s >= LEAST_SHARE * all)))
+		shown++;
+	if (shown < 2 || !(all > 0)) /* of one program the head of the page says it all */
+		return;
+	fputs("\nPrograms by CPU time\n", out);
+	for (unsigned i = 0; i < shown; i++)
+		print_command(&j->commands[i], all, out);
+	if (shown < j->ncommands)
+		fprintf(out, "  and %u other%s\n", j->ncommands - shown,
+			report_text__s(j->ncommands - shown));
+}
+
+/* ---- rates of input and output */
+
+static void print_calls(const struct facts *f, const char *name, enum fact mb, enum fact calls,
+			FILE *out)
+{
+	double wall = facts__job(f, FACT_JOB_wall_s), v = facts__job(f, mb),
+	       n = facts__job(f, calls);
+	report_number all, rate, often, each;
+
+	if (!(v > 0) || !(wall > 0))
+		return;
+	fprintf(out, "  %-10s %s, %s", name, report_text__mb(v, all),
+		report_text__rate(v / wall, rate));
+	if (n > 0)
+		fprintf(out, ", %s, %s each", report_text__often(n, wall, "call", often),
+			report_text__mb(v / n, each));
+	putc('\n', out);
+}
+
+static void print_disk(const struct report *r, FILE *out)
+{
+	const struct facts *f = r->facts;
+	double ops = facts__job(f, FACT_JOB_blk_ops), wall = facts__job(f, FACT_JOB_wall_s);
+	double time_s = facts__job(f, FACT_JOB_blk_time_s), p99 = facts__job(f, FACT_JOB_blk_p99_s);
+	double busy = facts__max(r->job, Q_DISK_BUSY);
+	report_number often, text, share;
+
+	if (!(ops > 0) || !(wall > 0))
+		return;
+	fprintf(out, "  %-10s %s", "disk", report_text__often(ops, wall, "request", often));
+	if (!isnan(p99))
+		fprintf(out, ", 99 %% of them below %s", report_text__time(p99, text));
+	fprintf(out, "\n%13s%.2f in flight", "", time_s / wall);
+	if (!isnan(busy))
+		fprintf(out, "; disks of the node busy for %s of the time",
+			report_text__share(busy / wall, share));
+	putc('\n', out);
+}
+
+static void rates_print(const struct report *r, FILE *out)
+{
+	const struct facts *f = r->facts;
+
+	if (facts__job(f, FACT_JOB_read_mb) + facts__job(f, FACT_JOB_write_mb) < 1 &&
+	    !(facts__job(f, FACT_JOB_blk_ops) > 100))
+		return;
+	fputs("\nInput and output\n", out);
+	print_calls(f, "read", FACT_JOB_read_mb, FACT_JOB_read_calls, out);
+	print_calls(f, "written", FACT_JOB_write_mb, FACT_JOB_write_calls, out);
+	print_disk(r, out);
+}
+
+/* ---- what a page leaves open that a family would answer which was not recorded */
+
+#define MUCH	    0.1	 /* of the core time that was computed */
+#define MUCH_KERNEL 0.2	 /* of the CPU time */
+#define MUCH_DISK   0.02 /* of the core time that threads waited for a disk */
+
+static bool computes(const struct facts *f)
+{
+	return facts__job(f, FACT_JOB_cpu_share) >= MUCH;
+}
+
+static bool calls_much(const struct facts *f)
+{
+	return facts__job(f, FACT_JOB_system_s) >= MUCH_KERNEL * facts__job(f, FACT_JOB_cpu_s) ||
+	       facts__job(f, FACT_JOB_disk_wait_s) >= MUCH_DISK * facts__job(f, FACT_JOB_core_s);
+}
+
+static bool has_ranks(const struct facts *f)
+{
+	return f->count[SCOPE_TASK] > 1 && computes(f);
+}
+
+static const struct question {
+	const char *family, *text;
+	bool (*matters)(const struct facts *f);
+} questions[] = {
+	{"sample", "which libraries ran", computes},
+	{"stack", "which functions ran", computes},
+	{"files", "calls for files", calls_much},
+	{"burst", "how even ranks compute", has_ranks},
+};
+
+static bool was_left_out(const struct model_job *j, const char *family)
+{
+	const struct model_attr *mode;
+	char name[32];
+
+	snprintf(name, sizeof(name), "Mode %s", family);
+	mode = model_job__attr(j, name);
+	return mode && mode->text && str__starts(mode->text, "off: not asked for");
+}
+
+/* one line, without an empty one */
+static void open_print(const struct report *r, FILE *out)
+{
+	bool is_run = r->is_run || model_job__attr(r->job, "Command Line");
+	char text[256];
+	int len = 0;
+
+	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
+		const struct question *q = &questions[i];
+
+		if (!q->matters(r->facts) || !was_left_out(r->job, q->family))
+			continue;
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "%s%s (%s)",
+				len	 ? ", "
+				: is_run ? "run --deep also tells: "
+					 : "srun --jobprof=deep also tells: ",
+				q->text, q->family);
+	}
+	if (len)
+		report_text__paragraph(out, text, 0, 0);
+}
+
+/* ---- the foot of a report: energy, switches, what is not known, what the profile cost */
+
+static void print_switches(const struct facts *f, FILE *out)
+{
+	double forced = facts__job(f, FACT_JOB_invol_switches);
+	double n = facts__job(f, FACT_JOB_vol_switches) + forced;
+	double wall = facts__job(f, FACT_JOB_wall_s);
+	report_number often, share;
+
+	if (n > 0 && wall > 0)
+		fprintf(out, "Switches     %s, %s of them forced\n",
+			report_text__often(n, wall, "", often),
+			report_text__share(forced / n, share));
+}
+
+static void print_energy(const struct facts *f, FILE *out)
+{
+	double j = facts__job(f, FACT_JOB_energy_j), least = facts__job(f, FACT_JOB_energy_low_j);
+	double like = isnan(least) ? j : least;
+	double nodes = facts__job(f, FACT_JOB_node_energy_j);
+	report_number all, low, high, idle;
+
+	if (isnan(j) && !isnan(nodes))
+		fprintf(out, "Energy       %s of the whole nodes, by Slurm's sensors\n",
+			report_text__energy(nodes, nodes, all));
+	if (isnan(j))
+		return;
+	fprintf(out, "Energy       %s (%s to %s), %s of it idle cores\n",
+		report_text__energy(j, like, all), report_text__energy(least, like, low),
+		report_text__energy(facts__job(f, FACT_JOB_energy_high_j), like, high),
+		report_text__energy(facts__job(f, FACT_JOB_energy_static_j), like, idle));
+}
+
+/* Facts that a reader misses when they are not there, and what they are called. */
+static const struct {
+	enum fact fact;
+	const char *name;
+} missed[] = {
+	{FACT_JOB_wait_s, "waiting for CPUs"},
+	{FACT_JOB_disk_wait_s, "waiting for disks"},
+	{FACT_JOB_instructions, "instructions, IPC"},
+	{FACT_JOB_blk_ops, "disk requests"},
+	{FACT_JOB_net_tx_mb, "network"},
+	{FACT_JOB_energy_j, "energy"},
+	{FACT_JOB_samples, "where the code was"},
+	{FACT_JOB_waited_own_task_s, "what had the CPU"},
+};
+
+static void print_reasons(const struct facts *f, FILE *out)
+{
+	const char *heading = "Not known";
+	char text[512];
+
+	for (size_t i = 0; i < sizeof(missed) / sizeof(*missed); i++) {
+		if (!f->missing[missed[i].fact])
+			continue;
+		snprintf(text, sizeof(text), "%s: %s", missed[i].name, f->missing[missed[i].fact]);
+		fprintf(out, "%-13s", heading);
+		report_text__paragraph(out, text, 13, 13);
+		heading = "";
+	}
+}
+
+static void print_names(const struct facts *f, FILE *out)
+{
+	char text[512];
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(missed) / sizeof(*missed); i++)
+		if (f->missing[missed[i].fact])
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
+						len ? "; " : "", missed[i].name);
+	if (!len)
+		return;
+	snprintf(text + len, sizeof(text) - len, " (--all says why)");
+	fputs("Not known    ", out);
+	report_text__paragraph(out, text, 13, 13);
+}
+
+static void print_slurms(const struct facts *f, FILE *out)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "waiting, IPC, disk requests, network, %senergy: Slurm's own profiles do not have "
+		 "them; rules that need them were not judged",
+		 isnan(facts__job(f, FACT_JOB_node_energy_j)) ? "" : "the job's part of the ");
+	fputs("Not known    ", out);
+	report_text__paragraph(out, text, 13, 13);
+}
+
+static void print_missing(const struct report *r, FILE *out)
+{
+	if (r->job->is_slurms)
+		print_slurms(r->facts, out);
+	else if (r->all)
+		print_reasons(r->facts, out);
+	else
+		print_names(r->facts, out);
+}
+
+#define LEAST 0.00001 /* of the CPU time: what is below has no digits */
+
+#define TROUBLES_MAX 3 /* on a page without --all */
+
+static void print_troubles(const struct report *r, FILE *out)
+{
+	const struct model_job *j = r->job;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < j->nparts; i++) {
+		const struct job_part *p = &j->parts[i];
+
+		if (!p->trouble || (n++ >= TROUBLES_MAX && !r->all))
+			continue;
+		fprintf(out, "%-13s", n > 1 ? "" : "Left out");
+		print__escaped(out, j->nodes[p->node].unit.name);
+		if (*j->steps[p->step].name) {
+			fputs(" step ", out);
+			print__escaped(out, stepname__human(j->steps[p->step].name));
+		}
+		fputs(": ", out);
+		print__escaped(out, p->trouble);
+		putc('\n', out);
+	}
+	if (n > TROUBLES_MAX && !r->all)
+		fprintf(out, "%-13sand %u more (--all)\n", "", n - TROUBLES_MAX);
+}
+
+static void end_print(const struct report *r, FILE *out)
+{
+	const struct facts *f = r->facts;
+	double probe = facts__job(f, FACT_JOB_probe_s), cpu = facts__job(f, FACT_JOB_cpu_s);
+
+	if (!r->is_run)
+		putc('\n', out);
+	print_energy(f, out);
+	if (r->is_run)
+		return;
+	print_switches(f, out);
+	print_missing(r, out);
+	print_troubles(r, out);
+	if (probe >= 0 && cpu > 0)
+		fprintf(out, "Cost of the profile: %s%.3f %% of the CPU time. ",
+			probe / cpu < LEAST ? "below " : "", 100 * fmax(probe / cpu, LEAST));
+	fputs(r->all ? "More: --facts, --json\n" : "More: --all, --facts, --json\n", out);
+}
+
+/* ---- the page */
 
 #define SCREEN	   40 /* lines */
 #define SCREEN_RUN 30 /* below what the command has printed, with what run says */
@@ -26,14 +344,14 @@ static const struct part {
 	{report_pop__print, "efficiency of ranks", true, NULL},
 	{report_given__print, "use of what was given", true, NULL},
 	{report_tasks__print, "tasks", false, "mpi."},
-	{report_commands__print, "programs", false, "proc."},
+	{commands_print, "programs", false, "proc."},
 	{report_time__print, "over time", false, NULL},
 	{report_pika__print, NULL, false, NULL},
 	{report_io__print, NULL, false, NULL},
-	{report_rates__print, "input and output", false, "io."},
+	{rates_print, "input and output", false, "io."},
 	{report_clusters__print, "bursts and folds", false, NULL},
-	{report_end__print, NULL, false, NULL},
-	{report_open__print, NULL, false, NULL},
+	{end_print, NULL, false, NULL},
+	{open_print, NULL, false, NULL},
 };
 #define PARTS	      (sizeof(parts) / sizeof(*parts))
 #define PART_FINDINGS 1

@@ -18,14 +18,10 @@ void report_modules__print(const struct report *r, FILE *out);
 void report_pop__print(const struct report *r, FILE *out);
 void report_given__print(const struct report *r, FILE *out);
 void report_tasks__print(const struct report *r, FILE *out);
-void report_commands__print(const struct report *r, FILE *out);
 void report_time__print(const struct report *r, FILE *out);
-void report_rates__print(const struct report *r, FILE *out);
 void report_clusters__print(const struct report *r, FILE *out);
 void report_pika__print(const struct report *r, FILE *out); /* with `all` only */
 void report_io__print(const struct report *r, FILE *out);   /* likewise */
-void report_end__print(const struct report *r, FILE *out);
-void report_open__print(const struct report *r, FILE *out); /* one line, without an empty one */
 
 /*
  * Where the time of the allocated cores went, in shares that add up to 1. Where the job used more

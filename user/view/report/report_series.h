@@ -15,16 +15,6 @@ extern const char *const series_unit_names[SERIES_UNITS]; /* "task" */
 /* All of the object. NULL: no memory. */
 json_t *report_series__json(const struct report *r);
 
-/* The parts of that object: lowest, median and highest unit over time; units by time; who differs
- * from whom. */
-json_t *report_lines__json(const struct report *r);
-json_t *report_rows__json(const struct report *r);
-json_t *report_rows__gpus_json(const struct report *r);
-json_t *report_spread__json(const struct report *r);
-
-/* The marks, which are in the report's JSON. */
-json_t *report_marks__json(const struct model_job *j);
-
 /* The units of a kind; tasks are those of the main step, and none where there is only one on one of
  * several nodes. */
 struct job_units report_series__units(const struct model_job *j, enum series_unit kind);

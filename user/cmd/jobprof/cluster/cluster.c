@@ -1,14 +1,16 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof cluster: which kinds of bursts the threads of a job have. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analysis/cluster/burst_clusters.h"
+#include "analysis/counters/burst_counters.h"
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "cmd/jobprof/cluster/cluster_all.h"
 #include "cmd/jobprof/cluster/cluster_args.h"
-#include "cmd/jobprof/cluster/cluster_by_code.h"
 #include "cmd/jobprof/cluster/cluster_code.h"
 #include "cmd/jobprof/cluster/cluster_regions.h"
 #include "cmd/jobprof/input_args.h"
@@ -16,10 +18,282 @@
 #include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/verbs.h"
 #include "jobfile/select.h"
+#include "model/bursts.h"
+#include "model/title.h"
 #include "view/cluster/cluster_view.h"
 #include "view/report/report_reason.h"
-#include "model/title.h"
 #include "view/report/spark.h"
+
+struct cluster_code;
+
+#define CLUSTER_CODES 26 /* those with most run time */
+
+/* ---- bursts that were not kept are read once more, and each is in the cluster of its nearest one
+ */
+
+#define BLOCK (1u << 18) /* bursts that are classified at once */
+
+struct labelling {
+	const struct burst_clusters *c;
+	void (*fn)(void *arg, const struct burst_row *row, unsigned label);
+	void *arg;
+	size_t n; /* so far; of those that were not kept: in the block */
+	struct burst_row *rows;
+	double *v;
+	unsigned *labels;
+};
+
+static int put_kept(void *arg, const struct burst_row *row)
+{
+	struct labelling *l = arg;
+
+	l->fn(l->arg, row, l->c->labels[l->n++]);
+	return 0;
+}
+
+static int end_block(struct labelling *l)
+{
+	enum analysis_status s = burst_model__classify(&l->c->model, l->v, l->n, l->labels);
+
+	for (size_t i = 0; s == ANALYSIS_OK && i < l->n; i++)
+		l->fn(l->arg, &l->rows[i], l->labels[i]);
+	l->n = 0;
+	return s == ANALYSIS_OK ? 0 : -ENOMEM;
+}
+
+static int put_read(void *arg, const struct burst_row *row)
+{
+	struct labelling *l = arg;
+	const struct burst_model *m = &l->c->model;
+	const struct burst_times t = {row->run, row->wall, row->on_cpu, row->gap};
+
+	for (unsigned d = 0; d < m->dims; d++)
+		l->v[l->n * m->dims + d] = burst_times__feature(&t, m->by[d]);
+	l->rows[l->n++] = *row;
+	return l->n == BLOCK ? end_block(l) : 0;
+}
+
+/* Calls fn with every burst, in the order of the file, and its cluster; CLUSTER_UNUSED: in none. 0,
+ * or as model_bursts__each(). */
+static int all_each(const struct model_bursts *b, const struct burst_clusters *c,
+		    void (*fn)(void *arg, const struct burst_row *row, unsigned label), void *arg)
+{
+	struct labelling l = {.c = c, .fn = fn, .arg = arg};
+	_cleanup_free_ struct burst_row *rows = NULL;
+	_cleanup_free_ double *v = NULL;
+	_cleanup_free_ unsigned *labels = NULL;
+	int err;
+
+	if (b->n == b->all)
+		return model_bursts__each(b, put_kept, &l);
+	rows = l.rows = malloc(BLOCK * sizeof(*rows));
+	v = l.v = malloc(BLOCK * c->model.dims * sizeof(*v));
+	labels = l.labels = malloc(BLOCK * sizeof(*labels));
+	if (!rows || !v || !labels)
+		return -ENOMEM;
+	err = model_bursts__each(b, put_read, &l);
+	return err ? err : end_block(&l);
+}
+
+struct settling {
+	struct burst_sums *sums;
+	size_t unused;
+};
+
+static void add_burst(void *arg, const struct burst_row *row, unsigned label)
+{
+	struct settling *s = arg;
+
+	if (label == CLUSTER_UNUSED)
+		s->unused++;
+	else
+		burst_sums__add(&s->sums[label],
+				&(struct burst_times){row->run, row->wall, row->on_cpu, row->gap});
+}
+
+/* Where bursts were not kept, what adds up in the table becomes that of all. 0, or as above. */
+static int all_settle(const struct model_bursts *b, struct burst_clusters *c)
+{
+	struct settling s = {0};
+	int err;
+
+	if (b->n == b->all || c->verdict.status != ANALYSIS_OK)
+		return 0;
+	s.sums = calloc((size_t)c->k + 1, sizeof(*s.sums));
+	err = s.sums ? all_each(b, c, add_burst, &s) : -ENOMEM;
+	if (!err) {
+		c->unused = s.unused;
+		burst_clusters__settle(c, s.sums);
+	}
+	free(s.sums);
+	return err;
+}
+
+/* ---- puts the code that bursts execute in the place of clusters */
+
+/* A burst with its code, then a code with the run time of its bursts. */
+struct code {
+	char *name;
+	double run;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct code *x = a, *y = b;
+
+	return ((uintptr_t)x->name > (uintptr_t)y->name) -
+	       ((uintptr_t)x->name < (uintptr_t)y->name);
+}
+
+static int by_run(const void *a, const void *b)
+{
+	const struct code *x = a, *y = b;
+
+	return (x->run < y->run) - (x->run > y->run);
+}
+
+/* A code has one name, at one place. */
+static unsigned find_codes(char *names[CLUSTER_CODES], const struct burst_code *of,
+			   const struct model_bursts *b, struct code *v)
+{
+	size_t n = 0, codes = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		if (of[i].name)
+			v[n++] = (struct code){(char *)of[i].name, b->run[i]};
+	qsort(v, n, sizeof(*v), by_name);
+	for (size_t i = 0; i < n; i++) {
+		if (codes && v[codes - 1].name == v[i].name)
+			v[codes - 1].run += v[i].run;
+		else
+			v[codes++] = v[i];
+	}
+	qsort(v, codes, sizeof(*v), by_run);
+	codes = codes < CLUSTER_CODES ? codes : CLUSTER_CODES;
+	for (size_t k = 0; k < codes; k++)
+		names[k] = v[k].name;
+	return (unsigned)codes;
+}
+
+static unsigned label_of(char *const names[CLUSTER_CODES], unsigned n, const char *name)
+{
+	for (unsigned k = 0; name && k < n; k++)
+		if (names[k] == name)
+			return k + 1;
+	return 0;
+}
+
+static int label_bursts(char *names[CLUSTER_CODES], const struct burst_code *of,
+			struct burst_clusters *c, const struct model_bursts *b,
+			const struct burst_columns *columns)
+{
+	_cleanup_free_ struct code *v = malloc((b->n + 1) * sizeof(*v));
+	_cleanup_free_ size_t *at = malloc((b->n + 1) * sizeof(*at));
+
+	if (!v || !at)
+		return -ENOMEM;
+	c->k = find_codes(names, of, b, v);
+	for (size_t i = 0; i < b->n; i++) {
+		at[i] = i;
+		c->labels[i] = label_of(names, c->k, of[i].name);
+	}
+	return burst_table__make(c, columns, at, c->labels, b->n) == ANALYSIS_OK ? 0 : -ENOMEM;
+}
+
+/*
+ * A burst is of the function or kind of library that most of its samples are in; label 0: it has
+ * none, or it is of one beyond CLUSTER_CODES. names gets c->k of them, by their run time, which are
+ * good until cluster_code__free(). 0; -ENOMSG: the file has no samples; -EMSGSIZE: it has more
+ * bursts than are kept; or as cluster_code__of().
+ */
+static int by_code_of(char *names[CLUSTER_CODES], struct cluster_code *code,
+		      struct burst_clusters *c, const struct model_bursts *b,
+		      const struct burst_columns *columns)
+{
+	int err;
+
+	*c = (struct burst_clusters){.n = b->n, .used = b->n, .verdict = {ANALYSIS_OK, ""}};
+	c->labels = calloc(b->n + 1, sizeof(*c->labels));
+	if (!c->labels)
+		return -ENOMEM;
+	err = b->n < b->all ? -EMSGSIZE : cluster_code__of(code, b, c);
+	if (!err && !code->singles)
+		err = -ENOMSG;
+	return err ? err : label_bursts(names, code->singles, c, b, columns);
+}
+
+/* ---- the counters of a file's bursts, by cluster */
+
+/* The bursts that are in a cluster or noise, one after the other. */
+struct used {
+	unsigned *cluster;
+	double *run;
+	double **counts;
+	size_t n;
+};
+
+static void free_used(struct used *u, unsigned nevents)
+{
+	for (unsigned e = 0; u->counts && e < nevents; e++)
+		free(u->counts[e]);
+	free(u->counts);
+	free(u->cluster);
+	free(u->run);
+}
+
+static int take_used(struct used *u, const struct model_bursts *b, const struct burst_clusters *c)
+{
+	u->cluster = malloc((b->n + 1) * sizeof(*u->cluster));
+	u->run = malloc((b->n + 1) * sizeof(*u->run));
+	u->counts = calloc(b->nevents + 1, sizeof(*u->counts));
+	for (unsigned e = 0; u->counts && e < b->nevents; e++)
+		if (!(u->counts[e] = malloc((b->n + 1) * sizeof(double))))
+			return -ENOMEM;
+	if (!u->cluster || !u->run || !u->counts)
+		return -ENOMEM;
+	for (size_t i = 0; i < b->n; i++) {
+		if (c->labels[i] == CLUSTER_UNUSED)
+			continue;
+		u->cluster[u->n] = c->labels[i];
+		u->run[u->n] = b->run[i];
+		for (unsigned e = 0; e < b->nevents; e++)
+			u->counts[e][u->n] = b->counts[e][i];
+		u->n++;
+	}
+	return 0;
+}
+
+static int find_instructions(const struct model_bursts *b)
+{
+	for (unsigned e = 0; e < b->nevents; e++)
+		if (!strcmp(b->events[e], "Instructions"))
+			return (int)e;
+	return -1;
+}
+
+static int events_of(const struct model_bursts *b, const struct burst_clusters *c,
+		     struct burst_counter **out)
+{
+	struct used u = {0};
+	struct counted_bursts counted;
+	int err;
+
+	*out = NULL;
+	if (!b->nevents || c->verdict.status != ANALYSIS_OK)
+		return 0;
+	err = take_used(&u, b, c);
+	counted = (struct counted_bursts){
+		u.cluster,	     u.run, (const double *const *)u.counts, u.n, b->nevents, c->k,
+		find_instructions(b)};
+	if (!err)
+		*out = calloc(((size_t)c->k + 1) * b->nevents, sizeof(**out));
+	if (!err && (!*out || burst_counters__of(&counted, *out) == ANALYSIS_NO_MEMORY))
+		err = -ENOMEM;
+	free_used(&u, b->nevents);
+	return err;
+}
+
+/* ---- the verb */
 
 enum {
 	OPT_SVG = OPT_LONG,
@@ -143,7 +417,7 @@ static int print_clusters(void *arg, FILE *out)
 		return print_json(p);
 	if (p->o->csv) {
 		cluster_csv__head(p->v->bursts, out);
-		return cluster_all__each(p->v->bursts, p->v->clusters, put_csv, p);
+		return all_each(p->v->bursts, p->v->clusters, put_csv, p);
 	}
 	if (p->o->svg)
 		cluster_view__svg(p->v, out);
@@ -187,10 +461,10 @@ static int find_clusters(struct burst_clusters *c, struct naming *names, const s
 	if (o->regions)
 		return cluster_regions__of(&names->regions, c, b, &columns);
 	if (o->code)
-		return cluster_by_code__of(names->codes, &names->code, c, b, &columns);
+		return by_code_of(names->codes, &names->code, c, b, &columns);
 	if (burst_clusters__of(c, &columns, &o->args.request) == ANALYSIS_NO_MEMORY)
 		return -ENOMEM;
-	return cluster_all__settle(b, c);
+	return all_settle(b, c);
 }
 
 /* Clusters are good without. */
@@ -242,7 +516,7 @@ static int cluster_file(void *arg, int fd, bool *keep)
 	else if (c.verdict.status != ANALYSIS_OK && (w->o->svg || w->o->html))
 		log_error("%s: %s: %s", w->path, analysis_status__name(c.verdict.status),
 			  report_reason__words(&c.verdict));
-	else if (cluster_events__of(&b, &c, &counters))
+	else if (events_of(&b, &c, &counters))
 		cluster_args__cannot(w->path, -ENOMEM);
 	else {
 		find_code(&names.code, w, &b, &c);

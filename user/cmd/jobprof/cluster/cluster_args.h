@@ -41,8 +41,6 @@ int cluster_args__cannot(const char *path, int err);
 /* The events of each cluster, noise first; *out is NULL where there are none, else the caller's to
  * free. 0 or -ENOMEM. */
 struct burst_counter;
-int cluster_events__of(const struct model_bursts *b, const struct burst_clusters *c,
-		       struct burst_counter **out);
 
 /* The bursts of a file by windows. */
 struct cluster_pieces {
@@ -64,7 +62,6 @@ struct burst_piece *cluster_pieces__new(struct cluster_pieces *p, const char *la
 					double *columns);
 /* The windows of jobprof reduce --follow, and what it said of them. 0; -ENODATA: there is none; or
  * as reader__open(). */
-int track_stored__read(struct cluster_pieces *p, struct burst_track *t, const char *path);
 void cluster_pieces__free(struct cluster_pieces *p);
 
 #endif

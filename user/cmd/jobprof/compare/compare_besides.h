@@ -37,11 +37,5 @@ void compare_rows__put(struct message *m, const char *name, const double share[2
 		       const double s[2]);
 /* In the parent: takes them, until there is no more or no memory; names[] are to be freed. */
 void compare_rows__take(struct compare_table *t, char **names, struct message *m);
-/* The functions whose own time on the CPU differs most. */
-int compare_functions__put(const struct compare_inside runs[2], struct message *m);
-/* The clusters of bursts of both runs, as jobprof track follows them. */
-int compare_clusters__put(const struct compare_inside runs[2], struct message *m);
-/* The region that jobprof fold --store has put into both files, and its phases. */
-int compare_fold__put(const struct compare_inside runs[2], struct message *m);
 
 #endif

@@ -12,16 +12,147 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "client/libjobprof.h"
 #include "cmd/jobprof/client_conn.h"
-#include "cmd/jobprof/reduce/reduce_follow.h"
+#include "cmd/jobprof/reduce/reduce.h"
+#include "cmd/jobprof/reduce/reduce_feed.h"
+#include "cmd/jobprof/reduce/reduce_track.h"
 #include "cmd/jobprof/reduce/reduce_tree.h"
 #include "cmd/jobprof/select_args.h"
 #include "identity/stepname.h"
 #include "view/reduce/reduce_print.h"
+
+/* A table of a step, and the time of its row that was taken last. */
+struct followed {
+	char *place, *name;
+	int64_t last_ns;
+	bool is_in_window; /* it has a row there */
+};
+
+struct follow {
+	const struct reduce_work *w;
+	const struct reduce_world *world;
+	uint32_t job;	  /* 0: that of this process */
+	const char *step; /* NULL: all, but for the one of this process */
+	char own[64];	  /* "42.7": that one; "": none */
+	char host[64];
+	struct followed *tables;
+	unsigned ntables;
+	uint64_t window;	     /* number of the window since 1970 */
+	struct reduce_result result; /* of the window */
+	bool is_whole;		     /* no process was lost */
+	int64_t end_ns;		     /* of the window; 0: there is none yet */
+	int err;
+	/* These are there with --clusters: */
+	struct feed feed;
+	double *features; /* of the window's bursts of this node, MODEL_DIMS each */
+	size_t nfeatures;
+	struct reduce_track track; /* of process 0 */
+};
+
+/* ---- jobprof reduce --follow --clusters: the bursts of a window are clustered at the root, and
+ * every process says of all of its own in which cluster they are */
+
+/* The window's bursts of this node become rows of f->result. 0 or -errno. */
+static int follow_clusters_rows(struct follow *f)
+{
+	int err;
+
+	free(f->features);
+	err = feed__window(&f->feed, f->end_ns, f->host, &f->result.rows, &f->features,
+			   &f->nfeatures);
+	f->result.rows.tables = f->result.rows.places.n;
+	if (!err && f->feed.lost) {
+		log_warn("%llu bursts are not in this window: jobprofd or this process has kept no "
+			 "more of them",
+			 (unsigned long long)f->feed.lost);
+		err = reduction__file(&f->result.rows, f->w->list, f->world->size, f->world->rank,
+				      true);
+	}
+	return err;
+}
+
+/* In process 0: the clusters of this window, with their numbers. */
+static void make_model(struct follow *f)
+{
+	struct reduce_result *r = &f->result;
+
+	reduction__order(&r->rows);
+	r->clustered = reduce_model__of(&r->model, &r->rows);
+	if (r->clustered != ANALYSIS_NO_MEMORY &&
+	    reduce_track__next(&f->track, &r->model) != ANALYSIS_OK)
+		r->clustered = ANALYSIS_NO_MEMORY;
+}
+
+static int share_model(struct follow *f)
+{
+	struct message m = {0};
+	int err;
+
+	if (!f->world->rank) {
+		make_model(f);
+		reduce_model__put(&m, &f->result.model);
+	}
+	err = reduce_tree__down(f->world, &m);
+	if (!err && f->world->rank)
+		err = reduce_model__take(&m, &f->result.model);
+	message__free(&m);
+	return err;
+}
+
+/* Those of this window that did not come. */
+static int add_lost(struct follow *f)
+{
+	int column = reduction__column(&f->result.clusters, REDUCE_LOST, "");
+	const struct reduction_table t = {"", "", &column, 1, 0};
+	const double lost = (double)f->feed.lost;
+
+	if (column < 0)
+		return column;
+	reduction__sums(&f->result.clusters, &t, &lost);
+	f->feed.lost = 0;
+	return 0;
+}
+
+static int classify(struct follow *f)
+{
+	struct reduction *out = &f->result.clusters;
+	_cleanup_free_ unsigned *labels = malloc((f->nfeatures + 1) * sizeof(*labels));
+	int err = labels ? reduction__init(out, f->w->series, REDUCTION_SEED, 0) : -ENOMEM;
+
+	out->processes = 1;
+	if (!err && burst_model__classify(&f->result.model, f->features, f->nfeatures, labels) !=
+			    ANALYSIS_OK)
+		err = -ENOMEM;
+	if (!err)
+		err = reduction__file(out, f->w->list, f->world->size, f->world->rank, false);
+	if (!err && f->feed.lost)
+		err = add_lost(f);
+	for (size_t i = 0; !err && i < f->nfeatures; i++)
+		if (labels[i] != CLUSTER_UNUSED)
+			err = reduce_model__add(out, f->features + MODEL_DIMS * i, labels[i]);
+	return err;
+}
+
+/* The rows have gone up: the model goes down, and what it says of all bursts comes up. 0 or
+ * -errno. */
+static int follow_clusters_reduce(struct reduce_work *w, struct follow *f)
+{
+	int err = share_model(f);
+
+	if (!err)
+		err = classify(f);
+	if (!err)
+		err = reduce_tree__up(w, f->world, &f->result.clusters);
+	if (!err)
+		reduction__cover(&f->result.rows, &f->result.clusters);
+	f->result.rows.cpu_s += f->result.clusters.cpu_s;
+	return err;
+}
 
 #define POLL_NS	   200000000
 #define SECOND_NS  INT64_C(1000000000)
@@ -297,12 +428,12 @@ static int one_window(struct reduce_work *w, struct follow *f)
 	if (!err) {
 		poll_until(f, end);
 		if (!f->err && w->o->clusters)
-			f->err = follow_clusters__rows(f);
+			f->err = follow_clusters_rows(f);
 		end_rows(f);
 		err = f->err ? f->err : reduce_tree__up(w, f->world, &f->result.rows);
 	}
 	if (!err && w->o->clusters)
-		err = follow_clusters__reduce(w, f);
+		err = follow_clusters_reduce(w, f);
 	if (!err && !f->world->rank) {
 		reduction__order(&f->result.rows);
 		err = put_window(f, begin, ended ? now_ns() : end) ? -EIO : 0;

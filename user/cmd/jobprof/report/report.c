@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/html_page.h"
@@ -15,12 +16,88 @@
 #include "cmd/jobprof/report/report_besides.h"
 #include "cmd/jobprof/report/report_inputs.h"
 #include "cmd/jobprof/report/report_jobs.h"
-#include "cmd/jobprof/report/report_store.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
+#include "jobfile/store.h"
 #include "pool/pool.h"
 #include "view/report/report.h"
 #include "view/report/report_series.h"
+
+/* ---- jobprof report --store: the report, its analyses and its findings go into the job file */
+
+static const struct store_column columns[] = {
+	{"id", false},	  {"severity", false}, {"cost", true},	{"cost_unit", false},
+	{"saving", true}, {"at_least", true},  {"text", false}, {"remedy", false},
+	{"where", false}, {"from_s", true},    {"to_s", true},	{"source", false},
+};
+
+static json_t *row_of(const struct finding *f)
+{
+	const struct {
+		const char *name;
+		json_t *value;
+	} all[] = {
+		{"id", json__text(f->id)},
+		{"severity", json__text(severity__name(f->severity))},
+		{"cost", json__number(f->cost_core_s)},
+		{"cost_unit", json__text(isnan(f->cost_core_s) ? "" : "core-s")},
+		{"saving", json__number(f->saving)},
+		{"at_least", json_integer(f->at_least)},
+		{"text", json__text(f->text)},
+		{"remedy", json__text(f->remedy)},
+		{"where", json__text(f->where)},
+		{"from_s", json__number(finding__from_s(f))},
+		{"to_s", json__number(finding__to_s(f))},
+		{"source", json__text(f->source)},
+	};
+	json_t *row = json_object();
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		json_object_set_new(row, all[i].name, all[i].value);
+	return row;
+}
+
+static json_t *rows_of(const struct verdict *v)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < v->nfindings; i++)
+		json_array_append_new(rows, row_of(&v->findings[i]));
+	return rows;
+}
+
+/* 0, or the exit status and it has said what is wrong. */
+static int store_write(const struct report *r, const char *path)
+{
+	const struct time_grid *g = &r->job->grid;
+	json_t *json = report__json(r), *rows = rows_of(r->verdict);
+	char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
+	const struct store_group groups[] = {
+		{"pika", json_object_get(json, "pika")},
+		{"io", json_object_get(json, "io")},
+	};
+	json_t *common = json_pack("{s:i, s:f, s:f}", "version", 1, "source_begin", g->t0_ns / 1e9,
+				   "source_end", g->t0_ns / 1e9 + g->end_s);
+	const struct store_results results = {
+		.groups = groups,
+		.ngroups = sizeof(groups) / sizeof(*groups),
+		.table = {"findings", columns, sizeof(columns) / sizeof(*columns), rows},
+		.report = text,
+		.common = common,
+	};
+	bool ok = text && rows && common;
+
+	if (!ok)
+		log_error("%s", strerror(ENOMEM));
+	ok = ok && !store__analysis(path, &results);
+	free(text);
+	json_decref(rows);
+	json_decref(common);
+	json_decref(json);
+	return ok ? 0 : 1;
+}
+
+/* ---- the verb */
 
 enum { OPT_JSON = OPT_LONG, OPT_FACTS, OPT_WHY, OPT_FORCE, OPT_STORE, OPT_RULES, OPT_BY, OPT_HTML };
 
@@ -188,7 +265,7 @@ static int put_form(const struct report *r, const struct printing *p)
 	case REPORT_WHY:
 		return print_why(r, o->why, out);
 	case REPORT_STORE:
-		return report_store__write(r, o->store);
+		return store_write(r, o->store);
 	case REPORT_HTML:
 		return write_html(r, o, p->inputs, p->n);
 	case REPORT_JSON:

@@ -21,11 +21,6 @@ struct region_spec {
 /* 0, or -EINVAL and it has said what is wrong. */
 int region_spec__parse(struct region_spec *s, const char *text);
 
-/* Finds where in the open ELF file the region begins and ends. The file may be hostile: for a child
- * with limits. Returns how many places there are, or -errno, logged. */
-int region_elf__places(int fd, const struct region_spec *s,
-		       struct kern_region_place places[RUN_REGION_PLACES]);
-
 struct run_regions {
 	struct kern_region list[JP_REGIONS];
 	unsigned n;

@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* "jobprof run" without root: jobprofd counts the step anyway, and is asked before the command and
  * after it. */
 #include "cmd/jobprof/run/run_window.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,14 +17,288 @@
 
 #include "base/cleanup.h"
 #include "base/command_line.h"
+#include "base/escape.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "client/column.h"
+#include "client/protocol.h"
 #include "client/totals.h"
 #include "cmd/jobprof/client_conn.h"
+#include "cmd/jobprof/report/report.h"
 #include "cmd/jobprof/run/run_json.h"
 #include "cmd/jobprof/run/run_user.h"
+#include "view/report/report_text.h"
+
+/* ---- the page about the window of a step in which a command ran, and the same as JSON */
+
+#define LABEL 16
+#define CELL  14
+#define BAR   40
+
+typedef const char *(*to_text)(double v, report_number buf);
+
+static const char *exact_time(double s, report_number buf)
+{
+	if (!(s < 60))
+		return report_text__time(s, buf);
+	snprintf(buf, REPORT_NUMBER, "%.3f s", s);
+	return buf;
+}
+
+/* The names in JSON are those of the report's facts, as far as it has them. */
+static const struct line {
+	enum window_column column;
+	const char *label, *key;
+	to_text text;
+} lines[] = {
+	{WINDOW_CPU, "CPU time", "cpu_s", exact_time},
+	{WINDOW_USER, "  in user mode", "user_s", exact_time},
+	{WINDOW_SYSTEM, "  in the kernel", "system_s", exact_time},
+	{WINDOW_WAIT, "wait for CPU", "wait_s", exact_time},
+	{WINDOW_DISK_WAIT, "wait for disk", "disk_wait_s", exact_time},
+	{WINDOW_VOLUNTARY, "gave CPU up", "voluntary_switches", report_text__count},
+	{WINDOW_FORCED, "lost CPU", "forced_switches", report_text__count},
+	{WINDOW_PEAK, "memory peak", "peak_mb", report_text__mb},
+	{WINDOW_READ, "read", "read_mb", report_text__mb},
+	{WINDOW_WRITE, "written", "write_mb", report_text__mb},
+	{WINDOW_DISK_READ, "read from disk", "disk_read_mb", report_text__mb},
+	{WINDOW_DISK_WRITE, "written to disk", "disk_write_mb", report_text__mb},
+	{WINDOW_NET_RX, "received", "net_rx_mb", report_text__mb},
+	{WINDOW_NET_TX, "sent", "net_tx_mb", report_text__mb},
+};
+#define LINES (sizeof(lines) / sizeof(lines[0]))
+
+/* How much of a column was used in the window. Of WINDOW_PEAK: the highest memory; NaN where it was
+ * not above what the step had used before. */
+static double window_used(const struct window *w, enum window_table t, enum window_column c)
+{
+	double before = w->before.v[t][c], after = w->after.v[t][c];
+
+	if (c == WINDOW_PEAK)
+		return isnan(before) || after > before ? after : NAN;
+	/* the split of user and kernel mode may have been corrected by a hair */
+	return after < before ? 0 : after - before;
+}
+
+static double wall_s(const struct window *w)
+{
+	return window_used(w, WINDOW_STEP, WINDOW_TIME_NS) / 1e9;
+}
+
+static bool has_task(const struct window *w)
+{
+	return w->task != JPC_UNKNOWN && !isnan(w->after.v[WINDOW_TASK][WINDOW_TIME_NS]);
+}
+
+static void print_command(const struct window *w, FILE *out)
+{
+	for (char **a = w->argv; *a; a++) {
+		fputs(a == w->argv ? "" : " ", out);
+		print__escaped(out, *a);
+	}
+}
+
+static void print_head(const struct window *w, FILE *out)
+{
+	report_number wall;
+
+	fputs("\nstep ", out);
+	print__escaped(out, w->before.step);
+	fprintf(out, ", %s from the begin of CMD to its end, exit status %d: ",
+		report_text__time(wall_s(w), wall), w->status);
+	print_command(w, out);
+	putc('\n', out);
+}
+
+static void print_share(const char *name, double share, FILE *out)
+{
+	int cells = (int)lrint(fmin(fmax(share, 0), 1) * BAR);
+
+	fprintf(out, "  %-14s %5.1f %%  ", name, 100 * share);
+	while (cells-- > 0)
+		putc('#', out);
+	putc('\n', out);
+}
+
+/* Prints the budget of the task, since the CPUs of its processes are known here, and those of the
+ * step are not. */
+static void print_budget(const struct window *w, FILE *out)
+{
+	enum window_table t = has_task(w) ? WINDOW_TASK : WINDOW_STEP;
+	double cpu = window_used(w, t, WINDOW_CPU), user = window_used(w, t, WINDOW_USER),
+	       system = window_used(w, t, WINDOW_SYSTEM), all = fmax(w->cores * wall_s(w), cpu);
+	report_number wall, cores;
+
+	if (isnan(w->cores) || isnan(cpu) || !(all > 0))
+		return;
+	fprintf(out, "\nWhere the time went: %.0f core%s x %s = %s\n", w->cores,
+		report_text__s(w->cores), report_text__time(wall_s(w), wall),
+		report_text__cores(w->cores * wall_s(w), cores));
+	if (user + system > 0) {
+		print_share("own code", cpu / all * user / (user + system), out);
+		print_share("kernel", cpu / all * system / (user + system), out);
+	} else {
+		print_share("CPU time", cpu / all, out);
+	}
+	print_share("others or idle", (all - cpu) / all, out);
+}
+
+static void print_line(const struct window *w, const struct line *l, FILE *out)
+{
+	double step = window_used(w, WINDOW_STEP, l->column),
+	       task = window_used(w, WINDOW_TASK, l->column);
+	report_number text;
+
+	if (isnan(step) && isnan(task))
+		return;
+	fprintf(out, "  %-*s%*s", LABEL, l->label, CELL, l->text(step, text));
+	if (has_task(w))
+		fprintf(out, "%*s", CELL, l->text(task, text));
+	putc('\n', out);
+}
+
+static void print_peak_note(const struct window *w, FILE *out)
+{
+	double before = w->before.v[WINDOW_STEP][WINDOW_PEAK],
+	       after = w->after.v[WINDOW_STEP][WINDOW_PEAK];
+	report_number text;
+
+	if (before != after) /* it has risen, or a new jobprofd does not know the old one */
+		return;
+	fprintf(out, "The memory of the step stayed below its peak before CMD, which was %s.\n",
+		report_text__mb(before, text));
+}
+
+static double seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+/* What is said below a page: two lines. */
+static void window_print_foot(const struct window *w)
+{
+	report_number size;
+
+	fprintf(stderr,
+		"CMD alone: exit status %d, user %.3f s, system %.3f s, largest process %s.\n",
+		w->status, seconds(w->use.ru_utime), seconds(w->use.ru_stime),
+		report_text__mb((double)w->use.ru_maxrss / 1024, size));
+	fputs("What other processes of the step and task did in that time is in these numbers.\n",
+	      stderr);
+}
+
+/* What was used, and where a report cannot be had, as a page. */
+static void window_print(const struct window *w)
+{
+	FILE *out = stderr;
+	char task[32];
+
+	print_head(w, out);
+	print_budget(w, out);
+	fprintf(out, "\n%-*s%*s", LABEL + 2, "What was used", CELL, "step");
+	if (has_task(w)) {
+		snprintf(task, sizeof(task), "task %u", w->task);
+		fprintf(out, "%*s", CELL, task);
+	}
+	putc('\n', out);
+	for (size_t i = 0; i < LINES; i++)
+		print_line(w, &lines[i], out);
+	print_peak_note(w, out);
+	window_print_foot(w);
+}
+
+static json_t *json_of_table(const struct window *w, enum window_table t)
+{
+	json_t *j = json_object();
+
+	for (size_t i = 0; i < LINES; i++)
+		json_object_set_new(j, lines[i].key,
+				    json__number(window_used(w, t, lines[i].column)));
+	json_object_set_new(j, "earlier_peak_mb", json__number(w->before.v[t][WINDOW_PEAK]));
+	return j;
+}
+
+static json_t *json_of_series(const struct window *w)
+{
+	json_t *j = json_object();
+	char task[32];
+
+	json_object_set_new(j, "Step", json_of_table(w, WINDOW_STEP));
+	if (has_task(w)) {
+		snprintf(task, sizeof(task), "Tasks/%u", w->task);
+		json_object_set_new(j, task, json_of_table(w, WINDOW_TASK));
+	}
+	return j;
+}
+
+/* Writes what was used as JSON, with the report, which it frees; NULL: there is none. */
+static void window_print_json(const struct window *w, json_t *report, FILE *out)
+{
+	json_t *command = json_array(), *j;
+
+	for (char **a = w->argv; *a; a++)
+		json_array_append_new(command, json__text(*a));
+	j = json_pack("{s:o, s:o, s:i, s:I, s:o, s:o, s:{s:f, s:f, s:f}, s:o, s:o}", "step",
+		      json__text(w->before.step), "command", command, "exit_status", w->status,
+		      "begin_ns", (json_int_t)w->begin_ns, "wall_s", json__number(wall_s(w)),
+		      "cores", json__number(w->cores), "command_use", "user_s",
+		      seconds(w->use.ru_utime), "system_s", seconds(w->use.ru_stime), "max_rss_mb",
+		      (double)w->use.ru_maxrss / 1024, "series", json_of_series(w), "report",
+		      report ? report : json_null());
+	if (!j)
+		return;
+	json__dump(j, out, JSON_INDENT(2));
+	fputc('\n', out);
+	json_decref(j);
+}
+
+/* ---- the report on the window of a step in which a command ran, of the rows that the step's
+ * journal has of that time */
+
+static struct report_opts how_of(const struct window *w)
+{
+	return (struct report_opts){
+		.is_run = true,
+		.name = w->command ? w->command : w->argv[0],
+		.more = "run it with --json FILE",
+		.lines_after = 2,
+	};
+}
+
+/* Makes a file of the step's rows in the window; journal_file__remove() in any case. 0, or there is
+ * none. */
+static int window_report_rows(const struct window *w, struct journal_file *rows)
+{
+	const struct nodestep_window window = {w->before.time_ns, w->after.time_ns};
+
+	return journal_file__make(rows, w->journal, &window);
+}
+
+/* Prints the report on them. 0, or it cannot be had, and it is said why. */
+static int window_report_print(const struct window *w, const struct journal_file *rows)
+{
+	const struct report_opts how = how_of(w);
+
+	return report__on_stderr(rows->path, &how);
+}
+
+static int take_json(const struct report *r, void *json)
+{
+	*(json_t **)json = report__json(r);
+	return 0;
+}
+
+/* NULL: it cannot be had. */
+static json_t *window_report_json(const struct window *w, const struct journal_file *rows)
+{
+	const struct report_opts how = how_of(w);
+	json_t *json = NULL;
+
+	report__judge(&(struct job_input){.path = rows->path}, 1, &how, take_json, &json);
+	return json;
+}
 
 /* A step that has just begun is asked again every so often, so many times. */
 #define YOUNG_MS    20
@@ -233,7 +508,7 @@ static int write_json(void *outcome, FILE *out)
 {
 	const struct outcome *o = outcome;
 
-	window__print_json(o->w, o->has_rows ? window_report__json(o->w, &o->file) : NULL, out);
+	window_print_json(o->w, o->has_rows ? window_report_json(o->w, &o->file) : NULL, out);
 	return 0;
 }
 
@@ -244,11 +519,11 @@ static int print_outcome(const struct window *w, const struct run_user *self, co
 	struct outcome o = {.w = w};
 	int status = 0;
 
-	o.has_rows = !window_report__rows(w, &o.file);
-	if (!quiet && o.has_rows && !window_report__print(w, &o.file))
-		window__print_foot(w);
+	o.has_rows = !window_report_rows(w, &o.file);
+	if (!quiet && o.has_rows && !window_report_print(w, &o.file))
+		window_print_foot(w);
 	else if (!quiet)
-		window__print(w);
+		window_print(w);
 	if (json)
 		status = run_json__write(self, json, write_json, &o);
 	journal_file__remove(&o.file);

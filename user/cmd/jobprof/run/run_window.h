@@ -52,25 +52,6 @@ struct window {
 	struct rusage use; /* of the command */
 };
 
-/* How much of a column was used in the window. Of WINDOW_PEAK: the highest memory; NaN where it was
- * not above what the step had used before. */
-double window__used(const struct window *w, enum window_table t, enum window_column c);
-
-/* What was used, and where a report cannot be had, as a page. */
-void window__print(const struct window *w);
-/* Writes what was used as JSON, with the report, which it frees; NULL: there is none. */
-void window__print_json(const struct window *w, json_t *report, FILE *out);
-/* What is said below a page: two lines. */
-void window__print_foot(const struct window *w);
-
-/* Makes a file of the step's rows in the window; journal_file__remove() in any case. 0, or there is
- * none. */
-int window_report__rows(const struct window *w, struct journal_file *rows);
-/* Prints the report on them. 0, or it cannot be had, and it is said why. */
-int window_report__print(const struct window *w, const struct journal_file *rows);
-/* NULL: it cannot be had. */
-json_t *window_report__json(const struct window *w, const struct journal_file *rows);
-
 /*
  * Runs the command between two marks in the step that this process is in, and prints what held the
  * step back meanwhile and what it used; json: the file for the same as JSON, or NULL. option: one
