@@ -9,11 +9,4 @@ struct wide {
 	double hi, lo;
 };
 
-/* The square of a double, exactly. */
-struct wide wide__square_of(double v);
-struct wide wide__add(struct wide a, struct wide b);
-struct wide wide__subtract(struct wide a, struct wide b);
-struct wide wide__multiply(struct wide a, struct wide b);
-struct wide wide__divide(struct wide a, double b);
-
 #endif

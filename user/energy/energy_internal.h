@@ -68,19 +68,6 @@ struct energy_work {
 	bool measured, misses_known, dram_known;
 };
 
-/* Sets weights and busy seconds of w->p for one package; returns the limits for them. */
-struct portion_range energy__weigh(struct energy_work *w, unsigned package);
-/* Sets the weights to cache misses. False: they are not known of all steps that ran. */
-bool energy__weigh_misses(struct energy_work *w, unsigned package);
-/* The mean clock of all consumers that ran, cycles/s; NAN: cycles were not counted. */
-double energy__mean_clock(const struct energy_input *in);
-/* Sets share* of w->t, the shares of a package's cores, and adds them to held*. */
-void energy__shares(struct energy_work *w, unsigned package);
-/* Splits the energy that is neither package nor DRAM nor GPU, if the node was measured. */
-void energy__split_other(struct energy_work *w);
-/* Writes totals and bounds of all consumers, with the errors of sensors, to w->out. */
-void energy__finish(struct energy_work *w);
-
 static inline const struct energy_use *energy__use(const struct energy_work *w, unsigned consumer,
 						   unsigned package)
 {

@@ -45,17 +45,6 @@ struct node_energy {
 	bool any_last;
 };
 
-/* node_topology.c: fills in topo, cpu, cores, package_id and next. 0, -ENOMEM, -ENOENT. */
-int node_topology__read(struct node_energy *e, const struct sensor_roots *roots);
-
-/*
- * node_interval.c: splits what node_roles__take() has read, and out holds the sums of, among the
- * steps, and learns from it. busy_s and steps as in node_energy__end(); out->seconds is set. 0,
- * -ENOMEM, -EINVAL.
- */
-int node_interval__split(struct node_energy *e, uint64_t now_ns, const double *busy_s,
-			 struct node_step *steps, unsigned nsteps, struct node_interval *out);
-
 /* node_roles.c: chooses the channels that energy is read from, if the set has new ones; meters that
  * run go on. 0 or -ENOMEM. */
 int node_roles__choose(struct node_energy *e, const struct sensor_set *b);

@@ -3,6 +3,7 @@
 #include "hdf5/nodestep.h"
 
 #include <errno.h>
+#include <hdf5.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +12,94 @@
 
 #include "hdf5/column_attrs.h"
 #include "hdf5/h5util.h"
-#include "hdf5/nodestep_attrs.h"
 #include "hdf5/nodestep_layout.h"
 #include "hdf5/summary.h"
 #include "schema/series.h"
+
+/* ---- the attributes of the node's group and of its tables are written */
+
+static hid_t attr_type(const struct nodestep_attr *a)
+{
+	hid_t t;
+
+	switch (a->type) {
+	case ATTR_I32:
+		return H5Tcopy(H5T_STD_I32LE);
+	case ATTR_I64:
+		return H5Tcopy(H5T_STD_I64LE);
+	case ATTR_F64:
+		return H5Tcopy(H5T_IEEE_F64LE);
+	case ATTR_STR:
+		break;
+	}
+	t = H5Tcopy(H5T_C_S1);
+	H5Tset_size(t, strlen(a->str)); /* no room for a NUL, as Slurm does it */
+	return t;
+}
+
+/* An array of one, as Slurm's are. */
+static int write_slurm_attr(hid_t node, const struct nodestep_attr *a)
+{
+	const hid_t mem[] = {
+		[ATTR_I32] = H5T_NATIVE_INT64,
+		[ATTR_I64] = H5T_NATIVE_INT64,
+		[ATTR_F64] = H5T_NATIVE_DOUBLE,
+	};
+	hsize_t one = 1;
+	hid_t type, space, attr;
+	int err = 0;
+
+	type = attr_type(a);
+	space = H5Screate_simple(1, &one, NULL);
+	attr = H5Acreate2(node, a->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+	if (attr < 0 || H5Awrite(attr, a->type == ATTR_STR ? type : mem[a->type],
+				 a->type == ATTR_STR ? (const void *)a->str : &a->value) < 0)
+		err = h5__error();
+	if (attr >= 0)
+		H5Aclose(attr);
+	H5Sclose(space);
+	H5Tclose(type);
+	return err;
+}
+
+static int write_attr(hid_t node, const struct nodestep_attr *a)
+{
+	if (a->type == ATTR_STR && !*a->str)
+		return 0;
+	if (a->type == ATTR_STR && strcmp(a->name, "Node Name") && strcmp(a->name, "Start Time"))
+		return h5__put_text(node, a->name, a->str);
+	return write_slurm_attr(node, a);
+}
+
+/* Those of a table, in the same shapes. 0 or as h5__error(). */
+static int nodestep_attrs_write_table(hid_t dset, const struct nodestep_table *t)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < t->attrs.n; i++)
+		err = write_attr(dset, &t->attrs.at[i]);
+	return err;
+}
+
+/* Those of the layout: Slurm's own in the shape that Slurm gives them, other texts as scalars. And
+ * what the units of tables mean, and the rows that a torn end has lost. 0 or as h5__error(). */
+static int nodestep_attrs_write(hid_t node, const struct nodestep_layout *p)
+{
+	struct nodestep_attr torn = {
+		.name = "Torn Rows",
+		.type = ATTR_I64,
+		.value.u = p->torn_rows,
+	};
+	int err =
+		h5__put_text(node, "Units",
+			     "MiB is 2^20 bytes, KiB is 2^10; MB in the name of a column is MiB.");
+
+	for (unsigned i = 0; !err && i < p->attrs.n; i++)
+		err = write_attr(node, &p->attrs.at[i]);
+	if (err)
+		return err;
+	return p->torn_bytes && !nodestep_layout__attr(p, torn.name) ? write_attr(node, &torn) : 0;
+}
 
 #define CHUNK_ROWS    128u
 #define DEFLATE_LEVEL 4
@@ -180,7 +265,7 @@ static int open_table(struct build *b, unsigned i, unsigned limit)
 		return h5__error();
 	err = column_attrs__write(t->dset, ps->cols, ps->ncols);
 	if (!err)
-		err = nodestep_attrs__write_table(t->dset, pt);
+		err = nodestep_attrs_write_table(t->dset, pt);
 	if (err || !pt->rows)
 		return err;
 	t->buf = calloc((size_t)t->chunk * ps->ncols, sizeof(*t->buf));
@@ -356,7 +441,7 @@ static int write_file(struct build *b, int journal_fd)
 	b->node = h5__create_group(b->file, nodestep_layout__attr(b->layout, "Node Name")->str);
 	if (b->node < 0)
 		return h5__error();
-	err = nodestep_attrs__write(b->node, b->layout);
+	err = nodestep_attrs_write(b->node, b->layout);
 	for (unsigned i = 0; !err && i < b->layout->nseries; i++)
 		err = open_series(b, i);
 	for (unsigned i = 0; !err && i < b->layout->ntables; i++)

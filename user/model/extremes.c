@@ -8,7 +8,7 @@
 
 #include "model/binned.h"
 
-/* view/report/report_lines.c and report_rows.c draw these. */
+/* view/report/report_series.c draws these. */
 static const enum quantity drawn[EXTREMES] = {
 	Q_CPU,	  Q_WAIT, Q_DISK_WAIT, Q_RSS,	      Q_CHARGED_OWN, Q_IO,
 	Q_BLK_MB, Q_NET,  Q_PORT,      Q_STEP_ENERGY, Q_GPU_UTIL,

@@ -18,15 +18,4 @@ struct code_file {
 
 struct code_files;
 
-struct code_files *code_files__new(void); /* NULL: no memory */
-void code_files__free(struct code_files *f);
-/* The file that the code is from, which the socket's other end opens. When there are too many, all
- * are closed. NULL: there is none, or no memory. */
-const struct code_file *code_files__get(struct code_files *f, int socket, pid_t pid,
-					const struct code *code);
-/* How often all were closed: those of before are not to be used. */
-unsigned code_files__forgotten(const struct code_files *f);
-/* The virtual address of an offset of the file. False: it is in no segment. */
-bool code_file__address(const struct code_file *file, uint64_t offset, uint64_t *addr);
-
 #endif

@@ -24,8 +24,6 @@ struct unwind_context {
 	uint64_t cfa; /* where the caller's stack begins; 0: that is being computed */
 };
 
-/* A word of the stack that was copied. */
-bool unwind_context__word(const struct unwind_context *c, uint64_t addr, uint64_t *v);
 /* What a register of the caller had, by the expression that says so. False: not known. */
 bool unwind_context__value(const struct unwind_context *c, const Dwarf_Op *ops, size_t n,
 			   bool is_cfa, uint64_t *v);

@@ -7,10 +7,171 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/job/compare_path.h"
 #include "analysis/job/facts_fill.h"
 #include "analysis/order.h"
 #include "identity/stepname.h"
+
+/* The tasks, or the ranks inside of them, of all steps; the nodes where there are no tasks. */
+struct compare_units {
+	struct compare_unit {
+		const struct job_unit *unit;
+		double cpus; /* that it can have: those of its node */
+	} * v;
+	unsigned n;
+};
+
+/* Seconds of a bin. */
+struct compare_seconds {
+	double cpu, wait, disk;
+	double busy_cpus; /* of the unit, or of all of them */
+};
+
+/* ---- finds the critical path through the tasks of a job, bin by bin */
+
+#define LEAST 1e-9 /* of a bin: rounding does not choose between units that were always busy */
+
+/* Where a step has more ranks than tasks, MPI's launcher runs in a task and the ranks do the work.
+ */
+static bool uses_ranks(const struct model_job *j, unsigned step)
+{
+	unsigned tasks = 0, ranks = 0;
+
+	for (unsigned i = 0; i < j->ntasks; i++)
+		if (j->tasks[i].step == step && j->tasks[i].is_rank)
+			ranks++;
+		else if (j->tasks[i].step == step)
+			tasks++;
+	return ranks > tasks;
+}
+
+static void add_unit(struct compare_units *u, const struct model_job *j,
+		     const struct job_unit *unit)
+{
+	const struct job_node *n = &j->nodes[unit->node];
+
+	u->v[u->n++] = (struct compare_unit){unit, n->cpus >= 1	   ? n->cpus
+						   : n->cores >= 1 ? n->cores
+								   : INFINITY};
+}
+
+/* 0 or -ENOMEM; compare_units_free() in both cases. */
+static int compare_units_of(struct compare_units *u, const struct model_job *j)
+{
+	size_t most = (size_t)j->ntasks + j->nnodes + 1;
+	bool *ranks = calloc(j->nsteps + 1, sizeof(*ranks));
+
+	*u = (struct compare_units){calloc(most, sizeof(*u->v)), 0};
+	if (!ranks || !u->v) {
+		free(ranks);
+		return -ENOMEM;
+	}
+	for (unsigned s = 0; s < j->nsteps; s++)
+		ranks[s] = uses_ranks(j, s);
+	for (unsigned i = 0; i < j->ntasks; i++)
+		if (j->tasks[i].is_rank == ranks[j->tasks[i].step])
+			add_unit(u, j, &j->tasks[i]);
+	free(ranks);
+	for (unsigned i = 0; !j->ntasks && i < j->nnodes; i++)
+		add_unit(u, j, &j->nodes[i].unit);
+	return 0;
+}
+
+static void compare_units_free(struct compare_units *u)
+{
+	free(u->v);
+	*u = (struct compare_units){0};
+}
+
+static double amount(const struct job_unit *u, enum quantity q, const struct time_grid *g,
+		     unsigned bin, bool use)
+{
+	const double *bins = use ? job_unit__bins(u, q, g) : NULL;
+
+	return bins && bins[bin] > 0 ? bins[bin] : 0;
+}
+
+/* A unit with one CPU busy at a time has its seconds as they are; what several CPUs did at the same
+ * time counts once. Waiting counts as far as CPUs were left. false: nothing is known. */
+static bool seconds_of(const struct job_unit *u, double cpus, const struct time_grid *g,
+		       const struct compare_how *how, unsigned bin, struct compare_seconds *s)
+{
+	const double *known = job_unit__bins(u, Q_CPU, g);
+	double span = time_grid__span_s(g, bin), cpu, wait, disk, lanes;
+
+	if (!known || isnan(known[bin]) || !(span > 0))
+		return false;
+	cpu = fmax(0, known[bin]);
+	wait = amount(u, Q_WAIT, g, bin, how->wait);
+	disk = amount(u, Q_DISK_WAIT, g, bin, how->disk);
+	s->busy_cpus = fmin((cpu + wait + disk) / span, cpus);
+	lanes = fmax(1, s->busy_cpus);
+	s->cpu = fmin(cpu / lanes, span);
+	s->wait = fmin(wait / lanes, span - s->cpu);
+	s->disk = fmin(disk / lanes, span - s->cpu - s->wait);
+	return true;
+}
+
+/* The path's unit in a bin, whose seconds are *s; s->busy_cpus are those of all units. NULL: of
+ * none is the CPU time known. */
+static const struct job_unit *compare_units_path(const struct compare_units *u,
+						 const struct time_grid *g,
+						 const struct compare_how *how, unsigned bin,
+						 struct compare_seconds *s)
+{
+	const struct job_unit *path = NULL;
+	double most = -1, busy = 0;
+
+	for (unsigned i = 0; i < u->n; i++) {
+		struct compare_seconds one;
+
+		if (!seconds_of(u->v[i].unit, u->v[i].cpus, g, how, bin, &one))
+			continue;
+		busy += one.busy_cpus;
+		if (one.cpu + one.wait + one.disk > most + LEAST * g->dt_s) {
+			most = one.cpu + one.wait + one.disk;
+			path = u->v[i].unit;
+			*s = one;
+		}
+	}
+	s->busy_cpus = busy;
+	return path;
+}
+
+static const enum quantity of_cause[COMPARE_CAUSES] = {
+	[0] = Q_HELD,
+	[TERM_NET_FS - TERM_QUOTA] = Q_BLOCKED_NET_FS,
+	[TERM_KERNEL - TERM_QUOTA] = Q_BLOCKED_KERNEL,
+	[TERM_FUTEX - TERM_QUOTA] = Q_BLOCKED_FUTEX,
+	[TERM_PIPE - TERM_QUOTA] = Q_BLOCKED_PIPE,
+	[TERM_SOCKET - TERM_QUOTA] = Q_BLOCKED_SOCKET,
+	[TERM_POLL - TERM_QUOTA] = Q_BLOCKED_POLL,
+	[TERM_SLEEP - TERM_QUOTA] = Q_BLOCKED_SLEEP,
+	[TERM_CHILD - TERM_QUOTA] = Q_BLOCKED_CHILD,
+	[TERM_SIGNAL - TERM_QUOTA] = Q_BLOCKED_SIGNAL,
+};
+
+/* Splits rest_s of the path's unit in a bin, in which it neither ran nor waited for a CPU or a
+ * disk, by what its threads were blocked by meanwhile, in proportion; adds them to cause_s. A
+ * thread that waits for a child counts for no more than what no other thread was blocked by. What
+ * is of other causes, or of none, is not added. */
+static void compare_path_causes(const struct job_unit *path, const struct time_grid *g,
+				const struct compare_how *how, unsigned bin, double rest_s,
+				double cause_s[static COMPARE_CAUSES])
+{
+	static const int child = TERM_CHILD - TERM_QUOTA;
+	double s[COMPARE_CAUSES], sum = amount(path, Q_BLOCKED_OTHER, g, bin, true);
+
+	sum += amount(path, Q_BLOCKED_DISK, g, bin, !how->disk);
+	sum += amount(path, Q_BLOCKED_FAULT, g, bin, !how->disk);
+	for (int i = 0; i < COMPARE_CAUSES; i++) {
+		s[i] = amount(path, of_cause[i], g, bin, true);
+		sum += i == child ? 0 : s[i];
+	}
+	s[child] = fmin(s[child], fmax(0, rest_s - sum));
+	sum += s[child];
+	for (int i = 0; i < COMPARE_CAUSES && sum > 0 && isfinite(sum); i++)
+		cause_s[i] += s[i] * fmin(1, fmax(0, rest_s) / sum);
+}
 
 #define TYPICAL	     0.75 /* a quarter of the bins have more CPUs busy: the tail may be long */
 #define SERIAL_CPUS  1.1  /* one, and what else a step does */
@@ -51,11 +212,11 @@ static double typical_cpus(const struct model_job *j, const struct compare_how *
 	struct compare_units u;
 	unsigned n = 0;
 
-	if (!compare_units__of(&u, j) && v) {
+	if (!compare_units_of(&u, j) && v) {
 		for (unsigned k = 0; k < j->grid.n; k++) {
 			struct compare_seconds s = {0};
 
-			if (compare_units__path(&u, &j->grid, how, k, &s))
+			if (compare_units_path(&u, &j->grid, how, k, &s))
 				v[n++] = s.busy_cpus;
 		}
 		if (n) {
@@ -63,7 +224,7 @@ static double typical_cpus(const struct model_job *j, const struct compare_how *
 			typical = v[(size_t)(TYPICAL * (n - 1))];
 		}
 	}
-	compare_units__free(&u);
+	compare_units_free(&u);
 	free(v);
 	return typical;
 }
@@ -108,7 +269,7 @@ static unsigned find_tail(const struct walk *w)
 	while (k > 0) {
 		struct compare_seconds s = {0};
 
-		if (!compare_units__path(&w->units, &w->j->grid, w->how, k - 1, &s) ||
+		if (!compare_units_path(&w->units, &w->j->grid, w->how, k - 1, &s) ||
 		    !(s.busy_cpus <= serial))
 			break;
 		k--;
@@ -141,7 +302,7 @@ static void add_bin(struct walk *w, struct compare_run *r, unsigned k)
 {
 	double span = time_grid__span_s(&w->j->grid, k);
 	struct compare_seconds s = {0};
-	const struct job_unit *path = compare_units__path(&w->units, &w->j->grid, w->how, k, &s);
+	const struct job_unit *path = compare_units_path(&w->units, &w->j->grid, w->how, k, &s);
 
 	if (!path) {
 		r->unknown_s += span;
@@ -157,8 +318,8 @@ static void add_bin(struct walk *w, struct compare_run *r, unsigned k)
 	}
 	r->path_cpu_s += s.cpu;
 	if (w->how->causes)
-		compare_path__causes(path, &w->j->grid, w->how, k, span - s.cpu - s.wait - s.disk,
-				     r->path_cause_s);
+		compare_path_causes(path, &w->j->grid, w->how, k, span - s.cpu - s.wait - s.disk,
+				    r->path_cause_s);
 	add_job_bin(w, r, k);
 }
 
@@ -267,7 +428,7 @@ int compare_job__of(struct compared_job *out, const struct model_job *j,
 		.wait_share = NAN, .disk_share = NAN, .clock.ratio = NAN, .ipc.ratio = NAN};
 	w.wait_of = calloc(j->nnodes + 1, sizeof(double));
 	w.disk_of = calloc(j->nnodes + 1, sizeof(double));
-	err = w.wait_of && w.disk_of ? compare_units__of(&w.units, j) : -ENOMEM;
+	err = w.wait_of && w.disk_of ? compare_units_of(&w.units, j) : -ENOMEM;
 	if (!err)
 		out->run = walk_path(&w);
 	if (!err)
@@ -282,7 +443,7 @@ int compare_job__of(struct compared_job *out, const struct model_job *j,
 		err = find_slow(j, Q_CYCLES, Q_CPU, &out->clock);
 	if (!err)
 		err = find_slow(j, Q_INSTRUCTIONS, Q_CYCLES, &out->ipc);
-	compare_units__free(&w.units);
+	compare_units_free(&w.units);
 	free(w.wait_of);
 	free(w.disk_of);
 	return err;

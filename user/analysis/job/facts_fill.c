@@ -9,7 +9,107 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "analysis/counters/counter_metrics.h"
+#include "analysis/job/pop.h"
 #include "base/known.h"
+
+/* ---- facts of hardware counters: the cycles per instruction, and what they were used for */
+
+/* The events that the stack needs, as quantities and by the columns that counter_metrics knows. */
+static const struct {
+	const char *column;
+	enum quantity q;
+} events[] = {
+	{"Cycles", Q_CYCLES},
+	{"Instructions", Q_INSTRUCTIONS},
+	{"SlotsFrontend", Q_SLOTS_FRONTEND},
+	{"SlotsBackend", Q_SLOTS_BACKEND},
+	{"SlotsSmt", Q_SLOTS_SMT},
+	{"SlotsStalled", Q_SLOTS_STALLED},
+	{"Slots", Q_SLOTS},
+	{"OpsDispatched", Q_OPS_DISPATCHED},
+	{"OpsRetired", Q_OPS_RETIRED},
+	{"RecoveryCycles", Q_RECOVERY_CYCLES},
+};
+#define N_EVENTS (sizeof(events) / sizeof(*events))
+
+static const enum fact parts[N_CPI_PARTS] = {
+	[CPI_PART_FRONTEND] = FACT_JOB_cpi_frontend,
+	[CPI_PART_BAD_SPEC] = FACT_JOB_cpi_bad_speculation,
+	[CPI_PART_RETIRING] = FACT_JOB_cpi_retiring,
+	[CPI_PART_BACKEND] = FACT_JOB_cpi_backend,
+	[CPI_PART_SMT] = FACT_JOB_cpi_smt,
+	[CPI_PART_OTHER] = FACT_JOB_cpi_other,
+};
+
+/* Nodes of different processors have no stack together. */
+static bool have_one_kind(const struct model_job *j)
+{
+	for (unsigned i = 0; i < j->nnodes; i++)
+		if (!j->nodes[i].cpi_kind || strcmp(j->nodes[i].cpi_kind, j->nodes[0].cpi_kind))
+			return false;
+	return j->nnodes > 0;
+}
+
+static void facts_counters_fill(struct facts *f, const struct model_job *j)
+{
+	const char *columns[N_EVENTS];
+	double totals[N_EVENTS];
+	struct counter_totals t = {columns, totals, N_EVENTS, NAN, NULL, NAN};
+	struct counter_metrics m;
+
+	for (size_t i = 0; i < N_EVENTS; i++) {
+		columns[i] = events[i].column;
+		totals[i] = facts__sum(j, events[i].q);
+	}
+	*f->values[FACT_JOB_cpi] = totals[1] > 0 ? totals[0] / totals[1] : NAN;
+	if (!have_one_kind(j))
+		return;
+	t.kind = j->nodes[0].cpi_kind;
+	t.width = j->nodes[0].cpi_width;
+	counter_metrics__of(&t, &m);
+	for (int i = 0; m.status == ANALYSIS_OK && i < N_CPI_PARTS; i++)
+		*f->values[parts[i]] = m.stack.stack[i];
+}
+
+/* ---- how well the ranks of the main step work in parallel, of all and of each bin */
+
+static int miss(struct facts *f, const char *why)
+{
+	static const enum fact of_job[] = {FACT_JOB_load_balance, FACT_JOB_communication_efficiency,
+					   FACT_JOB_with_cpu, FACT_JOB_parallel_efficiency};
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < sizeof(of_job) / sizeof(*of_job); i++)
+		if (isnan(*f->values[of_job[i]]))
+			err = facts__miss(f, of_job[i], why);
+	return err;
+}
+
+/* After the tasks: how well they work in parallel. */
+static int facts_pop_fill(struct facts *f, const struct model_job *j)
+{
+	unsigned n;
+	const struct job_unit *ranks = facts__main_tasks(j, &n);
+	struct pop pop = pop__of(ranks, n);
+
+	for (unsigned i = 0; i < n; i++)
+		f->values[FACT_TASK_useful_s][i] = pop__useful_s(&ranks[i]);
+	*f->values[FACT_JOB_load_balance] = pop.load_balance;
+	*f->values[FACT_JOB_communication_efficiency] = pop.communication;
+	*f->values[FACT_JOB_with_cpu] = pop.with_cpu;
+	*f->values[FACT_JOB_parallel_efficiency] = pop.parallel;
+	*f->values[FACT_JOB_pop_samples] = pop.samples;
+	for (unsigned k = 0; !isnan(pop.load_balance) && k < j->grid.n; k++) {
+		struct pop bin = pop__of_bin(ranks, n, &j->grid, k);
+
+		f->values[FACT_BIN_load_balance][k] = bin.load_balance;
+		f->values[FACT_BIN_communication_efficiency][k] = bin.communication;
+		f->values[FACT_BIN_with_cpu][k] = bin.with_cpu;
+		f->values[FACT_BIN_parallel_efficiency][k] = bin.parallel;
+	}
+	return pop.why ? miss(f, pop.why) : 0;
+}
 
 /* Facts that are sums of a quantity's totals over nodes, and the same in each bin. */
 static const struct {
@@ -449,12 +549,12 @@ int facts__of(struct facts *f, const struct model_job *j)
 	facts_slurm__fill(f, j);
 	add_bins(f, j);
 	fill_job(f, j);
-	facts_counters__fill(f, j);
+	facts_counters_fill(f, j);
 	err = facts_nodes__fill(f, j);
 	if (!err)
 		err = facts_tasks__fill(f, j);
 	if (!err)
-		err = facts_pop__fill(f, j);
+		err = facts_pop_fill(f, j);
 	if (!err)
 		err = facts_idle__fill(f, j);
 	if (!err)

@@ -12,13 +12,9 @@ int facts__of(struct facts *f, const struct model_job *j);
 
 /* Parts of it; they need the sums that facts__of() makes first. 0 or -ENOMEM. */
 int facts_tasks__fill(struct facts *f, const struct model_job *j);
-/* Fills in how many CPUs tasks[n], those of facts_tasks__fill(), need where they may run. */
-int facts_cpus__fill(struct facts *f, const struct job_unit *tasks, unsigned n);
 /* After the tasks: how well they work in parallel. */
-int facts_pop__fill(struct facts *f, const struct model_job *j);
 int facts_nodes__fill(struct facts *f, const struct model_job *j);
 int facts_idle__fill(struct facts *f, const struct model_job *j);
-void facts_counters__fill(struct facts *f, const struct model_job *j);
 int facts_memory__fill(struct facts *f, const struct model_job *j);
 int facts_gpus__fill(struct facts *f, const struct model_job *j);
 int facts_periods__fill(struct facts *f, const struct model_job *j);

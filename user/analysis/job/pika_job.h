@@ -62,10 +62,6 @@ int pika_job__of(struct pika_job *out, const struct model_job *j, const struct f
 		 const struct pika_options *o);
 void pika_job__free(struct pika_job *p);
 
-/* Sums the peaks of the job's share of each node; NaN: one node's is not known. Part of
- * pika_job__of(). */
-void pika_peaks__of(struct pika_job *out, const struct model_job *j, const struct peaks *peaks);
-
 /* Compares cpu[bins], the load, with the vectors of each mount. 0 or -ENOMEM. Part of
  * pika_job__of(). */
 int pika_mounts__judge(struct pika_job *out, const struct model_job *j, const double *cpu);

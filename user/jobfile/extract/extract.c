@@ -3,13 +3,324 @@
 #include "jobfile/extract/extract.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/read_note.h"
+#include "base/str.h"
 #include "jobfile/extract/extract_internal.h"
+
+/* ---- what the numbers in the table Marks stand for: attributes of the node */
+
+#define MARKS_MAX 4096
+
+/* a column of numbers that stand for texts, of which each node has its own. */
+static bool is_marks(const struct extraction *x, const char *column)
+{
+	return !x->opt->stock && !x->opt->totals && !strcmp(x->series, "Marks") &&
+	       !strcmp(column, "Mark");
+}
+
+/* Marks are numbered from 1. */
+static int load_marks(struct extraction *x, const struct reader_node *n)
+{
+	struct reader_attr a;
+	char name[32];
+	int err = 0;
+
+	string_list__free(&x->marks);
+	if (!is_marks(x, "Mark"))
+		return 0;
+	while (!err && x->marks.n < MARKS_MAX) {
+		snprintf(name, sizeof(name), "Mark %u", x->marks.n + 1);
+		err = reader__attr(n, name, &a);
+		if (!err)
+			err = string_list__take(&x->marks, a.type == ATTR_STR ? a.str : strdup(""));
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+/* ---- totals of tables as sh5util computes them */
+
+/* Adds the n values of one column. The sum is in the column's type, and wraps around as it does
+ * there. */
+static void add_u64(union cell *acc, const union cell *rows, unsigned n, unsigned stride)
+{
+	uint64_t min = acc[0].u, max = acc[1].u, sum = acc[2].u;
+
+	for (unsigned i = 0; i < n; i++, rows += stride) {
+		min = rows->u < min ? rows->u : min;
+		max = rows->u > max ? rows->u : max;
+		sum += rows->u;
+	}
+	acc[0].u = min;
+	acc[1].u = max;
+	acc[2].u = sum;
+}
+
+static void add_i64(union cell *acc, const union cell *rows, unsigned n, unsigned stride)
+{
+	int64_t min = acc[0].i, max = acc[1].i;
+	uint64_t sum = acc[2].u;
+
+	for (unsigned i = 0; i < n; i++, rows += stride) {
+		min = rows->i < min ? rows->i : min;
+		max = rows->i > max ? rows->i : max;
+		sum += rows->u;
+	}
+	acc[0].i = min;
+	acc[1].i = max;
+	acc[2].u = sum;
+}
+
+/* A NaN that comes first stays the minimum, as in sh5util; the sign of a NaN sum is the last
+ * NaN's, as its addition has it. */
+static void add_f64(union cell *acc, const union cell *rows, unsigned n, unsigned stride)
+{
+	double min = acc[0].f, max = acc[1].f, sum = acc[2].f;
+
+	for (unsigned i = 0; i < n; i++, rows += stride) {
+		double v = rows->f;
+
+		min = v < min ? v : min;
+		max = v > max || isnan(max) ? v : max;
+		sum = isnan(v) ? v : sum + v;
+	}
+	acc[0].f = min;
+	acc[1].f = max;
+	acc[2].f = sum;
+}
+
+static void add_rows(const struct extraction *x, union cell *acc, const union cell *rows,
+		     unsigned n, bool first)
+{
+	static void (*const add[])(union cell *, const union cell *, unsigned, unsigned) = {
+		[COL_U64] = add_u64,
+		[COL_F64] = add_f64,
+		[COL_I64] = add_i64,
+	};
+	unsigned stride = x->cursor->ncols;
+
+	for (unsigned i = 0; i < x->columns.n; i++, acc += 4) {
+		const union cell *from = rows + x->cols[i].at;
+
+		if (first)
+			acc[0] = acc[1] = *from;
+		add[x->cols[i].type](acc, from, n, stride);
+	}
+}
+
+static double average(const union cell *acc, enum col_type type, uint64_t n)
+{
+	return n ? cell__number(acc[2], type) / (double)n : 0;
+}
+
+/* ElapsedTime, then four of every other column. */
+static int put_totals(struct extraction *x, const char *node, const char *step, const char *table,
+		      const union cell *acc, union cell elapsed)
+{
+	unsigned n = 0, max = 4 * x->columns.n + 1;
+	_cleanup_free_ union cell *row = calloc(max, sizeof(*row));
+	_cleanup_free_ struct text_col *cols = calloc(max, sizeof(*cols));
+
+	if (!row || !cols)
+		return -ENOMEM;
+	row[n] = elapsed;
+	cols[n++] = (struct text_col){.type = COL_U64, .there = true};
+	for (unsigned i = 0; i < x->columns.n; i++, acc += 4) {
+		enum col_type type = x->cols[i].type;
+
+		if (!strcmp(x->columns.v[i], "ElapsedTime"))
+			continue;
+		for (unsigned k = 0; k < 4; k++, n++) {
+			row[n] = acc[k];
+			cols[n] = (struct text_col){
+				.at = (int)n, .type = k < 3 ? type : COL_F64, .there = true};
+		}
+		row[n - 1].f = average(acc, type, x->cursor->nrows);
+	}
+	return extract__put_row(x, node, step, table, cols, row);
+}
+
+/* the same row as sh5util prints it; the columns have been mapped. */
+static int totals_of_table_stock(struct extraction *x, const char *node, const char *step,
+				 const char *table)
+{
+	struct cursor *c = x->cursor;
+	_cleanup_free_ union cell *acc = calloc(4 * x->columns.n + 1, sizeof(*acc));
+	int at = cursor__column(c, "ElapsedTime"), err;
+	union cell elapsed = {0};
+	const union cell *rows;
+	bool first = true;
+	unsigned n;
+
+	if (!acc)
+		return -ENOMEM;
+	while ((err = cursor__next(c, &rows, &n)) > 0) {
+		add_rows(x, acc, rows, n, first);
+		first = false;
+		elapsed = rows[(size_t)(n - 1) * c->ncols + (at < 0 ? 0 : (unsigned)at)];
+	}
+	return err ? err : put_totals(x, node, step, table, acc, elapsed);
+}
+
+/* ---- one pass over one node: its tables, which the first pass maps and the second one writes */
+
+/* The columns of the table the cursor stands at. */
+static int map_table(struct extraction *x)
+{
+	const struct cursor *c = x->cursor;
+	bool unknowns = false, stock = x->opt->stock;
+	unsigned n = c->ncols;
+	_cleanup_free_ struct text_col *cols = NULL;
+	_cleanup_free_ char **names = NULL;
+	int err = 0;
+
+	for (unsigned i = 0; i < c->ncols && !stock; i++)
+		unknowns |= c->cols[i].unknown;
+	/* Tables that the schema does not have may differ in units alone. */
+	if (c->shape != x->shape || !series__find(x->series))
+		err = extract__collect_units(x);
+	if (err || (c->shape == x->shape && !unknowns && !x->unknowns))
+		return err;
+	cols = calloc(c->ncols + 2, sizeof(*cols));
+	names = calloc(c->ncols + 2, sizeof(*names));
+	if (!cols || !names)
+		return -ENOMEM;
+	for (unsigned i = 0; i < c->ncols; i++) {
+		names[i] = c->cols[i].name;
+		cols[i].at = !stock && c->cols[i].unknown ? -1 : (int)i;
+		cols[i].type = c->cols[i].type;
+		cols[i].there = true;
+		if (is_marks(x, c->cols[i].name) && cols[i].type == COL_U64)
+			cols[i].names = &x->marks;
+	}
+	if (extract__has_seconds(x)) {
+		names[n] = EXTRACT_SECONDS;
+		cols[n++] = (struct text_col){.at = cursor__column(c, "TimeNS"),
+					      .type = COL_F64,
+					      .there = true,
+					      .is_seconds = true};
+	}
+	x->shape = c->shape;
+	x->unknowns = unknowns;
+	return extract__map_columns(x, names, cols, n);
+}
+
+static void put_rows(struct extraction *x, const union cell *rows, unsigned n)
+{
+	unsigned stride = x->cursor->ncols;
+
+	if (!x->filter.on) {
+		text__rows(&x->text, x->cols, rows, n, stride);
+		return;
+	}
+	for (unsigned i = 0; i < n; i++, rows += stride)
+		if (time_filter__row(&x->filter, rows))
+			text__rows(&x->text, x->cols, rows, 1, stride);
+}
+
+static int put_series(struct extraction *x, const struct reader_node *n, const char *step,
+		      const char *table)
+{
+	const union cell *rows;
+	unsigned nrows;
+	int err;
+
+	err = text__open(&x->text, step, n->name, table, x->cols);
+	if (err)
+		return err;
+	if (!reader_node__i64(n, "Start TimeNS", &x->text.start_ns))
+		x->text.start_ns = INT64_MIN;
+	while ((err = cursor__next(x->cursor, &rows, &nrows)) > 0)
+		put_rows(x, rows, nrows);
+	text__close(&x->text);
+	x->result.rows += x->text.rows;
+	return err;
+}
+
+static int read_table(struct extraction *x, const struct reader_node *n, unsigned step,
+		      const struct reader_series *s, const char *table)
+{
+	const char *name = s->grouped ? table : NULL, *human = extract__step(x, step);
+	int err = cursor__open(x->cursor, n, s, table);
+
+	if (!err)
+		err = time_filter__table(&x->filter, x->cursor, n);
+	if (!err && x->opt->totals && !x->opt->stock)
+		return totals__of_table(x, n->name, human, name);
+	if (!err)
+		err = map_table(x);
+	if (err || x->collecting)
+		return err;
+	return x->opt->totals ? totals_of_table_stock(x, n->name, human, name)
+			      : put_series(x, n, human, name);
+}
+
+static int read_or_name_table(struct extraction *x, const struct reader_node *n,
+			      const struct node_ref *ref, const struct reader_series *s,
+			      const char *table)
+{
+	int err = read_table(x, n, ref->step, s, table);
+
+	if (err)
+		return extract__name_damaged(x, ref, table, err);
+	x->result.tables += !x->collecting;
+	return 0;
+}
+
+/* Which of the wanted tasks there are. */
+static void mark_tasks_found(struct extraction *x, const struct reader_series *s, const char *table)
+{
+	uint64_t task;
+
+	for (unsigned i = 0; i < x->sel.ntasks; i++)
+		if (!s->grouped || (!parse_u64(table, &task) && task >= x->sel.tasks[i].from &&
+				    task <= x->sel.tasks[i].to))
+			x->found[i] = 1;
+}
+
+static int read_tables(struct extraction *x, const struct reader_node *n,
+		       const struct node_ref *ref, struct reader_series *s)
+{
+	int err;
+
+	if (!x->has_columns)
+		x->grouped = s->grouped;
+	select__order(&x->sel, s);
+	err = load_marks(x, n);
+	for (unsigned i = 0; !err && i < s->tables.n; i++) {
+		if (s->grouped && !select__table(&x->sel, s->tables.v[i]))
+			continue;
+		mark_tasks_found(x, s, s->tables.v[i]);
+		err = read_or_name_table(x, n, ref, s, s->tables.v[i]);
+	}
+	return err;
+}
+
+/* one pass over one node. What cannot be read is logged and counted, by the second
+ * pass. 0, or what ends the extraction: -EBUSY (the file changed), -E2BIG (columns), -ENOMEM. */
+static int extract__node(struct extraction *x, unsigned ref)
+{
+	const struct node_ref *at = &x->refs[ref];
+	struct reader_node *n;
+	int err = reader__node(x->r, at->step, at->node, x->series, &n);
+
+	if (err)
+		return extract__name_damaged(x, at, NULL, err);
+	if (n->nseries)
+		err = read_tables(x, n, at, n->series);
+	else
+		x->lacks[ref] = 1;
+	cursor__close(x->cursor);
+	reader_node__free(n);
+	return err;
+}
 
 /* The first wanted step or node that is not there stands for all. */
 static int choose_nodes(struct extraction *x)

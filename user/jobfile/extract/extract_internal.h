@@ -51,9 +51,6 @@ struct extraction {
 	struct string_list marks; /* of the table's node */
 };
 
-/* extract_node.c: one pass over one node. What cannot be read is logged and counted, by the second
- * pass. 0, or what ends the extraction: -EBUSY (the file changed), -E2BIG (columns), -ENOMEM. */
-int extract__node(struct extraction *x, unsigned ref);
 /* The name of a step in the output. */
 const char *extract__step(const struct extraction *x, unsigned step);
 
@@ -77,10 +74,6 @@ void extract__forget_units(struct extraction *x);
 bool extract__has_seconds(const struct extraction *x);
 #define EXTRACT_SECONDS "Seconds"
 
-/* extract_marks.c: a column of numbers that stand for texts, of which each node has its own. */
-bool extract__is_marks(const struct extraction *x, const char *column);
-int extract__load_marks(struct extraction *x, const struct reader_node *n); /* 0 or -ENOMEM */
-
 /* extract_totals.c: the row of totals of the table that the cursor stands at. Names are as
  * text__open() takes them; 0 or an error of extract__node() or of the cursor. */
 int totals__new(struct totals **out);
@@ -91,10 +84,6 @@ int totals__of_table(struct extraction *x, const char *node, const char *step, c
 /* Writes a table's one row. 0 or -ENOMEM. */
 int extract__put_row(struct extraction *x, const char *node, const char *step, const char *table,
 		     const struct text_col *cols, const union cell *row);
-
-/* extract_stock.c: the same row as sh5util prints it; the columns have been mapped. */
-int totals__of_table_stock(struct extraction *x, const char *node, const char *step,
-			   const char *table);
 
 /* extract_missing.c: names the table (NULL: the node) that cannot be read. 0, or err if it ends the
  * extraction. */

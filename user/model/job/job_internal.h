@@ -56,10 +56,6 @@ int job_list__take(struct job_reading *r, unsigned item, struct message *m);
 int job_head__take(struct job_reading *r, unsigned item, struct message *m);
 int job_rows__take(struct job_reading *r, unsigned item, struct message *m);
 
-/* Fills taken_s of a node whose bins are complete, and takes from Q_AVOIDABLE what was no fault of
- * the job's. */
-void job_others__find(struct job_node *n, const struct time_grid *g);
-
 /* The usual time between rows of which end_s[n] is when each ended: the median of the first
  * intervals; NaN: there are fewer than `least`. A step's last row may have no length. */
 double job_clock__usual_s(const double *end_s, size_t n, size_t least);

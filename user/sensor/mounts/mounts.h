@@ -66,11 +66,6 @@ struct nfs_mounts {
 	char *path;
 };
 
-/* Adds the mounts there are to c. 0, also if there are none; -errno. */
-int nfs__open(struct nfs_mounts *n, struct counter_set *c, const struct sensor_roots *roots);
-void nfs__read(struct nfs_mounts *n, struct counter_set *c, struct sensor_value *values);
-void nfs__close(struct nfs_mounts *n);
-
 /* One instance of Lustre's client. */
 struct lustre_mount {
 	unsigned device;
@@ -84,12 +79,6 @@ struct lustre_mounts {
 	unsigned n;
 	struct sensor_text text;
 };
-
-/* Adds the Lustre mounts there are to c. 0, also if there are none; -EACCES: Lustre is there, and
- * its statistics may not be read; -errno. */
-int lustre__open(struct lustre_mounts *l, struct counter_set *c, const struct sensor_roots *roots);
-void lustre__read(struct lustre_mounts *l, struct counter_set *c, struct sensor_value *values);
-void lustre__close(struct lustre_mounts *l);
 
 /* Sets the values of a device's channels. */
 void mounts__take(struct counter_set *c, unsigned device, const struct mount_values *m,
