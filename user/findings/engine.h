@@ -49,7 +49,6 @@ int engine__complain(struct engine *e, const char *place, const char *text);
 
 /* What the prelude gets: each adds functions to the table on top of the stack. */
 void arrays__register(lua_State *L);
-void fact_access__register(lua_State *L);
 
 /* Pushes an array that shows doubles of the facts. */
 void array__push_facts(lua_State *L, const double *v, size_t n);

@@ -114,10 +114,6 @@ unsigned kern_copies_size(const struct kern *k);
 /* Ends the accounts that the step's programs have by their names. */
 void kern_forget_commands(struct kern *k, uint32_t step);
 
-/* Loads maps and programs for the families of k and keeps them as file descriptors. */
-int kern_load(struct kern *k);
-/* A hash of all that must be equal for pinned maps to be taken over. */
-uint64_t kern_shape(const struct kern *k);
 /* Maps the counters into memory; of maps that another process made, the control page says how many
  * slots and CPUs there are. */
 int kern_mmap(struct kern *k);

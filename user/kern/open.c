@@ -1,18 +1,230 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* Opening the kernel side: programs and maps are loaded, or taken over from the pins of an earlier
  * daemon. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/clock.h"
 #include "kern/internal.h"
 #include "kern/probe.h"
+#include "kern/region/region.h"
+#include "skel/jobprof.skel.h"
+
+/* ---- the BPF object: what of it this kernel needs, its settings, and the load */
+
+static char libbpf_error[256];
+
+/* Keeps the first error line of a load: later ones only say that the load failed. */
+static int keep_first(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (getenv("JOBPROF_LIBBPF_LOG"))
+		return vfprintf(stderr, fmt, ap);
+	if (level == LIBBPF_WARN && !libbpf_error[0]) {
+		vsnprintf(libbpf_error, sizeof(libbpf_error), fmt, ap);
+		libbpf_error[strcspn(libbpf_error, "\n")] = 0;
+	}
+	return 0;
+}
+
+/* A digest of everything in which pinned maps must agree with this program to be taken over. */
+static uint64_t kern_shape(const struct kern *k)
+{
+	size_t len;
+	const void *elf = jobprof__elf_bytes(&len);
+	uLong crc = crc32(0, elf, len);
+	unsigned i;
+
+	crc = crc32(crc, (const Bytef *)k->components, sizeof(k->components));
+	crc = crc32(crc, (const Bytef *)&k->nslots, sizeof(k->nslots));
+	crc = crc32(crc, (const Bytef *)&k->opts.nstacks, sizeof(k->opts.nstacks));
+	crc = crc32(crc, (const Bytef *)&k->opts.ncgroups, sizeof(k->opts.ncgroups));
+	crc = crc32(crc, (const Bytef *)&k->opts.ring_kb, sizeof(k->opts.ring_kb));
+	crc = crc32(crc, (const Bytef *)&k->wanted, sizeof(k->wanted));
+	crc = crc32(crc, (const Bytef *)&k->opts.burst_min_ns, sizeof(k->opts.burst_min_ns));
+	crc = crc32(crc, (const Bytef *)&k->opts.culprit_matrix, sizeof(k->opts.culprit_matrix));
+	crc = crc32(crc, (const Bytef *)&k->opts.follow, sizeof(k->opts.follow));
+	crc = crc32(crc, (const Bytef *)&k->opts.unwind, sizeof(k->opts.unwind));
+	crc = crc32(crc, (const Bytef *)&k->opts.nregions, sizeof(k->opts.nregions));
+	crc = kern_pmu_crc(k, crc);
+	crc = crc32(crc, (const Bytef *)k->unused, sizeof(k->unused));
+	for (i = 0; i < k->opts.nroots; i++) {
+		crc = crc32(crc, (const Bytef *)&k->opts.roots[i].hier, sizeof(uint32_t));
+		crc = crc32(crc, (const Bytef *)k->opts.roots[i].controller,
+			    strlen(k->opts.roots[i].controller));
+	}
+	return (uint64_t)crc << 32 | k->ncpus;
+}
+
+static void set_carriers(const struct kern *k, struct jobprof *s)
+{
+	unsigned i;
+
+	s->rodata->jp_ncarriers = k->opts.nroots;
+	for (i = 0; i < k->opts.nroots; i++) {
+		s->rodata->jp_carriers[i].hier = k->opts.roots[i].hier;
+		s->rodata->jp_carriers[i].ssid = k->ssid[i];
+	}
+}
+
+/* By how much there may be of each. */
+static void size_rings(const struct kern *k, struct jobprof *s)
+{
+	const struct {
+		struct bpf_map *ring;
+		unsigned part;
+	} rings[] = {{s->maps.jp_bursts, 1},
+		     {s->maps.jp_points, 4},
+		     {s->maps.jp_crossings, 4},
+		     {s->maps.jp_events, 16},
+		     {s->maps.jp_unbooked, 16}};
+
+	for (size_t i = 0; i < sizeof(rings) / sizeof(*rings); i++)
+		bpf_map__set_max_entries(rings[i].ring, k->opts.ring_kb * 1024 / rings[i].part);
+}
+
+static void choose_maps(struct kern *k, struct jobprof *s)
+{
+	int i;
+
+	for (i = 0; i < M_N; i++) {
+		struct bpf_map *m = bpf_object__find_map_by_name(s->obj, kern_maps[i].name);
+
+		bpf_map__set_autocreate(m, kern_has_map(k, i));
+		if (kern_map_entries(k, i))
+			bpf_map__set_max_entries(m, kern_map_entries(k, i));
+	}
+	bpf_map__set_max_entries(s->maps.jp_stacks, kern_stack_entries(k));
+	bpf_map__set_max_entries(s->maps.jp_copies, kern_copies_size(k));
+	bpf_map__set_max_entries(s->maps.jp_cgroups, k->opts.ncgroups);
+	size_rings(k, s);
+	bpf_map__set_max_entries(s->maps.jp_owners, s->rodata->jp_blk_sets);
+	if (k->pmu.n)
+		bpf_map__set_max_entries(s->maps.jp_pmu_fds, k->pmu.n * k->ncpus);
+	/* packets of a connection that is accepted come before its first call */
+	if (kern_has_prog(k, P_SKB_IN))
+		bpf_map__set_map_flags(s->maps.jp_socks, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	if (k->pmu.loses_events)
+		bpf_map__set_map_flags(s->maps.jp_pmu_fds, 0);
+}
+
+/* One of them is loaded. */
+static const char *const switches[] = {"jp_sched_switch", "jp_sched_switch_raw",
+				       "jp_sched_switch_pmu", "jp_sched_switch_cast"};
+#define N_SWITCHES (sizeof(switches) / sizeof(switches[0]))
+
+static const char *switch_name(const struct kern *k)
+{
+	if (k->opts.raw_tp)
+		return "jp_sched_switch_raw";
+	if (k->pmu.mode == JP_PMU_EXACT)
+		return "jp_sched_switch_pmu";
+	return k->can_cast ? "jp_sched_switch_cast" : "jp_sched_switch";
+}
+
+static void choose_programs(struct kern *k, struct jobprof *s)
+{
+	int i;
+
+	for (i = 0; i < P_N; i++)
+		bpf_program__set_autoload(
+			bpf_object__find_program_by_name(s->obj, kern_progs[i].name),
+			kern_has_prog(k, i));
+	for (i = 0; i < (int)N_SWITCHES; i++)
+		bpf_program__set_autoload(bpf_object__find_program_by_name(s->obj, switches[i]),
+					  !strcmp(switches[i], switch_name(k)));
+	kern_region_load(k, s->progs.jp_cross);
+	/* needed only where RSS is kept per CPU, and then bpf_map_lookup_percpu_elem exists;
+	 * helpers are not probed for tracing programs, raw tracepoints have the same */
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_map_lookup_percpu_elem,
+				    NULL) != 1)
+		bpf_program__set_autoload(s->progs.jp_percpu, false);
+}
+
+/* Maps and programs outlive the skeleton as plain file descriptors. */
+static int keep_fds(struct kern *k, struct jobprof *s)
+{
+	int i;
+
+	for (i = 0; i < M_N; i++) {
+		if (!kern_has_map(k, i))
+			continue;
+		k->map[i] = fcntl(bpf_object__find_map_fd_by_name(s->obj, kern_maps[i].name),
+				  F_DUPFD_CLOEXEC, 0);
+		if (k->map[i] < 0)
+			return kern_fail(-errno, "map %s is missing", kern_maps[i].name);
+	}
+	for (i = 0; i < P_N; i++) {
+		const char *name = i == P_SWITCH ? switch_name(k) : kern_progs[i].name;
+		struct bpf_program *p = bpf_object__find_program_by_name(s->obj, name);
+		int fd = p ? bpf_program__fd(p) : -1;
+
+		k->prog[i] = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	}
+	return 0;
+}
+
+static const char *advice(int err)
+{
+	if (err == -EPERM || err == -EACCES)
+		return geteuid() ? "run as root"
+				 : "the kernel refuses BPF here (lockdown, or a container "
+				   "without CAP_BPF and CAP_PERFMON)";
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return "the kernel has no BTF: use one built with CONFIG_DEBUG_INFO_BTF, or --btf "
+		       "FILE";
+	if (err == -ENOMEM)
+		return "not enough memory for the maps: lower MaxSlots, MaxStacks or RingSize";
+	return "see jobprofd --check";
+}
+
+/* Loads maps and programs for the families of k and keeps them as file descriptors. */
+static int kern_load(struct kern *k)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, o, .btf_custom_path = k->opts.btf);
+	struct jobprof *s;
+	int err;
+
+	libbpf_error[0] = 0;
+	libbpf_set_print(keep_first);
+	s = jobprof__open_opts(&o);
+	if (!s)
+		return kern_fail(-errno, "cannot open the BPF object: %s", strerror(errno));
+	s->rodata->jp_nslots = k->nslots;
+	s->rodata->jp_ncpus = k->ncpus;
+	s->rodata->jp_families = k->families;
+	s->rodata->jp_blk_sets = kern_blk_sets();
+	s->rodata->jp_burst_min_ns = k->opts.burst_min_ns ? k->opts.burst_min_ns : JP_BURST_MIN_NS;
+	s->rodata->jp_rq_second = k->rq_second;
+	s->rodata->jp_retrans_err = k->retrans_err;
+	s->rodata->jp_npmu = k->pmu.mode == JP_PMU_EXACT ? k->pmu.n : 0;
+	s->rodata->jp_nsampled = k->pmu.mode == JP_PMU_SAMPLED ? k->pmu.n : 0;
+	s->rodata->jp_regs = k->has_regs;
+	s->rodata->jp_unwind = k->opts.unwind;
+	s->rodata->jp_count_pairs = k->opts.culprit_matrix;
+	s->rodata->jp_follow = k->opts.follow;
+	s->rodata->jp_pmu_idle = k->pmu.counts_idle != 0;
+	for (int i = 0; i < JP_SHARES; i++)
+		s->rodata->jp_share_room[i] = kern_share_room(k, i);
+	choose_maps(k, s);
+	choose_programs(k, s);
+	set_carriers(k, s);
+	err = jobprof__load(s);
+	if (err)
+		kern_fail(err, "cannot load the BPF programs: %s%s%s: %s", strerror(-err),
+			  libbpf_error[0] ? ": " : "", libbpf_error, advice(err));
+	else
+		err = keep_fds(k, s);
+	jobprof__destroy(s);
+	return err;
+}
 
 #define SLOTS_OF_CPU 5 /* a batch job with one CPU takes so many */
 #define SLOTS_MIN    512

@@ -52,12 +52,6 @@ int kern_pmu_restore(struct kern *k);
 uint32_t kern_pmu_crc(const struct kern *k, uint32_t crc);
 void kern_pmu_free(struct kern *k);
 
-/* Sets read_ns: by read(2), and what a program takes in addition. */
-void kern_pmu_measure_read(struct kern *k);
-/* Sets sample_ns: measured in at most 50 ms or, where that gives no number to be trusted, assumed.
- */
-void kern_pmu_measure_sample(struct kern *k);
-
 /* PERF_TYPE_*, or a PMU's number: events of one are counted by the same hardware. */
 uint32_t kern_pmu_of(const struct perf_event *e);
 /* Opens event i, disabled unless it joins a group; sampling where period is not 0. fd or -errno. */
@@ -103,9 +97,5 @@ void kern_pmu_calibrate(struct kern *k);
 /* Sampled mode: makes periods longer where the kernel now allows too few samples for them and would
  * stop the counters. True: the caller reopens the events. */
 bool kern_pmu_lengthen_periods(struct kern *k);
-/* Adds the counts that samples have missed, by the counters, to the slots of the CPU. */
-void kern_pmu_correct(struct kern *k, uint64_t age_ns);
-void kern_pmu_forget(struct kern *k, uint32_t slot);
-void kern_pmu_free_seen(struct kern *k);
 
 #endif

@@ -40,8 +40,6 @@ int kern_region_link(const struct kern *k, const char *path, const struct region
 /* Opens the ring of crossings; who waits for events is woken by it, too. 0 or -errno, said. */
 int kern_region_open_ring(struct kern *k);
 
-/* Measures k->trap_ns: some 20 ms. 0; -errno: no probe can be put on a program's function. */
-int kern_region_calibrate(struct kern *k);
 /* A link to a probe that belongs to no region, at the entry of the function there or on its return.
  * -errno. */
 int kern_region_probe_at(const struct kern *k, const char *path, uint64_t offset, bool end);

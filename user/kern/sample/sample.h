@@ -26,11 +26,6 @@ void kern_sample_stop(struct kern *k);
  * page: some 40 ms on this CPU. Without clocks. */
 void kern_sample_calibrate(struct kern *k);
 
-/* Starts the thread; it works on descriptors and mappings of its own. 0 or -errno. */
-int booker__start(struct booker **out, const struct kern *k);
-/* Ends the thread. One that hangs is left behind. NULL is fine. */
-void booker__stop(struct booker *b);
-
 /* A thread that reads memory maps. */
 struct maps_reader;
 /* Reads the memory map of the process: 0 or -errno. -ETIMEDOUT: that took more than a fifth of a
