@@ -132,7 +132,7 @@ $(SKEL): $(B)/bpf/jobprof.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name jobprof > $@
 
-$(B)/user/kern/load.o: $(SKEL)
+$(B)/user/kern/open.o: $(SKEL)
 
 # Who may include hdf5.h.
 H5_ROOMS := user/hdf5 user/pool user/jobfile user/model user/cmd tests/unit bench

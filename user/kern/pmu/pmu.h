@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The perf family's events, in sets that are counted in turn: chosen and calibrated before the load
- * (pmu_mode.c, pmu_measure.c), opened on every CPU while the programs are attached (pmu_cpu.c,
- * pmu_events.c), flushed before a snapshot (pmu.c, pmu_sampled.c). Part of user/kern.
+ * (pmu_mode.c), opened on every CPU while the programs are attached (pmu_cpu.c,
+ * pmu_events.c), flushed before a snapshot (pmu.c). Part of user/kern.
  */
 #ifndef JP_KERN_PMU_H
 #define JP_KERN_PMU_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The family sample: the clock on every CPU (sample.c), and a thread that books what the kernel
- * side cannot (sample_book.c). The memory maps of processes are read by further threads
+ * side cannot. The memory maps of processes are read by further threads
  * (sample_maps.c), for a user can keep a reader of one for ever. Part of user/kern.
  */
 #ifndef JP_KERN_SAMPLE_H
