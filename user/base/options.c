@@ -13,8 +13,9 @@
 #define MARGIN	28 /* where the texts begin, at most */
 #define HELP	'h'
 #define SHORTED 80
+#define LONG	256 /* what getopt returns of options without a letter: LONG + index */
 
-static const struct opt help_opt = {HELP, "help", NULL, "print this"};
+static const struct opt help_opt = {HELP, "help", NULL, "print this", .at = 0};
 
 /* The table as getopt_long wants it. */
 static void prepare_options(const struct command *c, struct option longs[static OPT_MAX + 2],
@@ -29,10 +30,11 @@ static void prepare_options(const struct command *c, struct option longs[static 
 	for (const struct opt *o = c->opts;; o++) {
 		const struct opt *opt = o->name && n < OPT_MAX ? o : &help_opt;
 
-		longs[n++] = (struct option){opt->name, opt->arg ? required_argument : no_argument,
-					     NULL, opt->letter};
-		if (opt->letter < OPT_LONG && s < shorts + SHORTED) {
-			*s++ = (char)opt->letter;
+		longs[n] = (struct option){opt->name, opt->arg ? required_argument : no_argument,
+					   NULL, opt->letter ? opt->letter : LONG + (int)n};
+		n++;
+		if (opt->letter && s < shorts + SHORTED) {
+			*s++ = opt->letter;
 			if (opt->arg)
 				*s++ = ':';
 		}
@@ -69,7 +71,7 @@ static int complain(const struct command *c, int how, const char *word)
 	const char *near;
 	char name[64];
 
-	if (optopt && optopt < OPT_LONG && !str__starts(word, "--"))
+	if (optopt && optopt < LONG && !str__starts(word, "--"))
 		return how == ':' ? options__wrong(c, "-%c wants something after it", optopt)
 				  : options__wrong(c, "there is no option -%c", optopt);
 	if (how == ':')
@@ -98,8 +100,39 @@ void options__overwrite(void)
 	overwrites = true;
 }
 
-int options__read(const struct command *c, int argc, char **argv,
-		  int (*take)(void *ctx, int letter, const char *arg), void *ctx)
+int options__take_overwrite(void *to, const struct opt *o, const char *arg)
+{
+	overwrites = true;
+	return 0;
+}
+
+static const struct opt *find_opt(const struct command *c, int letter)
+{
+	const struct opt *o = c->opts;
+
+	if (letter >= LONG)
+		return &c->opts[letter - LONG];
+	while (o->letter != letter)
+		o++;
+	return o;
+}
+
+static int take_opt(const struct command *c, const struct opt *o, const char *arg, void *to)
+{
+	void *at = (char *)to + o->at;
+
+	if (c->see)
+		c->see(to, o);
+	if (o->take)
+		return o->take(at, o, arg);
+	if (o->text)
+		*(const char **)at = arg;
+	else
+		*(bool *)at = true;
+	return 0;
+}
+
+int options__read(const struct command *c, int argc, char **argv, void *to)
 {
 	struct option longs[OPT_MAX + 2];
 	char shorts[SHORTED + 4];
@@ -115,11 +148,7 @@ int options__read(const struct command *c, int argc, char **argv,
 			options__help(c, stdout);
 			return 0;
 		}
-		status = 0;
-		if (letter == OPT_OVERWRITE_LETTER)
-			overwrites = true;
-		else
-			status = take(ctx, letter, optarg);
+		status = take_opt(c, find_opt(c, letter), optarg, to);
 		if (status)
 			return status;
 		optopt = 0;
@@ -165,7 +194,7 @@ static int left_side(const struct opt *o, char *buf, size_t size)
 {
 	char letter[8] = "    ";
 
-	if (o->letter < OPT_LONG)
+	if (o->letter)
 		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
 	return snprintf(buf, size, "  %s--%s%s%s", letter, o->name, o->arg ? " " : "",
 			o->arg ? o->arg : "");
@@ -229,7 +258,7 @@ void options__words(const struct command *c, FILE *out)
 
 		if (!opt->help)
 			continue;
-		if (opt->letter < OPT_LONG)
+		if (opt->letter)
 			fprintf(out, "-%c ", opt->letter);
 		fprintf(out, "--%s%s", opt->name, opt == &help_opt ? "" : " ");
 		if (opt == &help_opt)
@@ -239,18 +268,14 @@ void options__words(const struct command *c, FILE *out)
 
 void options__value_cases(const struct command *c, const char *verb, FILE *out)
 {
-	for (const struct opt_values *v = c->values; v && v->print; v++) {
-		const struct opt *o = c->opts;
-
-		while (o->name && o->letter != v->letter)
-			o++;
-		if (!o->name)
+	for (const struct opt *o = c->opts; o->name; o++) {
+		if (!o->values)
 			continue;
 		fprintf(out, "\t'%s --%s'", verb, o->name);
-		if (o->letter < OPT_LONG)
+		if (o->letter)
 			fprintf(out, "|'%s -%c'", verb, o->letter);
 		fputs(") values='", out);
-		v->print(out);
+		o->values(out);
 		fputs("' ;;\n", out);
 	}
 }

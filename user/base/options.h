@@ -7,51 +7,59 @@
 #define JP_BASE_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
-#define OPT_LONG 256 /* letters from here on: there is no short option */
-#define OPT_MAX	 40  /* options of a command */
+#define OPT_MAX 40 /* options of a command */
 
-/* Of a verb that writes files, read here: options__overwrites() is true from then on. */
-#define OPT_OVERWRITE                                                       \
-	{                                                                   \
-		OPT_OVERWRITE_LETTER, "overwrite", NULL,                    \
-			"replaces what is at FILE; without it nothing does" \
-	}
-#define OPT_OVERWRITE_LETTER 0x7000
-
+/* An option, and what becomes of it: with `take` what that does, else a member of the struct that
+ * options__read() is given is set, one of those that are `text` to what follows the option. */
 struct opt {
-	int letter;
+	char letter;	  /* 0: there is no short option */
 	const char *name; /* of the long option */
 	const char *arg;  /* what follows, for people: "FILE"; NULL: nothing does */
 	const char *help; /* NULL: the option is for tests, and left out of help and completion */
+	size_t at;	  /* of the member */
+	bool text;
+	/* to: the member; with at 0 the struct. 0, or the exit status after having said why. */
+	int (*take)(void *to, const struct opt *o, const char *arg);
+	void (*values)(FILE *out); /* for completion: words with a space after each; also the items
+				    * of a list */
 };
 
-/* What an option takes, for completion. */
-struct opt_values {
-	int letter;
-	void (*print)(FILE *out); /* words with a space after each; also the items of a list */
-};
+/* The last fields of a row: a bool and a const char * of a struct, a function for the struct, and
+ * one for a member. */
+#define OPT_FLAG(type, member) \
+	.at = offsetof(type, member) + _Generic(((type *)0)->member, bool : 0)
+#define OPT_TEXT(type, member) \
+	.at = offsetof(type, member) + _Generic(((type *)0)->member, const char * : 0), .text = true
+#define OPT_CALL(fn)		      .take = (fn)
+#define OPT_CALL_AT(fn, type, member) .take = (fn), .at = offsetof(type, member)
+
+/* Of a verb that writes files: options__overwrites() is true from then on. */
+int options__take_overwrite(void *to, const struct opt *o, const char *arg);
+#define OPT_OVERWRITE                                                                      \
+	{                                                                                  \
+		0, "overwrite", NULL, "replaces what is at FILE; without it nothing does", \
+			OPT_CALL(options__take_overwrite)                                  \
+	}
 
 struct command {
-	const char *name;		 /* as it is called: "jobprof extract" */
-	const char *usage;		 /* what may follow the name, a line for each form */
-	const char *about;		 /* what it does, in lines */
-	const struct opt *opts;		 /* ends with a name of NULL; --help is in none of them */
-	const struct opt_values *values; /* ends with a print of NULL; NULL: there are none */
-	void (*more)(FILE *out);	 /* printed after the options; NULL: nothing */
-	bool runs_another;		 /* options end at the first word that is none */
+	const char *name;	 /* as it is called: "jobprof extract" */
+	const char *usage;	 /* what may follow the name, a line for each form */
+	const char *about;	 /* what it does, in lines */
+	const struct opt *opts;	 /* ends with a name of NULL; --help is in none of them */
+	void (*more)(FILE *out); /* printed after the options; NULL: nothing */
+	bool runs_another;	 /* options end at the first word that is none */
+	/* Called before each option is taken; NULL: nothing is. */
+	void (*see)(void *to, const struct opt *o);
 };
 
 #define OPTIONS_GO_ON (-1)
 
-/*
- * Gives each option to take(), which returns 0, or the exit status after having said why.
- * OPTIONS_GO_ON: argv[optind] is the first word that is no option; else the exit status: --help has
- * been printed, or what was wrong has been logged.
- */
-int options__read(const struct command *c, int argc, char **argv,
-		  int (*take)(void *ctx, int letter, const char *arg), void *ctx);
+/* OPTIONS_GO_ON: argv[optind] is the first word that is no option; else the exit status: --help has
+ * been printed, or what was wrong has been logged. */
+int options__read(const struct command *c, int argc, char **argv, void *to);
 bool options__overwrites(void);
 /* As if the option had been given: for a program that replaces files without it. */
 void options__overwrite(void);

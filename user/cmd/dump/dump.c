@@ -36,21 +36,53 @@ static void on_signal(int sig)
 	ended = 1;
 }
 
-enum { OPT_PIN = OPT_LONG, OPT_CULPRITS, OPT_VERSION };
+static int set_seconds(void *to, const struct opt *o, const char *text)
+{
+	double *s = to;
+
+	if (!parse_double(text, s) && *s >= WATCH_MIN && *s <= SECONDS_MAX)
+		return 0;
+	log_error("--%s %s: want seconds from %g to %g", o->name, text, WATCH_MIN, SECONDS_MAX);
+	return 2;
+}
+
+static int set_count(void *to, const struct opt *o, const char *text)
+{
+	uint32_t *n = to;
+
+	if (!parse_u32(text, n) && *n)
+		return 0;
+	log_error("--count %s: want a number of rounds", text);
+	return 2;
+}
+
+static int print_version(void *to, const struct opt *o, const char *arg)
+{
+	printf("jobprof-dump %s\n", JOBPROF_VERSION);
+	exit(0);
+}
 
 static const struct opt opts[] = {
-	{'j', "json", NULL, "as JSON: an array with an object per step"},
-	{'r', "raw", NULL, "every slot in use and CPU, as the maps hold it"},
-	{'s', "self", NULL, "what the collector costs: programs, memory, jobprofd"},
-	{OPT_CULPRITS, "culprits", NULL,
-	 "which step waited for a CPU that which one had (CulpritMatrix=yes)"},
-	{'t', "time", "S", "--self watches the programs so long (default 1)"},
-	{'w', "watch", "S", "again every S seconds, 0.1 to 86400, with rates per second"},
-	{'n', "count", "N", "end after N rounds (without --watch: one a second)"},
-	{'C', "columns", "LIST", "of the table: names of jobprof list -s Tasks"},
-	{'c', "config", "FILE", "whose PinDir is looked at (default " DEFAULT_CONFIG ")"},
-	{OPT_PIN, "pin", "DIR", "instead of PinDir"},
-	{OPT_VERSION, "version", NULL, "print the version"},
+	{'j', "json", NULL, "as JSON: an array with an object per step",
+	 OPT_FLAG(struct args, json)},
+	{'r', "raw", NULL, "every slot in use and CPU, as the maps hold it",
+	 OPT_FLAG(struct args, raw)},
+	{'s', "self", NULL, "what the collector costs: programs, memory, jobprofd",
+	 OPT_FLAG(struct args, self)},
+	{0, "culprits", NULL, "which step waited for a CPU that which one had (CulpritMatrix=yes)",
+	 OPT_FLAG(struct args, culprits)},
+	{'t', "time", "S", "--self watches the programs so long (default 1)",
+	 OPT_CALL_AT(set_seconds, struct args, time)},
+	{'w', "watch", "S", "again every S seconds, 0.1 to 86400, with rates per second",
+	 OPT_CALL_AT(set_seconds, struct args, watch)},
+	{'n', "count", "N", "end after N rounds (without --watch: one a second)",
+	 OPT_CALL_AT(set_count, struct args, count)},
+	{'C', "columns", "LIST", "of the table: names of jobprof list -s Tasks",
+	 OPT_TEXT(struct args, columns)},
+	{'c', "config", "FILE", "whose PinDir is looked at (default " DEFAULT_CONFIG ")",
+	 OPT_TEXT(struct args, config)},
+	{0, "pin", "DIR", "instead of PinDir", OPT_TEXT(struct args, pin)},
+	{0, "version", NULL, "print the version", OPT_CALL(print_version)},
 	{0},
 };
 
@@ -60,60 +92,6 @@ static const struct command cmd = {
 	.about = "Shows what jobprofd's pinned maps hold: steps, tasks, and what they have used.",
 	.opts = opts,
 };
-
-static int set_seconds(const char *name, const char *text, double *s)
-{
-	if (!parse_double(text, s) && *s >= WATCH_MIN && *s <= SECONDS_MAX)
-		return 0;
-	log_error("%s %s: want seconds from %g to %g", name, text, WATCH_MIN, SECONDS_MAX);
-	return 2;
-}
-
-static int set_count(const char *text, uint32_t *n)
-{
-	if (!parse_u32(text, n) && *n)
-		return 0;
-	log_error("--count %s: want a number of rounds", text);
-	return 2;
-}
-
-static int set_option(void *ctx, int c, const char *arg)
-{
-	struct args *a = ctx;
-
-	switch (c) {
-	case 'j':
-		a->json = true;
-		return 0;
-	case 'r':
-		a->raw = true;
-		return 0;
-	case 's':
-		a->self = true;
-		return 0;
-	case OPT_CULPRITS:
-		a->culprits = true;
-		return 0;
-	case 't':
-		return set_seconds("--time", arg, &a->time);
-	case 'w':
-		return set_seconds("--watch", arg, &a->watch);
-	case 'n':
-		return set_count(arg, &a->count);
-	case 'C':
-		a->columns = arg;
-		return 0;
-	case 'c':
-		a->config = arg;
-		return 0;
-	case OPT_PIN:
-		a->pin = arg;
-		return 0;
-	default:
-		printf("jobprof-dump %s\n", JOBPROF_VERSION);
-		exit(0);
-	}
-}
 
 static int check_args(struct args *a, int argc, char **argv)
 {
@@ -289,7 +267,7 @@ int main(int argc, char **argv)
 		options__completion(&cmd, stdout);
 		return 0;
 	}
-	status = options__read(&cmd, argc, argv, set_option, &a);
+	status = options__read(&cmd, argc, argv, &a);
 	if (status != OPTIONS_GO_ON)
 		return status;
 	status = check_args(&a, argc, argv);

@@ -325,29 +325,9 @@ struct args {
 	struct calibration c;
 };
 
-static const struct opt opts[] = {
-	{OPT_LONG + 'o', "only", "LIST", "of memory, flops, disk, network; default: all"},
-	{'d', "dir", "DIR",
-	 "where the scratch file is; default: $TMPDIR, else the working directory"},
-	{OPT_LONG + 'q', "quick", NULL, "3 passes within 3 s each, instead of 10 within 15 s"},
-	{OPT_LONG + 'l', "limit", "S", "seconds for each of the four, 0.5 to 600"},
-	{'w', "write", NULL, "the peaks into FILE; default: where the other verbs look for them"},
-	{OPT_LONG + 'n', "nodes", "LIST", "for which nodes they are written; default: this one"},
-	{OPT_LONG + 'j', "json", NULL, "as JSON"},
-	{0},
-};
-
-const struct command cmd_calibrate = {
-	.name = "jobprof calibrate",
-	.usage = "[--only LIST] [-d DIR] [--quick] [--limit S] [--json]\n"
-		 "-w [FILE] [--nodes LIST] [OPTION]...",
-	.about = "Measures the peaks of this node, on the CPUs that it may use: memory bandwidth,\n"
-		 "double precision, a disk; the network's speed is read. Takes less than a minute.",
-	.opts = opts,
-};
-
-static int set_only(struct args *a, const char *list)
+static int set_only(void *to, const struct opt *o, const char *list)
 {
+	struct args *a = to;
 	char copy[128], *rest = copy;
 	const char *word;
 	unsigned i;
@@ -369,41 +349,42 @@ static int set_only(struct args *a, const char *list)
 	return 0;
 }
 
-static int set_limit(struct args *a, const char *text)
+static int set_limit(void *to, const struct opt *o, const char *text)
 {
-	if (!parse_double(text, &a->limit) && a->limit >= LIMIT_MIN && a->limit <= LIMIT_MAX)
+	double *s = to;
+
+	if (!parse_double(text, s) && *s >= LIMIT_MIN && *s <= LIMIT_MAX)
 		return 0;
 	return options__wrong(&cmd_calibrate,
 			      "--limit: \"%s\" is not a number of seconds from %g to %g", text,
 			      LIMIT_MIN, LIMIT_MAX);
 }
 
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct args *a = ctx;
+static const struct opt opts[] = {
+	{0, "only", "LIST", "of memory, flops, disk, network; default: all", OPT_CALL(set_only)},
+	{'d', "dir", "DIR",
+	 "where the scratch file is; default: $TMPDIR, else the working directory",
+	 OPT_TEXT(struct args, o.dir)},
+	{0, "quick", NULL, "3 passes within 3 s each, instead of 10 within 15 s",
+	 OPT_FLAG(struct args, quick)},
+	{0, "limit", "S", "seconds for each of the four, 0.5 to 600",
+	 OPT_CALL_AT(set_limit, struct args, limit)},
+	{'w', "write", NULL, "the peaks into FILE; default: where the other verbs look for them",
+	 OPT_FLAG(struct args, write)},
+	{0, "nodes", "LIST", "for which nodes they are written; default: this one",
+	 OPT_TEXT(struct args, nodes)},
+	{0, "json", NULL, "as JSON", OPT_FLAG(struct args, json)},
+	{0},
+};
 
-	switch (letter) {
-	case OPT_LONG + 'o':
-		return set_only(a, arg);
-	case OPT_LONG + 'l':
-		return set_limit(a, arg);
-	case OPT_LONG + 'q':
-		a->quick = true;
-		return 0;
-	case OPT_LONG + 'n':
-		a->nodes = arg;
-		return 0;
-	case OPT_LONG + 'j':
-		a->json = true;
-		return 0;
-	case 'd':
-		a->o.dir = arg;
-		return 0;
-	default:
-		a->write = true;
-		return 0;
-	}
-}
+const struct command cmd_calibrate = {
+	.name = "jobprof calibrate",
+	.usage = "[--only LIST] [-d DIR] [--quick] [--limit S] [--json]\n"
+		 "-w [FILE] [--nodes LIST] [OPTION]...",
+	.about = "Measures the peaks of this node, on the CPUs that it may use: memory bandwidth,\n"
+		 "double precision, a disk; the network's speed is read. Takes less than a minute.",
+	.opts = opts,
+};
 
 static void __attribute__((format(printf, 2, 3)))
 add_warning(struct calibration *c, const char *fmt, ...)
@@ -602,7 +583,7 @@ int verb_calibrate(int argc, char **argv)
 
 	for (unsigned i = 0; i < MEASURE_GROUPS; i++)
 		a.c.asked[i] = true;
-	status = options__read(&cmd_calibrate, argc, argv, set_option, &a);
+	status = options__read(&cmd_calibrate, argc, argv, &a);
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (optind < argc && !a.write)

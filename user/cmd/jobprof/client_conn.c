@@ -65,8 +65,9 @@ int client_conn__call(struct client *c, void *message)
 	return reply.error < 0 ? client_conn__failed(reply.error, reply.text) : 0;
 }
 
-int client_conn__parse_time(const char *text, int64_t *unix_ns)
+int client_conn__parse_time(void *to, const struct opt *o, const char *text)
 {
+	int64_t *unix_ns = to;
 	double s;
 
 	if (parse_double(text, &s) || s <= 0 || s > 9e9) {

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/options.h"
 #include "client/client.h"
 
 #define CLIENT_CONN_TIMEOUT_MS 5000
@@ -23,8 +24,8 @@ int client_conn__open(struct client *c);
  * status. */
 int client_conn__call(struct client *c, void *message);
 
-/* --time: seconds since 1970 with fractions, to ns. 0, or the exit status. */
-int client_conn__parse_time(const char *text, int64_t *unix_ns);
+/* --time: seconds since 1970 with fractions, into an int64_t of ns. 0, or the exit status. */
+int client_conn__parse_time(void *to, const struct opt *o, const char *text);
 int64_t client_conn__now_ns(void);
 
 #endif

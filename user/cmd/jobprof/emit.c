@@ -29,7 +29,8 @@ _Static_assert(sizeof(((struct emission *)0)->table) ==
 	       "a table is one message");
 
 static const struct opt opts[] = {
-	{'t', "time", "T", "seconds since 1970, as \"date +%s.%N\" says (default: now)"},
+	{'t', "time", "T", "seconds since 1970, as \"date +%s.%N\" says (default: now)",
+	 OPT_CALL_AT(client_conn__parse_time, struct emission, row.time_ns)},
 	{0},
 };
 
@@ -118,18 +119,10 @@ static int send_row(struct emission *e)
 	return status;
 }
 
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct emission *e = ctx;
-
-	(void)letter;
-	return client_conn__parse_time(arg, &e->row.time_ns);
-}
-
 int verb_emit(int argc, char **argv)
 {
 	struct emission e = {.row.time_ns = client_conn__now_ns()};
-	int status = options__read(&cmd_emit, argc, argv, set_option, &e);
+	int status = options__read(&cmd_emit, argc, argv, &e);
 
 	if (status != OPTIONS_GO_ON)
 		return status;

@@ -34,7 +34,8 @@ struct words {
 };
 
 struct args {
-	const char *input, *output;
+	struct select_words words; /* of these input and nodes */
+	const char *output;
 	struct jobspec *jobs;
 	unsigned njobs;
 	struct words series, columns;
@@ -43,33 +44,6 @@ struct args {
 	struct extract_options opt;
 	bool level;  /* was given */
 	bool to_dir; /* output is a directory */
-};
-
-static const struct opt opts[] = {
-	{'j', "jobs", "LIST",
-	 "jobs and steps: 7, 7.0, 7.batch; reads job_JOB.h5, or the job's node-step file; of "
-	 "several "
-	 "jobs or files -o DIR gets one each"},
-	OPT_INPUT,
-	{'s', "series", "LIST", "Tasks, Tasks/3, User/solver, Step, Energy, Marks ..."},
-	{'l', "level", "LEVEL", "totals (the default but of Marks) or timeseries"},
-	OPT_NODES,
-	{OPT_LONG + 't', "tasks", "LIST", "only these tasks: 0-3,7"},
-	{OPT_LONG + 'c', "columns", "LIST", "only these columns, in any case, in this order"},
-	{OPT_LONG + 'f', "from", "T",
-	 "only rows from then on: seconds since the step's start, a date as 2026-11-21T02:01:17, "
-	 "or @ and unix time"},
-	{OPT_LONG + 'u', "to", "T", "only rows up to then, as --from"},
-	{OPT_LONG + 'F', "format", "FORMAT", "csv (the default), json or table"},
-	{'o', "output", "FILE|DIR",
-	 "writes there (default, and \"-\": standard output); in a directory "
-	 "extract_<JOB>.csv, .json or .txt, or named after FILE, of several series as CSV one "
-	 "each"},
-	{OPT_LONG + 'p', "threads", "N", NULL}, /* has no effect any more: one process extracts */
-	{OPT_LONG + 'U', "units", NULL, "a second header line: the units of the columns"},
-	{OPT_LONG + 'S', "stock", NULL, "exactly the columns and rows of Slurm's sh5util"},
-	OPT_OVERWRITE,
-	{0},
 };
 
 static const char *const levels[] = {"totals", "timeseries", NULL};
@@ -92,22 +66,6 @@ static void print_formats(FILE *out)
 		fprintf(out, "%s ", *f);
 }
 
-static const struct opt_values values[] = {
-	{'s', series__print_names},
-	{OPT_LONG + 'c', series__print_columns},
-	{'l', print_levels},
-	{OPT_LONG + 'F', print_formats},
-	{0},
-};
-
-const struct command cmd_extract = {
-	.name = "jobprof extract",
-	.usage = "(FILE | -j JOB[.STEP][,...] [DIR]) -s SERIES[,...] [OPTION]...",
-	.about = "Writes tables of a job file or node-step file as text.",
-	.opts = opts,
-	.values = values,
-};
-
 static int split_words(struct words *w, const char *text)
 {
 	unsigned max = 1;
@@ -129,15 +87,19 @@ static int split_words(struct words *w, const char *text)
 	return w->n ? 0 : -EINVAL;
 }
 
-static int set_jobs(struct args *a, const char *text)
+static int set_jobs(void *to, const struct opt *o, const char *text)
 {
+	struct args *a = to;
+
 	free(a->jobs);
 	a->jobs = NULL;
 	return select_args__jobs(&a->jobs, &a->njobs, text);
 }
 
-static int set_tasks(struct args *a, const char *text)
+static int set_tasks(void *to, const struct opt *o, const char *text)
 {
+	struct args *a = to;
+
 	free(a->tasks);
 	a->tasks = NULL;
 	if (select__tasks(text, &a->tasks, &a->opt.sel.ntasks)) {
@@ -148,16 +110,17 @@ static int set_tasks(struct args *a, const char *text)
 	return 0;
 }
 
-static int set_words(struct words *w, const char *option, const char *text)
+static int set_words(void *to, const struct opt *o, const char *text)
 {
-	if (!split_words(w, text))
+	if (!split_words(to, text))
 		return 0;
-	log_error("--%s \"%s\": not a list", option, text);
+	log_error("--%s \"%s\": not a list", o->name, text);
 	return 2;
 }
 
-static int set_level(struct args *a, const char *text)
+static int set_level(void *to, const struct opt *o, const char *text)
 {
+	struct args *a = to;
 	const char *level = strncasecmp(text, "node:", 5) ? text : text + 5;
 
 	a->level = true;
@@ -168,8 +131,10 @@ static int set_level(struct args *a, const char *text)
 	return 2;
 }
 
-static int set_format(struct args *a, const char *text)
+static int set_format(void *to, const struct opt *o, const char *text)
 {
+	struct args *a = to;
+
 	for (unsigned i = 0; formats[i]; i++) {
 		if (!strcasecmp(text, formats[i])) {
 			a->opt.format = i;
@@ -180,17 +145,17 @@ static int set_format(struct args *a, const char *text)
 	return 2;
 }
 
-static int set_bound(struct time_bound *b, const char *option, const char *text)
+static int set_bound(void *to, const struct opt *o, const char *text)
 {
-	if (!time_bound__parse(b, text))
+	if (!time_bound__parse(to, text))
 		return 0;
 	log_error("--%s %s: neither seconds, as 90 or 1.5, nor a date, as 2026-11-21T02:01:17, "
 		  "nor unix time, as @1795226477",
-		  option, text);
+		  o->name, text);
 	return 2;
 }
 
-static int check_threads(const char *text)
+static int check_threads(void *to, const struct opt *o, const char *text)
 {
 	uint32_t n;
 
@@ -200,46 +165,63 @@ static int check_threads(const char *text)
 	return 2;
 }
 
-static int set_option(void *ctx, int c, const char *arg)
+static int set_nodes(void *to, const struct opt *o, const char *text)
 {
-	struct args *a = ctx;
+	struct args *a = to;
 
-	switch (c) {
-	case 'j':
-		return set_jobs(a, arg);
-	case 'i':
-	case 'p':
-		a->input = arg;
-		return 0;
-	case 's':
-		return set_words(&a->series, "series", arg);
-	case 'l':
-		return set_level(a, arg);
-	case 'N':
-		return select_args__nodes(&a->opt.sel, &a->nodes, arg);
-	case OPT_LONG + 't':
-		return set_tasks(a, arg);
-	case OPT_LONG + 'c':
-		return set_words(&a->columns, "columns", arg);
-	case OPT_LONG + 'f':
-		return set_bound(&a->opt.from, "from", arg);
-	case OPT_LONG + 'u':
-		return set_bound(&a->opt.to, "to", arg);
-	case OPT_LONG + 'F':
-		return set_format(a, arg);
-	case 'o':
-		a->output = arg;
-		return 0;
-	case OPT_LONG + 'p':
-		return check_threads(arg);
-	case OPT_LONG + 'U':
-		a->opt.units = true;
-		return 0;
-	default:
-		a->opt.stock = a->opt.sel.by_name = true;
-		return 0;
-	}
+	return select_args__nodes(&a->opt.sel, &a->nodes, text);
 }
+
+static int set_stock(void *to, const struct opt *o, const char *text)
+{
+	struct args *a = to;
+
+	a->opt.stock = a->opt.sel.by_name = true;
+	return 0;
+}
+
+static const struct opt opts[] = {
+	{'j', "jobs", "LIST",
+	 "jobs and steps: 7, 7.0, 7.batch; reads job_JOB.h5, or the job's node-step file; of "
+	 "several jobs or files -o DIR gets one each",
+	 OPT_CALL(set_jobs)},
+	OPT_INPUT(struct args),
+	{'s', "series", "LIST", "Tasks, Tasks/3, User/solver, Step, Energy, Marks ...",
+	 OPT_CALL_AT(set_words, struct args, series), .values = series__print_names},
+	{'l', "level", "LEVEL", "totals (the default but of Marks) or timeseries",
+	 OPT_CALL(set_level), .values = print_levels},
+	{'N', "node", "HOSTLIST", "only these nodes: n[1-3,7]", OPT_CALL(set_nodes)},
+	{0, "tasks", "LIST", "only these tasks: 0-3,7", OPT_CALL(set_tasks)},
+	{0, "columns", "LIST", "only these columns, in any case, in this order",
+	 OPT_CALL_AT(set_words, struct args, columns), .values = series__print_columns},
+	{0, "from", "T",
+	 "only rows from then on: seconds since the step's start, a date as 2026-11-21T02:01:17, "
+	 "or @ and unix time",
+	 OPT_CALL_AT(set_bound, struct args, opt.from)},
+	{0, "to", "T", "only rows up to then, as --from",
+	 OPT_CALL_AT(set_bound, struct args, opt.to)},
+	{0, "format", "FORMAT", "csv (the default), json or table", OPT_CALL(set_format),
+	 .values = print_formats},
+	{'o', "output", "FILE|DIR",
+	 "writes there (default, and \"-\": standard output); in a directory "
+	 "extract_<JOB>.csv, .json or .txt, or named after FILE, of several series as CSV one "
+	 "each",
+	 OPT_TEXT(struct args, output)},
+	/* has no effect any more: one process extracts */
+	{0, "threads", "N", NULL, OPT_CALL(check_threads)},
+	{0, "units", NULL, "a second header line: the units of the columns",
+	 OPT_FLAG(struct args, opt.units)},
+	{0, "stock", NULL, "exactly the columns and rows of Slurm's sh5util", OPT_CALL(set_stock)},
+	OPT_OVERWRITE,
+	{0},
+};
+
+const struct command cmd_extract = {
+	.name = "jobprof extract",
+	.usage = "(FILE | -j JOB[.STEP][,...] [DIR]) -s SERIES[,...] [OPTION]...",
+	.about = "Writes tables of a job file or node-step file as text.",
+	.opts = opts,
+};
 
 /* Jobs in the order they were named first; the steps of one may stand apart. */
 static bool named_before(const struct args *a, unsigned i)
@@ -272,11 +254,11 @@ static int check_args(struct args *a)
 	unsigned jobs = count_jobs(a);
 
 	a->to_dir = is_dir(a->output);
-	if (!a->input && !jobs)
+	if (!a->words.input && !jobs)
 		reason = "which file: FILE, or -j JOB";
 	else if (!a->series.n)
 		reason = "which series: -s SERIES";
-	else if (jobs > 1 && a->input)
+	else if (jobs > 1 && a->words.input)
 		reason = "--input goes with one job only";
 	else if (jobs > 1 && !a->to_dir)
 		reason = "of several jobs -o DIR gets a file each";
@@ -379,7 +361,7 @@ static int choose_files(const struct args *a, unsigned job, struct input_files *
 	for (unsigned i = job; same && i < a->njobs; i++)
 		if (jobspec__same_job(&a->jobs[job], &a->jobs[i]))
 			same[n++] = a->jobs[i];
-	return same ? input_files__of(f, same, n, a->input) : -ENOMEM;
+	return same ? input_files__of(f, same, n, a->words.input) : -ENOMEM;
 }
 
 static int extract_job(const struct args *a, unsigned job)
@@ -423,7 +405,7 @@ static int take_totals(struct args *a)
 static int extract_input(const struct args *a)
 {
 	struct input_file f;
-	int status = input_file__choose(&f, NULL, a->input);
+	int status = input_file__choose(&f, NULL, a->words.input);
 
 	if (!status)
 		status = extract_file(a, &a->opt, f.path);
@@ -478,10 +460,10 @@ static void free_args(struct args *a)
 int verb_extract(int argc, char **argv)
 {
 	struct args a = {.opt.totals = true};
-	int status = options__read(&cmd_extract, argc, argv, set_option, &a);
+	int status = options__read(&cmd_extract, argc, argv, &a);
 
 	if (status == OPTIONS_GO_ON) {
-		status = input_args__word(&cmd_extract, argc, argv, &a.input);
+		status = input_args__word(&cmd_extract, argc, argv, &a.words.input);
 		if (!status)
 			status = check_args(&a);
 		if (!status)

@@ -21,51 +21,6 @@
 #include "model/title.h"
 #include "view/flame/flame.h"
 
-enum {
-	OPT_SVG = OPT_LONG,
-	OPT_HTML,
-	OPT_FOLDED,
-	OPT_SPEEDSCOPE,
-	OPT_PPROF,
-	OPT_PERFETTO,
-	OPT_FROM,
-	OPT_TO,
-	OPT_DIFF,
-	OPT_OFF_CPU
-};
-
-static const struct opt opts[] = {
-	OPT_JOBS,
-	OPT_INPUT,
-	OPT_NODES,
-	{'t', "task", "N", "of that task alone"},
-	{OPT_FROM, "from", "S",
-	 "only what intervals have that end later than S seconds after the step's start"},
-	{OPT_TO, "to", "S", "only what those have that end no later than that"},
-	{OPT_OFF_CPU, "off-cpu", NULL, "where threads were blocked for 1 ms and more, and by what"},
-	{OPT_DIFF, "diff", "FILE2", "what has changed since FILE2"},
-	{OPT_SVG, "svg", "FILE", "writes a flame graph there as SVG; - is standard output"},
-	{OPT_HTML, "html", "FILE", "as one file for a browser, with search and zoom"},
-	{OPT_FOLDED, "folded", NULL, "prints stacks one a line, for other tools"},
-	{OPT_SPEEDSCOPE, "speedscope", "FILE", "in the form of speedscope"},
-	{OPT_PPROF, "pprof", "FILE", "in the form of pprof"},
-	{OPT_PERFETTO, "perfetto", "FILE", "as trace events, for Perfetto: by interval"},
-	OPT_OVERWRITE,
-	{0},
-};
-
-const struct command cmd_flame = {
-	.name = "jobprof flame",
-	.usage = "[OPTION]... FILE\n[OPTION]... -j JOB[.STEP] [DIR]",
-	.about =
-		"Shows which functions the tasks spent their time in, of a step that was profiled\n"
-		"with the family stack. Names of functions are looked up in the files of this\n"
-		"machine that have the build ids of those that ran. A function without a name is\n"
-		"FILE+0xOFFSET, where it begins; all those of a file that is not here are [FILE].\n"
-		"Without an option of a form: the hottest functions and stacks.",
-	.opts = opts,
-};
-
 enum form {
 	FORM_TEXT,
 	FORM_FOLDED,
@@ -77,7 +32,8 @@ enum form {
 };
 
 struct options {
-	const char *jobs, *input, *nodes, *diff, *path;
+	struct select_words words;
+	const char *diff, *path;
 	enum form form;
 	struct number_range task;
 	bool has_task, off_cpu, twice;
@@ -167,7 +123,7 @@ static void name_run(struct work *w, const struct model_file *f)
 
 static int read_run(struct work *w, unsigned i)
 {
-	struct selection sel = {.nodes = w->o->nodes ? &w->nodes : NULL,
+	struct selection sel = {.nodes = w->o->words.nodes ? &w->nodes : NULL,
 				.tasks = &w->o->task,
 				.ntasks = w->o->has_task,
 				.steps = w->files[i].steps,
@@ -289,12 +245,12 @@ static int run_options(const struct options *o)
 {
 	struct work w = {.o = o};
 	struct selection sel = {};
-	int status = select_args__nodes(&sel, &w.nodes, o->nodes);
+	int status = select_args__nodes(&sel, &w.nodes, o->words.nodes);
 
 	if (!status && o->diff)
 		status = input_file__choose(&w.files[w.n++], NULL, o->diff);
 	if (!status)
-		status = input_file__choose(&w.files[w.n++], o->jobs, o->input);
+		status = input_file__choose(&w.files[w.n++], o->words.jobs, o->words.input);
 	if (!status && o->form == FORM_HTML) {
 		w.template = html_page__template();
 		status = w.template ? 0 : 1;
@@ -309,23 +265,34 @@ static int run_options(const struct options *o)
 	return status < 0 ? 1 : status;
 }
 
-static void set_form(struct options *o, enum form form, const char *path)
+static const char *const form_options[] = {
+	[FORM_FOLDED] = "folded",	  [FORM_SVG] = "svg",	  [FORM_HTML] = "html",
+	[FORM_SPEEDSCOPE] = "speedscope", [FORM_PPROF] = "pprof", [FORM_PERFETTO] = "perfetto",
+};
+
+static int set_form(void *to, const struct opt *opt, const char *path)
 {
+	struct options *o = to;
+
 	o->twice |= o->form != FORM_TEXT;
-	o->form = form;
+	o->form = FORM_FOLDED;
+	while (strcmp(form_options[o->form], opt->name) != 0)
+		o->form++;
 	o->path = path;
+	return 0;
 }
 
-static int set_seconds(double *s, const char *name, const char *arg)
+static int set_seconds(void *to, const struct opt *o, const char *arg)
 {
-	if (!parse_double(arg, s))
+	if (!parse_double(arg, to))
 		return 0;
-	log_error("--%s %s: want seconds, such as 30", name, arg);
+	log_error("--%s %s: want seconds, such as 30", o->name, arg);
 	return 2;
 }
 
-static int set_task(struct options *o, const char *arg)
+static int set_task(void *to, const struct opt *opt, const char *arg)
 {
+	struct options *o = to;
 	uint32_t task;
 
 	if (parse_u32(arg, &task)) {
@@ -337,59 +304,49 @@ static int set_task(struct options *o, const char *arg)
 	return 0;
 }
 
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct options *o = ctx;
+static const struct opt opts[] = {
+	OPT_JOBS(struct options),
+	OPT_INPUT(struct options),
+	OPT_NODES(struct options),
+	{'t', "task", "N", "of that task alone", OPT_CALL(set_task)},
+	{0, "from", "S",
+	 "only what intervals have that end later than S seconds after the step's start",
+	 OPT_CALL_AT(set_seconds, struct options, from_s)},
+	{0, "to", "S", "only what those have that end no later than that",
+	 OPT_CALL_AT(set_seconds, struct options, to_s)},
+	{0, "off-cpu", NULL, "where threads were blocked for 1 ms and more, and by what",
+	 OPT_FLAG(struct options, off_cpu)},
+	{0, "diff", "FILE2", "what has changed since FILE2", OPT_TEXT(struct options, diff)},
+	{0, "svg", "FILE", "writes a flame graph there as SVG; - is standard output",
+	 OPT_CALL(set_form)},
+	{0, "html", "FILE", "as one file for a browser, with search and zoom", OPT_CALL(set_form)},
+	{0, "folded", NULL, "prints stacks one a line, for other tools", OPT_CALL(set_form)},
+	{0, "speedscope", "FILE", "in the form of speedscope", OPT_CALL(set_form)},
+	{0, "pprof", "FILE", "in the form of pprof", OPT_CALL(set_form)},
+	{0, "perfetto", "FILE", "as trace events, for Perfetto: by interval", OPT_CALL(set_form)},
+	OPT_OVERWRITE,
+	{0},
+};
 
-	switch (letter) {
-	case 'j':
-		o->jobs = arg;
-		break;
-	case 'i':
-	case 'p':
-		o->input = arg;
-		break;
-	case 'N':
-		o->nodes = arg;
-		break;
-	case 't':
-		return set_task(o, arg);
-	case OPT_FROM:
-		return set_seconds(&o->from_s, "from", arg);
-	case OPT_TO:
-		return set_seconds(&o->to_s, "to", arg);
-	case OPT_DIFF:
-		o->diff = arg;
-		break;
-	case OPT_OFF_CPU:
-		o->off_cpu = true;
-		break;
-	case OPT_FOLDED:
-	case OPT_SVG:
-	case OPT_HTML:
-	case OPT_SPEEDSCOPE:
-	case OPT_PPROF:
-	case OPT_PERFETTO:
-		set_form(o,
-			 letter == OPT_FOLDED	    ? FORM_FOLDED
-			 : letter == OPT_SVG	    ? FORM_SVG
-			 : letter == OPT_HTML	    ? FORM_HTML
-			 : letter == OPT_SPEEDSCOPE ? FORM_SPEEDSCOPE
-			 : letter == OPT_PPROF	    ? FORM_PPROF
-						    : FORM_PERFETTO,
-			 arg);
-		break;
-	}
-	return 0;
-}
+const struct command cmd_flame = {
+	.name = "jobprof flame",
+	.usage = "[OPTION]... FILE\n[OPTION]... -j JOB[.STEP] [DIR]",
+	.about =
+		"Shows which functions the tasks spent their time in, of a step that was profiled\n"
+		"with the family stack. Names of functions are looked up in the files of this\n"
+		"machine that have the build ids of those that ran. A function without a name is\n"
+		"FILE+0xOFFSET, where it begins; all those of a file that is not here are [FILE].\n"
+		"Without an option of a form: the hottest functions and stacks.",
+	.opts = opts,
+};
 
 int verb_flame(int argc, char **argv)
 {
 	struct options o = {.from_s = NAN, .to_s = NAN};
-	int status = options__read(&cmd_flame, argc, argv, set_option, &o);
+	int status = options__read(&cmd_flame, argc, argv, &o);
 
 	if (status == OPTIONS_GO_ON)
-		status = input_args__word(&cmd_flame, argc, argv, &o.input);
+		status = input_args__word(&cmd_flame, argc, argv, &o.words.input);
 	else
 		return status;
 	if (status)

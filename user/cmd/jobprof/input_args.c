@@ -17,25 +17,14 @@ int input_args__word(const struct command *c, int argc, char **argv, const char 
 	return 0;
 }
 
-bool input_args__take(struct input_args *a, int letter, const char *arg)
-{
-	if (letter == 'j')
-		a->jobs = arg;
-	else if (letter == 'i' || letter == 'p')
-		a->input = arg;
-	else
-		return false;
-	return true;
-}
-
-int input_args__choose(const struct command *c, int argc, char **argv, struct input_args *a,
+int input_args__choose(const struct command *c, int argc, char **argv, struct select_words *w,
 		       struct input_file *in)
 {
-	int status = input_args__word(c, argc, argv, &a->input);
+	int status = input_args__word(c, argc, argv, &w->input);
 
 	if (status)
 		return status;
-	if (!a->jobs && !a->input)
+	if (!w->jobs && !w->input)
 		return options__wrong(c, "which file: FILE or -j JOB");
-	return input_file__choose(in, a->jobs, a->input);
+	return input_file__choose(in, w->jobs, w->input);
 }

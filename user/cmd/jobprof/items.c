@@ -119,22 +119,38 @@ static int run_options(const struct options *o)
 	return status < 0 ? 1 : status;
 }
 
-static const struct opt opts[] = {
-	OPT_COLUMN,
-	OPT_JOBS,
-	OPT_INPUT,
-	OPT_NODES,
-	{OPT_LONG + 'P', "period", "SECONDS", "of the rows; default: as the tables'"},
-	{OPT_LONG + 'f', "format", "FORMAT", "csv (default), json or table"},
-	{'o', "output", "FILE", "writes there; default, and \"-\": standard output"},
-	OPT_OVERWRITE,
-	{0},
-};
+static int set_format(void *to, const struct opt *opt, const char *arg)
+{
+	struct options *o = to;
 
-static const struct opt_values values[] = {
-	{'s', series__print_names},
-	{'d', series__print_columns},
-	{OPT_LONG + 'f', items_format__print_names},
+	o->format = items_format__find(arg);
+	if (!o->format)
+		log_error("--format: \"%s\" is none of csv, json, table", arg);
+	return o->format ? 0 : 2;
+}
+
+static int set_period(void *to, const struct opt *o, const char *arg)
+{
+	double *s = to;
+
+	if (!parse_double(arg, s) && *s >= 1e-3)
+		return 0;
+	log_error("--period: \"%s\" is not a number of seconds from 0.001", arg);
+	return 2;
+}
+
+static const struct opt opts[] = {
+	OPT_COLUMN(struct options),
+	OPT_JOBS(struct options),
+	OPT_INPUT(struct options),
+	OPT_NODES(struct options),
+	{0, "period", "SECONDS", "of the rows; default: as the tables'",
+	 OPT_CALL_AT(set_period, struct options, period)},
+	{0, "format", "FORMAT", "csv (default), json or table", OPT_CALL(set_format),
+	 .values = items_format__print_names},
+	{'o', "output", "FILE", "writes there; default, and \"-\": standard output",
+	 OPT_TEXT(struct options, output)},
+	OPT_OVERWRITE,
 	{0},
 };
 
@@ -145,38 +161,12 @@ const struct command cmd_items = {
 		 "period, with minimum, maximum and where, sum, average and number of nodes; and\n"
 		 "when the sum was highest.",
 	.opts = opts,
-	.values = values,
 };
-
-static int set_option(void *ctx, int c, const char *arg)
-{
-	struct options *o = ctx;
-
-	if (select_words__take(&o->words, c, arg))
-		return 0;
-	switch (c) {
-	case 'o':
-		o->output = arg;
-		return 0;
-	case OPT_LONG + 'f':
-		o->format = items_format__find(arg);
-		if (!o->format)
-			log_error("--format: \"%s\" is none of csv, json, table", arg);
-		return o->format ? 0 : 2;
-	case OPT_LONG + 'P':
-		if (!parse_double(arg, &o->period) && o->period >= 1e-3)
-			return 0;
-		log_error("--period: \"%s\" is not a number of seconds from 0.001", arg);
-		return 2;
-	default:
-		return 2;
-	}
-}
 
 int verb_items(int argc, char **argv)
 {
 	struct options o = {.format = items_format__find("csv"), .output = "-"};
-	int status = options__read(&cmd_items, argc, argv, set_option, &o);
+	int status = options__read(&cmd_items, argc, argv, &o);
 
 	if (status != OPTIONS_GO_ON)
 		return status;

@@ -362,19 +362,21 @@ static int find_series(const char *name, const struct series **out)
 	return 2;
 }
 
-static const struct opt opts[] = {
-	{'s', "series", "SERIES", "only this one, and what its columns mean"},
-	{'a', "all", NULL, "of a file: what each column means, and the totals of each series"},
-	OPT_JOBS,
-	OPT_INPUT,
-	{'N', "node", "HOSTLIST", "what these nodes have"},
-	{OPT_LONG + 'J', "json", NULL, "as JSON"},
-	{OPT_LONG + 'M', "man", NULL, "as the manual page jobprof-metrics(7)"},
-	{0},
+struct options {
+	struct select_words words;
+	bool json, man, all;
 };
 
-static const struct opt_values values[] = {
-	{'s', series__print_names},
+static const struct opt opts[] = {
+	{'s', "series", "SERIES", "only this one, and what its columns mean",
+	 OPT_TEXT(struct options, words.series), .values = series__print_names},
+	{'a', "all", NULL, "of a file: what each column means, and the totals of each series",
+	 OPT_FLAG(struct options, all)},
+	OPT_JOBS(struct options),
+	OPT_INPUT(struct options),
+	{'N', "node", "HOSTLIST", "what these nodes have", OPT_TEXT(struct options, words.nodes)},
+	{0, "json", NULL, "as JSON", OPT_FLAG(struct options, json)},
+	{0, "man", NULL, "as the manual page jobprof-metrics(7)", OPT_FLAG(struct options, man)},
 	{0},
 };
 
@@ -388,7 +390,6 @@ const struct command cmd_list = {
 		"how each is switched on.\n\n"
 		"Of a file: its steps, nodes, series and tasks, and the names of the columns.",
 	.opts = opts,
-	.values = values,
 };
 
 static int list_builtin(const char *series, bool json, bool man)
@@ -417,25 +418,10 @@ static int list_builtin(const char *series, bool json, bool man)
 	return 0;
 }
 
-struct options {
-	struct select_words words;
-	bool json, man, all;
-};
-
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct options *o = ctx;
-
-	if (select_words__take(&o->words, letter, arg))
-		return 0;
-	*(letter == OPT_LONG + 'J' ? &o->json : letter == 'a' ? &o->all : &o->man) = true;
-	return 0;
-}
-
 int verb_list(int argc, char **argv)
 {
 	struct options o = {0};
-	int status = options__read(&cmd_list, argc, argv, set_option, &o);
+	int status = options__read(&cmd_list, argc, argv, &o);
 
 	if (status == OPTIONS_GO_ON)
 		status = input_args__word(&cmd_list, argc, argv, &o.words.input);

@@ -242,28 +242,6 @@ static void on_signal(int sig)
 	ended = 1;
 }
 
-static const struct opt opts[] = {
-	{'j', "jobs", "JOB[.STEP]", "default: inside a job, the step this is called in"},
-	{'s', "series", "SERIES", "only this one, as in Step, Tasks, Tasks/3, User/solver"},
-	{'w', "watch", "S", "again every S seconds, 0.1 to 86400"},
-	{OPT_LONG + 'f', "format", "F", "table (default), csv or json"},
-	{0},
-};
-
-static const struct opt_values values[] = {
-	{'s', series__print_names},
-	{OPT_LONG + 'f', live_format_print_names},
-	{0},
-};
-
-const struct command cmd_live = {
-	.name = "jobprof live",
-	.usage = "[-j JOB[.STEP]] [-s SERIES] [--watch S] [--format F]",
-	.about = "The last rows of a job's steps on this node, while they run.",
-	.opts = opts,
-	.values = values,
-};
-
 /* A run outside of Slurm answers itself, whatever jobprofd there is. */
 static void ask_run(uint32_t job)
 {
@@ -295,8 +273,9 @@ static int find_jobs(struct args *a, const struct jobspec *spec)
 	return 1;
 }
 
-static int set_job(struct args *a, const char *text)
+static int set_job(void *to, const struct opt *o, const char *text)
 {
+	struct args *a = to;
 	struct jobspec *jobs;
 	unsigned n;
 	char number[16];
@@ -317,17 +296,21 @@ static int set_job(struct args *a, const char *text)
 	return status;
 }
 
-static int set_watch(struct args *a, const char *text)
+static int set_watch(void *to, const struct opt *o, const char *text)
 {
-	if (!parse_double(text, &a->watch) && a->watch >= WATCH_MIN && a->watch <= WATCH_MAX)
+	double *s = to;
+
+	if (!parse_double(text, s) && *s >= WATCH_MIN && *s <= WATCH_MAX)
 		return 0;
 	log_error("--watch: \"%s\" is not a number of seconds from %g to %g", text, WATCH_MIN,
 		  WATCH_MAX);
 	return 2;
 }
 
-static int set_format(struct args *a, const char *text)
+static int set_format(void *to, const struct opt *o, const char *text)
 {
+	struct args *a = to;
+
 	a->format = live_format_find(text);
 	if (a->format)
 		return 0;
@@ -335,22 +318,24 @@ static int set_format(struct args *a, const char *text)
 	return 2;
 }
 
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct args *a = ctx;
+static const struct opt opts[] = {
+	{'j', "jobs", "JOB[.STEP]", "default: inside a job, the step this is called in",
+	 OPT_CALL(set_job)},
+	{'s', "series", "SERIES", "only this one, as in Step, Tasks, Tasks/3, User/solver",
+	 OPT_TEXT(struct args, series), .values = series__print_names},
+	{'w', "watch", "S", "again every S seconds, 0.1 to 86400",
+	 OPT_CALL_AT(set_watch, struct args, watch)},
+	{0, "format", "F", "table (default), csv or json", OPT_CALL(set_format),
+	 .values = live_format_print_names},
+	{0},
+};
 
-	switch (letter) {
-	case 'j':
-		return set_job(a, arg);
-	case 's':
-		a->series = arg;
-		return 0;
-	case 'w':
-		return set_watch(a, arg);
-	default:
-		return set_format(a, arg);
-	}
-}
+const struct command cmd_live = {
+	.name = "jobprof live",
+	.usage = "[-j JOB[.STEP]] [-s SERIES] [--watch S] [--format F]",
+	.about = "The last rows of a job's steps on this node, while they run.",
+	.opts = opts,
+};
 
 struct round {
 	const struct args *args;
@@ -434,7 +419,7 @@ int verb_live(int argc, char **argv)
 	struct args a = {.njobs = 1, .format = live_format_find("table")};
 	struct sigaction sa = {.sa_handler = on_signal};
 	struct live_out out = {.file = stdout};
-	int status = options__read(&cmd_live, argc, argv, set_option, &a);
+	int status = options__read(&cmd_live, argc, argv, &a);
 
 	if (status != OPTIONS_GO_ON)
 		return status;

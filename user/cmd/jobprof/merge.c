@@ -18,38 +18,6 @@
 
 #define WAIT_MAX_S (7 * 24 * 3600)
 
-static const struct opt opts[] = {
-	{'j', "jobs", "LIST",
-	 "what to merge: JOB, ARRAY_TASK, HETJOB+OFFSET or a SLUID, each with .STEP if wanted: a "
-	 "number, batch, extern, interactive"},
-	{'p', "profiledir", "DIR",
-	 "where the users' directories are, the same as DIR without -p; else ProfileHDF5Dir of "
-	 "jobprof.conf or acct_gather.conf"},
-	{'u', "user", "NAME|UID", "whose files; default: the caller's"},
-	{'o', "output", "FILE", "the job file's name, for one job"},
-	{OPT_LONG + 'b', "job-start", "TIME",
-	 "of several jobs of that id, the one that began then"},
-	{'S', "savefiles", NULL, "keep the node-step files"},
-	{OPT_LONG + 'w', "wait", "SECONDS",
-	 "until all files are in place; nothing is merged if not"},
-	{OPT_LONG + 't', "threads", "N",
-	 "processes that read; default: by files and CPUs, at most 8"},
-	{OPT_LONG + 'r', "report", NULL,
-	 "then store the report in the job file, as report --store does; for one job"},
-	{'q', "quiet", NULL, "say nothing of what goes well"},
-	{'v', "verbose", NULL, "say more"},
-	{0},
-};
-
-const struct command cmd_merge = {
-	.name = "jobprof merge",
-	.usage = "-j JOB[.STEP][,JOB...] [OPTION]... [DIR]",
-	.about =
-		"Puts the node-step files of a job into one file, ./job_<id>.h5, and deletes them\n"
-		"when it is safely written. A file that is there is extended.",
-	.opts = opts,
-};
-
 struct options {
 	struct merge_opts merge;
 	const char *jobs, *user;
@@ -61,8 +29,9 @@ struct options {
 };
 
 /* A bare number is a time of Slurm's too: unix time. */
-static int parse_start(struct options *o, const char *text)
+static int set_start(void *to, const struct opt *opt, const char *text)
 {
+	struct options *o = to;
 	struct time_bound t;
 
 	if (!time_bound__parse(&t, text) && t.ns > 0) {
@@ -84,41 +53,61 @@ static int parse_number(const char *option, const char *text, uint32_t least, ui
 	return 2;
 }
 
-static int set_option(void *ctx, int letter, const char *arg)
+static int set_threads(void *to, const struct opt *o, const char *text)
 {
-	struct options *o = ctx;
-
-	switch (letter) {
-	case 'j':
-		o->jobs = arg;
-		return 0;
-	case 'p':
-		o->merge.profile_dir = arg;
-		return 0;
-	case 'u':
-		o->user = arg;
-		return 0;
-	case 'o':
-		o->merge.output = arg;
-		return 0;
-	case 'S':
-		o->merge.keep = true;
-		return 0;
-	case OPT_LONG + 'r':
-		o->report = true;
-		return 0;
-	case OPT_LONG + 't':
-		return parse_number("threads", arg, 1, UINT32_MAX, &o->merge.threads);
-	case OPT_LONG + 'w':
-		o->wait = true;
-		return parse_number("wait", arg, 0, WAIT_MAX_S, &o->wait_s);
-	case OPT_LONG + 'b':
-		return parse_start(o, arg);
-	default:
-		log__set_level(letter == 'q' ? LOGL_WARN : LOGL_DEBUG);
-		return 0;
-	}
+	return parse_number(o->name, text, 1, UINT32_MAX, to);
 }
+
+static int set_wait(void *to, const struct opt *opt, const char *text)
+{
+	struct options *o = to;
+
+	o->wait = true;
+	return parse_number(opt->name, text, 0, WAIT_MAX_S, &o->wait_s);
+}
+
+static int set_log(void *to, const struct opt *o, const char *text)
+{
+	log__set_level(o->letter == 'q' ? LOGL_WARN : LOGL_DEBUG);
+	return 0;
+}
+
+static const struct opt opts[] = {
+	{'j', "jobs", "LIST",
+	 "what to merge: JOB, ARRAY_TASK, HETJOB+OFFSET or a SLUID, each with .STEP if wanted: a "
+	 "number, batch, extern, interactive",
+	 OPT_TEXT(struct options, jobs)},
+	{'p', "profiledir", "DIR",
+	 "where the users' directories are, the same as DIR without -p; else ProfileHDF5Dir of "
+	 "jobprof.conf or acct_gather.conf",
+	 OPT_TEXT(struct options, merge.profile_dir)},
+	{'u', "user", "NAME|UID", "whose files; default: the caller's",
+	 OPT_TEXT(struct options, user)},
+	{'o', "output", "FILE", "the job file's name, for one job",
+	 OPT_TEXT(struct options, merge.output)},
+	{0, "job-start", "TIME", "of several jobs of that id, the one that began then",
+	 OPT_CALL(set_start)},
+	{'S', "savefiles", NULL, "keep the node-step files", OPT_FLAG(struct options, merge.keep)},
+	{0, "wait", "SECONDS", "until all files are in place; nothing is merged if not",
+	 OPT_CALL(set_wait)},
+	{0, "threads", "N", "processes that read; default: by files and CPUs, at most 8",
+	 OPT_CALL_AT(set_threads, struct options, merge.threads)},
+	{0, "report", NULL,
+	 "then store the report in the job file, as report --store does; for one job",
+	 OPT_FLAG(struct options, report)},
+	{'q', "quiet", NULL, "say nothing of what goes well", OPT_CALL(set_log)},
+	{'v', "verbose", NULL, "say more", OPT_CALL(set_log)},
+	{0},
+};
+
+const struct command cmd_merge = {
+	.name = "jobprof merge",
+	.usage = "-j JOB[.STEP][,JOB...] [OPTION]... [DIR]",
+	.about =
+		"Puts the node-step files of a job into one file, ./job_<id>.h5, and deletes them\n"
+		"when it is safely written. A file that is there is extended.",
+	.opts = opts,
+};
 
 static int parse_jobs(struct options *o)
 {
@@ -219,7 +208,7 @@ static int merge(struct options *o)
 int verb_merge(int argc, char **argv)
 {
 	struct options o = {0};
-	int status = options__read(&cmd_merge, argc, argv, set_option, &o);
+	int status = options__read(&cmd_merge, argc, argv, &o);
 
 	if (status != OPTIONS_GO_ON)
 		return status;

@@ -23,24 +23,24 @@
 #include "view/plot/plot.h"
 #include "view/report/spark.h"
 
-enum { OPT_SVG = OPT_LONG, OPT_HTML, OPT_ASCII };
-
-static const struct opt opts[] = {
-	OPT_COLUMN,
-	OPT_JOBS,
-	OPT_INPUT,
-	OPT_NODES,
-	{OPT_SVG, "svg", "FILE", "writes it there as SVG, for papers; \"-\": standard output"},
-	{OPT_HTML, "html", "FILE",
-	 "as one file for a browser, which needs no network; - is standard output"},
-	{OPT_ASCII, "ascii", NULL, "draws with ASCII characters alone"},
-	OPT_OVERWRITE,
-	{0},
+struct options {
+	struct select_words words;
+	const char *svg, *html;
+	bool ascii;
 };
 
-static const struct opt_values values[] = {
-	{'s', series__print_names},
-	{'d', series__print_columns},
+static const struct opt opts[] = {
+	OPT_COLUMN(struct options),
+	OPT_JOBS(struct options),
+	OPT_INPUT(struct options),
+	OPT_NODES(struct options),
+	{0, "svg", "FILE", "writes it there as SVG, for papers; \"-\": standard output",
+	 OPT_TEXT(struct options, svg)},
+	{0, "html", "FILE",
+	 "as one file for a browser, which needs no network; - is standard output",
+	 OPT_TEXT(struct options, html)},
+	{0, "ascii", NULL, "draws with ASCII characters alone", OPT_FLAG(struct options, ascii)},
+	OPT_OVERWRITE,
 	{0},
 };
 
@@ -52,7 +52,6 @@ const struct command cmd_plot = {
 		 "median between the lowest and the highest; of several files over each other, by\n"
 		 "the time since the start of each. Amounts per interval are drawn per second.",
 	.opts = opts,
-	.values = values,
 };
 
 #define TERMINAL_WIDTH	80
@@ -61,12 +60,6 @@ const struct command cmd_plot = {
 #define HEIGHT_MAX	500
 #define SVG_INTERVALS	800
 #define HTML_INTERVALS	2000
-
-struct options {
-	struct select_words words;
-	const char *svg, *html;
-	bool ascii;
-};
 
 struct work {
 	const struct options *o;
@@ -332,30 +325,10 @@ static int run_options(const struct options *o, char **words, unsigned n)
 	return status;
 }
 
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct options *o = ctx;
-
-	if (select_words__take(&o->words, letter, arg))
-		return 0;
-	switch (letter) {
-	case OPT_SVG:
-		o->svg = arg;
-		break;
-	case OPT_HTML:
-		o->html = arg;
-		break;
-	case OPT_ASCII:
-		o->ascii = true;
-		break;
-	}
-	return 0;
-}
-
 int verb_plot(int argc, char **argv)
 {
 	struct options o = {0};
-	int status = options__read(&cmd_plot, argc, argv, set_option, &o);
+	int status = options__read(&cmd_plot, argc, argv, &o);
 
 	if (status != OPTIONS_GO_ON)
 		return status;

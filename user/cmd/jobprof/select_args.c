@@ -12,25 +12,6 @@
 #include "base/str.h"
 #include "model/contents.h"
 
-bool select_words__take(struct select_words *w, int letter, const char *arg)
-{
-	const struct {
-		int letter;
-		const char **word;
-	} words[] = {
-		{'s', &w->series}, {'d', &w->column}, {'j', &w->jobs},
-		{'i', &w->input},  {'p', &w->input},  {'N', &w->nodes},
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		if (words[i].letter != letter)
-			continue;
-		*words[i].word = arg;
-		return true;
-	}
-	return false;
-}
-
 int select_args__jobs(struct jobspec **out, unsigned *n, const char *text)
 {
 	char reason[256];

@@ -14,9 +14,6 @@ struct select_words {
 	const char *series, *column, *jobs, *input, *nodes;
 };
 
-/* Takes one of these options. false: the letter is another's. */
-bool select_words__take(struct select_words *w, int letter, const char *arg);
-
 /* -j: the caller frees *out. 0, or the exit status. */
 int select_args__jobs(struct jobspec **out, unsigned *n, const char *text);
 /* -N: sel->nodes is all of l, or NULL for text NULL and "*". What l held is freed, and the caller

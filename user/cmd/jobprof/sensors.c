@@ -260,35 +260,20 @@ static void on_signal(int sig)
 	ended = 1;
 }
 
-static const struct opt opts[] = {
-	{'w', "watch", "S", "again every S seconds, 0.1 to 86400; else once, after 1 s"},
-	{OPT_LONG + 'j', "json", NULL, "as JSON, with --watch one object in a line"},
-	{'a', "all", NULL, "also the sources that are not there, and why"},
-	{OPT_LONG + 'r', "root", "DIR", "sys, proc, dev and lib of a recorded machine below DIR"},
-	{OPT_LONG + 'p', "plugins", "DIR",
-	 "a site's own sensors in DIR; default: " PLUGINS_DIR ", none with --root"},
-	{0},
-};
-
-const struct command cmd_sensors = {
-	.name = "jobprof sensors",
-	.usage = "[-w S] [--json] [-a] [--root DIR] [--plugins DIR]",
-	.about = "What this node measures of energy, power and the like: each source, the way it\n"
-		 "is read, its channels with their values, rates and how good they are.",
-	.opts = opts,
-};
-
-static int set_watch(struct args *a, const char *text)
+static int set_watch(void *to, const struct opt *o, const char *text)
 {
-	if (!parse_double(text, &a->watch) && a->watch >= WATCH_MIN && a->watch <= WATCH_MAX)
+	double *s = to;
+
+	if (!parse_double(text, s) && *s >= WATCH_MIN && *s <= WATCH_MAX)
 		return 0;
 	log_error("--watch: \"%s\" is not a number of seconds from %g to %g", text, WATCH_MIN,
 		  WATCH_MAX);
 	return 2;
 }
 
-static int set_root(struct args *a, const char *dir)
+static int set_root(void *to, const struct opt *o, const char *dir)
 {
+	struct args *a = to;
 	char path[PATH_MAX];
 	struct stat st;
 
@@ -313,11 +298,44 @@ static int set_root(struct args *a, const char *dir)
 	return 0;
 }
 
-static void set_plugins(struct args *a, const char *dir)
+static int set_plugins(void *to, const struct opt *o, const char *dir)
 {
+	struct args *a = to;
+
 	a->plugins = dir;
 	a->plugins_needed = true;
+	return 0;
 }
+
+static int set_json(void *to, const struct opt *o, const char *arg)
+{
+	struct args *a = to;
+
+	a->format = &sensors_json;
+	return 0;
+}
+
+static const struct opt opts[] = {
+	{'w', "watch", "S", "again every S seconds, 0.1 to 86400; else once, after 1 s",
+	 OPT_CALL_AT(set_watch, struct args, watch)},
+	{0, "json", NULL, "as JSON, with --watch one object in a line", OPT_CALL(set_json)},
+	{'a', "all", NULL, "also the sources that are not there, and why",
+	 OPT_FLAG(struct args, all)},
+	{0, "root", "DIR", "sys, proc, dev and lib of a recorded machine below DIR",
+	 OPT_CALL(set_root)},
+	{0, "plugins", "DIR",
+	 "a site's own sensors in DIR; default: " PLUGINS_DIR ", none with --root",
+	 OPT_CALL(set_plugins)},
+	{0},
+};
+
+const struct command cmd_sensors = {
+	.name = "jobprof sensors",
+	.usage = "[-w S] [--json] [-a] [--root DIR] [--plugins DIR]",
+	.about = "What this node measures of energy, power and the like: each source, the way it\n"
+		 "is read, its channels with their values, rates and how good they are.",
+	.opts = opts,
+};
 
 /* How many, -1: the directory that was asked for is no good. */
 static int load_plugins(const struct args *a, const struct sensor_ops *const **out)
@@ -329,27 +347,6 @@ static int load_plugins(const struct args *a, const struct sensor_ops *const **o
 	if (n != -EPERM)
 		log_error("sensor plug-ins of %s are not loaded: %s", a->plugins, strerror(-n));
 	return a->plugins_needed ? -1 : 0;
-}
-
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct args *a = ctx;
-
-	switch (letter) {
-	case 'w':
-		return set_watch(a, arg);
-	case 'a':
-		a->all = true;
-		return 0;
-	case OPT_LONG + 'j':
-		a->format = &sensors_json;
-		return 0;
-	case OPT_LONG + 'r':
-		return set_root(a, arg);
-	default:
-		set_plugins(a, arg);
-		return 0;
-	}
 }
 
 static void close_source(struct source *s)
@@ -507,7 +504,7 @@ int verb_sensors(int argc, char **argv)
 	struct args a = {.format = &sensors_text,
 			 .roots = {"/sys", "/proc", "/dev", NULL},
 			 .plugins = PLUGINS_DIR};
-	int status = options__read(&cmd_sensors, argc, argv, set_option, &a), n;
+	int status = options__read(&cmd_sensors, argc, argv, &a), n;
 
 	if (status != OPTIONS_GO_ON)
 		return status;

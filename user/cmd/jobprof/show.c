@@ -191,14 +191,23 @@ static int show_in_child(const char *path, const struct show_opts *opts)
 	return pool__call_verb(print_shown, &s, &POOL_LOAD);
 }
 
+struct args {
+	struct show_opts opts;
+	struct string_list nodes;
+	struct selection sel;
+	struct select_words words;
+	bool all, json;
+};
+
 static const struct opt opts[] = {
 	{'a', "all", NULL,
 	 "every column, also those without a line of their own, the tables of all other "
-	 "series, and how the numbers came about"},
-	OPT_JOBS,
-	OPT_INPUT,
-	OPT_NODES,
-	{OPT_LONG + 'j', "json", NULL, "as JSON"},
+	 "series, and how the numbers came about",
+	 OPT_FLAG(struct args, all)},
+	OPT_JOBS(struct args),
+	OPT_INPUT(struct args),
+	OPT_NODES(struct args),
+	{0, "json", NULL, "as JSON", OPT_FLAG(struct args, json)},
 	{0},
 };
 
@@ -212,43 +221,10 @@ const struct command cmd_show = {
 	.opts = opts,
 };
 
-struct args {
-	struct show_opts opts;
-	struct string_list nodes;
-	struct selection sel;
-	const char *jobs, *input;
-};
-
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct args *a = ctx;
-	int status = 0;
-
-	switch (letter) {
-	case 'a':
-		a->opts.form = SHOW_ALL;
-		break;
-	case 'j':
-		a->jobs = arg;
-		break;
-	case 'i':
-	case 'p':
-		a->input = arg;
-		break;
-	case 'N':
-		status = select_args__nodes(&a->sel, &a->nodes, arg);
-		a->opts.nodes = a->sel.nodes;
-		break;
-	default:
-		a->opts.form = SHOW_JSON;
-	}
-	return status;
-}
-
 static int show_job_file(struct args *a)
 {
 	struct input_file f;
-	int status = input_file__choose(&f, a->jobs, a->input);
+	int status = input_file__choose(&f, a->words.jobs, a->words.input);
 
 	a->opts.steps = f.steps;
 	a->opts.nsteps = f.nsteps;
@@ -262,8 +238,8 @@ static int show_words(struct args *a, int argc, char **argv)
 {
 	int status = 0;
 
-	if (a->jobs || a->input || optind + 1 >= argc) {
-		status = input_args__word(&cmd_show, argc, argv, &a->input);
+	if (a->words.jobs || a->words.input || optind + 1 >= argc) {
+		status = input_args__word(&cmd_show, argc, argv, &a->words.input);
 		return status ? status : show_job_file(a);
 	}
 	for (int i = optind; i < argc; i++)
@@ -275,9 +251,13 @@ static int show_words(struct args *a, int argc, char **argv)
 int verb_show(int argc, char **argv)
 {
 	struct args a = {0};
-	int status = options__read(&cmd_show, argc, argv, set_option, &a);
+	int status = options__read(&cmd_show, argc, argv, &a);
 
 	if (status == OPTIONS_GO_ON)
+		status = select_args__nodes(&a.sel, &a.nodes, a.words.nodes);
+	a.opts.nodes = a.sel.nodes;
+	a.opts.form = a.json ? SHOW_JSON : a.all ? SHOW_ALL : SHOW_PAGE;
+	if (!status)
 		status = show_words(&a, argc, argv);
 	string_list__free(&a.nodes);
 	return status;

@@ -35,36 +35,50 @@ struct args {
 	int verbose;
 };
 
-enum {
-	OPT_CHECK = OPT_LONG,
-	OPT_CHECK_CONFIG,
-	OPT_CHECK_BPF,
-	OPT_STATUS,
-	OPT_PIN,
-	OPT_BTF,
-	OPT_STATE,
-	OPT_RAW,
-	OPT_NET_SKB,
-	OPT_VERSION
-};
+static int set_config(void *to, const struct opt *o, const char *arg)
+{
+	struct args *a = to;
+
+	a->config = arg;
+	a->config_given = true;
+	return 0;
+}
+
+static int say_more(void *to, const struct opt *o, const char *arg)
+{
+	struct args *a = to;
+
+	a->verbose++;
+	return 0;
+}
+
+static int print_version(void *to, const struct opt *o, const char *arg)
+{
+	printf("jobprofd %s\n", JOBPROF_VERSION);
+	exit(0);
+}
 
 static const struct opt opts[] = {
-	{'c', "config", "FILE", "settings (default " DEFAULT_CONFIG ", if there)"},
-	{'f', "foreground", NULL, "stay in the foreground"},
-	{OPT_CHECK, "check", NULL, "what this kernel and node support, and exit"},
-	{OPT_CHECK_CONFIG, "check-config", NULL,
-	 "print the settings in force, and whether they fit the node and Slurm, and exit"},
-	{OPT_CHECK_BPF, "check-bpf", NULL,
-	 "load every program, print the verifier's counts, and exit"},
-	{OPT_STATUS, "status", NULL,
-	 "whether the jobprofd that runs is healthy, or what is wrong and since when, and exit"},
-	{OPT_PIN, "pin", "DIR", "instead of PinDir="},
-	{OPT_STATE, "state-dir", "DIR", "instead of StateDir="},
-	{OPT_BTF, "btf", "FILE", "instead of BTF="},
-	{OPT_RAW, "raw-tp", NULL, NULL},
-	{OPT_NET_SKB, "net-skb", NULL, NULL},
-	{'v', "verbose", NULL, "say more"},
-	{OPT_VERSION, "version", NULL, "print the version"},
+	{'c', "config", "FILE", "settings (default " DEFAULT_CONFIG ", if there)",
+	 OPT_CALL(set_config)},
+	{'f', "foreground", NULL, "stay in the foreground", OPT_FLAG(struct args, foreground)},
+	{0, "check", NULL, "what this kernel and node support, and exit",
+	 OPT_FLAG(struct args, check)},
+	{0, "check-config", NULL,
+	 "print the settings in force, and whether they fit the node and Slurm, and exit",
+	 OPT_FLAG(struct args, check_config)},
+	{0, "check-bpf", NULL, "load every program, print the verifier's counts, and exit",
+	 OPT_FLAG(struct args, check_bpf)},
+	{0, "status", NULL,
+	 "whether the jobprofd that runs is healthy, or what is wrong and since when, and exit",
+	 OPT_FLAG(struct args, status)},
+	{0, "pin", "DIR", "instead of PinDir=", OPT_TEXT(struct args, pin)},
+	{0, "state-dir", "DIR", "instead of StateDir=", OPT_TEXT(struct args, state_dir)},
+	{0, "btf", "FILE", "instead of BTF=", OPT_TEXT(struct args, btf)},
+	{0, "raw-tp", NULL, NULL, OPT_FLAG(struct args, raw_tp)},
+	{0, "net-skb", NULL, NULL, OPT_FLAG(struct args, net_skb)},
+	{'v', "verbose", NULL, "say more", OPT_CALL(say_more)},
+	{0, "version", NULL, "print the version", OPT_CALL(print_version)},
 	{0},
 };
 
@@ -83,55 +97,6 @@ static const struct command cmd = {
 	.opts = opts,
 	.more = print_keys,
 };
-
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct args *a = ctx;
-
-	switch (letter) {
-	case 'c':
-		a->config = arg;
-		a->config_given = true;
-		break;
-	case 'f':
-		a->foreground = true;
-		break;
-	case 'v':
-		a->verbose++;
-		break;
-	case OPT_CHECK:
-		a->check = true;
-		break;
-	case OPT_CHECK_CONFIG:
-		a->check_config = true;
-		break;
-	case OPT_CHECK_BPF:
-		a->check_bpf = true;
-		break;
-	case OPT_STATUS:
-		a->status = true;
-		break;
-	case OPT_PIN:
-		a->pin = arg;
-		break;
-	case OPT_BTF:
-		a->btf = arg;
-		break;
-	case OPT_STATE:
-		a->state_dir = arg;
-		break;
-	case OPT_RAW:
-		a->raw_tp = true;
-		break;
-	case OPT_NET_SKB:
-		a->net_skb = true;
-		break;
-	default:
-		printf("jobprofd %s\n", JOBPROF_VERSION);
-		exit(0);
-	}
-	return 0;
-}
 
 /* Options outrank what the file says. Logs everything that is wrong. */
 static int load_config(const struct args *a, struct config *c, struct check_families *f)
@@ -286,7 +251,7 @@ int main(int argc, char **argv)
 		options__completion(&cmd, stdout);
 		return 0;
 	}
-	status = options__read(&cmd, argc, argv, set_option, &a);
+	status = options__read(&cmd, argc, argv, &a);
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (optind != argc)

@@ -295,37 +295,33 @@ static int events_of(const struct model_bursts *b, const struct burst_clusters *
 
 /* ---- the verb */
 
-enum {
-	OPT_SVG = OPT_LONG,
-	OPT_HTML,
-	OPT_JSON,
-	OPT_WINDOW,
-	OPT_WHOLE,
-	OPT_CSV,
-	OPT_REGIONS,
-	OPT_CODE
+struct options {
+	struct cluster_args args;
+	struct select_words words;
+	const char *svg, *html;
+	bool json, csv, regions, code;
 };
 
 static const struct opt opts[] = {
-	OPT_JOBS,
-	OPT_INPUT,
-	OPTS_CLUSTER,
-	{OPT_WINDOW, "window", "S", "follows the clusters over windows of S seconds, too"},
-	{OPT_REGIONS, "regions", NULL, "by the regions of the programs, in the place of clusters"},
-	{OPT_CODE, "code", NULL,
-	 "by the code that most of their samples are in, in the place of clusters"},
-	{OPT_WHOLE, "whole", NULL,
-	 "clusters all bursts, not a part of very many, however long that takes"},
-	{OPT_JSON, "json", NULL, "as JSON"},
-	{OPT_CSV, "csv", NULL, "as CSV, a line per burst with its cluster"},
-	{OPT_SVG, "svg", "FILE", "writes a scatter plot there; \"-\": standard output"},
-	{OPT_HTML, "html", "FILE", "writes plot and table as a page; \"-\": standard output"},
+	OPT_JOBS(struct options),
+	OPT_INPUT(struct options),
+	OPTS_CLUSTER(struct options),
+	{0, "window", "S", "follows the clusters over windows of S seconds, too",
+	 OPT_CALL_AT(cluster_args__window, struct options, args)},
+	{0, "regions", NULL, "by the regions of the programs, in the place of clusters",
+	 OPT_FLAG(struct options, regions)},
+	{0, "code", NULL, "by the code that most of their samples are in, in the place of clusters",
+	 OPT_FLAG(struct options, code)},
+	{0, "whole", NULL, "clusters all bursts, not a part of very many, however long that takes",
+	 OPT_FLAG(struct options, args.request.whole)},
+	{0, "json", NULL, "as JSON", OPT_FLAG(struct options, json)},
+	{0, "csv", NULL, "as CSV, a line per burst with its cluster",
+	 OPT_FLAG(struct options, csv)},
+	{0, "svg", "FILE", "writes a scatter plot there; \"-\": standard output",
+	 OPT_TEXT(struct options, svg)},
+	{0, "html", "FILE", "writes plot and table as a page; \"-\": standard output",
+	 OPT_TEXT(struct options, html)},
 	OPT_OVERWRITE,
-	{0},
-};
-
-static const struct opt_values values[] = {
-	{OPT_BY, cluster_args__print_by},
 	{0},
 };
 
@@ -336,15 +332,6 @@ const struct command cmd_cluster = {
 		 "does between two waits. Prints a table of the kinds, called clusters, and which\n"
 		 "of them each task had over time. The profile must have the family burst.",
 	.opts = opts,
-	.values = values,
-};
-
-struct options {
-	struct cluster_args args;
-	struct input_args in;
-	const char *svg, *html;
-	bool json, csv, regions, code;
-	bool how; /* what finds clusters was given */
 };
 
 struct work {
@@ -538,44 +525,6 @@ static int cluster_file(void *arg, int fd, bool *keep)
 
 /* ---- the verb */
 
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct options *o = ctx;
-	int taken = cluster_args__take(&o->args, letter, arg);
-
-	o->how |= taken >= 0 || letter == OPT_WHOLE;
-	if (taken >= 0)
-		return taken;
-	if (input_args__take(&o->in, letter, arg))
-		return 0;
-	switch (letter) {
-	case OPT_SVG:
-		o->svg = arg;
-		break;
-	case OPT_HTML:
-		o->html = arg;
-		break;
-	case OPT_JSON:
-		o->json = true;
-		break;
-	case OPT_CSV:
-		o->csv = true;
-		break;
-	case OPT_REGIONS:
-		o->regions = true;
-		break;
-	case OPT_CODE:
-		o->code = true;
-		break;
-	case OPT_WHOLE:
-		o->args.request.whole = true;
-		break;
-	case OPT_WINDOW:
-		return cluster_args__window(&o->args, arg);
-	}
-	return 0;
-}
-
 int verb_cluster(int argc, char **argv)
 {
 	struct options o = {0};
@@ -584,7 +533,7 @@ int verb_cluster(int argc, char **argv)
 	int status;
 
 	cluster_args__init(&o.args);
-	status = options__read(&cmd_cluster, argc, argv, set_option, &o);
+	status = options__read(&cmd_cluster, argc, argv, &o);
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (!!o.svg + !!o.html + o.json + o.csv > 1)
@@ -593,10 +542,10 @@ int verb_cluster(int argc, char **argv)
 		return options__wrong(&cmd_cluster, "one of --regions and --code");
 	if ((o.regions || o.code) && (o.svg || o.html || o.csv || o.args.window > 0))
 		return options__wrong(&cmd_cluster, "--regions and --code as text or --json only");
-	if ((o.regions || o.code) && o.how)
+	if ((o.regions || o.code) && (o.args.given || o.args.request.whole))
 		return options__wrong(&cmd_cluster, "--by, --eps, --min-pts and --whole for "
 						    "clusters, not for --regions and --code");
-	status = input_args__choose(&cmd_cluster, argc, argv, &o.in, &in);
+	status = input_args__choose(&cmd_cluster, argc, argv, &o.words, &in);
 	if (status)
 		return status;
 	w.path = in.path;

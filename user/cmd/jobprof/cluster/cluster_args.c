@@ -29,8 +29,12 @@ static int find_feature(const char *word, size_t len)
 	return -1;
 }
 
-static int take_by(struct cluster_request *q, const char *list)
+int cluster_args__by(void *to, const struct opt *o, const char *list)
 {
+	struct cluster_args *a = to;
+	struct cluster_request *q = &a->request;
+
+	a->given = true;
 	q->dims = 0;
 	for (const char *p = list;; p++) {
 		size_t len = strcspn(p, ",");
@@ -48,42 +52,36 @@ static int take_by(struct cluster_request *q, const char *list)
 	}
 }
 
-static int take_eps(struct cluster_request *q, const char *arg)
+int cluster_args__eps(void *to, const struct opt *o, const char *arg)
 {
+	struct cluster_args *a = to;
+	struct cluster_request *q = &a->request;
+
+	a->given = true;
 	if (!parse_double(arg, &q->eps) && q->eps >= 1e-6 && q->eps <= 1)
 		return 0;
 	log_error("--eps %s: it is a number from 0.000001 to 1", arg);
 	return 2;
 }
 
-static int take_min_pts(struct cluster_request *q, const char *arg)
+int cluster_args__min_pts(void *to, const struct opt *o, const char *arg)
 {
+	struct cluster_args *a = to;
 	uint32_t n;
 
+	a->given = true;
 	if (parse_u32(arg, &n) || n < 1 || n > 1000000) {
 		log_error("--min-pts %s: it is a number from 1 to 1000000", arg);
 		return 2;
 	}
-	q->min_pts = n;
+	a->request.min_pts = n;
 	return 0;
 }
 
-int cluster_args__take(struct cluster_args *a, int letter, const char *arg)
+int cluster_args__window(void *to, const struct opt *o, const char *arg)
 {
-	switch (letter) {
-	case OPT_BY:
-		return take_by(&a->request, arg);
-	case OPT_EPS:
-		return take_eps(&a->request, arg);
-	case OPT_MIN_PTS:
-		return take_min_pts(&a->request, arg);
-	default:
-		return -1;
-	}
-}
+	struct cluster_args *a = to;
 
-int cluster_args__window(struct cluster_args *a, const char *arg)
-{
 	if (!parse_double(arg, &a->window) && a->window >= 0.001)
 		return 0;
 	log_error("--window %s: it is a number of seconds, 0.001 or more", arg);

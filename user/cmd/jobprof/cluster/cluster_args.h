@@ -7,31 +7,37 @@
 #include "base/options.h"
 #include "model/bursts.h"
 
-enum { OPT_BY = OPT_LONG + 64, OPT_EPS, OPT_MIN_PTS };
-
-#define OPTS_CLUSTER                                                               \
-	{OPT_BY, "by", "LIST",                                                     \
-	 "compares bursts by run, gap, duration, share: up to three of them "      \
-	 "(default run,gap)"},                                                     \
-		{OPT_EPS, "eps", "X",                                              \
-		 "bursts are neighbours within this distance, the range of each "  \
-		 "of LIST being 1 (default: by the distances that there are)"},    \
-	{                                                                          \
-		OPT_MIN_PTS, "min-pts", "N",                                       \
-			"bursts that make a cluster's core (default 10; of fewer " \
-			"than 200 bursts 4)"                                       \
-	}
-
 struct cluster_args {
 	struct cluster_request request;
 	double window; /* s; 0: none */
+	bool given;    /* one of OPTS_CLUSTER */
 };
 
+/* Rows of options for a struct `type` with a member `args`. */
+#define OPTS_CLUSTER(type)                                                                         \
+	{0,                                                                                        \
+	 "by",                                                                                     \
+	 "LIST",                                                                                   \
+	 "compares bursts by run, gap, duration, share: up to three of them (default run,gap)",    \
+	 OPT_CALL_AT(cluster_args__by, type, args),                                                \
+	 .values = cluster_args__print_by},                                                        \
+		{0, "eps", "X",                                                                    \
+		 "bursts are neighbours within this distance, the range of each of LIST being 1 "  \
+		 "(default: by the distances that there are)",                                     \
+		 OPT_CALL_AT(cluster_args__eps, type, args)},                                      \
+	{                                                                                          \
+		0, "min-pts", "N",                                                                 \
+			"bursts that make a cluster's core (default 10; of fewer than 200 bursts " \
+			"4)",                                                                      \
+			OPT_CALL_AT(cluster_args__min_pts, type, args)                             \
+	}
+
 void cluster_args__init(struct cluster_args *a);
-/* One of OPTS_CLUSTER: 0, or 2 having said what is wrong; any other option: -1. */
-int cluster_args__take(struct cluster_args *a, int letter, const char *arg);
-/* --window. 0, or 2 having said what is wrong. */
-int cluster_args__window(struct cluster_args *a, const char *arg);
+/* What options do with a struct cluster_args. 0, or 2 having said what is wrong. */
+int cluster_args__by(void *to, const struct opt *o, const char *list);
+int cluster_args__eps(void *to, const struct opt *o, const char *arg);
+int cluster_args__min_pts(void *to, const struct opt *o, const char *arg);
+int cluster_args__window(void *to, const struct opt *o, const char *arg);
 void cluster_args__print_by(FILE *out);
 
 struct burst_columns cluster_args__columns(const struct model_bursts *b);

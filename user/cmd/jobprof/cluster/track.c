@@ -126,17 +126,18 @@ static int track_stored_read(struct cluster_pieces *p, struct burst_track *t, co
 
 #define WINDOW_S 60 /* of one file, where --window says nothing else */
 
-enum { OPT_JSON = OPT_LONG, OPT_WINDOW };
-
-static const struct opt opts[] = {
-	OPTS_CLUSTER,
-	{OPT_WINDOW, "window", "S", "of one FILE: seconds of a window (default 60)"},
-	{OPT_JSON, "json", NULL, "as JSON"},
-	{0},
+struct options {
+	struct cluster_args args;
+	bool json;
+	char **files;
+	size_t n;
 };
 
-static const struct opt_values values[] = {
-	{OPT_BY, cluster_args__print_by},
+static const struct opt opts[] = {
+	OPTS_CLUSTER(struct options),
+	{0, "window", "S", "of one FILE: seconds of a window (default 60)",
+	 OPT_CALL_AT(cluster_args__window, struct options, args)},
+	{0, "json", NULL, "as JSON", OPT_FLAG(struct options, json)},
 	{0},
 };
 
@@ -147,14 +148,6 @@ const struct command cmd_track = {
 		 "being one, or over the windows of one FILE: which clusters are the same, how\n"
 		 "their run times and shares change, and whether the run has become stable.",
 	.opts = opts,
-	.values = values,
-};
-
-struct options {
-	struct cluster_args args;
-	bool json;
-	char **files;
-	size_t n;
 };
 
 /* A file without bursts may have windows that say themselves how they are alike. */
@@ -245,26 +238,13 @@ static int track_files(void *arg, int fd, bool *keep)
 	return status;
 }
 
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct options *o = ctx;
-	int taken = cluster_args__take(&o->args, letter, arg);
-
-	if (taken >= 0)
-		return taken;
-	if (letter == OPT_WINDOW)
-		return cluster_args__window(&o->args, arg);
-	o->json = true;
-	return 0;
-}
-
 int verb_track(int argc, char **argv)
 {
 	struct options o = {0};
 	int status;
 
 	cluster_args__init(&o.args);
-	status = options__read(&cmd_track, argc, argv, set_option, &o);
+	status = options__read(&cmd_track, argc, argv, &o);
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (optind == argc)

@@ -18,17 +18,36 @@
 #include "pool/pool.h"
 #include "view/compare/compare.h"
 
-enum { OPT_JSON = OPT_LONG, OPT_HTML, OPT_BASELINE };
+struct args {
+	const char *dir, *html;
+	const char **baseline;
+	unsigned nbaseline;
+	bool json;
+};
+
+static int add_baseline(void *to, const struct opt *o, const char *arg)
+{
+	struct args *a = to;
+	const char **more = realloc(a->baseline, (a->nbaseline + 1) * sizeof(*more));
+
+	if (!more)
+		return 1;
+	a->baseline = more;
+	more[a->nbaseline++] = arg;
+	return 0;
+}
 
 static const struct opt opts[] = {
-	{'p', "profiledir", "DIR", "where A, B and the jobs of --baseline are, if named by job id"},
-	{OPT_BASELINE, "baseline", "DIR|JOBS",
+	{'p', "profiledir", "DIR", "where A, B and the jobs of --baseline are, if named by job id",
+	 OPT_TEXT(struct args, dir)},
+	{0, "baseline", "DIR|JOBS",
 	 "earlier runs like A, 5 at least, that tell what is usual: a directory, or a comma list "
-	 "of "
-	 "jobs and files; may be given several times"},
-	{OPT_JSON, "json", NULL, "as JSON"},
-	{OPT_HTML, "html", "FILE",
-	 "as one file for a browser, which needs no network; - is standard output"},
+	 "of jobs and files; may be given several times",
+	 OPT_CALL(add_baseline)},
+	{0, "json", NULL, "as JSON", OPT_FLAG(struct args, json)},
+	{0, "html", "FILE",
+	 "as one file for a browser, which needs no network; - is standard output",
+	 OPT_TEXT(struct args, html)},
 	OPT_OVERWRITE,
 	{0},
 };
@@ -46,13 +65,6 @@ const struct command cmd_compare = {
 
 #define NOTES 5
 #define NOTE  256
-
-struct args {
-	const char *dir, *html;
-	const char **baseline;
-	unsigned nbaseline;
-	bool json;
-};
 
 /* One that is compared, while it is in memory. */
 struct run {
@@ -484,36 +496,10 @@ static int compare_words_given(const struct args *args, char **words)
 	return status;
 }
 
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct args *a = ctx;
-	const char **more;
-
-	switch (letter) {
-	case 'p':
-		a->dir = arg;
-		break;
-	case OPT_JSON:
-		a->json = true;
-		break;
-	case OPT_HTML:
-		a->html = arg;
-		break;
-	case OPT_BASELINE:
-		more = realloc(a->baseline, (a->nbaseline + 1) * sizeof(*more));
-		if (!more)
-			return 1;
-		a->baseline = more;
-		more[a->nbaseline++] = arg;
-		break;
-	}
-	return 0;
-}
-
 int verb_compare(int argc, char **argv)
 {
 	struct args a = {0};
-	int status = options__read(&cmd_compare, argc, argv, set_option, &a);
+	int status = options__read(&cmd_compare, argc, argv, &a);
 
 	if (status == OPTIONS_GO_ON && argc - optind != 2)
 		status = options__wrong(&cmd_compare, "which two runs: A B");

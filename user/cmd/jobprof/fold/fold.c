@@ -24,51 +24,16 @@
 
 #define IDENTIFIER "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-enum { OPT_SVG = OPT_LONG, OPT_HTML, OPT_JSON, OPT_STORE, OPT_NUGGET };
-
 static void print_counters(FILE *out)
 {
 	for (int c = 0; c < POINT_FIXED; c++)
 		fprintf(out, "%s ", point_counters[c]);
 }
 
-static const struct opt opts[] = {
-	{'r', "region", "NAME", "the region (default: the one that took most time)"},
-	{'c', "counter", "COUNTER",
-	 "whose rate is shown: CPUTime (default), PageFaults, or an event's column"},
-	OPT_JOBS,
-	OPT_INPUT,
-	{OPT_SVG, "svg", "FILE", "writes it there as SVG; \"-\": standard output"},
-	{OPT_HTML, "html", "FILE",
-	 NULL}, /* as other verbs have it: what there is instead is said */
-	{OPT_JSON, "json", NULL, "prints JSON, with the curves"},
-	{OPT_STORE, "store", NULL, "stores it in the job file, too"},
-	{OPT_NUGGET, "nugget", "X", "how far the curve may be from the samples (default 1e-4)"},
-	OPT_OVERWRITE,
-	{0},
-};
-
-static const struct opt_values values[] = {
-	{'c', print_counters},
-	{0},
-};
-
-const struct command cmd_fold = {
-	.name = "jobprof fold",
-	.usage = "[OPTION]... " USAGE_INPUT,
-	.about = "Shows what happens inside of a region that was executed many times: samples of\n"
-		 "all of its executions are put into one. Says which code follows which, and the\n"
-		 "rate of a counter along the region. The region is named by the program, see\n"
-		 "libjobprof(3), or is a function, see run --region; without a name, iterations\n"
-		 "of 10 ms to 64 s are looked for. The profile needs the family fold.",
-	.opts = opts,
-	.values = values,
-};
-
 struct options {
 	struct fold_query query;
 	const char *event; /* of --counter */
-	struct input_args in;
+	struct select_words words;
 	const char *svg;
 	bool json, store;
 	int stored; /* of --store: what is to be stored */
@@ -210,8 +175,10 @@ static int fold_file(void *arg, int fd, bool *keep)
 
 /* ---- the verb */
 
-static int set_counter(struct options *o, const char *name)
+static int set_counter(void *to, const struct opt *opt, const char *name)
 {
+	struct options *o = to;
+
 	o->query.counter = 0;
 	while (o->query.counter < POINT_FIXED &&
 	       strcasecmp(point_counters[o->query.counter], name) != 0)
@@ -223,8 +190,9 @@ static int set_counter(struct options *o, const char *name)
 	return 2;
 }
 
-static int set_nugget(struct options *o, const char *arg)
+static int set_nugget(void *to, const struct opt *opt, const char *arg)
 {
+	struct options *o = to;
 	char *end;
 
 	o->query.nugget = strtod(arg, &end);
@@ -234,37 +202,43 @@ static int set_nugget(struct options *o, const char *arg)
 	return 2;
 }
 
-static int set_option(void *ctx, int letter, const char *arg)
+/* As other verbs have it: what there is instead is said. */
+static int refuse_html(void *to, const struct opt *o, const char *arg)
 {
-	struct options *o = ctx;
-
-	if (input_args__take(&o->in, letter, arg))
-		return 0;
-	switch (letter) {
-	case 'r':
-		o->query.region = arg;
-		break;
-	case 'c':
-		return set_counter(o, arg);
-	case OPT_SVG:
-		o->svg = arg;
-		break;
-	case OPT_HTML:
-		return options__wrong(
-			&cmd_fold,
-			"a fold has no page of its own: that of jobprof report --html has "
-			"the region that took most time, and --svg draws any");
-	case OPT_JSON:
-		o->json = true;
-		break;
-	case OPT_STORE:
-		o->store = true;
-		break;
-	case OPT_NUGGET:
-		return set_nugget(o, arg);
-	}
-	return 0;
+	return options__wrong(&cmd_fold,
+			      "a fold has no page of its own: that of jobprof report --html has "
+			      "the region that took most time, and --svg draws any");
 }
+
+static const struct opt opts[] = {
+	{'r', "region", "NAME", "the region (default: the one that took most time)",
+	 OPT_TEXT(struct options, query.region)},
+	{'c', "counter", "COUNTER",
+	 "whose rate is shown: CPUTime (default), PageFaults, or an event's column",
+	 OPT_CALL(set_counter), .values = print_counters},
+	OPT_JOBS(struct options),
+	OPT_INPUT(struct options),
+	{0, "svg", "FILE", "writes it there as SVG; \"-\": standard output",
+	 OPT_TEXT(struct options, svg)},
+	{0, "html", "FILE", NULL, OPT_CALL(refuse_html)},
+	{0, "json", NULL, "prints JSON, with the curves", OPT_FLAG(struct options, json)},
+	{0, "store", NULL, "stores it in the job file, too", OPT_FLAG(struct options, store)},
+	{0, "nugget", "X", "how far the curve may be from the samples (default 1e-4)",
+	 OPT_CALL(set_nugget)},
+	OPT_OVERWRITE,
+	{0},
+};
+
+const struct command cmd_fold = {
+	.name = "jobprof fold",
+	.usage = "[OPTION]... " USAGE_INPUT,
+	.about = "Shows what happens inside of a region that was executed many times: samples of\n"
+		 "all of its executions are put into one. Says which code follows which, and the\n"
+		 "rate of a counter along the region. The region is named by the program, see\n"
+		 "libjobprof(3), or is a function, see run --region; without a name, iterations\n"
+		 "of 10 ms to 64 s are looked for. The profile needs the family fold.",
+	.opts = opts,
+};
 
 static int run_options(struct options *o)
 {
@@ -286,14 +260,14 @@ static int run_options(struct options *o)
 int verb_fold(int argc, char **argv)
 {
 	struct options o = {.query.nugget = FOLD_NUGGET};
-	int status = options__read(&cmd_fold, argc, argv, set_option, &o);
+	int status = options__read(&cmd_fold, argc, argv, &o);
 
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (o.svg && !strcmp(o.svg, "-") && o.json)
 		return options__wrong(&cmd_fold,
 				      "--json with --svg - would mix on standard output");
-	status = input_args__choose(&cmd_fold, argc, argv, &o.in, &o.file);
+	status = input_args__choose(&cmd_fold, argc, argv, &o.words, &o.file);
 	if (status)
 		return status;
 	status = run_options(&o);

@@ -16,34 +16,90 @@
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 
+static int set_clusters(void *to, const struct opt *opt, const char *arg)
+{
+	struct reduce_options *o = to;
+
+	o->clusters = true;
+	o->series = MODEL_SERIES;
+	return 0;
+}
+
+static int set_fold(void *to, const struct opt *opt, const char *arg)
+{
+	struct reduce_options *o = to;
+
+	o->fold = true;
+	o->series = FOLD_SERIES;
+	return 0;
+}
+
+static int set_sample(void *to, const struct opt *opt, const char *text)
+{
+	unsigned *k = to;
+
+	if (!parse_u32(text, k) && *k <= REDUCTION_K_MAX)
+		return 0;
+	log_error("--sample: \"%s\" is no number from 0 to %u", text, REDUCTION_K_MAX);
+	return 2;
+}
+
+static int set_window(void *to, const struct opt *opt, const char *text)
+{
+	double *s = to;
+
+	if (!parse_double(text, s) && *s >= 1 && *s <= 86400)
+		return 0;
+	log_error("--window: \"%s\" is not a number of seconds from 1 to 86400", text);
+	return 2;
+}
+
+static int set_windows(void *to, const struct opt *opt, const char *text)
+{
+	unsigned *n = to;
+
+	if (!parse_u32(text, n) && *n)
+		return 0;
+	log_error("--windows: \"%s\" is no number from 1", text);
+	return 2;
+}
+
+#define OPTIONS struct reduce_options
+
 static const struct opt opts[] = {
 	{'s', "series", "SERIES",
-	 "Tasks (default), Step, Energy, ...; Tasks/3, User/solver: one table"},
-	{'d', "data", "COLUMN,...", "only these columns, in any case; default: all but times"},
-	OPT_JOBS,
-	OPT_INPUT,
-	OPT_NODES,
-	{'k', "sample", "ROWS", "of the sample, 0 to 50000; default 100"},
-	{OPT_LONG + 'c', "clusters", NULL,
-	 "which kinds of bursts there are: those of series Bursts"},
-	{OPT_LONG + 'o', "fold", NULL, "what happens inside of a region: samples of all nodes"},
-	{'r', "region", "NAME", "of --fold (default: the one that took most time)"},
-	{OPT_LONG + 'f', "follow", NULL,
-	 "a job that runs: what jobprofd of each node has; -j JOB, or inside of the job"},
-	{OPT_LONG + 'w', "window", "S", "of --follow: a result every S seconds, default 60"},
-	{OPT_LONG + 'n', "windows", "N", "of --follow: ends after N; default: when it is stopped"},
-	{'o', "output", "FILE", "the result goes into that file, made where it is not there"},
-	{OPT_LONG + 'j', "json", NULL, "as JSON, with histograms and the sample"},
-	{OPT_LONG + 's', "store", NULL, "puts the result into the job file, of one job file only"},
-	{OPT_LONG + 'k', "keep", "DIR",
-	 "also writes what each process found there, as rank-N.part, for a later reduce"},
-	{OPT_OVERWRITE_LETTER, "overwrite", NULL, "replaces the parts that are in DIR of --keep"},
-	{0},
-};
-
-static const struct opt_values values[] = {
-	{'s', series__print_names},
-	{'d', series__print_columns},
+	 "Tasks (default), Step, Energy, ...; Tasks/3, User/solver: one table",
+	 OPT_TEXT(OPTIONS, series), .values = series__print_names},
+	{'d', "data", "COLUMN,...", "only these columns, in any case; default: all but times",
+	 OPT_TEXT(OPTIONS, columns), .values = series__print_columns},
+	OPT_JOBS(OPTIONS),
+	OPT_INPUT(OPTIONS),
+	OPT_NODES(OPTIONS),
+	{'k', "sample", "ROWS", "of the sample, 0 to 50000; default 100",
+	 OPT_CALL_AT(set_sample, OPTIONS, k)},
+	{0, "clusters", NULL, "which kinds of bursts there are: those of series Bursts",
+	 OPT_CALL(set_clusters)},
+	{0, "fold", NULL, "what happens inside of a region: samples of all nodes",
+	 OPT_CALL(set_fold)},
+	{'r', "region", "NAME", "of --fold (default: the one that took most time)",
+	 OPT_TEXT(OPTIONS, region)},
+	{0, "follow", NULL,
+	 "a job that runs: what jobprofd of each node has; -j JOB, or inside of the job",
+	 OPT_FLAG(OPTIONS, follow)},
+	{0, "window", "S", "of --follow: a result every S seconds, default 60",
+	 OPT_CALL_AT(set_window, OPTIONS, window_s)},
+	{0, "windows", "N", "of --follow: ends after N; default: when it is stopped",
+	 OPT_CALL_AT(set_windows, OPTIONS, windows)},
+	{'o', "output", "FILE", "the result goes into that file, made where it is not there",
+	 OPT_TEXT(OPTIONS, output)},
+	{0, "json", NULL, "as JSON, with histograms and the sample", OPT_FLAG(OPTIONS, json)},
+	{0, "store", NULL, "puts the result into the job file, of one job file only",
+	 OPT_FLAG(OPTIONS, store)},
+	{0, "keep", "DIR",
+	 "also writes what each process found there, as rank-N.part, for a later reduce",
+	 OPT_TEXT(OPTIONS, keep)},
+	{0, "overwrite", NULL, "replaces the parts that are in DIR of --keep",
+	 OPT_CALL(options__take_overwrite)},
 	{0},
 };
 
@@ -56,83 +112,7 @@ const struct command cmd_reduce = {
 		 "nodes, and a sample of the rows. Below mpirun or srun many processes share the\n"
 		 "files. The result is the same for any order of files and number of processes.",
 	.opts = opts,
-	.values = values,
 };
-
-static int set_sample(struct reduce_options *o, const char *text)
-{
-	if (!parse_u32(text, &o->k) && o->k <= REDUCTION_K_MAX)
-		return 0;
-	log_error("--sample: \"%s\" is no number from 0 to %u", text, REDUCTION_K_MAX);
-	return 2;
-}
-
-static int set_window(struct reduce_options *o, const char *text)
-{
-	if (!parse_double(text, &o->window_s) && o->window_s >= 1 && o->window_s <= 86400)
-		return 0;
-	log_error("--window: \"%s\" is not a number of seconds from 1 to 86400", text);
-	return 2;
-}
-
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct reduce_options *o = ctx;
-
-	switch (letter) {
-	case 's':
-		o->series = arg;
-		return 0;
-	case 'd':
-		o->columns = arg;
-		return 0;
-	case 'j':
-		o->jobs = arg;
-		return 0;
-	case 'i':
-	case 'p':
-		o->input = arg;
-		return 0;
-	case 'N':
-		o->nodes = arg;
-		return 0;
-	case 'k':
-		return set_sample(o, arg);
-	case 'o':
-		o->output = arg;
-		return 0;
-	case OPT_LONG + 'j':
-		o->json = true;
-		return 0;
-	case OPT_LONG + 'c':
-		o->clusters = true;
-		o->series = MODEL_SERIES;
-		return 0;
-	case OPT_LONG + 'o':
-		o->fold = true;
-		o->series = FOLD_SERIES;
-		return 0;
-	case 'r':
-		o->region = arg;
-		return 0;
-	case OPT_LONG + 'f':
-		o->follow = true;
-		return 0;
-	case OPT_LONG + 'w':
-		return set_window(o, arg);
-	case OPT_LONG + 'n':
-		if (!parse_u32(arg, &o->windows) && o->windows)
-			return 0;
-		log_error("--windows: \"%s\" is no number from 1", arg);
-		return 2;
-	case OPT_LONG + 's':
-		o->store = true;
-		return 0;
-	default:
-		o->keep = arg;
-		return 0;
-	}
-}
 
 static int split_columns(struct reduce_work *w, const char *text)
 {
@@ -184,7 +164,8 @@ static void name_list(struct reduce_work *w)
 {
 	const struct reduce_options *o = w->o;
 	const char *const texts[] = {o->series, o->columns ? o->columns : "",
-				     o->jobs ? o->jobs : "", o->nodes ? o->nodes : ""};
+				     o->words.jobs ? o->words.jobs : "",
+				     o->words.nodes ? o->words.nodes : ""};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		w->list ^= splitmix64(w->list ^ reduction__unit(texts[i], ""));
@@ -199,11 +180,11 @@ static int prepare_inputs(struct reduce_work *w, char **words, unsigned n)
 		select_args__series(&w->sel, &w->task, w->series, sizeof(w->series), o->series);
 
 	if (!status)
-		status = select_args__nodes(&w->sel, &w->nodes, o->nodes);
+		status = select_args__nodes(&w->sel, &w->nodes, o->words.nodes);
 	if (!status)
 		status = split_columns(w, o->columns);
-	if (!status && !o->follow && (o->jobs || !n))
-		status = report_inputs__of(&w->files, o->jobs, n ? words[0] : o->input,
+	if (!status && !o->follow && (o->words.jobs || !n))
+		status = report_inputs__of(&w->files, o->words.jobs, n ? words[0] : o->words.input,
 					   w->sel.nodes);
 	else if (!status && !o->follow)
 		status = find_files(w, words, n);
@@ -244,13 +225,13 @@ static const char *wrong_options(const struct reduce_options *o, unsigned nwords
 	} all[] = {
 		{o->follow && o->fold, "--fold reads files: jobprofd has no samples of a job that "
 				       "runs, so fold it when it has ended"},
-		{o->follow && (nwords || o->store || o->keep || o->nodes || o->input),
+		{o->follow && (nwords || o->store || o->keep || o->words.nodes || o->words.input),
 		 "--follow takes -j, -s, -d, -k, --clusters, -o, --window, --windows and --json"},
 		{o->output && o->follow && !o->clusters, "-o of --follow needs --clusters"},
 		{o->output && o->store, "one of -o and --store"},
 		{o->output && !strcmp(o->output, "-"),
 		 "-o needs the name of a file: the result there is HDF5"},
-		{!o->follow && !o->jobs && !o->input && !nwords,
+		{!o->follow && !o->words.jobs && !o->words.input && !nwords,
 		 "which files: FILE, DIR or -j JOB"},
 		{o->clusters && o->fold, "one of --clusters and --fold"},
 		{o->clusters && strcmp(o->series, MODEL_SERIES),
@@ -273,7 +254,7 @@ int reduce__run(int argc, char **argv, const struct reduce_world *world)
 	struct reduce_options o = {.series = "Tasks", .k = UINT_MAX, .window_s = 60};
 	struct reduce_work w = {.o = &o};
 	const char *wrong;
-	int status = options__read(&cmd_reduce, argc, argv, set_option, &o);
+	int status = options__read(&cmd_reduce, argc, argv, &o);
 
 	if (status != OPTIONS_GO_ON)
 		return status;
@@ -285,7 +266,7 @@ int reduce__run(int argc, char **argv, const struct reduce_world *world)
 	wrong = wrong_options(&o, (unsigned)(argc - optind));
 	if (wrong)
 		return options__wrong(&cmd_reduce, "%s", wrong);
-	if ((o.jobs && argc - optind > 1) || (o.input && optind < argc))
+	if ((o.words.jobs && argc - optind > 1) || (o.words.input && optind < argc))
 		return options__wrong(&cmd_reduce, "\"%s\" means nothing here", argv[argc - 1]);
 	status = prepare_inputs(&w, argv + optind, (unsigned)(argc - optind));
 	if (!status)

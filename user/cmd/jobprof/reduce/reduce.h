@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "analysis/reduction/payload.h"
+#include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/reduce/reduce_fold.h"
 #include "cmd/jobprof/reduce/reduce_model.h"
 #include "cmd/jobprof/reduce/reduce_track.h"
@@ -17,7 +18,8 @@
 #define REDUCE_PART ".part" /* how names of files with parts of a reduction end */
 
 struct reduce_options {
-	const char *series, *columns, *jobs, *input, *nodes, *keep, *output, *region;
+	const char *series, *columns, *keep, *output, *region;
+	struct select_words words; /* jobs, input and nodes */
 	unsigned k;
 	bool json, store, clusters, fold, follow;
 	double window_s;

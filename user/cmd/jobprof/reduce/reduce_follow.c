@@ -378,7 +378,7 @@ static void print_window(const struct follow *f, const struct reduce_window *at)
 	} else {
 		printf("Window %" PRIu64 ": %.1f s from %.1f\n", at->number,
 		       at->end_s - at->begin_s, at->begin_s);
-		if (!f->result.rows.places.n && !f->w->o->jobs)
+		if (!f->result.rows.places.n && !f->w->o->words.jobs)
 			puts("No rows came. The step that this runs in is left out unless -j names "
 			     "it.");
 		if (f->w->o->clusters) {
@@ -454,11 +454,11 @@ static int name_job(struct follow *f, const struct reduce_options *o, char step[
 
 	if (job && id)
 		snprintf(f->own, sizeof(f->own), "%s.%s", job, id);
-	if (!o->jobs)
+	if (!o->words.jobs)
 		return job && parse_u32(job, &f->job) ? 2 : 0;
-	status = select_args__jobs(&jobs, &n, o->jobs);
+	status = select_args__jobs(&jobs, &n, o->words.jobs);
 	if (!status && (n != 1 || jobs[0].kind != JOBSPEC_JOB)) {
-		log_error("-j: \"%s\" is not one job or step, as in 42 or 42.0", o->jobs);
+		log_error("-j: \"%s\" is not one job or step, as in 42 or 42.0", o->words.jobs);
 		status = 2;
 	}
 	if (!status) {

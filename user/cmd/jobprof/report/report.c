@@ -99,45 +99,6 @@ static int store_write(const struct report *r, const char *path)
 
 /* ---- the verb */
 
-enum { OPT_JSON = OPT_LONG, OPT_FACTS, OPT_WHY, OPT_FORCE, OPT_STORE, OPT_RULES, OPT_BY, OPT_HTML };
-
-static const struct opt opts[] = {
-	{'a', "all", NULL, "every finding, and what is known of the profile itself"},
-	OPT_JOBS,
-	OPT_INPUT,
-	OPT_NODES,
-	{OPT_JSON, "json", NULL, "as JSON"},
-	{OPT_HTML, "html", "FILE",
-	 "as one file for a browser, which needs no network; - is standard output"},
-	{OPT_FACTS, "facts", NULL, "the quantities that the rules judge, with their units"},
-	{OPT_WHY, "why", "RULE", "why the rule gave no finding, or PIKA's tag was not given"},
-	{OPT_FORCE, "force", NULL, "judges PIKA's issues of short, serial and failed jobs, too"},
-	{OPT_STORE, "store", NULL, "stores the report and its analyses in the job file"},
-	{OPT_RULES, "rules", "FILE",
-	 "rules of a site, instead of " JOBPROF_SYSCONFDIR "/jobprof/rules.lua"},
-	{OPT_BY, "by", "WORD,...",
-	 "sums of several jobs by user (the default), account, partition or name"},
-	OPT_OVERWRITE,
-	{0},
-};
-
-static const struct opt_values values[] = {
-	{OPT_WHY, report__print_rules},
-	{0},
-};
-
-const struct command cmd_report = {
-	.name = "jobprof report",
-	.usage = "[OPTION]... FILE...\n"
-		 "[OPTION]... -j JOB[.STEP] [DIR]",
-	.about = "Says on one page what held a job back, what that cost and what to change, where\n"
-		 "the time went, and how much of what the job was given was used. Of several\n"
-		 "node-step files the page is about all of them together; of several jobs it is a\n"
-		 "table with a line for each.",
-	.opts = opts,
-	.values = values,
-};
-
 static int print_json(const struct report *r, FILE *out)
 {
 	json_t *json = report__json(r);
@@ -341,59 +302,64 @@ struct args {
 	struct report_opts opts;
 	struct string_list nodes;
 	struct selection sel;
-	const char *jobs, *input;
+	struct select_words words;
 };
 
-/* 0, or the status of a second form. */
-static int set_form(struct args *a, enum report_form form)
+static int set_form(void *to, const struct opt *o, const char *arg)
 {
+	struct args *a = to;
+	enum report_form form = REPORT_JSON;
+
+	while (strcmp(form_options[form] + strlen("--"), o->name) != 0)
+		form++;
 	if (a->opts.form != REPORT_PAGE && a->opts.form != form)
 		return options__wrong(&cmd_report,
 				      "one of --json, --facts, --why, --store and --html");
 	a->opts.form = form;
-	return 0;
-}
-
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct args *a = ctx;
-
-	switch (letter) {
-	case 'a':
-		a->opts.all = true;
-		break;
-	case 'j':
-		a->jobs = arg;
-		break;
-	case 'i':
-	case 'p':
-		a->input = arg;
-		break;
-	case 'N':
-		return select_args__nodes(&a->sel, &a->nodes, arg);
-	case OPT_JSON:
-		return set_form(a, REPORT_JSON);
-	case OPT_FACTS:
-		return set_form(a, REPORT_FACTS);
-	case OPT_WHY:
+	if (form == REPORT_WHY)
 		a->opts.why = arg;
-		return set_form(a, REPORT_WHY);
-	case OPT_FORCE:
-		a->opts.force = true;
-		break;
-	case OPT_STORE:
-		return set_form(a, REPORT_STORE);
-	case OPT_RULES:
-		a->opts.rules = arg;
-		break;
-	case OPT_HTML:
+	if (form == REPORT_HTML)
 		a->opts.html = arg;
-		return set_form(a, REPORT_HTML);
-	case OPT_BY:
-		return report_jobs__parse_by(arg, &a->opts.by);
-	}
 	return 0;
 }
+
+static const struct opt opts[] = {
+	{'a', "all", NULL, "every finding, and what is known of the profile itself",
+	 OPT_FLAG(struct args, opts.all)},
+	OPT_JOBS(struct args),
+	OPT_INPUT(struct args),
+	OPT_NODES(struct args),
+	{0, "json", NULL, "as JSON", OPT_CALL(set_form)},
+	{0, "html", "FILE",
+	 "as one file for a browser, which needs no network; - is standard output",
+	 OPT_CALL(set_form)},
+	{0, "facts", NULL, "the quantities that the rules judge, with their units",
+	 OPT_CALL(set_form)},
+	{0, "why", "RULE", "why the rule gave no finding, or PIKA's tag was not given",
+	 OPT_CALL(set_form), .values = report__print_rules},
+	{0, "force", NULL, "judges PIKA's issues of short, serial and failed jobs, too",
+	 OPT_FLAG(struct args, opts.force)},
+	{0, "store", NULL, "stores the report and its analyses in the job file",
+	 OPT_CALL(set_form)},
+	{0, "rules", "FILE", "rules of a site, instead of " JOBPROF_SYSCONFDIR "/jobprof/rules.lua",
+	 OPT_TEXT(struct args, opts.rules)},
+	{0, "by", "WORD,...",
+	 "sums of several jobs by user (the default), account, partition or name",
+	 OPT_CALL_AT(report_jobs__parse_by, struct args, opts.by)},
+	OPT_OVERWRITE,
+	{0},
+};
+
+const struct command cmd_report = {
+	.name = "jobprof report",
+	.usage = "[OPTION]... FILE...\n"
+		 "[OPTION]... -j JOB[.STEP] [DIR]",
+	.about = "Says on one page what held a job back, what that cost and what to change, where\n"
+		 "the time went, and how much of what the job was given was used. Of several\n"
+		 "node-step files the page is about all of them together; of several jobs it is a\n"
+		 "table with a line for each.",
+	.opts = opts,
+};
 
 static int report_words(struct args *a, int argc, char **argv)
 {
@@ -401,12 +367,13 @@ static int report_words(struct args *a, int argc, char **argv)
 	struct report_inputs in = {0};
 	int status = 0;
 
-	if (!a->jobs && !a->input && n > 1) {
+	if (!a->words.jobs && !a->words.input && n > 1) {
 		status = report_inputs__words(&in, argv + optind, n, a->sel.nodes);
 	} else {
-		status = input_args__word(&cmd_report, argc, argv, &a->input);
+		status = input_args__word(&cmd_report, argc, argv, &a->words.input);
 		if (!status)
-			status = report_inputs__of(&in, a->jobs, a->input, a->sel.nodes);
+			status =
+				report_inputs__of(&in, a->words.jobs, a->words.input, a->sel.nodes);
 	}
 	if (!status)
 		status = report__files(in.v, in.n, &a->opts, stdout);
@@ -417,9 +384,11 @@ static int report_words(struct args *a, int argc, char **argv)
 int verb_report(int argc, char **argv)
 {
 	struct args a = {0};
-	int status = options__read(&cmd_report, argc, argv, set_option, &a);
+	int status = options__read(&cmd_report, argc, argv, &a);
 
 	if (status == OPTIONS_GO_ON)
+		status = select_args__nodes(&a.sel, &a.nodes, a.words.nodes);
+	if (!status)
 		status = report_words(&a, argc, argv);
 	string_list__free(&a.nodes);
 	return status;

@@ -160,8 +160,10 @@ int report_jobs__files(const struct job_input *inputs, unsigned n, const struct 
 	return status;
 }
 
-int report_jobs__parse_by(const char *list, unsigned *by)
+int report_jobs__parse_by(void *to, const struct opt *o, const char *list)
 {
+	unsigned *by = to;
+
 	*by = 0;
 	for (const char *word = list; word; word = strchr(word, ',')) {
 		size_t len;

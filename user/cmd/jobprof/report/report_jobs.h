@@ -3,6 +3,7 @@
 #ifndef JP_CMD_JOBPROF_REPORT_JOBS_H
 #define JP_CMD_JOBPROF_REPORT_JOBS_H
 
+#include "base/options.h"
 #include "cmd/jobprof/report/report.h"
 
 /* Whether the names of the files say so. */
@@ -11,7 +12,8 @@ bool report_jobs__are_several(const struct job_input *inputs, unsigned n);
  * any other file is a job. 0; 1: a file could not be read, which has been said. */
 int report_jobs__files(const struct job_input *inputs, unsigned n, const struct report_opts *o,
 		       FILE *out);
-/* A list of words, as bits of report_opts. 0, or 2 and it has said what is wrong. */
-int report_jobs__parse_by(const char *list, unsigned *by);
+/* For an option: a list of words into the bits `by` of report_opts. 0, or 2 and it has said what is
+ * wrong. */
+int report_jobs__parse_by(void *by, const struct opt *o, const char *list);
 
 #endif

@@ -9,7 +9,8 @@
 #include "cmd/jobprof/verbs.h"
 
 static const struct opt opts[] = {
-	{'t', "time", "T", "seconds since 1970, as \"date +%s.%N\" says (default: now)"},
+	{'t', "time", "T", "seconds since 1970, as \"date +%s.%N\" says (default: now)",
+	 OPT_CALL_AT(client_conn__parse_time, struct jpc_mark, time_ns)},
 	{0},
 };
 
@@ -33,18 +34,10 @@ static int send_mark(struct jpc_mark *m)
 	return status;
 }
 
-static int set_option(void *ctx, int letter, const char *arg)
-{
-	struct jpc_mark *m = ctx;
-
-	(void)letter;
-	return client_conn__parse_time(arg, &m->time_ns);
-}
-
 int verb_mark(int argc, char **argv)
 {
 	struct jpc_mark m = {.time_ns = client_conn__now_ns()};
-	int status = options__read(&cmd_mark, argc, argv, set_option, &m);
+	int status = options__read(&cmd_mark, argc, argv, &m);
 
 	if (status != OPTIONS_GO_ON)
 		return status;

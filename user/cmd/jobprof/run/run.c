@@ -303,83 +303,6 @@ static int profile(struct run *r, struct daemon_opts *o)
 	return exit_status(r) ? exit_status(r) : r->failed || r->json_failed;
 }
 
-enum {
-	OPT_PIN = OPT_LONG,
-	OPT_DEEP,
-	OPT_BTF,
-	OPT_STATE,
-	OPT_RAW,
-	OPT_BLOCK_ISSUE,
-	OPT_NET_SKB,
-	OPT_PERF,
-	OPT_UNWIND,
-	OPT_REGION,
-	OPT_REGION_BUDGET
-};
-
-static const struct opt opts[] = {
-	{'i', "interval", "S", "seconds between rows, 0.1 to 86400 (default 1)"},
-	{'s', "series", "LIST",
-	 "families to record: base, sched, memory, file, self, cgroup, latency, wait, culprit, "
-	 "sample, stack, fold, burst, block, network, perf, files, energy, gpu, interconnect, "
-	 "filesystem, node; default all, which is every one but stack, fold, burst and "
-	 "files; deep is all and these; "
-	 "see jobprof list"},
-	{OPT_DEEP, "deep", NULL,
-	 "records stack, fold, burst and files, too, as --series deep does: what the code "
-	 "did, for some more of a CPU"},
-	{'e', "events", "LIST",
-	 "hardware events to count, by perf's names, rHEX or PMU/TERMS/ "
-	 "(default " PERF_EVENTS_DEFAULT ")"},
-	{OPT_PERF, "perf-mode", "MODE",
-	 "exact, sampled, off, or auto (the default): the first of them that costs at most a "
-	 "hundredth of a CPU"},
-	{OPT_UNWIND, "unwind", "HOW",
-	 "how stacks are followed: fp, by frame pointers (the default), or dwarf, by .eh_frame"},
-	{OPT_REGION, "region", "FILE:FUNCTION",
-	 "each execution of the function is a row of Regions; "
-	 "usdt:FILE:PROVIDER:BEGIN,END: from one probe to another; wait:FILE:FUNCTION: it is a "
-	 "wait, which ends a burst; may be given 16 times"},
-	{OPT_REGION_BUDGET, "region-budget", "PERCENT",
-	 "of a CPU that all regions may cost; above that the dearest pauses (default 1)"},
-	{'o', "output", "DIR|FILE.h5",
-	 "where the file goes, made if it is not there (default: here), or the file itself; one "
-	 "that is there is moved to restart0/"},
-	{'j', "json", "FILE",
-	 "writes the page there as JSON; \"-\": standard output, behind CMD's"},
-	OPT_OVERWRITE,
-	{'q', "quiet", NULL, "print no page"},
-	{'u', "user", "USER", "run CMD as USER (default: who called sudo)"},
-	{'w', "wait-all", NULL, "wait for background processes of CMD too"},
-	{OPT_PIN, "pin", "DIR", "pin the maps there, so that jobprof-dump can look"},
-	{OPT_BTF, "btf", "FILE", "kernel type information instead of the running kernel's"},
-	{OPT_RAW, "raw-tp", NULL, NULL},
-	{OPT_BLOCK_ISSUE, "block-issue", NULL, NULL},
-	{OPT_NET_SKB, "net-skb", NULL, NULL},
-	{OPT_STATE, "state-dir", "DIR", "where the journal is kept (default /var/lib/jobprof)"},
-	{0},
-};
-
-static const struct opt_values values[] = {
-	{'s', family__print_words},
-	{OPT_PERF, config__print_perf_words},
-	{OPT_UNWIND, config__print_unwind_words},
-	{0},
-};
-
-const struct command cmd_run = {
-	.name = "jobprof run",
-	.usage = "[OPTION]... [--] CMD [ARG]...",
-	.about = "Runs CMD, profiles it and all its children, writes <id>_0_<node>.h5 and\n"
-		 "prints on standard error what held it back, as jobprof report does.\n"
-		 "The exit status is CMD's (127: not found, 126: cannot be run, 128+n: killed by\n"
-		 "signal n). Without root, or as root of a container, in a step that jobprofd\n"
-		 "profiles: reports on what the step did meanwhile.",
-	.opts = opts,
-	.values = values,
-	.runs_another = true,
-};
-
 struct args {
 	const char *interval, *series, *out, *user, *perf_mode;
 	const char *region[JP_REGIONS], *region_budget;
@@ -400,76 +323,114 @@ static int set_string(char **field, const char *value)
 }
 
 struct run_options {
-	struct run *r;
-	struct daemon_opts *o;
-	struct config *cfg;
-	struct args *a;
+	struct run r;
+	struct daemon_opts o;
+	struct config cfg;
+	struct args a;
 };
 
-static const char *long_name(int letter)
+static int set_unwind(void *to, const struct opt *o, const char *arg)
 {
-	const struct opt *o = opts;
+	struct run_options *all = to;
 
-	while (o->letter != letter)
-		o++;
-	return o->name;
-}
-
-static int set_unwind(struct config *cfg, const char *arg)
-{
-	if (!config__parse_unwind(arg, &cfg->unwind))
+	if (!config__parse_unwind(arg, &all->cfg.unwind))
 		return 0;
 	log_error("--unwind %s: want fp or dwarf", arg);
 	return 2;
 }
 
-static int set_option(void *ctx, int letter, const char *arg)
+/* A text that is the configuration's to free. */
+static int set_copy(void *to, const struct opt *o, const char *arg)
 {
-	const struct run_options *to = ctx;
-	struct args *a = to->a;
-	const struct {
-		int letter;
-		const char **text; /* one of these is set */
-		char **copy;
-		bool *flag;
-	} settings[] = {
-		{'i', .text = &a->interval},
-		{'s', .text = &a->series},
-		{OPT_DEEP, .flag = &a->deep},
-		{'e', .copy = &to->cfg->perf_events},
-		{OPT_PERF, .text = &a->perf_mode},
-		{OPT_REGION_BUDGET, .text = &a->region_budget},
-		{'o', .text = &a->out},
-		{'j', .text = &to->r->json},
-		{'q', .flag = &to->r->quiet},
-		{'u', .text = &a->user},
-		{'w', .flag = &to->r->wait_all},
-		{OPT_PIN, .text = &to->o->pin_dir},
-		{OPT_BTF, .copy = &to->cfg->btf},
-		{OPT_RAW, .flag = &to->o->raw_tp},
-		{OPT_BLOCK_ISSUE, .flag = &to->o->block_issue},
-		{OPT_NET_SKB, .flag = &to->o->net_skb},
-		{OPT_STATE, .copy = &to->cfg->state_dir},
-		{OPT_REGION, .text = &a->region[a->nregions % JP_REGIONS]},
-	};
+	return set_string(to, arg) ? 1 : 0;
+}
 
-	if (!a->rooted && letter != 'j' && letter != 'q')
-		a->rooted = long_name(letter);
-	if (letter == OPT_UNWIND)
-		return set_unwind(to->cfg, arg);
-	a->nregions += letter == OPT_REGION;
-	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
-		if (settings[i].letter != letter)
-			continue;
-		if (settings[i].copy)
-			return set_string(settings[i].copy, arg) ? 1 : 0;
-		if (settings[i].text)
-			*settings[i].text = arg;
-		if (settings[i].flag)
-			*settings[i].flag = true;
-	}
+static int add_region(void *to, const struct opt *o, const char *arg)
+{
+	struct args *a = to;
+
+	a->region[a->nregions++ % JP_REGIONS] = arg;
 	return 0;
 }
+
+static void note_rooted(void *to, const struct opt *o)
+{
+	struct run_options *all = to;
+
+	if (!all->a.rooted && o->letter != 'j' && o->letter != 'q')
+		all->a.rooted = o->name;
+}
+
+#define ALL struct run_options
+
+static const struct opt opts[] = {
+	{'i', "interval", "S", "seconds between rows, 0.1 to 86400 (default 1)",
+	 OPT_TEXT(ALL, a.interval)},
+	{'s', "series", "LIST",
+	 "families to record: base, sched, memory, file, self, cgroup, latency, wait, culprit, "
+	 "sample, stack, fold, burst, block, network, perf, files, energy, gpu, interconnect, "
+	 "filesystem, node; default all, which is every one but stack, fold, burst and "
+	 "files; deep is all and these; "
+	 "see jobprof list",
+	 OPT_TEXT(ALL, a.series), .values = family__print_words},
+	{0, "deep", NULL,
+	 "records stack, fold, burst and files, too, as --series deep does: what the code "
+	 "did, for some more of a CPU",
+	 OPT_FLAG(ALL, a.deep)},
+	{'e', "events", "LIST",
+	 "hardware events to count, by perf's names, rHEX or PMU/TERMS/ "
+	 "(default " PERF_EVENTS_DEFAULT ")",
+	 OPT_CALL_AT(set_copy, ALL, cfg.perf_events)},
+	{0, "perf-mode", "MODE",
+	 "exact, sampled, off, or auto (the default): the first of them that costs at most a "
+	 "hundredth of a CPU",
+	 OPT_TEXT(ALL, a.perf_mode), .values = config__print_perf_words},
+	{0, "unwind", "HOW",
+	 "how stacks are followed: fp, by frame pointers (the default), or dwarf, by .eh_frame",
+	 OPT_CALL(set_unwind), .values = config__print_unwind_words},
+	{0, "region", "FILE:FUNCTION",
+	 "each execution of the function is a row of Regions; "
+	 "usdt:FILE:PROVIDER:BEGIN,END: from one probe to another; wait:FILE:FUNCTION: it is a "
+	 "wait, which ends a burst; may be given 16 times",
+	 OPT_CALL_AT(add_region, ALL, a)},
+	{0, "region-budget", "PERCENT",
+	 "of a CPU that all regions may cost; above that the dearest pauses (default 1)",
+	 OPT_TEXT(ALL, a.region_budget)},
+	{'o', "output", "DIR|FILE.h5",
+	 "where the file goes, made if it is not there (default: here), or the file itself; one "
+	 "that is there is moved to restart0/",
+	 OPT_TEXT(ALL, a.out)},
+	{'j', "json", "FILE", "writes the page there as JSON; \"-\": standard output, behind CMD's",
+	 OPT_TEXT(ALL, r.json)},
+	OPT_OVERWRITE,
+	{'q', "quiet", NULL, "print no page", OPT_FLAG(ALL, r.quiet)},
+	{'u', "user", "USER", "run CMD as USER (default: who called sudo)", OPT_TEXT(ALL, a.user)},
+	{'w', "wait-all", NULL, "wait for background processes of CMD too",
+	 OPT_FLAG(ALL, r.wait_all)},
+	{0, "pin", "DIR", "pin the maps there, so that jobprof-dump can look",
+	 OPT_TEXT(ALL, o.pin_dir)},
+	{0, "btf", "FILE", "kernel type information instead of the running kernel's",
+	 OPT_CALL_AT(set_copy, ALL, cfg.btf)},
+	{0, "raw-tp", NULL, NULL, OPT_FLAG(ALL, o.raw_tp)},
+	{0, "block-issue", NULL, NULL, OPT_FLAG(ALL, o.block_issue)},
+	{0, "net-skb", NULL, NULL, OPT_FLAG(ALL, o.net_skb)},
+	{0, "state-dir", "DIR", "where the journal is kept (default /var/lib/jobprof)",
+	 OPT_CALL_AT(set_copy, ALL, cfg.state_dir)},
+	{0},
+};
+
+const struct command cmd_run = {
+	.name = "jobprof run",
+	.usage = "[OPTION]... [--] CMD [ARG]...",
+	.about = "Runs CMD, profiles it and all its children, writes <id>_0_<node>.h5 and\n"
+		 "prints on standard error what held it back, as jobprof report does.\n"
+		 "The exit status is CMD's (127: not found, 126: cannot be run, 128+n: killed by\n"
+		 "signal n). Without root, or as root of a container, in a step that jobprofd\n"
+		 "profiles: reports on what the step did meanwhile.",
+	.opts = opts,
+	.runs_another = true,
+	.see = note_rooted,
+};
 
 static int apply_events(struct config *cfg, const struct args *a)
 {
@@ -638,41 +599,48 @@ static int run_as_root(struct run *r, struct daemon_opts *o, const struct args *
 	return status;
 }
 
+static void prepare(struct run_options *all)
+{
+	struct run *r = &all->r;
+
+	r->status = -1;
+	all->o = (struct daemon_opts){.cfg = &all->cfg,
+				      .embedded = true,
+				      .ctx = r,
+				      .command_status = &r->status,
+				      .child = on_child,
+				      .interrupt = on_interrupt,
+				      .done = is_done};
+	all->cfg.max_slots = 128; /* half of them for ranks */
+	snprintf(r->socket, sizeof(r->socket), CLIENT_CONN_RUN_DIR "/" CLIENT_CONN_RUN_FORM,
+		 getpid());
+	set_string(&all->cfg.socket, r->socket);
+	getrlimit(RLIMIT_NOFILE, &r->files);
+}
+
 int verb_run(int argc, char **argv)
 {
-	struct run r = {};
-	struct args a = {};
-	struct config cfg = {};
-	struct daemon_opts o = {.cfg = &cfg,
-				.embedded = true,
-				.ctx = &r,
-				.child = on_child,
-				.interrupt = on_interrupt,
-				.done = is_done};
+	struct run_options all = {};
+	struct run *r = &all.r;
 	bool done = false; /* with --help */
 	int status;
 
-	if (config__init(&cfg))
+	if (config__init(&all.cfg))
 		return 1;
-	cfg.max_slots = 128; /* half of them for ranks */
 	remove_stale_sockets();
-	snprintf(r.socket, sizeof(r.socket), CLIENT_CONN_RUN_DIR "/" CLIENT_CONN_RUN_FORM,
-		 getpid());
-	set_string(&cfg.socket, r.socket);
 	log__set_level(LOGL_WARN);
-	getrlimit(RLIMIT_NOFILE, &r.files);
-	status = options__read(&cmd_run, argc, argv, set_option,
-			       &(struct run_options){&r, &o, &cfg, &a});
-	r.argv = argv + optind;
+	prepare(&all);
+	status = options__read(&cmd_run, argc, argv, &all);
+	r->argv = argv + optind;
 	if (status == OPTIONS_GO_ON)
-		status = optind < argc ? apply_args(&r, &o, &cfg, &a)
+		status = optind < argc ? apply_args(r, &all.o, &all.cfg, &all.a)
 				       : options__wrong(&cmd_run, "there is no command to run");
 	else
 		done = true;
 	if (!done && !status)
 		status = !geteuid() && kern__may_load()
-				 ? run_as_root(&r, &o, &a)
-				 : run_window__run(r.argv, a.rooted, r.json, r.quiet);
-	config__free(&cfg);
+				 ? run_as_root(r, &all.o, &all.a)
+				 : run_window__run(r->argv, all.a.rooted, r->json, r->quiet);
+	config__free(&all.cfg);
 	return status;
 }
