@@ -55,7 +55,7 @@ struct run {
 	bool quiet, wait_all;
 	struct run_regions regions;
 	pid_t pid;
-	int status;
+	int status; /* of wait(2); below 0: it runs */
 	bool ended, removed;
 	const struct step *failed; /* its file cannot be written */
 	bool json_failed, interrupted;
@@ -640,12 +640,13 @@ static int run_as_root(struct run *r, struct daemon_opts *o, const struct args *
 
 int verb_run(int argc, char **argv)
 {
-	struct run r = {};
+	struct run r = {.status = -1};
 	struct args a = {};
 	struct config cfg = {};
 	struct daemon_opts o = {.cfg = &cfg,
 				.embedded = true,
 				.ctx = &r,
+				.command_status = &r.status,
 				.child = on_child,
 				.interrupt = on_interrupt,
 				.done = is_done};
