@@ -47,6 +47,7 @@ struct daemon_opts {
 	const char *out_dir;
 	const char *file;		  /* its name there; NULL: by job, step and node */
 	const char *command, *cwd, *user; /* what is run, where and as whom, for the file */
+	const int *command_status;	  /* its wait status; below 0: it runs */
 	uid_t uid;
 	gid_t gid;
 	const struct kern_region *regions; /* functions that are regions; they stay the caller's */

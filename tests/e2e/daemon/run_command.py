@@ -47,6 +47,14 @@ def command_ends():
             ("a directory", ["/tmp"], 126, "cannot run /tmp: "),
             ("empty", [""], 127, "cannot run")):
         says("CMD %s: %d" % (name, status), sh(run_cmd(*cmd)), status, text)
+    script, out = os.path.join(tmpdir("cmd"), "script"), tmpdir("ends")
+    with open(script, "w") as f:
+        f.write("#!/nonexistent/interpreter\n")
+    os.chmod(script, 0o755)
+    says("CMD without its interpreter: 127", sh(run_cmd(script, out=out)), 127, "cannot run .*script: No such file")
+    attrs = attributes(h5_files(out)[0])
+    is_equal("CMD without its interpreter: the file says how it ended",
+             (attrs["End Reason"], int(attrs.get("Exit Status", [-1])[0])), ("exited", 127))
     for name, script, status in (("its own status", "exit 42", 42), ("SIGTERM", "kill -TERM $$", 143),
                                  ("SIGKILL", "kill -KILL $$", 137), ("SIGSEGV", "kill -SEGV $$", 139)):
         p = sh(run_cmd("sh", "-c", script))

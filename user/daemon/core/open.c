@@ -260,6 +260,7 @@ static void fill_env(struct daemon *d)
 	d->env.embedded = d->opts.embedded;
 	d->env.file = d->opts.file;
 	d->env.command = d->opts.command;
+	d->env.command_status = d->opts.command_status;
 	d->env.cwd = d->opts.cwd;
 	d->env.user = d->opts.user;
 	d->env.uid = d->opts.uid;

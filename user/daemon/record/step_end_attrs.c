@@ -23,7 +23,7 @@ static void take_worse_status(int *status, int other)
 		*status = other;
 }
 
-static bool worst_exit(const struct step *s, struct kern *k, int *status)
+static bool worst_exit(const struct step *s, const struct step_env *env, int *status)
 {
 	bool any = false;
 	uint32_t slot;
@@ -32,7 +32,7 @@ static bool worst_exit(const struct step *s, struct kern *k, int *status)
 	*status = 0;
 	for_each_slot(slot, s)
 	{
-		const struct jp_slot *info = kern__slot(k, slot);
+		const struct jp_slot *info = kern__slot(env->k, slot);
 
 		if (!(info->flags & JP_SLOT_F_EXITED))
 			continue;
@@ -44,6 +44,11 @@ static bool worst_exit(const struct step *s, struct kern *k, int *status)
 			continue;
 		any = true;
 		take_worse_status(status, s->req->tasks[i].status);
+	}
+	/* A command that cannot be executed is a task of nobody. */
+	if (!any && env->command_status && *env->command_status >= 0) {
+		any = true;
+		*status = *env->command_status;
 	}
 	return any;
 }
@@ -75,17 +80,17 @@ bool step__must_ask_squeue(const struct step *s, const struct step_env *env)
 	int status;
 
 	if (env->embedded || (s->req && s->req->reason[0]) || s->ids.step_id == STEP_EXTERN ||
-	    !step__on_first_node(s) || oom_kills(s, env->k) || !worst_exit(s, env->k, &status))
+	    !step__on_first_node(s) || oom_kills(s, env->k) || !worst_exit(s, env, &status))
 		return false;
 	return WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL);
 }
 
-static void put_reason(struct step *s, struct kern *k, const char *reason)
+static void put_reason(struct step *s, const struct step_env *env, const char *reason)
 {
 	char text[64];
 	int status;
 	/* what holds an extern step open is always killed by Slurm in the end */
-	bool known = s->ids.step_id != STEP_EXTERN && worst_exit(s, k, &status);
+	bool known = s->ids.step_id != STEP_EXTERN && worst_exit(s, env, &status);
 
 	if (known)
 		journal__attr_i32(s->journal, "Exit Status",
@@ -95,7 +100,7 @@ static void put_reason(struct step *s, struct kern *k, const char *reason)
 		reason = s->req->reason;
 	if (reason) {
 		journal__attr_str(s->journal, "End Reason", reason);
-	} else if (oom_kills(s, k)) {
+	} else if (oom_kills(s, env->k)) {
 		journal__attr_str(s->journal, "End Reason", "out of memory");
 	} else if (known && WIFSIGNALED(status)) {
 		snprintf(text, sizeof(text), "signal %d", WTERMSIG(status));
@@ -222,7 +227,7 @@ void step__put_end_attrs(struct step *s, const struct step_env *env, const char 
 
 	journal__attr_i32(s->journal, "Number of Tasks", s->tasks_seen);
 	journal__attr_i64(s->journal, "Intervals", s->intervals);
-	put_reason(s, env->k, reason);
+	put_reason(s, env, reason);
 	put_leaving(s, env->k);
 	put_losses(s, env);
 	/* sampling may have become less frequent */

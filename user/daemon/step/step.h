@@ -151,6 +151,7 @@ struct step_env {
 	bool leaving;			     /* what is not known now will not be */
 	bool embedded; /* jobprof run: the file goes to hdf5_dir itself, as uid:gid */
 	const char *file, *command, *cwd, *user; /* of it: see daemon_opts */
+	const int *command_status;		 /* likewise */
 	uid_t uid;
 	gid_t gid;
 	const struct cgroup_roots *cgroups;

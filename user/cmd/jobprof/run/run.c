@@ -55,7 +55,7 @@ struct run {
 	bool quiet, wait_all;
 	struct run_regions regions;
 	pid_t pid;
-	int status;
+	int status; /* of wait(2); below 0: it runs */
 	bool ended, removed;
 	const struct step *failed; /* its file cannot be written */
 	bool json_failed, interrupted;
