@@ -253,8 +253,9 @@ int verb_show(int argc, char **argv)
 	struct args a = {0};
 	int status = options__read(&cmd_show, argc, argv, &a);
 
-	if (status == OPTIONS_GO_ON)
-		status = select_args__nodes(&a.sel, &a.nodes, a.words.nodes);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	status = select_args__nodes(&a.sel, &a.nodes, a.words.nodes);
 	a.opts.nodes = a.sel.nodes;
 	a.opts.form = a.json ? SHOW_JSON : a.all ? SHOW_ALL : SHOW_PAGE;
 	if (!status)

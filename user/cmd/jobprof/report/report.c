@@ -386,8 +386,9 @@ int verb_report(int argc, char **argv)
 	struct args a = {0};
 	int status = options__read(&cmd_report, argc, argv, &a);
 
-	if (status == OPTIONS_GO_ON)
-		status = select_args__nodes(&a.sel, &a.nodes, a.words.nodes);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	status = select_args__nodes(&a.sel, &a.nodes, a.words.nodes);
 	if (!status)
 		status = report_words(&a, argc, argv);
 	string_list__free(&a.nodes);
