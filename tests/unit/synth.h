@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/abi/sched.h"
 #include "journal/journal.h"
 #include "schema/series.h"
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "bpf/abi/sched.h"
 #include "tests/unit/unit.h"
 #include "schema/series.h"
 

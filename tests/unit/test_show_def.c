@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bpf/abi/sched.h"
 #include "tests/unit/unit.h"
 #include "schema/describe.h"
 

@@ -16,7 +16,7 @@
 #ifndef JP_ANALYSIS_ANALYSIS_H
 #define JP_ANALYSIS_ANALYSIS_H
 
-#include "bpf/jobprof.h"
+#include "bpf/abi/sched.h"
 #include "model/model.h"
 
 /* Over the known values of a column; NaN: there is no such column, or no value of it is known. The

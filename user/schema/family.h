@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "bpf/jobprof.h"
+#include "bpf/abi/family.h"
 
 /* Made from schemas/, in the order of their bits. */
 struct family_info {

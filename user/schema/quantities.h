@@ -4,7 +4,9 @@
 #ifndef JP_SCHEMA_QUANTITIES_H
 #define JP_SCHEMA_QUANTITIES_H
 
-#include "bpf/jobprof.h"
+#include "bpf/abi/pmu.h"
+#include "bpf/abi/sample.h"
+#include "bpf/abi/sched.h"
 
 /*
  * What one slot, task or step has used so far (sample/totals.h). Counters are cumulative since the

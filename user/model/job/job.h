@@ -7,6 +7,7 @@
 #ifndef JP_MODEL_JOB_H
 #define JP_MODEL_JOB_H
 
+#include "bpf/abi/sched.h"
 #include "model/binned.h"
 #include "model/model.h"
 #include "schema/series.h"
