@@ -30,6 +30,17 @@ int string_list__append(struct string_list *l, const char *text)
 	return string_list__take(l, strdup(text));
 }
 
+static int by_version(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+void string_list__sort(struct string_list *l, unsigned from)
+{
+	if (l->n > from)
+		qsort(l->v + from, l->n - from, sizeof(*l->v), by_version);
+}
+
 void string_list__free(struct string_list *l)
 {
 	for (unsigned i = 0; i < l->n; i++)

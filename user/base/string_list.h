@@ -13,6 +13,8 @@ struct string_list {
 int string_list__take(struct string_list *l, char *text);
 /* Adds a copy of the text. 0 or -ENOMEM. */
 int string_list__append(struct string_list *l, const char *text);
+/* The texts from that one on, as versions are: n2 before n10. */
+void string_list__sort(struct string_list *l, unsigned from);
 /* The list is empty then. */
 void string_list__free(struct string_list *l);
 

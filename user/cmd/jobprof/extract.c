@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
+#include "cmd/jobprof/input_search.h"
 #include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
@@ -241,19 +241,12 @@ static unsigned count_jobs(const struct args *a)
 	return n;
 }
 
-static bool is_dir(const char *path)
-{
-	struct stat st;
-
-	return path && !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
 static int check_args(struct args *a)
 {
 	const char *reason = NULL;
 	unsigned jobs = count_jobs(a);
 
-	a->to_dir = is_dir(a->output);
+	a->to_dir = input_search__is_dir(a->output);
 	if (!a->words.input && !jobs)
 		reason = "which file: FILE, or -j JOB";
 	else if (!a->series.n)

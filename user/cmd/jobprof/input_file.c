@@ -155,13 +155,6 @@ static int find_meant(struct input_files *f, const struct jobspec *specs, unsign
 	return err;
 }
 
-static bool is_dir(const char *path)
-{
-	struct stat st;
-
-	return path && !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
 /* Where it was looked for is the site's directory, if nothing was named and it has one. */
 static int find_anywhere(struct input_files *f, const struct jobspec *specs, unsigned n,
 			 const char *input, char **site)
@@ -223,7 +216,7 @@ static int take_file(struct input_files *f, const char *path, const struct jobsp
 int input_files__of(struct input_files *out, const struct jobspec *specs, unsigned n,
 		    const char *input)
 {
-	bool search = !input || is_dir(input);
+	bool search = !input || input_search__is_dir(input);
 	_cleanup_free_ char *site = NULL;
 	int err;
 
@@ -264,7 +257,7 @@ static void take_first(struct input_file *out, struct input_files *f)
 int input_file__of(struct input_file *out, const struct jobspec *specs, unsigned n,
 		   const char *input)
 {
-	bool is_file = input && !is_dir(input);
+	bool is_file = input && !input_search__is_dir(input);
 	const char *dir = input ? input : ".";
 	struct input_files all = {0};
 	int err;
@@ -377,7 +370,7 @@ int input_file__choose(struct input_file *out, const char *jobs, const char *inp
 	*out = (struct input_file){0};
 	if (!jobs && !input)
 		return newest_file(out);
-	if (!jobs && is_dir(input))
+	if (!jobs && input_search__is_dir(input))
 		return only_file(out, input);
 	if (!jobs) {
 		out->path = strdup(input);

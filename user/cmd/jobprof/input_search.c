@@ -193,24 +193,18 @@ static int add_asked(void *ctx, char *path, uint32_t job)
 	return string_list__take(ctx, path);
 }
 
-static bool is_dir(const char *path, const struct dirent *e)
+bool input_search__is_dir(const char *path)
 {
 	struct stat st;
 
+	return path && !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static bool is_dir(const char *path, const struct dirent *e)
+{
 	if (e->d_type != DT_UNKNOWN && e->d_type != DT_LNK)
 		return e->d_type == DT_DIR;
-	return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strverscmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void sort(struct string_list *l, unsigned from, int (*order)(const void *a, const void *b))
-{
-	if (l->n > from)
-		qsort(l->v + from, l->n - from, sizeof(*l->v), order);
+	return input_search__is_dir(path);
 }
 
 int input_search__dirs(struct string_list *dirs, const char *dir)
@@ -227,7 +221,7 @@ int input_search__dirs(struct string_list *dirs, const char *dir)
 		if (!err && !is_dir(dirs->v[dirs->n - 1], e))
 			free(dirs->v[--dirs->n]);
 	}
-	sort(dirs, first, by_name);
+	string_list__sort(dirs, first);
 	return err;
 }
 
@@ -273,7 +267,8 @@ static void keep_job_files(struct string_list *files, size_t dir_len)
 	const char *job_file = NULL;
 	unsigned n = 0;
 
-	sort(files, 0, by_job);
+	if (files->n)
+		qsort(files->v, files->n, sizeof(*files->v), by_job);
 	for (unsigned i = 0; i < files->n; i++) {
 		char *path = files->v[i];
 		bool of_it = job_file && input_search__job(job_file) == input_search__job(path) &&
@@ -301,7 +296,7 @@ int input_search__files(struct string_list *files, const char *dir, const struct
 		err = add_dir(&found, dirs.v[i], specs, n);
 	if (!err)
 		keep_job_files(&found, strlen(dir));
-	sort(&found, 0, by_name);
+	string_list__sort(&found, 0);
 	for (unsigned i = 0; !err && i < found.n; i++)
 		err = string_list__append(files, found.v[i]);
 	string_list__free(&found);

@@ -17,6 +17,8 @@ bool input_search__is_job_file(const char *path);
  * Those of runs before a requeue are neither. */
 bool input_search__is_usual(const char *name);
 bool input_search__is_unusual(const char *name);
+/* Of NULL and where nothing is: no. */
+bool input_search__is_dir(const char *path);
 /* dir/name, the caller's to free; NULL: no memory. */
 char *input_search__path(const char *dir, const char *name);
 /*

@@ -152,11 +152,6 @@ static int add_name(struct scan *c, const char *name)
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strverscmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int list_names(struct scan *c)
 {
 	_cleanup_closedir_ DIR *d = NULL;
@@ -174,8 +169,7 @@ static int list_names(struct scan *c)
 			return err;
 	}
 	err = -errno;
-	if (c->names.n)
-		qsort(c->names.v, c->names.n, sizeof(*c->names.v), by_name);
+	string_list__sort(&c->names, 0);
 	return err;
 }
 

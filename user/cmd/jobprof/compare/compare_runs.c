@@ -7,19 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "jobfile/merge/merge_name.h"
-
-static bool is_dir(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
+#include "cmd/jobprof/input_search.h"
 
 static bool is_job(const char *word)
 {
@@ -71,15 +63,10 @@ static int add_run(struct compare_runs *r, const char *text, const char *dir)
 static int add_name(struct compare_runs *r, const char *where, const char *name, const char *step)
 {
 	_cleanup_free_ char *path = NULL;
+	uint32_t job = input_search__job(name);
 	size_t len = strlen(name);
-	struct merge_name m;
 	char word[64];
-	unsigned job;
 
-	if (merge_name__parse(name, &m) == NAME_FILE)
-		job = m.job;
-	else if (sscanf(name, "job_%u.h5", &job) != 1)
-		job = 0;
 	if (job) {
 		snprintf(word, sizeof(word), "%u%.32s", job, step);
 		return add_run(r, word, where);
@@ -107,7 +94,7 @@ static int add_dir(struct compare_runs *r, const char *where, const char *step, 
 		if (asprintf(&path, "%s/%s", where, e->d_name) < 0) {
 			path = NULL;
 			err = -ENOMEM;
-		} else if (!is_dir(path)) {
+		} else if (!input_search__is_dir(path)) {
 			err = add_name(r, where, e->d_name, step);
 		} else if (deeper) {
 			err = add_dir(r, path, step, false);
@@ -122,7 +109,7 @@ int compare_runs__add(struct compare_runs *r, const char *word, const char *dir,
 	char *rest, *item;
 	int err = 0;
 
-	if (is_dir(word))
+	if (input_search__is_dir(word))
 		return add_dir(r, word, step, true);
 	if (!access(word, F_OK))
 		return add_run(r, word, NULL);

@@ -5,29 +5,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "cmd/jobprof/input_search.h"
-
-static bool is_dir(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strverscmp(*(char *const *)a, *(char *const *)b);
-}
 
 static int use_paths(struct report_inputs *in, const struct string_list *nodes)
 {
 	in->v = calloc(in->paths.n, sizeof(*in->v));
 	if (!in->v)
 		return -ENOMEM;
-	qsort(in->paths.v, in->paths.n, sizeof(*in->paths.v), by_name);
+	string_list__sort(&in->paths, 0);
 	for (; in->n < in->paths.n; in->n++)
 		in->v[in->n] = (struct job_input){.path = in->paths.v[in->n], .nodes = nodes};
 	return 0;
@@ -77,7 +64,7 @@ int report_inputs__of(struct report_inputs *in, const char *jobs, const char *in
 	*in = (struct report_inputs){0};
 	if (jobs)
 		return use_job(in, jobs, input, nodes);
-	if (!input || !is_dir(input))
+	if (!input || !input_search__is_dir(input))
 		return use_one(in, input, nodes);
 	err = input_search__files(&in->paths, input, NULL, 0);
 	if (!err && !in->paths.n)
@@ -98,8 +85,9 @@ int report_inputs__words(struct report_inputs *in, char *const *words, unsigned 
 	for (unsigned i = 0; !err && i < n; i++) {
 		unsigned before = in->paths.n;
 
-		err = is_dir(words[i]) ? input_search__files(&in->paths, words[i], NULL, 0)
-				       : string_list__append(&in->paths, words[i]);
+		err = input_search__is_dir(words[i])
+			      ? input_search__files(&in->paths, words[i], NULL, 0)
+			      : string_list__append(&in->paths, words[i]);
 		if (!err && in->paths.n == before)
 			err = -ENOENT;
 		if (err == -ENOENT)
