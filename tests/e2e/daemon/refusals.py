@@ -295,6 +295,24 @@ def checked_configuration():
          "slurm.conf.*Not a directory")
 
 
+def checked_hang():
+    """--check-config: a ProfileHDF5Dir that does not answer holds up neither it nor who reads what it says."""
+    site = Site("hang")
+    image = os.path.join(site.dir, "image")
+    with open(image, "wb") as f:
+        f.truncate(16 << 20)
+    if sh(["mkfs.ext4", "-q", image]).returncode or sh(["mount", "-o", "loop", image, site.h5]).returncode:
+        raise Skipped("no file system in a file can be mounted here")
+    try:
+        subprocess.run(["fsfreeze", "-f", site.h5], check=True)
+        says("check: a file system that hangs", site.check(site.jobprof, site.slurm), 1, "does not answer for 5 s")
+    except subprocess.TimeoutExpired:
+        not_ok("check: a file system that hangs", "its output does not end")
+    finally:
+        sh(["fsfreeze", "-u", site.h5])
+        sh(["umount", "-l", site.h5])
+
+
 def checked_slurm():
     """--check-config: what does not fit the node or Slurm."""
     site = Site("slurm")
@@ -435,6 +453,7 @@ def second_daemon():
 
 if __name__ == "__main__":
     need_bpf()
-    run_five_at_a_time([bpffs, second_daemon, all_errors_at_once, bad_configuration, checked_configuration, checked_slurm,
+    run_five_at_a_time([bpffs, second_daemon, all_errors_at_once, bad_configuration, checked_configuration, checked_hang,
+                        checked_slurm,
                         slurms_files, checked_plugins,
                         syslog, no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage])
