@@ -259,6 +259,12 @@ def checked_configuration():
         site.h5, "NodeName c7", "spank_jobprof.so is of version", "spank_jobprof.so is built for Slurm",
         "acct_gather_profile_jobprof.so is of", r"MaxSlots: \d+ are enough for \d+ jobs of one CPU")),
         p.stdout[-400:])
+    is_equal("check: which file was read", p.stdout.splitlines()[0],
+             "# by %s and options" % os.path.join(site.etc, "jobprof.conf"))
+    usual = re.search(r"default\s+(\S+),\s+if\s+there", sh([JOBPROFD, "--help"]).stdout).group(1)
+    if not os.path.exists(usual):
+        is_true("check: that there is none", sh([JOBPROFD, "--check-config"]).stdout.startswith(
+            "# by %s, which is not there, and options\n" % usual), usual)
     with open(os.path.join(site.etc, "again.conf"), "w") as f:
         f.write(p.stdout)
     again = sh([JOBPROFD, "--check-config", "-c", os.path.join(site.etc, "again.conf")])
