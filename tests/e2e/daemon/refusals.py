@@ -434,6 +434,23 @@ def syslog():
     wait_until(lambda: d.conf.encode() not in cmdline(pid), 20, "jobprofd to end")
 
 
+def relative_configuration():
+    """SIGHUP reads the same file when jobprofd, in the background, has left the directory it was started in."""
+    d = RootedDaemon("rc")
+    start = [JOBPROFD, "-c", os.path.basename(d.conf)]
+    p = subprocess.run(start, cwd=os.path.dirname(d.conf), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, env=plain_env(), timeout=60)
+    is_equal("a relative path: it starts", p.returncode, 0)
+    pid = int(re.search(r"process (\d+)", status(d).stdout).group(1))
+    with open(d.conf, "a") as f:
+        f.write("Nonsense=1\n")
+    os.kill(pid, signal.SIGHUP)
+    wait_until(lambda: "with the old settings" in status(d).stdout, 20, "the settings to be read again")
+    is_true("a relative path: it is read again", 'unknown key "Nonsense"' in status(d).stdout, status(d).stdout)
+    os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not os.path.exists("/proc/%d" % pid), 60, "jobprofd to end")
+
+
 def cmdline(pid):
     try:
         with open("/proc/%s/cmdline" % pid, "rb") as f:
@@ -459,7 +476,6 @@ def second_daemon():
 
 if __name__ == "__main__":
     need_bpf()
-    run_five_at_a_time([bpffs, second_daemon, all_errors_at_once, bad_configuration, checked_configuration, checked_hang,
-                        checked_slurm,
-                        slurms_files, checked_plugins,
+    run_five_at_a_time([bpffs, second_daemon, all_errors_at_once, bad_configuration, checked_configuration,
+                        checked_hang, relative_configuration, checked_slurm, slurms_files, checked_plugins,
                         syslog, no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage])

@@ -281,8 +281,19 @@ static int run(const struct args *a, struct config *c, const struct check_famili
 	return a->check_bpf ? jobprofd__check_bpf(c) : serve_steps(a, c, f);
 }
 
+/* Of a path that begins in this directory: SIGHUP reads it again when that is left. NULL: of
+ * another. */
+static char *whole_path(const char *path)
+{
+	_cleanup_free_ char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
+	char *whole;
+
+	return cwd && asprintf(&whole, "%s/%s", cwd, path) > 0 ? whole : NULL;
+}
+
 int main(int argc, char **argv)
 {
+	_cleanup_free_ char *whole = NULL;
 	struct config c = {};
 	struct args a = {.config = DEFAULT_CONFIG};
 	struct check_families f;
@@ -302,6 +313,8 @@ int main(int argc, char **argv)
 		return jobprofd__check(a.btf);
 	if (config__init(&c))
 		return 1;
+	whole = whole_path(a.config);
+	a.config = whole ? whole : a.config;
 	status = load_config(&a, &c, &f);
 	status = run(&a, &c, &f, status != 0);
 	config__free(&c);
