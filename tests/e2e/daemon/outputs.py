@@ -224,6 +224,9 @@ def slots_that_are_wanting():
     steps.append(d.step(new_job(), 0, ["sleep", "100"]))
     wait_until(lambda: d.stats()["slots_exhausted"] > before, 20, "one more step without a slot")
     is_equal("slots, and more steps: since the first", since_of(d, "slots are taken"), first)
+    is_true("slots, and more steps: both are counted", "and 2 steps are not profiled" in status(d).stdout, status(d).stdout)
+    end_of(steps.pop())
+    is_true("slots, and a step less: one is counted", "and 1 step is not profiled" in status(d).stdout, status(d).stdout)
     for s in steps:
         end_of(s)
     for path in taken:
@@ -327,6 +330,8 @@ def full_state():
     end_of(q)
     time.sleep(0.3)
     is_as_old_as_it_was("StateDir full", d, "2 journals cannot be written, as .*journal: make room in " + state)
+    is_true("StateDir full: --status has what running steps left out",
+            re.search("rows left out since the start: [1-9]", status(d).stdout), status(d).stdout)
     is_equal("StateDir full: no other problem is said", len(re.findall("^problem", status(d).stdout, re.M)), 1)
     os.unlink(filler)
     d.wait_said("%d_0_.*: its journal is written again" % early)

@@ -259,6 +259,12 @@ def checked_configuration():
         site.h5, "NodeName c7", "spank_jobprof.so is of version", "spank_jobprof.so is built for Slurm",
         "acct_gather_profile_jobprof.so is of", r"MaxSlots: \d+ are enough for \d+ jobs of one CPU")),
         p.stdout[-400:])
+    is_equal("check: which file was read", p.stdout.splitlines()[0],
+             "# by %s and options" % os.path.join(site.etc, "jobprof.conf"))
+    usual = re.search(r"default\s+(\S+),\s+if\s+there", sh([JOBPROFD, "--help"]).stdout).group(1)
+    if not os.path.exists(usual):
+        is_true("check: that there is none", sh([JOBPROFD, "--check-config"]).stdout.startswith(
+            "# by %s, which is not there, and options\n" % usual), usual)
     with open(os.path.join(site.etc, "again.conf"), "w") as f:
         f.write(p.stdout)
     again = sh([JOBPROFD, "--check-config", "-c", os.path.join(site.etc, "again.conf")])
@@ -295,6 +301,24 @@ def checked_configuration():
          "slurm.conf.*Not a directory")
 
 
+def checked_hang():
+    """--check-config: a ProfileHDF5Dir that does not answer holds up neither it nor who reads what it says."""
+    site = Site("hang")
+    image = os.path.join(site.dir, "image")
+    with open(image, "wb") as f:
+        f.truncate(16 << 20)
+    if sh(["mkfs.ext4", "-q", image]).returncode or sh(["mount", "-o", "loop", image, site.h5]).returncode:
+        raise Skipped("no file system in a file can be mounted here")
+    try:
+        subprocess.run(["fsfreeze", "-f", site.h5], check=True)
+        says("check: a file system that hangs", site.check(site.jobprof, site.slurm), 1, "does not answer for 5 s")
+    except subprocess.TimeoutExpired:
+        not_ok("check: a file system that hangs", "its output does not end")
+    finally:
+        sh(["fsfreeze", "-u", site.h5])
+        sh(["umount", "-l", site.h5])
+
+
 def checked_slurm():
     """--check-config: what does not fit the node or Slurm."""
     site = Site("slurm")
@@ -308,9 +332,10 @@ def checked_slurm():
     says("check: another NodeName", site.check(
         site.jobprof.replace("c7", "d7"), site.slurm + "NodeName=x1 NodeHostname=%s\n" % host), 1,
          "NodeName d7 .*is in no line of .*slurm.conf, which calls this host x1:")
-    says("check: several nodes are of this host", site.check(
-        site.jobprof.replace("c7", "d7"),
-        site.slurm + "".join("NodeName=x%d NodeHostname=%s\n" % (i, host) for i in range(50))), 1, "this host x0, x1, x2, ")
+    p = site.check(site.jobprof.replace("c7", "d7"),
+                   site.slurm + "".join("NodeName=x%d NodeHostname=%s\n" % (i, host) for i in range(50)))
+    is_true("check: several nodes are of this host: its Slurm has their names in cgroups", p.returncode == 0 and
+            not p.stderr and "calls this host x0, x1, x2, " in p.stdout, p.stderr)
     says("check: another cluster", site.check(site.jobprof + "ClusterName=red\n", site.slurm), 1,
          "ClusterName=red, but .*slurm.conf has ClusterName=blue")
     both = site.slurm + "AcctGatherProfileType=acct_gather_profile/jobprof\n"
@@ -410,6 +435,23 @@ def syslog():
     wait_until(lambda: d.conf.encode() not in cmdline(pid), 20, "jobprofd to end")
 
 
+def relative_configuration():
+    """SIGHUP reads the same file when jobprofd, in the background, has left the directory it was started in."""
+    d = RootedDaemon("rc")
+    start = [JOBPROFD, "-c", os.path.basename(d.conf)]
+    p = subprocess.run(start, cwd=os.path.dirname(d.conf), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, env=plain_env(), timeout=60)
+    is_equal("a relative path: it starts", p.returncode, 0)
+    pid = int(re.search(r"process (\d+)", status(d).stdout).group(1))
+    with open(d.conf, "a") as f:
+        f.write("Nonsense=1\n")
+    os.kill(pid, signal.SIGHUP)
+    wait_until(lambda: "with the old settings" in status(d).stdout, 20, "the settings to be read again")
+    is_true("a relative path: it is read again", 'unknown key "Nonsense"' in status(d).stdout, status(d).stdout)
+    os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not os.path.exists("/proc/%d" % pid), 60, "jobprofd to end")
+
+
 def cmdline(pid):
     try:
         with open("/proc/%s/cmdline" % pid, "rb") as f:
@@ -435,6 +477,6 @@ def second_daemon():
 
 if __name__ == "__main__":
     need_bpf()
-    run_five_at_a_time([bpffs, second_daemon, all_errors_at_once, bad_configuration, checked_configuration, checked_slurm,
-                        slurms_files, checked_plugins,
+    run_five_at_a_time([bpffs, second_daemon, all_errors_at_once, bad_configuration, checked_configuration,
+                        checked_hang, relative_configuration, checked_slurm, slurms_files, checked_plugins,
                         syslog, no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage])

@@ -309,7 +309,8 @@ void publication__check(struct publication *p, uint64_t now_ns)
 {
 	if (!p->pid || now_ns < p->deadline_ns)
 		return;
-	log_error("the writer of %s hangs: killing it; the journal keeps the rows", p->name);
+	log__print(was_logged("a writer hangs", now_ns) ? LOGL_DEBUG : LOGL_ERROR,
+		   "the writer of %s hangs: killing it; the journal keeps the rows", p->name);
 	kill(p->pid, SIGKILL);
 	p->kills++;
 	p->deadline_ns = now_ns + DEADLINE_S * NSEC_PER_SEC;

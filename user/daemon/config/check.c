@@ -261,6 +261,10 @@ static unsigned check_names(const struct config *c, const struct slurm_conf *s)
 	} else if (s->dynamic) {
 		log_warn("NodeName %s is in no line of %s: it must be a dynamic node", c->node_name,
 			 s->conf);
+	} else if (strchr(s->named, ',')) {
+		/* such a Slurm has the node's name in its cgroups */
+		print_ok("%s calls this host %s: the cgroup of a step says which", s->conf,
+			 s->named);
 	} else {
 		log_error("NodeName %s (%s) is in no line of %s%s%s: files would have another name "
 			  "than Slurm's node",
