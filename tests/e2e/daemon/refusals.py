@@ -295,6 +295,37 @@ def checked_configuration():
          "slurm.conf.*Not a directory")
 
 
+# Mounts a file system that nobody answers for, in a mount namespace, and executes the rest of its arguments.
+HANG = """import os, sys
+sys.path.insert(0, sys.argv[1])
+import slowfs
+os.set_inheritable(slowfs.mount(sys.argv[2]), True)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+def hung_directory():
+    """--check-config: a program that reads what it says does not wait with it for the file system."""
+    if not os.path.exists("/dev/fuse"):
+        raise Skipped("no /dev/fuse")
+    d = tmpdir("hung")
+    conf = os.path.join(tmpdir("conf"), "jobprof.conf")
+    with open(conf, "w") as f:
+        f.write("ProfileHDF5Dir=%s\nSensors=none\n" % d)
+    p = start([sys.executable, "-c", HANG, os.path.join(ROOT, "tests/lib"), d, JOBPROFD, "--check-config", "-c", conf],
+              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_env())
+
+    def who_tries():
+        with open("/proc/%d/task/%d/children" % (p.pid, p.pid)) as f:
+            return f.read().split()
+    wait_until(who_tries, 20, "a process that tries the directory")
+    wait_until(lambda: who_tries() and {os.readlink("/proc/%s/fd/%d" % (who_tries()[0], n)) for n in (1, 2)} == {"/dev/null"}, 4,
+               "it to have none of the check's output open")
+    ok("check: what tries the directory holds no output")
+    out, err = p.communicate(timeout=30)
+    is_true("check: the directory does not answer", p.returncode == 1 and "does not answer for 5 s" in err, out + err)
+
+
 def checked_slurm():
     """--check-config: what does not fit the node or Slurm."""
     site = Site("slurm")
@@ -410,6 +441,22 @@ def syslog():
     wait_until(lambda: d.conf.encode() not in cmdline(pid), 20, "jobprofd to end")
 
 
+def other_directory():
+    """In the background, with settings that were named from the directory of the start."""
+    d = RootedDaemon("od")
+    with open(d.log, "ab") as log:
+        subprocess.run([JOBPROFD, "-c", os.path.basename(d.conf)], cwd=d.dir, env=plain_env(), check=True,
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
+    pid = int(re.search(r"process (\d+)$", status(d).stdout, re.M).group(1))
+    try:
+        os.kill(pid, signal.SIGHUP)
+        d.wait_said("settings read again|old settings stay in force")
+        is_equal("in the background: SIGHUP finds the settings", re.findall("old settings.*", d.said()), [])
+    finally:
+        os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: os.path.basename(d.conf).encode() not in cmdline(pid), 20, "jobprofd to end")
+
+
 def cmdline(pid):
     try:
         with open("/proc/%s/cmdline" % pid, "rb") as f:
@@ -435,6 +482,6 @@ def second_daemon():
 
 if __name__ == "__main__":
     need_bpf()
-    run_five_at_a_time([bpffs, second_daemon, all_errors_at_once, bad_configuration, checked_configuration, checked_slurm,
+    run_five_at_a_time([bpffs, second_daemon, all_errors_at_once, bad_configuration, checked_configuration, hung_directory, checked_slurm,
                         slurms_files, checked_plugins,
-                        syslog, no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage])
+                        syslog, other_directory, no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage])

@@ -254,6 +254,32 @@ static int serve_steps(const struct args *a, struct config *c, const struct chec
 	return err ? 1 : 0;
 }
 
+/* The same file from every directory; links on the way may lead elsewhere later. NULL: no memory, or
+ * the working directory is gone. */
+static char *absolute_path(const char *path)
+{
+	_cleanup_free_ char *here = *path == '/' ? NULL : getcwd(NULL, 0);
+	char *whole;
+
+	if (*path == '/')
+		return strdup(path);
+	return here && asprintf(&whole, "%s/%s", here, path) >= 0 ? whole : NULL;
+}
+
+/* SIGHUP reads the settings from the same file, in the background as well. */
+static int serve_settings(const struct args *a, struct config *c, const struct check_families *f)
+{
+	_cleanup_free_ char *path = absolute_path(a->config);
+	struct args whole = *a;
+
+	if (!path) {
+		log_error("%s: its directory is not known: %s", a->config, strerror(errno));
+		return 1;
+	}
+	whole.config = path;
+	return serve_steps(&whole, c, f);
+}
+
 static int check_config(const struct config *c)
 {
 	config__print(c, stdout);
@@ -271,7 +297,7 @@ static int run(const struct args *a, struct config *c, const struct check_famili
 		return a->check_config || a->check_bpf ? 1 : EX_CONFIG;
 	if (a->check_config)
 		return check_config(c);
-	return a->check_bpf ? jobprofd__check_bpf(c) : serve_steps(a, c, f);
+	return a->check_bpf ? jobprofd__check_bpf(c) : serve_settings(a, c, f);
 }
 
 int main(int argc, char **argv)
