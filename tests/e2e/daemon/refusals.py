@@ -95,7 +95,7 @@ def bpffs():
     is_equal("bpffs missing: a clean end", d.end(), 0)
     e = RootedDaemon(PinDir=os.path.join(tmpdir("pins"), "x"))
     says("PinDir not on a bpffs", sh([JOBPROFD, "-f", "-c", e.conf]), 1,
-         "PinDir .* not a bpffs: mount")
+         "PinDir .* is no BPF file system: take a path below /sys/fs/bpf")
     e.configure(PinDir=BPFFS + "/jptest_none/x")
     says("PinDir in no directory", sh([JOBPROFD, "-f", "-c", e.conf]), 1, "PinDir .*No such file")
 
@@ -273,6 +273,8 @@ def checked_configuration():
          "/a/b: No such file or directory: mount")
     says("check: nobody may write in it", site.check(site.good + "ProfileHDF5Dir=/sys/kernel\n", site.slurm), 1,
          "/sys/kernel.*neither root nor users may")
+    shared = tmpdir("shared")
+    os.chmod(shared, 0o1777)
     os.chmod(site.h5, 0o1777)
     says("check: everybody may make directories in it", site.check(site.jobprof, site.slurm), 0,
          "h5 .mode 1777.: anybody can make the directory of another user")
@@ -291,6 +293,14 @@ def checked_configuration():
         p = sh(no_rights + check, env=env)
         is_true("check: root has no rights in it, and users have directories", p.returncode == 0 and not p.stderr and
                 "users have directories" in p.stdout, p.stdout + p.stderr)
+    for name, line, status, words in (
+            ("StateDir cannot be made", "StateDir=/nonexistent/a", 1, "jobprof.conf:5: StateDir /nonexistent/a: No such file or directory: make"),
+            ("StateDir is a file", "StateDir=%s/slurm.conf" % site.etc, 1, "jobprof.conf:5: StateDir .*: Not a directory"),
+            ("PinDir elsewhere", "PinDir=%s/pins" % site.dir, 1, "jobprof.conf:5: PinDir .* is no BPF file system: take a path below /sys/fs/bpf"),
+            ("SensorDir of everybody", "SensorDir=%s" % shared, 1, "sensor plug-ins of .* are not loaded: others may write to it"),
+            ("a source that there is not", "Sensors=all,-imp", 0, 'jobprof.conf:5: Sensors: no source is called "imp": ')):
+        says("check: " + name, site.check(site.jobprof + line + "\n", site.slurm), status, words)
+    is_equal("check: sources that there are", site.check(site.jobprof + "Sensors=all,-ipmi,rapl\n", site.slurm).stderr, "")
     says("check: it is a file", site.check(site.good + "ProfileHDF5Dir=%s/slurm.conf\n" % site.etc, site.slurm), 1,
          "slurm.conf.*Not a directory")
 

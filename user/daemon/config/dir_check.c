@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "daemon/child/child.h"
 
 #define PATIENCE_MS 5000
 
@@ -102,15 +103,6 @@ static void check_dir(const char *dir, struct answer *a)
 	}
 }
 
-/* The caller's pipes end with the caller, also where the child hangs in the kernel. */
-static void leave_output(void)
-{
-	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	for (int i = 0; fd >= 0 && i <= STDERR_FILENO; i++)
-		dup2(fd, i);
-}
-
 static void wait_for(pid_t pid, int fd, struct answer *a)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -134,7 +126,9 @@ int dir_check__run(const char *dir, char *text, size_t len)
 		return -errno;
 	pid = fork();
 	if (!pid) {
-		leave_output();
+		/* the caller's pipes end with the caller, also where this hangs in the kernel */
+		child__silence();
+		dup2(STDOUT_FILENO, STDERR_FILENO);
 		check_dir(dir, &a);
 		_exit(write(p[1], &a, sizeof(a)) != sizeof(a));
 	}
