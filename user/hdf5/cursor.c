@@ -268,8 +268,8 @@ static double step_cpus(const struct reader_node *n)
 		       : NAN;
 }
 
-/* What Slurm calls a series that its plugins write, NULL: jobprof alone writes it. Its gatherers' samples
- * are in files of jobprof, too, under another name where jobprof has a series of theirs. */
+/* What Slurm calls a series that its plugins write, NULL: jobprof alone writes it. Its gatherers'
+ * samples are in files of jobprof, too, under another name where jobprof has a series of theirs. */
 static const char *slurms_name(const struct reader_node *n, const char *series)
 {
 	static const char *const sampled[] = {"Energy", "Network", "Filesystem"};

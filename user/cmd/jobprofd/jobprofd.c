@@ -254,8 +254,8 @@ static int serve_steps(const struct args *a, struct config *c, const struct chec
 	return err ? 1 : 0;
 }
 
-/* The same file from every directory; links on the way may lead elsewhere later. NULL: no memory, or
- * the working directory is gone. */
+/* The same file from every directory; links on the way may lead elsewhere later. NULL: no memory,
+ * or the working directory is gone. */
 static char *absolute_path(const char *path)
 {
 	_cleanup_free_ char *here = *path == '/' ? NULL : getcwd(NULL, 0);
