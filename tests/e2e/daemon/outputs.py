@@ -327,6 +327,8 @@ def full_state():
     end_of(q)
     time.sleep(0.3)
     is_as_old_as_it_was("StateDir full", d, "2 journals cannot be written, as .*journal: make room in " + state)
+    is_true("StateDir full: rows of steps that run are among those left out",
+            int(re.search(r"^rows left out since the start: (\d+)$", status(d).stdout, re.M).group(1)) > 0, status(d).stdout)
     is_equal("StateDir full: no other problem is said", len(re.findall("^problem", status(d).stdout, re.M)), 1)
     os.unlink(filler)
     d.wait_said("%d_0_.*: its journal is written again" % early)
