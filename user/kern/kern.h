@@ -95,6 +95,8 @@ int kern__open(struct kern **out, const struct kern_opts *opts);
 int kern__open_pinned(struct kern **out, const char *pin_dir);
 /* Closes k; pinned objects stay. NULL is fine. */
 void kern__free(struct kern *k);
+/* Whether pins can be made there: its parent is a BPF file system, or jobprofd mounts one on it. */
+int kern__check_pin_dir(const char *pin_dir);
 /* Removes the pins below pin_dir. */
 void kern__unpin(const char *pin_dir);
 /* One line on the last failure and its remedy. */

@@ -469,7 +469,7 @@ static void warn_of_sockets(const struct config *c, const struct slurm_conf *s)
 
 unsigned check__node(const struct config *c)
 {
-	unsigned errors = check_dir(c) + check_local(c);
+	unsigned errors = check_dir(c) + check_local(c) + place_check__run(c);
 	struct slurm_release slurm = {0};
 	struct slurm_conf s;
 	int err = slurm_conf__read(&s, c);

@@ -251,7 +251,7 @@ void step__refuse(struct step *s, const struct step_env *env)
 		step__open_journal(s, env);
 		return;
 	}
-	log_info("%s is not profiled any more: its user wants no profile", s->pub.name);
+	log_debug("%s is not profiled any more: its user wants no profile", s->pub.name);
 	s->given_up = s->closing = true;
 	journal__meta(s->journal, JOURNAL_UNWANTED, "yes");
 	step__put_state(s, env->k);
