@@ -2,9 +2,12 @@
 /* Files that others wrote are opened for a process that may not open them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -114,6 +117,21 @@ TEST(nothing_else_is_opened)
 	assert_int_equal(got(foreign__open(dir_fd, "link", O_NOFOLLOW)), -ELOOP);
 	assert_int_equal(got(foreign__open(dir_fd, "a.h5", O_RDWR | O_TRUNC)), 0);
 	assert_int_equal(asked("a.h5"), 0); /* it was not cut */
+}
+
+/* The opener is asked about a file as large as a file can be, with nothing in it. */
+TEST(the_largest_file_is_looked_at_once)
+{
+	const struct rlimit cpu = {.rlim_cur = 5, .rlim_max = 5};
+	int fd = memfd_create("largest", MFD_CLOEXEC);
+	char path[64];
+
+	assert_int_equal(prlimit(opener, RLIMIT_CPU, &cpu, NULL), 0); /* it ends, and does not hang */
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, INT64_MAX), 0);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), fd);
+	assert_int_equal(got(foreign__open(AT_FDCWD, path, 0)), -ENOEXEC);
+	close(fd);
 }
 
 TEST(a_path_that_fits_no_message_is_an_error)

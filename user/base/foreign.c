@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -106,8 +107,9 @@ static bool is_hdf5(int fd, off_t size)
 	const size_t n = sizeof(signature) - 1;
 	char bytes[sizeof(signature)];
 
-	for (off_t at = 0; at < size; at = at ? 2 * at : 512)
-		if (pread(fd, bytes, n, at) == (ssize_t)n && !memcmp(bytes, signature, n))
+	/* no size is so large that the last step goes over the end of 64 bits */
+	for (uint64_t at = 0; at < (uint64_t)size; at = at ? 2 * at : 512)
+		if (pread(fd, bytes, n, (off_t)at) == (ssize_t)n && !memcmp(bytes, signature, n))
 			return true;
 	return false;
 }
