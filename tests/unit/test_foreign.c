@@ -126,7 +126,8 @@ TEST(the_largest_file_is_looked_at_once)
 	int fd = memfd_create("largest", MFD_CLOEXEC);
 	char path[64];
 
-	assert_int_equal(prlimit(opener, RLIMIT_CPU, &cpu, NULL), 0); /* it ends, and does not hang */
+	assert_int_equal(prlimit(opener, RLIMIT_CPU, &cpu, NULL),
+			 0); /* it ends, and does not hang */
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, INT64_MAX), 0);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), fd);
