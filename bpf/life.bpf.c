@@ -235,8 +235,11 @@ int BPF_PROG(jp_cgroup_mkdir, struct cgroup *cgrp, const char *path)
 	e.job = n && (n->flags & JP_COMPONENT_WAKE) ? own.id : up->job;
 	if (is_group(&e) && !share_take(e.step, JP_SHARE_GROUPS))
 		return 0; /* find_entry() finds the one above */
-	if (bpf_map_update_elem(&jp_cgroups, &own, &e, BPF_NOEXIST))
+	if (bpf_map_update_elem(&jp_cgroups, &own, &e, BPF_NOEXIST)) {
 		JP_COUNT(cgroups_full);
+		if (is_group(&e))
+			share_give(e.step, JP_SHARE_GROUPS);
+	}
 	if (has_own_slot(&e))
 		describe(&e, &own, path);
 	if (n && (n->flags & JP_COMPONENT_WAKE))
