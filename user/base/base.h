@@ -11,7 +11,7 @@
  *              read_note.h (what is being read), foreign.h (opens what others wrote), fd_message.h
  *   time       clock.h
  *   people     log.h (one line per error), options.h (the command line), progress.h
- *   programs   program.h (where those of one installation are)
+ *   programs   program.h (where those of one installation are), ids.h (whose a child is)
  *   machine    cpuinfo.h (what /proc/cpuinfo says of processors)
  */
 #ifndef JP_BASE_BASE_H

@@ -44,7 +44,8 @@ static int ask(int dir, const char *path, int flags)
 	/* the answer comes to this process: others may have the same socket to ask by */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
-	err = fd_message__send(opener, &q, sizeof(q), (const int[FD_MESSAGE_FILES]){ends[1], dir});
+	err = fd_message__send(opener, &q, sizeof(q), (const int[FD_MESSAGE_FILES]){ends[1], dir},
+			       0);
 	close(ends[1]);
 	if (!err)
 		n = fd_message__receive(ends[0], &answer, sizeof(answer), got);
@@ -138,7 +139,7 @@ void foreign__serve(int socket)
 		fd = open_here(came[1] < 0 ? AT_FDCWD : came[1], q.path, q.flags & O_NOFOLLOW);
 		answer = fd < 0 ? fd : refuses(fd);
 		fd_message__send(came[0], &answer, sizeof(answer),
-				 (const int[FD_MESSAGE_FILES]){answer ? -1 : fd, -1});
+				 (const int[FD_MESSAGE_FILES]){answer ? -1 : fd, -1}, 0);
 		if (fd >= 0)
 			close(fd);
 		for (unsigned i = 0; i < FD_MESSAGE_FILES && came[i] >= 0; i++)
