@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +42,7 @@ static void put(const char *name, size_t skip, const char *bytes)
 
 static int set_up(void **state)
 {
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	int ends[2];
 
 	if (!mkdtemp(dir) || (dir_fd = open(dir, O_RDONLY | O_DIRECTORY)) < 0)
@@ -48,8 +50,15 @@ static int set_up(void **state)
 	put("a.h5", 0, SIGNATURE "rest");
 	put("late.h5", 2048, SIGNATURE "rest");
 	put("odd.h5", 700, SIGNATURE "rest");
+	put("program", 0,
+	    "\x7f"
+	    "ELF and the rest");
 	put("shadow", 0, "root:secret");
 	put("empty", 0, "");
+	snprintf(name.sun_path, sizeof(name.sun_path), "%.64s/socket", dir);
+	if (bind(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), (struct sockaddr *)&name,
+		 sizeof(name)))
+		return -1;
 	if (symlink("a.h5", in_dir("link")) || mkfifo(in_dir("fifo"), 0600) ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -1;
@@ -66,8 +75,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	static const char *const names[] = {"a.h5",  "late.h5", "odd.h5", "shadow",
-					    "empty", "link",	"fifo"};
+	static const char *const names[] = {"a.h5",   "late.h5", "odd.h5", "program", "shadow",
+					    "socket", "empty",	 "link",   "fifo"};
 
 	kill(opener, SIGKILL);
 	waitpid(opener, NULL, 0);
@@ -92,7 +101,7 @@ static int asked(const char *name)
 	return got(foreign__open(AT_FDCWD, in_dir(name), 0));
 }
 
-TEST(hdf5_files_are_opened)
+TEST(hdf5_and_elf_files_are_opened)
 {
 	char bytes[5] = "";
 	int fd = foreign__open(AT_FDCWD, in_dir("a.h5"), 0);
@@ -102,6 +111,7 @@ TEST(hdf5_files_are_opened)
 	assert_string_equal(bytes, "rest");
 	assert_int_equal(got(fd), 0);
 	assert_int_equal(asked("late.h5"), 0);
+	assert_int_equal(asked("program"), 0);
 	assert_int_equal(asked("link"), 0);
 	assert_int_equal(got(foreign__open(dir_fd, "a.h5", 0)), 0);
 }
@@ -112,6 +122,7 @@ TEST(nothing_else_is_opened)
 	assert_int_equal(asked("odd.h5"), -ENOEXEC);
 	assert_int_equal(asked("empty"), -ENOEXEC);
 	assert_int_equal(asked("fifo"), -EBADMSG);
+	assert_int_equal(asked("socket"), -EBADMSG); /* open(2) itself would say ENXIO */
 	assert_int_equal(asked(""), -EISDIR);
 	assert_int_equal(asked("none"), -ENOENT);
 	assert_int_equal(got(foreign__open(dir_fd, "link", O_NOFOLLOW)), -ELOOP);

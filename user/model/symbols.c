@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "base/id_table.h"
 #include "base/str.h"
 #include "identity/elf.h"
@@ -64,20 +64,12 @@ static void *grown(void *array, unsigned n, size_t size)
 	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
 }
 
-/* The open file, if it is the one that was mapped. A profile names files, and its reader may be
- * root: O_PATH opens nothing, so that a device or a pipe is seen before it is opened. */
+/* The open file, if it is the one that was mapped. */
 static int open_same(const char *path, const char *id, size_t id_len)
 {
-	char its[ELF_BUILD_ID], link[32];
-	struct stat st;
-	int at = open(path, O_PATH | O_CLOEXEC), fd = -1;
+	int fd = foreign__open(AT_FDCWD, path, 0);
+	char its[ELF_BUILD_ID];
 
-	if (at < 0)
-		return -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
-	if (!fstat(at, &st) && S_ISREG(st.st_mode))
-		fd = open(link, O_RDONLY | O_CLOEXEC);
-	close(at);
 	if (fd >= 0 &&
 	    (elf__build_id(fd, its) || strlen(its) != id_len || strncmp(its, id, id_len))) {
 		close(fd);
