@@ -15,6 +15,7 @@
 
 #include "base/foreign.h"
 #include "base/id_table.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "identity/elf.h"
 #include "model/eh_frame.h"
@@ -57,11 +58,6 @@ void symbols__free(struct symbols *s)
 		id_table__free(&s->name_of);
 	}
 	free(s);
-}
-
-static void *grown(void *array, unsigned n, size_t size)
-{
-	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
 }
 
 /* The open file, if it is the one that was mapped. */
@@ -148,7 +144,7 @@ static struct module *module_of(struct symbols *s, const char *name)
 
 	if (at)
 		return &s->modules[*at];
-	m = grown(s->modules, s->nmodules, sizeof(*m));
+	m = room__grown(s->modules, s->nmodules, sizeof(*m));
 	if (!m)
 		return NULL;
 	s->modules = m;
@@ -282,7 +278,7 @@ const char *symbols__name(struct symbols *s, const char *module, uint64_t offset
 
 	if (at)
 		return s->names[*at];
-	names = grown(s->names, s->nnames, sizeof(*names));
+	names = room__grown(s->names, s->nnames, sizeof(*names));
 	if (!names)
 		return NULL;
 	s->names = names;
