@@ -79,7 +79,7 @@ static __always_inline bool may_have_kind(u32 component)
 	return n && (n->flags & JP_COMPONENT_ANYONE || !BPF_CORE_READ(maker, cred, fsuid.val));
 }
 
-/* Takes a free slot, which user space does not see before slot_publish(). job: its share it is of.
+/* Takes a free slot of the job's share, which user space does not see before slot_publish().
  * Slot 0: there is none: a step counts in slot 0, and slots_exhausted says so; what is in a step
  * counts in what it is in, and the step's lost[] says so. */
 static __noinline u32 slot_alloc(u32 kind, u32 step, const struct jp_cgroup_key *job)

@@ -97,7 +97,7 @@ static int by_user(const void *a, const void *b)
 	return x->uid < y->uid ? -1 : x->uid > y->uid;
 }
 
-/* The steps that there are, and what is theirs. of: room for the place of each slot's step. */
+/* The steps that there are, and what each has. of: room for the place of each slot's step. */
 static unsigned find_steps(const struct kern *k, struct holder *h, uint32_t *of)
 {
 	unsigned n = 0;

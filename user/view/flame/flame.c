@@ -16,8 +16,7 @@
 #define ON_CPU	  "[on CPU]"
 #define NO_ROOM	  "[no room]" /* the tree of the daemon was full */
 
-/* The text, or one of the flame's without what is no UTF-8 and what nobody sees. NULL: no memory.
- */
+/* The text, or a copy of the flame's without what is no UTF-8 or invisible. NULL: no memory. */
 static const char *cleaned(struct flame *f, const char *text)
 {
 	unsigned replaced;
