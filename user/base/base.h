@@ -4,7 +4,7 @@
  * side. It includes libc and jansson only. Each header is one subject and is included by itself;
  * this one is for readers:
  *
- *   texts      str.h, string_list.h, utf8.h, escape.h, csv.h, base64.h, hostlist.h
+ *   texts      str.h, string_list.h, utf8.h, escape.h, csv.h, hostlist.h
  *   numbers    format_number.h, outbuf.h, known.h (may be NaN), freq.h (Slurm's intervals)
  *   memory     cleanup.h, room.h (an array that grows), id_table.h
  *   files      io_full.h, str.h (a whole small file), json.h, config/config.h (jobprof.conf),
