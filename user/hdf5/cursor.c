@@ -275,8 +275,8 @@ static int check_values(struct cursor *c, const struct reader_node *n,
 	struct slurm_check *k = &c->state->check;
 	const bool totals = !strcmp(s->name, "Totals");
 	int err = slurm_check__begin(k, c, totals ? table : s->name, totals, step_cpus(n)), got = 1;
-	const union cell *rows;
-	unsigned nrows;
+	const union cell *rows = NULL;
+	unsigned nrows = 0;
 
 	while (!err && (got = cursor__next(c, &rows, &nrows)) > 0)
 		err = slurm_check__look(k, c, rows, nrows);
@@ -310,7 +310,8 @@ int cursor__open(struct cursor *c, const struct reader_node *n, const struct rea
 	}
 	for (unsigned i = 0; i < c->ncols; i++)
 		c->cols[i].unknown = n->unknown && h5__in_list(n->unknown, c->cols[i].name);
-	if (n->is_slurms && !c->as_stored && c->nrows <= CHECKED_MAX / H5Tget_size(c->state->type))
+	if (n->is_slurms && !c->as_stored && c->ncols &&
+	    c->nrows <= CHECKED_MAX / H5Tget_size(c->state->type))
 		err = check_values(c, n, s, table);
 	if (err)
 		close_table(c);
