@@ -35,15 +35,17 @@ static __noinline int job_take(const struct jp_cgroup_key *key, enum jp_share wh
 {
 	struct jp_control *c = control();
 	struct jp_job *j, none = {};
+	u32 limit;
 
 	if (!c || what >= JP_SHARES)
 		return false;
+	limit = share_limit(c, what);
 	j = bpf_map_lookup_elem(&jp_jobs, key);
-	if (!j) {
+	if (!j && limit) { /* jobs that find nothing have no entry: the table has room for others */
 		bpf_map_update_elem(&jp_jobs, key, &none, BPF_NOEXIST);
 		j = bpf_map_lookup_elem(&jp_jobs, key);
 	}
-	if (!j || j->has[what] >= share_limit(c, what))
+	if (!j || j->has[what] >= limit)
 		return false;
 	__sync_fetch_and_add(&j->has[what], 1);
 	__sync_fetch_and_add(&c->taken[what], 1);

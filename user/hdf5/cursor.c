@@ -291,8 +291,8 @@ static int check_values(struct cursor *c, const struct reader_node *n, const cha
 			bool totals)
 {
 	struct slurm_check *k = &c->state->check;
-	const union cell *rows;
-	unsigned nrows;
+	const union cell *rows = NULL;
+	unsigned nrows = 0;
 	int err, got = 1;
 
 	k->beside = !n->is_slurms;
@@ -331,7 +331,7 @@ int cursor__open(struct cursor *c, const struct reader_node *n, const struct rea
 	}
 	for (unsigned i = 0; i < c->ncols; i++)
 		c->cols[i].unknown = n->unknown && h5__in_list(n->unknown, c->cols[i].name);
-	if (slurms && c->nrows <= CHECKED_MAX / H5Tget_size(c->state->type))
+	if (slurms && c->ncols && c->nrows <= CHECKED_MAX / H5Tget_size(c->state->type))
 		err = check_values(c, n, slurms, totals);
 	if (err)
 		close_table(c);

@@ -83,7 +83,9 @@ struct kern_opts {
 
 struct kern;
 
-/* How many slots a node of so many possible CPUs needs. */
+/* A job with one CPU: its extern step, another step, their tasks, and a rank. */
+#define KERN_SLOTS_OF_JOB 5
+/* How many slots a node of so many possible CPUs needs, and at most what MaxSlots may be. */
 unsigned kern__default_slots(unsigned ncpus);
 
 /* Whether the kernel lets this process load programs of the kinds that are needed at all: not root

@@ -70,6 +70,17 @@ bool kern_share_take(struct kern *k, const struct jp_cgroup_key *job, enum jp_sh
 	return !bpf_map_update_elem(k->map[M_JOBS], job, &j, BPF_ANY);
 }
 
+void kern_share_give(struct kern *k, const struct jp_cgroup_key *job, enum jp_share what)
+{
+	struct jp_job j;
+
+	__atomic_fetch_sub(&k->control->taken[what], 1, __ATOMIC_RELAXED);
+	if (bpf_map_lookup_elem(k->map[M_JOBS], job, &j) || !j.has[what])
+		return;
+	j.has[what]--;
+	bpf_map_update_elem(k->map[M_JOBS], job, &j, BPF_EXIST);
+}
+
 static int by_job(const void *a, const void *b)
 {
 	const struct holder *x = a, *y = b;
@@ -86,7 +97,7 @@ static int by_user(const void *a, const void *b)
 	return x->uid < y->uid ? -1 : x->uid > y->uid;
 }
 
-/* The steps that there are, and what is theirs. of: room for the place of each slot's step. */
+/* The steps that there are, and what each has. of: room for the place of each slot's step. */
 static unsigned find_steps(const struct kern *k, struct holder *h, uint32_t *of)
 {
 	unsigned n = 0;

@@ -218,17 +218,17 @@ def slots_that_are_wanting():
     for path in taken:
         os.makedirs(path)
     wait_until(lambda: len(d.used_slots()) == 14, 20, "steps that take all slots")
-    steps = [d.step(new_job(), 0, ["sleep", "100"])]
+    late = [d.v2_step(new_job(), 0) for _ in range(2)]
+    os.makedirs(late[0])
     first = is_as_old_as_it_was("slots", d, "slots are taken")
-    before = d.stats()["slots_exhausted"]
-    steps.append(d.step(new_job(), 0, ["sleep", "100"]))
-    wait_until(lambda: d.stats()["slots_exhausted"] > before, 20, "one more step without a slot")
+    os.makedirs(late[1])
+    wait_until(lambda: "2 steps are not profiled" in status(d).stdout, 20, "the status to know of both")
     is_equal("slots, and more steps: since the first", since_of(d, "slots are taken"), first)
-    is_true("slots, and more steps: both are counted", "and 2 steps are not profiled" in status(d).stdout, status(d).stdout)
-    end_of(steps.pop())
-    is_true("slots, and a step less: one is counted", "and 1 step is not profiled" in status(d).stdout, status(d).stdout)
-    for s in steps:
-        end_of(s)
+    for path in late:
+        os.rmdir(path)
+        os.rmdir(os.path.dirname(path))
+    wait_until(lambda: "slots are taken" not in status(d).stdout, 60, "the status to know that they have ended")
+    is_equal("slots: those that had one are still there", len(d.used_slots()), 14)
     for path in taken:
         os.rmdir(path)
         os.rmdir(os.path.dirname(path))

@@ -34,16 +34,16 @@ ROOTS = {"BlockedSleep": "sleep", "BlockedPoll": "poll", "BlockedFutex": "locks"
          "BlockedSocket": "socket", "BlockedPipe": "pipe", "BlockedChild": "child", "BlockedOther": "other"}
 
 
-def flame(path, *args):
-    r = subprocess.run([JOBPROF, "flame", *args, path], capture_output=True, timeout=60)
+def flame(path, *args, **kw):
+    r = subprocess.run([JOBPROF, "flame", *args, path], capture_output=True, timeout=60, **kw)
     if r.returncode:
         raise Failed("jobprof flame %s: %s" % (" ".join(args), r.stderr.decode()))
     return r.stdout.decode()
 
 
-def folded(path, *args):
+def folded(path, *args, **kw):
     """[(names, number)]; in --folded a semicolon of a name is a colon."""
-    rows = [line.rsplit(" ", 1) for line in flame(path, "--folded", *args).splitlines()]
+    rows = [line.rsplit(" ", 1) for line in flame(path, "--folded", *args, **kw).splitlines()]
     return [(stack.split(";"), int(n)) for stack, n in rows]
 
 
@@ -381,7 +381,7 @@ def stripped():
 
 
 def debuginfod():
-    """The symbols of a stripped file come from a server that is asked by build id."""
+    """The symbols of a stripped file come from a server that is asked by build id, but not for root."""
     try:
         ctypes.CDLL("libdebuginfod.so.1")
     except OSError:
@@ -400,12 +400,16 @@ def debuginfod():
             asked.append(self.path)
 
     run, out = run_jobprof([path, "2"], 1, SERIES)
+    public, cache = tmpdir(), tmpdir()
+    for name, mode in (public, 0o755), (os.path.dirname(path), 0o755), (cache, 0o777):
+        os.chmod(name, mode)
+    out = shutil.copy(out, public)
     without = by_leaf(folded(out))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        os.environ.update(DEBUGINFOD_URLS="http://127.0.0.1:%d" % server.server_port, DEBUGINFOD_CACHE_PATH=tmpdir())
+        os.environ.update(DEBUGINFOD_URLS="http://127.0.0.1:%d" % server.server_port, DEBUGINFOD_CACHE_PATH=cache)
         try:
-            names = by_leaf(folded(out))
+            names = by_leaf(folded(out, user=65534, group=65534, extra_groups=[]))
         finally:
             del os.environ["DEBUGINFOD_URLS"], os.environ["DEBUGINFOD_CACHE_PATH"]
             server.shutdown()

@@ -109,7 +109,8 @@ static bool is_link(const char *path)
 
 /* What is no regular file is written in place: a terminal, a pipe to another program. In a
  * directory of another user it may be anything by that user's will, a link to a disk among it: only
- * what is this user's or root's is written to, and nothing waits for who may never read. */
+ * what is this user's or root's is written to, and no open waits for a reader that may never come.
+ */
 static int open_in_place(const char *path)
 {
 	struct stat name, is;

@@ -228,7 +228,7 @@ static int serve_steps(const struct args *a, struct config *c, const struct chec
 				.config_path = a->config,
 				.config_needed = a->config_given};
 	struct daemon *d;
-	int err, ready = 0;
+	int err, ready;
 
 	log__timed();
 	if (geteuid()) {
@@ -237,15 +237,12 @@ static int serve_steps(const struct args *a, struct config *c, const struct chec
 		return 1;
 	}
 	publication__find_writer(c->writer, writer, sizeof(writer));
-	if (!a->foreground) {
-		ready = daemonize();
-		if (ready < 0) {
-			log_error("cannot go to the background: %s", strerror(-ready));
-			return 1;
-		}
+	ready = a->foreground ? 0 : daemonize();
+	if (ready < 0) {
+		log_error("cannot go to the background: %s", strerror(-ready));
+		return 1;
 	}
-	err = daemon__open(&d, &o);
-	if (err)
+	if (daemon__open(&d, &o))
 		return 1;
 	if (!c->hdf5_dir)
 		log_warn("ProfileHDF5Dir is not set: no step can be profiled");

@@ -203,20 +203,18 @@ static unsigned check_local(const struct config *c)
 	return errors;
 }
 
-#define SLOTS_OF_JOB 5 /* with one CPU: its extern step, another step, their tasks, and a rank */
-
 static void check_slots(const struct config *c)
 {
 	unsigned cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
-	unsigned slots = c->max_slots ? c->max_slots : kern__default_slots(cpus);
+	unsigned needed = kern__default_slots(cpus);
+	unsigned slots = c->max_slots ? c->max_slots : needed, jobs = slots / KERN_SLOTS_OF_JOB;
 
 	print_ok("MaxSlots: %u are enough for %u jobs of one CPU; this node has %u CPUs", slots,
-		 slots / SLOTS_OF_JOB, cpus);
-	if (slots / SLOTS_OF_JOB < cpus)
+		 jobs, cpus);
+	if (jobs < cpus && slots < needed)
 		log_warn("%s: MaxSlots=%u: with more than %u jobs at once some have no slot for "
 			 "their tasks, or none: set %u",
-			 config__where(c, "MaxSlots"), slots, slots / SLOTS_OF_JOB,
-			 SLOTS_OF_JOB * cpus);
+			 config__where(c, "MaxSlots"), slots, jobs, needed);
 }
 
 /* Says which words of PerfEvents have no events here, and that those which have are untried. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Nodes, and the names of their files and functions. */
+/* Nodes, and the names of their files and functions; the memory that all steps have for these. */
 #include "daemon/record/call_tree.h"
 
 #include <stdio.h>
@@ -7,12 +7,37 @@
 #include <string.h>
 
 #include "base/id_table.h"
+#include "base/room.h"
 
 #define FRAMES_MAX 200000
 #define CHUNK	   4000 /* bytes of names in an attribute, about */
 #define CHUNKS	   100	/* the tables of a file have at most 160 attributes */
 #define OF_FRAME   128	/* bytes, about: arrays and tables are up to half empty */
 #define OF_NAME	   64	/* and two copies */
+
+static size_t all_details; /* bytes, of all steps of this process */
+
+bool detail__take(struct detail *d, size_t bytes)
+{
+	size_t left = all_details < DETAIL_MAX ? DETAIL_MAX - all_details : 0;
+
+	if (bytes > left || d->used + bytes > left)
+		return false;
+	d->used += bytes;
+	all_details += bytes;
+	return true;
+}
+
+void detail__give(struct detail *d, size_t bytes)
+{
+	d->used -= bytes;
+	all_details -= bytes;
+}
+
+void detail__give_all(struct detail *d)
+{
+	detail__give(d, d->used);
+}
 
 struct frame {
 	uint64_t id, parent, module, offset;
@@ -80,12 +105,6 @@ static bool list_name(struct call_tree *t, const char *name)
 	return true;
 }
 
-/* Room for one more; arrays grow at powers of two. */
-static void *grown(void *array, unsigned n, size_t size)
-{
-	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
-}
-
 const char *call_tree__name(struct call_tree *t, const char *name)
 {
 	uint64_t id = id__of_text(name);
@@ -96,7 +115,7 @@ const char *call_tree__name(struct call_tree *t, const char *name)
 		return t->names[*at];
 	if (!detail__take(t->detail, OF_NAME + 2 * strlen(name)))
 		return NULL;
-	names = grown(t->names, t->nnames, sizeof(*names));
+	names = room__grown(t->names, t->nnames, sizeof(*names));
 	if (!names)
 		return NULL;
 	t->names = names;
@@ -121,7 +140,7 @@ uint64_t call_tree__frame(struct call_tree *t, uint64_t parent, const char *name
 	if (t->nframes == FRAMES_MAX || !detail__take(t->detail, OF_FRAME) ||
 	    !call_tree__name(t, name))
 		return 0;
-	frames = grown(t->frames, t->nframes, sizeof(*frames));
+	frames = room__grown(t->frames, t->nframes, sizeof(*frames));
 	if (!frames)
 		return 0;
 	t->frames = frames;

@@ -244,6 +244,7 @@ void step__refuse(struct step *s, const struct step_env *env)
 	bool begun = s->state == STEP_ACTIVE;
 
 	s->state = STEP_IGNORED;
+	s->given_up = begun || s->refused;
 	if (!env->hdf5_dir || env->embedded)
 		return;
 	s->pub.unwanted = true;
@@ -252,7 +253,7 @@ void step__refuse(struct step *s, const struct step_env *env)
 		return;
 	}
 	log_debug("%s is not profiled any more: its user wants no profile", s->pub.name);
-	s->given_up = s->closing = true;
+	s->closing = true;
 	journal__meta(s->journal, JOURNAL_UNWANTED, "yes");
 	step__put_state(s, env->k);
 	step__commit(s, journal__mark(s->journal), 0);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/id_table.h"
+#include "base/room.h"
 #include "base/utf8.h"
 #include "daemon/record/call_tree.h"
 #include "daemon/record/leaf_cache.h"
@@ -86,11 +87,6 @@ struct step_stacks {
 	uint64_t sample_ns; /* that a sample stands for */
 	uint64_t next_ns, lost, cut_maps;
 };
-
-static void *grown(void *array, unsigned n, size_t size)
-{
-	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
-}
 
 static struct step_stacks *stacks_of(struct step *s, const struct step_env *env)
 {
@@ -327,7 +323,7 @@ static void count_stack(struct step_stacks *st, const struct jp_stack_key *key, 
 	if (!s->n)
 		return;
 	if (!c && node && detail__take(&st->detail, OF_COUNT)) {
-		c = grown(st->counts, st->ncounts, sizeof(*c));
+		c = room__grown(st->counts, st->ncounts, sizeof(*c));
 		st->counts = c ? c : st->counts;
 		if (c && id_table__add(&st->count_of, id, st->ncounts)) {
 			c = &st->counts[st->ncounts++];
@@ -350,7 +346,7 @@ static bool hold(struct step_stacks *st, const struct jp_stack_key *key, const s
 
 	if (st->nheld == HELD)
 		return false;
-	h = grown(st->held, st->nheld, sizeof(*h));
+	h = room__grown(st->held, st->nheld, sizeof(*h));
 	if (!h)
 		return false;
 	st->held = h;

@@ -171,27 +171,13 @@ int peer__send(struct peer *p, const void *message, uint64_t now_ns)
 	return 0;
 }
 
-int peer__send_fds(struct peer *p, const void *message, const int *fd, unsigned n)
+int peer__send_fds(struct peer *p, const void *message, const int fds[FD_MESSAGE_FILES])
 {
 	const struct jpc_head *h = message;
-	union {
-		char buf[CMSG_SPACE(2 * sizeof(int))];
-		struct cmsghdr align;
-	} control = {};
-	struct iovec iov = {.iov_base = (void *)message, .iov_len = h->length};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = &control,
-			     .msg_controllen = CMSG_SPACE(n * sizeof(int))};
-	struct cmsghdr *m = CMSG_FIRSTHDR(&msg);
 
 	if (p->out_len || p->write_closed)
 		return -EAGAIN;
-	m->cmsg_level = SOL_SOCKET;
-	m->cmsg_type = SCM_RIGHTS;
-	m->cmsg_len = CMSG_LEN(n * sizeof(int));
-	memcpy(CMSG_DATA(m), fd, n * sizeof(int));
-	return sendmsg(p->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return fd_message__send(p->fd, message, h->length, fds, MSG_DONTWAIT);
 }
 
 static void drop_output(struct peer *p)

@@ -255,8 +255,6 @@ int control_status__send(struct control *c, struct peer *p, unsigned *nproblems,
 
 	if (!f)
 		return -ENOMEM;
-	if (c->d->watch.unplaced_ns) /* steps may have come and gone since they were counted */
-		kernel_watch__rescan(&c->d->watch, now);
 	*nproblems = print_status(c->d, f);
 	fclose(f);
 	if (!text)
