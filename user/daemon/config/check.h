@@ -32,9 +32,6 @@ void check__slurm(const struct config *c);
  * for each problem. Returns the number of errors. */
 unsigned check__node(const struct config *c);
 
-/* The part of it that is about StateDir, PinDir and sensors. */
-unsigned place_check__run(const struct config *c);
-
 /*
  * Checks whether users' directories can be made in dir: makes one and removes it, in a child
  * process that is left behind after 5 s, since shared file systems hang. 0: yes, and the text says
