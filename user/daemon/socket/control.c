@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/socket/control_internal.h"
+#include "daemon/socket/stuck.h"
 
 #define ACCEPTS	     64			  /* in one turn */
 #define READS	     32			  /* of one peer in one turn */
@@ -112,6 +113,7 @@ void control__free(struct control *c, bool leave)
 	quotas__free(&c->quotas);
 	for (int i = 0; i < LISTENERS; i++)
 		listener__close(&c->listeners[i], leave);
+	stuck__leave();
 	if (c->epfd >= 0)
 		close(c->epfd);
 	free(c);
@@ -130,14 +132,10 @@ static ssize_t receive_message(struct control *c, struct peer *p, struct ucred *
 			     .msg_control = &control,
 			     .msg_controllen = sizeof(control)};
 	struct cmsghdr *m;
-	ssize_t n = recvmsg(p->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t n = stuck__receive(p->fd, &msg);
 
-	/* reported once for a peer that has gone without reading its answers, before the messages
-	 * that it sent */
-	if (n < 0 && errno == ECONNRESET)
-		n = recvmsg(p->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		return n == -EAGAIN || n == -EINTR ? 0 : n;
 	if (!n)
 		return -ECONNRESET;
 	m = CMSG_FIRSTHDR(&msg);
@@ -274,6 +272,10 @@ static void accept_peers(struct control *c, int which, uint64_t now)
 	int fd;
 
 	for (i = 0; i < ACCEPTS && quota__may_work(accepts, now); i++) {
+		if (accepts && stuck__count() >= c->quotas.of_all.peers / 2) {
+			cannot_accept(c, which, EMFILE);
+			return;
+		}
 		fd = accept4(c->listeners[which].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0) {
 			cannot_accept(c, which, errno);

@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "daemon/config/cgroup_roots.h"
+#include "daemon/socket/stuck.h"
 
 static bool in_group(int fd, gid_t group)
 {
@@ -42,7 +43,7 @@ struct peer *peer__new(int fd, gid_t admin_gid)
 
 	if (!p || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len)) {
 		free(p);
-		close(fd);
+		stuck__close(fd);
 		return NULL;
 	}
 	p->fd = fd;
@@ -57,7 +58,7 @@ void peer__free(struct peer *p)
 {
 	if (!p)
 		return;
-	close(p->fd);
+	stuck__close(p->fd);
 	region_ring__free(p->ring);
 	quota__release(p->quota, p->out_len);
 	if (p->quota)
