@@ -268,7 +268,7 @@ def locked_map():
     other = Stepd(job, 0, [chain(), 100], v2_task(tree.job(job) + "/step_0"))
     pid = int(written(state))
     try:
-        wait_until(lambda: "at a stack of process %d, and stacks of its job have one function from now on" % pid in d.said(), 60,
+        wait_until(lambda: "at a stack of process %d, and stacks of its user's jobs have one function from now on" % pid in d.said(), 60,
                    "jobprofd to give the process up: " + d.said())
         time.sleep(15)
         is_equal("two helpers waited", d.said().count("the helper that follows stacks gave no answer"), 2)
