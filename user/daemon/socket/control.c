@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/follow/request_match.h"
 #include "daemon/socket/control_internal.h"
 #include "daemon/socket/stuck.h"
 
@@ -229,15 +230,29 @@ static void serve_peer(struct control *c, struct peer *p, uint64_t now)
 	watch_peer(c, p);
 }
 
+/* That of the user whose step the process is in, who may have any number of ids there (subuid(5)).
+ */
+static struct quota *find_quota(struct control *c, struct peer *p, pid_t pid, uint64_t now)
+{
+	const struct step *s = NULL;
+
+	peer__locate(p, &c->d->cgroups, pid);
+	if (p->in_step)
+		s = request_match__find_step(c->d->steps, c->d->env.k, &p->key);
+	return quotas__of_user(&c->quotas, s && s->uid_known ? s->uid : p->uid, s, now);
+}
+
 /* Makes a peer of the connection. NULL: refused. */
 static struct peer *accept_peer(struct control *c, int fd, uint64_t now)
 {
-	struct peer *p = peer__new(fd, c->admin_gid);
-	struct quota *u = p && p->uid ? quotas__of_user(&c->quotas, p->uid, now) : NULL;
+	pid_t pid;
+	struct peer *p = peer__new(fd, c->admin_gid, &pid);
 	int size = SNDBUF;
+	struct quota *u;
 
 	if (!p || !p->uid)
 		return p;
+	u = find_quota(c, p, pid, now);
 	if (!u || !quota__connect(u)) {
 		if (log_every(&c->log_full, 60))
 			log_warn("uid %u has too many connections to %s: one more is refused",
@@ -246,7 +261,7 @@ static struct peer *accept_peer(struct control *c, int fd, uint64_t now)
 		return NULL;
 	}
 	p->quota = u;
-	quota__charge(u, QUOTA_ACCEPT);
+	quota__charge(u, QUOTA_ACCEPT + QUOTA_LOCATE);
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	return p;
 }

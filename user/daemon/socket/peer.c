@@ -34,7 +34,7 @@ static bool in_group(int fd, gid_t group)
 	return false;
 }
 
-struct peer *peer__new(int fd, gid_t admin_gid)
+struct peer *peer__new(int fd, gid_t admin_gid, pid_t *pid)
 {
 	struct peer *p = calloc(1, sizeof(*p));
 	struct ucred cred;
@@ -48,6 +48,7 @@ struct peer *peer__new(int fd, gid_t admin_gid)
 	}
 	p->fd = fd;
 	p->uid = cred.uid;
+	*pid = cred.pid;
 	p->admin = !cred.uid || in_group(fd, admin_gid);
 	for (i = 0; i < PEER_TABLES; i++)
 		p->tables[i] = -1;
