@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Nodes, and the names of their files and functions; the memory that all steps have for these. */
+/* Nodes, and the names of their files and functions. */
 #include "daemon/record/call_tree.h"
 
 #include <stdio.h>
@@ -14,30 +14,6 @@
 #define CHUNKS	   100	/* the tables of a file have at most 160 attributes */
 #define OF_FRAME   128	/* bytes, about: arrays and tables are up to half empty */
 #define OF_NAME	   64	/* and two copies */
-
-static size_t all_details; /* bytes, of all steps of this process */
-
-bool detail__take(struct detail *d, size_t bytes)
-{
-	size_t left = all_details < DETAIL_MAX ? DETAIL_MAX - all_details : 0;
-
-	if (bytes > left || d->used + bytes > left)
-		return false;
-	d->used += bytes;
-	all_details += bytes;
-	return true;
-}
-
-void detail__give(struct detail *d, size_t bytes)
-{
-	d->used -= bytes;
-	all_details -= bytes;
-}
-
-void detail__give_all(struct detail *d)
-{
-	detail__give(d, d->used);
-}
 
 struct frame {
 	uint64_t id, parent, module, offset;

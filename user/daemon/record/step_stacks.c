@@ -100,9 +100,11 @@ static struct step_stacks *stacks_of(struct step *s, const struct step_env *env)
 		return NULL;
 	s->stacks->sample_ns =
 		NSEC_PER_SEC / SAMPLE_HZ * (kern__unwinds(env->k) ? JP_COPY_EVERY : 1);
+	detail__begin(&s->stacks->detail, s->uid_known ? s->uid : (uid_t)-1);
 	/* an earlier daemon had fewer */
 	s->stacks->tree = call_tree__new((unsigned)age_ms, &s->stacks->detail);
 	if (!s->stacks->tree) {
+		detail__end(&s->stacks->detail);
 		free(s->stacks);
 		s->stacks = NULL;
 	}
@@ -122,7 +124,7 @@ void step_stacks__free(struct step_stacks *st)
 	free(st->programs);
 	free(st->held);
 	free(st->counts);
-	detail__give_all(&st->detail);
+	detail__end(&st->detail);
 	free(st);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "daemon/config/cgroup_roots.h"
+#include "daemon/socket/stuck.h"
 
 static bool in_group(int fd, gid_t group)
 {
@@ -33,7 +34,7 @@ static bool in_group(int fd, gid_t group)
 	return false;
 }
 
-struct peer *peer__new(int fd, gid_t admin_gid)
+struct peer *peer__new(int fd, gid_t admin_gid, pid_t *pid)
 {
 	struct peer *p = calloc(1, sizeof(*p));
 	struct ucred cred;
@@ -42,11 +43,12 @@ struct peer *peer__new(int fd, gid_t admin_gid)
 
 	if (!p || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len)) {
 		free(p);
-		close(fd);
+		stuck__close(fd);
 		return NULL;
 	}
 	p->fd = fd;
 	p->uid = cred.uid;
+	*pid = cred.pid;
 	p->admin = !cred.uid || in_group(fd, admin_gid);
 	for (i = 0; i < PEER_TABLES; i++)
 		p->tables[i] = -1;
@@ -57,7 +59,7 @@ void peer__free(struct peer *p)
 {
 	if (!p)
 		return;
-	close(p->fd);
+	stuck__close(p->fd);
 	region_ring__free(p->ring);
 	quota__release(p->quota, p->out_len);
 	if (p->quota)

@@ -57,8 +57,9 @@ struct peer {
 	bool closing;
 };
 
-/* Takes over the socket. NULL: no memory; the socket is closed. admin_gid (gid_t)-1: none. */
-struct peer *peer__new(int fd, gid_t admin_gid);
+/* Takes over the socket. NULL: no memory; the socket is closed. admin_gid (gid_t)-1: none. *pid: of
+ * the process that has connected. */
+struct peer *peer__new(int fd, gid_t admin_gid, pid_t *pid);
 void peer__free(struct peer *p);
 
 struct cgroup_roots;
