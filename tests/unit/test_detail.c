@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The bound on memory for details of all steps, and what one step may have of it. */
 #include "tests/unit/unit.h"
-#include "daemon/record/detail.h"
+#include "daemon/record/call_tree.h"
 
 #define PART (DETAIL_MAX / 1024)
 

@@ -297,8 +297,9 @@ static bool log_end(struct unwinding *u, const char *how)
 
 	if (s)
 		snprintf(of, sizeof(of), " at a stack of process %u%s", s->tgid,
-			 s->ended > 1 ? ", and stacks of its user's jobs have one function from now on"
-				      : "");
+			 s->ended > 1
+				 ? ", and stacks of its user's jobs have one function from now on"
+				 : "");
 	log_warn("the helper that follows stacks %s%s: another one is started, and while there is "
 		 "none, stacks are by frame pointers when the ring of copies is full",
 		 how, of);

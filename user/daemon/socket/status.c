@@ -215,7 +215,7 @@ static void print_numbers(const struct status *s)
 		j->journals, (double)j->bytes / MB, s->d->env.state_dir,
 		(unsigned long long)j->removed);
 	fprintf(s->out, "rows left out since the start: %llu\n",
-		(unsigned long long)(j->left_out + s->left_out));
+		(unsigned long long)j->left_out + s->left_out);
 	fprintf(s->out, "programs: %s\n",
 		kern__attached(s->d->env.k) ? "attached" : "detached, while no step needs them");
 	fprintf(s->out, "errors since the start: %llu", (unsigned long long)e->n);
