@@ -96,7 +96,7 @@ all: $(PROGRAMS) $(COMPLETED) $(B)/sh5util $(B)/man/jobprof-metrics.7 $(VERB_MAN
 help:
 	@echo 'make                the programs, in build/'
 	@echo 'make install        as root; PREFIX=$(PREFIX), SYSCONFDIR=$(SYSCONFDIR), DESTDIR= for packages'
-	@echo 'make uninstall      removes what "make install" with the same PREFIX installs; your settings stay'
+	@echo 'make uninstall      removes what "make install" with the same PREFIX and SLURM installs; your settings stay'
 	@echo 'make slurm          the plugins of Slurm only, in build/slurm-RELEASE/; make install-slurm, as root'
 	@echo 'make tools          what tests and scripts/testbed need'
 	@echo 'make docs           docs/columns.md, from schemas/'

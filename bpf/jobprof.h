@@ -18,7 +18,7 @@
 #include "bpf/abi/slot.h"
 #include "bpf/abi/task.h"
 
-#define JP_ABI_VERSION 33
+#define JP_ABI_VERSION 34
 
 /* Counters of the collector, one writer field each, atomic adds. */
 struct jp_stats {

@@ -79,7 +79,7 @@ static __always_inline bool may_have_kind(u32 component)
 	return n && (n->flags & JP_COMPONENT_ANYONE || !BPF_CORE_READ(maker, cred, fsuid.val));
 }
 
-/* Takes a free slot, which user space does not see before slot_publish(). job: its share it is of.
+/* Takes a free slot of the job's share, which user space does not see before slot_publish().
  * Slot 0: there is none: a step counts in slot 0, and slots_exhausted says so; what is in a step
  * counts in what it is in, and the step's lost[] says so. */
 static __noinline u32 slot_alloc(u32 kind, u32 step, const struct jp_cgroup_key *job)
@@ -235,8 +235,11 @@ int BPF_PROG(jp_cgroup_mkdir, struct cgroup *cgrp, const char *path)
 	e.job = n && (n->flags & JP_COMPONENT_WAKE) ? own.id : up->job;
 	if (is_group(&e) && !share_take(e.step, JP_SHARE_GROUPS))
 		return 0; /* find_entry() finds the one above */
-	if (bpf_map_update_elem(&jp_cgroups, &own, &e, BPF_NOEXIST))
+	if (bpf_map_update_elem(&jp_cgroups, &own, &e, BPF_NOEXIST)) {
 		JP_COUNT(cgroups_full);
+		if (is_group(&e))
+			share_give(e.step, JP_SHARE_GROUPS);
+	}
 	if (has_own_slot(&e))
 		describe(&e, &own, path);
 	if (n && (n->flags & JP_COMPONENT_WAKE))

@@ -213,6 +213,7 @@ static __always_inline bool hand_over_stack(void *ctx, struct task_struct *p, u3
 {
 	u32 step = step_of(slot);
 	struct jp_cgroup_key job = {};
+	struct jp_job *other;
 	struct jp_stack_copy *c;
 	struct pt_regs *regs;
 	long k;
@@ -227,7 +228,8 @@ static __always_inline bool hand_over_stack(void *ctx, struct task_struct *p, u3
 	regs = (struct pt_regs *)bpf_task_pt_regs(p);
 	stack_key(p, slot, JP_CAUSE_NONE, 0, &c->key);
 	share_key(step, &job);
-	c->job = job.id;
+	other = bpf_map_lookup_elem(&jp_jobs, &job);
+	c->job = other && other->is_other ? other->counted.id : job.id;
 	c->sp = regs->sp;
 	bpf_probe_read_kernel(c->regs, REGS_SIZE, regs);
 	k = bpf_get_stack(ctx, c->kernel, sizeof(c->kernel), 0);

@@ -21,6 +21,17 @@ static __always_inline bool share_key(u32 step, struct jp_cgroup_key *key)
 	return true;
 }
 
+/* Where the share of a job is counted. */
+static __always_inline struct jp_job *share_of(const struct jp_cgroup_key *key)
+{
+	struct jp_job *j = bpf_map_lookup_elem(&jp_jobs, key), *other;
+
+	if (!j || !j->is_other)
+		return j;
+	other = bpf_map_lookup_elem(&jp_jobs, &j->counted);
+	return other ? other : j;
+}
+
 static __always_inline u32 share_limit(const struct jp_control *c, u32 what)
 {
 	u32 room = jp_share_room[what], taken = c->taken[what];
@@ -35,15 +46,17 @@ static __noinline int job_take(const struct jp_cgroup_key *key, enum jp_share wh
 {
 	struct jp_control *c = control();
 	struct jp_job *j, none = {};
+	u32 limit;
 
 	if (!c || what >= JP_SHARES)
 		return false;
-	j = bpf_map_lookup_elem(&jp_jobs, key);
-	if (!j) {
+	limit = share_limit(c, what);
+	j = share_of(key);
+	if (!j && limit) { /* jobs that find nothing have no entry: the table has room for others */
 		bpf_map_update_elem(&jp_jobs, key, &none, BPF_NOEXIST);
-		j = bpf_map_lookup_elem(&jp_jobs, key);
+		j = share_of(key);
 	}
-	if (!j || j->has[what] >= share_limit(c, what))
+	if (!j || j->has[what] >= limit)
 		return false;
 	__sync_fetch_and_add(&j->has[what], 1);
 	__sync_fetch_and_add(&c->taken[what], 1);
@@ -52,7 +65,7 @@ static __noinline int job_take(const struct jp_cgroup_key *key, enum jp_share wh
 
 static __noinline int job_give(const struct jp_cgroup_key *key, enum jp_share what)
 {
-	struct jp_job *j = bpf_map_lookup_elem(&jp_jobs, key);
+	struct jp_job *j = share_of(key);
 	struct jp_control *c = control();
 
 	if (!c || what >= JP_SHARES)

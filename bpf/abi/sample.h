@@ -46,7 +46,7 @@ struct jp_stack {
 /* What a thread had, for the stack to be followed by user space: one of some samples. */
 struct jp_stack_copy {
 	struct jp_stack_key key; /* hash 0 */
-	__u64 job;		 /* jp_slot.job of its step, else the step's cgroup */
+	__u64 job;		 /* in which the share of its step's job is counted */
 	__u64 sp;
 	__u32 nstack; /* bytes */
 	__u32 nkernel;

@@ -102,9 +102,12 @@ enum jp_share {
 	JP_SHARE_GROUPS, /* directories below the layout in jp_cgroups */
 	JP_SHARES
 };
-/* What a job has of them. Writer: programs; user space after what it has given back. */
+/* What a job has of them. Writer: programs; user space after what it has given back. All jobs of a
+ * user have one share, which is counted in one of them: user space names it in the others. */
 struct jp_job {
 	__u32 has[JP_SHARES];
+	__u32 is_other; /* counted is another job's */
+	struct jp_cgroup_key counted;
 };
 
 /* What a slot stands for. Writer: the program that gave it, then user space (state, gtid). */

@@ -46,7 +46,7 @@ def healthy(bins=BINS, nodes=NODES, cores=CORES, per_node=16, gpus=0):
             "cores": cores, "wall_s": wall, "cpu_s": cpu / nodes, "wait_s": 0.002 * cpu / nodes,
             "avoidable_s": 0.001 * cpu / nodes, "throttled_s": 0, "tasks": per_node, "active": 1,
             "active_bins": bins, "rows": wall, "coverage": 1, "own_peak_mb": 29500, "charged_peak_mb": 60000,
-            "limit_mb": 64000, "clock_mhz": 2800, "clock_slow": 0, "speed": 1, "speed_slow": 0.02, "speed_z": 0,
+            "limit_mb": 64000, "oom_limit_mb": None, "clock_mhz": 2800, "clock_slow": 0, "speed": 1, "speed_slow": 0.02, "speed_z": 0,
             "pkg_throttle_s": 0, "temperature_max": 71, "tcp_retrans": 1, "port_errors": 0, "links_down": 0, "port_rate": 100,
             "net_tx_mb": 20 / nodes, "oom_kills": 0, "gpus": gpus / nodes, "model": 1,
         },

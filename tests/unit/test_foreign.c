@@ -2,11 +2,15 @@
 /* Files that others wrote are opened for a process that may not open them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +42,7 @@ static void put(const char *name, size_t skip, const char *bytes)
 
 static int set_up(void **state)
 {
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	int ends[2];
 
 	if (!mkdtemp(dir) || (dir_fd = open(dir, O_RDONLY | O_DIRECTORY)) < 0)
@@ -45,8 +50,15 @@ static int set_up(void **state)
 	put("a.h5", 0, SIGNATURE "rest");
 	put("late.h5", 2048, SIGNATURE "rest");
 	put("odd.h5", 700, SIGNATURE "rest");
+	put("program", 0,
+	    "\x7f"
+	    "ELF and the rest");
 	put("shadow", 0, "root:secret");
 	put("empty", 0, "");
+	snprintf(name.sun_path, sizeof(name.sun_path), "%.64s/socket", dir);
+	if (bind(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), (struct sockaddr *)&name,
+		 sizeof(name)))
+		return -1;
 	if (symlink("a.h5", in_dir("link")) || mkfifo(in_dir("fifo"), 0600) ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -1;
@@ -63,8 +75,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	static const char *const names[] = {"a.h5",  "late.h5", "odd.h5", "shadow",
-					    "empty", "link",	"fifo"};
+	static const char *const names[] = {"a.h5",   "late.h5", "odd.h5", "program", "shadow",
+					    "socket", "empty",	 "link",   "fifo"};
 
 	kill(opener, SIGKILL);
 	waitpid(opener, NULL, 0);
@@ -89,7 +101,7 @@ static int asked(const char *name)
 	return got(foreign__open(AT_FDCWD, in_dir(name), 0));
 }
 
-TEST(hdf5_files_are_opened)
+TEST(hdf5_and_elf_files_are_opened)
 {
 	char bytes[5] = "";
 	int fd = foreign__open(AT_FDCWD, in_dir("a.h5"), 0);
@@ -99,6 +111,7 @@ TEST(hdf5_files_are_opened)
 	assert_string_equal(bytes, "rest");
 	assert_int_equal(got(fd), 0);
 	assert_int_equal(asked("late.h5"), 0);
+	assert_int_equal(asked("program"), 0);
 	assert_int_equal(asked("link"), 0);
 	assert_int_equal(got(foreign__open(dir_fd, "a.h5", 0)), 0);
 }
@@ -109,11 +122,28 @@ TEST(nothing_else_is_opened)
 	assert_int_equal(asked("odd.h5"), -ENOEXEC);
 	assert_int_equal(asked("empty"), -ENOEXEC);
 	assert_int_equal(asked("fifo"), -EBADMSG);
+	assert_int_equal(asked("socket"), -EBADMSG); /* open(2) itself would say ENXIO */
 	assert_int_equal(asked(""), -EISDIR);
 	assert_int_equal(asked("none"), -ENOENT);
 	assert_int_equal(got(foreign__open(dir_fd, "link", O_NOFOLLOW)), -ELOOP);
 	assert_int_equal(got(foreign__open(dir_fd, "a.h5", O_RDWR | O_TRUNC)), 0);
 	assert_int_equal(asked("a.h5"), 0); /* it was not cut */
+}
+
+/* The opener is asked about a file as large as a file can be, with nothing in it. */
+TEST(the_largest_file_is_looked_at_once)
+{
+	const struct rlimit cpu = {.rlim_cur = 5, .rlim_max = 5};
+	int fd = memfd_create("largest", MFD_CLOEXEC);
+	char path[64];
+
+	assert_int_equal(prlimit(opener, RLIMIT_CPU, &cpu, NULL),
+			 0); /* it ends, and does not hang */
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, INT64_MAX), 0);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), fd);
+	assert_int_equal(got(foreign__open(AT_FDCWD, path, 0)), -ENOEXEC);
+	close(fd);
 }
 
 TEST(a_path_that_fits_no_message_is_an_error)

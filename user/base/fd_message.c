@@ -11,7 +11,8 @@ union ancillary { /* aligned as a struct cmsghdr */
 	char room[CMSG_SPACE(FD_MESSAGE_FILES * sizeof(int))];
 };
 
-int fd_message__send(int socket, const void *message, size_t n, const int fds[FD_MESSAGE_FILES])
+int fd_message__send(int socket, const void *message, size_t n, const int fds[FD_MESSAGE_FILES],
+		     int flags)
 {
 	union ancillary more = {.head = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
 	size_t nfds = 0;
@@ -26,7 +27,7 @@ int fd_message__send(int socket, const void *message, size_t n, const int fds[FD
 		m.msg_control = &more;
 		m.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
 	}
-	return sendmsg(socket, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return sendmsg(socket, &m, MSG_NOSIGNAL | flags) < 0 ? -errno : 0;
 }
 
 ssize_t fd_message__receive(int socket, void *message, size_t n, int fds[FD_MESSAGE_FILES])

@@ -8,8 +8,9 @@
 
 #define FD_MESSAGE_FILES 2
 
-/* The first of fds that are not -1 are sent with it. 0 or -errno. */
-int fd_message__send(int socket, const void *message, size_t n, const int fds[FD_MESSAGE_FILES]);
+/* The first of fds that are not -1 are sent with it; flags: of sendmsg(2). 0 or -errno. */
+int fd_message__send(int socket, const void *message, size_t n, const int fds[FD_MESSAGE_FILES],
+		     int flags);
 /* At most n bytes. The files that came with them are the caller's to close; -1: no more came.
  * Bytes; 0: the other end is closed; -errno. */
 ssize_t fd_message__receive(int socket, void *message, size_t n, int fds[FD_MESSAGE_FILES]);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -24,11 +25,25 @@ struct question {
 static int (*confine_with)(int fd);
 static int opener = -1;
 
+/* Other users make links, and profiles name files, while this may be root: O_PATH opens nothing, so
+ * that a device or a pipe is seen before it is opened. */
 static int open_here(int dir, const char *path, int flags)
 {
-	int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags);
+	int at = openat(dir, path, O_PATH | O_CLOEXEC | flags), fd;
+	char link[32];
+	struct stat st;
 
-	return fd < 0 ? -errno : fd;
+	if (at < 0)
+		return -errno;
+	snprintf(link, sizeof(link), OWN_FILE "%d", at);
+	if (fstat(at, &st))
+		fd = -errno;
+	else if (!S_ISREG(st.st_mode))
+		fd = S_ISDIR(st.st_mode) ? -EISDIR : S_ISLNK(st.st_mode) ? -ELOOP : -EBADMSG;
+	else if ((fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
+		fd = -errno;
+	close(at);
+	return fd;
 }
 
 static int ask(int dir, const char *path, int flags)
@@ -43,7 +58,8 @@ static int ask(int dir, const char *path, int flags)
 	/* the answer comes to this process: others may have the same socket to ask by */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
-	err = fd_message__send(opener, &q, sizeof(q), (const int[FD_MESSAGE_FILES]){ends[1], dir});
+	err = fd_message__send(opener, &q, sizeof(q), (const int[FD_MESSAGE_FILES]){ends[1], dir},
+			       0);
 	close(ends[1]);
 	if (!err)
 		n = fd_message__receive(ends[0], &answer, sizeof(answer), got);
@@ -99,16 +115,21 @@ void foreign__ask(int socket)
 
 /* ---- the other side */
 
-/* The library looks for it at 0, 512 and all powers of 2 above. */
-static bool is_hdf5(int fd, off_t size)
+/* Of HDF5, for which the library looks at 0, 512 and all powers of 2 above, and of ELF. */
+static bool has_signature(int fd, off_t size)
 {
-	static const char signature[] = "\x89HDF\r\n\x1a\n";
-	const size_t n = sizeof(signature) - 1;
-	char bytes[sizeof(signature)];
+	static const char hdf5[] = "\x89HDF\r\n\x1a\n", elf[] = "\x7f"
+								"ELF";
+	const size_t n = sizeof(hdf5) - 1;
+	char bytes[sizeof(hdf5)];
 
-	for (off_t at = 0; at < size; at = at ? 2 * at : 512)
-		if (pread(fd, bytes, n, at) == (ssize_t)n && !memcmp(bytes, signature, n))
+	/* no size is so large that the last step goes over the end of 64 bits */
+	for (uint64_t at = 0; at < (uint64_t)size; at = at ? 2 * at : 512) {
+		if (pread(fd, bytes, n, (off_t)at) != (ssize_t)n)
+			continue;
+		if (!memcmp(bytes, hdf5, n) || (!at && !memcmp(bytes, elf, sizeof(elf) - 1)))
 			return true;
+	}
 	return false;
 }
 
@@ -119,9 +140,7 @@ static int refuses(int fd)
 
 	if (fstat(fd, &st))
 		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG;
-	return is_hdf5(fd, st.st_size) ? 0 : -ENOEXEC;
+	return has_signature(fd, st.st_size) ? 0 : -ENOEXEC;
 }
 
 void foreign__serve(int socket)
@@ -136,7 +155,7 @@ void foreign__serve(int socket)
 		fd = open_here(came[1] < 0 ? AT_FDCWD : came[1], q.path, q.flags & O_NOFOLLOW);
 		answer = fd < 0 ? fd : refuses(fd);
 		fd_message__send(came[0], &answer, sizeof(answer),
-				 (const int[FD_MESSAGE_FILES]){answer ? -1 : fd, -1});
+				 (const int[FD_MESSAGE_FILES]){answer ? -1 : fd, -1}, 0);
 		if (fd >= 0)
 			close(fd);
 		for (unsigned i = 0; i < FD_MESSAGE_FILES && came[i] >= 0; i++)

@@ -10,10 +10,10 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* Rows with values that cannot be, each table once: how often it is read is nobody's matter. */
+/* Rows with values that cannot be; each table counts once, however often it is read. */
 #define READ_DOUBTS 512 /* tables; more are not counted */
 struct read_doubts {
-	unsigned n, more; /* tables, and those beyond READ_DOUBTS */
+	unsigned n, more; /* tables; not 0: there were more than READ_DOUBTS */
 	struct read_doubt {
 		uint64_t table; /* a hash of file and object */
 		uint64_t rows;

@@ -14,8 +14,7 @@ char *utf8__clean(const char *s, size_t max, unsigned *replaced);
 /* As utf8__clean(), and without characters that nobody sees: those of no width, and those that
  * change the direction of writing, by which a text can look like another one. */
 char *utf8__shown(const char *s, unsigned *replaced);
-/* The length of the character that s begins with; 0: there is none that utf8__shown() would leave.
- */
+/* The length of the character that s begins with; 0: utf8__shown() would replace it. */
 size_t utf8__visible(const char *s);
 
 #endif

@@ -1076,15 +1076,18 @@ rules["mem.oom"] = {
 		local list = indexes(mask(node.oom_kills, ">", 0))
 		local at = list[1]
 		local more = job.ask_mb > 0 and mem_option(job.ask_mb) .. " or more"
-		local full = at and node.limit_mb[at] == node.limit_mb[at] and
-			format(" at a limit of %s", size(node.limit_mb[at])) or ""
+		local limit = at and known(node.oom_limit_mb[at], node.limit_mb[at])
+		local of_step = at and node.oom_limit_mb[at] < node.limit_mb[at]
+		local full = limit and limit == limit and
+			format(" at %s of %s", of_step and "its step's limit" or "a limit", size(limit)) or ""
 		return {
 			times = when(mask(bin.oom_kills, ">", 0)),
 			severity = job.is_completed == 1 and "note" or "bad",
 			where = #node > 1 and #list > 0 and nodes(list) or "",
 			text = format("The kernel killed %s for want of memory%s%s.", plural(job.oom_kills, "process", "processes"),
 				#list > 0 and " on " .. nodes(list) or "", full),
-			remedy = advice(more and "#SBATCH --mem=" .. more or "Ask for more memory (#SBATCH --mem)",
+			remedy = of_step and "Give that step more of the job's memory (srun --mem)." or
+				advice(more and "#SBATCH --mem=" .. more or "Ask for more memory (#SBATCH --mem)",
 				"Give it " .. (more or "more") .. " memory") ..
 				advice(", or fewer tasks on each node (#SBATCH --ntasks-per-node).", ", or fewer processes at the same time."),
 		}

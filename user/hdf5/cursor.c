@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/read_note.h"
+#include "base/str.h"
 #include "hdf5/cursor_chunk.h"
 #include "hdf5/h5util.h"
 #include "hdf5/slurm_check.h"
@@ -450,17 +451,35 @@ static double step_cpus(const struct reader_node *n)
 		       : NAN;
 }
 
+/* What Slurm calls a series that its plugins write, NULL: jobprof alone writes it. Its gatherers'
+ * samples are in files of jobprof, too, under another name where jobprof has a series of theirs. */
+static const char *slurms_name(const struct reader_node *n, const char *series)
+{
+	static const char *const sampled[] = {"Energy", "Network", "Filesystem"};
+	static const char prefix[] = "Slurm_";
+
+	if (n->is_slurms)
+		return series;
+	if (str__starts(series, prefix))
+		return series + sizeof(prefix) - 1;
+	for (size_t i = 0; i < sizeof(sampled) / sizeof(sampled[0]); i++)
+		if (!strcmp(series, sampled[i]))
+			return series;
+	return NULL;
+}
+
 /* Goes through the table once, and back to its first row. What is damaged is named when it is read.
  * 0; -EMSGSIZE, -ENOMEM. */
-static int check_values(struct cursor *c, const struct reader_node *n,
-			const struct reader_series *s, const char *table)
+static int check_values(struct cursor *c, const struct reader_node *n, const char *series,
+			bool totals)
 {
 	struct slurm_check *k = &c->state->check;
-	const bool totals = !strcmp(s->name, "Totals");
-	int err = slurm_check__begin(k, c, totals ? table : s->name, totals, step_cpus(n)), got = 1;
-	const union cell *rows;
-	unsigned nrows;
+	const union cell *rows = NULL;
+	unsigned nrows = 0;
+	int err, got = 1;
 
+	k->beside = !n->is_slurms;
+	err = slurm_check__begin(k, c, series, totals, step_cpus(n));
 	while (!err && (got = cursor__next(c, &rows, &nrows)) > 0)
 		err = slurm_check__look(k, c, rows, nrows);
 	if (got == -EMSGSIZE || got == -ENOMEM)
@@ -474,6 +493,8 @@ static int check_values(struct cursor *c, const struct reader_node *n,
 int cursor__open(struct cursor *c, const struct reader_node *n, const struct reader_series *s,
 		 const char *table)
 {
+	const bool totals = !strcmp(s->name, "Totals");
+	const char *slurms = c->as_stored ? NULL : slurms_name(n, totals ? table : s->name);
 	hid_t type;
 	int err;
 
@@ -493,8 +514,8 @@ int cursor__open(struct cursor *c, const struct reader_node *n, const struct rea
 	}
 	for (unsigned i = 0; i < c->ncols; i++)
 		c->cols[i].unknown = n->unknown && h5__in_list(n->unknown, c->cols[i].name);
-	if (n->is_slurms && !c->as_stored && c->nrows <= CHECKED_MAX / H5Tget_size(c->state->type))
-		err = check_values(c, n, s, table);
+	if (slurms && c->ncols && c->nrows <= CHECKED_MAX / H5Tget_size(c->state->type))
+		err = check_values(c, n, slurms, totals);
 	if (err)
 		close_table(c);
 	return err;

@@ -29,8 +29,7 @@ struct cursor {
 	unsigned shape;	 /* another number whenever cols differ from the table before */
 	bool plain;	 /* so far its rows are stored just as they are here, and no bigger */
 	bool gaps;	 /* so far some of them were never written */
-	/* Set by the caller: values that cannot be, in Slurm's own tables, come as they are stored.
-	 */
+	/* Set by the caller: impossible values of Slurm's own tables come as they are stored. */
 	bool as_stored;
 	struct cursor_state *state;
 };

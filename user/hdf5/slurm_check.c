@@ -20,8 +20,8 @@
 #define TINY	  1e-9	      /* below the least unit of each column: bits of something else */
 
 /* MOST: at any time; LEVEL: so, and 0 is of rows in which no process lived; CPU_TIME: what each CPU
- * gives in a second; CPU_SHARE: in all of the row. */
-enum most_of { MOST, LEVEL, PER_SECOND, CPU_TIME, CPU_SHARE };
+ * gives in a second; CPU_SHARE: in all of the row; ANY: there is none. */
+enum most_of { MOST, LEVEL, PER_SECOND, CPU_TIME, CPU_SHARE, ANY };
 
 /* The most that a column can hold. A name that begins with '*' is any that ends so. */
 static const struct limit {
@@ -50,6 +50,9 @@ static const struct limit {
 	{"Filesystem", "Reads", PER_SECOND, 1e12},
 	{"Filesystem", "Writes", PER_SECOND, 1e12},
 };
+
+/* In files of jobprof only what stands for no value is looked for. */
+static const struct limit beside_jobprof = {.of = ANY};
 
 /* A bit per row, NULL: none is set. */
 struct slurm_column {
@@ -128,7 +131,7 @@ static int check_cell(struct slurm_column *col, union cell c, uint64_t row, uint
 	const struct limit *l = col->limit;
 	double v = cell__number(c, col->stored);
 
-	if (isnan(v))
+	if (isnan(v) || (l->of == ANY && !is_no_value(c, col->stored)))
 		return 0;
 	if (v < 0 || is_no_value(c, col->stored) || v > most_of(l, CPUS_MAX, s) ||
 	    (v > 0 && v < TINY))
@@ -251,8 +254,10 @@ int slurm_check__begin(struct slurm_check *k, const struct cursor *c, const char
 		k->cols[i].limit = name && !c->cols[i].unknown ? find_limit(series, name) : NULL;
 		k->cols[i].stored = c->cols[i].type;
 		any |= k->cols[i].limit != NULL;
+		if (k->cols[i].limit && k->beside)
+			k->cols[i].limit = &beside_jobprof;
 	}
-	if (!any) /* no table of Slurm's: its rows need not be in the order of time */
+	if (!any || k->beside) /* no table of Slurm's: its rows need not be in the order of time */
 		k->times.epoch = -1;
 	return 0;
 }

@@ -12,8 +12,10 @@
 
 /* All zeros before the first table. */
 struct slurm_check {
-	bool on; /* the table has such values, and its columns of whole numbers with some are
-		    COL_F64 */
+	bool on;     /* the table has such values, and its columns of whole numbers with some are
+			COL_F64 */
+	bool beside; /* jobprof's file has the table, which a gatherer of Slurm's may have written:
+			to be set before it is begun */
 	struct slurm_column *cols; /* of the cursor, in its order */
 	unsigned ncols;
 	struct clock_step *steps; /* by row */

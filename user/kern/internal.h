@@ -93,11 +93,12 @@ void kern_give_back(struct kern *k, uint32_t slot);
 
 /* How much of a table all jobs may have together. */
 unsigned kern_share_room(const struct kern *k, enum jp_share what);
-/* As share_key() and job_take() of bpf/share.bpf.h. */
+/* As share_key(), job_take() and job_give() of bpf/share.bpf.h. */
 struct jp_cgroup_key kern_share_job(const struct jp_slot *step);
 /* Whether there is one more; it is not taken. */
 bool kern_share_left(const struct kern *k, const struct jp_cgroup_key *job, enum jp_share what);
 bool kern_share_take(struct kern *k, const struct jp_cgroup_key *job, enum jp_share what);
+void kern_share_give(struct kern *k, const struct jp_cgroup_key *job, enum jp_share what);
 /* Counts what jobs have of slots and names. */
 void kern_share_count(struct kern *k);
 /* Nobody has anything of that table any more. */

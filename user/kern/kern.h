@@ -83,7 +83,9 @@ struct kern_opts {
 
 struct kern;
 
-/* How many slots a node of so many possible CPUs needs. */
+/* A job with one CPU: its extern step, another step, their tasks, and a rank. */
+#define KERN_SLOTS_OF_JOB 5
+/* How many slots a node of so many possible CPUs needs, and at most what MaxSlots may be. */
 unsigned kern__default_slots(unsigned ncpus);
 
 /* Whether the kernel lets this process load programs of the kinds that are needed at all: not root
@@ -95,6 +97,8 @@ int kern__open(struct kern **out, const struct kern_opts *opts);
 int kern__open_pinned(struct kern **out, const char *pin_dir);
 /* Closes k; pinned objects stay. NULL is fine. */
 void kern__free(struct kern *k);
+/* Whether pins can be made there: its parent is a BPF file system, or jobprofd mounts one on it. */
+int kern__check_pin_dir(const char *pin_dir);
 /* Removes the pins below pin_dir. */
 void kern__unpin(const char *pin_dir);
 /* One line on the last failure and its remedy. */

@@ -226,9 +226,8 @@ static int kern_load(struct kern *k)
 	return err;
 }
 
-#define SLOTS_OF_CPU 5 /* a batch job with one CPU takes so many */
-#define SLOTS_MIN    512
-#define SLOTS_MAX    4096
+#define SLOTS_MIN 512
+#define SLOTS_MAX 4096
 
 /* Writes the first contents of freshly made maps. */
 static int fill_maps(struct kern *k)
@@ -380,7 +379,7 @@ static int probe_kernel(struct kern *k)
 
 unsigned kern__default_slots(unsigned ncpus)
 {
-	unsigned n = SLOTS_OF_CPU * ncpus;
+	unsigned n = KERN_SLOTS_OF_JOB * ncpus;
 
 	return n < SLOTS_MIN ? SLOTS_MIN : n > SLOTS_MAX ? SLOTS_MAX : n;
 }

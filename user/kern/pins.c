@@ -21,27 +21,47 @@ static void pin_path(const struct kern *k, const char *kind, const char *name, c
 	snprintf(out, len, "%s/%s/%s", k->pin_dir, kind, name);
 }
 
-/* bpffs is often not mounted in containers and early boot: mount it where the pins go. */
-static int ensure_bpffs(const char *pin_dir)
+#define BPFFS "/sys/fs/bpf"
+
+static int find_bpffs(const char *pin_dir, char *parent, size_t size)
 {
-	char parent[256];
 	struct statfs st;
 	char *slash;
 
-	snprintf(parent, sizeof(parent), "%s", pin_dir);
+	snprintf(parent, size, "%s", pin_dir);
 	slash = strrchr(parent, '/');
 	if (!slash || slash == parent)
 		return kern_fail(-EINVAL, "PinDir %s: want an absolute path below a bpffs",
 				 pin_dir);
 	*slash = 0;
 	if (statfs(parent, &st))
-		return kern_fail(-errno, "PinDir %s: %s: %s: is sysfs mounted?", pin_dir, parent,
-				 strerror(errno));
+		return kern_fail(-errno, "PinDir %s: %s: %s%s", pin_dir, parent, strerror(errno),
+				 strcmp(parent, BPFFS) ? "" : ": is sysfs mounted?");
 	if (st.f_type == BPF_FS_MAGIC)
 		return 0;
-	if (strcmp(parent, "/sys/fs/bpf"))
-		return kern_fail(-EINVAL, "PinDir %s: %s is not a bpffs: mount -t bpf bpf %s",
-				 pin_dir, parent, parent);
+	if (strcmp(parent, BPFFS))
+		return kern_fail(-EINVAL,
+				 "PinDir %s: %s is no BPF file system: take a path below " BPFFS,
+				 pin_dir, parent);
+	return 1;
+}
+
+int kern__check_pin_dir(const char *pin_dir)
+{
+	char parent[256];
+	int found = find_bpffs(pin_dir, parent, sizeof(parent));
+
+	return found < 0 ? found : 0;
+}
+
+/* bpffs is often not mounted in containers and early boot: mount it where the pins go. */
+static int ensure_bpffs(const char *pin_dir)
+{
+	char parent[256];
+	int found = find_bpffs(pin_dir, parent, sizeof(parent));
+
+	if (found <= 0)
+		return found;
 	if (mount("bpf", parent, "bpf", 0, "mode=0700"))
 		return kern_fail(-errno, "cannot mount bpffs on %s: %s", parent, strerror(errno));
 	return 0;

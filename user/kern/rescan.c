@@ -101,14 +101,28 @@ static bool is_group(const struct jp_cgroup *e)
 	return !e->component && e->step != JP_SLOT_NONE;
 }
 
-static bool may_have_group(struct kern *k, const struct jp_cgroup *e)
+/* A group of a step without a slot has no entry: the step's stands for it. */
+static bool take_group(struct kern *k, const struct jp_cgroup *e)
 {
 	struct jp_cgroup_key job;
 
 	if (e->step < JP_SLOT_FIRST || e->step >= k->nslots)
-		return true;
+		return false;
 	job = kern_share_job(&k->slots[e->step]);
 	return kern_share_take(k, &job, JP_SHARE_GROUPS);
+}
+
+/* What was taken for an entry that is not there after all. */
+static void give_back(struct kern *k, const struct jp_cgroup *e)
+{
+	struct jp_cgroup_key job;
+
+	if (has_own_slot(e)) {
+		kern_give_back(k, e->slot);
+	} else if (is_group(e)) {
+		job = kern_share_job(&k->slots[e->step]);
+		kern_share_give(k, &job, JP_SHARE_GROUPS);
+	}
 }
 
 /* Notes a step that found no slot. */
@@ -169,8 +183,7 @@ static bool is_late(struct kern *k, int dirfd, const struct jp_cgroup_key *key,
 {
 	if (!is_removed(dirfd) || bpf_map_delete_elem(k->map[M_CGROUPS], key))
 		return false;
-	if (has_own_slot(e))
-		kern_give_back(k, e->slot);
+	give_back(k, e);
 	return true;
 }
 
@@ -182,6 +195,7 @@ static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *nam
 	struct jp_cgroup_key key = {.id = st->st_ino, .hier = w->hier};
 	struct kern *k = w->k;
 	unsigned component;
+	int err;
 
 	if (!bpf_map_lookup_elem(k->map[M_CGROUPS], &key, e)) {
 		if (e->slot == JP_SLOT_OTHER)
@@ -191,7 +205,7 @@ static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *nam
 	component = up->component ? layout__child(k->components, up->component, name) : 0;
 	if (component && !may_have_kind(w, component, st))
 		component = 0;
-	if (!make_entry(k, up, component, &key, e) || (is_group(e) && !may_have_group(k, e)))
+	if (!make_entry(k, up, component, &key, e) || (is_group(e) && !take_group(k, e)))
 		return false;
 	if (k->components[component].flags & JP_COMPONENT_WAKE)
 		e->job = key.id;
@@ -202,9 +216,9 @@ static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *nam
 			describe_slot(w, e, key.id);
 		return true;
 	}
-	if (has_own_slot(e))
-		kern_give_back(k, e->slot);
-	if (errno != EEXIST) {
+	err = errno;
+	give_back(k, e);
+	if (err != EEXIST) {
 		__atomic_fetch_add(&k->control->stats.cgroups_full, 1, __ATOMIC_RELAXED);
 		return false;
 	}

@@ -12,8 +12,8 @@
 
 struct holder { /* a step, then a job */
 	struct jp_cgroup_key job;
-	uint32_t uid;		 /* 0: not known */
-	uint32_t has[JP_SHARES]; /* of steps, slots and names */
+	uint32_t uid; /* 0: not known */
+	struct jp_job is;
 };
 
 unsigned kern_share_room(const struct kern *k, enum jp_share what)
@@ -50,24 +50,49 @@ static bool is_left(const struct kern *k, const struct jp_job *j, enum jp_share 
 	return taken < room && j->has[what] < (k->opts.follow ? room : room - taken);
 }
 
+/* Where the share of a job is counted. Returns the key of that. */
+static struct jp_cgroup_key find(const struct kern *k, struct jp_cgroup_key job, struct jp_job *j)
+{
+	struct jp_job other;
+
+	*j = (struct jp_job){0};
+	bpf_map_lookup_elem(k->map[M_JOBS], &job, j);
+	if (!j->is_other || bpf_map_lookup_elem(k->map[M_JOBS], &j->counted, &other))
+		return job;
+	job = j->counted;
+	*j = other;
+	return job;
+}
+
 bool kern_share_left(const struct kern *k, const struct jp_cgroup_key *job, enum jp_share what)
 {
-	struct jp_job j = {0};
+	struct jp_job j;
 
-	bpf_map_lookup_elem(k->map[M_JOBS], job, &j);
+	find(k, *job, &j);
 	return is_left(k, &j, what);
 }
 
 bool kern_share_take(struct kern *k, const struct jp_cgroup_key *job, enum jp_share what)
 {
-	struct jp_job j = {0};
+	struct jp_job j;
+	const struct jp_cgroup_key key = find(k, *job, &j);
 
-	bpf_map_lookup_elem(k->map[M_JOBS], job, &j);
 	if (!is_left(k, &j, what))
 		return false;
 	j.has[what]++;
 	__atomic_fetch_add(&k->control->taken[what], 1, __ATOMIC_RELAXED);
-	return !bpf_map_update_elem(k->map[M_JOBS], job, &j, BPF_ANY);
+	return !bpf_map_update_elem(k->map[M_JOBS], &key, &j, BPF_ANY);
+}
+
+void kern_share_give(struct kern *k, const struct jp_cgroup_key *job, enum jp_share what)
+{
+	struct jp_job j;
+
+	__atomic_fetch_sub(&k->control->taken[what], 1, __ATOMIC_RELAXED);
+	if (bpf_map_lookup_elem(k->map[M_JOBS], job, &j) || !j.has[what])
+		return;
+	j.has[what]--;
+	bpf_map_update_elem(k->map[M_JOBS], job, &j, BPF_EXIST);
 }
 
 static int by_job(const void *a, const void *b)
@@ -83,10 +108,10 @@ static int by_user(const void *a, const void *b)
 {
 	const struct holder *x = a, *y = b;
 
-	return x->uid < y->uid ? -1 : x->uid > y->uid;
+	return x->uid == y->uid ? by_job(a, b) : x->uid < y->uid ? -1 : 1;
 }
 
-/* The steps that there are, and what is theirs. of: room for the place of each slot's step. */
+/* The steps that there are, and what each has. of: room for the place of each slot's step. */
 static unsigned find_steps(const struct kern *k, struct holder *h, uint32_t *of)
 {
 	unsigned n = 0;
@@ -98,10 +123,11 @@ static unsigned find_steps(const struct kern *k, struct holder *h, uint32_t *of)
 		if (s->state == JP_SLOT_FREE || s->kind != JP_KIND_STEP)
 			continue;
 		of[i] = n;
-		h[n++] = (struct holder){.job = kern_share_job(s),
-					 .uid = s->uid,
-					 .has = {[JP_SHARE_STEPS] = 1,
-						 [JP_SHARE_NAMES] = (uint32_t)k->acct[i].commands}};
+		h[n++] = (struct holder){
+			.job = kern_share_job(s),
+			.uid = s->uid,
+			.is.has = {[JP_SHARE_STEPS] = 1,
+				   [JP_SHARE_NAMES] = (uint32_t)k->acct[i].commands}};
 	}
 	for (uint32_t i = JP_SLOT_FIRST; i < k->nslots; i++) {
 		const struct jp_slot *s = &k->slots[i];
@@ -109,7 +135,7 @@ static unsigned find_steps(const struct kern *k, struct holder *h, uint32_t *of)
 		if (s->state == JP_SLOT_FREE || s->kind == JP_KIND_STEP || s->step >= k->nslots ||
 		    of[s->step] == UINT32_MAX)
 			continue;
-		h[of[s->step]].has[JP_SHARE_SLOTS]++;
+		h[of[s->step]].is.has[JP_SHARE_SLOTS]++;
 		if (s->root_pid && s->uid)
 			h[of[s->step]].uid = s->uid;
 	}
@@ -133,28 +159,26 @@ static unsigned merge_jobs(struct holder *h, unsigned n)
 			h[jobs++] = h[i];
 			continue;
 		}
-		add(h[jobs - 1].has, h[i].has);
+		add(h[jobs - 1].is.has, h[i].is.has);
 		if (h[i].uid)
 			h[jobs - 1].uid = h[i].uid;
 	}
 	return jobs;
 }
 
-/* Each job has what its user has. */
+/* All jobs of a user are counted in the first. */
 static void merge_users(struct holder *h, unsigned n)
 {
-	unsigned from = 0, i;
+	struct holder *first = h;
 
 	qsort(h, n, sizeof(*h), by_user);
-	for (i = 1; i <= n; i++) {
-		uint32_t has[JP_SHARES] = {0};
-
-		if (i < n && h[from].uid && h[i].uid == h[from].uid)
+	for (unsigned i = 1; i < n; i++) {
+		if (!h[i].uid || h[i].uid != first->uid) {
+			first = &h[i];
 			continue;
-		for (unsigned j = from; j < i; j++)
-			add(has, h[j].has);
-		for (; from < i; from++)
-			memcpy(h[from].has, has, sizeof(has));
+		}
+		add(first->is.has, h[i].is.has);
+		h[i].is = (struct jp_job){.is_other = true, .counted = first->job};
 	}
 }
 
@@ -168,7 +192,9 @@ static void store(struct kern *k, const struct holder *h)
 	if (bpf_map_lookup_elem(k->map[M_JOBS], &h->job, &j))
 		return; /* it has nothing yet */
 	for (size_t i = 0; i < COUNTED; i++)
-		j.has[counted[i]] = h->has[counted[i]];
+		j.has[counted[i]] = h->is.has[counted[i]];
+	j.is_other = h->is.is_other;
+	j.counted = h->is.counted;
 	bpf_map_update_elem(k->map[M_JOBS], &h->job, &j, BPF_EXIST);
 }
 
@@ -194,7 +220,7 @@ static void count(struct kern *k, struct holder *h, uint32_t *of)
 	uint32_t taken[JP_SHARES] = {0};
 
 	for (unsigned i = 0; i < n; i++)
-		add(taken, h[i].has);
+		add(taken, h[i].is.has);
 	merge_users(h, n);
 	for (unsigned i = 0; i < n; i++)
 		store(k, &h[i]);

@@ -32,9 +32,8 @@ void kern__set_done(struct kern *k, uint32_t slot)
 uint32_t kern_take_slot(struct kern *k, uint32_t kind, uint32_t step,
 			const struct jp_cgroup_key *job)
 {
-	uint32_t slot;
-
 	bool is_step = kind == JP_KIND_STEP;
+	uint32_t slot;
 
 	if (!kern_share_take(k, job, is_step ? JP_SHARE_STEPS : JP_SHARE_SLOTS) ||
 	    bpf_map_lookup_and_delete_elem(k->map[M_FREE], NULL, &slot)) {

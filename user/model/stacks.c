@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "base/str.h"
 #include "hdf5/hdf5.h"
 #include "model/model.h"
@@ -16,11 +17,6 @@
 #define ATTRS_MAX   1024
 #define AMOUNT_MAX  1e15
 
-static void *grown(void *array, unsigned n, size_t size)
-{
-	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
-}
-
 static int add_module(struct stacks *s, const char *name)
 {
 	uint64_t id = id__of_text(name);
@@ -30,7 +26,7 @@ static int add_module(struct stacks *s, const char *name)
 		return 0;
 	if (s->nmodules == MODULES_MAX)
 		return -EMSGSIZE;
-	modules = grown(s->modules, s->nmodules, sizeof(*modules));
+	modules = room__grown(s->modules, s->nmodules, sizeof(*modules));
 	if (!modules)
 		return -ENOMEM;
 	s->modules = modules;
@@ -99,7 +95,7 @@ static int add_frame(struct stacks *s, const struct stack_frame *n)
 		return 0;
 	if (s->nframes == FRAMES_MAX)
 		return -EMSGSIZE;
-	frames = grown(s->frames, s->nframes, sizeof(*frames));
+	frames = room__grown(s->frames, s->nframes, sizeof(*frames));
 	if (!frames)
 		return -ENOMEM;
 	s->frames = frames;
@@ -148,7 +144,7 @@ static int add_count(struct stacks *s, uint64_t id, const struct stack_count *co
 		s->no_room += count->samples;
 	if (s->ncounts == COUNTS_MAX)
 		return -EMSGSIZE;
-	counts = grown(s->counts, s->ncounts, sizeof(*counts));
+	counts = room__grown(s->counts, s->ncounts, sizeof(*counts));
 	if (!counts)
 		return -ENOMEM;
 	s->counts = counts;

@@ -14,10 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "base/id_table.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "identity/elf.h"
 
@@ -149,25 +150,12 @@ void symbols__free(struct symbols *s)
 	free(s);
 }
 
-static void *grown(void *array, unsigned n, size_t size)
-{
-	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
-}
-
-/* The open file, if it is the one that was mapped. A profile names files, and its reader may be
- * root: O_PATH opens nothing, so that a device or a pipe is seen before it is opened. */
+/* The open file, if it is the one that was mapped. */
 static int open_same(const char *path, const char *id, size_t id_len)
 {
-	char its[ELF_BUILD_ID], link[32];
-	struct stat st;
-	int at = open(path, O_PATH | O_CLOEXEC), fd = -1;
+	int fd = foreign__open(AT_FDCWD, path, 0);
+	char its[ELF_BUILD_ID];
 
-	if (at < 0)
-		return -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
-	if (!fstat(at, &st) && S_ISREG(st.st_mode))
-		fd = open(link, O_RDONLY | O_CLOEXEC);
-	close(at);
 	if (fd >= 0 &&
 	    (elf__build_id(fd, its) || strlen(its) != id_len || strncmp(its, id, id_len))) {
 		close(fd);
@@ -246,7 +234,7 @@ static struct module *module_of(struct symbols *s, const char *name)
 
 	if (at)
 		return &s->modules[*at];
-	m = grown(s->modules, s->nmodules, sizeof(*m));
+	m = room__grown(s->modules, s->nmodules, sizeof(*m));
 	if (!m)
 		return NULL;
 	s->modules = m;
@@ -380,7 +368,7 @@ const char *symbols__name(struct symbols *s, const char *module, uint64_t offset
 
 	if (at)
 		return s->names[*at];
-	names = grown(s->names, s->nnames, sizeof(*names));
+	names = room__grown(s->names, s->nnames, sizeof(*names));
 	if (!names)
 		return NULL;
 	s->names = names;

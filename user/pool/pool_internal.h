@@ -23,8 +23,9 @@ void pool_child__forget(struct pool_child *c);
 /* What a status of wait(2) means, as pool__try returns it. */
 int pool_child__result(int status);
 
-/* reader.c: a child of root has root's rights until it opens the first file that others wrote. */
-void pool_child__arm(int parent_died);
+/* reader.c: a child of root has root's rights until it opens the first file that others wrote. sig:
+ * it gets that signal when its parent dies. */
+void pool_child__arm(int sig);
 /* confine.c: a limit of setrlimit(2), where there is none as low; and that of address space. */
 void pool_child__lower_limit(int resource, uint64_t to);
 void pool_child__limit_memory(uint64_t bytes);

@@ -79,10 +79,10 @@ static int confine(int fd)
 	return err ? err : pool_child__confine(has_workers);
 }
 
-void pool_child__arm(int signal)
+void pool_child__arm(int sig)
 {
 	parent = getppid();
-	parent_died = signal;
+	parent_died = sig;
 	has_workers = false;
 	if (!geteuid() && !confined)
 		foreign__confine_with(confine);

@@ -23,6 +23,7 @@ const char *family__name(enum family f);
  * series and Slurm's words, in any case, into a mask. FAM_BASE is in every mask but those of "none"
  * and of sensors alone. 0, or -EINVAL with the bad word in bad[badlen]. */
 int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen);
+#define FAMILY_WORDS_SIZE 1024
 /* All words that family__parse() takes, with ", " between, cut at size. */
 void family__words(char *buf, size_t size);
 /* Prints the words of family__words(), with a space after each. */

@@ -208,7 +208,7 @@ static void read_option(const void *table, const char *key, char *buf, size_t si
 
 void acct_gather_profile_p_conf_set(const void *table)
 {
-	char bad[64] = "", words[512], reason[640];
+	char bad[64] = "", words[FAMILY_WORDS_SIZE], reason[FAMILY_WORDS_SIZE + 128];
 
 	read_option(table, "ProfileHDF5Dir", conf.dir, sizeof(conf.dir));
 	read_option(table, "ProfileJobprofSocket", conf.socket, sizeof(conf.socket));

@@ -65,7 +65,7 @@ static void log_line(const char *line, bool serious)
 /* Writes to why what is wrong with the value of --jobprof, or "". */
 static void check_families(const char *value, char *reason, size_t size)
 {
-	char bad[64], words[320];
+	char bad[64], words[FAMILY_WORDS_SIZE];
 	unsigned mask;
 
 	reason[0] = '\0';
@@ -96,7 +96,7 @@ static int take_option(int option, const char *value, int remote)
 		[OPTION_FREQ] = {check_freq, sizeof(me.link.step.freq)},
 	};
 	char *to[N_OPTIONS] = {me.link.step.families, me.link.step.freq};
-	char reason[512];
+	char reason[FAMILY_WORDS_SIZE + 128];
 
 	if (!value)
 		value = "";

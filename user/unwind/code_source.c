@@ -102,7 +102,7 @@ void code_source__serve(int socket)
 			fds[0] = open_code(&q, maps, n);
 		else
 			put_code(&a, maps, n);
-		fd_message__send(socket, &a, size_of(&a), fds);
+		fd_message__send(socket, &a, size_of(&a), fds, 0);
 		if (fds[0] >= 0)
 			close(fds[0]);
 	}

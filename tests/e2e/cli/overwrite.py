@@ -183,6 +183,27 @@ def others_do_not_choose_what_is_written():
     os.close(held)
 
 
+def others_do_not_choose_where():
+    """A directory on the way that is another user's link to one of root's; a link of root's is followed."""
+    if os.geteuid():
+        raise Skipped("needs root")
+    theirs, ours = tmpdir("theirs"), tmpdir("ours")
+    os.chown(theirs, 1, 1)
+    for n, uid in (("way", 1), ("ours", 0)):
+        os.symlink(ours, os.path.join(theirs, n))
+        os.chown(os.path.join(theirs, n), uid, uid, follow_symlinks=False)
+    calls = {**WRITES, ("reduce", "--output"): ["-o", "{}", PROFILE], ("run", "--output"): ["-o", "{dir}", "--", "true"]}
+    for (verb, option), words in calls.items():
+        for way in ("way", "ours"):
+            d = os.path.join(theirs, way)
+            p = jobprof(verb, *(w.format(d + "/out", dir=d) for w in words))
+            said, made = "another user's link on the way is not followed" in p.stderr, os.listdir(ours)
+            is_equal("%s %s: through %s" % (verb, option, way), (p.returncode, said, bool(made)),
+                     (1, True, False) if way == "way" else (0, False, True))
+            for n in made:
+                os.unlink(os.path.join(ours, n))
+
+
 def what_is_trusted_is_written_to():
     """Standard output by its name, a pipe of one's own that is read, a terminal's like."""
     d = tmpdir("trusted")
@@ -214,4 +235,4 @@ def opened(fifo):
 
 
 make()
-run_tests([every_option, nothing_is_replaced, no_half_file, inputs_stay, others_do_not_choose_what_is_written, what_is_trusted_is_written_to])
+run_tests([every_option, nothing_is_replaced, no_half_file, inputs_stay, others_do_not_choose_what_is_written, others_do_not_choose_where, what_is_trusted_is_written_to])

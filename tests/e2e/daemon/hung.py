@@ -1,17 +1,20 @@
 #!/usr/bin/python3
 # timeout: 120
 # SPDX-License-Identifier: GPL-2.0-only
-"""A job's process whose memory map is locked for ever (tests/tools/jphang) is no other job's trouble:
-jobprofd writes their rows and files, ends when asked to, and begins again beside it."""
+"""A job's process whose memory map is locked for ever (tests/tools/jphang), or that gives jobprofd what never ends, is no
+other job's trouble: jobprofd writes their rows and files, ends when asked to, and begins again beside it."""
 
 import glob
 import os
 import shutil
+import socket
+import struct
 import sys
 import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *
+import socketlib as c
 
 NOBODY = 65534
 MUTE = 54322  # tests/stub/nss_jptest.c
@@ -154,6 +157,41 @@ def region_ring():
     ends("region ring")
 
 
+def lingering():
+    """A connection whose other end, which is returned too, reads nothing."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    near = socket.create_connection(listener.getsockname())
+    far = listener.accept()[0]
+    near.setblocking(False)
+    try:
+        while True:
+            near.send(bytes(1 << 16))
+    except BlockingIOError:
+        pass
+    return near, far
+
+
+def given_files():
+    """A process gives files to jobprofd whose last close would not end: nobody closes them."""
+    d.start()
+    s, left = [c.connect(d.settings["Socket"]) for _ in range(2)]
+    d.tell(signal.SIGSTOP)  # so that it is the last who has them
+    far = []
+    for to in (s, left):
+        near, end = lingering()
+        far.append(end)
+        try:
+            socket.send_fds(to, [c.live(1)], [near.fileno()])
+            near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 60))
+        except PermissionError:
+            pass  # Linux 6.16 and later
+        near.close()
+    left.close()
+    d.tell(signal.SIGCONT)
+    others_go_on("given files")
+    ends("given files")
+
+
 def bytes_read(pid):
     with open("/proc/%d/io" % pid) as f:
         return int(f.readline().split()[1])
@@ -212,4 +250,4 @@ if __name__ == "__main__":
     need_bpf()
     tree = Trees()
     d = Daemon()
-    run_tests((first_step, restart, libraries, region_ring, large_environments, name_service))
+    run_tests((first_step, restart, libraries, region_ring, given_files, large_environments, name_service))

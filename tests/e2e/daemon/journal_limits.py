@@ -99,6 +99,9 @@ def thinned():
     p = spinning(d, 92001, NOBODY)
     d.wait_said("92001_0_.*rows are left out", 20)
     q = spinning(d, 92002)
+    said = status(d).stdout
+    is_true("thinned: --status says it, and that it may be for others' files", "journals take too much, or %s has too little "
+            "free: 1 step has a row a minute" % d.state in said, said)
     time.sleep(2.5)
     end_of(p)
     end_of(q)

@@ -218,14 +218,17 @@ def slots_that_are_wanting():
     for path in taken:
         os.makedirs(path)
     wait_until(lambda: len(d.used_slots()) == 14, 20, "steps that take all slots")
-    steps = [d.step(new_job(), 0, ["sleep", "100"])]
+    late = [d.v2_step(new_job(), 0) for _ in range(2)]
+    os.makedirs(late[0])
     first = is_as_old_as_it_was("slots", d, "slots are taken")
-    before = d.stats()["slots_exhausted"]
-    steps.append(d.step(new_job(), 0, ["sleep", "100"]))
-    wait_until(lambda: d.stats()["slots_exhausted"] > before, 20, "one more step without a slot")
+    os.makedirs(late[1])
+    wait_until(lambda: "2 steps are not profiled" in status(d).stdout, 20, "the status to know of both")
     is_equal("slots, and more steps: since the first", since_of(d, "slots are taken"), first)
-    for s in steps:
-        end_of(s)
+    for path in late:
+        os.rmdir(path)
+        os.rmdir(os.path.dirname(path))
+    wait_until(lambda: "slots are taken" not in status(d).stdout, 60, "the status to know that they have ended")
+    is_equal("slots: those that had one are still there", len(d.used_slots()), 14)
     for path in taken:
         os.rmdir(path)
         os.rmdir(os.path.dirname(path))
@@ -327,6 +330,8 @@ def full_state():
     end_of(q)
     time.sleep(0.3)
     is_as_old_as_it_was("StateDir full", d, "2 journals cannot be written, as .*journal: make room in " + state)
+    is_true("StateDir full: --status has what running steps left out",
+            re.search("rows left out since the start: [1-9]", status(d).stdout), status(d).stdout)
     is_equal("StateDir full: no other problem is said", len(re.findall("^problem", status(d).stdout, re.M)), 1)
     os.unlink(filler)
     d.wait_said("%d_0_.*: its journal is written again" % early)
@@ -349,7 +354,9 @@ def full_state():
     is_equal("StateDir full at a step's end: no file yet", os.path.exists(d.path(ending, 0)), False)
     os.unlink(filler)
     before = time.time_ns()
-    time.sleep(3)
+    journal, = [j for j in d.journals() if "/%d_0_" % late in j]
+    written = set()
+    wait_until(lambda: written.add(os.stat(journal).st_mtime_ns) or len(written) > 5, 30, "the journal to be written several times")
     end_of(p)
     tables, attrs = is_whole("StateDir full for a while", d, late, cgroup)
     is_true("StateDir full: rows left out are counted", attrs["Lost"][0] > 0, "Lost %s" % attrs["Lost"])

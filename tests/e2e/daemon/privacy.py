@@ -163,6 +163,37 @@ def opted_out():
              sorted("%d_%s_%s.h5" % (job, k, NODE) for k in ("batch", EXTERN)))
 
 
+def opted_out_at_info():
+    """A user who wants none is no line of the log."""
+    d = daemon(LogLevel="info").start()
+    job = new_job()
+    s = parked(d, job)
+    path = live(d, job)
+    s.stepd.call(c.step(job_id=job, step_id=0, families="none"))
+    wait_until(lambda: not os.path.exists(path), 20, "the file of the running step to go")
+    over(s)
+    ended(d, job)
+    is_equal("none, at LogLevel=info: nothing is logged of it", [l for l in d.said().splitlines() if "%d_" % job in l], [])
+    d.end()
+
+
+def extern_that_asks():
+    """Of a job whose user wants no profile: a plugin that asks in the extern step, too, asks in vain."""
+    d, job = daemon().start(), new_job()
+    e = Extern(d, job)
+    s = parked(d, job, families="none")
+    e.stepd.call(c.step(job_id=job, step_id=EXTERN, step_name="extern", families="task", source=c.SPANK))
+    logged_in(job)
+    for _ in range(5):
+        e.stepd.call(c.step(job_id=job, step_id=EXTERN, step_name="extern", families="task", source=c.SPANK))
+    over(s)
+    e.end()
+    ended(d, job)
+    is_equal("an extern step that asks: no file", files_of(d, job), [])
+    is_equal("an extern step that asks: no error", [l for l in d.said().splitlines() if "cannot" in l], [])
+    is_equal("an extern step that asks: jobprofd's exit status", d.end(), 0)
+
+
 def opted_out_and_restarted():
     """A jobprofd that is restarted knows it, however it left; and hears of it when it was away."""
     d = daemon().start()
@@ -417,7 +448,8 @@ def no_such_group():
 if __name__ == "__main__":
     need_bpf()
     main = daemon().start()
-    together(chosen([extern_steps, opted_out, opted_out_and_restarted, shared_with_a_group, an_earlier_directory,
+    together(chosen([extern_steps, extern_that_asks, opted_out, opted_out_at_info, opted_out_and_restarted, shared_with_a_group,
+                     an_earlier_directory,
                      no_such_group]))
     is_equal("jobprofd's exit status", main.end(), 0)
     # neighbours are what this is about, so that no other test may run then

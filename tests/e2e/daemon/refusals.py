@@ -95,7 +95,7 @@ def bpffs():
     is_equal("bpffs missing: a clean end", d.end(), 0)
     e = RootedDaemon(PinDir=os.path.join(tmpdir("pins"), "x"))
     says("PinDir not on a bpffs", sh([JOBPROFD, "-f", "-c", e.conf]), 1,
-         "PinDir .* not a bpffs: mount")
+         "PinDir .* is no BPF file system: take a path below /sys/fs/bpf")
     e.configure(PinDir=BPFFS + "/jptest_none/x")
     says("PinDir in no directory", sh([JOBPROFD, "-f", "-c", e.conf]), 1, "PinDir .*No such file")
 
@@ -259,6 +259,12 @@ def checked_configuration():
         site.h5, "NodeName c7", "spank_jobprof.so is of version", "spank_jobprof.so is built for Slurm",
         "acct_gather_profile_jobprof.so is of", r"MaxSlots: \d+ are enough for \d+ jobs of one CPU")),
         p.stdout[-400:])
+    is_equal("check: which file was read", p.stdout.splitlines()[0],
+             "# by %s and options" % os.path.join(site.etc, "jobprof.conf"))
+    usual = re.search(r"default\s+(\S+),\s+if\s+there", sh([JOBPROFD, "--help"]).stdout).group(1)
+    if not os.path.exists(usual):
+        is_true("check: that there is none", sh([JOBPROFD, "--check-config"]).stdout.startswith(
+            "# by %s, which is not there, and options\n" % usual), usual)
     with open(os.path.join(site.etc, "again.conf"), "w") as f:
         f.write(p.stdout)
     again = sh([JOBPROFD, "--check-config", "-c", os.path.join(site.etc, "again.conf")])
@@ -273,6 +279,8 @@ def checked_configuration():
          "/a/b: No such file or directory: mount")
     says("check: nobody may write in it", site.check(site.good + "ProfileHDF5Dir=/sys/kernel\n", site.slurm), 1,
          "/sys/kernel.*neither root nor users may")
+    shared = tmpdir("shared")
+    os.chmod(shared, 0o1777)
     os.chmod(site.h5, 0o1777)
     says("check: everybody may make directories in it", site.check(site.jobprof, site.slurm), 0,
          "h5 .mode 1777.: anybody can make the directory of another user")
@@ -291,8 +299,47 @@ def checked_configuration():
         p = sh(no_rights + check, env=env)
         is_true("check: root has no rights in it, and users have directories", p.returncode == 0 and not p.stderr and
                 "users have directories" in p.stdout, p.stdout + p.stderr)
+    for name, line, status, words in (
+            ("StateDir cannot be made", "StateDir=/nonexistent/a", 1, "jobprof.conf:5: StateDir /nonexistent/a: No such file or directory: make"),
+            ("StateDir is a file", "StateDir=%s/slurm.conf" % site.etc, 1, "jobprof.conf:5: StateDir .*: Not a directory"),
+            ("PinDir elsewhere", "PinDir=%s/pins" % site.dir, 1, "jobprof.conf:5: PinDir .* is no BPF file system: take a path below /sys/fs/bpf"),
+            ("SensorDir of everybody", "SensorDir=%s" % shared, 1, "sensor plug-ins of .* are not loaded: others may write to it"),
+            ("a source that there is not", "Sensors=all,-imp", 0, 'jobprof.conf:5: Sensors: no source is called "imp": ')):
+        says("check: " + name, site.check(site.jobprof + line + "\n", site.slurm), status, words)
+    is_equal("check: sources that there are", site.check(site.jobprof + "Sensors=all,-ipmi,rapl\n", site.slurm).stderr, "")
     says("check: it is a file", site.check(site.good + "ProfileHDF5Dir=%s/slurm.conf\n" % site.etc, site.slurm), 1,
          "slurm.conf.*Not a directory")
+
+
+# Mounts a file system that nobody answers for, in a mount namespace, and executes the rest of its arguments.
+HANG = """import os, sys
+sys.path.insert(0, sys.argv[1])
+import slowfs
+os.set_inheritable(slowfs.mount(sys.argv[2]), True)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+def hung_directory():
+    """--check-config: a program that reads what it says does not wait with it for the file system."""
+    if not os.path.exists("/dev/fuse"):
+        raise Skipped("no /dev/fuse")
+    d = tmpdir("hung")
+    conf = os.path.join(tmpdir("conf"), "jobprof.conf")
+    with open(conf, "w") as f:
+        f.write("ProfileHDF5Dir=%s\nSensors=none\n" % d)
+    p = start([sys.executable, "-c", HANG, os.path.join(ROOT, "tests/lib"), d, JOBPROFD, "--check-config", "-c", conf],
+              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_env())
+
+    def who_tries():
+        with open("/proc/%d/task/%d/children" % (p.pid, p.pid)) as f:
+            return f.read().split()
+    wait_until(who_tries, 20, "a process that tries the directory")
+    wait_until(lambda: who_tries() and {os.readlink("/proc/%s/fd/%d" % (who_tries()[0], n)) for n in (1, 2)} == {"/dev/null"}, 4,
+               "it to have none of the check's output open")
+    ok("check: what tries the directory holds no output")
+    out, err = p.communicate(timeout=30)
+    is_true("check: the directory does not answer", p.returncode == 1 and "does not answer for 5 s" in err, out + err)
 
 
 def checked_slurm():
@@ -308,9 +355,10 @@ def checked_slurm():
     says("check: another NodeName", site.check(
         site.jobprof.replace("c7", "d7"), site.slurm + "NodeName=x1 NodeHostname=%s\n" % host), 1,
          "NodeName d7 .*is in no line of .*slurm.conf, which calls this host x1:")
-    says("check: several nodes are of this host", site.check(
-        site.jobprof.replace("c7", "d7"),
-        site.slurm + "".join("NodeName=x%d NodeHostname=%s\n" % (i, host) for i in range(50))), 1, "this host x0, x1, x2, ")
+    p = site.check(site.jobprof.replace("c7", "d7"),
+                   site.slurm + "".join("NodeName=x%d NodeHostname=%s\n" % (i, host) for i in range(50)))
+    is_true("check: several nodes are of this host: its Slurm has their names in cgroups", p.returncode == 0 and
+            not p.stderr and "calls this host x0, x1, x2, " in p.stdout, p.stderr)
     says("check: another cluster", site.check(site.jobprof + "ClusterName=red\n", site.slurm), 1,
          "ClusterName=red, but .*slurm.conf has ClusterName=blue")
     both = site.slurm + "AcctGatherProfileType=acct_gather_profile/jobprof\n"
@@ -410,6 +458,23 @@ def syslog():
     wait_until(lambda: d.conf.encode() not in cmdline(pid), 20, "jobprofd to end")
 
 
+def relative_configuration():
+    """SIGHUP reads the same file when jobprofd, in the background, has left the directory it was started in."""
+    d = RootedDaemon("rc")
+    start = [JOBPROFD, "-c", os.path.basename(d.conf)]
+    p = subprocess.run(start, cwd=os.path.dirname(d.conf), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, env=plain_env(), timeout=60)
+    is_equal("a relative path: it starts", p.returncode, 0)
+    pid = int(re.search(r"process (\d+)", status(d).stdout).group(1))
+    with open(d.conf, "a") as f:
+        f.write("Nonsense=1\n")
+    os.kill(pid, signal.SIGHUP)
+    wait_until(lambda: "with the old settings" in status(d).stdout, 20, "the settings to be read again")
+    is_true("a relative path: it is read again", 'unknown key "Nonsense"' in status(d).stdout, status(d).stdout)
+    os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not os.path.exists("/proc/%d" % pid), 60, "jobprofd to end")
+
+
 def cmdline(pid):
     try:
         with open("/proc/%s/cmdline" % pid, "rb") as f:
@@ -435,6 +500,6 @@ def second_daemon():
 
 if __name__ == "__main__":
     need_bpf()
-    run_five_at_a_time([bpffs, second_daemon, all_errors_at_once, bad_configuration, checked_configuration, checked_slurm,
-                        slurms_files, checked_plugins,
+    run_five_at_a_time([bpffs, second_daemon, all_errors_at_once, bad_configuration, checked_configuration,
+                        hung_directory, relative_configuration, checked_slurm, slurms_files, checked_plugins,
                         syslog, no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage])

@@ -272,6 +272,7 @@ def killed_and(name):
     counted, (_, missed) = counted_and_missed(path)  # jobprofd may be late for the step's begin
     is_equal(name + "whether none is missing", [", none missing" in page, ", counts lost" in page, "before it was counted" in page],
              [not lost and not missed, lost, missed])
+    is_equal(name + "number of tasks", attrs_of(path)["Number of Tasks"], 1)
     if lost:
         is_true(name + "some is missing", counted < used - 0.002, "%g s of %g" % (counted, used))
     else:

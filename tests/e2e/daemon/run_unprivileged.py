@@ -153,6 +153,8 @@ def pages(d):
         r'^job %d step 0 "\S*jpmem -a 100 [^"]*"  nobody$' % s.job, r"^ran \S+ m?s, (?:a row every |\d rows?)",
         r"^Where the time went +\d+ cores? x .* core-s$", r"^  own code +\d+\.\d %",
         r"^CMD alone: exit status 0, .* largest process 10\d MiB", r"other processes")), page)
+    is_equal("page: nothing of a file, which the step has, and of an option that only root has",
+             re.findall("its end is not in the file|run --deep", page), [])
     is_true("page: 30 lines", len(page.splitlines()) <= 30, page)
     is_true("page: --json and -q: the page and JSON, or JSON alone", re.search("^Where the time went", s.text("both"), re.M) and
             not s.text("none") and s.page("bigger.json")["report"]["findings"] is not None, s.text("both"))

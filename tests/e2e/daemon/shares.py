@@ -79,7 +79,7 @@ def ranks_of(d, where, name, ranks):
 
 def has(d):
     """Slots of tasks and ranks that each job has, as the programs know it."""
-    return sorted(struct.unpack("<5I", bytes(v))[1] for v in d.map_bytes("jp_jobs"))
+    return sorted(struct.unpack_from("<5I", bytes(v))[1] for v in d.map_bytes("jp_jobs"))
 
 
 def users():
@@ -90,7 +90,7 @@ def users():
     open(where + "/go.a", "w").close()
     wait_until(lambda: os.path.exists(where + "/a.had"), 30, "the first job's ranks")
     second, s2 = ranks_of(d, where, "b", 50)
-    wait_until(lambda: has(d) == [25, 25], 20, "what both have to be known")
+    wait_until(lambda: has(d) == [0, 25], 20, "what both have to be known")
     open(where + "/go.b", "w").close()
     wait_until(lambda: os.path.exists(where + "/b.had"), 30, "the second job's ranks")
     victim("users", d, where)

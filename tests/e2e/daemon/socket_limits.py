@@ -18,6 +18,7 @@ import socketlib as c
 NOBODY = pwd.getpwnam("nobody").pw_uid
 RATE, BURST = 4000, 8000  # messages of a user (user/daemon/socket/quota.c)
 MANY = 512
+OTHER = pwd.getpwnam("daemon").pw_uid
 
 
 def open_many(path, n):
@@ -156,6 +157,21 @@ def ranks(path, seconds):
     print(sent, lost, flush=True)
 
 
+def ask_some(path, n):
+    """So many questions, each over a connection of its own: how many had an answer within two seconds."""
+    got = 0
+    for _ in range(int(n)):
+        s = open_many(path, 1)[0]
+        s.settimeout(2)
+        try:
+            s.send(c.live(1))
+            got += len(s.recv(4096)) > 0
+        except OSError:
+            pass
+        s.close()
+    print(got, flush=True)
+
+
 def take_ring(s):
     s.send(c.message(c.RING, b"", flags=0))
     _, fds, _, _ = socket.recv_fds(s, 4096, 1)
@@ -186,16 +202,44 @@ def fill_rings(path, n):
         time.sleep(0.01)  # for the reader
 
 
-class Crowd:
-    """Runs one of the functions above as nobody, in a cgroup or where we are."""
+def ask_blindly(path, n):
+    """Asks as much as can be sent, over as many of so many connections as are let in; says when it is held up."""
+    conns, held_up = [], False
+    for _ in range(int(n)):
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        s.setblocking(False)
+        try:
+            s.connect(path)
+            conns.append(s)
+        except OSError:
+            time.sleep(0.001)
+    if not conns:
+        print("held up", flush=True)
+    question = c.live(1)
+    while True:
+        for s in conns:
+            try:
+                s.send(question)
+            except OSError:
+                if not held_up:
+                    print("held up", flush=True)
+                held_up = True
+            try:
+                s.recv(4096)
+            except OSError:
+                pass
 
-    def __init__(self, what, d, arg="0", cgroup=None):
+
+class Crowd:
+    """Runs one of the functions above as nobody or another user, in a cgroup or where we are."""
+
+    def __init__(self, what, d, arg="0", cgroup=None, uid=NOBODY):
         def enter():
             if cgroup:
                 move(os.getpid(), cgroup)
             os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
+            os.setgid(uid)
+            os.setuid(uid)
         self.proc = start(["/usr/bin/python3", os.path.realpath(__file__), "--as",
                            what.__name__, d.settings["Socket"], str(arg)], stdout=subprocess.PIPE, text=True,
                           preexec_fn=enter)
@@ -224,10 +268,10 @@ def cpu_s(d):
 class Job:
     """A step of nobody's, whose rows can be asked for."""
 
-    def __init__(self, n=1):
+    def __init__(self, n=1, uid=NOBODY):
         self.job, self.holds = new_job(), Holds(range(n))
         self.base = tree.job(self.job) + "/step_0"
-        self.step = Stepd(self.job, 0, self.holds.cmd("park"), v2_task(self.base, ["-u", NOBODY]),
+        self.step = Stepd(self.job, 0, self.holds.cmd("park"), v2_task(self.base, ["-u", uid]),
                           n=n)
         self.holds.wait()
         self.task = self.base + "/user/task_0"
@@ -336,6 +380,21 @@ def rings_are_bounded():
     is_true("rings: what was not read is counted", attrs_of(path).get("Lost Regions", 0) > 1e6, attrs_of(path))
 
 
+def many_ids_of_a_user():
+    """A user has any number of ids (subuid(5)): in a job they are one user, elsewhere all such have a quarter."""
+    job, other = Job(), Job(uid=OTHER)
+    time.sleep(2 * INTERVAL)
+    for where in (job.task, None):
+        crowds = [Crowd(ask_blindly, main, 400, where, 300000 + i) for i in range(6)]
+        for k in crowds:
+            k.line()
+        answers = Crowd(ask_some, main, 50, other.task, OTHER).line()
+        is_equal("many ids %s a job: another user's questions are answered" % ("in" if where else "outside of"), answers, ["50"])
+        for k in crowds:
+            k.end()
+    is_equal("the job's status", [job.end(), other.end()], [0, 0])
+
+
 def ranks_pass():
     job = Job()
     time.sleep(2 * INTERVAL)
@@ -425,5 +484,5 @@ else:
     tree = Trees()
     main = Daemon(INTERVAL, ProfileHDF5Default="Task").start()
     os.chmod(os.path.realpath(TMP), 0o755)
-    run_tests([a_large_answer, ranks_pass, work_is_bounded, rings_are_bounded, memory, idle_ones,
+    run_tests([a_large_answer, ranks_pass, work_is_bounded, rings_are_bounded, many_ids_of_a_user, memory, idle_ones,
                root_is_heard, put_out_while_children_begin, few_files])

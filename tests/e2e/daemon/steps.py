@@ -83,6 +83,32 @@ def max_cgroups():
     d.end()
 
 
+def full_cgroups():
+    """Other jobs' directories fill the table of cgroups: a job's own that find no room are not in its share."""
+    d, h = Daemon(INTERVAL, MaxCgroups=1024).start(), Holds("0")
+    job = new_job()
+    base = tree.job(job) + "/step_0"
+    s = Stepd(job, 0, h.cmd("park"), v2_task(base, ["-b", 0.5]))
+    h.wait()
+    others = ["%s/job_%d" % (os.path.dirname(tree.job(job)), new_job()) for _ in range(1100)]
+    own = [base + "/user/task_0/more_%d" % i for i in range(600)]
+    deep = [base + "/user/task_0" + "/deep" * i for i in range(1, 21)]
+    for path in others + own:
+        os.mkdir(path)
+    for path in own + others:
+        os.rmdir(path)
+    for path in deep:
+        os.mkdir(path)
+    start_in([deep[-1]], [tool("jpspin"), "0.5"]).wait()
+    used = cpu_stat_ns(deep[-1]) / 1e9
+    for path in deep[::-1]:
+        os.rmdir(path)
+    h.go()
+    s.end()
+    is_true("full cgroups: what runs far down is its task's", total(task_table(d.file(job, 0), 0), "CPUTime") > 0.95 * used, used)
+    d.end()
+
+
 def two_lineages(name, s, job, h):
     """Two tasks in one cgroup, each with a child: holds are root 0, child 0, root 1, child 1."""
     h.wait()
@@ -484,3 +510,4 @@ if __name__ == "__main__":
     run_together([moved_process, left_the_step, moved_threads, setsid_daemon, ordinary_user])
     run_together([main_ends])
     run_together([max_cgroups])
+    run_together([full_cgroups])  # other daemons would find their tables full, too

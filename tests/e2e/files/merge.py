@@ -253,7 +253,7 @@ def files_as_run_leaves_them():
     st, err = merge(flat, "-j", "7", "-S", "-u", ME, out=os.path.join(d, "x.h5"))
     is_true("not with -u", st == 1 and "-u whose" in err and err.count("\n") == 1, err)
     st, err = merge(flat, "-j", "8", "-S", out=os.path.join(d, "x.h5"))
-    is_true("none of that job", st == 1 and "no node-step files in " + flat in err, err)
+    is_true("none of that job", st == 1 and "no node-step files in %s, and no directory of %s: -u USER says" % (flat, ME) in err, err)
 
 
 def directory_from_slurms_configuration():

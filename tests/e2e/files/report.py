@@ -162,6 +162,24 @@ def killed_for_memory():
         is_near("report: killed, seen with %g of the limit: the page's" % share, facts["peak_mb"] / facts["limit_mb"], wanted, 1e-3, 0.1 * (wanted < 1))
 
 
+def killed_in_a_step():
+    """srun --mem gives a step less than its job has: that limit was in the way."""
+    path = os.path.join(tmpdir("killed"), "job_4711.h5")
+    j, step = cases.job("node", 5), cases.job("node", 5)
+    sick_memory.own(j, 0.05)
+    less = 0.7 * j.limit_mb
+    step.put_step(MemLimitMB=less)
+    sick_memory.oom(step, 1)
+    sick_memory.own(step, 0.5)
+    j.extra.append(("1", step, 0))
+    j.write(path)
+    facts = as_json(path)["facts"]
+    is_near("report: killed in a step: it held the step's limit", facts["own_peak_mb"], less, 1e-3)
+    is_near("report: killed in a step: the job's limit", facts["limit_mb"], j.limit_mb, 1e-3)
+    page = " ".join(report(path)[1].split())
+    is_true("report: killed in a step: what it says", "at its step's limit of" in page and "srun --mem" in page, page)
+
+
 def how_it_ended():
     d = tmpdir("ends")
     os.chmod(d, 0o777)
@@ -450,6 +468,6 @@ def no_rules():
 
 
 if __name__ == "__main__":
-    run_tests((bins_are_rows, slurms_files, memory_of_rows, killed_for_memory, how_it_ended, times_of_findings, bad_input, the_page, none_missing, narrow_pages, rates, ends_of_the_axis, one_screen,
+    run_tests((bins_are_rows, slurms_files, memory_of_rows, killed_for_memory, killed_in_a_step, how_it_ended, times_of_findings, bad_input, the_page, none_missing, narrow_pages, rates, ends_of_the_axis, one_screen,
                reasons_are_words, memory_between_rows, odd_numbers, without_tasks,
                hostile_names, no_rules))

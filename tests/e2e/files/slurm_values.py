@@ -197,6 +197,25 @@ def unbound_tasks():
     is_near("bound to more: it is true", got["cpu_s"], 1.8 * (ROWS - 1) + 40, 1e-9)
 
 
+def gatherers_beside_jobprof():
+    """In a file of jobprof are samples of Slurm's gatherers, too: what they write for "not set" is none there either."""
+    seconds = numpy.arange(ROWS) * 2
+    power, packets = numpy.full(ROWS, 150), numpy.full(ROWS, 7)
+    power[[0, 4]], packets[9] = NO_VAL, 0xfffffffe
+    tables = {"Energy": rows_of(seconds, [("Power", U)], [power]), "Slurm_Network": rows_of(seconds, [("PacketsIn", U)], [packets]),
+              "Tasks/0": rows_of(seconds, [("CPUTime", F)], [numpy.full(ROWS, 1e9)])}
+    path = made(tables)
+    with h5py.File(path, "r+") as f:
+        f["n1"].attrs["Start TimeNS"] = numpy.array([EPOCH * 10 ** 9], "u8")
+    for series, column, wrong in ("Energy", "Power", [0, 4]), ("Slurm_Network", "PacketsIn", [9]), ("Tasks", "CPUTime", []):
+        got, err = timeseries(path, series)
+        is_equal("%s beside jobprof's: what is no value" % series, [i for i, r in enumerate(got) if r[column] == ""], wrong)
+        is_equal("%s beside jobprof's: said" % series, said(err), (len(wrong), [column]) if wrong else None)
+        got, err = timeseries(path, series, "--stock")
+        is_true("%s beside jobprof's: as stored with --stock" % series, all(r[column] for r in got) and said(err) is None, err)
+    is_true("energy beside jobprof's: the highest in show", "150 W" in jobprof("show", "--all", path)[1], jobprof("show", "--all", path)[1])
+
+
 def clock_set_back():
     """By 30 s: the rows after it are no second copy of the time before."""
     for back, right_again in ((30, False), (3600, True)):
@@ -216,4 +235,4 @@ def clock_set_back():
 
 
 if __name__ == "__main__":
-    run_tests([columns_one_by_one, every_verb, merging_keeps_what_is_stored, totals_of_older_merges, numbers_of_a_report, unbound_tasks, clock_set_back])
+    run_tests([columns_one_by_one, every_verb, merging_keeps_what_is_stored, totals_of_older_merges, numbers_of_a_report, unbound_tasks, gatherers_beside_jobprof, clock_set_back])

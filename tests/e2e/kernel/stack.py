@@ -7,6 +7,7 @@ callers, names that a page could take amiss, and the forms of other programs."""
 
 import contextlib
 import ctypes
+import glob
 import gzip
 import http.server
 import json
@@ -15,6 +16,7 @@ import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -34,16 +36,16 @@ ROOTS = {"BlockedSleep": "sleep", "BlockedPoll": "poll", "BlockedFutex": "locks"
          "BlockedSocket": "socket", "BlockedPipe": "pipe", "BlockedChild": "child", "BlockedOther": "other"}
 
 
-def flame(path, *args):
-    r = subprocess.run([JOBPROF, "flame", *args, path], capture_output=True, timeout=60)
+def flame(path, *args, **kw):
+    r = subprocess.run([JOBPROF, "flame", *args, path], capture_output=True, timeout=60, **kw)
     if r.returncode:
         raise Failed("jobprof flame %s: %s" % (" ".join(args), r.stderr.decode()))
     return r.stdout.decode()
 
 
-def folded(path, *args):
+def folded(path, *args, **kw):
     """[(names, number)]; in --folded a semicolon of a name is a colon."""
-    rows = [line.rsplit(" ", 1) for line in flame(path, "--folded", *args).splitlines()]
+    rows = [line.rsplit(" ", 1) for line in flame(path, "--folded", *args, **kw).splitlines()]
     return [(stack.split(";"), int(n)) for stack, n in rows]
 
 
@@ -266,7 +268,7 @@ def locked_map():
     other = Stepd(job, 0, [chain(), 100], v2_task(tree.job(job) + "/step_0"))
     pid = int(written(state))
     try:
-        wait_until(lambda: "at a stack of process %d, and stacks of its job have one function from now on" % pid in d.said(), 60,
+        wait_until(lambda: "at a stack of process %d, and stacks of its user's jobs have one function from now on" % pid in d.said(), 60,
                    "jobprofd to give the process up: " + d.said())
         time.sleep(15)
         is_equal("two helpers waited", d.said().count("the helper that follows stacks gave no answer"), 2)
@@ -381,7 +383,7 @@ def stripped():
 
 
 def debuginfod():
-    """The symbols of a stripped file come from a server that is asked by build id."""
+    """The symbols of a stripped file come from a server that is asked by build id, but not for root."""
     try:
         ctypes.CDLL("libdebuginfod.so.1")
     except OSError:
@@ -400,12 +402,16 @@ def debuginfod():
             asked.append(self.path)
 
     run, out = run_jobprof([path, "2"], 1, SERIES)
+    public, cache = tmpdir(), tmpdir()
+    for name, mode in (public, 0o755), (os.path.dirname(path), 0o755), (cache, 0o777):
+        os.chmod(name, mode)
+    out = shutil.copy(out, public)
     without = by_leaf(folded(out))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        os.environ.update(DEBUGINFOD_URLS="http://127.0.0.1:%d" % server.server_port, DEBUGINFOD_CACHE_PATH=tmpdir())
+        os.environ.update(DEBUGINFOD_URLS="http://127.0.0.1:%d" % server.server_port, DEBUGINFOD_CACHE_PATH=cache)
         try:
-            names = by_leaf(folded(out))
+            names = by_leaf(folded(out, user=65534, group=65534, extra_groups=[]))
         finally:
             del os.environ["DEBUGINFOD_URLS"], os.environ["DEBUGINFOD_CACHE_PATH"]
             server.shutdown()
@@ -649,6 +655,28 @@ def max_stacks():
         is_equal("MaxStacks=%d: lost ones" % most, lost > 0, most < sleeps)
         d.end()
     stacks_of_two(program)
+    stacks_of_a_user(program)
+
+
+def stacks_of_a_user(program):
+    """Three jobs of a user have one share of the room for stacks together, and another user's job has all of its own."""
+    d, where, tree = Daemon(60, ProfileHDF5Default="all,stack", MaxStacks=1024).start(), tmpdir("user"), Trees()
+    os.chmod(where, 0o777)
+    for path in (os.path.dirname(program), program):
+        os.chmod(path, 0o755)
+    script = "while [ ! -e %s/go ]; do sleep 0.1; done; %s 1000; echo >%s/had.$0; while [ ! -e %s/end ]; do sleep 0.1; done" % (
+        where, program, where, where)
+    greedy = [Stepd(j, 0, ["sh", "-c", script, j], v2_task(tree.job(j) + "/step_0", ["-u", 65534])) for j in (new_job(), new_job(), new_job())]
+    wait_until(lambda: sum(struct.unpack_from("<6I", bytes(v))[5] for v in d.map_bytes("jp_jobs")) == 2, 20, "whose they are to be known")
+    open(where + "/go", "w").close()
+    wait_until(lambda: len(glob.glob(where + "/had.*")) == 3, 60, "the user's stacks")
+    job = new_job()
+    Stepd(job, 0, [program, 200], v2_task(tree.job(job) + "/step_0")).end(60)
+    open(where + "/end", "w").close()
+    for s in greedy:
+        s.end()
+    is_near("three jobs of a user: another's has all of its sleeps", table(d.file(job, 0), "Stacks/0")["Samples"].sum(), 200, 0.03, 3)
+    d.end()
 
 
 def stacks_of_two(program):

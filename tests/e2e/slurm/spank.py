@@ -268,7 +268,7 @@ def run_one_named(name, test, *args):
 def refused(name, site):
     for cmd in (["srun"], ["salloc"], ["sbatch", "--wrap"]):
         for option, wants in (("--jobprof=sched,bogus", ("\"bogus\"", "sched", "block", "none")),
-                              ("--jobprof=", ("none of: base",)),
+                              ("--jobprof=", ("none of: base", "Stacks", ", Disk")),
                               ("--jobprof=" + "all," * 80 + "all", ("longer than 255",)),
                               ("--jobprof-freq=task=0.001", ("0.1 to 86400",)),
                               ("--jobprof-freq=cpu=1", ("task, energy",))):

@@ -129,7 +129,8 @@ static double peak_of(const struct job_unit *node, enum quantity own, double lar
  * killed. */
 static double killed_with(const struct job_node *n, double peak, double largest)
 {
-	double limit = facts__limit_mb(n), seen = fmax(peak, largest);
+	double limit = isnan(n->oom_limit_mb) ? facts__limit_mb(n) : n->oom_limit_mb;
+	double seen = fmax(peak, largest);
 
 	return n->unit.total[Q_OOM_KILLS] >= 1 && seen >= NEAR * limit ? limit : NAN;
 }

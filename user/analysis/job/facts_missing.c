@@ -102,6 +102,8 @@ static const struct {
 	{FACT_NODE_avoidable_s, COLUMN(Q_WAIT)},
 	{FACT_NODE_active_bins, COLUMN(Q_CPU)},
 	{FACT_NODE_limit_mb, BECAUSE(NO_LIMIT)},
+	{FACT_NODE_oom_limit_mb,
+	 BECAUSE("no process was killed for want of memory at a known limit")},
 	{FACT_NODE_peak_mb, COLUMN(Q_RSS)},
 	{FACT_NODE_own_peak_mb, COLUMN(Q_RSS)},
 	{FACT_NODE_charged_peak_mb, COLUMN(Q_CHARGED)},

@@ -166,6 +166,7 @@ static void fill_node(struct facts *f, const struct model_job *j, unsigned i)
 	f->values[FACT_NODE_coverage][i] =
 		fmin(1, n->unit.total[Q_COVERED] / (n->unit.end_s - n->unit.begin_s));
 	f->values[FACT_NODE_limit_mb][i] = facts__limit_mb(n);
+	f->values[FACT_NODE_oom_limit_mb][i] = n->oom_limit_mb;
 	f->values[FACT_NODE_model][i] = model_number(j, i);
 	f->values[FACT_NODE_tasks][i] = 0;
 	f->values[FACT_NODE_gpus][i] = 0;

@@ -168,7 +168,8 @@ int config__init(struct config *c)
 
 		if (!k->initial)
 			continue;
-		ret = k->type->parse(k->initial, field_of(c, k), err, sizeof(err));
+		ret = config_type__parse(k->type, false, k->initial, field_of(c, k), err,
+					 sizeof(err));
 		if (ret)
 			goto fail;
 	}
@@ -231,15 +232,13 @@ int config__set(struct config *c, const char *key, const char *value, bool slurm
 {
 	err[0] = '\0';
 	for (unsigned i = 0; i < N_KEYS; i++) {
-		const struct config_type *t = keys[i].type;
-
 		if (strcasecmp(keys[i].name, key) != 0 ||
 		    (slurm_only && !(keys[i].flags & KEY_SLURM)))
 			continue;
 		if (key_index)
 			*key_index = i;
-		return (slurm_only && t->parse_slurms ? t->parse_slurms : t->parse)(
-			value, field_of(c, &keys[i]), err, errlen);
+		return config_type__parse(keys[i].type, slurm_only, value, field_of(c, &keys[i]),
+					  err, errlen);
 	}
 	if (near)
 		*near = nearest_key(key);
@@ -317,7 +316,7 @@ void config__print_keys(FILE *f)
 void config__print(const struct config *c, FILE *f)
 {
 	for (size_t i = 0; i < N_KEYS; i++)
-		keys[i].type->print(keys[i].name, (const char *)c + keys[i].offset, f);
+		config_type__print(keys[i].type, keys[i].name, (const char *)c + keys[i].offset, f);
 }
 
 static char *value_text(const struct config *c, const struct config_key *k)
@@ -328,7 +327,7 @@ static char *value_text(const struct config *c, const struct config_key *k)
 
 	if (!f)
 		return NULL;
-	k->type->print(k->name, (const char *)c + k->offset, f);
+	config_type__print(k->type, k->name, (const char *)c + k->offset, f);
 	fclose(f);
 	return text;
 }

@@ -219,147 +219,6 @@ static void print_patterns(const char *key, const void *field, FILE *f)
 		print_string(key, &c->cgroup_patterns[i], f);
 }
 
-static const char *const perf_names[] = {
-	[PERF_MODE_AUTO] = "auto",
-	[PERF_MODE_EXACT] = "exact",
-	[PERF_MODE_SAMPLED] = "sampled",
-	[PERF_MODE_OFF] = "off",
-};
-
-void config__print_perf_words(FILE *out)
-{
-	for (unsigned i = 0; i < sizeof(perf_names) / sizeof(perf_names[0]); i++)
-		fprintf(out, "%s ", perf_names[i]);
-}
-
-int config__parse_perf(const char *text, enum config_perf *mode)
-{
-	for (unsigned i = 0; i < sizeof(perf_names) / sizeof(perf_names[0]); i++) {
-		if (!strcasecmp(text, perf_names[i])) {
-			*mode = (enum config_perf)i;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
-static int parse_perf(const char *text, void *field, char *err, size_t errlen)
-{
-	if (!config__parse_perf(text, field))
-		return 0;
-	snprintf(err, errlen, "\"%s\" is not one of auto, exact, sampled, off", text);
-	return -EINVAL;
-}
-
-static void print_perf(const char *key, const void *field, FILE *f)
-{
-	fprintf(f, "%s=%s\n", key, perf_names[*(const enum config_perf *)field]);
-}
-
-static const char *const unwind_names[] = {[UNWIND_FP] = "fp", [UNWIND_DWARF] = "dwarf"};
-
-void config__print_unwind_words(FILE *out)
-{
-	for (unsigned i = 0; i < sizeof(unwind_names) / sizeof(unwind_names[0]); i++)
-		fprintf(out, "%s ", unwind_names[i]);
-}
-
-int config__parse_unwind(const char *text, enum config_unwind *how)
-{
-	for (unsigned i = 0; i < sizeof(unwind_names) / sizeof(unwind_names[0]); i++) {
-		if (!strcasecmp(text, unwind_names[i])) {
-			*how = (enum config_unwind)i;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
-static int parse_unwind(const char *text, void *field, char *err, size_t errlen)
-{
-	if (!config__parse_unwind(text, field))
-		return 0;
-	snprintf(err, errlen, "\"%s\" is not one of fp, dwarf", text);
-	return -EINVAL;
-}
-
-static void print_unwind(const char *key, const void *field, FILE *f)
-{
-	fprintf(f, "%s=%s\n", key, unwind_names[*(const enum config_unwind *)field]);
-}
-
-static int parse_sample_event(const char *text, void *field, char *err, size_t errlen)
-{
-	bool cycles = !strcasecmp(text, "cycles");
-
-	if (!cycles && strcasecmp(text, "cpu-clock")) {
-		snprintf(err, errlen, "\"%s\" is not one of cpu-clock, cycles", text);
-		return -EINVAL;
-	}
-	*(bool *)field = cycles;
-	return 0;
-}
-
-static void print_sample_event(const char *key, const void *field, FILE *f)
-{
-	fprintf(f, "%s=%s\n", key, *(const bool *)field ? "cycles" : "cpu-clock");
-}
-
-static const char *const node_tables_names[] = {[NODE_TABLES_EXCLUSIVE] = "exclusive",
-						[NODE_TABLES_ALWAYS] = "always",
-						[NODE_TABLES_NEVER] = "never"};
-
-static int parse_node_tables(const char *text, void *field, char *err, size_t errlen)
-{
-	for (unsigned i = 0; i < sizeof(node_tables_names) / sizeof(node_tables_names[0]); i++) {
-		if (!strcasecmp(text, node_tables_names[i])) {
-			*(enum config_node_tables *)field = (enum config_node_tables)i;
-			return 0;
-		}
-	}
-	snprintf(err, errlen, "\"%s\" is not one of exclusive, always, never", text);
-	return -EINVAL;
-}
-
-static void print_node_tables(const char *key, const void *field, FILE *f)
-{
-	fprintf(f, "%s=%s\n", key, node_tables_names[*(const enum config_node_tables *)field]);
-}
-
-static int parse_extern(const char *text, void *field, char *err, size_t errlen)
-{
-	bool all = !strcasecmp(text, "all");
-
-	if (!all && strcasecmp(text, "used")) {
-		snprintf(err, errlen, "\"%s\" is not one of used, all", text);
-		return -EINVAL;
-	}
-	*(bool *)field = all;
-	return 0;
-}
-
-static void print_extern(const char *key, const void *field, FILE *f)
-{
-	fprintf(f, "%s=%s\n", key, *(const bool *)field ? "all" : "used");
-}
-
-static int parse_bool(const char *text, void *field, char *err, size_t errlen)
-{
-	bool yes = !strcasecmp(text, "yes");
-
-	if (!yes && strcasecmp(text, "no")) {
-		snprintf(err, errlen, "\"%s\" is not one of yes, no", text);
-		return -EINVAL;
-	}
-	*(bool *)field = yes;
-	return 0;
-}
-
-static void print_bool(const char *key, const void *field, FILE *f)
-{
-	fprintf(f, "%s=%s\n", key, *(const bool *)field ? "yes" : "no");
-}
-
 #define BUDGET_MIN 0.01
 #define BUDGET_MAX 20.0
 
@@ -392,41 +251,110 @@ static int parse_burst(const char *text, void *field, char *err, size_t errlen)
 	return 0;
 }
 
-static int parse_level(const char *text, void *field, char *err, size_t errlen)
+/* ---- words, each of which stands for its place in the list */
+
+static const char *const bools[] = {"no", "yes", NULL};
+static const char *const sample_events[] = {"cpu-clock", "cycles", NULL};
+static const char *const extern_steps[] = {"used", "all", NULL};
+static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
+static const char *const node_tables[] = {[NODE_TABLES_EXCLUSIVE] = "exclusive",
+					  [NODE_TABLES_ALWAYS] = "always",
+					  [NODE_TABLES_NEVER] = "never",
+					  NULL};
+static const char *const perf_modes[] = {[PERF_MODE_AUTO] = "auto",
+					 [PERF_MODE_EXACT] = "exact",
+					 [PERF_MODE_SAMPLED] = "sampled",
+					 [PERF_MODE_OFF] = "off",
+					 NULL};
+static const char *const unwinds[] = {[UNWIND_FP] = "fp", [UNWIND_DWARF] = "dwarf", NULL};
+
+static int parse_word(const struct config_type *t, const char *text, void *field, char *err,
+		      size_t errlen)
 {
-	for (enum log_level l = LOGL_ERROR; l <= LOGL_DEBUG; l++) {
-		if (!strcasecmp(text, log__level_name(l))) {
-			*(enum log_level *)field = l;
+	size_t n = (size_t)snprintf(err, errlen, "\"%s\" is not one of", text);
+
+	for (unsigned i = 0; t->words[i]; i++) {
+		if (!strcasecmp(text, t->words[i])) {
+			if (t->is_bool)
+				*(bool *)field = i;
+			else
+				*(unsigned *)field = i;
+			err[0] = '\0';
 			return 0;
 		}
+		if (n < errlen)
+			n += (size_t)snprintf(err + n, errlen - n, "%s %s", i ? "," : "",
+					      t->words[i]);
 	}
-	snprintf(err, errlen, "\"%s\" is not one of error, warn, info, debug", text);
 	return -EINVAL;
 }
 
-static void print_level(const char *key, const void *field, FILE *f)
+const struct config_type config_type_path = {.parse = parse_path, .print = print_string};
+const struct config_type config_type_name = {.parse = parse_name, .print = print_string};
+const struct config_type config_type_cluster = {.parse = parse_cluster, .print = print_string};
+const struct config_type config_type_words = {.parse = parse_words, .print = print_string};
+const struct config_type config_type_freq = {
+	.parse = parse_freq, .print = print_freq, .parse_slurms = parse_slurms_freq};
+const struct config_type config_type_slots = {.parse = parse_slots, .print = print_count};
+const struct config_type config_type_stacks = {.parse = parse_stacks, .print = print_count};
+const struct config_type config_type_cgroups = {.parse = parse_cgroups, .print = print_count};
+const struct config_type config_type_ring = {.parse = parse_ring, .print = print_count};
+const struct config_type config_type_publish = {.parse = parse_publish, .print = print_double};
+const struct config_type config_type_megabytes = {.parse = parse_megabytes, .print = print_double};
+const struct config_type config_type_pattern = {.parse = parse_pattern, .print = print_patterns};
+const struct config_type config_type_budget = {.parse = parse_budget, .print = print_double};
+const struct config_type config_type_burst = {.parse = parse_burst, .print = print_double};
+const struct config_type config_type_perf = {.words = perf_modes};
+const struct config_type config_type_unwind = {.words = unwinds};
+const struct config_type config_type_node_tables = {.words = node_tables};
+const struct config_type config_type_level = {.words = levels};
+const struct config_type config_type_sample_event = {.words = sample_events, .is_bool = true};
+const struct config_type config_type_extern = {.words = extern_steps, .is_bool = true};
+const struct config_type config_type_bool = {.words = bools, .is_bool = true};
+
+int config_type__parse(const struct config_type *t, bool slurms, const char *text, void *field,
+		       char *err, size_t errlen)
 {
-	fprintf(f, "%s=%s\n", key, log__level_name(*(const enum log_level *)field));
+	if (t->words)
+		return parse_word(t, text, field, err, errlen);
+	return (slurms && t->parse_slurms ? t->parse_slurms : t->parse)(text, field, err, errlen);
 }
 
-const struct config_type config_type_path = {parse_path, print_string, NULL};
-const struct config_type config_type_name = {parse_name, print_string, NULL};
-const struct config_type config_type_cluster = {parse_cluster, print_string, NULL};
-const struct config_type config_type_words = {parse_words, print_string, NULL};
-const struct config_type config_type_freq = {parse_freq, print_freq, parse_slurms_freq};
-const struct config_type config_type_slots = {parse_slots, print_count, NULL};
-const struct config_type config_type_stacks = {parse_stacks, print_count, NULL};
-const struct config_type config_type_cgroups = {parse_cgroups, print_count, NULL};
-const struct config_type config_type_ring = {parse_ring, print_count, NULL};
-const struct config_type config_type_publish = {parse_publish, print_double, NULL};
-const struct config_type config_type_megabytes = {parse_megabytes, print_double, NULL};
-const struct config_type config_type_pattern = {parse_pattern, print_patterns, NULL};
-const struct config_type config_type_perf = {parse_perf, print_perf, NULL};
-const struct config_type config_type_unwind = {parse_unwind, print_unwind, NULL};
-const struct config_type config_type_sample_event = {parse_sample_event, print_sample_event, NULL};
-const struct config_type config_type_node_tables = {parse_node_tables, print_node_tables, NULL};
-const struct config_type config_type_extern = {parse_extern, print_extern, NULL};
-const struct config_type config_type_budget = {parse_budget, print_double, NULL};
-const struct config_type config_type_burst = {parse_burst, print_double, NULL};
-const struct config_type config_type_bool = {parse_bool, print_bool, NULL};
-const struct config_type config_type_level = {parse_level, print_level, NULL};
+void config_type__print(const struct config_type *t, const char *key, const void *field, FILE *f)
+{
+	if (t->words)
+		fprintf(f, "%s=%s\n", key,
+			t->words[t->is_bool ? *(const bool *)field : *(const unsigned *)field]);
+	else
+		t->print(key, field, f);
+}
+
+static void print_words(const char *const *words, FILE *out)
+{
+	for (; *words; words++)
+		fprintf(out, "%s ", *words);
+}
+
+void config__print_perf_words(FILE *out)
+{
+	print_words(perf_modes, out);
+}
+
+void config__print_unwind_words(FILE *out)
+{
+	print_words(unwinds, out);
+}
+
+int config__parse_perf(const char *text, enum config_perf *mode)
+{
+	char err[256];
+
+	return parse_word(&config_type_perf, text, mode, err, sizeof(err));
+}
+
+int config__parse_unwind(const char *text, enum config_unwind *how)
+{
+	char err[256];
+
+	return parse_word(&config_type_unwind, text, how, err, sizeof(err));
+}

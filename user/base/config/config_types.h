@@ -3,6 +3,7 @@
 #ifndef JP_BASE_CONFIG_TYPES_H
 #define JP_BASE_CONFIG_TYPES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -14,7 +15,15 @@ struct config_type {
 	/* As Slurm reads it in its own files, where that is another way; NULL: it is not. 0: err
 	 * has what was passed over, or is "". */
 	int (*parse_slurms)(const char *text, void *field, char *err, size_t errlen);
+	/* In place of the functions: the values of a field that is a bool, or an enum. */
+	const char *const *words;
+	bool is_bool;
 };
+
+/* What the functions above do. */
+int config_type__parse(const struct config_type *t, bool slurms, const char *text, void *field,
+		       char *err, size_t errlen);
+void config_type__print(const struct config_type *t, const char *key, const void *field, FILE *f);
 
 extern const struct config_type config_type_path, config_type_name, config_type_cluster,
 	config_type_words, config_type_freq, config_type_slots, config_type_stacks,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/own_way.h"
 
 #define SIGNALS 9
 static const int signals[SIGNALS] = {SIGINT,  SIGTERM, SIGHUP,	SIGQUIT, SIGPIPE,
@@ -109,7 +110,8 @@ static bool is_link(const char *path)
 
 /* What is no regular file is written in place: a terminal, a pipe to another program. In a
  * directory of another user it may be anything by that user's will, a link to a disk among it: only
- * what is this user's or root's is written to, and nothing waits for who may never read. */
+ * what is this user's or root's is written to, and no open waits for a reader that may never come.
+ */
 static int open_in_place(const char *path)
 {
 	struct stat name, is;
@@ -141,32 +143,57 @@ static void log_trouble(const char *path, int err)
 		log_error("%s: cannot be written: %s", path,
 			  err == -EEXIST   ? "it is what is read"
 			  : err == -EPERM  ? "it is another user's, and no regular file"
+			  : err == -ELOOP  ? "another user's link on the way is not followed"
 			  : err == -EPIPE  ? "no program reads this pipe"
 			  : err == -ESTALE ? "another file has its name now"
 					   : strerror(-err));
 }
 
-int output_file__open(struct output_file *o, const char *path, const char *from, bool replaces)
+/* What root opens and renames is in the directory that was opened, whatever has its name now. */
+static int find_place(struct output_file *o)
+{
+	const char *base;
+
+	o->dir = -1;
+	if (geteuid() || !strchr(o->name, '/')) {
+		o->path = strdup(o->name);
+		return o->path ? 0 : -ENOMEM;
+	}
+	o->dir = own_way__open(o->name, &base);
+	if (o->dir < 0)
+		return o->dir;
+	if (asprintf(&o->path, "/proc/self/fd/%d/%s", o->dir, base) < 0) {
+		o->path = NULL;
+		return -ENOMEM;
+	}
+	return *base ? 0 : -EISDIR;
+}
+
+static int open_place(struct output_file *o, const char *from, bool replaces)
 {
 	struct stat st;
-	int err = 0;
 
-	*o = (struct output_file){.fd = STDOUT_FILENO};
+	if (stat(o->path, &st))
+		return make_temporary(o, NULL);
+	if (same_file(&st, from))
+		return -EEXIST;
+	if (S_ISREG(st.st_mode))
+		return !replaces ? -ENOTUNIQ : make_temporary(o, is_link(o->path) ? NULL : &st);
+	o->fd = open_in_place(o->path);
+	return o->fd < 0 ? o->fd : 0;
+}
+
+int output_file__open(struct output_file *o, const char *path, const char *from, bool replaces)
+{
+	int err;
+
+	*o = (struct output_file){.fd = STDOUT_FILENO, .dir = -1};
 	if (!strcmp(path, "-"))
 		return 0;
-	o->path = strdup(path);
-	if (!o->path)
-		err = -ENOMEM;
-	else if (!*path)
-		err = -ENOENT;
-	else if (stat(path, &st))
-		err = make_temporary(o, NULL);
-	else if (same_file(&st, from))
-		err = -EEXIST;
-	else if (S_ISREG(st.st_mode))
-		err = !replaces ? -ENOTUNIQ : make_temporary(o, is_link(path) ? NULL : &st);
-	else if ((o->fd = open_in_place(path)) < 0)
-		err = o->fd;
+	o->name = strdup(path);
+	err = !o->name ? -ENOMEM : !*path ? -ENOENT : find_place(o);
+	if (!err)
+		err = open_place(o, from, replaces);
 	if (err) {
 		log_trouble(path, err);
 		o->fd = o->tmp ? o->fd : -1;
@@ -179,7 +206,7 @@ int output_file__close(struct output_file *o, bool keep)
 {
 	int err = 0;
 
-	if (o->path && o->fd >= 0 && close(o->fd))
+	if (o->name && o->fd >= 0 && close(o->fd))
 		err = -errno;
 	if (o->tmp) {
 		if (keep && !err && rename(o->tmp, o->path))
@@ -188,10 +215,13 @@ int output_file__close(struct output_file *o, bool keep)
 			unlink(o->tmp);
 		unwatch();
 	}
+	if (o->dir >= 0)
+		close(o->dir);
 	if (keep && err)
-		log_error("%s: cannot be written: %s", o->path, strerror(-err));
+		log_error("%s: cannot be written: %s", o->name, strerror(-err));
 	free(o->tmp);
 	free(o->path);
-	*o = (struct output_file){.fd = -1};
+	free(o->name);
+	*o = (struct output_file){.fd = -1, .dir = -1};
 	return err;
 }

@@ -7,13 +7,16 @@
 
 struct output_file {
 	int fd;
-	char *path; /* NULL: standard output */
+	int dir;    /* root's: where it is; else -1 */
+	char *name; /* as it was given; NULL: standard output */
+	char *path; /* the same, by dir */
 	char *tmp;  /* beside it; NULL: written in place, since it is no regular file, but one of
 		     * this user's or root's */
 };
 
 /* "-" is standard output; from is what is read, over which nothing is written; over another file
- * only what replaces it, as options__overwrites() says of verbs. A link is replaced, not followed.
+ * only what replaces it, as options__overwrites() says of verbs. A link is replaced, not followed;
+ * one of another user's on root's way to it is refused.
  * Until it is closed, a signal that ends us removes what there is of it. One at a time. 0 or
  * -errno, logged. */
 int output_file__open(struct output_file *o, const char *path, const char *from, bool replaces);

@@ -159,6 +159,12 @@ static void report_ready(int fd)
 		close(fd);
 }
 
+/* Behind the name of the file. */
+static const char *if_missing(const struct args *a)
+{
+	return access(a->config, F_OK) ? ", which is not there," : "";
+}
+
 /* The first line of a log: which build it is of, and what it was told. */
 static void log_start(const struct config *c, const struct args *a)
 {
@@ -170,8 +176,8 @@ static void log_start(const struct config *c, const struct args *a)
 		return;
 	config__print_given(c, f);
 	fclose(f);
-	log_info("version %s, node %s; by %s and options:%s", JOBPROF_VERSION, c->node_name,
-		 a->config, len ? text : " nothing that is not the default");
+	log_info("version %s, node %s; by %s%s and options:%s", JOBPROF_VERSION, c->node_name,
+		 a->config, if_missing(a), len ? text : " nothing that is not the default");
 }
 
 static int serve_steps(const struct args *a, struct config *c, const struct check_families *f)
@@ -187,7 +193,7 @@ static int serve_steps(const struct args *a, struct config *c, const struct chec
 				.config_path = a->config,
 				.config_needed = a->config_given};
 	struct daemon *d;
-	int err, ready = 0;
+	int err, ready;
 
 	log__timed();
 	if (geteuid()) {
@@ -196,15 +202,12 @@ static int serve_steps(const struct args *a, struct config *c, const struct chec
 		return 1;
 	}
 	publication__find_writer(c->writer, writer, sizeof(writer));
-	if (!a->foreground) {
-		ready = daemonize();
-		if (ready < 0) {
-			log_error("cannot go to the background: %s", strerror(-ready));
-			return 1;
-		}
+	ready = a->foreground ? 0 : daemonize();
+	if (ready < 0) {
+		log_error("cannot go to the background: %s", strerror(-ready));
+		return 1;
 	}
-	err = daemon__open(&d, &o);
-	if (err)
+	if (daemon__open(&d, &o))
 		return 1;
 	if (!c->hdf5_dir)
 		log_warn("ProfileHDF5Dir is not set: no step can be profiled");
@@ -219,8 +222,9 @@ static int serve_steps(const struct args *a, struct config *c, const struct chec
 	return err ? 1 : 0;
 }
 
-static int check_config(const struct config *c)
+static int check_config(const struct args *a, const struct config *c)
 {
+	printf("# by %s%s and options\n", a->config, if_missing(a));
 	config__print(c, stdout);
 	fflush(stdout);
 	return check__node(c) ? 1 : 0;
@@ -235,12 +239,23 @@ static int run(const struct args *a, struct config *c, const struct check_famili
 	if (wrong)
 		return a->check_config || a->check_bpf ? 1 : EX_CONFIG;
 	if (a->check_config)
-		return check_config(c);
+		return check_config(a, c);
 	return a->check_bpf ? jobprofd__check_bpf(c) : serve_steps(a, c, f);
+}
+
+/* Of a path that begins in this directory: SIGHUP reads it again when that is left. NULL: of
+ * another. */
+static char *whole_path(const char *path)
+{
+	_cleanup_free_ char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
+	char *whole;
+
+	return cwd && asprintf(&whole, "%s/%s", cwd, path) > 0 ? whole : NULL;
 }
 
 int main(int argc, char **argv)
 {
+	_cleanup_free_ char *whole = NULL;
 	struct config c = {};
 	struct args a = {.config = DEFAULT_CONFIG};
 	struct check_families f;
@@ -260,6 +275,8 @@ int main(int argc, char **argv)
 		return jobprofd__check(a.btf);
 	if (config__init(&c))
 		return 1;
+	whole = whole_path(a.config);
+	a.config = whole ? whole : a.config;
 	status = load_config(&a, &c, &f);
 	status = run(&a, &c, &f, status != 0);
 	config__free(&c);

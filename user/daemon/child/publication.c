@@ -65,37 +65,11 @@ static bool has_no_dir(const struct publication *p)
 	return !stat(p->dir, &st) && lstat(path, &st) && errno == ENOENT;
 }
 
-/* Runs in the child, as the user from child__become() on. Never returns. */
-static void run_writer(const struct publication *p, const char *writer, bool final, pid_t parent)
+static void __attribute__((noreturn))
+exec_writer(const struct publication *p, const char *writer, bool final, int journal, int dir)
 {
-	struct child_user u = {p->user, p->uid, p->gid};
 	char jfd[16], dfd[16], deadline[16];
-	int journal, dir, made = 0;
 
-	if (p->unnamed)
-		keep_as_stdin(p->journal_fd);
-	/* this comes before any call that may hang: it closes the locks of StateDir and of the
-	 * journals */
-	child__begin();
-	journal = p->unnamed ? STDIN_FILENO : open(p->journal, O_RDONLY | O_CLOEXEC);
-	if (journal < 0) {
-		log_error("cannot read journal %s: %s", p->journal, strerror(errno));
-		_exit(1);
-	}
-	if (p->user[0] && !geteuid() && !p->unwanted)
-		made = user_dir__make(p->dir, &u);
-	if (child__become(&u)) {
-		log_error("cannot become uid %u: %s", p->uid, strerror(errno));
-		_exit(1);
-	}
-	/* The next daemon starts a writer of its own: two would share one temporary name. */
-	if (child__end_with(parent, SIGKILL))
-		_exit(1);
-	if (p->unwanted && has_no_dir(p))
-		_exit(0);
-	dir = open_dir(p, &u, made);
-	if (dir < 0)
-		_exit(1);
 	/* moved to high numbers first: dup2() of a descriptor onto itself would leave it
 	 * close-on-exec */
 	journal = fcntl(journal, F_DUPFD, 16);
@@ -114,6 +88,40 @@ static void run_writer(const struct publication *p, const char *writer, bool fin
 	      "-D", deadline, (char *)NULL);
 	log_error("cannot run %s: %s: set Writer= in jobprof.conf", writer, strerror(errno));
 	_exit(1);
+}
+
+/* Runs in the child, as the user from child__become() on. Never returns. */
+static void run_writer(const struct publication *p, const char *writer, bool final, pid_t parent)
+{
+	struct child_user u = {p->user, p->uid, p->gid};
+	int journal, dir, made = 0, err;
+
+	if (p->unnamed)
+		keep_as_stdin(p->journal_fd);
+	/* this comes before any call that may hang: it closes the locks of StateDir and of the
+	 * journals */
+	child__begin();
+	journal = p->unnamed ? STDIN_FILENO : open(p->journal, O_RDONLY | O_CLOEXEC);
+	if (journal < 0) {
+		log_error("cannot read journal %s: %s", p->journal, strerror(errno));
+		_exit(1);
+	}
+	if (p->user[0] && !geteuid() && !p->unwanted)
+		made = user_dir__make(p->dir, &u);
+	err = child__become(&u);
+	if (err) {
+		log_error("cannot become uid %u: %s", p->uid, strerror(-err));
+		_exit(1);
+	}
+	/* The next daemon starts a writer of its own: two would share one temporary name. */
+	if (child__end_with(parent, SIGKILL))
+		_exit(1);
+	if (p->unwanted && has_no_dir(p))
+		_exit(0);
+	dir = open_dir(p, &u, made);
+	if (dir < 0)
+		_exit(1);
+	exec_writer(p, writer, final, journal, dir);
 }
 
 /* The writer's stderr is read when the writer has ended: neither of us waits for the other. */
@@ -309,10 +317,11 @@ void publication__check(struct publication *p, uint64_t now_ns)
 {
 	if (!p->pid || now_ns < p->deadline_ns)
 		return;
-	log_error("the writer of %s hangs: killing it; the journal keeps the rows", p->name);
+	log__print(was_logged("a writer hangs", now_ns) ? LOGL_DEBUG : LOGL_ERROR,
+		   "the writer of %s hangs: killing it; the journal keeps the rows", p->name);
 	kill(p->pid, SIGKILL);
 	p->kills++;
-	p->deadline_ns = now_ns + DEADLINE_S * NSEC_PER_SEC;
+	p->deadline_ns = UINT64_MAX; /* it ends with the call that it hangs in */
 }
 
 void publication__find_writer(const char *configured, char *buf, size_t len)

@@ -36,8 +36,7 @@ struct publication {
 	pid_t pid;     /* the writer, 0: none runs */
 	bool final;    /* what the running one was asked for */
 	bool done;     /* the final file is in place, or what is unwanted is gone */
-	bool unwanted; /* the step's user wants no file: the writer removes that of the running step
-			*/
+	bool unwanted; /* the step's user wants no file: the writer removes what there is of it */
 	uint64_t started_ns;
 	uint64_t deadline_ns; /* when it is killed */
 	uint64_t next_ns;     /* not before */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* Whether a configuration fits this node: settings, directories, Slurm's files and plugins. */
 #include "daemon/config/check.h"
 
@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -15,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/io_full.h"
+#include "base/log.h"
 #include "client/client.h"
 #include "daemon/child/publication.h"
 #include "daemon/config/perf_columns.h"
@@ -22,6 +24,78 @@
 #include "identity/layout.h"
 #include "kern/kern.h"
 #include "schema/family.h"
+#include "sensor/core/sensor_set.h"
+#include "sensor/plugin/plugin.h"
+#include "sensor/sensors.h"
+
+/* ---- what jobprofd does not start without, and sensors that are named */
+
+/* The directory is made, if need be, in one that is there. */
+static int try_state_dir(const char *dir)
+{
+	char above[4200];
+	struct stat st;
+	char *slash;
+
+	snprintf(above, sizeof(above), "%s", dir);
+	if (stat(dir, &st) && errno == ENOENT) {
+		slash = strrchr(above, '/');
+		slash[slash == above] = '\0';
+		if (stat(above, &st))
+			return -errno;
+	}
+	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+}
+
+static unsigned check_state_dir(const struct config *c)
+{
+	int err = try_state_dir(c->state_dir);
+
+	if (err)
+		log_error("%s: StateDir %s: %s: make the directory above it",
+			  config__where(c, "StateDir"), c->state_dir, strerror(-err));
+	return err != 0;
+}
+
+static unsigned check_pin_dir(const struct config *c)
+{
+	if (!kern__check_pin_dir(c->pin_dir))
+		return 0;
+	log_error("%s: %s", config__where(c, "PinDir"), kern__error());
+	return 1;
+}
+
+static bool is_source(const char *name, const struct sensor_ops *const *plugins, int n)
+{
+	for (unsigned i = 0; i < n_sensor_sources; i++)
+		if (!strcmp(sensor_sources[i]->name, name))
+			return true;
+	for (int i = 0; i < n; i++)
+		if (!strcmp(plugins[i]->name, name))
+			return true;
+	return false;
+}
+
+static unsigned check_sensors(const struct config *c)
+{
+	const struct sensor_ops *const *plugins;
+	int n = plugins__load(c->sensor_dir, sensor_sources, &plugins);
+	const char *list = c->sensors;
+	char word[64];
+
+	while (list && sensor_set__word(&list, word, sizeof(word)))
+		if (strcmp(word, "all") && strcmp(word, "none") && !is_source(word, plugins, n))
+			log_warn("%s: Sensors: no source is called \"%s\": jobprof sensors -a "
+				 "names them",
+				 config__where(c, "Sensors"), word);
+	return n == -EPERM; /* which is said */
+}
+
+/* The part of it that is about StateDir, PinDir and sensors. */
+static unsigned check_places(const struct config *c)
+{
+	return check_state_dir(c) + check_pin_dir(c) + check_sensors(c);
+}
 
 #define SLURMS_PROFILE "acct_gather_profile/hdf5"
 #define OUR_PROFILE    "acct_gather_profile/jobprof"
@@ -203,20 +277,18 @@ static unsigned check_local(const struct config *c)
 	return errors;
 }
 
-#define SLOTS_OF_JOB 5 /* with one CPU: its extern step, another step, their tasks, and a rank */
-
 static void check_slots(const struct config *c)
 {
 	unsigned cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
-	unsigned slots = c->max_slots ? c->max_slots : kern__default_slots(cpus);
+	unsigned needed = kern__default_slots(cpus);
+	unsigned slots = c->max_slots ? c->max_slots : needed, jobs = slots / KERN_SLOTS_OF_JOB;
 
 	print_ok("MaxSlots: %u are enough for %u jobs of one CPU; this node has %u CPUs", slots,
-		 slots / SLOTS_OF_JOB, cpus);
-	if (slots / SLOTS_OF_JOB < cpus)
+		 jobs, cpus);
+	if (jobs < cpus && slots < needed)
 		log_warn("%s: MaxSlots=%u: with more than %u jobs at once some have no slot for "
 			 "their tasks, or none: set %u",
-			 config__where(c, "MaxSlots"), slots, slots / SLOTS_OF_JOB,
-			 SLOTS_OF_JOB * cpus);
+			 config__where(c, "MaxSlots"), slots, jobs, needed);
 }
 
 /* Says which words of PerfEvents have no events here, and that those which have are untried. */
@@ -261,6 +333,10 @@ static unsigned check_names(const struct config *c, const struct slurm_conf *s)
 	} else if (s->dynamic) {
 		log_warn("NodeName %s is in no line of %s: it must be a dynamic node", c->node_name,
 			 s->conf);
+	} else if (strchr(s->named, ',')) {
+		/* such a Slurm has the node's name in its cgroups */
+		print_ok("%s calls this host %s: the cgroup of a step says which", s->conf,
+			 s->named);
 	} else {
 		log_error("NodeName %s (%s) is in no line of %s%s%s: files would have another name "
 			  "than Slurm's node",
@@ -465,7 +541,7 @@ static void warn_of_sockets(const struct config *c, const struct slurm_conf *s)
 
 unsigned check__node(const struct config *c)
 {
-	unsigned errors = check_dir(c) + check_local(c);
+	unsigned errors = check_dir(c) + check_local(c) + check_places(c);
 	struct slurm_release slurm = {0};
 	struct slurm_conf s;
 	int err = slurm_conf__read(&s, c);

@@ -108,8 +108,7 @@ bool daemon_writer_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 	for (s = d->steps; s; s = s->next) {
 		if (!publication__reaped(&s->pub, pid, status, now))
 			continue;
-		/* the journal of a step that goes on says to a later jobprofd what its user wants
-		 */
+		/* the journal of a step that goes on tells a later jobprofd what its user wants */
 		if (s->pub.done && s->state != STEP_IGNORED) {
 			remove_written_journal(&s->pub, d->last_file, sizeof(d->last_file));
 			s->state = STEP_DONE;

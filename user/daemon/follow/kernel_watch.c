@@ -12,8 +12,9 @@
 #include "daemon/step/step_cgroup.h"
 
 #define RESCAN_NS    (300 * NSEC_PER_SEC)
-#define LATE_NS	     (1 * NSEC_PER_SEC) /* between two looks for those that found no slot, */
-#define LATE_SHARE   50			/* and so many times as long as one takes */
+#define LATE_NS	     (1 * NSEC_PER_SEC)	 /* between two looks for those that found no slot, */
+#define LATE_SHARE   50			 /* and so many times as long as one takes */
+#define ENDED_NS     (10 * NSEC_PER_SEC) /* and as long again where nothing has changed */
 #define LOSS_AGAIN_S 600
 #define TICK_NS	     (1 * NSEC_PER_SEC)	 /* idle that long: nothing interrupts the CPUs */
 #define DETACH_NS    (60 * NSEC_PER_SEC) /* idle that long: nothing stays on the switch path */
@@ -105,6 +106,7 @@ void kernel_watch__rescan(struct kernel_watch *w, uint64_t now)
 	uint64_t began = clock__boot_ns();
 
 	w->freed_seen = kern__freed(w->env->k);
+	w->exhausted_placed = kern__control(w->env->k)->stats.slots_exhausted;
 	if (kern__rescan(w->env->k, NULL))
 		log_error("%s", kern__error());
 	w->next_rescan_ns = now + RESCAN_NS;
@@ -113,15 +115,16 @@ void kernel_watch__rescan(struct kernel_watch *w, uint64_t now)
 	w->sync = true;
 }
 
-/* Cgroups that found all slots taken are looked for when some have been given back. */
+/* Steps that found no slot are looked for when there are more, when slots have been given back, and
+ * now and then, as they end unseen. */
 static void place_late(struct kernel_watch *w, uint64_t now)
 {
 	uint64_t exhausted = kern__control(w->env->k)->stats.slots_exhausted;
+	bool more = exhausted != w->exhausted_placed;
 
-	clock__since(&w->unplaced_ns, w->unplaced_ns || exhausted != w->exhausted_placed, now);
-	w->exhausted_placed = exhausted;
-	if (w->unplaced_ns && kern__attached(w->env->k) && now >= w->next_late_ns &&
-	    kern__freed(w->env->k) != w->freed_seen)
+	if ((!more && !w->unplaced_ns) || !kern__attached(w->env->k) || now < w->next_late_ns)
+		return;
+	if (more || kern__freed(w->env->k) != w->freed_seen || now >= w->next_late_ns + ENDED_NS)
 		kernel_watch__rescan(w, now);
 }
 

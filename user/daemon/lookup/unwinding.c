@@ -48,12 +48,12 @@ struct followee {
 	uint64_t job;  /* jp_stack_copy.job */
 };
 
-/* A job of whose processes a stack was being followed when a helper ended. It may have any number
- * of processes, and other jobs wait for the next helper. */
+/* A user's jobs, by one of them, of whose processes a stack was being followed when a helper ended.
+ * They may have any number of processes, and others wait for the next helper. */
 struct suspect {
 	uint64_t job;
 	uint32_t tgid;	/* the last one */
-	unsigned ended; /* helpers; from the second on none looks at the job's processes */
+	unsigned ended; /* helpers; from the second on none looks at the jobs' processes */
 };
 
 struct unwinding {
@@ -297,8 +297,9 @@ static bool log_end(struct unwinding *u, const char *how)
 
 	if (s)
 		snprintf(of, sizeof(of), " at a stack of process %u%s", s->tgid,
-			 s->ended > 1 ? ", and stacks of its job have one function from now on"
-				      : "");
+			 s->ended > 1
+				 ? ", and stacks of its user's jobs have one function from now on"
+				 : "");
 	log_warn("the helper that follows stacks %s%s: another one is started, and while there is "
 		 "none, stacks are by frame pointers when the ring of copies is full",
 		 how, of);

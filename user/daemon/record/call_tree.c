@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/id_table.h"
+#include "base/room.h"
 
 #define FRAMES_MAX 200000
 #define CHUNK	   4000 /* bytes of names in an attribute, about */
@@ -80,12 +81,6 @@ static bool list_name(struct call_tree *t, const char *name)
 	return true;
 }
 
-/* Room for one more; arrays grow at powers of two. */
-static void *grown(void *array, unsigned n, size_t size)
-{
-	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
-}
-
 const char *call_tree__name(struct call_tree *t, const char *name)
 {
 	uint64_t id = id__of_text(name);
@@ -96,7 +91,7 @@ const char *call_tree__name(struct call_tree *t, const char *name)
 		return t->names[*at];
 	if (!detail__take(t->detail, OF_NAME + 2 * strlen(name)))
 		return NULL;
-	names = grown(t->names, t->nnames, sizeof(*names));
+	names = room__grown(t->names, t->nnames, sizeof(*names));
 	if (!names)
 		return NULL;
 	t->names = names;
@@ -121,7 +116,7 @@ uint64_t call_tree__frame(struct call_tree *t, uint64_t parent, const char *name
 	if (t->nframes == FRAMES_MAX || !detail__take(t->detail, OF_FRAME) ||
 	    !call_tree__name(t, name))
 		return 0;
-	frames = grown(t->frames, t->nframes, sizeof(*frames));
+	frames = room__grown(t->frames, t->nframes, sizeof(*frames));
 	if (!frames)
 		return 0;
 	t->frames = frames;

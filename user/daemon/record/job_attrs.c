@@ -60,9 +60,7 @@ bool job_attrs__waits(const struct step *s, const struct step_env *env)
 	       job_infos__pending(env->jobs, s->ids.job_id);
 }
 
-/* The extern step lives as long as the job; where it is not profiled the batch step is the last
- * one.
- */
+/* The extern step lives as long as the job; where it is not profiled the batch step ends last. */
 static bool ends_last(const struct step *s, const struct step_env *env)
 {
 	if (s->ids.step_id == STEP_EXTERN)

@@ -8,17 +8,19 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/cpuinfo.h"
 #include "base/hostlist.h"
 #include "base/str.h"
 #include "daemon/node/node.h"
-#include "daemon/record/node_attrs.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/step/step.h"
 #include "identity/cpulist.h"
+#include "kern/pmu/perf_groups.h"
 
 static const struct {
 	const char *attr;
@@ -162,6 +164,45 @@ static void put_baseline(struct step *s, struct kern *k)
 		journal__attr_f64(s->journal, "Missed CPU Time", (double)missed / NSEC_PER_SEC);
 }
 
+/* Only x86 has the processor's name in /proc/cpuinfo. */
+static void put_model(struct journal *j)
+{
+	struct cpuinfo c;
+
+	cpuinfo__read(&c, "/proc");
+	if (c.name[0])
+		journal__attr_str(j, "CPU Model", c.name);
+}
+
+/* Names the kind of counters by which the node's CPI stacks say what cycles were used for. */
+static void put_cpi_kind(struct journal *j)
+{
+	const struct perf_arch *a = perf_arch__find("/proc", "/sys");
+	unsigned width = a ? perf_arch__width(a, "/sys") : 0;
+
+	if (a)
+		journal__attr_str(j, "CPI Kind", a->name);
+	if (width)
+		journal__attr_i32(j, "Slots per Cycle", (int32_t)width);
+}
+
+/* Of the node itself; what is not known is left out. */
+static void put_node(struct journal *j)
+{
+	int threads = cpulist__threads_per_core();
+	struct sysinfo info;
+
+	if (threads > 0) {
+		journal__attr_i32(j, "Threads per Core", threads);
+		journal__attr_i32(j, "Node Cores", cpulist__node_cores());
+	}
+	if (!sysinfo(&info))
+		journal__attr_f64(j, "Node Memory",
+				  (double)info.totalram * info.mem_unit / 1048576);
+	put_model(j);
+	put_cpi_kind(j);
+}
+
 void step__put_start_attrs(struct step *s, const struct step_env *env)
 {
 	struct journal *j = s->journal;
@@ -192,7 +233,7 @@ void step__put_start_attrs(struct step *s, const struct step_env *env)
 		journal__attr_str(j, "Cluster", env->cluster);
 	if (s->ids.sluid[0])
 		journal__attr_str(j, "SLUID", s->ids.sluid);
-	node_attrs__put(s->journal);
+	put_node(j);
 	put_modes(s, env, ~0u);
 	step__put_slurm_attrs(s);
 	put_unknown(s, env->node);

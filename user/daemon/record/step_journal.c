@@ -244,6 +244,7 @@ void step__refuse(struct step *s, const struct step_env *env)
 	bool begun = s->state == STEP_ACTIVE;
 
 	s->state = STEP_IGNORED;
+	s->given_up = begun || s->refused;
 	if (!env->hdf5_dir || env->embedded)
 		return;
 	s->pub.unwanted = true;
@@ -251,8 +252,8 @@ void step__refuse(struct step *s, const struct step_env *env)
 		step__open_journal(s, env);
 		return;
 	}
-	log_info("%s is not profiled any more: its user wants no profile", s->pub.name);
-	s->given_up = s->closing = true;
+	log_debug("%s is not profiled any more: its user wants no profile", s->pub.name);
+	s->closing = true;
 	journal__meta(s->journal, JOURNAL_UNWANTED, "yes");
 	step__put_state(s, env->k);
 	step__commit(s, journal__mark(s->journal), 0);

@@ -12,8 +12,7 @@ int step__open_journal(struct step *s, const struct step_env *env);
 /* The id of this boot of the machine. */
 void step_journal__boot_id(char *buf, size_t len);
 
-/* The key of the journal's META by which a later jobprofd knows that the step's user wants no file.
- */
+/* The key in the journal's META that tells a later jobprofd that the step's user wants no file. */
 #define JOURNAL_UNWANTED "unwanted"
 /* Stops profiling: the step's user, who may have said so late, wants no file. The step is IGNORED,
  * and its journal stays until its end, for a later jobprofd to know. */

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/id_table.h"
+#include "base/room.h"
 #include "base/utf8.h"
 #include "daemon/record/call_tree.h"
 #include "daemon/record/leaf_cache.h"
@@ -87,11 +88,6 @@ struct step_stacks {
 	uint64_t next_ns, lost, cut_maps;
 };
 
-static void *grown(void *array, unsigned n, size_t size)
-{
-	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
-}
-
 static struct step_stacks *stacks_of(struct step *s, const struct step_env *env)
 {
 	uint64_t age_ms = (clock__boot_ns() - s->start_boot_ns) / NSEC_PER_MSEC;
@@ -104,9 +100,11 @@ static struct step_stacks *stacks_of(struct step *s, const struct step_env *env)
 		return NULL;
 	s->stacks->sample_ns =
 		NSEC_PER_SEC / SAMPLE_HZ * (kern__unwinds(env->k) ? JP_COPY_EVERY : 1);
+	detail__begin(&s->stacks->detail, s->uid_known ? s->uid : (uid_t)-1);
 	/* an earlier daemon had fewer */
 	s->stacks->tree = call_tree__new((unsigned)age_ms, &s->stacks->detail);
 	if (!s->stacks->tree) {
+		detail__end(&s->stacks->detail);
 		free(s->stacks);
 		s->stacks = NULL;
 	}
@@ -126,7 +124,7 @@ void step_stacks__free(struct step_stacks *st)
 	free(st->programs);
 	free(st->held);
 	free(st->counts);
-	detail__give_all(&st->detail);
+	detail__end(&st->detail);
 	free(st);
 }
 
@@ -327,7 +325,7 @@ static void count_stack(struct step_stacks *st, const struct jp_stack_key *key, 
 	if (!s->n)
 		return;
 	if (!c && node && detail__take(&st->detail, OF_COUNT)) {
-		c = grown(st->counts, st->ncounts, sizeof(*c));
+		c = room__grown(st->counts, st->ncounts, sizeof(*c));
 		st->counts = c ? c : st->counts;
 		if (c && id_table__add(&st->count_of, id, st->ncounts)) {
 			c = &st->counts[st->ncounts++];
@@ -350,7 +348,7 @@ static bool hold(struct step_stacks *st, const struct jp_stack_key *key, const s
 
 	if (st->nheld == HELD)
 		return false;
-	h = grown(st->held, st->nheld, sizeof(*h));
+	h = room__grown(st->held, st->nheld, sizeof(*h));
 	if (!h)
 		return false;
 	st->held = h;

@@ -79,6 +79,8 @@ void step__find_tasks(struct step *s, const struct step_env *env)
 		step__put_slurm_attrs(s);
 		s->env_journaled = true;
 	}
+	if (seen != s->tasks_seen) /* the step's end may never be seen */
+		journal__attr_i32(s->journal, "Number of Tasks", seen);
 	s->tasks_seen = seen;
 }
 

@@ -15,7 +15,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/follow/request_match.h"
 #include "daemon/socket/control_internal.h"
+#include "daemon/socket/stuck.h"
 
 #define ACCEPTS	     64			  /* in one turn */
 #define READS	     32			  /* of one peer in one turn */
@@ -112,6 +114,7 @@ void control__free(struct control *c, bool leave)
 	quotas__free(&c->quotas);
 	for (int i = 0; i < LISTENERS; i++)
 		listener__close(&c->listeners[i], leave);
+	stuck__leave();
 	if (c->epfd >= 0)
 		close(c->epfd);
 	free(c);
@@ -130,14 +133,10 @@ static ssize_t receive_message(struct control *c, struct peer *p, struct ucred *
 			     .msg_control = &control,
 			     .msg_controllen = sizeof(control)};
 	struct cmsghdr *m;
-	ssize_t n = recvmsg(p->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t n = stuck__receive(p->fd, &msg);
 
-	/* reported once for a peer that has gone without reading its answers, before the messages
-	 * that it sent */
-	if (n < 0 && errno == ECONNRESET)
-		n = recvmsg(p->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		return n == -EAGAIN || n == -EINTR ? 0 : n;
 	if (!n)
 		return -ECONNRESET;
 	m = CMSG_FIRSTHDR(&msg);
@@ -231,15 +230,29 @@ static void serve_peer(struct control *c, struct peer *p, uint64_t now)
 	watch_peer(c, p);
 }
 
+/* That of the user whose step the process is in, who may have any number of ids there (subuid(5)).
+ */
+static struct quota *find_quota(struct control *c, struct peer *p, pid_t pid, uint64_t now)
+{
+	const struct step *s = NULL;
+
+	peer__locate(p, &c->d->cgroups, pid);
+	if (p->in_step)
+		s = request_match__find_step(c->d->steps, c->d->env.k, &p->key);
+	return quotas__of_user(&c->quotas, s && s->uid_known ? s->uid : p->uid, s, now);
+}
+
 /* Makes a peer of the connection. NULL: refused. */
 static struct peer *accept_peer(struct control *c, int fd, uint64_t now)
 {
-	struct peer *p = peer__new(fd, c->admin_gid);
-	struct quota *u = p && p->uid ? quotas__of_user(&c->quotas, p->uid, now) : NULL;
+	pid_t pid;
+	struct peer *p = peer__new(fd, c->admin_gid, &pid);
 	int size = SNDBUF;
+	struct quota *u;
 
 	if (!p || !p->uid)
 		return p;
+	u = find_quota(c, p, pid, now);
 	if (!u || !quota__connect(u)) {
 		if (log_every(&c->log_full, 60))
 			log_warn("uid %u has too many connections to %s: one more is refused",
@@ -248,7 +261,7 @@ static struct peer *accept_peer(struct control *c, int fd, uint64_t now)
 		return NULL;
 	}
 	p->quota = u;
-	quota__charge(u, QUOTA_ACCEPT);
+	quota__charge(u, QUOTA_ACCEPT + QUOTA_LOCATE);
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	return p;
 }
@@ -274,6 +287,10 @@ static void accept_peers(struct control *c, int which, uint64_t now)
 	int fd;
 
 	for (i = 0; i < ACCEPTS && quota__may_work(accepts, now); i++) {
+		if (accepts && stuck__count() >= c->quotas.of_all.peers / 2) {
+			cannot_accept(c, which, EMFILE);
+			return;
+		}
 		fd = accept4(c->listeners[which].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0) {
 			cannot_accept(c, which, errno);

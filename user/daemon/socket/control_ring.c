@@ -111,7 +111,8 @@ int control_ring__message(struct call *k, const struct jpc_head *h)
 	k->p->ring_pid = k->p->pid;
 	m.head = (struct jpc_head){
 		.magic = JPC_MAGIC, .version = JPC_VERSION, .type = JPC_RING, .length = sizeof(m)};
-	err = peer__send_fds(k->p, &m, (const int[]){k->p->ring->fd, k->p->ring->read_fd}, 2);
+	err = peer__send_fds(k->p, &m,
+			     (const int[FD_MESSAGE_FILES]){k->p->ring->fd, k->p->ring->read_fd});
 	if (err) {
 		region_ring__free(k->p->ring);
 		k->p->ring = NULL;

@@ -46,7 +46,7 @@ static void send_journal(struct call *k, const struct step *s)
 
 	if (fd < 0)
 		return;
-	peer__send_fds(k->p, &m, &fd, 1);
+	peer__send_fds(k->p, &m, (const int[FD_MESSAGE_FILES]){fd, -1});
 	close(fd);
 }
 

@@ -11,6 +11,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "daemon/socket/stuck.h"
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
 /* The directory of the built-in path does not outlive a reboot. */
 static void make_dir(const char *path)
 {
@@ -50,7 +56,7 @@ int listener__open(struct listener *l, const char *path, mode_t mode)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = NULL};
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int on = 1, err;
+	int on = 1, off = 0, err;
 
 	*l = (struct listener){.fd = -1, .epfd = -1};
 	if (strlen(path) >= sizeof(addr.sun_path))
@@ -68,6 +74,7 @@ int listener__open(struct listener *l, const char *path, mode_t mode)
 	if (err)
 		return err;
 	strcpy(l->path, path);
+	setsockopt(l->fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)); /* of Linux 6.16 */
 	if (chmod(path, mode) || setsockopt(l->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ||
 	    listen(l->fd, 1024) || epoll_ctl(l->epfd, EPOLL_CTL_ADD, l->fd, &ev))
 		return -errno;
@@ -82,12 +89,24 @@ void listener__pause(struct listener *l, bool paused)
 		l->paused = paused;
 }
 
+/* Those whose processes have connected, and may have sent something. */
+static void refuse_waiting(int listener)
+{
+	int fd;
+
+	shutdown(listener, SHUT_RDWR);
+	while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+		stuck__close(fd);
+}
+
 void listener__close(struct listener *l, bool leave)
 {
 	if (l->path[0] && !leave)
 		unlink(l->path);
-	if (l->fd >= 0)
+	if (l->fd >= 0) {
+		refuse_waiting(l->fd);
 		close(l->fd);
+	}
 	if (l->epfd >= 0)
 		close(l->epfd);
 }

@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "daemon/config/cgroup_roots.h"
+#include "daemon/socket/stuck.h"
 
 static bool in_group(int fd, gid_t group)
 {
@@ -33,7 +34,7 @@ static bool in_group(int fd, gid_t group)
 	return false;
 }
 
-struct peer *peer__new(int fd, gid_t admin_gid)
+struct peer *peer__new(int fd, gid_t admin_gid, pid_t *pid)
 {
 	struct peer *p = calloc(1, sizeof(*p));
 	struct ucred cred;
@@ -42,11 +43,12 @@ struct peer *peer__new(int fd, gid_t admin_gid)
 
 	if (!p || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len)) {
 		free(p);
-		close(fd);
+		stuck__close(fd);
 		return NULL;
 	}
 	p->fd = fd;
 	p->uid = cred.uid;
+	*pid = cred.pid;
 	p->admin = !cred.uid || in_group(fd, admin_gid);
 	for (i = 0; i < PEER_TABLES; i++)
 		p->tables[i] = -1;
@@ -57,7 +59,7 @@ void peer__free(struct peer *p)
 {
 	if (!p)
 		return;
-	close(p->fd);
+	stuck__close(p->fd);
 	region_ring__free(p->ring);
 	quota__release(p->quota, p->out_len);
 	if (p->quota)
@@ -171,27 +173,13 @@ int peer__send(struct peer *p, const void *message, uint64_t now_ns)
 	return 0;
 }
 
-int peer__send_fds(struct peer *p, const void *message, const int *fd, unsigned n)
+int peer__send_fds(struct peer *p, const void *message, const int fds[FD_MESSAGE_FILES])
 {
 	const struct jpc_head *h = message;
-	union {
-		char buf[CMSG_SPACE(2 * sizeof(int))];
-		struct cmsghdr align;
-	} control = {};
-	struct iovec iov = {.iov_base = (void *)message, .iov_len = h->length};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = &control,
-			     .msg_controllen = CMSG_SPACE(n * sizeof(int))};
-	struct cmsghdr *m = CMSG_FIRSTHDR(&msg);
 
 	if (p->out_len || p->write_closed)
 		return -EAGAIN;
-	m->cmsg_level = SOL_SOCKET;
-	m->cmsg_type = SCM_RIGHTS;
-	m->cmsg_len = CMSG_LEN(n * sizeof(int));
-	memcpy(CMSG_DATA(m), fd, n * sizeof(int));
-	return sendmsg(p->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return fd_message__send(p->fd, message, h->length, fds, MSG_DONTWAIT);
 }
 
 static void drop_output(struct peer *p)

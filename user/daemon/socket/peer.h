@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/clock.h"
+#include "base/fd_message.h"
 #include "daemon/step/region_ring.h"
 #include "daemon/step/request.h"
 #include "daemon/socket/quota.h"
@@ -56,8 +57,9 @@ struct peer {
 	bool closing;
 };
 
-/* Takes over the socket. NULL: no memory; the socket is closed. admin_gid (gid_t)-1: none. */
-struct peer *peer__new(int fd, gid_t admin_gid);
+/* Takes over the socket. NULL: no memory; the socket is closed. admin_gid (gid_t)-1: none. *pid: of
+ * the process that has connected. */
+struct peer *peer__new(int fd, gid_t admin_gid, pid_t *pid);
 void peer__free(struct peer *p);
 
 struct cgroup_roots;
@@ -69,9 +71,8 @@ bool peer__has_read_all(const struct peer *p);
 /* Sends a message, or keeps it until the peer reads. -EDQUOT: too much waits for this user, or for
  * all. */
 int peer__send(struct peer *p, const void *message, uint64_t now_ns);
-/* Sends a message with one or two descriptors now. -EAGAIN: the peer has messages to read first;
- * -errno. */
-int peer__send_fds(struct peer *p, const void *message, const int *fd, unsigned n);
+/* Sends a message with descriptors now. -EAGAIN: the peer has messages to read first; -errno. */
+int peer__send_fds(struct peer *p, const void *message, const int fds[FD_MESSAGE_FILES]);
 /* Sends the answer to the message of that number. If that fails the peer is closed. */
 void peer__reply(struct peer *p, uint16_t seq, struct jpc_reply *reply, uint64_t now_ns);
 /* Sends messages that wait, until none does or the peer must read first. -errno: the peer is

@@ -12,6 +12,9 @@ static const struct quota_limits of_user = {
 	.peers = 512, .pending = 1 << 20, .rate = 4000, .burst = 8000};
 static const struct quota_limits of_all = {
 	.peers = 2048, .pending = 8 << 20, .rate = 16000, .burst = 32000};
+/* Four users' work is all there is: a quarter for all that are in no step. */
+static const struct quota_limits of_strangers = {
+	.peers = 512, .pending = 2 << 20, .rate = 4000, .burst = 8000};
 static const struct quota_limits of_accepts = {.rate = 1000, .burst = 2048};
 
 static void init_quota(struct quota *u, const struct quota_limits *limits, uint64_t now)
@@ -24,11 +27,15 @@ void quotas__init(struct quotas *s, size_t files, uint64_t now_ns)
 	s->users = NULL;
 	s->of_all = of_all;
 	s->of_user = of_user;
+	s->of_strangers = of_strangers;
 	if (files / 4 < of_all.peers) {
 		s->of_all.peers = files / 4;
 		s->of_user.peers = files / 4 * of_user.peers / of_all.peers;
+		s->of_strangers.peers = s->of_user.peers;
 	}
 	init_quota(&s->all, &s->of_all, now_ns);
+	init_quota(&s->strangers, &s->of_strangers, now_ns);
+	s->strangers.all = &s->all;
 	init_quota(&s->accepts, &of_accepts, now_ns);
 }
 
@@ -42,19 +49,19 @@ void quotas__free(struct quotas *s)
 	}
 }
 
-struct quota *quotas__of_user(struct quotas *s, uid_t uid, uint64_t now_ns)
+struct quota *quotas__of_user(struct quotas *s, uid_t uid, bool in_step, uint64_t now_ns)
 {
-	struct quota *u;
+	struct quota *u, *all = in_step ? &s->all : &s->strangers;
 
 	for (u = s->users; u; u = u->next)
-		if (u->uid == uid)
+		if (u->uid == uid && u->all == all)
 			return u;
 	u = malloc(sizeof(*u));
 	if (!u)
 		return NULL;
 	init_quota(u, &s->of_user, now_ns);
 	u->uid = uid;
-	u->all = &s->all;
+	u->all = all;
 	u->next = s->users;
 	s->users = u;
 	return u;
@@ -88,17 +95,18 @@ void quotas__tidy(struct quotas *s, uint64_t now_ns)
 
 bool quota__connect(struct quota *u)
 {
-	if (u->peers >= u->limits->peers || u->all->peers >= u->all->limits->peers)
-		return false;
-	u->peers++;
-	u->all->peers++;
+	for (const struct quota *of = u; of; of = of->all)
+		if (of->peers >= of->limits->peers)
+			return false;
+	for (; u; u = u->all)
+		u->peers++;
 	return true;
 }
 
 void quota__disconnect(struct quota *u)
 {
-	u->peers--;
-	u->all->peers--;
+	for (; u; u = u->all)
+		u->peers--;
 }
 
 bool quota__hold(struct quota *u, size_t bytes)

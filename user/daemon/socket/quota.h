@@ -25,7 +25,7 @@ struct quota_limits {
 
 struct quota {
 	const struct quota_limits *limits;
-	struct quota *all, *next; /* all: NULL in that of all users */
+	struct quota *all, *next; /* all: what it is a part of; NULL in that of all users */
 	uid_t uid;
 	unsigned peers;
 	size_t pending; /* bytes */
@@ -35,15 +35,17 @@ struct quota {
 
 struct quotas {
 	struct quota all, accepts; /* accepts: of connections by the socket for everybody */
+	struct quota strangers;	   /* in no step: a user may have any number of ids there */
 	struct quota *users;
-	struct quota_limits of_all, of_user;
+	struct quota_limits of_all, of_strangers, of_user;
 };
 
 /* files: how many this process may have open; connections get a quarter of that at the most. */
 void quotas__init(struct quotas *s, size_t files, uint64_t now_ns);
 void quotas__free(struct quotas *s);
-/* A user's quota, which lives until quotas__tidy(). NULL: no memory. */
-struct quota *quotas__of_user(struct quotas *s, uid_t uid, uint64_t now_ns);
+/* A user's quota, of their steps or outside of steps, which lives until quotas__tidy(). NULL: no
+ * memory. */
+struct quota *quotas__of_user(struct quotas *s, uid_t uid, bool in_step, uint64_t now_ns);
 /* Frees the quotas of users that have no connection and have used nothing lately. */
 void quotas__tidy(struct quotas *s, uint64_t now_ns);
 

@@ -31,6 +31,7 @@ struct status {
 	FILE *out;
 	unsigned nproblems;
 	unsigned active, ending, waiting, writers, slow;
+	uint64_t left_out; /* rows of steps that have not ended */
 	const struct publication *slowest;
 	uint64_t first_active_ns; /* start of the oldest active step */
 	struct cause causes[CAUSES_MAX];
@@ -103,6 +104,7 @@ static void count_steps(struct status *s)
 			s->first_active_ns = step->start_boot_ns;
 		s->ending += step->state == STEP_ENDING || step->state == STEP_ASKING;
 		s->waiting += step->state == STEP_FINISHING;
+		s->left_out += step->lost_rows;
 		count_publication(s, &step->pub);
 	}
 	for (o = s->d->pending_files; o; o = o->next) {
@@ -161,9 +163,9 @@ static void print_journals(struct status *s)
 			n == 1 ? "" : "s", full->pub.journal, s->d->env.state_dir);
 	if (j->reduced)
 		fprintf(begin_problem(s, j->reduced_ns),
-			"journals take too much: %u step%s have a row a minute; see "
-			"JournalUserMax, JournalMax, JournalMinFree\n",
-			j->reduced, j->reduced == 1 ? "" : "s");
+			"journals take too much, or %s has too little free: %u step%s a row a "
+			"minute; see JournalUserMax, JournalMax, JournalMinFree\n",
+			s->d->env.state_dir, j->reduced, j->reduced == 1 ? " has" : "s have");
 }
 
 static void print_slots(struct status *s)
@@ -212,7 +214,8 @@ static void print_numbers(const struct status *s)
 	fprintf(s->out, "journals: %u, %.1f MiB in %s; removed since the start: %llu\n",
 		j->journals, (double)j->bytes / MB, s->d->env.state_dir,
 		(unsigned long long)j->removed);
-	fprintf(s->out, "rows left out since the start: %llu\n", (unsigned long long)j->left_out);
+	fprintf(s->out, "rows left out since the start: %llu\n",
+		(unsigned long long)j->left_out + s->left_out);
 	fprintf(s->out, "programs: %s\n",
 		kern__attached(s->d->env.k) ? "attached" : "detached, while no step needs them");
 	fprintf(s->out, "errors since the start: %llu", (unsigned long long)e->n);

@@ -435,13 +435,13 @@ unsigned external_series__flush(struct external_series *g, struct journal *j,
 	while (at < g->npending) {
 		struct external_table *t = g->table[g->pending[at]];
 
-		if (t->of_node && !with_node)
-			;
-		else if ((!t->journaled && declare_table(t, j)) ||
-			 put_row(t, j, start_real_ns, &g->pending[at + 1]))
-			g->refused++;
-		else
-			rows++;
+		if (with_node || !t->of_node) {
+			bool bad = (!t->journaled && declare_table(t, j)) ||
+				   put_row(t, j, start_real_ns, &g->pending[at + 1]);
+
+			g->refused += bad;
+			rows += !bad;
+		}
 		at += 2 + t->ncols;
 	}
 	return rows;

@@ -2,8 +2,9 @@
 /*
  * The ring in which a process of a job says when its threads enter and leave regions: see struct
  * jpc_ring. The file is ours and keeps its size; what is in it is the job's, which may write
- * anything there at any time. The file is read, and never mapped or written: who writes to the file
- * from a page that is never delivered keeps every other writer, who cannot be killed then.
+ * anything there at any time. The file is read, and never mapped or written: a process that writes
+ * to it from a page that is never delivered holds its lock, and another writer that waits for the
+ * lock cannot be killed.
  */
 #ifndef JP_DAEMON_STEP_REGION_RING_H
 #define JP_DAEMON_STEP_REGION_RING_H

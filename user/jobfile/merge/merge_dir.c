@@ -235,6 +235,10 @@ static void log_missing(const struct merge_opts *o, const struct jobspec *spec, 
 		log_error(
 			"job %s: no node-step files in %s; what was merged is there, in job_%u.h5",
 			spec->text, where, spec->job);
+	else if (o->or_none && !strcmp(where, o->profile_dir))
+		log_error("job %s: no node-step files in %s, and no directory of %s: -u USER says "
+			  "whose files are meant",
+			  spec->text, where, o->user);
 	else
 		log_error("job %s: no node-step files in %s", spec->text, where);
 }

@@ -359,8 +359,7 @@ int merge_metadata__write(struct merge_metadata *metadata, const struct merge_se
 {
 	int err = 0;
 
-	/* A step of which no node is there has no group: who reads the file takes a node of each.
-	 */
+	/* A step of which no node is there has no group: readers take a node of each. */
 	for (unsigned i = 0; !err && i < metadata->nsteps; i++)
 		if (metadata->steps[i].nodes.n)
 			err = write_step(metadata, set, &metadata->steps[i], t);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/own_way.h"
 #include "jobfile/merge/merge_internal.h"
 #include "jobfile/publish.h"
 
@@ -137,27 +138,26 @@ static int open_old(struct merge_output *p)
 
 static int open_dir(struct merge_output *p, const char *path)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-	char *dir = slash ? strndup(path, slash == path ? 1 : slash - path) : strdup(".");
-	int err = 0;
+	const char *base;
 
 	p->path = strdup(path);
-	if (!dir || !p->path) {
-		err = -ENOMEM;
-	} else if (!*base || !strcmp(base, ".") || !strcmp(base, "..") ||
-		   strlen(base) + sizeof(".merge") + 1 > MERGE_NAME_MAX) {
+	if (!p->path)
+		return -ENOMEM;
+	p->dir = own_way__open(path, &base);
+	if (!*base || !strcmp(base, ".") || !strcmp(base, "..") ||
+	    strlen(base) + sizeof(".merge") + 1 > MERGE_NAME_MAX) {
 		log_error("%s: cannot be the name of a job file", path);
-		err = -EINVAL;
-	} else {
-		p->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		err = p->dir < 0 ? -errno : 0;
-		if (err)
-			log_error("%s: %s", dir, strerror(-err));
-		snprintf(p->base, sizeof(p->base), "%s", base);
-		snprintf(p->tmp, sizeof(p->tmp), ".%.*s.merge", MERGE_NAME_MAX - 7, base);
+		return -EINVAL;
 	}
-	free(dir);
-	return err;
+	if (p->dir < 0) {
+		log_error("%s: its directory: %s", path,
+			  p->dir == -ELOOP ? "another user's link on the way is not followed"
+					   : strerror(-p->dir));
+		return p->dir;
+	}
+	snprintf(p->base, sizeof(p->base), "%s", base);
+	snprintf(p->tmp, sizeof(p->tmp), ".%.*s.merge", MERGE_NAME_MAX - 7, base);
+	return 0;
 }
 
 int merge_output__begin(struct merge_output *p, const char *path)

@@ -231,7 +231,7 @@ static void set_nodes(struct model_job *j)
 		j->nodes[i].cores = j->nodes[i].cpus = j->nodes[i].threads_per_core =
 			j->nodes[i].cores_in_all = j->nodes[i].memory_in_all_mb =
 				j->nodes[i].limit_mb = j->nodes[i].request_mb =
-					j->nodes[i].cpi_width = NAN;
+					j->nodes[i].oom_limit_mb = j->nodes[i].cpi_width = NAN;
 	for (unsigned i = 0; i < j->nparts; i++)
 		if (!j->parts[i].trouble)
 			set_node(&j->nodes[j->parts[i].node], &j->parts[i]);

@@ -70,6 +70,7 @@ struct job_node {
 	double cores, cpus, threads_per_core;  /* allocated; and of one core */
 	double cores_in_all, memory_in_all_mb; /* of the node, allocated or not */
 	double limit_mb, request_mb;	       /* per node */
+	double oom_limit_mb;  /* the smallest of a step in which a process was killed */
 	double taken_s;	      /* others had its cores at least so long; NaN: not known */
 	const char *model;    /* of its processors; NULL: not known */
 	const char *cpi_kind; /* how these count what cycles were used for; NULL: not known */

@@ -279,8 +279,13 @@ static int join_node(struct job_unit *u, struct binner *step)
 	return 0;
 }
 
-static void join_step(struct job_step *s, const struct job_part *part, const struct binner *b)
+static void join_step(struct model_job *j, const struct job_part *part, const struct binner *b)
 {
+	struct job_step *s = &j->steps[part->step];
+	struct job_node *n = &j->nodes[part->node];
+
+	if (b->total[Q_OOM_KILLS] >= 1)
+		n->oom_limit_mb = fmin(n->oom_limit_mb, b->total[Q_LIMIT]);
 	s->nodes++;
 	s->tasks += part->tasks;
 	s->cpu_s = known__sum(s->cpu_s, b->total[Q_CPU]);
@@ -352,7 +357,7 @@ int job_rows__take(struct job_reading *r, unsigned item, struct message *m)
 	}
 	if (!err) {
 		part->covered_s = b.total[Q_COVERED];
-		join_step(&j->steps[part->step], part, &b);
+		join_step(j, part, &b);
 		forget_waiting_threads(j, part, &b);
 		j->nodes[part->node].unit.series = r->of_nodes;
 		err = join_node(&j->nodes[part->node].unit, &b);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -45,6 +46,16 @@ struct sensor_set {
 static bool is_word(const char *word, size_t len, const char *name)
 {
 	return strlen(name) == len && !strncmp(word, name, len);
+}
+
+bool sensor_set__word(const char **list, char *word, size_t size)
+{
+	size_t len = strcspn(*list, ", ");
+
+	snprintf(word, size, "%.*s", (int)len - (**list == '-'), *list + (**list == '-'));
+	*list += len;
+	*list += strspn(*list, ", ");
+	return *word;
 }
 
 bool sensor_set__means(const char *only, const char *name)

@@ -47,6 +47,8 @@ void sensor_set__want(struct sensor_set *set, const bool *wanted, unsigned n,
 /* The channels known so far, to *out; how many. More come at the end when slow sources answer for
  * the first time. *out is good until the next sensor_set__read(). */
 unsigned sensor_set__channels(const struct sensor_set *set, const struct channel_state **out);
+/* The next word of such a list, without a minus before it. False: there is none. */
+bool sensor_set__word(const char **list, char *word, size_t size);
 /* Whether the list only (see sensor_set_opts) names the source. */
 bool sensor_set__means(const char *only, const char *name);
 

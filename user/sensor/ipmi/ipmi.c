@@ -148,7 +148,6 @@ static int ask_dcmi(struct sensor *s, struct source *src, struct dcmi_power *p,
 		src->way == IPMI_BY_DCMI ? DCMI_SYSTEM : DCMI_ENHANCED, src->window);
 	uint8_t data[IPMI_MAX_ANSWER];
 	int n = ipmi_link__ask(&s->link, &req, data, deadline_ns);
-
 	int err = n < 0 ? n : dcmi__parse_power(data, n, p);
 
 	if (!err) {

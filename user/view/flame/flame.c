@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "base/str.h"
 #include "base/utf8.h"
 
@@ -15,13 +16,7 @@
 #define ON_CPU	  "[on CPU]"
 #define NO_ROOM	  "[no room]" /* the tree of the daemon was full */
 
-static void *grown(void *array, unsigned n, size_t size)
-{
-	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
-}
-
-/* The text, or one of the flame's without what is no UTF-8 and what nobody sees. NULL: no memory.
- */
+/* The text, or a copy of the flame's without what is no UTF-8 or invisible. NULL: no memory. */
 static const char *cleaned(struct flame *f, const char *text)
 {
 	unsigned replaced;
@@ -31,7 +26,7 @@ static const char *cleaned(struct flame *f, const char *text)
 		free(clean);
 		return text;
 	}
-	texts = clean ? grown(f->texts, f->ntexts, sizeof(*texts)) : NULL;
+	texts = clean ? room__grown(f->texts, f->ntexts, sizeof(*texts)) : NULL;
 	if (!texts) {
 		free(clean);
 		return NULL;
@@ -43,7 +38,7 @@ static const char *cleaned(struct flame *f, const char *text)
 static int new_frame(struct flame *f, uint32_t parent, const char *name, const char *module,
 		     enum flame_kind kind, uint32_t *at)
 {
-	struct flame_frame *frames = grown(f->frames, f->n, sizeof(*frames));
+	struct flame_frame *frames = room__grown(f->frames, f->n, sizeof(*frames));
 
 	if (!frames)
 		return -ENOMEM;
@@ -132,7 +127,7 @@ static int place(struct flame *f, const struct stacks *s, struct symbols *symbol
 
 static int add_count(struct flame *f, const struct stack_count *c, uint32_t frame, int run)
 {
-	struct flame_count *counts = grown(f->counts, f->ncounts, sizeof(*counts));
+	struct flame_count *counts = room__grown(f->counts, f->ncounts, sizeof(*counts));
 
 	if (!counts)
 		return -ENOMEM;

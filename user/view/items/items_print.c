@@ -5,14 +5,53 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/csv.h"
+#include "base/json.h"
 #include "identity/stepname.h"
-#include "view/fields.h"
 
 #define NS INT64_C(1000000000)
+
+/* For a terminal: what does not print comes as \xNN. */
+static void put_name(struct outbuf *o, const char *name)
+{
+	char hex[8];
+
+	for (; *name; name++) {
+		unsigned char c = *name;
+
+		if (c >= 0x20 && c < 0x7f)
+			outbuf__char(o, (char)c);
+		else if (snprintf(hex, sizeof(hex), "\\x%02x", c) > 0)
+			outbuf__str(o, hex);
+	}
+}
+
+static void put_json_text(struct outbuf *o, const char *text)
+{
+	json_t *j = json__text(text);
+	char *dump = json_dumps(j, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+
+	outbuf__str(o, dump ? dump : "null");
+	free(dump);
+	json_decref(j);
+}
+
+static void put_json_number(struct outbuf *o, double v)
+{
+	char text[32];
+
+	/* as short as reads back the same */
+	for (int digits = 15; digits <= 17 && isfinite(v); digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, v);
+		if (strtod(text, NULL) == v)
+			break;
+	}
+	outbuf__str(o, isfinite(v) ? text : "null");
+}
 
 void items__print(struct outbuf *o, struct items_number v, enum col_type type)
 {
@@ -118,7 +157,7 @@ static void json_value(struct outbuf *o, bool known, struct items_number v, enum
 	if (!known)
 		outbuf__str(o, "null");
 	else if (v.big || type == COL_F64)
-		json__put_number(o, v.v.f);
+		put_json_number(o, v.v.f);
 	else
 		items__print(o, v, type);
 }
@@ -133,20 +172,20 @@ static void json_begin(struct outbuf *o, const struct items *it, const char *ser
 	};
 
 	outbuf__str(o, "{\"series\": ");
-	json__put_text(o, series);
+	put_json_text(o, series);
 	json_key(o, "column");
-	json__put_text(o, it->column);
+	put_json_text(o, it->column);
 	json_key(o, "kind");
-	json__put_text(o, names[it->kind]);
+	put_json_text(o, names[it->kind]);
 	json_key(o, "period");
-	json__put_number(o, it->period);
+	put_json_number(o, it->period);
 	json_key(o, "columns");
 	for (unsigned i = 0; i < it->ncols; i++) {
 		outbuf__str(o, i ? ",\n {\"node\": " : "[\n {\"node\": ");
-		json__put_text(o, it->cols[i].node);
+		put_json_text(o, it->cols[i].node);
 		if (it->cols[i].table) {
 			json_key(o, "task");
-			json__put_text(o, it->cols[i].table);
+			put_json_text(o, it->cols[i].table);
 		}
 		outbuf__char(o, '}');
 	}
@@ -157,7 +196,7 @@ static void json_row(struct outbuf *o, const struct items *it, const struct item
 {
 	if (row->first) {
 		outbuf__str(o, row->nth ? ",\n {\"step\": " : "\n {\"step\": ");
-		json__put_text(o, stepname__human(row->step));
+		put_json_text(o, stepname__human(row->step));
 		json_key(o, "rows");
 		outbuf__char(o, '[');
 	}
@@ -166,7 +205,7 @@ static void json_row(struct outbuf *o, const struct items *it, const struct item
 	json_key(o, "time_ns");
 	outbuf__i64(o, row->time_ns);
 	json_key(o, "seconds");
-	json__put_number(o, row->seconds);
+	put_json_number(o, row->seconds);
 	json_key(o, "min");
 	json_value(o, row->n, (struct items_number){row->cells[row->min_at], false}, it->type);
 	json_key(o, "max");
@@ -180,7 +219,7 @@ static void json_row(struct outbuf *o, const struct items *it, const struct item
 	json_key(o, "sum");
 	json_value(o, row->n, row->sum, it->type);
 	json_key(o, "avg");
-	json__put_number(o, row->avg);
+	put_json_number(o, row->avg);
 	json_key(o, "nodes");
 	outbuf__u64(o, row->nodes);
 	json_key(o, "values");
@@ -217,7 +256,7 @@ static void json_end_step(struct outbuf *o, const struct items *it, const char *
 	json_key(o, "sum");
 	json_value(o, t->n, t->sum, it->type);
 	json_key(o, "avg");
-	json__put_number(o, t->n ? items__double(t->sum, it->type) / (double)t->n : NAN);
+	put_json_number(o, t->n ? items__double(t->sum, it->type) / (double)t->n : NAN);
 	outbuf__char(o, '}');
 }
 
@@ -258,7 +297,7 @@ static void table_row(struct outbuf *o, const struct items *it, const struct ite
 	const char *step = stepname__human(row->step);
 	char text[64];
 
-	text__name(o, step);
+	put_name(o, step);
 	for (size_t i = strlen(step); i < 12; i++)
 		outbuf__char(o, ' ');
 	if (isnan(row->seconds))
@@ -275,9 +314,9 @@ static void table_row(struct outbuf *o, const struct items *it, const struct ite
 	snprintf(text, sizeof(text), " %6u  ", row->nodes);
 	outbuf__str(o, text);
 	if (row->n) {
-		text__name(o, col->node);
+		put_name(o, col->node);
 		outbuf__str(o, col->table ? "/" : "");
-		text__name(o, col->table ? col->table : "");
+		put_name(o, col->table ? col->table : "");
 	}
 	outbuf__char(o, '\n');
 }

@@ -139,6 +139,12 @@ static bool is_run(const struct report *r)
 	return text(r, "Command Line");
 }
 
+/* Of a run inside a step the rows of a step that goes on. */
+static bool is_window(const struct report *r)
+{
+	return r->is_run && !is_run(r);
+}
+
 /* A process of it is, or was, in a cgroup that is not followed. */
 static bool is_away(const struct report *r)
 {
@@ -176,7 +182,7 @@ static void print_coverage(const struct report *r, FILE *out)
 			report_text__s((double)r->job->rows));
 	else
 		fprintf(out, ", a row every %s", report_text__time(row_s, row));
-	if (isnan(rows))
+	if (isnan(rows) && !is_window(r))
 		fputs(", its end is not in the file", out);
 	else if (coverage > 0.995 && !rows && !lost && missed == 0 && !(is_away(r) && !is_run(r)))
 		fputs(", none missing", out);

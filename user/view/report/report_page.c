@@ -156,7 +156,8 @@ static bool was_left_out(const struct model_job *j, const char *family)
 /* one line, without an empty one */
 static void open_print(const struct report *r, FILE *out)
 {
-	bool is_run = r->is_run || model_job__attr(r->job, "Command Line");
+	/* not of a run inside a step, which takes the step's series */
+	bool is_run = model_job__attr(r->job, "Command Line");
 	char text[256];
 	int len = 0;
 

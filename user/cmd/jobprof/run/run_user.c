@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/ids.h"
 #include "base/log.h"
+#include "base/own_way.h"
 #include "base/str.h"
 
 int run_user__find(struct run_user *u, const char *name)
@@ -83,6 +84,20 @@ static int make_dirs(const char *dir)
 	return mkdir(path, 0777) && errno != EEXIST ? -errno : 0;
 }
 
+static int check_way(const char *dir)
+{
+	_cleanup_free_ char *path = NULL;
+	const char *base;
+	int fd;
+
+	if (asprintf(&path, "%s/.", dir) < 0)
+		return -ENOMEM;
+	fd = own_way__open(path, &base);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
 /* Rights say too little: of a full disk, of /proc. */
 static int try_file(const char *dir)
 {
@@ -138,6 +153,8 @@ int run_user__output(const struct run_user *u, const char *dir, char path[static
 	if (err)
 		return err;
 	err = make_dirs(dir);
+	if (!err)
+		err = check_way(dir);
 	if (!err && !realpath(dir, path))
 		err = -errno;
 	if (!err)
@@ -147,7 +164,9 @@ int run_user__output(const struct run_user *u, const char *dir, char path[static
 	if (err == -EACCES)
 		log_no_right(dir, name);
 	else if (err)
-		log_error("output directory %s: %s: choose another with -o", dir, strerror(-err));
+		log_error("output directory %s: %s: choose another with -o", dir,
+			  err == -ELOOP ? "another user's link on the way is not followed"
+					: strerror(-err));
 	return err;
 }
 

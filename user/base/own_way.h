@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Directories in which root writes. In a path that another user can change any part may become a
+ * link: root would write where that user likes.
+ */
+#ifndef JP_BASE_OWN_WAY_H
+#define JP_BASE_OWN_WAY_H
+
+/* Opens the directory of a file, "." where the path has none; *base is the file's name. To root no
+ * link on the way is followed that another user made. A descriptor or -errno; -ELOOP: such a
+ * link. */
+int own_way__open(const char *path, const char **base);
+
+#endif
