@@ -351,7 +351,7 @@ def _lines(known, *lines):
 
 def with_extern(d):
     return {"conf": ["PrologFlags=Contain", "LaunchParameters=use_interactive_step"],
-            "plugstack": ["optional %s socket=%s" % (plugin("spank_jobprof.so"),
+            "plugstack": ["optional %s socket=%s timeout=1000" % (plugin("spank_jobprof.so"),
                                                      d.settings["Socket"])]}
 
 

@@ -1699,7 +1699,7 @@ local PAGES_MB, FAULT_S = 256, 2e-5
 -- the work itself needs of the kernel is no loss. What the program itself does for each call is not known.
 rules["cpu.system"] = {
 	needs = {"job.system_s", "job.user_s", "job.cpu_s"},
-	limits = {least_s = 60, cpu_s = 100, warn = 0.2, of_cpu = 0.1, part = 0.3, least = 0.05, bad = 0.3},
+	limits = {least_s = 60, cpu_s = 100, warn = 0.2, of_cpu = 0.1, part = 0.3, mostly = 0.5, least = 0.05, bad = 0.3},
 	suppressed_by = {"cpu.spin_yield", "proc.forks", "io.small", "io.wait", "io.metadata", "mem.thrash", "sync.fine",
 		"cpu.oversubscribed"},
 	source = "PCP: system time",
@@ -1731,8 +1731,10 @@ rules["cpu.system"] = {
 			if part_of > most then most, first = part_of, c end
 		end
 		only_if(first, "nothing that is counted explains it: it is what the work needs of the kernel (strace -cf)")
-		-- A client or a server sleeps for each message.
-		local talks = first[3] == "socket call" or first[3] == "sleep" and job.net_ops >= limits.part * job.vol_switches
+		-- A client or a server sleeps for each message, in sockets that are not IP's, too.
+		local answers = known(job.blocked_socket_s, 0) + known(job.blocked_poll_s, 0) + known(job.blocked_pipe_s, 0)
+		local talks = first[3] == "socket call" or first[3] == "sleep" and (job.net_ops >= limits.part * job.vol_switches or
+			answers >= limits.mostly * job.cpu_s)
 		only_if(not (first[3] == "sleep" and job.blk_ops >= limits.part * job.vol_switches), "it sleeps for requests to a disk")
 		local cost = held(over_time(lower(kernel_s(), explained), bin.cpu_s))
 		only_if(share(cost) >= limits.least, "less could save %s at most", percent(known(share(cost), 0)))

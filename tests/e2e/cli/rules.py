@@ -145,6 +145,13 @@ def file_for_each_call():
         is_equal("io.small: %g s of the kernel for each call" % seconds, judge(facts)["found"]["io.small"]["severity"], wanted)
 
 
+def sleeps_for_messages():
+    """Sleeps at locks can be fewer; of what a server has to answer the clients decide, in sockets without IP, too."""
+    for polls, wanted in ((0, "warn"), (CPU, "note")):
+        facts = changed(case("cpu.system", "requests to a disk"), {"job.blk_ops": 0, "job.net_ops": 0, "job.blocked_poll_s": polls})
+        is_equal("cpu.system: %g s in poll(2)" % polls, judge(facts)["found"]["cpu.system"]["severity"], wanted)
+
+
 def mapped_files():
     """What the kernel does for each page fault is saved, too: how much is not known."""
     for faults, wanted in ((0, False), (0.2, True)):
@@ -326,5 +333,5 @@ def speed():
 
 if __name__ == "__main__":
     run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, remedies, only_inside_slurm, unequal_work, little_to_gain,
-               file_for_each_call, mapped_files, ranks_or_their_helpers,
+               file_for_each_call, sleeps_for_messages, mapped_files, ranks_or_their_helpers,
                times, order, healthy_jobs, missing_data, zeros, odd_values, why, speed])

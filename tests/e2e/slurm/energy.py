@@ -100,7 +100,7 @@ def main():
             conf=["AcctGatherProfileType=acct_gather_profile/jobprof",
                   "PluginDir=%s:%s" % (PLUGINS, PLUGIN_DIR)],
             acct=["ProfileJobprofSocket=" + socket],
-            plugstack=["optional %s socket=%s" % (plugin("spank_jobprof.so"), socket)])
+            plugstack=["optional %s socket=%s timeout=1000" % (plugin("spank_jobprof.so"), socket)])
         in_modes([energy_alone, with_tasks], clusters, d)
         is_equal("jobprofd ends", d.end(), 0)
 

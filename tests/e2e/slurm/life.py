@@ -305,7 +305,7 @@ def comings_and_goings(clusters):
 def main():
     global other, nothing
     d = Profiler(INTERVAL)
-    plugstack = ["optional %s socket=%s" % (SPANK, d.settings["Socket"])]
+    plugstack = ["optional %s socket=%s timeout=1000" % (SPANK, d.settings["Socket"])]
     clusters = start_clusters(conf=["PrologFlags=Contain"],
                               plugstack=plugstack if os.path.exists(SPANK) else [])
     if not clusters:

@@ -208,7 +208,7 @@ def main():
               "AcctGatherInterconnectType=acct_gather_interconnect/sysfs",
               "PluginDir=%s:%s" % (PLUGINS, PLUGIN_DIR)],
         acct=["SysfsInterfaces=lo", "ProfileJobprofSocket=" + d.settings["Socket"]],
-        plugstack=["optional %s socket=%s" % (plugins["spank_jobprof.so"], d.settings["Socket"])])
+        plugstack=["optional %s socket=%s timeout=1000" % (plugins["spank_jobprof.so"], d.settings["Socket"])])
     in_modes([nothing_asked, jobprof_option, some_families, profile_option, gatherers, precedence,
               two_nodes, from_inside, strangers], clusters, d)
     for c in clusters.values():

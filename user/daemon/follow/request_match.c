@@ -108,7 +108,7 @@ void request_match__claim(const struct step_env *env, uint64_t now)
 	while (*at) {
 		struct request *r = *at;
 
-		if (now - r->updated_ns < EXPIRE_NS) {
+		if (now < r->updated_ns + EXPIRE_NS) { /* it may have come after now */
 			at = &r->next;
 			continue;
 		}
