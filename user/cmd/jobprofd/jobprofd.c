@@ -1,5 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprofd: the service, one per node. */
+#include "cmd/jobprofd/jobprofd.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,10 +20,73 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/str.h"
-#include "cmd/jobprofd/jobprofd.h"
+#include "client/client.h"
+#include "daemon/child/publication.h"
 #include "daemon/config/check.h"
 #include "daemon/daemon.h"
-#include "daemon/child/publication.h"
+
+/* ---- jobprofd --status: asks the jobprofd that runs */
+
+#define PATIENCE_MS 5000
+
+static int failed(const char *path, int err)
+{
+	if (err == -ENOENT || err == -ECONNREFUSED)
+		log_error("no jobprofd listens at %s: systemctl status jobprofd", path);
+	else if (err == -ETIMEDOUT)
+		log_error("jobprofd does not answer at %s for %d s", path, PATIENCE_MS / 1000);
+	else
+		log_error("%s: %s", path,
+			  err == -EPROTO ? "jobprofd is of another version" : strerror(-err));
+	return 1;
+}
+
+/* The text, and then what it comes to. wrong: what the file that jobprofd reads has, or NULL. */
+static int hear(struct client *c, const char *path, const char *wrong)
+{
+	union {
+		struct jpc_head head;
+		struct jpc_status status;
+		struct jpc_reply reply;
+		char bytes[JPC_MAX];
+	} m;
+	int n = client__receive(c, &m, sizeof(m), PATIENCE_MS);
+
+	while (n > 0 && m.head.type == JPC_STATUS && !m.bytes[n - 1]) {
+		fputs(m.status.text, stdout);
+		n = client__receive(c, &m, sizeof(m), PATIENCE_MS);
+	}
+	if (n < 0)
+		return failed(path, n);
+	if (m.head.type != JPC_REPLY || n != sizeof(m.reply))
+		return failed(path, -EPROTO);
+	if (m.reply.error) {
+		m.reply.text[sizeof(m.reply.text) - 1] = '\0';
+		log_error("%s", m.reply.text);
+		return 1;
+	}
+	if (wrong)
+		log_error("running with the old settings, %s", wrong);
+	printf("status: %s\n", m.reply.number || wrong ? "there are problems" : "healthy");
+	return m.reply.number || wrong ? 1 : 0;
+}
+
+/* Asks the jobprofd that listens at that path: 0 healthy, 1 not, or it does not run. wrong: the
+ * error that its file has now, or NULL. */
+static int jobprofd_status(const char *path, const char *wrong)
+{
+	struct jpc_status question = {};
+	struct client c;
+	int err = client__open(&c, path), status;
+
+	if (err)
+		return failed(path, err);
+	client__head(&c, &question, JPC_STATUS, sizeof(question));
+	err = client__send(&c, &question);
+	status = err ? failed(path, err) : hear(&c, path, wrong);
+	client__close(&c);
+	return status;
+}
 
 #define DEFAULT_CONFIG JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"
 #define FINISH_S       60
@@ -235,7 +300,7 @@ static int run(const struct args *a, struct config *c, const struct check_famili
 {
 	log__set_level(c->log_level);
 	if (a->status)
-		return jobprofd__status(c->socket, c->error);
+		return jobprofd_status(c->socket, c->error);
 	if (wrong)
 		return a->check_config || a->check_bpf ? 1 : EX_CONFIG;
 	if (a->check_config)

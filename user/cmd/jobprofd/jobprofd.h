@@ -7,8 +7,5 @@
 
 int jobprofd__check(const char *btf);
 int jobprofd__check_bpf(const struct config *c);
-/* Asks the jobprofd that listens at that path: 0 healthy, 1 not, or it does not run. wrong: the
- * error that its file has now, or NULL. */
-int jobprofd__status(const char *path, const char *wrong);
 
 #endif

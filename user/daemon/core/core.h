@@ -16,9 +16,6 @@ void daemon_advance(struct daemon *d, uint64_t now);
 /* Some step waits for an event that comes within milliseconds. */
 bool step_list__busy(const struct step *steps, uint64_t now);
 
-/* SIGHUP: reads the configuration again. Errors are logged, and the old settings stay. */
-void daemon_reload(struct daemon *d);
-
 /* Closes the step's slots before the snapshot of its last rows: disk requests that end later are
  * not counted for the step. */
 void step__close(struct step *s, struct kern *k);

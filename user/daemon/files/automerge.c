@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* The jobs that are merged when they have ended on this node, and the merges that run. */
 #include "daemon/files/automerge.h"
 
@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,9 +23,86 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "base/str.h"
-#include "daemon/files/automerge_record.h"
+#include "bpf/jobprof.h"
 #include "daemon/child/child.h"
+#include "daemon/child/publication.h"
 #include "daemon/follow/daemon_state.h"
+
+struct merge_record {
+	uint32_t job_id;
+	uid_t uid;
+	gid_t gid;
+	char user[64];				 /* name of the directory */
+	char dir[PUBLISH_PATH];			 /* it is in */
+	char cgroup[PUBLISH_PATH + JP_PATH_LEN]; /* directory of the job, while there is one */
+};
+
+/* ---- the merges that are due, in a file per job: written, read again and removed */
+
+/* The file is a list of texts, each with its NUL: paths may hold any other character. */
+#define MAGIC "merge 1"
+
+struct words {
+	const char *at, *end;
+};
+
+static const char *next_word(struct words *w)
+{
+	const char *word = w->at, *nul = memchr(w->at, 0, (size_t)(w->end - w->at));
+
+	if (!nul)
+		return "";
+	w->at = nul + 1;
+	return word;
+}
+
+/* Writes the file, which appears as a whole. 0 or -errno. */
+static int merge_record_write(const char *dir, const struct merge_record *r)
+{
+	char text[sizeof(*r) + 64], tmp[PUBLISH_PATH + 32], path[PUBLISH_PATH + 32];
+	_cleanup_close_ int fd = -1;
+	int len = snprintf(text, sizeof(text), "%s%c%u%c%u%c%s%c%s%c%s%c", MAGIC, 0, r->uid, 0,
+			   r->gid, 0, r->user, 0, r->dir, 0, r->cgroup, 0);
+
+	snprintf(path, sizeof(path), "%s/%u", dir, r->job_id);
+	snprintf(tmp, sizeof(tmp), "%s/.tmp", dir);
+	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, (size_t)len) != len)
+		return errno ? -errno : -ENOSPC;
+	return rename(tmp, path) ? -errno : 0;
+}
+
+/* Reads the file. 0; -EBADMSG: it is not such a file; -errno. */
+static int merge_record_read(const char *dir, uint32_t job_id, struct merge_record *r)
+{
+	char text[sizeof(*r) + 64], path[PUBLISH_PATH + 32];
+	struct words w = {text, text};
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/%u", dir, job_id);
+	n = read_file(AT_FDCWD, path, text, sizeof(text));
+	if (n < 0)
+		return (int)n;
+	w.end = text + n;
+	*r = (struct merge_record){.job_id = job_id};
+	if (strcmp(next_word(&w), MAGIC) || parse_u32(next_word(&w), &r->uid) ||
+	    parse_u32(next_word(&w), &r->gid) ||
+	    str__copy(r->user, sizeof(r->user), next_word(&w)) ||
+	    str__copy(r->dir, sizeof(r->dir), next_word(&w)) ||
+	    str__copy(r->cgroup, sizeof(r->cgroup), next_word(&w)))
+		return -EBADMSG;
+	return str__safe_name(r->user) && r->dir[0] == '/' && r->cgroup[0] == '/' ? 0 : -EBADMSG;
+}
+
+static void merge_record_remove(const char *dir, uint32_t job_id)
+{
+	char path[PUBLISH_PATH + 32];
+
+	snprintf(path, sizeof(path), "%s/%u", dir, job_id);
+	unlink(path);
+}
 
 /* How many merges run at once, most of them waiting: of all users, and of one user. A user's merge
  * may wait in vain until its deadline. */
@@ -103,7 +182,7 @@ static void remove_merge(struct automerge *a, struct merge *m)
 		at = &(*at)->next;
 	*at = m->next;
 	a->n--;
-	merge_record__remove(a->dir, m->job.job_id);
+	merge_record_remove(a->dir, m->job.job_id);
 	free(m);
 }
 
@@ -119,14 +198,14 @@ static int read_records(struct automerge *a)
 	while ((e = readdir(list))) {
 		if (parse_u32(e->d_name, &id))
 			continue;
-		if (!merge_record__read(a->dir, id, &job)) {
+		if (!merge_record_read(a->dir, id, &job)) {
 			add_merge(a, &job);
 			continue;
 		}
 		log_warn("job %u: what was written down of its merge is lost: its user can, with "
 			 "\"jobprof merge -j %u\"",
 			 id, id);
-		merge_record__remove(a->dir, id);
+		merge_record_remove(a->dir, id);
 	}
 	return 0;
 }
@@ -207,7 +286,7 @@ static void note_job_of_step(struct automerge *a, const struct step_env *env, co
 		err = str__copy(job.dir, sizeof(job.dir), s->pub.dir);
 	if (!err && add_merge(a, &job)) {
 		log_debug("job %u will be merged here", job.job_id);
-		err = merge_record__write(a->dir, &job);
+		err = merge_record_write(a->dir, &job);
 	}
 	if (err)
 		log_warn("job %u: it is not written down that it is to be merged: %s", job.job_id,

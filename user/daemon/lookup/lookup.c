@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* Helper processes, and the questions that wait for them. */
 #include "daemon/lookup/lookup.h"
 
@@ -14,7 +14,104 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/child/child.h"
-#include "daemon/lookup/lookup_hangs.h"
+
+/* The most helpers that a target may hang, in a row or at once: a helper that waits for a file
+ * system may not be killable before the file system answers. */
+#define LOOKUP_HANGS_MAX   3
+#define LOOKUP_BLOCKED_MAX 64
+
+struct lookup_target {
+	enum { TARGET_NONE, TARGET_USER, TARGET_PROGRAM, TARGET_STEPD, TARGET_NAMES } kind;
+	uid_t uid;
+};
+
+struct lookup_hangs {
+	struct lookup_blocked {
+		struct lookup_target target;
+		unsigned hangs; /* in a row */
+		uint64_t until_ns;
+	} blocked[LOOKUP_BLOCKED_MAX];
+	unsigned nblocked;
+	struct log_limit log;
+};
+
+/* ---- which targets of lookups hang their helpers, and for how long they are not asked about */
+
+#define BLOCKED_NS (60 * NSEC_PER_SEC)
+
+static struct lookup_target target_of(const struct lookup *q)
+{
+	switch (q->kind) {
+	case LOOKUP_STEPD:
+		return (struct lookup_target){TARGET_STEPD, 0};
+	case LOOKUP_USER:
+		return (struct lookup_target){TARGET_NAMES, 0};
+	case LOOKUP_PROGRAM:
+	case LOOKUP_LIBRARIES:
+	case LOOKUP_MAPS:
+		return (struct lookup_target){TARGET_PROGRAM, q->uid};
+	default:
+		return (struct lookup_target){TARGET_USER, q->uid};
+	}
+}
+
+static bool target_equal(const struct lookup_target *a, const struct lookup_target *b)
+{
+	return a->kind == b->kind && a->uid == b->uid;
+}
+
+static struct lookup_blocked *find_blocked(struct lookup_hangs *h, const struct lookup_target *p)
+{
+	for (unsigned i = 0; i < h->nblocked; i++)
+		if (target_equal(&h->blocked[i].target, p))
+			return &h->blocked[i];
+	return NULL;
+}
+
+/* A helper that was reading the target was killed. Logs. */
+static void hangs_count(struct lookup_hangs *h, const struct lookup_target *p, uint64_t now_ns)
+{
+	struct lookup_blocked *b = find_blocked(h, p);
+
+	if (!b) {
+		b = &h->blocked[h->nblocked < LOOKUP_BLOCKED_MAX ? h->nblocked++
+								 : now_ns % LOOKUP_BLOCKED_MAX];
+		*b = (struct lookup_blocked){.target = *p};
+	}
+	b->hangs++;
+	b->until_ns = now_ns + BLOCKED_NS;
+	if (!log_every(&h->log, 60))
+		return;
+	if (p->kind == TARGET_NAMES)
+		log_warn("the name service gives no answer: directories have numbers of users "
+			 "where their names are not known");
+	else if (p->kind == TARGET_PROGRAM)
+		log_warn("a process of uid %u cannot be read, its memory map is locked or the file "
+			 "system of its program does not answer: the attributes Executable and "
+			 "... Libraries of its task are missing",
+			 p->uid);
+	else
+		log_warn("a process of %s%u cannot be read, its memory map is locked: its task "
+			 "has no number and its step no attributes from there",
+			 p->kind == TARGET_STEPD ? "slurmstepd, uid " : "uid ", p->uid);
+}
+
+/* The target has answered: it is slow at times, and does not hang. */
+static void hangs_clear(struct lookup_hangs *h, const struct lookup_target *p)
+{
+	struct lookup_blocked *b = find_blocked(h, p);
+
+	if (b)
+		b->hangs = 0;
+}
+
+/* The target gets no questions now. */
+static bool hangs_blocks(struct lookup_hangs *h, const struct lookup_target *p, uint64_t now_ns)
+{
+	const struct lookup_blocked *b = find_blocked(h, p);
+
+	return b && b->hangs >= LOOKUP_HANGS_MAX && now_ns < b->until_ns;
+}
 
 #define HELPERS_MAX 4
 #define KILLED_MAX  64 /* that have not ended; beyond, no helper is started */
@@ -84,7 +181,7 @@ static void close_helper(struct lookups *l, struct helper *h)
 	h->fd = -1;
 	if (h->pid && l->nkilled < KILLED_MAX)
 		l->killed[l->nkilled++] = (struct killed_helper){
-			h->pid, h->busy ? lookup_target__of(&h->q) : (struct lookup_target){}};
+			h->pid, h->busy ? target_of(&h->q) : (struct lookup_target){}};
 	h->pid = 0;
 	h->busy = false;
 }
@@ -197,19 +294,19 @@ static bool is_blocked(struct lookups *l, const struct lookup_target *p, uint64_
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < l->nkilled; i++)
-		n += lookup_target__equal(&l->killed[i].target, p);
-	return n >= LOOKUP_HANGS_MAX || lookup_hangs__blocks(&l->hangs, p, now);
+		n += target_equal(&l->killed[i].target, p);
+	return n >= LOOKUP_HANGS_MAX || hangs_blocks(&l->hangs, p, now);
 }
 
 static void kill_hung(struct lookups *l, struct helper *h, uint64_t now)
 {
 	struct lookup q = h->q;
-	struct lookup_target p = lookup_target__of(&q);
+	struct lookup_target p = target_of(&q);
 
 	if (h->pid)
 		kill(h->pid, SIGKILL);
 	close_helper(l, h);
-	lookup_hangs__count(&l->hangs, &p, now);
+	hangs_count(&l->hangs, &p, now);
 	answer_error(l, &q, -ETIMEDOUT);
 }
 
@@ -248,8 +345,8 @@ static void receive_answer(struct lookups *l, struct helper *h, uint64_t now)
 	h->since_ns = now;
 	if (!busy)
 		return;
-	target = lookup_target__of(&q);
-	lookup_hangs__clear(&l->hangs, &target);
+	target = target_of(&q);
+	hangs_clear(&l->hangs, &target);
 	l->answered(l->ctx, &q, &l->answer);
 }
 
@@ -257,7 +354,7 @@ static void receive_answer(struct lookups *l, struct helper *h, uint64_t now)
  * tasks: so a short step needs one helper. */
 static bool must_wait(const struct lookup_target *asked, const struct lookup_target *p)
 {
-	return lookup_target__equal(asked, p) ||
+	return target_equal(asked, p) ||
 	       (p->kind == TARGET_PROGRAM &&
 		(asked->kind == TARGET_PROGRAM || asked->kind == TARGET_USER));
 }
@@ -265,7 +362,7 @@ static bool must_wait(const struct lookup_target *asked, const struct lookup_tar
 static bool is_served(const struct lookups *l, const struct lookup_target *p)
 {
 	for (unsigned i = 0; i < HELPERS_MAX; i++) {
-		struct lookup_target other = lookup_target__of(&l->helpers[i].q);
+		struct lookup_target other = target_of(&l->helpers[i].q);
 
 		if (l->helpers[i].fd >= 0 && l->helpers[i].busy && must_wait(&other, p))
 			return true;
@@ -319,7 +416,7 @@ static void ask_helpers(struct lookups *l, uint64_t now)
 
 	while (*at) {
 		struct waiting *w = *at;
-		struct lookup_target p = lookup_target__of(&w->q);
+		struct lookup_target p = target_of(&w->q);
 		bool blocked = is_blocked(l, &p, now) || all_helpers_hang(l);
 
 		if (blocked || (!is_served(l, &p) && ask_helper(l, &w->q))) {

@@ -108,12 +108,6 @@ void node_read__sensors(struct node *n, uint64_t now_ns, bool all);
 /* Sets which families are read from now on, and how often slow sources are. */
 void node_read__want(struct node *n, unsigned families, uint64_t period_ns);
 
-/* Adds each step's part since the last time to its sensors, by what the snapshot says they did. */
-void node_split__run(struct node *n, struct step *steps, const struct step_env *env,
-		     uint64_t now_ns);
-/* How many steps of the list have a part. */
-unsigned node_split__count_steps(const struct step *s);
-
 /* Updates what the step did since the last time, by the snapshot. 0; -1: no memory. */
 int step_use__update(struct step *s, const struct step_env *env);
 /* Skips earlier counts: the next interval begins now. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* Rows of a step: slots are added up per task, tables remember their last reading. */
 #include "daemon/record/step_rows.h"
 
@@ -9,15 +9,113 @@
 #include "daemon/node/sensor_rows.h"
 #include "daemon/record/step_attrs.h"
 #include "daemon/record/step_bursts.h"
-#include "daemon/step/step_cgroup.h"
-#include "daemon/record/step_kinds.h"
 #include "daemon/record/step_journal.h"
+#include "daemon/record/step_kinds.h"
 #include "daemon/record/step_stacks.h"
 #include "daemon/record/step_state.h"
 #include "daemon/record/step_tables.h"
 #include "daemon/record/step_tasks.h"
-#include "daemon/record/task_attrs.h"
+#include "daemon/step/step.h"
+#include "daemon/step/step_cgroup.h"
+#include "daemon/step/task_about.h"
 #include "sample/counters.h"
+
+/* ---- attributes of tasks' and ranks' tables go to the journal */
+
+static const struct table *table_about(const struct step *s, const struct task_about *a)
+{
+	for (unsigned i = 0; i < s->ntables; i++)
+		if (s->tables[i].kind == a->kind && s->tables[i].gtid == a->number &&
+		    s->tables[i].journaled != JOURNALED_NO)
+			return &s->tables[i];
+	return NULL;
+}
+
+static void put_number(struct journal *j, const struct table *t, const char *name, int v)
+{
+	if (v)
+		journal__table_attr_i32(j, t->id, name, v);
+}
+
+/* A text that is "" is left out of the file: a process before the present one may have had one. */
+static void put_all(struct journal *j, const struct table *t, const struct task_about *a)
+{
+	const struct {
+		const char *name, *text;
+	} texts[] = {
+		{"Allowed CPU List", a->cpus.list},  {"Executable", a->program.path},
+		{"Build Id", a->program.build_id},   {"MPI Libraries", a->libraries.mpi},
+		{"GPU Libraries", a->libraries.gpu},
+	};
+
+	put_number(j, t, "Allowed CPUs", a->cpus.cpus);
+	put_number(j, t, "NUMA Nodes", a->cpus.nodes);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		journal__table_attr_str(j, t->id, texts[i].name, texts[i].text);
+}
+
+/* A task may have several slots; a rank's programs of one number share one. */
+static struct lifetime lifetime_of(const struct step *s, const struct kern *k,
+				   const struct table *t)
+{
+	struct lifetime life = {};
+
+	for (unsigned i = 0; i < s->nslots; i++) {
+		const struct slot_owner *owner = &s->slot_owners[i];
+		const struct jp_slot *info = kern__slot(k, s->slots[i]);
+
+		if ((t->kind == KIND_RANKS ? owner->rank : owner->gtid) != t->gtid)
+			continue;
+		if (!life.from_ns || info->start_ns < life.from_ns)
+			life.from_ns = info->start_ns;
+		if (info->left_ns > life.to_ns)
+			life.to_ns = info->left_ns;
+	}
+	if (t->now.totals.v[T_THREADS])
+		life.to_ns = 0;
+	return life;
+}
+
+static void put_instant(const struct step *s, const struct table *t, const char *name,
+			uint64_t boot_ns)
+{
+	journal__table_attr_i64(s->journal, t->id, name,
+				(int64_t)(boot_ns - s->start_boot_ns + s->start_real_ns));
+}
+
+static void put_lifetime(const struct step *s, const struct kern *k, struct table *t)
+{
+	if (!t->in_frame || (t->kind != KIND_TASKS && t->kind != KIND_RANKS))
+		return;
+	t->life_now = lifetime_of(s, k, t);
+	if (t->life_now.from_ns != t->life.from_ns)
+		put_instant(s, t, "Start TimeNS", t->life_now.from_ns);
+	if (t->life_now.to_ns && t->life_now.to_ns != t->life.to_ns)
+		put_instant(s, t, "End TimeNS", t->life_now.to_ns);
+}
+
+/* Puts those that have changed to the frame, for tasks that have a table. */
+static void task_attrs_put(struct step *s, const struct kern *k)
+{
+	for (unsigned i = 0; i < s->ntables; i++)
+		put_lifetime(s, k, &s->tables[i]);
+	for (unsigned i = 0; i < s->nabout; i++) {
+		const struct table *t = s->about[i].changed ? table_about(s, &s->about[i]) : NULL;
+
+		if (t)
+			put_all(s->journal, t, &s->about[i]);
+	}
+}
+
+/* The frame was written. */
+static void task_attrs_written(struct step *s)
+{
+	for (unsigned i = 0; i < s->ntables; i++)
+		s->tables[i].life = s->tables[i].life_now;
+	for (unsigned i = 0; i < s->nabout; i++)
+		if (table_about(s, &s->about[i]))
+			s->about[i].changed = false;
+}
 
 /* The number of the table of that kind that a slot counts for. */
 static int number_of(const struct step *s, int kind, unsigned i)
@@ -294,10 +392,10 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	if (!n)
 		return;
 	s->intervals++;
-	task_attrs__put(s, env->k);
+	task_attrs_put(s, env->k);
 	step__put_state(s, env->k);
 	if (step__commit(s, mark, n)) {
-		task_attrs__written(s);
+		task_attrs_written(s);
 		step_bursts__written(s, env->k);
 		return;
 	}

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* Stacks become nodes of the call tree, and counts of these become rows. */
 #include "daemon/record/step_stacks.h"
 
@@ -11,11 +11,80 @@
 #include "base/id_table.h"
 #include "base/room.h"
 #include "base/utf8.h"
-#include "daemon/record/call_tree.h"
-#include "daemon/record/leaf_cache.h"
-#include "daemon/record/step_tables.h"
 #include "daemon/lookup/unwinding.h"
+#include "daemon/record/call_tree.h"
+#include "daemon/record/step_tables.h"
 #include "identity/kallsyms.h"
+
+/* Zero is an empty one. */
+struct leaf_cache {
+	struct leaf_generation {
+		struct id_table at;
+		uint64_t *nodes;
+		unsigned n;
+	} now, before;
+};
+
+/* ---- the nodes of stacks that were seen, of which the kernel sends a number alone when it meets
+ * them again. Two generations: when the newer one is full, the older one goes; what is found in the
+ * older one is put into the newer one */
+
+#define GENERATION 16384 /* stacks: 700 KiB with the table */
+
+static void free_generation(struct leaf_generation *g)
+{
+	id_table__free(&g->at);
+	free(g->nodes);
+	*g = (struct leaf_generation){};
+}
+
+static uint64_t find_leaf(const struct leaf_generation *g, uint64_t id)
+{
+	uint32_t *at = id_table__find(&g->at, id);
+
+	return at ? g->nodes[*at] : 0;
+}
+
+/* Adds one that is not there. Without memory it is not kept. */
+static void leaf_cache_add(struct leaf_cache *c, uint64_t id, uint64_t node)
+{
+	struct leaf_generation *g = &c->now;
+	uint64_t *nodes = g->nodes;
+
+	if (g->n == GENERATION) {
+		free_generation(&c->before);
+		c->before = *g;
+		*g = (struct leaf_generation){};
+		nodes = NULL;
+	}
+	if (!(g->n & (g->n - 1)))
+		nodes = realloc(nodes, (g->n ? 2 * (size_t)g->n : 1) * sizeof(*nodes));
+	if (!nodes)
+		return;
+	g->nodes = nodes;
+	nodes[g->n] = node;
+	if (id_table__add(&g->at, id, g->n))
+		g->n++;
+}
+
+/* The node of a stack; 0: it was not seen, or is forgotten. */
+static uint64_t leaf_cache_find(struct leaf_cache *c, uint64_t id)
+{
+	uint64_t node = find_leaf(&c->now, id);
+
+	if (node)
+		return node;
+	node = find_leaf(&c->before, id);
+	if (node)
+		leaf_cache_add(c, id, node);
+	return node;
+}
+
+static void leaf_cache_free(struct leaf_cache *c)
+{
+	free_generation(&c->now);
+	free_generation(&c->before);
+}
 
 #define WINDOW_NS   (10 * NSEC_PER_SEC) /* rows are no closer than that */
 #define PROGRAMS    1024		/* processes whose maps are kept: 13 MB at most */
@@ -120,7 +189,7 @@ void step_stacks__free(struct step_stacks *st)
 		free(st->programs[i].code);
 	id_table__free(&st->program_of);
 	id_table__free(&st->count_of);
-	leaf_cache__free(&st->leaves);
+	leaf_cache_free(&st->leaves);
 	free(st->programs);
 	free(st->held);
 	free(st->counts);
@@ -304,14 +373,14 @@ static bool may_be_mapped(const struct program *p, const struct jp_stack_key *ke
 static uint64_t leaf_of(struct step_stacks *st, const struct program *p,
 			const struct jp_stack_key *key, const struct jp_stack *s)
 {
-	uint64_t id = id_of(key), leaf = key->hash ? leaf_cache__find(&st->leaves, id) : 0;
+	uint64_t id = id_of(key), leaf = key->hash ? leaf_cache_find(&st->leaves, id) : 0;
 
 	if (leaf)
 		return leaf;
 	leaf = make_leaf(st, p, key, s);
 	if (leaf && (s->nkernel || s->nuser) && !may_be_mapped(p, key, s) &&
 	    !lacks_callers(p, key, s))
-		leaf_cache__add(&st->leaves, id, leaf);
+		leaf_cache_add(&st->leaves, id, leaf);
 	return leaf;
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* The socket and its peers: connections, quotas, reading; control_messages.c handles what is read.
  */
 #include "daemon/socket/control.h"
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -17,7 +18,111 @@
 #include "base/log.h"
 #include "daemon/follow/request_match.h"
 #include "daemon/socket/control_internal.h"
+#include "daemon/socket/listener.h"
 #include "daemon/socket/stuck.h"
+
+/* ---- a listening socket: bound in place of a dead one, paused and closed */
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
+/* The directory of the built-in path does not outlive a reboot. */
+static void make_dir(const char *path)
+{
+	char dir[108];
+	char *slash;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (slash && slash != dir) {
+		*slash = 0;
+		mkdir(dir, 0755);
+	}
+}
+
+/* Binds the path, in place of a socket at which no process listens any more. */
+static int bind_path(int fd, const struct sockaddr_un *addr)
+{
+	int probe;
+
+	if (!bind(fd, (const struct sockaddr *)addr, sizeof(*addr)))
+		return 0;
+	if (errno != EADDRINUSE)
+		return -errno;
+	probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (probe >= 0 && (!connect(probe, (const struct sockaddr *)addr, sizeof(*addr)) ||
+			   errno != ECONNREFUSED)) {
+		close(probe);
+		return -EADDRINUSE;
+	}
+	if (probe >= 0)
+		close(probe);
+	unlink(addr->sun_path);
+	return bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
+}
+
+/* Listens at path, in place of a dead jobprofd's socket. -ENAMETOOLONG; -EADDRINUSE: another one
+ * lives; -errno. listener_close() is due in any case. */
+static int listener_open(struct listener *l, const char *path, mode_t mode)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = NULL};
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int on = 1, off = 0, err;
+
+	*l = (struct listener){.fd = -1, .epfd = -1};
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(addr.sun_path, path);
+	make_dir(path);
+	l->epfd = epoll_create1(EPOLL_CLOEXEC);
+	l->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (l->epfd < 0 || l->fd < 0)
+		return -errno;
+	/* the file's mode is the socket's when it is bound: never more than mode for a moment */
+	if (fchmod(l->fd, mode))
+		return -errno;
+	err = bind_path(l->fd, &addr);
+	if (err)
+		return err;
+	strcpy(l->path, path);
+	setsockopt(l->fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)); /* of Linux 6.16 */
+	if (chmod(path, mode) || setsockopt(l->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ||
+	    listen(l->fd, 1024) || epoll_ctl(l->epfd, EPOLL_CTL_ADD, l->fd, &ev))
+		return -errno;
+	return 0;
+}
+
+static void listener_pause(struct listener *l, bool paused)
+{
+	struct epoll_event ev = {.events = paused ? 0 : EPOLLIN, .data.ptr = NULL};
+
+	if (l->paused != paused && !epoll_ctl(l->epfd, EPOLL_CTL_MOD, l->fd, &ev))
+		l->paused = paused;
+}
+
+/* Those whose processes have connected, and may have sent something. */
+static void refuse_waiting(int listener)
+{
+	int fd;
+
+	shutdown(listener, SHUT_RDWR);
+	while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+		stuck__close(fd);
+}
+
+/* leave: the socket's file stays. */
+static void listener_close(struct listener *l, bool leave)
+{
+	if (l->path[0] && !leave)
+		unlink(l->path);
+	if (l->fd >= 0) {
+		refuse_waiting(l->fd);
+		close(l->fd);
+	}
+	if (l->epfd >= 0)
+		close(l->epfd);
+}
 
 #define ACCEPTS	     64			  /* in one turn */
 #define READS	     32			  /* of one peer in one turn */
@@ -54,7 +159,7 @@ static int open_listeners(struct control *c)
 	for (i = LISTENERS - 1; i >= 0; i--) {
 		snprintf(path, sizeof(path), "%.110s%s", socket,
 			 i == LISTENER_ROOT ? JPC_SOCKET_ROOT : "");
-		err = listener__open(&c->listeners[i], path, modes[i]);
+		err = listener_open(&c->listeners[i], path, modes[i]);
 		if (err)
 			return err;
 		if (epoll_ctl(c->epfd, EPOLL_CTL_ADD, c->listeners[i].epfd, &ev))
@@ -113,7 +218,7 @@ void control__free(struct control *c, bool leave)
 	}
 	quotas__free(&c->quotas);
 	for (int i = 0; i < LISTENERS; i++)
-		listener__close(&c->listeners[i], leave);
+		listener_close(&c->listeners[i], leave);
 	stuck__leave();
 	if (c->epfd >= 0)
 		close(c->epfd);
@@ -274,7 +379,7 @@ static void cannot_accept(struct control *c, int which, int err)
 	if (log_every(&c->log_paused, 60))
 		log_error("%s: no connection is taken now: %s", c->listeners[which].path,
 			  strerror(err));
-	listener__pause(&c->listeners[which], true);
+	listener_pause(&c->listeners[which], true);
 }
 
 /* Messages that new peers have sent already are read at once: their step may be over by the next
@@ -385,7 +490,7 @@ static void resume_peers(struct control *c, uint64_t now)
 		if (p->read_paused)
 			serve_peer(c, p, now);
 	for (i = 0; i < LISTENERS; i++)
-		listener__pause(&c->listeners[i], false);
+		listener_pause(&c->listeners[i], false);
 }
 
 /* All rings, the first of them another one each time where the turn does not allow for all. */
@@ -427,6 +532,6 @@ void control__turn(struct control *c, uint64_t now)
 	for (i = 0; i < LISTENERS; i++)
 		serve_listener(c, i, now);
 	if (!quota__may_work(&c->quotas.accepts, now))
-		listener__pause(&c->listeners[LISTENER_ALL], true);
+		listener_pause(&c->listeners[LISTENER_ALL], true);
 	remove_peers(c, now);
 }

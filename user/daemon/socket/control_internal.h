@@ -78,8 +78,6 @@ struct request *control_rows__request(struct call *k, int *err);
  * -errno. */
 int control_live__send(struct control *c, struct peer *p, const struct step *s,
 		       const struct table *t, const union cell *cells, uint64_t now);
-/* Sends the totals of the peer's own step, and of one task of it. 0 or -errno. */
-int control_totals__send(struct call *k, const struct jpc_totals *question);
 
 /* Begins the answer with the last rows of the steps that are asked for and that the peer may see.
  * 0; -ESRCH: there are none. */

@@ -14,11 +14,4 @@ struct listener {
 	bool paused; /* no connection is accepted for a while */
 };
 
-/* Listens at path, in place of a dead jobprofd's socket. -ENAMETOOLONG; -EADDRINUSE: another one
- * lives; -errno. listener__close() is due in any case. */
-int listener__open(struct listener *l, const char *path, mode_t mode);
-void listener__pause(struct listener *l, bool paused);
-/* leave: the socket's file stays. */
-void listener__close(struct listener *l, bool leave);
-
 #endif

@@ -110,11 +110,6 @@ struct matched_jobs {
 	unsigned n;
 };
 
-/* Finds the jobs of the files with these names in a directory. 0, -ENOMEM or -errno (logged). Frees
- * nothing: w->v is the caller's. */
-int matched_jobs__find(struct matched_jobs *w, const struct merge_opts *o, int dir,
-		       const char *where, const struct string_list *names);
-
 /* merge_dir.c: which files there are. */
 struct merge_sets {
 	struct merge_set *v;
@@ -158,13 +153,6 @@ struct merge_result {
 	struct nodescan_total *totals; /* where the node has none of its own */
 	unsigned ntotals;
 };
-
-/* The way of a result through a message. The workers are ours, but what they read may have
- * overwritten their memory: nothing is taken that is not there. 0, -EBADMSG or -ENOMEM; in every
- * case the result is to be cleared. */
-void merge_result__put(struct message *m, const struct merge_result *r);
-int merge_result__take(struct merge_result *r, struct message *m);
-void merge_result__clear(struct merge_result *r);
 
 /* merge_scan.c: workers scan the items of a set. */
 struct merge_scan;

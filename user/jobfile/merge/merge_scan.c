@@ -17,6 +17,169 @@
 #include "jobfile/merge/merge_internal.h"
 #include "pool/pool.h"
 
+/* ---- what a worker found of a node, on its way through a message to the process that writes */
+
+static void result_clear(struct merge_result *r)
+{
+	for (unsigned i = 0; i < r->ntotals; i++)
+		free(r->totals[i].cols);
+	free(r->totals);
+	free(r->tasks);
+	*r = (struct merge_result){.trouble = "", .nodelist = ""};
+}
+
+static void put_total(struct message *m, const struct nodescan_total *t)
+{
+	message__put(m, &t->ncols, sizeof(t->ncols));
+	message__put(m, &t->nrows, sizeof(t->nrows));
+	message__put_text(m, t->name);
+	for (unsigned c = 0; c < t->ncols; c++) {
+		const unsigned kind[2] = {t->cols[c].type, t->cols[c].array};
+
+		message__put(m, kind, sizeof(kind));
+		message__put_text(m, t->cols[c].name);
+	}
+	message__put(m, t->rows, (size_t)t->ncols * t->nrows * sizeof(*t->rows));
+}
+
+static bool has_columns(const struct nodescan_total *t)
+{
+	return !t->mixed && t->ncols;
+}
+
+static void put_totals(struct message *m, const struct merge_result *r)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < r->ntotals; i++)
+		n += has_columns(&r->totals[i]);
+	message__put(m, &n, sizeof(n));
+	for (unsigned i = 0; i < r->ntotals; i++)
+		if (has_columns(&r->totals[i]))
+			put_total(m, &r->totals[i]);
+}
+
+/* The way of a result through a message. The workers are ours, but what they read may have
+ * overwritten their memory: nothing is taken that is not there. 0, -EBADMSG or -ENOMEM; in every
+ * case the result is to be cleared. */
+static void result_put(struct message *m, const struct merge_result *r)
+{
+	message__put(m, &r->err, sizeof(r->err));
+	message__put(m, &r->stamp, sizeof(r->stamp));
+	message__put(m, &r->info, sizeof(r->info));
+	message__put_text(m, r->trouble);
+	message__put_text(m, r->nodelist);
+	message__put(m, &r->ntasks, sizeof(r->ntasks));
+	for (unsigned i = 0; i < r->ntasks; i++)
+		message__put_text(m, r->tasks[i]);
+	put_totals(m, r);
+}
+
+/* The number of things that follow, each of which takes some of the message. */
+static int take_count(struct message *m, unsigned *n)
+{
+	const unsigned *p = message__take(m, sizeof(*p));
+
+	*n = p ? *p : 0;
+	return p && *p <= m->len ? 0 : -EBADMSG;
+}
+
+static int take_tasks(struct message *m, struct merge_result *r)
+{
+	unsigned n;
+	int err = take_count(m, &n);
+
+	if (err)
+		return err;
+	r->tasks = calloc(n + 1, sizeof(*r->tasks));
+	if (!r->tasks)
+		return -ENOMEM;
+	for (; r->ntasks < n; r->ntasks++)
+		r->tasks[r->ntasks] = (char *)message__take_text(m);
+	return 0;
+}
+
+/* Whether column i is as h5__row_type relies on. */
+static bool column_ok(const struct nodescan_total *t, unsigned i, unsigned array_end)
+{
+	const struct column *c = &t->cols[i];
+
+	if (c->type > COL_I64)
+		return false;
+	return !c->array || (i >= array_end && c->array <= t->ncols - i && *c->name);
+}
+
+static int take_columns(struct message *m, struct nodescan_total *t)
+{
+	unsigned array_end = 0;
+
+	for (unsigned i = 0; i < t->ncols; i++) {
+		const unsigned *kind = message__take(m, 2 * sizeof(*kind));
+
+		if (!kind)
+			return -EBADMSG;
+		t->cols[i] = (struct column){.type = kind[0], .array = kind[1]};
+		t->cols[i].name = message__take_text(m);
+		if (!column_ok(t, i, array_end))
+			return -EBADMSG;
+		if (t->cols[i].array)
+			array_end = i + t->cols[i].array;
+	}
+	return 0;
+}
+
+static int take_total(struct message *m, struct nodescan_total *t)
+{
+	int err = take_count(m, &t->ncols);
+
+	if (!err)
+		err = take_count(m, &t->nrows);
+	if (err)
+		return err;
+	t->name = (char *)message__take_text(m);
+	t->cols = calloc(t->ncols + 1, sizeof(*t->cols));
+	if (!t->cols)
+		return -ENOMEM;
+	err = take_columns(m, t);
+	if (!err)
+		t->rows = (union cell *)message__take(m, (size_t)t->ncols * t->nrows *
+								 sizeof(*t->rows));
+	return err;
+}
+
+static int take_totals(struct message *m, struct merge_result *r)
+{
+	unsigned n;
+	int err = take_count(m, &n);
+
+	r->totals = err ? NULL : calloc(n + 1, sizeof(*r->totals));
+	if (!err && !r->totals)
+		err = -ENOMEM;
+	while (!err && r->ntotals < n)
+		err = take_total(m, &r->totals[r->ntotals++]);
+	return err;
+}
+
+static int result_take(struct merge_result *r, struct message *m)
+{
+	const int *result = message__take(m, sizeof(*result));
+	const struct merge_stamp *stamp = message__take(m, sizeof(*stamp));
+	const struct node_info *info = message__take(m, sizeof(*info));
+	int err;
+
+	if (!result || !stamp || !info)
+		return -EBADMSG;
+	r->err = *result;
+	r->stamp = *stamp;
+	r->info = *info;
+	r->trouble = message__take_text(m);
+	r->nodelist = message__take_text(m);
+	err = take_tasks(m, r);
+	if (!err)
+		err = take_totals(m, r);
+	return err ? err : m->bad ? -EBADMSG : 0;
+}
+
 #define PROCESSES_MAX	  64
 #define PROCESSES_DEFAULT 8
 
@@ -73,7 +236,7 @@ static const char *open_trouble(int err)
 	}
 }
 
-static void take_tasks(struct merge_result *r, const struct nodescan *n)
+static void add_tasks(struct merge_result *r, const struct nodescan *n)
 {
 	for (unsigned i = 0; i < n->nseries; i++) {
 		if (strcmp(n->series[i].name, "Tasks") || !n->series[i].grouped)
@@ -99,7 +262,7 @@ static int scan_group(struct merge_scan *s, hid_t group, uint64_t file_size, boo
 	} else {
 		r->info = n->info;
 		r->nodelist = n->nodelist;
-		take_tasks(r, n);
+		add_tasks(r, n);
 	}
 	return err;
 }
@@ -221,7 +384,7 @@ static int scan_item(void *arg, unsigned i, struct message *m)
 		r.err = scan_merged(s, item, &r);
 	else
 		r.err = scan_input(s, item, &r);
-	merge_result__put(m, &r);
+	result_put(m, &r);
 	return 0;
 }
 
@@ -261,14 +424,14 @@ int merge_scan__next(struct merge_scan *s, const struct merge_result **result)
 	struct message *m;
 	int err = pool__next(s->pool, &m);
 
-	merge_result__clear(&s->result);
+	result_clear(&s->result);
 	*result = &s->result;
 	if (!err)
-		err = merge_result__take(&s->result, m);
+		err = result_take(&s->result, m);
 	if (err == -EINTR)
 		pool__follow_signal();
 	if (err == -EBADMSG || err == -ETIME || err == -EOWNERDEAD) {
-		merge_result__clear(&s->result);
+		result_clear(&s->result);
 		s->result.err = -EBADMSG;
 		s->result.trouble = "damaged: reading it crashed the HDF5 library, or took too "
 				    "long";
@@ -282,7 +445,7 @@ void merge_scan__free(struct merge_scan *s)
 	if (!s)
 		return;
 	pool__free(s->pool);
-	merge_result__clear(&s->result);
+	result_clear(&s->result);
 	free(s);
 }
 

@@ -1,10 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* Waiting until all node-step files of a job are in place, by their names and what they say. */
 #include "jobfile/merge/merge_wait.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +17,86 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "hdf5/reader.h"
+#include "identity/slurmjob.h"
 #include "identity/stepname.h"
-#include "jobfile/merge/merge_age.h"
+#include "jobfile/merge/merge.h"
 #include "jobfile/merge/merge_internal.h"
 #include "jobfile/merge/merge_name.h"
 #include "pool/pool.h"
+
+/* What Slurm has said of the job; zeroed before the first question. */
+struct merge_age {
+	uint64_t asked_ns;
+	int64_t job_start;
+};
+
+/* ---- whether a job file is of the job that is asked for, or of an earlier one of that id */
+
+#define CLOCKS_S 30 /* the clocks of controller and node differ by less */
+#define AGAIN_S	 60 /* Slurm's controller is asked at most once in this time */
+
+struct question {
+	const char *path;
+	int64_t *start; /* shared */
+};
+
+/* Reads from a job file when its job began; -1: the file does not say it. Runs in a child. */
+static int read_start(void *arg)
+{
+	struct question *q = arg;
+	struct reader *r;
+
+	if (reader__open(&r, q->path))
+		return 1;
+	if (!reader__i64(r->file, "Job Start EpochTime", q->start) &&
+	    !reader__i64(r->file, "Start EpochTime", q->start))
+		*q->start = -1;
+	reader__free(r);
+	return 0;
+}
+
+/* When the job of the file began. A file that does not say it counts as begun at its last change:
+ * its job cannot have begun later. */
+static int64_t start_of(const char *path)
+{
+	struct question q = {path, pool__share(sizeof(*q.start))};
+	int64_t start = -1;
+	struct stat st;
+
+	if (q.start && !pool__call(read_start, &q, &POOL_STREAM))
+		start = *q.start;
+	if (q.start)
+		pool__unshare(q.start, sizeof(*q.start));
+	return start >= 0 || lstat(path, &st) ? start : st.st_mtime;
+}
+
+/* When Slurm began the job; -1: Slurm does not know, INT64_MAX: the job has not begun. */
+static int64_t ask_slurm(uint32_t job)
+{
+	struct slurmjob j;
+	char id[16];
+
+	snprintf(id, sizeof(id), "%u", job);
+	if (!slurmjob__ask(id, job, &j))
+		return -1;
+	return j.start < 0 && !strcmp(j.state, "PENDING") ? INT64_MAX : j.start;
+}
+
+/* Whether the file is older than the first job of o, whose begin is in o, or else asked of Slurm.
+ * False also where neither knows the begin. */
+static bool age_older(struct merge_age *a, const struct merge_opts *o, const char *path)
+{
+	const uint64_t now = clock__mono_ns();
+
+	if (o->job_start) {
+		a->job_start = o->job_start;
+	} else if (!a->asked_ns || now - a->asked_ns > AGAIN_S * NSEC_PER_SEC) {
+		a->job_start = ask_slurm(o->specs[0].job);
+		a->asked_ns = now;
+	}
+	return a->job_start >= 0 && start_of(path) < a->job_start - CLOCKS_S;
+}
 
 #define SETTLE_S 3 /* so long the names stay as they are before all is in place */
 #define NOT_READ (-2)
@@ -363,7 +440,7 @@ static bool is_there(struct wait *w)
 	w->older = false;
 	if (!path || lstat(path, &st))
 		return false;
-	w->older = merge_age__older(&w->age, w->o, path);
+	w->older = age_older(&w->age, w->o, path);
 	return !w->older;
 }
 

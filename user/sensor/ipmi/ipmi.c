@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* The sensor ipmi: power by DCMI or by a sensor of the BMC. */
 #include "sensor/ipmi/ipmi.h"
 
@@ -13,7 +13,120 @@
 #include "base/log.h"
 #include "sensor/core/file.h"
 #include "sensor/ipmi/ipmi_proto.h"
-#include "sensor/ipmi/ipmi_sdr.h"
+
+/* Sees one sensor; 0: go on, 1: enough. */
+typedef int (*sdr_fn)(void *context, const struct ipmi_sensor *s);
+
+/* ---- walks the BMC's sensor data records for a sensor of power */
+
+#define NETFN_STORAGE	0x0a
+#define CMD_RESERVE	0x22
+#define CMD_GET		0x23
+#define CHUNK		16 /* what every BMC can give at once */
+#define LAST		0xffff
+#define MAX_RECORDS	4096
+#define MAX_RESERVATION 8 /* lost ones, before it is given up */
+
+struct walk {
+	struct ipmi_link *link;
+	uint64_t deadline_ns;
+	uint16_t reservation;
+	unsigned lost;
+};
+
+static int reserve_repository(struct walk *w)
+{
+	const struct ipmi_request req = {.netfn = NETFN_STORAGE, .cmd = CMD_RESERVE};
+	uint8_t data[IPMI_MAX_ANSWER];
+	int n = ipmi_link__ask(w->link, &req, data, w->deadline_ns);
+
+	/* A repository in one piece needs no reservation. */
+	if (n == -EOPNOTSUPP) {
+		w->reservation = 0;
+		return 0;
+	}
+	if (n < 0)
+		return n;
+	if (n < 2)
+		return -EPROTO;
+	w->reservation = (uint16_t)(data[0] | data[1] << 8);
+	return 0;
+}
+
+/* len bytes of a record from offset; *next is the record behind it. */
+static int get_part(struct walk *w, uint16_t record, unsigned offset, unsigned len, uint8_t *out,
+		    uint16_t *next)
+{
+	const struct ipmi_request req = {
+		.netfn = NETFN_STORAGE,
+		.cmd = CMD_GET,
+		.len = 6,
+		.data = {(uint8_t)w->reservation, (uint8_t)(w->reservation >> 8), (uint8_t)record,
+			 (uint8_t)(record >> 8), (uint8_t)offset, (uint8_t)len},
+	};
+	uint8_t data[IPMI_MAX_ANSWER];
+	int n = ipmi_link__ask(w->link, &req, data, w->deadline_ns);
+
+	if (n < 0)
+		return n;
+	if ((unsigned)n != len + 2)
+		return -EPROTO;
+	*next = (uint16_t)(data[0] | data[1] << 8);
+	memcpy(out, data + 2, len);
+	return 0;
+}
+
+static int get_record(struct walk *w, uint16_t record, uint8_t out[SDR_MAX], size_t *len,
+		      uint16_t *next)
+{
+	int err = get_part(w, record, 0, SDR_HEADER, out, next);
+
+	if (err)
+		return err;
+	*len = SDR_HEADER + (size_t)out[4];
+	/* Only full sensor records are worth the rest. */
+	if (out[3] != SDR_FULL)
+		return 0;
+	for (size_t at = SDR_HEADER; at < *len && !err;) {
+		size_t part = *len - at < CHUNK ? *len - at : CHUNK;
+
+		err = get_part(w, record, (unsigned)at, (unsigned)part, out + at, next);
+		at += part;
+	}
+	return err;
+}
+
+/*
+ * Shows all full sensor records to each() in the repository's order; those that are broken, and of
+ * other kinds, are passed over. Bounded: a repository that leads in a circle ends. 0, or -errno of
+ * ipmi_link__ask().
+ */
+static int sdr_walk(struct ipmi_link *link, sdr_fn each, void *context, uint64_t deadline_ns)
+{
+	struct walk w = {.link = link, .deadline_ns = deadline_ns};
+	uint16_t record = 0, next = LAST;
+	int err = reserve_repository(&w);
+
+	for (unsigned i = 0; i < MAX_RECORDS && !err; i++) {
+		uint8_t buf[SDR_MAX];
+		struct ipmi_sensor s;
+		size_t len = 0;
+
+		err = get_record(&w, record, buf, &len, &next);
+		if (err == -ESTALE && ++w.lost < MAX_RESERVATION) {
+			err = reserve_repository(&w);
+			continue;
+		}
+		if (err)
+			break;
+		if (!ipmi__parse_sensor(buf, len, &s) && each(context, &s))
+			break;
+		if (next == LAST)
+			break;
+		record = next;
+	}
+	return err;
+}
 
 #define MAX_SOURCES (IPMI_LABELS * IPMI_IDS)
 #define WALK_NS	    (60 * NSEC_PER_SEC) /* hundreds of records at tens of ms each */
@@ -172,7 +285,7 @@ static int choose_source(struct sensor *s)
 	if (!dcmi && (p.active || src->deactivated))
 		return 0;
 	src->found = false;
-	err = ipmi_sdr__walk(&s->link, first_power, src, clock__boot_ns() + WALK_NS);
+	err = sdr_walk(&s->link, first_power, src, clock__boot_ns() + WALK_NS);
 	if (src->found)
 		return 0;
 	src->found = !dcmi;
@@ -195,7 +308,7 @@ static int find_sources(struct sensor *s)
 			err = find_window(s, src);
 	}
 	if (!err && records)
-		err = ipmi_sdr__walk(&s->link, match_record, s, clock__boot_ns() + WALK_NS);
+		err = sdr_walk(&s->link, match_record, s, clock__boot_ns() + WALK_NS);
 	for (unsigned i = 0; i < s->nsources && !err; i++)
 		if (!s->source[i].found) {
 			log_error("EnergyIPMIPowerSensors: the BMC has no sensor of its own in "

@@ -17,7 +17,6 @@ void report_culprits__print(const struct report *r, FILE *out);
 void report_modules__print(const struct report *r, FILE *out);
 void report_pop__print(const struct report *r, FILE *out);
 void report_given__print(const struct report *r, FILE *out);
-void report_tasks__print(const struct report *r, FILE *out);
 void report_time__print(const struct report *r, FILE *out);
 void report_clusters__print(const struct report *r, FILE *out);
 void report_pika__print(const struct report *r, FILE *out); /* with `all` only */
