@@ -56,9 +56,20 @@ struct verdict {
 	struct string_list errors; /* of broken rules: "FILE:LINE: what"; one line each */
 };
 
+/* A site's rules as they were read. */
+struct rules_text {
+	char *text; /* NULL: there are none */
+	size_t len;
+	int err; /* why */
+};
+/* site: as in rules_options. For a process that gives up its rights before it judges. */
+void rules_text__read(struct rules_text *t, const char *site);
+void rules_text__free(struct rules_text *t);
+
 struct rules_options {
 	const char *builtin; /* a file; NULL: rules.lua as it was when the program was built */
 	const char *site;    /* NULL: /etc/jobprof/rules.lua where it is; "": none */
+	const struct rules_text *text; /* the site's; NULL: they are read */
 };
 
 /* Judges the facts. 0; -ENOMEM; -errno: a file named in the options cannot be read. A broken rule

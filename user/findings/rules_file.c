@@ -126,32 +126,55 @@ static int load_builtin(struct engine *e, const char *path)
 	return err ? err : run_chunk(e, text, len, "builtin", path);
 }
 
-static int load_site(struct engine *e, const char *path)
+void rules_text__read(struct rules_text *t, const char *site)
 {
-	_cleanup_free_ char *text = NULL;
+	*t = (struct rules_text){0};
+	if (!site || *site)
+		t->err = read_rules(site ? site : SITE_RULES, &t->text, &t->len);
+}
+
+void rules_text__free(struct rules_text *t)
+{
+	free(t->text);
+	*t = (struct rules_text){0};
+}
+
+static int run_site(struct engine *e, const struct rules_text *t, const char *path)
+{
 	bool is_default = !path;
 	char line[256];
-	size_t len = 0;
+
+	e->site = is_default ? SITE_RULES : path;
+	if (t->err == -ENOENT && is_default)
+		return 0;
+	if (t->err && t->err != -ENOMEM && is_default) {
+		snprintf(line, sizeof(line), ": it is not used: %s", rules_file__reason(t->err));
+		return engine__complain(e, e->site, line);
+	}
+	if (t->err || !t->text)
+		return t->err;
+	return run_chunk(e, t->text, t->len, "site", e->site);
+}
+
+static int load_site(struct engine *e, const struct rules_options *o)
+{
+	const char *path = o ? o->site : NULL;
+	struct rules_text own;
 	int err;
 
-	if (is_default)
-		path = SITE_RULES;
-	if (!*path)
+	if (path && !*path)
 		return 0;
-	e->site = path;
-	err = read_rules(path, &text, &len);
-	if (err == -ENOENT && is_default)
-		return 0;
-	if (err && err != -ENOMEM && is_default) {
-		snprintf(line, sizeof(line), ": it is not used: %s", rules_file__reason(err));
-		return engine__complain(e, path, line);
-	}
-	return err ? err : run_chunk(e, text, len, "site", path);
+	if (o && o->text)
+		return run_site(e, o->text, path);
+	rules_text__read(&own, path);
+	err = run_site(e, &own, path);
+	rules_text__free(&own);
+	return err;
 }
 
 int rules_file__load(struct engine *e, const struct rules_options *o)
 {
 	int err = load_builtin(e, o ? o->builtin : NULL);
 
-	return err ? err : load_site(e, o ? o->site : NULL);
+	return err ? err : load_site(e, o);
 }

@@ -14,10 +14,10 @@
 #include "base/foreign.h"
 #include "base/read_note.h"
 #include "base/str.h"
-#include "identity/stepname.h"
 #include "hdf5/h5file.h"
 #include "hdf5/h5util.h"
 #include "hdf5/names.h"
+#include "identity/stepname.h"
 
 #define CACHE_BYTES (1u << 20) /* of metadata */
 #define NODES_MAX   (1u << 20) /* of all steps together */
@@ -215,19 +215,17 @@ static int read_tree(struct reader *r, const char *path)
 }
 
 /* What open(2) says is clearer than what the library makes of it. The descriptor, or what
- * reader__open fails with; *bytes is what the file occupies. */
-static int open_regular(const char *path, uint64_t *bytes)
+ * reader__open fails with. */
+static int open_regular(const char *path, struct stat *st)
 {
-	struct stat st;
 	int fd = foreign__open(AT_FDCWD, path, 0), err = 0;
 
 	if (fd < 0)
 		return fd == -ENOEXEC ? -EBADMSG : fd;
-	if (fstat(fd, &st))
+	if (fstat(fd, st))
 		err = -errno;
-	else if (!S_ISREG(st.st_mode))
-		err = S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG;
-	*bytes = err ? 0 : read_note__file_bytes(&st);
+	else if (!S_ISREG(st->st_mode))
+		err = S_ISDIR(st->st_mode) ? -EISDIR : -EBADMSG;
 	if (err)
 		close(fd);
 	return err ? err : fd;
@@ -271,34 +269,67 @@ static hid_t open_file(int fd)
 static int begin(struct reader **out, const char *path)
 {
 	struct reader *r;
-	uint64_t bytes = 0;
-	_cleanup_close_ int fd = open_regular(path, &bytes);
+	struct stat st = {0};
+	_cleanup_close_ int fd = open_regular(path, &st);
 
 	if (fd < 0)
 		return fd;
-	read_note__file_of(path, bytes);
-	h5__init();
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
+	r->of = (struct reader_file){strdup(path), read_note__file_bytes(&st), st.st_dev, st.st_ino,
+				     1};
 	r->place = calloc(1, sizeof(*r->place));
+	read_note__file_of(path, r->of.bytes);
+	h5__init();
 	r->file = open_file(fd);
 	*out = r;
-	return r->file < 0 ? -EBADMSG : !r->place ? -ENOMEM : 0;
+	return r->file < 0 ? -EBADMSG : !r->place || !r->of.path ? -ENOMEM : 0;
 }
 
-int reader__open(struct reader **out, const char *path)
+static struct reader *open_readers;
+
+/* Where the path leads to another file by now, that is another reader. */
+static struct reader *find_open(const char *path)
+{
+	struct reader *r = open_readers;
+	struct stat st;
+
+	while (r && strcmp(r->of.path, path) != 0)
+		r = r->next;
+	if (r && !stat(path, &st) && (st.st_dev != r->of.device || st.st_ino != r->of.inode))
+		return NULL;
+	return r;
+}
+
+/* 0, or as reader__open(). */
+static int open_tree(struct reader **out, const char *path)
 {
 	struct reader *r = NULL;
 	int err = begin(&r, path);
 
 	if (!err)
 		err = read_tree(r, path);
-	if (err)
+	if (err) {
 		reader__free(r);
-	else
-		*out = r;
-	return err;
+		return err;
+	}
+	r->next = open_readers;
+	open_readers = r;
+	*out = r;
+	return 0;
+}
+
+int reader__open(struct reader **out, const char *path)
+{
+	struct reader *r = find_open(path);
+
+	if (!r)
+		return open_tree(out, path);
+	r->of.users++;
+	read_note__file_of(path, r->of.bytes);
+	*out = r;
+	return 0;
 }
 
 int reader__open_results(struct reader **out, const char *path)
@@ -313,10 +344,21 @@ int reader__open_results(struct reader **out, const char *path)
 	return err;
 }
 
+static void forget(const struct reader *r)
+{
+	struct reader **at = &open_readers;
+
+	while (*at && *at != r)
+		at = &(*at)->next;
+	if (*at)
+		*at = r->next;
+}
+
 void reader__free(struct reader *r)
 {
-	if (!r)
+	if (!r || --r->of.users)
 		return;
+	forget(r);
 	for (unsigned i = 0; i < r->nsteps; i++) {
 		string_list__free(&r->steps[i].nodes);
 		free(r->steps[i].name);
@@ -328,6 +370,7 @@ void reader__free(struct reader *r)
 	free(r->place);
 	free(r->steps);
 	free(r->job);
+	free(r->of.path);
 	free(r);
 }
 

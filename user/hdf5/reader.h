@@ -25,9 +25,18 @@ struct reader_place {
 	unsigned step;
 };
 
+/* The file, of which a process has one reader however often it asks. */
+struct reader_file {
+	char *path;
+	uint64_t bytes, device, inode; /* what it occupies, and stat(2) */
+	unsigned users;		       /* reader__open() without reader__free() */
+};
+
 struct reader {
 	int64_t file; /* hid_t */
-	char *job;    /* as a merged file, or else the file's name has it; "": neither does */
+	struct reader_file of;
+	struct reader *next; /* that is open */
+	char *job; /* as a merged file, or else the file's name has it; "": neither does */
 	bool merged;
 	struct reader_step *steps; /* in the order of stepname__cmp */
 	unsigned nsteps;
@@ -35,8 +44,9 @@ struct reader {
 	struct reader_place *place;
 };
 
-/* 0; -EBADMSG: not HDF5, or neither kind of file; -EPROTONOSUPPORT: of a Slurm before 15.08;
- * -ENOMSG: it has results of analyses alone; -errno: cannot be opened. */
+/* A file that this process has open, or had when the one began that forked it, is not opened again:
+ * the reader is the same. 0; -EBADMSG: not HDF5, or neither kind of file; -EPROTONOSUPPORT: of a
+ * Slurm before 15.08; -ENOMSG: it has results of analyses alone; -errno: cannot be opened. */
 int reader__open(struct reader **out, const char *path);
 /* As reader__open(), but reads no steps: the file need have no more than results. */
 int reader__open_results(struct reader **out, const char *path);

@@ -13,10 +13,10 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/input_search.h"
-#include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "identity/jobspec.h"
@@ -312,7 +312,7 @@ static int write_output(const struct extract_options *opt, const char *input, co
 		log_error("%s", strerror(ENOMEM));
 		return 1;
 	}
-	status = child_output__write(path, input, write_file, &w) != 0;
+	status = child_output__write(path, input, &POOL_STREAM, write_file, &w) != 0;
 	if (w.result->tables && (w.result->rows || !status) && !w.result->write_error &&
 	    strcmp(path, "-"))
 		printf("%s: %" PRIu64 " row%s of %" PRIu64 " table%s\n", path, w.result->rows,

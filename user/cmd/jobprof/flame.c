@@ -11,10 +11,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
-#include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "model/model.h"
@@ -257,7 +257,7 @@ static int run_options(const struct options *o)
 	}
 	if (!status)
 		status = child_output__write(o->path ? o->path : "-", w.files[w.n - 1].path,
-					     flame_files, &w);
+					     &POOL_STREAM, flame_files, &w);
 	for (unsigned i = 0; i < w.n; i++)
 		input_file__free(&w.files[i]);
 	free(w.template);

@@ -6,10 +6,10 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/read_errors.h"
-#include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "model/items.h"
@@ -113,7 +113,7 @@ static int run_options(const struct options *o)
 	w.sel.steps = w.file.steps;
 	w.sel.nsteps = w.file.nsteps;
 	if (!status)
-		status = child_output__write(o->output, w.file.path, write_file, &w);
+		status = child_output__write(o->output, w.file.path, &POOL_STREAM, write_file, &w);
 	input_file__free(&w.file);
 	string_list__free(&w.nodes);
 	return status < 0 ? 1 : status;

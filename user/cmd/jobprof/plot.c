@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/read_errors.h"
 #include "cmd/jobprof/report/report_inputs.h"
-#include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "model/curve.h"
@@ -304,7 +304,7 @@ static int find_and_plot(struct work *w, char **words, unsigned n)
 		status = w->template ? 0 : 1;
 	}
 	if (!status)
-		status = child_output__write(output, w->files[0].path, plot_files, w);
+		status = child_output__write(output, w->files[0].path, &POOL_STREAM, plot_files, w);
 	for (unsigned i = 0; i < found && i < PLOT_CURVES; i++)
 		report_inputs__free(&in[i]);
 	return status < 0 ? 1 : status;

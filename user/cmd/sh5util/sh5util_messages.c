@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
-#include "cmd/jobprof/run/child_output.h"
+#include "cmd/jobprof/child_output.h"
 #include "cmd/sh5util/sh5util.h"
 
 void sh5__log_unresolved(const struct jobspec *spec)
@@ -27,7 +27,7 @@ int sh5__write(const char *path, const char *from, int (*fn)(void *arg, int fd, 
 	int status;
 
 	options__overwrite();
-	status = child_output__write(path, from, fn, arg);
+	status = child_output__write(path, from, &POOL_STREAM, fn, arg);
 	if (status >= 0)
 		return status;
 	log_error("error: Failed to create output file %s -- %s", path, strerror(-status));

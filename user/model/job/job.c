@@ -162,7 +162,7 @@ static int fail_input(struct job_reading *r, unsigned item, int err)
 	return 0;
 }
 
-static int fail_part(struct job_reading *r, unsigned item, int err)
+int job_part__fail(struct job_reading *r, unsigned item, int err)
 {
 	struct job_part *part = &r->job->parts[item];
 
@@ -419,23 +419,6 @@ bool model_job__counts_cores(const struct model_job *j)
 	return true;
 }
 
-static int make_parts(struct job_reading *r)
-{
-	struct model_job *j = r->job;
-
-	j->parts = calloc(j->nparts, sizeof(*j->parts));
-	if (!j->parts)
-		return -ENOMEM;
-	for (unsigned i = 0; r->places && i < j->nparts; i++)
-		j->parts[i] = (struct job_part){.step = r->places[i].of_step,
-						.node = r->places[i].of_node,
-						.start_ns = NAN,
-						.end_ns = NAN,
-						.row_s = NAN,
-						.covered_s = NAN};
-	return 0;
-}
-
 /* What a node could do is not known where its rows are not. */
 static void end_node(struct job_node *n, const struct time_grid *g)
 {
@@ -465,19 +448,17 @@ static int read_all(struct job_reading *r, const struct job_options *o)
 	struct model_job *j = r->job;
 	struct round list = {"looking for nodes", job_list__work, job_list__take, fail_input,
 			     r->ninputs};
-	struct round head = {"reading attributes", job_head__work, job_head__take, fail_part, 0};
-	struct round rows = {"reading rows", job_rows__work, job_rows__take, fail_part, 0};
-	int err = run_round(r, &list, o->here ? 0 : 1);
+	struct round head = {"reading attributes", job_head__work, job_head__take, job_part__fail,
+			     0};
+	struct round rows = {"reading rows", job_rows__work, job_rows__take, job_part__fail, 0};
+	int err = run_round(r, &list, processes(o));
 
 	if (err)
 		return err;
 	if (!j->nparts)
 		return r->unread ? -EIO : -ENODATA;
-	err = make_parts(r);
-	if (err)
-		return err;
 	head.nitems = rows.nitems = j->nparts;
-	err = run_round(r, &head, processes(o));
+	err = r->ninputs == 1 ? run_round(r, &head, processes(o)) : 0;
 	if (err)
 		return err;
 	err = job_clock__judge(j);
@@ -514,7 +495,7 @@ int model_job__read(struct model_job *out, const struct job_input *inputs, unsig
 	return err;
 }
 
-static void free_attrs(struct job_part *p)
+void job_part__free(struct job_part *p)
 {
 	for (unsigned i = 0; i < p->nattrs; i++) {
 		free((char *)p->attrs[i].name);
@@ -539,7 +520,7 @@ static void free_units(struct job_unit *u, unsigned n)
 void model_job__free(struct model_job *j)
 {
 	for (unsigned i = 0; j->parts && i < j->nparts; i++)
-		free_attrs(&j->parts[i]);
+		job_part__free(&j->parts[i]);
 	for (unsigned i = 0; i < j->nnodes; i++) {
 		free(j->nodes[i].unit.name);
 		free(j->nodes[i].unit.bins);

@@ -105,16 +105,12 @@ static void put_attrs(const struct reader_node *n, struct message *m)
 	}
 }
 
-int job_head__work(void *reading, unsigned item, struct message *m)
+void job_head__put(struct job_reading *r, unsigned step, unsigned node, struct message *m)
 {
-	struct job_reading *r = reading;
-	const struct job_place *p = &r->places[item];
 	struct reader_node *n = NULL;
 	struct part_times t;
-	int err = job_reading__open(r, p->input);
+	int err = reader__node(r->reader, step, node, NULL, &n);
 
-	if (!err)
-		err = reader__node(r->reader, p->step, p->node, NULL, &n);
 	if (!err)
 		err = read_times(n, r->cursor, &t);
 	message__put(m, &err, sizeof(err));
@@ -123,6 +119,18 @@ int job_head__work(void *reading, unsigned item, struct message *m)
 		put_attrs(n, m);
 	}
 	reader_node__free(n);
+}
+
+int job_head__work(void *reading, unsigned item, struct message *m)
+{
+	struct job_reading *r = reading;
+	const struct job_place *p = &r->places[item];
+	int err = job_reading__open(r, p->input);
+
+	if (err)
+		message__put(m, &err, sizeof(err));
+	else
+		job_head__put(r, p->step, p->node, m);
 	return 0;
 }
 

@@ -51,10 +51,18 @@ int job_list__work(void *reading, unsigned item, struct message *m);
 int job_head__work(void *reading, unsigned item, struct message *m);
 int job_rows__work(void *reading, unsigned item, struct message *m);
 
+/* Of inputs that are several the first round takes the second one's work, too, so that each is
+ * opened once for both. */
+void job_head__put(struct job_reading *r, unsigned step, unsigned node, struct message *m);
+
 /* Each takes what the work of its round put. 0; -EBADMSG; -ENOMEM. */
 int job_list__take(struct job_reading *r, unsigned item, struct message *m);
 int job_head__take(struct job_reading *r, unsigned item, struct message *m);
 int job_rows__take(struct job_reading *r, unsigned item, struct message *m);
+
+/* Says as the part's trouble why it cannot be read. 0 or -ENOMEM. */
+int job_part__fail(struct job_reading *r, unsigned item, int err);
+void job_part__free(struct job_part *p);
 
 /* The usual time between rows of which end_s[n] is when each ended: the median of the first
  * intervals; NaN: there are fewer than `least`. A step's last row may have no length. */

@@ -129,6 +129,8 @@ int job_list__work(void *reading, unsigned item, struct message *m)
 
 			message__put_text(m, s->name);
 			message__put_text(m, s->nodes.v[refs[i].node]);
+			if (r->ninputs > 1)
+				job_head__put(r, refs[i].step, refs[i].node, m);
 		}
 	}
 	free(refs);
@@ -192,12 +194,23 @@ static bool is_there(const struct job_reading *r, const struct job_place *p)
 	return false;
 }
 
+/* What a part says that is not read by a round of its own; a failure is the part's trouble. */
+static int take_head(struct job_reading *r, struct message *m)
+{
+	int err = job_head__take(r, r->job->nparts, m);
+
+	if (!err || err == -ENOMEM)
+		return err;
+	return m->bad ? -EBADMSG : job_part__fail(r, r->job->nparts, err);
+}
+
 static int take_place(struct job_reading *r, struct job_place p, struct message *m,
 		      unsigned *doubles)
 {
 	struct model_job *j = r->job;
+	struct job_part *part = &j->parts[j->nparts];
 	const char *step = message__take_text(m), *node = message__take_text(m);
-	int s, d;
+	int s, d, err;
 
 	if (m->bad)
 		return -EBADMSG;
@@ -207,10 +220,19 @@ static int take_place(struct job_reading *r, struct job_place p, struct message 
 		return -ENOMEM;
 	p.of_step = (unsigned)s;
 	p.of_node = (unsigned)d;
-	if (is_there(r, &p))
-		++*doubles;
-	else
-		r->places[j->nparts++] = p;
+	*part = (struct job_part){.step = p.of_step,
+				  .node = p.of_node,
+				  .start_ns = NAN,
+				  .end_ns = NAN,
+				  .row_s = NAN,
+				  .covered_s = NAN};
+	err = r->ninputs > 1 ? take_head(r, m) : 0;
+	if (err || is_there(r, &p)) {
+		job_part__free(part);
+		*doubles += !err;
+		return err;
+	}
+	r->places[j->nparts++] = p;
 	return 0;
 }
 
@@ -219,12 +241,14 @@ static int take_places(struct job_reading *r, unsigned input, const struct node_
 {
 	struct model_job *j = r->job;
 	struct job_place *places = realloc(r->places, (j->nparts + n + 1) * sizeof(*places));
+	struct job_part *parts = realloc(j->parts, (j->nparts + n + 1) * sizeof(*parts));
 	unsigned doubles = 0;
 	int err = 0;
 
-	if (!places)
+	r->places = places ? places : r->places;
+	j->parts = parts ? parts : j->parts;
+	if (!places || !parts)
 		return -ENOMEM;
-	r->places = places;
 	for (unsigned i = 0; !err && i < n; i++)
 		err = take_place(r, (struct job_place){input, refs[i].step, refs[i].node, 0, 0}, m,
 				 &doubles);

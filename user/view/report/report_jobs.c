@@ -115,14 +115,13 @@ static void put_text(json_t *o, const char *key, const struct report *r, const c
 	json_object_set_new(o, key, a && a->text ? json__text(a->text) : json_null());
 }
 
-static json_t *row_of(const struct report *r, const struct report_job *job, const char *file,
-		      const char *id)
+static json_t *row_of(const struct report *r, const struct report_job *job)
 {
 	json_t *o = json_object(), *pika = report_pika__json(r->pika);
 	const struct project_job *s = &job->size;
 
-	json_object_set_new(o, "id", json__text(*r->job->id ? r->job->id : id));
-	json_object_set_new(o, "file", json__text(file));
+	json_object_set_new(o, "id", json__text(r->job->id));
+	json_object_set_new(o, "file", json_null());
 	put_text(o, "user", r, "User");
 	put_text(o, "account", r, "Account");
 	put_text(o, "partition", r, "Partition");
@@ -150,22 +149,39 @@ static json_t *row_of(const struct report *r, const struct report_job *job, cons
 	return o;
 }
 
-int report_jobs__add(struct report_jobs *jobs, const struct report *r, const char *file,
-		     const char *id)
+int report_jobs__put(const struct report *r, struct message *m)
 {
-	struct report_job *v = realloc(jobs->v, (jobs->n + 1) * sizeof(*v)), *job;
-
-	if (!v)
-		return -ENOMEM;
-	jobs->v = v;
-	job = &v[jobs->n];
-	*job = (struct report_job){
+	const struct report_job job = {
 		.issues = issues_of(r->pika, facts__job(r->facts, FACT_JOB_cores)),
 		.size = size_of(r),
 	};
-	job->json = row_of(r, job, file, id);
-	jobs->n += job->json != NULL;
-	return job->json ? 0 : -ENOMEM;
+	json_t *row = row_of(r, &job);
+	char *text = row ? json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+
+	message__put(m, &job, sizeof(job));
+	if (text)
+		message__put_text(m, text);
+	free(text);
+	json_decref(row);
+	return text ? 0 : 1;
+}
+
+int report_jobs__take(struct report_jobs *jobs, struct message *m, const char *file, const char *id)
+{
+	const struct report_job *from = message__take(m, sizeof(*from));
+	struct report_job *v = realloc(jobs->v, (jobs->n + 1) * sizeof(*v));
+	json_t *row = from ? json_loads(message__take_text(m), 0, NULL) : NULL;
+
+	jobs->v = v ? v : jobs->v;
+	if (!v || !row) {
+		json_decref(row);
+		return v ? -EBADMSG : -ENOMEM;
+	}
+	json__set(row, "file", json__text(file));
+	if (!*json__text_of(row, "id"))
+		json__set(row, "id", json__text(id));
+	v[jobs->n++] = (struct report_job){row, from->issues, from->size};
+	return 0;
 }
 
 void report_jobs__free(struct report_jobs *jobs)

@@ -3,6 +3,7 @@
 #ifndef JP_VIEW_REPORT_JOBS_H
 #define JP_VIEW_REPORT_JOBS_H
 
+#include "pool/message.h"
 #include "view/report/report.h"
 
 struct report_job {
@@ -27,10 +28,12 @@ struct report_jobs {
 	unsigned by;
 };
 
-/* Copies what the row needs. file: where the job is, or the first of several; id: the job's where
- * the file does not say. 0 or -ENOMEM. */
-int report_jobs__add(struct report_jobs *jobs, const struct report *r, const char *file,
-		     const char *id);
+/* The row of a job goes from the process that judges it to the one that has the table. file: where
+ * the job is, or the first of several; id: the job's where the file does not say. put: 0, or 1: no
+ * memory; take: 0, -EBADMSG or -ENOMEM. */
+int report_jobs__put(const struct report *r, struct message *m);
+int report_jobs__take(struct report_jobs *jobs, struct message *m, const char *file,
+		      const char *id);
 /* The dearest job first, then by what they used. */
 void report_jobs__sort(struct report_jobs *jobs);
 void report_jobs__free(struct report_jobs *jobs);

@@ -10,13 +10,14 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/cluster/cluster_args.h"
 #include "cmd/jobprof/cluster/cluster_code.h"
 #include "cmd/jobprof/cluster/cluster_regions.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
-#include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/verbs.h"
+#include "hdf5/hdf5.h"
 #include "jobfile/select.h"
 #include "model/bursts.h"
 #include "model/title.h"
@@ -493,7 +494,11 @@ static int cluster_file(void *arg, int fd, bool *keep)
 				 .clusters = &c,
 				 .request = &w->o->args.request};
 	struct burst_counter *counters = NULL;
-	int err = model_bursts__read(&b, w->path, &w->sel), status = 1;
+	struct reader *held = NULL; /* all that follows reads the same open file */
+	int err = reader__open(&held, w->path), status = 1;
+
+	held = err ? NULL : held;
+	err = model_bursts__read(&b, w->path, &w->sel);
 
 	find_title(w->path, title);
 	if (!err)
@@ -520,6 +525,7 @@ static int cluster_file(void *arg, int fd, bool *keep)
 	cluster_regions__free(&names.regions);
 	burst_clusters__free(&c);
 	model_bursts__free(&b);
+	reader__free(held);
 	return status;
 }
 
@@ -550,7 +556,7 @@ int verb_cluster(int argc, char **argv)
 		return status;
 	w.path = in.path;
 	w.sel = (struct selection){.steps = in.steps, .nsteps = in.nsteps};
-	status = child_output__write(output_of(&o), in.path, cluster_file, &w);
+	status = child_output__write(output_of(&o), in.path, &POOL_STREAM, cluster_file, &w);
 	input_file__free(&in);
 	return status < 0 ? 1 : status;
 }

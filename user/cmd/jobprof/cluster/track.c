@@ -9,8 +9,8 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/cluster/cluster_args.h"
-#include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/verbs.h"
 #include "jobfile/stored.h"
 #include "view/cluster/cluster_view.h"
@@ -255,6 +255,6 @@ int verb_track(int argc, char **argv)
 		return options__wrong(&cmd_track, "--window is for one FILE");
 	if (!(o.args.window > 0))
 		o.args.window = WINDOW_S;
-	status = child_output__write("-", o.files[0], track_files, &o);
+	status = child_output__write("-", o.files[0], &POOL_STREAM, track_files, &o);
 	return status < 0 ? 1 : status;
 }

@@ -13,11 +13,14 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/compare/compare_besides.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_search.h"
+#include "cmd/jobprof/report/report.h"
 #include "cmd/jobprof/report/report_inputs.h"
 #include "cmd/jobprof/verbs.h"
+#include "hdf5/hdf5.h"
 #include "pool/pool.h"
 #include "view/compare/compare.h"
 
@@ -218,6 +221,9 @@ struct work {
 	struct compared_job side[2];
 	struct comparison c;
 	struct compare_how how;
+	struct compare_runs words; /* of the baseline, as they were named or found */
+	struct run *base;	   /* those of which there are files */
+	unsigned nbase;
 	struct comparison *earlier;
 	unsigned nearlier, left_out, later;
 	struct compared_job *seen; /* all of the baseline that were read */
@@ -228,6 +234,8 @@ struct work {
 	char notes[NOTES][NOTE];
 	const char *note_list[NOTES + 1];
 	unsigned nnotes;
+	char *template; /* of a page for a browser, which goes to fd */
+	int fd;
 };
 
 /* ---- reading */
@@ -428,22 +436,16 @@ static int judge_earlier(struct work *w, const struct model_job *j)
 	return 0;
 }
 
-/* 0, or the exit status; -1: the page would replace it, which has been said. */
-static int read_earlier(struct work *w, const struct compare_word *word)
+/* 0, or the exit status. */
+static int read_earlier(struct work *w, struct run *r)
 {
-	struct run r = {.word = word->text};
-	int status = runs_inputs(&r.in, word);
+	int status = read_job(r, w->run[0].job.grid.dt_s);
 
-	if (!status && w->args->html && html_page__is_input(w->args->html, r.in.v, r.in.n))
-		status = -1;
-	if (!status)
-		status = read_job(&r, w->run[0].job.grid.dt_s);
-	if (!status && judge_earlier(w, &r.job)) {
+	if (!status && judge_earlier(w, &r->job)) {
 		log_error("%s", strerror(ENOMEM));
 		status = 1;
 	}
-	model_job__free(&r.job);
-	report_inputs__free(&r.in);
+	model_job__free(&r->job);
 	return status;
 }
 
@@ -455,21 +457,42 @@ static const char *step_of(const char *word)
 	return dot && access(word, F_OK) ? dot : "";
 }
 
-static int find_baseline(struct work *w, struct compare_runs *runs)
+static int find_baseline_words(struct work *w)
 {
 	for (unsigned i = 0; i < w->args->nbaseline; i++) {
 		const char *word = w->args->baseline[i];
-		int err = runs_add(runs, word, w->args->dir, step_of(w->run[0].word));
+		int err = runs_add(&w->words, word, w->args->dir, step_of(w->run[0].word));
 
 		if (err) {
 			log_error("--baseline %s: %s", word, strerror(-err));
 			return 1;
 		}
 	}
-	if (runs->n)
+	if (w->words.n)
 		return 0;
 	log_error("--baseline: there is no profile in %s", w->args->baseline[0]);
 	return 1;
+}
+
+/* The files of the baseline: a run that has none has been named, and counts as none. 0, or the exit
+ * status. */
+static int find_baseline(struct work *w)
+{
+	int status = w->args->nbaseline ? find_baseline_words(w) : 0;
+
+	w->base = calloc(w->words.n + 1, sizeof(*w->base));
+	if (!w->base)
+		return 1;
+	for (unsigned i = 0; !status && i < w->words.n; i++) {
+		struct run *r = &w->base[w->nbase];
+
+		r->word = w->words.v[i].text;
+		if (runs_inputs(&r->in, &w->words.v[i]))
+			report_inputs__free(&r->in);
+		else
+			w->nbase++;
+	}
+	return status || (w->words.n && !w->nbase);
 }
 
 static void free_earlier(struct work *w)
@@ -480,38 +503,31 @@ static void free_earlier(struct work *w)
 	free(w->earlier);
 }
 
-/* A run that is not there or cannot be read has been named, and counts as none. 0, or the exit
- * status, which is not 0 where there is no other. */
-static int read_baseline(struct work *w, const struct compare_runs *runs)
+/* A run that cannot be read has been named, and counts as none. 0, or the exit status, which is not
+ * 0 where there is no other. */
+static int read_baseline(struct work *w)
 {
 	unsigned nread = 0;
-	int status = 0;
 
-	w->earlier = calloc(runs->n, sizeof(*w->earlier));
-	w->seen = calloc(runs->n, sizeof(*w->seen));
+	w->earlier = calloc(w->nbase, sizeof(*w->earlier));
+	w->seen = calloc(w->nbase, sizeof(*w->seen));
 	if (!w->earlier || !w->seen) {
 		log_error("%s", strerror(ENOMEM));
 		return 1;
 	}
-	for (unsigned i = 0; status >= 0 && i < runs->n; i++) {
-		status = read_earlier(w, &runs->v[i]);
-		nread += !status;
-	}
-	return status < 0 || !nread;
+	for (unsigned i = 0; i < w->nbase; i++)
+		nread += !read_earlier(w, &w->base[i]);
+	return !nread;
 }
 
 static int judge_by_baseline(struct work *w)
 {
-	struct compare_runs runs = {0};
-	int status = find_baseline(w, &runs);
+	int status = read_baseline(w);
 
-	if (!status)
-		status = read_baseline(w, &runs);
 	if (!status && compare__spread(w->spread, &w->c, w->earlier, w->nearlier)) {
 		log_error("%s", strerror(ENOMEM));
 		status = 1;
 	}
-	runs_free(&runs);
 	return status;
 }
 
@@ -520,21 +536,14 @@ static int judge_by_baseline(struct work *w)
 /* The comparison's JSON, which the page draws. 0, or the exit status. */
 static int write_html(const struct work *w, const struct compare_page *page)
 {
-	const struct report_inputs *a = &w->run[0].in, *b = &w->run[1].in;
-	struct job_input *inputs = calloc(a->n + b->n, sizeof(*inputs));
-	char *template = inputs ? html_page__template() : NULL;
-	json_t *json = template ? compare__json(page) : NULL;
-	int status = 1;
+	json_t *json = compare__json(page);
+	int err;
 
-	if (template) {
-		memcpy(inputs, a->v, a->n * sizeof(*inputs));
-		memcpy(inputs + a->n, b->v, b->n * sizeof(*inputs));
-		json_object_set_new(json, "version", json_string(JOBPROF_VERSION));
-		status = html_page__write(w->args->html, template, json, inputs, a->n + b->n);
-	}
-	free(template);
-	free(inputs);
-	return status;
+	json_object_set_new(json, "version", json_string(JOBPROF_VERSION));
+	err = html_page__put(w->fd, w->template, json);
+	if (err)
+		log_error("%s: cannot be written: %s", w->args->html, strerror(-err));
+	return err ? 1 : 0;
 }
 
 static int print_comparison(const struct work *w)
@@ -605,33 +614,100 @@ static int compare(struct work *w)
 	return 0;
 }
 
-static int compare_words_given(const struct args *args, char **words)
+/* In a limited child, which opens each file of one job once. 0, or the exit status. */
+static int compare_in_child(void *arg)
 {
-	struct work *w = calloc(1, sizeof(*w));
-	int status = w ? 0 : 1;
+	struct work *w = arg;
+	struct reader *held[2] = {NULL, NULL};
+	int status;
 
-	if (!status) {
-		w->args = args;
-		status = find_both(w, words);
-	}
-	if (!status)
-		status = read_both(w);
+	pool__has_workers();
+	for (int i = 0; i < 2; i++)
+		if (w->run[i].in.n == 1 && reader__open(&held[i], w->run[i].in.v->path))
+			held[i] = NULL; /* which is said where it is read */
+	status = read_both(w);
 	if (!status)
 		status = compare(w);
-	if (!status && args->nbaseline)
+	if (!status && w->args->nbaseline)
 		status = judge_by_baseline(w);
 	if (!status)
 		status = print_comparison(w);
-	for (int i = 0; w && i < 2; i++) {
+	for (int i = 0; i < 2; i++)
+		reader__free(held[i]);
+	return status;
+}
+
+static int page_in_child(void *arg, int fd, bool *keep)
+{
+	struct work *w = arg;
+	int status;
+
+	w->fd = fd;
+	status = compare_in_child(w);
+	*keep = !status;
+	return status;
+}
+
+static bool would_replace_input(const struct work *w)
+{
+	const char *html = w->args->html;
+
+	for (int i = 0; i < 2; i++)
+		if (html_page__is_input(html, w->run[i].in.v, w->run[i].in.n))
+			return true;
+	for (unsigned i = 0; i < w->nbase; i++)
+		if (html_page__is_input(html, w->base[i].in.v, w->base[i].in.n))
+			return true;
+	return false;
+}
+
+static int write_page(struct work *w)
+{
+	int status = 1;
+
+	if (would_replace_input(w))
+		return 1;
+	w->template = html_page__template();
+	if (w->template)
+		status = child_output__write(w->args->html, w->run[0].in.v->path, &REPORT_LIMITS,
+					     page_in_child, w);
+	free(w->template);
+	return status < 0 ? 1 : status;
+}
+
+static void free_work(struct work *w)
+{
+	for (int i = 0; i < 2; i++) {
 		report_inputs__free(&w->run[i].in);
 		model_job__free(&w->run[i].job);
 		compared_job__free(&w->side[i]);
 	}
-	if (w) {
-		compare_besides__free(&w->besides);
-		free_earlier(w);
-	}
+	for (unsigned i = 0; i < w->nbase; i++)
+		report_inputs__free(&w->base[i].in);
+	free(w->base);
+	runs_free(&w->words);
+	compare_besides__free(&w->besides);
+	free_earlier(w);
 	free(w);
+}
+
+static int compare_words_given(const struct args *args, char **words)
+{
+	struct work *w = calloc(1, sizeof(*w));
+	int status;
+
+	if (!w) {
+		log_error("%s", strerror(ENOMEM));
+		return 1;
+	}
+	w->args = args;
+	status = find_both(w, words);
+	if (!status)
+		status = find_baseline(w);
+	if (!status)
+		status = args->html ? write_page(w)
+				    : pool__call_verb(compare_in_child, w, &REPORT_LIMITS);
+	free_work(w);
 	return status;
 }
 

@@ -11,12 +11,12 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/fold/fold_read.h"
 #include "cmd/jobprof/fold/fold_region.h"
 #include "cmd/jobprof/fold/fold_store.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
-#include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/verbs.h"
 #include "hdf5/hdf5.h"
 #include "model/symbols.h"
@@ -249,7 +249,8 @@ static int run_options(struct options *o)
 		log_error("--store: %s", strerror(errno));
 		return 1;
 	}
-	status = child_output__write(o->svg ? o->svg : "-", o->file.path, fold_file, o);
+	status = child_output__write(o->svg ? o->svg : "-", o->file.path, &POOL_STREAM, fold_file,
+				     o);
 	if (o->store && !status)
 		status = fold_store__write(o->stored, o->file.path);
 	if (o->store)

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/str.h"
+#include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_search.h"
@@ -19,6 +20,7 @@
 #include "cmd/jobprof/report/report_inputs.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
+#include "hdf5/hdf5.h"
 #include "jobfile/store.h"
 #include "pool/pool.h"
 #include "view/report/report.h"
@@ -50,21 +52,26 @@ struct judging {
 	unsigned nleft;
 };
 
-/* A row that is added. */
-struct adding {
-	struct report_jobs *jobs;
-	const char *path;
-};
-
-static int add_job(const struct report *r, void *ctx)
+static int put_job_row(const struct report *r, struct message *m, void *ctx)
 {
-	const struct adding *a = ctx;
-	uint32_t job = input_search__job(a->path);
+	(void)ctx;
+	return report_jobs__put(r, m);
+}
+
+static int take_job_row(struct message *m, void *ctx)
+{
+	const struct judging *w = ctx;
+	const char *path = w->group[0].path;
+	uint32_t job = input_search__job(path);
 	char id[16] = "";
+	int err;
 
 	if (job)
 		snprintf(id, sizeof(id), "%u", job);
-	return report_jobs__add(a->jobs, r, a->path, id) ? 1 : 0;
+	err = report_jobs__take(w->jobs, m, path, id);
+	if (err)
+		log_error("%s: %s", path, reader__strerror(err));
+	return err ? 1 : 0;
 }
 
 static size_t dir_length(const char *path)
@@ -113,9 +120,9 @@ static void leave_job(struct judging *w, unsigned n)
 
 static int judge_group(struct judging *w, unsigned n)
 {
-	struct adding a = {w->jobs, w->group[0].path};
+	const struct report_question q = {put_job_row, take_job_row, w};
 
-	return report__judge(w->group, n, w->o, add_job, &a);
+	return report__ask(w->group, n, w->o, &q);
 }
 
 /* The next job. Two of one id, as of two clusters, are told apart by what the files say, and are in
@@ -249,18 +256,39 @@ static json_t *rows_of(const struct verdict *v)
 	return rows;
 }
 
-/* 0, or the exit status and it has said what is wrong. */
-static int store_write(const struct report *r, const char *path)
+static int put_json(json_t *json, int digits, struct message *m)
+{
+	char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(digits)) : NULL;
+
+	if (text)
+		message__put_text(m, text);
+	free(text);
+	json_decref(json);
+	return text ? 0 : 1;
+}
+
+/* The report, the rows of the table of findings, and what all that is stored has as attributes. */
+static int put_stored(const struct report *r, struct message *m)
 {
 	const struct time_grid *g = &r->job->grid;
-	json_t *json = report__json(r), *rows = rows_of(r->verdict);
-	char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
+	json_t *common = json_pack("{s:i, s:f, s:f}", "version", 1, "source_begin", g->t0_ns / 1e9,
+				   "source_end", g->t0_ns / 1e9 + g->end_s);
+	int status = put_json(report__json(r), 15, m);
+
+	status |= put_json(rows_of(r->verdict), 17, m);
+	return status | put_json(common, 17, m);
+}
+
+static int take_stored(struct message *m, const char *path)
+{
+	const char *text = message__take_text(m);
+	json_t *json = json_loads(text, 0, NULL),
+	       *rows = json_loads(message__take_text(m), 0, NULL),
+	       *common = json_loads(message__take_text(m), 0, NULL);
 	const struct store_group groups[] = {
 		{"pika", json_object_get(json, "pika")},
 		{"io", json_object_get(json, "io")},
 	};
-	json_t *common = json_pack("{s:i, s:f, s:f}", "version", 1, "source_begin", g->t0_ns / 1e9,
-				   "source_end", g->t0_ns / 1e9 + g->end_s);
 	const struct store_results results = {
 		.groups = groups,
 		.ngroups = sizeof(groups) / sizeof(*groups),
@@ -268,12 +296,11 @@ static int store_write(const struct report *r, const char *path)
 		.report = text,
 		.common = common,
 	};
-	bool ok = text && rows && common;
+	bool ok = json && rows && common;
 
 	if (!ok)
 		log_error("%s", strerror(ENOMEM));
 	ok = ok && !store__analysis(path, &results);
-	free(text);
 	json_decref(rows);
 	json_decref(common);
 	json_decref(json);
@@ -342,11 +369,15 @@ static const char *const form_options[] = {
 	[REPORT_WHY] = "--why", [REPORT_STORE] = "--store", [REPORT_HTML] = "--html",
 };
 
+/* Of a report in its child: where it goes. */
 struct printing {
 	const struct report_opts *opts;
-	FILE *out;
 	const struct job_input *inputs;
 	unsigned n;
+	FILE *out;
+	struct message *m; /* REPORT_STORE */
+	int fd;		   /* REPORT_HTML */
+	char *template;	   /* likewise */
 };
 
 /* The bins that rules judge are long, and longer yet where units are many. What is drawn of a job
@@ -372,28 +403,22 @@ static bool has_same_units(const struct model_job *a, const struct model_job *b)
 	       a->main_step == b->main_step;
 }
 
-/* Writes the page; the job is read once more where shorter bins are drawn. 0, or the exit status.
- */
-static int write_html(const struct report *r, const struct report_opts *o,
-		      const struct job_input *inputs, unsigned n)
+/* Writes the page; rows are read once more where shorter bins are drawn. 0, or the exit status. */
+static int write_html(const struct report *r, const struct printing *p)
 {
 	const struct job_options how = {.dt_s = drawn_bin_s(r->job), .drawn = true};
 	struct model_job drawn = {0};
 	struct report with = *r;
-	const struct job_input rules = {.path = o->rules};
-	char *template;
-	int status;
+	int err;
 
-	if (o->rules && html_page__is_input(o->html, &rules, 1))
-		return 1;
-	if (how.dt_s > 0 && !model_job__read(&drawn, inputs, n, &how) &&
+	if (how.dt_s > 0 && !model_job__read(&drawn, p->inputs, p->n, &how) &&
 	    has_same_units(&drawn, r->job))
 		with.drawn = &drawn;
-	template = html_page__template();
-	status = template ? html_page__write(o->html, template, page_json(&with), inputs, n) : 1;
-	free(template);
+	err = html_page__put(p->fd, p->template, page_json(&with));
+	if (err)
+		log_error("%s: cannot be written: %s", p->opts->html, strerror(-err));
 	model_job__free(&drawn);
-	return status;
+	return err ? 1 : 0;
 }
 
 /* 0, or the exit status. */
@@ -409,9 +434,9 @@ static int put_form(const struct report *r, const struct printing *p)
 	case REPORT_WHY:
 		return print_why(r, o->why, out);
 	case REPORT_STORE:
-		return store_write(r, o->store);
+		return put_stored(r, p->m);
 	case REPORT_HTML:
-		return write_html(r, o, p->inputs, p->n);
+		return write_html(r, p);
 	case REPORT_JSON:
 		return print_json(r, out);
 	default:
@@ -447,22 +472,87 @@ static int print_one(const struct report *r, void *ctx)
 	return print_form(r, ctx);
 }
 
+static int print_in_child(void *arg)
+{
+	struct printing *p = arg;
+	int status = report__judge(p->inputs, p->n, p->opts, print_one, p);
+
+	return fflush(p->out) ? 1 : status; /* stdout's errors are said by its child */
+}
+
+static int html_in_child(void *arg, int fd, bool *keep)
+{
+	struct printing *p = arg;
+	int status;
+
+	p->fd = fd;
+	status = report__judge(p->inputs, p->n, p->opts, print_one, p);
+	*keep = !status;
+	return status;
+}
+
+static int write_page(struct printing *p)
+{
+	const struct report_opts *o = p->opts;
+	const struct job_input rules = {.path = o->rules};
+	int status = 1;
+
+	if ((o->rules && html_page__is_input(o->html, &rules, 1)) ||
+	    html_page__is_input(o->html, p->inputs, p->n))
+		return 1;
+	p->template = html_page__template();
+	if (p->template)
+		status = child_output__write(o->html, p->inputs[0].path, &REPORT_LIMITS,
+					     html_in_child, p);
+	free(p->template);
+	return status < 0 ? 1 : status;
+}
+
+static int put_stored_form(const struct report *r, struct message *m, void *ctx)
+{
+	struct printing *p = ctx;
+
+	p->m = m;
+	return print_form(r, p);
+}
+
+static int take_stored_form(struct message *m, void *ctx)
+{
+	const struct printing *p = ctx;
+
+	return take_stored(m, p->inputs[0].path);
+}
+
+/* 0, or the exit status; REPORT_SEVERAL. */
+static int put_report(struct printing *p)
+{
+	const struct report_question stored = {put_stored_form, take_stored_form, p};
+
+	switch (p->opts->form) {
+	case REPORT_STORE:
+		return report__ask(p->inputs, p->n, p->opts, &stored);
+	case REPORT_HTML:
+		return write_page(p);
+	default:
+		fflush(p->out);
+		return pool__call_verb(print_in_child, p, &REPORT_LIMITS);
+	}
+}
+
 int report__files(const struct job_input *inputs, unsigned n, const struct report_opts *o,
 		  FILE *out)
 {
-	struct report_opts own = *o;
-	struct printing p = {&own, out, inputs, n};
+	struct printing p = {.opts = o, .inputs = inputs, .n = n, .out = out};
 	bool can_be_several = o->form == REPORT_PAGE || o->form == REPORT_JSON;
 	int status;
 
-	own.store = inputs[0].path;
 	if (n > 1 && o->form == REPORT_STORE) {
 		log_error("--store needs one job file: jobprof merge makes it of node-step files");
 		return 2;
 	}
 	if (can_be_several && jobs_are_several(inputs, n))
 		return jobs_files(inputs, n, o, out);
-	status = report__judge(inputs, n, o, print_one, &p);
+	status = put_report(&p);
 	if (status != REPORT_SEVERAL)
 		return status;
 	if (can_be_several)

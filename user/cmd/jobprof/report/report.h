@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "model/job/job.h"
+#include "pool/pool.h"
 #include "view/report/report.h"
 
 enum report_form { REPORT_PAGE, REPORT_JSON, REPORT_FACTS, REPORT_WHY, REPORT_STORE, REPORT_HTML };
@@ -17,7 +18,6 @@ struct report_opts {
 	unsigned lines_after; /* that a run prints below the page */
 	const char *more;     /* of a run: what prints all */
 	const char *name;     /* NULL: the job's */
-	const char *store;    /* a job file; the report is stored there instead of printed */
 	const char *html;     /* where the page for a browser is written */
 	bool force;	      /* issues of PIKA of any job */
 	const char *why;      /* a rule's id */
@@ -31,12 +31,28 @@ void report__print_rules(FILE *out);
 /* What is done with a report. 0, or the exit status. */
 typedef int report_use(const struct report *r, void *ctx);
 
-#define REPORT_SEVERAL (-1)
+#define REPORT_SEVERAL 100 /* no use returns it */
 
-/* Reads and judges files of one job. What the use returns; 1, and it has said what is wrong;
- * REPORT_SEVERAL: the files are of several jobs. */
+/* Of a child that judges, for report__judge(). */
+#define REPORT_LIMITS ((struct pool_limits){UINT64_C(8) << 30, 120})
+
+/* In a limited child (pool/pool.h), which opens a file once: reads and judges files of one job.
+ * What the use returns; 1, and it has said what is wrong; REPORT_SEVERAL: the files are of several
+ * jobs. */
 int report__judge(const struct job_input *inputs, unsigned n, const struct report_opts *o,
 		  report_use *use, void *ctx);
+
+/* What is asked of a report, in the child, and what becomes of the answer, in this process. Both
+ * return 0 or an exit status. */
+struct report_question {
+	int (*put)(const struct report *r, struct message *m, void *ctx);
+	int (*take)(struct message *m, void *ctx);
+	void *ctx;
+};
+
+/* The same in a child of its own. */
+int report__ask(const struct job_input *inputs, unsigned n, const struct report_opts *o,
+		const struct report_question *q);
 
 /* The report, or of several jobs their table. 0, or the exit status and it has said what is wrong.
  */

@@ -8,6 +8,8 @@
 
 #include "analysis/job/facts_fill.h"
 #include "base/log.h"
+#include "hdf5/hdf5.h"
+#include "pool/pool.h"
 #include "view/report/report.h"
 #include "view/report/spark.h"
 
@@ -55,8 +57,8 @@ void report__print_rules(FILE *out)
 }
 
 /* 0, or the exit status. */
-static int judge_job(const struct model_job *j, const struct report_opts *o, report_use *use,
-		     void *ctx)
+static int judge_job(const struct model_job *j, const struct report_opts *o,
+		     const struct rules_text *text, report_use *use, void *ctx)
 {
 	struct facts facts;
 	struct verdict verdict = {0};
@@ -75,7 +77,7 @@ static int judge_job(const struct model_job *j, const struct report_opts *o, rep
 		.more = o->more,
 		.name = o->name,
 	};
-	const struct rules_options rules = {.site = o->rules};
+	const struct rules_options rules = {.site = o->rules, .text = text};
 	int err = facts__of(&facts, j), status = 1;
 
 	if (!err)
@@ -112,8 +114,9 @@ static void log_no_rows(const struct model_job *j, const struct job_input *in)
 					  : "it has no rows, or all of one instant");
 }
 
-int report__judge(const struct job_input *inputs, unsigned n, const struct report_opts *o,
-		  report_use *use, void *ctx)
+/* 0, or the exit status. */
+static int read_and_judge(const struct job_input *inputs, unsigned n, const struct report_opts *o,
+			  const struct rules_text *rules, report_use *use, void *ctx)
 {
 	const struct job_options how = {0};
 	struct model_job job;
@@ -121,7 +124,7 @@ int report__judge(const struct job_input *inputs, unsigned n, const struct repor
 	int status = 1;
 
 	if (!err)
-		status = judge_job(&job, o, use, ctx);
+		status = judge_job(&job, o, rules, use, ctx);
 	else if (err == -EINVAL)
 		status = REPORT_SEVERAL;
 	else if (err == -ENODATA)
@@ -130,4 +133,81 @@ int report__judge(const struct job_input *inputs, unsigned n, const struct repor
 		log_error("%s: %s", n ? inputs[0].path : "", strerror(-err));
 	model_job__free(&job);
 	return status;
+}
+
+int report__judge(const struct job_input *inputs, unsigned n, const struct report_opts *o,
+		  report_use *use, void *ctx)
+{
+	struct reader *held = NULL;
+	struct rules_text rules;
+	int status;
+
+	pool__has_workers();
+	rules_text__read(&rules,
+			 o->rules); /* by the rights of this process, not of a file's owner */
+	if (n == 1 && reader__open(&held, inputs->path))
+		held = NULL; /* which is said where it is read */
+	status = read_and_judge(inputs, n, o, &rules, use, ctx);
+	reader__free(held);
+	rules_text__free(&rules);
+	return status;
+}
+
+/* ---- in a child of its own */
+
+struct asking {
+	const struct job_input *inputs;
+	unsigned n;
+	const struct report_opts *o;
+	const struct report_question *q;
+	struct message *m;
+};
+
+static int put_answer(const struct report *r, void *ctx)
+{
+	const struct asking *a = ctx;
+
+	return a->q->put(r, a->m, a->q->ctx);
+}
+
+/* The message begins with the exit status; the answer follows where that is 0. */
+static int answer(void *arg, unsigned item, struct message *m)
+{
+	struct asking *a = arg;
+	size_t begin = m->len;
+	int status = 0;
+
+	(void)item;
+	a->m = m;
+	message__put(m, &status, sizeof(status));
+	status = report__judge(a->inputs, a->n, a->o, put_answer, a);
+	if (status) {
+		m->len = begin;
+		message__put(m, &status, sizeof(status));
+	}
+	return 0;
+}
+
+int report__ask(const struct job_input *inputs, unsigned n, const struct report_opts *o,
+		const struct report_question *q)
+{
+	struct asking a = {.inputs = inputs, .n = n, .o = o, .q = q};
+	const struct pool_work work = {answer, &a, 1};
+	struct pool *pool = NULL;
+	const int *status = NULL;
+	struct message *m;
+	int err = pool__start(&pool, &work, 1, &REPORT_LIMITS), result = 1;
+
+	if (!err)
+		err = pool__next(pool, &m);
+	if (!err)
+		status = message__take(m, sizeof(*status));
+	if (status)
+		result = *status ? *status : q->take(m, q->ctx);
+	if (err == -EINTR)
+		pool__follow_signal();
+	else if (!status)
+		log_error("%s: %s", inputs->path, reader__strerror(err ? err : -EBADMSG));
+	pool__free(pool);
+	return result;
 }

@@ -284,9 +284,22 @@ static int window_report_print(const struct window *w, const struct journal_file
 	return report__on_stderr(rows->path, &how);
 }
 
-static int take_json(const struct report *r, void *json)
+static int put_json(const struct report *r, struct message *m, void *ctx)
 {
-	*(json_t **)json = report__json(r);
+	json_t *json = report__json(r);
+	char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+
+	(void)ctx;
+	if (text)
+		message__put_text(m, text);
+	free(text);
+	json_decref(json);
+	return text ? 0 : 1;
+}
+
+static int take_json(struct message *m, void *json)
+{
+	*(json_t **)json = json_loads(message__take_text(m), 0, NULL);
 	return 0;
 }
 
@@ -296,7 +309,8 @@ static json_t *window_report_json(const struct window *w, const struct journal_f
 	const struct report_opts how = how_of(w);
 	json_t *json = NULL;
 
-	report__judge(&(struct job_input){.path = rows->path}, 1, &how, take_json, &json);
+	report__ask(&(struct job_input){.path = rows->path}, 1, &how,
+		    &(struct report_question){put_json, take_json, &json});
 	return json;
 }
 

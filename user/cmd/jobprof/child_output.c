@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Output files that a child process with limits writes; this process puts them in place. */
-#include "cmd/jobprof/run/child_output.h"
+#include "cmd/jobprof/child_output.h"
 
 #include <errno.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static int in_child(void *arg)
 	return status;
 }
 
-int child_output__write(const char *path, const char *from,
+int child_output__write(const char *path, const char *from, const struct pool_limits *l,
 			int (*fn)(void *arg, int fd, bool *keep), void *arg)
 {
 	struct work w = {.fn = fn, .arg = arg, .keep = pool__share(sizeof(bool))};
@@ -42,7 +42,7 @@ int child_output__write(const char *path, const char *from,
 	status = output_file__open(&out, path, from, options__overwrites());
 	if (!status) {
 		w.fd = out.fd;
-		status = pool__call_verb(in_child, &w, &POOL_STREAM);
+		status = pool__call_verb(in_child, &w, l);
 		if (output_file__close(&out, *w.keep) && *w.keep)
 			status = 1;
 	}

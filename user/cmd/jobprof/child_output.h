@@ -6,13 +6,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "pool/pool.h"
+
 /*
  * Runs fn(arg, fd, &keep) in a child (pool/pool.h), fd being the output at path as
  * output_file__open has it, from being what is read, and lets the output take its place if the
  * child ended well enough to set keep and the output is whole. Returns what fn returned; 1 where
  * the child died or the output cannot be closed, said; -errno: the output cannot be made, said.
  */
-int child_output__write(const char *path, const char *from,
+int child_output__write(const char *path, const char *from, const struct pool_limits *l,
 			int (*fn)(void *arg, int fd, bool *keep), void *arg);
 /* fn(arg, out), out being a stream to a copy of fd, which is closed then. 0, -errno of it or of
  * fn. */
