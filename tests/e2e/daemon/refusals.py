@@ -247,12 +247,17 @@ def bad_configuration():
     old = r"running with the old settings, %s has an error in line %d: MaxSlots: " % (
         e.conf, [k for k, v in e.settings.items() if v is not None].index("MaxSlots") + 1)
     p = status(e)
-    is_true("configuration: --status of one that became bad", p.returncode == 1 and re.search(old, p.stderr) and
+    is_true("configuration: --status of one that became bad", p.returncode == 1 and
+            re.fullmatch("jobprofd: %s.*\n" % old, p.stderr) and
             "\nrunning: since" in p.stdout and not re.search("^problem", p.stdout, re.M) and
             p.stdout.endswith("status: there are problems\n"), p.stdout + p.stderr)
     e.proc.send_signal(signal.SIGHUP)
     e.wait_said("old settings stay in force")
     works(e, "configuration: a bad one at SIGHUP leaves the old in force")
+    p = status(e)
+    is_equal("configuration: --status says once that it is bad", (
+        p.returncode, p.stderr, [re.sub("since .*?: ", "", line) for line in p.stdout.splitlines() if "MaxSlots" in line]),
+             (1, "", ["problem: " + old + '"many" is not a number from 16 to 4096']))
     e.configure(MaxSlots="128")
     p = status(e)
     is_true("configuration: --status when SIGHUP met a bad one", p.returncode == 1 and not p.stderr and

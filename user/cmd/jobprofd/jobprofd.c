@@ -312,6 +312,9 @@ int main(int argc, char **argv)
 		return 1;
 	whole = whole_path(a.config);
 	a.config = whole ? whole : a.config;
+	/* what is wrong with a file that can be read is said once, with the answer */
+	if (a.status && (!access(a.config, R_OK) || errno != EACCES))
+		log__set_level(LOGL_NONE);
 	status = load_config(&a, &c, &f);
 	status = run(&a, &c, &f, status != 0);
 	config__free(&c);
