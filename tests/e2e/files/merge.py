@@ -476,7 +476,13 @@ def two_jobs_of_one_id_are_not_one():
             st, err = merge(prof, "-j", "7", *more, cwd=d)
             is_true("two jobs, %s %s" % (what, " ".join(more)), st == 1 and err.count("\n") == 1 and
                     "2 jobs" in err and OLD in err and "--job-start" in err and
+                    "whose %s differ" % {"cluster": "clusters", "SLUID": "SLUIDs", "uid": "users",
+                                         "start of the job": "starts"}.get(what, "steps' times") in err and
                     inputs(prof) == before and not os.listdir(d), (st, err, os.listdir(d)))
+    prof = pair({"Cluster": "a"}, {"Cluster": "b"}, apart=0)
+    st, err = merge(prof, "-j", "7")
+    is_true("two jobs that began at once: what differs, and a way out", st == 1 and "whose clusters differ" in err and
+            "to another directory" in err and "--job-start" not in err and len(inputs(prof)) == 2, err)
 
 
 def a_long_job_is_one():
