@@ -295,30 +295,27 @@ lint-flags: $(SKEL)
 	$(info $(CPPFLAGS) -Iuser/sensor/plugin $(H5_CFLAGS) $(LUA_CFLAGS) $(SLURM_FLAGS) $(MPI_CFLAGS:-I%=-isystem %) -std=gnu11)
 	$(info unseen:$(if $(SLURM_NUMBER),,user/slurm/.*_jobprof\.c)$(if $(MPI_LIBS),,|user/cmd/reduce_mpi/.*))
 
+# true: only the names are wanted, of what may or may not have been built.
+UNINSTALLS := false
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/jobprof \
 		$(DESTDIR)$(UNITDIR) $(DESTDIR)$(SYSCONFDIR)/jobprof
 	install -m 755 $(B)/jobprofd $(B)/jobprof-dump $(DESTDIR)$(PREFIX)/sbin
 	install -m 711 $(B)/jobprof $(DESTDIR)$(PREFIX)/bin
 	install -m 711 $(B)/jobprof-writer $(DESTDIR)$(PREFIX)/libexec/jobprof
-	if [ -f $(B)/jobprof-reduce-mpi ]; then install -m 711 $(B)/jobprof-reduce-mpi $(DESTDIR)$(PREFIX)/libexec/jobprof; fi
+	if [ -f $(B)/jobprof-reduce-mpi ] || $(UNINSTALLS); then install -m 711 $(B)/jobprof-reduce-mpi $(DESTDIR)$(PREFIX)/libexec/jobprof; fi
 	ln -sf ../../bin/jobprof $(DESTDIR)$(PREFIX)/libexec/jobprof/sh5util
 	for m in $(MAN); do d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; install -d $$d && install -m 644 $$m $$d; done
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -d $(DESTDIR)$(PREFIX)/share/jobprof
 	install -m 644 user/findings/rules.lua $(DESTDIR)$(PREFIX)/share/jobprof
-	if [ -f $(PAGE) ]; then install -m 644 $(PAGE) $(DESTDIR)$(PREFIX)/share/jobprof; fi
+	if [ -f $(PAGE) ] || $(UNINSTALLS); then install -m 644 $(PAGE) $(DESTDIR)$(PREFIX)/share/jobprof; fi
 	install -m 644 $(COMPLETED) $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	sed 's|@PREFIX@|$(PREFIX)|g' conf/jobprofd.service.in > $(DESTDIR)$(UNITDIR)/jobprofd.service
 	install -m 644 conf/jobprof.conf.example $(DESTDIR)$(SYSCONFDIR)/jobprof/jobprof.conf.example
 
-# What an installation consists of is said once: one into an empty directory is the list.
-uninstall: all
-	$(Q)list=$$(mktemp -d) && trap 'rm -rf "$$list"' EXIT && \
-	$(MAKE) -s install DESTDIR="$$list" && cd "$$list" && \
-	find . ! -type d -printf '%P\n' | while read -r f; do rm -f "$(DESTDIR)/$$f"; done && \
-	find . -depth -type d -path '*jobprof*' -printf '%P\n' | while read -r d; do \
-		rmdir "$(DESTDIR)/$$d" 2>/dev/null || true; done
+uninstall:
+	$(Q)scripts/uninstall "$(DESTDIR)" $(MAKE) -s $(addprefix -o ,all slurm $(LIBJOBPROF)) UNINSTALLS=true install
 	$(Q)$(tell_loader)
 
 clean:

@@ -352,7 +352,63 @@ TEST(our_includes_are_held_to_our_rules)
 	config__free(&c);
 	refused("\nInclude missing.conf\n", "jobprof.conf:2: Include");
 	assert_non_null(strstr(said, "No such file"));
-	refused("Include jobprof.conf\n", "more than 8 files deep");
+}
+
+static unsigned times_said(const char *text)
+{
+	unsigned n = 0;
+
+	for (const char *at = said; (at = strstr(at, text)); at++)
+		n++;
+	return n;
+}
+
+TEST(a_file_that_includes_itself_is_one_error)
+{
+	struct config c;
+	char name[16], text[64];
+
+	refused("Include jobprof.conf\nOops=1\nInclude jobprof.conf\n",
+		"jobprof.conf: cannot read it: it is included by itself");
+	assert_non_null(strstr(said, "jobprof.conf:1: Include"));
+	assert_non_null(strstr(said, "jobprof.conf:3: Include"));
+	assert_int_equal(times_said("\n"), 3);
+
+	put("a.conf", "Oops=1\nInclude b.conf\n");
+	put("b.conf", "\nOops=2\nInclude a.conf\n");
+	refused("Include a.conf\n", "b.conf:3: Include");
+	assert_int_equal(times_said("it is included by itself"), 1);
+	assert_int_equal(times_said("Oops"), 2);
+
+	put("slurm.conf", "JobAcctGatherFrequency=often\nInclude slurm.conf\n");
+	refused("Include slurm.conf\n", "slurm.conf:2: Include");
+	assert_int_equal(times_said("\n"), 2);
+
+	put("a.conf", "MaxSlots=64\n"); /* twice in a row is no circle */
+	assert_int_equal(load(&c, "Include a.conf\nInclude a.conf\n"), 0);
+	config__free(&c);
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "deep%d.conf", i);
+		snprintf(text, sizeof(text), "Include deep%d.conf\n", i + 1);
+		put(name, text);
+	}
+	refused("Include deep0.conf\n", "deep6.conf:1: Include deep7.conf: more than 8 files");
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "deep%d.conf", i);
+		unlink(in_dir(name));
+	}
+}
+
+TEST(all_that_is_wrong_in_a_list_is_said)
+{
+	refused("JobAcctGatherFrequency=task=0.01,foo=3,energy=5,=1\n",
+		":1: JobAcctGatherFrequency: \"task=0.01\": seconds");
+	assert_non_null(strstr(said, "; \"foo=3\" is not"));
+	assert_non_null(strstr(said, "; \"=1\" is not"));
+	assert_null(strstr(said, "energy=5"));
+	put("slurm.conf", "JobAcctGatherFrequency=task=0.01,foo=3\n");
+	refused("Include slurm.conf\n", "slurm.conf:1: JobAcctGatherFrequency: \"task=0.01\"");
+	assert_non_null(strstr(said, "; \"foo=3\" is not"));
 }
 
 TEST(unreadable_files_give_their_error)
@@ -466,7 +522,8 @@ static int remove_dir(void **state)
 {
 	static const char *const names[] = {"jobprof.conf",	"slurm.conf",	"more.conf",
 					    "acct_gather.conf", "node-n7.conf", "w.conf",
-					    "printed.conf",	"example.conf", "node-enccs.conf"};
+					    "printed.conf",	"example.conf", "node-enccs.conf",
+					    "a.conf",		"b.conf"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unlink(in_dir(names[i]));

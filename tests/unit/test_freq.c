@@ -6,7 +6,7 @@
 #include "tests/unit/unit.h"
 #include "base/freq.h"
 
-static char err[256];
+static char err[512];
 
 static struct freq parsed(const char *text)
 {
@@ -124,6 +124,24 @@ TEST(bad_input_is_refused_and_changes_nothing)
 	}
 	assert_int_equal(freq__parse("cpu=1", &(struct freq){0}, err, sizeof(err)), -EINVAL);
 	assert_non_null(strstr(err, "task, energy"));
+}
+
+TEST(every_reason_is_said)
+{
+	struct freq f = parsed("7");
+	char little[64];
+
+	assert_int_equal(freq__parse("task=0.01,cpu=1,energy=2,gpu=1", &f, err, sizeof(err)),
+			 -EINVAL);
+	assert_non_null(strstr(err, "\"task=0.01\": "));
+	assert_non_null(strstr(err, "; \"cpu=1\" "));
+	assert_non_null(strstr(err, "; \"gpu=1\" "));
+	assert_null(strstr(err, "energy=2"));
+	assert_int_equal(freq__parse("task=0.01,cpu=1,gpu=1", &f, little, sizeof(little)), -EINVAL);
+	assert_string_equal(little, "\"task=0.01\": seconds are 0 (off) or 0.1 to 86400; ...");
+	assert_int_equal(freq__parse_slurms("task=9,cpu=1,gpu=1", &f, err, sizeof(err)), 0);
+	assert_non_null(strstr(err, "\"cpu=1\" "));
+	assert_non_null(strstr(err, "; \"gpu=1\" "));
 }
 
 int main(void)

@@ -76,6 +76,27 @@ TEST(sensors_that_are_none)
 	}
 }
 
+TEST(every_sensor_that_is_none_is_said)
+{
+	struct ipmi_settings s;
+	char err[512];
+
+	ipmi_settings__init(&s);
+	assert_int_equal(ipmi_settings__set(&s, "EnergyIPMIPowerSensors", "Node=x,1,y;CPU;Fan=z",
+					    err, sizeof(err)),
+			 -EINVAL);
+	assert_string_equal(err,
+			    "sensor \"x\" of \"Node\" is not a record id, DCMI or DCMI_ENHANCED; "
+			    "sensor \"y\" of \"Node\" is not a record id, DCMI or DCMI_ENHANCED; "
+			    "\"CPU\" is not LABEL=ID,ID...; "
+			    "sensor \"z\" of \"Fan\" is not a record id, DCMI or DCMI_ENHANCED");
+	assert_int_equal(
+		ipmi_settings__set(&s, "EnergyIPMIPowerSensors", "CPU=x", err, sizeof(err)),
+		-EINVAL);
+	assert_non_null(strstr(err, "\"x\""));
+	assert_non_null(strstr(err, "; no label \"Node\""));
+}
+
 TEST(other_keys)
 {
 	struct ipmi_settings s;

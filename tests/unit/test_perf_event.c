@@ -356,6 +356,28 @@ TEST(lists_without_sense_are_refused)
 	refused(longest, -EINVAL, "longer than 95");
 }
 
+TEST(every_event_that_is_wrong_is_said)
+{
+	struct perf_event ev[MAX];
+	char err[1024];
+
+	assert_int_equal(
+		perf_event__parse("cylces,cs:x,,r1;r2,nothing", intel, ev, MAX, err, sizeof(err)),
+		-ENOENT);
+	assert_non_null(strstr(err, "cylces: no such event"));
+	assert_non_null(strstr(err, "; cs:x: \"x\" is not one of the modifiers"));
+	assert_non_null(strstr(err, "; an event is missing"));
+	assert_non_null(strstr(err, "; nothing: no such event"));
+	/* what is left of the sets is not compared, and one reason is said once */
+	assert_int_equal(perf_event__parse("r1,x:;r1,x:", intel, ev, MAX, err, sizeof(err)),
+			 -ENOENT);
+	assert_null(strstr(err, "the sets"));
+	assert_int_equal(perf_event__parse("r1,r2,r3,r4,r5,r6,r7,r8,r9,ra", intel, ev, MAX, err,
+					   sizeof(err)),
+			 -EINVAL);
+	assert_string_equal(err, "more than 8 events");
+}
+
 /* Any bytes in any order: an answer, and no access outside. */
 TEST(noise_is_survived)
 {

@@ -151,6 +151,10 @@ TEST(mistakes_are_errors)
 	put_x86("GenuineIntel", 6, 63);
 	assert_int_equal(expand("@cpu", out, err), -EINVAL);
 	assert_non_null(strstr(err, "none of @cpi, @memory and @flops"));
+	assert_int_equal(expand("@cpu;cycles;@mem", out, err), -EINVAL);
+	assert_non_null(strstr(err, "@cpu is none of"));
+	assert_non_null(strstr(err, "; @mem is none of"));
+	assert_string_equal(out, "cycles");
 	assert_int_equal(expand("@cpi;;cycles", out, err), 0);
 	assert_string_equal(out, ";cycles"); /* in which perf_event__parse() misses an event */
 	put_x86("GenuineIntel", 6, 85);

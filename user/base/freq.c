@@ -90,13 +90,14 @@ static int parse_item(const char *item, bool first, bool slurms, struct freq *f,
 	return 0;
 }
 
-/* slurms: what is wrong is passed over, and the first of it is in err. */
+/* All that is wrong is in err. slurms: it is passed over. */
 static int parse_list(const char *text, bool slurms, struct freq *f, char *err, size_t errlen)
 {
-	char item[64], reason[256] = "there is no number";
+	char item[64], reason[256];
 	unsigned taken = 0, items = 0;
 	struct freq parsed = *f;
 
+	err[0] = '\0';
 	for (; *text; text += *text == ',') {
 		size_t len = strcspn(text, ",");
 
@@ -104,17 +105,17 @@ static int parse_list(const char *text, bool slurms, struct freq *f, char *err, 
 		text += len;
 		if (!len)
 			continue;
+		items++;
 		if (len >= sizeof(item))
 			snprintf(reason, sizeof(reason), "an item is longer than %zu characters",
 				 sizeof(item) - 1);
-		else if (!parse_item(item, !items, slurms, &parsed, reason, sizeof(reason)))
-			taken++;
-		items++;
-		if (taken < items && !slurms)
-			break;
+		else if (!parse_item(item, items == 1, slurms, &parsed, reason, sizeof(reason)))
+			reason[0] = '\0';
+		taken += !reason[0];
+		str__add_reason(err, errlen, reason);
 	}
-	if (!items || taken < items)
-		snprintf(err, errlen, "%s", reason);
+	if (!items)
+		str__add_reason(err, errlen, "there is no number");
 	if (!taken || (taken < items && !slurms))
 		return -EINVAL;
 	*f = parsed;
@@ -128,6 +129,5 @@ int freq__parse(const char *text, struct freq *f, char *err, size_t errlen)
 
 int freq__parse_slurms(const char *text, struct freq *f, char *err, size_t errlen)
 {
-	err[0] = '\0';
 	return parse_list(text, true, f, err, errlen);
 }

@@ -30,7 +30,7 @@ void freq__init(struct freq *f);
 /*
  * "30", "task=1,energy=5", "0.5,network=2": a bare number is task's and comes first; names are
  * taken without regard to case, and nothing between two commas is nothing. What text does not name
- * keeps its value. 0, or -EINVAL with the reason in err and *f as it was.
+ * keeps its value. 0, or -EINVAL with every reason in err and *f as it was.
  */
 int freq__parse(const char *text, struct freq *f, char *err, size_t errlen);
 /* As Slurm reads its slurm.conf: of a value the digits at its beginning count, and what makes no

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum log_level { LOGL_ERROR, LOGL_WARN, LOGL_INFO, LOGL_DEBUG };
+enum log_level { LOGL_NONE = -1, LOGL_ERROR, LOGL_WARN, LOGL_INFO, LOGL_DEBUG };
 
 /* program must outlive all logging. Lines go to stderr; looks at JOURNAL_STREAM once. */
 void log__init(const char *program, enum log_level level);

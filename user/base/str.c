@@ -177,6 +177,25 @@ int str__copy(char *dst, size_t size, const char *src)
 	return 0;
 }
 
+static bool is_last_reason(const char *list, const char *reason)
+{
+	size_t len = strlen(list), n = strlen(reason);
+
+	if (len < n || strcmp(list + len - n, reason) != 0)
+		return false;
+	return len == n || (len > n + 1 && str__starts(list + len - n - 2, "; "));
+}
+
+void str__add_reason(char *list, size_t size, const char *reason)
+{
+	size_t len = strlen(list), room = size - len;
+
+	if (!*reason || is_last_reason(list, reason) || is_last_reason(list, "..."))
+		return;
+	if ((size_t)snprintf(list + len, room, "%s%s", len ? "; " : "", reason) >= room && len)
+		snprintf(list + len, room, "; ...");
+}
+
 static bool is_octal(const char *s)
 {
 	return s[0] >= '0' && s[0] <= '3' && s[1] >= '0' && s[1] <= '7' && s[2] >= '0' &&

@@ -100,8 +100,10 @@ def thinned():
     d.wait_said("92001_0_.*rows are left out", 20)
     q = spinning(d, 92002)
     said = status(d).stdout
-    is_true("thinned: --status says it, and that it may be for others' files", "journals take too much, or %s has too little "
-            "free: 1 step has a row a minute" % d.state in said, said)
+    is_equal("thinned: --status says which limit it is, and nothing of the disk", (
+        re.findall("^problem: since [-0-9]+ [:0-9]+: (.*)", said, re.M), "make room" in said),
+             (["journals take more than JournalUserMax, as those of user %d: 1 step has a row a minute; see JournalUserMax"
+               % NOBODY], False))
     time.sleep(2.5)
     end_of(p)
     end_of(q)

@@ -151,6 +151,52 @@ def all_errors_at_once():
                  [status, wrong])
 
 
+def all_errors_of_a_list():
+    """Each item of a value that is a list, in jobprof.conf and in Slurm's files."""
+    d = tmpdir("lists")
+    path, slurm = os.path.join(d, "bad.conf"), os.path.join(d, "slurm.conf")
+    with open(slurm, "w") as f:
+        f.write("JobAcctGatherFrequency=task=0.02,bar=1\n")
+    for line, items in (
+            ("JobAcctGatherFrequency=task=0.01,foo=3,energy=-1", ('"task=0.01"', '"foo=3"', '"energy=-1"')),
+            ("ProfileHDF5Default=Task,Al,Energie", ('"Al"', '"Energie"')),
+            ("Families=frob,Task,frub", ('"frob"', '"frub"')),
+            ("PerfEvents=@foo;cylces,instructions,cs:z", ("@foo", "cylces:", "cs:z:")),
+            ("PerfEvents=cs:name,rss/,instrutions", ("cs:name", "rss/", "instrutions")),
+            ("EnergyIPMIPowerSensors=Node=a,2,b;Fan=c;Nothing", ('"a"', '"b"', '"c"', '"Nothing"')),
+            ("Include slurm.conf", ("slurm.conf:1:", '"task=0.02"', '"bar=1"'))):
+        with open(path, "w") as f:
+            f.write("ProfileHDF5Dir=/tmp\n%s\n" % line)
+        p = sh([JOBPROFD, "--check-config", "-c", path])
+        is_equal("all errors of a list: " + line, (p.returncode, [i for i in items if i not in p.stderr]), (1, []))
+
+
+def included_by_itself():
+    """One error, where the circle closes; all others once, too."""
+    d = tmpdir("circle")
+    path, other, slurm = [os.path.join(d, n) for n in ("a.conf", "b.conf", "slurm.conf")]
+    for name, texts, wanted in (
+            ("a file", {path: "ProfileHDF5Dir=/tmp\nFrob=1\nInclude a.conf\n"}, [(path, "2"), (path, "3")]),
+            ("two files", {path: "ProfileHDF5Dir=/tmp\nInclude b.conf\n", other: "Frob=1\nInclude a.conf\n"},
+             [(other, "1"), (other, "2")]),
+            ("slurm.conf", {path: "ProfileHDF5Dir=/tmp\nInclude slurm.conf\n",
+                            slurm: "JobAcctGatherFrequency=often\nInclude slurm.conf\n"},
+             [(slurm, "1"), (slurm, "2")])):
+        for file, text in texts.items():
+            with open(file, "w") as f:
+                f.write(text)
+        p = sh([JOBPROFD, "--check-config", "-c", path])
+        is_equal("included by itself: " + name, (p.returncode, re.findall(r"^jobprofd: (\S+?):(\d+): ", p.stderr, re.M)),
+                 (1, wanted))
+        is_true("included by itself: %s: why" % name, p.stderr.count("it is included by itself") == 1, p.stderr)
+    # the one of SLURM_CONF is read by --check-config alone
+    with open(path, "w") as f:
+        f.write("ProfileHDF5Dir=/tmp\n")
+    p = sh([JOBPROFD, "--check-config", "-c", path], env=plain_env(SLURM_CONF=slurm))
+    is_true("included by itself: slurm.conf of SLURM_CONF", p.returncode == 1 and
+            p.stderr.count("slurm.conf:2: Include") == 1, p.stderr)
+
+
 def bad_configuration():
     d = tmpdir("conf")
     good = "ProfileHDF5Dir=/tmp\n"
@@ -201,12 +247,17 @@ def bad_configuration():
     old = r"running with the old settings, %s has an error in line %d: MaxSlots: " % (
         e.conf, [k for k, v in e.settings.items() if v is not None].index("MaxSlots") + 1)
     p = status(e)
-    is_true("configuration: --status of one that became bad", p.returncode == 1 and re.search(old, p.stderr) and
+    is_true("configuration: --status of one that became bad", p.returncode == 1 and
+            re.fullmatch("jobprofd: %s.*\n" % old, p.stderr) and
             "\nrunning: since" in p.stdout and not re.search("^problem", p.stdout, re.M) and
             p.stdout.endswith("status: there are problems\n"), p.stdout + p.stderr)
     e.proc.send_signal(signal.SIGHUP)
     e.wait_said("old settings stay in force")
     works(e, "configuration: a bad one at SIGHUP leaves the old in force")
+    p = status(e)
+    is_equal("configuration: --status says once that it is bad", (
+        p.returncode, p.stderr, [re.sub("since .*?: ", "", line) for line in p.stdout.splitlines() if "MaxSlots" in line]),
+             (1, "", ["problem: " + old + '"many" is not a number from 16 to 4096']))
     e.configure(MaxSlots="128")
     p = status(e)
     is_true("configuration: --status when SIGHUP met a bad one", p.returncode == 1 and not p.stderr and
@@ -500,6 +551,6 @@ def second_daemon():
 
 if __name__ == "__main__":
     need_bpf()
-    run_five_at_a_time([bpffs, second_daemon, all_errors_at_once, bad_configuration, checked_configuration,
+    run_five_at_a_time([bpffs, second_daemon, all_errors_at_once, all_errors_of_a_list, included_by_itself, bad_configuration, checked_configuration,
                         hung_directory, relative_configuration, checked_slurm, slurms_files, checked_plugins,
                         syslog, no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage])

@@ -332,6 +332,11 @@ def a_job_that_runs_is_said_to():
         st, err = merge(prof, "-j", spec, cwd=d)
         is_true("-j %s" % spec, st == 1 and "job 102 still runs" in err and "--wait" in err and
                 not os.listdir(d), err)
+    for step in (0, 1):
+        put(prof, "7_0_p1.h5", "%s110_%d_n1.h5" % ("" if step else ".", step))
+    st, err = merge(prof, "-j", "110.0", cwd=d)
+    is_true("a step of a job of which another has ended", st == 1 and not os.listdir(d) and
+            "job 110 still runs, and none of the steps asked for has ended" in err, err)
     st, err = merge(prof, "-j", "101", cwd=d)
     is_equal("the array's other tasks", (st, os.listdir(d), err.count("still runs, and none")),
              (1, ["job_101.h5"], 2))
@@ -385,7 +390,9 @@ def a_job_without_files_that_runs_is_said_to():
                        ("9_3", "echo '11|RUNNING|5'"), ("9", "echo '9|PENDING|5'; echo '10|SUSPENDED|5'")):
         bin, env = slurm_that_says(squeue=line)
         st, err = merge(job7(), "-j", spec, cwd=tmpdir(), env=env)
-        is_true("-j %s still runs" % spec, st == 1 and "%s still runs" % spec in err and
+        job, step, _ = spec.partition(".")
+        is_true("-j %s still runs" % spec, st == 1 and "job %s still runs" % job in err and
+                ("no node-step files of %s in" % spec if step else "no node-step files in") in err and
                 err.count("\n") == 1, (st, err))
         with open(os.path.join(bin, "asked")) as f:
             is_true("by the job's id", " -j %s " % spec.split(".")[0] in f.read(), "")
@@ -476,7 +483,13 @@ def two_jobs_of_one_id_are_not_one():
             st, err = merge(prof, "-j", "7", *more, cwd=d)
             is_true("two jobs, %s %s" % (what, " ".join(more)), st == 1 and err.count("\n") == 1 and
                     "2 jobs" in err and OLD in err and "--job-start" in err and
+                    "whose %s differ" % {"cluster": "clusters", "SLUID": "SLUIDs", "uid": "users",
+                                         "start of the job": "starts"}.get(what, "steps' times") in err and
                     inputs(prof) == before and not os.listdir(d), (st, err, os.listdir(d)))
+    prof = pair({"Cluster": "a"}, {"Cluster": "b"}, apart=0)
+    st, err = merge(prof, "-j", "7")
+    is_true("two jobs that began at once: what differs, and a way out", st == 1 and "whose clusters differ" in err and
+            "to another directory" in err and "--job-start" not in err and len(inputs(prof)) == 2, err)
 
 
 def a_long_job_is_one():

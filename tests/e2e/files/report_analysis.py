@@ -95,6 +95,16 @@ def flops():
         is_near("flops: operations per second", f["flops"], wanted.mean(), 1e-9)
 
 
+def peaks_file(text):
+    """Where the owner of a profile can read it, as whom root's report reads."""
+    path = os.path.join(tmpdir(), "peaks.conf")
+    with open(path, "w") as f:
+        f.write(text)
+    for d in (TMP, os.path.dirname(path)):
+        os.chmod(d, 0o711)
+    return path
+
+
 def memory():
     """Bytes that the nodes' controllers moved, of a job that has its nodes alone; its tag needs the nodes' peaks."""
     for what in ("alone", "shared", "not read"):
@@ -114,9 +124,7 @@ def memory():
             moved = sum(nodes[n]["CPU"]["MemReadMB"] + nodes[n]["CPU"]["MemWriteMB"] for n in nodes)
         is_near("memory: bytes per second", f["mem_bw"], moved.mean() * MB / 30, 1e-9)
         for share, given in ((0.85, True), (0.75, False)):
-            peaks = os.path.join(tmpdir(), "peaks.conf")
-            with open(peaks, "w") as out:
-                out.write("MemBandwidthPeak=%.0f\n" % (f["mem_bw"] / j.nodes / share))
+            peaks = peaks_file("MemBandwidthPeak=%.0f\n" % (f["mem_bw"] / j.nodes / share))
             t = as_json(path, JOBPROF_PEAKS=peaks)["pika"]["tags"]
             is_equal("memory: the tag at %g of the peak" % share, "memory-bound" in t["given"], given)
 
@@ -213,10 +221,8 @@ def tags():
     is_equal("tags: none where none can be judged", as_json(path)["pika"]["tags"]["given"], [])
     mean = p["tags"]["IO-heavy"]["value"]
     j, path = stops()
-    peaks = os.path.join(tmpdir(), "peaks.conf")
     for share, given in ((0.7, ["IO-heavy"]), (0.5, ["unrestrained"])):
-        with open(peaks, "w") as f:
-            f.write("DiskReadPeak=%.0f\nIpcPeak=8\n" % (mean / j.nodes / share))
+        peaks = peaks_file("DiskReadPeak=%.0f\nIpcPeak=8\n" % (mean / j.nodes / share))
         t = as_json(path, JOBPROF_PEAKS=peaks)["pika"]["tags"]
         is_near("tags: the peak is of all nodes", t["IO-heavy"]["peak"], mean / share, 1e-6)
         is_equal("tags: %g of the peak" % share, [t["given"], t["compute-bound"]["ipc_peak"]], [given, 8])

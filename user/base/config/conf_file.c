@@ -23,11 +23,14 @@
 
 /* One open file. */
 struct reader {
-	struct conf_pair at; /* its line is the first one of a continued line */
+	struct conf_pair at;	 /* its line is the first one of a continued line */
+	const struct reader *by; /* of the file that includes it; NULL: none does */
 	unsigned depth;
+	dev_t dev;
+	ino_t ino;
 };
 
-static int read_conf(struct conf_file *c, const char *path, unsigned depth, bool slurm);
+static int read_conf(struct conf_file *c, const char *path, const struct reader *by, bool slurm);
 
 void conf_file__complain(const struct conf_pair *p, const char *fmt, ...)
 {
@@ -97,6 +100,8 @@ static const char *expand_name(const struct conf_file *c, const char *text, char
 const char *conf_file__reason(int err)
 {
 	switch (err) {
+	case -EDEADLK:
+		return "it is included by itself";
 	case -ENOTSUP:
 		return "it is not a regular file of at most 16 MiB";
 	case -EPERM:
@@ -126,7 +131,7 @@ static void include(struct reader *r, const char *name)
 		conf_file__complain(&r->at, "Include %s: %s", name, reason);
 		return;
 	}
-	err = read_conf(r->at.from, path, r->depth + 1, r->at.slurm || is_slurms(path));
+	err = read_conf(r->at.from, path, r, r->at.slurm || is_slurms(path));
 	if (err)
 		conf_file__complain(&r->at, "Include %s: cannot read it: %s", path,
 				    conf_file__reason(err));
@@ -329,9 +334,18 @@ static int check_owner(const struct stat *st)
 	return 0;
 }
 
-static int read_conf(struct conf_file *c, const char *path, unsigned depth, bool slurm)
+static bool is_open(const struct reader *r, const struct stat *st)
 {
-	struct reader r = {.at = {.from = c, .file = path, .slurm = slurm}, .depth = depth};
+	while (r && (r->dev != st->st_dev || r->ino != st->st_ino))
+		r = r->by;
+	return r;
+}
+
+static int read_conf(struct conf_file *c, const char *path, const struct reader *by, bool slurm)
+{
+	struct reader r = {.at = {.from = c, .file = path, .slurm = slurm},
+			   .by = by,
+			   .depth = by ? by->depth + 1 : 0};
 	/* Non-blocking: a FIFO in the file's place must not hang us. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
 	_cleanup_fclose_ FILE *f = NULL;
@@ -346,6 +360,10 @@ static int read_conf(struct conf_file *c, const char *path, unsigned depth, bool
 	}
 	if (fstat(fd, &st))
 		return -errno;
+	if (is_open(by, &st))
+		return -EDEADLK;
+	r.dev = st.st_dev;
+	r.ino = st.st_ino;
 	err = check_owner(&st);
 	return err ? err : read_lines(&r, f);
 }
@@ -353,5 +371,5 @@ static int read_conf(struct conf_file *c, const char *path, unsigned depth, bool
 int conf_file__read(struct conf_file *c, const char *path)
 {
 	c->errors = 0;
-	return read_conf(c, path, 0, is_slurms(path));
+	return read_conf(c, path, NULL, is_slurms(path));
 }

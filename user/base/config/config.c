@@ -365,7 +365,7 @@ void config__print_restart(const struct config *old, const struct config *fresh,
 
 int config__override(struct config *c, const char *key, const char *value)
 {
-	char err[512];
+	char err[960];
 	unsigned i = 0;
 	int ret = config__set(c, key, value, false, &i, NULL, err, sizeof(err));
 

@@ -32,7 +32,7 @@ static void set_key(void *ctx, const struct conf_pair *p)
 	const char *near = NULL;
 	struct config *c = ctx;
 	unsigned index = 0;
-	char err[512];
+	char err[960];
 	int ret;
 
 	note_slurm_conf(c, p);

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/config/config.h"
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/str.h"
@@ -29,8 +30,11 @@
 
 #define PATIENCE_MS 5000
 
-static int failed(const char *path, int err)
+/* wrong: what the file has that may be why, or NULL. */
+static int failed(const char *path, int err, const char *wrong)
 {
+	if (wrong)
+		log_error("%s", wrong);
 	if (err == -ENOENT || err == -ECONNREFUSED)
 		log_error("no jobprofd listens at %s: systemctl status jobprofd", path);
 	else if (err == -ETIMEDOUT)
@@ -39,6 +43,20 @@ static int failed(const char *path, int err)
 		log_error("%s: %s", path,
 			  err == -EPROTO ? "jobprofd is of another version" : strerror(-err));
 	return 1;
+}
+
+/* Whether jobprofd says itself that it runs with the old settings because of this. */
+static bool is_said(const char *text, const char *wrong)
+{
+	_cleanup_free_ char *escaped = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&escaped, &len);
+
+	if (!f)
+		return false;
+	print__escaped(f, wrong);
+	fclose(f);
+	return escaped && strstr(text, escaped);
 }
 
 /* The text, and then what it comes to. wrong: what the file that jobprofd reads has, or NULL. */
@@ -54,12 +72,14 @@ static int hear(struct client *c, const char *path, const char *wrong)
 
 	while (n > 0 && m.head.type == JPC_STATUS && !m.bytes[n - 1]) {
 		fputs(m.status.text, stdout);
+		if (wrong && is_said(m.status.text, wrong))
+			wrong = NULL;
 		n = client__receive(c, &m, sizeof(m), PATIENCE_MS);
 	}
 	if (n < 0)
-		return failed(path, n);
+		return failed(path, n, wrong);
 	if (m.head.type != JPC_REPLY || n != sizeof(m.reply))
-		return failed(path, -EPROTO);
+		return failed(path, -EPROTO, wrong);
 	if (m.reply.error) {
 		m.reply.text[sizeof(m.reply.text) - 1] = '\0';
 		log_error("%s", m.reply.text);
@@ -80,10 +100,10 @@ static int jobprofd_status(const char *path, const char *wrong)
 	int err = client__open(&c, path), status;
 
 	if (err)
-		return failed(path, err);
+		return failed(path, err, wrong);
 	client__head(&c, &question, JPC_STATUS, sizeof(question));
 	err = client__send(&c, &question);
-	status = err ? failed(path, err) : hear(&c, path, wrong);
+	status = err ? failed(path, err, wrong) : hear(&c, path, wrong);
 	client__close(&c);
 	return status;
 }
@@ -342,6 +362,9 @@ int main(int argc, char **argv)
 		return 1;
 	whole = whole_path(a.config);
 	a.config = whole ? whole : a.config;
+	/* what is wrong with a file that can be read is said once, with the answer */
+	if (a.status && (!access(a.config, R_OK) || errno != EACCES))
+		log__set_level(LOGL_NONE);
 	status = load_config(&a, &c, &f);
 	status = run(&a, &c, &f, status != 0);
 	config__free(&c);

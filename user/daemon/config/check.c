@@ -121,7 +121,7 @@ static void print_ok(const char *fmt, ...)
 
 int check__ipmi(struct config *c, struct ipmi_settings *s)
 {
-	char err[256];
+	char err[960];
 	int ret = 0;
 
 	ipmi_settings__init(s);
@@ -136,16 +136,21 @@ int check__ipmi(struct config *c, struct ipmi_settings *s)
 	return ret;
 }
 
+/* Of each word by itself, as all that are wrong are said. */
 static int check_words(struct config *c, const char *key, const char *list, unsigned *families)
 {
-	char bad[64];
+	_cleanup_free_ char *copy = list ? strdup(list) : NULL;
+	char *rest = copy, *word, bad[64];
+	unsigned mask;
 
 	if (!list || !family__parse(list, families, bad, sizeof(bad)))
 		return 0;
-	config__complain(c, config__where(c, key),
-			 "%s=%s: unknown word \"%s\": want all, none, task, or families of jobprof "
-			 "list",
-			 key, list, bad);
+	while (rest && (word = strsep(&rest, ",")))
+		if (family__parse(word, &mask, bad, sizeof(bad)))
+			config__complain(c, config__where(c, key),
+					 "%s=%s: unknown word \"%s\": want all, none, task, or "
+					 "families of jobprof list",
+					 key, list, bad);
 	return -EINVAL;
 }
 
@@ -172,7 +177,7 @@ static int check_patterns(struct config *c)
 
 static int check_events(struct config *c)
 {
-	char reason[512];
+	char reason[960];
 
 	if (perf_columns__parse(NULL, c->perf_events, reason, sizeof(reason)) >= 0)
 		return 0;

@@ -56,8 +56,8 @@ static void fill_column(struct perf_columns *e, unsigned i)
 int perf_columns__parse(struct perf_columns *e, const char *list, char *err, size_t errlen)
 {
 	_cleanup_free_ struct perf_columns *own = NULL;
-	char expanded[JP_PMU_EVENTS * 2 * sizeof(e->ev[0].text)];
-	int n;
+	char expanded[JP_PMU_EVENTS * 2 * sizeof(e->ev[0].text)], reason[960];
+	int n, wrong = 0;
 
 	if (!e) {
 		e = own = calloc(1, sizeof(*own));
@@ -67,6 +67,9 @@ int perf_columns__parse(struct perf_columns *e, const char *list, char *err, siz
 		}
 	}
 	n = perf_groups__expand(list, "/proc", "/sys", expanded, sizeof(expanded), err, errlen);
+	if (n == -EINVAL && *expanded &&
+	    perf_event__parse(expanded, "/sys", e->ev, JP_PMU_EVENTS, reason, sizeof(reason)) < 0)
+		str__add_reason(err, errlen, reason);
 	if (n < 0)
 		return n;
 	e->nwords = (unsigned)n;
@@ -78,9 +81,12 @@ int perf_columns__parse(struct perf_columns *e, const char *list, char *err, siz
 		return n;
 	e->n = (unsigned)n;
 	for (unsigned i = 0; i < e->n; i++) {
-		if (check_column(&e->ev[i], err, errlen))
-			return -EINVAL;
-		fill_column(e, i);
+		if (!check_column(&e->ev[i], reason, sizeof(reason))) {
+			fill_column(e, i);
+			continue;
+		}
+		str__add_reason(err, errlen, reason);
+		wrong = -EINVAL;
 	}
-	return n;
+	return wrong ? wrong : n;
 }

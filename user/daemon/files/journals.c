@@ -193,6 +193,7 @@ void daemon_limit_journals(struct daemon *d, uint64_t now_ns)
 		u.over = too_much(&u, &d->opts.cfg->journals, d->env.state_dir);
 		while ((user = choose_user(&u, user_most)))
 			remove_oldest(&d->journals, &u, user);
+		d->journals.over = u.over > 0;
 		d->journals.reduced = 0;
 		reduce_rows(&d->journals, &u, user_most);
 		clock__since(&d->journals.reduced_ns, d->journals.reduced > 0, now_ns);

@@ -17,6 +17,7 @@ struct journal_stats {
 	unsigned journals;   /* so many are these */
 	unsigned waiting;    /* of them, with a file that could not be written so far */
 	unsigned reduced;    /* running steps that write a row a minute */
+	bool over;	     /* by JournalMax or JournalMinFree, and not by JournalUserMax alone */
 	uint64_t reduced_ns; /* there are some since then; 0: there are none */
 	uint64_t removed;    /* journals, and with them files, since the start */
 	uint64_t removed_bytes;

@@ -53,11 +53,16 @@ static bool note_full(struct step *s)
 
 static void log_failure(struct step *s, int err)
 {
-	if (note_full(s))
+	if (!note_full(s))
+		return;
+	if (s->unwritable)
 		log_error("%s: cannot append to the journal %s: %s: rows are left out, and the "
-			  "next ones count what they would have; make room in StateDir, or see "
-			  "JournalUserMax",
+			  "next ones count what they would have; make room in StateDir",
 			  s->pub.name, s->pub.journal, strerror(-err));
+	else
+		log_error("%s: journals take too much: rows are left out, and the next ones count "
+			  "what they would have; see JournalUserMax, JournalMax, JournalMinFree",
+			  s->pub.name);
 }
 
 static void log_recovery(struct step *s)
@@ -78,6 +83,7 @@ static int write_frame(struct step *s)
 	if (s->reduced && !s->closing && now < s->next_row_ns)
 		return -EDQUOT;
 	err = journal__commit(s->journal);
+	s->unwritable = err;
 	if (!err && s->reduced)
 		s->next_row_ns = now + REDUCED_NS;
 	return err;
@@ -225,6 +231,7 @@ int step__open_journal(struct step *s, const struct step_env *env)
 			step__table(s, i, JP_GTID_NONE);
 	step__put_state(s, env->k);
 	err = journal__commit(s->journal);
+	s->unwritable = err;
 	settle_frame(s, true);
 	if (!err)
 		return 0;

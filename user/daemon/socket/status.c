@@ -144,14 +144,35 @@ static void print_settings(struct status *s)
 	fputc('\n', s->out);
 }
 
-static void print_journals(struct status *s)
+static void print_reduced(struct status *s)
 {
 	const struct journal_stats *j = &s->d->journals;
+	const struct step *step = s->d->steps;
+	FILE *out;
+
+	while (step && !step->reduced)
+		step = step->next;
+	if (!j->reduced || !step)
+		return;
+	out = begin_problem(s, j->reduced_ns);
+	if (j->over)
+		fprintf(out, "journals take too much, or %s has too little free",
+			s->d->env.state_dir);
+	else
+		fprintf(out, "journals take more than JournalUserMax, as those of user %u",
+			step->pub.uid);
+	fprintf(out, ": %u step%s a row a minute; see %s\n", j->reduced,
+		j->reduced == 1 ? " has" : "s have",
+		j->over ? "JournalMax, JournalMinFree" : "JournalUserMax");
+}
+
+static void print_journals(struct status *s)
+{
 	const struct step *step, *full = NULL;
 	unsigned n = 0;
 
 	for (step = s->d->steps; step; step = step->next) {
-		if (!step->full_ns)
+		if (!step->full_ns || !step->unwritable)
 			continue;
 		n++;
 		if (!full || step->full_ns < full->full_ns)
@@ -161,11 +182,7 @@ static void print_journals(struct status *s)
 		fprintf(begin_problem(s, full->full_ns),
 			"%u journal%s cannot be written, as %s: make room in %s\n", n,
 			n == 1 ? "" : "s", full->pub.journal, s->d->env.state_dir);
-	if (j->reduced)
-		fprintf(begin_problem(s, j->reduced_ns),
-			"journals take too much, or %s has too little free: %u step%s a row a "
-			"minute; see JournalUserMax, JournalMax, JournalMinFree\n",
-			s->d->env.state_dir, j->reduced, j->reduced == 1 ? " has" : "s have");
+	print_reduced(s);
 }
 
 static void print_slots(struct status *s)

@@ -215,11 +215,12 @@ struct step {
 	bool user_seen;		    /* a process in it was no daemon of root's */
 	bool unused;	  /* NEW, and an extern step in which no program of its user was seen */
 	bool closing;	  /* what is in its frame is not left out any more: there is no next row */
-	bool full_logged; /* that the journal could not be written: full_ns */
+	bool full_logged; /* that rows are left out: full_ns */
+	bool unwritable;  /* the last write to the journal failed */
 	bool unnamed;	  /* the journal is open, and not at its path */
 	bool reduced;	  /* its user's journals, or all, take too much: */
 	uint64_t next_row_ns; /* no row before that */
-	uint64_t full_ns;     /* since then the journal cannot be written; 0: it can */
+	uint64_t full_ns;     /* since then rows are left out of the journal; 0: none is */
 	struct log_limit log_full;
 	struct end_reason end_reason;
 	struct request *req;	 /* messages of peers about it, or NULL */

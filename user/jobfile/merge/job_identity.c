@@ -111,21 +111,23 @@ static bool times_differ(const struct merge_item *x, const struct merge_item *y,
 	return llabs(a->start - b->start) > most;
 }
 
-static bool differ(const struct merge_item *x, const struct merge_item *y)
+/* What of two jobs differs, in words; NULL: the node-steps may be of one. */
+static const char *difference(const struct merge_item *x, const struct merge_item *y)
 {
 	const struct job_identity *a = &x->identity, *b = &y->identity;
 	const bool runs_known = a->restart >= 0 && b->restart >= 0;
 
-	if ((a->cluster && b->cluster && a->cluster != b->cluster) ||
-	    (a->uid >= 0 && b->uid >= 0 && a->uid != b->uid))
-		return true;
+	if (a->cluster && b->cluster && a->cluster != b->cluster)
+		return "clusters";
+	if (a->uid >= 0 && b->uid >= 0 && a->uid != b->uid)
+		return "users";
 	if (runs_known && a->restart != b->restart)
-		return false;
+		return NULL;
 	if (a->sluid && b->sluid)
-		return a->sluid != b->sluid && runs_known;
+		return a->sluid != b->sluid && runs_known ? "SLUIDs" : NULL;
 	if (a->job_start >= 0 && b->job_start >= 0)
-		return a->job_start != b->job_start;
-	return times_differ(x, y, runs_known);
+		return a->job_start != b->job_start ? "starts" : NULL;
+	return times_differ(x, y, runs_known) ? "steps' times" : NULL;
 }
 
 /* Node-steps that may be of one job. */
@@ -141,9 +143,20 @@ static bool fits(const struct group *g, const struct merge_item *i)
 	if (g->last >= 0 && i->identity.start - g->last > GAP_S)
 		return false;
 	for (unsigned k = 0; k < g->n; k++)
-		if (differ(g->v[k], i))
+		if (difference(g->v[k], i))
 			return false;
 	return true;
+}
+
+/* Two groups are apart by what differs, or by months between their steps. */
+static const char *groups_difference(const struct group *a, const struct group *b)
+{
+	const char *what = NULL;
+
+	for (unsigned i = 0; i < a->n; i++)
+		for (unsigned k = 0; !what && k < b->n; k++)
+			what = difference(a->v[i], b->v[k]);
+	return what ? what : "steps' times";
 }
 
 static bool is_known(const struct group *g, const struct merge_item *i)
@@ -279,9 +292,14 @@ int job_identity__check(struct merge_set *s)
 
 	if (!err && gs.n > 1) {
 		starts_text(&gs, starts, sizeof(starts));
-		log_error("job %u: the files in %s%s are of %u jobs of that id, which began at %s: "
-			  "nothing is merged; --job-start TIME chooses one",
-			  s->job, s->where, s->extends ? " and the job file" : "", gs.n, starts);
+		log_error(
+			"job %u: the files in %s%s are of %u jobs of that id, whose %s differ and "
+			"which began at %s: nothing is merged; %s",
+			s->job, s->where, s->extends ? " and the job file" : "", gs.n,
+			groups_difference(&gs.v[0], &gs.v[1]), starts,
+			gs.v[0].start == gs.v[1].start
+				? "move the files of one to another directory"
+				: "--job-start TIME chooses one");
 		err = -EXDEV;
 	}
 	groups_free(&gs);

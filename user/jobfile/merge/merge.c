@@ -185,8 +185,8 @@ static int merge_set(const struct merge_opts *o, struct merge_set *s, struct mer
 	if (!output)
 		return -ENOMEM;
 	if (!s->nitems && s->running)
-		log_error("job %u still runs, and none of its steps has ended: nothing is merged; "
-			  "--wait SECONDS waits",
+		log_error("job %u still runs, and none of the steps asked for has ended: nothing "
+			  "is merged; --wait SECONDS waits",
 			  s->job);
 	else if (!s->nitems)
 		log_error("job %u: nothing in %s that can be merged", s->job, s->where);

@@ -413,9 +413,11 @@ static void log_missing(const struct merge_opts *o, const struct jobspec *spec, 
 	snprintf(merged, sizeof(merged), "%s/job_%u.h5", where, spec->job);
 	snprintf(job, sizeof(job), "%.*s", (int)strcspn(spec->text, "."), spec->text);
 	if (!o->raw && slurmjob__ask(job, 0, &j) && slurmjob__runs(&j))
-		log_error("job %s still runs (%s): no node-step files in %s yet; --wait SECONDS "
-			  "waits",
-			  spec->text, j.state, where);
+		log_error(
+			"job %s still runs (%s): no node-step files%s%s in %s yet; --wait SECONDS "
+			"waits",
+			job, j.state, spec->any_step ? "" : " of ",
+			spec->any_step ? "" : spec->text, where);
 	else if (spec->kind == JOBSPEC_JOB && !access(merged, R_OK))
 		log_error(
 			"job %s: no node-step files in %s; what was merged is there, in job_%u.h5",

@@ -219,6 +219,7 @@ struct list {
 	struct perf_event *out;
 	unsigned n, max;
 	unsigned set, in_set; /* the set's number, and its events */
+	int err;	      /* of the first event that is wrong */
 };
 
 /* An event that an earlier set has, too; NULL: it is a new one. */
@@ -260,40 +261,53 @@ static uint32_t events_of(const struct list *l, unsigned set)
 	return events;
 }
 
-static int end_set(struct list *l, const struct perf_error *error)
+/* Sets are compared only as long as no event is wrong. more: another one follows. */
+static int end_set(struct list *l, bool more, const struct perf_error *error)
 {
-	for (unsigned i = 0; i < l->set; i++)
-		if (events_of(l, i) == events_of(l, l->set))
+	unsigned set = l->set++;
+
+	l->in_set = 0;
+	for (unsigned i = 0; i < set && !l->err; i++)
+		if (events_of(l, i) == events_of(l, set))
 			return perf_error__set(error, -EINVAL,
 					       "the sets %u and %u have the same events", i + 1,
-					       l->set + 1);
-	l->in_set = 0;
-	if (++l->set > JP_PMU_EVENTS)
+					       set + 1);
+	if (more && l->set == JP_PMU_EVENTS)
 		return perf_error__set(error, -EINVAL, "more than %d sets", JP_PMU_EVENTS);
 	return 0;
+}
+
+static void note(struct list *l, int err, const struct perf_error *one,
+		 const struct perf_error *all)
+{
+	if (!err)
+		return;
+	if (!l->err)
+		l->err = err;
+	str__add_reason(all->err, all->errlen, one->err);
 }
 
 int perf_event__parse(const char *list, const char *sysfs, struct perf_event *out, unsigned max,
 		      char *err, size_t errlen)
 {
-	const struct perf_error error = {err, errlen};
+	char reason[512];
+	const struct perf_error one = {reason, sizeof(reason)}, all = {err, errlen};
 	struct list l = {.out = out, .max = max};
 	double clock = clock_hz(sysfs);
-	int ret = 0;
 
-	if (errlen)
-		err[0] = '\0';
-	while (!ret && list) {
+	err[0] = '\0';
+	while (list && l.set < JP_PMU_EVENTS) {
 		struct perf_event ev = {0};
 		bool last = false;
+		int ret = next_item(&list, ev.text, sizeof(ev.text), &last, &one);
 
-		ret = next_item(&list, ev.text, sizeof(ev.text), &last, &error);
 		if (!ret)
-			ret = take_event(&ev, sysfs, clock, &error);
+			ret = take_event(&ev, sysfs, clock, &one);
 		if (!ret)
-			ret = add_event(&l, &ev, &error);
-		if (!ret && last)
-			ret = end_set(&l, &error);
+			ret = add_event(&l, &ev, &one);
+		note(&l, ret, &one, &all);
+		if (last)
+			note(&l, end_set(&l, list, &one), &one, &all);
 	}
-	return ret ? ret : (int)l.n;
+	return l.err ? l.err : (int)l.n;
 }

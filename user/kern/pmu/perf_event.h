@@ -32,7 +32,7 @@ struct perf_event {
  * (r01c2) and PMU terms (cpu/event=0xc2,umask=0x1,name=Uops/, msr/tsc/), each with an optional
  * modifier :u or :k (cpu/.../u too). A semicolon begins another set: sets are counted in turn, and
  * an event may be in several. sysfs is "/sys", or a recorded tree in tests. Returns how many events
- * there are, those of the first set first; -EINVAL or -ENOENT with the reason in err: more than
+ * there are, those of the first set first; -EINVAL or -ENOENT with every reason in err: more than
  * max, or than JP_PMU_AT_ONCE in a set, the same event or column twice, two sets of the same
  * events, no such event, no such PMU, a PMU that does not count for the task on a CPU.
  */

@@ -232,12 +232,12 @@ int perf_groups__expand(const char *list, const char *proc, const char *sysfs, c
 	_cleanup_free_ char *copy = strdup(list);
 	_cleanup_fclose_ FILE *f = fmemopen(out, size, "w");
 	const struct perf_arch *a = perf_arch__find(proc, sysfs);
-	char *rest = copy, *set, left_out[64] = "";
-	int known = 0, kept = 0, is_known;
+	char *rest = copy, *set, left_out[64] = "", reason[128];
+	int known = 0, kept = 0, wrong = 0, is_known;
 
 	if (!copy || !f)
 		return fail(err, errlen, -ENOMEM, "out of memory%s", "");
-	out[0] = '\0';
+	out[0] = err[0] = '\0';
 	while ((set = strsep(&rest, ";"))) {
 		char *word = set + strspn(set, " \t");
 		const char *sep = kept ? ";" : "";
@@ -249,9 +249,12 @@ int perf_groups__expand(const char *list, const char *proc, const char *sysfs, c
 		}
 		word[strcspn(word, " \t")] = '\0';
 		is_known = put_word(f, sep, word, a, sysfs);
-		if (is_known < 0)
-			return fail(err, errlen, is_known, "%s is none of @cpi, @memory and @flops",
-				    word);
+		if (is_known < 0) {
+			wrong = fail(reason, sizeof(reason), is_known,
+				     "%.64s is none of @cpi, @memory and @flops", word);
+			str__add_reason(err, errlen, reason);
+			continue;
+		}
 		known += is_known;
 		kept += is_known;
 		if (!is_known)
@@ -259,7 +262,8 @@ int perf_groups__expand(const char *list, const char *proc, const char *sysfs, c
 	}
 	if (fflush(f) || ferror(f) || (size_t)ftell(f) >= size)
 		return fail(err, errlen, -ENOSPC, "the list of events is too long%s", "");
-	err[0] = '\0';
+	if (wrong)
+		return wrong;
 	if (*left_out)
 		fail(err, errlen, 0,
 		     "%s: no such events of this processor are known, or it has no counters: they "

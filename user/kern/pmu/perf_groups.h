@@ -21,7 +21,8 @@ unsigned perf_arch__width(const struct perf_arch *a, const char *sysfs);
 /*
  * Copies a list of events to out; each set that is only a word with "@" becomes what it stands for,
  * or is left out where no such events of this processor are known, which err then says (else "").
- * Returns how many words became events; -EINVAL or -ENOSPC with the reason in err.
+ * Returns how many words became events; -ENOSPC, or -EINVAL where there is no such word, which out
+ * leaves out, with every reason in err.
  */
 int perf_groups__expand(const char *list, const char *proc, const char *sysfs, char *out,
 			size_t size, char *err, size_t errlen);

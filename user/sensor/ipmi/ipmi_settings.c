@@ -56,13 +56,32 @@ bad:
 	return -EINVAL;
 }
 
-/* Label=id,id */
+/* "id,id" up to end. All that is wrong is added to err. */
+static int add_sources(struct ipmi_label *l, const char *id, const char *end, char *err,
+		       size_t errlen)
+{
+	char reason[160];
+	int e = 0;
+
+	for (; id <= end; id++) {
+		const char *comma = memchr(id, ',', (size_t)(end - id));
+		const char *stop = comma ? comma : end;
+
+		if (add_source(l, id, (size_t)(stop - id), reason, sizeof(reason))) {
+			str__add_reason(err, errlen, reason);
+			e = -EINVAL;
+		}
+		id = stop;
+	}
+	return e;
+}
+
+/* Label=id,id; the label counts although ids of it are wrong. */
 static int add_label(struct ipmi_settings *s, const char *text, size_t len, char *err,
 		     size_t errlen)
 {
 	struct ipmi_label *l = &s->label[s->nlabels];
-	const char *equal = memchr(text, '=', len), *end = text + len;
-	int e = 0;
+	const char *equal = memchr(text, '=', len);
 
 	if (s->nlabels == IPMI_LABELS) {
 		snprintf(err, errlen, "more than %d labels", IPMI_LABELS);
@@ -80,15 +99,8 @@ static int add_label(struct ipmi_settings *s, const char *text, size_t len, char
 			return -EINVAL;
 		}
 	l->n = 0;
-	for (const char *id = equal + 1; !e && id <= end; id++) {
-		const char *comma = memchr(id, ',', (size_t)(end - id));
-		const char *stop = comma ? comma : end;
-
-		e = add_source(l, id, (size_t)(stop - id), err, errlen);
-		id = stop;
-	}
-	s->nlabels += !e;
-	return e;
+	s->nlabels++;
+	return add_sources(l, equal + 1, text + len, err, errlen);
 }
 
 static bool has_node(const struct ipmi_settings *s)
@@ -102,18 +114,22 @@ static bool has_node(const struct ipmi_settings *s)
 static int set_sensors(struct ipmi_settings *s, const char *value, char *err, size_t errlen)
 {
 	struct ipmi_settings now = *s;
+	char reason[512];
 	int e = 0;
 
 	now.nlabels = 0;
-	while (!e && *value) {
+	err[0] = '\0';
+	while (*value) {
 		size_t len = strcspn(value, ";");
 
-		if (len)
-			e = add_label(&now, value, len, err, errlen);
+		reason[0] = '\0';
+		if (len && add_label(&now, value, len, reason, sizeof(reason)))
+			e = -EINVAL;
+		str__add_reason(err, errlen, reason);
 		value += len + (value[len] == ';');
 	}
-	if (!e && !has_node(&now)) {
-		snprintf(err, errlen, "no label \"" NODE "\"");
+	if (!has_node(&now)) {
+		str__add_reason(err, errlen, "no label \"" NODE "\"");
 		e = -EINVAL;
 	}
 	if (!e)

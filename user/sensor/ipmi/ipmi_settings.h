@@ -35,7 +35,7 @@ struct ipmi_settings {
 void ipmi_settings__init(struct ipmi_settings *s);
 /*
  * Sets one key, without regard to case. 0; 1: known to Slurm, and of no effect on reading in band
- * through the kernel; -ENOENT: no key of IPMI's; -EINVAL: the reason is in err.
+ * through the kernel; -ENOENT: no key of IPMI's; -EINVAL: every reason is in err.
  */
 int ipmi_settings__set(struct ipmi_settings *s, const char *key, const char *value, char *err,
 		       size_t errlen);
