@@ -404,9 +404,9 @@ def checked_slurm():
         says("check: " + line.replace("\n", ", "), site.check(site.jobprof, site.slurm + line + "\n"), status,
              "slurm.conf: ProctrackType=proctrack/" + wanted)
     says("check: another NodeName", site.check(
-        site.jobprof.replace("c7", "d7"), site.slurm + "NodeName=x1 NodeHostname=%s\n" % host), 1,
+        site.jobprof.replace("NodeName=c7", "NodeName=d7"), site.slurm + "NodeName=x1 NodeHostname=%s\n" % host), 1,
          "NodeName d7 .*is in no line of .*slurm.conf, which calls this host x1:")
-    p = site.check(site.jobprof.replace("c7", "d7"),
+    p = site.check(site.jobprof.replace("NodeName=c7", "NodeName=d7"),
                    site.slurm + "".join("NodeName=x%d NodeHostname=%s\n" % (i, host) for i in range(50)))
     is_true("check: several nodes are of this host: its Slurm has their names in cgroups", p.returncode == 0 and
             not p.stderr and "calls this host x0, x1, x2, " in p.stdout, p.stderr)

@@ -8,14 +8,12 @@ import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
-from joblib import *
+from h5make import F, node_file, rows_of
 from lib import *
 from verblib import calls, make_profile
 
 HERE = tmpdir("opens")
 A, B = os.path.join(HERE, "job_4711.h5"), os.path.join(HERE, "job_4712.h5")
-# those that look for a job ask a file what it is before they read it
-MOST = {"report -j": 2, "compare": 1, "reduce": 2, "track": 2, "merge -S": 2}
 
 
 def opened(*args):
@@ -29,3 +27,32 @@ def opened(*args):
             path = os.path.join(HERE, path)
             counts[path] = counts.get(path, 0) + 1
     return p, counts
+
+
+def most(name):
+    """How often a verb may open a file: once, and once more where it is asked first of which job it is."""
+    return 2 if " -j" in name or name.startswith("track") else 1
+
+
+def each_verb():
+    make_profile(A)
+    make_profile(B, seed=1)
+    for name, args in calls(A, B).items():
+        p, counts = opened(*args)
+        is_true(name + ": works, and opens its files", p.returncode == 0 and counts, (p.returncode, p.stderr[-300:]))
+        is_true(name + ": each at most so often", all(n <= most(name) for path, n in counts.items()), counts)
+
+
+def node_steps():
+    """The first time for what there is, the second time for its rows."""
+    files = []
+    for node in range(3):
+        for step in range(2):
+            files.append(os.path.join(HERE, "12_%d_n%d.h5" % (step, node)))
+            node_file(files[-1], "n%d" % node, {"Step": rows_of([0, 1, 2], [("CPUTime", F)], [[0.0, 1.0, 1.0]])}, index=node)
+    p, counts = opened("report", *files)
+    is_equal("node-step files: all are opened", (p.returncode, set(counts)), (0, set(files)))
+    is_true("node-step files: at most twice", max(counts.values()) <= 2, counts)
+
+
+run_tests([each_verb, node_steps])
