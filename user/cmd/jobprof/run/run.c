@@ -50,8 +50,8 @@ struct run {
 	char out_dir[4096], writer[4200], cwd[PATH_MAX];
 	char *command; /* for the file */
 	char socket[64];
-	struct rlimit files; /* what CMD gets: ours is raised */
-	const char *json;    /* the file of --json; NULL: none */
+	struct rlimit files, file_size; /* what CMD gets: ours are raised */
+	const char *json;		/* the file of --json; NULL: none */
 	bool quiet, wait_all;
 	struct run_regions regions;
 	pid_t pid;
@@ -80,6 +80,7 @@ static void exec_command(const struct run *r)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setrlimit(RLIMIT_NOFILE, &r->files);
+	setrlimit(RLIMIT_FSIZE, &r->file_size);
 	if (run_user__become(&r->user))
 		_exit(126);
 	/* for jobprof mark and emit, and programs that are linked with libjobprof */
@@ -662,6 +663,7 @@ int verb_run(int argc, char **argv)
 	set_string(&cfg.socket, r.socket);
 	log__set_level(LOGL_WARN);
 	getrlimit(RLIMIT_NOFILE, &r.files);
+	getrlimit(RLIMIT_FSIZE, &r.file_size);
 	status = options__read(&cmd_run, argc, argv, set_option,
 			       &(struct run_options){&r, &o, &cfg, &a});
 	r.argv = argv + optind;
