@@ -390,6 +390,9 @@ def no_build_id():
     is_equal("no build id: one line names the file", p.stderr.splitlines(), [
         "jobprof flame: %s: functions of %s have no names, as there is no build id to find them by: link with -Wl,--build-id"
         % (out, paths["none"])])
+    os.remove(paths["none"])
+    gone = subprocess.run([JOBPROF, "flame", "--folded", out], capture_output=True, text=True, timeout=60)
+    is_equal("no build id: nothing is said of a file that is not here", gone.stderr, "")
     is_true("no build id: the file has one name", "[hot_none]" in p.stdout and "[hot_sha1]" not in p.stdout, p.stdout[:500])
 
 

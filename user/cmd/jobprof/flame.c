@@ -157,7 +157,8 @@ static void say_losses(const char *path, const struct stacks *s)
 			 text[1], text[2]);
 }
 
-/* A file is known by its build id alone, which linkers may leave out. */
+/* A file is known by its build id alone, which linkers may leave out. Of files that could not be
+ * read when they ran, or are not here, nobody can tell. */
 static void say_no_build_id(const char *path, const struct stacks *s)
 {
 	const char *file = NULL;
@@ -165,7 +166,7 @@ static void say_no_build_id(const char *path, const struct stacks *s)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < s->nmodules; i++)
-		if (str__starts(s->modules[i], "- /") && n++ == 0)
+		if (symbols__lacks_id(s->modules[i]) && n++ == 0)
 			file = s->modules[i] + 2;
 	if (n > 1)
 		snprintf(others, sizeof(others), " and %u other file%s", n - 1, n == 2 ? "" : "s");
