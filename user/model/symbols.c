@@ -164,6 +164,17 @@ static int open_same(const char *path, const char *id, size_t id_len)
 	return fd;
 }
 
+bool symbols__lacks_id(const char *module)
+{
+	int fd = str__starts(module, "- /") ? foreign__open(AT_FDCWD, module + 2, 0) : -1;
+	char id[ELF_BUILD_ID];
+	bool lacks = fd >= 0 && elf__build_id(fd, id) == -ENOENT;
+
+	if (fd >= 0)
+		close(fd);
+	return lacks;
+}
+
 static int open_debug(const char *id, size_t id_len)
 {
 	char path[ELF_BUILD_ID + 64];

@@ -27,4 +27,7 @@ const char *symbols__name(struct symbols *s, const char *module, uint64_t offset
  * kernel has it (jp_place). False: the file is not here. */
 bool symbols__offset(struct symbols *s, const char *module, uint64_t place, uint64_t *offset);
 
+/* Whether the module was without a build id when it ran, and its file is here and has none. */
+bool symbols__lacks_id(const char *module);
+
 #endif

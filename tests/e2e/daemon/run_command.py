@@ -17,6 +17,16 @@ def limits_of_command():
     is_equal("CMD has the caller's limit of open files", p.stdout.split("\n")[0], "1000")
 
 
+def limit_of_file_size():
+    """The soft limit of the size of files, which Slurm passes on from the login, is one of CMD's files alone."""
+    out = tmpdir("out")
+    args = [a for a in run_cmd("sh", "-c", "prlimit --fsize -o SOFT --noheadings; exit 5", out=out) if a != "-q"]
+    p = sh(["prlimit", "--fsize=4096:"] + args)
+    is_equal("limit of the size of files: CMD has it", [p.returncode, p.stdout.split()], [5, ["4096"]])
+    is_true("limit of the size of files: the page and the file", "Where the time went" in p.stderr and
+            len(h5_files(out)) == 1 and "too large" not in p.stderr, p.stderr)
+
+
 def cpus_of_command():
     """CMD was given the CPUs of jobprof run, also where it binds itself to one as soon as it begins."""
     cpus = sorted(os.sched_getaffinity(0))
@@ -519,7 +529,7 @@ def nothing_left():
 
 if __name__ == "__main__":
     need_bpf()
-    run_five_at_a_time([limits_of_command, cpus_of_command, nothing_left, signals, side_by_side,
+    run_five_at_a_time([limits_of_command, limit_of_file_size, cpus_of_command, nothing_left, signals, side_by_side,
                         many_side_by_side, leftovers_that_stay, inherits_nothing, command_ends, clock_steps,
                         taken_journal, processes_that_run_on, signal_while_processes_run_on, output_is_the_commands,
                         page_of_a_run, what_a_page_says, json_file, named_file, full_disk, full_journal])

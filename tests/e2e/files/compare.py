@@ -543,10 +543,17 @@ def refused():
                 rows = table[()]
                 rows["CPUTime"] = numpy.nan
                 table[...] = rows
+    packed = write("packed", job("some", 1))
+    with h5py.File(packed, "r+") as f:
+        for n in f["Steps/0/Nodes"].values():
+            rows = n["Step"][()]
+            del n["Step"]
+            n.create_dataset("Step", data=rows, chunks=(10,), maxshape=(None,), compression="lzf")
     os.mkdir(d + "/several")
     for i in (5, 6):
         shutil.copy(GOLDEN + "/7_0_p1.h5", "%s/several/%d_0_p1.h5" % (d, i))
     for name, args, word in (("no CPU time", (a, path), "its CPU time is not known"),
+                             ("a filter that is not there", (a, packed), "filter lzf is not there"),
                              ("no profile", (a, d + "/text.h5"), "text.h5"),
                              ("no file", (a, d + "/none"), "none"),
                              ("the same twice", (a, a), "the same run"),

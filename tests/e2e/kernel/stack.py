@@ -382,6 +382,20 @@ def stripped():
     is_equal("a file that is gone has one name", {n: k for n, k in gone.items() if "bare" in n}, {"[bare]": sum(ours.values())})
 
 
+def no_build_id():
+    """Functions of files without a build id have no names, and a line says why."""
+    paths = {how: built("hot_" + how, "-Wl,--build-id=" + how) for how in ("none", "sha1")}
+    run, out = run_jobprof(["sh", "-c", "%(none)s 1; %(sha1)s 1" % paths], 2, SERIES)
+    p = subprocess.run([JOBPROF, "flame", "--folded", out], capture_output=True, text=True, timeout=60)
+    is_equal("no build id: one line names the file", p.stderr.splitlines(), [
+        "jobprof flame: %s: functions of %s have no names, as there is no build id to find them by: link with -Wl,--build-id"
+        % (out, paths["none"])])
+    os.remove(paths["none"])
+    gone = subprocess.run([JOBPROF, "flame", "--folded", out], capture_output=True, text=True, timeout=60)
+    is_equal("no build id: nothing is said of a file that is not here", gone.stderr, "")
+    is_true("no build id: the file has one name", "[hot_none]" in p.stdout and "[hot_sha1]" not in p.stdout, p.stdout[:500])
+
+
 def debuginfod():
     """The symbols of a stripped file come from a server that is asked by build id, but not for root."""
     try:
@@ -704,4 +718,4 @@ def refused():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([hottest, blocked, callers, loaded_later, called_later, unwound, rights, helper_ends, locked_map, hostile_files, stripped, debuginfod, forms, languages, restarted_and_merged, compared, full_tables, max_stacks, refused])
+    run_tests([hottest, blocked, callers, loaded_later, called_later, unwound, rights, helper_ends, locked_map, hostile_files, stripped, no_build_id, debuginfod, forms, languages, restarted_and_merged, compared, full_tables, max_stacks, refused])

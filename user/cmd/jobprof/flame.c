@@ -113,6 +113,25 @@ static void say_losses(const char *path, const struct stacks *s)
 			 text[1], text[2]);
 }
 
+/* A file is known by its build id alone, which linkers may leave out. Of files that could not be
+ * read when they ran, or are not here, nobody can tell. */
+static void say_no_build_id(const char *path, const struct stacks *s)
+{
+	const char *file = NULL;
+	char others[48] = "";
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < s->nmodules; i++)
+		if (symbols__lacks_id(s->modules[i]) && n++ == 0)
+			file = s->modules[i] + 2;
+	if (n > 1)
+		snprintf(others, sizeof(others), " and %u other file%s", n - 1, n == 2 ? "" : "s");
+	if (n)
+		log_warn("%s: functions of %s%s have no names, as there is no build id to find "
+			 "them by: link with -Wl,--build-id",
+			 path, file, others);
+}
+
 static void name_run(struct work *w, const struct model_file *f)
 {
 	model_title__of(f, w->title);
@@ -141,10 +160,11 @@ static int read_run(struct work *w, unsigned i)
 	if (!err && i + 1 == w->n)
 		name_run(w, &f);
 	model_file__close(&f);
-	if (!err)
+	if (!err) {
 		say_losses(path, &w->stacks[i]);
-	if (!err)
+		say_no_build_id(path, &w->stacks[i]);
 		err = flame__add(&w->flame, &w->stacks[i], w->symbols, slash ? slash + 1 : path);
+	}
 	if (!err && !(w->flame.last_s[i] >= w->flame.first_s[i]) && has_range(w->o))
 		return say_no_interval(w->o, path, &w->stacks[i]);
 	return err ? cannot(w->o, path, err) : 0;

@@ -44,12 +44,17 @@ static int watch_fd(int epfd, int fd)
 	return fd < 0 || epoll_ctl(epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
-/* Raises the limit of open descriptors. This comes first: later calls would fail without
+/* Raises the limits of open descriptors and of the size of files: one that Slurm passes on from a
+ * login is meant for what the job writes. This comes first: later calls would fail without
  * descriptors. */
-static int raise_limit(size_t *files)
+static int raise_limits(size_t *files)
 {
 	struct rlimit lim;
 
+	if (!getrlimit(RLIMIT_FSIZE, &lim)) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_FSIZE, &lim);
+	}
 	if (getrlimit(RLIMIT_NOFILE, &lim))
 		return -errno;
 	if (lim.rlim_cur < FILES_WANTED) {
@@ -358,7 +363,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	d->started_ns = clock__boot_ns();
 	d->epfd = d->clockfd = d->sigfd = d->lockfd = -1;
 	fill_env(d);
-	err = raise_limit(&d->files);
+	err = raise_limits(&d->files);
 	if (!err)
 		err = find_perf_events(&d->env, &d->perf, d->opts.cfg->perf_events);
 	if (!err)

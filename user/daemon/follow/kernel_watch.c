@@ -60,9 +60,9 @@ static void log_exhausted(struct kernel_watch *w, uint64_t now)
 	if (exhausted <= w->exhausted_seen || now < w->next_exhausted_ns)
 		return;
 	kernel_watch__rescan(w, now);
-	log_warn("all %u slots are taken, or a job's share of them: %llu steps found none so far, "
-		 "and are not profiled: raise MaxSlots%s%s",
-		 kern__nslots(w->env->k), (unsigned long long)exhausted,
+	log_warn("all %u slots are taken, or a job's share of them: %llu step%s found none so far, "
+		 "not profiled: raise MaxSlots%s%s",
+		 kern__nslots(w->env->k), (unsigned long long)exhausted, exhausted == 1 ? "" : "s",
 		 w->unplaced_ns ? "; without one now: " : "", kern__unplaced_names(w->env->k));
 	w->exhausted_seen = kern__control(w->env->k)->stats.slots_exhausted;
 	w->next_exhausted_ns = now + EXHAUSTED_NS;

@@ -159,6 +159,8 @@ const float *job_unit__extremes(const struct job_unit *u, enum quantity q);
 /* Returns what the steps of a node held of a HELD quantity at each of grid.n x grid.instants times.
  */
 const double *job_unit__held(const struct job_unit *u, enum quantity q, const struct time_grid *g);
+/* The first part that could not be read, likely the reason of what is missing; NULL: all could. */
+const struct job_part *model_job__unread(const struct model_job *j);
 /* An attribute of the part's node group; NULL: it has none of that name. */
 const struct model_attr *job_part__attr(const struct job_part *p, const char *name);
 /* Finds the attribute in the first part that has it; NULL: none has. */

@@ -10,6 +10,14 @@ const char *const about_attrs[ABOUT_TEXTS] = {
 	[ABOUT_CPUS] = "Allowed CPU List",
 };
 
+const struct job_part *model_job__unread(const struct model_job *j)
+{
+	for (unsigned i = 0; j->parts && i < j->nparts; i++)
+		if (j->parts[i].trouble)
+			return &j->parts[i];
+	return NULL;
+}
+
 const struct model_attr *job_part__attr(const struct job_part *p, const char *name)
 {
 	for (unsigned i = 0; i < p->nattrs; i++)

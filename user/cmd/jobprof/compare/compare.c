@@ -240,6 +240,17 @@ struct work {
 
 /* ---- reading */
 
+static void log_refused(const struct run *r, const char *why)
+{
+	const struct job_part *unread = model_job__unread(&r->job);
+
+	if (unread)
+		log_error("%s: it cannot be compared: %s: node %s: %s", r->word, why,
+			  r->job.nodes[unread->node].unit.name, unread->trouble);
+	else
+		log_error("%s: it cannot be compared: %s", r->word, why);
+}
+
 /* 0, or the exit status. */
 static int read_job(struct run *r, double dt_s)
 {
@@ -250,14 +261,14 @@ static int read_job(struct run *r, double dt_s)
 	model_job__free(&r->job);
 	err = model_job__read(&r->job, r->in.v, r->in.n, &how);
 	if (err == -ENODATA)
-		log_error("%s: it has no rows, or all of one instant", r->word);
+		log_refused(r, "it has no rows that can be read, or all of one instant");
 	else if (err == -EINVAL)
 		log_error("%s: the files are of several jobs", r->word);
 	else if (err && err != -EIO) /* which has been said */
 		log_error("%s: %s", r->word, strerror(-err));
 	refused = err ? NULL : compare_job__refuse(&r->job);
 	if (refused)
-		log_error("%s: it cannot be compared: %s", r->word, refused);
+		log_refused(r, refused);
 	return err || refused ? 1 : 0;
 }
 

@@ -98,17 +98,16 @@ static int judge_job(const struct model_job *j, const struct report_opts *o,
 	return status;
 }
 
-/* Names the first trouble, which is likely the reason. */
 static void log_no_rows(const struct model_job *j, const struct job_input *in)
 {
+	const struct job_part *unread = model_job__unread(j);
 	const char *path = in->path;
 
-	for (unsigned i = 0; j->parts && i < j->nparts; i++)
-		if (j->parts[i].trouble) {
-			log_error("%s: node %s: %s", path, j->nodes[j->parts[i].node].unit.name,
-				  j->parts[i].trouble);
-			return;
-		}
+	if (unread) {
+		log_error("%s: node %s: %s", path, j->nodes[unread->node].unit.name,
+			  unread->trouble);
+		return;
+	}
 	log_error("%s: %s", path,
 		  !j->nparts && in->nodes ? "it has no node that -N names"
 					  : "it has no rows, or all of one instant");

@@ -50,8 +50,8 @@ struct run {
 	char out_dir[4096], writer[4200], cwd[PATH_MAX];
 	char *command; /* for the file */
 	char socket[64];
-	struct rlimit files; /* what CMD gets: ours is raised */
-	const char *json;    /* the file of --json; NULL: none */
+	struct rlimit files, file_size; /* what CMD gets: ours are raised */
+	const char *json;		/* the file of --json; NULL: none */
 	bool quiet, wait_all;
 	struct run_regions regions;
 	pid_t pid;
@@ -80,6 +80,7 @@ static void exec_command(const struct run *r)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setrlimit(RLIMIT_NOFILE, &r->files);
+	setrlimit(RLIMIT_FSIZE, &r->file_size);
 	if (run_user__become(&r->user))
 		_exit(126);
 	/* for jobprof mark and emit, and programs that are linked with libjobprof */
@@ -616,6 +617,7 @@ static void prepare(struct run_options *all)
 		 getpid());
 	set_string(&all->cfg.socket, r->socket);
 	getrlimit(RLIMIT_NOFILE, &r->files);
+	getrlimit(RLIMIT_FSIZE, &r->file_size);
 }
 
 int verb_run(int argc, char **argv)
