@@ -1795,7 +1795,7 @@ rules["proc.forks"] = {
 			at_least = waste < limits.all or little < limits.mostly * job.forks,
 			times = when(busy),
 			text = format("%s were started%s%s.", plural(job.forks, "process", "processes"),
-				each and format("; %s of them took %s of CPU time each", number(each[1]), duration(each[2] / each[1])) or "",
+				each and format("; %s of them took %s of CPU time each", number(lower(each[1], job.forks)), duration(each[2] / each[1])) or "",
 				is_loop and format(", %s of it in the kernel to load the program", percent(ratio(loading, job.repeated_cpu_s))) or ""),
 			remedy = "Do the loop inside of one program (one python or awk, not one per line" ..
 				(is_loop and "; many files, frames or records for each start)." or ")."),

@@ -160,6 +160,14 @@ def mapped_files():
         is_equal("io.wait: %g of the time in page faults" % faults, judge(facts)["found"]["io.wait"]["at_least"], wanted)
 
 
+def first_of_all():
+    """The first process is none that was started: not more are said to be short than were started."""
+    facts = case("proc.forks", "a loop of a shell")
+    found = judge(changed(facts, {"job.short_processes": 50 * WALL * NODES + 1, "job.short_cpu_s": 1}))["found"]["proc.forks"]["text"]
+    started, short = re.match(r"(\S+) processes were started; (\S+) of them", found).groups()
+    is_equal("no more of them than were started", short, started)
+
+
 def ranks_or_their_helpers():
     """Where a rank works or waits for a CPU all the time, a helper thread that sleeps does not say that it waits."""
     helpers = {"task.thread_s": 3 * WALL, "task.blocked_poll_s": 2 * WALL, "task.blocked_child_s": 0}
@@ -333,5 +341,5 @@ def speed():
 
 if __name__ == "__main__":
     run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, remedies, only_inside_slurm, unequal_work, little_to_gain,
-               file_for_each_call, sleeps_for_messages, mapped_files, ranks_or_their_helpers,
+               file_for_each_call, sleeps_for_messages, mapped_files, first_of_all, ranks_or_their_helpers,
                times, order, healthy_jobs, missing_data, zeros, odd_values, why, speed])
