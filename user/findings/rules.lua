@@ -597,8 +597,11 @@ rules["cpu.neighbour"] = {
 		local list = indexes(mask(node.wait_s / (node.wait_s + node.cpu_s), ">=", limits.warn))
 		local where = #node > 1 and #list > 0 and nodes(list) or ""
 		if foreign >= limits.foreign then
-			-- Own threads that wait for each other leave no core to others.
-			local cost = known(higher(foreign, lower(1, ratio(others, job.idle_wait_s))), foreign) * all
+			-- Own threads that wait for each other leave no core to others. Of threads that are blocked by a lock for most of
+			-- their time one at a time could have used it.
+			local at_locks = known(job.blocked_futex_s, 0) > job.cpu_s + job.wait_s
+			local taken = not at_locks and known(lower(1, ratio(others, job.idle_wait_s)), 0) or 0
+			local cost = math.max(foreign, taken) * all
 			return {
 				severity = share(cost) >= limits.bad and "bad" or "warn",
 				cost = cost,
