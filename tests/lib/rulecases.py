@@ -429,6 +429,9 @@ CASES = {
     "io.small": [
         ("500 bytes", True, small(0.5)),
         ("a commit for each row", False, commits()),
+        ("beside asynchronous reads", False, small(0.5, disk_wait_s=0.25 * CORE_S, disk_read_mb=4 * SMALL_CALLS * 0.5 / 1024)),
+        ("near miss: beside asynchronous reads", True, small(0.5, disk_wait_s=0.25 * CORE_S, disk_read_mb=SMALL_CALLS * 0.5 / 1024)),
+        ("a program is loaded before", True, small(0.5, disk_wait_s=0.09 * CORE_S, disk_read_mb=400 * SMALL_CALLS * 0.5 / 1024)),
         ("sockets that are not IP's, and a program that is loaded", False, both(small(0.5), asks(0, read_calls=SMALL_CALLS))),
         ("near miss", False, small(4.05)),
         ("pipes", False, small(0.5, disk_write_mb=0)),

@@ -127,6 +127,7 @@ TEST(one_that_hangs)
 	proc__set_root(root);
 	assert_int_equal(maps_reader__read(&r, 8, &m), -ETIMEDOUT);
 	assert_null(r);
+	assert_true(maps_reader__hangs());
 	assert_int_equal(maps_reader__read(&r, 7, &m), 0);
 	assert_int_equal(proc_modules__at(&m, 0x1800), JP_MODULE_MPI);
 	assert_int_equal(maps_reader__read(&r, 9, &m), -ENOENT);
@@ -139,6 +140,9 @@ TEST(one_that_hangs)
 	for (int i = 0; i < 100 && maps_reader__read(&r, 7, &m); i++)
 		usleep(20000);
 	assert_int_equal(maps_reader__read(&r, 7, &m), 0);
+	for (int i = 0; i < 100 && maps_reader__hangs(); i++)
+		usleep(20000);
+	assert_false(maps_reader__hangs());
 	maps_reader__stop(r);
 	proc__set_root("/proc");
 	assert_int_equal(unlink(hung), 0);

@@ -597,8 +597,11 @@ rules["cpu.neighbour"] = {
 		local list = indexes(mask(node.wait_s / (node.wait_s + node.cpu_s), ">=", limits.warn))
 		local where = #node > 1 and #list > 0 and nodes(list) or ""
 		if foreign >= limits.foreign then
-			-- Own threads that wait for each other leave no core to others.
-			local cost = known(higher(foreign, lower(1, ratio(others, job.idle_wait_s))), foreign) * all
+			-- Own threads that wait for each other leave no core to others. Of threads that are blocked by a lock for most of
+			-- their time one at a time could have used it.
+			local at_locks = known(job.blocked_futex_s, 0) > job.cpu_s + job.wait_s
+			local taken = not at_locks and known(lower(1, ratio(others, job.idle_wait_s)), 0) or 0
+			local cost = math.max(foreign, taken) * all
 			return {
 				severity = share(cost) >= limits.bad and "bad" or "warn",
 				cost = cost,
@@ -1279,7 +1282,7 @@ rules["io.small"] = {
 	needs = {"job.read_calls", "job.write_calls", "job.read_mb", "job.write_mb", "job.disk_read_mb",
 		"job.disk_write_mb", "job.net_ops", "job.system_s", "job.cpu_s", "bin.calls", "bin.span_s"},
 	limits = {least_s = 60, kb = 3.5, asked = 0.5, asked_kb = 16, mount_kb = 64, calls = 1000, per_s = 100, share = 0.05,
-		storage = 0.3, talks = 0.02, messages = 0.5, call_s = 5e-6, copy_write_s = 0.0004, copy_read_s = 0.0001, usual = 0.01, cost = 0.01, least = 0.05},
+		storage = 0.3, talks = 0.02, messages = 0.5, call_s = 5e-6, other = 0.1, copy_write_s = 0.0004, copy_read_s = 0.0001, usual = 0.01, cost = 0.01, least = 0.05},
 	-- Each new program reads the heads of its libraries.
 	suppressed_by = {"proc.forks"},
 	source = "Drishti: small requests, more than 1000",
@@ -1302,7 +1305,15 @@ rules["io.small"] = {
 		local copying = limits.copy_write_s * written + limits.copy_read_s * read
 		local kernel = math.max(0, job.system_s - limits.usual * job.cpu_s - copying)
 		local asked_each = lower(1, known(ratio(job.blk_ops, calls), 1))
-		local most = calls * limits.call_s + (asked_each >= limits.asked and requests_s() or 0)
+		local requests = asked_each >= limits.asked and requests_s() or 0
+		-- Calls in one direction do not ask for what the disk moves in the other, as by asynchronous requests.
+		local part = known(ratio((writes > 0 and job.disk_write_mb or 0) + (reads > 0 and job.disk_read_mb or 0),
+			job.disk_write_mb + job.disk_read_mb), 1)
+		local other = disk * (1 - part)
+		only_if(not (other > disk * part + lower(kernel, calls * limits.call_s + requests * part) and
+			other >= limits.other * (job.cpu_s + disk + known(job.wait_s, 0))),
+			"it waits for a disk longer for what other calls ask for")
+		local most = calls * limits.call_s + requests
 		local by_kernel = lower(kernel, most)
 		only_if(not (asked_each * disk > by_kernel), "it waits for the disk that these calls ask for longer than the kernel works on them")
 		local s = over_time(by_kernel, bin.calls)
@@ -1795,7 +1806,7 @@ rules["proc.forks"] = {
 			at_least = waste < limits.all or little < limits.mostly * job.forks,
 			times = when(busy),
 			text = format("%s were started%s%s.", plural(job.forks, "process", "processes"),
-				each and format("; %s of them took %s of CPU time each", number(each[1]), duration(each[2] / each[1])) or "",
+				each and format("; %s of them took %s of CPU time each", number(lower(each[1], job.forks)), duration(each[2] / each[1])) or "",
 				is_loop and format(", %s of it in the kernel to load the program", percent(ratio(loading, job.repeated_cpu_s))) or ""),
 			remedy = "Do the loop inside of one program (one python or awk, not one per line" ..
 				(is_loop and "; many files, frames or records for each start)." or ")."),

@@ -342,6 +342,7 @@ int items__open(struct items **out, const struct model_file *f, const struct ite
 	it->cols = s->tables.cols;
 	it->ncols = s->tables.ncols;
 	it->column = s->tables.at.name;
+	it->unit = s->tables.at.unit;
 	it->grouped = s->tables.grouped;
 	it->type = common_type(&s->tables);
 	it->kind = s->tables.at.kind;

@@ -37,6 +37,7 @@ struct items {
 	struct items_col *cols; /* every node and table once, whatever the steps it is in */
 	unsigned ncols;
 	char *column;	    /* its name in the file */
+	const char *unit;   /* "": a plain number */
 	enum col_type type; /* of all cells: F64 where tables differ */
 	enum col_kind kind; /* a gauge where neither the schema nor the table knows */
 	bool grouped;

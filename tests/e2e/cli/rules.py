@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from factslib import BINS, CORES, DT, NODES, NRULES, TASKS, WALL, changed, healthy, judge
 from lib import is_equal, is_true, not_ok, ok, run_tests
-from rulecases import CASES, CORE_S, CPU, PER_BIN, H, at, both, facts_of, gpus, one_core, one_writer, stacked, tail, unequal, used
+from rulecases import CASES, CORE_S, CPU, PER_BIN, H, at, both, facts_of, gpus, one_core, one_writer, stacked, tail, unequal, used, waited, waiting
 
 LINE = 76
 
@@ -158,6 +158,22 @@ def mapped_files():
         facts = changed(case("io.wait", "a quarter"), {"job.blocked_fault_s": faults * TASKS * WALL, "job.blocked_disk_s": 0.05 * TASKS * WALL,
                                                        "job.system_s": 0.01 * CPU, "job.has_mpi": 0})
         is_equal("io.wait: %g of the time in page faults" % faults, judge(facts)["found"]["io.wait"]["at_least"], wanted)
+
+
+def others_beside_a_lock():
+    """Cores that others had are lost to threads that could run, not to those that a lock holds."""
+    for blocked_s, wanted in ((0, 0.9), (20 * CORE_S, 0.9 * 0.6)):
+        facts = waited(both(waiting(0.9, 8, 0.1), {"job.others_s": 0.9 * CORE_S, "job.blocked_futex_s": blocked_s}), system=0.6)
+        got = judge(changed(H, facts))["found"]["cpu.neighbour"]["cost"]
+        is_true("cost of others, %d s at a lock" % blocked_s, abs(got - wanted * CORE_S) <= 0.02 * CORE_S, got / CORE_S)
+
+
+def first_of_all():
+    """The first process is none that was started: not more are said to be short than were started."""
+    facts = case("proc.forks", "a loop of a shell")
+    found = judge(changed(facts, {"job.short_processes": 50 * WALL * NODES + 1, "job.short_cpu_s": 1}))["found"]["proc.forks"]["text"]
+    started, short = re.match(r"(\S+) processes were started; (\S+) of them", found).groups()
+    is_equal("no more of them than were started", short, started)
 
 
 def ranks_or_their_helpers():
@@ -333,5 +349,5 @@ def speed():
 
 if __name__ == "__main__":
     run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, remedies, only_inside_slurm, unequal_work, little_to_gain,
-               file_for_each_call, sleeps_for_messages, mapped_files, ranks_or_their_helpers,
+               file_for_each_call, sleeps_for_messages, mapped_files, others_beside_a_lock, first_of_all, ranks_or_their_helpers,
                times, order, healthy_jobs, missing_data, zeros, odd_values, why, speed])

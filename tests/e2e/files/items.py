@@ -109,10 +109,10 @@ def integers():
 
 def gauges():
     """A gauge holds from a table's first row to its last, a count per interval does not."""
-    cols = [("RSS", U), ("ReadMB", F)]
+    cols = [("RSS", U), ("ReadMB", F), ("Plain", U)]
     path = merged(os.path.join(tmpdir(), "job_1.h5"), {
-        "a": {"Tasks/0": rows_of([0, 1, 2, 3, 4, 5], cols, [[10, 11, 12, 13, 14, 15], [1] * 6])},
-        "b": {"Tasks/1": rows_of([1, 3, 4], cols, [[20, 22, 23], [2, 2, 2]])}})
+        "a": {"Tasks/0": rows_of([0, 1, 2, 3, 4, 5], cols, [[10, 11, 12, 13, 14, 15], [1] * 6, [1] * 6])},
+        "b": {"Tasks/1": rows_of([1, 3, 4], cols, [[20, 22, 23], [2, 2, 2], [1] * 3])}})
     got, _ = items(path, "Tasks", "RSS")
     is_equal("gauge: the last known value holds", [r["b/1"] for r in got],
              ["", "20", "20", "22", "23", ""])
@@ -125,6 +125,9 @@ def gauges():
         is_true("summary of %s: when, as people say it" % column, "Maximum %s on b, task 1 at %s.000\n" % (
             ("23", time.strftime("%F %T", time.localtime(EPOCH + 4))) if column == "RSS" else
             ("2.000000", time.strftime("%F %T", time.localtime(EPOCH + 1)))) in p.stderr, p.stderr)
+    for column, unit in (("RSS", ", in KiB"), ("ReadMB", ", in MiB"), ("Plain", "")):
+        _, err = items(path, "Tasks", column)
+        is_true("summary of %s: its unit" % column, "    Step 0%s: highest sum of %s at" % (unit, column) in err, err)
     got, _ = items(path, "Tasks", "ReadMB")
     is_equal("per interval: nothing where there is no row", [r["b/1"] for r in got],
              ["", "2.000000", "", "2.000000", "2.000000", ""])

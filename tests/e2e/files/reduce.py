@@ -315,6 +315,15 @@ def zeros():
         is_equal("zeros: least, p50, p95 and most", lines, {"Some": ["0", "0", "9", "9"], "None": ["0"] * 4})
 
 
+def thousands():
+    """Numbers of up to seven digits are written out; longer ones have three digits and an exponent."""
+    path = os.path.join(tmpdir(), "9_0_n0.h5")
+    values = {"Few": 999.4, "Some": 13542, "Many": -2445403, "More": 25445403}
+    node_file(path, "n0", {"Tasks/0": rows_of([0], [(name, F) for name in values], [[v] for v in values.values()])}, index=0)
+    lines = {x.split()[0]: x.split()[-1] for x in reduced(path).stdout.splitlines() if x.split() and x.split()[0] in values}
+    is_equal("thousands: the highest", lines, {"Few": "999", "Some": "13542", "Many": "-2445403", "More": "2.54e7"})
+
+
 def few_rows():
     """Quantiles of no more rows than the sample has are exact; of one more they are bins."""
     rng = numpy.random.default_rng(5)
@@ -409,4 +418,4 @@ def lone_burst():
     is_true("one burst: there is no number that is none", "nan" not in text, text)
 
 
-run_tests([moments, sample, any_order, any_ranks, parts, damaged_parts, damaged_file, lost_rank, stored, words, zeros, few_rows, clusters, output, lone_burst])
+run_tests([moments, sample, any_order, any_ranks, parts, damaged_parts, damaged_file, lost_rank, stored, words, zeros, thousands, few_rows, clusters, output, lone_burst])

@@ -33,8 +33,9 @@
  * the stack: what MPI had them do is MPI's */
 
 #define POLL_MS	      100
-#define PROCESSES     64       /* whose maps are kept */
-#define READ_AGAIN_NS 50000000 /* a map is read at most that often */
+#define PROCESSES     64	   /* whose maps are kept */
+#define READ_AGAIN_NS 50000000	   /* a map is read at most that often, */
+#define LATE_AGAIN_NS NSEC_PER_SEC /* and one that did not come in time, as on a busy machine */
 #define STOP_WAIT_S   1
 #define PAGE_SHIFT    12
 
@@ -57,6 +58,15 @@ struct booker {
 	struct maps_reader *reader;
 	struct process *process[PROCESSES];
 };
+
+/* A map that never comes is not asked for again. */
+static bool may_read(const struct process *p, uint64_t now)
+{
+	bool late = p->err == -ETIMEDOUT;
+
+	return !p->read_ns || (!(late && maps_reader__hangs()) &&
+			       now - p->read_ns >= (late ? LATE_AGAIN_NS : READ_AGAIN_NS));
+}
 
 /* The process's place among those that are kept: its own, a free one, or the one that was not used
  * for longest. */
@@ -90,8 +100,7 @@ static struct process *process_of(struct booker *b, const struct jp_sample *s)
 	if (!p)
 		return NULL;
 	p->used_ns = now;
-	if (proc_modules__at(&p->modules, s->ip) != JP_MODULE_UNKNOWN ||
-	    (p->read_ns && (p->err == -ETIMEDOUT || now - p->read_ns < READ_AGAIN_NS)))
+	if (proc_modules__at(&p->modules, s->ip) != JP_MODULE_UNKNOWN || !may_read(p, now))
 		return p;
 	p->err = maps_reader__read(&b->reader, (pid_t)who.tgid, &p->modules);
 	p->read_ns = clock__mono_ns();

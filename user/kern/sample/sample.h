@@ -7,6 +7,7 @@
 #ifndef JP_KERN_SAMPLE_H
 #define JP_KERN_SAMPLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -31,6 +32,8 @@ struct maps_reader;
 /* Reads the memory map of the process: 0 or -errno. -ETIMEDOUT: that took more than a fifth of a
  * second; *r, which begins as NULL, is another thread then. -EAGAIN: too many threads hang. */
 int maps_reader__read(struct maps_reader **r, pid_t pid, struct proc_modules *m);
+/* Whether a map that did not come in time is still waited for. */
+bool maps_reader__hangs(void);
 void maps_reader__stop(struct maps_reader *r);
 
 #endif

@@ -115,6 +115,11 @@ static int wait_for(struct maps_reader *r)
 	return r->pid ? -ETIMEDOUT : r->err;
 }
 
+bool maps_reader__hangs(void)
+{
+	return __atomic_load_n(&hung, __ATOMIC_RELAXED) > 0;
+}
+
 int maps_reader__read(struct maps_reader **r, pid_t pid, struct proc_modules *m)
 {
 	int err;

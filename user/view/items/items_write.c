@@ -64,6 +64,10 @@ void items__summary(FILE *out, const struct items *it, const char *step, const c
 	number_text(text, t->best, it->type);
 	fputs("    Step ", out);
 	print__escaped(out, stepname__human(step));
+	if (*it->unit) {
+		fputs(", in ", out);
+		print__escaped(out, it->unit);
+	}
 	fputs(": highest sum of ", out);
 	print__escaped(out, it->column);
 	fprintf(out, " at one time %s, ", text);

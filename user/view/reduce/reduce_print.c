@@ -81,14 +81,16 @@ static double quantile_bound(const struct reduction_column *c, const struct valu
 	return high == least ? 0 : high;
 }
 
-/* Prints a number with only the digits of an exponent that count: 3.53e6. */
+/* Prints a number of thousands and millions as such, else three digits, and of an exponent only the
+ * digits that count: 35300, 3.53e7. */
 static void print_number(double v, FILE *out)
 {
 	char text[32] = "-";
 	char *e;
 
 	if (!isnan(v))
-		snprintf(text, sizeof(text), "%.3g", v);
+		snprintf(text, sizeof(text),
+			 fabs(v) >= 999.5 && fabs(v) < 9999999.5 ? "%.0f" : "%.3g", v);
 	e = strchr(text, 'e');
 	if (e && e[1] == '+')
 		memmove(e + 1, e + 2, strlen(e + 1));
