@@ -162,19 +162,6 @@ static int fail_input(struct job_reading *r, unsigned item, int err)
 	return 0;
 }
 
-int job_part__fail(struct job_reading *r, unsigned item, int err)
-{
-	struct job_part *part = &r->job->parts[item];
-
-	if (part->trouble)
-		return 0;
-	part->trouble = strdup(err == -ETIME	    ? "reading takes too long"
-			       : err == -ERANGE	    ? "the clock of the node jumped"
-			       : err == -EOWNERDEAD ? "a program that read this was killed"
-						    : reader__strerror(err));
-	return part->trouble ? 0 : -ENOMEM;
-}
-
 /* ---- what the attributes say of nodes */
 
 static double part_number(const struct job_part *p, const char *name)
@@ -493,16 +480,6 @@ int model_job__read(struct model_job *out, const struct job_input *inputs, unsig
 	free(r.places);
 	free(r.origins);
 	return err;
-}
-
-void job_part__free(struct job_part *p)
-{
-	for (unsigned i = 0; i < p->nattrs; i++) {
-		free((char *)p->attrs[i].name);
-		free((char *)p->attrs[i].text);
-	}
-	free(p->attrs);
-	free(p->trouble);
 }
 
 static void free_units(struct job_unit *u, unsigned n)

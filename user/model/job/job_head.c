@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The second round of reading a job: what the attributes of each part say, and its time. */
+/* How a job's files are opened, and the second round of reading it: what the attributes of each
+ * part say, and its time. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,6 +8,31 @@
 
 #include "hdf5/hdf5.h"
 #include "model/job/job_internal.h"
+
+int job_reading__open(struct job_reading *r, unsigned input)
+{
+	int err = r->cursor ? 0 : cursor__new(&r->cursor);
+
+	if (err)
+		r->cursor = NULL;
+	if (err || (r->reader && r->input == input))
+		return err;
+	reader__free(r->reader);
+	r->reader = NULL;
+	err = reader__open(&r->reader, r->inputs[input].path);
+	if (err)
+		r->reader = NULL;
+	r->input = input;
+	return err;
+}
+
+void job_reading__close(struct job_reading *r)
+{
+	cursor__free(r->cursor);
+	reader__free(r->reader);
+	r->cursor = NULL;
+	r->reader = NULL;
+}
 
 #define FIRST_ROWS 256 /* of a table, that say what is usual */
 
@@ -181,4 +207,27 @@ int job_head__take(struct job_reading *r, unsigned item, struct message *m)
 	for (unsigned i = 0; !err && i < *n; i++)
 		err = take_attr(part, m);
 	return err;
+}
+
+int job_part__fail(struct job_reading *r, unsigned item, int err)
+{
+	struct job_part *part = &r->job->parts[item];
+
+	if (part->trouble)
+		return 0;
+	part->trouble = strdup(err == -ETIME	    ? "reading takes too long"
+			       : err == -ERANGE	    ? "the clock of the node jumped"
+			       : err == -EOWNERDEAD ? "a program that read this was killed"
+						    : reader__strerror(err));
+	return part->trouble ? 0 : -ENOMEM;
+}
+
+void job_part__free(struct job_part *p)
+{
+	for (unsigned i = 0; i < p->nattrs; i++) {
+		free((char *)p->attrs[i].name);
+		free((char *)p->attrs[i].text);
+	}
+	free(p->attrs);
+	free(p->trouble);
 }

@@ -68,31 +68,6 @@ static bool origins_differ(const struct job_origin *a, const struct job_origin *
 
 /* ---- which parts they have */
 
-int job_reading__open(struct job_reading *r, unsigned input)
-{
-	int err = r->cursor ? 0 : cursor__new(&r->cursor);
-
-	if (err)
-		r->cursor = NULL;
-	if (err || (r->reader && r->input == input))
-		return err;
-	reader__free(r->reader);
-	r->reader = NULL;
-	err = reader__open(&r->reader, r->inputs[input].path);
-	if (err)
-		r->reader = NULL;
-	r->input = input;
-	return err;
-}
-
-void job_reading__close(struct job_reading *r)
-{
-	cursor__free(r->cursor);
-	reader__free(r->reader);
-	r->cursor = NULL;
-	r->reader = NULL;
-}
-
 /* One input is of one job. */
 static void read_origin(struct job_reading *r, const struct node_ref *refs, unsigned n,
 			struct job_origin *o)
