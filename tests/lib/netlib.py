@@ -25,7 +25,7 @@ def need(*programs):
 
 
 def said_of(mode, way):
-    """What "Mode network" says of a way: "probed, seen", "stated, not seen", "no" ..., or None."""
+    """What "Mode network" says of a way: "seen", "not seen", "no", or None."""
     for part in mode.split("; ")[1:]:
         heading, _, rest = part.partition(": ") if ": " in part else ("no", "", part)
         if way in [re.sub(r" \(.*\)$|^no ", "", w) for w in re.split(r", (?![^(]*\))", rest)]:

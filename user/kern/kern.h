@@ -291,10 +291,6 @@ int kern__pairs(const struct kern *k,
 		void (*fn)(const struct jp_pair_key *pair, uint64_t ns, void *ctx), void *ctx);
 const char *kern__family_mode(const struct kern *k, enum family f);
 
-/* Finds out which transfers the network counters see on this node, by sending a few bytes over
- * loopback. Programs must be attached, and the process tracked. A few ms. */
-void kern__probe_network(struct kern *k);
-
 /* RSS is summed over CPUs, or the kernel does not keep it per CPU. */
 bool kern__rss_exact(const struct kern *k);
 

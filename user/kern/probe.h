@@ -54,7 +54,8 @@ void kern_wait_clock(void);
 int kern_try_packets(void);
 /* The meaning of that error. The text lives until the next call. */
 const char *kern_no_packets(int err);
-/* Stores in the control page how the network counters come about, or why they are off. */
+/* Stores in the control page how the network counters come about and what they see, or why they are
+ * off. */
 void kern_store_network_text(struct kern *k);
 
 #endif

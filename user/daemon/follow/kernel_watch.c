@@ -93,12 +93,9 @@ int kernel_watch__attach(struct kern *k)
 	if (kern__attached(k))
 		return 0;
 	err = kern__attach(k);
-	if (err) {
+	if (err)
 		log_error("%s", kern__error());
-		return err;
-	}
-	kern__probe_network(k);
-	return 0;
+	return err;
 }
 
 void kernel_watch__rescan(struct kernel_watch *w, uint64_t now)
