@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/unit.h"
 #include "kern/net/net_paths.h"
 #include "tests/unit/tree.h"
-#include "tests/unit/unit.h"
 
 static char bare[64], cluster[64];
 
