@@ -6,7 +6,7 @@ FUZZ_CC  := $(CLANG)
 FUZZ_OPT := -O1 -g -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
 FUZZ_LIB := $(wildcard $(foreach r,base base/* schema identity unwind journal hdf5 pool jobfile jobfile/* model model/* analysis analysis/* findings view view/*,user/$(r)/*.c)) \
-	$(addprefix user/cmd/jobprof/,show.c select_args.c input_file.c input_search.c profile_dir.c input_args.c)
+	$(addprefix user/cmd/jobprof/,show.c select_args.c input_args.c)
 FUZZ_OBJ := $(FUZZ_LIB:%.c=$(FUZZ_B)/%.o)
 FUZZ_DATA := -DFUZZ_DATA='"$(CURDIR)/tests/data"'
 FUZZ_HARNESS := reader.o tools.o tools_merge.o tools_report.o tools_plot.o libfault.o

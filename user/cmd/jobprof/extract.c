@@ -15,8 +15,6 @@
 #include "base/str.h"
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/input_args.h"
-#include "cmd/jobprof/input_file.h"
-#include "cmd/jobprof/input_search.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "identity/jobspec.h"
@@ -36,8 +34,6 @@ struct words {
 struct args {
 	struct select_words words; /* of these input and nodes */
 	const char *output;
-	struct jobspec *jobs;
-	unsigned njobs;
 	struct words series, columns;
 	struct string_list nodes;
 	struct number_range *tasks;
@@ -85,15 +81,6 @@ static int split_words(struct words *w, const char *text)
 		w->v[w->n++] = word;
 	}
 	return w->n ? 0 : -EINVAL;
-}
-
-static int set_jobs(void *to, const struct opt *o, const char *text)
-{
-	struct args *a = to;
-
-	free(a->jobs);
-	a->jobs = NULL;
-	return select_args__jobs(&a->jobs, &a->njobs, text);
 }
 
 static int set_tasks(void *to, const struct opt *o, const char *text)
@@ -184,7 +171,7 @@ static const struct opt opts[] = {
 	{'j', "jobs", "LIST",
 	 "jobs and steps: 7, 7.0, 7.batch; reads job_JOB.h5, or the job's node-step file; of "
 	 "several jobs or files -o DIR gets one each",
-	 OPT_CALL(set_jobs)},
+	 OPT_TEXT(struct args, words.jobs)},
 	OPT_INPUT(struct args),
 	{'s', "series", "LIST", "Tasks, Tasks/3, User/solver, Step, Energy, Marks ...",
 	 OPT_CALL_AT(set_words, struct args, series), .values = series__print_names},
@@ -223,38 +210,15 @@ const struct command cmd_extract = {
 	.opts = opts,
 };
 
-/* Jobs in the order they were named first; the steps of one may stand apart. */
-static bool named_before(const struct args *a, unsigned i)
-{
-	for (unsigned k = 0; k < i; k++)
-		if (jobspec__same_job(&a->jobs[k], &a->jobs[i]))
-			return true;
-	return false;
-}
-
-static unsigned count_jobs(const struct args *a)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < a->njobs; i++)
-		n += !named_before(a, i);
-	return n;
-}
-
 static int check_args(struct args *a)
 {
 	const char *reason = NULL;
-	unsigned jobs = count_jobs(a);
 
-	a->to_dir = input_search__is_dir(a->output);
-	if (!a->words.input && !jobs)
+	a->to_dir = path__is_dir(a->output);
+	if (!a->words.input && !a->words.jobs)
 		reason = "which file: FILE, or -j JOB";
 	else if (!a->series.n)
 		reason = "which series: -s SERIES";
-	else if (jobs > 1 && a->words.input)
-		reason = "--input goes with one job only";
-	else if (jobs > 1 && !a->to_dir)
-		reason = "of several jobs -o DIR gets a file each";
 	else if (a->opt.stock && (a->opt.from.set || a->opt.to.set))
 		reason = "sh5util knows no --from and --to, and --stock none";
 	else if (a->opt.stock && a->opt.units)
@@ -345,37 +309,6 @@ static int extract_file(const struct args *a, const struct extract_options *opt,
 	return status;
 }
 
-/* The files and steps of one of the jobs, which may stand apart in the list. */
-static int choose_files(const struct args *a, unsigned job, struct input_files *f)
-{
-	_cleanup_free_ struct jobspec *same = calloc(a->njobs, sizeof(*same));
-	unsigned n = 0;
-
-	for (unsigned i = job; same && i < a->njobs; i++)
-		if (jobspec__same_job(&a->jobs[job], &a->jobs[i]))
-			same[n++] = a->jobs[i];
-	return same ? input_files__of(f, same, n, a->words.input) : -ENOMEM;
-}
-
-static int extract_job(const struct args *a, unsigned job)
-{
-	struct extract_options opt = a->opt;
-	struct input_files f;
-	int status = 0;
-
-	if (choose_files(a, job, &f))
-		return 1;
-	if (!a->to_dir && f.n > 1)
-		status = input_files__refuse(&f, a->jobs[job].text, true);
-	for (unsigned i = 0; (a->to_dir || f.n == 1) && i < f.n; i++) {
-		opt.sel.steps = f.v[i].steps;
-		opt.sel.nsteps = f.v[i].nsteps;
-		status |= extract_file(a, &opt, f.v[i].path);
-	}
-	input_files__free(&f);
-	return status;
-}
-
 /* "list" calls the stored ones Totals/Tasks: totals of Tasks. */
 static int take_totals(struct args *a)
 {
@@ -395,14 +328,25 @@ static int take_totals(struct args *a)
 	return 0;
 }
 
-static int extract_input(const struct args *a)
+static int extract_profiles(const struct args *a)
 {
-	struct input_file f;
-	int status = input_file__choose(&f, NULL, a->words.input);
+	const struct profile_words words = {.jobs = a->words.jobs, .where = a->words.input};
+	struct profiles in;
+	int status = profiles__find(&in, &words);
+	bool many = a->to_dir && a->words.jobs;
 
-	if (!status)
-		status = extract_file(a, &a->opt, f.path);
-	input_file__free(&f);
+	if (!status && in.nfiles > 1 && !many) {
+		profiles__refuse(&in, &words, a->words.jobs);
+		status = 1;
+	}
+	for (unsigned i = 0; i < in.nfiles && (many || in.nfiles == 1); i++) {
+		struct extract_options opt = a->opt;
+
+		opt.sel.steps = in.files[i].steps;
+		opt.sel.nsteps = in.files[i].nsteps;
+		status |= extract_file(a, &opt, in.files[i].path);
+	}
+	profiles__free(&in);
 	return status;
 }
 
@@ -425,24 +369,16 @@ static int take_marks(struct args *a)
 
 static int extract_all(struct args *a)
 {
-	int status = 0;
-
 	a->opt.series = a->series.v;
 	a->opt.nseries = a->series.n;
 	a->opt.columns = a->columns.v;
 	a->opt.ncolumns = a->columns.n;
-	if (!a->njobs)
-		return extract_input(a);
-	for (unsigned i = 0; i < a->njobs; i++)
-		if (!named_before(a, i))
-			status |= extract_job(a, i);
-	return status;
+	return extract_profiles(a);
 }
 
 static void free_args(struct args *a)
 {
 	string_list__free(&a->nodes);
-	free(a->jobs);
 	free(a->tasks);
 	free(a->series.text);
 	free(a->series.v);

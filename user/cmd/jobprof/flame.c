@@ -14,7 +14,6 @@
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
-#include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "model/model.h"
@@ -43,7 +42,7 @@ struct options {
 struct work {
 	const struct options *o;
 	struct string_list nodes;
-	struct input_file files[FLAME_RUNS]; /* in the order in which they are added: FILE2 first */
+	struct profiles in[FLAME_RUNS]; /* in the order in which they are added: FILE2 first */
 	unsigned n;
 	char *template;
 	/* in the child: */
@@ -145,9 +144,9 @@ static int read_run(struct work *w, unsigned i)
 	struct selection sel = {.nodes = w->o->words.nodes ? &w->nodes : NULL,
 				.tasks = &w->o->task,
 				.ntasks = w->o->has_task,
-				.steps = w->files[i].steps,
-				.nsteps = w->files[i].nsteps};
-	const char *path = w->files[i].path, *slash = strrchr(path, '/');
+				.steps = w->in[i].files->steps,
+				.nsteps = w->in[i].files->nsteps};
+	const char *path = w->in[i].files->path, *slash = strrchr(path, '/');
 	struct model_file f;
 	int err = model_file__open(&f, path);
 
@@ -268,18 +267,18 @@ static int run_options(const struct options *o)
 	int status = select_args__nodes(&sel, &w.nodes, o->words.nodes);
 
 	if (!status && o->diff)
-		status = input_file__choose(&w.files[w.n++], NULL, o->diff);
+		status = input_args__file(&w.in[w.n++], &(struct select_words){.input = o->diff});
 	if (!status)
-		status = input_file__choose(&w.files[w.n++], o->words.jobs, o->words.input);
+		status = input_args__file(&w.in[w.n++], &o->words);
 	if (!status && o->form == FORM_HTML) {
 		w.template = html_page__template();
 		status = w.template ? 0 : 1;
 	}
 	if (!status)
-		status = child_output__write(o->path ? o->path : "-", w.files[w.n - 1].path,
+		status = child_output__write(o->path ? o->path : "-", w.in[w.n - 1].files->path,
 					     &POOL_STREAM, flame_files, &w);
 	for (unsigned i = 0; i < w.n; i++)
-		input_file__free(&w.files[i]);
+		profiles__free(&w.in[i]);
 	free(w.template);
 	string_list__free(&w.nodes);
 	return status < 0 ? 1 : status;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The one FILE argument that several verbs take. */
+/* The FILE argument that several verbs take, and the profiles that it means. */
 #include "cmd/jobprof/input_args.h"
 
 #include <unistd.h>
-
-#include "cmd/jobprof/input_file.h"
 
 int input_args__word(const struct command *c, int argc, char **argv, const char **input)
 {
@@ -17,14 +15,29 @@ int input_args__word(const struct command *c, int argc, char **argv, const char 
 	return 0;
 }
 
-int input_args__choose(const struct command *c, int argc, char **argv, struct select_words *w,
-		       struct input_file *in)
+int input_args__profiles(struct profiles *out, const struct select_words *w,
+			 const struct string_list *nodes)
+{
+	const struct profile_words words = {.jobs = w->jobs, .where = w->input, .nodes = nodes};
+
+	return profiles__find(out, &words);
+}
+
+int input_args__file(struct profiles *out, const struct select_words *w)
+{
+	const struct profile_words words = {.jobs = w->jobs, .where = w->input};
+	int status = profiles__find(out, &words);
+
+	return status ? status : profiles__one(out, &words) ? 0 : 1;
+}
+
+int input_args__choose(struct profiles *out, const struct command *c, int argc, char **argv,
+		       struct select_words *w)
 {
 	int status = input_args__word(c, argc, argv, &w->input);
 
-	if (status)
-		return status;
-	if (!w->jobs && !w->input)
-		return options__wrong(c, "which file: FILE or -j JOB");
-	return input_file__choose(in, w->jobs, w->input);
+	*out = (struct profiles){0};
+	if (!status && !w->jobs && !w->input)
+		status = options__wrong(c, "which file: FILE or -j JOB");
+	return status ? status : input_args__file(out, w);
 }

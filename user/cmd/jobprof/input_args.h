@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "cmd/jobprof/select_args.h"
+#include "jobfile/profiles.h"
 #include "schema/series.h"
 
 #define USAGE_INPUT "(FILE | -j JOB[.STEP] [DIR])"
@@ -46,9 +47,14 @@
  * or --input too. */
 int input_args__word(const struct command *c, int argc, char **argv, const char **input);
 
-struct input_file;
-/* The file that options and word name. 0, or the exit status and it has said why. */
-int input_args__choose(const struct command *c, int argc, char **argv, struct select_words *w,
-		       struct input_file *in);
+/* The profiles that options and word name. 0, or the exit status and it has said why;
+ * profiles__free() in all cases. */
+int input_args__profiles(struct profiles *out, const struct select_words *w,
+			 const struct string_list *nodes);
+/* The same of a verb that reads one file: out->files[0]. */
+int input_args__file(struct profiles *out, const struct select_words *w);
+/* The same of a verb that must be told which. */
+int input_args__choose(struct profiles *out, const struct command *c, int argc, char **argv,
+		       struct select_words *w);
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/input_args.h"
-#include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/read_errors.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
@@ -26,7 +25,7 @@ struct options {
 /* What a run of it is about. */
 struct work {
 	const struct options *o;
-	struct input_file file;
+	struct profiles in;
 	struct selection sel;
 	struct string_list nodes;
 	struct number_range task; /* the one the series was named with */
@@ -66,11 +65,12 @@ static int write_items(struct work *w, const struct model_file *f, int fd, bool 
 	if ((err == -ENOENT || err == -ENODATA) && (missing || w->errors.damaged))
 		; /* has been said, or may be there */
 	else if (err == -ENOENT)
-		select_args__no_series(f, &w->sel, w->file.path, w->series);
+		select_args__no_series(f, &w->sel, w->in.files->path, w->series);
 	else if (err == -ENODATA)
-		select_args__no_column(f, &w->sel, w->file.path, w->series, w->o->words.column);
+		select_args__no_column(f, &w->sel, w->in.files->path, w->series,
+				       w->o->words.column);
 	else if (err)
-		log_error("%s: %s", w->file.path, model_file__strerror(err));
+		log_error("%s: %s", w->in.files->path, model_file__strerror(err));
 	else
 		err = print_items(w, it, fd);
 	read_errors__end(&w->errors, err == -ENOENT || err == -ENODATA);
@@ -83,15 +83,15 @@ static int write_file(void *arg, int fd, bool *keep)
 {
 	struct work *w = arg;
 	struct model_file f;
-	int err = model_file__open(&f, w->file.path);
+	int err = model_file__open(&f, w->in.files->path);
 	bool missing;
 
 	if (err) {
-		log_error("%s: %s", w->file.path, model_file__strerror(err));
+		log_error("%s: %s", w->in.files->path, model_file__strerror(err));
 		return 1;
 	}
-	missing = select_args__missing(&f, &w->sel, w->file.path);
-	w->errors.path = w->file.path;
+	missing = select_args__missing(&f, &w->sel, w->in.files->path);
+	w->errors.path = w->in.files->path;
 	w->errors.series = w->series;
 	w->errors.hold = true;
 	err = write_items(w, &f, fd, missing);
@@ -109,12 +109,14 @@ static int run_options(const struct options *o)
 	if (!status)
 		status = select_args__nodes(&w.sel, &w.nodes, o->words.nodes);
 	if (!status)
-		status = input_file__choose(&w.file, o->words.jobs, o->words.input);
-	w.sel.steps = w.file.steps;
-	w.sel.nsteps = w.file.nsteps;
-	if (!status)
-		status = child_output__write(o->output, w.file.path, &POOL_STREAM, write_file, &w);
-	input_file__free(&w.file);
+		status = input_args__file(&w.in, &o->words);
+	if (!status) {
+		w.sel.steps = w.in.files->steps;
+		w.sel.nsteps = w.in.files->nsteps;
+		status = child_output__write(o->output, w.in.files->path, &POOL_STREAM, write_file,
+					     &w);
+	}
+	profiles__free(&w.in);
 	string_list__free(&w.nodes);
 	return status < 0 ? 1 : status;
 }

@@ -12,14 +12,14 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "cmd/jobprof/select_args.h"
-#include "cmd/jobprof/input_file.h"
+#include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/list_man.h"
 #include "cmd/jobprof/read_errors.h"
+#include "cmd/jobprof/select_args.h"
 #include "identity/stepname.h"
 #include "model/contents.h"
-#include "schema/schema.h"
 #include "pool/pool.h"
+#include "schema/schema.h"
 
 #define TOTALS "Totals/"
 #define WIDTH  80
@@ -355,7 +355,7 @@ static int list_model(const struct model_file *f, const char *path, const struct
 }
 
 struct work {
-	struct input_file file;
+	struct profiles in;
 	struct selection sel;
 	struct string_list hosts;
 	const char *series;
@@ -370,13 +370,13 @@ static int list_path(void *arg)
 {
 	const struct work *w = arg;
 	struct model_file f;
-	int status, err = model_file__open(&f, w->file.path);
+	int status, err = model_file__open(&f, w->in.files->path);
 
 	if (err) {
-		log_error("%s: %s", w->file.path, model_file__strerror(err));
+		log_error("%s: %s", w->in.files->path, model_file__strerror(err));
 		return 1;
 	}
-	status = list_model(&f, w->file.path, &w->sel, w->series, w->form, w->out);
+	status = list_model(&f, w->in.files->path, &w->sel, w->series, w->form, w->out);
 	model_file__close(&f);
 	return status;
 }
@@ -413,12 +413,13 @@ int list__file(const struct select_words *words, enum list_form form, FILE *out)
 	if (!status)
 		status = select_args__nodes(&w.sel, &w.hosts, words->nodes);
 	if (!status)
-		status = input_file__choose(&w.file, words->jobs, words->input);
-	w.sel.steps = w.file.steps;
-	w.sel.nsteps = w.file.nsteps;
-	if (!status)
+		status = input_args__file(&w.in, words);
+	if (!status) {
+		w.sel.steps = w.in.files->steps;
+		w.sel.nsteps = w.in.files->nsteps;
 		status = pool__call_verb(list_path, &w, &POOL_STREAM);
-	input_file__free(&w.file);
+	}
+	profiles__free(&w.in);
 	string_list__free(&w.hosts);
 	return status;
 }

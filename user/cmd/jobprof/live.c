@@ -19,9 +19,9 @@
 #include "base/str.h"
 #include "client/libjobprof.h"
 #include "cmd/jobprof/client_conn.h"
-#include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "identity/identity.h"
+#include "jobfile/profiles.h"
 #include "schema/series.h"
 
 struct live_out {
@@ -279,7 +279,7 @@ static int set_job(void *to, const struct opt *o, const char *text)
 	struct jobspec *jobs;
 	unsigned n;
 	char number[16];
-	int status = select_args__jobs(&jobs, &n, text);
+	int status = profile_words__jobs(&jobs, &n, text);
 
 	if (status)
 		return status;

@@ -9,12 +9,12 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/input_args.h"
-#include "cmd/jobprof/profile_dir.h"
 #include "cmd/jobprof/report/report.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/user_name.h"
 #include "cmd/jobprof/verbs.h"
 #include "jobfile/jobfile.h"
+#include "jobfile/profiles.h"
 
 #define WAIT_MAX_S (7 * 24 * 3600)
 
@@ -111,7 +111,7 @@ const struct command cmd_merge = {
 
 static int parse_jobs(struct options *o)
 {
-	int status = select_args__jobs(&o->specs, &o->merge.nspecs, o->jobs);
+	int status = profile_words__jobs(&o->specs, &o->merge.nspecs, o->jobs);
 
 	if (status)
 		return status;

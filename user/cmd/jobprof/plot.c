@@ -15,7 +15,6 @@
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/read_errors.h"
-#include "cmd/jobprof/report/report_inputs.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "model/curve.h"
@@ -67,8 +66,7 @@ struct work {
 	struct selection sel; /* but for steps */
 	struct number_range task;
 	char series[128];
-	struct job_input files[PLOT_CURVES];
-	unsigned n;
+	struct profiles in;
 	char *template; /* of --html */
 	/* In the child: */
 	char labels[PLOT_CURVES][PATH_MAX + MODEL_TITLE];
@@ -102,7 +100,8 @@ static void say_why(const struct work *w, const struct model_file *f, const stru
 
 static int read_curve(struct work *w, unsigned i, unsigned intervals)
 {
-	struct read_errors errors = {.path = w->files[i].path, .series = w->series, .hold = true};
+	struct read_errors errors = {
+		.path = w->in.files[i].path, .series = w->series, .hold = true};
 	struct selection sel = w->sel;
 	const struct column_query q = {.series = w->series,
 				       .column = w->o->words.column,
@@ -110,23 +109,23 @@ static int read_curve(struct work *w, unsigned i, unsigned intervals)
 				       .problem = read_errors__add,
 				       .ctx = &errors};
 	struct model_file f;
-	int err = model_file__open(&f, w->files[i].path);
+	int err = model_file__open(&f, w->in.files[i].path);
 	bool missing = false;
 
 	if (err) {
-		log_error("%s: %s", w->files[i].path, model_file__strerror(err));
+		log_error("%s: %s", w->in.files[i].path, model_file__strerror(err));
 		return 1;
 	}
 
 	model_title__of(&f, w->labels[i]);
-	sel.steps = w->files[i].steps;
-	sel.nsteps = w->files[i].nsteps;
-	missing = select_args__missing(&f, &sel, w->files[i].path);
+	sel.steps = w->in.files[i].steps;
+	sel.nsteps = w->in.files[i].nsteps;
+	missing = select_args__missing(&f, &sel, w->in.files[i].path);
 	err = curve__read(&w->curves[i], &f, &q, intervals);
 	if (err) {
 		say_why(w, &f, &sel, errors.path, err, missing || errors.damaged);
 	} else if (!is_known(&w->curves[i])) {
-		log_error("%s: %s of %s is not known in any row", w->files[i].path,
+		log_error("%s: %s of %s is not known in any row", w->in.files[i].path,
 			  w->o->words.column, w->o->words.series);
 		curve__free(&w->curves[i]);
 		err = -ENODATA;
@@ -138,7 +137,7 @@ static int read_curve(struct work *w, unsigned i, unsigned intervals)
 
 static bool is_only(const struct work *w, unsigned i)
 {
-	for (unsigned k = 0; k < w->n; k++)
+	for (unsigned k = 0; k < w->in.nfiles; k++)
 		if (k != i && !strcmp(w->labels[k], w->labels[i]))
 			return false;
 	return *w->labels[i];
@@ -150,15 +149,15 @@ static void tell_apart(struct work *w)
 {
 	bool alike[PLOT_CURVES] = {false};
 
-	for (unsigned i = 0; i < w->n; i++)
+	for (unsigned i = 0; i < w->in.nfiles; i++)
 		alike[i] = !is_only(w, i);
-	for (unsigned i = 0; i < w->n; i++) {
+	for (unsigned i = 0; i < w->in.nfiles; i++) {
 		char *label = w->labels[i];
 		size_t len = strlen(label);
 
 		if (alike[i])
 			snprintf(label + len, sizeof(w->labels[i]) - len, "%s%s", len ? ", " : "",
-				 w->files[i].path);
+				 w->in.files[i].path);
 	}
 }
 
@@ -167,11 +166,11 @@ static bool have_one_unit(const struct work *w)
 {
 	const struct curve *first = &w->curves[0];
 
-	for (unsigned i = 1; i < w->n; i++)
+	for (unsigned i = 1; i < w->in.nfiles; i++)
 		if (strcmp(w->curves[i].unit, first->unit) ||
 		    w->curves[i].is_rate != first->is_rate) {
 			log_error("%s: %s has another unit there than in %s, and no axis fits both",
-				  w->files[i].path, w->o->words.column, w->files[0].path);
+				  w->in.files[i].path, w->o->words.column, w->in.files[0].path);
 			return false;
 		}
 	return true;
@@ -217,7 +216,7 @@ static const char *file_of(const struct options *o)
 /* 0, or the exit status. */
 static int draw_curves(const struct work *w, int fd, const struct plot_text *how)
 {
-	const struct plot plot = {w->o->words.series, w->plotted, w->n};
+	const struct plot plot = {w->o->words.series, w->plotted, w->in.nfiles};
 	int err = w->template ? html_page__put(fd, w->template, plot__json(&plot))
 			      : write_text(&plot, w->o, fd, how);
 
@@ -236,7 +235,7 @@ static int plot_files(void *arg, int fd, bool *keep)
 					 : 2 * how.width;
 	int status = 0, drawn = 1;
 
-	for (unsigned i = 0; i < w->n; i++) {
+	for (unsigned i = 0; i < w->in.nfiles; i++) {
 		status |= read_curve(w, i, intervals);
 		if (!w->curves[i].n)
 			return 1;
@@ -246,7 +245,7 @@ static int plot_files(void *arg, int fd, bool *keep)
 	if (have_one_unit(w))
 		drawn = draw_curves(w, fd, &how);
 	*keep = !drawn;
-	for (unsigned i = 0; i < w->n; i++)
+	for (unsigned i = 0; i < w->in.nfiles; i++)
 		curve__free(&w->curves[i]);
 	return drawn ? drawn : status;
 }
@@ -259,42 +258,35 @@ static bool is_input(const struct work *w, const char *path)
 
 	if (stat(path, &a))
 		return false;
-	for (unsigned i = 0; i < w->n; i++)
-		if (!stat(w->files[i].path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+	for (unsigned i = 0; i < w->in.nfiles; i++)
+		if (!stat(w->in.files[i].path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
 			return true;
 	return false;
 }
 
-static int add_files(struct work *w, const struct report_inputs *in)
+/* Each word may be several files. */
+static int find_files(struct work *w, char **words, unsigned n)
 {
-	for (unsigned i = 0; i < in->n; i++) {
-		if (w->n == PLOT_CURVES) {
-			log_error("no more than %d files can be told from each other: jobprof "
-				  "merge makes "
-				  "one file of those of a job",
-				  PLOT_CURVES);
-			return 2;
-		}
-		w->files[w->n++] = in->v[i];
-	}
-	return 0;
+	const struct profile_words what = {.jobs = w->o->words.jobs,
+					   .where = w->o->words.input,
+					   .words = words,
+					   .nwords = n,
+					   .nodes = w->sel.nodes};
+	int status = profiles__find(&w->in, &what);
+
+	if (status || w->in.nfiles <= PLOT_CURVES)
+		return status;
+	log_error("%u files: no more than %d can be told from each other: jobprof merge makes one "
+		  "file of those of a job",
+		  w->in.nfiles, PLOT_CURVES);
+	return 2;
 }
 
 static int find_and_plot(struct work *w, char **words, unsigned n)
 {
-	struct report_inputs in[PLOT_CURVES] = {{0}};
 	const char *output = file_of(w->o) ? file_of(w->o) : "-";
-	unsigned found = n ? n : 1;
-	int status = found > PLOT_CURVES ? 2 : 0;
+	int status = find_files(w, words, n);
 
-	if (status)
-		log_error("%u files: no more than %d can be told from each other", n, PLOT_CURVES);
-	for (unsigned i = 0; !status && i < found; i++) {
-		status = report_inputs__of(&in[i], w->o->words.jobs,
-					   n ? words[i] : w->o->words.input, w->sel.nodes);
-		if (!status)
-			status = add_files(w, &in[i]);
-	}
 	if (!status && strcmp(output, "-") && is_input(w, output)) {
 		log_error("%s: cannot be written: it is what is read", output);
 		status = 1;
@@ -304,9 +296,9 @@ static int find_and_plot(struct work *w, char **words, unsigned n)
 		status = w->template ? 0 : 1;
 	}
 	if (!status)
-		status = child_output__write(output, w->files[0].path, &POOL_STREAM, plot_files, w);
-	for (unsigned i = 0; i < found && i < PLOT_CURVES; i++)
-		report_inputs__free(&in[i]);
+		status =
+			child_output__write(output, w->in.files->path, &POOL_STREAM, plot_files, w);
+	profiles__free(&w->in);
 	return status < 0 ? 1 : status;
 }
 

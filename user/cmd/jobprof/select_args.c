@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The words of -s, -d, -j, -i and -N, what they mean, and which steps and nodes of them a file
+/* The words of -s, -d and -N, what they mean, and which steps and nodes of them a file
  * lacks. */
 #include "cmd/jobprof/select_args.h"
 
@@ -11,20 +11,6 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "model/contents.h"
-
-int select_args__jobs(struct jobspec **out, unsigned *n, const char *text)
-{
-	char reason[256];
-	int err = jobspec__parse(out, n, text, reason, sizeof(reason));
-
-	if (err == -EINVAL)
-		log_error("-j %s; a job is JOB, ARRAY_TASK, HETJOB+OFFSET or a SLUID, and may have "
-			  ".STEP",
-			  reason);
-	else if (err)
-		log_error("-j: %s", strerror(-err));
-	return !err ? 0 : err == -EINVAL ? 2 : 1;
-}
 
 int select_args__nodes(struct selection *sel, struct string_list *l, const char *text)
 {

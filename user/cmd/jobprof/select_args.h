@@ -5,7 +5,6 @@
 #define JP_CMD_JOBPROF_SELECT_ARGS_H
 
 #include "base/hostlist.h"
-#include "identity/jobspec.h"
 #include "jobfile/select.h"
 #include "model/model.h"
 
@@ -14,8 +13,6 @@ struct select_words {
 	const char *series, *column, *jobs, *input, *nodes;
 };
 
-/* -j: the caller frees *out. 0, or the exit status. */
-int select_args__jobs(struct jobspec **out, unsigned *n, const char *text);
 /* -N: sel->nodes is all of l, or NULL for text NULL and "*". What l held is freed, and the caller
  * frees it. 0, or the exit status. */
 int select_args__nodes(struct selection *sel, struct string_list *l, const char *text);

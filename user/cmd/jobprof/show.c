@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/read_note.h"
 #include "cmd/jobprof/input_args.h"
-#include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "pool/pool.h"
@@ -223,14 +222,15 @@ const struct command cmd_show = {
 
 static int show_job_file(struct args *a)
 {
-	struct input_file f;
-	int status = input_file__choose(&f, a->words.jobs, a->words.input);
+	struct profiles in;
+	int status = input_args__file(&in, &a->words);
 
-	a->opts.steps = f.steps;
-	a->opts.nsteps = f.nsteps;
-	if (!status && show_in_child(f.path, &a->opts))
-		status = 1;
-	input_file__free(&f);
+	if (!status) {
+		a->opts.steps = in.files->steps;
+		a->opts.nsteps = in.files->nsteps;
+		status = show_in_child(in.files->path, &a->opts) ? 1 : 0;
+	}
+	profiles__free(&in);
 	return status;
 }
 

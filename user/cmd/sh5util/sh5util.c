@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/log.h"
-#include "cmd/jobprof/profile_dir.h"
 #include "cmd/jobprof/read_errors.h"
 #include "identity/slurmjob.h"
 #include "jobfile/jobfile.h"
@@ -72,7 +71,7 @@ static int write_series(void *arg, int fd, bool *keep)
 	return status;
 }
 
-static int sh5_extract(const struct sh5_options *o, const struct input_file *f)
+static int sh5_extract(const struct sh5_options *o, const struct sh5_file *f)
 {
 	_cleanup_free_ char *path = NULL;
 	struct work w = {.o = o, .from = f->path};
@@ -172,7 +171,7 @@ static char *default_output(const struct sh5_options *o, uint32_t job)
 	return path;
 }
 
-static int sh5_items(const struct sh5_options *o, const struct input_file *f)
+static int sh5_items(const struct sh5_options *o, const struct sh5_file *f)
 {
 	_cleanup_free_ char *path = o->output ? strdup(o->output) : default_output(o, f->job);
 	struct work w = {o, f->path, path};
@@ -229,7 +228,7 @@ static int list_file(void *arg)
 	return status;
 }
 
-static int sh5_list(const struct sh5_options *o, const struct input_file *f)
+static int sh5_list(const struct sh5_options *o, const struct sh5_file *f)
 {
 	struct work w = {.o = o, .from = f->path};
 
@@ -330,25 +329,78 @@ static bool ask_slurm(struct jobspec *specs, unsigned n)
 	return true;
 }
 
+/* As Slurm's sh5util: the file, whatever job it is of, or job_<id>.h5 in the directory, whether it
+ * is there or not; of another kind of spec the first file there that says it is meant. 0, -ENOENT
+ * or -ENOMEM. */
+static int find_file(struct sh5_file *f, const char *input, const struct jobspec *specs, unsigned n)
+{
+	static const unsigned kinds[] = {PROFILE_NAME_USUAL, PROFILE_NAME_UNUSUAL};
+	const char *dir = input ? input : ".";
+	struct profile_files all = {0};
+	int err = 0;
+
+	if (input && !path__is_dir(input)) {
+		f->path = strdup(input);
+	} else if (specs->kind == JOBSPEC_JOB) {
+		if (asprintf(&f->path, "%s/job_%" PRIu32 ".h5", dir, specs->job) < 0)
+			f->path = NULL;
+	} else {
+		for (int i = 0; !err && i < 2 && !all.n; i++) {
+			err = profile_search__files(&all, dir, kinds[i], NULL, 0);
+			if (!err)
+				err = profile_files__ask(&all, 0, specs, n);
+			if (!err)
+				profile_files__keep(&all, 0, true);
+		}
+		if (!err && !all.n)
+			err = -ENOENT;
+		if (!err) {
+			f->path = strdup(all.v->path);
+			f->job = all.v->says.job;
+		}
+		profile_files__free(&all);
+	}
+	return err ? err : f->path ? 0 : -ENOMEM;
+}
+
+/* How many steps are meant; 0: all. */
+static unsigned name_steps(const char **steps, char (*texts)[12], const struct jobspec *specs,
+			   unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (specs[i].any_step)
+			return 0;
+		snprintf(texts[i], sizeof(*texts), "%" PRIu32, specs[i].step);
+		steps[i] = texts[i];
+	}
+	return n;
+}
+
 static int do_job_of(struct sh5_options *o, const struct jobspec *specs, unsigned n)
 {
-	static int (*const modes[])(const struct sh5_options *o, const struct input_file *f) = {
+	static int (*const modes[])(const struct sh5_options *o, const struct sh5_file *f) = {
 		[SH5_EXTRACT] = sh5_extract,
 		[SH5_ITEMS] = sh5_items,
 		[SH5_LIST] = sh5_list,
 	};
-	struct input_file file;
-	int status, err;
+	struct sh5_file file = {.job = specs->job};
+	const char **steps = calloc(n, sizeof(*steps));
+	char(*texts)[12] = calloc(n, sizeof(*texts));
+	int status = SH5_USAGE, err;
 
-	if (o->mode == SH5_MERGE)
-		return sh5_merge(o, specs, n);
-	err = input_file__of(&file, specs, n, o->input);
-	if (err)
-		return err == -ENOENT ? SH5_UNRESOLVED : SH5_USAGE;
-	o->sel.steps = file.steps;
-	o->sel.nsteps = file.nsteps;
-	status = modes[o->mode](o, &file);
-	input_file__free(&file);
+	if (o->mode == SH5_MERGE) {
+		status = sh5_merge(o, specs, n);
+	} else if (steps && texts) {
+		err = find_file(&file, o->input, specs, n);
+		o->sel.steps = steps;
+		o->sel.nsteps = name_steps(steps, texts, specs, n);
+		status = !err		  ? modes[o->mode](o, &file)
+			 : err == -ENOENT ? SH5_UNRESOLVED
+					  : SH5_USAGE;
+	}
+	free(file.path);
+	free(steps);
+	free(texts);
 	return status;
 }
 

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 #include "base/hostlist.h"
-#include "cmd/jobprof/input_file.h"
 #include "identity/jobspec.h"
 #include "jobfile/jobfile.h"
+#include "jobfile/profile_search.h"
 #include "model/model.h"
 
 enum sh5_mode { SH5_MERGE, SH5_EXTRACT, SH5_ITEMS, SH5_LIST };
@@ -37,6 +37,12 @@ struct sh5_options {
 	bool totals;
 	bool keep;    /* node-step files */
 	bool several; /* jobs */
+};
+
+/* What a job is read from. */
+struct sh5_file {
+	char *path;
+	uint32_t job;
 };
 
 int sh5util__main(int argc, char **argv);

@@ -478,7 +478,6 @@ int model_job__read(struct model_job *out, const struct job_input *inputs, unsig
 		err = -ENOMEM;
 	job_reading__close(&r);
 	free(r.places);
-	free(r.origins);
 	return err;
 }
 

@@ -8,17 +8,10 @@
 #define JP_MODEL_JOB_H
 
 #include "bpf/abi/sched.h"
+#include "jobfile/profiles.h"
 #include "model/binned.h"
 #include "model/model.h"
 #include "schema/series.h"
-
-/* A file, and which of its node-steps are meant. */
-struct job_input {
-	const char *path;
-	const char *const *steps; /* in any spelling; nsteps 0: all */
-	unsigned nsteps;
-	const struct string_list *nodes; /* NULL: all */
-};
 
 /* A histogram of 2^k ns over all rows. */
 struct job_histogram {
@@ -141,8 +134,8 @@ struct job_options {
 /*
  * Reads all inputs. Parts that cannot be read are named in parts[].trouble and are no error. 0;
  * -EIO: no input can be read; -ENODATA: they have no rows that can be read; -EINVAL: the inputs are
- * of several jobs; -ENOMEM; -errno: no children, or a signal ended them. Errors of files are
- * logged. model_job__free() in all cases.
+ * of several jobs by their ids; -ENOMEM; -errno: no children, or a signal ended them. Errors of
+ * files are logged. model_job__free() in all cases.
  */
 int model_job__read(struct model_job *out, const struct job_input *inputs, unsigned ninputs,
 		    const struct job_options *o);

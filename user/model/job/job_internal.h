@@ -18,8 +18,7 @@ struct job_place {
 struct job_reading {
 	const struct job_input *inputs;
 	unsigned ninputs;
-	struct job_place *places;   /* as many as there are parts */
-	struct job_origin *origins; /* of the inputs, where there are several */
+	struct job_place *places; /* as many as there are parts */
 	struct model_job *job;
 	/* The series of which tasks keep bins: STEP, BINNED_BUDGET or BINNED_DRAWN_TASKS. */
 	const char *of_tasks;
@@ -29,15 +28,6 @@ struct job_reading {
 	struct reader *reader; /* of the input last used */
 	unsigned input;
 	struct cursor *cursor; /* its memory serves all parts */
-};
-
-/* What the first node-step of an input says of its job; "" and NaN: nothing. */
-#define JOB_ORIGIN_TEXT 64
-struct job_origin {
-	bool is_known; /* the attributes could be read */
-	char cluster[JOB_ORIGIN_TEXT], sluid[JOB_ORIGIN_TEXT];
-	double uid, restart, job_start, start_ns;
-	unsigned of_step, of_node; /* indices of the job */
 };
 
 /* A worker opens the reader of an input and the cursor. Errors as reader__open(). */

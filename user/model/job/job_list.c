@@ -10,83 +10,12 @@
 #include "jobfile/select.h"
 #include "model/job/job_internal.h"
 
-/* ---- whether files of one id are of one job: clusters may share a directory, and ids come again
- */
-
-#define SAME_S 2 /* rows of one step on one node begin at one time */
-
-static const char *const texts[] = {"Cluster", "SLUID"};
-static const char *const numbers[] = {"UID", "Restart Count", "Job Start EpochTime",
-				      "Start TimeNS"};
-
-static void put_text(const struct reader_node *n, const char *name, char *to)
-{
-	const char *text = node__str(n, name);
-
-	snprintf(to, JOB_ORIGIN_TEXT, "%s", text ? text : "");
-}
-
-static void take_attributes(struct job_origin *o, const struct reader_node *n)
-{
-	double *const number[] = {&o->uid, &o->restart, &o->job_start, &o->start_ns};
-	char *const text[] = {o->cluster, o->sluid};
-
-	*o = (struct job_origin){.is_known = true};
-	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		put_text(n, texts[i], text[i]);
-	for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		if (!node__number(n, numbers[i], number[i]))
-			*number[i] = NAN;
-}
-
-/* slurmctld writes the cluster's name in lower case, a configuration may not. */
-static bool texts_differ(const char *a, const char *b)
-{
-	return *a && *b && strcasecmp(a, b);
-}
-
-static bool numbers_differ(double a, double b)
-{
-	return fabs(a - b) > 0;
-}
-
-/* Of different jobs of one id, which runs of a job that was started again are not; same_step: both
- * are of the same step on the same node. */
-static bool origins_differ(const struct job_origin *a, const struct job_origin *b, bool same_step)
-{
-	if (!a->is_known || !b->is_known)
-		return false;
-	if (texts_differ(a->cluster, b->cluster) || numbers_differ(a->uid, b->uid))
-		return true;
-	/* A job that Slurm ran again has another start. */
-	if (numbers_differ(a->restart, b->restart))
-		return false;
-	if (texts_differ(a->sluid, b->sluid) || numbers_differ(a->job_start, b->job_start))
-		return true;
-	return same_step && fabs(a->start_ns - b->start_ns) > SAME_S * 1e9;
-}
-
-/* ---- which parts they have */
-
-/* One input is of one job. */
-static void read_origin(struct job_reading *r, const struct node_ref *refs, unsigned n,
-			struct job_origin *o)
-{
-	struct reader_node *node = NULL;
-
-	*o = (struct job_origin){0};
-	if (r->ninputs > 1 && n && !reader__node(r->reader, refs->step, refs->node, NULL, &node))
-		take_attributes(o, node);
-	reader_node__free(node);
-}
-
 int job_list__work(void *reading, unsigned item, struct message *m)
 {
 	struct job_reading *r = reading;
 	const struct job_input *in = &r->inputs[item];
 	const struct selection sel = {.nodes = in->nodes, .steps = in->steps, .nsteps = in->nsteps};
 	struct node_ref *refs = NULL;
-	struct job_origin origin;
 	unsigned n = 0;
 	int err = job_reading__open(r, item);
 
@@ -94,9 +23,7 @@ int job_list__work(void *reading, unsigned item, struct message *m)
 		err = select__nodes(r->reader, &sel, &refs, &n);
 	message__put(m, &err, sizeof(err));
 	if (!err) {
-		read_origin(r, refs, n, &origin);
 		message__put_text(m, r->reader->job);
-		message__put(m, &origin, sizeof(origin));
 		message__put(m, &n, sizeof(n));
 		message__put(m, refs, n * sizeof(*refs));
 		for (unsigned i = 0; i < n; i++) {
@@ -233,53 +160,17 @@ static int take_places(struct job_reading *r, unsigned input, const struct node_
 	return err;
 }
 
-/* Names the first step and node of the input, and compares it with those before. 0; -EINVAL: it is
- * of another job; -ENOMEM. */
-static int take_origin(struct job_reading *r, unsigned item, const struct job_origin *o,
-		       const struct message *m)
-{
-	struct message names = *m;
-	const char *step = message__take_text(&names), *node = message__take_text(&names);
-	struct job_origin *mine;
-	int s, d;
-
-	if (names.bad)
-		return -EBADMSG;
-	if (!r->origins)
-		r->origins = calloc(r->ninputs, sizeof(*r->origins));
-	s = step_index(r->job, step);
-	d = node_index(r->job, node, 0);
-	if (!r->origins || s < 0 || d < 0)
-		return -ENOMEM;
-	mine = &r->origins[item];
-	*mine = *o;
-	mine->of_step = (unsigned)s;
-	mine->of_node = (unsigned)d;
-	for (unsigned i = 0; i < item; i++) {
-		const struct job_origin *other = &r->origins[i];
-		bool same = other->of_step == mine->of_step && other->of_node == mine->of_node;
-
-		if (origins_differ(other, mine, same))
-			return -EINVAL;
-	}
-	return 0;
-}
-
 int job_list__take(struct job_reading *r, unsigned item, struct message *m)
 {
 	const int *failed = message__take(m, sizeof(*failed));
 	const struct node_ref *refs;
-	struct job_origin origin;
-	const void *copied;
 	const unsigned *n;
 	const char *id;
-	int err = 0;
 
 	if (!failed || *failed)
 		return failed ? *failed : -EBADMSG;
 	id = message__take_text(m);
-	copied = message__take(m, sizeof(origin));
-	n = copied ? message__take(m, sizeof(*n)) : NULL;
+	n = message__take(m, sizeof(*n));
 	refs = n ? message__take(m, *n * sizeof(*refs)) : NULL;
 	if (!refs)
 		return -EBADMSG;
@@ -289,10 +180,5 @@ int job_list__take(struct job_reading *r, unsigned item, struct message *m)
 		free(r->job->id);
 		r->job->id = strdup(id);
 	}
-	memcpy(&origin, copied, sizeof(origin));
-	if (r->ninputs > 1 && *n)
-		err = take_origin(r, item, &origin, m);
-	if (err)
-		return err;
 	return r->job->id ? take_places(r, item, refs, *n, m) : -ENOMEM;
 }

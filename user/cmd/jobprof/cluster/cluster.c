@@ -15,7 +15,6 @@
 #include "cmd/jobprof/cluster/cluster_code.h"
 #include "cmd/jobprof/cluster/cluster_regions.h"
 #include "cmd/jobprof/input_args.h"
-#include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/verbs.h"
 #include "hdf5/hdf5.h"
 #include "jobfile/select.h"
@@ -534,7 +533,7 @@ static int cluster_file(void *arg, int fd, bool *keep)
 int verb_cluster(int argc, char **argv)
 {
 	struct options o = {0};
-	struct input_file in;
+	struct profiles in;
 	struct work w = {.o = &o};
 	int status;
 
@@ -551,12 +550,12 @@ int verb_cluster(int argc, char **argv)
 	if ((o.regions || o.code) && (o.args.given || o.args.request.whole))
 		return options__wrong(&cmd_cluster, "--by, --eps, --min-pts and --whole for "
 						    "clusters, not for --regions and --code");
-	status = input_args__choose(&cmd_cluster, argc, argv, &o.words, &in);
-	if (status)
-		return status;
-	w.path = in.path;
-	w.sel = (struct selection){.steps = in.steps, .nsteps = in.nsteps};
-	status = child_output__write(output_of(&o), in.path, &POOL_STREAM, cluster_file, &w);
-	input_file__free(&in);
+	status = input_args__choose(&in, &cmd_cluster, argc, argv, &o.words);
+	if (!status) {
+		w.path = in.files->path;
+		w.sel = (struct selection){.steps = in.files->steps, .nsteps = in.files->nsteps};
+		status = child_output__write(output_of(&o), w.path, &POOL_STREAM, cluster_file, &w);
+	}
+	profiles__free(&in);
 	return status < 0 ? 1 : status;
 }

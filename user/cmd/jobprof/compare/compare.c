@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof compare: why one run of a job took longer than another. */
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -16,25 +15,12 @@
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/compare/compare_besides.h"
 #include "cmd/jobprof/html_page.h"
-#include "cmd/jobprof/input_search.h"
 #include "cmd/jobprof/report/report.h"
-#include "cmd/jobprof/report/report_inputs.h"
 #include "cmd/jobprof/verbs.h"
 #include "hdf5/hdf5.h"
+#include "jobfile/profiles.h"
 #include "pool/pool.h"
 #include "view/compare/compare.h"
-
-/* A file, a directory, or JOB[.STEP] in a directory. */
-struct compare_word {
-	char *text;
-	char *dir; /* of jobs; NULL: the working directory */
-};
-
-/* The runs of a baseline. */
-struct compare_runs {
-	struct compare_word *v;
-	unsigned n;
-};
 
 /* ---- finds the files of the runs that are compared */
 
@@ -47,117 +33,19 @@ static bool is_job(const char *word)
 	return !jobspec__parse(&specs, &n, word, reason, sizeof(reason));
 }
 
-/* The file or files of a run. 0, or the exit status and it has said why; report_inputs__free() in
- * all cases. */
-static int runs_inputs(struct report_inputs *in, const struct compare_word *word)
+/* The profiles of a word: of a file or directory, or of JOB[.STEP] in dir. 0, or the exit status
+ * and it has said why; profiles__free() in all cases. */
+static int find_word(struct profiles *out, const char *word, const char *dir)
 {
-	*in = (struct report_inputs){0};
-	if (!access(word->text, F_OK))
-		return report_inputs__of(in, NULL, word->text, NULL);
-	if (is_job(word->text))
-		return report_inputs__of(in, word->text, word->dir, NULL);
+	*out = (struct profiles){0};
+	if (!access(word, F_OK))
+		return profiles__find(out, &(struct profile_words){.where = word});
+	if (is_job(word))
+		return profiles__find(out, &(struct profile_words){.jobs = word, .where = dir});
 	log_error("%s: it is neither a file or directory nor a job; jobprof help compare says what "
 		  "may be there",
-		  word->text);
+		  word);
 	return 1;
-}
-
-/* ---- a baseline */
-
-static bool is_same(const char *a, const char *b)
-{
-	return !a || !b ? a == b : !strcmp(a, b);
-}
-
-static int add_run(struct compare_runs *r, const char *text, const char *dir)
-{
-	struct compare_word *v, own;
-
-	for (unsigned i = 0; i < r->n; i++)
-		if (!strcmp(r->v[i].text, text) && is_same(r->v[i].dir, dir))
-			return 0;
-	v = realloc(r->v, (r->n + 1) * sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	r->v = v;
-	own = (struct compare_word){strdup(text), dir ? strdup(dir) : NULL};
-	v[r->n++] = own;
-	return own.text && (own.dir || !dir) ? 0 : -ENOMEM;
-}
-
-/* job_42.h5 and the node-step files of job 42 are the run "42"; other files are runs by
- * themselves. */
-static int add_name(struct compare_runs *r, const char *where, const char *name, const char *step)
-{
-	_cleanup_free_ char *path = NULL;
-	uint32_t job = input_search__job(name);
-	size_t len = strlen(name);
-	char word[64];
-
-	if (job) {
-		snprintf(word, sizeof(word), "%u%.32s", job, step);
-		return add_run(r, word, where);
-	}
-	if (len < 4 || strcmp(name + len - 3, ".h5"))
-		return 0;
-	if (asprintf(&path, "%s/%s", where, name) < 0) {
-		path = NULL;
-		return -ENOMEM;
-	}
-	return add_run(r, path, NULL);
-}
-
-static int add_dir(struct compare_runs *r, const char *where, const char *step, bool deeper)
-{
-	_cleanup_closedir_ DIR *dir = opendir(where);
-	struct dirent *e;
-	int err = dir ? 0 : -errno;
-
-	while (dir && !err && (e = readdir(dir))) {
-		_cleanup_free_ char *path = NULL;
-
-		if (*e->d_name == '.')
-			continue;
-		if (asprintf(&path, "%s/%s", where, e->d_name) < 0) {
-			path = NULL;
-			err = -ENOMEM;
-		} else if (!input_search__is_dir(path)) {
-			err = add_name(r, where, e->d_name, step);
-		} else if (deeper) {
-			err = add_dir(r, path, step, false);
-		}
-	}
-	return err;
-}
-
-/* Adds those that a word means: each run in a directory, or the items of a comma list, whose jobs
- * are in dir. step: of the jobs in a directory, as ".0"; "": all. 0 or -errno. */
-static int runs_add(struct compare_runs *r, const char *word, const char *dir, const char *step)
-{
-	_cleanup_free_ char *copy = NULL;
-	char *rest, *item;
-	int err = 0;
-
-	if (input_search__is_dir(word))
-		return add_dir(r, word, step, true);
-	if (!access(word, F_OK))
-		return add_run(r, word, NULL);
-	copy = rest = strdup(word);
-	if (!copy)
-		return -ENOMEM;
-	while (!err && (item = strsep(&rest, ",")))
-		err = add_run(r, item, access(item, F_OK) ? dir : NULL);
-	return err;
-}
-
-static void runs_free(struct compare_runs *r)
-{
-	for (unsigned i = 0; i < r->n; i++) {
-		free(r->v[i].text);
-		free(r->v[i].dir);
-	}
-	free(r->v);
-	*r = (struct compare_runs){0};
 }
 
 struct args {
@@ -208,10 +96,11 @@ const struct command cmd_compare = {
 #define NOTES 5
 #define NOTE  256
 
-/* One that is compared, while it is in memory. */
+/* One that is compared; its job while it is in memory. */
 struct run {
 	const char *word;
-	struct report_inputs in;
+	const struct job_input *files;
+	unsigned n;
 	struct model_job job;
 };
 
@@ -221,9 +110,10 @@ struct work {
 	struct compared_job side[2];
 	struct comparison c;
 	struct compare_how how;
-	struct compare_runs words; /* of the baseline, as they were named or found */
-	struct run *base;	   /* those of which there are files */
-	unsigned nbase;
+	struct profiles found[2];
+	struct profiles *of_base; /* of each word of the baseline */
+	struct run *base;	  /* a run is a profile of these */
+	unsigned nof_base, nbase;
 	struct comparison *earlier;
 	unsigned nearlier, left_out, later;
 	struct compared_job *seen; /* all of the baseline that were read */
@@ -259,7 +149,7 @@ static int read_job(struct run *r, double dt_s)
 	int err;
 
 	model_job__free(&r->job);
-	err = model_job__read(&r->job, r->in.v, r->in.n, &how);
+	err = model_job__read(&r->job, r->files, r->n, &how);
 	if (err == -ENODATA)
 		log_refused(r, "it has no rows that can be read, or all of one instant");
 	else if (err == -EINVAL)
@@ -287,27 +177,42 @@ static int read_both(struct work *w)
 	return status;
 }
 
-static bool is_same_input(const struct report_inputs *a, const struct report_inputs *b)
+static bool is_same_input(const struct run *x, const struct run *y)
 {
-	if (a->n != b->n || !a->n || a->v->nsteps != b->v->nsteps || strcmp(a->v->path, b->v->path))
+	const struct job_input *a = x->files, *b = y->files;
+
+	if (x->n != y->n || a->nsteps != b->nsteps || strcmp(a->path, b->path))
 		return false;
-	for (unsigned i = 0; i < a->v->nsteps; i++)
-		if (strcmp(a->v->steps[i], b->v->steps[i]))
+	for (unsigned i = 0; i < a->nsteps; i++)
+		if (strcmp(a->steps[i], b->steps[i]))
 			return false;
 	return true;
 }
 
+static int find_run(struct work *w, int i, const char *word)
+{
+	struct run *r = &w->run[i];
+	int status = find_word(&w->found[i], word, w->args->dir);
+
+	r->word = word;
+	if (!status && w->found[i].n > 1) {
+		log_error("%s: the files are of several jobs", word);
+		status = 1;
+	}
+	if (!status) {
+		r->files = w->found[i].files;
+		r->n = w->found[i].nfiles;
+	}
+	return status;
+}
+
 static int find_both(struct work *w, char **words)
 {
-	int status = 0;
+	int status = find_run(w, 0, words[0]);
 
-	for (int i = 0; !status && i < 2; i++) {
-		const struct compare_word word = {words[i], (char *)w->args->dir};
-
-		w->run[i].word = words[i];
-		status = runs_inputs(&w->run[i].in, &word);
-	}
-	if (!status && is_same_input(&w->run[0].in, &w->run[1].in)) {
+	if (!status)
+		status = find_run(w, 1, words[1]);
+	if (!status && is_same_input(&w->run[0], &w->run[1])) {
 		log_error("%s and %s are the same run: a comparison needs two", words[0], words[1]);
 		status = 2;
 	}
@@ -468,42 +373,70 @@ static const char *step_of(const char *word)
 	return dot && access(word, F_OK) ? dot : "";
 }
 
-static int find_baseline_words(struct work *w)
+/* A word of the baseline: a file or directory, or a list of files and jobs. 0 or -errno. */
+static int find_base_word(struct work *w, const char *word)
+{
+	_cleanup_free_ char *copy = strdup(word);
+	const char *step = step_of(w->run[0].word); /* of each job in a directory */
+	bool is_path = !access(word, F_OK);
+	char *rest = copy;
+	int err = copy ? 0 : -ENOMEM;
+
+	while (!err && rest) {
+		const char *item = is_path ? word : strsep(&rest, ",");
+		struct profiles *more =
+			realloc(w->of_base, (w->nof_base + 1) * sizeof(*w->of_base));
+
+		if (!more)
+			return -ENOMEM;
+		w->of_base = more;
+		/* what is not there has been said, and counts as none */
+		if (find_word(&more[w->nof_base], item, w->args->dir))
+			more[w->nof_base].n = 0;
+		else if (is_path && *step && path__is_dir(word))
+			err = profiles__choose_step(&more[w->nof_base], step + 1);
+		w->nof_base++;
+		rest = is_path ? NULL : rest;
+	}
+	return err;
+}
+
+static int find_base_words(struct work *w)
 {
 	for (unsigned i = 0; i < w->args->nbaseline; i++) {
-		const char *word = w->args->baseline[i];
-		int err = runs_add(&w->words, word, w->args->dir, step_of(w->run[0].word));
+		int err = find_base_word(w, w->args->baseline[i]);
 
 		if (err) {
-			log_error("--baseline %s: %s", word, strerror(-err));
+			log_error("--baseline %s: %s", w->args->baseline[i], strerror(-err));
 			return 1;
 		}
 	}
-	if (w->words.n)
-		return 0;
-	log_error("--baseline: there is no profile in %s", w->args->baseline[0]);
-	return 1;
+	return 0;
 }
 
-/* The files of the baseline: a run that has none has been named, and counts as none. 0, or the exit
- * status. */
+/* Each profile of the baseline's words is a run. 0, or the exit status. */
 static int find_baseline(struct work *w)
 {
-	int status = w->args->nbaseline ? find_baseline_words(w) : 0;
+	int status = find_base_words(w);
+	unsigned n = 0;
 
-	w->base = calloc(w->words.n + 1, sizeof(*w->base));
+	for (unsigned i = 0; i < w->nof_base; i++)
+		n += w->of_base[i].n;
+	w->base = calloc(n + 1, sizeof(*w->base));
 	if (!w->base)
 		return 1;
-	for (unsigned i = 0; !status && i < w->words.n; i++) {
-		struct run *r = &w->base[w->nbase];
+	for (unsigned i = 0; i < w->nof_base; i++)
+		for (unsigned k = 0; k < w->of_base[i].n; k++) {
+			const struct profile *p = &w->of_base[i].v[k];
 
-		r->word = w->words.v[i].text;
-		if (runs_inputs(&r->in, &w->words.v[i]))
-			report_inputs__free(&r->in);
-		else
-			w->nbase++;
+			w->base[w->nbase++] =
+				(struct run){.word = p->files->path, .files = p->files, .n = p->n};
+		}
+	if (!status && w->args->nbaseline && !n) {
+		log_error("--baseline: there is no profile in %s", w->args->baseline[0]);
+		status = 1;
 	}
-	return status || (w->words.n && !w->nbase);
+	return status;
 }
 
 static void free_earlier(struct work *w)
@@ -607,8 +540,9 @@ static void read_besides(struct work *w, const struct compare_inside runs[2])
 static int compare(struct work *w)
 {
 	const struct model_job *jobs[] = {&w->run[0].job, &w->run[1].job};
-	const struct compare_inside inside[] = {{&w->run[0].in, facts__sum(jobs[0], Q_CPU)},
-						{&w->run[1].in, facts__sum(jobs[1], Q_CPU)}};
+	const struct compare_inside inside[] = {
+		{w->run[0].files, w->run[0].n, facts__sum(jobs[0], Q_CPU)},
+		{w->run[1].files, w->run[1].n, facts__sum(jobs[1], Q_CPU)}};
 	int err = 0;
 
 	w->how = compare_job__how(jobs, 2);
@@ -634,7 +568,7 @@ static int compare_in_child(void *arg)
 
 	pool__has_workers();
 	for (int i = 0; i < 2; i++)
-		if (w->run[i].in.n == 1 && reader__open(&held[i], w->run[i].in.v->path))
+		if (w->run[i].n == 1 && reader__open(&held[i], w->run[i].files->path))
 			held[i] = NULL; /* which is said where it is read */
 	status = read_both(w);
 	if (!status)
@@ -664,10 +598,10 @@ static bool would_replace_input(const struct work *w)
 	const char *html = w->args->html;
 
 	for (int i = 0; i < 2; i++)
-		if (html_page__is_input(html, w->run[i].in.v, w->run[i].in.n))
+		if (html_page__is_input(html, w->run[i].files, w->run[i].n))
 			return true;
 	for (unsigned i = 0; i < w->nbase; i++)
-		if (html_page__is_input(html, w->base[i].in.v, w->base[i].in.n))
+		if (html_page__is_input(html, w->base[i].files, w->base[i].n))
 			return true;
 	return false;
 }
@@ -680,7 +614,7 @@ static int write_page(struct work *w)
 		return 1;
 	w->template = html_page__template();
 	if (w->template)
-		status = child_output__write(w->args->html, w->run[0].in.v->path, &REPORT_LIMITS,
+		status = child_output__write(w->args->html, w->run[0].files->path, &REPORT_LIMITS,
 					     page_in_child, w);
 	free(w->template);
 	return status < 0 ? 1 : status;
@@ -689,14 +623,14 @@ static int write_page(struct work *w)
 static void free_work(struct work *w)
 {
 	for (int i = 0; i < 2; i++) {
-		report_inputs__free(&w->run[i].in);
+		profiles__free(&w->found[i]);
 		model_job__free(&w->run[i].job);
 		compared_job__free(&w->side[i]);
 	}
-	for (unsigned i = 0; i < w->nbase; i++)
-		report_inputs__free(&w->base[i].in);
+	for (unsigned i = 0; i < w->nof_base; i++)
+		profiles__free(&w->of_base[i]);
+	free(w->of_base);
 	free(w->base);
-	runs_free(&w->words);
 	compare_besides__free(&w->besides);
 	free_earlier(w);
 	free(w);

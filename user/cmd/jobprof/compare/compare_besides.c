@@ -26,7 +26,7 @@
 static int read_run(struct cluster_pieces *p, const struct compare_inside *run,
 		    const struct cluster_request *how)
 {
-	const struct job_input *in = run->in->v;
+	const struct job_input *in = run->files;
 	const struct selection steps = {.steps = in->steps, .nsteps = in->nsteps};
 	struct model_bursts b;
 	int err = model_bursts__read(&b, in->path, &steps);
@@ -235,7 +235,7 @@ static int fold_put(const struct compare_inside runs[2], struct message *m)
 	int err = -ENODATA;
 
 	for (int i = 0; i < 2; i++) {
-		fold[i] = report_besides__stored(runs[i].in->v, "fold", NULL);
+		fold[i] = report_besides__stored(runs[i].files, "fold", NULL);
 		json_object_del(json_object_get(fold[i], "phases"), "version");
 	}
 	if (are_comparable(fold)) {
@@ -261,7 +261,7 @@ static int read_runs(struct reading *r)
 	int err = r->symbols ? 0 : -ENOMEM;
 
 	for (unsigned i = 0; !err && i < FLAME_RUNS; i++) {
-		const struct job_input *in = r->run[i].in->v;
+		const struct job_input *in = r->run[i].files;
 		const struct selection steps = {.steps = in->steps, .nsteps = in->nsteps};
 
 		err = stacks__read_file(&r->stacks[i], in->path, &steps);
@@ -366,7 +366,7 @@ int compare_besides__of(struct compare_besides *out, const struct compare_inside
 	int err, first;
 
 	*out = (struct compare_besides){0};
-	if (runs[0].in->n != 1 || runs[1].in->n != 1)
+	if (runs[0].n != 1 || runs[1].n != 1)
 		return 0;
 	*what = "files";
 	first = pool__start(&pool, &w, 1, &POOL_STREAM);

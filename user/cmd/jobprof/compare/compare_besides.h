@@ -4,7 +4,7 @@
 #ifndef JP_CMD_JOBPROF_COMPARE_BESIDES_H
 #define JP_CMD_JOBPROF_COMPARE_BESIDES_H
 
-#include "cmd/jobprof/report/report_inputs.h"
+#include "jobfile/profiles.h"
 #include "pool/message.h"
 #include "view/compare/compare_tables.h"
 
@@ -19,7 +19,8 @@ struct compare_besides {
 
 /* A run's files, and its CPU time. */
 struct compare_inside {
-	const struct report_inputs *in;
+	const struct job_input *files;
+	unsigned n;
 	double cpu_s;
 };
 

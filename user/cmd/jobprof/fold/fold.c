@@ -16,7 +16,6 @@
 #include "cmd/jobprof/fold/fold_region.h"
 #include "cmd/jobprof/fold/fold_store.h"
 #include "cmd/jobprof/input_args.h"
-#include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/verbs.h"
 #include "hdf5/hdf5.h"
 #include "model/symbols.h"
@@ -37,7 +36,7 @@ struct options {
 	const char *svg;
 	bool json, store;
 	int stored; /* of --store: what is to be stored */
-	struct input_file file;
+	struct profiles in;
 };
 
 /* ---- in a limited child */
@@ -59,7 +58,7 @@ static void say_no_region(const char *path, const char *region, const struct poi
 static void say_missing(const struct options *o, const struct points *p, int err,
 			const char *flawed)
 {
-	const char *path = o->file.path;
+	const char *path = o->in.files->path;
 	const char *counter = o->event ? o->event : point_counters[o->query.counter];
 
 	if (!p->npoints)
@@ -138,29 +137,29 @@ static int put_fold(const struct folded *f, const struct options *o, int fd)
 static int fold_file(void *arg, int fd, bool *keep)
 {
 	struct options *o = arg;
-	const struct selection steps = {.steps = o->file.steps, .nsteps = o->file.nsteps};
+	const struct selection steps = {.steps = o->in.files->steps, .nsteps = o->in.files->nsteps};
 	struct points p = {.event = o->event};
 	struct folded f = {0};
 	struct reader *r = NULL;
 	struct symbols *symbols = symbols__new();
-	int status = 1, err = symbols ? reader__open(&r, o->file.path) : -ENOMEM;
+	int status = 1, err = symbols ? reader__open(&r, o->in.files->path) : -ENOMEM;
 
 	if (!err)
 		err = fold_read__points(&p, r, &steps, symbols);
 	if (err && err != -ENODATA) {
-		log_error("%s: %s", o->file.path,
+		log_error("%s: %s", o->in.files->path,
 			  err == -ESRCH ? "it has no such step" : reader__strerror(err));
 	} else {
 		err = p.npoints && (!p.event || p.has_event) ? fold_region__of(&f, &p, &o->query)
 							     : -ENODATA;
 		if (err == -ENOMEM)
-			log_error("%s: %s", o->file.path, strerror(ENOMEM));
+			log_error("%s: %s", o->in.files->path, strerror(ENOMEM));
 		else if (err)
 			say_missing(o, &p, err, f.flawed[o->query.counter]);
 		else if (f.locked)
 			log_error("%s: the region is not folded: %s, as it keeps step with their "
 				  "clock",
-				  o->file.path, f.locked);
+				  o->in.files->path, f.locked);
 		else
 			status =
 				put_fold(&f, o, fd) || (o->store && fold_store__put(&f, o->stored));
@@ -249,10 +248,10 @@ static int run_options(struct options *o)
 		log_error("--store: %s", strerror(errno));
 		return 1;
 	}
-	status = child_output__write(o->svg ? o->svg : "-", o->file.path, &POOL_STREAM, fold_file,
-				     o);
+	status = child_output__write(o->svg ? o->svg : "-", o->in.files->path, &POOL_STREAM,
+				     fold_file, o);
 	if (o->store && !status)
-		status = fold_store__write(o->stored, o->file.path);
+		status = fold_store__write(o->stored, o->in.files->path);
 	if (o->store)
 		close(o->stored);
 	return status;
@@ -268,10 +267,9 @@ int verb_fold(int argc, char **argv)
 	if (o.svg && !strcmp(o.svg, "-") && o.json)
 		return options__wrong(&cmd_fold,
 				      "--json with --svg - would mix on standard output");
-	status = input_args__choose(&cmd_fold, argc, argv, &o.words, &o.file);
-	if (status)
-		return status;
-	status = run_options(&o);
-	input_file__free(&o.file);
+	status = input_args__choose(&o.in, &cmd_fold, argc, argv, &o.words);
+	if (!status)
+		status = run_options(&o);
+	profiles__free(&o.in);
 	return status < 0 ? 1 : status;
 }

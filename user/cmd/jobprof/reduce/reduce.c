@@ -154,7 +154,9 @@ static int find_files(struct reduce_work *w, char **words, unsigned n)
 			others[nothers++] = words[i];
 	}
 	if (!status && nothers)
-		status = report_inputs__words(&w->files, others, nothers, w->sel.nodes);
+		status = profiles__find(&w->in, &(struct profile_words){.words = others,
+									.nwords = nothers,
+									.nodes = w->sel.nodes});
 	free(others);
 	return status;
 }
@@ -169,8 +171,8 @@ static void name_list(struct reduce_work *w)
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		w->list ^= splitmix64(w->list ^ reduction__unit(texts[i], ""));
-	for (unsigned i = 0; i < w->files.n; i++)
-		w->list ^= splitmix64(w->list ^ reduction__unit(w->files.v[i].path, ""));
+	for (unsigned i = 0; i < w->in.nfiles; i++)
+		w->list ^= splitmix64(w->list ^ reduction__unit(w->in.files[i].path, ""));
 }
 
 static int prepare_inputs(struct reduce_work *w, char **words, unsigned n)
@@ -184,8 +186,10 @@ static int prepare_inputs(struct reduce_work *w, char **words, unsigned n)
 	if (!status)
 		status = split_columns(w, o->columns);
 	if (!status && !o->follow && (o->words.jobs || !n))
-		status = report_inputs__of(&w->files, o->words.jobs, n ? words[0] : o->words.input,
-					   w->sel.nodes);
+		status = profiles__find(
+			&w->in, &(struct profile_words){.jobs = o->words.jobs,
+							.where = n ? words[0] : o->words.input,
+							.nodes = w->sel.nodes});
 	else if (!status && !o->follow)
 		status = find_files(w, words, n);
 	if (!status && (o->clusters || o->fold) && w->parts.n) {
@@ -193,10 +197,10 @@ static int prepare_inputs(struct reduce_work *w, char **words, unsigned n)
 			  o->fold ? "fold" : "clusters", w->parts.v[0]);
 		status = 2;
 	}
-	if (!status && o->store && !o->follow && w->files.n != 1) {
+	if (!status && o->store && !o->follow && w->in.nfiles != 1) {
 		log_error("--store: a result is put into one job file, and these are %u files: "
 			  "jobprof merge makes one",
-			  w->files.n);
+			  w->in.nfiles);
 		status = 2;
 	}
 	name_list(w);
@@ -271,7 +275,7 @@ int reduce__run(int argc, char **argv, const struct reduce_world *world)
 	status = prepare_inputs(&w, argv + optind, (unsigned)(argc - optind));
 	if (!status)
 		status = o.follow ? reduce_follow__run(&w, world) : reduce(&w, world);
-	report_inputs__free(&w.files);
+	profiles__free(&w.in);
 	string_list__free(&w.parts);
 	string_list__free(&w.columns);
 	string_list__free(&w.nodes);

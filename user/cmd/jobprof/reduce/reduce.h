@@ -12,8 +12,8 @@
 #include "cmd/jobprof/reduce/reduce_model.h"
 #include "cmd/jobprof/reduce/reduce_track.h"
 #include "cmd/jobprof/reduce/reduce_world.h"
-#include "cmd/jobprof/report/report_inputs.h"
 #include "jobfile/jobfile.h"
+#include "jobfile/profiles.h"
 
 #define REDUCE_PART ".part" /* how names of files with parts of a reduction end */
 
@@ -33,7 +33,7 @@ struct reduce_work {
 	struct string_list nodes;
 	struct number_range task;
 	struct selection sel; /* but for steps */
-	struct report_inputs files;
+	struct profiles in;
 	struct string_list parts; /* files of earlier reductions */
 	uint64_t list;		  /* a hash of files and of what is read of them */
 	/* In the second pass one of these is there: */

@@ -456,7 +456,7 @@ static int name_job(struct follow *f, const struct reduce_options *o, char step[
 		snprintf(f->own, sizeof(f->own), "%s.%s", job, id);
 	if (!o->words.jobs)
 		return job && parse_u32(job, &f->job) ? 2 : 0;
-	status = select_args__jobs(&jobs, &n, o->words.jobs);
+	status = profile_words__jobs(&jobs, &n, o->words.jobs);
 	if (!status && (n != 1 || jobs[0].kind != JOBSPEC_JOB)) {
 		log_error("-j: \"%s\" is not one job or step, as in 42 or 42.0", o->words.jobs);
 		status = 2;

@@ -255,7 +255,7 @@ static int read_nodes(struct reading *d, const struct selection *sel)
 
 static int read_file_of(const struct reduce_work *w, unsigned file, struct reduction *out)
 {
-	const struct job_input *in = &w->files.v[file];
+	const struct job_input *in = &w->in.files[file];
 	struct reading d = {.w = w, .path = in->path, .out = out};
 	struct selection sel = w->sel;
 	struct reader *r = NULL;
@@ -281,7 +281,7 @@ static int read_file_of(const struct reduce_work *w, unsigned file, struct reduc
 	if (err)
 		log_error("%s: %s", in->path, reader__strerror(err));
 	if (!err)
-		err = reduction__file(out, w->list, w->files.n, file, d.damaged);
+		err = reduction__file(out, w->list, w->in.nfiles, file, d.damaged);
 	cursor__free(d.cursor);
 	symbols__free(d.symbols);
 	reader__free(r);
@@ -336,7 +336,7 @@ static int work_on(void *arg, unsigned item, struct message *result)
 static int take_result(struct reduce_work *w, struct pool *pool, unsigned file,
 		       struct reduction *out)
 {
-	const char *path = w->files.v[file].path;
+	const char *path = w->in.files[file].path;
 	struct reduction r = {0};
 	struct message *m = NULL;
 	int err = pool__next(pool, &m);
@@ -368,10 +368,10 @@ static int take_result(struct reduce_work *w, struct pool *pool, unsigned file,
 int reduce_read__files(struct reduce_work *w, unsigned rank, unsigned size, struct reduction *out)
 {
 	struct share s = {w, rank, size};
-	unsigned n = w->files.n > rank ? (w->files.n - rank - 1) / size + 1 : 0;
+	unsigned n = w->in.nfiles > rank ? (w->in.nfiles - rank - 1) / size + 1 : 0;
 	const struct pool_work work = {work_on, &s, n};
 	struct pool *pool = NULL;
-	int err = w->files.n ? reduction__list(out, w->list, w->files.n) : 0;
+	int err = w->in.nfiles ? reduction__list(out, w->list, w->in.nfiles) : 0;
 
 	if (!err && n)
 		err = pool__start(&pool, &work, 1, &POOL_STREAM);

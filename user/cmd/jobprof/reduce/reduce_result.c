@@ -115,8 +115,9 @@ int reduce_result__put(const struct reduce_work *w, struct reduce_result *r)
 		folds = !reduce_fold__result(&f, &r->fold, &r->points);
 	}
 	if (stores)
-		status = reduce_store__write(r, folds ? &f : NULL,
-					     o->output ? o->output : w->files.v[0].path, o->output);
+		status =
+			reduce_store__write(r, folds ? &f : NULL,
+					    o->output ? o->output : w->in.files[0].path, o->output);
 	else
 		status = print_result(w, r, folds ? &f : NULL);
 	if ((stores || o->json) && c.part < 1)

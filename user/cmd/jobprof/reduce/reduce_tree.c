@@ -150,8 +150,8 @@ static int hear_child(const struct reader_child *c, struct reduce_work *w,
 		w->failed = true;
 		reduction__free(out);
 		err = begin_reduction(w, out);
-		if (!err && w->files.n)
-			err = reduction__list(out, w->list, w->files.n);
+		if (!err && w->in.nfiles)
+			err = reduction__list(out, w->list, w->in.nfiles);
 	}
 	message__free(&m);
 	return err;

@@ -15,9 +15,7 @@
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
-#include "cmd/jobprof/input_search.h"
 #include "cmd/jobprof/report/report_besides.h"
-#include "cmd/jobprof/report/report_inputs.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "hdf5/hdf5.h"
@@ -29,27 +27,10 @@
 
 /* ---- jobprof report on files of several jobs: each job is judged, and is a line of a table */
 
-/* Whether the names of the files say so. */
-static bool jobs_are_several(const struct job_input *inputs, unsigned n)
-{
-	uint32_t first = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		uint32_t job = input_search__job(inputs[i].path);
-
-		if (job && first && job != first)
-			return true;
-		first = job ? job : first;
-	}
-	return false;
-}
-
-/* What is judged: the table, and the inputs of one job after another. */
+/* What is judged: the table, and the profile whose row comes next. */
 struct judging {
 	struct report_jobs *jobs;
-	const struct report_opts *o;
-	struct job_input *left, *group; /* left: not yet judged */
-	unsigned nleft;
+	const struct profile *next;
 };
 
 static int put_job_row(const struct report *r, struct message *m, void *ctx)
@@ -61,114 +42,38 @@ static int put_job_row(const struct report *r, struct message *m, void *ctx)
 static int take_job_row(struct message *m, void *ctx)
 {
 	const struct judging *w = ctx;
-	const char *path = w->group[0].path;
-	uint32_t job = input_search__job(path);
+	const char *path = w->next->files[0].path;
 	char id[16] = "";
 	int err;
 
-	if (job)
-		snprintf(id, sizeof(id), "%u", job);
+	if (w->next->job)
+		snprintf(id, sizeof(id), "%u", w->next->job);
 	err = report_jobs__take(w->jobs, m, path, id);
 	if (err)
 		log_error("%s: %s", path, reader__strerror(err));
 	return err ? 1 : 0;
 }
 
-static size_t dir_length(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? (size_t)(slash - path) : 0;
-}
-
-static bool is_beside(const char *a, const char *b)
-{
-	size_t n = dir_length(a);
-
-	return n == dir_length(b) && !strncmp(a, b, n);
-}
-
-/* Moves the inputs of the job of left[0] to group: those whose names say so, with `beside` only
- * those of its directory; alone where its name does not say. Returns how many. */
-static unsigned take_job(struct judging *w, bool beside)
-{
-	const struct job_input first = w->left[0];
-	uint32_t job = input_search__job(first.path);
-	unsigned n = 0, left = 0;
-
-	for (unsigned i = 0; i < w->nleft; i++) {
-		const struct job_input in = w->left[i];
-		bool same = !i || (job && input_search__job(in.path) == job &&
-				   (!beside || is_beside(first.path, in.path)));
-
-		if (same)
-			w->group[n++] = in;
-		else
-			w->left[left++] = in;
-	}
-	w->nleft = left;
-	return n;
-}
-
-/* Puts back what was taken. */
-static void leave_job(struct judging *w, unsigned n)
-{
-	memmove(w->left + n, w->left, w->nleft * sizeof(*w->left));
-	memcpy(w->left, w->group, n * sizeof(*w->group));
-	w->nleft += n;
-}
-
-static int judge_group(struct judging *w, unsigned n)
-{
-	const struct report_question q = {put_job_row, take_job_row, w};
-
-	return report__ask(w->group, n, w->o, &q);
-}
-
-/* The next job. Two of one id, as of two clusters, are told apart by what the files say, and are in
- * directories of their own. 0 or the exit status. */
-static int judge_next(struct judging *w)
-{
-	unsigned n = take_job(w, false);
-	int status = judge_group(w, n);
-
-	if (status == REPORT_SEVERAL) {
-		leave_job(w, n);
-		n = take_job(w, true);
-		status = judge_group(w, n);
-	}
-	if (status == REPORT_SEVERAL)
-		log_error("%s: its name is that of files of another job", w->group[0].path);
-	return status ? 1 : 0;
-}
-
 /* 0, or the exit status; the table has what could be read. */
-static int judge_all(struct report_jobs *jobs, const struct job_input *inputs, unsigned n,
+static int judge_all(struct report_jobs *jobs, const struct profiles *p,
 		     const struct report_opts *o)
 {
-	struct judging w = {.jobs = jobs, .o = o, .nleft = n};
+	struct judging w = {.jobs = jobs};
+	const struct report_question q = {put_job_row, take_job_row, &w};
 	int status = 0;
 
-	w.left = calloc(n + 1, sizeof(*w.left));
-	w.group = calloc(n + 1, sizeof(*w.group));
-	if (w.left && w.group)
-		memcpy(w.left, inputs, n * sizeof(*inputs));
-	else
-		status = 1;
-	while (w.left && w.group && w.nleft)
-		status |= judge_next(&w);
-	free(w.left);
-	free(w.group);
+	for (unsigned i = 0; i < p->n; i++) {
+		w.next = &p->v[i];
+		status |= report__ask(w.next->files, w.next->n, o, &q);
+	}
 	return status;
 }
 
-/* A table with a line per job: node-step files of one job are together, as their names have them,
- * any other file is a job. 0; 1: a file could not be read, which has been said. */
-static int jobs_files(const struct job_input *inputs, unsigned n, const struct report_opts *o,
-		      FILE *out)
+/* A table with a line per profile. 0; 1: a file could not be read, which has been said. */
+static int report_table(const struct profiles *p, const struct report_opts *o, FILE *out)
 {
 	struct report_jobs jobs = {.by = o->by ? o->by : 1u << REPORT_BY_USER};
-	int status = judge_all(&jobs, inputs, n, o);
+	int status = judge_all(&jobs, p, o);
 	json_t *json;
 
 	report_jobs__sort(&jobs);
@@ -523,7 +428,7 @@ static int take_stored_form(struct message *m, void *ctx)
 	return take_stored(m, p->inputs[0].path);
 }
 
-/* 0, or the exit status; REPORT_SEVERAL. */
+/* 0, or the exit status. */
 static int put_report(struct printing *p)
 {
 	const struct report_question stored = {put_stored_form, take_stored_form, p};
@@ -543,22 +448,21 @@ int report__files(const struct job_input *inputs, unsigned n, const struct repor
 		  FILE *out)
 {
 	struct printing p = {.opts = o, .inputs = inputs, .n = n, .out = out};
-	bool can_be_several = o->form == REPORT_PAGE || o->form == REPORT_JSON;
-	int status;
 
-	if (n > 1 && o->form == REPORT_STORE) {
-		log_error("--store needs one job file: jobprof merge makes it of node-step files");
-		return 2;
-	}
-	if (can_be_several && jobs_are_several(inputs, n))
-		return jobs_files(inputs, n, o, out);
-	status = put_report(&p);
-	if (status != REPORT_SEVERAL)
-		return status;
-	if (can_be_several)
-		return jobs_files(inputs, n, o, out);
+	if (n == 1 || o->form != REPORT_STORE)
+		return put_report(&p);
+	log_error("--store needs one job file: jobprof merge makes it of node-step files");
+	return 2;
+}
+
+static int report_profiles(const struct profiles *p, const struct report_opts *o)
+{
+	if (p->n == 1)
+		return report__files(p->files, p->nfiles, o, stdout);
+	if (o->form == REPORT_PAGE || o->form == REPORT_JSON)
+		return report_table(p, o, stdout);
 	log_error("%s: the files are of several jobs, and %s is about one: name it by -j JOB",
-		  inputs[0].path, form_options[o->form]);
+		  p->files->path, form_options[o->form]);
 	return 1;
 }
 
@@ -636,21 +540,22 @@ const struct command cmd_report = {
 
 static int report_words(struct args *a, int argc, char **argv)
 {
-	unsigned n = (unsigned)(argc - optind);
-	struct report_inputs in = {0};
+	struct profile_words words = {
+		.jobs = a->words.jobs, .where = a->words.input, .nodes = a->sel.nodes};
+	struct profiles in = {0};
 	int status = 0;
 
-	if (!a->words.jobs && !a->words.input && n > 1) {
-		status = report_inputs__words(&in, argv + optind, n, a->sel.nodes);
+	if (words.jobs || words.where) {
+		status = input_args__word(&cmd_report, argc, argv, &words.where);
 	} else {
-		status = input_args__word(&cmd_report, argc, argv, &a->words.input);
-		if (!status)
-			status =
-				report_inputs__of(&in, a->words.jobs, a->words.input, a->sel.nodes);
+		words.words = argv + optind;
+		words.nwords = (unsigned)(argc - optind);
 	}
 	if (!status)
-		status = report__files(in.v, in.n, &a->opts, stdout);
-	report_inputs__free(&in);
+		status = profiles__find(&in, &words);
+	if (!status)
+		status = report_profiles(&in, &a->opts);
+	profiles__free(&in);
 	return status;
 }
 

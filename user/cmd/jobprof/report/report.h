@@ -31,14 +31,11 @@ void report__print_rules(FILE *out);
 /* What is done with a report. 0, or the exit status. */
 typedef int report_use(const struct report *r, void *ctx);
 
-#define REPORT_SEVERAL 100 /* no use returns it */
-
 /* Of a child that judges, for report__judge(). */
 #define REPORT_LIMITS ((struct pool_limits){UINT64_C(8) << 30, 120})
 
 /* In a limited child (pool/pool.h), which opens a file once: reads and judges files of one job.
- * What the use returns; 1, and it has said what is wrong; REPORT_SEVERAL: the files are of several
- * jobs. */
+ * What the use returns; 1, and it has said what is wrong. */
 int report__judge(const struct job_input *inputs, unsigned n, const struct report_opts *o,
 		  report_use *use, void *ctx);
 
@@ -54,8 +51,7 @@ struct report_question {
 int report__ask(const struct job_input *inputs, unsigned n, const struct report_opts *o,
 		const struct report_question *q);
 
-/* The report, or of several jobs their table. 0, or the exit status and it has said what is wrong.
- */
+/* The report on files of one job. 0, or the exit status and it has said what is wrong. */
 int report__files(const struct job_input *inputs, unsigned n, const struct report_opts *o,
 		  FILE *out);
 

@@ -125,7 +125,7 @@ static int read_and_judge(const struct job_input *inputs, unsigned n, const stru
 	if (!err)
 		status = judge_job(&job, o, rules, use, ctx);
 	else if (err == -EINVAL)
-		status = REPORT_SEVERAL;
+		log_error("%s: the files are of several jobs", inputs[0].path);
 	else if (err == -ENODATA)
 		log_no_rows(&job, &inputs[0]);
 	else if (err != -EIO) /* which has been said */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Finds ProfileHDF5Dir in the configuration of jobprof or Slurm. */
-#include "cmd/jobprof/profile_dir.h"
+#include "jobfile/profiles.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Files that may be profiles: their names, the directories they are in, and what they say of their
+ * jobs. */
+#ifndef JP_JOBFILE_PROFILE_SEARCH_H
+#define JP_JOBFILE_PROFILE_SEARCH_H
+
+#include "identity/jobspec.h"
+#include "jobfile/profiles.h"
+
+/* What the first node-step of a file says; "" and NaN: nothing. */
+#define PROFILE_TEXT 64
+struct profile_says {
+	bool is_profile;
+	bool is_job_file;
+	bool is_meant;	  /* the specs mean its job, and a node-step file's step */
+	bool is_in_array; /* a spec that is a job's id has that of its array */
+	uint32_t job;	  /* 0: it does not say */
+	char cluster[PROFILE_TEXT], sluid[PROFILE_TEXT], step[PROFILE_TEXT];
+	char node[PROFILE_TEXT * 2];
+	double uid, restart, job_start, start_ns;
+};
+
+struct profile_file {
+	char *path;
+	bool named; /* by a word, not found in a directory */
+	struct profile_says says;
+	const struct jobspec *specs; /* that mean it, of one job; nspecs 0: it was found without */
+	unsigned nspecs;
+};
+
+struct profile_files {
+	struct profile_file *v;
+	unsigned n;
+};
+
+/* Takes path, which may be NULL: no memory. One that is there is not added again. 0 or -ENOMEM. */
+int profile_files__add(struct profile_files *f, char *path, bool named);
+/* Asks those from `from` on, in limited children: a file that kills its child is no profile.
+ * specs[n] are of one job. 0 or -ENOMEM. */
+int profile_files__ask(struct profile_files *f, unsigned from, const struct jobspec *specs,
+		       unsigned n);
+/* Drops those from `from` on that are no profile, with meant those that are not meant. */
+void profile_files__keep(struct profile_files *f, unsigned from, bool meant);
+void profile_files__free(struct profile_files *f);
+
+/* Whether both are of different jobs. Runs of a job that Slurm has started again are not. */
+bool profile_says__differ(const struct profile_says *a, const struct profile_says *b);
+
+/* Appends the directory and those in it whose names do not begin with a dot. 0 or -ENOMEM. */
+int profile_search__dirs(struct string_list *dirs, const char *dir);
+
+/* Kinds of names that files in a directory have. Runs before a requeue have none of them. */
+enum profile_name_kind {
+	PROFILE_NAME_JOB = 1,	  /* says its job: that of specs[n], of any with n 0 */
+	PROFILE_NAME_USUAL = 2,	  /* as merge calls job files */
+	PROFILE_NAME_UNUSUAL = 4, /* any other .h5 */
+};
+/* Adds the files in a directory with such names. 0 or -ENOMEM; what cannot be looked into is empty.
+ */
+int profile_search__files(struct profile_files *f, const char *dir, unsigned kinds,
+			  const struct jobspec *specs, unsigned n);
+
+#endif

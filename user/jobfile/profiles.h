@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which profiles are meant by words: FILE, DIR and -j JOB[.STEP],... A profile is one job's: its
+ * job file, or its node-step files. Two jobs of one id, of two clusters or since ids come again,
+ * are two profiles. What a file says of itself is read in limited children.
+ */
+#ifndef JP_JOBFILE_PROFILES_H
+#define JP_JOBFILE_PROFILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/string_list.h"
+#include "identity/jobspec.h"
+
+/* A file of a profile, and which of its node-steps are meant. */
+struct job_input {
+	const char *path;
+	const char *const *steps; /* in any spelling; nsteps 0: all */
+	unsigned nsteps;
+	const struct string_list *nodes; /* NULL: all */
+};
+
+struct profile {
+	uint32_t job; /* 0: not known */
+	struct job_input *files;
+	unsigned n;
+};
+
+struct profiles {
+	struct profile *v; /* in the order of the words; of a directory by job and path */
+	unsigned n;
+	struct job_input *files; /* all of them, profile by profile */
+	unsigned nfiles;
+	struct string_list left_out; /* "PATH: why" */
+	/* what the inputs point to */
+	struct string_list paths;
+	struct profile_step *steps;
+};
+
+/* As options and arguments have them; NULL and 0: not given. */
+struct profile_words {
+	const char *jobs;   /* -j */
+	const char *where;  /* -i FILE, -i DIR or -p DIR */
+	char *const *words; /* FILE and DIR */
+	unsigned nwords;
+	const struct string_list *nodes; /* of each input */
+};
+
+/*
+ * Finds what the words mean:
+ *  - a file: that profile; several of one job are one profile;
+ *  - a directory: every profile in it and in the directories in it;
+ *  - -j: the profiles of these jobs and steps, in `where` or the one word; without these in the
+ * working directory, then in ProfileHDF5Dir. There a job is known by names, as job_7.h5 and
+ * 7_0_n1.h5; the task of an array, a component, a SLUID, and files of other names by what they say;
+ *  - nothing: the newest file in the working directory, else in the viewer's part of
+ * ProfileHDF5Dir. Of a job that has a job file its node-step files beside it are left out. 0, or
+ * the exit status and it has said what is wrong: nothing is there, or it is of another job.
+ * profiles__free() in all cases.
+ */
+int profiles__find(struct profiles *out, const struct profile_words *w);
+void profiles__free(struct profiles *p);
+
+/* Of job files the step alone is meant from then on. 0 or -ENOMEM. */
+int profiles__choose_step(struct profiles *p, const char *step);
+
+/* Says that the words mean several files where one is wanted; to_dir: unless -o is a directory. */
+void profiles__refuse(const struct profiles *p, const struct profile_words *w, bool to_dir);
+/* Of a verb that reads one file: that file. NULL: there are several, which it has said. */
+const struct job_input *profiles__one(const struct profiles *p, const struct profile_words *w);
+
+/* The text of -j: the caller frees *out. 0, or the exit status, and it has said what is wrong. */
+int profile_words__jobs(struct jobspec **out, unsigned *n, const char *text);
+
+/* ProfileHDF5Dir: of jobprof.conf, else of acct_gather.conf in the directory of $SLURM_CONF or in
+ * /etc/slurm. *out is to be freed. 0; -ENOENT: no configuration has the key, which only __find()
+ * says; -EINVAL: a configuration is wrong, which has been said; -ENOMEM. */
+int profile_dir__find(char **out);
+int profile_dir__ask(char **out);
+
+/* ---- names */
+
+/* The job that a file is of by its name, job_7.h5 or that of a node-step file; 0: the name does not
+ * say. */
+uint32_t profile_name__job(const char *path);
+/* Whether the name is job_<id>.h5. */
+bool profile_name__is_job_file(const char *path);
+/* Of NULL and where nothing is: no. */
+bool path__is_dir(const char *path);
+
+#endif
