@@ -9,7 +9,9 @@
 
 #include "bpf/jobprof.h"
 
+struct reader;
 struct reader_node;
+struct selection;
 struct symbols;
 
 /* The counters of a point: every file has the first ones; POINT_EVENT is a counted event that the
@@ -108,6 +110,11 @@ int points__name(struct points *p, const struct reader_node *n, unsigned number,
  * where there is none between samples not far apart. 0 or -ENOMEM.
  */
 int points__fill_gaps(struct points *p);
+/* Reads what all nodes have of the chosen steps, names the functions, and fills the gaps. 0;
+ * -ENODATA: there are no samples; -ESRCH: there is no such step; or as points__read().
+ * points__free() in all cases. */
+int points__read_nodes(struct points *p, struct reader *r, const struct selection *steps,
+		       struct symbols *symbols);
 void points__free(struct points *p);
 
 #endif

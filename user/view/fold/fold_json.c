@@ -28,7 +28,7 @@ static json_t *validity(const struct folded *f)
 		{"r2", v->r2},
 		{"ks_d", v->ks_d},
 		{"ks_limit", v->ks_limit},
-		{"bounds", fold_view__bounds(f)},
+		{"bounds", folded__bounds(f)},
 	};
 	char why[256];
 	json_t *j = json_object();
@@ -59,7 +59,7 @@ static json_t *phase(const struct folded *f, const struct fold_phase *p)
 	for (int c = 0; c < POINT_COUNTERS; c++)
 		if (fold_view__counter(f, c))
 			json__set(j, fold_view__counter(f, c),
-				  json__number(fold_view__possible(c, fold_view__rate(f, c, p))));
+				  json__number(folded__possible(c, folded__rate(f, c, p))));
 	return j;
 }
 
@@ -76,8 +76,7 @@ static json_t *counter(const struct folded *f, int c, bool curves)
 					     : "INSUFFICIENT"));
 	json__set(j, "reason", missing ? json_string(missing) : json_null());
 	json__set(j, "unit", json__text(point_units[c]));
-	json__set(j, "mean_rate",
-		  json__number(f->known[c] ? fold_view__possible(c, r->factor) : NAN));
+	json__set(j, "mean_rate", json__number(f->known[c] ? folded__possible(c, r->factor) : NAN));
 	if (curves && f->known[c]) {
 		json__set(j, "curve", values(r->curve, FOLD_CURVE));
 		json__set(j, "rate", values(r->rate, FOLD_CURVE));

@@ -63,7 +63,7 @@ void fold_svg__print(const struct folded *f, FILE *out)
 
 	for (size_t i = 0; i < FOLD_CURVE; i++)
 		max = isfinite(r->rate[i]) ? fmax(max, r->rate[i]) : max;
-	max = max > 0 ? fold_view__possible(f->shown, max) : 1;
+	max = max > 0 ? folded__possible(f->shown, max) : 1;
 	fprintf(out,
 		"<svg xmlns='http://www.w3.org/2000/svg' width='%.0f' height='%.0f' viewBox='0 0 "
 		"%.0f %.0f' font-family='sans-serif' font-size='9'>\n"

@@ -14,7 +14,6 @@
 
 #define SPARK_MAX 120u
 #define RUNS	  "; when it runs: "
-#define CPU_MAX	  1.0 /* of one thread */
 
 void fold_view__code(const struct folded *f, uint64_t code, char *text, size_t size)
 {
@@ -55,43 +54,11 @@ const char *fold_view__counter(const struct folded *f, enum point_counter c)
 	return c == POINT_EVENT ? f->event : point_counters[c];
 }
 
-/* What part of the count is done at x: by its definition none at the begin, and all at the end. */
-static double progress(const struct fold_result *r, double x)
-{
-	if (x <= 0 || x >= 1)
-		return x >= 1;
-	return fmin(fmax(fold_spline__at(&r->spline, x), 0), 1);
-}
-
-double fold_view__rate(const struct folded *f, enum point_counter c, const struct fold_phase *p)
-{
-	const struct fold_result *r = &f->of[c];
-
-	if (!f->known[c] || !(p->to > p->from))
-		return NAN;
-	return r->factor * fmax(progress(r, p->to) - progress(r, p->from), 0) / (p->to - p->from);
-}
-
-double fold_view__possible(enum point_counter c, double rate)
-{
-	return c == POINT_CPU_TIME && rate > CPU_MAX ? CPU_MAX : rate;
-}
-
 const char *fold_view__missing(const struct folded *f, enum point_counter c)
 {
 	return f->known[c]    ? NULL
 	       : f->flawed[c] ? f->flawed[c]
 			      : "no execution with a sample has counted any";
-}
-
-double fold_view__bounds(const struct folded *f)
-{
-	double off = NAN;
-
-	for (size_t i = 0; i + 1 < f->nphases; i++)
-		off = fmax(off, fmax(f->phases[i].high - f->phases[i].to,
-				     f->phases[i].to - f->phases[i].low));
-	return off;
 }
 
 const char *fold_view__validity(const struct folded *f, char *why, size_t size)
@@ -157,11 +124,11 @@ static void print_head(const struct folded *f, FILE *out)
 	if (f->known[POINT_CPU_TIME])
 		fprintf(out,
 			"running       %.1f %% of the time; else asleep, or it waits for a CPU\n",
-			100 * fold_view__possible(POINT_CPU_TIME, f->of[POINT_CPU_TIME].factor));
+			100 * folded__possible(POINT_CPU_TIME, f->of[POINT_CPU_TIME].factor));
 	if (f->nphases > 1)
 		fprintf(out,
 			"bounds        of phases to %.4f of the region or better, 95 %% sure%s\n",
-			fold_view__bounds(f), f->region ? "" : " if all are alike");
+			folded__bounds(f), f->region ? "" : " if all are alike");
 	for (int c = 0; c < POINT_COUNTERS; c++)
 		if (fold_view__counter(f, c) && fold_view__missing(f, c))
 			fprintf(out, "%-13s %s\n", fold_view__counter(f, c),
@@ -193,12 +160,11 @@ static void print_phases(const struct folded *f, FILE *out)
 
 		fprintf(out, "%6.4f - %6.4f %6.4f - %6.4f %8.3f", p->from, p->to, p->low, p->high,
 			(p->to - p->from) * f->period_s * 1e3);
-		print_number(
-			out, " %6.2f",
-			fold_view__possible(POINT_CPU_TIME, fold_view__rate(f, POINT_CPU_TIME, p)),
-			7);
+		print_number(out, " %6.2f",
+			     folded__possible(POINT_CPU_TIME, folded__rate(f, POINT_CPU_TIME, p)),
+			     7);
 		print_number(out, " %10.5g",
-			     fold_view__rate(f, event ? POINT_EVENT : POINT_PAGE_FAULTS, p), 11);
+			     folded__rate(f, event ? POINT_EVENT : POINT_PAGE_FAULTS, p), 11);
 		fprintf(out, " %4.0f %%  ", 100 * p->share);
 		fold_view__phase(f, p, code, sizeof(code));
 		print__escaped(out, code);
@@ -218,7 +184,7 @@ static void print_rate(const struct folded *f, FILE *out, unsigned width, bool u
 		v[i] = 0;
 		for (size_t k = from; k < to; k++)
 			v[i] += r->rate[k] / (double)(to - from);
-		v[i] = fold_view__possible(f->shown, v[i]);
+		v[i] = folded__possible(f->shown, v[i]);
 		max = fmax(max, v[i]);
 	}
 	fprintf(out, "\n%s, 0 to %.4g %s/s along the region\n", fold_view__counter(f, f->shown),

@@ -9,15 +9,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "analysis/fold/folded.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "cmd/jobprof/child_output.h"
-#include "cmd/jobprof/fold/fold_read.h"
-#include "cmd/jobprof/fold/fold_region.h"
 #include "cmd/jobprof/fold/fold_store.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "hdf5/hdf5.h"
+#include "model/points.h"
 #include "model/symbols.h"
 #include "view/report/spark.h"
 
@@ -145,12 +145,12 @@ static int fold_file(void *arg, int fd, bool *keep)
 	int status = 1, err = symbols ? reader__open(&r, o->in.files->path) : -ENOMEM;
 
 	if (!err)
-		err = fold_read__points(&p, r, &steps, symbols);
+		err = points__read_nodes(&p, r, &steps, symbols);
 	if (err && err != -ENODATA) {
 		log_error("%s: %s", o->in.files->path,
 			  err == -ESRCH ? "it has no such step" : reader__strerror(err));
 	} else {
-		err = p.npoints && (!p.event || p.has_event) ? fold_region__of(&f, &p, &o->query)
+		err = p.npoints && (!p.event || p.has_event) ? folded__of(&f, &p, &o->query)
 							     : -ENODATA;
 		if (err == -ENOMEM)
 			log_error("%s: %s", o->in.files->path, strerror(ENOMEM));
@@ -165,7 +165,7 @@ static int fold_file(void *arg, int fd, bool *keep)
 				put_fold(&f, o, fd) || (o->store && fold_store__put(&f, o->stored));
 	}
 	*keep = !status;
-	fold_region__free(&f);
+	folded__free(&f);
 	points__free(&p);
 	reader__free(r);
 	symbols__free(symbols);

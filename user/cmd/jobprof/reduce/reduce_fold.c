@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/fold/fold_traces.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "cmd/jobprof/fold/fold_traces.h"
 #include "cmd/jobprof/reduce/reduce_fold_columns.h"
 
 #define TABLE_NAME 300 /* bytes: they go with each point */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/fold/fold_names.h"
+#include "analysis/fold/folded.h"
 #include "base/id_table.h"
 #include "base/log.h"
-#include "cmd/jobprof/fold/fold_names.h"
-#include "cmd/jobprof/fold/fold_region.h"
 #include "cmd/jobprof/reduce/reduce_fold.h"
 #include "cmd/jobprof/reduce/reduce_fold_columns.h"
 
@@ -174,5 +174,5 @@ int reduce_fold__result(struct folded *f, const struct reduce_fold *of,
 void reduce_fold__free(struct folded *f)
 {
 	free((void *)f->functions);
-	fold_region__free(f);
+	folded__free(f);
 }

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analysis/fold/folded.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "cmd/jobprof/fold/fold_region.h"
 #include "cmd/jobprof/reduce/reduce.h"
 #include "view/reduce/reduce_print.h"
 #include "view/report/spark.h"

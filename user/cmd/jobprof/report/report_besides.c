@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/fold/folded.h"
 #include "base/json.h"
 #include "cmd/jobprof/cluster/cluster_args.h"
 #include "cmd/jobprof/cluster/cluster_code.h"
-#include "cmd/jobprof/fold/fold_read.h"
-#include "cmd/jobprof/fold/fold_region.h"
 #include "cmd/jobprof/fold/fold_store.h"
 #include "jobfile/stored.h"
 #include "model/bursts.h"
 #include "model/model.h"
+#include "model/points.h"
 #include "pool/pool.h"
 #include "view/cluster/cluster_view.h"
 #include "view/flame/flame.h"
@@ -239,13 +239,13 @@ static json_t *folded_samples(const struct points *p)
 	struct fold_stored s = {0};
 	json_t *fold;
 
-	if (!fold_region__of(&f, p, &query) && !f.locked)
+	if (!folded__of(&f, p, &query) && !f.locked)
 		s = fold_store__of(&f);
 	fold = json_incref(s.figures);
 	if (fold)
 		finish_fold(fold, s.curve.rows, "samples");
 	fold_stored__free(&s);
-	fold_region__free(&f);
+	folded__free(&f);
 	return fold ? fold : unsuitable("nothing: jobprof fold says why");
 }
 
@@ -260,7 +260,7 @@ static json_t *computed_fold(const struct job_input *input)
 	json_t *o;
 
 	if (!err)
-		err = fold_read__points(&p, r, &steps, symbols);
+		err = points__read_nodes(&p, r, &steps, symbols);
 	if (err == -ENODATA || (!err && !p.npoints))
 		o = unavailable("the file has no samples, as --series all,fold records them");
 	else if (err == -EMSGSIZE)

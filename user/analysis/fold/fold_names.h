@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which function a phase of a folded region is in. */
-#ifndef JP_CMD_JOBPROF_FOLD_NAMES_H
-#define JP_CMD_JOBPROF_FOLD_NAMES_H
+#ifndef JP_ANALYSIS_FOLD_NAMES_H
+#define JP_ANALYSIS_FOLD_NAMES_H
 
-#include "view/fold/fold_view.h"
+#include "analysis/fold/folded.h"
 
 /* Gives each phase the function with most of its n samples, at x, and that one's share. A phase
  * next to another of its function keeps the place in it. False: no memory. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The executions of a region with the samples of their threads. */
-#ifndef JP_CMD_JOBPROF_FOLD_TRACES_H
-#define JP_CMD_JOBPROF_FOLD_TRACES_H
+#ifndef JP_ANALYSIS_FOLD_TRACES_H
+#define JP_ANALYSIS_FOLD_TRACES_H
 
 #include "analysis/fold/fold_trace.h"
 #include "model/points.h"

@@ -1,20 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Folds the executions of a region, or iterations where programs have named none. */
-#include "cmd/jobprof/fold/fold_region.h"
+#include "analysis/fold/folded.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/fold/fold_names.h"
 #include "analysis/fold/fold_period.h"
+#include "analysis/fold/fold_traces.h"
 #include "analysis/fold/fold_train.h"
 #include "analysis/order.h"
 #include "base/cleanup.h"
-#include "cmd/jobprof/fold/fold_names.h"
-#include "cmd/jobprof/fold/fold_traces.h"
 
 #define ITERATIONS_MAX (1u << 20) /* that are looked for, of all threads */
+#define CPU_MAX	       1.0	  /* of one thread */
+
+/* What part of the count is done at x: by its definition none at the begin, and all at the end. */
+static double progress(const struct fold_result *r, double x)
+{
+	if (x <= 0 || x >= 1)
+		return x >= 1;
+	return fmin(fmax(fold_spline__at(&r->spline, x), 0), 1);
+}
+
+double folded__rate(const struct folded *f, enum point_counter c, const struct fold_phase *p)
+{
+	const struct fold_result *r = &f->of[c];
+
+	if (!f->known[c] || !(p->to > p->from))
+		return NAN;
+	return r->factor * fmax(progress(r, p->to) - progress(r, p->from), 0) / (p->to - p->from);
+}
+
+double folded__possible(enum point_counter c, double rate)
+{
+	return c == POINT_CPU_TIME && rate > CPU_MAX ? CPU_MAX : rate;
+}
+
+double folded__bounds(const struct folded *f)
+{
+	double off = NAN;
+
+	for (size_t i = 0; i + 1 < f->nphases; i++)
+		off = fmax(off, fmax(f->phases[i].high - f->phases[i].to,
+				     f->phases[i].to - f->phases[i].low));
+	return off;
+}
 
 /* How they are found: by the code of samples, or by bursts, which say when each of them begins. */
 struct iterations {
@@ -412,7 +445,7 @@ static void widen_bounds(struct folded *f, const struct traces *t)
 static struct fold_phase middle_of(const struct folded *f, size_t i)
 {
 	struct fold_phase p = f->phases[i];
-	double bounds = fold_view__bounds(f);
+	double bounds = folded__bounds(f);
 
 	p.from = i ? f->phases[i - 1].high : bounds;
 	p.to = i + 1 < f->nphases ? p.low : 1 - bounds;
@@ -426,8 +459,8 @@ static double find_blurred(const struct folded *f, enum point_counter c)
 
 	for (size_t i = 0; i < f->nphases; i++) {
 		struct fold_phase middle = middle_of(f, i);
-		double rate = fold_view__rate(f, c, &f->phases[i]),
-		       inside = fold_view__rate(f, c, &middle);
+		double rate = folded__rate(f, c, &f->phases[i]),
+		       inside = folded__rate(f, c, &middle);
 
 		blurred = fmax(blurred,
 			       fabs(inside - rate) / fmax(fmax(inside, rate), f->of[c].factor));
@@ -537,7 +570,7 @@ static int fold_periods(struct folded *f, struct traces *t, const struct points 
 	traces__set_counter(t, p, q->counter);
 	err = iterations_find(&it, t, p);
 	for (int pass = 0; pass < PASSES && !err && (!pass || begin > 0); pass++) {
-		fold_region__free(f);
+		folded__free(f);
 		*f = (struct folded){.lost_points = p->lost_points,
 				     .functions = p->functions,
 				     .event = p->event,
@@ -551,7 +584,7 @@ static int fold_periods(struct folded *f, struct traces *t, const struct points 
 	return err;
 }
 
-int fold_region__of(struct folded *f, const struct points *p, const struct fold_query *q)
+int folded__of(struct folded *f, const struct points *p, const struct fold_query *q)
 {
 	bool named = p->nregions || q->region;
 	unsigned region = 0;
@@ -577,7 +610,7 @@ int fold_region__of(struct folded *f, const struct points *p, const struct fold_
 	return err;
 }
 
-void fold_region__free(struct folded *f)
+void folded__free(struct folded *f)
 {
 	for (int c = 0; c < POINT_COUNTERS; c++)
 		fold_result__free(&f->of[c]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Puts the executions of a region and the samples of their threads together. */
-#include "cmd/jobprof/fold/fold_traces.h"
+#include "analysis/fold/fold_traces.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "analysis/fold/fold_profile.h"
+#include "analysis/fold/folded.h"
 #include "analysis/order.h"
 #include "bpf/jobprof.h"
-#include "view/fold/fold_view.h"
 
 #define INTERRUPTED_MIN 30    /* executions with a sample, and without */
 #define STRETCH_MIN	0.01  /* of an execution: less is nothing beside what they differ */
