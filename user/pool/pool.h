@@ -32,6 +32,8 @@ struct pool_limits {
 /* For a child that reads whole nodes into memory, and for one that streams. */
 #define POOL_LOAD   ((struct pool_limits){UINT64_C(8) << 30, 20})
 #define POOL_STREAM ((struct pool_limits){UINT64_C(1) << 30, 20})
+/* And for one that judges whole jobs. */
+#define POOL_JUDGE ((struct pool_limits){UINT64_C(8) << 30, 120})
 
 /*
  * One child runs fn(arg), and this process waits for it. Signals that end a program (INT, TERM,

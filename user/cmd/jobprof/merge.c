@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/input_args.h"
-#include "cmd/jobprof/report/report.h"
+#include "cmd/jobprof/report.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/user_name.h"
 #include "cmd/jobprof/verbs.h"

@@ -7,15 +7,10 @@
 #include <stdio.h>
 
 #include "analysis/cluster/burst_track.h"
+#include "analysis/cluster/cluster_code.h"
 #include "analysis/counters/burst_counters.h"
 #include "model/bursts.h"
 #include "view/report/report_text.h"
-
-/* What most samples of a cluster or of a burst are in. */
-struct burst_code {
-	const char *name; /* of a function or kind of library; NULL: there is no sample */
-	size_t samples, all;
-};
 
 /* What a file's bursts were found to be. */
 struct cluster_view {

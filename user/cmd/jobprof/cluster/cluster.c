@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "analysis/cluster/burst_clusters.h"
+#include "analysis/cluster/cluster_code.h"
+#include "analysis/cluster/cluster_regions.h"
 #include "analysis/counters/burst_counters.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/cluster/cluster_args.h"
-#include "cmd/jobprof/cluster/cluster_code.h"
-#include "cmd/jobprof/cluster/cluster_regions.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "hdf5/hdf5.h"
@@ -352,7 +352,7 @@ static int follow(const struct options *o, const struct model_bursts *b, FILE *o
 {
 	struct cluster_pieces p = {0};
 	struct burst_track t;
-	int err = cluster_pieces__windows(&p, b, &o->args);
+	int err = cluster_pieces__windows(&p, b, &o->args.request, o->args.window);
 	struct track_view v = {&t, p.v, p.labels, p.n, b->all, b->n};
 
 	if (!err && burst_track__of(&t, p.v, p.n, o->args.request.dims) != ANALYSIS_OK)
@@ -443,7 +443,7 @@ struct naming {
 static int find_clusters(struct burst_clusters *c, struct naming *names, const struct options *o,
 			 const struct model_bursts *b)
 {
-	struct burst_columns columns = cluster_args__columns(b);
+	struct burst_columns columns = burst_columns__of(b);
 
 	if (o->regions)
 		return cluster_regions__of(&names->regions, c, b, &columns);

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options of cluster and track, and the pieces that bursts are cut into. */
+/* Options of cluster and track, and what a file cannot be read for. */
 #include "cmd/jobprof/cluster/cluster_args.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "analysis/order.h"
-#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "model/model.h"
 
-#define WINDOWS_MAX 1000
-
 void cluster_args__init(struct cluster_args *a)
 {
-	*a = (struct cluster_args){.request = {.by = {FEATURE_RUN, FEATURE_GAP}, .dims = 2}};
+	*a = (struct cluster_args){.request = CLUSTER_REQUEST};
 }
 
 static int find_feature(const char *word, size_t len)
@@ -94,21 +88,6 @@ void cluster_args__print_by(FILE *out)
 		fprintf(out, "%s ", burst_features[f].word);
 }
 
-struct burst_columns cluster_args__columns(const struct model_bursts *b)
-{
-	const bool whole = b->n == b->all;
-
-	return (struct burst_columns){.run = b->run,
-				      .wall = b->wall,
-				      .on_cpu = b->on_cpu,
-				      .gap = b->gap,
-				      .thread = b->thread,
-				      .n = b->n,
-				      .nthreads = b->nthreads,
-				      .least = whole ? NULL : b->least,
-				      .most = whole ? NULL : b->most};
-}
-
 int cluster_args__cannot(const char *path, int err)
 {
 	if (err == -ENODATA)
@@ -140,137 +119,4 @@ int cluster_args__cannot(const char *path, int err)
 	else
 		log_error("%s: %s", path, model_file__strerror(err));
 	return 1;
-}
-
-/* ---- pieces */
-
-static int grow_pieces(struct cluster_pieces *p)
-{
-	struct burst_piece *v = realloc(p->v, (p->n + 1) * sizeof(*v));
-	double **columns;
-	char **labels;
-
-	if (v)
-		p->v = v;
-	columns = realloc(p->columns, (p->n + 1) * sizeof(*columns));
-	if (columns)
-		p->columns = columns;
-	labels = realloc(p->labels, (p->n + 1) * sizeof(*labels));
-	if (labels)
-		p->labels = labels;
-	return v && columns && labels ? 0 : -ENOMEM;
-}
-
-/* Copies bursts at[0..n), all of them where at is NULL: four columns, one behind the other, then
- * threads. */
-static void cut(const struct model_bursts *b, const size_t *at, size_t n, double *columns,
-		unsigned *thread)
-{
-	const double *const of[] = {b->run, b->wall, b->on_cpu, b->gap};
-
-	for (size_t i = 0; i < n; i++) {
-		size_t from = at ? at[i] : i;
-
-		for (size_t c = 0; c < 4; c++)
-			columns[c * n + i] = of[c][from];
-		thread[i] = b->thread[from];
-	}
-}
-
-struct burst_piece *cluster_pieces__new(struct cluster_pieces *p, const char *label,
-					double *columns)
-{
-	char *name = strdup(label);
-
-	if (!name || grow_pieces(p)) {
-		free(name);
-		return NULL;
-	}
-	p->v[p->n] = (struct burst_piece){.run = columns};
-	p->columns[p->n] = columns;
-	p->labels[p->n] = name;
-	return &p->v[p->n++];
-}
-
-static int add_piece(struct cluster_pieces *p, const struct model_bursts *b, const size_t *at,
-		     size_t n, const struct cluster_request *q, const char *label)
-{
-	double *columns = malloc((n + 1) * 4 * sizeof(*columns));
-	unsigned *thread = malloc((n + 1) * sizeof(*thread));
-	struct burst_piece *piece =
-		columns && thread ? cluster_pieces__new(p, label, columns) : NULL;
-	struct burst_columns cols;
-	enum analysis_status s;
-
-	if (!piece) {
-		free(columns);
-		free(thread);
-		return -ENOMEM;
-	}
-	cut(b, at, n, columns, thread);
-	cols = (struct burst_columns){.run = columns,
-				      .wall = columns + n,
-				      .on_cpu = columns + 2 * n,
-				      .gap = columns + 3 * n,
-				      .thread = thread,
-				      .n = n,
-				      .nthreads = b->nthreads};
-	s = burst_clusters__of(&piece->c, &cols, q);
-	free(thread);
-	return s == ANALYSIS_NO_MEMORY ? -ENOMEM : 0;
-}
-
-int cluster_pieces__add(struct cluster_pieces *p, const struct model_bursts *b,
-			const struct cluster_request *q, const char *label)
-{
-	return add_piece(p, b, NULL, b->n, q, label);
-}
-
-static int add_windows(struct cluster_pieces *p, const struct model_bursts *b,
-		       const struct cluster_args *a, unsigned n, const unsigned *window)
-{
-	_cleanup_free_ size_t *order = malloc((b->n + 1) * sizeof(*order));
-	_cleanup_free_ size_t *start = malloc(((size_t)n + 2) * sizeof(*start));
-	int err = order && start ? 0 : -ENOMEM;
-
-	if (!err)
-		order__by_number(window, b->n, n, order, start);
-	for (unsigned w = 0; !err && w < n; w++) {
-		char label[64];
-
-		snprintf(label, sizeof(label), "%g s to %g s", w * a->window, (w + 1) * a->window);
-		err = add_piece(p, b, order + start[w], start[w + 1] - start[w], &a->request,
-				label);
-	}
-	return err;
-}
-
-int cluster_pieces__windows(struct cluster_pieces *p, const struct model_bursts *b,
-			    const struct cluster_args *a)
-{
-	_cleanup_free_ unsigned *window = malloc((b->n + 1) * sizeof(*window));
-	unsigned n = 1;
-
-	for (size_t i = 0; window && i < b->n; i++) {
-		double w = fmax(floor(b->end[i] / a->window), 0);
-
-		if (w >= WINDOWS_MAX)
-			return -E2BIG;
-		window[i] = (unsigned)w;
-		n = window[i] >= n ? window[i] + 1 : n;
-	}
-	return window ? add_windows(p, b, a, n, window) : -ENOMEM;
-}
-
-void cluster_pieces__free(struct cluster_pieces *p)
-{
-	for (size_t i = 0; i < p->n; i++) {
-		burst_clusters__free(&p->v[i].c);
-		free(p->v[i].names);
-		free(p->columns[i]);
-		free(p->labels[i]);
-	}
-	free(p->v);
-	free(p->columns);
-	free(p->labels);
 }

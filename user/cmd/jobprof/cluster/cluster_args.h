@@ -3,7 +3,7 @@
 #ifndef JP_CMD_JOBPROF_CLUSTER_ARGS_H
 #define JP_CMD_JOBPROF_CLUSTER_ARGS_H
 
-#include "analysis/cluster/burst_track.h"
+#include "analysis/cluster/cluster_pieces.h"
 #include "base/options.h"
 #include "model/bursts.h"
 
@@ -40,34 +40,7 @@ int cluster_args__min_pts(void *to, const struct opt *o, const char *arg);
 int cluster_args__window(void *to, const struct opt *o, const char *arg);
 void cluster_args__print_by(FILE *out);
 
-struct burst_columns cluster_args__columns(const struct model_bursts *b);
 /* Logs what a file cannot be read for. Returns 1. */
 int cluster_args__cannot(const char *path, int err);
-
-/* The events of each cluster, noise first; *out is NULL where there are none, else the caller's to
- * free. 0 or -ENOMEM. */
-struct burst_counter;
-
-/* The bursts of a file by windows. */
-struct cluster_pieces {
-	struct burst_piece *v;
-	double **columns; /* of each piece, what its run points to */
-	char **labels;
-	size_t n;
-	size_t all, kept; /* of track: bursts of the files, and those that were read */
-};
-
-/* Adds a piece of all bursts. label is copied. 0 or -ENOMEM. */
-int cluster_pieces__add(struct cluster_pieces *p, const struct model_bursts *b,
-			const struct cluster_request *q, const char *label);
-/* Adds all windows of a file, as bursts end in them. 0; -E2BIG: too many; -ENOMEM. */
-int cluster_pieces__windows(struct cluster_pieces *p, const struct model_bursts *b,
-			    const struct cluster_args *a);
-/* A zeroed piece; label is copied, columns are the pieces'. NULL: there is no memory. */
-struct burst_piece *cluster_pieces__new(struct cluster_pieces *p, const char *label,
-					double *columns);
-/* The windows of jobprof reduce --follow, and what it said of them. 0; -ENODATA: there is none; or
- * as reader__open(). */
-void cluster_pieces__free(struct cluster_pieces *p);
 
 #endif

@@ -158,7 +158,7 @@ static int add_file(const struct options *o, const char *path, struct cluster_pi
 	int err = model_bursts__read(&b, path, NULL);
 
 	if (!err && o->n == 1)
-		err = cluster_pieces__windows(p, &b, &o->args);
+		err = cluster_pieces__windows(p, &b, &o->args.request, o->args.window);
 	else if (!err)
 		err = cluster_pieces__add(p, &b, &o->args.request, path);
 	p->all += b.all;

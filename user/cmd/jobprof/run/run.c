@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/client_conn.h"
-#include "cmd/jobprof/report/report.h"
+#include "cmd/jobprof/report.h"
 #include "cmd/jobprof/run/journal_file.h"
 #include "cmd/jobprof/run/run_cgroup.h"
 #include "cmd/jobprof/run/run_json.h"

@@ -26,7 +26,7 @@
 #include "client/protocol.h"
 #include "client/totals.h"
 #include "cmd/jobprof/client_conn.h"
-#include "cmd/jobprof/report/report.h"
+#include "cmd/jobprof/report.h"
 #include "cmd/jobprof/run/run_json.h"
 #include "cmd/jobprof/run/run_user.h"
 #include "view/report/report_text.h"

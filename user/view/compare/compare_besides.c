@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads what is inside of two runs in limited children, which answer with the rows of tables. */
-#include "cmd/jobprof/compare/compare_besides.h"
+#include "view/compare/compare_besides.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/cluster/cluster_pieces.h"
 #include "base/json.h"
-#include "cmd/jobprof/cluster/cluster_args.h"
-#include "cmd/jobprof/report/report_besides.h"
 #include "jobfile/select.h"
 #include "model/stacks.h"
 #include "model/symbols.h"
 #include "pool/pool.h"
 #include "view/cluster/cluster_view.h"
 #include "view/flame/flame.h"
+#include "view/report/report_besides.h"
 
 /* ---- the clusters of two runs' bursts, by the names that they have in both */
 
@@ -96,13 +96,12 @@ static int clusters_put(const struct compare_inside runs[2], struct message *m)
 {
 	struct cluster_pieces p = {0};
 	struct burst_track t = {0};
-	struct cluster_args args;
+	const struct cluster_request request = CLUSTER_REQUEST;
 	int err = 0;
 
-	cluster_args__init(&args);
 	for (unsigned i = 0; !err && i < RUNS; i++)
-		err = read_run(&p, &runs[i], &args.request);
-	if (!err && burst_track__of(&t, p.v, p.n, args.request.dims) != ANALYSIS_OK)
+		err = read_run(&p, &runs[i], &request);
+	if (!err && burst_track__of(&t, p.v, p.n, request.dims) != ANALYSIS_OK)
 		err = -ENOMEM;
 	for (unsigned name = 1; !err && name <= t.names && name < COMPARE_BESIDES_ROWS; name++)
 		put_cluster(&p, name, m);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Finds for each sample the burst that its thread was in, and what most samples of a cluster are
  * in. */
-#include "cmd/jobprof/cluster/cluster_code.h"
+#include "analysis/cluster/cluster_code.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a comparison has besides the two jobs' facts: their functions, clusters and folded regions.
  */
-#ifndef JP_CMD_JOBPROF_COMPARE_BESIDES_H
-#define JP_CMD_JOBPROF_COMPARE_BESIDES_H
+#ifndef JP_VIEW_COMPARE_BESIDES_H
+#define JP_VIEW_COMPARE_BESIDES_H
 
 #include "jobfile/profiles.h"
 #include "pool/message.h"

@@ -31,9 +31,6 @@ void report__print_rules(FILE *out);
 /* What is done with a report. 0, or the exit status. */
 typedef int report_use(const struct report *r, void *ctx);
 
-/* Of a child that judges, for report__judge(). */
-#define REPORT_LIMITS ((struct pool_limits){UINT64_C(8) << 30, 120})
-
 /* In a limited child (pool/pool.h), which opens a file once: reads and judges files of one job.
  * What the use returns; 1, and it has said what is wrong. */
 int report__judge(const struct job_input *inputs, unsigned n, const struct report_opts *o,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Bursts by the regions in which they lie, in the place of clusters. */
-#ifndef JP_CMD_JOBPROF_CLUSTER_REGIONS_H
-#define JP_CMD_JOBPROF_CLUSTER_REGIONS_H
+#ifndef JP_ANALYSIS_CLUSTER_REGIONS_H
+#define JP_ANALYSIS_CLUSTER_REGIONS_H
 
 #include "analysis/cluster/burst_clusters.h"
 #include "model/bursts.h"

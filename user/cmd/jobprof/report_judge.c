@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A job is read, and judged by rules, PIKA's tags and the character of its I/O. */
-#include "cmd/jobprof/report/report.h"
+#include "cmd/jobprof/report.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -195,7 +195,7 @@ int report__ask(const struct job_input *inputs, unsigned n, const struct report_
 	struct pool *pool = NULL;
 	const int *status = NULL;
 	struct message *m;
-	int err = pool__start(&pool, &work, 1, &REPORT_LIMITS), result = 1;
+	int err = pool__start(&pool, &work, 1, &POOL_JUDGE), result = 1;
 
 	if (!err)
 		err = pool__next(pool, &m);

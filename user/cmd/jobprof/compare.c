@@ -13,14 +13,13 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cmd/jobprof/child_output.h"
-#include "cmd/jobprof/compare/compare_besides.h"
 #include "cmd/jobprof/html_page.h"
-#include "cmd/jobprof/report/report.h"
 #include "cmd/jobprof/verbs.h"
 #include "hdf5/hdf5.h"
 #include "jobfile/profiles.h"
 #include "pool/pool.h"
 #include "view/compare/compare.h"
+#include "view/compare/compare_besides.h"
 
 /* ---- finds the files of the runs that are compared */
 
@@ -614,7 +613,7 @@ static int write_page(struct work *w)
 		return 1;
 	w->template = html_page__template();
 	if (w->template)
-		status = child_output__write(w->args->html, w->run[0].files->path, &REPORT_LIMITS,
+		status = child_output__write(w->args->html, w->run[0].files->path, &POOL_JUDGE,
 					     page_in_child, w);
 	free(w->template);
 	return status < 0 ? 1 : status;
@@ -651,7 +650,7 @@ static int compare_words_given(const struct args *args, char **words)
 		status = find_baseline(w);
 	if (!status)
 		status = args->html ? write_page(w)
-				    : pool__call_verb(compare_in_child, w, &REPORT_LIMITS);
+				    : pool__call_verb(compare_in_child, w, &POOL_JUDGE);
 	free_work(w);
 	return status;
 }

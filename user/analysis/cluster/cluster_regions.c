@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Puts bursts and executions of regions together, by node, thread and time. */
-#include "cmd/jobprof/cluster/cluster_regions.h"
+#include "analysis/cluster/cluster_regions.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Stores a folded region in the job file: its figures and phases as a group, its curves as a table.
  */
-#include "cmd/jobprof/fold/fold_store.h"
+#include "view/fold/fold_store.h"
 
 #include <errno.h>
 #include <stdio.h>

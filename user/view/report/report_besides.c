@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Clusters, a folded region and stacks of a job file, for its report. */
-#include "cmd/jobprof/report/report_besides.h"
+#include "view/report/report_besides.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/cluster/cluster_code.h"
+#include "analysis/cluster/cluster_pieces.h"
 #include "analysis/fold/folded.h"
 #include "base/json.h"
-#include "cmd/jobprof/cluster/cluster_args.h"
-#include "cmd/jobprof/cluster/cluster_code.h"
-#include "cmd/jobprof/fold/fold_store.h"
 #include "jobfile/stored.h"
 #include "model/bursts.h"
 #include "model/model.h"
@@ -19,6 +18,7 @@
 #include "pool/pool.h"
 #include "view/cluster/cluster_view.h"
 #include "view/flame/flame.h"
+#include "view/fold/fold_store.h"
 
 #define BURSTS_MAX  1000000 /* more take seconds: jobprof cluster */
 #define SAMPLES_MAX 50000   /* likewise: jobprof fold */
@@ -111,15 +111,14 @@ static json_t *stored_clusters(const json_t *windows)
 static json_t *computed_clusters(const struct model_bursts *b, const char *path)
 {
 	static const char *const left_out[] = {"file", "by", "lines", "threads", "min_pts", "eps"};
-	struct cluster_args a;
-	struct burst_columns columns = cluster_args__columns(b);
+	const struct cluster_request request = CLUSTER_REQUEST;
+	struct burst_columns columns = burst_columns__of(b);
 	struct burst_clusters c = {0};
-	struct cluster_view v = {.path = path, .bursts = b, .clusters = &c, .request = &a.request};
+	struct cluster_view v = {.path = path, .bursts = b, .clusters = &c, .request = &request};
 	struct cluster_code code = {0};
 	json_t *o = NULL;
 
-	cluster_args__init(&a);
-	if (burst_clusters__of(&c, &columns, &a.request) != ANALYSIS_NO_MEMORY) {
+	if (burst_clusters__of(&c, &columns, &request) != ANALYSIS_NO_MEMORY) {
 		if (c.verdict.status == ANALYSIS_OK && !cluster_code__of(&code, b, &c))
 			v.codes = code.clusters;
 		o = cluster_view__json(&v);

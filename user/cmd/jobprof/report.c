@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof report: one page that says why a job is slow, what it cost and what to change. */
-#include "cmd/jobprof/report/report.h"
+#include "cmd/jobprof/report.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,13 +15,13 @@
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
-#include "cmd/jobprof/report/report_besides.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "hdf5/hdf5.h"
 #include "jobfile/store.h"
 #include "pool/pool.h"
 #include "view/report/report.h"
+#include "view/report/report_besides.h"
 #include "view/report/report_jobs.h"
 #include "view/report/report_series.h"
 
@@ -407,8 +407,8 @@ static int write_page(struct printing *p)
 		return 1;
 	p->template = html_page__template();
 	if (p->template)
-		status = child_output__write(o->html, p->inputs[0].path, &REPORT_LIMITS,
-					     html_in_child, p);
+		status = child_output__write(o->html, p->inputs[0].path, &POOL_JUDGE, html_in_child,
+					     p);
 	free(p->template);
 	return status < 0 ? 1 : status;
 }
@@ -440,7 +440,7 @@ static int put_report(struct printing *p)
 		return write_page(p);
 	default:
 		fflush(p->out);
-		return pool__call_verb(print_in_child, p, &REPORT_LIMITS);
+		return pool__call_verb(print_in_child, p, &POOL_JUDGE);
 	}
 }
 

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What code bursts execute: the samples of the family fold that were taken in them. */
-#ifndef JP_CMD_JOBPROF_CLUSTER_CODE_H
-#define JP_CMD_JOBPROF_CLUSTER_CODE_H
+#ifndef JP_ANALYSIS_CLUSTER_CODE_H
+#define JP_ANALYSIS_CLUSTER_CODE_H
 
 #include "analysis/cluster/burst_clusters.h"
 #include "jobfile/select.h"
 #include "model/bursts.h"
 #include "model/points.h"
-#include "view/cluster/cluster_view.h"
 
 #define CLUSTER_CODE_ROWS (1u << 20) /* samples of a file that are read */
+
+/* What most samples of a cluster or of a burst are in. */
+struct burst_code {
+	const char *name; /* of a function or kind of library; NULL: there is no sample */
+	size_t samples, all;
+};
 
 struct cluster_code {
 	struct points points;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a report has besides facts: clusters of bursts, a folded region, the hottest stacks. */
-#ifndef JP_CMD_JOBPROF_REPORT_BESIDES_H
-#define JP_CMD_JOBPROF_REPORT_BESIDES_H
+#ifndef JP_VIEW_REPORT_BESIDES_H
+#define JP_VIEW_REPORT_BESIDES_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof fold --store: a folded region goes into the job file. */
-#ifndef JP_CMD_JOBPROF_FOLD_STORE_H
-#define JP_CMD_JOBPROF_FOLD_STORE_H
+#ifndef JP_VIEW_FOLD_STORE_H
+#define JP_VIEW_FOLD_STORE_H
 
 #include "jobfile/store.h"
 #include "view/fold/fold_view.h"

@@ -2,7 +2,7 @@
 /* Rows of a table on their way from the child to its parent. */
 #include <string.h>
 
-#include "cmd/jobprof/compare/compare_besides.h"
+#include "view/compare/compare_besides.h"
 
 struct numbers {
 	double share[2], s[2];

@@ -13,12 +13,12 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cmd/jobprof/child_output.h"
-#include "cmd/jobprof/fold/fold_store.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "hdf5/hdf5.h"
 #include "model/points.h"
 #include "model/symbols.h"
+#include "view/fold/fold_store.h"
 #include "view/report/spark.h"
 
 #define IDENTIFIER "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
