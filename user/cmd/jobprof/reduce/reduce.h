@@ -6,11 +6,11 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "analysis/job/reduce_fold.h"
+#include "analysis/job/reduce_model.h"
+#include "analysis/job/reduce_track.h"
 #include "analysis/reduction/payload.h"
 #include "cmd/jobprof/input_args.h"
-#include "cmd/jobprof/reduce/reduce_fold.h"
-#include "cmd/jobprof/reduce/reduce_model.h"
-#include "cmd/jobprof/reduce/reduce_track.h"
 #include "cmd/jobprof/reduce/reduce_world.h"
 #include "jobfile/jobfile.h"
 #include "jobfile/profiles.h"

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analysis/job/reduce_track.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -20,7 +21,6 @@
 #include "cmd/jobprof/client_conn.h"
 #include "cmd/jobprof/reduce/reduce.h"
 #include "cmd/jobprof/reduce/reduce_feed.h"
-#include "cmd/jobprof/reduce/reduce_track.h"
 #include "cmd/jobprof/reduce/reduce_tree.h"
 #include "cmd/jobprof/select_args.h"
 #include "identity/stepname.h"

@@ -6,10 +6,10 @@
 
 #include "analysis/fold/fold_names.h"
 #include "analysis/fold/folded.h"
+#include "analysis/job/reduce_fold.h"
+#include "analysis/job/reduce_fold_columns.h"
 #include "base/id_table.h"
 #include "base/log.h"
-#include "cmd/jobprof/reduce/reduce_fold.h"
-#include "cmd/jobprof/reduce/reduce_fold_columns.h"
 
 const char *const reduce_fold_columns[FOLD_COLUMNS] = {
 	[FOLD_X] = "X",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Clusters of window after window: those that are alike have the same number. */
-#ifndef JP_CMD_JOBPROF_REDUCE_REDUCE_TRACK_H
-#define JP_CMD_JOBPROF_REDUCE_REDUCE_TRACK_H
+#ifndef JP_ANALYSIS_JOB_REDUCE_TRACK_H
+#define JP_ANALYSIS_JOB_REDUCE_TRACK_H
 
 #include <jansson.h>
 
-#include "cmd/jobprof/reduce/reduce_model.h"
+#include "analysis/job/reduce_model.h"
 
 struct reduce_track {
 	/* The last window with clusters: points of its sample, raw, their run times and numbers. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Numbers of clusters that stay from window to window. */
-#include "cmd/jobprof/reduce/reduce_track.h"
+#include "analysis/job/reduce_track.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The clusters of bursts over all nodes: found in a sample at the root, then every process says of
  * all its bursts in which of them they are. */
-#ifndef JP_CMD_JOBPROF_REDUCE_REDUCE_MODEL_H
-#define JP_CMD_JOBPROF_REDUCE_REDUCE_MODEL_H
+#ifndef JP_ANALYSIS_JOB_REDUCE_MODEL_H
+#define JP_ANALYSIS_JOB_REDUCE_MODEL_H
 
 #include "analysis/cluster/burst_model.h"
 #include "analysis/reduction/reduction.h"

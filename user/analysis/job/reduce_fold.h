@@ -2,12 +2,12 @@
 /* Folds a region over all nodes: process 0 chooses the region and the lengths that count from a
  * sample of executions, then every process makes points of its own samples. What was counted at the
  * bounds of executions is found by each node from its own. */
-#ifndef JP_CMD_JOBPROF_REDUCE_REDUCE_FOLD_H
-#define JP_CMD_JOBPROF_REDUCE_REDUCE_FOLD_H
+#ifndef JP_ANALYSIS_JOB_REDUCE_FOLD_H
+#define JP_ANALYSIS_JOB_REDUCE_FOLD_H
 
+#include "analysis/fold/folded.h"
 #include "analysis/reduction/reduction.h"
 #include "pool/message.h"
-#include "view/fold/fold_view.h"
 
 #define FOLD_SERIES "Regions"
 #define FOLD_SAMPLE 2000u /* executions, and points, at most 50000 */

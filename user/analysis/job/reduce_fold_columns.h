@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The columns of the points of a fold, for its own files. */
-#ifndef JP_CMD_JOBPROF_REDUCE_REDUCE_FOLD_COLUMNS_H
-#define JP_CMD_JOBPROF_REDUCE_REDUCE_FOLD_COLUMNS_H
+#ifndef JP_ANALYSIS_JOB_REDUCE_FOLD_COLUMNS_H
+#define JP_ANALYSIS_JOB_REDUCE_FOLD_COLUMNS_H
 
 #include "model/points.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Makes clusters of a sample of bursts, and applies them to other bursts. */
-#include "cmd/jobprof/reduce/reduce_model.h"
+#include "analysis/job/reduce_model.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a node adds to the fold of a region, and what process 0 chooses. */
-#include "cmd/jobprof/reduce/reduce_fold.h"
+#include "analysis/job/reduce_fold.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "analysis/fold/fold_traces.h"
+#include "analysis/job/reduce_fold_columns.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "cmd/jobprof/reduce/reduce_fold_columns.h"
 
 #define TABLE_NAME 300 /* bytes: they go with each point */
 #define FEW	   30  /* executions, from which a usual length cannot be said */
