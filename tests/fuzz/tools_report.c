@@ -13,14 +13,18 @@
 static void print_row(const struct report *r, FILE *out)
 {
 	struct report_jobs jobs = {.by = 1u << REPORT_BY_USER};
+	struct message m = {0};
 	json_t *json;
 
-	if (!report_jobs__add(&jobs, r, "file", "1") && !report_jobs__add(&jobs, r, "file", "2")) {
+	if (!report_jobs__put(r, &m) && !report_jobs__put(r, &m) &&
+	    !report_jobs__take(&jobs, &m, "file", "1") &&
+	    !report_jobs__take(&jobs, &m, "file", "2")) {
 		report_jobs__sort(&jobs);
 		json = report_jobs__json(&jobs);
 		report_jobs__print(json, true, out);
 		json_decref(json);
 	}
+	message__free(&m);
 	report_jobs__free(&jobs);
 }
 

@@ -133,7 +133,8 @@ static void note_unplaced(struct walk *w)
 
 	k->unplaced++;
 	if (at + strlen(w->path) + 3 < sizeof(k->unplaced_names))
-		sprintf(k->unplaced_names + at, "%s%s", at ? ", " : "", w->path);
+		snprintf(k->unplaced_names + at, sizeof(k->unplaced_names) - at, "%s%s", at ? ", " : "",
+			 w->path);
 }
 
 static bool may_have_step(const struct kern *k, const struct jp_cgroup_key *job)

@@ -44,9 +44,17 @@ static const char *meaning_of(const char *state, const char *reason)
 	return NULL;
 }
 
-bool end_reason__meaning(const char *text, uint32_t job_id, const char **meaning)
+/* A job that runs again by now, as one does at once whose time to begin was changed. */
+static bool was_restarted(const char *count, uint32_t before)
 {
-	char number[16], state[32], reason[64];
+	uint32_t now;
+
+	return before != UINT32_MAX && !parse_u32(count, &now) && now > before;
+}
+
+bool end_reason__meaning(const char *text, uint32_t job_id, uint32_t restarts, const char **meaning)
+{
+	char number[16], state[32], count[16], reason[64];
 	const char *end;
 	uint32_t id;
 	int n;
@@ -54,10 +62,13 @@ bool end_reason__meaning(const char *text, uint32_t job_id, const char **meaning
 	*meaning = NULL;
 	for (; *text; text = *end ? end + 1 : end) {
 		end = strchrnul(text, '\n');
-		n = sscanf(text, "%15[0-9] %31[^ \n] %63[^ \n]", number, state, reason);
+		n = sscanf(text, "%15[0-9] %31[^ \n] %15[^ \n] %63[^ \n]", number, state, count,
+			   reason);
 		if (n < 2 || parse_u32(number, &id) || id != job_id)
 			continue;
-		*meaning = meaning_of(state, n > 2 ? reason : "");
+		*meaning = meaning_of(state, n > 3 ? reason : "");
+		if (!*meaning && n > 2 && was_restarted(count, restarts))
+			*meaning = "requeued";
 		return *meaning || !strcmp(state, "COMPLETING");
 	}
 	return false;
@@ -71,17 +82,22 @@ void end_reason__find_squeue(struct slurmd *slurmd, pid_t stepd)
 }
 
 void end_reason__begin(struct end_reason *w, const struct slurmd *slurmd, const char *node,
-		       uint32_t job_id, uint64_t now_ns)
+		       uint32_t job_id, uint32_t restarts, uint64_t now_ns)
 {
-	*w = (struct end_reason){
-		.job_id = job_id, .next_ns = now_ns, .end_ns = now_ns + GIVE_UP_NS};
+	*w = (struct end_reason){.job_id = job_id,
+				 .restarts = restarts,
+				 .next_ns = now_ns,
+				 .end_ns = now_ns + GIVE_UP_NS};
 	slurm_command__init(&w->squeue, slurmd, node);
 }
 
 static void start_squeue(struct end_reason *w)
 {
 	char job[16];
-	const char *const argv[] = {"squeue", "-h", "-t", "all", "-j", job, "-o", "%A %T %r", NULL};
+	const char *const argv[] = {
+		"squeue", "-h", "-t", "all",
+		"-j",	  job,	"-O", "JobID:15,State:31,RestartCnt:15,Reason:63",
+		NULL};
 
 	snprintf(job, sizeof(job), "%u", w->job_id);
 	w->asked += slurm_command__start(&w->squeue, argv);
@@ -105,7 +121,7 @@ static void take_answer(struct end_reason *w, const char *text)
 	const char *meaning;
 
 	/* only other lines, or a state that is no end: Slurm has not ended the step */
-	if (!end_reason__meaning(text, w->job_id, &meaning))
+	if (!end_reason__meaning(text, w->job_id, w->restarts, &meaning))
 		w->end_ns = 0;
 	else if (meaning)
 		str__copy(w->answer, sizeof(w->answer), meaning);

@@ -18,6 +18,7 @@
 struct end_reason {
 	struct slurm_command squeue;
 	uint32_t job_id;
+	uint32_t restarts; /* that the step's run of the job came after; UINT32_MAX: not known */
 	unsigned asked;
 	uint64_t next_ns, end_ns; /* when to ask again, and when to give up */
 	char answer[64];	  /* the reason, "" as long as none is known */
@@ -26,18 +27,20 @@ struct end_reason {
 /* Sets the path of squeue that belongs to that slurmstepd; "" if the process is not root's
  * slurmstepd. */
 void end_reason__find_squeue(struct slurmd *slurmd, pid_t stepd);
-/* Begins. slurmd may be NULL: paths that slurmstepd has not sent are searched (identity/slurmd.h).
- * end_reason__advance() runs squeue for the first time. */
+/* Begins; restarts as above. slurmd may be NULL: paths that slurmstepd has not sent are searched
+ * (identity/slurmd.h). end_reason__advance() runs squeue for the first time. */
 void end_reason__begin(struct end_reason *w, const struct slurmd *slurmd, const char *node,
-		       uint32_t job_id, uint64_t now_ns);
+		       uint32_t job_id, uint32_t restarts, uint64_t now_ns);
 /* Runs squeue, again if need be. True: there is an answer, or none will come. */
 bool end_reason__advance(struct end_reason *w, uint64_t now_ns);
 /* A child has ended. True if it was the squeue of this step. */
 bool end_reason__reaped(struct end_reason *w, pid_t pid);
 /* Ends a squeue that runs. */
 void end_reason__stop(struct end_reason *w);
-/* For tests: reads lines of squeue's "%A %T %r", of which one may be that job's. *meaning: why the
- * job ended, or NULL. False: the lines have no answer, and later ones will have none. */
-bool end_reason__meaning(const char *text, uint32_t job_id, const char **meaning);
+/* For tests: reads squeue's lines of id, state, restarts and reason, of which one may be that
+ * job's. *meaning: why the job's run ended, or NULL. False: the lines have no answer, and later
+ * ones will have none. */
+bool end_reason__meaning(const char *text, uint32_t job_id, uint32_t restarts,
+			 const char **meaning);
 
 #endif

@@ -53,10 +53,22 @@ void step__last_rows(struct step *s, const struct step_env *env)
 	sampling__rows_of(s, env);
 }
 
+/* How often the step's job had been started before; UINT32_MAX: not known. Of a first run SPANK
+ * says nothing, of a batch step nothing of any. */
+static uint32_t restarts_of(const struct step *s)
+{
+	bool by_spank = s->req && s->req->known && s->req->spank;
+
+	if (!by_spank || s->req->info.restart != JPC_UNKNOWN)
+		return by_spank ? s->req->info.restart : UINT32_MAX;
+	return s->ids.step_id == STEP_BATCH ? UINT32_MAX : 0;
+}
+
 static void ask_squeue(struct step *s, const struct step_env *env, uint64_t now_ns)
 {
 	end_reason__begin(&s->end_reason, s->req ? &s->req->slurmd : NULL,
-			  step__node_name(s, env->node_name), s->ids.job_id, now_ns);
+			  step__node_name(s, env->node_name), s->ids.job_id, restarts_of(s),
+			  now_ns);
 }
 
 void step__finish(struct step *s, const struct step_env *env, const char *reason)
