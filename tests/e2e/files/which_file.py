@@ -119,6 +119,29 @@ def two_jobs_of_one_id():
     is_true("a copy is not another job", "jobs" not in json.loads(p.stdout) and "count once" in p.stderr, p.stderr)
 
 
+def several_jobs():
+    """A list of jobs is a profile of each; of one id in two clusters, too."""
+    top = tmpdir("list")
+    for job, user, cluster in ((7, "a", "one"), (8, "a", "one"), (7, "b", "two")):
+        d = os.path.join(top, user)
+        os.makedirs(d, exist_ok=True)
+        path = os.path.join(d, "%d_0_p1.h5" % job)
+        shutil.copy(os.path.join(GOLDEN, "7_0_p1.h5"), path)
+        set_attrs(path, Job_Id=job, Cluster=cluster)
+
+    def ids(*args):
+        p = subprocess.run([JOBPROF, "report", "--json", *args], capture_output=True, text=True)
+        return p.returncode, [(str(j["id"]), os.path.relpath(j["file"], top)) for j in json.loads(p.stdout).get("jobs", [])]
+
+    both = [("7", "a/7_0_p1.h5"), ("7", "b/7_0_p1.h5")]
+    is_equal("-j of an id in two clusters", sorted(ids("-j", "7", top)[1]), both)
+    is_equal("-j of two jobs", sorted(ids("-j", "7,8", top)[1]), [*both, ("8", "a/8_0_p1.h5")])
+    status, found = ids("-j", "8,9", top)
+    is_equal("-j of one that is there and one that is not", found, [])  # the page of the only one
+    status, out, err = jobprof("show", "-j", "8,9", top)
+    is_true("it is said which is not", status == 0 and "-j 9: there is no profile of it" in err, (status, err))
+
+
 def files_of_any_name():
     """Every profile of a directory is in its table of jobs, as those that jobprof run -o NAME.h5 makes; other HDF5 files,
     damaged ones and runs before a requeue are not."""
@@ -148,4 +171,4 @@ def files_of_any_name():
 
 
 if __name__ == "__main__":
-    run_tests((node_step_file, another_job, several_files, two_jobs_of_one_id, files_of_any_name))
+    run_tests((node_step_file, another_job, several_files, two_jobs_of_one_id, several_jobs, files_of_any_name))
