@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 120
+# timeout: 400
 # runs: in full
 """What a cursor reads, cell by cell, against h5py: every way a table can be stored that is not an
 error. Chunks with shuffle and deflate are decoded by code of our own."""
