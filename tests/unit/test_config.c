@@ -366,7 +366,7 @@ static unsigned times_said(const char *text)
 TEST(a_file_that_includes_itself_is_one_error)
 {
 	struct config c;
-	char name[16], text[64];
+	char name[24], text[64];
 
 	refused("Include jobprof.conf\nOops=1\nInclude jobprof.conf\n",
 		"jobprof.conf: cannot read it: it is included by itself");
@@ -474,7 +474,7 @@ TEST(what_is_printed_can_be_read_again)
 TEST(the_example_is_valid_and_complete)
 {
 	FILE *in = fopen("conf/jobprof.conf.example", "r"), *out, *keys;
-	char line[1024], name[64], *text;
+	char line[1024], name[24], *text;
 	struct config c;
 	size_t n;
 
