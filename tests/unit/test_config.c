@@ -474,7 +474,7 @@ TEST(what_is_printed_can_be_read_again)
 TEST(the_example_is_valid_and_complete)
 {
 	FILE *in = fopen("conf/jobprof.conf.example", "r"), *out, *keys;
-	char line[1024], name[24], *text;
+	char line[1024], name[64], *text;
 	struct config c;
 	size_t n;
 
