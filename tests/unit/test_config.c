@@ -366,7 +366,7 @@ static unsigned times_said(const char *text)
 TEST(a_file_that_includes_itself_is_one_error)
 {
 	struct config c;
-	char name[16], text[64];
+	char name[24], text[64];
 
 	refused("Include jobprof.conf\nOops=1\nInclude jobprof.conf\n",
 		"jobprof.conf: cannot read it: it is included by itself");

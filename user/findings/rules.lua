@@ -809,7 +809,7 @@ end
 -- Cost: core-seconds that equal work would save.
 rules["mpi.imbalance"] = {
 	needs = {"job.task_balance", "job.balance_saving", "job.core_s", "task.cpu_s"},
-	limits = {least_s = 60, balance = 0.85, saving = 0.05, bad = 0.20, rest = 0.95, blocked = 0.15, yields = 5000, with_cpu = 0.6},
+	limits = {least_s = 60, balance = 0.85, saving = 0.05, bad = 0.20, rest = 0.95, blocked = 0.15, yields = 5000, with_cpu = 0.6, speeds = 1.8},
 	suppressed_by = {"mpi.straggler", "cpu.stacked", "cpu.nodes_unused", "io.one_rank", "job.stopped"},
 	source = "POP: load balance below 0.85; Scalasca",
 	judge = function(limits)
@@ -840,6 +840,9 @@ rules["mpi.imbalance"] = {
 		if #task > 2 and #list == 1 and factor < 1 and ratio(mean(others), (max(others))) >= limits.rest then
 			severity = "note"
 		end
+		-- The CPUs of a virtual machine are not equally fast: without counts of instructions that looks like more work.
+		local by_speed = by_samples() and not (job.instructions > 0) and ratio((max(work)), (min(work))) < limits.speeds
+		if by_speed then severity = "note" end
 		local rest = #task - #list == 1 and "the other" or "the " .. plural(#task - #list, "other")
 		local text = format("%s used %s the %s of %s.", capital(who), short_factor(factor), what, rest)
 		if factor < 0.05 then
@@ -849,7 +852,8 @@ rules["mpi.imbalance"] = {
 		elseif factor < 1 then
 			text = format("%s used %s of the %s that %s used.", capital(who), percent(factor), what, rest)
 		end
-		text = text .. waited_text(indexes(mask(work, "<", mean(work))), limits.blocked)
+		text = text .. waited_text(indexes(mask(work, "<", mean(work))), limits.blocked) ..
+			(by_speed and " Or their CPUs are not equally fast, which counts of instructions (family perf) would tell." or "")
 		return {
 			severity = severity,
 			cost = saving * job.core_s,

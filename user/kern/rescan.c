@@ -129,12 +129,16 @@ static void give_back(struct kern *k, const struct jp_cgroup *e)
 static void note_unplaced(struct walk *w)
 {
 	struct kern *k = w->k;
-	size_t at = strlen(k->unplaced_names);
+	size_t at = strlen(k->unplaced_names), len = strlen(w->path);
 
 	k->unplaced++;
-	if (at + strlen(w->path) + 3 < sizeof(k->unplaced_names))
-		snprintf(k->unplaced_names + at, sizeof(k->unplaced_names) - at, "%s%s", at ? ", " : "",
-			 w->path);
+	if (at + len + 3 >= sizeof(k->unplaced_names))
+		return;
+	if (at) {
+		memcpy(k->unplaced_names + at, ", ", 2);
+		at += 2;
+	}
+	memcpy(k->unplaced_names + at, w->path, len + 1);
 }
 
 static bool may_have_step(const struct kern *k, const struct jp_cgroup_key *job)

@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from factslib import BINS, CORES, DT, NODES, NRULES, TASKS, WALL, changed, healthy, judge
 from lib import is_equal, is_true, not_ok, ok, run_tests
-from rulecases import CASES, CORE_S, CPU, PER_BIN, H, at, both, facts_of, gpus, one_core, one_writer, stacked, tail, unequal, used, waited, waiting
+from rulecases import CASES, CORE_S, CPU, PER_BIN, H, at, both, facts_of, gpus, one_core, one_writer, stacked, tail, unequal, used, useful, waited, waiting
 
 LINE = 76
 
@@ -150,6 +150,15 @@ def sleeps_for_messages():
     for polls, wanted in ((0, "warn"), (CPU, "note")):
         facts = changed(case("cpu.system", "requests to a disk"), {"job.blk_ops": 0, "job.net_ops": 0, "job.blocked_poll_s": polls})
         is_equal("cpu.system: %g s in poll(2)" % polls, judge(facts)["found"]["cpu.system"]["severity"], wanted)
+
+
+def unequal_cpus():
+    """More CPU time of a rank is more work, or a slower CPU: without counts of instructions only a large difference is work."""
+    for low, instructions, wanted in ((0.6, None, "note"), (0.6, 1e15, "bad"), (0.4, None, "bad")):
+        facts = changed(H, both(useful(lambda i: 0.9 if i < 16 else low), {"job.instructions": instructions}))
+        got = judge(facts)["found"]["mpi.imbalance"]
+        is_equal("ranks of %g and 0.9, instructions %s" % (low, instructions), (got["severity"], "not equally fast" in got["text"]),
+                 (wanted, wanted == "note"))
 
 
 def mapped_files():
@@ -349,5 +358,5 @@ def speed():
 
 if __name__ == "__main__":
     run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, remedies, only_inside_slurm, unequal_work, little_to_gain,
-               file_for_each_call, sleeps_for_messages, mapped_files, others_beside_a_lock, first_of_all, ranks_or_their_helpers,
+               file_for_each_call, sleeps_for_messages, unequal_cpus, mapped_files, others_beside_a_lock, first_of_all, ranks_or_their_helpers,
                times, order, healthy_jobs, missing_data, zeros, odd_values, why, speed])

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # runs: in full
+# runs: alone
 # timeout: 480
 # SPDX-License-Identifier: GPL-2.0-only
 """Regions and their folding, against a program that knows its phases by its own clock."""

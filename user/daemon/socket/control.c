@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "daemon/follow/request_match.h"
 #include "daemon/socket/control_internal.h"
 #include "daemon/socket/listener.h"
@@ -33,7 +34,8 @@ static void make_dir(const char *path)
 	char dir[108];
 	char *slash;
 
-	snprintf(dir, sizeof(dir), "%s", path);
+	if (str__copy(dir, sizeof(dir), path))
+		return;
 	slash = strrchr(dir, '/');
 	if (slash && slash != dir) {
 		*slash = 0;
