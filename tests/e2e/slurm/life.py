@@ -40,6 +40,7 @@ def cancelled(name, c, d):
              ["cancelled", 143])
     path = d.get(j.id, "batch", node)
     is_equal(name + ": batch", picked(path, "End Reason"), ["cancelled"])
+    d.get(j.id, EXTERN, node)  # it ends last
     merges(name, c, d, j.id, {"batch": {node: ["0"]}, "0": {node: ["0"]}, "-4": {node: []}})
 
 
