@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "hdf5/hdf5.h"
+#include "hdf5/reader.h"
 
 /*
  * The group or table /analysis/NAME of a file that is open. A group is an object: its numbers and

@@ -4,12 +4,13 @@
 #include "analysis/cluster/cluster_code.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "hdf5/hdf5.h"
+#include "hdf5/reader.h"
 #include "model/symbols.h"
 
 #define NOBODY UINT_MAX /* a node */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "hdf5/hdf5.h"
+#include "hdf5/reader.h"
 #include "model/model.h"
 #include "model/points.h"
 

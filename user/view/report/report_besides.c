@@ -11,6 +11,7 @@
 #include "analysis/cluster/cluster_pieces.h"
 #include "analysis/fold/folded.h"
 #include "base/json.h"
+#include "hdf5/reader.h"
 #include "jobfile/stored.h"
 #include "model/bursts.h"
 #include "model/model.h"

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cmd/jobprof/reduce/reduce.h"
+#include "view/fold/fold_view.h"
 #include "view/reduce/reduce_print.h"
 #include "view/report/spark.h"
 
