@@ -575,10 +575,12 @@ static void remove_stale_sockets(void)
 
 static int run_as_root(struct run *r, struct daemon_opts *o, const struct args *a)
 {
+	const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
 	int status = apply_user(r, o, a);
 
 	if (status)
 		return status;
+	setrlimit(RLIMIT_FSIZE, &none); /* the hard limit is one of CMD's files alone, too */
 	r->command = command_line__of(r->argv);
 	o->command = r->command;
 	o->cwd = getcwd(r->cwd, sizeof(r->cwd));
