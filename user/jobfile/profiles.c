@@ -254,7 +254,7 @@ static int find_jobs(struct finding *f)
 		return find_jobs_of_file(f, where);
 	for (unsigned i = 0; i < f->nspecs; i += same_job(f, i))
 		status |= find_job(f, f->specs + i, same_job(f, i));
-	return f->files.n ? 0 : status;
+	return status;
 }
 
 /* ---- without -j */
