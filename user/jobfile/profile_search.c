@@ -347,6 +347,20 @@ int profile_files__ask(struct profile_files *f, unsigned from, const struct jobs
 	return err;
 }
 
+void profile_files__trust(struct profile_files *f, unsigned from)
+{
+	for (unsigned i = from; i < f->n; i++)
+		f->v[i].says = (struct profile_says){
+			.is_profile = true,
+			.is_job_file = profile_name__is_job_file(f->v[i].path),
+			.job = profile_name__job(f->v[i].path),
+			.uid = NAN,
+			.restart = NAN,
+			.job_start = NAN,
+			.start_ns = NAN,
+		};
+}
+
 /* ---- two jobs of one id: clusters may share a directory, and ids come again */
 
 #define SAME_S 2 /* rows of one step on one node begin at one time */

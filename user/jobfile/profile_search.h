@@ -39,6 +39,8 @@ int profile_files__add(struct profile_files *f, char *path, bool named);
  * specs[n] are of one job. 0 or -ENOMEM. */
 int profile_files__ask(struct profile_files *f, unsigned from, const struct jobspec *specs,
 		       unsigned n);
+/* Takes all from `from` on for the profiles that they are called. */
+void profile_files__trust(struct profile_files *f, unsigned from);
 /* Drops those from `from` on that are no profile, with meant those that are not meant. One that is
  * called as a profile stays: it is damaged, and who reads it says so. */
 void profile_files__keep(struct profile_files *f, unsigned from, bool meant);

@@ -554,7 +554,7 @@ static int report_words(struct args *a, int argc, char **argv)
 	if (!status)
 		status = profiles__find(&in, &words);
 	if (!status)
-		status = report_profiles(&in, &a->opts);
+		status = report_profiles(&in, &a->opts) | in.lacks_job;
 	profiles__free(&in);
 	return status;
 }
