@@ -32,8 +32,7 @@ struct profiles {
 	unsigned n;
 	struct job_input *files; /* all of them, profile by profile */
 	unsigned nfiles;
-	struct string_list left_out; /* "PATH: why" */
-	bool lacks_job;		     /* a job of -j is not there, which has been said */
+	bool lacks_job; /* a job of -j is not there, which has been said */
 	/* what the inputs point to */
 	struct string_list paths;
 	struct profile_step *steps;
