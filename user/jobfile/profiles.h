@@ -71,8 +71,8 @@ int profiles__choose_step(struct profiles *p, const char *step);
 
 /* Says that the words mean several files where one is wanted; to_dir: unless -o is a directory. */
 void profiles__refuse(const struct profiles *p, const struct profile_words *w, bool to_dir);
-/* Of a verb that reads one file: that file. NULL: there are several or one is missing, which has been
- * said. */
+/* Of a verb that reads one file: that file. NULL: there are several or one is missing, which has
+ * been said. */
 const struct job_input *profiles__one(const struct profiles *p, const struct profile_words *w);
 
 /* The text of -j: the caller frees *out. 0, or the exit status, and it has said what is wrong. */
