@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a process may still do that only reads files which others wrote. */
+/* Takes all rights from a process that only reads files which others wrote, except those to read.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <seccomp.h>
