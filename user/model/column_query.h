@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One column of one series of a file, in all of its tables that are meant: what items.h and curve.h
- * read row by row. */
+/* One column of one series of a file, in all tables that are selected: items.h and curve.h read it
+ * row by row. */
 #ifndef JP_MODEL_COLUMN_QUERY_H
 #define JP_MODEL_COLUMN_QUERY_H
 
