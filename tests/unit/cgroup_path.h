@@ -3,8 +3,6 @@
 #ifndef JP_TESTS_CGROUP_PATH_H
 #define JP_TESTS_CGROUP_PATH_H
 
-#include <string.h>
-
 #include "tests/unit/unit.h"
 #include "identity/layout.h"
 

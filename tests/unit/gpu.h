@@ -5,12 +5,6 @@
 
 #include <dlfcn.h>
 #include <libgen.h>
-#include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "sensor/gpu/gpu_internal.h"
 

@@ -3,8 +3,6 @@
 #ifndef JP_TESTS_OPENED_H
 #define JP_TESTS_OPENED_H
 
-#include <errno.h>
-
 #include "sensor/core/sensor.h"
 
 #define MAX_READ 512

@@ -4,10 +4,6 @@
 #ifndef JP_TESTS_RAPL_H
 #define JP_TESTS_RAPL_H
 
-#include <errno.h>
-#include <math.h>
-#include <sys/stat.h>
-
 #include "base/clock.h"
 #include "sensor/core/event.h"
 #include "sensor/rapl/rapl.h"

@@ -3,8 +3,6 @@
 #ifndef JP_TESTS_READING_H
 #define JP_TESTS_READING_H
 
-#include <math.h>
-
 #include "sensor/core/sensor.h"
 
 static void expect_reading(const struct sensor_value *v, enum sensor_quality quality, double want)

@@ -3,15 +3,6 @@
 #ifndef JP_TESTS_SENSORS_H
 #define JP_TESTS_SENSORS_H
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "sensor/core/sensor.h"
 
 struct machine {

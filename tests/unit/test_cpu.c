@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Clocks, throttling, temperature, pressure and memory: on machines made of files, and on this one.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "sensor/core/event.h"
@@ -447,7 +441,4 @@ TEST(this_machines_pressure_and_memory)
 	}
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = set_up, .teardown = tear_down);
-}
+static struct unit_fixture fixture = {.setup = set_up, .teardown = tear_down};

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Power by IPMI: settings of Slurm's, messages, and a made-up BMC with its moods. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "base/clock.h"
@@ -501,9 +495,4 @@ TEST(a_node_without_a_bmc)
 	chmod(dir, 0700);
 	unlink(path);
 	rmdir(dir);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

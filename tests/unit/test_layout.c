@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Cgroup paths: one test per variant, and names nobody should believe. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/unit/cgroup_path.h"
 #include "identity/sluid.h"
@@ -297,9 +293,4 @@ TEST(sluid_digits)
 	assert_int_equal(sluid__decode("s000000000000U", &id), -EINVAL);
 	assert_int_equal(sluid__decode("s00000000000-1", &id), -EINVAL);
 	assert_int_equal(sluid__decode("s00000000000001", &id), -EINVAL);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

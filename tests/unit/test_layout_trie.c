@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The trie that the kernel walks: built-in rows, patterns, real samples, agreement with the parser.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/unit/cgroup_path.h"
 
@@ -463,9 +459,4 @@ TEST(parser_and_trie_agree)
 	}
 	assert_in_range(agreed, 1000, 200000);
 	assert_in_range(refused, 100, 200000);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Traffic of memory: PMUs made of files, with events that the test feeds or the kernel counts. */
+#include "tests/unit/unit.h"
 #include <linux/perf_event.h>
 
-#include "tests/unit/unit.h"
 #include "base/clock.h"
 #include "sensor/core/event.h"
 #include "sensor/sensors.h"
@@ -284,7 +284,4 @@ TEST(the_kernels_own_events_are_read)
 	}
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = set_up, .teardown = tear_down);
-}
+static struct unit_fixture fixture = {.setup = set_up, .teardown = tear_down};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Mounts of NFS and Lustre, on made-up machines, and the names of tables. */
-#include <sys/stat.h>
 
 #include "tests/unit/unit.h"
 #include "sensor/sensors.h"
@@ -316,9 +315,4 @@ TEST(names_are_unique)
 		for (unsigned k = 0; k < i; k++)
 			assert_string_not_equal(t.device[i].table, t.device[k].table);
 	counter_set__free(&t);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

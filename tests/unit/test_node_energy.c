@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sources that say what the test wants: what the set of sensors and the split make of it. */
 #include "tests/unit/unit.h"
-#include "tests/unit/near.h"
-
-#include <errno.h>
-#include <math.h>
-
-#include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 
@@ -348,7 +341,4 @@ TEST(what_nobody_wants_has_no_value)
 	assert_int_equal(c[PKG0].gaps, gaps + 1);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = make, .teardown = unmake);
-}
+static struct unit_fixture fixture = {.setup = make, .teardown = unmake};

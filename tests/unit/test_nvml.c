@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* NVIDIA GPUs, by a stand-in for the library that tells what the test sets. */
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "schema/describe.h"
@@ -244,7 +238,5 @@ TEST(a_library_that_is_none)
 	check_file_of_text(&sensor_nvml, "libnvidia-ml.so.1");
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = set_up, .teardown = tear_down, .setup_all = find_stub);
-}
+static struct unit_fixture fixture = {
+	.setup = set_up, .teardown = tear_down, .setup_all = find_stub};

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A site's own sources: what they may declare, and what becomes of what they say. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/unit/unit.h"
 #include "base/clock.h"
@@ -55,9 +51,11 @@ static void fake_close(void *state)
 
 static struct jobprof_sensor_column columns[2];
 static struct jobprof_sensor good;
+static char endless[1 << 16];
 
 static int set_up(void **state)
 {
+	memset(endless, 'x', sizeof(endless) - 1);
 	memset(&says, 0, sizeof(says));
 	columns[0] = (struct jobprof_sensor_column){"Temp", "C", "How warm.", JOBPROF_SENSOR_LEVEL};
 	columns[1] = (struct jobprof_sensor_column){"Drops", "", "Of water.", JOBPROF_SENSOR_COUNT};
@@ -85,8 +83,6 @@ static int check(const char *needle)
 		fail_msg("\"%s\" does not say \"%s\"", why, needle);
 	return err;
 }
-
-static char endless[1 << 16];
 
 TEST(what_may_be_declared)
 {
@@ -369,8 +365,4 @@ TEST(there_are_so_many)
 	assert_null(plugins__of(sensor_sources[0]));
 }
 
-int main(void)
-{
-	memset(endless, 'x', sizeof(endless) - 1);
-	return run_all_tests(.setup = set_up);
-}
+static struct unit_fixture fixture = {.setup = set_up};

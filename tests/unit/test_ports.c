@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Ports of InfiniBand and its kin, and of Slingshot, on made-up machines. */
-#include <sys/stat.h>
 
 #include "tests/unit/unit.h"
 #include "sensor/sensors.h"
@@ -258,9 +257,4 @@ TEST(a_node_without_them)
 	struct sensor_roots roots = {.sys = "/nonexistent", .proc = "/nonexistent"};
 
 	are_absent(all, 2, &roots);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Network interfaces and disks, on made-up machines. */
+
 #include "tests/unit/unit.h"
-
-#include <sys/stat.h>
-
 #include "sensor/sensors.h"
 #include "sensor/core/text.h"
 #include "sensors.h"
@@ -243,9 +241,4 @@ TEST(a_node_without_them)
 	struct sensor_roots roots = {.sys = "/nonexistent", .proc = "/proc"};
 
 	are_absent(all, 2, &roots);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

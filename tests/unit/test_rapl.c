@@ -303,7 +303,4 @@ TEST(nothing_is_guessed)
 	assert_true(good > 150000 && gaps > 1000);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup_all = rapl_setup);
-}
+static struct unit_fixture fixture = {.setup_all = rapl_setup};

@@ -136,7 +136,4 @@ TEST(a_virtual_machine_has_none)
 	assert_int_equal(strlen(why), 7);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup_all = rapl_setup);
-}
+static struct unit_fixture fixture = {.setup_all = rapl_setup};

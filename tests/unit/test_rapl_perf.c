@@ -209,7 +209,4 @@ TEST(cores_are_a_source_of_their_own)
 	sensor_event_open = kernel_open;
 }
 
-int main(void)
-{
-	return run_all_tests(.setup_all = rapl_setup);
-}
+static struct unit_fixture fixture = {.setup_all = rapl_setup};

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* AMD GPUs, by a stand-in for the library that tells what the test sets. */
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "sensor/gpu/rsmi_api.h"
@@ -234,7 +227,5 @@ TEST(a_library_that_is_none)
 	check_file_of_text(&sensor_rsmi, "librocm_smi64.so");
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = set_up, .teardown = tear_down, .setup_all = find_stub);
-}
+static struct unit_fixture fixture = {
+	.setup = set_up, .teardown = tear_down, .setup_all = find_stub};

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sources of small files, on recorded trees: hwmon (Grace, amd_energy, an ACPI meter) and the
  * pm_counters of HPE/Cray. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "base/clock.h"
@@ -368,9 +362,4 @@ TEST(an_accelerator_that_vanishes)
 	expect(&o, "accel-2 power", PART_GPU, 2, READING_NONE, NAN);
 	expect(&o, "accel-1 power", PART_GPU, 1, READING_GOOD, 211);
 	tear_down(&o);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Energy and power of Lenovo's BMC: answers, a made-up BMC with its moods, and who is asked. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "base/clock.h"
@@ -266,9 +260,4 @@ TEST(only_where_the_vendor_is_lenovo)
 	snprintf(why, sizeof(why), "rm -r %s", dir);
 	assert_int_equal(system(why), 0);
 	sensor__close(&sensor_xcc, NULL);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

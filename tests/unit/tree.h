@@ -3,9 +3,6 @@
 #ifndef JP_TESTS_TREE_H
 #define JP_TESTS_TREE_H
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /* DIR/PATH holds text; the directories on the way are made. */
 static void put(const char *dir, const char *path, const char *text)
 {
