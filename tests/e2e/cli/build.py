@@ -3,11 +3,10 @@
 """make: what depends on how it is called."""
 
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from lib import ROOT, is_equal, is_true, run_tests, tmpdir
+from lib import *
 
 
 def directories():

@@ -11,8 +11,6 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-import h5py
-import numpy
 from lib import *
 
 KERNELS = [(0.003, 0.002, 0.01), (0.012, 0.002, 0.02), (0.012, 0.05, 0.02), (0.2, 0.004, 0.05)]

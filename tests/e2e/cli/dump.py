@@ -6,9 +6,7 @@ the maps, and jobprofd dead or alive."""
 
 import os
 import pty
-import re
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *

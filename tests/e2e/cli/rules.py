@@ -5,12 +5,11 @@ healthy jobs that look alike."""
 
 import os
 import random
-import re
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from factslib import BINS, CORES, DT, NODES, NRULES, TASKS, WALL, changed, healthy, judge
-from lib import is_equal, is_true, not_ok, ok, run_tests
+from lib import *
 from rulecases import CASES, CORE_S, CPU, PER_BIN, H, at, both, facts_of, gpus, one_core, one_writer, stacked, tail, unequal, used, useful, waited, waiting
 
 LINE = 76

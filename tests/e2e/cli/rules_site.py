@@ -3,13 +3,11 @@
 """A site's rules.lua: what it may change, and that nothing in it spoils other rules."""
 
 import os
-import re
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from factslib import NRULES, changed, healthy, judge
-from lib import ROOT, Skipped, is_equal, is_true, run_tests, tmpdir
+from lib import *
 
 H = healthy(bins=20, nodes=2, per_node=4, cores=4)
 HALF = changed(H, {"job.cpu_share": 0.6, "job.cpu_s": 0.6 * 8 * 600})

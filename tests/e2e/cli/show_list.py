@@ -5,9 +5,6 @@
 its manual page against the file."""
 
 import os
-import re
-import shutil
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

@@ -5,7 +5,6 @@ before all are there. And the users' directories, where root has no rights."""
 
 import os
 import pwd
-import re
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

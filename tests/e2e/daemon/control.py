@@ -4,16 +4,12 @@
 
 import codecs
 import csv
-import glob
 import grp
 import io
-import json
 import os
 import pwd
-import re
 import sys
 
-import h5py
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from controllib import *

@@ -4,7 +4,6 @@
 systemd-analyze and by the system calls that a jobprofd with a step makes."""
 
 import os
-import re
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

@@ -6,7 +6,6 @@ that are taken. The tests run in a mount namespace of their own, with small file
 
 import os
 import stat
-import struct
 import sys
 
 if os.geteuid() == 0 and "JP_OWN_MOUNTS" not in os.environ:

@@ -7,7 +7,6 @@ and a group reads what users may share. With the settings that a site has if it 
 import grp
 import os
 import pwd
-import signal
 import stat
 import sys
 

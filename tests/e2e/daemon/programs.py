@@ -4,9 +4,7 @@
 """What tasks and ranks execute, with which libraries, and where they may run, against /proc, readelf and lscpu."""
 
 import os
-import shutil
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *

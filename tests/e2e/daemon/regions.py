@@ -6,7 +6,6 @@ a row or is counted as lost. The program says how many there were."""
 
 import os
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *

@@ -5,9 +5,7 @@
 meanwhile is in the files, and rows have the instants that were asked for."""
 
 import os
-import re
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from faultlib import *

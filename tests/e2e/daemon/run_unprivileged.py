@@ -4,14 +4,10 @@
 """jobprof run as a user: in a step that jobprofd profiles it reports on the time in which its command
 ran; elsewhere it says what is possible."""
 
-import json
 import os
 import pwd
-import shutil
-import signal
 import sys
 
-import h5py
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *

@@ -5,7 +5,6 @@
 said in the file of who took it. Names of programs are in commands.py, stacks in stack.py, cgroups in steps.py."""
 
 import os
-import struct
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

@@ -7,7 +7,6 @@ messages a second. And that root is heard meanwhile."""
 import mmap
 import os
 import pwd
-import re
 import select
 import sys
 

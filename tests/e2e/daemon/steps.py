@@ -5,9 +5,7 @@
 compared with what the kernel says of the processes themselves or of their cgroups."""
 
 import os
-import re
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *

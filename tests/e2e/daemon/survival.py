@@ -5,7 +5,6 @@
 names, and cgroups that vanish while they are read."""
 
 import os
-import shutil
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

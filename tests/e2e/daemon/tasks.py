@@ -6,7 +6,6 @@ what they answer is what the kernel says of them: however many there are, and af
 
 import os
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *

@@ -4,10 +4,8 @@
 
 import csv
 import io
-import json
 import os
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from lib import *

@@ -7,8 +7,6 @@ it must never do: lose a row, delete what it has not copied, touch what it was n
 import concurrent.futures
 import fcntl
 import random
-import re
-import signal
 import sys
 import os
 

@@ -5,12 +5,9 @@
 """jobprof reduce against numpy and exact fractions over the rows that h5py reads; by any number of processes and in
 any order it says the same; what is damaged, lost or twice is said."""
 
-import contextlib
 import fractions
-import json
 import pwd
 import random
-import signal
 import struct
 import zlib
 

@@ -5,9 +5,7 @@
 """jobprof reduce --fold of node-step files whose programs' phases are known: the executions that numpy counts, phases
 and rates where they were put, the same by any number of processes and in any order of files."""
 
-import json
 import pwd
-import signal
 
 import sys
 import os

@@ -6,7 +6,6 @@ rows there are. What is unusual, and true, stays."""
 import csv
 import getpass
 import io
-import json
 import os
 import sys
 

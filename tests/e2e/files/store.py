@@ -6,7 +6,6 @@ the HDF5 tools and Slurm's sh5util."""
 
 import csv
 import os
-import re
 import struct
 import sys
 import zlib

@@ -6,10 +6,7 @@
 import fcntl
 import os
 import random
-import re
-import signal
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from storelib import *

@@ -8,9 +8,7 @@ used; the rows written while it was parked must say the same, so that the differ
 parks is compared without knowing what came before (fork, exec) or after (exit)."""
 
 import os
-import shutil
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from lib import *

@@ -4,7 +4,6 @@
 """Block requests of jobs: as many, and as many bytes, as fio and the disk's stat say (blocklib.py)."""
 
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

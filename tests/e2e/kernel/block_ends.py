@@ -4,9 +4,7 @@
 """Block requests whose end is late, never comes, or is seen by no program."""
 
 import os
-import shutil
 import struct
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

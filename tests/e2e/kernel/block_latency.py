@@ -6,7 +6,6 @@
 
 import math
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

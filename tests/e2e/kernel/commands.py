@@ -5,7 +5,6 @@
 the step's sums; exec chains, names beyond the table's, names that a path could take amiss."""
 
 import os
-import shutil
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

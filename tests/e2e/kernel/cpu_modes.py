@@ -4,9 +4,7 @@
 """User and system time of programs against their own getrusage(), also where ticks miss it."""
 
 import os
-import shutil
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from lib import *

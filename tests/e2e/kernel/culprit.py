@@ -8,7 +8,6 @@ rivals on that CPU."""
 import os
 import shlex
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *

@@ -5,11 +5,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Regions and their folding, against a program that knows its phases by its own clock."""
 
-import json
 import os
-import re
-import shutil
-import subprocess
 import sys
 from xml.etree import ElementTree
 

@@ -5,7 +5,6 @@
 """Counts of events in the samples of the family fold: of software events everywhere, against what the kernel says of
 the thread; of hardware ones where there are any, against what the thread itself counts in each phase."""
 
-import json
 import os
 import sys
 

@@ -6,7 +6,6 @@ vfork. A tool parks before and after each piece of work (accounts.py)."""
 
 import os
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from lib import *

@@ -6,7 +6,6 @@ iperf3's own report and the devices' counters; beside other programs on cgroups;
 import ctypes
 import os
 import platform
-import struct
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

@@ -7,9 +7,7 @@
 counters have clocks and software events, which go the same way but for the groups."""
 
 import os
-import re
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from perflib import *

@@ -3,9 +3,7 @@
 """The events of the family perf: names that stand for what perf's stand for, the columns that come
 of them, lists that are refused."""
 
-import glob
 import os
-import re
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

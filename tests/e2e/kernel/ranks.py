@@ -5,7 +5,6 @@
 mpirun, and of variables that stand in for other launchers."""
 
 import os
-import shutil
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

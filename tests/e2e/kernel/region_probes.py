@@ -4,7 +4,6 @@
 """Functions as regions (jobprof run --region), against a program that times its calls by its own clock."""
 
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

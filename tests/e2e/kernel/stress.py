@@ -6,9 +6,7 @@
 """Many cgroups, many processes, more than there is room for, and a jobprofd that cannot keep up."""
 
 import os
-import re
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *

@@ -7,7 +7,6 @@ schedstat and cpu.stat."""
 
 import os
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *

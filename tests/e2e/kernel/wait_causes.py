@@ -7,10 +7,7 @@
 switch, as perf has them, from there until the thread is in a run queue, or where perf missed that on a CPU again."""
 
 import os
-import re
-import shutil
 import sys
-import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *

@@ -4,12 +4,8 @@
 processes do at a power that only this test knows."""
 
 import os
-import re
 import sys
-import threading
 
-import h5py
-import numpy
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *

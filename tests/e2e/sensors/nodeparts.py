@@ -5,8 +5,6 @@ a step runs."""
 
 import os
 import sys
-import h5py
-import numpy
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *

@@ -5,8 +5,6 @@ libraries, processors and fans on a machine made of files, pressure and memory o
 
 import os
 import sys
-import h5py
-import numpy
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *

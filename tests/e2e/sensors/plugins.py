@@ -3,7 +3,6 @@
 """Sensors of a site's own: which are loaded, what they say, and what is said of those refused."""
 
 import os
-import re
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

@@ -4,10 +4,7 @@
 """sh5util on files of Slurm 26.05's own plugin: what 26.05's own tool made of them (its README says
 how), but for the rows of the table in sh5util(1); and live, what each release's tool does there."""
 
-import csv
-import io
 import os
-import re
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

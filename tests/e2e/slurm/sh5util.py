@@ -3,8 +3,6 @@
 """sh5util, our program under Slurm's name: against the stock tool in both directions, against the
 texts of real Slurm, and where it does otherwise on purpose (the table in sh5util(1))."""
 
-import csv
-import io
 import os
 import sys
 
