@@ -3,10 +3,8 @@
 """Every case of tests/data/analysis-cases: analysis-case gives what the case expects, which numpy, scipy
 and sklearn computed."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 TOOL = os.path.join(BUILD, "tests", "analysis-case")

@@ -5,10 +5,8 @@
 """The short form of scripts/bench: it runs to its end and its table is whole. No figure is judged:
 how long something takes is no test."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 PLACES = ("one slot", "two slots", "no step")

@@ -4,11 +4,9 @@
 
 import errno
 import math
-import os
 import struct
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 import serverlib
 

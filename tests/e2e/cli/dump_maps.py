@@ -3,12 +3,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """jobprof-dump, and the file behind it, against counts that bpftool put in the maps."""
 
-import os
 import struct
 import sys
 
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 from maplib import Maps
 

@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is installed: it starts, it knows the users of name services, it can be removed."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 from mergelib import inputs, world
 

@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A site's rules.lua: what it may change, and that nothing in it spoils other rules."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from factslib import NRULES, changed, healthy, judge
 from lib import *
 

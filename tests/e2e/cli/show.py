@@ -4,11 +4,10 @@
 """jobprof show of block, network, hardware counters and files, against h5py and numpy over files
 made here; jobprof list against itself."""
 
-import os
 import sys
 
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 START_NS = 1795226680123456789

@@ -6,12 +6,11 @@ import codecs
 import csv
 import grp
 import io
-import os
 import pwd
 import sys
 
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from controllib import *
 import socketlib as c
 

@@ -7,9 +7,7 @@ numpy; by one process and by two, as root and as the job's user, and nobody else
 import pwd
 
 import sys
-import os
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 import daemonlib
 from daemonlib import *
 from reducelib import children, mpirun

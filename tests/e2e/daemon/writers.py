@@ -5,11 +5,9 @@
 nothing of the daemon's. One user's cannot hold up the others' files."""
 
 import contextlib
-import os
 import pwd
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 USER = pwd.getpwnam("nobody")

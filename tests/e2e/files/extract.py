@@ -8,14 +8,13 @@ import datetime
 import fcntl
 import io
 import math
-import os
 import pwd
 import struct
 import sys
 import termios
 
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from extractlib import (ENERGY, EPOCH, GOLDEN, HOSTILE_F64, HOSTILE_U64, NAN, NETWORK, START_NS,
                         Stock, TASK, extract, job_file, put, rows, tables, written_file)
 from lib import *

@@ -5,11 +5,9 @@
 and object. Never a crash, a loop or much memory, and never anything of another file. What is right
 is told by the same data stored as usual."""
 
-import os
 import resource
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 import hostilelib
 

@@ -8,9 +8,7 @@ import concurrent.futures
 import fcntl
 import random
 import sys
-import os
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 from mergelib import *
 

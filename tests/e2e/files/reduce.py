@@ -12,9 +12,7 @@ import struct
 import zlib
 
 import sys
-import os
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 from h5make import *
 from reducelib import *

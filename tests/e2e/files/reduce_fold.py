@@ -8,9 +8,7 @@ and rates where they were put, the same by any number of processes and in any or
 import pwd
 
 import sys
-import os
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 from h5make import *
 from reducelib import *

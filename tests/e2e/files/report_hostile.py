@@ -5,11 +5,9 @@
 """jobprof report of files that are damaged, foreign or strange: a report whose numbers are those of the good
 rows, or one line that names the file. Never a crash, never a finding from what is missing."""
 
-import os
 import resource
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from h5make import EPOCH, F, U, attribute
 from lib import *
 import hostilelib

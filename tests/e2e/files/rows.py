@@ -5,12 +5,11 @@
 """What a cursor reads, cell by cell, against h5py: every way a table can be stored that is not an
 error. Chunks with shuffle and deflate are decoded by code of our own."""
 
-import os
 import sys
 import zlib
 
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 ROWS = os.path.join(BUILD, "fuzz", "rows")

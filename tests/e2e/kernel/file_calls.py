@@ -4,10 +4,8 @@
 of a command jobprof opens and closes a few files itself, as many for every command: what is compared
 is the difference between a short and a long run of the same thing."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 SHORT, LONG = 5, 25

@@ -6,10 +6,8 @@
 """Samples: what threads execute, against programs that measure it by their own clocks."""
 
 import math
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 HZ = 97

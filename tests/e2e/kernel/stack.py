@@ -9,13 +9,12 @@ import contextlib
 import ctypes
 import gzip
 import http.server
-import os
 import random
 import sys
 import xml.etree.ElementTree as ElementTree
 
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from faultlib import *
 
 SERIES = "all,stack"

@@ -3,10 +3,8 @@
 """The split of a node's energy on simulated nodes, where every joule's owner is known: it conserves
 energy, its bounds hold, and it is closer to the truth than the rules of others."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 NODES = "6"
