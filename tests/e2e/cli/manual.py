@@ -2,13 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The manual pages: clean for mandoc, and they name every option and key that the programs name."""
 
-import glob
-import json
-import os
-import re
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 MAN = os.path.join(ROOT, "man")
