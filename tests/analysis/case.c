@@ -16,20 +16,28 @@ double case_number(const json_t *object, const char *name, double other)
 	return json_is_number(v) ? json_number_value(v) : other;
 }
 
+void *case_alloc(size_t n, size_t size)
+{
+	void *p = calloc(n + 1, size);
+
+	if (!p)
+		abort();
+	return p;
+}
+
 double *case_numbers(const json_t *array, size_t *n)
 {
 	double *v;
 
 	*n = json_array_size(array);
-	if (!json_is_array(array) || !(v = calloc(*n + 1, sizeof(*v))))
+	if (!json_is_array(array))
 		return NULL;
+	v = case_alloc(*n, sizeof(*v));
 	for (size_t i = 0; i < *n; i++) {
 		const json_t *element = json_array_get(array, i);
 
-		if (!json_is_number(element) && !json_is_null(element)) {
-			free(v);
+		if (!json_is_number(element) && !json_is_null(element))
 			return NULL;
-		}
 		v[i] = json_is_null(element) ? NAN : json_number_value(element);
 	}
 	return v;
@@ -40,19 +48,16 @@ bool case_matrix(const json_t *rows, struct matrix *m)
 	size_t units = json_array_size(rows), bins = json_array_size(json_array_get(rows, 0));
 	double *v, *row;
 
-	if (!json_is_array(rows) || !(v = calloc(units * bins + 1, sizeof(*v))))
+	if (!json_is_array(rows))
 		return false;
+	v = case_alloc(units * bins, sizeof(*v));
 	for (size_t u = 0; u < units; u++) {
 		size_t n;
 
 		row = case_numbers(json_array_get(rows, u), &n);
-		if (row && n == bins)
-			memcpy(v + u * bins, row, n * sizeof(*v));
-		free(row);
-		if (!row || n != bins) {
-			free(v);
+		if (!row || n != bins)
 			return false;
-		}
+		memcpy(v + u * bins, row, n * sizeof(*v));
 	}
 	*m = (struct matrix){.units = units, .bins = bins, .v = v};
 	return true;
@@ -95,21 +100,17 @@ static int print_case(const char *file, const json_t *root)
 	const json_t *params = json_object_get(root, "params");
 	const json_t *inputs = json_object_get(root, "inputs");
 	const char *name = json_string_value(json_object_get(root, "analysis"));
-	json_t *none = json_object(), *result;
+	json_t *result;
 	case_fn *fn = name ? find_analysis(name) : NULL;
 
-	if (!fn || !json_is_object(inputs)) {
-		json_decref(none);
+	if (!fn || !json_is_object(inputs))
 		return fn ? fail(file, "it has no inputs", "")
 			  : fail(file, "unknown analysis ", name ? name : "");
-	}
-	result = fn(json_is_object(params) ? params : none, inputs);
-	json_decref(none);
+	result = fn(json_is_object(params) ? params : json_object(), inputs);
 	if (!result)
 		return fail(file, "bad input for ", name);
 	json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
 	putchar('\n');
-	json_decref(result);
 	return 0;
 }
 
@@ -117,7 +118,6 @@ int main(int argc, char **argv)
 {
 	json_error_t error;
 	json_t *root;
-	int status;
 
 	if (argc != 2) {
 		fputs("usage: analysis-case FILE.json\n", stderr);
@@ -126,7 +126,5 @@ int main(int argc, char **argv)
 	root = json_load_file(argv[1], 0, &error);
 	if (!root)
 		return fail(argv[1], "no JSON: ", error.text);
-	status = print_case(argv[1], root);
-	json_decref(root);
-	return status;
+	return print_case(argv[1], root);
 }

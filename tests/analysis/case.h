@@ -28,10 +28,12 @@ extern const struct case_entry pika_cases[], io_cases[], fold_cases[], cluster_c
 
 /* A number, NaN for null; other: there is none of that name, or it is no number. */
 double case_number(const json_t *object, const char *name, double other);
-/* The values of an array of numbers and nulls, to be freed, NULL if it is none or memory is short.
- * An empty array has values too. */
+/* n elements of zeros, and one more. The program computes one case: nothing is freed. */
+void *case_alloc(size_t n, size_t size);
+/* The values of an array of numbers and nulls, NULL if it is none. An empty array has values too.
+ */
 double *case_numbers(const json_t *array, size_t *n);
-/* An array of such arrays, which have the same length; free((double *)m->v). false: it is none. */
+/* An array of such arrays, which have the same length. false: it is none. */
 bool case_matrix(const json_t *rows, struct matrix *m);
 
 json_t *case_real(double v); /* null: NaN or infinite */

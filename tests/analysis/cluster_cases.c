@@ -49,23 +49,16 @@ struct events {
 	size_t n;
 };
 
-static void free_events(struct events *e)
-{
-	free(e->t);
-	free(e->ins);
-	free(e->kind);
-}
-
 static bool read_events(const json_t *array, struct events *e)
 {
 	static const char *const kinds[] = {
 		[BURST_IN] = "in", [BURST_PREEMPT] = "preempt", [BURST_BLOCK] = "block"};
 
 	*e = (struct events){.n = json_array_size(array)};
-	e->t = calloc(e->n + 1, sizeof(*e->t));
-	e->ins = calloc(e->n + 1, sizeof(*e->ins));
-	e->kind = calloc(e->n + 1, sizeof(*e->kind));
-	if (!json_is_array(array) || !e->t || !e->ins || !e->kind)
+	e->t = case_alloc(e->n, sizeof(*e->t));
+	e->ins = case_alloc(e->n, sizeof(*e->ins));
+	e->kind = case_alloc(e->n, sizeof(*e->kind));
+	if (!json_is_array(array))
 		return false;
 	for (size_t i = 0; i < e->n; i++) {
 		const json_t *event = json_array_get(array, i);
@@ -89,12 +82,11 @@ static json_t *extract(const json_t *params, const json_t *inputs)
 	double least = either_number(params, inputs, "min_on_cpu_us", BURST_MIN_ON_CPU_US);
 	struct events e;
 	struct bursts b = {0};
-	json_t *array, *result = NULL;
+	json_t *array = json_array();
 
 	if (!read_events(json_object_get(inputs, "events"), &e))
-		goto out;
+		return NULL;
 	burst__extract(&(struct burst_stream){e.t, e.kind, e.ins, e.n, 1}, least, &b);
-	array = json_array();
 	for (size_t i = 0; i < b.n; i++) {
 		const struct burst *o = &b.bursts[i];
 
@@ -105,13 +97,9 @@ static json_t *extract(const json_t *params, const json_t *inputs)
 				  case_real(o->preempted), "on_cpu", case_real(o->on_cpu), "ins",
 				  case_real(b.counts[i])));
 	}
-	result = json_pack("{s:o, s:I, s:o, s:b}", "bursts", array, "filtered_n",
-			   (json_int_t)b.filtered_n, "filtered_time", case_real(b.filtered_time),
-			   "open", b.is_open);
-	bursts__free(&b);
-out:
-	free_events(&e);
-	return result;
+	return json_pack("{s:o, s:I, s:o, s:b}", "bursts", array, "filtered_n",
+			 (json_int_t)b.filtered_n, "filtered_time", case_real(b.filtered_time),
+			 "open", b.is_open);
 }
 
 /* Points and their durations. */
@@ -121,13 +109,6 @@ struct cloud {
 	size_t n;
 	unsigned dims, k;
 };
-
-static void free_cloud(struct cloud *c)
-{
-	free(c->v);
-	free(c->dur);
-	free(c->labels);
-}
 
 static bool read_cloud(const json_t *points, const json_t *dur, struct cloud *c)
 {
@@ -140,12 +121,9 @@ static bool read_cloud(const json_t *points, const json_t *dur, struct cloud *c)
 	c->v = (double *)m.v;
 	c->n = m.units;
 	c->dims = m.units ? m.bins : 2;
-	c->labels = calloc(c->n + 1, sizeof(*c->labels));
+	c->labels = case_alloc(c->n, sizeof(*c->labels));
 	c->dur = case_numbers(dur, &n);
-	if (c->labels && c->dur && n == c->n && c->dims && c->dims <= CLUSTER_MAX_DIMS)
-		return true;
-	free_cloud(c);
-	return false;
+	return c->dur && n == c->n && c->dims && c->dims <= CLUSTER_MAX_DIMS;
 }
 
 static void read_features(const json_t *inputs, unsigned dims, struct cluster_feature *f)
@@ -162,11 +140,9 @@ static void read_features(const json_t *inputs, unsigned dims, struct cluster_fe
 /* Bursts that cannot be clustered are left out. */
 static void drop_unusable(struct cloud *c, const struct cluster_feature *f, double min_dur)
 {
-	bool *used = calloc(c->n + 1, sizeof(*used));
+	bool *used = case_alloc(c->n, sizeof(*used));
 	size_t n = 0;
 
-	if (!used)
-		abort();
 	cluster__filter(c->v, c->n, c->dims, f, c->dur, min_dur, used);
 	for (size_t i = 0; i < c->n; i++) {
 		if (!used[i])
@@ -175,7 +151,6 @@ static void drop_unusable(struct cloud *c, const struct cluster_feature *f, doub
 		c->dur[n++] = c->dur[i];
 	}
 	c->n = n;
-	free(used);
 }
 
 /* DBSCAN of normalised points, and numbers by the durations. */
@@ -187,12 +162,11 @@ static void cluster_points(struct cloud *c, const double *v, double eps, size_t 
 
 static json_t *stats_array(const struct cloud *c)
 {
-	struct cluster_row *rows = calloc((size_t)c->k + 1, sizeof(*rows));
-	double *means = calloc(((size_t)c->k + 1) * c->dims, sizeof(*means));
+	struct cluster_row *rows = case_alloc(c->k, sizeof(*rows));
+	double *means = case_alloc(((size_t)c->k + 1) * c->dims, sizeof(*means));
 	json_t *a = json_array();
 
-	if (!rows || !means ||
-	    cluster__table(c->labels, c->dur, c->v, c->n, c->dims, c->k, rows, means))
+	if (cluster__table(c->labels, c->dur, c->v, c->n, c->dims, c->k, rows, means))
 		abort();
 	for (unsigned k = 0; k <= c->k; k++) {
 		const struct cluster_row *r = &rows[k];
@@ -208,8 +182,6 @@ static json_t *stats_array(const struct cloud *c)
 				     "mean_ins", case_real(mean[0]), "mean_ipc",
 				     case_real(c->dims > 1 ? mean[1] : NAN)));
 	}
-	free(rows);
-	free(means);
 	return a;
 }
 
@@ -223,11 +195,8 @@ static double find_eps(const json_t *params, const json_t *inputs, const struct 
 
 	if (!text || strcmp(text, "auto"))
 		return either_number(params, inputs, "eps", CLUSTER_EPS);
-	distances = calloc(c->n + 1, sizeof(*distances));
-	if (!distances)
-		abort();
+	distances = case_alloc(c->n, sizeof(*distances));
 	cluster__kdist(v, c->n, c->dims, least, distances, &r);
-	free(distances);
 	return r.eps;
 }
 
@@ -237,27 +206,19 @@ static json_t *dbscan(const json_t *params, const json_t *inputs)
 	struct cluster_feature f[CLUSTER_MAX_DIMS];
 	struct cloud c;
 	size_t least;
-	json_t *result = NULL;
 
 	if (!read_cloud(json_object_get(inputs, "points"), json_object_get(inputs, "dur_us"), &c))
 		return NULL;
 	read_features(inputs, c.dims, f);
 	drop_unusable(&c, f, either_number(params, inputs, "min_dur_us", -INFINITY));
-	scaled = calloc(c.n * c.dims + 1, sizeof(*scaled));
-	if (!scaled)
-		goto out;
+	scaled = case_alloc(c.n * c.dims, sizeof(*scaled));
 	cluster__range(c.v, c.n, c.dims, f, lo, hi);
 	cluster__normalise(c.v, c.n, c.dims, f, lo, hi, scaled);
 	least = min_pts(params, inputs, c.n);
 	cluster_points(&c, scaled, find_eps(params, inputs, &c, scaled, least), least);
-	result = json_pack("{s:o, s:o, s:o, s:o, s:o}", "normalised",
-			   rows_array(scaled, c.n, c.dims), "lo", case_reals(lo, c.dims), "hi",
-			   case_reals(hi, c.dims), "labels", labels_array(c.labels, c.n), "stats",
-			   stats_array(&c));
-out:
-	free(scaled);
-	free_cloud(&c);
-	return result;
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "normalised", rows_array(scaled, c.n, c.dims),
+			 "lo", case_reals(lo, c.dims), "hi", case_reals(hi, c.dims), "labels",
+			 labels_array(c.labels, c.n), "stats", stats_array(&c));
 }
 
 static json_t *kdist(const json_t *params, const json_t *inputs)
@@ -265,70 +226,57 @@ static json_t *kdist(const json_t *params, const json_t *inputs)
 	struct cluster_kdist r;
 	struct matrix m;
 	double *d;
-	json_t *knee, *result = NULL;
+	bool ok;
 
 	if (!case_matrix(json_object_get(inputs, "normalised"), &m))
 		return NULL;
-	d = calloc((size_t)m.units + 1, sizeof(*d));
-	if (d) {
-		bool ok = cluster__kdist(m.v, m.units, m.bins, min_pts(params, inputs, m.units), d,
-					 &r) == ANALYSIS_OK;
-
-		knee = ok ? json_integer((json_int_t)r.knee) : json_null();
-		result = json_pack("{s:o, s:o, s:o}", "kdist", case_reals(d, m.units), "knee_index",
-				   knee, "eps", case_real(r.eps));
-	}
-	free(d);
-	free((double *)m.v);
-	return result;
+	d = case_alloc(m.units, sizeof(*d));
+	ok = cluster__kdist(m.v, m.units, m.bins, min_pts(params, inputs, m.units), d, &r) ==
+	     ANALYSIS_OK;
+	return json_pack("{s:o, s:o, s:o}", "kdist", case_reals(d, m.units), "knee_index",
+			 ok ? json_integer((json_int_t)r.knee) : json_null(), "eps",
+			 case_real(r.eps));
 }
 
 /* The points of the subset in its order, and the others in theirs. false: no index of a point. */
 static bool split_cloud(const struct cloud *all, const json_t *indices, struct cloud parts[2],
 			size_t *at[2])
 {
-	bool *in = calloc(all->n + 1, sizeof(*in)), ok = in;
+	bool *in = case_alloc(all->n, sizeof(*in));
 
 	for (int p = 0; p < 2; p++) {
-		parts[p] = (struct cloud){.v = calloc(all->n * all->dims + 1, sizeof(double)),
-					  .dur = calloc(all->n + 1, sizeof(double)),
-					  .labels = calloc(all->n + 1, sizeof(unsigned)),
+		parts[p] = (struct cloud){.v = case_alloc(all->n * all->dims, sizeof(double)),
+					  .dur = case_alloc(all->n, sizeof(double)),
+					  .labels = case_alloc(all->n, sizeof(unsigned)),
 					  .dims = all->dims};
-		at[p] = calloc(all->n + 1, sizeof(*at[p]));
-		ok = ok && parts[p].v && parts[p].dur && parts[p].labels && at[p];
+		at[p] = case_alloc(all->n, sizeof(*at[p]));
 	}
-	for (size_t i = 0; ok && i < json_array_size(indices); i++) {
+	for (size_t i = 0; i < json_array_size(indices); i++) {
 		size_t row = (size_t)json_integer_value(json_array_get(indices, i));
 
-		ok = row < all->n && !in[row];
-		if (ok) {
-			in[row] = true;
-			at[0][parts[0].n++] = row;
-		}
+		if (row >= all->n || in[row])
+			return false;
+		in[row] = true;
+		at[0][parts[0].n++] = row;
 	}
-	for (size_t row = 0; ok && row < all->n; row++) {
+	for (size_t row = 0; row < all->n; row++)
 		if (!in[row])
 			at[1][parts[1].n++] = row;
-	}
-	for (int p = 0; ok && p < 2; p++) {
+	for (int p = 0; p < 2; p++) {
 		for (size_t i = 0; i < parts[p].n; i++) {
 			memcpy(parts[p].v + i * all->dims, all->v + at[p][i] * all->dims,
 			       all->dims * sizeof(double));
 			parts[p].dur[i] = all->dur[at[p][i]];
 		}
 	}
-	free(in);
-	return ok;
+	return true;
 }
 
 static json_t *classified(struct cloud *all, struct cloud parts[2], size_t *const at[2], double eps,
 			  size_t least)
 {
-	unsigned *labels = calloc(all->n + 1, sizeof(*labels));
-	json_t *result;
+	unsigned *labels = case_alloc(all->n, sizeof(*labels));
 
-	if (!labels)
-		return NULL;
 	cluster_points(all, all->v, eps, least);
 	cluster_points(&parts[0], parts[0].v, eps, least);
 	cluster__classify(parts[0].v, parts[0].labels, parts[0].n, parts[1].v, parts[1].n,
@@ -337,34 +285,24 @@ static json_t *classified(struct cloud *all, struct cloud parts[2], size_t *cons
 		for (size_t i = 0; i < parts[p].n; i++)
 			labels[at[p][i]] = parts[p].labels[i];
 	}
-	result = json_pack("{s:o, s:o, s:o, s:o}", "subset_labels",
-			   labels_array(parts[0].labels, parts[0].n), "rest_labels",
-			   labels_array(parts[1].labels, parts[1].n), "labels",
-			   labels_array(labels, all->n), "agree_with_full",
-			   case_real(cluster__agreement(labels, all->labels, all->n)));
-	free(labels);
-	return result;
+	return json_pack("{s:o, s:o, s:o, s:o}", "subset_labels",
+			 labels_array(parts[0].labels, parts[0].n), "rest_labels",
+			 labels_array(parts[1].labels, parts[1].n), "labels",
+			 labels_array(labels, all->n), "agree_with_full",
+			 case_real(cluster__agreement(labels, all->labels, all->n)));
 }
 
 static json_t *classify(const json_t *params, const json_t *inputs)
 {
 	struct cloud all, parts[2];
 	size_t *at[2];
-	json_t *result = NULL;
 
 	if (!read_cloud(json_object_get(inputs, "normalised"), json_object_get(inputs, "dur_us"),
-			&all))
+			&all) ||
+	    !split_cloud(&all, json_object_get(inputs, "subset"), parts, at))
 		return NULL;
-	if (split_cloud(&all, json_object_get(inputs, "subset"), parts, at))
-		result = classified(&all, parts, at,
-				    either_number(params, inputs, "eps", CLUSTER_EPS),
-				    min_pts(params, inputs, all.n));
-	for (int p = 0; p < 2; p++) {
-		free_cloud(&parts[p]);
-		free(at[p]);
-	}
-	free_cloud(&all);
-	return result;
+	return classified(&all, parts, at, either_number(params, inputs, "eps", CLUSTER_EPS),
+			  min_pts(params, inputs, all.n));
 }
 
 static bool read_window(const json_t *o, struct cloud *c)
@@ -376,10 +314,8 @@ static bool read_window(const json_t *o, struct cloud *c)
 	for (size_t i = 0; i < c->n; i++) {
 		json_int_t label = json_integer_value(json_array_get(labels, i));
 
-		if (label < 0 || label > 1000000) {
-			free_cloud(c);
+		if (label < 0 || label > 1000000)
 			return false;
-		}
 		c->labels[i] = (unsigned)label;
 		c->k = c->labels[i] > c->k ? c->labels[i] : c->k;
 	}
@@ -402,7 +338,6 @@ static json_t *compare_windows(const struct cloud *c, struct cluster_level level
 {
 	struct cluster_window w[2];
 	struct cluster_comparison r;
-	json_t *o;
 
 	for (int i = 0; i < 2; i++)
 		w[i] = (struct cluster_window){
@@ -410,9 +345,7 @@ static json_t *compare_windows(const struct cloud *c, struct cluster_level level
 			c[i].k};
 	cluster__compare(&w[0], &w[1], level, &r);
 	*equivalent = r.equivalent;
-	o = comparison_object(&r);
-	cluster_comparison__free(&r);
-	return o;
+	return comparison_object(&r);
 }
 
 static json_t *tracked(const json_t *params, const struct cloud *c, size_t n)
@@ -422,43 +355,31 @@ static json_t *tracked(const json_t *params, const struct cloud *c, size_t n)
 		case_number(params, "threshold", CLUSTER_LEVEL.threshold),
 	};
 	unsigned in_a_row = (unsigned)case_number(params, "in_a_row", CLUSTER_IN_A_ROW);
-	bool *equivalent = calloc(n + 1, sizeof(*equivalent));
-	unsigned *streak = calloc(n + 1, sizeof(*streak));
+	bool *equivalent = case_alloc(n, sizeof(*equivalent));
+	unsigned *streak = case_alloc(n, sizeof(*streak));
 	json_t *comparisons = json_array();
 	size_t stable;
 
-	if (!equivalent || !streak)
-		abort();
 	for (size_t i = 0; i + 1 < n; i++)
 		json_array_append_new(comparisons, compare_windows(c + i, level, &equivalent[i]));
 	stable = cluster__streaks(equivalent, n, in_a_row, streak);
-	comparisons = json_pack("{s:o, s:o, s:o}", "comparisons", comparisons, "streak",
-				labels_array(streak, n), "stable_at",
-				stable < n ? json_integer((json_int_t)stable) : json_null());
-	free(equivalent);
-	free(streak);
-	return comparisons;
+	return json_pack("{s:o, s:o, s:o}", "comparisons", comparisons, "streak",
+			 labels_array(streak, n), "stable_at",
+			 stable < n ? json_integer((json_int_t)stable) : json_null());
 }
 
 static json_t *track(const json_t *params, const json_t *inputs)
 {
 	const json_t *windows = json_object_get(inputs, "windows");
-	struct cloud *c = calloc(json_array_size(windows) + 1, sizeof(*c));
-	size_t n = 0;
-	json_t *result = NULL;
+	size_t n = json_array_size(windows);
+	struct cloud *c = case_alloc(n, sizeof(*c));
 
-	if (!c || !json_is_array(windows))
-		goto out;
-	for (; n < json_array_size(windows); n++) {
-		if (!read_window(json_array_get(windows, n), &c[n]))
-			goto out;
-	}
-	result = tracked(params, c, n);
-out:
-	while (n--)
-		free_cloud(&c[n]);
-	free(c);
-	return result;
+	if (!json_is_array(windows))
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		if (!read_window(json_array_get(windows, i), &c[i]))
+			return NULL;
+	return tracked(params, c, n);
 }
 
 const struct case_entry cluster_cases[] = {

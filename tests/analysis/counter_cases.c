@@ -91,14 +91,6 @@ struct project_input {
 	json_t *names;
 };
 
-static void free_project(struct project_input *p)
-{
-	free(p->cluster);
-	free(p->ins);
-	free(p->counts);
-	json_decref(p->names);
-}
-
 static bool read_project(const json_t *bursts, struct project_input *p)
 {
 	const char *key;
@@ -110,10 +102,10 @@ static bool read_project(const json_t *bursts, struct project_input *p)
 		json_object_foreach(json_object_get(burst, "ctr"), key, value)
 			json_object_set_new(p->names, key, json_null());
 	p->ncounters = json_object_size(p->names);
-	p->cluster = calloc(p->n + 1, sizeof(*p->cluster));
-	p->ins = calloc(p->n + 1, sizeof(*p->ins));
-	p->counts = calloc(p->n * p->ncounters + 1, sizeof(*p->counts));
-	if (!json_is_array(bursts) || !p->cluster || !p->ins || !p->counts)
+	p->cluster = case_alloc(p->n, sizeof(*p->cluster));
+	p->ins = case_alloc(p->n, sizeof(*p->ins));
+	p->counts = case_alloc(p->n * p->ncounters, sizeof(*p->counts));
+	if (!json_is_array(bursts))
 		return false;
 	json_array_foreach(bursts, i, burst)
 	{
@@ -153,16 +145,14 @@ static json_t *projected_object(const json_t *names, const struct projection *p)
 static json_t *project(const json_t *params, const json_t *inputs)
 {
 	struct project_input in;
-	struct projected_cluster *clusters = NULL;
-	struct projection *p = NULL;
-	json_t *result = NULL;
+	struct projected_cluster *clusters;
+	struct projection *p;
+	json_t *result;
 
 	if (!read_project(json_object_get(inputs, "bursts"), &in))
-		goto out;
-	clusters = calloc((size_t)in.nclusters + 1, sizeof(*clusters));
-	p = calloc(((size_t)in.nclusters + 1) * in.ncounters + 1, sizeof(*p));
-	if (!clusters || !p)
-		goto out;
+		return NULL;
+	clusters = case_alloc(in.nclusters, sizeof(*clusters));
+	p = case_alloc(((size_t)in.nclusters + 1) * in.ncounters, sizeof(*p));
 	counters__project(in.cluster, in.ins, in.counts, in.n, in.ncounters, in.nclusters, clusters,
 			  p);
 	result = json_object();
@@ -177,10 +167,6 @@ static json_t *project(const json_t *params, const json_t *inputs)
 					  case_real(clusters[c].ins), "counters",
 					  projected_object(in.names, p + c * in.ncounters)));
 	}
-out:
-	free(clusters);
-	free(p);
-	free_project(&in);
 	return result;
 }
 
@@ -200,7 +186,6 @@ static json_t *moments(const json_t *params, const json_t *inputs)
 			return NULL;
 		moments__add_all(&group, v, n);
 		moments__merge(&all, &group);
-		free(v);
 	}
 	return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "n", (json_int_t)all.n, "mean",
 			 case_real(moments__mean(&all)), "m2", case_real(moments__m2(&all)), "min",
@@ -223,7 +208,6 @@ static bool sample_nodes(const json_t *nodes, uint64_t seed, struct bottom_k *al
 		for (json_int_t seq = 0; seq < count; seq++)
 			bottom_k__add(&own, sample_item__of(seed, (uint64_t)node, (uint64_t)seq));
 		bottom_k__merge(all, &own);
-		bottom_k__free(&own);
 	}
 	return true;
 }
@@ -249,23 +233,17 @@ static json_t *sample(const json_t *params, const json_t *inputs)
 	json_int_t k = json_integer_value(json_object_get(inputs, "k"));
 	uint64_t seed = (uint64_t)json_integer_value(json_object_get(inputs, "seed"));
 	const json_t *nodes = json_object_get(inputs, "nodes");
-	json_t *kept, *result = NULL;
+	json_t *kept = json_array();
 	struct bottom_k b;
 
-	if (!json_is_array(nodes) || k < 0 || bottom_k__init(&b, (size_t)k) != ANALYSIS_OK)
+	if (!json_is_array(nodes) || k < 0 || bottom_k__init(&b, (size_t)k) != ANALYSIS_OK ||
+	    !sample_nodes(nodes, seed, &b))
 		return NULL;
-	kept = json_array();
-	if (!sample_nodes(nodes, seed, &b))
-		goto out;
 	bottom_k__sort(&b);
 	for (size_t i = 0; i < b.n; i++)
 		json_array_append_new(kept, json_pack("[I, I]", (json_int_t)b.items[i].node,
 						      (json_int_t)b.items[i].seq));
-	result = json_pack("{s:O, s:o}", "kept", kept, "first_key_hex", first_key(nodes, seed));
-out:
-	json_decref(kept);
-	bottom_k__free(&b);
-	return result;
+	return json_pack("{s:o, s:o}", "kept", kept, "first_key_hex", first_key(nodes, seed));
 }
 
 #define FANOUT 32 /* the default */

@@ -27,58 +27,42 @@ static json_t *outliers(const json_t *params, const json_t *inputs)
 	struct fold_range r;
 	size_t n;
 	double *dur = case_numbers(json_object_get(inputs, "dur"), &n);
-	bool *keep = calloc(n + 1, sizeof(*keep));
-	json_t *kept = json_array(), *result = NULL;
+	bool *keep = case_alloc(n, sizeof(*keep));
+	json_t *kept = json_array();
 
-	if (!dur || !keep || !read_filter(params, &f))
-		goto out;
+	if (!dur || !read_filter(params, &f))
+		return NULL;
 	fold__outliers(dur, n, &f, &r, keep);
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(kept, json_boolean(keep[i]));
-	result = json_pack("{s:o, s:o, s:o, s:o, s:O}", "center", case_real(r.center), "width",
-			   case_real(r.width), "lo", case_real(r.lo), "hi", case_real(r.hi), "keep",
-			   kept);
-out:
-	json_decref(kept);
-	free(dur);
-	free(keep);
-	return result;
-}
-
-static void free_instances(struct fold_instance *in, size_t n)
-{
-	for (size_t i = 0; in && i < n; i++)
-		free((struct fold_sample *)in[i].samples);
-	free(in);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "center", case_real(r.center), "width",
+			 case_real(r.width), "lo", case_real(r.lo), "hi", case_real(r.hi), "keep",
+			 kept);
 }
 
 /* Pairs of a time and a count; NULL: they are none. */
 static struct fold_sample *read_samples(const json_t *array, size_t *n)
 {
-	struct fold_sample *s = calloc(json_array_size(array) + 1, sizeof(*s));
+	struct fold_sample *s = case_alloc(json_array_size(array), sizeof(*s));
 
 	*n = json_array_size(array);
-	for (size_t i = 0; s && i < *n; i++) {
+	for (size_t i = 0; i < *n; i++) {
 		size_t two;
 		double *pair = case_numbers(json_array_get(array, i), &two);
 
-		if (!pair || two != 2) {
-			free(pair);
-			free(s);
+		if (!pair || two != 2)
 			return NULL;
-		}
 		s[i] = (struct fold_sample){.t = pair[0], .c = pair[1]};
-		free(pair);
 	}
 	return s;
 }
 
 static struct fold_instance *read_instances(const json_t *array, size_t *n)
 {
-	struct fold_instance *in = calloc(json_array_size(array) + 1, sizeof(*in));
+	struct fold_instance *in = case_alloc(json_array_size(array), sizeof(*in));
 
 	*n = json_array_size(array);
-	for (size_t i = 0; in && i < *n; i++) {
+	for (size_t i = 0; i < *n; i++) {
 		const json_t *o = json_array_get(array, i);
 
 		in[i] = (struct fold_instance){
@@ -88,10 +72,8 @@ static struct fold_instance *read_instances(const json_t *array, size_t *n)
 			.c1 = case_number(o, "c1", NAN),
 		};
 		in[i].samples = read_samples(json_object_get(o, "samples"), &in[i].nsamples);
-		if (!in[i].samples) {
-			free_instances(in, i);
+		if (!in[i].samples)
 			return NULL;
-		}
 	}
 	return in;
 }
@@ -100,17 +82,13 @@ static json_t *points(const json_t *params, const json_t *inputs)
 {
 	struct fold_points p;
 	struct fold_instance *in;
-	json_t *result;
 	size_t n;
 
 	in = read_instances(json_object_get(inputs, "instances"), &n);
 	if (!in)
 		return NULL;
 	fold__points(in, n, NULL, &p);
-	result = json_pack("{s:o, s:o}", "x", case_reals(p.x, p.n), "y", case_reals(p.y, p.n));
-	fold_points__free(&p);
-	free_instances(in, n);
-	return result;
+	return json_pack("{s:o, s:o}", "x", case_reals(p.x, p.n), "y", case_reals(p.y, p.n));
 }
 
 /* The arrays x and y of a case, of the same length. */
@@ -119,22 +97,13 @@ struct pairs {
 	size_t n;
 };
 
-static void free_pairs(struct pairs *p)
-{
-	free(p->x);
-	free(p->y);
-}
-
 static bool read_pairs(const json_t *inputs, struct pairs *p)
 {
 	size_t ny;
 
 	p->x = case_numbers(json_object_get(inputs, "x"), &p->n);
 	p->y = case_numbers(json_object_get(inputs, "y"), &ny);
-	if (p->x && p->y && p->n == ny)
-		return true;
-	free_pairs(p);
-	return false;
+	return p->x && p->y && p->n == ny;
 }
 
 /* Values of the curve; 0: there are none. */
@@ -150,22 +119,15 @@ static json_t *krige(const json_t *params, const json_t *inputs)
 	double factor =
 		case_number(inputs, "sum_counter", NAN) / case_number(inputs, "sum_time_s", NAN);
 	size_t m = grid_points(inputs);
-	double *curve = calloc(m + 1, sizeof(*curve)), *rate = calloc(m + 1, sizeof(*rate));
-	struct pairs p = {0};
-	json_t *result = NULL;
+	double *curve = case_alloc(m, sizeof(*curve)), *rate = case_alloc(m, sizeof(*rate));
+	struct pairs p;
 
-	if (!m || !curve || !rate || case_number(params, "exponent", 3) != 3 ||
-	    case_number(params, "drift", 1) != 1 || !read_pairs(inputs, &p))
-		goto out;
+	if (!m || case_number(params, "exponent", 3) != 3 || case_number(params, "drift", 1) != 1 ||
+	    !read_pairs(inputs, &p))
+		return NULL;
 	fold__krige(p.x, p.y, p.n, case_number(params, "nugget", FOLD_NUGGET), curve, m);
 	fold__rate(curve, m, factor, rate);
-	result =
-		json_pack("{s:o, s:o}", "curve", case_reals(curve, m), "rate", case_reals(rate, m));
-	free_pairs(&p);
-out:
-	free(curve);
-	free(rate);
-	return result;
+	return json_pack("{s:o, s:o}", "curve", case_reals(curve, m), "rate", case_reals(rate, m));
 }
 
 static json_t *validity_object(const struct fold_validity *v)
@@ -188,8 +150,6 @@ static json_t *validity(const json_t *params, const json_t *inputs)
 		return NULL;
 	fold__fit(p.x, p.y, p.n, case_number(params, "nugget", FOLD_NUGGET), &s);
 	fold__validity(p.x, p.y, p.n, &s, (size_t)all, (size_t)used, &v);
-	fold_spline__free(&s);
-	free_pairs(&p);
 	return validity_object(&v);
 }
 
@@ -215,7 +175,6 @@ static json_t *endtoend(const json_t *params, const json_t *inputs)
 	struct fold_result r;
 	struct fold_instance *in;
 	size_t n, m = grid_points(inputs);
-	json_t *result;
 
 	if (!m || !read_filter(params, &o.filter))
 		return NULL;
@@ -223,14 +182,11 @@ static json_t *endtoend(const json_t *params, const json_t *inputs)
 	if (!in)
 		return NULL;
 	fold__region(in, n, &o, m, &r);
-	result = json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "n_kept", (json_int_t)r.range.kept,
-			   "n_samples", (json_int_t)r.points.n, "curve", case_reals(r.curve, m),
-			   "rate", case_reals(r.rate, m), "mean_abs_diff_to_truth",
-			   case_real(distance_to_truth(r.curve, m)), "validity",
-			   validity_object(&r.validity));
-	fold_result__free(&r);
-	free_instances(in, n);
-	return result;
+	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "n_kept", (json_int_t)r.range.kept,
+			 "n_samples", (json_int_t)r.points.n, "curve", case_reals(r.curve, m),
+			 "rate", case_reals(r.rate, m), "mean_abs_diff_to_truth",
+			 case_real(distance_to_truth(r.curve, m)), "validity",
+			 validity_object(&r.validity));
 }
 
 const struct case_entry fold_cases[] = {

@@ -26,37 +26,25 @@ static bool read_samples(const json_t *inputs, struct samples *s)
 		.v = case_numbers(json_object_get(inputs, "v"), &n),
 	};
 	s->n = n;
-	if (s->t && s->v && json_array_size(json_object_get(inputs, "t")) == n)
-		return true;
-	free(s->t);
-	free(s->v);
-	return false;
+	return s->t && s->v && json_array_size(json_object_get(inputs, "t")) == n;
 }
 
 static json_t *bin_case(const json_t *inputs, bool counter)
 {
 	double t0 = case_number(inputs, "t0", 0), dt = case_number(inputs, "dt", GRID_DT_S);
 	unsigned n = grid__bins(t0, case_number(inputs, "t1", NAN), dt);
-	double *bins = calloc((size_t)n + 1, sizeof(*bins));
-	json_t *r = NULL;
+	double *bins = case_alloc(n, sizeof(*bins));
 	struct samples s;
 	int err = 0;
 
-	if (!bins || !read_samples(inputs, &s)) {
-		free(bins);
+	if (!read_samples(inputs, &s))
 		return NULL;
-	}
 	if (counter)
 		err = grid__counter(s.t, s.v, s.n, (unsigned)case_number(inputs, "width", 64), t0,
 				    dt, bins, n);
 	else
 		grid__gauge(s.t, s.v, s.n, t0, dt, bins, n);
-	if (!err)
-		r = json_pack("{s:o}", "bins", case_reals(bins, n));
-	free(s.t);
-	free(s.v);
-	free(bins);
-	return r;
+	return err ? NULL : json_pack("{s:o}", "bins", case_reals(bins, n));
 }
 
 static json_t *gauge_case(const json_t *params, const json_t *inputs)
@@ -72,43 +60,31 @@ static json_t *counter_case(const json_t *params, const json_t *inputs)
 static json_t *resample_case(const json_t *params, const json_t *inputs)
 {
 	double t0 = case_number(inputs, "t0", 0), dt = case_number(inputs, "dt", IO_DT_S);
-	double points = case_number(inputs, "n", 0), *grid;
+	double points = case_number(inputs, "n", 0), *grid, coverage;
 	struct resample r = {0};
-	json_t *result = NULL;
 	struct samples s;
 
-	if (!(points >= 0 && points < 1e8) || !read_samples(inputs, &s))
+	if (!(points >= 0 && points < 1e8) || !read_samples(inputs, &s) ||
+	    resample__open(&r, s.t, s.v, s.n, (unsigned)case_number(inputs, "width", 64)))
 		return NULL;
-	grid = calloc((size_t)points + 1, sizeof(*grid));
-	if (grid &&
-	    !resample__open(&r, s.t, s.v, s.n, (unsigned)case_number(inputs, "width", 64))) {
-		double coverage =
-			resample__coverage(&r, t0, dt, points > 1 ? (size_t)points - 1 : 0);
-
-		resample__grid(&r, t0, dt, grid, (size_t)points);
-		result = json_pack("{s:o, s:o, s:o, s:b}", "monotone", case_reals(r.total, r.n),
-				   "grid", case_reals(grid, (size_t)points), "coverage",
-				   case_real(coverage), "degraded",
-				   coverage < RESAMPLE_LOW_COVERAGE);
-	}
-	resample__close(&r);
-	free(grid);
-	free(s.t);
-	free(s.v);
-	return result;
+	grid = case_alloc((size_t)points, sizeof(*grid));
+	coverage = resample__coverage(&r, t0, dt, points > 1 ? (size_t)points - 1 : 0);
+	resample__grid(&r, t0, dt, grid, (size_t)points);
+	return json_pack("{s:o, s:o, s:o, s:b}", "monotone", case_reals(r.total, r.n), "grid",
+			 case_reals(grid, (size_t)points), "coverage", case_real(coverage),
+			 "degraded", coverage < RESAMPLE_LOW_COVERAGE);
 }
 
 static json_t *character_of(const struct matrix *bytes, const struct matrix *ops, double dt,
 			    double c)
 {
-	bool *active = calloc(bytes->bins + 1, sizeof(*active));
+	bool *active = case_alloc(bytes->bins, sizeof(*active));
 	json_t *h = json_array();
 	struct io_character io;
 
 	io_character__of(bytes, ops, 0, dt, c, active, &io);
-	for (unsigned b = 0; active && b < bytes->bins; b++)
+	for (unsigned b = 0; b < bytes->bins; b++)
 		json_array_append_new(h, json_integer(active[b]));
-	free(active);
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
 			 "volume", case_real(io.volume), "bw_max", case_real(io.bw_max), "bw_mean",
 			 case_real(io.bw_mean), "bw_max_server", case_real(io.bw_max_server),
@@ -124,7 +100,7 @@ static json_t *thresholds_of(const json_t *inputs)
 {
 	json_t *c = json_object_get(inputs, "c");
 
-	return c ? json_incref(c) : json_pack("[i, i, i]", 0, 128 << 10, 1 << 20);
+	return c ? c : json_pack("[i, i, i]", 0, 128 << 10, 1 << 20);
 }
 
 /* One result per threshold, under its text. */
@@ -133,26 +109,18 @@ static json_t *characterise_case(const json_t *params, const json_t *inputs)
 	json_t *thresholds = thresholds_of(inputs), *r = json_object();
 	const json_t *rows = json_object_get(inputs, "ops");
 	struct matrix bytes = {0}, ops = {0};
-	bool bad = !json_is_array(thresholds) ||
-		   !case_matrix(json_object_get(inputs, "bytes"), &bytes) ||
-		   (rows && !json_is_null(rows) && !case_matrix(rows, &ops));
 
-	for (size_t i = 0; !bad && i < json_array_size(thresholds); i++) {
+	if (!json_is_array(thresholds) || !case_matrix(json_object_get(inputs, "bytes"), &bytes) ||
+	    (rows && !json_is_null(rows) && !case_matrix(rows, &ops)))
+		return NULL;
+	for (size_t i = 0; i < json_array_size(thresholds); i++) {
 		const json_t *c = json_array_get(thresholds, i);
-		char *name = json_dumps(c, JSON_ENCODE_ANY);
 
-		json_object_set_new(r, name,
+		json_object_set_new(r, json_dumps(c, JSON_ENCODE_ANY),
 				    character_of(&bytes, &ops, case_number(inputs, "dt", IO_DT_S),
 						 json_number_value(c)));
-		free(name);
 	}
-	json_decref(thresholds);
-	free((double *)bytes.v);
-	free((double *)ops.v);
-	if (!bad)
-		return r;
-	json_decref(r);
-	return NULL;
+	return r;
 }
 
 static json_t *metrics_result(const struct derived_metrics *m)

@@ -130,26 +130,21 @@ static void name_regions(void)
 	}
 }
 
+static void add_pages(const char *text)
+{
+	if (npages == 16)
+		usage(help, false);
+	pages[npages++] = to_ulong(text);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long nthreads = 1;
 	struct thread *t;
-	int opt;
+	const struct opt opts[] = {OPT('n', &rounds),	OPT('t', &nthreads), OPT('g', &gap_ms),
+				   OPT('r', &nregions), OPT('p', add_pages), {}};
 
-	while ((opt = getopt(argc, argv, "n:t:g:p:r:h")) != -1) {
-		if (opt == 'n')
-			rounds = strtoul(optarg, NULL, 10);
-		else if (opt == 't')
-			nthreads = strtoul(optarg, NULL, 10);
-		else if (opt == 'g')
-			gap_ms = to_number(optarg);
-		else if (opt == 'r')
-			nregions = atoi(optarg);
-		else if (opt == 'p' && npages < 16)
-			pages[npages++] = strtoul(optarg, NULL, 10);
-		else
-			usage(help, opt == 'h');
-	}
+	options(argc, argv, opts, help);
 	for (nms = 0; optind + nms < argc && nms < 16; nms++)
 		ms[nms] = to_number(argv[optind + nms]);
 	t = calloc(nthreads, sizeof(*t));

@@ -3,8 +3,6 @@
  * short processes, more work than CPUs, sleep. */
 #include "tests/tools/tool.h"
 
-#include <getopt.h>
-
 static const char help[] = "[-x FACTOR] [-d DIR] [-q]\n"
 			   "  -x FACTOR  lengthen or shorten every phase (default 1: 10 s)\n"
 			   "  -d DIR     where its file goes (default .)\n"
@@ -98,20 +96,10 @@ static void too_many_spinners(double seconds)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
 	double x = 1;
-	int c;
+	const struct opt opts[] = {OPT('x', &x), OPT('d', &dir), OPT('q', &quiet), {}};
 
-	while ((c = getopt_long(argc, argv, "x:d:qh", longs, NULL)) != -1) {
-		if (c == 'x')
-			x = to_number(optarg);
-		else if (c == 'd')
-			dir = optarg;
-		else if (c == 'q')
-			quiet = true;
-		else
-			usage(help, c == 'h');
-	}
+	options(argc, argv, opts, help);
 	if (argc != optind)
 		usage(help, false);
 	phase("compute");

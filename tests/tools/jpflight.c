@@ -54,16 +54,10 @@ int main(int argc, char **argv)
 	size_t len = MB;
 	struct ring r;
 	void *buf;
-	int c, fd;
+	int fd;
+	const struct opt opts[] = {OPT('n', &n), OPT('b', &len), {}};
 
-	while ((c = getopt(argc, argv, "n:b:h")) != -1) {
-		if (c == 'n')
-			n = (unsigned)to_ulong(optarg);
-		else if (c == 'b')
-			len = to_ulong(optarg);
-		else
-			usage(help, c == 'h');
-	}
+	options(argc, argv, opts, help);
 	if (argc - optind != 1 || !n || n > 1024)
 		usage(help, false);
 	fd = open(argv[optind], O_RDONLY | O_DIRECT | O_CLOEXEC);

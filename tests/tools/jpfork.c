@@ -2,8 +2,6 @@
 /* Many short processes, all reaped by one parent, whose account then holds them all. */
 #include "tests/tools/tool.h"
 
-#include <getopt.h>
-
 static const char help[] = "[-n N] [-p P] [-u MICROSECONDS] [-m KIB] [-w BYTES] [-d SECONDS]\n"
 			   "       [-f FIFO [-s STATE]] [-o FILE]\n"
 			   "Makes N processes, P at a time; each spins, touches memory, writes to "
@@ -82,46 +80,17 @@ static unsigned long forks(const struct job *j)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
 	struct job j = {.n = 100, .parallel = 2, .us = 500, .kib = 64, .bytes = 1000};
 	const char *out = NULL, *fifo = NULL, *state = NULL;
 	unsigned long made;
 	struct park park;
-	int c;
+	const struct opt opts[] = {OPT('n', &j.n),     OPT('p', &j.parallel),
+				   OPT('u', &j.us),    OPT('m', &j.kib),
+				   OPT('w', &j.bytes), OPT('d', &j.seconds),
+				   OPT('f', &fifo),    OPT('s', &state),
+				   OPT('o', &out),     {}};
 
-	while ((c = getopt_long(argc, argv, "n:p:u:m:w:d:f:s:o:h", longs, NULL)) != -1) {
-		switch (c) {
-		case 'n':
-			j.n = to_ulong(optarg);
-			break;
-		case 'p':
-			j.parallel = to_ulong(optarg);
-			break;
-		case 'u':
-			j.us = to_ulong(optarg);
-			break;
-		case 'm':
-			j.kib = to_ulong(optarg);
-			break;
-		case 'w':
-			j.bytes = to_ulong(optarg);
-			break;
-		case 'd':
-			j.seconds = to_number(optarg);
-			break;
-		case 'f':
-			fifo = optarg;
-			break;
-		case 's':
-			state = optarg;
-			break;
-		case 'o':
-			out = optarg;
-			break;
-		default:
-			usage(help, c == 'h');
-		}
-	}
+	options(argc, argv, opts, help);
 	if (argc != optind || !j.parallel)
 		usage(help, false);
 	park__open(&park, state, fifo);

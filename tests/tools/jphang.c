@@ -293,27 +293,11 @@ int main(int argc, char **argv)
 {
 	const char *state = NULL, *socket = NULL;
 	bool child = false, spins = false;
-	int c;
+	const struct opt opts[] = {
+		OPT('o', &state), OPT('c', &child), OPT('s', &spins), OPT('r', &socket), {}};
 
-	while ((c = getopt(argc, argv, "o:csr:h")) != -1) {
-		switch (c) {
-		case 'o':
-			state = optarg;
-			break;
-		case 'c':
-			child = true;
-			break;
-		case 's':
-			spins = true;
-			break;
-		case 'r':
-			socket = optarg;
-			write_ring = true;
-			break;
-		default:
-			usage(help, c == 'h');
-		}
-	}
+	options(argc, argv, opts, help);
+	write_ring = socket;
 	if (child && fork()) {
 		wait(NULL);
 		return 0;

@@ -3,7 +3,6 @@
  * compare what /proc/<pid> says of it at rest with what somebody else has counted. */
 #include "tests/tools/tool.h"
 
-#include <getopt.h>
 #include <pthread.h>
 
 static const char help[] =
@@ -217,20 +216,10 @@ static void run_step(char *s)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
 	const char *fifo = NULL, *state = NULL, *out = NULL;
-	int c;
+	const struct opt opts[] = {OPT('f', &fifo), OPT('s', &state), OPT('o', &out), {}};
 
-	while ((c = getopt_long(argc, argv, "+f:s:o:h", longs, NULL)) != -1) {
-		if (c == 'f')
-			fifo = optarg;
-		else if (c == 's')
-			state = optarg;
-		else if (c == 'o')
-			out = optarg;
-		else
-			usage(help, c == 'h');
-	}
+	options(argc, argv, opts, help);
 	if (optind == argc)
 		usage(help, false);
 	park__open(&park, state, fifo);

@@ -2,8 +2,6 @@
 /* Holds anonymous, file-backed and shared memory for a time. */
 #include "tests/tools/tool.h"
 
-#include <getopt.h>
-
 static const char help[] =
 	"[-a MB] [-m MB -p PATH] [-s MB] [-t SECONDS] [-g SECONDS] [-f SECONDS] [-o FILE]\n"
 	"Maps and touches memory, holds it, prints the kernel's account of it.\n"
@@ -57,44 +55,19 @@ static char *map_file(const char *path, size_t len)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
 	double anon = 0, file = 0, shm = 0, hold = 0, grow = 0, linger = 0;
 	const char *out = NULL, *path = NULL;
 	char *a, *m, *s;
-	int c;
+	const struct opt opts[] = {OPT('a', &anon),   OPT('m', &file), OPT('p', &path),
+				   OPT('s', &shm),    OPT('t', &hold), OPT('g', &grow),
+				   OPT('f', &linger), OPT('o', &out),  {}};
 
-	while ((c = getopt_long(argc, argv, "a:m:p:s:t:g:f:o:h", longs, NULL)) != -1) {
-		switch (c) {
-		case 'a':
-			anon = to_number(optarg) * MB;
-			break;
-		case 'm':
-			file = to_number(optarg) * MB;
-			break;
-		case 'p':
-			path = optarg;
-			break;
-		case 's':
-			shm = to_number(optarg) * MB;
-			break;
-		case 't':
-			hold = to_number(optarg);
-			break;
-		case 'g':
-			grow = to_number(optarg);
-			break;
-		case 'f':
-			linger = to_number(optarg);
-			break;
-		case 'o':
-			out = optarg;
-			break;
-		default:
-			usage(help, c == 'h');
-		}
-	}
+	options(argc, argv, opts, help);
 	if (argc != optind || (file > 0 && !path))
 		usage(help, false);
+	anon *= MB;
+	file *= MB;
+	shm *= MB;
 	a = map_touch((size_t)anon, MAP_PRIVATE | MAP_ANONYMOUS, -1, true, grow);
 	m = map_file(path, (size_t)file);
 	s = map_touch((size_t)shm, MAP_SHARED | MAP_ANONYMOUS, -1, true, 0);

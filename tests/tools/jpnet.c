@@ -430,26 +430,16 @@ static void set_address(const char *text)
 
 static void parse(int argc, char **argv)
 {
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
-	int c;
+	const struct opt opts[] = {OPT('a', set_address),
+				   OPT('n', &j.netns),
+				   OPT('c', &j.count),
+				   OPT('s', &j.size),
+				   OPT('t', &j.seconds),
+				   OPT('o', &j.out),
+				   {}};
 
 	set_address("127.0.0.1");
-	while ((c = getopt_long(argc, argv, "a:n:c:s:t:o:h", longs, NULL)) != -1) {
-		if (c == 'a')
-			set_address(optarg);
-		else if (c == 'n')
-			j.netns = optarg;
-		else if (c == 'c')
-			j.count = to_ulong(optarg);
-		else if (c == 's')
-			j.size = to_ulong(optarg);
-		else if (c == 't')
-			j.seconds = to_number(optarg);
-		else if (c == 'o')
-			j.out = optarg;
-		else
-			usage(help, c == 'h');
-	}
+	options(argc, argv, opts, help);
 	if (argc - optind != 1 || j.size < 2 || j.size > MAX_SIZE)
 		usage(help, false);
 }

@@ -239,16 +239,9 @@ int main(int argc, char **argv)
 {
 	const char *number = getenv("OMPI_COMM_WORLD_RANK"), *fd = getenv("JPRANKS_FD");
 	unsigned long times = 1;
-	int c;
+	const struct opt opts[] = {OPT('n', &nranks), OPT('r', &times), {}};
 
-	while ((c = getopt(argc, argv, "+n:r:h")) != -1) {
-		if (c == 'n')
-			nranks = (unsigned)to_ulong(optarg);
-		else if (c == 'r')
-			times = to_ulong(optarg);
-		else
-			usage(help, c == 'h');
-	}
+	options(argc, argv, opts, help);
 	if (optind == argc || argc - optind > MAX_STEPS || !nranks)
 		usage(help, false);
 	if (!fd || !number)

@@ -2,8 +2,6 @@
 /* Context switches of both kinds: a ping-pong through pipes, or spinners that share one CPU. */
 #include "tests/tools/tool.h"
 
-#include <getopt.h>
-
 static const char help[] =
 	"[-p] [-o FILE] N | -s SECONDS [-o FILE]\n"
 	"Sends a byte to and fro between two processes N times (voluntary switches), or lets two\n"
@@ -45,24 +43,15 @@ static void child(const int *in, const int *out, unsigned long n, double spin, c
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
-	int c, ping[2], pong[2], status;
+	int ping[2], pong[2], status;
 	const char *out = NULL;
 	unsigned long n = 0;
 	bool pin = false;
 	double spin = 0;
 	pid_t pid;
+	const struct opt opts[] = {OPT('p', &pin), OPT('o', &out), OPT('s', &spin), {}};
 
-	while ((c = getopt_long(argc, argv, "po:s:h", longs, NULL)) != -1) {
-		if (c == 'p')
-			pin = true;
-		else if (c == 'o')
-			out = optarg;
-		else if (c == 's')
-			spin = to_number(optarg);
-		else
-			usage(help, c == 'h');
-	}
+	options(argc, argv, opts, help);
 	if (argc - optind != (spin > 0 ? 0 : 1))
 		usage(help, false);
 	if (spin <= 0)

@@ -325,13 +325,10 @@ int main(int argc, char **argv)
 	pthread_t threads[32];
 	double since;
 	sigset_t set;
-	int c, n, i;
+	int n, i;
+	const struct opt opts[] = {OPT('n', &rounds), {}};
 
-	while ((c = getopt(argc, argv, "+n:h")) != -1)
-		if (c == 'n')
-			rounds = to_ulong(optarg);
-		else
-			usage(help, c == 'h');
+	options(argc, argv, opts, help);
 	n = argc - optind - 1;
 	if (n < 1 || n > 32)
 		usage(help, false);

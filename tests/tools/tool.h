@@ -46,22 +46,6 @@ static inline void __attribute__((noreturn)) usage(const char *text, bool asked)
 	exit(asked ? 0 : 2);
 }
 
-/* The options of a tool that has only -o FILE and --help; returns FILE or NULL. */
-static inline const char *option_out(int argc, char **argv, const char *help)
-{
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
-	const char *out = NULL;
-	int c;
-
-	while ((c = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
-		if (c == 'o')
-			out = optarg;
-		else
-			usage(help, c == 'h');
-	}
-	return out;
-}
-
 static inline double to_number(const char *s)
 {
 	char *end;
@@ -80,6 +64,74 @@ static inline double to_number(const char *s)
 static inline unsigned long to_ulong(const char *s)
 {
 	return (unsigned long)to_number(s);
+}
+
+/* An option of a tool, and where its value goes: OPT('n', &tasks). A bool has no value, a function
+ * is called with it. */
+struct opt {
+	char name, kind;
+	void *to;
+};
+
+#define OPT(c, p)                                  \
+	{                                          \
+		c,                               \
+	 _Generic((p),                    \
+		 double *: 'd',           \
+		 unsigned long *: 'l',    \
+		 unsigned *: 'u',         \
+		 int *: 'u',              \
+		 const char **: 's',      \
+		 bool *: 'b',             \
+		 void (*)(const char *): 'f'), \
+	 (void *)(p) \
+	}
+
+static inline void opt__set(const struct opt *o)
+{
+	if (o->kind == 'd')
+		*(double *)o->to = to_number(optarg);
+	else if (o->kind == 'l')
+		*(unsigned long *)o->to = to_ulong(optarg);
+	else if (o->kind == 'u')
+		*(unsigned *)o->to = (unsigned)to_ulong(optarg);
+	else if (o->kind == 's')
+		*(const char **)o->to = optarg;
+	else if (o->kind == 'b')
+		*(bool *)o->to = true;
+	else
+		((void (*)(const char *))o->to)(optarg);
+}
+
+/* Takes the options, whose table ends with {}; the other arguments begin at argv[optind] then. */
+static inline void options(int argc, char **argv, const struct opt *opts, const char *help)
+{
+	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
+	char letters[64] = "h", *p = letters + 1;
+	const struct opt *o;
+	int c;
+
+	for (o = opts; o->name; o++) {
+		*p++ = o->name;
+		if (o->kind != 'b')
+			*p++ = ':';
+	}
+	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		for (o = opts; o->name && o->name != c; o++)
+			;
+		if (!o->name)
+			usage(help, c == 'h');
+		opt__set(o);
+	}
+}
+
+/* The options of a tool that has only -o FILE and --help; returns FILE or NULL. */
+static inline const char *option_out(int argc, char **argv, const char *help)
+{
+	const char *out = NULL;
+
+	options(argc, argv, (const struct opt[]){OPT('o', &out), {}}, help);
+	return out;
 }
 
 static inline uint64_t now_ns(void)

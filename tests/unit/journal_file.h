@@ -98,6 +98,15 @@ static inline int count_rows(uint64_t *torn)
 	return n;
 }
 
+/* n rows, and nothing behind them. */
+static inline void rows_are(int n)
+{
+	uint64_t torn = 1;
+
+	assert_int_equal(count_rows(&torn), n);
+	assert_int_equal(torn, 0);
+}
+
 /* Runs until n rows are committed, and is killed. */
 static inline void write_and_be_killed(unsigned n)
 {

@@ -10,7 +10,6 @@
 #include "client/protocol.h"
 
 struct listener {
-	char dir[64];
 	char path[96];
 	int fd;
 	pthread_t thread;
@@ -21,43 +20,45 @@ struct listener {
 	ssize_t heard_length;
 };
 
-static inline void listener__listen(struct listener *l)
+static inline void listener__listen(struct listener *of)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 
-	snprintf(a.sun_path, sizeof(a.sun_path), "%s", l->path);
-	l->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(l->fd, (struct sockaddr *)&a, sizeof(a)), 0);
-	assert_int_equal(listen(l->fd, 8), 0);
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", of->path);
+	of->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(of->fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(of->fd, 8), 0);
 }
 
-static inline void listener__init(struct listener *l)
+static inline void listener__deaf(struct listener *of)
 {
-	memset(l, 0, sizeof(*l));
-	strcpy(l->dir, "/tmp/jobprof-unit.XXXXXX");
-	assert_non_null(mkdtemp(l->dir));
-	snprintf(l->path, sizeof(l->path), "%s/sock", l->dir);
-	l->fd = -1;
+	if (of->fd >= 0)
+		close(of->fd);
+	of->fd = -1;
+	unlink(of->path);
 }
 
-static inline void listener__deaf(struct listener *l)
+static struct listener l;
+
+/* A setup: nobody listens yet. */
+static inline int listener_begin(void **state)
 {
-	if (l->fd >= 0)
-		close(l->fd);
-	l->fd = -1;
-	unlink(l->path);
+	memset(&l, 0, sizeof(l));
+	strcpy(l.path, in_dir("sock"));
+	l.fd = -1;
+	return 0;
 }
 
-static inline void listener__free(struct listener *l)
+static inline int listener_end(void **state)
 {
-	listener__deaf(l);
-	rmdir(l->dir);
+	listener__deaf(&l);
+	return 0;
 }
 
 /* A client that has connected already, or does so now. */
-static inline int listener__accept(struct listener *l)
+static inline int listener__accept(struct listener *of)
 {
-	int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
+	int fd = accept4(of->fd, NULL, NULL, SOCK_CLOEXEC);
 
 	assert_true(fd >= 0);
 	return fd;
@@ -81,13 +82,13 @@ static inline void listener__reply(int fd, unsigned seq, int error, unsigned num
 
 static inline void *listener__answer_one(void *arg)
 {
-	struct listener *l = arg;
-	int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
+	struct listener *of = arg;
+	int fd = accept4(of->fd, NULL, NULL, SOCK_CLOEXEC);
 	char end;
 
-	l->heard_length = recv(fd, l->heard, sizeof(l->heard), 0);
-	for (int i = 0; i < 8 && l->packets[i]; i++)
-		send(fd, l->packets[i], l->lengths[i], MSG_NOSIGNAL);
+	of->heard_length = recv(fd, of->heard, sizeof(of->heard), 0);
+	for (int i = 0; i < 8 && of->packets[i]; i++)
+		send(fd, of->packets[i], of->lengths[i], MSG_NOSIGNAL);
 	/* Until the client has read them and gone. */
 	while (recv(fd, &end, 1, 0) > 0)
 		;

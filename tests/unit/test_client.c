@@ -6,20 +6,6 @@
 #include "client/column.h"
 #include "tests/unit/listener.h"
 
-static struct listener l;
-
-static int setup(void **state)
-{
-	listener__init(&l);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	listener__free(&l);
-	return 0;
-}
-
 /* Returns jobprofd's end of the connection. */
 static int connected(struct client *c)
 {
@@ -248,4 +234,4 @@ TEST(names_of_marks)
 	assert_int_equal(column__mark_name(to, "a\nb"), -EINVAL);
 }
 
-static struct unit_fixture fixture = {.setup = setup, .teardown = teardown};
+static struct unit_fixture fixture = {.setup = listener_begin, .teardown = listener_end};

@@ -29,8 +29,7 @@ TEST(torn_at_every_byte_of_the_last_frame)
 	assert_int_equal(journal__commit(j), 0);
 	after = file_size();
 	journal__free(j);
-	assert_int_equal(count_rows(&torn), 4);
-	assert_int_equal(torn, 0);
+	rows_are(4);
 	for (uint64_t size = after - 1; size >= before; size--) {
 		assert_int_equal(truncate(path, size), 0);
 		assert_int_equal(count_rows(&torn), 3);
@@ -52,8 +51,7 @@ TEST(torn_at_every_byte_of_the_last_frame)
 		journal__row(j, 7, c, 2);
 		assert_int_equal(journal__commit(j), 0);
 		journal__free(j);
-		assert_int_equal(count_rows(&torn), 4);
-		assert_int_equal(torn, 0);
+		rows_are(4);
 	}
 }
 
@@ -295,21 +293,19 @@ TEST(other_files_are_no_journals)
 
 TEST(zeros_that_an_older_version_left_are_no_loss)
 {
-	uint64_t torn, cut, size;
+	uint64_t cut, size;
 	struct journal *j;
 
 	write_and_be_killed(20);
 	size = file_size();
 	assert_int_equal(truncate(path, size + OLD_ROOM), 0);
-	assert_int_equal(count_rows(&torn), 20);
-	assert_int_equal(torn, 0);
+	rows_are(20);
 	assert_int_equal(journal__reopen(&j, path, &cut), 0);
 	assert_int_equal(cut, 0);
 	assert_int_equal(file_size(), size);
 	put_row(j, 20);
 	journal__free(j);
-	assert_int_equal(count_rows(&torn), 21);
-	assert_int_equal(torn, 0);
+	rows_are(21);
 }
 
 /* Older versions stored a frame's header last, in the zeros that they kept. */
@@ -329,8 +325,7 @@ TEST(a_frame_without_its_header_is_cut_off)
 	assert_int_equal(file_size(), size);
 	put_row(j, 20);
 	journal__free(j);
-	assert_int_equal(count_rows(&torn), 21);
-	assert_int_equal(torn, 0);
+	rows_are(21);
 }
 
 static struct unit_fixture fixture = {.setup = no_file};

@@ -45,7 +45,7 @@ TEST(a_journal_has_one_owner)
 TEST(a_full_disk_loses_nothing)
 {
 	struct journal *j = small(2);
-	uint64_t size = file_size(), torn;
+	uint64_t size = file_size();
 	union cell c[2] = {{.u = 2}, {.f = 2.5}};
 	struct rlimit old, tight;
 	size_t mark;
@@ -67,8 +67,7 @@ TEST(a_full_disk_loses_nothing)
 	setrlimit(RLIMIT_FSIZE, &old);
 	assert_int_equal(journal__commit(j), 0);
 	journal__free(j);
-	assert_int_equal(count_rows(&torn), 3);
-	assert_int_equal(torn, 0);
+	rows_are(3);
 }
 
 TEST(a_journal_may_be_made_later)
@@ -94,20 +93,18 @@ TEST(a_journal_may_be_made_later)
 
 TEST(a_kill_loses_no_row_and_the_next_owner_goes_on)
 {
-	uint64_t torn, cut, size;
+	uint64_t cut, size;
 	struct journal *j;
 
 	write_and_be_killed(100);
-	assert_int_equal(count_rows(&torn), 100);
-	assert_int_equal(torn, 0);
+	rows_are(100);
 	size = file_size();
 	assert_int_equal(journal__reopen(&j, path, &cut), 0);
 	assert_int_equal(cut, 0);
 	assert_int_equal(file_size(), size);
 	put_rows(j, 100, 200);
 	journal__free(j);
-	assert_int_equal(count_rows(&torn), 200);
-	assert_int_equal(torn, 0);
+	rows_are(200);
 }
 
 /* What was cut off is lost; the owner goes on, and a reader says that the file is damaged. */
@@ -146,8 +143,7 @@ TEST(a_journal_that_is_replaced_is_put_back_with_all_rows)
 		assert_int_equal(journal__secure(j, &cut), 1);
 		assert_int_equal(cut, 0);
 		put_row(j, 5 + gone);
-		assert_int_equal(count_rows(&torn), 6 + gone);
-		assert_int_equal(torn, 0);
+		rows_are(6 + gone);
 		/* it has its owner's lock again */
 		other = open(path, O_RDONLY);
 		assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
@@ -169,22 +165,20 @@ TEST(a_journal_that_is_replaced_is_put_back_with_all_rows)
 TEST(a_journal_that_is_cut_goes_on_behind_its_last_good_frame)
 {
 	struct journal *j = small(5);
-	uint64_t size = file_size(), cut, torn;
+	uint64_t size = file_size(), cut;
 
 	assert_int_equal(truncate(path, size - 4), 0);
 	assert_int_equal(journal__secure(j, &cut), 0);
 	assert_in_range(cut, 5, size / 5);
 	put_row(j, 4);
-	assert_int_equal(count_rows(&torn), 5);
-	assert_int_equal(torn, 0);
+	rows_are(5);
 	for (unsigned left = 0; left < 20; left += 10) {
 		assert_int_equal(truncate(path, left), 0);
 		assert_int_equal(journal__secure(j, &cut), 0);
 		assert_true(cut > 0);
 		assert_int_equal(file_size(), JOURNAL_HEADER_SIZE);
 		put_row(j, 0);
-		assert_int_equal(count_rows(&torn), 1);
-		assert_int_equal(torn, 0);
+		rows_are(1);
 	}
 	journal__free(j);
 }

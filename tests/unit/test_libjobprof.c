@@ -6,7 +6,6 @@
 #include "tests/unit/listener.h"
 
 static const char *const columns[] = {"Residual", "Cells[1e6]", "Iterations+"};
-static struct listener l;
 
 static union {
 	struct jpc_head head;
@@ -61,15 +60,8 @@ static void in_a_process(void (*test)(void))
 
 static int setup(void **state)
 {
-	listener__init(&l);
-	setenv("JOBPROF_SOCKET", l.path, 1);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	listener__free(&l);
-	return 0;
+	listener_begin(state);
+	return setenv("JOBPROF_SOCKET", l.path, 1);
 }
 
 PROCESS_TEST(one_connection_and_every_table_once)
@@ -411,4 +403,4 @@ TEST(live_answers_that_are_wrong)
 	pthread_join(l.thread, NULL);
 }
 
-static struct unit_fixture fixture = {.setup = setup, .teardown = teardown};
+static struct unit_fixture fixture = {.setup = setup, .teardown = listener_end};

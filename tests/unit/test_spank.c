@@ -140,7 +140,6 @@ TEST(arguments)
 	assert_int_equal(a.timeout_ms, 9);
 }
 
-static struct listener l;
 static char said[1024];
 static int lines;
 static bool was_serious;
@@ -154,15 +153,8 @@ static void take_line(const char *line, bool serious)
 
 static int setup(void **state)
 {
-	listener__init(&l);
 	lines = 0;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	listener__free(&l);
-	return 0;
+	return listener_begin(state);
 }
 
 static struct spank_link new_link(void)
@@ -321,4 +313,4 @@ TEST(it_answers)
 	}
 }
 
-static struct unit_fixture fixture = {.setup = setup, .teardown = teardown};
+static struct unit_fixture fixture = {.setup = setup, .teardown = listener_end};
