@@ -15,8 +15,7 @@ int foreign__open(int dir, const char *path, int flags);
 /* As if foreign__open() had opened it: for a file that is open already. 0 or -errno. */
 int foreign__begin(int fd);
 
-/* confine() is called with the first file, and then never again; its error is that of opening.
- * NULL: nothing is called. */
+/* confine() is called with the first file, and then never again; its error is that of opening. */
 void foreign__confine_with(int (*confine)(int fd));
 /* From now on the process at the other end of this socket opens files. */
 void foreign__ask(int socket);

@@ -66,7 +66,6 @@ static void take_step_attr(struct nodescan *n, const char *name, hid_t attr, hid
 		info->tasks = v;
 	} else if (!strcmp(name, "Start TimeNS") && read_number(attr, type, &v)) {
 		info->start_s = v / 1000000000;
-		info->start_exact = true;
 	} else if (!strcmp(name, "Baseline")) {
 		info->late = true;
 	}

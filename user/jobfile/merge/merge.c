@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/foreign.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "jobfile/merge/merge_internal.h"
@@ -95,7 +94,6 @@ static int write_in_child(void *arg)
 {
 	struct work *w = arg;
 
-	foreign__confine_with(NULL); /* it opens files only to delete them */
 	w->out->err = merge_job__run(w->o, w->set, w->output, &w->out->st);
 	w->out->refused = w->set->refused;
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* One job file, from scanning its inputs to deleting them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,9 +158,9 @@ static bool same_content(const struct merge_item *a, const struct merge_item *b)
 	return a->body == b->body && (!a->totals || !b->totals || a->totals == b->totals);
 }
 
-static bool same_node(const struct merge_item *a, const struct merge_item *b)
+bool merge_item__same_node(const struct merge_item *a, const struct merge_item *b)
 {
-	return a && !strcmp(a->node, b->node) && !stepname__cmp(a->step, b->step);
+	return !strcmp(a->node, b->node) && !stepname__cmp(a->step, b->step);
 }
 
 /* The output has a node of that name already. */
@@ -201,30 +202,36 @@ static int copy_file(struct job *j, struct merge_item *i, const struct merge_res
 	return err;
 }
 
-static int copy_old(struct job *j, struct merge_item *i, const struct merge_result *r)
+/* The tree is made with the first node, which says how long its tables are. */
+static int start_tree(struct job *j, const struct merge_result *r)
 {
-	char *path;
-	int err;
+	return j->old ? merge_tree__extend(&j->tree, j->output.fd)
+		      : merge_tree__create(&j->tree, j->output.fd, r->info.chunks);
+}
 
-	if (asprintf(&path, "/Steps/%s/Nodes/%s", i->step, i->node) < 0)
-		return -ENOMEM;
-	err = merge_tree__copy(j->tree, j->old->file, path, i, r);
-	free(path);
-	return err;
+static int in_the_way(struct job *j)
+{
+	progress__clear(&j->progress);
+	log_error("%s: has another object where a merge writes %s; the file is not touched, and "
+		  "nothing merged",
+		  j->output.path, merge_tree__in_the_way(j->tree));
+	return -EEXIST;
 }
 
 static int copy_item(struct job *j, struct merge_item *i, const struct merge_result *r)
 {
-	int err = j->tree ? 0 : merge_tree__create(&j->tree, j->output.fd, r->info.chunks);
+	int err = j->tree ? 0 : start_tree(j, r);
 
 	begin_copy(j, i);
 	if (!err)
-		err = i->file ? copy_file(j, i, r) : copy_old(j, i, r);
+		err = i->file ? copy_file(j, i, r) : merge_tree__complete(j->tree, i, r);
 	if (err == -EBADMSG && i->file)
 		return -EAGAIN;
 	*j->set->copying = 0;
 	if (err == -ESTALE && i->file)
 		return refuse_file(j, i, "changed while it was read, or damaged");
+	if (err == -EEXIST)
+		return in_the_way(j);
 	if (err)
 		return write_failed(j, err == -EBADMSG ? -EIO : err);
 	i->state = ITEM_COPIED;
@@ -235,6 +242,7 @@ static int copy_item(struct job *j, struct merge_item *i, const struct merge_res
 
 static int merge_item(struct job *j, struct merge_item *i, const struct merge_result *r)
 {
+	bool again;
 	int err;
 
 	if (r->err && !i->file) {
@@ -250,10 +258,11 @@ static int merge_item(struct job *j, struct merge_item *i, const struct merge_re
 	i->totals = r->info.totals;
 	job_identity__read(i, &r->info);
 	/* Before it is said that they are not the same, for they need not be. */
-	err = same_node(j->last, i) && !same_content(j->last, i) ? job_identity__check(j->set) : 0;
+	again = j->last && merge_item__same_node(j->last, i);
+	err = again && !same_content(j->last, i) ? job_identity__check(j->set) : 0;
 	if (err)
 		return err;
-	return same_node(j->last, i) ? compare_with_last(j, i) : copy_item(j, i, r);
+	return again ? compare_with_last(j, i) : copy_item(j, i, r);
 }
 
 static int start_scan(struct job *j, struct merge_scan **out)
@@ -304,40 +313,14 @@ static int copy_all(struct job *j)
 	return err;
 }
 
-/* Not the disk, but what the old file holds. */
-static bool is_refusal(int err)
-{
-	return err == -EBADMSG || err == -EEXIST || err == -ENOTSUP || err == -EMSGSIZE;
-}
-
-static int not_kept(struct job *j, const char *object, int err)
-{
-	progress__clear(&j->progress);
-	log_error("%s: holds %s, which cannot be kept, as %s; the file is not touched, and "
-		  "nothing merged",
-		  j->output.path, object,
-		  err == -EEXIST    ? "a merge writes another object of that name"
-		  : err == -ENOTSUP ? "a copy of it would be another thing"
-		  : err == -EBADMSG ? "it is damaged"
-				    : "it is too large");
-	return err;
-}
-
 static int finish_tree(struct job *j)
 {
-	char object[300] = "";
 	char path[64];
 	int err = 0, closed;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->output.fd);
 	read_note__file(path);
 	err = merge_metadata__write(j->metadata, j->set, j->o->user, j->tree);
-	if (!err && j->old) {
-		err = merge_keep__others(j->old->file, merge_tree__file(j->tree), object,
-					 sizeof(object));
-		if (is_refusal(err))
-			return not_kept(j, object, err);
-	}
 	closed = merge_tree__close(j->tree);
 	j->tree = NULL;
 	if (!err)
@@ -347,24 +330,25 @@ static int finish_tree(struct job *j)
 	return err ? write_failed(j, err) : 0;
 }
 
-static const char *deletion_trouble(int err)
-{
-	return err == -ESTALE	? "it has changed meanwhile"
-	       : err == -EXDEV	? "another file came meanwhile; that is now .NAME.merged"
-	       : err == -EEXIST ? "a killed merge has left .NAME.merged, which is another file"
-				: strerror(-err);
-}
-
+/* Another file may have come under the name of the one that was merged: it stays. */
 static void delete_input(struct job *j, struct merge_item *i)
 {
-	int err = merge_delete__file(j->set->dir, i->file, &i->done->stamp);
+	struct merge_stamp is;
+	struct stat st;
+	int err = fstatat(j->set->dir, i->file, &st, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
 
+	if (!err) {
+		is = merge_file__stamp(&st);
+		err = !merge_file__same(&is, &i->done->stamp) ? -ESTALE
+		      : unlinkat(j->set->dir, i->file, 0)     ? -errno
+							      : 0;
+	}
 	if (!err) {
 		j->st->deleted++;
 		return;
 	}
 	log_warn("%s/%s: is merged, but cannot be deleted: %s", j->set->where, i->file,
-		 deletion_trouble(err));
+		 err == -ESTALE ? "it has changed meanwhile" : strerror(-err));
 	j->set->refused++;
 }
 
@@ -518,6 +502,12 @@ int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *
 
 	if (err)
 		return err;
+	err = merge_output__copy_old(&j.output);
+	if (err) {
+		err = write_failed(&j, err);
+		merge_output__end(&j.output);
+		return err;
+	}
 	j.processes = merge_scan__processes(o->threads, s->nitems);
 	j.check = j.output.old >= 0 || !o->keep;
 	j.shared = pool__share(sizeof(*j.shared));
