@@ -20,6 +20,7 @@
 #define GAP_S	   (60 * 86400LL) /* in a job, some step begins once in so long */
 #define NEAR_S	   3600		  /* the job's start as Slurm has it, and its first step's */
 #define NAMED_JOBS 4
+#define EPOCH_S	   946684800LL /* 2000: nothing that says it began before has had a clock */
 #define NO_JOB	   UINT_MAX
 
 static uint64_t text_of(const struct node_info *f, enum job_attr attr)
@@ -53,7 +54,7 @@ void job_identity__read(struct merge_item *i, const struct node_info *info)
 		.uid = number_of(info, JOB_UID),
 		.restart = number_of(info, JOB_RESTART),
 		.job_start = number_of(info, JOB_START),
-		.start = info->late ? -1 : info->start_s,
+		.start = info->late || info->start_s < EPOCH_S ? -1 : info->start_s,
 	};
 
 	/* Slurm names no count in the first run: what else of its environment is there tells. */

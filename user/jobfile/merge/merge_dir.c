@@ -418,12 +418,26 @@ static void name_missing(const struct merge_opts *o, struct merge_sets *sets, co
 			log_missing(o, &o->specs[i], where);
 }
 
+/* The nodes of the job file that is there come first; files of the same name are compared. */
 static int by_step_node(const void *a, const void *b)
 {
 	const struct merge_item *x = a, *y = b;
 	int d = stepname__cmp(x->step, y->step);
 
-	return d ? d : strverscmp(x->node, y->node);
+	if (!d)
+		d = strverscmp(x->node, y->node);
+	return d ? d : (x->file != NULL) - (y->file != NULL);
+}
+
+void merge_set__sort(struct merge_set *s)
+{
+	if (s->nitems)
+		qsort(s->items, s->nitems, sizeof(*s->items), by_step_node);
+}
+
+bool merge_item__same_node(const struct merge_item *a, const struct merge_item *b)
+{
+	return !strcmp(a->node, b->node) && !stepname__cmp(a->step, b->step);
 }
 
 static int by_job(const void *a, const void *b)
@@ -481,9 +495,7 @@ int merge_dir__find(const struct merge_opts *o, struct merge_sets *out)
 	if (!err)
 		name_missing(o, out, where);
 	for (unsigned i = 0; i < out->n; i++)
-		if (out->v[i].nitems)
-			qsort(out->v[i].items, out->v[i].nitems, sizeof(*out->v[i].items),
-			      by_step_node);
+		merge_set__sort(&out->v[i]);
 	if (out->n)
 		qsort(out->v, out->n, sizeof(*out->v), by_job);
 	return err;

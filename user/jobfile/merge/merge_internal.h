@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the files of a merge share. The process of the program finds the files (merge_dir.c) and has
- * a limited child make each job file (merge_job.c). That child opens the output and has another one
+ * a limited child make each job file (merge.c). That child opens the output and has another one
  * write it, which opens the files of others, and then may do no more than that: it has workers scan
  * every node (merge_scan.c), copies the nodes one by one (merge_tree.c), and has workers compare
  * the copies with what was scanned (merge_scan.c). The first child, which parses nothing, gives the
@@ -120,6 +120,8 @@ struct merge_sets {
 int merge_dir__find(const struct merge_opts *o, struct merge_sets *out);
 void merge_dir__free(struct merge_sets *sets);
 int merge_set__add_absent(struct merge_set *s, const char *step, const char *node);
+/* By step and node. */
+void merge_set__sort(struct merge_set *s);
 /* Whether both are of one step on one node: such items are neighbours in a set. */
 bool merge_item__same_node(const struct merge_item *a, const struct merge_item *b);
 
@@ -222,8 +224,9 @@ struct merge_output {
 
 /* Opens what is there and makes the temporary file, which also keeps others off. Logs errors. */
 int merge_output__begin(struct merge_output *p, const char *path);
-/* Copies what is there, if there is something, byte by byte to the temporary file. 0 or -errno. */
-int merge_output__copy_old(struct merge_output *p);
+/* Copies what is there, if there is something, byte by byte to the temporary file: in a child that
+ * foreign__begin() has taken its rights. 0 or -errno. */
+int merge_output__copy_old(const struct merge_output *p);
 int merge_output__sync(struct merge_output *p);
 /* The file that was there is the output: it goes to the disk. -ESTALE: another one is there now. */
 int merge_output__keep(const struct merge_output *p);
@@ -236,10 +239,5 @@ void merge_output__end(struct merge_output *p); /* removes what was not committe
  */
 int merge_scan__compare(const struct merge_set *set, const struct merge_output *output,
 			struct progress *p, unsigned nworkers);
-
-/* merge_job.c: one job file. 0, 1, or -errno (logged); -EAGAIN (not logged): the file that
- * set->copying names has to be left out. */
-int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output,
-		   struct merge_report *st);
 
 #endif

@@ -176,7 +176,7 @@ int merge_output__begin(struct merge_output *p, const char *path)
 	return err;
 }
 
-int merge_output__copy_old(struct merge_output *p)
+int merge_output__copy_old(const struct merge_output *p)
 {
 	static char block[1 << 16];
 	uint64_t at = 0;
