@@ -15,8 +15,7 @@ int foreign__open(int dir, const char *path, int flags);
 /* Does for a file that is open already what foreign__open() does after opening. 0 or -errno. */
 int foreign__begin(int fd);
 
-/* foreign__open() calls confine() once, with the first file, and returns its error. NULL: nothing
- * is called. */
+/* foreign__open() calls confine() once, with the first file, and returns its error. */
 void foreign__confine_with(int (*confine)(int fd));
 /* From now on the process at the other end of this socket opens files. */
 void foreign__ask(int socket);

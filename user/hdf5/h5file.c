@@ -273,6 +273,21 @@ void h5file__set_driver(hid_t fapl)
 		H5Pset_driver(fapl, id, NULL);
 }
 
+hid_t h5file__write_access(void)
+{
+	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+
+	/* As old as may be; what an input has of newer things can only be copied as it is. */
+	H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
+	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
+#if H5_VERSION_GE(1, 10, 7)
+	/* The file is under a name of our own; some shared file systems have no locks. */
+	H5Pset_file_locking(fapl, false, true);
+#endif
+	h5file__set_driver(fapl);
+	return fapl;
+}
+
 int h5chunk__read(struct h5chunk *c, hid_t dset, hsize_t at, size_t max)
 {
 	hsize_t size = 0;

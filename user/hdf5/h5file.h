@@ -15,6 +15,8 @@
  * (base/foreign.h); to write or create, it takes only /proc/self/fd/N, a file that is open for that
  * already. Where the library does not take the driver, its own stays. */
 void h5file__set_driver(hid_t fapl);
+/* How a job file is written that is given its name when it is whole; to be closed. */
+hid_t h5file__write_access(void);
 
 /* The bytes of a chunk as they are stored. */
 struct h5chunk {

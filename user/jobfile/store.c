@@ -115,7 +115,7 @@ static hid_t store_table_create(hid_t at, const struct store_table *t)
 
 struct storing {
 	char path[64]; /* of the copy */
-	int old;       /* what it is a copy of, -1: nothing */
+	struct merge_output output;
 	const struct store_results *results;
 	bool is_new;
 };
@@ -365,18 +365,15 @@ static int put_all(hid_t file, const struct store_results *r)
 static int write_copy(void *arg)
 {
 	const struct storing *s = arg;
-	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
-	int err = s->is_new ? 0 : foreign__begin(s->old);
+	int err = s->is_new ? 0 : foreign__begin(s->output.old);
+	hid_t fapl, file;
 
+	if (!err)
+		err = merge_output__copy_old(&s->output);
 	if (err)
 		return -err;
 	h5__init();
-	h5file__set_driver(fapl);
-	H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
-	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
-#if H5_VERSION_GE(1, 10, 7)
-	H5Pset_file_locking(fapl, false, true);
-#endif
+	fapl = h5file__write_access();
 	file = s->is_new ? H5Fcreate(s->path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl)
 			 : H5Fopen(s->path, H5F_ACC_RDWR, fapl);
 	err = file >= 0 ? put_all(file, s->results) : s->is_new ? h5__error() : -EBADMSG;
@@ -386,40 +383,25 @@ static int write_copy(void *arg)
 	return -err;
 }
 
-static int copy_bytes(int from, int to)
-{
-	static char block[1 << 16];
-	ssize_t n;
-
-	while ((n = read(from, block, sizeof(block))) > 0)
-		for (ssize_t at = 0, done; at < n; at += done) {
-			done = write(to, block + at, (size_t)(n - at));
-			if (done < 0)
-				return -errno;
-		}
-	return n < 0 ? -errno : 0;
-}
-
 int store__analysis(const char *path, const struct store_results *results)
 {
 	struct storing s = {.results = results};
-	struct merge_output p;
-	int err = merge_output__begin(&p, path);
+	struct merge_output *p = &s.output;
+	int err = merge_output__begin(p, path);
 
 	if (err)
 		return err;
-	snprintf(s.path, sizeof(s.path), "/proc/self/fd/%d", p.fd);
-	s.old = p.old;
-	s.is_new = p.old < 0 && results->may_create;
-	err = p.old >= 0 ? copy_bytes(p.old, p.fd) : s.is_new ? 0 : -ENOENT;
+	snprintf(s.path, sizeof(s.path), "/proc/self/fd/%d", p->fd);
+	s.is_new = p->old < 0 && results->may_create;
+	err = p->old >= 0 || s.is_new ? 0 : -ENOENT;
 	if (!err)
 		err = pool__try(write_copy, &s, &POOL_STREAM);
 	if (err > 0)
 		err = -err;
 	if (!err)
-		err = merge_output__sync(&p);
+		err = merge_output__sync(p);
 	if (!err)
-		err = merge_output__commit(&p);
+		err = merge_output__commit(p);
 	if (err && err != -EINTR)
 		log_error("%s: results cannot be stored: %s; the file is as it was", path,
 			  err == -EINVAL    ? "it is no job file: jobprof merge makes one"
@@ -427,7 +409,7 @@ int store__analysis(const char *path, const struct store_results *results)
 			  : err == -EEXIST  ? "another program's /analysis is in it: rename that"
 			  : err == -ESTALE  ? "another program changed it meanwhile"
 					    : strerror(-err));
-	merge_output__end(&p);
+	merge_output__end(p);
 	if (err == -EINTR)
 		pool__follow_signal();
 	return err;

@@ -8,8 +8,7 @@
  *
  * A child of root is root until it opens a file by foreign__open() (base/foreign.h). Then it
  * becomes the file's owner, nobody where that is root, and can do no more than read files, those of
- * others by a process that opens them, and write to what was open before. A child that must do more
- * while it has such a file calls foreign__confine_with(NULL) first.
+ * others by a process that opens them, and write to what was open before.
  *
  * pool__call and its kin run one child for one piece of work; pool__start runs several that work on
  * the items of a list. None of them may be called in a process with several threads; all of them

@@ -458,6 +458,9 @@ def pair(old, new, names=("7_1_n1.h5", "7_0_n1.h5"), apart=3600, **kw):
     return prof
 
 
+BATCH = "7_batch_n1.h5", "7_4294967291_n1.h5"  # two names of a step
+
+
 def two_jobs_of_one_id_are_not_one():
     ours = {"Job_Name": "x"}
     long = 90 * 86400
@@ -467,10 +470,8 @@ def two_jobs_of_one_id_are_not_one():
         "uid": pair({"UID": 1000}, {"UID": 1001}),
         "start of the job": pair({"Job_Start_EpochTime": seconds(OLD)},
                                  {"Job_Start_EpochTime": seconds(OLD) + 60}, apart=61),
-        "a step before the batch script": pair(ours, ours, ("7_1_n1.h5", "7_batch_n1.h5"), 30),
-        "steps that are out of order": pair(ours, ours, apart=7200),
-        "a step on two nodes": pair({}, {}, ("7_0_n1.h5", "7_0_n2.h5"), 7200),
-        "a step on two nodes, Slurm's": pair({}, {}, ("7_0_n1.h5", "7_0_n2.h5"), 7200, exact=False),
+        "a step twice on a node": pair(ours, ours, BATCH, 30),
+        "a step twice on a node, Slurm's": pair({}, {}, BATCH, 30, exact=False),
         "months": pair({}, {}, apart=long, exact=False),
     }
     for what, prof in cases.items():
@@ -503,6 +504,8 @@ def a_long_job_is_one():
         "requeued, batch": pair(ours, dict(ours, Restart_Count=1), ("7_1_n1.h5", "7_batch_n1.h5")),
         "extern knows nothing": pair(dict(ours, Job_Start_EpochTime=5, Restart_Count=2), {},
                                      ("7_1_n1.h5", "7_4294967292_n1.h5")),
+        "steps in another order, minutes and hours apart": pair(ours, ours, apart=7200),
+        "a step's nodes hours apart": pair({}, {}, ("7_0_n1.h5", "7_0_n2.h5"), 7200, exact=False),
         "clocks are apart": pair(ours, ours, ("7_0_n2.h5", "7_batch_n1.h5"), 60),
         "the batch script was seen late": pair(ours, dict(ours, Baseline="was running"),
                                                ("7_0_n1.h5", "7_batch_n1.h5")),
@@ -540,6 +543,29 @@ def job_start_chooses():
     for bad in ("yesterday", "", "2026-13-01T00:00", "-5", "nan"):
         st, err = merge(prof, "-j", "7", "--job-start", bad)
         is_true("--job-start %s" % bad, st == 2 and err.count("\n") == 1, err)
+
+
+def a_file_without_any_start_is_of_the_job_that_is_chosen_only_if_it_is_the_only_one():
+    for others, left in (((OLD, NEW), ["7_0_n1.h5", "7_4294967292_n1.h5"]), ((OLD,), [])):
+        prof, d = tmpdir("prof"), tmpdir()
+        for start, name in zip(others, ("7_1_n1.h5", "7_0_n1.h5")):
+            begun(prof, name, start, Job_Start_EpochTime=seconds(start))
+        begun(prof, "7_4294967292_n1.h5", OLD, Baseline="was running")
+        st, err = merge(prof, "-j", "7", "--job-start", OLD, cwd=d)
+        is_equal("beside %d jobs: status, left" % len(others), (st, inputs(prof)), (int(bool(left)), left))
+        is_equal("it is named", err.count("7_4294967292_n1.h5: says neither"), len(others) - 1)
+
+
+def a_file_without_its_jobs_start_is_of_the_job_that_began_last_before():
+    for when, ours in ((OLD, "7_1_n1.h5"), (NEW, "7_0_n1.h5")):
+        prof, d = tmpdir("prof"), tmpdir()
+        begun(prof, "7_1_n1.h5", OLD, Job_Start_EpochTime=seconds(OLD))
+        begun(prof, "7_0_n1.h5", later(OLD, 7200), Job_Start_EpochTime=seconds(OLD) + 7200)
+        begun(prof, "7_4294967292_n1.h5", later(OLD, 3600 if when == OLD else 7300))
+        st, err = merge(prof, "-j", "7", cwd=d)
+        is_true("nothing without --job-start", st == 1 and "--job-start" in err and len(inputs(prof)) == 3, err)
+        expect(0, *merge(prof, "-j", "7", "--job-start", later(OLD, 0 if when == OLD else 7200), cwd=d))
+        is_equal("left", inputs(prof), [{"7_1_n1.h5": "7_0_n1.h5", "7_0_n1.h5": "7_1_n1.h5"}[ours]])
 
 
 def a_later_job_is_not_merged_into_the_file_of_an_earlier_one():
@@ -648,7 +674,7 @@ def all_that_users_put_into_a_job_file_stays():
                  (2, []))
 
 
-def what_cannot_stay_in_a_job_file_is_named():
+def references_in_a_job_file_stay():
     def reference(f):
         f["Steps/0"].attrs["where"] = f["Steps/0/Nodes/p1"].ref
 
@@ -658,16 +684,29 @@ def what_cannot_stay_in_a_job_file_is_named():
         f["Analysis/a"].make_scale("x")
         f["Analysis/b"].dims[0].attach_scale(f["Analysis/a"])
 
-    def table_for_group(f):
+    for put_there, leads_to in ((reference, lambda f: f[f["Steps/0"].attrs["where"]].name),
+                                (deep_reference, lambda f: f["Analysis/b"].dims[0][0].name)):
+        prof, out, st, err = extended_with_what_users_put(put_there)
+        is_equal("%s: status, inputs, steps" % put_there.__name__, (st, inputs(prof), steps(out)),
+                 (0, [], {"0": ["p1", "p2"]}))
+        with h5py.File(out, "r") as f:
+            is_equal("%s leads where it led" % put_there.__name__, leads_to(f),
+                     {reference: "/Steps/0/Nodes/p1", deep_reference: "/Analysis/a"}[put_there])
+
+
+def what_is_in_the_way_in_a_job_file_is_named():
+    def tasks(f):
         del f["Steps/0/Tasks"]
         f["Steps/0/Tasks"] = numpy.zeros(3)
 
-    for put_there, name in ((reference, "the attribute /Steps/0/where"), (deep_reference, "/Analysis"),
-                            (table_for_group, "/Steps/0/Tasks")):
+    def node(f):
+        f["Steps/0/Nodes/p2"] = h5py.SoftLink("/Steps/0/Nodes/p1/Network")
+
+    for put_there, name in ((tasks, "/Steps/0/Tasks"), (node, "/Steps/0/Nodes/p2")):
         prof, out, st, err = extended_with_what_users_put(put_there)
         is_true("%s: refused by name" % put_there.__name__, st == 1 and name in err and
                 err.count("\n") == 1 and inputs(prof) == ["7_0_p2.h5"] and
-                steps(out) == {"0": ["p1"]}, (st, err))
+                list(steps(out)) == ["0"], (st, err))
 
 
 def stocks_job_file_is_extended():
@@ -1342,7 +1381,7 @@ def all_there(prof, d):
         have = steps(out)
     for name in ("7_0_p1.h5", "7_0_p2.h5", "7_1_p1.h5", "7_batch_p1.h5"):
         _, step, node = name[:-3].split("_")
-        if name in inputs(prof) or "." + name + ".merged" in inputs(prof):
+        if name in inputs(prof):
             continue
         if node not in have.get(step, ()) or not holds(out, os.path.join(GOLDEN, name), step, node):
             return "%s is gone" % name
@@ -1352,7 +1391,7 @@ def all_there(prof, d):
 def killed_at_any_call_nothing_is_lost():
     if not shutil.which("strace"):
         raise Skipped("no strace")
-    calls = [("pwrite64", 40), ("fsync", 2), ("renameat2", 5), ("unlinkat", 4), ("pread64", 30),
+    calls = [("pwrite64", 40), ("fsync", 2), ("renameat2", 1), ("unlinkat", 4), ("pread64", 30),
              ("openat", 60), ("ftruncate", 2)]
     tries, bad, hit = 0, [], 0
     for call, most in calls:
@@ -1445,22 +1484,17 @@ def leftovers_are_removed_only_if_surely_ours():
 
 
 def a_file_that_comes_before_the_deletion_stays():
-    """It gets the name between the last look at the merged file and the call that deletes it."""
+    """It gets the name after the merged file was copied: the job file has its name by then."""
     prof, d = job7(), tmpdir()
     top, out = os.path.join(prof, ME), os.path.join(d, "job_7.h5")
     for n in inputs(prof)[1:]:
         os.unlink(os.path.join(top, n))
     new = os.path.join(top, "new")
     shutil.copy(os.path.join(GOLDEN, "7_0_p2.h5"), new)
-    late = "delay_enter=1000000"
-    p = start(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2,unlinkat", "-e",
-               "inject=renameat2:%s:when=2" % late, "-e", "inject=unlinkat:%s:when=1" % late,
+    p = start(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2", "-e",
+               "inject=renameat2:delay_exit=1000000:when=1",
                JOBPROF, "merge", "-j", "7", "-p", prof, *READERS], cwd=d, stderr=subprocess.PIPE, text=True)
-    for _ in range(2000):
-        if os.path.exists(out):
-            break
-        time.sleep(0.005)
-    time.sleep(0.3)
+    wait_until(lambda: os.path.exists(out) or p.poll() is not None, 20, "the job file")
     os.rename(new, os.path.join(top, "7_0_p1.h5"))
     err = p.communicate()[1]
     if "ptrace" in err:
@@ -1470,36 +1504,6 @@ def a_file_that_comes_before_the_deletion_stays():
             open(os.path.join(GOLDEN, "7_0_p2.h5"), "rb").read(), inputs(prof))
     is_true("and it is said", p.returncode == 1 and "changed meanwhile" in err and
             steps(out) == {"0": ["p1"]}, err)
-
-
-def what_a_killed_deletion_leaves_is_found():
-    prof, d = job7(), tmpdir()
-    top = os.path.join(prof, ME)
-    path, left = os.path.join(top, "7_0_p1.h5"), os.path.join(top, ".7_0_p1.h5.merged")
-    os.rename(path, left)
-    with open(left, "rb") as f:
-        fcntl.flock(f, fcntl.LOCK_SH)
-        expect(0, *merge(prof, "-j", "7", "-S", cwd=d))
-        is_true("one that is being deleted is left alone", os.path.exists(left) and
-                steps(os.path.join(d, "job_7.h5"))["0"] == ["p2"], inputs(prof))
-    shutil.copy(os.path.join(GOLDEN, "7_0_p2.h5"), path)
-    st, err = merge(prof, "-j", "7.0", cwd=d)
-    is_true("where another file has its name, both stay", st == 1 and err.count(left) == 1 and
-            {"7_0_p1.h5", ".7_0_p1.h5.merged"} <= set(inputs(prof)), err)
-    os.unlink(path)
-    expect(0, *merge(prof, "-j", "7", cwd=d))
-    is_equal("it is merged, and goes", (inputs(prof), sorted(steps(os.path.join(d, "job_7.h5"))["0"])),
-             ([], ["p1", "p2"]))
-    put(prof, "7_0_p1.h5", ".8_0_p1.h5.merged", "p1")
-    expect(0, *merge(prof, "-j", "8", "--wait", "10", cwd=d))
-    is_equal("--wait knows it as a file in place", (inputs(prof), list(steps(os.path.join(d, "job_8.h5")))),
-             ([], ["0"]))
-    link = os.path.join(top, ".7_1_p9.h5.merged")
-    os.symlink("/etc/passwd", link)
-    put(prof, "7_0_p1.h5", "7_2_p1.h5")
-    st, err = merge(prof, "-j", "7", cwd=d)
-    is_true("a link is no leftover", st == 1 and err.count(link) == 1 and
-            inputs(prof) == [".7_1_p9.h5.merged"] and os.path.islink(link), err)
 
 
 def two_at_once_lose_nothing():
@@ -1558,9 +1562,11 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            a_job_that_is_merged_beside_its_files_is_said_to,
            restarted_runs_have_files_of_their_own, two_jobs_of_one_id_are_not_one,
            a_long_job_is_one, job_start_chooses,
+           a_file_without_any_start_is_of_the_job_that_is_chosen_only_if_it_is_the_only_one,
+           a_file_without_its_jobs_start_is_of_the_job_that_began_last_before,
            a_later_job_is_not_merged_into_the_file_of_an_earlier_one, a_job_file_is_extended,
            notes_in_a_job_file_stay, all_that_users_put_into_a_job_file_stays,
-           what_cannot_stay_in_a_job_file_is_named, what_else_a_file_holds_is_not_deleted,
+           references_in_a_job_file_stay, what_is_in_the_way_in_a_job_file_is_named, what_else_a_file_holds_is_not_deleted,
            a_job_file_that_goes_meanwhile_deletes_nothing, stocks_job_file_is_extended, the_same_again_is_fine,
            the_same_in_another_layout_is_the_same, other_content_is_refused_and_kept,
            what_a_table_differs_in_besides_rows_is_content,
@@ -1576,5 +1582,4 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            nothing_good_makes_no_file, full_disk_loses_nothing, unwritable_directory_loses_nothing,
            killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost,
            a_signal_that_ends_the_writer_ends_the_merge,  leftovers_are_removed_only_if_surely_ours,
-           a_file_that_comes_before_the_deletion_stays, what_a_killed_deletion_leaves_is_found,
-           two_at_once_lose_nothing, many_nodes_and_threads, with_processes_that_read])
+           a_file_that_comes_before_the_deletion_stays, two_at_once_lose_nothing, many_nodes_and_threads, with_processes_that_read])

@@ -13,12 +13,68 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/log.h"
+#include "base/options.h"
+#include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/read_errors.h"
 #include "identity/slurmjob.h"
 #include "jobfile/jobfile.h"
 #include "model/contents.h"
 #include "pool/pool.h"
 #include "view/items/items_print.h"
+
+/* ---- what several modes of sh5util say in the stock tool's words */
+
+/* Says that no file is of this job array, heterogeneous job or SLUID. */
+static void sh5_log_unresolved(const struct jobspec *spec)
+{
+	static const char *const kind_names[] = {
+		[JOBSPEC_ARRAY] = "Job array",
+		[JOBSPEC_HET] = "Het job",
+		[JOBSPEC_SLUID] = NULL,
+	};
+
+	if (kind_names[spec->kind])
+		log_error("error: %s IDs not supported, use regular job ID instead",
+			  kind_names[spec->kind]);
+	log_error("%s: no file says that it is of it", spec->text);
+}
+
+/* child_output__write, with the stock tool's words and status where the output cannot be made. */
+static int sh5_write(const char *path, const char *from, int (*fn)(void *arg, int fd, bool *keep),
+		     void *arg)
+{
+	int status;
+
+	options__overwrite();
+	status = child_output__write(path, from, &POOL_STREAM, fn, arg);
+	if (status >= 0)
+		return status;
+	log_error("error: Failed to create output file %s -- %s", path, strerror(-status));
+	return SH5_USAGE;
+}
+
+/* Opens the job file, or says that it failed. */
+static bool sh5_open(struct model_file *f, const char *path)
+{
+	int err = model_file__open(f, path);
+
+	if (!err)
+		return true;
+	log_error("error: Failed to open %s", path);
+	log_error("%s: %s", path, model_file__strerror(err));
+	return false;
+}
+
+/* Whether every step of -j and node of -N is in the file; says which one is not. */
+static bool sh5_all_there(const struct model_file *f, const char *path, const struct selection *sel)
+{
+	char missing[SELECT_MISSING];
+
+	if (!select__missing(f->reader, sel, missing))
+		return true;
+	log_error("error: %s: %s", path, missing);
+	return false;
+}
 
 /* A mode on one file. */
 struct work {
@@ -84,7 +140,7 @@ static int sh5_extract(const struct sh5_options *o, const struct sh5_file *f)
 		return SH5_FAILED;
 	w.to = path;
 	log_info("Extracting job data from %s into %s", f->path, path);
-	return sh5__write(path, f->path, write_series, &w);
+	return sh5_write(path, f->path, write_series, &w);
 }
 
 /* ---- sh5util -I: one item of a series, all tables side by side, in the stock tool's form */
@@ -146,9 +202,9 @@ static int write_item(void *arg, int fd, bool *keep)
 	bool all_there;
 	int status;
 
-	if (!sh5__open(&f, w->from))
+	if (!sh5_open(&f, w->from))
 		return SH5_USAGE;
-	all_there = sh5__all_there(&f, w->from, &w->o->sel);
+	all_there = sh5_all_there(&f, w->from, &w->o->sel);
 	status = extract_items(w, &f, &errors, fd);
 	*keep = status == SH5_OK;
 	read_errors__end(&errors, false);
@@ -180,7 +236,7 @@ static int sh5_items(const struct sh5_options *o, const struct sh5_file *f)
 		return SH5_FAILED;
 	log_info("Extracting '%s' from '%s' data from %s into %s", o->item, o->series_text, f->path,
 		 path);
-	return sh5__write(path, f->path, write_item, &w);
+	return sh5_write(path, f->path, write_item, &w);
 }
 
 /* ---- sh5util -L: the columns that all tables of a series have */
@@ -200,7 +256,7 @@ static int list_items(const struct work *w, const struct model_file *f)
 	const struct sh5_options *o = w->o;
 	struct read_errors errors = {.path = w->from};
 	struct contents *c = NULL;
-	int status = sh5__all_there(f, w->from, &o->sel) ? SH5_OK : SH5_FAILED, err;
+	int status = sh5_all_there(f, w->from, &o->sel) ? SH5_OK : SH5_FAILED, err;
 
 	err = contents__read(&c, f, &o->sel, o->series, true, read_errors__add, &errors);
 	if (err) {
@@ -222,7 +278,7 @@ static int list_file(void *arg)
 {
 	const struct work *w = arg;
 	struct model_file f;
-	int status = sh5__open(&f, w->from) ? list_items(w, &f) : SH5_USAGE;
+	int status = sh5_open(&f, w->from) ? list_items(w, &f) : SH5_USAGE;
 
 	model_file__close(&f);
 	return status;
@@ -296,7 +352,7 @@ static int sh5_merge(const struct sh5_options *o, const struct jobspec *specs, u
 	if (!dir)
 		profile_dir__find(&dir);
 	if (!dir && specs->kind != JOBSPEC_JOB)
-		sh5__log_unresolved(specs);
+		sh5_log_unresolved(specs);
 	if (!dir) {
 		log_error("error: Cannot read/parse acct_gather.conf");
 		return SH5_USAGE;
@@ -309,7 +365,7 @@ static int sh5_merge(const struct sh5_options *o, const struct jobspec *specs, u
 	status = check_dir(dir, o->user);
 	/* An id of an array or of a heterogeneous job might be one of another user. */
 	if (status && specs->kind != JOBSPEC_JOB)
-		sh5__log_unresolved(specs);
+		sh5_log_unresolved(specs);
 	return status ? status : merge(o, dir, specs, n);
 }
 
@@ -412,7 +468,7 @@ static int do_job(struct sh5_options *o, struct jobspec *specs, unsigned n)
 		status = do_job_of(o, specs, n);
 	if (status != SH5_UNRESOLVED)
 		return status;
-	sh5__log_unresolved(specs);
+	sh5_log_unresolved(specs);
 	return SH5_USAGE;
 }
 

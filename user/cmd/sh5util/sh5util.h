@@ -50,14 +50,4 @@ int sh5util__main(int argc, char **argv);
 /* False: the program ends with *status: help was printed, or an option is wrong, which was said. */
 bool sh5__options(int argc, char **argv, struct sh5_options *o, int *status);
 
-/* child_output__write, with the stock tool's words and status where the output cannot be made. */
-int sh5__write(const char *path, const char *from, int (*fn)(void *arg, int fd, bool *keep),
-	       void *arg);
-/* Opens the job file, or says that it failed. */
-bool sh5__open(struct model_file *f, const char *path);
-/* Whether every step of -j and node of -N is in the file; says which one is not. */
-bool sh5__all_there(const struct model_file *f, const char *path, const struct selection *sel);
-/* Says that no file is of this job array, heterogeneous job or SLUID. */
-void sh5__log_unresolved(const struct jobspec *spec);
-
 #endif

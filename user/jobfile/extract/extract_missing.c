@@ -50,19 +50,6 @@ int extract__name_damaged(struct extraction *x, const struct node_ref *ref, cons
 	return 0;
 }
 
-void extract__name_missing_column(struct extraction *x, const struct string_list *all,
-				  const char *column)
-{
-	const char *near = column_names__nearest(all, column);
-
-	x->result.missing++;
-	if (near)
-		log_error("%s: series %s has no column \"%s\"; did you mean \"%s\"?", x->path,
-			  x->series, column, near);
-	else
-		log_error("%s: series %s has no column \"%s\"", x->path, x->series, column);
-}
-
 /* Logs one line that names the nodes without the series. */
 static void name_lacking_nodes(struct extraction *x)
 {

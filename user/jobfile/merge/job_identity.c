@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Whether node-steps of one id are of one job. Ids come again: after a controller's reset, when
- * they wrap, with two clusters in one directory. What the files say of their job decides; where
- * they say nothing of its start, only times that no run of a job can have.
+ * they wrap, with two clusters in one directory. What the files say of their job decides. Files
+ * that do not say when their job began leave a doubt where one node has a step twice, or where no
+ * step began for months: then the user has to say which job to merge.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/log.h"
+#include "base/room.h"
 #include "hdf5/digest.h"
-#include "identity/layout.h"
-#include "identity/stepname.h"
 #include "jobfile/merge/merge_internal.h"
 
-#define LAUNCH_S   3600		  /* from a step's creation to the start of all its nodes */
-#define CLOCKS_S   300		  /* clocks of two nodes are apart at most */
-#define SAME_S	   2		  /* on one node, of files that say their start exactly, ... */
-#define ROUNDED_S  60		  /* and of others */
 #define GAP_S	   (60 * 86400LL) /* in a job, some step begins once in so long */
 #define NEAR_S	   3600		  /* the job's start as Slurm has it, and its first step's */
 #define NAMED_JOBS 4
 #define EPOCH_S	   946684800LL /* 2000: nothing that says it began before has had a clock */
+#define NO_JOB	   UINT_MAX
 
 static uint64_t text_of(const struct node_info *f, enum job_attr attr)
 {
@@ -47,26 +45,16 @@ static int64_t number_of(const struct node_info *f, enum job_attr attr)
 	return f->attrs[attr].known ? f->attrs[attr].i : -1;
 }
 
-/* The step's number, or for a step of a CgroupPattern one that stands for its name. */
-static uint64_t step_of(const char *name)
-{
-	uint32_t id;
-
-	return stepname__id(name, &id) ? digest__text(UINT32_MAX, name) : id;
-}
-
 void job_identity__read(struct merge_item *i, const struct node_info *info)
 {
 	struct job_identity o = {
 		.known = true,
-		.step = step_of(i->step),
 		.cluster = text_of(info, JOB_CLUSTER),
 		.sluid = text_of(info, JOB_SLUID),
 		.uid = number_of(info, JOB_UID),
 		.restart = number_of(info, JOB_RESTART),
 		.job_start = number_of(info, JOB_START),
 		.start = info->late || info->start_s < EPOCH_S ? -1 : info->start_s,
-		.exact = info->start_exact,
 	};
 
 	/* Slurm names no count in the first run: what else of its environment is there tells. */
@@ -76,45 +64,10 @@ void job_identity__read(struct merge_item *i, const struct node_info *info)
 	i->identity = o;
 }
 
-static bool on_one_node(const struct merge_item *a, const struct merge_item *b)
+/* What the files say of two jobs that differs, in words; "": they say that the job is one; NULL:
+ * they say too little. */
+static const char *difference(const struct job_identity *a, const struct job_identity *b)
 {
-	return !strcmp(a->node, b->node);
-}
-
-/* Slurm numbers the steps of a run as they come, and the batch script is there before them. Whether
- * the earlier of two steps began too late for that. */
-static bool out_of_order(const struct merge_item *x, const struct merge_item *y)
-{
-	const struct job_identity *a = &x->identity, *b = &y->identity;
-	const bool swap = b->step == STEP_BATCH || (a->step != STEP_BATCH && b->step < a->step);
-	const struct job_identity *first = swap ? b : a, *then = swap ? a : b;
-
-	if (then->step > STEP_MAX_NORMAL)
-		return false;
-	if (first->step == STEP_BATCH)
-		return first->start > then->start + (on_one_node(x, y) ? SAME_S : CLOCKS_S);
-	return first->start > then->start + LAUNCH_S;
-}
-
-/* Whether no job has two node-steps that begin at such times. */
-static bool times_differ(const struct merge_item *x, const struct merge_item *y, bool one_run)
-{
-	const struct job_identity *a = &x->identity, *b = &y->identity;
-	int64_t most = LAUNCH_S;
-
-	if (a->start < 0 || b->start < 0)
-		return false;
-	if (a->step != b->step)
-		return one_run && out_of_order(x, y);
-	if (on_one_node(x, y))
-		most = a->exact && b->exact ? SAME_S : ROUNDED_S;
-	return llabs(a->start - b->start) > most;
-}
-
-/* What of two jobs differs, in words; NULL: the node-steps may be of one. */
-static const char *difference(const struct merge_item *x, const struct merge_item *y)
-{
-	const struct job_identity *a = &x->identity, *b = &y->identity;
 	const bool runs_known = a->restart >= 0 && b->restart >= 0;
 
 	if (a->cluster && b->cluster && a->cluster != b->cluster)
@@ -122,60 +75,76 @@ static const char *difference(const struct merge_item *x, const struct merge_ite
 	if (a->uid >= 0 && b->uid >= 0 && a->uid != b->uid)
 		return "users";
 	if (runs_known && a->restart != b->restart)
-		return NULL;
+		return "";
 	if (a->sluid && b->sluid)
-		return a->sluid != b->sluid && runs_known ? "SLUIDs" : NULL;
+		return a->sluid != b->sluid && runs_known ? "SLUIDs" : "";
 	if (a->job_start >= 0 && b->job_start >= 0)
-		return a->job_start != b->job_start ? "starts" : NULL;
-	return times_differ(x, y, runs_known) ? "steps' times" : NULL;
+		return a->job_start != b->job_start ? "starts" : "";
+	return NULL;
 }
 
 /* Node-steps that may be of one job. */
 struct group {
-	int64_t start;		     /* of the job if one says it, else of its first step; -1 */
-	int64_t last;		     /* start of a step */
-	const struct merge_item **v; /* one of each step and identity */
+	int64_t start;		       /* of the job if one says it, else of its first step; -1 */
+	int64_t last;		       /* start of a step */
+	const struct job_identity **v; /* all that differ */
 	unsigned n;
 };
 
-static bool fits(const struct group *g, const struct merge_item *i)
+struct groups {
+	const struct merge_set *set;
+	struct group *v;
+	unsigned n;
+	const char *what; /* differs between two of them, in words */
+};
+
+/* Whether the job has this step of this node already, and it began at another time. */
+static bool is_twice(const struct merge_set *s, const struct merge_item *i, unsigned job)
 {
-	if (g->last >= 0 && i->identity.start - g->last > GAP_S)
-		return false;
-	for (unsigned k = 0; k < g->n; k++)
-		if (difference(g->v[k], i))
-			return false;
-	return true;
+	const struct merge_item *v = i, *end = s->items + s->nitems;
+
+	while (v > s->items && merge_item__same_node(v - 1, i))
+		v--;
+	for (; v < end && merge_item__same_node(v, i); v++)
+		if (v->identity.job == job && v->identity.start >= 0 &&
+		    v->identity.start != i->identity.start &&
+		    !difference(&v->identity, &i->identity))
+			return true;
+	return false;
 }
 
-/* Two groups are apart by what differs, or by months between their steps. */
-static const char *groups_difference(const struct group *a, const struct group *b)
+/* Why an item is of another job, in words; NULL: it may be of this one. */
+static const char *misfit(const struct groups *gs, unsigned job, const struct merge_item *i)
 {
-	const char *what = NULL;
+	const struct group *g = &gs->v[job];
+	const int64_t start = i->identity.start;
 
-	for (unsigned i = 0; i < a->n; i++)
-		for (unsigned k = 0; !what && k < b->n; k++)
-			what = difference(a->v[i], b->v[k]);
-	return what ? what : "steps' times";
+	for (unsigned k = 0; k < g->n; k++) {
+		const char *what = difference(g->v[k], &i->identity);
+
+		if (what && *what)
+			return what;
+	}
+	return start >= 0 && g->last >= 0 && (start - g->last > GAP_S || is_twice(gs->set, i, job))
+		       ? "steps' times"
+		       : NULL;
 }
 
-static bool is_known(const struct group *g, const struct merge_item *i)
+static bool is_known(const struct group *g, const struct job_identity *b)
 {
-	for (unsigned k = g->n; k-- > 0;) {
-		const struct job_identity *a = &g->v[k]->identity, *b = &i->identity;
+	for (unsigned k = 0; k < g->n; k++) {
+		const struct job_identity *a = g->v[k];
 
-		if (a->step == b->step && a->cluster == b->cluster && a->sluid == b->sluid &&
-		    a->uid == b->uid && a->restart == b->restart && a->job_start == b->job_start &&
-		    (a->start < 0) == (b->start < 0))
+		if (a->cluster == b->cluster && a->sluid == b->sluid && a->uid == b->uid &&
+		    a->restart == b->restart && a->job_start == b->job_start)
 			return true;
 	}
 	return false;
 }
 
-static int join_group(struct group *g, const struct merge_item *i)
+static int join_group(struct group *g, const struct job_identity *o)
 {
-	const struct job_identity *o = &i->identity;
-	const struct merge_item **v;
+	const struct job_identity **v;
 
 	if (o->start >= 0)
 		g->last = o->start;
@@ -183,22 +152,15 @@ static int join_group(struct group *g, const struct merge_item *i)
 		g->start = o->job_start;
 	else if (g->start < 0)
 		g->start = o->start;
-	if (is_known(g, i))
+	if (is_known(g, o))
 		return 0;
-	if (!(g->n & (g->n - 1))) {
-		v = realloc(g->v, (g->n ? 2 * g->n : 1) * sizeof(void *));
-		if (!v)
-			return -ENOMEM;
-		g->v = v;
-	}
-	g->v[g->n++] = i;
+	v = room__grown(g->v, g->n, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	g->v = v;
+	g->v[g->n++] = o;
 	return 0;
 }
-
-struct groups {
-	struct group *v;
-	unsigned n;
-};
 
 static void groups_free(struct groups *g)
 {
@@ -211,7 +173,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct job_identity *x = &(*(struct merge_item *const *)a)->identity;
 	const struct job_identity *y = &(*(struct merge_item *const *)b)->identity;
-	/* What does not say its start comes last: it fits to any. */
+	/* What does not say its start comes last: it may be of any. */
 	const uint64_t s = (uint64_t)x->start, t = (uint64_t)y->start;
 
 	return s < t ? -1 : s > t;
@@ -219,7 +181,7 @@ static int by_start(const void *a, const void *b)
 
 static struct group *add_group(struct groups *gs)
 {
-	struct group *v = realloc(gs->v, (gs->n + 1) * sizeof(*v));
+	struct group *v = room__grown(gs->v, gs->n, sizeof(*v));
 
 	if (!v)
 		return NULL;
@@ -229,20 +191,30 @@ static struct group *add_group(struct groups *gs)
 	return v;
 }
 
-/* Puts an item into the group of its job: of several possible jobs, the one that began last. */
+/* Puts an item into the group of its job. No other job has the id while a job has it: of several
+ * possible jobs it is the one that began last before the item did. */
 static int put_item(struct groups *gs, struct merge_item *i)
 {
 	struct group *g = NULL;
+	unsigned possible = 0;
 
-	for (unsigned k = gs->n; !g && k-- > 0;)
-		if (fits(&gs->v[k], i))
+	for (unsigned k = 0; k < gs->n; k++) {
+		const char *what = misfit(gs, k, i);
+
+		possible += !what;
+		if (what)
+			gs->what = what;
+		else
 			g = &gs->v[k];
+	}
+	if (possible > 1 && i->identity.start < 0)
+		return 0;
 	if (!g)
 		g = add_group(gs);
 	if (!g)
 		return -ENOMEM;
 	i->identity.job = (unsigned)(g - gs->v);
-	return join_group(g, i);
+	return join_group(g, &i->identity);
 }
 
 static int make_groups(struct groups *gs, struct merge_set *s)
@@ -251,9 +223,12 @@ static int make_groups(struct groups *gs, struct merge_set *s)
 	int err = order ? 0 : -ENOMEM;
 	unsigned n = 0;
 
-	for (unsigned i = 0; !err && i < s->nitems; i++)
+	gs->set = s;
+	for (unsigned i = 0; !err && i < s->nitems; i++) {
+		s->items[i].identity.job = NO_JOB;
 		if (s->items[i].identity.known)
 			order[n++] = &s->items[i];
+	}
 	if (n)
 		qsort(order, n, sizeof(void *), by_start);
 	for (unsigned i = 0; !err && i < n; i++)
@@ -262,26 +237,20 @@ static int make_groups(struct groups *gs, struct merge_set *s)
 	return err;
 }
 
-static void append_start(char *text, size_t size, int64_t start)
-{
-	const size_t at = strlen(text);
-	const time_t t = (time_t)start;
-	struct tm tm;
-
-	if (at + 40 > size)
-		return;
-	strcpy(text + at, at ? " and " : "");
-	if (start < 0 || !localtime_r(&t, &tm))
-		strcat(text, "an unknown time");
-	else
-		strftime(text + strlen(text), size - strlen(text), "%Y-%m-%dT%H:%M:%S", &tm);
-}
-
 static void starts_text(const struct groups *gs, char *text, size_t size)
 {
+	size_t at = 0;
+
 	*text = 0;
-	for (unsigned i = 0; i < gs->n && i < NAMED_JOBS; i++)
-		append_start(text, size, gs->v[i].start);
+	for (unsigned i = 0; i < gs->n && i < NAMED_JOBS; i++) {
+		const time_t start = (time_t)gs->v[i].start;
+		char time[40] = "an unknown time";
+		struct tm tm;
+
+		if (start >= 0 && localtime_r(&start, &tm))
+			strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%S", &tm);
+		at += (size_t)snprintf(text + at, size - at, "%s%s", i ? " and " : "", time);
+	}
 }
 
 int job_identity__check(struct merge_set *s)
@@ -295,8 +264,8 @@ int job_identity__check(struct merge_set *s)
 		log_error(
 			"job %u: the files in %s%s are of %u jobs of that id, whose %s differ and "
 			"which began at %s: nothing is merged; %s",
-			s->job, s->where, s->extends ? " and the job file" : "", gs.n,
-			groups_difference(&gs.v[0], &gs.v[1]), starts,
+			s->job, s->where, s->extends ? " and the job file" : "", gs.n, gs.what,
+			starts,
 			gs.v[0].start == gs.v[1].start
 				? "move the files of one to another directory"
 				: "--job-start TIME chooses one");
@@ -323,29 +292,32 @@ static unsigned nearest(const struct groups *gs, int64_t start)
 	return best;
 }
 
-/* What is of another job is not of the set; of what cannot be read it is said when it is merged. */
+/* Leaves what is of the job, and what cannot be read, of which it is said when it is merged. */
 static int keep_job(struct merge_set *s, unsigned job)
 {
 	unsigned n = 0;
+	int err = 0;
 
-	for (unsigned i = 0; i < s->nitems; i++) {
-		struct merge_item *v = &s->items[i];
+	for (unsigned i = 0; !err && i < s->nitems; i++) {
+		struct merge_item *v = &s->items[i], other = s->items[n];
 
-		bool wanted = !v->identity.known || v->identity.job == job;
-
-		if (!wanted && !v->file)
-			return -EEXIST;
-		if (wanted) {
-			struct merge_item other = s->items[n];
-
+		if (!v->identity.known || v->identity.job == job) {
 			s->items[n++] = *v;
 			*v = other;
+		} else if (!v->file) {
+			err = -EEXIST;
+		} else if (v->identity.job == NO_JOB) {
+			log_warn("%s/%s: says neither its job's start nor its own, and may be of "
+				 "another job of that id: left alone",
+				 s->where, v->file);
+			s->refused++;
+			err = merge_set__add_absent(s, v->step, v->node);
 		}
 	}
 	/* Those behind are freed with the set. */
 	s->nothers = s->nitems - n;
 	s->nitems = n;
-	return 0;
+	return err;
 }
 
 int job_identity__choose(struct merge_set *s, int64_t start, const char *output)
@@ -360,10 +332,12 @@ int job_identity__choose(struct merge_set *s, int64_t start, const char *output)
 		log_error("--job-start: job %u in %s began at %s", s->job, s->where,
 			  *starts ? starts : "a time that no file says");
 		err = -ENOENT;
-	} else if (!err && keep_job(s, chosen)) {
-		log_error("%s: is there already, of another job %u: -o gives this one another name",
-			  output, s->job);
-		err = -EEXIST;
+	} else if (!err) {
+		err = keep_job(s, chosen);
+		if (err == -EEXIST)
+			log_error("%s: is there already, of another job %u: -o gives this one "
+				  "another name",
+				  output, s->job);
 	}
 	groups_free(&gs);
 	return err;

@@ -3,6 +3,7 @@
 #include "jobfile/merge/merge.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,504 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/foreign.h"
 #include "base/log.h"
+#include "base/progress.h"
+#include "base/read_note.h"
 #include "base/str.h"
+#include "hdf5/h5util.h"
+#include "identity/stepname.h"
 #include "jobfile/merge/merge_internal.h"
 #include "pool/pool.h"
+
+/* ---- one job file, from scanning its inputs to deleting them */
+
+struct job {
+	const struct merge_opts *o;
+	struct merge_set *set;
+	struct merge_report *st;
+	struct merge_output output;
+	struct reader *old;
+	struct merge_tree *tree;
+	struct merge_metadata *metadata;
+	struct progress progress;
+	bool check; /* something is lost if the output is not what was copied */
+	unsigned processes;
+	struct merge_item *last; /* that was copied */
+	unsigned copied;	 /* files, not what was in the job file before */
+	bool keeps;		 /* the old job file has all of it */
+	struct copying *shared;
+};
+
+/* What the child that copies leaves. */
+struct copying {
+	int err;
+	bool any, keeps;
+	unsigned copied, refused;
+};
+
+/* Says what is wrong with a file, which stays where it is. */
+static int refuse_file(struct job *j, struct merge_item *i, const char *trouble)
+{
+	if (!i->done->named) {
+		progress__clear(&j->progress);
+		log_warn("%s/%s: %s: left alone", j->set->where, i->file, trouble);
+	}
+	i->done->named = true;
+	i->state = ITEM_REFUSED;
+	j->set->refused++;
+	return merge_set__add_absent(j->set, i->step, i->node);
+}
+
+static int write_failed(struct job *j, int err)
+{
+	progress__clear(&j->progress);
+	log_error("%s: cannot be written: %s; nothing was deleted", j->output.path, strerror(-err));
+	return err;
+}
+
+static int add_old_nodes(struct job *j)
+{
+	struct merge_set *set = j->set;
+	struct merge_item *v = realloc(set->items, (set->nitems + j->old->nnodes) * sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	set->items = v;
+	for (unsigned s = 0; s < j->old->nsteps; s++) {
+		const struct reader_step *step = &j->old->steps[s];
+
+		for (unsigned n = 0; n < step->nodes.n; n++) {
+			v = &set->items[set->nitems++];
+			*v = (struct merge_item){
+				.step = strdup(step->name),
+				.node = strdup(step->nodes.v[n]),
+			};
+			if (!v->step || !v->node)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static bool is_of_other_job(hid_t file, uint32_t job)
+{
+	hid_t attr = H5Aexists(file, "Job Id") > 0 ? H5Aopen(file, "Job Id", H5P_DEFAULT)
+						   : H5I_INVALID_HID;
+	int64_t id = job;
+
+	if (attr < 0)
+		return false;
+	if (H5Aread(attr, H5T_NATIVE_INT64, &id) < 0)
+		id = -1;
+	H5Aclose(attr);
+	return id != job;
+}
+
+static int add_old_missing(struct job *j)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < j->old->nsteps; i++) {
+		char *path;
+		hid_t g;
+
+		if (asprintf(&path, "/Steps/%s", j->old->steps[i].name) < 0)
+			return -ENOMEM;
+		g = H5Gopen2(j->old->file, path, H5P_DEFAULT);
+		free(path);
+		if (g < 0)
+			continue;
+		err = merge_metadata__add_missing(j->metadata, j->old->steps[i].name, g);
+		H5Gclose(g);
+	}
+	return err;
+}
+
+static int open_old(struct job *j)
+{
+	char path[64];
+	int err;
+
+	if (j->output.old < 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->output.old);
+	err = reader__open(&j->old, path);
+	if (err || !j->old->merged || is_of_other_job(j->old->file, j->set->job)) {
+		log_error("%s: is there already, and no job file of job %u: it is not touched",
+			  j->output.path, j->set->job);
+		return -EEXIST;
+	}
+	j->set->extends = true;
+	err = add_old_nodes(j);
+	if (!err)
+		err = add_old_missing(j);
+	if (!err)
+		merge_set__sort(j->set);
+	return err;
+}
+
+/* Whether two are copies of each other. Only one may have totals: an earlier merge computed them.
+ */
+static bool same_content(const struct merge_item *a, const struct merge_item *b)
+{
+	return a->body == b->body && (!a->totals || !b->totals || a->totals == b->totals);
+}
+
+/* The output has a node of that name already. */
+static int compare_with_last(struct job *j, struct merge_item *i)
+{
+	if (!same_content(j->last, i))
+		return refuse_file(j, i, "the job file has other content under this step and node");
+	i->state = ITEM_KNOWN;
+	j->st->known++;
+	return 0;
+}
+
+/* If this process does not survive the copying, the merge is done again without that file. */
+static void begin_copy(struct job *j, const struct merge_item *i)
+{
+	char path[1024];
+
+	snprintf(j->set->copying, MERGE_NAME_MAX + 1, "%s", i->file ? i->file : "");
+	if (!i->file) {
+		read_note__file_of(j->output.path, j->output.old_stamp.bytes);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/%s", j->set->where, i->file);
+	read_note__file_of(path, i->stamp.bytes);
+}
+
+static int copy_file(struct job *j, struct merge_item *i, const struct merge_result *r)
+{
+	int fd = merge_file__open(j->set->dir, i->file, &i->stamp, NULL), err;
+	hid_t file;
+
+	if (fd < 0)
+		return fd == -ENOMEM ? fd : -ESTALE;
+	file = merge_file__open_h5(fd);
+	err = file < 0 ? -ESTALE : merge_tree__copy(j->tree, file, i->node, i, r);
+	if (file >= 0)
+		H5Fclose(file);
+	close(fd);
+	return err;
+}
+
+/* The tree is made with the first node, which says how long its tables are. */
+static int start_tree(struct job *j, const struct merge_result *r)
+{
+	int err = merge_output__copy_old(&j->output);
+
+	if (err)
+		return err;
+	return j->old ? merge_tree__extend(&j->tree, j->output.fd)
+		      : merge_tree__create(&j->tree, j->output.fd, r->info.chunks);
+}
+
+static int in_the_way(struct job *j)
+{
+	progress__clear(&j->progress);
+	log_error("%s: has another object where a merge writes %s; the file is not touched, and "
+		  "nothing merged",
+		  j->output.path, merge_tree__in_the_way(j->tree));
+	return -EEXIST;
+}
+
+static int copy_item(struct job *j, struct merge_item *i, const struct merge_result *r)
+{
+	int err = j->tree ? 0 : start_tree(j, r);
+
+	begin_copy(j, i);
+	if (!err)
+		err = i->file ? copy_file(j, i, r) : merge_tree__complete(j->tree, i, r);
+	if (err == -EBADMSG && i->file)
+		return -EAGAIN;
+	*j->set->copying = 0;
+	if (err == -ESTALE && i->file)
+		return refuse_file(j, i, "changed while it was read, or damaged");
+	if (err == -EEXIST && j->tree)
+		return in_the_way(j);
+	if (err)
+		return write_failed(j, err == -EBADMSG ? -EIO : err);
+	i->state = ITEM_COPIED;
+	j->last = i;
+	j->copied += i->file != NULL;
+	return merge_metadata__add(j->metadata, i, r);
+}
+
+static int merge_item(struct job *j, struct merge_item *i, const struct merge_result *r)
+{
+	bool again;
+	int err;
+
+	if (r->err && !i->file) {
+		progress__clear(&j->progress);
+		log_error("%s: step %s, node %s: %s; the file is not touched, and nothing merged",
+			  j->output.path, i->step, i->node, r->trouble);
+		return -EBADMSG;
+	}
+	if (r->err)
+		return refuse_file(j, i, r->trouble);
+	i->stamp = r->stamp;
+	i->body = r->info.body;
+	i->totals = r->info.totals;
+	job_identity__read(i, &r->info);
+	/* Before it is said that they are not the same, for they need not be. */
+	again = j->last && merge_item__same_node(j->last, i);
+	err = again && !same_content(j->last, i) ? job_identity__check(j->set) : 0;
+	if (err)
+		return err;
+	return again ? compare_with_last(j, i) : copy_item(j, i, r);
+}
+
+static int start_scan(struct job *j, struct merge_scan **out)
+{
+	int err = merge_scan__start(out, j->set, j->output.old, j->output.path, false,
+				    j->processes > 1 ? j->processes - 1 : 1);
+
+	if (err)
+		log_error("%s: no process to read with: %s", j->output.path, strerror(-err));
+	return err;
+}
+
+/* Chooses the job that is meant, where several jobs have the id. */
+static int choose_job(struct job *j)
+{
+	const struct merge_result *r;
+	struct merge_scan *scan = NULL;
+	int err = j->o->job_start ? start_scan(j, &scan) : 0;
+
+	if (err || !scan)
+		return err;
+	for (unsigned i = 0; !err && i < j->set->nitems; i++) {
+		err = merge_scan__next(scan, &r);
+		if (!err && !r->err)
+			job_identity__read(&j->set->items[i], &r->info);
+	}
+	merge_scan__free(scan);
+	if (err)
+		log_error("%s: %s", j->output.path, strerror(-err));
+	return err ? err : job_identity__choose(j->set, j->o->job_start, j->output.path);
+}
+
+static int copy_all(struct job *j)
+{
+	const struct merge_result *r;
+	struct merge_scan *scan = NULL;
+	int err = start_scan(j, &scan);
+
+	for (unsigned i = 0; !err && i < j->set->nitems; i++) {
+		err = merge_scan__next(scan, &r);
+		if (err)
+			log_error("%s: %s", j->output.path, strerror(-err));
+		else
+			err = merge_item(j, &j->set->items[i], r);
+		progress__at(&j->progress, i + 1);
+	}
+	merge_scan__free(scan);
+	return err;
+}
+
+static int finish_tree(struct job *j)
+{
+	char path[64];
+	int err = 0, closed;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->output.fd);
+	read_note__file(path);
+	err = merge_metadata__write(j->metadata, j->set, j->o->user, j->tree);
+	closed = merge_tree__close(j->tree);
+	j->tree = NULL;
+	if (!err)
+		err = closed;
+	if (!err)
+		err = merge_output__sync(&j->output);
+	return err ? write_failed(j, err) : 0;
+}
+
+/* Another file may have come under the name of the one that was merged: it stays. */
+static void delete_input(struct job *j, struct merge_item *i)
+{
+	struct merge_stamp is;
+	struct stat st;
+	int err = fstatat(j->set->dir, i->file, &st, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
+
+	if (!err) {
+		is = merge_file__stamp(&st);
+		err = !merge_file__same(&is, &i->done->stamp) ? -ESTALE
+		      : unlinkat(j->set->dir, i->file, 0)     ? -errno
+							      : 0;
+	}
+	if (!err) {
+		j->st->deleted++;
+		return;
+	}
+	log_warn("%s/%s: is merged, but cannot be deleted: %s", j->set->where, i->file,
+		 err == -ESTALE ? "it has changed meanwhile" : strerror(-err));
+	j->set->refused++;
+}
+
+static void delete_inputs(struct job *j)
+{
+	for (unsigned i = 0; i < j->set->nitems; i++) {
+		struct merge_item *item = &j->set->items[i];
+
+		if (item->done->state == ITEM_COPIED || item->done->state == ITEM_KNOWN)
+			delete_input(j, item);
+	}
+}
+
+/* The output could not be put in its place. Returns err. */
+static int give_up(struct job *j, int err)
+{
+	if (err != -ESTALE && err != -EEXIST)
+		return write_failed(j, err);
+	log_error("%s: was changed by another program meanwhile: given up; nothing was deleted",
+		  j->output.path);
+	return err;
+}
+
+/* The existing job file holds everything already, and only has to be safe on disk. */
+static int keep_old(struct job *j)
+{
+	int err = merge_output__keep(&j->output);
+
+	if (err)
+		return give_up(j, err);
+	log_info("%s: has all of it already", j->output.path);
+	return 0;
+}
+
+/* ---- in the child that copies */
+
+/* Nothing is known of the output until it has been read once more. */
+static int compare_output(struct job *j)
+{
+	int err =
+		j->check ? merge_scan__compare(j->set, &j->output, &j->progress, j->processes) : 0;
+
+	if (!err)
+		log_debug(j->check ? "%s: compared: every node is as it was scanned"
+				   : "%s: not compared: the inputs stay, and it replaces nothing",
+			  j->output.path);
+	return err;
+}
+
+static int copy_items(struct job *j)
+{
+	int err = copy_all(j);
+
+	if (err || !j->last)
+		return err; /* every file has been named */
+	err = job_identity__check(j->set);
+	if (err)
+		return err;
+	j->keeps = j->old && !j->copied && !j->set->refused;
+	if (j->keeps)
+		return 0;
+	err = finish_tree(j);
+	return err ? err : compare_output(j);
+}
+
+static void leave_result(struct job *j, int err)
+{
+	*j->shared = (struct copying){.err = err,
+				      .any = j->last != NULL,
+				      .keeps = j->keeps,
+				      .copied = j->copied,
+				      .refused = j->set->refused};
+	for (unsigned i = 0; i < j->set->nitems; i++) {
+		const struct merge_item *item = &j->set->items[i];
+
+		if (item->file) {
+			item->done->state = item->state;
+			item->done->stamp = item->stamp;
+		}
+	}
+}
+
+static int copy_job(void *arg)
+{
+	struct job *j = arg;
+	int err;
+
+	pool__has_workers();
+	h5__init();
+	h5__keep_memory();
+	err = merge_metadata__new(&j->metadata);
+	if (!err)
+		err = open_old(j);
+	if (!err)
+		err = choose_job(j);
+	progress__begin(&j->progress, "merging", (j->check ? 2 : 1) * (uint64_t)j->set->nitems);
+	if (!err)
+		err = copy_items(j);
+	progress__clear(&j->progress);
+	merge_tree__close(j->tree);
+	merge_metadata__free(j->metadata);
+	reader__free(j->old);
+	leave_result(j, err);
+	return 0;
+}
+
+/* ---- the child that opens, names and deletes */
+
+/* What was copied gets its name. */
+static int publish(struct job *j)
+{
+	int err = j->keeps ? keep_old(j) : merge_output__commit(&j->output);
+
+	if (err)
+		return j->keeps ? err : give_up(j, err);
+	j->st->outputs++;
+	j->st->nodes += j->copied;
+	if (j->copied)
+		log_info("%s: %u node-step file%s merged%s", j->output.path, j->copied,
+			 j->copied == 1 ? "" : "s",
+			 j->set->refused ? "; what is named above is not in it" : "");
+	if (!j->o->keep)
+		delete_inputs(j);
+	return 0;
+}
+
+/* A death of that child is this one's, too. */
+static int copy_in_child(struct job *j)
+{
+	int died;
+
+	for (unsigned i = 0; i < j->set->nitems; i++)
+		j->set->items[i].done->state =
+			ITEM_NEW; /* whatever an earlier try has made of it */
+	died = pool__try(copy_job, j, &POOL_STREAM);
+	if (died == -EBADMSG || died == -ETIME || died == -EOWNERDEAD || died == -EINTR)
+		pool__follow_signal();
+	if (died)
+		return write_failed(j, died < 0 && died != -EAGAIN ? died : -EIO);
+	j->copied = j->shared->copied;
+	j->keeps = j->shared->keeps;
+	j->set->refused = j->shared->refused;
+	return j->shared->err;
+}
+
+/* One job file. 0, 1, or -errno (logged); -EAGAIN (not logged): the file that
+ * set->copying names has to be left out. */
+static int job_run(const struct merge_opts *o, struct merge_set *s, const char *output,
+		   struct merge_report *st)
+{
+	struct job j = {.o = o, .set = s, .st = st};
+	int err = merge_output__begin(&j.output, output);
+
+	if (err)
+		return err;
+	j.processes = merge_scan__processes(o->threads, s->nitems);
+	j.check = j.output.old >= 0 || !o->keep;
+	j.shared = pool__share(sizeof(*j.shared));
+	err = j.shared ? copy_in_child(&j) : write_failed(&j, -ENOMEM);
+	if (!err && j.shared->any)
+		err = publish(&j);
+	pool__unshare(j.shared, sizeof(*j.shared));
+	merge_output__end(&j.output);
+	return err;
+}
 
 #define FULL_BYTES 65536u /* left on a file system that counts as full */
 
@@ -95,8 +589,7 @@ static int write_in_child(void *arg)
 {
 	struct work *w = arg;
 
-	foreign__confine_with(NULL); /* it opens files only to delete them */
-	w->out->err = merge_job__run(w->o, w->set, w->output, &w->out->st);
+	w->out->err = job_run(w->o, w->set, w->output, &w->out->st);
 	w->out->refused = w->set->refused;
 	return 0;
 }

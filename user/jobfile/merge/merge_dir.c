@@ -296,33 +296,12 @@ static int add_running(struct scan *c, struct merge_set *s, const char *file,
 	return merge_set__add_absent(s, stepname__group(m->step), m->node);
 }
 
-/* One that could not be given its name back. */
-static int add_leftover(struct scan *c, const char *name, const char *plain)
-{
-	struct merge_name m;
-	struct merge_set *s;
-
-	merge_name__parse(plain, &m);
-	if (!wanted(c, m.job, m.step))
-		return 0;
-	s = set_of(c, m.job);
-	if (!s)
-		return -ENOMEM;
-	log_warn("%s/%s: left by a merge that was killed, and cannot be %s again: rename it",
-		 c->where, name, plain);
-	s->refused++;
-	return 0;
-}
-
 static int add_name(struct scan *c, const char *name)
 {
-	char plain[MERGE_NAME_MAX + 1];
 	struct merge_name m;
 	enum merge_name_kind kind = merge_name__parse(name, &m);
 	struct merge_set *s;
 
-	if (kind == NAME_OTHER && merge_delete__is_leftover(name, plain))
-		return add_leftover(c, name, plain);
 	if (kind == NAME_OTHER || !wanted(c, m.job, kind == NAME_FOREIGN ? NULL : m.step))
 		return 0;
 	s = set_of(c, m.job);
@@ -347,9 +326,7 @@ static int list_names(struct scan *c)
 	if (!d)
 		return -errno;
 	while ((errno = 0, e = readdir(d))) {
-		char plain[MERGE_NAME_MAX + 1];
-
-		err = string_list__append(&c->names, merge_delete__name(c->dir, e->d_name, plain));
+		err = string_list__append(&c->names, e->d_name);
 		if (err)
 			return err;
 	}
@@ -441,12 +418,26 @@ static void name_missing(const struct merge_opts *o, struct merge_sets *sets, co
 			log_missing(o, &o->specs[i], where);
 }
 
+/* The nodes of the job file that is there come first; files of the same name are compared. */
 static int by_step_node(const void *a, const void *b)
 {
 	const struct merge_item *x = a, *y = b;
 	int d = stepname__cmp(x->step, y->step);
 
-	return d ? d : strverscmp(x->node, y->node);
+	if (!d)
+		d = strverscmp(x->node, y->node);
+	return d ? d : (x->file != NULL) - (y->file != NULL);
+}
+
+void merge_set__sort(struct merge_set *s)
+{
+	if (s->nitems)
+		qsort(s->items, s->nitems, sizeof(*s->items), by_step_node);
+}
+
+bool merge_item__same_node(const struct merge_item *a, const struct merge_item *b)
+{
+	return !strcmp(a->node, b->node) && !stepname__cmp(a->step, b->step);
 }
 
 static int by_job(const void *a, const void *b)
@@ -504,9 +495,7 @@ int merge_dir__find(const struct merge_opts *o, struct merge_sets *out)
 	if (!err)
 		name_missing(o, out, where);
 	for (unsigned i = 0; i < out->n; i++)
-		if (out->v[i].nitems)
-			qsort(out->v[i].items, out->v[i].nitems, sizeof(*out->v[i].items),
-			      by_step_node);
+		merge_set__sort(&out->v[i]);
 	if (out->n)
 		qsort(out->v, out->n, sizeof(*out->v), by_job);
 	return err;

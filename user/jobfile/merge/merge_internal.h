@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the files of a merge share. The process of the program finds the files (merge_dir.c) and has
- * a limited child make each job file (merge_job.c). That child opens the output and has another one
+ * a limited child make each job file (merge.c). That child opens the output and has another one
  * write it, which opens the files of others, and then may do no more than that: it has workers scan
  * every node (merge_scan.c), copies the nodes one by one (merge_tree.c), and has workers compare
  * the copies with what was scanned (merge_scan.c). The first child, which parses nothing, gives the
@@ -43,14 +43,12 @@ enum merge_state {
 /* What a node says of its job; 0 or -1 where it does not. */
 struct job_identity {
 	bool known;		 /* the node has been read */
-	bool exact;		 /* start is not from rounded times of rows */
-	uint64_t step;		 /* Slurm's number, else a digest of its name */
 	uint64_t cluster, sluid; /* digests */
 	int64_t uid;
 	int64_t restart;   /* the run of a job that is requeued, from 0 on */
 	int64_t job_start; /* unix time, as Slurm has it */
 	int64_t start;	   /* of the step on this node */
-	unsigned job;	   /* out: which of the jobs that the files of the id are of */
+	unsigned job; /* out: of the jobs that the files of the id are of, which; UINT_MAX: none */
 };
 
 /* What becomes of a file: memory of all tries and processes of a merge. */
@@ -122,6 +120,10 @@ struct merge_sets {
 int merge_dir__find(const struct merge_opts *o, struct merge_sets *out);
 void merge_dir__free(struct merge_sets *sets);
 int merge_set__add_absent(struct merge_set *s, const char *step, const char *node);
+/* By step and node. */
+void merge_set__sort(struct merge_set *s);
+/* Whether both are of one step on one node: such items are neighbours in a set. */
+bool merge_item__same_node(const struct merge_item *a, const struct merge_item *b);
 
 /* merge_file.c: opens a file of the set for reading; *is if not NULL. -ELOOP: a link; -EBADMSG: no
  * regular file; -EBUSY: its writer has it open; -ESTALE: not the file that `was` describes. */
@@ -132,16 +134,7 @@ struct merge_stamp merge_file__stamp(const struct stat *st);
 /* Whether both are of one file that nobody has written to in between. */
 bool merge_file__same(const struct merge_stamp *a, const struct merge_stamp *b);
 
-/* merge_delete.c: deletes a file that is merged. 0; -ESTALE: another one has the name, and keeps
- * it; -EXDEV: another one has lost its name, and is .NAME.merged; else -errno. */
-int merge_delete__file(int dir, const char *name, const struct merge_stamp *was);
-/* Whether a merge that was killed has left it; plain: the name that it had. */
-bool merge_delete__is_leftover(const char *name, char plain[MERGE_NAME_MAX + 1]);
-/* The name of a file in a directory; a leftover gets the name back that it had. "": another merge
- * is just deleting it. */
-const char *merge_delete__name(int dir, const char *name, char plain[MERGE_NAME_MAX + 1]);
-
-/* merge_result.c: what a worker found of an item; pointers are good until the next one. */
+/* merge_scan.c: what a worker found of an item; pointers are good until the next one. */
 struct merge_result {
 	int err; /* -EBADMSG with trouble, or -errno of opening */
 	struct merge_stamp stamp;
@@ -178,29 +171,27 @@ struct merge_tree;
 
 /* chunks: of the longest table that is to be expected. */
 int merge_tree__create(struct merge_tree **out, int fd, uint64_t chunks);
+/* fd holds a job file, to which nodes are added. */
+int merge_tree__extend(struct merge_tree **out, int fd);
 /* Copies a node from a group of another file: everything in it, its totals where it has none.
- * -EBADMSG: the library cannot copy it. */
+ * -EBADMSG: the library cannot copy it; -EEXIST: the job file that is extended has something else
+ * in its place, which merge_tree__in_the_way() names. */
 int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
 		     const struct merge_result *r);
+/* Adds what a merge adds to a node, to one that is there. Errors as above. */
+int merge_tree__complete(struct merge_tree *t, const struct merge_item *i,
+			 const struct merge_result *r);
+const char *merge_tree__in_the_way(const struct merge_tree *t);
+/* Removes an attribute, if it is there, of the root or, with a step's group name, of that step. */
+int merge_tree__forget(struct merge_tree *t, const char *step, const char *name);
 /* Writes an attribute of the root or, with a step's group name, of that step. */
 int merge_tree__number(struct merge_tree *t, const char *step, const char *name, int64_t v,
 		       bool wide);
 int merge_tree__text(struct merge_tree *t, const char *step, const char *name, const char *text);
-hid_t merge_tree__file(const struct merge_tree *t);
 int merge_tree__close(struct merge_tree *t);
-
-/*
- * merge_keep.c: copies every attribute, object and link that the new file does not have, when all
- * else is written. 0; else *object says what cannot be kept: -EEXIST: the new file has another
- * thing of that name; -ENOTSUP: it is of a kind that no copy keeps.
- */
-int merge_keep__others(hid_t old, hid_t into, char *object, size_t len);
 
 /* merge_metadata.c: attributes of the job and its steps. */
 struct merge_metadata;
-
-/* Whether an attribute of a step, or else of the root, is one that a merge writes. */
-bool merge_metadata__writes(bool step, const char *name);
 
 int merge_metadata__new(struct merge_metadata **out);
 void merge_metadata__free(struct merge_metadata *metadata);
@@ -233,12 +224,13 @@ struct merge_output {
 
 /* Opens what is there and makes the temporary file, which also keeps others off. Logs errors. */
 int merge_output__begin(struct merge_output *p, const char *path);
+/* Copies what is there, if there is something, byte by byte to the temporary file: in a child that
+ * foreign__begin() has taken its rights. 0 or -errno. */
+int merge_output__copy_old(const struct merge_output *p);
 int merge_output__sync(struct merge_output *p);
 /* The file that was there is the output: it goes to the disk. -ESTALE: another one is there now. */
 int merge_output__keep(const struct merge_output *p);
 int merge_output__commit(struct merge_output *p);
-/* Like rename within a directory, but -EEXIST where something is there. */
-int merge_output__rename_new(int dir, const char *from, const char *to);
 void merge_output__end(struct merge_output *p); /* removes what was not committed */
 
 /*
@@ -247,10 +239,5 @@ void merge_output__end(struct merge_output *p); /* removes what was not committe
  */
 int merge_scan__compare(const struct merge_set *set, const struct merge_output *output,
 			struct progress *p, unsigned nworkers);
-
-/* merge_job.c: one job file. 0, 1, or -errno (logged); -EAGAIN (not logged): the file that
- * set->copying names has to be left out. */
-int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output,
-		   struct merge_report *st);
 
 #endif

@@ -35,23 +35,26 @@ struct merge_metadata {
 	unsigned nsteps;
 };
 
-bool merge_metadata__writes(bool step, const char *name)
+/* Attributes that a merge writes: those of an earlier merge go, for what they say may have changed,
+ * or be unknown now. */
+static const char *const of_job[] = {"Number of Steps", "Job Id",	"Nodes",
+				     "Tasks",		"Start Time",	"Start EpochTime",
+				     "End Time",	"End EpochTime"};
+static const char *const of_step[] = {"Number of Nodes", "Missing Nodes",
+				      "Number of Missing Nodes"};
+
+static int clear_attrs(struct merge_tree *t, const char *step)
 {
-	static const char *const of_job[] = {"Number of Steps", "Job Id",	"Nodes",
-					     "Tasks",		"Start Time",	"Start EpochTime",
-					     "End Time",	"End EpochTime"};
-	static const char *const of_step[] = {"Number of Nodes", "Missing Nodes",
-					      "Number of Missing Nodes"};
 	const char *const *names = step ? of_step : of_job;
 	const unsigned n =
 		step ? sizeof(of_step) / sizeof(*of_step) : sizeof(of_job) / sizeof(*of_job);
-	bool does = false;
+	int err = 0;
 
-	for (unsigned i = 0; i < n; i++)
-		does |= !strcmp(names[i], name);
-	for (unsigned i = 0; !step && i < JOB_ATTRS; i++)
-		does |= !strcmp(job_attrs[i].name, name);
-	return does;
+	for (unsigned i = 0; !err && i < n; i++)
+		err = merge_tree__forget(t, step, names[i]);
+	for (unsigned i = 0; !err && !step && i < JOB_ATTRS; i++)
+		err = merge_tree__forget(t, NULL, job_attrs[i].name);
+	return err;
 }
 
 int merge_metadata__new(struct merge_metadata **out)
@@ -239,7 +242,7 @@ static int write_step(struct merge_metadata *metadata, const struct merge_set *s
 	struct string_list promised = {0};
 	struct string_list m = {0};
 	char bad[64], *save = NULL;
-	int err = 0;
+	int err = clear_attrs(t, s->name);
 
 	if (s->nodes.n)
 		qsort(s->nodes.v, s->nodes.n, sizeof(*s->nodes.v), by_text);
@@ -332,7 +335,7 @@ static int write_job(struct merge_metadata *metadata, const struct merge_set *se
 {
 	struct agreed_attr *u = &metadata->attrs[JOB_USER];
 	int64_t nodes = count_nodes(metadata);
-	int err = nodes < 0 ? (int)nodes : 0;
+	int err = nodes < 0 ? (int)nodes : clear_attrs(t, NULL);
 
 	/* The directory is the user's, whatever Slurm's files do not say. */
 	if (!u->value.known) {

@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/io_full.h"
 #include "base/log.h"
 #include "base/own_way.h"
 #include "jobfile/merge/merge_internal.h"
@@ -175,6 +176,20 @@ int merge_output__begin(struct merge_output *p, const char *path)
 	return err;
 }
 
+int merge_output__copy_old(const struct merge_output *p)
+{
+	static char block[1 << 16];
+	uint64_t at = 0;
+	ssize_t n = 0;
+	int err = 0;
+
+	while (p->old >= 0 && !err && (n = pread_full(p->old, block, sizeof(block), at)) > 0) {
+		err = pwrite_full(p->fd, block, (size_t)n, at);
+		at += (size_t)n;
+	}
+	return n < 0 ? (int)n : err;
+}
+
 int merge_output__sync(struct merge_output *p)
 {
 	return fsync(p->fd) ? -errno : 0;
@@ -186,7 +201,8 @@ static int sync_dir(const struct merge_output *p)
 	return fsync(p->dir) && errno != EINVAL ? -errno : 0;
 }
 
-int merge_output__rename_new(int dir, const char *from, const char *to)
+/* Like rename within a directory, but -EEXIST where something is there. */
+static int rename_new(int dir, const char *from, const char *to)
 {
 	if (!renameat2(dir, from, dir, to, RENAME_NOREPLACE))
 		return 0;
@@ -241,7 +257,7 @@ int merge_output__commit(struct merge_output *p)
 	if (fstat(p->fd, &st) || !is_at(p->dir, p->tmp, st.st_dev, st.st_ino))
 		return -ESTALE;
 	if (p->old < 0)
-		err = merge_output__rename_new(p->dir, p->tmp, p->base);
+		err = rename_new(p->dir, p->tmp, p->base);
 	else if (!old_unchanged(p))
 		err = -ESTALE;
 	else

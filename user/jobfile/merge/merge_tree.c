@@ -24,6 +24,7 @@ struct merge_tree {
 	hid_t step, nodes, tasks;
 	hid_t compact; /* how small totals are stored */
 	hid_t one;     /* the space of a single value */
+	char in_the_way[300];
 	/* The row of the totals before: that of the next node is the same, most often. */
 	hid_t row;
 	struct column *cols;
@@ -32,30 +33,20 @@ struct merge_tree {
 
 static hid_t file_access(void)
 {
-	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+	hid_t fapl = h5file__write_access();
 
-	/* As old as may be; what an input has of newer things can only be copied as it is. */
-	H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
-	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
 	H5Pset_meta_block_size(fapl, META_BLOCK);
 	H5Pset_small_data_block_size(fapl, DATA_BLOCK);
-#if H5_VERSION_GE(1, 10, 7)
-	/* The file is under a name of our own; some shared file systems have no locks. */
-	H5Pset_file_locking(fapl, false, true);
-#endif
 	h5__small_cache(fapl);
-	h5file__set_driver(fapl);
 	return fapl;
 }
 
 /* Slurm's tables have a chunk for ten rows, and their index is best in one large node; those of
  * jobprof have few, and a small one saves most of it. */
-static hid_t create_file(int fd, uint64_t chunks)
+static hid_t create_file(const char *path, uint64_t chunks)
 {
 	hid_t fapl = file_access(), fcpl = H5Pcreate(H5P_FILE_CREATE), file;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	h5__share_texts(fcpl);
 	H5Pset_istore_k(fcpl, chunks > FEW_CHUNKS ? 32 : FEW_CHUNKS / 2);
 	file = H5Fcreate(path, H5F_ACC_TRUNC, fcpl, fapl);
@@ -64,22 +55,33 @@ static hid_t create_file(int fd, uint64_t chunks)
 	return file;
 }
 
-int merge_tree__create(struct merge_tree **out, int fd, uint64_t chunks)
+static hid_t open_file(const char *path)
+{
+	hid_t fapl = file_access(), file = H5Fopen(path, H5F_ACC_RDWR, fapl);
+
+	H5Pclose(fapl);
+	return file;
+}
+
+static int new_tree(struct merge_tree **out, int fd, bool extends, uint64_t chunks)
 {
 	struct merge_tree *t = calloc(1, sizeof(*t));
 	const hsize_t one = 1;
+	char path[64];
 	int err;
 
 	if (!t)
 		return -ENOMEM;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	t->step = t->nodes = t->tasks = t->row = t->steps = H5I_INVALID_HID;
 	t->compact = H5Pcreate(H5P_DATASET_CREATE);
 	H5Pset_obj_track_times(t->compact, false);
 	H5Pset_layout(t->compact, H5D_COMPACT);
 	t->one = H5Screate_simple(1, &one, NULL);
-	t->file = create_file(fd, chunks);
+	t->file = extends ? open_file(path) : create_file(path, chunks);
 	if (t->file >= 0)
-		t->steps = h5__create_list(t->file, "Steps");
+		t->steps = extends ? H5Gopen2(t->file, "Steps", H5P_DEFAULT)
+				   : h5__create_list(t->file, "Steps");
 	if (t->steps >= 0) {
 		*out = t;
 		return 0;
@@ -87,6 +89,16 @@ int merge_tree__create(struct merge_tree **out, int fd, uint64_t chunks)
 	err = h5__error();
 	merge_tree__close(t);
 	return err;
+}
+
+int merge_tree__create(struct merge_tree **out, int fd, uint64_t chunks)
+{
+	return new_tree(out, fd, false, chunks);
+}
+
+int merge_tree__extend(struct merge_tree **out, int fd)
+{
+	return new_tree(out, fd, true, 0);
 }
 
 static void close_step(struct merge_tree *t)
@@ -102,10 +114,29 @@ static void close_step(struct merge_tree *t)
 	t->step_name = NULL;
 }
 
+/* Remembers what a user has put where something else belongs. */
+static int taken(struct merge_tree *t, const char *step, const char *name)
+{
+	snprintf(t->in_the_way, sizeof(t->in_the_way), "/Steps/%s%s", step, name);
+	return h5__of_system() ? h5__error() : -EEXIST;
+}
+
+/* A group that is there or, if `create` is not NULL, is made. */
+static int open_or_create(struct merge_tree *t, hid_t at, const char *name, const char *shown,
+			  hid_t (*create)(hid_t at, const char *name), hid_t *out)
+{
+	if (H5Lexists(at, name, H5P_DEFAULT) > 0) {
+		*out = H5Gopen2(at, name, H5P_DEFAULT);
+		return *out < 0 ? taken(t, t->step_name, shown) : 0;
+	}
+	*out = create ? create(at, name) : H5I_INVALID_HID;
+	return create && *out < 0 ? h5__error() : 0;
+}
+
 /* Steps come one after the other, so that one is open at a time. */
 static int open_step(struct merge_tree *t, const char *name)
 {
-	bool there;
+	int err;
 
 	if (t->step_name && !strcmp(t->step_name, name))
 		return 0;
@@ -113,14 +144,12 @@ static int open_step(struct merge_tree *t, const char *name)
 	t->step_name = strdup(name);
 	if (!t->step_name)
 		return -ENOMEM;
-	there = H5Lexists(t->steps, name, H5P_DEFAULT) > 0;
-	t->step = there ? H5Gopen2(t->steps, name, H5P_DEFAULT) : h5__create_group(t->steps, name);
-	if (t->step >= 0)
-		t->nodes = there ? H5Gopen2(t->step, "Nodes", H5P_DEFAULT)
-				 : h5__create_list(t->step, "Nodes");
-	if (t->nodes >= 0 && there && H5Lexists(t->step, "Tasks", H5P_DEFAULT) > 0)
-		t->tasks = H5Gopen2(t->step, "Tasks", H5P_DEFAULT);
-	return t->nodes < 0 ? h5__error() : 0;
+	err = open_or_create(t, t->steps, name, "", h5__create_group, &t->step);
+	if (!err)
+		err = open_or_create(t, t->step, "Nodes", "/Nodes", h5__create_list, &t->nodes);
+	if (!err)
+		err = open_or_create(t, t->step, "Tasks", "/Tasks", NULL, &t->tasks);
+	return err;
 }
 
 static int put_attr(const struct merge_tree *t, hid_t at, const char *name, hid_t type,
@@ -154,6 +183,14 @@ int merge_tree__number(struct merge_tree *t, const char *step, const char *name,
 		return err;
 	return wide ? put_attr(t, at, name, H5T_STD_I64LE, &v)
 		    : put_attr(t, at, name, H5T_STD_I32LE, &narrow);
+}
+
+int merge_tree__forget(struct merge_tree *t, const char *step, const char *name)
+{
+	hid_t at;
+	int err = attr_place(t, step, &at);
+
+	return !err && H5Aexists(at, name) > 0 && H5Adelete(at, name) < 0 ? h5__error() : err;
 }
 
 int merge_tree__text(struct merge_tree *t, const char *step, const char *name, const char *text)
@@ -230,6 +267,7 @@ static int write_total(struct merge_tree *t, hid_t group, const struct nodescan_
 	return err;
 }
 
+/* Where the node has none of its own. */
 static int write_totals(struct merge_tree *t, hid_t node, const struct merge_result *r)
 {
 	hid_t group;
@@ -285,22 +323,16 @@ static int write_tasks(struct merge_tree *t, const char *node, const struct merg
 	return err;
 }
 
-int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
-		     const struct merge_result *r)
+int merge_tree__complete(struct merge_tree *t, const struct merge_item *i,
+			 const struct merge_result *r)
 {
 	hid_t node = H5I_INVALID_HID;
 	int err = open_step(t, i->step);
 
 	if (err)
 		return err;
-	if (H5Ocopy(from, path, t->nodes, i->node, H5P_DEFAULT, H5P_DEFAULT) < 0)
-		err = h5__error();
-	if (!err)
-		node = H5Gopen2(t->nodes, i->node, H5P_DEFAULT);
-	if (!err && node < 0)
-		err = h5__error();
-	if (!err)
-		err = write_totals(t, node, r);
+	node = H5Gopen2(t->nodes, i->node, H5P_DEFAULT);
+	err = node < 0 ? h5__error() : write_totals(t, node, r);
 	if (!err)
 		err = write_tasks(t, i->node, r);
 	if (node >= 0)
@@ -308,9 +340,28 @@ int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const s
 	return err == -EIO && !h5__of_system() ? -EBADMSG : err;
 }
 
-hid_t merge_tree__file(const struct merge_tree *t)
+int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
+		     const struct merge_result *r)
 {
-	return t->file;
+	char shown[200];
+	int err = open_step(t, i->step);
+
+	if (err)
+		return err;
+	if (H5Lexists(t->nodes, i->node, H5P_DEFAULT) > 0) {
+		snprintf(shown, sizeof(shown), "/Nodes/%s", i->node);
+		return taken(t, i->step, shown);
+	}
+	if (H5Ocopy(from, path, t->nodes, i->node, H5P_DEFAULT, H5P_DEFAULT) < 0)
+		err = h5__error();
+	if (err)
+		return err == -EIO && !h5__of_system() ? -EBADMSG : err;
+	return merge_tree__complete(t, i, r);
+}
+
+const char *merge_tree__in_the_way(const struct merge_tree *t)
+{
+	return t->in_the_way;
 }
 
 int merge_tree__close(struct merge_tree *t)

@@ -185,10 +185,8 @@ static int list_names(const struct merge_opts *o, int dir, struct name **out)
 	if (!d)
 		return -errno;
 	while ((errno = 0, e = readdir(d))) {
-		char plain[MERGE_NAME_MAX + 1];
-		const char *at = merge_delete__name(dir, e->d_name, plain);
 		struct name name;
-		enum merge_name_kind kind = merge_name__parse(at, &name.m);
+		enum merge_name_kind kind = merge_name__parse(e->d_name, &name.m);
 
 		if ((kind != NAME_FILE && kind != NAME_RUNNING) || !wanted(o, &name.m))
 			continue;

@@ -51,8 +51,7 @@ struct node_info {
 	uint64_t totals;	/* digest of the names in Totals, 0: there are none */
 	uint64_t chunks;	/* of its longest table */
 	int64_t start_s, end_s; /* unix time */
-	bool start_exact; /* start_s is an attribute of the step, not computed from its rows */
-	bool late;	  /* the step ran already when it was first seen */
+	bool late;		/* the step ran already when it was first seen */
 	int64_t tasks;
 	int64_t nodes; /* of the whole step */
 	struct job_attr_value attrs[JOB_ATTRS];
