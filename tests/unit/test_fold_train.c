@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/fold/fold_train.h"
+#include "analysis/fold/fold_period.h"
 
 #define MANY 20000
 

@@ -61,4 +61,14 @@ double folded__possible(enum point_counter c, double rate);
 /* How far a bound between phases may be off, 95 % sure: that which is least known. NaN: there is no
  * bound. */
 double folded__bounds(const struct folded *f);
+
+/* Gives each phase the function with most of its n samples, at x, and that one's share. A phase
+ * next to another of its function keeps the place in it. False: no memory. */
+bool fold_names__phases(struct folded *f, const double *x, const uint64_t *code, size_t n);
+
+/* By how much a function's part of the n samples, at x, and its phases differ, at most; NaN: not
+ * known. */
+double fold_names__misplaced(const struct folded *f, const double *x, const uint64_t *code,
+			     size_t n);
+
 #endif
