@@ -93,10 +93,6 @@ struct points {
 int points__read(struct points *p, const struct reader_node *n, unsigned number);
 /* The same, of samples alone. */
 int points__read_samples(struct points *p, const struct reader_node *n, unsigned number);
-/* Adds the bursts of the node that was read last, whose number is above those before, as far as it
- * has some; of more than are read, of all nodes, there are none. 0; -ENOMEM; else as
- * cursor__open(). */
-int points__read_bursts(struct points *p, const struct reader_node *n, unsigned number);
 /*
  * Names the functions of the node that was read last, where this machine has the file of a task's
  * program: of the process with most of the task's samples, for that is whose program the task's

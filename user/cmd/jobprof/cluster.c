@@ -19,7 +19,7 @@
 #include "hdf5/hdf5.h"
 #include "jobfile/select.h"
 #include "model/bursts.h"
-#include "model/title.h"
+#include "model/model.h"
 #include "view/cluster/cluster_view.h"
 #include "view/report/report_reason.h"
 #include "view/report/spark.h"

@@ -9,7 +9,6 @@
 #include "base/progress.h"
 #include "hdf5/cursor.h"
 #include "jobfile/extract/extract.h"
-#include "jobfile/extract/extract_columns.h"
 
 struct totals;
 
@@ -54,7 +53,7 @@ struct extraction {
 /* The name of a step in the output. */
 const char *extract__step(const struct extraction *x, unsigned step);
 
-/* extract_layout.c: the columns of the table at hand, with n names and cols, join the output's in
+/* The columns of the table at hand, with n names and cols, join the output's in
  * the first pass; in the second one x->cols is set for them. 0, -EBUSY, -E2BIG or -ENOMEM. */
 int extract__map_columns(struct extraction *x, char *const *names, const struct text_col *cols,
 			 unsigned n);
@@ -63,34 +62,20 @@ int extract__choose_columns(struct extraction *x);
 /* Prepares x->text for the second pass; `before` is text before the header. 0 or -ENOMEM. */
 int extract__lay_out(struct extraction *x, struct outbuf *out, const char *before);
 
-/* extract_units.c, with --units only: keeps what the table of `series` that the cursor stands at
+/* With --units only: keeps what the table of `series` that the cursor stands at
  * says of its columns; and puts the units of the header into x->text. 0 or -ENOMEM. */
 int extract__collect_units(struct extraction *x);
-int extract__lay_out_units(struct extraction *x);
 void extract__forget_units(struct extraction *x);
 
-/* extract_time.c: whether the rows that the cursor stands at get one more column, that of
+/* Whether the rows that the cursor stands at get one more column, that of
  * EXTRACT_SECONDS: those of TimeNS as a number that can be plotted. */
 bool extract__has_seconds(const struct extraction *x);
 #define EXTRACT_SECONDS "Seconds"
 
-/* extract_totals.c: the row of totals of the table that the cursor stands at. Names are as
- * text__open() takes them; 0 or an error of extract__node() or of the cursor. */
-int totals__new(struct totals **out);
-void totals__free(struct totals *t);
-void totals__begin_series(struct totals *t);
-int totals__of_table(struct extraction *x, const char *node, const char *step, const char *table);
-
-/* Writes a table's one row. 0 or -ENOMEM. */
-int extract__put_row(struct extraction *x, const char *node, const char *step, const char *table,
-		     const struct text_col *cols, const union cell *row);
-
-/* extract_missing.c: names the table (NULL: the node) that cannot be read. 0, or err if it ends the
+/* Names the table (NULL: the node) that cannot be read. 0, or err if it ends the
  * extraction. */
 int extract__name_damaged(struct extraction *x, const struct node_ref *ref, const char *table,
 			  int err);
-void extract__name_missing_column(struct extraction *x, const struct string_list *all,
-				  const char *column);
 /* The wanted tables are there, and none has a row in the wanted time. */
 void extract__name_no_rows(struct extraction *x);
 /* Names what was wanted of the series at hand and is not there; empty: no table was written. */

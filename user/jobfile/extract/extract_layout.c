@@ -1,19 +1,340 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The columns of the output: collected from all tables, chosen, and laid out as text. */
+/* The columns of the output: collected from all tables, chosen, and laid out as text with their
+ * units; and what was wanted and is not there. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/log.h"
+#include "base/str.h"
+#include "base/string_list.h"
+#include "hdf5/h5util.h"
+#include "hdf5/table_columns.h"
+#include "identity/stepname.h"
 #include "jobfile/extract/extract_internal.h"
+#include "schema/describe.h"
+
+/* ---- lists of column names */
+
+/* Position of a name in names, looked for from *hint on, which is left behind it; -1: none. */
+static int column_names_find(char *const *names, unsigned n, const char *name, unsigned *hint)
+{
+	for (unsigned k = 0; k < n; k++) {
+		unsigned i = *hint + k < n ? *hint + k : *hint + k - n;
+
+		if (strcmp(names[i], name))
+			continue;
+		*hint = i + 1 < n ? i + 1 : 0;
+		return (int)i;
+	}
+	return -1;
+}
+
+/* Only those stay that are among names. */
+static void column_names_keep_common(struct string_list *c, char *const *names, unsigned n)
+{
+	unsigned kept = 0, hint = 0;
+
+	for (unsigned i = 0; i < c->n; i++) {
+		if (column_names_find(names, n, c->v[i], &hint) < 0)
+			free(c->v[i]);
+		else
+			c->v[kept++] = c->v[i];
+	}
+	c->n = kept;
+}
+
+/* "Max_RSS": RSS. */
+static const char *base_name(const char *name)
+{
+	const char *dash = strchr(name, '_');
+
+	return dash ? dash + 1 : name;
+}
+
+/* Whether a user who asks for column `wanted`, in any case, may mean `name`: with totals also "RSS"
+ * for "Max_RSS". */
+static bool column_names_is_meant(const char *name, const char *wanted, bool totals)
+{
+	return !strcasecmp(name, wanted) || (totals && !strcasecmp(base_name(name), wanted));
+}
+
+/* Two columns of a user may differ in case alone: then the one that is spelt so is meant. */
+static bool is_spelt_so(const struct string_list *c, const char *wanted, bool totals)
+{
+	for (unsigned k = 0; k < c->n; k++)
+		if (!strcmp(c->v[k], wanted) || (totals && !strcmp(base_name(c->v[k]), wanted)))
+			return true;
+	return false;
+}
+
+/* Only those stay that wanted[n] mean, in that order. Returns the first wanted one that is not
+ * there, or NULL; *err is 0 or -ENOMEM. */
+static const char *column_names_choose(struct string_list *c, const char *const *wanted, unsigned n,
+				       bool totals, int *err)
+{
+	struct string_list chosen = {0};
+	const char *missing = NULL;
+
+	*err = 0;
+	for (unsigned i = 0; i < n; i++) {
+		bool exact = is_spelt_so(c, wanted[i], totals), found = false;
+
+		for (unsigned k = 0; !*err && k < c->n; k++) {
+			if (!column_names_is_meant(c->v[k], wanted[i], totals) ||
+			    (exact && !strstr(c->v[k], wanted[i])))
+				continue;
+			*err = string_list__append(&chosen, c->v[k]);
+			found = true;
+		}
+		if (!found && !missing)
+			missing = wanted[i];
+	}
+	string_list__free(c);
+	*c = chosen;
+	return missing;
+}
+
+/* The one that was most likely meant, or NULL. */
+static const char *column_names_nearest(const struct string_list *c, const char *word)
+{
+	const char *best = str__nearest(word, (const char *const *)c->v, c->n);
+
+	for (unsigned i = 0; !best && i < c->n; i++) {
+		const char *name = base_name(c->v[i]);
+
+		best = str__nearest(word, &name, 1);
+	}
+	return best;
+}
+
+/* ---- units of the columns that are written: the table says them, or the schema */
+
+static struct column_unit *find_unit(const struct extraction *x, const char *column)
+{
+	for (unsigned i = 0; i < x->nunits; i++)
+		if (!strcmp(x->units[i].column, column))
+			return &x->units[i];
+	return NULL;
+}
+
+static int add_unit(struct extraction *x, const char *column, const char *unit)
+{
+	struct column_unit *u = find_unit(x, column);
+
+	if (u) {
+		if (strcmp(u->unit, unit))
+			*u->unit = '\0'; /* tables differ */
+		return 0;
+	}
+	u = realloc(x->units, (x->nunits + 1) * sizeof(*u));
+	if (!u)
+		return -ENOMEM;
+	x->units = u;
+	u += x->nunits++;
+	*u = (struct column_unit){strdup(column), strdup(unit)};
+	return u->column && u->unit ? 0 : -ENOMEM;
+}
+
+int extract__collect_units(struct extraction *x)
+{
+	struct table_columns t = {0};
+	int err =
+		x->opt->units && x->collecting ? table_columns__read(&t, x->cursor, x->series) : 0;
+
+	for (unsigned i = 0; !err && i < t.ncols; i++)
+		err = add_unit(x, t.cols[i].name, t.cols[i].unit);
+	if (!err && x->opt->units && x->collecting && extract__has_seconds(x))
+		err = add_unit(x, EXTRACT_SECONDS, "s");
+	table_columns__clear(&t);
+	return err;
+}
+
+static int lay_out_units(struct extraction *x)
+{
+	free(x->text.units);
+	x->text.units = NULL;
+	if (!x->opt->units)
+		return 0;
+	x->text.units = calloc(x->text.ncols + 1, sizeof(*x->text.units));
+	for (unsigned i = 0; x->text.units && i < x->text.ncols; i++) {
+		const struct column_unit *u = find_unit(x, x->text.names[i]);
+		const char *of = aggregate__column(x->text.names[i], NULL);
+
+		if (!u && of)
+			u = find_unit(x, of);
+		x->text.units[i] = u ? u->unit : "";
+	}
+	return x->text.units ? 0 : -ENOMEM;
+}
+
+void extract__forget_units(struct extraction *x)
+{
+	for (unsigned i = 0; i < x->nunits; i++) {
+		free(x->units[i].column);
+		free(x->units[i].unit);
+	}
+	free(x->units);
+	x->units = NULL;
+	x->nunits = 0;
+}
+
+/* ---- what was wanted and is not there, or cannot be read: one line each */
+
+#define NODES_NAMED 8 /* in one line */
+
+static const char *error_text(int err)
+{
+	if (h5__missing_filter(err))
+		return reader__strerror(err);
+	switch (err) {
+	case -EBADMSG:
+		return "damaged, or not a table";
+	case -ENOTSUP:
+		return "has no column of numbers";
+	case -EMSGSIZE:
+		return "claims more than its bytes can hold";
+	case -ENOENT:
+		return "cannot be opened";
+	case -ENODATA:
+		return "has no column to tell its rows' time by";
+	default:
+		return strerror(-err);
+	}
+}
+
+int extract__name_damaged(struct extraction *x, const struct node_ref *ref, const char *table,
+			  int err)
+{
+	const struct reader_step *s = &x->r->steps[ref->step];
+	const char *slash = table && strcmp(table, x->series) ? "/" : "";
+
+	if (err == -ENOMEM || err == -EBUSY || err == -E2BIG)
+		return err;
+	if (x->collecting)
+		return 0;
+	x->result.damaged++;
+	log_error("%s: %s%s%s%s%s%s%s%s: %s; it is left out", x->path,
+		  x->r->merged ? "/Steps/" : "", x->r->merged ? s->name : "",
+		  x->r->merged ? "/Nodes/" : "/", s->nodes.v[ref->node], table ? "/" : "",
+		  table ? x->series : "", slash, *slash ? table : "", error_text(err));
+	return 0;
+}
+
+static void name_missing_column(struct extraction *x, const struct string_list *all,
+				const char *column)
+{
+	const char *near = column_names_nearest(all, column);
+
+	x->result.missing++;
+	if (near)
+		log_error("%s: series %s has no column \"%s\"; did you mean \"%s\"?", x->path,
+			  x->series, column, near);
+	else
+		log_error("%s: series %s has no column \"%s\"", x->path, x->series, column);
+}
+
+/* Logs one line that names the nodes without the series. */
+static void name_lacking_nodes(struct extraction *x)
+{
+	char text[512] = "";
+	size_t len = 0;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < x->nrefs; i++) {
+		const struct node_ref *ref = &x->refs[i];
+
+		if (!x->lacks[i])
+			continue;
+		if (++n <= NODES_NAMED && len < 300)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s/%.40s",
+						n > 1 ? ", " : "", extract__step(x, ref->step),
+						x->r->steps[ref->step].nodes.v[ref->node]);
+		len = len < sizeof(text) ? len : sizeof(text) - 1;
+	}
+	x->result.lacking += n;
+	if (n && n < x->nrefs)
+		log_warn("%s: no series %s on %u of %u nodes: %s%s", x->path, x->wanted, n,
+			 x->nrefs, text, n > NODES_NAMED ? ", ..." : "");
+}
+
+/* No node has the series. */
+static void name_missing_series(struct extraction *x)
+{
+	char near[SELECT_SERIES];
+
+	select__near_series(x->r, x->series, near);
+	if (*near)
+		log_error("%s: there is no series \"%s\"; did you mean \"%s\"?", x->path, x->series,
+			  near);
+	else
+		log_error(
+			"%s: there is no series \"%s\"; \"jobprof list FILE\" shows what is there",
+			x->path, x->wanted);
+}
+
+static void name_missing_tasks(struct extraction *x)
+{
+	for (unsigned i = 0; x->nrefs && i < x->sel.ntasks; i++) {
+		const struct number_range *r = &x->sel.tasks[i];
+
+		if (x->found[i])
+			continue;
+		x->result.missing++;
+		if (r->from == r->to)
+			log_error("%s: series %s has no task %llu", x->path, x->series,
+				  (unsigned long long)r->from);
+		else
+			log_error("%s: series %s has no task from %llu to %llu", x->path, x->series,
+				  (unsigned long long)r->from, (unsigned long long)r->to);
+	}
+}
+
+void extract__name_no_rows(struct extraction *x)
+{
+	x->result.missing++;
+	log_error("%s: series %s has no rows in the time of --from and --to", x->path, x->wanted);
+}
+
+void extract__name_missing(struct extraction *x, bool empty)
+{
+	unsigned lacking = 0;
+
+	for (unsigned i = 0; i < x->nrefs; i++)
+		lacking += x->lacks[i];
+	if (x->nrefs && lacking == x->nrefs) {
+		x->result.missing++;
+		name_missing_series(x);
+		return;
+	}
+	name_lacking_nodes(x);
+	name_missing_tasks(x);
+	if (!empty || x->result.damaged || x->result.missing)
+		return;
+	if (x->opt->totals && !x->opt->stock && x->has_columns && !x->columns.n)
+		log_error("%s: series %s has no column to make totals of; -l timeseries has its "
+			  "rows",
+			  x->path, x->wanted);
+	else
+		log_error("%s: nothing of series %s is there", x->path, x->wanted);
+}
+
+const char *extract__step(const struct extraction *x, unsigned step)
+{
+	const char *name = x->r->steps[step].name;
+
+	return x->opt->stock ? name : stepname__human(name);
+}
 
 #define COLUMNS_MAX 16384u
 
 static bool is_chosen(const struct extract_options *o, const char *name)
 {
 	for (unsigned i = 0; i < o->ncolumns; i++)
-		if (column_names__is_meant(name, o->columns[i], o->totals && !o->stock))
+		if (column_names_is_meant(name, o->columns[i], o->totals && !o->stock))
 			return true;
 	return false;
 }
@@ -38,11 +359,11 @@ static int collect_columns(struct extraction *x, char *const *names, unsigned n)
 	int err = 0;
 
 	if (x->opt->stock && x->has_columns) {
-		column_names__keep_common(c, names, n);
+		column_names_keep_common(c, names, n);
 		return 0;
 	}
 	for (unsigned i = 0; !err && i < n; i++)
-		if (column_names__find(c->v, c->n, names[i], &hint) < 0)
+		if (column_names_find(c->v, c->n, names[i], &hint) < 0)
 			err = collect_column(x, names[i]);
 	x->has_columns = true;
 	return err;
@@ -57,7 +378,7 @@ static int locate_columns(struct extraction *x, char *const *names, const struct
 	unsigned hint = 0, there = 0;
 
 	for (unsigned i = 0; i < x->columns.n; i++) {
-		int at = column_names__find(names, n, x->columns.v[i], &hint);
+		int at = column_names_find(names, n, x->columns.v[i], &hint);
 
 		x->cols[i] = at < 0 ? nothing : cols[at];
 		there += at >= 0;
@@ -85,10 +406,10 @@ int extract__choose_columns(struct extraction *x)
 	for (unsigned i = 0; !err && i < x->columns.n; i++)
 		err = string_list__append(&all, x->columns.v[i]);
 	missing = err ? NULL
-		      : column_names__choose(&x->columns, o->columns, o->ncolumns,
-					     o->totals && !o->stock, &err);
+		      : column_names_choose(&x->columns, o->columns, o->ncolumns,
+					    o->totals && !o->stock, &err);
 	if (!err && missing)
-		extract__name_missing_column(x, &all, missing);
+		name_missing_column(x, &all, missing);
 	string_list__free(&all);
 	return err;
 }
@@ -143,7 +464,7 @@ int extract__lay_out(struct extraction *x, struct outbuf *out, const char *befor
 	x->text.names = header->v;
 	x->text.ncols = header->n;
 	if (!err)
-		err = extract__lay_out_units(x);
+		err = lay_out_units(x);
 	x->text.grouped = x->grouped && !(x->opt->stock && x->sel.tasks == &x->one_task);
 	x->text.before = before;
 	measure_names(x);
