@@ -34,11 +34,7 @@ int room__make(void *array, size_t *room, size_t n, size_t size)
 /* The least power of two that is not below n. */
 static size_t room_of(size_t n)
 {
-	size_t room = n ? 1 : 0;
-
-	while (room < n)
-		room *= 2;
-	return room;
+	return n < 2 ? n : (size_t)1 << (64 - __builtin_clzl(n - 1));
 }
 
 int room__grow(void *array, size_t n, size_t more, size_t size)
