@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/known.h"
+#include "base/room.h"
 
 /* ---- what is known of each quantity, and which of them units keep bins of */
 
@@ -226,15 +227,8 @@ void binner__clear(struct binner *b)
 
 static int add_span(struct binner *b, unsigned row, unsigned bin, double share, double s)
 {
-	if (b->nspans == b->room) {
-		size_t room = 2 * b->room + 256;
-		struct bin_span *more = realloc(b->spans, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		b->spans = more;
-		b->room = room;
-	}
+	if (room__make(&b->spans, &b->room, b->nspans + 1, sizeof(*b->spans)))
+		return -ENOMEM;
 	b->spans[b->nspans++] = (struct bin_span){row, bin, share, s};
 	return 0;
 }

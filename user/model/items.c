@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/progress.h"
+#include "base/room.h"
 #include "hdf5/cursor.h"
 
 #define NS INT64_C(1000000000)
@@ -46,7 +47,7 @@ struct items_tables {
 	const struct reader *r; /* the model_file's */
 	const struct items_query *q;
 	struct item_table *v;
-	unsigned n, room;
+	unsigned n;
 	struct items_col *cols; /* of the result */
 	unsigned ncols;
 	struct column_place at;
@@ -106,7 +107,6 @@ static const char *intern(struct items_tables *t, const char *name)
 static int add_column(struct items_tables *t, const struct items_col *col, unsigned *at)
 {
 	struct column_key *key = malloc(sizeof(*key)), **in;
-	struct items_col *cols;
 
 	if (!key)
 		return -ENOMEM;
@@ -117,12 +117,8 @@ static int add_column(struct items_tables *t, const struct items_col *col, unsig
 		free(key);
 		return in ? 0 : -ENOMEM;
 	}
-	if ((t->ncols & (t->ncols - 1)) == 0) {
-		cols = realloc(t->cols, (t->ncols ? 2 * t->ncols : 1) * sizeof(*cols));
-		if (!cols)
-			return -ENOMEM;
-		t->cols = cols;
-	}
+	if (room__grow(&t->cols, t->ncols, 1, sizeof(*t->cols)))
+		return -ENOMEM;
 	*at = t->ncols;
 	t->cols[t->ncols++] = *col;
 	return 0;
@@ -130,17 +126,10 @@ static int add_column(struct items_tables *t, const struct items_col *col, unsig
 
 static int add_table(struct items_tables *t, const struct item_table *w)
 {
-	struct item_table *v;
-
 	if (t->n == TABLES_MAX)
 		return -E2BIG;
-	if (t->n == t->room) {
-		v = realloc(t->v, (t->room ? 2 * t->room : 64) * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		t->v = v;
-		t->room = t->room ? 2 * t->room : 64;
-	}
+	if (room__grow(&t->v, t->n, 1, sizeof(*t->v)))
+		return -ENOMEM;
 	t->v[t->n++] = *w;
 	return 0;
 }
@@ -175,14 +164,12 @@ static uint64_t elapsed_of(const struct items_tables *t, const union cell *row)
 
 static int sample_gaps(struct items_tables *t, const union cell *rows, unsigned n)
 {
-	int64_t *gaps, before, now;
+	int64_t before, now;
 
 	if (t->sampled == SAMPLED_MAX || n < 2)
 		return 0;
-	gaps = realloc(t->gaps, (t->ngaps + GAPS_MAX) * sizeof(*gaps));
-	if (!gaps)
+	if (room__grow(&t->gaps, t->ngaps, GAPS_MAX, sizeof(*t->gaps)))
 		return -ENOMEM;
-	t->gaps = gaps;
 	t->sampled++;
 	before = time_of(t, rows);
 	for (unsigned i = 1; i < n && i <= GAPS_MAX; i++, before = now) {

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/id_table.h"
+#include "base/room.h"
 #include "bpf/jobprof.h"
 #include "hdf5/cursor.h"
 #include "hdf5/hdf5.h"
@@ -193,17 +194,14 @@ static int function_number(struct naming *w, const char *name, unsigned *number)
 	struct points *p = w->p;
 	uint64_t id = id__of_text(name);
 	uint32_t *have = id_table__find(&w->known, id);
-	char **more;
 
 	*number = have ? *have : 0;
 	if (have || p->nfunctions == FUNCTIONS_MAX - 1)
 		return 0;
-	more = realloc(p->functions, (p->nfunctions + 1) * sizeof(*more));
-	if (!more)
+	if (room__grow(&p->functions, p->nfunctions, 1, sizeof(*p->functions)))
 		return -ENOMEM;
-	p->functions = more;
-	more[p->nfunctions] = strdup(name);
-	if (!more[p->nfunctions])
+	p->functions[p->nfunctions] = strdup(name);
+	if (!p->functions[p->nfunctions])
 		return -ENOMEM;
 	*number = ++p->nfunctions;
 	return id_table__add(&w->known, id, *number) ? 0 : -ENOMEM;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "base/str.h"
 #include "bpf/jobprof.h"
 #include "hdf5/hdf5.h"
@@ -251,17 +252,13 @@ static int take_points(struct points *p, const struct table *t, unsigned node)
 /* The region of that name, which may be another's number on another node; -1: no memory. */
 static int name_number(struct points *p, const char *name)
 {
-	char **more;
-
 	for (unsigned i = 0; i < p->nnames; i++)
 		if (!strcmp(p->names[i], name))
 			return (int)i;
-	more = realloc(p->names, (p->nnames + 1) * sizeof(*more));
-	if (!more)
+	if (room__grow(&p->names, p->nnames, 1, sizeof(*p->names)))
 		return -1;
-	p->names = more;
-	more[p->nnames] = strdup(name);
-	return more[p->nnames] ? (int)p->nnames++ : -1;
+	p->names[p->nnames] = strdup(name);
+	return p->names[p->nnames] ? (int)p->nnames++ : -1;
 }
 
 static int take_names(struct points *p, const struct reader_node *n, int *numbers)

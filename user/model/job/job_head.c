@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/log.h"
+#include "base/room.h"
 #include "hdf5/hdf5.h"
 #include "jobfile/select.h"
 #include "model/job/job_internal.h"
@@ -46,14 +47,12 @@ int job_list__work(void *reading, unsigned item, struct message *m)
 
 static int add_node(struct model_job *j, const char *name)
 {
-	struct job_node *more = realloc(j->nodes, (j->nnodes + 1) * sizeof(*more));
 	struct job_unit *u;
 
-	if (!more)
+	if (room__grow(&j->nodes, j->nnodes, 1, sizeof(*j->nodes)))
 		return -1;
-	j->nodes = more;
-	more[j->nnodes] = (struct job_node){0};
-	u = &more[j->nnodes].unit;
+	j->nodes[j->nnodes] = (struct job_node){0};
+	u = &j->nodes[j->nnodes].unit;
 	*u = (struct job_unit){
 		.name = strdup(name), .node = j->nnodes, .begin_s = NAN, .end_s = NAN};
 	for (int q = 0; q < N_QUANTITIES; q++)
@@ -76,15 +75,11 @@ static int node_index(struct model_job *j, const char *name, unsigned last)
 
 static int step_index(struct model_job *j, const char *name)
 {
-	struct job_step *more;
-
 	for (unsigned i = j->nsteps; i-- > 0;)
 		if (!strcmp(j->steps[i].name, name))
 			return (int)i;
-	more = realloc(j->steps, (j->nsteps + 1) * sizeof(*more));
-	if (!more)
+	if (room__grow(&j->steps, j->nsteps, 1, sizeof(*j->steps)))
 		return -1;
-	j->steps = more;
 	j->steps[j->nsteps] =
 		(struct job_step){.name = strdup(name), .cpu_s = NAN, .begin_s = NAN, .end_s = NAN};
 	return j->steps[j->nsteps].name ? (int)j->nsteps++ : -1;
@@ -147,14 +142,11 @@ static int take_places(struct job_reading *r, unsigned input, const struct node_
 		       unsigned n, struct message *m)
 {
 	struct model_job *j = r->job;
-	struct job_place *places = realloc(r->places, (j->nparts + n + 1) * sizeof(*places));
-	struct job_part *parts = realloc(j->parts, (j->nparts + n + 1) * sizeof(*parts));
 	unsigned doubles = 0;
 	int err = 0;
 
-	r->places = places ? places : r->places;
-	j->parts = parts ? parts : j->parts;
-	if (!places || !parts)
+	if (room__grow(&r->places, j->nparts, n, sizeof(*r->places)) ||
+	    room__grow(&j->parts, j->nparts, n, sizeof(*j->parts)))
 		return -ENOMEM;
 	for (unsigned i = 0; !err && i < n; i++)
 		err = take_place(r, (struct job_place){input, refs[i].step, refs[i].node, 0, 0}, m,

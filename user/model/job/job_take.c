@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/known.h"
+#include "base/room.h"
 #include "identity/stepname.h"
 #include "model/job/job_internal.h"
 
@@ -154,21 +155,18 @@ static int marks_take(struct model_job *j, unsigned part, struct message *m)
 {
 	const unsigned *n = message__take(m, sizeof(*n));
 	unsigned count = n && *n <= MARKS_MAX ? *n : 0;
-	struct job_mark *more;
 
 	if (!n || *n > MARKS_MAX)
 		return -EBADMSG;
-	more = realloc(j->marks, (j->nmarks + count + 1) * sizeof(*more));
-	if (!more)
+	if (room__grow(&j->marks, j->nmarks, count, sizeof(*j->marks)))
 		return -ENOMEM;
-	j->marks = more;
 	for (unsigned i = 0; i < count; i++) {
 		const struct mark_row *row = message__take(m, sizeof(*row));
 
 		if (!row)
 			return -EBADMSG;
-		more[j->nmarks++] = (struct job_mark){row->at_s, row->number,
-						      name_of(&j->parts[part], row->number), part};
+		j->marks[j->nmarks++] = (struct job_mark){
+			row->at_s, row->number, name_of(&j->parts[part], row->number), part};
 	}
 	return 0;
 }
@@ -256,11 +254,9 @@ static struct job_command *find_command(struct model_job *j, const char *name)
 	for (unsigned i = 0; i < j->ncommands; i++)
 		if (!strcmp(j->commands[i].name, name))
 			return &j->commands[i];
-	more = realloc(j->commands, (j->ncommands + 1) * sizeof(*more));
-	if (!more)
+	if (room__grow(&j->commands, j->ncommands, 1, sizeof(*j->commands)))
 		return NULL;
-	j->commands = more;
-	more += j->ncommands;
+	more = &j->commands[j->ncommands];
 	*more = (struct job_command){.name = strdup(name)};
 	clear(more);
 	j->ncommands += more->name != NULL;
@@ -384,18 +380,15 @@ static int take_units(struct job_unit **units, unsigned *nunits, const struct jo
 {
 	const unsigned *n = message__take(m, sizeof(*n));
 	bool is_task = quantity__is_kept(Q_CPU, series);
-	struct job_unit *more;
 	int err = 0;
 
 	if (!n || *n > 1u << 20)
 		return -EBADMSG;
-	more = realloc(*units, (*nunits + *n + 1) * sizeof(*more));
-	if (!more)
+	if (room__grow(units, *nunits, *n, sizeof(**units)))
 		return -ENOMEM;
-	*units = more;
 	for (unsigned i = 0; !err && i < *n; i++) {
 		const char *name = message__take_text(m);
-		struct job_unit *u = &more[*nunits];
+		struct job_unit *u = &(*units)[*nunits];
 
 		*u = (struct job_unit){
 			.name = strdup(name),
