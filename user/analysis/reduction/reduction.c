@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "schema/series.h"
 
 /* ---- counts numbers in bins of the logarithm */
@@ -132,16 +133,9 @@ static int take_item(struct reduction *r, struct reduction_item item)
 		item_clear(&item);
 		return -ENOMEM;
 	}
-	if (r->nitems == r->room) {
-		unsigned room = r->room ? 2 * r->room : 64;
-		struct reduction_item *items = realloc(r->items, room * sizeof(*items));
-
-		if (!items) {
-			item_clear(&item);
-			return -ENOMEM;
-		}
-		r->items = items;
-		r->room = room;
+	if (room__make(&r->items, &r->room, r->nitems + 1u, sizeof(*r->items))) {
+		item_clear(&item);
+		return -ENOMEM;
 	}
 	r->items[r->nitems++] = item;
 	/* The first k are put in order once, for is_too_large(). */
@@ -276,19 +270,15 @@ int reduction__find(const struct reduction *r, const char *name)
 
 int reduction__column(struct reduction *r, const char *name, const char *unit)
 {
-	struct reduction_column **columns;
-
 	for (unsigned i = 0; i < r->ncolumns; i++)
 		if (!strcmp(r->columns[i]->name, name) && !strcmp(r->columns[i]->unit, unit))
 			return (int)i;
 	if (r->ncolumns == REDUCTION_COLUMNS)
 		return -E2BIG;
-	columns = realloc(r->columns, (r->ncolumns + 1) * sizeof(struct reduction_column *));
-	if (!columns)
+	if (room__grow(&r->columns, r->ncolumns, 1, sizeof(*r->columns)))
 		return -ENOMEM;
-	r->columns = columns;
-	columns[r->ncolumns] = new_column(name, unit);
-	return columns[r->ncolumns] ? (int)r->ncolumns++ : -ENOMEM;
+	r->columns[r->ncolumns] = new_column(name, unit);
+	return r->columns[r->ncolumns] ? (int)r->ncolumns++ : -ENOMEM;
 }
 
 int reduction__place(struct reduction *r, const char *place)
@@ -331,11 +321,9 @@ static struct reduction_list *find_list(struct reduction *r, uint64_t id, uint64
 	for (unsigned i = 0; i < r->nlists; i++)
 		if (r->lists[i].id == id && r->lists[i].n == n)
 			return &r->lists[i];
-	l = realloc(r->lists, (r->nlists + 1) * sizeof(*l));
-	if (!l)
+	if (room__grow(&r->lists, r->nlists, 1, sizeof(*r->lists)))
 		return NULL;
-	r->lists = l;
-	l += r->nlists;
+	l = &r->lists[r->nlists];
 	*l = (struct reduction_list){id, n, calloc(bytes_of(n), 1), calloc(bytes_of(n), 1)};
 	r->nlists++;
 	return l->read && l->damaged ? l : NULL;

@@ -76,7 +76,8 @@ struct reduction {
 	unsigned ncolumns;
 	/* Up to 2 k while rows are added; the k with the smallest keys after reduction__order(). */
 	struct reduction_item *items;
-	unsigned nitems, room;
+	unsigned nitems;
+	size_t room;
 	struct reduction_list *lists;
 	unsigned nlists;
 	struct string_list places; /* steps of nodes with rows, ascending */

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "client/bursts.h"
 #include "client/libjobprof.h"
@@ -78,11 +79,9 @@ static int feed_find_step(struct feed *f, const char *name)
 	for (unsigned i = 0; i < f->nsteps; i++)
 		if (!strcmp(f->steps[i].name, name))
 			return 0;
-	s = realloc(f->steps, (f->nsteps + 1) * sizeof(*s));
-	if (!s)
+	if (room__grow(&f->steps, f->nsteps, 1, sizeof(*f->steps)))
 		return -ENOMEM;
-	f->steps = s;
-	s += f->nsteps++;
+	s = &f->steps[f->nsteps++];
 	*s = (struct feed_step){0};
 	str__copy(s->name, sizeof(s->name), name);
 	return 0;
@@ -429,12 +428,9 @@ static struct followed *find_table(struct follow *f, const char *place, const ch
 	for (unsigned i = 0; i < f->ntables; i++)
 		if (!strcmp(f->tables[i].name, name) && !strcmp(f->tables[i].place, place))
 			return &f->tables[i];
-	t = f->ntables < TABLES_MAX ? realloc(f->tables, (f->ntables + 1) * sizeof(*f->tables))
-				    : NULL;
-	if (!t)
+	if (f->ntables == TABLES_MAX || room__grow(&f->tables, f->ntables, 1, sizeof(*f->tables)))
 		return NULL;
-	f->tables = t;
-	t += f->ntables;
+	t = &f->tables[f->ntables];
 	*t = (struct followed){strdup(place), strdup(name), INT64_MIN, false};
 	if (t->place && t->name) {
 		f->ntables++;
