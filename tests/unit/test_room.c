@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Arrays that grow: what is in them stays, they grow rarely, and stay as they are where they
  * cannot. */
-#include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
 
 #include "tests/unit/unit.h"
 #include "base/room.h"
@@ -69,9 +66,4 @@ TEST(an_array_without_a_room_grows_by_its_number)
 	assert_int_equal(room__grow(&v, n, SIZE_MAX / 5, sizeof(*v)), -ENOMEM);
 	assert_true(v[n - 1] == (n - 1) * (n - 1));
 	free(v);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

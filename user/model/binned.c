@@ -10,7 +10,7 @@
 #include "base/known.h"
 #include "base/room.h"
 
-/* ---- what is known of each quantity, and which of them units keep bins of */
+/* ---- the table of quantities, and which of them units have bins of */
 
 #define COLS(...)   {__VA_ARGS__}, .any = false
 #define ANY_OF(...) {__VA_ARGS__}, .any = true
@@ -113,9 +113,9 @@ void extremes__free(struct extremes *e)
 }
 
 /*
- * Adds those of another unit that is counted together with this one. Which of their rows coincided
- * is not known: the sums are those that were reached for sure, and the truth may be wider. In a bin
- * that not both of them cover as a whole each is taken alone.
+ * Adds the extremes of another unit that is counted together with this one. Which of their rows
+ * coincided is not known, so that the sums were reached for sure and the truth may be wider. In a
+ * bin that one of the two covers only in part, the sums are not made and each is taken alone.
  */
 static void extremes_add(float *of, const float *other, unsigned n, unsigned bin, bool is_whole)
 {

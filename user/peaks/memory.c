@@ -21,7 +21,7 @@
 #include "identity/cpulist.h"
 #include "peaks/measure.h"
 
-/* ---- caches of the CPUs, and memory that is free: of the node and of its cgroups */
+/* ---- caches of the CPUs, and free memory: of the node and of the cgroups of this process */
 
 #define LEVELS 8 /* index0 to index7 of a CPU */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The room peaks: the most that a node can do. jobprof calibrate measures it (measure.h) and writes
- * it into a file (peaks_file.h); analyses read it here and compare what a job did with it.
+ * it into a file (peaks__replace()); analyses read it here and compare what a job did with it.
  *
  * The file has the syntax of base/config/conf_file.h. "Nodes=LIST" begins the keys of the nodes in
  * LIST, a host list or names with a '*'; keys before the first Nodes are those of all nodes. Of a

@@ -84,7 +84,7 @@ void burst_clusters__free(struct burst_clusters *c);
 enum analysis_status burst_clusters__tabulate(struct burst_clusters *c,
 					      const struct burst_columns *b, const size_t *at,
 					      const unsigned *labels, size_t n);
-/* The table gets what adds up from sums[0..k], which are of more bursts; medians stay. */
+/* Replaces the sums in the table by sums[0..k], which are over more bursts; medians stay. */
 void burst_clusters__settle(struct burst_clusters *c, const struct burst_sums *sums);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is done with the points of bursts before and after DBSCAN: features are filtered and brought to
- * one scale, a subset is chosen, the others get the labels of their neighbours, a table. */
+/* What is done with the points of bursts before and after DBSCAN: features are filtered and brought
+ * to one scale, a subset is chosen, the others get the labels of their neighbours, a table. */
 #include "analysis/cluster/cluster.h"
 
 #include <math.h>

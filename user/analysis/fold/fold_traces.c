@@ -154,8 +154,9 @@ static bool is_undisturbed(const struct covered *c, double from, double to)
 	return c->unusual <= UNUSUAL_MAX * (to - from);
 }
 
-/* Whether nearly all of the time between two instants is of instances of usual length, or outside:
- * what an instance counted that others stretched cannot be told from what its neighbours did. */
+/* Whether nearly all of the time between two instants is in instances of usual length, or outside
+ * of instances: the count of an instance that others made longer cannot be told from its
+ * neighbours'. */
 static bool profile_fits(const struct fold_profile *p, const struct fold_trace *tr, double from,
 			 double to)
 {

@@ -76,7 +76,7 @@ bool extract__has_seconds(const struct extraction *x);
  * extraction. */
 int extract__name_damaged(struct extraction *x, const struct node_ref *ref, const char *table,
 			  int err);
-/* The wanted tables are there, and none has a row in the wanted time. */
+/* Logs that the wanted tables have no row in the wanted time. */
 void extract__name_no_rows(struct extraction *x);
 /* Names what was wanted of the series at hand and is not there; empty: no table was written. */
 void extract__name_missing(struct extraction *x, bool empty);

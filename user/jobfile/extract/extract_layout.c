@@ -34,7 +34,7 @@ static int column_names_find(char *const *names, unsigned n, const char *name, u
 	return -1;
 }
 
-/* Only those stay that are among names. */
+/* Removes all names that are not among names[n]. */
 static void column_names_keep_common(struct string_list *c, char *const *names, unsigned n)
 {
 	unsigned kept = 0, hint = 0;
@@ -72,8 +72,8 @@ static bool is_spelt_so(const struct string_list *c, const char *wanted, bool to
 	return false;
 }
 
-/* Only those stay that wanted[n] mean, in that order. Returns the first wanted one that is not
- * there, or NULL; *err is 0 or -ENOMEM. */
+/* Removes all names that are not wanted, and sorts the rest as wanted[n]. Returns the first wanted
+ * name that is not there, or NULL; *err is 0 or -ENOMEM. */
 static const char *column_names_choose(struct string_list *c, const char *const *wanted, unsigned n,
 				       bool totals, int *err)
 {

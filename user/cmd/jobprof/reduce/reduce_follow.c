@@ -57,7 +57,7 @@ struct feed {
 	int err;
 };
 
-/* ---- bursts are asked for again and again, and wait until their window ends */
+/* ---- asks jobprofd for bursts again and again, and stores them until their window ends */
 
 /* Where the columns of an answer go. */
 struct shape {

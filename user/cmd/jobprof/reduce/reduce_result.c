@@ -466,4 +466,3 @@ void reduce_result__free(struct reduce_result *r)
 	reduction__free(&r->points);
 	burst_model__free(&r->model);
 }
-

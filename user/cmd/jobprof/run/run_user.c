@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The user that "jobprof run" gives to its command, the output directory of that user, and the cgroup
- * in which the command runs. */
+/* The user that "jobprof run" gives to its command, the output directory of that user, and the
+ * cgroup in which the command runs. */
 #include "cmd/jobprof/run/run_user.h"
 
 #include <dirent.h>
