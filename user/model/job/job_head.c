@@ -420,7 +420,7 @@ static double time_of(const struct cursor *c, const union cell *row)
 static void add_first_rows(const struct cursor *c, const union cell *rows, unsigned n,
 			   struct part_times *t)
 {
-	double end_s[FIRST_ROWS];
+	double end_s[FIRST_ROWS] = {0};
 	unsigned count = n < FIRST_ROWS ? n : FIRST_ROWS;
 
 	for (unsigned i = 0; i < count; i++)
