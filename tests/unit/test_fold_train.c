@@ -3,7 +3,7 @@
  */
 
 #include "tests/unit/unit.h"
-#include "analysis/fold/fold_train.h"
+#include "analysis/fold/fold_period.h"
 
 #define MANY 20000
 

@@ -4,9 +4,7 @@
 
 #include "tests/unit/unit.h"
 #include "peaks/measure.h"
-#include "peaks/node_memory.h"
 #include "peaks/peaks.h"
-#include "peaks/peaks_file.h"
 
 static char said[16384]; /* what the last read_text() wrote to stderr */
 

@@ -49,3 +49,21 @@ TEST(too_large_an_array_is_left_as_it_was)
 	assert_true(v[2] == 7 && room == 3);
 	free(v);
 }
+
+TEST(an_array_without_a_room_grows_by_its_number)
+{
+	uint64_t *v = NULL;
+	size_t n = 0;
+
+	for (size_t more = 1; n < 100000; more = more % 7 + 1) {
+		assert_int_equal(room__grow(&v, n, more, sizeof(*v)), 0);
+		for (size_t i = 0; i < more; i++, n++)
+			v[n] = n * n;
+	}
+	for (size_t i = 0; i < n; i++)
+		assert_true(v[i] == i * i);
+	assert_int_equal(room__grow(&v, n, SIZE_MAX / 2, sizeof(*v)), -ENOMEM);
+	assert_int_equal(room__grow(&v, n, SIZE_MAX / 5, sizeof(*v)), -ENOMEM);
+	assert_true(v[n - 1] == (n - 1) * (n - 1));
+	free(v);
+}

@@ -13,4 +13,9 @@ int room__make(void *array, size_t *room, size_t n, size_t size);
  * this. NULL: no memory, and the array is as it was. */
 void *room__grown(void *array, unsigned n, size_t size);
 
+/* Makes room for `more` elements behind the n that an array has, where it has only ever grown by
+ * this: its room is the power of two that holds n. array: as above. 0; -ENOMEM, and the array is
+ * as it was. */
+int room__grow(void *array, size_t n, size_t more, size_t size);
+
 #endif

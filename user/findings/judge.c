@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "findings/engine.h"
 
 struct rule {
@@ -64,18 +65,13 @@ static void add_times(lua_State *L, struct finding *f)
 static int add_finding(struct engine *e, const struct rule *r, char ***suppressed_by)
 {
 	struct verdict *v = e->out;
-	struct finding *f, *grown = realloc(v->findings, (v->nfindings + 1) * sizeof(*grown));
-	char **by;
+	struct finding *f;
 
-	if (!grown)
+	if (room__grow(&v->findings, v->nfindings, 1, sizeof(*v->findings)) ||
+	    room__grow(suppressed_by, v->nfindings, 1, sizeof(**suppressed_by)))
 		return -ENOMEM;
-	v->findings = grown;
-	by = realloc(*suppressed_by, (v->nfindings + 1) * sizeof(*by));
-	if (!by)
-		return -ENOMEM;
-	*suppressed_by = by;
-	by[v->nfindings] = strdup(r->suppressed_by);
-	f = &grown[v->nfindings++];
+	(*suppressed_by)[v->nfindings] = strdup(r->suppressed_by);
+	f = &v->findings[v->nfindings++];
 	*f = (struct finding){.id = strdup(r->id),
 			      .severity = (enum severity)field_number(e->L, "severity"),
 			      .cost_core_s = field_number(e->L, "cost"),
@@ -86,7 +82,8 @@ static int add_finding(struct engine *e, const struct rule *r, char ***suppresse
 			      .where = field_text(e->L, "where"),
 			      .source = field_text(e->L, "source")};
 	add_times(e->L, f);
-	return by[v->nfindings - 1] && f->id && f->text && f->remedy && f->where && f->source
+	return (*suppressed_by)[v->nfindings - 1] && f->id && f->text && f->remedy && f->where &&
+			       f->source
 		       ? 0
 		       : -ENOMEM;
 }

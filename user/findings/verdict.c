@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "findings/engine.h"
 
 /* A finding is explained by others that cost this much of it together. */
@@ -58,12 +59,11 @@ void verdict__free(struct verdict *v)
 
 int verdict__add_other(struct verdict *v, const char *id, bool judged, const char *reason)
 {
-	struct rule_verdict *r, *grown = realloc(v->others, (v->nothers + 1) * sizeof(*grown));
+	struct rule_verdict *r;
 
-	if (!grown)
+	if (room__grow(&v->others, v->nothers, 1, sizeof(*v->others)))
 		return -ENOMEM;
-	v->others = grown;
-	r = &grown[v->nothers];
+	r = &v->others[v->nothers];
 	*r = (struct rule_verdict){strdup(id), judged, strdup(reason)};
 	if (!r->id || !r->reason) {
 		free(r->id);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "hdf5/digest.h"
 
 #define ENTRIES	    32
@@ -210,20 +211,13 @@ int type__digest(hid_t type, uint64_t *digest)
 /* The library says how much it takes only where there is no room for it. */
 static int encode(struct type_cache *c, hid_t type, size_t *size)
 {
-	uint8_t *p;
-
 	*size = 0;
 	if (H5Tencode(type, NULL, size) < 0)
 		return -EBADMSG;
 	if (*size > ENCODED_MAX)
 		return -ENOTSUP;
-	if (*size > c->room) {
-		p = realloc(c->buf, *size);
-		if (!p)
-			return -ENOMEM;
-		c->buf = p;
-		c->room = *size;
-	}
+	if (room__make(&c->buf, &c->room, *size, 1))
+		return -ENOMEM;
 	return H5Tencode(type, c->buf, size) < 0 ? -EBADMSG : 0;
 }
 

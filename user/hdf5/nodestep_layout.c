@@ -6,28 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/describe.h"
+#include "base/room.h"
 #include "hdf5/h5util.h"
+#include "schema/describe.h"
 
 #define ATTRS_MAX	256
 #define TABLE_ATTRS_MAX 160
 
 /* The group of the summaries, in the group that the series are in. */
 static const char reserved_series[] = "Totals";
-
-/* Makes room for one more element; arrays grow by doubling at powers of two. */
-static int grow_array(void **array, unsigned n, size_t size)
-{
-	void *p;
-
-	if (n & (n - 1))
-		return 0;
-	p = realloc(*array, (n ? 2 * (size_t)n : 1) * size);
-	if (!p)
-		return -ENOMEM;
-	*array = p;
-	return 0;
-}
 
 static struct nodestep_attr *attr_find(const struct nodestep_attrs *attrs, const char *name)
 {
@@ -57,7 +44,7 @@ static int add_attr(struct nodestep_attrs *attrs, unsigned max, const struct jou
 	if (!a) {
 		char *name = strdup(rec->name);
 
-		if (!name || grow_array((void **)&attrs->at, attrs->n, sizeof(*a))) {
+		if (!name || room__grow(&attrs->at, attrs->n, 1, sizeof(*a))) {
 			free(name);
 			free(str);
 			return -ENOMEM;
@@ -169,7 +156,7 @@ static int add_series(struct nodestep_layout *p, const struct journal_record *re
 	}
 	if (p->nseries == JOURNAL_SERIES_MAX)
 		return -EINVAL;
-	err = grow_array((void **)&p->series, p->nseries, sizeof(*p->series));
+	err = room__grow(&p->series, p->nseries, 1, sizeof(*p->series));
 	if (err)
 		return err;
 	p->series_of[rec->id] = p->nseries;
@@ -194,7 +181,7 @@ static int table_get(struct nodestep_layout *p, unsigned series, const char *nam
 		return at;
 	if (p->ntables == JOURNAL_TABLES_MAX)
 		return -EINVAL;
-	if (grow_array((void **)&p->tables, p->ntables, sizeof(*p->tables)))
+	if (room__grow(&p->tables, p->ntables, 1, sizeof(*p->tables)))
 		return -ENOMEM;
 	copy = strdup(name);
 	if (!copy)

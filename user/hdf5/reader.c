@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/foreign.h"
 #include "base/read_note.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "hdf5/h5file.h"
 #include "hdf5/h5util.h"
@@ -25,13 +26,11 @@
 /* Takes the names over. */
 static int add_step(struct reader *r, const char *name, struct string_list *nodes)
 {
-	struct reader_step *steps, *s;
+	struct reader_step *s;
 
-	steps = realloc(r->steps, (r->nsteps + 1) * sizeof(*steps));
-	if (!steps)
+	if (room__grow(&r->steps, r->nsteps, 1, sizeof(*r->steps)))
 		return -ENOMEM;
-	r->steps = steps;
-	s = &steps[r->nsteps];
+	s = &r->steps[r->nsteps];
 	*s = (struct reader_step){strdup(name), *nodes};
 	if (!s->name)
 		return -ENOMEM;

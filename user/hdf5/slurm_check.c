@@ -157,13 +157,8 @@ static void judge_beyond(struct slurm_column *col, uint64_t nrows)
 /* Returns by how much the row is later than it says. */
 static uint64_t set_later(struct slurm_check *k, uint64_t row, uint64_t s)
 {
-	struct clock_step *steps = k->nsteps < STEPS_MAX
-					   ? reallocarray(k->steps, k->nsteps + 1, sizeof(*steps))
-					   : NULL;
-
-	if (steps) {
-		k->steps = steps;
-		steps[k->nsteps++] = (struct clock_step){row, s};
+	if (k->nsteps < STEPS_MAX && !room__grow(&k->steps, k->nsteps, 1, sizeof(*k->steps))) {
+		k->steps[k->nsteps++] = (struct clock_step){row, s};
 		k->times.later = s;
 	}
 	return k->times.later;

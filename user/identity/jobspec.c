@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "base/str.h"
 #include "identity/stepname.h"
 
@@ -91,19 +92,17 @@ static const char *parse_word(struct jobspec *s, const char **part)
 
 int jobspec__parse(struct jobspec **out, unsigned *n, const char *text, char *err, size_t errlen)
 {
-	struct jobspec *list = NULL, *more;
+	struct jobspec *list = NULL;
 	const char *reason = NULL, *part = "JobID";
 	size_t len;
 
 	*n = 0;
 	for (const char *at = text;; at += len + 1) {
 		len = strcspn(at, ",");
-		more = realloc(list, (*n + 1) * sizeof(*list));
-		if (!more) {
+		if (room__grow(&list, *n, 1, sizeof(*list))) {
 			free(list);
 			return -ENOMEM;
 		}
-		list = more;
 		list[*n] = (struct jobspec){0};
 		snprintf(list[*n].text, JOBSPEC_TEXT, "%.*s", (int)(len < 4096 ? len : 4096), at);
 		reason = len >= JOBSPEC_TEXT ? TOO_LARGE : parse_word(&list[*n], &part);

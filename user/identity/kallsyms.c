@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
+
 struct symbol {
 	uint64_t addr;
 	uint32_t name; /* in names */
@@ -17,9 +19,9 @@ struct symbol {
 
 static struct {
 	struct symbol *v;
-	size_t n, max;
+	size_t n;
 	char *names;
-	size_t len, cap;
+	size_t len;
 	pthread_t reader;
 	enum { NOT_READ, READING, READ } state;
 } all;
@@ -28,24 +30,8 @@ static bool add_symbol(uint64_t addr, const char *name)
 {
 	size_t len = strlen(name) + 1;
 
-	if (all.n == all.max) {
-		size_t max = all.max ? 2 * all.max : 1 << 16;
-		struct symbol *v = realloc(all.v, max * sizeof(*v));
-
-		if (!v)
-			return false;
-		all.v = v;
-		all.max = max;
-	}
-	if (all.len + len > all.cap) {
-		size_t cap = all.cap ? 2 * all.cap : 1 << 21;
-		char *names = realloc(all.names, cap);
-
-		if (!names)
-			return false;
-		all.names = names;
-		all.cap = cap;
-	}
+	if (room__grow(&all.v, all.n, 1, sizeof(*all.v)) || room__grow(&all.names, all.len, len, 1))
+		return false;
 	memcpy(all.names + all.len, name, len);
 	all.v[all.n++] = (struct symbol){addr, (uint32_t)all.len};
 	all.len += len;

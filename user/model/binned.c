@@ -8,6 +8,139 @@
 #include <string.h>
 
 #include "base/known.h"
+#include "base/room.h"
+
+/* ---- the table of quantities, and which of them units have bins of */
+
+#define COLS(...)   {__VA_ARGS__}, .any = false
+#define ANY_OF(...) {__VA_ARGS__}, .any = true
+#define KEPT	    true
+#define SUMMED	    false
+
+const struct quantity_info quantity_infos[N_QUANTITIES] = {
+#define BINNED(i, s, h, of_task, scaled, cols) \
+	[Q_##i] = {.id = #i,                   \
+		   .series = #s,               \
+		   .how = BINNED_##h,          \
+		   .is_kept = of_task,         \
+		   .scale = scaled,            \
+		   .columns = cols},
+#include "schemas/binned.def"
+#undef BINNED
+};
+
+/* What the page in a browser draws of nodes and tasks over time: of GPUs these have nothing; and
+ * how long each step of a node covers a bin, for its gauges. */
+static bool is_drawn(enum quantity q)
+{
+	return q == Q_COVERED || (q != Q_GPU_UTIL && extremes__place(q) >= 0);
+}
+
+bool quantity__is_kept(enum quantity q, const char *series)
+{
+	const char *own = quantity_infos[q].series;
+	bool of_budget;
+
+	if (!series)
+		return true;
+	if (!strcmp(series, BINNED_DRAWN_NODES))
+		return is_drawn(q);
+	if (!strcmp(series, BINNED_DRAWN_TASKS))
+		return is_drawn(q) && quantity__is_kept(q, "STEP");
+	of_budget = !strcmp(series, BINNED_BUDGET);
+	return quantity_infos[q].is_kept &&
+	       (!strcmp(own, series) || (of_budget && !strcmp(own, "STEP")) ||
+		((of_budget || !strcmp(series, "STEP")) && !strcmp(own, BINNED_SAMPLES)));
+}
+
+unsigned quantity__held_before(int q)
+{
+	unsigned n = 0;
+
+	while (q-- > 0)
+		n += quantity_infos[q].how == BINNED_HELD;
+	return n;
+}
+
+/* ---- the lowest and the highest row of each bin */
+
+/* view/report/report_series.c draws these. */
+static const enum quantity drawn[EXTREMES] = {
+	Q_CPU,	  Q_WAIT, Q_DISK_WAIT, Q_RSS,	      Q_CHARGED_OWN, Q_IO,
+	Q_BLK_MB, Q_NET,  Q_PORT,      Q_STEP_ENERGY, Q_GPU_UTIL,
+};
+
+int extremes__place(enum quantity q)
+{
+	for (int i = 0; i < EXTREMES; i++)
+		if (drawn[i] == q)
+			return i;
+	return -1;
+}
+
+float *extremes__of(const struct extremes *e, enum quantity q)
+{
+	int place = extremes__place(q);
+
+	return place < 0 ? NULL : e->of[place];
+}
+
+static void extremes_clear(struct extremes *e, unsigned n)
+{
+	for (int i = 0; i < EXTREMES; i++)
+		for (size_t k = 0; e->of[i] && k < 2 * (size_t)n; k++)
+			e->of[i][k] = NAN;
+}
+
+/* Room for all quantities. 0 or -ENOMEM; extremes__free() in both cases. */
+static int extremes_init(struct extremes *e, unsigned n)
+{
+	*e = (struct extremes){0};
+	for (int i = 0; i < EXTREMES; i++) {
+		e->of[i] = malloc((2 * (size_t)n + 1) * sizeof(*e->of[i]));
+		if (!e->of[i])
+			return -ENOMEM;
+	}
+	extremes_clear(e, n);
+	return 0;
+}
+
+void extremes__free(struct extremes *e)
+{
+	for (int i = 0; i < EXTREMES; i++)
+		free(e->of[i]);
+	*e = (struct extremes){0};
+}
+
+/*
+ * Adds the extremes of another unit that is counted together with this one. Which of their rows
+ * coincided is not known, so that the sums were reached for sure and the truth may be wider. In a
+ * bin that one of the two covers only in part, the sums are not made and each is taken alone.
+ */
+static void extremes_add(float *of, const float *other, unsigned n, unsigned bin, bool is_whole)
+{
+	float low = of[bin], high = of[n + bin], less = other[bin], more = other[n + bin];
+	bool both = is_whole && !isnan(low) && !isnan(less);
+
+	of[bin] = both ? fminf(low + more, high + less) : fminf(low, less);
+	of[n + bin] = both ? fmaxf(low + more, high + less) : fmaxf(high, more);
+}
+
+void extremes__join(float *of, const float *other, unsigned n)
+{
+	for (unsigned k = 0; k < n; k++) {
+		of[k] = fminf(of[k], other[k]);
+		of[n + k] = fmaxf(of[n + k], other[n + k]);
+	}
+}
+
+bool extremes__are_known(const float *of, unsigned n)
+{
+	for (unsigned k = 0; of && k < n; k++)
+		if (!isnan(of[k]))
+			return true;
+	return false;
+}
 
 /* A row's part of a bin. */
 struct bin_span {
@@ -57,7 +190,7 @@ int binner__init(struct binner *b, const struct time_grid *grid)
 	b->weights = calloc(cells, sizeof(*b->weights));
 	b->held = calloc(held_size(grid) + 1, sizeof(*b->held));
 	if (!b->bins || !b->weights || !b->held ||
-	    (grid->row_s > 0 && extremes__init(&b->extremes, grid->n)))
+	    (grid->row_s > 0 && extremes_init(&b->extremes, grid->n)))
 		return -ENOMEM;
 	binner__clear(b);
 	return 0;
@@ -81,7 +214,7 @@ void binner__clear(struct binner *b)
 		b->bins[i] = NAN;
 	for (size_t i = 0; i < held; i++)
 		b->held[i] = NAN;
-	extremes__clear(&b->extremes, b->grid->n);
+	extremes_clear(&b->extremes, b->grid->n);
 	memset(b->weights, 0, cells * sizeof(*b->weights));
 	for (int q = 0; q < N_QUANTITIES; q++) {
 		b->total[q] = NAN;
@@ -94,15 +227,8 @@ void binner__clear(struct binner *b)
 
 static int add_span(struct binner *b, unsigned row, unsigned bin, double share, double s)
 {
-	if (b->nspans == b->room) {
-		size_t room = 2 * b->room + 256;
-		struct bin_span *more = realloc(b->spans, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		b->spans = more;
-		b->room = room;
-	}
+	if (room__make(&b->spans, &b->room, b->nspans + 1, sizeof(*b->spans)))
+		return -ENOMEM;
 	b->spans[b->nspans++] = (struct bin_span){row, bin, share, s};
 	return 0;
 }
@@ -491,8 +617,8 @@ static void merge_extremes(struct binner *b, const struct binner *other, enum qu
 	if (more && how == MERGE_MAX)
 		extremes__join(of, more, b->grid->n);
 	for (unsigned k = 0; more && how != MERGE_MAX && k < b->grid->n; k++)
-		extremes__add(of, more, b->grid->n, k,
-			      how == MERGE_SUM || (covers(b, k) && covers(other, k)));
+		extremes_add(of, more, b->grid->n, k,
+			     how == MERGE_SUM || (covers(b, k) && covers(other, k)));
 }
 
 void binner__merge(struct binner *b, const struct binner *other)

@@ -3,11 +3,11 @@
 #ifndef JP_MODEL_BINNED_H
 #define JP_MODEL_BINNED_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/extremes.h"
 #include "schema/column.h"
 
 /* Q_CPU ... */
@@ -17,6 +17,36 @@ enum quantity {
 #undef BINNED
 	N_QUANTITIES
 };
+
+#define EXTREMES 11 /* quantities that are drawn as lines */
+
+/* Of each quantity by extremes__place(): low[n], then high[n]; of amounts per second; NaN: no row.
+ * NULL: not kept. */
+struct extremes {
+	float *of[EXTREMES];
+};
+
+/* The place of a quantity; -1: it is not drawn as a line. */
+int extremes__place(enum quantity q);
+/* The arrays of a quantity; NULL: not kept. */
+float *extremes__of(const struct extremes *e, enum quantity q);
+void extremes__free(struct extremes *e);
+
+/* A row that lies in a bin. */
+static inline void extremes__note(float *of, unsigned n, unsigned bin, double v)
+{
+	float *low = &of[bin], *high = &of[n + bin];
+
+	if (isnan(v))
+		return;
+	*low = !(*low <= v) ? (float)v : *low;
+	*high = !(*high >= v) ? (float)v : *high;
+}
+
+/* Joins the extremes of two units that measured the same thing. */
+void extremes__join(float *of, const float *other, unsigned n);
+/* Whether there is a row in any bin. */
+bool extremes__are_known(const float *of, unsigned n);
 
 enum binned_how {
 	BINNED_AMOUNT,

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/id_table.h"
+#include "base/room.h"
 #include "hdf5/hdf5.h"
 #include "jobfile/select.h"
 
@@ -67,27 +68,17 @@ static int number_of(struct id_table *t, unsigned a, uint32_t b, unsigned next, 
 	return known || id_table__add(t, id, next) ? 0 : -ENOMEM;
 }
 
-/* Whether a list of n has no room left: its room is a power of two. */
-static bool is_full(unsigned n)
-{
-	return !(n & (n - 1));
-}
-
 static int thread_of(struct reading *r, unsigned place, double tid, unsigned *number)
 {
 	struct model_bursts *b = r->b;
 	bool is_known = tid >= 0 && tid <= UINT32_MAX;
 	int err = number_of(&r->threads, place, is_known ? (uint32_t)tid : 0, b->nthreads, number);
-	double *tids = b->tids;
 
 	if (err || *number < b->nthreads)
 		return err;
-	if (is_full(b->nthreads))
-		tids = realloc(tids, (b->nthreads ? 2 * b->nthreads : 1) * sizeof(*tids));
-	if (!tids)
+	if (room__grow(&b->tids, b->nthreads, 1, sizeof(*b->tids)))
 		return -ENOMEM;
-	b->tids = tids;
-	tids[b->nthreads++] = is_known ? tid : NAN;
+	b->tids[b->nthreads++] = is_known ? tid : NAN;
 	return 0;
 }
 
@@ -96,14 +87,11 @@ static int thread_of(struct reading *r, unsigned place, double tid, unsigned *nu
 static int add_place(struct model_bursts *b, const struct reader_node *n, const char *task,
 		     int rank)
 {
-	struct burst_place *p = b->places;
+	struct burst_place *p;
 
-	if (is_full(b->nplaces))
-		p = realloc(p, (b->nplaces ? 2 * b->nplaces : 1) * sizeof(*p));
-	if (!p)
+	if (room__grow(&b->places, b->nplaces, 1, sizeof(*b->places)))
 		return -ENOMEM;
-	b->places = p;
-	p = &p[b->nplaces++];
+	p = &b->places[b->nplaces++];
 	*p = (struct burst_place){strdup(n->step), strdup(n->name), strdup(task), rank};
 	b->steps_differ |= strcmp(n->step, b->places->step) != 0;
 	b->nodes_differ |= strcmp(n->name, b->places->node) != 0;
@@ -133,21 +121,17 @@ static int find_event(const struct model_bursts *b, const char *name)
 /* An event that no burst so far has. */
 static int add_event(struct model_bursts *b, const char *name)
 {
-	char **events = realloc(b->events, (b->nevents + 1) * sizeof(*events));
-	double **counts, *v = malloc((b->max + 1) * sizeof(*v));
+	double *v = malloc((b->max + 1) * sizeof(*v));
 
-	if (events)
-		b->events = events;
-	counts = realloc(b->counts, (b->nevents + 1) * sizeof(*counts));
-	if (counts)
-		b->counts = counts;
-	if (!events || !counts || !v || !(events[b->nevents] = strdup(name))) {
+	if (!v || room__grow(&b->events, b->nevents, 1, sizeof(*b->events)) ||
+	    room__grow(&b->counts, b->nevents, 1, sizeof(*b->counts)) ||
+	    !(b->events[b->nevents] = strdup(name))) {
 		free(v);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < b->n; i++)
 		v[i] = NAN;
-	counts[b->nevents++] = v;
+	b->counts[b->nevents++] = v;
 	return 0;
 }
 

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "base/str.h"
-#include "hdf5/table_columns.h"
 #include "hdf5/cursor.h"
+#include "hdf5/table_columns.h"
 #include "schema/describe.h"
 
 #define TOTALS	   "Totals/"
@@ -31,51 +32,29 @@ struct reading {
 
 static int find_series(struct contents *c, const char *name, bool grouped, unsigned *at)
 {
-	struct contents_series *v;
-
 	for (*at = 0; *at < c->nseries; (*at)++)
 		if (!strcmp(c->series[*at].name, name))
 			return 0;
 	if (c->nseries == SERIES_MAX)
 		return -E2BIG;
-	v = realloc(c->series, (c->nseries + 1) * sizeof(*v));
-	if (!v)
+	if (room__grow(&c->series, c->nseries, 1, sizeof(*c->series)))
 		return -ENOMEM;
-	c->series = v;
-	v[*at] = (struct contents_series){.name = strdup(name), .grouped = grouped};
+	c->series[*at] = (struct contents_series){.name = strdup(name), .grouped = grouped};
 	c->nseries++;
-	return v[*at].name ? 0 : -ENOMEM;
+	return c->series[*at].name ? 0 : -ENOMEM;
 }
 
 static int find_place(struct contents_step *s, unsigned series, struct contents_place **out)
 {
-	struct contents_place *v;
-
 	for (unsigned i = 0; i < s->nplaces; i++) {
 		*out = &s->places[i];
 		if ((*out)->series == series)
 			return 0;
 	}
-	v = realloc(s->places, (s->nplaces + 1) * sizeof(*v));
-	if (!v)
+	if (room__grow(&s->places, s->nplaces, 1, sizeof(*s->places)))
 		return -ENOMEM;
-	s->places = v;
-	*out = &v[s->nplaces++];
+	*out = &s->places[s->nplaces++];
 	**out = (struct contents_place){.series = series};
-	return 0;
-}
-
-/* Powers of two: room for one more. */
-static int grow_array(void *array, unsigned n, size_t size)
-{
-	void *v;
-
-	if (n & (n - 1))
-		return 0;
-	v = realloc(*(void **)array, (n ? 2 * (size_t)n : 1) * size);
-	if (!v)
-		return -ENOMEM;
-	*(void **)array = v;
 	return 0;
 }
 
@@ -84,7 +63,7 @@ static int add_table(struct contents_place *p, const char *name)
 	uint64_t task;
 
 	if (!parse_u64(name, &task)) {
-		if (grow_array(&p->tasks, p->ntasks, sizeof(*p->tasks)))
+		if (room__grow(&p->tasks, p->ntasks, 1, sizeof(*p->tasks)))
 			return -ENOMEM;
 		p->tasks[p->ntasks++] = task;
 		return 0;
@@ -101,7 +80,7 @@ static int add_column(struct contents_series *s, const struct column *c)
 {
 	struct contents_column *to;
 
-	if (grow_array(&s->cols, s->ncols, sizeof(*s->cols)))
+	if (room__grow(&s->cols, s->ncols, 1, sizeof(*s->cols)))
 		return -ENOMEM;
 	to = &s->cols[s->ncols++];
 	*to = (struct contents_column){.name = strdup(c->name), .column = *c};
@@ -222,7 +201,7 @@ static int read_node_series(struct reading *rd, struct contents_step *step,
 
 static int add_node(struct contents_step *s, const char *node)
 {
-	if (grow_array(&s->nodes, s->nnodes, sizeof(*s->nodes)))
+	if (room__grow(&s->nodes, s->nnodes, 1, sizeof(*s->nodes)))
 		return -ENOMEM;
 	s->nodes[s->nnodes++] = node;
 	return 0;

@@ -156,4 +156,13 @@ const char *model_node__mode(const struct model_node *n, enum family family);
 /* How many CPUs the text of "Allocated CPUs" means, "0-3,8" or a plain number; 0: it is neither. */
 unsigned model__count_cpus(const char *text);
 
+#define MODEL_TITLE 256
+
+/* "solver, job 42 step 0" by what the first node says, of a job file "solver, job 42"; of jobprof
+ * run the command stands for the program; what is not known is left out. A file may be damaged: in
+ * a limited child. */
+void model_title__of(const struct model_file *f, char text[static MODEL_TITLE]);
+/* What the first node says under a name; NULL: nothing. The caller frees it. */
+char *model_title__attr(const struct model_file *f, const char *name);
+
 #endif

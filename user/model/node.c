@@ -6,15 +6,91 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/jobprof.h"
+#include "hdf5/hdf5.h"
 #include "identity/cpulist.h"
-#include "model/table.h"
+#include "model/model.h"
+
+/* ---- a table of a node as arrays, with the time at which each of its rows ended */
+
+/* From TimeNS where it and the step's start are known, else from ElapsedTime. */
+static int set_times(struct model_table *t, double start_ns)
+{
+	const double *ns = model_table__column(t, "TimeNS");
+	const double *s = model_table__column(t, "ElapsedTime");
+	bool exact = ns && !isnan(start_ns);
+	const double *from = exact ? ns : s;
+
+	if (!t->nrows || !from)
+		return 0;
+	t->end_s = calloc(t->nrows, sizeof(*t->end_s));
+	if (!t->end_s)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < t->nrows; i++)
+		t->end_s[i] = exact ? (from[i] - start_ns) / 1e9 : from[i];
+	return 0;
+}
+
+/* start_ns: unix time of the step's start, NaN: not known. name must live as long as the table.
+ * Errors as reader__table(); model_table__free() in all cases. */
+static int table_read(struct model_table *t, const struct reader_node *n,
+		      const struct reader_series *s, const char *name, double start_ns)
+{
+	struct table *stored;
+	int err = reader__table(n, s, name, &stored);
+
+	*t = (struct model_table){.name = name};
+	if (err)
+		return err;
+	t->stored = stored;
+	t->ncols = stored->ncols;
+	t->nrows = stored->nrows;
+	t->cols = stored->cols;
+	t->values = stored->cells;
+	return set_times(t, start_ns);
+}
+
+void model_table__free(struct model_table *t)
+{
+	table__free(t->stored);
+	free(t->end_s);
+	*t = (struct model_table){0};
+}
+
+const double *model_table__column(const struct model_table *t, const char *name)
+{
+	for (unsigned c = 0; c < t->ncols; c++)
+		if (!strcmp(t->cols[c].name, name))
+			return t->values + c * t->nrows;
+	return NULL;
+}
+
+double model_table__span_s(const struct model_table *t)
+{
+	return t->end_s ? t->end_s[t->nrows - 1] : NAN;
+}
+
+enum family model_table__family(const struct model_table *t, unsigned column)
+{
+	if (t->cols[column].source == COL_BUILTIN)
+		return t->cols[column].family;
+	for (unsigned i = column + 1; i < t->ncols && i <= column + JP_PMU_EVENTS; i++) {
+		const struct column *c = &t->cols[i];
+
+		if (c->source == COL_BUILTIN && c->family != FAM_PERF)
+			break;
+		if (c->source == COL_BUILTIN && c->how == HOW_PMU_RUNNING)
+			return FAM_PERF;
+	}
+	return 0;
+}
 
 /* The table of that name in a group of tables, if it is there. */
 static int read_grouped(const struct model_node *n, const char *group, const char *name,
 			struct model_table *t)
 {
 	const struct reader_series *s = node__series(n->stored, group);
-	int err = s && s->grouped ? model_table__read(t, n->stored, s, name, NAN) : 0;
+	int err = s && s->grouped ? table_read(t, n->stored, s, name, NAN) : 0;
 
 	return err == -ENOENT ? 0 : err;
 }
@@ -51,7 +127,7 @@ static int read_tasks(struct model_node *n, double start_ns)
 	for (unsigned i = 0; !err && i < s->tables.n; i++) {
 		struct model_task *t = &n->tasks[n->ntasks++];
 
-		err = model_table__read(&t->rows, n->stored, s, s->tables.v[i], start_ns);
+		err = table_read(&t->rows, n->stored, s, s->tables.v[i], start_ns);
 		if (!err)
 			err = read_histograms(n, t);
 	}
@@ -64,7 +140,7 @@ static void read_optional(const struct model_node *n, const char *name, double s
 {
 	const struct reader_series *s = node__series(n->stored, name);
 
-	if (s && !s->grouped && model_table__read(t, n->stored, s, s->name, start_ns))
+	if (s && !s->grouped && table_read(t, n->stored, s, s->name, start_ns))
 		model_table__free(t);
 }
 
@@ -147,7 +223,7 @@ static int read_tables(struct model_node *n)
 	int err = read_tasks(n, start_ns);
 
 	if (!err && step && !step->grouped)
-		err = model_table__read(&n->all.rows, n->stored, step, step->name, start_ns);
+		err = table_read(&n->all.rows, n->stored, step, step->name, start_ns);
 	if (err)
 		return err;
 	n->wall_s = model_table__span_s(&n->all.rows);
@@ -207,7 +283,7 @@ void model_node__read_other(const struct model_node *n, const struct model_serie
 {
 	const char *name = s->stored->tables.v[i];
 
-	if (!model_table__read(t, n->stored, s->stored, name, NAN))
+	if (!table_read(t, n->stored, s->stored, name, NAN))
 		return;
 	model_table__free(t);
 	t->name = name;

@@ -20,16 +20,14 @@
 static int add_module(struct stacks *s, const char *name)
 {
 	uint64_t id = id__of_text(name);
-	char **modules, *copy;
+	char *copy;
 
 	if (!*name || id_table__find(&s->module_of, id))
 		return 0;
 	if (s->nmodules == MODULES_MAX)
 		return -EMSGSIZE;
-	modules = room__grown(s->modules, s->nmodules, sizeof(*modules));
-	if (!modules)
+	if (room__grow(&s->modules, s->nmodules, 1, sizeof(*s->modules)))
 		return -ENOMEM;
-	s->modules = modules;
 	copy = strdup(name);
 	if (!copy || !id_table__add(&s->module_of, id, s->nmodules)) {
 		free(copy);
@@ -89,16 +87,12 @@ static bool find_columns(const struct cursor *c, const char *const *names,
 
 static int add_frame(struct stacks *s, const struct stack_frame *n)
 {
-	struct stack_frame *frames;
-
 	if (!n->id || id_table__find(&s->frame_of, n->id))
 		return 0;
 	if (s->nframes == FRAMES_MAX)
 		return -EMSGSIZE;
-	frames = room__grown(s->frames, s->nframes, sizeof(*frames));
-	if (!frames)
+	if (room__grow(&s->frames, s->nframes, 1, sizeof(*s->frames)))
 		return -ENOMEM;
-	s->frames = frames;
 	if (!id_table__add(&s->frame_of, n->id, s->nframes))
 		return -ENOMEM;
 	s->frames[s->nframes++] = *n;
@@ -134,7 +128,6 @@ static bool is_amount(double v)
 static int add_count(struct stacks *s, uint64_t id, const struct stack_count *count)
 {
 	uint32_t *frame = id ? id_table__find(&s->frame_of, id) : NULL;
-	struct stack_count *counts;
 
 	if (!frame || !is_amount(count->seconds) || !is_amount(count->samples)) {
 		s->orphans++;
@@ -144,10 +137,8 @@ static int add_count(struct stacks *s, uint64_t id, const struct stack_count *co
 		s->no_room += count->samples;
 	if (s->ncounts == COUNTS_MAX)
 		return -EMSGSIZE;
-	counts = room__grown(s->counts, s->ncounts, sizeof(*counts));
-	if (!counts)
+	if (room__grow(&s->counts, s->ncounts, 1, sizeof(*s->counts)))
 		return -ENOMEM;
-	s->counts = counts;
 	s->counts[s->ncounts] = *count;
 	s->counts[s->ncounts++].frame = *frame;
 	return 0;

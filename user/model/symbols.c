@@ -245,11 +245,8 @@ static struct module *module_of(struct symbols *s, const char *name)
 
 	if (at)
 		return &s->modules[*at];
-	m = room__grown(s->modules, s->nmodules, sizeof(*m));
-	if (!m)
-		return NULL;
-	s->modules = m;
-	if (!id_table__add(&s->module_of, id, s->nmodules))
+	if (room__grow(&s->modules, s->nmodules, 1, sizeof(*s->modules)) ||
+	    !id_table__add(&s->module_of, id, s->nmodules))
 		return NULL;
 	m = &s->modules[s->nmodules++];
 	*m = (struct module){.id = id};
@@ -375,14 +372,12 @@ const char *symbols__name(struct symbols *s, const char *module, uint64_t offset
 {
 	uint64_t id = id__mix(id__of_text(module), offset);
 	uint32_t *at = id_table__find(&s->name_of, id);
-	char **names, *name;
+	char *name;
 
 	if (at)
 		return s->names[*at];
-	names = room__grown(s->names, s->nnames, sizeof(*names));
-	if (!names)
+	if (room__grow(&s->names, s->nnames, 1, sizeof(*s->names)))
 		return NULL;
-	s->names = names;
 	name = make_name(s, module, offset);
 	if (!name || !id_table__add(&s->name_of, id, s->nnames)) {
 		free(name);

@@ -1,16 +1,104 @@
-// SPDX-License-Identifier: GPL-2.0-only
-/* Threads for one pass of a measure: they wait until all are there, and then begin. */
-#include "peaks/crew.h"
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What measures have in common: their passes, how busy the node is, and threads for a pass. */
+#include "peaks/measure.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
+
+/* ---- the passes of a measure: whether another one may begin, and what they come to */
+
+bool measure__goes_on(const struct measure *m, const struct measure_opts *o, uint64_t began)
+{
+	if (m->error[0] || m->npasses >= o->passes || m->npasses >= PASSES_MAX)
+		return false;
+	return !m->npasses || (double)(clock__mono_ns() - began) / NSEC_PER_SEC < o->seconds;
+}
+
+void measure__fail(struct measure *m, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(m->error, sizeof(m->error), fmt, ap);
+	va_end(ap);
+	m->npasses = 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+struct peak measure__peak(const struct measure *m)
+{
+	double sorted[PASSES_MAX];
+	unsigned n = m->npasses;
+
+	if (!n)
+		return (struct peak){NAN, NAN, NAN};
+	memcpy(sorted, m->pass, n * sizeof(sorted[0]));
+	qsort(sorted, n, sizeof(sorted[0]), compare);
+	return (struct peak){(sorted[(n - 1) / 2] + sorted[n / 2]) / 2, sorted[0], sorted[n - 1]};
+}
+
+double measure__spread(const struct measure *m)
+{
+	struct peak p = measure__peak(m);
+
+	return m->npasses < 2 ? NAN : (p.max - p.min) / p.value;
+}
+
+/* ---- how busy the node is, and how much of it the hypervisor gives to others */
+
+enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, COLUMNS };
+
+void node_ticks__read(struct node_ticks *t)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/stat", "re");
+	unsigned long long v[COLUMNS] = {0};
+
+	*t = (struct node_ticks){0};
+	if (!f ||
+	    fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &v[USER], &v[NICE], &v[SYSTEM],
+		   &v[IDLE], &v[IOWAIT], &v[IRQ], &v[SOFTIRQ], &v[STEAL]) != COLUMNS)
+		return;
+	for (unsigned i = 0; i < COLUMNS; i++)
+		t->all += v[i];
+	t->steal = v[STEAL];
+	t->busy = t->all - v[IDLE] - v[IOWAIT] - v[STEAL];
+}
+
+static double part(uint64_t from, uint64_t to, uint64_t all_from, uint64_t all_to)
+{
+	return all_to > all_from && to >= from ? (double)(to - from) / (double)(all_to - all_from)
+					       : NAN;
+}
+
+double node_ticks__busy(const struct node_ticks *from, const struct node_ticks *to)
+{
+	return part(from->busy, to->busy, from->all, to->all);
+}
+
+double node_ticks__steal(const struct node_ticks *from, const struct node_ticks *to)
+{
+	return part(from->steal, to->steal, from->all, to->all);
+}
+
+/* ---- threads for one pass of a measure: they wait until all are there, and then begin */
 
 #define CPUS_MAX   65536
 #define STACK_SIZE (256 << 10)

@@ -18,7 +18,6 @@
 
 #include "base/clock.h"
 #include "base/io_full.h"
-#include "peaks/crew.h"
 #include "peaks/measure.h"
 
 #define BLOCK	   (1u << 20)

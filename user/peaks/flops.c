@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "peaks/crew.h"
 #include "peaks/measure.h"
 
 struct flops_kernel {

@@ -63,4 +63,28 @@ void measure__fail(struct measure *m, const char *fmt, ...) __attribute__((forma
 /* True as long as another pass may begin: began is the clock__mono_ns() of the first. */
 bool measure__goes_on(const struct measure *m, const struct measure_opts *o, uint64_t began);
 
+struct crew_time {
+	double seconds;	  /* from the first beginning to the last end */
+	double cpu_share; /* CPU time of the threads / (threads x seconds) */
+};
+
+/* Calls work(ctx, 0) to work(ctx, n - 1), each in a thread, pinned to cpus[i] unless cpus is NULL.
+ * 0 or -errno: a thread could not be started or pinned, and no work was done. */
+int crew__run(const int *cpus, unsigned n, void (*work)(void *ctx, unsigned i), void *ctx,
+	      struct crew_time *t);
+
+/* Ticks of all CPUs since boot, of /proc/stat. */
+struct node_ticks {
+	uint64_t busy, steal, all;
+};
+
+/* All zeros where /proc/stat cannot be read. */
+void node_ticks__read(struct node_ticks *t);
+/* Parts of the time between two readings, of all CPUs: 0..1; NaN: no time has passed. */
+double node_ticks__busy(const struct node_ticks *from, const struct node_ticks *to);
+double node_ticks__steal(const struct node_ticks *from, const struct node_ticks *to);
+
+/* Bytes of the last-level caches that the CPUs have, each cache once; 0: the tree does not say. */
+uint64_t node_memory__caches(const char *sys, const int *cpus, unsigned ncpus);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The room peaks: the most that a node can do. jobprof calibrate measures it (measure.h) and writes
- * it into a file (peaks_file.h); analyses read it here and compare what a job did with it.
+ * it into a file (peaks__replace()); analyses read it here and compare what a job did with it.
  *
  * The file has the syntax of base/config/conf_file.h. "Nodes=LIST" begins the keys of the nodes in
  * LIST, a host list or names with a '*'; keys before the first Nodes are those of all nodes. Of a
@@ -12,6 +12,7 @@
 #define JP_PEAKS_PEAKS_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 enum peak_kind {
 	PEAK_MEMORY,	    /* MemBandwidthPeak, B/s */
@@ -52,5 +53,20 @@ void peaks__init(struct peaks *p);
  * conf_file__read() says. All these are logged, and all is unknown then.
  */
 int peaks__read(struct peaks *p, const char *path, const char *node);
+
+#define PEAKS_NODES    "Nodes" /* the key that begins a section */
+#define PEAKS_LIST_MAX 4096u   /* bytes of its value */
+
+/* Whether the list of a section names the node: 1 or 0; -EINVAL: it is no list, the reason is in
+ * err; -ENOMEM. */
+int peaks__list_has(const char *list, const char *node, char *err, unsigned errlen);
+/* "Key=Value\n", nothing if the peak is unknown. */
+void peak__print(enum peak_kind kind, const struct peak *p, FILE *f);
+/*
+ * Copies a file of peaks, with the peaks of p that are known in the section of exactly this list,
+ * which is appended where there is none. All other lines stay as they are. from NULL: there is no
+ * file yet. note: a line of text that is put before the peaks as a comment. 0, -ENOMEM or -EIO.
+ */
+int peaks__replace(FILE *from, FILE *to, const char *list, const struct peaks *p, const char *note);
 
 #endif

@@ -13,4 +13,8 @@ void cpu_busy__free(struct cpu_busy *b);
  * -errno. */
 int cpu_busy__take(struct cpu_busy *b, double *busy_s);
 
+/* The present frequency of a CPU, kHz, read at most once a second per CPU. Where there is no
+ * cpufreq it is the nominal clock of /proc/cpuinfo. 0: not known. now_ns: of any steady clock. */
+unsigned cpufreq__khz(unsigned cpu, unsigned long long now_ns);
+
 #endif

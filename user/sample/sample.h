@@ -11,7 +11,6 @@
 
 #include "sample/counters.h"
 #include "sample/cpu_busy.h"
-#include "sample/cpufreq.h"
 #include "sample/rows.h"
 #include "sample/snapshot.h"
 #include "sample/totals.h"

@@ -47,20 +47,10 @@ struct snapshot {
 	unsigned ngpu;
 };
 
-/* snapshot_tasks.c: adds what living tasks have not retired yet, and what GPUs are used for, to
- * s->now. 0 or -ENOMEM. */
-int snapshot_add_tasks(struct snapshot *s);
-
-/* snapshot_wait.c: adds a thread's whole time to the slots that it was and is in; then the sums of
+/* Adds a thread's whole time to the slots that it was and is in; then the sums of
  * a slot. */
 void snapshot_add_wait(struct snapshot *s, const struct jp_task_rec *r);
 void snapshot_sum_wait(struct totals *t);
-
-/* snapshot_commands.c: the accounts of programs' names, then what living processes add. 0 or
- * -errno. */
-int snapshot_read_commands(struct snapshot *s);
-void snapshot_add_living(struct snapshot *s);
-void snapshot_free_commands(struct snapshot *s);
 
 /* A sum of signed parts, which may dip below zero for a moment: 0 then. */
 static inline uint64_t snapshot_positive(uint64_t v)

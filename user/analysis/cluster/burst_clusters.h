@@ -6,6 +6,9 @@
 #include "analysis/cluster/burst_model.h"
 #include "analysis/reduce.h"
 
+struct burst_row;
+struct model_bursts;
+
 struct cluster_request {
 	enum burst_feature by[CLUSTER_MAX_DIMS];
 	unsigned dims;
@@ -13,6 +16,9 @@ struct cluster_request {
 	size_t min_pts; /* 0: CLUSTER_MIN_PTS, or CLUSTER_FEW_MIN_PTS of few bursts */
 	bool whole;	/* all bursts are clustered, however many */
 };
+
+/* How bursts are compared unless somebody says so otherwise. */
+#define CLUSTER_REQUEST ((struct cluster_request){.by = {FEATURE_RUN, FEATURE_GAP}, .dims = 2})
 
 /* One burst; s. NaN: not known. */
 struct burst_times {
@@ -29,6 +35,7 @@ struct burst_columns {
 	 * wall, as enum burst_feature has them. NULL: these are all. */
 	const double *least, *most;
 };
+struct burst_columns burst_columns__of(const struct model_bursts *b);
 
 /* What adds up over the bursts of a cluster. */
 struct burst_sums {
@@ -57,17 +64,27 @@ struct burst_clusters {
 	struct analysis_verdict verdict;
 };
 
-/* Raw feature f. */
-double burst_times__feature(const struct burst_times *b, enum burst_feature f);
 /* The verdict is also returned. burst_clusters__free() in all cases. */
 enum analysis_status burst_clusters__of(struct burst_clusters *c, const struct burst_columns *b,
 					const struct cluster_request *q);
-/* Replaces the sums in the table by sums[0..k], which are over more bursts; medians stay. */
-void burst_clusters__settle(struct burst_clusters *c, const struct burst_sums *sums);
+/* The same of a file, where what adds up in the table is of all its bursts. 0; -ENOMEM, or as
+ * model_bursts__each(). */
+int burst_clusters__of_file(struct burst_clusters *c, const struct model_bursts *b,
+			    const struct cluster_request *q);
+/* Calls fn with every burst, in the order of the file, and its cluster; CLUSTER_UNUSED: in none. 0,
+ * or as model_bursts__each(). */
+int burst_clusters__each(const struct burst_clusters *c, const struct model_bursts *b,
+			 void (*fn)(void *arg, const struct burst_row *row, unsigned label),
+			 void *arg);
 void burst_clusters__free(struct burst_clusters *c);
 
-/* for burst_clusters.c: c->clusters of n bursts at[], whose labels are given. */
-enum analysis_status burst_table__make(struct burst_clusters *c, const struct burst_columns *b,
-				       const size_t *at, const unsigned *labels, size_t n);
+/* ---- for what is in the place of clusters */
+
+/* Makes c->clusters of n bursts at[], whose labels are given. */
+enum analysis_status burst_clusters__tabulate(struct burst_clusters *c,
+					      const struct burst_columns *b, const size_t *at,
+					      const unsigned *labels, size_t n);
+/* Replaces the sums in the table by sums[0..k], which are over more bursts; medians stay. */
+void burst_clusters__settle(struct burst_clusters *c, const struct burst_sums *sums);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Clusters of bursts that are followed over windows of time, or over runs. */
+/* Clusters of bursts that are followed over windows of time of one file, or over several files. */
 #ifndef JP_ANALYSIS_BURST_TRACK_H
 #define JP_ANALYSIS_BURST_TRACK_H
 
 #include "analysis/cluster/burst_clusters.h"
 
-/* A window or a run. */
+/* A window or a file. */
 struct burst_piece {
-	const double *run; /* of the bursts that c is of */
+	char *label;
+	double *run; /* of the bursts that c is of, then their other columns */
 	struct burst_clusters c;
-	/* burst_track__of() fills: */
+	/* burst_track__compare() fills: */
 	unsigned *names;	    /* of clusters 1..c.k, the same over all pieces */
 	double share_before, share; /* of the run time of the piece before and of this one: in
 				     * clusters that are in both; NaN: of the first */
@@ -17,14 +18,28 @@ struct burst_piece {
 	unsigned streak;	    /* of pieces that are equivalent, up to this one */
 };
 
+/* All zeros before the first piece. */
 struct burst_track {
-	unsigned names; /* 1..names */
+	struct burst_piece *v;
+	size_t n;
+	size_t all, kept; /* bursts of the files, and those that were read */
+	unsigned names;	  /* 1..names */
 	size_t stable; /* the first piece with CLUSTER_IN_A_ROW equivalent ones; n: there is none */
 	struct cluster_level level;
 };
 
-/* Pieces without clusters have no names, and are not equivalent to any. */
-enum analysis_status burst_track__of(struct burst_track *t, struct burst_piece *p, size_t n,
-				     unsigned dims);
+/* Adds a piece of all bursts. label is copied. 0 or -ENOMEM. */
+int burst_track__add(struct burst_track *t, const struct model_bursts *b,
+		     const struct cluster_request *q, const char *label);
+/* Adds all windows of a file, as bursts end in them. 0; -E2BIG: more than 1000; -ENOMEM. */
+int burst_track__windows(struct burst_track *t, const struct model_bursts *b,
+			 const struct cluster_request *q, double window_s);
+/* The windows that jobprof reduce --follow has put into a file, and what it said of them: they are
+ * compared. 0; -ENODATA: there is none; or as reader__open(). */
+int burst_track__stored(struct burst_track *t, const char *path);
+/* Names the clusters of all pieces. Pieces without clusters have no names, and are not equivalent
+ * to any. */
+enum analysis_status burst_track__compare(struct burst_track *t, unsigned dims);
+void burst_track__free(struct burst_track *t);
 
 #endif

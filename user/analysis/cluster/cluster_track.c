@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/room.h"
 
 /* The rectangle around a cluster's points, widened; empty (lo > hi) when it has none. */
 struct box {
@@ -86,21 +87,12 @@ static double matched_share(const struct box *boxes, unsigned k)
 static bool find_pairs(struct box *a, unsigned ka, struct box *b, unsigned kb, unsigned dims,
 		       struct cluster_comparison *c)
 {
-	size_t room = 0;
-
 	for (unsigned i = 1; i <= ka; i++) {
 		for (unsigned j = 1; j <= kb; j++) {
 			if (!overlap(&a[i], &b[j], dims))
 				continue;
-			if (c->npairs == room) {
-				struct cluster_pair *more;
-
-				room = 2 * room + 8;
-				more = realloc(c->pairs, room * sizeof(*more));
-				if (!more)
-					return false;
-				c->pairs = more;
-			}
+			if (room__grow(&c->pairs, c->npairs, 1, sizeof(*c->pairs)))
+				return false;
 			c->pairs[c->npairs++] = (struct cluster_pair){i, j};
 			a[i].matches = b[j].matches = true;
 		}

@@ -2,10 +2,25 @@
 /* Counters of clusters of bursts, projected by run time and by instructions. */
 #include "analysis/counters/burst_counters.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "analysis/counters/counters.h"
 #include "base/cleanup.h"
+#include "model/bursts.h"
+
+/* n bursts have a cluster in 0..nclusters, a run time in s, and a column per event, NaN where the
+ * burst does not have it. */
+struct counted_bursts {
+	const unsigned *cluster;
+	const double *run;
+	const double *const *counts;
+	size_t n;
+	unsigned ncounters, nclusters;
+	int instructions; /* which of the events they are; -1: none */
+};
 
 struct room {
 	struct projected_cluster *clusters;
@@ -59,7 +74,12 @@ static enum analysis_status use_instructions(const struct counted_bursts *b, str
 	return ANALYSIS_OK;
 }
 
-enum analysis_status burst_counters__of(const struct counted_bursts *b, struct burst_counter *out)
+/*
+ * Fills nclusters + 1 rows of ncounters. The total is per_ins times the cluster's instructions,
+ * which are projected by run time; without instructions, per_s times its run time. Errors as
+ * counters__project().
+ */
+static enum analysis_status project(const struct counted_bursts *b, struct burst_counter *out)
 {
 	size_t n = (size_t)b->nclusters + 1;
 	_cleanup_free_ struct projected_cluster *clusters = calloc(n, sizeof(*clusters));
@@ -81,4 +101,73 @@ enum analysis_status burst_counters__of(const struct counted_bursts *b, struct b
 			fill_counter(&out[c * b->ncounters + k], &r, c);
 	}
 	return b->instructions < 0 ? ANALYSIS_OK : use_instructions(b, &r, out);
+}
+
+/* The bursts that are in a cluster or noise, one after the other. */
+struct used {
+	unsigned *cluster;
+	double *run;
+	double **counts;
+	size_t n;
+};
+
+static void free_used(struct used *u, unsigned nevents)
+{
+	for (unsigned e = 0; u->counts && e < nevents; e++)
+		free(u->counts[e]);
+	free(u->counts);
+	free(u->cluster);
+	free(u->run);
+}
+
+static int take_used(struct used *u, const struct model_bursts *b, const unsigned *labels)
+{
+	u->cluster = malloc((b->n + 1) * sizeof(*u->cluster));
+	u->run = malloc((b->n + 1) * sizeof(*u->run));
+	u->counts = calloc(b->nevents + 1, sizeof(*u->counts));
+	for (unsigned e = 0; u->counts && e < b->nevents; e++)
+		if (!(u->counts[e] = malloc((b->n + 1) * sizeof(double))))
+			return -ENOMEM;
+	if (!u->cluster || !u->run || !u->counts)
+		return -ENOMEM;
+	for (size_t i = 0; i < b->n; i++) {
+		if (labels[i] == BURST_UNUSED)
+			continue;
+		u->cluster[u->n] = labels[i];
+		u->run[u->n] = b->run[i];
+		for (unsigned e = 0; e < b->nevents; e++)
+			u->counts[e][u->n] = b->counts[e][i];
+		u->n++;
+	}
+	return 0;
+}
+
+static int find_instructions(const struct model_bursts *b)
+{
+	for (unsigned e = 0; e < b->nevents; e++)
+		if (!strcmp(b->events[e], "Instructions"))
+			return (int)e;
+	return -1;
+}
+
+int burst_counters__of(struct burst_counter **out, const struct model_bursts *b,
+		       const unsigned *labels, unsigned k)
+{
+	struct used u = {0};
+	struct counted_bursts counted;
+	int err;
+
+	*out = NULL;
+	if (!b->nevents)
+		return 0;
+	err = take_used(&u, b, labels);
+	counted = (struct counted_bursts){
+		u.cluster,	     u.run, (const double *const *)u.counts, u.n, b->nevents, k,
+		find_instructions(b)};
+	if (!err)
+		*out = calloc(((size_t)k + 1) * b->nevents, sizeof(**out));
+	if (!err && (!*out || project(&counted, *out) == ANALYSIS_NO_MEMORY))
+		err = -ENOMEM;
+	free_used(&u, b->nevents);
+	return err;
 }

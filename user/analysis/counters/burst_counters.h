@@ -3,18 +3,10 @@
 #ifndef JP_ANALYSIS_BURST_COUNTERS_H
 #define JP_ANALYSIS_BURST_COUNTERS_H
 
-#include "analysis/counters/counters.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* n bursts have a cluster in 0..nclusters, a run time in s, and a column per event, NaN where the
- * burst does not have it. */
-struct counted_bursts {
-	const unsigned *cluster;
-	const double *run;
-	const double *const *counts;
-	size_t n;
-	unsigned ncounters, nclusters;
-	int instructions; /* which of the events they are; -1: none */
-};
+struct model_bursts;
 
 /* An event in a cluster. */
 struct burst_counter {
@@ -26,11 +18,10 @@ struct burst_counter {
 	bool is_low_confidence;
 };
 
-/*
- * Fills nclusters + 1 rows of ncounters. The total is per_ins times the cluster's instructions,
- * which are projected by run time; without instructions, per_s times its run time. Errors as
- * counters__project().
- */
-enum analysis_status burst_counters__of(const struct counted_bursts *b, struct burst_counter *out);
+/* labels[i] of burst i is its cluster, 0..k, or BURST_UNUSED. *out gets a row per cluster, noise
+ * first, of the events of b, to be freed; NULL: there are none. 0 or -ENOMEM. */
+#define BURST_UNUSED (~0u)
+int burst_counters__of(struct burst_counter **out, const struct model_bursts *b,
+		       const unsigned *labels, unsigned k);
 
 #endif

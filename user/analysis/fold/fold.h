@@ -31,7 +31,7 @@ struct fold_instance {
 	double t0, t1, c0, c1;
 	const struct fold_sample *samples;
 	size_t nsamples;
-	double before, unusual; /* see fold_profile__find() */
+	double before, unusual; /* see profile_find() of fold_traces.c */
 };
 
 enum fold_method {

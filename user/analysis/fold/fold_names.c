@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which function a phase of a folded region is in. */
-#include "analysis/fold/fold_names.h"
+#include "analysis/fold/folded.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -24,9 +24,9 @@ struct fold_trace {
  * Fills samples and nsamples of all instances, from their t0 and t1, and c0 and c1 where one of
  * them is NaN, as nobody counted there: every instance is taken to count alike, and what was
  * counted between two samples is shared out among the parts of the instances between them as the
- * profile of all of them says (fold_profile.h). Samples that are off get their c likewise. c0 is
+ * profile of all of them says (fold_traces.c). Samples that are off get their c likewise. c0 is
  * NaN where an instance has no sample before it or none after it, where more than a tenth
- * of the time between these is of instances of unusual length (fold_profile__fits()), and where an
+ * of the time between these is of instances of unusual length (profile_fits() there), and where an
  * instance has one that is not off and whose c is NaN: what came between that and the one before is
  * missing in all later ones. scatter, if not NULL, gets that of the profile, NaN where none was
  * needed. ANALYSIS_INSUFFICIENT: nothing was counted.

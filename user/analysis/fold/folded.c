@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/fold/fold_names.h"
 #include "analysis/fold/fold_period.h"
 #include "analysis/fold/fold_traces.h"
-#include "analysis/fold/fold_train.h"
 #include "analysis/order.h"
 #include "base/cleanup.h"
 

@@ -61,4 +61,15 @@ double folded__possible(enum point_counter c, double rate);
 /* How far a bound between phases may be off, 95 % sure: that which is least known. NaN: there is no
  * bound. */
 double folded__bounds(const struct folded *f);
+
+/* Gives each phase the function that most of its samples were in, and the share of these samples. A
+ * phase next to another phase of the same function also has its place in the function. x[n],
+ * code[n]: all samples. False: no memory. */
+bool fold_names__phases(struct folded *f, const double *x, const uint64_t *code, size_t n);
+
+/* By how much a function's part of the n samples, at x, and its phases differ, at most; NaN: not
+ * known. */
+double fold_names__misplaced(const struct folded *f, const double *x, const uint64_t *code,
+			     size_t n);
+
 #endif

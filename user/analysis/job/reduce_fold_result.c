@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/fold/fold_names.h"
 #include "analysis/fold/folded.h"
 #include "analysis/job/reduce_fold.h"
 #include "analysis/job/reduce_fold_columns.h"

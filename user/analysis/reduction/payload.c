@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "analysis/reduction/reduction_items.h"
+#include "analysis/reduction/reduction.h"
 
 #define MAGIC	   UINT64_C(0x3143554445524a50) /* also says the order of bytes */
 #define VERSION	   1u

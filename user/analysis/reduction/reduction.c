@@ -1,13 +1,220 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Columns, rows and files are added to a reduction. */
+/* Columns, rows and files are added to a reduction: histograms, the sample, the order of columns.
+ */
 #include "analysis/reduction/reduction.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/reduction/reduction_items.h"
+#include "base/room.h"
 #include "schema/series.h"
+
+/* ---- counts numbers in bins of the logarithm */
+
+/* 0: it is in the bin of 0. */
+static unsigned distance(double v)
+{
+	int exponent;
+	double m = frexp(v, &exponent); /* v is m 2^exponent, m from 0.5 to below 1 */
+
+	exponent--;
+	if (v == 0 || exponent < LOG_HISTOGRAM_LEAST)
+		return 0;
+	if (exponent >= LOG_HISTOGRAM_MOST)
+		return LOG_HISTOGRAM_SIDE;
+	return 1 + LOG_HISTOGRAM_PARTS * (unsigned)(exponent - LOG_HISTOGRAM_LEAST) +
+	       (unsigned)((m - 0.5) * 2 * LOG_HISTOGRAM_PARTS);
+}
+
+void log_histogram__add(struct log_histogram *h, double v)
+{
+	unsigned d = distance(fabs(v));
+
+	h->n[v < 0 ? LOG_HISTOGRAM_SIDE - d : LOG_HISTOGRAM_SIDE + d]++;
+}
+
+static void log_histogram_merge(struct log_histogram *h, const struct log_histogram *from)
+{
+	for (unsigned i = 0; i < LOG_HISTOGRAM_BINS; i++)
+		h->n[i] += from->n[i];
+}
+
+static uint64_t log_histogram_sum(const struct log_histogram *h)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < LOG_HISTOGRAM_BINS; i++)
+		sum += h->n[i];
+	return sum;
+}
+
+/* Returns where a bin of positive numbers begins. */
+static double lower_bound(unsigned d)
+{
+	int exponent = (int)((d - 1) / LOG_HISTOGRAM_PARTS) + LOG_HISTOGRAM_LEAST;
+
+	if (d > LOG_HISTOGRAM_SIDE)
+		return INFINITY;
+	return ldexp(1 + (d - 1) % LOG_HISTOGRAM_PARTS / (double)LOG_HISTOGRAM_PARTS, exponent);
+}
+
+struct log_bin log_histogram__bin(unsigned bin)
+{
+	double least = lower_bound(1);
+
+	if (bin == LOG_HISTOGRAM_SIDE)
+		return (struct log_bin){-least, least};
+	if (bin > LOG_HISTOGRAM_SIDE)
+		return (struct log_bin){lower_bound(bin - LOG_HISTOGRAM_SIDE),
+					lower_bound(bin - LOG_HISTOGRAM_SIDE + 1)};
+	return (struct log_bin){-lower_bound(LOG_HISTOGRAM_SIDE - bin + 1),
+				-lower_bound(LOG_HISTOGRAM_SIDE - bin)};
+}
+
+struct log_bin log_histogram__quantile(const struct log_histogram *h, double q)
+{
+	uint64_t sum = log_histogram_sum(h), below = 0;
+
+	for (unsigned i = 0; i < LOG_HISTOGRAM_BINS; i++) {
+		below += h->n[i];
+		if (h->n[i] && (double)below >= q * (double)sum)
+			return log_histogram__bin(i);
+	}
+	return (struct log_bin){NAN, NAN};
+}
+
+/* ---- the k rows with the smallest keys: up to 2 k are gathered, then the others are left out */
+
+static void item_clear(struct reduction_item *i)
+{
+	free(i->place);
+	free(i->table);
+	free(i->values);
+	*i = (struct reduction_item){0};
+}
+
+/* By key, place, table and row, which no two have in common. */
+static int compare(const void *a, const void *b)
+{
+	const struct reduction_item *x = a, *y = b;
+	int order;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	order = strcmp(x->place, y->place);
+	if (!order)
+		order = strcmp(x->table, y->table);
+	return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+/* Leaves the k smallest, ascending. */
+static void items_cut(struct reduction *r)
+{
+	if (r->nitems)
+		qsort(r->items, r->nitems, sizeof(*r->items), compare);
+	while (r->nitems > r->k)
+		item_clear(&r->items[--r->nitems]);
+}
+
+/* After the first cut, the key that an item may have at most is that of item k. */
+static bool is_too_large(const struct reduction *r, uint64_t key)
+{
+	return r->nitems >= r->k && (!r->k || key > r->items[r->k - 1].key);
+}
+
+/* Takes the item over, also after an error. */
+static int take_item(struct reduction *r, struct reduction_item item)
+{
+	unsigned most = 2 * r->k;
+
+	if (!item.place || !item.table || (item.nvalues && !item.values)) {
+		item_clear(&item);
+		return -ENOMEM;
+	}
+	if (room__make(&r->items, &r->room, r->nitems + 1u, sizeof(*r->items))) {
+		item_clear(&item);
+		return -ENOMEM;
+	}
+	r->items[r->nitems++] = item;
+	/* The first k are put in order once, for is_too_large(). */
+	if (r->nitems == r->k || r->nitems >= most)
+		items_cut(r);
+	return 0;
+}
+
+static double *unknown_values(unsigned n)
+{
+	double *v = malloc((n + 1) * sizeof(*v));
+
+	for (unsigned i = 0; v && i < n; i++)
+		v[i] = NAN;
+	return v;
+}
+
+/* 0 or -ENOMEM, all of them. */
+static int items_row(struct reduction *r, const struct reduction_table *t, uint64_t row,
+		     const double *values)
+{
+	uint64_t key = sample_item__of(r->seed ^ t->unit, 0, row).key;
+	struct reduction_item item = {.key = key, .row = row, .nvalues = r->ncolumns};
+
+	if (is_too_large(r, key))
+		return 0;
+	item.place = strdup(t->place);
+	item.table = strdup(t->name);
+	item.values = unknown_values(item.nvalues);
+	for (unsigned i = 0; item.values && i < t->n; i++)
+		item.values[t->columns[i]] = isfinite(values[i]) ? values[i] : NAN;
+	return take_item(r, item);
+}
+
+int reduction_items__add(struct reduction *r, const struct reduction_item *from, const int *at)
+{
+	struct reduction_item item = *from;
+
+	if (is_too_large(r, item.key))
+		return 0;
+	item.place = strdup(from->place);
+	item.table = strdup(from->table);
+	item.nvalues = r->ncolumns;
+	item.values = unknown_values(item.nvalues);
+	for (unsigned i = 0; item.values && i < from->nvalues; i++)
+		item.values[at[i]] = from->values[i];
+	return take_item(r, item);
+}
+
+static int items_merge(struct reduction *r, const struct reduction *from, const int *at)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < from->nitems; i++)
+		err = reduction_items__add(r, &from->items[i], at);
+	return err;
+}
+
+/* Column i of all values becomes column at[i]; after -ENOMEM they are as they were. */
+static int items_move(struct reduction *r, const int *at)
+{
+	double **moved = calloc(r->nitems + 1, sizeof(double *));
+	unsigned n = 0;
+
+	while (moved && n < r->nitems && (moved[n] = unknown_values(r->ncolumns))) {
+		for (unsigned i = 0; i < r->items[n].nvalues; i++)
+			moved[n][at[i]] = r->items[n].values[i];
+		n++;
+	}
+	for (unsigned i = 0; moved && i < r->nitems; i++) {
+		free(n == r->nitems ? r->items[i].values : moved[i]);
+		if (n == r->nitems) {
+			r->items[i].values = moved[i];
+			r->items[i].nvalues = r->ncolumns;
+		}
+	}
+	free(moved);
+	return n == r->nitems ? 0 : -ENOMEM;
+}
 
 int reduction__init(struct reduction *r, const char *series, uint64_t seed, unsigned k)
 {
@@ -24,7 +231,7 @@ void reduction__free(struct reduction *r)
 	}
 	free(r->columns);
 	for (unsigned i = 0; i < r->nitems; i++)
-		reduction_item__clear(&r->items[i]);
+		item_clear(&r->items[i]);
 	free(r->items);
 	for (unsigned i = 0; i < r->nlists; i++) {
 		free(r->lists[i].read);
@@ -63,19 +270,15 @@ int reduction__find(const struct reduction *r, const char *name)
 
 int reduction__column(struct reduction *r, const char *name, const char *unit)
 {
-	struct reduction_column **columns;
-
 	for (unsigned i = 0; i < r->ncolumns; i++)
 		if (!strcmp(r->columns[i]->name, name) && !strcmp(r->columns[i]->unit, unit))
 			return (int)i;
 	if (r->ncolumns == REDUCTION_COLUMNS)
 		return -E2BIG;
-	columns = realloc(r->columns, (r->ncolumns + 1) * sizeof(struct reduction_column *));
-	if (!columns)
+	if (room__grow(&r->columns, r->ncolumns, 1, sizeof(*r->columns)))
 		return -ENOMEM;
-	r->columns = columns;
-	columns[r->ncolumns] = new_column(name, unit);
-	return columns[r->ncolumns] ? (int)r->ncolumns++ : -ENOMEM;
+	r->columns[r->ncolumns] = new_column(name, unit);
+	return r->columns[r->ncolumns] ? (int)r->ncolumns++ : -ENOMEM;
 }
 
 int reduction__place(struct reduction *r, const char *place)
@@ -118,11 +321,9 @@ static struct reduction_list *find_list(struct reduction *r, uint64_t id, uint64
 	for (unsigned i = 0; i < r->nlists; i++)
 		if (r->lists[i].id == id && r->lists[i].n == n)
 			return &r->lists[i];
-	l = realloc(r->lists, (r->nlists + 1) * sizeof(*l));
-	if (!l)
+	if (room__grow(&r->lists, r->nlists, 1, sizeof(*r->lists)))
 		return NULL;
-	r->lists = l;
-	l += r->nlists;
+	l = &r->lists[r->nlists];
 	*l = (struct reduction_list){id, n, calloc(bytes_of(n), 1), calloc(bytes_of(n), 1)};
 	r->nlists++;
 	return l->read && l->damaged ? l : NULL;
@@ -176,7 +377,7 @@ int reduction__row(struct reduction *r, const struct reduction_table *t, uint64_
 		   const double *values)
 {
 	reduction__sums(r, t, values);
-	return reduction_items__row(r, t, row, values);
+	return items_row(r, t, row, values);
 }
 
 static int merge_columns(struct reduction *r, const struct reduction *from, int *at)
@@ -188,7 +389,7 @@ static int merge_columns(struct reduction *r, const struct reduction *from, int 
 		if (at[i] < 0)
 			return at[i];
 		moments__merge(&r->columns[at[i]]->moments, &c->moments);
-		log_histogram__merge(&r->columns[at[i]]->histogram, &c->histogram);
+		log_histogram_merge(&r->columns[at[i]]->histogram, &c->histogram);
 		r->columns[at[i]]->unknown += c->unknown;
 	}
 	return 0;
@@ -246,7 +447,7 @@ int reduction__merge(struct reduction *r, const struct reduction *from, const ch
 	at = malloc((from->ncolumns + 1) * sizeof(*at));
 	err = at ? merge_columns(r, from, at) : -ENOMEM;
 	if (!err)
-		err = reduction_items__merge(r, from, at);
+		err = items_merge(r, from, at);
 	if (!err)
 		err = merge_lists(r, from);
 	if (!err)
@@ -326,7 +527,7 @@ void reduction__order(struct reduction *r)
 		malloc((r->ncolumns + 1) * sizeof(struct reduction_column *));
 	int *at = malloc((r->ncolumns + 1) * sizeof(*at));
 
-	reduction_items__cut(r);
+	items_cut(r);
 	for (unsigned i = 0; p && columns && at && i < r->ncolumns; i++)
 		p[i] = (struct place_of_column){place_in_schema(s, r->columns[i]->name), i,
 						r->columns[i]};
@@ -336,7 +537,7 @@ void reduction__order(struct reduction *r)
 			columns[i] = r->columns[p[i].at];
 			at[p[i].at] = (int)i;
 		}
-		if (!reduction_items__move(r, at))
+		if (!items_move(r, at))
 			memcpy(r->columns, columns, r->ncolumns * sizeof(void *));
 	}
 	free(at);

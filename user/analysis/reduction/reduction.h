@@ -9,10 +9,35 @@
 #define JP_ANALYSIS_REDUCTION_REDUCTION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "analysis/reduce.h"
-#include "analysis/reduction/log_histogram.h"
 #include "base/string_list.h"
+
+#define LOG_HISTOGRAM_PARTS 4	/* bins per power of 2 */
+#define LOG_HISTOGRAM_LEAST -40 /* smaller ones than 2^-40 are in the bin of 0, */
+#define LOG_HISTOGRAM_MOST  64	/* 2^64 and larger ones are in the last bin */
+#define LOG_HISTOGRAM_SIDE  (LOG_HISTOGRAM_PARTS * (LOG_HISTOGRAM_MOST - LOG_HISTOGRAM_LEAST))
+#define LOG_HISTOGRAM_BINS  (2 * LOG_HISTOGRAM_SIDE + 1)
+
+/* Numbers of any size and sign in four bins of equal width for each power of 2 of their absolute
+ * values, so that no bin is wider than a quarter of its lower bound: negative numbers, the farthest
+ * from 0 first; 0; positive ones. */
+struct log_histogram {
+	uint64_t n[LOG_HISTOGRAM_BINS];
+};
+
+/* A finite number. */
+void log_histogram__add(struct log_histogram *h, double v);
+
+/* What is in a bin: numbers from low to high. The outermost bins end at infinity. */
+struct log_bin {
+	double low, high;
+};
+struct log_bin log_histogram__bin(unsigned bin);
+/* The bin with the number at quantile q, 0..1: at least the part q of all is not above it. NaN of
+ * an empty histogram. */
+struct log_bin log_histogram__quantile(const struct log_histogram *h, double q);
 
 #define REDUCTION_COLUMNS 4096u	 /* at most; more than a file's tables can have */
 #define REDUCTION_K	  100u	 /* rows of a sample */
@@ -51,7 +76,8 @@ struct reduction {
 	unsigned ncolumns;
 	/* Up to 2 k while rows are added; the k with the smallest keys after reduction__order(). */
 	struct reduction_item *items;
-	unsigned nitems, room;
+	unsigned nitems;
+	size_t room;
 	struct reduction_list *lists;
 	unsigned nlists;
 	struct string_list places; /* steps of nodes with rows, ascending */
@@ -107,5 +133,8 @@ struct reduction_coverage {
  * read. */
 void reduction__cover(struct reduction *r, const struct reduction *second);
 struct reduction_coverage reduction__coverage(const struct reduction *r);
+
+/* A copy of an item; column i of its values is column at[i] here. */
+int reduction_items__add(struct reduction *r, const struct reduction_item *from, const int *at);
 
 #endif

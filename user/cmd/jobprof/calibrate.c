@@ -18,9 +18,8 @@
 #include "base/str.h"
 #include "cmd/jobprof/output_file.h"
 #include "cmd/jobprof/verbs.h"
-#include "peaks/busy.h"
 #include "peaks/measure.h"
-#include "peaks/peaks_file.h"
+#include "peaks/peaks.h"
 #include "sensor/core/cpus.h"
 
 #define CALIBRATION_WARNINGS 16

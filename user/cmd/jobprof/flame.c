@@ -17,7 +17,6 @@
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "model/model.h"
-#include "model/title.h"
 #include "view/flame/flame.h"
 
 enum form {

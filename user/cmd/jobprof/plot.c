@@ -18,7 +18,7 @@
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "model/curve.h"
-#include "model/title.h"
+#include "model/model.h"
 #include "view/plot/plot.h"
 #include "view/report/spark.h"
 

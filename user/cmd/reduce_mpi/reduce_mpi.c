@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "cmd/jobprof/reduce/reduce.h"
-#include "cmd/jobprof/reduce/reduce_tree.h"
 
 #define BEAT_S	 1.0
 #define SILENT_S 10.0 /* after so long without a word a process is lost */

@@ -5,6 +5,7 @@
 #define JP_MODEL_JOB_INTERNAL_H
 
 #include "hdf5/hdf5.h"
+#include "model/binned.h"
 #include "model/job/job.h"
 #include "pool/pool.h"
 
@@ -59,5 +60,15 @@ void job_part__free(struct job_part *p);
 double job_clock__usual_s(const double *end_s, size_t n, size_t least);
 /* Gives parts a trouble whose times are far from those of the others. 0 or -ENOMEM. */
 int job_clock__judge(struct model_job *j);
+
+/* Takes the bins that a unit of a series keeps; series NULL: of a node, all of them and `held`. */
+void job_message__put_unit(struct message *m, const struct binner *b, const char *series);
+
+/* Puts the rows of the part's table Marks; a damaged one has none. 0 or -ENOMEM. */
+int job_marks__put(const struct reader_node *n, struct cursor *c, const struct time_grid *g,
+		   struct message *m);
+
+/* Puts the sums of the part's tables in Commands. 0; -EBADMSG; -ENOMEM. */
+int job_commands__put(const struct reader_node *n, struct cursor *c, struct message *m);
 
 #endif

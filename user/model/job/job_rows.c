@@ -8,10 +8,7 @@
 
 #include "base/str.h"
 #include "hdf5/hdf5.h"
-#include "model/job/job_commands.h"
 #include "model/job/job_internal.h"
-#include "model/job/job_marks.h"
-#include "model/job/job_message.h"
 #include "schema/describe.h"
 
 #define FAR_S 3600 /* off the job's time: then a clock is wrong */

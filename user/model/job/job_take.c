@@ -2,15 +2,294 @@
 /* Joins the bins of parts, as workers send them, to nodes, steps, tasks and GPUs. */
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/known.h"
+#include "base/room.h"
 #include "identity/stepname.h"
-#include "model/job/job_commands.h"
 #include "model/job/job_internal.h"
-#include "model/job/job_marks.h"
-#include "model/job/job_message.h"
+
+/* ---- a unit of a job as a message */
+
+/* Whether there is anything in a quantity's bins. */
+static bool has_bins(const struct binner *b, enum quantity q)
+{
+	for (unsigned k = 0; k < b->grid->n; k++)
+		if (!isnan(b->bins[(size_t)q * b->grid->n + k]))
+			return true;
+	return false;
+}
+
+/* Bytes of all HELD quantities. */
+static size_t held_bytes(const struct time_grid *g)
+{
+	return quantity__held_before(N_QUANTITIES) * g->n * g->instants * sizeof(double);
+}
+
+void job_message__put_unit(struct message *m, const struct binner *b, const char *series)
+{
+	size_t row = b->grid->n * sizeof(*b->bins); /* and of two rows of floats */
+
+	message__put(m, b->total, sizeof(b->total));
+	message__put(m, &b->rows, sizeof(b->rows));
+	message__put(m, &b->begin_s, sizeof(b->begin_s));
+	message__put(m, &b->end_s, sizeof(b->end_s));
+	message__put(m, b->lived_s, sizeof(b->lived_s));
+	message__put(m, &b->last_s, sizeof(b->last_s));
+	for (int q = 0; q < N_QUANTITIES; q++) {
+		int there = quantity__is_kept(q, series) && has_bins(b, q);
+
+		message__put(m, &there, sizeof(there));
+		if (there)
+			message__put(m, b->bins + (size_t)q * b->grid->n, row);
+		if (there && extremes__of(&b->extremes, q))
+			message__put(m, extremes__of(&b->extremes, q), row);
+	}
+	if (!series)
+		message__put(m, b->held, held_bytes(b->grid));
+}
+
+static int take_value(struct message *m, void *to, size_t n)
+{
+	const void *p = message__take(m, n);
+
+	if (!p)
+		return -EBADMSG;
+	memcpy(to, p, n);
+	return 0;
+}
+
+/* Makes a binner of it, which has been made for the grid. 0; -EBADMSG. */
+static int message_take_unit(struct message *m, struct binner *b, const char *series)
+{
+	size_t row = b->grid->n * sizeof(*b->bins);
+	int err, there;
+
+	binner__clear(b);
+	err = take_value(m, b->total, sizeof(b->total));
+	if (!err)
+		err = take_value(m, &b->rows, sizeof(b->rows));
+	if (!err)
+		err = take_value(m, &b->begin_s, sizeof(b->begin_s));
+	if (!err)
+		err = take_value(m, &b->end_s, sizeof(b->end_s));
+	if (!err)
+		err = take_value(m, b->lived_s, sizeof(b->lived_s));
+	if (!err)
+		err = take_value(m, &b->last_s, sizeof(b->last_s));
+	for (int q = 0; !err && q < N_QUANTITIES; q++) {
+		err = take_value(m, &there, sizeof(there));
+		if (!err && there)
+			err = take_value(m, b->bins + (size_t)q * b->grid->n, row);
+		if (!err && there && extremes__of(&b->extremes, q))
+			err = take_value(m, extremes__of(&b->extremes, q), row);
+	}
+	if (!err && !series)
+		err = take_value(m, b->held, held_bytes(b->grid));
+	return err;
+}
+
+/* ---- the tables Marks of all parts */
+
+#define MARKS_MAX 1024 /* of a part, the first ones */
+
+struct mark_row {
+	double at_s, number;
+};
+
+static unsigned read_rows(struct cursor *c, const struct time_grid *g, struct mark_row *out)
+{
+	int number = cursor__column(c, "Mark"), at = cursor__column(c, "TimeNS");
+	double unit = at >= 0 ? 1e9 : 1;
+	const union cell *rows;
+	unsigned n, found = 0;
+
+	if (at < 0)
+		at = cursor__column(c, "EpochTime");
+	while (number >= 0 && at >= 0 && cursor__next(c, &rows, &n) > 0)
+		for (unsigned i = 0; i < n && found < MARKS_MAX; i++) {
+			const union cell *row = &rows[(size_t)i * c->ncols];
+			double t = cell__number(row[at], c->cols[at].type);
+
+			t = (t * (1e9 / unit) - g->t0_ns) / 1e9;
+			if (t >= 0 && t <= g->end_s)
+				out[found++] = (struct mark_row){
+					t, cell__number(row[number], c->cols[number].type)};
+		}
+	return found;
+}
+
+int job_marks__put(const struct reader_node *n, struct cursor *c, const struct time_grid *g,
+		   struct message *m)
+{
+	const struct reader_series *s = node__series(n, "Marks");
+	bool is_there = s && !s->grouped;
+	struct mark_row *rows = is_there ? calloc(MARKS_MAX, sizeof(*rows)) : NULL;
+	int err = is_there && !rows ? -ENOMEM : is_there ? cursor__open(c, n, s, s->name) : 0;
+	unsigned found = rows && !err ? read_rows(c, g, rows) : 0;
+
+	message__put(m, &found, sizeof(found));
+	for (unsigned i = 0; i < found; i++)
+		message__put(m, &rows[i], sizeof(rows[i]));
+	free(rows);
+	return err == -ENOMEM ? err : 0;
+}
+
+/* NULL: not known. */
+static const char *name_of(const struct job_part *p, double number)
+{
+	char attr[32];
+
+	snprintf(attr, sizeof(attr), "Mark %.0f", number);
+	for (unsigned i = 0; i < p->nattrs; i++)
+		if (!strcmp(p->attrs[i].name, attr))
+			return p->attrs[i].text;
+	return NULL;
+}
+
+/* Adds them to those of the job; the part's attributes have their names. 0; -EBADMSG; -ENOMEM. */
+static int marks_take(struct model_job *j, unsigned part, struct message *m)
+{
+	const unsigned *n = message__take(m, sizeof(*n));
+	unsigned count = n && *n <= MARKS_MAX ? *n : 0;
+
+	if (!n || *n > MARKS_MAX)
+		return -EBADMSG;
+	if (room__grow(&j->marks, j->nmarks, count, sizeof(*j->marks)))
+		return -ENOMEM;
+	for (unsigned i = 0; i < count; i++) {
+		const struct mark_row *row = message__take(m, sizeof(*row));
+
+		if (!row)
+			return -EBADMSG;
+		j->marks[j->nmarks++] = (struct job_mark){
+			row->at_s, row->number, name_of(&j->parts[part], row->number), part};
+	}
+	return 0;
+}
+
+/* ---- the tables Commands of all parts, added up by name */
+
+#define COMMANDS_MAX 4096 /* names of a part that are believed */
+
+static const struct {
+	const char *column;
+	size_t offset;
+	bool max; /* else a sum */
+} fields[] = {
+	{"Processes", offsetof(struct job_command, processes), false},
+	{"CPUTime", offsetof(struct job_command, cpu_s), false},
+	{"RunDelay", offsetof(struct job_command, wait_s), false},
+	{"PeakMB", offsetof(struct job_command, peak_mb), true},
+	{"ReadMB", offsetof(struct job_command, read_mb), false},
+	{"WriteMB", offsetof(struct job_command, write_mb), false},
+};
+#define N_FIELDS (sizeof(fields) / sizeof(*fields))
+
+static void add_value(double *to, double v, bool max)
+{
+	*to = isnan(v) ? *to : isnan(*to) ? v : max ? fmax(*to, v) : *to + v;
+}
+
+static double *field_of(struct job_command *c, size_t i)
+{
+	return (double *)(void *)((char *)c + fields[i].offset);
+}
+
+static void clear(struct job_command *c)
+{
+	for (size_t i = 0; i < N_FIELDS; i++)
+		*field_of(c, i) = NAN;
+}
+
+static int read_table(struct cursor *c, struct job_command *out)
+{
+	int at[N_FIELDS], err;
+	const union cell *rows;
+	unsigned n;
+
+	for (size_t i = 0; i < N_FIELDS; i++)
+		at[i] = cursor__column(c, fields[i].column);
+	while ((err = cursor__next(c, &rows, &n)) > 0)
+		for (unsigned r = 0; r < n; r++)
+			for (size_t i = 0; i < N_FIELDS; i++)
+				if (at[i] >= 0 && !c->cols[at[i]].unknown)
+					add_value(field_of(out, i),
+						  cell__number(rows[(size_t)r * c->ncols + at[i]],
+							       c->cols[at[i]].type),
+						  fields[i].max);
+	return err;
+}
+
+int job_commands__put(const struct reader_node *n, struct cursor *c, struct message *m)
+{
+	const struct reader_series *s = node__series(n, "Commands");
+	unsigned tables = s && s->grouped ? s->tables.n : 0;
+	int err = 0;
+
+	tables = tables < COMMANDS_MAX ? tables : COMMANDS_MAX;
+	message__put(m, &tables, sizeof(tables));
+	for (unsigned i = 0; !err && i < tables; i++) {
+		struct job_command one = {0};
+
+		clear(&one);
+		err = cursor__open(c, n, s, s->tables.v[i]);
+		if (!err)
+			err = read_table(c, &one);
+		message__put_text(m, s->tables.v[i]);
+		for (size_t f = 0; f < N_FIELDS; f++)
+			message__put(m, field_of(&one, f), sizeof(double));
+	}
+	return err;
+}
+
+/* The command of a name, which is added where it is new; NULL: no memory. */
+static struct job_command *find_command(struct model_job *j, const char *name)
+{
+	struct job_command *more;
+
+	for (unsigned i = 0; i < j->ncommands; i++)
+		if (!strcmp(j->commands[i].name, name))
+			return &j->commands[i];
+	if (room__grow(&j->commands, j->ncommands, 1, sizeof(*j->commands)))
+		return NULL;
+	more = &j->commands[j->ncommands];
+	*more = (struct job_command){.name = strdup(name)};
+	clear(more);
+	j->ncommands += more->name != NULL;
+	return more->name ? more : NULL;
+}
+
+/* Adds them to those of the job. 0; -EBADMSG; -ENOMEM. */
+static int commands_take(struct model_job *j, struct message *m)
+{
+	const unsigned *n = message__take(m, sizeof(*n));
+
+	if (!n || *n > COMMANDS_MAX)
+		return -EBADMSG;
+	for (unsigned i = 0; i < *n; i++) {
+		const char *name = message__take_text(m);
+		const double *v = message__take(m, N_FIELDS * sizeof(*v));
+		bool is_known = false;
+		struct job_command *c;
+
+		if (!v)
+			return -EBADMSG;
+		for (size_t f = 0; f < N_FIELDS; f++)
+			is_known |= !isnan(v[f]);
+		if (!is_known) /* it has no row: in a window of a step it did nothing */
+			continue;
+		c = find_command(j, name);
+		if (!c)
+			return -ENOMEM;
+		for (size_t f = 0; f < N_FIELDS; f++)
+			add_value(field_of(c, f), v[f], fields[f].max);
+	}
+	return 0;
+}
 
 /* A task or rank began within its first row, and ended within its last one; an end before that is
  * of one that was started again, and lives. */
@@ -101,18 +380,15 @@ static int take_units(struct job_unit **units, unsigned *nunits, const struct jo
 {
 	const unsigned *n = message__take(m, sizeof(*n));
 	bool is_task = quantity__is_kept(Q_CPU, series);
-	struct job_unit *more;
 	int err = 0;
 
 	if (!n || *n > 1u << 20)
 		return -EBADMSG;
-	more = realloc(*units, (*nunits + *n + 1) * sizeof(*more));
-	if (!more)
+	if (room__grow(units, *nunits, *n, sizeof(**units)))
 		return -ENOMEM;
-	*units = more;
 	for (unsigned i = 0; !err && i < *n; i++) {
 		const char *name = message__take_text(m);
-		struct job_unit *u = &more[*nunits];
+		struct job_unit *u = &(*units)[*nunits];
 
 		*u = (struct job_unit){
 			.name = strdup(name),
@@ -126,7 +402,7 @@ static int take_units(struct job_unit **units, unsigned *nunits, const struct jo
 		if (!err && is_task)
 			err = take_about(&u->about, m);
 		if (!err)
-			err = job_message__take_unit(m, b, series);
+			err = message_take_unit(m, b, series);
 		if (!err)
 			err = keep_unit(u, b);
 	}
@@ -347,13 +623,13 @@ int job_rows__take(struct job_reading *r, unsigned item, struct message *m)
 	if (!err)
 		err = take_devices(&j->disks, &j->ndisks, part, is_first, &b, "Disk", m);
 	if (!err)
-		err = job_commands__take(j, m);
+		err = commands_take(j, m);
 	if (!err)
-		err = job_marks__take(j, item, m);
+		err = marks_take(j, item, m);
 	if (!err) {
 		take_histogram(&j->run_latency, m);
 		take_histogram(&j->blk_latency, m);
-		err = job_message__take_unit(m, &b, r->of_nodes);
+		err = message_take_unit(m, &b, r->of_nodes);
 	}
 	if (!err) {
 		part->covered_s = b.total[Q_COVERED];

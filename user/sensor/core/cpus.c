@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/cpuinfo.h"
+#include "base/room.h"
 #include "base/str.h"
 
 #define CPUS_MAX 65536
@@ -30,7 +31,7 @@ static int read_id(int dirfd, const char *cpu, const char *name)
 
 static int add_cpu(struct cpus *c, int dirfd, const char *name)
 {
-	struct cpu_place p = {}, *more;
+	struct cpu_place p = {};
 	uint32_t cpu;
 
 	if (!str__starts(name, "cpu") || parse_u32(name + 3, &cpu) || cpu >= CPUS_MAX)
@@ -41,10 +42,8 @@ static int add_cpu(struct cpus *c, int dirfd, const char *name)
 		return 0;
 	p.die = read_id(dirfd, name, "die_id");
 	p.core = read_id(dirfd, name, "core_id");
-	more = realloc(c->at, (c->n + 1) * sizeof(*more));
-	if (!more)
+	if (room__grow(&c->at, c->n, 1, sizeof(*c->at)))
 		return -ENOMEM;
-	c->at = more;
 	c->at[c->n++] = p;
 	return 0;
 }

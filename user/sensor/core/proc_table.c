@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/room.h"
 #include "sensor/core/file.h"
 
 bool proc_table__has(const char *dir, const char *name, const char *file)
@@ -88,7 +89,6 @@ static int add_device(void *arg, const char *dir, const char *entry)
 	struct proc_table *s = arg;
 	char name[PROC_TABLE_NAME];
 	unsigned there;
-	void *names;
 	int err;
 
 	if (strlen(entry) >= PROC_TABLE_NAME || !s->format->is_counted(dir, entry))
@@ -100,10 +100,8 @@ static int add_device(void *arg, const char *dir, const char *entry)
 	err = counter_set__add_device(&s->c, name, NULL);
 	if (err)
 		return err == -ENOSPC ? 0 : err;
-	names = realloc(s->name, s->c.ndevices * sizeof(*s->name));
-	if (!names)
+	if (room__grow(&s->name, s->c.ndevices - 1u, 1, sizeof(*s->name)))
 		return -ENOMEM;
-	s->name = names;
 	memcpy(s->name[s->c.ndevices - 1], name, PROC_TABLE_NAME);
 	return add_columns(s, there);
 }

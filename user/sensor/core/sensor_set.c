@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/room.h"
 #include "sensor/core/async.h"
 #include "sensor/core/async_worker.h"
 
@@ -91,12 +92,10 @@ static bool has_channel(const struct sensor_set *set, const struct sensor_ops *o
 static int take_channels(struct sensor_set *set, struct source *s, const struct sensor_channel *ch,
 			 unsigned n)
 {
-	struct channel_state *more = realloc(set->channels, (set->n + n + 1) * sizeof(*more));
 	unsigned had = set->n;
 
-	if (!more)
+	if (room__grow(&set->channels, set->n, n, sizeof(*set->channels)))
 		return -ENOMEM;
-	set->channels = more;
 	s->values = calloc(n + 1, sizeof(*s->values));
 	s->at = calloc(n + 1, sizeof(*s->at));
 	if (!s->values || !s->at)
@@ -106,7 +105,7 @@ static int take_channels(struct sensor_set *set, struct source *s, const struct 
 		if (s->ops->grows && has_channel(set, s->ops, ch[i].name))
 			continue;
 		s->at[i] = (int)set->n;
-		more[set->n++] = (struct channel_state){
+		set->channels[set->n++] = (struct channel_state){
 			.ops = s->ops, .channel = &ch[i], .value = NAN, .quality = READING_NONE};
 	}
 	s->n = n;
@@ -116,12 +115,7 @@ static int take_channels(struct sensor_set *set, struct source *s, const struct 
 /* Makes room for one more source. */
 static int reserve_source(struct sensor_set *set)
 {
-	struct source *more = realloc(set->sources, (set->nsources + 1) * sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	set->sources = more;
-	return 0;
+	return room__grow(&set->sources, set->nsources, 1, sizeof(*set->sources));
 }
 
 static void close_source(struct source *s)

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "sensor/core/counter_set.h"
 #include "sensor/core/file.h"
@@ -112,13 +113,12 @@ static int add_port(void *arg, const char *ports, const char *number)
 	struct sensor *s = arg;
 	char name[NAME_MAX * 2 + 2], link[24], rate[32], about[64];
 	size_t end = strlen(ports) - strlen("/ports"), begin = end;
-	struct port *p = realloc(s->port, (s->nports + 1) * sizeof(*p));
+	struct port *p;
 	int err;
 
-	if (!p)
+	if (room__grow(&s->port, s->nports, 1, sizeof(*s->port)))
 		return -ENOMEM;
-	s->port = p;
-	p += s->nports;
+	p = &s->port[s->nports];
 	if (asprintf(&p->dir, "%s/%s", ports, number) < 0)
 		return -ENOMEM;
 	while (ports[begin - 1] != '/')

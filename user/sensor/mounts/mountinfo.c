@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "sensor/mounts/mounts.h"
 
 /* ID PARENT DEVICE ROOT POINT OPTIONS [TAG]... - TYPE SOURCE OPTIONS; cut in place. */
@@ -38,8 +39,6 @@ static bool is_wanted(const struct mount_line *m, const char *const *types)
 
 static int add_mount(struct mount_lines *m, const struct mount_line *line)
 {
-	void *p;
-
 	for (unsigned i = 0; i < m->n; i++) {
 		if (strcmp(m->line[i].device, line->device) != 0)
 			continue;
@@ -48,10 +47,8 @@ static int add_mount(struct mount_lines *m, const struct mount_line *line)
 			m->line[i] = *line;
 		return 0;
 	}
-	p = realloc(m->line, (m->n + 1) * sizeof(*m->line));
-	if (!p)
+	if (room__grow(&m->line, m->n, 1, sizeof(*m->line)))
 		return -ENOMEM;
-	m->line = p;
 	m->line[m->n++] = *line;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "sensor/core/file.h"
 
@@ -154,7 +155,7 @@ static int add_instance(struct lustre_mounts *l, struct counter_set *c, const st
 			const char *stats, const char *name, const char *about,
 			const char *instance)
 {
-	struct lustre_mount m = {.stats = strdup(stats)}, *p;
+	struct lustre_mount m = {.stats = strdup(stats)};
 	unsigned mask = OF_LLITE;
 	int err = m.stats ? find_targets(at, "osc", instance, &m.osc) : -ENOMEM;
 
@@ -162,10 +163,8 @@ static int add_instance(struct lustre_mounts *l, struct counter_set *c, const st
 		err = find_targets(at, "mdc", instance, &m.mdc);
 	mask |= m.mdc.n ? OF_MDC : 0;
 	mask |= m.mdc.n && m.osc.n && m.osc.n + m.mdc.n <= TARGETS_MAX ? OF_ALL : 0;
-	p = err ? NULL : realloc(l->mount, (l->n + 1) * sizeof(*p));
-	if (!p)
+	if (err || room__grow(&l->mount, l->n, 1, sizeof(*l->mount)))
 		goto fail;
-	l->mount = p;
 	err = mounts__add(c, name, about, mask, 1e-6);
 	if (err)
 		goto fail;
@@ -382,17 +381,14 @@ static int head_of(char **out, const struct mount_line *line)
 static int add_mount(struct nfs_mounts *n, struct counter_set *c, struct mount_line *line)
 {
 	char about[512], *head;
-	struct nfs_mount *p;
 	int err = head_of(&head, line);
 
 	if (err)
 		return err;
-	p = realloc(n->mount, (n->n + 1) * sizeof(*p));
-	if (!p) {
+	if (room__grow(&n->mount, n->n, 1, sizeof(*n->mount))) {
 		free(head);
 		return -ENOMEM;
 	}
-	n->mount = p;
 	str__unescape(line->point);
 	str__unescape(line->source);
 	snprintf(about, sizeof(about), "%s %s at %s", line->type, line->source, line->point);

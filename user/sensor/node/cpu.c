@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "sensor/core/cpus.h"
 #include "sensor/core/file.h"
@@ -94,15 +95,12 @@ static int list_cpus(struct sensor *s)
 		return -errno;
 	while ((e = readdir(d))) {
 		uint32_t cpu;
-		int *more;
 
 		if (!str__starts(e->d_name, "cpu") || parse_u32(e->d_name + 3, &cpu) ||
 		    cpu >= CPUS_MAX)
 			continue;
-		more = realloc(s->cpu, (s->ncpus + 1) * sizeof(*more));
-		if (!more)
+		if (room__grow(&s->cpu, s->ncpus, 1, sizeof(*s->cpu)))
 			return -ENOMEM;
-		s->cpu = more;
 		s->cpu[s->ncpus++] = (int)cpu;
 	}
 	if (s->ncpus)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "base/str.h"
 #include "sensor/core/counter_set.h"
 #include "sensor/node/cpu.h"
@@ -43,11 +44,8 @@ static bool sibling_path(char out[PATH_MAX], const char *path, char at, const ch
 
 static int add_file(struct cpu_heat *h, const char *path)
 {
-	void *p = realloc(h->file, (h->n + 1) * sizeof(*h->file));
-
-	if (!p)
+	if (room__grow(&h->file, h->n, 1, sizeof(*h->file)))
 		return -ENOMEM;
-	h->file = p;
 	h->file[h->n] = strdup(path);
 	if (!h->file[h->n])
 		return -ENOMEM;

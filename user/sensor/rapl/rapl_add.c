@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "sensor/rapl/rapl.h"
 
 #define COUNTERS_MAX 8192
@@ -42,18 +43,11 @@ static int index_of(const struct rapl *r, enum sensor_part part, int package, in
 
 static int add_room(struct rapl *r)
 {
-	struct sensor_channel *channels = realloc(r->channels, (r->n + 1) * sizeof(*channels));
-	struct rapl_counter *counters;
-
-	if (!channels)
+	if (room__grow(&r->channels, r->n, 1, sizeof(*r->channels)) ||
+	    room__grow(&r->counters, r->n, 1, sizeof(*r->counters)))
 		return -ENOMEM;
-	r->channels = channels;
-	counters = realloc(r->counters, (r->n + 1) * sizeof(*counters));
-	if (!counters)
-		return -ENOMEM;
-	r->counters = counters;
-	memset(&channels[r->n], 0, sizeof(*channels));
-	memset(&counters[r->n], 0, sizeof(*counters));
+	memset(&r->channels[r->n], 0, sizeof(*r->channels));
+	memset(&r->counters[r->n], 0, sizeof(*r->counters));
 	return 0;
 }
 

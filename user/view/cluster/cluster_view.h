@@ -42,17 +42,9 @@ void cluster_csv__row(const struct model_bursts *b, const struct burst_row *row,
 /* The plot and the table as one page. */
 void cluster_view__html(const struct cluster_view *v, FILE *out);
 
-/* Pieces of one file or several. */
-struct track_view {
-	const struct burst_track *track;
-	const struct burst_piece *pieces;
-	char *const *labels; /* of the pieces */
-	size_t n;
-	size_t all, kept; /* bursts of the files, and those that were used */
-};
-
-void track_view__print(const struct track_view *v, FILE *out);
-json_t *track_view__json(const struct track_view *v);
+/* A line per piece, and a table with a column per piece. */
+void track_view__print(const struct burst_track *t, FILE *out);
+json_t *track_view__json(const struct burst_track *t);
 
 /* ---- for the files of the room */
 

@@ -20,13 +20,13 @@ static unsigned named(const struct burst_piece *p, unsigned name)
 	return 0;
 }
 
-static void print_piece(const struct track_view *v, size_t i, FILE *out)
+static void print_piece(const struct burst_track *t, size_t i, FILE *out)
 {
-	const struct burst_piece *p = &v->pieces[i];
+	const struct burst_piece *p = &t->v[i];
 	report_number n, before, share;
 
 	fprintf(out, "  %-3zu ", i + 1);
-	print__escaped(out, v->labels[i]);
+	print__escaped(out, p->label);
 	fprintf(out, ": %s burst%s, ", report_text__count((double)p->c.n, n),
 		report_text__s((double)p->c.n));
 	if (p->c.verdict.status != ANALYSIS_OK)
@@ -41,13 +41,13 @@ static void print_piece(const struct track_view *v, size_t i, FILE *out)
 	fputs("\n", out);
 }
 
-static void print_name(const struct track_view *v, unsigned name, FILE *out)
+static void print_name(const struct burst_track *t, unsigned name, FILE *out)
 {
 	cluster_name text;
 
 	fprintf(out, "  %-6s", cluster_name__of(name, text));
-	for (size_t i = 0; i < v->n; i++) {
-		const struct burst_piece *p = &v->pieces[i];
+	for (size_t i = 0; i < t->n; i++) {
+		const struct burst_piece *p = &t->v[i];
 		unsigned k = named(p, name);
 		report_number share;
 		cluster_time run;
@@ -61,41 +61,41 @@ static void print_name(const struct track_view *v, unsigned name, FILE *out)
 	fputs("\n", out);
 }
 
-void track_view__print(const struct track_view *v, FILE *out)
+void track_view__print(const struct burst_track *t, FILE *out)
 {
 	report_number all, kept;
 
-	if (v->kept < v->all)
+	if (t->kept < t->all)
 		fprintf(out, "Of %s bursts %s are used, chosen by a hash\n",
-			report_text__count((double)v->all, all),
-			report_text__count((double)v->kept, kept));
-	for (size_t i = 0; i < v->n; i++)
-		print_piece(v, i, out);
+			report_text__count((double)t->all, all),
+			report_text__count((double)t->kept, kept));
+	for (size_t i = 0; i < t->n; i++)
+		print_piece(t, i, out);
 	fprintf(out,
 		"  (of the run time before, and of this, in clusters that are in both: the same "
 		"from "
 		"%g %%)\n\n"
 		"  run time of a burst, and share of all\n        ",
-		100 * v->track->level.threshold);
-	for (size_t i = 0; i < v->n; i++)
+		100 * t->level.threshold);
+	for (size_t i = 0; i < t->n; i++)
 		fprintf(out, "%18zu", i + 1);
 	fputs("\n", out);
-	for (unsigned name = 1; name <= v->track->names && name <= MOST_NAMES; name++)
-		print_name(v, name, out);
-	if (v->track->names > MOST_NAMES)
-		fprintf(out, "  and %u more\n", v->track->names - MOST_NAMES);
-	if (v->track->stable < v->n)
-		fprintf(out, "\nStable from %zu on: %d in a row are the same.\n",
-			v->track->stable + 1, CLUSTER_IN_A_ROW);
+	for (unsigned name = 1; name <= t->names && name <= MOST_NAMES; name++)
+		print_name(t, name, out);
+	if (t->names > MOST_NAMES)
+		fprintf(out, "  and %u more\n", t->names - MOST_NAMES);
+	if (t->stable < t->n)
+		fprintf(out, "\nStable from %zu on: %d in a row are the same.\n", t->stable + 1,
+			CLUSTER_IN_A_ROW);
 	else
 		fprintf(out, "\nNot stable: no %d in a row are the same.\n", CLUSTER_IN_A_ROW);
 }
 
-static json_t *piece_json(const struct burst_piece *p, const char *label)
+static json_t *piece_json(const struct burst_piece *p)
 {
 	json_t *o = json_object(), *list = json_array();
 
-	json__set(o, "label", json__text(label));
+	json__set(o, "label", json__text(p->label));
 	json__set(o, "status", json__text(analysis_status__name(p->c.verdict.status)));
 	json__set(o, "bursts", json_integer((json_int_t)p->c.n));
 	json__set(o, "share_before", json__number(p->share_before));
@@ -120,19 +120,18 @@ static json_t *piece_json(const struct burst_piece *p, const char *label)
 	return o;
 }
 
-json_t *track_view__json(const struct track_view *v)
+json_t *track_view__json(const struct burst_track *t)
 {
 	json_t *o = json_object(), *list = json_array();
 
-	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(list, piece_json(&v->pieces[i], v->labels[i]));
+	for (size_t i = 0; i < t->n; i++)
+		json_array_append_new(list, piece_json(&t->v[i]));
 	json__set(o, "pieces", list);
-	json__set(o, "names", json_integer(v->track->names));
-	json__set(o, "least_share", json__number(v->track->level.threshold));
-	json__set(o, "bursts", json_integer((json_int_t)v->all));
-	json__set(o, "kept", json_integer((json_int_t)v->kept));
+	json__set(o, "names", json_integer(t->names));
+	json__set(o, "least_share", json__number(t->level.threshold));
+	json__set(o, "bursts", json_integer((json_int_t)t->all));
+	json__set(o, "kept", json_integer((json_int_t)t->kept));
 	json__set(o, "stable",
-		  v->track->stable < v->n ? json_integer((json_int_t)v->track->stable)
-					  : json_null());
+		  t->stable < t->n ? json_integer((json_int_t)t->stable) : json_null());
 	return o;
 }

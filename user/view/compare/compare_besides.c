@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/cluster/cluster_pieces.h"
+#include "analysis/cluster/burst_track.h"
 #include "base/json.h"
 #include "jobfile/select.h"
+#include "model/bursts.h"
 #include "model/stacks.h"
 #include "model/symbols.h"
 #include "pool/pool.h"
@@ -23,7 +24,7 @@
 #define RUNS 2
 
 /* -ENODATA: it has no clusters. */
-static int read_run(struct cluster_pieces *p, const struct compare_inside *run,
+static int read_run(struct burst_track *t, const struct compare_inside *run,
 		    const struct cluster_request *how)
 {
 	const struct job_input *in = run->files;
@@ -32,11 +33,11 @@ static int read_run(struct cluster_pieces *p, const struct compare_inside *run,
 	int err = model_bursts__read(&b, in->path, &steps);
 
 	if (!err)
-		err = cluster_pieces__add(p, &b, how, in->path);
-	if (!err && (p->v[p->n - 1].c.verdict.status != ANALYSIS_OK || !p->v[p->n - 1].c.k))
+		err = burst_track__add(t, &b, how, in->path);
+	if (!err && (t->v[t->n - 1].c.verdict.status != ANALYSIS_OK || !t->v[t->n - 1].c.k))
 		err = -ENODATA;
-	p->all += b.all;
-	p->kept += b.n;
+	t->all += b.all;
+	t->kept += b.n;
 	model_bursts__free(&b);
 	return err == -ERANGE || err == -ENOMSG ? -ENODATA : err;
 }
@@ -62,52 +63,51 @@ static const struct burst_cluster *cluster_of(const struct burst_piece *p, unsig
 }
 
 /* By a number, for A and B are the runs, and by the run time of a burst. */
-static void name_of(const struct cluster_pieces *p, unsigned name, char *text, size_t size)
+static void name_of(const struct burst_track *t, unsigned name, char *text, size_t size)
 {
-	const struct burst_cluster *c = cluster_of(&p->v[0], name);
+	const struct burst_cluster *c = cluster_of(&t->v[0], name);
 	cluster_time run;
 
 	if (!c)
-		c = cluster_of(&p->v[1], name);
+		c = cluster_of(&t->v[1], name);
 	if (name && c)
 		snprintf(text, size, "%u, of %s", name, cluster_time__of(c->run, run));
 	else
 		snprintf(text, size, "noise");
 }
 
-static void put_cluster(const struct cluster_pieces *p, unsigned name, struct message *m)
+static void put_cluster(const struct burst_track *t, unsigned name, struct message *m)
 {
-	const bool is_all = p->kept == p->all;
+	const bool is_all = t->kept == t->all;
 	double share[RUNS], s[RUNS];
 	char text[64];
 
 	for (unsigned i = 0; i < RUNS; i++) {
-		const struct burst_cluster *c = cluster_of(&p->v[i], name);
+		const struct burst_cluster *c = cluster_of(&t->v[i], name);
 
 		share[i] = c ? c->share : 0;
-		s[i] = is_all ? share[i] * run_time(&p->v[i]) : NAN;
+		s[i] = is_all ? share[i] * run_time(&t->v[i]) : NAN;
 	}
-	name_of(p, name, text, sizeof(text));
+	name_of(t, name, text, sizeof(text));
 	compare_rows__put(m, text, share, s);
 }
 
 /* The clusters of bursts of both runs, as jobprof track follows them. */
 static int clusters_put(const struct compare_inside runs[2], struct message *m)
 {
-	struct cluster_pieces p = {0};
 	struct burst_track t = {0};
 	const struct cluster_request request = CLUSTER_REQUEST;
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < RUNS; i++)
-		err = read_run(&p, &runs[i], &request);
-	if (!err && burst_track__of(&t, p.v, p.n, request.dims) != ANALYSIS_OK)
+		err = read_run(&t, &runs[i], &request);
+	if (!err && burst_track__compare(&t, request.dims) != ANALYSIS_OK)
 		err = -ENOMEM;
 	for (unsigned name = 1; !err && name <= t.names && name < COMPARE_BESIDES_ROWS; name++)
-		put_cluster(&p, name, m);
+		put_cluster(&t, name, m);
 	if (!err)
-		put_cluster(&p, 0, m);
-	cluster_pieces__free(&p);
+		put_cluster(&t, 0, m);
+	burst_track__free(&t);
 	return err;
 }
 

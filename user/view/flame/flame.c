@@ -20,40 +20,35 @@
 static const char *cleaned(struct flame *f, const char *text)
 {
 	unsigned replaced;
-	char *clean = utf8__shown(text, &replaced), **texts;
+	char *clean = utf8__shown(text, &replaced);
 
 	if (clean && !replaced) {
 		free(clean);
 		return text;
 	}
-	texts = clean ? room__grown(f->texts, f->ntexts, sizeof(*texts)) : NULL;
-	if (!texts) {
+	if (!clean || room__grow(&f->texts, f->ntexts, 1, sizeof(*f->texts))) {
 		free(clean);
 		return NULL;
 	}
-	f->texts = texts;
-	return texts[f->ntexts++] = clean;
+	return f->texts[f->ntexts++] = clean;
 }
 
 static int new_frame(struct flame *f, uint32_t parent, const char *name, const char *module,
 		     enum flame_kind kind, uint32_t *at)
 {
-	struct flame_frame *frames = room__grown(f->frames, f->n, sizeof(*frames));
-
-	if (!frames)
+	if (room__grow(&f->frames, f->n, 1, sizeof(*f->frames)))
 		return -ENOMEM;
-	f->frames = frames;
 	name = cleaned(f, name);
 	module = name ? cleaned(f, module) : NULL;
 	if (!module)
 		return -ENOMEM;
 	*at = f->n;
-	frames[f->n] = (struct flame_frame){
+	f->frames[f->n] = (struct flame_frame){
 		.name = name, .module = module, .kind = kind, .parent = parent};
 	if (f->n) {
-		frames[f->n].depth = frames[parent].depth + 1;
-		frames[f->n].next = frames[parent].first;
-		frames[parent].first = f->n;
+		f->frames[f->n].depth = f->frames[parent].depth + 1;
+		f->frames[f->n].next = f->frames[parent].first;
+		f->frames[parent].first = f->n;
 	}
 	f->n++;
 	return 0;
@@ -127,12 +122,9 @@ static int place(struct flame *f, const struct stacks *s, struct symbols *symbol
 
 static int add_count(struct flame *f, const struct stack_count *c, uint32_t frame, int run)
 {
-	struct flame_count *counts = room__grown(f->counts, f->ncounts, sizeof(*counts));
-
-	if (!counts)
+	if (room__grow(&f->counts, f->ncounts, 1, sizeof(*f->counts)))
 		return -ENOMEM;
-	f->counts = counts;
-	counts[f->ncounts++] = (struct flame_count){frame, run, c->end_s, c->seconds};
+	f->counts[f->ncounts++] = (struct flame_count){frame, run, c->end_s, c->seconds};
 	f->frames[frame].self_s[run] += c->seconds;
 	f->frames[frame].self_n[run] += c->samples;
 	return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/room.h"
 #include "view/flame/flame.h"
 
 /* Fields of the messages, by profile.proto. */
@@ -30,16 +31,9 @@ struct bytes {
 
 static void put_bytes(struct bytes *b, const void *from, size_t n)
 {
-	if (b->n + n > b->max) {
-		size_t max = 2 * (b->n + n) + 256;
-		unsigned char *v = b->failed ? NULL : realloc(b->v, max);
-
-		if (!v) {
-			b->failed = true;
-			return;
-		}
-		b->v = v;
-		b->max = max;
+	if (b->failed || room__make(&b->v, &b->max, b->n + n, 1)) {
+		b->failed = true;
+		return;
 	}
 	if (n)
 		memcpy(b->v + b->n, from, n);

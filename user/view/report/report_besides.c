@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "analysis/cluster/cluster_code.h"
-#include "analysis/cluster/cluster_pieces.h"
 #include "analysis/fold/folded.h"
 #include "base/json.h"
 #include "jobfile/stored.h"
@@ -112,13 +111,12 @@ static json_t *computed_clusters(const struct model_bursts *b, const char *path)
 {
 	static const char *const left_out[] = {"file", "by", "lines", "threads", "min_pts", "eps"};
 	const struct cluster_request request = CLUSTER_REQUEST;
-	struct burst_columns columns = burst_columns__of(b);
 	struct burst_clusters c = {0};
 	struct cluster_view v = {.path = path, .bursts = b, .clusters = &c, .request = &request};
 	struct cluster_code code = {0};
 	json_t *o = NULL;
 
-	if (burst_clusters__of(&c, &columns, &request) != ANALYSIS_NO_MEMORY) {
+	if (!burst_clusters__of_file(&c, b, &request)) {
 		if (c.verdict.status == ANALYSIS_OK && !cluster_code__of(&code, b, &c))
 			v.codes = code.clusters;
 		o = cluster_view__json(&v);

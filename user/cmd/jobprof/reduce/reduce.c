@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/input_args.h"
-#include "cmd/jobprof/reduce/reduce_tree.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 

@@ -4,6 +4,8 @@
 #define JP_CMD_JOBPROF_REDUCE_REDUCE_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "analysis/job/reduce_fold.h"
@@ -11,9 +13,34 @@
 #include "analysis/job/reduce_track.h"
 #include "analysis/reduction/payload.h"
 #include "cmd/jobprof/input_args.h"
-#include "cmd/jobprof/reduce/reduce_world.h"
 #include "jobfile/jobfile.h"
 #include "jobfile/profiles.h"
+#include "pool/message.h"
+
+struct reduce_world {
+	unsigned rank, size;
+	/* Begins to talk to the others: children are started before. 0 or -errno. */
+	int (*join)(void);
+	/* One message to parent or child in the tree, which need not be alive. */
+	void (*send)(unsigned to, const void *bytes, size_t n);
+	/* Tells parent and children that this process lives: to be called every second or so. */
+	void (*beat)(void);
+	/* What parent or child in the tree sent, in *m. false: it has not been heard of for too
+	 * long. */
+	bool (*receive)(unsigned from, struct message *m);
+	/* The end; is_whole, in process 0: no process was lost. */
+	void (*leave)(bool is_whole, int status);
+};
+
+/* One process. */
+extern const struct reduce_world reduce_world__alone;
+
+/* The size of the world that a launcher of MPI or srun started this process in, and the rank; 1
+ * where none did. */
+unsigned reduce_world__of_environment(unsigned *rank);
+/* In a world of several, becomes the program that can talk to the others. 0: this is one process;
+ * else the exit status: there is no such program, said. */
+int reduce_world__elsewhere(char **argv);
 
 #define REDUCE_PART ".part" /* how names of files with parts of a reduction end */
 
@@ -72,13 +99,9 @@ void reduce_result__free(struct reduce_result *r);
 /* Prints the result, or stores it. The exit status. */
 int reduce_result__put(const struct reduce_work *w, struct reduce_result *r);
 json_t *reduce_result__json(const struct reduce_work *w, const struct reduce_result *r);
-/* The table of clusters as JSON: an array of objects, the first of noise. */
-json_t *reduce_clusters__json(const struct reduce_result *r);
 /* The column of r->clusters whose sum is the bursts that this process knows of and has not got. */
 #define REDUCE_LOST "Lost"
 /* How many bursts are in a line of the table, and how many there were besides. */
-uint64_t reduce_clusters__used(const struct reduce_result *r);
-uint64_t reduce_clusters__missing(const struct reduce_result *r);
 void reduce_clusters__print(const struct reduce_result *r, FILE *out);
 /* Puts it into a job file, below /analysis/reduce, with the fold or NULL; may_create: into another
  * file too, which need not be there. 0, or 1 and it has said why. */
@@ -103,5 +126,21 @@ int reduce_follow__run(struct reduce_work *w, const struct reduce_world *world);
 
 /* The verb as one process of a world. The exit status. */
 int reduce__run(int argc, char **argv, const struct reduce_world *world);
+
+#define REDUCE_FANOUT 32u
+
+static inline unsigned reduce_tree__parent(unsigned rank)
+{
+	return (rank - 1) / REDUCE_FANOUT;
+}
+
+/* Adds what the processes below this one send to *out, and sends the sum up. 0 or -errno. */
+int reduce_tree__up(struct reduce_work *w, const struct reduce_world *world, struct reduction *out);
+/* The message of process 0 goes to all: in the others *m is what came. 0 or -ECONNRESET. */
+int reduce_tree__down(const struct reduce_world *world, struct message *m);
+/* In process 0 *out, which is zeroed, is of all files. reduce_result__free() in all cases. 0, or
+ * the exit status and it has said why. */
+int reduce_tree__collect(struct reduce_work *w, const struct reduce_world *world,
+			 struct reduce_result *out);
 
 #endif

@@ -4,7 +4,11 @@
 #define JP_CMD_JOBPROF_RUN_USER_H
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+#include "kern/kern.h"
 
 struct run_user {
 	uid_t uid;
@@ -27,5 +31,23 @@ int run_user__act_as_ourselves(void);
 int run_user__output(const struct run_user *u, const char *dir, char path[static 4096]);
 /* Whether the user finds and may run the command. Logs. 0, or the exit status 126 or 127. */
 int run_user__command(const struct run_user *u, const char *command);
+
+struct run_cgroup {
+	char home[600];	  /* where we are ourselves */
+	char dir[4][600]; /* from the outermost to the task's */
+	int made;
+	unsigned evicted; /* processes that ran on */
+	char names[128];  /* of them, each once */
+	bool more_names;
+};
+
+/* 0 or -errno, logged. */
+int run_cgroup__make(struct run_cgroup *c, const struct kern_root *r, uint32_t job);
+/* A child that begins inside the task's cgroup: like fork(). */
+pid_t run_cgroup__fork(const struct run_cgroup *c);
+/* Moves what still runs in it out to where we are; returns how many processes that were so far. */
+unsigned run_cgroup__evict(struct run_cgroup *c);
+/* 0 when the tree is gone, -EBUSY while something is in it. */
+int run_cgroup__remove(struct run_cgroup *c);
 
 #endif

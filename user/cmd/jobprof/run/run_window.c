@@ -4,6 +4,7 @@
 #include "cmd/jobprof/run/run_window.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <sched.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,16 +22,144 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/options.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "client/column.h"
 #include "client/protocol.h"
 #include "client/totals.h"
 #include "cmd/jobprof/client_conn.h"
+#include "cmd/jobprof/output_file.h"
 #include "cmd/jobprof/report.h"
-#include "cmd/jobprof/run/run_json.h"
 #include "cmd/jobprof/run/run_user.h"
+#include "pool/pool.h"
 #include "view/report/report_text.h"
+
+/* ---- writes the file of "jobprof run --json" */
+
+static int open_as(const struct run_user *u, const char *path, struct output_file *out)
+{
+	int err = run_user__act(u);
+
+	if (!err)
+		err = output_file__open(out, path, "", options__overwrites());
+	if (run_user__act_as_ourselves() && !err) {
+		output_file__close(out, false);
+		err = -EPERM;
+	}
+	return err;
+}
+
+static int close_as(const struct run_user *u, struct output_file *out, bool keep)
+{
+	int err = run_user__act(u), closed = output_file__close(out, keep && !err);
+
+	return run_user__act_as_ourselves() || closed ? -EIO : err;
+}
+
+int run_json__try(const struct run_user *u, const char *path)
+{
+	struct output_file out;
+	struct stat st;
+
+	/* A pipe or a terminal is opened once. */
+	if (!strcmp(path, "-") || (!stat(path, &st) && !S_ISREG(st.st_mode)))
+		return 0;
+	return open_as(u, path, &out) || close_as(u, &out, false) ? 1 : 0;
+}
+
+int run_json__write(const struct run_user *u, const char *path, int (*fn)(void *arg, FILE *out),
+		    void *arg)
+{
+	struct output_file out;
+	FILE *f;
+	int status = 1;
+
+	if (open_as(u, path, &out))
+		return 1;
+	f = fdopen(dup(out.fd), "w");
+	if (f)
+		status = fn(arg, f);
+	if (!f || fclose(f)) {
+		log_error("%s: cannot be written: %s", path, strerror(errno));
+		status = 1;
+	}
+	return close_as(u, &out, !status) || status ? 1 : 0;
+}
+
+/* ---- makes a file of a journal, and removes it */
+
+#define FILE_NAME "report.h5"
+#define COPY_NAME "journal"
+#define BLOCK	  (1u << 20)
+
+/* In a child: the HDF5 library is for children alone. */
+static int build(void *arg)
+{
+	const struct journal_file *f = arg;
+	struct nodestep_stats st;
+	int err = nodestep__build(f->journal_fd, f->dir_fd, FILE_NAME, f->window, &st);
+
+	return err ? -err : st.rows ? 0 : ENODATA;
+}
+
+/* A journal is not read from a pipe. 0 or -1. */
+static int take_journal(struct journal_file *f, int journal)
+{
+	ssize_t n = 1;
+
+	f->is_copy = lseek(journal, 0, SEEK_CUR) < 0;
+	if (!f->is_copy) {
+		f->journal_fd = journal;
+		return 0;
+	}
+	f->journal_fd = openat(f->dir_fd, COPY_NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (f->journal_fd < 0)
+		return -1;
+	while (n > 0)
+		n = splice(journal, NULL, f->journal_fd, NULL, BLOCK, 0);
+	return n < 0 ? -1 : 0;
+}
+
+/* 0 or -1, having said why. */
+static int make_dir(struct journal_file *f)
+{
+	const char *tmp = getenv("TMPDIR");
+	int err = 0;
+
+	if (!tmp || !*tmp)
+		tmp = "/tmp";
+	if ((size_t)snprintf(f->dir, sizeof(f->dir), "%s/jobprof-run-XXXXXX", tmp) >=
+	    sizeof(f->dir))
+		err = ENAMETOOLONG;
+	else if (!mkdtemp(f->dir))
+		err = errno;
+	if (err)
+		log_error("no report: TMPDIR %.200s: %s", tmp, strerror(err));
+	return err ? -1 : 0;
+}
+
+int journal_file__make(struct journal_file *f, int journal, const struct nodestep_window *window)
+{
+	*f = (struct journal_file){.window = window, .dir_fd = -1, .journal_fd = -1};
+	if (journal < 0 || make_dir(f))
+		return -1;
+	snprintf(f->path, sizeof(f->path), "%s/%s", f->dir, FILE_NAME);
+	f->dir_fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return f->dir_fd < 0 || take_journal(f, journal) ? -1 : pool__call(build, f, &POOL_STREAM);
+}
+
+void journal_file__remove(struct journal_file *f)
+{
+	if (f->is_copy && f->journal_fd >= 0)
+		close(f->journal_fd);
+	if (f->dir_fd < 0)
+		return;
+	unlinkat(f->dir_fd, COPY_NAME, 0);
+	unlinkat(f->dir_fd, FILE_NAME, 0);
+	close(f->dir_fd);
+	rmdir(f->dir);
+}
 
 /* ---- the page about the window of a step in which a command ran, and the same as JSON */
 
@@ -254,8 +384,7 @@ static void window_print_json(const struct window *w, json_t *report, FILE *out)
 	json_decref(j);
 }
 
-/* ---- the report on the window of a step in which a command ran, of the rows that the step's
- * journal has of that time */
+/* ---- the rows that the step's journal has of it */
 
 static struct report_opts how_of(const struct window *w)
 {

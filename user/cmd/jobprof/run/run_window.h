@@ -9,7 +9,21 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include "cmd/jobprof/run/journal_file.h"
+#include "cmd/jobprof/run/run_user.h"
+#include "hdf5/nodestep.h"
+
+struct journal_file {
+	const struct nodestep_window *window;
+	char dir[256], path[300];
+	int dir_fd, journal_fd; /* -1: not open */
+	bool is_copy;
+};
+
+/* Makes the file in a directory of its own below TMPDIR. The journal is a file or a pipe, which is
+ * read to its end; window as of nodestep__build(). 0 or an error; journal_file__remove() in all
+ * cases. */
+int journal_file__make(struct journal_file *f, int journal, const struct nodestep_window *window);
+void journal_file__remove(struct journal_file *f);
 
 /* Columns of Step and Tasks/<n> that are asked for; the order is that of their names. */
 enum window_column {
@@ -58,5 +72,12 @@ struct window {
  * that needs root and was given, or NULL. Returns the exit status of "jobprof run".
  */
 int run_window__run(char **argv, const char *option, const char *json, bool quiet);
+
+/* Whether the user may write it, before there is anything to write. "-" is standard output. Logs.
+ * 0 or 1. */
+int run_json__try(const struct run_user *u, const char *path);
+/* What fn writes, as the user's file. fn returns 0, or it has said what is wrong. Logs. 0 or 1. */
+int run_json__write(const struct run_user *u, const char *path, int (*fn)(void *arg, FILE *out),
+		    void *arg);
 
 #endif
