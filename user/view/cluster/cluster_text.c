@@ -1,22 +1,124 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Clusters of bursts for a terminal. */
+/* Clusters of bursts for a terminal, and as CSV; how clusters, their figures and times are written
+ * in all forms. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analysis/order.h"
+#include "base/csv.h"
 #include "base/escape.h"
 #include "view/cluster/cluster_view.h"
 #include "view/report/report_reason.h"
 
 #define MOST_PLACES 32
 #define NAME_WIDTH  20
+#define CELLS	    6
 #define SINGLES	    5	 /* bursts of noise that are listed, */
 #define LONG	    0.01 /* of the run time of all */
 #define NOISY	    0.05 /* if they have so much of the run time */
 #define MOSTLY	    0.5	 /* noise, */
 #define LITTLE	    0.2	 /* or long bursts of all: tells the reader little */
 
-/* ---- over time */
+/* ---- words */
+
+const char *cluster_name__of(unsigned k, cluster_name buf)
+{
+	if (!k)
+		snprintf(buf, CLUSTER_NAME, "noise");
+	else if (k <= 26)
+		snprintf(buf, CLUSTER_NAME, "%c", 'A' + (int)k - 1);
+	else
+		snprintf(buf, CLUSTER_NAME, "%c%u", 'A' + (int)((k - 1) % 26), (k - 1) / 26 % 1000);
+	return buf;
+}
+
+char cluster_name__letter(unsigned k)
+{
+	return !k ? '.' : (char)(k <= 26 ? 'A' + (int)k - 1 : k <= 52 ? 'a' + (int)k - 27 : '+');
+}
+
+const char *cluster_time__of(double s, cluster_time buf)
+{
+	if (isnan(s))
+		snprintf(buf, sizeof(cluster_time), "?");
+	else if (s < 0.0009995)
+		snprintf(buf, sizeof(cluster_time), "%.3g us", s * 1e6);
+	else if (s < 0.9995)
+		snprintf(buf, sizeof(cluster_time), "%.3g ms", s * 1e3);
+	else
+		snprintf(buf, sizeof(cluster_time), "%.*f s", s < 99.95 ? 2 : 0, s);
+	return buf;
+}
+
+/* ---- over time: a character per part of it, for each place */
+
+bool cluster_lines__open(struct cluster_lines *l, const struct cluster_view *v, unsigned width)
+{
+	const struct model_bursts *b = v->bursts;
+
+	*l = (struct cluster_lines){.v = v, .width = width};
+	for (size_t i = 0; i < b->n; i++)
+		l->end = fmax(l->end, b->end[i]);
+	l->order = malloc((b->n + 1) * sizeof(*l->order));
+	l->start = malloc(((size_t)b->nplaces + 2) * sizeof(*l->start));
+	l->room = malloc((size_t)width * (v->clusters->k + 1) * sizeof(*l->room));
+	l->line = calloc(width + 1, 1);
+	if (!l->order || !l->start || !l->room || !l->line)
+		return false;
+	order__by_number(b->place, b->n, b->nplaces, l->order, l->start);
+	return true;
+}
+
+void cluster_lines__close(struct cluster_lines *l)
+{
+	free(l->order);
+	free(l->start);
+	free(l->room);
+	free(l->line);
+}
+
+/* Adds a burst's run time to the cells that it lies in. */
+static void spread(double *cells, unsigned ncells, unsigned columns, double from, double to,
+		   double run)
+{
+	double length = to - from;
+
+	for (unsigned c = from > 0 ? (unsigned)from : 0; c < ncells && c <= to; c++) {
+		double part = fmin(to, c + 1) - fmax(from, c);
+
+		cells[(size_t)c * columns] += length > 0 ? run * fmax(part, 0) / length : run;
+		if (!(length > 0))
+			break;
+	}
+}
+
+const char *cluster_lines__of(struct cluster_lines *l, unsigned place)
+{
+	const struct model_bursts *b = l->v->bursts;
+	const struct burst_clusters *c = l->v->clusters;
+	double scale = l->end > 0 ? l->width / l->end : 0;
+
+	memset(l->room, 0, (size_t)l->width * (c->k + 1) * sizeof(*l->room));
+	for (size_t at = l->start[place]; at < l->start[place + 1]; at++) {
+		size_t i = l->order[at];
+
+		if (c->labels[i] != CLUSTER_UNUSED)
+			spread(l->room + c->labels[i], l->width, c->k + 1,
+			       (b->end[i] - b->wall[i]) * scale, b->end[i] * scale, b->run[i]);
+	}
+	for (unsigned x = 0; x < l->width; x++) {
+		const double *cell = &l->room[(size_t)x * (c->k + 1)];
+		unsigned most = 0;
+
+		for (unsigned k = 1; k <= c->k; k++)
+			if (cell[k] > cell[most])
+				most = k;
+		l->line[x] = cell[most] > 0 ? cluster_name__letter(most) : ' ';
+	}
+	return l->line;
+}
 
 static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 {
@@ -53,6 +155,17 @@ static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 
 /* ---- the table */
 
+/* "65 % of 74 samples" */
+static const char *code_share(const struct burst_code *c, report_number buf)
+{
+	report_number share, n;
+
+	snprintf(buf, REPORT_NUMBER, "%.10s of %.20s sample%s",
+		 report_text__share((double)c->samples / (double)c->all, share),
+		 report_text__count((double)c->all, n), report_text__s((double)c->all));
+	return buf;
+}
+
 static void print_code(const struct burst_code *c, FILE *out)
 {
 	report_number share;
@@ -61,21 +174,38 @@ static void print_code(const struct burst_code *c, FILE *out)
 		return;
 	fputs("  ", out);
 	print__escaped(out, c->name);
-	fprintf(out, ", %s", burst_code__share(c, share));
+	fprintf(out, ", %s", code_share(c, share));
+}
+
+/* Bursts, share, run time, spread, gap before, on CPU. */
+static void cells_of(const struct burst_cluster *c, unsigned k, report_number cells[CELLS])
+{
+	report_text__count((double)c->n, cells[0]);
+	report_text__share(c->share, cells[1]);
+	cluster_time__of(c->run, cells[2]);
+	if (k)
+		report_text__share(c->spread, cells[3]);
+	else
+		strcpy(cells[3], "");
+	if (isnan(c->gap))
+		strcpy(cells[4], "none");
+	else
+		cluster_time__of(c->gap, cells[4]);
+	report_text__share(c->on_cpu, cells[5]);
 }
 
 static void print_cluster(const struct cluster_view *v, unsigned k, FILE *out)
 {
-	static const int widths[CLUSTER_CELLS] = {10, 9, 12, 10, 12, 9};
+	static const int widths[CELLS] = {10, 9, 12, 10, 12, 9};
 	const struct burst_cluster *c = &v->clusters->clusters[k];
-	cluster_cells cells;
+	report_number cells[CELLS];
 	cluster_name name;
 
 	if (!c->n)
 		return;
-	cluster_cells__of(c, k, cells);
+	cells_of(c, k, cells);
 	fprintf(out, "  %-6s", k || !v->regions ? cluster_name__of(k, name) : "none");
-	for (int i = 0; i < CLUSTER_CELLS; i++)
+	for (int i = 0; i < CELLS; i++)
 		fprintf(out, "%*s", widths[i], cells[i]);
 	if (k && v->regions) {
 		fputs("  ", out);
@@ -252,4 +382,52 @@ void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out
 	cluster_counters__print(v, out);
 	print_singles(v, out);
 	print_lines(v, width, out);
+}
+
+/* ---- CSV: a line per burst, with its cluster, for other programs */
+
+static void put_number(double v, FILE *out)
+{
+	if (isnan(v))
+		putc(',', out);
+	else
+		fprintf(out, ",%.9f", v);
+}
+
+void cluster_csv__head(const struct model_bursts *b, FILE *out)
+{
+	fputs("Step,Node,Task,Rank,Thread,End,Duration,OnCPU,RunTime,Gap,Cluster", out);
+	for (unsigned e = 0; e < b->nevents; e++) {
+		putc(',', out);
+		csv__print(out, b->events[e]);
+	}
+	putc('\n', out);
+}
+
+void cluster_csv__row(const struct model_bursts *b, const struct burst_row *row, unsigned label,
+		      FILE *out)
+{
+	const struct burst_place *p = &b->places[row->place];
+	const double times[] = {row->end, row->wall, row->on_cpu, row->run, row->gap};
+	cluster_name name;
+
+	csv__print(out, p->step);
+	putc(',', out);
+	csv__print(out, p->node);
+	putc(',', out);
+	csv__print(out, p->task);
+	if (p->rank >= 0)
+		fprintf(out, ",%d", p->rank);
+	else
+		putc(',', out);
+	if (isnan(b->tids[row->thread]))
+		putc(',', out);
+	else
+		fprintf(out, ",%.0f", b->tids[row->thread]);
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		put_number(times[i], out);
+	fprintf(out, ",%s", label == CLUSTER_UNUSED ? "" : cluster_name__of(label, name));
+	for (unsigned e = 0; e < b->nevents; e++)
+		put_number(row->counts[e], out);
+	putc('\n', out);
 }

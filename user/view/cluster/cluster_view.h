@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Clusters of bursts as text, JSON and SVG. */
+/* Clusters of bursts as text, JSON and SVG, and for the page. */
 #ifndef JP_VIEW_CLUSTER_H
 #define JP_VIEW_CLUSTER_H
 
@@ -39,8 +39,8 @@ void cluster_view__svg(const struct cluster_view *v, FILE *out);
 void cluster_csv__head(const struct model_bursts *b, FILE *out);
 void cluster_csv__row(const struct model_bursts *b, const struct burst_row *row, unsigned label,
 		      FILE *out);
-/* The plot and the table as one page. */
-void cluster_view__html(const struct cluster_view *v, FILE *out);
+/* What the page draws: docs/report-json.md. NULL: no memory. */
+json_t *cluster_view__page(const struct cluster_view *v);
 
 /* Pieces of one file or several. */
 struct track_view {
@@ -73,12 +73,6 @@ char cluster_name__letter(unsigned k);
 /* "310 us", "12.1 ms", "1.5 s". */
 typedef char cluster_time[24];
 const char *cluster_time__of(double s, cluster_time buf);
-/* What the table says of a cluster: bursts, share, run time, spread, gap before, on CPU. */
-#define CLUSTER_CELLS 6
-typedef report_number cluster_cells[CLUSTER_CELLS];
-void cluster_cells__of(const struct burst_cluster *c, unsigned k, cluster_cells cells);
-/* Of a code that has samples: "65 % of 74 samples". */
-const char *burst_code__share(const struct burst_code *c, report_number buf);
 
 /* Which cluster had most run time, by place and time: a line of width characters, ' ' where there
  * was no burst. */

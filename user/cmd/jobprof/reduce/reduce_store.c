@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "cmd/jobprof/reduce/reduce.h"
 #include "jobfile/store.h"
-#include "view/fold/fold_store.h"
+#include "view/fold/fold_view.h"
 #include "view/reduce/reduce_print.h"
 
 static double number_at(const json_t *array, size_t i)
