@@ -39,7 +39,7 @@ export function clusters(report, isPage = false) {
 		...['least_run_s', 'most_run_s'].map((key) => el('td', { class: 'fine' }, time(k[key]))), ...(isPage ? [el('td', { class: 'fine' }, k === noise ? '' : share(k.spread))] : []),
 		k.gap_s === null ? 'none' : time(k.gap_s), ...(isPage ? [el('td', { class: 'fine' }, share(k.on_cpu))] : []), ...(named ? [el('td', { class: 'say' }, code(k.most_samples))] : [])];
 
-	return low(section('clusters', 'Kinds of bursts', from, grid(head, shown.map(cells), 'tm'),
+	return low(section('clusters', 'Kinds of bursts', from, grid(head, shown.map(cells), 'tm', 'Table: kinds of bursts'),
 		...(c.hint ? [el('p', { class: 'words' }, `${c.hint}.`)] : []),
 		el('p', { class: 'words soft' }, `A burst is what a thread computes between two waits; those of a kind take about as long, after waits that are about as long (${c.from === 'stored' ? 'means' : 'medians'}). Noise are those of no kind.`,
 			kinds.length > most ? ` ${plural(kinds.length - most, 'more kind')}: --json` : '')));

@@ -51,11 +51,12 @@ export function low(part) {
 	return part;
 }
 
-// A table that is seen; rows: arrays of cells, the first is the row's heading. A td or th stays as it is.
-export function grid(head, rows, more = '') {
+// A table that is seen; rows: arrays of cells, the first is the row's heading. A td or th stays as it is. label: of a table
+// that may be wider than the page.
+export function grid(head, rows, more = '', label = '') {
 	const isCell = (c) => c instanceof Element && /^T[DH]$/.test(c.tagName);
 
-	return el('div', { class: 'wide' }, el('table', { class: `rk ${more}` },
+	return el('div', { class: 'wide', ...(label ? { tabindex: 0, role: 'region', 'aria-label': label } : {}) }, el('table', { class: `rk ${more}` },
 		el('thead', {}, el('tr', {}, head.map((h, i) => (isCell(h) ? h : i || h ? el('th', { scope: 'col' }, h) : el('td'))))),
 		el('tbody', {}, rows.map(([first, ...cells]) => el('tr', {}, el('th', { scope: 'row' }, first), cells.map((c) => (isCell(c) ? c : el('td', {}, c))))))));
 }

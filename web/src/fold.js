@@ -67,8 +67,8 @@ export function fold(report, view, counters = [report.fold?.counter]) {
 
 	return low(section('fold', 'Inside one execution', [name(f.region ?? 'iterations that were found', 60), soft(`: ${plural(f.executions, 'execution')} of ${time(f.period_s)}`)],
 		counters.map((c) => chart(f, c, view)),
-		phases.length ? grid(['from', 'to', 'lasts', ...units.map(([, [u]]) => name(u, 40)), 'code', 'of its samples'], phases.map((p) => [time(p.from * f.period_s), time(p.to * f.period_s) + (p.to_high > p.to_low ? ` \u00b1 ${time(Math.max(p.to_high - p.to, p.to - p.to_low) * f.period_s)}` : ''),
-			time((p.to - p.from) * f.period_s), ...units.map(([key, [, t]]) => (known(p[key]) ? t(p[key]) : '?')), name(p.runs ? `${p.code}; when it runs: ${p.runs}` : p.code ?? '?', 60), share(p.share)]), 'tm') : '',
+		phases.length ? grid(['from', 'to', 'lasts', ...units.map(([, [u]]) => name(u, 40)), el('th', { scope: 'col', class: 'say' }, 'code'), 'of its samples'], phases.map((p) => [time(p.from * f.period_s), time(p.to * f.period_s) + (p.to_high > p.to_low ? ` \u00b1 ${time(Math.max(p.to_high - p.to, p.to - p.to_low) * f.period_s)}` : ''),
+			time((p.to - p.from) * f.period_s), ...units.map(([key, [, t]]) => (known(p[key]) ? t(p[key]) : '?')), el('td', { class: 'say' }, name(p.runs ? `${p.code}; when it runs: ${p.runs}` : p.code ?? '?', 60)), share(p.share)]), 'tm', 'Table: phases') : '',
 		el('p', { class: 'words soft' }, `${count(f.folded)} of the executions are laid over each other; their samples give the curve.`, weak)));
 }
 

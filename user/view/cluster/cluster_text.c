@@ -1,124 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Clusters of bursts for a terminal, and as CSV; how clusters, their figures and times are written
- * in all forms. */
+/* Clusters of bursts for a terminal, and as CSV: a line per burst, with its cluster. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "analysis/order.h"
 #include "base/csv.h"
 #include "base/escape.h"
 #include "view/cluster/cluster_view.h"
 #include "view/report/report_reason.h"
 
-#define MOST_PLACES 32
-#define NAME_WIDTH  20
-#define CELLS	    6
-#define SINGLES	    5	 /* bursts of noise that are listed, */
-#define LONG	    0.01 /* of the run time of all */
-#define NOISY	    0.05 /* if they have so much of the run time */
-#define MOSTLY	    0.5	 /* noise, */
-#define LITTLE	    0.2	 /* or long bursts of all: tells the reader little */
+#define MOST_PLACES   32
+#define NAME_WIDTH    20
+#define CELLS	      6
+#define SINGLES	      5	   /* bursts of noise that are listed, */
+#define LONG	      0.01 /* of the run time of all */
+#define NOISY	      0.05 /* if they have so much of the run time */
+#define MOST_CLUSTERS 4	   /* whose counters are shown */
+#define FEW_NOTE      "  * from fewer than 5 bursts\n"
 
-/* ---- words */
-
-const char *cluster_name__of(unsigned k, cluster_name buf)
-{
-	if (!k)
-		snprintf(buf, CLUSTER_NAME, "noise");
-	else if (k <= 26)
-		snprintf(buf, CLUSTER_NAME, "%c", 'A' + (int)k - 1);
-	else
-		snprintf(buf, CLUSTER_NAME, "%c%u", 'A' + (int)((k - 1) % 26), (k - 1) / 26 % 1000);
-	return buf;
-}
-
-char cluster_name__letter(unsigned k)
-{
-	return !k ? '.' : (char)(k <= 26 ? 'A' + (int)k - 1 : k <= 52 ? 'a' + (int)k - 27 : '+');
-}
-
-const char *cluster_time__of(double s, cluster_time buf)
-{
-	if (isnan(s))
-		snprintf(buf, sizeof(cluster_time), "?");
-	else if (s < 0.0009995)
-		snprintf(buf, sizeof(cluster_time), "%.3g us", s * 1e6);
-	else if (s < 0.9995)
-		snprintf(buf, sizeof(cluster_time), "%.3g ms", s * 1e3);
-	else
-		snprintf(buf, sizeof(cluster_time), "%.*f s", s < 99.95 ? 2 : 0, s);
-	return buf;
-}
-
-/* ---- over time: a character per part of it, for each place */
-
-bool cluster_lines__open(struct cluster_lines *l, const struct cluster_view *v, unsigned width)
-{
-	const struct model_bursts *b = v->bursts;
-
-	*l = (struct cluster_lines){.v = v, .width = width};
-	for (size_t i = 0; i < b->n; i++)
-		l->end = fmax(l->end, b->end[i]);
-	l->order = malloc((b->n + 1) * sizeof(*l->order));
-	l->start = malloc(((size_t)b->nplaces + 2) * sizeof(*l->start));
-	l->room = malloc((size_t)width * (v->clusters->k + 1) * sizeof(*l->room));
-	l->line = calloc(width + 1, 1);
-	if (!l->order || !l->start || !l->room || !l->line)
-		return false;
-	order__by_number(b->place, b->n, b->nplaces, l->order, l->start);
-	return true;
-}
-
-void cluster_lines__close(struct cluster_lines *l)
-{
-	free(l->order);
-	free(l->start);
-	free(l->room);
-	free(l->line);
-}
-
-/* Adds a burst's run time to the cells that it lies in. */
-static void spread(double *cells, unsigned ncells, unsigned columns, double from, double to,
-		   double run)
-{
-	double length = to - from;
-
-	for (unsigned c = from > 0 ? (unsigned)from : 0; c < ncells && c <= to; c++) {
-		double part = fmin(to, c + 1) - fmax(from, c);
-
-		cells[(size_t)c * columns] += length > 0 ? run * fmax(part, 0) / length : run;
-		if (!(length > 0))
-			break;
-	}
-}
-
-const char *cluster_lines__of(struct cluster_lines *l, unsigned place)
-{
-	const struct model_bursts *b = l->v->bursts;
-	const struct burst_clusters *c = l->v->clusters;
-	double scale = l->end > 0 ? l->width / l->end : 0;
-
-	memset(l->room, 0, (size_t)l->width * (c->k + 1) * sizeof(*l->room));
-	for (size_t at = l->start[place]; at < l->start[place + 1]; at++) {
-		size_t i = l->order[at];
-
-		if (c->labels[i] != CLUSTER_UNUSED)
-			spread(l->room + c->labels[i], l->width, c->k + 1,
-			       (b->end[i] - b->wall[i]) * scale, b->end[i] * scale, b->run[i]);
-	}
-	for (unsigned x = 0; x < l->width; x++) {
-		const double *cell = &l->room[(size_t)x * (c->k + 1)];
-		unsigned most = 0;
-
-		for (unsigned k = 1; k <= c->k; k++)
-			if (cell[k] > cell[most])
-				most = k;
-		l->line[x] = cell[most] > 0 ? cluster_name__letter(most) : ' ';
-	}
-	return l->line;
-}
+/* ---- over time */
 
 static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 {
@@ -313,46 +213,130 @@ static void print_head(const struct cluster_view *v, FILE *out)
 	fputs(")\n", out);
 }
 
-static bool has_ranks(const struct model_bursts *b)
+/* ---- counters */
+
+typedef char rate_text[16];
+
+/* "1.23 G", "0.5": three digits. */
+static const char *rate(double v, rate_text buf)
 {
-	for (unsigned p = 0; p < b->nplaces; p++)
-		if (b->places[p].rank >= 0)
-			return true;
-	return false;
+	static const struct {
+		double at;
+		const char *unit;
+	} units[] = {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {0, ""}};
+
+	if (isnan(v)) {
+		return strcpy(buf, "?");
+	}
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (fabs(v) >= units[i].at * 0.9995) { /* 999.5 has three digits no more */
+			snprintf(buf, sizeof(rate_text), "%.3g%s",
+				 units[i].at > 0 ? v / units[i].at : v, units[i].unit);
+			break;
+		}
+	return buf;
 }
 
-static const char *noise_hint(const struct cluster_view *v)
+/* Returns which part of the run time of all bursts in the table is of bursts that have the event.
+ */
+static double part_of_all(const struct cluster_view *v, unsigned e)
 {
-	const struct model_bursts *b = v->bursts;
+	double part = 0, share = 0;
 
-	if (!b->ends_at_calls && has_ranks(b))
-		return "Most is noise: where MPI polls, run --region "
-		       "'wait:libmpi.so:MPI_[ABGPRSW]*'";
-	if (v->codes)
-		return "Most is noise: jobprof cluster --code sorts bursts by what they execute";
-	if (!b->ends_at_calls)
-		return "Most is noise; where a library polls, run --region "
-		       "'wait:FILE:FUNCTION' helps";
-	return v->request->dims > 1
-		       ? "Most is noise: jobprof cluster --by run compares the run times alone"
-		       : NULL;
+	for (unsigned k = 0; k <= v->clusters->k; k++) {
+		const struct burst_cluster *c = &v->clusters->clusters[k];
+
+		if (!c->n || isnan(cluster_counters__of(v, k, e)->part))
+			continue;
+		part += c->share * cluster_counters__of(v, k, e)->part;
+		share += c->share;
+	}
+	return share > 0 ? part / share : NAN;
 }
 
-const char *cluster_view__hint(const struct cluster_view *v)
+static void print_line(const char *name, const double *v, unsigned n, FILE *out)
 {
-	const struct burst_clusters *c = v->clusters;
-	const struct model_bursts *b = v->bursts;
+	rate_text text;
 
-	if (c->verdict.status != ANALYSIS_OK)
-		return NULL;
-	if (b->calls_paused)
-		return "Probes paused: run with --region-budget 100 sees more, and costs more";
-	if (!v->regions && c->clusters[0].share > MOSTLY)
-		return noise_hint(v);
-	if (b->long_s < LITTLE * b->all_s)
-		return "Most of the run time is in shorter bursts, see BurstMin in jobprof.conf(5)";
-	return NULL;
+	fprintf(out, "  %-26s", name);
+	for (unsigned k = 0; k < n; k++)
+		fprintf(out, "%8s ", rate(v[k], text));
+	fputs("\n", out);
 }
+
+static double metric(const struct counter_metrics *m, const char *name)
+{
+	for (unsigned i = 0; i < m->n; i++)
+		if (!strcmp(m->v[i].name, name))
+			return m->v[i].value;
+	return NAN;
+}
+
+/* The metrics that the first cluster has: others lack some where they have few bursts. */
+static void print_metrics(const struct counter_metrics *m, unsigned n, FILE *out)
+{
+	double v[MOST_CLUSTERS];
+
+	for (unsigned i = 0; n && i < m[0].n; i++) {
+		for (unsigned k = 0; k < n; k++)
+			v[k] = metric(&m[k], m[0].v[i].name);
+		if (!i)
+			fputs("\nMetrics\n", out);
+		print_line(m[0].v[i].doc, v, n, out);
+	}
+	for (int p = 0; n && m[0].status == ANALYSIS_OK && p < N_CPI_PARTS; p++) {
+		for (unsigned k = 0; k < n; k++)
+			v[k] = m[k].status == ANALYSIS_OK ? m[k].stack.stack[p] : NAN;
+		if (!p)
+			fputs("\nCycles per instruction, by what they were used for\n", out);
+		if (!isnan(v[0]))
+			print_line(cpi_part_names[p], v, n, out);
+	}
+}
+
+static void print_event(const struct cluster_view *v, unsigned e, unsigned shown, bool *few,
+			FILE *out)
+{
+	report_number part;
+	report_line name;
+	rate_text text;
+
+	fprintf(out, "  %-26s", report_text__cut(v->bursts->events[e], 26, name));
+	for (unsigned k = 1; k <= shown; k++) {
+		const struct burst_counter *c = cluster_counters__of(v, k, e);
+		bool mark = c->is_low_confidence && c->n;
+
+		fprintf(out, "%8s%s", rate(c->per_s, text), mark ? "*" : " ");
+		*few |= mark;
+	}
+	fprintf(out, "%8s\n", report_text__share(part_of_all(v, e), part));
+}
+
+static void print_counters(const struct cluster_view *v, FILE *out)
+{
+	unsigned shown = v->clusters->k < MOST_CLUSTERS ? v->clusters->k : MOST_CLUSTERS;
+	struct counter_metrics m[MOST_CLUSTERS];
+	bool few = false;
+
+	if (!v->counters)
+		return;
+	fprintf(out, "\nCounters, per second of run time\n  %-26s", "");
+	for (unsigned k = 1; k <= shown; k++) {
+		cluster_name name;
+
+		fprintf(out, "%8s ", cluster_name__of(k, name));
+	}
+	fprintf(out, "%8s\n", "counted");
+	for (unsigned e = 0; e < v->bursts->nevents; e++)
+		print_event(v, e, shown, &few, out);
+	if (few)
+		fputs(FEW_NOTE, out);
+	for (unsigned k = 1; k <= shown; k++)
+		cluster_counters__metrics(v, k, &m[k - 1]);
+	print_metrics(m, shown, out);
+}
+
+/* ---- all of it */
 
 void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out)
 {
@@ -379,7 +363,7 @@ void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out
 			report_text__count((double)c->unused, n));
 	if (hint)
 		fprintf(out, "  %s\n", hint);
-	cluster_counters__print(v, out);
+	print_counters(v, out);
 	print_singles(v, out);
 	print_lines(v, width, out);
 }

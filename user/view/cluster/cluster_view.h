@@ -9,6 +9,7 @@
 #include "analysis/cluster/burst_track.h"
 #include "analysis/cluster/cluster_code.h"
 #include "analysis/counters/burst_counters.h"
+#include "analysis/counters/counter_metrics.h"
 #include "model/bursts.h"
 #include "view/report/report_text.h"
 
@@ -56,12 +57,11 @@ json_t *track_view__json(const struct track_view *v);
 
 /* ---- for the files of the room */
 
-/* A table of the events, their metrics and the stack of cycles, a column per cluster. */
-void cluster_counters__print(const struct cluster_view *v, FILE *out);
-/* The events of a cluster. */
-json_t *cluster_counters__json(const struct cluster_view *v, unsigned cluster);
-/* What follows from them; "cpi_stack": null where its events are not there. */
-json_t *cluster_metrics__json(const struct cluster_view *v, unsigned cluster);
+/* What bursts of cluster k counted of event e. */
+const struct burst_counter *cluster_counters__of(const struct cluster_view *v, unsigned k,
+						 unsigned e);
+/* What follows from the totals of a cluster. */
+void cluster_counters__metrics(const struct cluster_view *v, unsigned k, struct counter_metrics *m);
 
 #define CLUSTER_NAME 8
 
