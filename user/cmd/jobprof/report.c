@@ -463,7 +463,7 @@ static int report_profiles(const struct profiles *p, const struct report_opts *o
 		return report_table(p, o, stdout);
 	log_error("%s: the files are of several jobs, and %s is about one: name it by -j JOB",
 		  p->files->path, form_options[o->form]);
-	return 1;
+	return 2;
 }
 
 int report__on_stderr(const char *path, const struct report_opts *o)
@@ -554,7 +554,7 @@ static int report_words(struct args *a, int argc, char **argv)
 	if (!status)
 		status = profiles__find(&in, &words);
 	if (!status)
-		status = report_profiles(&in, &a->opts);
+		status = report_profiles(&in, &a->opts) | in.lacks_job;
 	profiles__free(&in);
 	return status;
 }
