@@ -151,8 +151,11 @@ static int fold_file(void *arg, int fd, bool *keep)
 	const struct selection steps = {.steps = o->in.files->steps, .nsteps = o->in.files->nsteps};
 	struct points p = {.event = o->event};
 	struct folded f = {0};
-	int status = 1, err = points__read_file(&p, o->in.files->path, &steps);
+	struct model_files files; /* what follows reads the same open file */
+	int status = 1, err;
 
+	model_files__open(&files, o->in.files, 1);
+	err = points__read_file(&p, o->in.files->path, &steps);
 	if (err && err != -ENODATA) {
 		log_error("%s: %s", o->in.files->path,
 			  err == -ESRCH ? "it has no such step" : model_file__strerror(err));
@@ -174,6 +177,7 @@ static int fold_file(void *arg, int fd, bool *keep)
 	*keep = !status;
 	folded__free(&f);
 	points__free(&p);
+	model_files__close(&files);
 	return status;
 }
 
