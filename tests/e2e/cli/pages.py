@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # runs: in full
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 400
+# timeout: 600
 """compare --html, plot --html, cluster --html and fold --html, and the marks on the page of report: the pages in
 Debian's Chromium show the numbers of --json, of --svg and of the files, whatever is strange, and are written whole or not at all. What is looked
 at in the browser: tests/web/pages.js; the page of report: page.py."""
@@ -291,7 +291,7 @@ def in_a_browser():
     cases = compare_cases(folder) + plot_cases(folder) + cluster_cases(folder) + fold_cases(folder) + marks_cases(folder)
     with open(os.path.join(folder, "cases.json"), "w") as f:
         json.dump(cases, f)
-    p = subprocess.run(["node", os.path.join(WEB, "pages.js"), folder], capture_output=True, text=True, timeout=300)
+    p = subprocess.run(["node", os.path.join(WEB, "pages.js"), folder], capture_output=True, text=True, timeout=500)
     print(p.stdout, end="", flush=True)
     is_true("the browser's tests came to their end", p.returncode == 0, p.stderr[-400:])
 
