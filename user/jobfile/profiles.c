@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What words mean: files are gathered, asked what they are, and put together as profiles. */
+/* From words to profiles: gathers files, reads what they are, and joins them to profiles. */
 #include "jobfile/profiles.h"
 
 #include <dirent.h>
@@ -407,15 +407,6 @@ static bool is_left_out(const struct profile_file *first, const struct profile_f
 	return first->says.is_job_file && !f->says.is_job_file && !f->named;
 }
 
-static int leave_out(struct profiles *p, const struct profile_file *f, const char *job_file)
-{
-	char *text;
-
-	return string_list__take(
-		&p->left_out,
-		asprintf(&text, "%s: %s is the job's", f->path, job_file) < 0 ? NULL : text);
-}
-
 static int put_steps(struct profile_step *s, struct job_input *in, const struct profile_file *f)
 {
 	if (!f->nspecs || !f->says.is_job_file)
@@ -458,12 +449,9 @@ static int add_profile(struct profiles *p, struct profile_files *f, unsigned fro
 	int err = 0;
 
 	*v = (struct profile){.job = f->v[from].says.job, .files = p->files + p->nfiles};
-	for (unsigned i = from; !err && i < to; i++) {
-		if (is_left_out(&f->v[from], &f->v[i]))
-			err = leave_out(p, &f->v[i], v->files->path);
-		else
+	for (unsigned i = from; !err && i < to; i++)
+		if (!is_left_out(&f->v[from], &f->v[i]))
 			err = add_input(p, v, &f->v[i], nodes);
-	}
 	return err;
 }
 
@@ -514,7 +502,6 @@ void profiles__free(struct profiles *p)
 	free(p->v);
 	free(p->files);
 	string_list__free(&p->paths);
-	string_list__free(&p->left_out);
 	*p = (struct profiles){0};
 }
 

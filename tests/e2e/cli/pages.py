@@ -3,25 +3,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 600
 """compare --html, plot --html, cluster --html and fold --html, and the marks on the page of report: the pages in
-Debian's Chromium show the numbers of --json, of --svg and of the files, whatever is strange, and are written whole or not at all. What is looked
-at in the browser: tests/web/pages.js; the page of report: page.py."""
+Debian's Chromium show the numbers of --json, of --svg and of the files, whatever is strange, and are written whole
+or not at all. What is looked at in the browser: tests/web/pages.js; the page of report: page.py."""
 
-import json
 import os
-import re
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
 sys.path.insert(0, os.path.realpath(__file__ + "/.."))
-import h5py
-import numpy
 from besideslib import put_bursts, put_samples
 from cases import job
 from jobs import Job
 from layout import START
-from lib import Failed, JOBPROF, Skipped, is_equal, is_near, is_true, run_tests, tmpdir
+from lib import *
 from page import MARKUP, STRANGE, WEB, absurd, modules, need
 from plot import picture, tables
 

@@ -15,7 +15,6 @@
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/verbs.h"
-#include "hdf5/hdf5.h"
 #include "jobfile/profiles.h"
 #include "pool/pool.h"
 #include "view/compare/compare.h"

@@ -17,7 +17,6 @@
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
-#include "hdf5/hdf5.h"
 #include "jobfile/store.h"
 #include "pool/pool.h"
 #include "view/report/report.h"
@@ -50,7 +49,7 @@ static int take_job_row(struct message *m, void *ctx)
 		snprintf(id, sizeof(id), "%u", w->next->job);
 	err = report_jobs__take(w->jobs, m, path, id);
 	if (err)
-		log_error("%s: %s", path, reader__strerror(err));
+		log_error("%s: %s", path, model_file__strerror(err));
 	return err ? 1 : 0;
 }
 

@@ -8,7 +8,6 @@
 
 #include "analysis/job/facts_fill.h"
 #include "base/log.h"
-#include "hdf5/hdf5.h"
 #include "pool/pool.h"
 #include "view/report/report.h"
 #include "view/report/spark.h"
@@ -205,7 +204,7 @@ int report__ask(const struct job_input *inputs, unsigned n, const struct report_
 	if (err == -EINTR)
 		pool__follow_signal();
 	else if (!status)
-		log_error("%s: %s", inputs->path, reader__strerror(err ? err : -EBADMSG));
+		log_error("%s: %s", inputs->path, model_file__strerror(err ? err : -EBADMSG));
 	pool__free(pool);
 	return result;
 }
