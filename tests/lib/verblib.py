@@ -28,6 +28,7 @@ def calls(a, b):
         "flame --diff": ["flame", "--diff", b, a], "flame --html": ["flame", "--html", "-", a],
         "flame --speedscope": ["flame", "--speedscope", "-", a],
         "fold": ["fold", a], "fold --svg": ["fold", "--svg", "-", a], "fold --json": ["fold", "--json", a],
+        "fold --html": ["fold", "--html", "-", a], "cluster --html": ["cluster", "--html", "-", a],
         "cluster": ["cluster", a], "cluster --csv": ["cluster", "--csv", a], "cluster --json": ["cluster", "--json", a],
         "track": ["track", a, b], "plot": [*curve, a, b], "plot --svg": [*curve, "--svg", "-", a], "plot --html": [*curve, "--html", "-", a],
         "items": ["items", "-s", "Step", "-d", "CPUTime", a], "items, table": ["items", "-s", "Tasks", "-d", "RSS", "--format", "table", a],

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { axis } from '../../web/src/axis.js';
 import { Clock } from '../../web/src/clock.js';
-import { clusters, fold } from '../../web/src/clusters.js';
+import { bursts, clusters } from '../../web/src/clusters.js';
 import { compare, partsOf } from '../../web/src/compare.js';
 import { LEVELS, UNKNOWN, read } from '../../web/src/data.js';
 import { canvas, el, name, section, table } from '../../web/src/dom.js';
@@ -20,6 +20,7 @@ import { paper } from '../../web/src/paper.js';
 import { joined, ticks, within } from '../../web/src/plot.js';
 import { onArrows, pointAt } from '../../web/src/pointer.js';
 import { stacks } from '../../web/src/flame.js';
+import { fold, folded } from '../../web/src/fold.js';
 import { pop } from '../../web/src/pop.js';
 import { report } from '../../web/src/report.js';
 import { spread } from '../../web/src/spread.js';
@@ -236,6 +237,44 @@ test('clusters: noise comes last, twelve kinds are shown, and a curve has a gap 
 	const phases = [{ from: 0, to: 0.5, to_low: 0.4, to_high: 0.55, code: 'f', share: 0.9 }, { from: 0.5, to: 1, to_low: 1, to_high: 1, code: 'g', share: 0.8 }];
 
 	assert.equal(text(fold({ fold: { status: 'OK', counter: 'CPUTime', period_s: 20, curves: { CPUTime: { rate: [1, 1] } }, phases } }, new View(1))).split('±').length, 2);
+});
+
+test('the page of clusters: a point per burst in the colour of its kind, all kinds in the table, a strip per task', () => {
+	const page = browser(), kind = (name, bursts, gap_s) => ({ name, bursts, share: 0.5, run_s: 0.01, least_run_s: 0.01, most_run_s: 0.02, gap_s, spread: 0.1, on_cpu: 0.8 });
+	const axis = (name) => ({ name, low: 0.001, high: 1, log: true }), sized = { clientWidth: 400, clientHeight: 200 };
+
+	bursts({ status: 'OK', title: '<b>, job 7', version: '1', bursts: 9, threads: 2, by: ['run', 'gap'], min_pts: 10, eps: 0.00512, paused: null, hint: 'Most is noise', places: 3,
+		clusters: [kind('noise', 1, 0.1), kind('A', 2, null)], lines: [{ of: 'task 0', to_s: 20, line: 'AA. ' }],
+		plane: { x_axis: axis('run time'), y_axis: axis('gap'), x: [0.001, 0.01, 1], y: [0.001, 1, 0.01], of: [1, 1, 0], shown: 6, undrawn: 40 } });
+	const { body } = document, [c] = byClass(body, 'points'), [strip] = byClass(body, 'strips')[0].querySelectorAll('canvas');
+
+	assert.equal(document.title, '<b>, job 7: kinds of bursts');
+	assert.match(text(body), /^Kinds of bursts <b>, job 71 cluster9 long bursts of 2 threads, clustered by run and gap \(DBSCAN: 10 within 0\.00512\).*3 of 6 are drawn; 40 without a known gap.*Most is noise\..*2 more lines: --json/);
+	assert.deepEqual([Object.entries(told(body, 'bursts')), rowsIn(byClass(body, 'rk')[0]).slice(1)],
+		[[['A', '2'], ['noise', '1']], ['A250 %10 ms10 ms20 ms10 %none80 %', 'noise150 %10 ms10 ms20 ms0.10 s80 %']]);
+	assert.deepEqual(byClass(body, 'sw').map((i) => i.style.background), ['var(--c0)', 'var(--band)']);
+	Object.assign(c, sized);
+	Object.assign(strip, sized);
+	page.fire('resize');
+	assert.deepEqual(c.g.drawn.filter(([k]) => k === 'arc').map(([, x, y]) => [Math.round(x), Math.round(y)]), [[0, 200], [133, 0], [400, 133]]);
+	assert.deepEqual(strip.g.drawn.filter(([k]) => k === 'fillRect'), [['fillRect', 0, 0, 100, 200], ['fillRect', 100, 0, 100, 200], ['fillRect', 200, 0, 100, 200]]);
+	assert.deepEqual(byClass(body, 'yt').map(text), ['1 ms', '3 ms', '10 ms', '30 ms', '100 ms', '300 ms', '1 s']);
+});
+
+test('the page of a fold: each counter that was folded has a curve, of which no CPU is more than one, and why others have none', () => {
+	const page = browser(), counters = { CPUTime: { rate: [7, 0.5], curve: [0, 1], reason: null }, PageFaults: { reason: 'does not change' }, Cycles: { rate: [1e9, 2e9], curve: [0, 1], reason: null } };
+
+	folded({ title: 'solver, job 7', version: '1', region: '<i>', executions: 9, folded: 8, threads: 1, period_s: 2, counter: 'Cycles', counters, validity: { status: 'weak', why: 'few', samples: 40 },
+		phases: [{ from: 0, to: 1, to_low: 1, to_high: 1, code: 'f', runs: null, share: 0.9, Cycles: 1.5e9, CPUTime: 1, PageFaults: null }] });
+	const { body } = document, curves = byClass(body, 'curve');
+
+	assert.equal(document.title, 'solver, job 7: <i> folded');
+	assert.match(text(body), /^<i> solver, job 7weak9 executions in 1 thread, 8 of them folded, by 40 samples/);
+	assert.match(text(body), /Cycles\/s, 0 to 2 G.*CPUs, 0 to 1.*1\.50 Gf.*This curve is weak: few\.PageFaults: does not change\. /);
+	curves.forEach((c) => Object.assign(c, { clientWidth: 100, clientHeight: 105 }));
+	page.fire('resize');
+	assert.deepEqual(curves.map((c) => c.g.drawn.filter(([k]) => /To$/.test(k)).map(([, x, y]) => [x, Math.round(y)])), [[[0, 55], [100, 5]], [[0, 5], [100, 55]]]);
+	assert.deepEqual(rowsIn(byClass(body, 'rk')[0]), ['fromtolastsCPUspage faults/sCycles/scodeof its samples', '0 s2 s2 s1?1.50 Gf90 %']);
 });
 
 test('compare: parts that neither run has are left out, and efficiencies have no seconds', () => {

@@ -11,6 +11,7 @@ import { when } from '../../web/src/findings.js';
 import { boxes, ends, found, functions, tree, weigh } from '../../web/src/flame.js';
 import { choose, inside, summary } from '../../web/src/lines.js';
 import { lanesOf } from '../../web/src/marks.js';
+import { ticksOf } from '../../web/src/scatter.js';
 import { View } from '../../web/src/view.js';
 
 const floats = (...v) => Buffer.from(Float32Array.from(v).buffer).toString('base64');
@@ -312,4 +313,18 @@ test('a flame graph: boxes lie in that of their caller, and what is zoomed to is
 	assert.deepEqual([whole[0].row, whole[1].row, whole[2].row, whole[4].row], [0, 1, 2, 3]);
 	assert.deepEqual([zoomed[0].width, zoomed[2].width, zoomed[3]], [1, 1, undefined]);
 	assert.ok(Math.abs(zoomed[4].width - 4 / 7) < 1e-9);
+});
+
+test('ticks of an axis of times: whatever it spans, two and more, apart, and inside', () => {
+	for (let low = 1e-6; low < 10; low *= 7.3)
+		for (let ratio = 1.01; ratio < 1e9; ratio *= 1.4)
+			for (const pixels of [300, 1000]) {
+				const ticks = ticksOf({ low, high: low * ratio, log: true }, pixels, 64), at = ticks.map(([x]) => x * pixels);
+
+				assert.ok(at.length >= 2 || ratio < 30, `${low} ${ratio}: ${ticks}`);
+				assert.ok(at.every((x, i) => x >= -1e-6 && x <= pixels + 1e-6 && (!i || x - at[i - 1] > 30)), `${low} ${ratio} ${pixels}: ${ticks.join(' ')}`);
+				assert.equal(new Set(ticks.map(([, text]) => text)).size, ticks.length);
+			}
+	assert.deepEqual(ticksOf({ low: 0.0005, high: 2, log: true }, 300, 64).map(([, text]) => text), ['1 ms', '10 ms', '100 ms', '1 s']);
+	assert.deepEqual(ticksOf({ low: 0.1, high: 0.9, log: false }, 300, 64).map(([, text]) => text), ['0.2', '0.4', '0.6', '0.8']);
 });

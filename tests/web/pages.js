@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The pages of `jobprof compare --html` and `plot --html`, and marks on that of report: node pages.js FOLDER, which
-// tests/e2e/cli/pages.py has filled. Prints a line per test.
+// The pages of `jobprof compare --html`, of `plot`, `cluster` and `fold`, and marks on that of report: node pages.js
+// FOLDER, which tests/e2e/cli/pages.py has filled. Prints a line per test.
 import { LAPTOP, PHONE, accessible, cases, launch, numbers, open, tried, whole } from './common.js';
 
 // The axis begins at 0: A and B are bars of their seconds, and each other bar begins where the one before ended.
@@ -130,6 +130,30 @@ async function lines(browser, name) {
 	});
 }
 
+// Labels of both axes are apart and inside of the window, and a burst in the middle of its kind has the kind's colour.
+async function plane(browser, name, more) {
+	const page = await open(browser, name, more);
+
+	return page.evaluate(() => {
+		const { plane: p } = jobprof.bursts, c = document.querySelector('.points'), { data, width, height } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
+		const labels = [...document.querySelectorAll('.one-plot .ax span, .one-plot .yt')].map((e) => [e.textContent, e.getBoundingClientRect()]);
+		const over = labels.flatMap(([a, x], i) => labels.slice(i + 1).filter(([, y]) => x.right + 2 > y.left && y.right + 2 > x.left && x.bottom > y.top + 1 && y.bottom > x.top + 1).map(([b]) => `${a} | ${b}`));
+		const beyond = labels.filter(([, r]) => r.left < 0 || r.right > innerWidth).map(([a]) => a);
+		const place = (a, v) => (Math.log(v) - Math.log(a.low)) / (Math.log(a.high) - Math.log(a.low)), middle = (v) => [...v].sort((x, y) => x - y)[v.length >> 1];
+
+		if (labels.length < 5 || over.length || beyond.length)
+			return `${labels.map(([a]) => a)}: ${over}; beyond: ${beyond}`;
+		for (const k of new Set(p.of.filter((of) => of > 0))) {
+			const mine = (v) => v.filter((_, i) => p.of[i] === k), x = Math.round(place(p.x_axis, middle(mine(p.x))) * width), y = Math.round((1 - place(p.y_axis, middle(mine(p.y)))) * height);
+			const wanted = getComputedStyle(document.documentElement).getPropertyValue(`--c${(k - 1) % 8}`).trim().match(/[0-9a-f]{2}/g).map((h) => parseInt(h, 16)), at = (y * width + x) * 4;
+
+			if (mine(p.x).length > 100 && wanted.some((v, i) => Math.abs(data[at + i] - v) > 24))
+				return `kind ${k} at ${x}, ${y}: ${data.slice(at, at + 4)}, not ${wanted}`;
+		}
+		return '';
+	});
+}
+
 const browser = await launch();
 
 for (const c of cases) {
@@ -144,6 +168,8 @@ for (const c of cases) {
 		await tried(`${c.name}: a line is drawn where its values are`, () => draws(browser, c.name));
 		await tried(`${c.name}: a drag zooms, and values are those of what is shown`, () => zooms(browser, c.name));
 	}
+	for (const [what, more] of c.plane ? [['light', {}], ['dark', { colorScheme: 'dark' }], ['on a phone', { viewport: PHONE }]] : [])
+		await tried(`${c.name}: points are where they belong, labels of axes are apart, ${what}`, () => plane(browser, c.name, more));
 	if (c.phases) {
 		await tried(`${c.name}: marks are phases`, () => phases(browser, c));
 		await tried(`${c.name}: marks are lines in the plots`, () => lines(browser, c.name));

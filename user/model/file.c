@@ -73,6 +73,16 @@ void model_title__of(const struct model_file *f, char text[static MODEL_TITLE])
 		 job && step ? stepname__human(f->reader->steps[0].name) : "");
 }
 
+void model_title__read(const char *path, char text[static MODEL_TITLE])
+{
+	struct model_file f;
+
+	*text = 0;
+	if (!model_file__open(&f, path))
+		model_title__of(&f, text);
+	model_file__close(&f);
+}
+
 int model_file__open(struct model_file *f, const char *path)
 {
 	struct reader *r = NULL;

@@ -162,6 +162,8 @@ unsigned model__count_cpus(const char *text);
  * run the command stands for the program; what is not known is left out. A file may be damaged: in
  * a limited child. */
 void model_title__of(const struct model_file *f, char text[static MODEL_TITLE]);
+/* The same of a file at path; "": nothing is known. */
+void model_title__read(const char *path, char text[static MODEL_TITLE]);
 /* What the first node says under a name; NULL: nothing. The caller frees it. */
 char *model_title__attr(const struct model_file *f, const char *name);
 

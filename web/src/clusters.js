@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Kinds of bursts of computation, and the region that was folded: its curve over one execution, and its phases.
-import { canvas, colour, el, name, section, soft, table } from './dom.js';
-import { count, number, plural, share, time } from './format.js';
-
-function low(part) {
-	part.classList.add('low');
-	return part;
-}
-
-function rows(head, lines) {
-	return el('div', { class: 'wide' }, el('table', { class: 'rk tm' },
-		el('thead', {}, el('tr', {}, head.map((h) => (h instanceof Element ? h : h ? el('th', { scope: 'col' }, h) : el('td', { class: 'dist' }))))),
-		el('tbody', {}, lines.map(([first, ...cells]) => el('tr', {}, el('th', { scope: 'row' }, first), cells.map((c) => (c instanceof Element && c.tagName === 'TD' ? c : el('td', {}, c))))))));
-}
+// Kinds of bursts of computation: a part of the page of report, and the page of `jobprof cluster --html`.
+import { axis } from './axis.js';
+import { Clock } from './clock.js';
+import { canvas, colour, colourOf, el, grid, low, name, section, table } from './dom.js';
+import { count, plain, plural, share, time } from './format.js';
+import { paper } from './paper.js';
+import { scatter } from './scatter.js';
+import { View } from './view.js';
 
 const MOST = 12;
+const fine = (text) => el('th', { scope: 'col', class: 'fine' }, text);
 
-export function clusters(report) {
-	const c = report.clusters ?? {}, all = c.clusters ?? [], [noise, ...kinds] = all;
+// isPage: all kinds with their colours, and all that is known of them.
+export function clusters(report, isPage = false) {
+	const c = report.clusters ?? {}, all = c.clusters ?? [], [noise, ...kinds] = all, most = isPage ? all.length : MOST;
 
 	if (c.status !== 'OK' || (!kinds.length && !c.hint))
 		return null;
@@ -27,68 +23,74 @@ export function clusters(report) {
 		i.style.width = `${100 * Math.min(1, v ?? 0)}%`;
 		return el('td', { class: 'dist' }, el('div', { class: 'bar', 'aria-hidden': 'true' }, i));
 	};
+	const swatch = (k) => {
+		const i = el('i', { class: 'sw' });
+
+		i.style.background = `var(${k === noise ? '--band' : `--c${kinds.indexOf(k) % 8}`})`;
+		return isPage ? i : '';
+	};
 	const named = all.some((k) => k.most_samples);
 	const code = (m) => (m ? `${share(m.samples / m.of)} ${m.name}` : '');
-	const shown = [...kinds.slice(0, MOST), noise].filter((k) => k.bursts > 0);
+	const shown = [...kinds.slice(0, most), noise].filter((k) => k.bursts > 0);
 	const from = c.from === 'stored' ? `by jobprof reduce, of all files${c.windows > 1 ? `; the last of ${c.windows} windows` : ''}` : `of ${count(c.bursts)} bursts of 1 ms and more`;
+	const head = ['kind', 'bursts', 'of the run time', el('td', { class: 'dist' }), 'run time', fine('least'), fine('most'), ...(isPage ? [fine('spread')] : []), 'blocked before', ...(isPage ? [fine('on CPU')] : []),
+		...(named ? [el('th', { scope: 'col', class: 'say' }, 'samples, most in')] : [])];
+	const cells = (k) => [[swatch(k), name(k.name, 12)], el('td', { 'data-bursts': k.name }, count(k.bursts)), share(k.share), bar(k.share), time(k.run_s),
+		...['least_run_s', 'most_run_s'].map((key) => el('td', { class: 'fine' }, time(k[key]))), ...(isPage ? [el('td', { class: 'fine' }, k === noise ? '' : share(k.spread))] : []),
+		k.gap_s === null ? 'none' : time(k.gap_s), ...(isPage ? [el('td', { class: 'fine' }, share(k.on_cpu))] : []), ...(named ? [el('td', { class: 'say' }, code(k.most_samples))] : [])];
 
-	return low(section('clusters', 'Kinds of bursts', from,
-		rows(['kind', 'bursts', 'of the run time', '', 'run time', el('th', { scope: 'col', class: 'fine' }, 'least'), el('th', { scope: 'col', class: 'fine' }, 'most'), 'blocked before', ...(named ? [el('th', { scope: 'col', class: 'say' }, 'samples, most in')] : [])], shown.map((k) => [name(k.name, 12), el('td', { 'data-bursts': k.name }, count(k.bursts)),
-			share(k.share), bar(k.share), time(k.run_s), el('td', { class: 'fine' }, time(k.least_run_s)), el('td', { class: 'fine' }, time(k.most_run_s)), time(k.gap_s), ...(named ? [el('td', { class: 'say' }, code(k.most_samples))] : [])])),
+	return low(section('clusters', 'Kinds of bursts', from, grid(head, shown.map(cells), 'tm', 'Table: kinds of bursts'),
 		...(c.hint ? [el('p', { class: 'words' }, `${c.hint}.`)] : []),
 		el('p', { class: 'words soft' }, `A burst is what a thread computes between two waits; those of a kind take about as long, after waits that are about as long (${c.from === 'stored' ? 'means' : 'medians'}). Noise are those of no kind.`,
-			kinds.length > MOST ? ` ${plural(kinds.length - MOST, 'more kind')}: --json` : '')));
+			kinds.length > most ? ` ${plural(kinds.length - most, 'more kind')}: --json` : '')));
 }
 
-const COUNTERS = { CPUTime: ['CPUs', (v) => number(v)], PageFaults: ['page faults/s', (v) => count(v)] };
-const HEIGHT = 90;
-const known = (v) => v !== null && v !== undefined;
+// ---- the page
 
-// A rate along one execution: the line, and where its phases begin.
-function curve(of, phases, label) {
-	const v = of.rate.filter(known), most = Math.max(...v, 1e-12) * 1.05, end = of.rate.length - 1;
-	const c = canvas(label, (g, w, h) => {
-		g.strokeStyle = colour('--line');
-		for (const p of phases.slice(1)) {
-			g.beginPath();
-			g.moveTo(p.from * w, 0);
-			g.lineTo(p.from * w, h);
-			g.stroke();
-		}
-		g.strokeStyle = colour('--ink');
-		g.lineWidth = 1.5;
-		g.beginPath();
-		of.rate.forEach((y, i) => {
-			if (known(y))
-				g[i && known(of.rate[i - 1]) ? 'lineTo' : 'moveTo'](i / end * w, h - Math.max(0, y) / most * h);
-		});
-		g.stroke();
-	}, { class: 'curve' });
+const letters = (from) => Array.from({ length: 26 }, (_, i) => String.fromCharCode(from.charCodeAt(0) + i)).join('');
+const LETTERS = `.${letters('A')}${letters('a')}`; // of a line over time: noise and 52 kinds
 
-	c.style.height = `${HEIGHT}px`;
-	return [c, most / 1.05];
-}
+// A line per task: which kind had most of its time, from the first burst on.
+function lines(c, redraws) {
+	const all = c.lines, end = all[0]?.to_s, view = new View(end), clock = new Clock({ job: {}, page: { lines: { end_s: end, dt_s: end / 200 } } });
 
-export function fold(report, view) {
-	const f = report.fold ?? {}, of = f.curves?.[f.counter];
-
-	if (f.status !== 'OK' || !of)
+	if (!(end > 0))
 		return null;
-	const [unit, text] = COUNTERS[f.counter] ?? [f.counter, number], phases = f.phases ?? [];
-	const [line, most] = curve(of, phases, `${unit} along one execution, from 0 to ${text(Math.max(...of.rate.filter(known)))}`);
-	const axis = el('div', { class: 'ax' }, [0, 0.25, 0.5, 0.75, 1].map((x) => {
-		const s = el('span', { class: x === 0 ? 'a' : x === 1 ? 'z' : null }, time(x * f.period_s));
+	const strip = (l) => {
+		const s = canvas(`${l.of}: its kinds of bursts over time`, (g, w, h) => [...l.line].forEach((letter, i) => {
+			const k = LETTERS.indexOf(letter), x = Math.round(i / l.line.length * w);
 
-		s.style.left = `${100 * x}%`;
-		return s;
-	}));
-	const weak = f.validity?.status === 'good' ? '' : [` This curve is ${f.validity?.status ?? 'not judged'}: `, name(f.validity?.why ?? '', 200), '.'];
+			if (letter === ' ')
+				return;
+			g.fillStyle = k > 0 ? colourOf(k - 1) : colour('--band');
+			g.fillRect(x, 0, Math.round((i + 1) / l.line.length * w) - x, h);
+		}));
 
-	view.onShow(() => line.redraw());
-	return low(section('fold', 'Inside one execution', [name(f.region ?? 'iterations that were found', 60), soft(`: ${plural(f.executions, 'execution')} of ${time(f.period_s)}`)],
-		el('div', { class: 'folded' }, el('p', { class: 'soft' }, `${unit}, 0 to ${text(most)}`), line, axis),
-		phases.length ? rows(['from', 'to', 'lasts', ...Object.values(COUNTERS).map(([u]) => u), 'code', 'of its samples'], phases.map((p) => [time(p.from * f.period_s), time(p.to * f.period_s) + (p.to_high > p.to_low ? ` ± ${time(Math.max(p.to_high - p.to, p.to - p.to_low) * f.period_s)}` : ''),
-			time((p.to - p.from) * f.period_s), ...Object.entries(COUNTERS).map(([key, [, t]]) => (known(p[key]) ? t(p[key]) : '?')), name(p.runs ? `${p.code}; when it runs: ${p.runs}` : p.code ?? '?', 60), share(p.share)])) : '',
-		el('p', { class: 'words soft' }, `${count(f.folded)} of the executions are laid over each other; their samples give the curve.`, weak),
-		table('Table: the curve', ['of the execution', unit], () => of.rate.map((v, i) => [share(i / (of.rate.length - 1)), known(v) ? text(v) : '?']), 'Source: SamplePoints, as jobprof fold folds them.')));
+		redraws.push(s.redraw);
+		return [el('span', {}, name(l.of, 24)), s];
+	};
+	const most = (l) => Object.entries([...l.line].reduce((n, k) => ({ ...n, [k]: (n[k] ?? 0) + 1 }), {})).filter(([k]) => k !== ' ').sort(([, a], [, b]) => b - a)
+		.map(([k, n]) => `${k === '.' ? 'noise' : k} ${share(n / l.line.length)}`).join(', ');
+
+	redraws.push(() => view.show());
+	return low(section('lines', 'Over time', 'the kind with most run time', el('div', { class: 'strips' }, all.map(strip), el('span'), axis(view, clock)),
+		c.places > all.length ? el('p', { class: 'words soft' }, `${plural(c.places - all.length, 'more line')}: --json`) : '',
+		table('Table: kinds over time', ['of', 'of the time'], () => all.map((l) => [name(l.of, 40), most(l)]), 'Source: Bursts, as jobprof cluster --json has it.')));
+}
+
+export function bursts(c) {
+	const plane = { ...c.plane, kinds: c.clusters.map((k) => k.name) }, { part, redraw } = scatter(plane), redraws = [redraw];
+	const by = `${c.plane.x_axis.name} and ${c.plane.y_axis.name}`, drawn = c.plane.of.length, kinds = c.clusters.length - 1;
+	const draw = () => redraws.forEach((f) => f());
+	const notes = [drawn < c.plane.shown ? `${count(drawn)} of ${count(c.plane.shown)} are drawn` : `each of ${count(drawn)} is a point`, ...(c.plane.undrawn ? [`${count(c.plane.undrawn)} without a known gap are not drawn`] : [])];
+
+	document.title = plain(`${c.title}: kinds of bursts`).slice(0, 200);
+	document.body.append(el('header', {}, el('h1', {}, 'Kinds of bursts ', el('code', {}, name(c.title, 120))), el('p', { class: 'st' }, plural(kinds, 'cluster')),
+		el('p', { class: 'about' }, `${plural(c.bursts, 'long burst')} of ${plural(c.threads, 'thread')}, clustered by ${c.by.join(' and ')} (DBSCAN: ${c.min_pts} within ${Number(c.eps.toPrecision(3))})`, c.paused ? [' \u00b7 ', name(c.paused, 300)] : '')),
+	el('main', {}, section('plane', `Bursts by ${by}`, notes.join('; '), part), clusters({ clusters: c }, true), lines(c, redraws)),
+	el('footer', {}, `jobprof ${c.version} \u00b7 every number on this page comes from `, el('code', {}, 'jobprof cluster --json')));
+	paper(draw);
+	addEventListener('resize', draw);
+	draw();
+	return { bursts: c };
 }

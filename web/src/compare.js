@@ -2,7 +2,7 @@
 // The page of `jobprof compare --html`: the sentence, the waterfall from the time of A to that of B, its terms,
 // and the two runs.
 import { Clock } from './clock.js';
-import { el, name, section, soft } from './dom.js';
+import { el, low, name, section, soft } from './dom.js';
 import { count, day, mega, number, plain, plural, share, signed, time } from './format.js';
 import { paper } from './paper.js';
 
@@ -165,11 +165,6 @@ function notes(c) {
 }
 
 export function compare(c) {
-	const low = (part) => {
-		part.classList.add('low');
-		return part;
-	};
-
 	document.title = plain(`${title(c.a)} and ${title(c.b)}: jobprof compare`).slice(0, 200);
 	document.body.append(head(c), el('main', { class: 'cmp' }, el('p', { class: 'sentence' }, c.sentence), waterfall(c), notes(c), el('div', { class: 'two' }, low(terms(c)), low(runs(c)), c.tables.map((t) => low(table(t))))),
 	el('footer', {}, `jobprof ${c.version} \u00b7 every number on this page comes from `, el('code', {}, 'jobprof compare --json A B')));

@@ -35,11 +35,30 @@ export function colour(variable) {
 	return getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
 }
 
+// Of the lines and points of several things: web/page.css has these, as user/view/svg.c for print.
+export const colourOf = (i) => colour(`--c${i % 8}`);
+
 // A section with its heading and a note at the right; its children follow.
 export function section(id, title, note, ...children) {
 	return el('section', { id, 'aria-labelledby': `h-${id}` },
 		el('div', { class: 'head' }, el('h2', { id: `h-${id}` }, title), note instanceof Node ? note : soft(note ?? '')),
 		...children);
+}
+
+// A part that is below the first screen; null stays null.
+export function low(part) {
+	part?.classList.add('low');
+	return part;
+}
+
+// A table that is seen; rows: arrays of cells, the first is the row's heading. A td or th stays as it is. label: of a table
+// that may be wider than the page.
+export function grid(head, rows, more = '', label = '') {
+	const isCell = (c) => c instanceof Element && /^T[DH]$/.test(c.tagName);
+
+	return el('div', { class: 'wide', ...(label ? { tabindex: 0, role: 'region', 'aria-label': label } : {}) }, el('table', { class: `rk ${more}` },
+		el('thead', {}, el('tr', {}, head.map((h, i) => (isCell(h) ? h : i || h ? el('th', { scope: 'col' }, h) : el('td'))))),
+		el('tbody', {}, rows.map(([first, ...cells]) => el('tr', {}, el('th', { scope: 'row' }, first), cells.map((c) => (isCell(c) ? c : el('td', {}, c))))))));
 }
 
 // How wide a text is in a chart's font, in pixels.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Energy: the best estimate of the job, its bounds, and the part that idle cores would take, too.
-import { el, section } from './dom.js';
+import { el, low, section } from './dom.js';
 import { energy as text, roundUp } from './format.js';
 
 function line(label, key, value, low, high, top) {
@@ -20,17 +20,14 @@ export function energy(report) {
 
 	if (f.energy_j === undefined)
 		return null;
-	const low = f.energy_low_j ?? null, high = f.energy_high_j ?? null;
+	const least = f.energy_low_j ?? null, high = f.energy_high_j ?? null;
 	// The axis ends at a round number of the unit that is shown.
 	const most = high ?? f.energy_j, by = most >= 360000 ? 3.6e6 : 1000, top = roundUp(most / by) * by;
-	const hasParts = f.energy_static_j !== undefined, rows = [line('Whole job', 'all', f.energy_j, low, high, top)];
+	const hasParts = f.energy_static_j !== undefined, rows = [line('Whole job', 'all', f.energy_j, least, high, top)];
 
 	if (hasParts)
 		rows.push(line('idle cores', 'static', f.energy_static_j, null, null, top), line('running work', 'dynamic', f.energy_j - f.energy_static_j, null, null, top));
-	const part = section('energy', 'Energy', 'best estimate (grey: its bounds)', el('div', { class: 'en' }, rows, el('span'),
+	return low(section('energy', 'Energy', 'best estimate (grey: its bounds)', el('div', { class: 'en' }, rows, el('span'),
 		el('span', { class: 'pct' }, el('span', {}, '0'), el('span', { class: 'z' }, text(top))), el('span')),
-	hasParts && low !== null ? el('p', { class: 'words soft' }, 'The bounds are of the whole job: its file has none of idle cores and of running work.') : null);
-
-	part.classList.add('low');
-	return part;
+	hasParts && least !== null ? el('p', { class: 'words soft' }, 'The bounds are of the whole job: its file has none of idle cores and of running work.') : null));
 }

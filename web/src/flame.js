@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The page of `jobprof flame --html`: a box per function, what it called below it. A click makes a box as wide as
 // the page; words find boxes; an interval of time can be chosen.
-import { el, name, section, table } from './dom.js';
+import { el, low, name, section, table } from './dom.js';
 import { count, plain, share, time } from './format.js';
 
 const KINDS = ['user', 'kernel', 'cause'];
@@ -235,9 +235,8 @@ export function stacks(report) {
 
 	if (!kinds.length)
 		return null;
-	const part = section('stacks', `Which functions ${kinds.map((k) => k.did).join(' or ')}`, tools, kinds.length > 1 ? choice : '', body);
+	const part = low(section('stacks', `Which functions ${kinds.map((k) => k.did).join(' or ')}`, tools, kinds.length > 1 ? choice : '', body));
 
-	part.classList.add('low');
 	show(kinds[0]);
 	return part;
 }

@@ -3,7 +3,7 @@
 import { axis } from './axis.js';
 import { labels, layout } from './budget.js';
 import { LEVELS, UNKNOWN, cell, stateOf } from './data.js';
-import { colour, el, name, section, soft, table } from './dom.js';
+import { colour, el, low, name, section, soft, table } from './dom.js';
 import { mb, rate, share, time } from './format.js';
 import { onArrows, pin, pointAt } from './pointer.js';
 import { OVER_TIME } from './states.js';
@@ -169,12 +169,11 @@ export function heat(rows, id, view, clock, chosen, pick) {
 		onArrows(plot, rows, view, pick);
 	view.onShow(redraw);
 	const what = rows.group > 1 ? `${rows.group} ${rows.of}s a row` : `a row per ${rows.of}`;
-	const part = section(id, rows.n > 1 || rows.of === 'GPU' ? `Each ${rows.of} over time` : 'States over time',
+	const part = low(section(id, rows.n > 1 || rows.of === 'GPU' ? `Each ${rows.of} over time` : 'States over time',
 		soft(`${what}, each cell ${time(rows.dt_s)}`, pick && rows.n > 1 ? el('span', { class: 'screen' }, `; click a ${rows.of}`, el('span', { class: 'keyed' }, ', or press Up and Down,'), ' to see its lines above') : ''),
 		el('div', { class: 'bar2' }, buttons, legend),
 		el('div', { class: 'tl hm' }, el('div', { class: 'lab' }, names), plot, val, el('span'), axis(view, clock), el('span')),
-		behind(rows));
+		behind(rows)));
 
-	part.classList.add('low');
 	return { part, redraw };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // How long single waits took: buckets of powers of two, counted and not sampled.
-import { el, fits, section, table, widthOf } from './dom.js';
+import { el, fits, low, section, table, widthOf } from './dom.js';
 import { count, share, time } from './format.js';
 import { quantile } from './data.js';
 
@@ -59,10 +59,7 @@ export function histogram(id, heading, counts, noun, source) {
 	if (!counts.length)
 		return null;
 	if (!(all > 0)) {
-		const none = section(id, heading, '', el('p', { class: 'none' }, `No ${noun} were counted.`));
-
-		none.classList.add('low');
-		return none;
+		return low(section(id, heading, '', el('p', { class: 'none' }, `No ${noun} were counted.`)));
 	}
 	const [first, last] = range(counts), n = last - first + 1, most = Math.max(...counts);
 	const p50 = quantile(counts, 0.5), p99 = quantile(counts, 0.99);
@@ -79,10 +76,7 @@ export function histogram(id, heading, counts, noun, source) {
 	const at = [p50, p99].map((v) => (Math.log2(v * 1e9) - first) / n), of = sides(...at);
 
 	bars.append(mark(at[0], below('half', p50), of[0]), mark(at[1], below('99 of 100', p99), of[1]));
-	const part = section(id, heading, `${count(all)} ${noun}`, bars, line,
+	return low(section(id, heading, `${count(all)} ${noun}`, bars, line,
 		table('Table: buckets', ['below', 'count', 'share'], () => counts.map((c, k) => [c, k]).filter(([c]) => c > 0)
-			.map(([c, k]) => [time(upper(k)), count(c), share(c / all)]), source, `buckets, ${heading}`));
-
-	part.classList.add('low');
-	return part;
+			.map(([c, k]) => [time(upper(k)), count(c), share(c / all)]), source, `buckets, ${heading}`)));
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // One template for all pages: what the JSON in it has says which page it is.
+import { bursts } from './clusters.js';
 import { compare } from './compare.js';
 import { el } from './dom.js';
 import { flame } from './flame.js';
+import { folded } from './fold.js';
 import { plot } from './plot.js';
 import { report } from './report.js';
 
@@ -13,5 +15,7 @@ if (!text.trim().startsWith('{')) {
 } else {
 	const data = JSON.parse(text);
 
-	window.jobprof = (data.terms ? compare : data.curves ? plot : data.flame ? flame : report)(data);
+	const page = data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
+
+	window.jobprof = page(data);
 }

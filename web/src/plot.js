@@ -4,18 +4,14 @@
 import uPlot from 'uplot';
 import { axis } from './axis.js';
 import { Clock, spacing } from './clock.js';
-import { canvas, colour, el, name, section, table } from './dom.js';
+import { canvas, colour, colourOf, el, low, name, section, table } from './dom.js';
 import { count, plain, plural, time } from './format.js';
 import { inside } from './lines.js';
 import { paper } from './paper.js';
 import { pointAt } from './pointer.js';
 import { View } from './view.js';
 
-// Those of --svg: M. Okabe, K. Ito, "Color universal design", 2008. Black is the colour of ink.
-const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '', '#56b4e9', '#e69f00', '#8c8c00'];
 const DASHES = [[], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [1.5, 1.5], [10, 3], [6, 2, 2, 2, 2, 2]];
-
-const colourOf = (i) => COLOURS[i] || colour('--ink');
 
 // Instants where a step begins or ends, each twice: the value up to it, and from it on. null is a gap.
 export function joined(curves) {
@@ -148,8 +144,8 @@ function legend(p, view, clock, redraws) {
 		when.replaceChildren(on ? `at ${clock.at(view.at)}` : view.isWhole ? 'of all the time' : `of ${clock.span(view.from, view.to)}`,
 			view.isWhole ? '' : el('button', { type: 'button', class: 'whole', onclick: () => view.reset() }, 'all the time'));
 	});
-	return section('values', 'Values', when, el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: values' }, el('table', { class: 'rk' },
-		el('thead', {}, el('tr', {}, el('td'), ['lowest', 'median', 'highest', 'the line is', 'rows'].map((h) => el('th', { scope: 'col' }, h)))), el('tbody', {}, rows))));
+	return low(section('values', 'Values', when, el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: values' }, el('table', { class: 'rk' },
+		el('thead', {}, el('tr', {}, el('td'), ['lowest', 'median', 'highest', 'the line is', 'rows'].map((h) => el('th', { scope: 'col' }, h)))), el('tbody', {}, rows)))));
 }
 
 function behind(p, clock) {
@@ -171,7 +167,6 @@ export function plot(p) {
 	const box = el('div', { class: 'plot', role: 'img', 'aria-label': `${what} over time${unit ? `, ${unit}` : ''}; tables below have the values` });
 	const values = legend(p, view, clock, redraws);
 
-	values.classList.add('low');
 	document.title = plain(`${p.curves.length > 1 ? '' : `${p.curves[0].label}: `}${what}: jobprof plot`).slice(0, 200);
 	document.body.append(el('header', {}, el('h1', {}, name(what, 80), ' ', el('code', {}, name(unit, 40))), el('p', { class: 'st' }, plural(p.curves.length, 'file')),
 		el('p', { class: 'about' }, p.curves.length > 1 ? '' : [name(p.curves[0].label, 120), ' \u00b7 '], `by the time since the start${p.curves.length > 1 ? ' of each' : ''}, up to ${time(p.end_s)}`),

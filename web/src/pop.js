@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // How well ranks work in parallel: the efficiencies of POP, each with a bar, and how they were measured.
-import { el, section } from './dom.js';
+import { el, low, section } from './dom.js';
 import { count } from './format.js';
 
 const NUMBERS = [
@@ -23,10 +23,7 @@ export function pop(report) {
 	if (!known.length) {
 		if (!p.reason || !isOfRanks(report))
 			return null;
-		const none = section('pop', 'How ranks work together', '', el('p', { class: 'none' }, `It is not known: ${p.reason}.`));
-
-		none.classList.add('low');
-		return none;
+		return low(section('pop', 'How ranks work together', '', el('p', { class: 'none' }, `It is not known: ${p.reason}.`)));
 	}
 	const bar = (v) => {
 		const i = el('i');
@@ -34,11 +31,8 @@ export function pop(report) {
 		i.style.width = `${100 * Math.min(1, v)}%`;
 		return el('div', { class: 'bar', 'aria-hidden': 'true' }, i);
 	};
-	const part = section('pop', 'How ranks work together', 'POP; of the step with most CPU time', el('div', { class: 'wide' }, el('table', { class: 'rk' }, el('tbody', {},
+	return low(section('pop', 'How ranks work together', 'POP; of the step with most CPU time', el('div', { class: 'wide' }, el('table', { class: 'rk' }, el('tbody', {},
 		known.map(([key, label, about]) => el('tr', {}, el('th', { scope: 'row' }, label), el('td', { 'data-pop': key }, p[key].toFixed(2)),
 			el('td', { class: 'dist' }, bar(p[key])), el('td', { class: 'say soft' }, about)))))),
-	el('p', { class: 'words soft' }, MEASURED[p.measured_by]?.(p) ?? '', p.reason ? ` The other numbers are not known: ${p.reason}.` : ''));
-
-	part.classList.add('low');
-	return part;
+	el('p', { class: 'words soft' }, MEASURED[p.measured_by]?.(p) ?? '', p.reason ? ` The other numbers are not known: ${p.reason}.` : '')));
 }

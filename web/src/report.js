@@ -2,12 +2,13 @@
 // The page of `jobprof report --html`: puts its parts in order.
 import { budget, culprits, modules, threads } from './budget.js';
 import { Clock } from './clock.js';
-import { clusters, fold } from './clusters.js';
+import { clusters } from './clusters.js';
 import { read, rowsOf } from './data.js';
-import { el } from './dom.js';
+import { el, low } from './dom.js';
 import { energy } from './energy.js';
 import { findings } from './findings.js';
 import { stacks } from './flame.js';
+import { fold } from './fold.js';
 import { plain } from './format.js';
 import { given } from './given.js';
 import { foot, head, title } from './head.js';
@@ -35,11 +36,6 @@ function chooser(report, view) {
 		return { rows: (f && of[view.finding]) ?? null, text: f?.where ?? '', class: f?.severity ?? '', colour: SEVERITY_COLOURS[f?.severity] ?? '--focus' };
 	};
 }
-
-const low = (part) => {
-	part?.classList.add('low');
-	return part;
-};
 
 const column = (...parts) => el('div', {}, parts);
 

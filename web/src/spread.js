@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Who differs from whom: the units with the least and the most of each quantity, and all between.
-import { canvas, colour, el, name, section, soft } from './dom.js';
+import { canvas, colour, el, low, name, section, soft } from './dom.js';
 import { count, mb, share, time } from './format.js';
 
 const KINDS = {
@@ -63,11 +63,10 @@ export function spread(report, view) {
 			el('td', { class: 'dist' }, c), el('td', { class: 'sp soft' }, spoken(q, s.of, q.key !== 'cpu_s' || !maySpin(report))));
 	});
 	const { units, sample: { length: sample } } = s.quantities[0];
-	const part = section('spread', 'Who differs from whom', [`${count(units)} ${s.of}s`, sample < units ? `; ${sample} of them are drawn as ticks, evenly from the lowest to the highest` : ''].join(''),
+	const part = low(section('spread', 'Who differs from whom', [`${count(units)} ${s.of}s`, sample < units ? `; ${sample} of them are drawn as ticks, evenly from the lowest to the highest` : ''].join(''),
 		el('div', { class: 'wide' }, el('table', { class: 'rk' }, el('thead', {}, el('tr', {}, el('td'), ['lowest', 'median', 'highest'].map((h) => el('th', { scope: 'col' }, h)),
-			el('th', { scope: 'col', class: 'dist' }, '0 to highest'), el('th', { scope: 'col', class: 'sp' }, 'spread'))), el('tbody', {}, rows))));
+			el('th', { scope: 'col', class: 'dist' }, '0 to highest'), el('th', { scope: 'col', class: 'sp' }, 'spread'))), el('tbody', {}, rows)))));
 
-	part.classList.add('low');
 	view.onShow(() => redraws.forEach((f) => f()));
 	return { part, redraw: () => redraws.forEach((f) => f()) };
 }

@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What is read and not drawn: input and output, programs, steps, PIKA's numbers.
-import { el, name, section } from './dom.js';
+import { el, grid, low, name, section } from './dom.js';
 import { count, mb, number, plural as many, rate, share, time } from './format.js';
 import { lanesOf, markName } from './marks.js';
 import { isOfRanks } from './pop.js';
-
-function low(part) {
-	part.classList.add('low');
-	return part;
-}
-
-// rows: arrays of cells, the first is the row's heading
-function grid(head, rows) {
-	return el('div', { class: 'wide' }, el('table', { class: 'rk' },
-		el('thead', {}, el('tr', {}, head.map((h, i) => (i || h ? el('th', { scope: 'col' }, h) : el('td'))))),
-		el('tbody', {}, rows.map(([first, ...cells]) => el('tr', {}, el('th', { scope: 'row' }, first), cells.map((c) => el('td', {}, c)))))));
-}
 
 const MB = 1048576;
 

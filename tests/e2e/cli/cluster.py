@@ -338,8 +338,36 @@ def outputs():
     drawn = ElementTree.parse(where + "/a.svg").getroot().findall("{http://www.w3.org/2000/svg}circle")
     is_true("svg: a point per burst", len(drawn) == 3000, len(drawn))
     is_equal("svg: noise", sum(c.get("class") == "c0" for c in drawn), (got == "noise").sum())
-    page = slurp(where + "/a.html")
-    is_true("html: the plot and the table", "<svg" in page and page.count("<tr>") == 1 + len(j["clusters"]), page[:500])
+    drawn_apart(where + "/a.svg")
+    page = page_of(path)
+    is_equal("html: the table is that of --json", [[c["name"], c["bursts"]] for c in page["clusters"]], [[c["name"], c["bursts"]] for c in j["clusters"]])
+    is_equal("html: a point per burst, in its cluster", ["noise" if not k else chr(64 + k) for k in page["plane"]["of"]], list(got))
+    for axis, v in (("x", run[order]), ("y", gap[order])):
+        is_true("html: points are where --svg has them, by %s" % axis, numpy.allclose(page["plane"][axis], v, rtol=1e-9), page["plane"][axis][:5])
+
+
+def page_of(path):
+    """What the page draws."""
+    page = said("cluster", "--html", "-", path)
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1))
+
+
+def drawn_apart(path):
+    """No label of an axis covers another one: a character of 9 points is up to 5.5 wide."""
+    texts = [t for t in ElementTree.parse(path).getroot().iter() if t.tag.endswith("text") and t.get("class") in ("x", "y")]
+    x, y = ([(float(t.get(c)), len(t.text)) for t in texts if t.get("class") == c] for c in "xy")
+    is_true("svg: two labels and more at each axis", len(x) >= 2 and len(y) >= 2, [t.text for t in texts])
+    is_true("svg: labels are apart", all(b - a > 5.5 * (n + m) / 2 for (a, n), (b, m) in zip(x, x[1:])) and
+            all(abs(a - b) > 10 for (a, _), (b, _) in zip(y, y[1:])), [t.text for t in texts])
+
+
+def ticks():
+    """Whatever the range of bursts is."""
+    svg = os.path.join(tmpdir("ticks"), "a.svg")
+    for low, high in ((0.01, 0.0102), (0.01, 0.02), (0.0012, 0.01), (0.0012, 0.05), (0.0012, 0.9), (0.001, 9), (0.001, 3000)):
+        run = numpy.geomspace(low, high, 300)
+        said("cluster", "--overwrite", "--svg", svg, write("ticks", run, run[::-1] / 7)[0])
+        drawn_apart(svg)
 
 
 def singles():
@@ -425,13 +453,10 @@ def hinted(path):
     lines, hint = said("cluster", path).splitlines(), found(path)["hint"]
     at = [l.startswith("  noise ") for l in lines].index(True)
     after = lines[at + 1].strip()
-    page = os.path.join(tmpdir("hinted"), "a.html")
-    said("cluster", "--html", page, path)
-    with open(page) as f:
-        shown = f.read().split("<table>")[1]
-    is_equal("hints: text, JSON and HTML have the same", (after, re.findall("<p>(.*)</p>", shown)), (hint or "", [hint] if hint else []))
-    rows = [" ".join(re.sub("<[^>]*>", " ", r).split()) for r in re.findall("<tr>(.*)</tr>", shown)]
-    is_equal("hints: the page has the rows of the text", rows[1:], [" ".join(l.split()) for l in lines[at - len(rows) + 2:at + 1]])
+    page = page_of(path)
+    is_equal("hints: text, JSON and HTML have the same", (after, page["hint"]), (hint or "", hint))
+    rows = [[c["name"], "{:,}".format(c["bursts"])] for c in page["clusters"][1:] + page["clusters"][:1] if c["bursts"]]
+    is_equal("hints: the page has the rows of the text", rows, [l.split()[:2] for l in lines[at - len(rows) + 1:at + 1]])
     is_true("hints: 80 columns", len(after) <= 78, after)
     return after
 
@@ -526,7 +551,7 @@ def lammps():
 
 
 if __name__ == "__main__":
-    tests = [known_kinds, as_defined, subset_as_all, as_reduced, more_than_kept, unknown, counters, stack, outputs, singles, tracked, counts, first_samples, hints, wrong]
+    tests = [known_kinds, as_defined, subset_as_all, as_reduced, more_than_kept, unknown, counters, stack, outputs, ticks, singles, tracked, counts, first_samples, hints, wrong]
     if os.geteuid() == 0:
         tests += [two_kernels, a_build, lammps]
     run_tests(tests)

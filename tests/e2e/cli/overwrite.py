@@ -31,6 +31,7 @@ WRITES = {
     ("flame", "--pprof"): ["--pprof", "{}", PROFILE],
     ("flame", "--perfetto"): ["--perfetto", "{}", PROFILE],
     ("fold", "--svg"): ["--svg", "{}", PROFILE],
+    ("fold", "--html"): ["--html", "{}", PROFILE],
     ("items", "--output"): ["-s", "Step", "-d", "CPUTime", "-o", "{}", PROFILE],
     ("plot", "--svg"): ["-s", "Tasks", "-d", "RSS", "--svg", "{}", PROFILE],
     ("plot", "--html"): ["-s", "Tasks", "-d", "RSS", "--html", "{}", PROFILE],

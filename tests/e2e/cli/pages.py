@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # runs: in full
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 400
-"""compare --html and plot --html, and the marks on the page of report: the pages in Debian's Chromium show the
-numbers of --json, of --svg and of the files, whatever is strange, and are written whole or not at all. What is looked
-at in the browser: tests/web/pages.js; the page of report: page.py."""
+# timeout: 600
+"""compare --html, plot --html, cluster --html and fold --html, and the marks on the page of report: the pages in
+Debian's Chromium show the numbers of --json, of --svg and of the files, whatever is strange, and are written whole
+or not at all. What is looked at in the browser: tests/web/pages.js; the page of report: page.py."""
 
 import os
 import sys
@@ -12,6 +12,7 @@ import sys
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
 sys.path.insert(0, os.path.realpath(__file__ + "/.."))
+from besideslib import put_bursts, put_samples
 from cases import job
 from jobs import Job
 from layout import START
@@ -205,6 +206,47 @@ def plot_cases(folder):
     return cases
 
 
+# ---- clusters and folds
+
+def cluster_cases(folder):
+    cases = []
+    for name, kinds, program in (("cluster", [(400, 0.012, 0.002), (300, 0.2, 0.05), (50, 0.0031, numpy.nan)], "solver"),
+                                 ("cluster, near", [(400, 0.0112, 0.02), (400, 0.0102, 0.021)], "solver"),
+                                 ("cluster, hostile", [(400, 0.012, 0.002)], MARKUP.replace("/", ""))):
+        path, out = os.path.join(folder, name + ".h5"), os.path.join(folder, name + ".html")
+        j = job("some", 1, wall=1200.0)
+        j.program = program
+        j.write(path)
+        put_bursts(path, START, kinds)
+        told = json.loads(made("cluster", "--json", path))
+        made("cluster", "--html", out, path)
+        data = data_of(out)
+        is_true("%s: the page's data are those of --json" % name, all(data[k] == in_digits(v) for k, v in told.items()), [k for k in told if data[k] != in_digits(told[k])])
+        cases.append({"name": name, "sections": ["plane", "clusters", "lines"], "plane": True, "axe": name == "cluster",
+                      "numbers": {"[data-bursts='%s']" % c["name"]: [c["bursts"], 0] for c in told["clusters"] if c["bursts"]},
+                      **({"hostile": [HOSTILE_SEEN]} if "hostile" in name else {})})
+    return cases
+
+
+def fold_cases(folder):
+    cases = []
+    for name, program in (("fold", "solver"), ("fold, hostile", MARKUP.replace("/", ""))):
+        path, out = os.path.join(folder, name + ".h5"), os.path.join(folder, name + ".html")
+        j = job("some", 1, wall=1200.0)
+        j.program = program
+        j.write(path)
+        put_samples(path, START, 4000, 0.0241, 0.25)
+        if "hostile" in name:
+            with h5py.File(path, "r+") as f:
+                next(iter(f["Steps/0/Nodes"].values())).attrs["Region 1"] = STRANGE
+        told = json.loads(made("fold", "--json", path))
+        made("fold", "--html", out, path)
+        data = data_of(out)
+        is_true("%s: the page's data are those of --json" % name, all(data[k] == in_digits(v) for k, v in told.items()), [k for k in told if data[k] != in_digits(told[k])])
+        cases.append({"name": name, "sections": ["fold"], "axe": name == "fold", **({"hostile": [HOSTILE_SEEN]} if "hostile" in name else {})})
+    return cases
+
+
 # ---- marks
 
 def marks_cases(folder):
@@ -241,10 +283,10 @@ def in_a_browser():
     if not os.path.isdir(os.path.join(WEB, "node_modules/playwright-core")):
         raise Skipped("playwright-core is not installed: scripts/install-deps test")
     folder = tmpdir("pages")
-    cases = compare_cases(folder) + plot_cases(folder) + marks_cases(folder)
+    cases = compare_cases(folder) + plot_cases(folder) + cluster_cases(folder) + fold_cases(folder) + marks_cases(folder)
     with open(os.path.join(folder, "cases.json"), "w") as f:
         json.dump(cases, f)
-    p = subprocess.run(["node", os.path.join(WEB, "pages.js"), folder], capture_output=True, text=True, timeout=300)
+    p = subprocess.run(["node", os.path.join(WEB, "pages.js"), folder], capture_output=True, text=True, timeout=500)
     print(p.stdout, end="", flush=True)
     is_true("the browser's tests came to their end", p.returncode == 0, p.stderr[-400:])
 

@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/child_output.h"
+#include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/verbs.h"
-#include "hdf5/hdf5.h"
 #include "jobfile/select.h"
 #include "model/bursts.h"
 #include "model/model.h"
@@ -315,6 +315,7 @@ struct work {
 	const struct options *o;
 	const char *path;
 	struct selection sel; /* of steps */
+	char *template;	      /* of --html */
 };
 
 struct printing {
@@ -360,12 +361,9 @@ static int print_clusters(void *arg, FILE *out)
 		cluster_csv__head(p->v->bursts, out);
 		return burst_clusters__each(p->v->clusters, p->v->bursts, put_csv, p);
 	}
-	if (p->o->svg)
-		cluster_view__svg(p->v, out);
-	else if (p->o->html)
-		cluster_view__html(p->v, out);
-	else
+	if (!p->o->svg)
 		return print_text(p);
+	cluster_view__svg(p->v, out);
 	return 0;
 }
 
@@ -377,7 +375,8 @@ static const char *output_of(const struct options *o)
 static int write_out(const struct work *w, const struct cluster_view *v, int fd)
 {
 	struct printing p = {w->o, v, NULL};
-	int err = child_output__stream(fd, print_clusters, &p);
+	int err = w->template ? html_page__put(fd, w->template, cluster_view__page(v))
+			      : child_output__stream(fd, print_clusters, &p);
 
 	if (err == -E2BIG)
 		log_error("%s: there are more than 1000 windows: give longer ones", w->path);
@@ -419,16 +418,6 @@ static void find_code(struct cluster_code *code, const struct work *w, const str
 			  w->path);
 }
 
-static void find_title(const char *path, char title[static MODEL_TITLE])
-{
-	struct model_file f;
-
-	*title = 0;
-	if (!model_file__open(&f, path))
-		model_title__of(&f, title);
-	model_file__close(&f);
-}
-
 static int cluster_file(void *arg, int fd, bool *keep)
 {
 	const struct work *w = arg;
@@ -447,7 +436,7 @@ static int cluster_file(void *arg, int fd, bool *keep)
 
 	model_files__open(&files, &(struct job_input){.path = w->path}, 1);
 	err = model_bursts__read(&b, w->path, &w->sel);
-	find_title(w->path, title);
+	model_title__read(w->path, title);
 	if (!err)
 		err = find_clusters(&c, &names, w->o, &b);
 	if (err)
@@ -499,11 +488,16 @@ int verb_cluster(int argc, char **argv)
 		return options__wrong(&cmd_cluster, "--by, --eps, --min-pts and --whole for "
 						    "clusters, not for --regions and --code");
 	status = input_args__choose(&in, &cmd_cluster, argc, argv, &o.words);
+	if (!status && o.html) {
+		w.template = html_page__template();
+		status = w.template ? 0 : 1;
+	}
 	if (!status) {
 		w.path = in.files->path;
 		w.sel = (struct selection){.steps = in.files->steps, .nsteps = in.files->nsteps};
 		status = child_output__write(output_of(&o), w.path, &POOL_STREAM, cluster_file, &w);
 	}
+	free(w.template);
 	profiles__free(&in);
 	return status < 0 ? 1 : status;
 }

@@ -189,8 +189,10 @@ static int write_pprof(const struct flame *f, FILE *out)
 	return err;
 }
 
-static int write_form(const struct work *w, FILE *out)
+static int write_form(void *arg, FILE *out)
 {
+	const struct work *w = arg;
+
 	switch (w->o->form) {
 	case FORM_FOLDED:
 		flame__folded(&w->flame, out);
@@ -209,24 +211,6 @@ static int write_form(const struct work *w, FILE *out)
 	}
 }
 
-static int write_flame(const struct work *w, int fd)
-{
-	FILE *out;
-	int err;
-
-	if (w->template)
-		return html_page__put(fd, w->template, flame__json(&w->flame));
-	out = fdopen(dup(fd), "w");
-	if (!out)
-		return -errno;
-	err = write_form(w, out);
-	if (!err && ferror(out))
-		err = -EIO;
-	if (fclose(out) && !err)
-		err = -errno;
-	return err;
-}
-
 static int flame_files(void *arg, int fd, bool *keep)
 {
 	struct work *w = arg;
@@ -242,7 +226,8 @@ static int flame_files(void *arg, int fd, bool *keep)
 		status = read_run(w, i);
 	if (!status) {
 		flame__finish(&w->flame);
-		err = write_flame(w, fd);
+		err = w->template ? html_page__put(fd, w->template, flame__json(&w->flame))
+				  : child_output__stream(fd, write_form, w);
 		if (err)
 			log_error("%s: cannot be written: %s",
 				  w->o->path ? w->o->path : "the stacks", strerror(-err));

@@ -13,11 +13,13 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cmd/jobprof/child_output.h"
+#include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "model/model.h"
 #include "model/points.h"
-#include "view/fold/fold_store.h"
+#include "model/model.h"
+#include "view/fold/fold_view.h"
 #include "view/report/spark.h"
 
 #define IDENTIFIER "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
@@ -32,7 +34,8 @@ struct options {
 	struct fold_query query;
 	const char *event; /* of --counter */
 	struct select_words words;
-	const char *svg;
+	const char *svg, *html, *drawn; /* drawn: where either of them goes; NULL: there is none */
+	char *template;			/* of --html */
 	bool json, store;
 	int stored; /* of --store: what is to be stored */
 	struct profiles in;
@@ -117,15 +120,24 @@ static int print_fold(void *arg, FILE *out)
 	return 0;
 }
 
+static int put_page(const struct folded *f, const struct options *o, int fd)
+{
+	char title[MODEL_TITLE];
+
+	model_title__read(o->in.files->path, title);
+	return html_page__put(fd, o->template, fold_json__page(f, title));
+}
+
 static int put_fold(const struct folded *f, const struct options *o, int fd)
 {
 	struct output p = {f, o};
-	int err = child_output__stream(fd, o->svg ? print_svg : print_fold, &p);
+	int err = o->template ? put_page(f, o, fd)
+			      : child_output__stream(fd, o->drawn ? print_svg : print_fold, &p);
 
 	if (err)
-		log_error("%s: cannot be written: %s", o->svg ? o->svg : "the result",
+		log_error("%s: cannot be written: %s", o->drawn ? o->drawn : "the result",
 			  strerror(-err));
-	if (!err && o->svg && o->json) {
+	if (!err && o->drawn && o->json) {
 		err = child_output__stream(STDOUT_FILENO, print_fold, &p);
 		if (err)
 			log_error("the result: cannot be written: %s", strerror(-err));
@@ -139,8 +151,11 @@ static int fold_file(void *arg, int fd, bool *keep)
 	const struct selection steps = {.steps = o->in.files->steps, .nsteps = o->in.files->nsteps};
 	struct points p = {.event = o->event};
 	struct folded f = {0};
-	int status = 1, err = points__read_file(&p, o->in.files->path, &steps);
+	struct model_files files; /* what follows reads the same open file */
+	int status = 1, err;
 
+	model_files__open(&files, o->in.files, 1);
+	err = points__read_file(&p, o->in.files->path, &steps);
 	if (err && err != -ENODATA) {
 		log_error("%s: %s", o->in.files->path,
 			  err == -ESRCH ? "it has no such step" : model_file__strerror(err));
@@ -162,6 +177,7 @@ static int fold_file(void *arg, int fd, bool *keep)
 	*keep = !status;
 	folded__free(&f);
 	points__free(&p);
+	model_files__close(&files);
 	return status;
 }
 
@@ -194,14 +210,6 @@ static int set_nugget(void *to, const struct opt *opt, const char *arg)
 	return 2;
 }
 
-/* As other verbs have it: what there is instead is said. */
-static int refuse_html(void *to, const struct opt *o, const char *arg)
-{
-	return options__wrong(&cmd_fold,
-			      "a fold has no page of its own: that of jobprof report --html has "
-			      "the region that took most time, and --svg draws any");
-}
-
 static const struct opt opts[] = {
 	{'r', "region", "NAME", "the region (default: the one that took most time)",
 	 OPT_TEXT(struct options, query.region)},
@@ -212,7 +220,8 @@ static const struct opt opts[] = {
 	OPT_INPUT(struct options),
 	{0, "svg", "FILE", "writes it there as SVG; \"-\": standard output",
 	 OPT_TEXT(struct options, svg)},
-	{0, "html", "FILE", NULL, OPT_CALL(refuse_html)},
+	{0, "html", "FILE", "writes it there as one file for a browser; \"-\": standard output",
+	 OPT_TEXT(struct options, html)},
 	{0, "json", NULL, "prints JSON, with the curves", OPT_FLAG(struct options, json)},
 	{0, "store", NULL, "stores it in the job file, too", OPT_FLAG(struct options, store)},
 	{0, "nugget", "X", "how far the curve may be from the samples (default 1e-4)",
@@ -241,7 +250,7 @@ static int run_options(struct options *o)
 		log_error("--store: %s", strerror(errno));
 		return 1;
 	}
-	status = child_output__write(o->svg ? o->svg : "-", o->in.files->path, &POOL_STREAM,
+	status = child_output__write(o->drawn ? o->drawn : "-", o->in.files->path, &POOL_STREAM,
 				     fold_file, o);
 	if (o->store && !status)
 		status = fold_store__write(o->stored, o->in.files->path);
@@ -257,12 +266,18 @@ int verb_fold(int argc, char **argv)
 
 	if (status != OPTIONS_GO_ON)
 		return status;
-	if (o.svg && !strcmp(o.svg, "-") && o.json)
-		return options__wrong(&cmd_fold,
-				      "--json with --svg - would mix on standard output");
+	if (o.svg && o.html)
+		return options__wrong(&cmd_fold, "one of --svg and --html");
+	o.drawn = o.svg ? o.svg : o.html;
+	if (o.drawn && !strcmp(o.drawn, "-") && o.json)
+		return options__wrong(&cmd_fold, "--json with --svg - or --html - would mix on "
+						 "standard output");
+	if (o.html && !(o.template = html_page__template()))
+		return 1;
 	status = input_args__choose(&o.in, &cmd_fold, argc, argv, &o.words);
 	if (!status)
 		status = run_options(&o);
+	free(o.template);
 	profiles__free(&o.in);
 	return status < 0 ? 1 : status;
 }

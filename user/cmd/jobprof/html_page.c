@@ -10,10 +10,8 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "base/options.h"
 #include "base/outbuf.h"
 #include "base/program.h"
-#include "cmd/jobprof/output_file.h"
 
 #define TEMPLATE_MAX (4u << 20)
 #define PLACE	     "<!--data-->" /* in the template, once: the JSON takes its place */
@@ -93,23 +91,4 @@ bool html_page__is_input(const char *path, const struct job_input *inputs, unsig
 			return true;
 		}
 	return false;
-}
-
-int html_page__write(const char *path, const char *template, json_t *json,
-		     const struct job_input *inputs, unsigned n)
-{
-	struct output_file out;
-	int err;
-
-	if (html_page__is_input(path, inputs, n) ||
-	    output_file__open(&out, path, inputs[0].path, options__overwrites())) {
-		json_decref(json);
-		return 1;
-	}
-	err = html_page__put(out.fd, template, json);
-	if (err)
-		log_error("%s: cannot be written: %s", path, strerror(-err));
-	if (output_file__close(&out, !err))
-		err = -1;
-	return err ? 1 : 0;
 }

@@ -15,10 +15,5 @@ char *html_page__template(void);
 bool html_page__is_input(const char *path, const struct job_input *inputs, unsigned n);
 /* Writes the page of a JSON object, which it takes; NULL is out of memory. 0 or -errno. */
 int html_page__put(int fd, const char *template, json_t *json);
-/* Writes the page to path, "-" is standard output; over one of the inputs nothing is written. 0, or
- * 1 and it has said what is wrong; then nothing is left of the page, and what was at path is there.
- */
-int html_page__write(const char *path, const char *template, json_t *json,
-		     const struct job_input *inputs, unsigned n);
 
 #endif

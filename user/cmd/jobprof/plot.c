@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -189,22 +188,19 @@ static struct plot_text terminal_of(const struct options *o, int fd)
 	return t;
 }
 
-static int write_text(const struct plot *plot, const struct options *o, int fd,
-		      const struct plot_text *how)
-{
-	FILE *out = fdopen(dup(fd), "w");
-	int err = out ? 0 : -errno;
+struct drawing {
+	const struct plot *plot;
+	const struct plot_text *how; /* NULL: as SVG */
+};
 
-	errno = 0;
-	if (!err && o->svg)
-		plot__svg(plot, out);
-	else if (!err)
-		err = plot__print(plot, how, out);
-	if (!err && ferror(out))
-		err = errno ? -errno : -EIO;
-	if (out && fclose(out) && !err)
-		err = -errno;
-	return err;
+static int draw(void *arg, FILE *out)
+{
+	const struct drawing *d = arg;
+
+	if (d->how)
+		return plot__print(d->plot, d->how, out);
+	plot__svg(d->plot, out);
+	return 0;
 }
 
 /* Where the plot is written; NULL: to standard output, as text. */
@@ -217,8 +213,9 @@ static const char *file_of(const struct options *o)
 static int draw_curves(const struct work *w, int fd, const struct plot_text *how)
 {
 	const struct plot plot = {w->o->words.series, w->plotted, w->in.nfiles};
+	struct drawing d = {&plot, w->o->svg ? NULL : how};
 	int err = w->template ? html_page__put(fd, w->template, plot__json(&plot))
-			      : write_text(&plot, w->o, fd, how);
+			      : child_output__stream(fd, draw, &d);
 
 	if (err)
 		log_error("%s: cannot be written: %s", file_of(w->o) ? file_of(w->o) : "the plot",
@@ -252,18 +249,6 @@ static int plot_files(void *arg, int fd, bool *keep)
 
 /* ---- the verb */
 
-static bool is_input(const struct work *w, const char *path)
-{
-	struct stat a, b;
-
-	if (stat(path, &a))
-		return false;
-	for (unsigned i = 0; i < w->in.nfiles; i++)
-		if (!stat(w->in.files[i].path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-			return true;
-	return false;
-}
-
 /* Each word may be several files. */
 static int find_files(struct work *w, char **words, unsigned n)
 {
@@ -287,10 +272,8 @@ static int find_and_plot(struct work *w, char **words, unsigned n)
 	const char *output = file_of(w->o) ? file_of(w->o) : "-";
 	int status = find_files(w, words, n);
 
-	if (!status && strcmp(output, "-") && is_input(w, output)) {
-		log_error("%s: cannot be written: it is what is read", output);
+	if (!status && html_page__is_input(output, w->in.files, w->in.nfiles))
 		status = 1;
-	}
 	if (!status && w->o->html) {
 		w->template = html_page__template();
 		status = w->template ? 0 : 1;

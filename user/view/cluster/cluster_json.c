@@ -15,6 +15,51 @@ static json_t *code_json(const struct burst_code *c)
 		       : json_null();
 }
 
+/* Bursts of the cluster for each that is kept. */
+static double bursts_per_kept(const struct cluster_view *v, unsigned cluster)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < v->bursts->n; i++)
+		kept += v->clusters->labels[i] == cluster;
+	return kept ? (double)v->clusters->clusters[cluster].n / (double)kept : NAN;
+}
+
+static json_t *counters_json(const struct cluster_view *v, unsigned cluster)
+{
+	json_t *all = json_object();
+	double scale = bursts_per_kept(v, cluster);
+
+	for (unsigned e = 0; e < v->bursts->nevents; e++) {
+		const struct burst_counter *c = cluster_counters__of(v, cluster, e);
+		json_t *o = json_object();
+
+		json__set(o, "bursts", json_integer((json_int_t)c->n));
+		json__set(o, "counted", json__number(c->part));
+		json__set(o, "per_s", json__number(c->per_s));
+		json__set(o, "per_instruction", json__number(c->per_ins));
+		json__set(o, "total", json__number(scale * c->total));
+		json__set(o, "low_confidence", json_boolean(c->is_low_confidence));
+		json__set(all, v->bursts->events[e], o);
+	}
+	return all;
+}
+
+static json_t *metrics_json(const struct cluster_view *v, unsigned cluster)
+{
+	struct counter_metrics m;
+	json_t *o = json_object(), *stack;
+
+	cluster_counters__metrics(v, cluster, &m);
+	stack = m.status == ANALYSIS_OK ? json_object() : json_null();
+	for (unsigned i = 0; i < m.n; i++)
+		json__set(o, m.v[i].name, json__number(m.v[i].value));
+	for (int p = 0; m.status == ANALYSIS_OK && p < N_CPI_PARTS; p++)
+		json__set(stack, cpi_part_names[p], json__number(m.stack.stack[p]));
+	json__set(o, "cpi_stack", stack);
+	return o;
+}
+
 static json_t *cluster_json(const struct cluster_view *v, unsigned k)
 {
 	const struct burst_cluster *c = &v->clusters->clusters[k];
@@ -34,8 +79,8 @@ static json_t *cluster_json(const struct cluster_view *v, unsigned k)
 	if (v->codes)
 		json__set(o, "most_samples", code_json(&v->codes[k]));
 	if (v->counters) {
-		json__set(o, "counters", cluster_counters__json(v, k));
-		json__set(o, "metrics", cluster_metrics__json(v, k));
+		json__set(o, "counters", counters_json(v, k));
+		json__set(o, "metrics", metrics_json(v, k));
 	}
 	return o;
 }

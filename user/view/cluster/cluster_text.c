@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Clusters of bursts for a terminal. */
+/* Clusters of bursts for a terminal, and as CSV: a line per burst, with its cluster. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/csv.h"
 #include "base/escape.h"
 #include "view/cluster/cluster_view.h"
 #include "view/report/report_reason.h"
 
-#define MOST_PLACES 32
-#define NAME_WIDTH  20
-#define SINGLES	    5	 /* bursts of noise that are listed, */
-#define LONG	    0.01 /* of the run time of all */
-#define NOISY	    0.05 /* if they have so much of the run time */
-#define MOSTLY	    0.5	 /* noise, */
-#define LITTLE	    0.2	 /* or long bursts of all: tells the reader little */
+#define MOST_PLACES   32
+#define NAME_WIDTH    20
+#define CELLS	      6
+#define SINGLES	      5	   /* bursts of noise that are listed, */
+#define LONG	      0.01 /* of the run time of all */
+#define NOISY	      0.05 /* if they have so much of the run time */
+#define MOST_CLUSTERS 4	   /* whose counters are shown */
+#define FEW_NOTE      "  * from fewer than 5 bursts\n"
 
 /* ---- over time */
 
@@ -53,6 +55,17 @@ static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 
 /* ---- the table */
 
+/* "65 % of 74 samples" */
+static const char *code_share(const struct burst_code *c, report_number buf)
+{
+	report_number share, n;
+
+	snprintf(buf, REPORT_NUMBER, "%.10s of %.20s sample%s",
+		 report_text__share((double)c->samples / (double)c->all, share),
+		 report_text__count((double)c->all, n), report_text__s((double)c->all));
+	return buf;
+}
+
 static void print_code(const struct burst_code *c, FILE *out)
 {
 	report_number share;
@@ -61,21 +74,38 @@ static void print_code(const struct burst_code *c, FILE *out)
 		return;
 	fputs("  ", out);
 	print__escaped(out, c->name);
-	fprintf(out, ", %s", burst_code__share(c, share));
+	fprintf(out, ", %s", code_share(c, share));
+}
+
+/* Bursts, share, run time, spread, gap before, on CPU. */
+static void cells_of(const struct burst_cluster *c, unsigned k, report_number cells[CELLS])
+{
+	report_text__count((double)c->n, cells[0]);
+	report_text__share(c->share, cells[1]);
+	cluster_time__of(c->run, cells[2]);
+	if (k)
+		report_text__share(c->spread, cells[3]);
+	else
+		strcpy(cells[3], "");
+	if (isnan(c->gap))
+		strcpy(cells[4], "none");
+	else
+		cluster_time__of(c->gap, cells[4]);
+	report_text__share(c->on_cpu, cells[5]);
 }
 
 static void print_cluster(const struct cluster_view *v, unsigned k, FILE *out)
 {
-	static const int widths[CLUSTER_CELLS] = {10, 9, 12, 10, 12, 9};
+	static const int widths[CELLS] = {10, 9, 12, 10, 12, 9};
 	const struct burst_cluster *c = &v->clusters->clusters[k];
-	cluster_cells cells;
+	report_number cells[CELLS];
 	cluster_name name;
 
 	if (!c->n)
 		return;
-	cluster_cells__of(c, k, cells);
+	cells_of(c, k, cells);
 	fprintf(out, "  %-6s", k || !v->regions ? cluster_name__of(k, name) : "none");
-	for (int i = 0; i < CLUSTER_CELLS; i++)
+	for (int i = 0; i < CELLS; i++)
 		fprintf(out, "%*s", widths[i], cells[i]);
 	if (k && v->regions) {
 		fputs("  ", out);
@@ -183,46 +213,130 @@ static void print_head(const struct cluster_view *v, FILE *out)
 	fputs(")\n", out);
 }
 
-static bool has_ranks(const struct model_bursts *b)
+/* ---- counters */
+
+typedef char rate_text[16];
+
+/* "1.23 G", "0.5": three digits. */
+static const char *rate(double v, rate_text buf)
 {
-	for (unsigned p = 0; p < b->nplaces; p++)
-		if (b->places[p].rank >= 0)
-			return true;
-	return false;
+	static const struct {
+		double at;
+		const char *unit;
+	} units[] = {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {0, ""}};
+
+	if (isnan(v)) {
+		return strcpy(buf, "?");
+	}
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (fabs(v) >= units[i].at * 0.9995) { /* 999.5 has three digits no more */
+			snprintf(buf, sizeof(rate_text), "%.3g%s",
+				 units[i].at > 0 ? v / units[i].at : v, units[i].unit);
+			break;
+		}
+	return buf;
 }
 
-static const char *noise_hint(const struct cluster_view *v)
+/* Returns which part of the run time of all bursts in the table is of bursts that have the event.
+ */
+static double part_of_all(const struct cluster_view *v, unsigned e)
 {
-	const struct model_bursts *b = v->bursts;
+	double part = 0, share = 0;
 
-	if (!b->ends_at_calls && has_ranks(b))
-		return "Most is noise: where MPI polls, run --region "
-		       "'wait:libmpi.so:MPI_[ABGPRSW]*'";
-	if (v->codes)
-		return "Most is noise: jobprof cluster --code sorts bursts by what they execute";
-	if (!b->ends_at_calls)
-		return "Most is noise; where a library polls, run --region "
-		       "'wait:FILE:FUNCTION' helps";
-	return v->request->dims > 1
-		       ? "Most is noise: jobprof cluster --by run compares the run times alone"
-		       : NULL;
+	for (unsigned k = 0; k <= v->clusters->k; k++) {
+		const struct burst_cluster *c = &v->clusters->clusters[k];
+
+		if (!c->n || isnan(cluster_counters__of(v, k, e)->part))
+			continue;
+		part += c->share * cluster_counters__of(v, k, e)->part;
+		share += c->share;
+	}
+	return share > 0 ? part / share : NAN;
 }
 
-const char *cluster_view__hint(const struct cluster_view *v)
+static void print_line(const char *name, const double *v, unsigned n, FILE *out)
 {
-	const struct burst_clusters *c = v->clusters;
-	const struct model_bursts *b = v->bursts;
+	rate_text text;
 
-	if (c->verdict.status != ANALYSIS_OK)
-		return NULL;
-	if (b->calls_paused)
-		return "Probes paused: run with --region-budget 100 sees more, and costs more";
-	if (!v->regions && c->clusters[0].share > MOSTLY)
-		return noise_hint(v);
-	if (b->long_s < LITTLE * b->all_s)
-		return "Most of the run time is in shorter bursts, see BurstMin in jobprof.conf(5)";
-	return NULL;
+	fprintf(out, "  %-26s", name);
+	for (unsigned k = 0; k < n; k++)
+		fprintf(out, "%8s ", rate(v[k], text));
+	fputs("\n", out);
 }
+
+static double metric(const struct counter_metrics *m, const char *name)
+{
+	for (unsigned i = 0; i < m->n; i++)
+		if (!strcmp(m->v[i].name, name))
+			return m->v[i].value;
+	return NAN;
+}
+
+/* The metrics that the first cluster has: others lack some where they have few bursts. */
+static void print_metrics(const struct counter_metrics *m, unsigned n, FILE *out)
+{
+	double v[MOST_CLUSTERS];
+
+	for (unsigned i = 0; n && i < m[0].n; i++) {
+		for (unsigned k = 0; k < n; k++)
+			v[k] = metric(&m[k], m[0].v[i].name);
+		if (!i)
+			fputs("\nMetrics\n", out);
+		print_line(m[0].v[i].doc, v, n, out);
+	}
+	for (int p = 0; n && m[0].status == ANALYSIS_OK && p < N_CPI_PARTS; p++) {
+		for (unsigned k = 0; k < n; k++)
+			v[k] = m[k].status == ANALYSIS_OK ? m[k].stack.stack[p] : NAN;
+		if (!p)
+			fputs("\nCycles per instruction, by what they were used for\n", out);
+		if (!isnan(v[0]))
+			print_line(cpi_part_names[p], v, n, out);
+	}
+}
+
+static void print_event(const struct cluster_view *v, unsigned e, unsigned shown, bool *few,
+			FILE *out)
+{
+	report_number part;
+	report_line name;
+	rate_text text;
+
+	fprintf(out, "  %-26s", report_text__cut(v->bursts->events[e], 26, name));
+	for (unsigned k = 1; k <= shown; k++) {
+		const struct burst_counter *c = cluster_counters__of(v, k, e);
+		bool mark = c->is_low_confidence && c->n;
+
+		fprintf(out, "%8s%s", rate(c->per_s, text), mark ? "*" : " ");
+		*few |= mark;
+	}
+	fprintf(out, "%8s\n", report_text__share(part_of_all(v, e), part));
+}
+
+static void print_counters(const struct cluster_view *v, FILE *out)
+{
+	unsigned shown = v->clusters->k < MOST_CLUSTERS ? v->clusters->k : MOST_CLUSTERS;
+	struct counter_metrics m[MOST_CLUSTERS];
+	bool few = false;
+
+	if (!v->counters)
+		return;
+	fprintf(out, "\nCounters, per second of run time\n  %-26s", "");
+	for (unsigned k = 1; k <= shown; k++) {
+		cluster_name name;
+
+		fprintf(out, "%8s ", cluster_name__of(k, name));
+	}
+	fprintf(out, "%8s\n", "counted");
+	for (unsigned e = 0; e < v->bursts->nevents; e++)
+		print_event(v, e, shown, &few, out);
+	if (few)
+		fputs(FEW_NOTE, out);
+	for (unsigned k = 1; k <= shown; k++)
+		cluster_counters__metrics(v, k, &m[k - 1]);
+	print_metrics(m, shown, out);
+}
+
+/* ---- all of it */
 
 void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out)
 {
@@ -249,7 +363,55 @@ void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out
 			report_text__count((double)c->unused, n));
 	if (hint)
 		fprintf(out, "  %s\n", hint);
-	cluster_counters__print(v, out);
+	print_counters(v, out);
 	print_singles(v, out);
 	print_lines(v, width, out);
+}
+
+/* ---- CSV: a line per burst, with its cluster, for other programs */
+
+static void put_number(double v, FILE *out)
+{
+	if (isnan(v))
+		putc(',', out);
+	else
+		fprintf(out, ",%.9f", v);
+}
+
+void cluster_csv__head(const struct model_bursts *b, FILE *out)
+{
+	fputs("Step,Node,Task,Rank,Thread,End,Duration,OnCPU,RunTime,Gap,Cluster", out);
+	for (unsigned e = 0; e < b->nevents; e++) {
+		putc(',', out);
+		csv__print(out, b->events[e]);
+	}
+	putc('\n', out);
+}
+
+void cluster_csv__row(const struct model_bursts *b, const struct burst_row *row, unsigned label,
+		      FILE *out)
+{
+	const struct burst_place *p = &b->places[row->place];
+	const double times[] = {row->end, row->wall, row->on_cpu, row->run, row->gap};
+	cluster_name name;
+
+	csv__print(out, p->step);
+	putc(',', out);
+	csv__print(out, p->node);
+	putc(',', out);
+	csv__print(out, p->task);
+	if (p->rank >= 0)
+		fprintf(out, ",%d", p->rank);
+	else
+		putc(',', out);
+	if (isnan(b->tids[row->thread]))
+		putc(',', out);
+	else
+		fprintf(out, ",%.0f", b->tids[row->thread]);
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		put_number(times[i], out);
+	fprintf(out, ",%s", label == CLUSTER_UNUSED ? "" : cluster_name__of(label, name));
+	for (unsigned e = 0; e < b->nevents; e++)
+		put_number(row->counts[e], out);
+	putc('\n', out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Clusters of bursts as text, JSON and SVG. */
+/* Clusters of bursts as text, JSON and SVG, and for the page. */
 #ifndef JP_VIEW_CLUSTER_H
 #define JP_VIEW_CLUSTER_H
 
@@ -9,6 +9,7 @@
 #include "analysis/cluster/burst_track.h"
 #include "analysis/cluster/cluster_code.h"
 #include "analysis/counters/burst_counters.h"
+#include "analysis/counters/counter_metrics.h"
 #include "model/bursts.h"
 #include "view/report/report_text.h"
 
@@ -39,8 +40,8 @@ void cluster_view__svg(const struct cluster_view *v, FILE *out);
 void cluster_csv__head(const struct model_bursts *b, FILE *out);
 void cluster_csv__row(const struct model_bursts *b, const struct burst_row *row, unsigned label,
 		      FILE *out);
-/* The plot and the table as one page. */
-void cluster_view__html(const struct cluster_view *v, FILE *out);
+/* What the page draws: docs/report-json.md. NULL: no memory. */
+json_t *cluster_view__page(const struct cluster_view *v);
 
 /* A line per piece, and a table with a column per piece. */
 void track_view__print(const struct burst_track *t, FILE *out);
@@ -48,12 +49,11 @@ json_t *track_view__json(const struct burst_track *t);
 
 /* ---- for the files of the room */
 
-/* A table of the events, their metrics and the stack of cycles, a column per cluster. */
-void cluster_counters__print(const struct cluster_view *v, FILE *out);
-/* The events of a cluster. */
-json_t *cluster_counters__json(const struct cluster_view *v, unsigned cluster);
-/* What follows from them; "cpi_stack": null where its events are not there. */
-json_t *cluster_metrics__json(const struct cluster_view *v, unsigned cluster);
+/* What bursts of cluster k counted of event e. */
+const struct burst_counter *cluster_counters__of(const struct cluster_view *v, unsigned k,
+						 unsigned e);
+/* What follows from the totals of a cluster. */
+void cluster_counters__metrics(const struct cluster_view *v, unsigned k, struct counter_metrics *m);
 
 #define CLUSTER_NAME 8
 
@@ -65,12 +65,6 @@ char cluster_name__letter(unsigned k);
 /* "310 us", "12.1 ms", "1.5 s". */
 typedef char cluster_time[24];
 const char *cluster_time__of(double s, cluster_time buf);
-/* What the table says of a cluster: bursts, share, run time, spread, gap before, on CPU. */
-#define CLUSTER_CELLS 6
-typedef report_number cluster_cells[CLUSTER_CELLS];
-void cluster_cells__of(const struct burst_cluster *c, unsigned k, cluster_cells cells);
-/* Of a code that has samples: "65 % of 74 samples". */
-const char *burst_code__share(const struct burst_code *c, report_number buf);
 
 /* Which cluster had most run time, by place and time: a line of width characters, ' ' where there
  * was no burst. */

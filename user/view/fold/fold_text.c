@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A folded region in the terminal: its phases, the rate of a counter along it, and how far to trust
- * that. */
+ * that; and as SVG, the counter's progress and rate over the phases. */
 #include "view/fold/fold_view.h"
 
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 #include "bpf/jobprof.h"
 #include "view/report/report_text.h"
 #include "view/report/spark.h"
+#include "view/svg.h"
 
 #define SPARK_MAX 120u
 #define RUNS	  "; when it runs: "
@@ -37,7 +38,8 @@ void fold_view__code(const struct folded *f, uint64_t code, char *text, size_t s
 		snprintf(text, size, "%s", point_kinds[kind]);
 }
 
-void fold_view__phase(const struct folded *f, const struct fold_phase *p, char *text, size_t size)
+/* The code of a phase, and of one that mostly does not run, what it executes else. */
+static void phase_text(const struct folded *f, const struct fold_phase *p, char *text, size_t size)
 {
 	size_t len;
 
@@ -166,7 +168,7 @@ static void print_phases(const struct folded *f, FILE *out)
 		print_number(out, " %10.5g",
 			     folded__rate(f, event ? POINT_EVENT : POINT_PAGE_FAULTS, p), 11);
 		fprintf(out, " %4.0f %%  ", 100 * p->share);
-		fold_view__phase(f, p, code, sizeof(code));
+		phase_text(f, p, code, sizeof(code));
 		print__escaped(out, code);
 		fputc('\n', out);
 	}
@@ -206,4 +208,56 @@ void fold_text__print(const struct folded *f, FILE *out, unsigned width, bool ut
 	print_head(f, out);
 	print_phases(f, out);
 	print_rate(f, out, width, utf8);
+}
+
+/* ---- SVG */
+
+static void put_line(const struct svg *s, unsigned number, const double *v, double scale)
+{
+	svg__begin_line(s->out, "polyline", number);
+	fputs("points=\"", s->out);
+	for (size_t i = 0; i < FOLD_CURVE; i += 2)
+		if (isfinite(v[i]))
+			fprintf(s->out, "%.1f,%.1f ",
+				svg__x(s, (double)i / (FOLD_CURVE - 1) * s->x.high),
+				svg__y(s, v[i] * scale));
+	fputs("\"/>\n", s->out);
+}
+
+static void put_phase(const struct svg *s, const struct folded *f, size_t i)
+{
+	const struct fold_phase *p = &f->phases[i];
+	double from = svg__x(s, p->from * s->x.high), to = svg__x(s, p->to * s->x.high);
+	char code[FOLD_TEXT];
+
+	phase_text(f, p, code, sizeof(code));
+	fprintf(s->out,
+		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"><title>",
+		from, SVG_TOP, to - from, SVG_BOTTOM - SVG_TOP, i % 2 ? "#f8f8f8" : "#ebebeb");
+	print__xml(s->out, code, sizeof(code));
+	fprintf(s->out, ", %.4f to %.4f</title></rect>\n", p->from, p->to);
+}
+
+void fold_svg__print(const struct folded *f, FILE *out)
+{
+	const struct fold_result *r = &f->of[f->shown];
+	const char *unit = point_units[f->shown];
+	struct svg s = {out, {.high = f->period_s, .factor = 1e3}, {.factor = 1}};
+	char title[256];
+
+	for (size_t i = 0; i < FOLD_CURVE; i++)
+		s.y.high = isfinite(r->rate[i]) ? fmax(s.y.high, r->rate[i]) : s.y.high;
+	s.y.high = s.y.high > 0 ? folded__possible(f->shown, s.y.high) : 1;
+	s.y.step = axis__step(s.y.high, 6);
+	s.x.step = axis__step(s.x.high * s.x.factor, 8);
+	snprintf(title, sizeof(title),
+		 "%.100s%s%s per second (dashes), and its progress to 1 (line)",
+		 fold_view__counter(f, f->shown), *unit ? ", " : "", unit);
+	svg__begin(out, SVG_WIDTH, SVG_HEIGHT, 9, f->region ? f->region : title);
+	for (size_t i = 0; i < f->nphases; i++)
+		put_phase(&s, f, i);
+	svg__axes(&s, "Time in the region (ms)", title);
+	put_line(&s, 0, r->curve, s.y.high);
+	put_line(&s, 1, r->rate, 1);
+	svg__end(out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A folded region as text for a terminal, as SVG and as JSON. */
+/* A folded region as text for a terminal, as SVG, as JSON, and for its page. */
 #ifndef JP_VIEW_FOLD_VIEW_H
 #define JP_VIEW_FOLD_VIEW_H
 
@@ -8,14 +8,12 @@
 #include <stdio.h>
 
 #include "analysis/fold/folded.h"
+#include "jobfile/store.h"
 
 /* Says what it is, and where: "the program + 0x1200", "main", "main (at 0x1200)" where the code has
  * the block, too. */
 void fold_view__code(const struct folded *f, uint64_t code, char *text, size_t size);
 #define FOLD_TEXT 512
-
-/* The same of a phase, and of one that mostly does not run, what it executes else. */
-void fold_view__phase(const struct folded *f, const struct fold_phase *p, char *text, size_t size);
 
 /* The counter's name; NULL: it is the event, and there is none. */
 const char *fold_view__counter(const struct folded *f, enum point_counter c);
@@ -28,5 +26,23 @@ void fold_text__print(const struct folded *f, FILE *out, unsigned width, bool ut
 void fold_svg__print(const struct folded *f, FILE *out);
 /* curves: with the values of the curves, too. NULL: no memory. */
 json_t *fold_json__of(const struct folded *f, bool curves);
+/* What the page draws: docs/report-json.md. title: program and job; "": not known. */
+json_t *fold_json__page(const struct folded *f, const char *title);
+
+/* ---- jobprof fold --store: a folded region goes into the job file */
+
+/* What is stored: the group /analysis/fold, and the table /analysis/fold_curve. */
+struct fold_stored {
+	json_t *figures; /* NULL: no memory */
+	struct store_table curve;
+};
+struct fold_stored fold_store__of(const struct folded *f);
+void fold_stored__free(const struct fold_stored *s);
+
+/* What reads the profile may not be what writes to it: the one puts the region into a file, and the
+ * other writes /analysis/fold and /analysis/fold_curve of the job file by that. 0, or 1 and it has
+ * said why. */
+int fold_store__put(const struct folded *f, int fd);
+int fold_store__write(int fd, const char *path);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The forms of "jobprof items": CSV, JSON and a table. */
+/* The forms of "jobprof items", CSV, JSON and a table, and that of "sh5util -I"; all rows are
+ * written in one of them, and below each step when its sum was highest. */
 #include "view/items/items_print.h"
 
 #include <inttypes.h>
@@ -7,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/csv.h"
+#include "base/escape.h"
 #include "base/json.h"
 #include "identity/stepname.h"
 
@@ -53,7 +56,7 @@ static void put_json_number(struct outbuf *o, double v)
 	outbuf__str(o, isfinite(v) ? text : "null");
 }
 
-void items__print(struct outbuf *o, struct items_number v, enum col_type type)
+static void put_number(struct outbuf *o, struct items_number v, enum col_type type)
 {
 	if (v.big || type == COL_F64)
 		outbuf__f6(o, v.v.f);
@@ -92,7 +95,7 @@ static void csv_number(struct outbuf *o, bool known, struct items_number v, enum
 {
 	outbuf__char(o, ',');
 	if (known)
-		items__print(o, v, type);
+		put_number(o, v, type);
 }
 
 static void csv_begin(struct outbuf *o, const struct items *it, const char *series)
@@ -159,7 +162,7 @@ static void json_value(struct outbuf *o, bool known, struct items_number v, enum
 	else if (v.big || type == COL_F64)
 		put_json_number(o, v.v.f);
 	else
-		items__print(o, v, type);
+		put_number(o, v, type);
 }
 
 static void json_begin(struct outbuf *o, const struct items *it, const char *series)
@@ -321,10 +324,155 @@ static void table_row(struct outbuf *o, const struct items *it, const struct ite
 	outbuf__char(o, '\n');
 }
 
+/* ---- the form of "sh5util -I": CSV as Slurm's own tool writes it */
+
+/* A cell of one or two words. */
+static void stock_words(struct outbuf *out, const char *first, const char *second)
+{
+	_cleanup_free_ char *both = NULL;
+
+	if (first && asprintf(&both, "%s %s", first, second) < 0)
+		both = NULL;
+	csv__put(out, both ? both : second);
+}
+
+static void stock_begin(struct outbuf *out, const struct items *it, const char *series)
+{
+	/* The second word is spelt as scripts know it. */
+	outbuf__str(out, "Step,ElaspedTime,MinNode,MinValue,MaxNode,MaxValue,Sum,Avg,NumNodes");
+	for (unsigned i = 0; i < it->ncols; i++) {
+		outbuf__char(out, ',');
+		stock_words(out, it->grouped ? NULL : series, it->cols[i].node);
+	}
+	outbuf__char(out, '\n');
+}
+
+static void stock_extreme(struct outbuf *out, const struct items *it, const struct items_row *row,
+			  unsigned at)
+{
+	const struct items_col *c = &it->cols[at];
+
+	outbuf__char(out, ',');
+	if (row->n)
+		stock_words(out, c->table, c->node);
+	outbuf__char(out, ',');
+	if (row->n)
+		put_number(out, (struct items_number){row->cells[at], false}, it->type);
+}
+
+static void stock_row(struct outbuf *out, const struct items *it, const struct items_row *row)
+{
+	csv__put(out, row->step);
+	outbuf__char(out, ',');
+	outbuf__u64(out, row->elapsed);
+	stock_extreme(out, it, row, row->min_at);
+	stock_extreme(out, it, row, row->max_at);
+	outbuf__char(out, ',');
+	if (row->n)
+		put_number(out, row->sum, it->type);
+	outbuf__char(out, ',');
+	if (row->n)
+		outbuf__f6(out, row->avg);
+	outbuf__char(out, ',');
+	outbuf__u64(out, row->tables);
+	for (unsigned i = 0; i < it->ncols; i++) {
+		outbuf__char(out, ',');
+		if (row->known[i])
+			put_number(out, (struct items_number){row->cells[i], false}, it->type);
+	}
+	outbuf__char(out, '\n');
+}
+
+/* ---- below the rows of a step */
+
+/* As text: integers exactly, else six decimals. */
+static void number_text(char text[static 400], struct items_number v, enum col_type type)
+{
+	if (v.big || type == COL_F64)
+		snprintf(text, 400, "%f", v.v.f);
+	else if (type == COL_I64)
+		snprintf(text, 400, "%" PRId64, v.v.i);
+	else
+		snprintf(text, 400, "%" PRIu64, v.v.u);
+}
+
+static void print_highest_sum(FILE *out, const struct items *it, const char *step,
+			      const char *column, const struct items_totals *t)
+{
+	char text[400];
+
+	number_text(text, t->best, it->type);
+	fputs("    Step ", out);
+	print__escaped(out, step);
+	fputs(" Maximum accumulated ", out);
+	print__escaped(out, column);
+	fprintf(out, " Value (%s) occurred at Time=%" PRIu64 ", Ave Node %f\n", text,
+		t->best_elapsed, t->best_avg);
+}
+
+static void print_extreme(FILE *out, const struct items *it, const char *label, union cell v,
+			  unsigned at, int64_t when_ns)
+{
+	const struct items_col *c = &it->cols[at];
+	time_t second = when_ns / NS;
+	char text[400], when[64];
+	struct tm tm;
+
+	number_text(text, (struct items_number){v, false}, it->type);
+	fprintf(out, "    %s %s on ", label, text);
+	print__escaped(out, c->node);
+	if (c->table) {
+		/* tables of tasks are numbers, those of disks and the like are names */
+		fputs(strspn(c->table, "0123456789") == strlen(c->table) ? ", task " : ", ", out);
+		print__escaped(out, c->table);
+	}
+	strftime(when, sizeof(when), "%F %T", localtime_r(&second, &tm));
+	fprintf(out, " at %s.%03d\n", when, (int)(when_ns % NS / 1000000));
+}
+
+static void print_summary(FILE *out, const struct items *it, const char *step, const char *column,
+			  const struct items_totals *t)
+{
+	char text[400];
+
+	number_text(text, t->best, it->type);
+	fputs("    Step ", out);
+	print__escaped(out, stepname__human(step));
+	if (*it->unit) {
+		fputs(", in ", out);
+		print__escaped(out, it->unit);
+	}
+	fputs(": highest sum of ", out);
+	print__escaped(out, it->column);
+	fprintf(out, " at one time %s, ", text);
+	if (isnan(t->best_seconds))
+		fprintf(out, "at %" PRIu64 " s", t->best_elapsed);
+	else
+		fprintf(out, "at %.3f s", t->best_seconds);
+	fprintf(out, ", %f per node\n", t->best_avg);
+	if (!t->n)
+		return;
+	print_extreme(out, it, "Minimum", t->min, t->min_at, t->min_ns);
+	print_extreme(out, it, "Maximum", t->max, t->max_at, t->max_ns);
+	fputs("    ", out);
+	number_text(text, t->sum, it->type);
+	if (it->kind == COL_DELTA) /* a sum of levels over time means nothing */
+		fprintf(out, "Sum %s, average ", text);
+	else
+		fputs("Average ", out);
+	fprintf(out, "%f\n", items__double(t->sum, it->type) / (double)t->n);
+}
+
+/* ---- the forms */
+
 static const struct items_format formats[] = {
-	{"csv", csv_begin, csv_row, NULL, NULL, items__summary},
-	{"table", table_begin, table_row, NULL, NULL, items__summary},
+	{"csv", csv_begin, csv_row, NULL, NULL, print_summary},
+	{"table", table_begin, table_row, NULL, NULL, print_summary},
 	{"json", json_begin, json_row, json_end_step, json_end, NULL},
+};
+
+const struct items_format items_stock = {
+	"stock", stock_begin, stock_row, NULL, NULL, print_highest_sum,
 };
 
 void items_format__print_names(FILE *out)
@@ -339,4 +487,49 @@ const struct items_format *items_format__find(const char *name)
 		if (!strcmp(formats[i].name, name))
 			return &formats[i];
 	return NULL;
+}
+
+static void end_step(const struct items_text *text, struct outbuf *o, const struct items *it,
+		     const char *step, const struct items_totals *t)
+{
+	if (text->format->end_step)
+		text->format->end_step(o, it, step, t);
+	else
+		text->format->summary(text->summary, it, step, text->column, t);
+}
+
+static int write_rows(const struct items_text *text, struct outbuf *o, struct items *it)
+{
+	const struct items_format *f = text->format;
+	struct items_totals totals = {0};
+	struct items_row row;
+	const char *step = NULL;
+	int got;
+
+	f->begin(o, it, text->series);
+	while ((got = items__next(it, &row)) > 0) {
+		if (row.first && step)
+			end_step(text, o, it, step, &totals);
+		if (row.first)
+			totals = (struct items_totals){0};
+		step = row.step;
+		f->row(o, it, &row);
+		items__total(&totals, it, &row);
+	}
+	if (step)
+		end_step(text, o, it, step, &totals);
+	if (f->end)
+		f->end(o);
+	return got;
+}
+
+int items__write(struct items *it, const struct items_text *text, int fd)
+{
+	struct outbuf o;
+	int err = outbuf__init(&o, fd), ended;
+
+	if (!err)
+		err = write_rows(text, &o, it);
+	ended = outbuf__end(&o);
+	return err ? err : ended;
 }

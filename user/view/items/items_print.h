@@ -34,13 +34,5 @@ const struct items_format *items_format__find(const char *name);
 void items_format__print_names(FILE *out); /* with a space after each */
 /* Writes every row to fd. 0; -errno: the rows cannot be read or written. */
 int items__write(struct items *it, const struct items_text *text, int fd);
-/* What is printed of a step: in the words of sh5util, which call a sum over the nodes accumulated;
- * in ours, with the extremes and the sum of all rows. */
-void items__highest_sum(FILE *out, const struct items *it, const char *step, const char *column,
-			const struct items_totals *t);
-void items__summary(FILE *out, const struct items *it, const char *step, const char *column,
-		    const struct items_totals *t);
-/* A cell, or a sum of them, as text: integers exactly, else six decimals. */
-void items__print(struct outbuf *o, struct items_number v, enum col_type type);
 
 #endif

@@ -9,8 +9,9 @@
 #include <stdio.h>
 
 #include "model/curve.h"
+#include "view/svg.h"
 
-#define PLOT_CURVES 8 /* that can be told from each other */
+#define PLOT_CURVES SVG_COLOURS /* that can be told from each other */
 
 struct plot_curve {
 	const struct curve *curve;
@@ -40,19 +41,11 @@ json_t *plot__json(const struct plot *p);
 
 #define PLOT_LABEL 48
 
-/* An axis from low to high; value * factor is what its labels say. */
-struct plot_axis {
-	double low, high, step, factor; /* step: between ticks, in labels' numbers */
-	char unit[64];			/* of the labels */
-};
-
 /* ticks: about so many. */
-struct plot_axis plot_axis__of_values(const struct plot *p, unsigned ticks);
-struct plot_axis plot_axis__of_time(const struct plot *p, unsigned ticks);
-/* The k-th tick, from 0: where it is, and its label. false: there are no more. */
-bool plot_axis__tick(const struct plot_axis *a, unsigned k, double *at, char label[static 32]);
+struct axis plot_axis__of_values(const struct plot *p, unsigned ticks);
+struct axis plot_axis__of_time(const struct plot *p, unsigned ticks);
 /* "RSS of Tasks, GiB" */
-void plot__title(const struct plot *p, const struct plot_axis *values, char *text, size_t size);
+void plot__title(const struct plot *p, const struct axis *values, char *text, size_t size);
 /* "solver, job 42: 16 tasks: median, lowest to highest"; printable ASCII, at most `size` - 1 bytes.
  */
 void plot__legend(const struct plot *p, unsigned i, char *text, size_t size);

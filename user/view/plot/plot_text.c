@@ -21,7 +21,7 @@ struct canvas {
 	const struct plot *p;
 	const struct plot_text *how;
 	FILE *out;
-	struct plot_axis x, y;
+	struct axis x, y;
 	struct plot_cell *cells; /* [rows][cols] */
 	unsigned rows, cols;
 	unsigned dots_x, dots_y; /* of a cell */
@@ -143,7 +143,7 @@ static bool tick_in_row(const struct canvas *c, unsigned row, char label[static 
 {
 	double at;
 
-	for (unsigned k = 0; plot_axis__tick(&c->y, k, &at, label); k++)
+	for (unsigned k = 0; axis__tick(&c->y, k, &at, label); k++)
 		if (row_of(c, at) / c->dots_y == row)
 			return true;
 	*label = 0;
@@ -179,7 +179,7 @@ static void print_line_below(const struct canvas *c)
 	char label[32];
 	unsigned k = 0;
 	double at = 0;
-	bool more = plot_axis__tick(&c->x, k, &at, label);
+	bool more = axis__tick(&c->x, k, &at, label);
 
 	fprintf(c->out, "%*s %s", c->margin, "", c->how->utf8 ? "\u2514" : "+");
 	for (unsigned x = 0; x < c->cols; x++) {
@@ -187,7 +187,7 @@ static void print_line_below(const struct canvas *c)
 
 		fputs(!c->how->utf8 ? tick ? "+" : "-" : tick ? "\u252c" : "\u2500", c->out);
 		while (more && column_of(c, at) <= x)
-			more = plot_axis__tick(&c->x, ++k, &at, label);
+			more = axis__tick(&c->x, ++k, &at, label);
 	}
 	putc('\n', c->out);
 }
@@ -203,7 +203,7 @@ static void print_time_labels(const struct canvas *c)
 		return;
 	memset(line, ' ', width);
 	memcpy(line + width - unit + 1, c->x.unit, unit - 1);
-	for (unsigned k = 0; plot_axis__tick(&c->x, k, &at, label); k++) {
+	for (unsigned k = 0; axis__tick(&c->x, k, &at, label); k++) {
 		size_t len = strlen(label);
 		size_t from = (size_t)c->margin + 2 + column_of(c, at) - len / 2;
 
@@ -232,13 +232,13 @@ static void print_legend(const struct canvas *c)
 	}
 }
 
-static int label_width(const struct plot_axis *a)
+static int label_width(const struct axis *a)
 {
 	char label[32];
 	int width = 0;
 	double at;
 
-	for (unsigned k = 0; plot_axis__tick(a, k, &at, label); k++)
+	for (unsigned k = 0; axis__tick(a, k, &at, label); k++)
 		width = (int)strlen(label) > width ? (int)strlen(label) : width;
 	return width;
 }

@@ -17,7 +17,7 @@
 #include "pool/pool.h"
 #include "view/cluster/cluster_view.h"
 #include "view/flame/flame.h"
-#include "view/fold/fold_store.h"
+#include "view/fold/fold_view.h"
 
 #define BURSTS_MAX  1000000 /* more take seconds: jobprof cluster */
 #define SAMPLES_MAX 50000   /* likewise: jobprof fold */

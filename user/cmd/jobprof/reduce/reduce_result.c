@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "cmd/jobprof/reduce/reduce.h"
 #include "jobfile/store.h"
-#include "view/fold/fold_store.h"
+#include "view/fold/fold_view.h"
 #include "view/fold/fold_view.h"
 #include "view/reduce/reduce_print.h"
 #include "view/report/spark.h"

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Axes of a plot: which part of the values is shown, in which unit, with which ticks. */
+/* What all forms of a plot share, its axes and words, and the plot as JSON, which its page in a
+ * browser draws (docs/report-json.md, "In the page of plot"), and as SVG. */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/escape.h"
+#include "base/json.h"
 #include "view/plot/plot.h"
 
 #define NARROW 0.2   /* where values differ by less, the axis does not begin at 0 */
@@ -13,7 +16,8 @@
 #define MARGIN 0.03  /* the same */
 #define MOST   1e290 /* differences and units of greater values may overflow */
 
-#define LABEL_TAIL 20 /* of a label that is cut: the job and its step */
+#define LABEL_TAIL 20	/* of a label that is cut: the job and its step */
+#define LINE	   14.0 /* of the legend of an SVG */
 
 /* ---- units */
 
@@ -38,7 +42,7 @@ static const struct {
 
 #define N(a) (sizeof(a) / sizeof(*(a)))
 
-static void scale_bytes(struct plot_axis *a, double max)
+static void scale_bytes(struct axis *a, double max)
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
 	unsigned i = 0;
@@ -55,7 +59,7 @@ static bool takes_prefix(const char *unit)
 	       !strcmp(unit, "W") || !*unit;
 }
 
-static void scale_si(struct plot_axis *a, const char *unit, double max)
+static void scale_si(struct axis *a, const char *unit, double max)
 {
 	size_t i = 3;
 
@@ -70,7 +74,7 @@ static void scale_si(struct plot_axis *a, const char *unit, double max)
 		snprintf(a->unit, sizeof(a->unit), "10^%d", prefixes[i].power);
 }
 
-static void put_unit(struct plot_axis *a, const struct curve *c, double max)
+static void put_unit(struct axis *a, const struct curve *c, double max)
 {
 	const char *unit = c->unit;
 	size_t len;
@@ -91,21 +95,7 @@ static void put_unit(struct plot_axis *a, const struct curve *c, double max)
 		snprintf(a->unit + len, sizeof(a->unit) - len, "%s", len ? "/s" : "1/s");
 }
 
-/* ---- ticks */
-
-/* The least of 1, 2, 5, 10 ... that makes at most so many of span. */
-static double nice_step(double span, unsigned ticks)
-{
-	double least = span / (ticks ? ticks : 1), power = pow(10, floor(log10(least)));
-
-	for (int i = 0; i < 3; i++) {
-		static const double nice[] = {1, 2, 5};
-
-		if (nice[i] * power >= least * (1 - 1e-9))
-			return nice[i] * power;
-	}
-	return 10 * power;
-}
+/* ---- axes */
 
 static void add_range(const struct curve *c, double *low, double *high)
 {
@@ -115,9 +105,9 @@ static void add_range(const struct curve *c, double *low, double *high)
 	}
 }
 
-struct plot_axis plot_axis__of_values(const struct plot *p, unsigned ticks)
+struct axis plot_axis__of_values(const struct plot *p, unsigned ticks)
 {
-	struct plot_axis a = {.factor = 1};
+	struct axis a = {.factor = 1};
 	double low = NAN, high = NAN, step;
 
 	for (unsigned i = 0; i < p->n; i++)
@@ -133,7 +123,7 @@ struct plot_axis plot_axis__of_values(const struct plot *p, unsigned ticks)
 	if (high == low)
 		high = low + 1;
 	put_unit(&a, p->curves[0].curve, fmax(fabs(low), fabs(high)));
-	a.step = step = nice_step((high - low) * a.factor, ticks);
+	a.step = step = axis__step((high - low) * a.factor, ticks);
 	a.low = floor(low * a.factor / step + 1e-9) * step / a.factor;
 	a.high = ceil(high * a.factor / step - 1e-9) * step / a.factor;
 	/* Up to a tick, unless a large part of the axis were empty. */
@@ -148,7 +138,7 @@ struct plot_axis plot_axis__of_values(const struct plot *p, unsigned ticks)
 	return a;
 }
 
-struct plot_axis plot_axis__of_time(const struct plot *p, unsigned ticks)
+struct axis plot_axis__of_time(const struct plot *p, unsigned ticks)
 {
 	static const struct {
 		double up_to, s;
@@ -160,7 +150,7 @@ struct plot_axis plot_axis__of_time(const struct plot *p, unsigned ticks)
 		{3 * 86400, 3600, "h", {1, 2, 3, 4, 6, 12, 24}},
 		{INFINITY, 86400, "days", {0}},
 	};
-	struct plot_axis a = {.low = 0};
+	struct axis a = {.low = 0};
 	unsigned i = 0;
 
 	for (unsigned k = 0; k < p->n; k++) {
@@ -172,28 +162,11 @@ struct plot_axis plot_axis__of_time(const struct plot *p, unsigned ticks)
 		i++;
 	a.factor = 1 / units[i].s;
 	snprintf(a.unit, sizeof(a.unit), "%s", units[i].name);
-	a.step = nice_step(a.high * a.factor, ticks);
+	a.step = axis__step(a.high * a.factor, ticks);
 	for (int k = 7; k >= 0; k--)
 		if (units[i].steps[k] * ticks >= a.high * a.factor)
 			a.step = units[i].steps[k];
 	return a;
-}
-
-bool plot_axis__tick(const struct plot_axis *a, unsigned k, double *at, char label[static 32])
-{
-	double first = ceil(a->low * a->factor / a->step - 1e-9), v = (first + k) * a->step;
-	int places = (int)ceil(-log10(a->step) - 1e-9);
-
-	*at = v / a->factor;
-	if (!(*at <= a->high + 1e-9 * fabs(a->high - a->low)))
-		return false;
-	if (fabs(v) < 1e-9 * a->step)
-		v = 0;
-	if (fabs(v) < 1e6)
-		snprintf(label, 32, "%.*f", places < 0 ? 0 : places > 9 ? 9 : places, v);
-	else
-		snprintf(label, 32, "%.6g", v);
-	return true;
 }
 
 /* ---- words */
@@ -218,7 +191,7 @@ static void put_name(char *text, size_t size, const char *name, size_t tail)
 	free(all);
 }
 
-void plot__title(const struct plot *p, const struct plot_axis *values, char *text, size_t size)
+void plot__title(const struct plot *p, const struct axis *values, char *text, size_t size)
 {
 	char column[PLOT_LABEL], series[PLOT_LABEL], unit[PLOT_LABEL];
 
@@ -241,4 +214,144 @@ void plot__legend(const struct plot *p, unsigned i, char *text, size_t size)
 			 !strcasecmp(p->series, "Tasks") ? "tasks" : "tables");
 	else
 		snprintf(text, size, "%s: mean, lowest to highest", label);
+}
+
+/* ---- JSON */
+
+static json_t *numbers_json(const double *v, unsigned n)
+{
+	json_t *a = json_array();
+
+	for (unsigned i = 0; i < n; i++)
+		json_array_append_new(a, json__number(v[i]));
+	return a;
+}
+
+static json_t *curve_json(const struct plot_curve *p)
+{
+	const struct curve *c = p->curve;
+	json_t *o = json_object();
+
+	json__set(o, "label", json__text(p->label));
+	json__set(o, "tables", json_integer(c->tables));
+	json__set(o, "rows", json_integer((json_int_t)c->rows));
+	json__set(o, "begin_s", numbers_json(c->begin_s, c->n));
+	json__set(o, "end_s", numbers_json(c->end_s, c->n));
+	json__set(o, "middle", numbers_json(c->middle, c->n));
+	if (c->has_range) {
+		json__set(o, "low", numbers_json(c->low, c->n));
+		json__set(o, "high", numbers_json(c->high, c->n));
+	}
+	return o;
+}
+
+static json_t *axis_json(const struct axis *a)
+{
+	json_t *o = json_object();
+
+	json__set(o, "low", json__number(a->low));
+	json__set(o, "high", json__number(a->high));
+	json__set(o, "step", json__number(a->step));
+	json__set(o, "factor", json__number(a->factor));
+	json__set(o, "unit", json__text(a->unit));
+	return o;
+}
+
+json_t *plot__json(const struct plot *p)
+{
+	struct axis values = plot_axis__of_values(p, 6), time = plot_axis__of_time(p, 6);
+	json_t *o = json_object(), *curves = json_array();
+
+	for (unsigned i = 0; i < p->n; i++)
+		json_array_append_new(curves, curve_json(&p->curves[i]));
+	json__set(o, "version", json_string(JOBPROF_VERSION));
+	json__set(o, "series", json__text(p->series));
+	json__set(o, "column", json__text(p->curves[0].curve->column));
+	json__set(o, "values", axis_json(&values));
+	json__set(o, "end_s", json__number(time.high));
+	json__set(o, "curves", curves);
+	return o;
+}
+
+/* ---- SVG */
+
+/* The first step from i on whose value is known, and behind the last one of its run. */
+static bool next_run(const struct curve *c, unsigned *i, unsigned *end)
+{
+	while (*i < c->n && isnan(c->middle[*i]))
+		++*i;
+	*end = *i;
+	while (*end < c->n && !isnan(c->middle[*end]))
+		++*end;
+	return *i < c->n;
+}
+
+static void put_steps(const struct svg *s, const struct curve *curve, const double *v,
+		      unsigned from, unsigned to)
+{
+	for (unsigned i = from; i < to; i++)
+		fprintf(s->out, "%s%.3f,%.3f %.3f,%.3f", i > from ? " " : "",
+			svg__x(s, curve->begin_s[i]), svg__y(s, v[i]), svg__x(s, curve->end_s[i]),
+			svg__y(s, v[i]));
+}
+
+static void put_back(const struct svg *s, const struct curve *curve, unsigned from, unsigned to)
+{
+	for (unsigned i = to; i-- > from;)
+		fprintf(s->out, " %.3f,%.3f %.3f,%.3f", svg__x(s, curve->end_s[i]),
+			svg__y(s, curve->low[i]), svg__x(s, curve->begin_s[i]),
+			svg__y(s, curve->low[i]));
+}
+
+static void put_curve(const struct svg *s, const struct curve *curve, unsigned at)
+{
+	unsigned from, to;
+
+	fprintf(s->out, "<g id=\"curve%u\">\n", at);
+	for (from = 0; curve->has_range && next_run(curve, &from, &to); from = to) {
+		fprintf(s->out, "<polygon class=\"range\" fill=\"%s\" points=\"", svg_colours[at]);
+		put_steps(s, curve, curve->high, from, to);
+		put_back(s, curve, from, to);
+		fputs("\"/>\n", s->out);
+	}
+	for (from = 0; next_run(curve, &from, &to); from = to) {
+		svg__begin_line(s->out, "polyline", at);
+		fputs("points=\"", s->out);
+		put_steps(s, curve, curve->middle, from, to);
+		fputs("\"/>\n", s->out);
+	}
+	fputs("</g>\n", s->out);
+}
+
+static void put_legend(const struct plot *p, unsigned i, FILE *out)
+{
+	double y = SVG_HEIGHT + LINE * i + 9;
+	char text[256];
+
+	if (p->curves[i].curve->has_range)
+		fprintf(out,
+			"<rect class=\"range\" fill=\"%s\" x=\"%.2f\" y=\"%.2f\" width=\"26\" "
+			"height=\"9\"/>\n",
+			svg_colours[i], SVG_LEFT, y - 7.5);
+	svg__begin_line(out, "line", i);
+	fprintf(out, "x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\"/>\n", SVG_LEFT, y - 3,
+		SVG_LEFT + 26, y - 3);
+	plot__legend(p, i, text, sizeof(text));
+	svg__text(out, SVG_LEFT + 32, y, " class=\"legend\"", text, SIZE_MAX);
+}
+
+void plot__svg(const struct plot *p, FILE *out)
+{
+	struct svg s = {out, plot_axis__of_time(p, 8), plot_axis__of_values(p, 6)};
+	char title[256], time[96];
+
+	plot__title(p, &s.y, title, sizeof(title));
+	snprintf(time, sizeof(time), "Time since start (%s)", s.x.unit);
+	svg__begin(out, SVG_WIDTH, SVG_HEIGHT + LINE * p->n + 8, 9, title);
+	svg__axes(&s, time, title);
+	for (unsigned i = 0; i < p->n; i++) {
+		put_curve(&s, p->curves[i].curve, i);
+		put_legend(p, i, out);
+	}
+	svg__end(out);
 }
