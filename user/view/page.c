@@ -10,7 +10,7 @@
 #include "base/escape.h"
 #include "identity/stepname.h"
 #include "view/line.h"
-#include "view/report/spark.h"
+#include "view/report/report_text.h"
 
 /* ---- the line on energy: the step's part of the node's, with its bounds */
 

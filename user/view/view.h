@@ -4,7 +4,7 @@
  * analysis give it: the page about a node, the line about a step, the rows of "jobprof items".
  * schemas/show.def says what a page has, in which order and in which words. Names that come from
  * files are escaped; nothing wider than the page is printed but sparklines, which take the width of
- * the terminal. Other headers: view/items/items_print.h, view/report/spark.h.
+ * the terminal. Other headers: view/items/items_print.h, view/report/report_text.h.
  */
 #ifndef JP_VIEW_VIEW_H
 #define JP_VIEW_VIEW_H

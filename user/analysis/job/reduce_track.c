@@ -105,10 +105,9 @@ enum analysis_status reduce_track__next(struct reduce_track *t, struct burst_mod
 
 json_t *reduce_track__json(const struct reduce_track *t)
 {
-	const struct json_pair numbers[] = {
-		{"share_before", t->share_before}, {"share", t->share}, {"least_share", t->least}};
 	json_t *j = json_pack("{s:b, s:i}", "same", t->same, "in_a_row", (int)t->streak);
 
-	json__set_numbers(j, numbers, sizeof(numbers) / sizeof(*numbers));
+	JSON_NUMBERS(j, {"share_before", t->share_before}, {"share", t->share},
+		     {"least_share", t->least});
 	return j;
 }

@@ -19,7 +19,7 @@
 #include "model/points.h"
 #include "model/symbols.h"
 #include "view/fold/fold_store.h"
-#include "view/report/spark.h"
+#include "view/report/report_text.h"
 
 #define IDENTIFIER "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 

@@ -20,7 +20,7 @@
 #include "model/curve.h"
 #include "model/title.h"
 #include "view/plot/plot.h"
-#include "view/report/spark.h"
+#include "view/report/report_text.h"
 
 struct options {
 	struct select_words words;

@@ -177,10 +177,8 @@ json_t *cluster_counters__json(const struct cluster_view *v, unsigned cluster)
 		json_t *o = json_object();
 
 		json__set(o, "bursts", json_integer((json_int_t)c->n));
-		json__set(o, "counted", json__number(c->part));
-		json__set(o, "per_s", json__number(c->per_s));
-		json__set(o, "per_instruction", json__number(c->per_ins));
-		json__set(o, "total", json__number(scale * c->total));
+		JSON_NUMBERS(o, {"counted", c->part}, {"per_s", c->per_s},
+			     {"per_instruction", c->per_ins}, {"total", scale * c->total});
 		json__set(o, "low_confidence", json_boolean(c->is_low_confidence));
 		json__set(all, v->bursts->events[e], o);
 	}

@@ -6,7 +6,7 @@
 
 #include "base/escape.h"
 #include "view/cluster/cluster_view.h"
-#include "view/report/report_reason.h"
+#include "view/report/report_text.h"
 
 #define MOST_PLACES 32
 #define NAME_WIDTH  20

@@ -25,8 +25,7 @@ static void put_event(struct tracing *t, uint32_t frame, double from_s)
 	json__set(e, "name", json__text(n->name));
 	json__set(e, "cat", json_string(n->kind == FLAME_KERNEL ? "kernel" : "user"));
 	json__set(e, "ph", json_string("X"));
-	json__set(e, "ts", json__number(from_s * 1e6));
-	json__set(e, "dur", json__number(t->time[frame] * 1e6));
+	JSON_NUMBERS(e, {"ts", from_s * 1e6}, {"dur", t->time[frame] * 1e6});
 	json__set(e, "pid", json_integer(t->run + 1));
 	json__set(e, "tid", json_integer(1));
 	fputs(t->any ? ",\n" : "\n", t->out);

@@ -3,15 +3,6 @@
 #include "base/json.h"
 #include "view/plot/plot.h"
 
-static json_t *numbers_json(const double *v, unsigned n)
-{
-	json_t *a = json_array();
-
-	for (unsigned i = 0; i < n; i++)
-		json_array_append_new(a, json__number(v[i]));
-	return a;
-}
-
 static json_t *curve_json(const struct plot_curve *p)
 {
 	const struct curve *c = p->curve;
@@ -20,12 +11,12 @@ static json_t *curve_json(const struct plot_curve *p)
 	json__set(o, "label", json__text(p->label));
 	json__set(o, "tables", json_integer(c->tables));
 	json__set(o, "rows", json_integer((json_int_t)c->rows));
-	json__set(o, "begin_s", numbers_json(c->begin_s, c->n));
-	json__set(o, "end_s", numbers_json(c->end_s, c->n));
-	json__set(o, "middle", numbers_json(c->middle, c->n));
+	json__set(o, "begin_s", json__numbers(c->begin_s, c->n));
+	json__set(o, "end_s", json__numbers(c->end_s, c->n));
+	json__set(o, "middle", json__numbers(c->middle, c->n));
 	if (c->has_range) {
-		json__set(o, "low", numbers_json(c->low, c->n));
-		json__set(o, "high", numbers_json(c->high, c->n));
+		json__set(o, "low", json__numbers(c->low, c->n));
+		json__set(o, "high", json__numbers(c->high, c->n));
 	}
 	return o;
 }
@@ -34,10 +25,8 @@ static json_t *axis_json(const struct plot_axis *a)
 {
 	json_t *o = json_object();
 
-	json__set(o, "low", json__number(a->low));
-	json__set(o, "high", json__number(a->high));
-	json__set(o, "step", json__number(a->step));
-	json__set(o, "factor", json__number(a->factor));
+	JSON_NUMBERS(o, {"low", a->low}, {"high", a->high}, {"step", a->step},
+		     {"factor", a->factor});
 	json__set(o, "unit", json__text(a->unit));
 	return o;
 }

@@ -21,8 +21,7 @@
 #include "model/bursts.h"
 #include "model/title.h"
 #include "view/cluster/cluster_view.h"
-#include "view/report/report_reason.h"
-#include "view/report/spark.h"
+#include "view/report/report_text.h"
 
 struct cluster_code;
 

@@ -12,7 +12,7 @@
 #include "cmd/jobprof/reduce/reduce.h"
 #include "view/fold/fold_view.h"
 #include "view/reduce/reduce_print.h"
-#include "view/report/spark.h"
+#include "view/report/report_text.h"
 
 static bool has_column(const struct reduction *r, const char *name)
 {

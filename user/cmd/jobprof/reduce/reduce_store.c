@@ -119,16 +119,11 @@ static json_t *window_of(const struct reduce_result *r)
 				   "n_used", (json_int_t)reduce_clusters__used(r), "n_missing",
 				   (json_int_t)reduce_clusters__missing(r), "status",
 				   analysis_status__name(r->clustered));
-	const struct json_pair range[] = {{"run_lo", m->lo[0]},
-					  {"run_hi", m->hi[0]},
-					  {"gap_lo", m->lo[1]},
-					  {"gap_hi", m->hi[1]}};
-
 	if (m->n) {
 		json__set(window, "model", points_of(r));
 		json__set(window, "range", json_object());
-		json__set_numbers(json_object_get(window, "range"), range,
-				  sizeof(range) / sizeof(*range));
+		JSON_NUMBERS(json_object_get(window, "range"), {"run_lo", m->lo[0]},
+			     {"run_hi", m->hi[0]}, {"gap_lo", m->lo[1]}, {"gap_hi", m->hi[1]});
 	}
 	return window;
 }
@@ -154,8 +149,7 @@ int reduce_store__window(const struct reduce_result *r, const struct reduce_wind
 	snprintf(name, sizeof(name), "clusters/%" PRIu64, w->number);
 	json_object_update(window, about);
 	json_decref(about);
-	json__set(window, "source_begin", json__number(w->begin_s));
-	json__set(window, "source_end", json__number(w->end_s));
+	JSON_NUMBERS(window, {"source_begin", w->begin_s}, {"source_end", w->end_s});
 	json__set(window, "track", reduce_track__json(w->track));
 	if (w->track->same)
 		json_object_del(window, "model");
