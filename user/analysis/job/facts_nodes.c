@@ -11,25 +11,6 @@
 #define BUSY_SHARE   0.5  /* of its cores, from which on a node's clock is that of work */
 #define SLOW	     0.9  /* of the median of the nodes */
 
-static const struct {
-	enum fact fact;
-	enum quantity q;
-} totals[] = {
-	{FACT_NODE_cpu_s, Q_CPU},
-	{FACT_NODE_wait_s, Q_WAIT},
-	{FACT_NODE_avoidable_s, Q_AVOIDABLE},
-	{FACT_NODE_throttled_s, Q_THROTTLED},
-	{FACT_NODE_charged_peak_mb, Q_CHARGED},
-	{FACT_NODE_pkg_throttle_s, Q_PKG_THROTTLE},
-	{FACT_NODE_temperature_max, Q_TEMPERATURE},
-	{FACT_NODE_tcp_retrans, Q_TCP_RETRANS},
-	{FACT_NODE_port_errors, Q_PORT_ERRORS},
-	{FACT_NODE_links_down, Q_LINKS_DOWN},
-	{FACT_NODE_port_rate, Q_PORT_RATE},
-	{FACT_NODE_net_tx_mb, Q_NET_TX},
-	{FACT_NODE_oom_kills, Q_OOM_KILLS},
-};
-
 static const double *bins_of(const struct model_job *j, unsigned node, enum quantity q)
 {
 	return job_unit__bins(&j->nodes[node].unit, q, &j->grid);
@@ -158,8 +139,6 @@ static void fill_node(struct facts *f, const struct model_job *j, unsigned i)
 {
 	const struct job_node *n = &j->nodes[i];
 
-	for (size_t t = 0; t < sizeof(totals) / sizeof(*totals); t++)
-		f->values[totals[t].fact][i] = n->unit.total[totals[t].q];
 	f->values[FACT_NODE_cores][i] = n->cores;
 	f->values[FACT_NODE_wall_s][i] = n->unit.end_s - n->unit.begin_s;
 	f->values[FACT_NODE_rows][i] = n->unit.rows;

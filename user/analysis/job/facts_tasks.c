@@ -145,47 +145,11 @@ static int facts_cpus_fill(struct facts *f, const struct job_unit *tasks, unsign
 	return n ? -ENOMEM : 0;
 }
 
-static const struct {
-	enum fact fact;
-	enum quantity q;
-} totals[] = {
-	{FACT_TASK_cpu_s, Q_CPU},
-	{FACT_TASK_user_s, Q_USER},
-	{FACT_TASK_system_s, Q_SYSTEM},
-	{FACT_TASK_wait_s, Q_WAIT},
-	{FACT_TASK_disk_wait_s, Q_DISK_WAIT},
-	{FACT_TASK_thread_s, Q_THREAD_TIME},
-	{FACT_TASK_thread_run_s, Q_RUNNING},
-	{FACT_TASK_thread_wait_s, Q_CPU_WAIT},
-	{FACT_TASK_thread_held_s, Q_HELD},
-	{FACT_TASK_thread_stolen_s, Q_INTERRUPTED},
-	{FACT_TASK_blocked_disk_s, Q_BLOCKED_DISK},
-	{FACT_TASK_blocked_fault_s, Q_BLOCKED_FAULT},
-	{FACT_TASK_blocked_net_fs_s, Q_BLOCKED_NET_FS},
-	{FACT_TASK_blocked_kernel_s, Q_BLOCKED_KERNEL},
-	{FACT_TASK_blocked_futex_s, Q_BLOCKED_FUTEX},
-	{FACT_TASK_blocked_pipe_s, Q_BLOCKED_PIPE},
-	{FACT_TASK_blocked_socket_s, Q_BLOCKED_SOCKET},
-	{FACT_TASK_blocked_poll_s, Q_BLOCKED_POLL},
-	{FACT_TASK_blocked_sleep_s, Q_BLOCKED_SLEEP},
-	{FACT_TASK_blocked_child_s, Q_BLOCKED_CHILD},
-	{FACT_TASK_blocked_signal_s, Q_BLOCKED_SIGNAL},
-	{FACT_TASK_blocked_other_s, Q_BLOCKED_OTHER},
-	{FACT_TASK_read_mb, Q_READ},
-	{FACT_TASK_write_mb, Q_WRITE},
-	{FACT_TASK_io_mb, Q_IO},
-	{FACT_TASK_threads, Q_THREADS},
-	{FACT_TASK_invol_switches, Q_INVOL_SWITCHES},
-	{FACT_TASK_migrations, Q_MIGRATIONS},
-};
-
 static void fill_task(struct facts *f, const struct model_job *j, const struct job_unit *t,
 		      unsigned i)
 {
 	const struct job_step *step = &j->steps[j->main_step];
 
-	for (size_t k = 0; k < sizeof(totals) / sizeof(*totals); k++)
-		f->values[totals[k].fact][i] = t->total[totals[k].q];
 	f->values[FACT_TASK_node][i] = t->node + 1;
 	f->values[FACT_TASK_number][i] = atof(t->name);
 	f->values[FACT_TASK_wall_s][i] = t->end_s - t->begin_s;
