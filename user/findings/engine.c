@@ -13,22 +13,6 @@
 
 #include "base/str.h"
 
-/* ---- the steps that a rule may still take */
-
-static struct engine *engine_of(lua_State *L)
-{
-	return *(struct engine **)lua_getextraspace(L);
-}
-
-void engine__charge(lua_State *L, size_t n)
-{
-	struct engine *e = engine_of(L);
-
-	if (n >= e->steps)
-		luaL_error(L, "it took more than %d steps", (int)e->budget);
-	e->steps -= (unsigned)n;
-}
-
 /* ---- what rules see of the facts: job.wall_s is a number, node.cpu_s an array (task, gpu and bin
  * alike), node.name[1] a text. Arrays are made at their first use and show the facts' own memory */
 
@@ -51,7 +35,7 @@ static int no_fact(lua_State *L, enum fact_scope scope, const char *name)
 
 static int job_index(lua_State *L)
 {
-	const struct facts *f = engine_of(L)->facts;
+	const struct facts *f = engine__of(L)->facts;
 	size_t len;
 	const char *name = luaL_checklstring(L, 2, &len);
 	int fact = find_fact(SCOPE_JOB, name, len);
@@ -70,7 +54,7 @@ static int job_index(lua_State *L)
 /* Names of items: node.name[i]; nil where they have none. */
 static int name_index(lua_State *L)
 {
-	const struct facts *f = engine_of(L)->facts;
+	const struct facts *f = engine__of(L)->facts;
 	lua_Integer scope = lua_tointeger(L, lua_upvalueindex(1)), i = luaL_checkinteger(L, 2);
 
 	if (f->names[scope] && i >= 1 && (lua_Unsigned)i <= f->count[scope])
@@ -84,7 +68,7 @@ static int scope_len(lua_State *L)
 {
 	lua_Integer scope = lua_tointeger(L, lua_upvalueindex(1));
 
-	lua_pushinteger(L, (lua_Integer)engine_of(L)->facts->count[scope]);
+	lua_pushinteger(L, (lua_Integer)engine__of(L)->facts->count[scope]);
 	return 1;
 }
 
@@ -110,7 +94,7 @@ static void push_view(lua_State *L, enum fact_scope scope, lua_CFunction index, 
 
 static int scope_index(lua_State *L)
 {
-	const struct facts *f = engine_of(L)->facts;
+	const struct facts *f = engine__of(L)->facts;
 	enum fact_scope scope = (enum fact_scope)lua_tointeger(L, lua_upvalueindex(1));
 	size_t len;
 	const char *name = luaL_checklstring(L, 2, &len);
@@ -142,7 +126,7 @@ static bool is_known(const struct facts *f, int fact)
 /* missing("bin.cpu_s"): why no value of it is known; nothing where one is. */
 static int fact_missing(lua_State *L)
 {
-	const struct facts *f = engine_of(L)->facts;
+	const struct facts *f = engine__of(L)->facts;
 	const char *whole = luaL_checkstring(L, 1), *dot = strchr(whole, '.');
 	int fact = -1;
 
@@ -164,7 +148,7 @@ static int at_least(lua_State *L)
 {
 	double s = luaL_checknumber(L, 1);
 
-	lua_pushnumber(L, fmax(s * engine_of(L)->facts->scale, fmin(s, 1)));
+	lua_pushnumber(L, fmax(s * engine__of(L)->facts->scale, fmin(s, 1)));
 	return 1;
 }
 
@@ -214,7 +198,7 @@ static void count_steps(lua_State *L, lua_Debug *ar)
 /* "FILE:LINE: " of the innermost function of a rules file; false: none is running. */
 static bool push_place(lua_State *L, int level)
 {
-	struct engine *e = engine_of(L);
+	struct engine *e = engine__of(L);
 	lua_Debug ar;
 
 	for (; lua_getstack(L, level, &ar); level++) {
@@ -307,7 +291,7 @@ static int complain(lua_State *L)
 
 	if (!push_place(L, 1))
 		lua_pushliteral(L, "");
-	if (engine__complain(engine_of(L), lua_tostring(L, -1), text))
+	if (engine__complain(engine__of(L), lua_tostring(L, -1), text))
 		return luaL_error(L, "not enough memory");
 	return 0;
 }
@@ -315,7 +299,7 @@ static int complain(lua_State *L)
 /* place(f): "FILE:LINE: " of a function that rules define. */
 static int place(lua_State *L)
 {
-	struct engine *e = engine_of(L);
+	struct engine *e = engine__of(L);
 	lua_Debug ar;
 
 	luaL_checktype(L, 1, LUA_TFUNCTION);

@@ -35,6 +35,7 @@ struct engine {
 /* Runs work() in a new state, which is closed after it. Errors of Lua outside of engine__call() can
  * only be those of memory: -ENOMEM. */
 int engine__run(struct engine *e, int (*work)(struct engine *e, const void *ctx), const void *ctx);
+struct engine *engine__of(lua_State *L);
 
 /*
  * Calls a function under the function's limits, as lua_call() does. 0: results are on the stack.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which profiles are meant by words: FILE, DIR and -j JOB[.STEP],... A profile is one job's: its
- * job file, or its node-step files. Two jobs of one id, of two clusters or since ids come again,
- * are two profiles. What a file says of itself is read in limited children.
+ * From words (FILE, DIR and -j JOB[.STEP],...) to profiles. A profile is of one job: its job file,
+ * or its node-step files. Two jobs of one id, of two clusters or because Slurm gave the id again,
+ * are two profiles. The attributes of files are read in limited children.
  */
 #ifndef JP_JOBFILE_PROFILES_H
 #define JP_JOBFILE_PROFILES_H
@@ -13,7 +13,7 @@
 #include "base/string_list.h"
 #include "identity/jobspec.h"
 
-/* A file of a profile, and which of its node-steps are meant. */
+/* A file of a profile, and which of its node-steps are selected. */
 struct job_input {
 	const char *path;
 	const char *const *steps; /* in any spelling; nsteps 0: all */
@@ -32,7 +32,7 @@ struct profiles {
 	unsigned n;
 	struct job_input *files; /* all of them, profile by profile */
 	unsigned nfiles;
-	struct string_list left_out; /* "PATH: why" */
+	bool lacks_job; /* a job of -j is not there, which has been said */
 	/* what the inputs point to */
 	struct string_list paths;
 	struct profile_step *steps;
@@ -45,6 +45,9 @@ struct profile_words {
 	char *const *words; /* FILE and DIR */
 	unsigned nwords;
 	const struct string_list *nodes; /* of each input */
+	/* Without -j no file is asked what it is, for many processes have the same words: names
+	 * alone tell jobs apart. */
+	bool by_name;
 };
 
 /*
@@ -56,18 +59,21 @@ struct profile_words {
  * 7_0_n1.h5; the task of an array, a component, a SLUID, and files of other names by what they say;
  *  - nothing: the newest file in the working directory, else in the viewer's part of
  * ProfileHDF5Dir. Of a job that has a job file its node-step files beside it are left out. 0, or
- * the exit status and it has said what is wrong: nothing is there, or it is of another job.
+ * the exit status and it has said what is wrong: nothing is there, or it is of another job. Of
+ * several jobs some may be missing: the verb goes on with the others, and ends with 1.
  * profiles__free() in all cases.
  */
 int profiles__find(struct profiles *out, const struct profile_words *w);
 void profiles__free(struct profiles *p);
 
-/* Of job files the step alone is meant from then on. 0 or -ENOMEM. */
+/* Selects this step alone in the job files. 0 or -ENOMEM. */
 int profiles__choose_step(struct profiles *p, const char *step);
 
-/* Says that the words mean several files where one is wanted; to_dir: unless -o is a directory. */
+/* Logs that the words lead to several files where one is wanted; to_dir: unless -o is a directory.
+ */
 void profiles__refuse(const struct profiles *p, const struct profile_words *w, bool to_dir);
-/* Of a verb that reads one file: that file. NULL: there are several, which it has said. */
+/* The file, for a verb that reads one. NULL: there are several, or one is missing; this has been
+ * logged. */
 const struct job_input *profiles__one(const struct profiles *p, const struct profile_words *w);
 
 /* The text of -j: the caller frees *out. 0, or the exit status, and it has said what is wrong. */
@@ -81,12 +87,12 @@ int profile_dir__ask(char **out);
 
 /* ---- names */
 
-/* The job that a file is of by its name, job_7.h5 or that of a node-step file; 0: the name does not
- * say. */
+/* The job in the name of a file, as in job_7.h5 or the name of a node-step file; 0: there is none.
+ */
 uint32_t profile_name__job(const char *path);
 /* Whether the name is job_<id>.h5. */
 bool profile_name__is_job_file(const char *path);
-/* Of NULL and where nothing is: no. */
+/* False also for NULL, and where nothing is at the path. */
 bool path__is_dir(const char *path);
 
 #endif

@@ -32,7 +32,7 @@ struct model_bursts {
 	const char *path;
 	const struct selection *sel;
 	size_t n, max;
-	size_t all;			   /* in the file; more than n: these are a part of them */
+	size_t all;			   /* bursts in the file; more than n where n are a part */
 	double *run, *wall, *on_cpu, *gap; /* gap NaN: not known */
 	double *end;			   /* since the first of them began */
 	unsigned *place, *thread;	   /* < nplaces, < nthreads */
@@ -46,7 +46,7 @@ struct model_bursts {
 	unsigned nevents;	  /* at most BURST_EVENTS */
 	char *cpi_kind;		  /* of the first node that says it; NULL: none does */
 	double cpi_width;	  /* slots per cycle; NaN: not known */
-	double least[3], most[3]; /* of all, of what is above 0: run, gap (from 2 ns), wall */
+	double least[3], most[3]; /* over all values above 0: of run, gap (from 2 ns), wall */
 	bool ends_at_calls;	  /* bursts end at calls of some functions, */
 	bool calls_paused;	  /* of which some were not seen for a while */
 	char *paused; /* which regions, how long and why, of the first node that has any; or NULL */
@@ -65,6 +65,8 @@ int model_bursts__read(struct model_bursts *b, const char *path, const struct se
  * 0, or as model_bursts__read(). */
 int model_bursts__each(const struct model_bursts *b,
 		       int (*fn)(void *arg, const struct burst_row *row), void *arg);
+/* The first place on that node in that step; nplaces: there is none. */
+unsigned model_bursts__place(const struct model_bursts *b, const char *step, const char *node);
 void model_bursts__free(struct model_bursts *b);
 /* "task 3", "task 0 rank 7 on n2", in the words that tell the places apart. */
 void model_bursts__name(const struct model_bursts *b, unsigned place, char *text, size_t size);

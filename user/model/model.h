@@ -19,6 +19,7 @@
 struct reader;
 struct reader_node;
 struct reader_series;
+struct job_input;
 struct table;
 
 /* A node-step file or a job file. */
@@ -34,6 +35,18 @@ struct model_file {
  * -errno: cannot be opened. model_file__close() in all cases. */
 int model_file__open(struct model_file *f, const char *path);
 void model_file__close(struct model_file *f);
+
+#define MODEL_FILES_OPEN 16
+
+/* Files that stay open while they are read several times, here and in children that begin
+ * meanwhile; the first MODEL_FILES_OPEN of them. */
+struct model_files {
+	struct reader *v[MODEL_FILES_OPEN];
+	unsigned n;
+};
+/* One that cannot be opened is left to who reads it, who says so. */
+void model_files__open(struct model_files *f, const struct job_input *inputs, unsigned n);
+void model_files__close(struct model_files *f);
 /* What an error of reading a file means to a user. */
 const char *model_file__strerror(int err);
 
@@ -78,9 +91,9 @@ struct model_table {
 
 /* The nrows values of a column; NULL: there is no such column, or no table. */
 const double *model_table__column(const struct model_table *t, const char *name);
-/* A column's family, 0: not known. Counters have names of their own: a column that schemas/ do not
- * describe is a counter if it stands before PerfRunning, not farther than there can be counters,
- * with nothing else of schemas/ between. */
+/* A column's family, 0: not known. The names of hardware counters are configured: a column that
+ * schemas/ do not describe is a counter if only such columns are between it and PerfRunning, and no
+ * more of them than there can be counters. */
 enum family model_table__family(const struct model_table *t, unsigned column);
 /* Seconds from the step's start to the end of the last row; NaN: not known. */
 double model_table__span_s(const struct model_table *t);

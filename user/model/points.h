@@ -3,13 +3,14 @@
 #ifndef JP_MODEL_POINTS_H
 #define JP_MODEL_POINTS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/jobprof.h"
 
-struct reader;
+struct model_bursts;
 struct reader_node;
 struct selection;
 struct symbols;
@@ -105,16 +106,26 @@ int points__read_bursts(struct points *p, const struct reader_node *n, unsigned 
 int points__name(struct points *p, const struct reader_node *n, unsigned number,
 		 struct symbols *symbols);
 /*
- * When all nodes are read: between two samples of a thread that the clock would have taken more of
- * if the thread had run, a point for each of these ticks, without counts; inside of regions, or
- * where there is none between samples not far apart. 0 or -ENOMEM.
+ * Adds points for ticks of the clock that took no sample of a thread since it did not run, without
+ * counts; when all nodes are read. Such ticks are looked for between two samples of the thread
+ * inside of regions, or where there are no regions, between samples not far apart. 0 or -ENOMEM.
  */
 int points__fill_gaps(struct points *p);
-/* Reads what all nodes have of the chosen steps, names the functions, and fills the gaps. 0;
- * -ENODATA: there are no samples; -ESRCH: there is no such step; or as points__read().
- * points__free() in all cases. */
-int points__read_nodes(struct points *p, struct reader *r, const struct selection *steps,
-		       struct symbols *symbols);
+
+/* Of all nodes that a file has of the chosen steps: reads, names the functions, and fills the gaps.
+ * 0; -ENODATA: there are no samples; -ESRCH: there is no such step; or as points__read() and
+ * reader__open(). points__free() in all cases. */
+int points__read_file(struct points *p, const char *path, const struct selection *steps);
+
+#define POINTS_NO_NODE UINT_MAX
+/* The samples of the nodes that bursts were read of, with the times of bursts, and named; those of
+ * a node whose clock was set are left out. nodes[places of b] get the node's number in the points,
+ * or POINTS_NO_NODE. 0, or as points__read() and reader__open(). */
+int points__read_samples_of(struct points *p, const struct model_bursts *b, unsigned *nodes);
+/* The executions of regions there; the number of a node is its first place of bursts. 0; -ENXIO:
+ * there are none; -ESTALE: the clock was set meanwhile, by which bursts have their times; or as
+ * points__read() and reader__open(). */
+int points__read_regions_of(struct points *p, const struct model_bursts *b);
 void points__free(struct points *p);
 
 #endif

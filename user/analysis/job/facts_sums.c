@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What facts of several subjects begin with: sums over nodes, a node's limit, the tasks of a step;
+/* Values that facts of several subjects use: sums over nodes, a node's limit, the tasks of a step;
  * and why facts are not known. */
 #include <math.h>
 #include <stdio.h>
