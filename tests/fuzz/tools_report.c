@@ -7,7 +7,7 @@
 #include "analysis/job/facts_fill.h"
 #include "tests/fuzz/tools.h"
 #include "view/report/report_jobs.h"
-#include "view/report/report_series.h"
+#include "view/report/report.h"
 
 /* As a row of the table of several jobs. */
 static void print_row(const struct report *r, FILE *out)

@@ -15,9 +15,18 @@ json_t *json__number(double v)
 	return fabs(v) < 1.7e308 ? json_real(v + 0.0) : json_null();
 }
 
+json_t *json__numbers(const double *v, size_t n)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(a, json__number(v[i]));
+	return a;
+}
+
 json_t *json__text(const char *s)
 {
-	json_t *j = json_string(s);
+	json_t *j = s ? json_string(s) : json_null();
 	char *text = NULL;
 	size_t len;
 	FILE *f;
@@ -32,6 +41,11 @@ json_t *json__text(const char *s)
 	j = json_string(text);
 	free(text);
 	return j ? j : json_null();
+}
+
+json_t *json__nonempty(const char *s)
+{
+	return json__text(s && *s ? s : NULL);
 }
 
 /* The number at text, of which jansson has printed 17 digits: 1e-06, not 9.9999999999999995e-07. */

@@ -9,16 +9,23 @@
 
 /* null for NaN and infinities. */
 json_t *json__number(double v);
-/* Text that is not UTF-8 comes escaped (base/escape.h). */
+json_t *json__numbers(const double *v, size_t n);
+/* Text that is not UTF-8 comes escaped (base/escape.h); NULL is null. */
 json_t *json__text(const char *s);
+/* The same, and "" is null, too. */
+json_t *json__nonempty(const char *s);
 /* json_object_set_new() without its result: when memory is short, the object lacks the value. */
 void json__set(json_t *object, const char *key, json_t *value);
-/* json_object_set_new() of several numbers. */
+/* json__set() of several numbers: JSON_NUMBERS(o, {"wall_s", wall}, {"cpu_s", cpu}). */
 struct json_pair {
 	const char *key;
 	double v;
 };
 void json__set_numbers(json_t *object, const struct json_pair *pairs, size_t n);
+#define JSON_NUMBERS(object, ...)                                           \
+	json__set_numbers(object, (const struct json_pair[]){__VA_ARGS__},  \
+			  sizeof((const struct json_pair[]){__VA_ARGS__}) / \
+				  sizeof(struct json_pair))
 /* A number of an object; NaN: it is not known. */
 double json__number_of(const json_t *object, const char *key);
 /* A text of an object; "?": it is not known. */

@@ -53,19 +53,7 @@ void arrays__register(lua_State *L);
 /* Pushes an array that shows doubles of the facts. */
 void array__push_facts(lua_State *L, const double *v, size_t n);
 
-/* Runs the files: rules are in the prelude's table. 0, -ENOMEM or -errno, as rules__judge(). */
-int rules_file__load(struct engine *e, const struct rules_options *o);
-
 /* What was built in (rules_text.c), ended with NUL. */
 extern const char rules_text_prelude[], rules_text_builtin[];
-
-/* Findings that others explain become verdicts without one. suppressed_by[i] are the ids that
- * explain finding i, with commas between them. 0 or -ENOMEM. */
-int verdict__explain(struct verdict *v, char *const *suppressed_by);
-/* Sorts the findings, and lowers costs so that their sum is at most the core time (NaN: not known).
- */
-void verdict__settle(struct verdict *v, double core_s);
-/* The texts are copied. 0 or -ENOMEM. */
-int verdict__add_other(struct verdict *v, const char *id, bool judged, const char *reason);
 
 #endif

@@ -1,18 +1,408 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Judging: each rule is called with the facts, and its result goes to the verdict. */
 #include <errno.h>
+#include <fcntl.h>
+#include <lauxlib.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/cleanup.h"
+#include "base/io_full.h"
 #include "base/room.h"
+#include "base/str.h"
 #include "findings/engine.h"
+
+/* ---- the verdict: which findings explain others, their order, their end */
+
+/* A finding is explained by others that cost this much of it together. */
+#define EXPLAINED_SHARE 0.5
+/* What a finding counts for in the order: of a note, which may be as it should be, a part of its
+ * cost. */
+#define NOTE_COUNTS 0.5
+/* A note is worth the place of a louder finding if it would save this much of the core time. */
+#define WORTH_SHARE 0.01
+
+const char *severity__name(enum severity s)
+{
+	static const char *const names[] = {"note", "warn", "bad"};
+
+	return names[s];
+}
+
+double finding__from_s(const struct finding *f)
+{
+	return f->ntimes ? f->times[0][0] : NAN;
+}
+
+double finding__to_s(const struct finding *f)
+{
+	return f->ntimes ? f->times[f->ntimes - 1][1] : NAN;
+}
+
+static void free_finding(struct finding *f)
+{
+	free(f->id);
+	free(f->text);
+	free(f->remedy);
+	free(f->where);
+	free(f->source);
+}
+
+void verdict__free(struct verdict *v)
+{
+	for (size_t i = 0; i < v->nfindings; i++)
+		free_finding(&v->findings[i]);
+	for (size_t i = 0; i < v->nothers; i++) {
+		free(v->others[i].id);
+		free(v->others[i].reason);
+	}
+	free(v->findings);
+	free(v->others);
+	string_list__free(&v->errors);
+	*v = (struct verdict){0};
+}
+
+/* The texts are copied. 0 or -ENOMEM. */
+static int verdict_add_other(struct verdict *v, const char *id, bool judged, const char *reason)
+{
+	struct rule_verdict *r;
+
+	if (room__grow(&v->others, v->nothers, 1, sizeof(*v->others)))
+		return -ENOMEM;
+	r = &v->others[v->nothers];
+	*r = (struct rule_verdict){strdup(id), judged, strdup(reason)};
+	if (!r->id || !r->reason) {
+		free(r->id);
+		free(r->reason);
+		return -ENOMEM;
+	}
+	v->nothers++;
+	return 0;
+}
+
+/* One finding while it is decided which of them stay. */
+struct explained {
+	const char *by; /* the ids of those that explain it, with commas between them */
+	enum { OPEN, VISITED, STAYS, GOES } state;
+	size_t dearest; /* of those that explain it */
+};
+
+static bool lists(const char *list, const char *id)
+{
+	size_t n = strlen(id);
+
+	for (const char *p = list; (p = strstr(p, id)); p += n)
+		if ((p == list || p[-1] == ',') && (p[n] == ',' || !p[n]))
+			return true;
+	return false;
+}
+
+/* Findings that explain each other in a circle do not all go: one that is being visited explains
+ * nothing. */
+static void decide(const struct verdict *v, struct explained *e, size_t i)
+{
+	double cost = 0;
+	bool found = false;
+
+	if (e[i].state != OPEN)
+		return;
+	e[i].state = VISITED;
+	for (size_t k = 0; k < v->nfindings; k++) {
+		if (!lists(e[i].by, v->findings[k].id) || e[k].state == VISITED)
+			continue;
+		decide(v, e, k);
+		if (!found || v->findings[k].cost_core_s > v->findings[e[i].dearest].cost_core_s)
+			e[i].dearest = k;
+		found = true;
+		/* A cost that is not known may be any. */
+		cost += isnan(v->findings[k].cost_core_s) ? INFINITY : v->findings[k].cost_core_s;
+	}
+	e[i].state = found && !(cost < EXPLAINED_SHARE * v->findings[i].cost_core_s) ? GOES : STAYS;
+}
+
+/* Findings that others explain become verdicts without one. suppressed_by[i] are the ids that
+ * explain finding i, with commas between them. 0 or -ENOMEM. */
+static int verdict_explain(struct verdict *v, char *const *suppressed_by)
+{
+	struct explained *e = calloc(v->nfindings + 1, sizeof(*e));
+	size_t kept = 0;
+	char reason[256];
+	int err = 0;
+
+	if (!e)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->nfindings; i++)
+		e[i].by = suppressed_by[i];
+	for (size_t i = 0; i < v->nfindings; i++)
+		decide(v, e, i);
+	for (size_t i = 0; i < v->nfindings && !err; i++) {
+		if (e[i].state != GOES)
+			continue;
+		snprintf(reason, sizeof(reason), "%s explains it", v->findings[e[i].dearest].id);
+		err = verdict_add_other(v, v->findings[i].id, true, reason);
+	}
+	for (size_t i = 0; i < v->nfindings; i++) {
+		if (e[i].state == GOES)
+			free_finding(&v->findings[i]);
+		else
+			v->findings[kept++] = v->findings[i];
+	}
+	v->nfindings = kept;
+	free(e);
+	return err;
+}
+
+unsigned verdict__judged(const struct verdict *v)
+{
+	unsigned judged = v->nrules;
+
+	for (size_t i = 0; i < v->nothers; i++)
+		judged -= !v->others[i].judged;
+	return judged;
+}
+
+/* What ends the job, or will: its cost is not in core-seconds. */
+static bool is_fatal(const struct finding *f)
+{
+	return f->severity == SEVERITY_BAD && isnan(f->cost_core_s);
+}
+
+/* A note that would save next to nothing. */
+static bool is_idle_talk(const struct finding *f, double core_s)
+{
+	return f->severity == SEVERITY_NOTE && !(f->cost_core_s >= WORTH_SHARE * core_s);
+}
+
+static double weight(const struct finding *f)
+{
+	return fmax(0, f->cost_core_s) * (f->severity == SEVERITY_NOTE ? NOTE_COUNTS : 1);
+}
+
+/* True: a comes after b. */
+static bool is_after(const struct finding *a, const struct finding *b, double core_s)
+{
+	double cost_a = weight(a), cost_b = weight(b);
+
+	if (is_fatal(a) != is_fatal(b))
+		return is_fatal(b);
+	if (is_idle_talk(a, core_s) != is_idle_talk(b, core_s))
+		return is_idle_talk(a, core_s);
+	if (cost_a != cost_b)
+		return cost_a < cost_b;
+	return a->severity < b->severity;
+}
+
+/* There are few, and equal ones keep the order of the rules. */
+static void sort(struct verdict *v, double core_s)
+{
+	for (size_t i = 1; i < v->nfindings; i++) {
+		struct finding f = v->findings[i];
+		size_t k = i;
+
+		for (; k && is_after(&v->findings[k - 1], &f, core_s); k--)
+			v->findings[k] = v->findings[k - 1];
+		v->findings[k] = f;
+	}
+}
+
+/* What the dearer ones cost is not lost twice. */
+static void verdict_settle(struct verdict *v, double core_s)
+{
+	double left = isnan(core_s) ? INFINITY : core_s;
+
+	sort(v, core_s);
+	for (size_t i = 0; i < v->nfindings; i++) {
+		struct finding *f = &v->findings[i];
+
+		if (!(f->cost_core_s > 0))
+			continue;
+		if (f->cost_core_s > left) {
+			f->saving *= left / f->cost_core_s;
+			f->cost_core_s = left;
+		}
+		left -= f->cost_core_s;
+	}
+	sort(v, core_s);
+}
+
+/* ---- files of rules: who may have written them, and how they are run */
+
+#define SITE_RULES JOBPROF_SYSCONFDIR "/jobprof/rules.lua"
+
+const char *rules_file__reason(int err)
+{
+	switch (err) {
+	case -ENOTSUP:
+		return "it is not a regular file of at most 1 MiB";
+	case -EPERM:
+		return "it belongs to another user (chown root)";
+	case -EACCES:
+		return "others than its owner may write it (chmod go-w), or it cannot be read";
+	default:
+		return strerror(-err);
+	}
+}
+
+/* Rules can do no harm but to what a reader believes: they come from root or from the reader. */
+static int check_owner(const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode) || st->st_size > (off_t)RULE_FILE_MAX)
+		return -ENOTSUP;
+	if (st->st_uid != 0 && st->st_uid != geteuid())
+		return -EPERM;
+	if ((st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && st->st_uid != 0))
+		return -EACCES;
+	return 0;
+}
+
+/* The text of a file, ended with NUL; NULL and -errno. *text is to be freed. */
+static int read_rules(const char *path, char **text, size_t *len)
+{
+	/* Non-blocking: a FIFO in the file's place must not hang us. */
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	ssize_t n;
+	int err;
+
+	*text = NULL;
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	err = check_owner(&st);
+	if (err)
+		return err;
+	*text = malloc((size_t)st.st_size + 1);
+	if (!*text)
+		return -ENOMEM;
+	n = read_full(fd, *text, (size_t)st.st_size);
+	if (n < 0)
+		return (int)n;
+	(*text)[n] = '\0';
+	*len = (size_t)n;
+	return 0;
+}
+
+/* Pushes the function of that name in the prelude's table. */
+static void push_prelude(lua_State *L, const char *name)
+{
+	lua_getfield(L, LUA_REGISTRYINDEX, "prelude");
+	lua_getfield(L, -1, name);
+	lua_remove(L, -2);
+}
+
+/* The text on the stack's top is why a file has ended: it becomes an error, with the name of the
+ * file in place of Lua's for it. */
+static int complain(struct engine *e, const char *chunk, const char *path)
+{
+	const char *text = lua_tostring(e->L, -1);
+	char place[PATH_MAX + 8];
+	size_t n = strlen(chunk);
+	int err;
+
+	if (!text)
+		text = "only a rule can end with only_if() or need()";
+	if (str__starts(text, chunk) && text[n] == ':') {
+		err = engine__complain(e, path, text + n);
+	} else {
+		snprintf(place, sizeof(place), "%s: ", path);
+		err = engine__complain(e, str__starts(text, path) ? "" : place, text);
+	}
+	lua_pop(e->L, 1);
+	return err;
+}
+
+static int run_chunk(struct engine *e, const char *text, size_t len, const char *chunk,
+		     const char *path)
+{
+	char name[16] = "=";
+
+	strncat(name, chunk, sizeof(name) - 2);
+	if (luaL_loadbufferx(e->L, text, len, name, "t"))
+		return complain(e, chunk, path);
+	push_prelude(e->L, "environment");
+	if (engine__call(e, 0, 1))
+		return -ENOMEM;
+	lua_setupvalue(e->L, -2, 1);
+	return engine__call(e, 0, 0) ? complain(e, chunk, path) : 0;
+}
+
+static int load_builtin(struct engine *e, const char *path)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+	int err;
+
+	if (!path)
+		return run_chunk(e, rules_text_builtin, strlen(rules_text_builtin), "builtin",
+				 e->builtin);
+	e->builtin = path;
+	err = read_rules(path, &text, &len);
+	return err ? err : run_chunk(e, text, len, "builtin", path);
+}
+
+void rules_text__read(struct rules_text *t, const char *site)
+{
+	*t = (struct rules_text){0};
+	if (!site || *site)
+		t->err = read_rules(site ? site : SITE_RULES, &t->text, &t->len);
+}
+
+void rules_text__free(struct rules_text *t)
+{
+	free(t->text);
+	*t = (struct rules_text){0};
+}
+
+static int run_site(struct engine *e, const struct rules_text *t, const char *path)
+{
+	bool is_default = !path;
+	char line[256];
+
+	e->site = is_default ? SITE_RULES : path;
+	if (t->err == -ENOENT && is_default)
+		return 0;
+	if (t->err && t->err != -ENOMEM && is_default) {
+		snprintf(line, sizeof(line), ": it is not used: %s", rules_file__reason(t->err));
+		return engine__complain(e, e->site, line);
+	}
+	if (t->err || !t->text)
+		return t->err;
+	return run_chunk(e, t->text, t->len, "site", e->site);
+}
+
+static int load_site(struct engine *e, const struct rules_options *o)
+{
+	const char *path = o ? o->site : NULL;
+	struct rules_text own;
+	int err;
+
+	if (path && !*path)
+		return 0;
+	if (o && o->text)
+		return run_site(e, o->text, path);
+	rules_text__read(&own, path);
+	err = run_site(e, &own, path);
+	rules_text__free(&own);
+	return err;
+}
+
+/* Runs the files: rules are in the prelude's table. 0, -ENOMEM or -errno, as rules__judge(). */
+static int rules_file_load(struct engine *e, const struct rules_options *o)
+{
+	int err = load_builtin(e, o ? o->builtin : NULL);
+
+	return err ? err : load_site(e, o);
+}
 
 struct rule {
 	const char *id, *place; /* of strings that the prelude keeps */
 	const char *suppressed_by;
 };
+
+/* ---- each rule is called with the facts; what it gives goes to the verdict */
 
 static char *field_text(lua_State *L, const char *name)
 {
@@ -99,7 +489,7 @@ static int add_broken(struct engine *e, const struct rule *r, const char *place,
 	else
 		snprintf(line, sizeof(line), "%s", why);
 	err = engine__complain(e, "", line);
-	return err ? err : verdict__add_other(e->out, r->id, false, line);
+	return err ? err : verdict_add_other(e->out, r->id, false, line);
 }
 
 /* "FILE:LINE: " at the begin of text, which is moved behind it; "" where there is none. */
@@ -139,7 +529,7 @@ static int add_end(struct engine *e, const struct rule *r)
 		reason = lua_tostring(e->L, -1);
 		reason = reason ? reason : "";
 		err = broken ? add_broken(e, r, "", reason)
-			     : verdict__add_other(e->out, r->id, judged, reason);
+			     : verdict_add_other(e->out, r->id, judged, reason);
 		lua_pop(e->L, 1);
 		return err;
 	}
@@ -177,14 +567,14 @@ static int judge_one(struct engine *e, int n, char ***suppressed_by)
 static int judge_all(struct engine *e, const void *ctx)
 {
 	char **suppressed_by = NULL;
-	int err = rules_file__load(e, ctx);
+	int err = rules_file_load(e, ctx);
 	size_t found;
 
 	for (int n = 1; !err; n++)
 		err = judge_one(e, n, &suppressed_by);
 	found = e->out->nfindings;
 	if (err > 0)
-		err = verdict__explain(e->out, suppressed_by);
+		err = verdict_explain(e->out, suppressed_by);
 	for (size_t i = 0; suppressed_by && i < found; i++)
 		free(suppressed_by[i]);
 	free(suppressed_by);
@@ -199,6 +589,6 @@ int rules__judge(struct verdict *out, const struct facts *f, const struct rules_
 	*out = (struct verdict){0};
 	err = engine__run(&e, judge_all, o);
 	if (!err)
-		verdict__settle(out, facts__job(f, FACT_JOB_core_s));
+		verdict_settle(out, facts__job(f, FACT_JOB_core_s));
 	return err;
 }

@@ -11,10 +11,6 @@
 /* Flags of schemas/show.def. */
 enum { SOME = 1, WITH = 2, ELSE = 4, RATE = 8 };
 
-/* The last of these lines: the columns that have no line of their own. */
-void page__print_other_columns(const struct page *p, const struct model_task *t);
-/* The tables of the other series. */
-void page__print_other_series(const struct page *p);
 /* Notes that qualify the numbers: modes, losses, unknown columns, the cost of the collector. */
 void page__print_notes(const struct page *p);
 /* The value of an attribute. */

@@ -99,8 +99,8 @@ static json_t *task_json(const struct model_node *n, const struct model_task *t)
 	json_object_set_new(obj, "task", json__text(t->rows.name));
 	json_object_set_new(obj, "rows", json_integer(t->rows.nrows));
 	json_object_set_new(obj, "wall_s", json__number(task_measure__wall_s(t)));
-	json_object_set_new(obj, "cpu_s", json__number(column_stats__sum(&t->rows, "CPUTime")));
-	json_object_set_new(obj, "cpu_efficiency", json__number(percent / 100));
+	JSON_NUMBERS(obj, {"cpu_s", column_stats__sum(&t->rows, "CPUTime")},
+		     {"cpu_efficiency", percent / 100});
 	json_object_set_new(
 		obj, "peak_mb",
 		json__number(task_measure__value(n, t, MEASURE_HIGHEST, "PeakMB", "RSS")));
@@ -157,9 +157,8 @@ json_t *page__json(const struct model_node *n)
 	json_object_set_new(obj, "job", json__text(n->job));
 	json_object_set_new(obj, "step", json__text(stepname__human(n->step)));
 	json_object_set_new(obj, "node", json__text(n->name));
-	json_object_set_new(obj, "wall_s", json__number(n->wall_s));
-	json_object_set_new(obj, "allocated_cpus", json__number(n->node_cpus));
-	json_object_set_new(obj, "memory_limit_mb", json__number(n->limit_mb));
+	JSON_NUMBERS(obj, {"wall_s", n->wall_s}, {"allocated_cpus", n->node_cpus},
+		     {"memory_limit_mb", n->limit_mb});
 	json_object_set_new(obj, "probe_s", json__number(collector_cost__of(n).probe_s));
 	json_object_set_new(obj, "attributes", attributes_json(n));
 	json_object_set_new(obj, "tasks", tasks);

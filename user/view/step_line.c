@@ -51,12 +51,8 @@ json_t *step_line__json(const struct model_step *s)
 	json_object_set_new(obj, "step", json__text(stepname__human(s->name)));
 	json_object_set_new(obj, "nodes", json_integer(s->nodes));
 	json_object_set_new(obj, "damaged_nodes", json_integer(s->damaged));
-	json_object_set_new(obj, "tasks", json__number(s->tasks));
-	json_object_set_new(obj, "wall_s", json__number(s->wall_s));
-	json_object_set_new(obj, "cpu_s", json__number(s->cpu_s));
-	json_object_set_new(obj, "cpu_efficiency", json__number(step_efficiency__of(s)));
-	json_object_set_new(obj, "max_rss_mb", json__number(s->max_rss_mb));
-	json_object_set_new(obj, "read_mb", json__number(s->read_mb));
-	json_object_set_new(obj, "write_mb", json__number(s->write_mb));
+	JSON_NUMBERS(obj, {"tasks", s->tasks}, {"wall_s", s->wall_s}, {"cpu_s", s->cpu_s});
+	JSON_NUMBERS(obj, {"cpu_efficiency", step_efficiency__of(s)}, {"max_rss_mb", s->max_rss_mb},
+		     {"read_mb", s->read_mb}, {"write_mb", s->write_mb});
 	return obj;
 }

@@ -5,7 +5,7 @@
  * schemas/show.def says what a page has, in which order and in which words. Names that come from
  * files are escaped; nothing wider than the page is printed but sparklines, which take the width of
  * the terminal. Other headers: view/svg.h (axes, and pictures for print), view/items/items_print.h,
- * view/report/spark.h.
+ * view/report/report_text.h.
  */
 #ifndef JP_VIEW_VIEW_H
 #define JP_VIEW_VIEW_H

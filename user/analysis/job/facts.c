@@ -8,9 +8,10 @@
 #include <string.h>
 
 const struct fact_info fact_infos[N_FACTS] = {
-#define FACT(scope, name, unit, doc) [FACT_##scope##_##name] = {SCOPE_##scope, #name, unit, doc},
+#define FACT(scope, name, unit, doc) TOTAL(scope, name, N_QUANTITIES, unit, doc)
+#define TOTAL(scope, name, of, unit, doc) \
+	[FACT_##scope##_##name] = {SCOPE_##scope, #name, unit, doc, of},
 #include "schemas/facts.def"
-#undef FACT
 };
 
 int facts__alloc(struct facts *f, const size_t count[N_SCOPES])

@@ -10,19 +10,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/binned.h"
+
 enum fact_scope { SCOPE_JOB, SCOPE_NODE, SCOPE_TASK, SCOPE_GPU, SCOPE_BIN, N_SCOPES };
 
 /* FACT_JOB_wall_s ... in the order of schemas/facts.def. */
 enum fact {
 #define FACT(scope, name, unit, doc) FACT_##scope##_##name,
 #include "schemas/facts.def"
-#undef FACT
 	N_FACTS
 };
 
 struct fact_info {
 	enum fact_scope scope;
 	const char *name, *unit, *doc;
+	enum quantity of; /* whose total the fact is; N_QUANTITIES: the fact is computed */
 };
 extern const struct fact_info fact_infos[N_FACTS];
 

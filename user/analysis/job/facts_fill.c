@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,115 @@
 #include "analysis/counters/counter_metrics.h"
 #include "analysis/job/pop.h"
 #include "base/known.h"
+
+/* ---- facts that Slurm, or the programs' own end, said: attributes of the parts */
+
+static double number(const struct model_job *j, const char *name)
+{
+	const struct model_attr *a = model_job__attr(j, name);
+
+	return a ? a->number : NAN;
+}
+
+static const char *text(const struct model_job *j, const char *name)
+{
+	const struct model_attr *a = model_job__attr(j, name);
+
+	return a ? a->text : NULL;
+}
+
+static double part_number(const struct job_part *p, const char *name)
+{
+	for (unsigned i = 0; i < p->nattrs; i++)
+		if (!strcmp(p->attrs[i].name, name))
+			return p->attrs[i].number;
+	return NAN;
+}
+
+static double max_of_parts(const struct model_job *j, const char *name)
+{
+	double max = NAN;
+
+	for (unsigned i = 0; i < j->nparts; i++)
+		max = fmax(max, part_number(&j->parts[i], name));
+	return max;
+}
+
+static double min_of_parts(const struct model_job *j, const char *name)
+{
+	double min = NAN;
+
+	for (unsigned i = 0; i < j->nparts; i++)
+		min = fmin(min, part_number(&j->parts[i], name));
+	return min;
+}
+
+/* The GPUs of all nodes: of each node the most that one of its parts says. */
+static double gpus_of(const struct model_job *j)
+{
+	double sum = NAN;
+
+	for (unsigned n = 0; n < j->nnodes; n++) {
+		double most = NAN;
+
+		for (unsigned i = 0; i < j->nparts; i++)
+			if (!j->parts[i].trouble && j->parts[i].node == n)
+				most = fmax(most, part_number(&j->parts[i], "Allocated GPUs"));
+		if (!isnan(most))
+			sum = isnan(sum) ? most : sum + most;
+	}
+	if (!isnan(sum) || j->ngpus)
+		return isnan(sum) ? j->ngpus : sum;
+	/* Slurm names the GPUs of a job that has some. */
+	return model_job__attr(j, "Node Sharing") ? 0 : NAN;
+}
+
+/* 1: no other job may be on the nodes; 0: others may. */
+static double is_exclusive(const struct model_job *j)
+{
+	const char *sharing = text(j, "Node Sharing");
+
+	return sharing ? !strcmp(sharing, "exclusive") : NAN;
+}
+
+static double is_completed(const struct model_job *j)
+{
+	const char *state = text(j, "Job State"), *end = text(j, "End Reason");
+	double status = max_of_parts(j, "Exit Status");
+
+	if (state)
+		return !strcmp(state, "COMPLETED");
+	if (end && strcmp(end, "exited"))
+		return 0;
+	return isnan(status) ? NAN : status == 0;
+}
+
+static void facts_slurm_fill(struct facts *f, const struct model_job *j)
+{
+	const char *state = text(j, "Job State"), *reason = text(j, "End Reason");
+	double start = number(j, "Job Start EpochTime");
+	double *const *v = f->values;
+	const char *step = j->nsteps ? j->steps[j->main_step].name : "";
+
+	f->state = state ? strdup(state) : NULL;
+	*v[FACT_JOB_limit_s] = number(j, "Time Limit");
+	*v[FACT_JOB_is_completed] = is_completed(j);
+	*v[FACT_JOB_is_running] = state ? !strcmp(state, "RUNNING") : reason ? 0 : NAN;
+	*v[FACT_JOB_is_exclusive] = is_exclusive(j);
+	*v[FACT_JOB_is_interactive] = !strcmp(step, "interactive") || !strcmp(step, "-6");
+	*v[FACT_JOB_is_slurm] = j->is_slurms || !isnan(start) || text(j, "Partition");
+	*v[FACT_JOB_array_tasks] = number(j, "Array Task Count");
+	*v[FACT_JOB_nodes_allocated] = max_of_parts(j, "Nodes in Step");
+	*v[FACT_JOB_left_cgroup_s] = min_of_parts(j, "Left Cgroup After");
+	*v[FACT_JOB_gpus] = gpus_of(j);
+	*v[FACT_JOB_job_elapsed_s] =
+		start > 0 ? j->grid.t0_ns / 1e9 + j->grid.end_s - start : j->grid.end_s;
+	/* What was asked for per CPU may be the site's default. */
+	*v[FACT_JOB_is_request_default] = isnan(number(j, "Requested Memory per Node")) ? NAN : 0;
+	*v[FACT_JOB_request_mb] = NAN;
+	for (unsigned i = 0; i < j->nnodes; i++)
+		*v[FACT_JOB_request_mb] = fmin(*v[FACT_JOB_request_mb], j->nodes[i].request_mb);
+}
 
 /* ---- facts of hardware counters: the cycles per instruction, and what they were used for */
 
@@ -111,122 +221,36 @@ static int facts_pop_fill(struct facts *f, const struct model_job *j)
 	return pop.why ? miss(f, pop.why) : 0;
 }
 
-/* Facts that are sums of a quantity's totals over nodes, and the same in each bin. */
-static const struct {
-	enum fact fact;
-	enum quantity q;
-} sums[] = {
-	{FACT_JOB_cpu_s, Q_CPU},
-	{FACT_JOB_user_s, Q_USER},
-	{FACT_JOB_system_s, Q_SYSTEM},
-	{FACT_JOB_wait_s, Q_WAIT},
-	{FACT_JOB_disk_wait_s, Q_DISK_WAIT},
-	{FACT_JOB_avoidable_s, Q_AVOIDABLE},
-	{FACT_JOB_stolen_s, Q_NODE_STOLEN},
-	{FACT_JOB_throttled_s, Q_THROTTLED},
-	{FACT_JOB_probe_s, Q_PROBE},
-	{FACT_JOB_thread_s, Q_THREAD_TIME},
-	{FACT_JOB_thread_run_s, Q_RUNNING},
-	{FACT_JOB_thread_wait_s, Q_CPU_WAIT},
-	{FACT_JOB_thread_held_s, Q_HELD},
-	{FACT_JOB_thread_stolen_s, Q_INTERRUPTED},
-	{FACT_JOB_blocked_disk_s, Q_BLOCKED_DISK},
-	{FACT_JOB_blocked_fault_s, Q_BLOCKED_FAULT},
-	{FACT_JOB_blocked_net_fs_s, Q_BLOCKED_NET_FS},
-	{FACT_JOB_blocked_kernel_s, Q_BLOCKED_KERNEL},
-	{FACT_JOB_blocked_futex_s, Q_BLOCKED_FUTEX},
-	{FACT_JOB_blocked_pipe_s, Q_BLOCKED_PIPE},
-	{FACT_JOB_blocked_socket_s, Q_BLOCKED_SOCKET},
-	{FACT_JOB_blocked_poll_s, Q_BLOCKED_POLL},
-	{FACT_JOB_blocked_sleep_s, Q_BLOCKED_SLEEP},
-	{FACT_JOB_blocked_child_s, Q_BLOCKED_CHILD},
-	{FACT_JOB_blocked_signal_s, Q_BLOCKED_SIGNAL},
-	{FACT_JOB_blocked_other_s, Q_BLOCKED_OTHER},
-	{FACT_JOB_waited_own_task_s, Q_BY_OWN_TASK},
-	{FACT_JOB_waited_own_step_s, Q_BY_OWN_STEP},
-	{FACT_JOB_waited_own_job_s, Q_BY_OWN_JOB},
-	{FACT_JOB_waited_other_jobs_s, Q_BY_OTHER_JOBS},
-	{FACT_JOB_waited_system_s, Q_BY_SYSTEM},
-	{FACT_JOB_waited_idle_s, Q_BY_IDLE},
-	{FACT_JOB_waited_quota_s, Q_BY_QUOTA},
-	{FACT_JOB_waited_unknown_s, Q_BY_UNKNOWN},
-	{FACT_JOB_samples, Q_SAMPLES},
-	{FACT_JOB_sampled_for_mpi, Q_SAMPLED_FOR_MPI},
-	{FACT_JOB_sampled_own, Q_SAMPLED_OWN},
-	{FACT_JOB_sampled_mpi, Q_SAMPLED_MPI},
-	{FACT_JOB_sampled_gpu, Q_SAMPLED_LIBGPU},
-	{FACT_JOB_sampled_blas, Q_SAMPLED_BLAS},
-	{FACT_JOB_sampled_openmp, Q_SAMPLED_OPENMP},
-	{FACT_JOB_sampled_interpreter, Q_SAMPLED_INTERPRETER},
-	{FACT_JOB_sampled_libc, Q_SAMPLED_LIBC},
-	{FACT_JOB_sampled_library, Q_SAMPLED_LIBRARY},
-	{FACT_JOB_sampled_generated, Q_SAMPLED_MADE},
-	{FACT_JOB_sampled_kernel, Q_SAMPLED_KERNEL},
-	{FACT_JOB_sampled_unknown, Q_SAMPLED_UNKNOWN},
-	{FACT_JOB_oom_kills, Q_OOM_KILLS},
-	{FACT_JOB_vol_switches, Q_VOL_SWITCHES},
-	{FACT_JOB_invol_switches, Q_INVOL_SWITCHES},
-	{FACT_JOB_queued, Q_QUEUED},
-	{FACT_JOB_migrations, Q_MIGRATIONS},
-	{FACT_JOB_forks, Q_FORKS},
-	{FACT_JOB_minor_faults, Q_MINOR_FAULTS},
-	{FACT_JOB_major_faults, Q_MAJOR_FAULTS},
-	{FACT_JOB_read_mb, Q_READ},
-	{FACT_JOB_write_mb, Q_WRITE},
-	{FACT_JOB_read_calls, Q_READ_CALLS},
-	{FACT_JOB_write_calls, Q_WRITE_CALLS},
-	{FACT_JOB_disk_read_mb, Q_DISK_READ},
-	{FACT_JOB_disk_write_mb, Q_DISK_WRITE},
-	{FACT_JOB_blk_ops, Q_BLK_OPS},
-	{FACT_JOB_blk_time_s, Q_BLK_TIME},
-	{FACT_JOB_mount_requests, Q_MOUNT_REQUESTS},
-	{FACT_JOB_mount_meta_requests, Q_MOUNT_META},
-	{FACT_JOB_mount_request_s, Q_MOUNT_TIME},
-	{FACT_JOB_net_tx_mb, Q_NET_TX},
-	{FACT_JOB_net_rx_mb, Q_NET_RX},
-	{FACT_JOB_net_ops, Q_NET_OPS},
-	{FACT_JOB_tcp_retrans, Q_TCP_RETRANS},
-	{FACT_JOB_port_tx_mb, Q_PORT_TX},
-	{FACT_JOB_cycles, Q_CYCLES},
-	{FACT_JOB_instructions, Q_INSTRUCTIONS},
-	{FACT_JOB_node_loads, Q_NODE_LOADS},
-	{FACT_JOB_remote_loads, Q_NODE_LOAD_MISSES}, /* by loads: fill_job() */
-	{FACT_JOB_energy_j, Q_STEP_ENERGY},
-	{FACT_JOB_energy_low_j, Q_ENERGY_LOW},
-	{FACT_JOB_energy_high_j, Q_ENERGY_HIGH},
-	{FACT_JOB_energy_static_j, Q_ENERGY_STATIC},
-	{FACT_BIN_cpu_s, Q_CPU},
-	{FACT_BIN_wait_s, Q_WAIT},
-	{FACT_BIN_avoidable_s, Q_AVOIDABLE},
-	{FACT_BIN_disk_wait_s, Q_DISK_WAIT},
-	{FACT_BIN_held_s, Q_HELD},
-	{FACT_BIN_throttled_s, Q_THROTTLED},
-	{FACT_BIN_own_mb, Q_OWN},
-	{FACT_BIN_oom_kills, Q_OOM_KILLS},
-	{FACT_BIN_swap_mb, Q_SWAP},
-	{FACT_BIN_major_faults, Q_MAJOR_FAULTS},
-	{FACT_BIN_minor_faults, Q_MINOR_FAULTS},
-	{FACT_BIN_refaults, Q_REFAULTS},
-	{FACT_BIN_read_mb, Q_READ},
-	{FACT_BIN_write_mb, Q_WRITE},
-	{FACT_BIN_blk_mb, Q_BLK_MB},
-	{FACT_BIN_tcp_retrans, Q_TCP_RETRANS},
-	{FACT_BIN_forks, Q_FORKS},
-	{FACT_BIN_migrations, Q_MIGRATIONS},
-	{FACT_BIN_vol_switches, Q_VOL_SWITCHES},
-	{FACT_BIN_invol_switches, Q_INVOL_SWITCHES},
-	{FACT_BIN_energy_j, Q_STEP_ENERGY},
-};
+/* Of nodes and tasks: each unit has its own. */
+static void put_totals(struct facts *f, const struct model_job *j, enum fact fact, enum quantity q)
+{
+	unsigned n;
+	const struct job_unit *tasks = facts__main_tasks(j, &n);
 
-static int add_sum(struct facts *f, const struct model_job *j, enum fact fact, enum quantity q)
+	if (fact_infos[fact].scope == SCOPE_TASK)
+		for (unsigned i = 0; i < n; i++)
+			f->values[fact][i] = tasks[i].total[q];
+	else
+		for (unsigned i = 0; i < j->nnodes; i++)
+			f->values[fact][i] = j->nodes[i].unit.total[q];
+}
+
+static int add_total(struct facts *f, const struct model_job *j, enum fact fact, enum quantity q)
 {
 	char reason[160];
 
-	if (fact_infos[fact].scope == SCOPE_JOB)
+	switch (fact_infos[fact].scope) {
+	case SCOPE_JOB:
 		f->values[fact][0] = facts__sum(j, q);
-	else
+		break;
+	case SCOPE_BIN:
 		for (unsigned k = 0; k < j->grid.n; k++)
 			f->values[fact][k] = facts__bin_sum(j, q, k);
+		break;
+	default:
+		put_totals(f, j, fact, q);
+		return 0;
+	}
 	if (!isnan(facts__sum(j, q)))
 		return 0;
 	model_job__why_unknown(j, q, reason, sizeof(reason));
@@ -482,8 +506,6 @@ static void fill_job(struct facts *f, const struct model_job *j)
 	*v[FACT_JOB_opens] = opens;
 	*v[FACT_JOB_remote_loads] /= *v[FACT_JOB_node_loads];
 	fill_commands(f, j);
-	*v[FACT_JOB_ports_up] = facts__sum(j, Q_PORT_UP);
-	*v[FACT_JOB_ipoib_mb] = facts__sum(j, Q_IPOIB_TX);
 	*v[FACT_JOB_swap_peak_mb] = NAN;
 	for (unsigned k = 0; k < j->grid.n; k++)
 		*v[FACT_JOB_swap_peak_mb] =
@@ -542,11 +564,12 @@ int facts__of(struct facts *f, const struct model_job *j)
 		return err;
 	f->start_ns = j->grid.t0_ns;
 	f->scale = scale_of(j);
-	for (size_t i = 0; !err && i < sizeof(sums) / sizeof(*sums); i++)
-		err = add_sum(f, j, sums[i].fact, sums[i].q);
+	for (int i = 0; !err && i < N_FACTS; i++)
+		if (fact_infos[i].of != N_QUANTITIES)
+			err = add_total(f, j, i, fact_infos[i].of);
 	if (err)
 		return err;
-	facts_slurm__fill(f, j);
+	facts_slurm_fill(f, j);
 	add_bins(f, j);
 	fill_job(f, j);
 	facts_counters_fill(f, j);

@@ -20,7 +20,6 @@ int facts_gpus__fill(struct facts *f, const struct model_job *j);
 int facts_periods__fill(struct facts *f, const struct model_job *j);
 /* After all others: why facts are not known. */
 int facts_missing__fill(struct facts *f, const struct model_job *j);
-void facts_slurm__fill(struct facts *f, const struct model_job *j);
 
 /* Sum and maximum over nodes of a quantity's totals, and in a bin; NaN: of none is it known. */
 double facts__sum(const struct model_job *j, enum quantity q);

@@ -62,8 +62,4 @@ int pika_job__of(struct pika_job *out, const struct model_job *j, const struct f
 		 const struct pika_options *o);
 void pika_job__free(struct pika_job *p);
 
-/* Compares cpu[bins], the load, with the vectors of each mount. 0 or -ENOMEM. Part of
- * pika_job__of(). */
-int pika_mounts__judge(struct pika_job *out, const struct model_job *j, const double *cpu);
-
 #endif

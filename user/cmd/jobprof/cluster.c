@@ -21,8 +21,7 @@
 #include "model/bursts.h"
 #include "model/model.h"
 #include "view/cluster/cluster_view.h"
-#include "view/report/report_reason.h"
-#include "view/report/spark.h"
+#include "view/report/report_text.h"
 
 /* ---- options of both */
 

@@ -18,7 +18,6 @@
 #include "jobfile/profiles.h"
 #include "pool/pool.h"
 #include "view/compare/compare.h"
-#include "view/compare/compare_besides.h"
 
 /* ---- finds the files of the runs that are compared */
 

@@ -18,9 +18,8 @@
 #include "cmd/jobprof/verbs.h"
 #include "model/model.h"
 #include "model/points.h"
-#include "model/model.h"
 #include "view/fold/fold_view.h"
-#include "view/report/spark.h"
+#include "view/report/report_text.h"
 
 #define IDENTIFIER "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 

@@ -19,7 +19,7 @@
 #include "model/curve.h"
 #include "model/model.h"
 #include "view/plot/plot.h"
-#include "view/report/spark.h"
+#include "view/report/report_text.h"
 
 struct options {
 	struct select_words words;

@@ -20,9 +20,7 @@
 #include "jobfile/store.h"
 #include "pool/pool.h"
 #include "view/report/report.h"
-#include "view/report/report_besides.h"
 #include "view/report/report_jobs.h"
-#include "view/report/report_series.h"
 
 /* ---- jobprof report on files of several jobs: each job is judged, and is a line of a table */
 

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "pool/pool.h"
 #include "view/report/report.h"
-#include "view/report/spark.h"
+#include "view/report/report_text.h"
 
 /* Reads the peaks of each node; what a wrong file says is not known, and that has been said. */
 static struct peaks *read_peaks(const struct model_job *j)

@@ -172,11 +172,6 @@ static int print_text(FILE *out, const struct source *s, unsigned n, bool all, b
 	return 0;
 }
 
-static json_t *text_or_null(const char *text)
-{
-	return *text ? json__text(text) : json_null();
-}
-
 static json_t *json_channel(const struct source *s, unsigned i)
 {
 	static const char *const quantities[] = {[QUANTITY_ENERGY] = "energy",
@@ -202,8 +197,8 @@ static json_t *json_channel(const struct source *s, unsigned i)
 			 json__number(ch->period_ns ? (double)ch->period_ns / NSEC_PER_SEC : NAN),
 			 "lag_s",
 			 json__number(ch->lag_ns ? (double)ch->lag_ns / NSEC_PER_SEC : NAN),
-			 "table", text_or_null(ch->series), "column", text_or_null(ch->column),
-			 "about", text_or_null(ch->about));
+			 "table", json__nonempty(ch->series), "column", json__nonempty(ch->column),
+			 "about", json__nonempty(ch->about));
 }
 
 static json_t *json_source(const struct source *s)

@@ -13,7 +13,7 @@
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "pool/pool.h"
-#include "view/report/spark.h"
+#include "view/report/report_text.h"
 #include "view/view.h"
 
 #define PAGES_MAX 16 /* --help says so too */

@@ -63,11 +63,6 @@ static json_t *metrics_json(const struct cluster_view *v, unsigned cluster)
 static json_t *cluster_json(const struct cluster_view *v, unsigned k)
 {
 	const struct burst_cluster *c = &v->clusters->clusters[k];
-	const struct json_pair numbers[] = {
-		{"share", c->share},	     {"run_s", c->run},	    {"least_run_s", c->low_run},
-		{"most_run_s", c->high_run}, {"spread", c->spread}, {"gap_s", c->gap},
-		{"on_cpu", c->on_cpu},
-	};
 	json_t *o = json_object();
 	cluster_name name;
 
@@ -75,7 +70,9 @@ static json_t *cluster_json(const struct cluster_view *v, unsigned k)
 	if (v->regions)
 		json__set(o, v->of, k ? json__text(v->regions[k - 1]) : json_null());
 	json__set(o, "bursts", json_integer((json_int_t)c->n));
-	json__set_numbers(o, numbers, sizeof(numbers) / sizeof(*numbers));
+	JSON_NUMBERS(o, {"share", c->share}, {"run_s", c->run}, {"least_run_s", c->low_run},
+		     {"most_run_s", c->high_run}, {"spread", c->spread}, {"gap_s", c->gap},
+		     {"on_cpu", c->on_cpu});
 	if (v->codes)
 		json__set(o, "most_samples", code_json(&v->codes[k]));
 	if (v->counters) {
@@ -118,7 +115,7 @@ json_t *cluster_view__json(const struct cluster_view *v)
 	json__set(o, "used", json_integer((json_int_t)(v->bursts->all - c->unused)));
 	json__set(o, "kept", json_integer((json_int_t)v->bursts->n));
 	json__set(o, "lost", json__number(v->bursts->lost));
-	json__set(o, "paused", v->bursts->paused ? json__text(v->bursts->paused) : json_null());
+	json__set(o, "paused", json__text(v->bursts->paused));
 	json__set(o, "threads", json_integer(v->bursts->nthreads));
 	if (!v->regions) {
 		json__set(o, "subset", json_integer((json_int_t)c->model.n));
@@ -132,8 +129,7 @@ json_t *cluster_view__json(const struct cluster_view *v)
 	for (unsigned k = 0; c->clusters && k <= c->k; k++)
 		json_array_append_new(list, cluster_json(v, k));
 	json__set(o, "clusters", list);
-	json__set(o, "hint",
-		  cluster_view__hint(v) ? json__text(cluster_view__hint(v)) : json_null());
+	json__set(o, "hint", json__text(cluster_view__hint(v)));
 	if (c->verdict.status == ANALYSIS_OK)
 		json__set(o, "lines", lines_json(v));
 	return o;

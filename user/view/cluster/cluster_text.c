@@ -7,7 +7,7 @@
 #include "base/csv.h"
 #include "base/escape.h"
 #include "view/cluster/cluster_view.h"
-#include "view/report/report_reason.h"
+#include "view/report/report_text.h"
 
 #define MOST_PLACES   32
 #define NAME_WIDTH    20

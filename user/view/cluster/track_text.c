@@ -6,7 +6,6 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "view/cluster/cluster_view.h"
-#include "view/report/report_reason.h"
 #include "view/report/report_text.h"
 
 #define MOST_NAMES 40
@@ -98,8 +97,7 @@ static json_t *piece_json(const struct burst_piece *p)
 	json__set(o, "label", json__text(p->label));
 	json__set(o, "status", json__text(analysis_status__name(p->c.verdict.status)));
 	json__set(o, "bursts", json_integer((json_int_t)p->c.n));
-	json__set(o, "share_before", json__number(p->share_before));
-	json__set(o, "share", json__number(p->share));
+	JSON_NUMBERS(o, {"share_before", p->share_before}, {"share", p->share});
 	json__set(o, "same", json_boolean(p->equivalent));
 	json__set(o, "in_a_row", json_integer(p->streak));
 	for (unsigned k = 1; k <= p->c.k; k++) {
@@ -109,11 +107,7 @@ static json_t *piece_json(const struct burst_piece *p)
 
 		json__set(one, "name", json__text(cluster_name__of(p->names[k], name)));
 		json__set(one, "bursts", json_integer((json_int_t)c->n));
-		json__set_numbers(one,
-				  (struct json_pair[]){{"share", c->share},
-						       {"run_s", c->run},
-						       {"gap_s", c->gap}},
-				  3);
+		JSON_NUMBERS(one, {"share", c->share}, {"run_s", c->run}, {"gap_s", c->gap});
 		json_array_append_new(list, one);
 	}
 	json__set(o, "clusters", list);

@@ -8,7 +8,57 @@
 #include <stdio.h>
 
 #include "analysis/job/compare_job.h"
-#include "view/compare/compare_tables.h"
+#include "jobfile/profiles.h"
+#include "view/report/report_page.h"
+
+#define COMPARE_TABLES 3 /* of two jobs; what is inside of them has others */
+
+struct compare_row {
+	const char *name;
+	double share[2]; /* of A and of B, 0 to 1; NaN: not known */
+	double s[2];	 /* seconds of that share; NaN: it is not of time */
+};
+
+struct compare_table {
+	const char *id, *name;
+	char how[2][16]; /* how each was measured, "samples"; "": there is one way */
+	struct compare_row rows[REPORT_PARTS_MAX];
+	unsigned n;
+};
+
+/* Those that both runs have. Returns how many. */
+unsigned compare_tables__of(struct compare_table out[static COMPARE_TABLES],
+			    const struct model_job *a, const struct model_job *b);
+void compare_tables__print(const struct compare_table *tables, unsigned n, FILE *out);
+/* An array of docs/compare-json.md. */
+json_t *compare_tables__json(const struct compare_table *tables, unsigned n);
+
+/* ---- tables that take more than facts: functions, clusters and folded regions */
+
+#define COMPARE_BESIDES	     3
+#define COMPARE_BESIDES_ROWS 10 /* of a table */
+
+struct compare_besides {
+	struct compare_table tables[COMPARE_BESIDES];
+	unsigned n;
+	char *names[COMPARE_BESIDES][COMPARE_BESIDES_ROWS];
+};
+
+/* A run's files, and its CPU time. */
+struct compare_inside {
+	const struct job_input *files;
+	unsigned n;
+	double cpu_s;
+};
+
+/* Makes the tables of what both runs have, each in a child with limits: none, where a run is in
+ * several files. 0 or -errno: of the first that cannot be read, and *what names it; the others are
+ * there. compare_besides__free() in all cases. */
+int compare_besides__of(struct compare_besides *out, const struct compare_inside runs[2],
+			const char **what);
+void compare_besides__free(struct compare_besides *b);
+
+/* ---- the page */
 
 struct compare_page {
 	const struct compared_job *a, *b;
@@ -25,21 +75,7 @@ struct compare_page {
 
 /* The page, 80 columns wide. */
 void compare__print(const struct compare_page *p, FILE *out);
-/* The first sentence of the page. Names of nodes are as in the file. */
-#define COMPARE_SENTENCE 1024
-void compare__sentence(const struct compare_page *p, char text[static COMPARE_SENTENCE]);
 /* docs/compare-json.md has the schema. NULL: no memory. */
 json_t *compare__json(const struct compare_page *p);
-
-/* What is said of a term. */
-struct compare_words {
-	const char *id;		 /* in JSON */
-	const char *name;	 /* at the left of the page */
-	const char *unit;	 /* of the quantity behind it, in JSON */
-	const char *more, *less; /* where it adds to the time, and where it takes from it */
-};
-extern const struct compare_words compare_words[N_TERMS];
-/* Those of the term work, which is the CPU time where there are no counters. */
-struct compare_words compare_words__of(const struct comparison *c, enum compare_term term);
 
 #endif

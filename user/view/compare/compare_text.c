@@ -9,9 +9,68 @@
 
 #include "base/command_line.h"
 #include "base/escape.h"
+#include "base/json.h"
 #include "view/compare/compare.h"
 #include "view/line.h"
 #include "view/report/report_text.h"
+
+#define COMPARE_SENTENCE 1024
+
+/* ---- the words for the terms of a comparison */
+
+/* What is said of a term. */
+struct compare_words {
+	const char *id;		 /* in JSON */
+	const char *name;	 /* at the left of the page */
+	const char *unit;	 /* of the quantity behind it, in JSON */
+	const char *more, *less; /* where it adds to the time, and where it takes from it */
+};
+static const struct compare_words compare_words[N_TERMS] = {
+	[TERM_WORK] = {"work", "work", "instructions", "more work", "less work"},
+	[TERM_IPC] = {"ipc", "IPC", "1", "fewer instructions per cycle",
+		      "more instructions per cycle"},
+	[TERM_CLOCK] = {"clock", "clock", "Hz", "a lower clock", "a higher clock"},
+	[TERM_CORES] = {"cores", "cores", "cores", "fewer cores", "more cores"},
+	[TERM_BALANCE] = {"balance", "parallelism", "at a time", "less work at the same time",
+			  "more work at the same time"},
+	[TERM_WAIT] = {"wait", "waiting for CPU", "s", "more waiting for a CPU",
+		       "less waiting for a CPU"},
+	[TERM_DISK] = {"disk", "waiting for disk", "s", "more waiting for a disk",
+		       "less waiting for a disk"},
+	[TERM_QUOTA] = {"quota", "CPU quota", "s", "more time held back by a CPU quota",
+			"less time held back by a CPU quota"},
+	[TERM_NET_FS] = {"net_fs", "network files", "s", "more waiting for a network file system",
+			 "less waiting for a network file system"},
+	[TERM_KERNEL] = {"kernel", "kernel wait", "s", "more waiting in the kernel",
+			 "less waiting in the kernel"},
+	[TERM_FUTEX] = {"futex", "locks", "s", "more waiting for locks", "less waiting for locks"},
+	[TERM_PIPE] = {"pipe", "pipe", "s", "more waiting for pipes", "less waiting for pipes"},
+	[TERM_SOCKET] = {"socket", "socket", "s", "more waiting for sockets",
+			 "less waiting for sockets"},
+	[TERM_POLL] = {"poll", "poll", "s", "more waiting in poll", "less waiting in poll"},
+	[TERM_SLEEP] = {"sleep", "sleep", "s", "more sleep", "less sleep"},
+	[TERM_CHILD] = {"child", "child", "s", "more waiting for child processes",
+			"less waiting for child processes"},
+	[TERM_SIGNAL] = {"signal", "signal", "s", "more waiting for signals, or stopped",
+			 "less waiting for signals, or stopped"},
+	[TERM_BLOCKED] = {"blocked", "other waiting", "s", "more waiting for something else",
+			  "less waiting for something else"},
+	[TERM_TAIL] = {"tail", "serial end", "s", "a longer serial end", "a shorter serial end"},
+	[TERM_UNKNOWN] = {"unknown", "not recorded", "s", "more time that was not recorded",
+			  "less time that was not recorded"},
+};
+
+/* Those of the term work, which is the CPU time where there are no counters. */
+static struct compare_words words_of(const struct comparison *c, enum compare_term term)
+{
+	static const struct compare_words cpu = {"work", "CPU time", "s", "more CPU time",
+						 "less CPU time"};
+
+	return term == TERM_WORK && c->change[TERM_IPC].is_in == TERM_WORK ? cpu
+									   : compare_words[term];
+}
+
+/* ---- the page */
 
 #define CELLS	       19 /* of the waterfall */
 #define PROGRAM_LEAST  20 /* characters */
@@ -150,7 +209,7 @@ static unsigned say_terms(const struct compare_page *p, struct sentence *s, bool
 	sort_terms(p->c, sorted);
 	for (int i = 0; i < N_TERMS; i++) {
 		enum compare_term term = sorted[i].term;
-		struct compare_words words = compare_words__of(p->c, term);
+		struct compare_words words = words_of(p->c, term);
 		double of_a = p->c->change[term].s / p->a->run.wall_s;
 		bool turns = sorted[i].s < 0 && !against;
 
@@ -178,12 +237,13 @@ static void say_work(const struct compare_page *p, struct sentence *s)
 
 	if (!(fabs(ratio) < COMPARE_SAME))
 		return;
-	say(s, " The %s is the same (%s %%%s).", compare_words__of(p->c, TERM_WORK).name,
+	say(s, " The %s is the same (%s %%%s).", words_of(p->c, TERM_WORK).name,
 	    put_percent(100 * ratio, percent),
 	    p->c->change[TERM_IPC].is_in == TERM_WORK ? "" : " instructions");
 }
 
-void compare__sentence(const struct compare_page *p, char text[static COMPARE_SENTENCE])
+/* The first sentence of the page. Names of nodes are as in the file. */
+static void compare_sentence(const struct compare_page *p, char text[static COMPARE_SENTENCE])
 {
 	double of_a = p->c->s / p->a->run.wall_s;
 	struct sentence s = {.text = text};
@@ -212,7 +272,7 @@ static void print_sentence(const struct compare_page *p, FILE *out)
 {
 	char text[COMPARE_SENTENCE];
 
-	compare__sentence(p, text);
+	compare_sentence(p, text);
 	putc('\n', out);
 	report_text__paragraph(out, text, 0, 0);
 }
@@ -311,7 +371,7 @@ static void print_term(const struct compare_page *p, enum compare_term term, dou
 	report_text__change(fabs(c->s) < NOTHING * p->a->run.wall_s ? 0 : c->s, change);
 	put_percent(100 * c->s / p->a->run.wall_s, percent);
 	print_quantity(c, term, counters, quantity, sizeof(quantity));
-	fprintf(out, "  %-16s %9s %7s %% %s ", compare_words__of(p->c, term).name, change, percent,
+	fprintf(out, "  %-16s %9s %7s %% %s ", words_of(p->c, term).name, change, percent,
 		p->spread && p->spread[term].is_unusual ? "!" : " ");
 	print_bar(axis_s, at, at + c->s, out);
 	/* Numbers that have no room are of a damaged file. */
@@ -366,7 +426,7 @@ static void print_unusual(const struct compare_page *p, FILE *out)
 		if (!s->is_unusual)
 			continue;
 		n++;
-		fprintf(out, "! %-24s %9s %% +- %4.1f %% %9s %%\n", compare_words__of(p->c, i).name,
+		fprintf(out, "! %-24s %9s %% +- %4.1f %% %9s %%\n", words_of(p->c, i).name,
 			put_percent(100 * s->median, median), 100 * s->mad,
 			put_percent(100 * p->c->change[i].ln, ln));
 	}
@@ -413,8 +473,8 @@ static void print_merged(const struct compare_page *p, enum compare_term term, F
 	if (term == TERM_QUOTA)
 		name = "causes (locks, pipe, socket ...)";
 	snprintf(text, sizeof(text), "%c%s %s part of \"%s\": %s.", toupper(name[0]), name + 1,
-		 term == TERM_IPC || term == TERM_QUOTA ? "are" : "is",
-		 compare_words__of(p->c, in).name, p->why[term]);
+		 term == TERM_IPC || term == TERM_QUOTA ? "are" : "is", words_of(p->c, in).name,
+		 p->why[term]);
 	report_text__paragraph(out, text, 0, 2);
 }
 
@@ -447,4 +507,114 @@ void compare__print(const struct compare_page *p, FILE *out)
 	compare_tables__print(p->tables, p->ntables, out);
 	print_judgement(p, out);
 	print_notes(p, out);
+}
+
+/* ---- the same as JSON: docs/compare-json.md has the schema */
+
+#define FORMAT 1 /* grows when something changes its meaning or goes */
+
+static json_t *place_json(const char *node, double share)
+{
+	json_t *o = json_object();
+
+	if (!node) {
+		json_decref(o);
+		return json_null();
+	}
+	json__set(o, "node", json__text(node));
+	json__set(o, "share", json__number(share));
+	return o;
+}
+
+static json_t *slow_json(const struct compare_slow *s)
+{
+	return s->node ? json_pack("{s:o, s:o}", "node", json__text(s->node), "ratio",
+				   json__number(s->ratio))
+		       : json_null();
+}
+
+static json_t *run_json(const struct compared_job *r)
+{
+	json_t *o = json_object();
+
+	json__set(o, "job", json__nonempty(r->id));
+	json__set(o, "step", json__nonempty(r->step));
+	json__set(o, "program", json__nonempty(r->program));
+	JSON_NUMBERS(o, {"start", r->start_s}, {"wall_s", r->run.wall_s});
+	json__set(o, "nodes", json_integer(r->nodes));
+	json__set(o, "tasks", json_integer(r->tasks));
+	json__set(o, "cores", json__number(r->run.cores));
+	json__set(o, "waits_for_cpu", place_json(r->wait_node, r->wait_share));
+	json__set(o, "waits_for_disk", place_json(r->disk_node, r->disk_share));
+	json__set(o, "low_clock", slow_json(&r->clock));
+	json__set(o, "low_ipc", slow_json(&r->ipc));
+	return o;
+}
+
+static json_t *usual_json(const struct compare_spread *s)
+{
+	json_t *o = json_object();
+
+	if (!s || isnan(s->median)) {
+		json_decref(o);
+		return json_null();
+	}
+	JSON_NUMBERS(o, {"median", s->median}, {"mad", s->mad}, {"z", s->z});
+	json__set(o, "unusual", isnan(s->z) ? json_null() : json_boolean(s->is_unusual));
+	return o;
+}
+
+static json_t *term_json(const struct compare_page *p, enum compare_term term)
+{
+	const struct compare_change *change = &p->c->change[term];
+	struct compare_words words = words_of(p->c, term);
+	bool own = change->is_in == term;
+	json_t *o = json_object();
+
+	json__set(o, "id", json_string(words.id));
+	json__set(o, "name", json_string(words.name));
+	JSON_NUMBERS(o, {"s", change->s}, {"ln", change->ln},
+		     {"share", change->s / p->a->run.wall_s}, {"a", change->before},
+		     {"b", change->after});
+	json__set(o, "unit", json_string(words.unit));
+	json__set(o, "part_of", own ? json_null() : json_string(compare_words[change->is_in].id));
+	json__set(o, "reason", own ? json_null() : json__nonempty(p->why[term]));
+	json__set(o, "usual", usual_json(p->spread ? &p->spread[term] : NULL));
+	return o;
+}
+
+static json_t *baseline_json(const struct compare_page *p)
+{
+	json_t *o = json_object();
+
+	json__set(o, "runs", json_integer(p->earlier));
+	json__set(o, "left_out", json_integer(p->left_out + p->later));
+	json__set(o, "later", json_integer(p->later));
+	json__set(o, "is_judged", json_boolean(p->earlier >= COMPARE_RUNS_LEAST));
+	return o;
+}
+
+json_t *compare__json(const struct compare_page *p)
+{
+	json_t *o = json_object(), *terms = json_array(), *notes = json_array();
+	char sentence[COMPARE_SENTENCE];
+
+	for (int i = 0; i < N_TERMS; i++)
+		json_array_append_new(terms, term_json(p, i));
+	for (const char *const *n = p->notes; *n; n++)
+		json_array_append_new(notes, json__text(*n));
+	compare_sentence(p, sentence);
+	json__set(o, "format", json_integer(FORMAT));
+	json__set(o, "sentence", json__text(sentence));
+	json__set(o, "a", run_json(p->a));
+	json__set(o, "b", run_json(p->b));
+	JSON_NUMBERS(o, {"s", p->c->s}, {"ln", p->c->ln});
+	json__set(o, "cause",
+		  p->c->cause == N_TERMS ? json_null()
+					 : json_string(compare_words[p->c->cause].id));
+	json__set(o, "terms", terms);
+	json__set(o, "tables", compare_tables__json(p->tables, p->ntables));
+	json__set(o, "baseline", baseline_json(p));
+	json__set(o, "notes", notes);
+	return o;
 }

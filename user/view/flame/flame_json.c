@@ -80,8 +80,8 @@ json_t *flame__json(const struct flame *f)
 	json__set(o, "flame", json_integer(1));
 	json__set(o, "off_cpu", json_boolean(f->off_cpu));
 	json__set(o, "labels", labels);
-	json__set(o, "title", f->title && *f->title ? json__text(f->title) : json_null());
-	json__set(o, "unwound", f->unwound ? json__text(f->unwound) : json_null());
+	json__set(o, "title", json__nonempty(f->title));
+	json__set(o, "unwound", json__text(f->unwound));
 	json__set(o, "nodes", frames_json(f, names));
 	json__set(o, "names", names);
 	json__set(o, "counts", counts_json(f));

@@ -12,38 +12,19 @@
 #include "base/json.h"
 #include "base/log.h"
 
-static json_t *values(const double *v, size_t n)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(a, json__number(v[i]));
-	return a;
-}
-
 static json_t *validity(const struct folded *f)
 {
 	const struct fold_validity *v = &f->of[f->shown].validity;
-	const struct json_pair numbers[] = {
-		{"kept_fraction", v->kept_fraction},
-		{"max_gap", v->max_gap},
-		{"rms", v->rms},
-		{"scatter", v->scatter},
-		{"misplaced", v->misplaced},
-		{"blurred", v->blurred},
-		{"unlike", v->unlike},
-		{"r2", v->r2},
-		{"ks_d", v->ks_d},
-		{"ks_limit", v->ks_limit},
-		{"bounds", folded__bounds(f)},
-	};
 	char why[256];
 	json_t *j = json_object();
 
 	json__set(j, "status", json__text(fold_view__validity(f, why, sizeof(why))));
 	json__set(j, "why", json__text(why));
 	json__set(j, "samples", json_integer((json_int_t)v->n_samples));
-	json__set_numbers(j, numbers, sizeof(numbers) / sizeof(*numbers));
+	JSON_NUMBERS(j, {"kept_fraction", v->kept_fraction}, {"max_gap", v->max_gap},
+		     {"rms", v->rms}, {"scatter", v->scatter}, {"misplaced", v->misplaced},
+		     {"blurred", v->blurred}, {"unlike", v->unlike}, {"r2", v->r2},
+		     {"ks_d", v->ks_d}, {"ks_limit", v->ks_limit}, {"bounds", folded__bounds(f)});
 	json__set(j, "uniform", json_boolean(v->uniform));
 	return j;
 }
@@ -54,10 +35,7 @@ static json_t *phase(const struct folded *f, const struct fold_phase *p)
 	char code[FOLD_TEXT];
 
 	fold_view__code(f, p->code, code, sizeof(code));
-	json__set(j, "from", json__number(p->from));
-	json__set(j, "to", json__number(p->to));
-	json__set(j, "to_low", json__number(p->low));
-	json__set(j, "to_high", json__number(p->high));
+	JSON_NUMBERS(j, {"from", p->from}, {"to", p->to}, {"to_low", p->low}, {"to_high", p->high});
 	json__set(j, "code", json__text(code));
 	fold_view__code(f, p->runs, code, sizeof(code));
 	json__set(j, "runs", p->runs ? json__text(code) : json_null());
@@ -85,8 +63,8 @@ static json_t *counter(const struct folded *f, int c, bool curves)
 	json__set(j, "unit", json__text(point_units[c]));
 	json__set(j, "mean_rate", json__number(f->known[c] ? folded__possible(c, r->factor) : NAN));
 	if (curves && f->known[c]) {
-		json__set(j, "curve", values(r->curve, FOLD_CURVE));
-		json__set(j, "rate", values(r->rate, FOLD_CURVE));
+		json__set(j, "curve", json__numbers(r->curve, FOLD_CURVE));
+		json__set(j, "rate", json__numbers(r->rate, FOLD_CURVE));
 	}
 	return j;
 }
@@ -100,15 +78,13 @@ json_t *fold_json__of(const struct folded *f, bool curves)
 	for (int c = 0; c < POINT_COUNTERS; c++)
 		if (fold_view__counter(f, c))
 			json__set(counters, fold_view__counter(f, c), counter(f, c, curves));
-	json__set(j, "region", f->region ? json__text(f->region) : json_null());
+	json__set(j, "region", json__text(f->region));
 	json__set(j, "executions", json_integer((json_int_t)f->instances));
 	json__set(j, "folded", json_integer((json_int_t)f->of[f->shown].range.kept));
 	json__set(j, "threads", json_integer((json_int_t)f->threads));
-	json__set(j, "period_s", json__number(f->period_s));
-	json__set(j, "wait_s", json__number(f->wait_s));
+	JSON_NUMBERS(j, {"period_s", f->period_s}, {"wait_s", f->wait_s});
 	json__set(j, "counter", json__text(fold_view__counter(f, f->shown)));
-	json__set(j, "lost_samples", json__number(f->lost_points));
-	json__set(j, "lost_instants", json__number(f->lost_regions));
+	JSON_NUMBERS(j, {"lost_samples", f->lost_points}, {"lost_instants", f->lost_regions});
 	json__set(j, "validity", validity(f));
 	json__set(j, "phases", phases);
 	json__set(j, "counters", counters);

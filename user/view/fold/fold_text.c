@@ -10,7 +10,6 @@
 #include "base/escape.h"
 #include "bpf/jobprof.h"
 #include "view/report/report_text.h"
-#include "view/report/spark.h"
 #include "view/svg.h"
 
 #define SPARK_MAX 120u

@@ -53,4 +53,22 @@ bool report__print_why(const struct verdict *v, const char *rule, FILE *out);
 /* Says why PIKA's tag ("memory-bound") was given or not. false: there is no such tag. */
 bool report__print_tag_why(const struct pika_job *p, const char *tag, FILE *out);
 
+/* What the page in a browser draws: the units over time, thinned so that the page of any job stays
+ * small. docs/report-json.md, "In the page", has the schema. NULL: no memory. */
+json_t *report_series__json(const struct report *r);
+
+/*
+ * Reads and computes what is besides facts of a job's one file, each in a child with limits; of
+ * several files, and of what cannot be read, they say that. Stacks take longer, as functions are
+ * looked up: only with with_stacks. 0; -EINTR: a signal ended a child, and is meant for this
+ * process; -errno: no children. report_besides__free() in all cases.
+ */
+int report_besides__read(struct report_besides *out, const struct job_input *inputs, unsigned n,
+			 bool with_stacks);
+void report_besides__free(struct report_besides *b);
+
+/* In a child: what /analysis of the file has of that name, as stored__read() gives it. NULL:
+ * nothing, or the input is one step of several, and the result may be of others. */
+json_t *report_besides__stored(const struct job_input *input, const char *name, const char *but);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Clusters, a folded region and stacks of a job file, for its report. */
-#include "view/report/report_besides.h"
+#include "view/report/report.h"
 
 #include <errno.h>
 #include <math.h>

@@ -9,9 +9,7 @@
 #include "base/json.h"
 #include "identity/stepname.h"
 #include "view/report/report_page.h"
-#include "view/report/report_parts.h"
-#include "view/report/report_pika.h"
-#include "view/report/report_series.h"
+#include "view/report/report.h"
 
 /* ---- the marks of a job in the report's JSON: by time, and those that are one for a reader as one
  */
@@ -55,7 +53,7 @@ static json_t *mark_json(const struct model_job *j, const struct job_mark *v, un
 	for (unsigned i = 1; i < n; i++)
 		one_node &= j->parts[v[i].part].node == part->node;
 	json_object_set_new(o, "at_s", json__number(v->at_s));
-	json_object_set_new(o, "name", v->name ? json__text(v->name) : json_null());
+	json_object_set_new(o, "name", json__text(v->name));
 	json_object_set_new(o, "number", json__number(v->number));
 	json_object_set_new(o, "step", json__text(stepname__human(j->steps[part->step].name)));
 	json_object_set_new(o, "node",
@@ -88,26 +86,11 @@ static json_t *marks_json(const struct model_job *j)
 #define TASK_BINS_MAX (256u << 10) /* of a quantity: about 20 MB of text in all */
 #define FORMAT	      1		   /* grows when something changes its meaning or goes */
 
-static json_t *text_or_null(const char *s)
-{
-	return s ? json__text(s) : json_null();
-}
-
-static json_t *array_of(const double *v, size_t n)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; a && i < n; i++)
-		json_array_append_new(a, json__number(v[i]));
-	return a;
-}
-
 static json_t *cost_json(const struct finding *f)
 {
 	json_t *o = json_object();
 
-	json__set(o, "core_s", json__number(f->cost_core_s));
-	json__set(o, "saving", json__number(f->saving));
+	JSON_NUMBERS(o, {"core_s", f->cost_core_s}, {"saving", f->saving});
 	json__set(o, "is_at_least", json_boolean(f->at_least));
 	return o;
 }
@@ -118,9 +101,9 @@ static void set_times(json_t *o, const struct finding *f)
 	json_t *times = json_array();
 
 	for (size_t i = 0; i < f->ntimes; i++)
-		json_array_append_new(times, array_of(f->times[i], 2));
+		json_array_append_new(times, json__numbers(f->times[i], 2));
 	json__set(o, "when",
-		  f->ntimes ? array_of((double[]){finding__from_s(f), finding__to_s(f)}, 2)
+		  f->ntimes ? json__numbers((double[]){finding__from_s(f), finding__to_s(f)}, 2)
 			    : json_null());
 	json__set(o, "times", times);
 }
@@ -189,7 +172,7 @@ static json_t *facts_json(const struct facts *f, enum fact_scope scope)
 			continue;
 		json__set(o, fact_infos[i].name,
 			  scope == SCOPE_JOB ? json__number(f->values[i][0])
-					     : array_of(f->values[i], n));
+					     : json__numbers(f->values[i], n));
 	}
 	return o;
 }
@@ -200,8 +183,7 @@ static json_t *missing_json(const struct facts *f)
 
 	for (int i = 0; i < N_FACTS; i++)
 		if (fact_infos[i].scope == SCOPE_JOB && isnan(f->values[i][0]))
-			json__set(o, fact_infos[i].name,
-				  f->missing[i] ? json__text(f->missing[i]) : json_null());
+			json__set(o, fact_infos[i].name, json__text(f->missing[i]));
 	return o;
 }
 
@@ -239,7 +221,7 @@ static json_t *task_bins_json(const struct model_job *j)
 			const double *bins = job_unit__bins(&units[i], q, &j->grid);
 
 			known |= !isnan(units[i].total[q]);
-			json_array_append_new(tasks, array_of(bins, j->grid.n));
+			json_array_append_new(tasks, json__numbers(bins, j->grid.n));
 		}
 		if (known)
 			json__set(o, quantity_infos[q].id, json_incref(tasks));
@@ -255,15 +237,11 @@ static json_t *commands_json(const struct model_job *j)
 	for (unsigned i = 0; i < j->ncommands; i++) {
 		const struct job_command *c = &j->commands[i];
 
-		const struct json_pair numbers[] = {
-			{"processes", c->processes}, {"cpu_s", c->cpu_s},
-			{"wait_s", c->wait_s},	     {"peak_mb", c->peak_mb},
-			{"read_mb", c->read_mb},     {"write_mb", c->write_mb},
-		};
-
 		o = json_object();
 		json__set(o, "name", json__text(c->name));
-		json__set_numbers(o, numbers, sizeof(numbers) / sizeof(*numbers));
+		JSON_NUMBERS(o, {"processes", c->processes}, {"cpu_s", c->cpu_s},
+			     {"wait_s", c->wait_s}, {"peak_mb", c->peak_mb},
+			     {"read_mb", c->read_mb}, {"write_mb", c->write_mb});
 		json_array_append_new(a, o);
 	}
 	return a;
@@ -292,12 +270,10 @@ static json_t *pop_json(const struct model_job *j, unsigned step)
 	const struct job_unit *ranks = facts__tasks_of(j, step, &n);
 	struct pop pop = pop__of(ranks, n);
 
-	json__set(o, "load_balance", json__number(pop.load_balance));
-	json__set(o, "communication_efficiency", json__number(pop.communication));
-	json__set(o, "with_cpu", json__number(pop.with_cpu));
-	json__set(o, "parallel_efficiency", json__number(pop.parallel));
-	json__set(o, "samples", json__number(pop.samples));
-	json__set(o, "reason", text_or_null(pop.why));
+	JSON_NUMBERS(o, {"load_balance", pop.load_balance},
+		     {"communication_efficiency", pop.communication}, {"with_cpu", pop.with_cpu},
+		     {"parallel_efficiency", pop.parallel}, {"samples", pop.samples});
+	json__set(o, "reason", json__text(pop.why));
 	return o;
 }
 
@@ -310,9 +286,8 @@ static json_t *steps_json(const struct model_job *j)
 		json__set(o, "name", json__text(stepname__human(j->steps[i].name)));
 		json__set(o, "nodes", json_integer(j->steps[i].nodes));
 		json__set(o, "tasks", json_integer(j->steps[i].tasks));
-		json__set(o, "cpu_s", json__number(j->steps[i].cpu_s));
-		json__set(o, "begin_s", json__number(j->steps[i].begin_s));
-		json__set(o, "end_s", json__number(j->steps[i].end_s));
+		JSON_NUMBERS(o, {"cpu_s", j->steps[i].cpu_s}, {"begin_s", j->steps[i].begin_s},
+			     {"end_s", j->steps[i].end_s});
 		json__set(o, "pop", pop_json(j, i));
 		json__set(o, "main", json_boolean(i == j->main_step));
 		json_array_append_new(a, o);
@@ -336,10 +311,10 @@ static json_t *job_json(const struct report *r)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		const struct model_attr *a = model_job__attr(r->job, texts[i][1]);
 
-		json__set(o, texts[i][0], text_or_null(a ? a->text : NULL));
+		json__set(o, texts[i][0], json__text(a ? a->text : NULL));
 	}
-	json__set(o, "state", text_or_null(r->facts->state));
-	json__set(o, "program", text_or_null(r->facts->program));
+	json__set(o, "state", json__text(r->facts->state));
+	json__set(o, "program", json__text(r->facts->program));
 	json__set(o, "start", json__number(r->facts->start_ns / 1e9));
 	json__set(o, "steps", steps_json(r->job));
 	return o;
@@ -365,8 +340,8 @@ static json_t *coverage_json(const struct report *r)
 	json__set(o, "lost_counts", json__number(facts__job(r->facts, FACT_JOB_lost_counts)));
 	json__set(o, "missed_cpu_s", json__number(facts__job(r->facts, FACT_JOB_missed_cpu_s)));
 	json__set(o, "rows", json_integer((json_int_t)r->job->rows));
-	json__set(o, "row_s", json__number(facts__job(r->facts, FACT_JOB_row_s)));
-	json__set(o, "bin_s", json__number(r->job->grid.dt_s));
+	JSON_NUMBERS(o, {"row_s", facts__job(r->facts, FACT_JOB_row_s)},
+		     {"bin_s", r->job->grid.dt_s});
 	json__set(o, "parts", json_integer(r->job->nparts));
 	json__set(o, "collector", json__text(r->job->is_slurms ? "slurm" : "jobprof"));
 	json__set(o, "not_readable", troubles);

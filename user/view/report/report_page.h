@@ -1,11 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The parts of the page of a report. Each prints its heading, or nothing; but for the head, an
- * empty line comes first. */
+/* What the files of a report share: parts of a whole, the parts of the page, and of the JSON. */
 #ifndef JP_VIEW_REPORT_PAGE_H
 #define JP_VIEW_REPORT_PAGE_H
 
+#include <jansson.h>
+#include <stdio.h>
+
 #include "analysis/job/facts_fill.h"
+#include "analysis/job/io_job.h"
+#include "analysis/job/pika_job.h"
+#include "model/job/job.h"
 #include "view/report/report.h"
+
+/* ---- amounts of time or samples that are divided into parts with names: of the job and its units
+ */
+
+#define REPORT_PARTS_MAX 17
+
+#define REPORT_SAMPLES_LEAST 100 /* with fewer, shares are by chance */
+
+struct report_part {
+	enum quantity of;
+	const char *kind, *name; /* kind NULL: the parts are of one kind */
+};
+
+struct report_parts {
+	const char *rows_key; /* in page.rows of docs/report-json.md: "thread_shares" */
+	const char *all_key;  /* of the whole, in the report's JSON */
+	const struct report_part *parts;
+	unsigned n;
+	const char *first_alone; /* the first part's name where the second is not known; NULL: its
+				    own */
+	enum quantity whole;	 /* N_QUANTITIES: the sum of the parts */
+	/* Sets the shares that are not of their quantity alone, where the whole is known; NULL:
+	 * there are none. */
+	void (*correct)(const double total[static N_QUANTITIES],
+			double share[static REPORT_PARTS_MAX]);
+};
+
+extern const struct report_parts report_threads, report_culprits, report_modules;
+
+/* Divides the totals of a unit. Returns the whole; NaN: it is not known, or nothing. A share that
+ * is not known is NaN. */
+double report_parts__divide(const struct report_parts *p, const double total[static N_QUANTITIES],
+			    double share[static REPORT_PARTS_MAX]);
+/* Divides the totals of the job, as report_parts__divide() divides those of a unit. */
+double report_parts__of(const struct report_parts *p, const struct model_job *j,
+			double share[static REPORT_PARTS_MAX]);
+/* {all_key: the whole, "shares": [{"kind", "name", "share"} ...]}; without a whole there are no
+ * shares. */
+json_t *report_parts__json(const struct report_parts *p, const struct model_job *j);
+
+/* ---- the parts of the page: each prints its heading, or nothing; but for the head, an empty line
+ * comes first */
 
 void report_head__print(const struct report *r, FILE *out);
 /* "core", or "CPU" where it may be a thread of one. */
@@ -52,7 +99,10 @@ struct report_budget report_budget__of(const struct report *r);
 /* "own code"; of shares that hold others which are not known, a wider word. */
 const char *report_budget__name(const struct report_budget *b, enum budget i);
 
-/* Parts of the JSON: docs/report-json.md. */
+/* ---- parts of the JSON (docs/report-json.md); NULL: no memory */
+
+json_t *report_pika__json(const struct pika_job *p);
+json_t *report_io__json(const struct io_jobs *io);
 json_t *report_culprits__json(const struct model_job *j);
 json_t *report_modules__json(const struct report *r);
 json_t *report_pop__json(const struct facts *f);

@@ -1,17 +1,92 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The series of the page in a browser, put together, and its histograms. */
-#include "view/report/report_series.h"
+#include "view/report/report.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/job/facts_fill.h"
+#include "analysis/job/job_matrix.h"
 #include "base/json.h"
 #include "base/known.h"
 #include "view/report/report_page.h"
-#include "view/report/report_parts.h"
+
+/* ---- what the parts of the page share: their units, and numbers as JSON */
+
+enum series_unit { SERIES_TASKS, SERIES_NODES, SERIES_GPUS, SERIES_UNITS };
+
+static const char *const series_unit_names[SERIES_UNITS] = {
+	[SERIES_TASKS] = "task",
+	[SERIES_NODES] = "node",
+	[SERIES_GPUS] = "GPU",
+};
+
+/* The units of a kind; tasks are those of the main step, and none where there is only one on one of
+ * several nodes. */
+static struct job_units series_units(const struct model_job *j, enum series_unit kind)
+{
+	const struct job_unit *tasks;
+	unsigned n;
+
+	if (kind == SERIES_NODES)
+		return job_units__nodes(j);
+	if (kind == SERIES_GPUS)
+		return job_units__gpus(j);
+	tasks = facts__main_tasks(j, &n);
+	if (n < 2 && j->nnodes > 1)
+		n = 0;
+	return (struct job_units){tasks, sizeof(*tasks), n};
+}
+
+/* RFC 4648, section 4. The caller frees it; NULL: no memory. */
+static char *encode_base64(const unsigned char *in, size_t n)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *text = malloc((n + 2) / 3 * 4 + 1), *to = text;
+
+	for (size_t i = 0; text && i < n; i += 3) {
+		size_t left = n - i;
+		uint32_t three = (uint32_t)in[i] << 16;
+
+		three |= left > 1 ? (uint32_t)in[i + 1] << 8 : 0;
+		three |= left > 2 ? in[i + 2] : 0;
+		*to++ = digits[three >> 18];
+		*to++ = digits[three >> 12 & 63];
+		*to++ = left > 1 ? digits[three >> 6 & 63] : '=';
+		*to++ = left > 2 ? digits[three & 63] : '=';
+	}
+	if (text)
+		*to = 0;
+	return text;
+}
+
+static json_t *series_bytes(const unsigned char *v, size_t n)
+{
+	char *text = encode_base64(v, n);
+	json_t *o = text ? json_string(text) : NULL;
+
+	free(text);
+	return o;
+}
+
+/* An object's value: the array as base64 of little-endian floats, or of bytes. */
+static json_t *series_floats(const float *v, size_t n)
+{
+	return series_bytes((const unsigned char *)v, n * sizeof(*v));
+}
+
+/* With four digits, which are enough for drawing; null where it is not known. */
+static json_t *series_rounded(double v)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.4g", v);
+	return json__number(strtod(text, NULL));
+}
 
 /* ---- the lowest, the median and the highest unit of a job at each point of time; where points are
  * longer than rows, the lowest and the highest row of all units */
@@ -122,10 +197,10 @@ static json_t *line_json(const struct points *p, const struct line *l, const str
 	json_object_set_new(o, "key", json__text(l->key));
 	json_object_set_new(o, "of", json__text(series_unit_names[l->of]));
 	json_object_set_new(o, "units", json_integer(u->n));
-	json_object_set_new(o, "median", report_series__floats(p->mid, p->n));
+	json_object_set_new(o, "median", series_floats(p->mid, p->n));
 	if (u->n > 1 || p->factor > 1 || p->has_rows) {
-		json_object_set_new(o, "lowest", report_series__floats(p->lo, p->n));
-		json_object_set_new(o, "highest", report_series__floats(p->hi, p->n));
+		json_object_set_new(o, "lowest", series_floats(p->lo, p->n));
+		json_object_set_new(o, "highest", series_floats(p->hi, p->n));
 	}
 	return o;
 }
@@ -141,7 +216,7 @@ static json_t *all_lines(const struct model_job *j, struct points *p)
 	const char *last = "";
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
-		struct job_units u = report_series__units(j, lines[i].of);
+		struct job_units u = series_units(j, lines[i].of);
 
 		if (!strcmp(last, lines[i].key) || !is_known(&lines[i], &u))
 			continue;
@@ -169,8 +244,7 @@ static json_t *lines_json(const struct report *r)
 	if (p.lo && p.room && p.of) {
 		p.mid = p.lo + n;
 		p.hi = p.mid + n;
-		json_object_set_new(o, "dt_s", json__number(j->grid.dt_s * factor));
-		json_object_set_new(o, "end_s", json__number(j->grid.end_s));
+		JSON_NUMBERS(o, {"dt_s", j->grid.dt_s * factor}, {"end_s", j->grid.end_s});
 		json_object_set_new(o, "n", json_integer(n));
 		json_object_set_new(o, "of_rows", json_boolean(p.has_rows));
 		json_object_set_new(o, "of", all_lines(j, &p));
@@ -238,8 +312,7 @@ static json_t *spread_json(const struct facts *f, enum fact_scope scope, const c
 		sum += v[i].v;
 	for (size_t i = 0; i < points; i++)
 		json_array_append_new(
-			sample,
-			report_series__rounded(v[points > 1 ? i * (n - 1) / (points - 1) : 0].v));
+			sample, series_rounded(v[points > 1 ? i * (n - 1) / (points - 1) : 0].v));
 	json_object_set_new(o, "key", json__text(key));
 	json_object_set_new(o, "units", json_integer((json_int_t)n));
 	json_object_set_new(o, "lowest", extreme_json(f, scope, &v[0]));
@@ -390,8 +463,8 @@ static json_t *cells_json(const struct rows *r, const struct cell_kind *kind)
 			      : max > 0 ? (unsigned char)lrint(r->v[i] / max * LEVELS)
 					: 0;
 	o = json_object();
-	json_object_set_new(o, "max", report_series__rounded(max));
-	json_object_set_new(o, "bytes", report_series__bytes(r->bytes, n));
+	json_object_set_new(o, "max", series_rounded(max));
+	json_object_set_new(o, "bytes", series_bytes(r->bytes, n));
 	return o;
 }
 
@@ -482,7 +555,7 @@ static void add_shares(const struct rows *r, unsigned row, json_t **shares)
 	b = report_budget__of_times(&t);
 	for (int i = 0; i < N_BUDGET; i++)
 		json_array_append_new(shares[i],
-				      report_series__rounded(isnan(b.core_s) ? NAN : b.share[i]));
+				      series_rounded(isnan(b.core_s) ? NAN : b.share[i]));
 }
 
 static json_t *shares_json(const struct rows *r)
@@ -513,7 +586,7 @@ static json_t *parts_json(const struct rows *r, const struct report_parts *p)
 			total[q] = total_of(r, row, q);
 		is_known |= !isnan(report_parts__divide(p, total, share));
 		for (unsigned i = 0; i < p->n; i++)
-			json_array_append_new(shares[i], report_series__rounded(share[i]));
+			json_array_append_new(shares[i], series_rounded(share[i]));
 	}
 	for (unsigned i = 0; i < p->n; i++) {
 		if (is_known)
@@ -541,7 +614,7 @@ static void put_rows(const struct rows *r, json_t *o)
 		json_array_append_new(nodes, r->of == SERIES_NODES
 						     ? json_null()
 						     : json__text(r->j->nodes[node].unit.name));
-		json_array_append_new(cores, report_series__rounded(r->cores[row]));
+		json_array_append_new(cores, series_rounded(r->cores[row]));
 	}
 	json_object_set_new(o, "of", json__text(series_unit_names[r->of]));
 	json_object_set_new(o, "units", json_integer(r->u.n));
@@ -566,10 +639,10 @@ static void put_rows(const struct rows *r, json_t *o)
 static void choose_rows(struct rows *r)
 {
 	r->of = SERIES_TASKS;
-	r->u = report_series__units(r->j, r->of);
+	r->u = series_units(r->j, r->of);
 	if (!r->u.n || r->u.n > ROWS_MAX) {
 		r->of = SERIES_NODES;
-		r->u = report_series__units(r->j, r->of);
+		r->u = series_units(r->j, r->of);
 	}
 }
 
@@ -590,7 +663,7 @@ static json_t *rows_json(struct rows *r)
 {
 	json_t *o = json_object();
 
-	r->drawn_u = report_series__units(r->drawn, r->of);
+	r->drawn_u = series_units(r->drawn, r->of);
 	if (!r->u.n || !r->drawn->grid.n)
 		return o;
 	divide(r);
@@ -627,17 +700,13 @@ static json_t *rows_gpus_json(const struct report *report)
 	struct rows r = rows_of(report);
 
 	r.of = SERIES_GPUS;
-	r.u = report_series__units(r.j, r.of);
+	r.u = series_units(r.j, r.of);
 	return rows_json(&r);
 }
 
 static json_t *histogram_json(const struct job_histogram *h)
 {
-	json_t *a = json_array();
-
-	for (int k = 0; h->is_known && k < JP_LAT_BUCKETS; k++)
-		json_array_append_new(a, json__number(h->counts[k]));
-	return a;
+	return json__numbers(h->counts, h->is_known ? JP_LAT_BUCKETS : 0);
 }
 
 /* The first and the last. */

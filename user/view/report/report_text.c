@@ -1,12 +1,94 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Numbers with their units, and paragraphs, as a report prints them. */
+/* How pages are written: numbers with units, paragraphs, rows of characters, and words for reasons.
+ */
 #include "view/report/report_text.h"
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/escape.h"
+
+/* ---- A row of values as a row of characters, and the terminal's width and character set */
+
+#define LEVELS 8
+
+void spark__print(FILE *out, const double *v, unsigned n, double max, bool utf8)
+{
+	static const char *const blocks[LEVELS] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	static const char ascii[LEVELS + 1] = "_.-=+*#@";
+
+	for (unsigned i = 0; i < n; i++) {
+		double level = max > 0 ? v[i] / max * LEVELS : 0;
+		unsigned at;
+
+		if (isnan(v[i])) {
+			putc(' ', out);
+			continue;
+		}
+		at = level >= LEVELS ? LEVELS - 1 : level > 0 ? level : 0;
+		if (utf8)
+			fputs(blocks[at], out);
+		else
+			putc(ascii[at], out);
+	}
+}
+
+unsigned spark__width(FILE *out)
+{
+	struct winsize w;
+	int fd = fileno(out);
+
+	if (fd < 0 || !isatty(fd) || ioctl(fd, TIOCGWINSZ, &w) || !w.ws_col)
+		return 80;
+	return w.ws_col < 40 ? 40 : w.ws_col > 200 ? 200 : w.ws_col;
+}
+
+/* The first variable that is set, as in locale(7). */
+static const char *locale_name(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	const char *v = NULL;
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names) && !(v && *v); i++)
+		v = getenv(names[i]);
+	return v ? v : "";
+}
+
+/* language_territory.codeset@modifier. Only the name counts: it tells the terminal of a user of
+ * another machine, though such a locale may not be installed here. */
+bool spark__utf8(void)
+{
+	const char *codeset = strchr(locale_name(), '.');
+	size_t n = codeset ? strcspn(++codeset, "@") : 0;
+
+	return (n == 5 && !strncasecmp(codeset, "UTF-8", n)) ||
+	       (n == 4 && !strncasecmp(codeset, "utf8", n));
+}
+
+/* ---- the reasons of an analysis stand as they are in JSON; a page has words for those that it can
+ * print */
+
+static const struct {
+	const char *reason, *words;
+} reasons[] = {
+	{"no_bins", "it is shorter than one of its bins"},
+	{"no_servers", "the files have no rows of any"},
+	{"too_few_bursts", "it has too few bursts"},
+	{"not_exclusive", "other jobs may have used these nodes"},
+};
+
+const char *report_reason__words(const struct analysis_verdict *v)
+{
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (!strcmp(v->reason, reasons[i].reason))
+			return reasons[i].words;
+	return v->reason;
+}
 
 #define NOTHING_S 5e-6 /* it would be 0.00 ms */
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How a report writes numbers and paragraphs. */
+/* How pages are written: numbers with units, paragraphs, rows of characters, reasons. */
 #ifndef JP_VIEW_REPORT_TEXT_H
 #define JP_VIEW_REPORT_TEXT_H
 
+#include <stdbool.h>
 #include <stdio.h>
+
+#include "analysis/status.h"
 
 #define REPORT_WIDTH  80
 #define REPORT_NUMBER 48
@@ -45,5 +48,17 @@ void report_text__paragraph(FILE *out, const char *text, int at, int indent);
 
 /* A bar of `width` cells for a share of 0..1. */
 void report_text__bar(FILE *out, double share, int width, char full, char empty);
+
+/* "it is shorter than a bin of 30 s ..."; a reason without words as it is. */
+const char *report_reason__words(const struct analysis_verdict *v);
+
+/* ---- a row of values as a row of characters */
+
+/* One character per value, from 0 to max; NaN is a blank. utf8: block elements, else ASCII. */
+void spark__print(FILE *out, const double *v, unsigned n, double max, bool utf8);
+/* Columns to use on out: the terminal's, within 40..200, or 80 where there is none. */
+unsigned spark__width(FILE *out);
+/* Whether the user's locale is UTF-8, by its name. */
+bool spark__utf8(void);
 
 #endif

@@ -605,8 +605,7 @@ static json_t *window_json(const struct follow *f, const struct reduce_window *a
 	json_t *json = reduce_result__json(f->w, &f->result);
 
 	json__set(json, "window", json_integer((json_int_t)at->number));
-	json__set(json, "begin_s", json__number(at->begin_s));
-	json__set(json, "end_s", json__number(at->end_s));
+	JSON_NUMBERS(json, {"begin_s", at->begin_s}, {"end_s", at->end_s});
 	if (f->w->o->clusters)
 		json__set(json, "track", reduce_track__json(at->track));
 	return json;

@@ -17,7 +17,7 @@
 #include "view/fold/fold_view.h"
 #include "view/fold/fold_view.h"
 #include "view/reduce/reduce_print.h"
-#include "view/report/spark.h"
+#include "view/report/report_text.h"
 
 /* ---- the table of the clusters of all bursts */
 

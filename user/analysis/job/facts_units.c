@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Facts of tasks, and how evenly they work. */
+/* Facts of units: of nodes, of GPUs, and of tasks and how evenly they work. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +9,271 @@
 #include "analysis/job/facts_fill.h"
 #include "analysis/pika/pika.h"
 #include "identity/cpulist.h"
+
+/* ---- facts of nodes: use, clock, speed, and the health of their parts */
+
+#define ACTIVE_CORES 0.01 /* fewer cores are idle: PIKA's threshold */
+#define BUSY_SHARE   0.5  /* of its cores, from which on a node's clock is that of work */
+#define SLOW	     0.9  /* of the median of the nodes */
+
+static const double *bins_of(const struct model_job *j, unsigned node, enum quantity q)
+{
+	return job_unit__bins(&j->nodes[node].unit, q, &j->grid);
+}
+
+static bool is_busy(const struct model_job *j, unsigned node, unsigned bin)
+{
+	const double *cpu = bins_of(j, node, Q_CPU);
+
+	return cpu &&
+	       cpu[bin] >= BUSY_SHARE * j->nodes[node].cores * time_grid__span_s(&j->grid, bin);
+}
+
+/* Instructions per CPU second in a bin, else the clock; NaN: not known, or the node is not busy. */
+static double speed_in(const struct model_job *j, unsigned node, unsigned bin)
+{
+	const double *cpu = bins_of(j, node, Q_CPU), *done = bins_of(j, node, Q_INSTRUCTIONS);
+	const double *clock = bins_of(j, node, Q_CLOCK);
+
+	if (!is_busy(j, node, bin))
+		return NAN;
+	return !isnan(facts__sum(j, Q_INSTRUCTIONS)) ? done[bin] / cpu[bin] : clock[bin];
+}
+
+static double clock_in(const struct model_job *j, unsigned node, unsigned bin)
+{
+	return is_busy(j, node, bin) ? bins_of(j, node, Q_CLOCK)[bin] : NAN;
+}
+
+typedef double (*in_bin)(const struct model_job *j, unsigned node, unsigned bin);
+
+/* The median over the bins of a node. */
+static double median_of_node(const struct model_job *j, unsigned node, in_bin value, double *room)
+{
+	size_t n = 0;
+
+	for (unsigned k = 0; k < j->grid.n; k++) {
+		double v = value(j, node, k);
+
+		if (v > 0)
+			room[n++] = v;
+	}
+	return facts__median(room, n);
+}
+
+/* Shares of a node's known bins in which its value is slow beside the median of the nodes. */
+static void fill_slow(struct facts *f, const struct model_job *j, in_bin value, enum fact share,
+		      double *room)
+{
+	double *slow = f->values[share];
+	double *known = calloc(j->nnodes + 1, sizeof(*known));
+
+	for (unsigned i = 0; known && i < j->nnodes; i++)
+		slow[i] = 0;
+	for (unsigned k = 0; known && k < j->grid.n; k++) {
+		size_t n = 0;
+		double median;
+
+		for (unsigned i = 0; i < j->nnodes; i++) {
+			double v = value(j, i, k);
+
+			if (v > 0)
+				room[n++] = v;
+		}
+		median = n >= 3 ? facts__median(room, n) : NAN;
+		for (unsigned i = 0; !isnan(median) && i < j->nnodes; i++) {
+			double v = value(j, i, k);
+
+			known[i] += v > 0;
+			slow[i] += v > 0 && v < SLOW * median;
+		}
+	}
+	for (unsigned i = 0; known && i < j->nnodes; i++)
+		slow[i] = known[i] > 0 ? slow[i] / known[i] : NAN;
+	free(known);
+}
+
+/* Speeds by their median, and how far each is from it in robust deviations: 1.4826 MAD, and at
+ * least 1 % of the median. */
+static void fill_speed(struct facts *f, const struct model_job *j, double *room, double *bins)
+{
+	double *speed = f->values[FACT_NODE_speed], *z = f->values[FACT_NODE_speed_z];
+	double median, mad;
+	size_t n = 0;
+
+	for (unsigned i = 0; i < j->nnodes; i++) {
+		speed[i] = median_of_node(j, i, speed_in, bins);
+		if (speed[i] > 0)
+			room[n++] = speed[i];
+	}
+	median = n >= 3 ? facts__median(room, n) : NAN;
+	n = 0;
+	for (unsigned i = 0; i < j->nnodes; i++) {
+		speed[i] /= median;
+		if (!isnan(speed[i]))
+			room[n++] = fabs(speed[i] - 1);
+	}
+	mad = fmax(1.4826 * facts__median(room, n), 0.01);
+	for (unsigned i = 0; i < j->nnodes; i++)
+		z[i] = (speed[i] - 1) / mad;
+}
+
+static void fill_active(struct facts *f, const struct model_job *j, unsigned node)
+{
+	const double *cpu = bins_of(j, node, Q_CPU);
+	double bins = 0;
+
+	if (!cpu)
+		return;
+	for (unsigned k = 0; k < j->grid.n; k++)
+		bins += cpu[k] >= ACTIVE_CORES * time_grid__span_s(&j->grid, k);
+	f->values[FACT_NODE_active_bins][node] = bins;
+	f->values[FACT_NODE_active][node] = bins / j->grid.n;
+}
+
+/* The index of the first node with the same processors. */
+static double model_number(const struct model_job *j, unsigned node)
+{
+	for (unsigned i = 0; j->nodes[node].model && i <= node; i++)
+		if (j->nodes[i].model && !strcmp(j->nodes[i].model, j->nodes[node].model))
+			return i + 1;
+	return NAN;
+}
+
+static void fill_node(struct facts *f, const struct model_job *j, unsigned i)
+{
+	const struct job_node *n = &j->nodes[i];
+
+	f->values[FACT_NODE_cores][i] = n->cores;
+	f->values[FACT_NODE_wall_s][i] = n->unit.end_s - n->unit.begin_s;
+	f->values[FACT_NODE_rows][i] = n->unit.rows;
+	f->values[FACT_NODE_coverage][i] =
+		fmin(1, n->unit.total[Q_COVERED] / (n->unit.end_s - n->unit.begin_s));
+	f->values[FACT_NODE_limit_mb][i] = facts__limit_mb(n);
+	f->values[FACT_NODE_oom_limit_mb][i] = n->oom_limit_mb;
+	f->values[FACT_NODE_model][i] = model_number(j, i);
+	f->values[FACT_NODE_tasks][i] = 0;
+	f->values[FACT_NODE_gpus][i] = 0;
+	fill_active(f, j, i);
+}
+
+int facts_nodes__fill(struct facts *f, const struct model_job *j)
+{
+	size_t most = j->nnodes > j->grid.n ? j->nnodes : j->grid.n;
+	double *room = calloc(most + 1, sizeof(*room)), *bins = calloc(most + 1, sizeof(*bins));
+	int err = room && bins ? 0 : -ENOMEM;
+	unsigned ntasks;
+	const struct job_unit *tasks = facts__main_tasks(j, &ntasks);
+
+	for (unsigned i = 0; !err && i < j->nnodes; i++) {
+		fill_node(f, j, i);
+		f->values[FACT_NODE_clock_mhz][i] = median_of_node(j, i, clock_in, bins);
+	}
+	for (unsigned i = 0; !err && i < ntasks; i++)
+		f->values[FACT_NODE_tasks][tasks[i].node]++;
+	for (unsigned i = 0; !err && i < j->ngpus; i++)
+		f->values[FACT_NODE_gpus][j->gpus[i].node]++;
+	if (!err) {
+		fill_speed(f, j, room, bins);
+		fill_slow(f, j, speed_in, FACT_NODE_speed_slow, room);
+		fill_slow(f, j, clock_in, FACT_NODE_clock_slow, room);
+	}
+	free(room);
+	free(bins);
+	return err;
+}
+
+/* ---- facts of GPUs: how much and when they were used */
+
+/* Time with utilization 0: in all, from the start, and the longest. */
+struct idleness {
+	double all_s, first_s, longest_s;
+};
+
+static struct idleness idleness_of(const double *util, const struct time_grid *g)
+{
+	struct idleness idle = {0};
+	double now = 0;
+	bool begun = false;
+
+	for (unsigned k = 0; k < g->n; k++) {
+		double s = time_grid__span_s(g, k);
+
+		if (isnan(util[k]))
+			continue;
+		begun |= util[k] > 0;
+		now = util[k] > 0 ? 0 : now + s;
+		idle.all_s += util[k] > 0 ? 0 : s;
+		idle.first_s = begun ? idle.first_s : now;
+		idle.longest_s = fmax(idle.longest_s, now);
+	}
+	return idle;
+}
+
+static double mean_of(const double *v, unsigned n)
+{
+	double sum = 0, known = 0;
+
+	for (unsigned k = 0; k < n; k++)
+		if (!isnan(v[k])) {
+			sum += v[k];
+			known++;
+		}
+	return known ? sum / known : NAN;
+}
+
+/* Share of the bins with use in which heat or the hardware held the GPU back. */
+static double throttled_of(const double *util, const double *throttled, unsigned n)
+{
+	double held = 0, busy = 0;
+
+	for (unsigned k = 0; k < n; k++)
+		if (util[k] > 0 && !isnan(throttled[k])) {
+			held += throttled[k];
+			busy++;
+		}
+	return busy ? held / busy : NAN;
+}
+
+static void fill_gpu(struct facts *f, const struct model_job *j, unsigned i)
+{
+	const struct job_unit *u = &j->gpus[i];
+	const double *util = job_unit__bins(u, Q_GPU_UTIL, &j->grid);
+	struct idleness idle = idleness_of(util, &j->grid);
+
+	f->values[FACT_GPU_node][i] = u->node + 1;
+	f->values[FACT_GPU_mem_peak_mb][i] = u->total[Q_GPU_MEM];
+	f->values[FACT_GPU_is_split][i] = u->total[Q_GPU_SPLIT];
+	if (isnan(u->total[Q_GPU_UTIL]))
+		return;
+	f->values[FACT_GPU_util][i] = mean_of(util, j->grid.n);
+	f->values[FACT_GPU_throttled][i] =
+		throttled_of(util, job_unit__bins(u, Q_GPU_THROTTLE, &j->grid), j->grid.n);
+	f->values[FACT_GPU_idle_s][i] = idle.all_s;
+	f->values[FACT_GPU_idle_from_start_s][i] = idle.first_s;
+	f->values[FACT_GPU_idle_longest_s][i] = idle.longest_s;
+}
+
+int facts_gpus__fill(struct facts *f, const struct model_job *j)
+{
+	for (unsigned i = 0; i < j->ngpus; i++)
+		fill_gpu(f, j, i);
+	for (unsigned k = 0; k < j->grid.n; k++) {
+		double sum = 0, known = 0;
+
+		for (unsigned i = 0; i < j->ngpus; i++) {
+			double v = job_unit__bins(&j->gpus[i], Q_GPU_UTIL, &j->grid)[k];
+
+			sum += isnan(v) ? 0 : v;
+			known += !isnan(v);
+		}
+		if (known)
+			f->values[FACT_BIN_gpu][k] = sum / known;
+		else if (facts__job(f, FACT_JOB_gpus) == 0)
+			f->values[FACT_BIN_gpu][k] = 0;
+	}
+	return 0;
+}
 
 /* ---- which tasks of a node share the CPUs that they are bound to, and how many CPUs they need
  * there */
@@ -88,8 +353,8 @@ static unsigned find_bindings(const struct bound_task *tasks, unsigned n, struct
 	return found;
 }
 
-static void fill_node(struct facts *f, const struct bound_task *tasks, unsigned n,
-		      struct binding *room)
+static void fill_demand(struct facts *f, const struct bound_task *tasks, unsigned n,
+			struct binding *room)
 {
 	unsigned bindings = find_bindings(tasks, n, room), at = 0;
 	double demand = NAN;
@@ -136,7 +401,7 @@ static int facts_cpus_fill(struct facts *f, const struct job_unit *tasks, unsign
 		room = calloc(most_of_a_node(bound, known) + 1, sizeof(*room));
 	for (unsigned i = 0, first = 0; room && i < known; i++)
 		if (i + 1 == known || bound[i + 1].unit->node != bound[first].unit->node) {
-			fill_node(f, bound + first, i + 1 - first, room);
+			fill_demand(f, bound + first, i + 1 - first, room);
 			first = i + 1;
 		}
 	n = !room;
@@ -145,47 +410,11 @@ static int facts_cpus_fill(struct facts *f, const struct job_unit *tasks, unsign
 	return n ? -ENOMEM : 0;
 }
 
-static const struct {
-	enum fact fact;
-	enum quantity q;
-} totals[] = {
-	{FACT_TASK_cpu_s, Q_CPU},
-	{FACT_TASK_user_s, Q_USER},
-	{FACT_TASK_system_s, Q_SYSTEM},
-	{FACT_TASK_wait_s, Q_WAIT},
-	{FACT_TASK_disk_wait_s, Q_DISK_WAIT},
-	{FACT_TASK_thread_s, Q_THREAD_TIME},
-	{FACT_TASK_thread_run_s, Q_RUNNING},
-	{FACT_TASK_thread_wait_s, Q_CPU_WAIT},
-	{FACT_TASK_thread_held_s, Q_HELD},
-	{FACT_TASK_thread_stolen_s, Q_INTERRUPTED},
-	{FACT_TASK_blocked_disk_s, Q_BLOCKED_DISK},
-	{FACT_TASK_blocked_fault_s, Q_BLOCKED_FAULT},
-	{FACT_TASK_blocked_net_fs_s, Q_BLOCKED_NET_FS},
-	{FACT_TASK_blocked_kernel_s, Q_BLOCKED_KERNEL},
-	{FACT_TASK_blocked_futex_s, Q_BLOCKED_FUTEX},
-	{FACT_TASK_blocked_pipe_s, Q_BLOCKED_PIPE},
-	{FACT_TASK_blocked_socket_s, Q_BLOCKED_SOCKET},
-	{FACT_TASK_blocked_poll_s, Q_BLOCKED_POLL},
-	{FACT_TASK_blocked_sleep_s, Q_BLOCKED_SLEEP},
-	{FACT_TASK_blocked_child_s, Q_BLOCKED_CHILD},
-	{FACT_TASK_blocked_signal_s, Q_BLOCKED_SIGNAL},
-	{FACT_TASK_blocked_other_s, Q_BLOCKED_OTHER},
-	{FACT_TASK_read_mb, Q_READ},
-	{FACT_TASK_write_mb, Q_WRITE},
-	{FACT_TASK_io_mb, Q_IO},
-	{FACT_TASK_threads, Q_THREADS},
-	{FACT_TASK_invol_switches, Q_INVOL_SWITCHES},
-	{FACT_TASK_migrations, Q_MIGRATIONS},
-};
-
 static void fill_task(struct facts *f, const struct model_job *j, const struct job_unit *t,
 		      unsigned i)
 {
 	const struct job_step *step = &j->steps[j->main_step];
 
-	for (size_t k = 0; k < sizeof(totals) / sizeof(*totals); k++)
-		f->values[totals[k].fact][i] = t->total[totals[k].q];
 	f->values[FACT_TASK_node][i] = t->node + 1;
 	f->values[FACT_TASK_number][i] = atof(t->name);
 	f->values[FACT_TASK_wall_s][i] = t->end_s - t->begin_s;
