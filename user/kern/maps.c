@@ -225,6 +225,20 @@ const struct jp_pmu_cpu *kern__pmu_cpu(const struct kern *k, unsigned cpu)
 	return c ? &c[cpu] : NULL;
 }
 
+void kern__elements(const struct kern *k, uint32_t slot,
+		    void (*fn)(const char *map, int cpu, const void *at, void *ctx), void *ctx)
+{
+	for (int m = 0; m < M_N; m++) {
+		bool is_per_cpu = kern_maps[m].shape == SHAPE_CPU_SLOT;
+
+		if (!k->mem[m] || m == M_SLOTS || (!is_per_cpu && kern_maps[m].shape != SHAPE_SLOT))
+			continue;
+		for (unsigned cpu = 0; cpu < (is_per_cpu ? k->ncpus : 1); cpu++)
+			fn(kern_maps[m].name, is_per_cpu ? (int)cpu : -1, element(k, m, cpu, slot),
+			   ctx);
+	}
+}
+
 const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot)
 {
 	return &k->acct[slot];

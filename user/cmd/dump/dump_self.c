@@ -3,11 +3,73 @@
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text_table.h"
 #include "cmd/dump/dump.h"
+
+/* ---- the collector's counters */
+
+/* clang-format off */
+#define STAT(f, meaning) {#f, offsetof(struct jp_stats, f), meaning}
+static const struct {
+	const char *name;
+	size_t offset;
+	const char *meaning; /* NULL: no loss, not printed as text */
+} collector_stats[] = {
+	STAT(rb_lost, "events that found the ring full; jobprofd looked at the cgroups instead"),
+	STAT(slots_exhausted,
+	     "steps that found no slot, and are not profiled: raise MaxSlots"),
+	STAT(samples_late, "samples of slots that had ended; they count nowhere"),
+	STAT(cgroups_full,
+	     "cgroups that did not fit the table of cgroups; their tasks are not counted: raise MaxCgroups"),
+	STAT(storage_fail, "tasks that got no storage in the kernel and are not counted"),
+	STAT(env_long, "environments that were too long to find SLURM_PROCID in"),
+	STAT(path_long, "cgroup paths that were too long to keep"),
+	/* no loss: the record comes again with the next read */
+	STAT(iter_fail, NULL),
+	STAT(late_tasks, "tasks that were already running when they were first seen"),
+	STAT(blk_full, "disk requests that had no room for their owner and count as unattributed"),
+	STAT(blk_unowned,
+	     "disk requests that were submitted by nobody that was seen and count as unattributed"),
+	STAT(blk_lost, "disk requests that ended where no program saw it and count without their time"),
+	STAT(blk_late, "disk requests that ended after their step's last row and count as unattributed"),
+	STAT(sock_fail, "sockets that got no storage; their retransmits count as unattributed"),
+	STAT(pmu_fail, "readings of the hardware counters that failed"),
+	STAT(pmu_missed,
+	     "switches to a task that were not seen: its counts of that slice are by its run time"),
+	STAT(pmu_lost, "samples that were throttled by the kernel; the counts are scaled for them"),
+};
+/* clang-format on */
+#define N_STATS (sizeof(collector_stats) / sizeof(collector_stats[0]))
+
+static uint64_t stat_of(const struct dump *d, size_t i)
+{
+	return *(const uint64_t *)((const char *)&kern__control(d->k)->stats +
+				   collector_stats[i].offset);
+}
+
+void counters__print(const struct dump *d, FILE *out)
+{
+	for (size_t i = 0; i < N_STATS; i++)
+		if (collector_stats[i].meaning && stat_of(d, i))
+			fprintf(out, "%s: %llu (%s)\n", collector_stats[i].name,
+				(unsigned long long)stat_of(d, i), collector_stats[i].meaning);
+}
+
+static json_t *counters_json(const struct dump *d)
+{
+	json_t *obj = json_object();
+
+	for (size_t i = 0; i < N_STATS; i++)
+		json__set(obj, collector_stats[i].name, json_integer((json_int_t)stat_of(d, i)));
+	return obj;
+}
+
+/* ---- the programs */
 
 /* All BPF maps that this process has open are the collector's; fdinfo has their memory. */
 static void add_up_maps(struct self *s)
@@ -89,37 +151,49 @@ static double share_of_cpu(const struct self *s, double ns)
 	return cpus > 0 && s->seconds > 0 ? ns / (s->seconds * 1e9 * (double)cpus) * 100 : NAN;
 }
 
-static void put_number(char *cell, const char *fmt, double v)
-{
-	if (isnan(v))
-		snprintf(cell, GRID_CELL, "-");
-	else
-		snprintf(cell, GRID_CELL, fmt, v);
-}
-
-enum { C_NAME, C_ATTACHED, C_RUNS, C_RATE, C_NS, C_LOAD, C_MISSED, C_INSNS, N_COLS };
-
-/* Iterators are attached to nothing: jobprofd and this program call them. */
-static void put_program(struct grid *g, const struct self *s, int i, bool attached)
+static json_t *program_json(const struct self *s, int i)
 {
 	const struct kern_prog *p = &s->after[i];
 	struct cost c = cost_of(s, i);
-	char(*row)[GRID_CELL] = grid__row(g);
 
-	if (!row)
-		return;
-	snprintf(row[C_NAME], GRID_CELL, "%s", p->name);
-	snprintf(row[C_ATTACHED], GRID_CELL, "%s",
-		 p->attached ? "yes"
-		 : attached  ? "called"
-			     : "no");
-	put_number(row[C_RUNS], "%.0f", c.runs);
-	put_number(row[C_RATE], "%.1f", c.runs / s->seconds);
-	put_number(row[C_NS], "%.0f", c.runs > 0 ? c.ns / c.runs : NAN);
-	put_number(row[C_LOAD], "%.4f", share_of_cpu(s, c.ns));
-	snprintf(row[C_MISSED], GRID_CELL, "%llu", (unsigned long long)p->missed);
-	put_number(row[C_INSNS], "%.0f", p->insns ? p->insns : NAN);
+	return json_pack("{s:s, s:I, s:b, s:o, s:o, s:o, s:o, s:I, s:o}", "name", p->name, "id",
+			 (json_int_t)p->id, "attached", p->attached, "runs", json__number(c.runs),
+			 "runs_per_s", json__number(c.runs / s->seconds), "ns_per_run",
+			 json__number(c.runs > 0 ? c.ns / c.runs : NAN), "cpu_percent",
+			 json__number(share_of_cpu(s, c.ns)), "missed", (json_int_t)p->missed,
+			 "insns", p->insns ? json_integer(p->insns) : json_null());
 }
+
+/* Iterators are attached to nothing: jobprofd and this program call them. */
+static void print_programs(const struct self *s, bool attached, FILE *out)
+{
+	static const struct {
+		const char *heading, *key, *format;
+	} cols[] = {
+		{"runs", "runs", "%.0f"},	  {"runs/s", "runs_per_s", "%.1f"},
+		{"ns/run", "ns_per_run", "%.0f"}, {"CPU %", "cpu_percent", "%.4f"},
+		{"missed", "missed", "%.0f"},	  {"insns", "insns", "%.0f"},
+	};
+	const size_t ncols = sizeof(cols) / sizeof(cols[0]);
+	struct text_table t = {.ncols = 2 + ncols, .nleft = 2};
+
+	text_table__cell(&t, "program");
+	text_table__cell(&t, "attached");
+	for (size_t c = 0; c < ncols; c++)
+		text_table__cell(&t, "%s", cols[c].heading);
+	for (int i = 0; i < s->n; i++) {
+		json_t *p = program_json(s, i);
+
+		text_table__cell(&t, "%s", s->after[i].name);
+		text_table__cell(&t, s->after[i].attached ? "yes" : attached ? "called" : "no");
+		for (size_t c = 0; c < ncols; c++)
+			text_table__number(&t, cols[c].format, json__number_of(p, cols[c].key));
+		json_decref(p);
+	}
+	text_table__end(&t, out);
+}
+
+/* ---- what is loaded, and all of it */
 
 static double value_of(const struct dump_row *r, const char *column)
 {
@@ -182,23 +256,14 @@ static void print_control(const struct dump *d, FILE *out)
 
 void self__text(const struct self *s, const struct dump *d, FILE *out)
 {
-	static const char *const heads[N_COLS] = {"program", "attached", "runs",   "runs/s",
-						  "ns/run",  "CPU %",	 "missed", "insns"};
-	struct grid g = {.ncols = N_COLS, .nleft = C_RUNS};
-	char(*row)[GRID_CELL] = grid__row(&g);
 	double probe = (double)kern__control(d->k)->probe_ns;
 
-	for (unsigned i = 0; row && i < N_COLS; i++)
-		snprintf(row[i], GRID_CELL, "%s", heads[i]);
-	for (int i = 0; i < s->n; i++)
-		put_program(&g, s, i, kern__attached(d->k));
 	if (s->stats_err)
 		fprintf(out,
 			"the kernel gives no run statistics (%s): runs and times are unknown\n",
 			strerror(-s->stats_err));
 	fprintf(out, "programs over %.2f s\n", s->seconds);
-	grid__print(&g, out);
-	grid__free(&g);
+	print_programs(s, kern__attached(d->k), out);
 	if (!s->stats_err)
 		fprintf(out, "all programs: %.3f ms, %.4f %% of all CPUs\n", total_ns(s) / 1e6,
 			share_of_cpu(s, total_ns(s)));
@@ -208,20 +273,7 @@ void self__text(const struct self *s, const struct dump *d, FILE *out)
 		d->self.age, value_of(&d->self, "CPUTime"), value_of(&d->self, "RSS") / 1024);
 	print_control(d, out);
 	fprintf(out, "maps: %u with %.1f MiB\n", s->maps, (double)s->map_bytes / 1048576);
-	raw__print_counters(d, out);
-}
-
-static json_t *program_json(const struct self *s, int i)
-{
-	const struct kern_prog *p = &s->after[i];
-	struct cost c = cost_of(s, i);
-
-	return json_pack("{s:s, s:I, s:b, s:o, s:o, s:o, s:o, s:I, s:o}", "name", p->name, "id",
-			 (json_int_t)p->id, "attached", p->attached, "runs", json__number(c.runs),
-			 "runs_per_s", json__number(c.runs / s->seconds), "ns_per_run",
-			 json__number(c.runs > 0 ? c.ns / c.runs : NAN), "cpu_percent",
-			 json__number(share_of_cpu(s, c.ns)), "missed", (json_int_t)p->missed,
-			 "insns", p->insns ? json_integer(p->insns) : json_null());
+	counters__print(d, out);
 }
 
 static json_t *families_json(const struct jp_control *c)
@@ -264,7 +316,7 @@ json_t *self__json(const struct self *s, const struct dump *d)
 			 c->probe_ns ? json_integer((json_int_t)c->probe_ns) : json_null(), "slots",
 			 (json_int_t)(kern__nslots(d->k) - JP_SLOT_FIRST), "slots_used",
 			 (json_int_t)d->used, "attached", kern__attached(d->k), "age", d->self.age,
-			 "daemon", json__columns(&d->self, false), "counters", raw__counters(d),
+			 "daemon", columns__json(&d->self, false), "counters", counters_json(d),
 			 "families", families_json(c), "network",
 			 json__text(kern__family_mode(d->k, FAM_NETWORK)), "perf", perf_json(d));
 }
