@@ -153,6 +153,8 @@ static void print_text(const struct args *a, const struct dump *d, const struct 
 		culprits__text(d, stdout);
 	else
 		steps__text(d, stdout);
+	if (!a->culprits)
+		counters__print(d, stdout);
 }
 
 /* The columns are known once the maps are read: hardware counters have names of their own. */

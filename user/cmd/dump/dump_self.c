@@ -165,7 +165,7 @@ static json_t *program_json(const struct self *s, int i)
 }
 
 /* Iterators are attached to nothing: jobprofd and this program call them. */
-static void print_programs(const struct self *s, bool attached, FILE *out)
+static void print_programs(json_t *programs, bool attached, FILE *out)
 {
 	static const struct {
 		const char *heading, *key, *format;
@@ -176,105 +176,26 @@ static void print_programs(const struct self *s, bool attached, FILE *out)
 	};
 	const size_t ncols = sizeof(cols) / sizeof(cols[0]);
 	struct text_table t = {.ncols = 2 + ncols, .nleft = 2};
+	json_t *p;
+	size_t i;
 
 	text_table__cell(&t, "program");
 	text_table__cell(&t, "attached");
 	for (size_t c = 0; c < ncols; c++)
 		text_table__cell(&t, "%s", cols[c].heading);
-	for (int i = 0; i < s->n; i++) {
-		json_t *p = program_json(s, i);
+	json_array_foreach(programs, i, p)
+	{
+		bool is_attached = json_is_true(json_object_get(p, "attached"));
 
-		text_table__cell(&t, "%s", s->after[i].name);
-		text_table__cell(&t, s->after[i].attached ? "yes" : attached ? "called" : "no");
+		text_table__cell(&t, "%s", json__text_of(p, "name"));
+		text_table__cell(&t, is_attached ? "yes" : attached ? "called" : "no");
 		for (size_t c = 0; c < ncols; c++)
 			text_table__number(&t, cols[c].format, json__number_of(p, cols[c].key));
-		json_decref(p);
 	}
 	text_table__end(&t, out);
 }
 
 /* ---- what is loaded, and all of it */
-
-static double value_of(const struct dump_row *r, const char *column)
-{
-	int i = dump__column(r->cols, column);
-
-	return i < 0 ? NAN : r->value[i];
-}
-
-static const char *pmu_mode(const struct jp_control *c)
-{
-	static const char *const names[] = {
-		[JP_PMU_OFF] = "off",
-		[JP_PMU_EXACT] = "exact",
-		[JP_PMU_SAMPLED] = "sampled",
-	};
-
-	return c->pmu_mode < sizeof(names) / sizeof(names[0]) ? names[c->pmu_mode] : "?";
-}
-
-/* Counts that loaded families lack on this machine. */
-static const struct {
-	uint32_t bit;
-	const char *text;
-} blind_spots[] = {
-	{JP_BLIND_RETRANS, "TCP retransmits"},
-};
-
-/* What is loaded, and how the hardware counters are read. */
-static void print_control(const struct dump *d, FILE *out)
-{
-	const struct jp_control *c = kern__control(d->k);
-
-	fprintf(out, "families:");
-	for (unsigned i = 0; i < n_family_infos; i++)
-		if (c->families & family_infos[i].family)
-			fprintf(out, " %s", family_infos[i].name);
-	for (size_t i = 0; i < sizeof(blind_spots) / sizeof(blind_spots[0]); i++)
-		if (c->blind & blind_spots[i].bit)
-			fprintf(out, "; blind to %s", blind_spots[i].text);
-	putc('\n', out);
-	fprintf(out, "network: ");
-	print__escaped(out, kern__family_mode(d->k, FAM_NETWORK));
-	putc('\n', out);
-	if (!(c->families & FAM_PERF)) {
-		fprintf(out, "hardware counters: %s\n", kern__family_mode(d->k, FAM_PERF));
-		return;
-	}
-	fprintf(out, "hardware counters: %s", pmu_mode(c));
-	if (c->pmu_read_ns)
-		fprintf(out, ", %llu ns per %s", (unsigned long long)c->pmu_read_ns,
-			c->pmu_mode == JP_PMU_SAMPLED ? "sample" : "reading");
-	for (unsigned i = 0; i < c->npmu && i < JP_PMU_EVENTS; i++) {
-		fprintf(out, "%s", i ? ", " : ": ");
-		print__escaped(out, d->event_names[i]);
-		if (c->pmu_period[i])
-			fprintf(out, " (each %llu)", (unsigned long long)c->pmu_period[i]);
-	}
-	putc('\n', out);
-}
-
-void self__text(const struct self *s, const struct dump *d, FILE *out)
-{
-	double probe = (double)kern__control(d->k)->probe_ns;
-
-	if (s->stats_err)
-		fprintf(out,
-			"the kernel gives no run statistics (%s): runs and times are unknown\n",
-			strerror(-s->stats_err));
-	fprintf(out, "programs over %.2f s\n", s->seconds);
-	print_programs(s, kern__attached(d->k), out);
-	if (!s->stats_err)
-		fprintf(out, "all programs: %.3f ms, %.4f %% of all CPUs\n", total_ns(s) / 1e6,
-			share_of_cpu(s, total_ns(s)));
-	fprintf(out, "calibrated: ");
-	fprintf(out, probe > 0 ? "%.0f ns per run\n" : "not yet\n", probe);
-	fprintf(out, "jobprofd and its writers, in %.0f s: CPU %.3f s, RSS now %.1f MiB\n",
-		d->self.age, value_of(&d->self, "CPUTime"), value_of(&d->self, "RSS") / 1024);
-	print_control(d, out);
-	fprintf(out, "maps: %u with %.1f MiB\n", s->maps, (double)s->map_bytes / 1048576);
-	counters__print(d, out);
-}
 
 static json_t *families_json(const struct jp_control *c)
 {
@@ -286,21 +207,30 @@ static json_t *families_json(const struct jp_control *c)
 	return all;
 }
 
+static json_t *positive_json(uint64_t n)
+{
+	return n ? json_integer((json_int_t)n) : json_null();
+}
+
+/* How the hardware counters are read. */
 static json_t *perf_json(const struct dump *d)
 {
+	static const char *const modes[] = {
+		[JP_PMU_OFF] = "off",
+		[JP_PMU_EXACT] = "exact",
+		[JP_PMU_SAMPLED] = "sampled",
+	};
 	const struct jp_control *c = kern__control(d->k);
 	json_t *events = json_array();
 
 	for (unsigned i = 0; i < c->npmu && i < JP_PMU_EVENTS; i++)
-		json_array_append_new(
-			events,
-			json_pack("{s:o, s:o}", "column", json__text(d->event_names[i]), "period",
-				  c->pmu_period[i] ? json_integer((json_int_t)c->pmu_period[i])
-						   : json_null()));
-	return json_pack("{s:s, s:s, s:o, s:o}", "mode", pmu_mode(c), "text",
-			 kern__family_mode(d->k, FAM_PERF), "read_ns",
-			 c->pmu_read_ns ? json_integer((json_int_t)c->pmu_read_ns) : json_null(),
-			 "events", events);
+		json_array_append_new(events, json_pack("{s:o, s:o}", "column",
+							json__text(d->event_names[i]), "period",
+							positive_json(c->pmu_period[i])));
+	return json_pack("{s:s, s:s, s:o, s:o}", "mode",
+			 c->pmu_mode < sizeof(modes) / sizeof(modes[0]) ? modes[c->pmu_mode] : "?",
+			 "text", kern__family_mode(d->k, FAM_PERF), "read_ns",
+			 positive_json(c->pmu_read_ns), "events", events);
 }
 
 json_t *self__json(const struct self *s, const struct dump *d)
@@ -313,10 +243,77 @@ json_t *self__json(const struct self *s, const struct dump *d)
 	return json_pack("{s:f, s:o, s:I, s:I, s:o, s:I, s:I, s:b, s:f, s:o, s:o, s:o, s:o, s:o}",
 			 "seconds", s->seconds, "programs", progs, "map_bytes",
 			 (json_int_t)s->map_bytes, "maps", (json_int_t)s->maps, "probe_ns",
-			 c->probe_ns ? json_integer((json_int_t)c->probe_ns) : json_null(), "slots",
+			 positive_json(c->probe_ns), "slots",
 			 (json_int_t)(kern__nslots(d->k) - JP_SLOT_FIRST), "slots_used",
 			 (json_int_t)d->used, "attached", kern__attached(d->k), "age", d->self.age,
 			 "daemon", columns__json(&d->self, false), "counters", counters_json(d),
 			 "families", families_json(c), "network",
 			 json__text(kern__family_mode(d->k, FAM_NETWORK)), "perf", perf_json(d));
+}
+
+static void print_perf(const json_t *perf, FILE *out)
+{
+	const char *mode = json__text_of(perf, "mode");
+	double read_ns = json__number_of(perf, "read_ns");
+	json_t *e;
+	size_t i;
+
+	fprintf(out, "hardware counters: %s", mode);
+	if (read_ns > 0)
+		fprintf(out, ", %.0f ns per %s", read_ns,
+			!strcmp(mode, "sampled") ? "sample" : "reading");
+	json_array_foreach(json_object_get(perf, "events"), i, e)
+	{
+		double period = json__number_of(e, "period");
+
+		fprintf(out, "%s", i ? ", " : ": ");
+		print__escaped(out, json__text_of(e, "column"));
+		if (period > 0)
+			fprintf(out, " (each %.0f)", period);
+	}
+	putc('\n', out);
+}
+
+/* What is loaded, and how the hardware counters are read. */
+static void print_loaded(const json_t *self, const struct dump *d, FILE *out)
+{
+	const struct jp_control *c = kern__control(d->k);
+	json_t *name;
+	size_t i;
+
+	fprintf(out, "families:");
+	json_array_foreach(json_object_get(self, "families"), i, name)
+		fprintf(out, " %s", json_string_value(name));
+	fprintf(out,
+		"%s\nnetwork: ", c->blind & JP_BLIND_RETRANS ? "; blind to TCP retransmits" : "");
+	print__escaped(out, json__text_of(self, "network"));
+	putc('\n', out);
+	if (c->families & FAM_PERF)
+		print_perf(json_object_get(self, "perf"), out);
+	else
+		fprintf(out, "hardware counters: %s\n", kern__family_mode(d->k, FAM_PERF));
+}
+
+void self__text(const struct self *s, const struct dump *d, FILE *out)
+{
+	json_t *self = self__json(s, d), *daemon = json_object_get(self, "daemon");
+	double probe = json__number_of(self, "probe_ns");
+
+	if (s->stats_err)
+		fprintf(out,
+			"the kernel gives no run statistics (%s): runs and times are unknown\n",
+			strerror(-s->stats_err));
+	fprintf(out, "programs over %.2f s\n", s->seconds);
+	print_programs(json_object_get(self, "programs"), kern__attached(d->k), out);
+	if (!s->stats_err)
+		fprintf(out, "all programs: %.3f ms, %.4f %% of all CPUs\n", total_ns(s) / 1e6,
+			share_of_cpu(s, total_ns(s)));
+	fprintf(out, "calibrated: ");
+	fprintf(out, probe > 0 ? "%.0f ns per run\n" : "not yet\n", probe);
+	fprintf(out, "jobprofd and its writers, in %.0f s: CPU %.3f s, RSS now %.1f MiB\n",
+		d->self.age, json__number_of(daemon, "CPUTime"),
+		json__number_of(daemon, "RSS") / 1024);
+	print_loaded(self, d, out);
+	fprintf(out, "maps: %u with %.1f MiB\n", s->maps, (double)s->map_bytes / 1048576);
+	json_decref(self);
 }

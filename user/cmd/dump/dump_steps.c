@@ -170,7 +170,6 @@ void steps__text(const struct dump *d, FILE *out)
 		put_steps(d, out, true);
 	}
 	put_paths(d, out);
-	counters__print(d, out);
 }
 
 /* Whole numbers as such, so that readers can compare them. */
