@@ -7,7 +7,6 @@
 
 #include "tests/unit/unit.h"
 #include "sensor/node/cgroup.h"
-#include "sensor/node/levels.h"
 
 static char mount[] = "/tmp/test_levels.XXXXXX";
 static char step[64];

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
-#include "kern/net/net_paths.h"
+#include "kern/probe.h"
 #include "tests/unit/tree.h"
 
 static char bare[64], cluster[64];

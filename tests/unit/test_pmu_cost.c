@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "tests/unit/unit.h"
-#include "kern/pmu/pmu_cost.h"
+#include "kern/pmu/pmu.h"
 
 #define N 11
 

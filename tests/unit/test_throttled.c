@@ -6,7 +6,6 @@
 
 #include "tests/unit/unit.h"
 #include "sensor/node/cgroup.h"
-#include "sensor/node/throttled.h"
 
 static char mount[] = "/tmp/test_throttled.XXXXXX";
 static char step[64];

@@ -1,13 +1,73 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* The sensor rsmi: channels of AMD's GPUs and their readings. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "sensor/core/file.h"
-#include "sensor/core/output_capture.h"
 #include "sensor/gpu/rsmi_api.h"
+
+struct output_capture {
+	int out, err; /* duplicates of stdout and stderr */
+	int captured; /* what was printed meanwhile */
+};
+
+/* ---- the library's own output, which it prints to stdout and stderr */
+
+/* Between the two calls the process's stdout and stderr are captured, and then logged for
+ * LogLevel=debug. For moments only: the output of other threads is captured as well. */
+static void output_capture_begin(struct output_capture *q)
+{
+	fflush(stdout);
+	q->captured = memfd_create("said", MFD_CLOEXEC);
+	q->out = q->err = -1;
+	if (q->captured < 0)
+		return;
+	q->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	q->err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (q->out >= 0)
+		dup2(q->captured, STDOUT_FILENO);
+	if (q->err >= 0)
+		dup2(q->captured, STDERR_FILENO);
+}
+
+static void log_captured(int fd)
+{
+	char text[2048], *rest = text, *line;
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			log_debug("a library says: %s", line);
+}
+
+static void put_back(int *fd, int where)
+{
+	if (*fd < 0)
+		return;
+	dup2(*fd, where);
+	close(*fd);
+	*fd = -1;
+}
+
+static void output_capture_end(struct output_capture *q)
+{
+	fflush(stdout);
+	put_back(&q->out, STDOUT_FILENO);
+	put_back(&q->err, STDERR_FILENO);
+	if (q->captured < 0)
+		return;
+	log_captured(q->captured);
+	close(q->captured);
+}
+
+/* ---- channels and readings */
 
 #define NO_TIME	  UINT64_MAX /* the library has not written one */
 #define MAX_UJ	  1e6	     /* more in one count of energy is no resolution */
@@ -174,13 +234,13 @@ static int begin_library(struct rsmi_api *api, const char *dir)
 	struct output_capture q;
 	int err;
 
-	output_capture__begin(&q);
+	output_capture_begin(&q);
 	err = rsmi_api__load(api, dir);
 	if (!err)
 		err = rsmi_api__errno(api->init(0));
 	if (err)
 		rsmi_api__unload(api);
-	output_capture__end(&q);
+	output_capture_end(&q);
 	return err;
 }
 

@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sensor/node/cgroup_value.h"
-#include "sensor/node/levels.h"
+#include "schema/quantities.h"
 
 /* "max" and v1's page-aligned LONG_MAX both mean: no limit. */
 #define CGROUP_NO_LIMIT 9.0e18
@@ -20,6 +19,65 @@ struct cgroup_dirs {
 	const char *v2_mount; /* where the walk for limits ends */
 	const char *v1_mount; /* above the controllers' */
 };
+
+/*
+ * How often a limit was met: the cgroup's own limit, and those of the cgroups above it, such as the
+ * job's or Slurm's. The nearest cgroup that has the count is read whatever its limits are; of those
+ * above it the ones with a limit. What was counted above before the first look is taken off.
+ */
+#define LEVELS_MAX    16
+#define LEVELS_COUNTS 2
+
+enum levels_kind {
+	LEVELS_QUOTA,  /* periods in which a CPU quota was used up */
+	LEVELS_MEMORY, /* times that memory was at memory.high, and at memory.max */
+	LEVELS_KINDS
+};
+
+/* What is taken off, and of which levels; a later collector goes on with it. All 0: of none yet. */
+struct levels_base {
+	double count[LEVELS_COUNTS];
+	uint32_t taken; /* a bit per level, 0 is the cgroup itself */
+};
+
+struct levels {
+	int fd[LEVELS_MAX];
+	uint32_t open; /* a bit per level */
+	const struct levels_way *way;
+	struct levels_base base;
+};
+
+/* Opens what is not open yet: limits may be set later. Returns how many files were opened. */
+unsigned levels__open(struct levels *l, enum levels_kind kind, const struct cgroup_dirs *d);
+/* The counts of the kind; NaN: not known. */
+void levels__read(const struct levels *l, double count[LEVELS_COUNTS]);
+/* Returns how many files were closed. */
+unsigned levels__close(struct levels *l);
+
+/*
+ * How long a CPU quota has held a cgroup, be the quota its own or set above it. From Linux 6.6 on
+ * the kernel counts that itself (cpu.stat.local: 677ea015f231). Before, every cgroup with a quota
+ * counts only how long the quota held anything below: these are added from the cgroup up to the
+ * root, which is more than the truth where others under the same quota were held alone. What was
+ * counted above before the first look is taken off. CPUs that were held at the same time count
+ * each.
+ */
+#define THROTTLED_LEVELS 16
+
+struct throttled {
+	int fd[THROTTLED_LEVELS];
+	unsigned n; /* of fd; 0: nothing is open */
+	const struct throttled_way *way;
+	double base; /* s, taken off; NaN: not known yet */
+};
+
+/* Opens the files there are, unless some are open; a base that is known stays. Returns how many
+ * files were opened. */
+unsigned throttled__open(struct throttled *t, const struct cgroup_dirs *d);
+/* Seconds, or NaN. */
+double throttled__read(const struct throttled *t);
+/* Returns how many files were closed. */
+unsigned throttled__close(struct throttled *t);
 
 /*
  * The files of one step, kept open: looking a path up costs more than reading what is there. Which
