@@ -283,7 +283,9 @@ static void print_loaded(const json_t *self, const struct dump *d, FILE *out)
 
 	fprintf(out, "families:");
 	json_array_foreach(json_object_get(self, "families"), i, name)
+	{
 		fprintf(out, " %s", json_string_value(name));
+	}
 	fprintf(out,
 		"%s\nnetwork: ", c->blind & JP_BLIND_RETRANS ? "; blind to TCP retransmits" : "");
 	print__escaped(out, json__text_of(self, "network"));

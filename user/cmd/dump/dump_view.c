@@ -135,27 +135,18 @@ static void find_events(struct dump *d)
 	}
 }
 
-static void add_events(const struct dump *d, struct dump_columns *c)
-{
-	for (unsigned i = 0; i < JP_PMU_EVENTS; i++)
-		if (d->event_names[i][0])
-			add_column(c, &d->events[i]);
-}
-
 static void find_columns(const struct dump *d, const char *series, struct dump_columns *c)
 {
 	const struct series *s = series__find(series);
 	bool named = d->event_names[0][0], put = false;
 
 	for (unsigned i = 0; i < s->ncols; i++) {
-		if (!from_maps(&s->cols[i]))
-			continue;
-		if (s->cols[i].how != HOW_PMU || !named) {
+		if (from_maps(&s->cols[i]) && (s->cols[i].how != HOW_PMU || !named))
 			add_column(c, &s->cols[i]);
-		} else if (!put) {
-			add_events(d, c);
-			put = true;
-		}
+		for (unsigned k = 0; s->cols[i].how == HOW_PMU && !put && k < JP_PMU_EVENTS; k++)
+			if (d->event_names[k][0])
+				add_column(c, &d->events[k]);
+		put |= s->cols[i].how == HOW_PMU;
 	}
 }
 
