@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What all steps have, and one of them. */
+/* Counts the memory that each step, each user and all steps together use. */
 #include "daemon/record/detail.h"
 
 static size_t all; /* of all steps of this process */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sockets with messages that nobody can take from them without waiting for their sender. */
+/* Sockets with messages that cannot be received without waiting for their sender. */
 #include "daemon/socket/stuck.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How many begins and ends of regions each process of a step has told of that are in rows or
- * counted as lost. The journal has this in the frames of these rows: what a later jobprofd hears of
- * the process beyond that is lost.
+ * How many of the begins and ends of regions that each process of a step reported are in rows or
+ * counted as lost. The journal has these numbers in the frames of the rows: a later jobprofd counts
+ * what the process reported beyond them as lost.
  */
 #ifndef JP_DAEMON_STEP_REGION_ACCOUNTS_H
 #define JP_DAEMON_STEP_REGION_ACCOUNTS_H
@@ -27,8 +27,8 @@ struct region_accounts {
 /* NULL: nothing is known of the process. */
 const struct region_account *region_accounts__find(struct region_accounts *a, pid_t pid,
 						   uint64_t id);
-/* In place of what was known of an earlier process of that number. Processes that have ended may be
- * forgotten. */
+/* Sets the account of a process, and replaces that of an earlier process of the same number.
+ * Processes that have ended may be forgotten. */
 void region_accounts__set(struct region_accounts *a, pid_t pid, uint64_t id, uint64_t settled);
 void region_accounts__free(struct region_accounts *a);
 

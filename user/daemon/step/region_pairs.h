@@ -33,9 +33,9 @@ struct region_pairs {
 };
 
 void region_pairs__begin(struct region_pairs *p, const struct region_mark *m);
-/* Sets *begin to where the region that ends there began. The thread's regions inside of it have
- * ended without a word, as after an exception, and are lost. False: the end fits no begin, and is
- * lost. */
+/* Sets *begin to the begin of the region that ends here. Regions of the thread inside of it that
+ * are still open have ended unseen, as after an exception, and are lost. False: the end fits no
+ * begin, and is lost. */
 bool region_pairs__end(struct region_pairs *p, const struct region_mark *m,
 		       struct region_mark *begin);
 /* Counts the open ones of that region as lost: nobody will see their ends. */

@@ -28,8 +28,8 @@
 #include "kern/internal.h"
 #include "kern/probe.h"
 
-/* ---- threads that read memory maps. One works at a time. It is given up when a map does not come,
- * and ends by itself when the process lets go of its map, or ends */
+/* ---- threads that read memory maps. One works at a time. A thread whose map does not come is
+ * abandoned for a new one, and ends by itself when the process unlocks its map, or ends */
 
 #define WAIT_NS	 200000000
 #define HUNG_MAX 16

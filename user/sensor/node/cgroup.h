@@ -22,8 +22,8 @@ struct cgroup_dirs {
 
 /*
  * How often a limit was met: the cgroup's own limit, and those of the cgroups above it, such as the
- * job's or Slurm's. The nearest cgroup that has the count is read whatever its limits are; of those
- * above it the ones with a limit. What was counted above before the first look is taken off.
+ * job's or Slurm's. The nearest cgroup that has the count is always read, the cgroups above it only
+ * if they have a limit. Counts from before the first look at a cgroup above are subtracted.
  */
 #define LEVELS_MAX    16
 #define LEVELS_COUNTS 2
@@ -34,7 +34,8 @@ enum levels_kind {
 	LEVELS_KINDS
 };
 
-/* What is taken off, and of which levels; a later collector goes on with it. All 0: of none yet. */
+/* What is subtracted, and for which levels; a restarted collector goes on with it. All 0: nothing.
+ */
 struct levels_base {
 	double count[LEVELS_COUNTS];
 	uint32_t taken; /* a bit per level, 0 is the cgroup itself */
@@ -57,10 +58,9 @@ unsigned levels__close(struct levels *l);
 /*
  * How long a CPU quota has held a cgroup, be the quota its own or set above it. From Linux 6.6 on
  * the kernel counts that itself (cpu.stat.local: 677ea015f231). Before, every cgroup with a quota
- * counts only how long the quota held anything below: these are added from the cgroup up to the
- * root, which is more than the truth where others under the same quota were held alone. What was
- * counted above before the first look is taken off. CPUs that were held at the same time count
- * each.
+ * counts only how long the quota held anything below: these times are added from the cgroup up to
+ * the root, which is too much where the quota held only other cgroups. What a cgroup above counted
+ * before the first look is subtracted. Each of several CPUs that were held at once counts.
  */
 #define THROTTLED_LEVELS 16
 
@@ -68,7 +68,7 @@ struct throttled {
 	int fd[THROTTLED_LEVELS];
 	unsigned n; /* of fd; 0: nothing is open */
 	const struct throttled_way *way;
-	double base; /* s, taken off; NaN: not known yet */
+	double base; /* s, subtracted; NaN: not known yet */
 };
 
 /* Opens the files there are, unless some are open; a base that is known stays. Returns how many
@@ -80,13 +80,13 @@ double throttled__read(const struct throttled *t);
 unsigned throttled__close(struct throttled *t);
 
 /*
- * The files of one step, kept open: looking a path up costs more than reading what is there. Which
- * files there are, and the limits, are looked for again five times a second at the beginning, and
- * every ten seconds then: controllers may be enabled, and limits set, after a step has begun.
+ * The files of one step, which stay open: to look up a path costs more than to read the file. Files
+ * and limits are looked for again five times a second at the beginning, and every ten seconds
+ * later, since controllers may be enabled, and limits set, after a step has begun.
  */
 struct cgroup_files;
 
-/* What the counts of cgroups above the step are counted from. */
+/* The values at which the counts of cgroups above the step began, for this step. */
 struct cgroup_base {
 	double throttled; /* NaN: not known yet */
 	struct levels_base levels[LEVELS_KINDS];
@@ -98,7 +98,7 @@ void cgroup_files__base(const struct cgroup_files *f, struct cgroup_base *base);
 void cgroup_files__free(struct cgroup_files *f);
 /* Whether cgroup_files__rescan() is due at this instant of CLOCK_BOOTTIME. */
 bool cgroup_files__stale(const struct cgroup_files *f, uint64_t now_ns);
-/* Opens the files that are not open yet, and reads the limits. d is not kept. */
+/* Opens the files that are not open yet, and reads the limits. d need not live longer. */
 void cgroup_files__rescan(struct cgroup_files *f, const struct cgroup_dirs *d, uint64_t now_ns);
 /* Reads every value into v[CG_N]; NaN where a file is missing, unreadable or holds no number, or
  * its cgroup has gone. */
