@@ -4,7 +4,6 @@
 
 #include "tests/unit/unit.h"
 #include "sensor/node/cgroup.h"
-#include "sensor/node/levels.h"
 
 static char step[64];
 

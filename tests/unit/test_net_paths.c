@@ -2,7 +2,7 @@
 /* What is said of the ways past the network counters, on trees of sysfs and procfs. */
 
 #include "tests/unit/unit.h"
-#include "kern/net/net_paths.h"
+#include "kern/probe.h"
 
 static char bare[64], cluster[64];
 

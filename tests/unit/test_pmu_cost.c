@@ -2,7 +2,7 @@
 /* What a read of the hardware counters costs, and whether the budget allows it. */
 
 #include "tests/unit/unit.h"
-#include "kern/pmu/pmu_cost.h"
+#include "kern/pmu/pmu.h"
 
 #define N 11
 

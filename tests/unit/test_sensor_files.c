@@ -5,8 +5,7 @@
 #include "tests/unit/unit.h"
 #include "base/clock.h"
 #include "sensor/core/file.h"
-#include "sensor/node/hwmon.h"
-#include "sensor/node/pm_counters.h"
+#include "sensor/sensors.h"
 #include "tests/unit/machine.h"
 
 TEST(grace)

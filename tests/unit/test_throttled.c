@@ -3,7 +3,6 @@
 
 #include "tests/unit/unit.h"
 #include "sensor/node/cgroup.h"
-#include "sensor/node/throttled.h"
 
 static char step[64];
 

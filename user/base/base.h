@@ -10,7 +10,8 @@
  *   files      io_full.h, str.h (a whole small file), json.h, config/config.h (jobprof.conf),
  *              read_note.h (what is being read), foreign.h (opens what others wrote), fd_message.h
  *   time       clock.h
- *   people     log.h (one line per error), options.h (the command line), progress.h
+ *   people     log.h (one line per error), options.h (the command line), progress.h,
+ *              text_table.h
  *   programs   program.h (where those of one installation are), ids.h (whose a child is)
  *   machine    cpuinfo.h (what /proc/cpuinfo says of processors)
  */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel's types (BTF), which are open while the features of this kernel are probed. */
+/* Types (BTF): the kernel's, which are open while the features of this kernel are probed, and those
+ * of the maps. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
@@ -35,6 +37,16 @@ void kern_btf_close(struct kern *k)
 {
 	btf__free(k->btf);
 	k->btf = NULL;
+}
+
+struct btf *kern__types(const struct kern *k)
+{
+	struct bpf_map_info info = {};
+	uint32_t len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(k->map[M_CONTROL], &info, &len))
+		return NULL;
+	return btf__load_from_kernel_by_id(info.btf_id);
 }
 
 unsigned kern_tracepoint_args(const struct btf *btf, const char *tracepoint)

@@ -83,6 +83,7 @@ struct kern_opts {
 };
 
 struct kern;
+struct btf;
 
 /* Slots of a job with one CPU: its extern step, another step, their tasks, and a rank. */
 #define KERN_SLOTS_OF_JOB 5
@@ -251,6 +252,12 @@ const struct jp_pmu_cpu *kern__pmu_cpu(const struct kern *k, unsigned cpu);
  * age_ns old. In sampled mode it corrects the samples by the counters. */
 void kern__flush(struct kern *k, uint64_t age_ns);
 const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot);
+/* Calls fn with each element of the slot in the maps that user space reads in place, but for
+ * jp_slots: its struct has the map's name; cpu -1: it is of all CPUs. */
+void kern__elements(const struct kern *k, uint32_t slot,
+		    void (*fn)(const char *map, int cpu, const void *at, void *ctx), void *ctx);
+/* The types of the maps' elements, to be freed. NULL with errno: the kernel does not have them. */
+struct btf *kern__types(const struct kern *k);
 
 /* How often tasks have come to slots: while it is unchanged, no unknown task can count. */
 struct kern_arrivals {

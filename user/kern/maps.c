@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* The maps as memory: they are mapped, and the counters of a slot on a CPU are found in them. */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -8,6 +8,69 @@
 #include <unistd.h>
 
 #include "kern/internal.h"
+
+/* ---- what steps used under their programs' names: the map is read as a whole */
+
+#define BATCH 256
+
+static int make_room(struct kern_commands *c)
+{
+	unsigned max = c->max + BATCH;
+	struct jp_command_key *key = realloc(c->key, max * sizeof(*key));
+	struct jp_command *use;
+
+	if (!key)
+		return -ENOMEM;
+	c->key = key;
+	use = realloc(c->use, max * sizeof(*use));
+	if (!use)
+		return -ENOMEM;
+	c->use = use;
+	c->max = max;
+	return 0;
+}
+
+int kern__commands(const struct kern *k, struct kern_commands *c)
+{
+	uint32_t at = 0, n = BATCH;
+	bool first = true, last = false;
+	int err = 0;
+
+	for (c->n = 0; !err && !last; c->n += err ? 0 : n) {
+		n = BATCH;
+		err = c->max - c->n < BATCH ? make_room(c) : 0;
+		if (err)
+			break;
+		if (bpf_map_lookup_batch(k->map[M_COMMANDS], first ? NULL : &at, &at, c->key + c->n,
+					 c->use + c->n, &n, NULL)) {
+			last = errno == ENOENT;
+			err = last ? 0 : -errno;
+		}
+		first = false;
+	}
+	return err;
+}
+
+void kern__commands_free(struct kern_commands *c)
+{
+	free(c->key);
+	free(c->use);
+	*c = (struct kern_commands){0};
+}
+
+void kern_forget_commands(struct kern *k, uint32_t step)
+{
+	struct kern_commands c = {0};
+	unsigned i;
+
+	if (!kern__commands(k, &c))
+		for (i = 0; i < c.n; i++)
+			if (c.key[i].step == step)
+				bpf_map_delete_elem(k->map[M_COMMANDS], &c.key[i]);
+	kern__commands_free(&c);
+}
+
+/* ---- counters are mapped, and found */
 
 static void *map_pages(int fd, size_t len, bool ro)
 {
@@ -223,6 +286,20 @@ const struct jp_pmu_cpu *kern__pmu_cpu(const struct kern *k, unsigned cpu)
 	const struct jp_pmu_cpu *c = k->mem[M_PMU_CPU];
 
 	return c ? &c[cpu] : NULL;
+}
+
+void kern__elements(const struct kern *k, uint32_t slot,
+		    void (*fn)(const char *map, int cpu, const void *at, void *ctx), void *ctx)
+{
+	for (int m = 0; m < M_N; m++) {
+		bool is_per_cpu = kern_maps[m].shape == SHAPE_CPU_SLOT;
+
+		if (!k->mem[m] || m == M_SLOTS || (!is_per_cpu && kern_maps[m].shape != SHAPE_SLOT))
+			continue;
+		for (unsigned cpu = 0; cpu < (is_per_cpu ? k->ncpus : 1); cpu++)
+			fn(kern_maps[m].name, is_per_cpu ? (int)cpu : -1, element(k, m, cpu, slot),
+			   ctx);
+	}
 }
 
 const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot)

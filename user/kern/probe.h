@@ -58,4 +58,9 @@ const char *kern_no_packets(int err);
  * off. */
 void kern_store_network_text(struct kern *k);
 
+/* Which ways that data of a program can take to and from the network the network counters see, in
+ * one line: "seen: A, B; not seen: C (device, device); no D, no E". packets: the counters are those
+ * of packets, not of sockets. sysfs and procfs: "/sys" and "/proc". */
+void net_paths__text(bool packets, const char *sysfs, const char *procfs, char *text, size_t len);
+
 #endif

@@ -7,7 +7,6 @@
 
 #include "bpf/jobprof.h"
 #include "sample/totals.h"
-#include "sensor/node/cgroup_value.h"
 #include "schema/series.h"
 
 /* All values that a table's rows are made from, at one instant. */

@@ -119,7 +119,7 @@ def raw_is_table(p, step):
     text = dump("--raw").stdout
     for gtid, task in step["tasks"].items():
         slot = raw[task["slot"]]
-        cpus = slot["cpus"].values()
+        cpus = [c["sched"] for c in slot["cpus"].values() if "sched" in c]
         is_equal("raw: slot of task " + gtid, [slot["gtid"], slot["kind"], slot["gtid_source"]],
                  [int(gtid), "task", "exec"])
         is_near("raw: run time of task %s over all CPUs" % gtid,
@@ -130,7 +130,7 @@ def raw_is_table(p, step):
                  [task["columns"][k] for k in ("VolSwitches", "InvolSwitches", "Migrations")])
         part = re.search(r"^slot %d: .*\n((?:  .*\n)+)" % task["slot"], text, re.M).group(1)
         is_equal("raw: the text says the same of task " + gtid,
-                 sum(int(n) for n in re.findall(r"cpu .*runtime_ns=(\d+)", part)),
+                 sum(int(n) for n in re.findall(r"cpu \d+ sched: .*runtime_ns=(\d+)", part)),
                  sum(c.get("runtime_ns", 0) for c in cpus))
         is_equal("raw: bpftool says the same of task " + gtid, main.slot_run_ns(task["slot"]),
                  sum(c.get("runtime_ns", 0) for c in cpus))

@@ -113,20 +113,19 @@ def poked_latency(p, slot):
     cells = [0] * 80
     cells[17], cells[20], cells[40 + 20] = 6, 2, 2
     p.maps.add("jp_blk_lat", slot, cells)
-    raw = next(s for s in p.json("--raw") if s["slot"] == slot)["blk_latency"]
-    is_true("dump: --raw has the histogram of requests", raw.get("B17", 0) >= 6 and
-            raw.get("B20", 0) >= 2 and raw.get("W20", 0) >= 2, raw)
+    raw = next(s for s in p.json("--raw") if s["slot"] == slot)["blk_lat"]
+    is_true("dump: --raw has the histogram of requests", raw.get("all.17", 0) >= 6 and
+            raw.get("all.20", 0) >= 2 and raw.get("write.20", 0) >= 2, raw)
     is_true("dump: --raw says it as text", re.search(
-        r"^  blk_latency: .*\bB17=\d+.*\n  blk_latency: .*W20=\d+", p.dump("--raw"), re.M),
-        p.dump("--raw"))
+        r"^  blk_lat: .*\ball\.17=\d+.* write\.20=\d+", p.dump("--raw"), re.M), p.dump("--raw"))
 
 
 def poked_budget(p, slot):
     at = 3 + 5  # after the three sums the sixth cause: the lock
     p.maps.add("jp_wait", slot, [7 * 10**9 * (i == at) for i in range(16)])
     raw = next(s for s in p.json("--raw") if s["slot"] == slot)["wait"]
-    is_true("dump: --raw has the time budget", 7e9 <= raw["lock_ns"] < 8e9, raw)
-    is_true("dump: --raw says it as text", re.search(r"^  wait: .*\block_ns=7\d{9}\b", p.dump("--raw"), re.M),
+    is_true("dump: --raw has the time budget", 7e9 <= raw["gap_ns.lock"] < 8e9, raw)
+    is_true("dump: --raw says it as text", re.search(r"^  wait: .*\bgap_ns\.lock=7\d{9}\b", p.dump("--raw"), re.M),
             p.dump("--raw"))
 
 

@@ -119,21 +119,11 @@ int config__parse_perf(const char *text, enum config_perf *mode);
 int config__parse_unwind(const char *text, enum config_unwind *how);
 void config__print_unwind_words(FILE *out);
 
-/* For the reader: sets one key. -ENOENT: no such key (*near: the nearest, or NULL); -EINVAL: the
- * reason in err. slurm_only: take only what Slurm's own files say. key_index, if not NULL, is set
- * to a small number that stands for the key. 0 with a text in err: the part of a value in Slurm's
- * files that was ignored. */
-int config__set(struct config *c, const char *key, const char *value, bool slurm_only,
-		unsigned *key_index, const char **near, char *err, size_t errlen);
 /* FILE:LINE of a key's value, taken or not, for messages about the value; "default" where no file
  * has the key. */
 const char *config__where(const struct config *c, const char *key);
 /* Whether a file or an option gives the key's value; whether an option does. */
 bool config__is_given(const struct config *c, const char *key);
 bool config__is_overridden(const struct config *c, const char *key);
-/* For the reader. 0 or -ENOMEM. */
-int config__set_where(struct config *c, unsigned key_index, const char *file, unsigned line);
-/* True for keys that may be given several times. */
-bool config__repeats(unsigned key_index);
 
 #endif

@@ -132,27 +132,9 @@ static void wait_s(double seconds)
 
 static json_t *build_json(const struct args *a, const struct dump *d, const struct self *self)
 {
-	json_t *pairs = NULL;
-
 	if (a->self)
 		return self__json(self, d);
-	if (a->culprits)
-		return culprits__json(d, &pairs) ? NULL : pairs;
-	return a->raw ? raw__json(d) : json__steps(d);
-}
-
-static int print_json(const struct args *a, json_t *j)
-{
-	size_t flags = JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17);
-	int err;
-
-	if (!j)
-		return -ENOMEM;
-	/* one line per round, so that a reader of --watch knows where each ends */
-	err = json__dump(j, stdout, flags | (a->watch > 0 ? JSON_COMPACT : JSON_INDENT(2)));
-	json_decref(j);
-	putchar('\n');
-	return err ? -EIO : 0;
+	return a->culprits ? culprits__json(d) : a->raw ? raw__json(d) : steps__json(d);
 }
 
 static void print_text(const struct args *a, const struct dump *d, const struct self *self)
@@ -170,7 +152,9 @@ static void print_text(const struct args *a, const struct dump *d, const struct 
 	else if (a->culprits)
 		culprits__text(d, stdout);
 	else
-		text__tables(d, stdout);
+		steps__text(d, stdout);
+	if (!a->culprits)
+		counters__print(d, stdout);
 }
 
 /* The columns are known once the maps are read: hardware counters have names of their own. */
@@ -178,7 +162,7 @@ static int choose_columns(const struct args *a, const struct dump *d)
 {
 	char bad[64];
 
-	if (!text__choose(d, a->columns, bad, sizeof(bad)))
+	if (!steps__choose(d, a->columns, bad, sizeof(bad)))
 		return 0;
 	log_error("--columns: no column \"%s\" in the maps; jobprof list -s Tasks shows them, and "
 		  "--json those of hardware counters",
@@ -212,8 +196,15 @@ static int print_round(const struct args *a, struct kern *k, struct dump *d,
 			  "restart it");
 		return 1;
 	}
+	if (a->raw && !(d->types = kern__types(k))) {
+		log_error("--raw: the kernel does not give the types (BTF) of the maps: %s",
+			  strerror(errno));
+		return 1;
+	}
+	/* one line per round, so that a reader of --watch knows where each ends */
 	if (a->json)
-		err = print_json(a, build_json(a, d, &self));
+		err = json__print(build_json(a, d, &self), stdout,
+				  a->watch > 0 ? JSON_COMPACT : JSON_INDENT(2));
 	else
 		print_text(a, d, &self);
 	if (fflush(stdout) || ferror(stdout))

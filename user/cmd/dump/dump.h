@@ -10,9 +10,9 @@
 
 #include "base/escape.h"
 #include "base/json.h"
-#include "sample/totals.h"
 #include "identity/layout.h"
 #include "kern/kern.h"
+#include "sample/totals.h"
 #include "schema/series.h"
 
 #define DUMP_COLUMNS 128
@@ -43,7 +43,7 @@ struct dump_step {
 	struct cgroup_ids ids;
 	bool parsed;
 	struct dump_row *tasks; /* by gtid; JP_GTID_NONE comes first */
-	unsigned ntasks, max_tasks;
+	unsigned ntasks;
 };
 
 /* All slots at one instant. */
@@ -52,12 +52,13 @@ struct dump {
 	struct dump_columns task_cols, step_cols;
 	struct column events[JP_PMU_EVENTS]; /* what stands for the schema's counters */
 	char event_names[JP_PMU_EVENTS][JP_PMU_NAME_LEN + 1];
-	uint64_t boot_ns, torn;
+	uint64_t boot_ns;
 	bool rates;		 /* there was a round before */
 	struct dump_step *steps; /* by job, step, path */
-	unsigned nsteps, max_steps;
+	unsigned nsteps;
 	unsigned used; /* slots */
 	struct dump_row other, self;
+	struct btf *types; /* of the maps' elements, for raw__json() and raw__text() */
 };
 
 /* prev: the round before, for rates; may be NULL. 0 or -errno; *d is to be freed in either case. */
@@ -66,39 +67,29 @@ void dump__free(struct dump *d);
 /* Index of a column by name, whatever its case, or -1. */
 int dump__column(const struct dump_columns *c, const char *name);
 const char *dump__state(const struct jp_slot *s);
-/* The job and step of a slot, from its path and, where the path has no job, slurmstepd's title. */
-bool dump__identify(const struct jp_slot *info, struct cgroup_ids *ids);
-
-/* A table with columns as wide as they need to be; text beyond a cell's size is cut. */
-#define GRID_CELL 80
-#define GRID_COLS (DUMP_COLUMNS + 8)
-struct grid {
-	char (*cell)[GRID_CELL];
-	unsigned ncols, nrows, max_rows;
-	unsigned nleft; /* so many columns are aligned to the left */
+/* A step's job, or "-", and its name, or "slot N". */
+struct dump_name {
+	char job[32], step[80];
 };
-/* A new row of empty cells, or NULL. */
-char (*grid__row(struct grid *g))[GRID_CELL];
-void grid__print(const struct grid *g, FILE *out);
-void grid__free(struct grid *g);
+struct dump_name dump__name(const struct dump_step *s);
 
 /* Names of a comma list for the table; NULL: the usual ones of the families that are loaded.
  * -EINVAL: the bad word is in bad. */
-int text__choose(const struct dump *d, const char *list, char *bad, size_t badlen);
-void text__tables(const struct dump *d, FILE *out);
-json_t *json__steps(const struct dump *d);
-json_t *json__columns(const struct dump_row *r, bool rates);
+int steps__choose(const struct dump *d, const char *list, char *bad, size_t badlen);
+void steps__text(const struct dump *d, FILE *out);
+json_t *steps__json(const struct dump *d);
+json_t *columns__json(const struct dump_row *r, bool rates);
 
 /* Every slot in use and CPU as the maps hold it. */
 json_t *raw__json(const struct dump *d);
 void raw__text(const struct dump *d, FILE *out);
-/* Counters of the collector by name; as text only those that are not zero, with their meaning. */
-json_t *raw__counters(const struct dump *d);
-void raw__print_counters(const struct dump *d, FILE *out);
 
-/* Which step waited for which. -ENOENT: jobprofd does not count that. */
-int culprits__text(const struct dump *d, FILE *out);
-int culprits__json(const struct dump *d, json_t **out);
+/* Which step waited for which. NULL: no memory. */
+json_t *culprits__json(const struct dump *d);
+void culprits__text(const struct dump *d, FILE *out);
+
+/* Counters of the collector that are not zero, with their meaning. */
+void counters__print(const struct dump *d, FILE *out);
 
 #define SELF_PROGRAMS 64
 /* The programs over a sampling time. */

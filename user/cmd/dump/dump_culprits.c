@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* jobprof-dump --culprits: which step waited for a CPU while which other one had it. The maps, and
  * with them the numbers of other users' jobs, are root's. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
+#include "base/text_table.h"
 #include "cmd/dump/dump.h"
 
 struct pair {
@@ -16,7 +17,7 @@ struct pair {
 struct pairs {
 	const struct dump *d;
 	struct pair *p;
-	size_t n;
+	unsigned n;
 	bool failed;
 };
 
@@ -65,7 +66,7 @@ static void add_pair(const struct jp_pair_key *key, uint64_t ns, void *ctx)
 			return;
 		}
 	}
-	p = realloc(all->p, (all->n + 1) * sizeof(*p));
+	p = room__grown(all->p, all->n, sizeof(*p));
 	all->failed |= !p;
 	if (!p)
 		return;
@@ -82,81 +83,56 @@ static int most_first(const void *a, const void *b)
 	return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
-static int collect_pairs(const struct dump *d, struct pairs *all)
+static json_t *pair_json(const struct pair *p)
 {
-	int err;
+	const struct dump_name waits = dump__name(p->waits);
+	json_t *ran;
 
-	*all = (struct pairs){.d = d};
-	err = kern__pairs(d->k, add_pair, all);
-	if (!err && all->failed)
-		err = -ENOMEM;
-	if (all->n)
-		qsort(all->p, all->n, sizeof(*all->p), most_first);
-	return err;
+	if (p->ran) {
+		const struct dump_name name = dump__name(p->ran);
+
+		ran = json_pack("{s:s, s:s, s:o}", "kind", "step", "job", name.job, "step",
+				json__text(name.step));
+	} else {
+		ran = json_pack("{s:s}", "kind", p->other);
+	}
+	return json_pack("{s:s, s:o, s:o, s:f}", "job", waits.job, "step", json__text(waits.step),
+			 "waited_for", ran, "s", (double)p->ns / 1e9);
 }
 
-static void name_step(const struct dump_step *s, char *job, char *step)
+json_t *culprits__json(const struct dump *d)
 {
-	snprintf(job, GRID_CELL, "-");
-	if (s->ids.has_job)
-		snprintf(job, GRID_CELL, "%u", s->ids.job_id);
-	else if (s->ids.sluid[0])
-		snprintf(job, GRID_CELL, "%s", s->ids.sluid);
-	snprintf(step, GRID_CELL, "%s", s->parsed ? s->ids.step_name : "?");
+	struct pairs all = {.d = d};
+	json_t *array = kern__pairs(d->k, add_pair, &all) || all.failed ? NULL : json_array();
+
+	if (all.n)
+		qsort(all.p, all.n, sizeof(*all.p), most_first);
+	for (size_t i = 0; array && i < all.n; i++)
+		json_array_append_new(array, pair_json(&all.p[i]));
+	free(all.p);
+	return array;
 }
 
-int culprits__text(const struct dump *d, FILE *out)
+void culprits__text(const struct dump *d, FILE *out)
 {
 	static const char *const heading[] = {"job", "step", "waited for", "step", "s"};
-	struct grid g = {.ncols = 5, .nleft = 4};
-	char(*row)[GRID_CELL] = grid__row(&g);
-	struct pairs all;
-	int err = collect_pairs(d, &all);
+	struct text_table t = {.ncols = 5, .nleft = 4};
+	json_t *all = culprits__json(d), *pair;
+	size_t i;
 
-	for (unsigned i = 0; row && i < g.ncols; i++)
-		snprintf(row[i], GRID_CELL, "%s", heading[i]);
-	for (size_t i = 0; i < all.n; i++) {
-		const struct pair *p = &all.p[i];
+	for (i = 0; i < t.ncols; i++)
+		text_table__cell(&t, "%s", heading[i]);
+	json_array_foreach(all, i, pair)
+	{
+		const json_t *ran = json_object_get(pair, "waited_for");
+		bool is_step = json_object_get(ran, "job");
 
-		row = grid__row(&g);
-		if (!row)
-			break;
-		name_step(p->waits, row[0], row[1]);
-		if (p->ran)
-			name_step(p->ran, row[2], row[3]);
-		else
-			snprintf(row[2], GRID_CELL, "%s", p->other);
-		snprintf(row[4], GRID_CELL, "%.3f", (double)p->ns / 1e9);
+		text_table__cell(&t, "%s", json__text_of(pair, "job"));
+		text_table__cell(&t, "%s", json__text_of(pair, "step"));
+		text_table__cell(&t, "%s", json__text_of(ran, is_step ? "job" : "kind"));
+		text_table__cell(&t, "%s", is_step ? json__text_of(ran, "step") : "");
+		text_table__number(&t, "%.3f", json__number_of(pair, "s"));
 	}
-	grid__print(&g, out);
-	grid__free(&g);
-	free(all.p);
-	return err;
-}
-
-static json_t *ran_json(const struct pair *p, char (*name)[GRID_CELL])
-{
-	if (!p->ran)
-		return json_pack("{s:s}", "kind", p->other);
-	name_step(p->ran, name[0], name[1]);
-	return json_pack("{s:s, s:s, s:s}", "kind", "step", "job", name[0], "step", name[1]);
-}
-
-int culprits__json(const struct dump *d, json_t **out)
-{
-	struct pairs all;
-	int err = collect_pairs(d, &all);
-
-	*out = json_array();
-	for (size_t i = 0; i < all.n; i++) {
-		char name[2][GRID_CELL];
-		json_t *ran = ran_json(&all.p[i], name);
-
-		name_step(all.p[i].waits, name[0], name[1]);
-		json_array_append_new(*out, json_pack("{s:s, s:s, s:o, s:f}", "job", name[0],
-						      "step", name[1], "waited_for", ran, "s",
-						      (double)all.p[i].ns / 1e9));
-	}
-	free(all.p);
-	return err;
+	text_table__end(&t, out);
+	json_decref(all);
 }

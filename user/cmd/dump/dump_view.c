@@ -1,13 +1,115 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Slots become rows of steps and tasks, and their totals values of columns. */
+#include <bpf/btf.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/room.h"
 #include "cmd/dump/dump.h"
+#include "identity/identity.h"
 #include "sample/sample.h"
+
+/* ---- whose a slot is: paths hold names that users choose, they are only ever shown */
+
+/* A jobprof run may be anywhere, also inside a Slurm job: its own tree is the last on the path. */
+static size_t run_begin(const char *path)
+{
+	const char *at = NULL;
+
+	for (const char *p = path; (p = strstr(p, "/jobprof_")); p++)
+		at = p;
+	return at ? (size_t)(at - path) : 0;
+}
+
+static bool parse_path(const char *path, enum layout_family family, size_t from,
+		       struct cgroup_ids *ids)
+{
+	const struct layout *rows[32];
+	unsigned n = layout__rows(family, rows, 32);
+
+	return !layout__parse_rows(rows, n, path, from, ids) && ids->has_step;
+}
+
+static const char *mount_of(uint32_t id)
+{
+	static struct hierarchy h[HIERARCHY_MAX];
+	static int n = -1;
+
+	if (n < 0)
+		n = hierarchy__discover(h, HIERARCHY_MAX);
+	for (int i = 0; i < n; i++)
+		if (h[i].id == id)
+			return h[i].mount;
+	return NULL;
+}
+
+static bool set_from_title(const char *title, struct cgroup_ids *ids)
+{
+	char step[sizeof(ids->step_name)];
+	uint32_t job;
+
+	if (proc__stepd_title(title, &job, step, sizeof(step)))
+		return false;
+	ids->job_id = job;
+	ids->has_job = true;
+	return true;
+}
+
+/* Finds the job in the title of slurmstepd, as jobprofd does, since the path of a SLUID names none.
+ * The kernel side keeps the title of a step whose begin it saw. */
+static void find_title(const struct jp_slot *info, struct cgroup_ids *ids)
+{
+	const char *mount = mount_of(info->hier);
+	char path[768], title[256];
+	FILE *f;
+	int pid;
+
+	if (set_from_title(info->title, ids) || !mount)
+		return;
+	snprintf(path, sizeof(path), "%s%s/slurm/cgroup.procs", mount, info->path);
+	f = fopen(path, "re");
+	while (f && !ids->has_job && fscanf(f, "%d", &pid) == 1) {
+		/* a user's process may keep its title to itself for ever */
+		if (proc__is_stepd(pid) > 0 && proc__title(pid, title, sizeof(title)) >= 0)
+			set_from_title(title, ids);
+	}
+	if (f)
+		fclose(f);
+}
+
+/* The job and step of a slot, from its path and, where the path has no job, slurmstepd's title. */
+static bool identify(const struct jp_slot *info, struct cgroup_ids *ids)
+{
+	if (!parse_path(info->path, LAYOUT_RUN, run_begin(info->path), ids) &&
+	    !parse_path(info->path, LAYOUT_SLURM, 0, ids)) {
+		memset(ids, 0, sizeof(*ids));
+		ids->step_id = STEP_NONE;
+		return false;
+	}
+	if (!ids->has_job)
+		find_title(info, ids);
+	return true;
+}
+
+struct dump_name dump__name(const struct dump_step *s)
+{
+	struct dump_name name;
+
+	if (s->ids.has_job)
+		snprintf(name.job, sizeof(name.job), "%u", s->ids.job_id);
+	else
+		snprintf(name.job, sizeof(name.job), "%s", s->ids.sluid[0] ? s->ids.sluid : "-");
+	if (s->parsed)
+		snprintf(name.step, sizeof(name.step), "%s", s->ids.step_name);
+	else
+		snprintf(name.step, sizeof(name.step), "slot %u", s->row.slot);
+	return name;
+}
+
+/* ---- columns */
 
 static bool from_maps(const struct column *c)
 {
@@ -33,27 +135,18 @@ static void find_events(struct dump *d)
 	}
 }
 
-static void add_events(const struct dump *d, struct dump_columns *c)
-{
-	for (unsigned i = 0; i < JP_PMU_EVENTS; i++)
-		if (d->event_names[i][0])
-			add_column(c, &d->events[i]);
-}
-
 static void find_columns(const struct dump *d, const char *series, struct dump_columns *c)
 {
 	const struct series *s = series__find(series);
 	bool named = d->event_names[0][0], put = false;
 
 	for (unsigned i = 0; i < s->ncols; i++) {
-		if (!from_maps(&s->cols[i]))
-			continue;
-		if (s->cols[i].how != HOW_PMU || !named) {
+		if (from_maps(&s->cols[i]) && (s->cols[i].how != HOW_PMU || !named))
 			add_column(c, &s->cols[i]);
-		} else if (!put) {
-			add_events(d, c);
-			put = true;
-		}
+		for (unsigned k = 0; s->cols[i].how == HOW_PMU && !put && k < JP_PMU_EVENTS; k++)
+			if (d->event_names[k][0])
+				add_column(c, &d->events[k]);
+		put |= s->cols[i].how == HOW_PMU;
 	}
 }
 
@@ -75,6 +168,8 @@ const char *dump__state(const struct jp_slot *s)
 		return "draining";
 	return s->flags & JP_SLOT_F_EXITED ? "exited" : "active";
 }
+
+/* ---- rows */
 
 static void begin_row(struct dump_row *r, const struct dump_columns *cols, uint32_t slot,
 		      const struct jp_slot *info, uint64_t now)
@@ -99,22 +194,17 @@ static struct dump_step *find_step(struct dump *d, uint32_t slot)
 	for (unsigned i = 0; i < d->nsteps; i++)
 		if (d->steps[i].row.slot == slot)
 			return &d->steps[i];
-	if (d->nsteps == d->max_steps) {
-		unsigned max = d->max_steps ? 2 * d->max_steps : 16;
-
-		s = realloc(d->steps, max * sizeof(*s));
-		if (!s)
-			return NULL;
-		d->steps = s;
-		d->max_steps = max;
-	}
+	s = room__grown(d->steps, d->nsteps, sizeof(*s));
+	if (!s)
+		return NULL;
+	d->steps = s;
 	s = &d->steps[d->nsteps++];
 	memset(s, 0, sizeof(*s));
 	s->info = *kern__slot(d->k, slot);
 	s->info.path[JP_PATH_LEN - 1] = '\0';
 	begin_row(&s->row, &d->step_cols, slot, &s->info, d->boot_ns);
 	s->row.gtid = JP_GTID_NONE;
-	s->parsed = dump__identify(&s->info, &s->ids);
+	s->parsed = identify(&s->info, &s->ids);
 	return s;
 }
 
@@ -127,15 +217,10 @@ static struct dump_row *find_task(const struct dump *d, struct dump_step *s, uin
 	for (unsigned i = 0; i < s->ntasks; i++)
 		if (s->tasks[i].gtid == info->gtid)
 			return &s->tasks[i];
-	if (s->ntasks == s->max_tasks) {
-		unsigned max = s->max_tasks ? 2 * s->max_tasks : 4;
-
-		t = realloc(s->tasks, max * sizeof(*t));
-		if (!t)
-			return NULL;
-		s->tasks = t;
-		s->max_tasks = max;
-	}
+	t = room__grown(s->tasks, s->ntasks, sizeof(*t));
+	if (!t)
+		return NULL;
+	s->tasks = t;
 	t = &s->tasks[s->ntasks++];
 	begin_row(t, &d->task_cols, slot, info, d->boot_ns);
 	return t;
@@ -275,7 +360,6 @@ static int fill_dump(struct dump *d, const struct snapshot *snap)
 	int err = 0;
 
 	d->boot_ns = snapshot__boot_ns(snap);
-	d->torn = snapshot__torn(snap);
 	for (uint32_t i = JP_SLOT_FIRST; !err && i < kern__nslots(d->k); i++)
 		err = add_slot(d, snap, i);
 	for (unsigned i = 0; !err && i < d->nsteps; i++) {
@@ -321,5 +405,6 @@ void dump__free(struct dump *d)
 	for (unsigned i = 0; i < d->nsteps; i++)
 		free(d->steps[i].tasks);
 	free(d->steps);
+	btf__free(d->types);
 	memset(d, 0, sizeof(*d));
 }

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/text_table.h"
 #include "client/libjobprof.h"
 #include "cmd/jobprof/client_conn.h"
 #include "cmd/jobprof/verbs.h"
@@ -40,16 +41,18 @@ struct live_format {
 
 /* ---- the forms of "jobprof live": table, CSV and JSON */
 
-static void print_cell(FILE *f, const struct jobprof_table *t, unsigned row, unsigned col)
+#define CELL_LEN 32
+
+static const char *cell_text(const struct jobprof_table *t, unsigned row, unsigned col,
+			     char buf[static CELL_LEN])
 {
 	union jobprof_cell c = t->cells[(size_t)row * t->ncols + col];
 
 	if (!t->columns[col].is_double)
-		fprintf(f, "%" PRIu64, c.u);
-	else if (isnan(c.d))
-		fputs("nan", f);
+		snprintf(buf, CELL_LEN, "%" PRIu64, c.u);
 	else
-		fprintf(f, "%.9g", c.d);
+		snprintf(buf, CELL_LEN, isnan(c.d) ? "nan" : "%.9g", c.d);
+	return buf;
 }
 
 /* A count of a histogram: B0 to B63, W0 to W63. */
@@ -61,27 +64,31 @@ static bool is_bucket(const char *name)
 
 /* The buckets from column i on, in one line: those that are not 0. Returns the column after them.
  */
-static unsigned print_buckets(FILE *f, const struct jobprof_table *t, unsigned i)
+static unsigned put_buckets(struct text_table *text, const struct jobprof_table *t, unsigned i)
 {
 	const union jobprof_cell *row = t->cells + (size_t)(t->nrows - 1) * t->ncols;
-	unsigned n = 0;
+	char list[64 * (CELL_LEN + 8)] = "", buf[CELL_LEN];
+	size_t len = 0;
 
-	fprintf(f, "  %-20s", "not 0:");
 	for (; i < t->ncols && is_bucket(t->columns[i].name); i++) {
 		bool zero = t->columns[i].is_double ? row[i].d == 0 : row[i].u == 0;
 
-		if (zero)
-			continue;
-		fprintf(f, "%s%s ", n++ ? ", " : "", t->columns[i].name);
-		print_cell(f, t, t->nrows - 1, i);
+		if (!zero && len < sizeof(list))
+			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s %s",
+						len ? ", " : "", t->columns[i].name,
+						cell_text(t, t->nrows - 1, i, buf));
 	}
-	fputs(n ? "\n" : "none\n", f);
+	text_table__cell(text, "not 0:");
+	text_table__cell(text, "%s", len ? list : "none");
 	return i;
 }
 
 /* The last row, a line per column: tables are wider than terminals. */
 static void table_table(struct live_out *out, const struct jobprof_table *t)
 {
+	struct text_table text = {.ncols = 2, .nleft = 2, .indent = "  "};
+	char buf[CELL_LEN];
+
 	if (!t->nrows)
 		return;
 	fputs("step ", out->file);
@@ -90,22 +97,17 @@ static void table_table(struct live_out *out, const struct jobprof_table *t)
 	print__escaped(out->file, t->series);
 	fputc('\n', out->file);
 	for (unsigned i = 0; i < t->ncols; i++) {
-		if (is_bucket(t->columns[i].name)) {
-			i = print_buckets(out->file, t, i) - 1;
+		const struct jobprof_live_column *c = &t->columns[i];
+
+		if (is_bucket(c->name)) {
+			i = put_buckets(&text, t, i) - 1;
 			continue;
 		}
-		int width = 20 - (int)strlen(t->columns[i].name);
-
-		fputs("  ", out->file);
-		print__escaped(out->file, t->columns[i].name);
-		fprintf(out->file, "%*s", width > 1 ? width : 1, "");
-		print_cell(out->file, t, t->nrows - 1, i);
-		if (*t->columns[i].unit) {
-			fputc(' ', out->file);
-			print__escaped(out->file, t->columns[i].unit);
-		}
-		fputc('\n', out->file);
+		text_table__cell(&text, "%s", c->name);
+		text_table__cell(&text, "%s%s%s", cell_text(t, t->nrows - 1, i, buf),
+				 *c->unit ? " " : "", c->unit);
 	}
+	text_table__end(&text, out->file);
 }
 
 /* The line "Step,Series,<columns>", to be freed. */
@@ -129,7 +131,7 @@ static char *csv_head(const struct jobprof_table *t)
 /* A header wherever the columns are others than before. */
 static void csv_table(struct live_out *out, const struct jobprof_table *t)
 {
-	char *head = csv_head(t);
+	char *head = csv_head(t), buf[CELL_LEN];
 
 	if (head && (!out->head || strcmp(out->head, head)))
 		fprintf(out->file, "%s\n", head);
@@ -140,8 +142,7 @@ static void csv_table(struct live_out *out, const struct jobprof_table *t)
 		fputc(',', out->file);
 		csv__print(out->file, t->series);
 		for (unsigned i = 0; i < t->ncols; i++) {
-			fputc(',', out->file);
-			print_cell(out->file, t, row, i);
+			fprintf(out->file, ",%s", cell_text(t, row, i, buf));
 		}
 		fputc('\n', out->file);
 	}

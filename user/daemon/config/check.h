@@ -32,13 +32,4 @@ void check__slurm(const struct config *c);
  * for each problem. Returns the number of errors. */
 unsigned check__node(const struct config *c);
 
-/*
- * Checks whether users' directories can be made in dir: makes one and removes it, in a child
- * process that is left behind after 5 s, since shared file systems hang. 0: yes, and the text says
- * whether root or the users make them; DIR_CHECK_OPEN: yes, but not only their users or root may;
- * -ETIMEDOUT, -errno: no, and the text has the cause and the remedy.
- */
-#define DIR_CHECK_OPEN 1
-int dir_check__run(const char *dir, char *text, size_t len);
-
 #endif

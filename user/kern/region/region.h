@@ -30,8 +30,6 @@ void kern_region_choose(struct kern *k);
 /* Before the program p is loaded, which the probes execute. */
 struct bpf_program;
 void kern_region_load(const struct kern *k, struct bpf_program *p);
-/* A link to all of these, where k->many_probes; -errno. */
-int kern_region_link_many(const struct kern *k, const char *path, const struct region_probes *p);
 
 /* Puts the probes on their places, and their links after those of l. 0 or -errno. */
 int kern_region_link(const struct kern *k, const char *path, const struct region_probes *p,

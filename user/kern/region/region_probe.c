@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* A probe on a place of a file: whether this kernel can, and the links to one or many. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -11,7 +12,53 @@
 
 #include "base/str.h"
 #include "kern/internal.h"
+#include "kern/probe.h"
 #include "kern/region/region.h"
+
+/* ---- one link for the probes on many places of a file (Linux 6.6): links of one place each would
+ * be taken away one after the other, each of which takes the kernel a tenth of a second */
+
+/* The kernel's ABI, which the headers of a build need not have: BPF_TRACE_UPROBE_MULTI, what
+ * BPF_LINK_CREATE takes then, and BPF_F_UPROBE_MULTI_RETURN. */
+#define TRACE_UPROBE_MULTI 48
+#define ON_RETURN	   1u
+
+struct link_create {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, semaphores, cookies;
+	uint32_t cnt, many_flags, pid, unused;
+};
+
+void kern_region_choose(struct kern *k)
+{
+	k->many_probes =
+		k->btf && kern_has_enumerator(k->btf, "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI");
+}
+
+void kern_region_load(const struct kern *k, struct bpf_program *p)
+{
+	if (k->many_probes)
+		bpf_program__set_expected_attach_type(p, (enum bpf_attach_type)TRACE_UPROBE_MULTI);
+}
+
+/* A link to all of these, where k->many_probes; -errno. */
+static int kern_region_link_many(const struct kern *k, const char *path,
+				 const struct region_probes *p)
+{
+	struct link_create a = {.prog_fd = (uint32_t)k->prog[P_CROSS],
+				.attach_type = TRACE_UPROBE_MULTI,
+				.path = (uintptr_t)path,
+				.offsets = (uintptr_t)p->offsets,
+				.semaphores = (uintptr_t)p->semaphores,
+				.cookies = (uintptr_t)p->cookies,
+				.cnt = p->n,
+				.many_flags = p->on_return ? ON_RETURN : 0};
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &a, sizeof(a));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* ---- a link for each place */
 
 /* The kernel's ABI of this PMU: its type is there, the bits of config are fixed. */
 #define UPROBE_TYPE	 "/sys/bus/event_source/devices/uprobe/type"

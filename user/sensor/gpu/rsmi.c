@@ -1,13 +1,284 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* The sensor rsmi: channels of AMD's GPUs and their readings. */
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/log.h"
 #include "sensor/core/file.h"
-#include "sensor/core/output_capture.h"
 #include "sensor/gpu/rsmi_api.h"
+
+/* ---- the library is loaded */
+
+#define OF(member) offsetof(struct rsmi_api, member)
+#define MIN_HZ	   1000000ull
+#define MAX_HZ	   100000000000ull
+
+/* The name that programs link, and those of ROCm's versions where no development files are. */
+static const char *const libraries[] = {
+	"librocm_smi64.so",   "librocm_smi64.so.8", "librocm_smi64.so.7",
+	"librocm_smi64.so.6", "librocm_smi64.so.5", "librocm_smi64.so.1",
+};
+
+/* Directories of the library: the loader may not know the one of ROCm's packages. */
+static const char *const places[] = {"", "/opt/rocm/lib/"};
+
+static const struct gpu_function functions[] = {
+	{OF(init), true, {"rsmi_init"}},
+	{OF(shutdown), true, {"rsmi_shut_down"}},
+	{OF(count), true, {"rsmi_num_monitor_devices"}},
+	{OF(power), false, {"rsmi_dev_power_get"}},
+	{OF(power_average), false, {"rsmi_dev_power_ave_get"}},
+	{OF(energy), false, {"rsmi_dev_energy_count_get"}},
+	{OF(busy), false, {"rsmi_dev_busy_percent_get"}},
+	{OF(memory_busy), false, {"rsmi_dev_memory_busy_percent_get"}},
+	{OF(memory), false, {"rsmi_dev_memory_usage_get"}},
+	{OF(memory_size), false, {"rsmi_dev_memory_total_get"}},
+	{OF(temperature), false, {"rsmi_dev_temp_metric_get"}},
+	{OF(clock), false, {"rsmi_dev_gpu_clk_freq_get"}},
+	{OF(processes), false, {"rsmi_compute_process_info_get"}},
+	{OF(process_gpus), false, {"rsmi_compute_process_gpus_get"}},
+	{OF(process_on), false, {"rsmi_compute_process_info_by_device_get"}},
+};
+
+#define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
+
+/* -ENOENT: none of that name there. */
+static int try_library(struct rsmi_api *api, const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s%s", dir, name) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	if (*dir && access(path, F_OK))
+		return -ENOENT;
+	api->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!api->handle)
+		return *dir ? -ELIBBAD : -ENOENT;
+	return 0;
+}
+
+static int find_library(struct rsmi_api *api, const char *dir)
+{
+	char own[PATH_MAX] = "";
+	int err = -ENOENT;
+
+	if (dir && snprintf(own, sizeof(own), "%s/", dir) >= (int)sizeof(own))
+		return -ENAMETOOLONG;
+	for (size_t p = 0; p < (dir ? 1 : sizeof(places) / sizeof(places[0])); p++)
+		for (size_t i = 0; err == -ENOENT && i < sizeof(libraries) / sizeof(libraries[0]);
+		     i++)
+			err = try_library(api, dir ? own : places[p], libraries[i]);
+	return err;
+}
+
+static void rsmi_api_unload(struct rsmi_api *api)
+{
+	if (api->handle)
+		dlclose(api->handle);
+	*api = (struct rsmi_api){0};
+}
+
+/* Loads the library from dir (NULL: where libraries are) and finds its functions. -ENOENT: there is
+ * no library; -ELIBBAD: it lacks what we cannot do without, or cannot be loaded; -ENAMETOOLONG. */
+static int rsmi_api_load(struct rsmi_api *api, const char *dir)
+{
+	int err;
+
+	*api = (struct rsmi_api){0};
+	err = find_library(api, dir);
+	if (!err)
+		err = gpu__find_functions(api, api->handle, functions, N_FUNCTIONS);
+	if (err)
+		rsmi_api_unload(api);
+	return err;
+}
+
+/* -errno that an error of the library is nearest to. */
+static int rsmi_api_errno(int err)
+{
+	static const struct gpu_error table[] = {
+		{RSMI_SUCCESS, 0},
+		{RSMI_INVALID, -ENODEV},
+		{RSMI_NOT_SUPPORTED, -EOPNOTSUPP},
+		{RSMI_NOT_YET, -EOPNOTSUPP},
+		{RSMI_FILE_ERROR, -ENODATA},
+		{RSMI_NO_PERMISSION, -EACCES},
+		{RSMI_INIT_ERROR, -ENOENT},
+		{RSMI_NOT_FOUND, -ENODATA},
+		{RSMI_NO_DATA, -ENODATA},
+		{RSMI_TOO_SMALL, -ENOBUFS},
+	};
+
+	return gpu__errno(table, sizeof(table) / sizeof(table[0]), err);
+}
+
+static uint64_t pick(const uint64_t *hz, uint32_t room, uint32_t n, uint32_t now)
+{
+	return n <= room && now < n && hz[now] >= MIN_HZ && hz[now] <= MAX_HZ ? hz[now] : 0;
+}
+
+/* The clock of now in Hz; 0: the library wrote nothing that could be one. No clock in Hz is as
+ * small as an index, so that what is one layout is not the other. */
+static uint64_t rsmi_api_clock(const union rsmi_clocks *c)
+{
+	uint64_t hz = 0;
+
+	if (c->with_sleep.deep_sleep <= 1)
+		hz = pick(c->with_sleep.hz, 33, c->with_sleep.n, c->with_sleep.now);
+	return hz ? hz : pick(c->old.hz, 32, c->old.n, c->old.now);
+}
+
+/* ---- processes and their memory */
+
+#define MORE  64 /* processes that may come between two calls, and room for longer structures */
+#define TRIES 4
+
+static int list_processes(const struct rsmi_api *api, struct rsmi_process **out, uint32_t *n)
+{
+	int err = RSMI_TOO_SMALL;
+
+	for (unsigned tries = 0; tries < TRIES && err == RSMI_TOO_SMALL; tries++) {
+		uint32_t room;
+		void *p;
+
+		*n = 0;
+		err = api->processes(NULL, n);
+		if (err)
+			break;
+		if (*n > GPU_USE_MAX)
+			return -E2BIG;
+		room = *n + MORE;
+		p = realloc(*out, 2 * room * sizeof(**out));
+		if (!p)
+			return -ENOMEM;
+		*out = p;
+		*n = room;
+		err = api->processes(*out, n);
+		if (!err && *n > room)
+			err = RSMI_NO_DATA;
+	}
+	if (err)
+		*n = 0;
+	return rsmi_api_errno(err);
+}
+
+/* Without a function for one GPU, the parts of a process that uses several are not known. */
+static struct gpu_use use_on(struct sensor *s, const struct rsmi_process *p, uint32_t gpu,
+			     bool only)
+{
+	struct gpu_use use = {.pid = p->pid, .gpu = s->first + gpu, .memory = UINT64_MAX};
+	struct rsmi_process here = *p;
+	int err = s->api.process_on ? s->api.process_on(p->pid, gpu, &here)
+		  : only	    ? RSMI_SUCCESS
+				    : RSMI_NOT_SUPPORTED;
+
+	use.memory = err ? UINT64_MAX : here.memory;
+	use.util = err || here.occupancy > 100 ? NAN : here.occupancy;
+	return use;
+}
+
+/* Adds a process, unless it has ended since it was listed. */
+static int add_process(struct sensor *s, struct gpu_uses *u, const struct rsmi_process *p)
+{
+	uint32_t gpus[RSMI_MAX_GPUS], n = RSMI_MAX_GPUS;
+	int err = s->api.process_gpus(p->pid, gpus, &n) || n > RSMI_MAX_GPUS ? -ESRCH : 0;
+
+	for (uint32_t i = 0; !err && i < n; i++) {
+		struct gpu_use use;
+
+		if (gpus[i] >= s->ngpus)
+			continue;
+		use = use_on(s, p, gpus[i], n == 1);
+		err = gpu_uses__add(u, &use);
+	}
+	return err == -ESRCH ? 0 : err;
+}
+
+int rsmi__processes(struct sensor *s, struct gpu_use **out)
+{
+	_cleanup_free_ struct rsmi_process *list = NULL;
+	struct gpu_uses u = {0};
+	uint32_t n = 0;
+	int err;
+
+	*out = NULL;
+	if (!s->api.processes || !s->api.process_gpus)
+		return -EOPNOTSUPP;
+	err = list_processes(&s->api, &list, &n);
+	for (uint32_t i = 0; !err && i < n; i++)
+		err = add_process(s, &u, &list[i]);
+	if (err) {
+		free(u.use);
+		return err;
+	}
+	*out = u.use;
+	return (int)u.n;
+}
+
+struct output_capture {
+	int out, err; /* duplicates of stdout and stderr */
+	int captured; /* what was printed meanwhile */
+};
+
+/* ---- the library's own output, which it prints to stdout and stderr */
+
+/* Between the two calls the process's stdout and stderr are captured, and then logged for
+ * LogLevel=debug. For moments only: the output of other threads is captured as well. */
+static void output_capture_begin(struct output_capture *q)
+{
+	fflush(stdout);
+	q->captured = memfd_create("said", MFD_CLOEXEC);
+	q->out = q->err = -1;
+	if (q->captured < 0)
+		return;
+	q->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	q->err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (q->out >= 0)
+		dup2(q->captured, STDOUT_FILENO);
+	if (q->err >= 0)
+		dup2(q->captured, STDERR_FILENO);
+}
+
+static void log_captured(int fd)
+{
+	char text[2048], *rest = text, *line;
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			log_debug("a library says: %s", line);
+}
+
+static void put_back(int *fd, int where)
+{
+	if (*fd < 0)
+		return;
+	dup2(*fd, where);
+	close(*fd);
+	*fd = -1;
+}
+
+static void output_capture_end(struct output_capture *q)
+{
+	fflush(stdout);
+	put_back(&q->out, STDOUT_FILENO);
+	put_back(&q->err, STDERR_FILENO);
+	if (q->captured < 0)
+		return;
+	log_captured(q->captured);
+	close(q->captured);
+}
+
+/* ---- channels and readings */
 
 #define NO_TIME	  UINT64_MAX /* the library has not written one */
 #define MAX_UJ	  1e6	     /* more in one count of energy is no resolution */
@@ -88,7 +359,7 @@ static int read_any_clock(const struct rsmi_api *api, uint32_t gpu, int kind, in
 	union rsmi_clocks c = {.room = {0}};
 	int err = api->clock ? api->clock(gpu, kind, &c) : RSMI_NOT_SUPPORTED;
 
-	*raw = err ? 0 : (int64_t)rsmi_api__clock(&c);
+	*raw = err ? 0 : (int64_t)rsmi_api_clock(&c);
 	return !err && !*raw ? RSMI_NO_DATA : err;
 }
 
@@ -144,7 +415,7 @@ static int add_gpus(struct sensor *s, const struct sensor_roots *roots)
 	int err = s->api.count(&s->ngpus);
 
 	if (err)
-		return rsmi_api__errno(err);
+		return rsmi_api_errno(err);
 	if (!s->ngpus)
 		return -ENOENT;
 	if (s->ngpus > RSMI_MAX_GPUS)
@@ -163,7 +434,7 @@ static void rsmi_close(struct sensor *s)
 {
 	if (s->api.handle)
 		s->api.shutdown();
-	rsmi_api__unload(&s->api);
+	rsmi_api_unload(&s->api);
 	free(s->channel);
 	free(s->reader);
 }
@@ -174,13 +445,13 @@ static int begin_library(struct rsmi_api *api, const char *dir)
 	struct output_capture q;
 	int err;
 
-	output_capture__begin(&q);
-	err = rsmi_api__load(api, dir);
+	output_capture_begin(&q);
+	err = rsmi_api_load(api, dir);
 	if (!err)
-		err = rsmi_api__errno(api->init(0));
+		err = rsmi_api_errno(api->init(0));
 	if (err)
-		rsmi_api__unload(api);
-	output_capture__end(&q);
+		rsmi_api_unload(api);
+	output_capture_end(&q);
 	return err;
 }
 
@@ -225,8 +496,7 @@ static void read_channel(struct sensor *s, unsigned i, struct sensor_value *v)
 	int64_t raw = 0;
 	int err = kinds[r->kind].read(&s->api, r->gpu, &raw, &unit);
 
-	*v = sensor_count__value(&r->count, s->channel[i].quantity, rsmi_api__errno(err), raw,
-				 unit);
+	*v = sensor_count__value(&r->count, s->channel[i].quantity, rsmi_api_errno(err), raw, unit);
 }
 
 static int rsmi_read(struct sensor *s, struct sensor_value *values)

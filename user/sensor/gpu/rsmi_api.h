@@ -78,20 +78,11 @@ struct rsmi_api {
 	int (*process_on)(uint32_t pid, uint32_t gpu, struct rsmi_process *p);
 };
 
-/* Loads the library from dir (NULL: where libraries are) and finds its functions. -ENOENT: there is
- * no library; -ELIBBAD: it lacks what we cannot do without, or cannot be loaded; -ENAMETOOLONG. */
-int rsmi_api__load(struct rsmi_api *api, const char *dir);
-void rsmi_api__unload(struct rsmi_api *api);
-/* -errno that an error of the library is nearest to. */
-int rsmi_api__errno(int err);
-/* The clock of now in Hz; 0: the library wrote nothing that could be one. */
-uint64_t rsmi_api__clock(const union rsmi_clocks *c);
-
 #define RSMI_MAX_GPUS 128
 
 struct rsmi_reader; /* rsmi.c's */
 
-/* An open source: of rsmi.c, and rsmi_process.c. */
+/* An open source. */
 struct sensor {
 	struct rsmi_api api;
 	uint32_t ngpus;

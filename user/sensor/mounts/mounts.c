@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Mounts of Lustre and NFS in the mount namespace of the process, each with a table of its own. */
-#include "sensor/mounts/mounts.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -11,9 +9,212 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/room.h"
 #include "base/str.h"
+#include "base/string_list.h"
+#include "sensor/core/counter_set.h"
 #include "sensor/core/file.h"
+#include "sensor/core/text.h"
+
+enum mount_value {
+	MOUNT_READS,
+	MOUNT_READ_BYTES,
+	MOUNT_WRITES,
+	MOUNT_WRITE_BYTES,
+	MOUNT_OPENS,
+	MOUNT_CLOSES,
+	MOUNT_SERVER_READ_BYTES,
+	MOUNT_SERVER_WRITE_BYTES,
+	MOUNT_REQUESTS,
+	MOUNT_REQUEST_TIME, /* in the kind's own unit */
+	MOUNT_META_REQUESTS,
+	MOUNT_RESENDS,
+	N_MOUNT_VALUES,
+};
+
+/* The values of one reading; err[i], if not 0, says that v[i] is not known. */
+struct mount_values {
+	uint64_t v[N_MOUNT_VALUES];
+	int err[N_MOUNT_VALUES];
+};
+
+/* A line of /proc/self/mountinfo, its words as they are there: blanks are "\040". */
+struct mount_line {
+	char *device; /* "0:42" */
+	char *root, *point, *type, *source;
+};
+
+struct mount_lines {
+	char *text; /* owns the words */
+	struct mount_line *line;
+	unsigned n;
+};
+
+/* One file system of NFS, as /proc/self/mountstats has it. */
+struct nfs_mount {
+	unsigned device;
+	char *head; /* how its section begins; owned */
+	uint64_t age_s;
+	bool seen;
+};
+
+struct nfs_mounts {
+	struct nfs_mount *mount;
+	unsigned n;
+	struct sensor_text text;
+	char *path;
+};
+
+/* One instance of Lustre's client. */
+struct lustre_mount {
+	unsigned device;
+	char *stats;		/* path of llite's; owned */
+	struct string_list osc; /* paths of the targets' statistics */
+	struct string_list mdc; /* of the metadata targets' */
+};
+
+struct lustre_mounts {
+	struct lustre_mount *mount;
+	unsigned n;
+	struct sensor_text text;
+};
+
+/* ---- mounts of some types of file systems, read from mountinfo */
+
+/* ID PARENT DEVICE ROOT POINT OPTIONS [TAG]... - TYPE SOURCE OPTIONS; cut in place. */
+static bool parse_line(char *line, struct mount_line *m)
+{
+	char *behind = strstr(line, " - "), *save, *word[5];
+
+	if (!behind)
+		return false;
+	*behind = '\0';
+	for (unsigned i = 0; i < 5; i++) {
+		word[i] = strtok_r(i ? NULL : line, " ", &save);
+		if (!word[i])
+			return false;
+	}
+	m->device = word[2];
+	m->root = word[3];
+	m->point = word[4];
+	m->type = strtok_r(behind + 3, " ", &save);
+	m->source = m->type ? strtok_r(NULL, " ", &save) : NULL;
+	return m->source != NULL;
+}
+
+static bool is_wanted(const struct mount_line *m, const char *const *types)
+{
+	for (; *types; types++)
+		if (!strcmp(*types, m->type))
+			return true;
+	return false;
+}
+
+static int add_mount(struct mount_lines *m, const struct mount_line *line)
+{
+	for (unsigned i = 0; i < m->n; i++) {
+		if (strcmp(m->line[i].device, line->device) != 0)
+			continue;
+		/* Mounted twice, or a part of it elsewhere: its counters are the same. */
+		if (strcmp(m->line[i].root, "/") != 0 && !strcmp(line->root, "/"))
+			m->line[i] = *line;
+		return 0;
+	}
+	if (room__grow(&m->line, m->n, 1, sizeof(*m->line)))
+		return -ENOMEM;
+	m->line[m->n++] = *line;
+	return 0;
+}
+
+/* Mounts of the types, NULL-terminated, each file system once: where its root is mounted first,
+ * else where any of it is. 0 or -errno. */
+static int mount_lines_read(struct mount_lines *m, const char *proc, const char *const *types)
+{
+	struct sensor_text text = {.fd = -1};
+	char *path, *line, *save = NULL;
+	int err;
+
+	*m = (struct mount_lines){0};
+	if (asprintf(&path, "%s/self/mountinfo", proc) < 0)
+		return -ENOMEM;
+	text.path = path;
+	err = sensor_text__read(&text);
+	m->text = text.buf;
+	text.buf = NULL;
+	if (!err)
+		for (line = strtok_r(m->text, "\n", &save); line && !err;
+		     line = strtok_r(NULL, "\n", &save)) {
+			struct mount_line one;
+
+			if (parse_line(line, &one) && is_wanted(&one, types))
+				err = add_mount(m, &one);
+		}
+	sensor_text__free(&text);
+	free(path);
+	return err == -ENOENT ? 0 : err;
+}
+
+static void mount_lines_free(struct mount_lines *m)
+{
+	free(m->line);
+	free(m->text);
+	*m = (struct mount_lines){0};
+}
+
+/* ---- the columns of a mount's table: their channels, and their values at a reading */
+
+static const struct {
+	const char *column;
+	const char *unit;
+} columns[N_MOUNT_VALUES] = {
+	[MOUNT_READS] = {"Reads", ""},
+	[MOUNT_READ_BYTES] = {"ReadMB", "B"},
+	[MOUNT_WRITES] = {"Writes", ""},
+	[MOUNT_WRITE_BYTES] = {"WriteMB", "B"},
+	[MOUNT_OPENS] = {"Opens", ""},
+	[MOUNT_CLOSES] = {"Closes", ""},
+	[MOUNT_SERVER_READ_BYTES] = {"ServerReadMB", "B"},
+	[MOUNT_SERVER_WRITE_BYTES] = {"ServerWriteMB", "B"},
+	[MOUNT_REQUESTS] = {"Requests", ""},
+	[MOUNT_REQUEST_TIME] = {"RequestTime", "s"},
+	[MOUNT_META_REQUESTS] = {"MetaRequests", ""},
+	[MOUNT_RESENDS] = {"Resends", ""},
+};
+
+/* Adds a device to c with the channels of the values in mask (1 << MOUNT_READS ...); time_unit is
+ * that of MOUNT_REQUEST_TIME in s. As counter_set__add_device(). */
+static int mounts_add(struct counter_set *c, const char *name, const char *about, unsigned mask,
+		      double time_unit)
+{
+	int err = counter_set__add_device(c, name, about);
+
+	for (unsigned i = 0; i < N_MOUNT_VALUES && !err; i++) {
+		struct counter t = {.unit = i == MOUNT_REQUEST_TIME ? time_unit : 1, .field = i};
+
+		if (!(mask & 1u << i))
+			continue;
+		err = counter_set__add_channel(c, columns[i].column, columns[i].unit, &t.channel);
+		if (!err)
+			err = counter_set__add_counter(c, &t);
+	}
+	return err;
+}
+
+/* Sets the values of a device's channels. */
+static void mounts_take(struct counter_set *c, unsigned device, const struct mount_values *m,
+			struct sensor_value *values)
+{
+	const struct counter_device *d = &c->device[device];
+
+	for (unsigned i = d->first; i < d->first + d->n; i++) {
+		struct counter *t = &c->counter[i];
+
+		t->raw = m->v[t->field];
+		t->err = m->err[t->field];
+	}
+	counter_set__take(c, device, clock__boot_ns(), values);
+}
 
 /* ---- lustre's client: statistics in procfs, of newer versions in debugfs. Each mount is an
  * instance: llite/FSNAME-INSTANCE counts what programs ask, osc/FSNAME-OST*-osc-INSTANCE and
@@ -165,7 +366,8 @@ static int add_instance(struct lustre_mounts *l, struct counter_set *c, const st
 	mask |= m.mdc.n && m.osc.n && m.osc.n + m.mdc.n <= TARGETS_MAX ? OF_ALL : 0;
 	if (err || room__grow(&l->mount, l->n, 1, sizeof(*l->mount)))
 		goto fail;
-	err = mounts__add(c, name, about, mask, 1e-6);
+#include "base/clock.h"
+#include "base/room.h"
 	if (err)
 		goto fail;
 	m.device = c->ndevices - 1;
@@ -241,13 +443,13 @@ static int lustre_open(struct lustre_mounts *l, struct counter_set *c,
 	if (snprintf(at.dir[0], PATH_MAX, "%s/fs/lustre", roots->proc) >= PATH_MAX ||
 	    snprintf(at.dir[1], PATH_MAX, "%s/kernel/debug/lustre", roots->sys) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	err = mount_lines__read(&lines, roots->proc, types);
+	err = mount_lines_read(&lines, roots->proc, types);
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = find_instances(l, c, &at, at.dir[i], &lines);
 	/* debugfs is closed to others than root also where there is no Lustre. */
 	if (!err && !l->n && lines.n && at.denied)
 		err = -EACCES;
-	mount_lines__free(&lines);
+	mount_lines_free(&lines);
 	return err;
 }
 
@@ -329,7 +531,7 @@ static void lustre_read(struct lustre_mounts *l, struct counter_set *c, struct s
 		for (unsigned k = 0; all && k < p->osc.n; k++)
 			set_err(&m, OF_ALL, ADD_LINES(&l->text, p->osc.v[k], osc_lines, &m));
 		m.v[MOUNT_REQUESTS] += m.v[MOUNT_META_REQUESTS];
-		mounts__take(c, p->device, &m, values);
+		mounts_take(c, p->device, &m, values);
 	}
 }
 
@@ -378,7 +580,7 @@ static int head_of(char **out, const struct mount_line *line)
 		       : 0;
 }
 
-static int add_mount(struct nfs_mounts *n, struct counter_set *c, struct mount_line *line)
+static int add_nfs_mount(struct nfs_mounts *n, struct counter_set *c, struct mount_line *line)
 {
 	char about[512], *head;
 	int err = head_of(&head, line);
@@ -392,7 +594,7 @@ static int add_mount(struct nfs_mounts *n, struct counter_set *c, struct mount_l
 	str__unescape(line->point);
 	str__unescape(line->source);
 	snprintf(about, sizeof(about), "%s %s at %s", line->type, line->source, line->point);
-	err = mounts__add(c, line->point, about, (1u << N_MOUNT_VALUES) - 1, 1e-3);
+	err = mounts_add(c, line->point, about, (1u << N_MOUNT_VALUES) - 1, 1e-3);
 	if (err) {
 		free(head);
 		return err == -ENOSPC ? 0 : err;
@@ -406,12 +608,12 @@ static int nfs_open(struct nfs_mounts *n, struct counter_set *c, const struct se
 {
 	static const char *const types[] = {"nfs", "nfs4", NULL};
 	struct mount_lines lines;
-	int err = mount_lines__read(&lines, roots->proc, types);
+	int err = mount_lines_read(&lines, roots->proc, types);
 
 	n->text.fd = -1;
 	for (unsigned i = 0; i < lines.n && !err; i++)
-		err = add_mount(n, c, &lines.line[i]);
-	mount_lines__free(&lines);
+		err = add_nfs_mount(n, c, &lines.line[i]);
+	mount_lines_free(&lines);
 	if (!err && asprintf(&n->path, "%s/self/mountstats", roots->proc) < 0) {
 		n->path = NULL;
 		err = -ENOMEM;
@@ -558,7 +760,7 @@ static void nfs_read(struct nfs_mounts *n, struct counter_set *c, struct sensor_
 			continue;
 		take_section(&s, &at);
 		take_age(p, c, &s);
-		mounts__take(c, p->device, &s.m, values);
+		mounts_take(c, p->device, &s.m, values);
 		p->seen = true;
 	}
 	for (unsigned i = 0; i < N_MOUNT_VALUES; i++)
@@ -566,7 +768,7 @@ static void nfs_read(struct nfs_mounts *n, struct counter_set *c, struct sensor_
 	memset(none.v, 0, sizeof(none.v));
 	for (unsigned i = 0; i < n->n; i++)
 		if (!n->mount[i].seen)
-			mounts__take(c, n->mount[i].device, &none, values);
+			mounts_take(c, n->mount[i].device, &none, values);
 }
 
 struct sensor {

@@ -1,7 +1,13 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* Opens and reads the files of a step's cgroup. */
+#include "sensor/node/cgroup.h"
+
+#include <ctype.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +15,302 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "sensor/node/cgroup.h"
-#include "sensor/node/throttled.h"
+#include "schema/quantities.h"
+
+/* The hierarchies that have files of a step; of PLACES all that a step's rows have are read. */
+enum place { IN_V2, IN_V1_MEMORY, PLACES, IN_V1_CPU = PLACES };
+
+/* ---- numbers in a cgroup's files, and the walk up to the mount */
+
+/* A whole number up to the end of its line, as all of these are; NaN: something else ("max"). Read
+ * with every row: what the C library has for it takes as long as the kernel does to write it. */
+static double parse_number(const char *text)
+{
+	const char *p = text;
+	uint64_t v = 0;
+
+	for (; *p >= '0' && *p <= '9'; p++)
+		v = 10 * v + (*p - '0');
+	return p == text || p - text > 19 || (*p && *p != '\n') ? NAN : v;
+}
+
+/* "key value" lines, and those of pressure, where "some" is the line and the key what stands before
+ * the number. */
+static double parse_key(const char *text, const char *key)
+{
+	const char *line = text, *at, *end;
+	size_t len = strlen(key);
+
+	for (; *line; line = *end ? end + 1 : end) {
+		end = strchrnul(line, '\n');
+		if (!strncmp(line, key, len))
+			return parse_number(line + len);
+		if (!strncmp(line, "some ", 5) && (at = memmem(line, end - line, key, len)))
+			return parse_number(at + len);
+	}
+	return NAN;
+}
+
+/* The number behind key in a file's text; with key NULL the text is the number. NaN: there is none.
+ */
+static double cgroup_value_parse(const char *text, const char *key)
+{
+	return key ? parse_key(text, key) : parse_number(text);
+}
+
+/* As cgroup_value_parse(), of an open file. NaN also if the file cannot be read or its cgroup has
+ * gone. */
+static double cgroup_value_read(int fd, const char *key)
+{
+	char text[2048];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		return NAN;
+	text[n] = 0;
+	return cgroup_value_parse(text, key);
+}
+
+/* The walk from a cgroup up to the mount of its hierarchy, for limits that are set above: path
+ * becomes dir, then each parent. False: path is the mount itself, or dir is not below it. */
+static bool cgroup_value_begin(char *path, size_t size, const char *dir, const char *mount)
+{
+	if (!dir || !mount || strncmp(dir, mount, strlen(mount)))
+		return false;
+	snprintf(path, size, "%s", dir);
+	return strlen(path) > strlen(mount);
+}
+
+static bool cgroup_value_up(char *path, const char *mount)
+{
+	char *slash = strrchr(path, '/');
+
+	if (!slash || slash == path)
+		return false;
+	*slash = 0;
+	return strlen(path) > strlen(mount);
+}
+
+/* ---- how often limits were met, of a cgroup and of those above it */
+
+static const struct levels_way {
+	enum levels_kind kind;
+	enum place place;
+	const char *own, *above;	/* files of the nearest cgroup, and of those above */
+	const char *key[LEVELS_COUNTS]; /* "": the file is the number; NULL: not counted */
+	const char *limit[2];		/* files of which one has a limit */
+} level_ways[] = {
+	{LEVELS_QUOTA, IN_V2, "cpu.stat", "cpu.stat", {"nr_throttled "}, {"cpu.max"}},
+	{LEVELS_QUOTA, IN_V1_CPU, "cpu.stat", "cpu.stat", {"nr_throttled "}, {"cpu.cfs_quota_us"}},
+	/* memory.events has the events of cgroups below too, and so it would count them twice */
+	{LEVELS_MEMORY,
+	 IN_V2,
+	 "memory.events",
+	 "memory.events.local",
+	 {"high ", "max "},
+	 {"memory.high", "memory.max"}},
+	{LEVELS_MEMORY,
+	 IN_V1_MEMORY,
+	 "memory.failcnt",
+	 "memory.failcnt",
+	 {NULL, ""},
+	 {"memory.limit_in_bytes"}},
+};
+
+static double read_count(int fd, const struct levels_way *w, unsigned i)
+{
+	if (!w->key[i])
+		return NAN;
+	return cgroup_value_read(fd, w->key[i][0] ? w->key[i] : NULL);
+}
+
+static bool is_counted(int fd, const struct levels_way *w)
+{
+	for (unsigned i = 0; i < LEVELS_COUNTS; i++)
+		if (!isnan(read_count(fd, w, i)))
+			return true;
+	return false;
+}
+
+static bool is_limited(const char *dir, const struct levels_way *w)
+{
+	char path[640], text[64];
+
+	for (unsigned i = 0; i < sizeof(w->limit) / sizeof(w->limit[0]) && w->limit[i]; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, w->limit[i]);
+		/* "max", "-1" and v1's page-aligned LONG_MAX all mean: no limit */
+		if (read_file(AT_FDCWD, path, text, sizeof(text)) >= 0 &&
+		    isdigit((unsigned char)text[0]) && strtod(text, NULL) < CGROUP_NO_LIMIT)
+			return true;
+	}
+	return false;
+}
+
+static bool open_level(struct levels *l, unsigned level, const char *dir, bool nearest)
+{
+	const struct levels_way *w = l->way;
+	char path[640];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, nearest ? w->own : w->above);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (!is_counted(fd, w)) {
+		close(fd);
+		return false;
+	}
+	for (unsigned i = 0; level && i < LEVELS_COUNTS && !(l->base.taken >> level & 1); i++) {
+		double v = read_count(fd, w, i);
+
+		l->base.count[i] += isnan(v) ? 0 : v;
+	}
+	l->base.taken |= 1u << level;
+	l->fd[level] = fd;
+	l->open |= 1u << level;
+	return true;
+}
+
+static unsigned open_way(struct levels *l, const struct cgroup_dirs *d)
+{
+	const char *const dirs[] = {d->v2, d->v1_cpu, d->v1_memory};
+	const char *mount = l->way->place == IN_V2 ? d->v2_mount : d->v1_mount;
+	char path[512];
+	bool more = cgroup_value_begin(path, sizeof(path), dirs[l->way->place], mount);
+	bool nearest = true;
+	unsigned n = 0;
+
+	for (unsigned level = 0; more && level < LEVELS_MAX; level++) {
+		if (l->open >> level & 1) {
+			nearest = false;
+		} else if ((nearest || is_limited(path, l->way)) &&
+			   open_level(l, level, path, nearest)) {
+			nearest = false;
+			n++;
+		}
+		more = cgroup_value_up(path, mount);
+	}
+	return n;
+}
+
+unsigned levels__open(struct levels *l, enum levels_kind kind, const struct cgroup_dirs *d)
+{
+	if (l->open)
+		return open_way(l, d);
+	for (size_t i = 0; !l->open && i < sizeof(level_ways) / sizeof(level_ways[0]); i++) {
+		if (level_ways[i].kind != kind)
+			continue;
+		l->way = &level_ways[i];
+		open_way(l, d);
+	}
+	return (unsigned)__builtin_popcount(l->open);
+}
+
+void levels__read(const struct levels *l, double count[LEVELS_COUNTS])
+{
+	for (unsigned i = 0; i < LEVELS_COUNTS; i++) {
+		count[i] = l->open ? -l->base.count[i] : NAN;
+		for (unsigned level = 0; level < LEVELS_MAX; level++)
+			if (l->open >> level & 1)
+				count[i] += read_count(l->fd[level], l->way, i);
+	}
+}
+
+unsigned levels__close(struct levels *l)
+{
+	unsigned n = 0;
+
+	for (unsigned level = 0; level < LEVELS_MAX; level++)
+		if (l->open >> level & 1) {
+			close(l->fd[level]);
+			n++;
+		}
+	l->open = 0;
+	return n;
+}
+
+/* ---- time that a CPU quota has held a cgroup */
+
+static const struct throttled_way {
+	const char *file, *key;
+	double unit;
+	bool v2, local; /* local: of the nearest cgroup that has it; else the sum of all */
+} throttled_ways[] = {
+	{"cpu.stat.local", "throttled_usec ", 1e6, true, true},
+	{"cpu.stat.local", "throttled_time ", 1e9, false, true},
+	{"cpu.stat", "throttled_usec ", 1e6, true, false},
+	{"cpu.stat", "throttled_time ", 1e9, false, false},
+};
+
+/* -1: there is no such file, or the controller is not enabled there. */
+static int open_one(const char *dir, const struct throttled_way *way)
+{
+	char path[640];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, way->file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || !isnan(cgroup_value_read(fd, way->key)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static void open_throttled(struct throttled *t, const struct throttled_way *way,
+			   const struct cgroup_dirs *d)
+{
+	const char *mount = way->v2 ? d->v2_mount : d->v1_mount;
+	char path[512];
+	bool more = cgroup_value_begin(path, sizeof(path), way->v2 ? d->v2 : d->v1_cpu, mount);
+	bool own = true;
+	double above = 0;
+
+	for (; more && t->n < (way->local ? 1 : THROTTLED_LEVELS);
+	     more = cgroup_value_up(path, mount)) {
+		int fd = open_one(path, way);
+
+		if (fd >= 0) {
+			t->fd[t->n++] = fd;
+			above += own ? 0 : cgroup_value_read(fd, way->key) / way->unit;
+		}
+		own = false;
+	}
+	if (t->n && isnan(t->base))
+		t->base = above;
+	t->way = way;
+}
+
+unsigned throttled__open(struct throttled *t, const struct cgroup_dirs *d)
+{
+	size_t i;
+
+	if (t->n)
+		return 0;
+	for (i = 0; !t->n && i < sizeof(throttled_ways) / sizeof(throttled_ways[0]); i++)
+		open_throttled(t, &throttled_ways[i], d);
+	return t->n;
+}
+
+double throttled__read(const struct throttled *t)
+{
+	double sum = t->n ? -t->base : NAN;
+	unsigned i;
+
+	for (i = 0; i < t->n; i++)
+		sum += cgroup_value_read(t->fd[i], t->way->key) / t->way->unit;
+	return sum;
+}
+
+unsigned throttled__close(struct throttled *t)
+{
+	unsigned n = t->n;
+
+	while (t->n)
+		close(t->fd[--t->n]);
+	return n;
+}
+
+/* ---- the files of a step */
 
 #define YOUNG_NS	(3 * NSEC_PER_SEC)
 #define YOUNG_RESCAN_NS (NSEC_PER_SEC / 5)
@@ -19,8 +319,6 @@
 #define KEPT_MAX 1024
 /* v1's memory.stat has some 2500 bytes. */
 #define TEXT_MAX 8192
-
-enum place { IN_V2, IN_V1_MEMORY, PLACES };
 
 /* Each is read once per row, however many values it has. */
 enum file {
@@ -110,7 +408,7 @@ static double read_limit(const char *dir, const char *file)
 
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
 	return read_file(AT_FDCWD, path, text, sizeof(text)) < 0 ? NAN
-								 : cgroup_value__parse(text, NULL);
+								 : cgroup_value_parse(text, NULL);
 }
 
 /* The lowest limit from dir up to the mount: a job's limit is often set above its steps. */
@@ -118,9 +416,9 @@ static double lowest_limit(const char *dir, const char *mount, const char *file)
 {
 	double low = NAN, v;
 	char path[512] = "";
-	bool more = cgroup_value__begin(path, sizeof(path), dir, mount);
+	bool more = cgroup_value_begin(path, sizeof(path), dir, mount);
 
-	for (; more; more = cgroup_value__up(path, mount)) {
+	for (; more; more = cgroup_value_up(path, mount)) {
 		v = read_limit(path, file);
 		if (!isnan(v) && v < CGROUP_NO_LIMIT && (isnan(low) || v < low))
 			low = v;
@@ -222,7 +520,7 @@ static bool read_values(struct cgroup_files *f, enum file file, double v[CG_N])
 		if (sources[i].file != file)
 			continue;
 		if (isnan(*value))
-			*value = cgroup_value__parse(text, sources[i].key) / sources[i].unit;
+			*value = cgroup_value_parse(text, sources[i].key) / sources[i].unit;
 		any |= !isnan(*value);
 	}
 	return any;

@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sensor/node/cgroup_value.h"
-#include "sensor/node/levels.h"
+#include "schema/quantities.h"
 
 /* "max" and v1's page-aligned LONG_MAX both mean: no limit. */
 #define CGROUP_NO_LIMIT 9.0e18
@@ -20,6 +19,65 @@ struct cgroup_dirs {
 	const char *v2_mount; /* where the walk for limits ends */
 	const char *v1_mount; /* above the controllers' */
 };
+
+/*
+ * How often a limit was met: the cgroup's own limit, and those of the cgroups above it, such as the
+ * job's or Slurm's. The nearest cgroup that has the count is always read, the cgroups above it only
+ * if they have a limit. Counts from before the first look at a cgroup above are subtracted.
+ */
+#define LEVELS_MAX    16
+#define LEVELS_COUNTS 2
+
+enum levels_kind {
+	LEVELS_QUOTA,  /* periods in which a CPU quota was used up */
+	LEVELS_MEMORY, /* times that memory was at memory.high, and at memory.max */
+	LEVELS_KINDS
+};
+
+/* What is subtracted, and for which levels; a restarted collector goes on with it. All 0: nothing.
+ */
+struct levels_base {
+	double count[LEVELS_COUNTS];
+	uint32_t taken; /* a bit per level, 0 is the cgroup itself */
+};
+
+struct levels {
+	int fd[LEVELS_MAX];
+	uint32_t open; /* a bit per level */
+	const struct levels_way *way;
+	struct levels_base base;
+};
+
+/* Opens what is not open yet: limits may be set later. Returns how many files were opened. */
+unsigned levels__open(struct levels *l, enum levels_kind kind, const struct cgroup_dirs *d);
+/* The counts of the kind; NaN: not known. */
+void levels__read(const struct levels *l, double count[LEVELS_COUNTS]);
+/* Returns how many files were closed. */
+unsigned levels__close(struct levels *l);
+
+/*
+ * How long a CPU quota has held a cgroup, be the quota its own or set above it. From Linux 6.6 on
+ * the kernel counts that itself (cpu.stat.local: 677ea015f231). Before, every cgroup with a quota
+ * counts only how long the quota held anything below: these times are added from the cgroup up to
+ * the root, which is too much where the quota held only other cgroups. What a cgroup above counted
+ * before the first look is subtracted. Each of several CPUs that were held at once counts.
+ */
+#define THROTTLED_LEVELS 16
+
+struct throttled {
+	int fd[THROTTLED_LEVELS];
+	unsigned n; /* of fd; 0: nothing is open */
+	const struct throttled_way *way;
+	double base; /* s, subtracted; NaN: not known yet */
+};
+
+/* Opens the files there are, unless some are open; a base that is known stays. Returns how many
+ * files were opened. */
+unsigned throttled__open(struct throttled *t, const struct cgroup_dirs *d);
+/* Seconds, or NaN. */
+double throttled__read(const struct throttled *t);
+/* Returns how many files were closed. */
+unsigned throttled__close(struct throttled *t);
 
 /*
  * The files of one step, which stay open: to look up a path costs more than to read the file. Files

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The sensor hwmon: power and energy that drivers show in /sys/class/hwmon. */
-#include "sensor/node/hwmon.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -326,6 +324,14 @@ static int hwmon_read(struct sensor *s, struct sensor_value *values)
 	return sensor__any_value(values, s->files.n);
 }
 
+/*
+ * One channel per power*_average (else power*_input) and energy*_input of every chip but batteries
+ * and chargers. The chip's name and the label say which part it is: what is not known is
+ * PART_OTHER, never guessed to be the node. An ACPI power meter without a label is the node's when
+ * there is one alone. Of NVIDIA Grace, "Grace Power" is the package (its memory and regulators in
+ * it), "Module Power" the platform (a GPU on the module in it). Slow: an ACPI meter may ask the
+ * BMC.
+ */
 const struct sensor_ops sensor_hwmon = {
 	.name = "hwmon",
 	.doc = "power and energy that drivers of meters, processors and GPUs show",

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The sensor pm_counters: what the controller of a blade of HPE/Cray measures. */
-#include "sensor/node/pm_counters.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -251,6 +249,13 @@ static int pm_read(struct sensor *s, struct sensor_value *values)
 	return sensor__any_value(values, n);
 }
 
+/*
+ * Channels: energy and power of the node (accelerators included), of all processors together
+ * ("cpu": PART_PACKAGE, -1), of all memory ("memory": PART_DRAM, -1), of each accelerator; of
+ * single processors where the blade shows them. All values of one reading are of one scan;
+ * READING_REPEATED is a scan that was read before. After a restart of the controller energies are
+ * READING_GAP.
+ */
 const struct sensor_ops sensor_pm_counters = {
 	.name = "pm_counters",
 	.doc = "node, processor, memory and accelerator energy of HPE/Cray blades",

@@ -2,7 +2,7 @@
 /*
  * Energy counters of Intel's and AMD's processors (Running Average Power Limit), and the ways to
  * read them: one file per way, all behind struct rapl_way. What a counter's raw values mean is the
- * same for all and in rapl_counter.c.
+ * same for all and in rapl_shared.c.
  */
 #ifndef JP_SENSOR_RAPL_RAPL_H
 #define JP_SENSOR_RAPL_RAPL_H
@@ -99,10 +99,6 @@ struct rapl_model {
 };
 
 void rapl_model__find(struct rapl_model *m, const struct cpus *c);
-/* The documented largest relative error of a part's counter; NAN: not documented. */
-double rapl_model__error(const struct cpus *c, enum sensor_part part);
-/* The power, W, that no such part of today's machines exceeds. packages: of the node. */
-double rapl_model__pmax(enum sensor_part part, int packages);
 
 /* clock__boot_ns(), or a test's. */
 extern uint64_t (*rapl_clock)(void);
