@@ -33,6 +33,12 @@ bool snapshot__has_gpus(const struct snapshot *s);
 uint32_t snapshot__gpu_slot(const struct snapshot *s, unsigned i);
 
 uint64_t snapshot__boot_ns(const struct snapshot *s);
+/* The slots as they were when their totals were read, until the next snapshot: a slot that was
+ * taken since is free here, and one that was given back is not. Before the first snapshot all are
+ * free. */
+struct slots snapshot__slots(const struct snapshot *s);
+/* One of them; NULL: there is no such slot. */
+const struct jp_slot *snapshot__slot(const struct snapshot *s, uint32_t slot);
 const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot);
 /* Says that all rows have the values of ended processes (T_LEFT_THREADS ..., T_EXIT_MAXRSS) of the
  * slot: the next snapshot begins at zero. */

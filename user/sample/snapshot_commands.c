@@ -139,7 +139,7 @@ static struct command_use *use_of(struct snapshot *s, const struct jp_task_rec *
 
 static void add_living(struct snapshot *s, const struct jp_task_rec *r)
 {
-	const struct jp_slot *info = kern__slot(s->k, r->slot);
+	const struct jp_slot *info = snapshot__slot(s, r->slot);
 	struct command_use *use;
 	uint64_t rss;
 

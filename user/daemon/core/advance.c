@@ -21,6 +21,7 @@
 #include "daemon/record/step_journal.h"
 #include "daemon/record/step_rows.h"
 #include "daemon/record/step_stacks.h"
+#include "daemon/record/step_tasks.h"
 #include "daemon/socket/control.h"
 #include "daemon/step/step_ask.h"
 #include "daemon/step/task_about.h"
@@ -36,15 +37,16 @@
 /* How long jobprof run waits, from the end of its command, for room for the last rows. */
 #define REST_MAX_NS (5 * NSEC_PER_SEC)
 
-void step__close(struct step *s, struct kern *k)
+void step__close(struct step *s, const struct step_env *env)
 {
 	uint32_t slot;
 
-	step__collect_slots(s, k);
-	for_each_slot(slot, s) kern__close(k, slot);
-	s->late_requests = kern__requests(k, s->slot);
+	step__collect_slots(s, kern__slots(env->k));
+	for_each_slot(slot, s) kern__close(env->k, slot);
+	s->late_requests = kern__requests(env->k, s->slot);
 	if (s->asking_env && !s->job_env) /* an answer would come too late */
-		step__use_kept_env(s, k);
+		step__use_kept_env(s, env->k);
+	step__find_tasks(s, env);
 }
 
 void step__last_rows(struct step *s, const struct step_env *env)
@@ -122,7 +124,7 @@ static void end_step(struct step_env *env, struct step *s, uint64_t now)
 {
 	int err;
 
-	step__close(s, env->k);
+	step__close(s, env);
 	step_stacks__settle(env);
 	err = sampling__snapshot(env);
 	if (err)
@@ -157,7 +159,7 @@ static void learn_more(struct step_env *env, struct step *s, uint64_t now)
 	job_attrs__take(s, env, now);
 	if (now < task_about__due(s))
 		return;
-	step__collect_slots(s, env->k);
+	step__collect_slots(s, kern__slots(env->k));
 	task_about__ask(s, env, now);
 }
 

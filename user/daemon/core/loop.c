@@ -382,7 +382,7 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 		if (s->state == STEP_ACTIVE)
 			control__read_last(d->control, s, clock__boot_ns());
 		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
-			step__close(s, d->env.k);
+			step__close(s, &d->env);
 	}
 	step_stacks__settle(&d->env);
 	if (!snapshot__take(d->env.snap))

@@ -337,6 +337,14 @@ static int find_running_steps(struct daemon *d)
 	return err;
 }
 
+/* What steps of an earlier run have used so far belongs to none of the sensors' intervals. */
+static void begin_node(struct daemon *d)
+{
+	if (d->steps && d->env.node)
+		snapshot__take(d->env.snap);
+	node__begin(d->env.node, d->steps, &d->env);
+}
+
 /* The check runs in a child, and the daemon does not wait: it reads the shared file system, which
  * may hang. */
 static void check_slurm(const struct config *c)
@@ -395,7 +403,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 		err = find_running_steps(d);
 	}
 	if (!err)
-		node__begin(d->env.node, d->steps, &d->env);
+		begin_node(d);
 	if (err) {
 		daemon__free(d);
 		return err;

@@ -235,7 +235,7 @@ static struct step *step_of(const struct step_env *env, uint32_t slot, uint32_t 
 	while (s && (s->slot != info->step || !has_rows(s)))
 		s = s->next;
 	if (s && !s->req) {
-		step__key(s, env->k, &key);
+		step__key(s, &key);
 		s->req = request__new(&key);
 	}
 	return s && s->req ? s : NULL;

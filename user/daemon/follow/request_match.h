@@ -6,13 +6,12 @@
 
 #include "daemon/step/request.h"
 
-struct kern;
 struct step;
 struct step_env;
 
 /* The step of the list that has the key and has not ended, or NULL. */
-struct step *request_match__find_step(struct step *steps, struct kern *k, const struct step_key *p);
-bool request_match__has_key(const struct step *s, struct kern *k, const struct step_key *p);
+struct step *request_match__find_step(struct step *steps, const struct step_key *p);
+bool request_match__has_key(const struct step *s, const struct step_key *p);
 /* The request of that serial. NULL: it has been freed. */
 struct request *request_match__of_serial(const struct step_env *env, uint64_t serial);
 /* The request of the step of that key; make: a new one if there is none. NULL: none, no memory. */

@@ -65,7 +65,7 @@ static void find_uid(struct step *s, const struct step_env *env)
 		s->uid = s->ids.uid;
 		s->uid_known = true;
 	}
-	step__collect_slots(s, env->k);
+	step__collect_slots(s, kern__slots(env->k));
 	for_each_slot(slot, s)
 	{
 		const struct jp_slot *info = kern__slot(env->k, slot);

@@ -30,6 +30,9 @@ struct step *step__new(const struct step_env *env, uint32_t slot)
 		return NULL;
 	s->slot = slot;
 	s->gen = info->gen;
+	s->hier = info->hier;
+	s->cgroup_id = info->cgroup_id;
+	s->baseline = info->flags & JP_SLOT_F_BASE;
 	memcpy(s->path, info->path, sizeof(s->path) - 1);
 	s->start_boot_ns = info->start_ns;
 	s->start_real_ns = clock__real_ns() - (clock__boot_ns() - info->start_ns);

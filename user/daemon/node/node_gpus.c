@@ -42,9 +42,10 @@ static double gpu_weight(const struct gpu_use *use, unsigned n, unsigned i)
 	return known && work > 0 ? use[i].util : 1;
 }
 
-static struct step *step_of_slot(struct step *steps, struct kern *k, uint32_t slot)
+static struct step *step_of_use(const struct step_env *env, struct step *steps, int use)
 {
-	uint32_t of = slot == JP_SLOT_NONE ? slot : kern__slot(k, slot)->step;
+	uint32_t slot = snapshot__gpu_slot(env->snap, (unsigned)use);
+	uint32_t of = slot == JP_SLOT_NONE ? slot : snapshot__slot(env->snap, slot)->step;
 
 	for (struct step *s = steps; s && of != JP_SLOT_NONE; s = s->next)
 		if (s->slot == of && s->sensors)
@@ -81,7 +82,7 @@ void node_gpus__share(struct node *n, struct step *steps, const struct step_env 
 
 			if ((int)use[i].gpu != index || !(all > 0))
 				continue;
-			s = step_of_slot(steps, env->k, snapshot__gpu_slot(env->snap, (unsigned)i));
+			s = step_of_use(env, steps, i);
 			if (s && s->sensors->gpu)
 				s->sensors->gpu[g] +=
 					gpu_weight(use, (unsigned)count, (unsigned)i) / all;
@@ -94,8 +95,7 @@ static void note_uses(struct step *s, const struct step_env *env)
 	const struct node *n = s->sensors->node;
 
 	for (int i = 0; i < n->nuse; i++) {
-		const struct step *by = step_of_slot(*env->steps, env->k,
-						     snapshot__gpu_slot(env->snap, (unsigned)i));
+		const struct step *by = step_of_use(env, *env->steps, i);
 
 		if (!by || n->use[i].gpu >= GPU_BITS)
 			continue;

@@ -25,7 +25,7 @@ static bool has_process(struct step *s, struct kern *k)
 {
 	uint32_t slot;
 
-	step__collect_slots(s, k);
+	step__collect_slots(s, kern__slots(k));
 	for_each_slot(slot, s) if (kern__held(k, slot)) return true;
 	return false;
 }
@@ -92,9 +92,7 @@ bool node_tables__allowed(struct step *s, const struct step_env *env)
 /* Directories of ended jobs may stay: one without a process that was there before is no job. */
 void node_tables__note_new(const struct step *s, const struct step_env *env)
 {
-	bool was_there = kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE;
-
-	for (struct step *o = *env->steps; o && !was_there; o = o->next)
+	for (struct step *o = *env->steps; o && !s->baseline; o = o->next)
 		o->crowded |= o != s && !step__same_job(o, s);
 }
 

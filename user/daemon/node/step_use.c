@@ -92,7 +92,7 @@ static void add_in_flight(const struct step *s, const struct step_env *env, uint
 	for (unsigned i = 0; i < n; i++)
 		if (r[i].cpu < ncpus && r[i].sched_slot < kern__nslots(env->k) &&
 		    (int64_t)r[i].runtime_ns > 0 &&
-		    kern__slot(env->k, r[i].sched_slot)->step == s->slot)
+		    snapshot__slot(env->snap, r[i].sched_slot)->step == s->slot)
 			ns[r[i].cpu] += r[i].runtime_ns;
 }
 
@@ -166,7 +166,7 @@ int step_use__update(struct step *s, const struct step_env *env)
 	fresh = calloc(node_energy__ncpus(ss->node->energy), sizeof(*fresh));
 	if (!fresh)
 		return -1;
-	step__collect_slots(s, env->k);
+	step__collect_slots(s, snapshot__slots(env->snap));
 	update_run_time(s, env, fresh);
 	update_events(s, env);
 	free(fresh);

@@ -156,7 +156,7 @@ static void put_baseline(struct step *s, struct kern *k)
 	if (!step__began_before(s, k))
 		return;
 	journal__attr_str(s->journal, "Baseline",
-			  kern__slot(k, s->slot)->flags & JP_SLOT_F_BASE
+			  s->baseline
 				  ? "was running when first seen: counts from then on"
 				  : "was running before the programs were attached: counts from "
 				    "then on");

@@ -103,20 +103,23 @@ void step_bursts__written(struct step *s, struct kern *k)
 		recent_bursts__settle(s->recent);
 }
 
-static bool is_wanted(const struct step *steps, uint32_t step)
+/* What a slot that was taken since the snapshot stands for is seen by the next one. */
+static bool is_wanted(const struct step *steps, const struct jp_slot *info)
 {
+	if (info->state == JP_SLOT_FREE)
+		return true;
 	for (; steps; steps = steps->next)
-		if (steps->slot == step)
+		if (steps->slot == info->step)
 			return steps->state == STEP_NEW || step__has_kind(steps, KIND_BURSTS);
 	return true;
 }
 
-void step_bursts__drop_others(const struct step *steps, struct kern *k)
+void step_bursts__drop_others(const struct step *steps, const struct step_env *env)
 {
-	struct kern_bursts *l = kern__bursts(k);
+	struct kern_bursts *l = kern__bursts(env->k);
 
 	for (size_t i = 0; i < l->n; i++)
 		if (l->b[i].slot != JP_SLOT_NONE &&
-		    !is_wanted(steps, kern__slot(k, l->b[i].slot)->step))
+		    !is_wanted(steps, snapshot__slot(env->snap, l->b[i].slot)))
 			l->b[i].slot = JP_SLOT_NONE;
 }

@@ -10,6 +10,6 @@ unsigned step_bursts__rows(struct step *s, const struct step_env *env);
 /* They are in the journal: none of them is put again. */
 void step_bursts__written(struct step *s, struct kern *k);
 /* Drops the bursts that no step will ask for. */
-void step_bursts__drop_others(const struct step *steps, struct kern *k);
+void step_bursts__drop_others(const struct step *steps, const struct step_env *env);
 
 #endif

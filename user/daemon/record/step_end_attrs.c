@@ -32,7 +32,7 @@ static bool worst_exit(const struct step *s, const struct step_env *env, int *st
 	*status = 0;
 	for_each_slot(slot, s)
 	{
-		const struct jp_slot *info = kern__slot(env->k, slot);
+		const struct jp_slot *info = snapshot__slot(env->snap, slot);
 
 		if (!(info->flags & JP_SLOT_F_EXITED))
 			continue;
@@ -53,11 +53,11 @@ static bool worst_exit(const struct step *s, const struct step_env *env, int *st
 	return any;
 }
 
-static uint32_t oom_kills(const struct step *s, struct kern *k)
+static uint32_t oom_kills(const struct step *s, const struct snapshot *snap)
 {
 	uint32_t n = 0, slot;
 
-	for_each_slot(slot, s) n += kern__slot(k, slot)->oom;
+	for_each_slot(slot, s) n += snapshot__slot(snap, slot)->oom;
 	return n;
 }
 
@@ -80,7 +80,7 @@ bool step__must_ask_squeue(const struct step *s, const struct step_env *env)
 	int status;
 
 	if (env->embedded || (s->req && s->req->reason[0]) || s->ids.step_id == STEP_EXTERN ||
-	    !step__on_first_node(s) || oom_kills(s, env->k) || !worst_exit(s, env, &status))
+	    !step__on_first_node(s) || oom_kills(s, env->snap) || !worst_exit(s, env, &status))
 		return false;
 	return WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL);
 }
@@ -100,7 +100,7 @@ static void put_reason(struct step *s, const struct step_env *env, const char *r
 		reason = s->req->reason;
 	if (reason) {
 		journal__attr_str(s->journal, "End Reason", reason);
-	} else if (oom_kills(s, env->k)) {
+	} else if (oom_kills(s, env->snap)) {
 		journal__attr_str(s->journal, "End Reason", "out of memory");
 	} else if (known && WIFSIGNALED(status)) {
 		snprintf(text, sizeof(text), "signal %d", WTERMSIG(status));
@@ -111,14 +111,14 @@ static void put_reason(struct step *s, const struct step_env *env, const char *r
 }
 
 /* When a process first went to a cgroup that is not followed. */
-static void put_leaving(struct step *s, struct kern *k)
+static void put_leaving(struct step *s, const struct snapshot *snap)
 {
 	uint64_t first = UINT64_MAX;
 	uint32_t slot;
 
 	for_each_slot(slot, s)
 	{
-		uint64_t ns = kern__slot(k, slot)->away_ns;
+		uint64_t ns = snapshot__slot(snap, slot)->away_ns;
 
 		if (ns && ns < first)
 			first = ns;
@@ -228,7 +228,7 @@ void step__put_end_attrs(struct step *s, const struct step_env *env, const char 
 	journal__attr_i32(s->journal, "Number of Tasks", s->tasks_seen);
 	journal__attr_i64(s->journal, "Intervals", s->intervals);
 	put_reason(s, env, reason);
-	put_leaving(s, env->k);
+	put_leaving(s, env->snap);
 	put_losses(s, env);
 	/* sampling may have become less frequent */
 	if (s->families & FAM_PERF)

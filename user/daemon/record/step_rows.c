@@ -14,7 +14,6 @@
 #include "daemon/record/step_stacks.h"
 #include "daemon/record/step_state.h"
 #include "daemon/record/step_tables.h"
-#include "daemon/record/step_tasks.h"
 #include "daemon/step/step.h"
 #include "daemon/step/step_cgroup.h"
 #include "daemon/step/task_about.h"
@@ -55,14 +54,14 @@ static void put_all(struct journal *j, const struct table *t, const struct task_
 }
 
 /* A task may have several slots; a rank's programs of one number share one. */
-static struct lifetime lifetime_of(const struct step *s, const struct kern *k,
+static struct lifetime lifetime_of(const struct step *s, const struct snapshot *snap,
 				   const struct table *t)
 {
 	struct lifetime life = {};
 
 	for (unsigned i = 0; i < s->nslots; i++) {
 		const struct slot_owner *owner = &s->slot_owners[i];
-		const struct jp_slot *info = kern__slot(k, s->slots[i]);
+		const struct jp_slot *info = snapshot__slot(snap, s->slots[i]);
 
 		if ((t->kind == KIND_RANKS ? owner->rank : owner->gtid) != t->gtid)
 			continue;
@@ -83,11 +82,11 @@ static void put_instant(const struct step *s, const struct table *t, const char 
 				(int64_t)(boot_ns - s->start_boot_ns + s->start_real_ns));
 }
 
-static void put_lifetime(const struct step *s, const struct kern *k, struct table *t)
+static void put_lifetime(const struct step *s, const struct snapshot *snap, struct table *t)
 {
 	if (!t->in_frame || (t->kind != KIND_TASKS && t->kind != KIND_RANKS))
 		return;
-	t->life_now = lifetime_of(s, k, t);
+	t->life_now = lifetime_of(s, snap, t);
 	if (t->life_now.from_ns != t->life.from_ns)
 		put_instant(s, t, "Start TimeNS", t->life_now.from_ns);
 	if (t->life_now.to_ns && t->life_now.to_ns != t->life.to_ns)
@@ -95,10 +94,10 @@ static void put_lifetime(const struct step *s, const struct kern *k, struct tabl
 }
 
 /* Puts those that have changed to the frame, for tasks that have a table. */
-static void task_attrs_put(struct step *s, const struct kern *k)
+static void task_attrs_put(struct step *s, const struct snapshot *snap)
 {
 	for (unsigned i = 0; i < s->ntables; i++)
-		put_lifetime(s, k, &s->tables[i]);
+		put_lifetime(s, snap, &s->tables[i]);
 	for (unsigned i = 0; i < s->nabout; i++) {
 		const struct table *t = s->about[i].changed ? table_about(s, &s->about[i]) : NULL;
 
@@ -142,7 +141,7 @@ static bool sum_slots(const struct step *s, const struct step_env *env, int kind
 		if (gtid != JP_GTID_NONE && number_of(s, kind, i) != gtid)
 			continue;
 		any = true;
-		info = kern__slot(env->k, s->slots[i]);
+		info = snapshot__slot(env->snap, s->slots[i]);
 		if (info->start_ns < *began)
 			*began = info->start_ns;
 		totals__add(&now->totals, snapshot__totals(env->snap, s->slots[i]));
@@ -211,7 +210,7 @@ void step__watch_peak(struct step *s, const struct step_env *env, bool rows_foll
 	}
 	if (!any)
 		return;
-	step__collect_slots(s, env->k);
+	step__collect_slots(s, snapshot__slots(env->snap));
 	for (i = 0; i < s->ntables; i++) {
 		struct table *t = &s->tables[i];
 
@@ -245,7 +244,7 @@ bool step__totals(struct step *s, const struct step_env *env, int kind, int gtid
 	struct reading now;
 	uint64_t began;
 
-	step__collect_slots(s, env->k);
+	step__collect_slots(s, snapshot__slots(env->snap));
 	if (!set->ncols || !sum_slots(s, env, kind, gtid, &now, &began))
 		return false;
 	if (kind == KIND_STEP)
@@ -375,9 +374,7 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 
 	if (s->state != STEP_ACTIVE && s->state != STEP_ENDING)
 		return;
-	step__collect_slots(s, env->k);
-	step__find_tasks(s, env);
-	step__collect_slots(s, env->k);
+	step__collect_slots(s, snapshot__slots(env->snap));
 	step_journal__check(s, env);
 	mark = journal__mark(s->journal);
 	for (kind = 0; kind < ALL_KINDS; kind++) {
@@ -392,7 +389,7 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	if (!n)
 		return;
 	s->intervals++;
-	task_attrs_put(s, env->k);
+	task_attrs_put(s, env->snap);
 	step__put_state(s, env->k);
 	if (step__commit(s, mark, n)) {
 		task_attrs_written(s);

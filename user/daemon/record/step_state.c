@@ -86,7 +86,6 @@ static const char *load_table(const char *from, const char *end, struct table *t
 
 void step__put_state(struct step *s, struct kern *k)
 {
-	const struct jp_slot *info = kern__slot(k, s->slot);
 	size_t len = sizeof(struct saved);
 	struct saved *v;
 	unsigned i;
@@ -102,8 +101,8 @@ void step__put_state(struct step *s, struct kern *k)
 	v->slot = s->slot;
 	v->gen = s->gen;
 	v->maps_born_ns = kern__control(k)->born_ns;
-	v->cgroup_id = info->cgroup_id;
-	v->hier = info->hier;
+	v->cgroup_id = s->cgroup_id;
+	v->hier = s->hier;
 	v->start_boot_ns = s->start_boot_ns;
 	v->start_real_ns = s->start_real_ns;
 	v->rows = s->rows;

@@ -345,7 +345,7 @@ static struct quota *find_quota(struct control *c, struct peer *p, pid_t pid, ui
 
 	peer__locate(p, &c->d->cgroups, pid);
 	if (p->in_step)
-		s = request_match__find_step(c->d->steps, c->d->env.k, &p->key);
+		s = request_match__find_step(c->d->steps, &p->key);
 	return quotas__of_user(&c->quotas, s && s->uid_known ? s->uid : p->uid, s, now);
 }
 

@@ -56,7 +56,7 @@ void control_ring__read(struct control *c, struct peer *p, uint64_t now, bool la
 		return;
 	if (quota__may_work(p->quota, now))
 		pass.most = c->ring_records;
-	s = request_match__find_step(c->d->steps, c->d->env.k, &r->key);
+	s = request_match__find_step(c->d->steps, &r->key);
 	if (!s)
 		return;
 	sink.to = &r->external;

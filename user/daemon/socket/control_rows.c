@@ -15,13 +15,11 @@
 struct step *control_rows__own_step(const struct call *k)
 {
 	const struct peer *p = k->p;
-	struct step *s = p->in_step
-				 ? request_match__find_step(k->c->d->steps, k->c->d->env.k, &p->key)
-				 : NULL;
+	struct step *s = p->in_step ? request_match__find_step(k->c->d->steps, &p->key) : NULL;
 
 	if (p->in_step && (!s || s->state == STEP_NEW)) {
 		daemon_sync_steps(k->c->d);
-		s = request_match__find_step(k->c->d->steps, k->c->d->env.k, &p->key);
+		s = request_match__find_step(k->c->d->steps, &p->key);
 	}
 	return s;
 }
@@ -111,7 +109,7 @@ static int row_time(struct call *k, const struct request *r, int64_t sent_ns, in
 	*time = sent_ns ? sent_ns : now;
 	if (!sent_ns || !k->p->in_task)
 		return sent_ns < 0 ? control_call__refuse(k, -ERANGE, "there is no such time") : 0;
-	s = request_match__find_step(k->c->d->steps, k->c->d->env.k, &r->key);
+	s = request_match__find_step(k->c->d->steps, &r->key);
 	if (sent_ns > now + (int64_t)AHEAD_NS || !s || sent_ns < (int64_t)s->start_real_ns)
 		return control_call__refuse(k, -ERANGE,
 					    "the time is not between the step's start and now");

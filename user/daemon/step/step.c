@@ -31,28 +31,22 @@ static int grow_slots(struct step *s)
 }
 
 /* A task's number may be found after its ranks have begun. */
-static struct slot_owner owner_of(const struct jp_slot *info, const struct kern *k)
+static struct slot_owner owner_of(const struct jp_slot *info, const struct slots *all)
 {
-	const struct jp_slot *task;
+	const struct jp_slot *task = info->task < all->n ? &all->of[info->task] : NULL;
 
 	if (info->kind != JP_KIND_RANK)
 		return (struct slot_owner){info->gtid, JP_GTID_NONE};
-	task = kern__slot(k, info->task);
 	return (struct slot_owner){task && task->step == info->step ? task->gtid : JP_GTID_NONE,
 				   info->rank};
 }
 
-/* The slots that count for the step are looked up once per turn, and walked many times. */
-void step__collect_slots(struct step *s, struct kern *k)
+void step__collect_slots(struct step *s, struct slots from)
 {
-	const uint32_t *used;
-	unsigned n, i;
-
 	s->nslots = 0;
-	used = kern__used(k, &n);
-	for (i = 0; i < n; i++) {
-		uint32_t slot = used[i];
-		const struct jp_slot *info = kern__slot(k, slot);
+	for (unsigned i = 0; i < from.nused; i++) {
+		uint32_t slot = from.used[i];
+		const struct jp_slot *info = &from.of[slot];
 
 		if (info->step != s->slot)
 			continue;
@@ -61,18 +55,15 @@ void step__collect_slots(struct step *s, struct kern *k)
 			continue;
 		if (s->nslots == s->max_slots && grow_slots(s))
 			return;
-		s->slot_owners[s->nslots] = owner_of(info, k);
+		s->slot_owners[s->nslots] = owner_of(info, &from);
 		s->slots[s->nslots++] = slot;
 	}
 }
 
 const struct kern_root *step__cgroup_root(const struct step *s, const struct step_env *env)
 {
-	const struct jp_slot *info = kern__slot(env->k, s->slot);
-	unsigned i;
-
-	for (i = 0; i < env->cgroups->nroots; i++)
-		if (env->cgroups->root[i].hier == info->hier)
+	for (unsigned i = 0; i < env->cgroups->nroots; i++)
+		if (env->cgroups->root[i].hier == s->hier)
 			return &env->cgroups->root[i];
 	return NULL;
 }
@@ -120,10 +111,10 @@ const char *step__node_name(const struct step *s, const char *host_name)
 	return s->ids.node[0] ? s->ids.node : host_name;
 }
 
-void step__key(const struct step *s, struct kern *k, struct step_key *p)
+void step__key(const struct step *s, struct step_key *p)
 {
 	memset(p, 0, sizeof(*p));
-	p->hier = kern__slot(k, s->slot)->hier;
+	p->hier = s->hier;
 	memcpy(p->job_path, s->path, s->ids.job_end);
 	p->step_id = s->ids.step_id;
 	p->het_comp = s->ids.het_comp;
@@ -144,10 +135,9 @@ bool step__may_own(const struct step *s, uid_t uid)
 	return uid || s->ids.step_id != STEP_EXTERN;
 }
 
-bool step__began_before(const struct step *s, struct kern *k)
+bool step__began_before(const struct step *s, const struct kern *k)
 {
-	return (kern__slot(k, s->slot)->flags & JP_SLOT_F_BASE) ||
-	       kern__missed_ns(k, s->slot) > STARTING_NS;
+	return s->baseline || kern__missed_ns(k, s->slot) > STARTING_NS;
 }
 
 bool step__uses_node(const struct step *s)
@@ -160,7 +150,7 @@ bool step__quiet(struct step *s, struct kern *k)
 {
 	uint32_t slot;
 
-	step__collect_slots(s, k);
+	step__collect_slots(s, kern__slots(k));
 	for_each_slot(slot, s) if (kern__held(k, slot)) return false;
 	return !kern__requests(k, s->slot);
 }
@@ -169,6 +159,6 @@ void step__release(struct step *s, struct kern *k)
 {
 	uint32_t slot;
 
-	step__collect_slots(s, k);
+	step__collect_slots(s, kern__slots(k));
 	for_each_slot(slot, s) kern__release(k, slot);
 }

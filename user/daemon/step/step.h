@@ -162,6 +162,9 @@ struct step_env {
 struct step {
 	enum step_state state;
 	uint32_t slot, gen;
+	uint32_t hier; /* of its cgroup */
+	uint64_t cgroup_id;
+	bool baseline; /* its processes were running when they were first seen */
 	struct cgroup_ids ids;
 	char path[JP_PATH_LEN];
 	char job_host[256];		    /* first node of its job, "": not known */
@@ -236,9 +239,9 @@ struct step {
 	struct step *next;
 };
 
-/* Collects the slots that count for the step now in s->slots: once per turn, to be walked many
- * times. */
-void step__collect_slots(struct step *s, struct kern *k);
+/* Collects the slots that count for the step in s->slots, to be walked many times: those of the
+ * snapshot for what is made of its counts, else as they are now. */
+void step__collect_slots(struct step *s, struct slots from);
 #define for_each_slot(slot, s) \
 	for (unsigned i_ = 0; i_ < (s)->nslots && ((slot) = (s)->slots[i_], true); i_++)
 
@@ -253,13 +256,13 @@ const struct kern_root *step__cgroup_root(const struct step *s, const struct ste
 /* Slurm's name of the node that the step runs on. */
 const char *step__node_name(const struct step *s, const char *host_name);
 /* Sets the key that no other step of this host has; the step's ids must be known. */
-void step__key(const struct step *s, struct kern *k, struct step_key *p);
+void step__key(const struct step *s, struct step_key *p);
 /* Both are steps of one job on this node. */
 bool step__same_job(const struct step *a, const struct step *b);
 /* A process of that user proves that the step is the user's. */
 bool step__may_own(const struct step *s, uid_t uid);
 /* The step's processes ran before they could be counted. */
-bool step__began_before(const struct step *s, struct kern *k);
+bool step__began_before(const struct step *s, const struct kern *k);
 /* A part of the node's energy may be the step's. */
 bool step__uses_node(const struct step *s);
 /* No task of the step and no disk request can write its slots any more. */

@@ -120,7 +120,7 @@ static void take_tasks(struct step *s, const struct step_env *env, uint32_t slot
 	if (a->err)
 		return;
 	take_owner(s, a);
-	step__collect_slots(s, env->k);
+	step__collect_slots(s, kern__slots(env->k));
 	if (step__missed_exec(kern__slot(env->k, slot), env->k))
 		take_lineages(s, env, slot, a);
 }
