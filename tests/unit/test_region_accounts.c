@@ -51,7 +51,7 @@ TEST(over_a_restart)
 	region_accounts__set(&accounts, getppid(), 8, 50);
 	region_accounts__put(&accounts, j, 3);
 	assert_int_equal(journal__commit(j), 0);
-	region_accounts__settle_frame(&accounts, true);
+	region_accounts__end_frame(&accounts, FRAME_WRITTEN);
 	assert_false(region_accounts__has_new(&accounts, 3));
 	assert_true(region_accounts__has_new(&accounts, 4));
 	region_accounts__set(&accounts, getpid(), 7, 120);
@@ -76,10 +76,10 @@ TEST(over_a_restart)
 TEST(a_frame_that_was_left_out_is_put_again)
 {
 	region_accounts__set(&accounts, getpid(), 7, 100);
-	region_accounts__settle_frame(&accounts, false);
+	region_accounts__end_frame(&accounts, FRAME_DROPPED);
 	assert_true(region_accounts__has_new(&accounts, 0));
-	region_accounts__settle_frame(&accounts, true);
-	region_accounts__settle_frame(&accounts, false);
+	region_accounts__end_frame(&accounts, FRAME_WRITTEN);
+	region_accounts__end_frame(&accounts, FRAME_DROPPED);
 	assert_true(region_accounts__has_new(&accounts, 0));
 }
 
@@ -94,7 +94,7 @@ TEST(processes_that_have_ended_are_forgotten)
 	waitpid(ended, NULL, 0);
 	for (uint64_t id = 1; id <= 1000; id++) {
 		region_accounts__set(&accounts, NO_PID + (pid_t)id, id, id);
-		region_accounts__settle_frame(&accounts, true);
+		region_accounts__end_frame(&accounts, FRAME_WRITTEN);
 	}
 	region_accounts__set(&accounts, getpid(), 7, 100);
 	assert_in_range(accounts.max, 1, 16);

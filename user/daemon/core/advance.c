@@ -75,11 +75,11 @@ static void ask_squeue(struct step *s, const struct step_env *env, uint64_t now_
 
 void step__finish(struct step *s, const struct step_env *env, const char *reason)
 {
-	step_journal__check(s, env);
+	step__begin_frame(s, env);
 	step__put_end_attrs(s, env, reason);
 	kern__set_done(env->k, s->slot);
 	journal__end(s->journal);
-	step__commit(s, 0, 0);
+	step__commit_frame(s);
 	step__write_rest(s, false);
 	s->state = STEP_FINISHING;
 }

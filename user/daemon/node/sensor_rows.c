@@ -13,13 +13,13 @@
 static bool grow_tables(struct step_sensors *ss)
 {
 	unsigned n = ss->node->ntables;
-	void *journaled, *ids, *series, *last;
+	void *declared, *ids, *series, *last;
 
 	if (n <= ss->ntables)
 		return true;
-	journaled = realloc(ss->journaled, n * sizeof(*ss->journaled));
-	if (journaled)
-		ss->journaled = journaled;
+	declared = realloc(ss->declared, n * sizeof(*ss->declared));
+	if (declared)
+		ss->declared = declared;
 	ids = realloc(ss->table_id, n * sizeof(*ss->table_id));
 	if (ids)
 		ss->table_id = ids;
@@ -29,11 +29,11 @@ static bool grow_tables(struct step_sensors *ss)
 	last = realloc(ss->last, n * sizeof(union cell *));
 	if (last)
 		ss->last = last;
-	if (!journaled || !ids || !series || !last)
+	if (!declared || !ids || !series || !last)
 		return false;
 	for (unsigned i = ss->ntables; i < n; i++) {
 		ss->last[i] = NULL;
-		ss->journaled[i] = JOURNALED_NO;
+		ss->declared[i] = (struct journaled){};
 		ss->table_id[i] = ss->series_id[i] = UINT32_MAX;
 	}
 	ss->ntables = n;
@@ -92,8 +92,7 @@ static bool declare_table(struct step *s, unsigned table)
 		err = journal__table(s->journal, ss->table_id[table],
 				     (uint16_t)ss->series_id[table],
 				     t->name[0] ? t->name : t->series);
-	if (!err)
-		ss->journaled[table] = JOURNALED_PENDING;
+	ss->declared[table].put = !err;
 	return !err;
 }
 
@@ -212,7 +211,7 @@ unsigned sensor_rows__put(struct step *s, const struct step_env *env, int kind, 
 
 		if (t->kind != kind || !(t->family & s->families) ||
 		    (!whole && is_withheld(s, env, t)) ||
-		    (ss->journaled[i] == JOURNALED_NO && !declare_table(s, i)))
+		    (!ss->declared[i].put && !declare_table(s, i)))
 			continue;
 		put_row(s, i, whole, time_ns);
 		rows++;
@@ -235,23 +234,16 @@ static void reset_counts(struct step_sensors *ss, int kind)
 	ss->any = false;
 }
 
-void sensor_rows__settle_frame(struct step_sensors *ss, bool kept)
+void sensor_rows__end_frame(struct step_sensors *ss, enum frame_end end)
 {
 	if (!ss)
 		return;
 	for (unsigned i = 0; i < ss->ntables; i++)
-		if (ss->journaled[i] == JOURNALED_PENDING)
-			ss->journaled[i] = kept ? JOURNALED_YES : JOURNALED_NO;
-	for (int kind = COUNTED_KINDS; kept && kind < ALL_KINDS; kind++)
+		journaled__end_frame(&ss->declared[i], end);
+	for (int kind = COUNTED_KINDS; end == FRAME_WRITTEN && kind < ALL_KINDS; kind++)
 		if (ss->in_frame & 1u << kind)
 			reset_counts(ss, kind);
 	ss->in_frame = 0;
-}
-
-void sensor_rows__redeclare(struct step_sensors *ss)
-{
-	for (unsigned i = 0; ss && i < ss->ntables; i++)
-		ss->journaled[i] = JOURNALED_NO;
 }
 
 bool sensor_ids__series(struct sensor_ids *ids, uint32_t series_id)

@@ -9,10 +9,7 @@
  * Returns the number of rows. Where the step does not have the node for itself there are only its
  * own part of the energy, and the GPUs that its job alone uses. */
 unsigned sensor_rows__put(struct step *s, const struct step_env *env, int kind, uint64_t now_ns);
-/* The frame with the rows is kept, so that the next ones count from there, or left out. */
-void sensor_rows__settle_frame(struct step_sensors *ss, bool kept);
-/* Tables are declared again with their next rows. */
-void sensor_rows__redeclare(struct step_sensors *ss);
+void sensor_rows__end_frame(struct step_sensors *ss, enum frame_end end); /* NULL is fine */
 /* Journals attributes on how the step's energy was measured and split. */
 void sensor_rows__put_attrs(struct step *s);
 

@@ -93,7 +93,7 @@ void step_sensors__free(struct step_sensors *ss)
 		free(ss->last[i]);
 	free(ss->last);
 	free(ss->past);
-	free(ss->journaled);
+	free(ss->declared);
 	free(ss->table_id);
 	free(ss->series_id);
 	free(ss->cpu_ns);

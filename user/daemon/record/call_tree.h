@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "daemon/record/detail.h"
+#include "daemon/step/frame.h"
 #include "journal/journal.h"
 
 struct call_tree;
@@ -27,9 +28,6 @@ uint64_t call_tree__frame(struct call_tree *t, uint64_t parent, const char *name
  * number of rows. */
 unsigned call_tree__put(struct call_tree *t, struct journal *j, uint32_t table,
 			const union cell time[3]);
-/* What was put is in the journal (kept), or will be put again. */
-void call_tree__settle(struct call_tree *t, bool kept);
-/* The journal has lost it all. */
-void call_tree__redeclare(struct call_tree *t);
+void call_tree__end_frame(struct call_tree *t, enum frame_end end);
 
 #endif

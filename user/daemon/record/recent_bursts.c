@@ -44,14 +44,13 @@ int recent_bursts__ask(struct recent_bursts *r, unsigned ncols, uint64_t now_ns)
 	if (!r->cells)
 		return -ENOMEM;
 	r->cap = LEAST;
-	r->first = r->total + 1;
+	r->first = r->rows.written + 1;
 	rings++;
 	return 0;
 }
 
 void recent_bursts__begin(struct recent_bursts *r, uint64_t now_ns)
 {
-	r->pending = 0;
 	if (r->cap && now_ns - r->asked_ns > FORGET_NS)
 		recent_bursts__free(r);
 }
@@ -73,7 +72,7 @@ static void grow_ring(struct recent_bursts *r, uint64_t last)
 
 void recent_bursts__add(struct recent_bursts *r, int task, const union cell *cells, unsigned ncols)
 {
-	uint64_t number = r->total + ++r->pending;
+	uint64_t number = ++r->rows.put;
 	union cell *row;
 
 	if (!r->cap || ncols != r->ncols)
@@ -88,17 +87,11 @@ void recent_bursts__add(struct recent_bursts *r, int task, const union cell *cel
 	memcpy(row + 2, cells, ncols * sizeof(*cells));
 }
 
-void recent_bursts__settle(struct recent_bursts *r)
-{
-	r->total += r->pending;
-	r->pending = 0;
-}
-
 const union cell *recent_bursts__next(const struct recent_bursts *r, uint64_t *after)
 {
-	uint64_t n = *after >= r->first && *after <= r->total ? *after + 1 : r->first;
+	uint64_t n = *after >= r->first && *after <= r->rows.written ? *after + 1 : r->first;
 
-	if (!r->cap || n > r->total || *after == r->total)
+	if (!r->cap || n > r->rows.written || *after == r->rows.written)
 		return NULL;
 	*after = n;
 	return row_of(r, n);

@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/step/frame.h"
 #include "schema/schema.h"
 
 struct recent_bursts {
-	uint64_t total;	  /* bursts of the step, which are numbered from 1 */
-	unsigned pending; /* more in the frame that is being built */
+	struct journaled rows; /* bursts of the step, which are numbered from 1 */
 	uint64_t asked_ns;
 	/* Burst number n is at (n - 1) % cap. cap 0: nobody asks. */
 	unsigned cap, ncols;
@@ -24,8 +24,6 @@ int recent_bursts__ask(struct recent_bursts *r, unsigned ncols, uint64_t now_ns)
 /* A frame begins, of a step whose bursts may not be asked for any more. */
 void recent_bursts__begin(struct recent_bursts *r, uint64_t now_ns);
 void recent_bursts__add(struct recent_bursts *r, int task, const union cell *cells, unsigned ncols);
-/* The frame is written. */
-void recent_bursts__settle(struct recent_bursts *r);
 /* The first one with a number above *after, number and task first; *after becomes its number. NULL:
  * there is none. */
 const union cell *recent_bursts__next(const struct recent_bursts *r, uint64_t *after);

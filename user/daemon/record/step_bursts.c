@@ -51,7 +51,7 @@ static bool put_burst(struct step *s, const struct jp_burst *b, const struct slo
 	union cell cells[MAX_COLUMNS];
 	struct table *t = step__table(s, KIND_BURSTS, owner->gtid);
 
-	if (!t || (t->journaled == JOURNALED_NO && step__declare_table(s, t)))
+	if (!t || step__declare_table(s, t))
 		return false;
 	rows__fill(&c, &none, &end, set->cols, set->ncols, cells);
 	for (unsigned i = 0; i < set->ncols; i++)
@@ -99,8 +99,6 @@ void step_bursts__written(struct step *s, struct kern *k)
 	for (size_t i = 0; i < l->n; i++)
 		if (l->b[i].slot != JP_SLOT_NONE && owner_of(s, l->b[i].slot))
 			l->b[i].slot = JP_SLOT_NONE;
-	if (s->recent)
-		recent_bursts__settle(s->recent);
 }
 
 /* What a slot that was taken since the snapshot stands for is seen by the next one. */

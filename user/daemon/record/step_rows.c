@@ -25,7 +25,7 @@ static const struct table *table_about(const struct step *s, const struct task_a
 {
 	for (unsigned i = 0; i < s->ntables; i++)
 		if (s->tables[i].kind == a->kind && s->tables[i].gtid == a->number &&
-		    s->tables[i].journaled != JOURNALED_NO)
+		    s->tables[i].declared.put)
 			return &s->tables[i];
 	return NULL;
 }
@@ -101,19 +101,10 @@ static void task_attrs_put(struct step *s, const struct snapshot *snap)
 	for (unsigned i = 0; i < s->nabout; i++) {
 		const struct table *t = s->about[i].changed ? table_about(s, &s->about[i]) : NULL;
 
+		s->about[i].in_frame = t;
 		if (t)
 			put_all(s->journal, t, &s->about[i]);
 	}
-}
-
-/* The frame was written. */
-static void task_attrs_written(struct step *s)
-{
-	for (unsigned i = 0; i < s->ntables; i++)
-		s->tables[i].life = s->tables[i].life_now;
-	for (unsigned i = 0; i < s->nabout; i++)
-		if (table_about(s, &s->about[i]))
-			s->about[i].changed = false;
 }
 
 /* The number of the table of that kind that a slot counts for. */
@@ -166,7 +157,7 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 				.start_real_ns = s->start_real_ns};
 	struct reading shown;
 
-	if (t->journaled == JOURNALED_NO && step__declare_table(s, t))
+	if (step__declare_table(s, t))
 		return;
 	if (began != UINT64_MAX && began > t->prev.boot_ns)
 		t->prev.boot_ns = began;
@@ -367,16 +358,13 @@ static void ack_ended(const struct step *s, struct snapshot *snap, int kind)
 
 void step__rows(struct step *s, const struct step_env *env, bool all)
 {
-	uint64_t rows = s->rows;
 	unsigned n = 0;
-	size_t mark;
 	int kind;
 
 	if (s->state != STEP_ACTIVE && s->state != STEP_ENDING)
 		return;
 	step__collect_slots(s, snapshot__slots(env->snap));
-	step_journal__check(s, env);
-	mark = journal__mark(s->journal);
+	step__begin_frame(s, env);
 	for (kind = 0; kind < ALL_KINDS; kind++) {
 		if (!(all ? step__has_kind(s, kind) : step__is_due(s, env, kind)))
 			continue;
@@ -391,31 +379,24 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	s->intervals++;
 	task_attrs_put(s, env->snap);
 	step__put_state(s, env->k);
-	if (step__commit(s, mark, n)) {
-		task_attrs_written(s);
+	s->frame.put = n;
+	if (step__commit_frame(s))
 		step_bursts__written(s, env->k);
-		return;
-	}
-	s->rows = rows;
-	s->intervals--;
 }
 
 void step__journal_external(struct step *s, const struct step_env *env)
 {
 	struct external_series *g = &s->req->external;
-	unsigned rows;
-	size_t mark;
 
 	if (!s->req->unjournaled && !external_series__has_new(g))
 		return;
-	step_journal__check(s, env);
+	step__begin_frame(s, env);
 	if (s->req->unjournaled)
 		step__put_slurm_attrs(s);
 	s->req->unjournaled = false;
 	if (!external_series__has_new(g))
 		return;
-	mark = journal__mark(s->journal);
-	rows = external_series__flush(g, s->journal, s->start_real_ns,
-				      node_tables__allowed(s, env));
-	external_series__settle_frame(g, step__commit(s, mark, rows));
+	s->frame.put = external_series__flush(g, s->journal, s->start_real_ns,
+					      node_tables__allowed(s, env));
+	s->req->unjournaled = !step__commit_frame(s);
 }

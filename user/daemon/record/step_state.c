@@ -11,7 +11,7 @@
 
 struct saved_table {
 	uint32_t id;
-	uint32_t journaled;
+	uint32_t declared;
 	int32_t kind, gtid;
 	char name[JP_COMM_LEN];
 	struct between between;
@@ -38,7 +38,7 @@ static char *save_table(char *to, const struct table *t)
 	/* the state is in the frame that makes it true */
 	const struct reading *prev = t->in_frame ? &t->now : &t->prev;
 	struct saved_table h = {.id = t->id,
-				.journaled = t->journaled,
+				.declared = t->declared.put,
 				.kind = t->kind,
 				.gtid = t->gtid,
 				.between = t->in_frame ? rows__between(&prev->totals) : t->between,
@@ -69,7 +69,7 @@ static const char *load_table(const char *from, const char *end, struct table *t
 		return NULL;
 	memset(t, 0, sizeof(*t));
 	t->id = h.id;
-	t->journaled = h.journaled;
+	t->declared.written = t->declared.put = h.declared > 0;
 	t->kind = h.kind;
 	t->gtid = h.gtid;
 	str__copy(t->name, sizeof(t->name), h.name);
@@ -169,8 +169,6 @@ int step_state__restore(struct step *s, const struct saved *v, size_t len, bool 
 		from = load_table(from, end, t);
 		if (!from)
 			return -EBADMSG;
-		if (t->journaled == JOURNALED_PENDING) /* in the frame with this state */
-			t->journaled = JOURNALED_YES;
 		if (same)
 			continue;
 		/* new maps began at zero: counts in between are in no row */

@@ -13,13 +13,14 @@ int step__declare_table(struct step *s, struct table *t)
 	char name[32];
 	int err;
 
+	if (t->declared.put)
+		return 0;
 	if (t->kind == KIND_COMMANDS)
 		str__copy(name, sizeof(name), t->name);
 	else
 		snprintf(name, sizeof(name), "%d", t->gtid);
 	err = journal__table(s->journal, t->id, t->kind, t->kind == KIND_STEP ? "Step" : name);
-	if (!err)
-		t->journaled = JOURNALED_PENDING;
+	t->declared.put = !err;
 	return err;
 }
 

@@ -389,7 +389,7 @@ static int declare_table(struct external_table *t, struct journal *j)
 	if (!err)
 		err = journal__table(j, EXTERNAL_TABLE_LAST - t->id, EXTERNAL_SERIES_FIRST + t->id,
 				     t->name[0] ? t->name : t->series);
-	t->journaled = !err;
+	t->declared.put = !err;
 	return err;
 }
 
@@ -400,9 +400,10 @@ static void put_names(struct external_series *g, struct journal *j)
 	for (int k = 0; k < NAMES; k++) {
 		struct external_names *l = &g->names[k];
 
-		for (; l->journaled < l->n; l->journaled++) {
-			snprintf(attr, sizeof(attr), "%s %u", names_of[k], l->journaled + 1);
-			if (journal__attr_str(j, attr, l->name[l->journaled]))
+		for (; l->attrs.put < l->n; l->attrs.put++) {
+			snprintf(attr, sizeof(attr), "%s %u", names_of[k],
+				 (unsigned)l->attrs.put + 1);
+			if (journal__attr_str(j, attr, l->name[l->attrs.put]))
 				return;
 		}
 	}
@@ -430,13 +431,14 @@ unsigned external_series__flush(struct external_series *g, struct journal *j,
 {
 	unsigned at = 0, rows = 0;
 
+	g->in_frame = true;
 	put_names(g, j);
 	region_accounts__put(&g->accounts, j, g->lost_regions);
 	while (at < g->npending) {
 		struct external_table *t = g->table[g->pending[at]];
 
 		if (with_node || !t->of_node) {
-			bool bad = (!t->journaled && declare_table(t, j)) ||
+			bool bad = (!t->declared.put && declare_table(t, j)) ||
 				   put_row(t, j, start_real_ns, &g->pending[at + 1]);
 
 			g->refused += bad;
@@ -467,14 +469,14 @@ void external_series__remember_name(struct external_series *g, const char *attr,
 		    parse_u32(attr + len + 1, &n) || n != l->n + 1 || n > EXTERNAL_NAMES)
 			continue;
 		str__copy(l->name[l->n++], sizeof(l->name[0]), text);
-		l->journaled = l->n;
+		l->attrs = (struct journaled){l->n, l->n};
 	}
 }
 
 bool external_series__has_new(const struct external_series *g)
 {
 	for (int k = 0; k < NAMES; k++)
-		if (g->names[k].journaled < g->names[k].n)
+		if (g->names[k].attrs.put < g->names[k].n)
 			return true;
 	return g->npending || region_accounts__has_new(&g->accounts, g->lost_regions);
 }
@@ -484,21 +486,16 @@ bool external_series__is_known(const struct external_series *g)
 	return g->next_id || g->accounts.n || g->lost_regions;
 }
 
-void external_series__redeclare(struct external_series *g)
+void external_series__end_frame(struct external_series *g, enum frame_end end)
 {
+	if (!g->in_frame && end != FRAME_LOST)
+		return;
 	for (unsigned i = 0; i < g->ntables; i++)
-		g->table[i]->journaled = false;
+		journaled__end_frame(&g->table[i]->declared, end);
 	for (int k = 0; k < NAMES; k++)
-		g->names[k].journaled = 0;
-	region_accounts__settle_frame(&g->accounts, false);
-}
-
-void external_series__settle_frame(struct external_series *g, bool kept)
-{
-	if (kept) {
+		journaled__end_frame(&g->names[k].attrs, end);
+	region_accounts__end_frame(&g->accounts, end);
+	if (end == FRAME_WRITTEN)
 		g->npending = 0;
-		region_accounts__settle_frame(&g->accounts, true);
-	} else {
-		external_series__redeclare(g);
-	}
+	g->in_frame = false;
 }

@@ -113,11 +113,11 @@ void region_accounts__put(struct region_accounts *a, struct journal *j, uint64_t
 	a->lost_in_frame = lost;
 }
 
-void region_accounts__settle_frame(struct region_accounts *a, bool kept)
+void region_accounts__end_frame(struct region_accounts *a, enum frame_end end)
 {
 	for (unsigned i = 0; i < a->n; i++)
-		a->of[i].is_new = !kept;
-	if (!kept)
+		a->of[i].is_new = end != FRAME_WRITTEN;
+	if (end != FRAME_WRITTEN)
 		a->lost_in_frame = UINT64_MAX;
 }
 

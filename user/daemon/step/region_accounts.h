@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "daemon/step/frame.h"
+
 struct region_account {
 	uint64_t id, settled;
 	pid_t pid;
@@ -36,8 +38,8 @@ bool region_accounts__has_new(const struct region_accounts *a, uint64_t lost);
 struct journal;
 /* Puts what is new into the frame, with the step's lost begins and ends. */
 void region_accounts__put(struct region_accounts *a, struct journal *j, uint64_t lost);
-/* The frame is in the journal, or all must be put again. */
-void region_accounts__settle_frame(struct region_accounts *a, bool kept);
+/* Of a frame to which it was put. */
+void region_accounts__end_frame(struct region_accounts *a, enum frame_end end);
 /* After a restart: takes a J_META of the journal, which may be of here. */
 void region_accounts__remember(struct region_accounts *a, const char *key, const char *text,
 			       uint64_t *lost);

@@ -18,6 +18,7 @@
 #include "daemon/config/cgroup_roots.h"
 #include "daemon/lookup/lookup.h"
 #include "daemon/child/publication.h"
+#include "daemon/step/frame.h"
 #include "daemon/step/request.h"
 #include "daemon/lookup/users.h"
 #include "daemon/child/end_reason.h"
@@ -80,10 +81,6 @@ enum {
 
 #define MAX_COLUMNS 128 /* of one table */
 
-/* Whether the journal knows a table: declared in the frame being built, or in one that was written.
- */
-enum journaled { JOURNALED_NO, JOURNALED_PENDING, JOURNALED_YES };
-
 /* CLOCK_BOOTTIME; 0: not known, or it has not ended. */
 struct lifetime {
 	uint64_t from_ns, to_ns;
@@ -91,7 +88,7 @@ struct lifetime {
 
 struct table {
 	uint32_t id;
-	enum journaled journaled;
+	struct journaled declared;
 	int kind;		/* KIND_* */
 	int gtid;		/* JP_GTID_NONE: Step, Commands; of Ranks the rank */
 	char name[JP_COMM_LEN]; /* of Commands */
@@ -99,7 +96,7 @@ struct table {
 	uint64_t peak;			/* highest RSS in bytes of the rows so far */
 	union cell *last;		/* its last row, NULL: none yet */
 	struct reading prev;		/* what the next row counts from */
-	struct reading now;		/* the same once the frame is written, */
+	struct reading now;		/* the same once the frame is written (frame.h), */
 	bool in_frame;			/* if it has a row of this table */
 	struct lifetime life, life_now; /* likewise, of a task or rank */
 };
@@ -182,6 +179,7 @@ struct step {
 	uint64_t clock_steps0;
 	struct totals others0; /* of slot 0 when the step began */
 	struct journal *journal;
+	struct frame frame;
 	unsigned families; /* what its tables hold */
 	bool own_freq;	   /* the intervals were asked for: a change of the configuration's is not
 			    * for it */
