@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "client/protocol.h"
-#include "daemon/record/recent_bursts.h"
+#include "daemon/record/step_bursts.h"
 #include "tests/unit/unit.h"
 
 static void add(struct recent_bursts *r, unsigned n, uint64_t now_ns)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
-#include "daemon/socket/stuck.h"
+#include "daemon/socket/peer.h"
 
 struct talk {
 	int ours, theirs, pipe; /* its read end; -1: none was sent */

@@ -139,7 +139,7 @@ static struct command_use *use_of(struct snapshot *s, const struct jp_task_rec *
 
 static void add_living(struct snapshot *s, const struct jp_task_rec *r)
 {
-	const struct jp_slot *info = snapshot__slot(s, r->slot);
+	const struct jp_slot *info = r->slot < s->nslots ? &s->slots[r->slot] : NULL;
 	struct command_use *use;
 	uint64_t rss;
 

@@ -39,6 +39,5 @@ unsigned check__node(const struct config *c);
  * -ETIMEDOUT, -errno: no, and the text has the cause and the remedy.
  */
 #define DIR_CHECK_OPEN 1
-int dir_check__run(const char *dir, char *text, size_t len);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "daemon/record/step_stacks.h"
 #include "daemon/step/probed_regions.h"
-#include "daemon/step/step_cgroup.h"
+#include "daemon/step/step.h"
 
 #define RESCAN_NS    (300 * NSEC_PER_SEC)
 #define LATE_NS	     (1 * NSEC_PER_SEC)	 /* between two looks for those that found no slot, */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Requests that came through the socket, and the steps to which they belong. */
-#include "daemon/follow/request_match.h"
+#include "daemon/follow/follow.h"
 
 #include "base/clock.h"
-#include "daemon/record/step_rows.h"
+#include "daemon/record/record.h"
 #include "daemon/step/step.h"
 
 /* A request is freed when its step has not appeared within that time. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Journals of earlier runs: the steps of this boot go on, of all others the files are finished. */
-#include "daemon/follow/resume.h"
+#include "daemon/follow/follow.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,11 +15,10 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/follow/daemon_state.h"
-#include "daemon/follow/step_list.h"
-#include "daemon/node/sensor_rows.h"
+#include "daemon/node/node.h"
 #include "daemon/record/step_journal.h"
 #include "daemon/record/step_kinds.h"
-#include "daemon/record/step_state.h"
+#include "daemon/record/step_tables.h"
 #include "journal/journal.h"
 
 #define JOURNAL		 ".journal"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Snapshots of all slots, and the rows that steps have of them. */
-#include "daemon/follow/sampling.h"
+#include "daemon/follow/follow.h"
 
 #include <string.h>
 
@@ -8,11 +8,10 @@
 #include "base/log.h"
 #include "daemon/follow/daemon_state.h"
 #include "daemon/node/node.h"
+#include "daemon/record/record.h"
 #include "daemon/record/step_bursts.h"
 #include "daemon/record/step_kinds.h"
-#include "daemon/record/step_rows.h"
 #include "daemon/record/step_stacks.h"
-#include "daemon/record/step_tasks.h"
 
 int sampling__snapshot(const struct step_env *env)
 {

@@ -72,10 +72,6 @@ struct lookup_env_parser {
 	struct lookup_env *env;
 	struct hetjob het;
 };
-void lookup_env__add(void *ctx, const char *text);
-/* The value of a variable that has a row in env_attrs. */
-char *lookup_env__value(struct lookup_env *env, const char *name);
-void lookup_env__finish(struct lookup_env_parser *t);
 /* Takes all strings at once, each with its NUL. job_id: whose component of a heterogeneous job is
  * wanted. env must be zero. */
 void lookup_env__parse(const char *text, size_t len, uint32_t job_id, struct lookup_env *env);

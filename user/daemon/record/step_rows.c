@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Rows of a step: slots are added up per task, tables remember their last reading. */
-#include "daemon/record/step_rows.h"
+#include "daemon/record/record.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/node/node.h"
-#include "daemon/node/sensor_rows.h"
-#include "daemon/record/step_attrs.h"
 #include "daemon/record/step_bursts.h"
 #include "daemon/record/step_journal.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/record/step_stacks.h"
-#include "daemon/record/step_state.h"
 #include "daemon/record/step_tables.h"
 #include "daemon/step/step.h"
-#include "daemon/step/step_cgroup.h"
 #include "daemon/step/task_about.h"
 #include "sample/counters.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which tasks a step has, and whose environment its attributes are from. */
-#include "daemon/record/step_tasks.h"
+#include "daemon/record/record.h"
 
 #include "base/clock.h"
-#include "daemon/record/step_attrs.h"
 #include "daemon/step/step_ask.h"
 #include "daemon/step/task_about.h"
 

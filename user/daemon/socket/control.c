@@ -17,10 +17,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "daemon/follow/request_match.h"
+#include "daemon/follow/follow.h"
 #include "daemon/socket/control_internal.h"
-#include "daemon/socket/listener.h"
-#include "daemon/socket/stuck.h"
+#include "daemon/socket/peer.h"
 
 /* ---- a listening socket: bound in place of a dead one, paused and closed */
 

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "daemon/follow/request_match.h"
-#include "daemon/node/sensor_rows.h"
-#include "daemon/record/recent_bursts.h"
+#include "daemon/follow/follow.h"
+#include "daemon/node/node.h"
+#include "daemon/record/step_bursts.h"
 #include "daemon/record/step_kinds.h"
 
 struct live {

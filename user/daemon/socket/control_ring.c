@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "daemon/follow/request_match.h"
+#include "daemon/follow/follow.h"
 #include "daemon/socket/control_internal.h"
 
 #define RECORDS_PER_CHARGE 64 /* are as much work as a message */
@@ -93,7 +93,7 @@ int control_ring__message(struct call *k, const struct jpc_head *h)
 
 	(void)h;
 	if (!k->p->in_task)
-		return control_call__refuse(k, -ESRCH, CONTROL_NO_STEP);
+		return reply__refuse(&k->reply, -ESRCH, CONTROL_NO_STEP);
 	r = control_rows__request(k, &err);
 	if (!r)
 		return err;
@@ -107,7 +107,7 @@ int control_ring__message(struct call *k, const struct jpc_head *h)
 	quota__charge(k->p->quota, QUOTA_RING);
 	err = region_ring__make(&k->p->ring);
 	if (err)
-		return control_call__refuse(k, err, "no memory for regions");
+		return reply__refuse(&k->reply, err, "no memory for regions");
 	k->p->ring_pid = k->p->pid;
 	m.head = (struct jpc_head){
 		.magic = JPC_MAGIC, .version = JPC_VERSION, .type = JPC_RING, .length = sizeof(m)};

@@ -5,8 +5,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "daemon/follow/request_match.h"
-#include "daemon/follow/step_list.h"
+#include "daemon/follow/follow.h"
 
 /* How far the time of a row from a job's own program may be from now. */
 #define AHEAD_NS NSEC_PER_SEC
@@ -34,15 +33,14 @@ struct request *control_rows__request(struct call *k, int *err)
 		return r;
 	s = control_rows__own_step(k);
 	if (!s || s->state == STEP_IGNORED) {
-		*err = control_call__refuse(
-			k, -ESRCH,
-			s	     ? "this step is not profiled: ask for it with --jobprof"
-			: p->in_step ? "this step is not known to jobprofd"
-				     : CONTROL_NO_STEP);
+		*err = reply__refuse(&k->reply, -ESRCH,
+				     s ? "this step is not profiled: ask for it with --jobprof"
+				     : p->in_step ? "this step is not known to jobprofd"
+						  : CONTROL_NO_STEP);
 		return NULL;
 	}
 	if (p->uid && (!s->uid_known || s->uid != p->uid)) {
-		*err = control_call__refuse(k, -EACCES, "this step is another user's");
+		*err = reply__refuse(&k->reply, -EACCES, "this step is another user's");
 		return NULL;
 	}
 	r = request_match__of_step(&k->c->d->env, &p->key, true);
@@ -55,12 +53,12 @@ static int refuse_error(struct call *k, int err)
 {
 	switch (err) {
 	case -EINVAL:
-		return control_call__refuse(k, err,
-					    "a name is missing, given twice, taken, or has a "
-					    "character that no name has");
+		return reply__refuse(&k->reply, err,
+				     "a name is missing, given twice, taken, or has a "
+				     "character that no name has");
 	case -EDQUOT:
-		return control_call__refuse(k, err,
-					    "too much for one step: not stored, and counted");
+		return reply__refuse(&k->reply, err,
+				     "too much for one step: not stored, and counted");
 	default:
 		return err;
 	}
@@ -75,9 +73,10 @@ static int refuse_table(struct call *k, const struct request *r, const struct jp
 	if (err != -EEXIST)
 		return refuse_error(k, err);
 	external_series__columns(&r->external, m, k->p->in_task, columns, sizeof(columns));
-	return control_call__refuse(
-		k, err, "series %s has the columns %s in this step: give these, or another name",
-		m->name, columns);
+	return reply__refuse(
+		&k->reply, err,
+		"series %s has the columns %s in this step: give these, or another name", m->name,
+		columns);
 }
 
 int control_rows__table(struct call *k, const struct jpc_head *h)
@@ -88,8 +87,8 @@ int control_rows__table(struct call *k, const struct jpc_head *h)
 
 	if (m->ncols > JPC_COLUMNS || h->length != sizeof(*m) + m->ncols * sizeof(m->col[0]) ||
 	    m->table >= PEER_TABLES)
-		return control_call__refuse(
-			k, -EINVAL, "a table of %u columns does not fit its message", m->ncols);
+		return reply__refuse(&k->reply, -EINVAL,
+				     "a table of %u columns does not fit its message", m->ncols);
 	r = control_rows__request(k, &err);
 	if (!r)
 		return err;
@@ -108,11 +107,11 @@ static int row_time(struct call *k, const struct request *r, int64_t sent_ns, in
 
 	*time = sent_ns ? sent_ns : now;
 	if (!sent_ns || !k->p->in_task)
-		return sent_ns < 0 ? control_call__refuse(k, -ERANGE, "there is no such time") : 0;
+		return sent_ns < 0 ? reply__refuse(&k->reply, -ERANGE, "there is no such time") : 0;
 	s = request_match__find_step(k->c->d->steps, &r->key);
 	if (sent_ns > now + (int64_t)AHEAD_NS || !s || sent_ns < (int64_t)s->start_real_ns)
-		return control_call__refuse(k, -ERANGE,
-					    "the time is not between the step's start and now");
+		return reply__refuse(&k->reply, -ERANGE,
+				     "the time is not between the step's start and now");
 	return 0;
 }
 
@@ -129,12 +128,12 @@ int control_rows__rows(struct call *k, const struct jpc_head *h)
 		return err;
 	index = m->table < PEER_TABLES ? k->p->tables[m->table] : -1;
 	if (index < 0 || (unsigned)index >= r->external.ntables)
-		return control_call__refuse(k, -EINVAL, "table %u was not declared", m->table);
+		return reply__refuse(&k->reply, -EINVAL, "table %u was not declared", m->table);
 	ncols = r->external.table[index]->ncols;
 	if (m->nrows > JPC_MAX || h->length != sizeof(*m) + 8ull * m->nrows * (1 + ncols))
-		return control_call__refuse(k, -EINVAL,
-					    "%u rows of %u columns do not fit their message",
-					    m->nrows, ncols);
+		return reply__refuse(&k->reply, -EINVAL,
+				     "%u rows of %u columns do not fit their message", m->nrows,
+				     ncols);
 	for (i = 0; !err && i < m->nrows; i++) {
 		const uint64_t *row = &m->cell[i * (1 + ncols)];
 
@@ -155,7 +154,7 @@ int control_rows__mark(struct call *k, const struct jpc_head *h)
 	int err = 0;
 
 	if (!TERMINATED(m->name))
-		return control_call__refuse(k, -EINVAL, "a text does not end");
+		return reply__refuse(&k->reply, -EINVAL, "a text does not end");
 	r = control_rows__request(k, &err);
 	if (!r)
 		return err;

@@ -10,12 +10,43 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/jobprof.h"
 #include "client/protocol.h"
 #include "daemon/step/frame.h"
-#include "daemon/step/point_table.h"
 #include "daemon/step/region_accounts.h"
 #include "daemon/step/region_pairs.h"
+#include "journal/journal.h"
 #include "schema/series.h"
+
+/* ---- Numbers of series and tables in a step's journal, by kind of table. */
+
+/* Series: those of counted kinds (step.h) from 0, of sensors, of external series to the end. */
+#define SENSOR_SERIES_FIRST   24
+#define SENSOR_SERIES_END     64
+#define EXTERNAL_SERIES_FIRST SENSOR_SERIES_END
+
+/* Tables: those of tasks come from 0 upwards; those of external series count down from the last
+ * one, those of sensors from below them. */
+#define EXTERNAL_TABLE_LAST (JOURNAL_TABLES_MAX - 1)
+#define SENSOR_TABLE_FIRST  (EXTERNAL_TABLE_LAST - JOURNAL_SERIES_MAX)
+#define SENSOR_TABLE_END    (SENSOR_TABLE_FIRST - 3000)
+
+/* ---- The columns of SamplePoints: those that each point has, and one per event that is counted.
+ */
+
+#define POINT_COLUMNS 9 /* of each point */
+
+struct column;
+
+struct point_table {
+	struct jpc_column col[POINT_COLUMNS + JP_PMU_EVENTS];
+	unsigned ncols;
+	unsigned event[JP_PMU_EVENTS]; /* of the columns behind POINT_COLUMNS */
+};
+
+/* events: columns of the n events that are counted. One that has the name of a column of each point
+ * is left out. */
+void point_table__init(struct point_table *t, const struct column *events, unsigned n);
 
 #define EXTERNAL_TABLES	     128
 #define EXTERNAL_USER_TABLES 64

@@ -2,8 +2,7 @@
 /*
  * A step of a job on this node: its ids, its owner, its slots in the kernel's maps, its journal and
  * tables. The functions here say what the cgroup's path and the slots say; what becomes of a step
- * is in follow/step_identity.h (job, owner), record/step_tasks.h, record/step_rows.h and
- * core/core.h (states).
+ * is in follow/follow.h (job, owner), record/record.h (tasks, rows) and core/core.h (states).
  */
 #ifndef JP_DAEMON_STEP_STEP_H
 #define JP_DAEMON_STEP_STEP_H
@@ -15,16 +14,17 @@
 #include "base/config/config.h"
 #include "base/freq.h"
 #include "base/log.h"
+#include "daemon/child/end_reason.h"
+#include "daemon/child/publication.h"
 #include "daemon/config/cgroup_roots.h"
 #include "daemon/lookup/lookup.h"
-#include "daemon/child/publication.h"
+#include "daemon/lookup/users.h"
 #include "daemon/step/frame.h"
 #include "daemon/step/request.h"
-#include "daemon/lookup/users.h"
-#include "daemon/child/end_reason.h"
-#include "sample/sample.h"
 #include "identity/layout.h"
 #include "journal/journal.h"
+#include "sample/sample.h"
+#include "sensor/node/cgroup.h"
 
 /*
  * NEW: its cgroup is there, its job or user not known yet (the kernel counts already).
@@ -267,5 +267,13 @@ bool step__uses_node(const struct step *s);
 bool step__quiet(struct step *s, struct kern *k);
 /* Releases the step's slots. */
 void step__release(struct step *s, struct kern *k);
+
+/* ---- The values in the files of a step's cgroup: memory, throttling, pressure. */
+
+/* Reads the values. now: the totals of the row; NULL: the values are for no row. */
+void step__read_cgroup(struct step *s, const struct step_env *env, const struct totals *now,
+		       double cg[CG_N]);
+/* A task has ended, perhaps the last: keeps the cgroup's values for the last row. */
+void step__remember_cgroup(struct step *s, const struct step_env *env);
 
 #endif
