@@ -145,51 +145,69 @@ static void put_leaving(struct step *s, const struct snapshot *snap)
 				  ((double)first - (double)s->start_boot_ns) / NSEC_PER_SEC);
 }
 
-/* Counts that were lost or went elsewhere: an attribute for each that is not 0. */
+struct loss {
+	const char *name;
+	uint64_t n;
+};
+
+/* An attribute for each that is not 0. */
+static void put_those(struct journal *j, const struct loss *of, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (of[i].n)
+			journal__attr_i64(j, of[i].name, of[i].n);
+}
+
+/* What the step lost, or counts elsewhere. */
 static void put_losses(struct step *s, const struct step_env *env)
 {
-	const struct jp_stats *st = &kern__control(env->k)->stats;
 	const __u64 *own = kern__acct(env->k, s->slot)->lost;
-	const struct {
-		const char *name;
-		uint64_t n;
-	} lost[] = {
-		{"Lost", s->lost_rows},
-		{"Unattributed", own[JP_LOST_TASKS]},
+	const struct external_series *g = s->req ? &s->req->external : NULL;
+	const struct loss lost[] = {
 		{"Lost Ranks", own[JP_LOST_RANKS]},
 		{"Lost Commands", own[JP_LOST_NAMES]},
 		{"Unbooked Samples", own[JP_LOST_SAMPLES]},
-		{"Late Samples", st->samples_late},
-		{"Uncounted Tasks", st->storage_fail},
-		{"Uncounted Cgroups", st->cgroups_full},
 		{"Lost Stacks", own[JP_LOST_STACKS] + step_stacks__lost(s->stacks)},
 		{"Uncopied Stacks", own[JP_LOST_COPIES]},
 		{"Cut Maps", step_stacks__cut_maps(s->stacks)},
+		{"Clock Steps", env->clock_steps - s->clock_steps0},
+		{"Writer Killed", s->pub.kills},
+		{"Late Requests", s->late_requests},
+		{"Unread Processes", s->unread},
+		{"Refused Rows", g ? g->refused : 0},
+		{"Lost Points", own[JP_LOST_POINTS] + (g ? g->lost_points : 0)},
+		{"Lost Regions",
+		 probed_regions__lost(env->probed, env->k) + (g ? g->lost_regions : 0)},
+		{"Replaced Bytes", journal__replaced(s->journal)},
+	};
+
+	journal__attr_i64(s->journal, "Lost", s->lost_rows);
+	journal__attr_i64(s->journal, "Unattributed", own[JP_LOST_TASKS]);
+	put_those(s->journal, lost, sizeof(lost) / sizeof(lost[0]));
+}
+
+/* What the kernel side has not counted for any step of this node, since its programs were loaded.
+ */
+static void put_node_losses(struct step *s, const struct step_env *env)
+{
+	const struct jp_stats *st = &kern__control(env->k)->stats;
+	const struct loss lost[] = {
+		{"Late Samples", st->samples_late},
+		{"Uncounted Tasks", st->storage_fail},
+		{"Uncounted Cgroups", st->cgroups_full},
 		{"Lost Events", st->rb_lost},
 		{"Late Tasks", st->late_tasks},
 		{"Torn Snapshots", snapshot__torn(env->snap)},
-		{"Clock Steps", env->clock_steps - s->clock_steps0},
-		{"Writer Killed", s->pub.kills},
 		{"Unowned Requests", st->blk_unowned},
-		{"Late Requests", s->late_requests},
 		{"Unseen Requests", st->blk_lost},
 		{"Skipped Runs", kern__skipped(env->k)},
 		{"Untagged Sockets", st->sock_fail},
 		{"Counter Failures", st->pmu_fail},
 		{"Lost Samples", st->pmu_lost},
 		{"Missed Switches", st->pmu_missed},
-		{"Unread Processes", s->unread},
-		{"Refused Rows", s->req ? s->req->external.refused : 0},
-		{"Lost Points", own[JP_LOST_POINTS] + (s->req ? s->req->external.lost_points : 0)},
-		{"Lost Regions", probed_regions__lost(env->probed, env->k) +
-					 (s->req ? s->req->external.lost_regions : 0)},
-		{"Replaced Bytes", journal__replaced(s->journal)},
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++)
-		if (lost[i].n || i < 2)
-			journal__attr_i64(s->journal, lost[i].name, lost[i].n);
+	put_those(s->journal, lost, sizeof(lost) / sizeof(lost[0]));
 }
 
 /* Counts of this node in the step's time that belong to no step: delayed writes and sockets of the
@@ -247,6 +265,7 @@ void step__put_end_attrs(struct step *s, const struct step_env *env, const char 
 	put_reason(s, env, reason);
 	put_leaving(s, env->snap);
 	put_losses(s, env);
+	put_node_losses(s, env);
 	/* sampling may have become less frequent */
 	if (s->families & FAM_PERF)
 		journal__attr_str(s->journal, "Mode perf", kern__family_mode(env->k, FAM_PERF));

@@ -134,11 +134,35 @@ bool step_state__fits_build(const struct saved *v)
 }
 
 /* The tables as they were: 0, or -EBADMSG when they are not all there. */
-int step_state__restore(struct step *s, const struct saved *v, size_t len, bool same)
+static int restore_tables(struct step *s, const struct saved *v, size_t len, bool same)
 {
 	const char *from = (const char *)(v + 1), *end = (const char *)v + len;
+
+	if (v->ntables > JOURNAL_TABLES_MAX)
+		return -EBADMSG;
+	s->tables = calloc(v->ntables + 1, sizeof(struct table));
+	if (!s->tables)
+		return -ENOMEM;
+	s->max_tables = v->ntables;
+	for (unsigned i = 0; i < v->ntables; i++) {
+		struct table *t = &s->tables[i];
+
+		from = load_table(from, end, t);
+		if (!from)
+			return -EBADMSG;
+		if (same)
+			continue;
+		/* new maps began at zero: counts in between are in no row */
+		memset(&t->prev.totals, 0, sizeof(t->prev.totals));
+		memset(t->prev.hist, 0, sizeof(t->prev.hist));
+	}
+	s->ntables = v->ntables;
+	return 0;
+}
+
+int step_state__restore(struct step *s, const struct saved *v, size_t len, bool same)
+{
 	const struct layout *row;
-	unsigned i;
 
 	s->start_boot_ns = v->start_boot_ns;
 	s->start_real_ns = v->start_real_ns;
@@ -159,27 +183,8 @@ int step_state__restore(struct step *s, const struct saved *v, size_t len, bool 
 		s->others0 = v->others0;
 	else
 		memset(&s->others0, 0, sizeof(s->others0));
-	if (v->ntables > JOURNAL_TABLES_MAX)
-		return -EBADMSG;
-	s->tables = calloc(v->ntables + 1, sizeof(struct table));
-	if (!s->tables)
-		return -ENOMEM;
-	s->max_tables = v->ntables;
 	s->asked = same && v->asked;
-	for (i = 0; i < v->ntables; i++) {
-		struct table *t = &s->tables[i];
-
-		from = load_table(from, end, t);
-		if (!from)
-			return -EBADMSG;
-		if (same)
-			continue;
-		/* new maps began at zero: counts in between are in no row */
-		memset(&t->prev.totals, 0, sizeof(t->prev.totals));
-		memset(t->prev.hist, 0, sizeof(t->prev.hist));
-	}
-	s->ntables = v->ntables;
-	return 0;
+	return restore_tables(s, v, len, same);
 }
 
 int step__declare_table(struct step *s, struct table *t)
