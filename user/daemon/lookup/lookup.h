@@ -130,4 +130,26 @@ void lookup__serve(int fd) __attribute__((noreturn));
 /* Bytes of an answer that are sent. */
 size_t lookup_answer__size(const struct lookup_answer *a);
 
+/* ---- Names and groups of users. The name service may take long, so a helper (lookup.h) asks it,
+ * and answers are kept for a while. */
+
+#define USERS_KEPT 64
+
+struct users {
+	struct user {
+		enum { USER_FREE, USER_ASKED, USER_KNOWN, USER_UNKNOWN } state;
+		uid_t uid;
+		gid_t gid;
+		char name[64];
+		uint64_t at_ns; /* of the question, or of the answer */
+	} kept[USERS_KEPT];
+};
+
+/* Finds the user. NULL with *err -EAGAIN: the answer of the name service is under way, -ENOENT:
+ * there is no such user, or no answer. */
+const struct user *users__find(struct users *u, struct lookups *l, uid_t uid, uint64_t now_ns,
+			       int *err);
+/* A question of kind LOOKUP_USER was answered. */
+void users__answered(struct users *u, uid_t uid, const struct lookup_answer *a, uint64_t now_ns);
+
 #endif

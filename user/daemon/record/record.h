@@ -36,9 +36,6 @@ void step__find_new_tasks(struct step *s, const struct step_env *env);
 
 /* Journals the attributes that are known when the step begins. */
 void step__put_start_attrs(struct step *s, const struct step_env *env);
-/* Journals the attributes on what sensors say, which depend on whether the step has the node for
- * itself. */
-void step__put_node_attrs(struct step *s, const struct step_env *env);
 /* Journals the attributes from the environment of a task. */
 void step__put_env_attrs(struct step *s);
 /* Journals the attributes that are known when the step has ended. reason may be NULL: found from

@@ -18,7 +18,6 @@
 #include "daemon/child/publication.h"
 #include "daemon/config/cgroup_roots.h"
 #include "daemon/lookup/lookup.h"
-#include "daemon/lookup/users.h"
 #include "daemon/step/frame.h"
 #include "daemon/step/request.h"
 #include "identity/layout.h"

@@ -33,6 +33,19 @@ static struct lineage *find_lineage(const struct step *s, pid_t pid)
 	return NULL;
 }
 
+/* Asks the question; false: it cannot be asked now. */
+static bool step_ask(struct step *s, struct lookups *lookups, struct lookup *q)
+{
+	q->slot = s->slot;
+	q->gen = s->gen;
+	if (lookups__ask(lookups, q)) {
+		s->unread += q->kind == LOOKUP_TASK_NUMBER || q->kind == LOOKUP_ENV;
+		return false;
+	}
+	s->unanswered++;
+	return true;
+}
+
 static void ask_task_number(struct step *s, const struct step_env *env, uint32_t slot,
 			    const struct lookup_pid *p)
 {
@@ -49,7 +62,7 @@ static void ask_task_number(struct step *s, const struct step_env *env, uint32_t
 	}
 	r = &s->lineages[s->nlineages++];
 	*r = (struct lineage){.pid = p->root, .state = LINEAGE_DONE};
-	if (step__ask(s, env->lookups, &q))
+	if (step_ask(s, env->lookups, &q))
 		r->state = LINEAGE_ASKED;
 }
 
@@ -121,6 +134,14 @@ static void take_owner(struct step *s, const struct lookup_answer *a)
 	}
 }
 
+/* The task's first exec may have come before the programs that would have seen it. */
+static bool missed_exec(const struct jp_slot *info, struct kern *k)
+{
+	return info->gtid < 0 && (info->flags & JP_SLOT_F_ENV) &&
+	       ((info->flags & JP_SLOT_F_BASE) ||
+		info->start_ns < kern__control(k)->attached_ns + NSEC_PER_SEC);
+}
+
 static void take_tasks(struct step *s, const struct step_env *env, uint32_t slot,
 		       const struct lookup_answer *a)
 {
@@ -128,7 +149,7 @@ static void take_tasks(struct step *s, const struct step_env *env, uint32_t slot
 		return;
 	take_owner(s, a);
 	step__collect_slots(s, kern__slots(env->k));
-	if (step__missed_exec(kern__slot(env->k, slot), env->k))
+	if (missed_exec(kern__slot(env->k, slot), env->k))
 		take_lineages(s, env, slot, a);
 }
 
@@ -217,18 +238,6 @@ void step__answered(struct step *s, const struct step_env *env, const struct loo
  * for that long. */
 #define ASK_AGAIN_NS (2 * NSEC_PER_SEC)
 
-bool step__ask(struct step *s, struct lookups *lookups, struct lookup *q)
-{
-	q->slot = s->slot;
-	q->gen = s->gen;
-	if (lookups__ask(lookups, q)) {
-		s->unread += q->kind == LOOKUP_TASK_NUMBER || q->kind == LOOKUP_ENV;
-		return false;
-	}
-	s->unanswered++;
-	return true;
-}
-
 static int slot_dir(const struct step *s, const struct step_env *env, const char *path,
 		    const char *below, struct lookup *q)
 {
@@ -248,7 +257,7 @@ void step__ask_stepd(struct step *s, const struct step_env *env)
 	if (s->asking_stepd || now < s->next_stepd_ns || slot_dir(s, env, s->path, "/slurm", &q))
 		return;
 	s->next_stepd_ns = now + AGAIN_NS;
-	s->asking_stepd = step__ask(s, env->lookups, &q);
+	s->asking_stepd = step_ask(s, env->lookups, &q);
 }
 
 static void ask_tasks(struct step *s, const struct step_env *env, uint32_t slot)
@@ -260,7 +269,7 @@ static void ask_tasks(struct step *s, const struct step_env *env, uint32_t slot)
 			   .below = info->kind == JP_KIND_STEP};
 
 	if (!slot_dir(s, env, info->path, "", &q))
-		s->asking_tasks += step__ask(s, env->lookups, &q);
+		s->asking_tasks += step_ask(s, env->lookups, &q);
 }
 
 void step__ask_owner(struct step *s, const struct step_env *env)
@@ -268,14 +277,6 @@ void step__ask_owner(struct step *s, const struct step_env *env)
 	uint32_t slot;
 
 	for_each_slot(slot, s) ask_tasks(s, env, slot);
-}
-
-/* The task's first exec may have come before the programs that would have seen it. */
-bool step__missed_exec(const struct jp_slot *info, struct kern *k)
-{
-	return info->gtid < 0 && (info->flags & JP_SLOT_F_ENV) &&
-	       ((info->flags & JP_SLOT_F_BASE) ||
-		info->start_ns < kern__control(k)->attached_ns + NSEC_PER_SEC);
 }
 
 void step__ask_tasks(struct step *s, const struct step_env *env)
@@ -286,7 +287,7 @@ void step__ask_tasks(struct step *s, const struct step_env *env)
 	if (s->asking_tasks || now < s->next_tasks_ns ||
 	    (s->asked && !s->lineages_known && now >= s->start_boot_ns + ASK_AGAIN_NS))
 		return;
-	for_each_slot(slot, s) if (step__missed_exec(kern__slot(env->k, slot), env->k))
+	for_each_slot(slot, s) if (missed_exec(kern__slot(env->k, slot), env->k))
 		ask_tasks(s, env, slot);
 	s->next_tasks_ns = now + AGAIN_NS;
 	s->asked = true;
@@ -329,7 +330,7 @@ void step__ask_env(struct step *s, const struct step_env *env, uint32_t slot)
 	if (s->job_env || s->asking_env)
 		return;
 	read_limits(s, env, q.pid);
-	s->asking_env = step__ask(s, env->lookups, &q);
+	s->asking_env = step_ask(s, env->lookups, &q);
 	if (!s->asking_env)
 		step__use_kept_env(s, env->k);
 }
