@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
-#include "daemon/step/region_accounts.h"
+#include "daemon/step/regions.h"
 #include "journal/journal.h"
 
 #define NO_PID 5000000 /* and above: no process has it (pid_max is 4194304 at most) */

@@ -8,7 +8,7 @@
 
 #include "tests/unit/unit.h"
 #include "base/clock.h"
-#include "daemon/step/region_ring.h"
+#include "daemon/step/regions.h"
 
 static struct region_ring *ring;
 static struct jpc_ring *shared; /* as the program sees it */

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/fd_message.h"
 #include "daemon/socket/quota.h"
-#include "daemon/step/region_ring.h"
+#include "daemon/step/regions.h"
 #include "daemon/step/request.h"
 
 #define PEER_TABLES    128

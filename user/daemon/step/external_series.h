@@ -13,8 +13,7 @@
 #include "bpf/jobprof.h"
 #include "client/protocol.h"
 #include "daemon/step/frame.h"
-#include "daemon/step/region_accounts.h"
-#include "daemon/step/region_pairs.h"
+#include "daemon/step/regions.h"
 #include "journal/journal.h"
 #include "schema/series.h"
 
