@@ -181,11 +181,16 @@ void profile_files__keep(struct profile_files *f, unsigned from, bool meant)
 {
 	unsigned n = from;
 
-	for (unsigned i = from; i < f->n; i++)
-		if (f->v[i].says.is_profile && (!meant || f->v[i].says.is_meant))
-			f->v[n++] = f->v[i];
+	for (unsigned i = from; i < f->n; i++) {
+		const struct profile_file *file = &f->v[i];
+		bool stays = meant ? file->says.is_meant
+				   : file->says.is_profile || profile_name__job(file->path);
+
+		if (stays)
+			f->v[n++] = *file;
 		else
-			free(f->v[i].path);
+			free(file->path);
+	}
 	f->n = n;
 }
 
@@ -333,11 +338,27 @@ int profile_files__ask(struct profile_files *f, unsigned from, const struct jobs
 	err = ask_all(a, f, from, count);
 	for (unsigned i = 0; !err && i < count; i++) {
 		f->v[from + i].says = checked(&a->says[i]);
+		if (!a->says[i].is_profile)
+			f->v[from + i].says.job = profile_name__job(f->v[from + i].path);
 		f->v[from + i].specs = specs;
 		f->v[from + i].nspecs = n;
 	}
 	pool__unshare(a, size);
 	return err;
+}
+
+void profile_files__trust(struct profile_files *f, unsigned from)
+{
+	for (unsigned i = from; i < f->n; i++)
+		f->v[i].says = (struct profile_says){
+			.is_profile = true,
+			.is_job_file = profile_name__is_job_file(f->v[i].path),
+			.job = profile_name__job(f->v[i].path),
+			.uid = NAN,
+			.restart = NAN,
+			.job_start = NAN,
+			.start_ns = NAN,
+		};
 }
 
 /* ---- two jobs of one id: clusters may share a directory, and ids come again */

@@ -14,7 +14,7 @@ struct profile_says {
 	bool is_job_file;
 	bool is_meant;	  /* the specs mean its job, and a node-step file's step */
 	bool is_in_array; /* a spec that is a job's id has that of its array */
-	uint32_t job;	  /* 0: it does not say */
+	uint32_t job;	  /* of one that cannot be read by its name; 0: it does not say */
 	char cluster[PROFILE_TEXT], sluid[PROFILE_TEXT], step[PROFILE_TEXT];
 	char node[PROFILE_TEXT * 2];
 	double uid, restart, job_start, start_ns;
@@ -39,7 +39,10 @@ int profile_files__add(struct profile_files *f, char *path, bool named);
  * specs[n] are of one job. 0 or -ENOMEM. */
 int profile_files__ask(struct profile_files *f, unsigned from, const struct jobspec *specs,
 		       unsigned n);
-/* Drops those from `from` on that are no profile, with meant those that are not meant. */
+/* Takes all from `from` on for the profiles that they are called. */
+void profile_files__trust(struct profile_files *f, unsigned from);
+/* Drops those from `from` on that are no profile, with meant those that are not meant. One that is
+ * called as a profile stays: it is damaged, and who reads it says so. */
 void profile_files__keep(struct profile_files *f, unsigned from, bool meant);
 void profile_files__free(struct profile_files *f);
 

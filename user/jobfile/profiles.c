@@ -34,6 +34,7 @@ struct finding {
 	unsigned nspecs;
 	char *site, *own; /* ProfileHDF5Dir, and the viewer's directory in it; NULL: not known */
 	bool site_asked;
+	bool lacks_job;
 };
 
 #define ANY_NAME (PROFILE_NAME_USUAL | PROFILE_NAME_UNUSUAL)
@@ -253,11 +254,19 @@ static int find_jobs(struct finding *f)
 	if (where && !path__is_dir(where))
 		return find_jobs_of_file(f, where);
 	for (unsigned i = 0; i < f->nspecs; i += same_job(f, i))
-		status |= find_job(f, f->specs + i, same_job(f, i));
-	return f->files.n ? 0 : status;
+		f->lacks_job |= find_job(f, f->specs + i, same_job(f, i));
+	return f->files.n ? 0 : 1;
 }
 
 /* ---- without -j */
+
+static int ask_or_trust(struct finding *f, unsigned from)
+{
+	if (!f->w->by_name)
+		return profile_files__ask(&f->files, from, NULL, 0);
+	profile_files__trust(&f->files, from);
+	return 0;
+}
 
 /* Those in a directory and in the directories in it. */
 static int add_dir(struct finding *f, const char *where)
@@ -271,7 +280,7 @@ static int add_dir(struct finding *f, const char *where)
 					    0);
 	string_list__free(&dirs);
 	if (!err)
-		err = profile_files__ask(&f->files, from, NULL, 0);
+		err = ask_or_trust(f, from);
 	if (!err)
 		profile_files__keep(&f->files, from, false);
 	if (err)
@@ -344,7 +353,7 @@ static int find_words(struct finding *f)
 		status = add_word(f, w->words[i]);
 	if (!status && !w->where && !w->nwords)
 		status = find_newest(f);
-	if (!status && f->files.n > 1 && profile_files__ask(&f->files, 0, NULL, 0)) {
+	if (!status && f->files.n > 1 && ask_or_trust(f, 0)) {
 		log_error("%s", strerror(ENOMEM));
 		status = 1;
 	}
@@ -398,15 +407,6 @@ static bool is_left_out(const struct profile_file *first, const struct profile_f
 	return first->says.is_job_file && !f->says.is_job_file && !f->named;
 }
 
-static int leave_out(struct profiles *p, const struct profile_file *f, const char *job_file)
-{
-	char *text;
-
-	return string_list__take(
-		&p->left_out,
-		asprintf(&text, "%s: %s is the job's", f->path, job_file) < 0 ? NULL : text);
-}
-
 static int put_steps(struct profile_step *s, struct job_input *in, const struct profile_file *f)
 {
 	if (!f->nspecs || !f->says.is_job_file)
@@ -449,12 +449,9 @@ static int add_profile(struct profiles *p, struct profile_files *f, unsigned fro
 	int err = 0;
 
 	*v = (struct profile){.job = f->v[from].says.job, .files = p->files + p->nfiles};
-	for (unsigned i = from; !err && i < to; i++) {
-		if (is_left_out(&f->v[from], &f->v[i]))
-			err = leave_out(p, &f->v[i], v->files->path);
-		else
+	for (unsigned i = from; !err && i < to; i++)
+		if (!is_left_out(&f->v[from], &f->v[i]))
 			err = add_input(p, v, &f->v[i], nodes);
-	}
 	return err;
 }
 
@@ -483,6 +480,7 @@ int profiles__find(struct profiles *out, const struct profile_words *w)
 
 	*out = (struct profiles){0};
 	status = w->jobs ? find_jobs(&f) : find_words(&f);
+	out->lacks_job = f.lacks_job;
 	if (!status && make_profiles(out, &f.files, w->nodes)) {
 		log_error("%s", strerror(ENOMEM));
 		status = 1;
@@ -504,7 +502,6 @@ void profiles__free(struct profiles *p)
 	free(p->v);
 	free(p->files);
 	string_list__free(&p->paths);
-	string_list__free(&p->left_out);
 	*p = (struct profiles){0};
 }
 
@@ -553,8 +550,7 @@ void profiles__refuse(const struct profiles *p, const struct profile_words *w, b
 
 const struct job_input *profiles__one(const struct profiles *p, const struct profile_words *w)
 {
-	if (p->nfiles == 1)
-		return p->files;
-	profiles__refuse(p, w, false);
-	return NULL;
+	if (p->nfiles > 1)
+		profiles__refuse(p, w, false);
+	return p->nfiles == 1 && !p->lacks_job ? p->files : NULL;
 }

@@ -32,7 +32,7 @@ struct profiles {
 	unsigned n;
 	struct job_input *files; /* all of them, profile by profile */
 	unsigned nfiles;
-	struct string_list left_out; /* "PATH: why" */
+	bool lacks_job; /* a job of -j is not there, which has been said */
 	/* what the inputs point to */
 	struct string_list paths;
 	struct profile_step *steps;
@@ -45,6 +45,9 @@ struct profile_words {
 	char *const *words; /* FILE and DIR */
 	unsigned nwords;
 	const struct string_list *nodes; /* of each input */
+	/* Without -j no file is asked what it is, for many processes have the same words: names
+	 * alone tell jobs apart. */
+	bool by_name;
 };
 
 /*
@@ -56,7 +59,8 @@ struct profile_words {
  * 7_0_n1.h5; the task of an array, a component, a SLUID, and files of other names by what they say;
  *  - nothing: the newest file in the working directory, else in the viewer's part of
  * ProfileHDF5Dir. Of a job that has a job file its node-step files beside it are left out. 0, or
- * the exit status and it has said what is wrong: nothing is there, or it is of another job.
+ * the exit status and it has said what is wrong: nothing is there, or it is of another job. Of
+ * several jobs some may be missing: the verb goes on with the others, and ends with 1.
  * profiles__free() in all cases.
  */
 int profiles__find(struct profiles *out, const struct profile_words *w);
@@ -67,7 +71,8 @@ int profiles__choose_step(struct profiles *p, const char *step);
 
 /* Says that the words mean several files where one is wanted; to_dir: unless -o is a directory. */
 void profiles__refuse(const struct profiles *p, const struct profile_words *w, bool to_dir);
-/* Of a verb that reads one file: that file. NULL: there are several, which it has said. */
+/* Of a verb that reads one file: that file. NULL: there are several or one is missing, which has been
+ * said. */
 const struct job_input *profiles__one(const struct profiles *p, const struct profile_words *w);
 
 /* The text of -j: the caller frees *out. 0, or the exit status, and it has said what is wrong. */

@@ -516,6 +516,16 @@ int model_bursts__each(const struct model_bursts *b,
 	return err;
 }
 
+unsigned model_bursts__place(const struct model_bursts *b, const char *step, const char *node)
+{
+	unsigned i = 0;
+
+	while (i < b->nplaces &&
+	       (strcmp(b->places[i].step, step) || strcmp(b->places[i].node, node)))
+		i++;
+	return i;
+}
+
 void model_bursts__free(struct model_bursts *b)
 {
 	for (unsigned i = 0; i < b->nplaces; i++) {

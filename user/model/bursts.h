@@ -65,6 +65,8 @@ int model_bursts__read(struct model_bursts *b, const char *path, const struct se
  * 0, or as model_bursts__read(). */
 int model_bursts__each(const struct model_bursts *b,
 		       int (*fn)(void *arg, const struct burst_row *row), void *arg);
+/* The first place on that node in that step; nplaces: there is none. */
+unsigned model_bursts__place(const struct model_bursts *b, const char *step, const char *node);
 void model_bursts__free(struct model_bursts *b);
 /* "task 3", "task 0 rank 7 on n2", in the words that tell the places apart. */
 void model_bursts__name(const struct model_bursts *b, unsigned place, char *text, size_t size);

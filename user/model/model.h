@@ -19,6 +19,7 @@
 struct reader;
 struct reader_node;
 struct reader_series;
+struct job_input;
 struct table;
 
 /* A node-step file or a job file. */
@@ -34,6 +35,18 @@ struct model_file {
  * -errno: cannot be opened. model_file__close() in all cases. */
 int model_file__open(struct model_file *f, const char *path);
 void model_file__close(struct model_file *f);
+
+#define MODEL_FILES_OPEN 16
+
+/* Files that stay open while they are read several times, here and in children that begin
+ * meanwhile; the first MODEL_FILES_OPEN of them. */
+struct model_files {
+	struct reader *v[MODEL_FILES_OPEN];
+	unsigned n;
+};
+/* One that cannot be opened is left to who reads it, who says so. */
+void model_files__open(struct model_files *f, const struct job_input *inputs, unsigned n);
+void model_files__close(struct model_files *f);
 /* What an error of reading a file means to a user. */
 const char *model_file__strerror(int err);
 

@@ -11,7 +11,6 @@
 #include "bpf/jobprof.h"
 #include "hdf5/cursor.h"
 #include "hdf5/hdf5.h"
-#include "jobfile/select.h"
 #include "model/points.h"
 #include "model/symbols.h"
 
@@ -189,39 +188,4 @@ int points__name(struct points *p, const struct reader_node *n, unsigned number,
 	id_table__free(&w.known);
 	free(w.processes);
 	return err;
-}
-
-/* ---- all nodes */
-
-static int read_named(struct points *p, struct reader *r, const struct node_ref *ref,
-		      unsigned number, struct symbols *symbols)
-{
-	struct reader_node *node = NULL;
-	int err = reader__node(r, ref->step, ref->node, NULL, &node);
-
-	if (!err)
-		err = points__read(p, node, number);
-	if (!err && !p->nregions)
-		err = points__read_bursts(p, node, number);
-	if (!err)
-		err = points__name(p, node, number, symbols);
-	reader_node__free(node);
-	return err;
-}
-
-int points__read_nodes(struct points *p, struct reader *r, const struct selection *steps,
-		       struct symbols *symbols)
-{
-	_cleanup_free_ struct node_ref *refs = NULL;
-	unsigned n = 0, found = 0;
-	int err = select__nodes(r, steps, &refs, &n);
-
-	if (!err && !n && steps->nsteps)
-		return -ESRCH;
-	for (unsigned i = 0; !err && i < n; i++) {
-		err = read_named(p, r, &refs[i], i, symbols);
-		found += !err;
-		err = err == -ENOENT ? 0 : err;
-	}
-	return err ? err : found ? points__fill_gaps(p) : -ENODATA;
 }

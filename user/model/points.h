@@ -3,13 +3,14 @@
 #ifndef JP_MODEL_POINTS_H
 #define JP_MODEL_POINTS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/jobprof.h"
 
-struct reader;
+struct model_bursts;
 struct reader_node;
 struct selection;
 struct symbols;
@@ -110,11 +111,21 @@ int points__name(struct points *p, const struct reader_node *n, unsigned number,
  * where there is none between samples not far apart. 0 or -ENOMEM.
  */
 int points__fill_gaps(struct points *p);
-/* Reads what all nodes have of the chosen steps, names the functions, and fills the gaps. 0;
- * -ENODATA: there are no samples; -ESRCH: there is no such step; or as points__read().
- * points__free() in all cases. */
-int points__read_nodes(struct points *p, struct reader *r, const struct selection *steps,
-		       struct symbols *symbols);
+
+/* Of all nodes that a file has of the chosen steps: reads, names the functions, and fills the gaps.
+ * 0; -ENODATA: there are no samples; -ESRCH: there is no such step; or as points__read() and
+ * reader__open(). points__free() in all cases. */
+int points__read_file(struct points *p, const char *path, const struct selection *steps);
+
+#define POINTS_NO_NODE UINT_MAX
+/* The samples of the nodes that bursts were read of, with the times of bursts, and named; those of
+ * a node whose clock was set are left out. nodes[places of b] get the node's number in the points,
+ * or POINTS_NO_NODE. 0, or as points__read() and reader__open(). */
+int points__read_samples_of(struct points *p, const struct model_bursts *b, unsigned *nodes);
+/* The executions of regions there; the number of a node is its first place of bursts. 0; -ENXIO:
+ * there are none; -ESTALE: the clock was set meanwhile, by which bursts have their times; or as
+ * points__read() and reader__open(). */
+int points__read_regions_of(struct points *p, const struct model_bursts *b);
 void points__free(struct points *p);
 
 #endif

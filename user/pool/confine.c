@@ -12,7 +12,7 @@
 
 #include "pool/pool_internal.h"
 
-#define DESCRIPTORS 16
+#define DESCRIPTORS 64
 
 struct call {
 	int number;

@@ -362,6 +362,7 @@ def complete_or_not():
 
 def refused():
     good, unknown, damaged = (write(name, job("fine", 3)) for name in ("fine", "unknown", "damaged"))
+    nine = [shutil.copy(good, "%s.%d.h5" % (good, i)) for i in range(9)]
     with h5py.File(unknown, "r+") as f:
         for t in f["Steps/0/Nodes/n1/Tasks"].values():
             rows = t[()]
@@ -382,7 +383,7 @@ def refused():
                              ("no file", ("-s", "Tasks", "-d", "RSS", "/none.h5"), "none.h5"),
                              ("no file is named", ("-s", "Tasks", "-d", "RSS"), "which file"),
                              ("no column is named", ("-s", "Tasks", good), "-d COLUMN"),
-                             ("nine files", ("-s", "Tasks", "-d", "RSS") + (good,) * 9, "no more than 8")):
+                             ("nine files", ("-s", "Tasks", "-d", "RSS") + tuple(nine), "no more than 8")):
         status, out, err = plot(*args)
         is_true("plot: %s: one line" % name, status and not out and len(err.splitlines()) == 1 and word in err,
                 "%d %s%s" % (status, out[:200], err))

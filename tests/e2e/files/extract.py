@@ -563,8 +563,7 @@ def what_is_not_there():
              (1, False))
     for args in ((), ("-s", "Tasks"), ("-i", file), ("-i", file, "-s", "Tasks", "x"),
                  ("-i", file, "-s", "Tasks", "-l", "all"), ("-i", file, "-s", ","),
-                 ("-i", file, "-s", "Tasks", "-N", "n["), ("-j", "5,6", "-s", "Tasks", "-o", "x"),
-                 ("-i", file, "-s", "Tasks", "--format", "xml"), ("-j", "x", "-s", "Tasks"),
+                 ("-i", file, "-s", "Tasks", "-N", "n["), ("-i", file, "-s", "Tasks", "--format", "xml"), ("-j", "x", "-s", "Tasks"),
                  ("-i", file, "-s", "Tasks", "--threads", "0"),
                  ("-i", file, "-s", "Tasks", "--tasks", "2-1")):
         p = extract(*args)
@@ -801,7 +800,7 @@ def array_tasks():
     is_equal("a job of no array", run("extract", "-j", "13", "-s", "Tasks", "-o", ".")[:2], (0, ["extract_13.csv"]))
     for verb in (["list"], ["items", "-s", "Tasks", "-d", "RSS"]):
         st, _, said = run(*verb, "-j", "11")
-        is_true(verb[0] + ": one at a time", st == 1 and "./job_11.h5" in said and "./job_12.h5" in said
+        is_true(verb[0] + ": one at a time", st == 1 and " job_11.h5" in said and " job_12.h5" in said
                 and said.count("\n") == 1, said)
         is_equal(verb[0] + ": a task", run(*verb, "-j", "11_2")[0], 0)
     os.unlink(os.path.join(top, "job_11.h5"))

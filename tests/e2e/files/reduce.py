@@ -156,8 +156,11 @@ def parts():
              [whole["coverage"][k] for k in ("files", "read", "nodes", "rows")])
     p = reduced("-k", str(K), kept[0], kept[0], status=1)
     is_true("a part twice is refused", "in another file too" in p.stderr and not p.stdout, p.stderr)
-    p = reduced(paths[0], paths[0], status=1)
-    is_true("a file twice is refused", "in another file too" in p.stderr and not p.stdout, p.stderr)
+    is_same("a file that is named twice counts once", as_json(paths[0], paths[0]), as_json(paths[0]))
+    os.mkdir(d + "/copy")
+    copy = shutil.copy(paths[0], d + "/copy")
+    p = reduced(paths[0], copy, status=1)
+    is_true("a copy of a file is refused", "in another file too" in p.stderr and not p.stdout, p.stderr)
     p = reduced("-k", "5", *kept, status=1)
     is_true("a part with another sample is refused", "of 60 rows" in p.stderr, p.stderr)
 
@@ -253,8 +256,11 @@ def lost_rank():
         p = subprocess.Popen(mpirun(4, *more) + [JOBPROF, "reduce", "--json", "-k", str(K), "--keep", keep, d], text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              env=plain_env(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
-        kill_rank(p.pid, 2, ["%s/rank-%d.part" % (keep, i) for i in (0, 1, 3)])
-        out, err = p.communicate(timeout=100)
+        try:
+            kill_rank(p.pid, 2, ["%s/rank-%d.part" % (keep, i) for i in (0, 1, 3)])
+            out, err = p.communicate(timeout=100)
+        finally:
+            p.terminate()  # mpirun ends those that are left
         kept = sorted(f for f in os.listdir(keep) if f.endswith(".part"))
         name = "a killed process" + "".join(" " + m for m in more)
         j = as_json(*[keep + "/" + f for f in kept if "rank-2" not in f], status=1)

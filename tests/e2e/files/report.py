@@ -218,7 +218,7 @@ def bad_input():
         is_equal("report: %s: status 1, one line and no page" % name,
                  [status, out, len(err.splitlines())], [1, "", 1])
     status, _, err = report("--facts", GOLDEN + "/7_0_p1.h5", GOLDEN + "/2_0_p1.h5")
-    is_true("report: facts of two jobs are refused", status == 1 and "several jobs" in err, err)
+    is_true("report: facts of two jobs are refused", status == 2 and "several jobs" in err, err)
     status, _, err = report("--why", "no.such", GOLDEN + "/job_7.h5")
     is_true("report: --why of a rule that is not there", status == 1 and "no such rule" in err, err)
 

@@ -137,9 +137,9 @@ def several_jobs():
     is_equal("-j of an id in two clusters", sorted(ids("-j", "7", top)[1]), both)
     is_equal("-j of two jobs", sorted(ids("-j", "7,8", top)[1]), [*both, ("8", "a/8_0_p1.h5")])
     status, found = ids("-j", "8,9", top)
-    is_equal("-j of one that is there and one that is not", found, [])  # the page of the only one
+    is_equal("-j of one that is there and one that is not", (status, found), (1, []))  # the page of the only one
     status, out, err = jobprof("show", "-j", "8,9", top)
-    is_true("it is said which is not", status == 0 and "-j 9: there is no profile of it" in err, (status, err))
+    is_true("it is said which is not", status == 1 and "-j 9: there is no profile of it" in err, (status, err))
 
 
 def files_of_any_name():

@@ -4,16 +4,11 @@
 #include "analysis/cluster/cluster_code.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "hdf5/reader.h"
-#include "model/symbols.h"
-
-#define NOBODY UINT_MAX /* a node */
 
 /* A burst of a thread; s. */
 struct span {
@@ -28,70 +23,6 @@ struct hit {
 };
 
 #define KIND_CODE(kind) ((1u << 24) + (kind)) /* below: a function of points */
-
-/* ---- what is read */
-
-/* Samples get the times of bursts. */
-static void shift_times(struct points *p, const struct model_bursts *b, unsigned node)
-{
-	double shift = (p->clock_ns - b->start_ns) / 1e9 - b->first_s;
-
-	for (size_t i = p->npoints; i-- && p->points[i].thread.node == node;)
-		p->points[i].time_s += shift;
-}
-
-/* The places of bursts come in the order of the nodes. */
-static void number_places(const struct model_bursts *b, const struct reader_node *n,
-			  unsigned number, unsigned *nodes, unsigned *next)
-{
-	while (*next < b->nplaces && !strcmp(b->places[*next].step, n->step) &&
-	       !strcmp(b->places[*next].node, n->name))
-		nodes[(*next)++] = number;
-}
-
-static int read_node(struct points *p, const struct model_bursts *b, const struct reader_node *n,
-		     unsigned number, struct symbols *symbols)
-{
-	const size_t before = p->npoints;
-	double steps;
-	int err = points__read_samples(p, n, number);
-
-	if (err)
-		return err == -ENOENT ? 0 : err;
-	if (!isfinite(p->clock_ns) || (node__number(n, "Clock Steps", &steps) && steps > 0)) {
-		p->npoints = before; /* the clock does not tell in which bursts they are */
-		return 0;
-	}
-	shift_times(p, b, number);
-	return points__name(p, n, number, symbols);
-}
-
-static int read_points(struct points *p, const struct model_bursts *b, unsigned *nodes)
-{
-	static const struct selection all = {0};
-	_cleanup_free_ struct node_ref *refs = NULL;
-	struct symbols *symbols = symbols__new();
-	unsigned n = 0, next = 0;
-	struct reader *r = NULL;
-	int err = symbols ? reader__open(&r, b->path) : -ENOMEM;
-
-	if (!err)
-		err = select__nodes(r, b->sel ? b->sel : &all, &refs, &n);
-	for (unsigned i = 0; !err && i < n; i++) {
-		struct reader_node *node = NULL;
-
-		p->clock_ns = NAN;
-		err = reader__node(r, refs[i].step, refs[i].node, NULL, &node);
-		if (!err)
-			number_places(b, node, i, nodes, &next);
-		if (!err)
-			err = read_node(p, b, node, i, symbols);
-		reader_node__free(node);
-	}
-	reader__free(r);
-	symbols__free(symbols);
-	return err;
-}
 
 /* ---- which burst a sample is in */
 
@@ -224,9 +155,7 @@ int cluster_code__of(struct cluster_code *out, const struct model_bursts *b,
 	int err;
 
 	*out = (struct cluster_code){.points = {.rows_max = CLUSTER_CODE_ROWS}};
-	for (unsigned i = 0; nodes && i < b->nplaces; i++)
-		nodes[i] = NOBODY;
-	err = nodes ? read_points(&out->points, b, nodes) : -ENOMEM;
+	err = nodes ? points__read_samples_of(&out->points, b, nodes) : -ENOMEM;
 	if (err || !out->points.npoints)
 		return err;
 	spans = make_spans(b, nodes, &n);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "hdf5/reader.h"
 #include "model/model.h"
 #include "model/points.h"
 
@@ -31,46 +30,6 @@ struct labelling {
 	unsigned *rank;	 /* of the regions: 1 has most run time */
 	struct burst_sums *sums;
 };
-
-static unsigned first_place(const struct model_bursts *b, const char *step, const char *node)
-{
-	unsigned i = 0;
-
-	while (i < b->nplaces &&
-	       (strcmp(b->places[i].step, step) || strcmp(b->places[i].node, node)))
-		i++;
-	return i;
-}
-
-static int read_node(struct labelling *l, const struct reader *r, unsigned s, unsigned n)
-{
-	unsigned place = first_place(l->b, r->steps[s].name, r->steps[s].nodes.v[n]);
-	struct reader_node *node = NULL;
-	double set;
-	int err;
-
-	if (place == l->b->nplaces)
-		return 0;
-	err = reader__node(r, s, n, NULL, &node);
-	if (!err && node__number(node, "Clock Steps", &set) && set > 0)
-		err = node__series(node, "Regions") ? -ESTALE : 0;
-	else if (!err)
-		err = points__read(&l->p, node, place);
-	reader_node__free(node);
-	return err == -ENOENT ? 0 : err;
-}
-
-static int read_regions(struct labelling *l)
-{
-	struct reader *r = NULL;
-	int err = reader__open(&r, l->b->path);
-
-	for (unsigned s = 0; !err && s < r->nsteps; s++)
-		for (unsigned n = 0; !err && n < r->steps[s].nodes.n; n++)
-			err = read_node(l, r, s, n);
-	reader__free(r);
-	return err ? err : l->p.nregions ? 0 : -ENXIO;
-}
 
 /* Of the same thread and region: by time. */
 static int compare(const void *a, const void *b)
@@ -251,7 +210,7 @@ int cluster_regions__of(struct cluster_regions *r, struct burst_clusters *c,
 			const struct model_bursts *b, const struct burst_columns *columns)
 {
 	struct labelling l = {.b = b};
-	int err = read_regions(&l);
+	int err = points__read_regions_of(&l.p, b);
 
 	if (!err)
 		err = order_executions(&l);
@@ -260,7 +219,7 @@ int cluster_regions__of(struct cluster_regions *r, struct burst_clusters *c,
 	if (!l.nodes || !l.sums)
 		err = -ENOMEM;
 	for (unsigned i = 0; !err && i < b->nplaces; i++)
-		l.nodes[i] = first_place(b, b->places[i].step, b->places[i].node);
+		l.nodes[i] = model_bursts__place(b, b->places[i].step, b->places[i].node);
 	if (!err)
 		err = model_bursts__each(b, add_burst, &l);
 	if (!err)

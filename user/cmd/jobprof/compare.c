@@ -15,7 +15,6 @@
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/verbs.h"
-#include "hdf5/hdf5.h"
 #include "jobfile/profiles.h"
 #include "pool/pool.h"
 #include "view/compare/compare.h"
@@ -431,11 +430,7 @@ static int find_baseline(struct work *w)
 			w->base[w->nbase++] =
 				(struct run){.word = p->files->path, .files = p->files, .n = p->n};
 		}
-	if (!status && w->args->nbaseline && !n) {
-		log_error("--baseline: there is no profile in %s", w->args->baseline[0]);
-		status = 1;
-	}
-	return status;
+	return w->args->nbaseline && !n ? 1 : status; /* what is not there has been said */
 }
 
 static void free_earlier(struct work *w)
@@ -562,13 +557,12 @@ static int compare(struct work *w)
 static int compare_in_child(void *arg)
 {
 	struct work *w = arg;
-	struct reader *held[2] = {NULL, NULL};
+	struct model_files files[2];
 	int status;
 
 	pool__has_workers();
 	for (int i = 0; i < 2; i++)
-		if (w->run[i].n == 1 && reader__open(&held[i], w->run[i].files->path))
-			held[i] = NULL; /* which is said where it is read */
+		model_files__open(&files[i], w->run[i].files, w->run[i].n);
 	status = read_both(w);
 	if (!status)
 		status = compare(w);
@@ -577,7 +571,7 @@ static int compare_in_child(void *arg)
 	if (!status)
 		status = print_comparison(w);
 	for (int i = 0; i < 2; i++)
-		reader__free(held[i]);
+		model_files__close(&files[i]);
 	return status;
 }
 

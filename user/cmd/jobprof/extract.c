@@ -346,6 +346,7 @@ static int extract_profiles(const struct args *a)
 		opt.sel.nsteps = in.files[i].nsteps;
 		status |= extract_file(a, &opt, in.files[i].path);
 	}
+	status |= in.lacks_job;
 	profiles__free(&in);
 	return status;
 }

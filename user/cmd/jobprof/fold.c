@@ -15,9 +15,8 @@
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/verbs.h"
-#include "hdf5/hdf5.h"
+#include "model/model.h"
 #include "model/points.h"
-#include "model/symbols.h"
 #include "view/fold/fold_store.h"
 #include "view/report/spark.h"
 
@@ -140,15 +139,11 @@ static int fold_file(void *arg, int fd, bool *keep)
 	const struct selection steps = {.steps = o->in.files->steps, .nsteps = o->in.files->nsteps};
 	struct points p = {.event = o->event};
 	struct folded f = {0};
-	struct reader *r = NULL;
-	struct symbols *symbols = symbols__new();
-	int status = 1, err = symbols ? reader__open(&r, o->in.files->path) : -ENOMEM;
+	int status = 1, err = points__read_file(&p, o->in.files->path, &steps);
 
-	if (!err)
-		err = points__read_nodes(&p, r, &steps, symbols);
 	if (err && err != -ENODATA) {
 		log_error("%s: %s", o->in.files->path,
-			  err == -ESRCH ? "it has no such step" : reader__strerror(err));
+			  err == -ESRCH ? "it has no such step" : model_file__strerror(err));
 	} else {
 		err = p.npoints && (!p.event || p.has_event) ? folded__of(&f, &p, &o->query)
 							     : -ENODATA;
@@ -167,8 +162,6 @@ static int fold_file(void *arg, int fd, bool *keep)
 	*keep = !status;
 	folded__free(&f);
 	points__free(&p);
-	reader__free(r);
-	symbols__free(symbols);
 	return status;
 }
 

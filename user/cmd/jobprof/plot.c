@@ -298,6 +298,7 @@ static int find_and_plot(struct work *w, char **words, unsigned n)
 	if (!status)
 		status =
 			child_output__write(output, w->in.files->path, &POOL_STREAM, plot_files, w);
+	status |= w->in.lacks_job;
 	profiles__free(&w->in);
 	return status < 0 ? 1 : status;
 }

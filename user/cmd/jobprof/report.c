@@ -17,7 +17,6 @@
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
-#include "hdf5/hdf5.h"
 #include "jobfile/store.h"
 #include "pool/pool.h"
 #include "view/report/report.h"
@@ -50,7 +49,7 @@ static int take_job_row(struct message *m, void *ctx)
 		snprintf(id, sizeof(id), "%u", w->next->job);
 	err = report_jobs__take(w->jobs, m, path, id);
 	if (err)
-		log_error("%s: %s", path, reader__strerror(err));
+		log_error("%s: %s", path, model_file__strerror(err));
 	return err ? 1 : 0;
 }
 
@@ -463,7 +462,7 @@ static int report_profiles(const struct profiles *p, const struct report_opts *o
 		return report_table(p, o, stdout);
 	log_error("%s: the files are of several jobs, and %s is about one: name it by -j JOB",
 		  p->files->path, form_options[o->form]);
-	return 1;
+	return 2;
 }
 
 int report__on_stderr(const char *path, const struct report_opts *o)
@@ -554,7 +553,7 @@ static int report_words(struct args *a, int argc, char **argv)
 	if (!status)
 		status = profiles__find(&in, &words);
 	if (!status)
-		status = report_profiles(&in, &a->opts);
+		status = report_profiles(&in, &a->opts) | in.lacks_job;
 	profiles__free(&in);
 	return status;
 }

@@ -8,7 +8,6 @@
 
 #include "analysis/job/facts_fill.h"
 #include "base/log.h"
-#include "hdf5/hdf5.h"
 #include "pool/pool.h"
 #include "view/report/report.h"
 #include "view/report/spark.h"
@@ -137,17 +136,16 @@ static int read_and_judge(const struct job_input *inputs, unsigned n, const stru
 int report__judge(const struct job_input *inputs, unsigned n, const struct report_opts *o,
 		  report_use *use, void *ctx)
 {
-	struct reader *held = NULL;
+	struct model_files files;
 	struct rules_text rules;
 	int status;
 
 	pool__has_workers();
 	rules_text__read(&rules,
 			 o->rules); /* by the rights of this process, not of a file's owner */
-	if (n == 1 && reader__open(&held, inputs->path))
-		held = NULL; /* which is said where it is read */
+	model_files__open(&files, inputs, n);
 	status = read_and_judge(inputs, n, o, &rules, use, ctx);
-	reader__free(held);
+	model_files__close(&files);
 	rules_text__free(&rules);
 	return status;
 }
@@ -206,7 +204,7 @@ int report__ask(const struct job_input *inputs, unsigned n, const struct report_
 	if (err == -EINTR)
 		pool__follow_signal();
 	else if (!status)
-		log_error("%s: %s", inputs->path, reader__strerror(err ? err : -EBADMSG));
+		log_error("%s: %s", inputs->path, model_file__strerror(err ? err : -EBADMSG));
 	pool__free(pool);
 	return result;
 }

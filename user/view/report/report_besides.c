@@ -11,7 +11,6 @@
 #include "analysis/cluster/cluster_pieces.h"
 #include "analysis/fold/folded.h"
 #include "base/json.h"
-#include "hdf5/reader.h"
 #include "jobfile/stored.h"
 #include "model/bursts.h"
 #include "model/model.h"
@@ -253,25 +252,19 @@ static json_t *folded_samples(const struct points *p)
 static json_t *computed_fold(const struct job_input *input)
 {
 	const struct selection steps = steps_of(input);
-	struct symbols *symbols = symbols__new();
 	struct points p = {.rows_max = SAMPLES_MAX};
-	struct reader *r = NULL;
-	int err = symbols ? reader__open(&r, input->path) : -ENOMEM;
+	int err = points__read_file(&p, input->path, &steps);
 	json_t *o;
 
-	if (!err)
-		err = points__read_nodes(&p, r, &steps, symbols);
 	if (err == -ENODATA || (!err && !p.npoints))
 		o = unavailable("the file has no samples, as --series all,fold records them");
 	else if (err == -EMSGSIZE)
 		o = unsuitable("not here, of more than 50,000 samples: jobprof fold");
 	else if (err)
-		o = unavailable(reader__strerror(err));
+		o = unavailable(model_file__strerror(err));
 	else
 		o = folded_samples(&p);
 	points__free(&p);
-	reader__free(r);
-	symbols__free(symbols);
 	return o;
 }
 

@@ -493,12 +493,11 @@ static int cluster_file(void *arg, int fd, bool *keep)
 				 .clusters = &c,
 				 .request = &w->o->args.request};
 	struct burst_counter *counters = NULL;
-	struct reader *held = NULL; /* all that follows reads the same open file */
-	int err = reader__open(&held, w->path), status = 1;
+	struct model_files files;
+	int err, status = 1;
 
-	held = err ? NULL : held;
+	model_files__open(&files, &(struct job_input){.path = w->path}, 1);
 	err = model_bursts__read(&b, w->path, &w->sel);
-
 	find_title(w->path, title);
 	if (!err)
 		err = find_clusters(&c, &names, w->o, &b);
@@ -524,7 +523,7 @@ static int cluster_file(void *arg, int fd, bool *keep)
 	cluster_regions__free(&names.regions);
 	burst_clusters__free(&c);
 	model_bursts__free(&b);
-	reader__free(held);
+	model_files__close(&files);
 	return status;
 }
 

@@ -156,7 +156,8 @@ static int find_files(struct reduce_work *w, char **words, unsigned n)
 	if (!status && nothers)
 		status = profiles__find(&w->in, &(struct profile_words){.words = others,
 									.nwords = nothers,
-									.nodes = w->sel.nodes});
+									.nodes = w->sel.nodes,
+									.by_name = true});
 	free(others);
 	return status;
 }
@@ -274,7 +275,8 @@ int reduce__run(int argc, char **argv, const struct reduce_world *world)
 		return options__wrong(&cmd_reduce, "\"%s\" means nothing here", argv[argc - 1]);
 	status = prepare_inputs(&w, argv + optind, (unsigned)(argc - optind));
 	if (!status)
-		status = o.follow ? reduce_follow__run(&w, world) : reduce(&w, world);
+		status = o.follow ? reduce_follow__run(&w, world)
+				  : reduce(&w, world) | w.in.lacks_job;
 	profiles__free(&w.in);
 	string_list__free(&w.parts);
 	string_list__free(&w.columns);
