@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A snapshot: the totals of all slots, read at one instant. */
+/* A snapshot: what all slots stand for, and their totals, read at one instant. */
 #ifndef JP_SAMPLE_SNAPSHOT_H
 #define JP_SAMPLE_SNAPSHOT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads the ring of a process's regions. */
+/* Regions of programs: the ring of a process, executions made of begins and ends, and what is known
+ * of each process. */
 #include "daemon/step/regions.h"
 
 #include <errno.h>
@@ -202,6 +203,8 @@ void region_accounts__remember(struct region_accounts *a, const char *key, const
 	if (of) /* else there was no memory */
 		of->is_new = false;
 }
+
+/* ---- the ring is made, and read */
 
 #define AT_ONCE 256		    /* records */
 #define ALL_MAX (UINT64_C(1) << 48) /* more have not been: nonsense */
