@@ -84,15 +84,13 @@ UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/te
 TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
 CASE_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard tests/analysis/*.c))
 BENCH    := $(addprefix $(B)/bench/,jpbench jpfiles jph5size jprusage jpsensors jpwork)
-# A page for each verb, made of its section of jobprof(1).
-VERB_MAN := $(patsubst %,$(B)/man/jobprof-%.1,$(shell sed -n 's/^\.SS \([a-z]*\)$$/\1/p' man/jobprof.1))
-MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7 $(VERB_MAN)
+MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 
 .PHONY: FORCE all help docs test check-bpf format lint lint-flags check-tidy coverage install uninstall clean tools bench
 .DELETE_ON_ERROR:
 .SECONDARY:
 COMPLETED := $(addprefix $(B)/completion/,jobprof jobprofd jobprof-dump)
-all: $(PROGRAMS) $(COMPLETED) $(B)/sh5util $(B)/man/jobprof-metrics.7 $(VERB_MAN)
+all: $(PROGRAMS) $(COMPLETED) $(B)/sh5util $(B)/man/jobprof-metrics.7
 help:
 	@echo 'make                the programs, in build/'
 	@echo 'make install        as root; PREFIX=$(PREFIX), SYSCONFDIR=$(SYSCONFDIR), DESTDIR= for packages'
@@ -216,12 +214,6 @@ $(B)/man/jobprof-metrics.7: $(B)/jobprof
 	$(call msg,MAN,$@)
 	@mkdir -p $(@D)
 	$(Q)$(B)/jobprof list --man > $@
-
-$(VERB_MAN): $(B)/man/verbs
-$(B)/man/verbs: man/jobprof.1 scripts/verb-pages
-	$(call msg,MAN,jobprof-VERB.1)
-	@mkdir -p $(@D)
-	$(Q)scripts/verb-pages -v out=$(@D) $< && touch $(VERB_MAN) $@
 
 docs: $(B)/jobprof
 	$(call msg,GEN,docs/columns.md)

@@ -92,7 +92,7 @@ static __always_inline bool burst_calls_seen(u64 since)
 	return c && since >= c->calls_from;
 }
 
-/* Nothing is known of a burst in which a call can have been missed, of a thread that makes some. */
+/* Whether no call that ends a burst can have been missed in this one. */
 static __always_inline bool burst_is_whole(const struct jp_task *t)
 {
 	return !t->call_frame || burst_calls_seen(t->burst_from);
@@ -108,7 +108,7 @@ static __always_inline void burst_close(struct task_struct *p, struct jp_task *t
 	burst_uncount(t);
 }
 
-/* Its time on a CPU since it came there or the burst began, until then. */
+/* Adds the time on this CPU, from the thread's arrival or the burst's begin, whichever is later. */
 static __always_inline void burst_stay(const struct task_struct *p, struct jp_task *t, u64 until)
 {
 	u64 on = p->sched_info.last_arrival, from = on > t->burst_from ? on : t->burst_from;
@@ -117,8 +117,9 @@ static __always_inline void burst_stay(const struct task_struct *p, struct jp_ta
 		t->burst_on += until - from;
 }
 
-/* Run time of the burst until the thread had run for so long; the next one begins there. What was
- * read ahead of the kernel's account can be more than that says later: then that was its begin. */
+/* Run time of the burst up to the thread's run time `until`, where the next burst begins. 0 where
+ * that is not above the burst's begin: some run times are read ahead of the kernel's account, and
+ * the account may say less later. */
 static __always_inline u64 burst_runtime(struct jp_task *t, u64 until)
 {
 	s64 ran = until - t->burst_ran;

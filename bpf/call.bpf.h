@@ -44,7 +44,7 @@ static __always_inline u64 call_first(struct pt_regs *regs)
 	return regs->orig_x0;
 }
 #else
-/* The numbers are not known. */
+/* On other architectures the numbers of calls are not known. */
 static __always_inline bool is_compat(struct task_struct *p)
 {
 	return true;

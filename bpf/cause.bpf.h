@@ -159,9 +159,9 @@ static __always_inline bool is_throttled(struct task_struct *p)
 	       bpf_core_field_exists(p->se.cfs_rq->throttled_clock_self_time) && p->throttled;
 }
 
-/* Returns how long the quota of a gap that began throttled has held the thread, whose queue that
- * is. Where the thread has gone to another CPU since, nothing says when; then the quota is all of
- * the gap. */
+/* Returns for how long the quota has held a thread whose gap began throttled; queue: that of the
+ * thread now. Where the thread has gone to another CPU since, nothing says when that was: then the
+ * whole gap counts as quota. */
 static __always_inline u64 held_for(struct task_struct *p, struct cfs_rq *queue,
 				    const struct jp_task *t)
 {

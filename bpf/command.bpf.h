@@ -35,8 +35,8 @@ static __noinline struct jp_command *command_find(const struct jp_task *t, u32 s
 	return c ? c : a ? &a->other : NULL;
 }
 
-/* Where exec or the first thread to end makes an account, in process context. Where the job has its
- * share of them its steps' names get no more, as the 65th of a step does not. */
+/* Where exec or the first thread to end makes an account, in process context. No account is made
+ * for the 65th name of a step, nor when the job has its share of accounts. */
 static __noinline struct jp_command *command_make(const struct jp_task *t, u32 step)
 {
 	struct jp_acct *a = bpf_map_lookup_elem(&jp_acct, &step);

@@ -5,10 +5,10 @@
  * current task means nothing. A TCP socket carries the slot that connected it or made it listen
  * (net.bpf.c), and what is accepted inherits that; any other is of the cgroup it was made in.
  *
- * Counted is what packets carry behind their IP, TCP and UDP headers, to be near to what the socket
- * layer would say: what TCP sends again counts again, what arrives and is never read counts too. A
- * packet that carries nothing is no operation. A packet here may be many on the wire, which the
- * device cuts or has put together; the headers of those are not known here.
+ * The bytes behind the IP, TCP and UDP headers of packets are counted, which is close to what the
+ * socket layer would count; but what TCP sends again counts again, and what arrives and is never
+ * read counts too. A packet without data is no operation. One packet here may be many on the wire,
+ * which the device cuts or has joined; their headers are not known here.
  */
 #include "bpf/sock.bpf.h"
 #include <bpf/bpf_endian.h>

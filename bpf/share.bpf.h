@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Shares of a job in the tables of the node: it may have as much of each as it leaves to others, so
- * that no job can take from another what that needs. What it does not get is counted in its step,
- * and said there.
+ * Shares of a job in the tables of the node: a job may have as much of each table as it leaves to
+ * others, so that it cannot use up what another job needs. What it does not get is counted as lost
+ * in its step.
  */
 #ifndef JP_SHARE_BPF_H
 #define JP_SHARE_BPF_H
@@ -52,7 +52,7 @@ static __noinline int job_take(const struct jp_cgroup_key *key, enum jp_share wh
 		return false;
 	limit = share_limit(c, what);
 	j = share_of(key);
-	if (!j && limit) { /* jobs that find nothing have no entry: the table has room for others */
+	if (!j && limit) { /* no entry for a job that gets nothing: the table has room for others */
 		bpf_map_update_elem(&jp_jobs, key, &none, BPF_NOEXIST);
 		j = share_of(key);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a thread's counters say of it alone: of each slice of a CPU that it had, for its burst, and
- * added up, for the points of its samples.
+ * The counts of one thread alone: of each slice of a CPU that it had, for its burst; and summed up,
+ * for the points of its samples.
  */
 #ifndef JP_SLICE_BPF_H
 #define JP_SLICE_BPF_H

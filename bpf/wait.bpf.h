@@ -70,8 +70,7 @@ static __always_inline u64 before(u64 from, u64 to, u64 at)
 	return least(to, at) - least(from, at);
 }
 
-/* What was before the task's move stays in the old slot, and its time begins again with the move.
- */
+/* Gives the time before the task's move to the old slot; the account begins again at the move. */
 static __noinline int wait_move(struct task_struct *p, struct cfs_rq *queue, struct jp_task *t)
 {
 	u64 out = t->out, end = queue->rq->clock, on = p->sched_info.last_arrival;

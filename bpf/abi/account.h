@@ -13,19 +13,19 @@
 #define JP_COMMANDS	64   /* names of a step; the rest count together */
 #define JP_COMMANDS_ALL 4096 /* of all steps */
 
-/* What was of a step and found no room. */
+/* What a step lost because a table was full. */
 enum jp_loss {
 	JP_LOST_TASKS,	 /* they count in their step only */
 	JP_LOST_RANKS,	 /* they count in their task only */
-	JP_LOST_NAMES,	 /* not 0: names that come are together in jp_acct.other */
+	JP_LOST_NAMES,	 /* not 0: further names count together, in jp_acct.other */
 	JP_LOST_STACKS,	 /* samples and gaps without a row */
-	JP_LOST_COPIES,	 /* stacks that are by frame pointers */
-	JP_LOST_SAMPLES, /* their module is unknown */
+	JP_LOST_COPIES,	 /* stacks that were followed by frame pointers instead */
+	JP_LOST_SAMPLES, /* samples whose module is unknown */
 	JP_LOST_POINTS,
 	JP_LOSSES
 };
 
-/* Memory of processes when they let go of it, pages. */
+/* Memory of processes when they gave it back, pages. */
 struct jp_left {
 	__u64 peak; /* the largest peak among them, and of programs that exec replaced */
 	__u64 anon; /* of the one with the largest resident set, all to hugetlb */
@@ -69,9 +69,9 @@ struct jp_acct {
 	__u64 commands;	   /* STEP: names of programs that have an account */
 	__u64 exit_maxrss; /* pages: largest peak of a process that has ended */
 	__u64 left_seq;	   /* of changes of left */
-	__u64 left_acked;  /* user space: it has taken what left was then */
+	__u64 left_acked;  /* user space: the left_seq up to which it has taken left */
 	struct jp_left left;
-	/* STEP: of all names that have no account of their own, so there is always one */
+	/* STEP: all names that have no account of their own, so that each name has one */
 	struct jp_command other;
 	__u64 lost[JP_LOSSES]; /* STEP */
 };

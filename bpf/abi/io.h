@@ -29,8 +29,8 @@ struct jp_blk_lat {
 	__u64 write[JP_LAT_BUCKETS];
 };
 
-/* The submitter of a request, and what it asked for. A way is free while it names no request, or no
- * slot. */
+/* The submitter of a request, and what was requested: an entry ("way") of a jp_blk_set. It is free
+ * while request is 0 or use is JP_BLK_OVER. */
 struct jp_blk_request {
 	__u64 request; /* its address: the kernel uses a fixed set of requests again and again */
 	__u64 use;     /* JP_BLK_OVER, or the slot's number and gen, 16 bits each, JP_BLK_WRITE,

@@ -29,9 +29,9 @@ struct jp_pmu {
 };
 
 /*
- * What a CPU's counters said last, and for which slot they count since. Writer: that CPU's
- * programs, of which an interrupt keeps off while busy; user space while nothing is open, and where
- * said.
+ * The last values of a CPU's counters, and the slot that they have counted for since. Writer: that
+ * CPU's programs (one in an interrupt changes nothing while busy is set); user space while nothing
+ * is open, and where a field says so.
  */
 struct jp_pmu_cpu {
 	__u32 slot;    /* JP_SLOT_NONE: known when the task leaves (raw tracepoint) */
@@ -46,7 +46,7 @@ struct jp_pmu_cpu {
 	struct jp_pmu_value ev[JP_PMU_EVENTS];
 	__u64 waited[JP_PMU_EVENTS];  /* ns wanted but not on the hardware */
 	__u64 given[JP_PMU_AT_ONCE];  /* sampled: counts that slots were given; atomic adds */
-	__u64 idle[JP_PMU_AT_ONCE];   /* of those, in idle: to no slot; atomic adds */
+	__u64 idle[JP_PMU_AT_ONCE];   /* the part of given while idle: to no slot; atomic adds */
 	__u64 period[JP_PMU_AT_ONCE]; /* sampled: counts per sample; user space, before it opens */
 	__u64 slice[JP_PMU_AT_ONCE];  /* families burst and fold: by place in which */
 	__u32 slice_shared; /* events of it that were not on the hardware all the time, as bits */
@@ -54,8 +54,8 @@ struct jp_pmu_cpu {
 	__u8 which[JP_PMU_AT_ONCE]; /* the events of open; user space */
 };
 
-/* SLICE_ON: slice has all counts since the thread that runs here got the CPU. SLICE_ENDED: within
- * the switch, it leaves and the counters are read. */
+/* SLICE_ON: slice has all counts since the thread that runs here got the CPU. SLICE_ENDED: the same
+ * within a switch, when that thread leaves and the counters have been read. */
 enum jp_pmu_slice { JP_PMU_SLICE_NONE = 0, JP_PMU_SLICE_ON, JP_PMU_SLICE_ENDED };
 
 enum jp_pmu_mode { JP_PMU_OFF = 0, JP_PMU_EXACT, JP_PMU_SAMPLED };

@@ -28,7 +28,7 @@ struct jp_stack_key {
 	__u32 cause; /* enum jp_cause that it was blocked by; JP_CAUSE_NONE: it ran */
 };
 
-/* How often, and for how long. Any CPU: atomic adds; user space takes it away. */
+/* How often a stack was met, and for how long. Any CPU: atomic adds; user space removes it. */
 struct jp_stack {
 	__u64 n;       /* samples, or gaps of a millisecond and more */
 	__u64 ns;      /* of gaps */
@@ -43,7 +43,8 @@ struct jp_stack {
 #define JP_COPY_EVERY 10   /* samples of a CPU */
 #define JP_COPY_REGS  33
 
-/* What a thread had, for the stack to be followed by user space: one of some samples. */
+/* The registers and stack of a thread in a sample, so that user space can follow the stack; not all
+ * samples have one. */
 struct jp_stack_copy {
 	struct jp_stack_key key; /* hash 0 */
 	__u64 job;		 /* in which the share of its step's job is counted */
@@ -136,7 +137,8 @@ struct jp_counted_point {
  * end of the region of mappings. Both are the same in all processes of a program. */
 #define JP_PLACE_LIBRARY (1ull << 48)
 
-/* A sample that user space books: its page is not known, or its caller says more. */
+/* A sample that user space counts, as its page is not known yet or its callers must be looked at.
+ */
 struct jp_sample {
 	struct jp_page_key at; /* of the user's code, also for a sample in the kernel */
 	__u32 slot;

@@ -45,9 +45,9 @@ enum jp_cause {
 };
 
 /*
- * The whole time of threads, ns; two cache lines. A thread carries its own, so that a record of it
- * holds at one instant; per slot are those of threads that have ended or left (any CPU: atomic
- * adds).
+ * The whole time of threads, ns; two cache lines. Each living thread has its own, so that a record
+ * of the thread is true for one instant; a slot has the sum over threads that have ended or left
+ * (any CPU: atomic adds).
  */
 struct jp_wait {
 	__u64 on_ns;	 /* on a CPU, by the clock of its run queue */
@@ -70,14 +70,14 @@ enum jp_culprit {
 	JP_BY_UNKNOWN = JP_CULPRITS /* too much has run since; it has no account */
 };
 
-/* One cache line per CPU and slot; ns. What they lack of run_delay_ns of jp_sched is not known.
- * Only writer: that CPU's sched_switch. */
+/* One cache line per CPU and slot; ns. The part of run_delay_ns of jp_sched that is in none of
+ * these has an unknown cause. Only writer: that CPU's sched_switch. */
 struct jp_culprits {
 	__u64 ns[JP_CULPRITS];
 };
 
-/* What ran on a CPU, the newest at head - 1: it left at end, and came when the one before left.
- * What ran in a row for one slot is one. */
+/* What ran on a CPU, the newest at head - 1: it left at `end`, and came when the entry before left.
+ * Tasks of one slot that ran one after the other share an entry. */
 #define JP_RAN	       512
 #define JP_RAN_IDLE    0xfffffffeu /* JP_SLOT_NONE: what no slot counts */
 #define JP_RAN_UNKNOWN 0xfffffffdu
@@ -92,7 +92,7 @@ struct jp_ring {
 	struct jp_ran ran[JP_RAN];
 };
 
-/* Who waited for whom: slots as they were. The oldest pairs make room for new ones. */
+/* Which slot waited for which other one. When the map is full, the oldest pairs are removed. */
 #define JP_PAIRS 16384
 struct jp_pair_key {
 	__u32 waits, waits_gen;

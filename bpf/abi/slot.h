@@ -93,7 +93,7 @@ struct jp_cgroup {
 	__u64 job; /* id of the directory in which its job begins, 0: above one */
 };
 
-/* Tables of the node that steps of all jobs share, and of which each job has a share. */
+/* Tables of the node that the steps of all jobs use; each job may have a share of each. */
 enum jp_share {
 	JP_SHARE_STEPS,	 /* their slots */
 	JP_SHARE_SLOTS,	 /* those of tasks, lineages and ranks */
@@ -102,11 +102,12 @@ enum jp_share {
 	JP_SHARE_GROUPS, /* directories below the layout in jp_cgroups */
 	JP_SHARES
 };
-/* What a job has of them. Writer: programs; user space after what it has given back. All jobs of a
- * user have one share, which is counted in one of them: user space names it in the others. */
+/* How much of these tables a job uses. Writer: programs; user space after it has given something
+ * back. All jobs of a user have one share, which is counted in one of these jobs: `counted` of the
+ * others names it. */
 struct jp_job {
 	__u32 has[JP_SHARES];
-	__u32 is_other; /* counted is another job's */
+	__u32 is_other; /* the share is counted in another job */
 	struct jp_cgroup_key counted;
 };
 

@@ -15,15 +15,15 @@ struct jp_pcpu_rec {
 	__u64 addr;
 };
 
-/* What a thread has done since it was last off a CPU, which no account has yet. Clock: that of the
- * run queues, ns. */
+/* What a thread has done since it last left a CPU: no account has that yet. Clock: that of the run
+ * queues, ns. */
 struct jp_open {
-	__u64 out;     /* since then; 0: not known */
+	__u64 out;     /* when it left; 0: not known */
 	__u64 move;    /* it counts in its next slot from then on; 0: it has none */
 	__u64 arrived; /* on its CPU, if it runs */
 	__u64 queued;  /* it waits for a CPU since; 0: it does not */
 	__u64 delay;   /* waits for a CPU that have ended, ns */
-	__u64 held;    /* JP_CAUSE_THROTTLED: by the quota, ns; the rest is a wait for a CPU */
+	__u64 held;    /* JP_CAUSE_THROTTLED: time by the quota, ns; the rest waits for a CPU */
 	__u64 ran;     /* run time, ns, */
 	__u64 moved;   /* and that before the move */
 	__u64 now;
@@ -87,8 +87,8 @@ struct jp_known_task {
 	__u64 start_ns;
 };
 
-/* One element: tasks asked for by the process that owns the maps, and what was answered; a task
- * that is being moved has two records, one that has gone none. */
+/* One element: tasks that the owner of the maps asks for, and the answer. A task that is being
+ * moved has two records, one that has ended has none. */
 #define JP_ASK_MAX 128
 struct jp_asked {
 	__u32 ntasks;

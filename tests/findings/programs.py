@@ -12,7 +12,6 @@ The machine must give the programs its cores: a case in which others took them i
 import argparse
 import os
 import math
-import re
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../lib"))

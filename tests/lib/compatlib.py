@@ -3,8 +3,6 @@
 written by scripts/compatibility."""
 
 import inspect
-import json
-import os
 import textwrap
 
 from lib import *

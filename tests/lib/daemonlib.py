@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A jobprofd of the test's own, and Slurm-shaped steps for it to follow (tests/tools/jpstepd)."""
 
-import atexit
 import itertools
-import os
-import re
 import socket
 import struct
-import threading
 
 from lib import *
 import lib

@@ -3,7 +3,6 @@
 are nobody else's, so that several run at once beside the machine's own."""
 
 import concurrent.futures
-import re
 
 from daemonlib import *
 

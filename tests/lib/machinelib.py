@@ -2,9 +2,7 @@
 """Machines made of files, for sensors to read."""
 
 import struct
-import threading
 
-import numpy
 
 from lib import *
 

@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Two network namespaces with a cable between them, and what their kernel counted."""
 
-import atexit
-import os
-import re
-import shutil
-import subprocess
 
 from lib import *
 

@@ -4,7 +4,6 @@
 import ctypes
 import mmap
 import platform
-import struct
 
 from daemonlib import *
 

@@ -2,9 +2,6 @@
 """Runs jobprof reduce, alone and as processes of MPI."""
 
 import contextlib
-import os
-import shutil
-import subprocess
 
 from lib import *
 

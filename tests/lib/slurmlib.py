@@ -4,7 +4,6 @@
 import contextlib
 import pty
 import pwd
-import re
 
 from daemonlib import *
 from slurm_release import *

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Journals made by test_nodestep, and the files that jobprof-writer makes of them."""
 
-import os
-import subprocess
-import sys
 
 from lib import *
 

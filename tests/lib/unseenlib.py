@@ -3,12 +3,7 @@
 program sees: none runs while such a thread is current, and no miss is counted, so what an interrupt
 completes that comes upon one is lost to every program. The kernel's own trace has these events."""
 
-import atexit
 import errno
-import glob
-import os
-import re
-import time
 
 from lib import *
 

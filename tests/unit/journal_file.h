@@ -3,33 +3,14 @@
 #ifndef JP_TESTS_JOURNAL_FILE_H
 #define JP_TESTS_JOURNAL_FILE_H
 
-#include <errno.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-
 #include "tests/unit/unit.h"
 #include "synth.h"
 
-static char dir[] = "/tmp/test_journal.XXXXXX";
 static char path[64];
-
-static inline int make_dir(void **state)
-{
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(path, sizeof(path), "%s/j", dir);
-	return 0;
-}
-
-static inline int remove_dir(void **state)
-{
-	unlink(path);
-	return rmdir(dir);
-}
 
 static inline int no_file(void **state)
 {
+	strcpy(path, in_dir("j"));
 	unlink(path);
 	return 0;
 }

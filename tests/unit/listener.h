@@ -4,12 +4,8 @@
 #define JP_TEST_LISTENER_H
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "client/protocol.h"
 

@@ -3,9 +3,6 @@
 #ifndef JP_TESTS_STORED_H
 #define JP_TESTS_STORED_H
 
-#include <errno.h>
-#include <sys/stat.h>
-
 #include "hdf5/nodestep.h"
 #include "tests/unit/synth.h"
 
@@ -18,27 +15,14 @@ const char *__lsan_default_suppressions(void)
 	return "leak:libhdf5";
 }
 
-static char dir[64];
 static char journal[96];
 static int dir_fd;
 
 static int make_dir(void **state)
 {
-	strcpy(dir, "/tmp/test_nodestep.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(journal, sizeof(journal), "%s/j", dir);
-	dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
+	snprintf(journal, sizeof(journal), "%s/j", unit_dir);
+	dir_fd = open(unit_dir, O_RDONLY | O_DIRECTORY);
 	return dir_fd < 0;
-}
-
-static int remove_dir(void **state)
-{
-	char cmd[128];
-
-	close(dir_fd);
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	return system(cmd);
 }
 
 static const struct synth plain = {

@@ -2,11 +2,7 @@
 /* Clusters of bursts, what they are made of and what nodes reduce: against definitions by brute
  * force, and what holds in every order. */
 #include "tests/unit/unit.h"
-#include "tests/unit/near.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "analysis/cluster/burst.h"
@@ -479,9 +475,4 @@ TEST(a_filter_leaves_nine_tenths_of_the_time)
 	near(least, 64); /* with 128 a sixth of the time would be lost */
 	assert_int_equal(burst__choose_filter(on_cpu, 0, &least), ANALYSIS_INSUFFICIENT);
 	assert_true(isnan(least));
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Folding: what holds for every region, and the spline against Kriging by its definition. */
 #include "tests/unit/unit.h"
-#include "tests/unit/near.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 #include "analysis/fold/fold_trace.h"
 
@@ -582,9 +578,4 @@ TEST(halves_of_an_iteration_are_not_alike)
 	assert_true(unlike_of(2) > FOLD_UNLIKE_MAX);
 	assert_true(unlike_of(3) > FOLD_UNLIKE_MAX);
 	assert_true(unlike_of(0) < FOLD_UNLIKE_MAX);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

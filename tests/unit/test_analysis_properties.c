@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What holds of the analyses for any data: what is conserved, bounds, and what is not known. The
  * numbers themselves are in tests/e2e/cli/analysis_cases.py. */
+
 #include "tests/unit/unit.h"
-
-#include <math.h>
-
 #include "analysis/grid.h"
 #include "analysis/io/io.h"
 #include "analysis/resample.h"
 #include "analysis/pika/pika.h"
-#include "tests/unit/near.h"
 
 #define ROUNDS 200
 
@@ -299,9 +296,4 @@ TEST(there_is_one_interval_at_least)
 	assert_int_equal(io_grid__intervals(10, 0, 120), 0);
 	assert_int_equal(grid__bins(0, 29, 30), 0);
 	assert_int_equal(grid__bins(0, INFINITY, 30), 0);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

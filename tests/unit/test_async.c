@@ -4,15 +4,11 @@
  * and the clock that deadlines are counted by is stepped: what comes out does not depend on how
  * fast the machine is.
  */
-#include "tests/unit/unit.h"
 
-#include <errno.h>
+#include "tests/unit/unit.h"
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "sensor/core/async.h"
@@ -366,7 +362,4 @@ TEST(channels_stay_as_they_were)
 	wait_for(&closed, 2);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = reset);
-}
+static struct unit_fixture fixture = {.setup = reset};

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Rows as bins: amounts are spread, gauges are means over time, steps of a node are joined. */
-#include <math.h>
-#include <string.h>
 
+#include "tests/unit/unit.h"
 #include "model/binned.h"
 #include "schema/describe.h"
-#include "tests/unit/unit.h"
-
-#include "tests/unit/near.h"
 
 static const struct time_grid grid = {.t0_ns = 0, .dt_s = 10, .end_s = 25, .n = 3};
 
@@ -295,9 +291,4 @@ TEST(amounts_are_of_columns_per_interval_and_gauges_of_gauges)
 					 info->id, c.name, series);
 		}
 	}
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -2,11 +2,6 @@
 /* The call tree of a step: numbers, names, and frames that are left out. */
 #include "unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/id_table.h"
 #include "daemon/record/call_tree.h"
 
@@ -85,9 +80,4 @@ TEST(a_table_of_ids_finds_what_was_added)
 	/* as everybody computes it */
 	assert_true(id__of_text("a") == 0xaf63dc4c8601ec8cu);
 	id_table__free(&t);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

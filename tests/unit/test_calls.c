@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bpf/calls.def: numbers against the kernel's headers, and the causes. */
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "bpf/jobprof.h"
@@ -96,9 +92,4 @@ TEST(causes_are_those_that_a_call_can_say)
 			    calls[i].cause == CALL_LOCK || calls[i].cause == CALL_SPAWN ||
 			    calls[i].cause == CALL_PAUSE ||
 			    (calls[i].cause > JP_CAUSE_THROTTLED && calls[i].cause < JP_CAUSES));
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The client's end of jobprofd's socket: packets and answers, and columns and marks as text. */
-#include <errno.h>
 
 #include "tests/unit/unit.h"
 #include "client/client.h"
@@ -249,7 +248,4 @@ TEST(names_of_marks)
 	assert_int_equal(column__mark_name(to, "a\nb"), -EINVAL);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = setup, .teardown = teardown);
-}
+static struct unit_fixture fixture = {.setup = setup, .teardown = teardown};

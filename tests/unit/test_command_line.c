@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A command as text: a shell takes it as it was, and no secret is in it. */
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/command_line.h"
 #include "tests/unit/unit.h"
+#include "base/command_line.h"
 
 static void expect(const char *wanted, char *const *argv)
 {
@@ -57,9 +55,4 @@ TEST(a_title_has_names_instead_of_paths_where_these_have_no_room)
 			    "python3 a.py / /tmp/ 'x b' ./c/d");
 	assert_string_equal(command_line__short("", 0, buf), "");
 	assert_string_equal(command_line__short("sh -c 'a\n\tb'", 20, buf), "sh -c 'a  b'");
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The terms of a comparison add up, whatever the two runs are. */
+
 #include "tests/unit/unit.h"
-
-#include <math.h>
-#include <stdlib.h>
-
 #include "analysis/compare/compare.h"
 
 static double part(double of)
@@ -175,9 +172,4 @@ TEST(earlier_runs_tell_what_is_unusual)
 	assert_true(isnan(s[TERM_IPC].median));
 	assert_int_equal(compare__spread(s, &unusual, earlier, 4), 0);
 	assert_true(isnan(s[TERM_WAIT].z) && !s[TERM_WAIT].is_unusual);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

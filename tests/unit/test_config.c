@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* jobprof.conf: keys, Slurm's files, included files, and what is refused. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "base/config/config.h"
 #include "kern/pmu/perf_event.h"
 
-static char dir[64];
 static char said[16384]; /* what the last load() wrote to stderr */
-
-static const char *in_dir(const char *name)
-{
-	static char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
 
 static void put(const char *name, const char *text)
 {
@@ -512,26 +496,10 @@ TEST(the_example_is_valid_and_complete)
 	free(text);
 }
 
-static int make_dir(void **state)
-{
-	strcpy(dir, "/tmp/jp-config-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	static const char *const names[] = {"jobprof.conf",	"slurm.conf",	"more.conf",
-					    "acct_gather.conf", "node-n7.conf", "w.conf",
-					    "printed.conf",	"example.conf", "node-enccs.conf",
-					    "a.conf",		"b.conf"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		unlink(in_dir(names[i]));
-	return rmdir(dir);
-}
-
-int main(void)
+static int begin(void **state)
 {
 	log__init("test", LOGL_INFO);
-	return run_all_tests(.setup_all = make_dir, .teardown_all = remove_dir);
+	return 0;
 }
+
+static struct unit_fixture fixture = {.setup_all = begin};

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which share of each core belongs to which step. */
-#include <errno.h>
-#include <math.h>
 
 #include "tests/unit/unit.h"
 #include "energy/core_alloc.h"
@@ -131,7 +129,4 @@ TEST(lists_are_read)
 	assert_int_equal(cpulist__count("65536"), -EINVAL);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = make);
-}
+static struct unit_fixture fixture = {.setup = make};

@@ -1,39 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Values of /proc/cpuinfo, of made files and of this machine. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "base/cpuinfo.h"
-#include "tests/unit/tree.h"
-
-static char root[64];
-
-static int make_root(void **state)
-{
-	strcpy(root, "/tmp/test_cpuinfo.XXXXXX");
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-	char cmd[100];
-
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", root);
-	return system(cmd) ? -1 : 0;
-}
 
 TEST(values_are_the_first_cpus)
 {
 	struct cpuinfo c;
 
-	put(root, "cpuinfo",
-	    "processor\t: 0\nvendor_id\t: First\ncpu family\t: 6\nmodel\t\t: 85\n"
-	    "model name\t: A: CPU  @ 2\npower management:\n\nvendor_id\t: Second\nmodel\t\t: 7\n");
-	cpuinfo__read(&c, root);
+	put_text(unit_dir, "cpuinfo",
+		 "processor\t: 0\nvendor_id\t: First\ncpu family\t: 6\nmodel\t\t: 85\n"
+		 "model name\t: A: CPU  @ 2\npower management:\n\nvendor_id\t: Second\nmodel\t\t: "
+		 "7\n");
+	cpuinfo__read(&c, unit_dir);
 	assert_string_equal(c.vendor, "First");
 	assert_int_equal(c.family, 6);
 	assert_int_equal(c.model, 85);
@@ -44,9 +23,10 @@ TEST(arm_has_other_keys)
 {
 	struct cpuinfo c;
 
-	put(root, "cpuinfo",
-	    "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd4f\n\n");
-	cpuinfo__read(&c, root);
+	put_text(unit_dir, "cpuinfo",
+		 "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: "
+		 "0xd4f\n\n");
+	cpuinfo__read(&c, unit_dir);
 	assert_string_equal(c.vendor, "0x41");
 	assert_int_equal(c.family, 8);
 	assert_int_equal(c.model, 0xd4f);
@@ -55,12 +35,12 @@ TEST(arm_has_other_keys)
 
 TEST(the_highest_clock_is_that_of_any_cpu)
 {
-	put(root, "cpuinfo",
-	    "cpu MHz\t\t: 800.5\n\ncpu MHz\t\t: 3200.25\n\ncpu MHz\t\t: 1e9\n\ncpu MHz\t\t: "
-	    "2000\n");
-	assert_true(cpuinfo__highest_mhz(root) == 3200.25);
-	put(root, "cpuinfo", "processor\t: 0\n");
-	assert_true(cpuinfo__highest_mhz(root) == 0);
+	put_text(unit_dir, "cpuinfo",
+		 "cpu MHz\t\t: 800.5\n\ncpu MHz\t\t: 3200.25\n\ncpu MHz\t\t: 1e9\n\ncpu MHz\t\t: "
+		 "2000\n");
+	assert_true(cpuinfo__highest_mhz(unit_dir) == 3200.25);
+	put_text(unit_dir, "cpuinfo", "processor\t: 0\n");
+	assert_true(cpuinfo__highest_mhz(unit_dir) == 0);
 }
 
 TEST(no_file)
@@ -92,9 +72,4 @@ TEST(this_machine)
 	cpuinfo__read(&c, "/proc");
 	assert_string_equal(c.name, name);
 	assert_true(fabs(cpuinfo__highest_mhz("/proc") - atof(mhz)) <= 0.3 * atof(mhz));
-}
-
-int main(void)
-{
-	return run_all_tests(.setup_all = make_root, .teardown_all = remove_root);
 }

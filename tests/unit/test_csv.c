@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Texts of users on their way to a terminal, to a spreadsheet, and into files. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/unit/unit.h"
 #include "base/csv.h"
@@ -117,9 +114,4 @@ TEST(pictures_have_no_hidden_characters)
 	assert_string_equal(xml("<a\x1b\xe2\x80\xae\xc3\xa4\xff>", 100), "&lt;a????\xc3\xa4?&gt;");
 	assert_string_equal(xml("ab\xc3\xa4", 3), "ab?");
 	assert_string_equal(xml("ab\xc3\xa4", 4), "ab\xc3\xa4");
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

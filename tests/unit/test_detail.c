@@ -76,8 +76,3 @@ TEST(a_tree_without_room_has_no_more_frames)
 	call_tree__free(t);
 	detail__end(&own);
 }
-
-int main(void)
-{
-	return run_all_tests();
-}

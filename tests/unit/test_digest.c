@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The digest of a run of bytes. */
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/unit/unit.h"
 #include "hdf5/digest.h"
 
@@ -79,7 +76,4 @@ TEST(where_it_lies_does_not)
 	}
 }
 
-int main(void)
-{
-	return run_all_tests(.setup_all = fill);
-}
+static struct unit_fixture fixture = {.setup_all = fill};

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Types that differ have digests that differ. */
 
-#include <errno.h>
-
 #include "tests/unit/unit.h"
 #include "hdf5/digest_type.h"
 
@@ -59,9 +57,4 @@ TEST(arrays_of_what_is_no_number_are_not_taken)
 	assert_int_equal(type__digest(arrays, &digest), -ENOTSUP);
 	H5Tclose(arrays);
 	H5Tclose(array);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

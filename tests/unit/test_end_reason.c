@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What squeue's line of a job says about the end of its step. */
-#include <stdbool.h>
-#include <sys/wait.h>
 
 #include "tests/unit/unit.h"
 #include "daemon/child/end_reason.h"
@@ -104,9 +102,4 @@ TEST(nobody_to_ask)
 	assert_true(end_reason__advance(&w, 1001));
 	assert_string_equal(w.answer, "");
 	assert_false(end_reason__reaped(&w, 1));
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

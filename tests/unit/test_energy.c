@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Cases that can be computed by hand. */
 #include "tests/unit/unit.h"
-#include "tests/unit/near.h"
-
-#include <errno.h>
-#include <math.h>
 
 #include "energy/energy.h"
 
@@ -473,7 +469,4 @@ TEST(whatever_comes)
 	assert_true(splits > 45000);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = make);
-}
+static struct unit_fixture fixture = {.setup = make};

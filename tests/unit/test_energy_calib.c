@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Idle power and the power of a core, learned while the node is idle or runs one step. */
-#include <math.h>
 
 #include "tests/unit/unit.h"
 #include "energy/energy_calib.h"
@@ -134,7 +133,4 @@ TEST(the_rest_of_the_node)
 	assert_true(calib_min__value(&other) == 80);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = make);
-}
+static struct unit_fixture fixture = {.setup = make};

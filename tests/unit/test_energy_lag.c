@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The bounds of a reading of a slow or late sensor. */
-#include <math.h>
 
 #include "tests/unit/unit.h"
 #include "energy/energy_lag.h"
@@ -102,7 +101,4 @@ TEST(what_cannot_be_told_is_not)
 	assert_true(isnan(energy_lag__find(&lag)));
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = make);
-}
+static struct unit_fixture fixture = {.setup = make};

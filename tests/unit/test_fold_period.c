@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Periods of made threads: iterations of a known length, and code that does not come again. */
+
 #include "tests/unit/unit.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/fold/fold_period.h"
 
 #define HZ   97.0
@@ -181,9 +177,4 @@ TEST(few_iterations_are_not_taken_for_a_loop)
 	srand48(1);
 	t = trace_of(iterate("aaabbccccc", 4, 0, 30));
 	assert_int_equal(fold_period__find(&t, &p), ANALYSIS_INSUFFICIENT);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

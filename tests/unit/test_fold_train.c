@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Iterations of made bursts: even and uneven ones, loops in loops, and waits that come by chance.
  */
+
 #include "tests/unit/unit.h"
-
-#include <math.h>
-#include <stdlib.h>
-
 #include "analysis/fold/fold_train.h"
 
 #define MANY 20000
@@ -145,9 +142,4 @@ TEST(few_iterations_say_nothing)
 	assert_true(isnan(period_of(iterate(10, 0, 0.05, 0), NAN)));
 	assert_true(isnan(period_of(0, NAN)));
 	assert_false(isnan(period_of(iterate(13, 0, 0.05, 0), NAN)));
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,35 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Files that others wrote are opened for a process that may not open them. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "tests/unit/unit.h"
 #include "base/foreign.h"
 
 #define SIGNATURE "\x89HDF\r\n\x1a\n"
 
-static char dir[] = "/tmp/jobprof-foreign.XXXXXX";
 static int dir_fd;
 static pid_t opener;
-
-static const char *in_dir(const char *name)
-{
-	static char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
 
 static void put(const char *name, size_t skip, const char *bytes)
 {
@@ -45,7 +27,7 @@ static int set_up(void **state)
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	int ends[2];
 
-	if (!mkdtemp(dir) || (dir_fd = open(dir, O_RDONLY | O_DIRECTORY)) < 0)
+	if ((dir_fd = open(unit_dir, O_RDONLY | O_DIRECTORY)) < 0)
 		return -1;
 	put("a.h5", 0, SIGNATURE "rest");
 	put("late.h5", 2048, SIGNATURE "rest");
@@ -55,7 +37,7 @@ static int set_up(void **state)
 	    "ELF and the rest");
 	put("shadow", 0, "root:secret");
 	put("empty", 0, "");
-	snprintf(name.sun_path, sizeof(name.sun_path), "%.64s/socket", dir);
+	snprintf(name.sun_path, sizeof(name.sun_path), "%s/socket", unit_dir);
 	if (bind(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), (struct sockaddr *)&name,
 		 sizeof(name)))
 		return -1;
@@ -75,14 +57,9 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	static const char *const names[] = {"a.h5",   "late.h5", "odd.h5", "program", "shadow",
-					    "socket", "empty",	 "link",   "fifo"};
-
 	kill(opener, SIGKILL);
 	waitpid(opener, NULL, 0);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		unlink(in_dir(names[i]));
-	return rmdir(dir);
+	return 0;
 }
 
 /* Returns the error, or closes the file. */
@@ -196,7 +173,4 @@ TEST(own_files_need_no_right)
 	assert_int_equal(foreign__open(AT_FDCWD, path, 0), -EBADF);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup_all = set_up, .teardown_all = tear_down);
-}
+static struct unit_fixture fixture = {.setup_all = set_up, .teardown_all = tear_down};

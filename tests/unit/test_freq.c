@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Intervals per kind of sample as text: "30,energy=5". */
-#include <errno.h>
-#include <string.h>
 
 #include "tests/unit/unit.h"
 #include "base/freq.h"
@@ -142,9 +140,4 @@ TEST(every_reason_is_said)
 	assert_int_equal(freq__parse_slurms("task=9,cpu=1,gpu=1", &f, err, sizeof(err)), 0);
 	assert_non_null(strstr(err, "\"cpu=1\" "));
 	assert_non_null(strstr(err, "; \"gpu=1\" "));
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

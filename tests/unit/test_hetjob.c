@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Components of heterogeneous jobs, from the environment that Slurm 22.05 gives to tasks. */
-#include <stdio.h>
 
 #include "tests/unit/unit.h"
 #include "identity/hetjob.h"
@@ -57,9 +56,4 @@ TEST(nothing_is_made_of_other_strings)
 
 	assert_false(h.has_leader);
 	assert_false(h.has_offset);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,44 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Cgroup hierarchies: of made nodes (v1, v2, hybrid, containers) and of this one. */
-#include <errno.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "tests/unit/unit.h"
+
 #include "identity/hierarchy.h"
-
-static char dir[64];
-
-static const char *in_dir(const char *name)
-{
-	static char path[4][256];
-	static unsigned turn;
-	char *p = path[turn++ % 4];
-
-	snprintf(p, sizeof(path[0]), "%s/%s", dir, name);
-	return p;
-}
-
-static void put(const char *name, const char *text)
-{
-	FILE *f = fopen(in_dir(name), "w");
-
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-}
 
 static int discover(struct hierarchy *h, const char *mountinfo)
 {
-	put("mountinfo", mountinfo);
-	put("cgroups", "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpuset\t3\t1\t1\n"
-		       "cpu\t2\t1\t1\ncpuacct\t2\t1\t1\nmemory\t4\t11\t1\ndevices\t5\t1\t1\n"
-		       "freezer\t6\t1\t1\nnet_cls\t0\t1\t1\n");
-	put("self", "9:name=systemd:/a:b\n6:freezer:/\n0::/\n");
+	put_text(unit_dir, "mountinfo", mountinfo);
+	put_text(unit_dir, "cgroups",
+		 "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpuset\t3\t1\t1\n"
+		 "cpu\t2\t1\t1\ncpuacct\t2\t1\t1\nmemory\t4\t11\t1\ndevices\t5\t1\t1\n"
+		 "freezer\t6\t1\t1\nnet_cls\t0\t1\t1\n");
+	put_text(unit_dir, "self", "9:name=systemd:/a:b\n6:freezer:/\n0::/\n");
 	return hierarchy__discover_from(h, HIERARCHY_MAX, in_dir("mountinfo"), in_dir("cgroups"),
 					in_dir("self"));
 }
@@ -119,7 +92,7 @@ TEST(an_existing_slurm_tree_decides)
 	mkdir(h[1].mount, 0755);
 	assert_int_equal(hierarchy__carriers(h, 2, c, 4), 1);
 	assert_int_equal(c[0], 0);
-	put("freezer/slurm_file", "not a directory");
+	put_text(unit_dir, "freezer/slurm_file", "not a directory");
 	mkdir(in_dir("memory/slurm_n1"), 0755);
 	assert_int_equal(hierarchy__carriers(h, 2, c, 4), 1);
 	assert_int_equal(c[0], 1);
@@ -187,25 +160,4 @@ TEST(this_machine)
 		assert_true(h[i].v2 == (h[i].id == 0));
 		assert_int_equal(stat(h[i].mount, &st), 0);
 	}
-}
-
-static int make_dir(void **state)
-{
-	strcpy(dir, "/tmp/jp-hier-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	return remove(path);
-}
-
-static int remove_dir(void **state)
-{
-	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-int main(void)
-{
-	return run_all_tests(.setup_all = make_dir, .teardown_all = remove_dir);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Damaged journals and node-step files: an error, or fewer numbers, never a crash. */
 
-#include <errno.h>
-#include <hdf5.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "tests/unit/unit.h"
+#include <hdf5.h>
+#include <sys/resource.h>
+
 #include "jobfile/publish.h"
 #include "hdf5/reader.h"
 #include "synth.h"
@@ -31,7 +26,6 @@ const char *__asan_default_suppressions(void)
 	return "interceptor_via_lib:libhdf5";
 }
 
-static char dir[64];
 static char journal[96], file[96], bad[96];
 static int dir_fd;
 
@@ -46,28 +40,15 @@ static int make_dir(void **state)
 	};
 	int fd, err;
 
-	strcpy(dir, "/tmp/test_hostile.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(journal, sizeof(journal), "%s/j", dir);
-	snprintf(file, sizeof(file), "%s/7_0_n1.h5", dir);
-	snprintf(bad, sizeof(bad), "%s/bad.h5", dir);
-	dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
+	snprintf(journal, sizeof(journal), "%s/j", unit_dir);
+	snprintf(file, sizeof(file), "%s/7_0_n1.h5", unit_dir);
+	snprintf(bad, sizeof(bad), "%s/bad.h5", unit_dir);
+	dir_fd = open(unit_dir, O_RDONLY | O_DIRECTORY);
 	synth_make(journal, &s);
 	fd = open(journal, O_RDONLY);
 	err = nodestep__build(fd, dir_fd, "7_0_n1.h5", NULL, NULL);
 	close(fd);
 	return err;
-}
-
-static int remove_dir(void **state)
-{
-	unlink(journal);
-	unlink(file);
-	unlink(bad);
-	unlinkat(dir_fd, "out.h5", 0);
-	close(dir_fd);
-	return rmdir(dir);
 }
 
 static uint8_t *slurp(const char *path, size_t *len)
@@ -211,7 +192,7 @@ TEST(a_file_that_crashes_its_reader_is_kept)
 	close(out);
 	assert_int_equal(publish__final(fd, dir_fd, "bad.h5", NULL, &kept), 0);
 	assert_string_equal(kept.path, "restart0/bad.h5");
-	snprintf(path, sizeof(path), "%s/%s", dir, kept.path);
+	snprintf(path, sizeof(path), "%s/%s", unit_dir, kept.path);
 	was = slurp(path, &kept_len);
 	assert_int_equal(kept_len, len);
 	assert_memory_equal(was, p, len);
@@ -222,7 +203,4 @@ TEST(a_file_that_crashes_its_reader_is_kept)
 	free(p);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup_all = make_dir, .teardown_all = remove_dir);
-}
+static struct unit_fixture fixture = {.setup_all = make_dir};

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Host lists: what `scontrol show hostnames` makes of them, sorted and each once. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "base/hostlist.h"
@@ -115,16 +110,11 @@ TEST(the_first_host_is_the_first_as_written)
 
 TEST(the_same_as_the_installed_slurm)
 {
-	char dir[] = "/tmp/jobprof-hostlist.XXXXXX", path[64], command[256], line[128];
+	char command[256], line[128];
 	unsigned n = 0;
 	FILE *f;
 
-	assert_non_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/slurm.conf", dir);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs("ClusterName=x\nSlurmctldHost=localhost\n", f);
-	fclose(f);
+	put_text(unit_dir, "slurm.conf", "ClusterName=x\nSlurmctldHost=localhost\n");
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		struct string_list l;
 		bool newline = strchr(lists[i].text, '\n');
@@ -134,7 +124,7 @@ TEST(the_same_as_the_installed_slurm)
 		snprintf(command, sizeof(command),
 			 "SLURM_CONF=%s scontrol show hostnames '%s' 2>/dev/null"
 			 " | LC_ALL=C sort -u",
-			 path, lists[i].text);
+			 in_dir("slurm.conf"), lists[i].text);
 		assert_int_equal(hostlist__parse(&l, lists[i].text, NULL, 0), 0);
 		f = popen(command, "r");
 		assert_non_null(f);
@@ -149,8 +139,6 @@ TEST(the_same_as_the_installed_slurm)
 		assert_int_equal(n, l.n);
 		string_list__free(&l);
 	}
-	unlink(path);
-	rmdir(dir);
 	if (!n)
 		skip();
 }
@@ -177,9 +165,4 @@ TEST(size_is_bounded)
 	name[255] = 'n';
 	name[256] = '\0';
 	assert_int_equal(hostlist__parse(&l, name, bad, sizeof(bad)), -EINVAL);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

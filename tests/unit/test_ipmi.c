@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Power by IPMI: settings of Slurm's, messages, and a made-up BMC with its moods. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "base/clock.h"
 #include "sensor/ipmi/ipmi.h"
 #include "sensor/sensors.h"
 #include "sensor/ipmi/ipmi_proto.h"
+#include "tests/unit/machine.h"
 
 static int set(struct ipmi_settings *s, const char *key, const char *value)
 {
@@ -150,8 +145,8 @@ TEST(windows_of_dcmi)
 	assert_int_equal(dcmi__parse_window(data, 5, &window), -ENOENT);
 }
 
-/* A full sensor record; m, b as they are, the two exponents in one byte. */
-static size_t make_record(uint8_t *r, uint16_t id, uint8_t number, uint8_t unit, int m, int b,
+/* A full sensor record; M, B as they are, the two exponents in one byte. */
+static size_t make_record(uint8_t *r, uint16_t id, uint8_t number, uint8_t unit, int mul, int add,
 			  uint8_t exps, const char *name)
 {
 	size_t len = strlen(name);
@@ -160,8 +155,8 @@ static size_t make_record(uint8_t *r, uint16_t id, uint8_t number, uint8_t unit,
 	r[0] = (uint8_t)id, r[1] = (uint8_t)(id >> 8);
 	r[2] = 0x51, r[3] = SDR_FULL, r[4] = (uint8_t)(43 + len);
 	r[5] = 0x20, r[7] = number, r[21] = unit;
-	r[24] = (uint8_t)m, r[25] = (uint8_t)((m >> 2) & 0xc0);
-	r[26] = (uint8_t)b, r[27] = (uint8_t)((b >> 2) & 0xc0);
+	r[24] = (uint8_t)mul, r[25] = (uint8_t)((mul >> 2) & 0xc0);
+	r[26] = (uint8_t)add, r[27] = (uint8_t)((add >> 2) & 0xc0);
 	r[29] = exps, r[47] = (uint8_t)(0xc0 | len);
 	memcpy(r + 48, name, len);
 	return 48 + len;
@@ -319,145 +314,133 @@ static int open_bmc(struct sensor **s, struct bmc *b, const char *sensors)
 	return ipmi__open_link(s, &link, &settings, 0);
 }
 
-static struct sensor_value read_one(struct sensor *s, int want)
-{
-	struct sensor_value v[IPMI_LABELS];
+/* The one that tests talk to. */
+static struct bmc bmc;
 
-	assert_int_equal(sensor_ipmi.read(s, v), want);
-	return v[0];
+static void talk_to(const char *sensors)
+{
+	machine_close();
+	m.ops = &sensor_ipmi;
+	assert_int_equal(open_bmc(&m.s, &bmc, sensors), 0);
+	m.n = sensor_ipmi.channels(m.s, &m.c);
+}
+
+static struct sensor_value read_one(int want)
+{
+	machine_read(want);
+	return m.v[0];
 }
 
 TEST(dcmi_is_the_nodes_power)
 {
-	struct bmc b = {.watts = 617, .stamp = 1000};
 	uint64_t before = clock__boot_ns();
-	const struct sensor_channel *c;
 	struct sensor_value v;
-	struct sensor *s;
 
-	assert_int_equal(open_bmc(&s, &b, NULL), 0);
-	assert_int_equal(sensor_ipmi.channels(s, &c), 1);
-	assert_string_equal(c->name, "Node");
-	assert_int_equal(c->part, PART_NODE);
-	assert_int_equal(c->period_ns, 0);
-	v = read_one(s, 0);
+	bmc = (struct bmc){.watts = 617, .stamp = 1000};
+	talk_to(NULL);
+	assert_int_equal(m.n, 1);
+	assert_string_equal(m.c->name, "Node");
+	assert_int_equal(m.c->part, PART_NODE);
+	assert_int_equal(m.c->period_ns, 0);
+	v = read_one(0);
 	assert_float_equal(v.value, 617, 0);
 	assert_int_equal(v.quality, READING_GOOD);
 	assert_in_range(v.time_ns, before, clock__boot_ns());
-	sensor__close(&sensor_ipmi, s);
-	assert_int_equal(b.closed, 1);
+	machine_close();
+	assert_int_equal(bmc.closed, 1);
 }
 
 TEST(a_bmc_that_repeats_itself)
 {
-	struct bmc b = {.watts = 300, .stamp = 1000};
 	struct sensor_value first, again;
-	struct sensor *s;
 
-	assert_int_equal(open_bmc(&s, &b, NULL), 0);
-	first = read_one(s, 0);
-	again = read_one(s, 0);
+	bmc = (struct bmc){.watts = 300, .stamp = 1000};
+	talk_to(NULL);
+	first = read_one(0);
+	again = read_one(0);
 	assert_int_equal(again.quality, READING_REPEATED);
 	assert_int_equal(again.time_ns, first.time_ns);
-	b.stamp++;
-	assert_int_equal(read_one(s, 0).quality, READING_GOOD); /* the same power, measured anew */
-	b.stamp = 0;						/* has no clock: who knows */
-	assert_int_equal(read_one(s, 0).quality, READING_GOOD);
-	assert_int_equal(read_one(s, 0).quality, READING_GOOD);
-	sensor__close(&sensor_ipmi, s);
+	bmc.stamp++;
+	assert_int_equal(read_one(0).quality, READING_GOOD); /* the same power, measured anew */
+	bmc.stamp = 0;					     /* has no clock: who knows */
+	assert_int_equal(read_one(0).quality, READING_GOOD);
+	assert_int_equal(read_one(0).quality, READING_GOOD);
 }
 
 TEST(moods_of_a_bmc)
 {
-	struct bmc b = {.watts = 300};
-	struct sensor *s;
-
-	assert_int_equal(open_bmc(&s, &b, NULL), 0);
-	b.busy = 2;
-	assert_float_equal(read_one(s, 0).value, 300, 0);
-	b.busy = 100;
-	assert_true(isnan(read_one(s, -EBUSY).value));
-	b.busy = 0;
-	b.inactive = true;
-	assert_int_equal(read_one(s, -ENODATA).quality, READING_NONE);
-	b.inactive = false;
-	b.watts = 0;
-	assert_int_equal(read_one(s, -ENODATA).quality, READING_NONE);
-	b.watts = 250;
-	b.hang = true;
-	assert_int_equal(read_one(s, -ETIME).quality, READING_NONE);
-	b.hang = false;
-	assert_float_equal(read_one(s, 0).value, 250, 0);
-	sensor__close(&sensor_ipmi, s);
+	bmc = (struct bmc){.watts = 300};
+	talk_to(NULL);
+	bmc.busy = 2;
+	assert_float_equal(read_one(0).value, 300, 0);
+	bmc.busy = 100;
+	assert_true(isnan(read_one(-EBUSY).value));
+	bmc.busy = 0;
+	bmc.inactive = true;
+	assert_int_equal(read_one(-ENODATA).quality, READING_NONE);
+	bmc.inactive = false;
+	bmc.watts = 0;
+	assert_int_equal(read_one(-ENODATA).quality, READING_NONE);
+	bmc.watts = 250;
+	bmc.hang = true;
+	assert_int_equal(read_one(-ETIME).quality, READING_NONE);
+	bmc.hang = false;
+	assert_float_equal(read_one(0).value, 250, 0);
 }
 
 /* As OpenBMC: the watts are good, and DCMI is said to be deactivated; then there is no need of a
  * sensor. */
 TEST(a_bmc_that_calls_dcmi_deactivated)
 {
-	struct bmc b = {.watts = 310, .inactive = true};
-	const struct sensor_channel *c;
-	struct sensor *s;
-
-	assert_int_equal(open_bmc(&s, &b, NULL), 0);
-	assert_int_equal(sensor_ipmi.channels(s, &c), 1);
-	assert_string_equal(c->about, "DCMI, which the BMC calls deactivated");
-	assert_float_equal(read_one(s, 0).value, 310, 0);
-	b.watts = 0;
-	assert_true(isnan(read_one(s, -ENODATA).value));
-	b.watts = 280;
-	assert_float_equal(read_one(s, 0).value, 280, 0);
-	b.inactive = false; /* it measures, and then ends: now that is believed */
-	assert_float_equal(read_one(s, 0).value, 280, 0);
-	b.inactive = true;
-	assert_true(isnan(read_one(s, -ENODATA).value));
-	sensor__close(&sensor_ipmi, s);
-	b = (struct bmc){.watts = 310};
-	assert_int_equal(open_bmc(&s, &b, NULL), 0);
-	sensor_ipmi.channels(s, &c);
-	assert_string_equal(c->about, "");
-	sensor__close(&sensor_ipmi, s);
+	bmc = (struct bmc){.watts = 310, .inactive = true};
+	talk_to(NULL);
+	assert_int_equal(m.n, 1);
+	assert_string_equal(m.c->about, "DCMI, which the BMC calls deactivated");
+	assert_float_equal(read_one(0).value, 310, 0);
+	bmc.watts = 0;
+	assert_true(isnan(read_one(-ENODATA).value));
+	bmc.watts = 280;
+	assert_float_equal(read_one(0).value, 280, 0);
+	bmc.inactive = false; /* it measures, and then ends: now that is believed */
+	assert_float_equal(read_one(0).value, 280, 0);
+	bmc.inactive = true;
+	assert_true(isnan(read_one(-ENODATA).value));
+	bmc = (struct bmc){.watts = 310};
+	talk_to(NULL);
+	assert_string_equal(m.c->about, "");
 }
 
 TEST(without_dcmi_the_first_sensor_in_watts)
 {
-	struct bmc b = {.watts = 420, .no_dcmi = true, .stale = 2};
-	const struct sensor_channel *c;
-	struct sensor *s;
-
-	assert_int_equal(open_bmc(&s, &b, NULL), 0);
-	assert_int_equal(sensor_ipmi.channels(s, &c), 1);
-	assert_float_equal(c->step, 4, 0);
-	assert_float_equal(read_one(s, 0).value, 420, 0);
-	b.flags = 0xe0; /* no reading now */
-	assert_true(isnan(read_one(s, -ENODATA).value));
-	b.flags = 0x80; /* not scanned */
-	assert_true(isnan(read_one(s, -ENODATA).value));
-	sensor__close(&sensor_ipmi, s);
+	bmc = (struct bmc){.watts = 420, .no_dcmi = true, .stale = 2};
+	talk_to(NULL);
+	assert_int_equal(m.n, 1);
+	assert_float_equal(m.c->step, 4, 0);
+	assert_float_equal(read_one(0).value, 420, 0);
+	bmc.flags = 0xe0; /* no reading now */
+	assert_true(isnan(read_one(-ENODATA).value));
+	bmc.flags = 0x80; /* not scanned */
+	assert_true(isnan(read_one(-ENODATA).value));
 }
 
 TEST(labels_add_their_sensors)
 {
-	struct bmc b = {.watts = 400};
-	const struct sensor_channel *c;
-	struct sensor_value v[2];
-	struct sensor *s;
 	unsigned calls;
 
-	assert_int_equal(open_bmc(&s, &b, "Node=11,12;PSU=12"), 0);
-	assert_int_equal(sensor_ipmi.channels(s, &c), 2);
-	assert_string_equal(c[1].name, "PSU");
-	assert_int_equal(c[1].part, PART_OTHER);
-	calls = b.calls;
-	assert_int_equal(sensor_ipmi.read(s, v), 0);
-	assert_int_equal(b.calls - calls, 2); /* each sensor once */
-	assert_float_equal(v[0].value, 800, 0);
-	assert_float_equal(v[1].value, 400, 0);
-	b.hang = true;
-	calls = b.calls;
-	assert_int_equal(sensor_ipmi.read(s, v), -ETIME);
-	assert_int_equal(b.calls - calls, 1); /* the second is not waited for */
-	sensor__close(&sensor_ipmi, s);
+	bmc = (struct bmc){.watts = 400};
+	talk_to("Node=11,12;PSU=12");
+	assert_int_equal(m.n, 2);
+	assert_string_equal(m.c[1].name, "PSU");
+	assert_int_equal(m.c[1].part, PART_OTHER);
+	calls = bmc.calls;
+	machine_read(0);
+	assert_int_equal(bmc.calls - calls, 2); /* each sensor once */
+	assert_float_equal(m.v[0].value, 800, 0);
+	assert_float_equal(m.v[1].value, 400, 0);
+	bmc.hang = true;
+	calls = bmc.calls;
+	machine_read(-ETIME);
+	assert_int_equal(bmc.calls - calls, 1); /* the second is not waited for */
 }
 
 TEST(a_bmc_without_power)
@@ -477,33 +460,15 @@ TEST(a_bmc_without_power)
 
 TEST(a_node_without_a_bmc)
 {
-	char dir[] = "/tmp/jp-ipmi-XXXXXX", path[64], why[160];
-	const struct sensor_roots roots = {.dev = dir};
-	struct sensor *s = NULL;
-	FILE *f;
-
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(sensor__probe(&sensor_ipmi, &roots, why, sizeof(why)), -ENOENT);
-	assert_non_null(strstr(why, "modprobe"));
-	assert_int_equal(sensor__open(&sensor_ipmi, &s, &roots), -ENOENT);
-	sensor__close(&sensor_ipmi, NULL);
-	snprintf(path, sizeof(path), "%s/ipmi0", dir);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fclose(f);
-	assert_int_equal(sensor__open(&sensor_ipmi, &s, &roots), -ENOTTY); /* a file is no BMC */
-	assert_int_equal(chmod(dir, 0), 0);
-	if (!getuid())
-		assert_int_equal(seteuid(65534), 0);
-	assert_int_equal(sensor__probe(&sensor_ipmi, &roots, why, sizeof(why)), -EACCES);
-	if (!getuid())
-		assert_int_equal(seteuid(0), 0);
-	chmod(dir, 0700);
-	unlink(path);
-	rmdir(dir);
+	machine_lacks(&sensor_ipmi);
+	assert_non_null(strstr(m.why, "modprobe"));
+	machine_put("dev/ipmi0", "");
+	assert_int_equal(sensor__open(&sensor_ipmi, &m.s, &m.roots),
+			 -ENOTTY); /* a file is no BMC */
+	shell("chmod 0 %s", m.dev);
+	be_nobody(true);
+	machine_probe(&sensor_ipmi, -EACCES, "");
+	be_nobody(false);
 }
 
-int main(void)
-{
-	return run_all_tests();
-}
+static struct unit_fixture fixture = {.setup = empty_machine, .teardown = machine_end};

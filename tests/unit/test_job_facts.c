@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a line of "scontrol -o show job" says of a job: as Slurm 22.05 and 26.05 print it, and with
  * words of users in it. */
-#include <math.h>
-#include <stdio.h>
 
 #include "tests/unit/unit.h"
 #include "daemon/child/job_infos.h"
@@ -94,9 +92,4 @@ TEST(no_line_or_several)
 	assert_false(job_facts__parse(lines_2205, 8, &f));
 	assert_false(job_facts__parse("JobId=77 JobState=FAILED\n", 7, &f));
 	assert_false(job_facts__parse("JobId=7 JobName=a\nJobId=7 JobState=FAILED\n", 7, &f));
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What users write after -j, and names in a profile directory. */
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/unit/unit.h"
 #include "identity/jobspec.h"
 #include "identity/layout.h"
 #include "jobfile/merge/merge_name.h"
-#include "tests/unit/unit.h"
 
 TEST(one_of_each_kind)
 {
@@ -176,9 +171,4 @@ TEST(names_of_files)
 		assert_string_equal(m.step, names[i].step);
 		assert_string_equal(m.node, names[i].node);
 	}
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -210,7 +210,4 @@ TEST(a_reader_finds_every_row_at_all_times)
 	assert_int_equal(count_rows(&torn), FRAMES);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = no_file, .setup_all = make_dir, .teardown_all = remove_dir);
-}
+static struct unit_fixture fixture = {.setup = no_file};

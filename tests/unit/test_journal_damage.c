@@ -333,7 +333,4 @@ TEST(a_frame_without_its_header_is_cut_off)
 	assert_int_equal(torn, 0);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = no_file, .setup_all = make_dir, .teardown_all = remove_dir);
-}
+static struct unit_fixture fixture = {.setup = no_file};

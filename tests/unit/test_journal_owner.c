@@ -189,7 +189,4 @@ TEST(a_journal_that_is_cut_goes_on_behind_its_last_good_frame)
 	journal__free(j);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = no_file, .setup_all = make_dir, .teardown_all = remove_dir);
-}
+static struct unit_fixture fixture = {.setup = no_file};

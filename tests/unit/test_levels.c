@@ -1,58 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How often limits were met, of a step and of the levels above it; and the kinds of a step's
  * memory, as the kernel's files of v2 and of v1 have them. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "tests/unit/unit.h"
 #include "sensor/node/cgroup.h"
 #include "sensor/node/levels.h"
 
-static char mount[] = "/tmp/test_levels.XXXXXX";
 static char step[64];
 
 static void put(const char *dir, const char *file, const char *text)
 {
-	char path[128];
-	FILE *f;
+	char path[64];
 
-	snprintf(path, sizeof(path), "%s/%s/%s", mount, dir, file);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	put_text(unit_dir, path, text);
 }
 
 static int make(void **state)
 {
-	char cmd[128];
-
-	if (!mkdtemp(mount))
-		return -1;
-	snprintf(step, sizeof(step), "%s/slice/job/step", mount);
-	snprintf(cmd, sizeof(cmd), "mkdir -p %s", step);
-	return system(cmd);
+	strcpy(step, in_dir("slice/job/step"));
+	shell("rm -rf %s/*; mkdir -p %s", unit_dir, step);
+	return 0;
 }
 
-static int clear(void **state)
-{
-	char cmd[128];
-
-	snprintf(cmd, sizeof(cmd), "find %s -type f -delete", mount);
-	return system(cmd);
-}
-
-static int end(void **state)
-{
-	char cmd[128];
-
-	snprintf(cmd, sizeof(cmd), "rm -r %s", mount);
-	return system(cmd);
-}
-
-static const struct cgroup_dirs v2 = {.v2 = step, .v2_mount = mount};
-static const struct cgroup_dirs v1 = {.v1_cpu = step, .v1_memory = step, .v1_mount = mount};
+static const struct cgroup_dirs v2 = {.v2 = step, .v2_mount = unit_dir};
+static const struct cgroup_dirs v1 = {.v1_cpu = step, .v1_memory = step, .v1_mount = unit_dir};
 
 static double count(const struct levels *l, unsigned i)
 {
@@ -169,7 +141,4 @@ TEST(the_kinds_of_memory_v1_and_of_old_kernels)
 	cgroup_files__free(f);
 }
 
-int main(void)
-{
-	return run_all_tests(.teardown = clear, .setup_all = make, .teardown_all = end);
-}
+static struct unit_fixture fixture = {.setup = make};

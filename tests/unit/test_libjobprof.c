@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* libjobprof(3): a program's own series and marks, and the last rows of a step. */
-#include <errno.h>
-#include <math.h>
-#include <sys/wait.h>
 
 #include "tests/unit/unit.h"
 #include "client/libjobprof.h"
@@ -414,7 +411,4 @@ TEST(live_answers_that_are_wrong)
 	pthread_join(l.thread, NULL);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = setup, .teardown = teardown);
-}
+static struct unit_fixture fixture = {.setup = setup, .teardown = teardown};

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Helpers that hang and cannot be killed, as in a read of a user's own file system: here in one of
  * a FIFO, and those that were killed are not waited for. */
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "base/clock.h"
@@ -19,8 +12,7 @@
 #define LEFT_OF_USER 3
 #define PATIENCE_NS  (2 * NSEC_PER_SEC + NSEC_PER_MSEC)
 
-static char fifo_dir[] = "/tmp/jobprof-lookup.XXXXXX";
-static char file_dir[] = "/tmp/jobprof-lookup.XXXXXX";
+static char fifo_dir[64], file_dir[64];
 static int answered, last_err;
 static pid_t killed[2 * HANGS];
 static unsigned nkilled;
@@ -174,34 +166,12 @@ TEST(a_program_hangs)
 	lookups__free(l);
 }
 
-static int make(char *dir, bool fifo)
-{
-	char path[64];
-
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
-	return fifo ? mkfifo(path, 0600) : mknod(path, S_IFREG | 0600, 0);
-}
-
 static int setup(void **state)
 {
-	return make(fifo_dir, true) || make(file_dir, false) ? -1 : 0;
+	strcpy(fifo_dir, in_dir("fifo"));
+	strcpy(file_dir, in_dir("file"));
+	put_text(file_dir, "cgroup.procs", "");
+	return mkdir(fifo_dir, 0700) || mkfifo(in_dir("fifo/cgroup.procs"), 0600);
 }
 
-static int teardown(void **state)
-{
-	char path[64];
-
-	for (int i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/cgroup.procs", i ? fifo_dir : file_dir);
-		unlink(path);
-		rmdir(i ? fifo_dir : file_dir);
-	}
-	return 0;
-}
-
-int main(void)
-{
-	return run_all_tests(.setup_all = setup, .teardown_all = teardown);
-}
+static struct unit_fixture fixture = {.setup_all = setup};

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is kept of the environment of a step's first program: its user has written it. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/unit/unit.h"
 #include "daemon/lookup/lookup.h"
@@ -82,9 +80,4 @@ TEST(too_long_is_left_out)
 
 	memset(text + strlen(text), 'x', sizeof(text) - strlen(text) - 1);
 	assert_true(strlen(value(read_env(text, sizeof(text)), "Job Name")) < LOOKUP_TEXT);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

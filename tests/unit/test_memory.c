@@ -1,49 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Traffic of memory: PMUs made of files, with events that the test feeds or the kernel counts. */
+#include "tests/unit/unit.h"
 #include <linux/perf_event.h>
 
-#include "tests/unit/unit.h"
 #include "base/clock.h"
 #include "sensor/core/event.h"
 #include "sensor/sensors.h"
-#include "tests/unit/reading.h"
-#include "tests/unit/sensors.h"
+#include "tests/unit/machine.h"
 
 #define IMC "sys/bus/event_source/devices/uncore_imc"
 #define SCF "sys/bus/event_source/devices/nvidia_scf_pmu"
 
-static struct machine m;
 static sensor_event_open_fn *kernel_open;
-static struct sensor *s;
-static struct sensor_value v[2];
 /* By type (of four PMUs, from 20) and event: a pipe of what perf's read(2) gives. */
 static int pipes[4][2][2];
 static unsigned opened;
 
 static void put_event(const char *pmu, const char *event, const char *text, const char *scale)
 {
-	char path[160], more[180];
+	char path[160], files[256];
 
 	snprintf(path, sizeof(path), "%s/events/%s", pmu, event);
-	machine_put(&m, path, text);
-	snprintf(more, sizeof(more), "%s.scale", path);
-	machine_put(&m, more, scale);
-	snprintf(more, sizeof(more), "%s.unit", path);
-	machine_put(&m, more, "MiB");
+	snprintf(files, sizeof(files), "=%s|.scale=%s|.unit=MiB", text, scale);
+	machine_puts(path, files);
 }
 
 static void put_pmu(const char *pmu, const char *type, const char *cpus)
 {
-	char path[160];
+	char files[160];
 
-	snprintf(path, sizeof(path), "%s/type", pmu);
-	machine_put(&m, path, type);
-	snprintf(path, sizeof(path), "%s/cpumask", pmu);
-	machine_put(&m, path, cpus);
-	snprintf(path, sizeof(path), "%s/format/event", pmu);
-	machine_put(&m, path, "config:0-7");
-	snprintf(path, sizeof(path), "%s/format/umask", pmu);
-	machine_put(&m, path, "config:8-15");
+	snprintf(files, sizeof(files),
+		 "/type=%s|/cpumask=%s|/format/event=config:0-7|/format/umask=config:8-15", type,
+		 cpus);
+	machine_puts(pmu, files);
 }
 
 /* As Linux has it on an Ice Lake server: 64 bytes a count, and free-running counters of the same.
@@ -66,16 +55,11 @@ static void put_fabrics(void)
 {
 	const char *const pmus[] = {SCF "_0", SCF "_1"}, *const types[] = {"20", "21"},
 			  *const cpus[] = {"0", "72"};
-	char path[160];
 
 	for (int i = 0; i < 2; i++) {
 		put_pmu(pmus[i], types[i], cpus[i]);
-		snprintf(path, sizeof(path), "%s/format/event", pmus[i]);
-		machine_put(&m, path, "config:0-31");
-		snprintf(path, sizeof(path), "%s/events/cmem_rd_data", pmus[i]);
-		machine_put(&m, path, "event=0x1a5");
-		snprintf(path, sizeof(path), "%s/events/cmem_wr_total_bytes", pmus[i]);
-		machine_put(&m, path, "event=0x1db");
+		machine_puts(pmus[i], "/format/event=config:0-31|/events/cmem_rd_data=event=0x1a5|"
+				      "/events/cmem_wr_total_bytes=event=0x1db");
 	}
 }
 
@@ -114,24 +98,16 @@ static void feed(unsigned pmu, unsigned kind, uint64_t count, uint64_t enabled, 
 	assert_int_equal(write(pipes[pmu][kind][1], packet, sizeof(packet)), sizeof(packet));
 }
 
-static void expect(unsigned kind, enum sensor_quality quality, double bytes)
-{
-	expect_reading(&v[kind], quality, bytes);
-}
-
 static int set_up(void **state)
 {
 	kernel_open = sensor_event_open;
-	machine_make(&m, "intel-2s");
+	machine_make("intel-2s");
 	opened = 0;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	if (s)
-		sensor__close(&sensor_memory, s);
-	s = NULL;
 	for (int i = 0; i < 4; i++)
 		for (int k = 0; k < 2; k++) {
 			if (pipes[i][k][0])
@@ -139,83 +115,68 @@ static int tear_down(void **state)
 			pipes[i][k][0] = 0;
 		}
 	sensor_event_open = kernel_open;
-	machine_remove(&m, "");
-	return 0;
+	return machine_end(state);
 }
 
 TEST(controllers_add_up)
 {
-	const struct sensor_channel *c;
-
 	put_controllers();
 	sensor_event_open = fake_open;
-	assert_int_equal(sensor__open(&sensor_memory, &s, &m.roots), 0);
+	machine_open(&sensor_memory);
 	assert_int_equal(opened, 4); /* not what free-running counters count again */
-	assert_int_equal(sensor_memory.channels(s, &c), 2);
-	assert_string_equal(c[0].column, "MemReadMB");
-	assert_string_equal(c[1].column, "MemWriteMB");
+	assert_int_equal(m.n, 2);
+	assert_string_equal(m.c[0].column, "MemReadMB");
+	assert_string_equal(m.c[1].column, "MemWriteMB");
 	feed(0, 0, 100, 10, 10);
 	feed(1, 0, 11, 10, 10);
 	feed(0, 1, 7, 10, 10);
 	feed(1, 1, 0, 10, 10);
-	assert_int_equal(sensor_memory.read(s, v), 0);
-	expect(0, READING_GOOD, 111 * 64);
-	expect(1, READING_GOOD, 7 * 64);
+	reads("CPU", "MemReadMB=7104, MemWriteMB=448");
 }
 
 TEST(a_counter_that_is_shared_is_scaled_and_a_missing_one_is_no_sum)
 {
 	put_controllers();
 	sensor_event_open = fake_open;
-	assert_int_equal(sensor__open(&sensor_memory, &s, &m.roots), 0);
+	machine_open(&sensor_memory);
 	feed(0, 0, 100, 10, 10);
 	feed(1, 0, 100, 10, 10);
 	feed(0, 1, 100, 10, 10);
 	feed(1, 1, 100, 10, 10);
-	assert_int_equal(sensor_memory.read(s, v), 0);
+	machine_read(0);
 	feed(0, 0, 200, 20, 15); /* on the hardware for half of the time */
 	feed(1, 0, 200, 20, 20);
 	feed(0, 1, 100, 20, 10); /* not at all */
-	assert_int_equal(sensor_memory.read(s, v), 0);
-	expect(0, READING_GOOD, (300 + 200) * 64);
-	expect(1, READING_NONE, NAN);
+	reads("CPU", "MemReadMB=32000, MemWriteMB=none");
 }
 
 TEST(a_counter_that_hardly_counted_is_no_measure)
 {
 	put_controllers();
 	sensor_event_open = fake_open;
-	assert_int_equal(sensor__open(&sensor_memory, &s, &m.roots), 0);
+	machine_open(&sensor_memory);
 	for (int i = 0; i < 4; i++)
 		feed(i / 2, i % 2, 100, 100, 100);
-	assert_int_equal(sensor_memory.read(s, v), 0);
+	machine_read(0);
 	feed(0, 0, 200, 200, 104); /* for 4 % of the time */
 	feed(1, 0, 200, 200, 200);
-	assert_int_equal(sensor_memory.read(s, v), 0);
-	expect(0, READING_GAP, (100 + 200) * 64);
+	reads("CPU", "MemReadMB=gap 19200");
 }
 
 TEST(fabrics_count_what_their_maker_says)
 {
-	const struct sensor_channel *c;
-	char text[200];
-
 	put_fabrics();
 	sensor_event_open = fabric_open;
-	assert_int_equal(sensor__open(&sensor_memory, &s, &m.roots), 0);
+	machine_open(&sensor_memory);
 	assert_int_equal(opened, 4);
-	sensor_memory.channels(s, &c);
-	assert_float_equal(c[0].step, 32, 0);
-	assert_float_equal(c[1].step, 1, 0);
+	assert_float_equal(m.c[0].step, 32, 0);
+	assert_float_equal(m.c[1].step, 1, 0);
 	feed(0, 0, 100, 10, 10);
 	feed(1, 0, 11, 10, 10);
 	feed(0, 1, 4096, 10, 10);
 	feed(1, 1, 64, 10, 10);
-	assert_int_equal(sensor_memory.read(s, v), 0);
-	expect(0, READING_GOOD, 111 * 32);
-	expect(1, READING_GOOD, 4160);
-	assert_int_equal(sensor__probe(&sensor_memory, &m.roots, text, sizeof(text)), 0);
-	assert_non_null(strstr(text, "not tried on hardware"));
+	reads("CPU", "MemReadMB=3552, MemWriteMB=4160");
+	machine_probe(&sensor_memory, 0, "not tried on hardware");
 }
 
 /* AMD's controllers and Arm's interconnects have formats, but name no events of memory. */
@@ -225,29 +186,26 @@ TEST(what_names_no_event_is_not_guessed)
 	put_pmu("sys/bus/event_source/devices/amd_df", "21", "0");
 	put_pmu("sys/bus/event_source/devices/nvidia_uncore_pmu_0", "20", "0");
 	sensor_event_open = fabric_open;
-	assert_int_equal(sensor__open(&sensor_memory, &s, &m.roots), -ENOENT);
+	assert_int_equal(sensor__open(&sensor_memory, &m.s, &m.roots), -ENOENT);
 	assert_int_equal(opened, 0);
-	s = NULL;
+	m.s = NULL;
 }
 
 TEST(a_controller_on_unknown_cpus_is_no_sum_without_it)
 {
 	put_controllers();
-	machine_put(&m, IMC "_1/cpumask", "0-");
+	machine_put(IMC "_1/cpumask", "0-");
 	sensor_event_open = fake_open;
-	assert_int_equal(sensor__open(&sensor_memory, &s, &m.roots), -EINVAL);
-	s = NULL;
+	assert_int_equal(sensor__open(&sensor_memory, &m.s, &m.roots), -EINVAL);
+	m.s = NULL;
 }
 
 TEST(a_controller_without_a_scale_is_no_sum)
 {
-	char text[200];
-
 	put_controllers();
-	machine_remove(&m, IMC "_1/events/cas_count_write.scale");
+	machine_remove(IMC "_1/events/cas_count_write.scale");
 	sensor_event_open = fake_open;
-	assert_int_equal(sensor__probe(&sensor_memory, &m.roots, text, sizeof(text)), -EBADMSG);
-	assert_non_null(strstr(text, "what a count is worth"));
+	machine_probe(&sensor_memory, -EBADMSG, "what a count is worth");
 	assert_int_equal(opened, 0);
 }
 
@@ -268,23 +226,20 @@ TEST(the_kernels_own_events_are_read)
 	put_event(IMC, "data_writes", "event=0x00", "1e-9");
 	sensor_event_open = real_open;
 	before = clock__boot_ns();
-	err = sensor__open(&sensor_memory, &s, &m.roots);
+	err = sensor__open(&sensor_memory, &m.s, &m.roots);
 	if (err) {
-		s = NULL;
+		m.s = NULL;
 		skip();
 	}
 	usleep(20000);
-	assert_int_equal(sensor_memory.read(s, v), 0);
+	machine_read(0);
 	after = clock__boot_ns();
 	for (int k = 0; k < 2; k++) {
-		double seconds = v[k].value / (1 << 20);
+		double seconds = m.v[k].value / (1 << 20);
 
-		assert_int_equal(v[k].quality, READING_GOOD);
+		assert_int_equal(m.v[k].quality, READING_GOOD);
 		assert_true(seconds >= 0.0199 && seconds <= (double)(after - before) / 1e9 * 1.01);
 	}
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = set_up, .teardown = tear_down);
-}
+static struct unit_fixture fixture = {.setup = set_up, .teardown = tear_down};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Energy over intervals from one channel: slow counters, and power. */
 #include "tests/unit/unit.h"
-#include "tests/unit/near.h"
 
 #include "energy/meter.h"
 
@@ -56,9 +55,4 @@ TEST(power_is_taken_to_last)
 	c.value = 50;
 	near(meter__take(&meter, &c, 104 * S), 50);
 	assert_true(isnan(meter__take(&meter, &c, 300 * S))); /* it has said nothing for minutes */
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What code is of, by a process's memory map, also of one that does not answer. */
-#include <errno.h>
-#include <fcntl.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "identity/proc.h"
@@ -97,34 +89,18 @@ TEST(our_own)
 	assert_true(proc_modules__read(1 << 30, &m) < 0);
 }
 
-static void write_map(const char *dir, const char *text)
-{
-	char path[128];
-	FILE *f;
-
-	assert_int_equal(mkdir(dir, 0755), 0);
-	snprintf(path, sizeof(path), "%s/maps", dir);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-}
-
 /* A memory map that does not come, as one whose lock is kept for ever, and another process's. */
 TEST(one_that_hangs)
 {
-	char root[] = "/tmp/jobprof-maps.XXXXXX", path[64], hung[64];
+	char hung[64];
 	struct maps_reader *r = NULL;
 	int fd;
 
-	assert_non_null(mkdtemp(root));
-	snprintf(path, sizeof(path), "%s/7", root);
-	write_map(path, "1000-2000 r-xp 0 08:01 12 /x/libmpi.so.40\n");
-	snprintf(path, sizeof(path), "%s/8", root);
-	assert_int_equal(mkdir(path, 0755), 0);
-	snprintf(hung, sizeof(hung), "%s/8/maps", root);
+	put_text(unit_dir, "7/maps", "1000-2000 r-xp 0 08:01 12 /x/libmpi.so.40\n");
+	assert_int_equal(mkdir(in_dir("8"), 0755), 0);
+	strcpy(hung, in_dir("8/maps"));
 	assert_int_equal(mkfifo(hung, 0600), 0);
-	proc__set_root(root);
+	proc__set_root(unit_dir);
 	assert_int_equal(maps_reader__read(&r, 8, &m), -ETIMEDOUT);
 	assert_null(r);
 	assert_true(maps_reader__hangs());
@@ -145,12 +121,4 @@ TEST(one_that_hangs)
 	assert_false(maps_reader__hangs());
 	maps_reader__stop(r);
 	proc__set_root("/proc");
-	assert_int_equal(unlink(hung), 0);
-	snprintf(path, sizeof(path), "rm -r %s", root);
-	assert_int_equal(system(path), 0);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What is said of the ways past the network counters, on trees of sysfs and procfs. */
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "tests/unit/unit.h"
 #include "kern/net/net_paths.h"
-#include "tests/unit/tree.h"
 
 static char bare[64], cluster[64];
 
@@ -19,32 +13,22 @@ static int make_trees(void **state)
 	char path[64];
 	int i;
 
-	strcpy(bare, "/tmp/test_net_paths.XXXXXX");
-	strcpy(cluster, "/tmp/test_net_paths.XXXXXX");
-	if (!mkdtemp(bare) || !mkdtemp(cluster))
-		return -1;
-	put(bare, "net/protocols",
-	    HEAD "TCP       2496      4       1   no     320   yes  kernel\n");
-	put(cluster, "net/protocols",
-	    HEAD "SMC        800      0      -1   NI       0   yes  smc\n"
-		 "PACKET    1472      0      -1   NI       0   no   kernel\n"
-		 "XDP        960      0      -1   NI       0   no   kernel\n");
-	put(cluster, "net/tls_stat", "");
-	put(cluster, "sys/net/mptcp/enabled", "1\n");
+	strcpy(bare, in_dir("bare"));
+	strcpy(cluster, in_dir("cluster"));
+	put_text(bare, "net/protocols",
+		 HEAD "TCP       2496      4       1   no     320   yes  kernel\n");
+	put_text(cluster, "net/protocols",
+		 HEAD "SMC        800      0      -1   NI       0   yes  smc\n"
+		      "PACKET    1472      0      -1   NI       0   no   kernel\n"
+		      "XDP        960      0      -1   NI       0   no   kernel\n");
+	put_text(cluster, "net/tls_stat", "");
+	put_text(cluster, "sys/net/mptcp/enabled", "1\n");
 	for (i = 9; i >= 0; i--) {
 		snprintf(path, sizeof(path), "class/infiniband/mlx5_%d/node_type", i);
-		put(cluster, path, "1: CA\n");
+		put_text(cluster, path, "1: CA\n");
 	}
-	put(bare, "class/net/lo/ifindex", "1\n");
+	put_text(bare, "class/net/lo/ifindex", "1\n");
 	return 0;
-}
-
-static int remove_trees(void **state)
-{
-	char cmd[192];
-
-	snprintf(cmd, sizeof(cmd), "rm -rf %s %s", bare, cluster);
-	return system(cmd);
 }
 
 TEST(all_there_is)
@@ -85,7 +69,4 @@ TEST(what_is_not_here)
 	assert_string_equal(small, "seen: sendfile and spli");
 }
 
-int main(void)
-{
-	return run_all_tests(.setup_all = make_trees, .teardown_all = remove_trees);
-}
+static struct unit_fixture fixture = {.setup_all = make_trees};

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sources that say what the test wants: what the set of sensors and the split make of it. */
 #include "tests/unit/unit.h"
-#include "tests/unit/near.h"
-
-#include <errno.h>
-#include <math.h>
-
-#include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 
 #include "energy/node_energy.h"
-#include "tests/unit/tree.h"
+#include "tests/unit/machine.h"
 
 #define S 1000000000ull
 
@@ -82,10 +75,6 @@ static void channel(unsigned i, const char *name, enum sensor_part part, enum se
 	values[i] = (struct sensor_value){100, 1, READING_GOOD};
 }
 
-static struct {
-	char dir[64], sys[80], proc[80];
-	struct sensor_roots roots;
-} m;
 static struct sensor_set *sensors;
 static struct node_energy *energy;
 static struct node_interval out;
@@ -96,19 +85,13 @@ static uint64_t now;
 /* Four CPUs, two in each package. */
 static void make_machine(void)
 {
-	strcpy(m.dir, "/tmp/jobprof-node.XXXXXX");
-	assert_non_null(mkdtemp(m.dir));
-	snprintf(m.sys, sizeof(m.sys), "%s/sys", m.dir);
-	snprintf(m.proc, sizeof(m.proc), "%s/proc", m.dir);
-	m.roots = (struct sensor_roots){m.sys, m.proc, "/nonexistent", NULL};
+	machine_make("");
 	for (unsigned i = 0; i < 4; i++) {
-		char path[128];
+		char path[64];
 
-		snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%u/topology/core_id", i);
-		put(m.dir, path, i % 2 ? "1\n" : "0\n");
-		snprintf(path, sizeof(path),
-			 "sys/devices/system/cpu/cpu%u/topology/physical_package_id", i);
-		put(m.dir, path, i < 2 ? "0\n" : "1\n");
+		snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%u/topology/", i);
+		machine_puts(path, i % 2 ? "core_id=1" : "core_id=0");
+		machine_puts(path, i < 2 ? "physical_package_id=0" : "physical_package_id=1");
 	}
 }
 
@@ -144,13 +127,10 @@ static int make(void **state)
 
 static int unmake(void **state)
 {
-	char cmd[80];
-
 	node_energy__free(energy);
 	sensor_set__close(sensors);
 	assert_int_equal(opened, 0);
-	snprintf(cmd, sizeof(cmd), "rm -r %s", m.dir);
-	return system(cmd);
+	return machine_end(state);
 }
 
 /* So many J more, and seconds later. */
@@ -348,7 +328,4 @@ TEST(what_nobody_wants_has_no_value)
 	assert_int_equal(c[PKG0].gaps, gaps + 1);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = make, .teardown = unmake);
-}
+static struct unit_fixture fixture = {.setup = make, .teardown = unmake};

@@ -3,11 +3,9 @@
  * Journal -> HDF5 -> reader. "test_nodestep --make DIR" leaves journals in DIR for
  * tests/lib/storelib.py, whose tests read the files with h5py and Slurm's tools.
  */
-#include <errno.h>
-#include <hdf5.h>
-#include <sys/stat.h>
-
 #include "tests/unit/unit.h"
+#include <hdf5.h>
+
 #include "hdf5/nodestep.h"
 #include "hdf5/reader.h"
 #include "hdf5/summary.h"
@@ -31,7 +29,7 @@ static struct node *read_back(const char *name)
 	struct node *r = malloc(sizeof(*r));
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	snprintf(path, sizeof(path), "%s/%s", unit_dir, name);
 	assert_int_equal(reader__open(&r->r, path), 0);
 	assert_int_equal(reader__node(r->r, 0, 0, NULL, &r->n), 0);
 	return r;
@@ -342,7 +340,7 @@ TEST(many_texts_can_be_copied)
 	synth_fail(journal__commit(j), "commit");
 	journal__free(j);
 	assert_int_equal(build(NAME, NULL), 0);
-	snprintf(path, sizeof(path), "%s/%s", dir, NAME);
+	snprintf(path, sizeof(path), "%s/%s", unit_dir, NAME);
 	from = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
 	strcat(path, ".copy");
 	into = H5Fcreate(path, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT);
@@ -508,7 +506,8 @@ TEST(other_files_are_no_profiles)
 	table__free(NULL);
 }
 
-static int make_for_tools(const char *where)
+/* --make DIR */
+static int make_for_tools(char **args)
 {
 	static const struct {
 		const char *name;
@@ -524,15 +523,10 @@ static int make_for_tools(const char *where)
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		char path[4096];
 
-		snprintf(path, sizeof(path), "%s/%s.journal", where, files[i].name);
+		snprintf(path, sizeof(path), "%s/%s.journal", args[1], files[i].name);
 		synth_make(path, &files[i].s);
 	}
 	return 0;
 }
 
-int main(int argc, char **argv)
-{
-	if (argc == 3 && !strcmp(argv[1], "--make"))
-		return make_for_tools(argv[2]);
-	return run_all_tests(.setup_all = make_dir, .teardown_all = remove_dir);
-}
+static struct unit_fixture fixture = {.setup_all = make_dir, .with_args = make_for_tools};

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* NVIDIA GPUs, by a stand-in for the library that tells what the test sets. */
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "schema/describe.h"
@@ -25,43 +19,32 @@ static int find_stub(void **state)
 static int set_up(void **state)
 {
 	*stub = as_it_was;
-	s = NULL;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	sensor__close(&sensor_nvml, s);
+	machine_close();
 	return stub->inits == stub->shutdowns ? 0 : -1;
 }
 
 TEST(all_of_two_gpus)
 {
-	char why[128];
-
-	assert_int_equal(sensor__probe(&sensor_nvml, &roots, why, sizeof(why)), 0);
-	assert_string_equal(why, "libnvidia-ml.so.1, 2 GPUs");
-	open_it(&sensor_nvml);
-	assert_int_equal(n, 22);
-	assert_int_equal(sensor_nvml.read(s, value), 0);
-	expect("gpu-0 power", READING_GOOD, 301);
-	expect("gpu-0 energy", READING_GOOD, 0);
-	expect("gpu-0 utilisation", READING_GOOD, 93);
-	expect("gpu-0 memory utilisation", READING_GOOD, 41);
-	expect("gpu-0 memory", READING_GOOD, 8.0 * (1 << 30));
-	expect("gpu-0 memory size", READING_GOOD, 80.0 * (1 << 30));
-	expect("gpu-0 temperature", READING_GOOD, 61);
-	expect("gpu-0 clock", READING_GOOD, 1755);
-	expect("gpu-0 memory clock", READING_GOOD, 2619);
-	expect("gpu-0 throttle reasons", READING_GOOD, 4);
-	expect("gpu-0 mig", READING_GOOD, 0);
-	expect("gpu-1 power", READING_GOOD, 70.5);
-	assert_int_equal(channel[find("gpu-1 power")].part, PART_GPU);
-	assert_int_equal(channel[find("gpu-1 power")].index, 1);
+	machine_probe(&sensor_nvml, 0, "");
+	assert_string_equal(m.why, "libnvidia-ml.so.1, 2 GPUs");
+	machine_open(&sensor_nvml);
+	assert_int_equal(m.n, 22);
+	machine_read(0);
+	expect("",
+	       "gpu-0 power=301, gpu-0 energy=0, gpu-0 utilisation=93, gpu-0 memory "
+	       "utilisation=41, gpu-0 memory=%.17g, gpu-0 memory size=%.17g, gpu-0 temperature=61, "
+	       "gpu-0 clock=1755, gpu-0 memory clock=2619, gpu-0 throttle reasons=4, gpu-0 mig=0, "
+	       "gpu-1 power=70.5",
+	       8.0 * (1 << 30), 80.0 * (1 << 30));
+	assert_int_equal(channel_of("", "gpu-1 power")->part, PART_GPU);
+	assert_int_equal(channel_of("", "gpu-1 power")->index, 1);
 	stub->gpu[0].energy_mj += 1500;
-	assert_int_equal(sensor_nvml.read(s, value), 0);
-	expect("gpu-0 energy", READING_GOOD, 1.5);
-	expect("gpu-1 energy", READING_GOOD, 0);
+	reads("", "gpu-0 energy=1.5, gpu-1 energy=0");
 }
 
 /* Every channel is a column of the table of its GPU, each of them once. */
@@ -71,22 +54,22 @@ TEST(channels_are_columns_of_their_gpus_table)
 	unsigned cells[2] = {0};
 
 	assert_non_null(gpu);
-	open_it(&sensor_nvml);
-	for (unsigned i = 0; i < n; i++) {
+	machine_open(&sensor_nvml);
+	for (unsigned i = 0; i < m.n; i++) {
 		char want[16];
 
-		snprintf(want, sizeof(want), "GPU/%d", channel[i].index);
-		assert_string_equal(channel[i].series, want);
-		assert_int_equal(column__describe("GPU", channel[i].column, NULL).how, HOW_SENSOR);
+		snprintf(want, sizeof(want), "GPU/%d", m.c[i].index);
+		assert_string_equal(m.c[i].series, want);
+		assert_int_equal(column__describe("GPU", m.c[i].column, NULL).how, HOW_SENSOR);
 		for (unsigned k = 0; k < i; k++)
-			assert_false(channel[k].index == channel[i].index &&
-				     !strcmp(channel[k].column, channel[i].column));
-		cells[channel[i].index]++;
+			assert_false(m.c[k].index == m.c[i].index &&
+				     !strcmp(m.c[k].column, m.c[i].column));
+		cells[m.c[i].index]++;
 	}
 	assert_int_equal(cells[0], gpu->ncols - 3); /* all but the times */
 	assert_int_equal(cells[1], gpu->ncols - 3);
-	assert_string_equal(channel[find("gpu-1 memory")].column, "MemMB");
-	assert_string_equal(channel[find("gpu-0 mig")].column, "Split");
+	assert_string_equal(channel_of("", "gpu-1 memory")->column, "MemMB");
+	assert_string_equal(channel_of("", "gpu-0 mig")->column, "Split");
 	assert_int_equal(nvml__count(library_dir), 2);
 	assert_int_equal(nvml__count("/nonexistent"), 0);
 }
@@ -94,66 +77,57 @@ TEST(channels_are_columns_of_their_gpus_table)
 TEST(what_a_gpu_never_has_is_no_channel)
 {
 	stub->gpu[1].energy_err = 3;
-	open_it(&sensor_nvml);
-	assert_int_equal(n, 21);
-	for (unsigned i = 0; i < n; i++)
-		assert_string_not_equal(channel[i].name, "gpu-1 energy");
+	machine_open(&sensor_nvml);
+	assert_int_equal(m.n, 21);
+	for (unsigned i = 0; i < m.n; i++)
+		assert_string_not_equal(m.c[i].name, "gpu-1 energy");
 }
 
 TEST(an_error_of_one_call_is_of_its_channel)
 {
-	open_it(&sensor_nvml);
+	machine_open(&sensor_nvml);
 	stub->gpu[0].power_err = 999;
 	stub->gpu[1].utilization_err = 4;
-	assert_int_equal(sensor_nvml.read(s, value), 0);
-	expect("gpu-0 power", READING_NONE, NAN);
-	expect("gpu-0 energy", READING_GOOD, 0);
-	expect("gpu-1 utilisation", READING_DENIED, NAN);
-	expect("gpu-1 memory utilisation", READING_DENIED, NAN);
-	expect("gpu-1 power", READING_GOOD, 70.5);
+	reads("", "gpu-0 power=none, gpu-0 energy=0, gpu-1 utilisation=denied, gpu-1 memory "
+		  "utilisation=denied, gpu-1 power=70.5");
 }
 
 TEST(a_gpu_that_falls_off_the_bus)
 {
 	struct gpu_use *use;
 
-	open_it(&sensor_nvml);
-	assert_int_equal(sensor_nvml.read(s, value), 0);
+	machine_open(&sensor_nvml);
+	machine_read(0);
 	stub->gpu[0].err = 15;
 	stub->gpu[1].ncompute = 1;
 	stub->gpu[1].compute[0] = (struct stub_process){7, 1, UINT_MAX, UINT_MAX};
-	assert_int_equal(sensor_nvml.read(s, value), 0);
-	for (unsigned i = 0; i < n; i++) {
-		assert_int_equal(value[i].quality, channel[i].index ? READING_GOOD : READING_NONE);
-		assert_int_equal(!isnan(value[i].value), channel[i].index);
+	machine_read(0);
+	for (unsigned i = 0; i < m.n; i++) {
+		assert_int_equal(m.v[i].quality, m.c[i].index ? READING_GOOD : READING_NONE);
+		assert_int_equal(!isnan(m.v[i].value), m.c[i].index);
 	}
-	assert_int_equal(nvml__processes(s, &use), 1);
+	assert_int_equal(nvml__processes(m.s, &use), 1);
 	assert_int_equal(use[0].gpu, 1);
 	free(use);
 	stub->gpu[1].err = 15;
-	assert_int_equal(sensor_nvml.read(s, value), -ENODATA);
-	assert_int_equal(nvml__processes(s, &use), -ENODEV);
+	machine_read(-ENODATA);
+	assert_int_equal(nvml__processes(m.s, &use), -ENODEV);
 	assert_null(use);
 	stub->gpu[0].err = stub->gpu[1].err = 0;
 	stub->gpu[0].energy_mj += 5000; /* of which nobody knows whether it counted from anew */
-	assert_int_equal(sensor_nvml.read(s, value), 0);
-	expect("gpu-0 energy", READING_GAP, 0);
-	expect("gpu-0 power", READING_GOOD, 301);
+	reads("", "gpu-0 energy=gap 0, gpu-0 power=301");
 	stub->gpu[0].energy_mj += 250;
-	assert_int_equal(sensor_nvml.read(s, value), 0);
-	expect("gpu-0 energy", READING_GOOD, 0.25);
+	reads("", "gpu-0 energy=0.25");
 }
 
 TEST(a_gpu_that_is_lost_when_it_is_opened)
 {
 	stub->gpu[1].err = 15;
-	open_it(&sensor_nvml);
-	assert_int_equal(n, 22);
-	assert_int_equal(sensor_nvml.read(s, value), 0);
-	expect("gpu-1 power", READING_NONE, NAN);
+	machine_open(&sensor_nvml);
+	assert_int_equal(m.n, 22);
+	reads("", "gpu-1 power=none");
 	stub->gpu[1].err = 0;
-	assert_int_equal(sensor_nvml.read(s, value), 0);
-	expect("gpu-1 power", READING_GOOD, 70.5);
+	reads("", "gpu-1 power=70.5");
 }
 
 TEST(a_split_gpu_says_so)
@@ -166,11 +140,10 @@ TEST(a_split_gpu_says_so)
 	stub->gpu[1].ncompute = 2;
 	stub->gpu[1].compute[0] = (struct stub_process){42, 100, 1, 0};
 	stub->gpu[1].compute[1] = (struct stub_process){42, 23, 2, 0};
-	open_it(&sensor_nvml);
-	assert_int_equal(n, 20);
-	assert_int_equal(sensor_nvml.read(s, value), 0);
-	expect("gpu-1 mig", READING_GOOD, 1);
-	assert_int_equal(nvml__processes(s, &use), 1);
+	machine_open(&sensor_nvml);
+	assert_int_equal(m.n, 20);
+	reads("", "gpu-1 mig=1");
+	assert_int_equal(nvml__processes(m.s, &use), 1);
 	assert_true(use[0].mig);
 	assert_int_equal(use[0].memory, 123);
 	assert_true(isnan(use[0].util));
@@ -194,8 +167,8 @@ TEST(processes)
 	g[0].sample[2] = (struct stub_sample){102, 6000, 255, 1, 0, 0};
 	g[1].ncompute = 1;
 	g[1].compute[0] = (struct stub_process){100, 8192, UINT_MAX, UINT_MAX};
-	open_it(&sensor_nvml);
-	assert_int_equal(nvml__processes(s, &use), 4);
+	machine_open(&sensor_nvml);
+	assert_int_equal(nvml__processes(m.s, &use), 4);
 	assert_int_equal(use[0].pid, 100);
 	assert_int_equal(use[0].gpu, 0);
 	assert_int_equal(use[0].memory, 4096);
@@ -210,7 +183,7 @@ TEST(processes)
 	assert_int_equal(use[3].memory, 8192);
 	assert_true(isnan(use[3].util)); /* no sample of anybody */
 	free(use);
-	assert_int_equal(nvml__processes(s, &use), 4);
+	assert_int_equal(nvml__processes(m.s, &use), 4);
 	assert_true(isnan(use[0].util)); /* none since */
 	free(use);
 }
@@ -222,8 +195,8 @@ TEST(more_processes_than_expected)
 	stub->gpu[0].ncompute = STUB_PROCESSES;
 	for (unsigned i = 0; i < STUB_PROCESSES; i++)
 		stub->gpu[0].compute[i] = (struct stub_process){i + 1, i, UINT_MAX, UINT_MAX};
-	open_it(&sensor_nvml);
-	assert_int_equal(nvml__processes(s, &use), STUB_PROCESSES);
+	machine_open(&sensor_nvml);
+	assert_int_equal(nvml__processes(m.s, &use), STUB_PROCESSES);
 	assert_int_equal(use[STUB_PROCESSES - 1].memory, STUB_PROCESSES - 1);
 	free(use);
 }
@@ -232,11 +205,10 @@ TEST(nothing_there)
 {
 	static const struct no_gpu cases[] = {
 		{9, -ENOENT}, {4, -EACCES}, {18, -EPROTO}, {999, -EIO}};
-	char why[128];
 
 	check_errors(&sensor_nvml, &stub->init_err, cases, sizeof(cases) / sizeof(cases[0]));
 	stub->ngpus = 0;
-	assert_int_equal(sensor__probe(&sensor_nvml, &roots, why, sizeof(why)), -ENOENT);
+	machine_probe(&sensor_nvml, -ENOENT, "");
 }
 
 TEST(a_library_that_is_none)
@@ -244,7 +216,5 @@ TEST(a_library_that_is_none)
 	check_file_of_text(&sensor_nvml, "libnvidia-ml.so.1");
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = set_up, .teardown = tear_down, .setup_all = find_stub);
-}
+static struct unit_fixture fixture = {
+	.setup = set_up, .teardown = tear_down, .setup_all = find_stub};

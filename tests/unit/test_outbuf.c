@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Numbers as text: the bytes printf makes. */
-#include <errno.h>
-#include <fcntl.h>
+#include "tests/unit/unit.h"
 #include <float.h>
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "tests/unit/unit.h"
 #include "base/outbuf.h"
 
 static struct outbuf o;
@@ -276,7 +269,4 @@ TEST(the_first_failure_stays)
 	close(fd);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup_all = make, .teardown_all = end);
-}
+static struct unit_fixture fixture = {.setup_all = make, .teardown_all = end};

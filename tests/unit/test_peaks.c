@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The file of peaks: what it means for a node, what is refused, and how new peaks replace old ones;
  * the statistics of passes; the speeds of links in a made-up tree. */
-#include <errno.h>
-#include <fcntl.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
-#include "tests/unit/tree.h"
 #include "peaks/measure.h"
 #include "peaks/node_memory.h"
 #include "peaks/peaks.h"
 #include "peaks/peaks_file.h"
 
-static char dir[64];
 static char said[16384]; /* what the last read_text() wrote to stderr */
 
 static int read_file_of(struct peaks *p, const char *path, const char *node)
@@ -39,12 +29,9 @@ static int read_file_of(struct peaks *p, const char *path, const char *node)
 
 static int read_text(struct peaks *p, const char *text, const char *node)
 {
-	char path[128];
-
-	put(dir, "peaks.conf", text);
-	snprintf(path, sizeof(path), "%s/peaks.conf", dir);
-	chmod(path, 0644);
-	return read_file_of(p, path, node);
+	put_text(unit_dir, "peaks.conf", text);
+	chmod(in_dir("peaks.conf"), 0644);
+	return read_file_of(p, in_dir("peaks.conf"), node);
 }
 
 static double value(const struct peaks *p, enum peak_kind kind)
@@ -232,14 +219,14 @@ static void put_interface(const char *name, const char *state, const char *speed
 	char path[96];
 
 	snprintf(path, sizeof(path), "sys/class/net/%s/type", name);
-	put(dir, path, "1\n");
+	put_text(unit_dir, path, "1\n");
 	snprintf(path, sizeof(path), "sys/class/net/%s/operstate", name);
-	put(dir, path, state);
+	put_text(unit_dir, path, state);
 	snprintf(path, sizeof(path), "sys/class/net/%s/speed", name);
-	put(dir, path, speed);
+	put_text(unit_dir, path, speed);
 	snprintf(path, sizeof(path), "sys/class/net/%s/device/vendor", name);
 	if (device)
-		put(dir, path, "0x15b3\n");
+		put_text(unit_dir, path, "0x15b3\n");
 }
 
 static void put_port(const char *name, const char *layer, const char *state, const char *rate)
@@ -247,11 +234,11 @@ static void put_port(const char *name, const char *layer, const char *state, con
 	char path[96];
 
 	snprintf(path, sizeof(path), "sys/class/infiniband/%s/ports/1/link_layer", name);
-	put(dir, path, layer);
+	put_text(unit_dir, path, layer);
 	snprintf(path, sizeof(path), "sys/class/infiniband/%s/ports/1/state", name);
-	put(dir, path, state);
+	put_text(unit_dir, path, state);
 	snprintf(path, sizeof(path), "sys/class/infiniband/%s/ports/1/rate", name);
-	put(dir, path, rate);
+	put_text(unit_dir, path, rate);
 }
 
 TEST(the_network_is_the_sum_of_its_fastest_links)
@@ -259,7 +246,7 @@ TEST(the_network_is_the_sum_of_its_fastest_links)
 	struct measure m;
 	char sys[80];
 
-	snprintf(sys, sizeof(sys), "%s/sys", dir);
+	snprintf(sys, sizeof(sys), "%s/sys", unit_dir);
 	m = network_of(sys);
 	assert_true(!m.npasses && m.absent && strstr(m.error, "is up"));
 	put_interface("eth0", "up\n", "-1\n", true);
@@ -286,12 +273,12 @@ static void put_cache(unsigned cpu, unsigned index, const char *level, const cha
 	char path[96];
 
 	snprintf(path, sizeof(path), "c/devices/system/cpu/cpu%u/cache/index%u/level", cpu, index);
-	put(dir, path, level);
+	put_text(unit_dir, path, level);
 	snprintf(path, sizeof(path), "c/devices/system/cpu/cpu%u/cache/index%u/size", cpu, index);
-	put(dir, path, size);
+	put_text(unit_dir, path, size);
 	snprintf(path, sizeof(path), "c/devices/system/cpu/cpu%u/cache/index%u/shared_cpu_list",
 		 cpu, index);
-	put(dir, path, shared);
+	put_text(unit_dir, path, shared);
 }
 
 TEST(a_cache_that_cpus_share_counts_once)
@@ -299,7 +286,7 @@ TEST(a_cache_that_cpus_share_counts_once)
 	static const int cpus[] = {0, 1, 2}, last[] = {2};
 	char sys[80];
 
-	snprintf(sys, sizeof(sys), "%s/c", dir);
+	snprintf(sys, sizeof(sys), "%s/c", unit_dir);
 	for (unsigned i = 0; i < 3; i++) {
 		put_cache(i, 0, "1\n", "32K\n", i == 2 ? "2\n" : "0-1\n");
 		put_cache(i, 3, "3\n", "32768K\n", i == 2 ? "2-3\n" : "0-1\n");
@@ -307,25 +294,4 @@ TEST(a_cache_that_cpus_share_counts_once)
 	assert_int_equal(node_memory__caches(sys, cpus, 3), 64 << 20);
 	assert_int_equal(node_memory__caches(sys, last, 1), 32 << 20);
 	assert_int_equal(node_memory__caches("/nonexistent", cpus, 3), 0);
-}
-
-static int make_dir(void **state)
-{
-	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/jobprof-test-peaks.XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	char cmd[96];
-
-	(void)state;
-	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
-	return system(cmd);
-}
-
-int main(void)
-{
-	return run_all_tests(.setup_all = make_dir, .teardown_all = remove_dir);
 }

@@ -6,17 +6,11 @@
  * name and these.
  */
 
-#include <errno.h>
-#include <linux/perf_event.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "tests/unit/unit.h"
+#include <linux/perf_event.h>
+
 #include "kern/pmu/perf_event.h"
 #include "kern/pmu/perf_names.h"
-#include "tests/unit/tree.h"
 
 #define MAX 8
 
@@ -26,59 +20,49 @@ static char intel[64], amd[64];
 
 static int make_trees(void **state)
 {
-	strcpy(intel, "/tmp/test_perf_event.XXXXXX");
-	strcpy(amd, "/tmp/test_perf_event.XXXXXX");
-	if (!mkdtemp(intel) || !mkdtemp(amd))
-		return -1;
-	put(intel, DEV "cpu/type", "4\n");
-	put(intel, DEV "cpu/format/event", "config:0-7\n");
-	put(intel, DEV "cpu/format/umask", "config:8-15\n");
-	put(intel, DEV "cpu/format/edge", "config:18\n");
-	put(intel, DEV "cpu/format/any", "config:21\n");
-	put(intel, DEV "cpu/format/cmask", "config:24-31\n");
-	put(intel, DEV "cpu/format/offcore_rsp", "config1:0-63\n");
-	put(intel, DEV "cpu/format/ldat", "config1:0-15\n");
-	put(intel, DEV "cpu/format/odd", "config2:3,60-63\n");
-	put(intel, DEV "cpu/format/later", "config3:0-7\n");
-	put(intel, DEV "cpu/format/broken", "config:9-\n");
-	put(intel, DEV "cpu/format/huge", "config:0-64\n");
-	put(intel, DEV "cpu/format/backward", "config:9-3\n");
-	put(intel, DEV "cpu/events/cpu-cycles", "event=0x3c\n");
-	put(intel, DEV "cpu/events/cache-misses", "event=0x2e,umask=0x41\n");
-	put(intel, DEV "cpu/events/mem-loads", "event=0xcd,umask=0x1,ldat=3\n");
-	put(intel, DEV "cpu/events/recursive", "recursive\n");
-	put(intel, DEV "cpu/events/asks", "event=0x1,umask=?\n");
-	put(intel, DEV "uncore_imc_0/type", "12\n");
-	put(intel, DEV "uncore_imc_0/cpumask", "0\n");
-	put(intel, DEV "uncore_imc_0/format/event", "config:0-7\n");
-	put(intel, DEV "power/type", "9\n");
-	put(intel, DEV "power/format/event", "config:0-7\n");
-	put(intel, DEV "power/events/energy-pkg", "event=0x02\n");
-	put(intel, DEV "power/events/energy-pkg.scale", "2.3283064365386962890625e-10\n");
-	put(intel, DEV "power/events/energy-pkg.unit", "Joules\n");
-	put(intel, DEV "software/type", "1\n");
-	put(intel, DEV "tracepoint/type", "2\n");
-	put(intel, DEV "notype/format/event", "config:0-7\n");
-	put(intel, DEV "secret", "4\n");
-	put(intel, "devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3000000\n");
-	put(intel, "devices/system/cpu/cpu1/cpufreq/cpuinfo_max_freq", "4000000\n");
-	put(intel, "devices/system/cpu/cpufreq/cpuinfo_max_freq", "9000000\n");
-	put(amd, DEV "cpu/type", "4\n");
-	put(amd, DEV "cpu/format/event", "config:0-7,32-35\n");
-	put(amd, DEV "cpu/format/umask", "config:8-15\n");
-	put(amd, DEV "cpu/events/instructions", "event=0xc0\n");
-	put(amd, DEV "msr/type", "10\n");
-	put(amd, DEV "msr/format/event", "config:0-63\n");
-	put(amd, DEV "msr/events/tsc", "event=0x00\n");
+	strcpy(intel, in_dir("intel"));
+	strcpy(amd, in_dir("amd"));
+	put_text(intel, DEV "cpu/type", "4\n");
+	put_text(intel, DEV "cpu/format/event", "config:0-7\n");
+	put_text(intel, DEV "cpu/format/umask", "config:8-15\n");
+	put_text(intel, DEV "cpu/format/edge", "config:18\n");
+	put_text(intel, DEV "cpu/format/any", "config:21\n");
+	put_text(intel, DEV "cpu/format/cmask", "config:24-31\n");
+	put_text(intel, DEV "cpu/format/offcore_rsp", "config1:0-63\n");
+	put_text(intel, DEV "cpu/format/ldat", "config1:0-15\n");
+	put_text(intel, DEV "cpu/format/odd", "config2:3,60-63\n");
+	put_text(intel, DEV "cpu/format/later", "config3:0-7\n");
+	put_text(intel, DEV "cpu/format/broken", "config:9-\n");
+	put_text(intel, DEV "cpu/format/huge", "config:0-64\n");
+	put_text(intel, DEV "cpu/format/backward", "config:9-3\n");
+	put_text(intel, DEV "cpu/events/cpu-cycles", "event=0x3c\n");
+	put_text(intel, DEV "cpu/events/cache-misses", "event=0x2e,umask=0x41\n");
+	put_text(intel, DEV "cpu/events/mem-loads", "event=0xcd,umask=0x1,ldat=3\n");
+	put_text(intel, DEV "cpu/events/recursive", "recursive\n");
+	put_text(intel, DEV "cpu/events/asks", "event=0x1,umask=?\n");
+	put_text(intel, DEV "uncore_imc_0/type", "12\n");
+	put_text(intel, DEV "uncore_imc_0/cpumask", "0\n");
+	put_text(intel, DEV "uncore_imc_0/format/event", "config:0-7\n");
+	put_text(intel, DEV "power/type", "9\n");
+	put_text(intel, DEV "power/format/event", "config:0-7\n");
+	put_text(intel, DEV "power/events/energy-pkg", "event=0x02\n");
+	put_text(intel, DEV "power/events/energy-pkg.scale", "2.3283064365386962890625e-10\n");
+	put_text(intel, DEV "power/events/energy-pkg.unit", "Joules\n");
+	put_text(intel, DEV "software/type", "1\n");
+	put_text(intel, DEV "tracepoint/type", "2\n");
+	put_text(intel, DEV "notype/format/event", "config:0-7\n");
+	put_text(intel, DEV "secret", "4\n");
+	put_text(intel, "devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3000000\n");
+	put_text(intel, "devices/system/cpu/cpu1/cpufreq/cpuinfo_max_freq", "4000000\n");
+	put_text(intel, "devices/system/cpu/cpufreq/cpuinfo_max_freq", "9000000\n");
+	put_text(amd, DEV "cpu/type", "4\n");
+	put_text(amd, DEV "cpu/format/event", "config:0-7,32-35\n");
+	put_text(amd, DEV "cpu/format/umask", "config:8-15\n");
+	put_text(amd, DEV "cpu/events/instructions", "event=0xc0\n");
+	put_text(amd, DEV "msr/type", "10\n");
+	put_text(amd, DEV "msr/format/event", "config:0-63\n");
+	put_text(amd, DEV "msr/events/tsc", "event=0x00\n");
 	return 0;
-}
-
-static int remove_trees(void **state)
-{
-	char cmd[200];
-
-	snprintf(cmd, sizeof(cmd), "rm -rf %s %s", intel, amd);
-	return system(cmd);
 }
 
 static struct perf_event one(const char *sysfs, const char *text)
@@ -428,6 +412,7 @@ static int print_event(const char *text)
 	return 0;
 }
 
+/* --names [EVENT ...] */
 static int print_names(char **more)
 {
 	unsigned n;
@@ -436,14 +421,9 @@ static int print_names(char **more)
 
 	for (unsigned i = 0; i < n; i++)
 		bad |= print_event(all[i].name);
-	for (; *more; more++)
+	while (*++more)
 		bad |= print_event(*more);
 	return bad;
 }
 
-int main(int argc, char **argv)
-{
-	if (argc > 1 && !strcmp(argv[1], "--names"))
-		return print_names(argv + 2);
-	return run_all_tests(.setup_all = make_trees, .teardown_all = remove_trees);
-}
+static struct unit_fixture fixture = {.setup_all = make_trees, .with_args = print_names};

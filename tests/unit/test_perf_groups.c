@@ -1,31 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Sets of events by one word, on processors as their /proc/cpuinfo and sysfs say. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "kern/pmu/perf_event.h"
 #include "kern/pmu/perf_groups.h"
-#include "tests/unit/tree.h"
-
-static char root[64];
-
-static int make_root(void **state)
-{
-	strcpy(root, "/tmp/test_perf_groups.XXXXXX");
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-	char cmd[100];
-
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", root);
-	return system(cmd) ? -1 : 0;
-}
 
 static void put_x86(const char *vendor, int family, int model)
 {
@@ -35,15 +13,15 @@ static void put_x86(const char *vendor, int family, int model)
 		 "processor\t: 0\nvendor_id\t: %s\ncpu family\t: %d\nmodel\t\t: %d\n"
 		 "model name\t: A CPU\n\nprocessor\t: 1\nvendor_id\t: Other\n",
 		 vendor, family, model);
-	put(root, "cpuinfo", text);
-	put(root, "bus/event_source/devices/cpu/type", "4\n");
-	put(root, "bus/event_source/devices/cpu/format/event", "config:0-7,32-35\n");
-	put(root, "bus/event_source/devices/cpu/format/umask", "config:8-15\n");
+	put_text(unit_dir, "cpuinfo", text);
+	put_text(unit_dir, "bus/event_source/devices/cpu/type", "4\n");
+	put_text(unit_dir, "bus/event_source/devices/cpu/format/event", "config:0-7,32-35\n");
+	put_text(unit_dir, "bus/event_source/devices/cpu/format/umask", "config:8-15\n");
 }
 
 static const char *kind(void)
 {
-	const struct perf_arch *a = perf_arch__find(root, root);
+	const struct perf_arch *a = perf_arch__find(unit_dir, unit_dir);
 
 	return a ? a->name : "none";
 }
@@ -74,7 +52,7 @@ TEST(processors_are_known_by_their_models)
 
 static int expand(const char *list, char *out, char *err)
 {
-	return perf_groups__expand(list, root, root, out, 4096, err, 256);
+	return perf_groups__expand(list, unit_dir, unit_dir, out, 4096, err, 256);
 }
 
 TEST(words_become_sets_of_events)
@@ -84,7 +62,7 @@ TEST(words_become_sets_of_events)
 
 	put_x86("AuthenticAMD", 25, 17);
 	assert_int_equal(expand("@cpi;cycles,cs; @memory", out, err), 2);
-	assert_int_equal(perf_event__parse(out, root, ev, JP_PMU_EVENTS, err, sizeof(err)),
+	assert_int_equal(perf_event__parse(out, unit_dir, ev, JP_PMU_EVENTS, err, sizeof(err)),
 			 2 + 5 + 1 + 6);
 	assert_string_equal(ev[0].column, "Cycles");
 	assert_int_equal(ev[0].sets, 7);
@@ -93,7 +71,7 @@ TEST(words_become_sets_of_events)
 	assert_int_equal(ev[2].sets, 1);
 	put_x86("GenuineIntel", 6, 106);
 	assert_int_equal(expand("@cpi;@memory;@flops", out, err), 3);
-	assert_int_equal(perf_event__parse(out, root, ev, JP_PMU_EVENTS, err, sizeof(err)),
+	assert_int_equal(perf_event__parse(out, unit_dir, ev, JP_PMU_EVENTS, err, sizeof(err)),
 			 2 + 4 + 6 + 5);
 	assert_int_equal(expand("cycles,cpu/event=1/", out, err), 0);
 	assert_string_equal(out, "cycles,cpu/event=1/");
@@ -103,32 +81,27 @@ TEST(arm_has_a_pmu_of_another_name)
 {
 	struct perf_event ev[JP_PMU_EVENTS];
 	const struct perf_arch *a;
-	char out[4096], err[256], dev[] = "bus/event_source/devices/armv8_pmuv3_0/";
-	char path[128];
+	char out[4096], err[256];
 
-	strcat(strcpy(path, "rm -rf "), root);
-	strcat(path, "/bus");
-	assert_int_equal(system(path), 0);
-	put(root, "cpuinfo",
-	    "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x0\n"
-	    "CPU part\t: 0xd4f\n\n");
-	snprintf(path, sizeof(path), "%stype", dev);
-	put(root, path, "10\n");
-	snprintf(path, sizeof(path), "%sformat/event", dev);
-	put(root, path, "config:0-15\n");
-	snprintf(path, sizeof(path), "%scaps/slots", dev);
-	put(root, path, "0x8\n");
-	a = perf_arch__find(root, root);
+	shell("rm -r %s/bus", unit_dir);
+	put_text(
+		unit_dir, "cpuinfo",
+		"processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x0\n"
+		"CPU part\t: 0xd4f\n\n");
+	put_text(unit_dir, "bus/event_source/devices/armv8_pmuv3_0/type", "10\n");
+	put_text(unit_dir, "bus/event_source/devices/armv8_pmuv3_0/format/event", "config:0-15\n");
+	put_text(unit_dir, "bus/event_source/devices/armv8_pmuv3_0/caps/slots", "0x8\n");
+	a = perf_arch__find(unit_dir, unit_dir);
 	assert_non_null(a);
 	assert_string_equal(a->name, "arm_sbsa");
-	assert_int_equal(perf_arch__width(a, root), 8);
+	assert_int_equal(perf_arch__width(a, unit_dir), 8);
 	assert_int_equal(expand("@cpi", out, err), 1);
 	assert_string_equal(err, "");
-	assert_int_equal(perf_event__parse(out, root, ev, JP_PMU_EVENTS, err, sizeof(err)), 7);
+	assert_int_equal(perf_event__parse(out, unit_dir, ev, JP_PMU_EVENTS, err, sizeof(err)), 7);
 	assert_int_equal(ev[2].config, 0x3e);
 	assert_int_equal(expand("@flops;@cpi", out, err), 1);
 	assert_non_null(strstr(err, "@flops: no such events of this processor are known"));
-	assert_int_equal(perf_event__parse(out, root, ev, JP_PMU_EVENTS, err, sizeof(err)), 7);
+	assert_int_equal(perf_event__parse(out, unit_dir, ev, JP_PMU_EVENTS, err, sizeof(err)), 7);
 }
 
 TEST(what_is_not_known_is_left_out)
@@ -158,11 +131,7 @@ TEST(mistakes_are_errors)
 	assert_int_equal(expand("@cpi;;cycles", out, err), 0);
 	assert_string_equal(out, ";cycles"); /* in which perf_event__parse() misses an event */
 	put_x86("GenuineIntel", 6, 85);
-	assert_int_equal(perf_groups__expand("@memory", root, root, out, 40, err, sizeof(err)),
-			 -ENOSPC);
-}
-
-int main(void)
-{
-	return run_all_tests(.setup_all = make_root, .teardown_all = remove_root);
+	assert_int_equal(
+		perf_groups__expand("@memory", unit_dir, unit_dir, out, 40, err, sizeof(err)),
+		-ENOSPC);
 }

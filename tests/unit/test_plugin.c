@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A site's own sources: what they may declare, and what becomes of what they say. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/unit/unit.h"
 #include "base/clock.h"
 #include "sensor/plugin/plugin.h"
 #include "sensor/sensors.h"
 #include "schema/series.h"
-#include "tests/unit/reading.h"
+#include "tests/unit/machine.h"
 
 /* What the made-up plug-in says; by call. */
 static struct {
@@ -55,10 +51,13 @@ static void fake_close(void *state)
 
 static struct jobprof_sensor_column columns[2];
 static struct jobprof_sensor good;
+static char endless[1 << 16];
 
 static int set_up(void **state)
 {
+	memset(endless, 'x', sizeof(endless) - 1);
 	memset(&says, 0, sizeof(says));
+	strcpy(m.sys, "/made/up");
 	columns[0] = (struct jobprof_sensor_column){"Temp", "C", "How warm.", JOBPROF_SENSOR_LEVEL};
 	columns[1] = (struct jobprof_sensor_column){"Drops", "", "Of water.", JOBPROF_SENSOR_COUNT};
 	good = (struct jobprof_sensor){
@@ -85,8 +84,6 @@ static int check(const char *needle)
 		fail_msg("\"%s\" does not say \"%s\"", why, needle);
 	return err;
 }
-
-static char endless[1 << 16];
 
 TEST(what_may_be_declared)
 {
@@ -174,10 +171,6 @@ TEST(no_name_of_ours)
 }
 
 static const struct sensor_ops *source;
-static struct sensor *s;
-static const struct sensor_channel *channel;
-static struct sensor_value v[4];
-static const struct sensor_roots roots = {.sys = "/made/up", .proc = "/proc", .dev = "/dev"};
 
 /* One slot for all tests: there are few. */
 static void open_source(unsigned n)
@@ -186,8 +179,8 @@ static void open_source(unsigned n)
 		source = plugin__source(&good);
 	assert_non_null(source);
 	assert_ptr_equal(plugins__of(source), &good);
-	assert_int_equal(sensor__open(source, &s, &roots), 0);
-	assert_int_equal(source->channels(s, &channel), n);
+	machine_open(source);
+	assert_int_equal(m.n, n);
 	assert_string_equal(says.sys, "/made/up");
 }
 
@@ -197,36 +190,28 @@ static void give(double temperature, double drops)
 	says.value[1] = (struct jobprof_sensor_value){.value = drops};
 }
 
-static void expect(unsigned i, enum sensor_quality quality, double want)
-{
-	expect_reading(&v[i], quality, want);
-}
-
 TEST(channels_and_values)
 {
 	uint64_t before = clock__boot_ns();
 
 	open_source(2);
-	assert_string_equal(channel[0].name, "Temp");
-	assert_string_equal(channel[0].series, "Water");
-	assert_string_equal(channel[0].column, "Temp");
-	assert_string_equal(channel[0].unit, "C");
-	assert_int_equal(channel[0].quantity, QUANTITY_LEVEL);
-	assert_int_equal(channel[1].quantity, QUANTITY_COUNT);
-	assert_int_equal(channel[1].part, PART_OTHER);
+	assert_string_equal(m.c[0].name, "Temp");
+	assert_string_equal(m.c[0].series, "Water");
+	assert_string_equal(m.c[0].column, "Temp");
+	assert_string_equal(m.c[0].unit, "C");
+	assert_int_equal(m.c[0].quantity, QUANTITY_LEVEL);
+	assert_int_equal(m.c[1].quantity, QUANTITY_COUNT);
+	assert_int_equal(m.c[1].part, PART_OTHER);
 	give(-3.5, 1e6);
-	assert_int_equal(source->read(s, v), 0);
-	expect(0, READING_GOOD, -3.5);
-	expect(1, READING_GOOD, 0);
-	assert_in_range(v[0].time_ns, before, clock__boot_ns());
+	reads("", "Temp=-3.5, Drops=0");
+	assert_in_range(m.v[0].time_ns, before, clock__boot_ns());
 	give(4, 1e6 + 7);
 	says.value[0].quality = JOBPROF_SENSOR_REPEATED;
 	says.value[0].time_ns = before;
-	assert_int_equal(source->read(s, v), 0);
-	expect(0, READING_REPEATED, 4);
-	assert_int_equal(v[0].time_ns, before);
-	expect(1, READING_GOOD, 7);
-	sensor__close(source, s);
+	reads("", "Temp=repeated 4");
+	assert_int_equal(m.v[0].time_ns, before);
+	expect("", "Drops=7");
+	machine_close();
 	assert_int_equal(says.closed, 1);
 }
 
@@ -234,30 +219,23 @@ TEST(gaps_of_counts)
 {
 	open_source(2);
 	give(1, 100);
-	assert_int_equal(source->read(s, v), 0);
+	machine_read(0);
 	give(1, 110);
-	assert_int_equal(source->read(s, v), 0);
-	expect(1, READING_GOOD, 10);
+	reads("", "Drops=10");
 	give(1, 50); /* fell */
-	assert_int_equal(source->read(s, v), 0);
-	expect(1, READING_GAP, 10);
+	reads("", "Drops=gap 10");
 	give(1, NAN);
-	assert_int_equal(source->read(s, v), 0);
-	expect(1, READING_NONE, NAN);
+	reads("", "Drops=none");
 	give(1, 60); /* was away */
-	assert_int_equal(source->read(s, v), 0);
-	expect(1, READING_GAP, 10);
+	reads("", "Drops=gap 10");
 	give(1, 61);
-	assert_int_equal(source->read(s, v), 0);
-	expect(1, READING_GOOD, 11);
+	reads("", "Drops=11");
 	give(1, 500);
 	says.value[1].quality = JOBPROF_SENSOR_GAP; /* by its own word */
-	assert_int_equal(source->read(s, v), 0);
-	expect(1, READING_GAP, 11);
+	reads("", "Drops=gap 11");
 	give(1, 501);
-	assert_int_equal(source->read(s, v), 0);
-	expect(1, READING_GOOD, 12);
-	sensor__close(source, s);
+	reads("", "Drops=12");
+	machine_close();
 }
 
 TEST(lies)
@@ -270,25 +248,23 @@ TEST(lies)
 
 	open_source(2);
 	give(INFINITY, -1);
-	assert_int_equal(source->read(s, v), -ENODATA);
-	expect(0, READING_NONE, NAN);
-	expect(1, READING_NONE, NAN);
+	machine_read(-ENODATA);
+	expect("", "Temp=none, Drops=none");
 	give(1, INFINITY);
 	says.value[0].quality = 99;
-	assert_int_equal(source->read(s, v), -ENODATA);
+	machine_read(-ENODATA);
 	give(1, 1);
 	says.value[0].quality = JOBPROF_SENSOR_DENIED;
 	says.value[1].time_ns = UINT64_MAX;
-	assert_int_equal(source->read(s, v), 0);
-	expect(0, READING_DENIED, NAN);
-	assert_true(v[1].time_ns <= clock__boot_ns());
+	reads("", "Temp=denied");
+	assert_true(m.v[1].time_ns <= clock__boot_ns());
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		give(1, 1);
 		says.read = errors[i].says;
-		assert_int_equal(source->read(s, v), errors[i].is);
-		expect(0, errors[i].is == -EACCES ? READING_DENIED : READING_NONE, NAN);
+		machine_read(errors[i].is);
+		expect("", errors[i].is == -EACCES ? "Temp=denied" : "Temp=none");
 	}
-	sensor__close(source, s);
+	machine_close();
 }
 
 TEST(tables_of_a_series)
@@ -299,15 +275,15 @@ TEST(tables_of_a_series)
 	says.tables = 2;
 	says.names = names;
 	open_source(4);
-	assert_string_equal(channel[3].series, "Water/out-2");
-	assert_string_equal(channel[3].name, "out-2 Drops");
-	assert_string_equal(channel[2].column, "Temp");
+	assert_string_equal(m.c[3].series, "Water/out-2");
+	assert_string_equal(m.c[3].name, "out-2 Drops");
+	assert_string_equal(m.c[2].column, "Temp");
 	give(1, 2);
 	says.value[2] = (struct jobprof_sensor_value){.value = 3};
 	says.value[3] = (struct jobprof_sensor_value){.value = 4};
-	assert_int_equal(source->read(s, v), 0);
-	expect(2, READING_GOOD, 3);
-	sensor__close(source, s);
+	machine_read(0);
+	assert_true(m.v[2].value == 3 && m.v[2].quality == READING_GOOD);
+	machine_close();
 }
 
 TEST(tables_that_are_none)
@@ -326,34 +302,32 @@ TEST(tables_that_are_none)
 	says.tables = 2;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		says.names = lists[i];
-		assert_int_equal(sensor__open(source, &s, &roots), -EINVAL);
+		assert_int_equal(sensor__open(source, &m.s, &m.roots), -EINVAL);
 	}
 	says.names = NULL;
-	assert_int_equal(sensor__open(source, &s, &roots), -EINVAL);
+	assert_int_equal(sensor__open(source, &m.s, &m.roots), -EINVAL);
 	says.tables = JOBPROF_SENSOR_TABLES_MAX + 1;
-	assert_int_equal(sensor__open(source, &s, &roots), -E2BIG);
+	assert_int_equal(sensor__open(source, &m.s, &m.roots), -E2BIG);
 	says.tables = 0;
-	assert_int_equal(sensor__open(source, &s, &roots), -ENOENT);
+	assert_int_equal(sensor__open(source, &m.s, &m.roots), -ENOENT);
 	says.tables = -EIO;
-	assert_int_equal(sensor__open(source, &s, &roots), -EIO);
+	assert_int_equal(sensor__open(source, &m.s, &m.roots), -EIO);
 	assert_int_equal(says.opened, says.closed);
 	says.open = 7;
-	assert_int_equal(sensor__open(source, &s, &roots), -EIO);
+	assert_int_equal(sensor__open(source, &m.s, &m.roots), -EIO);
 	assert_int_equal(says.opened, says.closed);
 }
 
 /* Without a probe of its own it is opened to find out. */
 TEST(probing)
 {
-	char why[64];
-
 	if (!source)
 		source = plugin__source(&good);
-	assert_int_equal(sensor__probe(source, &roots, why, sizeof(why)), 0);
-	assert_string_equal(why, "the water that cools it");
+	machine_probe(source, 0, "");
+	assert_string_equal(m.why, "the water that cools it");
 	assert_int_equal(says.closed, 1);
 	says.open = -ENOENT;
-	assert_int_equal(sensor__probe(source, &roots, why, sizeof(why)), -ENOENT);
+	machine_probe(source, -ENOENT, "");
 	assert_int_equal(says.closed, 1);
 }
 
@@ -369,8 +343,4 @@ TEST(there_are_so_many)
 	assert_null(plugins__of(sensor_sources[0]));
 }
 
-int main(void)
-{
-	memset(endless, 'x', sizeof(endless) - 1);
-	return run_all_tests(.setup = set_up);
-}
+static struct unit_fixture fixture = {.setup = set_up};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a read of the hardware counters costs, and whether the budget allows it. */
-#include <math.h>
 
 #include "tests/unit/unit.h"
 #include "kern/pmu/pmu_cost.h"
@@ -107,9 +106,4 @@ TEST(the_budget_decides)
 	assert_true(pmu_cost__rate(1100, 6, 0.01, 1e6) > PMU_SAMPLES_MIN);
 	/* and no more than a quarter of what all users may have */
 	assert_float_equal(pmu_cost__rate(1000, 2, 20, 25500), 25500 / 4.0 / 2, 1e-6);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

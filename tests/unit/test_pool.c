@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What happens in a limited child process stays there. */
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "tests/unit/unit.h"
 #include "base/log.h"
 #include "base/read_note.h"
 #include "pool/pool.h"
@@ -433,9 +425,4 @@ TEST(a_confined_process_reads_what_it_has_and_does_nothing_else)
 	c.fn = take_memory;
 	assert_int_equal(pool__try(confine, &c, &POOL_STREAM), 7);
 	close(c.fd);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The budget of the probes of regions: who pauses, and for how long. */
+
 #include "tests/unit/unit.h"
-
-#include <limits.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "daemon/step/probed_regions.h"
 
@@ -148,7 +145,4 @@ TEST(what_is_said_of_all_regions_fits)
 	free(r);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = setup, .teardown = teardown);
-}
+static struct unit_fixture fixture = {.setup = setup, .teardown = teardown};

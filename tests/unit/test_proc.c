@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* /proc: the real one for what it says of ourselves, a made one for what it could say. */
-#include <errno.h>
-#include <ftw.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "tests/unit/unit.h"
+
 #include "bpf/jobprof.h"
 #include "identity/proc.h"
-
-static char root[64];
 
 static void put(pid_t pid, const char *file, const char *data, size_t len)
 {
 	char path[256];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%d", root, (int)pid);
+	snprintf(path, sizeof(path), "%s/%d", unit_dir, (int)pid);
 	mkdir(path, 0755);
-	snprintf(path, sizeof(path), "%s/%d/%s", root, (int)pid, file);
+	snprintf(path, sizeof(path), "%s/%d/%s", unit_dir, (int)pid, file);
 	f = fopen(path, "w");
 	assert_non_null(f);
 	assert_int_equal(fwrite(data, 1, len, f), len);
@@ -47,22 +36,15 @@ static void fake(pid_t pid, const char *comm, pid_t ppid, unsigned uid)
 
 static int use_fake_root(void **state)
 {
-	strcpy(root, "/tmp/jp-proc-XXXXXX");
-	if (!mkdtemp(root))
-		return -1;
-	proc__set_root(root);
+	proc__set_root(unit_dir);
 	return 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	return remove(path);
 }
 
 static int drop_fake_root(void **state)
 {
 	proc__set_root("/proc");
-	return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	shell("rm -rf %s/*", unit_dir);
+	return 0;
 }
 
 #define FAKE(test) TEST_WITH(test, use_fake_root, drop_fake_root)
@@ -379,9 +361,9 @@ FAKE(loops_and_gaps_end)
 	assert_int_equal(proc__root_of(304, &task), -ENOENT);
 }
 
-int main(int argc, char **argv)
+static int begin_with(char **args)
 {
-	if (argc > 1)
-		begin_again(argv[1]);
-	return run_all_tests();
+	begin_again(args[0]);
 }
+
+static struct unit_fixture fixture = {.with_args = begin_with};

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The AcctGatherProfile plugin: Slurm's records of steps, and the masks of what they ask for. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "tests/unit/unit.h"
+#include <sys/mman.h>
+
 #include "slurm/profile_mask.h"
 #include "slurm/profile_record.h"
 
@@ -294,9 +289,4 @@ TEST(slurm_samples_what_nobody_else_does)
 	assert_int_equal(profile_mask__running(PROFILE_TASK, PROFILE_TASK), PROFILE_NONE);
 	assert_int_equal(profile_mask__running(PROFILE_NONE, 0), PROFILE_NONE);
 	assert_int_equal(profile_mask__running(PROFILE_NOT_SET, 0), PROFILE_NONE);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

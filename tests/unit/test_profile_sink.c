@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The AcctGatherProfile plugin: samples of Slurm's plugins become tables and rows of jobprofd. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include "tests/unit/unit.h"
 #include "slurm/profile_columns.h"
 #include "slurm/profile_mask.h"
 #include "slurm/profile_sink.h"
@@ -45,7 +40,6 @@ static void note(const char *line)
 }
 
 struct server {
-	char dir[32], path[64];
 	int listener, fd;
 	_Alignas(8) char packet[JPC_MAX];
 };
@@ -54,10 +48,7 @@ static void listen_at(struct server *s)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 
-	snprintf(s->dir, sizeof(s->dir), "/tmp/jobprof-test.XXXXXX");
-	assert_non_null(mkdtemp(s->dir));
-	snprintf(s->path, sizeof(s->path), "%s/s", s->dir);
-	strcpy(addr.sun_path, s->path);
+	strcpy(addr.sun_path, in_dir("s"));
 	s->listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 	assert_int_equal(bind(s->listener, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	assert_int_equal(listen(s->listener, 4), 0);
@@ -68,8 +59,7 @@ static void hang_up(struct server *s)
 {
 	close(s->fd);
 	close(s->listener);
-	unlink(s->path);
-	rmdir(s->dir);
+	unlink(in_dir("s"));
 }
 
 static struct jpc_head *next(struct server *s)
@@ -101,7 +91,7 @@ TEST(samples_become_tables_and_rows)
 	int id;
 
 	listen_at(&srv);
-	s = sink__new(srv.path, 50, note);
+	s = sink__new(in_dir("s"), 50, note);
 	n_lines = 0;
 	sink__step(s, &step, false);
 	assert_int_equal(next(&srv)->type, JPC_STEP);
@@ -167,7 +157,7 @@ TEST(one_who_does_not_read_costs_samples_only)
 	int id, err = 0, n = 0;
 
 	listen_at(&srv);
-	s = sink__new(srv.path, 50, note);
+	s = sink__new(in_dir("s"), 50, note);
 	n_lines = 0;
 	sink__step(s, &step, false);
 	id = sink__table(s, -1, "T", two);
@@ -193,7 +183,7 @@ TEST(answers_say_what_is_measured_and_refused)
 	int id;
 
 	listen_at(&srv);
-	s = sink__new(srv.path, 50, note);
+	s = sink__new(in_dir("s"), 50, note);
 	n_lines = 0;
 	sink__step(s, &step, false);
 	assert_int_equal(sink__measures(s), 0);
@@ -217,9 +207,4 @@ TEST(answers_say_what_is_measured_and_refused)
 	assert_int_equal(n_lines, 2);
 	sink__free(s);
 	hang_up(&srv);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A process's program, libraries and CPUs, hostile names and files included. */
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "tests/unit/unit.h"
+#include <sched.h>
+#include <sys/mman.h>
+
 #include "identity/cpulist.h"
 #include "identity/proc_program.h"
 
@@ -106,9 +101,4 @@ TEST(broken_files_of_programs)
 	}
 	close(fd);
 	close(own);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

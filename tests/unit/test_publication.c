@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Writers that hang. */
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "base/clock.h"
@@ -42,9 +39,4 @@ TEST(writers_that_hang_are_killed_once_and_named_once_an_hour)
 	assert_int_equal(waitpid(a.pid, &status, 0), a.pid);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	assert_int_equal(waitpid(b.pid, NULL, 0), b.pid);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

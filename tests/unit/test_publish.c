@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How a file is published: live files, names that are taken, links in the way, full disks. */
-#include <errno.h>
-#include <sys/stat.h>
 
 #include "tests/unit/unit.h"
 #include "jobfile/publish.h"
@@ -159,7 +157,8 @@ TEST(a_full_disk_leaves_nothing_behind)
 		skip();
 	}
 	snprintf(cmd, sizeof(cmd),
-		 "mkdir %s/m && mount -t tmpfs -o size=16k jptest %s/m 2>/dev/null", dir, dir);
+		 "mkdir %s/m && mount -t tmpfs -o size=16k jptest %s/m 2>/dev/null", unit_dir,
+		 unit_dir);
 	if (system(cmd)) {
 		print_message("skip: cannot mount a tmpfs\n");
 		skip();
@@ -174,11 +173,8 @@ TEST(a_full_disk_leaves_nothing_behind)
 	dir_fd = was;
 	close(fd);
 	close(full);
-	snprintf(cmd, sizeof(cmd), "umount -l %s/m", dir);
+	snprintf(cmd, sizeof(cmd), "umount -l %s/m", unit_dir);
 	assert_int_equal(system(cmd), 0);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup_all = make_dir, .teardown_all = remove_dir);
-}
+static struct unit_fixture fixture = {.setup_all = make_dir};

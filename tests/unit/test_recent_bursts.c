@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The last bursts of a step: their numbers, what is kept, and what is forgotten. */
-#include <errno.h>
 
+#include "tests/unit/unit.h"
 #include "base/clock.h"
 #include "client/protocol.h"
 #include "daemon/record/step_bursts.h"
-#include "tests/unit/unit.h"
 
 static void add(struct recent_bursts *r, unsigned n, uint64_t now_ns)
 {
@@ -97,9 +96,4 @@ TEST(steps_that_are_not_asked_for_make_room)
 	assert_int_equal(recent_bursts__ask(&r[JPC_BURSTS_STEPS], 1, 61 * NSEC_PER_SEC), 0);
 	for (unsigned i = 0; i <= JPC_BURSTS_STEPS; i++)
 		recent_bursts__free(&r[i]);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -2,12 +2,8 @@
 /* Reductions: bins hold what they say, merges have no order, and bytes that are damaged are
  * refused.
  */
-#include "tests/unit/unit.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 #include <zlib.h>
 
 #include "analysis/reduction/payload.h"
@@ -215,9 +211,4 @@ TEST(made_up_bytes_do_no_harm)
 	assert_in_range(refused, 1500, 4000);
 	reduction__free(&r);
 	message__free(&m);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What of the regions of processes is in a journal: a later jobprofd reads it. */
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "daemon/step/regions.h"
@@ -39,13 +35,12 @@ static struct region_accounts read_again(const char *path, uint64_t *lost)
 
 TEST(over_a_restart)
 {
-	char dir[] = "/tmp/jobprof-accounts.XXXXXX", path[64];
+	char path[64];
 	struct region_accounts later;
 	struct journal *j;
 	uint64_t lost = 0;
 
-	assert_non_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/journal", dir);
+	strcpy(path, in_dir("journal"));
 	assert_int_equal(journal__create(&j, path), 0);
 	region_accounts__set(&accounts, getpid(), 7, 100);
 	region_accounts__set(&accounts, getppid(), 8, 50);
@@ -69,8 +64,6 @@ TEST(over_a_restart)
 	assert_null(region_accounts__find(&later, getppid(), 7));
 	assert_false(region_accounts__has_new(&later, lost));
 	region_accounts__free(&later);
-	unlink(path);
-	rmdir(dir);
 }
 
 TEST(a_frame_that_was_left_out_is_put_again)
@@ -123,7 +116,4 @@ TEST(there_is_an_end_to_them)
 	region_accounts__free(&a);
 }
 
-int main(void)
-{
-	return run_all_tests(.teardown = teardown);
-}
+static struct unit_fixture fixture = {.teardown = teardown};

@@ -92,7 +92,4 @@ TEST(a_return_without_its_call)
 	assert_int_equal(pairs.lost, 2);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = setup);
-}
+static struct unit_fixture fixture = {.setup = setup};

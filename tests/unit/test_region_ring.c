@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The ring of regions, as jobprofd reads it: instances, what is lost, and whatever else a program
  * may write there. */
-#include <pthread.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "tests/unit/unit.h"
+#include <pthread.h>
+#include <sys/mman.h>
+
 #include "base/clock.h"
 #include "daemon/step/regions.h"
 
@@ -327,7 +325,4 @@ TEST(the_file_keeps_its_size)
 	assert_int_not_equal(ftruncate(ring->fd, 2 * sizeof(*shared)), 0);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = setup, .teardown = teardown);
-}
+static struct unit_fixture fixture = {.setup = setup, .teardown = teardown};

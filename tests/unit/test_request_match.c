@@ -24,8 +24,3 @@ TEST(a_request_that_has_just_come_waits_for_its_step)
 	request_match__claim(&env, came + LONG_NS);
 	assert_null(requests);
 }
-
-int main(void)
-{
-	return run_all_tests();
-}

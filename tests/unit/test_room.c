@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Arrays that grow: what is in them stays, they grow rarely, and stay as they are where they
  * cannot. */
-#include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
 
 #include "tests/unit/unit.h"
 #include "base/room.h"
@@ -51,9 +48,4 @@ TEST(too_large_an_array_is_left_as_it_was)
 	assert_int_equal(room__make(&v, &room, SIZE_MAX / 4, sizeof(*v)), -ENOMEM);
 	assert_true(v[2] == 7 && room == 3);
 	free(v);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* AMD GPUs, by a stand-in for the library that tells what the test sets. */
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "sensor/gpu/rsmi_api.h"
@@ -27,113 +20,95 @@ static int find_stub(void **state)
 static int set_up(void **state)
 {
 	*stub = as_it_was;
-	s = NULL;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	sensor__close(&sensor_rsmi, s);
+	machine_close();
 	return stub->inits == stub->shutdowns ? 0 : -1;
 }
 
 TEST(all_of_two_gpus)
 {
 	const double count_j = (double)15.259f * 1e-6;
-	char why[128];
 
-	assert_int_equal(sensor__probe(&sensor_rsmi, &roots, why, sizeof(why)), 0);
-	assert_string_equal(why, "librocm_smi64.so, 2 GPUs");
-	open_it(&sensor_rsmi);
-	assert_int_equal(n, 18);
-	assert_int_equal(sensor_rsmi.read(s, value), 0);
-	expect("gpu-0 power", READING_GOOD, 412);
-	expect("gpu-0 energy", READING_GOOD, 0);
-	expect("gpu-0 utilisation", READING_GOOD, 87);
-	expect("gpu-0 memory utilisation", READING_GOOD, 33);
-	expect("gpu-0 memory", READING_GOOD, 16.0 * (1 << 30));
-	expect("gpu-0 memory size", READING_GOOD, 64.0 * (1 << 30));
-	expect("gpu-0 temperature", READING_GOOD, 51);
-	expect("gpu-1 temperature", READING_GOOD, 34.5); /* at the junction: it has no edge */
-	expect("gpu-0 clock", READING_GOOD, 1700);
-	expect("gpu-0 memory clock", READING_GOOD, 1600);
-	expect("gpu-1 clock", READING_GOOD, 500);
+	machine_probe(&sensor_rsmi, 0, "");
+	assert_string_equal(m.why, "librocm_smi64.so, 2 GPUs");
+	machine_open(&sensor_rsmi);
+	assert_int_equal(m.n, 18);
+	machine_read(0);
+	expect("",
+	       "gpu-0 power=412, gpu-0 energy=0, gpu-0 utilisation=87, gpu-0 memory "
+	       "utilisation=33, gpu-0 memory=%.17g, gpu-0 memory size=%.17g, gpu-0 temperature=51, "
+	       "gpu-0 clock=1700, gpu-0 memory clock=1600, gpu-1 clock=500",
+	       16.0 * (1 << 30), 64.0 * (1 << 30));
+	expect("", "gpu-1 temperature=34.5"); /* at the junction: it has no edge */
 	stub->gpu[0].energy += 1000000;
-	assert_int_equal(sensor_rsmi.read(s, value), 0);
-	expect("gpu-0 energy", READING_GOOD, 1000000 * count_j);
-	expect("gpu-1 energy", READING_GOOD, 0);
-	assert_float_equal(channel[find("gpu-0 energy")].step, count_j, 1e-12);
+	machine_read(0);
+	expect("", "gpu-0 energy=%.17g, gpu-1 energy=0", 1000000 * count_j);
+	assert_float_equal(channel_of("", "gpu-0 energy")->step, count_j, 1e-12);
 }
 
 TEST(channels_are_columns_of_their_gpus_table)
 {
-	open_it(&sensor_rsmi);
-	for (unsigned i = 0; i < n; i++) {
+	machine_open(&sensor_rsmi);
+	for (unsigned i = 0; i < m.n; i++) {
 		char want[16];
 
-		snprintf(want, sizeof(want), "GPU/%d", channel[i].index);
-		assert_string_equal(channel[i].series, want);
-		assert_int_equal(column__describe("GPU", channel[i].column, NULL).how, HOW_SENSOR);
-		assert_int_equal(channel[i].part, PART_GPU);
+		snprintf(want, sizeof(want), "GPU/%d", m.c[i].index);
+		assert_string_equal(m.c[i].series, want);
+		assert_int_equal(column__describe("GPU", m.c[i].column, NULL).how, HOW_SENSOR);
+		assert_int_equal(m.c[i].part, PART_GPU);
 	}
 }
 
 /* A library each in one directory, as where both are installed. */
 TEST(numbers_go_on_behind_those_of_nvidia)
 {
-	char dir[] = "/tmp/jp-rsmi-XXXXXX", from[PATH_MAX + 32], path[2][64];
-	const struct sensor_roots both = {.lib = dir};
+	char both[64];
 
-	assert_non_null(mkdtemp(dir));
-	snprintf(from, sizeof(from), "%s/librocm_smi64.so", library_dir);
-	snprintf(path[0], sizeof(path[0]), "%s/librocm_smi64.so", dir);
-	assert_int_equal(symlink(from, path[0]), 0);
-	snprintf(from, sizeof(from), "%s/libnvidia-ml.so.1", stub_dir);
-	snprintf(path[1], sizeof(path[1]), "%s/libnvidia-ml.so.1", dir);
-	assert_int_equal(symlink(from, path[1]), 0);
-	assert_int_equal(sensor__open(&sensor_rsmi, &s, &both), 0);
-	n = sensor_rsmi.channels(s, &channel);
-	assert_int_equal(channel[0].index, 2);
-	assert_string_equal(channel[0].series, "GPU/2");
-	assert_string_equal(channel[n - 1].series, "GPU/3");
-	unlink(path[0]);
-	unlink(path[1]);
-	rmdir(dir);
+	strcpy(both, in_dir("both"));
+	shell("mkdir %s; ln -s %s/librocm_smi64.so %s/libnvidia-ml.so.1 %s", both, library_dir,
+	      stub_dir, both);
+	m.roots.lib = both;
+	machine_open(&sensor_rsmi);
+	m.roots.lib = library_dir;
+	assert_int_equal(m.c[0].index, 2);
+	assert_string_equal(m.c[0].series, "GPU/2");
+	assert_string_equal(m.c[m.n - 1].series, "GPU/3");
 }
 
 TEST(libraries_of_all_ages)
 {
 	stub->old_clocks = 1;
-	open_it(&sensor_rsmi);
-	assert_int_equal(sensor_rsmi.read(s, value), 0);
-	expect("gpu-0 clock", READING_GOOD, 1700);
+	machine_open(&sensor_rsmi);
+	reads("", "gpu-0 clock=1700");
 	stub->bad_clock = 1;
-	assert_int_equal(sensor_rsmi.read(s, value), 0);
-	expect("gpu-0 clock", READING_NONE, NAN);
+	reads("", "gpu-0 clock=none");
 	stub->old_clocks = 0;
-	assert_int_equal(sensor_rsmi.read(s, value), 0);
-	expect("gpu-0 clock", READING_NONE, NAN);
-	sensor__close(&sensor_rsmi, s);
+	reads("", "gpu-0 clock=none");
+	machine_close();
 	stub->old_energy = 1;
-	open_it(&sensor_rsmi);
-	assert_int_equal(n, 16); /* energy in a unit that is not told is none */
+	machine_open(&sensor_rsmi);
+	assert_int_equal(m.n, 16); /* energy in a unit that is not told is none */
 }
 
 TEST(what_a_gpu_never_has_is_no_channel)
 {
 	stub->gpu[1].energy_err = 2;
 	stub->gpu[0].busy_err = 9;
-	open_it(&sensor_rsmi);
-	assert_int_equal(n, 16);
-	for (unsigned i = 0; i < n; i++)
-		assert_string_not_equal(channel[i].name, "gpu-1 energy");
+	machine_open(&sensor_rsmi);
+	assert_int_equal(m.n, 16);
+	for (unsigned i = 0; i < m.n; i++)
+		assert_string_not_equal(m.c[i].name, "gpu-1 energy");
 }
 
 TEST(what_cannot_be_is_no_value)
 {
 	struct stub_rsmi_gpu *g = stub->gpu;
 
-	open_it(&sensor_rsmi);
+	machine_open(&sensor_rsmi);
 	g[0].busy = 101;
 	g[0].memory_busy = UINT32_MAX;
 	g[0].edge = INT64_MIN;
@@ -142,36 +117,25 @@ TEST(what_cannot_be_is_no_value)
 	g[1].power_uw = 0; /* the second chip of a card */
 	g[1].system_hz = 0;
 	g[1].memory_hz = UINT64_MAX;
-	assert_int_equal(sensor_rsmi.read(s, value), 0);
-	expect("gpu-0 utilisation", READING_NONE, NAN);
-	expect("gpu-0 memory utilisation", READING_NONE, NAN);
-	expect("gpu-0 temperature", READING_NONE, NAN);
-	expect("gpu-0 energy", READING_NONE, NAN);
-	expect("gpu-0 memory", READING_NONE, NAN);
-	expect("gpu-1 power", READING_NONE, NAN);
-	expect("gpu-1 clock", READING_NONE, NAN);
-	expect("gpu-1 memory clock", READING_NONE, NAN);
+	reads("", "gpu-0 utilisation=none, gpu-0 memory utilisation=none, gpu-0 temperature=none, "
+		  "gpu-0 energy=none, gpu-0 memory=none, gpu-1 power=none, gpu-1 clock=none, gpu-1 "
+		  "memory clock=none");
 	g[1].resolution = -3;
-	assert_int_equal(sensor_rsmi.read(s, value), 0);
-	expect("gpu-1 energy", READING_NONE, NAN);
+	reads("", "gpu-1 energy=none");
 }
 
 TEST(a_gpu_that_is_away)
 {
-	open_it(&sensor_rsmi);
-	assert_int_equal(sensor_rsmi.read(s, value), 0);
+	machine_open(&sensor_rsmi);
+	machine_read(0);
 	stub->gpu[0].err = 4;
 	stub->gpu[1].err = 6;
-	assert_int_equal(sensor_rsmi.read(s, value), -ENODATA);
-	expect("gpu-0 power", READING_DENIED, NAN);
-	expect("gpu-1 power", READING_NONE, NAN);
+	machine_read(-ENODATA);
+	expect("", "gpu-0 power=denied, gpu-1 power=none");
 	stub->gpu[0].err = stub->gpu[1].err = 0;
 	stub->gpu[0].energy += 5000;
 	stub->gpu[1].energy = 1; /* it was reset */
-	assert_int_equal(sensor_rsmi.read(s, value), 0);
-	expect("gpu-0 energy", READING_GAP, 0);
-	expect("gpu-1 energy", READING_GAP, 0);
-	expect("gpu-0 power", READING_GOOD, 412);
+	reads("", "gpu-0 energy=gap 0, gpu-1 energy=gap 0, gpu-0 power=412");
 }
 
 TEST(processes)
@@ -184,8 +148,8 @@ TEST(processes)
 	stub->process[1] = (struct stub_rsmi_process){
 		.pid = 101, .ngpus = 1, .gpu = {1}, .memory = {7}, .occupancy = UINT32_MAX};
 	stub->process[2] = (struct stub_rsmi_process){.pid = 102, .ngpus = 2, .gpu = {9, 1}};
-	open_it(&sensor_rsmi);
-	assert_int_equal(rsmi__processes(s, &use), 4);
+	machine_open(&sensor_rsmi);
+	assert_int_equal(rsmi__processes(m.s, &use), 4);
 	assert_int_equal(use[0].pid, 100);
 	assert_int_equal(use[0].gpu, 1);
 	assert_int_equal(use[0].memory, 8192);
@@ -198,7 +162,7 @@ TEST(processes)
 	assert_int_equal(use[3].gpu, 1);
 	free(use);
 	stub->nprocesses = 0;
-	assert_int_equal(rsmi__processes(s, &use), 0);
+	assert_int_equal(rsmi__processes(m.s, &use), 0);
 	assert_null(use);
 }
 
@@ -211,8 +175,8 @@ TEST(more_processes_than_expected)
 	for (unsigned i = 0; i < STUB_RSMI_PROCESSES; i++)
 		stub->process[i] = (struct stub_rsmi_process){
 			.pid = i + 1, .ngpus = 1, .gpu = {0}, .memory = {i}};
-	open_it(&sensor_rsmi);
-	assert_int_equal(rsmi__processes(s, &use), STUB_RSMI_PROCESSES);
+	machine_open(&sensor_rsmi);
+	assert_int_equal(rsmi__processes(m.s, &use), STUB_RSMI_PROCESSES);
 	assert_int_equal(use[STUB_RSMI_PROCESSES - 1].memory, STUB_RSMI_PROCESSES - 1);
 	free(use);
 }
@@ -220,13 +184,12 @@ TEST(more_processes_than_expected)
 TEST(nothing_there)
 {
 	static const struct no_gpu cases[] = {{8, -ENOENT}, {4, -EACCES}, {-1, -EIO}};
-	char why[128];
 
 	check_errors(&sensor_rsmi, &stub->init_err, cases, sizeof(cases) / sizeof(cases[0]));
 	stub->ngpus = 0;
-	assert_int_equal(sensor__probe(&sensor_rsmi, &roots, why, sizeof(why)), -ENOENT);
+	machine_probe(&sensor_rsmi, -ENOENT, "");
 	stub->ngpus = UINT32_MAX;
-	assert_int_equal(sensor__probe(&sensor_rsmi, &roots, why, sizeof(why)), -E2BIG);
+	machine_probe(&sensor_rsmi, -E2BIG, "");
 }
 
 TEST(a_library_that_is_none)
@@ -234,7 +197,5 @@ TEST(a_library_that_is_none)
 	check_file_of_text(&sensor_rsmi, "librocm_smi64.so");
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = set_up, .teardown = tear_down, .setup_all = find_stub);
-}
+static struct unit_fixture fixture = {
+	.setup = set_up, .teardown = tear_down, .setup_all = find_stub};

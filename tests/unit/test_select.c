@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which tables are meant. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/unit/unit.h"
 #include "hdf5/reader.h"
@@ -169,9 +165,4 @@ TEST(series_as_users_name_them)
 	memset(longest, 'x', 64);
 	longest[64] = '\0';
 	assert_int_equal(select__series(longest, name, sizeof(name), &task, &table), -E2BIG);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

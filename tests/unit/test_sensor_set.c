@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which sources a set opens, and parts of a source that come while the set is open. */
 #include "tests/unit/unit.h"
-#include "tests/unit/near.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "sensor/core/sensor_set.h"
@@ -127,9 +122,4 @@ TEST(parts_that_come_later_are_seen)
 	}
 	assert_int_equal(sensor_set__channels(b, &c), 3);
 	sensor_set__close(b);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The columns of the series in schemas/, and their choice by family. */
 
-#include <errno.h>
-#include <string.h>
-
-#include "bpf/abi/sched.h"
 #include "tests/unit/unit.h"
+#include "bpf/abi/sched.h"
 #include "schema/series.h"
 
 #define TABLES (FAM_BASE | FAM_SCHED | FAM_MEMORY | FAM_FILE | FAM_SELF | FAM_CGROUP)
@@ -209,9 +206,4 @@ TEST(every_family_has_a_name_that_parses)
 		assert_int_equal(mask, f | (f & FAM_SENSORS ? 0 : FAM_BASE) |
 					       (f == FAM_NETWORK ? FAM_INTERCONNECT : 0));
 	}
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

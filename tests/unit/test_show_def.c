@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* schemas/show.def against the columns that there are. */
-#include <stdio.h>
-#include <string.h>
 
-#include "bpf/abi/sched.h"
 #include "tests/unit/unit.h"
+#include "bpf/abi/sched.h"
 #include "schema/describe.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
@@ -80,9 +78,4 @@ TEST(every_text_takes_one_number)
 		}
 		assert_int_equal(numbers, 1);
 	}
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Made-up /proc trees: whose slurmd it is, and which slurm.conf it reads. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "identity/proc.h"
 #include "identity/slurmd.h"
 
-static char root[64];
+static const char *in_pid(int pid, const char *file)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "%d/%s", pid, file);
+	return in_dir(name);
+}
 
 static void put(int pid, const char *file, const char *data, size_t len)
 {
-	char path[256];
 	FILE *f;
 
-	snprintf(path, sizeof(path),
-		 "cd %s && mkdir -p all/run/slurm other %d && ln -sfn ../all %d/root", root, pid,
-		 pid);
-	assert_int_equal(system(path), 0);
-	snprintf(path, sizeof(path), "%s/%d/%s", root, pid, file);
-	f = fopen(path, "w");
+	shell("cd %s && mkdir -p all/run/slurm other %d && ln -sfn ../all %d/root", unit_dir, pid,
+	      pid);
+	f = fopen(in_pid(pid, file), "w");
 	assert_non_null(f);
 	assert_int_equal(fwrite(data, 1, len, f), len);
 	fclose(f);
@@ -30,11 +27,8 @@ static void put(int pid, const char *file, const char *data, size_t len)
 
 static void leads(int pid, const char *link, const char *to)
 {
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%d/%s", root, pid, link);
-	unlink(path);
-	assert_int_equal(symlink(to, path), 0);
+	unlink(in_pid(pid, link));
+	assert_int_equal(symlink(to, in_pid(pid, link)), 0);
 }
 
 /* args and env: strings with a NUL behind each, as a literal has the last one's. */
@@ -56,10 +50,7 @@ static void process(int pid, const char *comm, int uid, const char *exe, const c
 
 static int setup(void **state)
 {
-	strcpy(root, "/tmp/jp-slurmd-XXXXXX");
-	if (!mkdtemp(root))
-		return -1;
-	proc__set_root(root);
+	proc__set_root(unit_dir);
 	put(1, "comm", "test", 4);
 	leads(1, "../self", "1");
 	return 0;
@@ -67,11 +58,9 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	char cmd[96];
-
 	proc__set_root("/proc");
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", root);
-	return system(cmd);
+	shell("rm -r %s/*", unit_dir);
+	return 0;
 }
 
 static void is_found(const char *node, const char *squeue, const char *conf)
@@ -144,7 +133,4 @@ TEST(several)
 	assert_string_equal(s.squeue, "");
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = setup, .teardown = teardown);
-}
+static struct unit_fixture fixture = {.setup = setup, .teardown = teardown};

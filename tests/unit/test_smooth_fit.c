@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Least squares with a penalty on steps: sums of parts of a profile that is known. */
+
 #include "tests/unit/unit.h"
-
-#include <math.h>
-#include <stdlib.h>
-
 #include "analysis/smooth_fit.h"
 
 enum { N = 50, RANGE = 23, ROWS = 1000 }; /* no common factor: sums of ranges tell each x */
@@ -109,9 +106,4 @@ TEST(an_unknown_without_equations_and_neighbours_is_0)
 	assert_int_equal(smooth_fit__solve(&f, x), ANALYSIS_OK);
 	assert_true(fabs(x[0] - 4) < 1e-3 && fabs(x[1] - 4) < 1e-3 && x[2] == 0);
 	smooth_fit__free(&f);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Slots change between a snapshot and what is made of it: all of that sees one state. */
-#include <string.h>
-
 #include "tests/unit/unit.h"
 #include "daemon/step/step.h"
 #include "kern/internal.h"
@@ -11,7 +9,7 @@ enum { STEP = JP_SLOT_FIRST, TASK, LATE, OTHER_STEP, SLOTS };
 
 static struct jp_slot slots[SLOTS];
 static struct jp_sched sched[SLOTS];
-static struct jp_acct acct[SLOTS];
+static struct jp_acct accounts[SLOTS];
 static struct jp_control control;
 static bool released[SLOTS];
 static uint32_t used[SLOTS];
@@ -42,7 +40,7 @@ static int set_up(void **state)
 	kernel = (struct kern){.control = &control,
 			       .slots = slots,
 			       .sched = sched,
-			       .acct = acct,
+			       .acct = accounts,
 			       .released = released,
 			       .used = used,
 			       .nslots = SLOTS,
@@ -118,7 +116,4 @@ TEST(what_a_slot_says_of_its_task_is_of_the_time_of_its_totals)
 	expect_slots(snapshot__slots(snap), TASK, 3);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = set_up, .teardown = tear_down);
-}
+static struct unit_fixture fixture = {.setup = set_up, .teardown = tear_down};

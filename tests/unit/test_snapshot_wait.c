@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The time budget of a thread at a snapshot, from what its record says it has done since it was
  * last off its CPU. Times are small numbers, worked out by hand. */
-#include <string.h>
 
 #include "tests/unit/unit.h"
 #include "sample/snapshot_internal.h"
@@ -200,7 +199,4 @@ TEST(sums_are_the_run_time_and_all_of_it)
 	assert_int_equal(now[FIRST].v[T_THREAD_TIME], 50 + 20 + 900);
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = set_up);
-}
+static struct unit_fixture fixture = {.setup = set_up};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The SPANK plugin: names of steps, arguments, and its talk with jobprofd. */
-#include <errno.h>
 
 #include "tests/unit/unit.h"
 #include "slurm/spank_ids.h"
@@ -322,7 +321,4 @@ TEST(it_answers)
 	}
 }
 
-int main(void)
-{
-	return run_all_tests(.setup = setup, .teardown = teardown);
-}
+static struct unit_fixture fixture = {.setup = setup, .teardown = teardown};

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Numbers, names, clocks and the log line. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "base/clock.h"
@@ -311,9 +304,4 @@ TEST(floods_are_counted)
 	l.next_ns = 0;
 	assert_true(log_every(&l, 60));
 	assert_true(l.skipped == 0);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Messages with descriptors, as Linux before 6.16 lets anyone send: here the write end of a pipe,
  * whose reader sees when the last one was closed. */
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "tests/unit/unit.h"
+#include <sys/socket.h>
+
 #include "daemon/socket/peer.h"
 
 struct talk {
@@ -116,9 +112,4 @@ TEST(a_socket_without_any_is_closed)
 	assert_int_equal(fcntl(t.ours, F_GETFD), -1);
 	assert_int_equal(stuck__count(), before);
 	end(&t);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which columns totals have, in which order, and that their cells are in it, too. */
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/unit/unit.h"
 #include "hdf5/h5util.h"
 #include "hdf5/summary.h"
@@ -167,9 +163,4 @@ TEST(a_run_is_one_member_of_the_row)
 	H5Tclose(member);
 	H5Tclose(row);
 	summary__free_columns(totals, ncols);
-}
-
-int main(void)
-{
-	return run_all_tests();
 }

@@ -1,60 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Time held by a CPU quota: whose files say so, on newer and on older kernels. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "tests/unit/unit.h"
 #include "sensor/node/cgroup.h"
 #include "sensor/node/throttled.h"
 
-static char mount[] = "/tmp/test_throttled.XXXXXX";
 static char step[64];
 
 /* key "": the file without that line. */
 static void put(const char *dir, const char *file, const char *key, unsigned long long v)
 {
-	char path[128];
-	FILE *f;
+	char path[64], text[64] = "usage_usec 5\n";
 
-	snprintf(path, sizeof(path), "%s/%s/%s", mount, dir, file);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fprintf(f, "usage_usec 5\n");
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
 	if (*key)
-		fprintf(f, "%s %llu\n", key, v);
-	fclose(f);
+		snprintf(text, sizeof(text), "usage_usec 5\n%s %llu\n", key, v);
+	put_text(unit_dir, path, text);
 }
 
 static int make(void **state)
 {
-	char cmd[128];
-
-	if (!mkdtemp(mount))
-		return -1;
-	snprintf(step, sizeof(step), "%s/job/step", mount);
-	snprintf(cmd, sizeof(cmd), "mkdir -p %s", step);
-	return system(cmd);
+	strcpy(step, in_dir("job/step"));
+	shell("rm -rf %s/*; mkdir -p %s", unit_dir, step);
+	return 0;
 }
 
-static int clear(void **state)
-{
-	char cmd[128];
-
-	snprintf(cmd, sizeof(cmd), "find %s -type f -delete", mount);
-	return system(cmd);
-}
-
-static int end(void **state)
-{
-	char cmd[128];
-
-	snprintf(cmd, sizeof(cmd), "rm -r %s", mount);
-	return system(cmd);
-}
-
-static const struct cgroup_dirs v2 = {.v2 = step, .v2_mount = mount};
-static const struct cgroup_dirs v1 = {.v1_cpu = step, .v1_mount = mount};
+static const struct cgroup_dirs v2 = {.v2 = step, .v2_mount = unit_dir};
+static const struct cgroup_dirs v1 = {.v1_cpu = step, .v1_mount = unit_dir};
 
 TEST(the_kernels_own_count_is_taken)
 {
@@ -108,7 +80,4 @@ TEST(without_the_controller_nothing_is_known)
 	assert_true(isnan(throttled__read(&t)));
 }
 
-int main(void)
-{
-	return run_all_tests(.teardown = clear, .setup_all = make, .teardown_all = end);
-}
+static struct unit_fixture fixture = {.setup = make};

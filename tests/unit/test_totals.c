@@ -74,8 +74,3 @@ TEST(large_counts_do_not_overflow)
 	totals__split(&now, &none);
 	is(&now, 1ull << 62, 1ull << 62);
 }
-
-int main(void)
-{
-	return run_all_tests();
-}

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Energy and power of Lenovo's BMC: answers, a made-up BMC with its moods, and who is asked. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "base/clock.h"
 #include "sensor/sensors.h"
 #include "sensor/ipmi/xcc.h"
-#include "tests/unit/tree.h"
+#include "tests/unit/machine.h"
 
 struct bmc {
 	unsigned asked; /* for what is Lenovo's own */
@@ -90,12 +84,21 @@ static struct bmc an_sd650(void)
 	return (struct bmc){.maker = 19046, .joules = 1000000, .mj = 250, .seconds = 1700000000};
 }
 
-static struct sensor_value read_it(struct sensor *s, int want)
-{
-	struct sensor_value v;
+/* The one that tests talk to. */
+static struct bmc bmc;
 
-	assert_int_equal(sensor_xcc.read(s, &v), want);
-	return v;
+static void talk_to(void)
+{
+	machine_close();
+	m.ops = &sensor_xcc;
+	assert_int_equal(open_bmc(&m.s, &bmc), 0);
+	m.n = sensor_xcc.channels(m.s, &m.c);
+}
+
+static struct sensor_value read_it(int want)
+{
+	machine_read(want);
+	return m.v[0];
 }
 
 /* fifo index, J, mJ, s, ms; bytes made by hand */
@@ -129,98 +132,88 @@ TEST(an_answer_with_power)
 
 TEST(joules_since_it_was_opened)
 {
-	struct bmc b = an_sd650();
 	uint64_t before = clock__boot_ns();
-	const struct sensor_channel *c;
 	struct sensor_value v;
-	struct sensor *s;
 
-	assert_int_equal(open_bmc(&s, &b), 0);
-	assert_int_equal(sensor_xcc.channels(s, &c), 1);
-	assert_string_equal(c->name, "Node energy");
-	assert_string_equal(c->unit, "J");
-	assert_int_equal(c->part, PART_NODE);
-	assert_int_equal(c->quantity, QUANTITY_ENERGY);
-	v = read_it(s, 0);
+	bmc = an_sd650();
+	talk_to();
+	assert_int_equal(m.n, 1);
+	assert_string_equal(m.c->name, "Node energy");
+	assert_string_equal(m.c->unit, "J");
+	assert_int_equal(m.c->part, PART_NODE);
+	assert_int_equal(m.c->quantity, QUANTITY_ENERGY);
+	v = read_it(0);
 	assert_float_equal(v.value, 0, 0);
 	assert_int_equal(v.quality, READING_GOOD);
 	assert_in_range(v.time_ns, before, clock__boot_ns());
-	b.joules += 300, b.mj = 500, b.seconds++;
-	assert_float_equal(read_it(s, 0).value, 300.25, 1e-9);
-	sensor__close(&sensor_xcc, s);
-	assert_int_equal(b.closed, 1);
+	bmc.joules += 300, bmc.mj = 500, bmc.seconds++;
+	assert_float_equal(read_it(0).value, 300.25, 1e-9);
+	machine_close();
+	assert_int_equal(bmc.closed, 1);
 }
 
 TEST(the_count_comes_round)
 {
-	struct bmc b = an_sd650();
 	struct sensor_value v;
-	struct sensor *s;
 
-	b.joules = UINT32_MAX;
-	assert_int_equal(open_bmc(&s, &b), 0);
-	read_it(s, 0);
+	bmc = an_sd650();
+	bmc.joules = UINT32_MAX;
+	talk_to();
+	read_it(0);
 	usleep(20000); /* enough for what follows at 50 kW */
-	b.joules = 9, b.mj = 250, b.seconds++;
-	v = read_it(s, 0);
+	bmc.joules = 9, bmc.mj = 250, bmc.seconds++;
+	v = read_it(0);
 	assert_int_equal(v.quality, READING_GOOD);
 	assert_float_equal(v.value, 10, 1e-9);
-	b.joules = 5; /* the BMC was started anew: nobody knows what it missed */
-	v = read_it(s, 0);
+	bmc.joules = 5; /* the BMC was started anew: nobody knows what it missed */
+	v = read_it(0);
 	assert_int_equal(v.quality, READING_GAP);
 	assert_float_equal(v.value, 10, 1e-9);
-	b.joules = 7;
-	v = read_it(s, 0);
+	bmc.joules = 7;
+	v = read_it(0);
 	assert_int_equal(v.quality, READING_GOOD);
 	assert_float_equal(v.value, 12, 1e-9);
-	sensor__close(&sensor_xcc, s);
 }
 
 TEST(watts_where_it_tells_power)
 {
-	struct bmc b = {.maker = 19046, .power = true, .watts = 325, .mw = 500, .seconds = 7};
-	const struct sensor_channel *c;
 	struct sensor_value first, again;
-	struct sensor *s;
 
-	assert_int_equal(open_bmc(&s, &b), 0);
-	assert_int_equal(sensor_xcc.channels(s, &c), 1);
-	assert_string_equal(c->name, "Node power");
-	assert_int_equal(c->quantity, QUANTITY_POWER);
-	first = read_it(s, 0);
+	bmc = (struct bmc){.maker = 19046, .power = true, .watts = 325, .mw = 500, .seconds = 7};
+	talk_to();
+	assert_int_equal(m.n, 1);
+	assert_string_equal(m.c->name, "Node power");
+	assert_int_equal(m.c->quantity, QUANTITY_POWER);
+	first = read_it(0);
 	assert_float_equal(first.value, 325.5, 1e-9);
-	again = read_it(s, 0);
+	again = read_it(0);
 	assert_int_equal(again.quality, READING_REPEATED);
 	assert_int_equal(again.time_ns, first.time_ns);
-	b.ms++;
-	assert_int_equal(read_it(s, 0).quality, READING_GOOD);
-	b.watts = 0, b.mw = 0;
-	assert_true(isnan(read_it(s, -ENODATA).value));
-	b.watts = UINT32_MAX;
-	assert_true(isnan(read_it(s, -ENODATA).value));
-	sensor__close(&sensor_xcc, s);
+	bmc.ms++;
+	assert_int_equal(read_it(0).quality, READING_GOOD);
+	bmc.watts = 0, bmc.mw = 0;
+	assert_true(isnan(read_it(-ENODATA).value));
+	bmc.watts = UINT32_MAX;
+	assert_true(isnan(read_it(-ENODATA).value));
 }
 
 TEST(moods_of_a_bmc)
 {
-	struct bmc b = an_sd650();
-	struct sensor *s;
-
-	assert_int_equal(open_bmc(&s, &b), 0);
-	read_it(s, 0);
-	b.busy = 2, b.joules++;
-	assert_float_equal(read_it(s, 0).value, 1, 1e-9);
-	b.hang = true;
-	assert_int_equal(read_it(s, -ETIME).quality, READING_NONE);
-	b.hang = false;
-	b.len = 20;
-	assert_int_equal(read_it(s, -EPROTO).quality, READING_NONE);
-	b.len = 0;
-	b.power = true; /* it cannot be another machine now */
-	assert_int_equal(read_it(s, -ENODATA).quality, READING_NONE);
-	b.power = false, b.joules++;
-	assert_float_equal(read_it(s, 0).value, 2, 1e-9);
-	sensor__close(&sensor_xcc, s);
+	bmc = an_sd650();
+	talk_to();
+	read_it(0);
+	bmc.busy = 2, bmc.joules++;
+	assert_float_equal(read_it(0).value, 1, 1e-9);
+	bmc.hang = true;
+	assert_int_equal(read_it(-ETIME).quality, READING_NONE);
+	bmc.hang = false;
+	bmc.len = 20;
+	assert_int_equal(read_it(-EPROTO).quality, READING_NONE);
+	bmc.len = 0;
+	bmc.power = true; /* it cannot be another machine now */
+	assert_int_equal(read_it(-ENODATA).quality, READING_NONE);
+	bmc.power = false, bmc.joules++;
+	assert_float_equal(read_it(0).value, 2, 1e-9);
 }
 
 TEST(only_lenovos_are_asked)
@@ -242,33 +235,16 @@ TEST(only_lenovos_are_asked)
 
 TEST(only_where_the_vendor_is_lenovo)
 {
-	char dir[] = "/tmp/jp-xcc-XXXXXX", sys[64], dev[64], why[160];
-	const struct sensor_roots roots = {.sys = sys, .dev = dev};
-	struct sensor *s = NULL;
-
-	assert_non_null(mkdtemp(dir));
-	snprintf(sys, sizeof(sys), "%s/sys", dir);
-	snprintf(dev, sizeof(dev), "%s/dev", dir);
-	put(dev, "ipmi0", "a file is no BMC");
-	assert_int_equal(sensor__probe(&sensor_xcc, &roots, why, sizeof(why)), -ENOENT);
-	assert_int_equal(sensor__open(&sensor_xcc, &s, &roots), -ENOENT);
-	put(sys, "class/dmi/id/sys_vendor", "Supermicro\n");
-	assert_int_equal(sensor__probe(&sensor_xcc, &roots, why, sizeof(why)), -ENOENT);
-	assert_non_null(strstr(why, "vendor"));
-	assert_int_equal(sensor__open(&sensor_xcc, &s, &roots), -ENOENT);
-	put(sys, "class/dmi/id/sys_vendor", "Lenovo\n");
-	assert_int_equal(sensor__probe(&sensor_xcc, &roots, why, sizeof(why)), 0);
-	assert_int_equal(sensor__open(&sensor_xcc, &s, &roots), -ENOTTY);
-	snprintf(why, sizeof(why), "%s/ipmi0", dev);
-	assert_int_equal(unlink(why), 0);
-	assert_int_equal(sensor__probe(&sensor_xcc, &roots, why, sizeof(why)), -ENOENT);
-	assert_non_null(strstr(why, "modprobe"));
-	snprintf(why, sizeof(why), "rm -r %s", dir);
-	assert_int_equal(system(why), 0);
-	sensor__close(&sensor_xcc, NULL);
+	machine_put("dev/ipmi0", "a file is no BMC");
+	machine_lacks(&sensor_xcc);
+	machine_put("sys/class/dmi/id/sys_vendor", "Supermicro");
+	machine_lacks(&sensor_xcc);
+	assert_non_null(strstr(m.why, "vendor"));
+	machine_put("sys/class/dmi/id/sys_vendor", "Lenovo");
+	machine_probe(&sensor_xcc, 0, "");
+	assert_int_equal(sensor__open(&sensor_xcc, &m.s, &m.roots), -ENOTTY);
+	machine_remove("dev/ipmi0");
+	machine_probe(&sensor_xcc, -ENOENT, "modprobe");
 }
 
-int main(void)
-{
-	return run_all_tests();
-}
+static struct unit_fixture fixture = {.setup = empty_machine, .teardown = machine_end};

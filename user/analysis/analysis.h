@@ -5,13 +5,13 @@
  * allocation, energy. Nothing here reads a file, prints, or keeps a state; a value that is not
  * known is NaN, and so is a result that needs it.
  *
- * Other headers are other subjects, over plain arrays: derived_metrics.h is what is made of
- * counters, reduce.h what nodes merge; grid.h makes the bins that the folders work on, matrix.h
- * holds a quantity of several units, status.h says how an analysis ended. A folder is one analysis:
- * pika has footprints, tags and issues of jobs, io the character of I/O, fold the inside of a
- * region, cluster bursts and their clusters, counters those that only some measured, and CPI
- * stacks, compare why one run took longer than another. The folder job applies these to the units
- * and bins of a job: its facts, for the rules, and its PIKA and I/O tables.
+ * Other headers are other subjects, over plain arrays: derived_metrics.h computes metrics from
+ * counters, reduce.h merges the results of nodes; grid.h makes the bins that the folders work on,
+ * matrix.h is a quantity of several units, status.h says how an analysis ended. A folder is one
+ * analysis: pika has footprints, tags and issues of jobs, io the character of I/O, fold the inside
+ * of a region, cluster bursts and their clusters, counters the counters that only some bursts
+ * measured, and CPI stacks, compare why one run took longer than another. The folder job applies
+ * these to the units and bins of a job: its facts, for the rules, and its PIKA and I/O tables.
  */
 #ifndef JP_ANALYSIS_ANALYSIS_H
 #define JP_ANALYSIS_ANALYSIS_H

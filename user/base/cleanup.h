@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Resources that let go of themselves when their variable leaves its scope. */
+/* Variables whose resource is released when the variable leaves its scope. */
 #ifndef JP_BASE_CLEANUP_H
 #define JP_BASE_CLEANUP_H
 

@@ -12,7 +12,8 @@ uint64_t clock__boot_ns(void); /* since boot, suspend included: what BPF calls b
 uint64_t clock__real_ns(void); /* unix time: may step */
 uint64_t clock__mono_ns(void); /* since boot, without suspend */
 
-/* Keeps in *since when a state began that holds now; 0: it does not hold. */
+/* *since becomes the instant at which a state began, and stays so while the state holds; it becomes
+ * 0 when the state does not hold. */
 void clock__since(uint64_t *since, bool holds, uint64_t now);
 
 /*

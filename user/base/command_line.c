@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A command as one line of text. Files live longer than processes and are sent around, so that what
- * anybody may read in /proc while a process lives is not all for them. */
+/* A command as one line of text. Anybody may read a command in /proc while its process lives, but a
+ * file lives longer and is sent around: secrets are left out. */
 #include "base/command_line.h"
 
 #include <ctype.h>

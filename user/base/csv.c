@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names that users chose become cells that no reader of CSV obeys. */
+/* Names that users chose become cells that every reader of CSV takes for text. */
 #include "base/csv.h"
 
 #include <stdbool.h>

@@ -7,8 +7,8 @@
 
 /* s with everything but printable ASCII as \xNN. */
 void print__escaped(FILE *out, const char *s);
-/* At most max bytes of s for a document of XML, as text or in double quotes. What nobody sees
- * (base/utf8.h) becomes "?"; where text is cut, what is not ASCII too. */
+/* At most max bytes of s for a document of XML, as text or in double quotes. Invisible characters
+ * (base/utf8.h) become "?"; in a text that is cut, characters outside ASCII do too. */
 void print__xml(FILE *out, const char *s, size_t max);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Opens files that others wrote, itself or by a process that may. */
+/* Opens files that others wrote, or has a process with more rights open them. */
 #include "base/foreign.h"
 
 #include <errno.h>

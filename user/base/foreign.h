@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Files that others wrote, opened only to be read. What parses them for root gives up its rights
- * when the first one is open, before a byte of it is read (pool/reader.c). The others are opened
- * for it by a process that has the rights and parses nothing, and opens HDF5 and ELF files alone.
+ * Files that others wrote, opened only to be read. A process that parses them for root gives up its
+ * rights when the first file is open, before it reads a byte (pool/reader.c). Another process,
+ * which has the rights and parses nothing, opens further files for it, and only HDF5 and ELF files.
  */
 #ifndef JP_BASE_FOREIGN_H
 #define JP_BASE_FOREIGN_H
@@ -12,15 +12,15 @@
  * or -errno; -EISDIR, -EBADMSG: it is no regular file, and was not opened; -ENOEXEC: it is no HDF5
  * or ELF file, and this process may have no other. */
 int foreign__open(int dir, const char *path, int flags);
-/* As if foreign__open() had opened it: for a file that is open already. 0 or -errno. */
+/* Does for a file that is open already what foreign__open() does after opening. 0 or -errno. */
 int foreign__begin(int fd);
 
-/* confine() is called with the first file, and then never again; its error is that of opening.
- * NULL: nothing is called. */
+/* foreign__open() calls confine() once, with the first file, and returns its error. NULL: nothing
+ * is called. */
 void foreign__confine_with(int (*confine)(int fd));
 /* From now on the process at the other end of this socket opens files. */
 void foreign__ask(int socket);
-/* That process: answers until the socket is closed. */
+/* The work of that process: it opens files on request until the socket is closed. */
 void foreign__serve(int socket);
 
 #endif

@@ -38,7 +38,7 @@ int freq__parse(const char *text, struct freq *f, char *err, size_t errlen);
 int freq__parse_slurms(const char *text, struct freq *f, char *err, size_t errlen);
 /* The interval that counts: all others follow task unless given. 0 is off. */
 double freq__interval(const struct freq *f, enum freq_name name);
-/* Its interval is 0 by task=0, which in Slurm is a reading at the end and none before. */
+/* Whether the interval is 0 because of task=0, which in Slurm means one reading, at the end. */
 bool freq__at_end(const struct freq *f, enum freq_name name);
 const char *freq__name(enum freq_name name);
 

@@ -12,8 +12,8 @@
  * number. 0; -EINVAL: not a host list, the bad part in bad[badlen]; -E2BIG: more than 262,144
  * names; -ENOMEM. */
 int hostlist__parse(struct string_list *out, const char *text, char *bad, size_t badlen);
-/* The first host as the list is written, which Slurm begins with the node a batch script runs on;
- * only that much of the list need be one. 0; -EINVAL: there is none, or it does not fit. */
+/* The first host of the list as it is written: Slurm puts the node of a batch script first. What
+ * follows that host is not checked. 0; -EINVAL: there is no host, or it does not fit. */
 int hostlist__first(const char *text, char *name, size_t size);
 bool hostlist__has(const struct string_list *l, const char *name);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A hash table from numbers that are hashes to small numbers. */
+/* A hash table: its keys are hashes already, its values are small numbers. */
 #ifndef JP_BASE_ID_TABLE_H
 #define JP_BASE_ID_TABLE_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero is an empty one. */
+/* An empty table is all zeros. */
 struct id_table {
 	struct id_cell {
 		uint64_t id;
@@ -18,7 +18,7 @@ struct id_table {
 
 /* FNV-1a, never 0. */
 uint64_t id__of_text(const char *text);
-/* Another hash, of both, never 0. */
+/* A hash of both numbers, never 0. */
 uint64_t id__mix(uint64_t hash, uint64_t n);
 
 /* The value of an id, which must not be 0; NULL: it is not there. */

@@ -12,10 +12,11 @@
 /* The groups that the user database has for the user, and gid; gid alone where it does not know the
  * user. 0 or -errno. */
 int ids__set_groups(const char *user, gid_t gid);
-/* No groups, real, effective and saved ids. 0 or -errno. */
+/* The first removes all supplementary groups, the second sets the real, effective and saved ids. 0
+ * or -errno. */
 int ids__drop_groups(void);
 int ids__set(uid_t uid, gid_t gid);
-/* The effective ones alone, so that those before can be had again. 0 or -errno. */
+/* Sets the effective ids alone, so that the process can go back to its former ones. 0 or -errno. */
 int ids__set_effective(uid_t uid, gid_t gid);
 
 #endif

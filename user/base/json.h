@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What jansson refuses: numbers that are none, and text that is not UTF-8; and short numbers. */
+/* Values that jansson refuses (NaN, text that is not UTF-8), and output with short numbers. */
 #ifndef JP_BASE_JSON_H
 #define JP_BASE_JSON_H
 
@@ -11,7 +11,7 @@
 json_t *json__number(double v);
 /* Text that is not UTF-8 comes escaped (base/escape.h). */
 json_t *json__text(const char *s);
-/* json_object_set_new(), whose result nobody needs: without memory the whole is not whole. */
+/* json_object_set_new() without its result: when memory is short, the object lacks the value. */
 void json__set(json_t *object, const char *key, json_t *value);
 /* json_object_set_new() of several numbers. */
 struct json_pair {

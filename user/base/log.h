@@ -15,7 +15,7 @@ enum log_level { LOGL_NONE = -1, LOGL_ERROR, LOGL_WARN, LOGL_INFO, LOGL_DEBUG };
 /* program must outlive all logging. Lines go to stderr; looks at JOURNAL_STREAM once. */
 void log__init(const char *program, enum log_level level);
 /* Lines go to syslogd from here on, where one listens and stderr is not the system journal; a line
- * that syslogd has no room for is counted, never waited for. True: they do. */
+ * that syslogd has no room for is counted, never waited for. Returns whether lines go there. */
 bool log__to_syslog(void);
 void log__set_level(enum log_level level);
 /* From here on lines on stderr begin with the time, where stderr is not the system journal. */
@@ -31,7 +31,7 @@ void log__print(enum log_level level, const char *fmt, ...) __attribute__((forma
 #define log_info(...)  log__print(LOGL_INFO, __VA_ARGS__)
 #define log_debug(...) log__print(LOGL_DEBUG, __VA_ARGS__)
 
-/* What log_error() was called with since the start. */
+/* The calls of log_error() since the start. */
 struct log_errors {
 	uint64_t n;
 	int64_t last; /* unix time of the last one */

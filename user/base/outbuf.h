@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Text for files of numbers: a buffer before a file, and exact, quick conversions. */
+/* Text with many numbers: a buffer in front of a file, and exact, quick conversions. */
 #ifndef JP_BASE_OUTBUF_H
 #define JP_BASE_OUTBUF_H
 
@@ -31,11 +31,11 @@ void outbuf__u64(struct outbuf *o, uint64_t v);
 void outbuf__i64(struct outbuf *o, int64_t v);
 void outbuf__f6(struct outbuf *o, double v); /* as format_number__f6 */
 
-/* Room for OUTBUF_ROOM bytes that the caller writes into the buffer itself; NULL where the buffer
- * takes nothing any more. */
+/* Room for OUTBUF_ROOM bytes that the caller writes into the buffer itself; NULL after a failure.
+ */
 char *outbuf__room(struct outbuf *o);
 
-/* The bytes are there up to end. */
+/* The caller has written the bytes before end. */
 static inline void outbuf__filled(struct outbuf *o, const char *end)
 {
 	o->len = (size_t)(end - o->buf);

@@ -6,9 +6,9 @@
 #ifndef JP_BASE_OWN_WAY_H
 #define JP_BASE_OWN_WAY_H
 
-/* Opens the directory of a file, "." where the path has none; *base is the file's name. To root no
- * link on the way is followed that another user made. A descriptor or -errno; -ELOOP: such a
- * link. */
+/* Opens the directory of a file, "." where the path has none; *base is the file's name. For root, a
+ * link on the way that another user made is not followed. A descriptor or -errno; -ELOOP: there is
+ * such a link. */
 int own_way__open(const char *path, const char **base);
 
 #endif

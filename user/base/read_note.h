@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The note of what this process is reading. Readers of files keep it. In a limited child (the room
- * pool) it is in memory that the parent sees too, and the line about a dead child has it.
+ * A note of the file and object that this process is reading. The readers of files write it. In a
+ * limited child (the room pool) the note is in memory that the parent shares, so that the error
+ * line about a child that died names the file and the object.
  */
 #ifndef JP_BASE_READ_NOTE_H
 #define JP_BASE_READ_NOTE_H
@@ -10,7 +11,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* Rows with values that cannot be; each table counts once, however often it is read. */
+/* Rows with impossible values; each table counts once, however often it is read. */
 #define READ_DOUBTS 512 /* tables; more are not counted */
 struct read_doubts {
 	unsigned n, more; /* tables; not 0: there were more than READ_DOUBTS */
@@ -43,13 +44,14 @@ void read_note__file_of(const char *path, uint64_t bytes);
 void read_note__object(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The object's name and ": ", or "" where there is none. Good until the note changes. */
 const char *read_note__get_object(void);
-/* So many rows of the object that is read hold values that cannot be. False: that is known. */
+/* Notes that so many rows of the object hold impossible values. False: the note has them already.
+ */
 bool read_note__doubt(uint64_t rows);
-/* They are in this column, too. */
+/* Notes that this column has such values. */
 void read_note__doubt_column(const char *name);
-/* What an ended process found is found by this one. */
+/* Adds what a child that has ended found to the note of this process. */
 void read_note__join(const struct read_note *of_child);
-/* Says it, once for all, where there are such rows. */
+/* Logs one line on all rows with impossible values, if there are any. */
 void read_note__say_doubts(void);
 /* Bytes that a file occupies: the size of a sparse one says nothing. 0 for what is no regular
  * file. */

@@ -32,9 +32,8 @@ bool str__safe_name(const char *s);
 void str__unescape(char *s);
 /* Copies all of src with its NUL: 0, or -E2BIG and dst is "". */
 int str__copy(char *dst, size_t size, const char *src);
-/* Adds one more reason to a list of them, after "; ", but for "" and the one that is the last in
- * it;
- * "..." stands for those that do not fit. */
+/* Appends a reason to a list of reasons, after "; ", unless it is "" or the same as the last one;
+ * "..." stands for reasons that do not fit. */
 void str__add_reason(char *list, size_t size, const char *reason);
 
 /* Reads a whole small file and ends it with NUL; dirfd as for openat(2). Returns its length,

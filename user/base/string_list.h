@@ -9,13 +9,14 @@ struct string_list {
 	unsigned n, room;
 };
 
-/* Adds a text, which the list owns from then on, also after an error. 0; -ENOMEM, also of NULL. */
+/* Adds a text, which the list owns from then on, also after an error. 0; -ENOMEM, also if text is
+ * NULL. */
 int string_list__take(struct string_list *l, char *text);
 /* Adds a copy of the text. 0 or -ENOMEM. */
 int string_list__append(struct string_list *l, const char *text);
-/* The texts from that one on, as versions are: n2 before n10. */
+/* Sorts the texts from that index on, numbers in them by value: n2 before n10. */
 void string_list__sort(struct string_list *l, unsigned from);
-/* The list is empty then. */
+/* Frees the texts; the list is empty afterwards. */
 void string_list__free(struct string_list *l);
 
 #endif

@@ -29,7 +29,8 @@ const char *client__path(const char *given);
 /* 0; -ENOENT, -ECONNREFUSED: no jobprofd; -EAGAIN: jobprofd is too busy for one more connection;
  * -errno. */
 int client__open(struct client *c, const char *path);
-/* Messages that were sent before arrive. A closed connection may be closed again. */
+/* Closes the connection; messages that were sent before still arrive. A closed connection may be
+ * closed again. */
 void client__close(struct client *c);
 /* In a child of fork(2): closes the descriptor; the parent's connection stays as it was. */
 void client__forget(struct client *c);

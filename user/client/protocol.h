@@ -65,7 +65,7 @@ enum jpc_type {
 };
 
 #define JPC_F_REPLY   1 /* a REPLY is wanted */
-#define JPC_F_ROWS    2 /* these two: of TOTALS */
+#define JPC_F_ROWS    2 /* this and JPC_F_JOURNAL: in TOTALS only */
 #define JPC_F_JOURNAL 4
 
 struct jpc_head {
@@ -232,9 +232,10 @@ struct jpc_journal {
 /*
  * Regions of the sender's threads go through memory: the first RING of a connection is answered by
  * one with the descriptors of two memory files, and a REPLY: a struct jpc_ring, and a word that the
- * process may only read, how many records jobprofd has read. A later one has jobprofd read the ring
- * now; else it does so at its rows and when the connection ends. A jobprofd that was restarted
- * gives another ring: what it has not read is in `before`, of which its journal says what is known.
+ * process may only read, how many records jobprofd has read. A later RING makes jobprofd read the
+ * ring at once; without one, jobprofd reads it at its rows and when the connection ends. A jobprofd
+ * that was restarted gives another ring: `before` counts the records of earlier rings, and the
+ * journal says how many of these were read.
  */
 struct jpc_ring_message {
 	struct jpc_head head;

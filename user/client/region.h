@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What region.c asks of libjobprof.c, which has the connection: a ring from jobprofd for the
- * regions of the process (struct jpc_ring), or that jobprofd reads the ring that is there. */
+/* Requests of region.c to libjobprof.c, which has the connection: that jobprofd gives a ring for
+ * the regions of the process (struct jpc_ring), or reads the ring that is there. */
 #ifndef JP_CLIENT_REGION_H
 #define JP_CLIENT_REGION_H
 

@@ -24,9 +24,9 @@
  * and energy D a step's part is from D w / (w + R (W - w)) to D w / (w + (W - w) / R). That holds
  * for any mixture (a range around the mean does not: a step that has most of a package is the
  * mean), and is exact for a step that is alone. Where the least and most power of a busy core were
- * seen, they narrow that. What is unknown (allocation, idle power, misses) adds every value that it
- * could have. The errors of the sensors and of the calibration of idle power are added in
- * quadrature.
+ * seen, they narrow the bounds. Where an input is unknown (allocation, idle power, misses), the
+ * bounds hold for every value that it could have. The errors of the sensors and of the calibration
+ * of idle power are added in quadrature.
  */
 #ifndef JP_ENERGY_ENERGY_H
 #define JP_ENERGY_ENERGY_H
@@ -52,20 +52,20 @@ struct energy_use {
 	double cycles;	    /* unhalted core cycles; NAN: not counted */
 	double misses;	    /* last level cache misses, or bytes of memory traffic; NAN */
 	double alloc_cores; /* physical cores of the package allocated to it, shares of shared ones
-			     * as fractions; NAN: not known. The system's: NAN is none */
+			     * as fractions; NAN: not known, of the system: none */
 };
 
 struct energy_input {
 	double seconds;
 	double node;	     /* J of the whole node; NAN: not measured */
-	double node_error;   /* relative, largest, of that; below 1, as the next two */
+	double node_error;   /* largest relative error of node, below 1 */
 	double node_off;     /* J; a further error of node in this interval: energy_lag.h */
-	double pkg_error;    /* relative, largest, of packages and DRAM */
-	double gpu_error;    /* relative, largest, of GPUs */
+	double pkg_error;    /* largest relative error of packages and DRAM, below 1 */
+	double gpu_error;    /* largest relative error of GPUs, below 1 */
 	double pkg_step;     /* J: granularity of a package's counter */
 	double pkg_edge_s;   /* how late a package's counter may be, s (RAPL: 0.001) */
 	double other_idle_w; /* calibrated power of all else when nothing runs, W; NAN: not known */
-	double idle_error;   /* relative, largest, of idle powers: ENERGY_IDLE_ERROR */
+	double idle_error;   /* largest relative error of idle powers: ENERGY_IDLE_ERROR */
 	unsigned npackages;
 	const struct energy_package *package; /* [npackages] */
 	unsigned nsteps;
@@ -78,9 +78,9 @@ struct energy_input {
 
 struct energy_share {
 	double total;	  /* J: static + dynamic */
-	double fixed;	  /* static, idle DRAM and idle rest of the node: what it held */
-	double dynamic;	  /* what it did */
-	double low, high; /* total lies between, by all that is known of errors */
+	double fixed;	  /* static, idle DRAM and idle rest of the node: for what it held */
+	double dynamic;	  /* for what it did */
+	double low, high; /* total lies between these, by all errors that are known */
 };
 
 /* By which rule the parts were split: for the file. */

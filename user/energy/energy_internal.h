@@ -20,7 +20,7 @@ struct portion {
 /* Limits of the energy per weight. */
 struct portion_range {
 	double ratio;	       /* it differs by so many times at most; INFINITY: nothing is known */
-	double pmin_w, pmax_w; /* per second of those; NAN: not known */
+	double pmin_w, pmax_w; /* per second of busy_low_s, busy_high_s; NAN: not known */
 };
 
 /*
@@ -33,7 +33,7 @@ double portion__split(struct portion *p, unsigned n, double joules,
 /* The sums of one consumer while parts are split one after another; J if not said otherwise. */
 struct consumer {
 	double fixed, dynamic;
-	double low, high; /* of both, by what is not known of the split */
+	double low, high; /* of the two together, by what is not known of the split */
 	double gpu;
 	double other;			     /* of the rest of the node */
 	double act, act_low, act_high;	     /* dynamic of packages, DRAM and GPUs */
@@ -47,7 +47,7 @@ struct consumer {
 /* A counter: a package or its DRAM. Each is off by an error of its own. */
 struct part {
 	double joules;
-	double idle; /* of it, what is taken when idle */
+	double idle; /* the part of joules that an idle node takes */
 };
 
 /* One interval at work. Consumers are the steps, then the system, then what is unallocated. */
@@ -58,12 +58,12 @@ struct energy_work {
 	struct portion *p;  /* [n] */
 	unsigned n;	    /* steps and the system */
 	struct part *part;  /* [nparts], at most two for each package */
-	double *of;	    /* [nparts][n + 1]: J of that of each */
+	double *of;	    /* [nparts][n + 1]: J of each part, by consumer */
 	unsigned nparts;
-	double clock; /* mean of all that ran and was counted, cycles/s; NAN: none was */
+	double clock; /* mean of all counted CPU time, cycles/s; NAN: none was counted */
 	double cores; /* of the node */
 	double parts, gpu, other;
-	double parts_idle, other_idle; /* of that, what is taken when idle */
+	double parts_idle, other_idle; /* what an idle node takes of parts and of other */
 	double steps;		       /* J of all of them */
 	bool measured, misses_known, dram_known;
 };

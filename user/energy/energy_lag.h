@@ -29,8 +29,8 @@ void energy_lag__add(struct energy_lag *lag, double seconds, double quick_w, dou
 double energy_lag__off(const struct energy_lag *lag, double step, double late_s);
 
 /*
- * How long after the quick sensors the slow one shows a change, s: the shift at which the two go
- * together best (Pearson's correlation, LAG_SURE at least), to an interval. NAN: not known,
+ * How long after the quick sensors the slow one shows a change, s: the shift at which the two agree
+ * best (Pearson's correlation, LAG_SURE at least), in whole intervals. NAN: not known,
  * because LAG_KEPT intervals with both are not there yet, they are not of one length, or
  * power was too steady.
  */

@@ -11,14 +11,14 @@ struct meter {
 	uint64_t time_ns; /* and when that was */
 	uint64_t gaps;
 	double watts;	   /* between the last two new readings; NAN: not known */
-	double reached;	   /* slow counters: what they are taken to have come to */
+	double reached;	   /* slow counters: the value that they are assumed to have now */
 	uint64_t until_ns; /* where the last interval ended */
 };
 
 /*
  * J from the last call to now_ns; NAN: not known, as of the first call. A quick counter gives its
- * difference. A slow one, and power, are taken to go on as in their last reading; what a counter
- * then was otherwise is made good in the next interval, so that its sum stays true.
+ * difference. A slow counter, and a power, are assumed to go on as in the last reading; the next
+ * interval corrects what was wrong with that, so that the sum of a counter stays true.
  */
 double meter__take(struct meter *m, const struct channel_state *c, uint64_t now_ns);
 

@@ -13,7 +13,7 @@
 struct role {
 	enum sensor_part part; /* PART_NODE, PART_PACKAGE, PART_DRAM or PART_GPU */
 	unsigned channel;      /* of the sensor set */
-	unsigned of;	       /* package, or GPU as they come */
+	unsigned of;	       /* which package, or which GPU, as they are found */
 	int index;	       /* as the channel has it */
 	struct meter meter;
 	double joules; /* of the interval; NAN: not measured */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Arrays of numbers for rules: they cannot be changed, and calculate element by element. A mask is
- * an array of 1 (yes), 0 (no) and NaN (not known). Sums, means and so on leave out what is not
- * known, and are NaN where that is more than a tenth, or where there is nothing.
+ * an array of 1 (yes), 0 (no) and NaN (not known). Sums, means and so on leave out NaN, and are NaN
+ * themselves where more than a tenth of the elements is, or where there is no element.
  */
 #include <lauxlib.h>
 #include <math.h>

@@ -62,8 +62,8 @@ extern const char rules_text_prelude[], rules_text_builtin[];
 /* Findings that others explain become verdicts without one. suppressed_by[i] are the ids that
  * explain finding i, with commas between them. 0 or -ENOMEM. */
 int verdict__explain(struct verdict *v, char *const *suppressed_by);
-/* Brings findings in their order, and lets them cost no more together than the core time, NaN: not
- * known. */
+/* Sorts the findings, and lowers costs so that their sum is at most the core time (NaN: not known).
+ */
 void verdict__settle(struct verdict *v, double core_s);
 /* The texts are copied. 0 or -ENOMEM. */
 int verdict__add_other(struct verdict *v, const char *id, bool judged, const char *reason);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Judging: each rule is called with the facts; what it gives goes to the verdict. */
+/* Judging: each rule is called with the facts, and its result goes to the verdict. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

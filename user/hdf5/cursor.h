@@ -23,12 +23,12 @@ struct cursor_column {
 struct cursor {
 	struct cursor_column *cols; /* numbers: members of other types are left out */
 	unsigned ncols;
-	bool others; /* it has such */
+	bool others; /* the table has members of other types */
 	uint64_t nrows;
-	uint64_t chunks; /* its rows are stored in; 0: in none */
+	uint64_t chunks; /* that hold its rows; 0: it is not chunked */
 	unsigned shape;	 /* another number whenever cols differ from the table before */
-	bool plain;	 /* so far its rows are stored just as they are here, and no bigger */
-	bool gaps;	 /* so far some of them were never written */
+	bool plain;	 /* the rows read so far are stored in the same bytes as here */
+	bool gaps;	 /* some of the rows read so far were never written */
 	/* Set by the caller: impossible values of Slurm's own tables come as they are stored. */
 	bool as_stored;
 	struct cursor_state *state;
@@ -37,7 +37,7 @@ struct cursor {
 /* 0 or -ENOMEM. */
 int cursor__new(struct cursor **out);
 void cursor__free(struct cursor *c);
-/* Lets go of the table, before its file is closed. */
+/* Closes the table, before its file is closed. */
 void cursor__close(struct cursor *c);
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * One number that stands for what a table holds: its columns and rows, and if these are compressed,
- * the bytes of its chunks as they are stored. A faithful copy in another file has the same,
- * wherever its bytes lie there, and of rows that are stored as they are, in whatever layout.
+ * the bytes of its chunks as they are stored. A faithful copy in another file has the same digest,
+ * wherever its bytes lie there; if rows are not compressed, also in another layout.
  */
 #ifndef JP_HDF5_DIGEST_H
 #define JP_HDF5_DIGEST_H

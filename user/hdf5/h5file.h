@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For files that are opened with fapl: by foreign__open() (base/foreign.h), so to read; to write,
- * or create, only /proc/self/fd/N of a file that is open for it. Where the library does not take
- * the driver, its own stays. */
+/* Sets the driver for files that are opened with fapl. It opens files to read by foreign__open()
+ * (base/foreign.h); to write or create, it takes only /proc/self/fd/N, a file that is open for that
+ * already. Where the library does not take the driver, its own stays. */
 void h5file__set_driver(hid_t fapl);
 
 /* The bytes of a chunk as they are stored. */

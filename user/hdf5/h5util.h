@@ -13,7 +13,7 @@
 void h5__init(void);
 /* -errno of the last HDF5 call that failed, -EIO where the library names none. */
 int h5__error(void);
-/* Whether it names one. */
+/* Whether the library names an errno for that call. */
 bool h5__of_system(void);
 /* True for what can be one component of an HDF5 path. */
 bool h5__name_ok(const char *name);

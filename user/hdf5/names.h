@@ -16,7 +16,7 @@
  * *out is empty after an error.
  */
 int names__children(hid_t group, H5O_type_t type, struct string_list *out);
-/* l is in that order. */
+/* Whether a list has the name; the list is in the order that names__children() gives it. */
 bool names__has(const struct string_list *l, const char *name);
 
 #endif

@@ -16,7 +16,7 @@ struct nodestep_stats {
 	bool complete;	     /* the journal says that the step has ended */
 };
 
-/* Unix time: of the rows after the first instant and up to the last one. */
+/* The rows after the first of two instants and up to the second; Unix time. */
 struct nodestep_window {
 	int64_t after_ns, until_ns;
 };
@@ -32,8 +32,9 @@ struct nodestep_window {
  * group; -EIO and other -errno of the file system. After an error NAME does not exist.
  * st may be NULL.
  *
- * window, or NULL: only these rows, as if the step had begun with it, but for ElapsedTime; peaks of
- * programs, which are those of all the step, are not known.
+ * window, or NULL: only these rows are written, as if the step had begun with the window, except
+ * that ElapsedTime counts from the real begin. Peaks of programs are then unknown, since the
+ * journal has them for the whole step only.
  */
 int nodestep__build(int journal_fd, int dir_fd, const char *name,
 		    const struct nodestep_window *window, struct nodestep_stats *st);

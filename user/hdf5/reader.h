@@ -25,7 +25,7 @@ struct reader_place {
 	unsigned step;
 };
 
-/* The file, of which a process has one reader however often it asks. */
+/* An open file. A process has one reader of it, however often the file is opened. */
 struct reader_file {
 	char *path;
 	uint64_t bytes, device, inode; /* what it occupies, and stat(2) */
@@ -44,8 +44,8 @@ struct reader {
 	struct reader_place *place;
 };
 
-/* A file that this process has open, or had when the one began that forked it, is not opened again:
- * the reader is the same. 0; -EBADMSG: not HDF5, or neither kind of file; -EPROTONOSUPPORT: of a
+/* A file that this process, or the one that forked it, has open is not opened again: the reader is
+ * the same. 0; -EBADMSG: not HDF5, or neither kind of file; -EPROTONOSUPPORT: of a
  * Slurm before 15.08; -ENOMSG: it has results of analyses alone; -errno: cannot be opened. */
 int reader__open(struct reader **out, const char *path);
 /* As reader__open(), but reads no steps: the file need have no more than results. */
@@ -75,7 +75,7 @@ struct reader_node {
 	const char *step, *name; /* the reader's */
 	char *path;		 /* of the group */
 	int64_t group;		 /* hid_t */
-	uint64_t file_bytes;	 /* what there can be in it at most */
+	uint64_t file_bytes;	 /* no table can hold more */
 	struct reader_attr *attrs;
 	unsigned nattrs;
 	struct reader_series *series;
@@ -85,8 +85,8 @@ struct reader_node {
 };
 
 /*
- * Reads one node: its attributes and the names of all its tables. With series, only what reading
- * the tables of that series takes: nseries is 1 or 0, nattrs 0. The node must be freed before the
+ * Reads one node: its attributes and the names of all its tables. With series, reads only what the
+ * tables of that series need: nseries is 1 or 0, nattrs 0. The node must be freed before the
  * reader. 0; -ENOENT: not so many; -EBADMSG: damaged, or not a node; -EMSGSIZE: more names than we
  * follow; -ENOMEM.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Finds what cannot be in a table of Slurm's own, and leaves it out. */
+/* Finds impossible values in a table of Slurm's own, and replaces them by NaN. */
 #include "hdf5/slurm_check.h"
 
 #include <errno.h>

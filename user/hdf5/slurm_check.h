@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Values that cannot be, in tables that Slurm's own plugin wrote: memory that Slurm never set
+ * Impossible values in tables that Slurm's own plugin wrote: memory that Slurm never set
  * (GPUMemMB), NO_VAL of sensors, counters that ran backwards, more than a machine can do, and a
  * clock that was set back. Part of the cursor, through which all verbs read: such a value becomes
  * NaN, the time of rows goes on, and the note of what is read (base/read_note.h) has it.
@@ -14,8 +14,8 @@
 struct slurm_check {
 	bool on;     /* the table has such values, and its columns of whole numbers with some are
 			COL_F64 */
-	bool beside; /* jobprof's file has the table, which a gatherer of Slurm's may have written:
-			to be set before it is begun */
+	bool beside; /* set by the caller: the table is in a file of jobprof, and a gatherer of
+			Slurm's may have written it */
 	struct slurm_column *cols; /* of the cursor, in its order */
 	unsigned ncols;
 	struct clock_step *steps; /* by row */
@@ -38,8 +38,8 @@ int slurm_check__begin(struct slurm_check *k, const struct cursor *c, const char
 int slurm_check__look(struct slurm_check *k, const struct cursor *c, const union cell *rows,
 		      unsigned n);
 void slurm_check__judge(struct slurm_check *k, struct cursor *c);
-/* n rows from `row` on, with what cannot be as NaN; *rows is the check's then, until the next call.
- * 0 or -ENOMEM. */
+/* n rows from `row` on, with NaN for impossible values; *rows is then memory of the check, until
+ * the next call. 0 or -ENOMEM. */
 int slurm_check__mend(struct slurm_check *k, const struct cursor *c, uint64_t row,
 		      const union cell **rows, unsigned n);
 /* Gives the columns their types back. */

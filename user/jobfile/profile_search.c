@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finds files that may be profiles by their names, and asks them what they are. */
+/* Finds files that may be profiles by their names, and reads what they are. */
 #include "jobfile/profile_search.h"
 
 #include <dirent.h>

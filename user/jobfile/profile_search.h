@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Files that may be profiles: their names, the directories they are in, and what they say of their
- * jobs. */
+/* Files that may be profiles: their names, the directories they are in, and the jobs that their
+ * attributes name. */
 #ifndef JP_JOBFILE_PROFILE_SEARCH_H
 #define JP_JOBFILE_PROFILE_SEARCH_H
 
 #include "identity/jobspec.h"
 #include "jobfile/profiles.h"
 
-/* What the first node-step of a file says; "" and NaN: nothing. */
+/* Attributes of the first node-step of a file; "" and NaN: not known. */
 #define PROFILE_TEXT 64
 struct profile_says {
 	bool is_profile;
 	bool is_job_file;
-	bool is_meant;	  /* the specs mean its job, and a node-step file's step */
+	bool is_meant;	  /* the specs name its job and, of a node-step file, its step */
 	bool is_in_array; /* a spec that is a job's id has that of its array */
 	uint32_t job;	  /* of one that cannot be read by its name; 0: it does not say */
 	char cluster[PROFILE_TEXT], sluid[PROFILE_TEXT], step[PROFILE_TEXT];
@@ -35,14 +35,14 @@ struct profile_files {
 
 /* Takes path, which may be NULL: no memory. One that is there is not added again. 0 or -ENOMEM. */
 int profile_files__add(struct profile_files *f, char *path, bool named);
-/* Asks those from `from` on, in limited children: a file that kills its child is no profile.
- * specs[n] are of one job. 0 or -ENOMEM. */
+/* Reads the attributes of the files from `from` on, in limited children: a file that kills its
+ * child is no profile. specs[n] are of one job. 0 or -ENOMEM. */
 int profile_files__ask(struct profile_files *f, unsigned from, const struct jobspec *specs,
 		       unsigned n);
-/* Takes all from `from` on for the profiles that they are called. */
+/* Takes the files from `from` on for the profiles that their names say. */
 void profile_files__trust(struct profile_files *f, unsigned from);
-/* Drops those from `from` on that are no profile, with meant those that are not meant. One that is
- * called as a profile stays: it is damaged, and who reads it says so. */
+/* Removes the files from `from` on that are no profile and, if meant is set, those that no spec
+ * names. A file with the name of a profile stays: it is damaged, and its reader says so. */
 void profile_files__keep(struct profile_files *f, unsigned from, bool meant);
 void profile_files__free(struct profile_files *f);
 

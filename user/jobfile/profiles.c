@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What words mean: files are gathered, asked what they are, and put together as profiles. */
+/* From words to profiles: gathers files, reads what they are, and joins them to profiles. */
 #include "jobfile/profiles.h"
 
 #include <dirent.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which profiles are meant by words: FILE, DIR and -j JOB[.STEP],... A profile is one job's: its
- * job file, or its node-step files. Two jobs of one id, of two clusters or since ids come again,
- * are two profiles. What a file says of itself is read in limited children.
+ * From words (FILE, DIR and -j JOB[.STEP],...) to profiles. A profile is of one job: its job file,
+ * or its node-step files. Two jobs of one id, of two clusters or because Slurm gave the id again,
+ * are two profiles. The attributes of files are read in limited children.
  */
 #ifndef JP_JOBFILE_PROFILES_H
 #define JP_JOBFILE_PROFILES_H
@@ -13,7 +13,7 @@
 #include "base/string_list.h"
 #include "identity/jobspec.h"
 
-/* A file of a profile, and which of its node-steps are meant. */
+/* A file of a profile, and which of its node-steps are selected. */
 struct job_input {
 	const char *path;
 	const char *const *steps; /* in any spelling; nsteps 0: all */
@@ -66,13 +66,14 @@ struct profile_words {
 int profiles__find(struct profiles *out, const struct profile_words *w);
 void profiles__free(struct profiles *p);
 
-/* Of job files the step alone is meant from then on. 0 or -ENOMEM. */
+/* Selects this step alone in the job files. 0 or -ENOMEM. */
 int profiles__choose_step(struct profiles *p, const char *step);
 
-/* Says that the words mean several files where one is wanted; to_dir: unless -o is a directory. */
+/* Logs that the words lead to several files where one is wanted; to_dir: unless -o is a directory.
+ */
 void profiles__refuse(const struct profiles *p, const struct profile_words *w, bool to_dir);
-/* Of a verb that reads one file: that file. NULL: there are several or one is missing, which has been
- * said. */
+/* The file, for a verb that reads one. NULL: there are several, or one is missing; this has been
+ * logged. */
 const struct job_input *profiles__one(const struct profiles *p, const struct profile_words *w);
 
 /* The text of -j: the caller frees *out. 0, or the exit status, and it has said what is wrong. */
@@ -86,12 +87,12 @@ int profile_dir__ask(char **out);
 
 /* ---- names */
 
-/* The job that a file is of by its name, job_7.h5 or that of a node-step file; 0: the name does not
- * say. */
+/* The job in the name of a file, as in job_7.h5 or the name of a node-step file; 0: there is none.
+ */
 uint32_t profile_name__job(const char *path);
 /* Whether the name is job_<id>.h5. */
 bool profile_name__is_job_file(const char *path);
-/* Of NULL and where nothing is: no. */
+/* False also for NULL, and where nothing is at the path. */
 bool path__is_dir(const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which tables of a file are meant: by step, node, series and task. */
+/* Selects tables of a file: by step, node, series and task. */
 #ifndef JP_JOBFILE_SELECT_H
 #define JP_JOBFILE_SELECT_H
 
@@ -33,7 +33,7 @@ struct node_ref {
 	unsigned step, node;
 };
 
-/* The nodes of r that are meant, in order: *out is an array of *n, the caller's to free. Names of
+/* The selected nodes of r, in order: *out is an array of *n, the caller's to free. Names of
  * steps and nodes that are wanted and not there are left to select__missing. 0 or -ENOMEM. */
 int select__nodes(const struct reader *r, const struct selection *sel, struct node_ref **out,
 		  unsigned *n);
@@ -44,14 +44,15 @@ int select__nodes(const struct reader *r, const struct selection *sel, struct no
 #define SELECT_MISSING 400
 bool select__missing(const struct reader *r, const struct selection *sel,
 		     char missing[static SELECT_MISSING]);
-/* The series of the file's first node that was meant by a word which is none; "": none is near. */
+/* The series of the file's first node whose name is nearest to a word that is no series; "": none
+ * is near. */
 #define SELECT_SERIES 128
 void select__near_series(const struct reader *r, const char *word, char near[static SELECT_SERIES]);
 /* Whether a node's attributes say that it is of that task of an array, component or SLUID; with a
  * job's id alone, of any task of the array of that id. */
 bool select__part(const struct reader_node *n, const struct jobspec *part);
-/* Whether a table of a grouped series is meant; those not named by a number are, unless tasks are
- * selected, or another table is. */
+/* Whether a table of a grouped series is selected. A table that is not named by a number is, unless
+ * tasks, or another table, are selected. */
 bool select__table(const struct selection *sel, const char *table);
 /* Puts the tables of s into the order of sel. */
 void select__order(const struct selection *sel, struct reader_series *s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writing a journal. Records are collected in memory as a frame, which one pwrite(2) puts behind
- * the last one. A frame that the disk has no room for stays in memory and is tried again.
+ * Writing a journal. Records are collected in memory as a frame, which one pwrite(2) appends to the
+ * file. A frame that the disk has no room for stays in memory and is tried again.
  */
 #include "journal/journal.h"
 

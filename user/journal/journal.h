@@ -37,7 +37,7 @@ enum journal_type {
 
 enum attr_type { ATTR_I32, ATTR_I64, ATTR_F64, ATTR_STR };
 
-/* The file's header has this size: a journal that is no longer holds nothing yet. */
+/* The size of the file's header: a journal of this size holds nothing yet. */
 #define JOURNAL_HEADER_SIZE 16
 
 /* What a journal may hold. Writing more is -EINVAL (-EMSGSIZE for a frame); a reader that meets
@@ -51,12 +51,12 @@ enum attr_type { ATTR_I32, ATTR_I64, ATTR_F64, ATTR_STR };
 
 struct journal;
 
-/* What is made as PATH.new gets its name when it is locked; only makers that are killed leave one.
- */
+/* A journal is made as PATH.new and renamed once it is locked; only a process that was killed
+ * meanwhile leaves a PATH.new. */
 #define JOURNAL_UNBORN ".new"
 
 /* Makes PATH (0600, exclusive) and locks it. -EEXIST, or -errno. No other process may be making the
- * same PATH: an existing PATH.new is taken for what a killed maker has left. */
+ * same PATH: an existing PATH.new is taken for that of a process that was killed. */
 int journal__create(struct journal **out, const char *path);
 /* As journal__create(), but PATH is made with the first frame that can be written: until then
  * journal__commit() says why none can be. 0 or -ENOMEM. */
@@ -96,7 +96,7 @@ uint64_t journal__replaced(const struct journal *j);
 /* Puts the frame into the file; nothing to put is 0. On a full disk: -ENOSPC, the partial frame is
  * cut off again, and its records are still in the frame being built. */
 int journal__commit(struct journal *j);
-/* How far the frame being built is; and back to there: what was appended since is gone. */
+/* The length of the frame being built; and cutting the frame back to such a length. */
 size_t journal__mark(const struct journal *j);
 void journal__discard(struct journal *j, size_t mark);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Zero words are left out of a frame, and put back. */
+/* Packs a frame by leaving out the words that are zero, and unpacks it again. */
 #include "journal/zero_suppress.h"
 
 #include <stdbool.h>

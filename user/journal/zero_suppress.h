@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Words without the zeros: of up to 64 words, a map with a bit for each that is not 0 (the first is
- * the lowest), then those that are not. Most of a sample's cells and of what is kept for a restart
- * are zeros.
+ * Words without the zeros. For each 64 words there is a map, with a bit for each word that is not 0
+ * (the lowest bit is the first word), and then those words. Most cells of a sample are zeros, and
+ * so are most bytes of a J_STATE.
  */
 #ifndef JP_JOURNAL_ZERO_SUPPRESS_H
 #define JP_JOURNAL_ZERO_SUPPRESS_H
@@ -14,9 +14,9 @@
 size_t zero_suppress__pack(const uint64_t *in, size_t n, uint64_t *out, size_t max);
 
 /*
- * The words from where that packed words lead to, at most n; *used is how many of the packed ones
- * that took. Fewer than n: the packed words are too few, and *used is all of them; or a map has
- * bits beyond n, and what came out of that map is not to be trusted. out has room for n.
+ * Unpacks at most n words from len packed ones, and returns how many; *used is how many of the
+ * packed words they took. Fewer than n: the packed words are too few, and *used is len; or a map
+ * has bits beyond n, and the words of that map are not to be trusted. out has room for n.
  */
 size_t zero_suppress__unpack(const uint64_t *in, size_t len, uint64_t *out, size_t n, size_t *used);
 

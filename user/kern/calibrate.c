@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What our programs cost a switch, and the collector's own processes among the tasks. The kernel's
- * run statistics say a half to two thirds of the switch program's cost: they leave out what comes
- * before and after the program, and what it displaces from the caches. So two processes pass a byte
- * to and fro on one CPU, with and without the program, in turn.
+ * What our programs cost a switch, and how the collector's own processes get their slot. The
+ * kernel's run statistics have only a half to two thirds of the switch program's cost: they leave
+ * out what comes before and after the program, and what the program displaces from the caches. So
+ * two processes pass a byte to and fro on one CPU, in turn with and without the program.
  */
 #include <bpf/bpf.h>
 #include <errno.h>

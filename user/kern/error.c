@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The line on the last failure, and descriptors that are closed once. */
+/* The line on the last failure; closing a descriptor once. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>

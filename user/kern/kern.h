@@ -66,9 +66,10 @@ struct kern_opts {
 	const struct jp_component *components; /* JP_COMPONENTS of them */
 	bool raw_tp;			       /* use the fallback for typed tracepoints */
 	bool culprit_matrix;		       /* count who waits for whom, too */
-	bool follow;	/* a task that leaves its cgroup for one of nobody counts on in its slot */
-	bool unwind;	/* copy stacks, to follow them without frame pointers */
-	bool by_cycles; /* FAM_FOLD: points are samples of cycles, where a CPU counts them */
+	bool follow; /* a task that goes to a cgroup which is not tracked still counts in its slot
+		      */
+	bool unwind; /* copy stacks, to follow them without frame pointers */
+	bool by_cycles;	   /* FAM_FOLD: points are samples of cycles, where a CPU counts them */
 	bool block_issue;  /* use the fallback for block_io_start */
 	bool net_skb;	   /* use the last resort for the socket tracepoints */
 	unsigned families; /* what to load; what this kernel cannot serve is left out */
@@ -83,7 +84,7 @@ struct kern_opts {
 
 struct kern;
 
-/* A job with one CPU: its extern step, another step, their tasks, and a rank. */
+/* Slots of a job with one CPU: its extern step, another step, their tasks, and a rank. */
 #define KERN_SLOTS_OF_JOB 5
 /* How many slots a node of so many possible CPUs needs, and at most what MaxSlots may be. */
 unsigned kern__default_slots(unsigned ncpus);
@@ -170,9 +171,9 @@ int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx
 void kern__next_set(struct kern *k);
 
 /*
- * Gives the clock of points another period on each CPU, when that is due, by clock__boot_ns();
- * UINT64_MAX: never. Of two loops, one of which is faster than the samples are, a clock that never
- * changes may show the same.
+ * Gives the clock of points another period on each CPU; when that is due, by clock__boot_ns()
+ * (UINT64_MAX: never). A clock of one period could not tell a loop that is faster than the samples
+ * from a slower one.
  */
 uint64_t kern__points_due(const struct kern *k);
 void kern__vary_points(struct kern *k, uint64_t now_ns);
@@ -226,7 +227,7 @@ uint64_t kern__missed_ns(const struct kern *k, uint32_t slot);
 /* Acknowledges that the counts of ended processes in the slot are in a row, as of change seq
  * (struct jp_acct). */
 void kern__ack_left(struct kern *k, uint32_t slot, uint64_t seq);
-/* Another process owns the maps. */
+/* Whether another process owns the maps. */
 bool kern__is_reader(const struct kern *k);
 /* Grows whenever the list that kern__used() gives may have changed. */
 uint64_t kern__slots_changed(const struct kern *k);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CPU time that no program has counted: a step's cgroup gets its slot when it is made, but the
- * programs that count follow when they are attached, some milliseconds later, or more where
- * jobprofd has to wait for a CPU. What its processes have used until then, the cgroup itself knows.
+ * CPU time that no program has counted. A step's cgroup gets its slot when it is made, but the
+ * programs that count are attached some milliseconds later, or more where jobprofd has to wait for
+ * a CPU. The cgroup's own account has what its processes used until then.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -45,10 +45,10 @@ void kern_choose_wait(struct kern *k);
 /* Leaves the family culprit out where it cannot be had; the mode says why. */
 void kern_choose_culprit(struct kern *k);
 const char *kern_culprit_mode(const struct kern *k);
-/* What ran while no program was attached is not known. */
+/* Empties the rings of what ran on each CPU: nothing was seen while no program was attached. */
 void kern_reset_rings(struct kern *k);
 const char *kern_wait_mode(const struct kern *k);
-/* The collector leaves its CPU, so that the run queues' clock is read. */
+/* Makes the collector leave its CPU, where the programs read the run queues' clock. */
 void kern_wait_clock(void);
 /* Programs on packets can be put at the root of cgroup v2: tried. 0 or -errno. */
 int kern_try_packets(void);

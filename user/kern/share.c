@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shares of jobs in the tables of the node (bpf/share.bpf.h). Programs count what is taken; here it
- * is counted anew when something has been given back, and the jobs of a user have one share.
+ * Shares of jobs in the tables of the node (bpf/share.bpf.h). The programs count what jobs take.
+ * This file counts again when jobs have given something back, and gives all jobs of a user one
+ * share.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the family wait can see on this kernel, and the clock that it counts by. */
+/* What the family wait can measure on this kernel, and its clock. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>

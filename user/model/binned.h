@@ -33,7 +33,7 @@ enum binned_how {
 struct quantity_info {
 	const char *id, *series; /* "CPU", "STEP" */
 	enum binned_how how;
-	bool is_kept; /* of the units of its series, too: of tasks, GPUs, mounts, disks */
+	bool is_kept; /* units of the series (tasks, GPUs, mounts, disks) have bins of it, too */
 	bool any;     /* columns that are not known count as none */
 	double scale;
 	const char *columns[BINNED_COLUMNS]; /* NULL: no more */
@@ -49,8 +49,8 @@ extern const struct quantity_info quantity_infos[N_QUANTITIES];
 #define BINNED_DRAWN_NODES "DrawnNodes"
 #define BINNED_DRAWN_TASKS "DrawnTasks"
 
-/* Whether a unit of a series keeps bins of it; series NULL: a node, which has all. A unit of
- * BINNED_BUDGET is a task that keeps those of STEP, too; a task keeps those of BINNED_SAMPLES. */
+/* Whether a unit of a series has bins of the quantity; series NULL: a node, which has all. A unit
+ * of BINNED_BUDGET is a task that also has those of STEP; a task has those of BINNED_SAMPLES. */
 bool quantity__is_kept(enum quantity q, const char *series);
 
 static inline bool quantity__is_gauge(enum quantity q)
@@ -85,19 +85,19 @@ double time_grid__span_s(const struct time_grid *g, unsigned bin);
 struct binner {
 	const struct time_grid *grid;
 	double cores; /* for AVOIDABLE */
-	double gap_s; /* a longer row is over a gap, and in the total alone; binner__init(): none */
-	double row_s; /* usual time between rows, for extremes; binner__init(): the grid's */
+	double gap_s; /* a longer row spans a gap: it counts in the total only; at first none */
+	double row_s; /* usual time between rows, for extremes; at first the grid's */
 	double total[N_QUANTITIES]; /* sum of amounts, highest row of gauges; NaN: not known */
 	double *bins;		    /* [N_QUANTITIES][n]; NaN: not known */
 	double *weights; /* [N_QUANTITIES][n]: seconds in which a gauge was known, CPU time in
 			  * which an event was counted */
-	double counted_s[N_QUANTITIES]; /* the same of all rows, of events */
+	double counted_s[N_QUANTITIES]; /* CPU time in which an event was counted, all rows */
 	double *held; /* [HELD quantities][n x instants]: of the row at that time; NaN: none */
 	struct extremes extremes;
 	uint64_t rows;
 	double begin_s, end_s;	/* of all rows; NaN: there were none */
-	double lived_s[2];	/* of the rows added to it in which there was a thread; NaN: none */
-	double last_s;		/* when the last of them began; NaN: none */
+	double lived_s[2];	/* begin and end of the rows that had a thread; NaN: none */
+	double last_s;		/* when the last of these rows began; NaN: none */
 	struct bin_span *spans; /* of the rows that are being added */
 	size_t nspans, room;
 };
@@ -105,7 +105,7 @@ struct binner {
 /* 0 or -ENOMEM; binner__free() in both cases. */
 int binner__init(struct binner *b, const struct time_grid *grid);
 void binner__free(struct binner *b);
-/* Empties it. */
+/* Removes all rows from the bins. */
 void binner__clear(struct binner *b);
 
 /* Where the columns of a table are among the cells of its rows; -1: there is no such column, or the

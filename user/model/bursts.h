@@ -32,7 +32,7 @@ struct model_bursts {
 	const char *path;
 	const struct selection *sel;
 	size_t n, max;
-	size_t all;			   /* in the file; more than n: these are a part of them */
+	size_t all;			   /* bursts in the file; more than n where n are a part */
 	double *run, *wall, *on_cpu, *gap; /* gap NaN: not known */
 	double *end;			   /* since the first of them began */
 	unsigned *place, *thread;	   /* < nplaces, < nthreads */
@@ -46,7 +46,7 @@ struct model_bursts {
 	unsigned nevents;	  /* at most BURST_EVENTS */
 	char *cpi_kind;		  /* of the first node that says it; NULL: none does */
 	double cpi_width;	  /* slots per cycle; NaN: not known */
-	double least[3], most[3]; /* of all, of what is above 0: run, gap (from 2 ns), wall */
+	double least[3], most[3]; /* over all values above 0: of run, gap (from 2 ns), wall */
 	bool ends_at_calls;	  /* bursts end at calls of some functions, */
 	bool calls_paused;	  /* of which some were not seen for a while */
 	char *paused; /* which regions, how long and why, of the first node that has any; or NULL */

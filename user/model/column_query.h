@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One column of one series of a file, in all of its tables that are meant: what items.h and curve.h
- * read row by row. */
+/* One column of one series of a file, in all tables that are selected: items.h and curve.h read it
+ * row by row. */
 #ifndef JP_MODEL_COLUMN_QUERY_H
 #define JP_MODEL_COLUMN_QUERY_H
 
@@ -13,8 +13,8 @@ struct column_query {
 	const char *series; /* as in the file */
 	const char *column; /* in any case; exactly this one is preferred */
 	const struct selection *sel;
-	/* Called for every node or table that cannot take part; table is NULL for a whole node.
-	 * err: -ENODATA lacks the series or the column, else what failed to be read. May be NULL.
+	/* Called for every node or table that is left out; table is NULL for a whole node. err:
+	 * -ENODATA: it lacks the series or the column; else the error of reading it. May be NULL.
 	 */
 	void (*problem)(void *ctx, const char *step, const char *node, const char *table, int err);
 	void *ctx;

@@ -27,9 +27,9 @@ struct curve {
 	uint64_t rows;
 };
 
-/* intervals: at most so many, where steps are no rows. 0; -ENOENT: no table of that series and
- * selection; -ENODATA: none has the column, or a row of which the time is known; -EBADMSG: damaged;
- * -ENOMEM. curve__free() in all cases. */
+/* intervals: the most there may be, where steps are not rows. 0; -ENOENT: no table of that series
+ * and selection; -ENODATA: none has the column, or a row of which the time is known; -EBADMSG:
+ * damaged; -ENOMEM. curve__free() in all cases. */
 int curve__read(struct curve *out, const struct model_file *f, const struct column_query *q,
 		unsigned intervals);
 void curve__free(struct curve *c);

@@ -42,12 +42,12 @@ static inline void extremes__note(float *of, unsigned n, unsigned bin, double v)
 }
 
 /*
- * Adds those of another unit that is counted together with this one. Which of their rows coincided
- * is not known: the sums are those that were reached for sure, and the truth may be wider. In a bin
- * that not both of them cover as a whole each is taken alone.
+ * Adds the extremes of another unit that is counted together with this one. Which of their rows
+ * coincided is not known, so that the sums were reached for sure and the truth may be wider. In a
+ * bin that one of the two covers only in part, the sums are not made and each is taken alone.
  */
 void extremes__add(float *of, const float *other, unsigned n, unsigned bin, bool is_whole);
-/* Two units that said the same of one thing. */
+/* Joins the extremes of two units that measured the same thing. */
 void extremes__join(float *of, const float *other, unsigned n);
 /* Whether there is a row in any bin. */
 bool extremes__are_known(const float *of, unsigned n);

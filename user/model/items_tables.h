@@ -11,7 +11,7 @@
 /* One row of one table. */
 struct item {
 	int64_t bin;	  /* which period */
-	uint32_t ord;	  /* the how manieth of its table in it */
+	uint32_t ord;	  /* its number among the rows of its table in that period */
 	bool known;	  /* v is a value */
 	int64_t time_ns;  /* unix time */
 	uint64_t elapsed; /* s */

@@ -91,9 +91,9 @@ struct model_table {
 
 /* The nrows values of a column; NULL: there is no such column, or no table. */
 const double *model_table__column(const struct model_table *t, const char *name);
-/* A column's family, 0: not known. Counters have names of their own: a column that schemas/ do not
- * describe is a counter if it stands before PerfRunning, not farther than there can be counters,
- * with nothing else of schemas/ between. */
+/* A column's family, 0: not known. The names of hardware counters are configured: a column that
+ * schemas/ do not describe is a counter if only such columns are between it and PerfRunning, and no
+ * more of them than there can be counters. */
 enum family model_table__family(const struct model_table *t, unsigned column);
 /* Seconds from the step's start to the end of the last row; NaN: not known. */
 double model_table__span_s(const struct model_table *t);

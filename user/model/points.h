@@ -106,9 +106,9 @@ int points__read_bursts(struct points *p, const struct reader_node *n, unsigned 
 int points__name(struct points *p, const struct reader_node *n, unsigned number,
 		 struct symbols *symbols);
 /*
- * When all nodes are read: between two samples of a thread that the clock would have taken more of
- * if the thread had run, a point for each of these ticks, without counts; inside of regions, or
- * where there is none between samples not far apart. 0 or -ENOMEM.
+ * Adds points for ticks of the clock that took no sample of a thread since it did not run, without
+ * counts; when all nodes are read. Such ticks are looked for between two samples of the thread
+ * inside of regions, or where there are no regions, between samples not far apart. 0 or -ENOMEM.
  */
 int points__fill_gaps(struct points *p);
 

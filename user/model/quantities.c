@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is known of each quantity, and which of them units keep bins of. */
+/* The table of quantities, and which of them units have bins of. */
 #include <string.h>
 
 #include "model/binned.h"

@@ -23,8 +23,8 @@ void symbols__free(struct symbols *s);
  */
 const char *symbols__name(struct symbols *s, const char *module, uint64_t offset);
 
-/* The offset in a program's file of what lies that many bytes behind the begin of its code, as the
- * kernel has it (jp_place). False: the file is not here. */
+/* The offset in a program's file of the byte at `place`, which the kernel counts from the begin of
+ * the program's code (jp_place). False: the file is not here. */
 bool symbols__offset(struct symbols *s, const char *module, uint64_t place, uint64_t *offset);
 
 /* Whether the module was without a build id when it ran, and its file is here and has none. */

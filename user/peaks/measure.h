@@ -27,7 +27,7 @@ struct measure_opts {
 struct measure {
 	double pass[PASSES_MAX]; /* rates, in the unit of the peak */
 	unsigned npasses;	 /* 0: there is no result, and error says why */
-	double cpu_share; /* how much of their CPUs the threads had; 0: threads mattered not */
+	double cpu_share; /* how much of their CPUs the threads had; 0: does not matter here */
 	char how[256];	  /* what was measured, for people; "" nothing */
 	char error[256];
 	bool absent; /* with an error: this node does not have it, which is no failure */
@@ -52,8 +52,8 @@ void flops__measure(const struct measure_opts *o, struct measure *m);
 void disk__measure(const struct measure_opts *o, struct measure *m);
 void network__measure(const struct measure_opts *o, struct measure *m);
 
-/* Runs a group; one that does not come back in time, as on a file system that hangs, has an error
- * and its thread is left behind. */
+/* Runs a group. A group that does not return in time, as on a file system that hangs, gets an
+ * error, and its thread is abandoned. */
 void measure__run(const struct measure_group *g, const struct measure_opts *o, struct measures *m);
 /* Median, minimum and maximum of the passes. */
 struct peak measure__peak(const struct measure *m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Caches of the CPUs, and memory that is free: of the node and of the cgroups that hold us. */
+/* Caches of the CPUs, and free memory: of the node and of the cgroups that this process is in. */
 #include "peaks/node_memory.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * New peaks replace the old ones of a section of the file. The file may have been written by hand:
- * its lines are copied, but for those that begin with a key which is replaced.
+ * all lines are copied except those that begin with a key which is replaced.
  */
 #include "peaks/peaks_file.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a process may still do that only reads files which others wrote. */
+/* Takes all rights from a process that only reads files which others wrote, except those to read.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <seccomp.h>
@@ -38,10 +39,9 @@ static const struct call at_work[] = {
 
 #define NOT_TO_WRITE (O_ACCMODE | O_CREAT | O_TRUNC | O_TMPFILE)
 
-/* Besides, of what reads HDF5 and ELF files: it opens files to read, by its own rights or by the
- * process that opens files of others, and writes results to what is open. Not by writev(2), which
- * is how the C library says its last words where the HDF5 library has spoiled its memory: the
- * parent says in a line what happened. */
+/* In addition, a process that reads HDF5 and ELF files opens files to read, by its own rights or by the
+ * process that opens files of others, and writes results to what is open. writev(2) is not among the
+ * calls: the C library uses it to report corrupted memory, and then the parent logs the error. */
 static const struct call of_readers[] = {
 	MASKED(openat, 2, NOT_TO_WRITE & ~O_DIRECTORY, 0),
 	ANY(stat), ANY(lstat), ANY(newfstatat), ANY(statx), ANY(access), ANY(faccessat),

@@ -26,7 +26,7 @@
 
 struct pool_limits {
 	uint64_t memory;  /* bytes of address space, never more than half of the machine's memory */
-	unsigned seconds; /* of processor time for one file, besides what its size allows */
+	unsigned seconds; /* of processor time for one file, in addition to what its size allows */
 };
 
 /* For a child that reads whole nodes into memory, and for one that streams. */

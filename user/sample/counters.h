@@ -9,10 +9,10 @@
 /* Adds what the families with maps of their own (block, network, files, perf) have counted for the
  * slot on all CPUs. */
 void counters__add(const struct kern *k, uint32_t slot, struct totals *t);
-/* Adds what threads have accounted for of their time. */
+/* Adds an account of the time of threads. */
 void counters__add_wait(struct totals *t, const struct jp_wait *w);
-/* Adds what had the CPU while the slot's threads waited for that one. Returns how long they waited:
- * the sum of what it adds, if the family is on. */
+/* Adds what had this CPU while the slot's threads waited for it. Returns how long they waited: the
+ * sum of what it adds, if the family is on. */
 uint64_t counters__delay(const struct kern *k, unsigned cpu, uint32_t slot, struct totals *t);
 /* The slot's histogram, summed over CPUs. Cells that the histogram does not use are 0, and so are
  * all cells if its family is off. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The cells of a row: each column's value of two readings. */
+/* The cells of a row: each column's value is computed from two readings. */
 #include <math.h>
 #include <string.h>
 

@@ -30,7 +30,7 @@ struct row_context {
 	uint64_t peak;	    /* highest RSS in bytes seen since the last row; 0: no process lived */
 	uint64_t ended_rss; /* bytes, of processes that have ended since; used if none lives now; 0:
 			     * not known */
-	uint64_t sample_ns; /* the same of a sample */
+	uint64_t sample_ns; /* calibrated cost of one sample; 0: unknown */
 	uint64_t probe_ns;  /* calibrated cost of one program run; 0: unknown */
 	uint64_t pmu_ns;    /* cost of one reading of the hardware counters */
 	unsigned families;  /* that are loaded: columns of others are unknown */
@@ -47,11 +47,11 @@ void rows__context(struct row_context *c, const struct jp_control *control);
 void rows__fill(const struct row_context *c, const struct reading *prev, const struct reading *now,
 		const struct column *const *cols, unsigned ncols, union cell *out);
 
-/* The state after a row of those totals. */
+/* The state after a row that was made from these totals. */
 struct between rows__between(const struct totals *last);
 /* Adds the memory that a snapshot has seen. */
 void rows__note(struct between *b, const struct totals *now);
-/* Sets the gauges of an instant in which no process lives to those of processes that have ended. */
+/* If no process lives at this instant, sets the gauges to those of processes that have ended. */
 void rows__use_left(const struct between *b, struct totals *now);
 
 #endif

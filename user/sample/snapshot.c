@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All slots read at one instant: the maps of the kernel side, read again while a slice moves. */
+/* Reads all slots at one instant, and again if the kernel side changed them meanwhile. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -20,8 +20,8 @@ void snapshot__free(struct snapshot *s);
 /*
  * Reads every slot in use: retired totals from the maps, plus what living tasks have not retired
  * yet, kern__tasks(). When a long-running task switches or one exits between the two, both are read
- * again; what is then still torn is a shift of at most that slice to the next snapshot, never a
- * loss: counters are clamped to their last value. 0 or -errno.
+ * again. If this fails too, at most that slice is counted in the next snapshot instead, and nothing
+ * is lost: counters are clamped to their last value. 0 or -errno.
  */
 int snapshot__take(struct snapshot *s);
 
@@ -40,8 +40,8 @@ struct slots snapshot__slots(const struct snapshot *s);
 /* One of them; NULL: there is no such slot. */
 const struct jp_slot *snapshot__slot(const struct snapshot *s, uint32_t slot);
 const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot);
-/* Says that all rows have the values of ended processes (T_LEFT_THREADS ..., T_EXIT_MAXRSS) of the
- * slot: the next snapshot begins at zero. */
+/* The caller has written the values of ended processes (T_LEFT_THREADS ..., T_EXIT_MAXRSS) of the
+ * slot to all rows: the next snapshot begins them at zero. */
 void snapshot__ack_left(struct snapshot *s, uint32_t slot);
 
 /* What a step used under a program's name. Bytes, and boot times. */

@@ -11,22 +11,22 @@ struct totals {
 	uint64_t v[T_N];
 };
 
-/* sum += add; of T_RISE, T_EXIT_MAXRSS and T_CPUS the larger of the two. */
+/* sum += add; T_RISE, T_EXIT_MAXRSS and T_CPUS become the larger of the two. */
 void totals__add(struct totals *sum, const struct totals *add);
 
 /* Anonymous + file + shared, bytes. */
 uint64_t totals__rss(const struct totals *t);
 
 /*
- * T_UTIME and T_STIME of now, which the tick has sampled (those of threads that ran for long are
- * scaled already, modes() in bpf/task.bpf.h), are scaled so that they add up to its T_RUNTIME;
- * neither falls behind prev, where they were scaled before. As cputime_adjust() in the kernel's
- * kernel/sched/cputime.c does for /proc/<pid>/stat and getrusage(2).
+ * Scales T_UTIME and T_STIME of now, which the tick has sampled, so that they add up to T_RUNTIME
+ * and neither falls below that of prev, as cputime_adjust() in the kernel's kernel/sched/cputime.c
+ * does for /proc/<pid>/stat and getrusage(2). (Threads that ran for long have scaled times already:
+ * modes() in bpf/task.bpf.h.)
  */
 void totals__split(struct totals *now, const struct totals *prev);
 
-/* Counters of now that fell behind prev are raised to it (a reading torn by an exiting task is
- * made good by the next one); then totals__split(). */
+/* Raises counters of now that are below those of prev (a task that exits can tear a reading, and
+ * the next reading corrects that); then totals__split(). */
 void totals__clamp(struct totals *now, const struct totals *prev);
 
 #endif

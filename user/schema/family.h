@@ -19,9 +19,9 @@ extern const struct family_info family_infos[];
 extern const unsigned n_family_infos;
 
 const char *family__name(enum family f);
-/* Parses "all", "deep" (with all that say more for more), "none" or a comma list of families,
- * series and Slurm's words, in any case, into a mask. FAM_BASE is in every mask but those of "none"
- * and of sensors alone. 0, or -EINVAL with the bad word in bad[badlen]. */
+/* Parses "all", "deep" (every family), "none" or a comma list of families, series and Slurm's
+ * words, in any case, into a mask. FAM_BASE is in every mask except those of "none" and of sensors
+ * alone. 0, or -EINVAL with the bad word in bad[badlen]. */
 int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen);
 #define FAMILY_WORDS_SIZE 1024
 /* All words that family__parse() takes, with ", " between, cut at size. */

@@ -14,7 +14,7 @@ struct series {
 	unsigned ncols;
 	bool grouped;  /* a group of tables: Tasks/<gtid>, Port/<name> */
 	bool of_node;  /* readings of the node's sensors, not what the step's processes did */
-	bool of_parts; /* what they did, by something else than tasks */
+	bool of_parts; /* what the step's processes did, divided by something else than tasks */
 };
 
 /* What follows the name of a series in the names of its tables. */
@@ -32,8 +32,8 @@ const struct series *series__find(const char *name); /* case-insensitive; NULL: 
  * groups; and those of all columns, but for the buckets of histograms. */
 void series__print_names(FILE *out);
 void series__print_columns(FILE *out);
-/* What a table or group is that is no built-in series (any case); NULL: there is none of that name.
- */
+/* A sentence on a table or group that is no built-in series (any case); NULL: there is none of that
+ * name. */
 const char *series__group_doc(const char *name);
 /* A built-in series or another table or group of a node's (any case): no other may have that name.
  */

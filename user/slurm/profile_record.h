@@ -2,8 +2,9 @@
 /*
  * slurmstepd's record of a step. Slurm passes its address to the AcctGatherProfile plugin and no
  * more: no call of Slurm's returns --profile. The record's type is Slurm's own and changes with
- * releases, which the code here does not tell apart: the record is searched for the step's ids and
- * the node's name, which are known without it, and the request is read at its distance from them.
+ * releases, which the code here does not tell apart. So the record is searched for the step's ids
+ * and the node's name, which are known from elsewhere, and the request is read at a known distance
+ * from them.
  * Reading is safe at any address.
  */
 #ifndef JP_SLURM_PROFILE_RECORD_H

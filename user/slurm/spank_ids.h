@@ -24,10 +24,8 @@ typedef bool (*spank_ids__env_fn)(void *arg, const char *name, char *buf, size_t
 /* Fills het_job_id and het_offset of s: the component whose job id is s->job_id, JPC_UNKNOWN
  * without one. The user may have changed the environment, so that it is used for nothing else. */
 void spank_ids__het(struct jpc_step *s, spank_ids__env_fn env, void *arg);
-/* In a component of a heterogeneous job: replaces the job's node list in s by that of the
- * component,
- * "" if the environment does not have it, and the step's, which is that of all components, by "".
- */
+/* In a component of a heterogeneous job: replaces the job's node list in s by that of the component
+ * ("" if the environment does not have it), and the step's, which lists all components, by "". */
 void spank_ids__own_nodes(struct jpc_step *s, spank_ids__env_fn env, void *arg);
 
 /* SPANK counts the tasks of each component from 0, Slurm's files count those of all: true if both

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the code of a process is, and its files, for a process that may open nothing itself:
- * another one, which has the rights for that and parses no file, answers through a socket. */
+/* Where the code of a process is, and its files, for a helper that may open nothing itself. Another
+ * process, which may open files and parses none, answers through a socket. */
 #ifndef JP_UNWIND_CODE_SOURCE_H
 #define JP_UNWIND_CODE_SOURCE_H
 
@@ -17,12 +17,13 @@ struct code {
 	const struct code_file *file;			 /* NULL: not opened yet */
 };
 
-/* These two end the process when the other one is gone. */
+/* The next two functions end this process when the other one is gone. */
 /* The code of a process, by address. How many; 0: not known. */
 unsigned code_source__read(int socket, pid_t pid, struct code code[PROC_MAPS]);
 /* Opens the file that has code at the address. The descriptor, or -ENOENT. */
 int code_source__open(int socket, pid_t pid, uint64_t addr);
-/* The other side, until this one is closed: of files, only those that are mapped as code. */
+/* The other side: answers until the socket is closed, and opens only files that are mapped as code.
+ */
 void code_source__serve(int socket);
 
 #endif

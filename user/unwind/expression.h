@@ -11,7 +11,7 @@
 
 #define UNWIND_REGS 33 /* DWARF's numbers of those that matter */
 
-/* A thread in one of its functions: what its registers have, as far as that is known. */
+/* A thread in one of its functions: the values of its registers, as far as they are known. */
 struct unwind_regs {
 	uint64_t v[UNWIND_REGS];
 	uint64_t known; /* as bits */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Processes, whose maps are kept, and their stacks. */
+/* Follows stacks of processes, and caches the processes' maps. */
 #include "unwind/unwind.h"
 
 #include <dwarf.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stacks of programs without frame pointers: the kernel side copies the registers and the top of a
- * thread's stack, and the tables for exceptions (.eh_frame) of the files that are mapped say where
- * each function keeps what its caller had. Processes and files are anybody's: for a process of its
- * own, which may hang or end.
+ * Stacks of programs without frame pointers. The kernel side copies the registers and the top of a
+ * thread's stack; the tables for exceptions (.eh_frame) of the mapped files say where each function
+ * stores the registers of its caller. The input is hostile: this code runs in a helper process of
+ * its own, which may hang or end.
  */
 #ifndef JP_UNWIND_UNWIND_H
 #define JP_UNWIND_UNWIND_H

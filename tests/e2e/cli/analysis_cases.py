@@ -3,14 +3,9 @@
 """Every case of tests/data/analysis-cases: analysis-case gives what the case expects, which numpy, scipy
 and sklearn computed."""
 
-import glob
-import json
-import os
-import subprocess
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from lib import BUILD, ROOT, is_equal, is_true, not_ok, ok, run_tests, tmpdir
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from lib import *
 
 TOOL = os.path.join(BUILD, "tests", "analysis-case")
 CASES = sorted(glob.glob(os.path.join(ROOT, "tests/data/analysis-cases/*.json")))

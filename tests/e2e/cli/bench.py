@@ -5,13 +5,9 @@
 """The short form of scripts/bench: it runs to its end and its table is whole. No figure is judged:
 how long something takes is no test."""
 
-import json
-import os
-import subprocess
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from lib import ROOT, Failed, is_equal, is_true, need_bpf, os, run_tests
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from lib import *
 
 PLACES = ("one slot", "two slots", "no step")
 PEERS = ("runqlat", "cpudist", "bpftrace")

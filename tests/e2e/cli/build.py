@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """make: what depends on how it is called."""
 
-import os
-import subprocess
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from lib import ROOT, is_equal, is_true, run_tests, tmpdir
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from lib import *
 
 
 def directories():

@@ -8,9 +8,7 @@ sides are measured one after the other, on a machine that others may use. What -
 what was printed; the file when it was written by hand, and when it is not fit to be one."""
 
 import sys
-import os
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 DISK_FACTOR = 3

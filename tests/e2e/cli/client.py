@@ -3,14 +3,10 @@
 """jobprof mark, emit and live, and programs with libjobprof, before a jobprofd of the test's own."""
 
 import errno
-import json
 import math
-import os
 import struct
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 import serverlib
 

@@ -6,13 +6,10 @@ definition over the same bursts."""
 
 import csv
 import io
-import os
 import sys
 import xml.etree.ElementTree as ElementTree
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-import h5py
-import numpy
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 KERNELS = [(0.003, 0.002, 0.01), (0.012, 0.002, 0.02), (0.012, 0.05, 0.02), (0.2, 0.004, 0.05)]

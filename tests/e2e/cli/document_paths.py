@@ -3,8 +3,7 @@
 """README.md, docs and man name files and folders that exist, and functions in the files they are in."""
 
 import sys
-import os
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 NAMED = r"(?<![\w/.-])((?:bpf|schemas|user|man|docs|scripts|tests|bench|skel|\.ci)/[\w./-]*)"

@@ -4,13 +4,9 @@
 """jobprof-dump: what it shows of running steps against the kernel's own accounts, bpftool's view of
 the maps, and jobprofd dead or alive."""
 
-import os
 import pty
-import re
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 from maplib import Maps
 

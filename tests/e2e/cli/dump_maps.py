@@ -3,19 +3,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """jobprof-dump, and the file behind it, against counts that bpftool put in the maps."""
 
-import json
-import os
-import re
 import struct
-import subprocess
 import sys
 
-import h5py
-import numpy
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from lib import (BUILD, JOBPROF, Failed, Hold, Run, is_equal, is_true, need_bpf, plain_env, run_tests,
-                 skip, start)
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from lib import *
 from maplib import Maps
 
 DUMP = os.path.join(BUILD, "jobprof-dump")

@@ -13,8 +13,7 @@ import shlex
 import textwrap
 
 import sys
-import os
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 import daemonlib
 from daemonlib import *
 import machinelib

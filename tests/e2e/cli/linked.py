@@ -2,13 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is installed: it starts, it knows the users of name services, it can be removed."""
 
-import os
-import shutil
-import subprocess
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from lib import BUILD, JOBPROF, ROOT, TMP, Failed, Skipped, is_equal, is_true, run_tests, tmpdir
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from lib import *
 from mergelib import inputs, world
 
 USER, UID = "serviceuser", 54321  # whom the name service jptest knows, and no file

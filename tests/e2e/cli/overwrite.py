@@ -5,9 +5,7 @@
 leaves a part of a file where it cannot write it all."""
 
 import os
-import re
 import resource
-import shutil
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

@@ -7,23 +7,17 @@ missing or strange, and is written whole or not at all. Modules: tests/web/*.tes
 the browser: tests/web/browser.js, looks.js and joined.js."""
 
 import base64
-import json
 import os
-import re
 import resource
-import shutil
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
-import h5py
-import numpy
 import sick_io
 from besideslib import put_bursts, put_fold, put_stacks
 from jobs import Job
 from layout import START
-from lib import Failed, JOBPROF, ROOT, Skipped, is_equal, is_near, is_true, run_tests, tmpdir
+from lib import *
 
 TEMPLATE = os.path.join(os.path.dirname(JOBPROF), "web/report.html")
 WEB = os.path.join(ROOT, "tests/web")

@@ -6,21 +6,16 @@
 numbers of --json, of --svg and of the files, whatever is strange, and are written whole or not at all. What is looked
 at in the browser: tests/web/pages.js; the page of report: page.py."""
 
-import json
 import os
-import re
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
 sys.path.insert(0, os.path.realpath(__file__ + "/.."))
-import h5py
-import numpy
 from cases import job
 from jobs import Job
 from layout import START
-from lib import Failed, JOBPROF, Skipped, is_equal, is_near, is_true, run_tests, tmpdir
+from lib import *
 from page import MARKUP, STRANGE, WEB, absurd, modules, need
 from plot import picture, tables
 

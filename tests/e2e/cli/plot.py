@@ -13,8 +13,6 @@ import xml.etree.ElementTree as ElementTree
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
-import h5py
-import numpy
 from cases import job
 from lib import *
 

@@ -3,14 +3,11 @@
 """The built-in rules: each is given for a job that has it, not for one just below its threshold, and not for
 healthy jobs that look alike."""
 
-import os
 import random
-import re
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from factslib import BINS, CORES, DT, NODES, NRULES, TASKS, WALL, changed, healthy, judge
-from lib import is_equal, is_true, not_ok, ok, run_tests
+from lib import *
 from rulecases import CASES, CORE_S, CPU, PER_BIN, H, at, both, facts_of, gpus, one_core, one_writer, stacked, tail, unequal, used, useful, waited, waiting
 
 LINE = 76

@@ -4,17 +4,11 @@
 """jobprof show of block, network, hardware counters and files, against h5py and numpy over files
 made here; jobprof list against itself."""
 
-import json
-import os
-import re
-import subprocess
 import sys
 
-import h5py
-import numpy
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from lib import Failed, JOBPROF, NODE_SERIES, is_equal, is_near, is_true, run_tests, tmpdir
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from lib import *
 
 START_NS = 1795226680123456789
 ROWS = 7

@@ -4,13 +4,8 @@
 """jobprof show of files that jobprof-writer made and of spoilt ones, against h5py; jobprof list and
 its manual page against the file."""
 
-import os
-import re
-import shutil
-import subprocess
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from storelib import *
 
 

@@ -3,12 +3,9 @@
 """AutoMerge: a job's files become one when it has ended, as its user, on its first node, and not
 before all are there. And the users' directories, where root has no rights."""
 
-import os
 import pwd
-import re
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from controllib import *
 import socketlib as c
 import h5make

@@ -4,18 +4,13 @@
 
 import codecs
 import csv
-import glob
 import grp
 import io
-import json
-import os
 import pwd
-import re
 import sys
 
-import h5py
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from controllib import *
 import socketlib as c
 

@@ -7,12 +7,10 @@ only where nobody was there to write it; no count is lost.
 
 JP_CRASH_KILLS says how many kills (default 200)."""
 
-import os
 import random
 import statistics
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from faultlib import *
 
 KILLS = int(os.environ.get("JP_CRASH_KILLS", "200"))

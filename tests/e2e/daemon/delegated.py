@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Cgroups that a user has made in a tree of his own: no job, whatever they are called."""
 
-import os
 import pwd
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 NOBODY = pwd.getpwnam("nobody").pw_uid

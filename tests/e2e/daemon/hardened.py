@@ -3,11 +3,8 @@
 """How the programs are compiled and linked, by readelf; what the unit file closes, by
 systemd-analyze and by the system calls that a jobprofd with a step makes."""
 
-import os
-import re
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 UNIT = os.path.join(ROOT, "conf", "jobprofd.service.in")

@@ -4,15 +4,8 @@
 """A job's process whose memory map is locked for ever (tests/tools/jphang), or that gives jobprofd what never ends, is no
 other job's trouble: jobprofd writes their rows and files, ends when asked to, and begins again beside it."""
 
-import glob
-import os
-import shutil
-import socket
-import struct
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 import socketlib as c
 

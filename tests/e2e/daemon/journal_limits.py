@@ -11,7 +11,7 @@ if os.geteuid() == 0 and "JP_OWN_MOUNTS" not in os.environ:
     os.environ["JP_OWN_MOUNTS"] = "1"
     os.execvp("unshare", ["unshare", "-m", "--propagation", "private", sys.executable, "-u"] + sys.argv)
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from faultlib import *
 
 KIB = 1024

@@ -6,14 +6,13 @@ that are taken. The tests run in a mount namespace of their own, with small file
 
 import os
 import stat
-import struct
 import sys
 
 if os.geteuid() == 0 and "JP_OWN_MOUNTS" not in os.environ:
     os.environ["JP_OWN_MOUNTS"] = "1"
     os.execvp("unshare", ["unshare", "-m", "--propagation", "private", sys.executable, "-u"] + sys.argv)
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from faultlib import *
 from maplib import Maps
 

@@ -5,13 +5,10 @@
 and a group reads what users may share. With the settings that a site has if it sets none."""
 
 import grp
-import os
 import pwd
-import signal
 import stat
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from controllib import *
 import socketlib as c
 from machinelib import machine, put, roots

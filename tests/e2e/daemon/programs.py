@@ -3,12 +3,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What tasks and ranks execute, with which libraries, and where they may run, against /proc, readelf and lscpu."""
 
-import os
-import shutil
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 INTERVAL = 0.2

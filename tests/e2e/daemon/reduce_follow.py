@@ -4,19 +4,13 @@
 """jobprof reduce --follow beside a step that runs: its windows have the rows that the step's file has in the end, by
 numpy; by one process and by two, as root and as the job's user, and nobody else gets any."""
 
-import json
 import pwd
-import signal
 
 import sys
-import os
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 import daemonlib
 from daemonlib import *
 from reducelib import children, mpirun
-import h5py
-import numpy
 
 INTERVAL = 0.5
 WINDOW = 2

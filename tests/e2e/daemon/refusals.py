@@ -5,7 +5,6 @@
 something, wrong usage, a bad configuration, a second jobprofd."""
 
 import os
-import shutil
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

@@ -4,11 +4,8 @@
 """Regions that a program names while jobprofd is killed, stopped and started again: each execution is
 a row or is counted as lost. The program says how many there were."""
 
-import os
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 tree = None

@@ -4,12 +4,8 @@
 """A jobprofd that is restarted, comes late to steps, or gets other settings: what the kernel counted
 meanwhile is in the files, and rows have the instants that were asked for."""
 
-import os
-import re
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from faultlib import *
 
 INTERVAL = 0.2

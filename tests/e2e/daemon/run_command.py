@@ -4,11 +4,9 @@
 """jobprof run and its command: what the command inherits, how it ends, signals, runs at the same
 time, clocks that are set, and that nothing is left in memory or in the kernel."""
 
-import os
 import pty
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from faultlib import *
 
 

@@ -4,16 +4,11 @@
 """jobprof run as a user: in a step that jobprofd profiles it reports on the time in which its command
 ran; elsewhere it says what is possible."""
 
-import json
-import os
 import pwd
-import shutil
-import signal
 import sys
 
-import h5py
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 NOBODY = pwd.getpwnam("nobody").pw_uid

@@ -4,11 +4,8 @@
 """What one job or user may take of the node's tables: another's profile is the same as without it, and what is missing is
 said in the file of who took it. Names of programs are in commands.py, stacks in stack.py, cgroups in steps.py."""
 
-import os
-import struct
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 STAY = "; while [ ! -e %s/end ]; do sleep 0.2; done"

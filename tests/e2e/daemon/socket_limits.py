@@ -5,13 +5,10 @@
 messages a second. And that root is heard meanwhile."""
 
 import mmap
-import os
 import pwd
-import re
 import select
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 import socketlib as c
 

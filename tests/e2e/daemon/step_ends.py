@@ -4,10 +4,8 @@
 """How steps end: status and reason in the file, memory, and all of the CPU time that a step's cgroup
 says, however short the step was."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 INTERVAL = 0.2

@@ -4,12 +4,8 @@
 """Steps as Slurm makes them, followed by a running jobprofd on the real kernel. Every number is
 compared with what the kernel says of the processes themselves or of their cgroups."""
 
-import os
-import re
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 INTERVAL = 0.2

@@ -4,11 +4,8 @@
 """What jobprofd survives: writers that hang or die, damaged journals and files, cgroups with odd
 names, and cgroups that vanish while they are read."""
 
-import os
-import shutil
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from faultlib import *
 
 

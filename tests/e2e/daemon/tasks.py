@@ -4,11 +4,8 @@
 """Living tasks that are known are asked one by one, without a pass over all tasks of the node, and
 what they answer is what the kernel says of them: however many there are, and after others came."""
 
-import os
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 INTERVAL = 0.1

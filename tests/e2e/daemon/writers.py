@@ -5,14 +5,10 @@
 nothing of the daemon's. One user's cannot hold up the others' files."""
 
 import contextlib
-import os
 import pwd
-import re
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
-import lib
 
 USER = pwd.getpwnam("nobody")
 AS_USER = ["setpriv", "--reuid=%d" % USER.pw_uid, "--regid=%d" % USER.pw_gid, "--clear-groups"]

@@ -4,15 +4,11 @@
 """jobprof compare: numpy splits the same files, made slower in one way each, into the same terms; earlier runs
 judge them; what cannot be compared is refused in one line."""
 
-import json
 import os
-import re
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
-import h5py
-import numpy
 from besideslib import node_of, put_bursts, put_fold, put_stacks
 from cases import job
 from lib import *

@@ -7,8 +7,6 @@ verbs say is the same as without: as the owner himself has it."""
 
 import os
 import pwd
-import re
-import shutil
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

@@ -7,26 +7,17 @@ import csv
 import datetime
 import fcntl
 import io
-import json
 import math
-import os
 import pwd
-import re
-import shutil
-import signal
 import struct
-import subprocess
 import sys
 import termios
 
-import h5py
-import numpy
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from extractlib import (ENERGY, EPOCH, GOLDEN, HOSTILE_F64, HOSTILE_U64, NAN, NETWORK, START_NS,
                         Stock, TASK, extract, job_file, put, rows, tables, written_file)
-from lib import (Failed, JOBPROF, Skipped, is_equal, is_true, run_tests, start, tmpdir,
-                 totalled, wait_until)
+from lib import *
 
 DIR = tmpdir("extract")
 
@@ -832,7 +823,6 @@ def files_of_other_names():
             run("list", "-i", "job_8.h5"))
     st, err = run("list", "-j", "9")
     is_true("none", st == 1 and "-j 9: there is no profile of it in this directory" in err, err)
-
 
 
 def outputs():

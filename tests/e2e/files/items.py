@@ -4,12 +4,8 @@
 
 import csv
 import io
-import json
-import os
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 from h5make import *
 

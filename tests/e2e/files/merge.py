@@ -7,12 +7,8 @@ it must never do: lose a row, delete what it has not copied, touch what it was n
 import concurrent.futures
 import fcntl
 import random
-import re
-import signal
 import sys
-import os
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 from mergelib import *
 

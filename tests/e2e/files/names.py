@@ -7,7 +7,6 @@ of CSV is one that a spreadsheet would compute."""
 import csv
 import io
 import os
-import re
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

@@ -3,7 +3,6 @@
 """How often each verb opens a profile: once, and node-step files of one job twice. strace counts, in all processes."""
 
 import os
-import re
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))

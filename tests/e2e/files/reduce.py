@@ -5,19 +5,14 @@
 """jobprof reduce against numpy and exact fractions over the rows that h5py reads; by any number of processes and in
 any order it says the same; what is damaged, lost or twice is said."""
 
-import contextlib
 import fractions
-import json
 import pwd
 import random
-import signal
 import struct
 import zlib
 
 import sys
-import os
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 from h5make import *
 from reducelib import *

@@ -5,14 +5,10 @@
 """jobprof reduce --fold of node-step files whose programs' phases are known: the executions that numpy counts, phases
 and rates where they were put, the same by any number of processes and in any order of files."""
 
-import json
 import pwd
-import signal
 
 import sys
-import os
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 from h5make import *
 from reducelib import *

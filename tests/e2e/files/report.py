@@ -2,16 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """jobprof report: its numbers are those of the tables, as h5py and numpy read them; bad files are named."""
 
-import json
 import os
-import re
-import shutil
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
-import h5py
-import numpy
 from lib import *
 import cases
 import sick_io

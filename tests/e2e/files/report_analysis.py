@@ -2,15 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """jobprof report: PIKA's and El Sayed's numbers are those that numpy computes from the file's tables."""
 
-import json
 import os
-import shutil
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
-import h5py
-import numpy
 from cases import job
 from extractlib import Stock
 from lib import *

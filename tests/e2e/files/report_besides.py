@@ -4,20 +4,15 @@
 """What jobprof report has besides facts: clusters of bursts and those that reduce has stored, a folded region, and the
 hottest stacks, as h5py has written them; and links in /analysis that lead elsewhere."""
 
-import json
 import os
-import re
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
-import h5py
-import numpy
 from besideslib import put_bursts, put_clusters, put_fold, put_samples, put_stacks
 from jobs import Job
 from layout import START
-from lib import JOBPROF, ROOT, Failed, is_equal, is_near, is_true, run_tests, tmpdir
+from lib import *
 
 KINDS = [(300, 0.003, 0.002), (200, 0.03, 0.002), (100, 0.2, 0.05)]
 

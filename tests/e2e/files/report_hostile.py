@@ -5,19 +5,11 @@
 """jobprof report of files that are damaged, foreign or strange: a report whose numbers are those of the good
 rows, or one line that names the file. Never a crash, never a finding from what is missing."""
 
-import json
-import os
-import re
 import resource
-import shutil
-import subprocess
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-import h5py
-import numpy
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from h5make import EPOCH, F, U, attribute
-from lib import Failed, JOBPROF, ROOT, is_equal, is_near, is_true, ok, run_tests, tmpdir
+from lib import *
 import hostilelib
 
 GOLDEN = os.path.join(ROOT, "tests/data/golden")

@@ -2,16 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """jobprof report on several jobs: a line per job and PIKA's sums, as numpy computes them from the tables."""
 
-import json
 import os
-import re
-import shutil
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
-import h5py
-import numpy
 from cases import job
 from lib import *
 

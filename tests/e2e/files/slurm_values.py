@@ -6,11 +6,8 @@ rows there are. What is unusual, and true, stays."""
 import csv
 import getpass
 import io
-import json
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 from h5make import *
 

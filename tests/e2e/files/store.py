@@ -5,13 +5,11 @@
 the HDF5 tools and Slurm's sh5util."""
 
 import csv
-import os
-import re
 import struct
 import sys
 import zlib
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from storelib import *
 from slurm_release import STOCK
 

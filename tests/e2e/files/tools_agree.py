@@ -4,11 +4,9 @@
 """Where the tools for job files meet: the same words mean the same to each of them, none writes over
 what it reads, and a merge holds what is sound whatever lies beside it."""
 
-import os
 import stat
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 import hostilelib
 

@@ -2,14 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which file -j, -p, FILE and DIR mean: the same in all verbs; two jobs of one id are two."""
 
-import json
-import os
-import shutil
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-import h5py
-import numpy
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 GOLDEN = os.path.join(ROOT, "tests/data/golden")

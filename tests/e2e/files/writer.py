@@ -4,14 +4,9 @@
 """jobprof-writer: how it publishes, what it leaves alone, its rights, its deadline, its failures."""
 
 import fcntl
-import os
 import random
-import re
-import signal
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from storelib import *
 
 

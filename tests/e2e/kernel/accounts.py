@@ -7,12 +7,8 @@ A tool parks before and after each piece of work. While it is parked /proc says 
 used; the rows written while it was parked must say the same, so that the difference between two
 parks is compared without knowing what came before (fork, exec) or after (exit)."""
 
-import os
-import shutil
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 INTERVAL = 0.2

@@ -3,11 +3,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Block requests of jobs: as many, and as many bytes, as fio and the disk's stat say (blocklib.py)."""
 
-import os
-import subprocess
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from blocklib import *
 
 

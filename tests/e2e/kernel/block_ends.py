@@ -3,13 +3,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Block requests whose end is late, never comes, or is seen by no program."""
 
-import os
-import shutil
 import struct
-import subprocess
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from blocklib import *
 from maplib import Maps
 

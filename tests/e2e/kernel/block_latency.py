@@ -5,11 +5,8 @@
 """Times of block requests: the histogram, its percentiles against fio's, and the disk's own sums."""
 
 import math
-import os
-import subprocess
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from blocklib import *
 
 LATENCY_TRIES = 5

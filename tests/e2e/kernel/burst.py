@@ -5,10 +5,8 @@
 """Bursts, BurstLength and GapLength, against clocks that threads read themselves and the kernel's own counts; and the
 counters of bursts, against the faults that a thread's getrusage() has."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 INTERVAL = 0.3

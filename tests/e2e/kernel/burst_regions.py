@@ -5,12 +5,8 @@
 """Counters of regions (jobprof cluster --regions), which event sets in turn measure in some bursts each, against what the
 program's threads know of themselves."""
 
-import json
-import os
-import subprocess
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 ROUNDS = 200

@@ -4,11 +4,8 @@
 """Commands: what each program of a step used, against wait4's rusage, the programs' own accounts and
 the step's sums; exec chains, names beyond the table's, names that a path could take amiss."""
 
-import os
-import shutil
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 # CPU time is up to a tick behind when exec changes the name.

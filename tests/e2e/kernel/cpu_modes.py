@@ -3,12 +3,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """User and system time of programs against their own getrusage(), also where ticks miss it."""
 
-import os
-import shutil
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 INTERVAL = 0.2

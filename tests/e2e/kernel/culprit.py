@@ -5,12 +5,9 @@
 """Culprits: what had the CPU while threads waited for it, against the CPU time that /proc says of known
 rivals on that CPU."""
 
-import os
 import shlex
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 INTERVAL = 0.5

@@ -4,13 +4,9 @@
 of a command jobprof opens and closes a few files itself, as many for every command: what is compared
 is the difference between a short and a long run of the same thing."""
 
-import os
-import subprocess
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
-import lib
 
 SHORT, LONG = 5, 25
 OPENS = ("open", "openat", "openat2", "creat")

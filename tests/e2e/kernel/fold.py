@@ -5,15 +5,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Regions and their folding, against a program that knows its phases by its own clock."""
 
-import json
-import os
-import re
-import shutil
-import subprocess
 import sys
 from xml.etree import ElementTree
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 

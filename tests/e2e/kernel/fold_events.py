@@ -5,11 +5,8 @@
 """Counts of events in the samples of the family fold: of software events everywhere, against what the kernel says of
 the thread; of hardware ones where there are any, against what the thread itself counts in each phase."""
 
-import json
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from perflib import *
 
 FAULTS = "software/config=2,name=Faults/"

@@ -4,11 +4,8 @@
 """Memory of tasks against /proc/<pid>/status and smaps_rollup: sizes, peaks, huge pages, exec and
 vfork. A tool parks before and after each piece of work (accounts.py)."""
 
-import os
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 INTERVAL = 0.2

@@ -4,12 +4,9 @@
 iperf3's own report and the devices' counters; beside other programs on cgroups; over a restart."""
 
 import ctypes
-import os
 import platform
-import struct
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 from netlib import *
 

@@ -4,12 +4,8 @@
 and the kernel's count of retransmitted segments. Those no BPF program can see are known from a
 trace (unseenlib.py)."""
 
-import json
-import os
-import struct
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 from unseenlib import UnseenRetrans
 from netlib import *

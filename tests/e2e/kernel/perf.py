@@ -6,12 +6,8 @@
 """The perf family against perf stat, /proc and the CPUs' own counters. Machines without hardware
 counters have clocks and software events, which go the same way but for the groups."""
 
-import os
-import re
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from perflib import *
 
 INTERVAL = 0.2

@@ -3,12 +3,8 @@
 """The events of the family perf: names that stand for what perf's stand for, the columns that come
 of them, lists that are refused."""
 
-import glob
-import os
-import re
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from faultlib import *
 
 UNIT = os.path.join(BUILD, "tests", "unit", "test_perf_event")

@@ -4,10 +4,8 @@
 """What CPU quotas keep from steps, against what the kernel's cpu.stat says of who has the quota."""
 
 import contextlib
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 QUOTA_US, PERIOD_US = 5000, 100000  # so little that a step is held on a busy machine, too

@@ -4,11 +4,8 @@
 """Ranks of MPI launchers inside one task, against each rank's own account: of Open MPI's and MPICH's
 mpirun, and of variables that stand in for other launchers."""
 
-import os
-import shutil
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 OMPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

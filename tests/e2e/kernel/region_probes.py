@@ -3,11 +3,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Functions as regions (jobprof run --region), against a program that times its calls by its own clock."""
 
-import os
-import subprocess
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 from faultlib import rmtree_cgroup
 

@@ -5,16 +5,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Samples: what threads execute, against programs that measure it by their own clocks."""
 
-import json
 import math
-import os
-import shutil
-import signal
-import subprocess
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 HZ = 97

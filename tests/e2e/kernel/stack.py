@@ -7,25 +7,14 @@ callers, names that a page could take amiss, and the forms of other programs."""
 
 import contextlib
 import ctypes
-import glob
 import gzip
 import http.server
-import json
-import os
 import random
-import re
-import shutil
-import signal
-import struct
-import subprocess
 import sys
-import threading
-import time
 import xml.etree.ElementTree as ElementTree
 
-import h5py
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from faultlib import *
 
 SERIES = "all,stack"

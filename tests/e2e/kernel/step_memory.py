@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Kinds of a step's memory, pages read again and limits met, against the memory controller's files."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 PAGE = os.sysconf("SC_PAGESIZE")

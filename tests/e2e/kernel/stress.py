@@ -5,12 +5,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Many cgroups, many processes, more than there is room for, and a jobprofd that cannot keep up."""
 
-import os
-import re
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 tree = None

@@ -5,11 +5,8 @@
 """TimeBudget: where the time of threads goes, against clocks that they read themselves, the kernel's
 schedstat and cpu.stat."""
 
-import os
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 INTERVAL = 0.5

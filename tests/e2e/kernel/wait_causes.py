@@ -6,13 +6,8 @@
 """TimeBudget: the causes of blocked time of a mixed program and of one on FUSE, against the kernel's stacks at each
 switch, as perf has them, from there until the thread is in a run queue, or where perf missed that on a CPU again."""
 
-import os
-import re
-import shutil
 import sys
-import time
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 
 SECONDS = 12

@@ -3,13 +3,9 @@
 """The split of a node's energy on simulated nodes, where every joule's owner is known: it conserves
 energy, its bounds hold, and it is closer to the truth than the rules of others."""
 
-import json
-import os
-import subprocess
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from lib import TOOLS, is_equal, is_true, run_tests
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from lib import *
 
 NODES = "6"
 # Percent; two rules that are off by the same sensor's error do not differ by more.

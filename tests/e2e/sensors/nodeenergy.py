@@ -3,15 +3,10 @@
 """Energy of steps in their files: a machine made of files, whose counters follow what the steps'
 processes do at a power that only this test knows."""
 
-import os
-import re
 import sys
-import threading
 
-import h5py
-import numpy
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 from machinelib import Meter, machine, roots
 

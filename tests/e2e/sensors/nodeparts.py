@@ -3,12 +3,8 @@
 """What passes the node, in the files of its steps: a machine made of files whose counters move while
 a step runs."""
 
-import os
 import sys
-import h5py
-import numpy
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 from machinelib import machine, put
 

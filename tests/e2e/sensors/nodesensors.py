@@ -3,10 +3,8 @@
 """Ports, interfaces, mounts and disks: on machines made of files, and against what was really sent,
 written and read."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from netlib import *
 from sensorlib import *
 

@@ -3,12 +3,8 @@
 """Tables GPU, CPU and of a site's own sensors in the files of steps: GPUs by stand-ins for their
 libraries, processors and fans on a machine made of files, pressure and memory of this machine."""
 
-import os
 import sys
-import h5py
-import numpy
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 from machinelib import machine, put, roots
 

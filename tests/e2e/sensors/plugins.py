@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Sensors of a site's own: which are loaded, what they say, and what is said of those refused."""
 
-import os
-import re
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 STUB = os.path.join(BUILD, "tests", "stub")

@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """jobprof sensors on machines made of files, and on this one."""
 
-import os
 import pwd
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from sensorlib import *
 
 NOBODY = pwd.getpwnam("nobody").pw_uid

@@ -5,10 +5,8 @@
 """Numbers of real jobs, against the programs' own accounts, the kernel's, and those of Slurm's own
 profile of the same tasks at the same time. With cgroup v1 and v2."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 
 INTERVAL = 0.25

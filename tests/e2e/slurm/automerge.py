@@ -4,10 +4,8 @@
 """AutoMerge with real jobs: a job of two nodes and several steps becomes one file of its user's, and
 with it the run before a requeue; so does each component of a heterogeneous job. Cgroup v1 and v2."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 
 

@@ -4,10 +4,8 @@
 """jobprofd --check-config finds the Slurm that runs, and says of a SPANK plugin whether that Slurm loads
 it: the same as Slurm does."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 
 SPANK = plugin("spank_jobprof.so")

@@ -5,10 +5,8 @@
 programs look for it; with our SPANK plugin, which says where it is, without, and where slurmctld has
 it. All at the same time; the longest is a time limit, at which slurmctld looks every 30 s."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 
 SPANK = plugin("spank_jobprof.so")

@@ -4,10 +4,8 @@
 table stands in the place of Slurm's, and Slurm's sh5util reads it."""
 
 import csv
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 from machinelib import Meter, machine, roots
 

@@ -10,8 +10,7 @@ get old; scripts/compatibility writes it."""
 
 import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from featurelib import *
 import compatlib
 import reporting

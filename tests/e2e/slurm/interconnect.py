@@ -3,10 +3,8 @@
 """The node's network beside Slurm's own gatherer (acct_gather_interconnect/sysfs) and profile, on an
 interface made of files that both read: Slurm's daemons find it in the place of /sys/class/net."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 import slurmlib
 from machinelib import put, roots

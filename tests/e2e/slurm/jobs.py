@@ -6,10 +6,8 @@
 With cgroup v1 and v2, all jobs at the same time."""
 
 import json
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 
 PLAIN = ("Left Cgroup After", "Array Job Id", "Array Task Id", "Het Job Id", "Het Job Offset", "Restart Count")

@@ -5,10 +5,8 @@
 jobprofd that is not there, dies or is replaced in the middle of a step. All at the same time, with
 cgroup v1 and v2; the longest is the time limit, at which slurmctld looks every 30 s."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 
 other = None  # the jobprofd that comes and goes

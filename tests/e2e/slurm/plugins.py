@@ -4,10 +4,8 @@
 """Real jobs that ask for profiles, through both plugins, of a real jobprofd. With cgroup v1 and
 v2, all jobs at the same time."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 
 JOBPROF = os.path.join(BUILD, "jobprof")

@@ -5,10 +5,8 @@
 """Jobs of a real Slurm whose users want no profile, where all are profiled by default: with either
 plugin and with both; extern steps; and what a job's file says of the job beside it."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 import slurm_setups
 

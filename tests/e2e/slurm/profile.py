@@ -7,11 +7,9 @@
 (task, sysfs, and RAPL on counters of the test's own) tell a jobprofd that only writes down what it
 hears, and what happens to jobs when it is slow, gone or back."""
 
-import os
 import re
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 import slurmlib
 import serverlib

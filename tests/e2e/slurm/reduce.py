@@ -6,10 +6,8 @@
 processes that srun starts. With cgroup v2."""
 
 import json
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 
 INTERVAL = 0.5

@@ -5,12 +5,11 @@
 asked for, how the job ended, and which task did the work, as the tools' own accounts say it."""
 
 import json
-import os
 import shutil
 import sys
 import threading
 
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 
 

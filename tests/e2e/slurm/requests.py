@@ -5,10 +5,8 @@
 """What jobs asked for and how they ended, as Slurm's controller says it, against scontrol and against
 the options of sbatch. With cgroup v1 and v2, all jobs at the same time."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 
 ASKED = ("Time Limit", "Requested Memory per Node", "Requested Memory per CPU", "Node Sharing")

@@ -4,13 +4,8 @@
 """sh5util on files of Slurm 26.05's own plugin: what 26.05's own tool made of them (its README says
 how), but for the rows of the table in sh5util(1); and live, what each release's tool does there."""
 
-import csv
-import io
-import os
-import re
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 from slurm_release import RELEASE
 from sh5lib import *

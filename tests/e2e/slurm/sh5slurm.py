@@ -3,10 +3,8 @@
 """The acceptance cases of Slurm's own test suite for profiles and sh5util, with our programs: its
 conditions, on profiles of jobprof run, against the programs' own accounts."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 from sh5lib import *
 

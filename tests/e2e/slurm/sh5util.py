@@ -3,12 +3,8 @@
 """sh5util, our program under Slurm's name: against the stock tool in both directions, against the
 texts of real Slurm, and where it does otherwise on purpose (the table in sh5util(1))."""
 
-import csv
-import io
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 import hostilelib
 from lib import *
 from sh5lib import *

@@ -6,10 +6,8 @@
 they are, also where a cgroup's path has the job's SLUID (Slurm 26.05) and not its id. And jobs whose
 extern step makes the others (stepmgr, Slurm 24.05)."""
 
-import os
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 
 USER = "games"

@@ -6,11 +6,9 @@
 """What spank_jobprof.so says to jobprofd, and what it does to jobs when nobody listens: a real
 Slurm, and a jobprofd of the test's own that only writes down what it hears."""
 
-import os
 import re
 import sys
-
-sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
 import serverlib
 

@@ -62,7 +62,7 @@ double burst_times__feature(const struct burst_times *b, enum burst_feature f);
 /* The verdict is also returned. burst_clusters__free() in all cases. */
 enum analysis_status burst_clusters__of(struct burst_clusters *c, const struct burst_columns *b,
 					const struct cluster_request *q);
-/* The table gets what adds up from sums[0..k], which are of more bursts; medians stay. */
+/* Replaces the sums in the table by sums[0..k], which are over more bursts; medians stay. */
 void burst_clusters__settle(struct burst_clusters *c, const struct burst_sums *sums);
 void burst_clusters__free(struct burst_clusters *c);
 

@@ -18,8 +18,8 @@ struct burst_feature_info {
 };
 extern const struct burst_feature_info burst_features[BURST_FEATURES];
 
-/* A thread's first burst has no gap before it. As a feature its gap is this: such bursts are like
- * each other, and at a distance from all that have one. */
+/* A thread's first burst has no gap before it. This is its gap as a feature: such bursts are like
+ * each other, and far from all bursts that have a gap. */
 #define BURST_NO_GAP 1e-9
 
 struct burst_model {
@@ -40,7 +40,7 @@ void burst_model__know_gaps(const struct burst_model *m, double *v, size_t n);
 size_t burst_model__filter(const struct burst_model *m, const double *v, size_t n, bool *used);
 /* Sets the scale by n rows of raw features that can be compared. */
 enum analysis_status burst_model__range(struct burst_model *m, const double *v, size_t n);
-/* Feature d of bursts that are not among these was from least to most: the scale has them, too. */
+/* Widens the scale of feature d, which was from least to most in bursts that are not in v. */
 void burst_model__widen(struct burst_model *m, unsigned d, double least, double most);
 /* Raw features become scaled ones; out may be v. */
 void burst_model__scale(const struct burst_model *m, const double *v, size_t n, double *out);

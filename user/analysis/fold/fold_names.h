@@ -5,8 +5,9 @@
 
 #include "analysis/fold/folded.h"
 
-/* Gives each phase the function with most of its n samples, at x, and that one's share. A phase
- * next to another of its function keeps the place in it. False: no memory. */
+/* Gives each phase the function that most of its samples were in, and the share of these samples. A
+ * phase next to another phase of the same function also has its place in the function. x[n],
+ * code[n]: all samples. False: no memory. */
 bool fold_names__phases(struct folded *f, const double *x, const uint64_t *code, size_t n);
 
 /* By how much a function's part of the n samples, at x, and its phases differ, at most; NaN: not

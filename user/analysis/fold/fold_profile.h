@@ -35,8 +35,9 @@ bool fold_profile__find(struct fold_profile *p, const struct fold_trace *traces,
 double fold_profile__between(const struct fold_profile *p, const struct fold_trace *tr, double from,
 			     double to);
 
-/* Whether nearly all of the time between two instants is of instances of usual length, or outside:
- * what an instance counted that others stretched cannot be told from what its neighbours did. */
+/* Whether nearly all of the time between two instants is in instances of usual length, or outside
+ * of instances: the count of an instance that others made longer cannot be told from its
+ * neighbours'. */
 bool fold_profile__fits(const struct fold_profile *p, const struct fold_trace *tr, double from,
 			double to);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What folding has to do with samples of a thread whose region's begin and end often nobody counted
- * at: a trace is the thread's samples, with what it had counted until each, and its instances of
- * the region. fold_trace__counts() finds what was counted at the bounds, fold_trace__phases() where
- * one part of the code follows another.
+ * Traces: the samples of a thread, each with what the thread had counted until then, and its
+ * instances of the region. Often nobody read the counters where an instance begins and ends:
+ * fold_trace__counts() estimates those counts, and fold_trace__phases() finds where one part of the
+ * code follows another.
  */
 #ifndef JP_ANALYSIS_FOLD_TRACE_H
 #define JP_ANALYSIS_FOLD_TRACE_H

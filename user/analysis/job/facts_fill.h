@@ -28,9 +28,9 @@ double facts__max(const struct model_job *j, enum quantity q);
 double facts__bin_sum(const struct model_job *j, enum quantity q, unsigned bin);
 /*
  * Core-seconds in which a job did not use its cores, by what its threads did meanwhile: a quota
- * held them, else they waited for a CPU, else for a disk, else were blocked otherwise; what no
- * thread wanted other programs had, or nobody. NaN: not known, and then among those that come after
- * it.
+ * throttled them, else they waited for a CPU, else for a disk, else they were blocked otherwise.
+ * Core time that no thread wanted was used by other programs, or by nobody. A member that is NaN is
+ * not known; its time is then in a later one.
  */
 struct idle_split {
 	double quota, wait, disk, asleep, taken, none;
@@ -40,7 +40,7 @@ struct idle_split facts_idle__split(double idle, const struct idle_split *wanted
 /* Of a node in a bin, and in all bins; NaN: no row is there. */
 struct idle_split facts_idle__in(const struct model_job *j, const struct job_node *n, unsigned bin);
 struct idle_split facts_idle__of(const struct model_job *j, const struct job_node *n);
-/* What is not known counts as 0 where the other is. */
+/* Adds member by member; of two, one that is not known counts as 0. */
 void facts_idle__add(struct idle_split *to, const struct idle_split *s);
 /* Memory that is the job's own, without page cache: what is charged to its cgroups, where pages
  * that processes share count once; else what its processes map. Slurm's profiles have only RSS,

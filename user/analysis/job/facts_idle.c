@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What cores that the job did not use were idle for: the one account of it, of which the page, its
- * JSON and the rules take their shares. */
+/* Why cores that the job did not use were idle: the one account from which the page, its JSON and
+ * the rules take their shares. */
 #include <math.h>
 
 #include "analysis/job/facts_fill.h"

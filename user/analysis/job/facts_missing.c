@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Why facts are not known: each has a column, an attribute or a reason of its own that it is made
- * of. */
+/* Why facts are not known: because a column or an attribute is missing, or for a reason of its own.
+ */
 #include <math.h>
 #include <stdio.h>
 

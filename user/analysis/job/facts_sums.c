@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the facts of several subjects begin with: sums over nodes, a node's limit, the tasks of a
- * step. */
+/* Values that facts of several subjects use: sums over nodes, a node's limit, the tasks of a step.
+ */
 #include <math.h>
 #include <stdlib.h>
 

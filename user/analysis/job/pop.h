@@ -5,11 +5,11 @@
  * of MPI: CPU time x (1 - its share of samples in MPI). Without samples it is all CPU time, which
  * is right where ranks block while they wait, and says nothing where they spin.
  *
- * POP's communication efficiency has all that is not useful. What a rank lacks for want of a CPU is
- * not the program's, and is the third factor. It is the rank's waits for a CPU, of which two parts
- * are none of its time: while another thread of the same rank had the CPU, the rank had one; and
- * threads that wait side by side wait once. Both factors are those of the rank with most useful
- * time, which the others wait for.
+ * POP's communication efficiency contains all time that is not useful. Here the time that a rank
+ * lacked a CPU, which is not the program's fault, is a third factor: the rank's waits for a CPU,
+ * but for those in which another thread of the same rank had a CPU, and threads that wait at the
+ * same time wait once. Both factors are those of the rank with most useful time, which the others
+ * wait for.
  */
 #ifndef JP_ANALYSIS_POP_H
 #define JP_ANALYSIS_POP_H

@@ -17,7 +17,7 @@ int payload__write(struct message *m, struct reduction *r);
 /* 0; -EPROTONOSUPPORT: of another version of jobprof, or of another kind of machine; -EBADMSG:
  * damaged, or no payload; -ENOMEM. reduction__free() in all cases. */
 int payload__read(struct reduction *r, const void *bytes, size_t n);
-/* What these mean to a user. */
+/* The meaning of such an error to a user. */
 const char *payload__strerror(int err);
 
 #endif

@@ -14,7 +14,7 @@
 #include "analysis/reduction/log_histogram.h"
 #include "base/string_list.h"
 
-#define REDUCTION_COLUMNS 4096u	 /* at most; so many columns of a file come to no more */
+#define REDUCTION_COLUMNS 4096u	 /* at most; more than a file's tables can have */
 #define REDUCTION_K	  100u	 /* rows of a sample */
 #define REDUCTION_K_MAX	  50000u /* and at most */
 #define REDUCTION_SEED	  0u
@@ -66,9 +66,9 @@ void reduction__free(struct reduction *r);
 
 /* Which column that is; a new one if there is none. -ENOMEM; -E2BIG: too many. */
 int reduction__column(struct reduction *r, const char *name, const char *unit);
-/* A step of a node is part of it. 0; -EEXIST: it is already; -ENOMEM. */
+/* Adds a step of a node to the places. 0; -EEXIST: it is there already; -ENOMEM. */
 int reduction__place(struct reduction *r, const char *place);
-/* It is of files of a list of n, none of which was read so far. 0 or -ENOMEM. */
+/* The reduction is over a list of n files, none of which was read so far. 0 or -ENOMEM. */
 int reduction__list(struct reduction *r, uint64_t list, uint64_t n);
 /* File i of a list of n was read. 0 or -ENOMEM. */
 int reduction__file(struct reduction *r, uint64_t list, uint64_t n, uint64_t i, bool damaged);
@@ -91,7 +91,7 @@ void reduction__sums(struct reduction *r, const struct reduction_table *t, const
 /* The first column of that name; -1: there is none. */
 int reduction__find(const struct reduction *r, const char *name);
 
-/* Adds what from is of. 0; -EINVAL: it is of another series, seed or k; -EEXIST: both have rows of
+/* Adds another reduction. 0; -EINVAL: its series, seed or k differ; -EEXIST: both have rows of
  * *place, nothing is merged; -E2BIG; -ENOMEM: parts may be merged. */
 int reduction__merge(struct reduction *r, const struct reduction *from, const char **place);
 
@@ -103,7 +103,8 @@ struct reduction_coverage {
 	double part; /* of the files, those that were read wholly; NaN: there is no list */
 	bool is_enough;
 };
-/* A second pass over the same files made `second`: what it lacks was not read wholly. */
+/* A second pass over the same files made `second`: files that it does not have count as not wholly
+ * read. */
 void reduction__cover(struct reduction *r, const struct reduction *second);
 struct reduction_coverage reduction__coverage(const struct reduction *r);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The k rows of a reduction whose keys are the smallest. Up to 2 k are gathered, then those are
- * left out that are too many. */
+/* The k rows of a reduction whose keys are the smallest. Up to 2 k are gathered, then all but the k
+ * smallest are removed. */
 #include "analysis/reduction/reduction_items.h"
 
 #include <errno.h>

@@ -23,8 +23,8 @@ struct conf_file {
 	const char *const *cluster;   /* for %c, in lower case; NULL or "": not known so far */
 	void (*take)(void *ctx, const struct conf_pair *p); /* each pair, in their order */
 	void *ctx;
-	unsigned errors;  /* what was complained of; what makes no sense in Slurm's files is not */
-	char first[1400]; /* of them, for people: "FILE has an error in line N: TEXT" */
+	unsigned errors;  /* complaints; a value in Slurm's files that makes no sense is none */
+	char first[1400]; /* the first complaint: "FILE has an error in line N: TEXT" */
 };
 
 /* Logs what is wrong with a pair, after its file and line, and counts it as an error. */

@@ -24,11 +24,11 @@ enum config_perf { PERF_MODE_AUTO, PERF_MODE_EXACT, PERF_MODE_SAMPLED, PERF_MODE
  * for itself. */
 enum config_node_tables { NODE_TABLES_EXCLUSIVE, NODE_TABLES_ALWAYS, NODE_TABLES_NEVER };
 
-/* MB of journals in StateDir; 0: as much as they take. */
+/* Limits of the journals in StateDir, MB; 0: none. */
 struct journal_limits {
 	double user;	 /* JournalUserMax: of one user's steps */
 	double all;	 /* JournalMax */
-	double min_free; /* JournalMinFree: what they leave, at most a twentieth of the disk */
+	double min_free; /* JournalMinFree: free space that stays, at most 1/20 of the disk */
 };
 
 /* Strings are owned; NULL where not set and without a default. */
@@ -102,14 +102,13 @@ int config__override(struct config *c, const char *key, const char *value);
 void config__print_keys(FILE *f);
 /* What is in force, in the syntax of the file. */
 void config__print(const struct config *c, FILE *f);
-/* Of it what files and options say, on one line, with a space before each. */
+/* The settings that a file or an option gives, on one line, with a space before each. */
 void config__print_given(const struct config *c, FILE *f);
-/* "StateDir, Socket": keys whose new value only a restart puts in force; nothing: there are none.
- */
+/* "StateDir, Socket": the keys whose new values need a restart; nothing if there are none. */
 void config__print_restart(const struct config *old, const struct config *fresh, FILE *f);
 
-/* Logs what is wrong with a value that was taken, after where it is from (config__where(); NULL:
- * nowhere), and keeps the first of it as c->error. */
+/* Logs what is wrong with a value, behind the place that the value is from (config__where(); NULL:
+ * no place), and stores the first such line as c->error. */
 void __attribute__((format(printf, 3, 4)))
 config__complain(struct config *c, const char *where, const char *fmt, ...);
 
@@ -122,14 +121,14 @@ void config__print_unwind_words(FILE *out);
 
 /* For the reader: sets one key. -ENOENT: no such key (*near: the nearest, or NULL); -EINVAL: the
  * reason in err. slurm_only: take only what Slurm's own files say. key_index, if not NULL, is set
- * to a small number that stands for the key. 0 with a text in err: what was passed over of a
- * value of Slurm's. */
+ * to a small number that stands for the key. 0 with a text in err: the part of a value in Slurm's
+ * files that was ignored. */
 int config__set(struct config *c, const char *key, const char *value, bool slurm_only,
 		unsigned *key_index, const char **near, char *err, size_t errlen);
 /* FILE:LINE of a key's value, taken or not, for messages about the value; "default" where no file
  * has the key. */
 const char *config__where(const struct config *c, const char *key);
-/* A file or an option says the key's value; an option does. */
+/* Whether a file or an option gives the key's value; whether an option does. */
 bool config__is_given(const struct config *c, const char *key);
 bool config__is_overridden(const struct config *c, const char *key);
 /* For the reader. 0 or -ENOMEM. */

@@ -12,15 +12,15 @@ struct config_type {
 	int (*parse)(const char *text, void *field, char *err, size_t errlen);
 	/* Prints "Key=value" lines; nothing when the field is unset. */
 	void (*print)(const char *key, const void *field, FILE *f);
-	/* As Slurm reads it in its own files, where that is another way; NULL: it is not. 0: err
-	 * has what was passed over, or is "". */
+	/* Parses as Slurm does in its own files; NULL: Slurm parses as `parse` does. With 0, err
+	 * has the part that was ignored, or is "". */
 	int (*parse_slurms)(const char *text, void *field, char *err, size_t errlen);
 	/* In place of the functions: the values of a field that is a bool, or an enum. */
 	const char *const *words;
 	bool is_bool;
 };
 
-/* What the functions above do. */
+/* Call the functions of a type, or do the same for its words. */
 int config_type__parse(const struct config_type *t, bool slurms, const char *text, void *field,
 		       char *err, size_t errlen);
 void config_type__print(const struct config_type *t, const char *key, const void *field, FILE *f);

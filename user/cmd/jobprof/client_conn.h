@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The verbs that say something to jobprofd and wait until it has taken it. */
+/* The connection of verbs that send a message to jobprofd and wait for the reply. */
 #ifndef JP_CMD_JOBPROF_CLIENT_CONN_H
 #define JP_CMD_JOBPROF_CLIENT_CONN_H
 
@@ -15,13 +15,12 @@
 #define CLIENT_CONN_RUN_DIR  "/run/jobprof"
 #define CLIENT_CONN_RUN_FORM "run-%d.sock"
 
-/* Says why nothing came of it, and what to do: err is a negative errno, text what jobprofd said, or
- * "". Returns the exit status. */
+/* Logs why the message had no effect, and what to do: err is a negative errno, text that of the
+ * reply, or "". Returns the exit status. */
 int client_conn__failed(int err, const char *text);
 /* 0, or the exit status. */
 int client_conn__open(struct client *c);
-/* Sends a message whose head is filled in, and hears what jobprofd makes of it. 0, or the exit
- * status. */
+/* Sends a message whose head is filled in, and waits for the reply. 0, or the exit status. */
 int client_conn__call(struct client *c, void *message);
 
 /* --time: seconds since 1970 with fractions, into an int64_t of ns. 0, or the exit status. */

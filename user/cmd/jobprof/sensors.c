@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* jobprof sensors: what this node measures besides what the kernel counts. */
+/* jobprof sensors: what this node measures in addition to what the kernel counts. */
 #include "cmd/jobprof/sensors.h"
 
 #include <errno.h>

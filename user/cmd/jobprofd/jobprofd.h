@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What jobprofd does besides serving. Each prints, and returns the exit status. */
+/* What jobprofd does instead of serving. Each function prints, and returns the exit status. */
 #ifndef JP_CMD_JOBPROFD_JOBPROFD_H
 #define JP_CMD_JOBPROFD_JOBPROFD_H
 

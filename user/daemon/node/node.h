@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The readings of the node's sensors, and the node's energy split among its steps: read in
- * intervals, and kept for each step until a row of the step is due.
+ * The readings of the node's sensors, and the node's energy split among its steps: they are read in
+ * intervals, and stored for each step until a row of the step is due.
  */
 #ifndef JP_DAEMON_NODE_NODE_H
 #define JP_DAEMON_NODE_NODE_H
@@ -47,7 +47,7 @@ unsigned node__families(const struct node *n);
  * that the job alone uses.
  */
 bool node_tables__allowed(struct step *s, const struct step_env *env);
-/* A step is new: those of other jobs do not have the node for themselves from now on. */
+/* A step is new: steps of other jobs do not have the node for themselves from now on. */
 void node_tables__note_new(const struct step *s, const struct step_env *env);
 /* The attribute "Mode ..." of a family of sensors that node_tables__allowed() withholds. */
 const char *node_tables__mode(enum family f);

@@ -9,7 +9,7 @@
 #include "base/id_table.h"
 #include "base/room.h"
 
-/* ---- what all steps have, and one of them */
+/* ---- counts the memory that each step, each user and all steps together use */
 
 static size_t all; /* of all steps of this process */
 static struct detail *details;

@@ -91,7 +91,7 @@ static void leaf_cache_free(struct leaf_cache *c)
 #define HELD	    1024		/* stacks that wait for the map of their process */
 #define OF_COUNT    128			/* bytes, about */
 #define READ_NS	    (1 * NSEC_PER_SEC)	/* between two readings of a process's map */
-#define CALLERS_NS  (64 * NSEC_PER_SEC) /* at most, where callers are what it lacks */
+#define CALLERS_NS  (64 * NSEC_PER_SEC) /* the same at most, where only callers are unknown */
 #define ON_CPU	    "[on CPU]"
 #define NOT_TAKEN   "[stack not taken]"
 #define NOT_MAPPED  "[no file]"

@@ -18,7 +18,7 @@
 #include "daemon/child/child.h"
 #include "daemon/config/cgroup_roots.h"
 
-/* ---- sockets with messages that nobody can take from them without waiting for their sender */
+/* ---- sockets with messages that cannot be received without waiting for their sender */
 
 static int stuck[4096]; /* twice as many as there may be connections */
 static unsigned nstuck;

@@ -35,7 +35,7 @@ struct live_at {
 struct peer {
 	struct peer *next;
 	int fd;
-	uid_t uid;    /* of all its messages, or it is put out */
+	uid_t uid;    /* of all its messages; a message of another user ends the connection */
 	bool admin;   /* in the configured group */
 	pid_t pid;    /* of the last message */
 	bool located; /* its cgroup is in a step, or in a job's directory */

@@ -16,9 +16,9 @@
 #include "client/protocol.h"
 #include "daemon/step/frame.h"
 
-/* ---- How many begins and ends of regions each process of a step has told of that are in rows or
- * counted as lost. The journal has this in the frames of these rows: what a later jobprofd hears of
- * the process beyond that is lost. */
+/* ---- How many of the begins and ends of regions that each process of a step reported are in rows
+ * or counted as lost. The journal has these numbers in the frames of the rows: a later jobprofd
+ * counts what the process reported beyond them as lost. */
 
 struct region_account {
 	uint64_t id, settled;
@@ -36,8 +36,8 @@ struct region_accounts {
 /* NULL: nothing is known of the process. */
 const struct region_account *region_accounts__find(struct region_accounts *a, pid_t pid,
 						   uint64_t id);
-/* In place of what was known of an earlier process of that number. Processes that have ended may be
- * forgotten. */
+/* Sets the account of a process, and replaces that of an earlier process of the same number.
+ * Processes that have ended may be forgotten. */
 void region_accounts__set(struct region_accounts *a, pid_t pid, uint64_t id, uint64_t settled);
 void region_accounts__free(struct region_accounts *a);
 
@@ -79,9 +79,9 @@ struct region_pairs {
 };
 
 void region_pairs__begin(struct region_pairs *p, const struct region_mark *m);
-/* Sets *begin to where the region that ends there began. The thread's regions inside of it have
- * ended without a word, as after an exception, and are lost. False: the end fits no begin, and is
- * lost. */
+/* Sets *begin to the begin of the region that ends here. Regions of the thread inside of it that
+ * are still open have ended unseen, as after an exception, and are lost. False: the end fits no
+ * begin, and is lost. */
 bool region_pairs__end(struct region_pairs *p, const struct region_mark *m,
 		       struct region_mark *begin);
 /* Counts the open ones of that region as lost: nobody will see their ends. */

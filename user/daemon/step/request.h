@@ -42,11 +42,11 @@ struct request {
 	uint64_t serial; /* of all requests: a peer finds its request by it, or finds that it has
 			    gone */
 	struct step_key key;
-	uint64_t updated_ns;  /* boot time of the last word */
+	uint64_t updated_ns;  /* boot time of the last message */
 	bool known;	      /* info is filled */
 	struct jpc_step info; /* the messages of Slurm's plugins, the last value of each field */
 	bool unjournaled;     /* facts that the journal has not */
-	bool spank;	      /* SPANK has spoken: nothing more will be asked for */
+	bool spank;	      /* SPANK has sent its message: nothing more will be asked for */
 	uint32_t asked_by;    /* enum jpc_source; 0: nothing was asked for */
 	bool none;	      /* "none" was */
 	unsigned families;

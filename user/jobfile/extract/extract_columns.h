@@ -7,15 +7,15 @@
 
 #include "base/string_list.h"
 
-/* Only those stay that are among names. */
+/* Removes all names that are not among names[n]. */
 void column_names__keep_common(struct string_list *c, char *const *names, unsigned n);
 /* Position of a name in names, looked for from *hint on, which is left behind it; -1: none. */
 int column_names__find(char *const *names, unsigned n, const char *name, unsigned *hint);
 /* Whether a user who asks for column `wanted`, in any case, may mean `name`: with totals also "RSS"
  * for "Max_RSS". */
 bool column_names__is_meant(const char *name, const char *wanted, bool totals);
-/* Only those stay that wanted[n] mean, in that order. Returns the first wanted one that is not
- * there, or NULL; *err is 0 or -ENOMEM. */
+/* Removes all names that are not wanted, and sorts the rest as wanted[n]. Returns the first wanted
+ * name that is not there, or NULL; *err is 0 or -ENOMEM. */
 const char *column_names__choose(struct string_list *c, const char *const *wanted, unsigned n,
 				 bool totals, int *err);
 /* The one that was most likely meant, or NULL. */

@@ -91,7 +91,7 @@ int extract__name_damaged(struct extraction *x, const struct node_ref *ref, cons
 			  int err);
 void extract__name_missing_column(struct extraction *x, const struct string_list *all,
 				  const char *column);
-/* The wanted tables are there, and none has a row in the wanted time. */
+/* Logs that the wanted tables have no row in the wanted time. */
 void extract__name_no_rows(struct extraction *x);
 /* Names what was wanted of the series at hand and is not there; empty: no table was written. */
 void extract__name_missing(struct extraction *x, bool empty);

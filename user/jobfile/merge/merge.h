@@ -35,7 +35,7 @@ struct merge_report {
  * their own, of its directories restart<N>. Everything noteworthy is logged as it happens. The job
  * file is written under a temporary name, synced, compared with its inputs and renamed;
  * only then are the node-step files deleted. With keep and no job file there nothing can be lost,
- * and it is not compared. Job file and tree: see jobprof(1).
+ * and it is not compared. Job file and tree: see jobprof-merge(1).
  *
  * 0: all that was asked for is done; 1: some of it is not (logged); -EINVAL: opts contradict each
  * other (logged); -ENOENT: there is nothing to merge (logged). st may be NULL.

@@ -82,7 +82,7 @@ struct merge_set {
 	int dir;     /* the directory's fd */
 	char *where; /* its path, for messages */
 	uint32_t job;
-	int restart; /* -1: the run that counts */
+	int restart; /* of a run that a requeue has ended; -1: the last run */
 	struct merge_item *items;
 	unsigned nitems;
 	unsigned nothers; /* items behind these, of another job */
@@ -95,8 +95,8 @@ struct merge_set {
 			* MERGE_NAME_MAX + 1 bytes */
 };
 
-/* merge.c: the job file's name; NULL: no memory. FILE.h5 of run N that a requeue has ended is
- * FILE.restart<N>.h5; -1: the run that counts. */
+/* merge.c: the job file's name; NULL: no memory. FILE.h5 of the last run (restart -1), and
+ * FILE.restart<N>.h5 of run N, which a requeue has ended. */
 char *merge__output_name(const struct merge_opts *o, uint32_t job, int restart);
 
 /* matched_jobs.c: the ids of jobs that are meant, each with the spec that it is meant by. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How the network counters come about on this node, and what they see: said in the control page,
+ * How the network is counted on this node, and which traffic is seen: a text in the control page,
  * for files and for other processes. The last resort are programs on packets, at the root of cgroup
- * v2: they are put there in addition to other programs (systemd's accounting and filters), and let
- * every packet pass.
+ * v2: they are added to the programs of others (systemd's accounting and filters), and let every
+ * packet pass.
  */
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -28,7 +28,7 @@
  */
 
 #define READ_ROUNDS	  50
-#define PROGRAM_READ_NS	  100 /* what a program takes for a counter besides reading it */
+#define PROGRAM_READ_NS	  100 /* what a program takes for a counter in addition to reading it */
 #define PROGRAM_SAMPLE_NS 100 /* what our program does at a sample, over one that counts it */
 #define STRETCH_NS	  400000
 #define STRETCH_SAMPLES	  8

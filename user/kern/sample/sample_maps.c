@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads that read memory maps. One works at a time. It is given up when a map does not come, and
- * ends by itself when the process lets go of its map, or ends.
+ * Threads that read memory maps. One works at a time. A thread whose map does not come is abandoned
+ * for a new one, and ends by itself when the process unlocks its map, or ends.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -64,10 +64,10 @@ struct job_node {
 	double cores_in_all, memory_in_all_mb; /* of the node, allocated or not */
 	double limit_mb, request_mb;	       /* per node */
 	double oom_limit_mb;  /* the smallest of a step in which a process was killed */
-	double taken_s;	      /* others had its cores at least so long; NaN: not known */
+	double taken_s;	      /* other programs had its cores at least so long; NaN: not known */
 	const char *model;    /* of its processors; NULL: not known */
-	const char *cpi_kind; /* how these count what cycles were used for; NULL: not known */
-	double cpi_width;     /* their slots per cycle */
+	const char *cpi_kind; /* how they count what cycles were used for; NULL: not known */
+	double cpi_width;     /* slots per cycle of the processors */
 };
 
 struct job_step {
@@ -100,7 +100,7 @@ struct model_job {
 	unsigned nnodes;
 	struct job_step *steps;
 	unsigned nsteps;
-	unsigned main_step;	/* with the most CPU time, extern and batch after others */
+	unsigned main_step; /* the step with most CPU time, not extern or batch if others exist */
 	struct job_unit *tasks; /* then ranks; by step, and those of a step by number */
 	unsigned ntasks;
 	/* All ranks, of all steps, if they are those of one launcher: then by number; else 0. */
@@ -141,8 +141,8 @@ int model_job__read(struct model_job *out, const struct job_input *inputs, unsig
 		    const struct job_options *o);
 void model_job__free(struct model_job *j);
 
-/* Whether the node's cores are cores: Slurm's own files do not say how many threads a core has, so
- * that these are CPUs, and one that was not used may be a thread of a core that was. */
+/* Whether job_node.cores counts cores. Slurm's own files do not say how many threads a core has:
+ * then it counts CPUs, and an unused CPU may be a thread of a core that was used. */
 bool job_node__counts_cores(const struct model_job *j, const struct job_node *n);
 bool model_job__counts_cores(const struct model_job *j); /* of all nodes */
 /* grid.n bins of a quantity; NULL: it is not kept of such units. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The usual time between rows; and parts of a job whose node had a wrong clock: they would hide all
- * others. */
+/* The usual time between rows; and parts of a job whose node had a wrong clock, which would make
+ * the time axis so long that nothing else is seen. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -41,8 +41,8 @@ int job_list__work(void *reading, unsigned item, struct message *m);
 int job_head__work(void *reading, unsigned item, struct message *m);
 int job_rows__work(void *reading, unsigned item, struct message *m);
 
-/* Of inputs that are several the first round takes the second one's work, too, so that each is
- * opened once for both. */
+/* Where there are several inputs, the first round also does the work of the second, so that each
+ * input is opened once for both. */
 void job_head__put(struct job_reading *r, unsigned step, unsigned node, struct message *m);
 
 /* Each takes what the work of its round put. 0; -EBADMSG; -ENOMEM. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Puts the bins of parts, as workers send them, together to nodes, steps, tasks and GPUs. */
+/* Joins the bins of parts, as workers send them, to nodes, steps, tasks and GPUs. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
  * A source that may take long or hang, on a thread of its own. A reader gets the last values, with
  * the times they were measured at, and never waits.
  *
- * A call of the source that takes longer than the deadline is given up: the source is named once,
- * its values are READING_NONE, and after a while a new thread opens it afresh. The thread that
- * hangs keeps what it has opened, closes it and ends when the call comes back, whenever that is:
- * the struct sensor_ops must be there for good.
+ * A call of the source that takes longer than the deadline is given up: the log names the source
+ * once, its values are READING_NONE, and after a while a new thread opens it afresh. The thread
+ * that hangs closes its own source and ends when the call returns, whenever that is: the struct
+ * sensor_ops must exist until the program ends.
  */
 #ifndef JP_SENSOR_CORE_ASYNC_H
 #define JP_SENSOR_CORE_ASYNC_H

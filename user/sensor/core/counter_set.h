@@ -4,9 +4,9 @@
  * with one table of a step's file, and for each of its columns a channel that is the sum of one or
  * more raw counters.
  *
- * Counters of one device began together, so they are judged together: if one of them jumped back
- * the device was reset or is another one, and what all of them say of the time before is unknown
- * (READING_GAP), also where the new count happens to be larger than the old one.
+ * The counters of a device began together. So if one of them jumped back, the device was reset or
+ * replaced, and the increase of all of them since the last reading is unknown (READING_GAP), also
+ * where the new count happens to be larger than the old one.
  */
 #ifndef JP_SENSOR_CORE_COUNTER_SET_H
 #define JP_SENSOR_CORE_COUNTER_SET_H
@@ -18,7 +18,7 @@
 
 /* One raw counter. The source finds it by path (owned) or by field. */
 struct counter {
-	unsigned channel; /* that it is a part of */
+	unsigned channel; /* whose sum the counter is a part of */
 	char *path;
 	unsigned field;
 	double unit;	/* what 1 of it is in the channel's unit */
@@ -28,7 +28,7 @@ struct counter {
 	uint64_t last;
 	double total;
 	bool started, full, away;
-	/* This reading says, for counter_set__take(): */
+	/* The present reading, for counter_set__take(): */
 	uint64_t raw;
 	int err;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Channels that are one small file each, and counters that are totals of what they count. */
+/* Channels that are one small file each, and the totals of counters since the first reading. */
 #include "sensor/core/file.h"
 
 #include <errno.h>

@@ -8,12 +8,13 @@
 
 #include "sensor/core/sensor.h"
 
-/* A counter of energy or events, on its way from the hardware's count to "since opened". */
+/* A counter of energy or events: from the hardware's count to a total since the source was opened.
+ */
 struct sensor_count {
 	uint64_t last;
 	double total;
 	bool started;
-	bool away; /* it has had no value since last */
+	bool away; /* the counter has had no value since the last reading */
 };
 
 /* Adds a reading; one count stands for unit. *total becomes the total. READING_GAP: the counter

@@ -44,9 +44,9 @@ struct proc_table {
 	char *path;
 };
 
-/* Finds the devices there are, and those of their columns that their line has: what sensor_ops.open
- * calls with s and a format. The other functions are of struct sensor_ops, for a struct sensor that
- * is a struct proc_table. */
+/* Finds the devices, and for each the columns that its line has: sensor_ops.open calls this with s
+ * and a format. The functions below it fit into a struct sensor_ops whose struct sensor is a struct
+ * proc_table. */
 int proc_table__open(struct sensor *s, const struct proc_table_format *format,
 		     const struct sensor_roots *roots);
 void proc_table__describe(const struct sensor *s, const struct sensor_roots *roots, int err,

@@ -2,10 +2,10 @@
 /*
  * Sources of readings that BPF programs do not count: energy, power, heat, network ports, mounts,
  * disks, GPUs. Each is a file of a folder of user/sensor (its kind) behind struct sensor_ops, and
- * one line of sensor/sensors.h, the list of all. sensor_set.h keeps those of a node open and has
- * their last values; async.h gives a slow one a thread; counter_set.h, proc_table.h, file.h and
- * text.h are what sources of counters and small files have in common; plugin/plugin.h loads a
- * site's own.
+ * one line of sensor/sensors.h, the list of all. sensor_set.h opens the sources of a node and
+ * stores their last values; async.h gives a slow source a thread; counter_set.h, proc_table.h,
+ * file.h and text.h are what sources of counters and small files have in common; plugin/plugin.h
+ * loads a site's own.
  *
  * A source offers channels, each one quantity of one part of the node (the energy counter of a
  * package, the power of the node, the temperature of a GPU). Reading a source gives a value for
@@ -32,8 +32,8 @@ struct sensor_roots {
 	const char *lib;  /* where libraries are looked for by dlopen(), NULL: the usual places */
 };
 
-/* What of the node a channel measures. Parts overlap: a package has its cores in it, a node has
- * all; code that adds must know (see energy/). */
+/* The part of the node that a channel measures. Parts overlap: a package contains its cores, a node
+ * contains everything. Code that adds up parts must know that (see energy/). */
 enum sensor_part {
 	PART_NODE,     /* all of it, at its inlet */
 	PART_PLATFORM, /* psys: the board as the processor's regulators see it */
@@ -119,7 +119,7 @@ struct sensor_ops {
 	 * to do about it. */
 	void (*describe)(const struct sensor *s, const struct sensor_roots *roots, int err,
 			 char *text, size_t len);
-	/* Open and describe in one, of a source whose open takes long; else NULL. */
+	/* Does what open and describe do, for a source whose open takes long; else NULL. */
 	int (*probe)(const struct sensor_ops *ops, const struct sensor_roots *roots, char *text,
 		     size_t len);
 	/* The channels of an open source, which stay as they are until it is closed; how many. */
@@ -131,11 +131,11 @@ struct sensor_ops {
 	void (*close)(struct sensor *s);
 };
 
-/* Whether the node has such a source, as open; text[len] says how it is read, or what is missing.
- */
+/* Whether the node has such a source; errors are those of open. text[len] says how the source is
+ * read, or what is missing. */
 int sensor__probe(const struct sensor_ops *ops, const struct sensor_roots *roots, char *text,
 		  size_t len);
-/* Opens a source: as open, or -ENOMEM. The roots must outlive *out. */
+/* Opens a source. Errors are those of open, or -ENOMEM. The roots must outlive *out. */
 int sensor__open(const struct sensor_ops *ops, struct sensor **out,
 		 const struct sensor_roots *roots);
 /* Closes and frees a source. NULL is fine. */

@@ -35,7 +35,7 @@ int sensor_set__open(struct sensor_set **out, const struct sensor_ops *const *so
 void sensor_set__close(struct sensor_set *set); /* NULL is fine */
 /* Reads all fast sources that are wanted, and takes the last values of the slow ones. */
 void sensor_set__read(struct sensor_set *set);
-/* As sensor_set__read(), with the fast sources that are not wanted. */
+/* As sensor_set__read(), and also reads the fast sources that are not wanted. */
 void sensor_set__read_all(struct sensor_set *set);
 /*
  * Says which channels are wanted, wanted[n] for all channels so far; at first all are. A source

@@ -22,13 +22,13 @@ struct cgroup_dirs {
 };
 
 /*
- * The files of one step, kept open: looking a path up costs more than reading what is there. Which
- * files there are, and the limits, are looked for again five times a second at the beginning, and
- * every ten seconds then: controllers may be enabled, and limits set, after a step has begun.
+ * The files of one step, which stay open: to look up a path costs more than to read the file. Files
+ * and limits are looked for again five times a second at the beginning, and every ten seconds
+ * later, since controllers may be enabled, and limits set, after a step has begun.
  */
 struct cgroup_files;
 
-/* What the counts of cgroups above the step are counted from. */
+/* The values at which the counts of cgroups above the step began, for this step. */
 struct cgroup_base {
 	double throttled; /* NaN: not known yet */
 	struct levels_base levels[LEVELS_KINDS];
@@ -40,7 +40,7 @@ void cgroup_files__base(const struct cgroup_files *f, struct cgroup_base *base);
 void cgroup_files__free(struct cgroup_files *f);
 /* Whether cgroup_files__rescan() is due at this instant of CLOCK_BOOTTIME. */
 bool cgroup_files__stale(const struct cgroup_files *f, uint64_t now_ns);
-/* Opens the files that are not open yet, and reads the limits. d is not kept. */
+/* Opens the files that are not open yet, and reads the limits. d need not live longer. */
 void cgroup_files__rescan(struct cgroup_files *f, const struct cgroup_dirs *d, uint64_t now_ns);
 /* Reads every value into v[CG_N]; NaN where a file is missing, unreadable or holds no number, or
  * its cgroup has gone. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whole disks that have a device. Partitions are part of them; what is put together of disks (dm,
- * md, multipath) or of files and memory (loop, ram, zram) passes on what others count, or is none.
+ * Whole disks that have a device. Partitions are parts of disks. Devices made of disks (dm, md,
+ * multipath) are left out, as their disks count the same data; so are those made of files and
+ * memory (loop, ram, zram), which are no disks.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How often a limit was met: the cgroup's own limit, and those of the cgroups above it, such as the
- * job's or Slurm's. The nearest cgroup that has the count is read whatever its limits are; of those
- * above it the ones with a limit. What was counted above before the first look is taken off.
+ * job's or Slurm's. The nearest cgroup that has the count is always read, the cgroups above it only
+ * if they have a limit. Counts from before the first look at a cgroup above are subtracted.
  */
 #ifndef JP_SENSOR_NODE_LEVELS_H
 #define JP_SENSOR_NODE_LEVELS_H
@@ -21,7 +21,8 @@ enum levels_kind {
 
 struct cgroup_dirs;
 
-/* What is taken off, and of which levels; a later collector goes on with it. All 0: of none yet. */
+/* What is subtracted, and for which levels; a restarted collector goes on with it. All 0: nothing.
+ */
 struct levels_base {
 	double count[LEVELS_COUNTS];
 	uint32_t taken; /* a bit per level, 0 is the cgroup itself */

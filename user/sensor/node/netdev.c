@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Network interfaces that have a device, in the network namespace of the process. Those without one
- * (lo, veth, bridges, VLANs, bonds) pass on what others count. So does an interface that is the
- * lower half of another device's (a virtual function below hv_netvsc or net_failover), and one that
- * stands for a virtual function on the host's side.
+ * (lo, veth, bridges, VLANs, bonds) are left out, as other interfaces count the same data. So are
+ * an interface that is the lower half of another one (a virtual function below hv_netvsc or
+ * net_failover), and one that represents a virtual function on the host's side.
  */
 #include <errno.h>
 #include <fcntl.h>

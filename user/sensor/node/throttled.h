@@ -2,10 +2,9 @@
 /*
  * How long a CPU quota has held a cgroup, be the quota its own or set above it. From Linux 6.6 on
  * the kernel counts that itself (cpu.stat.local: 677ea015f231). Before, every cgroup with a quota
- * counts only how long the quota held anything below: these are added from the cgroup up to the
- * root, which is more than the truth where others under the same quota were held alone. What was
- * counted above before the first look is taken off. CPUs that were held at the same time count
- * each.
+ * counts only how long the quota held anything below: these times are added from the cgroup up to
+ * the root, which is too much where the quota held only other cgroups. What a cgroup above counted
+ * before the first look is subtracted. Each of several CPUs that were held at once counts.
  */
 #ifndef JP_SENSOR_NODE_THROTTLED_H
 #define JP_SENSOR_NODE_THROTTLED_H

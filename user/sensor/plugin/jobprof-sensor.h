@@ -23,8 +23,8 @@
 extern "C" {
 #endif
 
-/* Changes with every change to what is below, except for members that are added at the end of
- * struct jobprof_sensor, whose size says which of them there are. */
+/* Changes with every change to the declarations below, except for members that are added at the end
+ * of struct jobprof_sensor: its size says which of them exist. */
 #define JOBPROF_SENSOR_ABI 1
 
 #define JOBPROF_SENSOR_NAME_MAX	   23 /* bytes, of a source: a-z, 0-9, "_", "-" */
@@ -56,7 +56,7 @@ struct jobprof_sensor_column {
 	uint32_t kind;	  /* enum jobprof_sensor_kind */
 };
 
-/* All of them are there, and NaN, 0 and GOOD, when a reading begins. */
+/* When a reading begins, all values are NaN, 0 and GOOD. */
 struct jobprof_sensor_value {
 	double value;	  /* NaN: none. A count that falls has begun again: that is a gap */
 	uint64_t time_ns; /* CLOCK_BOOTTIME when it was measured; 0: now */

@@ -25,7 +25,7 @@ struct rapl_counter {
 	uint64_t range; /* the count at which it begins again at 0; 0: 2^64 */
 	double pmax_w;	/* W; the part takes less than that for any time that matters */
 	double late_j;	/* J; more than 0.8 of it between two readings may be misread; 0: never */
-	/* What has been read: rapl_counter__take() keeps it. */
+	/* The last reading, set by rapl_counter__take(). */
 	double joules;
 	uint64_t last, last_ns;
 	bool based; /* last and last_ns are set */
@@ -84,10 +84,10 @@ struct rapl_counter *rapl__add(struct rapl *r, enum sensor_part part, int packag
 			       int *err);
 
 /*
- * The value of a reading: joules since the counter was opened. READING_GAP, with the joules as they
- * were, when what came between cannot be known: it is the first reading after there was none, it
- * came too late (at the highest power, more than 0.8 of late_j may have passed), or the counter
- * jumped, back or on, by more than the part can have taken.
+ * The value of a reading: joules since the counter was opened. READING_GAP, with the joules of the
+ * reading before, when the increase cannot be known: the reading before failed, this one came too
+ * late (at the highest power, more than 0.8 of late_j may have been used), or the counter jumped,
+ * back or on, by more than the part can have used.
  */
 struct sensor_value rapl_counter__take(struct rapl_counter *c, const struct rapl_raw *raw);
 

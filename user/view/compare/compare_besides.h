@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a comparison has besides the two jobs' facts: their functions, clusters and folded regions.
+/* The parts of a comparison that are no facts: functions, clusters and folded regions of both jobs.
  */
 #ifndef JP_VIEW_COMPARE_BESIDES_H
 #define JP_VIEW_COMPARE_BESIDES_H

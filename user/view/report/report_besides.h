@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a report has besides facts: clusters of bursts, a folded region, the hottest stacks. */
+/* The parts of a report that are no facts: clusters of bursts, a folded region, the hottest stacks.
+ */
 #ifndef JP_VIEW_REPORT_BESIDES_H
 #define JP_VIEW_REPORT_BESIDES_H
 

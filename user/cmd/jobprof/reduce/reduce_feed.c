@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Bursts are asked for again and again, and wait until their window ends. */
+/* Asks jobprofd for bursts again and again, and stores them until their window ends. */
 #include "cmd/jobprof/reduce/reduce_feed.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The processes that reduce together: what a library of MPI does for them, so that the verb knows
- * of none. */
+/* The processes that reduce together: the interface to a library of MPI, which the verb itself does
+ * not need. */
 #ifndef JP_CMD_JOBPROF_REDUCE_REDUCE_WORLD_H
 #define JP_CMD_JOBPROF_REDUCE_REDUCE_WORLD_H
 
