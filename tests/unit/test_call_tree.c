@@ -46,15 +46,15 @@ TEST(what_was_left_out_is_put_again)
 
 	call_tree__frame(t, root, "- /bin/f", 16);
 	assert_int_equal(call_tree__put(t, j, 0, now), 2);
-	call_tree__settle(t, false);
+	call_tree__end_frame(t, FRAME_DROPPED);
 	assert_int_equal(call_tree__put(t, j, 0, now), 2);
-	call_tree__settle(t, true);
+	call_tree__end_frame(t, FRAME_WRITTEN);
 	assert_int_equal(call_tree__put(t, j, 0, now), 0);
-	call_tree__settle(t, true);
+	call_tree__end_frame(t, FRAME_WRITTEN);
 	call_tree__frame(t, root, "- /bin/g", 16);
 	assert_int_equal(call_tree__put(t, j, 0, now), 1);
-	call_tree__settle(t, true);
-	call_tree__redeclare(t);
+	call_tree__end_frame(t, FRAME_WRITTEN);
+	call_tree__end_frame(t, FRAME_LOST);
 	assert_int_equal(call_tree__put(t, j, 0, now), 3);
 	journal__free(j);
 	unlink(path);

@@ -3,7 +3,7 @@
  * words of users in it. */
 
 #include "tests/unit/unit.h"
-#include "daemon/child/job_facts.h"
+#include "daemon/child/job_infos.h"
 
 static const char lines_2205[] =
 	"JobId=6 JobName=other UserId=root(0) JobState=PENDING TimeLimit=00:01:00\n"

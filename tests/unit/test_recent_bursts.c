@@ -4,14 +4,14 @@
 #include "tests/unit/unit.h"
 #include "base/clock.h"
 #include "client/protocol.h"
-#include "daemon/record/recent_bursts.h"
+#include "daemon/record/step_bursts.h"
 
 static void add(struct recent_bursts *r, unsigned n, uint64_t now_ns)
 {
 	recent_bursts__begin(r, now_ns);
 	for (unsigned i = 0; i < n; i++) {
 		/* the cell is the number that it must get */
-		const union cell c = {.u = r->total + r->pending + 1};
+		const union cell c = {.u = r->rows.put + 1};
 
 		recent_bursts__add(r, 3, &c, 1);
 	}
@@ -39,12 +39,12 @@ TEST(bursts_before_the_first_question_are_counted_and_not_kept)
 	uint64_t first = 0;
 
 	add(&r, 5, 0);
-	recent_bursts__settle(&r);
+	journaled__end_frame(&r.rows, FRAME_WRITTEN);
 	assert_int_equal(recent_bursts__ask(&r, 1, 0), 0);
 	assert_int_equal(count(&r, 0, &first), 0);
 	add(&r, 2, 0);
 	assert_int_equal(count(&r, 0, &first), 0); /* the frame is not written */
-	recent_bursts__settle(&r);
+	journaled__end_frame(&r.rows, FRAME_WRITTEN);
 	assert_int_equal(count(&r, 0, &first), 2);
 	assert_int_equal(first, 6);
 	assert_int_equal(count(&r, 6, &first), 1);
@@ -59,8 +59,9 @@ TEST(a_frame_that_is_not_written_is_put_again)
 
 	recent_bursts__ask(&r, 1, 0);
 	add(&r, 1500, 0);
+	journaled__end_frame(&r.rows, FRAME_DROPPED);
 	add(&r, 1500, 0);
-	recent_bursts__settle(&r);
+	journaled__end_frame(&r.rows, FRAME_WRITTEN);
 	assert_int_equal(count(&r, 0, &first), 1500);
 	assert_int_equal(first, 1);
 	recent_bursts__free(&r);
@@ -75,7 +76,7 @@ TEST(the_last_ones_are_kept)
 	recent_bursts__ask(&r, 1, 0);
 	for (unsigned i = 0; i < 20; i++, all += 4000) {
 		add(&r, 4000, 0);
-		recent_bursts__settle(&r);
+		journaled__end_frame(&r.rows, FRAME_WRITTEN);
 	}
 	assert_int_equal(count(&r, 10, &first), JPC_BURSTS_KEPT);
 	assert_int_equal(first, all - JPC_BURSTS_KEPT + 1);

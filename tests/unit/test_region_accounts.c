@@ -2,7 +2,7 @@
 /* What of the regions of processes is in a journal: a later jobprofd reads it. */
 
 #include "tests/unit/unit.h"
-#include "daemon/step/region_accounts.h"
+#include "daemon/step/regions.h"
 #include "journal/journal.h"
 
 #define NO_PID 5000000 /* and above: no process has it (pid_max is 4194304 at most) */
@@ -46,7 +46,7 @@ TEST(over_a_restart)
 	region_accounts__set(&accounts, getppid(), 8, 50);
 	region_accounts__put(&accounts, j, 3);
 	assert_int_equal(journal__commit(j), 0);
-	region_accounts__settle_frame(&accounts, true);
+	region_accounts__end_frame(&accounts, FRAME_WRITTEN);
 	assert_false(region_accounts__has_new(&accounts, 3));
 	assert_true(region_accounts__has_new(&accounts, 4));
 	region_accounts__set(&accounts, getpid(), 7, 120);
@@ -69,10 +69,10 @@ TEST(over_a_restart)
 TEST(a_frame_that_was_left_out_is_put_again)
 {
 	region_accounts__set(&accounts, getpid(), 7, 100);
-	region_accounts__settle_frame(&accounts, false);
+	region_accounts__end_frame(&accounts, FRAME_DROPPED);
 	assert_true(region_accounts__has_new(&accounts, 0));
-	region_accounts__settle_frame(&accounts, true);
-	region_accounts__settle_frame(&accounts, false);
+	region_accounts__end_frame(&accounts, FRAME_WRITTEN);
+	region_accounts__end_frame(&accounts, FRAME_DROPPED);
 	assert_true(region_accounts__has_new(&accounts, 0));
 }
 
@@ -87,7 +87,7 @@ TEST(processes_that_have_ended_are_forgotten)
 	waitpid(ended, NULL, 0);
 	for (uint64_t id = 1; id <= 1000; id++) {
 		region_accounts__set(&accounts, NO_PID + (pid_t)id, id, id);
-		region_accounts__settle_frame(&accounts, true);
+		region_accounts__end_frame(&accounts, FRAME_WRITTEN);
 	}
 	region_accounts__set(&accounts, getpid(), 7, 100);
 	assert_in_range(accounts.max, 1, 16);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Begins and ends of calls, which may be nested, left by longjmp, or not seen. */
 #include "tests/unit/unit.h"
-#include "daemon/step/region_pairs.h"
+#include "daemon/step/regions.h"
 
 static struct region_pairs pairs;
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
-#include "daemon/step/region_ring.h"
+#include "daemon/step/regions.h"
 
 static struct region_ring *ring;
 static struct jpc_ring *shared; /* as the program sees it */

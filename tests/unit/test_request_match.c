@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Requests that wait for their steps. */
 #include "tests/unit/unit.h"
-#include "daemon/follow/request_match.h"
+#include "daemon/follow/follow.h"
 #include "daemon/step/step.h"
 
 #define LONG_NS (150 * NSEC_PER_SEC)

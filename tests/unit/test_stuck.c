@@ -4,7 +4,7 @@
 #include "tests/unit/unit.h"
 #include <sys/socket.h>
 
-#include "daemon/socket/stuck.h"
+#include "daemon/socket/peer.h"
 
 struct talk {
 	int ours, theirs, pipe; /* its read end; -1: none was sent */

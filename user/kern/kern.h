@@ -209,6 +209,17 @@ unsigned kern__nslots(const struct kern *k);
  * is valid until the next call. */
 const uint32_t *kern__used(struct kern *k, unsigned *n);
 /*
+ * The slots with what they stand for: as they are at this moment (kern__slots()), so that two looks
+ * may see two states, or as they were at a snapshot (snapshot__slots()). used is as kern__used()
+ * has it.
+ */
+struct slots {
+	const struct jp_slot *of; /* [number of a slot] */
+	const uint32_t *used;
+	unsigned n, nused;
+};
+struct slots kern__slots(struct kern *k);
+/*
  * CPU time that a step's processes had used when the programs had just been attached, in a cgroup
  * that was made before: it is in no count. UINT64_MAX: not known, for example since the cgroup had
  * gone. 0 also where the cgroup has no CPU time (v1 without cpuacct).

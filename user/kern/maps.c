@@ -208,6 +208,14 @@ const uint32_t *kern__used(struct kern *k, unsigned *n)
 	return k->used;
 }
 
+struct slots kern__slots(struct kern *k)
+{
+	struct slots s = {.of = k->slots, .n = k->nslots};
+
+	s.used = kern__used(k, &s.nused);
+	return s;
+}
+
 unsigned kern__ncpus(const struct kern *k)
 {
 	return k->ncpus;

@@ -384,6 +384,38 @@ unsigned kern__default_slots(unsigned ncpus)
 	return n < SLOTS_MIN ? SLOTS_MIN : n > SLOTS_MAX ? SLOTS_MAX : n;
 }
 
+static void set_opts(struct kern *k, const struct kern_opts *opts, unsigned ncpus)
+{
+	k->opts = *opts;
+	if (!opts->nslots)
+		k->opts.nslots = kern__default_slots(ncpus);
+	k->nslots = k->opts.nslots;
+	k->ncpus = ncpus;
+	k->opts.nstacks = kern_stack_entries(k);
+	memcpy(k->components, opts->components, sizeof(k->components));
+	if (opts->pin_dir)
+		snprintf(k->pin_dir, sizeof(k->pin_dir), "%s", opts->pin_dir);
+}
+
+/* Takes over what an earlier process has pinned or, where that does not fit, loads the programs. */
+static int take_or_load(struct kern *k, unsigned ncpus)
+{
+	int err = k->pin_dir[0] ? take_over(k) : -ENOENT;
+
+	if (!err)
+		return 0;
+	drop_all(k);
+	k->nslots = k->opts.nslots;
+	k->ncpus = ncpus;
+	k->families = k->wanted;
+	if (k->pin_dir[0])
+		kern__unpin(k->pin_dir);
+	err = open_fresh(k);
+	if (err && !k->taken_over && k->pin_dir[0])
+		kern__unpin(k->pin_dir);
+	return err;
+}
+
 int kern__open(struct kern **out, const struct kern_opts *opts)
 {
 	struct kern *k = new_kern();
@@ -396,35 +428,13 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 		free(k);
 		return kern_fail(-EIO, "cannot read /sys/devices/system/cpu/possible");
 	}
-	k->opts = *opts;
-	if (!opts->nslots)
-		k->opts.nslots = kern__default_slots((unsigned)ncpus);
-	k->nslots = k->opts.nslots;
-	k->ncpus = ncpus;
-	k->opts.nstacks = kern_stack_entries(k);
-	memcpy(k->components, opts->components, sizeof(k->components));
-	if (opts->pin_dir)
-		snprintf(k->pin_dir, sizeof(k->pin_dir), "%s", opts->pin_dir);
+	set_opts(k, opts, (unsigned)ncpus);
 	err = probe_kernel(k);
 	if (!err)
 		err = kern_lock_pins(k);
+	if (!err)
+		err = take_or_load(k, (unsigned)ncpus);
 	if (err) {
-		kern__free(k);
-		return err;
-	}
-	err = k->pin_dir[0] ? take_over(k) : -ENOENT;
-	if (err) {
-		drop_all(k);
-		k->nslots = k->opts.nslots;
-		k->ncpus = ncpus;
-		k->families = k->wanted;
-		if (k->pin_dir[0])
-			kern__unpin(k->pin_dir);
-		err = open_fresh(k);
-	}
-	if (err) {
-		if (!k->taken_over && k->pin_dir[0])
-			kern__unpin(k->pin_dir);
 		kern__free(k);
 		return err;
 	}

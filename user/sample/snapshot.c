@@ -301,7 +301,7 @@ static struct command_use *use_of(struct snapshot *s, const struct jp_task_rec *
 
 static void add_living(struct snapshot *s, const struct jp_task_rec *r)
 {
-	const struct jp_slot *info = kern__slot(s->k, r->slot);
+	const struct jp_slot *info = r->slot < s->nslots ? &s->slots[r->slot] : NULL;
 	struct command_use *use;
 	uint64_t rss;
 
@@ -447,6 +447,8 @@ struct snapshot *snapshot__new(struct kern *k)
 	s->nslots = n;
 	s->ncpus = kern__ncpus(k);
 	s->page = sysconf(_SC_PAGESIZE);
+	s->slots = calloc(n, sizeof(*s->slots));
+	s->used = calloc(n, sizeof(*s->used));
 	s->now = calloc(n, sizeof(*s->now));
 	s->prev = calloc(n, sizeof(*s->prev));
 	s->gen = calloc(n, sizeof(*s->gen));
@@ -455,8 +457,8 @@ struct snapshot *snapshot__new(struct kern *k)
 	s->gone = calloc(n, sizeof(*s->gone));
 	s->left_seq = calloc(n, sizeof(*s->left_seq));
 	s->cpu_runtime = calloc(n * s->ncpus, sizeof(*s->cpu_runtime));
-	if (!s->now || !s->prev || !s->gen || !s->runtime || !s->exits || !s->gone ||
-	    !s->left_seq || !s->cpu_runtime) {
+	if (!s->slots || !s->used || !s->now || !s->prev || !s->gen || !s->runtime || !s->exits ||
+	    !s->gone || !s->left_seq || !s->cpu_runtime) {
 		snapshot__free(s);
 		return NULL;
 	}
@@ -467,6 +469,8 @@ void snapshot__free(struct snapshot *s)
 {
 	if (!s)
 		return;
+	free(s->slots);
+	free(s->used);
 	free(s->now);
 	free(s->prev);
 	free(s->gen);
@@ -480,11 +484,6 @@ void snapshot__free(struct snapshot *s)
 	free(s->cur.p);
 	snapshot_free_commands(s);
 	free(s);
-}
-
-static bool in_use(const struct snapshot *s, uint32_t slot)
-{
-	return kern__slot(s->k, slot)->state != JP_SLOT_FREE;
 }
 
 static void add_sched(struct snapshot *s, uint32_t slot, struct totals *t)
@@ -543,7 +542,7 @@ static void add_acct(struct snapshot *s, uint32_t slot, struct totals *t)
 	t->v[T_WRITE_BYTES] += a->write_bytes;
 	t->v[T_FORKS] += a->forks;
 	t->v[T_PROBES] += a->life_events;
-	t->v[T_OOM] += kern__slot(s->k, slot)->oom;
+	t->v[T_OOM] += s->slots[slot].oom;
 	s->left_seq[slot] = __atomic_load_n(&a->left_seq, __ATOMIC_ACQUIRE);
 	if (kern__is_reader(s->k))
 		t->v[T_EXIT_MAXRSS] = a->exit_maxrss * s->page;
@@ -551,13 +550,19 @@ static void add_acct(struct snapshot *s, uint32_t slot, struct totals *t)
 		add_left(s, &a->left, t);
 }
 
-/* The frequency-weighted counters go on from the last snapshot's. */
+/* What the slot stands for is read first, and once: all that is made of the snapshot sees it so.
+ * The frequency-weighted counters go on from the last snapshot's. */
 static void read_slot(struct snapshot *s, uint32_t i)
 {
-	const struct jp_slot *info = kern__slot(s->k, i);
+	const struct jp_slot *live = kern__slot(s->k, i);
+	struct jp_slot *info = &s->slots[i];
 	struct totals *t = &s->now[i];
 	unsigned cpu;
 
+	if (__atomic_load_n(&live->state, __ATOMIC_ACQUIRE) == JP_SLOT_FREE)
+		*info = (struct jp_slot){.gen = live->gen};
+	else
+		*info = *live;
 	if (info->gen != s->gen[i]) {
 		memset(&s->prev[i], 0, sizeof(s->prev[i]));
 		for (cpu = 0; cpu < s->ncpus; cpu++)
@@ -567,7 +572,7 @@ static void read_slot(struct snapshot *s, uint32_t i)
 	memset(t, 0, sizeof(*t));
 	t->v[T_NOMINAL_CYCLES] = s->prev[i].v[T_NOMINAL_CYCLES];
 	t->v[T_HARVESTED] = s->prev[i].v[T_HARVESTED];
-	if (!in_use(s, i))
+	if (info->state == JP_SLOT_FREE)
 		return;
 	s->exits[i] = kern__acct(s->k, i)->exits;
 	add_sched(s, i, t);
@@ -578,35 +583,31 @@ static void read_slot(struct snapshot *s, uint32_t i)
 	s->prev[i].v[T_HARVESTED] = t->v[T_HARVESTED];
 }
 
-/* Reads all retired totals. Free slots are read only after a change of slots: that saves half a
- * megabyte of reading. */
-static void read_maps(struct snapshot *s)
+/* Free slots are read only after a change of slots: that saves half a megabyte of reading. */
+void snapshot_read_slots(struct snapshot *s)
 {
 	uint64_t changed = kern__slots_changed(s->k) + 1;
-	const uint32_t *used;
-	unsigned n;
 	uint32_t i;
 
-	if (changed != s->slots_seen) {
-		for (i = 0; i < s->nslots; i++)
-			read_slot(s, i);
-		s->slots_seen = changed;
+	if (changed == s->slots_seen) {
+		for (i = 0; i < s->nused; i++)
+			read_slot(s, s->used[i]);
 		return;
 	}
-	used = kern__used(s->k, &n);
-	for (i = 0; i < n; i++)
-		read_slot(s, used[i]);
+	s->slots_seen = changed;
+	s->nused = 0;
+	for (i = 0; i < s->nslots; i++) {
+		read_slot(s, i);
+		if (s->slots[i].state != JP_SLOT_FREE)
+			s->used[s->nused++] = i;
+	}
 }
 
 static bool is_torn(const struct snapshot *s)
 {
-	const uint32_t *used;
-	unsigned n, at;
-
-	used = kern__used(s->k, &n);
-	for (at = 0; at < n; at++) {
+	for (unsigned at = 0; at < s->nused; at++) {
 		uint64_t runtime = 0, gone = 0;
-		uint32_t i = used[at];
+		uint32_t i = s->used[at];
 		unsigned cpu;
 
 		if (i < JP_SLOT_FIRST)
@@ -627,28 +628,23 @@ static bool is_torn(const struct snapshot *s)
 static void settle_gauges(struct snapshot *s)
 {
 	static const enum total gauges[] = {T_ANON, T_FILE, T_SHMEM, T_SWAP};
-	const uint32_t *used;
-	unsigned n, at;
-	size_t i;
+	for (unsigned at = 0; at < s->nused; at++) {
+		uint64_t *v = s->now[s->used[at]].v;
 
-	used = kern__used(s->k, &n);
-	for (at = 0; at < n; at++)
-		for (i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++)
-			s->now[used[at]].v[gauges[i]] =
-				snapshot_positive(s->now[used[at]].v[gauges[i]]);
+		for (size_t i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++)
+			v[gauges[i]] = snapshot_positive(v[gauges[i]]);
+	}
 }
 
 int snapshot__take(struct snapshot *s)
 {
-	const uint32_t *used;
 	int pass, err;
-	unsigned n, i;
 
 	kern__flush(s->k, s->boot_ns ? (clock__boot_ns() - s->boot_ns) / FLUSH_PART : 0);
 	for (pass = 0; pass < PASSES; pass++) {
 		s->boot_ns = clock__boot_ns();
 		s->queue_ns = clock__mono_ns() - kern__control(s->k)->clock_behind_ns;
-		read_maps(s);
+		snapshot_read_slots(s);
 		err = snapshot_read_commands(s);
 		if (!err)
 			err = kern__tasks(s->k, &s->tasks);
@@ -663,11 +659,12 @@ int snapshot__take(struct snapshot *s)
 		return err;
 	settle_gauges(s);
 	snapshot_add_living(s);
-	used = kern__used(s->k, &n);
-	for (i = 0; i < n; i++) {
-		snapshot_sum_wait(&s->now[used[i]]);
-		totals__clamp(&s->now[used[i]], &s->prev[used[i]]);
-		s->prev[used[i]] = s->now[used[i]];
+	for (unsigned at = 0; at < s->nused; at++) {
+		uint32_t i = s->used[at];
+
+		snapshot_sum_wait(&s->now[i]);
+		totals__clamp(&s->now[i], &s->prev[i]);
+		s->prev[i] = s->now[i];
 	}
 	return 0;
 }
@@ -675,6 +672,16 @@ int snapshot__take(struct snapshot *s)
 uint64_t snapshot__boot_ns(const struct snapshot *s)
 {
 	return s->boot_ns;
+}
+
+struct slots snapshot__slots(const struct snapshot *s)
+{
+	return (struct slots){s->slots, s->used, s->nslots, s->nused};
+}
+
+const struct jp_slot *snapshot__slot(const struct snapshot *s, uint32_t slot)
+{
+	return slot < s->nslots ? &s->slots[slot] : NULL;
 }
 
 const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot)

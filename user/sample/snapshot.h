@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A snapshot: the totals of all slots, read at one instant. */
+/* A snapshot: what all slots stand for, and their totals, read at one instant. */
 #ifndef JP_SAMPLE_SNAPSHOT_H
 #define JP_SAMPLE_SNAPSHOT_H
 
@@ -33,6 +33,12 @@ bool snapshot__has_gpus(const struct snapshot *s);
 uint32_t snapshot__gpu_slot(const struct snapshot *s, unsigned i);
 
 uint64_t snapshot__boot_ns(const struct snapshot *s);
+/* The slots as they were when their totals were read, until the next snapshot: a slot that was
+ * taken since is free here, and one that was given back is not. Before the first snapshot all are
+ * free. */
+struct slots snapshot__slots(const struct snapshot *s);
+/* One of them; NULL: there is no such slot. */
+const struct jp_slot *snapshot__slot(const struct snapshot *s, uint32_t slot);
 const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot);
 /* The caller has written the values of ended processes (T_LEFT_THREADS ..., T_EXIT_MAXRSS) of the
  * slot to all rows: the next snapshot begins them at zero. */

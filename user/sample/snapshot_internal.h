@@ -33,7 +33,10 @@ struct snapshot {
 	uint64_t torn;
 	long page;
 	unsigned nslots, ncpus;
-	uint64_t slots_seen; /* kern__slots_changed() when all slots were read, and one */
+	uint64_t slots_seen;   /* kern__slots_changed() when all slots were read, and one */
+	struct jp_slot *slots; /* as they were when now was read; free ones are zero */
+	uint32_t *used;	       /* those that are not free, ascending */
+	unsigned nused;
 	struct totals *now, *prev;
 	uint32_t *gen;	       /* of prev */
 	uint64_t *cpu_runtime; /* [cpu][slot] at the last snapshot, for the frequency */
@@ -46,6 +49,9 @@ struct snapshot {
 	const struct gpu_use *gpu; /* NULL: their users are not known */
 	unsigned ngpu;
 };
+
+/* Reads what each slot stands for, and its retired totals. */
+void snapshot_read_slots(struct snapshot *s);
 
 /* Adds a thread's whole time to the slots that it was and is in; then the sums of
  * a slot. */

@@ -38,8 +38,6 @@ int child__end_with(pid_t parent, int sig);
 /* Makes the cgroup in v2 and in v1's memory and pids, wherever that can be done. On v2 jobprofd
  * itself moves into a cgroup next to it: limits are for cgroups whose parent has no processes. */
 void child_group__make(void);
-/* In a child: moves the calling process to the cgroup. */
-void child_group__enter(void);
 /* Removes the cgroup. It stays where a child is still in it. */
 void child_group__remove(void);
 

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/clock.h"
+#include "daemon/child/child.h"
 
 #define PUBLISH_PATH  512
 #define PUBLISH_ERROR 512
@@ -71,5 +72,12 @@ void publication__end(struct publication *p);
 /* Finds the writer's path: the configured one, else in the directory of this program or in its
  * libexec. */
 void publication__find_writer(const char *configured, char *buf, size_t len);
+
+/* ---- What a journal has, given to the job's user: neither the file, which a descriptor would keep
+ * on the disk, nor its lock leaves jobprofd. */
+
+/* Starts a child that writes the journal to a pipe and ends within 10 s, read or not. Returns the
+ * end to read from, or -errno. */
+int journal_copy__start(const char *journal, const struct child_user *u);
 
 #endif

@@ -10,16 +10,10 @@
 #include "daemon/files/automerge.h"
 #include "daemon/files/files.h"
 #include "daemon/follow/daemon_state.h"
-#include "daemon/follow/request_match.h"
-#include "daemon/follow/sampling.h"
-#include "daemon/follow/step_identity.h"
-#include "daemon/follow/step_list.h"
+#include "daemon/follow/follow.h"
 #include "daemon/node/node.h"
-#include "daemon/node/step_sensors.h"
-#include "daemon/record/job_attrs.h"
-#include "daemon/record/step_attrs.h"
+#include "daemon/record/record.h"
 #include "daemon/record/step_journal.h"
-#include "daemon/record/step_rows.h"
 #include "daemon/record/step_stacks.h"
 #include "daemon/socket/control.h"
 #include "daemon/step/step_ask.h"
@@ -36,15 +30,16 @@
 /* How long jobprof run waits, from the end of its command, for room for the last rows. */
 #define REST_MAX_NS (5 * NSEC_PER_SEC)
 
-void step__close(struct step *s, struct kern *k)
+void step__close(struct step *s, const struct step_env *env)
 {
 	uint32_t slot;
 
-	step__collect_slots(s, k);
-	for_each_slot(slot, s) kern__close(k, slot);
-	s->late_requests = kern__requests(k, s->slot);
+	step__collect_slots(s, kern__slots(env->k));
+	for_each_slot(slot, s) kern__close(env->k, slot);
+	s->late_requests = kern__requests(env->k, s->slot);
 	if (s->asking_env && !s->job_env) /* an answer would come too late */
-		step__use_kept_env(s, k);
+		step__use_kept_env(s, env->k);
+	step__find_tasks(s, env);
 }
 
 void step__last_rows(struct step *s, const struct step_env *env)
@@ -73,11 +68,11 @@ static void ask_squeue(struct step *s, const struct step_env *env, uint64_t now_
 
 void step__finish(struct step *s, const struct step_env *env, const char *reason)
 {
-	step_journal__check(s, env);
+	step__begin_frame(s, env);
 	step__put_end_attrs(s, env, reason);
 	kern__set_done(env->k, s->slot);
 	journal__end(s->journal);
-	step__commit(s, 0, 0);
+	step__commit_frame(s);
 	step__write_rest(s, false);
 	s->state = STEP_FINISHING;
 }
@@ -122,7 +117,7 @@ static void end_step(struct step_env *env, struct step *s, uint64_t now)
 {
 	int err;
 
-	step__close(s, env->k);
+	step__close(s, env);
 	step_stacks__settle(env);
 	err = sampling__snapshot(env);
 	if (err)
@@ -157,7 +152,7 @@ static void learn_more(struct step_env *env, struct step *s, uint64_t now)
 	job_attrs__take(s, env, now);
 	if (now < task_about__due(s))
 		return;
-	step__collect_slots(s, env->k);
+	step__collect_slots(s, kern__slots(env->k));
 	task_about__ask(s, env, now);
 }
 

@@ -17,8 +17,8 @@ void daemon_advance(struct daemon *d, uint64_t now);
 bool step_list__busy(const struct step *steps, uint64_t now);
 
 /* Closes the step's slots before the snapshot of its last rows: disk requests that end later are
- * not counted for the step. */
-void step__close(struct step *s, struct kern *k);
+ * not counted for the step. Finds its tasks for the last time. */
+void step__close(struct step *s, const struct step_env *env);
 /* Writes the last row of every table, and of external series. */
 void step__last_rows(struct step *s, const struct step_env *env);
 /* Writes the end attributes and completes the journal, -> FINISHING. reason may be NULL: found from

@@ -23,14 +23,10 @@
 #include "daemon/files/automerge.h"
 #include "daemon/files/files.h"
 #include "daemon/follow/daemon_state.h"
+#include "daemon/follow/follow.h"
 #include "daemon/follow/kernel_watch.h"
-#include "daemon/follow/request_match.h"
-#include "daemon/follow/sampling.h"
-#include "daemon/follow/step_identity.h"
-#include "daemon/follow/step_list.h"
 #include "daemon/lookup/unwinding.h"
 #include "daemon/node/node.h"
-#include "daemon/node/step_sensors.h"
 #include "daemon/record/step_stacks.h"
 #include "daemon/socket/control.h"
 #include "daemon/step/probed_regions.h"
@@ -242,22 +238,12 @@ static int wait_for(struct daemon *d, struct epoll_event *ev, int max, uint64_t 
 	return got;
 }
 
-/* Waits for events, at most timeout_ms (-1: until something is due), and does what is due. 0 or
- * -errno. */
-static int run_turn(struct daemon *d, int timeout_ms)
+/* Signals, a clock that was set. True: the socket is to be served. */
+static bool take_ready(struct daemon *d, const struct epoll_event *ev, int n, uint64_t now)
 {
-	struct epoll_event ev[8];
-	uint64_t now = clock__boot_ns();
 	bool control_ready = false;
-	int i, got;
 
-	if (sampling__least_interval(d->steps) != d->least_ns)
-		daemon_schedule_sample(d, now);
-	got = wait_for(d, ev, 8, now, timeout_ms);
-	if (got < 0 && errno != EINTR)
-		return -errno;
-	now = clock__boot_ns();
-	for (i = 0; i < got; i++) {
+	for (int i = 0; i < n; i++) {
 		if (ev[i].data.fd == d->sigfd)
 			take_signals(d, now);
 		else if (ev[i].data.fd == d->clockfd)
@@ -265,6 +251,41 @@ static int run_turn(struct daemon *d, int timeout_ms)
 		else if (ev[i].data.fd == control__fd(d->control))
 			control_ready = true;
 	}
+	return control_ready;
+}
+
+/* Rows of what other programs have sent, and on the grid those of a snapshot. */
+static void write_rows(struct daemon *d, uint64_t now)
+{
+	bool due = now >= d->next_sample_ns;
+
+	if (due)
+		control__read_rings(d->control, now);
+	if (d->env.external_rows)
+		request_match__journal_external(d->steps, &d->env);
+	d->env.external_rows = false;
+	if (!due)
+		return;
+	sampling__rows(&d->env);
+	daemon_schedule_sample(d, clock__boot_ns());
+}
+
+/* Waits for events, at most timeout_ms (-1: until something is due), and does what is due. 0 or
+ * -errno. */
+static int run_turn(struct daemon *d, int timeout_ms)
+{
+	struct epoll_event ev[8];
+	uint64_t now = clock__boot_ns();
+	bool control_ready;
+	int got;
+
+	if (sampling__least_interval(d->steps) != d->least_ns)
+		daemon_schedule_sample(d, now);
+	got = wait_for(d, ev, 8, now, timeout_ms);
+	if (got < 0 && errno != EINTR)
+		return -errno;
+	now = clock__boot_ns();
+	control_ready = take_ready(d, ev, got, now);
 	lookups__turn(d->env.lookups, now);
 	step_stacks__unwound(&d->env);
 	unwinding__watch(d->env.unwinding, now);
@@ -275,15 +296,7 @@ static int run_turn(struct daemon *d, int timeout_ms)
 		daemon_sync_steps(d);
 	kernel_watch__end_turn(&d->watch, now);
 	kernel_watch__log_losses(&d->watch, now);
-	if (now >= d->next_sample_ns)
-		control__read_rings(d->control, now);
-	if (d->env.external_rows)
-		request_match__journal_external(d->steps, &d->env);
-	d->env.external_rows = false;
-	if (now >= d->next_sample_ns) {
-		sampling__rows(&d->env);
-		daemon_schedule_sample(d, clock__boot_ns());
-	}
+	write_rows(d, now);
 	kern__vary_points(d->env.k, now);
 	sampling__watch_node(&d->env, now);
 	daemon_advance(d, clock__boot_ns());
@@ -382,7 +395,7 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 		if (s->state == STEP_ACTIVE)
 			control__read_last(d->control, s, clock__boot_ns());
 		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
-			step__close(s, d->env.k);
+			step__close(s, &d->env);
 	}
 	step_stacks__settle(&d->env);
 	if (!snapshot__take(d->env.snap))

@@ -16,19 +16,17 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "daemon/config/check.h"
 #include "daemon/child/child.h"
 #include "daemon/child/job_infos.h"
-#include "daemon/socket/control.h"
-#include "daemon/follow/daemon_state.h"
-#include "daemon/follow/kernel_watch.h"
-#include "daemon/files/automerge.h"
-#include "daemon/lookup/unwinding.h"
 #include "daemon/config/cgroup_roots.h"
+#include "daemon/config/check.h"
+#include "daemon/files/automerge.h"
+#include "daemon/follow/daemon_state.h"
+#include "daemon/follow/follow.h"
+#include "daemon/follow/kernel_watch.h"
+#include "daemon/lookup/unwinding.h"
 #include "daemon/node/node.h"
-#include "daemon/follow/resume.h"
-#include "daemon/follow/sampling.h"
-#include "daemon/follow/step_list.h"
+#include "daemon/socket/control.h"
 #include "daemon/step/probed_regions.h"
 #include "sensor/ipmi/ipmi.h"
 
@@ -47,7 +45,7 @@ static int watch_fd(int epfd, int fd)
 /* Raises the limits of open descriptors and of the size of files: one that Slurm passes on from a
  * login is meant for what the job writes. This comes first: later calls would fail without
  * descriptors. */
-static int raise_limits(size_t *files)
+static int raise_limits(struct daemon *d)
 {
 	struct rlimit lim;
 
@@ -61,12 +59,12 @@ static int raise_limits(size_t *files)
 		lim.rlim_cur = lim.rlim_max < FILES_WANTED ? lim.rlim_max : FILES_WANTED;
 		setrlimit(RLIMIT_NOFILE, &lim);
 	}
-	*files = lim.rlim_cur;
-	if (*files >= FILES_LEAST)
+	d->files = lim.rlim_cur;
+	if (d->files >= FILES_LEAST)
 		return 0;
 	log_error("%zu files may be open at once (ulimit -n, LimitNOFILE=): %d are needed, %d "
 		  "wanted",
-		  *files, FILES_LEAST, FILES_WANTED);
+		  d->files, FILES_LEAST, FILES_WANTED);
 	return -EMFILE;
 }
 
@@ -83,32 +81,34 @@ static void open_control(struct daemon *d)
 	d->env.can_ask = d->control && !d->opts.embedded;
 }
 
-static int open_fds(struct daemon *d)
+/* Returns a descriptor that the signals are read from. */
+static int block_signals(bool for_command)
 {
-	struct itimerspec far = {.it_value = {.tv_sec = 1ll << 40}};
+	/* the last three are for the command of jobprof run */
+	static const int signals[] = {SIGCHLD, SIGTERM, SIGINT,	 SIGHUP,
+				      SIGUSR1, SIGQUIT, SIGUSR2, SIGALRM};
 	sigset_t set;
-	int err;
 
 	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGUSR1);
-	if (d->opts.embedded) { /* for the command */
-		sigaddset(&set, SIGQUIT);
-		sigaddset(&set, SIGUSR2);
-		sigaddset(&set, SIGALRM);
-	}
+	for (unsigned i = 0; i < (for_command ? 8 : 5); i++)
+		sigaddset(&set, signals[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* ulimit -f: the write says EFBIG */
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int open_fds(struct daemon *d)
+{
+	struct itimerspec far = {.it_value = {.tv_sec = 1ll << 40}};
+	int err;
+
+	d->sigfd = block_signals(d->opts.embedded);
 	d->epfd = epoll_create1(EPOLL_CLOEXEC);
+	err = d->epfd < 0 ? -errno : 0;
 	d->clockfd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-	d->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	kern__events(d->env.k, NULL, NULL);
 	timerfd_settime(d->clockfd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
-	err = d->epfd < 0 ? -errno : 0;
 	if (!err)
 		err = watch_fd(d->epfd, d->clockfd);
 	if (!err)
@@ -159,8 +159,9 @@ static int wait_lock(int fd)
 
 /* There is one daemon per state directory. Journals of jobprof run are in the same directory, each
  * with a lock of its own. */
-static int lock_state(const struct step_env *env, int *fd)
+static int lock_state(struct daemon *d)
 {
+	const struct step_env *env = &d->env;
 	char path[PUBLISH_PATH];
 
 	if (mkdir(env->state_dir, 0700) && errno != EEXIST) {
@@ -170,13 +171,13 @@ static int lock_state(const struct step_env *env, int *fd)
 	if (env->embedded)
 		return 0;
 	snprintf(path, sizeof(path), "%s/lock", env->state_dir);
-	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (*fd < 0) {
+	d->lockfd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (d->lockfd < 0) {
 		log_error("cannot open %s: %s", path, strerror(errno));
 		return -errno;
 	}
-	*fd = last_fd(*fd);
-	if (wait_lock(*fd)) {
+	d->lockfd = last_fd(d->lockfd);
+	if (wait_lock(d->lockfd)) {
 		log_error("another jobprofd uses StateDir %s: give this one its own StateDir and "
 			  "PinDir",
 			  env->state_dir);
@@ -185,8 +186,11 @@ static int lock_state(const struct step_env *env, int *fd)
 	return 0;
 }
 
-static int find_perf_events(struct step_env *env, struct perf_columns *perf, const char *list)
+static int find_perf_events(struct daemon *d)
 {
+	const char *list = d->opts.cfg->perf_events;
+	struct perf_columns *perf = &d->perf;
+	struct step_env *env = &d->env;
 	char err[512];
 	int n = perf_columns__parse(perf, list, err, sizeof(err));
 
@@ -277,10 +281,10 @@ static void fill_env(struct daemon *d)
 	d->env.users = &d->users;
 }
 
-static int use_ipmi(struct config *c)
+static int use_ipmi(struct daemon *d)
 {
 	struct ipmi_settings s;
-	int err = check__ipmi(c, &s);
+	int err = check__ipmi(d->opts.cfg, &s);
 
 	if (!err)
 		ipmi__use(&s);
@@ -288,8 +292,9 @@ static int use_ipmi(struct config *c)
 }
 
 /* The sensors are opened only where steps may ask for one of their families. */
-static int open_node(struct step_env *env, const struct daemon_opts *opts)
+static int open_node(struct daemon *d)
 {
+	const struct daemon_opts *opts = &d->opts;
 	const struct config *c = opts->cfg;
 	struct node_opts o = {.roots = {c->sys_root, c->proc_root, c->dev_root, NULL},
 			      .only = c->sensors,
@@ -299,19 +304,32 @@ static int open_node(struct step_env *env, const struct daemon_opts *opts)
 
 	if (!((opts->families | opts->may_ask) & FAM_SENSORS))
 		return 0;
-	err = node__open(&env->node, &o);
+	err = node__open(&d->env.node, &o);
 	if (err)
 		log_error("cannot open the sensors: %s", strerror(-err));
 	return err;
 }
 
-static int open_regions(struct step_env *env, const struct daemon_opts *o)
+static int open_regions(struct daemon *d)
 {
+	const struct daemon_opts *o = &d->opts;
+
 	if (!o->nregions)
 		return 0;
-	env->probed =
+	d->env.probed =
 		probed_regions__new(o->regions, o->nregions, o->region_budget, clock__boot_ns());
-	return env->probed ? 0 : -ENOMEM;
+	return d->env.probed ? 0 : -ENOMEM;
+}
+
+static int find_cgroups(struct daemon *d)
+{
+	return cgroup_roots__find(&d->cgroups, d->opts.cfg, d->opts.embedded);
+}
+
+static int open_snapshot(struct daemon *d)
+{
+	d->env.snap = snapshot__new(d->env.k);
+	return d->env.snap ? 0 : -ENOMEM;
 }
 
 /* Finds steps that run already, and journals of earlier runs. */
@@ -337,6 +355,25 @@ static int find_running_steps(struct daemon *d)
 	return err;
 }
 
+/* Finds steps. What those of an earlier run have used so far belongs to none of the sensors'
+ * intervals. */
+static int begin(struct daemon *d)
+{
+	int err;
+
+	daemon_set_intervals(d);
+	open_control(d);
+	if (d->opts.cfg->auto_merge && !d->opts.embedded)
+		automerge__new(&d->automerge, d->env.state_dir, d->opts.cfg->auto_report);
+	err = find_running_steps(d);
+	if (err)
+		return err;
+	if (d->steps && d->env.node)
+		snapshot__take(d->env.snap);
+	node__begin(d->env.node, d->steps, &d->env);
+	return 0;
+}
+
 /* The check runs in a child, and the daemon does not wait: it reads the shared file system, which
  * may hang. */
 static void check_slurm(const struct config *c)
@@ -351,10 +388,25 @@ static void check_slurm(const struct config *c)
 	_exit(0);
 }
 
+static int prepare_children(struct daemon *d)
+{
+	if (d->opts.embedded)
+		return 0;
+	user_dir__share(d->opts.cfg->profile_group);
+	child_group__make();
+	check_slurm(d->opts.cfg);
+	return 0;
+}
+
 int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 {
+	static int (*const stages[])(struct daemon * d) = {
+		raise_limits,	  find_perf_events, use_ipmi,  lock_state,
+		prepare_children, find_cgroups,	    open_kern, open_fds,
+		open_snapshot,	  open_regions,	    open_node, begin,
+	};
 	struct daemon *d = calloc(1, sizeof(*d));
-	int err;
+	int err = 0;
 
 	*out = NULL;
 	if (!d)
@@ -363,39 +415,8 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	d->started_ns = clock__boot_ns();
 	d->epfd = d->clockfd = d->sigfd = d->lockfd = -1;
 	fill_env(d);
-	err = raise_limits(&d->files);
-	if (!err)
-		err = find_perf_events(&d->env, &d->perf, d->opts.cfg->perf_events);
-	if (!err)
-		err = use_ipmi(d->opts.cfg);
-	if (!err)
-		err = lock_state(&d->env, &d->lockfd);
-	if (!err && !d->opts.embedded) {
-		user_dir__share(d->opts.cfg->profile_group);
-		child_group__make();
-		check_slurm(d->opts.cfg);
-	}
-	if (!err)
-		err = cgroup_roots__find(&d->cgroups, d->opts.cfg, d->opts.embedded);
-	if (!err)
-		err = open_kern(d);
-	if (!err)
-		err = open_fds(d);
-	if (!err && !(d->env.snap = snapshot__new(d->env.k)))
-		err = -ENOMEM;
-	if (!err)
-		err = open_regions(&d->env, &d->opts);
-	if (!err)
-		err = open_node(&d->env, &d->opts);
-	if (!err) {
-		daemon_set_intervals(d);
-		open_control(d);
-		if (d->opts.cfg->auto_merge && !d->opts.embedded)
-			automerge__new(&d->automerge, d->env.state_dir, d->opts.cfg->auto_report);
-		err = find_running_steps(d);
-	}
-	if (!err)
-		node__begin(d->env.node, d->steps, &d->env);
+	for (size_t i = 0; !err && i < sizeof(stages) / sizeof(stages[0]); i++)
+		err = stages[i](d);
 	if (err) {
 		daemon__free(d);
 		return err;
@@ -410,15 +431,8 @@ static void close_fd(int fd)
 		close(fd);
 }
 
-void daemon__free(struct daemon *d)
+static void free_lists(struct daemon *d)
 {
-	if (!d)
-		return;
-	control__free(d->control, d->handover);
-	lookups__free(d->env.lookups);
-	unwinding__stop(d->env.unwinding);
-	job_infos__free(d->env.jobs);
-	automerge__free(d->automerge);
 	while (d->requests) {
 		struct request *r = d->requests;
 
@@ -438,6 +452,18 @@ void daemon__free(struct daemon *d)
 		publication__end(&o->pub);
 		free(o);
 	}
+}
+
+void daemon__free(struct daemon *d)
+{
+	if (!d)
+		return;
+	control__free(d->control, d->handover);
+	lookups__free(d->env.lookups);
+	unwinding__stop(d->env.unwinding);
+	job_infos__free(d->env.jobs);
+	automerge__free(d->automerge);
+	free_lists(d);
 	free(d->env.probed);
 	snapshot__free(d->env.snap);
 	node__free(d->env.node);

@@ -255,12 +255,11 @@ void automerge__free(struct automerge *a)
 static int job_cgroup(const struct step *s, const struct step_env *env, char *buf, size_t len)
 {
 	const struct cgroup_roots *cgroups = env->cgroups;
-	uint32_t hier = kern__slot(env->k, s->slot)->hier;
 	unsigned i;
 	int n;
 
 	for (i = 0; i < cgroups->nroots; i++) {
-		if (cgroups->root[i].hier != hier)
+		if (cgroups->root[i].hier != s->hier)
 			continue;
 		n = snprintf(buf, len, "%s%.*s", cgroups->root[i].mount, (int)s->ids.job_end,
 			     s->path);

@@ -4,8 +4,8 @@
 #define JP_DAEMON_FOLLOW_DAEMON_STATE_H
 
 #include "daemon/config/cgroup_roots.h"
-#include "daemon/daemon.h"
 #include "daemon/config/perf_columns.h"
+#include "daemon/daemon.h"
 #include "daemon/follow/kernel_watch.h"
 #include "daemon/step/request.h"
 #include "daemon/step/step.h"

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "daemon/record/step_stacks.h"
 #include "daemon/step/probed_regions.h"
-#include "daemon/step/step_cgroup.h"
+#include "daemon/step/step.h"
 
 #define RESCAN_NS    (300 * NSEC_PER_SEC)
 #define LATE_NS	     (1 * NSEC_PER_SEC)	 /* between two looks for those that found no slot, */
@@ -52,6 +52,21 @@ const char *kernel_loss__text(unsigned kind, uint64_t n)
 	return n == 1 ? losses[kind].one : losses[kind].many;
 }
 
+/* Walks over all cgroups: those that have no slot get one. */
+static void rescan(struct kernel_watch *w, uint64_t now)
+{
+	uint64_t began = clock__boot_ns();
+
+	w->freed_seen = kern__freed(w->env->k);
+	w->exhausted_placed = kern__control(w->env->k)->stats.slots_exhausted;
+	if (kern__rescan(w->env->k, NULL))
+		log_error("%s", kern__error());
+	w->next_rescan_ns = now + RESCAN_NS;
+	w->next_late_ns = now + LATE_NS + LATE_SHARE * (clock__boot_ns() - began);
+	clock__since(&w->unplaced_ns, kern__unplaced(w->env->k) > 0, now);
+	w->sync = true;
+}
+
 /* Logs steps without a slot at once, and then their sum now and then. */
 static void log_exhausted(struct kernel_watch *w, uint64_t now)
 {
@@ -59,7 +74,7 @@ static void log_exhausted(struct kernel_watch *w, uint64_t now)
 
 	if (exhausted <= w->exhausted_seen || now < w->next_exhausted_ns)
 		return;
-	kernel_watch__rescan(w, now);
+	rescan(w, now);
 	log_warn("all %u slots are taken, or a job's share of them: %llu step%s found none so far, "
 		 "not profiled: raise MaxSlots%s%s",
 		 kern__nslots(w->env->k), (unsigned long long)exhausted, exhausted == 1 ? "" : "s",
@@ -98,20 +113,6 @@ int kernel_watch__attach(struct kern *k)
 	return err;
 }
 
-void kernel_watch__rescan(struct kernel_watch *w, uint64_t now)
-{
-	uint64_t began = clock__boot_ns();
-
-	w->freed_seen = kern__freed(w->env->k);
-	w->exhausted_placed = kern__control(w->env->k)->stats.slots_exhausted;
-	if (kern__rescan(w->env->k, NULL))
-		log_error("%s", kern__error());
-	w->next_rescan_ns = now + RESCAN_NS;
-	w->next_late_ns = now + LATE_NS + LATE_SHARE * (clock__boot_ns() - began);
-	clock__since(&w->unplaced_ns, kern__unplaced(w->env->k) > 0, now);
-	w->sync = true;
-}
-
 /* Steps that found no slot are looked for when there are more, when slots have been given back, and
  * now and then, as they end unseen. */
 static void place_late(struct kernel_watch *w, uint64_t now)
@@ -122,13 +123,13 @@ static void place_late(struct kernel_watch *w, uint64_t now)
 	if ((!more && !w->unplaced_ns) || !kern__attached(w->env->k) || now < w->next_late_ns)
 		return;
 	if (more || kern__freed(w->env->k) != w->freed_seen || now >= w->next_late_ns + ENDED_NS)
-		kernel_watch__rescan(w, now);
+		rescan(w, now);
 }
 
 void kernel_watch__rescan_due(struct kernel_watch *w, uint64_t now)
 {
 	if (kern__attached(w->env->k) && now >= w->next_rescan_ns)
-		kernel_watch__rescan(w, now);
+		rescan(w, now);
 	place_late(w, now);
 }
 
@@ -235,7 +236,7 @@ static struct step *step_of(const struct step_env *env, uint32_t slot, uint32_t 
 	while (s && (s->slot != info->step || !has_rows(s)))
 		s = s->next;
 	if (s && !s->req) {
-		step__key(s, env->k, &key);
+		step__key(s, &key);
 		s->req = request__new(&key);
 	}
 	return s && s->req ? s : NULL;
@@ -311,13 +312,13 @@ void kernel_watch__take_events(struct kernel_watch *w, uint64_t now)
 	    !kern__attached(w->env->k)) {
 		w->idle_since_ns = 0;
 		if (!kernel_watch__attach(w->env->k))
-			kernel_watch__rescan(w, now);
+			rescan(w, now);
 	}
 	if (lost != w->rb_lost_seen) {
 		log_warn("%llu events did not fit the ring: looking at the cgroups instead",
 			 (unsigned long long)(lost - w->rb_lost_seen));
 		w->rb_lost_seen = lost;
-		kernel_watch__rescan(w, now);
+		rescan(w, now);
 	}
 	if (w->sweep && kern__attached(w->env->k) && kern__sweep(w->env->k))
 		log_error("%s", kern__error());

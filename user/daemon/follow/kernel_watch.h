@@ -43,8 +43,6 @@ struct kernel_watch {
 
 /* Attaches the programs unless they are. 0; -errno: logged. */
 int kernel_watch__attach(struct kern *k);
-/* Walks over all cgroups: those that have no slot get one. */
-void kernel_watch__rescan(struct kernel_watch *w, uint64_t now);
 /* Walks over all cgroups when that is due, or when some found no slot and slots have been given
  * back since. */
 void kernel_watch__rescan_due(struct kernel_watch *w, uint64_t now);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Requests that came through the socket, and the steps to which they belong. */
-#include "daemon/follow/request_match.h"
+#include "daemon/follow/follow.h"
 
 #include "base/clock.h"
-#include "daemon/record/step_rows.h"
+#include "daemon/record/record.h"
 #include "daemon/step/step.h"
 
 /* A request is freed when its step has not appeared within that time. */
 #define EXPIRE_NS (120 * NSEC_PER_SEC)
 
-bool request_match__has_key(const struct step *s, struct kern *k, const struct step_key *p)
+bool request_match__has_key(const struct step *s, const struct step_key *p)
 {
 	struct step_key here;
 
 	if (!s->ids.has_step)
 		return false;
-	step__key(s, k, &here);
+	step__key(s, &here);
 	return step_key__equal(&here, p);
 }
 
@@ -24,10 +24,10 @@ static bool is_alive(const struct step *s)
 	return s->state == STEP_NEW || s->state == STEP_ACTIVE || s->state == STEP_IGNORED;
 }
 
-struct step *request_match__find_step(struct step *s, struct kern *k, const struct step_key *p)
+struct step *request_match__find_step(struct step *s, const struct step_key *p)
 {
 	for (; s; s = s->next)
-		if (is_alive(s) && request_match__has_key(s, k, p))
+		if (is_alive(s) && request_match__has_key(s, p))
 			return s;
 	return NULL;
 }
@@ -51,7 +51,7 @@ struct request *request_match__of_serial(const struct step_env *env, uint64_t se
 struct request *request_match__of_step(const struct step_env *env, const struct step_key *p,
 				       bool make)
 {
-	struct step *s = request_match__find_step(*env->steps, env->k, p);
+	struct step *s = request_match__find_step(*env->steps, p);
 	struct request *r;
 
 	for (r = *env->requests; r; r = r->next)
@@ -81,7 +81,7 @@ static void claim_request(struct request **requests, struct step *s, struct kern
 	for (at = requests; *at && !s->req; at = &(*at)->next) {
 		struct request *r = *at;
 
-		if (!request_match__has_key(s, k, &r->key))
+		if (!request_match__has_key(s, &r->key))
 			continue;
 		*at = r->next;
 		r->next = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Journals of earlier runs: the steps of this boot go on, of all others the files are finished. */
-#include "daemon/follow/resume.h"
+#include "daemon/follow/follow.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,11 +15,10 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/follow/daemon_state.h"
-#include "daemon/follow/step_list.h"
-#include "daemon/node/sensor_rows.h"
+#include "daemon/node/node.h"
 #include "daemon/record/step_journal.h"
 #include "daemon/record/step_kinds.h"
-#include "daemon/record/step_state.h"
+#include "daemon/record/step_tables.h"
 #include "journal/journal.h"
 
 #define JOURNAL		 ".journal"
@@ -122,13 +121,12 @@ static uint32_t find_slot(struct kern *k, const struct saved *v, bool *same)
 }
 
 /* External series of the step go on under series numbers that are free. */
-static struct request *earlier_request(const struct step *s, struct kern *k,
-				       const struct external_series *g)
+static struct request *earlier_request(const struct step *s, const struct external_series *g)
 {
 	struct step_key p;
 	struct request *r;
 
-	step__key(s, k, &p);
+	step__key(s, &p);
 	r = request__new(&p);
 	if (r)
 		r->external = *g;
@@ -166,7 +164,7 @@ static struct step *resume_step(const struct step_env *env, const char *path, st
 	}
 	sensor_rows__resume(s->sensors, &sc->node);
 	if (external_series__is_known(&sc->external))
-		s->req = earlier_request(s, env->k, &sc->external);
+		s->req = earlier_request(s, &sc->external);
 	/* settings may have changed; the columns of the step's tables stay */
 	memcpy(s->sets, sc->sets, sizeof(s->sets));
 	memcpy(s->path, v->path, sizeof(s->path));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Snapshots of all slots, and the rows that steps have of them. */
-#include "daemon/follow/sampling.h"
+#include "daemon/follow/follow.h"
 
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "base/log.h"
 #include "daemon/follow/daemon_state.h"
 #include "daemon/node/node.h"
+#include "daemon/record/record.h"
 #include "daemon/record/step_bursts.h"
 #include "daemon/record/step_kinds.h"
-#include "daemon/record/step_rows.h"
 #include "daemon/record/step_stacks.h"
 
 int sampling__snapshot(const struct step_env *env)
@@ -80,6 +80,9 @@ void sampling__rows(struct step_env *env)
 		any |= s->state == STEP_ACTIVE;
 	if (!any)
 		return;
+	for (s = steps; s; s = s->next) /* the snapshot has the numbers that this gives them */
+		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
+			step__find_tasks(s, env);
 	err = sampling__snapshot(env);
 	if (err) {
 		log_error("cannot read the counters: %s: this interval's rows are late",
@@ -91,7 +94,7 @@ void sampling__rows(struct step_env *env)
 		step__watch_peak(s, env, true);
 		step__rows(s, env, false);
 	}
-	step_bursts__drop_others(steps, env->k);
+	step_bursts__drop_others(steps, env);
 	kern__next_set(env->k);
 }
 

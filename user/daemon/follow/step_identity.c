@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The identity of a step: its job, and its user. */
-#include "daemon/follow/step_identity.h"
+#include "daemon/follow/follow.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "daemon/step/step_ask.h"
-#include "daemon/record/step_kinds.h"
 #include "daemon/record/step_journal.h"
+#include "daemon/record/step_kinds.h"
+#include "daemon/step/step_ask.h"
 #include "identity/proc.h"
 
 /* Directories of steps that have ended may stay for ever, so the interval between two questions
@@ -65,7 +65,7 @@ static void find_uid(struct step *s, const struct step_env *env)
 		s->uid = s->ids.uid;
 		s->uid_known = true;
 	}
-	step__collect_slots(s, env->k);
+	step__collect_slots(s, kern__slots(env->k));
 	for_each_slot(slot, s)
 	{
 		const struct jp_slot *info = kern__slot(env->k, slot);

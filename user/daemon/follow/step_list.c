@@ -8,15 +8,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/follow/daemon_state.h"
-#include "daemon/follow/request_match.h"
-#include "daemon/follow/step_list.h"
-#include "daemon/follow/step_identity.h"
+#include "daemon/follow/follow.h"
 #include "daemon/node/node.h"
-#include "daemon/node/step_sensors.h"
-#include "daemon/record/recent_bursts.h"
+#include "daemon/record/record.h"
+#include "daemon/record/step_bursts.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/record/step_stacks.h"
-#include "daemon/record/step_tasks.h"
 #include "daemon/step/step_ask.h"
 #include "sample/counters.h"
 #include "sensor/node/cgroup.h"
@@ -30,6 +27,9 @@ struct step *step__new(const struct step_env *env, uint32_t slot)
 		return NULL;
 	s->slot = slot;
 	s->gen = info->gen;
+	s->hier = info->hier;
+	s->cgroup_id = info->cgroup_id;
+	s->baseline = info->flags & JP_SLOT_F_BASE;
 	memcpy(s->path, info->path, sizeof(s->path) - 1);
 	s->start_boot_ns = info->start_ns;
 	s->start_real_ns = clock__real_ns() - (clock__boot_ns() - info->start_ns);

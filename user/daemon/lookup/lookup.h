@@ -72,10 +72,6 @@ struct lookup_env_parser {
 	struct lookup_env *env;
 	struct hetjob het;
 };
-void lookup_env__add(void *ctx, const char *text);
-/* The value of a variable that has a row in env_attrs. */
-char *lookup_env__value(struct lookup_env *env, const char *name);
-void lookup_env__finish(struct lookup_env_parser *t);
 /* Takes all strings at once, each with its NUL. job_id: whose component of a heterogeneous job is
  * wanted. env must be zero. */
 void lookup_env__parse(const char *text, size_t len, uint32_t job_id, struct lookup_env *env);
@@ -133,5 +129,27 @@ bool lookups__reaped(struct lookups *l, pid_t pid);
 void lookup__serve(int fd) __attribute__((noreturn));
 /* Bytes of an answer that are sent. */
 size_t lookup_answer__size(const struct lookup_answer *a);
+
+/* ---- Names and groups of users. The name service may take long, so a helper (lookup.h) asks it,
+ * and answers are kept for a while. */
+
+#define USERS_KEPT 64
+
+struct users {
+	struct user {
+		enum { USER_FREE, USER_ASKED, USER_KNOWN, USER_UNKNOWN } state;
+		uid_t uid;
+		gid_t gid;
+		char name[64];
+		uint64_t at_ns; /* of the question, or of the answer */
+	} kept[USERS_KEPT];
+};
+
+/* Finds the user. NULL with *err -EAGAIN: the answer of the name service is under way, -ENOENT:
+ * there is no such user, or no answer. */
+const struct user *users__find(struct users *u, struct lookups *l, uid_t uid, uint64_t now_ns,
+			       int *err);
+/* A question of kind LOOKUP_USER was answered. */
+void users__answered(struct users *u, uid_t uid, const struct lookup_answer *a, uint64_t now_ns);
 
 #endif

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* The work of a helper process (lookup.h): every read here may hang for ever. */
 #include <errno.h>
 #include <poll.h>
@@ -15,6 +15,82 @@
 #include "daemon/lookup/lookup.h"
 #include "identity/hetjob.h"
 #include "identity/proc.h"
+
+/* ---- variables of Slurm's that become attributes: from a process's environment or from what the
+ * kernel side kept of it */
+
+const struct env_attr env_attrs[ENV_ATTRS] = {
+	{"SLURM_JOB_NAME", "Job Name", false},
+	{"SLURM_JOB_ACCOUNT", "Account", false},
+	{"SLURM_JOB_PARTITION", "Partition", false},
+	{"SLURM_CLUSTER_NAME", "Cluster", false},
+	{"SLURM_ARRAY_JOB_ID", "Array Job Id", true},
+	{"SLURM_ARRAY_TASK_ID", "Array Task Id", true},
+	{"SLURM_ARRAY_TASK_COUNT", "Array Task Count", true},
+	{"SLURM_RESTART_COUNT", "Restart Count", true},
+	{"SLURM_JOB_START_TIME", "Job Start EpochTime", true},
+	{"SLURM_STEP_NUM_NODES", "Nodes in Step", true},
+	{"SLURM_STEP_NODELIST", "Step Node List", false},
+	{"SLURM_NODEID", "Node Index", true},
+	{"SLURM_CPUS_PER_TASK", "CPUs per Task", true},
+	{"SLURM_GPUS_ON_NODE", "Allocated GPUs", true},
+};
+
+static void env_add(void *ctx, const char *text)
+{
+	struct lookup_env_parser *t = ctx;
+
+	if (!str__starts(text, "SLURM_"))
+		return;
+	hetjob__take(&t->het, text);
+	for (unsigned i = 0; i < ENV_ATTRS; i++) {
+		size_t len = strlen(env_attrs[i].env);
+		char *to = t->env->values[i];
+
+		if (!strncmp(text, env_attrs[i].env, len) && text[len] == '=' && !to[0])
+			str__copy(to, sizeof(t->env->values[i]), text + len + 1);
+	}
+}
+
+/* The value of a variable that has a row in env_attrs. */
+static char *env_value(struct lookup_env *env, const char *name)
+{
+	unsigned i = 0;
+
+	while (strcmp(env_attrs[i].env, name))
+		i++;
+	return env->values[i];
+}
+
+static void env_finish(struct lookup_env_parser *t)
+{
+	const struct hetjob *h = &t->het;
+
+	t->env->het = h->has_leader && h->has_offset && h->leader <= INT32_MAX;
+	t->env->het_leader = h->leader;
+	t->env->het_offset = h->offset;
+}
+
+void lookup_env__parse(const char *text, size_t len, uint32_t job_id, struct lookup_env *env)
+{
+	static const char nodes[] = "SLURM_JOB_NODELIST=";
+	struct lookup_env_parser t = {.env = env, .het = {.job_id = job_id}};
+	const char *end = text + len;
+
+	for (; text < end && memchr(text, '\0', end - text); text += strlen(text) + 1) {
+		env_add(&t, text);
+		if (str__starts(text, nodes) && !env->job_host[0] &&
+		    hostlist__first(text + strlen(nodes), env->job_host, sizeof(env->job_host)))
+			env->job_host[0] = '\0';
+	}
+	env_finish(&t);
+	if (!env->het)
+		return;
+	/* the values are those of all components together */
+	env->job_host[0] = '\0';
+	env_value(env, "SLURM_STEP_NUM_NODES")[0] = '\0';
+	env_value(env, "SLURM_STEP_NODELIST")[0] = '\0';
+}
 
 #define STEPDS_MAX    16
 #define NODE_LIST_LEN (256 * 1024) /* the longest list of nodes */
@@ -134,9 +210,9 @@ static void put_common(const struct string_list *step, const struct string_list 
 	for (unsigned i = 0; i < step->n; i++)
 		n += hostlist__has(own, step->v[i]);
 	if (n)
-		snprintf(lookup_env__value(env, "SLURM_STEP_NUM_NODES"), LOOKUP_TEXT, "%u", n);
+		snprintf(env_value(env, "SLURM_STEP_NUM_NODES"), LOOKUP_TEXT, "%u", n);
 	if (n && n == own->n)
-		str__copy(lookup_env__value(env, "SLURM_STEP_NODELIST"), LOOKUP_TEXT, list);
+		str__copy(env_value(env, "SLURM_STEP_NODELIST"), LOOKUP_TEXT, list);
 }
 
 /* The environment of a heterogeneous job's tasks has the nodes of all components, for the job and
@@ -148,8 +224,8 @@ static void narrow_to_component(pid_t pid, struct lookup_env *env)
 	char bad[64];
 
 	env->job_host[0] = '\0';
-	lookup_env__value(env, "SLURM_STEP_NUM_NODES")[0] = '\0';
-	lookup_env__value(env, "SLURM_STEP_NODELIST")[0] = '\0';
+	env_value(env, "SLURM_STEP_NUM_NODES")[0] = '\0';
+	env_value(env, "SLURM_STEP_NODELIST")[0] = '\0';
 	if (!read_component(pid, env->het_offset, list))
 		return;
 	if (hostlist__first(list, env->job_host, sizeof(env->job_host)))
@@ -166,12 +242,12 @@ static int read_env(const struct lookup *q, struct lookup_env *env)
 {
 	static char list[NODE_LIST_LEN];
 	struct lookup_env_parser t = {.env = env, .het = {.job_id = q->job_id}};
-	int err = proc__environ_each(q->pid, lookup_env__add, &t);
+	int err = proc__environ_each(q->pid, env_add, &t);
 
 	if (!err && (!read_list(q->pid, "SLURM_JOB_NODELIST", list) ||
 		     hostlist__first(list, env->job_host, sizeof(env->job_host))))
 		env->job_host[0] = '\0';
-	lookup_env__finish(&t);
+	env_finish(&t);
 	if (!err && env->het)
 		narrow_to_component(q->pid, env);
 	return err;

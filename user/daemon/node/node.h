@@ -10,13 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/step/step.h"
 #include "schema/family.h"
 #include "sensor/core/sensor.h"
 
-struct node;
 struct snapshot;
-struct step;
-struct step_env;
 
 struct node_opts {
 	struct sensor_roots roots;
@@ -61,5 +59,50 @@ bool node_gpus__known(const struct node *n);
 void node_gpus__mark(struct node *n, struct snapshot *snap);
 /* The files of steps have a series of that name from this node's sensors. */
 bool node__has_series(const struct node *n, const char *series);
+
+/* ---- The readings of the node's sensors for one step, kept until a row of the step is due. */
+
+/* Makes the part of the sensors for a step that has begun and asks for these families, or will.
+ * NULL: out of memory, or no node. */
+struct step_sensors *step_sensors__new(struct node *n, unsigned families, uint64_t now_ns);
+void step_sensors__free(struct step_sensors *ss); /* NULL is fine, here and below */
+/*
+ * Slow sources that no step wanted before have no reading when a step begins. They are read several
+ * times within half a second, until they have one, so that the first row counts from there.
+ * step_sensors__settle_due(): when that is due; UINT64_MAX: no more.
+ */
+uint64_t step_sensors__settle_due(const struct step_sensors *ss);
+void step_sensors__settle(struct step_sensors *ss, unsigned families, uint64_t now_ns);
+
+/* ---- Rows of the node's tables in the journals of steps. */
+
+/* Journals rows of the tables of this kind, and declares tables that the journal does not know.
+ * Returns the number of rows. Where the step does not have the node for itself there are only its
+ * own part of the energy, and the GPUs that its job alone uses. */
+unsigned sensor_rows__put(struct step *s, const struct step_env *env, int kind, uint64_t now_ns);
+void sensor_rows__end_frame(struct step_sensors *ss, enum frame_end end); /* NULL is fine */
+/* Journals attributes on how the step's energy was measured and split. */
+void sensor_rows__put_attrs(struct step *s);
+
+/* The last row of a table. */
+struct sensor_row {
+	const char *series, *name; /* name "": the series is one table */
+	unsigned ncols;
+	const struct column *cols[MAX_COLUMNS];
+	const union cell *cells;
+};
+/* Finds the last row of table *i, from 0, or of the next table that has one; false: there is no
+ * more. */
+bool sensor_rows__last(const struct step_sensors *ss, unsigned *i, struct sensor_row *row);
+
+/* After a restart: numbers that are in the journal and are not used again. */
+struct sensor_ids {
+	unsigned next_series, next_table;
+};
+/* Marks the series as used. False: it is not a series of the sensors. */
+bool sensor_ids__series(struct sensor_ids *ids, uint32_t series_id);
+void sensor_ids__table(struct sensor_ids *ids, uint32_t table_id);
+/* Resumes a step: what it did until now does not belong to the next interval. */
+void sensor_rows__resume(struct step_sensors *ss, const struct sensor_ids *ids);
 
 #endif

@@ -76,7 +76,7 @@ struct step_sensors {
 	uint64_t settle_ns, settle_step_ns; /* when it is looked again; UINT64_MAX: no more */
 	struct channel_past *past;	    /* [npast] */
 	unsigned npast;
-	enum journaled *journaled; /* [ntables] tables the journal knows */
+	struct journaled *declared; /* [ntables] */
 	uint32_t *table_id, *series_id;
 	union cell **last; /* [ntables] its last row; NULL: none yet */
 	unsigned ntables;

@@ -1,25 +1,124 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* Rows of the node's tables in the journal of a step. */
-#include "daemon/node/sensor_rows.h"
+#include "daemon/node/node.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "daemon/step/journal_numbers.h"
 #include "daemon/node/node_internal.h"
+#include "daemon/step/external_series.h"
+
+/* ---- the readings of the node's sensors for one step */
+
+/* When a step has begun, slow sources are read again 20, 60, 140 and 300 ms later. */
+#define SETTLE_NS     (20 * NSEC_PER_MSEC)
+#define SETTLE_MAX_NS (300 * NSEC_PER_MSEC)
+/* A reading this old is as good as a new one for what begins now. */
+#define FRESH_NS (50 * 1000 * 1000ull)
+
+struct step_sensors *step_sensors__new(struct node *n, unsigned families, uint64_t now_ns)
+{
+	struct step_sensors *ss = n ? calloc(1, sizeof(*ss)) : NULL;
+	const struct channel_state *c;
+	unsigned made, asked;
+
+	if (!ss)
+		return NULL;
+	ss->node = n;
+	ss->next_series = SENSOR_SERIES_FIRST;
+	made = n->wanted_version;
+	asked = n->asked;
+	node_read__want(n, n->asked | (families & FAM_SENSORS), NODE_SLOW_NS);
+	if (now_ns > n->read_ns + FRESH_NS || n->wanted_version != made || n->asked != asked)
+		node_read__sensors(n, now_ns, true);
+	ss->npast = sensor_set__channels(n->sensors, &c);
+	ss->past = calloc(ss->npast + 1, sizeof(*ss->past));
+	for (unsigned i = 0; ss->past && i < ss->npast; i++)
+		ss->past[i] = (struct channel_past){c[i].value, c[i].gaps};
+	if (!ss->past) {
+		free(ss);
+		return NULL;
+	}
+	ss->settle_step_ns = SETTLE_NS;
+	ss->settle_ns = now_ns + SETTLE_NS;
+	return ss;
+}
+
+uint64_t step_sensors__settle_due(const struct step_sensors *ss)
+{
+	return ss ? ss->settle_ns : UINT64_MAX;
+}
+
+/* Takes the first values of the table's channels that were not known when the step began. True:
+ * some are still not known. */
+static bool settle_table(struct step_sensors *ss, const struct sensor_table *t,
+			 const struct channel_state *c)
+{
+	bool open = false;
+
+	for (unsigned k = 0; k < t->ncols; k++)
+		for (unsigned j = 0; j < t->cols[k].nchannels; j++) {
+			unsigned i = t->cols[k].channel[j];
+
+			if (i >= ss->npast || !c[i].ops->slow || !isnan(ss->past[i].value))
+				continue;
+			ss->past[i] = (struct channel_past){c[i].value, c[i].gaps};
+			open = open || isnan(c[i].value);
+		}
+	return open;
+}
+
+void step_sensors__settle(struct step_sensors *ss, unsigned families, uint64_t now_ns)
+{
+	struct node *n = ss->node;
+	const struct channel_state *c;
+	bool open = false;
+
+	node_read__want(n, n->asked | (families & FAM_SENSORS), NODE_SLOW_NS);
+	if (now_ns > n->read_ns + SETTLE_NS / 2)
+		node_read__sensors(n, now_ns, false);
+	sensor_set__channels(n->sensors, &c);
+	for (unsigned i = 0; i < n->ntables; i++)
+		if (n->tables[i].family & families)
+			open |= settle_table(ss, &n->tables[i], c);
+	ss->settle_step_ns *= 2;
+	ss->settle_ns = open && ss->settle_step_ns < SETTLE_MAX_NS ? now_ns + ss->settle_step_ns
+								   : UINT64_MAX;
+}
+
+void step_sensors__free(struct step_sensors *ss)
+{
+	if (!ss)
+		return;
+	for (unsigned i = 0; i < ss->ntables; i++)
+		free(ss->last[i]);
+	free(ss->last);
+	free(ss->past);
+	free(ss->declared);
+	free(ss->table_id);
+	free(ss->series_id);
+	free(ss->cpu_ns);
+	free(ss->run_s);
+	free(ss->part);
+	free(ss->pmu);
+	free(ss->events);
+	free(ss->held);
+	free(ss->gpu);
+	free(ss);
+}
 
 static bool grow_tables(struct step_sensors *ss)
 {
 	unsigned n = ss->node->ntables;
-	void *journaled, *ids, *series, *last;
+	void *declared, *ids, *series, *last;
 
 	if (n <= ss->ntables)
 		return true;
-	journaled = realloc(ss->journaled, n * sizeof(*ss->journaled));
-	if (journaled)
-		ss->journaled = journaled;
+	declared = realloc(ss->declared, n * sizeof(*ss->declared));
+	if (declared)
+		ss->declared = declared;
 	ids = realloc(ss->table_id, n * sizeof(*ss->table_id));
 	if (ids)
 		ss->table_id = ids;
@@ -29,11 +128,11 @@ static bool grow_tables(struct step_sensors *ss)
 	last = realloc(ss->last, n * sizeof(union cell *));
 	if (last)
 		ss->last = last;
-	if (!journaled || !ids || !series || !last)
+	if (!declared || !ids || !series || !last)
 		return false;
 	for (unsigned i = ss->ntables; i < n; i++) {
 		ss->last[i] = NULL;
-		ss->journaled[i] = JOURNALED_NO;
+		ss->declared[i] = (struct journaled){};
 		ss->table_id[i] = ss->series_id[i] = UINT32_MAX;
 	}
 	ss->ntables = n;
@@ -92,8 +191,7 @@ static bool declare_table(struct step *s, unsigned table)
 		err = journal__table(s->journal, ss->table_id[table],
 				     (uint16_t)ss->series_id[table],
 				     t->name[0] ? t->name : t->series);
-	if (!err)
-		ss->journaled[table] = JOURNALED_PENDING;
+	ss->declared[table].put = !err;
 	return !err;
 }
 
@@ -212,7 +310,7 @@ unsigned sensor_rows__put(struct step *s, const struct step_env *env, int kind, 
 
 		if (t->kind != kind || !(t->family & s->families) ||
 		    (!whole && is_withheld(s, env, t)) ||
-		    (ss->journaled[i] == JOURNALED_NO && !declare_table(s, i)))
+		    (!ss->declared[i].put && !declare_table(s, i)))
 			continue;
 		put_row(s, i, whole, time_ns);
 		rows++;
@@ -235,23 +333,16 @@ static void reset_counts(struct step_sensors *ss, int kind)
 	ss->any = false;
 }
 
-void sensor_rows__settle_frame(struct step_sensors *ss, bool kept)
+void sensor_rows__end_frame(struct step_sensors *ss, enum frame_end end)
 {
 	if (!ss)
 		return;
 	for (unsigned i = 0; i < ss->ntables; i++)
-		if (ss->journaled[i] == JOURNALED_PENDING)
-			ss->journaled[i] = kept ? JOURNALED_YES : JOURNALED_NO;
-	for (int kind = COUNTED_KINDS; kept && kind < ALL_KINDS; kind++)
+		journaled__end_frame(&ss->declared[i], end);
+	for (int kind = COUNTED_KINDS; end == FRAME_WRITTEN && kind < ALL_KINDS; kind++)
 		if (ss->in_frame & 1u << kind)
 			reset_counts(ss, kind);
 	ss->in_frame = 0;
-}
-
-void sensor_rows__redeclare(struct step_sensors *ss)
-{
-	for (unsigned i = 0; ss && i < ss->ntables; i++)
-		ss->journaled[i] = JOURNALED_NO;
 }
 
 bool sensor_ids__series(struct sensor_ids *ids, uint32_t series_id)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* What a step did between two ticks: CPU time by CPU, events by package; and which CPUs it holds.
  */
 #include "daemon/node/node_internal.h"
@@ -9,10 +9,219 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "daemon/child/job_infos.h"
 #include "identity/cpulist.h"
+
+/* ---- which steps have the node for themselves, so that their files may say what the whole node
+ * did */
+
+#define ASK_NS NSEC_PER_SEC /* and as long as the step has lasted */
+
+static bool is_there(const struct step *s, struct kern *k)
+{
+	const struct jp_slot *info = kern__slot(k, s->slot);
+
+	return info->gen == s->gen && info->state == JP_SLOT_ACTIVE;
+}
+
+static bool has_process(struct step *s, struct kern *k)
+{
+	uint32_t slot;
+
+	step__collect_slots(s, kern__slots(k));
+	for_each_slot(slot, s) if (kern__held(k, slot)) return true;
+	return false;
+}
+
+/* Slurm's list of cores is of a step: that of the batch or extern step has all of the job's. */
+static bool has_all_cores(const struct step *s, const struct step_env *env)
+{
+	int cores = cpulist__node_cores();
+
+	for (const struct step *o = *env->steps; o; o = o->next)
+		if ((o == s || step__same_job(o, s)) && o->req && o->req->known &&
+		    cpulist__count(o->req->info.cpus) >= cores)
+			return true;
+	return false;
+}
+
+static bool has_all_cpus(const struct step *s, const struct step_env *env)
+{
+	char dir[600], path[700], list[4096];
+
+	if (!s->ids.job_end || !step_cpus__dir(s, env, s->ids.job_end, dir, sizeof(dir)))
+		return false;
+	snprintf(path, sizeof(path), "%s/cpuset.cpus", dir);
+	if (read_file(AT_FDCWD, path, list, sizeof(list)) <= 0)
+		return false;
+	list[strcspn(list, "\n")] = '\0';
+	return list[0] && cpulist__count(list) >= sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static bool is_exclusive(const struct step *s, const struct step_env *env, uint64_t now_ns)
+{
+	const struct job_facts *f =
+		s->ids.has_job ? job_infos__get(env->jobs, s->ids.job_id, now_ns) : NULL;
+
+	return f && !strcmp(f->sharing, "exclusive");
+}
+
+static bool others_run(const struct step *s, const struct step_env *env)
+{
+	for (struct step *o = *env->steps; o; o = o->next)
+		if (o != s && !step__same_job(o, s) && is_there(o, env->k) &&
+		    has_process(o, env->k))
+			return true;
+	return false;
+}
+
+bool node_tables__allowed(struct step *s, const struct step_env *env)
+{
+	uint64_t now = clock__boot_ns();
+
+	if (env->node_tables != NODE_TABLES_EXCLUSIVE || env->embedded)
+		return env->node_tables != NODE_TABLES_NEVER;
+	if (s->crowded)
+		return false;
+	if (!s->has_node && now >= s->node_ask_ns) {
+		s->has_node =
+			has_all_cores(s, env) || has_all_cpus(s, env) || is_exclusive(s, env, now);
+		s->node_ask_ns = now + ASK_NS + (now - s->start_boot_ns);
+	}
+	s->crowded = s->has_node && others_run(s, env);
+	return s->has_node && !s->crowded;
+}
+
+/* Directories of ended jobs may stay: one without a process that was there before is no job. */
+void node_tables__note_new(const struct step *s, const struct step_env *env)
+{
+	for (struct step *o = *env->steps; o && !s->baseline; o = o->next)
+		o->crowded |= o != s && !step__same_job(o, s);
+}
+
+const char *node_tables__mode(enum family f)
+{
+	if (f == FAM_GPU)
+		return "only GPUs that no other job uses: other jobs may be on the node "
+		       "(NodeTables in jobprof.conf)";
+	return "off: other jobs may be on the node (NodeTables in jobprof.conf)";
+}
+
+/* ---- which steps use the node's GPUs: those whose processes are on them */
+
+#define GPU_BITS 64 /* GPUs of which it is kept who uses them */
+
+bool node_gpus__known(const struct node *n)
+{
+	return n && n->gpu_users;
+}
+
+void node_gpus__mark(struct node *n, struct snapshot *snap)
+{
+	static const struct gpu_use none;
+
+	if (!n || !n->gpu_users)
+		return;
+	n->nuse = gpu_users__take(n->gpu_users, &n->use);
+	if (n->nuse < 0)
+		snapshot__set_gpus(snap, NULL, 0);
+	else
+		snapshot__set_gpus(snap, n->nuse ? n->use : &none, (unsigned)n->nuse);
+}
+
+/* A GPU that several processes share is split by their utilization or, where that is not known of
+ * one of them or is 0, in equal parts. */
+static double gpu_weight(const struct gpu_use *use, unsigned n, unsigned i)
+{
+	double work = 0;
+	bool known = true;
+
+	for (unsigned k = 0; k < n; k++) {
+		if (use[k].gpu != use[i].gpu)
+			continue;
+		known = known && use[k].util >= 0;
+		work += use[k].util >= 0 ? use[k].util : 0;
+	}
+	return known && work > 0 ? use[i].util : 1;
+}
+
+static struct step *step_of_use(const struct step_env *env, struct step *steps, int use)
+{
+	uint32_t slot = snapshot__gpu_slot(env->snap, (unsigned)use);
+	uint32_t of = slot == JP_SLOT_NONE ? slot : snapshot__slot(env->snap, slot)->step;
+
+	for (struct step *s = steps; s && of != JP_SLOT_NONE; s = s->next)
+		if (s->slot == of && s->sensors)
+			return s;
+	return NULL;
+}
+
+static void clear_parts(struct step *steps, unsigned ngpus)
+{
+	for (struct step *s = steps; s; s = s->next) {
+		if (!s->sensors)
+			continue;
+		free(s->sensors->gpu);
+		s->sensors->gpu = ngpus ? calloc(ngpus, sizeof(*s->sensors->gpu)) : NULL;
+	}
+}
+
+void node_gpus__share(struct node *n, struct step *steps, const struct step_env *env)
+{
+	unsigned ngpus = node_energy__ngpus(n->energy);
+	const struct gpu_use *use = n->use;
+	int count = n->nuse;
+
+	clear_parts(steps, ngpus);
+	for (unsigned g = 0; g < ngpus; g++) {
+		int index = node_energy__gpu_index(n->energy, g);
+		double all = 0;
+
+		for (int i = 0; i < count; i++)
+			if ((int)use[i].gpu == index)
+				all += gpu_weight(use, (unsigned)count, (unsigned)i);
+		for (int i = 0; i < count; i++) {
+			struct step *s;
+
+			if ((int)use[i].gpu != index || !(all > 0))
+				continue;
+			s = step_of_use(env, steps, i);
+			if (s && s->sensors->gpu)
+				s->sensors->gpu[g] +=
+					gpu_weight(use, (unsigned)count, (unsigned)i) / all;
+		}
+	}
+}
+
+static void note_uses(struct step *s, const struct step_env *env)
+{
+	const struct node *n = s->sensors->node;
+
+	for (int i = 0; i < n->nuse; i++) {
+		const struct step *by = step_of_use(env, *env->steps, i);
+
+		if (!by || n->use[i].gpu >= GPU_BITS)
+			continue;
+		if (by == s || step__same_job(by, s))
+			s->sensors->gpus_own |= 1ull << n->use[i].gpu;
+		else
+			s->sensors->gpus_others |= 1ull << n->use[i].gpu;
+	}
+}
+
+bool node_gpus__is_jobs(struct step *s, const struct step_env *env, const char *number)
+{
+	uint32_t gpu;
+
+	if (parse_u32(number, &gpu) || gpu >= GPU_BITS)
+		return false;
+	note_uses(s, env);
+	return s->sensors->gpus_own & ~s->sensors->gpus_others & 1ull << gpu;
+}
 
 #define CHECK_NS (10 * NSEC_PER_SEC)
 
@@ -92,7 +301,7 @@ static void add_in_flight(const struct step *s, const struct step_env *env, uint
 	for (unsigned i = 0; i < n; i++)
 		if (r[i].cpu < ncpus && r[i].sched_slot < kern__nslots(env->k) &&
 		    (int64_t)r[i].runtime_ns > 0 &&
-		    kern__slot(env->k, r[i].sched_slot)->step == s->slot)
+		    snapshot__slot(env->snap, r[i].sched_slot)->step == s->slot)
 			ns[r[i].cpu] += r[i].runtime_ns;
 }
 
@@ -166,7 +375,7 @@ int step_use__update(struct step *s, const struct step_env *env)
 	fresh = calloc(node_energy__ncpus(ss->node->energy), sizeof(*fresh));
 	if (!fresh)
 		return -1;
-	step__collect_slots(s, env->k);
+	step__collect_slots(s, snapshot__slots(env->snap));
 	update_run_time(s, env, fresh);
 	update_events(s, env);
 	free(fresh);

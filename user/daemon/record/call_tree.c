@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* Nodes, and the names of their files and functions. */
 #include "daemon/record/call_tree.h"
 
@@ -9,26 +9,78 @@
 #include "base/id_table.h"
 #include "base/room.h"
 
+/* ---- counts the memory that each step, each user and all steps together use */
+
+static size_t all; /* of all steps of this process */
+static struct detail *details;
+
+void detail__begin(struct detail *d, uid_t uid)
+{
+	*d = (struct detail){.next = details, .uid = uid};
+	details = d;
+}
+
+void detail__end(struct detail *d)
+{
+	struct detail **at = &details;
+
+	while (*at && *at != d)
+		at = &(*at)->next;
+	if (*at)
+		*at = d->next;
+	detail__give(d, d->used);
+}
+
+static size_t used_by_user(const struct detail *d)
+{
+	size_t used = 0;
+
+	if (d->uid == (uid_t)-1)
+		return d->used;
+	for (const struct detail *o = details; o; o = o->next)
+		used += o->uid == d->uid ? o->used : 0;
+	return used;
+}
+
+bool detail__take(struct detail *d, size_t bytes)
+{
+	size_t left = all < DETAIL_MAX ? DETAIL_MAX - all : 0;
+
+	if (bytes > left || used_by_user(d) + bytes > left)
+		return false;
+	d->used += bytes;
+	all += bytes;
+	return true;
+}
+
+void detail__give(struct detail *d, size_t bytes)
+{
+	d->used -= bytes;
+	all -= bytes;
+}
+
 #define FRAMES_MAX 200000
 #define CHUNK	   4000 /* bytes of names in an attribute, about */
 #define CHUNKS	   100	/* the tables of a file have at most 160 attributes */
 #define OF_FRAME   128	/* bytes, about: arrays and tables are up to half empty */
 #define OF_NAME	   64	/* and two copies */
 
-struct frame {
+struct tree_frame {
 	uint64_t id, parent, module, offset;
 };
 
 struct call_tree {
 	struct detail *detail;
 	struct id_table ids, names_of;
-	struct frame *frames;
-	unsigned nframes, put, kept; /* so many are in the frame, in the journal */
+	struct tree_frame *frames;
+	unsigned nframes;
+	struct journaled rows; /* of them */
 	char **names;
 	unsigned nnames;
 	/* attributes: names with "//" between, which no path has */
 	char *chunks[CHUNKS];
-	unsigned first, nchunks, chunks_put, chunks_kept;
+	unsigned first, nchunks;
+	struct journaled attrs; /* of them */
 };
 
 struct call_tree *call_tree__new(unsigned first, struct detail *d)
@@ -76,8 +128,7 @@ static bool list_name(struct call_tree *t, const char *name)
 		return false;
 	sprintf(more + had, "//%s", name);
 	t->chunks[t->nchunks - 1] = more;
-	if (t->chunks_kept == t->nchunks)
-		t->chunks_kept--;
+	journaled__change(&t->attrs, t->nchunks - 1);
 	return true;
 }
 
@@ -109,7 +160,7 @@ uint64_t call_tree__frame(struct call_tree *t, uint64_t parent, const char *name
 {
 	uint64_t module = id__of_text(name);
 	uint64_t id = id__mix(id__mix(parent, module), offset);
-	struct frame *frames;
+	struct tree_frame *frames;
 
 	if (id_table__find(&t->ids, id))
 		return id;
@@ -122,25 +173,24 @@ uint64_t call_tree__frame(struct call_tree *t, uint64_t parent, const char *name
 	t->frames = frames;
 	if (!id_table__add(&t->ids, id, t->nframes))
 		return 0;
-	t->frames[t->nframes++] = (struct frame){id, parent, module, offset};
+	t->frames[t->nframes++] = (struct tree_frame){id, parent, module, offset};
 	return id;
 }
 
 unsigned call_tree__put(struct call_tree *t, struct journal *j, uint32_t table,
 			const union cell time[3])
 {
-	unsigned i;
+	uint64_t before = t->rows.put;
 
-	for (i = t->chunks_kept; i < t->nchunks; i++) {
+	for (; t->attrs.put < t->nchunks; t->attrs.put++) {
 		char name[32];
 
-		snprintf(name, sizeof(name), "Names %u", t->first + i);
-		if (journal__table_attr_str(j, table, name, t->chunks[i]))
+		snprintf(name, sizeof(name), "Names %u", t->first + (unsigned)t->attrs.put);
+		if (journal__table_attr_str(j, table, name, t->chunks[t->attrs.put]))
 			break;
 	}
-	t->chunks_put = i;
-	for (i = t->kept; i < t->nframes; i++) {
-		const struct frame *n = &t->frames[i];
+	for (; t->rows.put < t->nframes; t->rows.put++) {
+		const struct tree_frame *n = &t->frames[t->rows.put];
 		union cell cells[] = {time[0],		time[1],	  {.u = n->id},
 				      {.u = n->parent}, {.u = n->module}, {.u = n->offset},
 				      time[2]};
@@ -148,20 +198,11 @@ unsigned call_tree__put(struct call_tree *t, struct journal *j, uint32_t table,
 		if (journal__row(j, table, cells, sizeof(cells) / sizeof(cells[0])))
 			break;
 	}
-	t->put = i;
-	return i - t->kept;
+	return (unsigned)(t->rows.put - before);
 }
 
-void call_tree__settle(struct call_tree *t, bool kept)
+void call_tree__end_frame(struct call_tree *t, enum frame_end end)
 {
-	if (kept && t->put > t->kept)
-		t->kept = t->put;
-	if (kept && t->chunks_put > t->chunks_kept)
-		t->chunks_kept = t->chunks_put;
-	t->put = t->chunks_put = 0;
-}
-
-void call_tree__redeclare(struct call_tree *t)
-{
-	t->kept = t->chunks_kept = 0;
+	journaled__end_frame(&t->rows, end);
+	journaled__end_frame(&t->attrs, end);
 }

@@ -6,10 +6,33 @@
 #ifndef JP_DAEMON_RECORD_CALL_TREE_H
 #define JP_DAEMON_RECORD_CALL_TREE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#include "daemon/record/detail.h"
+#include "daemon/step/frame.h"
 #include "journal/journal.h"
+
+/* ---- A bound on the daemon's memory for what grows with what programs do: functions in stacks,
+ * maps of processes. All steps of a user may have as much as they leave to others; what a step does
+ * not get is lost, and counted in its own file. */
+
+#define DETAIL_MAX ((size_t)128 << 20) /* bytes, of all steps */
+
+/* What a step has. It must stay where it is from detail__begin() to detail__end(). */
+struct detail {
+	struct detail *next;
+	uid_t uid;   /* -1: not known: its share is its own */
+	size_t used; /* bytes */
+};
+
+void detail__begin(struct detail *d, uid_t uid);
+/* Gives back all. */
+void detail__end(struct detail *d);
+/* False: the user has their share. */
+bool detail__take(struct detail *d, size_t bytes);
+void detail__give(struct detail *d, size_t bytes);
 
 struct call_tree;
 
@@ -27,9 +50,6 @@ uint64_t call_tree__frame(struct call_tree *t, uint64_t parent, const char *name
  * number of rows. */
 unsigned call_tree__put(struct call_tree *t, struct journal *j, uint32_t table,
 			const union cell time[3]);
-/* What was put is in the journal (kept), or will be put again. */
-void call_tree__settle(struct call_tree *t, bool kept);
-/* The journal has lost it all. */
-void call_tree__redeclare(struct call_tree *t);
+void call_tree__end_frame(struct call_tree *t, enum frame_end end);
 
 #endif

@@ -1,26 +1,35 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* Attributes that a step has from its start, from Slurm's plugins and from the environment. */
-#include "daemon/record/step_attrs.h"
+#include "daemon/record/record.h"
 
 #include <fcntl.h>
 #include <math.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/cpuinfo.h"
 #include "base/hostlist.h"
 #include "base/str.h"
+#include "daemon/child/job_infos.h"
 #include "daemon/node/node.h"
 #include "daemon/record/step_kinds.h"
+#include "daemon/record/step_stacks.h"
+#include "daemon/step/probed_regions.h"
 #include "daemon/step/step.h"
 #include "identity/cpulist.h"
+#include "identity/layout.h"
 #include "kern/pmu/perf_groups.h"
+#include "sample/counters.h"
+
+/* ---- attributes from its begin, and from the environment of a task */
 
 static const struct {
 	const char *attr;
@@ -119,7 +128,9 @@ static void put_modes(struct step *s, const struct step_env *env, unsigned famil
 	}
 }
 
-void step__put_node_attrs(struct step *s, const struct step_env *env)
+/* Journals the attributes on what sensors say, which depend on whether the step has the node for
+ * itself. */
+static void put_node_attrs(struct step *s, const struct step_env *env)
 {
 	put_modes(s, env, FAM_SENSORS);
 }
@@ -156,7 +167,7 @@ static void put_baseline(struct step *s, struct kern *k)
 	if (!step__began_before(s, k))
 		return;
 	journal__attr_str(s->journal, "Baseline",
-			  kern__slot(k, s->slot)->flags & JP_SLOT_F_BASE
+			  s->baseline
 				  ? "was running when first seen: counts from then on"
 				  : "was running before the programs were attached: counts from "
 				    "then on");
@@ -273,4 +284,335 @@ void step__put_env_attrs(struct step *s)
 		else if (!l->number)
 			journal__attr_str(s->journal, l->attr, e->values[i]);
 	}
+}
+
+/* ---- attributes that a step has from its end: why it ended, what was lost, what other processes
+ * of the node did */
+
+/* The worst end of the step's tasks, as slurmstepd would sum it up: a signal before a status. */
+static void take_worse_status(int *status, int other)
+{
+	if (WIFSIGNALED(other) ||
+	    (!WIFSIGNALED(*status) && WEXITSTATUS(other) > WEXITSTATUS(*status)))
+		*status = other;
+}
+
+static bool worst_exit(const struct step *s, const struct step_env *env, int *status)
+{
+	bool any = false;
+	uint32_t slot;
+	unsigned i;
+
+	*status = 0;
+	for_each_slot(slot, s)
+	{
+		const struct jp_slot *info = snapshot__slot(env->snap, slot);
+
+		if (!(info->flags & JP_SLOT_F_EXITED))
+			continue;
+		any = true;
+		take_worse_status(status, info->exit_code);
+	}
+	for (i = 0; !any && s->req && i < s->req->ntasks; i++) {
+		if (!s->req->tasks[i].ended)
+			continue;
+		any = true;
+		take_worse_status(status, s->req->tasks[i].status);
+	}
+	/* A command that cannot be executed is a task of nobody. */
+	if (!any && env->command_status && *env->command_status >= 0) {
+		any = true;
+		*status = *env->command_status;
+	}
+	return any;
+}
+
+static uint32_t oom_kills(const struct step *s, const struct snapshot *snap)
+{
+	uint32_t n = 0, slot;
+
+	for_each_slot(slot, s) n += snapshot__slot(snap, slot)->oom;
+	return n;
+}
+
+/* Slurm's plugins say in a message whether this is the step's first node, else a variable of
+ * Slurm's in the environment of a task does. */
+static bool step_on_first_node(const struct step *s)
+{
+	size_t i;
+
+	if (s->req && s->req->known && s->req->info.node_index != JPC_UNKNOWN)
+		return !s->req->info.node_index;
+	for (i = 0; s->job_env && i < ENV_ATTRS; i++)
+		if (!strcmp(env_attrs[i].env, "SLURM_NODEID"))
+			return !strcmp(s->job_env->values[i], "0");
+	return false;
+}
+
+bool step__must_ask_squeue(const struct step *s, const struct step_env *env)
+{
+	int status;
+
+	if (env->embedded || (s->req && s->req->reason[0]) || s->ids.step_id == STEP_EXTERN ||
+	    !step_on_first_node(s) || oom_kills(s, env->snap) || !worst_exit(s, env, &status))
+		return false;
+	return WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL);
+}
+
+static void put_reason(struct step *s, const struct step_env *env, const char *reason)
+{
+	char text[64];
+	int status;
+	/* what holds an extern step open is always killed by Slurm in the end */
+	bool known = s->ids.step_id != STEP_EXTERN && worst_exit(s, env, &status);
+
+	if (known)
+		journal__attr_i32(s->journal, "Exit Status",
+				  WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+						      : WEXITSTATUS(status));
+	if (!reason && s->req && s->req->reason[0])
+		reason = s->req->reason;
+	if (reason) {
+		journal__attr_str(s->journal, "End Reason", reason);
+	} else if (oom_kills(s, env->snap)) {
+		journal__attr_str(s->journal, "End Reason", "out of memory");
+	} else if (known && WIFSIGNALED(status)) {
+		snprintf(text, sizeof(text), "signal %d", WTERMSIG(status));
+		journal__attr_str(s->journal, "End Reason", text);
+	} else {
+		journal__attr_str(s->journal, "End Reason", known ? "exited" : "cgroup removed");
+	}
+}
+
+/* When a process first went to a cgroup that is not followed. */
+static void put_leaving(struct step *s, const struct snapshot *snap)
+{
+	uint64_t first = UINT64_MAX;
+	uint32_t slot;
+
+	for_each_slot(slot, s)
+	{
+		uint64_t ns = snapshot__slot(snap, slot)->away_ns;
+
+		if (ns && ns < first)
+			first = ns;
+	}
+	if (first != UINT64_MAX)
+		journal__attr_f64(s->journal, "Left Cgroup After",
+				  ((double)first - (double)s->start_boot_ns) / NSEC_PER_SEC);
+}
+
+struct loss {
+	const char *name;
+	uint64_t n;
+};
+
+/* An attribute for each that is not 0. */
+static void put_those(struct journal *j, const struct loss *of, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (of[i].n)
+			journal__attr_i64(j, of[i].name, of[i].n);
+}
+
+/* What the step lost, or counts elsewhere. */
+static void put_losses(struct step *s, const struct step_env *env)
+{
+	const __u64 *own = kern__acct(env->k, s->slot)->lost;
+	const struct external_series *g = s->req ? &s->req->external : NULL;
+	const struct loss lost[] = {
+		{"Lost Ranks", own[JP_LOST_RANKS]},
+		{"Lost Commands", own[JP_LOST_NAMES]},
+		{"Unbooked Samples", own[JP_LOST_SAMPLES]},
+		{"Lost Stacks", own[JP_LOST_STACKS] + step_stacks__lost(s->stacks)},
+		{"Uncopied Stacks", own[JP_LOST_COPIES]},
+		{"Cut Maps", step_stacks__cut_maps(s->stacks)},
+		{"Clock Steps", env->clock_steps - s->clock_steps0},
+		{"Writer Killed", s->pub.kills},
+		{"Late Requests", s->late_requests},
+		{"Unread Processes", s->unread},
+		{"Refused Rows", g ? g->refused : 0},
+		{"Lost Points", own[JP_LOST_POINTS] + (g ? g->lost_points : 0)},
+		{"Lost Regions",
+		 probed_regions__lost(env->probed, env->k) + (g ? g->lost_regions : 0)},
+		{"Replaced Bytes", journal__replaced(s->journal)},
+	};
+
+	journal__attr_i64(s->journal, "Lost", s->lost_rows);
+	journal__attr_i64(s->journal, "Unattributed", own[JP_LOST_TASKS]);
+	put_those(s->journal, lost, sizeof(lost) / sizeof(lost[0]));
+}
+
+/* What the kernel side has not counted for any step of this node, since its programs were loaded.
+ */
+static void put_node_losses(struct step *s, const struct step_env *env)
+{
+	const struct jp_stats *st = &kern__control(env->k)->stats;
+	const struct loss lost[] = {
+		{"Late Samples", st->samples_late},
+		{"Uncounted Tasks", st->storage_fail},
+		{"Uncounted Cgroups", st->cgroups_full},
+		{"Lost Events", st->rb_lost},
+		{"Late Tasks", st->late_tasks},
+		{"Torn Snapshots", snapshot__torn(env->snap)},
+		{"Unowned Requests", st->blk_unowned},
+		{"Unseen Requests", st->blk_lost},
+		{"Skipped Runs", kern__skipped(env->k)},
+		{"Untagged Sockets", st->sock_fail},
+		{"Counter Failures", st->pmu_fail},
+		{"Lost Samples", st->pmu_lost},
+		{"Missed Switches", st->pmu_missed},
+	};
+
+	put_those(s->journal, lost, sizeof(lost) / sizeof(lost[0]));
+}
+
+/* Counts of this node in the step's time that belong to no step: delayed writes and sockets of the
+ * kernel, processes outside all steps. */
+static void put_others(struct step *s, const struct step_env *env)
+{
+	static const struct {
+		enum family family;
+		enum total total;
+		const char *name;
+		double scale;
+	} others[] = {
+		{FAM_BLOCK, T_BLK_READS, "Other BlkReads", 1},
+		{FAM_BLOCK, T_BLK_WRITES, "Other BlkWrites", 1},
+		{FAM_BLOCK, T_BLK_READ_BYTES, "Other BlkReadMB", 1.0 / 1048576},
+		{FAM_BLOCK, T_BLK_WRITE_BYTES, "Other BlkWriteMB", 1.0 / 1048576},
+		{FAM_BLOCK, T_BLK_OTHERS, "Other Requests", 1},
+		{FAM_NETWORK, T_NET_RX_BYTES, "Other NetRxMB", 1.0 / 1048576},
+		{FAM_NETWORK, T_NET_TX_BYTES, "Other NetTxMB", 1.0 / 1048576},
+		{FAM_NETWORK, T_NET_RETRANS, "Other TcpRetrans", 1},
+	};
+	struct kern *k = env->k;
+	struct totals now = {};
+	size_t i;
+
+	if (!node_tables__allowed(s, env))
+		return;
+	counters__add(k, JP_SLOT_OTHER, &now);
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (others[i].family & s->families & kern__families(k))
+			journal__attr_f64(
+				s->journal, others[i].name,
+				(double)(now.v[others[i].total] - s->others0.v[others[i].total]) *
+					others[i].scale);
+}
+
+/* Says which functions were regions, and what their probes cost. */
+static void put_regions(struct step *s, const struct step_env *env)
+{
+	char text[KERN_REGIONS_TEXT];
+
+	if (!env->probed)
+		return;
+	probed_regions__step(env->probed, s->start_boot_ns, s->end_boot_ns);
+	probed_regions__text(env->probed, env->k, text, sizeof(text));
+	journal__attr_str(s->journal, "Regions", text);
+}
+
+void step__put_end_attrs(struct step *s, const struct step_env *env, const char *reason)
+{
+	const struct totals *self = snapshot__totals(env->snap, JP_SLOT_SELF);
+
+	journal__attr_i32(s->journal, "Number of Tasks", s->tasks_seen);
+	journal__attr_i64(s->journal, "Intervals", s->intervals);
+	put_reason(s, env, reason);
+	put_leaving(s, env->snap);
+	put_losses(s, env);
+	put_node_losses(s, env);
+	/* sampling may have become less frequent */
+	if (s->families & FAM_PERF)
+		journal__attr_str(s->journal, "Mode perf", kern__family_mode(env->k, FAM_PERF));
+	put_node_attrs(s, env); /* whether other jobs came is known now */
+	put_others(s, env);
+	put_regions(s, env);
+	sensor_rows__put_attrs(s);
+	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_RUNTIME] / 1e9);
+	journal__attr_i64(s->journal, "Probe Cost NS", kern__control(env->k)->probe_ns);
+}
+
+/* ---- attributes of a job as its controller knows it: what was asked for, and how it ended */
+
+static void put_facts(struct journal *j, const struct job_facts *f, bool ended)
+{
+	const struct {
+		const char *name;
+		int64_t v;
+	} times[] = {
+		{"Time Limit", f->time_limit},
+		{"Submit EpochTime", f->submitted},
+		{"Eligible EpochTime", f->eligible},
+	};
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		if (times[i].v >= 0)
+			journal__attr_i64(j, times[i].name, times[i].v);
+	if (!isnan(f->node_memory))
+		journal__attr_f64(j, "Requested Memory per Node", f->node_memory);
+	if (!isnan(f->cpu_memory))
+		journal__attr_f64(j, "Requested Memory per CPU", f->cpu_memory);
+	if (f->sharing[0])
+		journal__attr_str(j, "Node Sharing", f->sharing);
+	if (ended && job_facts__ended(f))
+		journal__attr_str(j, "Job State", f->state);
+}
+
+static bool is_of_slurm(const struct step *s, const struct step_env *env)
+{
+	return !env->embedded && s->ids.has_job;
+}
+
+void job_attrs__take(struct step *s, const struct step_env *env, uint64_t now_ns)
+{
+	const struct job_facts *f;
+
+	if (s->facts_journaled || !is_of_slurm(s, env))
+		return;
+	f = job_infos__get(env->jobs, s->ids.job_id, now_ns);
+	if (!f && step_on_first_node(s))
+		job_infos__ask(env->jobs, s->ids.job_id, s->req ? &s->req->slurmd : NULL,
+			       step__node_name(s, env->node_name), now_ns);
+	if (!f)
+		return;
+	put_facts(s->journal, f, false);
+	s->facts_journaled = true;
+}
+
+bool job_attrs__waits(const struct step *s, const struct step_env *env)
+{
+	return !s->facts_journaled && is_of_slurm(s, env) &&
+	       job_infos__pending(env->jobs, s->ids.job_id);
+}
+
+/* The extern step lives as long as the job; where it is not profiled the batch step ends last. */
+static bool ends_last(const struct step *s, const struct step_env *env)
+{
+	if (s->ids.step_id == STEP_EXTERN)
+		return true;
+	for (const struct step *o = *env->steps; o; o = o->next)
+		if (o != s && o->ids.has_job && o->ids.job_id == s->ids.job_id &&
+		    o->ids.step_id == STEP_EXTERN && o->state != STEP_NEW &&
+		    o->state != STEP_IGNORED)
+			return false;
+	return s->ids.step_id == STEP_BATCH;
+}
+
+bool job_attrs__ask_end(const struct step *s, const struct step_env *env, uint64_t now_ns)
+{
+	if (!is_of_slurm(s, env) || !job_infos__get(env->jobs, s->ids.job_id, now_ns) ||
+	    !ends_last(s, env))
+		return false;
+	job_infos__ask_end(env->jobs, s->ids.job_id, now_ns);
+	return job_infos__pending(env->jobs, s->ids.job_id);
+}
+
+void job_attrs__put_end(struct step *s, const struct step_env *env, uint64_t now_ns)
+{
+	const struct job_facts *f = job_infos__get(env->jobs, s->ids.job_id, now_ns);
+
+	if (f)
+		put_facts(s->journal, f, true);
 }

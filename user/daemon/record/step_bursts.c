@@ -1,13 +1,106 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* Rows of Bursts: the kernel side reports bursts in a ring, and each of a task becomes a row. */
 #include "daemon/record/step_bursts.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
-#include "daemon/record/recent_bursts.h"
-#include "daemon/record/step_tables.h"
+#include "client/protocol.h"
 #include "daemon/record/step_kinds.h"
+#include "daemon/record/step_tables.h"
+
+/* ---- A ring of the last bursts of a step, which grows to JPC_BURSTS_KEPT rows */
+
+#define FORGET_NS (60 * NSEC_PER_SEC) /* after the last question */
+#define LEAST	  1024u
+
+static unsigned rings; /* of all steps */
+
+static size_t row_cells(const struct recent_bursts *r)
+{
+	return 2 + (size_t)r->ncols;
+}
+
+static union cell *row_of(const struct recent_bursts *r, uint64_t number)
+{
+	return r->cells + (number - 1) % r->cap * row_cells(r);
+}
+
+void recent_bursts__free(struct recent_bursts *r)
+{
+	rings -= r->cap != 0;
+	free(r->cells);
+	r->cells = NULL;
+	r->cap = 0;
+}
+
+int recent_bursts__ask(struct recent_bursts *r, unsigned ncols, uint64_t now_ns)
+{
+	r->asked_ns = now_ns;
+	if (r->cap)
+		return 0;
+	if (rings >= JPC_BURSTS_STEPS)
+		return -EDQUOT;
+	r->ncols = ncols;
+	r->cells = calloc(LEAST, row_cells(r) * sizeof(*r->cells));
+	if (!r->cells)
+		return -ENOMEM;
+	r->cap = LEAST;
+	r->first = r->rows.written + 1;
+	rings++;
+	return 0;
+}
+
+void recent_bursts__begin(struct recent_bursts *r, uint64_t now_ns)
+{
+	if (r->cap && now_ns - r->asked_ns > FORGET_NS)
+		recent_bursts__free(r);
+}
+
+/* Twice the room. Without memory the oldest ones go. */
+static void grow_ring(struct recent_bursts *r, uint64_t last)
+{
+	struct recent_bursts to = *r;
+
+	to.cap = 2 * r->cap;
+	to.cells = calloc(to.cap, row_cells(r) * sizeof(*to.cells));
+	if (!to.cells)
+		return;
+	for (uint64_t n = last < r->cap ? 1 : last - r->cap + 1; n <= last; n++)
+		memcpy(row_of(&to, n), row_of(r, n), row_cells(r) * sizeof(*r->cells));
+	free(r->cells);
+	*r = to;
+}
+
+void recent_bursts__add(struct recent_bursts *r, int task, const union cell *cells, unsigned ncols)
+{
+	uint64_t number = ++r->rows.put;
+	union cell *row;
+
+	if (!r->cap || ncols != r->ncols)
+		return;
+	if (number - r->first >= r->cap && r->cap < JPC_BURSTS_KEPT)
+		grow_ring(r, number - 1);
+	if (number - r->first >= r->cap)
+		r->first = number - r->cap + 1;
+	row = row_of(r, number);
+	row[0].u = number;
+	row[1].u = (uint64_t)task;
+	memcpy(row + 2, cells, ncols * sizeof(*cells));
+}
+
+const union cell *recent_bursts__next(const struct recent_bursts *r, uint64_t *after)
+{
+	uint64_t n = *after >= r->first && *after <= r->rows.written ? *after + 1 : r->first;
+
+	if (!r->cap || n > r->rows.written || *after == r->rows.written)
+		return NULL;
+	*after = n;
+	return row_of(r, n);
+}
 
 static double seconds(uint64_t ns)
 {
@@ -51,7 +144,7 @@ static bool put_burst(struct step *s, const struct jp_burst *b, const struct slo
 	union cell cells[MAX_COLUMNS];
 	struct table *t = step__table(s, KIND_BURSTS, owner->gtid);
 
-	if (!t || (t->journaled == JOURNALED_NO && step__declare_table(s, t)))
+	if (!t || step__declare_table(s, t))
 		return false;
 	rows__fill(&c, &none, &end, set->cols, set->ncols, cells);
 	for (unsigned i = 0; i < set->ncols; i++)
@@ -99,24 +192,25 @@ void step_bursts__written(struct step *s, struct kern *k)
 	for (size_t i = 0; i < l->n; i++)
 		if (l->b[i].slot != JP_SLOT_NONE && owner_of(s, l->b[i].slot))
 			l->b[i].slot = JP_SLOT_NONE;
-	if (s->recent)
-		recent_bursts__settle(s->recent);
 }
 
-static bool is_wanted(const struct step *steps, uint32_t step)
+/* What a slot that was taken since the snapshot stands for is seen by the next one. */
+static bool is_wanted(const struct step *steps, const struct jp_slot *info)
 {
+	if (info->state == JP_SLOT_FREE)
+		return true;
 	for (; steps; steps = steps->next)
-		if (steps->slot == step)
+		if (steps->slot == info->step)
 			return steps->state == STEP_NEW || step__has_kind(steps, KIND_BURSTS);
 	return true;
 }
 
-void step_bursts__drop_others(const struct step *steps, struct kern *k)
+void step_bursts__drop_others(const struct step *steps, const struct step_env *env)
 {
-	struct kern_bursts *l = kern__bursts(k);
+	struct kern_bursts *l = kern__bursts(env->k);
 
 	for (size_t i = 0; i < l->n; i++)
 		if (l->b[i].slot != JP_SLOT_NONE &&
-		    !is_wanted(steps, kern__slot(k, l->b[i].slot)->step))
+		    !is_wanted(steps, snapshot__slot(env->snap, l->b[i].slot)))
 			l->b[i].slot = JP_SLOT_NONE;
 }

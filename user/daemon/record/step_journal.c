@@ -12,33 +12,43 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "daemon/node/sensor_rows.h"
-#include "daemon/record/step_attrs.h"
+#include "daemon/node/node.h"
+#include "daemon/record/record.h"
+#include "daemon/record/step_bursts.h"
 #include "daemon/record/step_stacks.h"
-#include "daemon/record/step_state.h"
 #include "daemon/record/step_tables.h"
+#include "daemon/step/task_about.h"
 
 /* Time between rows of a step while journals take too much of the disk. */
 #define REDUCED_NS (60 * NSEC_PER_SEC)
 
-/* The frame is in the journal (kept), or was left out, with its rows and declarations. */
-static void settle_frame(struct step *s, bool kept)
+static void end_tables(struct step *s, enum frame_end end)
 {
-	unsigned i;
-
-	for (i = 0; i < s->ntables; i++) {
+	for (unsigned i = 0; i < s->ntables; i++) {
 		struct table *t = &s->tables[i];
 
-		if (t->journaled == JOURNALED_PENDING)
-			t->journaled = kept ? JOURNALED_YES : JOURNALED_NO;
-		if (t->in_frame && kept) {
+		journaled__end_frame(&t->declared, end);
+		if (t->in_frame && end == FRAME_WRITTEN) {
 			t->prev = t->now;
 			t->between = rows__between(&t->prev.totals);
+			t->life = t->life_now;
 		}
+		if (end == FRAME_LOST)
+			t->life = (struct lifetime){};
 		t->in_frame = false;
 	}
-	sensor_rows__settle_frame(s->sensors, kept);
-	step_stacks__settle_frame(s->stacks, kept);
+}
+
+static void end_frame(struct step *s, enum frame_end end)
+{
+	end_tables(s, end);
+	task_about__end_frame(s, end);
+	sensor_rows__end_frame(s->sensors, end);
+	step_stacks__end_frame(s->stacks, end);
+	if (s->recent)
+		journaled__end_frame(&s->recent->rows, end);
+	if (s->req)
+		external_series__end_frame(&s->req->external, end);
 }
 
 /* True: this is to be logged. A journal may fail and recover often. */
@@ -89,21 +99,23 @@ static int write_frame(struct step *s)
 	return err;
 }
 
-bool step__commit(struct step *s, size_t mark, unsigned rows)
+bool step__commit_frame(struct step *s)
 {
 	int err = write_frame(s);
-	bool kept = !err || s->closing;
+	bool stays = !err || s->closing; /* there is no next frame */
 
 	if (err)
 		log_failure(s, err);
 	else if (!s->reduced)
 		log_recovery(s);
-	if (!kept) {
-		journal__discard(s->journal, mark);
-		s->lost_rows += rows;
+	if (!stays) {
+		journal__discard(s->journal, s->frame.mark);
+		s->lost_rows += s->frame.put;
+		s->rows = s->frame.rows;
+		s->intervals = s->frame.intervals;
 	}
-	settle_frame(s, kept);
-	return kept;
+	end_frame(s, stays ? FRAME_WRITTEN : FRAME_DROPPED);
+	return stays;
 }
 
 void step_journal__boot_id(char *buf, size_t len)
@@ -143,19 +155,16 @@ static void redeclare(struct step *s, const struct step_env *env)
 {
 	put_header(s);
 	step__put_start_attrs(s, env);
-	for (unsigned i = 0; i < s->ntables; i++)
-		s->tables[i].journaled = JOURNALED_NO;
-	sensor_rows__redeclare(s->sensors);
-	step_stacks__redeclare(s->stacks);
+	end_frame(s, FRAME_LOST);
 	s->env_journaled = false;
-	if (s->req) {
+	if (s->req)
 		s->req->unjournaled = true;
-		external_series__redeclare(&s->req->external);
-	}
 	journal__attr_i64(s->journal, "Lost Bytes", s->cut_bytes);
 }
 
-void step_journal__check(struct step *s, const struct step_env *env)
+/* Looks whether another program has replaced, removed or cut the journal, and mends and logs that.
+ */
+static void check_journal(struct step *s, const struct step_env *env)
 {
 	uint64_t cut;
 	int err = journal__secure(s->journal, &cut);
@@ -177,6 +186,13 @@ void step_journal__check(struct step *s, const struct step_env *env)
 		  "file will have the other rows, and Lost Bytes",
 		  s->pub.name, s->pub.journal, (unsigned long long)cut);
 	redeclare(s, env);
+}
+
+void step__begin_frame(struct step *s, const struct step_env *env)
+{
+	check_journal(s, env);
+	s->frame = (struct frame){
+		.mark = journal__mark(s->journal), .rows = s->rows, .intervals = s->intervals};
 }
 
 bool step__write_rest(struct step *s, bool last)
@@ -232,7 +248,7 @@ int step__open_journal(struct step *s, const struct step_env *env)
 	step__put_state(s, env->k);
 	err = journal__commit(s->journal);
 	s->unwritable = err;
-	settle_frame(s, true);
+	end_frame(s, FRAME_WRITTEN);
 	if (!err)
 		return 0;
 	log_error("cannot begin journal %s: %s: %s; make room in StateDir", s->pub.journal,
@@ -261,9 +277,10 @@ void step__refuse(struct step *s, const struct step_env *env)
 	}
 	log_debug("%s is not profiled any more: its user wants no profile", s->pub.name);
 	s->closing = true;
+	step__begin_frame(s, env);
 	journal__meta(s->journal, JOURNAL_UNWANTED, "yes");
 	step__put_state(s, env->k);
-	step__commit(s, journal__mark(s->journal), 0);
+	step__commit_frame(s);
 }
 
 void step__drop_journal(struct step *s)

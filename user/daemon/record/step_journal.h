@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The journal of a step: its file, its header, and the frame that is being built. A frame is
- * written as a whole or left out. */
+/* The journal of a step: its file, its header, and the frame that is being built (step/frame.h). */
 #ifndef JP_DAEMON_RECORD_STEP_JOURNAL_H
 #define JP_DAEMON_RECORD_STEP_JOURNAL_H
 
@@ -23,13 +22,12 @@ void step__drop_journal(struct step *s);
 /* Seconds between two log lines that the journal of a step cannot be written. */
 #define FULL_AGAIN_S 600
 
-/* Looks whether another program has replaced, removed or cut the journal, and mends and logs that.
- * To be called before the records of a frame are put. */
-void step_journal__check(struct step *s, const struct step_env *env);
-/* Writes the frame. False: the frame cannot be written, which is counted and logged, and the rows
- * after the mark are left out: their counts are in the next rows. Records before the mark stay in
- * memory. */
-bool step__commit(struct step *s, size_t mark, unsigned rows);
+/* Begins a frame, to be filled, and committed where it has rows. A journal that another program has
+ * replaced, removed or cut is mended first. */
+void step__begin_frame(struct step *s, const struct step_env *env);
+/* Writes the frame of frame.put rows. False: the frame cannot be written, which is counted and
+ * logged, and is dropped. Records from before it stay in memory. */
+bool step__commit_frame(struct step *s);
 /* Writes the last frame, if it could not be written at the end. False: it still cannot; last: it is
  * left out then. */
 bool step__write_rest(struct step *s, bool last);

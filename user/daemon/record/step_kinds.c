@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "daemon/node/node.h"
-#include "daemon/step/journal_numbers.h"
+#include "daemon/step/external_series.h"
 #include "sample/cpu_busy.h"
 
 /* No instant falls into a second one of that length: the last row is the only one. */

@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Rows of a step: slots are added up per task, tables remember their last reading. */
-#include "daemon/record/step_rows.h"
+#include "daemon/record/record.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/node/node.h"
-#include "daemon/node/sensor_rows.h"
-#include "daemon/record/step_attrs.h"
 #include "daemon/record/step_bursts.h"
 #include "daemon/record/step_journal.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/record/step_stacks.h"
-#include "daemon/record/step_state.h"
 #include "daemon/record/step_tables.h"
-#include "daemon/record/step_tasks.h"
 #include "daemon/step/step.h"
-#include "daemon/step/step_cgroup.h"
 #include "daemon/step/task_about.h"
 #include "sample/counters.h"
 
@@ -26,7 +21,7 @@ static const struct table *table_about(const struct step *s, const struct task_a
 {
 	for (unsigned i = 0; i < s->ntables; i++)
 		if (s->tables[i].kind == a->kind && s->tables[i].gtid == a->number &&
-		    s->tables[i].journaled != JOURNALED_NO)
+		    s->tables[i].declared.put)
 			return &s->tables[i];
 	return NULL;
 }
@@ -55,14 +50,14 @@ static void put_all(struct journal *j, const struct table *t, const struct task_
 }
 
 /* A task may have several slots; a rank's programs of one number share one. */
-static struct lifetime lifetime_of(const struct step *s, const struct kern *k,
+static struct lifetime lifetime_of(const struct step *s, const struct snapshot *snap,
 				   const struct table *t)
 {
 	struct lifetime life = {};
 
 	for (unsigned i = 0; i < s->nslots; i++) {
 		const struct slot_owner *owner = &s->slot_owners[i];
-		const struct jp_slot *info = kern__slot(k, s->slots[i]);
+		const struct jp_slot *info = snapshot__slot(snap, s->slots[i]);
 
 		if ((t->kind == KIND_RANKS ? owner->rank : owner->gtid) != t->gtid)
 			continue;
@@ -83,11 +78,11 @@ static void put_instant(const struct step *s, const struct table *t, const char 
 				(int64_t)(boot_ns - s->start_boot_ns + s->start_real_ns));
 }
 
-static void put_lifetime(const struct step *s, const struct kern *k, struct table *t)
+static void put_lifetime(const struct step *s, const struct snapshot *snap, struct table *t)
 {
 	if (!t->in_frame || (t->kind != KIND_TASKS && t->kind != KIND_RANKS))
 		return;
-	t->life_now = lifetime_of(s, k, t);
+	t->life_now = lifetime_of(s, snap, t);
 	if (t->life_now.from_ns != t->life.from_ns)
 		put_instant(s, t, "Start TimeNS", t->life_now.from_ns);
 	if (t->life_now.to_ns && t->life_now.to_ns != t->life.to_ns)
@@ -95,26 +90,17 @@ static void put_lifetime(const struct step *s, const struct kern *k, struct tabl
 }
 
 /* Puts those that have changed to the frame, for tasks that have a table. */
-static void task_attrs_put(struct step *s, const struct kern *k)
+static void task_attrs_put(struct step *s, const struct snapshot *snap)
 {
 	for (unsigned i = 0; i < s->ntables; i++)
-		put_lifetime(s, k, &s->tables[i]);
+		put_lifetime(s, snap, &s->tables[i]);
 	for (unsigned i = 0; i < s->nabout; i++) {
 		const struct table *t = s->about[i].changed ? table_about(s, &s->about[i]) : NULL;
 
+		s->about[i].in_frame = t;
 		if (t)
 			put_all(s->journal, t, &s->about[i]);
 	}
-}
-
-/* The frame was written. */
-static void task_attrs_written(struct step *s)
-{
-	for (unsigned i = 0; i < s->ntables; i++)
-		s->tables[i].life = s->tables[i].life_now;
-	for (unsigned i = 0; i < s->nabout; i++)
-		if (table_about(s, &s->about[i]))
-			s->about[i].changed = false;
 }
 
 /* The number of the table of that kind that a slot counts for. */
@@ -142,7 +128,7 @@ static bool sum_slots(const struct step *s, const struct step_env *env, int kind
 		if (gtid != JP_GTID_NONE && number_of(s, kind, i) != gtid)
 			continue;
 		any = true;
-		info = kern__slot(env->k, s->slots[i]);
+		info = snapshot__slot(env->snap, s->slots[i]);
 		if (info->start_ns < *began)
 			*began = info->start_ns;
 		totals__add(&now->totals, snapshot__totals(env->snap, s->slots[i]));
@@ -167,7 +153,7 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 				.start_real_ns = s->start_real_ns};
 	struct reading shown;
 
-	if (t->journaled == JOURNALED_NO && step__declare_table(s, t))
+	if (step__declare_table(s, t))
 		return;
 	if (began != UINT64_MAX && began > t->prev.boot_ns)
 		t->prev.boot_ns = began;
@@ -211,7 +197,7 @@ void step__watch_peak(struct step *s, const struct step_env *env, bool rows_foll
 	}
 	if (!any)
 		return;
-	step__collect_slots(s, env->k);
+	step__collect_slots(s, snapshot__slots(env->snap));
 	for (i = 0; i < s->ntables; i++) {
 		struct table *t = &s->tables[i];
 
@@ -245,7 +231,7 @@ bool step__totals(struct step *s, const struct step_env *env, int kind, int gtid
 	struct reading now;
 	uint64_t began;
 
-	step__collect_slots(s, env->k);
+	step__collect_slots(s, snapshot__slots(env->snap));
 	if (!set->ncols || !sum_slots(s, env, kind, gtid, &now, &began))
 		return false;
 	if (kind == KIND_STEP)
@@ -368,18 +354,13 @@ static void ack_ended(const struct step *s, struct snapshot *snap, int kind)
 
 void step__rows(struct step *s, const struct step_env *env, bool all)
 {
-	uint64_t rows = s->rows;
 	unsigned n = 0;
-	size_t mark;
 	int kind;
 
 	if (s->state != STEP_ACTIVE && s->state != STEP_ENDING)
 		return;
-	step__collect_slots(s, env->k);
-	step__find_tasks(s, env);
-	step__collect_slots(s, env->k);
-	step_journal__check(s, env);
-	mark = journal__mark(s->journal);
+	step__collect_slots(s, snapshot__slots(env->snap));
+	step__begin_frame(s, env);
 	for (kind = 0; kind < ALL_KINDS; kind++) {
 		if (!(all ? step__has_kind(s, kind) : step__is_due(s, env, kind)))
 			continue;
@@ -392,33 +373,26 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	if (!n)
 		return;
 	s->intervals++;
-	task_attrs_put(s, env->k);
+	task_attrs_put(s, env->snap);
 	step__put_state(s, env->k);
-	if (step__commit(s, mark, n)) {
-		task_attrs_written(s);
+	s->frame.put = n;
+	if (step__commit_frame(s))
 		step_bursts__written(s, env->k);
-		return;
-	}
-	s->rows = rows;
-	s->intervals--;
 }
 
 void step__journal_external(struct step *s, const struct step_env *env)
 {
 	struct external_series *g = &s->req->external;
-	unsigned rows;
-	size_t mark;
 
 	if (!s->req->unjournaled && !external_series__has_new(g))
 		return;
-	step_journal__check(s, env);
+	step__begin_frame(s, env);
 	if (s->req->unjournaled)
 		step__put_slurm_attrs(s);
 	s->req->unjournaled = false;
 	if (!external_series__has_new(g))
 		return;
-	mark = journal__mark(s->journal);
-	rows = external_series__flush(g, s->journal, s->start_real_ns,
-				      node_tables__allowed(s, env));
-	external_series__settle_frame(g, step__commit(s, mark, rows));
+	s->frame.put = external_series__flush(g, s->journal, s->start_real_ns,
+					      node_tables__allowed(s, env));
+	s->req->unjournaled = !step__commit_frame(s);
 }

@@ -596,7 +596,7 @@ static unsigned put_counts(struct step *s, const union cell time[3])
 		if (!c->n)
 			continue;
 		/* of no task: its number may be found later */
-		if (!t || (t->journaled == JOURNALED_NO && step__declare_table(s, t)) ||
+		if (!t || step__declare_table(s, t) ||
 		    journal__row(s->journal, t->id, cells, sizeof(cells) / sizeof(cells[0])))
 			continue;
 		c->in_frame = true;
@@ -618,31 +618,25 @@ unsigned step_stacks__rows(struct step *s, const struct step_env *env)
 	if (s->closing)
 		add_held(s, env, true);
 	st->next_ns = now + WINDOW_NS - NSEC_PER_SEC / 2;
-	if (tree->journaled == JOURNALED_NO && step__declare_table(s, tree))
+	if (step__declare_table(s, tree))
 		return 0;
 	time_cells(s, now, time);
 	rows = put_counts(s, time);
 	return rows + call_tree__put(st->tree, s->journal, tree->id, time);
 }
 
-void step_stacks__settle_frame(struct step_stacks *st, bool kept)
+void step_stacks__end_frame(struct step_stacks *st, enum frame_end end)
 {
 	if (!st)
 		return;
 	for (unsigned i = 0; i < st->ncounts; i++) {
 		struct count *c = &st->counts[i];
 
-		if (c->in_frame && kept)
+		if (c->in_frame && end == FRAME_WRITTEN)
 			c->n = c->ns = 0;
 		c->in_frame = false;
 	}
-	call_tree__settle(st->tree, kept);
-}
-
-void step_stacks__redeclare(struct step_stacks *st)
-{
-	if (st)
-		call_tree__redeclare(st->tree);
+	call_tree__end_frame(st->tree, end);
 }
 
 uint64_t step_stacks__lost(const struct step_stacks *st)

@@ -24,8 +24,7 @@ void step_stacks__answered(struct step *s, const struct step_env *env, const str
 /* Journals what was counted since the last rows, if these are long enough ago or the step is
  * closing. Returns the number of rows. */
 unsigned step_stacks__rows(struct step *s, const struct step_env *env);
-void step_stacks__settle_frame(struct step_stacks *st, bool kept);
-void step_stacks__redeclare(struct step_stacks *st);
+void step_stacks__end_frame(struct step_stacks *st, enum frame_end end); /* NULL is fine */
 /* Samples and gaps that are in no table, so far. */
 uint64_t step_stacks__lost(const struct step_stacks *st);
 /* Processes with more code than is kept. */

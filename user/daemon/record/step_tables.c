@@ -1,25 +1,205 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* The tables of a step: they are found, made, and declared in its journal. */
 #include "daemon/record/step_tables.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "daemon/record/step_kinds.h"
+
+/* ---- J_STATE of a step's journal: what the rows of its tables are differences of */
+
+struct saved_table {
+	uint32_t id;
+	uint32_t declared;
+	int32_t kind, gtid;
+	char name[JP_COMM_LEN];
+	struct between between;
+	uint64_t prev_boot_ns;
+};
+
+static uint32_t saved_shape(void)
+{
+	return sizeof(struct saved_table) << 20 | sizeof(struct totals) << 8 | HIST_CELLS;
+}
+
+/* Bytes of a table of that kind after its head. */
+static size_t saved_bytes(int kind)
+{
+	if (kind < 0 || kind >= COUNTED_KINDS)
+		return 0;
+	if (step_kinds[kind].is_hist)
+		return sizeof(((struct reading *)0)->hist);
+	return sizeof(struct totals) + (kind == KIND_STEP ? sizeof(((struct reading *)0)->cg) : 0);
+}
+
+static char *save_table(char *to, const struct table *t)
+{
+	/* the state is in the frame that makes it true */
+	const struct reading *prev = t->in_frame ? &t->now : &t->prev;
+	struct saved_table h = {.id = t->id,
+				.declared = t->declared.put,
+				.kind = t->kind,
+				.gtid = t->gtid,
+				.between = t->in_frame ? rows__between(&prev->totals) : t->between,
+				.prev_boot_ns = prev->boot_ns};
+
+	memcpy(h.name, t->name, sizeof(h.name));
+	memcpy(to, &h, sizeof(h));
+	to += sizeof(h);
+	if (step_kinds[t->kind].is_hist)
+		memcpy(to, prev->hist, sizeof(prev->hist));
+	else
+		memcpy(to, &prev->totals, sizeof(prev->totals));
+	if (t->kind == KIND_STEP)
+		memcpy(to + sizeof(prev->totals), prev->cg, sizeof(prev->cg));
+	return to + saved_bytes(t->kind);
+}
+
+/* Where the next table begins; NULL: the state is cut off, or this build has not written it. */
+static const char *load_table(const char *from, const char *end, struct table *t)
+{
+	struct saved_table h;
+
+	if ((size_t)(end - from) < sizeof(h))
+		return NULL;
+	memcpy(&h, from, sizeof(h));
+	from += sizeof(h);
+	if (!saved_bytes(h.kind) || (size_t)(end - from) < saved_bytes(h.kind))
+		return NULL;
+	memset(t, 0, sizeof(*t));
+	t->id = h.id;
+	t->declared.written = t->declared.put = h.declared > 0;
+	t->kind = h.kind;
+	t->gtid = h.gtid;
+	str__copy(t->name, sizeof(t->name), h.name);
+	t->between = h.between;
+	t->prev.boot_ns = h.prev_boot_ns;
+	if (step_kinds[t->kind].is_hist)
+		memcpy(t->prev.hist, from, sizeof(t->prev.hist));
+	else
+		memcpy(&t->prev.totals, from, sizeof(t->prev.totals));
+	if (t->kind == KIND_STEP)
+		memcpy(t->prev.cg, from + sizeof(t->prev.totals), sizeof(t->prev.cg));
+	return from + saved_bytes(h.kind);
+}
+
+void step__put_state(struct step *s, struct kern *k)
+{
+	size_t len = sizeof(struct saved);
+	struct saved *v;
+	unsigned i;
+	char *to;
+
+	for (i = 0; i < s->ntables; i++)
+		len += sizeof(struct saved_table) + saved_bytes(s->tables[i].kind);
+	v = calloc(1, len);
+	if (!v)
+		return;
+	v->version = STATE_VERSION;
+	v->shape = saved_shape();
+	v->slot = s->slot;
+	v->gen = s->gen;
+	v->maps_born_ns = kern__control(k)->born_ns;
+	v->cgroup_id = s->cgroup_id;
+	v->hier = s->hier;
+	v->start_boot_ns = s->start_boot_ns;
+	v->start_real_ns = s->start_real_ns;
+	v->rows = s->rows;
+	v->intervals = s->intervals;
+	v->lost_rows = s->lost_rows;
+	v->ntables = s->ntables;
+	v->families = s->families;
+	v->own_freq = s->own_freq;
+	v->unread = s->unread;
+	v->asked = s->asked && !s->unanswered;
+	memcpy(v->interval_ns, s->interval_ns, sizeof(v->interval_ns));
+	v->ids = s->ids;
+	v->others0 = s->others0;
+	cgroup_files__base(s->cg, &v->cgroup_base);
+	memcpy(v->path, s->path, sizeof(v->path));
+	to = (char *)(v + 1);
+	for (i = 0; i < s->ntables; i++)
+		to = save_table(to, &s->tables[i]);
+	journal__state(s->journal, v, len);
+	free(v);
+}
+
+bool step_state__fits_build(const struct saved *v)
+{
+	return v->version == STATE_VERSION && v->shape == saved_shape();
+}
+
+/* The tables as they were: 0, or -EBADMSG when they are not all there. */
+static int restore_tables(struct step *s, const struct saved *v, size_t len, bool same)
+{
+	const char *from = (const char *)(v + 1), *end = (const char *)v + len;
+
+	if (v->ntables > JOURNAL_TABLES_MAX)
+		return -EBADMSG;
+	s->tables = calloc(v->ntables + 1, sizeof(struct table));
+	if (!s->tables)
+		return -ENOMEM;
+	s->max_tables = v->ntables;
+	for (unsigned i = 0; i < v->ntables; i++) {
+		struct table *t = &s->tables[i];
+
+		from = load_table(from, end, t);
+		if (!from)
+			return -EBADMSG;
+		if (same)
+			continue;
+		/* new maps began at zero: counts in between are in no row */
+		memset(&t->prev.totals, 0, sizeof(t->prev.totals));
+		memset(t->prev.hist, 0, sizeof(t->prev.hist));
+	}
+	s->ntables = v->ntables;
+	return 0;
+}
+
+int step_state__restore(struct step *s, const struct saved *v, size_t len, bool same)
+{
+	const struct layout *row;
+
+	s->start_boot_ns = v->start_boot_ns;
+	s->start_real_ns = v->start_real_ns;
+	s->rows = v->rows;
+	s->intervals = v->intervals;
+	s->lost_rows = v->lost_rows;
+	row = s->ids.row; /* the saved one is another process's pointer */
+	s->ids = v->ids;
+	s->ids.row = row;
+	s->families = v->families;
+	s->own_freq = v->own_freq;
+	s->unread = v->unread;
+	if (s->own_freq)
+		memcpy(s->interval_ns, v->interval_ns, sizeof(s->interval_ns));
+	if (!s->cg)
+		s->cg = cgroup_files__new(&v->cgroup_base);
+	if (same) /* new maps began at zero: earlier counts of slot 0 are lost too */
+		s->others0 = v->others0;
+	else
+		memset(&s->others0, 0, sizeof(s->others0));
+	s->asked = same && v->asked;
+	return restore_tables(s, v, len, same);
+}
 
 int step__declare_table(struct step *s, struct table *t)
 {
 	char name[32];
 	int err;
 
+	if (t->declared.put)
+		return 0;
 	if (t->kind == KIND_COMMANDS)
 		str__copy(name, sizeof(name), t->name);
 	else
 		snprintf(name, sizeof(name), "%d", t->gtid);
 	err = journal__table(s->journal, t->id, t->kind, t->kind == KIND_STEP ? "Step" : name);
-	if (!err)
-		t->journaled = JOURNALED_PENDING;
+	t->declared.put = !err;
 	return err;
 }
 

@@ -4,6 +4,7 @@
 #define JP_DAEMON_RECORD_STEP_TABLES_H
 
 #include "daemon/step/step.h"
+#include "sensor/node/cgroup.h"
 
 /* The table of that kind and task (JP_GTID_NONE: the step's), which is made if it is not there.
  * NULL: no memory. */
@@ -12,5 +13,40 @@ struct table *step__table(struct step *s, int kind, int gtid);
 struct table *step__command_table(struct step *s, const char *name);
 /* Declares a table whose declaration was left out with an earlier frame. 0 or -errno. */
 int step__declare_table(struct step *s, struct table *t);
+
+/* ---- J_STATE of a step's journal, with which a later jobprofd goes on. Only the same build on the
+ * same boot reads it. */
+
+#define STATE_VERSION 11
+
+/* The content of J_STATE: this, then for every table its head and the reading from which its next
+ * row counts. */
+struct saved {
+	uint32_t version;
+	uint32_t shape; /* of what follows: see saved_shape() */
+	uint32_t slot, gen;
+	uint64_t maps_born_ns;
+	uint64_t cgroup_id;
+	uint64_t start_boot_ns, start_real_ns;
+	uint64_t rows, intervals, lost_rows;
+	uint32_t ntables;
+	uint32_t hier;
+	uint32_t families;
+	uint32_t own_freq;
+	uint32_t unread;
+	uint32_t asked; /* and all answers have come */
+	uint64_t interval_ns[ALL_KINDS];
+	struct cgroup_ids ids;
+	struct totals others0;
+	struct cgroup_base cgroup_base;
+	char path[JP_PATH_LEN];
+};
+
+void step__put_state(struct step *s, struct kern *k);
+/* This build has written the state. */
+bool step_state__fits_build(const struct saved *v);
+/* Restores the step with its tables. same: the maps are the same, else counts in between are in no
+ * row. 0; -EBADMSG: the state is not whole; -ENOMEM. */
+int step_state__restore(struct step *s, const struct saved *v, size_t len, bool same);
 
 #endif

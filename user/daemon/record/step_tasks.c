@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which tasks a step has, and whose environment its attributes are from. */
-#include "daemon/record/step_tasks.h"
+#include "daemon/record/record.h"
 
 #include "base/clock.h"
-#include "daemon/record/step_attrs.h"
 #include "daemon/step/step_ask.h"
 #include "daemon/step/task_about.h"
 
@@ -50,13 +49,13 @@ static void find_env(struct step *s, const struct step_env *env)
 		step__use_kept_env(s, env->k);
 }
 
-/* Global ids of tasks that the kernel could not tell when they began. */
 void step__find_tasks(struct step *s, const struct step_env *env)
 {
 	struct cgroup_ids ids;
 	uint32_t slot;
 	int seen = 0;
 
+	step__collect_slots(s, kern__slots(env->k));
 	for_each_slot(slot, s)
 	{
 		const struct jp_slot *info = kern__slot(env->k, slot);
@@ -86,11 +85,10 @@ void step__find_tasks(struct step *s, const struct step_env *env)
 
 void step__find_new_tasks(struct step *s, const struct step_env *env)
 {
-	if (s->state != STEP_NEW && (s->state != STEP_ACTIVE || s->env_journaled))
-		return;
-	step__collect_slots(s, env->k);
-	if (s->state == STEP_NEW)
-		find_env(s, env);
-	else
+	if (s->state == STEP_ACTIVE && !s->env_journaled)
 		step__find_tasks(s, env);
+	if (s->state != STEP_NEW)
+		return;
+	step__collect_slots(s, kern__slots(env->k));
+	find_env(s, env);
 }

@@ -17,10 +17,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "daemon/follow/request_match.h"
+#include "daemon/follow/follow.h"
 #include "daemon/socket/control_internal.h"
-#include "daemon/socket/listener.h"
-#include "daemon/socket/stuck.h"
+#include "daemon/socket/peer.h"
 
 /* ---- a listening socket: bound in place of a dead one, paused and closed */
 
@@ -345,7 +344,7 @@ static struct quota *find_quota(struct control *c, struct peer *p, pid_t pid, ui
 
 	peer__locate(p, &c->d->cgroups, pid);
 	if (p->in_step)
-		s = request_match__find_step(c->d->steps, c->d->env.k, &p->key);
+		s = request_match__find_step(c->d->steps, &p->key);
 	return quotas__of_user(&c->quotas, s && s->uid_known ? s->uid : p->uid, s, now);
 }
 

@@ -7,12 +7,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
 
 #include "base/log.h"
 #include "client/protocol.h"
 #include "daemon/follow/daemon_state.h"
-#include "daemon/socket/listener.h"
 #include "daemon/socket/peer.h"
+
+/* ---- A listening socket. There is one for all users, and one for root alone, so that no number of
+ * users' connections is in root's way. */
+
+struct listener {
+	char path[108]; /* "": not there */
+	int fd;
+	int epfd;    /* the listener's data is NULL */
+	bool paused; /* no connection is accepted for a while */
+};
 
 enum { LISTENER_ROOT, LISTENER_ALL, LISTENERS }; /* in the order in which they are served */
 
@@ -43,12 +54,7 @@ struct call {
 #define CONTROL_NO_STEP \
 	"this process is in no step that is profiled: ask for a profile, as in srun --jobprof=all"
 
-/* Puts the text in the reply. Returns err. */
-int control_call__refuse(struct call *k, int err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-bool control_call__is_terminated(const char *text, size_t size);
-
-#define TERMINATED(field) control_call__is_terminated(field, sizeof(field))
+#define TERMINATED(field) (memchr(field, 0, sizeof(field)) != NULL)
 
 /* Handles one message of whole length, and answers it if an answer is asked for. */
 void control_messages__handle(struct control *c, struct peer *p, const struct jpc_head *h,
@@ -88,8 +94,5 @@ int control_live__bursts(struct control *c, struct peer *p, const struct jpc_bur
 			 uint64_t now);
 /* Continues the answer as far as the peer reads and its user's quota allows; a REPLY ends it. */
 void control_live__continue(struct control *c, struct peer *p, uint64_t now);
-
-/* Sends the text of --status; *nproblems: how many there are. 0 or -errno. */
-int control_status__send(struct control *c, struct peer *p, unsigned *nproblems, uint64_t now);
 
 #endif

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "daemon/follow/request_match.h"
-#include "daemon/node/sensor_rows.h"
-#include "daemon/record/recent_bursts.h"
+#include "daemon/follow/follow.h"
+#include "daemon/node/node.h"
+#include "daemon/record/step_bursts.h"
 #include "daemon/record/step_kinds.h"
 
 struct live {
@@ -187,7 +187,7 @@ static bool is_asked_for(const struct live *l, const struct step *s)
 	if (s->state != STEP_ACTIVE || !(l->p->admin || l->p->uid == s->uid))
 		return false;
 	if (m->job_id == JPC_UNKNOWN)
-		return l->p->in_step && request_match__has_key(s, l->c->d->env.k, &l->p->key);
+		return l->p->in_step && request_match__has_key(s, &l->p->key);
 	return s->ids.has_job && s->ids.job_id == m->job_id &&
 	       (!m->step_name[0] || !strcmp(m->step_name, s->ids.step_name));
 }

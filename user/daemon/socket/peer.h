@@ -5,14 +5,16 @@
 #define JP_DAEMON_SOCKET_PEER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "base/clock.h"
 #include "base/fd_message.h"
-#include "daemon/step/region_ring.h"
-#include "daemon/step/request.h"
 #include "daemon/socket/quota.h"
+#include "daemon/step/regions.h"
+#include "daemon/step/request.h"
 
 #define PEER_TABLES    128
 #define PEER_UNREAD_NS (5 * NSEC_PER_SEC)
@@ -80,5 +82,25 @@ void peer__reply(struct peer *p, uint16_t seq, struct jpc_reply *reply, uint64_t
 int peer__flush(struct peer *p, uint64_t now_ns);
 /* Drops messages that wait; nothing more is sent to the peer. */
 void peer__close_write(struct peer *p);
+
+/* Puts the text in the reply to a message. Returns err. */
+int reply__refuse(struct jpc_reply *r, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* ---- Messages that bring descriptors. Whoever takes such a message out of its queue, or closes
+ * the socket with the queue, may be the last to close a file of the sender's, which lasts as long
+ * as the sender likes (SO_LINGER, a FUSE file system). From Linux 6.16 on none can be sent to the
+ * listeners' sockets (SO_PASSRIGHTS); before, the message is left where it is, and its socket stays
+ * open until this process ends. */
+
+/* The next message, as recvmsg(2) does. -EPROTO: it brings descriptors, and is still there. Others
+ * are credentials alone, for which msg has exactly the room. */
+ssize_t stuck__receive(int fd, struct msghdr *msg);
+/* Closes the socket of a user, unless there is such a message in it. */
+void stuck__close(int fd);
+/* How many stay open. The caller takes no more connections when they are too many. */
+unsigned stuck__count(void);
+/* Another process takes what stays open, so that this one can end. */
+void stuck__leave(void);
 
 #endif

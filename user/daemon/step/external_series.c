@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* Tables and rows that other programs send for a step, until the journal has them. */
 #include "daemon/step/external_series.h"
 
@@ -14,8 +14,73 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "client/column.h"
-#include "daemon/step/journal_numbers.h"
 #include "journal/journal.h"
+#include "kern/kern.h"
+#include "schema/column.h"
+
+/* ---- points of the family fold as rows of SamplePoints */
+
+static const struct jpc_column of_all[POINT_COLUMNS] = {
+	{.name = "Time", .unit = "ns", .cell = JPC_U64, .kind = JPC_GAUGE},
+	{.name = "Task", .cell = JPC_F64, .kind = JPC_GAUGE},
+	{.name = "Process", .cell = JPC_U64, .kind = JPC_GAUGE},
+	{.name = "Thread", .cell = JPC_U64, .kind = JPC_GAUGE},
+	{.name = "Kind", .cell = JPC_U64, .kind = JPC_GAUGE},
+	{.name = "Place", .cell = JPC_U64, .kind = JPC_GAUGE},
+	{.name = "CPUTime", .unit = "ns", .cell = JPC_U64, .kind = JPC_CUMULATIVE},
+	{.name = "PageFaults", .cell = JPC_U64, .kind = JPC_CUMULATIVE},
+	{.name = "Period", .unit = "ns", .cell = JPC_F64, .kind = JPC_GAUGE},
+};
+
+static bool is_of_all(const char *name)
+{
+	for (unsigned i = 0; i < POINT_COLUMNS; i++)
+		if (!strcmp(of_all[i].name, name))
+			return true;
+	return false;
+}
+
+void point_table__init(struct point_table *t, const struct column *events, unsigned n)
+{
+	memcpy(t->col, of_all, sizeof(of_all));
+	t->ncols = POINT_COLUMNS;
+	for (unsigned i = 0; i < n; i++) {
+		struct jpc_column *c = &t->col[t->ncols];
+
+		*c = (struct jpc_column){.cell = JPC_F64, .kind = JPC_CUMULATIVE};
+		if (is_of_all(events[i].name) ||
+		    str__copy(c->name, sizeof(c->name), events[i].name))
+			continue;
+		t->event[t->ncols++ - POINT_COLUMNS] = i;
+	}
+}
+
+static double count_of(const struct jp_point *p, unsigned event)
+{
+	const struct jp_counted_point *c = (const struct jp_counted_point *)p;
+	int place = kern__place_of(p->events, event);
+
+	return place < 0 || c->count[place] == JP_UNCOUNTED ? NAN : (double)c->count[place];
+}
+
+/* The cells of the point's row, of that task (below 0: not known). */
+static void point_table_row(const struct point_table *t, const struct jp_point *p, int task,
+			    uint64_t *cells)
+{
+	const double number = task < 0 ? NAN : task;
+	const double period = p->period_ns ? (double)p->period_ns : NAN;
+	const uint64_t of_each[POINT_COLUMNS] = {p->time_ns, 0,	       p->tgid,	  p->tid,
+						 p->module,  p->place, p->cpu_ns, p->faults};
+
+	memcpy(cells, of_each, sizeof(of_each));
+	memcpy(&cells[1], &number, sizeof(number));
+	memcpy(&cells[8], &period, sizeof(period));
+	for (unsigned i = POINT_COLUMNS; i < t->ncols; i++) {
+		double count = count_of(p, t->event[i - POINT_COLUMNS]);
+
+		memcpy(&cells[i], &count, sizeof(count));
+	}
+}
 
 /* The journal's numbers: away from those of the built-in series and their tables. */
 #define EXTERNAL_IDS (JOURNAL_SERIES_MAX - EXTERNAL_SERIES_FIRST)
@@ -342,7 +407,7 @@ void external_series__point(struct external_series *g, int64_t time_ns, const st
 	int index = own_table(g, "SamplePoints", t->col, t->ncols, false);
 	uint64_t before = g->refused;
 
-	point_table__row(t, p, task, cells);
+	point_table_row(t, p, task, cells);
 	g->point_bytes += t->ncols * sizeof(*cells);
 	if (index < 0 || g->point_bytes > EXTERNAL_POINTS_MAX ||
 	    external_series__row(g, index, time_ns, cells))
@@ -389,7 +454,7 @@ static int declare_table(struct external_table *t, struct journal *j)
 	if (!err)
 		err = journal__table(j, EXTERNAL_TABLE_LAST - t->id, EXTERNAL_SERIES_FIRST + t->id,
 				     t->name[0] ? t->name : t->series);
-	t->journaled = !err;
+	t->declared.put = !err;
 	return err;
 }
 
@@ -400,9 +465,10 @@ static void put_names(struct external_series *g, struct journal *j)
 	for (int k = 0; k < NAMES; k++) {
 		struct external_names *l = &g->names[k];
 
-		for (; l->journaled < l->n; l->journaled++) {
-			snprintf(attr, sizeof(attr), "%s %u", names_of[k], l->journaled + 1);
-			if (journal__attr_str(j, attr, l->name[l->journaled]))
+		for (; l->attrs.put < l->n; l->attrs.put++) {
+			snprintf(attr, sizeof(attr), "%s %u", names_of[k],
+				 (unsigned)l->attrs.put + 1);
+			if (journal__attr_str(j, attr, l->name[l->attrs.put]))
 				return;
 		}
 	}
@@ -430,13 +496,14 @@ unsigned external_series__flush(struct external_series *g, struct journal *j,
 {
 	unsigned at = 0, rows = 0;
 
+	g->in_frame = true;
 	put_names(g, j);
 	region_accounts__put(&g->accounts, j, g->lost_regions);
 	while (at < g->npending) {
 		struct external_table *t = g->table[g->pending[at]];
 
 		if (with_node || !t->of_node) {
-			bool bad = (!t->journaled && declare_table(t, j)) ||
+			bool bad = (!t->declared.put && declare_table(t, j)) ||
 				   put_row(t, j, start_real_ns, &g->pending[at + 1]);
 
 			g->refused += bad;
@@ -467,14 +534,14 @@ void external_series__remember_name(struct external_series *g, const char *attr,
 		    parse_u32(attr + len + 1, &n) || n != l->n + 1 || n > EXTERNAL_NAMES)
 			continue;
 		str__copy(l->name[l->n++], sizeof(l->name[0]), text);
-		l->journaled = l->n;
+		l->attrs = (struct journaled){l->n, l->n};
 	}
 }
 
 bool external_series__has_new(const struct external_series *g)
 {
 	for (int k = 0; k < NAMES; k++)
-		if (g->names[k].journaled < g->names[k].n)
+		if (g->names[k].attrs.put < g->names[k].n)
 			return true;
 	return g->npending || region_accounts__has_new(&g->accounts, g->lost_regions);
 }
@@ -484,21 +551,16 @@ bool external_series__is_known(const struct external_series *g)
 	return g->next_id || g->accounts.n || g->lost_regions;
 }
 
-void external_series__redeclare(struct external_series *g)
+void external_series__end_frame(struct external_series *g, enum frame_end end)
 {
+	if (!g->in_frame && end != FRAME_LOST)
+		return;
 	for (unsigned i = 0; i < g->ntables; i++)
-		g->table[i]->journaled = false;
+		journaled__end_frame(&g->table[i]->declared, end);
 	for (int k = 0; k < NAMES; k++)
-		g->names[k].journaled = 0;
-	region_accounts__settle_frame(&g->accounts, false);
-}
-
-void external_series__settle_frame(struct external_series *g, bool kept)
-{
-	if (kept) {
+		journaled__end_frame(&g->names[k].attrs, end);
+	region_accounts__end_frame(&g->accounts, end);
+	if (end == FRAME_WRITTEN)
 		g->npending = 0;
-		region_accounts__settle_frame(&g->accounts, true);
-	} else {
-		external_series__redeclare(g);
-	}
+	g->in_frame = false;
 }

@@ -10,11 +10,42 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/jobprof.h"
 #include "client/protocol.h"
-#include "daemon/step/point_table.h"
-#include "daemon/step/region_accounts.h"
-#include "daemon/step/region_pairs.h"
+#include "daemon/step/frame.h"
+#include "daemon/step/regions.h"
+#include "journal/journal.h"
 #include "schema/series.h"
+
+/* ---- Numbers of series and tables in a step's journal, by kind of table. */
+
+/* Series: those of counted kinds (step.h) from 0, of sensors, of external series to the end. */
+#define SENSOR_SERIES_FIRST   24
+#define SENSOR_SERIES_END     64
+#define EXTERNAL_SERIES_FIRST SENSOR_SERIES_END
+
+/* Tables: those of tasks come from 0 upwards; those of external series count down from the last
+ * one, those of sensors from below them. */
+#define EXTERNAL_TABLE_LAST (JOURNAL_TABLES_MAX - 1)
+#define SENSOR_TABLE_FIRST  (EXTERNAL_TABLE_LAST - JOURNAL_SERIES_MAX)
+#define SENSOR_TABLE_END    (SENSOR_TABLE_FIRST - 3000)
+
+/* ---- The columns of SamplePoints: those that each point has, and one per event that is counted.
+ */
+
+#define POINT_COLUMNS 9 /* of each point */
+
+struct column;
+
+struct point_table {
+	struct jpc_column col[POINT_COLUMNS + JP_PMU_EVENTS];
+	unsigned ncols;
+	unsigned event[JP_PMU_EVENTS]; /* of the columns behind POINT_COLUMNS */
+};
+
+/* events: columns of the n events that are counted. One that has the name of a column of each point
+ * is left out. */
+void point_table__init(struct point_table *t, const struct column *events, unsigned n);
 
 #define EXTERNAL_TABLES	     128
 #define EXTERNAL_USER_TABLES 64
@@ -37,8 +68,8 @@ struct external_table {
 	char series[72]; /* as in the file; that of users is "User" */
 	char name[64];	 /* of the table in it; "" for a series that is one table */
 	bool user;
-	bool of_node;	/* of Slurm's gatherers: readings of the node as a whole */
-	bool journaled; /* the journal knows it */
+	bool of_node; /* of Slurm's gatherers: readings of the node as a whole */
+	struct journaled declared;
 	unsigned id;	/* below EXTERNAL_IDS: the journal's numbers are made of it */
 	unsigned ncols; /* of those that came */
 	struct jpc_column *col;
@@ -48,7 +79,8 @@ struct external_table {
 /* Names that are attributes of the file, as "Mark 1"; rows have the numbers. */
 struct external_names {
 	char name[EXTERNAL_NAMES][64];
-	unsigned n, journaled;
+	unsigned n;
+	struct journaled attrs;
 };
 
 enum { NAMES_MARKS, NAMES_REGIONS, NAMES };
@@ -67,6 +99,7 @@ struct external_series {
 	struct external_names names[NAMES];
 	uint64_t *pending;		/* rows: table, unix time in ns, cells */
 	unsigned npending, max_pending; /* words */
+	bool in_frame;			/* they were flushed */
 	uint32_t measures;		/* JPC_MEASURES_*: these tables are ours */
 	uint64_t refused;		/* rows */
 	uint64_t lost_regions;		/* begins and ends, both of a row that was refused */
@@ -115,10 +148,7 @@ bool external_series__reserve_id(struct external_series *g, uint32_t series_id);
 void external_series__remember_name(struct external_series *g, const char *attr, const char *text);
 /* There was something of it in the journal. */
 bool external_series__is_known(const struct external_series *g);
-/* kept: the appended rows are in the journal; else they are left out, and are appended again the
- * next time. */
-void external_series__settle_frame(struct external_series *g, bool kept);
-/* Tables and marks are declared again with the next rows. */
-void external_series__redeclare(struct external_series *g);
+/* Rows that were flushed to a frame stay until the frame is written. */
+void external_series__end_frame(struct external_series *g, enum frame_end end);
 
 #endif

@@ -8,7 +8,7 @@
 #define JP_DAEMON_STEP_PROBED_REGIONS_H
 
 #include "daemon/step/external_series.h"
-#include "daemon/step/region_pairs.h"
+#include "daemon/step/regions.h"
 #include "kern/kern.h"
 
 #define PROBED_SAVED_S 5.0 /* so many seconds' budget may be spent at once */

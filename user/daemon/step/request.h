@@ -12,8 +12,8 @@
 #include <sys/types.h>
 
 #include "base/freq.h"
-#include "daemon/step/external_series.h"
 #include "daemon/child/end_reason.h"
+#include "daemon/step/external_series.h"
 #include "identity/layout.h"
 
 /*

@@ -1,14 +1,118 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* What a step's slots and the path of its cgroup say. */
 #include "daemon/step/step.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/str.h"
 #include "identity/proc.h"
+
+/* ---- the values in the files of a step's cgroup, while the cgroup is there and after */
+
+/* The step's directory in another hierarchy than the one that is followed, or NULL. */
+static const char *find_dir(char *buf, size_t len, const char *mount, const char *path)
+{
+	struct stat st;
+
+	snprintf(buf, len, "%s%s", mount, path);
+	return stat(buf, &st) ? NULL : buf;
+}
+
+static void find_cgroup_files(struct step *s, const struct step_env *env, uint64_t now)
+{
+	const struct kern_root *r = step__cgroup_root(s, env);
+	char v2[512], mem[512], cpu[512], base[300];
+	struct cgroup_dirs d = {};
+
+	if (r && !r->controller[0]) {
+		d.v2_mount = r->mount;
+		d.v2 = find_dir(v2, sizeof(v2), r->mount, s->path);
+	} else if (r) {
+		/* controllers of v1 are mounted side by side */
+		char *slash;
+
+		snprintf(base, sizeof(base), "%s", r->mount);
+		slash = strrchr(base, '/');
+		if (slash) {
+			strcpy(slash, "/memory");
+			d.v1_memory = find_dir(mem, sizeof(mem), base, s->path);
+			strcpy(slash, "/cpu");
+			d.v1_cpu = find_dir(cpu, sizeof(cpu), base, s->path);
+			*slash = 0;
+			d.v1_mount = base;
+		}
+	}
+	cgroup_files__rescan(s->cg, &d, now);
+}
+
+static void read_cgroup_files(struct step *s, const struct step_env *env, double cg[CG_N])
+{
+	uint64_t now = clock__boot_ns();
+	int i;
+
+	for (i = 0; i < CG_N; i++)
+		cg[i] = NAN;
+	if (!s->cg)
+		s->cg = cgroup_files__new(NULL);
+	if (s->cg && cgroup_files__stale(s->cg, now))
+		find_cgroup_files(s, env, now);
+	if (s->cg)
+		cgroup_files__read(s->cg, cg);
+}
+
+#define ANY_RUNTIME UINT64_MAX
+
+static bool is_read(const double cg[CG_N])
+{
+	return !isnan(cg[CG_MEM]) || !isnan(cg[CG_PSI_CPU]) || !isnan(cg[CG_THROTTLED]);
+}
+
+static void remember_cgroup(struct step *s, const double cg[CG_N], uint64_t runtime)
+{
+	memcpy(s->last_cg, cg, sizeof(s->last_cg));
+	s->last_cg_runtime = runtime;
+	s->have_last_cg = true;
+}
+
+/* Once the directories are gone, the values are those of the last task's end, if the directories
+ * were there then, or those of a row without living processes, if none has run since. The values of
+ * an earlier row are not those of the end. */
+void step__read_cgroup(struct step *s, const struct step_env *env, const struct totals *now,
+		       double cg[CG_N])
+{
+	const uint64_t runtime = now ? now->v[T_RUNTIME] : 0;
+	bool good;
+	int i;
+
+	read_cgroup_files(s, env, cg);
+	if (is_read(cg) && now && !now->v[T_THREADS])
+		remember_cgroup(s, cg, runtime);
+	else if (is_read(cg))
+		s->have_last_cg = false;
+	good = s->have_last_cg &&
+	       (s->last_cg_runtime == ANY_RUNTIME || s->last_cg_runtime == runtime);
+	for (i = 0; i < CG_N; i++)
+		if (isnan(cg[i]) && good)
+			cg[i] = s->last_cg[i];
+}
+
+void step__remember_cgroup(struct step *s, const struct step_env *env)
+{
+	double cg[CG_N];
+
+	if (s->state != STEP_ACTIVE || !s->sets[KIND_STEP].ncols)
+		return;
+	read_cgroup_files(s, env, cg);
+	/* A row may have found no process alive before its end was reported. */
+	if (is_read(cg) || !s->have_last_cg || s->last_cg_runtime == ANY_RUNTIME)
+		remember_cgroup(s, cg, ANY_RUNTIME);
+}
 
 /* CPU time that a task may take on its way from slurmstepd to its program. */
 #define STARTING_NS NSEC_PER_MSEC
@@ -31,28 +135,22 @@ static int grow_slots(struct step *s)
 }
 
 /* A task's number may be found after its ranks have begun. */
-static struct slot_owner owner_of(const struct jp_slot *info, const struct kern *k)
+static struct slot_owner owner_of(const struct jp_slot *info, const struct slots *all)
 {
-	const struct jp_slot *task;
+	const struct jp_slot *task = info->task < all->n ? &all->of[info->task] : NULL;
 
 	if (info->kind != JP_KIND_RANK)
 		return (struct slot_owner){info->gtid, JP_GTID_NONE};
-	task = kern__slot(k, info->task);
 	return (struct slot_owner){task && task->step == info->step ? task->gtid : JP_GTID_NONE,
 				   info->rank};
 }
 
-/* The slots that count for the step are looked up once per turn, and walked many times. */
-void step__collect_slots(struct step *s, struct kern *k)
+void step__collect_slots(struct step *s, struct slots from)
 {
-	const uint32_t *used;
-	unsigned n, i;
-
 	s->nslots = 0;
-	used = kern__used(k, &n);
-	for (i = 0; i < n; i++) {
-		uint32_t slot = used[i];
-		const struct jp_slot *info = kern__slot(k, slot);
+	for (unsigned i = 0; i < from.nused; i++) {
+		uint32_t slot = from.used[i];
+		const struct jp_slot *info = &from.of[slot];
 
 		if (info->step != s->slot)
 			continue;
@@ -61,18 +159,15 @@ void step__collect_slots(struct step *s, struct kern *k)
 			continue;
 		if (s->nslots == s->max_slots && grow_slots(s))
 			return;
-		s->slot_owners[s->nslots] = owner_of(info, k);
+		s->slot_owners[s->nslots] = owner_of(info, &from);
 		s->slots[s->nslots++] = slot;
 	}
 }
 
 const struct kern_root *step__cgroup_root(const struct step *s, const struct step_env *env)
 {
-	const struct jp_slot *info = kern__slot(env->k, s->slot);
-	unsigned i;
-
-	for (i = 0; i < env->cgroups->nroots; i++)
-		if (env->cgroups->root[i].hier == info->hier)
+	for (unsigned i = 0; i < env->cgroups->nroots; i++)
+		if (env->cgroups->root[i].hier == s->hier)
 			return &env->cgroups->root[i];
 	return NULL;
 }
@@ -120,10 +215,10 @@ const char *step__node_name(const struct step *s, const char *host_name)
 	return s->ids.node[0] ? s->ids.node : host_name;
 }
 
-void step__key(const struct step *s, struct kern *k, struct step_key *p)
+void step__key(const struct step *s, struct step_key *p)
 {
 	memset(p, 0, sizeof(*p));
-	p->hier = kern__slot(k, s->slot)->hier;
+	p->hier = s->hier;
 	memcpy(p->job_path, s->path, s->ids.job_end);
 	p->step_id = s->ids.step_id;
 	p->het_comp = s->ids.het_comp;
@@ -144,10 +239,9 @@ bool step__may_own(const struct step *s, uid_t uid)
 	return uid || s->ids.step_id != STEP_EXTERN;
 }
 
-bool step__began_before(const struct step *s, struct kern *k)
+bool step__began_before(const struct step *s, const struct kern *k)
 {
-	return (kern__slot(k, s->slot)->flags & JP_SLOT_F_BASE) ||
-	       kern__missed_ns(k, s->slot) > STARTING_NS;
+	return s->baseline || kern__missed_ns(k, s->slot) > STARTING_NS;
 }
 
 bool step__uses_node(const struct step *s)
@@ -160,7 +254,7 @@ bool step__quiet(struct step *s, struct kern *k)
 {
 	uint32_t slot;
 
-	step__collect_slots(s, k);
+	step__collect_slots(s, kern__slots(k));
 	for_each_slot(slot, s) if (kern__held(k, slot)) return false;
 	return !kern__requests(k, s->slot);
 }
@@ -169,6 +263,6 @@ void step__release(struct step *s, struct kern *k)
 {
 	uint32_t slot;
 
-	step__collect_slots(s, k);
+	step__collect_slots(s, kern__slots(k));
 	for_each_slot(slot, s) kern__release(k, slot);
 }

@@ -2,8 +2,7 @@
 /*
  * A step of a job on this node: its ids, its owner, its slots in the kernel's maps, its journal and
  * tables. The functions here say what the cgroup's path and the slots say; what becomes of a step
- * is in follow/step_identity.h (job, owner), record/step_tasks.h, record/step_rows.h and
- * core/core.h (states).
+ * is in follow/follow.h (job, owner), record/record.h (tasks, rows) and core/core.h (states).
  */
 #ifndef JP_DAEMON_STEP_STEP_H
 #define JP_DAEMON_STEP_STEP_H
@@ -15,15 +14,16 @@
 #include "base/config/config.h"
 #include "base/freq.h"
 #include "base/log.h"
+#include "daemon/child/end_reason.h"
+#include "daemon/child/publication.h"
 #include "daemon/config/cgroup_roots.h"
 #include "daemon/lookup/lookup.h"
-#include "daemon/child/publication.h"
+#include "daemon/step/frame.h"
 #include "daemon/step/request.h"
-#include "daemon/lookup/users.h"
-#include "daemon/child/end_reason.h"
-#include "sample/sample.h"
 #include "identity/layout.h"
 #include "journal/journal.h"
+#include "sample/sample.h"
+#include "sensor/node/cgroup.h"
 
 /*
  * NEW: its cgroup is there, its job or user not known yet (the kernel counts already).
@@ -80,10 +80,6 @@ enum {
 
 #define MAX_COLUMNS 128 /* of one table */
 
-/* Whether the journal knows a table: declared in the frame being built, or in one that was written.
- */
-enum journaled { JOURNALED_NO, JOURNALED_PENDING, JOURNALED_YES };
-
 /* CLOCK_BOOTTIME; 0: not known, or it has not ended. */
 struct lifetime {
 	uint64_t from_ns, to_ns;
@@ -91,7 +87,7 @@ struct lifetime {
 
 struct table {
 	uint32_t id;
-	enum journaled journaled;
+	struct journaled declared;
 	int kind;		/* KIND_* */
 	int gtid;		/* JP_GTID_NONE: Step, Commands; of Ranks the rank */
 	char name[JP_COMM_LEN]; /* of Commands */
@@ -99,7 +95,7 @@ struct table {
 	uint64_t peak;			/* highest RSS in bytes of the rows so far */
 	union cell *last;		/* its last row, NULL: none yet */
 	struct reading prev;		/* what the next row counts from */
-	struct reading now;		/* the same once the frame is written, */
+	struct reading now;		/* the same once the frame is written (frame.h), */
 	bool in_frame;			/* if it has a row of this table */
 	struct lifetime life, life_now; /* likewise, of a task or rank */
 };
@@ -162,6 +158,9 @@ struct step_env {
 struct step {
 	enum step_state state;
 	uint32_t slot, gen;
+	uint32_t hier; /* of its cgroup */
+	uint64_t cgroup_id;
+	bool baseline; /* its processes were running when they were first seen */
 	struct cgroup_ids ids;
 	char path[JP_PATH_LEN];
 	char job_host[256];		    /* first node of its job, "": not known */
@@ -179,6 +178,7 @@ struct step {
 	uint64_t clock_steps0;
 	struct totals others0; /* of slot 0 when the step began */
 	struct journal *journal;
+	struct frame frame;
 	unsigned families; /* what its tables hold */
 	bool own_freq;	   /* the intervals were asked for: a change of the configuration's is not
 			    * for it */
@@ -236,9 +236,9 @@ struct step {
 	struct step *next;
 };
 
-/* Collects the slots that count for the step now in s->slots: once per turn, to be walked many
- * times. */
-void step__collect_slots(struct step *s, struct kern *k);
+/* Collects the slots that count for the step in s->slots, to be walked many times: those of the
+ * snapshot for what is made of its counts, else as they are now. */
+void step__collect_slots(struct step *s, struct slots from);
 #define for_each_slot(slot, s) \
 	for (unsigned i_ = 0; i_ < (s)->nslots && ((slot) = (s)->slots[i_], true); i_++)
 
@@ -253,18 +253,26 @@ const struct kern_root *step__cgroup_root(const struct step *s, const struct ste
 /* Slurm's name of the node that the step runs on. */
 const char *step__node_name(const struct step *s, const char *host_name);
 /* Sets the key that no other step of this host has; the step's ids must be known. */
-void step__key(const struct step *s, struct kern *k, struct step_key *p);
+void step__key(const struct step *s, struct step_key *p);
 /* Both are steps of one job on this node. */
 bool step__same_job(const struct step *a, const struct step *b);
 /* A process of that user proves that the step is the user's. */
 bool step__may_own(const struct step *s, uid_t uid);
 /* The step's processes ran before they could be counted. */
-bool step__began_before(const struct step *s, struct kern *k);
+bool step__began_before(const struct step *s, const struct kern *k);
 /* A part of the node's energy may be the step's. */
 bool step__uses_node(const struct step *s);
 /* No task of the step and no disk request can write its slots any more. */
 bool step__quiet(struct step *s, struct kern *k);
 /* Releases the step's slots. */
 void step__release(struct step *s, struct kern *k);
+
+/* ---- The values in the files of a step's cgroup: memory, throttling, pressure. */
+
+/* Reads the values. now: the totals of the row; NULL: the values are for no row. */
+void step__read_cgroup(struct step *s, const struct step_env *env, const struct totals *now,
+		       double cg[CG_N]);
+/* A task has ended, perhaps the last: keeps the cgroup's values for the last row. */
+void step__remember_cgroup(struct step *s, const struct step_env *env);
 
 #endif

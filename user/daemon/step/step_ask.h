@@ -6,16 +6,12 @@
 
 #include "daemon/step/step.h"
 
-/* Asks the question; false: it cannot be asked now. */
-bool step__ask(struct step *s, struct lookups *lookups, struct lookup *q);
 void step__ask_stepd(struct step *s, const struct step_env *env);
 void step__ask_owner(struct step *s, const struct step_env *env);
 void step__ask_tasks(struct step *s, const struct step_env *env);
 void step__ask_env(struct step *s, const struct step_env *env, uint32_t slot);
 /* Takes the environment that the kernel side has kept as the step's. */
 void step__use_kept_env(struct step *s, struct kern *k);
-/* The first exec of the slot's task may have come before the programs that would have seen it. */
-bool step__missed_exec(const struct jp_slot *info, struct kern *k);
 /* The step waits for an answer. */
 bool step__asks(const struct step *s);
 

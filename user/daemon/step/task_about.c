@@ -180,3 +180,15 @@ void task_about__answered(struct step *s, const struct step_env *env, const stru
 	if (t->pid && t->pid == a->program.pid)
 		ask_libraries(s, env, q, t);
 }
+
+void task_about__end_frame(struct step *s, enum frame_end end)
+{
+	for (unsigned i = 0; i < s->nabout; i++) {
+		struct task_about *t = &s->about[i];
+
+		if (t->in_frame && end == FRAME_WRITTEN)
+			t->changed = false;
+		t->changed |= end == FRAME_LOST;
+		t->in_frame = false;
+	}
+}

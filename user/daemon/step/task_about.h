@@ -18,7 +18,8 @@ struct task_about {
 	uint64_t due_ns;  /* of the next question, */
 	uint64_t wait_ns; /* and the time from that to the one after it */
 	bool asking;
-	bool changed;	       /* since the attributes were written */
+	bool changed;	       /* since the attributes were written; */
+	bool in_frame;	       /* they are in the frame that is being built */
 	struct proc_cpus cpus; /* cpus 0: not known */
 	pid_t pid;	       /* of the program; 0: not known */
 	uint64_t ticks;
@@ -33,5 +34,6 @@ uint64_t task_about__due(const struct step *s);
 /* Takes an answer to LOOKUP_PROGRAM or LOOKUP_LIBRARIES. */
 void task_about__answered(struct step *s, const struct step_env *env, const struct lookup *q,
 			  const struct lookup_answer *a);
+void task_about__end_frame(struct step *s, enum frame_end end);
 
 #endif
