@@ -366,8 +366,7 @@ static int add_instance(struct lustre_mounts *l, struct counter_set *c, const st
 	mask |= m.mdc.n && m.osc.n && m.osc.n + m.mdc.n <= TARGETS_MAX ? OF_ALL : 0;
 	if (err || room__grow(&l->mount, l->n, 1, sizeof(*l->mount)))
 		goto fail;
-#include "base/clock.h"
-#include "base/room.h"
+	err = mounts_add(c, name, about, mask, 1e-6);
 	if (err)
 		goto fail;
 	m.device = c->ndevices - 1;
