@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *room__grown(void *array, unsigned n, size_t size)
-{
-	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
-}
-
 int room__make(void *array, size_t *room, size_t n, size_t size)
 {
 	size_t more = n > 2 * *room ? n : 2 * *room, bytes;

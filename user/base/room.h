@@ -9,10 +9,6 @@
  * twice as many as before, where these were too few. array: the address of the pointer to its
  * first element. 0; -ENOMEM, and the array is as it was. */
 int room__make(void *array, size_t *room, size_t n, size_t size);
-/* The array with room for one element more than the n that it has, where it has only ever grown by
- * this. NULL: no memory, and the array is as it was. */
-void *room__grown(void *array, unsigned n, size_t size);
-
 /* Makes room for `more` elements behind the n that an array has, where it has only ever grown by
  * this: its room is the power of two that holds n. array: as above. 0; -ENOMEM, and the array is
  * as it was. */

@@ -6,21 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
+
 int string_list__take(struct string_list *l, char *text)
 {
-	if (text && l->n == l->room) {
-		unsigned room = l->room ? 2 * l->room : 16;
-		char **v = realloc(l->v, room * sizeof(*v));
-
-		if (!v) {
-			free(text);
-			return -ENOMEM;
-		}
-		l->v = v;
-		l->room = room;
-	}
-	if (!text)
+	if (!text || room__grow(&l->v, l->n, 1, sizeof(*l->v))) {
+		free(text);
 		return -ENOMEM;
+	}
 	l->v[l->n++] = text;
 	return 0;
 }

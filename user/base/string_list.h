@@ -6,7 +6,7 @@
 /* Begins zeroed. The texts belong to the list. */
 struct string_list {
 	char **v;
-	unsigned n, room;
+	unsigned n;
 };
 
 /* Adds a text, which the list owns from then on, also after an error. 0; -ENOMEM, also if text is

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "hdf5/hdf5.h"
 #include "jobfile/merge/merge_name.h"
@@ -160,20 +161,16 @@ int profile_search__files(struct profile_files *f, const char *dir, unsigned kin
 
 int profile_files__add(struct profile_files *f, char *path, bool named)
 {
-	struct profile_file *v;
-
 	for (unsigned i = 0; path && i < f->n; i++)
 		if (!strcmp(f->v[i].path, path)) {
 			free(path);
 			return 0;
 		}
-	v = path ? realloc(f->v, (f->n + 1) * sizeof(*v)) : NULL;
-	if (!v) {
+	if (!path || room__grow(&f->v, f->n, 1, sizeof(*f->v))) {
 		free(path);
 		return -ENOMEM;
 	}
-	f->v = v;
-	v[f->n++] = (struct profile_file){.path = path, .named = named};
+	f->v[f->n++] = (struct profile_file){.path = path, .named = named};
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "client/client.h"
 #include "slurm/profile_columns.h"
@@ -335,16 +336,12 @@ static int fill_columns(struct jpc_table *m, const struct sink_field *fields)
 
 static int add_table(struct sink *s, struct jpc_table *m)
 {
-	struct table *tables;
-
 	if (s->ntables == TABLES_MAX)
 		return -ENOSPC;
-	tables = realloc(s->tables, (s->ntables + 1) * sizeof(*tables));
-	if (!tables)
+	if (room__grow(&s->tables, s->ntables, 1, sizeof(*s->tables)))
 		return -ENOMEM;
-	s->tables = tables;
 	m->table = s->ntables;
-	tables[s->ntables] = (struct table){.message = m};
+	s->tables[s->ntables] = (struct table){.message = m};
 	return s->ntables++;
 }
 

@@ -52,8 +52,7 @@ static void add_pair(const struct jp_pair_key *key, uint64_t ns, void *ctx)
 {
 	struct pairs *all = ctx;
 	struct pair new = {step_of(all->d, key->waits, key->waits_gen),
-			   step_of(all->d, key->ran, key->ran_gen), NULL, ns},
-		    *p;
+			   step_of(all->d, key->ran, key->ran_gen), NULL, ns};
 
 	if (!new.waits)
 		return;
@@ -66,12 +65,10 @@ static void add_pair(const struct jp_pair_key *key, uint64_t ns, void *ctx)
 			return;
 		}
 	}
-	p = room__grown(all->p, all->n, sizeof(*p));
-	all->failed |= !p;
-	if (!p)
-		return;
-	all->p = p;
-	all->p[all->n++] = new;
+	if (room__grow(&all->p, all->n, 1, sizeof(*all->p)))
+		all->failed = true;
+	else
+		all->p[all->n++] = new;
 }
 
 static int most_first(const void *a, const void *b)

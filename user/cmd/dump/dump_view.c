@@ -194,10 +194,8 @@ static struct dump_step *find_step(struct dump *d, uint32_t slot)
 	for (unsigned i = 0; i < d->nsteps; i++)
 		if (d->steps[i].row.slot == slot)
 			return &d->steps[i];
-	s = room__grown(d->steps, d->nsteps, sizeof(*s));
-	if (!s)
+	if (room__grow(&d->steps, d->nsteps, 1, sizeof(*s)))
 		return NULL;
-	d->steps = s;
 	s = &d->steps[d->nsteps++];
 	memset(s, 0, sizeof(*s));
 	s->info = *kern__slot(d->k, slot);
@@ -217,10 +215,8 @@ static struct dump_row *find_task(const struct dump *d, struct dump_step *s, uin
 	for (unsigned i = 0; i < s->ntasks; i++)
 		if (s->tasks[i].gtid == info->gtid)
 			return &s->tasks[i];
-	t = room__grown(s->tasks, s->ntasks, sizeof(*t));
-	if (!t)
+	if (room__grow(&s->tasks, s->ntasks, 1, sizeof(*t)))
 		return NULL;
-	s->tasks = t;
 	t = &s->tasks[s->ntasks++];
 	begin_row(t, &d->task_cols, slot, info, d->boot_ns);
 	return t;

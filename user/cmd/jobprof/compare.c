@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/room.h"
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/verbs.h"
@@ -55,12 +56,10 @@ struct args {
 static int add_baseline(void *to, const struct opt *o, const char *arg)
 {
 	struct args *a = to;
-	const char **more = realloc(a->baseline, (a->nbaseline + 1) * sizeof(*more));
 
-	if (!more)
+	if (room__grow(&a->baseline, a->nbaseline, 1, sizeof(*a->baseline)))
 		return 1;
-	a->baseline = more;
-	more[a->nbaseline++] = arg;
+	a->baseline[a->nbaseline++] = arg;
 	return 0;
 }
 
@@ -381,12 +380,11 @@ static int find_base_word(struct work *w, const char *word)
 
 	while (!err && rest) {
 		const char *item = is_path ? word : strsep(&rest, ",");
-		struct profiles *more =
-			realloc(w->of_base, (w->nof_base + 1) * sizeof(*w->of_base));
+		struct profiles *more;
 
-		if (!more)
+		if (room__grow(&w->of_base, w->nof_base, 1, sizeof(*w->of_base)))
 			return -ENOMEM;
-		w->of_base = more;
+		more = w->of_base;
 		/* what is not there has been said, and counts as none */
 		if (find_word(&more[w->nof_base], item, w->args->dir))
 			more[w->nof_base].n = 0;

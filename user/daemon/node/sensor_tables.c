@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tables of what sensors say, made of the channels that there are. */
+#include "base/room.h"
 #include "daemon/node/node_internal.h"
 
 #include <errno.h>
@@ -45,15 +46,13 @@ static struct sensor_table *find_table(const struct node *n, const char *series,
 
 static struct sensor_table *add_table(struct node *n, const char *series, const char *name)
 {
-	struct sensor_table *more, *t;
+	struct sensor_table *t;
 
 	if (n->ntables == TABLES_MAX)
 		return NULL;
-	more = realloc(n->tables, (n->ntables + 1) * sizeof(*more));
-	if (!more)
+	if (room__grow(&n->tables, n->ntables, 1, sizeof(*n->tables)))
 		return NULL;
-	n->tables = more;
-	t = &more[n->ntables++];
+	t = &n->tables[n->ntables++];
 	memset(t, 0, sizeof(*t));
 	str__copy(t->series, sizeof(t->series), series);
 	str__copy(t->name, sizeof(t->name), name);
@@ -131,12 +130,9 @@ static struct sensor_table *add_channel_table(struct node *n, const char *full, 
 
 static int add_channel(struct sensor_column *c, unsigned channel)
 {
-	unsigned *more = realloc(c->channel, (c->nchannels + 1) * sizeof(*more));
-
-	if (!more)
+	if (room__grow(&c->channel, c->nchannels, 1, sizeof(*c->channel)))
 		return -ENOMEM;
-	c->channel = more;
-	more[c->nchannels++] = channel;
+	c->channel[c->nchannels++] = channel;
 	return 0;
 }
 

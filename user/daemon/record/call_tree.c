@@ -136,16 +136,14 @@ const char *call_tree__name(struct call_tree *t, const char *name)
 {
 	uint64_t id = id__of_text(name);
 	uint32_t *at = id_table__find(&t->names_of, id);
-	char **names, *copy;
+	char *copy;
 
 	if (at)
 		return t->names[*at];
 	if (!detail__take(t->detail, OF_NAME + 2 * strlen(name)))
 		return NULL;
-	names = room__grown(t->names, t->nnames, sizeof(*names));
-	if (!names)
+	if (room__grow(&t->names, t->nnames, 1, sizeof(*t->names)))
 		return NULL;
-	t->names = names;
 	copy = strdup(name);
 	if (!copy || !id_table__add(&t->names_of, id, t->nnames)) {
 		free(copy);
@@ -160,18 +158,14 @@ uint64_t call_tree__frame(struct call_tree *t, uint64_t parent, const char *name
 {
 	uint64_t module = id__of_text(name);
 	uint64_t id = id__mix(id__mix(parent, module), offset);
-	struct tree_frame *frames;
 
 	if (id_table__find(&t->ids, id))
 		return id;
 	if (t->nframes == FRAMES_MAX || !detail__take(t->detail, OF_FRAME) ||
 	    !call_tree__name(t, name))
 		return 0;
-	frames = room__grown(t->frames, t->nframes, sizeof(*frames));
-	if (!frames)
-		return 0;
-	t->frames = frames;
-	if (!id_table__add(&t->ids, id, t->nframes))
+	if (room__grow(&t->frames, t->nframes, 1, sizeof(*t->frames)) ||
+	    !id_table__add(&t->ids, id, t->nframes))
 		return 0;
 	t->frames[t->nframes++] = (struct tree_frame){id, parent, module, offset};
 	return id;

@@ -49,20 +49,15 @@ static uint64_t find_leaf(const struct leaf_generation *g, uint64_t id)
 static void leaf_cache_add(struct leaf_cache *c, uint64_t id, uint64_t node)
 {
 	struct leaf_generation *g = &c->now;
-	uint64_t *nodes = g->nodes;
 
 	if (g->n == GENERATION) {
 		free_generation(&c->before);
 		c->before = *g;
 		*g = (struct leaf_generation){};
-		nodes = NULL;
 	}
-	if (!(g->n & (g->n - 1)))
-		nodes = realloc(nodes, (g->n ? 2 * (size_t)g->n : 1) * sizeof(*nodes));
-	if (!nodes)
+	if (room__grow(&g->nodes, g->n, 1, sizeof(*g->nodes)))
 		return;
-	g->nodes = nodes;
-	nodes[g->n] = node;
+	g->nodes[g->n] = node;
 	if (id_table__add(&g->at, id, g->n))
 		g->n++;
 }
@@ -394,13 +389,10 @@ static void count_stack(struct step_stacks *st, const struct jp_stack_key *key, 
 	if (!s->n)
 		return;
 	if (!c && node && detail__take(&st->detail, OF_COUNT)) {
-		c = room__grown(st->counts, st->ncounts, sizeof(*c));
-		st->counts = c ? c : st->counts;
-		if (c && id_table__add(&st->count_of, id, st->ncounts)) {
+		if (!room__grow(&st->counts, st->ncounts, 1, sizeof(*c)) &&
+		    id_table__add(&st->count_of, id, st->ncounts)) {
 			c = &st->counts[st->ncounts++];
 			*c = (struct count){.slot = key->slot, .node = node};
-		} else {
-			c = NULL;
 		}
 	}
 	if (!c) {
@@ -413,15 +405,9 @@ static void count_stack(struct step_stacks *st, const struct jp_stack_key *key, 
 
 static bool hold(struct step_stacks *st, const struct jp_stack_key *key, const struct jp_stack *s)
 {
-	struct held *h;
-
-	if (st->nheld == HELD)
+	if (st->nheld == HELD || room__grow(&st->held, st->nheld, 1, sizeof(*st->held)))
 		return false;
-	h = room__grown(st->held, st->nheld, sizeof(*h));
-	if (!h)
-		return false;
-	st->held = h;
-	h[st->nheld++] = (struct held){*key, *s, clock__boot_ns()};
+	st->held[st->nheld++] = (struct held){*key, *s, clock__boot_ns()};
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "base/room.h"
 #include "schema/family.h"
 
 #define TASKS_MAX 65536
@@ -147,15 +148,8 @@ int request__update_task(struct request *r, const struct jpc_task *m)
 		;
 	if (i == TASKS_MAX)
 		return -E2BIG;
-	if (i == r->max_tasks) {
-		unsigned max = r->max_tasks ? 2 * r->max_tasks : 16;
-
-		t = realloc(r->tasks, max * sizeof(*t));
-		if (!t)
-			return -ENOMEM;
-		r->tasks = t;
-		r->max_tasks = max;
-	}
+	if (i == r->ntasks && room__grow(&r->tasks, r->ntasks, 1, sizeof(*t)))
+		return -ENOMEM;
 	t = &r->tasks[i];
 	if (i == r->ntasks) {
 		*t = (struct slurm_task){.gtid = m->gtid};

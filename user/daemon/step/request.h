@@ -53,7 +53,7 @@ struct request {
 	bool own_freq;
 	struct freq freq;
 	struct slurm_task *tasks;
-	unsigned ntasks, max_tasks;
+	unsigned ntasks;
 	struct slurmd slurmd; /* where Slurm can be asked, as slurmstepd has sent it */
 	char reason[64];      /* of the end, "": not known */
 	struct external_series external;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/room.h"
 #include "daemon/step/step.h"
 #include "daemon/step/task_about.h"
 
@@ -15,7 +16,6 @@
 
 /* In a task's own cgroup the first lineage that has a number gives it to the task. */
 #define TASK_LINEAGES 8
-#define LINEAGES_MORE 64
 
 /* The first process of a lineage that began before it could be seen. */
 struct lineage {
@@ -54,12 +54,8 @@ static void ask_task_number(struct step *s, const struct step_env *env, uint32_t
 
 	if (s->nlineages == LOOKUP_PIDS)
 		return;
-	if (s->nlineages % LINEAGES_MORE == 0) {
-		r = realloc(s->lineages, (s->nlineages + LINEAGES_MORE) * sizeof(*r));
-		if (!r)
-			return;
-		s->lineages = r;
-	}
+	if (room__grow(&s->lineages, s->nlineages, 1, sizeof(*r)))
+		return;
 	r = &s->lineages[s->nlineages++];
 	*r = (struct lineage){.pid = p->root, .state = LINEAGE_DONE};
 	if (step_ask(s, env->lookups, &q))

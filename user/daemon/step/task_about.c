@@ -6,13 +6,13 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/room.h"
 
 /* After its first question a task is asked about 1, 5, 21, 85, 341 and 1365 s later, and so on. */
 #define FIRST_WAIT_NS NSEC_PER_SEC
 #define LAST_WAIT_NS  (1024 * NSEC_PER_SEC)
 /* Where another launcher has started a rank again, so long after the last question at most. */
 #define RESTART_NS (4 * NSEC_PER_SEC)
-#define ABOUT_MORE 16
 
 static struct task_about *find_about(const struct step *s, int kind, int number)
 {
@@ -26,12 +26,8 @@ static struct task_about *new_about(struct step *s, int kind, int number, uint64
 {
 	struct task_about *t;
 
-	if (s->nabout % ABOUT_MORE == 0) {
-		t = realloc(s->about, (s->nabout + ABOUT_MORE) * sizeof(*t));
-		if (!t)
-			return NULL;
-		s->about = t;
-	}
+	if (room__grow(&s->about, s->nabout, 1, sizeof(*t)))
+		return NULL;
 	t = &s->about[s->nabout++];
 	*t = (struct task_about){
 		.kind = kind, .number = number, .due_ns = now_ns, .wait_ns = FIRST_WAIT_NS};

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/log.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "hdf5/table_columns.h"
 #include "jobfile/extract/extract_internal.h"
@@ -126,11 +127,9 @@ static int add_unit(struct extraction *x, const char *column, const char *unit)
 			*u->unit = '\0'; /* tables differ */
 		return 0;
 	}
-	u = realloc(x->units, (x->nunits + 1) * sizeof(*u));
-	if (!u)
+	if (room__grow(&x->units, x->nunits, 1, sizeof(*x->units)))
 		return -ENOMEM;
-	x->units = u;
-	u += x->nunits++;
+	u = &x->units[x->nunits++];
 	*u = (struct column_unit){strdup(column), strdup(unit)};
 	return u->column && u->unit ? 0 : -ENOMEM;
 }

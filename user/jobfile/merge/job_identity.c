@@ -144,8 +144,6 @@ static bool is_known(const struct group *g, const struct job_identity *b)
 
 static int join_group(struct group *g, const struct job_identity *o)
 {
-	const struct job_identity **v;
-
 	if (o->start >= 0)
 		g->last = o->start;
 	if (o->job_start >= 0 && (g->start < 0 || o->job_start < g->start))
@@ -154,10 +152,8 @@ static int join_group(struct group *g, const struct job_identity *o)
 		g->start = o->start;
 	if (is_known(g, o))
 		return 0;
-	v = room__grown(g->v, g->n, sizeof(*v));
-	if (!v)
+	if (room__grow(&g->v, g->n, 1, sizeof(*g->v)))
 		return -ENOMEM;
-	g->v = v;
 	g->v[g->n++] = o;
 	return 0;
 }
@@ -181,12 +177,11 @@ static int by_start(const void *a, const void *b)
 
 static struct group *add_group(struct groups *gs)
 {
-	struct group *v = room__grown(gs->v, gs->n, sizeof(*v));
+	struct group *v;
 
-	if (!v)
+	if (room__grow(&gs->v, gs->n, 1, sizeof(*gs->v)))
 		return NULL;
-	gs->v = v;
-	v += gs->n++;
+	v = &gs->v[gs->n++];
 	*v = (struct group){.start = -1, .last = -1};
 	return v;
 }

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/read_note.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "hdf5/h5util.h"
 #include "identity/stepname.h"
@@ -69,16 +70,15 @@ static int write_failed(struct job *j, int err)
 static int add_old_nodes(struct job *j)
 {
 	struct merge_set *set = j->set;
-	struct merge_item *v = realloc(set->items, (set->nitems + j->old->nnodes) * sizeof(*v));
 
-	if (!v)
+	if (room__grow(&set->items, set->nitems, j->old->nnodes, sizeof(*set->items)))
 		return -ENOMEM;
-	set->items = v;
 	for (unsigned s = 0; s < j->old->nsteps; s++) {
 		const struct reader_step *step = &j->old->steps[s];
 
 		for (unsigned n = 0; n < step->nodes.n; n++) {
-			v = &set->items[set->nitems++];
+			struct merge_item *v = &set->items[set->nitems++];
+
 			*v = (struct merge_item){
 				.step = strdup(step->name),
 				.node = strdup(step->nodes.v[n]),

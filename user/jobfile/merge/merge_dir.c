@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "identity/slurmjob.h"
 #include "identity/stepname.h"
@@ -34,15 +35,11 @@ struct search {
 
 static int add_matched(struct matched_jobs *w, const struct jobspec *spec, uint32_t job)
 {
-	struct matched_job *v;
-
 	for (unsigned i = 0; i < w->n; i++)
 		if (w->v[i].spec == spec && w->v[i].job == job)
 			return 0;
-	v = realloc(w->v, (w->n + 1) * sizeof(*v));
-	if (!v)
+	if (room__grow(&w->v, w->n, 1, sizeof(*w->v)))
 		return -ENOMEM;
-	w->v = v;
 	w->v[w->n++] = (struct matched_job){spec, job};
 	return 0;
 }
@@ -238,11 +235,9 @@ static struct merge_set *set_of(struct scan *c, uint32_t job)
 	for (unsigned i = 0; i < sets->n; i++)
 		if (sets->v[i].job == job && sets->v[i].restart == c->restart)
 			return &sets->v[i];
-	v = realloc(sets->v, (sets->n + 1) * sizeof(*v));
-	if (!v)
+	if (room__grow(&sets->v, sets->n, 1, sizeof(*sets->v)))
 		return NULL;
-	sets->v = v;
-	v += sets->n;
+	v = &sets->v[sets->n];
 	*v = (struct merge_set){.job = job, .restart = c->restart};
 	v->dir = fcntl(c->dir, F_DUPFD_CLOEXEC, 3);
 	v->where = strdup(c->where);
@@ -252,12 +247,11 @@ static struct merge_set *set_of(struct scan *c, uint32_t job)
 
 int merge_set__add_absent(struct merge_set *s, const char *step, const char *node)
 {
-	struct merge_absent *v = realloc(s->absent, (s->nabsent + 1) * sizeof(*v));
+	struct merge_absent *v;
 
-	if (!v)
+	if (room__grow(&s->absent, s->nabsent, 1, sizeof(*s->absent)))
 		return -ENOMEM;
-	s->absent = v;
-	v += s->nabsent++;
+	v = &s->absent[s->nabsent++];
 	*v = (struct merge_absent){strdup(step), strdup(node)};
 	return v->step && v->node ? 0 : -ENOMEM;
 }
@@ -266,12 +260,8 @@ static int add_file(struct merge_set *s, const char *file, const struct merge_na
 {
 	struct merge_item *v;
 
-	if (!(s->nitems & (s->nitems - 1))) {
-		v = realloc(s->items, (s->nitems ? 2 * s->nitems : 1) * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		s->items = v;
-	}
+	if (room__grow(&s->items, s->nitems, 1, sizeof(*v)))
+		return -ENOMEM;
 	v = &s->items[s->nitems++];
 	*v = (struct merge_item){
 		.file = strdup(file),

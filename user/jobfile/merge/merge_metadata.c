@@ -8,6 +8,7 @@
 
 #include "base/hostlist.h"
 #include "base/log.h"
+#include "base/room.h"
 #include "hdf5/h5util.h"
 #include "identity/stepname.h"
 #include "jobfile/merge/merge_internal.h"
@@ -87,11 +88,9 @@ static struct step_metadata *step_of(struct merge_metadata *metadata, const char
 	for (unsigned i = metadata->nsteps; i-- > 0;)
 		if (!strcmp(metadata->steps[i].name, name))
 			return &metadata->steps[i];
-	v = realloc(metadata->steps, (metadata->nsteps + 1) * sizeof(*v));
-	if (!v)
+	if (room__grow(&metadata->steps, metadata->nsteps, 1, sizeof(*metadata->steps)))
 		return NULL;
-	metadata->steps = v;
-	v += metadata->nsteps;
+	v = &metadata->steps[metadata->nsteps];
 	*v = (struct step_metadata){.name = strdup(name), .promised = -1};
 	if (!v->name)
 		return NULL;

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/room.h"
 #include "hdf5/reader.h"
 #include "identity/slurmjob.h"
 #include "identity/stepname.h"
@@ -191,13 +192,8 @@ static int list_names(const struct merge_opts *o, int dir, struct name **out)
 		if ((kind != NAME_FILE && kind != NAME_RUNNING) || !wanted(o, &name.m))
 			continue;
 		name.running = kind == NAME_RUNNING;
-		if (!(n & (n - 1))) {
-			struct name *v = realloc(*out, (n ? 2 * n : 1) * sizeof(*v));
-
-			if (!v)
-				return -ENOMEM;
-			*out = v;
-		}
+		if (room__grow(out, n, 1, sizeof(**out)))
+			return -ENOMEM;
 		(*out)[n++] = name;
 	}
 	if (errno)

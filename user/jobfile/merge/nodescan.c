@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/read_note.h"
+#include "base/room.h"
 #include "hdf5/cursor.h"
 #include "hdf5/digest.h"
 #include "hdf5/h5util.h"
@@ -520,12 +521,11 @@ static int add_table(struct walk *w, hid_t group, const char *name, const H5O_in
 
 static struct reader_series *add_series(struct nodescan *n, const char *name, bool grouped)
 {
-	struct reader_series *v = realloc(n->series, (n->nseries + 1) * sizeof(*v));
+	struct reader_series *v;
 
-	if (!v)
+	if (room__grow(&n->series, n->nseries, 1, sizeof(*n->series)))
 		return NULL;
-	n->series = v;
-	v += n->nseries;
+	v = &n->series[n->nseries];
 	*v = (struct reader_series){.name = strdup(name), .grouped = grouped};
 	if (!v->name)
 		return NULL;

@@ -9,6 +9,7 @@
 
 #include "base/command_line.h"
 #include "base/json.h"
+#include "base/room.h"
 #include "view/report/report_page.h"
 #include "view/report/report_text.h"
 
@@ -169,18 +170,18 @@ int report_jobs__put(const struct report *r, struct message *m)
 int report_jobs__take(struct report_jobs *jobs, struct message *m, const char *file, const char *id)
 {
 	const struct report_job *from = message__take(m, sizeof(*from));
-	struct report_job *v = realloc(jobs->v, (jobs->n + 1) * sizeof(*v));
 	json_t *row = from ? json_loads(message__take_text(m), 0, NULL) : NULL;
 
-	jobs->v = v ? v : jobs->v;
-	if (!v || !row) {
+	if (!row)
+		return -EBADMSG;
+	if (room__grow(&jobs->v, jobs->n, 1, sizeof(*jobs->v))) {
 		json_decref(row);
-		return v ? -EBADMSG : -ENOMEM;
+		return -ENOMEM;
 	}
 	json__set(row, "file", json__text(file));
 	if (!*json__text_of(row, "id"))
 		json__set(row, "id", json__text(id));
-	v[jobs->n++] = (struct report_job){row, from->issues, from->size};
+	jobs->v[jobs->n++] = (struct report_job){row, from->issues, from->size};
 	return 0;
 }
 
