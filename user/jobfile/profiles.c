@@ -272,13 +272,14 @@ static int ask_or_trust(struct finding *f, unsigned from)
 static int add_dir(struct finding *f, const char *where)
 {
 	struct string_list dirs = {0};
-	unsigned from = f->files.n;
+	unsigned from = f->files.n, looked_at;
 	int err = profile_search__dirs(&dirs, where);
 
 	for (unsigned i = 0; !err && i < dirs.n; i++)
 		err = profile_search__files(&f->files, dirs.v[i], PROFILE_NAME_JOB | ANY_NAME, NULL,
 					    0);
 	string_list__free(&dirs);
+	looked_at = f->files.n - from;
 	if (!err)
 		err = ask_or_trust(f, from);
 	if (!err)
@@ -286,7 +287,8 @@ static int add_dir(struct finding *f, const char *where)
 	if (err)
 		log_error("%s: %s", where, strerror(-err));
 	else if (f->files.n == from)
-		log_error("%s: there is no profile in this directory", where);
+		log_error("%s: there is no profile in this directory%s", where,
+			  looked_at ? ": its .h5 files cannot be read as one" : "");
 	sort_files(&f->files, from);
 	return err || f->files.n == from ? 1 : 0;
 }

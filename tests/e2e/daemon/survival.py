@@ -197,7 +197,7 @@ def damaged_files():
         f["x"] = numpy.arange(10)
     says("foreign HDF5 file: jobprof show", sh([JOBPROF, "show", f"{d}/foreign.h5"]), 1, "foreign.h5")
     says("no file: jobprof show", sh([JOBPROF, "show", "/nonexistent.h5"]), 1, "No such file")
-    says("directory: jobprof show", sh([JOBPROF, "show", d]), 1, "profiles; name one of them")
+    says("directory: jobprof show", sh([JOBPROF, "show", d]), 1, "no profile in this directory: its .h5 files cannot be read")
     rnd = numpy.random.default_rng(1)
     crashed = []
     for i in range(40):

@@ -173,7 +173,8 @@ static bool open_level(struct levels *l, unsigned level, const char *dir, bool n
 
 static unsigned open_way(struct levels *l, const struct cgroup_dirs *d)
 {
-	const char *const dirs[] = {d->v2, d->v1_cpu, d->v1_memory};
+	const char *const dirs[] = {
+		[IN_V2] = d->v2, [IN_V1_CPU] = d->v1_cpu, [IN_V1_MEMORY] = d->v1_memory};
 	const char *mount = l->way->place == IN_V2 ? d->v2_mount : d->v1_mount;
 	char path[512];
 	bool more = cgroup_value_begin(path, sizeof(path), dirs[l->way->place], mount);
