@@ -6,11 +6,11 @@
 #include "jobfile/select.h"
 
 static char *nodes0[] = {"n1", "n2", "n10"}, *nodes1[] = {"n2"}, *nodes2[] = {"n1"};
-static struct reader_step steps[] = {{"0", {nodes0, 3, 3}},
-				     {"2", {nodes1, 1, 1}},
-				     {"10", {nodes1, 1, 1}},
-				     {"batch", {nodes2, 1, 1}},
-				     {"-4", {nodes2, 1, 1}}};
+static struct reader_step steps[] = {{"0", {nodes0, 3}},
+				     {"2", {nodes1, 1}},
+				     {"10", {nodes1, 1}},
+				     {"batch", {nodes2, 1}},
+				     {"-4", {nodes2, 1}}};
 static const struct reader r = {.steps = steps, .nsteps = 5, .nnodes = 7};
 
 static const char *chosen(const struct selection *sel)
@@ -79,7 +79,7 @@ TEST(tables_by_task)
 {
 	struct number_range *ranges;
 	char *tables[] = {"0", "1", "2", "10", "x"};
-	struct reader_series s = {.name = "Tasks", .grouped = true, .tables = {tables, 5, 5}};
+	struct reader_series s = {.name = "Tasks", .grouped = true, .tables = {tables, 5}};
 	struct selection sel = {0};
 
 	assert_true(select__table(&sel, "x"));

@@ -39,7 +39,7 @@ $(SLURM_B)/spank_jobprof.so: user/slurm/spank_jobprof.map $(SLURM_B)/spank_jobpr
 
 $(SLURM_B)/acct_gather_profile_jobprof.so: user/slurm/profile_jobprof.map $(SLURM_B)/profile_jobprof.o \
 		$(addprefix $(B)/pic/user/,slurm/profile_sink.o slurm/profile_record.o slurm/profile_mask.o slurm/profile_columns.o \
-		client/client.o schema/family.o base/clock.o base/freq.o schema/series.o schema/describe.o base/io_full.o base/str.o identity/proc.o identity/stepd.o identity/layout.o identity/hetjob.o)
+		client/client.o schema/family.o base/clock.o base/freq.o schema/series.o schema/describe.o base/io_full.o base/room.o base/str.o identity/proc.o identity/stepd.o identity/layout.o identity/hetjob.o)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-z,defs -Wl,--version-script=$< -o $@ $(filter %.o,$^) -lpthread
 
