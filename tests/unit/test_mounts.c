@@ -39,14 +39,13 @@ TEST(each_file_system_once)
 TEST(numbers_of_nfs_4)
 {
 	machine_on("nfs", &sensor_mounts);
-	sed(STATS,
-	    "/mounted on \\/home /,/^$/{"
-	    "s/bytes:.*/bytes:\\t1100 2010 31 42 505 606 7 8 /;"
-	    "s/ READ:.*/ READ: 43 43 0 1 1 0 425 500 0/;"
-	    "s/ WRITE:.*/ WRITE: 54 59 0 1 1 0 900 901 0/;"
-	    "s/ OPEN:.*/ OPEN: 22 22 0 1 1 0 40 60 0/;"
-	    "s/ OPEN_NOATTR:.*/ OPEN_NOATTR: 6 6 0 1 1 0 10 15 0/;"
-	    "s/ CLOSE:.*/ CLOSE: 26 26 0 1 1 0 48 72 0/}");
+	sed(STATS, "/mounted on \\/home /,/^$/{"
+		   "s/bytes:.*/bytes:\\t1100 2010 31 42 505 606 7 8 /;"
+		   "s/ READ:.*/ READ: 43 43 0 1 1 0 425 500 0/;"
+		   "s/ WRITE:.*/ WRITE: 54 59 0 1 1 0 900 901 0/;"
+		   "s/ OPEN:.*/ OPEN: 22 22 0 1 1 0 40 60 0/;"
+		   "s/ OPEN_NOATTR:.*/ OPEN_NOATTR: 6 6 0 1 1 0 10 15 0/;"
+		   "s/ CLOSE:.*/ CLOSE: 26 26 0 1 1 0 48 72 0/}");
 	reads("Mount/home",
 	      "Reads=3, ReadMB=101, Writes=4, WriteMB=12, Opens=3, Closes=2, ServerReadMB=5, "
 	      "ServerWriteMB=6, Requests=12, MetaRequests=5, RequestTime=0.025, Resends=3");
