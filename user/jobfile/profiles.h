@@ -45,8 +45,8 @@ struct profile_words {
 	char *const *words; /* FILE and DIR */
 	unsigned nwords;
 	const struct string_list *nodes; /* of each input */
-	/* Without -j no file is asked what it is, for many processes have the same words: names
-	 * alone tell jobs apart. */
+	/* Without -j no file is asked what it is: names alone tell jobs apart. For a verb to which
+	 * that is all the same, or that many processes run with the same words. */
 	bool by_name;
 };
 

@@ -256,7 +256,8 @@ static int find_files(struct work *w, char **words, unsigned n)
 					   .where = w->o->words.input,
 					   .words = words,
 					   .nwords = n,
-					   .nodes = w->sel.nodes};
+					   .nodes = w->sel.nodes,
+					   .by_name = true};
 	int status = profiles__find(&w->in, &what);
 
 	if (status || w->in.nfiles <= PLOT_CURVES)
