@@ -153,6 +153,12 @@ def task_table(path, gtid=0):
     return table(path, "Tasks/%d" % gtid)
 
 
+def table_attributes(path, name):
+    with _reading, h5py.File(path, "r") as f:
+        node = next(k for k in f if isinstance(f[k], h5py.Group))
+        return dict(f[node][name].attrs)
+
+
 def attributes(path):
     with _reading, h5py.File(path, "r") as f:
         node = next(k for k in f if isinstance(f[k], h5py.Group))

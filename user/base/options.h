@@ -14,8 +14,8 @@
 
 /* An option, and what becomes of it: with `take` what that does, else a member of the struct that
  * options__read() is given is set, one of those that are `text` to what follows the option. */
-struct opt {
-	char letter;	  /* 0: there is no short option */
+struct opt {	     // NOLINT(clang-analyzer-optin.performance.Padding): rows begin with the letter
+	char letter; /* 0: there is no short option */
 	const char *name; /* of the long option */
 	const char *arg;  /* what follows, for people: "FILE"; NULL: nothing does */
 	const char *help; /* NULL: the option is for tests, and left out of help and completion */

@@ -128,11 +128,14 @@ static void decide(const struct verdict *v, struct explained *e, size_t i)
  * explain finding i, with commas between them. 0 or -ENOMEM. */
 static int verdict_explain(struct verdict *v, char *const *suppressed_by)
 {
-	struct explained *e = calloc(v->nfindings + 1, sizeof(*e));
+	struct explained *e;
 	size_t kept = 0;
 	char reason[256];
 	int err = 0;
 
+	if (!suppressed_by) /* there is no finding */
+		return 0;
+	e = calloc(v->nfindings + 1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
 	for (size_t i = 0; i < v->nfindings; i++)

@@ -115,7 +115,7 @@ int points__fill_gaps(struct points *p);
 /* Of all nodes that a file has of the chosen steps: reads, names the functions, and fills the gaps.
  * 0; -ENODATA: there are no samples; -ESRCH: there is no such step; or as points__read() and
  * reader__open(). points__free() in all cases. */
-int points__read_file(struct points *p, const char *path, const struct selection *steps);
+int points__read_file(struct points *p, const char *path, const struct selection *sel);
 
 #define POINTS_NO_NODE UINT_MAX
 /* The samples of the nodes that bursts were read of, with the times of bursts, and named; those of

@@ -48,12 +48,12 @@ static double log_tick(const struct axis *a, unsigned k)
 	} ticks[] = {
 		{1.5, 5, {1, 2, 3, 5, 7}}, {3, 3, {1, 2, 5}}, {5, 2, {1, 3}}, {INFINITY, 1, {1}}};
 	double decades = log10(a->high / a->low), every = floor(decades / 10) + 1;
-	unsigned of = 0;
+	unsigned of = 0, step;
 
 	while (decades > ticks[of].decades)
 		of++;
-	return pow(10, floor(log10(a->low)) + every * (k / ticks[of].n)) *
-	       ticks[of].at[k % ticks[of].n];
+	step = k / ticks[of].n;
+	return pow(10, floor(log10(a->low)) + every * step) * ticks[of].at[k % ticks[of].n];
 }
 
 static void put_time(double s, char label[static 32])

@@ -282,9 +282,10 @@ def check_block(doc, line, block, cwd):
 
 
 def prepare():
-    """What the examples take for granted: an installed jobprof, a Slurm's settings, a daemon that has
+    """What the examples take for granted: an installed jobprof, a Slurm's settings, a user alice, a daemon that has
     followed the jobs 42 and 4711 on node n1 and follows another, a machine with RAPL."""
     global machine
+    subprocess.run(["useradd", "-g", "users", "alice"])  # or there is one
     put = machinelib.put
     subprocess.run(["make", "-s", "install"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     put("/", "etc/slurm/slurm.conf", "ClusterName=c\nSlurmctldHost=n1\nProctrackType=proctrack/cgroup\n"

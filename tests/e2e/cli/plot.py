@@ -379,7 +379,6 @@ def refused():
                              ("no such node", ("-s", "Tasks", "-d", "RunDelay", "-N", "zz", good), "no node zz"),
                              ("no such task", ("-s", "Tasks/77", "-d", "RSS", good), ""),
                              ("no file", ("-s", "Tasks", "-d", "RSS", "/none.h5"), "none.h5"),
-                             ("no file is named", ("-s", "Tasks", "-d", "RSS"), "which file"),
                              ("no column is named", ("-s", "Tasks", good), "-d COLUMN"),
                              ("nine files", ("-s", "Tasks", "-d", "RSS") + tuple(nine), "no more than 8")):
         status, out, err = plot(*args)

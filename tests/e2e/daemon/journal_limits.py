@@ -18,9 +18,9 @@ KIB = 1024
 COPIES, COPY = 6, 300 * KIB
 
 
-def spinning(d, job, uid=0):
+def spinning(d, job, uid=0, tasks=1):
     """A step of a user that uses CPU all the time."""
-    return d.step(job, 0, [tool("jpduty"), "0.002", "0.02"], extra=["-u", str(uid)])
+    return d.step(job, 0, [tool("jpduty"), "0.002", "0.02"], tasks, extra=["-u", str(uid)])
 
 
 def refusing(d):
@@ -93,10 +93,11 @@ def removed():
 
 
 def thinned():
-    """A running step of a user with too much writes a row a minute; another's does not."""
+    """A running step of a user with too much writes a row a minute; another's does not. When a task ended is kept for the
+    row that is written."""
     d = RootedDaemon("jt", JournalUserMax="0.05", JournalMinFree="0", PublishInterval="0")
     d.start()
-    p = spinning(d, 92001, NOBODY)
+    p = spinning(d, 92001, NOBODY, tasks=2)
     d.wait_said("92001_0_.*rows are left out", 20)
     q = spinning(d, 92002)
     said = status(d).stdout
@@ -104,16 +105,21 @@ def thinned():
         re.findall("^problem: since [-0-9]+ [:0-9]+: (.*)", said, re.M), "make room" in said),
              (["journals take more than JournalUserMax, as those of user %d: 1 step has a row a minute; see JournalUserMax"
                % NOBODY], False))
+    with open(d.v2_step(92001, 0) + "/user/task_1/cgroup.procs") as f:
+        os.kill(int(f.read()), signal.SIGTERM)
+    ended = time.time()
     time.sleep(2.5)
     end_of(p)
     end_of(q)
     cgroup = os.path.dirname(d.v2_step(92001, 0))
     path = d.file(92001, 0, "nobody")
     tables, attrs, wanted = read_all(path), attributes(path), cpu_stat_ns(cgroup) / 1e9
-    for name in ("Tasks/0", "Step"):
-        got = tables[name]["CPUTime"].sum()
-        is_true("thinned: %s has what cpu.stat says" % name, approx(got, wanted, 0.002, 0.006),
+    tasks = [tables["Tasks/%d" % i]["CPUTime"].sum() for i in (0, 1)]
+    for name, got in (("tasks have", sum(tasks)), ("Step has", tables["Step"]["CPUTime"].sum())):
+        is_true("thinned: %s what cpu.stat says" % name, approx(got, wanted, 0.002, 0.012),
                 "CPUTime %s, cpu.stat %s" % (got, wanted))
+    about = table_attributes(path, "Tasks/1")
+    is_near("thinned: when a task ended", int(about.get("End TimeNS", [0])[0]) / 1e9, ended, 0, 0.3)
     gaps = numpy.diff(tables["Step"]["TimeNS"].astype(float)) / 1e9
     is_true("thinned: rows are left out, and counted", gaps.max() > 2 and int(attrs["Lost"][0]) > 10,
             "longest %s s, Lost %s" % (gaps.max(), attrs["Lost"]))

@@ -348,8 +348,10 @@ def taken_journal():
         text = p.communicate(timeout=30)[1]
         files = h5_files(out)
         is_true(name + ": there is a file", p.returncode == 0 and len(files) == 1, text)
+        about.append((name, sorted(table_attributes(files[0], "Tasks/0"))))
         return text, task_table(files[0]), attributes(files[0]), state
 
+    about = []
     for name, take in (("replaced by a copy", swap), ("removed", os.unlink)):
         text, rows, attrs, state = run(name, take)
         is_equal(name + ": every row is in the file", (len(rows), "Lost Bytes" in attrs), (attrs["Intervals"][0], False))
@@ -368,6 +370,8 @@ def taken_journal():
                 and attrs["Lost Bytes"][0] == int(lost[1]) > 1000, (text, attrs.get("Lost Bytes")))
         is_true(name + ": attributes are in the file", attrs["End Reason"] == b"exited" or
                 attrs["End Reason"] == "exited", attrs)
+    for name, names in about[1:]:
+        is_equal(name + ": what is known of the task is in the file", names, about[0][1])
 
 
 def signals():

@@ -870,8 +870,7 @@ def outputs():
         is_equal("input: " + name, must(*args, "-s", "Tasks", "-o", "-"), wanted)
     for name, args, why in (
             ("several files of a directory", [d], "it has 2 profiles; name one of them"),
-            ("two files", [path("job_5.h5"), path("job_6.h5")], "job_6.h5\" is one file too many; see"),
-            ("none", [], "which file: FILE, or -j JOB; see \"jobprof extract --help\"")):
+            ("two files", [path("job_5.h5"), path("job_6.h5")], "job_6.h5\" is one file too many; see")):
         p = extract(*args, "-s", "Tasks", "-o", "-")
         is_true("input: " + name, p.returncode in (1, 2) and p.stderr.count(b"\n") == 1 and
                 why in p.stderr.decode(), (p.returncode, p.stderr))

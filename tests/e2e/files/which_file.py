@@ -51,6 +51,18 @@ def node_step_file():
                  of([name], here)(jobprof(verb, name, cwd=here)))
 
 
+def nothing_named():
+    """Without a word a verb reads what was written last here, and says so; where nothing is, it asks."""
+    d = put(tmpdir("newest"), "7_0_p1.h5", "7_1_p1.h5")
+    os.utime(os.path.join(d, "7_0_p1.h5"), (1e9, 1e9))
+    for verb in (ONE | ALL | {"track": []}).keys() - {"list", "reduce"}:
+        status, out, err = jobprof(verb, "7_1_p1.h5", cwd=d)
+        said = "jobprof %s: 7_1_p1.h5, the newest of 2 profiles here\n" % verb
+        is_equal("%s: the newest" % verb, jobprof(verb, cwd=d), (status, out, said + err))
+        status, out, err = jobprof(verb, cwd=tmpdir("empty"))
+        is_true("%s: none here" % verb, status == 2 and not out and err.count("\n") == 1 and "which profile" in err, err)
+
+
 def another_job():
     """A file of another job than -j names is refused by all."""
     d = put(tmpdir("another"), "7_0_p1.h5", "job_7.h5")
@@ -165,4 +177,4 @@ def files_of_any_name():
 
 
 if __name__ == "__main__":
-    run_tests((node_step_file, another_job, several_files, two_jobs_of_one_id, several_jobs, files_of_any_name))
+    run_tests((node_step_file, nothing_named, another_job, several_files, two_jobs_of_one_id, several_jobs, files_of_any_name))

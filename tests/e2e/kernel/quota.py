@@ -11,15 +11,21 @@ from daemonlib import *
 QUOTA_US, PERIOD_US = 5000, 100000  # so little that a step is held on a busy machine, too
 
 
-def stat_s(directory):
+def held(directory):
+    """How long the quota has held the cgroup, in s, and in how many periods."""
     with open(directory + "/cpu.stat") as f:
         words = dict(l.split() for l in f)
-    return int(words["throttled_time"]) / 1e9
+    return int(words["throttled_time"]) / 1e9, int(words["nr_throttled"])
 
 
-def periods(directory):
-    with open(directory + "/cpu.stat") as f:
-        return dict((k, int(v)) for k, v in (l.split() for l in f))["nr_throttled"]
+def is_counted(name, rows, instants):
+    """The kernel's figures at four instants: before the step, when it was known, when its work was done, after it. What
+    of its beginning and of its end is in rows is chance; what is between is not."""
+    before, known, done, after = instants
+    for i, column in enumerate(("Throttled", "ThrottledPeriods")):
+        got, least, most = total(rows, column), done[i] - known[i], after[i] - before[i]
+        is_true("%s: %s" % (name, column), least - 0.05 * (1 - i) <= got <= most + 0.05 * (1 - i),
+                "%g, the kernel: %g to %g" % (got, least, most))
 
 
 def spin(seconds):
@@ -54,33 +60,47 @@ def sleeps_in(directory):
         return any(open("/proc/%s/stat" % p).read().split(" ", 3)[1:3] == ["(sleep)", "S"] for p in pids)
 
 
+def is_known(*steps):
+    paths = [p for _, state, _, p in service.used_slots() if state == 1]
+    return all(any(p.endswith("/job_%d/step_%d" % s) for p in paths) for s in steps)
+
+
 def quotas():
-    own, above = Job(trees), Job(trees)
+    own, above, h = Job(trees), Job(trees), Holds("0")
     own.limit(own.steps[0])
     above.limit(above.cpu)
     start_in([above.cpu], spin(0.5)).wait(60)  # before the steps begin
-    steps = [above.step(1, ["sleep", "3"])]
+    steps = [above.step(1, ["sleep", "1000"])]
     wait_until(lambda: sleeps_in(above.steps[1]), 20, "a step that sleeps: its start may be held, too")
-    before, periods0 = stat_s(above.cpu), periods(above.cpu)
-    steps += [own.step(0, spin(1)), above.step(0, spin(1))]
-    for s in steps:
+    instants = [held(above.cpu)]
+    steps += [own.step(0, spin(1)), above.step(0, h.cmd("park", "spin=1", "park"))]
+    h.wait()
+    wait_until(lambda: is_known((above.job, 0)), 20, "the step")
+    time.sleep(0.6)  # three intervals
+    instants.append(held(above.cpu))
+    h.go()
+    h.wait()
+    time.sleep(0.6)
+    instants.append(held(above.cpu))
+    h.go()
+    for s in steps[1:]:
         s.end()
-    got = [total(table(service.file(j.job, i), "Step"), "Throttled")
-           for j, i in ((own, 0), (above, 0), (above, 1))]
-    held = stat_s(own.steps[0])
-    n = [total(table(service.file(j.job, i), "Step"), "ThrottledPeriods")
-         for j, i in ((own, 0), (above, 0))]
-    is_equal("its own periods", n[0], periods(own.steps[0]))
-    is_true("there were such periods before", periods0 > 0, periods0)
-    is_near("the job's periods", n[1], periods(above.cpu) - periods0, 0, 1)
-    is_true("the quotas held", before > 0.05 and held > 0.1, "%g s before, %g s" % (before, held))
-    is_near("its own quota", got[0], held, 0.02, 0.02)
-    # an interval that has just begun when the step ends
-    is_near("the job's quota", got[1], stat_s(above.cpu) - before, 0.05, 0.1)
+    instants.append(held(above.cpu))
+    steps[0].proc.terminate()
+    steps[0].end()
+    tables = {(j, i): table(service.file(j.job, i), "Step") for j, i in ((own, 0), (above, 0), (above, 1))}
+    got = total(tables[above, 1], "Throttled")
+    its = held(own.steps[0])
+    is_equal("its own periods", total(tables[own, 0], "ThrottledPeriods"), its[1])
+    is_near("its own quota", total(tables[own, 0], "Throttled"), its[0], 0.02, 0.02)
+    before = instants[0][0]
+    is_true("the quotas held, before the step, too", before > 0.05 and its[0] > 0.1 and instants[2][1] > instants[1][1],
+            (instants, its))
+    is_counted("the job's", tables[above, 0], instants)
     if os.path.exists(above.cpu + "/cpu.stat.local"):
-        is_true("a step that was idle was not held, but for its start", got[2] <= before + 0.01, "%g s, %g s before" % (got[2], before))
+        is_true("a step that was idle was not held, but for its start", got <= before + 0.01, "%g s, %g s before" % (got, before))
     else:
-        is_true("a step that was idle: the job's", got[2] >= 0.95 * (stat_s(above.cpu) - before) - 0.1, got[2])
+        is_true("a step that was idle: the job's", got >= 0.95 * (instants[3][0] - before) - 0.1, got)
 
 
 def restarted():
@@ -88,21 +108,25 @@ def restarted():
     job, h = Job(trees), Holds("0")
     job.limit(job.cpu)
     start_in([job.cpu], spin(0.3)).wait(60)
-    before, periods0 = stat_s(job.cpu), periods(job.cpu)
-    s = job.step(0, h.cmd("spin=0.2", "park", "spin=0.2", "park"))
+    instants = [held(job.cpu)]
+    s = job.step(0, h.cmd("park", "spin=0.2", "park", "spin=0.2", "park"))
     h.wait()
-    time.sleep(0.5)
+    wait_until(lambda: is_known((job.job, 0)), 20, "the step")
+    time.sleep(0.6)
+    instants.append(held(job.cpu))
+    h.go()
+    h.wait()
+    time.sleep(0.6)
     service.end(signal.SIGKILL)
     service.start()
     h.go()
     h.wait()
-    time.sleep(0.5)
+    time.sleep(0.6)
+    instants.append(held(job.cpu))
     h.go()
     s.end()
-    rows = table(service.file(job.job, 0), "Step")
-    is_near("over a restart", total(rows, "Throttled"), stat_s(job.cpu) - before, 0.05, 0.1)
-    is_near("periods over a restart", total(rows, "ThrottledPeriods"),
-            periods(job.cpu) - periods0, 0, 1)
+    instants.append(held(job.cpu))
+    is_counted("over a restart", table(service.file(job.job, 0), "Step"), instants)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@
 const struct fact_info fact_infos[N_FACTS] = {
 #define FACT(scope, name, unit, doc) TOTAL(scope, name, N_QUANTITIES, unit, doc)
 #define TOTAL(scope, name, of, unit, doc) \
-	[FACT_##scope##_##name] = {SCOPE_##scope, #name, unit, doc, of},
+	[FACT_##scope##_##name] = {#name, unit, doc, SCOPE_##scope, of},
 #include "schemas/facts.def"
 };
 

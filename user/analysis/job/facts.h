@@ -22,8 +22,8 @@ enum fact {
 };
 
 struct fact_info {
-	enum fact_scope scope;
 	const char *name, *unit, *doc;
+	enum fact_scope scope;
 	enum quantity of; /* whose total the fact is; N_QUANTITIES: the fact is computed */
 };
 extern const struct fact_info fact_infos[N_FACTS];

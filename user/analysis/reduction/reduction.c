@@ -275,7 +275,7 @@ int reduction__column(struct reduction *r, const char *name, const char *unit)
 			return (int)i;
 	if (r->ncolumns == REDUCTION_COLUMNS)
 		return -E2BIG;
-	if (room__grow(&r->columns, r->ncolumns, 1, sizeof(*r->columns)))
+	if (room__grow(&r->columns, r->ncolumns, 1, sizeof(struct reduction_column *)))
 		return -ENOMEM;
 	r->columns[r->ncolumns] = new_column(name, unit);
 	return r->columns[r->ncolumns] ? (int)r->ncolumns++ : -ENOMEM;
@@ -444,7 +444,7 @@ int reduction__merge(struct reduction *r, const struct reduction *from, const ch
 	*place = common_place(r, from);
 	if (*place)
 		return -EEXIST;
-	at = malloc((from->ncolumns + 1) * sizeof(*at));
+	at = calloc(from->ncolumns + 1, sizeof(*at));
 	err = at ? merge_columns(r, from, at) : -ENOMEM;
 	if (!err)
 		err = items_merge(r, from, at);
@@ -525,7 +525,7 @@ void reduction__order(struct reduction *r)
 	struct place_of_column *p = malloc((r->ncolumns + 1) * sizeof(*p));
 	struct reduction_column **columns =
 		malloc((r->ncolumns + 1) * sizeof(struct reduction_column *));
-	int *at = malloc((r->ncolumns + 1) * sizeof(*at));
+	int *at = calloc(r->ncolumns + 1, sizeof(*at));
 
 	items_cut(r);
 	for (unsigned i = 0; p && columns && at && i < r->ncolumns; i++)

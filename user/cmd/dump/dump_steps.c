@@ -109,14 +109,11 @@ static void put_headings(struct text_table *t, bool rate)
 				 rate && shown[i].col->kind != COL_DELTA ? "" : shown[i].heading);
 }
 
-/* s: NULL where the row is no step's. */
-static void put_row(struct text_table *t, const struct dump_step *s, const char *task,
+static void put_row(struct text_table *t, const struct dump_name *name, const char *task,
 		    const struct dump_row *r, bool rate)
 {
-	const struct dump_name name = s ? dump__name(s) : (struct dump_name){};
-
-	text_table__cell(t, "%s", name.job);
-	text_table__cell(t, "%s", name.step);
+	text_table__cell(t, "%s", name->job);
+	text_table__cell(t, "%s", name->step);
 	text_table__cell(t, "%s", task);
 	text_table__cell(t, "%s", r->state);
 	text_table__number(t, "%.1f", r->age);
@@ -125,20 +122,22 @@ static void put_row(struct text_table *t, const struct dump_step *s, const char 
 
 static void put_steps(const struct dump *d, FILE *out, bool rate)
 {
+	const struct dump_name no_step = {};
 	struct text_table t = {.ncols = 5 + nshown, .nleft = 4};
 
 	put_headings(&t, rate);
 	for (unsigned i = 0; i < d->nsteps; i++) {
 		const struct dump_step *s = &d->steps[i];
+		const struct dump_name name = dump__name(s);
 		char task[16];
 
-		put_row(&t, s, "all", &s->row, rate);
+		put_row(&t, &name, "all", &s->row, rate);
 		for (unsigned k = 0; k < s->ntasks; k++) {
 			snprintf(task, sizeof(task), "%d", s->tasks[k].gtid);
-			put_row(&t, s, s->tasks[k].gtid < 0 ? "?" : task, &s->tasks[k], rate);
+			put_row(&t, &name, s->tasks[k].gtid < 0 ? "?" : task, &s->tasks[k], rate);
 		}
 	}
-	put_row(&t, NULL, "unattributed", &d->other, rate);
+	put_row(&t, &no_step, "unattributed", &d->other, rate);
 	text_table__end(&t, out);
 }
 

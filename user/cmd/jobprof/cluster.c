@@ -37,8 +37,8 @@ struct options {
 	const char *svg, *html;
 	bool csv, regions, code;
 	/* of track */
-	char **files;
-	size_t n;
+	const struct job_input *files;
+	unsigned n;
 };
 
 static int find_feature(const char *word, size_t len)
@@ -167,6 +167,8 @@ const struct command cmd_cluster = {
 };
 
 static const struct opt track_opts[] = {
+	OPT_JOBS(struct options),
+	OPT_INPUT(struct options),
 	OPTS_COMPARE,
 	{0, "window", "S", "of one FILE: seconds of a window (default 60)", OPT_CALL(read_window)},
 	{0, "json", NULL, "as JSON", OPT_FLAG(struct options, json)},
@@ -175,7 +177,7 @@ static const struct opt track_opts[] = {
 
 const struct command cmd_track = {
 	.name = "jobprof track",
-	.usage = "[OPTION]... FILE...",
+	.usage = "[OPTION]... " USAGE_INPUTS,
 	.about = "Follows the clusters of bursts (jobprof cluster) over several runs, each FILE\n"
 		 "being one, or over the windows of one FILE: which clusters are the same, how\n"
 		 "their run times and shares change, and whether the run has become stable.",
@@ -221,10 +223,12 @@ static int say_cannot(const char *path, int err)
 /* ---- track, and the windows of cluster */
 
 /* A file without bursts may have windows that say themselves how they are alike. */
-static int add_file(const struct options *o, const char *path, struct burst_track *t)
+static int add_file(const struct options *o, const struct job_input *in, struct burst_track *t)
 {
+	const struct selection sel = {.steps = in->steps, .nsteps = in->nsteps};
+	const char *path = in->path;
 	struct model_bursts b;
-	int err = model_bursts__read(&b, path, NULL);
+	int err = model_bursts__read(&b, path, &sel);
 
 	if (!err && o->n == 1)
 		err = burst_track__windows(t, &b, &o->request, o->window);
@@ -247,13 +251,13 @@ static int compare(const struct options *o, struct burst_track *t)
 	if (t->n && t->v[0].names)
 		return 0;
 	if (t->n < 2) {
-		log_error("%s: it has one window of %g s: --window gives shorter ones", o->files[0],
-			  o->window);
+		log_error("%s: it has one window of %g s: --window gives shorter ones",
+			  o->files->path, o->window);
 		return 1;
 	}
 	return burst_track__compare(t, o->request.dims) == ANALYSIS_OK
 		       ? 0
-		       : say_cannot(o->files[0], -ENOMEM);
+		       : say_cannot(o->files->path, -ENOMEM);
 }
 
 struct tracked {
@@ -278,8 +282,8 @@ static int track_files(void *arg, int fd, bool *keep)
 	struct tracked w = {o, &t};
 	int status = 0, err;
 
-	for (size_t i = 0; !status && i < o->n; i++)
-		status = add_file(o, o->files[i], &t);
+	for (unsigned i = 0; !status && i < o->n; i++)
+		status = add_file(o, &o->files[i], &t);
 	if (!status)
 		status = compare(o, &t);
 	err = status ? 0 : child_output__stream(fd, print_track, &w);
@@ -504,19 +508,27 @@ int verb_cluster(int argc, char **argv)
 int verb_track(int argc, char **argv)
 {
 	struct options o = {.request = CLUSTER_REQUEST};
+	struct profiles in;
 	int status;
 
 	status = options__read(&cmd_track, argc, argv, &o);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	if (optind == argc)
-		return options__wrong(&cmd_track, "which files: FILE...");
-	o.files = argv + optind;
-	o.n = (size_t)(argc - optind);
-	if (o.n > 1 && o.window > 0)
-		return options__wrong(&cmd_track, "--window is for one FILE");
+	status = profiles__find(&in, &(struct profile_words){
+					     .jobs = o.words.jobs,
+					     .where = o.words.input,
+					     .words = argv + optind,
+					     .nwords = (unsigned)(argc - optind),
+				     });
+	o.files = in.files;
+	o.n = in.nfiles;
+	if (!status && o.n > 1 && o.window > 0)
+		status = options__wrong(&cmd_track, "--window is for one FILE");
 	if (!(o.window > 0))
 		o.window = WINDOW_S;
-	status = child_output__write("-", o.files[0], &POOL_STREAM, track_files, &o);
+	if (!status)
+		status = child_output__write("-", o.files->path, &POOL_STREAM, track_files, &o);
+	status |= in.lacks_job;
+	profiles__free(&in);
 	return status < 0 ? 1 : status;
 }

@@ -205,7 +205,7 @@ static const struct opt opts[] = {
 
 const struct command cmd_extract = {
 	.name = "jobprof extract",
-	.usage = "(FILE | -j JOB[.STEP][,...] [DIR]) -s SERIES[,...] [OPTION]...",
+	.usage = "-s SERIES[,...] [OPTION]... " USAGE_INPUT,
 	.about = "Writes tables of a job file or node-step file as text.",
 	.opts = opts,
 };
@@ -215,9 +215,7 @@ static int check_args(struct args *a)
 	const char *reason = NULL;
 
 	a->to_dir = path__is_dir(a->output);
-	if (!a->words.input && !a->words.jobs)
-		reason = "which file: FILE, or -j JOB";
-	else if (!a->series.n)
+	if (!a->series.n)
 		reason = "which series: -s SERIES";
 	else if (a->opt.stock && (a->opt.from.set || a->opt.to.set))
 		reason = "sh5util knows no --from and --to, and --stock none";

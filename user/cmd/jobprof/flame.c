@@ -333,7 +333,7 @@ static const struct opt opts[] = {
 
 const struct command cmd_flame = {
 	.name = "jobprof flame",
-	.usage = "[OPTION]... FILE\n[OPTION]... -j JOB[.STEP] [DIR]",
+	.usage = "[OPTION]... " USAGE_INPUT,
 	.about =
 		"Shows which functions the tasks spent their time in, of a step that was profiled\n"
 		"with the family stack. Names of functions are looked up in the files of this\n"

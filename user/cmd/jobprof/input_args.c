@@ -37,7 +37,5 @@ int input_args__choose(struct profiles *out, const struct command *c, int argc, 
 	int status = input_args__word(c, argc, argv, &w->input);
 
 	*out = (struct profiles){0};
-	if (!status && !w->jobs && !w->input)
-		status = options__wrong(c, "which file: FILE or -j JOB");
 	return status ? status : input_args__file(out, w);
 }

@@ -9,7 +9,8 @@
 #include "jobfile/profiles.h"
 #include "schema/series.h"
 
-#define USAGE_INPUT "(FILE | -j JOB[.STEP] [DIR])"
+#define USAGE_INPUT  "[FILE | -j JOB[.STEP] [DIR]]"
+#define USAGE_INPUTS "[FILE... | -j JOB[.STEP][,...] [DIR]]"
 #define OPT_COLUMN(type)                                                                        \
 	{'s',                                                                                   \
 	 "series",                                                                              \
@@ -53,7 +54,7 @@ int input_args__profiles(struct profiles *out, const struct select_words *w,
 			 const struct string_list *nodes);
 /* The same of a verb that reads one file: out->files[0]. */
 int input_args__file(struct profiles *out, const struct select_words *w);
-/* The same of a verb that must be told which. */
+/* The same of a verb that takes no other word. */
 int input_args__choose(struct profiles *out, const struct command *c, int argc, char **argv,
 		       struct select_words *w);
 

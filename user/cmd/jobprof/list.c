@@ -382,8 +382,8 @@ static const struct opt opts[] = {
 
 const struct command cmd_list = {
 	.name = "jobprof list",
-	.usage = "[-s SERIES] [--json | --man]\n" USAGE_INPUT
-		 " [-a | -s SERIES] [-N HOSTLIST] [--json]",
+	.usage = "[-s SERIES] [--json | --man]\n"
+		 "(FILE | -j JOB[.STEP] [DIR]) [-a | -s SERIES] [-N HOSTLIST] [--json]",
 	.about =
 		"Without a file: the columns of the built-in series: unit, kind, family, meaning,\n"
 		"and after \"!\" what the column does not see; then the families, and after \"+\"\n"

@@ -44,8 +44,7 @@ static const struct opt opts[] = {
 
 const struct command cmd_plot = {
 	.name = "jobprof plot",
-	.usage = "-s SERIES -d COLUMN [OPTION]... FILE...\n"
-		 "-s SERIES -d COLUMN [OPTION]... -j JOB[.STEP] [DIR]",
+	.usage = "-s SERIES -d COLUMN [OPTION]... " USAGE_INPUTS,
 	.about = "Draws one column of one series over time: of one table, or of all tables their\n"
 		 "median between the lowest and the highest; of several files over each other, by\n"
 		 "the time since the start of each. Amounts per interval are drawn per second.",
@@ -317,7 +316,5 @@ int verb_plot(int argc, char **argv)
 		status = input_args__word(&cmd_plot, argc, argv, &o.words.input);
 		return status ? status : run_options(&o, NULL, 0);
 	}
-	if (optind == argc)
-		return options__wrong(&cmd_plot, "which file: FILE or -j JOB");
 	return run_options(&o, argv + optind, (unsigned)(argc - optind));
 }

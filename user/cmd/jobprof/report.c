@@ -526,8 +526,7 @@ static const struct opt opts[] = {
 
 const struct command cmd_report = {
 	.name = "jobprof report",
-	.usage = "[OPTION]... FILE...\n"
-		 "[OPTION]... -j JOB[.STEP] [DIR]",
+	.usage = "[OPTION]... " USAGE_INPUTS,
 	.about = "Says on one page what held a job back, what that cost and what to change, where\n"
 		 "the time went, and how much of what the job was given was used. Of several\n"
 		 "node-step files the page is about all of them together; of several jobs it is a\n"

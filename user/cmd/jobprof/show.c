@@ -212,8 +212,7 @@ static const struct opt opts[] = {
 
 const struct command cmd_show = {
 	.name = "jobprof show",
-	.usage = "[--all | --json] [-N HOSTLIST] FILE...\n"
-		 "[--all | --json] [-N HOSTLIST] -j JOB[.STEP] [DIR]",
+	.usage = "[--all | --json] [-N HOSTLIST] " USAGE_INPUTS,
 	.about = "One page about each node-step: time, memory and I/O of every task, the whole\n"
 		 "step, and how they went over time. Before them, about a job file, a line for\n"
 		 "each step; of more than 16 nodes there are pages only with -N or --all.",

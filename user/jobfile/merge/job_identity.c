@@ -152,7 +152,7 @@ static int join_group(struct group *g, const struct job_identity *o)
 		g->start = o->start;
 	if (is_known(g, o))
 		return 0;
-	if (room__grow(&g->v, g->n, 1, sizeof(*g->v)))
+	if (room__grow(&g->v, g->n, 1, sizeof(const struct job_identity *)))
 		return -ENOMEM;
 	g->v[g->n++] = o;
 	return 0;
