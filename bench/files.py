@@ -54,14 +54,18 @@ class Job:
     def out(self, name):
         return os.path.join(self.top, name)
 
+    def fresh(self, name):
+        """The name of a file that is not there: verbs replace none."""
+        if os.path.exists(self.out(name)):
+            os.unlink(self.out(name))
+        return self.out(name)
+
     def measure(self, name, args, env=None):
         self.used.setdefault(name, []).append(stock.run(args, env))
 
     def merge_ours(self, name, *more, top=None, out="ours.h5"):
-        if os.path.exists(self.out(out)):
-            os.unlink(self.out(out))
         self.measure(name, [JOBPROF, "merge", "-j", "7", "-p", top or self.top, "-u", "root",
-                            "-o", self.out(out), *more])
+                            "-o", self.fresh(out), *more])
 
     def merge_stock(self, name, *more, top=None, out="stock.h5"):
         self.measure("stock " + name, ["sh5util", "-j", "7", "-p", top or self.top, "-u", "root",
@@ -76,7 +80,7 @@ class Job:
 
     def extract(self, level, file, name, *more):
         self.measure(name, [JOBPROF, "extract", "-i", self.out(file), "-s", "Tasks", "-l",
-                            LEVELS[level], "-o", self.out("x.csv"), *more])
+                            LEVELS[level], "-o", self.fresh("x.csv"), *more])
 
     def extract_stock(self, level):
         self.measure("stock " + level, ["sh5util", "-E", "-j", "7", "-i", self.out("stock.h5"), "-s",
