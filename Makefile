@@ -181,7 +181,7 @@ $(B)/jobprof-writer: $(B)/user/cmd/writer/writer.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) -lseccomp -lz -ldeflate -lcap -lm
 	$(Q)$(UNREADABLE)
-JOBPROF_LIBS = $(H5_PROGRAM_LIBS) $(BPF_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS) $(SYMBOL_LIBS)
+JOBPROF_LIBS = $(H5_PROGRAM_LIBS) $(BPF_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS) $(SYMBOL_LIBS) -lsqlite3
 $(B)/jobprof: $(VERB_OBJ) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(JOBPROF_LIBS)
@@ -222,7 +222,7 @@ docs: $(B)/jobprof
 
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BPF_LIBS) $(H5_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS) $(SYMBOL_LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BPF_LIBS) $(H5_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS) $(SYMBOL_LIBS) -lsqlite3
 $(B)/tests/analysis-case: $(CASE_OBJ) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -ljansson $(ANALYSIS_LIBS)

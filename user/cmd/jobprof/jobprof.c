@@ -31,7 +31,9 @@ static const struct verb verbs[] = {
 	 "the functions that a profile's tasks were in, as a flame graph"},
 	{"fold", verb_fold, &cmd_fold,
 	 "what happens inside of a region that is executed many times"},
+	{"index", verb_index, &cmd_index, "the database of all jobs: scan, check, remake"},
 	{"items", verb_items, &cmd_items, "one column over all nodes, side by side and by time"},
+	{"jobs", verb_jobs, &cmd_jobs, "a table of jobs: what each held, lost, and why"},
 	{"list", verb_list, &cmd_list, "the columns of a profile, and what each does not see"},
 	{"live", verb_live, &cmd_live, "the last rows of steps that run on this node"},
 	{"mark", verb_mark, &cmd_mark, "a named instant into the profile of this step"},
@@ -46,6 +48,7 @@ static const struct verb verbs[] = {
 	 "what this node measures of energy, power and the like"},
 	{"show", verb_show, &cmd_show, "one page about a node-step or job file"},
 	{"track", verb_track, &cmd_track, "kinds of bursts over windows of time or over runs"},
+	{"usage", verb_usage, &cmd_usage, "what users, projects and programs held and lost"},
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))

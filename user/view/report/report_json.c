@@ -295,6 +295,13 @@ static json_t *steps_json(const struct model_job *j)
 	return a;
 }
 
+static double number_of(const struct model_job *j, const char *attr)
+{
+	const struct model_attr *a = model_job__attr(j, attr);
+
+	return a && !a->text ? a->is_integer ? (double)a->integer : a->number : NAN;
+}
+
 static json_t *job_json(const struct report *r)
 {
 	static const char *const texts[][2] = {{"user", "User"},
@@ -304,7 +311,15 @@ static json_t *job_json(const struct report *r)
 					       {"cluster", "Cluster"},
 					       {"end_reason", "End Reason"},
 					       {"command", "Command Line"},
-					       {"directory", "Working Directory"}};
+					       {"directory", "Working Directory"},
+					       {"sluid", "SLUID"}};
+	static const char *const numbers[][2] = {{"uid", "UID"},
+						 {"restart", "Restart Count"},
+						 {"array_id", "Array Job Id"},
+						 {"array_task", "Array Task Id"},
+						 {"het_id", "Het Job Id"},
+						 {"submit", "Submit EpochTime"},
+						 {"job_start", "Job Start EpochTime"}};
 	json_t *o = json_object();
 
 	json__set(o, "id", json__text(r->job->id));
@@ -316,6 +331,8 @@ static json_t *job_json(const struct report *r)
 	json__set(o, "state", json__text(r->facts->state));
 	json__set(o, "program", json__text(r->facts->program));
 	json__set(o, "start", json__number(r->facts->start_ns / 1e9));
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		json__set(o, numbers[i][0], json__number(number_of(r->job, numbers[i][1])));
 	json__set(o, "steps", steps_json(r->job));
 	return o;
 }

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* jobprof index: the database of all jobs is made, brought up to date and checked. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cmd/jobprof/site_args.h"
+#include "cmd/jobprof/verbs.h"
+#include "index/scan.h"
+#include "index/sums.h"
+#include "jobfile/profiles.h"
+
+struct options {
+	struct site_args site;
+	const char *cluster;
+	bool again;
+};
+
+static const struct opt opts[] = {
+	OPTS_DATABASE(struct options),
+	{'M', "cluster", "NAME", "the cluster of profiles that do not name theirs",
+	 OPT_TEXT(struct options, cluster)},
+	{0, "again", NULL, "scan: also what has been read", OPT_FLAG(struct options, again)},
+	{0},
+};
+
+static int do_scan(const struct options *o, const char *where, int n, char **words);
+static int do_check(const struct options *o, const char *where, int n, char **words);
+static int do_remake(const struct options *o, const char *where, int n, char **words);
+
+static const struct action {
+	const char *name, *help;
+	int (*fn)(const struct options *o, const char *where, int n, char **words);
+} actions[] = {
+	{"scan", "DIR... reads what is new there, and in the directories in it", do_scan},
+	{"check", "compares sums with rows, and looks for damage", do_check},
+	{"remake", "makes all sums again", do_remake},
+};
+
+static void print_actions(FILE *out)
+{
+	fputs("\nActions:\n", out);
+	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++)
+		fprintf(out, "  %-8s %s\n", actions[i].name, actions[i].help);
+}
+
+const struct command cmd_index = {
+	.name = "jobprof index",
+	.usage = "ACTION [OPTION]... [DIR]...",
+	.about = "Makes the database of all jobs, which jobs and usage ask, and keeps it up to "
+		 "date.",
+	.opts = opts,
+	.more = print_actions,
+};
+
+/* Opens it to write. 0 or -errno. */
+static int open_index(struct index *ix, const char *where)
+{
+	int err = index__open(ix, where, DB_WRITE);
+
+	if (err == -ENOENT || err == -EACCES)
+		log_error("%s: %s", where, strerror(-err));
+	return err;
+}
+
+static void say(const char *dir, const struct scan_result *r)
+{
+	printf("%s: %lu job%s of %lu new file%s", dir, r->jobs, r->jobs == 1 ? "" : "s", r->files,
+	       r->files == 1 ? "" : "s");
+	if (r->gone)
+		printf(", %lu gone", r->gone);
+	if (r->refused)
+		printf(", %lu refused", r->refused);
+	if (r->unreadable)
+		printf(", %lu not readable", r->unreadable);
+	putchar('\n');
+}
+
+static int scan_one(struct index *ix, const struct options *o, const char *dir)
+{
+	const struct scan_options how = {site_read__jobs, o->cluster, o->again};
+	struct scan_result res = {0};
+	char *path = realpath(dir, NULL);
+	int err;
+
+	if (!path || !path__is_dir(path)) {
+		log_error("%s: %s", dir, path ? "it is no directory" : strerror(errno));
+		free(path);
+		return 1;
+	}
+	err = scan__path(ix, path, &how, &res);
+	say(dir, &res);
+	free(path);
+	return err || res.refused || res.unreadable;
+}
+
+static int do_scan(const struct options *o, const char *where, int n, char **words)
+{
+	struct index ix;
+	char *dir = NULL;
+	int status = 0;
+
+	if (!n && profile_dir__find(&dir))
+		return 1;
+	if (open_index(&ix, where)) {
+		free(dir);
+		return 1;
+	}
+	if (!n)
+		status = scan_one(&ix, o, dir);
+	for (int i = 0; i < n; i++)
+		status |= scan_one(&ix, o, words[i]);
+	free(dir);
+	index__close(&ix);
+	return status;
+}
+
+static int do_remake(const struct options *o, const char *where, int n, char **words)
+{
+	struct index ix;
+	int err = open_index(&ix, where);
+
+	if (err)
+		return 1;
+	err = index__begin(&ix);
+	if (!err)
+		err = sums__remake(&ix);
+	if (!err)
+		err = index__commit(&ix);
+	index__close(&ix);
+	return err ? 1 : 0;
+}
+
+/* ---- check */
+
+static const struct {
+	const char *what, *sql;
+} differences[] = {
+	{"sums by day and jobs",
+	 "SELECT abs((SELECT count(*) FROM job) - (SELECT COALESCE(sum(jobs), 0) FROM day))"},
+	{"core-seconds held by day and by job",
+	 "SELECT abs(COALESCE((SELECT sum(held_core_s) FROM job), 0) - "
+	 "COALESCE((SELECT sum(held_core_s) FROM day), 0)) / "
+	 "(1 + COALESCE((SELECT sum(held_core_s) FROM job), 0)) > 1e-9"},
+	{"core-seconds lost by month and by job",
+	 "SELECT abs(COALESCE((SELECT sum(lost_core_s) FROM job), 0) - "
+	 "COALESCE((SELECT sum(lost_core_s) FROM month), 0)) / "
+	 "(1 + COALESCE((SELECT sum(lost_core_s) FROM job), 0)) > 1e-9"},
+	{"findings of no job", "SELECT count(*) FROM finding f WHERE NOT EXISTS (SELECT 1 FROM job "
+			       "j WHERE j.id = f.job)"},
+	{"findings by job and in their table", "SELECT abs((SELECT count(*) FROM finding) - "
+					       "(SELECT COALESCE(sum(findings), 0) FROM job))"},
+};
+
+/* 0, or 1: a difference, which has been printed, or an error. */
+static int check_one(struct index *ix, size_t i)
+{
+	int err;
+	double v = db__number(ix->db, &err, differences[i].sql, NULL, 0);
+
+	if (!err && !(v > 0))
+		return 0;
+	if (!err)
+		printf("%s differ\n", differences[i].what);
+	return 1;
+}
+
+static int print_counts(struct index *ix, const char *where)
+{
+	static const char *const sql[] = {
+		"SELECT count(*) FROM job", "SELECT count(*) FROM job WHERE findings IS NOT NULL",
+		"SELECT count(*) FROM file", "SELECT count(*) FROM file WHERE state <> 'read'"};
+	double v[4] = {0};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < 4; i++)
+		v[i] = db__number(ix->db, &err, sql[i], NULL, 0);
+	if (!err)
+		printf("%s: %.0f jobs, %.0f with a profile; %.0f files, %.0f of them refused or "
+		       "not readable\n",
+		       where, v[0], v[1], v[2], v[3]);
+	return err;
+}
+
+static int check_damage(struct index *ix)
+{
+	struct db_rows r;
+	int status = 0, err;
+
+	if (db__is_postgresql(ix->db))
+		return 0;
+	err = db__ask(&r, ix->db, "PRAGMA quick_check", NULL, 0);
+	while (!err && db_rows__next(&r))
+		if (r.v[0].type == DB_TEXT && strcmp(r.v[0].text, "ok")) {
+			printf("damaged: %s\n", r.v[0].text);
+			status = 1;
+		}
+	status |= err || r.err;
+	db_rows__end(&r);
+	return status;
+}
+
+static int do_check(const struct options *o, const char *where, int n, char **words)
+{
+	struct index ix;
+	int status = 0, err = index__open(&ix, where, DB_READ);
+
+	if (err == -ENOENT || err == -EACCES)
+		log_error("%s: %s", where, strerror(-err));
+	if (err)
+		return 1;
+	status = check_damage(&ix);
+	for (size_t i = 0; i < sizeof(differences) / sizeof(*differences); i++)
+		status |= check_one(&ix, i);
+	status |= print_counts(&ix, where) != 0;
+	if (!status)
+		puts("no difference");
+	index__close(&ix);
+	return status;
+}
+
+/* ---- the verb */
+
+int verb_index(int argc, char **argv)
+{
+	struct options o = {0};
+	const char *word;
+	char *where;
+	bool is_own;
+	int status;
+
+	site_args__init(&o.site, "all");
+	status = options__read(&cmd_index, argc, argv, &o);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	word = optind < argc ? argv[optind++] : "";
+	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++) {
+		if (strcmp(actions[i].name, word))
+			continue;
+		where = site_args__where(&o.site, &is_own);
+		if (!where || (is_own && site_args__make_way(where)))
+			return 1;
+		status = actions[i].fn(&o, where, argc - optind, argv + optind);
+		free(where);
+		return status;
+	}
+	return options__wrong(&cmd_index, *word ? "there is no action \"%s\"" : "which action%s",
+			      word);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* jobprof jobs: a row per job, those that lost most first. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "cmd/jobprof/site_args.h"
+#include "cmd/jobprof/verbs.h"
+#include "findings/findings.h"
+
+#define ROWS 50 /* without --all */
+
+struct options {
+	struct site_args site;
+	const char *sort;
+	bool arrays;
+};
+
+/* The expressions are of a row of the table job. */
+static const struct site_column columns[] = {
+	{"job_id", "job", "j.job_id", CELL_ID, 0, 0},
+	{"array_id", "array", "j.array_id", CELL_HIDDEN, 0, 0},
+	{"array_task", "task", "j.array_task", CELL_HIDDEN, 0, 0},
+	{"cluster", "cluster", "j.cluster", CELL_HIDDEN, 0, 0},
+	{"user", "user", "j.\"user\"", CELL_TEXT, 1, 10},
+	{"account", "project", "j.account", CELL_TEXT, 9, 12},
+	{"name", "name", "COALESCE(j.name, j.program)", CELL_TEXT, 0, 20},
+	{"state", "state", "j.state", CELL_TEXT, 10, 13},
+	{"partition", "part.", "j.partition", CELL_TEXT, 14, 10},
+	{"nodes", "nodes", "j.nodes", CELL_COUNT, 6, 0},
+	{"cores", "cores", "COALESCE(j.cores, j.cpus)", CELL_COUNT, 3, 0},
+	{"gpus", "GPUs", "j.gpus", CELL_COUNT, 15, 0},
+	{"start", "started", "j.start", CELL_TIME, 5, 0},
+	{"elapsed_s", "ran", "j.elapsed_s", CELL_DURATION, 2, 0},
+	{"limit_share", "limit%", "j.elapsed_s * 1.0 / NULLIF(j.limit_s, 0)", CELL_SHARE, 12, 0},
+	{"cpu_share", "CPU%", "j.cpu_s / NULLIF(j.held_core_s, 0)", CELL_SHARE, 7, 0},
+	{"memory_share", "mem%", "j.peak_mb / NULLIF(j.mem_asked_mb, 0)", CELL_SHARE, 8, 0},
+	{"gpu_share", "GPU%", "j.gpu_use", CELL_SHARE, 13, 0},
+	{"io_bytes_s", "I/O /s", "(j.read_mb + j.write_mb) * 1048576 / NULLIF(j.elapsed_s, 0)",
+	 CELL_BYTES, 11, 0},
+	{"energy_j", "energy J", "j.energy_j", CELL_HIDDEN, 0, 0},
+	{"held_core_s", "held core-h", "j.held_core_s", CELL_HOURS, 16, 0},
+	{"lost_core_s", "lost core-h", "j.lost_core_s", CELL_HOURS, 0, 0},
+	{"lost_gpu_s", "lost GPU-h", "j.lost_gpu_s", CELL_HIDDEN, 0, 0},
+	{"findings", "findings", "j.findings", CELL_HIDDEN, 0, 0},
+	{"worst_rule", "worst finding",
+	 "CASE WHEN j.sources = 1 THEN 'no profile' WHEN j.worst_rule = '' THEN 'none' "
+	 "ELSE j.worst_rule END",
+	 CELL_TEXT, 0, 22},
+	{"worst_text", "what it says", "j.worst_text", CELL_TEXT, 17, 90},
+	{"signature", "signature", "j.signature", CELL_HIDDEN, 0, 0},
+	{"file", "file", "j.file", CELL_HIDDEN, 0, 0},
+};
+#define N_COLUMNS (sizeof(columns) / sizeof(*columns))
+
+static void print_sorts(FILE *out)
+{
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		fprintf(out, "%s ", columns[i].key);
+}
+
+static const struct opt opts[] = {
+	OPTS_FILTER(struct options),
+	{0, "sort", "COLUMN",
+	 "by this column, the largest first; -COLUMN: the smallest "
+	 "(default lost_core_s)",
+	 OPT_TEXT(struct options, sort), .values = print_sorts},
+	OPTS_DATABASE(struct options),
+	OPTS_FORM(struct options),
+	{0},
+};
+
+const struct command cmd_jobs = {
+	.name = "jobprof jobs",
+	.usage = "[OPTION]...",
+	.about = "A table of jobs: what each held, what of that it lost, and the finding that cost "
+		 "most.\n"
+		 "Without options those of the last 7 days that lost most. Without rights of staff "
+		 "it\n"
+		 "is of your own jobs.",
+	.opts = opts,
+};
+
+/* " ORDER BY ..."; 0, or 2 and it has said what is wrong. */
+static int add_order(struct query *q, const char *sort)
+{
+	const bool up = *sort == '-';
+
+	sort += up;
+	for (size_t i = 0; i < N_COLUMNS; i++) {
+		if (strcmp(columns[i].key, sort))
+			continue;
+		query__add(q, " ORDER BY ");
+		query__add(q, columns[i].sql);
+		query__add(q, up ? " ASC NULLS LAST" : " DESC NULLS LAST");
+		query__add(q, ", j.job_id DESC, j.start DESC");
+		return 0;
+	}
+	log_error("--sort %s: there is no such column; --json shows them", sort);
+	return 2;
+}
+
+/* What all that match have together. */
+struct sums {
+	double jobs, held_s, lost_s, unprofiled_s;
+};
+
+static int ask_sums(struct index *ix, const struct options *o, const struct viewer *v,
+		    struct sums *s)
+{
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	query__add(&q,
+		   "SELECT count(*), sum(j.held_core_s), sum(j.lost_core_s), "
+		   "sum(CASE WHEN j.findings IS NULL THEN j.held_core_s ELSE 0 END) FROM job j");
+	if (!err)
+		err = query__where(&q, &o->site.filter, v);
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	if (!err && db_rows__next(&r))
+		*s = (struct sums){db_value__number(&r.v[0]), db_value__number(&r.v[1]),
+				   db_value__number(&r.v[2]), db_value__number(&r.v[3])};
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
+/* 0, or the exit status. */
+static int ask_rows(struct index *ix, const struct options *o, const struct viewer *v,
+		    struct site_table *t)
+{
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q), status = 0;
+
+	query__add(&q, "SELECT ");
+	for (size_t i = 0; i < N_COLUMNS; i++) {
+		query__add(&q, i ? ", " : "");
+		query__add(&q, columns[i].sql);
+	}
+	query__add(&q, " FROM job j");
+	if (!err)
+		err = query__where(&q, &o->site.filter, v);
+	if (!err)
+		status = add_order(&q, o->sort ? o->sort : "lost_core_s");
+	if (!o->site.all) {
+		query__add(&q, " LIMIT ?");
+		query__arg(&q, db_value__int(ROWS));
+	}
+	if (!err && !status)
+		err = query__ask(&q, ix->db, &r);
+	while (!err && !status && db_rows__next(&r))
+		err = site_table__add(t, r.v);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return status ? status : err == -EINVAL ? 2 : err ? 1 : 0;
+}
+
+static json_t *about_json(const struct sums *s)
+{
+	json_t *o = json_object();
+
+	JSON_NUMBERS(o, {"matching", s->jobs}, {"held_core_s", s->held_s},
+		     {"lost_core_s", s->lost_s}, {"without_profile_core_s", s->unprofiled_s});
+	return o;
+}
+
+/* Above the table: what all rows that match add up to, how far that is known. */
+static void print_head(const struct options *o, const struct sums *s)
+{
+	printf("%.0f job%s", s->jobs, s->jobs == 1 ? "" : "s");
+	if (o->site.since_word && strcmp(o->site.since_word, "all"))
+		printf(" since %s", o->site.since_word);
+	if (s->held_s > 0)
+		printf(": %.4g core-h held, %.4g lost (%.0f %%)", s->held_s / 3600,
+		       isnan(s->lost_s) ? 0 : s->lost_s / 3600,
+		       isnan(s->lost_s) ? 0 : 100 * s->lost_s / s->held_s);
+	if (s->held_s > 0 && s->unprofiled_s > 0)
+		printf("; %.0f %% of it without a profile", 100 * s->unprofiled_s / s->held_s);
+	puts("\n");
+}
+
+static void print_foot(const struct options *o, const struct site_table *t, const struct sums *s)
+{
+	if (!t->nrows)
+		return;
+	if (!o->site.all && s->jobs > t->nrows)
+		printf("\n%u of %.0f; --all prints all.", t->nrows, s->jobs);
+	printf("%sjobprof report -j %lld explains the first.\n",
+	       !o->site.all && s->jobs > t->nrows ? " " : "\n", (long long)t->cells[0].i);
+}
+
+int verb_jobs(int argc, char **argv)
+{
+	struct options o = {0};
+	struct site_table t = {.columns = columns, .ncolumns = N_COLUMNS};
+	struct viewer viewer;
+	struct sums sums = {0, NAN, NAN, NAN};
+	struct index ix;
+	bool is_text;
+	int status;
+
+	site_args__init(&o.site, "7d");
+	status = options__read(&cmd_jobs, argc, argv, &o);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (optind < argc)
+		return options__wrong(&cmd_jobs, "\"%s\": which jobs is said by options",
+				      argv[optind]);
+	status = site_args__open(&o.site, &ix, &viewer);
+	if (status)
+		return status;
+	is_text = !o.site.json && !o.site.csv;
+	status = ask_rows(&ix, &o, &viewer, &t);
+	if (!status && ask_sums(&ix, &o, &viewer, &sums))
+		status = 1;
+	if (!status && is_text)
+		print_head(&o, &sums);
+	if (!status && (!is_text || t.nrows))
+		status = site_args__print(&o.site, &t, about_json(&sums));
+	if (!status && is_text)
+		print_foot(&o, &t, &sums);
+	site_table__free(&t);
+	index__close(&ix);
+	return status;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Options of verbs on the index; where the index is; who asks. */
+#include "cmd/jobprof/site_args.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/jobprof/user_name.h"
+#include "index/scan.h"
+#include "jobfile/profiles.h"
+
+/* ---- times */
+
+/* Midnight, so many days before that of today. */
+static double midnight(int days_before)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	tm.tm_mday -= days_before;
+	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+	tm.tm_isdst = -1;
+	return (double)mktime(&tm);
+}
+
+/* "24h" is that long ago; days, weeks, months and years begin at midnight. */
+static int parse_ago(double *s, const char *text)
+{
+	static const struct {
+		char letter;
+		int days;
+	} units[] = {{'d', 1}, {'w', 7}, {'m', 30}, {'y', 365}};
+	char number[16];
+	size_t n = strlen(text);
+	uint32_t count;
+
+	if (n < 2 || n >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, text, n - 1);
+	number[n - 1] = '\0';
+	if (parse_u32(number, &count) || count > 100000)
+		return -EINVAL;
+	if (text[n - 1] == 'h') {
+		*s = (double)time(NULL) - 3600.0 * count;
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (units[i].letter == text[n - 1]) {
+			*s = midnight((int)count * units[i].days);
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int parse_date(double *s, const char *text)
+{
+	static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d",
+					    "%Y-%m"};
+	double unix_time;
+
+	if (!parse_double(text, &unix_time) && unix_time > 1e8) {
+		*s = unix_time;
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		struct tm tm = {.tm_mday = 1, .tm_isdst = -1};
+		const char *end = strptime(text, forms[i], &tm);
+
+		if (!end || *end)
+			continue;
+		*s = (double)mktime(&tm);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int parse_when(double *s, const char *option, const char *text)
+{
+	if (!strcmp(text, "all")) {
+		*s = NAN;
+		return 0;
+	}
+	if (!parse_ago(s, text) || !parse_date(s, text))
+		return 0;
+	log_error("--%s %s: it is 24h, 7d, 4w, 6m, 1y, 2026-11-01, 2026-11-01T08:00 or all", option,
+		  text);
+	return 2;
+}
+
+int site_args__take_since(void *to, const struct opt *o, const char *arg)
+{
+	struct site_args *a = to;
+
+	a->since_word = arg;
+	return parse_when(&a->filter.since, o->name, arg);
+}
+
+int site_args__take_until(void *to, const struct opt *o, const char *arg)
+{
+	struct site_args *a = to;
+
+	return parse_when(&a->filter.until, o->name, arg);
+}
+
+int site_args__take_nodes(void *to, const struct opt *o, const char *arg)
+{
+	struct site_args *a = to;
+	char text[32];
+	char *dash;
+
+	snprintf(text, sizeof(text), "%s", arg);
+	dash = strchr(text, '-');
+	if (dash)
+		*dash++ = '\0';
+	if (strlen(arg) < sizeof(text) && !parse_double(text, &a->filter.least_nodes)) {
+		if (!dash)
+			a->filter.most_nodes = a->filter.least_nodes;
+		if (!dash || !*dash || !parse_double(dash, &a->filter.most_nodes))
+			return 0;
+	}
+	log_error("--nodes %s: it is a number, as 4, or a range, as 4-16 or 8-", arg);
+	return 2;
+}
+
+void site_args__print_states(FILE *out)
+{
+	fputs("completed failed timeout cancelled node_fail out_of_memory preempted ", out);
+}
+
+void site_args__init(struct site_args *a, const char *since)
+{
+	*a = (struct site_args){.since_word = since};
+	job_filter__init(&a->filter);
+	parse_when(&a->filter.since, "since", since);
+}
+
+/* ---- which index */
+
+#define SITE_INDEX "/var/lib/jobprof/index.db"
+
+static char *own_path(void)
+{
+	const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+	char *path = NULL;
+	int n = data && *data == '/'   ? asprintf(&path, "%s/jobprof/index.db", data)
+		: home && *home == '/' ? asprintf(&path, "%s/.local/share/jobprof/index.db", home)
+				       : 0;
+
+	if (n > 0)
+		return path;
+	log_error("no place for your own index: HOME is not set; --database PATH names one");
+	return NULL;
+}
+
+char *site_args__where(const struct site_args *a, bool *is_own)
+{
+	*is_own = false;
+	if (a->database)
+		return strdup(a->database);
+	if (!a->dir && !access(SITE_INDEX, R_OK))
+		return strdup(SITE_INDEX);
+	*is_own = true;
+	return own_path();
+}
+
+int site_args__make_way(const char *path)
+{
+	char *copy = strdup(path);
+
+	for (char *p = copy ? strchr(copy + 1, '/') : NULL; p; p = strchr(p + 1, '/')) {
+		*p = '\0';
+		if (mkdir(copy, 0700) && errno != EEXIST) {
+			log_error("%s: %s", copy, strerror(errno));
+			free(copy);
+			return -errno;
+		}
+		*p = '/';
+	}
+	free(copy);
+	return copy ? 0 : -ENOMEM;
+}
+
+/* Where the user's own profiles are: -p, else the user's directory in ProfileHDF5Dir, else the
+ * working directory. NULL: no memory. */
+static char *own_profiles(const struct site_args *a)
+{
+	char *site = NULL, *name = NULL, *own = NULL;
+	bool has = !a->dir && getuid() && !profile_dir__ask(&site) &&
+		   !user_name__of_uid(getuid(), &name) && asprintf(&own, "%s/%s", site, name) > 0 &&
+		   path__is_dir(own);
+
+	if (!has) {
+		free(own);
+		own = realpath(a->dir ? a->dir : ".", NULL);
+		if (!own)
+			log_error("%s: %s", a->dir ? a->dir : ".", strerror(errno));
+	}
+	free(site);
+	free(name);
+	return own;
+}
+
+/* Brings the user's own index up to date. 0 or -errno. */
+static int refresh(const struct site_args *a, const char *path)
+{
+	const struct scan_options o = {.read = site_read__jobs};
+	struct scan_result res = {0};
+	struct index ix;
+	char *dir = own_profiles(a);
+	int err = !dir ? -ENOENT : site_args__make_way(path);
+
+	if (!err)
+		err = index__open(&ix, path, DB_WRITE);
+	if (!err) {
+		err = scan__path(&ix, dir, &o, &res);
+		index__close(&ix);
+	}
+	free(dir);
+	return err;
+}
+
+/* Staff is root, and who may read the site's index by its group. */
+int site_args__open(struct site_args *a, struct index *ix, struct viewer *v)
+{
+	static char user[256];
+	char *name = NULL, *path;
+	bool is_own;
+	int err;
+
+	path = site_args__where(a, &is_own);
+	if (!path)
+		return 1;
+	if (!user_name__of_uid(getuid(), &name))
+		snprintf(user, sizeof(user), "%s", name);
+	free(name);
+	*v = (struct viewer){.sees_all = true, .user = user};
+	if (is_own)
+		refresh(a, path); /* what could not be read has been said */
+	err = index__open(ix, path, DB_READ);
+	if (err == -ENOENT)
+		log_error("%s: there is no index; jobprof index scan DIR makes one", path);
+	else if (err == -EACCES)
+		log_error("%s: it cannot be read", path);
+	free(path);
+	return err ? 1 : 0;
+}
+
+/* ---- forms */
+
+int site_args__print(const struct site_args *a, const struct site_table *t, json_t *about)
+{
+	if (a->json) {
+		json__set(about, "rows", site_table__json(t));
+		if (t->has_sum)
+			json__set(about, "sum", site_table__json_row(t, t->nrows - 1));
+		return json__print(about, stdout, JSON_COMPACT) ? 1 : 0;
+	}
+	json_decref(about);
+	if (a->csv)
+		site_table__csv(t, stdout);
+	else
+		site_table__print(t, site_table__width(stdout), stdout);
+	return 0;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What all verbs on the index have in common: which index it is, who asks, about which jobs, and in
+ * which form. Options are rows for a struct `type` whose member `site` is a struct site_args.
+ */
+#ifndef JP_CMD_JOBPROF_SITE_ARGS_H
+#define JP_CMD_JOBPROF_SITE_ARGS_H
+
+#include <jansson.h>
+
+#include "base/options.h"
+#include "index/query.h"
+#include "index/scan.h"
+#include "view/site/site_table.h"
+
+struct site_args {
+	struct job_filter filter; /* site_args__init() */
+	const char *since_word;	  /* as it was given; NULL: it was not */
+	const char *database, *dir;
+	bool json, csv, all, stale;
+};
+
+int site_args__take_since(void *to, const struct opt *o, const char *arg);
+int site_args__take_until(void *to, const struct opt *o, const char *arg);
+int site_args__take_nodes(void *to, const struct opt *o, const char *arg);
+void site_args__print_states(FILE *out);
+
+#define OPTS_DATABASE(type)                                                               \
+	{0, "database", "PATH|URL",                                                       \
+	 "the index there, SQLite's file or postgresql://...; default: IndexDatabase of " \
+	 "jobprof.conf, where it can be read, else the user's own",                       \
+	 OPT_TEXT(type, site.database)},                                                  \
+	{                                                                                 \
+		'p', "profiledir", "DIR",                                                 \
+			"the user's own index is of the profiles there, and in "          \
+			"the directories in it",                                          \
+			OPT_TEXT(type, site.dir)                                          \
+	}
+
+/* Which jobs. */
+#define OPTS_FILTER(type)                                                                          \
+	{'S', "since", "TIME", "that began then or later: 24h, 7d, 4w, 6m, 1y, 2026-11-01, all",   \
+	 OPT_CALL_AT(site_args__take_since, type, site)},                                          \
+		{'E', "until", "TIME", "that began before then",                                   \
+		 OPT_CALL_AT(site_args__take_until, type, site)},                                  \
+		{'u', "user", "LIST", "of these users", OPT_TEXT(type, site.filter.user)},         \
+		{'A', "project", "LIST", "of these projects, which are Slurm's accounts",          \
+		 OPT_TEXT(type, site.filter.account)},                                             \
+		{'n', "name", "TEXT", "with this in their name",                                   \
+		 OPT_TEXT(type, site.filter.name)},                                                \
+		{'s',                                                                              \
+		 "state",                                                                          \
+		 "LIST",                                                                           \
+		 "that ended so: completed, failed, timeout, ...",                                 \
+		 OPT_TEXT(type, site.filter.state),                                                \
+		 .values = site_args__print_states},                                               \
+		{'r', "partition", "LIST", "of these partitions",                                  \
+		 OPT_TEXT(type, site.filter.partition)},                                           \
+		{'M', "cluster", "LIST", "of these clusters",                                      \
+		 OPT_TEXT(type, site.filter.cluster)},                                             \
+		{'j', "jobs", "LIST", "these jobs and arrays", OPT_TEXT(type, site.filter.jobs)},  \
+		{'N', "nodes", "RANGE", "with so many nodes: 4, 4-16, 8-",                         \
+		 OPT_CALL_AT(site_args__take_nodes, type, site)},                                  \
+		{'w', "node", "NAME", "that were on this node", OPT_TEXT(type, site.filter.node)}, \
+		{0, "finding", "RULE", "with this finding; any, none",                             \
+		 OPT_TEXT(type, site.filter.finding)},                                             \
+		{0, "tag", "TAG", "with this tag of PIKA", OPT_TEXT(type, site.filter.tag)},       \
+	{                                                                                          \
+		0, "signature", "LIST", "of this user, program, size and name but for digits",     \
+			OPT_TEXT(type, site.filter.signature)                                      \
+	}
+
+#define OPTS_FORM(type)                                                \
+	{0, "json", NULL, "as JSON", OPT_FLAG(type, site.json)},       \
+		{0, "csv", NULL, "as CSV", OPT_FLAG(type, site.csv)},  \
+	{                                                              \
+		'a', "all", NULL, "all rows", OPT_FLAG(type, site.all) \
+	}
+
+/* since: the default, "7d". */
+void site_args__init(struct site_args *a, const char *since);
+/* Opens the index to read; the user's own is made and brought up to date. 0, or the exit status.
+ * *v is who asks. */
+int site_args__open(struct site_args *a, struct index *ix, struct viewer *v);
+
+/* Where the index is; the caller frees it. NULL: no memory, or there is no place, said.
+ * *is_own: it is the user's. */
+char *site_args__where(const struct site_args *a, bool *is_own);
+
+/* Makes the directories on the way to a file, for their user alone. 0, or -errno and it has said
+ * why. */
+int site_args__make_way(const char *path);
+
+/* Reads profiles for the index, in limited children. */
+int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, void *arg);
+
+/* Prints the table in the form that was asked for. 0, or the exit status. */
+int site_args__print(const struct site_args *a, const struct site_table *t, json_t *about);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Profiles are judged for the index, several at a time, in limited children. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "cmd/jobprof/report.h"
+#include "cmd/jobprof/site_args.h"
+#include "jobfile/profiles.h"
+
+struct reading {
+	const struct scan_job *jobs;
+};
+
+/* The answer of a job is rows, each after a 1, and a 0. */
+static void put_more(struct message *m, int more)
+{
+	message__put(m, &more, sizeof(more));
+}
+
+static int put_row(const struct report *r, void *ctx)
+{
+	struct message *m = ctx;
+	json_t *report = report__json(r);
+	struct row row;
+	int err = row__of_report(&row, report);
+
+	if (!err) {
+		put_more(m, 1);
+		err = row__put(&row, m);
+	}
+	row__free(&row);
+	json_decref(report);
+	return err ? 1 : 0;
+}
+
+/* An id that was given twice has two profiles here. */
+static int read_job(void *arg, unsigned item, struct message *m)
+{
+	const struct reading *w = arg;
+	const struct scan_job *j = &w->jobs[item];
+	const struct profile_words words = {
+		.words = j->paths, .nwords = j->n, .by_name = j->n == 1};
+	const struct report_opts how = {0};
+	struct profiles found;
+
+	if (!profiles__find(&found, &words))
+		for (unsigned i = 0; i < found.n; i++) {
+			size_t begin = m->len;
+
+			if (report__judge(found.v[i].files, found.v[i].n, &how, put_row, m))
+				m->len = begin;
+		}
+	profiles__free(&found);
+	put_more(m, 0);
+	return 0;
+}
+
+static int take_rows(struct message *m, unsigned job, scan_take *take, void *arg)
+{
+	const int *more = message__take(m, sizeof(*more));
+	unsigned n = 0;
+	struct row row;
+	int err = 0;
+
+	while (!err && more && *more) {
+		err = row__take(&row, m);
+		if (!err)
+			err = take(arg, job, &row, NULL);
+		row__free(&row);
+		n++;
+		more = err ? NULL : message__take(m, sizeof(*more));
+	}
+	if (err == -EBADMSG || (!err && !n))
+		err = take(arg, job, NULL, "it cannot be read, or has no rows");
+	return err;
+}
+
+int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, void *arg)
+{
+	struct reading w = {.jobs = jobs};
+	const struct pool_work work = {read_job, &w, n};
+	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct pool *pool = NULL;
+	int err = pool__start(&pool, &work, cpus > 1 ? (unsigned)cpus : 1, &POOL_JUDGE);
+
+	for (unsigned i = 0; !err && i < n; i++) {
+		struct message *m;
+
+		err = pool__next(pool, &m);
+		if (!err) {
+			err = take_rows(m, i, take, arg);
+		} else if (err == -EBADMSG || err == -ETIME || err == -EOWNERDEAD) {
+			log_error("%s: %s", jobs[i].paths[0], model_file__strerror(err));
+			err = take(arg, i, NULL, model_file__strerror(err));
+		}
+	}
+	if (err == -EINTR)
+		pool__follow_signal();
+	pool__free(pool);
+	return err;
+}

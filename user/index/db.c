@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What both engines of the index have in common. */
+#include "index/db.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "index/db_engine.h"
+
+struct db_value db_value__int(int64_t i)
+{
+	return (struct db_value){.type = DB_INT, .i = i};
+}
+
+struct db_value db_value__real(double v)
+{
+	return (struct db_value){.type = isfinite(v) ? DB_REAL : DB_NULL, .real = v};
+}
+
+struct db_value db_value__text(const char *s)
+{
+	return (struct db_value){.type = s ? DB_TEXT : DB_NULL, .text = s};
+}
+
+double db_value__number(const struct db_value *v)
+{
+	return v->type == DB_INT ? (double)v->i : v->type == DB_REAL ? v->real : NAN;
+}
+
+static bool is_url(const char *where)
+{
+	return str__starts(where, "postgresql://") || str__starts(where, "postgres://");
+}
+
+int db__open(struct db **out, const char *where, enum db_mode mode)
+{
+	struct db *d = calloc(1, sizeof(*d));
+	int err;
+
+	*out = NULL;
+	if (!d) {
+		log_error("%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	d->engine = is_url(where) ? &db_postgresql : &db_sqlite;
+	d->where = is_url(where) ? "IndexDatabase" : where;
+	d->mode = mode;
+	err = d->engine->open(d, where, mode);
+	if (err)
+		db__close(d);
+	else
+		*out = d;
+	return err;
+}
+
+void db__close(struct db *d)
+{
+	if (d)
+		d->engine->close(d);
+	free(d);
+}
+
+bool db__is_postgresql(const struct db *d)
+{
+	return d->engine == &db_postgresql;
+}
+
+/* The statement with the engine's types; NULL: no memory. */
+static char *with_types(const struct db_engine *e, const char *sql)
+{
+	static const char *const words[] = {"{id}", "{text}", "{real}"};
+	char *text = malloc(4 * strlen(sql) + 1), *to = text;
+
+	while (text && *sql) {
+		unsigned i = 0;
+
+		while (i < 3 && !str__starts(sql, words[i]))
+			i++;
+		if (i == 3) {
+			*to++ = *sql++;
+			continue;
+		}
+		to = stpcpy(to, e->types[i]);
+		sql += strlen(words[i]);
+	}
+	if (text)
+		*to = '\0';
+	return text;
+}
+
+int db__ask(struct db_rows *r, struct db *d, const char *sql, const struct db_value *args,
+	    unsigned nargs)
+{
+	char *text = strchr(sql, '{') ? with_types(d->engine, sql) : NULL;
+
+	*r = (struct db_rows){.db = d};
+	if (strchr(sql, '{') && !text) {
+		log_error("%s", strerror(ENOMEM));
+		return r->err = -ENOMEM;
+	}
+	r->err = d->engine->ask(r, text ? text : sql, args, nargs);
+	free(text);
+	return r->err;
+}
+
+bool db_rows__next(struct db_rows *r)
+{
+	return !r->err && r->db->engine->next(r);
+}
+
+void db_rows__end(struct db_rows *r)
+{
+	if (r->engine)
+		r->db->engine->end(r);
+	r->engine = NULL;
+}
+
+int db__run(struct db *d, const char *sql, const struct db_value *args, unsigned nargs)
+{
+	struct db_rows r;
+	int err = db__ask(&r, d, sql, args, nargs);
+
+	while (!err && db_rows__next(&r))
+		;
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	return err;
+}
+
+double db__number(struct db *d, int *err, const char *sql, const struct db_value *args,
+		  unsigned nargs)
+{
+	struct db_rows r;
+	double v = NAN;
+
+	*err = db__ask(&r, d, sql, args, nargs);
+	if (!*err && db_rows__next(&r) && r.n)
+		v = db_value__number(&r.v[0]);
+	*err = r.err;
+	db_rows__end(&r);
+	return v;
+}
+
+int db__begin(struct db *d)
+{
+	return db__run(d, "BEGIN", NULL, 0);
+}
+
+int db__commit(struct db *d)
+{
+	return db__run(d, "COMMIT", NULL, 0);
+}
+
+void db__rollback(struct db *d)
+{
+	db__run(d, "ROLLBACK", NULL, 0);
+}
+
+void db__limit(struct db *d, double seconds)
+{
+	d->engine->limit(d, seconds);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A database of jobs, SQLite's or PostgreSQL's, by statements that both understand: "?" stands for
+ * an argument, {id} for the type of a number that the database gives out, {text} for that of a text
+ * which is compared byte by byte, {real} for that of a double. LIKE heeds case in both. A text is
+ * UTF-8, or escaped (base/escape.h).
+ *
+ * SQLite: one process writes, by an exclusive lock beside the file; readers open it read-only, for
+ * they may be killed at any time, and their transactions are short. Debian 12's 3.40.1 can damage a
+ * database which two processes write or checkpoint at once (sqlite.org/wal.html#walresetbug).
+ */
+#ifndef JP_INDEX_DB_H
+#define JP_INDEX_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct db;
+
+enum db_mode {
+	DB_READ,
+	DB_WRITE /* makes it where it is not there */
+};
+
+/* An argument or a cell. Of both texts and numbers the unknown is NULL. */
+struct db_value {
+	enum { DB_NULL, DB_INT, DB_REAL, DB_TEXT } type;
+	int64_t i;
+	double real;
+	const char *text; /* of a cell: until the next row */
+};
+
+struct db_value db_value__int(int64_t i);
+struct db_value db_value__real(double v); /* NULL for NaN and infinities */
+struct db_value db_value__text(const char *s);
+/* NaN and NULL where the cell is unknown. */
+double db_value__number(const struct db_value *v);
+
+/* where: a path or postgresql://...; 0; -EBUSY: another process writes; -ENOENT; -EBADMSG: it is no
+ * database, or damaged; -errno. It has said which. */
+int db__open(struct db **out, const char *where, enum db_mode mode);
+void db__close(struct db *d);
+bool db__is_postgresql(const struct db *d);
+
+/* Of a statement without rows: 0, or -errno and it has said what the database says of it. */
+int db__run(struct db *d, const char *sql, const struct db_value *args, unsigned nargs);
+
+/* Rows of a statement; more of another may be asked for meanwhile. */
+struct db_rows {
+	struct db *db;
+	void *engine;		  /* the engine's */
+	const struct db_value *v; /* the row, v[n] */
+	unsigned n;
+	int err;
+};
+/* 0, or -errno and it has said why; db_rows__end() in both cases. */
+int db__ask(struct db_rows *r, struct db *d, const char *sql, const struct db_value *args,
+	    unsigned nargs);
+/* False: there are no more, or r->err is an error, which has been said. */
+bool db_rows__next(struct db_rows *r);
+void db_rows__end(struct db_rows *r);
+/* The one number that a statement has; NaN: no row, or not known. An error has been said, and is
+ * *err. */
+double db__number(struct db *d, int *err, const char *sql, const struct db_value *args,
+		  unsigned nargs);
+
+int db__begin(struct db *d);
+int db__commit(struct db *d);
+void db__rollback(struct db *d);
+
+/* Stops what is asked after so many seconds, with -ETIME; 0: never. */
+void db__limit(struct db *d, double seconds);
+
+#endif

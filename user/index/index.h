@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The room index: the jobs of a site, or of one user, in one database. A row is a job (row.h); rows
+ * come from profiles (scan.h) and from Slurm's accounting (accounting.h), each of which may be read
+ * again at any time; sums per day and month are kept in the transaction that writes a row. Verbs
+ * and pages ask by a filter and for a viewer (query.h). The database is SQLite's or PostgreSQL's
+ * (db.h).
+ */
+#ifndef JP_INDEX_INDEX_H
+#define JP_INDEX_INDEX_H
+
+#include "index/db.h"
+#include "index/row.h"
+
+#define INDEX_VERSION 1 /* of the schema */
+
+struct index {
+	struct db *db;
+	bool has_dirty; /* sums are to be made again before the transaction ends */
+};
+
+/* Opens the index at `where` (db.h); for DB_WRITE its tables are made or brought forward. 0;
+ * -EPROTONOSUPPORT: a later jobprof made it; else as db__open(). It has said why. */
+int index__open(struct index *ix, const char *where, enum db_mode mode);
+void index__close(struct index *ix);
+
+int index__begin(struct index *ix);
+/* Makes sums of what was written since index__begin() and ends the transaction. */
+int index__commit(struct index *ix);
+void index__rollback(struct index *ix);
+
+/* What a row is from. */
+struct index_source {
+	unsigned source;     /* ROW_SOURCE_SLURM or ROW_SOURCE_PROFILE */
+	const char *file;    /* of a profile */
+	const char *cluster; /* of rows that do not say theirs; NULL: "" */
+	const char *user;    /* likewise: who owns the file */
+	double mtime_s;
+	bool changed; /* that file was read before and has changed */
+};
+
+/*
+ * Writes what a source says of a job: it becomes a row, or part of the one that the other source
+ * has made, or takes the place of what the same source said before. Two rows of one id are one job
+ * where their times overlap. Between index__begin() and index__commit(). 0 or -errno.
+ */
+int index__put(struct index *ix, const struct row *r, const struct index_source *from);
+
+#endif

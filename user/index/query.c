@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Filters and rights of a reader become SQL. */
+#include "index/query.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "analysis/pika/pika.h"
+
+void job_filter__init(struct job_filter *f)
+{
+	*f = (struct job_filter){.since = NAN, .until = NAN, .least_nodes = NAN, .most_nodes = NAN};
+}
+
+int query__init(struct query *q)
+{
+	*q = (struct query){0};
+	q->out = open_memstream(&q->sql, &q->len);
+	return q->out ? 0 : -ENOMEM;
+}
+
+void query__free(struct query *q)
+{
+	if (q->out)
+		fclose(q->out);
+	free(q->sql);
+	string_list__free(&q->texts);
+	*q = (struct query){0};
+}
+
+void query__add(struct query *q, const char *sql)
+{
+	if (q->out)
+		fputs(sql, q->out);
+}
+
+void query__arg(struct query *q, struct db_value v)
+{
+	if (q->nargs == QUERY_ARGS)
+		q->is_full = true;
+	else
+		q->args[q->nargs++] = v;
+}
+
+static void text_arg(struct query *q, const char *text, size_t len)
+{
+	if (string_list__take(&q->texts, strndup(text, len)))
+		q->is_full = true;
+	else
+		query__arg(q, db_value__text(q->texts.v[q->texts.n - 1]));
+}
+
+/* " AND column IN (?, ?)" of the words of a list. */
+static void add_list(struct query *q, const char *column, const char *list)
+{
+	const char *sep = "";
+
+	if (!list)
+		return;
+	query__add(q, " AND ");
+	query__add(q, column);
+	query__add(q, " IN (");
+	for (const char *p = list; p; p = strchr(p, ',')) {
+		p += *p == ',';
+		query__add(q, sep);
+		query__add(q, "?");
+		text_arg(q, p, strcspn(p, ","));
+		sep = ", ";
+	}
+	query__add(q, ")");
+}
+
+/* Slurm writes states in capitals; "CANCELLED by 1000" is one, too. */
+static void add_states(struct query *q, const char *list)
+{
+	const char *sep = " AND (";
+
+	for (const char *p = list; p; p = strchr(p, ',')) {
+		char word[64];
+		size_t n;
+
+		p += *p == ',';
+		n = strcspn(p, ",");
+		snprintf(word, sizeof(word), "%.*s%%", (int)(n < 60 ? n : 60), p);
+		for (char *c = word; *c; c++)
+			if (*c >= 'a' && *c <= 'z')
+				*c = (char)(*c - 'a' + 'A');
+		query__add(q, sep);
+		query__add(q, "j.state LIKE ?");
+		text_arg(q, word, strlen(word));
+		sep = " OR ";
+	}
+	if (list)
+		query__add(q, ")");
+}
+
+/* The name has this text in it. */
+static void add_name(struct query *q, const char *part)
+{
+	char *pattern, *to;
+
+	if (!part)
+		return;
+	pattern = malloc(2 * strlen(part) + 3);
+	if (!pattern) {
+		q->is_full = true;
+		return;
+	}
+	to = pattern;
+	*to++ = '%';
+	for (; *part; part++) {
+		if (strchr("%_\\", *part))
+			*to++ = '\\';
+		*to++ = *part;
+	}
+	*to++ = '%';
+	query__add(q, " AND j.name LIKE ? ESCAPE '\\'");
+	text_arg(q, pattern, (size_t)(to - pattern));
+	free(pattern);
+}
+
+static void add_finding(struct query *q, const char *rule)
+{
+	if (!rule)
+		return;
+	if (!strcmp(rule, "none")) {
+		query__add(q, " AND j.findings = 0");
+	} else if (!strcmp(rule, "any")) {
+		query__add(q, " AND j.findings > 0");
+	} else {
+		query__add(q, " AND j.id IN (SELECT f.job FROM finding f WHERE f.rule = ?)");
+		text_arg(q, rule, strlen(rule));
+	}
+}
+
+static int add_tag(struct query *q, const char *tag)
+{
+	if (!tag)
+		return 0;
+	for (unsigned i = 0; i < JOB_TAGS; i++) {
+		if (strcmp(job_tag__name((enum job_tag)i), tag))
+			continue;
+		query__add(q, " AND (j.tags & ?) <> 0");
+		query__arg(q, db_value__int(1 << i));
+		return 0;
+	}
+	log_error("--tag %s: there is no such tag of PIKA", tag);
+	return -EINVAL;
+}
+
+static int add_jobs(struct query *q, const char *list)
+{
+	const char *sep = " AND (";
+
+	for (const char *p = list; p; p = strchr(p, ',')) {
+		char word[32];
+		uint32_t id;
+
+		p += *p == ',';
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(p, ","), p);
+		if (parse_u32(word, &id)) {
+			log_error("-j %s: a job is a number, as is an array", word);
+			return -EINVAL;
+		}
+		query__add(q, sep);
+		query__add(q, "j.job_id = ? OR j.array_id = ?");
+		query__arg(q, db_value__int(id));
+		query__arg(q, db_value__int(id));
+		sep = " OR ";
+	}
+	if (list)
+		query__add(q, ")");
+	return 0;
+}
+
+/* ---- sums by day or month */
+
+/* Whether a time is midnight, and its day or month. NaN is no bound. */
+static bool is_begin(double s, bool of_month, double *n)
+{
+	time_t t = (time_t)s;
+	struct tm tm;
+
+	*n = NAN;
+	if (isnan(s))
+		return true;
+	if (!localtime_r(&t, &tm) || tm.tm_hour || tm.tm_min || tm.tm_sec ||
+	    (of_month && tm.tm_mday != 1))
+		return false;
+	*n = of_month ? (tm.tm_year + 1900) * 12 + tm.tm_mon
+		      : floor((s + (double)tm.tm_gmtoff) / 86400);
+	return true;
+}
+
+const char *query__sums_for(const struct job_filter *f)
+{
+	double n;
+
+	if (f->state || f->name || f->signature || f->node || f->finding || f->tag || f->jobs ||
+	    !isnan(f->least_nodes) || !isnan(f->most_nodes))
+		return NULL;
+	if (is_begin(f->since, true, &n) && is_begin(f->until, true, &n))
+		return "month";
+	return is_begin(f->since, false, &n) && is_begin(f->until, false, &n) ? "day" : NULL;
+}
+
+static void add_bound(struct query *q, const char *sql, double v)
+{
+	if (isnan(v))
+		return;
+	query__add(q, sql);
+	query__arg(q, db_value__int((int64_t)v));
+}
+
+/* What the reader may see of a table with a user and an account, whatever is asked. */
+static void add_rights(struct query *q, const char *user, const char *account,
+		       const struct viewer *v)
+{
+	if (v->sees_all)
+		return;
+	query__add(q, " AND (");
+	query__add(q, user);
+	query__add(q, " = ?");
+	text_arg(q, v->user, strlen(v->user));
+	for (unsigned i = 0; i < v->accounts.n; i++) {
+		query__add(q, " OR ");
+		query__add(q, account);
+		query__add(q, " = ?");
+		text_arg(q, v->accounts.v[i], strlen(v->accounts.v[i]));
+	}
+	query__add(q, ")");
+}
+
+void query__where_sums(struct query *q, const char *table, const struct job_filter *f,
+		       const struct viewer *v)
+{
+	const bool of_month = !strcmp(table, "month");
+	double from, to;
+
+	is_begin(f->since, of_month, &from);
+	is_begin(f->until, of_month, &to);
+	query__add(q, " WHERE true");
+	add_rights(q, "s.\"user\"", "s.account", v);
+	add_bound(q, of_month ? " AND s.month >= ?" : " AND s.day >= ?", from);
+	add_bound(q, of_month ? " AND s.month < ?" : " AND s.day < ?", to);
+	add_list(q, "s.cluster", f->cluster);
+	add_list(q, "s.\"user\"", f->user);
+	add_list(q, "s.account", f->account);
+	add_list(q, "s.partition", f->partition);
+}
+
+int query__where(struct query *q, const struct job_filter *f, const struct viewer *v)
+{
+	int err;
+
+	query__add(q, " WHERE true");
+	add_rights(q, "j.\"user\"", "j.account", v);
+	add_bound(q, " AND j.start >= ?", f->since);
+	add_bound(q, " AND j.start < ?", f->until);
+	add_bound(q, " AND j.nodes >= ?", f->least_nodes);
+	add_bound(q, " AND j.nodes <= ?", f->most_nodes);
+	add_list(q, "j.cluster", f->cluster);
+	add_list(q, "j.\"user\"", f->user);
+	add_list(q, "j.account", f->account);
+	add_list(q, "j.partition", f->partition);
+	add_list(q, "j.signature", f->signature);
+	add_states(q, f->state);
+	add_name(q, f->name);
+	add_finding(q, f->finding);
+	if (f->node) {
+		query__add(q, " AND j.id IN (SELECT n.job FROM job_node n WHERE n.node = ?)");
+		text_arg(q, f->node, strlen(f->node));
+	}
+	err = add_tag(q, f->tag);
+	return err ? err : add_jobs(q, f->jobs);
+}
+
+int query__ask(struct query *q, struct db *d, struct db_rows *r)
+{
+	*r = (struct db_rows){.db = d};
+	if (q->is_full) {
+		log_error("a list has too many words, or there is no memory");
+		return -E2BIG;
+	}
+	if (!q->out || fflush(q->out))
+		return -ENOMEM;
+	return db__ask(r, d, q->sql, q->args, q->nargs);
+}

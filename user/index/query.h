@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which jobs a question is about, and which of them its reader may see: the one place where that
+ * becomes SQL.
+ */
+#ifndef JP_INDEX_QUERY_H
+#define JP_INDEX_QUERY_H
+
+#include <stdio.h>
+
+#include "base/string_list.h"
+#include "index/index.h"
+
+/* Who asks. */
+struct viewer {
+	bool sees_all; /* staff, or the index is the viewer's own */
+	const char *user;
+	struct string_list accounts; /* that the viewer coordinates: all jobs of these, too */
+};
+
+/* NULL and NaN: any. Lists have commas. */
+struct job_filter {
+	const char *cluster, *user, *account, *partition, *state; /* lists */
+	const char *name;					  /* a part of it */
+	const char *signature, *node, *finding; /* finding: a rule; "any", "none" */
+	const char *tag;			/* PIKA's, "memory-bound" */
+	const char *jobs;			/* ids, of jobs and of arrays */
+	double since, until;			/* of the begin: from since on, before until */
+	double least_nodes, most_nodes;
+};
+
+void job_filter__init(struct job_filter *f);
+
+#define QUERY_ARGS 96
+
+/* A statement that is being written. Begins zeroed but for query__init(). */
+struct query {
+	FILE *out;
+	char *sql;
+	size_t len;
+	struct db_value args[QUERY_ARGS];
+	unsigned nargs;
+	bool is_full;		  /* it has more arguments than it may */
+	struct string_list texts; /* of arguments */
+};
+
+/* 0 or -ENOMEM; query__free() in both cases. */
+int query__init(struct query *q);
+void query__free(struct query *q);
+void query__add(struct query *q, const char *sql);
+void query__arg(struct query *q, struct db_value v);
+/* " WHERE ..." of the table job, which the statement calls j. 0; -EINVAL: the filter makes no
+ * sense, which has been said. */
+int query__where(struct query *q, const struct job_filter *f, const struct viewer *v);
+/* The table of sums that answers the same: "day" or "month"; NULL: rows of jobs must be asked, as
+ * the filter is about more than sums have, or does not begin and end with a day. */
+const char *query__sums_for(const struct job_filter *f);
+/* " WHERE ..." of that table, which the statement calls s. */
+void query__where_sums(struct query *q, const char *table, const struct job_filter *f,
+		       const struct viewer *v);
+/* Asks; db_rows__end() in any case. 0; -E2BIG: a list has too many words, said; or as db__ask(). */
+int query__ask(struct query *q, struct db *d, struct db_rows *r);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A job as the index has it: the columns of schemas/index.def, its findings and its nodes. */
+#ifndef JP_INDEX_ROW_H
+#define JP_INDEX_ROW_H
+
+#include <jansson.h>
+
+#include "base/string_list.h"
+#include "pool/message.h"
+
+enum index_column {
+#define INDEX(name, type, from, path, unit, doc) INDEX_##name,
+#include "schemas/index.def"
+	N_INDEX
+};
+
+enum index_type { INDEX_TEXT, INDEX_INT, INDEX_REAL };
+enum index_from { FROM_SLURM, FROM_PROFILE, FROM_ANY, FROM_INDEX };
+
+struct index_info {
+	const char *name, *path, *unit, *doc;
+	enum index_type type;
+	enum index_from from;
+};
+extern const struct index_info index_infos[N_INDEX];
+
+/* -1: there is no such column. */
+int index_column__find(const char *name);
+
+#define ROW_SOURCE_SLURM   1
+#define ROW_SOURCE_PROFILE 2
+
+struct row_finding {
+	char *rule, *text, *remedy, *where;
+	int severity;	    /* 0 note, 1 warn, 2 bad */
+	double cost_core_s; /* NaN: not known */
+	double saving;
+	bool at_least;
+	double from_s, to_s; /* since the job's start; NaN: all the time */
+};
+
+struct row {
+	double number[N_INDEX]; /* of INT and REAL; NaN: not known */
+	char *text[N_INDEX];	/* NULL: not known */
+	struct row_finding *findings;
+	unsigned nfindings;
+	struct string_list nodes;
+	double uid; /* what a profile says; NaN: nothing */
+};
+
+/* Nothing is known. row__free() ends it. */
+void row__init(struct row *r);
+void row__free(struct row *r);
+/* A copy of the text, which may be NULL; bytes that are not UTF-8 come escaped. 0 or -ENOMEM. */
+int row__set_text(struct row *r, enum index_column c, const char *text);
+
+/* The row of a profile, from its report (docs/report-json.md), which may say anything. 0; -EBADMSG:
+ * it is no report; -ENOMEM. row__free() in all cases. */
+int row__of_report(struct row *r, const json_t *report);
+
+/* What follows from the other columns: held, lost, signature, day. For a row that both sources have
+ * filled. 0 or -ENOMEM. */
+int row__derive(struct row *r);
+
+/* The way from the process that made it to another one. 0; -EBADMSG; -ENOMEM. */
+int row__put(const struct row *r, struct message *m);
+int row__take(struct row *r, struct message *m);
+
+#endif

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Looks for profiles that are new or changed, has them read, and writes their rows. */
+#include "index/scan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/room.h"
+#include "jobfile/profile_search.h"
+
+#define BATCH	500 /* jobs of a transaction */
+#define SETTLED 2   /* s: a directory that changed just now may change again unseen */
+
+enum file_state { FILE_NEW, FILE_CHANGED, FILE_KNOWN };
+
+struct scan_file {
+	char *path;
+	uint32_t job; /* in its name; 0: none */
+	double mtime_s, size;
+	uid_t uid;
+	enum file_state state;
+};
+
+/* A file that the index knows. */
+struct known {
+	char *path;
+	double mtime_s, size;
+	bool is_there;
+};
+
+struct scanning {
+	struct index *ix;
+	const struct scan_options *o;
+	struct scan_result *res;
+	const char *dir;
+	struct scan_file *files;
+	unsigned nfiles;
+	struct known *known;
+	unsigned nknown;
+	struct batch *batch; /* that is being read */
+};
+
+/* Jobs of one owner, and the files of each, with those that are left to its job file. */
+struct batch {
+	struct scan_job jobs[BATCH];
+	const struct scan_file *files[BATCH];
+	unsigned nfiles[BATCH];
+	unsigned n;
+};
+
+static double seconds(const struct timespec *t)
+{
+	return (double)t->tv_sec + (double)t->tv_nsec / 1e9;
+}
+
+/* ---- what is known of a directory */
+
+/* Whether it is as it was when it was last looked into. */
+static int is_unchanged(struct scanning *s, double mtime_s, bool *same)
+{
+	const struct db_value path = db_value__text(s->dir);
+	int err;
+	double known =
+		db__number(s->ix->db, &err, "SELECT mtime FROM directory WHERE path = ?", &path, 1);
+
+	*same = fabs(known - mtime_s) < 1e-6;
+	return err;
+}
+
+/* A change within the clock's tick of the look would not be seen: then the next look is whole. */
+static int note_directory(struct scanning *s, double mtime_s, double looked_s)
+{
+	const struct db_value args[] = {
+		db_value__text(s->dir),
+		db_value__real(looked_s - mtime_s > SETTLED ? mtime_s : NAN)};
+
+	return db__run(s->ix->db,
+		       "INSERT INTO directory (path, mtime) VALUES (?, ?) "
+		       "ON CONFLICT (path) DO UPDATE SET mtime = excluded.mtime",
+		       args, 2);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct known *)a)->path, ((const struct known *)b)->path);
+}
+
+static int load_known(struct scanning *s)
+{
+	const struct db_value dir = db_value__text(s->dir);
+	struct db_rows r;
+	int err = db__ask(&r, s->ix->db,
+			  "SELECT path, mtime, size FROM file WHERE directory = ? ORDER BY path",
+			  &dir, 1);
+
+	while (!err && db_rows__next(&r)) {
+		struct known k = {strdup(r.v[0].text), db_value__number(&r.v[1]),
+				  db_value__number(&r.v[2]), false};
+
+		if (!k.path || room__grow(&s->known, s->nknown, 1, sizeof(k))) {
+			free(k.path);
+			err = -ENOMEM;
+		} else {
+			s->known[s->nknown++] = k;
+		}
+	}
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	return err;
+}
+
+static void free_scanning(struct scanning *s)
+{
+	for (unsigned i = 0; i < s->nfiles; i++)
+		free(s->files[i].path);
+	for (unsigned i = 0; i < s->nknown; i++)
+		free(s->known[i].path);
+	free(s->files);
+	free(s->known);
+}
+
+/* ---- what is in it now */
+
+static enum file_state state_of(struct scanning *s, const struct scan_file *f)
+{
+	const struct known key = {.path = f->path};
+	struct known *k =
+		s->nknown ? bsearch(&key, s->known, s->nknown, sizeof(key), by_path) : NULL;
+
+	if (!k)
+		return FILE_NEW;
+	k->is_there = true;
+	return s->o->all || fabs(k->mtime_s - f->mtime_s) > 1e-6 || k->size != f->size
+		       ? FILE_CHANGED
+		       : FILE_KNOWN;
+}
+
+/* Takes the path. One that cannot be seen, or is no file, is left out. */
+static int add_file(struct scanning *s, char *path)
+{
+	struct scan_file f = {.path = path, .job = profile_name__job(path)};
+	struct stat st;
+
+	if (lstat(path, &st) || !S_ISREG(st.st_mode)) {
+		free(path);
+		return 0;
+	}
+	f.mtime_s = seconds(&st.st_mtim);
+	f.size = (double)st.st_size;
+	f.uid = st.st_uid;
+	f.state = state_of(s, &f);
+	if (room__grow(&s->files, s->nfiles, 1, sizeof(f))) {
+		free(path);
+		return -ENOMEM;
+	}
+	s->files[s->nfiles++] = f;
+	return 0;
+}
+
+static int list_files(struct scanning *s)
+{
+	struct profile_files found = {0};
+	int err = profile_search__files(
+		&found, s->dir, PROFILE_NAME_JOB | PROFILE_NAME_USUAL | PROFILE_NAME_UNUSUAL, NULL,
+		0);
+
+	for (unsigned i = 0; !err && i < found.n; i++) {
+		err = add_file(s, found.v[i].path);
+		found.v[i].path = NULL;
+	}
+	profile_files__free(&found);
+	return err;
+}
+
+/* A file that is gone was merged or removed: its job stays. */
+static int forget_gone(struct scanning *s)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < s->nknown; i++) {
+		const struct db_value path = db_value__text(s->known[i].path);
+
+		if (s->known[i].is_there)
+			continue;
+		s->res->gone++;
+		err = db__run(s->ix->db, "DELETE FROM file WHERE path = ?", &path, 1);
+	}
+	return err;
+}
+
+/* ---- files of one job */
+
+static int by_job(const void *a, const void *b)
+{
+	const struct scan_file *x = a, *y = b;
+
+	if (x->uid != y->uid)
+		return x->uid < y->uid ? -1 : 1;
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	return strverscmp(x->path, y->path);
+}
+
+static unsigned files_of_job(const struct scanning *s, unsigned from)
+{
+	const struct scan_file *f = &s->files[from];
+	unsigned n = 1;
+
+	while (f->job && from + n < s->nfiles && s->files[from + n].job == f->job &&
+	       s->files[from + n].uid == f->uid)
+		n++;
+	return n;
+}
+
+static bool is_to_be_read(const struct scan_file *f, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (f[i].state != FILE_KNOWN)
+			return true;
+	return false;
+}
+
+/* Adds the job of these files; with a job file of that one alone. */
+static int add_job(struct batch *b, const struct scan_file *f, unsigned n)
+{
+	struct scan_job *j = &b->jobs[b->n];
+
+	*j = (struct scan_job){calloc(n, sizeof(*j->paths)), 0, f->uid};
+	if (!j->paths)
+		return -ENOMEM;
+	for (unsigned i = 0; i < n; i++)
+		if (profile_name__is_job_file(f[i].path))
+			j->paths[j->n++] = f[i].path;
+	for (unsigned i = 0; !j->n && i < n; i++)
+		j->paths[i] = f[i].path;
+	if (!j->n)
+		j->n = n;
+	b->files[b->n] = f;
+	b->nfiles[b->n++] = n;
+	return 0;
+}
+
+static void empty(struct batch *b)
+{
+	while (b->n)
+		free(b->jobs[--b->n].paths);
+}
+
+static int note_file(struct scanning *s, const struct scan_file *f, const char *state,
+		     const char *why)
+{
+	const struct db_value args[] = {
+		db_value__text(f->path), db_value__text(s->dir), db_value__real(f->mtime_s),
+		db_value__real(f->size), db_value__int(f->uid),	 db_value__text(state),
+		db_value__text(why),
+	};
+
+	return db__run(s->ix->db,
+		       "INSERT INTO file (path, directory, mtime, size, uid, state, why) "
+		       "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET "
+		       "mtime = excluded.mtime, size = excluded.size, uid = excluded.uid, "
+		       "state = excluded.state, why = excluded.why",
+		       args, sizeof(args) / sizeof(*args));
+}
+
+static void name_of_user(uid_t uid, char *name, size_t size)
+{
+	const struct passwd *pw = getpwuid(uid);
+
+	if (pw)
+		snprintf(name, size, "%s", pw->pw_name);
+	else
+		snprintf(name, size, "%u", (unsigned)uid);
+}
+
+/* A row of a job, or why it has none. */
+static int take_row(void *arg, unsigned n, struct row *r, const char *why)
+{
+	struct scanning *s = arg;
+	const struct scan_job *j = &s->batch->jobs[n];
+	const struct scan_file *f = s->batch->files[n];
+	char user[256], reason[128];
+	struct index_source from = {
+		ROW_SOURCE_PROFILE,	  f->path,
+		.cluster = s->o->cluster, .user = user,
+		.mtime_s = f->mtime_s,	  .changed = f->state == FILE_CHANGED && !s->o->all};
+
+	if (r && !isnan(r->uid) && r->uid != j->uid) {
+		snprintf(reason, sizeof(reason),
+			 "it says that it is of user %.0f and belongs to %u", r->uid,
+			 (unsigned)j->uid);
+		log_error("%s: %s: it is refused", f->path, reason);
+		s->res->refused++;
+		return note_file(s, f, "refused", reason);
+	}
+	if (!r || isnan(r->number[INDEX_job_id]) || isnan(r->number[INDEX_start])) {
+		s->res->unreadable++;
+		return note_file(s, f, "unreadable",
+				 why ? why : "it does not say its job or when that began");
+	}
+	name_of_user(j->uid, user, sizeof(user));
+	s->res->jobs++;
+	return index__put(s->ix, r, &from);
+}
+
+static int note_files(struct scanning *s)
+{
+	const struct batch *b = s->batch;
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < b->n; i++)
+		for (unsigned k = 0; !err && k < b->nfiles[i]; k++) {
+			s->res->files++;
+			err = note_file(s, &b->files[i][k], "read", NULL);
+		}
+	return err;
+}
+
+/* In one transaction: a stop before its end leaves the files unknown, and they are read again. */
+static int read_batch(struct scanning *s)
+{
+	int err = s->batch->n ? index__begin(s->ix) : 0;
+
+	if (err || !s->batch->n)
+		return err;
+	err = note_files(s);
+	if (!err)
+		err = s->o->read(s->batch->jobs, s->batch->n, take_row, s);
+	if (!err)
+		err = index__commit(s->ix);
+	else
+		index__rollback(s->ix);
+	empty(s->batch);
+	return err;
+}
+
+/* Children that read become the files' owner: a batch is of one. */
+static int read_new(struct scanning *s)
+{
+	struct batch b = {.n = 0};
+	unsigned n;
+	int err = 0;
+
+	s->batch = &b;
+	if (s->nfiles)
+		qsort(s->files, s->nfiles, sizeof(*s->files), by_job);
+	for (unsigned i = 0; !err && i < s->nfiles; i += n) {
+		n = files_of_job(s, i);
+		if (!is_to_be_read(&s->files[i], n))
+			continue;
+		if (b.n == BATCH || (b.n && b.jobs[0].uid != s->files[i].uid))
+			err = read_batch(s);
+		if (!err)
+			err = add_job(&b, &s->files[i], n);
+	}
+	if (!err)
+		err = read_batch(s);
+	empty(&b);
+	s->batch = NULL;
+	return err;
+}
+
+/* ---- a directory */
+
+static int scan_directory(struct index *ix, const char *dir, const struct scan_options *o,
+			  struct scan_result *res)
+{
+	struct scanning s = {.ix = ix, .o = o, .res = res, .dir = dir};
+	double looked_s;
+	struct timespec now;
+	struct stat st;
+	bool same = false;
+	int err;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	looked_s = seconds(&now);
+	if (stat(dir, &st)) {
+		log_error("%s: %s", dir, strerror(errno));
+		return 0;
+	}
+	err = o->all ? 0 : is_unchanged(&s, seconds(&st.st_mtim), &same);
+	if (err || same)
+		return err;
+	err = load_known(&s);
+	if (!err)
+		err = list_files(&s);
+	if (!err)
+		err = forget_gone(&s);
+	if (!err)
+		err = read_new(&s);
+	if (!err)
+		err = note_directory(&s, seconds(&st.st_mtim), looked_s);
+	free_scanning(&s);
+	return err;
+}
+
+int scan__path(struct index *ix, const char *path, const struct scan_options *o,
+	       struct scan_result *res)
+{
+	struct string_list dirs = {0};
+	int err = profile_search__dirs(&dirs, path);
+
+	for (unsigned i = 0; !err && i < dirs.n; i++)
+		err = scan_directory(ix, dirs.v[i], o, res);
+	string_list__free(&dirs);
+	return err;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The tables of the index: made, and brought forward from earlier versions. */
+#include "index/index.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+/* What every table of sums adds up. */
+#define SUMS                                                                                      \
+	"jobs BIGINT NOT NULL, profiled BIGINT NOT NULL, held_core_s {real}, held_cpu_s {real}, " \
+	"held_gpu_s {real}, profiled_core_s {real}, lost_core_s {real}, lost_gpu_s {real}, "      \
+	"cpu_s {real}, energy_j {real}, energy_low_j {real}, energy_high_j {real}, "              \
+	"findings BIGINT NOT NULL, run_s BIGINT, footprints BIGINT NOT NULL, max_nodes BIGINT, "  \
+	"max_cores {real}, max_pending_s BIGINT"
+
+static const char *const tables[] = {
+	"CREATE TABLE finding (job BIGINT NOT NULL, n BIGINT NOT NULL, rule {text} NOT NULL, "
+	"severity BIGINT NOT NULL, cost_core_s {real}, saving {real}, at_least BIGINT, text "
+	"{text}, "
+	"remedy {text}, place {text}, from_s {real}, to_s {real}, PRIMARY KEY (job, n))",
+	"CREATE TABLE job_node (node {text} NOT NULL, start BIGINT, \"end\" BIGINT, "
+	"job BIGINT NOT NULL, PRIMARY KEY (job, node))",
+	"CREATE TABLE file (path {text} PRIMARY KEY, directory {text} NOT NULL, mtime {real}, "
+	"size BIGINT, uid BIGINT, state {text} NOT NULL, why {text})",
+	"CREATE TABLE directory (path {text} PRIMARY KEY, mtime {real})",
+	"CREATE TABLE day (day BIGINT NOT NULL, month BIGINT NOT NULL, cluster {text} NOT NULL, "
+	"\"user\" {text} NOT NULL, "
+	"account {text} NOT NULL, partition {text} NOT NULL, " SUMS
+	", PRIMARY KEY (day, cluster, \"user\", account, partition))",
+	"CREATE TABLE month (month BIGINT NOT NULL, cluster {text} NOT NULL, "
+	"\"user\" {text} NOT NULL, account {text} NOT NULL, partition {text} NOT NULL, " SUMS
+	", PRIMARY KEY (month, cluster, \"user\", account, partition))",
+	"CREATE TABLE day_rule (day BIGINT NOT NULL, cluster {text} NOT NULL, rule {text} NOT "
+	"NULL, "
+	"\"user\" {text} NOT NULL, account {text} NOT NULL, severity BIGINT NOT NULL, "
+	"jobs BIGINT NOT NULL, cost_core_s {real}, "
+	"PRIMARY KEY (day, cluster, rule, \"user\", account))",
+	"CREATE TABLE hist (day BIGINT NOT NULL, cluster {text} NOT NULL, partition {text} NOT "
+	"NULL, "
+	"quantity {text} NOT NULL, bin BIGINT NOT NULL, jobs BIGINT NOT NULL, core_s {real}, "
+	"lost_core_s {real}, PRIMARY KEY (day, cluster, partition, quantity, bin))",
+	"CREATE TABLE contact (id {id}, at BIGINT NOT NULL, who {text} NOT NULL, \"user\" {text}, "
+	"account {text}, rule {text}, signature {text}, job BIGINT, ticket {text}, text {text})",
+	"CREATE TABLE access (at BIGINT NOT NULL, who {text} NOT NULL, what {text} NOT NULL)",
+	"CREATE TABLE dirty (day BIGINT NOT NULL, month BIGINT NOT NULL, cluster {text} NOT NULL, "
+	"\"user\" {text} NOT NULL, "
+	"account {text} NOT NULL, partition {text} NOT NULL, "
+	"PRIMARY KEY (day, cluster, \"user\", account, partition))",
+	"CREATE TABLE meta (key {text} PRIMARY KEY, value {text})",
+	"CREATE UNIQUE INDEX job_key ON job (cluster, job_id, start)",
+	"CREATE INDEX job_id ON job (job_id)",
+	"CREATE INDEX job_array ON job (array_id) WHERE array_id IS NOT NULL",
+	"CREATE INDEX job_start ON job (start)",
+	"CREATE INDEX job_user ON job (\"user\", start)",
+	"CREATE INDEX job_account ON job (account, start)",
+	"CREATE INDEX job_name ON job (name, \"user\", start)",
+	"CREATE INDEX job_signature ON job (signature, start)",
+	"CREATE INDEX job_lost ON job (lost_core_s)",
+	"CREATE INDEX job_user_lost ON job (\"user\", lost_core_s)",
+	"CREATE INDEX job_file ON job (file)",
+	"CREATE INDEX file_directory ON file (directory)",
+	"CREATE INDEX finding_rule ON finding (rule, job)",
+	"CREATE INDEX job_node_node ON job_node (node, start)",
+};
+
+static const char *type_of(const struct index_info *i)
+{
+	static const char *const types[] = {
+		[INDEX_TEXT] = "{text}", [INDEX_INT] = "BIGINT", [INDEX_REAL] = "{real}"};
+
+	return types[i->type];
+}
+
+/* Parts of the key, and what sums are made by, are never unknown. */
+static bool is_needed(int column)
+{
+	static const enum index_column needed[] = {INDEX_cluster, INDEX_job_id,	 INDEX_start,
+						   INDEX_user,	  INDEX_account, INDEX_partition,
+						   INDEX_day,	  INDEX_month};
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++)
+		if ((int)needed[i] == column)
+			return true;
+	return false;
+}
+
+static int make_job(struct db *d)
+{
+	char *sql = NULL;
+	size_t len;
+	FILE *f = open_memstream(&sql, &len);
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	fputs("CREATE TABLE job (id {id}", f);
+	for (int i = 0; i < N_INDEX; i++)
+		fprintf(f, ", \"%s\" %s%s", index_infos[i].name, type_of(&index_infos[i]),
+			is_needed(i) ? " NOT NULL" : "");
+	putc(')', f);
+	err = fclose(f) ? -ENOMEM : db__run(d, sql, NULL, 0);
+	free(sql);
+	return err;
+}
+
+static int make(struct db *d)
+{
+	const struct db_value version[] = {db_value__int(INDEX_VERSION)};
+	int err = db__begin(d);
+
+	if (!err)
+		err = make_job(d);
+	for (size_t i = 0; !err && i < sizeof(tables) / sizeof(*tables); i++)
+		err = db__run(d, tables[i], NULL, 0);
+	if (!err)
+		err = db__run(d, "INSERT INTO meta (key, value) VALUES ('version', ?)", version, 1);
+	if (!err)
+		return db__commit(d);
+	db__rollback(d);
+	return err;
+}
+
+/* 0: there are no tables yet. */
+static int version_of(struct db *d, int *err)
+{
+	const char *are_there = db__is_postgresql(d)
+					? "SELECT count(*) FROM pg_tables WHERE tablename = 'meta' "
+					  "AND schemaname = current_schema()"
+					: "SELECT count(*) FROM sqlite_master WHERE type = 'table' "
+					  "AND name = 'meta'";
+	double n = db__number(d, err, are_there, NULL, 0);
+
+	if (*err || !(n > 0))
+		return 0;
+	return (int)db__number(
+		d, err, "SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'version'", NULL, 0);
+}
+
+int index__open(struct index *ix, const char *where, enum db_mode mode)
+{
+	int err, version;
+
+	*ix = (struct index){0};
+	err = db__open(&ix->db, where, mode);
+	if (err)
+		return err;
+	version = version_of(ix->db, &err);
+	if (!err && version > INDEX_VERSION) {
+		log_error("%s: a later jobprof has made this index (version %d of its tables; this "
+			  "one knows %d)",
+			  where, version, INDEX_VERSION);
+		err = -EPROTONOSUPPORT;
+	}
+	if (!err && !version && mode == DB_WRITE)
+		err = make(ix->db);
+	else if (!err && !version)
+		err = -ENOENT;
+	if (err)
+		index__close(ix);
+	return err;
+}
+
+void index__close(struct index *ix)
+{
+	db__close(ix->db);
+	ix->db = NULL;
+}

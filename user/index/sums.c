@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sums by day and month are made again from the rows they are of: nothing can drift. */
+#include "index/sums.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* The columns of day and month behind their keys. */
+#define COLUMNS                                                                               \
+	"jobs, profiled, held_core_s, held_cpu_s, held_gpu_s, profiled_core_s, lost_core_s, " \
+	"lost_gpu_s, cpu_s, energy_j, energy_low_j, energy_high_j, findings, run_s, "         \
+	"footprints, max_nodes, max_cores, max_pending_s"
+#define OF_JOBS                                                                                 \
+	"count(*), CAST(sum(CASE WHEN j.findings IS NULL THEN 0 ELSE 1 END) AS BIGINT), "       \
+	"sum(j.held_core_s), sum(j.held_cpu_s), sum(j.held_gpu_s), "                            \
+	"sum(CASE WHEN j.findings IS NULL THEN 0 ELSE j.held_core_s END), sum(j.lost_core_s), " \
+	"sum(j.lost_gpu_s), sum(j.cpu_s), sum(j.energy_j), sum(j.energy_low_j), "               \
+	"sum(j.energy_high_j), CAST(sum(COALESCE(j.findings, 0)) AS BIGINT), "                  \
+	"CAST(sum(j.elapsed_s) AS BIGINT), CAST(sum(COALESCE(j.has_footprint, 0)) AS BIGINT), " \
+	"max(j.nodes), max(COALESCE(j.cores, j.cpus)), max(j.start - j.submit)"
+#define OF_SUMS                                                                                 \
+	"CAST(sum(s.jobs) AS BIGINT), CAST(sum(s.profiled) AS BIGINT), sum(s.held_core_s), "    \
+	"sum(s.held_cpu_s), sum(s.held_gpu_s), sum(s.profiled_core_s), sum(s.lost_core_s), "    \
+	"sum(s.lost_gpu_s), sum(s.cpu_s), sum(s.energy_j), sum(s.energy_low_j), "               \
+	"sum(s.energy_high_j), CAST(sum(s.findings) AS BIGINT), CAST(sum(s.run_s) AS BIGINT), " \
+	"CAST(sum(s.footprints) AS BIGINT), max(s.max_nodes), max(s.max_cores), "               \
+	"max(s.max_pending_s)"
+const char sums__columns[] = COLUMNS, sums__of_jobs[] = OF_JOBS, sums__of_sums[] = OF_SUMS;
+
+#define KEY(of) of "cluster, " of "\"user\", " of "account, " of "partition"
+/* A row of the day of a marked key: by the index of user and begin, of which a day has 26 hours at
+ * most, in any zone. */
+#define OF_KEY                                                                              \
+	"j.\"user\" = d.\"user\" AND j.start >= d.day * 86400 - 86400 "                     \
+	"AND j.start < d.day * 86400 + 172800 AND j.day = d.day AND j.cluster = d.cluster " \
+	"AND j.account = d.account"
+
+#define HIST(name, column)                                                                      \
+	"INSERT INTO hist (day, cluster, partition, quantity, bin, jobs, core_s, lost_core_s) " \
+	"SELECT j.day, j.cluster, j.partition, '" name "', j." column ", count(*), "            \
+	"sum(j.held_core_s), sum(j.lost_core_s) FROM (SELECT DISTINCT day, cluster, partition " \
+	"FROM dirty) d JOIN job j ON j.start >= d.day * 86400 - 86400 "                         \
+	"AND j.start < d.day * 86400 + 172800 AND j.day = d.day AND j.cluster = d.cluster "     \
+	"AND j.partition = d.partition WHERE j." column                                         \
+	" IS NOT NULL GROUP BY j.day, j.cluster, j.partition, j." column
+
+static const char *const steps[] = {
+	"DELETE FROM day WHERE EXISTS (SELECT 1 FROM dirty d WHERE d.day = day.day "
+	"AND d.cluster = day.cluster AND d.\"user\" = day.\"user\" AND d.account = day.account "
+	"AND d.partition = day.partition)",
+	"INSERT INTO day (day, month, " KEY("") ", " COLUMNS ") SELECT j.day, j.month, " KEY(
+		"j.") ", " OF_JOBS " FROM dirty d JOIN job j ON " OF_KEY
+		      " AND j.partition = d.partition GROUP BY j.day, j.month, " KEY("j."),
+	"DELETE FROM month WHERE EXISTS (SELECT 1 FROM dirty d WHERE d.month = month.month "
+	"AND d.cluster = month.cluster AND d.\"user\" = month.\"user\" "
+	"AND d.account = month.account AND d.partition = month.partition)",
+	"INSERT INTO month (month, " KEY("") ", " COLUMNS ") SELECT s.month, " KEY(
+		"s.") ", " OF_SUMS
+		      " FROM (SELECT DISTINCT month, " KEY(
+			      "") " FROM dirty) d "
+				  "JOIN day s ON s.month = d.month AND s.cluster = d.cluster AND "
+				  "s.\"user\" = d.\"user\" "
+				  "AND s.account = d.account AND s.partition = d.partition GROUP "
+				  "BY s.month, " KEY("s."),
+	"DELETE FROM day_rule WHERE EXISTS (SELECT 1 FROM dirty d WHERE d.day = day_rule.day "
+	"AND d.cluster = day_rule.cluster AND d.\"user\" = day_rule.\"user\" "
+	"AND d.account = day_rule.account)",
+	"INSERT INTO day_rule (day, cluster, rule, \"user\", account, severity, jobs, cost_core_s) "
+	"SELECT j.day, j.cluster, f.rule, j.\"user\", j.account, max(f.severity), "
+	"count(DISTINCT j.id), sum(f.cost_core_s) FROM (SELECT DISTINCT day, cluster, \"user\", "
+	"account FROM dirty) d JOIN job j ON " OF_KEY " JOIN finding f ON f.job = j.id "
+	"GROUP BY j.day, j.cluster, f.rule, j.\"user\", j.account",
+	"DELETE FROM hist WHERE EXISTS (SELECT 1 FROM dirty d WHERE d.day = hist.day "
+	"AND d.cluster = hist.cluster AND d.partition = hist.partition)",
+	HIST("cpu", "bin_cpu"),
+	HIST("mem", "bin_mem"),
+	HIST("limit", "bin_limit"),
+	HIST("gpu", "bin_gpu"),
+	"DELETE FROM dirty",
+};
+
+int sums__mark(struct index *ix, const struct row *r)
+{
+	const struct db_value args[] = {
+		db_value__int((int64_t)r->number[INDEX_day]),
+		db_value__int((int64_t)r->number[INDEX_month]),
+		db_value__text(r->text[INDEX_cluster]),
+		db_value__text(r->text[INDEX_user]),
+		db_value__text(r->text[INDEX_account]),
+		db_value__text(r->text[INDEX_partition]),
+	};
+
+	ix->has_dirty = true;
+	return db__run(ix->db,
+		       "INSERT INTO dirty (day, month, cluster, \"user\", account, partition) "
+		       "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		       args, sizeof(args) / sizeof(*args));
+}
+
+int sums__make(struct index *ix)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(steps) / sizeof(*steps); i++)
+		err = db__run(ix->db, steps[i], NULL, 0);
+	if (!err)
+		ix->has_dirty = false;
+	return err;
+}
+
+int sums__remake(struct index *ix)
+{
+	static const char *const clear[] = {
+		"DELETE FROM day", "DELETE FROM month", "DELETE FROM day_rule", "DELETE FROM hist",
+		"INSERT INTO dirty (day, month, cluster, \"user\", account, partition) SELECT "
+		"DISTINCT day, month, cluster, \"user\", account, partition FROM job "
+		"WHERE true ON CONFLICT DO NOTHING"};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(clear) / sizeof(*clear); i++)
+		err = db__run(ix->db, clear[i], NULL, 0);
+	return err ? err : sums__make(ix);
+}
+
+int index__begin(struct index *ix)
+{
+	return db__begin(ix->db);
+}
+
+int index__commit(struct index *ix)
+{
+	int err = ix->has_dirty ? sums__make(ix) : 0;
+
+	if (!err)
+		return db__commit(ix->db);
+	index__rollback(ix);
+	return err;
+}
+
+void index__rollback(struct index *ix)
+{
+	db__rollback(ix->db);
+	ix->has_dirty = false;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sums of rows by day and month, which questions about many jobs are answered from. */
+#ifndef JP_INDEX_SUMS_H
+#define JP_INDEX_SUMS_H
+
+#include "index/index.h"
+
+/* The sums that the row is in are made again before the transaction ends. 0 or -errno. */
+int sums__mark(struct index *ix, const struct row *r);
+/* Makes what is marked. */
+int sums__make(struct index *ix);
+/* Makes all of them. Between index__begin() and index__commit(). */
+int sums__remake(struct index *ix);
+
+/* What sums add up, as a list of SQL: of rows of job, and of rows of sums. */
+extern const char sums__of_jobs[], sums__of_sums[], sums__columns[];
+
+#endif

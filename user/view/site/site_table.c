@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables of the index as text, CSV and JSON. */
+#include "view/site/site_table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/csv.h"
+#include "base/json.h"
+#include "base/room.h"
+#include "base/str.h"
+#include "base/utf8.h"
+
+#define CELL 128 /* bytes of a number as text */
+#define GAP  2
+
+int site_table__add(struct site_table *t, const struct db_value *v)
+{
+	const size_t at = (size_t)t->nrows * t->ncolumns;
+
+	if (room__grow(&t->cells, at, t->ncolumns, sizeof(*t->cells)))
+		return -ENOMEM;
+	for (unsigned i = 0; i < t->ncolumns; i++) {
+		struct db_value *to = &t->cells[at + i];
+
+		*to = v[i];
+		if (v[i].type == DB_TEXT && !(to->text = strdup(v[i].text)))
+			to->type = DB_NULL;
+	}
+	t->nrows++;
+	return 0;
+}
+
+void site_table__free(struct site_table *t)
+{
+	for (size_t i = 0; i < (size_t)t->nrows * t->ncolumns; i++)
+		if (t->cells[i].type == DB_TEXT)
+			free((char *)t->cells[i].text);
+	free(t->cells);
+	t->cells = NULL;
+	t->nrows = 0;
+}
+
+static const struct db_value *cell(const struct site_table *t, unsigned row, unsigned column)
+{
+	return &t->cells[(size_t)row * t->ncolumns + column];
+}
+
+/* ---- values as text */
+
+/* A whole number with commas between thousands. */
+static void put_count(char *to, double v)
+{
+	char digits[CELL];
+	int n = snprintf(digits, sizeof(digits), "%.0f", fabs(v));
+
+	if (v < 0)
+		*to++ = '-';
+	for (int i = 0; i < n; i++) {
+		*to++ = digits[i];
+		if (i < n - 1 && (n - i - 1) % 3 == 0)
+			*to++ = ',';
+	}
+	*to = '\0';
+}
+
+/* Three digits, or all before the point. */
+static void put_number(char *to, double v)
+{
+	double size = fabs(v);
+
+	if (size >= 99.95)
+		put_count(to, round(v));
+	else
+		snprintf(to, CELL, "%.*f", size >= 9.995 ? 1 : size > 0 ? 2 : 0, v);
+}
+
+static void put_duration(char *to, double s)
+{
+	long minutes = lround(s / 60), hours = minutes / 60, days = hours / 24;
+
+	if (s < 60)
+		snprintf(to, CELL, "%.0f s", s);
+	else if (days)
+		snprintf(to, CELL, "%ld-%02ld:%02ld", days, hours % 24, minutes % 60);
+	else
+		snprintf(to, CELL, "%ld:%02ld", hours, minutes % 60);
+}
+
+static void put_time(char *to, double s)
+{
+	time_t t = (time_t)s;
+	struct tm tm;
+
+	if (!localtime_r(&t, &tm) || !strftime(to, CELL, "%m-%d %H:%M", &tm))
+		snprintf(to, CELL, "?");
+}
+
+static void put_bytes(char *to, double v)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+	unsigned i = 0;
+
+	while (fabs(v) >= 999.5 && i < 6) {
+		v /= 1000;
+		i++;
+	}
+	put_number(to, v);
+	snprintf(to + strlen(to), CELL - strlen(to), " %s", units[i]);
+}
+
+static void put_share(char *to, double v)
+{
+	if (v > 0 && v < 0.005)
+		snprintf(to, CELL, "<1");
+	else
+		snprintf(to, CELL, "%.0f", v * 100);
+}
+
+/* "-" where it is not known. */
+static void put_value(char to[static CELL], enum site_cell_kind kind, double v)
+{
+	if (isnan(v))
+		strcpy(to, "-");
+	else if (kind == CELL_COUNT)
+		put_count(to, v);
+	else if (kind == CELL_ID)
+		snprintf(to, CELL, "%.0f", v);
+	else if (kind == CELL_HOURS)
+		put_number(to, v / 3600);
+	else if (kind == CELL_SHARE)
+		put_share(to, v);
+	else if (kind == CELL_DURATION)
+		put_duration(to, v);
+	else if (kind == CELL_TIME)
+		put_time(to, v);
+	else if (kind == CELL_BYTES)
+		put_bytes(to, v);
+	else
+		put_number(to, v);
+}
+
+/* Characters of a text, each of which a terminal shows in one column. */
+static unsigned length(const char *s)
+{
+	unsigned n = 0;
+
+	while (*s) {
+		size_t bytes = utf8__visible(s);
+
+		s += bytes ? bytes : 1;
+		n++;
+	}
+	return n;
+}
+
+/* At most `most` characters; what cannot be seen is "?". */
+static void put_text(const char *s, unsigned most, FILE *out)
+{
+	for (unsigned n = 0; *s && n < most; n++) {
+		size_t bytes = utf8__visible(s);
+
+		if (bytes)
+			fwrite(s, 1, bytes, out);
+		else
+			putc('?', out);
+		s += bytes ? bytes : 1;
+	}
+}
+
+/* The text of a cell: in buf, or the cell's own. */
+static const char *text_of(const struct site_table *t, unsigned row, unsigned column,
+			   char buf[static CELL])
+{
+	const struct db_value *v = cell(t, row, column);
+
+	if (v->type == DB_TEXT)
+		return v->text;
+	if (t->columns[column].kind == CELL_TEXT)
+		return "";
+	put_value(buf, t->columns[column].kind, db_value__number(v));
+	return buf;
+}
+
+static bool is_left(const struct site_column *c)
+{
+	return c->kind == CELL_TEXT;
+}
+
+static unsigned width_of(const struct site_table *t, unsigned column)
+{
+	const struct site_column *c = &t->columns[column];
+	unsigned widest = length(c->head);
+	char buf[CELL];
+
+	for (unsigned i = 0; i < t->nrows; i++) {
+		unsigned n = length(text_of(t, i, column, buf));
+
+		widest = n > widest ? n : widest;
+	}
+	return c->width && widest > c->width ? c->width : widest;
+}
+
+/* ---- as text */
+
+/* Leaves out columns, those of the highest rank first, until the others fit. */
+static void choose(const struct site_table *t, unsigned width, unsigned *widths)
+{
+	for (unsigned i = 0; i < t->ncolumns; i++)
+		widths[i] = t->columns[i].kind == CELL_HIDDEN ? 0 : width_of(t, i);
+	for (;;) {
+		unsigned sum = 0, last = 0;
+
+		for (unsigned i = 0; i < t->ncolumns; i++) {
+			if (!widths[i])
+				continue;
+			sum += widths[i] + GAP;
+			if (t->columns[i].rank > t->columns[last].rank || !widths[last])
+				last = i;
+		}
+		if (sum <= width + GAP || !t->columns[last].rank || !widths[last])
+			return;
+		widths[last] = 0;
+	}
+}
+
+static void print_cell(const char *text, unsigned width, bool left, bool is_last, FILE *out)
+{
+	unsigned n = length(text) < width ? length(text) : width;
+
+	if (!left)
+		fprintf(out, "%*s", (int)(width - n), "");
+	put_text(text, width, out);
+	if (left && !is_last)
+		fprintf(out, "%*s", (int)(width - n), "");
+	if (!is_last)
+		fprintf(out, "%*s", GAP, "");
+}
+
+/* row -1: the heads. */
+static void print_row(const struct site_table *t, int row, const unsigned *widths, FILE *out)
+{
+	unsigned last = 0;
+	char buf[CELL];
+
+	for (unsigned i = 0; i < t->ncolumns; i++)
+		last = widths[i] ? i : last;
+	for (unsigned i = 0; i < t->ncolumns; i++)
+		if (widths[i])
+			print_cell(row < 0 ? t->columns[i].head : text_of(t, (unsigned)row, i, buf),
+				   widths[i], is_left(&t->columns[i]), i == last, out);
+	putc('\n', out);
+}
+
+void site_table__print(const struct site_table *t, unsigned width, FILE *out)
+{
+	unsigned *widths = calloc(t->ncolumns, sizeof(*widths));
+
+	if (!widths)
+		return;
+	choose(t, width, widths);
+	print_row(t, -1, widths, out);
+	for (unsigned i = 0; i < t->nrows; i++)
+		print_row(t, (int)i, widths, out);
+	free(widths);
+}
+
+unsigned site_table__width(FILE *out)
+{
+	const char *said = getenv("COLUMNS");
+	struct winsize size;
+	uint32_t n;
+
+	if (said && !parse_u32(said, &n) && n >= 40 && n <= 1000)
+		return n;
+	if (isatty(fileno(out)) && !ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col >= 40)
+		return size.ws_col;
+	return 80;
+}
+
+/* ---- as CSV and JSON */
+
+static void csv_cell(const struct db_value *v, FILE *out)
+{
+	if (v->type == DB_TEXT)
+		csv__print(out, v->text);
+	else if (v->type == DB_INT)
+		fprintf(out, "%lld", (long long)v->i);
+	else if (v->type == DB_REAL)
+		fprintf(out, "%.15g", v->real);
+}
+
+void site_table__csv(const struct site_table *t, FILE *out)
+{
+	for (unsigned i = 0; i < t->ncolumns; i++)
+		fprintf(out, "%s%s", i ? "," : "", t->columns[i].key);
+	putc('\n', out);
+	for (unsigned row = 0; row + t->has_sum < t->nrows; row++) {
+		for (unsigned i = 0; i < t->ncolumns; i++) {
+			if (i)
+				putc(',', out);
+			csv_cell(cell(t, row, i), out);
+		}
+		putc('\n', out);
+	}
+}
+
+json_t *site_table__json_row(const struct site_table *t, unsigned row)
+{
+	json_t *o = json_object();
+
+	for (unsigned i = 0; o && i < t->ncolumns; i++) {
+		const struct db_value *v = cell(t, row, i);
+
+		json__set(o, t->columns[i].key,
+			  v->type == DB_TEXT  ? json__text(v->text)
+			  : v->type == DB_INT ? json_integer(v->i)
+					      : json__number(db_value__number(v)));
+	}
+	return o;
+}
+
+json_t *site_table__json(const struct site_table *t)
+{
+	json_t *a = json_array();
+
+	for (unsigned i = 0; a && i + t->has_sum < t->nrows; i++)
+		json_array_append_new(a, site_table__json_row(t, i));
+	return a;
+}
