@@ -11,26 +11,6 @@
 #include "base/str.h"
 #include "index/db_engine.h"
 
-struct db_value db_value__int(int64_t i)
-{
-	return (struct db_value){.type = DB_INT, .i = i};
-}
-
-struct db_value db_value__real(double v)
-{
-	return (struct db_value){.type = isfinite(v) ? DB_REAL : DB_NULL, .real = v};
-}
-
-struct db_value db_value__text(const char *s)
-{
-	return (struct db_value){.type = s ? DB_TEXT : DB_NULL, .text = s};
-}
-
-double db_value__number(const struct db_value *v)
-{
-	return v->type == DB_INT ? (double)v->i : v->type == DB_REAL ? v->real : NAN;
-}
-
 static bool is_url(const char *where)
 {
 	return str__starts(where, "postgresql://") || str__starts(where, "postgres://");

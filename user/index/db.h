@@ -12,6 +12,7 @@
 #ifndef JP_INDEX_DB_H
 #define JP_INDEX_DB_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,11 +32,27 @@ struct db_value {
 	const char *text; /* of a cell: until the next row */
 };
 
-struct db_value db_value__int(int64_t i);
-struct db_value db_value__real(double v); /* NULL for NaN and infinities */
-struct db_value db_value__text(const char *s);
-/* NaN and NULL where the cell is unknown. */
-double db_value__number(const struct db_value *v);
+static inline struct db_value db_value__int(int64_t i)
+{
+	return (struct db_value){.type = DB_INT, .i = i};
+}
+
+/* NULL for NaN and infinities. */
+static inline struct db_value db_value__real(double v)
+{
+	return (struct db_value){.type = isfinite(v) ? DB_REAL : DB_NULL, .real = v};
+}
+
+static inline struct db_value db_value__text(const char *s)
+{
+	return (struct db_value){.type = s ? DB_TEXT : DB_NULL, .text = s};
+}
+
+/* NaN where it is no number. */
+static inline double db_value__number(const struct db_value *v)
+{
+	return v->type == DB_INT ? (double)v->i : v->type == DB_REAL ? v->real : NAN;
+}
 
 /* where: a path or postgresql://...; 0; -EBUSY: another process writes; -ENOENT; -EBADMSG: it is no
  * database, or damaged; -errno. It has said which. */

@@ -16,10 +16,9 @@
 #include "base/log.h"
 #include "index/db_engine.h"
 
-#define CACHED	      64   /* statements that are kept, by their text */
-#define BUSY_MS	      5000 /* a reader waits so long for a checkpoint */
-#define STEPS	      1000 /* of the virtual machine, between looks at the clock */
-#define FIXED_VERSION 3051003
+#define CACHED	64   /* statements that are kept, by their text */
+#define BUSY_MS 5000 /* a reader waits so long for a checkpoint */
+#define STEPS	1000 /* of the virtual machine, between looks at the clock */
 
 struct statement {
 	char *sql;
@@ -123,21 +122,17 @@ static int lock_writer(struct db *d, const char *path)
 
 static int set_up(struct db *d)
 {
-	static const char *const writer[] = {
-		"PRAGMA page_size=8192",
-		"PRAGMA journal_mode=WAL",
-		"PRAGMA synchronous=NORMAL",
-		"PRAGMA journal_size_limit=67108864",
-	};
-	static const char *const all[] = {"PRAGMA mmap_size=0", "PRAGMA case_sensitive_like=1",
-					  "PRAGMA cache_size=-65536", "PRAGMA trusted_schema=0"};
-	int err = 0;
+	static const char all[] = "PRAGMA mmap_size=0; PRAGMA case_sensitive_like=1; "
+				  "PRAGMA cache_size=-65536; PRAGMA trusted_schema=0;";
+	static const char writer[] = "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; "
+				     "PRAGMA synchronous=NORMAL; "
+				     "PRAGMA journal_size_limit=67108864;";
+	const struct sqlite *s = d->own;
+	int rc = sqlite3_exec(s->db, all, NULL, NULL, NULL);
 
-	for (size_t i = 0; !err && i < sizeof(all) / sizeof(*all); i++)
-		err = db__run(d, all[i], NULL, 0);
-	for (size_t i = 0; !err && d->mode == DB_WRITE && i < sizeof(writer) / sizeof(*writer); i++)
-		err = db__run(d, writer[i], NULL, 0);
-	return err;
+	if (!rc && d->mode == DB_WRITE)
+		rc = sqlite3_exec(s->db, writer, NULL, NULL, NULL);
+	return rc ? complain(d, rc) : 0;
 }
 
 static int sqlite_open(struct db *d, const char *where, enum db_mode mode)
