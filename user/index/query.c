@@ -14,7 +14,12 @@
 
 void job_filter__init(struct job_filter *f)
 {
-	*f = (struct job_filter){.since = NAN, .until = NAN, .least_nodes = NAN, .most_nodes = NAN};
+	*f = (struct job_filter){.since = NAN,
+				 .until = NAN,
+				 .least_nodes = NAN,
+				 .most_nodes = NAN,
+				 .least_s = NAN,
+				 .most_s = NAN};
 }
 
 int query__init(struct query *q)
@@ -202,7 +207,8 @@ const char *query__sums_for(const struct job_filter *f)
 	double n;
 
 	if (f->state || f->name || f->signature || f->node || f->finding || f->tag || f->jobs ||
-	    !isnan(f->least_nodes) || !isnan(f->most_nodes))
+	    !isnan(f->least_nodes) || !isnan(f->most_nodes) || !isnan(f->least_s) ||
+	    !isnan(f->most_s))
 		return NULL;
 	if (is_begin(f->since, true, &n) && is_begin(f->until, true, &n))
 		return "month";
@@ -264,6 +270,8 @@ int query__where(struct query *q, const struct job_filter *f, const struct viewe
 	add_bound(q, " AND j.start < ?", f->until);
 	add_bound(q, " AND j.nodes >= ?", f->least_nodes);
 	add_bound(q, " AND j.nodes <= ?", f->most_nodes);
+	add_bound(q, " AND j.elapsed_s >= ?", f->least_s);
+	add_bound(q, " AND j.elapsed_s <= ?", f->most_s);
 	add_list(q, "j.cluster", f->cluster);
 	add_list(q, "j.\"user\"", f->user);
 	add_list(q, "j.account", f->account);

@@ -27,6 +27,7 @@ struct job_filter {
 	const char *jobs;			/* ids, of jobs and of arrays */
 	double since, until;			/* of the begin: from since on, before until */
 	double least_nodes, most_nodes;
+	double least_s, most_s; /* how long it ran */
 };
 
 void job_filter__init(struct job_filter *f);

@@ -251,6 +251,8 @@ static void take_job(struct row *r, const json_t *report)
 	double start = number_at(report, "job.job_start"), first = number_at(report, "job.start");
 	double wall = number_at(report, "facts.wall_s");
 	double elapsed = number_at(report, "facts.job_elapsed_s");
+	/* Idle time of a task or node is that of its cores. */
+	double cores = r->number[INDEX_cores] / number_at(report, "pika.units");
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		r->number[numbers[i].to] = number_at(report, numbers[i].path);
@@ -259,8 +261,8 @@ static void take_job(struct row *r, const json_t *report)
 	r->number[INDEX_start] = floor(isnan(start) ? first : start);
 	r->number[INDEX_elapsed_s] = round(isnan(elapsed) ? wall : elapsed);
 	r->number[INDEX_end] = r->number[INDEX_start] + r->number[INDEX_elapsed_s];
-	r->number[INDEX_idle_cpu_s] = number_at(report, "pika.issues.cpu_idle.idle_s") *
-				      (r->number[INDEX_cores] / number_at(report, "pika.units"));
+	r->number[INDEX_idle_cpu_s] = number_at(report, "pika.issues.cpu_idle.idle_s") * cores;
+	r->number[INDEX_idle_of_cpu_s] = number_at(report, "pika.issues.cpu_idle.total_s") * cores;
 	r->number[INDEX_is_eligible] = json_is_true(member(report, "pika.issues.eligible"));
 	r->number[INDEX_has_footprint] =
 		member(report, "pika.status") && !strcmp(text_at(report, "pika.status"), "OK");

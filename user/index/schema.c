@@ -50,6 +50,7 @@ static const char *const tables[] = {
 	"\"user\" {text} NOT NULL, "
 	"account {text} NOT NULL, partition {text} NOT NULL, "
 	"PRIMARY KEY (day, cluster, \"user\", account, partition))",
+	"CREATE TABLE pseudonym (name {text} PRIMARY KEY, pseudonym {text} NOT NULL)",
 	"CREATE TABLE meta (key {text} PRIMARY KEY, value {text})",
 	"CREATE UNIQUE INDEX job_key ON job (cluster, job_id, start)",
 	"CREATE INDEX job_id ON job (job_id)",

@@ -111,7 +111,10 @@ int sums__make(struct index *ix)
 int sums__remake(struct index *ix)
 {
 	static const char *const clear[] = {
-		"DELETE FROM day", "DELETE FROM month", "DELETE FROM day_rule", "DELETE FROM hist",
+		"DELETE FROM day",
+		/* what privacy__prune() has left of rows that are gone stays */
+		"DELETE FROM month WHERE month >= (SELECT COALESCE(min(month), 999999) FROM job)",
+		"DELETE FROM day_rule", "DELETE FROM hist",
 		"INSERT INTO dirty (day, month, cluster, \"user\", account, partition) SELECT "
 		"DISTINCT day, month, cluster, \"user\", account, partition FROM job "
 		"WHERE true ON CONFLICT DO NOTHING"};

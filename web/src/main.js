@@ -2,6 +2,7 @@
 // One template for all pages: what the JSON in it has says which page it is.
 import { bursts } from './clusters.js';
 import { compare } from './compare.js';
+import { digest } from './digest.js';
 import { el } from './dom.js';
 import { flame } from './flame.js';
 import { folded } from './fold.js';
@@ -15,7 +16,7 @@ if (!text.trim().startsWith('{')) {
 } else {
 	const data = JSON.parse(text);
 
-	const page = data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
+	const page = data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
 
 	window.jobprof = page(data);
 }

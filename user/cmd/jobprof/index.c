@@ -7,37 +7,50 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cmd/jobprof/site_args.h"
+#include "base/str.h"
+#include "cmd/jobprof/index_actions.h"
 #include "cmd/jobprof/verbs.h"
 #include "index/scan.h"
 #include "index/sums.h"
 #include "jobfile/profiles.h"
 
-struct options {
-	struct site_args site;
-	const char *cluster;
-	bool again;
-};
+static int take_every(void *to, const struct opt *opt, const char *arg)
+{
+	struct index_options *o = to;
+
+	if (!parse_double(arg, &o->every_s) && o->every_s >= 1)
+		return 0;
+	log_error("--every %s: it is a number of seconds, 1 or more", arg);
+	return 2;
+}
 
 static const struct opt opts[] = {
-	OPTS_DATABASE(struct options),
+	OPTS_DATABASE(struct index_options),
 	{'M', "cluster", "NAME", "the cluster of profiles that do not name theirs",
-	 OPT_TEXT(struct options, cluster)},
-	{0, "again", NULL, "scan: also what has been read", OPT_FLAG(struct options, again)},
+	 OPT_TEXT(struct index_options, cluster)},
+	{0, "again", NULL, "scan: also what has been read", OPT_FLAG(struct index_options, again)},
+	{0, "every", "S", "watch: the pause between two looks, s (default 60)",
+	 OPT_CALL(take_every)},
+	{0, "detail", "TIME", "prune: rows keep names so long (default 18m)",
+	 OPT_CALL_AT(index_watch__take_age, struct index_options, detail)},
+	{0, "keep", "TIME", "prune: rows stay so long (default 5y)",
+	 OPT_CALL_AT(index_watch__take_age, struct index_options, keep)},
 	{0},
 };
 
-static int do_scan(const struct options *o, const char *where, int n, char **words);
-static int do_check(const struct options *o, const char *where, int n, char **words);
-static int do_remake(const struct options *o, const char *where, int n, char **words);
+static index_action do_scan, do_check, do_remake;
 
 static const struct action {
 	const char *name, *help;
-	int (*fn)(const struct options *o, const char *where, int n, char **words);
+	index_action *fn;
 } actions[] = {
 	{"scan", "DIR... reads what is new there, and in the directories in it", do_scan},
 	{"check", "compares sums with rows, and looks for damage", do_check},
 	{"remake", "makes all sums again", do_remake},
+	{"watch", "DIR... scans again and again: what jobprof-index.service runs",
+	 index_watch__run},
+	{"prune", "replaces names in old rows, and deletes older ones", index_watch__prune},
+	{"forget", "USER: that user's rows lose the name", index_watch__forget},
 };
 
 static void print_actions(FILE *out)
@@ -56,16 +69,6 @@ const struct command cmd_index = {
 	.more = print_actions,
 };
 
-/* Opens it to write. 0 or -errno. */
-static int open_index(struct index *ix, const char *where)
-{
-	int err = index__open(ix, where, DB_WRITE);
-
-	if (err == -ENOENT || err == -EACCES)
-		log_error("%s: %s", where, strerror(-err));
-	return err;
-}
-
 static void say(const char *dir, const struct scan_result *r)
 {
 	printf("%s: %lu job%s of %lu new file%s", dir, r->jobs, r->jobs == 1 ? "" : "s", r->files,
@@ -79,7 +82,7 @@ static void say(const char *dir, const struct scan_result *r)
 	putchar('\n');
 }
 
-static int scan_one(struct index *ix, const struct options *o, const char *dir)
+static int scan_one(struct index *ix, const struct index_options *o, const char *dir)
 {
 	const struct scan_options how = {site_read__jobs, o->cluster, o->again};
 	struct scan_result res = {0};
@@ -97,7 +100,7 @@ static int scan_one(struct index *ix, const struct options *o, const char *dir)
 	return err || res.refused || res.unreadable;
 }
 
-static int do_scan(const struct options *o, const char *where, int n, char **words)
+static int do_scan(const struct index_options *o, const char *where, int n, char **words)
 {
 	struct index ix;
 	char *dir = NULL;
@@ -105,7 +108,7 @@ static int do_scan(const struct options *o, const char *where, int n, char **wor
 
 	if (!n && profile_dir__find(&dir))
 		return 1;
-	if (open_index(&ix, where)) {
+	if (index_watch__open(&ix, where)) {
 		free(dir);
 		return 1;
 	}
@@ -118,10 +121,10 @@ static int do_scan(const struct options *o, const char *where, int n, char **wor
 	return status;
 }
 
-static int do_remake(const struct options *o, const char *where, int n, char **words)
+static int do_remake(const struct index_options *o, const char *where, int n, char **words)
 {
 	struct index ix;
-	int err = open_index(&ix, where);
+	int err = index_watch__open(&ix, where);
 
 	if (err)
 		return 1;
@@ -147,7 +150,8 @@ static const struct {
 	 "(1 + COALESCE((SELECT sum(held_core_s) FROM job), 0)) > 1e-9"},
 	{"core-seconds lost by month and by job",
 	 "SELECT abs(COALESCE((SELECT sum(lost_core_s) FROM job), 0) - "
-	 "COALESCE((SELECT sum(lost_core_s) FROM month), 0)) / "
+	 "COALESCE((SELECT sum(lost_core_s) FROM month WHERE month >= "
+	 "(SELECT COALESCE(min(month), 0) FROM job)), 0)) / "
 	 "(1 + COALESCE((SELECT sum(lost_core_s) FROM job), 0)) > 1e-9"},
 	{"findings of no job", "SELECT count(*) FROM finding f WHERE NOT EXISTS (SELECT 1 FROM job "
 			       "j WHERE j.id = f.job)"},
@@ -203,7 +207,7 @@ static int check_damage(struct index *ix)
 	return status;
 }
 
-static int do_check(const struct options *o, const char *where, int n, char **words)
+static int do_check(const struct index_options *o, const char *where, int n, char **words)
 {
 	struct index ix;
 	int status = 0, err = index__open(&ix, where, DB_READ);
@@ -226,7 +230,7 @@ static int do_check(const struct options *o, const char *where, int n, char **wo
 
 int verb_index(int argc, char **argv)
 {
-	struct options o = {0};
+	struct index_options o = {.every_s = 60, .detail = "18m", .keep = "5y"};
 	const char *word;
 	char *where;
 	bool is_own;

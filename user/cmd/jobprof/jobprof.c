@@ -21,10 +21,13 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
+	{"advice", verb_advice, &cmd_advice, "whether it helped to write to users"},
 	{"calibrate", verb_calibrate, &cmd_calibrate,
 	 "the most that this node can do: memory, arithmetic, disk, network"},
 	{"cluster", verb_cluster, &cmd_cluster, "which kinds of bursts of computation there are"},
 	{"compare", verb_compare, &cmd_compare, "why one run took longer than another"},
+	{"contacted", verb_contacted, &cmd_contacted, "note that support has written to a user"},
+	{"digest", verb_digest, &cmd_digest, "what the jobs of a week lost, and whom to write to"},
 	{"emit", verb_emit, &cmd_emit, "values of your own into the profile of this step"},
 	{"extract", verb_extract, &cmd_extract, "tables of a profile as CSV, JSON or text"},
 	{"flame", verb_flame, &cmd_flame,
@@ -32,6 +35,7 @@ static const struct verb verbs[] = {
 	{"fold", verb_fold, &cmd_fold,
 	 "what happens inside of a region that is executed many times"},
 	{"index", verb_index, &cmd_index, "the database of all jobs: scan, check, remake"},
+	{"issues", verb_issues, &cmd_issues, "PIKA's issues of users, projects and programs"},
 	{"items", verb_items, &cmd_items, "one column over all nodes, side by side and by time"},
 	{"jobs", verb_jobs, &cmd_jobs, "a table of jobs: what each held, lost, and why"},
 	{"list", verb_list, &cmd_list, "the columns of a profile, and what each does not see"},

@@ -84,7 +84,7 @@ static int parse_date(double *s, const char *text)
 	return -EINVAL;
 }
 
-static int parse_when(double *s, const char *option, const char *text)
+int site_args__parse_when(double *s, const char *option, const char *text)
 {
 	if (!strcmp(text, "all")) {
 		*s = NAN;
@@ -102,33 +102,73 @@ int site_args__take_since(void *to, const struct opt *o, const char *arg)
 	struct site_args *a = to;
 
 	a->since_word = arg;
-	return parse_when(&a->filter.since, o->name, arg);
+	return site_args__parse_when(&a->filter.since, o->name, arg);
 }
 
 int site_args__take_until(void *to, const struct opt *o, const char *arg)
 {
 	struct site_args *a = to;
 
-	return parse_when(&a->filter.until, o->name, arg);
+	return site_args__parse_when(&a->filter.until, o->name, arg);
+}
+
+/* "4", "4-16", "8-" by what reads one of the numbers. 0 or -EINVAL. */
+static int parse_range(double *least, double *most, const char *arg,
+		       int (*parse)(const char *, double *))
+{
+	char text[32];
+	char *dash;
+
+	if (strlen(arg) >= sizeof(text))
+		return -EINVAL;
+	strcpy(text, arg);
+	dash = strchr(text, '-');
+	if (dash)
+		*dash++ = '\0';
+	if (parse(text, least))
+		return -EINVAL;
+	if (!dash)
+		*most = *least;
+	return dash && *dash ? parse(dash, most) : 0;
 }
 
 int site_args__take_nodes(void *to, const struct opt *o, const char *arg)
 {
 	struct site_args *a = to;
-	char text[32];
-	char *dash;
 
-	snprintf(text, sizeof(text), "%s", arg);
-	dash = strchr(text, '-');
-	if (dash)
-		*dash++ = '\0';
-	if (strlen(arg) < sizeof(text) && !parse_double(text, &a->filter.least_nodes)) {
-		if (!dash)
-			a->filter.most_nodes = a->filter.least_nodes;
-		if (!dash || !*dash || !parse_double(dash, &a->filter.most_nodes))
-			return 0;
-	}
+	if (!parse_range(&a->filter.least_nodes, &a->filter.most_nodes, arg, parse_double))
+		return 0;
 	log_error("--nodes %s: it is a number, as 4, or a range, as 4-16 or 8-", arg);
+	return 2;
+}
+
+static int parse_span(const char *text, double *s)
+{
+	static const struct {
+		char letter;
+		double s;
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+	size_t n = strlen(text);
+	char number[16];
+
+	if (n < 2 || n > sizeof(number))
+		return -EINVAL;
+	snprintf(number, sizeof(number), "%.*s", (int)n - 1, text);
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (units[i].letter == text[n - 1] && !parse_double(number, s)) {
+			*s *= units[i].s;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+int site_args__take_ran(void *to, const struct opt *o, const char *arg)
+{
+	struct site_args *a = to;
+
+	if (!parse_range(&a->filter.least_s, &a->filter.most_s, arg, parse_span))
+		return 0;
+	log_error("--ran %s: it is a time, as 90s, or a range, as 1h- or 10m-2h", arg);
 	return 2;
 }
 
@@ -141,7 +181,7 @@ void site_args__init(struct site_args *a, const char *since)
 {
 	*a = (struct site_args){.since_word = since};
 	job_filter__init(&a->filter);
-	parse_when(&a->filter.since, "since", since);
+	site_args__parse_when(&a->filter.since, "since", since);
 }
 
 /* ---- which index */

@@ -20,9 +20,13 @@ struct site_args {
 	bool json, csv, all, stale;
 };
 
+/* "7d", "2026-11-01", "all", which is NaN, as Unix time. 0, or 2 and it has said what is wrong with
+ * the option. */
+int site_args__parse_when(double *s, const char *option, const char *text);
 int site_args__take_since(void *to, const struct opt *o, const char *arg);
 int site_args__take_until(void *to, const struct opt *o, const char *arg);
 int site_args__take_nodes(void *to, const struct opt *o, const char *arg);
+int site_args__take_ran(void *to, const struct opt *o, const char *arg);
 void site_args__print_states(FILE *out);
 
 #define OPTS_DATABASE(type)                                                               \
@@ -61,6 +65,8 @@ void site_args__print_states(FILE *out);
 		{'j', "jobs", "LIST", "these jobs and arrays", OPT_TEXT(type, site.filter.jobs)},  \
 		{'N', "nodes", "RANGE", "with so many nodes: 4, 4-16, 8-",                         \
 		 OPT_CALL_AT(site_args__take_nodes, type, site)},                                  \
+		{0, "ran", "RANGE", "that ran so long: 1h-, 10m-2h, 30s",                          \
+		 OPT_CALL_AT(site_args__take_ran, type, site)},                                    \
 		{'w', "node", "NAME", "that were on this node", OPT_TEXT(type, site.filter.node)}, \
 		{0, "finding", "RULE", "with this finding; any, none",                             \
 		 OPT_TEXT(type, site.filter.finding)},                                             \

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The actions of jobprof index that are not in index.c, and what all of them are given. */
+#ifndef JP_CMD_JOBPROF_INDEX_ACTIONS_H
+#define JP_CMD_JOBPROF_INDEX_ACTIONS_H
+
+#include "cmd/jobprof/site_args.h"
+
+struct index_options {
+	struct site_args site;
+	const char *cluster;
+	bool again;
+	double every_s;
+	const char *detail, *keep; /* ages, as --since has them */
+};
+
+/* On the index at `where`, with the words behind the action's. Returns the exit status. */
+typedef int index_action(const struct index_options *o, const char *where, int n, char **words);
+
+/* index_watch.c */
+index_action index_watch__run, index_watch__prune, index_watch__forget;
+int index_watch__take_age(void *to, const struct opt *opt, const char *arg);
+/* Opens it to write, and waits for another process that does. 0, or -errno and it has said why. */
+int index_watch__open(struct index *ix, const char *where);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* jobprof index watch, prune and forget: the index as a service, and what it forgets. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/escape.h"
+#include "base/log.h"
+#include "cmd/jobprof/index_actions.h"
+#include "index/privacy.h"
+#include "index/scan.h"
+#include "jobfile/profiles.h"
+
+int index_watch__open(struct index *ix, const char *where)
+{
+	int err = index__open(ix, where, DB_WRITE);
+
+	if (err == -ENOENT || err == -EACCES)
+		log_error("%s: %s", where, strerror(-err));
+	return err;
+}
+
+/* ---- watch */
+
+static volatile sig_atomic_t ended;
+
+static void on_end(int sig)
+{
+	ended = sig;
+}
+
+/* The index is open only while there is something to do, so that others can write in between. 0 or
+ * -errno. */
+static int look(const struct index_options *o, const char *where, const struct string_list *dirs)
+{
+	const struct scan_options how = {.read = site_read__jobs, .cluster = o->cluster};
+	struct scan_result res = {0};
+	struct index ix;
+	int err = index__open(&ix, where, DB_WRITE);
+
+	if (err)
+		return err;
+	for (unsigned i = 0; !err && !ended && i < dirs->n; i++)
+		err = scan__path(&ix, dirs->v[i], &how, &res);
+	index__close(&ix);
+	if (res.jobs || res.refused || res.unreadable)
+		log_info("%lu job%s of %lu file%s; %lu refused, %lu not readable", res.jobs,
+			 res.jobs == 1 ? "" : "s", res.files, res.files == 1 ? "" : "s",
+			 res.refused, res.unreadable);
+	return err;
+}
+
+static void pause_for(double s)
+{
+	struct timespec t = {(time_t)s, (long)((s - (double)(time_t)s) * 1e9)};
+
+	while (!ended && nanosleep(&t, &t) && errno == EINTR)
+		;
+}
+
+static int find_dirs(struct string_list *dirs, int n, char **words)
+{
+	char *dir = NULL;
+	int err = n ? 0 : profile_dir__find(&dir);
+
+	if (!err && !n)
+		err = string_list__take(dirs, dir);
+	for (int i = 0; !err && i < n; i++) {
+		err = string_list__take(dirs, realpath(words[i], NULL));
+		if (err)
+			log_error("%s: %s", words[i], strerror(errno));
+	}
+	return err;
+}
+
+int index_watch__run(const struct index_options *o, const char *where, int n, char **words)
+{
+	const struct sigaction act = {.sa_handler = on_end};
+	struct string_list dirs = {0};
+	int err = find_dirs(&dirs, n, words);
+
+	sigaction(SIGTERM, &act, NULL);
+	sigaction(SIGINT, &act, NULL);
+	while (!err && !ended) {
+		err = look(o, where, &dirs);
+		/* These go by; the next look does what this one could not. */
+		if (err == -EBUSY || err == -ENOSPC || err == -ENOMEM || err == -ECONNRESET)
+			err = 0;
+		if (!err)
+			pause_for(o->every_s);
+	}
+	string_list__free(&dirs);
+	return err ? 1 : 0;
+}
+
+/* ---- prune and forget */
+
+int index_watch__take_age(void *to, const struct opt *opt, const char *arg)
+{
+	const char **age = to;
+	double since;
+
+	*age = arg;
+	return site_args__parse_when(&since, opt->name, arg);
+}
+
+int index_watch__prune(const struct index_options *o, const char *where, int n, char **words)
+{
+	struct privacy_result res = {0};
+	double detail, keep;
+	struct index ix;
+	int err;
+
+	if (site_args__parse_when(&detail, "detail", o->detail) ||
+	    site_args__parse_when(&keep, "keep", o->keep))
+		return 2;
+	if (index_watch__open(&ix, where))
+		return 1;
+	err = privacy__prune(&ix, detail, keep, &res);
+	index__close(&ix);
+	if (!err)
+		printf("%.0f jobs lost their names, %.0f were deleted\n", res.renamed, res.deleted);
+	return err ? 1 : 0;
+}
+
+/* The files are the user's own, and stay. */
+static int print_files(struct index *ix, const char *user)
+{
+	const struct db_value arg = db_value__text(user);
+	struct db_rows r;
+	int err = db__ask(&r, ix->db,
+			  "SELECT file FROM job WHERE \"user\" = ? AND file IS NOT NULL", &arg, 1);
+
+	while (!err && db_rows__next(&r)) {
+		print__escaped(stdout, r.v[0].text);
+		putchar('\n');
+	}
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	return err;
+}
+
+int index_watch__forget(const struct index_options *o, const char *where, int n, char **words)
+{
+	struct privacy_result res = {0};
+	struct index ix;
+	int err;
+
+	if (n != 1) {
+		log_error("forget: which user: one name");
+		return 2;
+	}
+	if (index_watch__open(&ix, where))
+		return 1;
+	err = print_files(&ix, words[0]);
+	if (!err)
+		err = privacy__forget(&ix, words[0], &res);
+	index__close(&ix);
+	if (!err)
+		printf("%.0f jobs lost their names; their profiles, if any, are the files above\n",
+		       res.renamed);
+	return err ? 1 : 0;
+}

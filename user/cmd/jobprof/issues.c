@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* jobprof issues: PIKA's table of what is wrong with the jobs of users, projects and programs. */
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/jobprof/site_groups.h"
+#include "cmd/jobprof/verbs.h"
+
+/* A sum of part over a sum of whole, of jobs of which both are known. */
+#define RATIO(part, whole)                                                    \
+	"sum(CASE WHEN j." whole " IS NULL THEN NULL ELSE j." part " END) / " \
+	"NULLIF(sum(CASE WHEN j." part " IS NULL THEN NULL ELSE j." whole " END), 0)"
+
+/* F. Winkler, "Efficient monitoring of HPC jobs", 2023: of jobs that are eligible. */
+static const char of_jobs[] = "count(*), sum(j.idle_cpu_s), " RATIO(
+	"idle_cpu_s",
+	"idle_of_cpu_s") ", "
+			 "max(j.unused_ratio), max(j.cpu_imbalance), max(j.io_blocking), "
+			 "max(j.io_congestion), "
+			 "max(j.memory_leak), sum(j.idle_gpu_s), " RATIO(
+				 "idle_gpu_s",
+				 "idle_of_gpu_s") ", "
+						  "max(j.unused_gpu_ratio), max(j.gpu_imbalance), "
+						  "max(j.offloads)";
+
+static const struct site_column columns[] = {
+	{"key", "", NULL, CELL_TEXT, 0, 24},	       {"runs", "runs", NULL, CELL_COUNT, 0, 0},
+	{"ict", "ICT core-h", NULL, CELL_HOURS, 0, 0}, {"icr", "ICR%", NULL, CELL_SHARE, 0, 0},
+	{"max_ucr", "UCR", NULL, CELL_NUMBER, 1, 0},   {"max_cli", "CLI", NULL, CELL_NUMBER, 2, 0},
+	{"max_iob", "IOB", NULL, CELL_NUMBER, 3, 0},   {"max_ioc", "IOC", NULL, CELL_NUMBER, 4, 0},
+	{"max_ml", "ML", NULL, CELL_NUMBER, 5, 0},     {"igt", "IGT GPU-h", NULL, CELL_HOURS, 6, 0},
+	{"igr", "IGR%", NULL, CELL_SHARE, 7, 0},       {"max_ugr", "UGR", NULL, CELL_NUMBER, 8, 0},
+	{"max_gli", "GLI", NULL, CELL_NUMBER, 9, 0},   {"max_so", "SO", NULL, CELL_NUMBER, 10, 0},
+};
+#define N_COLUMNS (sizeof(columns) / sizeof(*columns))
+
+static void print_sorts(FILE *out)
+{
+	for (size_t i = 1; i < N_COLUMNS; i++)
+		fprintf(out, "%s ", columns[i].key);
+}
+
+static const struct opt opts[] = {
+	OPT_BY,
+	OPTS_FILTER(struct site_groups_options),
+	{0, "sort", "COLUMN", "by this column, the largest first (default ict)",
+	 OPT_TEXT(struct site_groups_options, sort), .values = print_sorts},
+	OPTS_DATABASE(struct site_groups_options),
+	OPTS_FORM(struct site_groups_options),
+	{0},
+};
+
+const struct command cmd_issues = {
+	.name = "jobprof issues",
+	.usage = "[--by WORD] [OPTION]...",
+	.about =
+		"PIKA's issues of jobs of an hour and more with two cores or more that completed:\n"
+		"their idle CPU time, and of the other issues the worst of a job; without options "
+		"of\n"
+		"the last 30 days.",
+	.opts = opts,
+};
+
+int verb_issues(int argc, char **argv)
+{
+	const struct site_groups g = {&cmd_issues,
+				      columns,
+				      N_COLUMNS,
+				      N_COLUMNS,
+				      "ict",
+				      of_jobs,
+				      NULL,
+				      " AND j.is_eligible = 1",
+				      NULL,
+				      "ICT idle CPU time, ICR of the time of all cores; the most "
+				      "of one job: UCR cores unused, "
+				      "CLI CPU\nload imbalance, IOB periods of blocking I/O, IOC "
+				      "I/O congestion, ML memory "
+				      "leak, UGR GPUs unused,\nGLI GPU load imbalance, SO periods "
+				      "of synchronous offloading; "
+				      "IGT idle GPU time, IGR of all."};
+	struct site_groups_options o = {0};
+	int status;
+
+	site_args__init(&o.site, "30d");
+	status = options__read(&cmd_issues, argc, argv, &o);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (optind < argc)
+		return options__wrong(&cmd_issues, "\"%s\": whose issues is said by options",
+				      argv[optind]);
+	return site_groups__run(&g, &o);
+}

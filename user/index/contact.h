@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whom support has written to and why, and what became of it. */
+#ifndef JP_INDEX_CONTACT_H
+#define JP_INDEX_CONTACT_H
+
+#include "index/query.h"
+
+/* What a contact was about. NULL: any. */
+struct contact {
+	int64_t id;
+	double at; /* Unix time */
+	const char *who, *user, *account, *rule, *signature, *ticket, *text;
+	int64_t job; /* 0: none in particular */
+};
+
+/* 0 or -errno. */
+int contact__add(struct index *ix, const struct contact *c);
+
+#define CONTACT_BEFORE_S (6 * 7 * 86400.0)
+#define CONTACT_AFTER_S	 (8 * 7 * 86400.0)
+
+/* What the jobs in question did before and after. */
+struct advice {
+	double runs_before, runs_after;
+	double weeks_before, weeks_after;
+	double lost_before, lost_after; /* core-s a week; NaN: no jobs */
+	/* What would have been lost with the core time of after and the share of before: less use
+	 * is no success. */
+	double expected;
+	double saved; /* core-s a week: expected - lost_after; NaN: not known */
+	const char
+		*verdict; /* "helped", "helped a little", "no change", "worse", "too early", ... */
+	bool has_helped;
+};
+
+/* Called with a contact and what became of it; ends with what it returns. */
+typedef int contact_take(void *arg, const struct contact *c, const struct advice *a);
+/* All contacts since then that the reader may see, the latest first. 0 or -errno. */
+int contact__each(struct index *ix, double since, const struct viewer *v, contact_take *take,
+		  void *arg);
+
+#endif
