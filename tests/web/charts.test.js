@@ -398,16 +398,16 @@ test('spread: says in words how units differ, and nothing where there is one', (
 });
 
 test('states: each part that report tells of has a colour of its own, and one that is not known the colour of idle', () => {
-	const named = (file, from) => { // the names of a table in C
-		const source = readFileSync(new URL(`../../user/view/report/${file}.c`, import.meta.url), 'utf8'), begin = source.indexOf(from);
+	const named = (from) => { // the names of a table in C
+		const source = readFileSync(new URL('../../user/view/report/report_budget.c', import.meta.url), 'utf8'), begin = source.indexOf(from);
 
 		return [...source.slice(begin, source.indexOf('};', begin)).matchAll(/"([^"]+)"}|= "([^"]+)"/g)].map((m) => ({ name: m[1] ?? m[2] }));
 	};
 
-	for (const [of, file, from, least] of [[statesOf, 'report_budget', 'names[N_BUDGET]', 8], [ofThreads, 'report_threads', 'parts[]', 17], [ofCulprits, 'report_culprits', 'parts[]', 9], [ofModules, 'report_modules', 'parts[]', 11]]) {
-		const colours = of(named(file, from)).map((s) => s.colour);
+	for (const [of, from, least] of [[statesOf, 'names[N_BUDGET]', 8], [ofThreads, ' thread_parts[]', 17], [ofCulprits, ' culprit_parts[]', 9], [ofModules, ' module_parts[]', 11]]) {
+		const colours = of(named(from)).map((s) => s.colour);
 
-		assert.ok(colours.length === least && new Set(colours).size === least, `${file}: ${colours}`);
+		assert.ok(colours.length === least && new Set(colours).size === least, `${from}: ${colours}`);
 	}
 	assert.deepEqual([ofModules, statesOf].map((of) => of([{ name: 'of tomorrow' }])[0].colour), ['--s6', '--s6']);
 });

@@ -366,15 +366,6 @@ def add_large(folder, cases):
     is_true("it takes less than 600 MB of memory", used < MEMORY_MAX_KB, "%d kB" % used)
 
 
-def modules():
-    need("node")
-    p = subprocess.run(["node", "--test", "--test-reporter=tap", WEB], capture_output=True, text=True, timeout=120)
-    lines = re.findall(r"^(not ok|ok) \d+ - (.*)$", p.stdout, re.M)
-    for verdict, name in lines:
-        is_true(name, verdict == "ok", p.stdout[-600:])
-    is_true("modules are tested", lines and p.returncode == 0, p.stderr[-400:])
-
-
 def browse(script, folder, cases):
     with open(os.path.join(folder, "cases.json"), "w") as f:
         json.dump(cases, f)

@@ -17,7 +17,7 @@ from cases import job
 from jobs import Job
 from layout import START
 from lib import *
-from page import MARKUP, STRANGE, WEB, absurd, modules, need
+from page import MARKUP, STRANGE, WEB, absurd, need
 from plot import picture, tables
 
 HOSTILE_SEEN = "<img src=x onerror=hacked=1>"
@@ -322,4 +322,4 @@ def whole_or_not():
 
 
 if __name__ == "__main__":
-    run_tests([modules, whole_or_not, in_a_browser])
+    run_tests([whole_or_not, in_a_browser])
