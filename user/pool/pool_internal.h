@@ -23,6 +23,10 @@ void pool_child__forget(struct pool_child *c);
 /* What a status of wait(2) means, as pool__try returns it. */
 int pool_child__result(int status);
 
+/* Closes all descriptors but this one and those by whose end the processes that wait for this one see
+ * that it has ended. */
+void pool_child__keep(int fd);
+
 /* reader.c: a child of root has root's rights until it opens the first file that others wrote. sig:
  * it gets that signal when its parent dies. */
 void pool_child__arm(int sig);

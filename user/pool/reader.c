@@ -26,10 +26,9 @@ static void __attribute__((noreturn)) open_for(pid_t reader, int socket)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	dup2(socket, STDIN_FILENO);
-	close_range(STDIN_FILENO + 1, ~0u, 0);
+	pool_child__keep(socket);
 	if (getppid() == reader)
-		foreign__serve(STDIN_FILENO);
+		foreign__serve(socket);
 	_exit(0);
 }
 

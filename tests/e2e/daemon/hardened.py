@@ -9,7 +9,7 @@ from daemonlib import *
 
 UNIT = os.path.join(ROOT, "conf", "jobprofd.service.in")
 EXPOSURE_MAX = 5.0
-WRITERS_PART = 4  # of the memory is theirs and the merges': user/daemon/child/child_group.c
+WRITERS_PART = 4  # of the memory is theirs and the merges': user/daemon/child/child.c
 
 
 def said(*cmd):
