@@ -303,7 +303,7 @@ install: all
 	install -m 644 user/findings/rules.lua $(DESTDIR)$(PREFIX)/share/jobprof
 	if [ -f $(PAGE) ] || $(UNINSTALLS); then install -m 644 $(PAGE) $(DESTDIR)$(PREFIX)/share/jobprof; fi
 	install -m 644 $(COMPLETED) $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-	sed 's|@PREFIX@|$(PREFIX)|g' conf/jobprofd.service.in > $(DESTDIR)$(UNITDIR)/jobprofd.service
+	for u in jobprofd jobprof-index; do sed 's|@PREFIX@|$(PREFIX)|g' conf/$$u.service.in > $(DESTDIR)$(UNITDIR)/$$u.service; done
 	install -m 644 conf/jobprof.conf.example $(DESTDIR)$(SYSCONFDIR)/jobprof/jobprof.conf.example
 
 uninstall:

@@ -38,7 +38,7 @@ def whole_job(name, c, d):
 
 def het(name, c, d):
     """A step over two components: each is a job with nodes of its own, though tasks are told of all."""
-    s = c.srun(["-n1", "-w", c.nodes[0], "sleep", "1.5", ":", "-n2", "-w", c.nodes[1]], ["sleep", "1.5"],
+    s = c.srun(["-n1", "-w", c.nodes[0], "sleep", "4", ":", "-n2", "-w", c.nodes[1]], ["sleep", "4"],
                user="nobody")
     is_equal(name + ": srun's status", s.end(), 0)
     first = min(int(os.path.basename(p).split(".")[1]) for p in glob.glob(s.dir + "/out.*"))

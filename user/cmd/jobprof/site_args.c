@@ -186,7 +186,7 @@ void site_args__init(struct site_args *a, const char *since)
 
 /* ---- which index */
 
-#define SITE_INDEX "/var/lib/jobprof/index.db"
+#define SITE_INDEX "/var/lib/jobprof-index/index.db"
 
 static char *own_path(void)
 {
