@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """scripts/bench: what jobprof costs, beside other tools, as one table."""
 
 import argparse

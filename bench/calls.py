@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What block requests, socket calls, opens and system calls cost more with a family on: end to
 end, and inside its own programs."""
 

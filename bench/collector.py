@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What sampling costs beside Slurm's own: jobprofd and slurmstepd with the hdf5 plugin measure the
 same tasks at the same time."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What jobprofd and its writer use: CPU, memory, bytes in the file, and how soon a row is there."""
 
 import os

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What blocks are read from: a loop device over memory, and a file on the disk."""
 
 import os

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """How far the split of a node's energy is from the truth, beside the rules of others: on simulated
 nodes (tests/energysim), for only there every joule's owner is known."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Merging and extraction beside Slurm's sh5util: the same files, in turn, in memory (/dev/shm), so
 that no disk is measured. Both tools may use all processors."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jpbench as an object (bench/jpbench.c has the protocol), and what the subjects share."""
 
 import os

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """As much of a step's journal (user/journal/journal.h) as the bench needs."""
 
 import struct

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The bench's hand in the kernel: loads the programs with several sets of families at once, keeps
  * pairs of processes in a profiled slot, in two slots and in none, and attaches, runs and detaches

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Makes node-step files to measure merging and extraction with, as many as a job of any size has:
  * in the layout of Slurm's own plugin, or jobprof's with all its columns and totals. One file is

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Prints for every table of an HDF5 file: path, rows, bytes of a row in memory, bytes in the file.
  */
 #include <hdf5.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Runs a command without its output and prints the seconds that it took, those of CPU and its peak
  * RSS in KiB. A small process must start it: the kernel counts what the starting program's own

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What one reading of each source takes: jpsensors ROUNDS READINGS [ROOT [PLUGINS]]. A line per
  * source that is there: its name, 1 if it is slow, how many channels, then the mean of each round

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A task that is mostly idle and does a little of everything, never twice the same amount: its rows
  * are as hard to compress as a real program's. */
 #include "tests/tools/tool.h"

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A job of 10,000 nodes and 10 steps: that memory stays bounded, and what it takes. Takes minutes
 and gigabytes of memory for its files: only when it is asked for."""
 

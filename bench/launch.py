@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What the plugins add to the launch of a step: srun true in Slurms of the bench's own."""
 
 import socket

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The same with counters: jobprof's perf family against perf stat by cgroup. A machine without
 hardware counters counts software events instead: what reads them is the same, the reading is not."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What a run of each program takes by the kernel's BPF statistics, less what an empty program
 takes that is attached beside it in the same run: the statistics' own clock reads are in both."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The reduction of 4,000 nodes: parts, as each node's process would have sent them, at the root; and of their files by
 one process: only when it is asked for, as it starts a process per node."""
 

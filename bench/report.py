@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The report of a job of 1,024 nodes, two hours at a row a second, beside the merge of its files: only
 when it is asked for, as the files take gigabytes of memory."""
 

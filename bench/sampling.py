@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What the families sample and stack cost the program that they interrupt: a sample by itself, at a rate
 at which it shows; and a program that computes and two that switch, with and without, in turn, and with other
 tools that sample."""

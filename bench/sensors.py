@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What a reading of the node's sensors takes: of those of this machine, and of a large node made of
 files."""
 

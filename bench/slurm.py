@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A Slurm of the bench's own (scripts/testbed), and what its step daemons have used."""
 
 import glob

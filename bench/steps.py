@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A jobprofd of the bench's own, steps in Slurm's shape for it, and what both have used."""
 
 import glob

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What a context switch costs more with each program attached: two processes pass a byte to and
 fro through pipes on one CPU. Bare runs before and after each variant, the variants in turn."""
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The pairs of processes: how they are started, pinned, measured and ended. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Pairs of processes that do one kind of operation over and over on one CPU and say how long one
  * took. They exist before anything is attached and stay where they were put, so that two runs

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The operations whose cost is measured: switches, files, packets, disk, fork, exec, cgroups. */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The operations whose cost is measured. */
 #ifndef JP_BENCH_WORKLOAD_H
 #define JP_BENCH_WORKLOAD_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Makes the template of `--html`: node build.js OUTPUT [ESBUILD]. One file with the page's modules, uPlot and the
 // styles inside; its policy allows these by their hashes and nothing else. esbuild joins them and makes them small;
 // without it they are joined as they are.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Joins modules into one script where there is no esbuild. Each module becomes a function that returns its exports;
 // its lines stay lines, and a form of import or export that is not known is an error.
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* analysis-case FILE: one case of an analysis, computed; see case.h. */
 #include "tests/analysis/case.h"
 

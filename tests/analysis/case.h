@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * analysis-case prints what the functions of user/analysis make of a case, a JSON file with the
  * name of an analysis, its parameters and its inputs. The functions here turn the inputs into

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Cases of counters, of CPI stacks and of the reduction over nodes. */
 #include "tests/analysis/case.h"
 

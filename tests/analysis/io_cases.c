@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Cases of the characterisation of I/O, of bins and of derived metrics. */
 #include "tests/analysis/case.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Cases of the analyses of PIKA. */
 #include "tests/analysis/case.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The cases of the energy simulator: machines, and the jobs on them. */
 #include "tests/energysim/sim.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What each rule makes of the same readings. */
 #include <errno.h>
 #include <math.h>

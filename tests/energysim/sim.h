@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A node whose every joule is known: what runs on it, what that really takes, and what sensors and
  * counters say of it. The split gets only the latter. What it does not know here: voltage over

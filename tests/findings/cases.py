@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What a case of the test is, and how the cases of a rule are made of its table's line."""
 
 import zlib

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The facts of jobprof report are those of the job as it was described, but for a noise of a few per cent."""
 
 import json

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Jobs of many kinds that nothing holds back. Each function makes one of its kind, other than the next one."""
 
 import numpy

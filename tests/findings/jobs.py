@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What a job does, as rates and levels over tasks, nodes and time; and from that the rows which the
 profiler would have written. A job is healthy as it is made; pathologies.py makes it sick."""
 

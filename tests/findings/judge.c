@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * judge [--builtin FILE] [--site FILE] FACTS.json: what rules say of facts, as JSON. The facts are
  * {"job": {"wall_s": 600, ...}, "bin": {"cpu_s": [...], ...}, "names": {"node": ["n1", ...]},

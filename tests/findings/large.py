@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Writes a large job file, for measurements of speed:
     large.py [--nodes N] [--tasks N] [--hours H] [--period S] [FILE]
 Every node is a copy of the first, with a name and tasks of its own."""

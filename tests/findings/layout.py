@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Job files (job_N.h5) as jobprof merge makes them, written with h5py. The columns are those of schemas/;
 what the values are is the affair of jobs.py."""
 

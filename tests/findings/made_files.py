@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The job files that quality.py judges reports by are as the profiler's own: the columns of a file that
 jobprof run wrote, sums that agree, and values that show, extract and h5dump read."""
 

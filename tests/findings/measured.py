@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A command under `jobprof run`, first in line for the CPUs, and what `jobprof report` then says of it."""
 
 import glob

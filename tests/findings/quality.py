@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 400
 # runs: in full
 """The quality of the findings of jobprof report, over job files with known pathologies, near misses, jobs

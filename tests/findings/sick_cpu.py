@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Pathologies of the use of cores and nodes: each function makes a healthy job sick and returns what it
 lost, in core-seconds, against the same job without the pathology."""
 

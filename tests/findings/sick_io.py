@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Pathologies of files, networks and GPUs. As in sick_cpu.py."""
 
 import numpy

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Pathologies of memory, of the time limit and of energy. As in sick_cpu.py; most cost no core-seconds."""
 
 import numpy

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Pathologies of tasks: unequal ranks, what the kernel does for them, switches, the profiler's own cost.
 As in sick_cpu.py, each function returns the core-seconds that were lost, None: the columns cannot tell."""
 

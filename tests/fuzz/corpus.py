@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """corpus.py DIR [MAX]: what the fuzzers start from: golden and hostile files of at most MAX bytes
 (default 17000: small files are read and damaged faster)."""
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is read of users' programs: expressions of their tables for unwinding, and build ids. */
 #include "tests/fuzz/frames.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef JP_TESTS_FUZZ_FRAMES_H
 #define JP_TESTS_FUZZ_FRAMES_H
 

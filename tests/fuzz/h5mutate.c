@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds the structures of an HDF5 file, changes some of their fields, corrects their checksums. */
 #include "tests/fuzz/h5mutate.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Damages HDF5 files where it hurts: in the structures, not in the rows. */
 #ifndef JP_TESTS_FUZZ_H5MUTATE_H
 #define JP_TESTS_FUZZ_H5MUTATE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Jumps out of faults and endless loops in libhdf5, and judges reports of the sanitizer. */
 #include "tests/fuzz/libfault.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * libhdf5 itself faults or loops on damaged files. The programs read in a child and outlive that
  * (pool/pool.h); a fuzzer that ended at each would find nothing else. A fault whose instruction

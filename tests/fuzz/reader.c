@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One input of the fuzzers: a whole file, read through everything that reads files. libFuzzer calls
  * it, and so does replay.c. What the numbers are does not matter here, only that each is touched.

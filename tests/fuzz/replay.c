@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * replay [-n VARIANTS] FILE...: what the fuzzers do, without them: reads each file as it is and
  * VARIANTS damaged copies of it, the same ones every time. Says what was read, what the library

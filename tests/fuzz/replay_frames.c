@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* replay_frames N: what the fuzzer of frames does, without it: N inputs by chance, the same ones
  * every time, with operations that are known more often than others. */
 #include <dwarf.h>

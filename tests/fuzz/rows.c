@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * rows FILE: every cell as a cursor gives it, exactly. A line per column:
  * NODE SERIES/TABLE COLUMN u|i|f VALUE ..., doubles as the hexadecimal number of their bits.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Extracts and prints one fuzzed file, by all series and formats. */
 #include "tests/fuzz/tools.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the fuzzers do with a file beside reading it: what the tools for job files do. */
 #ifndef JP_TESTS_FUZZ_TOOLS_H
 #define JP_TESTS_FUZZ_TOOLS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Merges a fuzzed node-step file with a sound one, in a directory of its own. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Draws columns of one fuzzed file, and compares its job with itself. */
 #include <jansson.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Makes the report on one fuzzed file. */
 #include <jansson.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Puts bursts, stacks, and results in /analysis into the file of a described job, by h5py."""
 
 import h5py

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Jobs that use a disk, compared with /sys/block/<disk>/stat and fio's own output.
 
 Others use the disk too, so what all slots count together, slot 0 with them, is compared with the

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """docs/compatibility.md: its table, read, compared with what tests/e2e/slurm/features.py finds, and
 written by scripts/compatibility."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Processes in the cgroups of steps that speak to jobprofd's socket."""
 
 from daemonlib import *

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A jobprofd of the test's own, and Slurm-shaped steps for it to follow (tests/tools/jpstepd)."""
 
 import itertools

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Files to extract from, made with h5py, and what tests of extraction share."""
 
 import os

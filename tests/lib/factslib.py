@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Facts of hand-made jobs for build/tests/judge: a healthy job, and what differs from it."""
 
 import copy

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A jobprofd of a test's own: state, pins, files and the part of the cgroup tree that it follows
 are nobody else's, so that several run at once beside the machine's own."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What the features of docs/compatibility.md have in common; see tests/e2e/slurm/features.py."""
 
 from slurmlib import *

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Node-step files as Slurm's plugin lays them out, made with h5py: tables of 8-byte members, chunks
 of 10 rows, deflate 0, attributes of one element."""
 

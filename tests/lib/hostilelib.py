@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Makers of files that no profiler would write, each a function of a path. tests/e2e/files/hostile.py says what
 must come of them; tests/fuzz/corpus.py gives them to the fuzzers."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What the kernel says of processes and cgroups, and what a tool wrote of itself."""
 
 import os

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What the scripts share: reporting, the kernel's accounts, processes that end with the script,
 `jobprof run`, tables of its files, and a tool that parks (Hold). Scripts run with Debian's
 /usr/bin/python3, which python3-h5py belongs to."""

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Counters as perf stat and the kernel itself have them, for tests of the perf family."""
 
 import ctypes

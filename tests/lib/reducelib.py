@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Runs jobprof reduce, alone and as processes of MPI."""
 
 import contextlib

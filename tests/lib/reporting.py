@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Tests are functions that report one line per result on stdout:
     ok NAME | not ok NAME: why | skip NAME: why
 """

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """For each built-in rule: jobs that have it, and jobs that look alike and do not, as changes of a healthy one."""
 
 from factslib import BINS, CORES, DT, NODES, TASKS, WALL, changed, healthy

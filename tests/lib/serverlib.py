@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprofd's side of its socket, for tests of what talks to it (user/client/protocol.h, written
 down here a second time on purpose)."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A place with node-step files, where the stock sh5util and ours can be called."""
 
 import csv

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """slowfs.py DIRECTORY SECONDS TIMES: in a mount namespace of its own it mounts a file system of FUSE with one
 file, each call on which takes that long, lets a child make each call so often, and prints what the child measured:
 of calls on the open file, and by its path."""

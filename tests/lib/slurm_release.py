@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The Slurm under test: the one installed in $SLURM (scripts/test --slurm), else that in PATH."""
 
 import os

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Rows of docs/compatibility.md about how a site has set Slurm up, who comes into a job from outside,
 and a jobprofd that is not always there; see tests/e2e/slurm/features.py."""
 

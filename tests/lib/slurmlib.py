@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A real Slurm (scripts/testbed) with a jobprofd that follows its jobs."""
 
 import contextlib

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The messages of jobprofd's socket (user/client/protocol.h), and processes that send them from
 inside a cgroup, as a user."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Journals made by test_nodestep, and the files that jobprof-writer makes of them."""
 
 

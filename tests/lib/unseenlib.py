@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Events no BPF program sees. Some virtual machines run an agent as pid 1 whose threads no BPF
 program sees: none runs while such a thread is current, and no miss is counted, so what an interrupt
 completes that comes upon one is lost to every program. The kernel's own trace has these events."""

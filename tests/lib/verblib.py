@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A profile that each verb finds something in, and a call of each verb that reads profiles. Needs tests/findings in the
 path."""
 

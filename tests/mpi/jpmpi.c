@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Ranks with unequal work, which wait for each other in MPI, and measure both: its wrappers of
  * MPI's functions (PMPI) take the thread's CPU clock around each call. Each rank writes

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * LD_PRELOAD for the testbed's slurmd and slurmstepd, where v1 hierarchies are mounted too. Slurm's
  * cgroup/v2 plugin does not run there: it looks at the first line of /proc/self/cgroup, and in

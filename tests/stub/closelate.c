@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Preloaded: children keep what they have of their parent's for a while, as on a slow node. */
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Preloaded: a file system that takes no direct requests. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A name service (nsswitch.conf(5): "jptest") that knows one user: "serviceuser", 54321; to who
  * 54322 is it never has an answer. */
 #include <errno.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A stand-in for libnvidia-ml.so.1, by its documented interface: it has what stub says. */
 #include "nvml.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the stand-in for NVIDIA's library tells, for tests to set: dlsym(library, "stub"). */
 #ifndef JP_TESTS_STUB_NVML_H
 #define JP_TESTS_STUB_NVML_H

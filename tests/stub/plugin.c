@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Sensors of a site's own as they may be: fans, read from files of <sys>/fans/, and with other
  * settings ones that are refused, are slow, hang or lie.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A stand-in for librocm_smi64.so, by its documented interface: it has what stub_rsmi says. */
 #include "rsmi.h"
 

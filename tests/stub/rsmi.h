@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the stand-in for ROCm's library tells, for tests to set: dlsym(library, "stub_rsmi"). */
 #ifndef JP_TESTS_STUB_RSMI_H
 #define JP_TESTS_STUB_RSMI_H

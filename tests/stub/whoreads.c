@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Preloaded: a process that begins to parse an HDF5 or ELF file says who it is and what it may do,
  * a line on stderr, in the place of what a file could make it do. */
 #undef _FORTIFY_SOURCE

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads that compute for known times between sleeps, and measure both by their own clocks. */
 #include "tests/tools/tool.h"
 

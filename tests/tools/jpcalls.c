@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Calls a function, and writes what its own clock says of each call: a line with begin and end, in
  * the order of the ends. The function may call itself, be left by longjmp, or end the program.

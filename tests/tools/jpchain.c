@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Spends the seconds of CPU time of argv[1] in five(), which four() has called, and so on from
  * main(): for tests of stacks. Frames differ in size, one of them from call to call, and no call is

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A mixed workload of about 10 s that shows something in every column: compute, memory, file I/O,
  * short processes, more work than CPUs, sleep. */
 #include "tests/tools/tool.h"

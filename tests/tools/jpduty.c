@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Works a part of every period until SIGTERM, then writes the kernel's account of itself. */
 #include "tests/tools/tool.h"
 

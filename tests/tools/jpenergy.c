@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * jpenergy [RUNS [SEED]]: runs every case of tests/energysim on RUNS nodes that differ, and prints
  * a line of JSON for each: what the split of energy and the rules of others are off by, and how

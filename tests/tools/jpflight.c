@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Ends while its reads are under way: io_uring lets go of a process that asks and does not wait. */
 #include "tests/tools/tool.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Many short processes, all reaped by one parent, whose account then holds them all. */
 #include "tests/tools/tool.h"
 

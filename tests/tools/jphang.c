@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Makes its own memory map unreadable, as any user may who can mount a file system with FUSE: a
  * thread waits with the lock of the memory map held for a page that is never delivered, and

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Does what its arguments say, one after the other, and parks between them, so that a test can
  * compare what /proc/<pid> says of it at rest with what somebody else has counted. */
 #include "tests/tools/tool.h"

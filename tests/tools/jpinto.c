@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Starts a program inside a cgroup by clone3(CLONE_INTO_CGROUP), as systemd and container runtimes
  * do: it never was anywhere else, and no move is told. */
 #include "tests/tools/tool.h"

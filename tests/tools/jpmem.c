@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Holds anonymous, file-backed and shared memory for a time. */
 #include "tests/tools/tool.h"
 

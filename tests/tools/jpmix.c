@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Executes the code of several files in turn, in slices of random length, and prints how much CPU
  * time each had: the mathematical library 40 %, its own, the C library's and code that it made
  * itself 20 % each. */

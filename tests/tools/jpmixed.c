@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program of which each thread blocks in another way, again and again, for lengths that differ.
  */
 #include "tests/tools/tool.h"

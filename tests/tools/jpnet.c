@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Moves known amounts from one socket to another, both its own, in one of many ways, and says what
  * the system calls returned. */
 #include "tests/tools/ring.h"

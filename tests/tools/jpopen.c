@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens and closes files in every way there is, with failures between. */
 #include "tests/tools/tool.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A loop of three phases, each a function of its own, of set lengths, which touch new pages at set
  * rates. Prints where in the loop the phases end, as parts of it, how many pages each has touched

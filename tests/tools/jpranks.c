@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Ranks as a launcher of MPI starts them, which follow one plan: they compute, meet, wait for each
  * other, write and take memory. */
 #include "tests/tools/tool.h"

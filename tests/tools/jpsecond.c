@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Does the same every second: writes and reads through stdio, computes, sleeps. */
 #include "tool.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A daemon that outlives its parent: its own session, no parent but init, and it works on. */
 #include "tests/tools/tool.h"
 

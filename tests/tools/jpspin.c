@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Spins without system calls for a time, in one or more threads. */
 #include "tests/tools/tool.h"
 

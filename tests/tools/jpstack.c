@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Spends the seconds of CPU time of argv[1] in ten functions, the k-th of which does k units of
  * work: for tests of stacks. The name of the last one is meant to be taken amiss.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stands in for slurmstepd: has its name and title, starts the tasks of one step, moves each into
  * its cgroup while it waits at a pipe, and only then lets it exec, as the real one does.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Context switches of both kinds: a ping-pong through pipes, or spinners that share one CPU. */
 #include "tests/tools/tool.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads that wait, each in its way, and measure how long by their own clock. */
 #include "tests/tools/tool.h"
 

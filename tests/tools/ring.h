@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* io_uring without a library. */
 #ifndef JP_TESTS_RING_H
 #define JP_TESTS_RING_H

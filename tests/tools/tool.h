@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the test workloads share: errors, numbers, spinning, parking, and the kernel's own account
  * of the calling process. Everything is static inline because each tool is one file. */
 #ifndef JP_TESTS_TOOL_H

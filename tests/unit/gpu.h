@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A source of GPUs on a stub of its maker's library: open, and its last values; after unit.h. */
 #ifndef JP_TESTS_GPU_H
 #define JP_TESTS_GPU_H

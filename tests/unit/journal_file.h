@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A journal in a directory of the test's own, made of rows whose cells follow from their number. */
 #ifndef JP_TESTS_JOURNAL_FILE_H
 #define JP_TESTS_JOURNAL_FILE_H

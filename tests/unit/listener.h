@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprofd's end of its socket, for tests of what talks to it. */
 #ifndef JP_TEST_LISTENER_H
 #define JP_TEST_LISTENER_H

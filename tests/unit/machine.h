@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A sensor on a machine that is a tree of files, mostly one of tests/data/sensors; after unit.h. A
  * test has one machine at a time, with one open sensor; machine_end() is its teardown. */
 #ifndef JP_TESTS_MACHINE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A directory with a synthetic journal, and the file that is made of it. */
 #ifndef JP_TESTS_STORED_H
 #define JP_TESTS_STORED_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A made-up step's journal whose every cell can be told again from (table, row, column). */
 #ifndef JP_TESTS_SYNTH_H
 #define JP_TESTS_SYNTH_H

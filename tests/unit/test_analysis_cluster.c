@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Clusters of bursts, what they are made of and what nodes reduce: against definitions by brute
  * force, and what holds in every order. */
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Folding: what holds for every region, and the spline against Kriging by its definition. */
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What holds of the analyses for any data: what is conserved, bounds, and what is not known. The
  * numbers themselves are in tests/e2e/cli/analysis_cases.py. */
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A source on a thread of its own. The source of these tests stays in a call until it is let go,
  * and the clock that deadlines are counted by is stepped: what comes out does not depend on how

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows as bins: amounts are spread, gauges are means over time, steps of a node are joined. */
 
 #include "tests/unit/unit.h"

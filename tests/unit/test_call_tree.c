@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The call tree of a step: numbers, names, and frames that are left out. */
 #include "unit.h"
 

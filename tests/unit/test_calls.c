@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* bpf/calls.def: numbers against the kernel's headers, and the causes. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The client's end of jobprofd's socket: packets and answers, and columns and marks as text. */
 
 #include "tests/unit/unit.h"

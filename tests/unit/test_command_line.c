@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A command as text: a shell takes it as it was, and no secret is in it. */
 
 #include "tests/unit/unit.h"

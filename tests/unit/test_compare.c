@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The terms of a comparison add up, whatever the two runs are. */
 
 #include "tests/unit/unit.h"

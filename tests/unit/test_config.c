@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* jobprof.conf: keys, Slurm's files, included files, and what is refused. */
 
 #include "tests/unit/unit.h"

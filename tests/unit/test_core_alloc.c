@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Which share of each core belongs to which step. */
 
 #include "tests/unit/unit.h"

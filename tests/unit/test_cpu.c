@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Clocks, throttling, temperature, pressure and memory: on machines made of files, and on this one.
  */
 

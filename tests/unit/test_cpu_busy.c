@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Busy time of CPUs, of made-up contents of /proc/stat. */
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Values of /proc/cpuinfo, of made files and of this machine. */
 
 #include "tests/unit/unit.h"

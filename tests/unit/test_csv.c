@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Texts of users on their way to a terminal, to a spreadsheet, and into files. */
 
 #include "tests/unit/unit.h"

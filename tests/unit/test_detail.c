@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The bound on memory for details of all steps, and what one step may have of it. */
 #include "tests/unit/unit.h"
 #include "daemon/record/call_tree.h"

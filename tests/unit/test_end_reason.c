@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What squeue's line of a job says about the end of its step. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Cases that can be computed by hand. */
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Idle power and the power of a core, learned while the node is idle or runs one step. */
 
 #include "tests/unit/unit.h"

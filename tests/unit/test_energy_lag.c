@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The bounds of a reading of a slow or late sensor. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Periods of made threads: iterations of a known length, and code that does not come again. */
 
 #include "tests/unit/unit.h"

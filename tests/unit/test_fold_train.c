@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Iterations of made bursts: even and uneven ones, loops in loops, and waits that come by chance.
  */
 

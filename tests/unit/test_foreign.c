@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Files that others wrote are opened for a process that may not open them. */
 #include "tests/unit/unit.h"
 #include <sys/mman.h>

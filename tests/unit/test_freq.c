@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Intervals per kind of sample as text: "30,energy=5". */
 
 #include "tests/unit/unit.h"

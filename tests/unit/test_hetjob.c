@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Components of heterogeneous jobs, from the environment that Slurm 22.05 gives to tasks. */
 
 #include "tests/unit/unit.h"

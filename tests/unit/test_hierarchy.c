@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Cgroup hierarchies: of made nodes (v1, v2, hybrid, containers) and of this one. */
 #include "tests/unit/unit.h"
 

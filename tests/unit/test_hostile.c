@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Damaged journals and node-step files: an error, or fewer numbers, never a crash. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Host lists: what `scontrol show hostnames` makes of them, sorted and each once. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Power by IPMI: settings of Slurm's, messages, and a made-up BMC with its moods. */
 
 #include "tests/unit/unit.h"

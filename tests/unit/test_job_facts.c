@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What a line of "scontrol -o show job" says of a job: as Slurm 22.05 and 26.05 print it, and with
  * words of users in it. */
 

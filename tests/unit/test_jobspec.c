@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What users write after -j, and names in a profile directory. */
 
 #include "tests/unit/unit.h"

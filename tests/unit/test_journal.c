@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is committed to a journal is read back. */
 
 #include "tests/unit/journal_file.h"

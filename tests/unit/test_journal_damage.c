@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A journal that is torn or forged is read up to the damage, and its next owner goes on there. */
 
 #include <zlib.h>

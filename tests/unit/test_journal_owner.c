@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A journal has one owner, which may die, or have no room on its disk. */
 
 #include <sys/file.h>

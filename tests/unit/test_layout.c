@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Cgroup paths: what the parser reads off each variant, and names nobody should believe; and the
  * trie that the kernel walks: built-in rows, patterns, real samples, agreement with the parser. */
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* How often limits were met, of a step and of the levels above it; and the kinds of a step's
  * memory, as the kernel's files of v2 and of v1 have them. */
 

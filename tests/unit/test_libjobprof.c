@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* libjobprof(3): a program's own series and marks, and the last rows of a step. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Helpers that hang and cannot be killed, as in a read of a user's own file system: here in one of
  * a FIFO, and those that were killed are not waited for. */
 

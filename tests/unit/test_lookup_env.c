@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What is kept of the environment of a step's first program: its user has written it. */
 
 #include "tests/unit/unit.h"

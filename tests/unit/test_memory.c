@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Traffic of memory: PMUs made of files, with events that the test feeds or the kernel counts. */
 #include "tests/unit/unit.h"
 #include <linux/perf_event.h>

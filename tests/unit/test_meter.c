@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Energy over intervals from one channel: slow counters, and power. */
 #include "tests/unit/unit.h"
 

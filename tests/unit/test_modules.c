@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What code is of, by a process's memory map, also of one that does not answer. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Mounts of NFS and Lustre, on made-up machines, and the names of tables. */
 
 #include "tests/unit/unit.h"

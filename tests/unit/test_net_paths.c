@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is said of the ways past the network counters, on trees of sysfs and procfs. */
 
 #include "tests/unit/unit.h"

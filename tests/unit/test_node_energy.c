@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Sources that say what the test wants: what the set of sensors and the split make of it. */
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Journal -> HDF5 -> reader. "test_nodestep --make DIR" leaves journals in DIR for
  * tests/lib/storelib.py, whose tests read the files with h5py and Slurm's tools.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Numbers as text: the bytes printf makes. */
 #include "tests/unit/unit.h"
 #include <float.h>

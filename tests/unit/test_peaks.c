@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The file of peaks: what it means for a node, what is refused, and how new peaks replace old ones;
  * the statistics of passes; the speeds of links in a made-up tree. */
 

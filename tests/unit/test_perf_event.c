@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lists of events against trees of sysfs as an Intel and an AMD machine have them.
  * "test_perf_event --names [EVENT ...]" prints for tests/e2e/kernel/perf_events.py what this

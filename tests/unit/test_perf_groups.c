@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sets of events by one word, on processors as their /proc/cpuinfo and sysfs say. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A site's own sources: what they may declare, and what becomes of what they say. */
 
 #include "tests/unit/unit.h"

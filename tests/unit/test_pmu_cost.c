@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What a read of the hardware counters costs, and whether the budget allows it. */
 
 #include "tests/unit/unit.h"

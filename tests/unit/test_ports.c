@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Ports of InfiniBand and its kin, and of Slingshot, on made-up machines. */
 
 #include "tests/unit/unit.h"

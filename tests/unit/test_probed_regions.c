@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The budget of the probes of regions: who pauses, and for how long. */
 
 #include "tests/unit/unit.h"

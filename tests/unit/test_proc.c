@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* /proc: the real one for what it says of ourselves, a made one for what it could say. */
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Network interfaces and disks, on made-up machines. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The AcctGatherProfile plugin: Slurm's records of steps, and the masks of what they ask for. */
 #include "tests/unit/unit.h"
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The AcctGatherProfile plugin: samples of Slurm's plugins become tables and rows of jobprofd. */
 #include "tests/unit/unit.h"
 #include <sys/socket.h>

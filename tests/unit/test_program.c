@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A process's program, libraries and CPUs, hostile names and files included. */
 #include "tests/unit/unit.h"
 #include <sched.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* How a file is published: live files, names that are taken, links in the way, full disks. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* RAPL on machines made of files, with a clock that the test steps: by powercap (names, wraps,
  * gaps, denials, odd files), by registers of Intel and AMD, and by perf events that the test feeds
  * or the kernel counts. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The last bursts of a step: their numbers, what is kept, and what is forgotten. */
 
 #include "tests/unit/unit.h"

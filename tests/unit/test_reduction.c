@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reductions: bins hold what they say, merges have no order, and bytes that are damaged are
  * refused.
  */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What of the regions of processes is in a journal: a later jobprofd reads it. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Begins and ends of calls, which may be nested, left by longjmp, or not seen. */
 #include "tests/unit/unit.h"
 #include "daemon/step/regions.h"

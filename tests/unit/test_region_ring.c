@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The ring of regions, as jobprofd reads it: instances, what is lost, and whatever else a program
  * may write there. */
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Requests that wait for their steps. */
 #include "tests/unit/unit.h"
 #include "daemon/follow/follow.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Arrays that grow: what is in them stays, they grow rarely, and stay as they are where they
  * cannot. */
 

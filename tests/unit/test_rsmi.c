@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* AMD GPUs, by a stand-in for the library that tells what the test sets. */
 
 #include "tests/unit/unit.h"

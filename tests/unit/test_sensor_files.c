@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Sources of small files, on recorded trees: hwmon (Grace, amd_energy, an ACPI meter) and the
  * pm_counters of HPE/Cray. */
 

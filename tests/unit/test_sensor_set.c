@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Which sources a set opens, and parts of a source that come while the set is open. */
 #include "tests/unit/unit.h"
 

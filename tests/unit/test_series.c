@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The columns of the series in schemas/, and their choice by family. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* schemas/show.def against the columns that there are. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The version of a plugin: files that are none, or are cut short, are refused. */
 
 #include "tests/unit/unit.h"

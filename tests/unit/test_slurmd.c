@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Made-up /proc trees: whose slurmd it is, and which slurm.conf it reads. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Least squares with a penalty on steps: sums of parts of a profile that is known. */
 
 #include "tests/unit/unit.h"

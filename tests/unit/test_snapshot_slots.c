@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Slots change between a snapshot and what is made of it: all of that sees one state. */
 #include "tests/unit/unit.h"
 #include "daemon/step/step.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The time budget of a thread at a snapshot, from what its record says it has done since it was
  * last off its CPU. Times are small numbers, worked out by hand. */
 

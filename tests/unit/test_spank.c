@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The SPANK plugin: names of steps, arguments, and its talk with jobprofd. */
 
 #include "tests/unit/unit.h"

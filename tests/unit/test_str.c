@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Numbers, names, clocks and the log line. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Messages with descriptors, as Linux before 6.16 lets anyone send: here the write end of a pipe,
  * whose reader sees when the last one was closed. */
 #include "tests/unit/unit.h"

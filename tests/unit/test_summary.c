@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which columns totals have, in which order, and that their cells are in it, too. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Time held by a CPU quota: whose files say so, on newer and on older kernels. */
 
 #include "tests/unit/unit.h"

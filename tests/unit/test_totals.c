@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* User and system time, scaled to the exact run time. */
 
 #include "tests/unit/unit.h"

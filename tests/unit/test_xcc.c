@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Energy and power of Lenovo's BMC: answers, a made-up BMC with its moods, and who is asked. */
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Every unit test includes this before all else: cmocka, the usual headers of the C library,
  * TEST(), main(), a directory for the test's files, and numbers that are equal but for rounding. */
 #ifndef JP_TESTS_UNIT_H

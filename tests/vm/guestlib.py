@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What guests share: checks, programs that this machine need not have (tests/vm/tools.sh), NFS from itself."""
 import os
 import shutil

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Sourced after scripts/lib.sh: puts the programs below in $tools/root.
 # Programs of the guest that this machine need not have: not installed, only unpacked.
 packages="nfs-kernel-server nfs-common libnfsidmap1 libtirpc3 libtirpc-common libevent-core-2.1-7

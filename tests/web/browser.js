@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The page of `jobprof report --html` in a browser: node browser.js FOLDER, which tests/e2e/cli/page.py has
 // filled with pages and with cases.json, what each of them must show. Prints a line per test.
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The page's modules that make elements, in a document that is none: what is drawn, and what is said where something
 // is not known. Those that need no document: modules.test.js; how all of it looks: browser.js, pages.js, looks.js.
 import assert from 'node:assert/strict';

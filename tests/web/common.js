@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What tests of pages in a browser share: lines of results, numbers that a page says, pages that are open offline.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

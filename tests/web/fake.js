@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // As much of a document as the page's modules need: elements with children, listeners and a size, and canvases that
 // note what is drawn. browser() is called before anything is made, and after uPlot is loaded, which needs a true one.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The page of `jobprof flame --html`: node flame.js FOLDER, which tests/e2e/kernel/stack.py has filled. Prints a line
 // per test.
 import { LAPTOP, PHONE, accessible, cases, launch, open, tried, whole } from './common.js';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // One page in templates that were joined in different ways: node joined.js FOLDER, which tests/e2e/cli/page.py has filled.
 // Each case has the same numbers, words and pixels as the first. Prints a line per test.
 import { cases, launch, numbers, open, tried, whole } from './common.js';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What a reader sees of the page of report: texts that are whole, apart and true, and lines at their places. Each is a
 // test of browser.js: its name, and what is wrong, "" if nothing.
 import { readFileSync } from 'node:fs';

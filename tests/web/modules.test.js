@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The page's modules that need no browser: node --test tests/web
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The pages of `jobprof compare --html`, of `plot`, `cluster` and `fold`, and marks on that of report: node pages.js
 // FOLDER, which tests/e2e/cli/pages.py has filled. Prints a line per test.
 import { LAPTOP, PHONE, accessible, cases, launch, numbers, open, tried, whole } from './common.js';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Takes the pictures of the page that README shows: node screenshots.js PAGE.html LIGHT.png DARK.png
 import { chromium } from 'playwright-core';
 

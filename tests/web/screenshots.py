@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Makes docs/report-light.png and docs/report-dark.png, of a made job with several faults. Needs what
 tests/e2e/cli/page.py needs, and a build."""
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The room analysis: numbers that are computed from a model. Pure functions over its arrays: sums
  * and other statistics of a column, quantiles of histograms, values over time, shares of the

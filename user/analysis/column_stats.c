@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sum, maximum, mean and last value of a column. */
 #include "analysis/analysis.h"
 

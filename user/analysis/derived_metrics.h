@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What hardware counters say of a burst, a cluster of bursts or a job, all of sums: the metrics of
  * BSC's cluster tables (J. Labarta, 2009). A metric is NaN where a counter that it needs is, or

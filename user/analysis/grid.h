@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The bins of the analyses: [t0 + k dt, t0 + (k + 1) dt) of a job's time, the same ones on all
  * nodes. Only whole bins count; what is left behind the last is dropped. Bins without a sample are

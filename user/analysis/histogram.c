@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Histograms of latencies: sums of their buckets, and quantiles. */
 #include "analysis/analysis.h"
 

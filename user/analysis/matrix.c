@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Quantities of several units over time: one value per bin for all units. */
 #include "analysis/matrix.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A quantity of several units (cores, GPUs, nodes, servers) over time. */
 #ifndef JP_ANALYSIS_MATRIX_H
 #define JP_ANALYSIS_MATRIX_H

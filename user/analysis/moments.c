@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reduces values to their number, sum, sum of squares and extremes. */
 #include "analysis/reduce.h"
 

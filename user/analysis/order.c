@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The order of doubles and of indices by doubles. */
 #include "analysis/order.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reductions over the nodes of a job: payloads of bounded size whose merge is associative and
  * commutative, so that the shape of the tree does not change the result.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The shape of a tree over the nodes of a job. */
 #include "analysis/reduce.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counters that wrap and begin again become totals at equal distances in time. */
 #include "analysis/resample.h"
 

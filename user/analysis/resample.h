@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Counters that wrap and begin again, as totals at equal distances in time: what is between two of
  * them is conserved, whatever the samples' times were (El Sayed et al., PDSW-DISCS 2016).

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Least squares with a penalty on steps, for unknowns that are not negative. */
 #include "analysis/smooth_fit.h"
 

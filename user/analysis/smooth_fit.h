@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Least squares for unknowns of which each is at least 0, and neighbours are alike as far as the
  * equations leave them open: minimises

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How an analysis ended. Every result of one has this verdict; what it could not find out is NaN.
  */
 #ifndef JP_ANALYSIS_STATUS_H

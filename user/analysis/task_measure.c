@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers of a task or of a whole step: sums of its columns, shares of what was allocated. */
 #include "analysis/analysis.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The room base: what all other rooms need and what knows nothing of jobs, profiles or the kernel
  * side. It includes libc and jansson only. Each header is one subject and is included by itself;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Variables whose resource is released when the variable leaves its scope. */
 #ifndef JP_BASE_CLEANUP_H
 #define JP_BASE_CLEANUP_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The clocks of the kernel in nanoseconds, and the next instant of a grid. */
 #include "base/clock.h"
 

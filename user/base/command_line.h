@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A command as one line of text, as a shell would take it, without its secrets. */
 #ifndef JP_BASE_COMMAND_LINE_H
 #define JP_BASE_COMMAND_LINE_H

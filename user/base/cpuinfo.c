@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* /proc/cpuinfo: its lines are "key : value", and an empty one ends those of a CPU. */
 #include "base/cpuinfo.h"
 

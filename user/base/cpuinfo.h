@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What /proc/cpuinfo says of processors. */
 #ifndef JP_BASE_CPUINFO_H
 #define JP_BASE_CPUINFO_H

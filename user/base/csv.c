@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names that users chose become cells that every reader of CSV takes for text. */
 #include "base/csv.h"
 

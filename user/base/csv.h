@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Texts as cells of CSV. */
 #ifndef JP_BASE_CSV_H
 #define JP_BASE_CSV_H

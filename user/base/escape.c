@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A text is printed with escapes for what a terminal, or a reader of XML, would obey. */
 #include "base/escape.h"
 

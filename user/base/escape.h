@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names that users chose, on their way to a terminal or into XML. */
 #ifndef JP_BASE_ESCAPE_H
 #define JP_BASE_ESCAPE_H

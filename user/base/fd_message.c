@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Descriptors travel beside the bytes of a message. */
 #include "base/fd_message.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A message with open files, from one process of this program to another by a socket. */
 #ifndef JP_BASE_FD_MESSAGE_H
 #define JP_BASE_FD_MESSAGE_H

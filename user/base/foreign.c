@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens files that others wrote, or has a process with more rights open them. */
 #include "base/foreign.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files that others wrote, opened only to be read. A process that parses them for root gives up its
  * rights when the first file is open, before it reads a byte (pool/reader.c). Another process,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers become digits without printf, which is slow for tables. */
 #include "base/format_number.h"
 

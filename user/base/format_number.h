@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers as decimal digits: exact, as printf has them, and quick. Nothing is terminated. */
 #ifndef JP_BASE_FORMAT_NUMBER_H
 #define JP_BASE_FORMAT_NUMBER_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Parses sampling intervals, and says which one counts. */
 #include "base/freq.h"
 

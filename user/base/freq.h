@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sampling intervals in the syntax of Slurm's JobAcctGatherFrequency and --acctg-freq. */
 #ifndef JP_BASE_FREQ_H
 #define JP_BASE_FREQ_H

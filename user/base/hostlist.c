@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Expands a host list of Slurm to names of hosts. */
 #include "base/hostlist.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Slurm's host lists: "n[1-3,7],login1", "r[1-2]c[01-16]". */
 #ifndef JP_BASE_HOSTLIST_H
 #define JP_BASE_HOSTLIST_H

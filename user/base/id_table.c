@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Open addressing; at most half of the cells are taken. */
 #include "base/id_table.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A hash table: its keys are hashes already, its values are small numbers. */
 #ifndef JP_BASE_ID_TABLE_H
 #define JP_BASE_ID_TABLE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Ids of a child of fork(2). glibc's own setuid(2) and its like change all threads of a process,
  * and in the child of one in which a thread is just starting they wait for that thread for ever.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading and writing that goes on after a part and after a signal. */
 #ifndef JP_BASE_IO_FULL_H
 #define JP_BASE_IO_FULL_H

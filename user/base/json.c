@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Values for jansson that are always valid JSON, and its output with short numbers. */
 #include <errno.h>
 #include <math.h>

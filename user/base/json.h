@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Values that jansson refuses (NaN, text that is not UTF-8), and output with short numbers. */
 #ifndef JP_BASE_JSON_H
 #define JP_BASE_JSON_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two numbers of which one may be unknown (NaN): the result is then the other one, as with fmin()
  * and fmax() of math.h. */
 #ifndef JP_BASE_KNOWN_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A message becomes one line on stderr, or one with a priority for the system journal. */
 #include "base/log.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One line on stderr per message: "program: text". Control characters and bytes outside ASCII are
  * shown as \xNN, since text may hold names that users chose. When stderr is the system journal,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table of options is read from argv, and printed as help and for completion. */
 #include "base/options.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Text with many numbers: a buffer in front of a file, and exact, quick conversions. */
 #ifndef JP_BASE_OUTBUF_H
 #define JP_BASE_OUTBUF_H

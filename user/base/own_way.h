@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Directories in which root writes. In a path that another user can change any part may become a
  * link: root would write where that user likes.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds a program of this installation or build, and keeps users from looking into this one. */
 #include "base/program.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where the programs of one installation, or of one build, find each other. */
 #ifndef JP_BASE_PROGRAM_H
 #define JP_BASE_PROGRAM_H

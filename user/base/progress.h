@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A line on a terminal that says how far long work has come. */
 #ifndef JP_BASE_PROGRESS_H
 #define JP_BASE_PROGRESS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The note of what this process is reading, and its clock of processor time for one file. */
 #include "base/read_note.h"
 

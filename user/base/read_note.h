@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A note of the file and object that this process is reading. The readers of files write it. In a
  * limited child (the room pool) the note is in memory that the parent shares, so that the error

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Arrays grow by doubling, so that n elements are moved less than twice each. */
 #include "base/room.h"
 

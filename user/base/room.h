@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Room in an array that grows. */
 #ifndef JP_BASE_ROOM_H
 #define JP_BASE_ROOM_H

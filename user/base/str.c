@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers are read strictly, names are checked, and small files are read into text. */
 #include "base/str.h"
 

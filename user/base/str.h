@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Strict readers of small texts: numbers, names, files of procfs and cgroupfs. */
 #ifndef JP_BASE_STR_H
 #define JP_BASE_STR_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A list of texts. */
 #ifndef JP_BASE_STRING_LIST_H
 #define JP_BASE_STRING_LIST_H

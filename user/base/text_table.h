@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table for a terminal: columns are as wide as what is in them, and one that no row fills is left
  * out. */
 #ifndef JP_BASE_TEXT_TABLE_H

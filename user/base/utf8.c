@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bytes that are not UTF-8, and characters that nobody sees, are found and replaced. */
 #include "base/utf8.h"
 

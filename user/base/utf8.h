@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Text from anywhere, on its way into a file whose readers take it for UTF-8. */
 #ifndef JP_BASE_UTF8_H
 #define JP_BASE_UTF8_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The last bursts of a step, asked of jobprofd. */
 #ifndef JP_CLIENT_BURSTS_H
 #define JP_CLIENT_BURSTS_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A connection to jobprofd: opens it, sends messages, waits for answers. */
 #include "client/client.h"
 

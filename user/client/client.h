@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A connection to jobprofd. The code runs inside slurmstepd and inside users' programs: it waits no
  * longer than its callers allow, handles no signal, and needs only libc. Two threads must not use

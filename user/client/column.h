@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of users' series and columns, as applications and "jobprof emit" write them. */
 #ifndef JP_CLIENT_COLUMN_H
 #define JP_CLIENT_COLUMN_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* libjobprof: sends a program's marks and rows to jobprofd. */
 #include "client/libjobprof.h"
 

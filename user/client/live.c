@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* jobprof_live(), bursts__ask() and totals__ask(): tables of a step, asked of jobprofd. */
 #include <errno.h>
 #include <stdbool.h>

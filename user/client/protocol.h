@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The messages over jobprofd's socket (SOCK_SEQPACKET, /run/jobprof/jobprofd.sock): one message a
  * packet, in fixed layouts and in the node's byte order, since both ends are on one node. A message

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Regions of a program: instants at which threads enter and leave them go to a ring in shared
  * memory. */
 #include "client/region.h"

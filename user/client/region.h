@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Requests of region.c to libjobprof.c, which has the connection: that jobprofd gives a ring for
  * the regions of the process (struct jpc_ring), or reads the ring that is there. */
 #ifndef JP_CLIENT_REGION_H

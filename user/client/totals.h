@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the step of this process has used up to now, asked of jobprofd. */
 #ifndef JP_CLIENT_TOTALS_H
 #define JP_CLIENT_TOTALS_H

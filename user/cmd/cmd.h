@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The room cmd: the programs, a folder for each. A program reads its command line, calls the rooms,
  * prints, and ends with status 0 (done), 1 (failed: one line on stderr says at what) or 2 (wrong

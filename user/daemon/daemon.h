@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * jobprofd, and jobprof run, which is a jobprofd for one command. One thread, one event loop.
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Cores held by each step, counted by hardware threads. */
 #include "energy/core_alloc.h"
 

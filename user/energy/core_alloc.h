@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cores of a node that each step holds, for the split of energy. A core that several jobs hold goes
  * to them by the hardware threads that each holds (all of it to a job that holds one of two threads

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Energy of a node, split among its steps with bounds. The daemon uses node_energy.h, which reads
  * the sensors of the node from one interval to the next, learns what is needed for the split

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Splits one amount of energy by weight, each share within its bounds. */
 #include <math.h>
 

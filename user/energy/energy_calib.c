@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Idle powers and the range of busy powers, learnt from intervals as they come. */
 #include "energy/energy_calib.h"
 

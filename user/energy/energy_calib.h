@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a node takes when it is idle, and the least and most dynamic power of a busy core of it,
  * learnt while it works: one struct per package (with its DRAM) and one for the rest of the node,

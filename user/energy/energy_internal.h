@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by the files energy_*.c: the work of energy__split(), and how one amount of energy is
  * divided among its consumers. */
 #ifndef JP_ENERGY_ENERGY_INTERNAL_H

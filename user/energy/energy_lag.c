@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* How late a slow sensor of the node is, found by comparing it with the quick ones. */
 #include "energy/energy_lag.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How far off the power of a node is that a slow sensor gave. Such a sensor averages over a time
  * and gives the value late: while power changes, the value belongs to another moment. The change

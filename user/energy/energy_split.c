@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One interval: checks the input, and splits packages, DRAM and GPUs among the consumers. */
 #include "energy/energy.h"
 

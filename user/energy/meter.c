@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Joules between two readings of one channel, which may count energy or give power, late or not. */
 #include "energy/meter.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Energy over intervals from one channel, whether it counts energy or gives power. */
 #ifndef JP_ENERGY_METER_H
 #define JP_ENERGY_METER_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Energy of a node from one reading of its sensors to the next. */
 #include <errno.h>
 #include <math.h>

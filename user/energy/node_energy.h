@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Energy of the node from one reading to the next: what the sensors measure of its parts, how much
  * each step did, and each step's share of the energy.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The state of struct node_energy, for the files node_*.c. */
 #ifndef JP_ENERGY_NODE_ENERGY_INTERNAL_H
 #define JP_ENERGY_NODE_ENERGY_INTERNAL_H

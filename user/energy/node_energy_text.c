@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* How energy is split here, in words; and what was learnt, from one start to the next. */
 #include <errno.h>
 #include <fcntl.h>

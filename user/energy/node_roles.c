@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Chooses the channels that the energy of each part is read from. */
 #include <errno.h>
 #include <math.h>

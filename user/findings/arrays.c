@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Arrays of numbers for rules: they cannot be changed, and calculate element by element. A mask is
  * an array of 1 (yes), 0 (no) and NaN (not known). Sums, means and so on leave out NaN, and are NaN

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The state of Lua for rules: its limits, the libraries that are safe, errors with file and line.
  */
 #include "findings/engine.h"

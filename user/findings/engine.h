@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A Lua state in which rules run: what it may use, and what it sees. Rules can neither read a file
  * nor write one, nor load code; memory and steps have limits. prelude.lua, which is trusted, keeps

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The room findings: what held a job back. Rules, written in Lua (rules.lua, and a site's own in
  * /etc/jobprof/rules.lua), judge the facts of a report (analysis/facts.h); each finding has its

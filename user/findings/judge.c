@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Judging: each rule is called with the facts, and its result goes to the verdict. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
--- SPDX-License-Identifier: GPL-2.0-only
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- What rules are written with: jobprof-rules(5) describes it. This file is trusted and a part of
 -- the program; it hands rules only what is safe, and keeps their table.
 

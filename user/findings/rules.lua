@@ -1,4 +1,4 @@
--- SPDX-License-Identifier: GPL-2.0-only
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- The built-in rules of jobprof report. jobprof-rules(5) says how a rule is written and how a site
 -- changes one in a file of its own; a change here has an effect only when the program is built.
 --

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The two files of Lua, as bytes of the program; make runs in the directory that has user/. */
 
 #define INCLUDE_TEXT(name, file)                  \

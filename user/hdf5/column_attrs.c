@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table's attributes with the units, kinds and descriptions of its columns are written. */
 #include "hdf5/column_attrs.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a table says of its columns, so that nothing else is needed to read it: the attributes
  * "Column Units", "Column Kinds" and "Column Descriptions", arrays of fixed strings with an element

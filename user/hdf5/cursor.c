@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Goes through the rows of a table, chunk by chunk where they are decoded here. */
 #include "hdf5/cursor.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The rows of tables, block by block, in the types they are stored in. A member X that is an array
  * of numbers is the columns X0, X1 ... One cursor serves any number

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads one chunk of a table and undoes its filters. */
 #include "hdf5/cursor_chunk.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Chunks of a table, taken from the library as they are stored and decoded here: shuffle and
  * deflate are nearly all the time it takes to read one, and libdeflate takes half of zlib's.

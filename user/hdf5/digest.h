@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One number that stands for what a table holds: its columns and rows, and if these are compressed,
  * the bytes of its chunks as they are stored. A faithful copy in another file has the same digest,

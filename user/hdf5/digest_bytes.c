@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Digests of bytes: sums of multiplications, which tables, types and names are added to. */
 #include <string.h>
 

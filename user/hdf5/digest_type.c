@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Digests of HDF5 types, with a cache of those that were seen before. */
 #include "hdf5/digest_type.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Digests of the types of tables and attributes, alike in whatever version of the format. */
 #ifndef JP_HDF5_DIGEST_TYPE_H
 #define JP_HDF5_DIGEST_TYPE_H

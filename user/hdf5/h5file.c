@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A file driver for the HDF5 library that opens nothing itself, reads in blocks, and chunks as they
  * are stored. */
 #include "hdf5/h5file.h"

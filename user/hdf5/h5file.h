@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How files are read that others wrote: a driver for the library, and chunks as they are stored.
  * The library asks for a few bytes at a time, which to its own driver is a system call each: a

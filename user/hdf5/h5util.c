@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Helpers over the HDF5 library: errors, row types, text attributes, groups. */
 #include "hdf5/h5util.h"
 

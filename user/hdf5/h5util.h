@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the writer and the reader of HDF5 files share. */
 #ifndef JP_HDF5_H5UTIL_H
 #define JP_HDF5_H5UTIL_H

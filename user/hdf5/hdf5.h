@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The room hdf5 writes and reads HDF5 files, and knows nothing of jobs. From a journal it makes a
  * node-step file, the file of a step on a node (nodestep.h). It opens node-step files and job files

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a group of an HDF5 file holds, by name. */
 #ifndef JP_HDF5_NAMES_H
 #define JP_HDF5_NAMES_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A node-step file is built from a journal in two passes: its layout, then its rows. */
 #include "hdf5/nodestep.h"
 

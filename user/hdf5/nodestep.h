@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From a journal to one complete HDF5 node-step file, laid out as Slurm's. */
 #ifndef JP_HDF5_NODESTEP_H
 #define JP_HDF5_NODESTEP_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The first pass over a journal: attributes, series, tables and the number of their rows. */
 #include "hdf5/nodestep_layout.h"
 

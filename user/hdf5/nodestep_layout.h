@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a journal says will be in the file, known before the first row is written. */
 #ifndef JP_HDF5_NODESTEP_LAYOUT_H
 #define JP_HDF5_NODESTEP_LAYOUT_H

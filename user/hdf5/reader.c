@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens a profile and lists its steps and nodes. */
 #include "hdf5/reader.h"
 

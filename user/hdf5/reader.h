@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads node-step files and merged job files, Slurm's own and ours. The file is not trusted: only
  * hard links are followed, tables whose bytes lie in another file are refused, and no filter is

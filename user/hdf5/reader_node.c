@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One node of a file: its attributes, the names of its tables. */
 #include <errno.h>
 #include <stdio.h>

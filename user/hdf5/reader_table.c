@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One table of a file, wholly into memory. */
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds impossible values in a table of Slurm's own, and replaces them by NaN. */
 #include "hdf5/slurm_check.h"
 

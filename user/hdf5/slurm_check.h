@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Impossible values in tables that Slurm's own plugin wrote: memory that Slurm never set
  * (GPUMemMB), NO_VAL of sensors, counters that ran backwards, more than a machine can do, and a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Minimum, maximum, mean, sum and last value of a table's columns, and the columns of Totals. */
 #include "hdf5/summary.h"
 

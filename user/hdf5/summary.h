@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Per table: minimum, maximum, mean, sum and last value of every column (group Totals). */
 #ifndef JP_HDF5_SUMMARY_H
 #define JP_HDF5_SUMMARY_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads what the attributes of a table say of its columns, where schemas/ do not describe them. */
 #include "hdf5/table_columns.h"
 

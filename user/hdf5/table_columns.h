@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The columns of a table of a file, each with what schemas/ or the table's attributes say of it. */
 #ifndef JP_HDF5_TABLE_COLUMNS_H
 #define JP_HDF5_TABLE_COLUMNS_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reading and writing lists of CPUs: "0-3,8". */
 #include "identity/cpulist.h"
 

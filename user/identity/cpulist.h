@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lists of CPUs as in cpuset files and Slurm: "0-3,8". */
 #ifndef JP_IDENTITY_CPULIST_H
 #define JP_IDENTITY_CPULIST_H

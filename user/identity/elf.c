@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the notes of an ELF file, which may be anybody's, until the build id is found. */
 #include "identity/elf.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The build id of an ELF file. */
 #ifndef JP_IDENTITY_ELF_H
 #define JP_IDENTITY_ELF_H

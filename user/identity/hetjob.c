@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Components of a heterogeneous job, read off the environment of a task. */
 #include "identity/hetjob.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which component of a heterogeneous job a step belongs to. Each has a job id of its own, and the
  * environment of a task only lists all of them: SLURM_JOB_ID_HET_GROUP_<n>=<job id>, PACK instead

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The mounted cgroup hierarchies, read from mountinfo and /proc/cgroups. */
 #include "identity/hierarchy.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which cgroup hierarchies this node has mounted, and which of them Slurm's tree is in. */
 #ifndef JP_IDENTITY_HIERARCHY_H
 #define JP_IDENTITY_HIERARCHY_H

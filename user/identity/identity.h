@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which job, step and task something is. A cgroup is identified by its path (layout.h, in one of
  * the hierarchies that hierarchy.h finds), a process by its files in /proc (proc.h), a step by the

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Parsing lists of jobs and steps as users write them. */
 #include "identity/jobspec.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The jobs and steps that a user means, as users write them: a comma list of JOB[.STEP], A_T (task
  * T of the job array A), H+O (component O of the heterogeneous job H) or a SLUID, each with .STEP

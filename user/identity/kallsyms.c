@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Names of the kernel's functions, from /proc/kallsyms. */
 #include "identity/kallsyms.h"
 

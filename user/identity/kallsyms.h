@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of the running kernel's functions. */
 #ifndef JP_IDENTITY_KALLSYMS_H
 #define JP_IDENTITY_KALLSYMS_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The table of cgroup layouts, and rows made from CgroupPattern. */
 #include "identity/layout.h"
 

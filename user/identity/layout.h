@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which job, step and task a cgroup is, by its path. One table of layouts serves three readers:
  * layout__compile makes the trie that the kernel walks as directories appear, layout__child walks

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the ids off a cgroup's path. Users name some of these directories: refuse what is odd. */
 #include <errno.h>
 #include <stdio.h>

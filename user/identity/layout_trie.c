@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * From rows of globs to the trie that the kernel walks. It takes the first child that matches and
  * never goes back, so whatever a directory could become by any row must be below that one child:

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* One process by its files in /proc: parents, user, command line. */
 #include "identity/proc.h"
 

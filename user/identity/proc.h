@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One process, by its files in /proc. Processes come and go while they are read: every function may
  * return -ENOENT or -ESRCH for one that is gone, and a pid may by then be another's. What users can

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The environment that a process was started with, read byte by byte. */
 #include <errno.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The code of a process, from its memory map. */
 #include "identity/proc_maps.h"
 

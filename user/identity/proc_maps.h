@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where the code of a process is: its files, and which parts of them. For helper processes only: a
  * user can keep a reader of a memory map waiting for ever. */
 #ifndef JP_IDENTITY_PROC_MAPS_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A process's memory map, as kinds of files with code. */
 #include "identity/proc_modules.h"
 

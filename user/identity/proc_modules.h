@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The kinds of files that a process has mapped as code, by address. Paths are its user's choice,
  * and parsed as hostile. */
 #ifndef JP_IDENTITY_PROC_MODULES_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What a process executes and has mapped, and where it may run. */
 #include "identity/proc_program.h"
 

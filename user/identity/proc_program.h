@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The program that a process executes, its libraries, and the CPUs that it may use. All of it is
  * its user's choice, and parsed as hostile. For helper processes only: the file of a program may be

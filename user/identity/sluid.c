@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Slurm's SLUIDs between text and number. */
 #include "identity/sluid.h"
 

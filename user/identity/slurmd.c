@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds slurmd or slurmstepd among the processes, and with it this node's Slurm. */
 #include "identity/slurmd.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which Slurm a node has: where it is installed and which slurm.conf it reads, as the processes of
  * its slurmd and slurmstepd show. */
 #ifndef JP_IDENTITY_SLURMD_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Runs squeue, and sacct for jobs that squeue does not know, to learn a job's ids and state. */
 #include "identity/slurmjob.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What Slurm's own commands, as PATH has them, say of a job. */
 #ifndef JP_IDENTITY_SLURMJOB_H
 #define JP_IDENTITY_SLURMJOB_H

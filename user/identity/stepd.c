@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Which processes are slurmstepd's, and which descend from one. */
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The table of steps that have a name, and the spellings of all steps. */
 #include "identity/stepname.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The spellings of a step. Slurm's file names know only "batch" by name and every other step by
  * its unsigned number ("4294967292" is extern); its merged files have the signed number ("-4");

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The room jobfile has the files of a job: a node-step file is put where its readers look
  * (publish.h). The room also does what users ask for: it waits for node-step files (merge_wait.h)

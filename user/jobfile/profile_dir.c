@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds ProfileHDF5Dir in the configuration of jobprof or Slurm. */
 #include "jobfile/profiles.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds files that may be profiles by their names, and reads what they are. */
 #include "jobfile/profile_search.h"
 

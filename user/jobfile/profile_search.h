@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files that may be profiles: their names, the directories they are in, and the jobs that their
  * attributes name. */
 #ifndef JP_JOBFILE_PROFILE_SEARCH_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* From words to profiles: gathers files, reads what they are, and joins them to profiles. */
 #include "jobfile/profiles.h"
 

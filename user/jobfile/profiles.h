@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From words (FILE, DIR and -j JOB[.STEP],...) to profiles. A profile is of one job: its job file,
  * or its node-step files. Two jobs of one id, of two clusters or because Slurm gave the id again,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A node-step file is built under a temporary name and renamed; files of other runs are kept. */
 #include "jobfile/publish.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Putting a node-step file where its readers look: they only ever see complete files. */
 #ifndef JP_JOBFILE_PUBLISH_H
 #define JP_JOBFILE_PUBLISH_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds the steps, nodes, series and tables that a user named. */
 #include "jobfile/select.h"
 

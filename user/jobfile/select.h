@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Selects tables of a file: by step, node, series and task. */
 #ifndef JP_JOBFILE_SELECT_H
 #define JP_JOBFILE_SELECT_H

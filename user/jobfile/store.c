@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Results of analyses are written into a copy of the job file, which then takes its place. */
 #include "jobfile/store.h"
 

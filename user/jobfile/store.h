@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stores results in a job file, below /analysis. */
 #ifndef JP_JOBFILE_STORE_H
 #define JP_JOBFILE_STORE_H

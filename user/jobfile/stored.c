@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Results in /analysis as JSON. Only hard links are followed, and only to bytes of this file. */
 #include "jobfile/stored.h"
 

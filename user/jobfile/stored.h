@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads results that jobfile/store.h has put into a job file. */
 #ifndef JP_JOBFILE_STORED_H
 #define JP_JOBFILE_STORED_H

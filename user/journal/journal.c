@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writing a journal. Records are collected in memory as a frame, which one pwrite(2) appends to the
  * file. A frame that the disk has no room for stays in memory and is tried again.

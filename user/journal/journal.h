@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The journal: an append-only record of one step's rows on the node's own disk, from which the HDF5
  * file can always be made again. jobprofd (as root) writes journals, jobprof-writer (as the job's

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The bytes of a journal, shared by its writer and its reader only. See journal.h. */
 #ifndef JP_JOURNAL_JOURNAL_FORMAT_H
 #define JP_JOURNAL_JOURNAL_FORMAT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reading a journal. A frame is taken whole or not at all: it is read, its crc and then every
  * record in it are checked, and only then are its records handed out.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Packs a frame by leaving out the words that are zero, and unpacks it again. */
 #include "journal/zero_suppress.h"
 

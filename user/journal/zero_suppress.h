@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Words without the zeros. For each 64 words there is a map, with a bit for each word that is not 0
  * (the lowest bit is the first word), and then those words. Most cells of a sample are zeros, and

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The block family: what it must know of the kernel and of this node's disks, and disk requests
  * that are under way. A process may end before its disk requests are done: its step waits for them,

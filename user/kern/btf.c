@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Types (BTF): the kernel's, which are open while the features of this kernel are probed, and those
  * of the maps. */
 #include <errno.h>

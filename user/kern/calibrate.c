@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What our programs cost a switch, and how the collector's own processes get their slot. The
  * kernel's run statistics have only a half to two thirds of the switch program's cost: they leave

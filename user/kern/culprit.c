@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The family culprit: where it can be had, and its rings. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

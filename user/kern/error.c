@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The line on the last failure; closing a descriptor once. */
 #include <stdarg.h>
 #include <stdio.h>

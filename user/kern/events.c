@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The ring of events, with that of samples; rings of other subjects are read with it. */
 #include <bpf/libbpf.h>
 #include <errno.h>

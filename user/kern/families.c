@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What each family needs of the kernel, which of several ways to its events this kernel allows, and
  * how its numbers come about here. */
 #include <bpf/bpf.h>

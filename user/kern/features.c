@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* jobprofd --check: each feature is found by trying it or by BTF, never by a version. */
 #include <dirent.h>
 #include <errno.h>

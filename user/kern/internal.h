@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The state behind struct kern, for the files of user/kern alone. Functions of this folder that
  * others do not call begin with kern_, those of kern.h with kern__. Their headers by subject:

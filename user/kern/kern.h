@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel side: this folder loads the BPF programs (bpf/), attaches and detaches them, keeps
  * their maps pinned over a restart of the daemon, gives slots to cgroups and takes them back, and

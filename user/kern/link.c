@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Programs on their events: one link per program, pinned while programs are attached; attaching and
  * detaching all programs that follow steps; tracepoints by their names in tracefs. */
 #include <bpf/bpf.h>

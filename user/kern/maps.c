@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The maps as memory: they are mapped, and the counters of a slot on a CPU are found in them. */
 #include <bpf/bpf.h>
 #include <errno.h>

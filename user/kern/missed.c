@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * CPU time that no program has counted. A step's cgroup gets its slot when it is made, but the
  * programs that count are attached some milliseconds later, or more where jobprofd has to wait for

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opening the kernel side: programs and maps are loaded, or taken over from the pins of an earlier
  * daemon. */
 #include <bpf/bpf.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Pins under bpffs: maps/NAME, progs/NAME, links/NAME. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The features of this kernel, found before the load: BTF, families, ways to follow requests and
  * sockets. Part of user/kern. */
 #ifndef JP_KERN_PROBE_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The programs that are loaded, with the kernel's run statistics of them. */
 #include <bpf/bpf.h>
 #include <errno.h>

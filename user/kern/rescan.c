@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Directories of cgroups that were there before the programs, or that found no slot: a walk over
  * the hierarchies registers them as bpf/life.bpf.c does those that appear later.

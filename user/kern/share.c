@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Shares of jobs in the tables of the node (bpf/share.bpf.h). The programs count what jobs take.
  * This file counts again when jobs have given something back, and gives all jobs of a user one

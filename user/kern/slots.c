@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The life of a slot in user space: taken, closed, released and given back. */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The tables of maps and programs: names, sizes, and the family that needs each. */
 #include <string.h>
 

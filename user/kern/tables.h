@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tables of all maps and programs of the BPF object (tables.c). Part of user/kern. */
 #ifndef JP_KERN_TABLES_H
 #define JP_KERN_TABLES_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Passes over tasks: iterator programs, the sweep, the offsets of per-CPU variables; and what
  * living tasks have used. That takes a pass over all tasks of the node or, as long as no other task

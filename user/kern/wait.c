@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What the family wait can measure on this kernel, and its clock. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The quantities of schemas/binned.def, and the bins that rows of tables are put into. */
 #ifndef JP_MODEL_BINNED_H
 #define JP_MODEL_BINNED_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the series Bursts, and what BurstLength says of all bursts. */
 #include "model/bursts.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The bursts of a file, whichever node and task they are of. */
 #ifndef JP_MODEL_BURSTS_H
 #define JP_MODEL_BURSTS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds a column, and those of the time, in tables one after the other. */
 #include "model/column_query.h"
 

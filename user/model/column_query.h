@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One column of one series of a file, in all tables that are selected: items.h and curve.h read it
  * row by row. */
 #ifndef JP_MODEL_COLUMN_QUERY_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a file holds, as `jobprof list` and `sh5util -L` name it: steps, nodes, series and tables.
  */

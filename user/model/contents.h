@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a file holds: which series each step has, on how many nodes and of which tasks, and the
  * columns of every series. */
 #ifndef JP_MODEL_CONTENTS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Makes a curve of the rows of one or of many tables. */
 #include "model/curve.h"
 

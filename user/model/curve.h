@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One column of one series of a file over time, as a curve of steps: a row's value holds from the
  * end of the row before to its own end, and amounts are rates, per second. Of one table with few

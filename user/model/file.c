@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A file as a whole: its job, its kind, and how many steps and nodes it has. */
 #include "model/model.h"
 

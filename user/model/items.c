@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The rows of one column of several tables are put side by side by their time. */
 #include "model/items.h"
 

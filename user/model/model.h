@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The room model: what a profile holds, as arrays in memory. A file has steps, a step has nodes, a
  * node has tasks; a task, the whole step and each other series are tables of columns over one axis

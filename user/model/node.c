@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One node of a step: its attributes, its tables, and the names of the other series. */
 #include <errno.h>
 #include <math.h>

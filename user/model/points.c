@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads executions of regions and samples of threads, and brings them in order. */
 #include "model/points.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tables Regions and SamplePoints of a node: executions of regions, and samples of threads. */
 #ifndef JP_MODEL_POINTS_H
 #define JP_MODEL_POINTS_H

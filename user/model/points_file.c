@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Points of a file: of all its nodes, or of those that bursts were read of. */
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads stacks. The file is not trusted: frames may be missing, or their own ancestors. */
 #include "model/stacks.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The stacks of a file (tables Stacks and CallTree), of all nodes and steps together. */
 #ifndef JP_MODEL_STACKS_H
 #define JP_MODEL_STACKS_H

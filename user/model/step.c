@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A step over all its nodes: sums that are made while rows are read. */
 #include "model/model.h"
 

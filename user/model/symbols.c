@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* libdw finds symbols, also in files of debug information. */
 #include "model/symbols.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names of functions, by build id and offset, from the files of this machine. A file counts only if
  * it has the build id. debuginfod is asked where DEBUGINFOD_URLS is set, as all of elfutils does.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What measures have in common: their passes, how busy the node is, and threads for a pass. */
 #include "peaks/measure.h"
 

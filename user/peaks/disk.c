@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A disk or file system, through a scratch file that has no name: sequential writes and reads of
  * 1 MiB, and random reads of 4 KiB. Several threads keep requests in flight, since one request at a

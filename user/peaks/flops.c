@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Operations per second in double precision: a thread on each CPU runs the widest loop there is. A
  * fused multiply-add counts as two operations. */
 #include <stdbool.h>

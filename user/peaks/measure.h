@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Measures what a node can do. Each measure makes several passes; the peak is the median of their
  * rates. A measure ends when it has its passes or its time is over.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory bandwidth: the triad a[i] = b[i] + s * c[i] of STREAM (J. McCalpin). Each thread has
  * slices of the three arrays that it has touched first, so they are in its own NUMA domain. Bytes

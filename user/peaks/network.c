@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The network is read, not measured: the speeds that ports of InfiniBand and Omni-Path and network
  * interfaces with a device say they have. The peak is the sum over the fastest ones: a node with

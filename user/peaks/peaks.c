@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads the peaks of a node from the file where jobprof calibrate or a person put them. */
 #include "peaks/peaks.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The room peaks: the most that a node can do. jobprof calibrate measures it (measure.h) and writes
  * it into a file (peaks__replace()); analyses read it here and compare what a job did with it.

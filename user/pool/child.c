@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One limited child process: its limits, how it is waited for, and what its end means. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Takes all rights from a process that only reads files which others wrote, except those to read.
  */
 #include <errno.h>

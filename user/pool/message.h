@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A message from one process of this program to another: values one after the other in a buffer. */
 #ifndef JP_POOL_MESSAGE_H
 #define JP_POOL_MESSAGE_H

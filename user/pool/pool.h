@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Work on files that others wrote, in limited child processes. The HDF5 library believes what a
  * file says: a damaged one can make it crash, loop or ask for all memory. In a child with limits

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of the pool share: one child process. */
 #ifndef JP_POOL_POOL_INTERNAL_H
 #define JP_POOL_POOL_INTERNAL_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A limited child of root gives up root when the first file that others wrote is open. */
 #include <errno.h>
 #include <signal.h>

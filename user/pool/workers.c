@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Several limited child processes that work on the items of a list. */
 #include <errno.h>
 #include <fcntl.h>

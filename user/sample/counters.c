@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Sums over CPUs of the families whose counters have maps of their own. */
 #include "sample/counters.h"
 

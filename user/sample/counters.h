@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counters of a slot in maps of their own, summed over CPUs; histograms. */
 #ifndef JP_SAMPLE_COUNTERS_H
 #define JP_SAMPLE_COUNTERS_H

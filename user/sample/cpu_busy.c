@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Busy time of each CPU, read from /proc/stat. */
 #include "sample/cpu_busy.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How long each CPU was not idle, by the kernel's own account in /proc/stat (ticks of 10 ms). */
 #ifndef JP_SAMPLE_CPU_BUSY_H
 #define JP_SAMPLE_CPU_BUSY_H

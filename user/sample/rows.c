@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The cells of a row: each column's value is computed from two readings. */
 #include <math.h>
 #include <string.h>

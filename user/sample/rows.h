@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of tables: from a reading at the last row and one now to the cells of the next row. */
 #ifndef JP_SAMPLE_ROWS_H
 #define JP_SAMPLE_ROWS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From counters in the kernel to rows of a table. A snapshot reads all slots at one instant and
  * adds what living tasks have not retired yet (snapshot.h); its totals are per slot and are added

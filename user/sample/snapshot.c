@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads all slots at one instant, and again if the kernel side changed them meanwhile. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A snapshot: what all slots stand for, and their totals, read at one instant. */
 #ifndef JP_SAMPLE_SNAPSHOT_H
 #define JP_SAMPLE_SNAPSHOT_H

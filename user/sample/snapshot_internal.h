@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The state of a snapshot, for snapshot.c and snapshot_tasks.c. */
 #ifndef JP_SAMPLE_SNAPSHOT_INTERNAL_H
 #define JP_SAMPLE_SNAPSHOT_INTERNAL_H

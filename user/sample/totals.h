@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Totals of one slot, task or step so far: snapshots make them, and rows are made from them. */
 #ifndef JP_SAMPLE_TOTALS_H
 #define JP_SAMPLE_TOTALS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One column of a table: its name, type, unit, kind, and where its values come from. */
 #ifndef JP_SCHEMA_COLUMN_H
 #define JP_SCHEMA_COLUMN_H

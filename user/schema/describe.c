@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Decides what a column of a file is, and which values its total has. */
 #include "schema/describe.h"
 

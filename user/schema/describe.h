@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The one place that decides what a column of a file is: its kind and unit, what it means, and
  * which values its total has.

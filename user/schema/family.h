@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Families of columns, and their names as users write them. */
 #ifndef JP_SCHEMA_FAMILY_H
 #define JP_SCHEMA_FAMILY_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The quantities that columns are made of, the argument `arg` of COL() in schemas/. The rooms that
  * measure them fill arrays that these enums index. */
 #ifndef JP_SCHEMA_QUANTITIES_H

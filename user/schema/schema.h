@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The room schema: what a profile is made of, as tables made from schemas/ at compile time. A
  * series is a table of rows in time, or a group of such tables, and a list of columns; a column has

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Series at run time: a name, a list of columns, rows of 8-byte cells. */
 #ifndef JP_SCHEMA_SERIES_H
 #define JP_SCHEMA_SERIES_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The list of all built-in sensors, made from the table in sensors.h. */
 #include "sensor/sensors.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The list of all built-in sensors. A new one is a file that defines "const struct sensor_ops
  * sensor_NAME" (sensor/core/sensor.h says what it must do), and one line here.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The interface between Slurm and an AcctGatherProfile plugin, declared here because Slurm installs
  * no header for it. The calls are the same in releases 22.05 to 26.05. Functions of libslurm are

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Units and kinds of the columns of Slurm's gatherers, as schemas/ have them. */
 #include "slurm/profile_columns.h"
 

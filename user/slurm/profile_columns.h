@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Units and kinds of the columns of Slurm's gatherers, which declare names and types only. */
 #ifndef JP_SLURM_PROFILE_COLUMNS_H
 #define JP_SLURM_PROFILE_COLUMNS_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * acct_gather_profile_jobprof.so: Slurm's --profile, --acctg-freq and gatherers, for jobprofd.
  * slurmctld and slurmd load the plugin for its options only; slurmstepd alone reports a step.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Slurm's bits of --profile as words, and words as bits. */
 #include "slurm/profile_mask.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Slurm's bits of --profile, the same in every release, and the words for them. */
 #ifndef JP_SLURM_PROFILE_MASK_H
 #define JP_SLURM_PROFILE_MASK_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds --profile and --acctg-freq in slurmstepd's record of a step, whose type is not known. */
 #include "slurm/profile_record.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * slurmstepd's record of a step. Slurm passes its address to the AcctGatherProfile plugin and no
  * more: no call of Slurm's returns --profile. The record's type is Slurm's own and changes with

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Sends the step, the tables and the samples of Slurm's gatherers to jobprofd. */
 #include "slurm/profile_sink.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From Slurm's gatherers to jobprofd: datasets become tables, samples rows. Only sink__step()
  * waits, and not longer than allowed. A row that cannot be sent is dropped and counted; after a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The room slurm: the two plugins that Slurm loads; no other file of the project includes Slurm's
  * headers. They run as root inside slurmd and slurmstepd, which must neither end nor wait for them.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Names the step of a slurmstepd, and reads the plugin's arguments in plugstack.conf. */
 #include "slurm/spank_ids.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of a step's identity that SPANK's items do not have. The code needs no part of Slurm.
  */
 #ifndef JP_SLURM_SPANK_IDS_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The SPANK plugin: the options --jobprof and --jobprof-freq of srun, sbatch and salloc, and, in
  * slurmstepd, the messages to jobprofd on steps and tasks. Only wrong options of the user make a

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Sends a step, its tasks and its end to jobprofd, for the SPANK plugin. */
 #include "slurm/spank_link.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The messages of a slurmstepd to jobprofd. Whatever the state of jobprofd, nothing here fails a
  * step, and all waiting together is bounded. The code needs no part of Slurm.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The files that code is from, open for their tables; each is opened once for all processes. */
 #ifndef JP_UNWIND_CODE_FILES_H
 #define JP_UNWIND_CODE_FILES_H

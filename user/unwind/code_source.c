@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Questions about the code of processes, and their answers. */
 #include "unwind/code_source.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where the code of a process is, and its files, for a helper that may open nothing itself. Another
  * process, which may open files and parses none, answers through a socket. */
 #ifndef JP_UNWIND_CODE_SOURCE_H

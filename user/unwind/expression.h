@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Expressions of DWARF, as far as tables for unwinding have them. */
 #ifndef JP_UNWIND_EXPRESSION_H
 #define JP_UNWIND_EXPRESSION_H

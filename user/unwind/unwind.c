@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Follows stacks of processes, and caches the processes' maps. */
 #include "unwind/unwind.h"
 

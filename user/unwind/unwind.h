@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stacks of programs without frame pointers. The kernel side copies the registers and the top of a
  * thread's stack; the tables for exceptions (.eh_frame) of the mapped files say where each function

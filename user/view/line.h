@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A line of a page: a label and parts; and how numbers are written. */
 #ifndef JP_VIEW_LINE_H
 #define JP_VIEW_LINE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The end of a page: modes, losses, unknown columns, the cost of the collector. */
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of a page, for the files of the room view. */
 #ifndef JP_VIEW_PAGE_H
 #define JP_VIEW_PAGE_H

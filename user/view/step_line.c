@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A job's steps, a line each: the first page about a job file. */
 #include <math.h>
 #include <string.h>

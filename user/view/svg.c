@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Axes of charts with their ticks, and what pictures as SVG are made of. */
 #include "view/svg.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Axes of charts, whatever draws these, and pictures for print as SVG: black axes, thin lines,
  * colours and dashes that also grey print tells apart. A picture begins with svg__begin(); a chart

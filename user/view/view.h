@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The room view: results for people and for programs, as text and as JSON. It prints what model and
  * analysis give it: the page about a node, the line about a step, the rows of "jobprof items".

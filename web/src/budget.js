@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Where the time went: a bar of the job, a row per task or node on the same scale, and the numbers; of the cores, and
 // of the threads.
 import { canvas, colour, el, fits, name, section, soft, table, widthOf } from './dom.js';

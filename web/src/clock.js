@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Instants: times of day where the start is known and the run is not short, with the day where it has several; else since the start.
 import { instant, places } from './format.js';
 

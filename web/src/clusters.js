@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Kinds of bursts of computation: a part of the page of report, and the page of `jobprof cluster --html`.
 import { axis } from './axis.js';
 import { Clock } from './clock.js';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The page of `jobprof compare --html`: the sentence, the waterfall from the time of A to that of B, its terms,
 // and the two runs.
 import { Clock } from './clock.js';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The report that stands in the page, with its arrays unpacked.
 
 function bytes(text) {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Elements. Text never becomes markup: children that are strings are text nodes of plain text.
 import { plain } from './format.js';
 

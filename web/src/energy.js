@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Energy: the best estimate of the job, its bounds, and the part that idle cores would take, too.
 import { el, low, section } from './dom.js';
 import { energy as text, roundUp } from './format.js';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The verdict: what held the job back, the dearest first. A click zooms to a finding's time, and again to its next one.
 import { el, section, soft } from './dom.js';
 import { cores, plural, share, spoken, time } from './format.js';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The page of `jobprof flame --html`: a box per function, what it called below it. A click makes a box as wide as
 // the page; words find boxes; an interval of time can be chosen.
 import { el, low, name, section, table } from './dom.js';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The region that was folded, its curves over one execution and its phases: a part of the page of report, and the page
 // of `jobprof fold --html`.
 import { canvas, colour, el, grid, low, name, section, soft, table } from './dom.js';

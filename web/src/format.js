@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Numbers with their units, as the report prints them in a terminal (user/view/report/report_text.c).
 
 const unknown = (v) => v === null || v === undefined || Number.isNaN(v);

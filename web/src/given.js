@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // How much was used of what the job was given: four bars. What was not asked for has no bar.
 import { el } from './dom.js';
 import { count, mb, plural, share, time } from './format.js';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What the report is about: job, place, time, and how much of it is known.
 import { el, name, soft } from './dom.js';
 import { count, mb, plural, share, time } from './format.js';

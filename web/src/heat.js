@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Units by time: a pixel per row and cell, in the colour of the state with most of it, or of one quantity.
 import { axis } from './axis.js';
 import { labels, layout } from './budget.js';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // How long single waits took: buckets of powers of two, counted and not sampled.
 import { el, fits, low, section, table, widthOf } from './dom.js';
 import { count, share, time } from './format.js';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What each line over time is called, measured in and made of; and which four are on the first screen.
 import { mb, number, power, rate, roundUp, roundUpSize, share } from './format.js';
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // One template for all pages: what the JSON in it has says which page it is.
 import { bursts } from './clusters.js';
 import { compare } from './compare.js';

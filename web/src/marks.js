@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Instants that the job's programs named: a phase lasts until the next mark of its step, or to the step's end.
 import { colour, el, name } from './dom.js';
 import { pointAt } from './pointer.js';

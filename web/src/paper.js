@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // On paper the colours are the light ones; redraw() draws canvases anew.
 
 export function paper(redraw) {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The page of `jobprof plot --html`: one column over time, of several files over each other; the line of each
 // and its range, which uPlot draws.
 import uPlot from 'uplot';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // One way to point at all plots: the pointer moves the instant, a drag zooms, a click pins the instant or
 // does what the plot has for it, a double click shows the whole job,
 // unless the plot has another use for two clicks.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // How well ranks work in parallel: the efficiencies of POP, each with a bar, and how they were measured.
 import { el, low, section } from './dom.js';
 import { count } from './format.js';

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The page of `jobprof report --html`: puts its parts in order.
 import { budget, culprits, modules, threads } from './budget.js';
 import { Clock } from './clock.js';

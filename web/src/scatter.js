@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Points in a plane, each in the colour of its kind: of the page of `jobprof cluster --html`.
 import { canvas, colour, colourOf, el, widthOf } from './dom.js';
 

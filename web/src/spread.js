@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Who differs from whom: the units with the least and the most of each quantity, and all between.
 import { canvas, colour, el, low, name, section, soft } from './dom.js';
 import { count, mb, share, time } from './format.js';

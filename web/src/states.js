@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Where time goes: the states in their order, with the colour that each has everywhere.
 
 const STATES = [

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What is read and not drawn: input and output, programs, steps, PIKA's numbers.
 import { el, grid, low, name, section } from './dom.js';
 import { count, mb, number, plural as many, rate, share, time } from './format.js';

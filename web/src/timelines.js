@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Aligned lines over one axis of time: the band from the lowest to the highest unit (where points are longer
 // than the profile's rows, to its highest row), the median, and the mean of the rows that are chosen. uPlot draws; pointing and zooming are the page's own (pointer.js).
 import uPlot from 'uplot';

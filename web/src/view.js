@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What the reader looks at: a window of time, a finding, a row, an instant. The address keeps it.
 
 const KEYS = ['finding', 'row', 'from', 'to', 'at'];

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Every case of tests/data/analysis-cases: analysis-case gives what the case expects, which numpy, scipy
 and sklearn computed."""
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # timeout: 500
 # runs: in full
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The short form of scripts/bench: it runs to its end and its table is whole. No figure is judged:
 how long something takes is no test."""
 

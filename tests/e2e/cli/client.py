@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof mark, emit and live, and programs with libjobprof, before a jobprofd of the test's own."""
 
 import errno

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 240
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof cluster and track: programs with known bursts, files of bursts whose kinds are known, and DBSCAN by its
 definition over the same bursts."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """README.md, docs and man name files and folders that exist, and functions in the files they are in."""
 
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 170
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof-dump: what it shows of running steps against the kernel's own accounts, bpftool's view of
 the maps, and jobprofd dead or alive."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 90
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof-dump, and the file behind it, against counts that bpftool put in the maps."""
 
 import struct

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # runs: in full
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 300
 """Every example of README.md, docs and man is executed.
 

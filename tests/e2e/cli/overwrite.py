@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 120
 """Every option of every verb that writes a file: none replaces a file that is there without --overwrite, and none
 leaves a part of a file where it cannot write it all."""

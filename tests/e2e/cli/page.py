@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # runs: in full
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 1200
 """jobprof report --html: the page in Debian's Chromium shows the numbers of --json and of the file, whatever is
 missing or strange, and is written whole or not at all. Modules: tests/web/*.test.js; what is looked at in

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # runs: in full
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 600
 """compare --html, plot --html, cluster --html and fold --html, and the marks on the page of report: the pages in
 Debian's Chromium show the numbers of --json, of --svg and of the files, whatever is strange, and are written whole

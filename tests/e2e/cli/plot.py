@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof plot: what is drawn is what numpy makes of the tables, in SVG and in the terminal, at its size; an
 output is there when it is complete; names stay text."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The built-in rules: each is given for a job that has it, not for one just below its threshold, and not for
 healthy jobs that look alike."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A site's rules.lua: what it may change, and that nothing in it spoils other rules."""
 
 import sys

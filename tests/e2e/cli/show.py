@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 90
 """jobprof show of block, network, hardware counters and files, against h5py and numpy over files
 made here; jobprof list against itself."""

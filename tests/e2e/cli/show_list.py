@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof show of files that jobprof-writer made and of spoilt ones, against h5py; jobprof list and
 its manual page against the file."""
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # timeout: 300
 # runs: in full
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """valgrind finds nothing in the verbs that read files, nor in the units of journals and of files."""
 
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """AutoMerge: a job's files become one when it has ended, as its user, on its first node, and not
 before all are there. And the users' directories, where root has no rights."""
 

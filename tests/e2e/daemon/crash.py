@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # runs: in full
 # timeout: 300
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """kill -9 of any of the programs at any instant: every file opens, at all times; a row is missing
 only where nobody was there to write it; no count is lost.
 

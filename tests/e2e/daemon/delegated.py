@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Cgroups that a user has made in a tree of his own: no job, whatever they are called."""
 
 import pwd

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """How the programs are compiled and linked, by readelf; what the unit file closes, by
 systemd-analyze and by the system calls that a jobprofd with a step makes."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A job's process whose memory map is locked for ever (tests/tools/jphang), or that gives jobprofd what never ends, is no
 other job's trouble: jobprofd writes their rows and files, ends when asked to, and begins again beside it."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # runs: in full
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """How much journals may take: those that cannot become files are removed, the oldest first, and
 running steps write fewer rows, which have all that the others would have had."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Files and journals that cannot be written: directories of other users, full ones, links, names
 that are taken. The tests run in a mount namespace of their own, with small file systems."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 150
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Who sees what: users that want no profile have no file, a file says nothing of the neighbours' jobs,
 and a group reads what users may share. With the settings that a site has if it sets none."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What tasks and ranks execute, with which libraries, and where they may run, against /proc, readelf and lscpu."""
 
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # runs: in full
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof reduce --follow beside a step that runs: its windows have the rows that the step's file has in the end, by
 numpy; by one process and by two, as root and as the job's user, and nobody else gets any."""
 

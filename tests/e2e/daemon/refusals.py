@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What is refused, with one line that says why and with its exit status: a machine that lacks
 something, wrong usage, a bad configuration, a second jobprofd."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Regions that a program names while jobprofd is killed, stopped and started again: each execution is
 a row or is counted as lost. The program says how many there were."""
 

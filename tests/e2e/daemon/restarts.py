@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 200
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A jobprofd that is restarted, comes late to steps, or gets other settings: what the kernel counted
 meanwhile is in the files, and rows have the instants that were asked for."""
 

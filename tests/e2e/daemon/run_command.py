@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 150
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof run and its command: what the command inherits, how it ends, signals, runs at the same
 time, clocks that are set, and that nothing is left in memory or in the kernel."""
 

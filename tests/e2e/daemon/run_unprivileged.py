@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 180
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof run as a user: in a step that jobprofd profiles it reports on the time in which its command
 ran; elsewhere it says what is possible."""
 

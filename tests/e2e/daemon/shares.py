@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 150
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What one job or user may take of the node's tables: another's profile is the same as without it, and what is missing is
 said in the file of who took it. Names of programs are in commands.py, stacks in stack.py, cgroups in steps.py."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # runs: in full
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What users may take of jobprofd's socket: memory of answers they do not read, connections,
 messages a second. And that root is heard meanwhile."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 200
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """How steps end: status and reason in the file, memory, and all of the CPU time that a step's cgroup
 says, however short the step was."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 200
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Steps as Slurm makes them, followed by a running jobprofd on the real kernel. Every number is
 compared with what the kernel says of the processes themselves or of their cgroups."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 150
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What jobprofd survives: writers that hang or die, damaged journals and files, cgroups with odd
 names, and cgroups that vanish while they are read."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Living tasks that are known are asked one by one, without a pass over all tasks of the node, and
 what they answer is what the kernel says of them: however many there are, and after others came."""
 

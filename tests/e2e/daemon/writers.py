@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # noisy: other programs have the CPU in the few ms that a writer lives, in which it must be caught
 """What jobprofd runs as a job's user: the user can end or stop it, but not get into it, and it has
 nothing of the daemon's. One user's cannot hold up the others' files."""

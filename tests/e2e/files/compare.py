@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # noisy: other programs use the disk and the CPU of real programs that are compared
 """jobprof compare: numpy splits the same files, made slower in one way each, into the same terms; earlier runs
 judge them; what cannot be compared is refused in one line."""

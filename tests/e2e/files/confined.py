@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 240
 """What root reads: each verb that parses HDF5 or ELF files of users does it as the owner of the file, and can then
 neither write, start, connect nor end anything. A preloaded library says who parses, in the process that does. What the

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 120
 """jobprof extract: against CSVs and the tool of Slurm byte for byte, and against h5py and numpy."""
 

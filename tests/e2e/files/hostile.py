@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 240
 """Files that no profiler would write: each gives a page that is right, or one line that names file
 and object. Never a crash, a loop or much memory, and never anything of another file. What is right

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof items and jobprof list against numpy and h5py on files made with h5py."""
 
 import csv

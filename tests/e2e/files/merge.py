@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 240
 """jobprof merge against the stock sh5util on files that Slurm itself wrote, h5py and h5dump; and what
 it must never do: lose a row, delete what it has not copied, touch what it was not asked to."""

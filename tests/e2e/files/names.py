@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 120
 """Names that users chose: no verb prints a character that nobody sees or that a terminal obeys, in no form; and no cell
 of CSV is one that a spreadsheet would compute."""

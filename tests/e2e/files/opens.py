@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """How often each verb opens a profile: once, and node-step files of one job twice. strace counts, in all processes."""
 
 import os

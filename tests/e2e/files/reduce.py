@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # runs: in full
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 400
 """jobprof reduce against numpy and exact fractions over the rows that h5py reads; by any number of processes and in
 any order it says the same; what is damaged, lost or twice is said."""

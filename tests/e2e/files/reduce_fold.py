@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # runs: in full
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 300
 """jobprof reduce --fold of node-step files whose programs' phases are known: the executions that numpy counts, phases
 and rates where they were put, the same by any number of processes and in any order of files."""

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof report: its numbers are those of the tables, as h5py and numpy read them; bad files are named."""
 
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof report: PIKA's and El Sayed's numbers are those that numpy computes from the file's tables."""
 
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 240
 """What jobprof report has besides facts: clusters of bursts and those that reduce has stored, a folded region, and the
 hottest stacks, as h5py has written them; and links in /analysis that lead elsewhere."""

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # runs: in full
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 400
 """jobprof report of files that are damaged, foreign or strange: a report whose numbers are those of the good
 rows, or one line that names the file. Never a crash, never a finding from what is missing."""

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof report on several jobs: a line per job and PIKA's sums, as numpy computes them from the tables."""
 
 import os

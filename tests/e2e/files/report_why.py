@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 150
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """report --why of every rule and tag, on files of Slurm's own plugin, of jobprof run and of a job of several
 nodes: it says something, and what it says is missing is in no file, as h5py reads them."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 400
 # runs: in full
 """What a cursor reads, cell by cell, against h5py: every way a table can be stored that is not an

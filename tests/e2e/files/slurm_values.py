@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Values that cannot be, in the files of Slurm's own plugin: no verb believes one, and each says once how many
 rows there are. What is unusual, and true, stays."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 180
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The file that jobprof-writer makes of a journal, read by a journal parser of the test's own, h5py,
 the HDF5 tools and Slurm's sh5util."""
 

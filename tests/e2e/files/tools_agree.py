@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 180
 """Where the tools for job files meet: the same words mean the same to each of them, none writes over
 what it reads, and a merge holds what is sound whatever lies beside it."""

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Which file -j, -p, FILE and DIR mean: the same in all verbs; two jobs of one id are two."""
 
 import sys

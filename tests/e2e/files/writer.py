@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof-writer: how it publishes, what it leaves alone, its rights, its deadline, its failures."""
 
 import fcntl

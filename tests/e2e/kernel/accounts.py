@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What jobprof counts against the kernel's own accounts, on the real kernel, through `jobprof run`.
 
 A tool parks before and after each piece of work. While it is parked /proc says exactly what it has

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Block requests of jobs: as many, and as many bytes, as fio and the disk's stat say (blocklib.py)."""
 
 import sys

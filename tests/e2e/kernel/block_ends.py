@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Block requests whose end is late, never comes, or is seen by no program."""
 
 import struct

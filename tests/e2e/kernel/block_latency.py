@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # runs: in full
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Times of block requests: the histogram, its percentiles against fio's, and the disk's own sums."""
 
 import math

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # timeout: 180
 # runs: alone
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Bursts, BurstLength and GapLength, against clocks that threads read themselves and the kernel's own counts; and the
 counters of bursts, against the faults that a thread's getrusage() has."""
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # runs: alone
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Counters of regions (jobprof cluster --regions), which event sets in turn measure in some bursts each, against what the
 program's threads know of themselves."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Commands: what each program of a step used, against wait4's rusage, the programs' own accounts and
 the step's sums; exec chains, names beyond the table's, names that a path could take amiss."""
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # runs: in full
 # timeout: 180
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Culprits: what had the CPU while threads waited for it, against the CPU time that /proc says of known
 rivals on that CPU."""
 

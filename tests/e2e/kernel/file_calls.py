@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The files family against strace's summary and a tool's own account. Between the fork and the exec
 of a command jobprof opens and closes a few files itself, as many for every command: what is compared
 is the difference between a short and a long run of the same thing."""

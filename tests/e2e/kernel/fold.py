@@ -2,7 +2,7 @@
 # runs: in full
 # runs: alone
 # timeout: 480
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Regions and their folding, against a program that knows its phases by its own clock."""
 
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # runs: in full
 # timeout: 300
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Counts of events in the samples of the family fold: of software events everywhere, against what the kernel says of
 the thread; of hardware ones where there are any, against what the thread itself counts in each phase."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Memory of tasks against /proc/<pid>/status and smaps_rollup: sizes, peaks, huge pages, exec and
 vfork. A tool parks before and after each piece of work (accounts.py)."""
 

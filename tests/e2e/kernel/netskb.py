@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The network family by packets (--net-skb) against what system calls returned (tests/tools/jpnet),
 iperf3's own report and the devices' counters; beside other programs on cgroups; over a restart."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The network family against what system calls returned (tests/tools/jpnet), iperf3's own report,
 and the kernel's count of retransmitted segments. Those no BPF program can see are known from a
 trace (unseenlib.py)."""

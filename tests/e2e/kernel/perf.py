@@ -2,7 +2,7 @@
 # timeout: 170
 # runs: in full
 # runs: alone
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The perf family against perf stat, /proc and the CPUs' own counters. Machines without hardware
 counters have clocks and software events, which go the same way but for the groups."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The events of the family perf: names that stand for what perf's stand for, the columns that come
 of them, lists that are refused."""
 

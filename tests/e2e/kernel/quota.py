@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # runs: alone
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What CPU quotas keep from steps, against what the kernel's cpu.stat says of who has the quota."""
 
 import contextlib

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 150
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Ranks of MPI launchers inside one task, against each rank's own account: of Open MPI's and MPICH's
 mpirun, and of variables that stand in for other launchers."""
 

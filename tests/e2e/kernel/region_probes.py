@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 200
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Functions as regions (jobprof run --region), against a program that times its calls by its own clock."""
 
 import sys

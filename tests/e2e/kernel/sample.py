@@ -2,7 +2,7 @@
 # runs: in full
 # runs: alone
 # timeout: 600
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Samples: what threads execute, against programs that measure it by their own clocks."""
 
 import math

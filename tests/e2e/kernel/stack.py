@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # runs: in full
 # timeout: 500
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Stacks: the hottest functions against perf record's of the same run, blocked time against TimeBudget,
 callers, names that a page could take amiss, and the forms of other programs."""
 

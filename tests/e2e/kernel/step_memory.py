@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Kinds of a step's memory, pages read again and limits met, against the memory controller's files."""
 
 import sys

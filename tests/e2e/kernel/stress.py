@@ -2,7 +2,7 @@
 # runs: in full
 # timeout: 240
 # runs: alone
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Many cgroups, many processes, more than there is room for, and a jobprofd that cannot keep up."""
 
 import sys

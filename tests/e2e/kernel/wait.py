@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # timeout: 180
 # runs: alone
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """TimeBudget: where the time of threads goes, against clocks that they read themselves, the kernel's
 schedstat and cpu.stat."""
 

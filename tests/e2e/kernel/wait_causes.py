@@ -2,7 +2,7 @@
 # runs: in full
 # runs: alone
 # timeout: 180
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """TimeBudget: the causes of blocked time of a mixed program and of one on FUSE, against the kernel's stacks at each
 switch, as perf has them, from there until the thread is in a run queue, or where perf missed that on a CPU again."""
 

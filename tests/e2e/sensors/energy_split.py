@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The split of a node's energy on simulated nodes, where every joule's owner is known: it conserves
 energy, its bounds hold, and it is closer to the truth than the rules of others."""
 

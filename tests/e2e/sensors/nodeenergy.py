@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Energy of steps in their files: a machine made of files, whose counters follow what the steps'
 processes do at a power that only this test knows."""
 

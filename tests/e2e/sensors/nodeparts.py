@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What passes the node, in the files of its steps: a machine made of files whose counters move while
 a step runs."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Ports, interfaces, mounts and disks: on machines made of files, and against what was really sent,
 written and read."""
 

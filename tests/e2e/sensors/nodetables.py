@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Tables GPU, CPU and of a site's own sensors in the files of steps: GPUs by stand-ins for their
 libraries, processors and fans on a machine made of files, pressure and memory of this machine."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Sensors of a site's own: which are loaded, what they say, and what is said of those refused."""
 
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # runs: in full
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Numbers of real jobs, against the programs' own accounts, the kernel's, and those of Slurm's own
 profile of the same tasks at the same time. With cgroup v1 and v2."""
 

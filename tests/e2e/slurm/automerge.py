@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """AutoMerge with real jobs: a job of two nodes and several steps becomes one file of its user's, and
 with it the run before a requeue; so does each component of a heterogeneous job. Cgroup v1 and v2."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # releases: all
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprofd --check-config finds the Slurm that runs, and says of a SPANK plugin whether that Slurm loads
 it: the same as Slurm does."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 150
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """End Reason of steps that Slurm ends, or that only look like it. No slurm.conf is where Slurm's
 programs look for it; with our SPANK plugin, which says where it is, without, and where slurmctld has
 it. All at the same time; the longest is a time limit, at which slurmctld looks every 30 s."""

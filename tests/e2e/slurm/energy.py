@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Energy of real jobs, asked for with Slurm's own words, on a machine made of files: jobprofd's
 table stands in the place of Slurm's, and Slurm's sh5util reads it."""
 

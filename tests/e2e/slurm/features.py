@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # runs: in full
 # timeout: 300
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What jobprof does with each feature of Slurm: one function per row of docs/compatibility.md. The
 first line of its text is the row's name, the rest is the page's account of what was tried.
 A feature that this release of Slurm does not have is skipped (needs()); what an administrator has

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The node's network beside Slurm's own gatherer (acct_gather_interconnect/sysfs) and profile, on an
 interface made of files that both read: Slurm's daemons find it in the place of /sys/class/net."""
 

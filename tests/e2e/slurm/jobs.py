@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # releases: all
 # timeout: 150
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What the files of real jobs are: names, owners, ids, attributes, and what sh5util makes of them.
 With cgroup v1 and v2, all jobs at the same time."""
 

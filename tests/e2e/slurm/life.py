@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 220
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """How jobs end and what becomes of them: cancelled, out of time or memory, requeued, suspended; and
 jobprofd that is not there, dies or is replaced in the middle of a step. All at the same time, with
 cgroup v1 and v2; the longest is the time limit, at which slurmctld looks every 30 s."""

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 150
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Real jobs that ask for profiles, through both plugins, of a real jobprofd. With cgroup v1 and
 v2, all jobs at the same time."""
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # releases: all
 # timeout: 200
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Jobs of a real Slurm whose users want no profile, where all are profiled by default: with either
 plugin and with both; extern steps; and what a job's file says of the job beside it."""
 

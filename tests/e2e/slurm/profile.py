@@ -2,7 +2,7 @@
 # releases: all
 # noisy: a plugin waits for 50 ms, in which the script that answers needs a CPU
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """acct_gather_profile_jobprof.so in a real Slurm: what Slurm's --profile, --acctg-freq and gatherers
 (task, sysfs, and RAPL on counters of the test's own) tell a jobprofd that only writes down what it
 hears, and what happens to jobs when it is slow, gone or back."""

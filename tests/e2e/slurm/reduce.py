@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # runs: in full
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof reduce inside of a job of Slurm: --follow as a step beside the others, which pays for its CPU time, and two
 processes that srun starts. With cgroup v2."""
 

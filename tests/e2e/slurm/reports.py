@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 180
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jobprof report on jobs of a real Slurm, from their node-step files and from the job file: what was
 asked for, how the job ended, and which task did the work, as the tools' own accounts say it."""
 

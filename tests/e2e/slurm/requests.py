@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # releases: all
 # timeout: 150
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What jobs asked for and how they ended, as Slurm's controller says it, against scontrol and against
 the options of sbatch. With cgroup v1 and v2, all jobs at the same time."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # releases: all
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """sh5util on files of Slurm 26.05's own plugin: what 26.05's own tool made of them (its README says
 how), but for the rows of the table in sh5util(1); and live, what each release's tool does there."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The acceptance cases of Slurm's own test suite for profiles and sh5util, with our programs: its
 conditions, on profiles of jobprof run, against the programs' own accounts."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """sh5util, our program under Slurm's name: against the stock tool in both directions, against the
 texts of real Slurm, and where it does otherwise on purpose (the table in sh5util(1))."""
 

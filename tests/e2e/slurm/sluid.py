@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # releases: all
 # timeout: 120
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Steps that begin and end while jobprofd is away: the kernel side has counted them and knows whose
 they are, also where a cgroup's path has the job's SLUID (Slurm 26.05) and not its id. And jobs whose
 extern step makes the others (stepmgr, Slurm 24.05)."""

@@ -2,7 +2,7 @@
 # releases: all
 # noisy: a plugin waits for 50 ms, in which the script that answers needs a CPU
 # timeout: 150
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What spank_jobprof.so says to jobprofd, and what it does to jobs when nobody listens: a real
 Slurm, and a jobprofd of the test's own that only writes down what it hears."""
 

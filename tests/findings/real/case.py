@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What a case of the corpus is, and how its variants are run. A command is as a user types it: words, or a line for a
 shell where it has a shell's characters. Its directory is the case's own, made by `setup`; $P is the folder of small
 programs beside this file."""

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Threads, their number and where they may run; quotas and neighbours."""
 
 from case import Case, V

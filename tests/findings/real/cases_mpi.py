@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Ranks of Open MPI and MPICH, and programs that have them."""
 
 from case import Case, V

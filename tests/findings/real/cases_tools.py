@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Shells, compressors, builds, videos, genomes."""
 
 from case import Case, V

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """bmc.py PORT-FILE: a BMC for QEMU's ipmi-bmc-extern, which speaks OpenIPMI's "VM" protocol over TCP.
 
 It has three sensors (two in watts), DCMI power, and moods. The guest sets them by a command of its

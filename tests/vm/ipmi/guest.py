@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """In the machine that tests/vm/ipmi/run boots. What jobprof reads from the BMC is what
 ipmitool and FreeIPMI read, whatever mood the BMC is in; and it is the node's energy in a step's file."""
 import glob

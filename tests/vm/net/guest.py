@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """In the machine that tests/vm/net/run boots: NFS 3 and 4 from itself, a soft-RoCE port, a SCSI disk.
 What jobprof sensors says is what was asked for, and what the kernel counts elsewhere."""
 import glob

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """In the machine that tests/vm/nfs/run boots: TimeBudget of programs that use a file on NFS, 4 and 3."""
 import os
 import shutil

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """user.py WAY FILE: uses a file in one way, and prints for how long it was blocked meanwhile by its own clocks, and
 when it began and ended. Before and after that it sleeps, so that rows are of nothing else."""
 import mmap

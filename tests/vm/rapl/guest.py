@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """In the machine that tests/vm/rapl/run boots: its processor says that it has energy counters, and they
 do not count. Nothing of that may look like a measurement."""
 import glob

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bursts: what a thread computes between two voluntary waits. A preemption does not end a burst;
  * the time that it takes is known and is not the burst's.

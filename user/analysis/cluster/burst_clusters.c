@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Clusters of bursts: the steps from columns to labels. */
 #include "analysis/cluster/burst_clusters.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From bursts to clusters: features, a subset, DBSCAN, the labels of the others, the table. */
 #ifndef JP_ANALYSIS_BURST_CLUSTERS_H
 #define JP_ANALYSIS_BURST_CLUSTERS_H

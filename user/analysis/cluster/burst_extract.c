@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Bursts are extracted from the scheduler's events of a thread. */
 #include "analysis/cluster/burst.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The model of clusters of bursts: its scale, its clusters, and what it says of other bursts. */
 #include "analysis/cluster/burst_model.h"
 

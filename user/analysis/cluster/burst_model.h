@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The model of clusters: points of a part of all bursts with the clusters that they are in. Any
  * other burst is in the cluster of the nearest one of these points. */
 #ifndef JP_ANALYSIS_BURST_MODEL_H

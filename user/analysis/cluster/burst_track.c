@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Bursts of files are cut into pieces, whose clusters get the names of those of the piece before
  * that they are most like. */
 #include "analysis/cluster/burst_track.h"

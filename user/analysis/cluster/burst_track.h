@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Clusters of bursts that are followed over windows of time of one file, or over several files. */
 #ifndef JP_ANALYSIS_BURST_TRACK_H
 #define JP_ANALYSIS_BURST_TRACK_H

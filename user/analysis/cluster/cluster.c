@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is done with the points of bursts before and after DBSCAN: features are filtered and brought
  * to one scale, a subset is chosen, the others get the labels of their neighbours, a table. */
 #include "analysis/cluster/cluster.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Clusters of bursts that behave alike: features are normalised, DBSCAN finds dense regions, a
  * subset can stand for all bursts, a table describes the clusters, and clusterings of successive

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What bursts execute: the code that most samples of a cluster or burst are in, and the regions of
  * programs that bursts lie in. */
 #include "analysis/cluster/cluster_code.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What bursts execute: by the samples of the family fold that were taken in them, and by the
  * regions of programs in which they lie. */
 #ifndef JP_ANALYSIS_CLUSTER_CODE_H

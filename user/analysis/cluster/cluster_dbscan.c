@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Clusters: DBSCAN over the cells of a grid. A cell with min_pts points or more has core points
  * only, and all core points of a cell are in one cluster, so clusters are joined cell by cell

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Clusters: the clusterings of successive windows are compared, until they are stable. */
 #include "analysis/cluster/cluster.h"
 

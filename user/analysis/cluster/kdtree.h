@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A k-d tree over points of few dimensions: nearest neighbours in O(log n). */
 #ifndef JP_ANALYSIS_KDTREE_H
 #define JP_ANALYSIS_KDTREE_H

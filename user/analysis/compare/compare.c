@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Splits the change of the wall time into terms. */
 #include "analysis/compare/compare.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Why one run took longer than another. The wall time of a run is that of its critical path, cut
  * into seconds of CPU time, of waiting and of the serial tail; the change of each of these is a

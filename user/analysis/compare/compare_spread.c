@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Judges the terms of a comparison by those of earlier runs. */
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Counters of clusters of bursts, projected by run time and by instructions. */
 #include "analysis/counters/burst_counters.h"
 

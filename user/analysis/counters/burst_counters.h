@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the bursts of each cluster counted, where each burst has the counters of one set. */
 #ifndef JP_ANALYSIS_BURST_COUNTERS_H
 #define JP_ANALYSIS_BURST_COUNTERS_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Which event is what in the metrics and in the stack. */
 #include "analysis/counters/counter_metrics.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From events by their columns to derived metrics and the stack of cycles per instruction. */
 #ifndef JP_ANALYSIS_COUNTER_METRICS_H
 #define JP_ANALYSIS_COUNTER_METRICS_H

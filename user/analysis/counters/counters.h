@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Hardware counters: corrected for the time in which they did not count, carried from the bursts
  * that measured them to all bursts of a cluster, and as a stack of the cycles per instruction. A

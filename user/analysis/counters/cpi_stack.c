@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The cycles per instruction as a stack of what the pipeline's slots were used for. */
 #include "analysis/counters/counters.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Counters that shared the hardware with others are scaled to the whole interval. */
 #include "analysis/counters/counters.h"
 

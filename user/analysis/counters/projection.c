@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Counters that some bursts of a cluster measured are projected to all its bursts. */
 #include "analysis/counters/counters.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Deterministic sampling: which bursts are sampled depends on their names and a seed only. */
 #include "analysis/reduce.h"
 

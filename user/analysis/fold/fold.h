@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Folding: samples of many instances of a region are projected into one synthetic instance, and a
  * curve through them shows the progress of a counter inside the region (H. Servat et al., "Detailed

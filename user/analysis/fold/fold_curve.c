@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The curve of a folded region, the rate along it, and figures that say whether it can be
  * trusted. */
 #include "analysis/fold/fold.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Which function a phase of a folded region is in. */
 #include "analysis/fold/folded.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Folding without markers: the iterations of a thread are found by the frequency of the codes that
  * its samples executed, or by the long waits between its bursts. */
 #include "analysis/fold/fold_period.h"

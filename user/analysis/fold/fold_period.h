@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The iterations of a thread that has named no region: by the code that its samples executed, or by
  * its bursts, where each iteration ends with a long wait. */
 #ifndef JP_ANALYSIS_FOLD_PERIOD_H

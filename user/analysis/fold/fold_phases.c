@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Folding: the phases of a region, by the code that samples executed. */
 #include "analysis/fold/fold_trace.h"
 

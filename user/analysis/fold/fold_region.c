@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Folding from end to end: instances with samples become a curve, a rate and their validity. */
 #include "analysis/fold/fold.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Traces: the samples of a thread, each with what the thread had counted until then, and its
  * instances of the region. Often nobody read the counters where an instance begins and ends:

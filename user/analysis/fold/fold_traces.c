@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Puts the executions of a region and the samples of their threads together. */
 #include "analysis/fold/fold_traces.h"
 

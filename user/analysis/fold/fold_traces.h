@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The executions of a region with the samples of their threads. */
 #ifndef JP_ANALYSIS_FOLD_TRACES_H
 #define JP_ANALYSIS_FOLD_TRACES_H

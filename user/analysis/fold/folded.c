@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Folds the executions of a region, or iterations where programs have named none. */
 #include "analysis/fold/folded.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A folded region: what happens inside of a region that was executed many times. */
 #ifndef JP_ANALYSIS_FOLDED_H
 #define JP_ANALYSIS_FOLDED_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The I/O of a job, as seen by servers: how much, how often, in how many of them at the same time
  * (El Sayed et al., PDSW-DISCS 2016). A server is what has counters of bytes: a node, a mount, a

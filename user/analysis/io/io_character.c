@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Intensity, burstiness and parallelism of I/O over servers. */
 #include "analysis/io/io.h"
 

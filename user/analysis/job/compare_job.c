@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Adds up the seconds of a job's critical path. */
 #include "analysis/job/compare_job.h"
 

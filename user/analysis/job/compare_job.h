@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The critical path of a job, in numbers that analysis/compare/compare.h compares. In each bin the
  * path is that of the task that was busy the longest: with CPU time, with waiting for a CPU, with

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Facts: the quantities of schemas/facts.def of one report, with a reason for each that is not
  * known. They are all that rules see of a job, and `report --facts` lists them.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Facts that are made of the bins of time: idle cores, memory, rhythms. */
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The facts that are sums over nodes, of the job and of its bins; the others are filled in by
  * subject. */
 #include "analysis/job/facts_fill.h"

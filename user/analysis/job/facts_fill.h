@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The facts of a job, by subject. */
 #ifndef JP_ANALYSIS_FACTS_FILL_H
 #define JP_ANALYSIS_FACTS_FILL_H

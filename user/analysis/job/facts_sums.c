@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Values that facts of several subjects use: sums over nodes, a node's limit, the tasks of a step;
  * and why facts are not known. */
 #include <math.h>

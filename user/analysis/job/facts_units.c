@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Facts of units: of nodes, of GPUs, and of tasks and how evenly they work. */
 #include <errno.h>
 #include <math.h>

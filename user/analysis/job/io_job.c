@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Puts the bins of servers together to the intervals of El Sayed et al. */
 #include "analysis/job/io_job.h"
 

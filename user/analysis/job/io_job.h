@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The character of a job's I/O, with its nodes, file systems or disks as servers. */
 #ifndef JP_ANALYSIS_IO_JOB_H
 #define JP_ANALYSIS_IO_JOB_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Makes matrices of the bins of a job's units. */
 #include "analysis/job/job_matrix.h"
 

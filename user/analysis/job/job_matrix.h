@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Quantities of a job's units as matrices, of the bins that are whole. */
 #ifndef JP_ANALYSIS_JOB_MATRIX_H
 #define JP_ANALYSIS_JOB_MATRIX_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* PIKA's footprint, tags and issues of a job, from the bins of its nodes, tasks and GPUs. */
 #include "analysis/job/pika_job.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The analyses of pika.h of a whole job. */
 #ifndef JP_ANALYSIS_PIKA_JOB_H
 #define JP_ANALYSIS_PIKA_JOB_H

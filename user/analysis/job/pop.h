@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The efficiencies of POP (pop-coe.eu): load balance x communication x with a CPU = parallel, which
  * is the useful time of all ranks by ranks x elapsed. Useful time of a rank is its CPU time outside

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The fold of a region over nodes: what each adds, what process 0 chooses and folds. */
 #include "analysis/job/reduce_fold.h"
 

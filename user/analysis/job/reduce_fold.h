@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Folds a region over all nodes: process 0 chooses the region and the lengths that count from a
  * sample of executions, then every process makes points of its own samples. What was counted at the
  * bounds of executions is found by each node from its own. */

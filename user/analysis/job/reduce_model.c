@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Makes clusters of a sample of bursts, and applies them to other bursts. */
 #include "analysis/job/reduce_model.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The clusters of bursts over all nodes: found in a sample at the root, then every process says of
  * all its bursts in which of them they are. */
 #ifndef JP_ANALYSIS_JOB_REDUCE_MODEL_H

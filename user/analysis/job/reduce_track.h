@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Clusters of window after window: those that are alike have the same number. */
 #ifndef JP_ANALYSIS_JOB_REDUCE_TRACK_H
 #define JP_ANALYSIS_JOB_REDUCE_TRACK_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The footprint of a job, one number per quantity over all units and bins; and the rows that tables
  * of several jobs have. */
 #include "analysis/pika/pika.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tags of a job, and its issues but for the periodic ones. */
 #include "analysis/pika/pika.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Periodic inverse correlation: I/O or GPUs work in the rhythm in which the CPUs wait. */
 #include "analysis/pika/pika.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The analyses of PIKA (F. Winkler: Efficient monitoring of HPC jobs, MODA23, 2023): footprint and
  * tags of a job, and the issues that make a job worth a look. All work on the bins of 30 s of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes a reduction as bytes, and reads one. */
 #include "analysis/reduction/payload.h"
 

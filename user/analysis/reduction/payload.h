@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A reduction as bytes, from process to process and in files: a head with a version, a length and a
  * checksum, then values as pool/message.h puts them. Who wrote the bytes is not known: whatever

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is kept of the rows of one series over any number of nodes: per column moments and a
  * histogram, a sample of rows, and which files and nodes it is of. Its size does not grow with the

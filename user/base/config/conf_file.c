@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads files in the syntax of slurm.conf, and hands each key and value to a function. */
 #include "base/config/conf_file.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files in slurm.conf's syntax: Key=Value pairs separated by blanks, keys without regard to case,
  * values in double quotes where they hold blanks, '#' starts a comment and "\#" does not, a

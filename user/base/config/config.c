@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of keys of jobprof.conf, and how their values are read, set, printed and freed. */
 #include "base/config/config.h"
 

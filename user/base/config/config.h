@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof.conf: what may be set, what it is when it is not, and how it is read. */
 #ifndef JP_BASE_CONFIG_H
 #define JP_BASE_CONFIG_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* jobprof-dump: prints the steps and tasks of the pinned maps, with or without a living jobprofd.
  */
 #include <errno.h>

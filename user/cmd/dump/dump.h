@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof-dump: the steps and tasks of the pinned maps, and the forms in which they are printed. */
 #ifndef JP_CMD_DUMP_DUMP_H
 #define JP_CMD_DUMP_DUMP_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* jobprof-dump --culprits: which step waited for a CPU while which other one had it. The maps, and
  * with them the numbers of other users' jobs, are root's. */
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Every slot in use as the maps hold it. Which fields there are, the types of the maps' elements
  * say (BTF), which the kernel has of each map. */
 #include <string.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Cost of the collector: its programs over a sampling time, its memory, the daemon's own slot. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Steps and tasks as a table in text, and as JSON. */
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Slots become rows of steps and tasks, and their totals values of columns. */
 #include <bpf/btf.h>
 #include <errno.h>

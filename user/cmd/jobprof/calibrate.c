@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof calibrate: the most that this node can do, measured with known kernels. */
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Output files that a child process with limits writes; this process puts them in place. */
 #include "cmd/jobprof/child_output.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Text of a file that others wrote: a child reads and writes, this process owns what it writes. */
 #ifndef JP_CMD_JOBPROF_CHILD_OUTPUT_H
 #define JP_CMD_JOBPROF_CHILD_OUTPUT_H

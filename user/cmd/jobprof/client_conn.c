@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The connection of mark, emit and live to jobprofd, and its errors as text. */
 #include "cmd/jobprof/client_conn.h"
 

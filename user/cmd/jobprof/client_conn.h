@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The connection of verbs that send a message to jobprofd and wait for the reply. */
 #ifndef JP_CMD_JOBPROF_CLIENT_CONN_H
 #define JP_CMD_JOBPROF_CLIENT_CONN_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof cluster: which kinds of bursts the threads of a job have. jobprof track: how these change
  * over the windows of a file, or over files. */
 #include <errno.h>

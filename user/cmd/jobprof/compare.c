@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof compare: why one run of a job took longer than another. */
 #include <errno.h>
 #include <math.h>

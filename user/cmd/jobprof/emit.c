@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* jobprof emit: a row of values of the user's own in the profile of this step. */
 #include <errno.h>
 #include <unistd.h>

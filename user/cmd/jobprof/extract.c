@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof extract: tables of a profile as CSV, JSON or text. */
 #include "jobfile/jobfile.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof flame: where the tasks of a profile were in their programs. */
 #include <errno.h>
 #include <inttypes.h>

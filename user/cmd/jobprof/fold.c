@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* jobprof fold: what happens inside of a region that was executed many times. */
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Pages for a browser: JSON inside of the template that make builds from web/, which draws by what
  * it is given. */
 #ifndef JP_CMD_JOBPROF_HTML_PAGE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The FILE argument that several verbs take, and the profiles that it means. */
 #include "cmd/jobprof/input_args.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The options by which verbs that read profiles find them and choose, the same for all of these
  * verbs: rows for a struct `type` whose member `words` is a struct select_words. */
 #ifndef JP_CMD_JOBPROF_INPUT_ARGS_H

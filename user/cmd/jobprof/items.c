@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof items: one column over all nodes, side by side and by time. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof: the verbs of users and analysts. */
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof list: the columns of the built-in series, from schemas/, or of a file. */
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The words that all lists of columns share. */
 #include <stdio.h>
 #include <string.h>

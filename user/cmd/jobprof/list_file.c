@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* "jobprof list" of a file: prints its steps, nodes, series and columns, as text or JSON. */
 #include "cmd/jobprof/list_file.h"
 

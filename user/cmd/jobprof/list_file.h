@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* "jobprof list" of a file. */
 #ifndef JP_CMD_JOBPROF_LIST_FILE_H
 #define JP_CMD_JOBPROF_LIST_FILE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof list: the manual page, and the words that all lists share. */
 #ifndef JP_CMD_JOBPROF_LIST_MAN_H
 #define JP_CMD_JOBPROF_LIST_MAN_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof live: the last rows of steps that run on this node. */
 #include <errno.h>
 #include <inttypes.h>

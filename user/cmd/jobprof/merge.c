@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof merge: the node-step files of a job into one job file. */
 #include <errno.h>
 #include <stdio.h>

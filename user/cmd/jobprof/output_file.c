@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* An output file: written under another name, and renamed when it is whole. */
 #include "cmd/jobprof/output_file.h"
 

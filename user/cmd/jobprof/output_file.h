@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A file that is there when it is complete, and not before. */
 #ifndef JP_CMD_JOBPROF_OUTPUT_FILE_H
 #define JP_CMD_JOBPROF_OUTPUT_FILE_H

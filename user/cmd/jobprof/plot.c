@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof plot: one column of one series over time, of one file or of several over each other. */
 #include <errno.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Collects what cannot be read of a file, and prints the first of it. */
 #include "cmd/jobprof/read_errors.h"
 

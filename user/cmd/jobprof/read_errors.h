@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What could not be had of a file: the first ones are named, the others counted. */
 #ifndef JP_CMD_JOBPROF_READ_ERRORS_H
 #define JP_CMD_JOBPROF_READ_ERRORS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof report: one page that says why a job is slow, what it cost and what to change. */
 #include "cmd/jobprof/report.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report on files, for the verbs that print one. */
 #ifndef JP_CMD_JOBPROF_REPORT_H
 #define JP_CMD_JOBPROF_REPORT_H

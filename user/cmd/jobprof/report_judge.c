@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A job is read, and judged by rules, PIKA's tags and the character of its I/O. */
 #include "cmd/jobprof/report.h"
 

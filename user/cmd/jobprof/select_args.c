@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The words of -s, -d and -N, what they mean, and which steps and nodes of them a file
  * lacks. */
 #include "cmd/jobprof/select_args.h"

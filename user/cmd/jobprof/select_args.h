@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The options by which several verbs choose: -s, -d, -j, -i, -N, and what their words mean. Each
  * function says what is wrong with a word. */
 #ifndef JP_CMD_JOBPROF_SELECT_ARGS_H

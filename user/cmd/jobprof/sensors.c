@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof sensors: what this node measures in addition to what the kernel counts. */
 #include "cmd/jobprof/sensors.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What jobprof sensors has read, and how it is written. */
 #ifndef JP_CMD_JOBPROF_SENSORS_H
 #define JP_CMD_JOBPROF_SENSORS_H

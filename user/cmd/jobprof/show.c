@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof show: one page about a node-step or job file. */
 #include "cmd/jobprof/show.h"
 

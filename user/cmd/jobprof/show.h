@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef JP_CMD_JOBPROF_SHOW_H
 #define JP_CMD_JOBPROF_SHOW_H
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The names of users, from the machine's name services. */
 #include "cmd/jobprof/user_name.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The names of users, from the machine's name services. */
 #ifndef JP_CMD_JOBPROF_USER_NAME_H
 #define JP_CMD_JOBPROF_USER_NAME_H

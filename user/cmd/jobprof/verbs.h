@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The verbs of jobprof, one file each. argv[0] is the verb; they return the exit status:
  * 0 done, 1 failed, 2 wrong usage. */
 #ifndef JP_CMD_JOBPROF_VERBS_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* jobprofd --check and --check-bpf: what this kernel and node support. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprofd: the service, one per node. */
 #include "cmd/jobprofd/jobprofd.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What jobprofd does instead of serving. Each function prints, and returns the exit status. */
 #ifndef JP_CMD_JOBPROFD_JOBPROFD_H
 #define JP_CMD_JOBPROFD_JOBPROFD_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof-reduce-mpi: jobprof reduce as the processes of an MPI program. Messages go up and down
  * the tree from process to process, and nothing is collective before the end, so that the others go
  * on without one that died: where the launcher lets them. */

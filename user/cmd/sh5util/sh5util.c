@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sh5util: the program under Slurm's name. A mode runs once for each job that -j names. */
 #include "cmd/sh5util/sh5util.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The program under Slurm's name: its options, files, formats and exit statuses. */
 #ifndef JP_CMD_SH5UTIL_SH5UTIL_H
 #define JP_CMD_SH5UTIL_SH5UTIL_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sh5util's options: they are read, and each value is checked. */
 #include <errno.h>
 #include <getopt.h>

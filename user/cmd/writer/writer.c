@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * jobprof-writer: a step's journal -> its HDF5 file. Started by jobprofd with the ids of the job's
  * user already set: whatever the user's directory holds is met with the user's rights only.

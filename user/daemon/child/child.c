@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How a child of jobprofd begins: signals, files, ids and rights. */
 #include "daemon/child/child.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What jobprofd's children have in common: each works for one job's user, as that user. */
 #ifndef JP_DAEMON_CHILD_CHILD_H
 #define JP_DAEMON_CHILD_CHILD_H

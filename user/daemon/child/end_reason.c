@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Why Slurm ended a step: squeue is run, and its lines are read. */
 #include "daemon/child/end_reason.h"
 

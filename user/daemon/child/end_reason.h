@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Why Slurm ended a step. Slurm informs no process of the node, so squeue is run: only for steps
  * whose tasks were ended by a signal that Slurm sends, and only on the step's first node, so that a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The jobs that the controller was asked about, and the commands that ask. */
 #include "daemon/child/job_infos.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What Slurm's controller says of the jobs of this node: scontrol is asked once per job, in a child
  * process, and once more when the job ends, for its final state. A node asks at most once per

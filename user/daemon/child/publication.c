@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One journal's way to its file: a writer is started, watched and tried again. */
 #include "daemon/child/publication.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One journal on its way to one HDF5 file. A child process with the user's ids (jobprof-writer)
  * does the work, so that a hung or hostile file system costs its own file only. The functions here

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Runs a command of Slurm's and keeps what it prints. */
 #include "daemon/child/slurm_command.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A command of this node's Slurm, such as squeue, in a child process, and what it prints. Nothing
  * here waits for it: the event loop reports its end. The paths that slurmstepd has not sent are

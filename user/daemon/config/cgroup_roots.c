@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The cgroups to follow: every mounted hierarchy with every layout that fits it. */
 #include "daemon/config/cgroup_roots.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether a configuration fits this node: settings, directories, Slurm's files and plugins. */
 #include "daemon/config/check.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks whether a configuration fits this node, its directories and Slurm's configuration. */
 #ifndef JP_DAEMON_CONFIG_CHECK_H
 #define JP_DAEMON_CONFIG_CHECK_H

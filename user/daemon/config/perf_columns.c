@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The events of the family perf as columns. */
 #include "daemon/config/perf_columns.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The events of the family perf, which PerfEvents= or --events asks for, as columns. */
 #ifndef JP_DAEMON_CONFIG_PERF_COLUMNS_H
 #define JP_DAEMON_CONFIG_PERF_COLUMNS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What slurm.conf, acct_gather.conf and plugstack.conf say of this node. */
 #include "daemon/config/slurm_conf.h"
 

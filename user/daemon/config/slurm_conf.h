@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What Slurm's own files say of this node, as far as jobprofd must fit it, and which release of
  * Slurm the node has. Files are read, no program is run. */
 #ifndef JP_DAEMON_CONFIG_SLURM_CONF_H

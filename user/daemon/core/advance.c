@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Every step goes forward as far as it can: what each of its states waits for. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of a turn that deal with steps and settings: for the files of this folder. */
 #ifndef JP_DAEMON_CORE_CORE_H
 #define JP_DAEMON_CORE_CORE_H

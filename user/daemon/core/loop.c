@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The event loop: what it waits for, the order in which a turn does what is due, and the end. */
 #include <errno.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* jobprofd's start, in order: limits, locks, cgroups, programs, sensors, socket, earlier journals.
  */
 #include <errno.h>

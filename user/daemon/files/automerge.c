@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The jobs that are merged when they have ended on this node, and the merges that run. */
 #include "daemon/files/automerge.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * AutoMerge: jobs whose first node this is are merged when they have ended here, each by a "jobprof
  * merge --wait" that runs as the job's user. A merge that is due is also a file per job in

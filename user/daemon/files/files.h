@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Journals on their way to files: writers, how many at once and in which order; and how much of
  * StateDir's disk journals may take: JournalUserMax, JournalMax, JournalMinFree. Beyond that the

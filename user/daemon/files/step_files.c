@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* When the journal of a step becomes a file: while the step runs, and at its end. */
 #include "daemon/files/files.h"
 

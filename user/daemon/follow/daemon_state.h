@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The state of jobprofd: for the files of user/daemon only. */
 #ifndef JP_DAEMON_FOLLOW_DAEMON_STATE_H
 #define JP_DAEMON_FOLLOW_DAEMON_STATE_H

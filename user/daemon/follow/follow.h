@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Steps are found, sampled, resumed and ended: daemon_sync_steps() makes steps of the kernel's
  * slots (step_list.c), step__identify() finds whose they are (step_identity.c), requests of peers

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The kernel side as the daemon follows it: programs are attached while a step needs them, cgroups
  * that they have not seen are looked for, and their events are taken. */
 #ifndef JP_DAEMON_FOLLOW_KERNEL_WATCH_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Requests that came through the socket, and the steps to which they belong. */
 #include "daemon/follow/follow.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Journals of earlier runs: the steps of this boot go on, of all others the files are finished. */
 #include "daemon/follow/follow.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Snapshots of all slots, and the rows that steps have of them. */
 #include "daemon/follow/follow.h"
 

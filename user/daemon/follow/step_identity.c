@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The identity of a step: its job, and its user. */
 #include "daemon/follow/follow.h"
 

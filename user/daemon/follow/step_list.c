@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The list of steps, which follows the kernel's slots; a step is made and freed. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Helper processes, and the questions that wait for them. */
 #include "daemon/lookup/lookup.h"
 

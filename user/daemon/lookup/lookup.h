@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lookups whose duration others control: the environment and title of a process (its user may lock
  * its memory map for ever), the processes of a cgroup (as many as its user makes), the name

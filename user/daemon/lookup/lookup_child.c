@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The work of a helper process (lookup.h): every read here may hang for ever. */
 #include <errno.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The helper's process and its parent's, and the socket to the daemon: a message has a stack, or
  * says that the ring was empty. */
 #include "daemon/lookup/unwinding.h"

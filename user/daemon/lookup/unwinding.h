@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The helper that follows copied stacks (unwind/unwind.h): it reads the kernel's ring itself, so
  * that what takes long there takes no time here. It may do hardly anything (pool__confine()): its
  * parent, another process, opens users' files for it. While it hangs or is not there the ring fills

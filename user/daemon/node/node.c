@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sensors of the node: opened once, read in ticks, their energy split among the steps. */
 #include "daemon/node/node.h"
 

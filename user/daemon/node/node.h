@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The readings of the node's sensors, and the node's energy split among its steps: they are read in
  * intervals, and stored for each step until a row of the step is due.

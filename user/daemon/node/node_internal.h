@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sensors of the node with their last readings, and the part of them that is one step's. For
  * the files of this folder only. */
 #ifndef JP_DAEMON_NODE_NODE_INTERNAL_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of the node's tables in the journal of a step. */
 #include "daemon/node/node.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Tables of what sensors say, made of the channels that there are. */
 #include "base/room.h"
 #include "daemon/node/node_internal.h"

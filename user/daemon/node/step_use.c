@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a step did between two ticks: CPU time by CPU, events by package; and which CPUs it holds.
  */
 #include "daemon/node/node_internal.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Nodes, and the names of their files and functions. */
 #include "daemon/record/call_tree.h"
 

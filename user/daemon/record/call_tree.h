@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table CallTree of a step: each function of a stack is a frame below its caller's. Numbers of
  * frames are hashes of what is on the way to them, so that they are the same after a restart.

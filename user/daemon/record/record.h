@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What goes to a step's journal: its rows, which tasks it has, and the attributes of its group in
  * the file. Other headers of this folder: the journal and its frames (step_journal.h), kinds of

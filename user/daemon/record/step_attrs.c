@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Attributes that a step has from its start, from Slurm's plugins and from the environment. */
 #include "daemon/record/record.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of Bursts: the kernel side reports bursts in a ring, and each of a task becomes a row. */
 #include "daemon/record/step_bursts.h"
 

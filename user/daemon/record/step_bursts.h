@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of Bursts: one per long burst of the step's threads. */
 #ifndef JP_DAEMON_RECORD_STEP_BURSTS_H
 #define JP_DAEMON_RECORD_STEP_BURSTS_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The journal of a step: its file and header, and the frame that is being built. */
 #include "daemon/record/step_journal.h"
 

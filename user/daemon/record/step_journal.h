@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The journal of a step: its file, its header, and the frame that is being built (step/frame.h). */
 #ifndef JP_DAEMON_RECORD_STEP_JOURNAL_H
 #define JP_DAEMON_RECORD_STEP_JOURNAL_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The kinds of tables that a step has: their columns, and when rows of them are due. */
 #include "daemon/record/step_kinds.h"
 

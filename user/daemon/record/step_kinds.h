@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The kinds of tables that a step has: their columns, and when their rows are due. Each kind has an
  * interval on the wall clock. */
 #ifndef JP_DAEMON_RECORD_STEP_KINDS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of a step: slots are added up per task, tables remember their last reading. */
 #include "daemon/record/record.h"
 

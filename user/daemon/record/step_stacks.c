@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stacks become nodes of the call tree, and counts of these become rows. */
 #include "daemon/record/step_stacks.h"
 

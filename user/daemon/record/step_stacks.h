@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The stacks of a step (family stack): they are taken out of the kernel with every snapshot, their
  * addresses become places in files by the memory maps of their processes, which helpers read, and

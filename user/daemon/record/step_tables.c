@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tables of a step: they are found, made, and declared in its journal. */
 #include "daemon/record/step_tables.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tables of a step, each with a name in its journal. */
 #ifndef JP_DAEMON_RECORD_STEP_TABLES_H
 #define JP_DAEMON_RECORD_STEP_TABLES_H

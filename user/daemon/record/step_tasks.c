@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Which tasks a step has, and whose environment its attributes are from. */
 #include "daemon/record/record.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The socket and its peers: connections, quotas, reading; control_messages.c handles what is read.
  */
 #include "daemon/socket/control.h"

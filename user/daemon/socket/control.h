@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprofd's socket. client/protocol.h has its messages. */
 #ifndef JP_DAEMON_SOCKET_CONTROL_H
 #define JP_DAEMON_SOCKET_CONTROL_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The socket's listeners and peers, and what becomes of one message of a peer: for the files of
  * this folder only. */
 #ifndef JP_DAEMON_SOCKET_CONTROL_INTERNAL_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The last rows of a step, sent to a peer that may see them: a table at a time, as fast as they are
  * read. */
 #include "daemon/socket/control_internal.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The messages of the socket: their sizes, the users that may send them, and their effect. */
 #include <errno.h>
 #include <stddef.h>

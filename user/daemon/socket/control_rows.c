@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Messages that bring external series: their rows go to the request of a step. */
 #include "daemon/socket/control_internal.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One connection to the socket: its user, its step, and messages that wait for it. */
 #include "daemon/socket/peer.h"
 

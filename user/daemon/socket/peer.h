@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One connection to the socket: its user and step, its tables, and messages that it has yet to
  * read. */
 #ifndef JP_DAEMON_SOCKET_PEER_H

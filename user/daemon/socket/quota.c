@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What one user and all users may use of the socket: connections, memory and work. */
 #include "daemon/socket/quota.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What one user, and all users together, may take of the socket: connections, memory for answers
  * that wait, and work. Root has no quota and no limit. */
 #ifndef JP_DAEMON_SOCKET_QUOTA_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tables and rows that other programs send for a step, until the journal has them. */
 #include "daemon/step/external_series.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tables of a step whose rows Slurm's gatherers and the job's own programs send. Declarations and
  * rows are kept here until the step's journal takes them. Their number and size is limited, since a

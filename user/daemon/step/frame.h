@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The frame of a step's journal that is being built. A frame is written as a whole or left out, so
  * that what is put to it counts as journaled only when it has been written:

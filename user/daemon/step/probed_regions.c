@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Functions as regions: their executions, and the budget of their probes. */
 #include "daemon/step/probed_regions.h"
 

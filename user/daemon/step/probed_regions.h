@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Regions that programs do not name: functions with probes. Each time that a thread comes to one
  * costs microseconds, so their cost has a budget. Where it is exceeded, the dearest pause until the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Regions of programs: the ring of a process, executions made of begins and ends, and what is known
  * of each process. */
 #include "daemon/step/regions.h"

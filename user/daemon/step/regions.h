@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Regions of a step's programs, as the programs say them: a process writes begins and ends to a
  * ring (region_ring), which become executions (region_pairs); what of each process is in rows or

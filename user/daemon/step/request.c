@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The messages of Slurm's plugins about a step, merged into one request. */
 #include "daemon/step/request.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What peers send about a step through the socket: families and intervals that are asked for, ids,
  * tasks, and external tables. A request is kept from the first message, which may come before the

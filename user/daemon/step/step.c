@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a step's slots and the path of its cgroup say. */
 #include "daemon/step/step.h"
 

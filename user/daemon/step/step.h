@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A step of a job on this node: its ids, its owner, its slots in the kernel's maps, its journal and
  * tables. The functions here say what the cgroup's path and the slots say; what becomes of a step

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The questions that a step asks the helpers. */
 #include "daemon/step/step_ask.h"
 

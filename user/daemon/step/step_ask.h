@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a step asks the helpers (lookup.h): its job, its owner, its tasks, its environment. Answers
  * come later (step__answered()); asking again meanwhile does nothing. */
 #ifndef JP_DAEMON_STEP_STEP_ASK_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* When helpers are asked what a step's tasks execute, and what becomes of their answers. */
 #include "daemon/step/task_about.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a step's tasks, and the ranks within them, execute, with which libraries, and on which CPUs
  * they may run: a helper reads it when one is first seen, and then more and more rarely. The

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Extraction: opens the file, and writes one series after the other. */
 #include "jobfile/extract/extract.h"
 

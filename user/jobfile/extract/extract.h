@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tables of a node-step file or a job file as text. Rows go from the file to the output as they
  * come: memory does not grow with the file. What cannot be read is named on stderr and left out.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The columns of the output: those of all tables, or what these have in common, or what the user
  * chose. */
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the files of extraction share. Each series takes two passes over its tables: the first one
  * collects their columns, of which the output's header is made, and the second one writes rows.

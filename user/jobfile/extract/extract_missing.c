@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What was wanted and is not there, or cannot be read: one line each. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of tables as text in one of the forms. */
 #include "jobfile/extract/extract_text.h"
 

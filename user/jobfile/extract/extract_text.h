@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of tables as CSV, as JSON, or aligned for a terminal. */
 #ifndef JP_JOBFILE_EXTRACT_TEXT_H
 #define JP_JOBFILE_EXTRACT_TEXT_H

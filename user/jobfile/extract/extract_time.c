@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads instants as users write them, and tells which rows lie between two of them. */
 #include "jobfile/extract/extract_internal.h"
 #include "jobfile/extract/extract_time.h"

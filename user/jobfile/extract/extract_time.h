@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The part of the time that a user asked for: two instants, and the rows between them. */
 #ifndef JP_JOBFILE_EXTRACT_TIME_H
 #define JP_JOBFILE_EXTRACT_TIME_H

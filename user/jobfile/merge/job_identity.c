@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whether node-steps of one id are of one job. Ids come again: after a controller's reset, when
  * they wrap, with two clusters in one directory. What the files say of their job decides. Files

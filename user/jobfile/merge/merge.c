@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A merge: finds the job files to make, and has a limited child process make each. */
 #include "jobfile/merge/merge.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From the node-step files of a job to one job file. */
 #ifndef JP_JOBFILE_MERGE_H
 #define JP_JOBFILE_MERGE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which node-step files a user's directory holds. */
 #include <dirent.h>
 #include <errno.h>

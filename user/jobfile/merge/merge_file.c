@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opening files of a directory that others can change, without following anything. */
 #include <errno.h>
 #include <fcntl.h>

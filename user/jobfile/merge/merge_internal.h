@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the files of a merge share. The process of the program finds the files (merge_dir.c) and has
  * a limited child make each job file (merge.c). That child opens the output and has another one

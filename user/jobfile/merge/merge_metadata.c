@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Attributes of the job and its steps: what the nodes say together, and which are missing. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names in a profile directory. */
 #ifndef JP_JOBFILE_MERGE_NAME_H
 #define JP_JOBFILE_MERGE_NAME_H

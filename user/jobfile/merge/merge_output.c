@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The job file NAME is made as .NAME.merge in the same directory. That file is locked while its
  * maker lives, which also keeps a second merge off: of two, the later one would rename its file

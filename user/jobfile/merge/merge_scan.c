@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The nodes of a merge are scanned in workers (pool/pool.h), and after the copying their copies,
  * whose digests must be the same. */
 #include <errno.h>

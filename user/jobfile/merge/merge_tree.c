@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The job file while it is made: its groups, attributes, and the copies of nodes. */
 #include <errno.h>
 #include <stdio.h>

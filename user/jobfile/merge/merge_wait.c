@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Waiting until all node-step files of a job are in place, by their names and what they say. */
 #include "jobfile/merge/merge_wait.h"
 

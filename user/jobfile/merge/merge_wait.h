@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Waiting until all of a job's node-step files are in place. */
 #ifndef JP_JOBFILE_MERGE_WAIT_H
 #define JP_JOBFILE_MERGE_WAIT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a node holds: every attribute and table goes to a digest, and totals are made of its rows.
  */
 #include "jobfile/merge/nodescan.h"

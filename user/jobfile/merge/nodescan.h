@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads one node's group, before a merge copies it to a job file and again at the copy: whether all
  * of it can be read, a digest of its content, what it says of its job, and the totals it lacks.

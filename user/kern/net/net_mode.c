@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How the network is counted on this node, and which traffic is seen: a text in the control page,
  * for files and for other processes. The last resort are programs on packets, at the root of cgroup

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Lists of events in perf's words. */
 #include "kern/pmu/perf_event.h"
 

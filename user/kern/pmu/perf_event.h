@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counters of the perf subsystem by the names users know from perf. */
 #ifndef JP_KERN_PERF_EVENT_H
 #define JP_KERN_PERF_EVENT_H

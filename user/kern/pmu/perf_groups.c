@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The events behind @cpi, @memory and @flops, by processor. Codes are those of perf's own lists
  * (tools/perf/pmu-events of the kernel); the columns are named by what they count, for

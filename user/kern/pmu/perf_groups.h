@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sets of events by one word, for processors of which the events are known. */
 #ifndef JP_KERN_PERF_GROUPS_H
 #define JP_KERN_PERF_GROUPS_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* perf's names of generic events, how often each can plausibly happen, and what all parsers of a
  * list of events share: numbers, and the message on what is wrong with the list. */
 #include <errno.h>

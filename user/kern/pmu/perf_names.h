@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of an event list that perf_event.c puts together: known names, and PMU terms. */
 #ifndef JP_KERN_PERF_NAMES_H
 #define JP_KERN_PERF_NAMES_H

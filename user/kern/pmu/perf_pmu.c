@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * pmu/terms/: what a PMU's directory in sysfs says of its terms. format/TERM holds the bits a value
  * goes to ("config:0-7,32-35"), events/NAME the terms that an event's name stands for.

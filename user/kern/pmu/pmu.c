@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The perf family's events: set by set, and read before a snapshot. A task that does not switch has
  * its counts in the counters of its CPU only, until these are read. */
 #include <bpf/bpf.h>

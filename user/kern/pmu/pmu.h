@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The perf family's events, in sets that are counted in turn: chosen and calibrated before the load
  * (pmu_mode.c), opened on every CPU while the programs are attached (pmu_cpu.c,

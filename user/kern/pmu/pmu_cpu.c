@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The perf family's events on one CPU, and on all: opened, read by a program, closed. */
 #include <bpf/bpf.h>
 #include <errno.h>

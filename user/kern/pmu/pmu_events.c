@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Opening the perf family's events. They belong to the CPU, not to a task, and are never pinned, so
  * that other programs can count, too. The map holds the events: jobprofd's own descriptors are

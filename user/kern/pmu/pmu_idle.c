@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Whether counters go on while a CPU idles. Clocks do. Counters of the processor stand still in a
  * CPU that is halted; but a CPU may be set to wait in a loop (idle=poll), and Arm leaves open

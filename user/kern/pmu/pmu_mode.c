@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How counters are counted here. Reading them at every switch between slots is exact, and cheap on
  * bare metal; a virtual machine may trap each access. So the cost is measured before the load (that

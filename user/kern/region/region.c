@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Probes on the functions of programs: they are put on, counted, and taken away. */
 #include "kern/region/region.h"
 

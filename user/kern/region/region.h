@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Probes on the functions of programs that are regions. Part of user/kern. */
 #ifndef JP_KERN_REGION_H
 #define JP_KERN_REGION_H

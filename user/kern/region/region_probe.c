@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A probe on a place of a file: whether this kernel can, and the links to one or many. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The clock of the families sample and stack, and the clock or cycles of points: events on every
  * CPU, which call programs. */
 #include "kern/sample/sample.h"

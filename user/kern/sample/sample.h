@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The family sample: the clock on every CPU (sample.c), and a thread that books what the kernel
  * side cannot. The memory maps of processes are read by further threads

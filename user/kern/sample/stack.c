@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Stacks are taken out of the kernel. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads a job in three rounds, and what can be asked of it. */
 #include "model/job/job.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A job as a whole: units (nodes, tasks, GPUs, mounts, disks) by bins on one axis of time, made
  * from a job file or from node-step files. Rows are read once, in limited children (pool/pool.h),

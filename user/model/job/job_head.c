@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How a job's files are opened, and the second round of reading it: what the attributes of each
  * part say, and its time. */
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How a job is read, in three rounds of workers: which parts there are, what their attributes say,
  * and their rows. */
 #ifndef JP_MODEL_JOB_INTERNAL_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The third round of reading a job: the rows of each part, as bins. */
 #include <errno.h>
 #include <math.h>

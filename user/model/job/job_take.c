@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Joins the bins of parts, as workers send them, to nodes, steps, tasks and GPUs. */
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A source on a thread of its own: the reader's side, which gives up calls that hang. */
 #include "sensor/core/async.h"
 

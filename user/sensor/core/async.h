@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A source that may take long or hang, on a thread of its own. A reader gets the last values, with
  * the times they were measured at, and never waits.

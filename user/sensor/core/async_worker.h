@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The thread behind an asynchronous source, for async.c only. */
 #ifndef JP_SENSOR_CORE_ASYNC_WORKER_H
 #define JP_SENSOR_CORE_ASYNC_WORKER_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Devices with counters: their tables and channels, and the sums that counters add up to. */
 #include "sensor/core/counter_set.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What sources of counters have in common: devices (a port, an interface, a mount, a disk), each
  * with one table of a step's file, and for each of its columns a channel that is the sum of one or

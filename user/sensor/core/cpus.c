@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The topology of the CPUs, read from sysfs and /proc/cpuinfo. */
 #include "sensor/core/cpus.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The CPUs of a node: package, die and core of each, and their maker. */
 #ifndef JP_SENSOR_CORE_CPUS_H
 #define JP_SENSOR_CORE_CPUS_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Opening the events of PMUs, and the scales that sysfs gives them. */
 #include "sensor/core/event.h"
 

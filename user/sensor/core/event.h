@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Events of PMUs that count for a whole package: energy, memory traffic. */
 #ifndef JP_SENSOR_CORE_EVENT_H
 #define JP_SENSOR_CORE_EVENT_H

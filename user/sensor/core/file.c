@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Channels that are one small file each, and the totals of counters since the first reading. */
 #include "sensor/core/file.h"
 

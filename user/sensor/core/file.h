@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sources whose channels are small files of one number each: hwmon, pm_counters. Files are opened
  * again for each reading, so that a driver that was unloaded and came back is seen as that.

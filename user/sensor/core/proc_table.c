@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Devices that are lines of one file in /proc. */
 #include "sensor/core/proc_table.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sources whose devices are directories of one class in sysfs, and whose counters are one file of
  * procfs with a line per device: network interfaces, disks. One read of one file for all of them.

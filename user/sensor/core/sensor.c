@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Sources are opened and closed here; names of the parts of a node and of the qualities of a
  * reading. */
 #include "sensor/core/sensor.h"

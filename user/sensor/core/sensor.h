@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sources of readings that BPF programs do not count: energy, power, heat, network ports, mounts,
  * disks, GPUs. Each is a file of a folder of user/sensor (its kind) behind struct sensor_ops, and

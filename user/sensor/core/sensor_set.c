@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* All open sources of a node with the last value of each channel. */
 #include "sensor/core/sensor_set.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * All sources of a node, open, and the last value of each of their channels. One thread uses a set;
  * slow sources have threads of their own (sensor/core/async.h) and are never waited for.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Files of many numbers, read whole and taken apart line by line. */
 #include "sensor/core/text.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files of many numbers that are read again and again: /proc/diskstats, /proc/net/dev. */
 #ifndef JP_SENSOR_CORE_TEXT_H
 #define JP_SENSOR_CORE_TEXT_H

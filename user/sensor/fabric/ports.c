@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Reads ports of InfiniBand, Omni-Path and RoCE in /sys/class/infiniband. The files of counters/
  * are the same for all drivers: they count data in words of 4 bytes, and errors with as few bits as

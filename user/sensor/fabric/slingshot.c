@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Adapters of HPE Slingshot (Cassini): telemetry in sysfs, one file per counter, "VALUE@TIME".
  * Counters of events have 56 bits. Virtual functions have their own directory and share the

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What the two makers' libraries have in common: channels, functions found by name, lists of uses.
  */
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * GPUs, by their makers' management libraries, which are looked for at run time: a source for each
  * maker, and a thread that asks which processes use which GPU.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of the room gpu share: what the two makers' libraries have in common. */
 #ifndef JP_SENSOR_GPU_GPU_INTERNAL_H
 #define JP_SENSOR_GPU_GPU_INTERNAL_H

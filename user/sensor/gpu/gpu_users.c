@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The thread that asks the makers' libraries which processes use the GPUs. */
 #include "sensor/gpu/gpu_internal.h"
 

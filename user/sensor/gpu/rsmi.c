@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sensor rsmi: channels of AMD's GPUs and their readings. */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The part of AMD's ROCm SMI library that we call, as its binary interface is: declared here, since
  * its header may be missing where we are built. Functions return RSMI_SUCCESS or another of enum

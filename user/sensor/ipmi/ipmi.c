@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sensor ipmi: power by DCMI or by a sensor of the BMC. */
 #include "sensor/ipmi/ipmi.h"
 

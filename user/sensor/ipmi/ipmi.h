@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Power of the node as its BMC measures it, asked in band through the kernel's IPMI device. */
 #ifndef JP_SENSOR_IPMI_IPMI_H
 #define JP_SENSOR_IPMI_IPMI_H

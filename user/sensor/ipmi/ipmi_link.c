@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Requests and answers through /dev/ipmi0. */
 #include "sensor/ipmi/ipmi_link.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One request to the BMC and its answer, by the kernel's /dev/ipmi0. */
 #ifndef JP_SENSOR_IPMI_IPMI_LINK_H
 #define JP_SENSOR_IPMI_IPMI_LINK_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Bytes of IPMI and DCMI messages into numbers. */
 #include "sensor/ipmi/ipmi_proto.h"
 

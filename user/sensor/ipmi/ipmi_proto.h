@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Messages and records of IPMI 2.0 and DCMI 1.5 about power: bytes in, numbers out. */
 #ifndef JP_SENSOR_IPMI_IPMI_PROTO_H
 #define JP_SENSOR_IPMI_IPMI_PROTO_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads EnergyIPMI* of acct_gather.conf. */
 #include "sensor/ipmi/ipmi_settings.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The settings of IPMI in Slurm's acct_gather.conf: the keys that begin with EnergyIPMI. */
 #ifndef JP_SENSOR_IPMI_IPMI_SETTINGS_H
 #define JP_SENSOR_IPMI_IPMI_SETTINGS_H

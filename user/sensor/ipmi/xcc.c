@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The sensor xcc: readings of Lenovo's BMC. */
 #include "sensor/ipmi/xcc.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Energy and power of the node as Lenovo's BMC (XCC) measures them, by a command of its own. */
 #ifndef JP_SENSOR_IPMI_XCC_H
 #define JP_SENSOR_IPMI_XCC_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Mounts of Lustre and NFS in the mount namespace of the process, each with a table of its own. */
 #include <dirent.h>
 #include <errno.h>

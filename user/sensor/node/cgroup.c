@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens and reads the files of a step's cgroup. */
 #include "sensor/node/cgroup.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A step's cgroup files, wherever its controllers are mounted. */
 #ifndef JP_SENSOR_NODE_CGROUP_H
 #define JP_SENSOR_NODE_CGROUP_H

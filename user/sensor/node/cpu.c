@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sensor cpu: clocks, heat, pressure and memory of the node. */
 #include "sensor/node/cpu.h"
 

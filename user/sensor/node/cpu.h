@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Clocks, heat and pressure of the processors, and memory, of the kernel's small files: the table
  * CPU. */
 #ifndef JP_SENSOR_NODE_CPU_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Whole disks that have a device. Partitions are parts of disks. Devices made of disks (dm, md,
  * multipath) are left out, as their disks count the same data; so are those made of files and

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The sensor hwmon: power and energy that drivers show in /sys/class/hwmon. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The sensor memory: what memory controllers read and wrote, by the events that their PMUs name in
  * sysfs. What one count is worth is the driver's to say, by a scale and a unit; where drivers give

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Network interfaces that have a device, in the network namespace of the process. Those without one
  * (lo, veth, bridges, VLANs, bonds) are left out, as other interfaces count the same data. So are

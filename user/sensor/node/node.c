@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Pressure, memory and idle CPUs of the whole node. */
 #include <errno.h>
 #include <inttypes.h>

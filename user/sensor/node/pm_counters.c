@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The sensor pm_counters: what the controller of a blade of HPE/Cray measures. */
 #include <dirent.h>
 #include <errno.h>

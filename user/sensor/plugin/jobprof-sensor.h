@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * jobprof-sensor.h: readings of a site's own in the profiles of all steps of a node.
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds the objects of plug-ins, and loads those that only root can have put there. */
 #include "sensor/plugin/plugin.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A site's own sources: objects sensor_*.so that define what jobprof-sensor.h declares. */
 #ifndef JP_SENSOR_PLUGIN_PLUGIN_H
 #define JP_SENSOR_PLUGIN_PLUGIN_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Checks what a plug-in declares. Its strings are not trusted to end. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The sources rapl and rapl-cores: energy counters of processors by the best of three ways. */
 #include <errno.h>
 #include <stdio.h>

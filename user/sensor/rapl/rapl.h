@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Energy counters of Intel's and AMD's processors (Running Average Power Limit), and the ways to
  * read them: one file per way, all behind struct rapl_way. What a counter's raw values mean is the

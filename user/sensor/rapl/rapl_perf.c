@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * RAPL by perf's PMUs "power" and "power_core": events of 64 bits, one CPU of each package (or
  * core) counts for all of it, and one read(2) gives all events of a CPU. The kernel's own timer

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * RAPL by sysfs: /sys/class/powercap/intel-rapl:N[:M], on AMD too. N is no package's number: what
  * a zone measures is in its file "name", and a subzone's package is that of the zone above.

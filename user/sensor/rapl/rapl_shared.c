@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What all ways to read RAPL share: joules of raw counts, what is documented of processors, and the
  * channel of a counter. */
 #include <errno.h>

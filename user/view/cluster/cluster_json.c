@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Clusters of bursts as JSON. */
 #include <math.h>
 #include <stdlib.h>

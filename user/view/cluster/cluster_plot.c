@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Bursts as points in the plane of the first two features by which they are compared: as SVG, where
  * each cluster has a colour and its letter above it, and in the JSON that the page draws. */
 #include <math.h>

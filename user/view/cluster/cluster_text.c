@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Clusters of bursts for a terminal, and as CSV: a line per burst, with its cluster. */
 #include <inttypes.h>
 #include <math.h>

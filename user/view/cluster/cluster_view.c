@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What all forms of clusters share: how clusters and times are written, lines over time, hints, and
  * what the counters of a cluster say. */
 #include <math.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Clusters of bursts as text, JSON and SVG, and for the page. */
 #ifndef JP_VIEW_CLUSTER_H
 #define JP_VIEW_CLUSTER_H

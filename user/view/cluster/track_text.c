@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Clusters that are followed, as text and as JSON: a line per cluster, a column per piece. */
 #include <math.h>
 #include <stdlib.h>

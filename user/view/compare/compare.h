@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Why one run took longer than another: the page and its JSON. */
 #ifndef JP_VIEW_COMPARE_H
 #define JP_VIEW_COMPARE_H

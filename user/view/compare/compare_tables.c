@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Makes the tables of two runs, as text and as JSON: those of facts, and in children those of
  * functions, clusters and folded regions. */
 #include "view/compare/compare.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A comparison as a page: a sentence, a waterfall of the terms, and how usual they are. */
 #include <ctype.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stacks as a tree of functions, of one run or of two, and what is made of it: text, SVG, and the
  * forms of other programs. */
 #ifndef JP_VIEW_FLAME_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The tree as JSON: for the page, for speedscope, and as Chrome's trace events for Perfetto. */
 #include <errno.h>
 #include <math.h>

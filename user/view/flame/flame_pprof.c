@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The form of pprof: the message Profile of its profile.proto, gzipped. */
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The hottest functions and stacks as text, stacks one a line, and a flame graph as SVG, which
  * needs no script: a box per function, its callers below it. Each box has a title. */
 #include <errno.h>

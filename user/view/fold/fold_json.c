@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A folded region as JSON: what jobprof fold --json prints, what its page draws, and what --store
  * puts into the job file: figures and phases as a group, the curves as a table. */
 #include "view/fold/fold_view.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A folded region in the terminal: its phases, the rate of a counter along it, and how far to trust
  * that; and as SVG, the counter's progress and rate over the phases. */
 #include "view/fold/fold_view.h"

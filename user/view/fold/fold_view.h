@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A folded region as text for a terminal, as SVG, as JSON, and for its page. */
 #ifndef JP_VIEW_FOLD_VIEW_H
 #define JP_VIEW_FOLD_VIEW_H

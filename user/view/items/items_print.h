@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The forms of "jobprof items" and "sh5util -I". */
 #ifndef JP_VIEW_ITEMS_PRINT_H
 #define JP_VIEW_ITEMS_PRINT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What all forms of a plot share, its axes and words, and the plot as JSON, which its page in a
  * browser draws (docs/report-json.md, "In the page of plot"), and as SVG. */
 #include <math.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Curves over time, one over the other, as text for a terminal, as SVG for print and as JSON, which
  * the page in a browser draws. */
 #ifndef JP_VIEW_PLOT_H

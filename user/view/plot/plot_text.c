@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A plot for a terminal: dots of Braille characters, or one ASCII character per cell. */
 #include <errno.h>
 #include <math.h>

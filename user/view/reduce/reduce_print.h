@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A reduction as a table for people, and as JSON. */
 #ifndef JP_VIEW_REDUCE_REDUCE_PRINT_H
 #define JP_VIEW_REDUCE_REDUCE_PRINT_H

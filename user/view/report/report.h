@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report on a job: what held it back, where its time went, how much of what it was given it
  * used. */
 #ifndef JP_VIEW_REPORT_H

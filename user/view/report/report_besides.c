@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Clusters, a folded region and stacks of a job file, for its report. */
 #include "view/report/report.h"
 

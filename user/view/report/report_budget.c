@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where the time went: the core time of the job, and shares of parts: of threads' time, of what had
  * the CPU that they waited for, and of what was executed; and how well ranks work in parallel. */
 #include <math.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What held the job back: the findings, why a rule gave none, and the facts behind them. */
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a report is about: job, place, time, how much of it is known, and how much was used of what
  * the job was given. */
 #include <math.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of several jobs, and their sums as in PIKA's tables of issues and of projects. */
 #include "view/report/report_jobs.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table of several jobs: a row per job, and PIKA's sums of jobs that have something in common. */
 #ifndef JP_VIEW_REPORT_JOBS_H
 #define JP_VIEW_REPORT_JOBS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report as JSON: docs/report-json.md has the schema. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The page of a report: what is wrong, what that cost, where the time went, who, when, and what is
  * not known. */
 #include "view/report/report_page.h"

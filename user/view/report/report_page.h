@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of a report share: parts of a whole, the parts of the page, and of the JSON. */
 #ifndef JP_VIEW_REPORT_PAGE_H
 #define JP_VIEW_REPORT_PAGE_H

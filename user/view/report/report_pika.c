@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* PIKA's footprint, tags and issues, and the character of the I/O: as JSON and on the page. */
 #include "view/report/report_page.h"
 

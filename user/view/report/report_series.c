@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The series of the page in a browser, put together, and its histograms. */
 #include "view/report/report.h"
 

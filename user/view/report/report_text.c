@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How pages are written: numbers with units, paragraphs, rows of characters, and words for reasons.
  */
 #include "view/report/report_text.h"

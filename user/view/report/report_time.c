@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The job over time, and the clusters of bursts and the folded region. */
 #include <math.h>
 #include <string.h>

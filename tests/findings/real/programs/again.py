@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """again.py FILE ROUNDS: sums a file, which is not in memory, again and again through a mapping"""
 import os
 import sys

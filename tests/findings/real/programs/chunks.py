@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """chunks.py SIZE: the mean of an array of dask in chunks of SIZE x SIZE"""
 import sys
 

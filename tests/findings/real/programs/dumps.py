@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """dumps.py sync|none COUNT: each step ends with a dump by rank 0, which waits for the disk, or without one"""
 import os
 import sys

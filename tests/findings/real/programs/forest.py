@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """forest.py JOBS TREES: a forest of decision trees"""
 import sys
 

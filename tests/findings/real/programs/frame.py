@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """frame.py rows|all N: rows of a table go to a file one by one, which is opened for each, or all at once"""
 import sys
 

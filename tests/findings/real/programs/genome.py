@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """genome.py BASES READS: ref.fa, and reads of it with errors in reads.fq"""
 import random
 import sys

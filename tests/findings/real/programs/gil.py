@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """gil.py threads|processes TASKS: plain Python in two threads or processes"""
 import concurrent.futures
 import sys

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """grow.py MB: collects arrays up to so much memory, and computes with them"""
 import sys
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Jacobi's method with halos: halo STEPS SIZE [WEIGHT]: rank 0 has WEIGHT times the work of the
  * others. */
 #include <mpi.h>

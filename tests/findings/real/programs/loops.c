@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Parallel loops of OpenMP, as in a solver: loops ROUNDS N: ROUNDS loops over N elements each. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """memmap.py random|stream FILE PAGES: reads so many pages of a file that is not in memory through a mapping or as a stream"""
 import mmap
 import os

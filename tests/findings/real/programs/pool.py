@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """pool.py TASKS CHUNK: many small tasks for a pool of two"""
 import multiprocessing
 import sys

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """prepare.py 0|all COUNT: pieces of input are made by rank 0 for all, or by each rank for itself; then all compute"""
 import sys
 

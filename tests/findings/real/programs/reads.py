@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """reads.py SIZE ROUNDS: reads in.dat in pieces"""
 import os
 import sys

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """records.py files|one N [keep]: a file for each record, or one for all"""
 import os
 import sys

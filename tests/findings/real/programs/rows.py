@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """rows.py BATCH ROWS: puts ROWS rows into a table of SQLite, BATCH in a transaction"""
 import os
 import random

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """solve.py PROCESSES COUNT: systems of equations in a pool of processes"""
 import multiprocessing
 import sys

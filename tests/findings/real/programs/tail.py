@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """tail.py TASKS CHUNK: tasks that take longer and longer, for a pool of two"""
 import multiprocessing
 import sys

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """tasks.py BATCH TASKS: small tasks for two workers of joblib"""
 import math
 import sys

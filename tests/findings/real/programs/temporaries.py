@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """temporaries.py new|out COUNT: sums of large arrays, in new arrays each time or in one that is there"""
 import sys
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A loop over the rows of a triangle: triangle ROUNDS N, with OMP_SCHEDULE. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof reduce: moments, histograms and a sample of the rows of any number of nodes. */
 #include "cmd/jobprof/reduce/reduce.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof reduce: what is asked for, and its parts. */
 #ifndef JP_CMD_JOBPROF_REDUCE_REDUCE_H
 #define JP_CMD_JOBPROF_REDUCE_REDUCE_H

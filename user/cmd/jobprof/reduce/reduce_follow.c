@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof reduce --follow: the rows of a job that runs, as jobprofd of each node has them, reduced
  * window after window. */
 #include <errno.h>

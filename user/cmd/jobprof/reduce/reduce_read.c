@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reduces the rows of files, each in a child with limits, whose reductions are merged in the order
  * of the files. */
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What becomes of the reduction of all files: text, JSON, or with --store and -o a group in a job
  * file. */
 #include <errno.h>

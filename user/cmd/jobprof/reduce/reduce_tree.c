@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Collects the parts of all processes. The files are read in a child: it is started before there is
  * MPI, and what goes wrong there does not end this process, which MPI would take for the end of
  * all. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* jobprof mark: a named instant in the profile of this step. */
 #include <unistd.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* jobprof run -- CMD: the service's loop around one command, in a cgroup of its own. */
 #include <dirent.h>
 #include <errno.h>

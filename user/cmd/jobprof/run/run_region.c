@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Regions that jobprof run is asked for: what the option says, and the files that it names. */
 #include "cmd/jobprof/run/run_region.h"
 

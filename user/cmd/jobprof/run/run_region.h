@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof run --region: regions that are functions of programs, or lie between two of their probes.
  */
 #ifndef JP_CMD_JOBPROF_RUN_REGION_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The user that "jobprof run" gives to its command, the output directory of that user, and the
  * cgroup in which the command runs. */
 #include "cmd/jobprof/run/run_user.h"

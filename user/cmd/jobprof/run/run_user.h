@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The user of CMD, and what that user may do: both are found before anything is started. */
 #ifndef JP_CMD_JOBPROF_RUN_USER_H
 #define JP_CMD_JOBPROF_RUN_USER_H

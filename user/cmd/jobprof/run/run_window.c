@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* "jobprof run" without root: jobprofd counts the step anyway, and is asked before the command and
  * after it. */
 #include "cmd/jobprof/run/run_window.h"

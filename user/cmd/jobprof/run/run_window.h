@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* "jobprof run" without root: the window of a profiled step in which the command ran. */
 #ifndef JP_CMD_JOBPROF_RUN_WINDOW_H
 #define JP_CMD_JOBPROF_RUN_WINDOW_H

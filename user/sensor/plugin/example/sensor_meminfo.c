@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A sensor of a site's own, to begin from: where the node's memory is, and what it swaps, from
  * /proc/meminfo and /proc/vmstat.
