@@ -1,0 +1,220 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""issues, usage --io, contacted, advice, digest, prune and forget, against sums over rows that this script has put into an
+index by itself."""
+
+import contextlib
+import math
+import random
+import sqlite3
+import sys
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from lib import *
+
+DAY = 86400
+NOW = int(time.time())
+RULES = ("cpu.unused", "io.small", "memory.leak")
+
+
+def jobprof(*args, status=0, **kw):
+    p = subprocess.run([JOBPROF, *args], capture_output=True, text=True, env=plain_env(), timeout=120, **kw)
+    if p.returncode != status:
+        raise Failed("jobprof %s: status %d: %s" % (" ".join(args), p.returncode, p.stderr))
+    return p.stdout
+
+
+def new_index():
+    path = os.path.join(tmpdir("index"), "index.db")
+    jobprof("index", "scan", tmpdir("empty"), "--database", path)
+    return path
+
+
+def some_jobs(n, seed=1, days=60):
+    """Rows as the index has them; what is None is not known."""
+    r = random.Random(seed)
+    jobs = []
+    for i in range(n):
+        start, elapsed, cores = NOW - int(r.uniform(0, days) * DAY) - 90000, int(r.lognormvariate(8, 1.2)), r.choice((1, 2, 8, 64))
+        day = time.localtime(start)
+        judged = r.random() < 0.8
+        cost = r.random() * elapsed * cores if judged and r.random() < 0.6 else 0
+        jobs.append({
+            "cluster": "c", "job_id": 1000 + i, "start": start, "end": start + elapsed, "elapsed_s": elapsed, "restart": 0,
+            "user": "u%d" % r.randrange(12), "account": "p%d" % r.randrange(4), "partition": "cpu", "name": "run%d" % r.randrange(3),
+            "state": "COMPLETED", "nodes": r.choice((1, 2, 16)), "cores": cores, "cpus": cores, "held_core_s": float(elapsed * cores),
+            "held_cpu_s": float(elapsed * cores), "findings": (1 if cost else 0) if judged else None, "lost_core_s": cost if judged else None,
+            "cost_core_s": cost if judged else None, "worst_rule": (r.choice(RULES) if cost else "") if judged else None,
+            "signature": "%016x" % r.randrange(40), "is_eligible": int(judged and elapsed >= 3600),
+            "idle_cpu_s": r.random() * elapsed if judged and r.random() < 0.9 else None, "idle_of_cpu_s": float(elapsed * cores) if judged else None,
+            "unused_ratio": r.random() if judged else None, "io_blocking": float(r.randrange(9)) if judged else None, "sources": 2 if judged else 1,
+            "read_bytes": r.lognormvariate(15, 4) if judged else None, "read_bw_max": r.lognormvariate(10, 3) if judged else None,
+            "write_bytes": r.lognormvariate(15, 4) if judged else None, "write_intensity_1m": r.random() if judged else None,
+            "day": (start + day.tm_gmtoff) // DAY, "month": day.tm_year * 12 + day.tm_mon - 1})
+    return jobs
+
+
+def put(path, jobs):
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        for i, j in enumerate(jobs, 1):
+            db.execute("INSERT INTO job (id, %s) VALUES (%s)" % (", ".join('"%s"' % k for k in j), ", ".join("?" * (len(j) + 1))),
+                       [i, *j.values()])
+            if j["findings"]:
+                db.execute("INSERT INTO finding (job, n, rule, severity, cost_core_s, text) VALUES (?, 0, ?, 2, ?, 'a text')",
+                           [i, j["worst_rule"], j["cost_core_s"]])
+            db.execute("INSERT INTO job_node (node, start, \"end\", job) VALUES ('n1', ?, ?, ?)", [j["start"], j["end"], i])
+    jobprof("index", "remake", "--database", path)
+    return path
+
+
+def known(values):
+    return [v for v in values if v is not None]
+
+
+def near(a, b):
+    return a is None and b is None or a is not None and b is not None and math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def issues():
+    jobs = some_jobs(600)
+    path = put(new_index(), jobs)
+    got = json.loads(jobprof("issues", "--by", "user", "--since", "all", "--all", "--json", "--database", path))
+    eligible = [j for j in jobs if j["is_eligible"]]
+    wanted = {}
+    for u in {j["user"] for j in eligible}:
+        own = [j for j in eligible if j["user"] == u]
+        both = [j for j in own if j["idle_cpu_s"] is not None]
+        wanted[u] = (len(own), sum(known(j["idle_cpu_s"] for j in own)) if both else None,
+                     sum(j["idle_cpu_s"] for j in both) / sum(j["idle_of_cpu_s"] for j in both) if both else None,
+                     max(j["unused_ratio"] for j in own), max(j["io_blocking"] for j in own))
+    told = {r["user"]: (r["runs"], r["ict"], r["icr"], r["max_ucr"], r["max_iob"]) for r in got["rows"]}
+    is_equal("issues: the users", sorted(told), sorted(wanted))
+    is_true("issues: their numbers", all(all(near(a, b) for a, b in zip(told[u], wanted[u])) for u in told), (told, wanted))
+    is_equal("issues: those with most idle time first", [r["ict"] for r in got["rows"]], sorted((r["ict"] for r in got["rows"]), reverse=True))
+    is_equal("issues: the sum", got["sum"]["runs"], len(eligible))
+
+
+def nearest_rank(values, share):
+    v = sorted(values)
+    return v[max(math.ceil(share * len(v) - 1e-9), 1) - 1]
+
+
+def the_io_of_a_site():
+    jobs = some_jobs(500, 2)
+    path = put(new_index(), jobs)
+    got = json.loads(jobprof("usage", "--io", "--since", "all", "--json", "--database", path))
+    long = [j for j in jobs if j["elapsed_s"] >= 3600]
+    moved = {r["quantity"]: r for r in got["moved"]}
+    for name, column in (("read", "read_bytes"), ("written", "write_bytes"), ("highest bandwidth of reads", "read_bw_max")):
+        v, row = sorted(known(j[column] for j in long)), moved[name]
+        is_true("I/O, %s: quantiles" % name, row["jobs"] == len(v) and all(near(row[k], nearest_rank(v, s)) for k, s in
+                (("p50", 0.5), ("p80", 0.8), ("p95", 0.95), ("most", 1))), (row, len(v)))
+        if column.endswith("bytes"):
+            top = v[len(v) - math.ceil(0.2 * len(v) - 1e-9):]
+            is_true("I/O, %s: what the 20 %% move that move most" % name, near(row["top_share"], sum(top) / sum(v)) and near(row["sum"], sum(v)), row)
+        bins = got["histograms"][column]
+        is_equal("I/O, %s: histogram" % name, bins, [sum(2.0 ** i <= x < 2.0 ** (i + 1) for x in v) for i in range(len(bins))])
+    usual = {r["quantity"]: r for r in got["usual"]}
+    is_true("I/O: what 80 % do not exceed", near(usual["I/O intensity, write"]["c1m"], nearest_rank(known(j["write_intensity_1m"] for j in long), 0.8)), usual)
+    few = json.loads(jobprof("usage", "--io", "--ran", "10m-1h", "--since", "all", "--json", "--database", path))
+    is_equal("I/O of other jobs", few["moved"][0]["jobs"], len(known(j["read_bytes"] for j in jobs if 600 <= j["elapsed_s"] <= 3600)))
+
+
+def alike(n, user, first_id, at, held, lost):
+    """Jobs of one signature, a day apart from `at` on."""
+    job = some_jobs(1)[0]
+    return [{**job, "job_id": first_id + i, "user": user, "signature": "%016x" % first_id, "start": at + i * DAY, "end": at + i * DAY + 3600,
+             "held_core_s": held, "findings": 1 if lost else 0, "lost_core_s": lost, "cost_core_s": lost, "worst_rule": "cpu.unused" if lost else "",
+             "sources": 2} for i in range(n)]
+
+
+def did_it_help():
+    """14 days ago users were written to; what they lost before and since is known."""
+    cases = {  # user: lost of 100 core-s held before and after, runs after, what is said
+        "helped": (50, 10, 10, "helped"), "alittle": (50, 40, 10, "helped a little"), "same": (50, 49, 10, "no change"), "worse": (20, 60, 10, "worse"),
+        "fewer": (50, 50, 6, "no change"), "early": (50, 10, 3, "too early"), "gone": (50, 0, 0, "did not run since"), "clean": (50, 0, 12, "helped")}
+    jobs, at = [], NOW - 14 * DAY
+    for i, (user, (before, after, runs, _)) in enumerate(cases.items()):
+        jobs += alike(20, user, 2000 + 100 * i, at - 30 * DAY, 100.0, float(before))
+        jobs += [{**j, "signature": "%016x" % (2000 + 100 * i)} for j in alike(runs, user, 2050 + 100 * i, at + DAY, 100.0, float(after))]
+    path = put(new_index(), jobs)
+    for i, user in enumerate(cases):
+        jobprof("contacted", str(2000 + 100 * i), "--finding", "cpu.unused", "--ticket", "T%d" % i, "--database", path)
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE contact SET at = ?", [at])
+    got = {r["user"]: r for r in json.loads(jobprof("advice", "--json", "--database", path))["rows"]}
+    for i, (user, (before, after, runs, verdict)) in enumerate(cases.items()):
+        r = got[user]
+        is_equal("advice, %s: verdict" % user, (r["verdict"], r["ticket"], r["rule"], r["runs_after"]), (verdict, "T%d" % i, "cpu.unused", runs))
+        if runs and user != "clean":
+            is_true("advice, %s: lost a week" % user, near(r["lost_before_core_s_week"], 20 * before / 6) and
+                    near(r["expected_core_s_week"], before / 100 * runs * 100 / 2), r)
+
+
+def a_digest():
+    jobs = some_jobs(800, 3, days=20)
+    path = put(new_index(), jobs)
+    since = time.strftime("%Y-%m-%d", time.localtime(NOW - 7 * DAY))
+    begin = time.mktime(time.strptime(since, "%Y-%m-%d"))
+    got = json.loads(jobprof("digest", "--since", since, "--json", "--database", path))
+    week = [j for j in jobs if j["start"] >= begin]
+    is_true("digest: what was held and lost", got["total"]["jobs"] == len(week) and near(got["total"]["held_core_s"], sum(j["held_core_s"] for j in week)) and
+            near(got["total"]["lost_core_s"], sum(known(j["lost_core_s"] for j in week))), got["total"])
+    lost = {a: sum(known(j["lost_core_s"] for j in week if j["account"] == a)) for a in {j["account"] for j in week}}
+    is_true("digest: by project", all(near(r["lost_core_s"], lost[r["account"]]) for r in got["accounts"]) and len(got["accounts"]) == len(lost), got["accounts"])
+    by_rule = {r: sum(j["cost_core_s"] for j in week if j["worst_rule"] == r) for r in RULES}
+    is_true("digest: by finding", {r["rule"] for r in got["findings"]} == set(RULES) and
+            all(near(r["cost_core_s"], by_rule[r["rule"]]) for r in got["findings"]), (got["findings"], by_rule))
+    first = got["ask"][0]
+    jobprof("contacted", first["user"], "--finding", first["rule"], "--database", path)
+    again = json.loads(jobprof("digest", "--since", since, "--json", "--database", path))["ask"]
+    is_true("digest: who was written to is not asked again", all((r["user"], r["rule"]) != (first["user"], first["rule"]) for r in again), again)
+    text = jobprof("digest", "--since", since, "--database", path)
+    is_true("digest: 72 columns", max(map(len, text.split("\n"))) <= 72 and "Whom to write to first" in text, text)
+
+
+def rows_of(path, sql):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        return db.execute(sql).fetchall()
+
+
+def old_names():
+    jobs = some_jobs(300, 4, days=100)
+    path = put(new_index(), jobs)
+    sums = "SELECT sum(jobs), sum(held_core_s), sum(lost_core_s) FROM month"
+    before = rows_of(path, sums)
+    jobprof("index", "prune", "--detail", "30d", "--keep", "5y", "--database", path)
+    midnight = time.mktime(time.strptime(time.strftime("%Y-%m-%d", time.localtime(NOW - 30 * DAY)), "%Y-%m-%d"))
+    old = [j for j in jobs if j["start"] < midnight]
+    users = {j["user"] for j in jobs}
+    is_equal("prune: old rows have no names", rows_of(path, "SELECT count(*) FROM job WHERE start < %d AND (\"user\" NOT LIKE '~%%' OR name IS NOT NULL "
+             "OR worst_text IS NOT NULL)" % midnight), [(0,)])
+    is_equal("prune: newer ones have theirs", rows_of(path, "SELECT count(*) FROM job WHERE \"user\" IN (%s)" % ",".join("'%s'" % u for u in users)),
+             [(len(jobs) - len(old),)])
+    is_equal("prune: one name for all rows of a user", rows_of(path, "SELECT count(DISTINCT \"user\") FROM job WHERE \"user\" LIKE '~%'"),
+             [(len({j["user"] for j in old}),)])
+    is_true("prune: sums stay", all(near(a, b) for a, b in zip(before[0], rows_of(path, sums)[0])), (before, rows_of(path, sums)))
+    is_equal("prune: sums of old days have no names", rows_of(path, "SELECT count(*) FROM day WHERE day < %d AND \"user\" NOT LIKE '~%%'" %
+             min(j["day"] for j in jobs if j["start"] >= midnight)), [(0,)])
+    is_true("check: no difference", "no difference" in jobprof("index", "check", "--database", path), "")
+    jobprof("index", "prune", "--detail", "30d", "--keep", "60d", "--database", path)
+    is_true("prune: rows go, and their sums stay", all(near(a, b) for a, b in zip(before[0], rows_of(path, sums)[0])) and
+            rows_of(path, "SELECT count(*) FROM job")[0][0] < len(jobs), rows_of(path, sums))
+    is_true("check: no difference after that", "no difference" in jobprof("index", "check", "--database", path), "")
+    jobprof("index", "remake", "--database", path)
+    is_true("remake keeps sums of rows that are gone", all(near(a, b) for a, b in zip(before[0], rows_of(path, sums)[0])), rows_of(path, sums))
+
+
+def forgotten():
+    jobs = some_jobs(200, 5)
+    path = put(new_index(), jobs)
+    jobprof("contacted", "u1", "--database", path)
+    text = jobprof("index", "forget", "u1", "--database", path)
+    is_true("forget: how many", "%d jobs lost their names" % sum(j["user"] == "u1" for j in jobs) in text, text)
+    tables = [t for t, in rows_of(path, "SELECT name FROM sqlite_master WHERE type = 'table'")]
+    left = [t for t in tables for row in rows_of(path, 'SELECT * FROM "%s"' % t) if "u1" in row]
+    is_equal("forget: the name is nowhere", left, [])
+    is_true("check: no difference", "no difference" in jobprof("index", "check", "--database", path), "")
+
+
+if __name__ == "__main__":
+    run_tests([issues, the_io_of_a_site, did_it_help, a_digest, old_names, forgotten])
