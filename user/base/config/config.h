@@ -10,7 +10,7 @@
 #include "base/log.h"
 
 #define CONFIG_PATTERNS 8
-#define CONFIG_KEYS	48
+#define CONFIG_KEYS	56
 
 /* Keys of acct_gather.conf on reading power by IPMI. */
 #define CONFIG_IPMI 5
@@ -29,6 +29,11 @@ struct journal_limits {
 	double user;	 /* JournalUserMax: of one user's steps */
 	double all;	 /* JournalMax */
 	double min_free; /* JournalMinFree: free space that stays, at most 1/20 of the disk */
+};
+
+struct prices {
+	double core_h, gpu_h, kwh, co2_g_kwh;
+	char *currency;
 };
 
 /* Strings are owned; NULL where not set and without a default. */
@@ -67,6 +72,8 @@ struct config {
 	bool culprit_matrix;		     /* CulpritMatrix */
 	enum config_unwind unwind;	     /* StackUnwind */
 	bool by_cycles;			     /* SampleEvent=cycles */
+	char *index;			     /* IndexDatabase */
+	struct prices prices;		     /* PriceCoreHour, ...; 0: not known */
 	char *sensors;			     /* Sensors: which sources are read */
 	char *sys_root; /* SysRoot, ProcRoot, DevRoot: where sensors look; absolute */
 	char *proc_root;

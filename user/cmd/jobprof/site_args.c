@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/config/config.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -177,11 +178,32 @@ void site_args__print_states(FILE *out)
 	fputs("completed failed timeout cancelled node_fail out_of_memory preempted ", out);
 }
 
+#define JOBPROF_CONF JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"
+
+/* What is wrong there has been said. */
+static void read_config(struct site_args *a)
+{
+	struct config c;
+
+	if (access(JOBPROF_CONF, R_OK) || config__init(&c))
+		return;
+	if (!config__load(&c, JOBPROF_CONF)) {
+		snprintf(a->configured, sizeof(a->configured), "%s", c.index ? c.index : "");
+		snprintf(a->currency, sizeof(a->currency), "%s", c.prices.currency);
+		a->core_h = c.prices.core_h;
+		a->gpu_h = c.prices.gpu_h;
+		a->kwh = c.prices.kwh;
+		a->co2_g_kwh = c.prices.co2_g_kwh;
+	}
+	config__free(&c);
+}
+
 void site_args__init(struct site_args *a, const char *since)
 {
 	*a = (struct site_args){.since_word = since};
 	job_filter__init(&a->filter);
 	site_args__parse_when(&a->filter.since, "since", since);
+	read_config(a);
 }
 
 /* ---- which index */
@@ -207,6 +229,9 @@ char *site_args__where(const struct site_args *a, bool *is_own)
 	*is_own = false;
 	if (a->database)
 		return strdup(a->database);
+	if (!a->dir && *a->configured &&
+	    (*a->configured != '/' || !access(a->configured, R_OK) || !getuid()))
+		return strdup(a->configured);
 	if (!a->dir && !access(SITE_INDEX, R_OK))
 		return strdup(SITE_INDEX);
 	*is_own = true;

@@ -17,6 +17,10 @@ struct site_args {
 	struct job_filter filter; /* site_args__init() */
 	const char *since_word;	  /* as it was given; NULL: it was not */
 	const char *database, *dir;
+	/* of jobprof.conf; "" and 0: not set */
+	char configured[512];
+	double core_h, gpu_h, kwh, co2_g_kwh;
+	char currency[16];
 	bool json, csv, all, stale;
 };
 

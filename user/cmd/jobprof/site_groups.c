@@ -122,7 +122,7 @@ static int ask(struct index *ix, const struct site_groups *g, const struct site_
 
 		memcpy(row, r.v, g->nasked * sizeof(*row));
 		if (g->derive)
-			g->derive(row, all ? all : row);
+			g->derive(row, all ? all : row, &o->site);
 		err = site_table__add(t, row);
 	}
 	err = err ? err : r.err;

@@ -37,7 +37,7 @@ struct site_groups {
 	const char *of_jobs, *of_sums; /* SQL of what is asked for; of_sums NULL: of jobs alone */
 	const char *and;	       /* of which jobs; "": all that match */
 	/* Fills columns[nasked] and those behind; all: the sum of all rows, NULL in that itself. */
-	void (*derive)(struct db_value *v, const struct db_value *all);
+	void (*derive)(struct db_value *v, const struct db_value *all, const struct site_args *a);
 	const char *note; /* below the table as text; NULL: nothing */
 };
 

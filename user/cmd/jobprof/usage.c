@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof usage: what users, projects and programs held, what of that was lost. */
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,6 +35,10 @@ static const struct site_column columns[] = {
 	{"of_all_lost", "of all lost%", NULL, CELL_SHARE, 2, 0},
 	{"without_profile", "no profile%", NULL, CELL_SHARE, 5, 0},
 	{"energy_kwh", "kWh", NULL, CELL_NUMBER, 6, 0},
+	{"money_held", "held money", NULL, CELL_HIDDEN, 0, 0},
+	{"money_lost", "lost money", NULL, CELL_NUMBER, 1, 0},
+	{"energy_money", "energy", NULL, CELL_HIDDEN, 0, 0},
+	{"co2_kg", "kg CO2", NULL, CELL_NUMBER, 7, 0},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(*columns))
 
@@ -54,7 +59,11 @@ enum {
 	LOST_SHARE,
 	OF_ALL,
 	WITHOUT,
-	KWH
+	KWH,
+	MONEY_HELD,
+	MONEY_LOST,
+	ENERGY_MONEY,
+	CO2
 };
 
 static void print_sorts(FILE *out)
@@ -90,19 +99,52 @@ static double number(const struct db_value *v, unsigned i)
 	return db_value__number(&v[i]);
 }
 
-static void derive(struct db_value *v, const struct db_value *all)
+/* Of hours of cores and GPUs, one of which may have no price or no amount. */
+static double money(double core_s, double gpu_s, const struct site_args *a)
 {
+	double sum = NAN;
+
+	if (a->core_h > 0 && !isnan(core_s))
+		sum = core_s / 3600 * a->core_h;
+	if (a->gpu_h > 0 && !isnan(gpu_s))
+		sum = (isnan(sum) ? 0 : sum) + gpu_s / 3600 * a->gpu_h;
+	return sum;
+}
+
+static void derive(struct db_value *v, const struct db_value *all, const struct site_args *a)
+{
+	const double kwh = number(v, ENERGY) / 3.6e6;
+
 	/* CPU time is of profiles alone. */
 	v[CPU_SHARE] = db_value__real(number(v, CPU) / number(v, PROFILED_S));
 	v[LOST_SHARE] = db_value__real(number(v, LOST) / number(v, HELD));
 	v[OF_ALL] = db_value__real(number(v, LOST) / number(all, LOST));
 	v[WITHOUT] = db_value__real(1 - number(v, PROFILED_S) / number(v, HELD));
-	v[KWH] = db_value__real(number(v, ENERGY) / 3.6e6);
+	v[KWH] = db_value__real(kwh);
+	v[MONEY_HELD] = db_value__real(money(number(v, HELD), number(v, HELD_GPU), a));
+	v[MONEY_LOST] = db_value__real(money(number(v, LOST), number(v, LOST_GPU), a));
+	v[ENERGY_MONEY] = db_value__real(a->kwh > 0 ? kwh * a->kwh : NAN);
+	v[CO2] = db_value__real(a->co2_g_kwh > 0 ? kwh * a->co2_g_kwh / 1000 : NAN);
+}
+
+/* The columns of what has no price are not there. */
+static void choose_columns(struct site_column *own, char *head, size_t size,
+			   const struct site_args *a)
+{
+	memcpy(own, columns, sizeof(columns));
+	snprintf(head, size, "lost %s", a->currency);
+	own[MONEY_LOST].head = head;
+	if (!(a->core_h > 0) && !(a->gpu_h > 0))
+		own[MONEY_LOST].kind = CELL_HIDDEN;
+	if (!(a->co2_g_kwh > 0))
+		own[CO2].kind = CELL_HIDDEN;
 }
 
 int verb_usage(int argc, char **argv)
 {
-	const struct site_groups g = {&cmd_usage,    columns,	    N_COLUMNS,	   N_SUMS,
+	struct site_column own[N_COLUMNS];
+	char head[32];
+	const struct site_groups g = {&cmd_usage,    own,	    N_COLUMNS,	   N_SUMS,
 				      "lost_core_s", sums__of_jobs, sums__of_sums, "",
 				      derive,	     NULL};
 	struct site_groups_options o = {0};
@@ -117,5 +159,6 @@ int verb_usage(int argc, char **argv)
 				      argv[optind]);
 	if (o.io && (o.by || o.sort))
 		return options__wrong(&cmd_usage, "--io goes without --by and --sort");
+	choose_columns(own, head, sizeof(head), &o.site);
 	return o.io ? usage_io__run(&o.site) : site_groups__run(&g, &o);
 }
