@@ -156,48 +156,6 @@ static void block_signals(sigset_t *blocked, sigset_t *before)
 	sigprocmask(SIG_BLOCK, blocked, before);
 }
 
-#define ALIVE 8 /* children of children, at most */
-
-/* The pipes' other ends that this process has, in the order of their numbers. */
-static int alive_ends[ALIVE];
-static unsigned nalive;
-
-void pool_child__keep(int fd)
-{
-	unsigned from = 0, i = 0;
-
-	while (i < nalive || fd >= 0) {
-		int next = i == nalive || (fd >= 0 && fd < alive_ends[i]) ? fd : alive_ends[i++];
-
-		if (next == fd)
-			fd = -1;
-		if ((unsigned)next > from)
-			close_range(from, (unsigned)next - 1, 0);
-		from = (unsigned)next + 1;
-	}
-	close_range(from, ~0u, 0);
-}
-
-/* A new descriptor need not have the largest number. */
-static void put_alive(int fd)
-{
-	unsigned i = nalive < ALIVE ? nalive++ : ALIVE - 1;
-
-	for (; i > 0 && alive_ends[i - 1] > fd; i--)
-		alive_ends[i] = alive_ends[i - 1];
-	alive_ends[i] = fd;
-}
-
-static void take_alive(int fd)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < nalive; i++)
-		if (alive_ends[i] != fd)
-			alive_ends[n++] = alive_ends[i];
-	nalive = n;
-}
-
 /* All descendants of the child have the pipe's other end: it is closed when the last one ends. */
 static void await_descendants(int pipe_fd)
 {
@@ -218,7 +176,7 @@ static int run_and_await(int (*fn)(void *), void *arg, const struct pool_limits 
 
 	if (pipe2(alive, O_CLOEXEC))
 		return -errno;
-	put_alive(alive[1]);
+	pool_alive__add(alive[1]);
 	fflush(NULL);
 	sigaction(SIGCHLD, &dfl, &before); /* where it is ignored, no child could be waited for */
 	block_signals(&blocked, &mask);
@@ -227,7 +185,7 @@ static int run_and_await(int (*fn)(void *), void *arg, const struct pool_limits 
 		sigprocmask(SIG_SETMASK, &mask, NULL);
 		run_child(fn, arg);
 	}
-	take_alive(alive[1]);
+	pool_alive__remove(alive[1]);
 	close(alive[1]);
 	status = pid < 0 ? (int)pid : await_child(pid, &blocked);
 	if (c.note) {

@@ -23,13 +23,13 @@ void pool_child__forget(struct pool_child *c);
 /* What a status of wait(2) means, as pool__try returns it. */
 int pool_child__result(int status);
 
-/* Closes all descriptors but this one and those by whose end the processes that wait for this one see
- * that it has ended. */
-void pool_child__keep(int fd);
-
 /* reader.c: a child of root has root's rights until it opens the first file that others wrote. sig:
  * it gets that signal when its parent dies. */
 void pool_child__arm(int sig);
+/* And a descriptor by whose end the process that waits for this one sees that it and all that it has
+ * started have ended; it is removed where that process does not wait any more. */
+void pool_alive__add(int fd);
+void pool_alive__remove(int fd);
 /* confine.c: a limit of setrlimit(2), where there is none as low; and that of address space. */
 void pool_child__lower_limit(int resource, uint64_t to);
 void pool_child__limit_memory(uint64_t bytes);

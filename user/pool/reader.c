@@ -18,6 +18,49 @@ static pid_t parent;
 static int parent_died; /* the signal that tells the child so */
 static bool has_workers, confined;
 
+#define ALIVE 8 /* children of children, at most */
+
+/* The pipes' other ends that this process has, in the order of their numbers. */
+static int alive_ends[ALIVE];
+static unsigned nalive;
+
+/* Closes all other descriptors. */
+static void keep_alive_and(int fd)
+{
+	unsigned from = 0, i = 0;
+
+	while (i < nalive || fd >= 0) {
+		int next = i == nalive || (fd >= 0 && fd < alive_ends[i]) ? fd : alive_ends[i++];
+
+		if (next == fd)
+			fd = -1;
+		if ((unsigned)next > from)
+			close_range(from, (unsigned)next - 1, 0);
+		from = (unsigned)next + 1;
+	}
+	close_range(from, ~0u, 0);
+}
+
+/* A new descriptor need not have the largest number. */
+void pool_alive__add(int fd)
+{
+	unsigned i = nalive < ALIVE ? nalive++ : ALIVE - 1;
+
+	for (; i > 0 && alive_ends[i - 1] > fd; i--)
+		alive_ends[i] = alive_ends[i - 1];
+	alive_ends[i] = fd;
+}
+
+void pool_alive__remove(int fd)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < nalive; i++)
+		if (alive_ends[i] != fd)
+			alive_ends[n++] = alive_ends[i];
+	nalive = n;
+}
+
 /* Opens what this process may not any more, and dies with it. Does not return. */
 static void __attribute__((noreturn)) open_for(pid_t reader, int socket)
 {
@@ -26,7 +69,7 @@ static void __attribute__((noreturn)) open_for(pid_t reader, int socket)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	pool_child__keep(socket);
+	keep_alive_and(socket);
 	if (getppid() == reader)
 		foreign__serve(socket);
 	_exit(0);

@@ -34,9 +34,8 @@ static const struct opt opts[] = {
 const struct command cmd_contacted = {
 	.name = "jobprof contacted",
 	.usage = "JOB|USER|SIGNATURE [OPTION]...",
-	.about = "Notes in the index that support has written to a user, because of a job, of all "
-		 "jobs\n"
-		 "like it (their signature, which jobs --json has) or of all of the user's.",
+	.about = "Notes in the index that support has written to a user, because of a job, of all\n"
+		 "jobs like it (their signature, which jobs --json has) or of all of the user's.",
 	.opts = opts,
 };
 
@@ -148,10 +147,9 @@ static const struct opt advice_opts[] = {
 const struct command cmd_advice = {
 	.name = "jobprof advice",
 	.usage = "[OPTION]...",
-	.about = "Whether contacts helped: what the jobs in question lost a week in the 6 weeks "
-		 "before\n"
-		 "and in up to 8 weeks after, at equal core time, so that running less is no "
-		 "success.",
+	.about = "Whether contacts helped: what the jobs in question lost a week in the 6 weeks\n"
+		 "before and in up to 8 weeks after, at equal core time, so that running less is\n"
+		 "no success.",
 	.opts = advice_opts,
 };
 

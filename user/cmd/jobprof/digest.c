@@ -46,9 +46,9 @@ const struct command cmd_digest = {
 	.name = "jobprof digest",
 	.usage = "[OPTION]...",
 	.about = "What the jobs of a week held and lost, by project and by finding, beside the "
-		 "week before;\n"
-		 "whom to write to first, and whether earlier mails helped. Text of 72 columns, "
-		 "for a mail.",
+		 "week\n"
+		 "before; whom to write to first, and whether earlier mails helped. Text of 72\n"
+		 "columns, for a mail.",
 	.opts = opts,
 };
 

@@ -63,7 +63,7 @@ static void print_actions(FILE *out)
 const struct command cmd_index = {
 	.name = "jobprof index",
 	.usage = "ACTION [OPTION]... [DIR]...",
-	.about = "Makes the database of all jobs, which jobs and usage ask, and keeps it up to "
+	.about = "Makes the database of all jobs, which jobs and usage ask, and keeps it up to\n"
 		 "date.",
 	.opts = opts,
 	.more = print_actions,

@@ -55,9 +55,8 @@ const struct command cmd_issues = {
 	.usage = "[--by WORD] [OPTION]...",
 	.about =
 		"PIKA's issues of jobs of an hour and more with two cores or more that completed:\n"
-		"their idle CPU time, and of the other issues the worst of a job; without options "
-		"of\n"
-		"the last 30 days.",
+		"their idle CPU time, and of the other issues the worst of a job; without options\n"
+		"of the last 30 days.",
 	.opts = opts,
 };
 

@@ -77,11 +77,10 @@ static const struct opt opts[] = {
 const struct command cmd_jobs = {
 	.name = "jobprof jobs",
 	.usage = "[OPTION]...",
-	.about = "A table of jobs: what each held, what of that it lost, and the finding that cost "
-		 "most.\n"
-		 "Without options those of the last 7 days that lost most. Without rights of staff "
-		 "it\n"
-		 "is of your own jobs.",
+	.about =
+		"A table of jobs: what each held, what of that it lost, and the finding that cost\n"
+		"most. Without options those of the last 7 days that lost most. Without rights of\n"
+		"staff it is of your own jobs.",
 	.opts = opts,
 };
 

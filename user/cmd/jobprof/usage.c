@@ -89,8 +89,8 @@ const struct command cmd_usage = {
 	.name = "jobprof usage",
 	.usage = "[--by WORD] [OPTION]...",
 	.about = "What projects, users or programs held, and what of that was lost; without "
-		 "options of\n"
-		 "the last 30 days. The last line says how to look into the first row.",
+		 "options\n"
+		 "of the last 30 days. The last line says how to look into the first row.",
 	.opts = opts,
 };
 

@@ -76,8 +76,15 @@ static void put_number(char *to, double v)
 
 	if (size >= 99.95)
 		put_count(to, round(v));
+	else if (size > 0 && size < 0.0005)
+		strcpy(to, v > 0 ? "<0.001" : ">-0.001");
 	else
-		snprintf(to, CELL, "%.*f", size >= 9.995 ? 1 : size > 0 ? 2 : 0, v);
+		snprintf(to, CELL, "%.*f",
+			 size >= 9.995	  ? 1
+			 : size >= 0.0995 ? 2
+			 : size > 0	  ? 3
+					  : 0,
+			 v);
 }
 
 static void put_duration(char *to, double s)
