@@ -47,8 +47,8 @@ const struct command cmd_digest = {
 	.usage = "[OPTION]...",
 	.about = "What the jobs of a week held and lost, by project and by finding, beside the "
 		 "week\n"
-		 "before; whom to write to first, and whether earlier mails helped. Text of 72\n"
-		 "columns, for a mail.",
+		 "week before; whom to write to first, and whether earlier mails helped. Text of\n"
+		 "72 columns, for a mail.",
 	.opts = opts,
 };
 

@@ -90,7 +90,7 @@ const struct command cmd_usage = {
 	.usage = "[--by WORD] [OPTION]...",
 	.about = "What projects, users or programs held, and what of that was lost; without "
 		 "options\n"
-		 "of the last 30 days. The last line says how to look into the first row.",
+		 "options of the last 30 days. The last line says how to look into the first row.",
 	.opts = opts,
 };
 
