@@ -45,8 +45,7 @@ static const struct opt opts[] = {
 const struct command cmd_digest = {
 	.name = "jobprof digest",
 	.usage = "[OPTION]...",
-	.about = "What the jobs of a week held and lost, by project and by finding, beside the "
-		 "week\n"
+	.about = "What the jobs of a week held and lost, by project and by finding, beside the\n"
 		 "week before; whom to write to first, and whether earlier mails helped. Text of\n"
 		 "72 columns, for a mail.",
 	.opts = opts,

@@ -88,8 +88,7 @@ static const struct opt opts[] = {
 const struct command cmd_usage = {
 	.name = "jobprof usage",
 	.usage = "[--by WORD] [OPTION]...",
-	.about = "What projects, users or programs held, and what of that was lost; without "
-		 "options\n"
+	.about = "What projects, users or programs held, and what of that was lost; without\n"
 		 "options of the last 30 days. The last line says how to look into the first row.",
 	.opts = opts,
 };
