@@ -484,6 +484,12 @@ def baseline():
         if mad > 0:
             is_near("compare: z of " + t["id"], t["usual"]["z"], (t["ln"] - median) / mad, 1e-4, 1e-4)
     is_equal("compare: the term that is unusual", [t["id"] for t in r["terms"] if t["usual"] and t["usual"]["unusual"]], ["wait"])
+    os.environ["XDG_DATA_HOME"] = tmpdir("index")
+    is_equal("compare: no index, no baseline", as_json(a, b)["baseline"]["runs"], 0)
+    subprocess.run([JOBPROF, "index", "scan", d], check=True, capture_output=True)
+    is_equal("compare: without --baseline the runs like A of the index", as_json(a, b)["baseline"],
+             {"runs": 5, "left_out": 0, "later": 0, "is_judged": True})
+    del os.environ["XDG_DATA_HOME"]
     page = compare("--baseline", d, a, b)[1]
     is_true("compare: the page marks it", "Against 6 earlier runs" in page and "! waiting for CPU" in page, page)
     usual = as_json("--baseline", d, a, d + "/job_103.h5")

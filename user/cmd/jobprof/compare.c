@@ -15,6 +15,7 @@
 #include "base/room.h"
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/html_page.h"
+#include "cmd/jobprof/site_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "jobfile/profiles.h"
 #include "pool/pool.h"
@@ -51,6 +52,7 @@ struct args {
 	const char **baseline;
 	unsigned nbaseline;
 	bool json;
+	struct string_list indexed; /* what the index knows, where no baseline is given */
 };
 
 static int add_baseline(void *to, const struct opt *o, const char *arg)
@@ -626,7 +628,21 @@ static void free_work(struct work *w)
 	free(w);
 }
 
-static int compare_words_given(const struct args *args, char **words)
+#define INDEXED 10 /* runs of the index that are read */
+
+/* Without --baseline the last runs of A's signature count as one. */
+static int ask_index(struct args *a, const struct run *r)
+{
+	int err = a->nbaseline || r->n != 1
+			  ? 0
+			  : site_args__alike(&a->indexed, r->files->path, INDEXED);
+
+	for (unsigned i = 0; !err && i < a->indexed.n; i++)
+		err = add_baseline(a, NULL, a->indexed.v[i]) ? -ENOMEM : 0;
+	return err;
+}
+
+static int compare_words_given(struct args *args, char **words)
 {
 	struct work *w = calloc(1, sizeof(*w));
 	int status;
@@ -637,6 +653,8 @@ static int compare_words_given(const struct args *args, char **words)
 	}
 	w->args = args;
 	status = find_both(w, words);
+	if (!status && ask_index(args, &w->run[0]))
+		status = 1;
 	if (!status)
 		status = find_baseline(w);
 	if (!status)
@@ -658,5 +676,6 @@ int verb_compare(int argc, char **argv)
 	else if (status == OPTIONS_GO_ON)
 		status = compare_words_given(&a, argv + optind);
 	free(a.baseline);
+	string_list__free(&a.indexed);
 	return status;
 }

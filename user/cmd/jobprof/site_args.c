@@ -320,6 +320,36 @@ int site_args__open(struct site_args *a, struct index *ix, struct viewer *v)
 	return err ? 1 : 0;
 }
 
+int site_args__alike(struct string_list *files, const char *path, unsigned most)
+{
+	struct site_args a = {0};
+	struct db_value args[] = {{0}, {0}, db_value__int(most)};
+	char *where, *full = realpath(path, NULL);
+	struct index ix = {0};
+	struct db_rows r = {0};
+	bool is_own;
+	int err;
+
+	read_config(&a);
+	where = full ? site_args__where(&a, &is_own) : NULL;
+	args[0] = args[1] = db_value__text(full);
+	err = where ? index__open(&ix, where, DB_READ) : -ENOENT;
+	if (!err) {
+		err = db__ask(&r, ix.db,
+			      "SELECT j.file FROM job k JOIN job j ON j.signature = k.signature "
+			      "WHERE k.file = ? AND j.file <> ? ORDER BY j.start DESC LIMIT ?",
+			      args, 3);
+		while (!err && db_rows__next(&r))
+			if (!access(r.v[0].text, R_OK))
+				err = string_list__append(files, r.v[0].text);
+		db_rows__end(&r);
+		index__close(&ix);
+	}
+	free(where);
+	free(full);
+	return err == -ENOMEM ? err : 0;
+}
+
 /* ---- forms */
 
 int site_args__print(const struct site_args *a, const struct site_table *t, json_t *about)

@@ -97,6 +97,10 @@ int site_args__open(struct site_args *a, struct index *ix, struct viewer *v);
  * *is_own: it is the user's. */
 char *site_args__where(const struct site_args *a, bool *is_own);
 
+/* The profiles of the last jobs with the signature of the job in this file, but for this one, at most
+ * so many, as the index knows them; none where there is no index. 0 or -errno. */
+int site_args__alike(struct string_list *files, const char *path, unsigned most);
+
 /* Makes the directories on the way to a file, for their user alone. 0, or -errno and it has said
  * why. */
 int site_args__make_way(const char *path);
