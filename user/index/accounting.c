@@ -22,7 +22,7 @@
 #include "identity/slurm_lines.h"
 
 #define WAIT_S	    600.0
-#define OUTPUT	    (UINT64_C(4) << 30) /* bytes of one answer */
+#define OUTPUT	    (UINT64_C(1) << 30) /* bytes of one answer */
 #define TRANSACTION 500			/* rows */
 #define WANTED	    10000		/* jobs of a window */
 #define MOST	    (5 * WANTED)	/* with more it is shortened */
