@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -156,13 +157,14 @@ static int read_more(struct reading *r)
 {
 	struct pollfd p[N_PIPES] = {{r->fd[OUT], POLLIN, 0}, {r->fd[SAID], POLLIN, 0}};
 	const uint64_t began = clock__mono_ns();
-	int n = poll(p, N_PIPES, r->left_s > 0 ? (int)(r->left_s * 1000) + 1 : 0), err = 0;
+	const double wait_ms = fmin(fmax(r->left_s * 1000 + 1, 0), 1e6);
+	int n = poll(p, N_PIPES, (int)wait_ms), err = 0;
 
 	r->left_s -= (double)(clock__mono_ns() - began) / 1e9;
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
 	if (!n)
-		return -ETIME;
+		return r->left_s > 0 ? 0 : -ETIME;
 	if (p[SAID].revents)
 		err = read_said(r);
 	if (!err && p[OUT].revents)
