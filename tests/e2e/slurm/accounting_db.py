@@ -17,25 +17,6 @@ SEP = "\x1e"
 _made = {}
 
 
-def fields_are_those_of_this_release():
-    if not slurm_program("sacct"):
-        raise Skipped("there is no sacct")
-    d = tmpdir("conf")
-    with open(d + "/slurm.conf", "w") as f:
-        f.write("ClusterName=none\nSlurmctldHost=localhost\nAuthType=auth/munge\n"
-                "AccountingStorageType=accounting_storage/none\nNodeName=n1\nPartitionName=p Nodes=n1\n"
-                "PluginDir=%s\n" % PLUGIN_DIR)
-    p = subprocess.run([slurm_program("sacct"), "--helpformat"], env=slurm_env(SLURM_CONF=d + "/slurm.conf"),
-                       stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-    has = p.stdout.split()
-    is_true("sacct lists its fields", "JobIDRaw" in has, (p.stdout, p.stderr))
-    stand_in = sacctlib.Sacct([], fields=has)
-    stand_in.sync(os.path.join(tmpdir("db"), "index.db"), "--since", "1d")
-    asked = [a for a in stand_in.calls()[-1] if a.startswith("--format=")][0][9:].split(",")
-    is_equal("it has all that are asked for", [a for a in asked if a not in has], [])
-    is_equal("Restarts are asked for where they are", "Restarts" in asked, "Restarts" in has)
-
-
 def need_database():
     """The cluster, with jobs that have ended."""
     for program in ("slurmdbd", "sacctmgr", "mariadbd"):
@@ -120,6 +101,34 @@ def seconds_of(text):
     for part in rest.split(":"):
         total = total * 60 + float(part)
     return total + 86400 * int(days or 0)
+
+
+def lonely_conf():
+    """A configuration without any daemon, which is enough for the list of fields of 25.11 and 26.05."""
+    path = os.path.join(tmpdir("conf"), "slurm.conf")
+    with open(path, "w") as f:
+        f.write("ClusterName=none\nSlurmctldHost=localhost\nAuthType=auth/munge\n"
+                "AccountingStorageType=accounting_storage/none\nNodeName=n1\nPartitionName=p Nodes=n1\n"
+                "PluginDir=%s\n" % PLUGIN_DIR)
+    return path
+
+
+def fields_are_those_of_this_release():
+    if not slurm_program("sacct"):
+        raise Skipped("there is no sacct")
+    try:
+        env = need_database()["cluster"].env
+    except Skipped:
+        env = slurm_env(SLURM_CONF=lonely_conf())
+    p = subprocess.run([slurm_program("sacct"), "--helpformat"], env=env, stdin=subprocess.DEVNULL,
+                       capture_output=True, text=True, timeout=60)
+    has = p.stdout.split()
+    is_true("sacct lists its fields", "JobIDRaw" in has, (p.stdout, p.stderr))
+    stand_in = sacctlib.Sacct([], fields=has)
+    stand_in.sync(os.path.join(tmpdir("db"), "index.db"), "--since", "1d")
+    asked = [a for a in stand_in.calls()[-1] if a.startswith("--format=")][0][9:].split(",")
+    is_equal("it has all that are asked for", [a for a in asked if a not in has], [])
+    is_equal("Restarts are asked for where they are", "Restarts" in asked, "Restarts" in has)
 
 
 def what_is_held_is_what_sacct_says():
