@@ -39,7 +39,7 @@ class Cluster:
     that no other cluster of this test has."""
 
     def __init__(self, mode, nodes=2, cpus=8, conf=(), acct=(), plugstack=(), cgroup=(),
-                 configless=False):
+                 configless=False, accounting=False):
         if RELEASE == (0, 0):
             raise Skipped("there is no Slurm in " + (SLURM or "PATH"))
         if mode == "v1" and not is_v1_mounted():
@@ -58,11 +58,12 @@ class Cluster:
         cmd = [TESTBED, "up", "--dir", self.dir, "--nodes", nodes, "--prefix", self.prefix,
                "--cpus", cpus, "--cgroup", mode] + (["--slurm", SLURM] if SLURM else [])
         cmd += ["--configless"] if configless else []
+        cmd += ["--accounting"] if accounting else []
         for option, lines in (("--conf", conf), ("--acct", acct), ("--plugstack", plugstack),
                               ("--cgroup-conf", cgroup)):
             for line in lines:
                 cmd += [option, line]
-        out_of(cmd, seconds=40)
+        out_of(cmd, seconds=120 if accounting else 40)
         self.conf = os.path.join(self.dir, "etc", "slurm.conf")
         self.env = slurm_env(SLURM_CONF=self.conf)
         self.profile = os.path.join(self.dir, "profile")

@@ -2,75 +2,23 @@
 /* Runs squeue, and sacct for jobs that squeue does not know, to learn a job's ids and state. */
 #include "identity/slurmjob.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/str.h"
+#include "identity/slurm_lines.h"
 
 #define LIMIT_S	   5
 #define ANSWER_LEN (4 << 20) /* an array may have so many elements */
 
-/* Reads until the child has ended or the time is over: without a controller the commands wait. */
-static size_t read_answer(int fd, char *text, size_t size)
+/* Takes the lines of a command; what it prints in time counts, also where it fails: without a
+ * controller the commands wait. */
+static void ask_slurm(char *const argv[], int (*take)(void *arg, const char *line), void *arg)
 {
-	const uint64_t end = clock__mono_ns() + LIMIT_S * NSEC_PER_SEC;
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	size_t len = 0;
+	struct slurm_lines l = {
+		.argv = argv, .seconds = LIMIT_S, .most = ANSWER_LEN, .take = take, .arg = arg};
 
-	while (len < size - 1) {
-		const uint64_t now = clock__mono_ns();
-		ssize_t n;
-
-		if (now >= end || poll(&p, 1, (int)((end - now) / 1000000) + 1) <= 0)
-			break;
-		n = read(fd, text + len, size - 1 - len);
-		if (n <= 0)
-			break;
-		len += (size_t)n;
-	}
-	text[len] = '\0';
-	return len;
-}
-
-static void run_squeue(char *const argv[], int out)
-{
-	int null = open("/dev/null", O_RDWR);
-
-	dup2(null, STDIN_FILENO);
-	dup2(out, STDOUT_FILENO);
-	dup2(null, STDERR_FILENO);
-	setenv("SLURM_TIME_FORMAT", "%s", 1);
-	execvp(argv[0], argv);
-	_exit(127);
-}
-
-/* Runs a command and stores its output; "": the command cannot be run, or prints nothing in time.
- * */
-static void ask_slurm(char *const argv[], char *text, size_t size)
-{
-	int p[2];
-	pid_t pid;
-
-	*text = '\0';
-	if (pipe2(p, O_CLOEXEC))
-		return;
-	pid = fork();
-	if (!pid)
-		run_squeue(argv, p[1]);
-	close(p[1]);
-	if (pid > 0) {
-		read_answer(p[0], text, size);
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
-	close(p[0]);
+	slurm_lines__read(&l);
 }
 
 bool slurmjob__runs(const struct slurmjob *j)
@@ -100,69 +48,72 @@ static bool parse_line(const char *line, struct slurmjob *out)
 	return true;
 }
 
-static bool choose_line(char *text, uint32_t raw, struct slurmjob *out)
-{
-	struct slurmjob j;
-	bool any = false;
-	char *save = NULL;
+/* The best line up to now. */
+struct choice {
+	uint32_t raw;
+	struct slurmjob *out;
+	bool any;
+};
 
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (!parse_line(line, &j) || (raw && j.id != raw) ||
-		    (any && (slurmjob__runs(out) || !slurmjob__runs(&j))))
-			continue;
-		*out = j;
-		any = true;
-	}
-	return any;
+static int choose_line(void *arg, const char *line)
+{
+	struct choice *c = arg;
+	struct slurmjob j;
+
+	if (!parse_line(line, &j) || (c->raw && j.id != c->raw) ||
+	    (c->any && (slurmjob__runs(c->out) || !slurmjob__runs(&j))))
+		return 0;
+	*c->out = j;
+	c->any = true;
+	return 0;
 }
 
-static void ask_squeue(const char *job, char *text, size_t size)
+static void ask_squeue(const char *job, int (*take)(void *arg, const char *line), void *arg)
 {
 	char *const argv[] = {"squeue", "-h",	     "-r", "-t",       "all",
 			      "-j",	(char *)job, "-o", "%A|%T|%S", NULL};
 
-	ask_slurm(argv, text, size);
+	ask_slurm(argv, take, arg);
 }
 
-static void ask_sacct(const char *job, char *text, size_t size)
+static void ask_sacct(const char *job, int (*take)(void *arg, const char *line), void *arg)
 {
 	char *const argv[] = {
 		"sacct", "-n", "-X", "-P", "-j", (char *)job, "-o", "JobIDRaw,State,Start", NULL};
 
-	ask_slurm(argv, text, size);
+	ask_slurm(argv, take, arg);
 }
 
 bool slurmjob__ask(const char *job, uint32_t raw, struct slurmjob *out)
 {
-	char *text = malloc(ANSWER_LEN);
-	bool known;
+	struct choice c = {.raw = raw, .out = out};
 
 	*out = (struct slurmjob){.start = -1};
-	if (!text)
-		return false;
-	ask_squeue(job, text, ANSWER_LEN);
-	known = choose_line(text, raw, out);
-	if (!known) {
-		ask_sacct(job, text, ANSWER_LEN);
-		known = choose_line(text, raw, out);
-	}
-	free(text);
-	return known;
+	ask_squeue(job, choose_line, &c);
+	if (!c.any)
+		ask_sacct(job, choose_line, &c);
+	return c.any;
+}
+
+struct running {
+	uint32_t *ids;
+	unsigned n, max;
+};
+
+static int take_running(void *arg, const char *line)
+{
+	struct running *r = arg;
+	struct slurmjob j;
+
+	if (r->n < r->max && parse_line(line, &j) && slurmjob__runs(&j))
+		r->ids[r->n++] = j.id;
+	return 0;
 }
 
 unsigned slurmjob__running(const char *job, uint32_t *ids, unsigned max)
 {
-	char *text = malloc(ANSWER_LEN), *save = NULL;
-	struct slurmjob j;
-	unsigned n = 0;
+	struct running r = {.ids = ids, .max = max};
 
-	if (!text)
-		return 0;
-	ask_squeue(job, text, ANSWER_LEN);
-	for (char *line = strtok_r(text, "\n", &save); line && n < max;
-	     line = strtok_r(NULL, "\n", &save))
-		if (parse_line(line, &j) && slurmjob__runs(&j))
-			ids[n++] = j.id;
-	free(text);
-	return n;
+	ask_squeue(job, take_running, &r);
+	return r.n;
 }

@@ -12,7 +12,7 @@
 #include "index/sums.h"
 
 /* Slurm and a profile may round the begin of a job differently. */
-#define NEAR_S 5
+#define ROUND_S 1
 
 /* A row as it is stored. */
 struct stored {
@@ -30,15 +30,68 @@ static void take_cells(struct row *r, const struct db_value *v)
 	}
 }
 
-static bool overlap(const struct row *a, const struct row *b)
-{
-	double end_a = a->number[INDEX_end], end_b = b->number[INDEX_end];
+/* ---- which run of a job it is */
 
-	if (isnan(end_a))
-		end_a = a->number[INDEX_start];
-	if (isnan(end_b))
-		end_b = b->number[INDEX_start];
-	return a->number[INDEX_start] <= end_b + NEAR_S && b->number[INDEX_start] <= end_a + NEAR_S;
+static double end_of(const struct row *r)
+{
+	return isnan(r->number[INDEX_end]) ? r->number[INDEX_start] : r->number[INDEX_end];
+}
+
+static bool is_number(const char *text)
+{
+	return text[strspn(text, "0123456789")] == '\0';
+}
+
+/* A row that has lost its names (privacy.h). */
+static bool is_nameless(const struct row *r)
+{
+	return r->text[INDEX_user] && *r->text[INDEX_user] == '~';
+}
+
+/* Whether the other user's file only says that it is of this job. A number stands for a user whom
+ * this machine does not know. */
+static bool users_differ(const struct row *old, const struct row *r,
+			 const struct index_source *from)
+{
+	const char *a = old->text[INDEX_user];
+	const char *b = r->text[INDEX_user] ? r->text[INDEX_user] : from->user;
+
+	return a && b && !is_nameless(old) && !is_number(a) && !is_number(b) && strcmp(a, b) != 0;
+}
+
+/* The middle of what a profile saw is in one run alone, however soon the next one follows. */
+static bool holds(const struct row *of_slurm, const struct row *of_profile)
+{
+	const double middle = (of_profile->number[INDEX_start] + end_of(of_profile)) / 2;
+
+	return middle >= of_slurm->number[INDEX_start] - ROUND_S &&
+	       middle <= end_of(of_slurm) + ROUND_S;
+}
+
+static bool is_other_restart(const struct row *a, const struct row *b)
+{
+	return fabs(a->number[INDEX_restart] - b->number[INDEX_restart]) > 0;
+}
+
+/*
+ * Whether both are the same run of a job: 2 sure, 1 by their times, 0 not. A job that is requeued
+ * keeps its number, and so does one that changes its size, of which Slurm has a row for each size.
+ */
+static int likeness(const struct row *old, const struct row *r, const struct index_source *from)
+{
+	const bool was_slurm = (int)old->number[INDEX_sources] & ROW_SOURCE_SLURM;
+	const bool is_slurm = from->source == ROW_SOURCE_SLURM;
+
+	if (users_differ(old, r, from))
+		return 0;
+	if (old->number[INDEX_start] == r->number[INDEX_start])
+		return 2;
+	if (was_slurm && is_slurm)
+		return 0;
+	if (was_slurm || is_slurm)
+		return holds(was_slurm ? old : r, was_slurm ? r : old);
+	return !is_other_restart(old, r) && old->number[INDEX_start] <= end_of(r) &&
+	       r->number[INDEX_start] <= end_of(old);
 }
 
 /* All columns, in the order of index_infos. */
@@ -57,27 +110,43 @@ static char *select_all(const char *rest)
 	return fclose(f) ? NULL : sql;
 }
 
-/* The stored row of the job. 0 or -errno. */
-static int find_stored(struct index *ix, struct stored *s, const struct row *r)
+/* Takes the row that is read in the place of the one that is less like it. */
+static void choose(struct stored *s, int *best, const struct db_value *cells, const struct row *r,
+		   const struct index_source *from)
+{
+	struct row row;
+	int like;
+
+	row__init(&row);
+	take_cells(&row, cells);
+	like = likeness(&row, r, from);
+	if (like <= *best) {
+		row__free(&row);
+		return;
+	}
+	*best = like;
+	row__free(&s->row);
+	s->row = row;
+	s->id = cells[N_INDEX].i;
+}
+
+/* The stored row of this run of the job. 0 or -errno. */
+static int find_stored(struct index *ix, struct stored *s, const struct row *r,
+		       const struct index_source *from)
 {
 	const struct db_value args[] = {db_value__text(r->text[INDEX_cluster]),
 					db_value__int((int64_t)r->number[INDEX_job_id])};
-	char *sql = select_all("WHERE cluster = ? AND job_id = ?");
+	char *sql = select_all("WHERE cluster = ? AND job_id = ? ORDER BY id");
 	struct db_rows rows;
-	int err;
+	int err, best = 0;
 
 	*s = (struct stored){0};
 	row__init(&s->row);
 	if (!sql)
 		return -ENOMEM;
 	err = db__ask(&rows, ix->db, sql, args, 2);
-	while (!err && !s->id && db_rows__next(&rows)) {
-		take_cells(&s->row, rows.v);
-		if (overlap(&s->row, r))
-			s->id = rows.v[N_INDEX].i;
-		else
-			row__free(&s->row);
-	}
+	while (!err && db_rows__next(&rows))
+		choose(s, &best, rows.v, r, from);
 	err = err ? err : rows.err;
 	db_rows__end(&rows);
 	free(sql);
@@ -245,6 +314,8 @@ static int write_nodes(struct index *ix, const struct stored *s, const struct st
 static int put_stored(struct index *ix, struct stored *s, const struct row *r,
 		      const struct index_source *from)
 {
+	const bool slurm_said = from->source == ROW_SOURCE_PROFILE && s->id &&
+				(int)s->row.number[INDEX_sources] & ROW_SOURCE_SLURM;
 	int err = s->id ? sums__mark(ix, &s->row) : 0;
 
 	if (!err)
@@ -259,7 +330,7 @@ static int put_stored(struct index *ix, struct stored *s, const struct row *r,
 		err = write_row(ix, s);
 	if (!err && from->source == ROW_SOURCE_PROFILE)
 		err = write_findings(ix, s->id, r);
-	if (!err && r->nodes.n)
+	if (!err && !slurm_said)
 		err = write_nodes(ix, s, &r->nodes);
 	return err ? err : sums__mark(ix, &s->row);
 }
@@ -275,8 +346,8 @@ int index__put(struct index *ix, const struct row *r, const struct index_source 
 		return -EINVAL;
 	if (!copy.text[INDEX_cluster] || !*copy.text[INDEX_cluster])
 		copy.text[INDEX_cluster] = from->cluster ? (char *)from->cluster : empty;
-	err = find_stored(ix, &s, &copy);
-	if (!err)
+	err = find_stored(ix, &s, &copy, from);
+	if (!err && !is_nameless(&s.row)) /* the source does not give it its names back */
 		err = put_stored(ix, &s, &copy, from);
 	row__free(&s.row);
 	return err;

@@ -364,14 +364,20 @@ static double threads_of(const struct row *r)
 #define DISAGREE 0.1 /* of Slurm's CPU time */
 #define FEW_S	 60  /* below which both are too little to be compared */
 
+/* NaN where the part is not known. */
+static double at_most(double part, double whole)
+{
+	return isnan(part) ? NAN : fmin(part, whole);
+}
+
 static void derive_lost(struct row *r)
 {
 	if (isnan(r->number[INDEX_findings]))
 		return;
 	r->number[INDEX_lost_core_s] =
-		fmin(r->number[INDEX_cost_core_s], r->number[INDEX_held_core_s]);
+		at_most(r->number[INDEX_cost_core_s], r->number[INDEX_held_core_s]);
 	r->number[INDEX_lost_gpu_s] =
-		fmin(r->number[INDEX_idle_gpu_s], r->number[INDEX_held_gpu_s]);
+		at_most(r->number[INDEX_idle_gpu_s], r->number[INDEX_held_gpu_s]);
 }
 
 int row__derive(struct row *r)
@@ -379,8 +385,6 @@ int row__derive(struct row *r)
 	double elapsed = r->number[INDEX_elapsed_s], cpus = r->number[INDEX_cpus];
 	double slurms = r->number[INDEX_slurm_cpu_s], ours = r->number[INDEX_cpu_s];
 
-	if (isnan(r->number[INDEX_restart]))
-		r->number[INDEX_restart] = 0;
 	r->number[INDEX_held_cpu_s] = elapsed * cpus;
 	r->number[INDEX_held_core_s] = elapsed * cpus / threads_of(r);
 	r->number[INDEX_held_gpu_s] = elapsed * r->number[INDEX_gpus];

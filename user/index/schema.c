@@ -52,7 +52,7 @@ static const char *const tables[] = {
 	"PRIMARY KEY (day, cluster, \"user\", account, partition))",
 	"CREATE TABLE pseudonym (name {text} PRIMARY KEY, pseudonym {text} NOT NULL)",
 	"CREATE TABLE meta (key {text} PRIMARY KEY, value {text})",
-	"CREATE UNIQUE INDEX job_key ON job (cluster, job_id, start)",
+	"CREATE UNIQUE INDEX job_key ON job (cluster, job_id, start, \"user\")",
 	"CREATE INDEX job_id ON job (job_id)",
 	"CREATE INDEX job_array ON job (array_id) WHERE array_id IS NOT NULL",
 	"CREATE INDEX job_start ON job (start)",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof index: the database of all jobs is made, brought up to date and checked. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/str.h"
 #include "cmd/jobprof/index_actions.h"
 #include "cmd/jobprof/verbs.h"
+#include "index/accounting.h"
 #include "index/scan.h"
 #include "index/sums.h"
 #include "jobfile/profiles.h"
@@ -24,9 +26,20 @@ static int take_every(void *to, const struct opt *opt, const char *arg)
 	return 2;
 }
 
+static int take_wait(void *to, const struct opt *opt, const char *arg)
+{
+	struct index_options *o = to;
+
+	if (!parse_double(arg, &o->wait_s) && o->wait_s > 0)
+		return 0;
+	log_error("--wait %s: it is a number of seconds", arg);
+	return 2;
+}
+
 static const struct opt opts[] = {
 	OPTS_DATABASE(struct index_options),
-	{'M', "cluster", "NAME", "the cluster of profiles that do not name theirs",
+	{'M', "cluster", "NAME",
+	 "scan: the cluster of profiles that do not name theirs; sync: jobs of these alone",
 	 OPT_TEXT(struct index_options, cluster)},
 	{0, "again", NULL, "scan: also what has been read", OPT_FLAG(struct index_options, again)},
 	{0, "every", "S", "watch: the pause between two looks, s (default 60)",
@@ -35,16 +48,22 @@ static const struct opt opts[] = {
 	 OPT_CALL_AT(index_watch__take_age, struct index_options, detail)},
 	{0, "keep", "TIME", "prune: rows stay so long (default 5y)",
 	 OPT_CALL_AT(index_watch__take_age, struct index_options, keep)},
+	{'S', "since", "TIME", "sync: jobs that ended since: 7d, 1y, 2026-11-01, all",
+	 OPT_CALL_AT(site_args__take_since, struct index_options, site)},
+	{0, "sacct", "PATH", "sync: the sacct that is asked; default: that of PATH",
+	 OPT_TEXT(struct index_options, sacct)},
+	{0, "wait", "SECONDS", "sync: for an answer of sacct (default 600)", OPT_CALL(take_wait)},
 	{0},
 };
 
-static index_action do_scan, do_check, do_remake;
+static index_action do_scan, do_sync, do_check, do_remake;
 
 static const struct action {
 	const char *name, *help;
 	index_action *fn;
 } actions[] = {
 	{"scan", "DIR... reads what is new there, and in the directories in it", do_scan},
+	{"sync", "reads what has ended since from Slurm's accounting", do_sync},
 	{"check", "compares sums with rows, and looks for damage", do_check},
 	{"remake", "makes all sums again", do_remake},
 	{"watch", "DIR... scans again and again: what jobprof-index.service runs",
@@ -119,6 +138,37 @@ static int do_scan(const struct index_options *o, const char *where, int n, char
 	free(dir);
 	index__close(&ix);
 	return status;
+}
+
+/* ---- sync */
+
+#define LONG_AGO 946684800.0 /* there was no Slurm then */
+
+static double begin_of(const struct site_args *a)
+{
+	if (!a->since_word)
+		return NAN;
+	return isnan(a->filter.since) ? LONG_AGO : a->filter.since;
+}
+
+static int do_sync(const struct index_options *o, const char *where, int n, char **words)
+{
+	const struct accounting_options how = {o->sacct, o->cluster, begin_of(&o->site), o->wait_s};
+	struct accounting_result res = {0};
+	struct index ix;
+	int err;
+
+	if (n)
+		return options__wrong(&cmd_index, "sync takes no \"%s\"", words[0]);
+	if (index_watch__open(&ix, where))
+		return 1;
+	err = accounting__sync(&ix, &how, &res);
+	index__close(&ix);
+	printf("sacct: %lu job%s", res.jobs, res.jobs == 1 ? "" : "s");
+	if (res.senseless)
+		printf(", %lu row%s of no sense", res.senseless, res.senseless == 1 ? "" : "s");
+	putchar('\n');
+	return err || res.senseless;
 }
 
 static int do_remake(const struct index_options *o, const char *where, int n, char **words)
@@ -237,6 +287,7 @@ int verb_index(int argc, char **argv)
 	int status;
 
 	site_args__init(&o.site, "all");
+	o.site.since_word = NULL;
 	status = options__read(&cmd_index, argc, argv, &o);
 	if (status != OPTIONS_GO_ON)
 		return status;

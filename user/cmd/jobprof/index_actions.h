@@ -10,6 +10,8 @@ struct index_options {
 	const char *cluster;
 	bool again;
 	double every_s;
+	const char *sacct;
+	double wait_s;
 	const char *detail, *keep; /* ages, as --since has them */
 };
 
