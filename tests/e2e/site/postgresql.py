@@ -88,10 +88,11 @@ def same_rows_and_answers():
     types = dict(server.sql("SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'job'"))
     is_equal("columns of job", sorted(types), sorted(columns(path, "job")))
     compare_answers(path, address, "the same", QUESTIONS)
+    now = time.time()
     for where in (path, address):
         healthy(where)
         jobprof("contacted", "102", "--finding", "cpu.unused", "--ticket", "T1", "--text", "it's \"$1\" ?", "--database", where)
-        change(where, "UPDATE contact SET at = %d" % time.time())
+        change(where, "UPDATE contact SET at = %d" % now)
         jobprof("index", "scan", "--again", top, "--database", where)
         jobprof("index", "remake", "--database", where)
         healthy(where)
