@@ -330,6 +330,40 @@ TEST(workers_end_with_results_that_nobody_takes)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+/* Which of the parent's descriptors a worker has. */
+static int has_open(void *arg, unsigned item, struct message *result)
+{
+	const int *fds = arg;
+	int open[2] = {fcntl(fds[0], F_GETFD) >= 0, fcntl(fds[1], F_GETFD) >= 0};
+
+	message__put(result, open, sizeof(open));
+	return 0;
+}
+
+TEST(a_worker_that_is_alone_has_nothing_that_its_parent_has_open)
+{
+	int fds[] = {STDERR_FILENO, open("/dev/null", O_WRONLY)};
+
+	for (int alone = 0; alone < 2; alone++) {
+		const struct pool_work work = {has_open, fds, 4, .is_alone = alone};
+		struct pool *p;
+
+		assert_int_equal(pool__start(&p, &work, 2, &limits), 0);
+		for (unsigned i = 0; i < work.nitems; i++) {
+			struct message *m;
+			const int *is_open;
+
+			assert_int_equal(pool__next(p, &m), 0);
+			is_open = message__take(m, 2 * sizeof(*is_open));
+			assert_non_null(is_open);
+			assert_true(is_open[0]);
+			assert_int_equal(is_open[1], !alone);
+		}
+		pool__free(p);
+	}
+	close(fds[1]);
+}
+
 /* A child that starts workers and crashes. */
 static int start_and_crash(void *arg)
 {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,19 +17,42 @@ static bool is_url(const char *where)
 	return str__starts(where, "postgresql://") || str__starts(where, "postgres://");
 }
 
+/* An address that libpq would take apart in another way than its author meant, as with "/" or "@"
+ * in the password, is not shown at all. */
+char *db__name_of(const char *where)
+{
+	const char *from, *at;
+	char *name = NULL;
+	int n;
+
+	if (!is_url(where))
+		return strdup(where);
+	from = strstr(where, "://") + 3;
+	at = from + strcspn(from, "@/");
+	if (*at == '@')
+		from = at + 1;
+	n = (int)strcspn(from, "?");
+	if (memchr(from, '@', (size_t)n))
+		return strdup("postgresql://...");
+	return asprintf(&name, "postgresql://%.*s", n, from) < 0 ? NULL : name;
+}
+
 int db__open(struct db **out, const char *where, enum db_mode mode)
 {
 	struct db *d = calloc(1, sizeof(*d));
 	int err;
 
 	*out = NULL;
-	if (!d) {
+	if (d) {
+		d->engine = is_url(where) ? &db_postgresql : &db_sqlite;
+		d->name = db__name_of(where);
+		d->mode = mode;
+	}
+	if (!d || !d->name) {
 		log_error("%s", strerror(ENOMEM));
+		free(d);
 		return -ENOMEM;
 	}
-	d->engine = is_url(where) ? &db_postgresql : &db_sqlite;
-	d->where = is_url(where) ? "IndexDatabase" : where;
-	d->mode = mode;
 	err = d->engine->open(d, where, mode);
 	if (err)
 		db__close(d);
@@ -39,9 +63,16 @@ int db__open(struct db **out, const char *where, enum db_mode mode)
 
 void db__close(struct db *d)
 {
-	if (d)
-		d->engine->close(d);
+	if (!d)
+		return;
+	d->engine->close(d);
+	free(d->name);
 	free(d);
+}
+
+const char *db__name(const struct db *d)
+{
+	return d->name;
 }
 
 bool db__is_postgresql(const struct db *d)
@@ -49,11 +80,18 @@ bool db__is_postgresql(const struct db *d)
 	return d->engine == &db_postgresql;
 }
 
+#define TYPE_MAX 64 /* bytes of a type's name */
+
 /* The statement with the engine's types; NULL: no memory. */
 static char *with_types(const struct db_engine *e, const char *sql)
 {
 	static const char *const words[] = {"{id}", "{text}", "{real}"};
-	char *text = malloc(4 * strlen(sql) + 1), *to = text;
+	size_t room = strlen(sql) + 1;
+	char *text, *to;
+
+	for (const char *p = strchr(sql, '{'); p; p = strchr(p + 1, '{'))
+		room += TYPE_MAX;
+	to = text = malloc(room);
 
 	while (text && *sql) {
 		unsigned i = 0;
@@ -127,20 +165,30 @@ double db__number(struct db *d, int *err, const char *sql, const struct db_value
 
 int db__begin(struct db *d)
 {
-	return db__run(d, "BEGIN", NULL, 0);
+	return db__run(d, d->mode == DB_READ ? "BEGIN" : d->engine->begin, NULL, 0);
 }
 
 int db__commit(struct db *d)
 {
-	return db__run(d, "COMMIT", NULL, 0);
+	int err = db__run(d, "COMMIT", NULL, 0);
+
+	if (err)
+		db__rollback(d);
+	return err;
 }
 
 void db__rollback(struct db *d)
 {
-	db__run(d, "ROLLBACK", NULL, 0);
+	if (d->engine->is_in_transaction(d))
+		db__run(d, "ROLLBACK", NULL, 0);
 }
 
 void db__limit(struct db *d, double seconds)
 {
 	d->engine->limit(d, seconds);
+}
+
+int db__check(struct db *d)
+{
+	return d->engine->check(d);
 }

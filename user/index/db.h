@@ -2,12 +2,18 @@
 /*
  * A database of jobs, SQLite's or PostgreSQL's, by statements that both understand: "?" stands for
  * an argument, {id} for the type of a number that the database gives out, {text} for that of a text
- * which is compared byte by byte, {real} for that of a double. LIKE heeds case in both. A text is
- * UTF-8, or escaped (base/escape.h).
+ * which is compared byte by byte, {real} for that of a double. LIKE heeds case in both, and has an
+ * ESCAPE. A text is UTF-8 (base/utf8.h); one that is in a key or an index has at most 512 bytes, a
+ * path DB_PATH_MAX.
+ *
+ * So that both give the same: a quotient or a sum of cases is made of doubles, as CAST(x AS {real})
+ * or 0.0, a sum of whole numbers is CAST(... AS BIGINT), no divisor is 0 (NULLIF), what is selected
+ * beside sums is what it is grouped by. A comparison is 1 or 0.
  *
  * SQLite: one process writes, by an exclusive lock beside the file; readers open it read-only, for
  * they may be killed at any time, and their transactions are short. Debian 12's 3.40.1 can damage a
  * database which two processes write or checkpoint at once (sqlite.org/wal.html#walresetbug).
+ * PostgreSQL: of several processes that write, each waits for the end of the other's transaction.
  */
 #ifndef JP_INDEX_DB_H
 #define JP_INDEX_DB_H
@@ -19,9 +25,12 @@
 
 struct db;
 
+#define DB_PATH_MAX 2000 /* bytes: PostgreSQL's indexes take no text much longer */
+
 enum db_mode {
 	DB_READ,
-	DB_WRITE /* makes it where it is not there */
+	DB_WRITE, /* makes it where it is not there */
+	DB_ANEW	  /* as DB_WRITE; a file that is there, which may be damaged, becomes PATH.old */
 };
 
 /* An argument or a cell. Of both texts and numbers the unknown is NULL. */
@@ -54,11 +63,16 @@ static inline double db_value__number(const struct db_value *v)
 	return v->type == DB_INT ? (double)v->i : v->type == DB_REAL ? v->real : NAN;
 }
 
-/* where: a path or postgresql://...; 0; -EBUSY: another process writes; -ENOENT; -EBADMSG: it is no
- * database, or damaged; -errno. It has said which. */
+/* where: a path or postgresql://...; 0; -EBUSY: another process writes; -EBADMSG: it is no
+ * database, or damaged; -ECONNRESET: the server cannot be reached, or not any more; -errno. It has
+ * said which, but for -ENOENT of DB_READ: there is no such file. */
 int db__open(struct db **out, const char *where, enum db_mode mode);
 void db__close(struct db *d);
 bool db__is_postgresql(const struct db *d);
+/* Where it is, for messages: an address without its user, password and options. */
+const char *db__name(const struct db *d);
+/* The same of what may not be open; the caller frees it. NULL: no memory. */
+char *db__name_of(const char *where);
 
 /* Of a statement without rows: 0, or -errno and it has said what the database says of it. */
 int db__run(struct db *d, const char *sql, const struct db_value *args, unsigned nargs);
@@ -82,11 +96,18 @@ void db_rows__end(struct db_rows *r);
 double db__number(struct db *d, int *err, const char *sql, const struct db_value *args,
 		  unsigned nargs);
 
+/* Of who writes: until the end of the transaction nobody else does. */
 int db__begin(struct db *d);
+/* An error ends the transaction, too: nothing of it is stored. */
 int db__commit(struct db *d);
+/* Where no transaction is left after an error nothing happens. */
 void db__rollback(struct db *d);
 
 /* Stops what is asked after so many seconds, with -ETIME; 0: never. */
 void db__limit(struct db *d, double seconds);
+
+/* Looks for damage, and for a version of the engine that can do some. 0, or an error, as -EBADMSG;
+ * it has said what it found. */
+int db__check(struct db *d);
 
 #endif

@@ -5,8 +5,11 @@
 
 #include "index/db.h"
 
+#define DB_TOO_LONG "the question took too long; ask for fewer jobs, as by --since"
+
 struct db_engine {
 	const char *types[3]; /* of {id}, {text}, {real} */
+	const char *begin;    /* the transaction of who writes */
 	int (*open)(struct db *d, const char *where, enum db_mode mode);
 	void (*close)(struct db *d);
 	/* sql as db.h has it, but for the types. */
@@ -14,11 +17,13 @@ struct db_engine {
 	bool (*next)(struct db_rows *r);
 	void (*end)(struct db_rows *r);
 	void (*limit)(struct db *d, double seconds);
+	bool (*is_in_transaction)(struct db *d);
+	int (*check)(struct db *d);
 };
 
 struct db {
 	const struct db_engine *engine;
-	const char *where; /* for messages: without a password */
+	char *name; /* for messages: where it is, without a password */
 	enum db_mode mode;
 	void *own; /* the engine's */
 };

@@ -2,12 +2,15 @@
 /* The index in SQLite: one file. */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <sqlite3.h>
@@ -16,9 +19,11 @@
 #include "base/log.h"
 #include "index/db_engine.h"
 
-#define CACHED	64   /* statements that are kept, by their text */
-#define BUSY_MS 5000 /* a reader waits so long for a checkpoint */
-#define STEPS	1000 /* of the virtual machine, between looks at the clock */
+#define CACHED	 64   /* statements that are kept, by their text */
+#define BUSY_MS	 5000 /* a reader waits so long for a checkpoint, and a checkpoint for readers */
+#define STEPS	 1000 /* of the virtual machine, between looks at the clock */
+#define WAL_SOME 1000 /* pages, of 8 KiB: they go to the database where no reader wants them */
+#define WAL_MANY 8192 /* and then they must: readers are waited for */
 
 struct statement {
 	char *sql;
@@ -27,6 +32,7 @@ struct statement {
 };
 
 struct sqlite {
+	char *path; /* no part of which is a link */
 	sqlite3 *db;
 	int lock; /* of who writes; -1 */
 	struct statement cache[CACHED];
@@ -66,21 +72,42 @@ static int errno_of(int rc)
 	}
 }
 
+/* A reader needs the file that readers and who writes share. Who writes leaves it there. */
+static bool lacks_shared(const struct db *d)
+{
+	const struct sqlite *s = d->own;
+	char *name = NULL;
+	bool lacks = d->mode == DB_READ && asprintf(&name, "%s-shm", s->path) > 0 &&
+		     access(name, F_OK) != 0;
+
+	free(name);
+	return lacks;
+}
+
 /* Logs what the database says. Returns -errno. */
 static int complain(const struct db *d, int rc)
 {
 	const struct sqlite *s = d->own;
-	int err = errno_of(rc);
+	int err = errno_of(rc), of_system = s->db ? sqlite3_system_errno(s->db) : 0;
+	const char *said =
+		s->db && rc == sqlite3_errcode(s->db) ? sqlite3_errmsg(s->db) : sqlite3_errstr(rc);
 
-	if (err == -EBADMSG)
-		log_error("%s: the index is damaged: %s; jobprof index remake makes it again",
-			  d->where, sqlite3_errstr(rc));
+	if ((rc & 0xff) == SQLITE_NOTADB)
+		log_error("%s: this is no index: %s", d->name, said);
+	else if (err == -EBADMSG)
+		log_error("%s: the index is damaged: %s; jobprof index remake DIR makes it again",
+			  d->name, said);
 	else if (err == -ETIME)
-		log_error("%s: the question took too long; ask for fewer jobs, as by --since",
-			  d->where);
+		log_error("%s: " DB_TOO_LONG, d->name);
+	else if (err == -EACCES && lacks_shared(d))
+		log_error("%s: its directory has no %s-shm, and you may not make it; its owner's "
+			  "next jobprof index scan does",
+			  d->name, d->name);
+	else if ((err == -EIO || err == -EACCES) && of_system)
+		log_error("%s: %s: %s", d->name, said, strerror(of_system));
 	else
-		log_error("%s: %s", d->where, s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(rc));
-	return err;
+		log_error("%s: %s", d->name, said);
+	return err == -EIO && of_system ? -of_system : err;
 }
 
 static int on_steps(void *arg)
@@ -98,21 +125,55 @@ static void sqlite_limit(struct db *d, double seconds)
 	sqlite3_progress_handler(s->db, seconds > 0 ? STEPS : 0, on_steps, s);
 }
 
-/* Who writes holds a lock on PATH.lock. */
-static int lock_writer(struct db *d, const char *path)
+/* ---- the file */
+
+/* SQLite takes no path with a link in it where it is told to follow none, and the way to a home is
+ * often one: only the file itself must be no link. 0; -ENOENT, which has not been said; -errno. */
+static int find_path(struct db *d, const char *where)
 {
 	struct sqlite *s = d->own;
+	char *copy = strdup(where), *base = strdup(where), dir[PATH_MAX];
+	struct stat st;
+	int err = copy && base ? 0 : -ENOMEM;
+
+	if (!err && !realpath(dirname(copy), dir))
+		err = -errno;
+	if (!err && asprintf(&s->path, "%s/%s", strcmp(dir, "/") ? dir : "", basename(base)) < 0)
+		err = -ENOMEM;
+	if (!err && lstat(s->path, &st))
+		err = errno == ENOENT && d->mode != DB_READ ? 0 : -errno;
+	else if (!err && S_ISLNK(st.st_mode))
+		err = -ELOOP;
+	else if (!err && !S_ISREG(st.st_mode))
+		err = -EISDIR;
+	free(copy);
+	free(base);
+	if (err && (err != -ENOENT || d->mode != DB_READ))
+		log_error("%s: %s", where,
+			  err == -ELOOP	   ? "it is a symbolic link, which an index must not be"
+			  : err == -EISDIR ? "it is no file"
+					   : strerror(-err));
+	return err;
+}
+
+/* Who writes has a lock on PATH.lock, which ends with its process. That file stays. */
+static int lock_writer(struct db *d)
+{
+	struct sqlite *s = d->own;
+	struct stat st;
 	char *name;
 	int err = 0;
 
-	if (asprintf(&name, "%s.lock", path) < 0)
+	if (asprintf(&name, "%s.lock", s->path) < 0)
 		return -ENOMEM;
 	s->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->lock < 0 || flock(s->lock, LOCK_EX | LOCK_NB))
 		err = -errno;
+	else if (!geteuid() && !stat(s->path, &st) && fchown(s->lock, st.st_uid, st.st_gid))
+		err = -errno; /* root writes for the owner, who writes next */
 	if (err == -EWOULDBLOCK) {
 		err = -EBUSY;
-		log_error("%s: another process writes this index", path);
+		log_error("%s: another process writes this index", d->name);
 	} else if (err) {
 		log_error("%s: %s", name, strerror(-err));
 	}
@@ -120,27 +181,99 @@ static int lock_writer(struct db *d, const char *path)
 	return err;
 }
 
+/* With what of it has not reached the file itself. */
+static int put_aside(struct db *d)
+{
+	static const char *const parts[] = {"-wal", "-shm", ""};
+	const struct sqlite *s = d->own;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(parts) / sizeof(*parts); i++) {
+		char *from = NULL, *to = NULL;
+
+		if (asprintf(&from, "%s%s", s->path, parts[i]) < 0 ||
+		    asprintf(&to, "%s.old%s", s->path, parts[i]) < 0)
+			err = -ENOMEM;
+		else if (rename(from, to) && (errno != ENOENT || (unlink(to) && errno != ENOENT)))
+			err = -errno;
+		free(from);
+		free(to);
+	}
+	if (err)
+		log_error("%s: it cannot be renamed: %s", d->name, strerror(-err));
+	return err;
+}
+
+/* Whether other hosts may have the file open, too: a write-ahead log is not for them, since its
+ * index is memory that the processes of one host share. */
+static bool is_remote(const char *path)
+{
+	static const unsigned long kinds[] = {
+		0x6969,	    /* NFS */
+		0x517b,	    /* SMB */
+		0xfe534d42, /* SMB 2 */
+		0xff534d42, /* CIFS */
+		0x0bd00bd0, /* Lustre */
+		0x47504653, /* GPFS, Storage Scale */
+		0x19830326, /* BeeGFS */
+		0xaad7aaea, /* PanFS */
+		0x00c36400, /* Ceph */
+		0x01021997, /* 9p */
+		0x01161970, /* GFS2 */
+		0x65735546, /* FUSE, as of sshfs and WekaFS */
+		0x5346414f, /* AFS */
+	};
+	struct statfs st;
+
+	if (statfs(path, &st))
+		return false;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if ((unsigned long)st.f_type == kinds[i])
+			return true;
+	return false;
+}
+
+/* After a commit. What readers still want stays for the next time. */
+static int on_commit(void *arg, sqlite3 *db, const char *name, int pages)
+{
+	if (pages >= WAL_SOME)
+		sqlite3_wal_checkpoint_v2(db, name,
+					  pages >= WAL_MANY ? SQLITE_CHECKPOINT_TRUNCATE
+							    : SQLITE_CHECKPOINT_PASSIVE,
+					  NULL, NULL);
+	return SQLITE_OK;
+}
+
 static int set_up(struct db *d)
 {
 	static const char all[] = "PRAGMA mmap_size=0; PRAGMA case_sensitive_like=1; "
 				  "PRAGMA cache_size=-65536; PRAGMA trusted_schema=0;";
-	static const char writer[] = "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; "
-				     "PRAGMA synchronous=NORMAL; "
-				     "PRAGMA journal_size_limit=67108864;";
 	const struct sqlite *s = d->own;
-	int rc = sqlite3_exec(s->db, all, NULL, NULL, NULL);
+	int stays = 1, rc;
 
-	if (!rc && d->mode == DB_WRITE)
-		rc = sqlite3_exec(s->db, writer, NULL, NULL, NULL);
+	sqlite3_busy_timeout(s->db, BUSY_MS);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_file_control(s->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &stays);
+	rc = sqlite3_exec(s->db, all, NULL, NULL, NULL);
+	if (rc || d->mode == DB_READ)
+		return rc ? complain(d, rc) : 0;
+	rc = sqlite3_exec(s->db, "PRAGMA page_size=8192; PRAGMA journal_size_limit=67108864;", NULL,
+			  NULL, NULL);
+	if (!rc && is_remote(s->path))
+		rc = sqlite3_exec(s->db, "PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL",
+				  NULL, NULL, NULL);
+	else if (!rc)
+		rc = sqlite3_exec(s->db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", NULL,
+				  NULL, NULL);
+	sqlite3_wal_hook(s->db, on_commit, NULL);
 	return rc ? complain(d, rc) : 0;
 }
 
 static int sqlite_open(struct db *d, const char *where, enum db_mode mode)
 {
-	const int flags = mode == DB_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-					   : SQLITE_OPEN_READONLY;
+	const int flags =
+		mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 	struct sqlite *s = calloc(1, sizeof(*s));
-	struct stat st;
 	mode_t mask;
 	int err, rc;
 
@@ -148,16 +281,16 @@ static int sqlite_open(struct db *d, const char *where, enum db_mode mode)
 	if (!s)
 		return -ENOMEM;
 	s->lock = -1;
-	if (mode == DB_READ && stat(where, &st))
-		return -errno;
-	err = mode == DB_WRITE ? lock_writer(d, where) : 0;
+	err = find_path(d, where);
+	if (!err && mode != DB_READ)
+		err = lock_writer(d);
+	if (!err && mode == DB_ANEW)
+		err = put_aside(d);
 	if (err)
 		return err;
-	mask = umask(027);
-	rc = sqlite3_open_v2(where, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
+	mask = umask(027); /* its group reads */
+	rc = sqlite3_open_v2(s->path, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
 			     NULL);
-	if (!rc)
-		sqlite3_busy_timeout(s->db, BUSY_MS);
 	err = rc ? complain(d, rc) : set_up(d);
 	umask(mask);
 	return err;
@@ -173,25 +306,37 @@ static void sqlite_close(struct db *d)
 		sqlite3_finalize(s->cache[i].stmt);
 		free(s->cache[i].sql);
 	}
-	sqlite3_close(s->db);
+	if (s->db && d->mode != DB_READ)
+		sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	sqlite3_close_v2(s->db);
 	if (s->lock >= 0)
 		close(s->lock);
+	free(s->path);
 	free(s);
 }
+
+/* ---- statements */
 
 /* A statement of this text that nobody uses; NULL: it has been said why not, and *err is set. */
 static struct statement *find(struct db *d, const char *sql, int *err)
 {
 	struct sqlite *s = d->own;
-	struct statement *to;
+	struct statement *to = NULL;
 	int rc;
 
 	for (unsigned i = 0; i < CACHED; i++)
 		if (s->cache[i].sql && !s->cache[i].is_used && !strcmp(s->cache[i].sql, sql))
 			return &s->cache[i];
-	do
+	for (unsigned i = 0; i < CACHED; i++) {
 		to = &s->cache[s->next++ % CACHED];
-	while (to->is_used);
+		if (!to->is_used)
+			break;
+	}
+	if (to->is_used) {
+		log_error("%s: more than %d questions at once", d->name, CACHED);
+		*err = -EMFILE;
+		return NULL;
+	}
 	sqlite3_finalize(to->stmt);
 	free(to->sql);
 	*to = (struct statement){.sql = strdup(sql)};
@@ -291,12 +436,48 @@ static void sqlite_end(struct db_rows *r)
 	free(c);
 }
 
+static bool sqlite_is_in_transaction(struct db *d)
+{
+	const struct sqlite *s = d->own;
+
+	return !sqlite3_get_autocommit(s->db);
+}
+
+/* ---- check */
+
+#define SAFE 3051003 /* since then two processes that write damage nothing */
+
+static int sqlite_check(struct db *d)
+{
+	const int version = sqlite3_libversion_number();
+	struct db_rows r = {.db = d};
+	int err = sqlite_ask(&r, "PRAGMA quick_check(20)", NULL, 0);
+	bool is_damaged = false;
+
+	while (!err && sqlite_next(&r))
+		if (r.v[0].type == DB_TEXT && strcmp(r.v[0].text, "ok")) {
+			log_error("%s: damaged: %s", d->name, r.v[0].text);
+			is_damaged = true;
+		}
+	err = err ? err : r.err;
+	if (r.engine)
+		sqlite_end(&r);
+	if (version < SAFE && version != 3050007 && version != 3044006)
+		log_warn("%s: SQLite %s can damage an index that two processes write at once, "
+			 "which 3.51.3 cannot: only one process may write it",
+			 d->name, sqlite3_libversion());
+	return err ? err : is_damaged ? -EBADMSG : 0;
+}
+
 const struct db_engine db_sqlite = {
 	.types = {"INTEGER PRIMARY KEY", "TEXT", "REAL"},
+	.begin = "BEGIN IMMEDIATE",
 	.open = sqlite_open,
 	.close = sqlite_close,
 	.ask = sqlite_ask,
 	.next = sqlite_next,
 	.end = sqlite_end,
 	.limit = sqlite_limit,
+	.is_in_transaction = sqlite_is_in_transaction,
+	.check = sqlite_check,
 };

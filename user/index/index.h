@@ -20,7 +20,8 @@ struct index {
 };
 
 /* Opens the index at `where` (db.h); for DB_WRITE its tables are made or brought forward. 0;
- * -EPROTONOSUPPORT: a later jobprof made it; else as db__open(). It has said why. */
+ * -EPROTONOSUPPORT: a later jobprof made it, or an earlier one and it is only to be read; -ENOENT,
+ * which is not said: to read there is none; else as db__open(). It has said why. */
 int index__open(struct index *ix, const char *where, enum db_mode mode);
 void index__close(struct index *ix);
 

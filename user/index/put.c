@@ -175,6 +175,17 @@ static bool counts(const struct row *old, const struct row *r, int i, unsigned s
 	}
 }
 
+/* A number of anybody's that sums and databases can bear: others are not known, for PostgreSQL
+ * takes a sum or a quotient that is out of range for an error of all its rows. */
+static double bounded(double v, enum index_type type)
+{
+	const double most = type == INDEX_INT ? 1e12 : 1e18;
+
+	if (!(fabs(v) <= most))
+		return NAN;
+	return type == INDEX_REAL && fabs(v) < 1e-18 ? 0 : v;
+}
+
 /* The stored row with what the source says. 0 or -ENOMEM. */
 static int add(struct row *to, const struct row *r, const struct index_source *from)
 {
@@ -186,7 +197,7 @@ static int add(struct row *to, const struct row *r, const struct index_source *f
 		if (index_infos[i].type == INDEX_TEXT)
 			err = row__set_text(to, i, r->text[i]);
 		else
-			to->number[i] = r->number[i];
+			to->number[i] = bounded(r->number[i], index_infos[i].type);
 	}
 	to->number[INDEX_sources] =
 		(isnan(to->number[INDEX_sources]) ? 0 : (int)to->number[INDEX_sources]) |
@@ -274,14 +285,14 @@ static int write_findings(struct index *ix, int64_t id, const struct row *r)
 			db_value__int(i),
 			db_value__text(f->rule),
 			db_value__int(f->severity),
-			db_value__real(f->cost_core_s),
-			db_value__real(f->saving),
+			db_value__real(bounded(f->cost_core_s, INDEX_REAL)),
+			db_value__real(bounded(f->saving, INDEX_REAL)),
 			db_value__int(f->at_least),
 			db_value__text(f->text),
 			db_value__text(f->remedy),
 			db_value__text(f->where),
-			db_value__real(f->from_s),
-			db_value__real(f->to_s),
+			db_value__real(bounded(f->from_s, INDEX_REAL)),
+			db_value__real(bounded(f->to_s, INDEX_REAL)),
 		};
 
 		err = db__run(ix->db,
@@ -342,7 +353,8 @@ int index__put(struct index *ix, const struct row *r, const struct index_source 
 	struct stored s;
 	int err;
 
-	if (isnan(r->number[INDEX_job_id]) || isnan(r->number[INDEX_start]))
+	if (isnan(bounded(r->number[INDEX_job_id], INDEX_INT)) ||
+	    isnan(bounded(r->number[INDEX_start], INDEX_INT)))
 		return -EINVAL;
 	if (!copy.text[INDEX_cluster] || !*copy.text[INDEX_cluster])
 		copy.text[INDEX_cluster] = from->cluster ? (char *)from->cluster : empty;

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "analysis/pika/pika.h"
 
 void job_filter__init(struct job_filter *f)
@@ -52,12 +53,49 @@ void query__arg(struct query *q, struct db_value v)
 		q->args[q->nargs++] = v;
 }
 
+/* A text as rows have theirs. NULL: no memory. */
+static char *clean(const char *text, size_t len)
+{
+	char *copy = strndup(text, len), *text_of_rows;
+	unsigned replaced;
+
+	text_of_rows = copy ? utf8__clean(copy, SIZE_MAX, &replaced) : NULL;
+	free(copy);
+	return text_of_rows;
+}
+
 static void text_arg(struct query *q, const char *text, size_t len)
 {
-	if (string_list__take(&q->texts, strndup(text, len)))
+	if (string_list__take(&q->texts, clean(text, len)))
 		q->is_full = true;
 	else
 		query__arg(q, db_value__text(q->texts.v[q->texts.n - 1]));
+}
+
+/* The column of sql has this text in it, or at its begin. */
+static void add_like(struct query *q, const char *sql, const char *text, size_t len, bool at_begin)
+{
+	char *part = clean(text, len), *pattern = part ? malloc(2 * strlen(part) + 3) : NULL,
+	     *to = pattern;
+
+	query__add(q, sql);
+	query__add(q, " LIKE ? ESCAPE '\\'");
+	if (!pattern) {
+		q->is_full = true;
+		free(part);
+		return;
+	}
+	if (!at_begin)
+		*to++ = '%';
+	for (const char *p = part; *p; p++) {
+		if (strchr("%_\\", *p))
+			*to++ = '\\';
+		*to++ = *p;
+	}
+	*to++ = '%';
+	text_arg(q, pattern, (size_t)(to - pattern));
+	free(pattern);
+	free(part);
 }
 
 /* " AND column IN (?, ?)" of the words of a list. */
@@ -91,42 +129,16 @@ static void add_states(struct query *q, const char *list)
 
 		p += *p == ',';
 		n = strcspn(p, ",");
-		snprintf(word, sizeof(word), "%.*s%%", (int)(n < 60 ? n : 60), p);
+		snprintf(word, sizeof(word), "%.*s", (int)(n < 60 ? n : 60), p);
 		for (char *c = word; *c; c++)
 			if (*c >= 'a' && *c <= 'z')
 				*c = (char)(*c - 'a' + 'A');
 		query__add(q, sep);
-		query__add(q, "j.state LIKE ?");
-		text_arg(q, word, strlen(word));
+		add_like(q, "j.state", word, strlen(word), true);
 		sep = " OR ";
 	}
 	if (list)
 		query__add(q, ")");
-}
-
-/* The name has this text in it. */
-static void add_name(struct query *q, const char *part)
-{
-	char *pattern, *to;
-
-	if (!part)
-		return;
-	pattern = malloc(2 * strlen(part) + 3);
-	if (!pattern) {
-		q->is_full = true;
-		return;
-	}
-	to = pattern;
-	*to++ = '%';
-	for (; *part; part++) {
-		if (strchr("%_\\", *part))
-			*to++ = '\\';
-		*to++ = *part;
-	}
-	*to++ = '%';
-	query__add(q, " AND j.name LIKE ? ESCAPE '\\'");
-	text_arg(q, pattern, (size_t)(to - pattern));
-	free(pattern);
 }
 
 static void add_finding(struct query *q, const char *rule)
@@ -278,7 +290,8 @@ int query__where(struct query *q, const struct job_filter *f, const struct viewe
 	add_list(q, "j.partition", f->partition);
 	add_list(q, "j.signature", f->signature);
 	add_states(q, f->state);
-	add_name(q, f->name);
+	if (f->name)
+		add_like(q, " AND j.name", f->name, strlen(f->name), false);
 	add_finding(q, f->finding);
 	if (f->node) {
 		query__add(q, " AND j.id IN (SELECT n.job FROM job_node n WHERE n.node = ?)");

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 
 #define TEXT_MAX 4096 /* bytes of one text */
+#define KEY_MAX	 512  /* and of one that is in an index: PostgreSQL's have rows of 2,700 bytes */
 
 const struct index_info index_infos[N_INDEX] = {
 #define INDEX(name, type, from, path, unit, doc) \
@@ -54,17 +55,28 @@ void row__free(struct row *r)
 }
 
 /* A copy of a text of anybody's; NULL: no memory. */
-static char *clean(const char *text)
+static char *clean_to(const char *text, size_t most)
 {
 	unsigned replaced;
 
-	return utf8__clean(text, TEXT_MAX, &replaced);
+	return utf8__clean(text, most, &replaced);
+}
+
+static char *clean(const char *text)
+{
+	return clean_to(text, TEXT_MAX);
+}
+
+static bool is_long(enum index_column c)
+{
+	return c == INDEX_file || c == INDEX_program || c == INDEX_node_list ||
+	       c == INDEX_worst_text;
 }
 
 int row__set_text(struct row *r, enum index_column c, const char *text)
 {
 	free(r->text[c]);
-	r->text[c] = text ? clean(text) : NULL;
+	r->text[c] = text ? clean_to(text, is_long(c) ? TEXT_MAX : KEY_MAX) : NULL;
 	return text && !r->text[c] ? -ENOMEM : 0;
 }
 
@@ -156,11 +168,11 @@ static int severity_of(const char *name)
 	return name && !strcmp(name, "bad") ? 2 : name && !strcmp(name, "warn");
 }
 
-static char *copy_of(const json_t *o, const char *key)
+static char *copy_of(const json_t *o, const char *key, size_t most)
 {
 	const char *text = text_at(o, key);
 
-	return clean(text ? text : "");
+	return clean_to(text ? text : "", most);
 }
 
 static int take_finding(struct row *r, const json_t *o)
@@ -172,10 +184,10 @@ static int take_finding(struct row *r, const json_t *o)
 		return -ENOMEM;
 	f = &r->findings[r->nfindings++];
 	*f = (struct row_finding){
-		.rule = copy_of(o, "id"),
-		.text = copy_of(o, "text"),
-		.remedy = copy_of(o, "remedy"),
-		.where = copy_of(o, "where"),
+		.rule = copy_of(o, "id", KEY_MAX),
+		.text = copy_of(o, "text", TEXT_MAX),
+		.remedy = copy_of(o, "remedy", TEXT_MAX),
+		.where = copy_of(o, "where", TEXT_MAX),
 		.severity = severity_of(text_at(o, "severity")),
 		.cost_core_s = number_at(o, "cost.core_s"),
 		.saving = number_at(o, "cost.saving"),
@@ -222,7 +234,7 @@ static int take_nodes(struct row *r, const json_t *report)
 
 	json_array_foreach((json_t *)names, i,
 			   one) if (!err && i < NODES_MAX && json_is_string(one)) err =
-		string_list__take(&r->nodes, clean(json_string_value(one)));
+		string_list__take(&r->nodes, clean_to(json_string_value(one), KEY_MAX));
 	return err;
 }
 
@@ -428,15 +440,12 @@ int row__put(const struct row *r, struct message *m)
 	return m->bad ? -ENOMEM : 0;
 }
 
-static int take_text(struct message *m, char **to)
+static int take_text(struct message *m, struct row *r, enum index_column c)
 {
 	const int *known = message__take(m, sizeof(*known));
 	const char *text = message__take_text(m);
 
-	if (!known)
-		return -EBADMSG;
-	*to = *known ? clean(text) : NULL;
-	return *known && !*to ? -ENOMEM : 0;
+	return known ? row__set_text(r, c, *known ? text : NULL) : -EBADMSG;
 }
 
 static unsigned count(struct message *m, unsigned most)
@@ -458,7 +467,7 @@ static int take_put_finding(struct row *r, struct message *m)
 	f = &r->findings[r->nfindings++];
 	*f = *from;
 	f->severity = from->severity < 0 || from->severity > 2 ? 0 : from->severity;
-	f->rule = clean(message__take_text(m));
+	f->rule = clean_to(message__take_text(m), KEY_MAX);
 	f->text = clean(message__take_text(m));
 	f->remedy = clean(message__take_text(m));
 	f->where = clean(message__take_text(m));
@@ -478,12 +487,12 @@ int row__take(struct row *r, struct message *m)
 	memcpy(r->number, numbers, sizeof(r->number));
 	r->uid = *uid;
 	for (int i = 0; !err && i < N_INDEX; i++)
-		err = take_text(m, &r->text[i]);
+		err = take_text(m, r, i);
 	n = err ? 0 : count(m, FINDINGS_MAX);
 	for (unsigned i = 0; !err && i < n; i++)
 		err = take_put_finding(r, m);
 	n = err ? 0 : count(m, NODES_MAX);
 	for (unsigned i = 0; !err && i < n; i++)
-		err = string_list__take(&r->nodes, clean(message__take_text(m)));
+		err = string_list__take(&r->nodes, clean_to(message__take_text(m), KEY_MAX));
 	return err ? err : m->bad ? -EBADMSG : 0;
 }

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/room.h"
+#include "base/utf8.h"
 #include "jobfile/profile_search.h"
 
 #define BATCH	500 /* jobs of a transaction */
@@ -143,13 +144,30 @@ static enum file_state state_of(struct scanning *s, const struct scan_file *f)
 		       : FILE_KNOWN;
 }
 
+/* Whether the database can have such a path. */
+static bool is_text(const char *path)
+{
+	unsigned replaced = 1;
+	char *same = strlen(path) <= DB_PATH_MAX ? utf8__clean(path, SIZE_MAX, &replaced) : NULL;
+
+	free(same);
+	return !replaced;
+}
+
 /* Takes the path. One that cannot be seen, or is no file, is left out. */
 static int add_file(struct scanning *s, char *path)
 {
 	struct scan_file f = {.path = path, .job = profile_name__job(path)};
 	struct stat st;
+	bool is_file = !lstat(path, &st) && S_ISREG(st.st_mode);
 
-	if (lstat(path, &st) || !S_ISREG(st.st_mode)) {
+	if (is_file && !is_text(path)) {
+		log_error("%s: its name is longer than %d bytes, or not in UTF-8", path,
+			  DB_PATH_MAX);
+		s->res->unreadable++;
+		is_file = false;
+	}
+	if (!is_file) {
 		free(path);
 		return 0;
 	}
@@ -382,8 +400,8 @@ static int scan_directory(struct index *ix, const char *dir, const struct scan_o
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	looked_s = seconds(&now);
-	if (stat(dir, &st)) {
-		log_error("%s: %s", dir, strerror(errno));
+	if (stat(dir, &st) || !is_text(dir)) {
+		log_error("%s: %s", dir, strerror(is_text(dir) ? errno : EILSEQ));
 		return 0;
 	}
 	err = o->all ? 0 : is_unchanged(&s, seconds(&st.st_mtim), &same);

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tables of the index: made, and brought forward from earlier versions. */
-#include "index/index.h"
+#include "index/schema.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "base/string_list.h"
+#include "index/index.h"
+
+#define NONE -1 /* the version of an index that has no tables */
 
 /* What every table of sums adds up. */
 #define SUMS                                                                                      \
@@ -111,21 +116,87 @@ static int make_job(struct db *d)
 static int make(struct db *d)
 {
 	const struct db_value version[] = {db_value__int(INDEX_VERSION)};
-	int err = db__begin(d);
+	int err = make_job(d);
 
-	if (!err)
-		err = make_job(d);
 	for (size_t i = 0; !err && i < sizeof(tables) / sizeof(*tables); i++)
 		err = db__run(d, tables[i], NULL, 0);
 	if (!err)
 		err = db__run(d, "INSERT INTO meta (key, value) VALUES ('version', ?)", version, 1);
-	if (!err)
-		return db__commit(d);
-	db__rollback(d);
 	return err;
 }
 
-/* 0: there are no tables yet. */
+/* ---- from an earlier version */
+
+/* A step of each version that needs more than columns of job. */
+static const struct schema_step steps[] = {
+	{NONE, NULL},
+};
+
+static int list_columns(struct db *d, struct string_list *names)
+{
+	struct db_rows r;
+	int err = db__ask(&r, d,
+			  db__is_postgresql(d)
+				  ? "SELECT column_name FROM information_schema.columns WHERE "
+				    "table_name = 'job' AND table_schema = current_schema()"
+				  : "SELECT name FROM pragma_table_info('job')",
+			  NULL, 0);
+
+	while (!err && db_rows__next(&r))
+		err = string_list__append(names, r.v[0].text);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	return err;
+}
+
+static int add_column(struct db *d, int i)
+{
+	const struct index_info *info = &index_infos[i];
+	char sql[256];
+
+	snprintf(sql, sizeof(sql), "ALTER TABLE job ADD COLUMN \"%s\" %s%s", info->name,
+		 type_of(info),
+		 !is_needed(i)		    ? ""
+		 : info->type == INDEX_TEXT ? " NOT NULL DEFAULT ''"
+					    : " NOT NULL DEFAULT 0");
+	return db__run(d, sql, NULL, 0);
+}
+
+static bool has(const struct string_list *names, const char *name)
+{
+	for (unsigned i = 0; i < names->n; i++)
+		if (!strcmp(names->v[i], name))
+			return true;
+	return false;
+}
+
+static int add_columns(struct db *d)
+{
+	struct string_list there = {0};
+	int err = list_columns(d, &there);
+
+	for (int i = 0; !err && i < N_INDEX; i++)
+		if (!has(&there, index_infos[i].name))
+			err = add_column(d, i);
+	string_list__free(&there);
+	return err;
+}
+
+int schema__upgrade(struct db *d, const struct schema_step *s, size_t n, int from, int to)
+{
+	const struct db_value version[] = {db_value__int(to)};
+	int err = add_columns(d);
+
+	for (size_t i = 0; !err && i < n; i++)
+		for (const char *const *sql = s[i].from >= from ? s[i].sql : NULL;
+		     !err && sql && *sql; sql++)
+			err = db__run(d, *sql, NULL, 0);
+	return err ? err
+		   : db__run(d, "UPDATE meta SET value = ? WHERE key = 'version'", version, 1);
+}
+
+/* ---- open */
+
 static int version_of(struct db *d, int *err)
 {
 	const char *are_there = db__is_postgresql(d)
@@ -136,30 +207,123 @@ static int version_of(struct db *d, int *err)
 	double n = db__number(d, err, are_there, NULL, 0);
 
 	if (*err || !(n > 0))
+		return NONE;
+	n = db__number(d, err, "SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'version'", NULL,
+		       0);
+	if (!*err && !(n >= 0 && n < 1e6)) {
+		log_error("%s: this is no index: its tables have no version", db__name(d));
+		*err = -EBADMSG;
+	}
+	return *err ? NONE : (int)n;
+}
+
+/* Of several processes that come here at once one makes the tables. */
+static int bring_forward(struct db *d)
+{
+	int err = db__begin(d), version;
+
+	if (err)
+		return err;
+	version = version_of(d, &err);
+	if (!err && version == NONE)
+		err = make(d);
+	else if (!err && version < INDEX_VERSION)
+		err = schema__upgrade(d, steps, sizeof(steps) / sizeof(*steps), version,
+				      INDEX_VERSION);
+	if (!err)
+		return db__commit(d);
+	db__rollback(d);
+	return err;
+}
+
+/* A database is not made anew as a file is: what can be read again goes, contacts stay. */
+static int clear(struct db *d)
+{
+	static const char *const sql[] = {"DELETE FROM job",
+					  "DELETE FROM finding",
+					  "DELETE FROM job_node",
+					  "DELETE FROM file",
+					  "DELETE FROM directory",
+					  "DELETE FROM day",
+					  "DELETE FROM month",
+					  "DELETE FROM day_rule",
+					  "DELETE FROM hist",
+					  "DELETE FROM dirty",
+					  "DELETE FROM meta WHERE key <> 'version'"};
+	int err = db__begin(d);
+
+	for (size_t i = 0; !err && i < sizeof(sql) / sizeof(*sql); i++)
+		err = db__run(d, sql[i], NULL, 0);
+	if (!err)
+		return db__commit(d);
+	db__rollback(d);
+	return err;
+}
+
+/* What no profile says comes from the file that was there before, as far as it can be read. */
+static void rescue(struct db *d)
+{
+	static const char *const sql[] = {
+		"INSERT INTO contact (at, who, \"user\", account, rule, signature, job, ticket, "
+		"text) SELECT at, who, \"user\", account, rule, signature, job, ticket, text FROM "
+		"old.contact",
+		"INSERT INTO access (at, who, what) SELECT at, who, what FROM old.access",
+		"INSERT INTO pseudonym (name, pseudonym) SELECT name, pseudonym FROM old.pseudonym",
+	};
+	char *name = NULL;
+	struct db_value path;
+	bool is_there = asprintf(&name, "%s.old", db__name(d)) > 0 && !access(name, F_OK);
+	int err;
+
+	path = db_value__text(name);
+	err = is_there ? db__run(d, "ATTACH ? AS old", &path, 1) : 0;
+	for (size_t i = 0; is_there && !err && i < sizeof(sql) / sizeof(*sql); i++)
+		err = db__run(d, sql[i], NULL, 0);
+	if (is_there)
+		db__run(d, "DETACH old", NULL, 0);
+	if (err)
+		log_warn("%s: its contacts and who looked at others' jobs could not all be read",
+			 name);
+	free(name);
+}
+
+static int look_at_version(struct db *d, enum db_mode mode)
+{
+	int err, version = version_of(d, &err);
+
+	if (err)
+		return err;
+	if (version > INDEX_VERSION) {
+		log_error("%s: a later jobprof has made this index (version %d of its tables; this "
+			  "one knows %d)",
+			  db__name(d), version, INDEX_VERSION);
+		return -EPROTONOSUPPORT;
+	}
+	if (version == INDEX_VERSION)
 		return 0;
-	return (int)db__number(
-		d, err, "SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'version'", NULL, 0);
+	if (mode != DB_READ)
+		return bring_forward(d);
+	if (version == NONE)
+		return -ENOENT;
+	log_error("%s: an earlier jobprof has made this index; the next jobprof index scan brings "
+		  "it forward",
+		  db__name(d));
+	return -EPROTONOSUPPORT;
 }
 
 int index__open(struct index *ix, const char *where, enum db_mode mode)
 {
-	int err, version;
+	int err;
 
 	*ix = (struct index){0};
 	err = db__open(&ix->db, where, mode);
 	if (err)
 		return err;
-	version = version_of(ix->db, &err);
-	if (!err && version > INDEX_VERSION) {
-		log_error("%s: a later jobprof has made this index (version %d of its tables; this "
-			  "one knows %d)",
-			  where, version, INDEX_VERSION);
-		err = -EPROTONOSUPPORT;
-	}
-	if (!err && !version && mode == DB_WRITE)
-		err = make(ix->db);
-	else if (!err && !version)
-		err = -ENOENT;
+	err = look_at_version(ix->db, mode);
+	if (!err && mode == DB_ANEW && db__is_postgresql(ix->db))
+		err = clear(ix->db);
+	else if (!err && mode == DB_ANEW)
+		rescue(ix->db);
 	if (err)
 		index__close(ix);
 	return err;

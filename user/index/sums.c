@@ -10,14 +10,14 @@
 	"jobs, profiled, held_core_s, held_cpu_s, held_gpu_s, profiled_core_s, lost_core_s, " \
 	"lost_gpu_s, cpu_s, energy_j, energy_low_j, energy_high_j, findings, run_s, "         \
 	"footprints, max_nodes, max_cores, max_pending_s"
-#define OF_JOBS                                                                                 \
-	"count(*), CAST(sum(CASE WHEN j.findings IS NULL THEN 0 ELSE 1 END) AS BIGINT), "       \
-	"sum(j.held_core_s), sum(j.held_cpu_s), sum(j.held_gpu_s), "                            \
-	"sum(CASE WHEN j.findings IS NULL THEN 0 ELSE j.held_core_s END), sum(j.lost_core_s), " \
-	"sum(j.lost_gpu_s), sum(j.cpu_s), sum(j.energy_j), sum(j.energy_low_j), "               \
-	"sum(j.energy_high_j), CAST(sum(COALESCE(j.findings, 0)) AS BIGINT), "                  \
-	"CAST(sum(j.elapsed_s) AS BIGINT), CAST(sum(COALESCE(j.has_footprint, 0)) AS BIGINT), " \
-	"max(j.nodes), max(COALESCE(j.cores, j.cpus)), max(j.start - j.submit)"
+#define OF_JOBS                                                                                   \
+	"count(*), CAST(sum(CASE WHEN j.findings IS NULL THEN 0 ELSE 1 END) AS BIGINT), "         \
+	"sum(j.held_core_s), sum(j.held_cpu_s), sum(j.held_gpu_s), "                              \
+	"sum(CASE WHEN j.findings IS NULL THEN 0.0 ELSE j.held_core_s END), sum(j.lost_core_s), " \
+	"sum(j.lost_gpu_s), sum(j.cpu_s), sum(j.energy_j), sum(j.energy_low_j), "                 \
+	"sum(j.energy_high_j), CAST(sum(COALESCE(j.findings, 0)) AS BIGINT), "                    \
+	"CAST(sum(j.elapsed_s) AS BIGINT), CAST(sum(COALESCE(j.has_footprint, 0)) AS BIGINT), "   \
+	"max(j.nodes), max(COALESCE(j.cores, j.cpus * 1.0)), max(j.start - j.submit)"
 #define OF_SUMS                                                                                 \
 	"CAST(sum(s.jobs) AS BIGINT), CAST(sum(s.profiled) AS BIGINT), sum(s.held_core_s), "    \
 	"sum(s.held_cpu_s), sum(s.held_gpu_s), sum(s.profiled_core_s), sum(s.lost_core_s), "    \

@@ -17,6 +17,7 @@
 #ifndef JP_POOL_POOL_H
 #define JP_POOL_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -67,6 +68,9 @@ struct pool_work {
 	int (*work)(void *arg, unsigned item, struct message *result);
 	void *arg;
 	unsigned nitems;
+	/* A worker has no descriptors of its parent's but standard ones: for a parent with more
+	 * open than files to read, as a database, to which a file of others must find no way. */
+	bool is_alone;
 };
 
 /* At most nitems workers, at least one. 0 or -errno. *w is copied. */

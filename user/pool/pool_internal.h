@@ -26,10 +26,12 @@ int pool_child__result(int status);
 /* reader.c: a child of root has root's rights until it opens the first file that others wrote. sig:
  * it gets that signal when its parent dies. */
 void pool_child__arm(int sig);
-/* And a descriptor by whose end the process that waits for this one sees that it and all that it has
- * started have ended; it is removed where that process does not wait any more. */
+/* And a descriptor by whose end the process that waits for this one sees that it and all that it
+ * has started have ended; it is removed where that process does not wait any more. */
 void pool_alive__add(int fd);
 void pool_alive__remove(int fd);
+/* Closes all descriptors of numbers from `from` on, but these and fd. */
+void pool_alive__keep_and(int fd, unsigned from);
 /* confine.c: a limit of setrlimit(2), where there is none as low; and that of address space. */
 void pool_child__lower_limit(int resource, uint64_t to);
 void pool_child__limit_memory(uint64_t bytes);

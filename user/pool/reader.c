@@ -24,10 +24,9 @@ static bool has_workers, confined;
 static int alive_ends[ALIVE];
 static unsigned nalive;
 
-/* Closes all other descriptors. */
-static void keep_alive_and(int fd)
+void pool_alive__keep_and(int fd, unsigned from)
 {
-	unsigned from = 0, i = 0;
+	unsigned i = 0;
 
 	while (i < nalive || fd >= 0) {
 		int next = i == nalive || (fd >= 0 && fd < alive_ends[i]) ? fd : alive_ends[i++];
@@ -36,7 +35,8 @@ static void keep_alive_and(int fd)
 			fd = -1;
 		if ((unsigned)next > from)
 			close_range(from, (unsigned)next - 1, 0);
-		from = (unsigned)next + 1;
+		if ((unsigned)next >= from)
+			from = (unsigned)next + 1;
 	}
 	close_range(from, ~0u, 0);
 }
@@ -69,7 +69,7 @@ static void __attribute__((noreturn)) open_for(pid_t reader, int socket)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	keep_alive_and(socket);
+	pool_alive__keep_and(socket, 0);
 	if (getppid() == reader)
 		foreign__serve(socket);
 	_exit(0);

@@ -50,6 +50,8 @@ static int start_worker(struct pool *p, struct worker *w, unsigned from)
 	pid = pool_child__fork(&w->child, &p->limits, SIGKILL);
 	if (!pid) {
 		close(fd[0]);
+		if (p->work.is_alone)
+			pool_alive__keep_and(fd[1], STDERR_FILENO + 1);
 		work_on_items(p, from, fd[1]);
 	}
 	close(fd[1]);

@@ -124,8 +124,6 @@ int verb_contacted(int argc, char **argv)
 	if (!where)
 		return 1;
 	err = index__open(&ix, where, DB_WRITE);
-	if (err == -EACCES || err == -ENOENT)
-		log_error("%s: it cannot be written: %s", where, strerror(-err));
 	if (!err) {
 		err = note_contact(&ix, &o, argv[optind]);
 		index__close(&ix);

@@ -106,7 +106,7 @@ static int write_totals(struct query *q, struct digest *d, const struct job_filt
 		table ? "CAST(sum(s.jobs) AS BIGINT), sum(s.held_core_s), sum(s.profiled_core_s), "
 			"sum(s.lost_core_s), sum(s.held_gpu_s), sum(s.lost_gpu_s), sum(s.energy_j) "
 			"FROM "
-		      : "count(*), sum(j.held_core_s), sum(CASE WHEN j.findings IS NULL THEN 0 "
+		      : "count(*), sum(j.held_core_s), sum(CASE WHEN j.findings IS NULL THEN 0.0 "
 			"ELSE j.held_core_s END), sum(j.lost_core_s), sum(j.held_gpu_s), "
 			"sum(j.lost_gpu_s), sum(j.energy_j) FROM job j");
 	query__add(q, table ? table : "");

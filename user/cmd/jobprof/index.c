@@ -65,7 +65,10 @@ static const struct action {
 	{"scan", "DIR... reads what is new there, and in the directories in it", do_scan},
 	{"sync", "reads what has ended since from Slurm's accounting", do_sync},
 	{"check", "compares sums with rows, and looks for damage", do_check},
-	{"remake", "makes all sums again", do_remake},
+	{"remake",
+	 "makes all sums again; DIR...: all rows, of the profiles there, also where the\n"
+	 "           database is damaged, which becomes PATH.old",
+	 do_remake},
 	{"watch", "DIR... scans again and again: what jobprof-index.service runs",
 	 index_watch__run},
 	{"prune", "replaces names in old rows, and deletes older ones", index_watch__prune},
@@ -171,12 +174,28 @@ static int do_sync(const struct index_options *o, const char *where, int n, char
 	return err || res.senseless;
 }
 
+/* All rows, of profiles. */
+static int remake_rows(const struct index_options *o, const char *where, int n, char **words)
+{
+	struct index ix;
+	int status = 0;
+
+	if (index__open(&ix, where, DB_ANEW))
+		return 1;
+	for (int i = 0; i < n; i++)
+		status |= scan_one(&ix, o, words[i]);
+	index__close(&ix);
+	return status;
+}
+
 static int do_remake(const struct index_options *o, const char *where, int n, char **words)
 {
 	struct index ix;
-	int err = index_watch__open(&ix, where);
+	int err;
 
-	if (err)
+	if (n)
+		return remake_rows(o, where, n, words);
+	if (index_watch__open(&ix, where))
 		return 1;
 	err = index__begin(&ix);
 	if (!err)
@@ -222,7 +241,7 @@ static int check_one(struct index *ix, size_t i)
 	return 1;
 }
 
-static int print_counts(struct index *ix, const char *where)
+static int print_counts(struct index *ix)
 {
 	static const char *const sql[] = {
 		"SELECT count(*) FROM job", "SELECT count(*) FROM job WHERE findings IS NOT NULL",
@@ -235,26 +254,8 @@ static int print_counts(struct index *ix, const char *where)
 	if (!err)
 		printf("%s: %.0f jobs, %.0f with a profile; %.0f files, %.0f of them refused or "
 		       "not readable\n",
-		       where, v[0], v[1], v[2], v[3]);
+		       db__name(ix->db), v[0], v[1], v[2], v[3]);
 	return err;
-}
-
-static int check_damage(struct index *ix)
-{
-	struct db_rows r;
-	int status = 0, err;
-
-	if (db__is_postgresql(ix->db))
-		return 0;
-	err = db__ask(&r, ix->db, "PRAGMA quick_check", NULL, 0);
-	while (!err && db_rows__next(&r))
-		if (r.v[0].type == DB_TEXT && strcmp(r.v[0].text, "ok")) {
-			printf("damaged: %s\n", r.v[0].text);
-			status = 1;
-		}
-	status |= err || r.err;
-	db_rows__end(&r);
-	return status;
 }
 
 static int do_check(const struct index_options *o, const char *where, int n, char **words)
@@ -262,14 +263,14 @@ static int do_check(const struct index_options *o, const char *where, int n, cha
 	struct index ix;
 	int status = 0, err = index__open(&ix, where, DB_READ);
 
-	if (err == -ENOENT || err == -EACCES)
-		log_error("%s: %s", where, strerror(-err));
+	if (err == -ENOENT)
+		site_args__say_none(where);
 	if (err)
 		return 1;
-	status = check_damage(&ix);
+	status = db__check(ix.db) != 0;
 	for (size_t i = 0; i < sizeof(differences) / sizeof(*differences); i++)
 		status |= check_one(&ix, i);
-	status |= print_counts(&ix, where) != 0;
+	status |= print_counts(&ix) != 0;
 	if (!status)
 		puts("no difference");
 	index__close(&ix);

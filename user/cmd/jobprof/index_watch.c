@@ -17,11 +17,7 @@
 
 int index_watch__open(struct index *ix, const char *where)
 {
-	int err = index__open(ix, where, DB_WRITE);
-
-	if (err == -ENOENT || err == -EACCES)
-		log_error("%s: %s", where, strerror(-err));
-	return err;
+	return index__open(ix, where, DB_WRITE);
 }
 
 /* ---- watch */

@@ -32,11 +32,12 @@ static const struct site_column columns[] = {
 	{"state", "state", "j.state", CELL_TEXT, 10, 13},
 	{"partition", "part.", "j.partition", CELL_TEXT, 14, 10},
 	{"nodes", "nodes", "j.nodes", CELL_COUNT, 6, 0},
-	{"cores", "cores", "COALESCE(j.cores, j.cpus)", CELL_COUNT, 3, 0},
+	{"cores", "cores", "COALESCE(j.cores, j.cpus * 1.0)", CELL_COUNT, 3, 0},
 	{"gpus", "GPUs", "j.gpus", CELL_COUNT, 15, 0},
 	{"start", "started", "j.start", CELL_TIME, 5, 0},
 	{"elapsed_s", "ran", "j.elapsed_s", CELL_DURATION, 2, 0},
-	{"limit_share", "limit%", "j.elapsed_s * 1.0 / NULLIF(j.limit_s, 0)", CELL_SHARE, 12, 0},
+	{"limit_share", "limit%", "CAST(j.elapsed_s AS {real}) / NULLIF(j.limit_s, 0)", CELL_SHARE,
+	 12, 0},
 	{"cpu_share", "CPU%", "j.cpu_s / NULLIF(j.held_core_s, 0)", CELL_SHARE, 7, 0},
 	{"memory_share", "mem%", "j.peak_mb / NULLIF(j.mem_asked_mb, 0)", CELL_SHARE, 8, 0},
 	{"gpu_share", "GPU%", "j.gpu_use", CELL_SHARE, 13, 0},
@@ -117,7 +118,7 @@ static int ask_sums(struct index *ix, const struct options *o, const struct view
 
 	query__add(&q,
 		   "SELECT count(*), sum(j.held_core_s), sum(j.lost_core_s), "
-		   "sum(CASE WHEN j.findings IS NULL THEN j.held_core_s ELSE 0 END) FROM job j");
+		   "sum(CASE WHEN j.findings IS NULL THEN j.held_core_s ELSE 0.0 END) FROM job j");
 	if (!err)
 		err = query__where(&q, &o->site.filter, v);
 	if (!err)

@@ -189,7 +189,7 @@ int report__ask(const struct job_input *inputs, unsigned n, const struct report_
 		const struct report_question *q)
 {
 	struct asking a = {.inputs = inputs, .n = n, .o = o, .q = q};
-	const struct pool_work work = {answer, &a, 1};
+	const struct pool_work work = {.work = answer, .arg = &a, .nitems = 1};
 	struct pool *pool = NULL;
 	const int *status = NULL;
 	struct message *m;

@@ -242,17 +242,18 @@ int site_args__make_way(const char *path)
 {
 	char *copy = strdup(path);
 
-	for (char *p = copy ? strchr(copy + 1, '/') : NULL; p; p = strchr(p + 1, '/')) {
+	int err = copy ? 0 : -ENOMEM;
+
+	for (char *p = copy ? strchr(copy + 1, '/') : NULL; !err && p; p = strchr(p + 1, '/')) {
 		*p = '\0';
 		if (mkdir(copy, 0700) && errno != EEXIST) {
-			log_error("%s: %s", copy, strerror(errno));
-			free(copy);
-			return -errno;
+			err = -errno;
+			log_error("%s: %s", copy, strerror(-err));
 		}
 		*p = '/';
 	}
 	free(copy);
-	return copy ? 0 : -ENOMEM;
+	return err;
 }
 
 /* Where the user's own profiles are: -p, else the user's directory in ProfileHDF5Dir, else the
@@ -294,6 +295,15 @@ static int refresh(const struct site_args *a, const char *path)
 	return err;
 }
 
+void site_args__say_none(const char *where)
+{
+	char *name = db__name_of(where);
+
+	log_error("%s: there is no index; jobprof index scan DIR makes one",
+		  name ? name : "the index");
+	free(name);
+}
+
 /* Staff is root, and who may read the site's index by its group. */
 int site_args__open(struct site_args *a, struct index *ix, struct viewer *v)
 {
@@ -313,9 +323,7 @@ int site_args__open(struct site_args *a, struct index *ix, struct viewer *v)
 		refresh(a, path); /* what could not be read has been said */
 	err = index__open(ix, path, DB_READ);
 	if (err == -ENOENT)
-		log_error("%s: there is no index; jobprof index scan DIR makes one", path);
-	else if (err == -EACCES)
-		log_error("%s: it cannot be read", path);
+		site_args__say_none(path);
 	free(path);
 	return err ? 1 : 0;
 }

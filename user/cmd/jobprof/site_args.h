@@ -93,6 +93,9 @@ void site_args__init(struct site_args *a, const char *since);
  * *v is who asks. */
 int site_args__open(struct site_args *a, struct index *ix, struct viewer *v);
 
+/* Says that there is no index at that place. */
+void site_args__say_none(const char *where);
+
 /* Where the index is; the caller frees it. NULL: no memory, or there is no place, said.
  * *is_own: it is the user's. */
 char *site_args__where(const struct site_args *a, bool *is_own);

@@ -82,7 +82,7 @@ static int take_rows(struct message *m, unsigned job, scan_take *take, void *arg
 int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, void *arg)
 {
 	struct reading w = {.jobs = jobs};
-	const struct pool_work work = {read_job, &w, n};
+	const struct pool_work work = {read_job, &w, n, .is_alone = true};
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct pool *pool = NULL;
 	int err = pool__start(&pool, &work, cpus > 1 ? (unsigned)cpus : 1, &POOL_JUDGE);

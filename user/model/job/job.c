@@ -135,7 +135,7 @@ static int run_here(struct job_reading *r, const struct round *round)
 
 static int run_round(struct job_reading *r, const struct round *round, unsigned workers)
 {
-	const struct pool_work work = {round->work, r, round->nitems};
+	const struct pool_work work = {.work = round->work, .arg = r, .nitems = round->nitems};
 	struct progress progress;
 	struct pool *pool;
 	int err;

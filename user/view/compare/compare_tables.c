@@ -541,7 +541,7 @@ static int work(void *arg, unsigned item, struct message *m)
 int compare_besides__of(struct compare_besides *out, const struct compare_inside runs[2],
 			const char **what)
 {
-	const struct pool_work w = {work, (void *)runs, COMPARE_BESIDES};
+	const struct pool_work w = {.work = work, .arg = (void *)runs, .nitems = COMPARE_BESIDES};
 	struct pool *pool = NULL;
 	int err, first;
 

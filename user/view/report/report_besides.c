@@ -364,7 +364,7 @@ int report_besides__read(struct report_besides *out, const struct job_input *inp
 {
 	json_t **const parts[MAKERS] = {&out->clusters, &out->fold, &out->flame, &out->blocked};
 	const unsigned wanted = with_stacks ? MAKERS : MAKERS - FLAMES;
-	struct pool_work w = {work, (void *)inputs, wanted};
+	struct pool_work w = {.work = work, .arg = (void *)inputs, .nitems = wanted};
 	struct pool *pool = NULL;
 	int err;
 

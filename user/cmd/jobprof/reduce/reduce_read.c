@@ -477,7 +477,7 @@ int reduce_read__files(struct reduce_work *w, unsigned rank, unsigned size, stru
 {
 	struct share s = {w, rank, size};
 	unsigned n = w->in.nfiles > rank ? (w->in.nfiles - rank - 1) / size + 1 : 0;
-	const struct pool_work work = {work_on, &s, n};
+	const struct pool_work work = {.work = work_on, .arg = &s, .nitems = n};
 	struct pool *pool = NULL;
 	int err = w->in.nfiles ? reduction__list(out, w->list, w->in.nfiles) : 0;
 
