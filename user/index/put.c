@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "index/get.h"
 #include "index/sums.h"
 
 /* Slurm and a profile may round the begin of a job differently. */
@@ -19,16 +20,6 @@ struct stored {
 	int64_t id; /* 0: it is not */
 	struct row row;
 };
-
-static void take_cells(struct row *r, const struct db_value *v)
-{
-	for (int i = 0; i < N_INDEX; i++) {
-		if (index_infos[i].type != INDEX_TEXT)
-			r->number[i] = db_value__number(&v[i]);
-		else if (v[i].type == DB_TEXT)
-			row__set_text(r, i, v[i].text);
-	}
-}
 
 static bool overlap(const struct row *a, const struct row *b)
 {
@@ -41,28 +32,12 @@ static bool overlap(const struct row *a, const struct row *b)
 	return a->number[INDEX_start] <= end_b + NEAR_S && b->number[INDEX_start] <= end_a + NEAR_S;
 }
 
-/* All columns, in the order of index_infos. */
-static char *select_all(const char *rest)
-{
-	char *sql = NULL;
-	size_t len;
-	FILE *f = open_memstream(&sql, &len);
-
-	if (!f)
-		return NULL;
-	fputs("SELECT ", f);
-	for (int i = 0; i < N_INDEX; i++)
-		fprintf(f, "\"%s\", ", index_infos[i].name);
-	fprintf(f, "id FROM job %s", rest);
-	return fclose(f) ? NULL : sql;
-}
-
 /* The stored row of the job. 0 or -errno. */
 static int find_stored(struct index *ix, struct stored *s, const struct row *r)
 {
 	const struct db_value args[] = {db_value__text(r->text[INDEX_cluster]),
 					db_value__int((int64_t)r->number[INDEX_job_id])};
-	char *sql = select_all("WHERE cluster = ? AND job_id = ?");
+	char *sql = stored_row__select("WHERE j.cluster = ? AND j.job_id = ?");
 	struct db_rows rows;
 	int err;
 
@@ -72,7 +47,7 @@ static int find_stored(struct index *ix, struct stored *s, const struct row *r)
 		return -ENOMEM;
 	err = db__ask(&rows, ix->db, sql, args, 2);
 	while (!err && !s->id && db_rows__next(&rows)) {
-		take_cells(&s->row, rows.v);
+		stored_row__take(&s->row, rows.v);
 		if (overlap(&s->row, r))
 			s->id = rows.v[N_INDEX].i;
 		else

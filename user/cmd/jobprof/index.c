@@ -35,6 +35,16 @@ static const struct opt opts[] = {
 	 OPT_CALL_AT(index_watch__take_age, struct index_options, detail)},
 	{0, "keep", "TIME", "prune: rows stay so long (default 5y)",
 	 OPT_CALL_AT(index_watch__take_age, struct index_options, keep)},
+	{0, "rate", "N", "comment, mail: at most so many a minute (default 30, 60)",
+	 OPT_TEXT(struct index_options, rate)},
+	{0, "timeout", "S", "comment, mail: of each command that is called, s (default 30)",
+	 OPT_TEXT(struct index_options, timeout)},
+	{0, "wait", "S", "mail: for a job to be in the index, s (default 120)",
+	 OPT_TEXT(struct index_options, wait)},
+	{0, "spool", "DIR", "mail: instead of MailSpool of jobprof.conf",
+	 OPT_TEXT(struct index_options, spool)},
+	{0, "sendmail", "FILE", "mail: instead of /usr/sbin/sendmail",
+	 OPT_TEXT(struct index_options, sendmail)},
 	{0},
 };
 
@@ -51,6 +61,9 @@ static const struct action {
 	 index_watch__run},
 	{"prune", "replaces names in old rows, and deletes older ones", index_watch__prune},
 	{"forget", "USER: that user's rows lose the name", index_watch__forget},
+	{"comment", "writes AdminComment of jobs that have ended, for jobstats",
+	 index_comment__run},
+	{"mail", "sends what jobprof mail has put into MailSpool", index_mail__run},
 };
 
 static void print_actions(FILE *out)
