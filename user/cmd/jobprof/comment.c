@@ -16,10 +16,10 @@
 #include "cmd/jobprof/js1.h"
 #include "view/site/js1.h"
 
-#define TRIES	   12
-#define FIRST_S	   60 /* pause after the first failure; each is twice as long as the one before */
+#define TRIES	    12
+#define FIRST_S	    60 /* pause after the first failure; each is twice as long as the one before */
 #define COMMENT_MAX (64 << 10) /* of Slurm's column */
-#define DUE_MAX	   1000 /* of a turn */
+#define DUE_MAX	    1000       /* of a turn */
 
 struct due {
 	int64_t id; /* in the table job */
@@ -121,14 +121,15 @@ static int call(const struct turn *t, const char *const argv[], char *text)
 		return status;
 	}
 	text[strcspn(text, "\n")] = '\0';
-	log_error("%s: %s", argv[0], status < 0 ? strerror(-status)
-			     : status == 127	? "it is not in PATH"
-						: text);
+	log_error("%s: %s", argv[0],
+		  status < 0	  ? strerror(-status)
+		  : status == 127 ? "it is not in PATH"
+				  : text);
 	return -EIO;
 }
 
-/* The line "JOB|COMMENT" of this job: of an array's first id there are lines of all tasks. Moves the
- * comment to the front; false: there is none. */
+/* The line "JOB|COMMENT" of this job: of an array's first id there are lines of all tasks. Moves
+ * the comment to the front; false: there is none. */
 static bool cut_comment(char *text, const char *job)
 {
 	const size_t n = strlen(job);

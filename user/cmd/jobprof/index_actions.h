@@ -10,7 +10,7 @@ struct index_options {
 	const char *cluster;
 	bool again;
 	double every_s;
-	const char *detail, *keep; /* ages, as --since has them */
+	const char *detail, *keep;	   /* ages, as --since has them */
 	const char *rate, *timeout, *wait; /* numbers */
 	const char *spool, *sendmail;
 };

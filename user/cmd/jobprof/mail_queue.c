@@ -25,11 +25,11 @@
 #include "cmd/jobprof/site_job.h"
 #include "view/site/mail.h"
 
-#define AGAIN_S	  3600	      /* an array of which some tasks have not ended has a mail an hour */
-#define GIVE_UP_S 86400	      /* a mail that cannot be sent for so long is lost */
+#define AGAIN_S	  3600	       /* an array of which some tasks have not ended has a mail an hour */
+#define GIVE_UP_S 86400	       /* a mail that cannot be sent for so long is lost */
 #define KNOWN_S	  (30 * 86400) /* ids of mails are known so long */
-#define CLOCKS_S  600	      /* that clocks of nodes may differ by */
-#define FAILURES  10 /* of a turn, before it ends */
+#define CLOCKS_S  600	       /* that clocks of nodes may differ by */
+#define FAILURES  10	       /* of a turn, before it ends */
 #define TEXT	  256
 
 /* A file of the spool. */
@@ -177,7 +177,7 @@ static int read_spool(struct queue *q)
 	struct dirent *e;
 	int err = d ? 0 : -errno;
 
-	while (!err && (e = readdir(d))) {
+	while (!err && d && (e = readdir(d))) {
 		size_t n = strlen(e->d_name);
 
 		if (*e->d_name != '.' && n > strlen(MAIL_FILE) &&
@@ -219,9 +219,9 @@ static const struct viewer everybody = {.sees_all = true};
 static int find_job(struct queue *q, const struct event *e, struct row_list *rows, bool *known)
 {
 	const struct jobspec job = {.kind = JOBSPEC_JOB, .job = e->job};
-	int err = e->job ? index__find(q->ix, &job, *e->cluster ? e->cluster : NULL, &everybody,
-				       rows)
-			 : 0;
+	int err =
+		e->job ? index__find(q->ix, &job, *e->cluster ? e->cluster : NULL, &everybody, rows)
+		       : 0;
 
 	*known = !err && rows->n && rows->v[0].number[INDEX_end] >= e->at - CLOCKS_S &&
 		 !isnan(rows->v[0].number[INDEX_findings]);
