@@ -217,8 +217,10 @@ static int take_findings(struct row *r, const json_t *report)
 	for (unsigned k = 0; k < r->nfindings; k++)
 		if (r->findings[k].cost_core_s > 0)
 			r->number[INDEX_cost_core_s] += r->findings[k].cost_core_s;
-	json_array_foreach((json_t *)rules, i, one) r->number[INDEX_judged] +=
-		json_is_true(member(one, "judged"));
+	json_array_foreach((json_t *)rules, i, one)
+	{
+		r->number[INDEX_judged] += json_is_true(member(one, "judged"));
+	}
 	if (err || !r->nfindings)
 		return err ? err : row__set_text(r, INDEX_worst_rule, "");
 	r->number[INDEX_worst_severity] = r->findings[0].severity;
@@ -236,6 +238,34 @@ static int take_nodes(struct row *r, const json_t *report)
 			   one) if (!err && i < NODES_MAX && json_is_string(one)) err =
 		string_list__take(&r->nodes, clean_to(json_string_value(one), KEY_MAX));
 	return err;
+}
+
+/* The sum and the highest of an array; NaN: one is not known, or there is none. */
+static void sum_up(const json_t *a, double *sum, double *highest)
+{
+	const json_t *one;
+	size_t i;
+
+	*sum = json_array_size(a) ? 0 : NAN;
+	*highest = NAN;
+	json_array_foreach((json_t *)a, i, one)
+	{
+		double v = json_is_number(one) ? json_number_value(one) : NAN;
+
+		*sum += v;
+		*highest = fmax(*highest, v);
+	}
+}
+
+static void take_memory(struct row *r, const json_t *report)
+{
+	const json_t *tasks = member(report, "units.tasks.peak_mb");
+	double sum, highest;
+
+	sum_up(member(report, "units.nodes.peak_mb"), &r->number[INDEX_peak_sum_mb], &highest);
+	sum_up(tasks, &sum, &highest);
+	if (sum > 0)
+		r->number[INDEX_task_spread] = highest * (double)json_array_size(tasks) / sum;
 }
 
 /* A number as the text of an object; NaN: it is none. */
@@ -290,6 +320,7 @@ int row__of_report(struct row *r, const json_t *report)
 	err = take_paths(r, report);
 	take_shares(r, report);
 	take_job(r, report);
+	take_memory(r, report);
 	if (!err)
 		err = take_findings(r, report);
 	if (!err)

@@ -26,16 +26,6 @@ static int take_every(void *to, const struct opt *opt, const char *arg)
 	return 2;
 }
 
-static int take_wait(void *to, const struct opt *opt, const char *arg)
-{
-	struct index_options *o = to;
-
-	if (!parse_double(arg, &o->wait_s) && o->wait_s > 0)
-		return 0;
-	log_error("--wait %s: it is a number of seconds", arg);
-	return 2;
-}
-
 static const struct opt opts[] = {
 	OPTS_DATABASE(struct index_options),
 	{'M', "cluster", "NAME",
@@ -52,7 +42,16 @@ static const struct opt opts[] = {
 	 OPT_CALL_AT(site_args__take_since, struct index_options, site)},
 	{0, "sacct", "PATH", "sync: the sacct that is asked; default: that of PATH",
 	 OPT_TEXT(struct index_options, sacct)},
-	{0, "wait", "SECONDS", "sync: for an answer of sacct (default 600)", OPT_CALL(take_wait)},
+	{0, "rate", "N", "comment, mail: at most so many a minute (default 30, 60)",
+	 OPT_TEXT(struct index_options, rate)},
+	{0, "timeout", "S", "sync, comment, mail: of each command that is called, s (default 600, 30, 30)",
+	 OPT_TEXT(struct index_options, timeout)},
+	{0, "wait", "S", "mail: for a job to be in the index, s (default 120)",
+	 OPT_TEXT(struct index_options, wait)},
+	{0, "spool", "DIR", "mail: instead of MailSpool of jobprof.conf",
+	 OPT_TEXT(struct index_options, spool)},
+	{0, "sendmail", "FILE", "mail: instead of /usr/sbin/sendmail",
+	 OPT_TEXT(struct index_options, sendmail)},
 	{0},
 };
 
@@ -73,6 +72,9 @@ static const struct action {
 	 index_watch__run},
 	{"prune", "replaces names in old rows, and deletes older ones", index_watch__prune},
 	{"forget", "USER: that user's rows lose the name", index_watch__forget},
+	{"comment", "writes AdminComment of jobs that have ended, for jobstats",
+	 index_comment__run},
+	{"mail", "sends what jobprof mail has put into MailSpool", index_mail__run},
 };
 
 static void print_actions(FILE *out)
@@ -156,13 +158,17 @@ static double begin_of(const struct site_args *a)
 
 static int do_sync(const struct index_options *o, const char *where, int n, char **words)
 {
-	const struct accounting_options how = {o->sacct, o->cluster, begin_of(&o->site), o->wait_s};
+	struct accounting_options how = {o->sacct, o->cluster, begin_of(&o->site), 0};
 	struct accounting_result res = {0};
+	unsigned timeout_s;
 	struct index ix;
 	int err;
 
 	if (n)
 		return options__wrong(&cmd_index, "sync takes no \"%s\"", words[0]);
+	if (index_watch__take_number(&timeout_s, 600, "timeout", o->timeout))
+		return 2;
+	how.wait_s = timeout_s;
 	if (index_watch__open(&ix, where))
 		return 1;
 	err = accounting__sync(&ix, &how, &res);

@@ -10,6 +10,7 @@
 
 #include "base/escape.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "cmd/jobprof/index_actions.h"
 #include "index/privacy.h"
 #include "index/scan.h"
@@ -18,6 +19,18 @@
 int index_watch__open(struct index *ix, const char *where)
 {
 	return index__open(ix, where, DB_WRITE);
+}
+
+int index_watch__take_number(unsigned *to, unsigned usual, const char *option, const char *text)
+{
+	uint32_t v = usual;
+
+	if (text && (parse_u32(text, &v) || v > 1000000)) {
+		log_error("--%s %s: it is a number", option, text);
+		return 2;
+	}
+	*to = v;
+	return 0;
 }
 
 /* ---- watch */
