@@ -202,7 +202,7 @@ static PGresult *receive(struct db *d, struct cursor *c)
 
 static int store(struct db *d, struct cursor *c, PGresult *row)
 {
-	if (room__grow(&c->rows, c->n, 1, sizeof(*c->rows))) {
+	if (room__grow(&c->rows, c->n, 1, sizeof(PGresult *))) {
 		pq.PQclear(row);
 		return no_memory(d);
 	}
@@ -544,8 +544,7 @@ static int postgresql_open(struct db *d, const char *where, enum db_mode mode)
 		err = check_address(d, where);
 	if (err)
 		return err;
-	d->own = s = calloc(1, sizeof(*s));
-	s = d->own;
+	s = d->own = calloc(1, sizeof(*s));
 	if (s)
 		s->conn = pq.PQconnectdbParams(keys, values, 1);
 	if (!s || !s->conn)

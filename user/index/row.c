@@ -209,8 +209,11 @@ static int take_findings(struct row *r, const json_t *report)
 	size_t i;
 	int err = 0;
 
-	json_array_foreach((json_t *)all, i, one) if (!err && i < FINDINGS_MAX) err =
-		take_finding(r, one);
+	json_array_foreach((json_t *)all, i, one)
+	{
+		if (!err && i < FINDINGS_MAX)
+			err = take_finding(r, one);
+	}
 	r->number[INDEX_findings] = (double)json_array_size(all);
 	r->number[INDEX_judged] = (double)json_array_size(all);
 	r->number[INDEX_cost_core_s] = 0;
@@ -234,9 +237,12 @@ static int take_nodes(struct row *r, const json_t *report)
 	size_t i;
 	int err = 0;
 
-	json_array_foreach((json_t *)names, i,
-			   one) if (!err && i < NODES_MAX && json_is_string(one)) err =
-		string_list__take(&r->nodes, clean_to(json_string_value(one), KEY_MAX));
+	json_array_foreach((json_t *)names, i, one)
+	{
+		if (!err && i < NODES_MAX && json_is_string(one))
+			err = string_list__take(&r->nodes,
+						clean_to(json_string_value(one), KEY_MAX));
+	}
 	return err;
 }
 

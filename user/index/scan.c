@@ -363,26 +363,24 @@ static int read_batch(struct scanning *s)
 /* Children that read become the files' owner: a batch is of one. */
 static int read_new(struct scanning *s)
 {
-	struct batch b = {.n = 0};
+	struct batch *b = s->batch;
 	unsigned n;
 	int err = 0;
 
-	s->batch = &b;
 	if (s->nfiles)
 		qsort(s->files, s->nfiles, sizeof(*s->files), by_job);
 	for (unsigned i = 0; !err && i < s->nfiles; i += n) {
 		n = files_of_job(s, i);
 		if (!is_to_be_read(&s->files[i], n))
 			continue;
-		if (b.n == BATCH || (b.n && b.jobs[0].uid != s->files[i].uid))
+		if (b->n == BATCH || (b->n && b->jobs[0].uid != s->files[i].uid))
 			err = read_batch(s);
 		if (!err)
-			err = add_job(&b, &s->files[i], n);
+			err = add_job(b, &s->files[i], n);
 	}
 	if (!err)
 		err = read_batch(s);
-	empty(&b);
-	s->batch = NULL;
+	empty(b);
 	return err;
 }
 
@@ -391,7 +389,8 @@ static int read_new(struct scanning *s)
 static int scan_directory(struct index *ix, const char *dir, const struct scan_options *o,
 			  struct scan_result *res)
 {
-	struct scanning s = {.ix = ix, .o = o, .res = res, .dir = dir};
+	struct batch b = {.n = 0};
+	struct scanning s = {.ix = ix, .o = o, .res = res, .dir = dir, .batch = &b};
 	double looked_s;
 	struct timespec now;
 	struct stat st;

@@ -115,9 +115,9 @@ int sums__remake(struct index *ix)
 		/* what privacy__prune() has left of rows that are gone stays */
 		"DELETE FROM month WHERE month >= (SELECT COALESCE(min(month), 999999) FROM job)",
 		"DELETE FROM day_rule", "DELETE FROM hist",
-		"INSERT INTO dirty (day, month, cluster, \"user\", account, partition) SELECT "
-		"DISTINCT day, month, cluster, \"user\", account, partition FROM job "
-		"WHERE true ON CONFLICT DO NOTHING"};
+		("INSERT INTO dirty (day, month, cluster, \"user\", account, partition) SELECT "
+		 "DISTINCT day, month, cluster, \"user\", account, partition FROM job "
+		 "WHERE true ON CONFLICT DO NOTHING")};
 	int err = 0;
 
 	for (size_t i = 0; !err && i < sizeof(clear) / sizeof(*clear); i++)

@@ -64,10 +64,7 @@ static const struct action {
 	{"scan", "DIR... reads what is new there, and in the directories in it", do_scan},
 	{"sync", "reads what has ended since from Slurm's accounting", do_sync},
 	{"check", "compares sums with rows, and looks for damage", do_check},
-	{"remake",
-	 "makes all sums again; DIR...: all rows, of the profiles there, also where the\n"
-	 "           database is damaged, which becomes PATH.old",
-	 do_remake},
+	{"remake", "makes all sums again; DIR...: all rows anew, also if it is damaged", do_remake},
 	{"watch", "DIR... scans again and again: what jobprof-index.service runs",
 	 index_watch__run},
 	{"prune", "replaces names in old rows, and deletes older ones", index_watch__prune},

@@ -241,7 +241,6 @@ char *site_args__where(const struct site_args *a, bool *is_own)
 int site_args__make_way(const char *path)
 {
 	char *copy = strdup(path);
-
 	int err = copy ? 0 : -ENOMEM;
 
 	for (char *p = copy ? strchr(copy + 1, '/') : NULL; !err && p; p = strchr(p + 1, '/')) {
