@@ -89,8 +89,10 @@ MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 .PHONY: FORCE all help docs test check-bpf format lint lint-flags check-tidy coverage install uninstall clean tools bench
 .DELETE_ON_ERROR:
 .SECONDARY:
+# jobprof by other names: Slurm's, and of slurm.conf's MailProg, which takes no arguments.
+NAMES := $(addprefix $(B)/,sh5util seff jobprof-mail)
 COMPLETED := $(addprefix $(B)/completion/,jobprof jobprofd jobprof-dump)
-all: $(PROGRAMS) $(COMPLETED) $(B)/sh5util $(B)/man/jobprof-metrics.7
+all: $(PROGRAMS) $(COMPLETED) $(NAMES) $(B)/man/jobprof-metrics.7
 help:
 	@echo 'make                the programs, in build/'
 	@echo 'make install        as root; PREFIX=$(PREFIX), SYSCONFDIR=$(SYSCONFDIR), DESTDIR= for packages'
@@ -196,8 +198,7 @@ $(B)/jobprof-reduce-mpi: $(B)/user/cmd/reduce_mpi/reduce_mpi.o $(filter-out %/jo
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(JOBPROF_LIBS) $(MPI_LIBS)
 	$(Q)$(UNREADABLE)
 
-# The same program under Slurm's name.
-$(B)/sh5util: $(B)/jobprof
+$(NAMES): $(B)/jobprof
 	$(call msg,LN,$@)
 	$(Q)ln -sf jobprof $@
 
@@ -296,7 +297,7 @@ install: all
 	install -m 711 $(B)/jobprof $(DESTDIR)$(PREFIX)/bin
 	install -m 711 $(B)/jobprof-writer $(DESTDIR)$(PREFIX)/libexec/jobprof
 	if [ -f $(B)/jobprof-reduce-mpi ] || $(UNINSTALLS); then install -m 711 $(B)/jobprof-reduce-mpi $(DESTDIR)$(PREFIX)/libexec/jobprof; fi
-	ln -sf ../../bin/jobprof $(DESTDIR)$(PREFIX)/libexec/jobprof/sh5util
+	for n in $(notdir $(NAMES)); do ln -sf ../../bin/jobprof $(DESTDIR)$(PREFIX)/libexec/jobprof/$$n; done
 	for m in $(MAN); do d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; install -d $$d && install -m 644 $$m $$d; done
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -d $(DESTDIR)$(PREFIX)/share/jobprof

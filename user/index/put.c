@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "index/get.h"
 #include "index/sums.h"
 
 /* Slurm and a profile may round the begin of a job differently. */
@@ -19,16 +20,6 @@ struct stored {
 	int64_t id; /* 0: it is not */
 	struct row row;
 };
-
-static void take_cells(struct row *r, const struct db_value *v)
-{
-	for (int i = 0; i < N_INDEX; i++) {
-		if (index_infos[i].type != INDEX_TEXT)
-			r->number[i] = db_value__number(&v[i]);
-		else if (v[i].type == DB_TEXT)
-			row__set_text(r, i, v[i].text);
-	}
-}
 
 /* ---- which run of a job it is */
 
@@ -94,22 +85,6 @@ static int likeness(const struct row *old, const struct row *r, const struct ind
 	       r->number[INDEX_start] <= end_of(old);
 }
 
-/* All columns, in the order of index_infos. */
-static char *select_all(const char *rest)
-{
-	char *sql = NULL;
-	size_t len;
-	FILE *f = open_memstream(&sql, &len);
-
-	if (!f)
-		return NULL;
-	fputs("SELECT ", f);
-	for (int i = 0; i < N_INDEX; i++)
-		fprintf(f, "\"%s\", ", index_infos[i].name);
-	fprintf(f, "id FROM job %s", rest);
-	return fclose(f) ? NULL : sql;
-}
-
 /* Takes the row that is read in the place of the one that is less like it. */
 static void choose(struct stored *s, int *best, const struct db_value *cells, const struct row *r,
 		   const struct index_source *from)
@@ -118,7 +93,7 @@ static void choose(struct stored *s, int *best, const struct db_value *cells, co
 	int like;
 
 	row__init(&row);
-	take_cells(&row, cells);
+	stored_row__take(&row, cells);
 	like = likeness(&row, r, from);
 	if (like <= *best) {
 		row__free(&row);
@@ -136,7 +111,7 @@ static int find_stored(struct index *ix, struct stored *s, const struct row *r,
 {
 	const struct db_value args[] = {db_value__text(r->text[INDEX_cluster]),
 					db_value__int((int64_t)r->number[INDEX_job_id])};
-	char *sql = select_all("WHERE cluster = ? AND job_id = ? ORDER BY id");
+	char *sql = stored_row__select("WHERE j.cluster = ? AND j.job_id = ? ORDER BY j.id");
 	struct db_rows rows;
 	int err, best = 0;
 

@@ -238,6 +238,34 @@ static int take_nodes(struct row *r, const json_t *report)
 	return err;
 }
 
+/* The sum and the highest of an array; NaN: one is not known, or there is none. */
+static void sum_up(const json_t *a, double *sum, double *highest)
+{
+	const json_t *one;
+	size_t i;
+
+	*sum = json_array_size(a) ? 0 : NAN;
+	*highest = NAN;
+	json_array_foreach((json_t *)a, i, one)
+	{
+		double v = json_is_number(one) ? json_number_value(one) : NAN;
+
+		*sum += v;
+		*highest = fmax(*highest, v);
+	}
+}
+
+static void take_memory(struct row *r, const json_t *report)
+{
+	const json_t *tasks = member(report, "units.tasks.peak_mb");
+	double sum, highest;
+
+	sum_up(member(report, "units.nodes.peak_mb"), &r->number[INDEX_peak_sum_mb], &highest);
+	sum_up(tasks, &sum, &highest);
+	if (sum > 0)
+		r->number[INDEX_task_spread] = highest * (double)json_array_size(tasks) / sum;
+}
+
 /* A number as the text of an object; NaN: it is none. */
 static double number_in_text(const char *text)
 {
@@ -290,6 +318,7 @@ int row__of_report(struct row *r, const json_t *report)
 	err = take_paths(r, report);
 	take_shares(r, report);
 	take_job(r, report);
+	take_memory(r, report);
 	if (!err)
 		err = take_findings(r, report);
 	if (!err)

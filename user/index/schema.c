@@ -56,6 +56,9 @@ static const char *const tables[] = {
 	"account {text} NOT NULL, partition {text} NOT NULL, "
 	"PRIMARY KEY (day, cluster, \"user\", account, partition))",
 	"CREATE TABLE pseudonym (name {text} PRIMARY KEY, pseudonym {text} NOT NULL)",
+	"CREATE TABLE admin_comment (job BIGINT PRIMARY KEY, state {text} NOT NULL, tries BIGINT "
+	"NOT NULL, next BIGINT NOT NULL, at BIGINT)",
+	"CREATE TABLE mail (id {text} PRIMARY KEY, about {text} NOT NULL, at BIGINT NOT NULL)",
 	"CREATE TABLE meta (key {text} PRIMARY KEY, value {text})",
 	"CREATE UNIQUE INDEX job_key ON job (cluster, job_id, start, \"user\")",
 	"CREATE INDEX job_id ON job (job_id)",
@@ -70,6 +73,7 @@ static const char *const tables[] = {
 	"CREATE INDEX job_file ON job (file)",
 	"CREATE INDEX file_directory ON file (directory)",
 	"CREATE INDEX finding_rule ON finding (rule, job)",
+	"CREATE INDEX mail_about ON mail (about)",
 	"CREATE INDEX job_node_node ON job_node (node, start)",
 };
 

@@ -55,6 +55,8 @@ struct config {
 	unsigned n_cgroup_patterns;
 	char *cgroup_root; /* CgroupRoot: where Slurm's tree begins, below the hierarchy's root */
 	char *writer;	   /* Writer: path of jobprof-writer */
+	char *mail_spool;  /* MailSpool */
+	char *mail_program; /* MailProgram */
 	char *btf;	   /* BTF: type information instead of the kernel's */
 	char *perf_events; /* PerfEvents, as written: names are the caller's to check */
 	enum config_perf perf_mode; /* PerfMode */

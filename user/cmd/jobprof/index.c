@@ -36,6 +36,18 @@ static int take_wait(void *to, const struct opt *opt, const char *arg)
 	return 2;
 }
 
+static int take_count(void *to, const struct opt *opt, const char *arg)
+{
+	uint32_t v;
+
+	if (parse_u32(arg, &v) || v > 1000000) {
+		log_error("--%s %s: it is a number", opt->name, arg);
+		return 2;
+	}
+	*(int *)to = (int)v;
+	return 0;
+}
+
 static const struct opt opts[] = {
 	OPTS_DATABASE(struct index_options),
 	{'M', "cluster", "NAME",
@@ -52,7 +64,17 @@ static const struct opt opts[] = {
 	 OPT_CALL_AT(site_args__take_since, struct index_options, site)},
 	{0, "sacct", "PATH", "sync: the sacct that is asked; default: that of PATH",
 	 OPT_TEXT(struct index_options, sacct)},
-	{0, "wait", "SECONDS", "sync: for an answer of sacct (default 600)", OPT_CALL(take_wait)},
+	{0, "wait", "SECONDS",
+	 "for a command that is called: sync (default 600), comment, mail (30)",
+	 OPT_CALL(take_wait)},
+	{0, "rate", "N", "comment, mail: at most so many a minute (default 30, 60)",
+	 OPT_CALL_AT(take_count, struct index_options, rate)},
+	{0, "delay", "SECONDS", "mail: until the job is in the index (default 120)",
+	 OPT_CALL_AT(take_count, struct index_options, delay)},
+	{0, "spool", "DIR", "mail: instead of MailSpool of jobprof.conf",
+	 OPT_TEXT(struct index_options, spool)},
+	{0, "sendmail", "FILE", "mail: instead of /usr/sbin/sendmail",
+	 OPT_TEXT(struct index_options, sendmail)},
 	{0},
 };
 
@@ -73,6 +95,9 @@ static const struct action {
 	 index_watch__run},
 	{"prune", "replaces names in old rows, and deletes older ones", index_watch__prune},
 	{"forget", "USER: that user's rows lose the name", index_watch__forget},
+	{"comment", "writes AdminComment of jobs that have ended, for jobstats",
+	 index_comment__run},
+	{"mail", "sends what jobprof mail has put into MailSpool", index_mail__run},
 };
 
 static void print_actions(FILE *out)
@@ -281,7 +306,8 @@ static int do_check(const struct index_options *o, const char *where, int n, cha
 
 int verb_index(int argc, char **argv)
 {
-	struct index_options o = {.every_s = 60, .detail = "18m", .keep = "5y"};
+	struct index_options o = {
+		.every_s = 60, .detail = "18m", .keep = "5y", .rate = -1, .delay = -1};
 	const char *word;
 	char *where;
 	bool is_own;

@@ -10,6 +10,7 @@
 
 #include "base/escape.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "cmd/jobprof/index_actions.h"
 #include "index/privacy.h"
 #include "index/scan.h"

@@ -38,8 +38,10 @@ static const struct verb verbs[] = {
 	{"issues", verb_issues, &cmd_issues, "PIKA's issues of users, projects and programs"},
 	{"items", verb_items, &cmd_items, "one column over all nodes, side by side and by time"},
 	{"jobs", verb_jobs, &cmd_jobs, "a table of jobs: what each held, lost, and why"},
+	{"js1", verb_js1, &cmd_js1, "a job as jobstats has it in Slurm's AdminComment"},
 	{"list", verb_list, &cmd_list, "the columns of a profile, and what each does not see"},
 	{"live", verb_live, &cmd_live, "the last rows of steps that run on this node"},
+	{"mail", verb_mail, &cmd_mail, "Slurm's MailProg: mails on jobs, with what they used"},
 	{"mark", verb_mark, &cmd_mark, "a named instant into the profile of this step"},
 	{"merge", verb_merge, &cmd_merge, "the node-step files of a job into one job file"},
 	{"plot", verb_plot, &cmd_plot, "a column over time, in the terminal, as SVG or HTML"},
@@ -48,6 +50,7 @@ static const struct verb verbs[] = {
 	{"report", verb_report, &cmd_report,
 	 "what held a job back, what that cost, what to change"},
 	{"run", verb_run, &cmd_run, "run a command and profile it"},
+	{"seff", verb_seff, &cmd_seff, "what a job used, in the lines of Slurm's seff"},
 	{"sensors", verb_sensors, &cmd_sensors,
 	 "what this node measures of energy, power and the like"},
 	{"show", verb_show, &cmd_show, "one page about a node-step or job file"},
@@ -81,12 +84,12 @@ static int unknown_verb(const char *word)
 	return 2;
 }
 
-/* The program also answers to the name of Slurm's tool. */
-static bool called_sh5util(const char *name)
+/* The program also answers to other names: of Slurm's tools, and of what slurm.conf calls. */
+static bool is_called(const char *path, const char *name)
 {
-	const char *slash = name ? strrchr(name, '/') : NULL;
+	const char *slash = path ? strrchr(path, '/') : NULL;
 
-	return name && !strcmp(slash ? slash + 1 : name, "sh5util");
+	return path && !strcmp(slash ? slash + 1 : path, name);
 }
 
 static int start_verb(const struct verb *v, int argc, char **argv)
@@ -175,8 +178,12 @@ static int run_verb(int argc, char **argv)
 {
 	const struct verb *v;
 
-	if (called_sh5util(argv[0]))
+	if (is_called(argv[0], "sh5util"))
 		return sh5util__main(argc, argv);
+	if (is_called(argv[0], "seff"))
+		return seff__main(argc, argv);
+	if (is_called(argv[0], "jobprof-mail"))
+		return start_verb(find_verb("mail"), argc, argv);
 	log__init("jobprof", LOGL_INFO);
 	if (argc < 2)
 		return help(stderr);

@@ -319,9 +319,13 @@ int site_args__open(struct site_args *a, struct index *ix, struct viewer *v)
 		snprintf(user, sizeof(user), "%s", name);
 	free(name);
 	*v = (struct viewer){.sees_all = true, .user = user};
-	if (is_own)
+	if (is_own && !a->as_it_is)
 		refresh(a, path); /* what could not be read has been said */
 	err = index__open(ix, path, DB_READ);
+	if (err == -ENOENT && is_own && a->as_it_is) {
+		free(path);
+		return -ENOENT;
+	}
 	if (err == -ENOENT)
 		site_args__say_none(path);
 	free(path);

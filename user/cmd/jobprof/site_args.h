@@ -21,7 +21,8 @@ struct site_args {
 	char configured[512];
 	double core_h, gpu_h, kwh, co2_g_kwh;
 	char currency[16];
-	bool json, csv, all, stale;
+	bool json, csv, all;
+	bool as_it_is; /* the user's own index is not brought up to date, and need not be there */
 };
 
 /* "7d", "2026-11-01", "all", which is NaN, as Unix time. 0, or 2 and it has said what is wrong with
@@ -89,8 +90,8 @@ void site_args__print_states(FILE *out);
 
 /* since: the default, "7d". */
 void site_args__init(struct site_args *a, const char *since);
-/* Opens the index to read; the user's own is made and brought up to date. 0, or the exit status.
- * *v is who asks. */
+/* Opens the index to read; the user's own is made and brought up to date, unless as_it_is. 0, or the
+ * exit status; -ENOENT: it need not be there, and is not. *v is who asks. */
 int site_args__open(struct site_args *a, struct index *ix, struct viewer *v);
 
 /* Says that there is no index at that place. */

@@ -319,6 +319,7 @@ static json_t *job_json(const struct report *r)
 						 {"array_task", "Array Task Id"},
 						 {"het_id", "Het Job Id"},
 						 {"submit", "Submit EpochTime"},
+						 {"memory_per_cpu", "Requested Memory per CPU"},
 						 {"job_start", "Job Start EpochTime"}};
 	json_t *o = json_object();
 

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Slurm's AdminComment of jobs gets the text of jobstats, from a queue in the index. */
+#ifndef JP_CMD_JOBPROF_COMMENT_H
+#define JP_CMD_JOBPROF_COMMENT_H
+
+#include "cmd/jobprof/site_args.h"
+
+struct comment_options {
+	struct site_args site;
+	int rate;	/* jobs a minute */
+	double wait_s;	/* for a command of Slurm's */
+	double since_s; /* jobs that ended earlier have none */
+};
+#define COMMENT_RATE	30
+#define COMMENT_WAIT_S	30
+#define COMMENT_SINCE_S (7 * 86400.0)
+
+struct comment_result {
+	unsigned written, foreign, failed, waiting;
+};
+
+/* Queues the jobs that have ended and have a profile, and comments those that are due, by sacct and
+ * sacctmgr as PATH has them. What fails is tried again after 1, 2, 4 ... minutes, 12 times. 0;
+ * -ETIME: Slurm's accounting hangs: the rest waits; -errno, said. */
+int comment__turn(struct index *ix, const struct comment_options *o, struct comment_result *res);
+
+#endif

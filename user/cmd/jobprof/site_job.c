@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds a job in the index, or reads it from its files, also while it runs. */
+#include "cmd/jobprof/site_job.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <grp.h>
+#include <math.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "jobfile/merge/merge_name.h"
+#include "jobfile/profile_search.h"
+#include "jobfile/profiles.h"
+#include "view/site/seff.h"
+
+void site_job__free(struct site_job *j)
+{
+	row__free(&j->row);
+}
+
+const char *site_job__group(const char *user)
+{
+	const struct passwd *pw = user ? getpwnam(user) : NULL;
+	const struct group *group = pw ? getgrgid(pw->pw_gid) : NULL;
+
+	return group ? group->gr_name : "";
+}
+
+/* ---- in the index */
+
+/* The last run. 0; -ENOENT; -errno, said. */
+static int find_in_index(struct site_job *j, const struct site_args *a, const struct jobspec *spec)
+{
+	struct site_args args = *a;
+	struct row_list rows = {0};
+	struct viewer viewer;
+	struct index ix;
+	int err;
+
+	args.as_it_is = true;
+	err = site_args__open(&args, &ix, &viewer);
+	if (err)
+		return err < 0 ? err : -EIO;
+	err = index__find(&ix, spec, a->filter.cluster, &viewer, &rows);
+	if (!err && !rows.n)
+		err = -ENOENT;
+	if (!err) {
+		j->row = rows.v[0];
+		row__init(&rows.v[0]);
+	}
+	row_list__free(&rows);
+	index__close(&ix);
+	return err;
+}
+
+/* ---- files of a job that runs */
+
+static int add_running(struct string_list *files, const char *dir, uint32_t job, bool *is_running)
+{
+	_cleanup_closedir_ DIR *d = opendir(dir);
+	struct dirent *e;
+	int err = 0;
+
+	while (!err && d && (e = readdir(d))) {
+		struct merge_name name;
+		enum merge_name_kind kind = merge_name__parse(e->d_name, &name);
+		char *path;
+
+		if ((kind != NAME_RUNNING && kind != NAME_FILE) || name.job != job)
+			continue;
+		*is_running |= kind == NAME_RUNNING;
+		err = string_list__take(files,
+					asprintf(&path, "%s/%s", dir, e->d_name) < 0 ? NULL : path);
+	}
+	return err;
+}
+
+/* Paths of the job's steps in the first of these directories where some run: one user's. */
+static int find_running(struct string_list *files, const char *where, uint32_t job)
+{
+	struct string_list dirs = {0};
+	bool is_running = false;
+	int err = profile_search__dirs(&dirs, where);
+
+	for (unsigned i = 0; !err && !is_running && i < dirs.n; i++) {
+		string_list__free(files);
+		err = add_running(files, dirs.v[i], job, &is_running);
+	}
+	if (!is_running)
+		string_list__free(files);
+	string_list__free(&dirs);
+	return err;
+}
+
+static int find_running_anywhere(struct string_list *files, const struct site_args *a, uint32_t job)
+{
+	char *site = NULL;
+	int err = find_running(files, a->dir ? a->dir : ".", job);
+
+	if (!err && !files->n && !a->dir && !profile_dir__ask(&site))
+		err = find_running(files, site, job);
+	free(site);
+	return err;
+}
+
+/* ---- files of any job */
+
+/* What could not be found is no error here. */
+static int find_quietly(struct profiles *out, const struct profile_words *words)
+{
+	int err;
+
+	log__set_level(LOGL_NONE);
+	err = profiles__find(out, words);
+	log__set_level(LOGL_INFO);
+	return err || !out->n || out->lacks_job ? -ENOENT : 0;
+}
+
+/* The name of who owns the file, which is the job's user. */
+static int set_owner(struct row *r, const char *path)
+{
+	const struct passwd *pw;
+	char number[16];
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	if (!isnan(r->uid) && r->uid != st.st_uid) {
+		log_error("%s: it says that it is of user %.0f and belongs to %u", path, r->uid,
+			  (unsigned)st.st_uid);
+		return -EPERM;
+	}
+	pw = getpwuid(st.st_uid);
+	snprintf(number, sizeof(number), "%u", (unsigned)st.st_uid);
+	return row__set_text(r, INDEX_user, pw ? pw->pw_name : number);
+}
+
+struct reading {
+	struct row *row;
+	uint32_t id;  /* 0: any */
+	unsigned job; /* that the row is of */
+};
+
+/* Of two jobs of one id the later one. */
+static int take_row(void *arg, unsigned job, struct row *r, const char *why)
+{
+	struct reading *reading = arg;
+	struct row *to = reading->row;
+
+	if (!r || r->number[INDEX_start] < to->number[INDEX_start] ||
+	    (reading->id && r->number[INDEX_job_id] != reading->id))
+		return 0;
+	reading->job = job;
+	row__free(to);
+	*to = *r;
+	row__init(r);
+	return 0;
+}
+
+static int read_row(struct row *r, const struct scan_job *jobs, unsigned n, uint32_t id)
+{
+	struct reading reading = {r, id, 0};
+	int err = site_read__jobs(jobs, n, take_row, &reading);
+
+	if (!err && isnan(r->number[INDEX_job_id]))
+		err = -ENOENT;
+	for (unsigned i = 0; !err && i < jobs[reading.job].n; i++)
+		err = set_owner(r, jobs[reading.job].paths[i]);
+	return err;
+}
+
+static int read_profile(struct row *r, const struct site_args *a, const char *job, uint32_t id)
+{
+	const struct profile_words words = {.jobs = job, .where = a->dir};
+	struct scan_job *jobs = NULL;
+	char **paths = NULL;
+	struct profiles found;
+	unsigned used = 0;
+	int err = find_quietly(&found, &words);
+
+	if (!err) {
+		jobs = calloc(found.n, sizeof(*jobs));
+		paths = calloc(found.nfiles, sizeof(*paths));
+		err = jobs && paths ? 0 : -ENOMEM;
+	}
+	for (unsigned i = 0; !err && i < found.n; i++) {
+		jobs[i] = (struct scan_job){paths + used, found.v[i].n, 0};
+		for (unsigned k = 0; k < found.v[i].n; k++)
+			paths[used++] = (char *)found.v[i].files[k].path;
+	}
+	if (!err)
+		err = read_row(r, jobs, found.n, id);
+	free(paths);
+	free(jobs);
+	profiles__free(&found);
+	return err;
+}
+
+/* ---- both */
+
+static int check_user(const struct row *index, const struct row *r)
+{
+	const char *user = index->text[INDEX_user];
+
+	if (!user || !*user || !strcmp(user, r->text[INDEX_user]))
+		return 0;
+	log_error("job %.0f is of %s by the index, and its profile belongs to %s",
+		  r->number[INDEX_job_id], user, r->text[INDEX_user]);
+	return -EPERM;
+}
+
+/* What the profile says becomes part of the index's row; of a job that runs it is the later word. */
+static int add_profile(struct site_job *j, struct row *r)
+{
+	static const enum index_column latest[] = {INDEX_elapsed_s, INDEX_end};
+	struct row *to = &j->row;
+	int err = check_user(to, r);
+
+	for (int i = 0; !err && i < N_INDEX; i++) {
+		if (index_infos[i].type != INDEX_TEXT && isnan(to->number[i]))
+			to->number[i] = r->number[i];
+		if (index_infos[i].type == INDEX_TEXT && r->text[i] && (!to->text[i] || !*to->text[i]))
+			err = row__set_text(to, i, r->text[i]);
+	}
+	if (err)
+		return err;
+	for (size_t i = 0; j->is_live && i < sizeof(latest) / sizeof(*latest); i++)
+		to->number[latest[i]] = r->number[latest[i]];
+	string_list__free(&to->nodes);
+	to->findings = r->findings; /* a row without a profile has none */
+	to->nfindings = r->nfindings;
+	to->nodes = r->nodes;
+	r->findings = NULL;
+	r->nfindings = 0;
+	r->nodes = (struct string_list){0};
+	return row__derive(to);
+}
+
+static bool is_profiled(const struct row *r)
+{
+	return !isnan(r->number[INDEX_findings]);
+}
+
+/* 0 or -ENOENT; -errno, said. */
+static int find_in_files(struct site_job *j, const struct site_args *a, const char *job,
+			 uint32_t id)
+{
+	struct string_list running = {0};
+	struct scan_job live;
+	struct row r;
+	int err;
+
+	row__init(&r);
+	err = id ? find_running_anywhere(&running, a, id) : 0;
+	j->is_live = running.n > 0;
+	live = (struct scan_job){.paths = running.v, .n = running.n};
+	if (!err)
+		err = running.n ? read_row(&r, &live, 1, id) : read_profile(&r, a, job, id);
+	if (!err)
+		err = add_profile(j, &r);
+	string_list__free(&running);
+	row__free(&r);
+	return err;
+}
+
+int site_job__find(struct site_job *j, const struct site_args *a, const char *job)
+{
+	struct jobspec *spec = NULL;
+	char state[SEFF_TEXT];
+	unsigned n = 0;
+	uint32_t id;
+	int err, files;
+
+	*j = (struct site_job){0};
+	row__init(&j->row);
+	if (profile_words__jobs(&spec, &n, job) || n != 1) {
+		if (n > 1)
+			log_error("%s: one job at a time", job);
+		free(spec);
+		return -EINVAL;
+	}
+	err = find_in_index(j, a, spec);
+	id = !err			      ? (uint32_t)j->row.number[INDEX_job_id]
+	     : spec->kind == JOBSPEC_JOB ? spec->job
+					  : 0;
+	j->is_running = !err && !strcmp(seff__state(&j->row, state), "RUNNING");
+	if (err == -ENOENT || j->is_running || (!err && !is_profiled(&j->row))) {
+		files = find_in_files(j, a, job, id);
+		j->is_running |= j->is_live;
+		if (err || (files && files != -ENOENT))
+			err = files;
+	}
+	free(spec);
+	return err;
+}
+
+/* The one that the index has read, of two of one id. */
+static const struct profile *choose(const struct profiles *p, const char *file)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		for (unsigned k = 0; file && k < p->v[i].n; k++)
+			if (!strcmp(p->v[i].files[k].path, file))
+				return &p->v[i];
+	return &p->v[0];
+}
+
+int site_job__profile(const struct site_job *j, const struct site_args *a, struct profiles *out,
+		      const struct profile **profile)
+{
+	const char *file = j->row.text[INDEX_file], *slash = file ? strrchr(file, '/') : NULL;
+	struct profile_words words = {.where = a->dir};
+	char id[16], *dir = NULL;
+	int err;
+
+	snprintf(id, sizeof(id), "%.0f", j->row.number[INDEX_job_id]);
+	words.jobs = id;
+	if (slash)
+		words.where = dir = strndup(file, (size_t)(slash - file));
+	err = find_quietly(out, &words);
+	if (!err)
+		*profile = choose(out, file);
+	free(dir);
+	return err;
+}

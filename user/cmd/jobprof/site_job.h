@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One job for verbs that print it: what the index has of it, else what its files say. */
+#ifndef JP_CMD_JOBPROF_SITE_JOB_H
+#define JP_CMD_JOBPROF_SITE_JOB_H
+
+#include "cmd/jobprof/site_args.h"
+#include "index/get.h"
+#include "jobfile/profiles.h"
+
+struct site_job {
+	struct row row;
+	bool is_running;
+	bool is_live; /* of a running job: the row has what the files of its steps say so far */
+};
+
+/* The job as users write it: 7, 7_2, 7+1 or a SLUID. The user's own index is not made for this. 0;
+ * -ENOENT: neither the index nor a directory of profiles has it; -EINVAL: that is no job, said;
+ * -errno, said. site_job__free() in all cases. */
+int site_job__find(struct site_job *j, const struct site_args *a, const char *job);
+void site_job__free(struct site_job *j);
+
+/* Its profile: inputs[n] are *out's. 0 or -ENOENT; profiles__free(out) in both cases. */
+int site_job__profile(const struct site_job *j, const struct site_args *a, struct profiles *out,
+		      const struct profile **profile);
+
+/* The first group of a user; "": not known. */
+const char *site_job__group(const char *user);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads rows with their findings and nodes. */
+#include "index/get.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/room.h"
+
+void row_list__free(struct row_list *l)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		row__free(&l->v[i]);
+	free(l->v);
+	*l = (struct row_list){0};
+}
+
+char *stored_row__select(const char *rest)
+{
+	char *sql = NULL;
+	size_t len;
+	FILE *f = open_memstream(&sql, &len);
+
+	if (!f)
+		return NULL;
+	fputs("SELECT ", f);
+	for (int i = 0; i < N_INDEX; i++)
+		fprintf(f, "j.\"%s\", ", index_infos[i].name);
+	fprintf(f, "j.id FROM job j%s%s", *rest ? " " : "", rest);
+	return fclose(f) ? NULL : sql;
+}
+
+void stored_row__take(struct row *r, const struct db_value *v)
+{
+	for (int i = 0; i < N_INDEX; i++) {
+		if (index_infos[i].type != INDEX_TEXT)
+			r->number[i] = db_value__number(&v[i]);
+		else if (v[i].type == DB_TEXT)
+			row__set_text(r, i, v[i].text);
+	}
+}
+
+/* ---- what belongs to a row */
+
+static char *copy_of(const struct db_value *v)
+{
+	return strdup(v->type == DB_TEXT ? v->text : "");
+}
+
+static int take_finding(struct row *r, const struct db_value *v)
+{
+	struct row_finding *f;
+
+	if (room__grow(&r->findings, r->nfindings, 1, sizeof(*f)))
+		return -ENOMEM;
+	f = &r->findings[r->nfindings++];
+	*f = (struct row_finding){
+		.rule = copy_of(&v[0]),
+		.text = copy_of(&v[1]),
+		.remedy = copy_of(&v[2]),
+		.where = copy_of(&v[3]),
+		.severity = (int)v[4].i,
+		.cost_core_s = db_value__number(&v[5]),
+		.saving = db_value__number(&v[6]),
+		.at_least = v[7].i != 0,
+		.from_s = db_value__number(&v[8]),
+		.to_s = db_value__number(&v[9]),
+	};
+	return f->rule && f->text && f->remedy && f->where ? 0 : -ENOMEM;
+}
+
+static int read_findings(struct index *ix, int64_t id, struct row *r)
+{
+	const struct db_value job = db_value__int(id);
+	struct db_rows rows;
+	int err = db__ask(&rows, ix->db,
+			  "SELECT rule, text, remedy, place, severity, cost_core_s, saving, "
+			  "at_least, from_s, to_s FROM finding WHERE job = ? ORDER BY n",
+			  &job, 1);
+
+	while (!err && db_rows__next(&rows))
+		err = take_finding(r, rows.v);
+	err = err ? err : rows.err;
+	db_rows__end(&rows);
+	return err;
+}
+
+static int read_nodes(struct index *ix, int64_t id, struct row *r)
+{
+	const struct db_value job = db_value__int(id);
+	struct db_rows rows;
+	int err = db__ask(&rows, ix->db, "SELECT node FROM job_node WHERE job = ?", &job, 1);
+
+	while (!err && db_rows__next(&rows))
+		err = string_list__take(&r->nodes, copy_of(&rows.v[0]));
+	err = err ? err : rows.err;
+	db_rows__end(&rows);
+	string_list__sort(&r->nodes, 0);
+	return err;
+}
+
+/* ---- questions */
+
+static int ask_rows(struct index *ix, struct query *q, bool whole, struct row_list *out)
+{
+	struct db_rows rows = {0};
+	int err = query__ask(q, ix->db, &rows);
+
+	while (!err && db_rows__next(&rows)) {
+		struct row *r;
+
+		if (room__grow(&out->v, out->n, 1, sizeof(*out->v))) {
+			err = -ENOMEM;
+			break;
+		}
+		r = &out->v[out->n++];
+		row__init(r);
+		stored_row__take(r, rows.v);
+		err = whole ? read_findings(ix, rows.v[N_INDEX].i, r) : 0;
+		if (!err && whole)
+			err = read_nodes(ix, rows.v[N_INDEX].i, r);
+	}
+	err = err ? err : rows.err;
+	db_rows__end(&rows);
+	return err;
+}
+
+struct condition {
+	const char *sql;
+	struct db_value args[2];
+	unsigned nargs;
+	bool whole; /* rows have their findings and nodes */
+	const char *order;
+};
+
+static int find(struct index *ix, const struct condition *c, const char *cluster,
+		const struct viewer *v, struct row_list *out)
+{
+	char *select = stored_row__select("");
+	struct job_filter filter;
+	struct query q;
+	int err = query__init(&q);
+
+	*out = (struct row_list){0};
+	job_filter__init(&filter);
+	filter.cluster = cluster;
+	if (!select)
+		err = -ENOMEM;
+	if (!err) {
+		query__add(&q, select);
+		err = query__where(&q, &filter, v);
+	}
+	query__add(&q, c->sql);
+	for (unsigned i = 0; i < c->nargs; i++)
+		query__arg(&q, c->args[i]);
+	query__add(&q, c->order);
+	if (!err)
+		err = ask_rows(ix, &q, c->whole, out);
+	query__free(&q);
+	free(select);
+	return err;
+}
+
+#define LAST_FIRST " ORDER BY j.start DESC"
+
+int index__find(struct index *ix, const struct jobspec *job, const char *cluster,
+		const struct viewer *v, struct row_list *out)
+{
+	const struct db_value id = db_value__int(job->job), part = db_value__int(job->part);
+	/* components have consecutive ids */
+	const struct db_value component = db_value__int((int64_t)job->job + job->part);
+	const struct condition conditions[] = {
+		[JOBSPEC_JOB] = {" AND j.job_id = ?", {id}, 1, true, LAST_FIRST},
+		[JOBSPEC_ARRAY] = {" AND j.array_id = ? AND j.array_task = ?",
+				   {id, part},
+				   2,
+				   true,
+				   LAST_FIRST},
+		[JOBSPEC_HET] = {" AND j.het_id = ? AND j.job_id = ?",
+				 {id, component},
+				 2,
+				 true,
+				 LAST_FIRST},
+		[JOBSPEC_SLUID] = {" AND j.sluid = ?",
+				   {db_value__text(job->sluid)},
+				   1,
+				   true,
+				   LAST_FIRST},
+	};
+
+	return find(ix, &conditions[job->kind], cluster, v, out);
+}
+
+static bool is_same_task(const struct row *a, const struct row *b)
+{
+	return a->number[INDEX_array_task] == b->number[INDEX_array_task] &&
+	       !strcmp(a->text[INDEX_cluster], b->text[INDEX_cluster]);
+}
+
+/* Of the runs of a task the first one stays. */
+static void drop_earlier_runs(struct row_list *l)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < l->n; i++)
+		if (n && is_same_task(&l->v[n - 1], &l->v[i]))
+			row__free(&l->v[i]);
+		else
+			l->v[n++] = l->v[i];
+	l->n = n;
+}
+
+int index__find_array(struct index *ix, uint32_t array, const char *cluster, const struct viewer *v,
+		      struct row_list *out)
+{
+	const struct condition c = {" AND j.array_id = ?",
+				    {db_value__int(array)},
+				    1,
+				    false,
+				    " ORDER BY j.cluster, j.array_task, j.start DESC"};
+	int err = find(ix, &c, cluster, v, out);
+
+	if (!err)
+		drop_earlier_runs(out);
+	return err;
+}
