@@ -10,8 +10,8 @@ static char *put_four(char *to, const uint8_t *p, size_t n)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const uint32_t v = (uint32_t)p[0] << 16 | (n > 1 ? (uint32_t)p[1] << 8 : 0) |
-			   (n > 2 ? p[2] : 0);
+	const uint32_t v =
+		(uint32_t)p[0] << 16 | (n > 1 ? (uint32_t)p[1] << 8 : 0) | (n > 2 ? p[2] : 0);
 
 	*to++ = digits[v >> 18];
 	*to++ = digits[v >> 12 & 63];

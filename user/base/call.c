@@ -52,7 +52,7 @@ static bool has_ended(pid_t pid)
 static int read_all(pid_t pid, int fd, char *text, size_t size, uint64_t end)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
-	char rest[512];
+	char rest[512] = "";
 	size_t len = 0;
 	ssize_t n = 1;
 

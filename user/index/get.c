@@ -184,11 +184,8 @@ int index__find(struct index *ix, const struct jobspec *job, const char *cluster
 				 2,
 				 true,
 				 LAST_FIRST},
-		[JOBSPEC_SLUID] = {" AND j.sluid = ?",
-				   {db_value__text(job->sluid)},
-				   1,
-				   true,
-				   LAST_FIRST},
+		[JOBSPEC_SLUID] =
+			{" AND j.sluid = ?", {db_value__text(job->sluid)}, 1, true, LAST_FIRST},
 	};
 
 	return find(ix, &conditions[job->kind], cluster, v, out);

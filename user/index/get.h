@@ -17,8 +17,8 @@ void row_list__free(struct row_list *l);
  * 0, also where there is none; -errno, said. row_list__free() in all cases. */
 int index__find(struct index *ix, const struct jobspec *job, const char *cluster,
 		const struct viewer *v, struct row_list *out);
-/* The tasks of an array by cluster and number, the last run of each, without findings and nodes. The
- * same. */
+/* The tasks of an array by cluster and number, the last run of each, without findings and nodes.
+ * The same. */
 int index__find_array(struct index *ix, uint32_t array, const char *cluster, const struct viewer *v,
 		      struct row_list *out);
 

@@ -217,8 +217,10 @@ static int take_findings(struct row *r, const json_t *report)
 	for (unsigned k = 0; k < r->nfindings; k++)
 		if (r->findings[k].cost_core_s > 0)
 			r->number[INDEX_cost_core_s] += r->findings[k].cost_core_s;
-	json_array_foreach((json_t *)rules, i, one) r->number[INDEX_judged] +=
-		json_is_true(member(one, "judged"));
+	json_array_foreach((json_t *)rules, i, one)
+	{
+		r->number[INDEX_judged] += json_is_true(member(one, "judged"));
+	}
 	if (err || !r->nfindings)
 		return err ? err : row__set_text(r, INDEX_worst_rule, "");
 	r->number[INDEX_worst_severity] = r->findings[0].severity;

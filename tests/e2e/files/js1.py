@@ -10,7 +10,7 @@ import sqlite3
 import sys
 
 sys.path.insert(0, sys.path[0] + "/../../lib")
-sys.path.insert(0, sys.path[0] + "/../../findings")
+sys.path.insert(0, sys.path[0] + "/../findings")
 from cases import job
 from lib import *
 

@@ -3,15 +3,12 @@
 """jobprof mail and jobprof index mail, without a Slurm: what slurmctld's call leaves in the spool, and what a stand-in for
 sendmail gets, read by Python's email."""
 
-import contextlib
 import email
 import email.policy
 import html.parser
 import sys
 
 sys.path.insert(0, sys.path[0] + "/../../lib")
-sys.path.insert(0, sys.path[0] + "/../../findings")
-from cases import job
 from lib import *
 import sefflib
 
@@ -198,7 +195,7 @@ def hostile_names():
         status, out, err = p.put("s", to, **ended(11))
         is_true("no address: %s" % ascii(to)[:20], status == 1 and "is no address of a mail" in err, (status, err))
     is_equal("options are no addresses", (p.put("s", "--body=1")[0], p.put("s", "--program=/bin/true")[0]), (1, 1))
-    is_equal("several addresses, and names of this machine", [p.put("s", "alice,bob@x.org", **ended(11))[0], p.turn()[1], p.mails()[0]["To"]],
+    is_equal("several addresses, and names of this machine", [p.put("s", "alice,bob@x.org", **ended(11))[0], p.turn()[1], p.mails()[0]["To"].replace(" ", "")],
              [0, "1 sent, 0 waiting, 0 failed, 0 refused", "alice,bob@x.org"])
 
 

@@ -53,12 +53,12 @@ struct config {
 	double publish_interval; /* PublishInterval, s; 0: only when a step ends */
 	char *cgroup_patterns[CONFIG_PATTERNS]; /* CgroupPattern; see identity/layout.h */
 	unsigned n_cgroup_patterns;
-	char *cgroup_root; /* CgroupRoot: where Slurm's tree begins, below the hierarchy's root */
-	char *writer;	   /* Writer: path of jobprof-writer */
-	char *mail_spool;  /* MailSpool */
+	char *cgroup_root;  /* CgroupRoot: where Slurm's tree begins, below the hierarchy's root */
+	char *writer;	    /* Writer: path of jobprof-writer */
+	char *mail_spool;   /* MailSpool */
 	char *mail_program; /* MailProgram */
-	char *btf;	   /* BTF: type information instead of the kernel's */
-	char *perf_events; /* PerfEvents, as written: names are the caller's to check */
+	char *btf;	    /* BTF: type information instead of the kernel's */
+	char *perf_events;  /* PerfEvents, as written: names are the caller's to check */
 	enum config_perf perf_mode; /* PerfMode */
 	double burst_min;	    /* BurstMin, ms */
 	double perf_budget;	    /* PerfBudget, percent of each CPU */

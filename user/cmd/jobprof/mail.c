@@ -47,9 +47,10 @@ static const struct opt opts[] = {
 const struct command cmd_mail = {
 	.name = "jobprof mail",
 	.usage = "[OPTION]... -s SUBJECT ADDRESS\n[OPTION]... --body JOB",
-	.about = "Slurm's MailProg, by the name jobprof-mail: leaves a mail for jobprof index mail, "
-		 "which adds\nwhat the job used, and ends at once. While that is not running, the "
-		 "mail goes to\nMailProgram.",
+	.about =
+		"Slurm's MailProg, by the name jobprof-mail: leaves a mail for jobprof index mail, "
+		"which adds\nwhat the job used, and ends at once. While that is not running, the "
+		"mail goes to\nMailProgram.",
 	.opts = opts,
 };
 
@@ -231,7 +232,8 @@ static int print_body(const struct options *o)
 int verb_mail(int argc, char **argv)
 {
 	const bool is_mail = argc >= 4 && !strcmp(argv[argc - 3], "-s");
-	const char *subject = is_mail ? argv[argc - 2] : NULL, *to = is_mail ? argv[argc - 1] : NULL;
+	const char *subject = is_mail ? argv[argc - 2] : NULL,
+		   *to = is_mail ? argv[argc - 1] : NULL;
 	struct options o = {0};
 	int status;
 

@@ -177,7 +177,7 @@ static int read_spool(struct queue *q)
 	struct dirent *e;
 	int err = d ? 0 : -errno;
 
-	while (!err && (e = readdir(d))) {
+	while (!err && d && (e = readdir(d))) {
 		size_t n = strlen(e->d_name);
 
 		if (*e->d_name != '.' && n > strlen(MAIL_FILE) &&

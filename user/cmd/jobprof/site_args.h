@@ -90,8 +90,8 @@ void site_args__print_states(FILE *out);
 
 /* since: the default, "7d". */
 void site_args__init(struct site_args *a, const char *since);
-/* Opens the index to read; the user's own is made and brought up to date, unless as_it_is. 0, or the
- * exit status; -ENOENT: it need not be there, and is not. *v is who asks. */
+/* Opens the index to read; the user's own is made and brought up to date, unless as_it_is. 0, or
+ * the exit status; -ENOENT: it need not be there, and is not. *v is who asks. */
 int site_args__open(struct site_args *a, struct index *ix, struct viewer *v);
 
 /* Says that there is no index at that place. */

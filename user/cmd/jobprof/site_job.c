@@ -215,7 +215,8 @@ static int check_user(const struct row *index, const struct row *r)
 	return -EPERM;
 }
 
-/* What the profile says becomes part of the index's row; of a job that runs it is the later word. */
+/* What the profile says becomes part of the index's row; of a job that runs it is the later word.
+ */
 static int add_profile(struct site_job *j, struct row *r)
 {
 	static const enum index_column latest[] = {INDEX_elapsed_s, INDEX_end};
@@ -225,7 +226,8 @@ static int add_profile(struct site_job *j, struct row *r)
 	for (int i = 0; !err && i < N_INDEX; i++) {
 		if (index_infos[i].type != INDEX_TEXT && isnan(to->number[i]))
 			to->number[i] = r->number[i];
-		if (index_infos[i].type == INDEX_TEXT && r->text[i] && (!to->text[i] || !*to->text[i]))
+		if (index_infos[i].type == INDEX_TEXT && r->text[i] &&
+		    (!to->text[i] || !*to->text[i]))
 			err = row__set_text(to, i, r->text[i]);
 	}
 	if (err)
@@ -286,9 +288,9 @@ int site_job__find(struct site_job *j, const struct site_args *a, const char *jo
 		return -EINVAL;
 	}
 	err = find_in_index(j, a, spec);
-	id = !err			      ? (uint32_t)j->row.number[INDEX_job_id]
+	id = !err			 ? (uint32_t)j->row.number[INDEX_job_id]
 	     : spec->kind == JOBSPEC_JOB ? spec->job
-					  : 0;
+					 : 0;
 	j->is_running = !err && !strcmp(seff__state(&j->row, state), "RUNNING");
 	if (err == -ENOENT || j->is_running || (!err && !is_profiled(&j->row))) {
 		files = find_in_files(j, a, job, id);

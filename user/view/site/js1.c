@@ -67,7 +67,7 @@ static void put_node(const struct report *r, unsigned i, struct message *m)
 {
 	const struct job_node *n = &r->job->nodes[i];
 	const double limit = r->facts->values[FACT_NODE_limit_mb][i];
-	const double granted = !isnan(limit)	     ? limit
+	const double granted = !isnan(limit)	       ? limit
 			       : !isnan(n->request_mb) ? n->request_mb
 						       : n->memory_in_all_mb;
 	const double values[] = {n->cpus, n->unit.total[Q_CPU], granted,

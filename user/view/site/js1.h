@@ -12,9 +12,9 @@
 #include "index/row.h"
 #include "view/report/report.h"
 
-#define JS1_PREFIX "JS1:"
-#define JS1_SHORT  "JS1:Short"
-#define JS1_NONE   "JS1:None"
+#define JS1_PREFIX  "JS1:"
+#define JS1_SHORT   "JS1:Short"
+#define JS1_NONE    "JS1:None"
 #define JS1_SHORT_S 60
 
 struct js1_gpu {

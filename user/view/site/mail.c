@@ -16,7 +16,7 @@
 #define WORD	    42	/* bytes of an encoded word: 75 characters at most, RFC 2047 */
 #define LINE	    76
 #define FINDINGS    3
-#define NO_PROFILE                                                                       \
+#define NO_PROFILE \
 	"There is no profile of it, so nothing is known of how it used what it was given."
 
 bool mail__is_address(const char *text)
@@ -112,8 +112,9 @@ char *mail__compose(const struct mail *m)
 	fprintf(out, "To: %s\n", m->to);
 	put_subject(out, m->subject);
 	put_date(out, m->at);
-	fprintf(out, "Message-ID: <%s>\nAuto-Submitted: auto-generated\nMIME-Version: 1.0\n"
-		     "Content-Type: multipart/alternative; boundary=\"%s\"\n\n",
+	fprintf(out,
+		"Message-ID: <%s>\nAuto-Submitted: auto-generated\nMIME-Version: 1.0\n"
+		"Content-Type: multipart/alternative; boundary=\"%s\"\n\n",
 		m->id, boundary);
 	put_part(out, boundary, "text/plain", m->text);
 	put_part(out, boundary, "text/html", m->html);
