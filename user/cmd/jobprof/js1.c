@@ -28,7 +28,7 @@ const struct command cmd_js1 = {
 	.name = "jobprof js1",
 	.usage = "[OPTION]... JOB",
 	.about = "A job as jobstats stores it in Slurm's AdminComment: \"JS1:\" and JSON, "
-		 "compressed by gzip,\nin base64. jobstats, Job Defense Shield and reportseff read "
+		 "compressed\nby gzip, in base64. jobstats, Job Defense Shield and reportseff read "
 		 "that.",
 	.opts = opts,
 };

@@ -47,10 +47,9 @@ static const struct opt opts[] = {
 const struct command cmd_mail = {
 	.name = "jobprof mail",
 	.usage = "[OPTION]... -s SUBJECT ADDRESS\n[OPTION]... --body JOB",
-	.about =
-		"Slurm's MailProg, by the name jobprof-mail: leaves a mail for jobprof index mail, "
-		"which adds\nwhat the job used, and ends at once. While that is not running, the "
-		"mail goes to\nMailProgram.",
+	.about = "Slurm's MailProg, by the name jobprof-mail: leaves a mail for jobprof index "
+		 "mail,\nwhich adds what the job used, and ends at once. While that is not "
+		 "running,\nthe mail goes to MailProgram.",
 	.opts = opts,
 };
 

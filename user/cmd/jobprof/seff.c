@@ -37,10 +37,11 @@ static const struct opt opts[] = {
 const struct command cmd_seff = {
 	.name = "jobprof seff",
 	.usage = "[OPTION]... JOB",
-	.about = "What a job used of its cores and memory, line by line as Slurm's seff prints it, "
-		 "and its\nuse of GPUs, its waits for a CPU and its worst finding. Also of a job "
-		 "that runs.\nThe exit status is 1 for wrong usage, 2 where there is no such job, "
-		 "3 for a task of an\narray without a number.",
+	.about = "What a job used of its cores and memory, line by line as Slurm's seff prints "
+		 "it,\nits use of GPUs, its waits for a CPU and its worst finding. Also of a "
+		 "job\nthat runs. The status is 1 for wrong usage, 2 where there is no such job, 3 "
+		 "for "
+		 "a task of an\narray without a number.",
 	.opts = opts,
 };
 
