@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Another program is run, with a limit of its time: it may hang. */
+/* A program is run that may leave others at work when it ends, as those that take mails do; for
+ * Slurm's commands see identity/slurm_lines.h. */
 #ifndef JP_BASE_CALL_H
 #define JP_BASE_CALL_H
 

@@ -144,7 +144,7 @@ class Slurm:
         for number in jobs:
             made(profiles, number, "threads")
         subprocess.run([JOBPROF, "index", "scan", profiles, "--database", self.index], check=True, capture_output=True)
-        self.sql("UPDATE job SET \"end\" = ?, start = start + job_id", int(time.time()) - 100)
+        self.sql("UPDATE job SET sources = 3, \"end\" = ?, start = start + job_id", int(time.time()) - 100)
         self.set(comments)
 
     def sql(self, statement, *args):
@@ -219,7 +219,7 @@ def pauses_grow():
 def slurm_that_hangs():
     s = Slurm([70, 71, 72], {"70": "", "71": "", "72": "", "hang": 60})
     began = time.monotonic()
-    status, out, err = s.turn("--timeout", "1")
+    status, out, err = s.turn("--wait", "1")
     is_true("one time-out, and the rest waits", status == 1 and err.count("it had not ended after 1 s") == 1 and time.monotonic() - began < 30
             and out == "0 written, 0 of others, 1 failed, 3 waiting\n", (out, err))
     s.set({"70": "", "71": "", "72": ""})

@@ -233,7 +233,7 @@ def sendmail_that_fails():
     for n in range(20, 24):
         p.put("again", **ended(n))
     began = time.monotonic()
-    status, out, err = p.turn("--timeout", "1")
+    status, out, err = p.turn("--wait", "1")
     is_true("one that hangs ends the turn", status == 1 and out.startswith("0 sent, ") and err.count("it had not ended after 1 s") == 1
             and time.monotonic() - began < 30 and len(p.files()) == 4, (out, err))
     os.remove(p.dir + "/hang")

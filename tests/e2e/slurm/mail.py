@@ -94,14 +94,34 @@ def an_array(name, c, d, post):
     is_true(name + ": its tasks", "Tasks: 3 " in text_of(mail), text_of(mail))
 
 
+def seff_while_it_runs(name, c, d, post):
+    """From the files that jobprofd publishes of running steps."""
+    j = c.sbatch("srun sh -c '%s 0.9; until [ -e go ]; do sleep 0.1; done'\n" % tool("jpspin"), ["-w", c.nodes[0], "-n1", "-t5", "-J", "run"])
+    def says():
+        p = subprocess.run([JOBPROF, "seff", str(j.id), "-p", d.hdf5], capture_output=True, text=True, env=plain_env(HOME="/absent"))
+        return dict(line.split(": ", 1) for line in p.stdout.splitlines())
+    live = os.path.join(d.hdf5, "root", ".%d_0_%s.h5" % (j.id, c.nodes[0]))
+    wait_until(lambda: os.path.exists(live), 30, live)
+    wait_until(lambda: says().get("State") == "RUNNING", 30, "seff to know of the job")
+    wait_until(lambda: says().get("CPU Utilized") == "00:00:01", 30, "its CPU time")  # 0.9 s and the shells', rounded
+    is_true(name + ": with a warning", "RUNNING" in says()["WARNING"], says())
+    with open(j.dir + "/go", "w"):
+        pass
+    is_equal(name + ": it ends", j.end(), "COMPLETED")
+    for step in (0, "batch"):
+        d.get(j.id, step, c.nodes[0])
+    steps_end(d, j.id)
+    is_equal(name + ": then it is as any job", (says().get("State"), "WARNING" in says()), ("COMPLETED (exit code 0)", False))
+
+
 def main():
     post = Post()
-    d = Profiler()
+    d = Profiler(PublishInterval="1")
     clusters = start_clusters(modes=MODES[1:], nodes=1, conf=["MailProg=" + post.prog])
     if not clusters:
         return
     d.start()
-    for test in (a_job, an_array):
+    for test in (a_job, an_array, seff_while_it_runs):
         test(test.__name__.replace("_", " "), clusters["v2"], d, post)
     is_equal("mail: jobprofd's exit status", d.end(), 0)
 

@@ -9,17 +9,17 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/call.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/index_actions.h"
 #include "cmd/jobprof/js1.h"
+#include "identity/slurm_lines.h"
 #include "view/site/js1.h"
 
-#define TRIES	    12
-#define FIRST_S	    60 /* pause after the first failure; each is twice as long as the one before */
-#define COMMENT_MAX (64 << 10) /* of Slurm's column */
-#define DUE_MAX	    1000       /* of a turn */
+#define TRIES	   12
+#define FIRST_S	   60 /* pause after the first failure; each is twice as long as the one before */
+#define ANSWER_MAX (64 << 20) /* bytes of an answer: an array may have many tasks */
+#define DUE_MAX	   1000	      /* of a turn */
 
 struct due {
 	int64_t id; /* in the table job */
@@ -39,7 +39,8 @@ struct turn {
 
 /* ---- the queue */
 
-/* Jobs that have ended: Slurm keeps no comment of others. */
+/* Jobs with a profile that have ended, and of which Slurm has said whose they are: a profile alone
+ * may be forged. */
 static int enqueue(struct turn *t)
 {
 	const struct db_value since = db_value__int((int64_t)(t->now - t->o->since_s));
@@ -47,7 +48,7 @@ static int enqueue(struct turn *t)
 	return db__run(t->ix->db,
 		       "INSERT INTO admin_comment (job, state, tries, next) "
 		       "SELECT j.id, 'waits', 0, 0 FROM job j WHERE j.\"end\" >= ? "
-		       "AND j.findings IS NOT NULL AND j.state IS NOT NULL AND j.state NOT IN "
+		       "AND j.sources = 3 AND j.state IS NOT NULL AND j.state NOT IN "
 		       "('', 'RUNNING', 'PENDING', 'SUSPENDED', 'COMPLETING', 'CONFIGURING', "
 		       "'RESIZING', 'STAGE_OUT', 'SIGNALING', 'STOPPED', 'REQUEUED') AND NOT "
 		       "EXISTS (SELECT 1 FROM admin_comment c WHERE c.job = j.id)",
@@ -109,59 +110,74 @@ static int note_failure(struct turn *t, const struct due *d)
 
 /* ---- Slurm's commands */
 
-/* 0; -ETIME, said; -EIO: it failed, said. *text is what it printed. */
-static int call(const struct turn *t, const char *const argv[], char *text)
-{
-	int status = call__program(argv, -1, text, COMMENT_MAX, t->o->timeout_s);
+/* What a command prints on a job. */
+struct answer {
+	const char *job;
+	char *comment; /* of sacct; NULL: it does not know the job */
+	bool did_nothing;
+};
 
-	if (!status)
+/* "JOB|COMMENT"; of an array's first id there are lines of all tasks. */
+static int take_comment(void *arg, const char *line)
+{
+	struct answer *a = arg;
+	const size_t n = strlen(a->job);
+
+	if (a->comment || strncmp(line, a->job, n) != 0 || line[n] != '|')
 		return 0;
-	if (status == -ETIME) {
-		log_error("%s: it had not ended after %u s", argv[0], t->o->timeout_s);
-		return status;
-	}
-	text[strcspn(text, "\n")] = '\0';
-	log_error("%s: %s", argv[0],
-		  status < 0	  ? strerror(-status)
-		  : status == 127 ? "it is not in PATH"
-				  : text);
-	return -EIO;
+	a->comment = strdup(line + n + 1);
+	return a->comment ? 0 : -ENOMEM;
 }
 
-/* The line "JOB|COMMENT" of this job: of an array's first id there are lines of all tasks. Moves
- * the comment to the front; false: there is none. */
-static bool cut_comment(char *text, const char *job)
+static int take_report(void *arg, const char *line)
 {
-	const size_t n = strlen(job);
-	char *save = NULL;
+	struct answer *a = arg;
 
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		if (!strncmp(line, job, n) && line[n] == '|') {
-			memmove(text, line + n + 1, strlen(line + n + 1) + 1);
-			return true;
-		}
-	return false;
+	a->did_nothing |= strstr(line, "Nothing modified") != NULL;
+	return 0;
+}
+
+/* 0; -errno, said. */
+static int call(const struct turn *t, const char *const argv[],
+		int (*take)(void *arg, const char *line), struct answer *a)
+{
+	struct slurm_lines l = {
+		.argv = (char *const *)argv,
+		.seconds = t->o->wait_s,
+		.most = ANSWER_MAX,
+		.take = take,
+		.arg = a,
+	};
+	int err = slurm_lines__read(&l);
+
+	if (err == -ETIME)
+		log_error("%s: it had not ended after %.0f s", argv[0], t->o->wait_s);
+	else if (err == -ENOENT)
+		log_error("%s: it is not in PATH", argv[0]);
+	else if (err)
+		log_error("%s: %s", argv[0], err == -EIO ? l.said : strerror(-err));
+	return err == -ENOENT ? -EIO : err;
 }
 
 /* The job's comment. 0; -ENOENT: Slurm's accounting does not know the job yet. */
-static int ask_comment(const struct turn *t, const struct due *d, const char *job, char *text)
+static int ask_comment(const struct turn *t, const struct due *d, struct answer *a)
 {
 	const char *const argv[] = {"sacct",
 				    "-nPX",
 				    "-o",
 				    "JobIDRaw,AdminComment",
 				    "-j",
-				    job,
+				    a->job,
 				    *d->cluster ? "-M" : NULL,
 				    d->cluster,
 				    NULL};
-	int err = call(t, argv, text);
+	int err = call(t, argv, take_comment, a);
 
-	return !err && !cut_comment(text, job) ? -ENOENT : err;
+	return !err && !a->comment ? -ENOENT : err;
 }
 
-static int write_comment(const struct turn *t, const struct due *d, const char *job,
-			 const char *comment, char *text)
+static int write_comment(const struct turn *t, const struct due *d, struct answer *a,
+			 const char *comment)
 {
 	char which[32], cluster[96], *set = NULL;
 	const char *argv[10] = {"sacctmgr", "-i", "modify", "job", "where", which};
@@ -170,17 +186,15 @@ static int write_comment(const struct turn *t, const struct due *d, const char *
 
 	if (asprintf(&set, "admincomment=%s", comment) < 0)
 		return -ENOMEM;
-	snprintf(which, sizeof(which), "jobid=%s", job);
+	snprintf(which, sizeof(which), "jobid=%s", a->job);
 	snprintf(cluster, sizeof(cluster), "cluster=%s", d->cluster);
 	if (*d->cluster)
 		argv[n++] = cluster;
 	argv[n++] = "set";
 	argv[n] = set;
-	err = call(t, argv, text);
+	err = call(t, argv, take_report, a);
 	free(set);
-	if (!err && strstr(text, "Nothing modified"))
-		err = -ENOENT;
-	return err;
+	return !err && a->did_nothing ? -ENOENT : err;
 }
 
 /* Names that options and lists of Slurm's commands can be made of. */
@@ -210,36 +224,35 @@ static char *text_of(const struct turn *t, const struct due *d)
 	return text;
 }
 
-static int comment_job(struct turn *t, const struct due *d, const char *comment, char *text)
+static int comment_job(struct turn *t, const struct due *d, const char *comment)
 {
 	char job[16];
-	int err;
+	struct answer a = {.job = job};
+	bool is_foreign = false;
+	int err, noted;
 
 	snprintf(job, sizeof(job), "%u", d->job);
-	err = ask_comment(t, d, job, text);
-	if (!err && *text && !str__starts(text, JS1_PREFIX)) {
-		t->res->foreign++;
-		return note(t, d, "foreign", 0);
-	}
-	if (!err && strcmp(text, comment))
-		err = write_comment(t, d, job, comment, text);
+	err = ask_comment(t, d, &a);
+	if (!err)
+		is_foreign = *a.comment && !str__starts(a.comment, JS1_PREFIX);
+	if (!err && !is_foreign && strcmp(a.comment, comment) != 0)
+		err = write_comment(t, d, &a, comment);
+	free(a.comment);
 	if (err) {
-		int noted = note_failure(t, d);
-
+		noted = note_failure(t, d);
 		return noted ? noted : err == -ETIME ? err : 0;
 	}
-	t->res->written++;
-	return note(t, d, "done", 0);
+	t->res->foreign += is_foreign;
+	t->res->written += !is_foreign;
+	return note(t, d, is_foreign ? "foreign" : "done", 0);
 }
 
 static int do_job(struct turn *t, const struct due *d)
 {
 	char *comment = is_plain(d->cluster) ? text_of(t, d) : NULL;
-	char *text = malloc(COMMENT_MAX);
-	int err = comment && text ? comment_job(t, d, comment, text) : note_failure(t, d);
+	int err = comment ? comment_job(t, d, comment) : note_failure(t, d);
 
 	free(comment);
-	free(text);
 	return err;
 }
 
@@ -270,14 +283,16 @@ int comment__turn(struct index *ix, const struct comment_options *o, struct comm
 
 int index_comment__run(const struct index_options *o, const char *where, int n, char **words)
 {
-	struct comment_options how = {.site = o->site, .since_s = COMMENT_SINCE_S};
+	const struct comment_options how = {
+		.site = o->site,
+		.rate = o->rate < 0 ? COMMENT_RATE : o->rate,
+		.wait_s = o->wait_s > 0 ? o->wait_s : COMMENT_WAIT_S,
+		.since_s = COMMENT_SINCE_S,
+	};
 	struct comment_result res = {0};
 	struct index ix;
 	int err;
 
-	if (index_watch__take_number(&how.rate, COMMENT_RATE, "rate", o->rate) ||
-	    index_watch__take_number(&how.timeout_s, COMMENT_TIMEOUT, "timeout", o->timeout))
-		return 2;
 	if (index_watch__open(&ix, where))
 		return 1;
 	err = comment__turn(&ix, &how, &res);

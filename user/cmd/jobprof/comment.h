@@ -7,12 +7,12 @@
 
 struct comment_options {
 	struct site_args site;
-	unsigned rate;	    /* jobs a minute */
-	unsigned timeout_s; /* of a command of Slurm's */
-	double since_s;	    /* jobs that ended earlier have none */
+	int rate;	/* jobs a minute */
+	double wait_s;	/* for a command of Slurm's */
+	double since_s; /* jobs that ended earlier have none */
 };
 #define COMMENT_RATE	30
-#define COMMENT_TIMEOUT 30
+#define COMMENT_WAIT_S	30
 #define COMMENT_SINCE_S (7 * 86400.0)
 
 struct comment_result {

@@ -26,6 +26,28 @@ static int take_every(void *to, const struct opt *opt, const char *arg)
 	return 2;
 }
 
+static int take_wait(void *to, const struct opt *opt, const char *arg)
+{
+	struct index_options *o = to;
+
+	if (!parse_double(arg, &o->wait_s) && o->wait_s > 0)
+		return 0;
+	log_error("--wait %s: it is a number of seconds", arg);
+	return 2;
+}
+
+static int take_count(void *to, const struct opt *opt, const char *arg)
+{
+	uint32_t v;
+
+	if (parse_u32(arg, &v) || v > 1000000) {
+		log_error("--%s %s: it is a number", opt->name, arg);
+		return 2;
+	}
+	*(int *)to = (int)v;
+	return 0;
+}
+
 static const struct opt opts[] = {
 	OPTS_DATABASE(struct index_options),
 	{'M', "cluster", "NAME",
@@ -42,12 +64,13 @@ static const struct opt opts[] = {
 	 OPT_CALL_AT(site_args__take_since, struct index_options, site)},
 	{0, "sacct", "PATH", "sync: the sacct that is asked; default: that of PATH",
 	 OPT_TEXT(struct index_options, sacct)},
+	{0, "wait", "SECONDS",
+	 "for a command that is called: sync (default 600), comment, mail (30)",
+	 OPT_CALL(take_wait)},
 	{0, "rate", "N", "comment, mail: at most so many a minute (default 30, 60)",
-	 OPT_TEXT(struct index_options, rate)},
-	{0, "timeout", "S", "sync, comment, mail: of each command that is called, s (default 600, 30, 30)",
-	 OPT_TEXT(struct index_options, timeout)},
-	{0, "wait", "S", "mail: for a job to be in the index, s (default 120)",
-	 OPT_TEXT(struct index_options, wait)},
+	 OPT_CALL_AT(take_count, struct index_options, rate)},
+	{0, "delay", "SECONDS", "mail: until the job is in the index (default 120)",
+	 OPT_CALL_AT(take_count, struct index_options, delay)},
 	{0, "spool", "DIR", "mail: instead of MailSpool of jobprof.conf",
 	 OPT_TEXT(struct index_options, spool)},
 	{0, "sendmail", "FILE", "mail: instead of /usr/sbin/sendmail",
@@ -64,7 +87,10 @@ static const struct action {
 	{"scan", "DIR... reads what is new there, and in the directories in it", do_scan},
 	{"sync", "reads what has ended since from Slurm's accounting", do_sync},
 	{"check", "compares sums with rows, and looks for damage", do_check},
-	{"remake", "makes all sums again; DIR...: all rows anew, also if it is damaged", do_remake},
+	{"remake",
+	 "makes all sums again; DIR...: all rows, of the profiles there, also where the\n"
+	 "           database is damaged, which becomes PATH.old",
+	 do_remake},
 	{"watch", "DIR... scans again and again: what jobprof-index.service runs",
 	 index_watch__run},
 	{"prune", "replaces names in old rows, and deletes older ones", index_watch__prune},
@@ -155,17 +181,13 @@ static double begin_of(const struct site_args *a)
 
 static int do_sync(const struct index_options *o, const char *where, int n, char **words)
 {
-	struct accounting_options how = {o->sacct, o->cluster, begin_of(&o->site), 0};
+	const struct accounting_options how = {o->sacct, o->cluster, begin_of(&o->site), o->wait_s};
 	struct accounting_result res = {0};
-	unsigned timeout_s;
 	struct index ix;
 	int err;
 
 	if (n)
 		return options__wrong(&cmd_index, "sync takes no \"%s\"", words[0]);
-	if (index_watch__take_number(&timeout_s, 600, "timeout", o->timeout))
-		return 2;
-	how.wait_s = timeout_s;
 	if (index_watch__open(&ix, where))
 		return 1;
 	err = accounting__sync(&ix, &how, &res);
@@ -284,7 +306,8 @@ static int do_check(const struct index_options *o, const char *where, int n, cha
 
 int verb_index(int argc, char **argv)
 {
-	struct index_options o = {.every_s = 60, .detail = "18m", .keep = "5y"};
+	struct index_options o = {
+		.every_s = 60, .detail = "18m", .keep = "5y", .rate = -1, .delay = -1};
 	const char *word;
 	char *where;
 	bool is_own;

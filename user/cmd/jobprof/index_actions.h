@@ -11,8 +11,9 @@ struct index_options {
 	bool again;
 	double every_s;
 	const char *sacct;
-	const char *detail, *keep;	   /* ages, as --since has them */
-	const char *rate, *timeout, *wait; /* numbers */
+	double wait_s;
+	const char *detail, *keep; /* ages, as --since has them */
+	int rate, delay;	   /* below 0: the usual */
 	const char *spool, *sendmail;
 };
 
@@ -24,9 +25,6 @@ index_action index_watch__run, index_watch__prune, index_watch__forget;
 int index_watch__take_age(void *to, const struct opt *opt, const char *arg);
 /* Opens it to write, and waits for another process that does. 0, or -errno and it has said why. */
 int index_watch__open(struct index *ix, const char *where);
-/* A number that an option gives, or what it is without. 0 or 2, said. */
-int index_watch__take_number(unsigned *to, unsigned usual, const char *option, const char *text);
-
 /* comment.c, mail_queue.c */
 index_action index_comment__run, index_mail__run;
 

@@ -47,8 +47,8 @@ static const struct opt opts[] = {
 const struct command cmd_mail = {
 	.name = "jobprof mail",
 	.usage = "[OPTION]... -s SUBJECT ADDRESS\n[OPTION]... --body JOB",
-	.about = "Slurm's MailProg, by the name jobprof-mail: leaves a mail for jobprof index "
-		 "mail,\nwhich adds what the job used, and ends at once. While that is not "
+	.about = "Slurm's MailProg, by the name jobprof-mail: leaves a mail for jobprof index"
+		 "\nmail, which adds what the job used, and ends at once. While that is not "
 		 "running,\nthe mail goes to MailProgram.",
 	.opts = opts,
 };

@@ -23,14 +23,14 @@ void mail_settings__free(struct mail_settings *s);
 
 struct mail_options {
 	const char *spool, *sendmail;
-	unsigned rate;	    /* mails a minute */
-	unsigned timeout_s; /* of sendmail */
-	double wait_s;	    /* for a job to be in the index, and for further tasks of an array */
+	int rate;	 /* mails a minute */
+	unsigned wait_s; /* for sendmail */
+	double delay_s;	 /* until a job is in the index, and for further tasks of an array */
 };
 #define MAIL_SENDMAIL "/usr/sbin/sendmail"
 #define MAIL_RATE     60
-#define MAIL_TIMEOUT  30
-#define MAIL_WAIT_S   120
+#define MAIL_WAIT_S   30
+#define MAIL_DELAY_S  120
 
 struct mail_result {
 	unsigned sent, waiting, failed, refused;

@@ -259,7 +259,7 @@ static bool is_due(struct queue *q, const struct event *e, unsigned n, bool know
 	*err = 0;
 	if (!is_end(e) || (known && (!is_part || n == e->tasks)))
 		return true;
-	if (q->now < last->at + q->o->wait_s)
+	if (q->now < last->at + q->o->delay_s)
 		return false;
 	before = is_part && n != e->tasks ? last_of(q, e, err) : NAN;
 	return !*err && !(q->now < before + AGAIN_S);
@@ -390,11 +390,11 @@ static int hand_over(const struct mail_options *o, const char *mail)
 	if (fd < 0 || write_full(fd, mail, strlen(mail)) || lseek(fd, 0, SEEK_SET))
 		err = -errno;
 	else
-		err = call__program(argv, fd, said, sizeof(said), o->timeout_s);
+		err = call__program(argv, fd, said, sizeof(said), o->wait_s);
 	if (fd >= 0)
 		close(fd);
 	if (err == -ETIME)
-		log_error("%s: it had not ended after %u s", o->sendmail, o->timeout_s);
+		log_error("%s: it had not ended after %u s", o->sendmail, o->wait_s);
 	else if (err < 0)
 		log_error("%s: %s", o->sendmail, strerror(-err));
 	else if (err)
@@ -543,20 +543,20 @@ int mail_queue__turn(struct index *ix, const struct mail_options *o, struct mail
 
 int index_mail__run(const struct index_options *o, const char *where, int n, char **words)
 {
-	struct mail_options how = {.sendmail = o->sendmail ? o->sendmail : MAIL_SENDMAIL};
+	struct mail_options how = {
+		.spool = o->spool,
+		.sendmail = o->sendmail ? o->sendmail : MAIL_SENDMAIL,
+		.rate = o->rate < 0 ? MAIL_RATE : o->rate,
+		.wait_s = o->wait_s >= 1 && o->wait_s < 1e6 ? (unsigned)o->wait_s : MAIL_WAIT_S,
+		.delay_s = o->delay < 0 ? MAIL_DELAY_S : o->delay,
+	};
 	struct mail_settings set = {0};
 	struct mail_result res = {0};
 	struct index ix;
-	unsigned wait;
-	int err;
+	int err = o->spool ? 0 : mail_settings__read(&set);
 
-	if (index_watch__take_number(&how.rate, MAIL_RATE, "rate", o->rate) ||
-	    index_watch__take_number(&how.timeout_s, MAIL_TIMEOUT, "timeout", o->timeout) ||
-	    index_watch__take_number(&wait, MAIL_WAIT_S, "wait", o->wait))
-		return 2;
-	how.wait_s = wait;
-	err = o->spool ? 0 : mail_settings__read(&set);
-	how.spool = o->spool ? o->spool : set.spool;
+	if (!o->spool)
+		how.spool = set.spool;
 	if (!err)
 		err = index_watch__open(&ix, where);
 	if (!err) {

@@ -39,9 +39,8 @@ const struct command cmd_seff = {
 	.usage = "[OPTION]... JOB",
 	.about = "What a job used of its cores and memory, line by line as Slurm's seff prints "
 		 "it,\nits use of GPUs, its waits for a CPU and its worst finding. Also of a "
-		 "job\nthat runs. The status is 1 for wrong usage, 2 where there is no such job, 3 "
-		 "for "
-		 "a task of an\narray without a number.",
+		 "job\nthat runs. The status is 1 for wrong usage, 2 where there is no such "
+		 "job, 3 for\na task of an array without a number.",
 	.opts = opts,
 };
 
