@@ -21,18 +21,6 @@ int index_watch__open(struct index *ix, const char *where)
 	return index__open(ix, where, DB_WRITE);
 }
 
-int index_watch__take_number(unsigned *to, unsigned usual, const char *option, const char *text)
-{
-	uint32_t v = usual;
-
-	if (text && (parse_u32(text, &v) || v > 1000000)) {
-		log_error("--%s %s: it is a number", option, text);
-		return 2;
-	}
-	*to = v;
-	return 0;
-}
-
 /* ---- watch */
 
 static volatile sig_atomic_t ended;
