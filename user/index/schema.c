@@ -252,7 +252,7 @@ static int clear(struct db *d)
 					  "DELETE FROM month",
 					  "DELETE FROM day_rule",
 					  "DELETE FROM hist",
-					  "DELETE FROM dirty",
+					  "DELETE FROM admin_comment", "DELETE FROM dirty",
 					  "DELETE FROM meta WHERE key <> 'version'"};
 	int err = db__begin(d);
 
@@ -272,6 +272,7 @@ static void rescue(struct db *d)
 		"text) SELECT at, who, \"user\", account, rule, signature, job, ticket, text FROM "
 		"old.contact",
 		"INSERT INTO access (at, who, what) SELECT at, who, what FROM old.access",
+		"INSERT INTO mail (id, about, at) SELECT id, about, at FROM old.mail",
 		"INSERT INTO pseudonym (name, pseudonym) SELECT name, pseudonym FROM old.pseudonym",
 	};
 	char *name = NULL;
@@ -286,7 +287,7 @@ static void rescue(struct db *d)
 	if (is_there)
 		db__run(d, "DETACH old", NULL, 0);
 	if (err)
-		log_warn("%s: its contacts and who looked at others' jobs could not all be read",
+		log_warn("%s: its contacts, and which mails were sent, could not all be read",
 			 name);
 	free(name);
 }

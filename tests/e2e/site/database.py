@@ -115,10 +115,10 @@ def a_writer_is_killed():
     """At several instants of a scan: its lock ends with it, and the next scan leaves nothing doubled or out."""
     top, path = tmpdir("killed"), os.path.join(tmpdir("index"), "index.db")
     profiles(top, 6)
-    for i in range(6):
+    for i in range(20):
         p = start([JOBPROF, "index", "scan", "--again", top, "--database", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=plain_env(),
                   start_new_session=True)
-        time.sleep(0.01 + 0.12 * i)
+        time.sleep(0.01 + 0.035 * i)
         p.kill()
         p.wait()
         q = call("jobs", "--since", "all", "--database", path)

@@ -3,14 +3,17 @@
 """The index in a real PostgreSQL server: rows and answers are those of SQLite; two that write, a server that goes away, wrong
 passwords."""
 
+import csv
 import math
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from indexlib import *
 from postgreslib import Server
+from sacctlib import Sacct, job
 
 LOCK = 29958816115355494  # of those that write, user/index/db_postgresql.c
 SECRET = Server.PASSWORD
+NAME = "postgresql:///jobprof"  # as the address is shown
 server = None
 
 
@@ -48,6 +51,7 @@ QUESTIONS = [
     ["jobs", "--tag", "compute-bound"], ["jobs", "--name", "'; DROP TABLE job; --"], ["jobs", "--user", "no\udcffbody"],
     ["issues"], ["issues", "--by", "user"], ["usage", "--io"], ["usage", "--io", "--ran", "1s-"], ["digest"], ["advice"],
     *[["usage", "--by", by] for by in ("project", "user", "name", "program", "partition", "cluster", "state", "signature")],
+    ["seff", "101"], ["seff", "103"], ["seff", "1"], ["js1", "102"], ["mail", "--body", "101"],
     ["usage", "--sort", "max_cores"], ["usage", "--by", "user", "--until", "2026-11-21T12:00"], ["usage", "--by", "name", "--finding", "any"],
 ]
 
@@ -60,19 +64,30 @@ def change(where, sql):
             db.execute(sql)
 
 
+def forms_of(question):
+    if question[0] in ("seff", "js1", "mail"):
+        return [[]]
+    times = ["--since", "2026-01-01" if question[0] == "digest" else "all"]
+    if question[0] == "digest":
+        return [[*times, "--json"]]
+    return [[*times, "--json"], [*times, "--csv"]] if "--io" in question else [[*times, "--json", "--all"], [*times, "--csv"]]
+
+
+def cells(text):
+    return [[float(c) if re.fullmatch(r"-?[0-9.]+(e[-+]?[0-9]+)?", c) else c for c in row] for row in csv.reader(text.splitlines())]
+
+
 def compare_answers(path, address, what, questions):
     for question in questions:
-        verb, name = question[0], " ".join(question).encode(errors="replace").decode()
-        times = ["--since", "2026-01-01" if verb == "digest" else "all"]
-        forms = [["--json"]] if verb == "digest" else [["--json", "--all"], ["--csv"]] if verb != "usage" or "--io" not in question else [["--json"], ["--csv"]]
-        for form in forms:
-            a, b = (call(*question, *times, *form, "--database", where) for where in (path, address))
-            same = (a.returncode, a.stderr.replace(path, address)) == (b.returncode, b.stderr)
-            if form[0] == "--json" and not a.returncode and not b.returncode:
+        for form in forms_of(question):
+            a, b = (call(*question, *form, "--database", where) for where in (path, address))
+            same = (a.returncode, a.stderr.replace(path, NAME)) == (b.returncode, b.stderr)
+            if "--json" in form and not a.returncode and not b.returncode:
                 same = same and equal(json.loads(a.stdout), json.loads(b.stdout))
             else:
-                same = same and (a.stdout == b.stdout or verb != "jobs")
-            is_true("%s: %s %s" % (what, name, form[0]), same, (a.returncode, a.stdout, a.stderr, b.returncode, b.stdout, b.stderr))
+                same = same and (a.stdout == b.stdout or "--csv" in form and equal(cells(a.stdout), cells(b.stdout)))
+            name = " ".join([*question, *form]).encode(errors="replace").decode()
+            is_true("%s: %s" % (what, name), same, (a.returncode, a.stdout, a.stderr, b.returncode, b.stdout, b.stderr))
 
 
 def same_rows_and_answers():
@@ -106,6 +121,27 @@ def same_rows_and_answers():
     jobprof("index", "remake", top, "--database", address)
     is_equal("remake DIR makes all rows again", (len(of_postgresql(path, "job")), server.sql("SELECT ticket FROM contact")), (8, [["T1"]]))
     healthy(address)
+
+
+def accounting_of_slurm():
+    """With profiles of some of the jobs, in both orders; a second sync changes nothing."""
+    top, now = tmpdir("acct"), int(time.time())
+    profiles(top, 4)
+    jobs = [job(90 + i, now - 86400 * 3 + 700 * i, 100 + 37 * i, 1 + i % 9, Cluster="c", User=("ada", "bob", "cyd")[i % 3], JobName="a'\x1b%d" % (i % 4),
+                State=("COMPLETED", "FAILED", "CANCELLED by 0")[i % 3], TotalCPU="00:0%d:10" % (i % 7)) for i in range(60)]
+    path, address = os.path.join(tmpdir("index"), "index.db"), server.new_database("jobprof")
+    for where in (path, address):
+        for step in range(3):
+            if step == 1:
+                jobprof("index", "scan", top, "--database", where)
+            else:
+                status, out, err = Sacct(jobs).sync(where, "--since", "30d")
+                is_true("sync, %s, %d" % (where.split(":")[0][-10:], step), status == 0 and not err, out + err)
+        healthy(where)
+    for table in TABLES[:3] + TABLES[5:]:
+        x, y = [list(r) for r in rows(path, table)], of_postgresql(path, table)
+        is_true("sync: rows of %s" % table, len(x) > 0 and equal(x, y, True), first_difference(x, y, columns(path, table)))
+    compare_answers(path, address, "sync", [["jobs"], ["jobs", "--state", "cancelled"], ["usage", "--by", "user"], ["seff", "95"]])
 
 
 def an_engine_as_db_h_has_it():
@@ -154,6 +190,44 @@ def server_goes_away():
     is_equal("and none of it is there", server.sql("SELECT count(*) FROM job"), [["0"]])
     jobprof("index", "scan", top, "--database", address)
     is_equal("the next scan does all", server.sql("SELECT count(*) FROM job"), [["8"]])
+    healthy(address)
+
+
+def a_service_lives_on():
+    """watch: while the server is away it says so, and afterwards it does what it could not."""
+    top, address = tmpdir("watch"), server.new_database("jobprof")
+    profiles(top, 2)
+    log = os.path.join(tmpdir("log"), "log")
+    with open(log, "w") as f:
+        p = start([JOBPROF, "index", "watch", top, "--every", "1", "--database", address], stdout=f, stderr=f, env=plain_env())
+    count = "SELECT (count(*) = %d)::int FROM job"
+    end = time.monotonic() + PATIENCE
+    while server.psql(count % 2).stdout.split()[-1:] != ["1"] and time.monotonic() < end:
+        time.sleep(0.05)
+    server.stop()
+    profiles(os.path.join(top, "more"), 3, 200)
+    os.rename(os.path.join(top, "more", "alice"), os.path.join(top, "dora"))
+    while NAME not in open(log).read() and time.monotonic() < end:
+        time.sleep(0.05)
+    is_true("it says that the server is away", NAME in open(log).read() and p.poll() is None, open(log).read())
+    server.start()
+    stands(p, count % 3)
+    p.terminate()
+    is_equal("and ends when it is told to", p.wait(PATIENCE), 0)
+    healthy(address)
+
+
+def a_writer_is_killed():
+    top, address = tmpdir("killed"), server.new_database("jobprof")
+    profiles(top, 6)
+    for i in range(8):
+        p = start([JOBPROF, "index", "scan", "--again", top, "--database", address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                  env=plain_env())
+        time.sleep(0.02 + 0.07 * i)
+        p.kill()
+        p.wait()
+    jobprof("index", "scan", top, "--database", address)
+    is_equal("killed: all jobs are there once", server.sql("SELECT count(*), count(DISTINCT job_id) FROM job"), [["6", "6"]])
     healthy(address)
 
 
@@ -218,4 +292,5 @@ if __name__ == "__main__":
     except Skipped as e:
         skip("postgresql.py", e)
         sys.exit(0)
-    run_tests([same_rows_and_answers, an_engine_as_db_h_has_it, two_that_write, server_goes_away, wrong_addresses, a_later_schema])
+    run_tests([same_rows_and_answers, accounting_of_slurm, an_engine_as_db_h_has_it, two_that_write, a_writer_is_killed, server_goes_away,
+               a_service_lives_on, wrong_addresses, a_later_schema])
