@@ -164,31 +164,56 @@ static int find(struct index *ix, const struct condition *c, const char *cluster
 	return err;
 }
 
-#define LAST_FIRST " ORDER BY j.start DESC"
+static bool is_slurms(const struct row *r)
+{
+	return (int)r->number[INDEX_sources] & ROW_SOURCE_SLURM;
+}
+
+/* Where Slurm has said whose the job is, files of others that say they are of it are not. */
+static void drop_claims(struct row_list *l)
+{
+	const char *user = NULL;
+	char *copy;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < l->n && !user; i++)
+		user = is_slurms(&l->v[i]) ? l->v[i].text[INDEX_user] : NULL;
+	copy = user ? strdup(user) : NULL; /* that row moves */
+	for (unsigned i = 0; copy && i < l->n; i++)
+		if (strcmp(l->v[i].text[INDEX_user], copy) != 0)
+			row__free(&l->v[i]);
+		else
+			l->v[n++] = l->v[i];
+	if (copy)
+		l->n = n;
+	free(copy);
+}
 
 int index__find(struct index *ix, const struct jobspec *job, const char *cluster,
 		const struct viewer *v, struct row_list *out)
 {
-	const struct db_value id = db_value__int(job->job), part = db_value__int(job->part);
-	/* components have consecutive ids */
-	const struct db_value component = db_value__int((int64_t)job->job + job->part);
-	const struct condition conditions[] = {
-		[JOBSPEC_JOB] = {" AND j.job_id = ?", {id}, 1, true, LAST_FIRST},
-		[JOBSPEC_ARRAY] = {" AND j.array_id = ? AND j.array_task = ?",
-				   {id, part},
-				   2,
-				   true,
-				   LAST_FIRST},
-		[JOBSPEC_HET] = {" AND j.het_id = ? AND j.job_id = ?",
-				 {id, component},
-				 2,
-				 true,
-				 LAST_FIRST},
-		[JOBSPEC_SLUID] =
-			{" AND j.sluid = ?", {db_value__text(job->sluid)}, 1, true, LAST_FIRST},
+	static const char *const sql[] = {
+		[JOBSPEC_JOB] = " AND j.job_id = ?",
+		[JOBSPEC_ARRAY] = " AND j.array_id = ? AND j.array_task = ?",
+		[JOBSPEC_HET] = " AND j.het_id = ? AND j.job_id = ?",
+		[JOBSPEC_SLUID] = " AND j.sluid = ?",
 	};
+	const bool by_id = job->kind != JOBSPEC_SLUID;
+	/* components have consecutive ids */
+	const int64_t part = job->part + (job->kind == JOBSPEC_HET ? (int64_t)job->job : 0);
+	const struct condition c = {
+		.sql = sql[job->kind],
+		.args = {by_id ? db_value__int(job->job) : db_value__text(job->sluid),
+			 db_value__int(part)},
+		.nargs = by_id && job->kind != JOBSPEC_JOB ? 2 : 1,
+		.whole = true,
+		.order = " ORDER BY j.start DESC",
+	};
+	int err = find(ix, &c, cluster, v, out);
 
-	return find(ix, &conditions[job->kind], cluster, v, out);
+	if (!err)
+		drop_claims(out);
+	return err;
 }
 
 static bool is_same_task(const struct row *a, const struct row *b)

@@ -10,7 +10,6 @@
 
 #include "base/escape.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "cmd/jobprof/index_actions.h"
 #include "index/privacy.h"
 #include "index/scan.h"
