@@ -88,8 +88,8 @@ static const struct action {
 	{"sync", "reads what has ended since from Slurm's accounting", do_sync},
 	{"check", "compares sums with rows, and looks for damage", do_check},
 	{"remake",
-	 "makes all sums again; DIR...: all rows, of the profiles there, also where\n"
-	 "           the database is damaged, which becomes PATH.old",
+	 "makes all sums again; DIR...: all rows, of the profiles there, also\n"
+	 "           where the database is damaged, which becomes PATH.old",
 	 do_remake},
 	{"watch", "DIR... scans again and again: what jobprof-index.service runs",
 	 index_watch__run},
