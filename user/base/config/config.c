@@ -130,6 +130,8 @@ static const struct config_key keys[] = {
 	 "Another layout of cgroups: /path/to/step-*, or /path/step-*//task-*; up to 8 times."},
 	{"CgroupRoot", PATH(cgroup_root), NULL,
 	 "found from process 1", 0, "The cgroup in which Slurm's tree begins, where that is not the root."},
+	{"AdminComment", YES_NO(admin_comment, bools), "no", NULL, 0,
+	 "yes: the index service writes the text of jobstats into the AdminComment of jobs."},
 	{"MailSpool", PATH(mail_spool), "/var/spool/jobprof", NULL, 0,
 	 "Where jobprof mail, as Slurm's MailProg, puts mails for the index service."},
 	{"MailProgram", PATH(mail_program), "/bin/mail", NULL, 0,

@@ -55,6 +55,7 @@ struct config {
 	unsigned n_cgroup_patterns;
 	char *cgroup_root;  /* CgroupRoot: where Slurm's tree begins, below the hierarchy's root */
 	char *writer;	    /* Writer: path of jobprof-writer */
+	bool admin_comment; /* AdminComment */
 	char *mail_spool;   /* MailSpool */
 	char *mail_program; /* MailProgram */
 	char *btf;	    /* BTF: type information instead of the kernel's */

@@ -293,11 +293,12 @@ int index_comment__run(const struct index_options *o, const char *where, int n, 
 	struct index ix;
 	int err;
 
-	if (index_watch__open(&ix, where))
+	if (index__open(&ix, where, DB_WRITE))
 		return 1;
 	err = comment__turn(&ix, &how, &res);
 	index__close(&ix);
-	printf("%u written, %u of others, %u failed, %u waiting\n", res.written, res.foreign,
-	       res.failed, res.waiting);
+	if (!o->is_service || res.written || res.foreign || res.failed)
+		printf("%u written, %u of others, %u failed, %u waiting\n", res.written,
+		       res.foreign, res.failed, res.waiting);
 	return err || res.failed;
 }

@@ -155,7 +155,7 @@ static int do_scan(const struct index_options *o, const char *where, int n, char
 
 	if (!n && profile_dir__find(&dir))
 		return 1;
-	if (index_watch__open(&ix, where)) {
+	if (index__open(&ix, where, DB_WRITE)) {
 		free(dir);
 		return 1;
 	}
@@ -188,7 +188,7 @@ static int do_sync(const struct index_options *o, const char *where, int n, char
 
 	if (n)
 		return options__wrong(&cmd_index, "sync takes no \"%s\"", words[0]);
-	if (index_watch__open(&ix, where))
+	if (index__open(&ix, where, DB_WRITE))
 		return 1;
 	err = accounting__sync(&ix, &how, &res);
 	index__close(&ix);
@@ -220,7 +220,7 @@ static int do_remake(const struct index_options *o, const char *where, int n, ch
 
 	if (n)
 		return remake_rows(o, where, n, words);
-	if (index_watch__open(&ix, where))
+	if (index__open(&ix, where, DB_WRITE))
 		return 1;
 	err = index__begin(&ix);
 	if (!err)

@@ -15,6 +15,7 @@ struct index_options {
 	const char *detail, *keep; /* ages, as --since has them */
 	int rate, delay;	   /* below 0: the usual */
 	const char *spool, *sendmail;
+	bool is_service; /* of watch: an action that did nothing says nothing */
 };
 
 /* On the index at `where`, with the words behind the action's. Returns the exit status. */
@@ -23,8 +24,6 @@ typedef int index_action(const struct index_options *o, const char *where, int n
 /* index_watch.c */
 index_action index_watch__run, index_watch__prune, index_watch__forget;
 int index_watch__take_age(void *to, const struct opt *opt, const char *arg);
-/* Opens it to write, and waits for another process that does. 0, or -errno and it has said why. */
-int index_watch__open(struct index *ix, const char *where);
 /* comment.c, mail_queue.c */
 index_action index_comment__run, index_mail__run;
 

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof index watch, prune and forget: the index as a service, and what it forgets. */
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/escape.h"
 #include "base/log.h"
 #include "cmd/jobprof/index_actions.h"
+#include "cmd/jobprof/mail.h"
+#include "index/accounting.h"
 #include "index/privacy.h"
 #include "index/scan.h"
 #include "jobfile/profiles.h"
-
-int index_watch__open(struct index *ix, const char *where)
-{
-	return index__open(ix, where, DB_WRITE);
-}
 
 /* ---- watch */
 
@@ -50,6 +49,30 @@ static int look(const struct index_options *o, const char *where, const struct s
 	return err;
 }
 
+#define SYNC_AGAIN_S 600 /* after an error */
+
+/* What a service does besides: Slurm's accounting is read, comments are written, mails are sent.
+ * What fails has been said, and is tried again. */
+static void serve(const struct index_options *o, const char *where, bool comments, double *sync_at)
+{
+	const struct accounting_options how = {o->sacct, o->cluster, NAN, o->wait_s};
+	const bool syncs = !o->sacct || strcmp(o->sacct, "none") != 0;
+	struct accounting_result res = {0};
+	struct index ix;
+	struct stat st;
+
+	if (syncs && !ended && (double)time(NULL) >= *sync_at &&
+	    !index__open(&ix, where, DB_WRITE)) {
+		*sync_at =
+			accounting__sync(&ix, &how, &res) ? (double)time(NULL) + SYNC_AGAIN_S : 0;
+		index__close(&ix);
+	}
+	if (comments && !ended)
+		index_comment__run(o, where, 0, NULL);
+	if (o->spool && !ended && !stat(o->spool, &st))
+		index_mail__run(o, where, 0, NULL);
+}
+
 static void pause_for(double s)
 {
 	struct timespec t = {(time_t)s, (long)((s - (double)(time_t)s) * 1e9)};
@@ -76,9 +99,16 @@ static int find_dirs(struct string_list *dirs, int n, char **words)
 int index_watch__run(const struct index_options *o, const char *where, int n, char **words)
 {
 	const struct sigaction act = {.sa_handler = on_end};
+	struct index_options service = *o;
+	struct mail_settings mail = {0};
 	struct string_list dirs = {0};
+	double sync_at = 0;
 	int err = find_dirs(&dirs, n, words);
 
+	if (!err && !o->spool)
+		err = mail_settings__read(&mail);
+	service.is_service = true;
+	service.spool = o->spool ? o->spool : mail.spool;
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGINT, &act, NULL);
 	while (!err && !ended) {
@@ -87,8 +117,12 @@ int index_watch__run(const struct index_options *o, const char *where, int n, ch
 		if (err == -EBUSY || err == -ENOSPC || err == -ENOMEM || err == -ECONNRESET)
 			err = 0;
 		if (!err)
+			serve(&service, where, o->site.admin_comment, &sync_at);
+		fflush(stdout);
+		if (!err)
 			pause_for(o->every_s);
 	}
+	mail_settings__free(&mail);
 	string_list__free(&dirs);
 	return err ? 1 : 0;
 }
@@ -114,7 +148,7 @@ int index_watch__prune(const struct index_options *o, const char *where, int n, 
 	if (site_args__parse_when(&detail, "detail", o->detail) ||
 	    site_args__parse_when(&keep, "keep", o->keep))
 		return 2;
-	if (index_watch__open(&ix, where))
+	if (index__open(&ix, where, DB_WRITE))
 		return 1;
 	err = privacy__prune(&ix, detail, keep, &res);
 	index__close(&ix);
@@ -150,7 +184,7 @@ int index_watch__forget(const struct index_options *o, const char *where, int n,
 		log_error("forget: which user: one name");
 		return 2;
 	}
-	if (index_watch__open(&ix, where))
+	if (index__open(&ix, where, DB_WRITE))
 		return 1;
 	err = print_files(&ix, words[0]);
 	if (!err)

@@ -558,12 +558,13 @@ int index_mail__run(const struct index_options *o, const char *where, int n, cha
 	if (!o->spool)
 		how.spool = set.spool;
 	if (!err)
-		err = index_watch__open(&ix, where);
+		err = index__open(&ix, where, DB_WRITE);
 	if (!err) {
 		err = mail_queue__turn(&ix, &how, &res);
 		index__close(&ix);
-		printf("%u sent, %u waiting, %u failed, %u refused\n", res.sent, res.waiting,
-		       res.failed, res.refused);
+		if (!o->is_service || res.sent || res.failed || res.refused)
+			printf("%u sent, %u waiting, %u failed, %u refused\n", res.sent,
+			       res.waiting, res.failed, res.refused);
 	}
 	mail_settings__free(&set);
 	return err || res.failed || res.refused;

@@ -191,6 +191,7 @@ static void read_config(struct site_args *a)
 		snprintf(a->configured, sizeof(a->configured), "%s", c.index ? c.index : "");
 		snprintf(a->currency, sizeof(a->currency), "%s", c.prices.currency);
 		a->core_h = c.prices.core_h;
+		a->admin_comment = c.admin_comment;
 		a->gpu_h = c.prices.gpu_h;
 		a->kwh = c.prices.kwh;
 		a->co2_g_kwh = c.prices.co2_g_kwh;

@@ -21,6 +21,7 @@ struct site_args {
 	char configured[512];
 	double core_h, gpu_h, kwh, co2_g_kwh;
 	char currency[16];
+	bool admin_comment;
 	bool json, csv, all;
 	bool as_it_is; /* the user's own index is not brought up to date, and need not be there */
 };
@@ -101,8 +102,8 @@ void site_args__say_none(const char *where);
  * *is_own: it is the user's. */
 char *site_args__where(const struct site_args *a, bool *is_own);
 
-/* The profiles of the last jobs with the signature of the job in this file, but for this one, at most
- * so many, as the index knows them; none where there is no index. 0 or -errno. */
+/* The profiles of the last jobs with the signature of the job in this file, but for this one, at
+ * most so many, as the index knows them; none where there is no index. 0 or -errno. */
 int site_args__alike(struct string_list *files, const char *path, unsigned most);
 
 /* Makes the directories on the way to a file, for their user alone. 0, or -errno and it has said
