@@ -243,17 +243,13 @@ static int bring_forward(struct db *d)
 /* A database is not made anew as a file is: what can be read again goes, contacts stay. */
 static int clear(struct db *d)
 {
-	static const char *const sql[] = {"DELETE FROM job",
-					  "DELETE FROM finding",
-					  "DELETE FROM job_node",
-					  "DELETE FROM file",
-					  "DELETE FROM directory",
-					  "DELETE FROM day",
-					  "DELETE FROM month",
-					  "DELETE FROM day_rule",
-					  "DELETE FROM hist",
-					  "DELETE FROM admin_comment", "DELETE FROM dirty",
-					  "DELETE FROM meta WHERE key <> 'version'"};
+	static const char *const sql[] = {
+		"DELETE FROM job",	 "DELETE FROM finding",
+		"DELETE FROM job_node",	 "DELETE FROM file",
+		"DELETE FROM directory", "DELETE FROM day",
+		"DELETE FROM month",	 "DELETE FROM day_rule",
+		"DELETE FROM hist",	 "DELETE FROM admin_comment",
+		"DELETE FROM dirty",	 "DELETE FROM meta WHERE key <> 'version'"};
 	int err = db__begin(d);
 
 	for (size_t i = 0; !err && i < sizeof(sql) / sizeof(*sql); i++)
