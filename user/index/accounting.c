@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Asks sacct for the jobs that ended in a window of time, and makes rows of what it prints. Names of
- * jobs are anybody's, and may have line ends and delimiters in them. So each call has a delimiter
- * of its own, which nobody who named a job could know, and a row begins and ends with the job's
- * number.
+ * Asks sacct for the jobs that ended in a window of time, and makes rows of what it prints. Names
+ * of jobs are anybody's, and may have line ends and delimiters in them. So each call has a
+ * delimiter of its own, which nobody who named a job could know, and a row begins and ends with the
+ * job's number.
  */
 #include "index/accounting.h"
 
@@ -33,10 +33,11 @@
 
 /* What sacct is asked for. TotalCPU of a job is the sum of its steps, which sacct then lists, too,
  * and which are left out here. An older release has no Restarts. */
-#define FIELDS(X)                                                                                 \
-	X(JobIDRaw) X(JobID) X(Cluster) X(User) X(UID) X(Account) X(Partition) X(QOS) X(State)    \
-	X(ExitCode) X(Submit) X(Eligible) X(Start) X(End) X(ElapsedRaw) X(TimelimitRaw) X(NNodes) \
-	X(NodeList) X(AllocCPUS) X(AllocTRES) X(TotalCPU) X(Restarts) X(JobName)
+/* clang-format off */
+#define FIELDS(X) \
+	X(JobIDRaw) X(JobID) X(Cluster) X(User) X(UID) X(Account) X(Partition) X(QOS) X(State) \
+	X(ExitCode) X(Submit) X(Eligible) X(Start) X(End) X(ElapsedRaw) X(TimelimitRaw) \
+	X(NNodes) X(NodeList) X(AllocCPUS) X(AllocTRES) X(TotalCPU) X(Restarts) X(JobName)
 
 enum field {
 #define X(name) F_##name,
@@ -50,7 +51,9 @@ static const char *const fields[N_FIELDS] = {
 #define X(name) #name,
 	FIELDS(X)
 #undef X
-	"JobIDRaw"};
+	"JobIDRaw",
+};
+/* clang-format on */
 
 /* With states of jobs that have ended, a window is about the time of their end. */
 #define STATES "BF,CA,CD,DL,F,NF,OOM,PR,RQ,RS,TO"
@@ -65,8 +68,8 @@ struct sync {
 	size_t len;
 	unsigned parts; /* delimiters in it */
 	bool may_shorten;
-	unsigned long jobs; /* of this window */
-	unsigned pending;   /* rows of the transaction; 0: there is none */
+	unsigned long jobs;   /* of this window */
+	unsigned pending;     /* rows of the transaction; 0: there is none */
 	double now, last_end; /* of all jobs, NaN: there are none; by a wrong clock not after now */
 };
 
@@ -617,8 +620,16 @@ int accounting__coordinates(const struct accounting_options *o, const char *user
 			    struct string_list *accounts)
 {
 	char name[160];
-	char *const argv[] = {"sacctmgr", "-n", "-P", "-r", "list", "user", name,
-			      "WithCoordinator", "format=Coordinators", NULL};
+	char *const argv[] = {"sacctmgr",
+			      "-n",
+			      "-P",
+			      "-r",
+			      "list",
+			      "user",
+			      name,
+			      "WithCoordinator",
+			      "format=Coordinators",
+			      NULL};
 
 	/* a list, or another condition, would be about other users */
 	if (!str__safe_name(user) || strpbrk(user, ",=' \"")) {
