@@ -370,12 +370,12 @@ static int cut_row(struct sync *s)
 	const char *bad;
 
 	for (unsigned i = 0; i < N_FIELDS; i++) {
+		char *end = strstr(at, s->delimiter);
+
 		f[i] = at;
-		at = strstr(at, s->delimiter);
-		if (at) {
-			*at = '\0';
-			at += strlen(s->delimiter);
-		}
+		at = end ? end + strlen(s->delimiter) : s->row + s->len;
+		if (end)
+			*end = '\0';
 	}
 	s->len = 0;
 	s->parts = 0;
