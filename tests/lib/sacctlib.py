@@ -98,7 +98,7 @@ class Sacct:
 def index(db, *args, env=None):
     p = subprocess.run([JOBPROF, "index", "--database", db] + list(args), env=env or plain_env(),
                        stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                       timeout=120)
+                       timeout=300)
     return p.returncode, p.stdout, p.stderr
 
 

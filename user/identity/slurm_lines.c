@@ -29,9 +29,9 @@ struct reading {
 	int fd[N_PIPES]; /* -1: it has ended */
 	char *line;	 /* LINE_LEN bytes */
 	size_t len;
-	uint64_t taken;	   /* bytes */
-	double left_s;	   /* that it may be waited for */
-	size_t said;	   /* bytes of l->said */
+	uint64_t taken;	    /* bytes */
+	double left_s;	    /* that it may be waited for */
+	size_t said;	    /* bytes of l->said */
 	bool said_is_whole; /* its first line ended */
 };
 
@@ -186,8 +186,7 @@ static int status_of(struct reading *r, int status)
 		snprintf(said, sizeof(r->l->said), "it was killed (%s)",
 			 strsignal(WTERMSIG(status)));
 	else if (!r->said)
-		snprintf(said, sizeof(r->l->said), "it ended with status %d",
-			 WEXITSTATUS(status));
+		snprintf(said, sizeof(r->l->said), "it ended with status %d", WEXITSTATUS(status));
 	return -EIO;
 }
 
@@ -209,8 +208,7 @@ static int end(struct reading *r, int err)
 
 int slurm_lines__read(struct slurm_lines *l)
 {
-	struct reading r = {
-		.l = l, .fd = {-1, -1}, .line = malloc(LINE_LEN), .left_s = l->seconds};
+	struct reading r = {.l = l, .fd = {-1, -1}, .line = malloc(LINE_LEN), .left_s = l->seconds};
 	int err = r.line ? start(&r) : -ENOMEM;
 
 	l->said[0] = '\0';

@@ -11,11 +11,11 @@
 #include <stdint.h>
 
 struct slurm_lines {
-	const char *dir;    /* where the command is; NULL: by PATH */
-	char *const *argv;  /* the command and its arguments */
-	double seconds;	    /* it is waited for so long, in all: what `take` needs does not count */
-	uint64_t most;	    /* bytes of its output */
-	char said[256];	    /* why it failed, in its own words where it has some */
+	const char *dir;   /* where the command is; NULL: by PATH */
+	char *const *argv; /* the command and its arguments */
+	double seconds;	   /* it is waited for so long, in all: what `take` needs does not count */
+	uint64_t most;	   /* bytes of its output */
+	char said[256];	   /* why it failed, in its own words where it has some */
 	/* A line, without its newline; a longer one than 1 MiB comes in parts. Ends the reading by
 	 * an error. */
 	int (*take)(void *arg, const char *line);

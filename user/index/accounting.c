@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Asks sacct for the jobs that ended in a window of time, and makes rows of what it prints. Names of
- * jobs are anybody's, and may have line ends and delimiters in them. So each call has a delimiter
- * of its own, which nobody who named a job could know, and a row begins and ends with the job's
- * number.
+ * Asks sacct for the jobs that ended in a window of time, and makes rows of what it prints. Names
+ * of jobs are anybody's, and may have line ends and delimiters in them. So each call has a
+ * delimiter of its own, which nobody who named a job could know, and a row begins and ends with the
+ * job's number.
  */
 #include "index/accounting.h"
 
@@ -23,7 +23,7 @@
 
 #define WAIT_S	    600.0
 #define OUTPUT	    (UINT64_C(1) << 30) /* bytes of one answer */
-#define TRANSACTION 500			/* rows */
+#define TRANSACTION 10000		/* rows: sums of their days are made once for all */
 #define WANTED	    10000		/* jobs of a window */
 #define MOST	    (5 * WANTED)	/* with more it is shortened */
 #define SHORTEST_S  60.0
@@ -33,10 +33,11 @@
 
 /* What sacct is asked for. TotalCPU of a job is the sum of its steps, which sacct then lists, too,
  * and which are left out here. An older release has no Restarts. */
-#define FIELDS(X)                                                                                 \
-	X(JobIDRaw) X(JobID) X(Cluster) X(User) X(UID) X(Account) X(Partition) X(QOS) X(State)    \
-	X(ExitCode) X(Submit) X(Eligible) X(Start) X(End) X(ElapsedRaw) X(TimelimitRaw) X(NNodes) \
-	X(NodeList) X(AllocCPUS) X(AllocTRES) X(TotalCPU) X(Restarts) X(JobName)
+/* clang-format off */
+#define FIELDS(X) \
+	X(JobIDRaw) X(JobID) X(Cluster) X(User) X(UID) X(Account) X(Partition) X(QOS) X(State) \
+	X(ExitCode) X(Submit) X(Eligible) X(Start) X(End) X(ElapsedRaw) X(TimelimitRaw) \
+	X(NNodes) X(NodeList) X(AllocCPUS) X(AllocTRES) X(TotalCPU) X(Restarts) X(JobName)
 
 enum field {
 #define X(name) F_##name,
@@ -50,7 +51,9 @@ static const char *const fields[N_FIELDS] = {
 #define X(name) #name,
 	FIELDS(X)
 #undef X
-	"JobIDRaw"};
+	"JobIDRaw",
+};
+/* clang-format on */
 
 /* With states of jobs that have ended, a window is about the time of their end. */
 #define STATES "BF,CA,CD,DL,F,NF,OOM,PR,RQ,RS,TO"
@@ -65,8 +68,8 @@ struct sync {
 	size_t len;
 	unsigned parts; /* delimiters in it */
 	bool may_shorten;
-	unsigned long jobs; /* of this window */
-	unsigned pending;   /* rows of the transaction; 0: there is none */
+	unsigned long jobs;   /* of this window */
+	unsigned pending;     /* rows of the transaction; 0: there is none */
 	double now, last_end; /* of all jobs, NaN: there are none; by a wrong clock not after now */
 };
 
@@ -334,10 +337,8 @@ static int take_row(struct sync *s, char *const f[N_FIELDS])
 	}
 	if (!err)
 		err = put(s, &r);
-	if (!err) {
-		s->res->jobs++;
+	if (!err)
 		s->last_end = fmax(s->last_end, fmin(r.number[INDEX_end], s->now));
-	}
 	row__free(&r);
 	return !err && ++s->jobs > MOST && s->may_shorten ? -EFBIG : err;
 }
@@ -369,12 +370,12 @@ static int cut_row(struct sync *s)
 	const char *bad;
 
 	for (unsigned i = 0; i < N_FIELDS; i++) {
+		char *end = strstr(at, s->delimiter);
+
 		f[i] = at;
-		at = strstr(at, s->delimiter);
-		if (at) {
-			*at = '\0';
-			at += strlen(s->delimiter);
-		}
+		at = end ? end + strlen(s->delimiter) : s->row + s->len;
+		if (end)
+			*end = '\0';
 	}
 	s->len = 0;
 	s->parts = 0;
@@ -494,13 +495,13 @@ static int note_last_end(struct sync *s)
 		       args, 2);
 }
 
-/* 0: it has been read; -EFBIG: it has too many jobs. */
+/* Jobs that ended from `from` on and not after `to`. 0; -EFBIG: there are too many of them. */
 static int read_window(struct sync *s, double from, double to)
 {
 	int err = choose_delimiter(s);
 
 	s->jobs = 0;
-	s->may_shorten = to - from > SHORTEST_S;
+	s->may_shorten = to - from >= SHORTEST_S;
 	if (!err)
 		err = ask_window(s, from, to);
 	if (s->len)
@@ -514,34 +515,39 @@ static int read_window(struct sync *s, double from, double to)
 	else if (s->pending)
 		index__rollback(s->ix);
 	s->pending = 0;
+	if (!err)
+		s->res->jobs += s->jobs;
 	return err;
 }
 
-/* As long as to have the jobs that are wanted, by those that this one had. */
-static double next_length(double length, unsigned long jobs)
+/* As long as to have the jobs that are wanted, by those that this one had. Within a window that had
+ * too many it does not grow. */
+static double next_length(double length, unsigned long jobs, bool is_dense)
 {
 	const double wanted = jobs ? length * WANTED / (double)jobs : HUGE_VAL;
+	const double longest = is_dense ? length : length * 4;
 
-	return fmax(fmin(fmax(wanted, length / 8), length * 4), SHORTEST_S);
+	return fmax(fmin(fmax(wanted, length / 8), longest), SHORTEST_S);
 }
 
 static int read_windows(struct sync *s, double from)
 {
 	const double now = s->now;
-	double length = FIRST_S;
+	double length = FIRST_S, dense_until = 0;
 	int err = 0;
 
 	while (!err && from <= now) {
-		const double to = fmin(from + length, now);
+		const double to = fmin(from + length - 1, now);
 
 		err = read_window(s, from, to);
-		if (err == -EFBIG && to - from > SHORTEST_S) {
-			length = fmax((to - from) / 8, SHORTEST_S);
+		if (err == -EFBIG && s->may_shorten) {
+			length = fmax(length / 8, SHORTEST_S);
+			dense_until = to;
 			err = 0;
 			continue;
 		}
-		length = next_length(to - from, s->jobs);
-		from = to < now ? to : now + 1;
+		length = next_length(to - from + 1, s->jobs, to < dense_until);
+		from = to + 1;
 	}
 	if (err == -EFBIG)
 		log_error("sacct: it prints more of one minute than jobs can be");
@@ -614,8 +620,16 @@ int accounting__coordinates(const struct accounting_options *o, const char *user
 			    struct string_list *accounts)
 {
 	char name[160];
-	char *const argv[] = {"sacctmgr", "-n", "-P", "-r", "list", "user", name,
-			      "WithCoordinator", "format=Coordinators", NULL};
+	char *const argv[] = {"sacctmgr",
+			      "-n",
+			      "-P",
+			      "-r",
+			      "list",
+			      "user",
+			      name,
+			      "WithCoordinator",
+			      "format=Coordinators",
+			      NULL};
 
 	/* a list, or another condition, would be about other users */
 	if (!str__safe_name(user) || strpbrk(user, ",=' \"")) {

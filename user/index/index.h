@@ -43,7 +43,8 @@ struct index_source {
 /*
  * Writes what a source says of a job: it becomes a row, or part of the one that the other source
  * has made, or takes the place of what the same source said before. Of one id there may be several
- * runs, each with a row; a profile of another user than Slurm's is of no job of this one. Between index__begin() and index__commit(). 0 or -errno.
+ * runs, each with a row; a profile of another user than Slurm's is of no job of this one. Between
+ * index__begin() and index__commit(). 0 or -errno.
  */
 int index__put(struct index *ix, const struct row *r, const struct index_source *from);
 
