@@ -166,27 +166,34 @@ static int find(struct index *ix, const struct condition *c, const char *cluster
 
 static bool is_slurms(const struct row *r)
 {
-	return (int)r->number[INDEX_sources] & ROW_SOURCE_SLURM;
+	const double sources = r->number[INDEX_sources];
+
+	return sources > 0 && (int)sources & ROW_SOURCE_SLURM;
+}
+
+static bool is_of(const struct row *r, const char *user)
+{
+	return r->text[INDEX_user] && !strcmp(r->text[INDEX_user], user);
 }
 
 /* Where Slurm has said whose the job is, files of others that say they are of it are not. */
 static void drop_claims(struct row_list *l)
 {
-	const char *user = NULL;
-	char *copy;
+	char *user = NULL;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < l->n && !user; i++)
-		user = is_slurms(&l->v[i]) ? l->v[i].text[INDEX_user] : NULL;
-	copy = user ? strdup(user) : NULL; /* that row moves */
-	for (unsigned i = 0; copy && i < l->n; i++)
-		if (strcmp(l->v[i].text[INDEX_user], copy) != 0)
-			row__free(&l->v[i]);
-		else
+		if (is_slurms(&l->v[i]) && l->v[i].text[INDEX_user])
+			user = strdup(l->v[i].text[INDEX_user]);
+	if (!user)
+		return;
+	for (unsigned i = 0; i < l->n; i++)
+		if (is_of(&l->v[i], user))
 			l->v[n++] = l->v[i];
-	if (copy)
-		l->n = n;
-	free(copy);
+		else
+			row__free(&l->v[i]);
+	l->n = n;
+	free(user);
 }
 
 int index__find(struct index *ix, const struct jobspec *job, const char *cluster,

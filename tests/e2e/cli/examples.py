@@ -41,7 +41,7 @@ LEFT_OUT = (  # how a command or a block of another kind begins, and why it does
 # Of a run of some seconds a page says its rows, of a longer one how often they come; counters are good that move, those of
 # a copied tree stand still.
 MAY_DIFFER = {"rows", "good"}
-PROGRAMS = ("jobprof", "jobprofd", "jobprof-dump", "sh5util")
+PROGRAMS = ("jobprof", "jobprofd", "jobprof-dump", "sh5util", "seff")
 SETUP = """set -e
 d=$1 tree=$2; shift 2
 mount -t tmpfs none $d

@@ -127,6 +127,8 @@ else:
         print(" Nothing modified")
     else:
         comments[job] = [x for x in a if x.startswith("admincomment=")][0][13:]
+        if "lower" in comments:
+            comments[job] = comments[job].lower()
         with open(d + "/comments.json", "w") as f:
             json.dump(comments, f)
 """
@@ -229,6 +231,13 @@ def slurm_that_hangs():
     is_equal("a minute later", s.turn("--rate", "2")[1], "2 written, 0 of others, 0 failed, 0 waiting\n")
 
 
+def slurm_that_changes_comments():
+    s = Slurm([75, 76], {"75": "", "76": "", "lower": 1})
+    status, out, err = s.turn()
+    is_true("it is said once", (status, out) == (1, "0 written, 0 of others, 1 failed, 2 waiting\n") and err.count("does not store comments") == 1, (out, err))
+    is_equal("what was written is taken back", (s.comments()["75"], s.comments()["76"]), ("", ""))
+
+
 def without_slurm():
     s = Slurm([80], {})
     for name in ("sacct", "sacctmgr"):
@@ -238,4 +247,4 @@ def without_slurm():
 
 
 run_tests([has_what_the_profile_has, short_none_and_missing, of_the_index, comments_are_written, jobs_that_run_have_none,
-           pauses_grow, slurm_that_hangs, without_slurm])
+           pauses_grow, slurm_that_hangs, slurm_that_changes_comments, without_slurm])

@@ -35,6 +35,7 @@ struct turn {
 	double now;
 	struct due v[DUE_MAX];
 	unsigned n;
+	bool is_checked; /* Slurm stores what is written */
 };
 
 /* ---- the queue */
@@ -224,6 +225,27 @@ static char *text_of(const struct turn *t, const struct due *d)
 	return text;
 }
 
+/* sacctmgr of Slurm 22.05 and before stores a comment in lower case, which is no base64 any more:
+ * the first one of a turn is read again, and taken back where it is not what was written. */
+static int check_comment(struct turn *t, const struct due *d, struct answer *a, const char *comment)
+{
+	int err;
+
+	if (t->is_checked)
+		return 0;
+	free(a->comment);
+	a->comment = NULL;
+	err = ask_comment(t, d, a);
+	t->is_checked = !err && !strcmp(a->comment, comment);
+	if (err || t->is_checked)
+		return err;
+	log_error(
+		"sacctmgr does not store comments as they are, such as that of Slurm 22.05, which "
+		"makes them lower case: nothing is written");
+	write_comment(t, d, a, "");
+	return -EOPNOTSUPP;
+}
+
 static int comment_job(struct turn *t, const struct due *d, const char *comment)
 {
 	char job[16];
@@ -235,12 +257,15 @@ static int comment_job(struct turn *t, const struct due *d, const char *comment)
 	err = ask_comment(t, d, &a);
 	if (!err)
 		is_foreign = *a.comment && !str__starts(a.comment, JS1_PREFIX);
-	if (!err && !is_foreign && strcmp(a.comment, comment) != 0)
+	if (!err && !is_foreign && strcmp(a.comment, comment) != 0) {
 		err = write_comment(t, d, &a, comment);
+		if (!err)
+			err = check_comment(t, d, &a, comment);
+	}
 	free(a.comment);
 	if (err) {
 		noted = note_failure(t, d);
-		return noted ? noted : err == -ETIME ? err : 0;
+		return noted ? noted : err == -ETIME || err == -EOPNOTSUPP ? err : 0;
 	}
 	t->res->foreign += is_foreign;
 	t->res->written += !is_foreign;

@@ -21,7 +21,8 @@ struct comment_result {
 
 /* Queues the jobs that have ended and have a profile, and comments those that are due, by sacct and
  * sacctmgr as PATH has them. What fails is tried again after 1, 2, 4 ... minutes, 12 times. 0;
- * -ETIME: Slurm's accounting hangs: the rest waits; -errno, said. */
+ * -ETIME: Slurm's accounting hangs, and -EOPNOTSUPP: it changes comments; the rest waits; -errno.
+ * It has said why. */
 int comment__turn(struct index *ix, const struct comment_options *o, struct comment_result *res);
 
 #endif
