@@ -51,7 +51,7 @@ int index_exchange__import(const struct index_options *o, const char *where, int
 		log_error("import of which file? \"-\" is standard input");
 		return 2;
 	}
-	if (index_watch__open(&ix, where))
+	if (index__open(&ix, where, DB_WRITE))
 		return 1;
 	for (int i = 0; i < n; i++)
 		status |= import_one(&ix, o, words[i]);
