@@ -29,10 +29,15 @@ STATES = ("failed", "timeout", "completed", "out_of_memory")
 
 
 def engines(top):
-    """(name, database): PostgreSQL's where a server is there, which $JOBPROF_BENCH_POSTGRESQL names."""
+    """(name, database); PostgreSQL's server is started where it is installed."""
+    import postgreslib
+    import reporting
     yield "SQLite", os.path.join(top, "index.db")
-    if os.environ.get("JOBPROF_BENCH_POSTGRESQL"):
-        yield "PostgreSQL", os.environ["JOBPROF_BENCH_POSTGRESQL"]
+    try:
+        server = postgreslib.Server(shared_buffers="256MB")
+    except reporting.Skipped:
+        return
+    yield "PostgreSQL", server.address()
 
 
 def call(*args):

@@ -219,5 +219,28 @@ def next_step():
     is_equal("usage: that command's sum is the row", differences(got["sum"], {k: want[0][k] for k in SUMS}), bad)
 
 
+def postgresql():
+    """The same lines in a database of a server: the same sums and lists, in each form."""
+    from postgreslib import Server
+    server = Server()
+    path, rows = index()
+    where = server.address()
+    lines = os.path.join(os.path.dirname(path), "rows.jsonl")
+    must("index", "import", "--database", where, lines)
+    for by, options in itertools.product(("user", "project", "name"), ({}, {"--state": "failed"}, {"--since": "2026-09-25", "--until": "2026-11-12"})):
+        check_at(where, rows, by, {"--since": "all", **options})
+    for words in (["jobs"], ["jobs", "--sort", "start"], ["jobs", "--finding", "any", "--sort", "-held_core_s"], ["jobs", "--name", "\\off"]):
+        a, b = (as_json(*words, "--since", "all", "--all", "--database", w) for w in (path, where))
+        is_equal("%s: of both engines" % " ".join(words), [d for x, y in zip(a["rows"], b["rows"]) for d in differences(x, y)][:3], [])
+    is_equal("index check of PostgreSQL", must("index", "check", "--database", where).splitlines()[-1], "no difference")
+    is_true("export of both engines: the same lines", sorted(must("index", "export", "--database", path).splitlines()) ==
+            sorted(must("index", "export", "--database", where).splitlines()), "they differ")
+
+
+def check_at(where, rows, by, options):
+    want, everything = wanted(rows, options, "UTC", by)
+    is_equal("usage --by %s %s of PostgreSQL" % (by, " ".join(words_of(options))), faults(ask(where, options, by), want, everything), [])
+
+
 if __name__ == "__main__":
-    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, tables_of_sums, as_csv, as_text, next_step))
+    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, tables_of_sums, as_csv, as_text, next_step, postgresql))
