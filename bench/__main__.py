@@ -15,6 +15,7 @@ import daemon
 import energy
 import files
 import helper
+import index
 import large
 import launch
 import perf
@@ -29,8 +30,8 @@ import table
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "sampling": sampling, "daemon": daemon,
             "files": files, "launch": launch, "collector": collector, "large": large,
-            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors}
-ONLY_ASKED = {"large", "report", "reduce", "energy"}
+            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "index": index}
+ONLY_ASKED = {"large", "report", "reduce", "energy", "index"}
 
 
 def parse():

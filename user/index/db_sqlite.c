@@ -247,7 +247,8 @@ static int on_commit(void *arg, sqlite3 *db, const char *name, int pages)
 static int set_up(struct db *d)
 {
 	static const char all[] = "PRAGMA mmap_size=0; PRAGMA case_sensitive_like=1; "
-				  "PRAGMA cache_size=-65536; PRAGMA trusted_schema=0;";
+				  "PRAGMA cache_size=-65536; PRAGMA trusted_schema=0; "
+				  "PRAGMA automatic_index=0;";
 	const struct sqlite *s = d->own;
 	int stays = 1, rc;
 

@@ -17,6 +17,7 @@
 struct index {
 	struct db *db;
 	bool has_dirty; /* sums are to be made again before the transaction ends */
+	char *put[3];	/* statements of index__put(), made when they are first needed */
 };
 
 /* Opens the index at `where` (db.h); for DB_WRITE its tables are made or brought forward. 0;
@@ -32,7 +33,7 @@ void index__rollback(struct index *ix);
 
 /* What a row is from. */
 struct index_source {
-	unsigned source;     /* ROW_SOURCE_SLURM or ROW_SOURCE_PROFILE */
+	unsigned source;     /* ROW_SOURCE_SLURM, ROW_SOURCE_PROFILE, or both */
 	const char *file;    /* of a profile */
 	const char *cluster; /* of rows that do not say theirs; NULL: "" */
 	const char *user;    /* likewise: who owns the file */

@@ -71,7 +71,7 @@ static bool is_other_restart(const struct row *a, const struct row *b)
 static int likeness(const struct row *old, const struct row *r, const struct index_source *from)
 {
 	const bool was_slurm = (int)old->number[INDEX_sources] & ROW_SOURCE_SLURM;
-	const bool is_slurm = from->source == ROW_SOURCE_SLURM;
+	const bool is_slurm = from->source & ROW_SOURCE_SLURM;
 
 	if (users_differ(old, r, from))
 		return 0;
@@ -83,6 +83,23 @@ static int likeness(const struct row *old, const struct row *r, const struct ind
 		return holds(was_slurm ? old : r, was_slurm ? r : old);
 	return !is_other_restart(old, r) && old->number[INDEX_start] <= end_of(r) &&
 	       r->number[INDEX_start] <= end_of(old);
+}
+
+enum { INSERT, UPDATE, FIND };
+
+static void write_statement(FILE *f, int which)
+{
+	static const char *const begins[] = {"INSERT INTO job (", "UPDATE job SET "};
+	static const char *const ends[] = {") VALUES (", " WHERE id = ? RETURNING id"};
+
+	fputs(begins[which], f);
+	for (int i = 0; i < N_INDEX; i++)
+		fprintf(f, "%s\"%s\"%s", i ? ", " : "", index_infos[i].name,
+			which == UPDATE ? " = ?" : "");
+	fputs(ends[which], f);
+	for (int i = 0; which == INSERT && i < N_INDEX; i++)
+		fputs(i ? ", ?" : "?", f);
+	fputs(which == INSERT ? ") RETURNING id" : "", f);
 }
 
 /* Takes the row that is read in the place of the one that is less like it. */
@@ -105,13 +122,31 @@ static void choose(struct stored *s, int *best, const struct db_value *cells, co
 	s->id = cells[N_INDEX].i;
 }
 
+/* A statement with all columns, in the order of index_infos. NULL: no memory. */
+static const char *statement(struct index *ix, int which)
+{
+	size_t len;
+	FILE *f;
+
+	if (!ix->put[which] && which == FIND)
+		ix->put[which] = stored_row__select(
+			"WHERE j.cluster = ? AND j.job_id = ? ORDER BY j.id");
+	f = ix->put[which] ? NULL : open_memstream(&ix->put[which], &len);
+	if (f) {
+		write_statement(f, which);
+		if (fclose(f))
+			return NULL;
+	}
+	return ix->put[which];
+}
+
 /* The stored row of this run of the job. 0 or -errno. */
 static int find_stored(struct index *ix, struct stored *s, const struct row *r,
 		       const struct index_source *from)
 {
 	const struct db_value args[] = {db_value__text(r->text[INDEX_cluster]),
 					db_value__int((int64_t)r->number[INDEX_job_id])};
-	char *sql = stored_row__select("WHERE j.cluster = ? AND j.job_id = ? ORDER BY j.id");
+	const char *sql = statement(ix, FIND);
 	struct db_rows rows;
 	int err, best = 0;
 
@@ -124,7 +159,6 @@ static int find_stored(struct index *ix, struct stored *s, const struct row *r,
 		choose(s, &best, rows.v, r, from);
 	err = err ? err : rows.err;
 	db_rows__end(&rows);
-	free(sql);
 	return err;
 }
 
@@ -139,14 +173,14 @@ static bool counts(const struct row *old, const struct row *r, int i, unsigned s
 
 	switch (index_infos[i].from) {
 	case FROM_SLURM:
-		return source == ROW_SOURCE_SLURM;
+		return source & ROW_SOURCE_SLURM;
 	case FROM_ANY:
 		return is_known &&
-		       (source == ROW_SOURCE_SLURM || !slurm_said ||
+		       (source & ROW_SOURCE_SLURM || !slurm_said ||
 			(index_infos[i].type == INDEX_TEXT ? !old->text[i] || !*old->text[i]
 							   : isnan(old->number[i])));
 	default: /* what the index makes is of the profile, or follows from all */
-		return source == ROW_SOURCE_PROFILE;
+		return source & ROW_SOURCE_PROFILE;
 	}
 }
 
@@ -156,7 +190,7 @@ static double bounded(double v, enum index_type type)
 {
 	const double most = type == INDEX_INT ? 1e12 : 1e18;
 
-	if (!(fabs(v) <= most))
+	if (!(fabs(v) <= most) || (type == INDEX_INT && v < 0))
 		return NAN;
 	return type == INDEX_REAL && fabs(v) < 1e-18 ? 0 : v;
 }
@@ -177,7 +211,7 @@ static int add(struct row *to, const struct row *r, const struct index_source *f
 	to->number[INDEX_sources] =
 		(isnan(to->number[INDEX_sources]) ? 0 : (int)to->number[INDEX_sources]) |
 		(int)from->source;
-	if (from->source != ROW_SOURCE_PROFILE || err)
+	if (!(from->source & ROW_SOURCE_PROFILE) || err)
 		return err;
 	to->number[INDEX_file_mtime] = from->mtime_s;
 	to->number[INDEX_changed] = from->changed;
@@ -206,29 +240,10 @@ static struct db_value value_of(const struct row *r, int i)
 	return db_value__real(r->number[i]);
 }
 
-static char *insert_or_update(bool is_new)
-{
-	char *sql = NULL;
-	size_t len;
-	FILE *f = open_memstream(&sql, &len);
-
-	if (!f)
-		return NULL;
-	fputs(is_new ? "INSERT INTO job (" : "UPDATE job SET ", f);
-	for (int i = 0; i < N_INDEX; i++)
-		fprintf(f, is_new ? "%s\"%s\"" : "%s\"%s\" = ?", i ? ", " : "",
-			index_infos[i].name);
-	fputs(is_new ? ") VALUES (" : " WHERE id = ? RETURNING id", f);
-	for (int i = 0; is_new && i < N_INDEX; i++)
-		fputs(i ? ", ?" : "?", f);
-	fputs(is_new ? ") RETURNING id" : "", f);
-	return fclose(f) ? NULL : sql;
-}
-
 static int write_row(struct index *ix, struct stored *s)
 {
 	struct db_value args[N_INDEX + 1];
-	char *sql = insert_or_update(!s->id);
+	const char *sql = statement(ix, s->id ? UPDATE : INSERT);
 	struct db_rows rows;
 	int err;
 
@@ -244,7 +259,6 @@ static int write_row(struct index *ix, struct stored *s)
 		;
 	err = err ? err : rows.err;
 	db_rows__end(&rows);
-	free(sql);
 	return err;
 }
 
@@ -314,7 +328,7 @@ static int put_stored(struct index *ix, struct stored *s, const struct row *r,
 		err = row__derive(&s->row);
 	if (!err)
 		err = write_row(ix, s);
-	if (!err && from->source == ROW_SOURCE_PROFILE)
+	if (!err && from->source & ROW_SOURCE_PROFILE)
 		err = write_findings(ix, s->id, r);
 	if (!err && !slurm_said)
 		err = write_nodes(ix, s, &r->nodes);
@@ -328,8 +342,7 @@ int index__put(struct index *ix, const struct row *r, const struct index_source 
 	struct stored s;
 	int err;
 
-	if (isnan(bounded(r->number[INDEX_job_id], INDEX_INT)) ||
-	    isnan(bounded(r->number[INDEX_start], INDEX_INT)))
+	if (!row__has_key(r))
 		return -EINVAL;
 	if (!copy.text[INDEX_cluster] || !*copy.text[INDEX_cluster])
 		copy.text[INDEX_cluster] = from->cluster ? (char *)from->cluster : empty;

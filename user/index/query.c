@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "analysis/pika/pika.h"
+#include "index/sums.h"
 
 void job_filter__init(struct job_filter *f)
 {
@@ -214,17 +215,95 @@ static bool is_begin(double s, bool of_month, double *n)
 	return true;
 }
 
-const char *query__sums_for(const struct job_filter *f)
+/* Whether the index's day or month n begins at that time, too: it was made in a zone of its own, in
+ * which the jobs before and after are of days of their own. */
+static bool is_begin_there(struct index *ix, double s, const char *column, double n)
 {
-	double n;
+	const struct db_value at = db_value__int((int64_t)s);
+	char sql[128];
+	double before, after;
+	int err;
 
+	if (isnan(s))
+		return true;
+	snprintf(sql, sizeof(sql), "SELECT %s FROM job WHERE start < ? ORDER BY start DESC LIMIT 1",
+		 column);
+	before = db__number(ix->db, &err, sql, &at, 1);
+	snprintf(sql, sizeof(sql), "SELECT %s FROM job WHERE start >= ? ORDER BY start LIMIT 1",
+		 column);
+	after = err ? NAN : db__number(ix->db, &err, sql, &at, 1);
+	return !err && !(before >= n) && !(after < n);
+}
+
+static bool fits(struct index *ix, const struct job_filter *f, const char *table)
+{
+	const bool of_month = !strcmp(table, "month");
+	double from, to;
+
+	return is_begin(f->since, of_month, &from) && is_begin(f->until, of_month, &to) &&
+	       is_begin_there(ix, f->since, table, from) && is_begin_there(ix, f->until, table, to);
+}
+
+/* The month that a day is in, and the first day of a month. */
+static int month_of(double day, bool *is_first)
+{
+	time_t t = (time_t)(day * 86400);
+	struct tm tm = {0};
+
+	gmtime_r(&t, &tm);
+	*is_first = tm.tm_mday == 1;
+	return (tm.tm_year + 1900) * 12 + tm.tm_mon;
+}
+
+static double first_day(int month)
+{
+	struct tm tm = {.tm_year = month / 12 - 1900, .tm_mon = month % 12, .tm_mday = 1};
+
+	return (double)timegm(&tm) / 86400;
+}
+
+#define KEYS "cluster, \"user\", account, partition, "
+
+/* Days of a range, of which whole months are taken as such: a year is then a few hundred rows of a
+ * user and not thousands. */
+static const char *days_and_months(const struct job_filter *f)
+{
+	static char sql[2048];
+	int first = 0, end = 1 << 20;
+	double from, to, from_month = -1e6, to_month = 1e6;
+	bool is_first;
+
+	is_begin(f->since, false, &from);
+	is_begin(f->until, false, &to);
+	if (!isnan(from)) {
+		first = month_of(from, &is_first);
+		first += !is_first;
+		from_month = first_day(first);
+	}
+	if (!isnan(to)) {
+		end = month_of(to, &is_first);
+		to_month = first_day(end);
+	}
+	if (end <= first)
+		return "day";
+	snprintf(sql, sizeof(sql),
+		 "(SELECT " KEYS "%s FROM month WHERE month >= %d AND month < %d "
+		 "UNION ALL SELECT " KEYS "%s FROM day WHERE day >= %.0f AND day < %.0f "
+		 "UNION ALL SELECT " KEYS "%s FROM day WHERE day >= %.0f AND day < %.0f)",
+		 sums__columns, first, end, sums__columns, isnan(from) ? from_month : from,
+		 from_month, sums__columns, to_month, isnan(to) ? to_month : to);
+	return sql;
+}
+
+const char *query__sums_for(struct index *ix, const struct job_filter *f)
+{
 	if (f->state || f->name || f->signature || f->node || f->finding || f->tag || f->jobs ||
 	    !isnan(f->least_nodes) || !isnan(f->most_nodes) || !isnan(f->least_s) ||
 	    !isnan(f->most_s))
 		return NULL;
-	if (is_begin(f->since, true, &n) && is_begin(f->until, true, &n))
+	if (fits(ix, f, "month"))
 		return "month";
-	return is_begin(f->since, false, &n) && is_begin(f->until, false, &n) ? "day" : NULL;
+	return fits(ix, f, "day") ? days_and_months(f) : NULL;
 }
 
 static void add_bound(struct query *q, const char *sql, double v)
@@ -258,10 +337,12 @@ void query__where_sums(struct query *q, const char *table, const struct job_filt
 		       const struct viewer *v)
 {
 	const bool of_month = !strcmp(table, "month");
-	double from, to;
+	double from = NAN, to = NAN;
 
-	is_begin(f->since, of_month, &from);
-	is_begin(f->until, of_month, &to);
+	if (*table != '(') { /* else it has its bounds */
+		is_begin(f->since, of_month, &from);
+		is_begin(f->until, of_month, &to);
+	}
 	query__add(q, " WHERE true");
 	add_rights(q, "s.\"user\"", "s.account", v);
 	add_bound(q, of_month ? " AND s.month >= ?" : " AND s.day >= ?", from);
@@ -278,8 +359,9 @@ int query__where(struct query *q, const struct job_filter *f, const struct viewe
 
 	query__add(q, " WHERE true");
 	add_rights(q, "j.\"user\"", "j.account", v);
-	add_bound(q, " AND j.start >= ?", f->since);
-	add_bound(q, " AND j.start < ?", f->until);
+	/* Databases take no index for +start. */
+	add_bound(q, q->in_order ? " AND +j.start >= ?" : " AND j.start >= ?", f->since);
+	add_bound(q, q->in_order ? " AND +j.start < ?" : " AND j.start < ?", f->until);
 	add_bound(q, " AND j.nodes >= ?", f->least_nodes);
 	add_bound(q, " AND j.nodes <= ?", f->most_nodes);
 	add_bound(q, " AND j.elapsed_s >= ?", f->least_s);

@@ -42,6 +42,7 @@ struct query {
 	struct db_value args[QUERY_ARGS];
 	unsigned nargs;
 	bool is_full;		  /* it has more arguments than it may */
+	bool in_order;		  /* rows are to come by an index of what they are sorted by, not of their begin */
 	struct string_list texts; /* of arguments */
 };
 
@@ -53,9 +54,11 @@ void query__arg(struct query *q, struct db_value v);
 /* " WHERE ..." of the table job, which the statement calls j. 0; -EINVAL: the filter makes no
  * sense, which has been said. */
 int query__where(struct query *q, const struct job_filter *f, const struct viewer *v);
-/* The table of sums that answers the same: "day" or "month"; NULL: rows of jobs must be asked, as
- * the filter is about more than sums have, or does not begin and end with a day. */
-const char *query__sums_for(const struct job_filter *f);
+/* The table of sums that answers the same, for FROM and until the next call: "day", "month", or
+ * rows of both in parentheses, which have no day or month; NULL: rows of jobs must be asked, as the
+ * filter is about more than sums have, or does not begin and end with a day of the index, whose
+ * zone may be another one. */
+const char *query__sums_for(struct index *ix, const struct job_filter *f);
 /* " WHERE ..." of that table, which the statement calls s. */
 void query__where_sums(struct query *q, const char *table, const struct job_filter *f,
 		       const struct viewer *v);

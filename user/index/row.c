@@ -175,11 +175,13 @@ static char *copy_of(const json_t *o, const char *key, size_t most)
 	return clean_to(text ? text : "", most);
 }
 
-static int take_finding(struct row *r, const json_t *o)
+int row__add_finding(struct row *r, const json_t *o)
 {
 	const json_t *when = member(o, "when");
 	struct row_finding *f;
 
+	if (r->nfindings == ROW_FINDINGS)
+		return 0;
 	if (room__grow(&r->findings, r->nfindings, 1, sizeof(*r->findings)))
 		return -ENOMEM;
 	f = &r->findings[r->nfindings++];
@@ -200,8 +202,20 @@ static int take_finding(struct row *r, const json_t *o)
 	return f->rule && f->text && f->remedy && f->where ? 0 : -ENOMEM;
 }
 
-#define FINDINGS_MAX 64
-#define NODES_MAX    20000
+int row__rate(struct row *r)
+{
+	const struct row_finding *worst = r->findings;
+	int err;
+
+	r->number[INDEX_findings] = r->nfindings;
+	r->number[INDEX_cost_core_s] = 0;
+	for (unsigned i = 0; i < r->nfindings; i++)
+		if (r->findings[i].cost_core_s > 0)
+			r->number[INDEX_cost_core_s] += r->findings[i].cost_core_s;
+	r->number[INDEX_worst_severity] = r->nfindings ? worst->severity : NAN;
+	err = row__set_text(r, INDEX_worst_rule, r->nfindings ? worst->rule : "");
+	return err ? err : row__set_text(r, INDEX_worst_text, r->nfindings ? worst->text : NULL);
+}
 
 static int take_findings(struct row *r, const json_t *report)
 {
@@ -211,24 +225,15 @@ static int take_findings(struct row *r, const json_t *report)
 
 	json_array_foreach((json_t *)all, i, one)
 	{
-		if (!err && i < FINDINGS_MAX)
-			err = take_finding(r, one);
+		if (!err)
+			err = row__add_finding(r, one);
 	}
-	r->number[INDEX_findings] = (double)json_array_size(all);
 	r->number[INDEX_judged] = (double)json_array_size(all);
-	r->number[INDEX_cost_core_s] = 0;
-	for (unsigned k = 0; k < r->nfindings; k++)
-		if (r->findings[k].cost_core_s > 0)
-			r->number[INDEX_cost_core_s] += r->findings[k].cost_core_s;
 	json_array_foreach((json_t *)rules, i, one)
 	{
 		r->number[INDEX_judged] += json_is_true(member(one, "judged"));
 	}
-	if (err || !r->nfindings)
-		return err ? err : row__set_text(r, INDEX_worst_rule, "");
-	r->number[INDEX_worst_severity] = r->findings[0].severity;
-	err = row__set_text(r, INDEX_worst_rule, r->findings[0].rule);
-	return err ? err : row__set_text(r, INDEX_worst_text, r->findings[0].text);
+	return err ? err : row__rate(r);
 }
 
 static int take_nodes(struct row *r, const json_t *report)
@@ -239,7 +244,7 @@ static int take_nodes(struct row *r, const json_t *report)
 
 	json_array_foreach((json_t *)names, i, one)
 	{
-		if (!err && i < NODES_MAX && json_is_string(one))
+		if (!err && i < ROW_NODES && json_is_string(one))
 			err = string_list__take(&r->nodes,
 						clean_to(json_string_value(one), KEY_MAX));
 	}
@@ -340,6 +345,14 @@ int row__of_report(struct row *r, const json_t *report)
 
 /* ---- what follows from other columns */
 
+#define START_MAX 1e11 /* the year 5138: a time that calendars know */
+
+bool row__has_key(const struct row *r)
+{
+	return r->number[INDEX_job_id] >= 1 && r->number[INDEX_job_id] <= UINT32_MAX &&
+	       r->number[INDEX_start] >= 1 && r->number[INDEX_start] <= START_MAX;
+}
+
 /* Day and month of its begin, in the zone of this process. */
 static void derive_day(struct row *r)
 {
@@ -421,12 +434,12 @@ static double at_most(double part, double whole)
 
 static void derive_lost(struct row *r)
 {
-	if (isnan(r->number[INDEX_findings]))
-		return;
+	const bool judged = !isnan(r->number[INDEX_findings]);
+
 	r->number[INDEX_lost_core_s] =
-		at_most(r->number[INDEX_cost_core_s], r->number[INDEX_held_core_s]);
+		judged ? at_most(r->number[INDEX_cost_core_s], r->number[INDEX_held_core_s]) : NAN;
 	r->number[INDEX_lost_gpu_s] =
-		at_most(r->number[INDEX_idle_gpu_s], r->number[INDEX_held_gpu_s]);
+		judged ? at_most(r->number[INDEX_idle_gpu_s], r->number[INDEX_held_gpu_s]) : NAN;
 }
 
 int row__derive(struct row *r)
@@ -525,10 +538,10 @@ int row__take(struct row *r, struct message *m)
 	r->uid = *uid;
 	for (int i = 0; !err && i < N_INDEX; i++)
 		err = take_text(m, r, i);
-	n = err ? 0 : count(m, FINDINGS_MAX);
+	n = err ? 0 : count(m, ROW_FINDINGS);
 	for (unsigned i = 0; !err && i < n; i++)
 		err = take_put_finding(r, m);
-	n = err ? 0 : count(m, NODES_MAX);
+	n = err ? 0 : count(m, ROW_NODES);
 	for (unsigned i = 0; !err && i < n; i++)
 		err = string_list__take(&r->nodes, clean_to(message__take_text(m), KEY_MAX));
 	return err ? err : m->bad ? -EBADMSG : 0;

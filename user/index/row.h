@@ -39,6 +39,9 @@ struct row_finding {
 	double from_s, to_s; /* since the job's start; NaN: all the time */
 };
 
+#define ROW_FINDINGS 64 /* that a row may have */
+#define ROW_NODES    20000
+
 struct row {
 	double number[N_INDEX]; /* of INT and REAL; NaN: not known */
 	char *text[N_INDEX];	/* NULL: not known */
@@ -57,6 +60,14 @@ int row__set_text(struct row *r, enum index_column c, const char *text);
 /* The row of a profile, from its report (docs/report-json.md), which may say anything. 0; -EBADMSG:
  * it is no report; -ENOMEM. row__free() in all cases. */
 int row__of_report(struct row *r, const json_t *report);
+
+/* Adds a finding as a report has it; one more than a row may have is left out. 0 or -ENOMEM. */
+int row__add_finding(struct row *r, const json_t *o);
+/* Sets the columns that are of the findings: how many, what they cost, the worst. 0 or -ENOMEM. */
+int row__rate(struct row *r);
+
+/* Whether it says its job and when that began, as no row without both is stored. */
+bool row__has_key(const struct row *r);
 
 /* What follows from the other columns: held, lost, signature, day. For a row that both sources have
  * filled. 0 or -ENOMEM. */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/room.h"
@@ -186,9 +187,10 @@ static int add_file(struct scanning *s, char *path)
 static int list_files(struct scanning *s)
 {
 	struct profile_files found = {0};
-	int err = profile_search__files(
-		&found, s->dir, PROFILE_NAME_JOB | PROFILE_NAME_USUAL | PROFILE_NAME_UNUSUAL, NULL,
-		0);
+	int err = profile_search__files(&found, s->dir,
+					PROFILE_NAME_JOB | PROFILE_NAME_USUAL |
+						PROFILE_NAME_UNUSUAL | PROFILE_NAME_RESTART,
+					NULL, 0);
 
 	for (unsigned i = 0; !err && i < found.n; i++) {
 		err = add_file(s, found.v[i].path);
@@ -319,7 +321,7 @@ static int take_row(void *arg, unsigned n, struct row *r, const char *why)
 		s->res->refused++;
 		return note_file(s, f, "refused", reason);
 	}
-	if (!r || isnan(r->number[INDEX_job_id]) || isnan(r->number[INDEX_start])) {
+	if (!r || !row__has_key(r)) {
 		s->res->unreadable++;
 		return note_file(s, f, "unreadable",
 				 why ? why : "it does not say its job or when that began");
@@ -384,10 +386,21 @@ static int read_new(struct scanning *s)
 	return err;
 }
 
-/* ---- a directory */
+/* ---- directories */
 
+/* What cannot be looked into now is not taken for empty. */
+static bool is_readable(const char *dir, struct scan_result *res)
+{
+	if (!access(dir, R_OK | X_OK))
+		return true;
+	log_error("%s: %s", dir, strerror(errno));
+	res->unreadable++;
+	return false;
+}
+
+/* *looked: it had changed, and was looked into. */
 static int scan_directory(struct index *ix, const char *dir, const struct scan_options *o,
-			  struct scan_result *res)
+			  struct scan_result *res, bool *looked)
 {
 	struct batch b = {.n = 0};
 	struct scanning s = {.ix = ix, .o = o, .res = res, .dir = dir, .batch = &b};
@@ -397,12 +410,15 @@ static int scan_directory(struct index *ix, const char *dir, const struct scan_o
 	bool same = false;
 	int err;
 
+	*looked = false;
 	clock_gettime(CLOCK_REALTIME, &now);
 	looked_s = seconds(&now);
 	if (stat(dir, &st) || !is_text(dir)) {
 		log_error("%s: %s", dir, strerror(is_text(dir) ? errno : EILSEQ));
 		return 0;
 	}
+	if (!is_readable(dir, res))
+		return 0;
 	err = o->all ? 0 : is_unchanged(&s, seconds(&st.st_mtim), &same);
 	if (err || same)
 		return err;
@@ -416,6 +432,57 @@ static int scan_directory(struct index *ix, const char *dir, const struct scan_o
 	if (!err)
 		err = note_directory(&s, seconds(&st.st_mtim), looked_s);
 	free_scanning(&s);
+	*looked = true;
+	return err;
+}
+
+/* restart<n>: where runs of a job before a requeue are put. */
+static bool is_for_restarts(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return !strncmp(name, "restart", 7) && name[7] &&
+	       strspn(name + 7, "0123456789") == strlen(name + 7);
+}
+
+/* Those in a directory: found there where it was looked into, else those that are known. */
+static int restarts_in(struct index *ix, const char *dir, bool looked, struct string_list *found)
+{
+	struct string_list all = {0};
+	char from[4096 + 16];
+	const struct db_value args[] = {db_value__text(from), db_value__text(from)};
+	struct db_rows r;
+	int err;
+
+	if (looked) {
+		err = profile_search__dirs(&all, dir);
+		for (unsigned i = 1; !err && i < all.n; i++)
+			if (is_for_restarts(all.v[i]))
+				err = string_list__append(found, all.v[i]);
+		string_list__free(&all);
+		return err;
+	}
+	snprintf(from, sizeof(from), "%s/restart", dir);
+	err = db__ask(&r, ix->db,
+		      "SELECT path FROM directory WHERE path > ? AND path < ? || '~' ORDER BY path",
+		      args, 2);
+	while (!err && db_rows__next(&r))
+		if (is_for_restarts(r.v[0].text))
+			err = string_list__append(found, r.v[0].text);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	return err;
+}
+
+static int scan_restarts(struct index *ix, const char *dir, const struct scan_options *o,
+			 struct scan_result *res, bool looked)
+{
+	struct string_list dirs = {0};
+	int err = restarts_in(ix, dir, looked, &dirs);
+
+	for (unsigned i = 0; !err && i < dirs.n; i++)
+		err = scan_directory(ix, dirs.v[i], o, res, &looked);
+	string_list__free(&dirs);
 	return err;
 }
 
@@ -425,8 +492,14 @@ int scan__path(struct index *ix, const char *path, const struct scan_options *o,
 	struct string_list dirs = {0};
 	int err = profile_search__dirs(&dirs, path);
 
-	for (unsigned i = 0; !err && i < dirs.n; i++)
-		err = scan_directory(ix, dirs.v[i], o, res);
+	for (unsigned i = 0; !err && i < dirs.n; i++) {
+		bool looked;
+
+		err = scan_directory(ix, dirs.v[i], o, res, &looked);
+		/* Those of the first directory are among the others. */
+		if (!err && i && !is_for_restarts(dirs.v[i]))
+			err = scan_restarts(ix, dirs.v[i], o, res, looked);
+	}
 	string_list__free(&dirs);
 	return err;
 }

@@ -32,18 +32,20 @@ static const char *const tables[] = {
 	"CREATE TABLE file (path {text} PRIMARY KEY, directory {text} NOT NULL, mtime {real}, "
 	"size BIGINT, uid BIGINT, state {text} NOT NULL, why {text})",
 	"CREATE TABLE directory (path {text} PRIMARY KEY, mtime {real})",
-	"CREATE TABLE day (day BIGINT NOT NULL, month BIGINT NOT NULL, cluster {text} NOT NULL, "
+	"CREATE TABLE day (id {id}, day BIGINT NOT NULL, month BIGINT NOT NULL, cluster {text} NOT "
+	"NULL, "
 	"\"user\" {text} NOT NULL, "
 	"account {text} NOT NULL, partition {text} NOT NULL, " SUMS
-	", PRIMARY KEY (day, cluster, \"user\", account, partition))",
-	"CREATE TABLE month (month BIGINT NOT NULL, cluster {text} NOT NULL, "
+	", UNIQUE (day, cluster, \"user\", account, partition))",
+	"CREATE TABLE month (id {id}, month BIGINT NOT NULL, cluster {text} NOT NULL, "
 	"\"user\" {text} NOT NULL, account {text} NOT NULL, partition {text} NOT NULL, " SUMS
-	", PRIMARY KEY (month, cluster, \"user\", account, partition))",
-	"CREATE TABLE day_rule (day BIGINT NOT NULL, cluster {text} NOT NULL, rule {text} NOT "
+	", UNIQUE (month, cluster, \"user\", account, partition))",
+	"CREATE TABLE day_rule (id {id}, day BIGINT NOT NULL, cluster {text} NOT NULL, rule {text} "
+	"NOT "
 	"NULL, "
 	"\"user\" {text} NOT NULL, account {text} NOT NULL, severity BIGINT NOT NULL, "
 	"jobs BIGINT NOT NULL, cost_core_s {real}, "
-	"PRIMARY KEY (day, cluster, rule, \"user\", account))",
+	"UNIQUE (day, cluster, \"user\", account, rule))",
 	"CREATE TABLE hist (day BIGINT NOT NULL, cluster {text} NOT NULL, partition {text} NOT "
 	"NULL, "
 	"quantity {text} NOT NULL, bin BIGINT NOT NULL, jobs BIGINT NOT NULL, core_s {real}, "
@@ -60,8 +62,7 @@ static const char *const tables[] = {
 	"NOT NULL, next BIGINT NOT NULL, at BIGINT)",
 	"CREATE TABLE mail (id {text} PRIMARY KEY, about {text} NOT NULL, at BIGINT NOT NULL)",
 	"CREATE TABLE meta (key {text} PRIMARY KEY, value {text})",
-	"CREATE UNIQUE INDEX job_key ON job (cluster, job_id, start, \"user\")",
-	"CREATE INDEX job_id ON job (job_id)",
+	"CREATE UNIQUE INDEX job_key ON job (job_id, cluster, start, \"user\")",
 	"CREATE INDEX job_array ON job (array_id) WHERE array_id IS NOT NULL",
 	"CREATE INDEX job_start ON job (start)",
 	"CREATE INDEX job_user ON job (\"user\", start)",
@@ -69,11 +70,10 @@ static const char *const tables[] = {
 	"CREATE INDEX job_name ON job (name, \"user\", start)",
 	"CREATE INDEX job_signature ON job (signature, start)",
 	"CREATE INDEX job_lost ON job (lost_core_s)",
-	"CREATE INDEX job_user_lost ON job (\"user\", lost_core_s)",
-	"CREATE INDEX job_file ON job (file)",
 	"CREATE INDEX file_directory ON file (directory)",
 	"CREATE INDEX finding_rule ON finding (rule, job)",
 	"CREATE INDEX mail_about ON mail (about)",
+	"CREATE INDEX day_month ON day (month, \"user\")",
 	"CREATE INDEX job_node_node ON job_node (node, start)",
 };
 
@@ -334,4 +334,7 @@ void index__close(struct index *ix)
 {
 	db__close(ix->db);
 	ix->db = NULL;
+	for (size_t i = 0; i < sizeof(ix->put) / sizeof(*ix->put); i++)
+		free(ix->put[i]);
+	memset(ix->put, 0, sizeof(ix->put));
 }

@@ -19,7 +19,8 @@
 	"CAST(sum(j.elapsed_s) AS BIGINT), CAST(sum(COALESCE(j.has_footprint, 0)) AS BIGINT), "   \
 	"max(j.nodes), max(COALESCE(j.cores, j.cpus * 1.0)), max(j.start - j.submit)"
 #define OF_SUMS                                                                                 \
-	"CAST(sum(s.jobs) AS BIGINT), CAST(sum(s.profiled) AS BIGINT), sum(s.held_core_s), "    \
+	"COALESCE(CAST(sum(s.jobs) AS BIGINT), 0), CAST(sum(s.profiled) AS BIGINT), "           \
+	"sum(s.held_core_s), "                                                                  \
 	"sum(s.held_cpu_s), sum(s.held_gpu_s), sum(s.profiled_core_s), sum(s.lost_core_s), "    \
 	"sum(s.lost_gpu_s), sum(s.cpu_s), sum(s.energy_j), sum(s.energy_low_j), "               \
 	"sum(s.energy_high_j), CAST(sum(s.findings) AS BIGINT), CAST(sum(s.run_s) AS BIGINT), " \
@@ -28,54 +29,48 @@
 const char sums__columns[] = COLUMNS, sums__of_jobs[] = OF_JOBS, sums__of_sums[] = OF_SUMS;
 
 #define KEY(of) of "cluster, " of "\"user\", " of "account, " of "partition"
-/* A row of the day of a marked key: by the index of user and begin, of which a day has 26 hours at
- * most, in any zone. */
-#define OF_KEY                                                                              \
-	"j.\"user\" = d.\"user\" AND j.start >= d.day * 86400 - 86400 "                     \
-	"AND j.start < d.day * 86400 + 172800 AND j.day = d.day AND j.cluster = d.cluster " \
-	"AND j.account = d.account"
+#define SAME(of) \
+	of ".cluster = d.cluster AND " of ".\"user\" = d.\"user\" AND " of ".account = d.account"
+#define SAME_KEY(of) SAME(of) " AND " of ".partition = d.partition"
+/* The rows of the day of d, by an index on begins: a day has 26 hours at most, in any zone. */
+#define OF_DAY                              \
+	"j.start >= d.day * 86400 - 86400 " \
+	"AND j.start < d.day * 86400 + 172800 AND j.day = d.day"
+#define MONTHS "(SELECT DISTINCT month, " KEY("") " FROM dirty) d"
+#define OWNERS "(SELECT DISTINCT day, cluster, \"user\", account FROM dirty) d"
 
-#define HIST(name, column)                                                                      \
-	"INSERT INTO hist (day, cluster, partition, quantity, bin, jobs, core_s, lost_core_s) " \
-	"SELECT j.day, j.cluster, j.partition, '" name "', j." column ", count(*), "            \
-	"sum(j.held_core_s), sum(j.lost_core_s) FROM (SELECT DISTINCT day, cluster, partition " \
-	"FROM dirty) d JOIN job j ON j.start >= d.day * 86400 - 86400 "                         \
-	"AND j.start < d.day * 86400 + 172800 AND j.day = d.day AND j.cluster = d.cluster "     \
-	"AND j.partition = d.partition WHERE j." column                                         \
-	" IS NOT NULL GROUP BY j.day, j.cluster, j.partition, j." column
-
+/* CROSS JOIN: SQLite begins with what is marked, and never with the table of all jobs. */
 static const char *const steps[] = {
-	"DELETE FROM day WHERE EXISTS (SELECT 1 FROM dirty d WHERE d.day = day.day "
-	"AND d.cluster = day.cluster AND d.\"user\" = day.\"user\" AND d.account = day.account "
-	"AND d.partition = day.partition)",
+	"DELETE FROM day WHERE id IN (SELECT s.id FROM dirty d CROSS JOIN day s "
+	"WHERE s.day = d.day AND " SAME_KEY("s") ")",
 	"INSERT INTO day (day, month, " KEY("") ", " COLUMNS ") SELECT j.day, j.month, " KEY(
-		"j.") ", " OF_JOBS " FROM dirty d JOIN job j ON " OF_KEY
-		      " AND j.partition = d.partition GROUP BY j.day, j.month, " KEY("j."),
-	"DELETE FROM month WHERE EXISTS (SELECT 1 FROM dirty d WHERE d.month = month.month "
-	"AND d.cluster = month.cluster AND d.\"user\" = month.\"user\" "
-	"AND d.account = month.account AND d.partition = month.partition)",
+		"j.") ", " OF_JOBS
+		      " FROM dirty d CROSS JOIN job j WHERE " SAME_KEY(
+			      "j") " AND " OF_DAY " GROUP BY j.day, j.month, " KEY("j."),
+	"DELETE FROM month WHERE id IN (SELECT s.id FROM " MONTHS " CROSS JOIN month s "
+	"WHERE s.month = d.month AND " SAME_KEY("s") ")",
 	"INSERT INTO month (month, " KEY("") ", " COLUMNS ") SELECT s.month, " KEY(
-		"s.") ", " OF_SUMS
-		      " FROM (SELECT DISTINCT month, " KEY(
-			      "") " FROM dirty) d "
-				  "JOIN day s ON s.month = d.month AND s.cluster = d.cluster AND "
-				  "s.\"user\" = d.\"user\" "
-				  "AND s.account = d.account AND s.partition = d.partition GROUP "
-				  "BY s.month, " KEY("s."),
-	"DELETE FROM day_rule WHERE EXISTS (SELECT 1 FROM dirty d WHERE d.day = day_rule.day "
-	"AND d.cluster = day_rule.cluster AND d.\"user\" = day_rule.\"user\" "
-	"AND d.account = day_rule.account)",
+		"s.") ", " OF_SUMS " FROM " MONTHS
+		      " CROSS JOIN day s WHERE s.month = d.month AND " SAME_KEY(
+			      "s") " GROUP BY s.month, " KEY("s."),
+	"DELETE FROM day_rule WHERE id IN (SELECT s.id FROM " OWNERS " CROSS JOIN day_rule s "
+	"WHERE s.day = d.day AND " SAME("s") ")",
 	"INSERT INTO day_rule (day, cluster, rule, \"user\", account, severity, jobs, cost_core_s) "
 	"SELECT j.day, j.cluster, f.rule, j.\"user\", j.account, max(f.severity), "
-	"count(DISTINCT j.id), sum(f.cost_core_s) FROM (SELECT DISTINCT day, cluster, \"user\", "
-	"account FROM dirty) d JOIN job j ON " OF_KEY " JOIN finding f ON f.job = j.id "
-	"GROUP BY j.day, j.cluster, f.rule, j.\"user\", j.account",
-	"DELETE FROM hist WHERE EXISTS (SELECT 1 FROM dirty d WHERE d.day = hist.day "
-	"AND d.cluster = hist.cluster AND d.partition = hist.partition)",
-	HIST("cpu", "bin_cpu"),
-	HIST("mem", "bin_mem"),
-	HIST("limit", "bin_limit"),
-	HIST("gpu", "bin_gpu"),
+	"count(DISTINCT j.id), sum(f.cost_core_s) FROM " OWNERS
+	" CROSS JOIN job j CROSS JOIN finding f WHERE " SAME(
+		"j") " AND " OF_DAY
+		     " AND f.job = j.id GROUP BY j.day, j.cluster, f.rule, j.\"user\", j.account",
+	"DELETE FROM hist WHERE day IN (SELECT day FROM dirty)",
+	"INSERT INTO hist (day, cluster, partition, quantity, bin, jobs, core_s, lost_core_s) "
+	"SELECT day, cluster, partition, quantity, bin, count(*), sum(held_core_s), "
+	"sum(lost_core_s) FROM (SELECT j.day, j.cluster, j.partition, q.quantity, CASE q.quantity "
+	"WHEN 'cpu' THEN j.bin_cpu WHEN 'mem' THEN j.bin_mem WHEN 'limit' THEN j.bin_limit "
+	"ELSE j.bin_gpu END AS bin, j.held_core_s, j.lost_core_s "
+	"FROM (SELECT DISTINCT day FROM dirty) d CROSS JOIN job j CROSS JOIN "
+	"(SELECT 'cpu' AS quantity UNION ALL SELECT 'mem' UNION ALL SELECT 'limit' "
+	"UNION ALL SELECT 'gpu') q WHERE " OF_DAY
+	") b WHERE bin IS NOT NULL GROUP BY day, cluster, partition, quantity, bin",
 	"DELETE FROM dirty",
 };
 
@@ -110,14 +105,15 @@ int sums__make(struct index *ix)
 
 int sums__remake(struct index *ix)
 {
+	static const char all_keys[] =
+		"INSERT INTO dirty (day, month, cluster, \"user\", account, partition) SELECT "
+		"DISTINCT day, month, cluster, \"user\", account, partition FROM job "
+		"WHERE true ON CONFLICT DO NOTHING";
 	static const char *const clear[] = {
 		"DELETE FROM day",
 		/* what privacy__prune() has left of rows that are gone stays */
 		"DELETE FROM month WHERE month >= (SELECT COALESCE(min(month), 999999) FROM job)",
-		"DELETE FROM day_rule", "DELETE FROM hist",
-		("INSERT INTO dirty (day, month, cluster, \"user\", account, partition) SELECT "
-		 "DISTINCT day, month, cluster, \"user\", account, partition FROM job "
-		 "WHERE true ON CONFLICT DO NOTHING")};
+		"DELETE FROM day_rule", "DELETE FROM hist", all_keys};
 	int err = 0;
 
 	for (size_t i = 0; !err && i < sizeof(clear) / sizeof(*clear); i++)

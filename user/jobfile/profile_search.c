@@ -77,10 +77,16 @@ static bool is_name_of(const char *name, const struct jobspec *specs, unsigned n
 static bool is_candidate(const char *name)
 {
 	size_t len = strlen(name);
+
+	return len > 3 && len <= NAME_MAX && *name != '.' && !strcmp(name + len - 3, ".h5");
+}
+
+/* job_<id>.restart<n>.h5 */
+static bool is_of_restart(const char *name)
+{
 	const char *restart = strstr(name, ".restart");
 
-	return len > 3 && len <= NAME_MAX && *name != '.' && !strcmp(name + len - 3, ".h5") &&
-	       !(restart && strspn(restart + 8, "0123456789") == strlen(restart + 8) - 3);
+	return restart && strspn(restart + 8, "0123456789") == strlen(restart + 8) - 3;
 }
 
 static bool is_of_kind(const char *name, unsigned kinds, const struct jobspec *specs, unsigned n)
@@ -89,6 +95,8 @@ static bool is_of_kind(const char *name, unsigned kinds, const struct jobspec *s
 		return true;
 	if (!is_candidate(name))
 		return false;
+	if (is_of_restart(name))
+		return kinds & PROFILE_NAME_RESTART;
 	return kinds & (str__starts(name, "job_") ? PROFILE_NAME_USUAL : PROFILE_NAME_UNUSUAL);
 }
 

@@ -52,11 +52,12 @@ bool profile_says__differ(const struct profile_says *a, const struct profile_say
 /* Appends the directory and those in it whose names do not begin with a dot. 0 or -ENOMEM. */
 int profile_search__dirs(struct string_list *dirs, const char *dir);
 
-/* Kinds of names that files in a directory have. Runs before a requeue have none of them. */
+/* Kinds of names that files in a directory have. */
 enum profile_name_kind {
 	PROFILE_NAME_JOB = 1,	  /* says its job: that of specs[n], of any with n 0 */
 	PROFILE_NAME_USUAL = 2,	  /* as merge calls job files */
 	PROFILE_NAME_UNUSUAL = 4, /* any other .h5 */
+	PROFILE_NAME_RESTART = 8, /* as merge calls files of runs before a requeue */
 };
 /* Adds the files in a directory with such names. 0 or -ENOMEM; what cannot be looked into is empty.
  */

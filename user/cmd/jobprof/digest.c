@@ -97,7 +97,7 @@ static const struct site_column asks[] = {
 
 static int write_totals(struct query *q, struct digest *d, const struct job_filter *f)
 {
-	const char *table = query__sums_for(f);
+	const char *table = query__sums_for(&d->ix, f);
 	int err = 0;
 
 	query__add(q, "SELECT ");

@@ -54,6 +54,12 @@ static const struct opt opts[] = {
 	 "scan: the cluster of profiles that do not name theirs; sync: jobs of these alone",
 	 OPT_TEXT(struct index_options, cluster)},
 	{0, "again", NULL, "scan: also what has been read", OPT_FLAG(struct index_options, again)},
+	{'u', "user", "LIST", "export: of these users",
+	 OPT_TEXT(struct index_options, site.filter.user)},
+	{0, "csv", NULL, "export: as CSV, without findings and nodes",
+	 OPT_FLAG(struct index_options, site.csv)},
+	{0, "anonymize", NULL, "export: with pseudonyms, and without texts and nodes",
+	 OPT_FLAG(struct index_options, anonymize)},
 	{0, "every", "S", "watch: the pause between two looks, s (default 60)",
 	 OPT_CALL(take_every)},
 	{0, "detail", "TIME", "prune: rows keep names so long (default 18m)",
@@ -98,6 +104,9 @@ static const struct action {
 	{"comment", "writes AdminComment of jobs that have ended, for jobstats",
 	 index_comment__run},
 	{"mail", "sends what jobprof mail has put into MailSpool", index_mail__run},
+	{"export", "prints all rows, as lines of JSON", index_exchange__export},
+	{"import", "FILE... reads what export has printed; \"-\": standard input",
+	 index_exchange__import},
 };
 
 static void print_actions(FILE *out)
@@ -109,7 +118,7 @@ static void print_actions(FILE *out)
 
 const struct command cmd_index = {
 	.name = "jobprof index",
-	.usage = "ACTION [OPTION]... [DIR]...",
+	.usage = "ACTION [OPTION]... [DIR|FILE]...",
 	.about = "Makes the database of all jobs, which jobs and usage ask, and keeps it up to\n"
 		 "date.",
 	.opts = opts,

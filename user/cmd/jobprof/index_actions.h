@@ -8,7 +8,7 @@
 struct index_options {
 	struct site_args site;
 	const char *cluster;
-	bool again;
+	bool again, anonymize;
 	double every_s;
 	const char *sacct;
 	double wait_s;
@@ -26,5 +26,8 @@ index_action index_watch__run, index_watch__prune, index_watch__forget;
 int index_watch__take_age(void *to, const struct opt *opt, const char *arg);
 /* comment.c, mail_queue.c */
 index_action index_comment__run, index_mail__run;
+
+/* index_exchange.c */
+index_action index_exchange__export, index_exchange__import;
 
 #endif

@@ -107,37 +107,64 @@ static int add_order(struct query *q, const char *sort)
 /* What all that match have together. */
 struct sums {
 	double jobs, held_s, lost_s, unprofiled_s;
+	bool of_sums; /* the filter is no more than what sums are made by */
 };
 
 static int ask_sums(struct index *ix, const struct options *o, const struct viewer *v,
 		    struct sums *s)
 {
+	const char *table = query__sums_for(ix, &o->site.filter);
 	struct db_rows r = {0};
 	struct query q;
 	int err = query__init(&q);
 
 	query__add(&q,
-		   "SELECT count(*), sum(j.held_core_s), sum(j.lost_core_s), "
-		   "sum(CASE WHEN j.findings IS NULL THEN j.held_core_s ELSE 0.0 END) FROM job j");
-	if (!err)
+		   table ? "SELECT COALESCE(sum(s.jobs), 0), sum(s.held_core_s), "
+			   "sum(s.lost_core_s), sum(s.held_core_s - s.profiled_core_s) FROM "
+			 : "SELECT count(*), sum(j.held_core_s), sum(j.lost_core_s), sum(CASE "
+			   "WHEN j.findings IS NULL THEN j.held_core_s ELSE 0.0 END) FROM job j");
+	if (table) {
+		query__add(&q, table);
+		query__add(&q, " s");
+		query__where_sums(&q, table, &o->site.filter, v);
+	} else if (!err) {
 		err = query__where(&q, &o->site.filter, v);
+	}
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r))
 		*s = (struct sums){db_value__number(&r.v[0]), db_value__number(&r.v[1]),
-				   db_value__number(&r.v[2]), db_value__number(&r.v[3])};
+				   db_value__number(&r.v[2]), db_value__number(&r.v[3]),
+				   table != NULL};
 	err = err ? err : r.err;
 	db_rows__end(&r);
 	query__free(&q);
 	return err;
 }
 
+/*
+ * Whether the first rows are sooner found among those that lost most of all times, of which every
+ * so many match, than among all that match.
+ */
+static bool is_sooner_by_lost(struct index *ix, const struct options *o, const struct sums *s)
+{
+	int err;
+	double all;
+
+	if (!s->of_sums || o->site.all || o->site.filter.user || o->site.filter.account ||
+	    (o->sort && strcmp(o->sort, "lost_core_s")))
+		return false;
+	all = db__number(ix->db, &err, "SELECT max(id) FROM job", NULL, 0);
+	return !err && s->jobs * s->jobs > ROWS * all;
+}
+
 /* 0, or the exit status. */
 static int ask_rows(struct index *ix, const struct options *o, const struct viewer *v,
-		    struct site_table *t)
+		    const struct sums *s, struct site_table *t)
 {
 	struct db_rows r = {0};
 	struct query q;
+	char limit[16];
 	int err = query__init(&q), status = 0;
 
 	query__add(&q, "SELECT ");
@@ -146,14 +173,14 @@ static int ask_rows(struct index *ix, const struct options *o, const struct view
 		query__add(&q, columns[i].sql);
 	}
 	query__add(&q, " FROM job j");
+	q.in_order = v->sees_all && is_sooner_by_lost(ix, o, s);
 	if (!err)
 		err = query__where(&q, &o->site.filter, v);
 	if (!err)
 		status = add_order(&q, o->sort ? o->sort : "lost_core_s");
-	if (!o->site.all) {
-		query__add(&q, " LIMIT ?");
-		query__arg(&q, db_value__int(ROWS));
-	}
+	/* As a number in the text: SQLite plans for how many rows are wanted. */
+	snprintf(limit, sizeof(limit), " LIMIT %d", ROWS);
+	query__add(&q, o->site.all ? "" : limit);
 	if (!err && !status)
 		err = query__ask(&q, ix->db, &r);
 	while (!err && !status && db_rows__next(&r))
@@ -176,26 +203,37 @@ static json_t *about_json(const struct sums *s)
 /* Above the table: what all rows that match add up to, how far that is known. */
 static void print_head(const struct options *o, const struct sums *s)
 {
-	printf("%.0f job%s", s->jobs, s->jobs == 1 ? "" : "s");
+	char jobs[SITE_CELL], held[SITE_CELL], lost[SITE_CELL];
+
+	site_cell__put(jobs, CELL_COUNT, s->jobs);
+	site_cell__put(held, CELL_HOURS, s->held_s);
+	site_cell__put(lost, CELL_HOURS, s->lost_s);
+	printf("%s job%s", jobs, s->jobs == 1 ? "" : "s");
 	if (o->site.since_word && strcmp(o->site.since_word, "all"))
 		printf(" since %s", o->site.since_word);
-	if (s->held_s > 0)
-		printf(": %.4g core-h held, %.4g lost (%.0f %%)", s->held_s / 3600,
-		       isnan(s->lost_s) ? 0 : s->lost_s / 3600,
-		       isnan(s->lost_s) ? 0 : 100 * s->lost_s / s->held_s);
+	if (s->held_s > 0) {
+		printf(": %s core-h held, %s lost", held, lost);
+		if (s->lost_s >= 0)
+			printf(" (%.0f %%)", 100 * s->lost_s / s->held_s);
+	}
 	if (s->held_s > 0 && s->unprofiled_s > 0)
-		printf("; %.0f %% of it without a profile", 100 * s->unprofiled_s / s->held_s);
+		printf("\n%.0f %% of what was held has no profile: nobody knows what of that was "
+		       "lost",
+		       100 * s->unprofiled_s / s->held_s);
 	puts("\n");
 }
 
 static void print_foot(const struct options *o, const struct site_table *t, const struct sums *s)
 {
+	char jobs[SITE_CELL];
+
 	if (!t->nrows)
 		return;
-	if (!o->site.all && s->jobs > t->nrows)
-		printf("\n%u of %.0f; --all prints all.", t->nrows, s->jobs);
-	printf("%sjobprof report -j %lld explains the first.\n",
-	       !o->site.all && s->jobs > t->nrows ? " " : "\n", (long long)t->cells[0].i);
+	site_cell__put(jobs, CELL_COUNT, s->jobs);
+	if (s->jobs > t->nrows)
+		printf("\n%u of %s; --all prints all.", t->nrows, jobs);
+	printf("%sjobprof report -j %lld explains the first.\n", s->jobs > t->nrows ? " " : "\n",
+	       (long long)t->cells[0].i);
 }
 
 int verb_jobs(int argc, char **argv)
@@ -203,10 +241,10 @@ int verb_jobs(int argc, char **argv)
 	struct options o = {0};
 	struct site_table t = {.columns = columns, .ncolumns = N_COLUMNS};
 	struct viewer viewer;
-	struct sums sums = {0, NAN, NAN, NAN};
+	struct sums sums = {0, NAN, NAN, NAN, false};
 	struct index ix;
 	bool is_text;
-	int status;
+	int status, err;
 
 	site_args__init(&o.site, "7d");
 	status = options__read(&cmd_jobs, argc, argv, &o);
@@ -219,9 +257,8 @@ int verb_jobs(int argc, char **argv)
 	if (status)
 		return status;
 	is_text = !o.site.json && !o.site.csv;
-	status = ask_rows(&ix, &o, &viewer, &t);
-	if (!status && ask_sums(&ix, &o, &viewer, &sums))
-		status = 1;
+	err = ask_sums(&ix, &o, &viewer, &sums);
+	status = err == -EINVAL ? 2 : err ? 1 : ask_rows(&ix, &o, &viewer, &sums, &t);
 	if (!status && is_text)
 		print_head(&o, &sums);
 	if (!status && (!is_text || t.nrows))

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <grp.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "cmd/jobprof/user_name.h"
 #include "index/scan.h"
 #include "jobfile/profiles.h"
@@ -304,8 +306,32 @@ void site_args__say_none(const char *where)
 	free(name);
 }
 
-/* Staff is root, and who may read the site's index by its group. */
-int site_args__open(struct site_args *a, struct index *ix, struct viewer *v)
+#define STAFF	   "jobprof" /* the group whose members see all jobs */
+#define GROUPS_MAX 1024
+
+static bool is_staff(const char *user)
+{
+	const struct group *staff = getgrnam(STAFF);
+	gid_t groups[GROUPS_MAX];
+	int n = GROUPS_MAX;
+
+	if (!staff || getgrouplist(user, getgid(), groups, &n) < 0)
+		return false;
+	for (int i = 0; i < n; i++)
+		if (groups[i] == staff->gr_gid)
+			return true;
+	return false;
+}
+
+/* Root, staff, and whoever the index belongs to see all; others their own jobs. */
+static bool sees_all(const char *path, const char *user, bool is_own)
+{
+	struct stat st;
+
+	return is_own || !getuid() || (!stat(path, &st) && st.st_uid == getuid()) || is_staff(user);
+}
+
+int site_args__open(const struct site_args *a, struct index *ix, struct viewer *v)
 {
 	static char user[256];
 	char *name = NULL, *path;
@@ -315,10 +341,13 @@ int site_args__open(struct site_args *a, struct index *ix, struct viewer *v)
 	path = site_args__where(a, &is_own);
 	if (!path)
 		return 1;
-	if (!user_name__of_uid(getuid(), &name))
+	/* A user without a name is its number, as in rows of its files. */
+	if (user_name__of_uid(getuid(), &name))
+		snprintf(user, sizeof(user), "%u", (unsigned)getuid());
+	else
 		snprintf(user, sizeof(user), "%s", name);
 	free(name);
-	*v = (struct viewer){.sees_all = true, .user = user};
+	*v = (struct viewer){.sees_all = sees_all(path, user, is_own), .user = user};
 	if (is_own && !a->as_it_is)
 		refresh(a, path); /* what could not be read has been said */
 	err = index__open(ix, path, DB_READ);
@@ -363,6 +392,32 @@ int site_args__alike(struct string_list *files, const char *path, unsigned most)
 }
 
 /* ---- forms */
+
+bool site_args__is_word(const char *text)
+{
+	for (const char *p = text; *p; p += utf8__visible(p))
+		if (!utf8__visible(p) || *p == ',')
+			return false;
+	return *text;
+}
+
+void site_args__print_word(const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./@%+:-";
+
+	if (strspn(text, plain) == strlen(text) && *text != '-') {
+		fputs(text, stdout);
+		return;
+	}
+	putchar('\'');
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputs("'\\'", stdout);
+		putchar(*text);
+	}
+	putchar('\'');
+}
 
 int site_args__print(const struct site_args *a, const struct site_table *t, json_t *about)
 {

@@ -92,8 +92,9 @@ void site_args__print_states(FILE *out);
 /* since: the default, "7d". */
 void site_args__init(struct site_args *a, const char *since);
 /* Opens the index to read; the user's own is made and brought up to date, unless as_it_is. 0, or
- * the exit status; -ENOENT: it need not be there, and is not. *v is who asks. */
-int site_args__open(struct site_args *a, struct index *ix, struct viewer *v);
+ * the exit status; -ENOENT: it need not be there, and is not. *v is who asks: root, members of the
+ * group jobprof, and the owner of the index's file see all. */
+int site_args__open(const struct site_args *a, struct index *ix, struct viewer *v);
 
 /* Says that there is no index at that place. */
 void site_args__say_none(const char *where);
@@ -112,6 +113,12 @@ int site_args__make_way(const char *path);
 
 /* Reads profiles for the index, in limited children. */
 int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, void *arg);
+
+/* Whether an option's list can have the text as its only word: it is not empty, has no comma, and
+ * all of it can be seen. */
+bool site_args__is_word(const char *text);
+/* Prints such a text as a shell reads it. */
+void site_args__print_word(const char *text);
 
 /* Prints the table in the form that was asked for. 0, or the exit status. */
 int site_args__print(const struct site_args *a, const struct site_table *t, json_t *about);

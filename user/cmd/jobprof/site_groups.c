@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/escape.h"
 #include "base/json.h"
 #include "base/log.h"
 
@@ -83,11 +82,11 @@ static int add_order(struct query *q, const struct site_groups *g, const char *s
 	return -EINVAL;
 }
 
-static int write_question(struct query *q, const struct site_groups *g,
+static int write_question(struct query *q, struct index *ix, const struct site_groups *g,
 			  const struct site_groups_options *o, const struct viewer *v, bool is_sum)
 {
 	const bool from_sums = g->of_sums && (o->by->in_sums || is_sum);
-	const char *table = from_sums ? query__sums_for(&o->site.filter) : NULL;
+	const char *table = from_sums ? query__sums_for(ix, &o->site.filter) : NULL;
 	int err = 0;
 
 	add_select(q, g, is_sum ? NULL : o->by->column, table);
@@ -114,7 +113,7 @@ static int ask(struct index *ix, const struct site_groups *g, const struct site_
 	int err = query__init(&q);
 
 	if (!err)
-		err = write_question(&q, g, o, v, !all);
+		err = write_question(&q, ix, g, o, v, !all);
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	while (!err && db_rows__next(&r)) {
@@ -158,10 +157,10 @@ static void print_foot(const struct site_groups *g, const struct site_groups_opt
 
 	if (g->note)
 		printf("\n%s\n", g->note);
-	if (t->nrows < 2 || key->type != DB_TEXT || !*key->text)
+	if (t->nrows < 2 || key->type != DB_TEXT || !site_args__is_word(key->text))
 		return;
 	printf("\n%s --%s ", o->by->next ? g->command->name : "jobprof jobs", o->by->word);
-	print__escaped(stdout, key->text);
+	site_args__print_word(key->text);
 	if (o->by->next)
 		printf(" --by %s", o->by->next);
 	if (o->site.since_word)

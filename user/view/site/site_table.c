@@ -16,8 +16,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 
-#define CELL 128 /* bytes of a number as text */
-#define GAP  2
+#define GAP 2
 
 int site_table__add(struct site_table *t, const struct db_value *v)
 {
@@ -56,7 +55,7 @@ static const struct db_value *cell(const struct site_table *t, unsigned row, uns
 /* A whole number with commas between thousands. */
 static void put_count(char *to, double v)
 {
-	char digits[CELL];
+	char digits[SITE_CELL];
 	int n = snprintf(digits, sizeof(digits), "%.0f", fabs(v));
 
 	if (v < 0)
@@ -79,7 +78,7 @@ static void put_number(char *to, double v)
 	else if (size > 0 && size < 0.0005)
 		strcpy(to, v > 0 ? "<0.001" : ">-0.001");
 	else
-		snprintf(to, CELL, "%.*f",
+		snprintf(to, SITE_CELL, "%.*f",
 			 size >= 9.995	  ? 1
 			 : size >= 0.0995 ? 2
 			 : size > 0	  ? 3
@@ -92,20 +91,23 @@ static void put_duration(char *to, double s)
 	long minutes = lround(s / 60), hours = minutes / 60, days = hours / 24;
 
 	if (s < 60)
-		snprintf(to, CELL, "%.0f s", s);
+		snprintf(to, SITE_CELL, "%.0f s", s);
 	else if (days)
-		snprintf(to, CELL, "%ld-%02ld:%02ld", days, hours % 24, minutes % 60);
+		snprintf(to, SITE_CELL, "%ld-%02ld:%02ld", days, hours % 24, minutes % 60);
 	else
-		snprintf(to, CELL, "%ld:%02ld", hours, minutes % 60);
+		snprintf(to, SITE_CELL, "%ld:%02ld", hours, minutes % 60);
 }
+
+#define LONG_AGO 15552000.0 /* s, half a year: then the year is more than the hour */
 
 static void put_time(char *to, double s)
 {
+	const char *form = fabs((double)time(NULL) - s) < LONG_AGO ? "%m-%d %H:%M" : "%Y-%m-%d";
 	time_t t = (time_t)s;
 	struct tm tm;
 
-	if (!localtime_r(&t, &tm) || !strftime(to, CELL, "%m-%d %H:%M", &tm))
-		snprintf(to, CELL, "?");
+	if (!localtime_r(&t, &tm) || !strftime(to, SITE_CELL, form, &tm))
+		snprintf(to, SITE_CELL, "?");
 }
 
 static void put_bytes(char *to, double v)
@@ -118,26 +120,25 @@ static void put_bytes(char *to, double v)
 		i++;
 	}
 	put_number(to, v);
-	snprintf(to + strlen(to), CELL - strlen(to), " %s", units[i]);
+	snprintf(to + strlen(to), SITE_CELL - strlen(to), " %s", units[i]);
 }
 
 static void put_share(char *to, double v)
 {
 	if (v > 0 && v < 0.005)
-		snprintf(to, CELL, "<1");
+		snprintf(to, SITE_CELL, "<1");
 	else
-		snprintf(to, CELL, "%.0f", v * 100);
+		snprintf(to, SITE_CELL, "%.0f", v * 100);
 }
 
-/* "-" where it is not known. */
-static void put_value(char to[static CELL], enum site_cell_kind kind, double v)
+void site_cell__put(char to[static SITE_CELL], enum site_cell_kind kind, double v)
 {
 	if (isnan(v))
 		strcpy(to, "-");
 	else if (kind == CELL_COUNT)
 		put_count(to, v);
 	else if (kind == CELL_ID)
-		snprintf(to, CELL, "%.0f", v);
+		snprintf(to, SITE_CELL, "%.0f", v);
 	else if (kind == CELL_HOURS)
 		put_number(to, v / 3600);
 	else if (kind == CELL_SHARE)
@@ -152,37 +153,45 @@ static void put_value(char to[static CELL], enum site_cell_kind kind, double v)
 		put_number(to, v);
 }
 
+/* The character behind the one that s begins with, which may be one that is not shown, or a byte
+ * that is no character. */
+static const char *behind(const char *s)
+{
+	size_t bytes = utf8__visible(s);
+
+	if (bytes)
+		return s + bytes;
+	for (s++; ((unsigned char)*s & 0xc0) == 0x80; s++)
+		;
+	return s;
+}
+
 /* Characters of a text, each of which a terminal shows in one column. */
 static unsigned length(const char *s)
 {
 	unsigned n = 0;
 
-	while (*s) {
-		size_t bytes = utf8__visible(s);
-
-		s += bytes ? bytes : 1;
+	for (; *s; s = behind(s))
 		n++;
-	}
 	return n;
 }
 
 /* At most `most` characters; what cannot be seen is "?". */
 static void put_text(const char *s, unsigned most, FILE *out)
 {
-	for (unsigned n = 0; *s && n < most; n++) {
+	for (unsigned n = 0; *s && n < most; n++, s = behind(s)) {
 		size_t bytes = utf8__visible(s);
 
 		if (bytes)
 			fwrite(s, 1, bytes, out);
 		else
 			putc('?', out);
-		s += bytes ? bytes : 1;
 	}
 }
 
 /* The text of a cell: in buf, or the cell's own. */
 static const char *text_of(const struct site_table *t, unsigned row, unsigned column,
-			   char buf[static CELL])
+			   char buf[static SITE_CELL])
 {
 	const struct db_value *v = cell(t, row, column);
 
@@ -190,7 +199,7 @@ static const char *text_of(const struct site_table *t, unsigned row, unsigned co
 		return v->text;
 	if (t->columns[column].kind == CELL_TEXT)
 		return "";
-	put_value(buf, t->columns[column].kind, db_value__number(v));
+	site_cell__put(buf, t->columns[column].kind, db_value__number(v));
 	return buf;
 }
 
@@ -203,7 +212,7 @@ static unsigned width_of(const struct site_table *t, unsigned column)
 {
 	const struct site_column *c = &t->columns[column];
 	unsigned widest = length(c->head);
-	char buf[CELL];
+	char buf[SITE_CELL];
 
 	for (unsigned i = 0; i < t->nrows; i++) {
 		unsigned n = length(text_of(t, i, column, buf));
@@ -253,7 +262,7 @@ static void print_cell(const char *text, unsigned width, bool left, bool is_last
 static void print_row(const struct site_table *t, int row, const unsigned *widths, FILE *out)
 {
 	unsigned last = 0;
-	char buf[CELL];
+	char buf[SITE_CELL];
 
 	for (unsigned i = 0; i < t->ncolumns; i++)
 		last = widths[i] ? i : last;

@@ -22,10 +22,14 @@ enum site_cell_kind {
 	CELL_HOURS,    /* s as h, three digits */
 	CELL_SHARE,    /* 0 to 1 as percent */
 	CELL_DURATION, /* s as 3:05, 1-02:03 */
-	CELL_TIME,     /* Unix time as 11-29 08:15 */
+	CELL_TIME,     /* Unix time as 11-29 08:15, of other halves of years as 2025-11-29 */
 	CELL_BYTES,    /* as 1.5 TB */
 	CELL_HIDDEN    /* not shown as text */
 };
+
+#define SITE_CELL 128 /* bytes of a number as text */
+/* The value as text; "-" where it is NaN, which is not known. */
+void site_cell__put(char to[static SITE_CELL], enum site_cell_kind kind, double v);
 
 struct site_column {
 	const char *key;  /* of JSON and CSV */

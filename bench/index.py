@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The index: 1,000,000 generated jobs of a year ($JOBPROF_BENCH_JOBS: so many), what writing them takes, and the 95th percentile
+of 100 questions of each kind, each with other words. A question is a whole call of jobprof; what a call costs that asks
+nothing is a row of its own, and left out of the others. Only when it is asked for, as it takes minutes."""
+
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+import helper
+from helper import ROOT
+from files import JOBPROF
+from stats import quantile
+from table import Row
+
+sys.path.insert(1, os.path.join(ROOT, "tests/lib"))
+
+TITLE = "The index of all jobs"
+DAYS = 365
+ASKED = 100
+SORTS = ("lost_core_s", "held_core_s", "start", "elapsed_s", "nodes", "cpu_share", "memory_share", "io_bytes_s", "findings", "energy_j",
+         "-cpu_share", "user", "name", "gpu_share")
+STATES = ("failed", "timeout", "completed", "out_of_memory")
+
+
+def engines(top):
+    """(name, database); PostgreSQL's server is started where it is installed."""
+    import postgreslib
+    import reporting
+    yield "SQLite", os.path.join(top, "index.db")
+    try:
+        server = postgreslib.Server(shared_buffers="256MB")
+    except reporting.Skipped:
+        return
+    yield "PostgreSQL", server.address()
+
+
+def call(*args):
+    began = time.monotonic()
+    p = subprocess.run([JOBPROF, *args], capture_output=True, text=True, env={**os.environ, "TZ": "UTC"})
+    if p.returncode:
+        raise helper.Missing("%s: %s" % (" ".join(args[:4]), p.stderr.strip()[-200:]))
+    return time.monotonic() - began
+
+
+def make(site, database, top):
+    """Rows/s of each part of 50,000."""
+    path, rates = os.path.join(top, "rows.jsonl"), []
+    for first, chunk in zip(range(0, site.jobs, site.chunk_size), site.chunks()):
+        with open(path, "w") as f:
+            site.write(f, [chunk])
+        rates.append(min(site.chunk_size, site.jobs - first) / call("index", "import", "--database", database, path))
+    os.unlink(path)
+    return rates
+
+
+class Questions:
+    """100 lists of words of each kind."""
+
+    def __init__(self, site):
+        self.site, self.rng = site, random.Random(4)
+
+    def day(self, ago):
+        return time.strftime("%Y-%m-%d", time.gmtime(self.site.end - ago * 86400))
+
+    def job(self, i):
+        return ["jobs", "--since", "all", "--jobs", str(1000 + self.rng.randrange(self.site.jobs))]
+
+    def list(self, i):
+        r, ago = self.rng, self.rng.randrange(7, 120)
+        span = (7, 7, 30)[i % 3]
+        filters = ([], ["--user", r.choice(self.site.users)], ["--project", r.choice(self.site.projects)], ["--state", r.choice(STATES)],
+                   ["--partition", "gpu"], ["--finding", r.choice(self.rules)], ["--name", "lmp"], ["--nodes", "4-"])
+        return ["jobs", "--since", self.day(ago), "--until", self.day(ago - min(span, ago)), "--sort", r.choice(SORTS), *filters[i % 8]]
+
+    def newest(self, i):
+        return ["jobs", "--since", self.day(7), "--sort", SORTS[i % len(SORTS)]]
+
+    def user(self, i):
+        return ["jobs", "--since", "all", "--user", self.site.users[i % len(self.site.users)], "--sort", SORTS[i % len(SORTS)]]
+
+    def month(self, i):
+        ago = 30 + self.rng.randrange(DAYS - 60)
+        return ["usage", "--by", ("user", "project")[i % 2], "--since", self.day(ago), "--until", self.day(ago - 30)]
+
+    def year(self, i):
+        return ["usage", "--by", ("user", "project")[i % 2], "--since", self.day(DAYS - i), "--sort", ("lost_core_s", "held_core_s")[i % 2]]
+
+    def names(self, i):
+        return ["usage", "--by", "name", "--user", self.rng.choice(self.site.users), "--since", self.day(30 + i)]
+
+
+KINDS = (("one job by its id", Questions.job, 5), ("50 jobs of 7 or 30 days, by any column and filter", Questions.list, 100),
+         ("50 jobs of the last 7 days, by any column", Questions.newest, 100), ("50 jobs of a user, of all times", Questions.user, 100),
+         ("a table by user or project of 30 days", Questions.month, 120), ("a table by user or project of a year", Questions.year, 250),
+         ("a table by name of a user", Questions.names, None))
+
+
+def p95(values):
+    return quantile(values, 0.95)
+
+
+def ask(engine, database, questions, start_s, asked):
+    for name, make_words, target in KINDS:
+        times = []
+        for i in range(asked):
+            words = make_words(questions, i)
+            times.append(max(0, call(*words, "--database", database, "--json") - start_s) * 1000)
+        yield Row("index", "%s, %s, p95" % (engine, name), "ms", [p95(times)], target=target)
+
+
+def histograms(path, site, asked):
+    """What the pages ask: there is no verb of it."""
+    db, times = sqlite3.connect("file:%s?mode=ro" % path, uri=True), []
+    last = site.end // 86400
+    for i in range(asked):
+        began = time.monotonic()
+        db.execute("SELECT quantity, bin, sum(jobs), sum(core_s), sum(lost_core_s) FROM hist WHERE day >= ? AND day < ? GROUP BY 1, 2",
+                   (last - 40 - i, last - 10 - i)).fetchall()
+        times.append((time.monotonic() - began) * 1000)
+    db.close()
+    return Row("index", "SQLite, distributions of 30 days, p95", "ms", [p95(times)], target=120)
+
+
+def scan_files(top, count):
+    import sitegen
+    profiles = os.path.join(top, "profiles")
+    for _ in sitegen.job_files(profiles, count):
+        pass
+    database = os.path.join(top, "scan.db")
+    took = call("index", "scan", "--database", database, profiles)
+    yield Row("index", "scan with analysis of %d small files" % count, "jobs/s", [count / took])
+    yield from known_files(top, database, profiles)
+
+
+def known_files(top, database, profiles, dirs=1000, each=1000):
+    """A million files that the index knows, and a directory of a thousand that has changed. The others need not be there: nobody
+    looks into a directory whose time is the known one."""
+    tree = os.path.join(top, "tree")
+    db = sqlite3.connect(database)
+    for k in range(dirs):
+        d = os.path.join(tree, "u%d" % k)
+        os.makedirs(d)
+        db.executemany("INSERT INTO file (path, directory, mtime, size, state) VALUES (?, ?, 0, 0, 'read')",
+                       (("%s/job_%d.h5" % (d, i), d) for i in range(k * each, (k + 1) * each)))
+        db.execute("INSERT INTO directory (path, mtime) VALUES (?, ?)", (d, os.stat(d).st_mtime_ns / 1e9))
+    for i in range(each):
+        path = "%s/u0/job_%d.h5" % (tree, i)
+        open(path, "w").close()
+        os.utime(path, (0, 0))
+    db.commit()
+    db.close()
+    took = call("index", "scan", "--database", database, tree)
+    yield Row("index", "a look at 1,000,000 known files, a directory of 1,000 changed", "s", [took], target=5, digits=2)
+
+
+def run(_, opts):
+    import sitegen
+    jobs = 20000 if opts.quick else int(os.environ.get("JOBPROF_BENCH_JOBS", 1000000))
+    asked = 10 if opts.quick else ASKED
+    site = sitegen.Site(jobs, days=DAYS)
+    Questions.rules = sitegen.RULES
+    top = tempfile.mkdtemp(prefix="jobprof-bench.", dir="/var/tmp")
+    rows = []
+    try:
+        for engine, database in engines(top):
+            rates = make(site, database, top)
+            rows.append(Row("index", "%s, import to %s jobs" % (engine, format(jobs, ",")), "rows/s", rates, digits=0))
+            empty = os.path.join(top, "empty.db")
+            call("index", "import", "--database", empty, "/dev/null")
+            start = sorted(call("jobs", "--database", empty, "--json") for _ in range(21))[10]
+            rows.append(Row("index", "a call that asks an empty index", "ms", [start * 1000]))
+            rows += ask(engine, database, Questions(site), start, asked)
+            if engine == "SQLite":
+                rows.append(Row("index", "SQLite, bytes per job, with findings and sums", "B", [os.stat(database).st_size / jobs],
+                                target=1024, digits=0))
+                rows.append(histograms(database, site, asked))
+        rows += scan_files(top, 20 if opts.quick else 400)
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+    return rows

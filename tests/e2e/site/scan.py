@@ -1,0 +1,349 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""jobprof index scan: rows are what jobprof report says of each file, once per job, whatever else lies in the directories; what
+is read again is what is new or has changed."""
+
+import os
+import signal
+import sys
+
+sys.path.insert(0, sys.path[0] + "/../../lib")
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
+from sitelib import *
+import layout
+from jobs import Job
+
+GOLDEN = os.path.join(ROOT, "tests/data/golden")
+ME = "root" if os.geteuid() == 0 else __import__("getpass").getuser()
+with open(os.path.join(ROOT, "schemas/index.def")) as _f:
+    PATHS = {name: path for name, path in re.findall(r'^INDEX\((\w+), \w+, \w+, "([^"]+)"', _f.read(), re.M)}
+
+
+def put(d, number, name=None, attributes=(), **more):
+    """A job's file; a job of its own, as cores, length and use follow from its number."""
+    made = Job(**{"nodes": 1 + number % 3, "tasks": (1 + number % 3) * 2, "cores": 2, "wall": 600 + 60 * (number % 7), "seed": number, "job": number,
+                  "user": ME, "job_name": "run_%d" % number, "account": "p%d" % (number % 4), **more})
+    made.cpu((0.97, 0.4, 0.05)[number % 3])
+    if number % 4 == 1:
+        made.gpus(1, utilization=20.0)
+    os.makedirs(d, exist_ok=True)
+    path = os.path.join(d, name or "job_%d.h5" % number)
+    made.write(path)
+    if attributes:
+        set_attributes(path, attributes)
+    return path
+
+
+def set_attributes(path, attributes):
+    with h5py.File(path, "a") as f:
+        for step in f["Steps"].values():
+            for node in step["Nodes"].values():
+                for name, v in dict(attributes).items():
+                    if name in node.attrs:
+                        del node.attrs[name]
+                    layout.put_attribute(node, name, v)
+
+
+class Tree:
+    def __init__(self):
+        self.dir, self.index = tmpdir("prof"), os.path.join(tmpdir("index"), "index.db")
+        self.user = os.path.join(self.dir, ME)
+        os.mkdir(self.user)
+
+    def scan(self, *args, **more):
+        # A directory that changed within the last two seconds is looked into again next time.
+        self.last = call("index", "scan", "--database", self.index, *args, self.dir, **more)
+        return self.last.stdout.split(": ", 1)[-1].strip()
+
+    def old(self, *dirs):
+        """Their last change was long ago."""
+        for d in dirs or [self.dir] + [e.path for e in os.scandir(self.dir) if e.is_dir()]:
+            os.utime(d, (1700000000, 1700000000 + len(os.listdir(d))))
+
+    def rows(self, columns="job_id"):
+        return sql(self.index, "SELECT %s FROM job ORDER BY job_id, start, cluster" % columns)
+
+    def check(self):
+        return must("index", "check", "--database", self.index).splitlines()[-1]
+
+
+def member(o, path):
+    for word in path.split("."):
+        if not isinstance(o, dict):
+            return None
+        if word == "@":
+            word = next((k for k in o if k[0].isdigit()), None)
+        o = o.get(word)
+    return o
+
+
+def as_reports():
+    t = Tree()
+    paths = {n: put(t.user, n) for n in range(101, 113)}
+    is_equal("scan: all files", [t.scan(), t.last.returncode], ["12 jobs of 12 new files", 0])
+    names = list(sitegen.COLUMNS)
+    rows = {r[1]: dict(zip(names, r)) for r in t.rows(", ".join('"%s"' % n for n in names))}
+    bad, findings = [], 0
+    for n, path in paths.items():
+        report = json.loads(must("report", "--json", path))
+        want = {name: member(report, p) for name, p in PATHS.items()}
+        cost = sum(f["cost"]["core_s"] or 0 for f in report["findings"])
+        elapsed = report["facts"]["job_elapsed_s"]
+        elapsed = round(report["facts"]["wall_s"] if elapsed is None else elapsed)
+        held = elapsed * report["facts"]["cores"]
+        want.update(job_id=n, user=ME, elapsed_s=elapsed, held_core_s=held, cost_core_s=cost, lost_core_s=min(cost, held),
+                    findings=len(report["findings"]), worst_rule=report["findings"][0]["id"] if report["findings"] else "",
+                    worst_text=report["findings"][0]["text"] if report["findings"] else None, file=path, sources=2)
+        want = {k: int(v) if isinstance(v, bool) or (isinstance(v, float) and sitegen.COLUMNS[k][0] == "INT") else "" if v is None and k == "cluster" else v for k, v in want.items()}
+        bad += ["job %d: %s" % (n, d) for d in differences(rows[n], want)]
+        findings += len(report["findings"])
+    is_equal("scan: each row is what jobprof report --json says of the file", bad[:5], [])
+    is_equal("scan: there is something to find, and it is all there",
+             [findings > 5, sql(t.index, "SELECT count(*) FROM finding")[0][0]], [True, findings])
+    shares = [n for n in names if n.startswith("share_")]
+    is_equal("scan: where the time went adds up to 1", [n for n, r in rows.items() if not approx(sum(r[s] or 0 for s in shares), 1, 1e-6)], [])
+    is_equal("scan: sums are those of the rows", t.check(), "no difference")
+    got = as_json("jobs", "--database", t.index, "--since", "all", "--sort", "job_id")
+    is_equal("jobs: of scanned files", [r["job_id"] for r in got["rows"]], sorted(paths, reverse=True))
+
+
+def again():
+    t = Tree()
+    for n in (1, 2, 3):
+        put(t.user, n)
+    t.old()
+    is_equal("scan again: nothing is new", [t.scan(), t.scan()], ["3 jobs of 3 new files", "0 jobs of 0 new files"])
+    put(t.user, 4)
+    is_equal("scan: a new file", t.scan(), "1 job of 1 new file")
+    os.unlink(os.path.join(t.user, "job_2.h5"))
+    put(t.user, 3, name="new")
+    os.rename(os.path.join(t.user, "new"), os.path.join(t.user, "job_3.h5"))
+    is_equal("scan: one that has changed, one that is gone", t.scan(), "1 job of 1 new file, 1 gone")
+    is_equal("scan: the job of a file that is gone stays, and a changed one is marked",
+             [t.rows("job_id, changed"), sql(t.index, "SELECT count(*) FROM file")[0][0], t.check()],
+             [[(1, 0), (2, 0), (3, 1), (4, 0)], 3, "no difference"])
+    is_equal("scan --again: all are read, and nothing is doubled", [t.scan("--again"), len(t.rows()), t.check()],
+             ["3 jobs of 3 new files", 4, "no difference"])
+
+
+def parts_and_merged():
+    t = Tree()
+    for part in ("7_0_p1.h5", "7_0_p2.h5", "7_1_p1.h5", "7_batch_p1.h5"):
+        shutil.copy(os.path.join(GOLDEN, part), t.user)
+    is_equal("scan: node-step files of a job are one row", [t.scan(), t.rows()], ["1 job of 4 new files", [(7,)]])
+    before = t.rows("job_id, start, nodes, cpu_s, findings")
+    p = call("merge", "-p", t.dir, "-j", "7", "-o", os.path.join(t.user, "job_7.h5"))
+    for name in os.listdir(t.user):
+        if name != "job_7.h5":
+            os.unlink(os.path.join(t.user, name))
+    is_equal("scan: merged, they are the same row", [p.returncode, t.scan(), t.rows("job_id, start, nodes, cpu_s, findings")],
+             [0, "1 job of 1 new file, 4 gone", before])
+    is_equal("scan: of the merged file", [r[0].rsplit("/", 1)[-1] for r in t.rows("file")], ["job_7.h5"])
+
+
+def refused():
+    if os.geteuid():
+        raise Skipped("needs root")
+    t = Tree()
+    put(t.user, 1, attributes={"UID": 0})
+    put(t.user, 2, attributes={"UID": 4242})
+    put(os.path.join(t.dir, "u4243"), 3, attributes={"UID": 4243}, user="someone")
+    os.chown(os.path.join(t.dir, "u4243/job_3.h5"), 4243, 4243)
+    said = t.scan()
+    is_equal("scan: a file that names another user than its owner is refused",
+             [said, t.last.returncode, "job_2.h5" in t.last.stderr and "refused" in t.last.stderr],
+             ["2 jobs of 3 new files, 1 refused", 1, True])
+    is_equal("scan: the owner is the user, whatever the file says", t.rows('job_id, "user"'), [(1, "root"), (3, "4243")])
+    is_equal("scan: what was refused is not read again", t.scan(), "0 jobs of 0 new files")
+
+
+def damaged():
+    t = Tree()
+    good = put(t.user, 1)
+    size = os.path.getsize(good)
+    with open(good, "rb") as f:
+        data = f.read()
+    for name, content in {"job_2.h5": b"", "job_3.h5": data[:size // 2], "job_4.h5": os.urandom(5000), "job_5.h5": data[:300] + bytes(size - 300),
+                          "job_6.h5": b"x" * 100, "notes.txt": b"hello"}.items():
+        with open(os.path.join(t.user, name), "wb") as f:
+            f.write(content)
+    os.mkdir(os.path.join(t.user, "job_7.h5"))
+    os.mkfifo(os.path.join(t.user, "job_8.h5"))
+    os.symlink(good, os.path.join(t.user, "job_9.h5"))
+    os.symlink("/dev/zero", os.path.join(t.user, "job_10.h5"))
+    with open(os.path.join(t.user, "plain.h5"), "w") as f:
+        f.write("no profile")
+    said = t.scan()
+    is_equal("scan: damaged files are counted, the good one is read", [said.split(", ")[0].split(" of ")[0], t.rows(), t.last.returncode],
+             ["1 job", [(1,)], 1])
+    is_equal("scan: each damaged file is named once", [n for n in (2, 3, 4, 5, 6) if t.last.stderr.count("job_%d.h5" % n) != 1], [])
+    is_equal("scan: the index is whole", [t.check(), sql(t.index, "SELECT count(*) FROM file WHERE state = 'unreadable'")[0][0] >= 5],
+             ["no difference", True])
+
+
+def hostile_content():
+    """Whatever a file says of itself, the next one is read."""
+    t = Tree()
+    put(t.user, 1, attributes={"Job Start EpochTime": 1 << 62})
+    put(t.user, 2, attributes={"Job Id": -5})
+    put(t.user, 3, attributes={"Restart Count": -7, "Array Job Id": 1 << 60, "Allocated CPUs": numpy.int32(-3), "Time Limit": -1.0})
+    put(t.user, 4, attributes={"User": "x'; DROP TABLE job; --", "Job Name": "\x1b[31m=1+1", "Account": "a" * 5000, "Partition": "\u202e"})
+    put(t.user, 5)
+    t.scan()
+    rows = dict(t.rows("job_id, name"))
+    is_equal("scan: files that say what cannot be do not keep it from others", [rows.get(5), t.check()], ["run_5", "no difference"])
+    is_equal("scan: nothing in them reaches the terminal", visible(must("jobs", "--database", t.index, "--since", "all").replace("\n", "")).count("\x1b"), 0)
+    is_equal("scan: numbers that none can be are not known",
+             sql(t.index, "SELECT count(*) FROM job WHERE restart < 0 OR cpus < 0 OR limit_s < 0 OR start < 0 OR start > 1e11")[0][0], 0)
+
+
+def ids_twice():
+    t = Tree()
+    put(t.user, 5)
+    later = put(t.user, 5, name="5_again.h5")
+    shift(later, 90 * DAY)
+    is_equal("scan: an id that was given twice is two jobs", [t.scan(), len(t.rows()), t.check()], ["2 jobs of 2 new files", 2, "no difference"])
+    a, b = put(os.path.join(t.dir, "other"), 6, attributes={"Cluster": "alpha"}), put(os.path.join(t.dir, "other"), 6, "6_beta.h5", {"Cluster": "beta"})
+    t.scan()
+    is_equal("scan: one id on two clusters at the same time is two jobs",
+             [r for r in t.rows("job_id, cluster") if r[0] == 6], [(6, "alpha"), (6, "beta")])
+    is_equal("jobs --cluster", [r["job_id"] for r in as_json("jobs", "--database", t.index, "--since", "all", "--cluster", "beta")["rows"]], [6])
+
+
+def shift(path, seconds):
+    """The job ran so much later."""
+    with h5py.File(path, "a") as f:
+        def move(name, o):
+            for key in ("Start TimeNS", "Job Start EpochTime"):
+                if key in o.attrs:
+                    v = o.attrs[key]
+                    o.attrs[key] = v + type(numpy.asarray(v).flat[0])(seconds * (10**9 if key.endswith("NS") else 1))
+            if isinstance(o, h5py.Dataset) and o.dtype.names and "TimeNS" in o.dtype.names:
+                rows = o[()]
+                rows["TimeNS"] += numpy.uint64(seconds * 10**9)
+                if "EpochTime" in rows.dtype.names:
+                    rows["EpochTime"] += seconds
+                o[...] = rows
+        f.visititems(move)
+
+
+def requeued():
+    t = Tree()
+    put(os.path.join(t.user, "restart0"), 9, attributes={"Restart Count": 0})
+    last = put(t.user, 9, attributes={"Restart Count": 1})
+    shift(last, 7200)
+    merged = put(t.user, 10, "job_10.restart0.h5", {"Restart Count": 0})
+    shift(put(t.user, 10, attributes={"Restart Count": 1}), 7200)
+    is_equal("scan: each run of a job that was requeued is a row", [t.scan(), t.rows("job_id, restart"), t.check()],
+             ["4 jobs of 4 new files", [(9, 0), (9, 1), (10, 0), (10, 1)], "no difference"])
+    t.old()
+    t.old(os.path.join(t.user, "restart0"))
+    t.scan()
+    is_equal("scan again: nothing is new in runs before", t.scan(), "0 jobs of 0 new files")
+    put(os.path.join(t.user, "restart0"), 11, attributes={"Restart Count": 0})
+    is_equal("scan: a new file beside earlier runs, in a directory whose parent is as it was", t.scan(), "1 job of 1 new file")
+
+
+def directories():
+    t = Tree()
+    put(t.user, 1)
+    put(os.path.join(t.dir, "bob"), 2)
+    is_equal("scan: two directories", t.scan(), "2 jobs of 2 new files")
+    shutil.rmtree(os.path.join(t.dir, "bob"))
+    t.scan()
+    is_equal("scan: a directory that vanished: its jobs stay", [t.last.returncode, t.rows(), t.check()], [0, [(1,), (2,)], "no difference"])
+    put(os.path.join(t.dir, "carol"), 3)
+    is_equal("scan: a directory that appears", [t.scan(), t.rows()], ["1 job of 1 new file", [(1,), (2,), (3,)]])
+    p = call("index", "scan", "--database", t.index, t.dir + "/absent")
+    is_equal("scan of no directory", [p.returncode, "absent" in p.stderr], [1, True])
+
+
+def unreadable_directory():
+    if os.geteuid():
+        raise Skipped("needs root")
+    t = Tree()
+    os.chmod(TMP, 0o755)
+    public = os.path.join(TMP, "jobprof")
+    shutil.copy(JOBPROF, public)
+    os.chmod(public, 0o755)
+    for d in (t.dir, os.path.dirname(t.index)):
+        os.chmod(d, 0o755)
+    os.chown(os.path.dirname(t.index), 65534, 65534)
+    put(t.user, 1)
+    put(os.path.join(t.dir, "bob"), 2)
+    for path in glob.glob(t.dir + "/*/*.h5"):
+        os.chmod(path, 0o644)
+    bob = os.path.join(t.dir, "bob")
+    for d in (t.user, bob):
+        os.chmod(d, 0o755)
+    scan = lambda: subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", public, "index", "scan", "--database", t.index, t.dir],
+                                  capture_output=True, text=True, env=plain_env(HOME="/nonexistent"))
+    first = scan()
+    is_true("scan as somebody else", "2 jobs of 2 new files" in first.stdout, first.stdout + first.stderr)
+    t.old()
+    os.chmod(bob, 0o700)
+    p = scan()
+    is_equal("scan: a directory that may not be read is named, and its files are not gone", [p.returncode, bob in p.stderr, "gone" in p.stdout],
+             [1, True, False])
+    os.chmod(bob, 0o755)
+    p = scan()
+    is_equal("scan: it can be read again", [p.returncode, "gone" in p.stdout], [0, False])
+
+
+def two_writers():
+    t = Tree()
+    put(t.user, 1)
+    t.scan()
+    import fcntl
+    with open(t.index + ".lock", "w") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        t.scan()
+        is_equal("scan: a second writer is refused", [t.last.returncode, "another process" in t.last.stderr], [1, True])
+        is_equal("jobs: reads meanwhile", [r["job_id"] for r in as_json("jobs", "--database", t.index, "--since", "all")["rows"]], [1])
+    db = sqlite3.connect(t.index)
+    db.execute("UPDATE meta SET value = '999' WHERE key = 'version'")
+    db.commit()
+    db.close()
+    p = call("jobs", "--database", t.index)
+    is_equal("an index of a later version is refused", [p.returncode, "later jobprof" in p.stderr], [1, True])
+
+
+@in_full
+def many():
+    t = Tree()
+    truth = [row for _, row in sitegen.job_files(t.dir, 300)]
+    is_equal("scan: 300 files", t.scan(), "300 jobs of 300 new files")
+    rows = dict((r[0], r[1:]) for r in t.rows('job_id, "user", account, elapsed_s, nodes, held_core_s'))
+    is_equal("scan: each of 300 is what was made",
+             [w for w in truth if rows.get(w["job_id"]) != tuple(w[k] for k in ("user", "account", "elapsed_s", "nodes", "held_core_s"))][:3], [])
+    got = as_json("usage", "--database", t.index, "--since", "all", "--by", "user")
+    want = {}
+    for w in truth:
+        want.setdefault(w["user"], []).append(w["held_core_s"])
+    is_equal("usage of 300 files", {r["user"]: (r["jobs"], r["held_core_s"]) for r in got["rows"]}, {u: (len(v), sum(v)) for u, v in want.items()})
+    is_equal("scan: sums of 300 files", t.check(), "no difference")
+
+
+@in_full
+def killed():
+    """A stop at any instant loses nothing and doubles nothing."""
+    t = Tree()
+    for n in range(1, 31):
+        put(t.user, n)
+    began = time.monotonic()
+    t.scan()
+    took = time.monotonic() - began
+    want = t.rows("job_id, start, lost_core_s, findings")
+    t.index = os.path.join(tmpdir("index"), "index.db")
+    for i in range(20):
+        p = subprocess.Popen([JOBPROF, "index", "scan", "--database", t.index, t.dir], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(took * (i + 1) / 20)
+        p.send_signal(signal.SIGKILL)
+        p.wait()
+    t.scan()
+    is_equal("scan: killed 20 times, it has each job once", [t.rows("job_id, start, lost_core_s, findings") == want, t.check()], [True, "no difference"])
+
+
+if __name__ == "__main__":
+    run_tests((as_reports, again, parts_and_merged, refused, damaged, hostile_content, ids_twice, requeued, directories, unreadable_directory,
+               two_writers, many, killed))

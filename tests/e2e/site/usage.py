@@ -1,0 +1,246 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every number of jobprof usage is the sum over the generated jobs: by each group, for filters that sums by day and month
+answer and for those that rows do, in three zones, from an index of another zone, too; and the tables of sums themselves."""
+
+import itertools
+import sys
+
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from sitelib import *
+
+GROUPS = {"project": "account", "user": "user", "name": "name", "program": "program", "partition": "partition", "cluster": "cluster",
+          "state": "state"}
+SUMS = ("jobs", "profiled", "held_core_s", "held_cpu_s", "held_gpu_s", "profiled_core_s", "lost_core_s", "lost_gpu_s", "cpu_s", "energy_j",
+        "energy_low_j", "energy_high_j", "findings", "run_s", "footprints", "max_nodes", "max_cores", "max_pending_s")
+TIMES = [{"--since": "all"}] + [{"--since": a, **({"--until": b} if b else {})} for a, b in (
+    ("2026-10", "2026-11"), ("2026-10", None), ("2026-11", None), ("2026-10-31", "2026-11-02"), ("2026-11-01", "2026-11-02"),
+    ("2026-10-05", "2026-11-03"), ("2026-10-05T07:30", "2026-10-05T19:00"), ("2026-10-05T07:30", None), ("2026-09", "2026-10-15"), ("2026-09-25", None), ("2026-09-25", "2026-11-12"),
+    ("2027-01", None))]
+FILTERS = [{}, {"--user": "user1,user2,user3"}, {"--cluster": "beta"}, {"--partition": "gpu"}, {"--project": "@SUM(A1)"},
+           {"--project": "<script>alert(1)</script>", "--cluster": "alpha"}, {"--state": "failed,timeout"}, {"--finding": "any"},
+           {"--nodes": "2-8"}, {"--name": "_1", "--state": "completed"}, {"--ran": "1h-"}]
+
+_made = {}
+
+
+def index(tz="UTC"):
+    if tz not in _made:
+        _made[tz] = make(site(seed=8), tz)
+    return _made[tz]
+
+
+def wanted(rows, options, tz, by, sort="lost_core_s"):
+    of = chosen_by(options, tz)
+    mine = [r for r in rows if of(r)]
+    everything = sums(mine)
+    groups = {}
+    for r in mine:
+        groups.setdefault(r[GROUPS[by]] or "", []).append(r)
+    out = [{by: key, **shares(sums(g), everything)} for key, g in groups.items()]
+    out.sort(key=lambda s: (s[sort] is None, -(s[sort] or 0), s[by].encode()))
+    return out, {by: "all", **shares(dict(everything), everything)}
+
+
+def near_ties(rows, sort):
+    """Rows whose values to be sorted by are equal but for rounding may change places."""
+    return sorted(rows, key=lambda r: (r[sort] is None, -round(r[sort] or 0, 3), sorted(r.items(), key=str)[0][1] is None))
+
+
+def faults(got, want, total_wanted):
+    rows, total_got = got["rows"], got["sum"]
+    if total_wanted["jobs"] == 0:
+        return [d for d in differences(total_got, {"jobs": 0})] + ["rows of nothing"] * len(rows)
+    if len(rows) != len(want):
+        return ["%d rows, wanted %d" % (len(rows), len(want))]
+    bad = ["row %d: %s" % (i, d) for i, (g, w) in enumerate(zip(rows, want)) for d in differences(g, w)]
+    return (bad + ["sum: " + d for d in differences(total_got, total_wanted)])[:3]
+
+
+def ask(path, options, by, *args, tz="UTC"):
+    return as_json("usage", "--database", path, "--by", by, "--all", *words_of(options), *args, tz=tz)
+
+
+def check(tz, by, options, index_tz=None, *args):
+    path, rows = index(index_tz or tz)
+    want, everything = wanted(rows, options, tz, by)
+    got = ask(path, options, by, *args, tz=tz)
+    is_equal("usage --by %s %s in %s%s" % (by, " ".join(words_of(options)), tz, " of an index of " + index_tz if index_tz else ""),
+             faults(got, want, everything), [])
+
+
+def each_group():
+    for by in GROUPS:
+        for options in TIMES[:8:3]:
+            check("UTC", by, options)
+
+
+def each_filter():
+    for i, (times, options) in enumerate(itertools.product(TIMES[:8:2], FILTERS)):
+        check("UTC", list(GROUPS)[i % 3], {**times, **options})
+
+
+def zones():
+    for tz in ZONES:
+        for i, times in enumerate(TIMES):
+            check(tz, ("user", "project")[i % 2], times)
+
+
+def other_zones():
+    """Who asks elsewhere means own midnights, which are no midnights of the index."""
+    for here, there in itertools.permutations(ZONES, 2):
+        for times in TIMES[1:6:2] + TIMES[-2:]:
+            check(here, "project", times, there)
+
+
+def sums_as_rows():
+    """A filter that leaves out no job, and that sums do not know, gives the same."""
+    path, _ = index()
+    for times, by in itertools.product(TIMES[:7], ("project", "user", "partition", "cluster")):
+        a, b = ask(path, times, by), ask(path, times, by, "--nodes", "0-")
+        bad = [d for x, y in zip(a["rows"] + [a["sum"]], b["rows"] + [b["sum"]]) for d in differences(x, y)]
+        is_equal("usage --by %s %s: of sums as of rows" % (by, " ".join(words_of(times))), [len(a["rows"]), bad[:3]], [len(b["rows"]), []])
+
+
+def sorts():
+    path, rows = index()
+    for sort in SUMS:
+        want, everything = wanted(rows, TIMES[0], "UTC", "user", sort)
+        got = ask(path, TIMES[0], "user", "--sort", sort)
+        is_equal("usage --sort %s" % sort, faults(got, want, everything), [])
+    is_equal("usage --sort of no column", call("usage", "--database", path, "--sort", "1; DROP TABLE day").returncode, 2)
+
+
+def as_sql():
+    path, rows = index()
+    for table in ("day", "month"):
+        got = sql(path, 'SELECT "user", sum(jobs), sum(held_core_s), sum(lost_core_s) FROM %s GROUP BY 1' % table)
+        want = sql(path, 'SELECT "user", count(*), sum(held_core_s), sum(lost_core_s) FROM job GROUP BY 1')
+        bad = [(g, w) for g, w in zip(sorted(got), sorted(want)) if any(differ(a, b) for a, b in zip(g, w))]
+        is_equal("the table %s has what SQL sums of jobs" % table, [len(got), bad[:2]], [len(want), []])
+
+
+def keyed(rows, *names):
+    groups = {}
+    for r in rows:
+        groups.setdefault(tuple(r[n] for n in names), []).append(r)
+    return groups
+
+
+def tables_of_sums():
+    for tz in ZONES:
+        path, rows = index(tz)
+        for table in ("day", "month"):
+            keys = (table, "cluster", "user", "account", "partition")
+            want = {k: sums(g) for k, g in keyed(rows, *keys).items()}
+            got = {r[:5]: dict(zip(SUMS, r[5:])) for r in sql(path, 'SELECT %s, cluster, "user", account, partition, %s FROM %s'
+                                                              % (table, ", ".join(SUMS), table))}
+            bad = [d for k, w in want.items() for d in differences(got.get(k, {}), {n: w[n] for n in SUMS})]
+            is_equal("sums by %s in %s" % (table, tz), [len(got), bad[:3]], [len(want), []])
+        rules_and_bins(path, rows, tz)
+
+
+def bin_of(part, whole):
+    if part is None or not whole or part < 0:
+        return None
+    return min(19, math.floor(part / whole * 20))
+
+
+def rules_and_bins(path, rows, tz):
+    want = {}
+    for r in rows:
+        for f in r["finding_list"] or ():
+            jobs, cost = want.setdefault((r["day"], r["cluster"], f["id"], r["user"], r["account"]), (set(), []))
+            jobs.add((r["job_id"], r["start"]))
+            cost.append(f["cost"].get("core_s"))
+    got = {r[:5]: r[5:] for r in sql(path, 'SELECT day, cluster, rule, "user", account, jobs, cost_core_s FROM day_rule')}
+    bad = [(k, got.get(k)) for k, (jobs, cost) in want.items() if k not in got or got[k][0] != len(jobs) or differ(got[k][1], total(cost))]
+    is_equal("findings by day in %s" % tz, [len(got), bad[:2]], [len(want), []])
+    bins = {}
+    for r in rows:
+        for quantity, b in (("cpu", bin_of(r["cpu_s"], r["held_core_s"])), ("mem", bin_of(r["peak_mb"], r["mem_asked_mb"])),
+                            ("limit", bin_of(r["elapsed_s"], r["limit_s"])), ("gpu", bin_of(r["gpu_use"], 1))):
+            if b is not None:
+                bins.setdefault((r["day"], r["cluster"], r["partition"], quantity, b), []).append(r)
+    got = {r[:5]: r[5:] for r in sql(path, "SELECT day, cluster, partition, quantity, bin, jobs, core_s FROM hist")}
+    bad = [(k, got.get(k)) for k, g in bins.items() if k not in got or got[k][0] != len(g) or differ(got[k][1], total(r["held_core_s"] for r in g))]
+    is_equal("distributions by day in %s" % tz, [len(got), bad[:2]], [len(bins), []])
+
+
+def as_csv():
+    path, rows = index()
+    want, _ = wanted(rows, TIMES[0], "UTC", "project")
+    head, *lines = from_csv(must("usage", "--database", path, "--since", "all", "--all", "--csv"))
+    bad = []
+    for line, row in zip(lines, want):
+        for key, cell in zip(head, line):
+            v = row.get(key)
+            if key not in row:
+                continue  # money, which has prices in jobprof.conf
+            if of_csv(cell) != escaped(v) if isinstance(v, str) else cell != "" if v is None else differ(float(cell), v):
+                bad.append("%s: got %r, wanted %r" % (key, cell, v))
+    is_equal("usage --csv: each cell", [sorted(set(want[0]) - set(head)), len(lines), bad[:3]], [[], len(want), []])
+    is_equal("usage --csv: projects that were formulas are quoted", [c for line in lines for c in line[:1] if c[:1] in tuple("=+-@")], [])
+
+
+def as_text():
+    path, rows = index()
+    for by in ("user", "project"):
+        want, everything = wanted(rows, TIMES[0], "UTC", by)
+        text = must("usage", "--database", path, "--since", "all", "--all", "--by", by, env={"COLUMNS": "400"})
+        lines = text.splitlines()
+        begin = next(i for i, line in enumerate(lines) if line.startswith(by))
+        bad = []
+        for line, s in zip(lines[begin + 1:], want + [everything]):
+            texts = [visible(s[by])[:24], grouped(s["jobs"]), hours(s["held_core_s"]), hours(s["held_gpu_s"]), hours(s["lost_core_s"]),
+                     hours(s["lost_gpu_s"]), grouped(s["findings"]), hours(s["run_s"]), grouped(s["footprints"]), grouped(s["max_nodes"]),
+                     grouped(s["max_cores"]), duration(s["max_pending_s"]), share(s["cpu_share"]), share(s["lost_share"]), share(s["of_all_lost"]),
+                     share(s["without_profile"]), number(s["energy_kwh"])]
+            bad += [] if [c for c in re.split(r"\s{2,}", line.strip())] == [t.strip() for t in texts] else [(line, texts)]
+        is_equal("usage --by %s as text: each number" % by, bad[:2], [])
+        is_equal("usage --by %s as text: nothing that a terminal obeys" % by, visible(text.replace("\n", "")), text.replace("\n", ""))
+        for width in (80, 200):
+            text = must("usage", "--database", path, "--since", "all", "--by", by, env={"COLUMNS": str(width)})
+            is_equal("usage as text: lines of %d columns" % width, [line for line in text.splitlines()[:-1] if len(line) > width], [])
+
+
+def next_step():
+    """The last line is a command that looks into the first row, as a shell reads it."""
+    path, rows = index()
+    bad = []
+    for project in {r["account"] for r in rows}:
+        text = must("usage", "--database", path, "--since", "all", "--by", "project")
+        break
+    words = subprocess.run(["bash", "-c", "printf '%s\\0' " + text.splitlines()[-1].rsplit(" looks", 1)[0]], capture_output=True, text=True,
+                           check=True).stdout.split("\0")[:-1]
+    want, _ = wanted(rows, TIMES[0], "UTC", "project")
+    is_equal("usage: the command for the first row", words, ["jobprof", "usage", "--project", want[0]["project"], "--by", "user", "--since", "all"])
+    got = as_json(*words[1:], "--database", path)
+    is_equal("usage: that command's sum is the row", differences(got["sum"], {k: want[0][k] for k in SUMS}), bad)
+
+
+def postgresql():
+    """The same lines in a database of a server: the same sums and lists, in each form."""
+    from postgreslib import Server
+    server = Server()
+    path, rows = index()
+    where = server.address()
+    lines = os.path.join(os.path.dirname(path), "rows.jsonl")
+    must("index", "import", "--database", where, lines)
+    for by, options in itertools.product(("user", "project", "name"), ({}, {"--state": "failed"}, {"--since": "2026-09-25", "--until": "2026-11-12"})):
+        check_at(where, rows, by, {"--since": "all", **options})
+    for words in (["jobs"], ["jobs", "--sort", "start"], ["jobs", "--finding", "any", "--sort", "-held_core_s"], ["jobs", "--name", "\\off"]):
+        a, b = (as_json(*words, "--since", "all", "--all", "--database", w) for w in (path, where))
+        is_equal("%s: of both engines" % " ".join(words), [d for x, y in zip(a["rows"], b["rows"]) for d in differences(x, y)][:3], [])
+    is_equal("index check of PostgreSQL", must("index", "check", "--database", where).splitlines()[-1], "no difference")
+    is_true("export of both engines: the same lines", sorted(must("index", "export", "--database", path).splitlines()) ==
+            sorted(must("index", "export", "--database", where).splitlines()), "they differ")
+
+
+def check_at(where, rows, by, options):
+    want, everything = wanted(rows, options, "UTC", by)
+    is_equal("usage --by %s %s of PostgreSQL" % (by, " ".join(words_of(options))), faults(ask(where, options, by), want, everything), [])
+
+
+if __name__ == "__main__":
+    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, tables_of_sums, as_csv, as_text, next_step, postgresql))

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows are written as lines of JSON or CSV, and read from lines of JSON. */
+#include "index/exchange.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "index/pseudonym.h"
+
+#define BATCH	  10000		/* rows of a transaction: sums are made once for all of them */
+#define LINE_SIZE (4 * 1048576) /* bytes of a line */
+#define SAID	  20		/* refused rows whose reason is logged */
+#define TEXT_SIZE 4096
+
+/* ---- reading */
+
+struct reading {
+	struct index *ix;
+	const char *name;
+	unsigned long line;
+	struct exchange_result *res;
+	bool said_unknown; /* that there are columns which this version does not know */
+};
+
+static bool is_number_of(const struct index_info *info, const json_t *v)
+{
+	double d = json_number_value(v);
+
+	if (info->type != INDEX_INT)
+		return json_is_number(v);
+	return json_is_number(v) && d >= 0 && d == floor(d);
+}
+
+/* NULL, or what is wrong. */
+static const char *take_columns(struct row *r, const json_t *o, size_t *taken, char *why,
+				size_t size)
+{
+	for (int i = 0; i < N_INDEX; i++) {
+		const struct index_info *info = &index_infos[i];
+		const json_t *v = json_object_get(o, info->name);
+		const bool is_text = info->type == INDEX_TEXT;
+
+		*taken += v != NULL;
+		if (!v || json_is_null(v))
+			continue;
+		if (is_text ? !json_is_string(v) : !is_number_of(info, v)) {
+			snprintf(why, size, "%s is no %s", info->name,
+				 is_text		   ? "text"
+				 : info->type == INDEX_INT ? "whole number"
+							   : "number");
+			return why;
+		}
+		if (!is_text)
+			r->number[i] = json_number_value(v);
+		else if (row__set_text(r, i, json_string_value(v)))
+			return strerror(ENOMEM);
+	}
+	return NULL;
+}
+
+/* The columns that are sums over findings are made again. */
+static const char *take_findings(struct row *r, const json_t *o, size_t *taken)
+{
+	const json_t *list = json_object_get(o, "finding_list"), *one;
+	size_t i;
+
+	*taken += list != NULL;
+	if (!list && r->number[INDEX_findings] > 0)
+		return "it has findings, and no finding_list";
+	if (isnan(r->number[INDEX_findings]) && !list)
+		return NULL;
+	if (list && (!json_is_array(list) || json_array_size(list) > ROW_FINDINGS))
+		return "finding_list is no list, or too long";
+	json_array_foreach((json_t *)list, i, one)
+	{
+		if (!json_is_string(json_object_get(one, "id")))
+			return "finding_list has something that is no finding";
+		if (row__add_finding(r, one))
+			return strerror(ENOMEM);
+	}
+	return row__rate(r) ? strerror(ENOMEM) : NULL;
+}
+
+static const char *take_nodes(struct row *r, const json_t *o, size_t *taken)
+{
+	const json_t *list = json_object_get(o, "node_names"), *one;
+	struct row name;
+	size_t i;
+
+	*taken += list != NULL;
+	if (list && (!json_is_array(list) || json_array_size(list) > ROW_NODES))
+		return "node_names is no list, or too long";
+	json_array_foreach((json_t *)list, i, one)
+	{
+		int err;
+
+		if (!json_is_string(one))
+			return "node_names has something that is no text";
+		row__init(&name);
+		err = row__set_text(&name, INDEX_node_list, json_string_value(one));
+		if (!err)
+			err = string_list__append(&r->nodes, name.text[INDEX_node_list]);
+		row__free(&name);
+		if (err)
+			return strerror(ENOMEM);
+	}
+	return NULL;
+}
+
+static const char *take_object(struct reading *rd, struct row *r, const json_t *o, char *why,
+			       size_t size)
+{
+	const char *wrong;
+	size_t taken = 0;
+
+	if (!json_is_object(o))
+		return "it is no object of JSON";
+	wrong = take_columns(r, o, &taken, why, size);
+	if (!wrong)
+		wrong = take_findings(r, o, &taken);
+	if (!wrong)
+		wrong = take_nodes(r, o, &taken);
+	if (!wrong && !row__has_key(r))
+		wrong = "it lacks job_id or start, or they are none";
+	if (!wrong && !(r->number[INDEX_sources] >= 1 && r->number[INDEX_sources] <= 3))
+		wrong = "sources is not 1, 2 or 3";
+	if (!wrong && taken != json_object_size(o) && !rd->said_unknown) {
+		log_warn("%s:%lu: columns that this jobprof does not know are left out", rd->name,
+			 rd->line);
+		rd->said_unknown = true;
+	}
+	return wrong;
+}
+
+/* 0, also for a row that is refused, or -errno. */
+static int take_line(struct reading *rd, const char *line, const char *cluster)
+{
+	json_error_t trouble;
+	json_t *o = json_loads(line, 0, &trouble);
+	char text[128];
+	struct row r;
+	const char *wrong;
+	int err = 0;
+
+	row__init(&r);
+	wrong = o ? take_object(rd, &r, o, text, sizeof(text)) : trouble.text;
+	if (!wrong) {
+		const struct index_source from = {
+			.source = (unsigned)r.number[INDEX_sources],
+			.file = r.text[INDEX_file],
+			.cluster = cluster,
+			.user = r.text[INDEX_user],
+			.mtime_s = r.number[INDEX_file_mtime],
+			.changed = r.number[INDEX_changed] > 0,
+		};
+
+		err = index__put(rd->ix, &r, &from);
+		rd->res->rows += !err;
+	} else if (++rd->res->refused <= SAID) {
+		log_error("%s:%lu: the row is refused: %s", rd->name, rd->line, wrong);
+	}
+	row__free(&r);
+	json_decref(o);
+	return err;
+}
+
+/* 1: a line is in buf; 0: there is none any more; -EFBIG: a line is too long, and is skipped. */
+static int next_line(FILE *in, char *buf)
+{
+	size_t len;
+	int c;
+
+	if (!fgets(buf, LINE_SIZE, in))
+		return ferror(in) ? -EIO : 0;
+	len = strlen(buf);
+	if (len < LINE_SIZE - 1 || buf[len - 1] == '\n')
+		return 1;
+	do
+		c = getc(in);
+	while (c != EOF && c != '\n');
+	return -EFBIG;
+}
+
+/* A transaction of rows. *more: there may be further ones. */
+static int read_batch(struct reading *rd, FILE *in, char *buf, const char *cluster, bool *more)
+{
+	int err = index__begin(rd->ix), got = 1;
+
+	for (unsigned n = 0; !err && n < BATCH; n++) {
+		got = next_line(in, buf);
+		rd->line += got != 0;
+		if (got == 0 || got == -EIO)
+			break;
+		if (got == -EFBIG && ++rd->res->refused <= SAID)
+			log_error("%s:%lu: the line is too long", rd->name, rd->line);
+		else if (got > 0 && buf[strspn(buf, " \t\r\n")])
+			err = take_line(rd, buf, cluster);
+	}
+	*more = !err && got != 0 && got != -EIO;
+	if (got == -EIO)
+		log_error("%s: it cannot be read", rd->name);
+	if (!err)
+		return index__commit(rd->ix) ?: got == -EIO ? -EIO : 0;
+	index__rollback(rd->ix);
+	return err;
+}
+
+int exchange__read(struct index *ix, FILE *in, const char *name, const char *cluster,
+		   struct exchange_result *res)
+{
+	struct reading rd = {.ix = ix, .name = name, .res = res};
+	char *buf = malloc(LINE_SIZE);
+	bool more = true;
+	int err = 0;
+
+	if (!buf) {
+		log_error("%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	while (!err && more)
+		err = read_batch(&rd, in, buf, cluster, &more);
+	if (res->refused > SAID)
+		log_error("%s: %lu rows are refused", name, res->refused);
+	free(buf);
+	return err;
+}
+
+/* ---- writing */
+
+struct writing {
+	struct index *ix;
+	FILE *out;
+	const struct exchange_form *form;
+	struct pseudonyms key;
+};
+
+/* What becomes of a text where names are hidden. */
+static const struct {
+	enum index_column column;
+	char kind; /* of its pseudonym; 0: it is left out */
+} hidden[] = {
+	{INDEX_user, 'u'},    {INDEX_account, 'p'}, {INDEX_name, 'n'},
+	{INDEX_program, 'x'}, {INDEX_signature, 0}, {INDEX_sluid, 0},
+	{INDEX_file, 0},      {INDEX_node_list, 0}, {INDEX_worst_text, 0},
+};
+
+/* Names of jobs without digits: those that are compared stay equal. */
+static void without_digits(const char *from, char *to, size_t size)
+{
+	size_t n = 0;
+
+	for (; *from && n < size - 1; from++)
+		if (*from < '0' || *from > '9')
+			to[n++] = *from;
+	to[n] = '\0';
+}
+
+/* The text as it is written: the cell's own, or in buf; NULL: it is left out. */
+static const char *text_of(const struct writing *w, int column, const char *text,
+			   char buf[static PSEUDONYM_SIZE])
+{
+	char name[TEXT_SIZE];
+
+	if (!w->form->anonymize || !*text)
+		return text;
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++) {
+		if ((int)hidden[i].column != column)
+			continue;
+		if (!hidden[i].kind)
+			return NULL;
+		if (column == INDEX_name)
+			without_digits(text, name, sizeof(name));
+		pseudonyms__of(&w->key, hidden[i].kind, column == INDEX_name ? name : text, buf);
+		return buf;
+	}
+	return text;
+}
+
+static json_t *text_unless(bool is_hidden, const struct db_value *v)
+{
+	return json__text(!is_hidden && v->type == DB_TEXT ? v->text : "");
+}
+
+/* In the form of a report's. */
+static json_t *finding_json(const struct writing *w, const struct db_value *v)
+{
+	static const char *const severities[] = {"note", "warn", "bad"};
+	const bool hide = w->form->anonymize;
+	double from = db_value__number(&v[8]), to = db_value__number(&v[9]);
+	json_t *o = json_object(), *cost = json_object();
+
+	json__set(o, "id", text_unless(false, &v[0]));
+	json__set(o, "severity", json_string(severities[v[1].i == 2 ? 2 : v[1].i == 1]));
+	JSON_NUMBERS(cost, {"core_s", db_value__number(&v[2])},
+		     {"saving", db_value__number(&v[3])});
+	json__set(cost, "is_at_least", json_boolean(v[4].i));
+	json__set(o, "cost", cost);
+	json__set(o, "text", text_unless(hide, &v[5]));
+	json__set(o, "remedy", text_unless(hide, &v[6]));
+	json__set(o, "where", text_unless(hide, &v[7]));
+	if (!isnan(from) && !isnan(to))
+		json__set(o, "when", json_pack("[f,f]", from, to));
+	return o;
+}
+
+static int add_findings(const struct writing *w, json_t *o, int64_t id)
+{
+	const struct db_value job = db_value__int(id);
+	json_t *list = json_array();
+	struct db_rows r;
+	int err = db__ask(
+		&r, w->ix->db,
+		"SELECT rule, severity, cost_core_s, saving, at_least, text, remedy, place, "
+		"from_s, to_s FROM finding WHERE job = ? ORDER BY n",
+		&job, 1);
+
+	while (!err && db_rows__next(&r))
+		json_array_append_new(list, finding_json(w, r.v));
+	json__set(o, "finding_list", list);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	return err;
+}
+
+static int add_nodes(const struct writing *w, json_t *o, int64_t id)
+{
+	const struct db_value job = db_value__int(id);
+	json_t *list = json_array();
+	struct db_rows r;
+	int err = db__ask(&r, w->ix->db, "SELECT node FROM job_node WHERE job = ? ORDER BY node",
+			  &job, 1);
+
+	while (!err && db_rows__next(&r))
+		json_array_append_new(list, text_unless(false, &r.v[0]));
+	if (json_array_size(list))
+		json__set(o, "node_names", list);
+	else
+		json_decref(list);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	return err;
+}
+
+/* v: the columns, and the row's id. */
+static int write_json(const struct writing *w, const struct db_value *v)
+{
+	json_t *o = json_object();
+	char buf[PSEUDONYM_SIZE];
+	int err = 0;
+
+	for (int i = 0; i < N_INDEX; i++) {
+		const char *text = v[i].type == DB_TEXT ? text_of(w, i, v[i].text, buf) : NULL;
+
+		if (text)
+			json__set(o, index_infos[i].name, json__text(text));
+		else if (v[i].type == DB_INT)
+			json__set(o, index_infos[i].name, json_integer(v[i].i));
+		else if (v[i].type == DB_REAL)
+			json__set(o, index_infos[i].name, json__number(v[i].real));
+	}
+	if (v[INDEX_findings].type != DB_NULL)
+		err = add_findings(w, o, v[N_INDEX].i);
+	if (!err && !w->form->anonymize)
+		err = add_nodes(w, o, v[N_INDEX].i);
+	if (!err && json__dump(o, w->out, JSON_COMPACT))
+		err = -ENOMEM;
+	putc('\n', w->out);
+	json_decref(o);
+	return err;
+}
+
+static void write_csv(const struct writing *w, const struct db_value *v)
+{
+	char buf[PSEUDONYM_SIZE];
+
+	for (int i = 0; i < N_INDEX; i++) {
+		const char *text = v[i].type == DB_TEXT ? text_of(w, i, v[i].text, buf) : NULL;
+
+		if (i)
+			putc(',', w->out);
+		if (text)
+			csv__print(w->out, text);
+		else if (v[i].type == DB_INT)
+			fprintf(w->out, "%lld", (long long)v[i].i);
+		else if (v[i].type == DB_REAL)
+			fprintf(w->out, "%.15g", v[i].real);
+	}
+	putc('\n', w->out);
+}
+
+static int ask_rows(struct index *ix, struct query *q, struct db_rows *r,
+		    const struct job_filter *f, const struct viewer *v)
+{
+	int err;
+
+	query__add(q, "SELECT ");
+	for (int i = 0; i < N_INDEX; i++) {
+		query__add(q, "j.\"");
+		query__add(q, index_infos[i].name);
+		query__add(q, "\", ");
+	}
+	query__add(q, "j.id FROM job j");
+	err = query__where(q, f, v);
+	query__add(q, " ORDER BY j.id");
+	return err ? err : query__ask(q, ix->db, r);
+}
+
+int exchange__write(struct index *ix, FILE *out, const struct job_filter *f, const struct viewer *v,
+		    const struct exchange_form *form)
+{
+	struct writing w = {.ix = ix, .out = out, .form = form};
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	if (!err && form->anonymize)
+		err = pseudonyms__begin(&w.key);
+	for (int i = 0; form->csv && i < N_INDEX; i++)
+		fprintf(out, "%s%s", index_infos[i].name, i < N_INDEX - 1 ? "," : "\n");
+	if (!err)
+		err = ask_rows(ix, &q, &r, f, v);
+	while (!err && db_rows__next(&r)) {
+		if (form->csv)
+			write_csv(&w, r.v);
+		else
+			err = write_json(&w, r.v);
+	}
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	if (fflush(out) || ferror(out)) {
+		log_error("the rows cannot be written: %s", strerror(errno));
+		err = -EIO;
+	}
+	return err;
+}
