@@ -283,6 +283,7 @@ def falls_through():
     is_true("who sends says it", status == 1 and "MailSpool is made by" in err, err)
 
 
+@in_full
 def it_takes_little():
     """The best of 20 calls, from fork to end; what it must not do is wait."""
     p, times = Post(), []
