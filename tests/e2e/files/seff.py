@@ -10,6 +10,7 @@ sys.path.insert(0, sys.path[0] + "/../findings")
 from cases import job
 from jobs import Job as Made
 from lib import *
+from postgreslib import Server
 import sefflib
 
 RECORDED = os.path.join(ROOT, "tests/data/seff/recorded.json")
@@ -184,5 +185,30 @@ def arrays():
     is_equal("array: there is none", seff("-a", "--database", path, "77"), (2, "", "Job not found.\n"))
 
 
+def of_postgresql_the_same():
+    """And what the queues of comments and mails ask of it."""
+    server, d, lite, spool = Server(), tmpdir("profiles"), tmpdir() + "/index.db", tmpdir("spool")
+    for task in (1, 2):
+        path = d + "/job_%d.h5" % (30 + task)
+        job("pair", task, job=30 + task, wall=600).write(path)
+        with h5py.File(path, "a") as f:
+            for node in f["Steps/0/Nodes"].values():
+                node.attrs["Array Job Id"], node.attrs["Array Task Id"] = 30, task
+    for where in (lite, server.address()):
+        subprocess.run([JOBPROF, "index", "scan", d, "--database", where], check=True, capture_output=True)
+    for args in (["31"], ["30_2"], ["-a", "30"], ["99"], ["-a", "99"]):
+        is_equal("PostgreSQL: seff " + " ".join(args), seff("--database", server.address(), *args), seff("--database", lite, *args))
+    server.sql("UPDATE job SET sources = 3, \"end\" = %d" % time.time())
+    p = subprocess.run([JOBPROF, "index", "comment", "--database", server.address()], capture_output=True, text=True, env=plain_env(PATH="/absent"))
+    is_equal("PostgreSQL: comments", (p.stdout, server.sql("SELECT state, tries FROM admin_comment")),
+             ("0 written, 0 of others, 2 failed, 2 waiting\n", [["waits", "1"]] * 2))
+    for how, count in (("index mail", "0 sent"), ("mail", None), ("index mail", "1 sent"), ("index mail", "0 sent")):
+        more = ["--database", server.address(), "--sendmail", "/bin/true"] if count else ["-s", "Slurm Job_id=31 Ended", "alice"]
+        p = subprocess.run([JOBPROF, *how.split(), "--spool", spool, *more], capture_output=True, text=True,
+                           env=plain_env(SLURM_JOB_ID="31", SLURM_JOB_MAIL_TYPE="Ended"))
+        is_true("PostgreSQL: " + how, p.returncode == 0 and p.stdout.startswith(count or ""), p)
+    is_equal("PostgreSQL: a mail is noted once", server.sql("SELECT count(*) FROM mail"), [["1"]])
+
+
 run_tests([prints_what_was_recorded, slurms_own_prints_the_same, at_most_three_more, unknown_is_left_out, statuses, of_a_profile,
-           while_it_runs, forged_files_are_refused, arrays])
+           while_it_runs, forged_files_are_refused, arrays, of_postgresql_the_same])
