@@ -87,19 +87,15 @@ static int likeness(const struct row *old, const struct row *r, const struct ind
 
 enum { INSERT, UPDATE, FIND };
 
-static void write_statement(FILE *f, int which)
+static void write_statement(FILE *f, bool insert)
 {
-	static const char *const begins[] = {"INSERT INTO job (", "UPDATE job SET "};
-	static const char *const ends[] = {") VALUES (", " WHERE id = ? RETURNING id"};
-
-	fputs(begins[which], f);
+	fputs(insert ? "INSERT INTO job (" : "UPDATE job SET ", f);
 	for (int i = 0; i < N_INDEX; i++)
-		fprintf(f, "%s\"%s\"%s", i ? ", " : "", index_infos[i].name,
-			which == UPDATE ? " = ?" : "");
-	fputs(ends[which], f);
-	for (int i = 0; which == INSERT && i < N_INDEX; i++)
+		fprintf(f, "%s\"%s\"%s", i ? ", " : "", index_infos[i].name, insert ? "" : " = ?");
+	fputs(insert ? ") VALUES (" : " WHERE id = ? RETURNING id", f);
+	for (int i = 0; insert && i < N_INDEX; i++)
 		fputs(i ? ", ?" : "?", f);
-	fputs(which == INSERT ? ") RETURNING id" : "", f);
+	fputs(insert ? ") RETURNING id" : "", f);
 }
 
 /* Takes the row that is read in the place of the one that is less like it. */
@@ -128,16 +124,16 @@ static const char *statement(struct index *ix, int which)
 	size_t len;
 	FILE *f;
 
-	if (!ix->put[which] && which == FIND)
-		ix->put[which] = stored_row__select(
-			"WHERE j.cluster = ? AND j.job_id = ? ORDER BY j.id");
-	f = ix->put[which] ? NULL : open_memstream(&ix->put[which], &len);
-	if (f) {
-		write_statement(f, which);
-		if (fclose(f))
-			return NULL;
-	}
-	return ix->put[which];
+	if (ix->put[which])
+		return ix->put[which];
+	if (which == FIND)
+		return ix->put[which] = stored_row__select("WHERE j.cluster = ? AND j.job_id = ? "
+							   "ORDER BY j.id");
+	f = open_memstream(&ix->put[which], &len);
+	if (!f)
+		return NULL;
+	write_statement(f, which == INSERT);
+	return fclose(f) ? NULL : ix->put[which];
 }
 
 /* The stored row of this run of the job. 0 or -errno. */

@@ -41,8 +41,9 @@ struct query {
 	size_t len;
 	struct db_value args[QUERY_ARGS];
 	unsigned nargs;
-	bool is_full;		  /* it has more arguments than it may */
-	bool in_order;		  /* rows are to come by an index of what they are sorted by, not of their begin */
+	bool is_full;  /* it has more arguments than it may */
+	bool in_order; /* rows are to come by an index of what they are sorted by, not of their
+			  begin */
 	struct string_list texts; /* of arguments */
 };
 
