@@ -56,20 +56,25 @@ def run_jobs(c):
         "array": c.sbatch("sleep 0.$SLURM_ARRAY_TASK_ID", ["-a", "1-3", "-t", "7"]),
         "waiting array": c.sbatch("true", ["-a", "1-9", "--begin=now+1000"]),
         "het": c.sbatch("sleep 1", ["-n", "1", ":", "-n", "2"]),
+        "suspended": c.sbatch("sleep 5"),
         "runs": c.sbatch("sleep 1000"),
     }
     ids = {name: j.id for name, j in jobs.items()}
     c.wait_state(ids["cancelled"], "RUNNING")
+    c.wait_state(ids["suspended"], "RUNNING")
+    c.command("scontrol", "suspend", ids["suspended"])
     c.command("scancel", ids["cancelled"])
     c.command("scancel", ids["never begun"])
     c.wait_state(ids["requeued"], "RUNNING")
     time.sleep(1.1)
     c.command("scontrol", "requeue", ids["requeued"])
     c.wait_state(ids["requeued"], "PENDING")
+    time.sleep(2.1)  # credentials that were given out in the second of its end are not valid
     c.command("scontrol", "update", "JobId=%d" % ids["requeued"], "StartTime=now")
     c.wait_state(ids["requeued"], "RUNNING")
     with open(jobs["requeued"].dir + "/go", "w"):
         pass
+    c.command("scontrol", "resume", ids["suspended"])
     wait_until(lambda: not c.command("squeue", "-h", "-r", "-t", "R,CG,CF", "-o", "%A").replace(
         str(ids["runs"]), ""), 60, "all jobs to end")
     wait_until(lambda: not [r for r in sacct(c, "JobIDRaw", "State") if "RUNNING" in r[1] and
@@ -142,7 +147,7 @@ def what_is_held_is_what_sacct_says():
     got = sacctlib.rows(m["db"], "job_id", "elapsed_s", "cpus", "held_cpu_s", "nodes")
     is_equal("each job", sorted(tuple(int(v) for v in r) for r in got), [w[:5] for w in want])
     is_equal("the sum of what is held", sum(r[3] for r in got), sum(w[3] for w in want))
-    is_true("there are enough of them", len(got) == 10, got)
+    is_true("there are enough of them", len(got) == 11, got)
     cpu = {}
     for number, text in sacct(c, "JobIDRaw", "TotalCPU", steps=True):
         if "." in number:
@@ -177,6 +182,22 @@ def each_end_is_a_row():
     is_equal("tasks of an array", got, [(jobs["array"], i, 420) for i in (1, 2, 3)])
     got = sacctlib.rows(m["db"], "job_id", "het_id", "cpus", table="job WHERE het_id IS NOT NULL", order="job_id")
     is_equal("components", got, [(jobs["het"], jobs["het"], 1), (jobs["het"] + 1, jobs["het"], 2)])
+
+
+def a_window_is_about_ends():
+    """A job that began before the window and ended in it is read, one that ended before it is not."""
+    m = need_database()
+    sync(m)
+    number = m["jobs"]["suspended"]
+    begun, end, elapsed = sacctlib.rows(m["db"], "start", "end", "elapsed_s", table="job WHERE job_id = %d" % number)[0]
+    is_true("time of suspension is not held", 0 <= elapsed < end - begun, (begun, end, elapsed))
+    for name, since, wanted in (("after its begin", begun + 1, [(number,)]), ("at its end", end, [(number,)]),
+                                ("after its end", end + 1, [])):
+        db = os.path.join(tmpdir("db"), "index.db")
+        p = subprocess.run([JOBPROF, "index", "--database", db, "sync", "--since", str(since)], env=m["cluster"].env,
+                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        is_equal("a window " + name, (p.stderr, sacctlib.rows(db, "job_id", table="job WHERE job_id = %d" % number)),
+                 ("", wanted))
 
 
 def what_was_asked_for_is_known():
@@ -236,5 +257,5 @@ def time_limits_end_jobs():
              [("TIMEOUT", 60)])
 
 
-run_tests([fields_are_those_of_this_release, what_is_held_is_what_sacct_says, each_end_is_a_row,
+run_tests([fields_are_those_of_this_release, what_is_held_is_what_sacct_says, each_end_is_a_row, a_window_is_about_ends,
            what_was_asked_for_is_known, a_profile_is_part_of_the_row, coordinators_are_found, time_limits_end_jobs])
