@@ -227,13 +227,44 @@ static char *own_path(void)
 	return NULL;
 }
 
+#define STAFF	   "jobprof" /* the group whose members see all jobs */
+#define GROUPS_MAX 1024
+
+static bool is_staff(const char *user)
+{
+	const struct group *staff = getgrnam(STAFF);
+	gid_t groups[GROUPS_MAX];
+	int n = GROUPS_MAX;
+
+	if (!staff || getgrouplist(user, getgid(), groups, &n) < 0)
+		return false;
+	for (int i = 0; i < n; i++)
+		if (groups[i] == staff->gr_gid)
+			return true;
+	return false;
+}
+
+/* The configured index is a site's: who may not read it has an own one. A server is asked by staff
+ * alone, for what others may see of it is their own jobs. */
+static bool may_read(const char *configured)
+{
+	char *name = NULL;
+	bool may = !getuid();
+
+	if (*configured == '/')
+		return may || !access(configured, R_OK);
+	if (!may && !user_name__of_uid(getuid(), &name))
+		may = is_staff(name);
+	free(name);
+	return may;
+}
+
 char *site_args__where(const struct site_args *a, bool *is_own)
 {
 	*is_own = false;
 	if (a->database)
 		return strdup(a->database);
-	if (!a->dir && *a->configured &&
-	    (*a->configured != '/' || !access(a->configured, R_OK) || !getuid()))
+	if (!a->dir && *a->configured && may_read(a->configured))
 		return strdup(a->configured);
 	if (!a->dir && !access(SITE_INDEX, R_OK))
 		return strdup(SITE_INDEX);
@@ -304,23 +335,6 @@ void site_args__say_none(const char *where)
 	log_error("%s: there is no index; jobprof index scan DIR makes one",
 		  name ? name : "the index");
 	free(name);
-}
-
-#define STAFF	   "jobprof" /* the group whose members see all jobs */
-#define GROUPS_MAX 1024
-
-static bool is_staff(const char *user)
-{
-	const struct group *staff = getgrnam(STAFF);
-	gid_t groups[GROUPS_MAX];
-	int n = GROUPS_MAX;
-
-	if (!staff || getgrouplist(user, getgid(), groups, &n) < 0)
-		return false;
-	for (int i = 0; i < n; i++)
-		if (groups[i] == staff->gr_gid)
-			return true;
-	return false;
 }
 
 /* Root, staff, and whoever the index belongs to see all; others their own jobs. */
