@@ -481,7 +481,8 @@ static void name_mark(const struct sync *s, char *to, size_t size)
 		 s->o->clusters ? s->o->clusters : "");
 }
 
-/* The last end that Slurm has told, not this machine's clock, which may be wrong. */
+/* The last end that Slurm has told, not this machine's clock, which may be wrong. An hour before it
+ * is read again: slurmdbd may hear of a job's end before it hears all else of the job. */
 static int note_last_end(struct sync *s)
 {
 	char key[256], value[32];
