@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <signal.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -282,6 +283,7 @@ static int sqlite_open(struct db *d, const char *where, enum db_mode mode)
 	if (!s)
 		return -ENOMEM;
 	s->lock = -1;
+	signal(SIGXFSZ, SIG_IGN); /* a limit of files is an error like a full disk */
 	err = find_path(d, where);
 	if (!err && mode != DB_READ)
 		err = lock_writer(d);

@@ -17,6 +17,7 @@ from lib import *
 
 PROFILE = os.path.join(tmpdir("made"), "job_4711.h5")
 OTHER = os.path.join(tmpdir("other"), "job_4712.h5")
+INDEX = os.path.join(tmpdir("index"), "index.db")
 MINE = b"a file of the user's\n"
 
 # By verb and option that writes a new file: the words of a call that does, {} being the file.
@@ -24,6 +25,7 @@ WRITES = {
     ("cluster", "--svg"): ["--svg", "{}", PROFILE],
     ("cluster", "--html"): ["--html", "{}", PROFILE],
     ("compare", "--html"): ["--html", "{}", PROFILE, OTHER],
+    ("digest", "--html"): ["--html", "{}", "--since", "2000-01-01", "--database", INDEX],
     ("extract", "--output"): ["-s", "Tasks", "-o", "{}", PROFILE],
     ("flame", "--svg"): ["--svg", "{}", PROFILE],
     ("flame", "--html"): ["--html", "{}", PROFILE],
@@ -48,7 +50,8 @@ ADDS = {
     ("run", "--output"): "run_command.py: the earlier file is kept", ("run", "--json"): "run_command.py: json_file",
 }
 READS = {"--input", "--profiledir", "--baseline", "--diff", "--rules", "--region", "--btf", "--root", "--plugins"}
-SCRATCH = {("calibrate", "--dir"), ("run", "--pin"), ("run", "--state-dir")}
+PROGRAMS = {("index", "--sendmail"), ("mail", "--program")}
+SCRATCH = {("calibrate", "--dir"), ("index", "--spool"), ("mail", "--spool"), ("run", "--pin"), ("run", "--state-dir")}
 
 
 def jobprof(*args, **kw):
@@ -61,6 +64,7 @@ def make():
         put_bursts(path, START, [(300, 0.003, 0.002), (200, 0.03, 0.002)])
         put_stacks(path, START, {"main;work": 5, "main;wait": 2})
         put_samples(path, START, 3000, 0.1, 0.5)
+    jobprof("index", "scan", os.path.dirname(PROFILE), "--database", INDEX)
 
 
 def every_option():
@@ -72,7 +76,7 @@ def every_option():
         found |= {(verb, o) for o, arg in re.findall(r"^ +(?:-\w, )?(--[\w-]+)((?: \S+)?)", text, re.M)
                   if re.search("FILE|DIR", arg) or o in ("--store", "--write")} - {(verb, o) for o in READS}
     is_true("the help lists verbs", len(verbs) > 15, verbs)
-    is_equal("each option that writes is known here", sorted(found), sorted(set(WRITES) | set(ADDS) | SCRATCH))
+    is_equal("each option that writes is known here", sorted(found), sorted(set(WRITES) | set(ADDS) | SCRATCH | PROGRAMS))
 
 
 def call(verb, option, path, *more, **kw):
@@ -128,9 +132,10 @@ def inputs_stay():
     for verb, option in WRITES:
         if option == "--keep":
             continue
-        before = content(PROFILE)
-        p = call(verb, option, PROFILE, "--overwrite")
-        is_true("%s %s: what is read stays" % (verb, option), p.returncode == 1 and content(PROFILE) == before, (p.returncode, p.stderr[-300:]))
+        path = INDEX if verb == "digest" else PROFILE
+        before = content(path)
+        p = call(verb, option, path, "--overwrite")
+        is_true("%s %s: what is read stays" % (verb, option), p.returncode == 1 and content(path) == before, (p.returncode, p.stderr[-300:]))
 
 
 def ends(p):

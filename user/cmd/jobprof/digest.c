@@ -308,6 +308,18 @@ static int write_html(void *arg, int fd, bool *keep)
 	return err ? 1 : 0;
 }
 
+/* The page must not take the place of the index. */
+static bool is_index(const struct options *o)
+{
+	bool is_own, is_it;
+	char *where = site_args__where(&o->site, &is_own);
+	const struct job_input index = {.path = where};
+
+	is_it = where && html_page__is_input(o->html, &index, 1);
+	free(where);
+	return is_it;
+}
+
 static int print_digest(const struct digest *d, const struct found *f)
 {
 	struct writing w = {.d = d, .f = f};
@@ -319,6 +331,8 @@ static int print_digest(const struct digest *d, const struct found *f)
 		print_text(f, stdout);
 		return 0;
 	}
+	if (is_index(d->o))
+		return 1;
 	w.template = html_page__template();
 	status = w.template ? child_output__write(d->o->html, "the index", &POOL_STREAM, write_html,
 						  &w)
