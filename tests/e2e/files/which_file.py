@@ -16,7 +16,7 @@ ALL = {  # verbs that read all files of a job
 
 def jobprof(verb, *args, cwd=None):
     p = subprocess.run([JOBPROF, verb, *(ONE | ALL).get(verb, []), *args], cwd=cwd, capture_output=True, text=True)
-    return p.returncode, p.stdout, p.stderr
+    return p.returncode, re.sub(r"(CPU time of this reduction:) [\d.]+ s", r"\1", p.stdout), p.stderr
 
 
 def of(names, where):
