@@ -10,6 +10,7 @@
 
 #include "analysis/job/facts_fill.h"
 #include "analysis/job/job_matrix.h"
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/known.h"
 #include "view/report/report_page.h"
@@ -41,32 +42,9 @@ static struct job_units series_units(const struct model_job *j, enum series_unit
 	return (struct job_units){tasks, sizeof(*tasks), n};
 }
 
-/* RFC 4648, section 4. The caller frees it; NULL: no memory. */
-static char *encode_base64(const unsigned char *in, size_t n)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char *text = malloc((n + 2) / 3 * 4 + 1), *to = text;
-
-	for (size_t i = 0; text && i < n; i += 3) {
-		size_t left = n - i;
-		uint32_t three = (uint32_t)in[i] << 16;
-
-		three |= left > 1 ? (uint32_t)in[i + 1] << 8 : 0;
-		three |= left > 2 ? in[i + 2] : 0;
-		*to++ = digits[three >> 18];
-		*to++ = digits[three >> 12 & 63];
-		*to++ = left > 1 ? digits[three >> 6 & 63] : '=';
-		*to++ = left > 2 ? digits[three & 63] : '=';
-	}
-	if (text)
-		*to = 0;
-	return text;
-}
-
 static json_t *series_bytes(const unsigned char *v, size_t n)
 {
-	char *text = encode_base64(v, n);
+	char *text = base64__of(v, n, 0);
 	json_t *o = text ? json_string(text) : NULL;
 
 	free(text);
