@@ -21,11 +21,12 @@ with open(os.path.join(ROOT, "user/findings/rules.lua")) as _f:
     RULES = re.findall(r'^rules\["([a-z_.]+)"\]', _f.read(), re.M)
 END = 1798761600  # 2027-01-01 00:00 UTC: the jobs of a site begin in the days before
 CHUNK = 50000
-LISTS = ["finding_list", "node_names"]
+LISTS = ["finding_list", "node_names", "file_systems"]
 STATES = (("COMPLETED", 0.78), ("FAILED", 0.1), ("TIMEOUT", 0.04), ("CANCELLED", 0.05), ("OUT_OF_MEMORY", 0.015),
           ("NODE_FAIL", 0.005), ("PREEMPTED", 0.01))
 SHARES = "share_cpu share_kernel share_others share_quota share_wait share_disk share_asleep share_idle".split()
 CLUSTERS = ("alpha", "beta")
+FILE_SYSTEMS = ("scratch", "home", "data-archive")
 PARTITIONS = {"alpha": ("batch", "short", "gpu", "big"), "beta": ("batch", "gpu")}
 PROGRAMS = ("lmp_mpi", "gmx_mpi", "vasp_std", "pw.x", "python3.11", "R", "cp2k.psmp", "solver", "xhpl", "wrf.exe", "train.py", "a.out")
 HOSTILE = ("x'; DROP TABLE job; --", "<script>alert(1)</script>", "=cmd|' /C calc'!A0", "+1+2", "-2+3", "@SUM(A1)", "50%_\\off",
@@ -80,6 +81,7 @@ class Site:
         self.lost(rng, c, n)
         self.pika(rng, c, n)
         self.io(rng, c, n)
+        self.file_systems(numpy.random.default_rng((self.seed, k, 1)), c, n)
         for name, v in c.items():
             if isinstance(v, numpy.ndarray) and not name.startswith("_"):
                 c[name] = v.astype(float)
@@ -258,6 +260,17 @@ class Site:
                     c["%s_%s_%s" % (way, what, level)] = numpy.where(some, numpy.round(rng.beta(0.5, 3, n), 4), numpy.nan)
                 c["%s_parallel_%s" % (way, level)] = numpy.where(some & (c["nodes"] > 1), numpy.round(rng.beta(1, 2, n), 4), numpy.nan)
 
+    def file_systems(self, rng, c, n):
+        """Of jobs with nodes of their own: all read on the first, few on the last."""
+        lists, share = [], rng.dirichlet((5, 2, 0.5), n)
+        for i in range(n):
+            own = c["nodes"][i] > 1 or rng.random() < 0.3
+            many = rng.integers(1, len(FILE_SYSTEMS) + 1)
+            lists.append([{"name": name, **{"%s_%s" % (way, what): round(float(c["%s_%s" % (way, what)][i] * share[i][k]), 1)
+                                            for way in ("read", "write") for what in ("bytes", "bw_max")}}
+                          for k, name in enumerate(FILE_SYSTEMS[:many])] if own else None)
+        c["file_systems"] = lists
+
     def sources(self, rng, c, n):
         """What a job without a profile, or without accounting, does not have."""
         at = rng.random(n)
@@ -286,7 +299,7 @@ class Site:
                 v[gone] = numpy.nan
         c["held_core_s"] = numpy.where(no_profile, c["held_cpu_s"], c["held_core_s"])  # CPUs count as cores
         for i in numpy.flatnonzero(no_profile):
-            c["finding_list"][i] = None
+            c["finding_list"][i] = c["file_systems"][i] = None
 
     # -- rows
 

@@ -112,6 +112,24 @@ static const char *take_nodes(struct row *r, const json_t *o, size_t *taken)
 	return NULL;
 }
 
+static const char *take_fs(struct row *r, const json_t *o, size_t *taken)
+{
+	const json_t *list = json_object_get(o, "file_systems"), *one;
+	size_t i;
+
+	*taken += list != NULL;
+	if (list && (!json_is_array(list) || json_array_size(list) > ROW_FS))
+		return "file_systems is no list, or too long";
+	json_array_foreach((json_t *)list, i, one)
+	{
+		if (!json_is_string(json_object_get(one, "name")))
+			return "file_systems has something without a name";
+		if (row__add_fs(r, one))
+			return strerror(ENOMEM);
+	}
+	return NULL;
+}
+
 static const char *take_object(struct reading *rd, struct row *r, const json_t *o, char *why,
 			       size_t size)
 {
@@ -125,6 +143,8 @@ static const char *take_object(struct reading *rd, struct row *r, const json_t *
 		wrong = take_findings(r, o, &taken);
 	if (!wrong)
 		wrong = take_nodes(r, o, &taken);
+	if (!wrong)
+		wrong = take_fs(r, o, &taken);
 	if (!wrong && !row__has_key(r))
 		wrong = "it lacks job_id or start, or they are none";
 	if (!wrong && !(r->number[INDEX_sources] >= 1 && r->number[INDEX_sources] <= 3))
@@ -346,6 +366,34 @@ static int add_nodes(const struct writing *w, json_t *o, int64_t id)
 	return err;
 }
 
+static int add_fs(const struct writing *w, json_t *o, int64_t id)
+{
+	const struct db_value job = db_value__int(id);
+	json_t *list = json_array(), *one;
+	struct db_rows r;
+	int err = db__ask(&r, w->ix->db,
+			  "SELECT fs, read_bytes, write_bytes, read_bw_max, write_bw_max FROM "
+			  "job_fs WHERE job = ? ORDER BY fs",
+			  &job, 1);
+
+	while (!err && db_rows__next(&r)) {
+		one = json_object();
+		json__set(one, "name", text_unless(false, &r.v[0]));
+		JSON_NUMBERS(one, {"read_bytes", db_value__number(&r.v[1])},
+			     {"write_bytes", db_value__number(&r.v[2])},
+			     {"read_bw_max", db_value__number(&r.v[3])},
+			     {"write_bw_max", db_value__number(&r.v[4])});
+		json_array_append_new(list, one);
+	}
+	if (json_array_size(list))
+		json__set(o, "file_systems", list);
+	else
+		json_decref(list);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	return err;
+}
+
 /* v: the columns, and the row's id. */
 static int write_json(const struct writing *w, const struct db_value *v)
 {
@@ -367,6 +415,8 @@ static int write_json(const struct writing *w, const struct db_value *v)
 		err = add_findings(w, o, v[N_INDEX].i);
 	if (!err && !w->form->anonymize)
 		err = add_nodes(w, o, v[N_INDEX].i);
+	if (!err && !w->form->anonymize)
+		err = add_fs(w, o, v[N_INDEX].i);
 	if (!err && json__dump(o, w->out, JSON_COMPACT))
 		err = -ENOMEM;
 	putc('\n', w->out);

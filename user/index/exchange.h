@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Rows on their way from one index to another, or out of it: a line of JSON per job, with the
- * columns of schemas/index.def by name, `finding_list` (findings as in docs/report-json.md) and
- * `node_names`; what is not known is absent. CSV has the columns alone, for spreadsheets.
+ * columns of schemas/index.def by name, `finding_list` (findings as in docs/report-json.md),
+ * `node_names` and `file_systems` (as its io.mount.each); what is not known is absent. CSV has the columns alone, for spreadsheets.
  */
 #ifndef JP_INDEX_EXCHANGE_H
 #define JP_INDEX_EXCHANGE_H

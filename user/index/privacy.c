@@ -85,6 +85,11 @@ static int rename_user(struct index *ix, const char *user, double before)
 			      "DELETE FROM job_node WHERE job IN (SELECT id FROM job WHERE "
 			      "\"user\" = ? AND start < ?)",
 			      old, 2);
+	if (!err) /* homes are mounted by the name of their user */
+		err = db__run(ix->db,
+			      "DELETE FROM job_fs WHERE job IN (SELECT id FROM job WHERE "
+			      "\"user\" = ? AND start < ?)",
+			      old, 2);
 	if (!err)
 		err = db__run(ix->db,
 			      "UPDATE finding SET text = NULL, remedy = NULL, place = NULL WHERE "
@@ -172,6 +177,11 @@ static int delete_rows(struct index *ix, double before, struct privacy_result *r
 		err = db__run(
 			ix->db,
 			"DELETE FROM job_node WHERE job IN (SELECT id FROM job WHERE month < ?)",
+			&month, 1);
+	if (!err)
+		err = db__run(
+			ix->db,
+			"DELETE FROM job_fs WHERE job IN (SELECT id FROM job WHERE month < ?)",
 			&month, 1);
 	if (!err)
 		err = db__run(ix->db, "DELETE FROM job WHERE month < ?", &month, 1);

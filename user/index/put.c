@@ -307,12 +307,38 @@ static int write_nodes(struct index *ix, const struct stored *s, const struct st
 	return err;
 }
 
+/* was_stored: there may be earlier ones. */
+static int write_fs(struct index *ix, int64_t id, const struct row *r, bool was_stored)
+{
+	const struct db_value job = db_value__int(id);
+	int err = was_stored ? db__run(ix->db, "DELETE FROM job_fs WHERE job = ?", &job, 1) : 0;
+
+	for (unsigned i = 0; !err && i < r->nfs; i++) {
+		const struct row_fs *f = &r->fs[i];
+		const struct db_value args[] = {
+			job,
+			db_value__text(f->name),
+			db_value__real(bounded(f->read_bytes, INDEX_REAL)),
+			db_value__real(bounded(f->write_bytes, INDEX_REAL)),
+			db_value__real(bounded(f->read_bw_max, INDEX_REAL)),
+			db_value__real(bounded(f->write_bw_max, INDEX_REAL)),
+		};
+
+		err = db__run(ix->db,
+			      "INSERT INTO job_fs (job, fs, read_bytes, write_bytes, read_bw_max, "
+			      "write_bw_max) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			      args, sizeof(args) / sizeof(*args));
+	}
+	return err;
+}
+
 static int put_stored(struct index *ix, struct stored *s, const struct row *r,
 		      const struct index_source *from)
 {
 	const bool slurm_said = from->source == ROW_SOURCE_PROFILE && s->id &&
 				(int)s->row.number[INDEX_sources] & ROW_SOURCE_SLURM;
-	int err = s->id ? sums__mark(ix, &s->row) : 0;
+	const bool was_stored = s->id;
+	int err = was_stored ? sums__mark(ix, &s->row) : 0;
 
 	if (!err)
 		err = add(&s->row, r, from);
@@ -326,6 +352,8 @@ static int put_stored(struct index *ix, struct stored *s, const struct row *r,
 		err = write_row(ix, s);
 	if (!err && from->source & ROW_SOURCE_PROFILE)
 		err = write_findings(ix, s->id, r);
+	if (!err && from->source & ROW_SOURCE_PROFILE)
+		err = write_fs(ix, s->id, r, was_stored);
 	if (!err && !slurm_said)
 		err = write_nodes(ix, s, &r->nodes);
 	return err ? err : sums__mark(ix, &s->row);

@@ -50,6 +50,9 @@ void row__free(struct row *r)
 		free(f->where);
 	}
 	free(r->findings);
+	for (unsigned i = 0; i < r->nfs; i++)
+		free(r->fs[i].name);
+	free(r->fs);
 	string_list__free(&r->nodes);
 	row__init(r);
 }
@@ -236,6 +239,39 @@ static int take_findings(struct row *r, const json_t *report)
 	return err ? err : row__rate(r);
 }
 
+int row__add_fs(struct row *r, const json_t *o)
+{
+	struct row_fs *f;
+
+	if (r->nfs == ROW_FS)
+		return 0;
+	if (room__grow(&r->fs, r->nfs, 1, sizeof(*r->fs)))
+		return -ENOMEM;
+	f = &r->fs[r->nfs++];
+	*f = (struct row_fs){
+		.name = copy_of(o, "name", KEY_MAX),
+		.read_bytes = number_at(o, "read_bytes"),
+		.write_bytes = number_at(o, "write_bytes"),
+		.read_bw_max = number_at(o, "read_bw_max"),
+		.write_bw_max = number_at(o, "write_bw_max"),
+	};
+	return f->name ? 0 : -ENOMEM;
+}
+
+static int take_fs(struct row *r, const json_t *report)
+{
+	const json_t *all = member(report, "io.mount.each"), *one;
+	size_t i;
+	int err = 0;
+
+	json_array_foreach((json_t *)all, i, one)
+	{
+		if (!err)
+			err = row__add_fs(r, one);
+	}
+	return err;
+}
+
 static int take_nodes(struct row *r, const json_t *report)
 {
 	const json_t *names = member(report, "units.nodes.name"), *one;
@@ -336,6 +372,8 @@ int row__of_report(struct row *r, const json_t *report)
 		err = take_findings(r, report);
 	if (!err)
 		err = take_nodes(r, report);
+	if (!err)
+		err = take_fs(r, report);
 	if (!err)
 		err = row__set_text(r, INDEX_sluid, text_at(report, "job.sluid"));
 	if (!err)
@@ -487,6 +525,11 @@ int row__put(const struct row *r, struct message *m)
 	message__put(m, &r->nodes.n, sizeof(r->nodes.n));
 	for (unsigned i = 0; i < r->nodes.n; i++)
 		message__put_text(m, r->nodes.v[i]);
+	message__put(m, &r->nfs, sizeof(r->nfs));
+	for (unsigned i = 0; i < r->nfs; i++) {
+		message__put(m, &r->fs[i], sizeof(r->fs[i]));
+		message__put_text(m, r->fs[i].name);
+	}
 	return m->bad ? -ENOMEM : 0;
 }
 
@@ -524,6 +567,21 @@ static int take_put_finding(struct row *r, struct message *m)
 	return f->rule && f->text && f->remedy && f->where ? 0 : -ENOMEM;
 }
 
+static int take_put_fs(struct row *r, struct message *m)
+{
+	const struct row_fs *from = message__take(m, sizeof(*from));
+	struct row_fs *f;
+
+	if (!from)
+		return -EBADMSG;
+	if (room__grow(&r->fs, r->nfs, 1, sizeof(*r->fs)))
+		return -ENOMEM;
+	f = &r->fs[r->nfs++];
+	*f = *from;
+	f->name = clean_to(message__take_text(m), KEY_MAX);
+	return f->name ? 0 : -ENOMEM;
+}
+
 int row__take(struct row *r, struct message *m)
 {
 	const double *numbers = message__take(m, sizeof(r->number)), *uid;
@@ -544,5 +602,8 @@ int row__take(struct row *r, struct message *m)
 	n = err ? 0 : count(m, ROW_NODES);
 	for (unsigned i = 0; !err && i < n; i++)
 		err = string_list__take(&r->nodes, clean_to(message__take_text(m), KEY_MAX));
+	n = err ? 0 : count(m, ROW_FS);
+	for (unsigned i = 0; !err && i < n; i++)
+		err = take_put_fs(r, m);
 	return err ? err : m->bad ? -EBADMSG : 0;
 }

@@ -39,7 +39,15 @@ struct row_finding {
 	double from_s, to_s; /* since the job's start; NaN: all the time */
 };
 
+/* What a job did with a file system. */
+struct row_fs {
+	char *name; /* as the profile has it: the mount point with '-' for '/' */
+	double read_bytes, write_bytes;
+	double read_bw_max, write_bw_max; /* B/s */
+};
+
 #define ROW_FINDINGS 64 /* that a row may have */
+#define ROW_FS	     64
 #define ROW_NODES    20000
 
 struct row {
@@ -48,6 +56,8 @@ struct row {
 	struct row_finding *findings;
 	unsigned nfindings;
 	struct string_list nodes;
+	struct row_fs *fs; /* where the profile says it */
+	unsigned nfs;
 	double uid; /* what a profile says; NaN: nothing */
 };
 
@@ -63,6 +73,8 @@ int row__of_report(struct row *r, const json_t *report);
 
 /* Adds a finding as a report has it; one more than a row may have is left out. 0 or -ENOMEM. */
 int row__add_finding(struct row *r, const json_t *o);
+/* Adds a file system as a report has it. The same. */
+int row__add_fs(struct row *r, const json_t *o);
 /* Sets the columns that are of the findings: how many, what they cost, the worst. 0 or -ENOMEM. */
 int row__rate(struct row *r);
 

@@ -22,7 +22,13 @@
 	"findings BIGINT NOT NULL, run_s BIGINT, footprints BIGINT NOT NULL, max_nodes BIGINT, "  \
 	"max_cores {real}, max_pending_s BIGINT"
 
+#define JOB_FS                                                                                  \
+	"CREATE TABLE IF NOT EXISTS job_fs (job BIGINT NOT NULL, fs {text} NOT NULL, "          \
+	"read_bytes {real}, write_bytes {real}, read_bw_max {real}, write_bw_max {real}, "      \
+	"PRIMARY KEY (job, fs))"
+
 static const char *const tables[] = {
+	JOB_FS,
 	"CREATE TABLE finding (job BIGINT NOT NULL, n BIGINT NOT NULL, rule {text} NOT NULL, "
 	"severity BIGINT NOT NULL, cost_core_s {real}, saving {real}, at_least BIGINT, text "
 	"{text}, "
@@ -131,9 +137,11 @@ static int make(struct db *d)
 
 /* ---- from an earlier version */
 
+static const char *const file_systems[] = {JOB_FS, NULL};
+
 /* A step of each version that needs more than columns of job. */
 static const struct schema_step steps[] = {
-	{NONE, NULL},
+	{1, file_systems},
 };
 
 static int list_columns(struct db *d, struct string_list *names)
@@ -249,7 +257,8 @@ static int clear(struct db *d)
 		"DELETE FROM directory", "DELETE FROM day",
 		"DELETE FROM month",	 "DELETE FROM day_rule",
 		"DELETE FROM hist",	 "DELETE FROM admin_comment",
-		"DELETE FROM dirty",	 "DELETE FROM meta WHERE key <> 'version'"};
+		"DELETE FROM dirty",	 "DELETE FROM meta WHERE key <> 'version'",
+		"DELETE FROM job_fs"};
 	int err = db__begin(d);
 
 	for (size_t i = 0; !err && i < sizeof(sql) / sizeof(*sql); i++)

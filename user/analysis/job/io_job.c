@@ -170,6 +170,59 @@ static int character_of(struct io_job *out, const struct servers *s, enum io_kin
 	return err;
 }
 
+/* ---- each file system */
+
+static double volume_of(const struct servers *s, unsigned server, enum quantity q)
+{
+	double sum = NAN;
+
+	for (unsigned u = 0; u < s->units.n; u++)
+		if (s->of[u] == server)
+			sum = known__sum(sum, job_units__at(&s->units, u)->total[q]);
+	return sum * MB;
+}
+
+/* The highest of whole intervals. */
+static int add_bandwidth(struct io_mount *mounts, const struct servers *s, enum io_direction d,
+			 const struct intervals *in)
+{
+	struct matrix bytes;
+	int err = add_up(&bytes, s, io_kinds[IO_MOUNT].bytes[d], MB, in);
+
+	for (size_t i = 0; !err && i < (size_t)bytes.units * bytes.bins; i++) {
+		double *most = &mounts[i / bytes.bins].bw_max[d];
+
+		*most = fmax(*most, bytes.v[i] / fmin(in->grid->dt_s, in->grid->end_s));
+	}
+	job_matrix__free(&bytes);
+	return err;
+}
+
+static int judge_mounts(struct io_jobs *out, const struct model_job *j)
+{
+	const struct intervals in = {io_grid__intervals(0, j->grid.end_s, j->grid.dt_s), 1,
+				     &j->grid};
+	struct servers s;
+	int err = find_servers(&s, j, IO_MOUNT);
+
+	out->mounts = err ? NULL : calloc(s.n + 1, sizeof(*out->mounts));
+	if (!err && !out->mounts)
+		err = -ENOMEM;
+	out->nmounts = err ? 0 : s.n;
+	for (unsigned u = 0; !err && u < s.units.n; u++)
+		if (s.of[u] != NO_SERVER)
+			out->mounts[s.of[u]].name = job_units__at(&s.units, u)->name;
+	for (int d = 0; !err && d < IO_DIRECTIONS; d++) {
+		for (unsigned i = 0; i < s.n; i++) {
+			out->mounts[i].volume[d] = volume_of(&s, i, io_kinds[IO_MOUNT].bytes[d]);
+			out->mounts[i].bw_max[d] = NAN;
+		}
+		err = add_bandwidth(out->mounts, &s, d, &in);
+	}
+	free(s.of);
+	return err;
+}
+
 /* ---- all */
 
 /* How many bins make the paper's interval; 0: no whole number does, or the job is shorter. */
@@ -216,5 +269,14 @@ int io_jobs__of(struct io_jobs *out, const struct model_job *j, const struct fac
 			out->of[k] = (struct io_of_kind){
 				.verdict = {ANALYSIS_UNSUITABLE, "not_exclusive"}};
 	}
+	if (!err && out->of[IO_MOUNT].verdict.status == ANALYSIS_OK)
+		err = judge_mounts(out, j);
 	return err;
+}
+
+void io_jobs__free(struct io_jobs *io)
+{
+	free(io->mounts);
+	io->mounts = NULL;
+	io->nmounts = 0;
 }

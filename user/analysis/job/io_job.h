@@ -45,12 +45,22 @@ struct io_of_kind {
 	struct io_job of[IO_INTERVALS];
 };
 
+/* One network file system, over all nodes. */
+struct io_mount {
+	const char *name; /* the job's */
+	double volume[IO_DIRECTIONS]; /* B; NaN: not known */
+	double bw_max[IO_DIRECTIONS]; /* B/s, the highest of a bin */
+};
+
 struct io_jobs {
 	unsigned n; /* of the intervals */
 	struct io_of_kind of[IO_KINDS];
+	struct io_mount *mounts; /* servers of IO_MOUNT, where that is OK */
+	unsigned nmounts;
 };
 
-/* 0 or -ENOMEM. Nothing of it is to be freed. */
+/* 0 or -ENOMEM; io_jobs__free() in both cases. */
 int io_jobs__of(struct io_jobs *out, const struct model_job *j, const struct facts *f);
+void io_jobs__free(struct io_jobs *io);
 
 #endif

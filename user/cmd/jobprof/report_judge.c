@@ -62,7 +62,7 @@ static int judge_job(const struct model_job *j, const struct report_opts *o,
 	struct facts facts;
 	struct verdict verdict = {0};
 	struct pika_job pika = {0};
-	struct io_jobs io;
+	struct io_jobs io = {0};
 	struct report r = {
 		.job = j,
 		.facts = &facts,
@@ -91,6 +91,7 @@ static int judge_job(const struct model_job *j, const struct report_opts *o,
 		log_error("%s", strerror(ENOMEM));
 	else if (o->rules)
 		log_error("%s: the rules cannot be used: %s", o->rules, rules_file__reason(err));
+	io_jobs__free(&io);
 	pika_job__free(&pika);
 	verdict__free(&verdict);
 	facts__free(&facts);

@@ -20,6 +20,7 @@
 #define USUAL	  0.8  /* of the jobs stay at a value or below it */
 #define TOP	  0.2  /* of the jobs move most */
 #define HIST_BINS 64   /* powers of two */
+#define FS_ROWS	  10   /* file systems, without --all */
 
 /* The known values of a column, the least first. */
 struct values {
@@ -106,12 +107,12 @@ static const struct {
 static const struct site_column spread_columns[] = {
 	{"quantity", "", NULL, CELL_TEXT, 0, 0},
 	{"jobs", "jobs", NULL, CELL_COUNT, 2, 0},
-	{"p50", "50% of jobs", NULL, CELL_BYTES, 1, 0},
-	{"p80", "80%", NULL, CELL_BYTES, 0, 0},
-	{"p95", "95%", NULL, CELL_BYTES, 1, 0},
+	{"p50", "50%<=", NULL, CELL_BYTES, 1, 0},
+	{"p80", "80%<=", NULL, CELL_BYTES, 0, 0},
+	{"p95", "95%<=", NULL, CELL_BYTES, 1, 0},
 	{"most", "most", NULL, CELL_BYTES, 0, 0},
 	{"sum", "all", NULL, CELL_BYTES, 0, 0},
-	{"top_share", "20% of jobs move%", NULL, CELL_SHARE, 0, 0},
+	{"top_share", "top 20%", NULL, CELL_SHARE, 0, 0},
 	{"unit", "unit", NULL, CELL_HIDDEN, 0, 0},
 };
 
@@ -164,6 +165,181 @@ static int add_spread(struct index *ix, const struct site_args *a, const struct 
 	return err;
 }
 
+/* ---- the same of each file system */
+
+/* What jobs did with one file system. */
+struct fs {
+	char *name;
+	struct values bytes[2], bw[2]; /* read, written */
+	double sum;
+};
+
+struct fs_list {
+	struct fs *v;
+	size_t n;
+	double sum;
+};
+
+static const struct site_column fs_columns[] = {
+	{"file_system", "file system", NULL, CELL_TEXT, 0, 24},
+	{"quantity", "", NULL, CELL_TEXT, 0, 0},
+	{"jobs", "jobs", NULL, CELL_COUNT, 0, 0},
+	{"p50", "50%<=", NULL, CELL_BYTES, 2, 0},
+	{"p80", "80%<=", NULL, CELL_BYTES, 1, 0},
+	{"p95", "95%<=", NULL, CELL_BYTES, 3, 0},
+	{"most", "most", NULL, CELL_BYTES, 0, 0},
+	{"sum", "all", NULL, CELL_BYTES, 0, 0},
+	{"of_all", "of all%", NULL, CELL_SHARE, 0, 0},
+	{"top_share", "top 20%", NULL, CELL_SHARE, 0, 0},
+	{"bw_p80", "80%<= /s", NULL, CELL_BYTES, 4, 0},
+	{"bw_most", "most /s", NULL, CELL_BYTES, 0, 0},
+};
+#define FS_COLUMNS (sizeof(fs_columns) / sizeof(*fs_columns))
+
+static void free_fs(struct fs_list *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		free(l->v[i].name);
+		for (unsigned d = 0; d < 2; d++) {
+			free(l->v[i].bytes[d].v);
+			free(l->v[i].bw[d].v);
+		}
+	}
+	free(l->v);
+}
+
+/* The file system of that name, which is added where it is not there; *at: where it was looked for
+ * last, as rows come in the order of names. NULL: no memory. */
+static struct fs *fs_of(struct fs_list *l, const char *name, size_t *at)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		size_t k = (*at + i) % l->n;
+
+		if (!strcmp(l->v[k].name, name)) {
+			*at = k;
+			return &l->v[k];
+		}
+	}
+	if (room__grow(&l->v, l->n, 1, sizeof(*l->v)))
+		return NULL;
+	*at = l->n;
+	l->v[l->n] = (struct fs){.name = strdup(name)};
+	return l->v[l->n].name ? &l->v[l->n++] : NULL;
+}
+
+static int add_value(struct values *x, double v)
+{
+	if (isnan(v))
+		return 0;
+	if (room__grow(&x->v, x->n, 1, sizeof(*x->v)))
+		return -ENOMEM;
+	x->v[x->n++] = v;
+	return 0;
+}
+
+/* d: 0 reads, 1 writes. */
+static int ask_fs(struct index *ix, const struct site_args *a, const struct viewer *viewer,
+		  unsigned d, struct fs_list *l)
+{
+	struct db_rows r = {0};
+	struct query q;
+	size_t at = 0;
+	int err = query__init(&q);
+
+	query__add(&q, d ? "SELECT f.fs, f.write_bytes, f.write_bw_max"
+			 : "SELECT f.fs, f.read_bytes, f.read_bw_max");
+	query__add(&q, " FROM job j JOIN job_fs f ON f.job = j.id");
+	if (!err)
+		err = query__where(&q, &a->filter, viewer);
+	query__add(&q, " ORDER BY f.fs");
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	while (!err && db_rows__next(&r)) {
+		struct fs *fs = fs_of(l, r.v[0].text, &at);
+
+		err = fs ? add_value(&fs->bytes[d], db_value__number(&r.v[1])) : -ENOMEM;
+		if (!err)
+			err = add_value(&fs->bw[d], db_value__number(&r.v[2]));
+	}
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
+static int by_sum(const void *a, const void *b)
+{
+	const struct fs *x = a, *y = b;
+
+	return x->sum != y->sum ? (x->sum < y->sum) - (x->sum > y->sum) : strcmp(x->name, y->name);
+}
+
+static void sort_values(struct values *x)
+{
+	if (x->n)
+		qsort(x->v, x->n, sizeof(*x->v), by_value);
+}
+
+/* Those that most was moved to or from first. */
+static void sort_fs(struct fs_list *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct fs *fs = &l->v[i];
+
+		for (unsigned d = 0; d < 2; d++) {
+			sort_values(&fs->bytes[d]);
+			sort_values(&fs->bw[d]);
+			fs->sum += fs->bytes[d].n ? sum(&fs->bytes[d], 0) : 0;
+		}
+		l->sum += fs->sum;
+	}
+	if (l->n)
+		qsort(l->v, l->n, sizeof(*l->v), by_sum);
+}
+
+static int add_fs(struct site_table *t, const struct fs_list *l, const struct fs *fs, unsigned d)
+{
+	const struct values *x = &fs->bytes[d], *bw = &fs->bw[d];
+	const struct db_value row[FS_COLUMNS] = {
+		db_value__text(fs->name),
+		db_value__text(d ? "written" : "read"),
+		db_value__int((int64_t)x->n),
+		db_value__real(quantile(x, 0.5)),
+		db_value__real(quantile(x, USUAL)),
+		db_value__real(quantile(x, 0.95)),
+		db_value__real(quantile(x, 1)),
+		db_value__real(sum(x, 0)),
+		db_value__real(sum(x, 0) / l->sum),
+		db_value__real(share_of_top(x)),
+		db_value__real(quantile(bw, USUAL)),
+		db_value__real(quantile(bw, 1)),
+	};
+
+	return site_table__add(t, row);
+}
+
+/* *left: how many have no rows. */
+static int add_all_fs(struct index *ix, const struct site_args *a, const struct viewer *v,
+		      struct site_table *t, size_t *left)
+{
+	const bool all = a->all || a->json || a->csv;
+	struct fs_list l = {0};
+	int err = ask_fs(ix, a, v, 0, &l);
+
+	if (!err)
+		err = ask_fs(ix, a, v, 1, &l);
+	if (!err)
+		sort_fs(&l);
+	for (size_t i = 0; !err && i < l.n && (all || i < FS_ROWS); i++) {
+		err = add_fs(t, &l, &l.v[i], 0);
+		if (!err)
+			err = add_fs(t, &l, &l.v[i], 1);
+	}
+	*left = l.n - t->nrows / 2;
+	free_fs(&l);
+	return err;
+}
+
 /* ---- I/O intensity, burstiness and parallel intensity at thresholds */
 
 static const struct site_column usual_columns[] = {
@@ -209,41 +385,66 @@ static int add_usual(struct index *ix, const struct site_args *a, const struct v
 
 /* ---- the verb */
 
-static int print_all(const struct site_args *a, const struct site_table *moved,
-		     const struct site_table *usual, json_t *histograms)
+struct tables {
+	struct site_table moved, fs, usual;
+	json_t *histograms;
+	size_t fs_left; /* file systems without rows */
+};
+
+static void print_text(const struct site_args *a, const struct tables *t)
+{
+	const unsigned width = site_table__width(stdout);
+
+	printf("I/O of jobs that ran %g h or more%s%s. 80%%<=: so many of the jobs are at or below;\n"
+	       "top 20%%: what those that move most move of all, %%.\n\n",
+	       a->filter.least_s / 3600, a->since_word ? ", since " : "",
+	       a->since_word ? a->since_word : "");
+	site_table__print(&t->moved, width, stdout);
+	if (t->fs.nrows) {
+		puts("\nOf each network file system, from jobs with nodes of their own: elsewhere nobody\n"
+		     "knows whose bytes these are.\n");
+		site_table__print(&t->fs, width, stdout);
+	}
+	if (t->fs_left)
+		printf("%zu more; --all prints them.\n", t->fs_left);
+	puts("\nA server is a node; it is active in an interval in which it moves more than the\n"
+	     "threshold.\n");
+	site_table__print(&t->usual, width, stdout);
+}
+
+static int print_all(const struct site_args *a, const struct tables *t)
 {
 	json_t *o;
 
 	if (a->csv) {
-		site_table__csv(moved, stdout);
+		site_table__csv(&t->moved, stdout);
 		putchar('\n');
-		site_table__csv(usual, stdout);
+		site_table__csv(&t->usual, stdout);
+		putchar('\n');
+		site_table__csv(&t->fs, stdout);
 		return 0;
 	}
 	if (!a->json) {
-		printf("I/O of jobs that ran %g h or more%s%s\n\n", a->filter.least_s / 3600,
-		       a->since_word ? ", since " : "", a->since_word ? a->since_word : "");
-		site_table__print(moved, site_table__width(stdout), stdout);
-		printf("\nA server is a node; it is active in an interval in which it moves more "
-		       "than "
-		       "the threshold.\n\n");
-		site_table__print(usual, site_table__width(stdout), stdout);
+		print_text(a, t);
 		return 0;
 	}
 	o = json_pack("{s:f}", "least_s", a->filter.least_s);
-	json__set(o, "moved", site_table__json(moved));
-	json__set(o, "usual", site_table__json(usual));
-	json__set(o, "histograms", json_incref(histograms));
+	json__set(o, "moved", site_table__json(&t->moved));
+	json__set(o, "file_systems", site_table__json(&t->fs));
+	json__set(o, "usual", site_table__json(&t->usual));
+	json__set(o, "histograms", json_incref(t->histograms));
 	return json__print(o, stdout, JSON_COMPACT) ? 1 : 0;
 }
 
 int usage_io__run(struct site_args *a)
 {
-	struct site_table moved = {.columns = spread_columns,
-				   .ncolumns = sizeof(spread_columns) / sizeof(*spread_columns)};
-	struct site_table usual = {.columns = usual_columns,
-				   .ncolumns = sizeof(usual_columns) / sizeof(*usual_columns)};
-	json_t *histograms = json_object();
+	struct tables t = {
+		.moved = {.columns = spread_columns,
+			  .ncolumns = sizeof(spread_columns) / sizeof(*spread_columns)},
+		.fs = {.columns = fs_columns, .ncolumns = FS_COLUMNS},
+		.usual = {.columns = usual_columns,
+			  .ncolumns = sizeof(usual_columns) / sizeof(*usual_columns)},
+	};
 	struct viewer viewer;
 	struct index ix;
 	int status, err;
@@ -251,17 +452,19 @@ int usage_io__run(struct site_args *a)
 	if (isnan(a->filter.least_s))
 		a->filter.least_s = LEAST_S;
 	status = site_args__open(a, &ix, &viewer);
-	if (status) {
-		json_decref(histograms);
+	if (status)
 		return status;
-	}
-	err = add_spread(&ix, a, &viewer, &moved, histograms);
+	t.histograms = json_object();
+	err = add_spread(&ix, a, &viewer, &t.moved, t.histograms);
 	if (!err)
-		err = add_usual(&ix, a, &viewer, &usual);
-	status = err == -EINVAL ? 2 : err ? 1 : print_all(a, &moved, &usual, histograms);
-	json_decref(histograms);
-	site_table__free(&moved);
-	site_table__free(&usual);
+		err = add_all_fs(&ix, a, &viewer, &t.fs, &t.fs_left);
+	if (!err)
+		err = add_usual(&ix, a, &viewer, &t.usual);
+	status = err == -EINVAL ? 2 : err ? 1 : print_all(a, &t);
+	json_decref(t.histograms);
+	site_table__free(&t.moved);
+	site_table__free(&t.fs);
+	site_table__free(&t.usual);
 	index__close(&ix);
 	return status;
 }

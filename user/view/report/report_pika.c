@@ -473,6 +473,25 @@ static json_t *job_json(const struct io_job *io, unsigned servers)
 	return o;
 }
 
+/* A row per network file system. */
+static json_t *mounts_json(const struct io_jobs *io)
+{
+	json_t *a = json_array(), *one;
+
+	for (unsigned i = 0; i < io->nmounts; i++) {
+		const struct io_mount *m = &io->mounts[i];
+
+		one = json_object();
+		json_object_set_new(one, "name", json__text(m->name));
+		JSON_NUMBERS(one, {"read_bytes", m->volume[IO_READ]},
+			     {"write_bytes", m->volume[IO_WRITE]},
+			     {"read_bw_max", m->bw_max[IO_READ]},
+			     {"write_bw_max", m->bw_max[IO_WRITE]});
+		json_array_append_new(a, one);
+	}
+	return a;
+}
+
 /* Kinds are of the shortest intervals; of those that are not OK, nothing is used. */
 static void put_all(json_t *o, const struct io_jobs *io)
 {
@@ -505,6 +524,8 @@ json_t *report_io__json(const struct io_jobs *io)
 			snprintf(name, sizeof(name), "%g", kind->of[i].dt_s);
 			json_object_set_new(one, name, job_json(&kind->of[i], kind->servers));
 		}
+		if (k == IO_MOUNT && io->nmounts)
+			json_object_set_new(one, "each", mounts_json(io));
 		json_object_set_new(o, io_kinds[k].name, one);
 	}
 	return o;
