@@ -14,8 +14,8 @@ from jobs import Job
 # Of a user who means no good: SQL, an escape, bytes that are no UTF-8, more than an index of PostgreSQL takes.
 HOSTILE = (b"a'); DROP TABLE job; -- ? $1 \\ %_ \x1b[31m \xff\xfe \xed\xa0\x80 \xc3\xa4 " +
            "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", k=6000)).encode())
-TABLES = ("job", "finding", "job_node", "file", "directory", "day", "month", "day_rule", "hist")
-OF_JOB = ("finding", "job_node")  # tables with the id of a job, which engines give out as they like
+TABLES = ("job", "finding", "job_node", "job_fs", "file", "directory", "day", "month", "day_rule", "hist")
+OF_JOB = ("finding", "job_node", "job_fs")  # tables with the id of a job, which engines give out as they like
 
 
 def call(*args, **kw):
@@ -56,6 +56,9 @@ def profiles(top, n=8, first=100):
             job.cpu(0.3)
         if i % 4 == 2:
             job.gpus(1, utilization=8.0)
+        if i % 2:
+            for name, mb in (("scratch", 3.0), ("home", 0.25 * i)):
+                job.put_device("Mount", name, Reads=1.0, ReadMB=mb, Writes=1.0, WriteMB=0.1)
         if i == n - 1:  # what sums cannot bear
             job.limit_s, job.request_mb = 1e300, 1e-300
         path = os.path.join(d, "job_%d.h5" % (first + i))

@@ -302,6 +302,13 @@ def io_of_devices():
             of = lambda column: numpy.array([t[column] for (_, name), t in disks.items() if name == "sda"])
             same_character("io: disks, %s, %d s" % (way, dt), io["blkdev"][str(dt)][way.lower()],
                            of(way + "MB") * MB, of(way + "s"), dt)
+    each = {m["name"]: m for m in io["mount"]["each"]}
+    is_equal("io: each file system that moved a byte", sorted(each), ["home", "scratch-1"])
+    for name, m in each.items():
+        for way in ("Read", "Write"):
+            mb = sum(mounts["n%d" % (n + 1), name][way + "MB"] for n in range(j.nodes)) * MB
+            is_near("io: %s, %s" % (name, way), m[way.lower() + "_bytes"], mb.sum(), 1e-9)
+            is_near("io: %s, %s, the highest bandwidth" % (name, way), m[way.lower() + "_bw_max"], mb.max() / 30, 1e-9)
     hostile = path + ".hostile.h5"
     shutil.copyfile(path, hostile)
     with h5py.File(hostile, "a") as f:
@@ -312,7 +319,7 @@ def io_of_devices():
     p = subprocess.run([JOBPROF, "report", "--store", hostile], capture_output=True, text=True)
     is_true("io: and are stored", not p.returncode, p.stderr)
     with h5py.File(hostile, "r") as f:
-        is_equal("io: as many", len(f["analysis/pika/periodic/mounts"]), 3)
+        is_equal("io: as many", [len(f["analysis/pika/periodic/mounts"]), len(f["analysis/io/mount/each"])], [3, 2])
     is_equal("io: those that moved no byte are no servers", [io[k]["30"]["servers"] for k in ("mount", "blkdev")],
              [2, j.nodes])
     io = as_json(devices(shared=True)[1])

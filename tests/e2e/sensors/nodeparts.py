@@ -3,6 +3,7 @@
 """What passes the node, in the files of its steps: a machine made of files whose counters move while
 a step runs."""
 
+import sqlite3
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
@@ -62,6 +63,21 @@ def table_sums(node):
     return sums
 
 
+def of_file_systems(path, sums):
+    """The index has what the job read and wrote, if it had the node for itself."""
+    with h5py.File(path, "r+") as f:
+        node = f[NODE]
+        node.attrs["Node Sharing"] = numpy.bytes_(b"exclusive")
+    index = os.path.join(tmpdir("index"), "index.db")
+    p = subprocess.run([JOBPROF, "index", "scan", os.path.dirname(path), "--database", index], capture_output=True, text=True)
+    is_true("the index: the profile is read", not p.returncode, p.stdout + p.stderr)
+    with sqlite3.connect(index) as db:
+        got = {fs: values for fs, *values in db.execute("SELECT fs, read_bytes, write_bytes FROM job_fs")}
+    want = {name: [sums["Mount/" + name, way + "MB"] * MB for way in ("Read", "Write")] for name in ("home", "scratch")}
+    is_true("the index: bytes of each file system", got.keys() == want.keys() and
+            all(abs(a - b) < 1e-6 * b + 1 for name in want for a, b in zip(got[name], want[name])), (got, want))
+
+
 def a_steps_file_has_what_passed_the_node():
     root = build()
     d = Daemon(interval=0.5, SysRoot=root + "/sys", ProcRoot=root + "/proc",
@@ -83,6 +99,7 @@ def a_steps_file_has_what_passed_the_node():
         up = node["Port/mlx5_0-1"]["Up"]
         unknown = node["Port/rxe0-1"]["RxMB"]
     is_equal("jobprofd ends", d.end(), 0)
+    of_file_systems(d.file(job, 0), got)
     for table, column, wanted in (
             ("Port/mlx5_0-1", "RxMB", 3), ("Port/mlx5_0-1", "TxPackets", 1000),
             ("Port/mlx5_0-1", "TxMB", 0), ("Port/hfi1_0-1", "RxMB", 5),

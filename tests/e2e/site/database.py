@@ -179,6 +179,7 @@ def versions_of_the_schema():
     with contextlib.closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE meta SET value = ? WHERE key = 'version'", [version - 1])
         db.execute("ALTER TABLE job DROP COLUMN offloads")
+        db.execute("DROP TABLE job_fs")  # which the second version has brought
     p = call("jobs", "--database", path)
     is_true("of an earlier version a reader says how it comes forward", one_line(p, "earlier", "jobprof index scan"), p.stderr)
     jobprof("index", "scan", top, "--database", path)
@@ -186,6 +187,9 @@ def versions_of_the_schema():
     is_equal("who writes brings it forward", (query(path, "SELECT value FROM meta WHERE key = 'version'"), "offloads" in names), ([(str(version),)], True))
     is_equal("and its rows are there", query(path, "SELECT job_id, \"user\", lost_core_s FROM job ORDER BY job_id"),
              sorted((r[1], r[names.index("user") - 1], r[names.index("lost_core_s") - 1]) for r in before))
+    is_equal("file systems are known when a profile is read again", query(path, "SELECT count(*) FROM job_fs"), [(0,)])
+    jobprof("index", "remake", top, "--database", path)
+    is_true("and then they are there", query(path, "SELECT count(*) FROM job_fs")[0][0] > 0, "")
     healthy(path, "brought forward")
 
 

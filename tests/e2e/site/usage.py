@@ -140,6 +140,47 @@ def tables_of_sums():
         rules_and_bins(path, rows, tz)
 
 
+def nearest_rank(values, part):
+    return sorted(values)[max(math.ceil(part * len(values) - 1e-9), 1) - 1]
+
+
+def of_file_systems(rows):
+    """What usage --io says of each file system: those that most was moved to and from first."""
+    of = {}
+    for r in rows:
+        for f in r["file_systems"] or ():
+            of.setdefault(f["name"], []).append(f)
+    moved = lambda l: math.fsum(f["read_bytes"] + f["write_bytes"] for f in l)
+    all_bytes, out = math.fsum(moved(l) for l in of.values()), []
+    for name, l in sorted(of.items(), key=lambda i: -moved(i[1])):
+        for way, word in (("read", "read"), ("write", "written")):
+            v, bw = (sorted(f["%s_%s" % (way, what)] for f in l) for what in ("bytes", "bw_max"))
+            top = v[len(v) - math.ceil(0.2 * len(v) - 1e-9):]
+            out.append({"file_system": name, "quantity": word, "jobs": len(v), "p50": nearest_rank(v, 0.5), "p80": nearest_rank(v, 0.8),
+                        "p95": nearest_rank(v, 0.95), "most": v[-1], "sum": math.fsum(v), "of_all": math.fsum(v) / all_bytes,
+                        "top_share": math.fsum(top) / math.fsum(v), "bw_p80": nearest_rank(bw, 0.8), "bw_most": bw[-1]})
+    return out
+
+
+def file_systems():
+    path, rows = index()
+    for options in ({"--since": "all", "--ran": "0s-"}, {"--since": "2026-10", "--user": "user1,user2,user3"}, {"--since": "all", "--partition": "gpu"}):
+        of = chosen_by({"--ran": "1h-", **options}, "UTC")
+        want = of_file_systems([r for r in rows if of(r)])
+        got = as_json("usage", "--io", "--database", path, *words_of(options))["file_systems"]
+        is_equal("usage --io %s: file systems" % " ".join(words_of(options)), [len(got), [d for g, w in zip(got, want) for d in differences(g, w)][:3]], [len(want), []])
+        cells = from_csv(must("usage", "--io", "--csv", "--database", path, *words_of(options)).split("\n\n")[-1])
+        bad = [(c, w) for line, w in zip(cells[1:], want) for key, c in zip(cells[0], line) if differ(c if isinstance(w[key], str) else float(c), w[key])]
+        is_equal("usage --io %s: as CSV" % " ".join(words_of(options)), [cells[0], len(cells), bad[:3]], [list(want[0]), len(want) + 1, []])
+    got = sql(path, "SELECT fs, sum(read_bytes) FROM job_fs f JOIN job j ON j.id = f.job WHERE j.elapsed_s >= 3600 GROUP BY fs")
+    want = {r["file_system"]: r["sum"] for r in as_json("usage", "--io", "--since", "all", "--database", path)["file_systems"] if r["quantity"] == "read"}
+    is_equal("usage --io: as SQL has it", [k for k, v in got if differ(v, want[k])], [])
+    for width in (80, 200):
+        lines = must("usage", "--io", "--since", "all", "--database", path, env={"COLUMNS": str(width)}).splitlines()
+        is_equal("usage --io: lines of %d columns" % width, [line for line in lines if len(line) > width], [])
+        is_true("usage --io: the file systems by name", all(any(line.startswith(n) for line in lines) for n in sitegen.FILE_SYSTEMS), lines)
+
+
 def bin_of(part, whole):
     if part is None or not whole or part < 0:
         return None
@@ -229,6 +270,8 @@ def postgresql():
     must("index", "import", "--database", where, lines)
     for by, options in itertools.product(("user", "project", "name"), ({}, {"--state": "failed"}, {"--since": "2026-09-25", "--until": "2026-11-12"})):
         check_at(where, rows, by, {"--since": "all", **options})
+    a, b = (as_json("usage", "--io", "--since", "all", "--database", w)["file_systems"] for w in (path, where))
+    is_equal("usage --io: file systems of both engines", [len(a), [d for x, y in zip(a, b) for d in differences(x, y)]], [len(b), []])
     for words in (["jobs"], ["jobs", "--sort", "start"], ["jobs", "--finding", "any", "--sort", "-held_core_s"], ["jobs", "--name", "\\off"]):
         a, b = (as_json(*words, "--since", "all", "--all", "--database", w) for w in (path, where))
         is_equal("%s: of both engines" % " ".join(words), [d for x, y in zip(a["rows"], b["rows"]) for d in differences(x, y)][:3], [])
@@ -243,4 +286,4 @@ def check_at(where, rows, by, options):
 
 
 if __name__ == "__main__":
-    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, tables_of_sums, as_csv, as_text, next_step, postgresql))
+    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, tables_of_sums, file_systems, as_csv, as_text, next_step, postgresql))

@@ -62,6 +62,7 @@ def put(path, jobs):
                 db.execute("INSERT INTO finding (job, n, rule, severity, cost_core_s, text) VALUES (?, 0, ?, 2, ?, 'a text')",
                            [i, j["worst_rule"], j["cost_core_s"]])
             db.execute("INSERT INTO job_node (node, start, \"end\", job) VALUES ('n1', ?, ?, ?)", [j["start"], j["end"], i])
+            db.execute("INSERT INTO job_fs (job, fs, read_bytes) VALUES (?, ?, 1)", [i, "home-" + j["user"]])
     jobprof("index", "remake", "--database", path)
     return path
 
@@ -189,6 +190,7 @@ def old_names():
     users = {j["user"] for j in jobs}
     is_equal("prune: old rows have no names", rows_of(path, "SELECT count(*) FROM job WHERE start < %d AND (\"user\" NOT LIKE '~%%' OR name IS NOT NULL "
              "OR worst_text IS NOT NULL)" % midnight), [(0,)])
+    is_equal("prune: nor homes that are mounted by them", rows_of(path, "SELECT count(*) FROM job_fs"), [(len(jobs) - len(old),)])
     is_equal("prune: newer ones have theirs", rows_of(path, "SELECT count(*) FROM job WHERE \"user\" IN (%s)" % ",".join("'%s'" % u for u in users)),
              [(len(jobs) - len(old),)])
     is_equal("prune: one name for all rows of a user", rows_of(path, "SELECT count(DISTINCT \"user\") FROM job WHERE \"user\" LIKE '~%'"),
@@ -212,7 +214,7 @@ def forgotten():
     text = jobprof("index", "forget", "u1", "--database", path)
     is_true("forget: how many", "%d jobs lost their names" % sum(j["user"] == "u1" for j in jobs) in text, text)
     tables = [t for t, in rows_of(path, "SELECT name FROM sqlite_master WHERE type = 'table'")]
-    left = [t for t in tables for row in rows_of(path, 'SELECT * FROM "%s"' % t) if "u1" in row]
+    left = [t for t in tables for row in rows_of(path, 'SELECT * FROM "%s"' % t) if "u1" in row or "home-u1" in row]
     is_equal("forget: the name is nowhere", left, [])
     is_true("check: no difference", "no difference" in jobprof("index", "check", "--database", path), "")
 

@@ -395,8 +395,8 @@ static void print_text(const struct site_args *a, const struct tables *t)
 {
 	const unsigned width = site_table__width(stdout);
 
-	printf("I/O of jobs that ran %g h or more%s%s. 80%%<=: so many of the jobs are at or below;\n"
-	       "top 20%%: what those that move most move of all, %%.\n\n",
+	printf("I/O of jobs that ran %g h or more%s%s. 80%%<=: so many of the jobs are\n"
+	       "at or below; top 20%%: what those that move most move of all, %%.\n\n",
 	       a->filter.least_s / 3600, a->since_word ? ", since " : "",
 	       a->since_word ? a->since_word : "");
 	site_table__print(&t->moved, width, stdout);
