@@ -164,7 +164,7 @@ def of_file_systems(rows):
 
 def file_systems():
     path, rows = index()
-    for options in ({"--since": "all", "--ran": "0s-"}, {"--since": "2026-10", "--user": "user1,user2,user3"}, {"--since": "all", "--partition": "gpu"}):
+    for options in ({"--since": "all", "--ran": "0s-"}, {"--since": "2026-10", "--cluster": "beta"}, {"--since": "all", "--partition": "gpu"}):
         of = chosen_by({"--ran": "1h-", **options}, "UTC")
         want = of_file_systems([r for r in rows if of(r)])
         got = as_json("usage", "--io", "--database", path, *words_of(options))["file_systems"]
