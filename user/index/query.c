@@ -297,7 +297,7 @@ static const char *days_and_months(const struct job_filter *f)
 
 const char *query__sums_for(struct index *ix, const struct job_filter *f)
 {
-	if (f->state || f->name || f->signature || f->node || f->finding || f->tag || f->jobs ||
+	if (f->state || f->name || f->program || f->signature || f->node || f->finding || f->tag || f->jobs ||
 	    !isnan(f->least_nodes) || !isnan(f->most_nodes) || !isnan(f->least_s) ||
 	    !isnan(f->most_s))
 		return NULL;
@@ -374,6 +374,8 @@ int query__where(struct query *q, const struct job_filter *f, const struct viewe
 	add_states(q, f->state);
 	if (f->name)
 		add_like(q, " AND j.name", f->name, strlen(f->name), false);
+	if (f->program)
+		add_like(q, " AND j.program", f->program, strlen(f->program), false);
 	add_finding(q, f->finding);
 	if (f->node) {
 		query__add(q, " AND j.id IN (SELECT n.job FROM job_node n WHERE n.node = ?)");

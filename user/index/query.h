@@ -21,7 +21,7 @@ struct viewer {
 /* NULL and NaN: any. Lists have commas. */
 struct job_filter {
 	const char *cluster, *user, *account, *partition, *state; /* lists */
-	const char *name;					  /* a part of it */
+	const char *name, *program;				  /* a part of it */
 	const char *signature, *node, *finding; /* finding: a rule; "any", "none" */
 	const char *tag;			/* PIKA's, "memory-bound" */
 	const char *jobs;			/* ids, of jobs and of arrays */

@@ -172,7 +172,7 @@ def file_systems():
         cells = from_csv(must("usage", "--io", "--csv", "--database", path, *words_of(options)).split("\n\n")[-1])
         bad = [(c, w) for line, w in zip(cells[1:], want) for key, c in zip(cells[0], line) if differ(c if isinstance(w[key], str) else float(c), w[key])]
         is_equal("usage --io %s: as CSV" % " ".join(words_of(options)), [cells[0], len(cells), bad[:3]], [list(want[0]), len(want) + 1, []])
-    got = sql(path, "SELECT fs, sum(read_bytes) FROM job_fs f JOIN job j ON j.id = f.job WHERE j.elapsed_s >= 3600 GROUP BY fs")
+    got = sql(path, "SELECT fs, sum(f.read_bytes) FROM job_fs f JOIN job j ON j.id = f.job WHERE j.elapsed_s >= 3600 GROUP BY fs")
     want = {r["file_system"]: r["sum"] for r in as_json("usage", "--io", "--since", "all", "--database", path)["file_systems"] if r["quantity"] == "read"}
     is_equal("usage --io: as SQL has it", [k for k, v in got if differ(v, want[k])], [])
     for width in (80, 200):

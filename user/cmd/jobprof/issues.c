@@ -34,6 +34,12 @@ static const struct site_column columns[] = {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(*columns))
 
+static const char note[] =
+	"ICT idle CPU time, ICR of the time of all cores; the most of one job: UCR cores\n"
+	"unused, CLI CPU load imbalance, IOB periods of blocking I/O, IOC I/O congestion,\n"
+	"ML memory leak, UGR GPUs unused, GLI GPU load imbalance, SO periods of\n"
+	"synchronous offloading; IGT idle GPU time, IGR of all.";
+
 static void print_sorts(FILE *out)
 {
 	for (size_t i = 1; i < N_COLUMNS; i++)
@@ -71,13 +77,9 @@ int verb_issues(int argc, char **argv)
 				      NULL,
 				      " AND j.is_eligible = 1",
 				      NULL,
-				      "ICT idle CPU time, ICR of the time of all cores; the most "
-				      "of one job: UCR cores unused, "
-				      "CLI CPU\nload imbalance, IOB periods of blocking I/O, IOC "
-				      "I/O congestion, ML memory "
-				      "leak, UGR GPUs unused,\nGLI GPU load imbalance, SO periods "
-				      "of synchronous offloading; "
-				      "IGT idle GPU time, IGR of all."};
+				      false,
+				      NULL,
+				      note};
 	struct site_groups_options o = {0};
 	int status;
 

@@ -200,40 +200,30 @@ static json_t *about_json(const struct sums *s)
 	return o;
 }
 
-/* Above the table: what all rows that match add up to, how far that is known. */
-static void print_head(const struct options *o, const struct sums *s)
-{
-	char jobs[SITE_CELL], held[SITE_CELL], lost[SITE_CELL];
-
-	site_cell__put(jobs, CELL_COUNT, s->jobs);
-	site_cell__put(held, CELL_HOURS, s->held_s);
-	site_cell__put(lost, CELL_HOURS, s->lost_s);
-	printf("%s job%s", jobs, s->jobs == 1 ? "" : "s");
-	if (o->site.since_word && strcmp(o->site.since_word, "all"))
-		printf(" since %s", o->site.since_word);
-	if (s->held_s > 0) {
-		printf(": %s core-h held, %s lost", held, lost);
-		if (s->lost_s >= 0)
-			printf(" (%.0f %%)", 100 * s->lost_s / s->held_s);
-	}
-	if (s->held_s > 0 && s->unprofiled_s > 0)
-		printf("\n%.0f %% of what was held has no profile: nobody knows what of that was "
-		       "lost",
-		       100 * s->unprofiled_s / s->held_s);
-	puts("\n");
-}
-
+/* How to look into the first row: from its profile, else from what the index has. */
 static void print_foot(const struct options *o, const struct site_table *t, const struct sums *s)
 {
+	const struct db_value *file = t->nrows ? &t->cells[N_COLUMNS - 1] : NULL;
 	char jobs[SITE_CELL];
 
 	if (!t->nrows)
 		return;
 	site_cell__put(jobs, CELL_COUNT, s->jobs);
+	putchar('\n');
 	if (s->jobs > t->nrows)
-		printf("\n%u of %s; --all prints all.", t->nrows, jobs);
-	printf("%sjobprof report -j %lld explains the first.\n", s->jobs > t->nrows ? " " : "\n",
-	       (long long)t->cells[0].i);
+		printf("%u of %s; --all prints all. ", t->nrows, jobs);
+	fputs("The first of them:\n  ", stdout);
+	if (file->type == DB_TEXT && !access(file->text, R_OK)) {
+		fputs("jobprof report ", stdout);
+		site_args__print_word(file->text);
+	} else {
+		printf("jobprof seff %lld", (long long)t->cells[0].i);
+		if (o->site.database) {
+			fputs(" --database ", stdout);
+			site_args__print_word(o->site.database);
+		}
+	}
+	putchar('\n');
 }
 
 int verb_jobs(int argc, char **argv)
@@ -260,7 +250,8 @@ int verb_jobs(int argc, char **argv)
 	err = ask_sums(&ix, &o, &viewer, &sums);
 	status = err == -EINVAL ? 2 : err ? 1 : ask_rows(&ix, &o, &viewer, &sums, &t);
 	if (!status && is_text)
-		print_head(&o, &sums);
+		site_args__print_head(&o.site, sums.jobs, sums.held_s, sums.lost_s,
+				      sums.held_s - sums.unprofiled_s);
 	if (!status && (!is_text || t.nrows))
 		status = site_args__print(&o.site, &t, about_json(&sums));
 	if (!status && is_text)

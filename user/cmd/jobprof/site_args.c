@@ -23,17 +23,38 @@
 
 /* ---- times */
 
-/* Midnight, so many days before that of today. */
-static double midnight(int days_before)
+/* Midnight, so many days before that of a day. */
+static double midnight_before(double s, int days)
 {
-	time_t now = time(NULL);
+	time_t t = (time_t)s;
 	struct tm tm;
 
-	localtime_r(&now, &tm);
-	tm.tm_mday -= days_before;
+	localtime_r(&t, &tm);
+	tm.tm_mday -= days;
 	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
 	tm.tm_isdst = -1;
 	return (double)mktime(&tm);
+}
+
+static double midnight(int days_before)
+{
+	return midnight_before((double)time(NULL), days_before);
+}
+
+bool site_args__before(const struct job_filter *f, struct job_filter *before)
+{
+	const double until = isnan(f->until) ? midnight(-1) : f->until;
+	const double length = until - f->since;
+
+	*before = *f;
+	before->until = f->since;
+	if (!(length > 0) || !(length < 1e10))
+		return false;
+	if (midnight_before(f->since, 0) == f->since && midnight_before(until, 0) == until)
+		before->since = midnight_before(f->since, (int)lround(length / 86400));
+	else
+		before->since = f->since - length;
+	return true;
 }
 
 /* "24h" is that long ago; days, weeks, months and years begin at midnight. */
@@ -112,6 +133,7 @@ int site_args__take_until(void *to, const struct opt *o, const char *arg)
 {
 	struct site_args *a = to;
 
+	a->until_word = arg;
 	return site_args__parse_when(&a->filter.until, o->name, arg);
 }
 
@@ -139,6 +161,7 @@ int site_args__take_nodes(void *to, const struct opt *o, const char *arg)
 {
 	struct site_args *a = to;
 
+	a->nodes_word = arg;
 	if (!parse_range(&a->filter.least_nodes, &a->filter.most_nodes, arg, parse_double))
 		return 0;
 	log_error("--nodes %s: it is a number, as 4, or a range, as 4-16 or 8-", arg);
@@ -169,6 +192,7 @@ int site_args__take_ran(void *to, const struct opt *o, const char *arg)
 {
 	struct site_args *a = to;
 
+	a->ran_word = arg;
 	if (!parse_range(&a->filter.least_s, &a->filter.most_s, arg, parse_span))
 		return 0;
 	log_error("--ran %s: it is a time, as 90s, or a range, as 1h- or 10m-2h", arg);
@@ -431,6 +455,63 @@ void site_args__print_word(const char *text)
 		putchar(*text);
 	}
 	putchar('\'');
+}
+
+void site_args__print_options(const struct site_args *a, const char *but)
+{
+	const struct job_filter *f = &a->filter;
+	const struct {
+		const char *name, *word;
+	} all[] = {{"user", f->user},
+		   {"project", f->account},
+		   {"name", f->name},
+		   {"program", f->program},
+		   {"state", f->state},
+		   {"partition", f->partition},
+		   {"cluster", f->cluster},
+		   {"jobs", f->jobs},
+		   {"nodes", a->nodes_word},
+		   {"ran", a->ran_word},
+		   {"node", f->node},
+		   {"finding", f->finding},
+		   {"tag", f->tag},
+		   {"signature", f->signature},
+		   {"since", a->since_word},
+		   {"until", a->until_word},
+		   {"profiledir", a->dir},
+		   {"database", a->database}};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (!all[i].word || (but && !strcmp(all[i].name, but)))
+			continue;
+		printf(" --%s ", all[i].name);
+		site_args__print_word(all[i].word);
+	}
+}
+
+void site_args__print_head(const struct site_args *a, double jobs, double held_s, double lost_s,
+			   double profiled_s)
+{
+	char count[SITE_CELL], held[SITE_CELL], lost[SITE_CELL];
+
+	site_cell__put(count, CELL_COUNT, jobs);
+	site_cell__put(held, CELL_HOURS, held_s);
+	site_cell__put(lost, CELL_HOURS, lost_s);
+	printf("%s job%s", count, jobs == 1 ? "" : "s");
+	if (a->since_word && strcmp(a->since_word, "all"))
+		printf(" since %s", a->since_word);
+	if (a->until_word && strcmp(a->until_word, "all"))
+		printf(" until %s", a->until_word);
+	if (held_s > 0) {
+		printf(": %s core-h held, %s lost", held, lost);
+		if (lost_s >= 0)
+			printf(" (%.0f %%)", 100 * lost_s / held_s);
+	}
+	if (held_s > profiled_s)
+		printf("\n%.3g %% of what was held has no profile: nobody knows what of that was "
+		       "lost",
+		       100 * (1 - profiled_s / held_s));
+	puts("\n");
 }
 
 int site_args__print(const struct site_args *a, const struct site_table *t, json_t *about)

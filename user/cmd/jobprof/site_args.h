@@ -15,7 +15,8 @@
 
 struct site_args {
 	struct job_filter filter; /* site_args__init() */
-	const char *since_word;	  /* as it was given; NULL: it was not */
+	/* As they were given; NULL: they were not. */
+	const char *since_word, *until_word, *nodes_word, *ran_word;
 	const char *database, *dir;
 	/* of jobprof.conf; "" and 0: not set */
 	char configured[512];
@@ -58,6 +59,8 @@ void site_args__print_states(FILE *out);
 		 OPT_TEXT(type, site.filter.account)},                                             \
 		{'n', "name", "TEXT", "with this in their name",                                   \
 		 OPT_TEXT(type, site.filter.name)},                                                \
+		{0, "program", "TEXT", "whose program has this in its path",                       \
+		 OPT_TEXT(type, site.filter.program)},                                             \
 		{'s',                                                                              \
 		 "state",                                                                          \
 		 "LIST",                                                                           \
@@ -114,11 +117,22 @@ int site_args__make_way(const char *path);
 /* Reads profiles for the index, in limited children. */
 int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, void *arg);
 
+/* The time before that of the filter: as many days, or as many seconds where it does not begin and
+ * end with a day. Without an end it is until the end of today. False: there is none. */
+bool site_args__before(const struct job_filter *f, struct job_filter *before);
+
 /* Whether an option's list can have the text as its only word: it is not empty, has no comma, and
  * all of it can be seen. */
 bool site_args__is_word(const char *text);
 /* Prints such a text as a shell reads it. */
 void site_args__print_word(const char *text);
+
+/* Prints the options that say which jobs and which index, as they were given, but for the one of
+ * that name: " --user u1 --since 7d". */
+void site_args__print_options(const struct site_args *a, const char *but);
+/* Prints a line on all jobs of a table, and how far it is known what they lost. */
+void site_args__print_head(const struct site_args *a, double jobs, double held_s, double lost_s,
+			   double profiled_s);
 
 /* Prints the table in the form that was asked for. 0, or the exit status. */
 int site_args__print(const struct site_args *a, const struct site_table *t, json_t *about);

@@ -82,46 +82,90 @@ static int add_order(struct query *q, const struct site_groups *g, const char *s
 	return -EINVAL;
 }
 
-static int write_question(struct query *q, struct index *ix, const struct site_groups *g,
-			  const struct site_groups_options *o, const struct viewer *v, bool is_sum)
+/* One of the keys of these rows; too many: all. */
+static void add_keys(struct query *q, const char *of, const char *column,
+		     const struct site_table *keys)
 {
-	const bool from_sums = g->of_sums && (o->by->in_sums || is_sum);
-	const char *table = from_sums ? query__sums_for(ix, &o->site.filter) : NULL;
+	bool has_unknown = false;
+
+	if (keys->nrows > ROWS || keys->nrows + q->nargs > QUERY_ARGS)
+		return;
+	query__add(q, " AND (");
+	query__add(q, of);
+	query__add(q, column);
+	query__add(q, " IN (''");
+	for (unsigned i = 0; i < keys->nrows; i++) {
+		const struct db_value *key = &keys->cells[(size_t)i * keys->ncolumns];
+
+		query__add(q, ", ?");
+		query__arg(q, *key);
+		has_unknown |= key->type != DB_TEXT || !*key->text;
+	}
+	query__add(q, ")");
+	if (has_unknown) {
+		query__add(q, " OR ");
+		query__add(q, of);
+		query__add(q, column);
+		query__add(q, " IS NULL");
+	}
+	query__add(q, ")");
+}
+
+/* What is asked. */
+struct question {
+	const struct site_groups *g;
+	const struct site_groups_options *o;
+	const struct viewer *v;
+	const struct job_filter *filter;
+	bool is_sum;
+	const struct site_table *keys; /* of the rows that are wanted, in the order of keys; NULL:
+					  the first ones, as they are sorted */
+};
+
+static int write_question(struct query *q, struct index *ix, const struct question *of)
+{
+	const struct site_groups *g = of->g;
+	const struct site_groups_options *o = of->o;
+	const bool from_sums = g->of_sums && (o->by->in_sums || of->is_sum);
+	const char *table = from_sums ? query__sums_for(ix, of->filter) : NULL;
 	int err = 0;
 
-	add_select(q, g, is_sum ? NULL : o->by->column, table);
+	add_select(q, g, of->is_sum ? NULL : o->by->column, table);
 	if (table)
-		query__where_sums(q, table, &o->site.filter, v);
+		query__where_sums(q, table, of->filter, of->v);
 	else
-		err = query__where(q, &o->site.filter, v);
+		err = query__where(q, of->filter, of->v);
 	query__add(q, g->and);
-	if (!err && !is_sum)
-		err = add_order(q, g, o->sort ? o->sort : g->sort);
-	if (!err && !is_sum && !o->site.all) {
+	if (err || of->is_sum)
+		return err;
+	if (of->keys) {
+		add_keys(q, table ? "s." : "j.", o->by->column, of->keys);
+		query__add(q, " GROUP BY 1 ORDER BY 1");
+		return 0;
+	}
+	err = add_order(q, g, o->sort ? o->sort : g->sort);
+	if (!err && !o->site.all) {
 		query__add(q, " LIMIT ?");
 		query__arg(q, db_value__int(ROWS));
 	}
 	return err;
 }
 
-/* Asks for the rows, or for their sum. all: the sum of all, NULL in that itself. */
-static int ask(struct index *ix, const struct site_groups *g, const struct site_groups_options *o,
-	       const struct viewer *v, const struct db_value *all, struct site_table *t)
+/* Adds the rows that answer, whose columns are those of t, or fewer. */
+static int ask(struct index *ix, const struct question *of, struct site_table *t)
 {
 	struct db_rows r = {0};
 	struct query q;
 	int err = query__init(&q);
 
 	if (!err)
-		err = write_question(&q, ix, g, o, v, !all);
+		err = write_question(&q, ix, of);
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	while (!err && db_rows__next(&r)) {
 		struct db_value row[COLUMNS] = {0};
 
-		memcpy(row, r.v, g->nasked * sizeof(*row));
-		if (g->derive)
-			g->derive(row, all ? all : row, &o->site);
+		memcpy(row, r.v, of->g->nasked * sizeof(*row));
 		err = site_table__add(t, row);
 	}
 	err = err ? err : r.err;
@@ -130,42 +174,96 @@ static int ask(struct index *ix, const struct site_groups *g, const struct site_
 	return err;
 }
 
-/* The rows, and their sum as the last one. */
-static int ask_all(struct index *ix, const struct site_groups *g,
-		   const struct site_groups_options *o, const struct viewer *v,
-		   struct site_table *t)
-{
-	struct site_table sum = {.columns = t->columns, .ncolumns = t->ncolumns};
-	int err = ask(ix, g, o, v, NULL, &sum);
+/* ---- the time before */
 
-	if (!err && sum.nrows)
-		err = ask(ix, g, o, v, sum.cells, t);
-	if (!err && sum.nrows)
-		err = site_table__add(t, sum.cells);
-	t->has_sum = !err && sum.nrows;
-	site_table__free(&sum);
+static int by_key(const void *a, const void *b)
+{
+	const struct db_value *x = a, *y = b;
+
+	return strcmp(x->type == DB_TEXT ? x->text : "", y->type == DB_TEXT ? y->text : "");
+}
+
+/* Asks for the same rows of the time before, and their sum as the last one. *there: there is such a
+ * time. */
+static int ask_before(struct index *ix, const struct question *now, const struct site_table *keys,
+		      struct site_table *t, bool *there)
+{
+	struct question q = *now;
+	struct job_filter filter;
+	int err;
+
+	*there = now->g->compares && site_args__before(now->filter, &filter);
+	if (!*there)
+		return 0;
+	q.filter = &filter;
+	q.keys = keys;
+	err = ask(ix, &q, t);
+	if (t->nrows) /* a database may sort otherwise */
+		qsort(t->cells, t->nrows, t->ncolumns * sizeof(*t->cells), by_key);
+	q.is_sum = true;
+	return err ? err : ask(ix, &q, t);
+}
+
+/* Fills what is made of other columns. */
+static void derive(const struct question *q, struct site_table *t, const struct site_table *before)
+{
+	const size_t last = t->nrows - 1, row = t->ncolumns;
+
+	/* The sum, of which the others take shares, is never changed by them. */
+	for (size_t i = 0; q->g->derive && i < t->nrows; i++) {
+		struct db_value *v = &t->cells[i * row];
+		const struct db_value *was = NULL;
+
+		if (before->nrows && i == last)
+			was = &before->cells[(size_t)(before->nrows - 1) * before->ncolumns];
+		else if (before->nrows)
+			was = bsearch(v, before->cells, before->nrows - 1,
+				      before->ncolumns * sizeof(*v), by_key);
+		q->g->derive(v, &t->cells[last * row], was, &q->o->site);
+	}
+}
+
+/* The rows, and their sum as the last one. *compared: there is a time before. */
+static int ask_all(struct index *ix, const struct question *q, struct site_table *t, bool *compared)
+{
+	struct site_table before = {.columns = q->g->columns, .ncolumns = q->g->nasked};
+	struct question of_sum = *q;
+	int err = ask(ix, q, t);
+
+	of_sum.is_sum = true;
+	if (!err)
+		err = ask_before(ix, q, t, &before, compared);
+	if (!err)
+		err = ask(ix, &of_sum, t);
+	t->has_sum = !err;
+	if (!err)
+		derive(q, t, &before);
+	site_table__free(&before);
 	return err;
 }
 
 /* ---- the verb */
 
-/* How to look into the first row. */
-static void print_foot(const struct site_groups *g, const struct site_groups_options *o,
-		       const struct site_table *t)
+/* How to look into the first row that has a name. */
+static void print_foot(const struct question *q, const struct site_table *t, bool compared)
 {
+	const struct site_group *by = q->o->by;
 	const struct db_value *key = t->cells;
 
-	if (g->note)
-		printf("\n%s\n", g->note);
-	if (t->nrows < 2 || key->type != DB_TEXT || !site_args__is_word(key->text))
+	if (q->g->note && (compared || !q->g->compares))
+		printf("\n%s\n", q->g->note);
+	for (unsigned i = 0; i + 1 < t->nrows; i++, key += t->ncolumns) {
+		if (key->type != DB_TEXT || !site_args__is_word(key->text))
+			continue;
+		printf("\nMore of the %s:\n  %s --%s ", i ? "first with a name" : "first",
+		       by->next ? q->g->command->name : "jobprof jobs", by->word);
+		site_args__print_word(key->text);
+		if (by->next)
+			printf(" --by %s", by->next);
+		site_args__print_options(&q->o->site, by->word);
+		putchar('\n');
 		return;
-	printf("\n%s --%s ", o->by->next ? g->command->name : "jobprof jobs", o->by->word);
-	site_args__print_word(key->text);
-	if (o->by->next)
-		printf(" --by %s", o->by->next);
-	if (o->site.since_word)
-		printf(" --since %s", o->site.since_word);
-	puts(" looks into the first.");
+	}
 }
 
 int site_groups__run(const struct site_groups *g, struct site_groups_options *o)
@@ -173,7 +271,9 @@ int site_groups__run(const struct site_groups *g, struct site_groups_options *o)
 	struct site_column own[COLUMNS];
 	struct site_table t = {.columns = own, .ncolumns = g->ncolumns};
 	struct viewer viewer;
+	const struct question q = {.g = g, .o = o, .v = &viewer, .filter = &o->site.filter};
 	struct index ix;
+	bool is_text = !o->site.json && !o->site.csv, compared = false;
 	int status, err;
 
 	o->by = o->by ? o->by : &groups[0];
@@ -182,12 +282,14 @@ int site_groups__run(const struct site_groups *g, struct site_groups_options *o)
 	status = site_args__open(&o->site, &ix, &viewer);
 	if (status)
 		return status;
-	err = ask_all(&ix, g, o, &viewer, &t);
+	err = ask_all(&ix, &q, &t, &compared);
 	status = err == -EINVAL ? 2 : err ? 1 : 0;
-	if (!status)
+	if (!status && is_text && g->head)
+		g->head(&t.cells[(size_t)(t.nrows - 1) * t.ncolumns], &o->site);
+	if (!status && (!is_text || t.nrows > 1))
 		status = site_args__print(&o->site, &t, json_pack("{s:s}", "by", o->by->word));
-	if (!status && !o->site.json && !o->site.csv)
-		print_foot(g, o, &t);
+	if (!status && is_text)
+		print_foot(&q, &t, compared);
 	site_table__free(&t);
 	index__close(&ix);
 	return status;

@@ -36,9 +36,15 @@ struct site_groups {
 	const char *sort;	       /* by which they are sorted */
 	const char *of_jobs, *of_sums; /* SQL of what is asked for; of_sums NULL: of jobs alone */
 	const char *and;	       /* of which jobs; "": all that match */
-	/* Fills columns[nasked] and those behind; all: the sum of all rows, NULL in that itself. */
-	void (*derive)(struct db_value *v, const struct db_value *all, const struct site_args *a);
-	const char *note; /* below the table as text; NULL: nothing */
+	/* Fills columns[nasked] and those behind; all: the sum of all rows; before: what was asked
+	 * for of the time before, NULL: there is none, or it had no such row. */
+	void (*derive)(struct db_value *v, const struct db_value *all,
+		       const struct db_value *before, const struct site_args *a);
+	bool compares; /* with the time before */
+	/* Prints what is above the table as text; NULL: nothing. */
+	void (*head)(const struct db_value *all, const struct site_args *a);
+	const char *note; /* below it, where there is a time before that is compared; NULL: nothing
+			   */
 };
 
 /* The verb. o is as the options were read. Returns the exit status. */

@@ -32,8 +32,13 @@ static const struct site_column columns[] = {
 	{"max_pending_s", "longest pending", NULL, CELL_DURATION, 14, 0},
 	{"cpu_share", "CPU%", NULL, CELL_SHARE, 3, 0},
 	{"lost_share", "lost%", NULL, CELL_SHARE, 1, 0},
+	{"trend", "trend", NULL, CELL_POINTS, 2, 0},
 	{"of_all_lost", "of all lost%", NULL, CELL_SHARE, 4, 0},
 	{"without_profile", "no profile%", NULL, CELL_SHARE, 2, 0},
+	{"jobs_before", "jobs before", NULL, CELL_HIDDEN, 0, 0},
+	{"held_core_s_before", "held before", NULL, CELL_HIDDEN, 0, 0},
+	{"profiled_core_s_before", "profiled before", NULL, CELL_HIDDEN, 0, 0},
+	{"lost_core_s_before", "lost before", NULL, CELL_HIDDEN, 0, 0},
 	{"energy_kwh", "kWh", NULL, CELL_NUMBER, 6, 0},
 	{"money_held", "held money", NULL, CELL_HIDDEN, 0, 0},
 	{"money_lost", "lost money", NULL, CELL_NUMBER, 1, 0},
@@ -57,8 +62,13 @@ enum {
 	N_SUMS = 19,
 	CPU_SHARE = N_SUMS,
 	LOST_SHARE,
+	TREND,
 	OF_ALL,
 	WITHOUT,
+	JOBS_BEFORE,
+	HELD_BEFORE,
+	PROFILED_BEFORE,
+	LOST_BEFORE,
 	KWH,
 	MONEY_HELD,
 	MONEY_LOST,
@@ -110,10 +120,24 @@ static double money(double core_s, double gpu_s, const struct site_args *a)
 	return sum;
 }
 
-static void derive(struct db_value *v, const struct db_value *all, const struct site_args *a)
+/* Which part of the jobs has a profile may have changed, and says nothing of what they lose. */
+static void compare(struct db_value *v, const struct db_value *before)
+{
+	v[JOBS_BEFORE] = before[JOBS];
+	v[HELD_BEFORE] = before[HELD];
+	v[PROFILED_BEFORE] = before[PROFILED_S];
+	v[LOST_BEFORE] = before[LOST];
+	v[TREND] = db_value__real(number(v, LOST) / number(v, PROFILED_S) -
+				  number(before, LOST) / number(before, PROFILED_S));
+}
+
+static void derive(struct db_value *v, const struct db_value *all, const struct db_value *before,
+		   const struct site_args *a)
 {
 	const double kwh = number(v, ENERGY) / 3.6e6;
 
+	if (before && number(before, JOBS) > 0)
+		compare(v, before);
 	/* CPU time is of profiles alone. */
 	v[CPU_SHARE] = db_value__real(number(v, CPU) / number(v, PROFILED_S));
 	v[LOST_SHARE] = db_value__real(number(v, LOST) / number(v, HELD));
@@ -126,17 +150,10 @@ static void derive(struct db_value *v, const struct db_value *all, const struct 
 	v[CO2] = db_value__real(a->co2_g_kwh > 0 ? kwh * a->co2_g_kwh / 1000 : NAN);
 }
 
-/* The columns of what has no price are not there. */
-static void choose_columns(struct site_column *own, char *head, size_t size,
-			   const struct site_args *a)
+static void print_head(const struct db_value *all, const struct site_args *a)
 {
-	memcpy(own, columns, sizeof(columns));
-	snprintf(head, size, "lost %s", a->currency);
-	own[MONEY_LOST].head = head;
-	if (!(a->core_h > 0) && !(a->gpu_h > 0))
-		own[MONEY_LOST].kind = CELL_HIDDEN;
-	if (!(a->co2_g_kwh > 0))
-		own[CO2].kind = CELL_HIDDEN;
+	site_args__print_head(a, number(all, JOBS), number(all, HELD), number(all, LOST),
+			      number(all, PROFILED_S));
 }
 
 int verb_usage(int argc, char **argv)
@@ -145,7 +162,9 @@ int verb_usage(int argc, char **argv)
 	char head[32];
 	const struct site_groups g = {&cmd_usage,    own,	    N_COLUMNS,	   N_SUMS,
 				      "lost_core_s", sums__of_jobs, sums__of_sums, "",
-				      derive,	     NULL};
+				      derive,	     true,	    print_head,
+				      "trend: by how many points the lost share of what has a "
+				      "profile is above that of\nas many days before."};
 	struct site_groups_options o = {0};
 	int status;
 
@@ -158,6 +177,8 @@ int verb_usage(int argc, char **argv)
 				      argv[optind]);
 	if (o.io && (o.by || o.sort))
 		return options__wrong(&cmd_usage, "--io goes without --by and --sort");
-	choose_columns(own, head, sizeof(head), &o.site);
+	memcpy(own, columns, sizeof(columns));
+	snprintf(head, sizeof(head), "lost %s", o.site.currency);
+	own[MONEY_LOST].head = head;
 	return o.io ? usage_io__run(&o.site) : site_groups__run(&g, &o);
 }

@@ -131,6 +131,16 @@ static void put_share(char *to, double v)
 		snprintf(to, SITE_CELL, "%.0f", v * 100);
 }
 
+static void put_points(char *to, double v)
+{
+	double points = 100 * v;
+
+	if (fabs(points) < 0.05)
+		strcpy(to, "0");
+	else
+		snprintf(to, SITE_CELL, fabs(points) < 9.95 ? "%+.1f" : "%+.0f", points);
+}
+
 void site_cell__put(char to[static SITE_CELL], enum site_cell_kind kind, double v)
 {
 	if (isnan(v))
@@ -143,6 +153,8 @@ void site_cell__put(char to[static SITE_CELL], enum site_cell_kind kind, double 
 		put_number(to, v / 3600);
 	else if (kind == CELL_SHARE)
 		put_share(to, v);
+	else if (kind == CELL_POINTS)
+		put_points(to, v);
 	else if (kind == CELL_DURATION)
 		put_duration(to, v);
 	else if (kind == CELL_TIME)
@@ -222,13 +234,23 @@ static unsigned width_of(const struct site_table *t, unsigned column)
 	return c->width && widest > c->width ? c->width : widest;
 }
 
+/* Nothing of it is known, and it may be left out. */
+static bool is_unknown(const struct site_table *t, unsigned column)
+{
+	for (unsigned i = 0; i < t->nrows; i++)
+		if (cell(t, i, column)->type != DB_NULL)
+			return false;
+	return t->columns[column].rank && t->nrows;
+}
+
 /* ---- as text */
 
 /* Leaves out columns, those of the highest rank first, until the others fit. */
 static void choose(const struct site_table *t, unsigned width, unsigned *widths)
 {
 	for (unsigned i = 0; i < t->ncolumns; i++)
-		widths[i] = t->columns[i].kind == CELL_HIDDEN ? 0 : width_of(t, i);
+		widths[i] = t->columns[i].kind == CELL_HIDDEN || is_unknown(t, i) ? 0
+										    : width_of(t, i);
 	for (;;) {
 		unsigned sum = 0, last = 0;
 

@@ -21,6 +21,7 @@ enum site_cell_kind {
 	CELL_NUMBER,   /* three digits */
 	CELL_HOURS,    /* s as h, three digits */
 	CELL_SHARE,    /* 0 to 1 as percent */
+	CELL_POINTS,   /* a difference of shares in points of percent, with its sign */
 	CELL_DURATION, /* s as 3:05, 1-02:03 */
 	CELL_TIME,     /* Unix time as 11-29 08:15, of other halves of years as 2025-11-29 */
 	CELL_BYTES,    /* as 1.5 TB */
@@ -36,7 +37,8 @@ struct site_column {
 	const char *head; /* of text */
 	const char *sql;  /* what it is of a row */
 	enum site_cell_kind kind;
-	unsigned rank;	/* those of higher ranks go first where there is no room; 0: never */
+	unsigned rank;	/* those of higher ranks go first where there is no room, and all where
+			   nothing is known; 0: never */
 	unsigned width; /* the widest that a text may be; 0: as it is */
 };
 
