@@ -1,32 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page of `jobprof digest --html`: what the jobs of a week held and lost, and whom to write to first.
-import { el, grid, name, section } from './dom.js';
-import { cores, count, energy, plain, plural, share } from './format.js';
+import { el, grid, name, section, soft } from './dom.js';
+import { cores, count, energy, number, plain, plural, share } from './format.js';
 
 const date = (s) => (s ? new Date(s * 1000).toISOString().slice(0, 10) : 'now');
-const lost = (row) => (row.lost_core_s === null ? '?' : cores(row.lost_core_s));
+const known = (v) => v !== null && v !== undefined;
+const lost = (row) => (known(row.lost_core_s) ? cores(row.lost_core_s) : '?');
+const money = (v, d) => (known(v) ? `${v < 100 ? number(v) : count(v)} ${plain(d.currency ?? '')}` : '?');
+
+// Points of percent above the time before; worse and better are words, too.
+function change(points) {
+	if (!known(points))
+		return soft('not known');
+	const p = 100 * points;
+
+	if (Math.abs(p) < 0.05)
+		return soft('same');
+	return `${p > 0 ? '+' : '\u2212'}${Math.abs(p).toFixed(Math.abs(p) < 9.95 ? 1 : 0)} points`;
+}
 
 function sentence(d) {
-	const t = d.total, b = d.before?.lost_core_s;
+	const t = d.total, b = d.before;
 
-	return [el('b', {}, `${plural(t.jobs, 'job')} held ${cores(t.held_core_s)} and lost ${lost(t)}`), t.lost_core_s === null ? '' : ` (${share(t.lost_core_s / t.held_core_s)})`,
-		b ? `; in as long a time before they lost ${cores(b)}` : '', '. ',
+	return [el('b', {}, `${plural(t.jobs, 'job')} held ${cores(t.held_core_s)} and lost ${lost(t)}`), known(t.lost_share) ? ` (${share(t.lost_share)})` : '',
+		known(t.money_lost) ? [': ', el('b', {}, money(t.money_lost, d)), ` of ${money(t.money_held, d)}`] : '',
+		known(b?.lost_core_s) ? `. In as long a time before they lost ${cores(b.lost_core_s)} (${share(b.lost_share)})` : '', '. ',
 		t.held_core_s > t.profiled_core_s ? `${share(1 - t.profiled_core_s / t.held_core_s)} of what was held has no profile, and is not in what was lost. ` : '',
-		t.energy_j ? `Energy: ${energy(t.energy_j)}.` : ''];
+		t.energy_j ? [`Energy: ${energy(t.energy_j)}`, t.energy_money ? `, ${money(t.energy_money, d)}` : '', t.co2_kg ? `, ${number(t.co2_kg)} kg of CO\u2082` : '',
+			b?.energy_j ? `; before ${energy(b.energy_j)}` : '', '.'] : ''].flat();
+}
+
+// A table without the columns of which nothing is known: [head, cell of a row, whether it is there].
+function part(id, title, note, columns, rows) {
+	const some = columns.filter(([, , has]) => !has || rows.some(has));
+
+	return rows.length ? section(id, title, note, grid(some.map(([head]) => head), rows.map((r) => some.map(([, cell]) => cell(r))), 'tm', title)) : null;
 }
 
 export function digest({ digest: d, version }) {
-	const has = d.total?.jobs > 0, part = (id, title, note, head, rows) => (rows.length ? section(id, title, note, grid(head, rows, 'tm', title)) : null);
+	const has = d.total?.jobs > 0;
 
 	document.title = plain(`Digest from ${date(d.from)}`);
 	document.body.append(el('header', {}, el('h1', {}, `From ${date(d.from)} to ${date(d.to)}`), el('p', { class: 'about' }, has ? sentence(d) : 'There are no jobs in this time.')),
 		el('main', {}, [
-			part('ask', 'Whom to write to first', 'nobody did in the last 90 days', ['user', 'project', 'finding', 'job name', 'jobs', 'cost', 'such as'],
-				d.ask.map((r) => [name(r.user, 20), name(r.account, 20), r.rule, name(r.name ?? '', 30), count(r.jobs), cores(r.cost_core_s), String(r.job_id)])),
-			part('accounts', 'Lost by project', 'the most first', ['project', 'jobs', 'held', 'lost', 'of what it held'],
-				d.accounts.map((r) => [name(r.account || 'not known', 40), count(r.jobs), cores(r.held_core_s), lost(r), r.lost_share === null ? '?' : share(r.lost_share)])),
-			part('findings', 'Findings', 'the dearest first', ['finding', 'jobs', 'users', 'cost'],
-				d.findings.map((r) => [r.rule, count(r.jobs), count(r.users), r.cost_core_s === null ? '?' : cores(r.cost_core_s)])),
+			part('ask', 'Whom to write to first', 'nobody did in the last 90 days', [['user', (r) => name(r.user, 20)], ['project', (r) => name(r.account, 20)],
+				['finding', (r) => r.rule], ['job name', (r) => name(r.name ?? '', 30)], ['jobs', (r) => count(r.jobs)], ['cost', (r) => cores(r.cost_core_s)],
+				['such as', (r) => String(r.job_id)]], d.ask),
+			part('accounts', 'Lost by project', 'the most first; trend: of what has a profile, against as long a time before', [
+				['project', (r) => name(r.account || 'not known', 40)], ['jobs', (r) => count(r.jobs)], ['held', (r) => cores(r.held_core_s)], ['lost', lost],
+				['of its held', (r) => share(r.lost_share)], ['trend', (r) => change(r.trend), (r) => known(r.trend)],
+				['energy', (r) => energy(r.energy_j), (r) => known(r.energy_j)], ['lost money', (r) => money(r.money_lost, d), (r) => known(r.money_lost)],
+				['mostly by', (r) => r.mostly_by ?? '', (r) => r.mostly_by]], d.accounts),
+			part('findings', 'Findings', 'the dearest first', [['finding', (r) => r.rule], ['jobs', (r) => count(r.jobs)], ['users', (r) => count(r.users)],
+				['cost', (r) => cores(r.cost_core_s)], ['before', (r) => cores(r.cost_core_s_before), (r) => known(r.cost_core_s_before)],
+				['money', (r) => money(r.cost_money, d), (r) => known(r.cost_money)]], d.findings),
 			d.advice.contacts ? section('advice', 'Did earlier mails help?', 'of the last 8 weeks',
 				el('p', { class: 'words' }, `${d.advice.helped} of ${plural(d.advice.contacts, 'contact')} helped: ${cores(d.advice.saved_core_s_week)} a week.`)) : null,
 		].filter(Boolean)),

@@ -60,29 +60,63 @@ struct digest {
 
 /* ---- sections */
 
-enum section { TOTAL, BEFORE, ACCOUNTS, FINDINGS, ASK, SECTIONS };
-
-static const struct site_column totals[] = {
-	{"jobs", "jobs", NULL, CELL_COUNT, 0, 0},
-	{"held_core_s", "held core-h", NULL, CELL_HOURS, 0, 0},
-	{"profiled_core_s", "", NULL, CELL_HIDDEN, 0, 0},
-	{"lost_core_s", "lost core-h", NULL, CELL_HOURS, 0, 0},
-	{"held_gpu_s", "held GPU-h", NULL, CELL_HOURS, 0, 0},
-	{"lost_gpu_s", "lost GPU-h", NULL, CELL_HOURS, 0, 0},
-	{"energy_j", "", NULL, CELL_HIDDEN, 0, 0},
+enum section {
+	TOTAL,
+	BEFORE,
+	ACCOUNTS,
+	FINDINGS,
+	ASK,
+	/* what the others are compared with, and not shown */
+	ACCOUNTS_BEFORE,
+	FINDINGS_BEFORE,
+	MOSTLY,
+	SECTIONS
 };
+
+/* What is asked for of jobs together, then what is made of it. */
+enum { JOBS = 1, HELD, PROFILED, LOST, HELD_GPU, LOST_GPU, ENERGY, LOST_SHARE, WAS_SHARE, TREND };
+enum { KWH = TREND + 1, CO2, MONEY_ENERGY, MONEY_HELD, MONEY_LOST, MAINLY };
+#define SUMS_HIDDEN                                                     \
+	{"profiled_core_s", "", NULL, CELL_HIDDEN, 0, 0},               \
+		{"lost_core_s", "lost core-h", NULL, CELL_HOURS, 0, 0}, \
+		{"held_gpu_s", "", NULL, CELL_HIDDEN, 0, 0},            \
+		{"lost_gpu_s", "", NULL, CELL_HIDDEN, 0, 0},            \
+	{                                                               \
+		"energy_j", "", NULL, CELL_HIDDEN, 0, 0                 \
+	}
 static const struct site_column accounts[] = {
 	{"account", "project", NULL, CELL_TEXT, 0, 20},
 	{"jobs", "jobs", NULL, CELL_COUNT, 0, 0},
-	{"held_core_s", "held core-h", NULL, CELL_HOURS, 0, 0},
-	{"lost_core_s", "lost core-h", NULL, CELL_HOURS, 0, 0},
-	{"lost_share", "of held%", NULL, CELL_SHARE, 0, 0},
+	{"held_core_s", "held core-h", NULL, CELL_HOURS, 4, 0},
+	SUMS_HIDDEN,
+	{"lost_share", "lost%", NULL, CELL_SHARE, 0, 0},
+	{"lost_share_before", "", NULL, CELL_HIDDEN, 0, 0},
+	{"trend", "trend", NULL, CELL_POINTS, 1, 0},
+	{"energy_kwh", "kWh", NULL, CELL_NUMBER, 3, 0},
+	{"co2_kg", "kg CO2", NULL, CELL_NUMBER, 5, 0},
+	{"energy_money", "", NULL, CELL_HIDDEN, 0, 0},
+	{"money_held", "", NULL, CELL_HIDDEN, 0, 0},
+	{"money_lost", "lost", NULL, CELL_NUMBER, 1, 0},
+	{"mostly_by", "mostly by", NULL, CELL_TEXT, 2, 18},
 };
+#define N_ACCOUNTS (sizeof(accounts) / sizeof(*accounts))
+
+enum { COST = 3, WAS_COST, COST_MONEY };
 static const struct site_column findings[] = {
 	{"rule", "finding", NULL, CELL_TEXT, 0, 24},
 	{"jobs", "jobs", NULL, CELL_COUNT, 0, 0},
 	{"users", "users", NULL, CELL_COUNT, 0, 0},
 	{"cost_core_s", "cost core-h", NULL, CELL_HOURS, 0, 0},
+	{"cost_core_s_before", "before", NULL, CELL_HOURS, 1, 0},
+	{"cost_money", "cost", NULL, CELL_NUMBER, 2, 0},
+};
+#define N_FINDINGS (sizeof(findings) / sizeof(*findings))
+
+/* The first one is the dearest of an account. */
+static const struct site_column mostly[] = {
+	{"account", "", NULL, CELL_TEXT, 0, 0},
+	{"rule", "", NULL, CELL_TEXT, 0, 0},
+	{"cost_core_s", "", NULL, CELL_HOURS, 0, 0},
 };
 static const struct site_column asks[] = {
 	{"user", "user", NULL, CELL_TEXT, 0, 10},
@@ -95,20 +129,22 @@ static const struct site_column asks[] = {
 	{"signature", "", NULL, CELL_HIDDEN, 0, 0},
 };
 
-static int write_totals(struct query *q, struct digest *d, const struct job_filter *f)
+#define SUMS_OF_JOBS                                                                          \
+	"count(*), sum(j.held_core_s), sum(CASE WHEN j.findings IS NULL THEN 0.0 "            \
+	"ELSE j.held_core_s END), sum(j.lost_core_s), sum(j.held_gpu_s), sum(j.lost_gpu_s), " \
+	"sum(j.energy_j)"
+
+/* by: what rows are of, as "account" of both. */
+static int write_sums(struct query *q, struct digest *d, const struct job_filter *f, bool is_total)
 {
 	const char *table = query__sums_for(&d->ix, f);
 	int err = 0;
 
-	query__add(q, "SELECT ");
-	query__add(
-		q,
-		table ? "CAST(sum(s.jobs) AS BIGINT), sum(s.held_core_s), sum(s.profiled_core_s), "
-			"sum(s.lost_core_s), sum(s.held_gpu_s), sum(s.lost_gpu_s), sum(s.energy_j) "
-			"FROM "
-		      : "count(*), sum(j.held_core_s), sum(CASE WHEN j.findings IS NULL THEN 0.0 "
-			"ELSE j.held_core_s END), sum(j.lost_core_s), sum(j.held_gpu_s), "
-			"sum(j.lost_gpu_s), sum(j.energy_j) FROM job j");
+	query__add(q, is_total ? "SELECT 'all', " : table ? "SELECT s.account, " : "SELECT j.account, ");
+	query__add(q, table ? "CAST(sum(s.jobs) AS BIGINT), sum(s.held_core_s), "
+			      "sum(s.profiled_core_s), sum(s.lost_core_s), sum(s.held_gpu_s), "
+			      "sum(s.lost_gpu_s), sum(s.energy_j) FROM "
+			    : SUMS_OF_JOBS " FROM job j");
 	query__add(q, table ? table : "");
 	query__add(q, table ? " s" : "");
 	if (table)
@@ -118,27 +154,41 @@ static int write_totals(struct query *q, struct digest *d, const struct job_filt
 	return err;
 }
 
-static int write_accounts(struct query *q, struct digest *d)
+static int write_accounts(struct query *q, struct digest *d, const struct job_filter *f)
 {
-	int err;
+	int err = write_sums(q, d, f, false);
 
-	query__add(q, "SELECT j.account, count(*), sum(j.held_core_s), sum(j.lost_core_s), "
-		      "sum(j.lost_core_s) / NULLIF(sum(j.held_core_s), 0) FROM job j");
-	err = query__where(q, &d->o->site.filter, &d->viewer);
-	query__add(q, " GROUP BY j.account ORDER BY 4 DESC NULLS LAST, 1 LIMIT ?");
-	query__arg(q, db_value__int(ROWS));
+	query__add(q, " GROUP BY 1 ORDER BY 5 DESC NULLS LAST, 1");
+	if (f != &d->before) {
+		query__add(q, " LIMIT ?");
+		query__arg(q, db_value__int(ROWS));
+	}
 	return err;
 }
 
-static int write_findings(struct query *q, struct digest *d)
+static int write_findings(struct query *q, struct digest *d, const struct job_filter *f)
 {
 	int err;
 
 	query__add(q, "SELECT f.rule, count(DISTINCT j.id), count(DISTINCT j.\"user\"), "
 		      "sum(f.cost_core_s) FROM job j JOIN finding f ON f.job = j.id");
+	err = query__where(q, f, &d->viewer);
+	query__add(q, " GROUP BY f.rule ORDER BY 4 DESC NULLS LAST, 1");
+	if (f != &d->before) {
+		query__add(q, " LIMIT ?");
+		query__arg(q, db_value__int(ROWS));
+	}
+	return err;
+}
+
+static int write_mostly(struct query *q, struct digest *d)
+{
+	int err;
+
+	query__add(q, "SELECT j.account, f.rule, sum(f.cost_core_s) FROM job j "
+		      "JOIN finding f ON f.job = j.id");
 	err = query__where(q, &d->o->site.filter, &d->viewer);
-	query__add(q, " GROUP BY f.rule ORDER BY 4 DESC NULLS LAST, 1 LIMIT ?");
-	query__arg(q, db_value__int(ROWS));
+	query__add(q, " AND f.cost_core_s > 0 GROUP BY 1, 2 ORDER BY 3 DESC, 2");
 	return err;
 }
 
@@ -166,15 +216,23 @@ static int write_ask(struct query *q, struct digest *d)
 
 static int write_section(struct query *q, struct digest *d, enum section s)
 {
+	const struct job_filter *now = &d->o->site.filter;
+
 	switch (s) {
 	case TOTAL:
-		return write_totals(q, d, &d->o->site.filter);
+		return write_sums(q, d, now, true);
 	case BEFORE:
-		return write_totals(q, d, &d->before);
+		return write_sums(q, d, &d->before, true);
 	case ACCOUNTS:
-		return write_accounts(q, d);
+		return write_accounts(q, d, now);
+	case ACCOUNTS_BEFORE:
+		return write_accounts(q, d, &d->before);
 	case FINDINGS:
-		return write_findings(q, d);
+		return write_findings(q, d, now);
+	case FINDINGS_BEFORE:
+		return write_findings(q, d, &d->before);
+	case MOSTLY:
+		return write_mostly(q, d);
 	default:
 		return write_ask(q, d);
 	}
@@ -190,8 +248,12 @@ static int ask(struct digest *d, enum section s, struct site_table *t)
 		err = write_section(&q, d, s);
 	if (!err)
 		err = query__ask(&q, d->ix.db, &r);
-	while (!err && db_rows__next(&r))
-		err = site_table__add(t, r.v);
+	while (!err && db_rows__next(&r)) {
+		struct db_value row[MAINLY + 1] = {0};
+
+		memcpy(row, r.v, r.n * sizeof(*row));
+		err = site_table__add(t, row);
+	}
 	err = err ? err : r.err;
 	db_rows__end(&r);
 	query__free(&q);
@@ -222,44 +284,168 @@ struct found {
 	struct helping help;
 };
 
+static struct db_value *row_of(struct site_table *t, unsigned row)
+{
+	return &t->cells[(size_t)row * t->ncolumns];
+}
+
+static double number(const struct db_value *v, unsigned column)
+{
+	return db_value__number(&v[column]);
+}
+
 static double total(const struct found *f, enum section s, unsigned column)
 {
-	return f->t[s].nrows ? db_value__number(&f->t[s].cells[column]) : NAN;
+	return f->t[s].nrows ? number(f->t[s].cells, column) : NAN;
 }
 
-static void print_sentence(const struct found *f, FILE *out)
+/* The first row of that name; NULL: there is none. */
+static const struct db_value *row_named(struct site_table *t, const struct db_value *name)
 {
-	double held = total(f, TOTAL, 1), profiled = total(f, TOTAL, 2), lost = total(f, TOTAL, 3);
-	double before = total(f, BEFORE, 3), kwh = total(f, TOTAL, 6) / 3.6e6;
+	for (unsigned i = 0; i < t->nrows; i++) {
+		const struct db_value *v = row_of(t, i);
 
-	fprintf(out, "%.0f jobs held %.4g core-h and lost %.4g of them (%.0f %%)",
-		total(f, TOTAL, 0), held / 3600, isnan(lost) ? 0 : lost / 3600,
-		isnan(lost) ? 0 : 100 * lost / held);
-	if (before > 0)
-		fprintf(out, ";\nin as long a time before they lost %.4g", before / 3600);
+		if (v->type == DB_TEXT && name->type == DB_TEXT && !strcmp(v->text, name->text))
+			return v;
+	}
+	return NULL;
+}
+
+static void derive_sums(struct db_value *v, const struct db_value *before,
+			const struct site_args *a)
+{
+	const double kwh = number(v, ENERGY) / 3.6e6;
+	/* of what has a profile: which part that is may have changed */
+	const double now = number(v, LOST) / number(v, PROFILED);
+	const double was = before ? number(before, LOST) / number(before, PROFILED) : NAN;
+
+	v[LOST_SHARE] = db_value__real(number(v, LOST) / number(v, HELD));
+	v[WAS_SHARE] = db_value__real(before ? number(before, LOST) / number(before, HELD) : NAN);
+	v[TREND] = db_value__real(now - was);
+	v[KWH] = db_value__real(kwh);
+	v[CO2] = db_value__real(a->co2_g_kwh > 0 ? kwh * a->co2_g_kwh / 1000 : NAN);
+	v[MONEY_ENERGY] = db_value__real(a->kwh > 0 ? kwh * a->kwh : NAN);
+	v[MONEY_HELD] =
+		db_value__real(site_args__money(a, number(v, HELD), number(v, HELD_GPU)));
+	v[MONEY_LOST] =
+		db_value__real(site_args__money(a, number(v, LOST), number(v, LOST_GPU)));
+}
+
+/* 0 or -ENOMEM. */
+static int derive(struct found *f, const struct site_args *a)
+{
+	struct site_table *before = &f->t[FINDINGS_BEFORE];
+
+	if (f->t[BEFORE].nrows)
+		derive_sums(f->t[BEFORE].cells, NULL, a);
+	if (f->t[TOTAL].nrows)
+		derive_sums(f->t[TOTAL].cells, f->t[BEFORE].nrows ? f->t[BEFORE].cells : NULL, a);
+	for (unsigned i = 0; i < f->t[ACCOUNTS].nrows; i++) {
+		struct db_value *v = row_of(&f->t[ACCOUNTS], i);
+		const struct db_value *rule = row_named(&f->t[MOSTLY], v);
+
+		derive_sums(v, row_named(&f->t[ACCOUNTS_BEFORE], v), a);
+		v[MAINLY] = db_value__text(rule ? strdup(rule[1].text) : NULL);
+		if (rule && !v[MAINLY].text)
+			return -ENOMEM;
+	}
+	for (unsigned i = 0; i < f->t[FINDINGS].nrows; i++) {
+		struct db_value *v = row_of(&f->t[FINDINGS], i);
+		const struct db_value *was = row_named(before, v);
+
+		if (f->t[BEFORE].nrows && total(f, BEFORE, JOBS) > 0)
+			v[WAS_COST] = db_value__real(was ? number(was, COST) : 0);
+		v[COST_MONEY] = db_value__real(site_args__money(a, number(v, COST), NAN));
+	}
+	return 0;
+}
+
+/* ---- as text */
+
+static const char *text(char to[static SITE_CELL], enum site_cell_kind kind, double v)
+{
+	site_cell__put(to, kind, v);
+	return to;
+}
+
+static void print_costs(const struct digest *d, const struct found *f, FILE *out)
+{
+	const char *currency = d->o->site.currency;
+	char a[SITE_CELL], b[SITE_CELL];
+
+	if (total(f, TOTAL, MONEY_HELD) > 0)
+		fprintf(out, "At the prices set they cost %s %s, of which %s were lost.\n",
+			text(a, CELL_NUMBER, total(f, TOTAL, MONEY_HELD)), currency,
+			text(b, CELL_NUMBER, total(f, TOTAL, MONEY_LOST)));
+	if (!(total(f, TOTAL, KWH) > 0))
+		return;
+	fprintf(out, "Energy: %s kWh", text(a, CELL_NUMBER, total(f, TOTAL, KWH)));
+	if (total(f, TOTAL, MONEY_ENERGY) > 0)
+		fprintf(out, ", %s %s", text(a, CELL_NUMBER, total(f, TOTAL, MONEY_ENERGY)),
+			currency);
+	if (total(f, TOTAL, CO2) > 0)
+		fprintf(out, ", %s kg of CO2", text(a, CELL_NUMBER, total(f, TOTAL, CO2)));
+	if (total(f, BEFORE, KWH) > 0)
+		fprintf(out, "; before %s kWh", text(a, CELL_NUMBER, total(f, BEFORE, KWH)));
+	fputs(".\n", out);
+}
+
+static void print_sentence(const struct digest *d, const struct found *f, FILE *out)
+{
+	double held = total(f, TOTAL, HELD), profiled = total(f, TOTAL, PROFILED);
+	double lost = total(f, TOTAL, LOST), before = total(f, BEFORE, LOST);
+	char a[SITE_CELL], b[SITE_CELL];
+
+	fprintf(out, "%s job%s held %s core-h",
+		text(a, CELL_COUNT, total(f, TOTAL, JOBS)), total(f, TOTAL, JOBS) == 1 ? "" : "s",
+		text(b, CELL_HOURS, held));
+	if (lost >= 0)
+		fprintf(out, " and lost %s of them (%s %%)", text(a, CELL_HOURS, lost),
+			text(b, CELL_SHARE, lost / held));
+	if (lost >= 0 && before >= 0)
+		fprintf(out, ";\nin as long a time before they lost %s (%s %%)",
+			text(a, CELL_HOURS, before),
+			text(b, CELL_SHARE, total(f, BEFORE, LOST_SHARE)));
 	fputs(".\n", out);
 	if (held > profiled)
-		fprintf(out,
-			"%.0f %% of what was held has no profile, and is not in what was lost.\n",
-			100 * (1 - profiled / held));
-	if (kwh > 0)
-		fprintf(out, "Energy: %.4g kWh.\n", kwh);
+		fprintf(out, "%s %% of what was held has no profile, and is not in what was lost.\n",
+			text(a, CELL_SHARE, 1 - profiled / held));
+	print_costs(d, f, out);
 }
 
-static void print_text(const struct found *f, FILE *out)
+/* The last line is the command that shows whose jobs the dearest project's are. */
+static void print_foot(const struct digest *d, const struct found *f)
+{
+	struct site_args a = d->o->site;
+
+	for (unsigned i = 0; i < f->t[ACCOUNTS].nrows; i++) {
+		const struct db_value *name = row_of((struct site_table *)&f->t[ACCOUNTS], i);
+
+		if (name->type != DB_TEXT || !site_args__is_word(name->text))
+			continue;
+		fputs("\nMore of the first project:\n  jobprof usage --project ", stdout);
+		site_args__print_word(name->text);
+		fputs(" --by user", stdout);
+		site_args__print_options(&a, "project");
+		putchar('\n');
+		return;
+	}
+}
+
+static void print_text(const struct digest *d, const struct found *f, FILE *out)
 {
 	static const char *const titles[SECTIONS] = {
-		[ACCOUNTS] = "Lost by project",
+		[ACCOUNTS] = "Lost by project (trend: points of lost% against before)",
 		[FINDINGS] = "Findings, the dearest first",
 		[ASK] = "Whom to write to first (nobody did in the last 90 days)"};
 
-	if (!(total(f, TOTAL, 0) > 0)) {
+	if (!(total(f, TOTAL, JOBS) > 0)) {
 		fputs("no jobs\n", out);
 		return;
 	}
-	print_sentence(f, out);
-	for (int i = ACCOUNTS; i < SECTIONS; i++) {
-		if (!f->t[i].nrows)
+	print_sentence(d, f, out);
+	for (int i = 0; i < SECTIONS; i++) {
+		if (!titles[i] || !f->t[i].nrows)
 			continue;
 		fprintf(out, "\n%s\n\n", titles[i]);
 		site_table__print(&f->t[i], WIDTH, out);
@@ -268,14 +454,20 @@ static void print_text(const struct found *f, FILE *out)
 		fprintf(out,
 			"\nOf %u contacts in the last 8 weeks %u helped: %.4g core-h a week.\n",
 			f->help.n, f->help.helped, f->help.saved / 3600);
+	print_foot(d, f);
 }
+
+/* ---- as JSON and as a page */
 
 static json_t *digest_json(const struct digest *d, const struct found *f)
 {
 	const struct job_filter *filter = &d->o->site.filter;
 	json_t *o = json_object();
 
-	JSON_NUMBERS(o, {"from", filter->since}, {"to", filter->until});
+	JSON_NUMBERS(o, {"from", filter->since}, {"to", filter->until},
+		     {"before_from", d->before.since});
+	if (total(f, TOTAL, MONEY_HELD) > 0 || total(f, TOTAL, MONEY_ENERGY) > 0)
+		json__set(o, "currency", json__text(d->o->site.currency));
 	json__set(o, "total",
 		  f->t[TOTAL].nrows ? site_table__json_row(&f->t[TOTAL], 0) : json_null());
 	json__set(o, "before",
@@ -328,7 +520,7 @@ static int print_digest(const struct digest *d, const struct found *f)
 	if (d->o->site.json)
 		return json__print(digest_json(d, f), stdout, JSON_COMPACT) ? 1 : 0;
 	if (!d->o->html) {
-		print_text(f, stdout);
+		print_text(d, f, stdout);
 		return 0;
 	}
 	if (is_index(d->o))
@@ -353,7 +545,7 @@ static int find_all(struct digest *d, struct found *f)
 	if (!err)
 		err = contact__each(&d->ix, (double)time(NULL) - ADVICE_S, &d->viewer, count_advice,
 				    &f->help);
-	return err;
+	return err ? err : derive(f, &d->o->site);
 }
 
 /* The time as long before, so that both can be compared. */
@@ -367,17 +559,46 @@ static void set_before(struct digest *d)
 	d->before.since = f->since - (until - f->since);
 }
 
+/* What has a price is named by its currency. */
+struct heads {
+	char lost[32], cost[32];
+	struct site_column accounts[N_ACCOUNTS], findings[N_FINDINGS];
+};
+
+static void set_columns(struct found *f, struct heads *h, const struct site_args *a)
+{
+	const struct {
+		const struct site_column *columns;
+		unsigned n;
+	} of[SECTIONS] = {
+		[TOTAL] = {h->accounts, MAINLY},
+		[BEFORE] = {h->accounts, MAINLY},
+		[ACCOUNTS] = {h->accounts, N_ACCOUNTS},
+		[FINDINGS] = {h->findings, N_FINDINGS},
+		[ASK] = {asks, sizeof(asks) / sizeof(*asks)},
+		[ACCOUNTS_BEFORE] = {h->accounts, MAINLY},
+		[FINDINGS_BEFORE] = {h->findings, COST + 1},
+		[MOSTLY] = {mostly, sizeof(mostly) / sizeof(*mostly)},
+	};
+
+	snprintf(h->lost, sizeof(h->lost), "lost %s", a->currency);
+	snprintf(h->cost, sizeof(h->cost), "cost %s", a->currency);
+	memcpy(h->accounts, accounts, sizeof(accounts));
+	memcpy(h->findings, findings, sizeof(findings));
+	h->accounts[MONEY_LOST].head = h->lost;
+	h->findings[COST_MONEY].head = h->cost;
+	for (int i = 0; i < SECTIONS; i++) {
+		f->t[i].columns = of[i].columns;
+		f->t[i].ncolumns = of[i].n;
+	}
+}
+
 int verb_digest(int argc, char **argv)
 {
-	struct found f = {.t = {
-				  [TOTAL] = {.columns = totals, .ncolumns = 7},
-				  [BEFORE] = {.columns = totals, .ncolumns = 7},
-				  [ACCOUNTS] = {.columns = accounts, .ncolumns = 5},
-				  [FINDINGS] = {.columns = findings, .ncolumns = 4},
-				  [ASK] = {.columns = asks, .ncolumns = 8},
-			  }};
+	struct found f = {0};
 	struct options o = {0};
 	struct digest d = {.o = &o};
+	struct heads heads;
 	int status;
 
 	site_args__init(&o.site, "7d");
@@ -389,6 +610,7 @@ int verb_digest(int argc, char **argv)
 				      "it takes options alone, a time, and one of --json "
 				      "and --html");
 	set_before(&d);
+	set_columns(&f, &heads, &o.site);
 	status = site_args__open(&o.site, &d.ix, &d.viewer);
 	if (status)
 		return status;

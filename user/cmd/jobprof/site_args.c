@@ -429,6 +429,17 @@ int site_args__alike(struct string_list *files, const char *path, unsigned most)
 	return err == -ENOMEM ? err : 0;
 }
 
+double site_args__money(const struct site_args *a, double core_s, double gpu_s)
+{
+	double sum = NAN;
+
+	if (a->core_h > 0 && !isnan(core_s))
+		sum = core_s / 3600 * a->core_h;
+	if (a->gpu_h > 0 && !isnan(gpu_s))
+		sum = (isnan(sum) ? 0 : sum) + gpu_s / 3600 * a->gpu_h;
+	return sum;
+}
+
 /* ---- forms */
 
 bool site_args__is_word(const char *text)

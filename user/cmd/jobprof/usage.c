@@ -108,18 +108,6 @@ static double number(const struct db_value *v, unsigned i)
 	return db_value__number(&v[i]);
 }
 
-/* Of hours of cores and GPUs, one of which may have no price or no amount. */
-static double money(double core_s, double gpu_s, const struct site_args *a)
-{
-	double sum = NAN;
-
-	if (a->core_h > 0 && !isnan(core_s))
-		sum = core_s / 3600 * a->core_h;
-	if (a->gpu_h > 0 && !isnan(gpu_s))
-		sum = (isnan(sum) ? 0 : sum) + gpu_s / 3600 * a->gpu_h;
-	return sum;
-}
-
 /* Which part of the jobs has a profile may have changed, and says nothing of what they lose. */
 static void compare(struct db_value *v, const struct db_value *before)
 {
@@ -144,8 +132,10 @@ static void derive(struct db_value *v, const struct db_value *all, const struct 
 	v[OF_ALL] = db_value__real(number(v, LOST) / number(all, LOST));
 	v[WITHOUT] = db_value__real(1 - number(v, PROFILED_S) / number(v, HELD));
 	v[KWH] = db_value__real(kwh);
-	v[MONEY_HELD] = db_value__real(money(number(v, HELD), number(v, HELD_GPU), a));
-	v[MONEY_LOST] = db_value__real(money(number(v, LOST), number(v, LOST_GPU), a));
+	v[MONEY_HELD] =
+		db_value__real(site_args__money(a, number(v, HELD), number(v, HELD_GPU)));
+	v[MONEY_LOST] =
+		db_value__real(site_args__money(a, number(v, LOST), number(v, LOST_GPU)));
 	v[ENERGY_MONEY] = db_value__real(a->kwh > 0 ? kwh * a->kwh : NAN);
 	v[CO2] = db_value__real(a->co2_g_kwh > 0 ? kwh * a->co2_g_kwh / 1000 : NAN);
 }
