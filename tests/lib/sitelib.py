@@ -203,6 +203,14 @@ def visible(text):
     return hidden.sub("?", text)
 
 
+def cut(text, most):
+    """As a column has it that is no wider."""
+    text = visible(text)
+    if len(text) <= most:
+        return text
+    return ".." + text[2 - most:] if text[0] == "/" else text[:most - 2] + ".."
+
+
 def grouped(v):
     return "{:,.0f}".format(v)
 

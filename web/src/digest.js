@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page of `jobprof digest --html`: what the jobs of a week held and lost, and whom to write to first.
-import { el, grid, name, section, soft } from './dom.js';
+import { el, grid, low, name, section, soft } from './dom.js';
 import { cores, count, energy, number, plain, plural, share } from './format.js';
 
 const date = (s) => (s ? new Date(s * 1000).toISOString().slice(0, 10) : 'now');
@@ -30,32 +30,37 @@ function sentence(d) {
 			b?.energy_j ? `; before ${energy(b.energy_j)}` : '', '.'] : ''].flat();
 }
 
-// A table without the columns of which nothing is known: [head, cell of a row, whether it is there].
-function part(id, title, note, columns, rows) {
-	const some = columns.filter(([, , has]) => !has || rows.some(has));
+// A column: its head, the cell of a row, whether it is known of a row. Texts begin at the left.
+const column = (head, cell, has) => ({ head: () => head, cell, has });
+const words = (head, cell, has) => ({ head: () => el('th', { scope: 'col', class: 'say' }, head), cell: (r) => el('td', { class: 'say' }, cell(r)), has });
 
-	return rows.length ? section(id, title, note, grid(some.map(([head]) => head), rows.map((r) => some.map(([, cell]) => cell(r))), 'tm', title)) : null;
+// A table without the columns of which nothing is known.
+function part(id, title, note, columns, rows) {
+	const some = columns.filter((c) => !c.has || rows.some(c.has));
+
+	return rows.length ? low(section(id, title, note, grid(some.map((c) => c.head()), rows.map((r) => some.map((c) => c.cell(r))), 'tm', title))) : null;
 }
 
 export function digest({ digest: d, version }) {
 	const has = d.total?.jobs > 0;
 
 	document.title = plain(`Digest from ${date(d.from)}`);
-	document.body.append(el('header', {}, el('h1', {}, `From ${date(d.from)} to ${date(d.to)}`), el('p', { class: 'about' }, has ? sentence(d) : 'There are no jobs in this time.')),
+	document.body.append(el('header', {}, el('h1', {}, `From ${date(d.from)} to ${date(d.to)}`), el('p', { class: 'st' }, 'digest'),
+		el('p', { class: 'about' }, has ? sentence(d) : 'There are no jobs in this time.')),
 		el('main', {}, [
-			part('ask', 'Whom to write to first', 'nobody did in the last 90 days', [['user', (r) => name(r.user, 20)], ['project', (r) => name(r.account, 20)],
-				['finding', (r) => r.rule], ['job name', (r) => name(r.name ?? '', 30)], ['jobs', (r) => count(r.jobs)], ['cost', (r) => cores(r.cost_core_s)],
-				['such as', (r) => String(r.job_id)]], d.ask),
-			part('accounts', 'Lost by project', 'the most first; trend: of what has a profile, against as long a time before', [
-				['project', (r) => name(r.account || 'not known', 40)], ['jobs', (r) => count(r.jobs)], ['held', (r) => cores(r.held_core_s)], ['lost', lost],
-				['of its held', (r) => share(r.lost_share)], ['trend', (r) => change(r.trend), (r) => known(r.trend)],
-				['energy', (r) => energy(r.energy_j), (r) => known(r.energy_j)], ['lost money', (r) => money(r.money_lost, d), (r) => known(r.money_lost)],
-				['mostly by', (r) => r.mostly_by ?? '', (r) => r.mostly_by]], d.accounts),
-			part('findings', 'Findings', 'the dearest first', [['finding', (r) => r.rule], ['jobs', (r) => count(r.jobs)], ['users', (r) => count(r.users)],
-				['cost', (r) => cores(r.cost_core_s)], ['before', (r) => cores(r.cost_core_s_before), (r) => known(r.cost_core_s_before)],
-				['money', (r) => money(r.cost_money, d), (r) => known(r.cost_money)]], d.findings),
-			d.advice.contacts ? section('advice', 'Did earlier mails help?', 'of the last 8 weeks',
-				el('p', { class: 'words' }, `${d.advice.helped} of ${plural(d.advice.contacts, 'contact')} helped: ${cores(d.advice.saved_core_s_week)} a week.`)) : null,
+			part('ask', 'Whom to write to first', 'nobody did in the last 90 days', [column('user', (r) => name(r.user, 20)), words('project', (r) => name(r.account, 20)),
+				words('finding', (r) => r.rule), words('job name', (r) => name(r.name ?? '', 30)), column('jobs', (r) => count(r.jobs)),
+				column('cost', (r) => cores(r.cost_core_s)), column('such as', (r) => String(r.job_id))], d.ask),
+			part('accounts', 'Lost by project', 'trend: of what has a profile, against as long a time before', [
+				column('project', (r) => name(r.account || 'not known', 40)), column('jobs', (r) => count(r.jobs)), column('held', (r) => cores(r.held_core_s)), column('lost', lost),
+				column('of its held', (r) => share(r.lost_share)), column('trend', (r) => change(r.trend), (r) => known(r.trend)),
+				column('energy', (r) => energy(r.energy_j), (r) => known(r.energy_j)), column('lost money', (r) => money(r.money_lost, d), (r) => known(r.money_lost)),
+				words('mostly by', (r) => r.mostly_by ?? '', (r) => r.mostly_by)], d.accounts),
+			part('findings', 'Findings', 'the dearest first', [column('finding', (r) => r.rule), column('jobs', (r) => count(r.jobs)), column('users', (r) => count(r.users)),
+				column('cost', (r) => cores(r.cost_core_s)), column('before', (r) => cores(r.cost_core_s_before), (r) => known(r.cost_core_s_before)),
+				column('cost in money', (r) => money(r.cost_money, d), (r) => known(r.cost_money))], d.findings),
+			d.advice.contacts ? low(section('advice', 'Did earlier mails help?', 'of the last 8 weeks',
+				el('p', { class: 'words' }, `${d.advice.helped} of ${plural(d.advice.contacts, 'contact')} helped: ${cores(d.advice.saved_core_s_week)} a week.`))) : null,
 		].filter(Boolean)),
 		el('footer', {}, `jobprof ${version} \u00b7 every number on this page comes from `, el('code', {}, 'jobprof digest --json')));
 	return { digest: d };

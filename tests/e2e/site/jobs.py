@@ -156,12 +156,12 @@ def as_csv():
     is_equal("jobs --csv: nothing that a terminal obeys", visible(text.replace("\n", "")), text.replace("\n", ""))
 
 
-def expected_texts(row):
+def expected_texts(row, has_gpu):
     start = time.strftime("%m-%d %H:%M" if abs(time.time() - row["start"]) < 180 * DAY else "%Y-%m-%d", time.gmtime(row["start"]))
-    return [str(row["job_id"]), visible(row["user"])[:10], visible(row["account"])[:12], visible(row["name"] or "")[:20], row["state"] or "",
+    return [str(row["job_id"]), cut(row["user"], 10), cut(row["account"], 12), cut(row["name"] or "", 20), row["state"] or "",
             row["partition"], grouped(row["nodes"]), grouped(row["cores"]), "-" if row["gpus"] is None else grouped(row["gpus"]), start,
-            duration(row["elapsed_s"]), share(row["limit_share"]), share(row["cpu_share"]), share(row["memory_share"]), share(row["gpu_share"]),
-            hours(row["held_core_s"]), hours(row["lost_core_s"]), row["worst_rule"] or "", visible(row["worst_text"] or "")]
+            duration(row["elapsed_s"]), share(row["limit_share"]), share(row["cpu_share"]), share(row["memory_share"]), share(row["gpu_share"]) if has_gpu else "",
+            hours(row["held_core_s"]), hours(row["lost_core_s"]), row["worst_rule"] or "", cut(row["worst_text"] or "", 60)]
 
 
 def lacks(line, texts):
@@ -180,9 +180,10 @@ def as_text():
     options = {"--cluster": "beta"}
     text = must("jobs", "--database", path, "--since", "all", "--all", *words_of(options), env={"COLUMNS": "300"})
     lines = text.splitlines()
-    table, want = lines[4:-2], wanted(rows, options, "UTC")
+    table, want = lines[4:-3], wanted(rows, options, "UTC")
+    has_gpu = any(row["gpu_share"] is not None for row in want)
     is_equal("jobs as text: each number of each row, in their order",
-             [len(table), [(lacks(line, expected_texts(row)), line) for line, row in zip(table, want) if lacks(line, expected_texts(row)) is not None][:3]],
+             [len(table), [(lacks(line, expected_texts(row, has_gpu)), line) for line, row in zip(table, want) if lacks(line, expected_texts(row, has_gpu)) is not None][:3]],
              [len(want), []])
     is_equal("jobs as text: nothing that a terminal obeys", visible(text.replace("\n", "")), text.replace("\n", ""))
     of = chosen_by(options, "UTC")

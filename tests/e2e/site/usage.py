@@ -230,10 +230,12 @@ def as_text():
         want, everything = wanted(rows, TIMES[0], "UTC", by)
         text = must("usage", "--database", path, "--since", "all", "--all", "--by", by, env={"COLUMNS": "400"})
         lines = text.splitlines()
+        is_true("usage --by %s as text: the sums are above it" % by, all(t in lines[0] for t in (
+            grouped(everything["jobs"]), hours(everything["held_core_s"]), hours(everything["lost_core_s"]))), lines[0])
         begin = next(i for i, line in enumerate(lines) if line.startswith(by))
         bad = []
         for line, s in zip(lines[begin + 1:], want + [everything]):
-            texts = [visible(s[by])[:24], grouped(s["jobs"]), hours(s["held_core_s"]), hours(s["held_gpu_s"]), hours(s["lost_core_s"]),
+            texts = [cut(s[by], 24), grouped(s["jobs"]), hours(s["held_core_s"]), hours(s["held_gpu_s"]), hours(s["lost_core_s"]),
                      hours(s["lost_gpu_s"]), grouped(s["findings"]), hours(s["run_s"]), grouped(s["footprints"]), grouped(s["max_nodes"]),
                      grouped(s["max_cores"]), duration(s["max_pending_s"]), share(s["cpu_share"]), share(s["lost_share"]), share(s["of_all_lost"]),
                      share(s["without_profile"]), number(s["energy_kwh"])]
@@ -245,6 +247,71 @@ def as_text():
             is_equal("usage as text: lines of %d columns" % width, [line for line in text.splitlines()[:-1] if len(line) > width], [])
 
 
+def last_command(text):
+    """The words of the last line, as a shell reads them."""
+    return subprocess.run(["bash", "-c", "printf '%s\\0' " + text.splitlines()[-1]], capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
+
+
+def every_last_line():
+    """Pasted into a shell it gives rows, of those jobs alone that the question was about."""
+    path, _ = index()
+    more = {"--cluster": "alpha", "--until": "2026-11-12", "--nodes": "1-64"}
+    questions = [["usage", "--by", by] for by in GROUPS] + [["issues"], ["issues", "--by", "name"], ["issues", "--by", "signature"], ["digest"]]
+    for question in questions:
+        words = [*question, "--database", path, "--since", "2026-10-01"]
+        words += ["--until", "2026-11-12"] if question == ["digest"] else words_of(more)
+        command = last_command(must(*words))
+        got = as_json(*command[1:], "--all")
+        is_true("%s: its last line gives rows" % " ".join(question), got["rows"], command)
+        kept = {w: command[command.index(w) + 1] for w in (*more, "--since") if w in command}
+        is_equal("%s: and keeps what was asked" % " ".join(question), kept,
+                 {"--since": "2026-10-01", "--until": "2026-11-12", **({} if question == ["digest"] else {**more, **({"--cluster": kept["--cluster"]} if "cluster" in question else {})})})
+    p = subprocess.run(["bash", "-c", must("jobs", "--database", path, "--since", "all").splitlines()[-1].replace("jobprof", JOBPROF, 1)],
+                       capture_output=True, text=True, env=plain_env(TZ="UTC"))
+    is_true("jobs: its last line says what the first job did", p.returncode == 0 and "Job ID" in p.stdout, p.stdout + p.stderr)
+
+
+def before(options, tz):
+    """The time before that of the options: as many days where they are of days, else as many seconds."""
+    zone = zoneinfo.ZoneInfo(tz)
+    begin, end = (datetime.datetime.fromtimestamp(instant(options[o], tz), zone) for o in ("--since", "--until"))
+    if begin.hour + begin.minute or end.hour + end.minute:
+        return begin.timestamp() - (end.timestamp() - begin.timestamp()), begin.timestamp()
+    days = (end.date() - begin.date()).days
+    return datetime.datetime.combine(begin.date() - datetime.timedelta(days), datetime.time(), zone).timestamp(), begin.timestamp()
+
+
+def trends():
+    """Beside each row what the same user, project or program held and lost as long a time before."""
+    for tz, by, options in (("UTC", "project", {}), ("America/New_York", "user", {}), ("UTC", "name", {}), ("UTC", "program", {"--state": "completed"}),
+                            ("UTC", "user", {"--nodes": "2-"}), ("Asia/Kolkata", "partition", {"--cluster": "beta"})):
+        path, rows = index(tz)
+        for begin, end in (("2026-10-28", "2026-11-04"), ("2026-10", "2026-11"), ("2026-10-05T07:30", "2026-10-07T19:00")):
+            options = {**options, "--since": begin, "--until": end}
+            first, last = before(options, tz)
+            then = chosen_by({k: v for k, v in options.items() if k not in ("--since", "--until")}, tz)
+            groups = keyed([{**r, "program": r["program"] or ""} for r in rows if then(r) and first <= r["start"] < last], GROUPS[by])
+            for limit in ((), ("--all",)):
+                got, bad = as_json("usage", "--database", path, "--by", by, *words_of(options), *limit, tz=tz), []
+                for row in [*got["rows"], got["sum"]]:
+                    was = sums(groups.get((row[by],), []) if row is not got["sum"] else [r for g in groups.values() for r in g])
+                    want = {"jobs_before": was["jobs"], **{k + "_before": was[k] for k in ("held_core_s", "profiled_core_s", "lost_core_s")}}
+                    want["trend"] = None
+                    if not was["jobs"]:
+                        want = dict.fromkeys(want)
+                    elif was["lost_core_s"] is not None and row["lost_core_s"] is not None:
+                        want["trend"] = row["lost_core_s"] / row["profiled_core_s"] - was["lost_core_s"] / was["profiled_core_s"]
+                    bad += differences(row, want)
+                is_equal("usage --by %s %s %s in %s: the time before" % (by, " ".join(words_of(options)), " ".join(limit), tz),
+                         [bool(got["rows"]), bad[:3]], [True, []])
+    path, rows = index()
+    of_days = {"--since": "2026-10-28", "--until": "2026-11-04"}
+    is_true("usage as text: the trend, and what it is", all(w in must("usage", "--database", path, *words_of(of_days), env={"COLUMNS": "200"}) for w in ("  trend  ", "trend: by how")), "")
+    is_true("usage of all times: there is none", "trend" not in must("usage", "--database", path, "--since", "all"), "")
+    text = must("usage", "--database", path, "--since", "2026-09-01", "--until", "2026-10-20")
+    is_true("usage: none where there were no jobs before", "trend  " not in text, text)
+
+
 def next_step():
     """The last line is a command that looks into the first row, as a shell reads it."""
     path, rows = index()
@@ -252,11 +319,11 @@ def next_step():
     for project in {r["account"] for r in rows}:
         text = must("usage", "--database", path, "--since", "all", "--by", "project")
         break
-    words = subprocess.run(["bash", "-c", "printf '%s\\0' " + text.splitlines()[-1].rsplit(" looks", 1)[0]], capture_output=True, text=True,
-                           check=True).stdout.split("\0")[:-1]
+    words = last_command(text)
     want, _ = wanted(rows, TIMES[0], "UTC", "project")
-    is_equal("usage: the command for the first row", words, ["jobprof", "usage", "--project", want[0]["project"], "--by", "user", "--since", "all"])
-    got = as_json(*words[1:], "--database", path)
+    is_equal("usage: the command for the first row", words, ["jobprof", "usage", "--project", want[0]["project"], "--by", "user", "--since", "all",
+                                                             "--database", path])
+    got = as_json(*words[1:])
     is_equal("usage: that command's sum is the row", differences(got["sum"], {k: want[0][k] for k in SUMS}), bad)
 
 
@@ -286,4 +353,4 @@ def check_at(where, rows, by, options):
 
 
 if __name__ == "__main__":
-    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, tables_of_sums, file_systems, as_csv, as_text, next_step, postgresql))
+    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, tables_of_sums, file_systems, as_csv, as_text, next_step, every_last_line, trends, postgresql))

@@ -201,6 +201,26 @@ static void put_text(const char *s, unsigned most, FILE *out)
 	}
 }
 
+/* What is longer than there is room is said to be so: of a path the end is left. */
+static void put_cut(const char *s, unsigned width, FILE *out)
+{
+	unsigned n = length(s);
+
+	if (n <= width || width < 4) {
+		put_text(s, width, out);
+		return;
+	}
+	if (*s != '/') {
+		put_text(s, width - 2, out);
+		fputs("..", out);
+		return;
+	}
+	for (; n > width - 2; n--)
+		s = behind(s);
+	fputs("..", out);
+	put_text(s, width - 2, out);
+}
+
 /* The text of a cell: in buf, or the cell's own. */
 static const char *text_of(const struct site_table *t, unsigned row, unsigned column,
 			   char buf[static SITE_CELL])
@@ -273,7 +293,7 @@ static void print_cell(const char *text, unsigned width, bool left, bool is_last
 
 	if (!left)
 		fprintf(out, "%*s", (int)(width - n), "");
-	put_text(text, width, out);
+	put_cut(text, width, out);
 	if (left && !is_last)
 		fprintf(out, "%*s", (int)(width - n), "");
 	if (!is_last)
