@@ -10,6 +10,7 @@ import { bursts, clusters } from '../../web/src/clusters.js';
 import { compare, partsOf } from '../../web/src/compare.js';
 import { LEVELS, UNKNOWN, read } from '../../web/src/data.js';
 import { canvas, el, name, section, table } from '../../web/src/dom.js';
+import { digest } from '../../web/src/digest.js';
 import { energy } from '../../web/src/energy.js';
 import { given } from '../../web/src/given.js';
 import { findings } from '../../web/src/findings.js';
@@ -377,6 +378,31 @@ test('pop: numbers that are known have a bar and the way they were measured, and
 
 	assert.match(text(open({ has_mpi: 1, tasks: 2 })), /It is not known: they may spin\.$/);
 	assert.deepEqual([open({ has_mpi: 1, tasks: 1 }), open({ tasks: 2 })], [null, null]);
+});
+
+test('digest: money, energy and the week before are there where they are known, and only then', () => {
+	const sums = { jobs: 9, held_core_s: 72e6, profiled_core_s: 54e6, lost_core_s: 18e6, lost_share: 0.25, energy_j: null, money_lost: null, money_held: null };
+	const account = { ...sums, account: '<b>p1', trend: null, mostly_by: null }, finding = { rule: 'io.wait', jobs: 3, users: 2, cost_core_s: 7200, cost_core_s_before: null, cost_money: null };
+	const all = { from: 0, to: null, total: sums, before: { jobs: 0, lost_core_s: null }, accounts: [account], findings: [finding], ask: [], advice: { contacts: 0 } };
+
+	browser();
+	digest({ digest: all, version: '1' });
+	const few = text(document.body);
+
+	assert.ok(/9 jobs held 20,000 core-h and lost 5,000 core-h \(25 %\)\. 25 % of what was held has no profile/.test(few) && few.includes('<b>p1'), few);
+	assert.ok(!/EUR|trend(?!:)|kWh|mostly|before they|null|undefined|NaN/.test(few.replace(/against as long a time before/, '')), few);
+	browser();
+	const priced = { ...sums, energy_j: 7.2e9, energy_money: 620, co2_kg: 760, money_lost: 90, money_held: 360 };
+
+	digest({ digest: { ...all, currency: 'EUR', total: priced, before: { jobs: 8, lost_core_s: 36e5, lost_share: 0.1, energy_j: 3.6e9 },
+		accounts: [{ ...priced, account: 'p1', trend: 0.15, mostly_by: 'io.wait' }, { ...priced, account: 'p2', trend: -0.021, mostly_by: '' }, { ...priced, account: '', trend: null }],
+		findings: [{ ...finding, cost_core_s_before: 3600, cost_money: 0.036 }] }, version: '1' });
+	const said = text(document.body), rows = rowsIn(document.body);
+
+	assert.match(said, /: 90 EUR of 360 EUR\. In as long a time before they lost 1,000 core-h \(10 %\)/);
+	assert.match(said, /Energy: 2\.00 MWh, 620 EUR, 760 kg of CO\u2082; before 1\.00 MWh\./);
+	assert.ok(rows.some((r) => /^p1.*\+15 points.*90 EURio\.wait$/.test(r)) && rows.some((r) => /\u22122\.1 points/.test(r)) && rows.some((r) => /^not known.*not known/.test(r)), rows);
+	assert.ok(rows.some((r) => /^io\.wait.*1\.00 core-h0\.036 EUR$/.test(r)), rows);
 });
 
 test('spread: says in words how units differ, and nothing where there is one', () => {

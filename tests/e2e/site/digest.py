@@ -1,0 +1,150 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""digest, and the money of digest and usage: every number is the sum over the generated jobs, with prices in a jobprof.conf of a
+file system of its own, and without."""
+
+import sys
+
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from sitelib import *
+
+PRICES = {"PriceCoreHour": 0.018, "PriceGPUHour": 0.55, "PriceKWh": 0.31, "GramsCO2PerKWh": 380}
+WEEK = {"--since": "2026-10-12", "--until": "2026-10-19"}
+FIRST = instant("2026-10-05", "UTC")  # of the week before
+_made = []
+
+
+def index():
+    if not _made:
+        _made.append(make(site(seed=9, users=60)))
+    return _made[0]
+
+
+def with_prices(prices):
+    """What starts a program where /etc/jobprof/jobprof.conf has these; a directory in the place of /etc, for this program alone."""
+    if os.geteuid():
+        raise Skipped("needs root, for a mount namespace")
+    etc = tmpdir("etc")
+    for name in ("passwd", "group", "nsswitch.conf"):
+        if os.path.exists("/etc/" + name):
+            shutil.copy("/etc/" + name, etc)
+    os.mkdir(os.path.join(etc, "jobprof"))
+    with open(os.path.join(etc, "jobprof/jobprof.conf"), "w") as f:
+        f.write("".join("%s=%s\n" % p for p in {**prices, "Currency": "CHF"}.items()))
+    return ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc && exec "$@"', etc)
+
+
+def money(core_s, gpu_s, prices):
+    parts = [s / 3600 * prices[p] for s, p in ((core_s, "PriceCoreHour"), (gpu_s, "PriceGPUHour")) if p in prices and s is not None]
+    return math.fsum(parts) if parts else None
+
+
+def together(rows, was, prices):
+    """What the digest says of jobs, beside those of the week before."""
+    s, old = shares(sums(rows), sums(rows)), shares(sums(was), sums(was)) if was else None
+    out = {k: s[k] for k in ("jobs", "held_core_s", "profiled_core_s", "lost_core_s", "held_gpu_s", "lost_gpu_s", "energy_j", "lost_share", "energy_kwh")}
+    out["lost_share_before"] = old and old["lost_share"]
+    known = old and None not in (s["lost_core_s"], old["lost_core_s"])
+    out["trend"] = s["lost_core_s"] / s["profiled_core_s"] - old["lost_core_s"] / old["profiled_core_s"] if known else None
+    out["money_held"], out["money_lost"] = (money(s["%s_core_s" % w], s["%s_gpu_s" % w], prices) for w in ("held", "lost"))
+    kwh = s["energy_kwh"]
+    out["energy_money"] = kwh * prices["PriceKWh"] if kwh is not None and "PriceKWh" in prices else None
+    out["co2_kg"] = kwh * prices["GramsCO2PerKWh"] / 1000 if kwh is not None and "GramsCO2PerKWh" in prices else None
+    return out
+
+
+def costs(rows):
+    """Of each finding: jobs, users, cost."""
+    out = {}
+    for r in rows:
+        for f in r["finding_list"] or ():
+            jobs, users, cost = out.setdefault(f["id"], (set(), set(), []))
+            jobs.add((r["cluster"], r["job_id"], r["start"]))
+            users.add(r["user"])
+            cost.append(f["cost"].get("core_s"))
+    return {rule: (len(jobs), len(users), total(cost)) for rule, (jobs, users, cost) in out.items()}
+
+
+def wanted(prices):
+    _, rows = index()
+    now = [r for r in rows if FIRST + 7 * DAY <= r["start"] < FIRST + 14 * DAY]
+    was = [r for r in rows if FIRST <= r["start"] < FIRST + 7 * DAY]
+    of = lambda l, account: [r for r in l if r["account"] == account]
+    accounts = []
+    for name in {r["account"] for r in now}:
+        row = {"account": name, **together(of(now, name), of(was, name), prices)}
+        dearest = sorted((-c, rule) for rule, (_, _, c) in costs(of(now, name)).items() if c)
+        accounts.append({**row, "mostly_by": dearest[0][1] if dearest else None})
+    accounts.sort(key=lambda r: (r["lost_core_s"] is None, -(r["lost_core_s"] or 0), r["account"].encode()))
+    before = costs(was)
+    findings = [{"rule": rule, "jobs": jobs, "users": users, "cost_core_s": cost, "cost_core_s_before": before.get(rule, (0, 0, 0))[2],
+                 "cost_money": money(cost, None, prices)} for rule, (jobs, users, cost) in costs(now).items()]
+    findings.sort(key=lambda r: (r["cost_core_s"] is None, -(r["cost_core_s"] or 0), r["rule"]))
+    return {"total": together(now, was, prices), "before": together(was, None, prices), "accounts": accounts[:10], "findings": findings[:10]}
+
+
+def faults(got, want):
+    bad = ["%s: %s" % (part, d) for part in ("total", "before") for d in differences(got[part], want[part])]
+    for part in ("accounts", "findings"):
+        bad += ["%s: %d rows" % (part, len(got[part]))] if len(got[part]) != len(want[part]) else []
+        bad += ["%s %d: %s" % (part, i, d) for i, (g, w) in enumerate(zip(got[part], want[part])) for d in differences(g, w)]
+    return bad[:4]
+
+
+def each_number():
+    path, _ = index()
+    got = as_json("digest", "--database", path, *words_of(WEEK))
+    is_equal("digest: each number is the sum over the jobs", faults(got, wanted({})), [])
+    is_equal("digest: which weeks", [got["from"], got["to"], got["before_from"]], [FIRST + 7 * DAY, FIRST + 14 * DAY, FIRST])
+    is_true("digest: without prices there is no money", "currency" not in got and got["total"]["money_lost"] is None, got["total"])
+    sql_says = sql(path, "SELECT sum(lost_core_s), sum(energy_j) FROM job WHERE start >= ? AND start < ?", FIRST, FIRST + 7 * DAY)[0]
+    is_equal("digest: the week before as SQL has it", [differ(got["before"][k], v) for k, v in zip(("lost_core_s", "energy_j"), sql_says)], [False, False])
+
+
+def prices():
+    path, _ = index()
+    for some in (PRICES, {"PriceGPUHour": 0.55}, {"PriceKWh": 0.31, "GramsCO2PerKWh": 380}):
+        wrap = with_prices(some)
+        got = as_json("digest", "--database", path, *words_of(WEEK), wrap=wrap)
+        is_equal("digest: with %s" % ", ".join(some), [faults(got, wanted(some)), got.get("currency")], [[], "CHF"])
+        sum_of = as_json("usage", "--database", path, *words_of(WEEK), wrap=wrap)["sum"]
+        want = {k: wanted(some)["total"][k] for k in ("money_held", "money_lost", "energy_money", "co2_kg")}
+        is_equal("usage: with %s" % ", ".join(some), differences(sum_of, want), [])
+
+
+def as_text():
+    path, _ = index()
+    wrap, of = with_prices(PRICES), wanted(PRICES)
+    for how, env in ((wrap, "priced"), ((), "plain")):
+        text = must("digest", "--database", path, *words_of(WEEK), wrap=how)
+        lines = text.splitlines()
+        t = of["total"]
+        is_true("digest as text, %s: what was held and lost, and before" % env, all(w in text for w in (
+            grouped(t["jobs"]) + " jobs held " + hours(t["held_core_s"]) + " core-h", "lost " + hours(t["lost_core_s"]) + " of them",
+            "before they lost " + hours(of["before"]["lost_core_s"]), number(t["energy_kwh"]) + " kWh", share(1 - t["profiled_core_s"] / t["held_core_s"]) + " % of what was held has no profile")), text)
+        is_equal("digest as text, %s: lines of 72 columns, but for the command" % env, [line for line in lines[:-1] if len(line) > 72], [])
+        is_equal("digest as text, %s: nothing that a terminal obeys" % env, visible(text.replace("\n", "")), text.replace("\n", ""))
+        said = (number(t["money_held"]) + " CHF, of which " + number(t["money_lost"]), number(t["co2_kg"]) + " kg of CO2", "lost CHF")
+        is_equal("digest as text, %s: money" % env, [w in text for w in said], [bool(how)] * 3)
+        first = of["accounts"][0]
+        head = next(i for i, x in enumerate(lines) if x.startswith("project"))
+        line = lines[head + 1]
+        parts = [cut(first["account"], 20), grouped(first["jobs"]), hours(first["lost_core_s"]), share(first["lost_share"])]
+        is_true("digest as text, %s: the project that lost most" % env, ("mostly by" not in lines[head] or line.endswith(cut(first["mostly_by"], 18))) and line.startswith(parts[0]) and
+                all(p in line.split() for p in parts[1:]), (line, parts))
+    is_equal("digest of a time without jobs", must("digest", "--database", path, "--since", "2027-01-01", "--until", "2027-01-08"), "no jobs\n")
+
+
+def as_page():
+    """Its numbers have 15 digits."""
+    if not os.path.exists(os.path.join(BUILD, "web/report.html")):
+        raise Skipped("make made no template: node or npm was not there")
+    path, _ = index()
+    few = lambda text: json.loads(text, parse_float=lambda v: "%.12g" % float(v))
+    page = must("digest", "--database", path, *words_of(WEEK), "--html", "-")
+    got = few(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.S).group(1))["digest"]
+    is_true("digest --html: the page has what --json says", got == few(must("digest", "--database", path, *words_of(WEEK), "--json")), got["total"])
+
+
+if __name__ == "__main__":
+    run_tests((each_number, prices, as_text, as_page))
