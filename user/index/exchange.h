@@ -2,7 +2,8 @@
 /*
  * Rows on their way from one index to another, or out of it: a line of JSON per job, with the
  * columns of schemas/index.def by name, `finding_list` (findings as in docs/report-json.md),
- * `node_names` and `file_systems` (as its io.mount.each); what is not known is absent. CSV has the columns alone, for spreadsheets.
+ * `node_names` and `file_systems` (as its io.mount.each); what is not known is absent. CSV has the
+ * columns alone, for spreadsheets.
  */
 #ifndef JP_INDEX_EXCHANGE_H
 #define JP_INDEX_EXCHANGE_H

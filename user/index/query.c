@@ -297,8 +297,8 @@ static const char *days_and_months(const struct job_filter *f)
 
 const char *query__sums_for(struct index *ix, const struct job_filter *f)
 {
-	if (f->state || f->name || f->program || f->signature || f->node || f->finding || f->tag || f->jobs ||
-	    !isnan(f->least_nodes) || !isnan(f->most_nodes) || !isnan(f->least_s) ||
+	if (f->state || f->name || f->program || f->signature || f->node || f->finding || f->tag ||
+	    f->jobs || !isnan(f->least_nodes) || !isnan(f->most_nodes) || !isnan(f->least_s) ||
 	    !isnan(f->most_s))
 		return NULL;
 	if (fits(ix, f, "month"))

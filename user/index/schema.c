@@ -22,9 +22,9 @@
 	"findings BIGINT NOT NULL, run_s BIGINT, footprints BIGINT NOT NULL, max_nodes BIGINT, "  \
 	"max_cores {real}, max_pending_s BIGINT"
 
-#define JOB_FS                                                                                  \
-	"CREATE TABLE IF NOT EXISTS job_fs (job BIGINT NOT NULL, fs {text} NOT NULL, "          \
-	"read_bytes {real}, write_bytes {real}, read_bw_max {real}, write_bw_max {real}, "      \
+#define JOB_FS                                                                             \
+	"CREATE TABLE IF NOT EXISTS job_fs (job BIGINT NOT NULL, fs {text} NOT NULL, "     \
+	"read_bytes {real}, write_bytes {real}, read_bw_max {real}, write_bw_max {real}, " \
 	"PRIMARY KEY (job, fs))"
 
 static const char *const tables[] = {

@@ -47,7 +47,7 @@ struct io_of_kind {
 
 /* One network file system, over all nodes. */
 struct io_mount {
-	const char *name; /* the job's */
+	const char *name;	      /* the job's */
 	double volume[IO_DIRECTIONS]; /* B; NaN: not known */
 	double bw_max[IO_DIRECTIONS]; /* B/s, the highest of a bin */
 };

@@ -140,7 +140,9 @@ static int write_sums(struct query *q, struct digest *d, const struct job_filter
 	const char *table = query__sums_for(&d->ix, f);
 	int err = 0;
 
-	query__add(q, is_total ? "SELECT 'all', " : table ? "SELECT s.account, " : "SELECT j.account, ");
+	query__add(q, is_total ? "SELECT 'all', "
+		      : table  ? "SELECT s.account, "
+			       : "SELECT j.account, ");
 	query__add(q, table ? "CAST(sum(s.jobs) AS BIGINT), sum(s.held_core_s), "
 			      "sum(s.profiled_core_s), sum(s.lost_core_s), sum(s.held_gpu_s), "
 			      "sum(s.lost_gpu_s), sum(s.energy_j) FROM "
@@ -325,10 +327,8 @@ static void derive_sums(struct db_value *v, const struct db_value *before,
 	v[KWH] = db_value__real(kwh);
 	v[CO2] = db_value__real(a->co2_g_kwh > 0 ? kwh * a->co2_g_kwh / 1000 : NAN);
 	v[MONEY_ENERGY] = db_value__real(a->kwh > 0 ? kwh * a->kwh : NAN);
-	v[MONEY_HELD] =
-		db_value__real(site_args__money(a, number(v, HELD), number(v, HELD_GPU)));
-	v[MONEY_LOST] =
-		db_value__real(site_args__money(a, number(v, LOST), number(v, LOST_GPU)));
+	v[MONEY_HELD] = db_value__real(site_args__money(a, number(v, HELD), number(v, HELD_GPU)));
+	v[MONEY_LOST] = db_value__real(site_args__money(a, number(v, LOST), number(v, LOST_GPU)));
 }
 
 /* 0 or -ENOMEM. */
@@ -396,9 +396,8 @@ static void print_sentence(const struct digest *d, const struct found *f, FILE *
 	double lost = total(f, TOTAL, LOST), before = total(f, BEFORE, LOST);
 	char a[SITE_CELL], b[SITE_CELL];
 
-	fprintf(out, "%s job%s held %s core-h",
-		text(a, CELL_COUNT, total(f, TOTAL, JOBS)), total(f, TOTAL, JOBS) == 1 ? "" : "s",
-		text(b, CELL_HOURS, held));
+	fprintf(out, "%s job%s held %s core-h", text(a, CELL_COUNT, total(f, TOTAL, JOBS)),
+		total(f, TOTAL, JOBS) == 1 ? "" : "s", text(b, CELL_HOURS, held));
 	if (lost >= 0)
 		fprintf(out, " and lost %s of them (%s %%)", text(a, CELL_HOURS, lost),
 			text(b, CELL_SHARE, lost / held));
@@ -408,7 +407,8 @@ static void print_sentence(const struct digest *d, const struct found *f, FILE *
 			text(b, CELL_SHARE, total(f, BEFORE, LOST_SHARE)));
 	fputs(".\n", out);
 	if (held > profiled)
-		fprintf(out, "%s %% of what was held has no profile, and is not in what was lost.\n",
+		fprintf(out,
+			"%s %% of what was held has no profile, and is not in what was lost.\n",
 			text(a, CELL_SHARE, 1 - profiled / held));
 	print_costs(d, f, out);
 }

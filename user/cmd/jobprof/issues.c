@@ -68,18 +68,9 @@ const struct command cmd_issues = {
 
 int verb_issues(int argc, char **argv)
 {
-	const struct site_groups g = {&cmd_issues,
-				      columns,
-				      N_COLUMNS,
-				      N_COLUMNS,
-				      "ict",
-				      of_jobs,
-				      NULL,
-				      " AND j.is_eligible = 1",
-				      NULL,
-				      false,
-				      NULL,
-				      note};
+	const struct site_groups g = {&cmd_issues, columns, N_COLUMNS, N_COLUMNS,
+				      "ict",	   of_jobs, NULL,      " AND j.is_eligible = 1",
+				      NULL,	   false,   NULL,      note};
 	struct site_groups_options o = {0};
 	int status;
 

@@ -473,24 +473,13 @@ void site_args__print_options(const struct site_args *a, const char *but)
 	const struct job_filter *f = &a->filter;
 	const struct {
 		const char *name, *word;
-	} all[] = {{"user", f->user},
-		   {"project", f->account},
-		   {"name", f->name},
-		   {"program", f->program},
-		   {"state", f->state},
-		   {"partition", f->partition},
-		   {"cluster", f->cluster},
-		   {"jobs", f->jobs},
-		   {"nodes", a->nodes_word},
-		   {"ran", a->ran_word},
-		   {"node", f->node},
-		   {"finding", f->finding},
-		   {"tag", f->tag},
-		   {"signature", f->signature},
-		   {"since", a->since_word},
-		   {"until", a->until_word},
-		   {"profiledir", a->dir},
-		   {"database", a->database}};
+	} all[] = {
+		{"user", f->user},	  {"project", f->account},     {"name", f->name},
+		{"program", f->program},  {"state", f->state},	       {"partition", f->partition},
+		{"cluster", f->cluster},  {"jobs", f->jobs},	       {"nodes", a->nodes_word},
+		{"ran", a->ran_word},	  {"node", f->node},	       {"finding", f->finding},
+		{"tag", f->tag},	  {"signature", f->signature}, {"since", a->since_word},
+		{"until", a->until_word}, {"profiledir", a->dir},      {"database", a->database}};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		if (!all[i].word || (but && !strcmp(all[i].name, but)))

@@ -121,7 +121,8 @@ int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, vo
  * end with a day. Without an end it is until the end of today. False: there is none. */
 bool site_args__before(const struct job_filter *f, struct job_filter *before);
 
-/* What hours of cores and GPUs cost, one of which may have no price or no amount; NaN: not known. */
+/* What hours of cores and GPUs cost, one of which may have no price or no amount; NaN: not known.
+ */
 double site_args__money(const struct site_args *a, double core_s, double gpu_s);
 
 /* Whether an option's list can have the text as its only word: it is not empty, has no comma, and

@@ -132,10 +132,8 @@ static void derive(struct db_value *v, const struct db_value *all, const struct 
 	v[OF_ALL] = db_value__real(number(v, LOST) / number(all, LOST));
 	v[WITHOUT] = db_value__real(1 - number(v, PROFILED_S) / number(v, HELD));
 	v[KWH] = db_value__real(kwh);
-	v[MONEY_HELD] =
-		db_value__real(site_args__money(a, number(v, HELD), number(v, HELD_GPU)));
-	v[MONEY_LOST] =
-		db_value__real(site_args__money(a, number(v, LOST), number(v, LOST_GPU)));
+	v[MONEY_HELD] = db_value__real(site_args__money(a, number(v, HELD), number(v, HELD_GPU)));
+	v[MONEY_LOST] = db_value__real(site_args__money(a, number(v, LOST), number(v, LOST_GPU)));
 	v[ENERGY_MONEY] = db_value__real(a->kwh > 0 ? kwh * a->kwh : NAN);
 	v[CO2] = db_value__real(a->co2_g_kwh > 0 ? kwh * a->co2_g_kwh / 1000 : NAN);
 }
@@ -150,9 +148,17 @@ int verb_usage(int argc, char **argv)
 {
 	struct site_column own[N_COLUMNS];
 	char head[32];
-	const struct site_groups g = {&cmd_usage,    own,	    N_COLUMNS,	   N_SUMS,
-				      "lost_core_s", sums__of_jobs, sums__of_sums, "",
-				      derive,	     true,	    print_head,
+	const struct site_groups g = {&cmd_usage,
+				      own,
+				      N_COLUMNS,
+				      N_SUMS,
+				      "lost_core_s",
+				      sums__of_jobs,
+				      sums__of_sums,
+				      "",
+				      derive,
+				      true,
+				      print_head,
 				      "trend: by how many points the lost share of what has a "
 				      "profile is above that of\nas many days before."};
 	struct site_groups_options o = {0};

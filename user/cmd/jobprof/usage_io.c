@@ -105,14 +105,10 @@ static const struct {
 #define N_SPREAD (sizeof(spread) / sizeof(*spread))
 
 static const struct site_column spread_columns[] = {
-	{"quantity", "", NULL, CELL_TEXT, 0, 0},
-	{"jobs", "jobs", NULL, CELL_COUNT, 2, 0},
-	{"p50", "50%<=", NULL, CELL_BYTES, 1, 0},
-	{"p80", "80%<=", NULL, CELL_BYTES, 0, 0},
-	{"p95", "95%<=", NULL, CELL_BYTES, 1, 0},
-	{"most", "most", NULL, CELL_BYTES, 0, 0},
-	{"sum", "all", NULL, CELL_BYTES, 0, 0},
-	{"top_share", "top 20%", NULL, CELL_SHARE, 0, 0},
+	{"quantity", "", NULL, CELL_TEXT, 0, 0},   {"jobs", "jobs", NULL, CELL_COUNT, 2, 0},
+	{"p50", "50%<=", NULL, CELL_BYTES, 1, 0},  {"p80", "80%<=", NULL, CELL_BYTES, 0, 0},
+	{"p95", "95%<=", NULL, CELL_BYTES, 1, 0},  {"most", "most", NULL, CELL_BYTES, 0, 0},
+	{"sum", "all", NULL, CELL_BYTES, 0, 0},	   {"top_share", "top 20%", NULL, CELL_SHARE, 0, 0},
 	{"unit", "unit", NULL, CELL_HIDDEN, 0, 0},
 };
 
@@ -401,7 +397,8 @@ static void print_text(const struct site_args *a, const struct tables *t)
 	       a->since_word ? a->since_word : "");
 	site_table__print(&t->moved, width, stdout);
 	if (t->fs.nrows) {
-		puts("\nOf each network file system, from jobs with nodes of their own: elsewhere nobody\n"
+		puts("\nOf each network file system, from jobs with nodes of their own: elsewhere "
+		     "nobody\n"
 		     "knows whose bytes these are.\n");
 		site_table__print(&t->fs, width, stdout);
 	}

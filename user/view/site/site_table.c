@@ -269,8 +269,8 @@ static bool is_unknown(const struct site_table *t, unsigned column)
 static void choose(const struct site_table *t, unsigned width, unsigned *widths)
 {
 	for (unsigned i = 0; i < t->ncolumns; i++)
-		widths[i] = t->columns[i].kind == CELL_HIDDEN || is_unknown(t, i) ? 0
-										    : width_of(t, i);
+		widths[i] =
+			t->columns[i].kind == CELL_HIDDEN || is_unknown(t, i) ? 0 : width_of(t, i);
 	for (;;) {
 		unsigned sum = 0, last = 0;
 
