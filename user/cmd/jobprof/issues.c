@@ -70,7 +70,7 @@ int verb_issues(int argc, char **argv)
 {
 	const struct site_groups g = {&cmd_issues, columns, N_COLUMNS, N_COLUMNS,
 				      "ict",	   of_jobs, NULL,      " AND j.is_eligible = 1",
-				      NULL,	   false,   NULL,      note};
+				      NULL,	   NULL,    NULL,      note};
 	struct site_groups_options o = {0};
 	int status;
 

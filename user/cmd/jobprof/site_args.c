@@ -492,8 +492,9 @@ void site_args__print_options(const struct site_args *a, const char *but)
 void site_args__print_head(const struct site_args *a, double jobs, double held_s, double lost_s,
 			   double profiled_s)
 {
-	char count[SITE_CELL], held[SITE_CELL], lost[SITE_CELL];
+	char count[SITE_CELL], held[SITE_CELL], lost[SITE_CELL], without[SITE_CELL];
 
+	site_cell__put(without, CELL_SHARE, 1 - profiled_s / held_s);
 	site_cell__put(count, CELL_COUNT, jobs);
 	site_cell__put(held, CELL_HOURS, held_s);
 	site_cell__put(lost, CELL_HOURS, lost_s);
@@ -508,9 +509,9 @@ void site_args__print_head(const struct site_args *a, double jobs, double held_s
 			printf(" (%.0f %%)", 100 * lost_s / held_s);
 	}
 	if (held_s > profiled_s)
-		printf("\n%.3g %% of what was held has no profile: nobody knows what of that was "
+		printf("\n%s %% of what was held has no profile: nobody knows what of that was "
 		       "lost",
-		       100 * (1 - profiled_s / held_s));
+		       without);
 	puts("\n");
 }
 

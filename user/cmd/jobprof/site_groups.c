@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/known.h"
 #include "base/log.h"
 
 #define ROWS	25 /* without --all */
@@ -49,7 +50,7 @@ int site_groups__take_by(void *to, const struct opt *opt, const char *word)
 /* ---- the question */
 
 /* What rows are grouped by, and what is asked for; table NULL: rows of jobs. */
-static void add_select(struct query *q, const struct site_groups *g, const char *by,
+static void add_select(struct query *q, const char *of_jobs, const char *of_sums, const char *by,
 		       const char *table)
 {
 	query__add(q, "SELECT ");
@@ -61,7 +62,7 @@ static void add_select(struct query *q, const struct site_groups *g, const char 
 		query__add(q, "'all'");
 	}
 	query__add(q, ", ");
-	query__add(q, table ? g->of_sums : g->of_jobs);
+	query__add(q, table ? of_sums : of_jobs);
 	query__add(q, table ? " FROM " : " FROM job j");
 	query__add(q, table ? table : "");
 	query__add(q, table ? " s" : "");
@@ -118,19 +119,26 @@ struct question {
 	const struct viewer *v;
 	const struct job_filter *filter;
 	bool is_sum;
-	const struct site_table *keys; /* of the rows that are wanted, in the order of keys; NULL:
-					  the first ones, as they are sorted */
+	const struct site_before *before; /* it is about the time before; else NULL */
+	const struct site_table *keys;	  /* of that the rows that are wanted */
 };
+
+static bool is_from_sums(const struct question *of)
+{
+	return of->g->of_sums && (of->o->by->in_sums || of->is_sum);
+}
 
 static int write_question(struct query *q, struct index *ix, const struct question *of)
 {
 	const struct site_groups *g = of->g;
 	const struct site_groups_options *o = of->o;
-	const bool from_sums = g->of_sums && (o->by->in_sums || of->is_sum);
+	const bool from_sums = is_from_sums(of);
 	const char *table = from_sums ? query__sums_for(ix, of->filter) : NULL;
 	int err = 0;
 
-	add_select(q, g, of->is_sum ? NULL : o->by->column, table);
+	add_select(q, of->before ? of->before->of_jobs : g->of_jobs,
+		   of->before ? of->before->of_sums : g->of_sums, of->is_sum ? NULL : o->by->column,
+		   table);
 	if (table)
 		query__where_sums(q, table, of->filter, of->v);
 	else
@@ -138,9 +146,10 @@ static int write_question(struct query *q, struct index *ix, const struct questi
 	query__add(q, g->and);
 	if (err || of->is_sum)
 		return err;
-	if (of->keys) {
-		add_keys(q, table ? "s." : "j.", o->by->column, of->keys);
-		query__add(q, " GROUP BY 1 ORDER BY 1");
+	if (of->before) {
+		if (!from_sums)
+			add_keys(q, table ? "s." : "j.", o->by->column, of->keys);
+		query__add(q, " GROUP BY 1");
 		return 0;
 	}
 	err = add_order(q, g, o->sort ? o->sort : g->sort);
@@ -165,7 +174,7 @@ static int ask(struct index *ix, const struct question *of, struct site_table *t
 	while (!err && db_rows__next(&r)) {
 		struct db_value row[COLUMNS] = {0};
 
-		memcpy(row, r.v, of->g->nasked * sizeof(*row));
+		memcpy(row, r.v, r.n * sizeof(*row));
 		err = site_table__add(t, row);
 	}
 	err = err ? err : r.err;
@@ -183,6 +192,22 @@ static int by_key(const void *a, const void *b)
 	return strcmp(x->type == DB_TEXT ? x->text : "", y->type == DB_TEXT ? y->text : "");
 }
 
+/* Adds the sum of all rows as one more. 0 or -ENOMEM. */
+static int add_up(struct site_table *t)
+{
+	struct db_value sum[COLUMNS] = {{0}};
+
+	for (unsigned i = 1; i < t->ncolumns; i++) {
+		double of = NAN;
+
+		for (unsigned k = 0; k < t->nrows; k++)
+			of = known__sum(of,
+					db_value__number(&t->cells[(size_t)k * t->ncolumns + i]));
+		sum[i] = db_value__real(of);
+	}
+	return site_table__add(t, sum);
+}
+
 /* Asks for the same rows of the time before, and their sum as the last one. *there: there is such a
  * time. */
 static int ask_before(struct index *ix, const struct question *now, const struct site_table *keys,
@@ -192,16 +217,19 @@ static int ask_before(struct index *ix, const struct question *now, const struct
 	struct job_filter filter;
 	int err;
 
-	*there = now->g->compares && site_args__before(now->filter, &filter);
+	*there = now->g->before && site_args__before(now->filter, &filter);
 	if (!*there)
 		return 0;
 	q.filter = &filter;
+	q.before = now->g->before;
 	q.keys = keys;
 	err = ask(ix, &q, t);
-	if (t->nrows) /* a database may sort otherwise */
+	if (t->nrows)
 		qsort(t->cells, t->nrows, t->ncolumns * sizeof(*t->cells), by_key);
+	if (err || is_from_sums(&q)) /* of all groups */
+		return err ? err : add_up(t);
 	q.is_sum = true;
-	return err ? err : ask(ix, &q, t);
+	return ask(ix, &q, t);
 }
 
 /* Fills what is made of other columns. */
@@ -226,7 +254,8 @@ static void derive(const struct question *q, struct site_table *t, const struct 
 /* The rows, and their sum as the last one. *compared: there is a time before. */
 static int ask_all(struct index *ix, const struct question *q, struct site_table *t, bool *compared)
 {
-	struct site_table before = {.columns = q->g->columns, .ncolumns = q->g->nasked};
+	struct site_table before = {.columns = q->g->columns,
+				    .ncolumns = q->g->before ? q->g->before->nasked : 1};
 	struct question of_sum = *q;
 	int err = ask(ix, q, t);
 
@@ -245,17 +274,15 @@ static int ask_all(struct index *ix, const struct question *q, struct site_table
 /* ---- the verb */
 
 /* How to look into the first row that has a name. */
-static void print_foot(const struct question *q, const struct site_table *t, bool compared)
+static void print_next(const struct question *q, const struct site_table *t)
 {
 	const struct site_group *by = q->o->by;
 	const struct db_value *key = t->cells;
 
-	if (q->g->note && (compared || !q->g->compares))
-		printf("\n%s\n", q->g->note);
 	for (unsigned i = 0; i + 1 < t->nrows; i++, key += t->ncolumns) {
 		if (key->type != DB_TEXT || !site_args__is_word(key->text))
 			continue;
-		printf("\nMore of the %s:\n  %s --%s ", i ? "first with a name" : "first",
+		printf("More of the %s:\n  %s --%s ", i ? "first with a name" : "first",
 		       by->next ? q->g->command->name : "jobprof jobs", by->word);
 		site_args__print_word(key->text);
 		if (by->next)
@@ -264,6 +291,21 @@ static void print_foot(const struct question *q, const struct site_table *t, boo
 		putchar('\n');
 		return;
 	}
+}
+
+static void print_foot(const struct question *q, const struct site_table *t, bool compared)
+{
+	if (t->nrows < 2) {
+		if (!q->g->head)
+			puts("no jobs");
+		return;
+	}
+	putchar('\n');
+	if (q->g->note && (compared || !q->g->before))
+		printf("%s\n\n", q->g->note);
+	if (t->nrows == ROWS + 1 && !q->o->site.all)
+		printf("These are the first %d; --all prints all. ", ROWS);
+	print_next(q, t);
 }
 
 int site_groups__run(const struct site_groups *g, struct site_groups_options *o)

@@ -28,6 +28,12 @@ void site_groups__print_words(FILE *out);
 			OPT_CALL(site_groups__take_by), .values = site_groups__print_words  \
 	}
 
+/* What is asked of the time before: few columns, which add up, with the rows' names first. */
+struct site_before {
+	const char *of_jobs, *of_sums;
+	unsigned nasked;
+};
+
 /* What a verb's table is. */
 struct site_groups {
 	const struct command *command;
@@ -36,11 +42,11 @@ struct site_groups {
 	const char *sort;	       /* by which they are sorted */
 	const char *of_jobs, *of_sums; /* SQL of what is asked for; of_sums NULL: of jobs alone */
 	const char *and;	       /* of which jobs; "": all that match */
-	/* Fills columns[nasked] and those behind; all: the sum of all rows; before: what was asked
-	 * for of the time before, NULL: there is none, or it had no such row. */
+	/* Fills columns[nasked] and those behind; all: the sum of all rows; before: the row of the
+	 * time before, NULL: there is no such time, or it had no such row. */
 	void (*derive)(struct db_value *v, const struct db_value *all,
 		       const struct db_value *before, const struct site_args *a);
-	bool compares; /* with the time before */
+	const struct site_before *before; /* NULL: there is nothing to compare with */
 	/* Prints what is above the table as text; NULL: nothing. */
 	void (*head)(const struct db_value *all, const struct site_args *a);
 	const char *note; /* below it, where there is a time before that is compared; NULL: nothing

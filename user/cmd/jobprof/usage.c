@@ -34,7 +34,7 @@ static const struct site_column columns[] = {
 	{"lost_share", "lost%", NULL, CELL_SHARE, 1, 0},
 	{"trend", "trend", NULL, CELL_POINTS, 2, 0},
 	{"of_all_lost", "of all lost%", NULL, CELL_SHARE, 4, 0},
-	{"without_profile", "no profile%", NULL, CELL_SHARE, 2, 0},
+	{"without_profile", "no profile%", NULL, CELL_SHARE, 3, 0},
 	{"jobs_before", "jobs before", NULL, CELL_HIDDEN, 0, 0},
 	{"held_core_s_before", "held before", NULL, CELL_HIDDEN, 0, 0},
 	{"profiled_core_s_before", "profiled before", NULL, CELL_HIDDEN, 0, 0},
@@ -76,6 +76,14 @@ enum {
 	CO2
 };
 
+enum { WAS_JOBS = 1, WAS_HELD, WAS_PROFILED, WAS_LOST, N_WAS };
+static const struct site_before time_before = {
+	"count(*), sum(j.held_core_s), sum(CASE WHEN j.findings IS NULL THEN 0.0 ELSE "
+	"j.held_core_s END), sum(j.lost_core_s)",
+	"CAST(sum(s.jobs) AS BIGINT), sum(s.held_core_s), sum(s.profiled_core_s), "
+	"sum(s.lost_core_s)",
+	N_WAS};
+
 static void print_sorts(FILE *out)
 {
 	for (size_t i = 0; i < N_SUMS; i++)
@@ -111,12 +119,12 @@ static double number(const struct db_value *v, unsigned i)
 /* Which part of the jobs has a profile may have changed, and says nothing of what they lose. */
 static void compare(struct db_value *v, const struct db_value *before)
 {
-	v[JOBS_BEFORE] = before[JOBS];
-	v[HELD_BEFORE] = before[HELD];
-	v[PROFILED_BEFORE] = before[PROFILED_S];
-	v[LOST_BEFORE] = before[LOST];
+	v[JOBS_BEFORE] = db_value__int((int64_t)number(before, WAS_JOBS));
+	v[HELD_BEFORE] = before[WAS_HELD];
+	v[PROFILED_BEFORE] = before[WAS_PROFILED];
+	v[LOST_BEFORE] = before[WAS_LOST];
 	v[TREND] = db_value__real(number(v, LOST) / number(v, PROFILED_S) -
-				  number(before, LOST) / number(before, PROFILED_S));
+				  number(before, WAS_LOST) / number(before, WAS_PROFILED));
 }
 
 static void derive(struct db_value *v, const struct db_value *all, const struct db_value *before,
@@ -124,7 +132,7 @@ static void derive(struct db_value *v, const struct db_value *all, const struct 
 {
 	const double kwh = number(v, ENERGY) / 3.6e6;
 
-	if (before && number(before, JOBS) > 0)
+	if (before && number(before, WAS_JOBS) > 0)
 		compare(v, before);
 	/* CPU time is of profiles alone. */
 	v[CPU_SHARE] = db_value__real(number(v, CPU) / number(v, PROFILED_S));
@@ -157,7 +165,7 @@ int verb_usage(int argc, char **argv)
 				      sums__of_sums,
 				      "",
 				      derive,
-				      true,
+				      &time_before,
 				      print_head,
 				      "trend: by how many points the lost share of what has a "
 				      "profile is above that of\nas many days before."};
