@@ -122,7 +122,7 @@ static const char *take_fs(struct row *r, const json_t *o, size_t *taken)
 		return "file_systems is no list, or too long";
 	json_array_foreach((json_t *)list, i, one)
 	{
-		if (!json_is_string(json_object_get(one, "name")))
+		if (!json_string_length(json_object_get(one, "name")))
 			return "file_systems has something without a name";
 		if (row__add_fs(r, one))
 			return strerror(ENOMEM);

@@ -307,6 +307,11 @@ static int write_nodes(struct index *ix, const struct stored *s, const struct st
 	return err;
 }
 
+static double bytes_of(double v)
+{
+	return v >= 0 ? bounded(v, INDEX_REAL) : NAN;
+}
+
 /* was_stored: there may be earlier ones. */
 static int write_fs(struct index *ix, int64_t id, const struct row *r, bool was_stored)
 {
@@ -318,10 +323,10 @@ static int write_fs(struct index *ix, int64_t id, const struct row *r, bool was_
 		const struct db_value args[] = {
 			job,
 			db_value__text(f->name),
-			db_value__real(bounded(f->read_bytes, INDEX_REAL)),
-			db_value__real(bounded(f->write_bytes, INDEX_REAL)),
-			db_value__real(bounded(f->read_bw_max, INDEX_REAL)),
-			db_value__real(bounded(f->write_bw_max, INDEX_REAL)),
+			db_value__real(bytes_of(f->read_bytes)),
+			db_value__real(bytes_of(f->write_bytes)),
+			db_value__real(bytes_of(f->read_bw_max)),
+			db_value__real(bytes_of(f->write_bw_max)),
 		};
 
 		err = db__run(ix->db,

@@ -207,7 +207,7 @@ def exchange():
     must("index", "import", "--database", again, lines)
     every = "SELECT %s FROM job ORDER BY cluster, job_id, start" % ", ".join('"%s"' % c for c in sitegen.COLUMNS)
     is_true("export and import: the same rows", sql(path, every) == sql(again, every), "they differ")
-    for table, order in (("finding", "3, 4, 5"), ("job_node", "1, 2, 3"), ("day", "2, 3, 4, 5, 6"), ("month", "2, 3, 4, 5"), ("day_rule", "2, 3, 4, 5, 6"),
+    for table, order in (("finding", "3, 4, 5"), ("job_node", "1, 2, 3"), ("job_fs", "1, 2, 3"), ("day", "2, 3, 4, 5, 6"), ("month", "2, 3, 4, 5"), ("day_rule", "2, 3, 4, 5, 6"),
                          ("hist", "1, 2, 3, 4, 5")):
         names = [r[1] for r in sql(path, "PRAGMA table_info(%s)" % table) if r[1] not in ("id", "job")]
         text = "SELECT %s FROM %s ORDER BY %s" % (", ".join('"%s"' % n for n in names), table, ", ".join('"%s"' % n for n in names))
@@ -232,6 +232,7 @@ def anonymous():
     names = {r[k] for r in rows for k in ("user", "account", "name", "program", "file", "node_list", "worst_text") if r[k]}
     is_equal("export --anonymize: no name of anybody, nor of a node", [names & said, [u for u in {r["user"] for r in rows} if '"%s"' % u in text]],
              [set(), []])
+    is_true("export --anonymize: nor of a file system, which may be a home", "file_systems" not in text, "")
     groups = lambda of: sorted(len(list(g)) for _, g in itertools.groupby(sorted(of)))
     is_equal("export --anonymize: users and projects stay apart",
              [groups(x["user"] for x in lines), groups(x["account"] for x in lines)],
@@ -255,6 +256,7 @@ BAD = [b"", b"{", b"[]", b"7", b'"x"', b"null", b"{}", b'{"job_id":1}', b'{"job_
        b'{"job_id":1,"start":1790000000,"sources":2,"finding_list":{}}', b'{"job_id":1,"start":1790000000,"sources":1,"user":7}',
        b'{"job_id":1,"start":1790000000,"sources":1,"user":"a\\u0000b"}', b'{"job_id":1,"start":1790000000,"sources":1,"nodes":-4}',
        b'{"job_id":1,"start":1790000000,"sources":1,"cpu_s":NaN}', b'{"job_id":1,"start":1790000000,"sources":1,"node_names":[{}]}',
+       b'{"job_id":1,"start":1790000000,"sources":2,"file_systems":{}}', b'{"job_id":1,"start":1790000000,"sources":2,"file_systems":[{"read_bytes":1}]}',
        b'{"job_id":1,"start":1790000000,"sources":1} {}', b'{"x":"' + b"y" * 5000000 + b'"}']
 
 

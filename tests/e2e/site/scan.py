@@ -104,6 +104,10 @@ def as_reports():
     is_equal("scan: where the time went adds up to 1", [n for n, r in rows.items() if not approx(sum(r[s] or 0 for s in shares), 1, 1e-6)], [])
     is_equal("scan: sums are those of the rows", t.check(), "no difference")
     got = as_json("jobs", "--database", t.index, "--since", "all", "--sort", "job_id")
+    last = must("jobs", "--database", t.index, "--since", "all").splitlines()[-1]
+    p = subprocess.run(["bash", "-c", last.replace("jobprof", JOBPROF, 1)], capture_output=True, text=True, env=plain_env())
+    is_true("jobs: its last line explains the first job", last.startswith("  jobprof report /") and p.returncode == 0 and "Where the time went" in p.stdout,
+            (last, p.stdout[:500] + p.stderr))
     is_equal("jobs: of scanned files", [r["job_id"] for r in got["rows"]], sorted(paths, reverse=True))
 
 
