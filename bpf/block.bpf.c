@@ -300,9 +300,9 @@ static __always_inline void count_operation(struct request *rq, struct jp_blk *b
 	if ((s64)took < 0)
 		took = 0;
 	if (write)
-		ADD(b, write_ns, took);
+		ADD(b, write_time_ns, took);
 	else
-		ADD(b, read_ns, took);
+		ADD(b, read_time_ns, took);
 	count_latency(slot, write, took);
 }
 

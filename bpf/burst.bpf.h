@@ -47,9 +47,9 @@ static __noinline int burst_emit(struct task_struct *p, const struct jp_task *t,
 	b->gen = info ? info->gen : 0;
 	b->tid = p->pid;
 	b->end_ns = bpf_ktime_get_boot_ns() - ago;
-	b->wall_ns = after(t->burst_out, t->burst_from);
-	b->on_ns = t->burst_on;
-	b->ran_ns = ran;
+	b->duration_ns = after(t->burst_out, t->burst_from);
+	b->on_cpu_ns = t->burst_on;
+	b->run_time_ns = ran;
 	b->gap_ns = t->burst_gap;
 	b->events = jp_npmu && t->burst_shared != JP_BURST_UNCOUNTED ? t->burst_events : 0;
 	b->shared = t->burst_shared;
@@ -228,7 +228,7 @@ static __always_inline void burst_leave_call(struct task_struct *p, struct jp_ta
 /* A thread that counts elsewhere from now on begins a burst there. */
 static __always_inline void burst_move(struct task_struct *p, struct jp_task *t)
 {
-	t->burst_ran = t->move_runtime_ns;
+	t->burst_ran = t->move_cpu_ns;
 	t->burst_out = t->burst_from = t->call_at = 0;
 	t->burst_shared = JP_BURST_UNCOUNTED; /* its slice has the counts before the move, too */
 }

@@ -202,7 +202,7 @@ static __always_inline u32 cause_of(struct task_struct *p, u32 state, enum loads
 		return call == CALL_FAULT ? JP_CAUSE_FAULT : JP_CAUSE_DISK;
 	if (!(state & TASK_UNINTERRUPTIBLE)) {
 		if (call == CALL_LOCK)
-			return JP_CAUSE_LOCK;
+			return JP_CAUSE_FUTEX;
 		if (call == CALL_PAUSE)
 			return has_children(p, how) ? JP_CAUSE_CHILD : JP_CAUSE_SIGNAL;
 		return cause < JP_CAUSES ? cause : JP_CAUSE_OTHER;

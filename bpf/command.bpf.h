@@ -49,7 +49,7 @@ static __noinline struct jp_command *command_make(const struct jp_task *t, u32 s
 	c = bpf_map_lookup_elem(&jp_commands, &key);
 	if (c)
 		return c;
-	none.first_ns = none.last_ns = bpf_ktime_get_boot_ns();
+	none.first_seen_ns = none.last_seen_ns = bpf_ktime_get_boot_ns();
 	/* names that come at the same time may be a few more: that does no harm */
 	if (a->commands < JP_COMMANDS && !a->lost[JP_LOST_NAMES]) {
 		if (!share_take(step, JP_SHARE_NAMES))
@@ -62,28 +62,28 @@ static __noinline struct jp_command *command_make(const struct jp_task *t, u32 s
 		if (c)
 			return c;
 	}
-	if (!a->other.first_ns)
-		a->other.first_ns = none.first_ns;
+	if (!a->other.first_seen_ns)
+		a->other.first_seen_ns = none.first_seen_ns;
 	return &a->other;
 }
 
 static __always_inline void command_bases(struct task_struct *p, struct jp_task *t)
 {
-	t->comm_runtime_ns = p->se.sum_exec_runtime;
+	t->comm_cpu_ns = p->se.sum_exec_runtime;
 	t->comm_run_delay_ns = p->sched_info.run_delay;
-	t->comm_rchar = p->ioac.rchar;
-	t->comm_wchar = p->ioac.wchar;
+	t->comm_read_bytes = p->ioac.rchar;
+	t->comm_write_bytes = p->ioac.wchar;
 }
 
 static __always_inline void command_add(struct task_struct *p, struct jp_task *t,
 					struct jp_command *c)
 {
 	if (c) {
-		__sync_fetch_and_add(&c->runtime_ns, p->se.sum_exec_runtime - t->comm_runtime_ns);
+		__sync_fetch_and_add(&c->cpu_ns, p->se.sum_exec_runtime - t->comm_cpu_ns);
 		__sync_fetch_and_add(&c->run_delay_ns,
 				     p->sched_info.run_delay - t->comm_run_delay_ns);
-		__sync_fetch_and_add(&c->rchar, p->ioac.rchar - t->comm_rchar);
-		__sync_fetch_and_add(&c->wchar, p->ioac.wchar - t->comm_wchar);
+		__sync_fetch_and_add(&c->read_bytes, p->ioac.rchar - t->comm_read_bytes);
+		__sync_fetch_and_add(&c->write_bytes, p->ioac.wchar - t->comm_write_bytes);
 	}
 	command_bases(p, t);
 }
@@ -126,7 +126,7 @@ static __always_inline void command_saw(struct jp_command *c, u64 pages)
 {
 	if (pages > c->peak)
 		c->peak = pages;
-	c->last_ns = bpf_ktime_get_boot_ns();
+	c->last_seen_ns = bpf_ktime_get_boot_ns();
 }
 
 /* p has become another program. Memory as in left_by_exec(). */

@@ -62,8 +62,8 @@ __noinline u32 culprit_of(u32 waits, u32 ran, u64 ns)
 	if (!own || !other || ran == JP_SLOT_OTHER || other->kind == JP_KIND_NONE)
 		return JP_BY_UNKNOWN;
 	if (own->step != other->step)
-		return is_same_job(own, other) ? JP_BY_JOB : JP_BY_OTHERS;
-	return is_same_task(own, other) ? JP_BY_TASK : JP_BY_STEP;
+		return is_same_job(own, other) ? JP_BY_OWN_JOB : JP_BY_OTHER_JOBS;
+	return is_same_task(own, other) ? JP_BY_TASK : JP_BY_OWN_STEP;
 }
 
 /* Goes STRIDE entries back in the ring. Only differences of times, for the verifier does not keep

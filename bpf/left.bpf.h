@@ -27,7 +27,7 @@ static __always_inline void raise(u64 *to, u64 n)
 static __always_inline void left_peak(struct jp_acct *a, u64 pages)
 {
 	raise(&left_in(a)->peak, pages);
-	raise(&a->exit_maxrss, pages);
+	raise(&a->exit_peak, pages);
 }
 
 /* The last thread: signal_struct.live has dropped to 0 before the tracepoint. */

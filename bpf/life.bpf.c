@@ -577,7 +577,7 @@ int BPF_PROG(jp_exit, struct task_struct *p)
 		return 0;
 	info->left_ns = bpf_ktime_get_boot_ns();
 	if (BPF_CORE_READ(sig, oom_mm))
-		ADD(info, oom, 1);
+		ADD(info, oom_kills, 1);
 	if (info->rank_pid == (u32)p->tgid)
 		info->rank_pid = 0;
 	if (info->root_pid == (u32)p->tgid) {

@@ -21,11 +21,11 @@ struct jp_task {
 	u16 flags;
 	u16 ready; /* all else is filled in; 0: its first place is just being given */
 	u32 pcount;
-	u64 runtime_ns;
-	u64 move_runtime_ns; /* run time when next_slot was asked for */
+	u64 cpu_ns;
+	u64 move_cpu_ns; /* run time when next_slot was asked for */
 	u64 run_delay_ns;
-	u64 nvcsw;
-	u64 nivcsw;
+	u64 vol_switches;
+	u64 invol_switches;
 	u64 migrations;
 	u64 iowait_from; /* rq clock when it blocked on disk, 0: it did not */
 	/* of the family wait; written where the task leaves a CPU, but for the move */
@@ -60,24 +60,24 @@ struct jp_task {
 	u64 stack;	 /* jp_stack_key.hash of the gap that began last */
 	u32 short_gaps;	 /* causes of which the last gap was short, as bits */
 	u32 maps_wanted; /* self_exec_id of the program whose maps were asked for, and one */
-	u64 utime_ns;
-	u64 stime_ns;
-	u64 min_flt;
-	u64 maj_flt;
-	u64 rchar;
-	u64 wchar;
-	u64 syscr;
-	u64 syscw;
+	u64 user_ns;
+	u64 system_ns;
+	u64 minor_faults;
+	u64 major_faults;
 	u64 read_bytes;
 	u64 write_bytes;
+	u64 read_calls;
+	u64 write_calls;
+	u64 disk_read_bytes;
+	u64 disk_write_bytes;
 	u64 maxrss; /* signal_struct.maxrss at the last exec: the peak of the programs before it */
 	/* the program that the task counts for in Commands, and what it counts from; process
 	 * context and, at the end, the last switch */
 	char comm[JP_COMM_LEN];
-	u64 comm_runtime_ns;
+	u64 comm_cpu_ns;
 	u64 comm_run_delay_ns;
-	u64 comm_rchar;
-	u64 comm_wchar;
+	u64 comm_read_bytes;
+	u64 comm_write_bytes;
 	u64 launched; /* what the program's environment said of its rank, 0: nothing; JP_UNSEEN */
 	u32 envc;     /* variables of a child whose environment named no rank, 0: none was seen */
 	u32 pad;

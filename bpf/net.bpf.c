@@ -254,7 +254,7 @@ static __always_inline void count_again(struct sock *sk, u32 segments)
 	struct jp_net *n = net_of(slot_of_sock(sk));
 
 	if (n)
-		ADD(n, retrans, segments);
+		ADD(n, tcp_retrans, segments);
 }
 
 /*

@@ -77,7 +77,7 @@ static __always_inline void count_queued(struct task_struct *p, struct jp_at_onc
 	s.wanted = queued - 1;
 	bpf_loop(ncpus, look_at_queue, &s, 0);
 	__sync_fetch_and_add(&a->queued, s.wanted);
-	__sync_fetch_and_add(&a->beside_idle, s.found);
+	__sync_fetch_and_add(&a->queued_beside_idle, s.found);
 }
 
 #endif

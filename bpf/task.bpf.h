@@ -116,24 +116,24 @@ static __always_inline void modes(struct task_struct *p, u64 *user, u64 *system)
 
 static __always_inline void acct_bases(struct task_struct *p, struct jp_task *t)
 {
-	modes(p, &t->utime_ns, &t->stime_ns);
-	t->min_flt = p->min_flt;
-	t->maj_flt = p->maj_flt;
-	t->rchar = p->ioac.rchar;
-	t->wchar = p->ioac.wchar;
-	t->syscr = p->ioac.syscr;
-	t->syscw = p->ioac.syscw;
-	t->read_bytes = p->ioac.read_bytes;
-	t->write_bytes = p->ioac.write_bytes;
+	modes(p, &t->user_ns, &t->system_ns);
+	t->minor_faults = p->min_flt;
+	t->major_faults = p->maj_flt;
+	t->read_bytes = p->ioac.rchar;
+	t->write_bytes = p->ioac.wchar;
+	t->read_calls = p->ioac.syscr;
+	t->write_calls = p->ioac.syscw;
+	t->disk_read_bytes = p->ioac.read_bytes;
+	t->disk_write_bytes = p->ioac.write_bytes;
 }
 
 static __always_inline void sched_bases(struct task_struct *p, struct jp_task *t)
 {
-	t->runtime_ns = p->se.sum_exec_runtime;
+	t->cpu_ns = p->se.sum_exec_runtime;
 	t->run_delay_ns = p->sched_info.run_delay;
 	t->pcount = p->sched_info.pcount;
-	t->nvcsw = p->nvcsw;
-	t->nivcsw = p->nivcsw;
+	t->vol_switches = p->nvcsw;
+	t->invol_switches = p->nivcsw;
 	t->migrations = p->se.nr_migrations;
 }
 
@@ -145,18 +145,18 @@ static __always_inline void acct_retire(struct task_struct *p, struct jp_task *t
 
 	if (a) {
 		modes(p, &user, &system);
-		if (user > t->utime_ns)
-			ADD(a, utime_ns, user - t->utime_ns);
-		if (system > t->stime_ns)
-			ADD(a, stime_ns, system - t->stime_ns);
-		ADD(a, min_flt, p->min_flt - t->min_flt);
-		ADD(a, maj_flt, p->maj_flt - t->maj_flt);
-		ADD(a, rchar, p->ioac.rchar - t->rchar);
-		ADD(a, wchar, p->ioac.wchar - t->wchar);
-		ADD(a, syscr, p->ioac.syscr - t->syscr);
-		ADD(a, syscw, p->ioac.syscw - t->syscw);
-		ADD(a, read_bytes, p->ioac.read_bytes - t->read_bytes);
-		ADD(a, write_bytes, p->ioac.write_bytes - t->write_bytes);
+		if (user > t->user_ns)
+			ADD(a, user_ns, user - t->user_ns);
+		if (system > t->system_ns)
+			ADD(a, system_ns, system - t->system_ns);
+		ADD(a, minor_faults, p->min_flt - t->minor_faults);
+		ADD(a, major_faults, p->maj_flt - t->major_faults);
+		ADD(a, read_bytes, p->ioac.rchar - t->read_bytes);
+		ADD(a, write_bytes, p->ioac.wchar - t->write_bytes);
+		ADD(a, read_calls, p->ioac.syscr - t->read_calls);
+		ADD(a, write_calls, p->ioac.syscw - t->write_calls);
+		ADD(a, disk_read_bytes, p->ioac.read_bytes - t->disk_read_bytes);
+		ADD(a, disk_write_bytes, p->ioac.write_bytes - t->disk_write_bytes);
 	}
 	acct_bases(p, t);
 }
@@ -212,7 +212,7 @@ static __noinline int place_new(struct task_struct *p, const struct jp_task *fro
 		acct_bases(p, t);
 		command_bases(p, t);
 	}
-	t->burst_ran = t->runtime_ns;
+	t->burst_ran = t->cpu_ns;
 	t->call_frame = from ? from->call_frame : 0; /* it makes the calls that its maker makes */
 	command_begin(p, t, from);
 	if (jp_families & FAM_WAIT) {
@@ -254,7 +254,7 @@ static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flag
 	}
 	if (slot != t->slot)
 		enter(slot);
-	t->move_runtime_ns = p->se.sum_exec_runtime;
+	t->move_cpu_ns = p->se.sum_exec_runtime;
 	if (jp_families & FAM_WAIT)
 		t->move_clock = queue_clock();
 	t->flags = flags;

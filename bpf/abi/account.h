@@ -41,33 +41,33 @@ struct jp_left {
  * another program. Any CPU: atomic adds, but for the peak and the times. */
 struct jp_command {
 	__u64 processes; /* that ended under it, or left the step */
-	__u64 runtime_ns;
+	__u64 cpu_ns;
 	__u64 run_delay_ns;
-	__u64 rchar;
-	__u64 wchar;
-	__u64 peak;	/* pages: of one process */
-	__u64 first_ns; /* CLOCK_BOOTTIME */
-	__u64 last_ns;
+	__u64 read_bytes;
+	__u64 write_bytes;
+	__u64 peak;	     /* pages: of one process */
+	__u64 first_seen_ns; /* CLOCK_BOOTTIME */
+	__u64 last_seen_ns;
 };
 
 /* Totals of tasks that ended or left; process context on any CPU, so all adds are atomic. */
 struct jp_acct {
-	__u64 utime_ns;
-	__u64 stime_ns;
-	__u64 min_flt;
-	__u64 maj_flt;
-	__u64 rchar;
-	__u64 wchar;
-	__u64 syscr;
-	__u64 syscw;
+	__u64 user_ns;
+	__u64 system_ns;
+	__u64 minor_faults;
+	__u64 major_faults;
 	__u64 read_bytes;
 	__u64 write_bytes;
+	__u64 read_calls;
+	__u64 write_calls;
+	__u64 disk_read_bytes;
+	__u64 disk_write_bytes;
 	__u64 forks;	   /* processes */
 	__u64 exits;	   /* tasks whose totals were retired */
 	__u64 tasks_in;	   /* tasks ever given this slot */
 	__u64 life_events; /* fork, exec, exit, attach programs run for this slot */
 	__u64 commands;	   /* STEP: names of programs that have an account */
-	__u64 exit_maxrss; /* pages: largest peak of a process that has ended */
+	__u64 exit_peak;   /* pages: largest peak of a process that has ended */
 	__u64 left_seq;	   /* of changes of left */
 	__u64 left_acked;  /* user space: the left_seq up to which it has taken left */
 	struct jp_left left;

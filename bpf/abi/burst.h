@@ -23,9 +23,9 @@ struct jp_burst {
 	__u32 tid;
 	__u32 events;		     /* that were counted, as bits; 0: the counts are not known */
 	__u64 end_ns;		     /* CLOCK_BOOTTIME */
-	__u64 wall_ns;		     /* since it began */
-	__u64 on_ns;		     /* the part of wall_ns on a CPU */
-	__u64 ran_ns;		     /* the part of on_ns that is run time */
+	__u64 duration_ns;	     /* since it began */
+	__u64 on_cpu_ns;	     /* the part of duration_ns on a CPU */
+	__u64 run_time_ns;	     /* the part of on_cpu_ns that is run time */
 	__u64 gap_ns;		     /* blocked before it; JP_GAP_UNKNOWN */
 	__u64 count[JP_PMU_AT_ONCE]; /* of events, the lowest bit first, while it ran */
 	__u32 shared; /* bits by place in count: events that were on the hardware only in part */

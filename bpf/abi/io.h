@@ -17,8 +17,8 @@ struct jp_blk {
 	__u64 writes;
 	__u64 read_bytes;
 	__u64 write_bytes;
-	__u64 read_ns; /* from the request's start to its completion */
-	__u64 write_ns;
+	__u64 read_time_ns; /* from the request's start to its completion */
+	__u64 write_time_ns;
 	__u64 untimed; /* no start time, or no program saw the end: no time, no histogram */
 	__u64 others;  /* flushes, discards and the like */
 };
@@ -75,7 +75,7 @@ struct jp_net {
 	__u64 loop_tx_bytes;
 	__u64 loop_rx_ops;
 	__u64 loop_tx_ops;
-	__u64 retrans; /* TCP segments sent again */
+	__u64 tcp_retrans; /* TCP segments sent again */
 	__u64 pad[7];
 };
 

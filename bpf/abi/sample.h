@@ -60,13 +60,13 @@ struct jp_stack_copy {
 enum jp_module {
 	JP_MODULE_OWN, /* the program's own file */
 	JP_MODULE_MPI, /* MPI, with all that it calls to wait and to send */
-	JP_MODULE_GPU,
+	JP_MODULE_LIBGPU,
 	JP_MODULE_BLAS,
 	JP_MODULE_OPENMP,
 	JP_MODULE_INTERPRETER,
 	JP_MODULE_LIBC,
 	JP_MODULE_LIBRARY,
-	JP_MODULE_MADE, /* no file: made by the program at run time */
+	JP_MODULE_GENERATED, /* no file: made by the program at run time */
 	JP_MODULE_KERNEL,
 	JP_MODULE_UNKNOWN,
 	JP_MODULES
@@ -92,8 +92,9 @@ struct jp_at_once {
 	__u64 periods[JP_AT_ONCE_ROOM];
 	/* threads in the queues of its CPUs, at each look; atomic adds */
 	__u64 queued;
-	__u64 beside_idle; /* of these, as many as other CPUs were idle then that the step may use
-			    */
+	__u64 queued_beside_idle; /* of these, as many as other CPUs were idle then that the step
+				   * may use
+				   */
 };
 
 /* When a CPU's clock should have ticked as it did last: it ticks late at times. */

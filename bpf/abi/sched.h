@@ -15,14 +15,14 @@
 /* One cache line per CPU and slot. Only writer: sched_switch (and exit) on that CPU, IRQs or
  * preemption off. */
 struct jp_sched {
-	__u64 runtime_ns;
+	__u64 cpu_ns;
 	__u64 run_delay_ns;
-	__u64 nvcsw;
-	__u64 nivcsw;
+	__u64 vol_switches;
+	__u64 invol_switches;
 	__u64 migrations;
-	__u64 iowait_ns; /* without the family wait; else jp_wait has that */
-	__u64 tasks_out; /* tasks that will never write this slot again */
-	__u64 harvests;	 /* program runs that did work here */
+	__u64 disk_wait_ns; /* without the family wait; else jp_wait has that */
+	__u64 tasks_out;    /* tasks that will never write this slot again */
+	__u64 harvests;	    /* program runs that did work here */
 };
 
 /* Why a thread was off its CPU without waiting for one (bpf/wait.bpf.h). */
@@ -32,7 +32,7 @@ enum jp_cause {
 	JP_CAUSE_FAULT,	 /* a page that a disk has to bring */
 	JP_CAUSE_NET_FS, /* a file of a network file system */
 	JP_CAUSE_KERNEL, /* a lock of the kernel, or the process's memory map */
-	JP_CAUSE_LOCK,	 /* a futex, a semaphore, a lock of a file */
+	JP_CAUSE_FUTEX,	 /* a futex, a semaphore, a lock of a file */
 	JP_CAUSE_PIPE,	 /* or a message queue */
 	JP_CAUSE_SOCKET,
 	JP_CAUSE_POLL,
@@ -50,19 +50,19 @@ enum jp_cause {
  * (any CPU: atomic adds).
  */
 struct jp_wait {
-	__u64 on_ns;	 /* on a CPU, by the clock of its run queue */
+	__u64 on_cpu_ns; /* on a CPU, by the clock of its run queue */
 	__u64 stolen_ns; /* of that, not in its run time: interrupts, and what a hypervisor took */
-	__u64 queued_ns; /* runnable, waiting for a CPU */
-	__u64 gap_ns[JP_CAUSES];
+	__u64 cpu_wait_ns; /* runnable, waiting for a CPU */
+	__u64 blocked_ns[JP_CAUSES];
 };
 
 /* What had the CPU that a thread of a slot waited for (bpf/culprit.bpf.h). */
 enum jp_culprit {
 	JP_BY_SLOT,		    /* the slot itself */
 	JP_BY_TASK,		    /* another slot of its task: a rank, or the launcher of ranks */
-	JP_BY_STEP,		    /* another task of its step */
-	JP_BY_JOB,		    /* another step of its job */
-	JP_BY_OTHERS,		    /* another job */
+	JP_BY_OWN_STEP,		    /* another task of its step */
+	JP_BY_OWN_JOB,		    /* another step of its job */
+	JP_BY_OTHER_JOBS,	    /* another job */
 	JP_BY_SYSTEM,		    /* what no slot counts, and the collector */
 	JP_BY_IDLE,		    /* nothing: the CPU had to wake up */
 	JP_BY_QUOTA,		    /* nothing: a quota held the thread */

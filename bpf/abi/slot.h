@@ -126,9 +126,9 @@ struct jp_slot {
 	__u64 end_ns;	 /* its cgroup was removed; 0 while it is there */
 	__s32 exit_code; /* wait status of the lineage root, valid with JP_SLOT_F_EXITED */
 	__u32 flags;
-	__u32 uid;	/* valid with root_pid, or if not 0 */
-	__u32 oom;	/* processes of this slot killed by the OOM killer */
-	__u32 path_len; /* 0 when given by user space from a scan */
+	__u32 uid;	 /* valid with root_pid, or if not 0 */
+	__u32 oom_kills; /* processes of this slot killed by the OOM killer */
+	__u32 path_len;	 /* 0 when given by user space from a scan */
 	__u32 pad;
 	char path[JP_PATH_LEN]; /* below the hierarchy's root */
 	/* STEP: the command line of the process that made its cgroup, "": not seen */

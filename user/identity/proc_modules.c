@@ -41,7 +41,7 @@ static enum jp_module module_of(const char *path, const char *program)
 	if (kind != JP_MODULES)
 		return kind;
 	if (path[0] != '/' || str__starts(path, "/memfd:") || str__starts(path, "/dev/zero"))
-		return JP_MODULE_MADE;
+		return JP_MODULE_GENERATED;
 	return JP_MODULE_LIBRARY;
 }
 

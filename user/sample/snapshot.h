@@ -40,7 +40,7 @@ struct slots snapshot__slots(const struct snapshot *s);
 /* One of them; NULL: there is no such slot. */
 const struct jp_slot *snapshot__slot(const struct snapshot *s, uint32_t slot);
 const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot);
-/* The caller has written the values of ended processes (T_LEFT_THREADS ..., T_EXIT_MAXRSS) of the
+/* The caller has written the values of ended processes (T_LEFT_THREADS ..., T_EXIT_PEAK) of the
  * slot to all rows: the next snapshot begins them at zero. */
 void snapshot__ack_left(struct snapshot *s, uint32_t slot);
 
@@ -50,9 +50,9 @@ struct command_use {
 	char name[JP_COMM_LEN];
 	uint64_t processes; /* that have ended */
 	uint64_t living;
-	uint64_t runtime_ns, run_delay_ns, rchar, wchar; /* of both */
-	uint64_t peak;					 /* 0: not known */
-	uint64_t first_ns, last_ns;
+	uint64_t cpu_ns, run_delay_ns, read_bytes, write_bytes; /* of both */
+	uint64_t peak;						/* 0: not known */
+	uint64_t first_seen_ns, last_seen_ns;
 };
 /* Returns the commands of all steps. Their names are of printable ASCII, without '/'. */
 const struct command_use *snapshot__commands(const struct snapshot *s, unsigned *n);

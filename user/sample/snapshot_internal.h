@@ -39,9 +39,9 @@ struct snapshot {
 	unsigned nused;
 	struct totals *now, *prev;
 	uint32_t *gen;	       /* of prev */
-	uint64_t *cpu_runtime; /* [cpu][slot] at the last snapshot, for the frequency */
+	uint64_t *last_cpu_ns; /* [cpu][slot] at the last snapshot, for the frequency */
 	/* by slot, before a pass: run time, and threads that ended or left */
-	uint64_t *runtime, *exits, *gone;
+	uint64_t *cpu_ns, *exits, *gone;
 	uint64_t *left_seq; /* by slot: the change of jp_acct's left that was read */
 	struct kern_tasks tasks;
 	struct peaks old, cur;

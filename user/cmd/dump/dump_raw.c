@@ -15,14 +15,14 @@ static const struct {
 } named[] = {
 	{"kind", {"none", "path", "step", "task", "lineage", "group", "stepd", "rank"}},
 	{"gtid_source", {"unknown", "path", "environ", "exec", "Slurm"}},
-	{"ns", {"slot", "task", "step", "job", "others", "system", "idle", "quota"}},
-	{"gap_ns",
-	 {"throttled", "disk", "fault", "net_fs", "kernel", "lock", "pipe", "socket", "poll",
+	{"ns", {"slot", "task", "own_step", "own_job", "other_jobs", "system", "idle", "quota"}},
+	{"blocked_ns",
+	 {"throttled", "disk", "fault", "net_fs", "kernel", "futex", "pipe", "socket", "poll",
 	  "sleep", "child", "signal", "other"}},
 	{"lost", {"tasks", "ranks", "names", "stacks", "copies", "samples", "points"}},
 	{"module",
-	 {"own", "mpi", "gpu", "blas", "openmp", "interpreter", "libc", "library", "made", "kernel",
-	  "unknown"}},
+	 {"own", "mpi", "libgpu", "blas", "openmp", "interpreter", "libc", "library", "generated",
+	  "kernel", "unknown"}},
 };
 _Static_assert(JP_KIND_RANK == 7 && JP_GTID_SLURM == 4 && JP_CULPRITS == 8 && JP_CAUSES == 13 &&
 		       JP_LOSSES == 7 && JP_MODULES == 11,

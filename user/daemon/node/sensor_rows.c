@@ -234,7 +234,7 @@ static uint64_t time_cell(enum col_how how, uint64_t start_ns, uint64_t time_ns)
 /* The step's own part. */
 static bool is_of_step(const struct column *c)
 {
-	return c->how == HOW_ENERGY && c->arg >= STEP_TOTAL && c->arg <= STEP_HIGH;
+	return c->how == HOW_ENERGY && c->arg >= STEP_ENERGY && c->arg <= STEP_ENERGY_HIGH;
 }
 
 /* whole: with what is known of the node as a whole. */

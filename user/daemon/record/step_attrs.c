@@ -331,7 +331,7 @@ static uint32_t oom_kills(const struct step *s, const struct snapshot *snap)
 {
 	uint32_t n = 0, slot;
 
-	for_each_slot(slot, s) n += snapshot__slot(snap, slot)->oom;
+	for_each_slot(slot, s) n += snapshot__slot(snap, slot)->oom_kills;
 	return n;
 }
 
@@ -484,7 +484,7 @@ static void put_others(struct step *s, const struct step_env *env)
 		{FAM_BLOCK, T_BLK_OTHERS, "Other Requests", 1},
 		{FAM_NETWORK, T_NET_RX_BYTES, "Other NetRxMB", 1.0 / 1048576},
 		{FAM_NETWORK, T_NET_TX_BYTES, "Other NetTxMB", 1.0 / 1048576},
-		{FAM_NETWORK, T_NET_RETRANS, "Other TcpRetrans", 1},
+		{FAM_NETWORK, T_TCP_RETRANS, "Other TcpRetrans", 1},
 	};
 	struct kern *k = env->k;
 	struct totals now = {};
@@ -530,7 +530,7 @@ void step__put_end_attrs(struct step *s, const struct step_env *env, const char 
 	put_others(s, env);
 	put_regions(s, env);
 	sensor_rows__put_attrs(s);
-	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_RUNTIME] / 1e9);
+	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_CPU] / 1e9);
 	journal__attr_i64(s->journal, "Probe Cost NS", kern__control(env->k)->probe_ns);
 }
 

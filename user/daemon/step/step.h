@@ -228,7 +228,7 @@ struct step {
 	/* values of cg when a task had ended or no process was alive: slurmstepd then removes one
 	 * directory after the other */
 	double last_cg[CG_N];
-	uint64_t last_cg_runtime;     /* of all processes then, if known: none may have run since */
+	uint64_t last_cg_cpu_ns;      /* of all processes then, if known: none may have run since */
 	struct step_sensors *sensors; /* what the node's sensors say to it; NULL: nothing */
 	struct step_stacks *stacks;   /* NULL: none were seen yet */
 	struct recent_bursts *recent; /* NULL: nobody has asked for them */

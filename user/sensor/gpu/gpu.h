@@ -35,9 +35,9 @@ extern const struct sensor_ops sensor_rsmi;
 struct gpu_use {
 	uint32_t pid;
 	unsigned gpu;
-	uint64_t memory; /* B; UINT64_MAX: not known */
-	double util; /* %, of the processors' time in the library's last period; NAN: not known */
-	bool mig;    /* it runs in an instance: memory is of all its instances of this GPU */
+	uint64_t mem; /* B; UINT64_MAX: not known */
+	double util;  /* %, of the processors' time in the library's last period; NAN: not known */
+	bool mig;     /* it runs in an instance: memory is of all its instances of this GPU */
 };
 
 #define GPU_USE_MAX 16384
