@@ -22,7 +22,7 @@ static __always_inline u64 least(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
-/* Returns the wait for a CPU at the end of a gap; delay is all of the task's new run-queue delay.
+/* Returns the wait for a CPU at the end of a gap; delay: the task's run-queue delay since it left.
  */
 static __always_inline u64 queued_for(struct task_struct *p, struct cfs_rq *queue,
 				      const struct jp_task *t, u64 gap, u64 delay)
@@ -46,7 +46,7 @@ static __always_inline void wait_add(struct jp_task *t, u64 gap, u64 queued, u64
 		w->blocked_ns[t->cause] += gap - queued;
 }
 
-/* The thread's account goes to its slot, and begins again. */
+/* Adds the thread's account to its slot's, and empties it. */
 static __noinline int wait_retire(struct jp_task *t)
 {
 	u32 slot = t->slot, i;
@@ -95,8 +95,8 @@ static __noinline int wait_move(struct task_struct *p, struct cfs_rq *queue, str
 	return 0;
 }
 
-/* The time since the task last left its CPU, which ends now, and why it leaves. A reader sees by
- * out that the account is being changed. */
+/* Accounts for the time since the task last left its CPU until now, and notes why it leaves again.
+ * out is 0 while the account changes, so that a reader sees this. */
 static __always_inline void wait_leave(void *ctx, struct task_struct *p, struct cfs_rq *queue,
 				       struct jp_task *t, u64 end, u64 delay, u32 state,
 				       enum loads how)
