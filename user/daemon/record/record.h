@@ -56,7 +56,7 @@ void job_attrs__take(struct step *s, const struct step_env *env, uint64_t now_ns
 /* Whether an answer may come that the step's file does not have yet. */
 bool job_attrs__waits(const struct step *s, const struct step_env *env);
 /* Where the step is the last of its job to end on this node, and its job's state is needed: asks
- * for it. Returns whether it did. */
+ * for it. Returns whether an answer may come. */
 bool job_attrs__ask_end(const struct step *s, const struct step_env *env, uint64_t now_ns);
 /* Journals what is known at the end of the job, its final state included. */
 void job_attrs__put_end(struct step *s, const struct step_env *env, uint64_t now_ns);
