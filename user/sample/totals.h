@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Totals of one slot, task or step so far: snapshots make them, and rows are made from them. */
+/* Totals of one slot, task or step so far: made by snapshots, and used to make rows. */
 #ifndef JP_SAMPLE_TOTALS_H
 #define JP_SAMPLE_TOTALS_H
 

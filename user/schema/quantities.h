@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The quantities that columns are made of, the argument `arg` of COL() in schemas/. The rooms that
- * measure them fill arrays that these enums index. */
+/* The quantities from which columns are made: the argument `arg` of COL() in schemas/. The rooms
+ * that measure them fill arrays that have these enums as indices. */
 #ifndef JP_SCHEMA_QUANTITIES_H
 #define JP_SCHEMA_QUANTITIES_H
 
@@ -19,7 +19,7 @@ enum total {
 	T_INVOL_SWITCHES,
 	T_MIGRATIONS,
 	T_DISK_WAIT,
-	T_USER, /* with T_SYSTEM: T_CPU, see totals__split() */
+	T_USER, /* T_USER and T_SYSTEM add up to T_CPU, see totals__split() */
 	T_SYSTEM,
 	T_MINOR_FAULTS,
 	T_MAJOR_FAULTS,
@@ -70,15 +70,15 @@ enum total {
 	T_BY_QUOTA,
 	T_BY_UNKNOWN,  /* the rest of T_RUN_DELAY */
 	T_BY_OWN_TASK, /* T_BY_SLOT and T_BY_TASK */
-	T_SAMPLES,     /* all of them, and JP_MODULES of them: */
+	T_SAMPLES,     /* all samples; then those of each of JP_MODULES: */
 	T_SAMPLED,
 	T_FOR_MPI = T_SAMPLED + JP_MODULES,
 	T_STACK_SAMPLES, /* of the family stack */
-	T_STACK_NS,	 /* that taking stacks took */
-	T_AT_ONCE,	 /* JP_AT_ONCE of them, of a step: periods of the clock */
+	T_STACK_NS,	 /* cost of taking stacks */
+	T_AT_ONCE,	 /* JP_AT_ONCE of them, only of steps: periods of the clock */
 	T_AT_ONCE_END = T_AT_ONCE + JP_AT_ONCE - 1,
 	T_QUEUED,	      /* threads in the queues of its CPUs, at each look */
-	T_QUEUED_BESIDE_IDLE, /* of these, as many as other CPUs were idle */
+	T_QUEUED_BESIDE_IDLE, /* of these, those for which another CPU was idle */
 	T_BURST,	      /* run time of bursts that ended */
 	T_GAP,		      /* time blocked between bursts */
 	T_BURST_LOST,	      /* long bursts that the ring had no room for */
@@ -87,9 +87,9 @@ enum total {
 	T_PMU,		      /* JP_PMU_EVENTS of them: counts while on the hardware */
 	T_PMU_RUNNING = T_PMU + JP_PMU_EVENTS, /* as many: ns on the hardware */
 	T_PMU_END = T_PMU_RUNNING + JP_PMU_EVENTS - 1,
-	T_PROCESSES,	  /* of a program's name, that have ended */
+	T_PROCESSES,	  /* of a program's name: processes that have ended */
 	T_NOMINAL_CYCLES, /* run time x CPU frequency, in 10^6 cycles of 1 kHz x 1 ns */
-	T_HARVESTED,	  /* the run time T_NOMINAL_CYCLES is about */
+	T_HARVESTED,	  /* the CPU time to which T_NOMINAL_CYCLES belongs */
 	T_COUNTERS,	  /* gauges from here on */
 	T_THREADS = T_COUNTERS,
 	T_ANON,
@@ -98,7 +98,7 @@ enum total {
 	T_SWAP,
 	T_VM,
 	T_HUGETLB,
-	/* the same of processes that have ended, when they did; until snapshot__ack_left() */
+	/* the same values of processes at their end; until snapshot__ack_left() */
 	T_LEFT_THREADS,
 	T_LEFT_ANON,
 	T_LEFT_FILE,
@@ -109,14 +109,14 @@ enum total {
 	T_RUNNABLE,	   /* threads that run or wait for a CPU */
 	T_ALLOWED_CPUS,	   /* largest number of CPUs that one thread may run on */
 	T_PEAK,		   /* of a program's name: largest peak of a process; 0: not known */
-	T_FIRST_SEEN,	   /* of a program's name: boot time when it was first seen, */
-	T_LAST_SEEN,	   /* and last */
+	T_FIRST_SEEN,	   /* of a program's name: boot time when it was first seen */
+	T_LAST_SEEN,	   /* boot time when it was last seen */
 	T_GPU_MEM,	   /* bytes on all GPUs together */
 	T_GPU_UTILIZATION, /* thousandths of a percent, of all GPUs together */
 	T_GPU_UNKNOWN,	   /* processes whose GPU use is not known */
 	T_RISE,		   /* largest peak of a living process that rose since the last snapshot */
-	T_EXIT_PEAK,	   /* largest peak of a process that has ended, likewise; where
-			    * the maps are only read, since the slot began */
+	T_EXIT_PEAK, /* largest peak of a process that has ended since then; since the slot began,
+			where another process owns the maps */
 	T_N
 };
 #define T_LEFT_N (T_HUGETLB - T_THREADS + 1) /* T_LEFT_THREADS to T_LEFT_HUGETLB */
@@ -162,7 +162,7 @@ enum cg_value {
 
 /* Energy of the node and of the step (energy/energy.h). */
 enum energy_column {
-	NODE_POWER, /* W; all others J in the interval */
+	NODE_POWER, /* W; all others are J in the interval */
 	NODE_ENERGY,
 	PKG_ENERGY,
 	DRAM_ENERGY,
