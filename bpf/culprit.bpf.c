@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What slots are to each other, and waiting threads that are moved: see bpf/culprit.bpf.h. */
+/* How slots are related, and waiting threads that are moved to another CPU: see bpf/culprit.bpf.h.
+ */
 #include "bpf/culprit.bpf.h"
 
 /* The slot that a rank's launcher counts in; any other slot is its own. */
@@ -98,7 +99,8 @@ __noinline int divide_some(struct jp_ring *r, struct waited *w, struct jp_culpri
 	return 0;
 }
 
-/* Not static, nor is the above: the verifier looks at them once, not on each way to them. */
+/* Neither this function nor the one above is static: the verifier checks them once, not on each way
+ * to them. */
 __noinline int divide(struct jp_ring *r, struct waited *w, struct jp_culprits *c)
 {
 	u64 at;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Pulled by user space: what the living tasks of tracked slots have used since they came there.
- * Nothing of these tasks is written: retired totals (bpf/life.bpf.c) plus these records is the
- * whole. A pass over the tasks of the node finds them all, for any number of readers at once; the
- * one that owns the maps may ask for those it knows, by number.
+ * User space runs these programs to read what the living tasks of tracked slots have used since
+ * they came there. The programs change nothing in these tasks: retired totals (bpf/life.bpf.c) plus
+ * these records are the whole use. A pass over the tasks of the node finds them all, for any number
+ * of readers at once. The owner of the maps may instead ask for the tasks that it knows, by number.
  */
 #include "bpf/culprit.bpf.h"
 #include "bpf/rss.bpf.h"
 #include "bpf/task.bpf.h"
 
-/* What this thread has not added to its mm yet. */
+/* Fills in what this thread has not yet added to its mm. */
 static __always_inline void fill_unsynced(struct task_struct *p, struct jp_task_rec *rec)
 {
 	struct task_struct___split *old = (void *)p;
@@ -48,7 +48,8 @@ static __always_inline void fill_sched(struct task_struct *p, struct jp_task *t,
 {
 	u64 moved = t->slot != t->next_slot ? t->move_cpu_ns : 0;
 
-	/* where the next switch will count it: what is said of a slot once must not be taken back
+	/* where the next switch will count it: what was once reported for a slot must not be taken
+	 * back
 	 */
 	rec->sched_slot = t->next_slot;
 	if (t->next_slot == JP_SLOT_NONE)
@@ -67,9 +68,9 @@ static __always_inline void fill_sched(struct task_struct *p, struct jp_task *t,
 }
 
 /*
- * The bases and run time up to now: a tick brings the latter up to date, and with it the clocks of
- * the run queue; from the tick on the thread has run all the time, or been stolen from, which the
- * next tick says.
+ * Fills in the bases and the run time up to now. A tick brings the run time up to date, and the
+ * clocks of the run queue with it. Since that tick the thread has run all the time, unless the
+ * hypervisor has stolen time, which the next tick shows.
  */
 static __always_inline void fill_open(struct task_struct *p, struct cfs_rq *queue,
 				      struct jp_task *t, struct jp_open *o)
@@ -167,8 +168,8 @@ static __always_inline bool counts_somewhere(const struct jp_task *t)
 }
 
 /*
- * The parts of a record follow one by one, and each function that puts some has the stack that the
- * other one leaves: all frames on the way to divide() have to fit into it.
+ * The parts of a record are written one by one. Each function that writes some of them has only the
+ * stack that its caller leaves: all frames on the way to divide() have to fit into the stack.
  *
  * Returns the run-queue delay in the record. left: see left_behind(), 0: the record of the task.
  */
@@ -233,7 +234,7 @@ int jp_iter(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* From 6.2, and for programs that are called from 6.10; user space has tried them. */
+/* Exists from 6.2 on, and for programs that are called from 6.10 on; user space has tried it. */
 extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym __weak;
 extern void bpf_task_release(struct task_struct *p) __ksym __weak;
 
@@ -289,7 +290,7 @@ static long ask_one(u32 i, void *ctx)
 	p = bpf_task_from_pid(a->task[i].pid);
 	if (!p)
 		return 0;
-	/* a number may have been given again */
+	/* the number may belong to a new task */
 	if (p->start_boottime == a->task[i].start_ns)
 		answer(a, p);
 	bpf_task_release(p);
@@ -333,8 +334,8 @@ int jp_sweep(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Where this CPU's copy of a per-CPU variable lies is not known to programs; the addresses of our
- * own per-CPU array say it (user space subtracts). */
+/* Programs do not know where this CPU's copy of a per-CPU variable is. User space finds it by
+ * subtracting addresses of our own per-CPU array. */
 SEC("?iter/bpf_map")
 int jp_percpu(struct bpf_iter__bpf_map *ctx)
 {

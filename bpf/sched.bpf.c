@@ -6,8 +6,8 @@
  * is counted. No clock is read: the two times needed for OffCPUDisk and the family wait are the run
  * queue's own clock and sched_info.last_arrival, which is taken from it.
  *
- * A task that is not ours costs one load, unless other programs have given it storage: then a
- * lookup that misses.
+ * A task that is not ours costs one load. If other programs have given it storage, it costs a
+ * lookup that finds nothing.
  */
 #include "bpf/burst.bpf.h"
 #include "bpf/culprit.bpf.h"

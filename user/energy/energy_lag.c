@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How late a slow sensor of the node is, found by comparing it with the quick ones. */
+/* Finds how late a slow sensor of the node is, by comparing it with the quick ones. */
 #include "energy/energy_lag.h"
 
 #include <math.h>

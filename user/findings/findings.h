@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The room findings: what held a job back. Rules, written in Lua (rules.lua, and a site's own in
- * /etc/jobprof/rules.lua), judge the facts of a report (analysis/facts.h); each finding has its
+ * /etc/jobprof/rules.lua), judge the facts of a report (analysis/job/facts.h); each finding has its
  * cost, what was observed, how to read that and what to change. Nothing here reads a profile.
  */
 #ifndef JP_FINDINGS_FINDINGS_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A process's memory map, as kinds of files with code. */
+/* Turns a process's memory map into kinds of files with code. */
 #include "identity/proc_modules.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A node-step file is built under a temporary name and renamed; files of other runs are kept. */
+/* Builds a node-step file under a temporary name and renames it; files of other runs are not
+ * overwritten. */
 #include "jobfile/publish.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * CPU time that no program has counted. A step's cgroup gets its slot when it is made, but the
- * programs that count are attached some milliseconds later, or more where jobprofd has to wait for
- * a CPU. The cgroup's own account has what its processes used until then.
+ * programs that count are attached some milliseconds later, or later where jobprofd has to wait for
+ * a CPU. The time that the processes used until then is in the cgroup's own account.
  */
 #include <dirent.h>
 #include <errno.h>

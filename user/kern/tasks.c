@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Passes over tasks: iterator programs, the sweep, the offsets of per-CPU variables; and what
- * living tasks have used. That takes a pass over all tasks of the node or, as long as no other task
- * can have come, asks for those of the last pass by number: most tasks of a node are in no step.
+ * living tasks have used. Reading that takes a pass over all tasks of the node. As long as no other
+ * task can have come, the tasks of the last pass are asked for by number instead, because most
+ * tasks of a node are in no step.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

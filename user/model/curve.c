@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Makes a curve of the rows of one or of many tables. */
+/* Makes a curve from the rows of one or of many tables. */
 #include "model/curve.h"
 
 #include <errno.h>

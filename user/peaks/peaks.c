@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads the peaks of a node from the file where jobprof calibrate or a person put them. */
+/* Reads the peaks of a node from the file that jobprof calibrate or a person wrote. */
 #include "peaks/peaks.h"
 
 #include <ctype.h>

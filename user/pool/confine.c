@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Takes all rights from a process that only reads files which others wrote, except those to read.
+/* Takes all rights except those to read from a process that only reads files which others wrote.
  */
 #include <errno.h>
 #include <fcntl.h>

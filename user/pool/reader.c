@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A limited child of root gives up root when the first file that others wrote is open. */
+/* A limited child of root gives up root's rights when the first file that others wrote is open. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>

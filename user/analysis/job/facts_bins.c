@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Facts that are made of the bins of time: idle cores, memory, rhythms. */
+/* Facts that are calculated from the bins of time: idle cores, memory, rhythms. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

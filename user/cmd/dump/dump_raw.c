@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Every slot in use as the maps hold it. Which fields there are, the types of the maps' elements
- * say (BTF), which the kernel has of each map. */
+/* Prints every slot in use as it is in the maps. The fields are found by the types of the maps'
+ * elements (BTF), which the kernel has for each map. */
 #include <string.h>
 
 #include <bpf/btf.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Slots become rows of steps and tasks, and their totals values of columns. */
+/* Turns slots into rows of steps and tasks, and their totals into values of columns. */
 #include <bpf/btf.h>
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pages for a browser: JSON inside of the template that make builds from web/, which draws by what
- * it is given. */
+/* Pages for a browser: JSON inside of the template that make builds from web/. The template has the
+ * script that draws the JSON. */
 #include "cmd/jobprof/html_page.h"
 
 #include <errno.h>

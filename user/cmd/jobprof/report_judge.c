@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A job is read, and judged by rules, PIKA's tags and the character of its I/O. */
+/* Reads a job, and judges it by rules, PIKA's tags and the character of its I/O. */
 #include "cmd/jobprof/report.h"
 
 #include <errno.h>

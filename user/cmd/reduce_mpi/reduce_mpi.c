@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof-reduce-mpi: jobprof reduce as the processes of an MPI program. Messages go up and down
- * the tree from process to process, and nothing is collective before the end, so that the others go
- * on without one that died: where the launcher lets them. */
+ * the tree from process to process, and nothing is collective before the end. So the others go on
+ * when one process dies, if the launcher lets them. */
 #include <errno.h>
 #include <mpi.h>
 #include <stdio.h>

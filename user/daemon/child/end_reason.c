@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Why Slurm ended a step: squeue is run, and its lines are read. */
+/* Learns why Slurm ended a step: runs squeue, and reads its lines. */
 #include "daemon/child/end_reason.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Every step goes forward as far as it can: what each of its states waits for. */
+/* Moves every step forward through its states as far as it can go, and defines what each state
+ * waits for. */
 #include <stdlib.h>
 #include <string.h>
 

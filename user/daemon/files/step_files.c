@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When the journal of a step becomes a file: while the step runs, and at its end. */
+/* Decides when the journal of a step becomes a file: while the step runs, and at its end. */
 #include "daemon/files/files.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The list of steps, which follows the kernel's slots; a step is made and freed. */
+/* The list of steps, which follows the kernel's slots; makes and frees steps. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The helper's process and its parent's, and the socket to the daemon: a message has a stack, or
- * says that the ring was empty. */
+/* The helper process, the daemon's side of it, and the socket between them. A message has a stack,
+ * or tells that the ring was empty. */
 #include "daemon/lookup/unwinding.h"
 
 #include <bpf/libbpf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a step did between two ticks: CPU time by CPU, events by package; and which CPUs it holds.
+/* What a step did between two ticks: CPU time by CPU, events by package; and which CPUs it has.
  */
 #include "daemon/node/node_internal.h"
 

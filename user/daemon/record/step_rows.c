@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of a step: slots are added up per task, tables remember their last reading. */
+/* Rows of a step: adds up slots per task, and stores the last reading of each table. */
 #include "daemon/record/record.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stacks become nodes of the call tree, and counts of these become rows. */
+/* Turns stacks into nodes of the call tree, and the counts of nodes into rows. */
 #include "daemon/record/step_stacks.h"
 
 #include <errno.h>

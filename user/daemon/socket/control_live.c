@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The last rows of a step, sent to a peer that may see them: a table at a time, as fast as they are
- * read. */
+/* Sends the last rows of a step to a peer that may see them: one table at a time, as fast as the
+ * peer reads. */
 #include "daemon/socket/control_internal.h"
 
 #include <errno.h>

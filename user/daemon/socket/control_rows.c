@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages that bring external series: their rows go to the request of a step. */
+/* Messages with external series, whose rows go to the request of a step. */
 #include "daemon/socket/control_internal.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables and rows that other programs send for a step, until the journal has them. */
+/* Stores tables and rows that other programs send for a step until they are written to the journal.
+ */
 #include "daemon/step/external_series.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Regions of programs: the ring of a process, executions made of begins and ends, and what is known
- * of each process. */
+/* Regions of programs: the ring of a process, executions, each made of a begin and an end, and what
+ * is known of each process. */
 #include "daemon/step/regions.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a step's slots and the path of its cgroup say. */
+/* Reads what a step's slots and the path of its cgroup tell about it. */
 #include "daemon/step/step.h"
 
 #include <errno.h>

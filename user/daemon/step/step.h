@@ -56,7 +56,7 @@ enum {
 	KIND_RUN_LATENCY,
 	KIND_BLK_LATENCY,
 	KIND_RANKS,
-	KIND_COMMANDS, /* of names, not of slots: step_commands.c */
+	KIND_COMMANDS, /* of names, not of slots: record/step_rows.c */
 	KIND_TIME_BUDGET,
 	KIND_RANK_BUDGET,
 	KIND_CULPRITS,
@@ -65,7 +65,7 @@ enum {
 	KIND_RANK_SAMPLES,
 	KIND_STACKS, /* record/step_stacks.h */
 	KIND_CALL_TREE,
-	KIND_BURSTS, /* of bursts, not of slots: step_bursts.c */
+	KIND_BURSTS, /* of bursts, not of slots: record/step_bursts.c */
 	KIND_BURST_LENGTH,
 	KIND_GAP_LENGTH,
 	COUNTED_KINDS,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* When helpers are asked what a step's tasks execute, and what becomes of their answers. */
+/* Decides when helpers are asked what a step's tasks execute, and uses their answers. */
 #include "daemon/step/task_about.h"
 
 #include <stdio.h>

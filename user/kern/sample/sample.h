@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The family sample: the clock on every CPU (sample.c), and a thread that books what the kernel
- * side cannot. Further threads (sample_maps.c) read the memory maps of processes, because a user
- * can make a reader of a map wait for ever. Part of user/kern.
+ * side cannot. Further threads read the memory maps of processes, because a user can make a reader
+ * of a map wait for ever. Part of user/kern.
  */
 #ifndef JP_KERN_SAMPLE_H
 #define JP_KERN_SAMPLE_H

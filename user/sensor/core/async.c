@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A source on a thread of its own: the reader's side, which gives up calls that hang. */
+/* A source on a thread of its own: the reader's side, which does not wait longer for calls that
+ * hang. */
 #include "sensor/core/async.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Devices with counters: their tables and channels, and the sums that counters add up to. */
+/* Devices with counters: their tables and channels, and the sums of their counters. */
 #include "sensor/core/counter_set.h"
 
 #include <dirent.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The sensor memory: what memory controllers read and wrote, by the events that their PMUs name in
- * sysfs. What one count is worth is the driver's to say, by a scale and a unit; where drivers give
- * none, it is what the maker says of the event of that name. One CPU of each package counts for all
- * of it.
+ * sysfs. The driver gives the bytes of one count, by a scale and a unit. Where a driver gives none,
+ * the maker's description of the event of that name is used. One CPU of each package counts for the
+ * whole package.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * RAPL by sysfs: /sys/class/powercap/intel-rapl:N[:M], on AMD too. N is no package's number: what
- * a zone measures is in its file "name", and a subzone's package is that of the zone above.
+ * RAPL by sysfs: /sys/class/powercap/intel-rapl:N[:M], on AMD too. N is not the number of a
+ * package: the file "name" of a zone tells what it measures, and the package of a subzone is that
+ * of the zone above.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A comparison as a page: a sentence, a waterfall of the terms, and how usual they are. */
+/* A comparison as a page: a sentence, a waterfall of the terms, and how often other runs differ as
+ * much. */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>

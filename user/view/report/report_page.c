@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page of a report: what is wrong, what that cost, where the time went, who, when, and what is
- * not known. */
+/* The page of a report: what is wrong, what that cost, where the time went, in which tasks and
+ * when, and what is not known. */
 #include "view/report/report_page.h"
 
 #include <math.h>

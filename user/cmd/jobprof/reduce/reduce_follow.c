@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobprof reduce --follow: the rows of a job that runs, as jobprofd of each node has them, reduced
+/* jobprof reduce --follow: reduces the rows of a running job, as jobprofd of each node has them,
  * window after window. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What becomes of the reduction of all files: text, JSON, or with --store and -o a group in a job
+/* Writes the reduction of all files: as text, as JSON, or with --store and -o as a group in a job
  * file. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Collects the parts of all processes. The files are read in a child: it is started before there is
- * MPI, and what goes wrong there does not end this process, which MPI would take for the end of
- * all. */
+/* Collects the parts of all processes. The files are read in a child, which is started before MPI.
+ * An error in the child does not end this process; MPI would end all processes then. */
 #include "cmd/jobprof/reduce/reduce.h"
 
 #include <errno.h>

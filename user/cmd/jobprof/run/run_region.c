@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Regions that jobprof run is asked for: what the option says, and the files that it names. */
+/* Regions that jobprof run is asked for: reads the option, and finds the files that it names. */
 #include "cmd/jobprof/run/run_region.h"
 
 #include <dlfcn.h>
