@@ -102,7 +102,7 @@ mode_t publish__mask(int dir_fd)
 struct run_of {
 	char path[300];
 	bool known;    /* it says when it began */
-	bool by_slurm; /* Slurm's own plugin has made it, or is making it */
+	bool by_slurm; /* Slurm's own plugin has made the file, or is making it */
 	int64_t start_ns;
 	int64_t restart; /* which one it was, -1: it does not say */
 };

@@ -17,7 +17,7 @@
 #include "kern/probe.h"
 
 #define READ_SIZE 65536
-/* A task that came in the very moment of a pass is not missed for longer. */
+/* A task that came during a pass is missed for no longer than this. */
 #define PASS_NS (60 * NSEC_PER_SEC)
 
 static int iter_link(int prog_fd)
@@ -37,7 +37,7 @@ static int iter_pass(int link)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A new pass of an iterator program: its records are read from the fd. */
+/* Begins a new pass of an iterator program, whose records are read from the fd. */
 static int iterate(int prog_fd)
 {
 	int fd, link = iter_link(prog_fd);

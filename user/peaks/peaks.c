@@ -157,7 +157,7 @@ static const struct {
 
 #define N_PREFIXES (sizeof(prefixes) / sizeof(prefixes[0]))
 
-/* The peaks as the file says them while it is read. */
+/* The peaks in the file while it is read. */
 struct reading {
 	struct peaks *p;
 	const char *node;

@@ -61,7 +61,8 @@ void pool_alive__remove(int fd)
 	nalive = n;
 }
 
-/* Opens what this process may not any more, and dies with it. Does not return. */
+/* Opens files that this process may not open any more, and dies with this process. Does not return.
+ */
 static void __attribute__((noreturn)) open_for(pid_t reader, int socket)
 {
 	sigset_t all;

@@ -146,8 +146,8 @@ bool snapshot__has_gpus(const struct snapshot *s)
 	return s->gpu != NULL;
 }
 
-/* snapshot_tasks.c: adds what living tasks have not retired yet, and what GPUs are used for, to
- * s->now. 0 or -ENOMEM. */
+/* Adds to s->now what living tasks have not retired yet, and the use of GPUs. Returns 0 or -ENOMEM.
+ */
 static int snapshot_add_tasks(struct snapshot *s)
 {
 	struct peaks swap;
@@ -168,7 +168,8 @@ static int snapshot_add_tasks(struct snapshot *s)
 
 /* ---- what steps used under their programs' names */
 
-/* A name becomes the name of a table: without what a path or a terminal could take amiss. */
+/* Makes the name of a table from a name: without characters that mean something in a path or to a
+ * terminal. */
 static void name_of(const char comm[JP_COMM_LEN], char name[JP_COMM_LEN])
 {
 	size_t i;
@@ -243,7 +244,7 @@ static void add_account(struct snapshot *s, uint32_t step, const char comm[JP_CO
 
 static const char other[JP_COMM_LEN] = "(other)";
 
-/* snapshot_commands.c: the accounts of programs' names, then what living processes add. 0 or
+/* Reads the accounts of programs' names, then adds what living processes have used. Returns 0 or
  * -errno. */
 static int snapshot_read_commands(struct snapshot *s)
 {
@@ -550,8 +551,8 @@ static void add_acct(struct snapshot *s, uint32_t slot, struct totals *t)
 		add_left(s, &a->left, t);
 }
 
-/* What the slot stands for is read first, and once: all that is made of the snapshot sees it so.
- * The frequency-weighted counters go on from the last snapshot's. */
+/* The identity of the slot is read first, and once, so that it is the same in everything that is
+ * made from the snapshot. The frequency-weighted counters continue those of the last snapshot. */
 static void read_slot(struct snapshot *s, uint32_t i)
 {
 	const struct jp_slot *live = kern__slot(s->k, i);

@@ -69,7 +69,7 @@ static void add_integer(const struct fields *f, const char *path, json_int_t v)
 		json__set(f->obj, path, json_integer(v));
 }
 
-/* A number, a text, or all that is in an array or struct, under names with dots. */
+/* Prints a number, a text, or all that is in an array or struct, under names with dots. */
 static void add_field(const struct fields *f, uint32_t type, const char *path, const void *at)
 {
 	const struct btf_type *t =
@@ -117,7 +117,7 @@ struct slot {
 	json_t *obj, *cpus;
 };
 
-/* Adds what is not zero of an element; a CPU's under its number. */
+/* Adds the fields of an element that are not zero; those of a CPU under its number. */
 static void add_element(const char *map, int cpu, const void *at, void *ctx)
 {
 	const struct slot *s = ctx;

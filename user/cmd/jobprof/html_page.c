@@ -40,8 +40,8 @@ char *html_page__template(void)
 	return NULL;
 }
 
-/* No byte of it ends the script element or begins a comment: markup is escaped as JSON can, and all
- * that is not ASCII, line separators among it, already is. */
+/* No byte of the JSON ends the script element or begins a comment: markup is escaped by the means
+ * of JSON, and all that is not ASCII, such as line separators, is escaped already. */
 static void put_json(struct outbuf *out, const char *json)
 {
 	for (const char *p = json; *p; p++)

@@ -12,7 +12,8 @@
 #include "view/report/report.h"
 #include "view/report/report_text.h"
 
-/* Reads the peaks of each node; what a wrong file says is not known, and that has been said. */
+/* Reads the peaks of each node. Peaks in a wrong file count as not known, and the error is logged.
+ */
 static struct peaks *read_peaks(const struct model_job *j)
 {
 	struct peaks *p = calloc(j->nnodes + 1, sizeof(*p));

@@ -322,7 +322,7 @@ static bool is_awaited(const struct publication *p)
 	return p->pid || !p->failures;
 }
 
-/* Nor is a journal that cannot be completed. */
+/* A journal that cannot be completed is not awaited either. */
 static bool is_step_awaited(const struct step *s)
 {
 	return !s->journal && is_awaited(&s->pub);

@@ -144,7 +144,7 @@ void daemon_sync_steps(struct daemon *d)
 	}
 }
 
-/* Nothing new can be known of an extern step that nobody has used. */
+/* Nothing new can be learnt about an extern step that nobody has used. */
 static bool stays_unused(const struct step *s, struct kern *k)
 {
 	return s->unused && !kern__slot(k, s->slot)->uid && clock__boot_ns() < s->next_ask_ns;

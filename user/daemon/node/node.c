@@ -17,7 +17,7 @@
 
 /* ---- the node's energy, split among its steps */
 
-/* How many steps of the list have a part. */
+/* Returns how many steps of the list have a share. */
 static unsigned split_count_steps(const struct step *s)
 {
 	unsigned n = 0;

@@ -113,7 +113,7 @@ const char *node_tables__mode(enum family f)
 
 /* ---- which steps use the node's GPUs: those whose processes are on them */
 
-#define GPU_BITS 64 /* GPUs of which it is kept who uses them */
+#define GPU_BITS 64 /* GPUs whose users are stored */
 
 bool node_gpus__known(const struct node *n)
 {

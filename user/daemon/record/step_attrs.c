@@ -197,7 +197,7 @@ static void put_cpi_kind(struct journal *j)
 		journal__attr_i32(j, "Slots per Cycle", (int32_t)width);
 }
 
-/* Of the node itself; what is not known is left out. */
+/* Attributes of the node itself; unknown ones are left out. */
 static void put_node(struct journal *j)
 {
 	int threads = cpulist__threads_per_core();
@@ -319,7 +319,7 @@ static bool worst_exit(const struct step *s, const struct step_env *env, int *st
 		any = true;
 		take_worse_status(status, s->req->tasks[i].status);
 	}
-	/* A command that cannot be executed is a task of nobody. */
+	/* A command that cannot be executed has no task. */
 	if (!any && env->command_status && *env->command_status >= 0) {
 		any = true;
 		*status = *env->command_status;
@@ -363,7 +363,7 @@ static void put_reason(struct step *s, const struct step_env *env, const char *r
 {
 	char text[64];
 	int status;
-	/* what holds an extern step open is always killed by Slurm in the end */
+	/* the process that keeps an extern step open is always killed by Slurm in the end */
 	bool known = s->ids.step_id != STEP_EXTERN && worst_exit(s, env, &status);
 
 	if (known)
@@ -415,7 +415,7 @@ static void put_those(struct journal *j, const struct loss *of, size_t n)
 			journal__attr_i64(j, of[i].name, of[i].n);
 }
 
-/* What the step lost, or counts elsewhere. */
+/* Writes what the step lost, and what is counted elsewhere. */
 static void put_losses(struct step *s, const struct step_env *env)
 {
 	const __u64 *own = kern__acct(env->k, s->slot)->lost;
@@ -501,7 +501,7 @@ static void put_others(struct step *s, const struct step_env *env)
 					others[i].scale);
 }
 
-/* Says which functions were regions, and what their probes cost. */
+/* Writes which functions were regions, and what their probes cost. */
 static void put_regions(struct step *s, const struct step_env *env)
 {
 	char text[KERN_REGIONS_TEXT];

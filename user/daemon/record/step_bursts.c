@@ -194,7 +194,7 @@ void step_bursts__written(struct step *s, struct kern *k)
 			l->b[i].slot = JP_SLOT_NONE;
 }
 
-/* What a slot that was taken since the snapshot stands for is seen by the next one. */
+/* A slot that was taken since the snapshot is resolved by the next snapshot. */
 static bool is_wanted(const struct step *steps, const struct jp_slot *info)
 {
 	if (info->state == JP_SLOT_FREE)

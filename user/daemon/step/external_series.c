@@ -120,8 +120,8 @@ static bool printable_name(const char *s)
 	return str__safe_name(s);
 }
 
-/* Users' names are what their library lets through, whatever program sends them; those of Slurm's
- * plugins are Slurm's. */
+/* Names of users must have the form that libjobprof allows, whatever program sends them; names from
+ * Slurm's plugins are Slurm's. */
 static bool name_ok(const char *s, size_t size, bool user)
 {
 	return memchr(s, 0, size) && (user ? column__name_ok(s, size - 1) : printable_name(s));

@@ -259,7 +259,7 @@ int async__read(struct async *s, struct sensor_value *values)
 		s->worker = NULL;
 		s->retry_at_ns = s->opts.now() + s->opts.retry_ns;
 	}
-	/* An error lasts until there is a value. */
+	/* An error stays until there is a value. */
 	if (err == -EAGAIN && s->err)
 		err = s->err;
 	if (err)

@@ -281,7 +281,7 @@ static void output_capture_end(struct output_capture *q)
 /* ---- channels and readings */
 
 #define NO_TIME	  UINT64_MAX /* the library has not written one */
-#define MAX_UJ	  1e6	     /* more in one count of energy is no resolution */
+#define MAX_UJ	  1e6	     /* a larger value for one count of energy cannot be its resolution */
 #define MAX_MILLI 500000     /* more is no temperature */
 
 /* Readings of a GPU in the library's own units; unit is what 1 of it is in the channel's unit,

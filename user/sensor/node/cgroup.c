@@ -356,7 +356,7 @@ static const struct {
 static const struct source {
 	enum file file;
 	enum cg_value value;
-	const char *key; /* what stands before the number; NULL: the file is the number */
+	const char *key; /* what is before the number; NULL: the file is the number */
 	double unit;
 } sources[] = {
 	{MEMORY_CURRENT, CG_MEM, NULL, 1},

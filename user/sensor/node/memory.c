@@ -82,7 +82,7 @@ static int read_text(const struct sensor *s, const char *pmu, const char *file, 
 	return 0;
 }
 
-/* 0; -ENOENT: the PMU names no such event; -EBADMSG: it does not say what a count is worth. */
+/* Returns 0; -ENOENT: the PMU names no such event; -EBADMSG: it gives no scale of a count. */
 static int find_event(const struct sensor *s, const char *pmu, int kind, struct event *e)
 {
 	char file[64], text[256];

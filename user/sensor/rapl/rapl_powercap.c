@@ -196,7 +196,7 @@ static int error_text(char *reason, size_t len, int err)
 	return err;
 }
 
-/* Counts the dies that the zones name, where the topology does not say how many there are. */
+/* Counts the dies that the zones name, where the topology does not have their number. */
 static void count_dies(struct rapl *r, const struct zone *zones, unsigned n)
 {
 	/* AMD's kernels of 2024 have a zone for every die, all of one package's counter. */

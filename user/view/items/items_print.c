@@ -147,7 +147,7 @@ static void csv_row(struct outbuf *o, const struct items *it, const struct items
 	outbuf__char(o, '\n');
 }
 
-/* JSON: what is known of a step stands after its rows. */
+/* JSON: what is known about a step comes after its rows. */
 static void json_key(struct outbuf *o, const char *key)
 {
 	outbuf__str(o, ", \"");
