@@ -14,7 +14,7 @@
 #define SAMPLE_NS   (1000000000ull / JP_SAMPLE_HZ)
 #define PERIOD_MASK (JP_PERIODS - 1)
 
-/* The number of the period in which this CPU's clock meant to tick: it may be late, never early. */
+/* The number of the period in which this CPU's tick was due: a tick may be late, never early. */
 static __always_inline u64 period_now(void)
 {
 	u64 now = bpf_ktime_get_ns(), since;

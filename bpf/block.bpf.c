@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Block requests, as the disks see them. The submitter of a request is known only at its start: any
- * task may issue and complete it. The owner is kept under the request's address until the request
- * is over, and its place after that: the kernel uses a fixed set of requests again and again.
+ * task may issue and complete it. The owner is stored under the request's address until the request
+ * is over. The place in the table stays taken after that, because the kernel uses a fixed set of
+ * requests again and again.
  *
  * The table of owners is an array of sets of one cache line, searched here. A hash map would do,
  * but two calls of it cost as much as all the rest of both programs.
@@ -11,10 +12,10 @@
  * completion, failed ones too; the operation and its time at the last. Only reads and writes:
  * flushes, discards and the like move no data of a job and are counted as "others" in slot 0.
  *
- * Not every completion is seen: the kernel runs no program in an interrupt that comes upon the same
- * program, and there are threads that programs never see. Then the table has the request as under
- * way when it is started again, or when its step ends (user/kern/block.c); it counts as it was
- * submitted, without its time.
+ * Not every completion is seen: the kernel runs no program in an interrupt that arrives while the
+ * same program runs, and there are threads that programs never see. Then the request is still under
+ * way in the table when it is started again, or when its step ends (user/kern/block.c). Such a
+ * request is counted as it was submitted, without its time.
  */
 #include "bpf/log2.bpf.h"
 #include "bpf/owner.bpf.h"
@@ -177,7 +178,7 @@ static __noinline int count_lost(u64 use)
 	return 0;
 }
 
-/* issued: the request may have been inserted before, and has its owner then. */
+/* issued: the request may have been inserted before, and then already has its owner. */
 static __always_inline void remember(struct request *rq, bool issued)
 {
 	struct jp_blk_request *w;
@@ -229,7 +230,7 @@ int jp_block_issue(u64 *ctx)
 	return 0;
 }
 
-/* It is part of another one from now on, and has no end of its own. */
+/* The request is part of another one from now on, and has no end of its own. */
 SEC("?tp_btf/block_rq_merge")
 int jp_block_merge(u64 *ctx)
 {
@@ -300,9 +301,9 @@ static __always_inline void count_operation(struct request *rq, struct jp_blk *b
 	if ((s64)took < 0)
 		took = 0;
 	if (write)
-		ADD(b, write_ns, took);
+		ADD(b, write_time_ns, took);
 	else
-		ADD(b, read_ns, took);
+		ADD(b, read_time_ns, took);
 	count_latency(slot, write, took);
 }
 

@@ -4,9 +4,9 @@
  * could run goes on with its burst later. All is known where a thread leaves its CPU: every burst
  * is in a histogram by its run time, and so is the gap before it; long ones are records, too.
  *
- * Libraries that poll wait without leaving their CPU. Calls of functions that are said to be waits
- * end a burst as well (JP_REGION_WAIT): what they do is neither in a burst nor in the gaps' time
- * without a CPU. Such a burst ends within a slice, so that it has no counts of events.
+ * Libraries that poll wait without leaving their CPU. A call of a function that the user has called
+ * a wait ends a burst as well (JP_REGION_WAIT): what it does is neither in a burst nor in the time
+ * without a CPU of the gaps. Such a burst ends within a slice, so that it has no counts of events.
  */
 #ifndef JP_BURST_BPF_H
 #define JP_BURST_BPF_H
@@ -28,8 +28,8 @@ static __always_inline u64 after(u64 end, u64 begin)
 	return end > begin ? end - begin : 0;
 }
 
-/* The burst that ended at t->burst_out, ago ns before now, to user space, which looks by itself
- * unless the ring fills up. */
+/* Sends the burst that ended at t->burst_out, ago ns before now, to user space, which is woken only
+ * when the ring fills up. */
 static __noinline int burst_emit(struct task_struct *p, const struct jp_task *t,
 				 struct jp_burst_use *use, u64 ran, u64 ago)
 {
@@ -47,9 +47,9 @@ static __noinline int burst_emit(struct task_struct *p, const struct jp_task *t,
 	b->gen = info ? info->gen : 0;
 	b->tid = p->pid;
 	b->end_ns = bpf_ktime_get_boot_ns() - ago;
-	b->wall_ns = after(t->burst_out, t->burst_from);
-	b->on_ns = t->burst_on;
-	b->ran_ns = ran;
+	b->duration_ns = after(t->burst_out, t->burst_from);
+	b->on_cpu_ns = t->burst_on;
+	b->run_time_ns = ran;
 	b->gap_ns = t->burst_gap;
 	b->events = jp_npmu && t->burst_shared != JP_BURST_UNCOUNTED ? t->burst_events : 0;
 	b->shared = t->burst_shared;
@@ -59,7 +59,8 @@ static __noinline int burst_emit(struct task_struct *p, const struct jp_task *t,
 	return 0;
 }
 
-/* The first time that a thread leaves its CPU in a burst: the burst began when it got it. */
+/* Called when a thread leaves its CPU for the first time in a burst: the burst began when the
+ * thread got that CPU. */
 static __always_inline void burst_open(struct jp_task *t, struct jp_burst_use *use, u64 on,
 				       u64 delay)
 {
@@ -84,7 +85,7 @@ static __always_inline void burst_uncount(struct jp_task *t)
 	t->burst_events = t->burst_shared = 0;
 }
 
-/* No call that ends bursts can have been missed since then. */
+/* Whether every call since then that ends a burst was seen. */
 static __always_inline bool burst_calls_seen(u64 since)
 {
 	struct jp_control *c = control();
@@ -92,13 +93,13 @@ static __always_inline bool burst_calls_seen(u64 since)
 	return c && since >= c->calls_from;
 }
 
-/* Whether no call that ends a burst can have been missed in this one. */
+/* Whether every call in this burst that ends a burst was seen. */
 static __always_inline bool burst_is_whole(const struct jp_task *t)
 {
 	return !t->call_frame || burst_calls_seen(t->burst_from);
 }
 
-/* The burst ended at t->burst_out, ago ns before now. */
+/* Ends the burst, at t->burst_out, which was ago ns before now. */
 static __always_inline void burst_close(struct task_struct *p, struct jp_task *t,
 					struct jp_burst_use *use, u64 ran, u64 ago)
 {
@@ -130,13 +131,13 @@ static __always_inline u64 burst_runtime(struct jp_task *t, u64 until)
 	return ran;
 }
 
-/* The thread is in a call that is a wait, and its return will be seen. */
+/* Whether the thread is in a call that is a wait, whose return will be seen. */
 static __always_inline bool burst_in_call(const struct jp_task *t)
 {
 	return t->call_at && burst_calls_seen(t->call_at);
 }
 
-/* The call was left without a return: nothing is known of the burst. */
+/* The thread left the call without a return (longjmp): nothing is known of the burst. */
 static __always_inline void burst_forget(struct task_struct *p, struct jp_task *t)
 {
 	t->burst_ran = p->se.sum_exec_runtime;
@@ -144,8 +145,8 @@ static __always_inline void burst_forget(struct task_struct *p, struct jp_task *
 	burst_uncount(t);
 }
 
-/* end: now. delay: the task's new run-queue delay. left: it waits now. The thread counts in
- * t->slot. */
+/* The thread, which counts in t->slot, leaves its CPU at `end`. delay: its run-queue delay since
+ * the last time; left: it waits now. */
 static __always_inline void burst_leave(struct task_struct *p, struct jp_task *t, u64 end,
 					u64 delay, bool left)
 {
@@ -172,8 +173,9 @@ static __always_inline void burst_leave(struct task_struct *p, struct jp_task *t
 	burst_close(p, t, use, ran, 0);
 }
 
-/* In process context, at the entry of a call that is a wait. Of calls inside of each other the
- * outermost counts; one that was left without a return goes on until the next one returns. */
+/* Called in process context, at the entry of a call that is a wait. Where calls are nested, the
+ * outermost one counts; a call that was left without a return goes on until the next one returns.
+ */
 static __always_inline void burst_enter_call(struct task_struct *p, struct jp_task *t, u64 frame)
 {
 	if (burst_in_call(t)) {
@@ -190,7 +192,7 @@ static __always_inline void burst_enter_call(struct task_struct *p, struct jp_ta
 	t->call_at = queue_clock(); /* last: from here on switches leave the burst alone */
 }
 
-/* A call of that length ended a burst, and another one begins. Switches interrupt this. */
+/* Ends a burst by a call that took gap ns, and begins the next one. Switches may interrupt this. */
 static __always_inline void burst_part(struct task_struct *p, struct jp_task *t,
 				       struct jp_burst_use *use, u64 gap)
 {
@@ -213,7 +215,7 @@ static __always_inline void burst_part(struct task_struct *p, struct jp_task *t,
 	t->burst_shared = JP_BURST_UNCOUNTED; /* its slice began before */
 }
 
-/* At its return. */
+/* Called at the return of such a call. */
 static __always_inline void burst_leave_call(struct task_struct *p, struct jp_task *t, u64 frame)
 {
 	u64 now = queue_clock();
@@ -228,7 +230,7 @@ static __always_inline void burst_leave_call(struct task_struct *p, struct jp_ta
 /* A thread that counts elsewhere from now on begins a burst there. */
 static __always_inline void burst_move(struct task_struct *p, struct jp_task *t)
 {
-	t->burst_ran = t->move_runtime_ns;
+	t->burst_ran = t->move_cpu_ns;
 	t->burst_out = t->burst_from = t->call_at = 0;
 	t->burst_shared = JP_BURST_UNCOUNTED; /* its slice has the counts before the move, too */
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The system call that a task is in, by its registers: the number (below 0: in none, as after a
- * fault) and the first argument. Programs of 32 bits have other numbers: is_compat().
+ * The system call that a task is in, by its registers: the call's number (below 0: the task is in
+ * none, as after a fault) and its first argument. Programs of 32 bits have other numbers:
+ * is_compat().
  */
 #ifndef JP_CALL_BPF_H
 #define JP_CALL_BPF_H

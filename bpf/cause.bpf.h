@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a thread that leaves its CPU waits for, from what it shows then: its state, the system call
- * it is in, and the file that the call is about. A fault inside a system call (of rseq, or while
- * data is copied) waits in the uninterruptible state, whatever the call: so the state is asked
- * first.
+ * Finds what a thread that leaves its CPU waits for, by its state, the system call that it is in,
+ * and the file that the call is about. A fault inside a system call (of rseq, or while data is
+ * copied) waits in the uninterruptible state whatever the call is, so the state is looked at first.
  */
 #ifndef JP_CAUSE_BPF_H
 #define JP_CAUSE_BPF_H
@@ -21,7 +20,7 @@ enum { CALL_FILE = 0x40, CALL_SYNC, CALL_LOCK, CALL_SPAWN, CALL_PAUSE, CALL_FAUL
 
 #define CALL_NUMBERS 512 /* a power of two */
 
-/* By number; 0: no entry, for that is JP_CAUSE_THROTTLED. */
+/* Causes by the call's number; 0 (JP_CAUSE_THROTTLED, which no call has): there is no entry. */
 static const volatile u8 jp_calls[CALL_NUMBERS] = {
 #if defined(__TARGET_ARCH_x86)
 #define CALL(name, cause, x86, arm64) [x86] = cause,
@@ -54,9 +53,10 @@ static __always_inline u32 call_of(struct task_struct *p, u64 *first)
 extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
 
 /*
- * How what a task points to is found: by plain loads, some of which only a helper per pointer may
- * do; all of them by plain loads through untyped pointers (6.2); or, where a start is to be quick
- * rather than the program (see carried()), all by helpers.
+ * How the pointers of a task are followed. LOADS_PLAIN: by plain loads, and by a helper where the
+ * verifier refuses these. LOADS_CAST: all by plain loads, through untyped pointers (6.2).
+ * LOADS_HELPER: all by helpers, where a quick start matters more than a quick program (see
+ * carried()).
  */
 enum loads { LOADS_PLAIN, LOADS_CAST, LOADS_HELPER };
 #define FOLLOW(how, p, field) ((how) == LOADS_HELPER ? BPF_CORE_READ(p, field) : (p)->field)
@@ -66,7 +66,7 @@ enum loads { LOADS_PLAIN, LOADS_CAST, LOADS_HELPER };
 				       ->field                                           \
 			     : FOLLOW(how, p, field))
 
-/* The file behind a descriptor of the task that runs. */
+/* The inode behind a descriptor of the running task. */
 static __always_inline struct inode *inode_of(struct task_struct *p, u64 fd, enum loads how)
 {
 	struct files_struct *files = FOLLOW_TASK(how, p, files);
@@ -152,16 +152,17 @@ static __always_inline u64 throttled_for(struct cfs_rq *queue)
 		       : 0;
 }
 
-/* Known from 6.18 on, where threads are throttled one by one. */
+/* Whether a quota throttles the thread: known from 6.18 on, where threads are throttled one by one.
+ */
 static __always_inline bool is_throttled(struct task_struct *p)
 {
 	return bpf_core_field_exists(p->throttled) &&
 	       bpf_core_field_exists(p->se.cfs_rq->throttled_clock_self_time) && p->throttled;
 }
 
-/* Returns for how long the quota has held a thread whose gap began throttled; queue: that of the
- * thread now. Where the thread has gone to another CPU since, nothing says when that was: then the
- * whole gap counts as quota. */
+/* Returns for how long the quota has throttled a thread whose gap began so; queue: the thread's run
+ * queue now. Where the thread has moved to another CPU since, the time of the move is not known,
+ * and the whole gap counts as quota. */
 static __always_inline u64 held_for(struct task_struct *p, struct cfs_rq *queue,
 				    const struct jp_task *t)
 {
@@ -170,9 +171,9 @@ static __always_inline u64 held_for(struct task_struct *p, struct cfs_rq *queue,
 	return throttled_for(queue) - t->held_ns;
 }
 
-/* In clone and the like: waits for the child that has the caller's memory, which a freezer may
- * freeze, and not for a lock of the kernel. The state says so (6.1), or a flag that was there
- * before. */
+/* In clone and the like: whether the caller waits for the child that has its memory, not for a lock
+ * of the kernel. A freezer may freeze such a wait: the task's state shows that (from 6.1 on), or a
+ * flag does. */
 static __always_inline bool is_vfork(struct task_struct *p, u32 state)
 {
 	return state & TASK_FREEZABLE || p->flags & PF_FREEZER_SKIP;
@@ -183,7 +184,7 @@ static __always_inline bool has_children(struct task_struct *p, enum loads how)
 	return (u64)FOLLOW_TASK(how, p, children.next) != (u64)&p->children;
 }
 
-/* enum jp_cause of the gap that begins, or has begun. */
+/* The enum jp_cause of a gap that begins now, or has begun. */
 static __always_inline u32 cause_of(struct task_struct *p, u32 state, enum loads how)
 {
 	u32 cause, call;
@@ -202,7 +203,7 @@ static __always_inline u32 cause_of(struct task_struct *p, u32 state, enum loads
 		return call == CALL_FAULT ? JP_CAUSE_FAULT : JP_CAUSE_DISK;
 	if (!(state & TASK_UNINTERRUPTIBLE)) {
 		if (call == CALL_LOCK)
-			return JP_CAUSE_LOCK;
+			return JP_CAUSE_FUTEX;
 		if (call == CALL_PAUSE)
 			return has_children(p, how) ? JP_CAUSE_CHILD : JP_CAUSE_SIGNAL;
 		return cause < JP_CAUSES ? cause : JP_CAUSE_OTHER;

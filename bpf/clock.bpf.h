@@ -14,8 +14,9 @@ static __always_inline u64 queue_clock(void)
 
 #define CPU_TIME_TRIES 8 /* other CPUs that wake threads for this queue update its clock, too */
 
-/* Of the current thread until now: its account was last updated a tick ago at most. An update while
- * it is read, of the account or of the clocks, would be counted twice: then once more. */
+/* The CPU time of the current thread until now. The kernel's account was updated within the last
+ * tick; what came since is added. An update of the account or of the clocks meanwhile would be
+ * counted twice, so the reading is repeated then. */
 static __always_inline u64 cpu_time(struct task_struct *p)
 {
 	u64 sum = 0;
@@ -41,9 +42,9 @@ static __always_inline u64 cpu_time(struct task_struct *p)
 #define CLOCK_SLEW     2048 /* NTP changes a clock's rate by 1/2000 at most */
 
 /*
- * How far CLOCK_MONOTONIC is ahead of them: the least that was seen, as the queue's clock was read
- * a moment ago. It may rise as fast as NTP lets it. Taken where the collector leaves its CPU, which
- * it does at least once per row.
+ * Measures how far CLOCK_MONOTONIC is ahead of the run queues' clock. The smallest difference
+ * counts, because the queue's clock was read a moment before; it may rise as fast as NTP lets it.
+ * Called where the collector leaves its CPU, at least once per row.
  */
 static __always_inline void clock_compare(u64 now)
 {

@@ -2,8 +2,8 @@
 /*
  * What a step used under each program's name. Nothing is counted while a program runs: the kernel's
  * own sums of a thread are added when it ends, and when its process becomes another program by
- * exec. A name is the kernel's comm as exec sets it; threads and children without an exec have that
- * of their process, whatever they call themselves.
+ * exec. A name is the kernel's comm as exec sets it; threads, and children without an exec, have
+ * the name of their process, whatever they call themselves.
  */
 #ifndef JP_COMMAND_BPF_H
 #define JP_COMMAND_BPF_H
@@ -11,8 +11,8 @@
 #include "bpf/maps.bpf.h"
 #include "bpf/share.bpf.h"
 
-/* The step that a slot's tasks have their names in, JP_SLOT_NONE: none, or its last row is
- * written. */
+/* The step that counts the program names of a slot's tasks; JP_SLOT_NONE: there is none, or its
+ * last row is written. */
 static __always_inline u32 command_step(u32 slot)
 {
 	struct jp_slot *info;
@@ -23,7 +23,7 @@ static __always_inline u32 command_step(u32 slot)
 	return info && !(info->flags & JP_SLOT_F_DONE) ? info->step : JP_SLOT_NONE;
 }
 
-/* The account of the name that the task has, or that of all names without one. */
+/* The account of the task's program name, or the one of all names that have none. */
 static __noinline struct jp_command *command_find(const struct jp_task *t, u32 step)
 {
 	struct jp_acct *a = bpf_map_lookup_elem(&jp_acct, &step);
@@ -35,8 +35,8 @@ static __noinline struct jp_command *command_find(const struct jp_task *t, u32 s
 	return c ? c : a ? &a->other : NULL;
 }
 
-/* Where exec or the first thread to end makes an account, in process context. No account is made
- * for the 65th name of a step, nor when the job has its share of accounts. */
+/* Finds or makes the account, in process context: at an exec, or when a thread ends. No account is
+ * made for the 65th name of a step, nor when the job has its share of accounts. */
 static __noinline struct jp_command *command_make(const struct jp_task *t, u32 step)
 {
 	struct jp_acct *a = bpf_map_lookup_elem(&jp_acct, &step);
@@ -49,7 +49,7 @@ static __noinline struct jp_command *command_make(const struct jp_task *t, u32 s
 	c = bpf_map_lookup_elem(&jp_commands, &key);
 	if (c)
 		return c;
-	none.first_ns = none.last_ns = bpf_ktime_get_boot_ns();
+	none.first_seen_ns = none.last_seen_ns = bpf_ktime_get_boot_ns();
 	/* names that come at the same time may be a few more: that does no harm */
 	if (a->commands < JP_COMMANDS && !a->lost[JP_LOST_NAMES]) {
 		if (!share_take(step, JP_SHARE_NAMES))
@@ -62,40 +62,40 @@ static __noinline struct jp_command *command_make(const struct jp_task *t, u32 s
 		if (c)
 			return c;
 	}
-	if (!a->other.first_ns)
-		a->other.first_ns = none.first_ns;
+	if (!a->other.first_seen_ns)
+		a->other.first_seen_ns = none.first_seen_ns;
 	return &a->other;
 }
 
 static __always_inline void command_bases(struct task_struct *p, struct jp_task *t)
 {
-	t->comm_runtime_ns = p->se.sum_exec_runtime;
+	t->comm_cpu_ns = p->se.sum_exec_runtime;
 	t->comm_run_delay_ns = p->sched_info.run_delay;
-	t->comm_rchar = p->ioac.rchar;
-	t->comm_wchar = p->ioac.wchar;
+	t->comm_read_bytes = p->ioac.rchar;
+	t->comm_write_bytes = p->ioac.wchar;
 }
 
 static __always_inline void command_add(struct task_struct *p, struct jp_task *t,
 					struct jp_command *c)
 {
 	if (c) {
-		__sync_fetch_and_add(&c->runtime_ns, p->se.sum_exec_runtime - t->comm_runtime_ns);
+		__sync_fetch_and_add(&c->cpu_ns, p->se.sum_exec_runtime - t->comm_cpu_ns);
 		__sync_fetch_and_add(&c->run_delay_ns,
 				     p->sched_info.run_delay - t->comm_run_delay_ns);
-		__sync_fetch_and_add(&c->rchar, p->ioac.rchar - t->comm_rchar);
-		__sync_fetch_and_add(&c->wchar, p->ioac.wchar - t->comm_wchar);
+		__sync_fetch_and_add(&c->read_bytes, p->ioac.rchar - t->comm_read_bytes);
+		__sync_fetch_and_add(&c->write_bytes, p->ioac.wchar - t->comm_write_bytes);
 	}
 	command_bases(p, t);
 }
 
-/* The name of the process: its leader's, for a thread may have one of its own. */
+/* Stores the name of the process, which is its leader's: a thread may have one of its own. */
 static __always_inline void command_name(struct task_struct *p, struct jp_task *t)
 {
 	__builtin_memset(t->comm, 0, sizeof(t->comm));
 	BPF_CORE_READ_STR_INTO(&t->comm, p, group_leader, comm);
 }
 
-/* A task comes to a slot: by birth from a task of ours, which has a name, or from elsewhere. */
+/* A task comes to a slot: born of a profiled task (from), whose name it gets, or from elsewhere. */
 static __always_inline void command_begin(struct task_struct *p, struct jp_task *t,
 					  const struct jp_task *from)
 {
@@ -126,10 +126,10 @@ static __always_inline void command_saw(struct jp_command *c, u64 pages)
 {
 	if (pages > c->peak)
 		c->peak = pages;
-	c->last_ns = bpf_ktime_get_boot_ns();
+	c->last_seen_ns = bpf_ktime_get_boot_ns();
 }
 
-/* p has become another program. Memory as in left_by_exec(). */
+/* p has become another program. For the memory see left_by_exec(). */
 static __always_inline int command_exec(struct task_struct *p, struct jp_task *t)
 {
 	u64 maxrss = BPF_CORE_READ(p, signal, maxrss);
@@ -149,7 +149,8 @@ static __always_inline int command_exec(struct task_struct *p, struct jp_task *t
 	return 0;
 }
 
-/* A thread is ending; its times are added when it has left the CPU. Memory as in left_by_exit(). */
+/* A thread is ending; its times are added when it has left the CPU. For the memory see
+ * left_by_exit(). */
 static __always_inline int command_exit(struct task_struct *p, struct jp_task *t)
 {
 	u64 maxrss = BPF_CORE_READ(p, signal, maxrss), pages = 0;

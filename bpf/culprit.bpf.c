@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What slots are to each other, and waiting threads that are moved: see bpf/culprit.bpf.h. */
+/* How slots are related, and waiting threads that are moved to another CPU: see bpf/culprit.bpf.h.
+ */
 #include "bpf/culprit.bpf.h"
 
 /* The slot that a rank's launcher counts in; any other slot is its own. */
@@ -62,8 +63,8 @@ __noinline u32 culprit_of(u32 waits, u32 ran, u64 ns)
 	if (!own || !other || ran == JP_SLOT_OTHER || other->kind == JP_KIND_NONE)
 		return JP_BY_UNKNOWN;
 	if (own->step != other->step)
-		return is_same_job(own, other) ? JP_BY_JOB : JP_BY_OTHERS;
-	return is_same_task(own, other) ? JP_BY_TASK : JP_BY_STEP;
+		return is_same_job(own, other) ? JP_BY_OWN_JOB : JP_BY_OTHER_JOBS;
+	return is_same_task(own, other) ? JP_BY_TASK : JP_BY_OWN_STEP;
 }
 
 /* Goes STRIDE entries back in the ring. Only differences of times, for the verifier does not keep
@@ -98,7 +99,8 @@ __noinline int divide_some(struct jp_ring *r, struct waited *w, struct jp_culpri
 	return 0;
 }
 
-/* Not static, nor is the above: the verifier looks at them once, not on each way to them. */
+/* Neither this function nor the one above is static: the verifier checks them once, not on each way
+ * to them. */
 __noinline int divide(struct jp_ring *r, struct waited *w, struct jp_culprits *c)
 {
 	u64 at;

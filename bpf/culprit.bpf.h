@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What ran while a thread waited for a CPU. Each CPU keeps a ring of what ran there last, and until
- * when. At a thread's own switch-out the ring ends at its arrival: a walk back over its new
- * run-queue delay says which slots had the CPU meanwhile. Nothing is done at a wakeup or when it
- * arrives, and all is under the lock of that run queue.
+ * when. When a thread is switched out, the newest entry ends at its own arrival: a walk back over
+ * its run-queue delay finds the slots that had the CPU meanwhile. Nothing is done at a wakeup or
+ * when it arrives, and all is under the lock of that run queue.
  *
  * A thread that is moved to another CPU while it waits takes along what it waited for on the first
  * one (jp_migrate).
@@ -30,8 +30,8 @@ static __always_inline void ring_push(struct jp_ring *r, u32 slot, u64 end)
 	r->head++;
 }
 
-/* The slice of prev ends here; slot: where it counts. What ran before the first one is not known,
- * nor what ran between the newest and its arrival: a kernel may report no switch of some tasks
+/* The slice of prev ends here; slot: where it counts. What ran before the first entry is not known,
+ * nor what ran between the newest entry and prev's arrival: some kernels do not report every switch
  * (docs/compatibility.md). */
 static __always_inline void ring_note(struct jp_ring *r, struct task_struct *prev, u32 slot,
 				      u64 end)
@@ -57,15 +57,15 @@ struct waited {
 	u64 ns, to;
 	u32 slot;
 	u32 pairs; /* 1: it counts in the matrix of pairs, else 0 */
-	u64 head;  /* of the ring: where the walk has come to */
+	u64 head;  /* the ring's head, down to which the walk has come */
 };
 
-/* bpf/culprit.bpf.c: divides the wait among those that ran meanwhile; what the ring does not hold
- * is unknown, and counts nowhere. */
+/* bpf/culprit.bpf.c: divides the wait among the slots that ran meanwhile; what the ring no longer
+ * has is unknown, and counts nowhere. */
 int divide(struct jp_ring *r, struct waited *w, struct jp_culprits *c);
 u32 culprit_of(u32 waits, u32 ran, u64 ns);
 
-/* Returns how much of the new run-queue delay was before a move to another CPU. */
+/* Returns the part of the new run-queue delay that was before a move to another CPU. */
 static __always_inline u64 lost_of(const struct jp_task *t, u64 delay)
 {
 	u64 lost = t->lost_delay_ns - t->run_delay_ns;
@@ -75,7 +75,7 @@ static __always_inline u64 lost_of(const struct jp_task *t, u64 delay)
 	return lost < delay ? lost : delay;
 }
 
-/* Returns how much of it a quota held the thread. */
+/* Returns the part of it in which a quota throttled the thread. */
 static __always_inline u64 held_of(struct task_struct *p, struct cfs_rq *queue,
 				   const struct jp_task *t, u64 delay)
 {
@@ -102,7 +102,7 @@ static __always_inline void divide_delay(struct jp_ring *r, struct task_struct *
 		divide(r, &w, c);
 }
 
-/* The wait was for the newest slice alone: most are. */
+/* Whether the wait was for the newest slice alone, as most are. */
 static __always_inline bool is_for_newest(const struct jp_ring *r, const struct jp_task *t,
 					  u64 arrived, u64 delay)
 {
@@ -113,7 +113,7 @@ static __always_inline bool is_for_newest(const struct jp_ring *r, const struct 
 	       r->ran[(newest - 1) & RAN_MASK].end <= arrived - delay;
 }
 
-/* At the thread's switch-out, before its slice goes into the ring. */
+/* Called when the thread is switched out, before its slice goes into the ring. */
 static __always_inline void culprits_leave(struct jp_ring *r, struct task_struct *p,
 					   struct cfs_rq *queue, const struct jp_task *t, u64 delay)
 {
@@ -134,8 +134,8 @@ static __always_inline void culprits_leave(struct jp_ring *r, struct task_struct
 }
 
 /* Adds the culprits of the last wait of a thread that runs now to c, for a record of the thread:
- * the ring of its CPU has that wait until the thread leaves. For a thread that is not on a CPU, the
- * wait goes on: what it waited for before it was moved is known. */
+ * the ring of its CPU has that wait until the thread leaves. The wait of a thread that is not on a
+ * CPU goes on: of it only the part before a move is known. */
 static __always_inline void culprits_open(struct task_struct *p, struct cfs_rq *queue,
 					  const struct jp_task *t, u64 delay, struct jp_culprits *c)
 {

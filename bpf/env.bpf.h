@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The environment of a program that begins: the number of its task, its rank, and Slurm's
- * variables. Programs include this once. */
+/* Reads the environment of a program that begins: the number of its task, its rank, and Slurm's
+ * variables. A .bpf.c file includes this once. */
 #ifndef JP_ENV_BPF_H
 #define JP_ENV_BPF_H
 
@@ -13,7 +13,8 @@ static __always_inline struct jp_scratch *scratch(void)
 	return bpf_map_lookup_elem(&jp_pcpu, &zero);
 }
 
-/* The first n characters of a setting; not a literal, which would need a section of its own. */
+/* Compares the first n characters of a with a setting; a literal would need a section of its own.
+ */
 static __always_inline bool same(const char *a, const volatile char *b, int n)
 {
 	int i;
@@ -125,7 +126,7 @@ static __always_inline bool is_slurms(const char *env)
 	       *(const u16 *)(env + 4) == *(const volatile u16 *)(jp_procid_key + 4);
 }
 
-/* Keeps one string of an environment if it is Slurm's; rest and result are find_procid()'s. */
+/* Stores one string of an environment if it is Slurm's; rest and result are find_procid()'s. */
 __noinline int keep_if_slurms(u64 at, u64 rest)
 {
 	struct jp_scratch *s = scratch();
@@ -185,7 +186,7 @@ __noinline int walk_env(u32 what, u64 at, u64 end)
 	return 1;
 }
 
-/* SLURM_PROCID of a new program's environment, JP_GTID_NONE: not there or no number. */
+/* SLURM_PROCID of a new program's environment; JP_GTID_NONE: it is not there, or no number. */
 __noinline int env_procid(u64 at, u64 end)
 {
 	struct jp_scratch *s = scratch();
@@ -198,8 +199,8 @@ __noinline int env_procid(u64 at, u64 end)
 	return s->gtid;
 }
 
-/* What a new program's environment says of its rank: 0: nothing; else the rank and, above, which
- * name it is from. */
+/* The rank by a new program's environment: 0: it has none; else the rank in the lower half, and in
+ * the upper half one more than the index of the variable's name. */
 __noinline u64 env_rank(u64 at, u64 end)
 {
 	struct jp_scratch *s = scratch();
@@ -214,8 +215,8 @@ __noinline u64 env_rank(u64 at, u64 end)
 }
 
 /*
- * Slurm's variables in the environment of a step's first program: user space may read them when the
- * program has ended, has become another one, or cannot be read.
+ * Stores Slurm's variables of the environment of a step's first program, so that user space has
+ * them also when the program has ended, has become another one, or cannot be read.
  */
 __noinline int keep_env(u64 at, u64 end, u32 step)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Opens and closes that succeeded, where the system call returns. A tracepoint per call costs
- * every call of a traced kind, and the rest only the slow path of the entry code; the one program
- * on all returns, for kernels without the former, costs every system call its run.
+ * Counts opens and closes that succeeded, where the system call returns. With a tracepoint per
+ * call, traced calls pay for the program, and all other calls only for the slow path of the entry
+ * code. Kernels without these tracepoints get one program on all returns, which runs at every
+ * system call.
  */
 #include "bpf/owner.bpf.h"
 

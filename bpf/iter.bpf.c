@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Pulled by user space: what the living tasks of tracked slots have used since they came there.
- * Nothing of these tasks is written: retired totals (bpf/life.bpf.c) plus these records is the
- * whole. A pass over the tasks of the node finds them all, for any number of readers at once; the
- * one that owns the maps may ask for those it knows, by number.
+ * User space runs these programs to read what the living tasks of tracked slots have used since
+ * they came there. The programs change nothing in these tasks: retired totals (bpf/life.bpf.c) plus
+ * these records are the whole use. A pass over the tasks of the node finds them all, for any number
+ * of readers at once. The owner of the maps may instead ask for the tasks that it knows, by number.
  */
 #include "bpf/culprit.bpf.h"
 #include "bpf/rss.bpf.h"
 #include "bpf/task.bpf.h"
 
-/* What this thread has not added to its mm yet. */
+/* Fills in what this thread has not yet added to its mm. */
 static __always_inline void fill_unsynced(struct task_struct *p, struct jp_task_rec *rec)
 {
 	struct task_struct___split *old = (void *)p;
@@ -46,30 +46,31 @@ static __always_inline void fill_memory(struct task_struct *p, struct jp_task_re
 static __always_inline void fill_sched(struct task_struct *p, struct jp_task *t,
 				       struct jp_task_rec *rec)
 {
-	u64 moved = t->slot != t->next_slot ? t->move_runtime_ns : 0;
+	u64 moved = t->slot != t->next_slot ? t->move_cpu_ns : 0;
 
-	/* where the next switch will count it: what is said of a slot once must not be taken back
+	/* where the next switch will count it: what was once reported for a slot must not be taken
+	 * back
 	 */
 	rec->sched_slot = t->next_slot;
 	if (t->next_slot == JP_SLOT_NONE)
 		return;
 	/* bases first: a switch in between must not make the difference negative */
-	rec->runtime_ns = t->runtime_ns > moved ? t->runtime_ns : moved;
+	rec->cpu_ns = t->cpu_ns > moved ? t->cpu_ns : moved;
 	rec->run_delay_ns = t->run_delay_ns;
-	rec->nvcsw = t->nvcsw;
-	rec->nivcsw = t->nivcsw;
+	rec->vol_switches = t->vol_switches;
+	rec->invol_switches = t->invol_switches;
 	rec->migrations = t->migrations;
-	rec->runtime_ns = p->se.sum_exec_runtime - rec->runtime_ns;
+	rec->cpu_ns = p->se.sum_exec_runtime - rec->cpu_ns;
 	rec->run_delay_ns = p->sched_info.run_delay - rec->run_delay_ns;
-	rec->nvcsw = p->nvcsw - rec->nvcsw;
-	rec->nivcsw = p->nivcsw - rec->nivcsw;
+	rec->vol_switches = p->nvcsw - rec->vol_switches;
+	rec->invol_switches = p->nivcsw - rec->invol_switches;
 	rec->migrations = p->se.nr_migrations - rec->migrations;
 }
 
 /*
- * The bases and run time up to now: a tick brings the latter up to date, and with it the clocks of
- * the run queue; from the tick on the thread has run all the time, or been stolen from, which the
- * next tick says.
+ * Fills in the bases and the run time up to now. A tick brings the run time up to date, and the
+ * clocks of the run queue with it. Since that tick the thread has run all the time, unless the
+ * hypervisor has stolen time, which the next tick shows.
  */
 static __always_inline void fill_open(struct task_struct *p, struct cfs_rq *queue,
 				      struct jp_task *t, struct jp_open *o)
@@ -81,10 +82,10 @@ static __always_inline void fill_open(struct task_struct *p, struct cfs_rq *queu
 	barrier();
 	o->cause = t->cause;
 	o->delay = p->sched_info.run_delay - t->run_delay_ns;
-	o->ran = p->se.sum_exec_runtime - t->runtime_ns;
+	o->ran = p->se.sum_exec_runtime - t->cpu_ns;
 	o->arrived = p->sched_info.last_arrival;
 	o->queued = p->sched_info.last_queued;
-	o->held = o->cause == JP_CAUSE_THROTTLED ? held_for(p, queue, t) : 0;
+	o->throttled = o->cause == JP_CAUSE_THROTTLED ? held_for(p, queue, t) : 0;
 	o->running = p->on_cpu;
 	o->now = queue_clock();
 	if (o->running)
@@ -92,23 +93,23 @@ static __always_inline void fill_open(struct task_struct *p, struct cfs_rq *queu
 	if (t->slot == t->next_slot)
 		return;
 	o->move = t->move_clock;
-	o->moved = t->move_runtime_ns - t->runtime_ns;
+	o->moved = t->move_cpu_ns - t->cpu_ns;
 }
 
 static __always_inline void fill_acct(struct task_struct *p, struct jp_task *t,
 				      struct jp_task_rec *rec)
 {
-	modes(p, &rec->utime_ns, &rec->stime_ns);
-	rec->utime_ns -= t->utime_ns;
-	rec->stime_ns -= t->stime_ns;
-	rec->min_flt = p->min_flt - t->min_flt;
-	rec->maj_flt = p->maj_flt - t->maj_flt;
-	rec->rchar = p->ioac.rchar - t->rchar;
-	rec->wchar = p->ioac.wchar - t->wchar;
-	rec->syscr = p->ioac.syscr - t->syscr;
-	rec->syscw = p->ioac.syscw - t->syscw;
-	rec->read_bytes = p->ioac.read_bytes - t->read_bytes;
-	rec->write_bytes = p->ioac.write_bytes - t->write_bytes;
+	modes(p, &rec->user_ns, &rec->system_ns);
+	rec->user_ns -= t->user_ns;
+	rec->system_ns -= t->system_ns;
+	rec->minor_faults = p->min_flt - t->minor_faults;
+	rec->major_faults = p->maj_flt - t->major_faults;
+	rec->read_bytes = p->ioac.rchar - t->read_bytes;
+	rec->write_bytes = p->ioac.wchar - t->write_bytes;
+	rec->read_calls = p->ioac.syscr - t->read_calls;
+	rec->write_calls = p->ioac.syscw - t->write_calls;
+	rec->disk_read_bytes = p->ioac.read_bytes - t->disk_read_bytes;
+	rec->disk_write_bytes = p->ioac.write_bytes - t->disk_write_bytes;
 }
 
 static __always_inline void fill_command(struct task_struct *p, struct jp_task *t,
@@ -116,23 +117,22 @@ static __always_inline void fill_command(struct task_struct *p, struct jp_task *
 {
 	__builtin_memcpy(rec->comm, t->comm, sizeof(rec->comm));
 	/* bases first, as in fill_sched() */
-	rec->command_runtime_ns = t->comm_runtime_ns;
+	rec->command_cpu_ns = t->comm_cpu_ns;
 	rec->command_run_delay_ns = t->comm_run_delay_ns;
-	rec->command_rchar = t->comm_rchar;
-	rec->command_wchar = t->comm_wchar;
-	rec->command_runtime_ns = p->se.sum_exec_runtime - rec->command_runtime_ns;
+	rec->command_read_bytes = t->comm_read_bytes;
+	rec->command_write_bytes = t->comm_write_bytes;
+	rec->command_cpu_ns = p->se.sum_exec_runtime - rec->command_cpu_ns;
 	rec->command_run_delay_ns = p->sched_info.run_delay - rec->command_run_delay_ns;
-	rec->command_rchar = p->ioac.rchar - rec->command_rchar;
-	rec->command_wchar = p->ioac.wchar - rec->command_wchar;
+	rec->command_read_bytes = p->ioac.rchar - rec->command_read_bytes;
+	rec->command_write_bytes = p->ioac.wchar - rec->command_write_bytes;
 }
 
 /* Run time before a move that the next switch will carry out: it stays where the task was. */
 static __always_inline u64 left_behind(const struct jp_task *t)
 {
-	if (t->slot == t->next_slot || t->slot == JP_SLOT_NONE ||
-	    t->move_runtime_ns <= t->runtime_ns)
+	if (t->slot == t->next_slot || t->slot == JP_SLOT_NONE || t->move_cpu_ns <= t->cpu_ns)
 		return 0;
-	return t->move_runtime_ns - t->runtime_ns;
+	return t->move_cpu_ns - t->cpu_ns;
 }
 
 static __always_inline void fill_left(struct jp_task *t, u64 ran, struct jp_task_rec *rec)
@@ -140,7 +140,7 @@ static __always_inline void fill_left(struct jp_task *t, u64 ran, struct jp_task
 	rec->cpu = JP_CPU_NONE;
 	rec->slot = JP_SLOT_NONE;
 	rec->sched_slot = t->slot;
-	rec->runtime_ns = ran;
+	rec->cpu_ns = ran;
 }
 
 static __always_inline void fill(struct task_struct *p, struct jp_task *t, struct jp_task_rec *rec)
@@ -156,7 +156,7 @@ static __always_inline void fill(struct task_struct *p, struct jp_task *t, struc
 	rec->ended = (t->flags & JP_TASK_EXITED) != 0;
 	if (rec->slot != JP_SLOT_NONE && !(t->flags & JP_TASK_EXITED)) {
 		rec->runnable = !task_state(p);
-		rec->cpus = p->nr_cpus_allowed;
+		rec->allowed_cpus = p->nr_cpus_allowed;
 		fill_acct(p, t, rec);
 		fill_memory(p, rec);
 	}
@@ -168,8 +168,8 @@ static __always_inline bool counts_somewhere(const struct jp_task *t)
 }
 
 /*
- * The parts of a record follow one by one, and each function that puts some has the stack that the
- * other one leaves: all frames on the way to divide() have to fit into it.
+ * The parts of a record are written one by one. Each function that writes some of them has only the
+ * stack that its caller leaves: all frames on the way to divide() have to fit into the stack.
  *
  * Returns the run-queue delay in the record. left: see left_behind(), 0: the record of the task.
  */
@@ -234,7 +234,7 @@ int jp_iter(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* From 6.2, and for programs that are called from 6.10; user space has tried them. */
+/* Exists from 6.2 on, and for programs that are called from 6.10 on; user space has tried it. */
 extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym __weak;
 extern void bpf_task_release(struct task_struct *p) __ksym __weak;
 
@@ -290,7 +290,7 @@ static long ask_one(u32 i, void *ctx)
 	p = bpf_task_from_pid(a->task[i].pid);
 	if (!p)
 		return 0;
-	/* a number may have been given again */
+	/* the number may belong to a new task */
 	if (p->start_boottime == a->task[i].start_ns)
 		answer(a, p);
 	bpf_task_release(p);
@@ -334,8 +334,8 @@ int jp_sweep(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Where this CPU's copy of a per-CPU variable lies is not known to programs; the addresses of our
- * own per-CPU array say it (user space subtracts). */
+/* Programs do not know where this CPU's copy of a per-CPU variable is. User space finds it by
+ * subtracting addresses of our own per-CPU array. */
 SEC("?iter/bpf_map")
 int jp_percpu(struct bpf_iter__bpf_map *ctx)
 {

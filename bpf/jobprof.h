@@ -34,12 +34,13 @@ struct jp_stats {
 	__u64 blk_unowned; /* requests without a known owner, those too: counted in slot 0 */
 	__u64 sock_fail;   /* sockets that could not be tagged: their retransmits are in slot 0 */
 	__u64 pmu_fail;	   /* counters that could not be read */
-	__u64 pmu_lost;	   /* samples the kernel throttled, made good by scaling */
+	__u64 pmu_lost;	   /* samples that the kernel throttled; counts are scaled for them */
 	__u64 pmu_missed; /* switches to a task that were not seen, while counters are read there */
-	__u64 slots_changed; /* a slot was taken or given back, after its state says so */
+	__u64 slots_changed; /* how often a slot was taken or given back; it rises after the slot's
+				state has changed */
 	__u64 blk_lost;	     /* requests whose end no program saw: counted without their time */
 	__u64 blk_late;	    /* requests that ended after their slot's last row: counted in slot 0 */
-	__u64 samples_late; /* booked after their slot had ended: in none */
+	__u64 samples_late; /* samples that came after their slot had ended: they count nowhere */
 	__u64 crossings_lost; /* begins and ends of regions that found their ring full */
 };
 
@@ -52,10 +53,12 @@ struct jp_control {
 	__u64 born_ns; /* CLOCK_BOOTTIME of the load */
 	__u64 born_real_ns;
 	__u64 probe_ns;	   /* calibrated cost of one program run */
-	__u64 attached_ns; /* boot time since when all programs are attached, 0: they are not */
+	__u64 attached_ns; /* boot time at which all programs were attached; 0: they are not
+			      attached */
 	struct jp_stats stats;
-	__u64 pcpu_id;	   /* map id of the per-CPU scratch array */
-	__u64 shape;	   /* what a daemon must agree on to take these maps over */
+	__u64 pcpu_id; /* map id of the per-CPU scratch array */
+	__u64 shape; /* hash of the settings that a daemon must have too in order to take these maps
+			over */
 	__u32 raw_tp;	   /* sched_switch is the raw tracepoint program */
 	__u32 families;	   /* loaded: enum family */
 	__u32 pmu_mode;	   /* enum jp_pmu_mode */
@@ -71,7 +74,7 @@ struct jp_control {
 	__u64 clock_ns;	       /* the run queues' clock when the next was read; 0: not yet */
 	__s64 clock_behind_ns; /* how far CLOCK_MONOTONIC is ahead of it */
 	__u64 sample_ns;       /* calibrated cost of one sample, with its interrupt; 0: unknown */
-	__u32 pmu_set;	       /* of the sets that are counted in turn, the one that is open */
+	__u32 pmu_set;	       /* the open one of the sets that are counted in turn */
 	__u32 pmu_sets;	       /* how many there are */
 	__u64 calls_from; /* calls that are waits are seen from then on, by the run queues' clock;
 			   * JP_CALLS_PAUSED: they are not */
@@ -80,8 +83,9 @@ struct jp_control {
 
 #define JP_CALLS_PAUSED (~0ull)
 
-#define JP_BLIND_RETRANS  1
-#define JP_BLIND_THROTTLE 2 /* a throttled thread waits for a CPU, for all the kernel says */
+#define JP_BLIND_RETRANS 1
+#define JP_BLIND_THROTTLE \
+	2 /* the kernel does not tell a throttled thread from one that waits for a CPU */
 
 _Static_assert(sizeof(struct jp_stats) == 152, "jp_stats");
 _Static_assert(sizeof(struct jp_control) == 1464 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What processes had when their memory was let go, kept per slot until user space has taken it: a
- * row of an instant in which no process lives says this. Of two that end at once the smaller may
- * stay: a bound that is too low.
+ * The memory of processes at their end, stored per slot until user space has taken it: a row at an
+ * instant at which no process lives shows this. Where two processes end at once, the smaller may
+ * stay, so that the value is a lower bound.
  */
 #ifndef JP_LEFT_BPF_H
 #define JP_LEFT_BPF_H
@@ -27,10 +27,11 @@ static __always_inline void raise(u64 *to, u64 n)
 static __always_inline void left_peak(struct jp_acct *a, u64 pages)
 {
 	raise(&left_in(a)->peak, pages);
-	raise(&a->exit_maxrss, pages);
+	raise(&a->exit_peak, pages);
 }
 
-/* The last thread: signal_struct.live has dropped to 0 before the tracepoint. */
+/* Whether the process ends with this thread: signal_struct.live has dropped to 0 before the
+ * tracepoint. */
 static __always_inline bool group_exits(struct task_struct *p)
 {
 	return BPF_CORE_READ(p, signal, live.counter) == 0;

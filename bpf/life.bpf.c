@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Slots and lineages: a step's cgroup gets its slot inside mkdir(2), before any process can be in
- * it, and a task its lineage inside execve(2), before user code runs. User space only says, by
- * bpf/jobprof.h's layout components, what a step's directory looks like.
+ * it, and a task its lineage inside execve(2), before user code runs. User space only describes
+ * what a step's directory looks like, by the layout components of bpf/jobprof.h.
  *
  * cgroup_mkdir fires for every hierarchy under one global lock, so these programs never run in
- * parallel with themselves; all fire with the target's cgroup settled.
+ * parallel with themselves; when any of them runs, the target's cgroup no longer changes.
  */
 #include "bpf/burst.bpf.h"
 #include "bpf/env.bpf.h"
@@ -45,7 +45,7 @@ __noinline int name_matches(u32 component, u32 len)
 	return true;
 }
 
-/* The layout component a new directory of that name below component is, 0: none. */
+/* Returns the layout component of a new directory with that name below component, 0: none. */
 static __always_inline u32 match_child(u32 component, struct cgroup *cgrp)
 {
 	struct jp_component *parent = bpf_map_lookup_elem(&jp_components, &component);
@@ -69,7 +69,8 @@ static __always_inline u32 match_child(u32 component, struct cgroup *cgrp)
 
 /*
  * A user may have the right to make cgroups below one, and must not make a job of them: a directory
- * that is not root's counts with the one above. Its owner is the fsuid of the task that makes it.
+ * that is not root's is counted with the one above. The owner of a directory is the fsuid of the
+ * task that makes it.
  */
 static __always_inline bool may_have_kind(u32 component)
 {
@@ -80,8 +81,8 @@ static __always_inline bool may_have_kind(u32 component)
 }
 
 /* Takes a free slot of the job's share, which user space does not see before slot_publish().
- * Slot 0: there is none: a step counts in slot 0, and slots_exhausted says so; what is in a step
- * counts in what it is in, and the step's lost[] says so. */
+ * Returns 0 when no slot is free. Then a step is counted in slot 0 and in slots_exhausted. A part
+ * of a step is counted in the part or step around it, and in the step's lost[]. */
 static __noinline u32 slot_alloc(u32 kind, u32 step, const struct jp_cgroup_key *job)
 {
 	enum jp_share what = kind == JP_KIND_STEP ? JP_SHARE_STEPS : JP_SHARE_SLOTS;
@@ -117,7 +118,8 @@ static __always_inline u32 slot_alloc_in(u32 kind, u32 step)
 	return share_key(step, &job) ? slot_alloc(kind, step, &job) : JP_SLOT_OTHER;
 }
 
-/* A reader of the slots in use finds a whole slot: its path is read once. */
+/* Makes the slot visible when all of it is filled in: a reader of the slots in use reads its path
+ * only once. */
 static __always_inline void slot_publish(struct jp_slot *info)
 {
 	barrier();
@@ -127,8 +129,8 @@ static __always_inline void slot_publish(struct jp_slot *info)
 
 /*
  * slurmstepd writes job and step into its own command line before it makes the step's cgroup, and
- * ends with the step. Only root's process comes here (may_have_kind()): unlike a task's environment
- * no user has a say in this, and a step without tasks has it too.
+ * ends with the step. Only a process of root comes here (may_have_kind()). Users cannot change this
+ * text, unlike the environment of a task, and a step without tasks has it too.
  */
 static __always_inline void note_title(struct jp_slot *info)
 {
@@ -192,7 +194,7 @@ static __always_inline bool make_entry(const struct jp_cgroup *up, u32 component
 		e->slot = JP_SLOT_NONE;
 		return true;
 	default:
-		/* below the layout: with its parent, and slurmstepd's with no slot */
+		/* below the layout: counted with its parent; slurmstepd's directory has no slot */
 		e->slot = up->slot;
 		if (up->kind == JP_KIND_STEPD)
 			e->kind = JP_KIND_STEPD;
@@ -206,7 +208,8 @@ static __always_inline bool has_own_slot(const struct jp_cgroup *e)
 	       (e->kind == JP_KIND_STEP || (e->kind == JP_KIND_TASK && e->slot != e->step));
 }
 
-/* A directory below the layout, as any job may make: its tasks count with the one above. */
+/* A directory below the layout, which any job may make: its tasks are counted with the directory
+ * above. */
 static __always_inline bool is_group(const struct jp_cgroup *e)
 {
 	return !e->component && e->step != JP_SLOT_NONE;
@@ -271,7 +274,7 @@ int BPF_PROG(jp_cgroup_rmdir, struct cgroup *cgrp, const char *path)
 	return 0;
 }
 
-/* Fires once per move, for the leader; the sweep that this asks for finds the other threads. */
+/* Runs once per move, for the leader; the sweep that this asks for finds the other threads. */
 SEC("?tp_btf/cgroup_attach_task")
 int BPF_PROG(jp_cgroup_attach, struct cgroup *dst, const char *path, struct task_struct *task,
 	     bool threadgroup)
@@ -297,8 +300,9 @@ int BPF_PROG(jp_cgroup_attach, struct cgroup *dst, const char *path, struct task
 }
 
 /*
- * Every new task passes here, also the threads that io_uring makes for a process, for which
- * sched_process_fork does not fire. The task's cgroup is settled, and the task has not run yet.
+ * Every new task comes here, also the threads that io_uring makes for a process, for which
+ * sched_process_fork does not fire. The task's cgroup no longer changes, and the task has not run
+ * yet.
  */
 #define CLONE_VM     0x100
 #define CLONE_THREAD 0x10000
@@ -332,7 +336,8 @@ int BPF_PROG(jp_fork, struct task_struct *child, u64 clone_flags)
 	if (slot == JP_SLOT_NONE)
 		return 0;
 	place(child, slot, flags, true, pt);
-	a = pt ? slot_acct(pt->next_slot) : NULL; /* of its maker, wherever it begins */
+	a = pt ? slot_acct(pt->next_slot)
+	       : NULL; /* the slot of its maker, wherever the task begins */
 	if (a && child->pid == child->tgid)
 		ADD(a, forks, 1);
 	return 0;
@@ -439,11 +444,12 @@ static __noinline int begin_rank(struct task_struct *p, struct jp_task *t, int r
 }
 
 /*
- * A rank begins where a program's environment names one and that of the program before it, in its
- * process or the process that made it, named none or another. first: there is no program before it
- * in the step: a task that is a rank itself, of srun. What ran before it was seen has no ranks.
- * Where the program before it was not seen to begin, a variable that srun sets may be the task's
- * own. Returns whether the environment was looked at, and names no rank.
+ * A rank begins where a program's environment names one, and the environment of the program before
+ * it, in its process or in the process that made it, named none or another. first: the program is
+ * the first one in the step, so its task is a rank itself, started by srun. Tasks that ran before
+ * jobprof saw them have no ranks. Where the start of the program before was not seen, a variable
+ * that srun sets may be the task's own. Returns true when the environment was searched and names no
+ * rank.
  */
 static __noinline bool note_rank(struct task_struct *p, struct jp_task *t, u32 step, bool first)
 {
@@ -461,8 +467,9 @@ static __noinline bool note_rank(struct task_struct *p, struct jp_task *t, u32 s
 	return !launched;
 }
 
-/* A launcher adds variables: a program that has as many as an earlier one of the same parent, which
- * was no rank, is none either. That saves a shell's commands the search, 90 ns per variable. */
+/* A launcher adds variables. So a program that has as many variables as an earlier one of the same
+ * parent, which was no rank, is no rank either. That saves the search for the commands of a shell,
+ * 90 ns per variable. */
 static __always_inline void find_ranks(struct task_struct *p, struct jp_task *t, struct jp_task *up,
 				       u32 step, bool first, u32 envc)
 {
@@ -472,15 +479,15 @@ static __always_inline void find_ranks(struct task_struct *p, struct jp_task *t,
 		up->envc = envc;
 }
 
-/* The user of a step without tasks (extern): that of a program in the step that is not root's. Only
- * root moves processes there, and Slurm lets in only the job's user. */
+/* Notes the user of a step without tasks (extern): the user of a program in the step that is not
+ * root's. Only root moves processes there, and Slurm lets in only the job's user. */
 static __always_inline void note_user(struct task_struct *p, struct jp_slot *info)
 {
 	if (info->kind == JP_KIND_STEP && !info->uid)
 		info->uid = BPF_CORE_READ(p, cred, uid.val);
 }
 
-/* The first program of a slot without a global task id shows the user and the way it ended. */
+/* The first program of a slot without a global task id tells the user, and how the slot ended. */
 static __always_inline void note_first(struct task_struct *p, u32 slot, struct jp_slot *info)
 {
 	if (info->root_pid)
@@ -577,7 +584,7 @@ int BPF_PROG(jp_exit, struct task_struct *p)
 		return 0;
 	info->left_ns = bpf_ktime_get_boot_ns();
 	if (BPF_CORE_READ(sig, oom_mm))
-		ADD(info, oom, 1);
+		ADD(info, oom_kills, 1);
 	if (info->rank_pid == (u32)p->tgid)
 		info->rank_pid = 0;
 	if (info->root_pid == (u32)p->tgid) {

@@ -19,13 +19,13 @@ struct jp_task {
 	u32 slot;
 	u32 next_slot;
 	u16 flags;
-	u16 ready; /* all else is filled in; 0: its first place is just being given */
+	u16 ready; /* 1 when all else is filled in; 0 while its first slot is being given */
 	u32 pcount;
-	u64 runtime_ns;
-	u64 move_runtime_ns; /* run time when next_slot was asked for */
+	u64 cpu_ns;
+	u64 move_cpu_ns; /* run time when next_slot was asked for */
 	u64 run_delay_ns;
-	u64 nvcsw;
-	u64 nivcsw;
+	u64 vol_switches;
+	u64 invol_switches;
 	u64 migrations;
 	u64 iowait_from; /* rq clock when it blocked on disk, 0: it did not */
 	/* of the family wait; written where the task leaves a CPU, but for the move */
@@ -34,20 +34,21 @@ struct jp_task {
 	u32 pad0;
 	struct jp_wait wait;
 	u64 move_clock;	   /* when next_slot was asked for */
-	u64 held_queue;	   /* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
-	u64 held_ns;	   /* and how long that had been throttled ever */
-	u64 lost_delay_ns; /* of the family culprit: run_delay at its last move to another CPU, */
-	struct jp_culprits moved_by; /* and what it had waited for there since it left one */
+	u64 held_queue;	   /* JP_CAUSE_THROTTLED: the group's run queue in which it was throttled */
+	u64 held_ns;	   /* how long that queue had been throttled in all by then */
+	u64 lost_delay_ns; /* family culprit: run_delay at its last move to another CPU */
+	struct jp_culprits
+		moved_by; /* what had the first CPU until that move, since the thread left a CPU */
 	/* of the family burst; written where the task leaves a CPU */
-	u64 burst_from; /* its burst began, by the run queue's clock; 0: none has */
+	u64 burst_from; /* when its burst began, by the run queue's clock; 0: there is none */
 	u64 burst_on;
 	u64 burst_ran; /* run time when it began */
 	u64 burst_gap; /* blocked before it */
-	u64 burst_out; /* the burst before it ended; 0: not seen */
+	u64 burst_out; /* when the burst before it ended; 0: not seen */
 	/* of a call that is a wait (bpf/region.bpf.c) */
 	u64 call_at;	/* when it began, by the run queue's clock; 0: there is none */
 	u64 call_ran;	/* run time until then */
-	u64 call_frame; /* the stack's top before it; not 0: its program makes such calls */
+	u64 call_frame; /* the stack's top before it; not 0 where its program makes such calls */
 	/* with the family perf */
 	u64 burst_count[JP_PMU_AT_ONCE]; /* by place among the bits of burst_events */
 	u32 burst_events;		 /* events of its slices so far; 0: there was none */
@@ -59,41 +60,45 @@ struct jp_task {
 	/* of the family stack (bpf/stack.bpf.h) */
 	u64 stack;	 /* jp_stack_key.hash of the gap that began last */
 	u32 short_gaps;	 /* causes of which the last gap was short, as bits */
-	u32 maps_wanted; /* self_exec_id of the program whose maps were asked for, and one */
-	u64 utime_ns;
-	u64 stime_ns;
-	u64 min_flt;
-	u64 maj_flt;
-	u64 rchar;
-	u64 wchar;
-	u64 syscr;
-	u64 syscw;
+	u32 maps_wanted; /* one more than the self_exec_id of the program whose maps were asked for
+			  */
+	u64 user_ns;
+	u64 system_ns;
+	u64 minor_faults;
+	u64 major_faults;
 	u64 read_bytes;
 	u64 write_bytes;
+	u64 read_calls;
+	u64 write_calls;
+	u64 disk_read_bytes;
+	u64 disk_write_bytes;
 	u64 maxrss; /* signal_struct.maxrss at the last exec: the peak of the programs before it */
 	/* the program that the task counts for in Commands, and what it counts from; process
 	 * context and, at the end, the last switch */
 	char comm[JP_COMM_LEN];
-	u64 comm_runtime_ns;
+	u64 comm_cpu_ns;
 	u64 comm_run_delay_ns;
-	u64 comm_rchar;
-	u64 comm_wchar;
-	u64 launched; /* what the program's environment said of its rank, 0: nothing; JP_UNSEEN */
+	u64 comm_read_bytes;
+	u64 comm_write_bytes;
+	u64 launched; /* result of env_rank() for its program, or JP_UNSEEN */
 	u32 envc;     /* variables of a child whose environment named no rank, 0: none was seen */
 	u32 pad;
 };
-#define JP_UNSEEN	~0ull /* of a program that began before it was seen */
+#define JP_UNSEEN	~0ull /* the program began before it was seen */
 #define JP_TASK_LINEAGE 1     /* its slot follows descent, not the cgroup, inside its step */
 #define JP_TASK_EXITED	2     /* accounting retired at exit; only the last switch is to come */
-#define JP_TASK_MEMORY	4 /* its memory is of a program of its step, and not lent to it by vfork */
-#define JP_TASK_RANK	8 /* of a rank: another launcher below does not count apart */
+#define JP_TASK_MEMORY \
+	4 /* its memory belongs to a program of its step, and is not lent to it by vfork */
+#define JP_TASK_RANK 8 /* it belongs to a rank: another launcher below makes no ranks */
 
 struct jp_scratch {
 	char env[4096];
 	char name[128];
-	u64 at, rest; /* the next string of an environment, and whether it is the rest of one */
+	u64 at, rest; /* the next string of an environment, and whether it continues the one before
+		       */
 	int gtid;
-	u32 rank_name; /* of jp_rank_names: which one the rank is from; JP_RANK_NAMES: none */
+	u32 rank_name; /* index in jp_rank_names of the variable that the rank is from;
+			  JP_RANK_NAMES: none */
 	int rank;
 	struct jp_env kept;
 };
@@ -199,7 +204,7 @@ const volatile bool jp_regs = false;	  /* a task's registers can be had (5.15) *
 const volatile bool jp_unwind = false;	  /* stacks are copied */
 const volatile bool jp_count_pairs = false; /* who waited for whom */
 const volatile bool jp_follow =
-	false; /* a task that leaves all tracked cgroups counts on where it did */
+	false; /* a task that leaves all tracked cgroups goes on to count in its slot */
 const volatile __u32 jp_ncarriers = 1;
 const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
 const volatile char jp_stepd_comm[16] = "slurmstepd";
@@ -207,7 +212,7 @@ const volatile char jp_procid_key[16] __attribute__((aligned(8))) = "SLURM_PROCI
 const volatile char jp_procid_mask[16]
 	__attribute__((aligned(8))) = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 /* Open MPI, MVAPICH, PMIx and PMI (MPICH, Intel MPI) set these, best first: a launcher that another
- * one has started may leave the other's variable there. */
+ * one has started may leave the variable of the other. */
 const volatile struct jp_rank_name jp_rank_names[JP_RANK_NAMES] = {
 	{"OMPI_COMM_WORLD_RANK=", 21},
 	{"MV2_COMM_WORLD_RANK=", 20},
@@ -244,7 +249,7 @@ static __always_inline struct jp_control *control(void)
 	return bpf_map_lookup_elem(&jp_control, &zero);
 }
 
-/* What the task carries, NULL for most of the node's: that is seen without a call. */
+/* What the task carries; NULL for most tasks of the node. */
 static __always_inline struct jp_task *stored(struct task_struct *p)
 {
 	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
@@ -253,10 +258,10 @@ static __always_inline struct jp_task *stored(struct task_struct *p)
 }
 
 /*
- * The same where nanoseconds count: most tasks have no storage. It is not for other programs: a
- * pointer that is loaded through one that the verifier trusts, as a task that it gives, costs it up
- * to four searches of all types of the kernel by name (from 6.3 on), a millisecond and more on each
- * way that it walks. That was the half of a start.
+ * The same where nanoseconds matter: most tasks have no storage, which this sees without a call.
+ * Programs for which nanoseconds do not matter use stored(): from 6.3 on the verifier searches all
+ * types of the kernel by name, up to four times, for a pointer that is loaded through a trusted
+ * one, which took a millisecond and more on each path, half of the time of a start.
  */
 static __always_inline struct jp_task *carried(struct task_struct *p)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Bytes and calls at the socket layer: the data of a call, counted in the task that calls, before
- * the kernel cuts it into packets. Only IPv4 and IPv6 count; UNIX and netlink sockets pass here
- * too. A call that failed or moved nothing is not counted.
+ * the kernel cuts it into packets. Only IPv4 and IPv6 count; UNIX and netlink sockets come here
+ * too, but are not counted. A call that failed or moved nothing is not counted.
  *
- * Retransmits come in softirqs and timers, where the current task means nothing. A TCP socket
- * therefore carries the slot that used it last. A socket that carries none belongs to the cgroup v2
- * it was made in, if that is followed.
+ * Retransmits happen in softirqs and timers, where the current task has nothing to do with them. A
+ * TCP socket therefore carries the slot that used it last. A socket that carries none belongs to
+ * the cgroup v2 it was made in, if that is followed.
  */
 #include "bpf/owner.bpf.h"
 #include "bpf/sock.bpf.h"
@@ -254,7 +254,7 @@ static __always_inline void count_again(struct sock *sk, u32 segments)
 	struct jp_net *n = net_of(slot_of_sock(sk));
 
 	if (n)
-		ADD(n, retrans, segments);
+		ADD(n, tcp_retrans, segments);
 }
 
 /*

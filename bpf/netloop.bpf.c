@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sockets without a peer (UDP, raw, ping): nothing in them says which way a datagram goes. The
- * packets know their device, so the socket carries what its last packet each way has said: loopback
- * or not. Where a socket gets or sends both at the same time, some calls count as if they
- * had sent the packet before or after their own. Storage is made only for sockets that loopback has
- * been seen of.
+ * Sockets without a peer (UDP, raw, ping): nothing in them tells which way a datagram goes. The
+ * packets know their device, so the storage of a socket notes for its last packet in each direction
+ * whether it went over loopback. Where a socket uses both at the same time, some calls are counted
+ * as if they had sent the packet before or after their own. Storage is made only for sockets that
+ * were seen to use loopback.
  *
- * Both programs run for all packets, TCP's too, and leave at once for what has a peer.
+ * Both programs run for all packets, TCP's too, and return at once when the socket has a peer.
  */
 #include "bpf/sock.bpf.h"
 

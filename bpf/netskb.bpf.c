@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Where the kernel lets no program see what sockets are asked for: the packets that they send and
- * get, by programs at the root of cgroup v2. They run in softirqs as well as in tasks, so the
- * current task means nothing. A TCP socket carries the slot that connected it or made it listen
- * (net.bpf.c), and what is accepted inherits that; any other is of the cgroup it was made in.
+ * Counts the packets that sockets send and get, by programs at the root of cgroup v2, on kernels
+ * where no program can see the calls on sockets. The programs run in softirqs as well as in tasks,
+ * so the current task tells nothing. A TCP socket carries the slot that connected it or made it
+ * listen (net.bpf.c), and an accepted socket inherits that slot. Any other socket belongs to the
+ * cgroup it was made in.
  *
  * The bytes behind the IP, TCP and UDP headers of packets are counted, which is close to what the
- * socket layer would count; but what TCP sends again counts again, and what arrives and is never
- * read counts too. A packet without data is no operation. One packet here may be many on the wire,
- * which the device cuts or has joined; their headers are not known here.
+ * socket layer would count; but what TCP sends again is counted again, and so is what arrives and
+ * is never read. A packet without data is no operation. One packet here may be many on the wire,
+ * which the device cuts or has joined; the headers of these are not known here.
  */
 #include "bpf/sock.bpf.h"
 #include <bpf/bpf_endian.h>

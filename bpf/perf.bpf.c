@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The perf family outside the switch path: the reading that user space asks of a CPU, and the
- * overflow handlers of the sampled mode, which read no counter, since that would cost more than
- * the sample.
+ * The perf family outside the switch path: reading the counters of a CPU when user space asks for
+ * it, and the overflow handlers of the sampled mode. These read no counter, since that would cost
+ * more than the sample.
  */
 #include "bpf/pmu.bpf.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Counters of the perf subsystem: one set of events per CPU, always running, and at every switch
- * between slots the difference since the last reading is given to the slot that leaves. A reading
- * may cost microseconds (a virtual machine traps it), so a switch within a slot, and one to idle
- * and back, reads nothing: idle counts for the slot before it, unless an event counts time or
- * switches. With the families burst and fold every switch from and to a profiled thread reads: its
- * slice is what its burst gets, and what its points say.
+ * Counters of the perf subsystem: one set of events per CPU runs all the time, and at every switch
+ * between slots the slot that leaves gets the difference since the last reading. A reading may cost
+ * microseconds (a virtual machine traps it), so a switch within a slot, and one to idle and back,
+ * reads nothing: idle counts for the slot before it, unless an event counts time or switches. With
+ * the families burst and fold every switch from and to a profiled thread reads, because its burst
+ * and its points get the counts of each slice.
  */
 #ifndef JP_PMU_BPF_H
 #define JP_PMU_BPF_H
@@ -27,16 +27,17 @@ static __always_inline struct jp_pmu *pmu_of(u32 slot)
 {
 	u32 key = bpf_get_smp_processor_id() * jp_nslots;
 
-	/* the slot is not known yet, or the task is in none */
+	/* slot may be unknown so far, or the task in none */
 	key += slot < jp_nslots ? slot : JP_SLOT_OTHER;
 	return bpf_map_lookup_elem(&jp_pmu, &key);
 }
 
-/* A slice that is given out: to slots p and, what p did not run of it, rest. */
+/* A slice whose counts are divided: p's slot gets them for the time that it ran, and rest the
+ * others. */
 struct pmu_slice {
 	struct jp_pmu *p, *rest;
 	u64 wanted; /* its length by the counters' clock */
-	u64 ran;    /* of it */
+	u64 ran;    /* the part of it in which p's slot ran */
 };
 
 #define PMU_ALL (~0ull)
@@ -51,8 +52,8 @@ static __always_inline void pmu_add(const struct pmu_slice *s, u64 *to, u64 *res
 		*rest += n - mine;
 }
 
-/* Event i, in that place of its set, to the slots if add, and to what was last read; false: it
- * could not be read. */
+/* Reads event i, which has that place in its set, stores it as the last reading and, if add, adds
+ * the difference to the slots. False: it could not be read. */
 static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct pmu_slice *s, u32 i,
 					   u32 place, bool add)
 {
@@ -66,8 +67,8 @@ static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct pmu_slic
 		c->slicing = JP_PMU_SLICE_NONE;
 		return false;
 	}
-	/* each event has a clock of its own: of the first one all take the length of the slice,
-	 * and only the time that an event had to wait is taken by its own */
+	/* each event has a clock of its own: the first one's gives the length of the slice for all,
+	 * and only the time that an event waited is read by its own clock */
 	if (s->wanted == PMU_ALL) {
 		s->wanted = v.enabled - c->enabled;
 		c->enabled = v.enabled;
@@ -92,8 +93,8 @@ static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct pmu_slic
 
 /*
  * Reads this CPU's n counters and adds what they have counted since the last reading to slot from
- * (JP_SLOT_NONE: to no slot); where from ran for less time than that, the rest goes to no slot
- * either. Not to be interrupted by another reading on the same CPU. Returns whether all were read.
+ * (JP_SLOT_NONE: to no slot); where `from` ran for only a part of that time, the rest goes to no
+ * slot either. No other reading on this CPU may interrupt this one. Returns whether all were read.
  */
 static __noinline int pmu_read(struct jp_pmu_cpu *c, u32 n, u32 from, u64 ran)
 {
@@ -135,7 +136,7 @@ static __always_inline u64 task_state(struct task_struct *p)
 	return BPF_CORE_READ((struct task_struct___old *)p, state);
 }
 
-/* prev, which has run for ran, is what the CPU counts for since the last reading. */
+/* Whether the CPU has counted for prev since the last reading. */
 static __always_inline bool pmu_is_counted(const struct jp_pmu_cpu *c, struct task_struct *prev,
 					   u32 prev_slot)
 {
@@ -143,8 +144,8 @@ static __always_inline bool pmu_is_counted(const struct jp_pmu_cpu *c, struct ta
 }
 
 /*
- * Reads for prev, which leaves. Until now it was prev that ran; where the CPU counted for another
- * one the switch to prev was not reported, and of the slice since then prev's is the time it ran.
+ * Reads for prev, which ran until now and leaves. Where the CPU counted for another slot, the
+ * switch to prev was not reported: prev then gets the part of the slice in which it ran.
  */
 static __noinline int pmu_leave(struct jp_pmu_cpu *c, struct task_struct *prev, u32 prev_slot,
 				u64 ran)
@@ -196,8 +197,8 @@ static __noinline __attribute__((unused)) int pmu_switch(struct task_struct *pre
 }
 
 /*
- * The raw tracepoint's next cannot be asked for its slot, only compared with prev by its process;
- * so every switch between processes reads, and prev says for which slot.
+ * At the raw tracepoint the slot of next is not known, only whether its process is that of prev; so
+ * every switch between processes reads, for the slot of prev.
  */
 static __always_inline void pmu_switch_raw(u32 prev_slot, struct task_struct *prev,
 					   struct task_struct *next)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Threads that wait for a CPU beside an idle one. A tick of the clock of samples looks at the queue
- * of its own CPU, and where threads wait there at the other queues, until as many of the CPUs that
- * the step may use are found idle.
+ * Threads that wait for a CPU while another CPU is idle. A tick of the clock of samples looks at
+ * the queue of its own CPU, and where threads wait there at the other queues, until as many of the
+ * CPUs that the step may use are found idle.
  */
 #ifndef JP_QUEUE_BPF_H
 #define JP_QUEUE_BPF_H
 
 #include "bpf/task.bpf.h"
 
-#define QUEUE_LOOKS 16 /* in a period, where the node has more CPUs: each by another */
-#define QUEUE_CPUS  4096
+#define QUEUE_LOOKS                                                                  \
+	16 /* CPUs that look in one period, where the node has more: they take turns \
+	    */
+#define QUEUE_CPUS 4096
 
 struct idle_search {
 	u64 queue;	    /* the address of a queue, without its CPU's offset */
@@ -56,7 +58,7 @@ static __always_inline const u64 *cpus_of_cpuset(struct task_struct *p)
 	return NULL;
 }
 
-/* In the tick of a CPU that runs p, of the step that a belongs to. */
+/* Called in the tick of a CPU that runs p, a task of the step of a. */
 static __always_inline void count_queued(struct task_struct *p, struct jp_at_once *a, u64 period)
 {
 	u32 cpu = bpf_get_smp_processor_id(), ncpus = jp_ncpus < QUEUE_CPUS ? jp_ncpus : QUEUE_CPUS;
@@ -77,7 +79,7 @@ static __always_inline void count_queued(struct task_struct *p, struct jp_at_onc
 	s.wanted = queued - 1;
 	bpf_loop(ncpus, look_at_queue, &s, 0);
 	__sync_fetch_and_add(&a->queued, s.wanted);
-	__sync_fetch_and_add(&a->beside_idle, s.found);
+	__sync_fetch_and_add(&a->queued_beside_idle, s.found);
 }
 
 #endif

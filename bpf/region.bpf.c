@@ -2,7 +2,7 @@
 /*
  * Threads that begin and end regions which are functions: a uprobe at the entry and one on the
  * return, or two probes that the program has (USDT). Every process that executes the file comes
- * here; those of steps are reported, or end a burst.
+ * here; regions of processes in steps are reported, or end a burst.
  */
 #include "bpf/burst.bpf.h"
 #include "bpf/clock.bpf.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Samples of what threads execute: a software clock on every CPU. The page of the code says the
- * kind of its file, once user space has read the process's memory map; till then, and where only
- * the caller says for whom it works (in the C library and in the kernel), the sample goes to user
- * space with the top of its stack.
+ * Samples of what threads execute: a software clock on every CPU. The page that the code is in
+ * tells the kind of its file, once user space has read the process's memory map. Until then the
+ * sample goes to user space with the top of its stack. So does a sample in the C library or in the
+ * kernel, where only the caller tells for whom the code works.
  */
 #include "bpf/at_once.bpf.h"
 #include "bpf/clock.bpf.h"

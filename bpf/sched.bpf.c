@@ -6,8 +6,8 @@
  * is counted. No clock is read: the two times needed for OffCPUDisk and the family wait are the run
  * queue's own clock and sched_info.last_arrival, which is taken from it.
  *
- * A task that is not ours costs one load, unless other programs have given it storage: then a
- * lookup that misses.
+ * A task that is not ours costs one load. If other programs have given it storage, it costs a
+ * lookup that finds nothing.
  */
 #include "bpf/burst.bpf.h"
 #include "bpf/culprit.bpf.h"
@@ -42,17 +42,17 @@ static __noinline int move_slot(struct jp_task *t, u64 runtime)
 	struct jp_sched *old = slot_valid(t->slot) ? sched_of(t->slot) : NULL;
 
 	if (old) {
-		u64 upto = t->move_runtime_ns;
+		u64 upto = t->move_cpu_ns;
 
 		if (upto > runtime)
 			upto = runtime;
-		if (upto > t->runtime_ns) {
-			old->runtime_ns += upto - t->runtime_ns;
-			t->runtime_ns = upto;
+		if (upto > t->cpu_ns) {
+			old->cpu_ns += upto - t->cpu_ns;
+			t->cpu_ns = upto;
 		}
 		old->tasks_out++;
-	} else if (t->runtime_ns < t->move_runtime_ns) {
-		t->runtime_ns = t->move_runtime_ns;
+	} else if (t->cpu_ns < t->move_cpu_ns) {
+		t->cpu_ns = t->move_cpu_ns;
 	}
 	t->slot = t->next_slot;
 	return 0;
@@ -64,7 +64,7 @@ static __always_inline void count_iowait(struct task_struct *p, struct jp_task *
 	u64 off = p->sched_info.last_arrival - t->iowait_from;
 
 	if (t->iowait_from && (s64)off > 0 && off > delay)
-		s->iowait_ns += off - delay;
+		s->disk_wait_ns += off - delay;
 	t->iowait_from = state && in_iowait(p) ? now : 0;
 }
 
@@ -99,16 +99,16 @@ static __always_inline void harvest(void *ctx, struct task_struct *p, struct cfs
 	s = sched_of(t->slot);
 	if (!s)
 		return;
-	s->runtime_ns += runtime - t->runtime_ns;
+	s->cpu_ns += runtime - t->cpu_ns;
 	s->run_delay_ns += delay;
-	s->nvcsw += p->nvcsw - t->nvcsw;
-	s->nivcsw += p->nivcsw - t->nivcsw;
+	s->vol_switches += p->nvcsw - t->vol_switches;
+	s->invol_switches += p->nivcsw - t->invol_switches;
 	s->migrations += p->se.nr_migrations - t->migrations;
 	s->harvests++;
 	if ((jp_families & FAM_LATENCY) && pcount - t->pcount == 1)
 		count_wait(t->slot, delay);
 	if (jp_families & FAM_BURST)
-		burst_leave(p, t, now, delay, p->nvcsw != t->nvcsw);
+		burst_leave(p, t, now, delay, p->nvcsw != t->vol_switches);
 	if (!(jp_families & FAM_WAIT)) /* it knows more of that */
 		count_iowait(p, t, s, now, delay, state);
 	sched_bases(p, t);
@@ -176,7 +176,7 @@ SEC("?tp_btf/sched_switch")
 int BPF_PROG(jp_sched_switch_pmu, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct jp_task *t = carried(prev);
-	u64 ran = t ? prev->se.sum_exec_runtime - t->runtime_ns : PMU_ALL;
+	u64 ran = t ? prev->se.sum_exec_runtime - t->cpu_ns : PMU_ALL;
 	u32 slot = t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 
 	if ((jp_families & FAM_SLICES) && t && slot >= JP_SLOT_FIRST)

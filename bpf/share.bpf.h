@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Shares of a job in the tables of the node: a job may have as much of each table as it leaves to
- * others, so that it cannot use up what another job needs. What it does not get is counted as lost
- * in its step.
+ * Shares of a job in the tables of the node: a job may take as much of each table as it leaves free
+ * for others, so that it cannot use up what another job needs. What it does not get is counted as
+ * lost in its step.
  */
 #ifndef JP_SHARE_BPF_H
 #define JP_SHARE_BPF_H
 
 #include "bpf/maps.bpf.h"
 
-/* The job of a step. Where no directory begins the job it is the step's own. */
+/* The key of a step's job: its directory, or that of the step where the job has none. */
 static __always_inline bool share_key(u32 step, struct jp_cgroup_key *key)
 {
 	struct jp_slot *s = step < JP_SLOT_FIRST ? NULL : bpf_map_lookup_elem(&jp_slots, &step);
@@ -77,7 +77,7 @@ static __noinline int job_give(const struct jp_cgroup_key *key, enum jp_share wh
 	return 0;
 }
 
-/* The same for the job of a step. */
+/* As job_take() and job_give(), for the job of a step. */
 static __always_inline bool share_take(u32 step, enum jp_share what)
 {
 	struct jp_cgroup_key key = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The counts of one thread alone: of each slice of a CPU that it had, for its burst; and summed up,
- * for the points of its samples.
+ * The counts of one thread alone: those of each of its slices on a CPU, for its burst, and their
+ * sum, for the points of its samples.
  */
 #ifndef JP_SLICE_BPF_H
 #define JP_SLICE_BPF_H
@@ -11,9 +11,9 @@
 #define UNCOUNTED_ALL (~0u)
 
 /*
- * Before the switch is counted: what prev has of the slice that ends. It leaves its result in
- * slicing: a result would double the states of all that follows. An interrupt that nothing keeps
- * off, as that of a counter may be, sees busy.
+ * Called before the switch is counted: adds the counts of the slice that ends to prev. It leaves
+ * its result in slicing, because a return value would double the states that the verifier follows
+ * from here. An interrupt that cannot be kept off, as a counter's, sees busy.
  */
 static __noinline __attribute__((unused)) int slice_end(struct task_struct *prev, struct jp_task *t,
 							u32 prev_slot, u64 ran)
@@ -51,7 +51,7 @@ static __noinline __attribute__((unused)) int slice_end(struct task_struct *prev
 	return 0;
 }
 
-/* What the thread that runs has counted of the event in that place; JP_UNCOUNTED: not known. */
+/* The running thread's count of the event in that place; JP_UNCOUNTED: not known. */
 static __always_inline u64 slice_count(const struct jp_pmu_cpu *c, const struct jp_task *t,
 				       u32 place)
 {
@@ -67,7 +67,8 @@ static __always_inline u64 slice_count(const struct jp_pmu_cpu *c, const struct 
 	return t->counted[place] + c->slice[place] + v.counter - c->ev[i].counter;
 }
 
-/* In an interrupt: what the thread that runs has counted until now. Returns its events, as bits. */
+/* Called in an interrupt: the counts of the running thread until now. Returns its events, as bits.
+ */
 static __always_inline u32 slice_counts(const struct jp_task *t, u64 *count)
 {
 	struct jp_pmu_cpu *c = pmu_cpu();

@@ -42,8 +42,8 @@ static __always_inline struct jp_net *net_of(u32 slot)
 	return bpf_map_lookup_elem(&jp_net, &key);
 }
 
-/* The slot that a socket carries (struct jp_owner in one word), JP_SLOT_NONE without one, or where
- * the slot has been given to another since. */
+/* The slot in a socket's tag (struct jp_owner in one word); JP_SLOT_NONE: it has no tag, or the
+ * slot is another one's by now. */
 static __always_inline u32 slot_of_tag(const u64 *tag)
 {
 	struct jp_slot *info;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The family stack: where threads are in their programs, while they run (bpf/sample.bpf.c) and
- * while they are blocked for a millisecond and more. How long a gap lasts is known at the thread's
- * next switch-out, when its stack is another one. So the stack is taken when the thread leaves, but
- * only where its last gap of that cause was long, or it had none yet; a long gap without a stack
- * counts under its cause alone, so that times stay exact.
+ * while they are blocked for a millisecond and more. How long a gap lasts is known only at the
+ * thread's next switch-out, when the thread has another stack. So the stack is taken when the gap
+ * begins, but only where the thread's last gap of that cause was long, or there was none; a long
+ * gap without a stack counts under its cause alone, so that times stay exact.
  */
 #ifndef JP_STACK_BPF_H
 #define JP_STACK_BPF_H
@@ -53,7 +53,7 @@ static __always_inline u64 stack_take(void *ctx, struct jp_stack *s)
 	return hash ? hash : 1;
 }
 
-/* Adds to the stack of that key; s: its frames, where they were just taken. */
+/* Adds n and ns to the stack with this key. s: its frames, where they were just taken. */
 static __always_inline void stack_add(const struct jp_stack_key *key, struct jp_stack *s, u64 n,
 				      u64 ns)
 {
@@ -84,7 +84,7 @@ static __always_inline bool has_stacks(u32 slot)
 	return slot >= JP_SLOT_FIRST && slot < jp_nslots;
 }
 
-/* began: when taking a stack did. */
+/* Adds what taking a stack has cost since `began`. */
 static __always_inline void stack_cost(u32 slot, u64 samples, u64 began)
 {
 	struct jp_samples *s = bpf_map_lookup_elem(&jp_samples, &slot);
@@ -96,7 +96,7 @@ static __always_inline void stack_cost(u32 slot, u64 samples, u64 began)
 	__sync_fetch_and_add(&s->stack_ns, bpf_ktime_get_ns() - began);
 }
 
-/* blocked: the gap without the wait for a CPU at its end. */
+/* Counts a gap of `blocked` ns, without the wait for a CPU at its end. */
 static __noinline int stack_book(struct task_struct *p, struct jp_task *t, u64 blocked)
 {
 	struct jp_stack *s = stack_room(ROOM_OF_SWITCH);

@@ -42,10 +42,10 @@ static __always_inline void emit(u32 type, u32 slot, u32 gen, u32 pid)
 		JP_COUNT(rb_lost);
 }
 
-#define CGROUP_DEPTH 16 /* directories of a job's own that are looked through upwards */
+#define CGROUP_DEPTH 16 /* directories of a job that are searched upwards */
 
-/* The entry of a cgroup, or that of the next one above that has one: of the directories that a job
- * makes itself only so many do. */
+/* The entry of a cgroup, or that of the nearest cgroup above it that has one: not all directories
+ * that a job makes have an entry. */
 static __noinline struct jp_cgroup *find_entry(struct cgroup *cgrp, u32 hier)
 {
 	struct jp_cgroup_key key = {.hier = hier};
@@ -60,7 +60,7 @@ static __noinline struct jp_cgroup *find_entry(struct cgroup *cgrp, u32 hier)
 	return e;
 }
 
-/* The entry of the cgroup that a task is in, in whichever hierarchy carries the layout. */
+/* The entry of a task's cgroup, in the hierarchy that has the layout. */
 static __always_inline struct jp_cgroup *resolve(struct task_struct *p)
 {
 	struct css_set *cset = BPF_CORE_READ(p, cgroups);
@@ -97,9 +97,9 @@ static __always_inline struct jp_cgroup *resolve(struct task_struct *p)
 #define MODES_MIN_NS 100000000
 
 /*
- * The tick may miss a thread that timers wake, or meet it every time: the ticks of its whole life
- * are scaled to its run time, as cputime_adjust() does, so that its mode does not count for less
- * or more than others'. User space scales the sum (totals__split).
+ * A thread that timers wake may be missed by every tick, or met by every tick. So the ticks of its
+ * whole life are scaled to its CPU time, as cputime_adjust() does, and its modes have the weight
+ * that they should have beside those of other threads. User space scales the sum (totals__split).
  */
 static __always_inline void modes(struct task_struct *p, u64 *user, u64 *system)
 {
@@ -116,24 +116,24 @@ static __always_inline void modes(struct task_struct *p, u64 *user, u64 *system)
 
 static __always_inline void acct_bases(struct task_struct *p, struct jp_task *t)
 {
-	modes(p, &t->utime_ns, &t->stime_ns);
-	t->min_flt = p->min_flt;
-	t->maj_flt = p->maj_flt;
-	t->rchar = p->ioac.rchar;
-	t->wchar = p->ioac.wchar;
-	t->syscr = p->ioac.syscr;
-	t->syscw = p->ioac.syscw;
-	t->read_bytes = p->ioac.read_bytes;
-	t->write_bytes = p->ioac.write_bytes;
+	modes(p, &t->user_ns, &t->system_ns);
+	t->minor_faults = p->min_flt;
+	t->major_faults = p->maj_flt;
+	t->read_bytes = p->ioac.rchar;
+	t->write_bytes = p->ioac.wchar;
+	t->read_calls = p->ioac.syscr;
+	t->write_calls = p->ioac.syscw;
+	t->disk_read_bytes = p->ioac.read_bytes;
+	t->disk_write_bytes = p->ioac.write_bytes;
 }
 
 static __always_inline void sched_bases(struct task_struct *p, struct jp_task *t)
 {
-	t->runtime_ns = p->se.sum_exec_runtime;
+	t->cpu_ns = p->se.sum_exec_runtime;
 	t->run_delay_ns = p->sched_info.run_delay;
 	t->pcount = p->sched_info.pcount;
-	t->nvcsw = p->nvcsw;
-	t->nivcsw = p->nivcsw;
+	t->vol_switches = p->nvcsw;
+	t->invol_switches = p->nivcsw;
 	t->migrations = p->se.nr_migrations;
 }
 
@@ -145,18 +145,18 @@ static __always_inline void acct_retire(struct task_struct *p, struct jp_task *t
 
 	if (a) {
 		modes(p, &user, &system);
-		if (user > t->utime_ns)
-			ADD(a, utime_ns, user - t->utime_ns);
-		if (system > t->stime_ns)
-			ADD(a, stime_ns, system - t->stime_ns);
-		ADD(a, min_flt, p->min_flt - t->min_flt);
-		ADD(a, maj_flt, p->maj_flt - t->maj_flt);
-		ADD(a, rchar, p->ioac.rchar - t->rchar);
-		ADD(a, wchar, p->ioac.wchar - t->wchar);
-		ADD(a, syscr, p->ioac.syscr - t->syscr);
-		ADD(a, syscw, p->ioac.syscw - t->syscw);
-		ADD(a, read_bytes, p->ioac.read_bytes - t->read_bytes);
-		ADD(a, write_bytes, p->ioac.write_bytes - t->write_bytes);
+		if (user > t->user_ns)
+			ADD(a, user_ns, user - t->user_ns);
+		if (system > t->system_ns)
+			ADD(a, system_ns, system - t->system_ns);
+		ADD(a, minor_faults, p->min_flt - t->minor_faults);
+		ADD(a, major_faults, p->maj_flt - t->major_faults);
+		ADD(a, read_bytes, p->ioac.rchar - t->read_bytes);
+		ADD(a, write_bytes, p->ioac.wchar - t->write_bytes);
+		ADD(a, read_calls, p->ioac.syscr - t->read_calls);
+		ADD(a, write_calls, p->ioac.syscw - t->write_calls);
+		ADD(a, disk_read_bytes, p->ioac.read_bytes - t->disk_read_bytes);
+		ADD(a, disk_write_bytes, p->ioac.write_bytes - t->disk_write_bytes);
 	}
 	acct_bases(p, t);
 }
@@ -193,8 +193,8 @@ static __always_inline u32 cpu_of(struct task_struct *p)
 	return BPF_CORE_READ((struct task_struct___cpu *)p, cpu);
 }
 
-/* A task that carries nothing yet. It may run meanwhile, and counts when all is filled in: the
- * stack has no room for a value to begin with. */
+/* Places a task that carries nothing yet. The task may run meanwhile, so that it counts only when
+ * all is filled in (ready): the program's stack has no room for an initial value. */
 static __noinline int place_new(struct task_struct *p, const struct jp_task *from, u32 slot,
 				u32 flags, bool born)
 {
@@ -212,7 +212,7 @@ static __noinline int place_new(struct task_struct *p, const struct jp_task *fro
 		acct_bases(p, t);
 		command_bases(p, t);
 	}
-	t->burst_ran = t->runtime_ns;
+	t->burst_ran = t->cpu_ns;
 	t->call_frame = from ? from->call_frame : 0; /* it makes the calls that its maker makes */
 	command_begin(p, t, from);
 	if (jp_families & FAM_WAIT) {
@@ -236,7 +236,7 @@ static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flag
 			place_new(p, from, slot, flags, born);
 		return;
 	}
-	if (from) /* a sweep has met it before its maker was asked */
+	if (from) /* a sweep met it before this program had its maker */
 		t->launched = from->launched;
 	flags |= t->flags & JP_TASK_MEMORY;
 	if (t->next_slot == slot) {
@@ -246,7 +246,7 @@ static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flag
 	acct_retire(p, t);
 	command_move(p, t, slot);
 	if (t->next_slot != t->slot) {
-		/* asked for twice before a switch: the slot between never had it */
+		/* it was moved twice before a switch: the slot between never had it */
 		struct jp_acct *a = slot_acct(t->next_slot);
 
 		if (a)
@@ -254,7 +254,7 @@ static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flag
 	}
 	if (slot != t->slot)
 		enter(slot);
-	t->move_runtime_ns = p->se.sum_exec_runtime;
+	t->move_cpu_ns = p->se.sum_exec_runtime;
 	if (jp_families & FAM_WAIT)
 		t->move_clock = queue_clock();
 	t->flags = flags;
@@ -262,9 +262,9 @@ static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flag
 }
 
 /*
- * p was given another slot while it may be running. What the task itself does in process context
- * is read at once; a task on another CPU leaves the slice so far to its old slot, and the flush of
- * that CPU is asked for, since it may not switch for long.
+ * p was given another slot while it may be running. Where p itself runs this, the counters are read
+ * at once. On another CPU the slice so far stays with the old slot, and a flush of that CPU is
+ * requested, because the CPU may not switch for a long time.
  */
 static __noinline int pmu_moved(struct task_struct *p, u32 slot)
 {
@@ -293,7 +293,7 @@ static __noinline int pmu_moved(struct task_struct *p, u32 slot)
 /*
  * Makes the task count in slot from now on (JP_SLOT_NONE: nowhere). born: it began after the slot
  * did, so everything it has ever used belongs there; else its present values are the bases. from:
- * its maker's, of a task that begins; NULL: none of ours, or not known.
+ * what the maker of a new task carries; NULL: the maker is not profiled, or not known.
  */
 static __always_inline void place(struct task_struct *p, u32 slot, u32 flags, bool born,
 				  const struct jp_task *from)
@@ -311,7 +311,7 @@ static __always_inline bool is_exiting(struct task_struct *p)
 	return p->flags & PF_EXITING;
 }
 
-/* The slot with the root of the task's lineage; NULL: none, or the root has exited. */
+/* The slot that has the root of the task's lineage; NULL: there is none, or the root has exited. */
 static __always_inline struct jp_slot *living_lineage(const struct jp_task *t)
 {
 	struct jp_slot *own = t ? slot_info(t->next_slot) : NULL;
@@ -327,7 +327,7 @@ static __always_inline bool follows(const struct jp_task *t)
 	return jp_follow && living_lineage(t);
 }
 
-/* A task, or one that it makes, goes to a cgroup that is not tracked. */
+/* Notes that a task, or one that it makes, goes to a cgroup that is not tracked. */
 static __always_inline void note_away(const struct jp_task *t)
 {
 	struct jp_slot *own = living_lineage(t);
@@ -336,7 +336,7 @@ static __always_inline void note_away(const struct jp_task *t)
 		own->away_ns = bpf_ktime_get_boot_ns();
 }
 
-/* Where a task of cgroup entry e (NULL: outside) belongs, given what it carries. */
+/* Places a task of the cgroup with entry e (NULL: outside of all) by what it carries. */
 static __always_inline void settle(struct task_struct *p, struct jp_cgroup *e, bool born)
 {
 	struct jp_task *t = stored(p);

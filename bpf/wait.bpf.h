@@ -22,7 +22,7 @@ static __always_inline u64 least(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
-/* Returns the wait for a CPU at the end of a gap; delay is all of the task's new run-queue delay.
+/* Returns the wait for a CPU at the end of a gap; delay: the task's run-queue delay since it left.
  */
 static __always_inline u64 queued_for(struct task_struct *p, struct cfs_rq *queue,
 				      const struct jp_task *t, u64 gap, u64 delay)
@@ -38,27 +38,27 @@ static __always_inline void wait_add(struct jp_task *t, u64 gap, u64 queued, u64
 {
 	struct jp_wait *w = &t->wait;
 
-	w->on_ns += on;
+	w->on_cpu_ns += on;
 	if (on > ran)
 		w->stolen_ns += on - ran;
-	w->queued_ns += queued;
+	w->cpu_wait_ns += queued;
 	if (t->cause < JP_CAUSES)
-		w->gap_ns[t->cause] += gap - queued;
+		w->blocked_ns[t->cause] += gap - queued;
 }
 
-/* The thread's account goes to its slot, and begins again. */
+/* Adds the thread's account to its slot's, and empties it. */
 static __noinline int wait_retire(struct jp_task *t)
 {
 	u32 slot = t->slot, i;
 	struct jp_wait *to = bpf_map_lookup_elem(&jp_wait, &slot);
 
 	if (to) {
-		__sync_fetch_and_add(&to->on_ns, t->wait.on_ns);
+		__sync_fetch_and_add(&to->on_cpu_ns, t->wait.on_cpu_ns);
 		__sync_fetch_and_add(&to->stolen_ns, t->wait.stolen_ns);
-		__sync_fetch_and_add(&to->queued_ns, t->wait.queued_ns);
+		__sync_fetch_and_add(&to->cpu_wait_ns, t->wait.cpu_wait_ns);
 		for (i = 0; i < JP_CAUSES; i++)
-			if (t->wait.gap_ns[i])
-				__sync_fetch_and_add(&to->gap_ns[i], t->wait.gap_ns[i]);
+			if (t->wait.blocked_ns[i])
+				__sync_fetch_and_add(&to->blocked_ns[i], t->wait.blocked_ns[i]);
 	}
 	__builtin_memset(&t->wait, 0, sizeof(t->wait));
 	return 0;
@@ -82,8 +82,8 @@ static __noinline int wait_move(struct task_struct *p, struct cfs_rq *queue, str
 	if (on < out)
 		on = out;
 	queued = on - queued_for(p, queue, t, on - out, p->sched_info.run_delay - t->run_delay_ns);
-	if (t->move_runtime_ns > t->runtime_ns)
-		ran = t->move_runtime_ns - t->runtime_ns;
+	if (t->move_cpu_ns > t->cpu_ns)
+		ran = t->move_cpu_ns - t->cpu_ns;
 	gap = before(out, on, at);
 	t->out = 0;
 	barrier();
@@ -95,8 +95,8 @@ static __noinline int wait_move(struct task_struct *p, struct cfs_rq *queue, str
 	return 0;
 }
 
-/* The time since the task last left its CPU, which ends now, and why it leaves. A reader sees by
- * out that the account is being changed. */
+/* Accounts for the time since the task last left its CPU until now, and notes why it leaves again.
+ * out is 0 while the account changes, so that a reader sees this. */
 static __always_inline void wait_leave(void *ctx, struct task_struct *p, struct cfs_rq *queue,
 				       struct jp_task *t, u64 end, u64 delay, u32 state,
 				       enum loads how)
@@ -111,7 +111,7 @@ static __always_inline void wait_leave(void *ctx, struct task_struct *p, struct 
 	gap = on - out;
 	queued = queued_for(p, queue, t, gap, delay);
 	if (slot_valid(t->slot))
-		wait_add(t, gap, queued, end - on, p->se.sum_exec_runtime - t->runtime_ns);
+		wait_add(t, gap, queued, end - on, p->se.sum_exec_runtime - t->cpu_ns);
 	if (jp_families & FAM_STACK)
 		stack_gap_ends(p, t, gap - queued);
 	t->cause = cause_of(p, state, how);

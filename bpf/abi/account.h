@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * What ended threads and processes have used.
+ * Accounts of threads and processes that have ended.
  */
 #ifndef JP_ABI_ACCOUNT_H
 #define JP_ABI_ACCOUNT_H
@@ -9,9 +9,11 @@
 #include <linux/types.h>
 #endif
 
-#define JP_COMM_LEN	16   /* of a program's name, with its NUL, as the kernel keeps it */
-#define JP_COMMANDS	64   /* names of a step; the rest count together */
-#define JP_COMMANDS_ALL 4096 /* of all steps */
+#define JP_COMM_LEN 16 /* bytes of a program's name in the kernel, with its NUL */
+#define JP_COMMANDS                                                                   \
+	64 /* program names of a step that have an account each; all others share one \
+	    */
+#define JP_COMMANDS_ALL 4096 /* accounts of all steps together */
 
 /* What a step lost because a table was full. */
 enum jp_loss {
@@ -28,47 +30,47 @@ enum jp_loss {
 /* Memory of processes when they gave it back, pages. */
 struct jp_left {
 	__u64 peak; /* the largest peak among them, and of programs that exec replaced */
-	__u64 anon; /* of the one with the largest resident set, all to hugetlb */
+	__u64 anon; /* from here to hugetlb: of the process with the largest resident set */
 	__u64 file;
 	__u64 shmem;
 	__u64 swap;
 	__u64 vm;
 	__u64 hugetlb;
-	__u64 threads; /* living ones of the process that had most when one of them ended */
+	__u64 threads; /* most threads that lived in one process when one of its threads ended */
 };
 
 /* What was used under a program's name, by threads that have ended or whose process has become
  * another program. Any CPU: atomic adds, but for the peak and the times. */
 struct jp_command {
-	__u64 processes; /* that ended under it, or left the step */
-	__u64 runtime_ns;
+	__u64 processes; /* processes that ended under this name, or left the step */
+	__u64 cpu_ns;
 	__u64 run_delay_ns;
-	__u64 rchar;
-	__u64 wchar;
-	__u64 peak;	/* pages: of one process */
-	__u64 first_ns; /* CLOCK_BOOTTIME */
-	__u64 last_ns;
+	__u64 read_bytes;
+	__u64 write_bytes;
+	__u64 peak;	     /* pages: of one process */
+	__u64 first_seen_ns; /* CLOCK_BOOTTIME */
+	__u64 last_seen_ns;
 };
 
 /* Totals of tasks that ended or left; process context on any CPU, so all adds are atomic. */
 struct jp_acct {
-	__u64 utime_ns;
-	__u64 stime_ns;
-	__u64 min_flt;
-	__u64 maj_flt;
-	__u64 rchar;
-	__u64 wchar;
-	__u64 syscr;
-	__u64 syscw;
+	__u64 user_ns;
+	__u64 system_ns;
+	__u64 minor_faults;
+	__u64 major_faults;
 	__u64 read_bytes;
 	__u64 write_bytes;
+	__u64 read_calls;
+	__u64 write_calls;
+	__u64 disk_read_bytes;
+	__u64 disk_write_bytes;
 	__u64 forks;	   /* processes */
 	__u64 exits;	   /* tasks whose totals were retired */
 	__u64 tasks_in;	   /* tasks ever given this slot */
 	__u64 life_events; /* fork, exec, exit, attach programs run for this slot */
 	__u64 commands;	   /* STEP: names of programs that have an account */
-	__u64 exit_maxrss; /* pages: largest peak of a process that has ended */
-	__u64 left_seq;	   /* of changes of left */
+	__u64 exit_peak;   /* pages: largest peak of a process that has ended */
+	__u64 left_seq;	   /* counts the changes of left */
 	__u64 left_acked;  /* user space: the left_seq up to which it has taken left */
 	struct jp_left left;
 	/* STEP: all names that have no account of their own, so that each name has one */

@@ -8,10 +8,11 @@
 #include "bpf/abi/pmu.h"
 #include "bpf/abi/sched.h"
 
-/* Bursts and gaps, one writer per CPU and slot as of jp_sched. Buckets as those of jp_lat. */
+/* Histograms of bursts and of gaps, with the buckets of jp_lat. Each CPU and slot has one writer,
+ * as in jp_sched. */
 struct jp_burst_use {
 	__u64 burst[JP_LAT_BUCKETS]; /* by run time */
-	__u64 gap[JP_LAT_BUCKETS];   /* off the CPU, without the wait for it */
+	__u64 gap[JP_LAT_BUCKETS];   /* by the time off the CPU, without the wait for it */
 	__u64 burst_ns, gap_ns;	     /* their sums */
 	__u64 lost;		     /* long bursts that found the ring full */
 	__u64 pad[5];
@@ -21,13 +22,13 @@ struct jp_burst_use {
 struct jp_burst {
 	__u32 slot, gen;
 	__u32 tid;
-	__u32 events;		     /* that were counted, as bits; 0: the counts are not known */
-	__u64 end_ns;		     /* CLOCK_BOOTTIME */
-	__u64 wall_ns;		     /* since it began */
-	__u64 on_ns;		     /* the part of wall_ns on a CPU */
-	__u64 ran_ns;		     /* the part of on_ns that is run time */
-	__u64 gap_ns;		     /* blocked before it; JP_GAP_UNKNOWN */
-	__u64 count[JP_PMU_AT_ONCE]; /* of events, the lowest bit first, while it ran */
+	__u32 events;	   /* the events that were counted, as bits; 0: the counts are not known */
+	__u64 end_ns;	   /* CLOCK_BOOTTIME */
+	__u64 duration_ns; /* since it began */
+	__u64 on_cpu_ns;   /* the part of duration_ns on a CPU */
+	__u64 run_time_ns; /* the part of on_cpu_ns that is run time */
+	__u64 gap_ns;	   /* time blocked before the burst, or JP_GAP_UNKNOWN */
+	__u64 count[JP_PMU_AT_ONCE]; /* of these events while it ran, the lowest bit first */
 	__u32 shared; /* bits by place in count: events that were on the hardware only in part */
 	__u32 pad;
 };

@@ -5,7 +5,7 @@
 #ifndef JP_ABI_FAMILY_H
 #define JP_ABI_FAMILY_H
 
-/* Families of quantities, as bits: what is loaded, and what a step's files hold. */
+/* The families, as bits. */
 enum family {
 	FAM_BASE = 1 << 0, /* time columns and Slurm's ten */
 	FAM_SCHED = 1 << 1,
@@ -17,8 +17,8 @@ enum family {
 	FAM_BLOCK = 1 << 7,   /* BlkLatency too */
 	FAM_NETWORK = 1 << 8,
 	FAM_PERF = 1 << 9,
-	FAM_FILES =
-		1 << 10, /* opens and closes: costs every system call, so it must be asked for */
+	FAM_FILES = 1 << 10, /* opens and closes: the family costs every system call, so it must be
+				asked for */
 	/* of the node, read by jobprofd: no BPF program counts these */
 	FAM_ENERGY = 1 << 11,
 	FAM_GPU = 1 << 12,

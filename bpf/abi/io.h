@@ -17,9 +17,10 @@ struct jp_blk {
 	__u64 writes;
 	__u64 read_bytes;
 	__u64 write_bytes;
-	__u64 read_ns; /* from the request's start to its completion */
-	__u64 write_ns;
-	__u64 untimed; /* no start time, or no program saw the end: no time, no histogram */
+	__u64 read_time_ns; /* from the request's start to its completion */
+	__u64 write_time_ns;
+	__u64 untimed; /* requests without a start time, or whose end no program saw: they are in no
+			  time and no histogram */
 	__u64 others;  /* flushes, discards and the like */
 };
 
@@ -52,14 +53,14 @@ struct jp_owner {
 	__u32 gen; /* of the slot: a completion after its end goes to slot 0 */
 };
 
-/* Whether the last packet each way of a socket without a peer passed the loopback device. Softirqs
- * write rx_loop, tasks that send write tx_loop. */
+/* For a socket without a peer: whether its last packet in each direction passed the loopback
+ * device. Softirqs write rx_loop, tasks that send write tx_loop. */
 struct jp_passed {
 	__u32 rx_loop;
 	__u32 tx_loop;
 };
 
-/* The socket without a peer that this CPU sent a packet of last, by its address. */
+/* The socket without a peer whose packet this CPU sent last: its address. */
 struct jp_sent {
 	__u64 sock;
 	__u64 loop;
@@ -75,7 +76,7 @@ struct jp_net {
 	__u64 loop_tx_bytes;
 	__u64 loop_rx_ops;
 	__u64 loop_tx_ops;
-	__u64 retrans; /* TCP segments sent again */
+	__u64 tcp_retrans; /* TCP segments sent again */
 	__u64 pad[7];
 };
 

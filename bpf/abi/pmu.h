@@ -9,8 +9,8 @@
 #include <linux/types.h>
 #endif
 
-#define JP_PMU_EVENTS	24 /* of all sets, which are counted in turn */
-#define JP_PMU_AT_ONCE	8  /* of a set */
+#define JP_PMU_EVENTS	24 /* events of all sets together; the sets are counted in turn */
+#define JP_PMU_AT_ONCE	8  /* events of one set */
 #define JP_PMU_NAME_LEN 40
 #define JP_PMU_TEXT	512
 
@@ -49,7 +49,8 @@ struct jp_pmu_cpu {
 	__u64 idle[JP_PMU_AT_ONCE];   /* the part of given while idle: to no slot; atomic adds */
 	__u64 period[JP_PMU_AT_ONCE]; /* sampled: counts per sample; user space, before it opens */
 	__u64 slice[JP_PMU_AT_ONCE];  /* families burst and fold: by place in which */
-	__u32 slice_shared; /* events of it that were not on the hardware all the time, as bits */
+	__u32 slice_shared; /* events of the slice that were on the hardware only in part, as bits
+			     */
 	__u32 nopen;
 	__u8 which[JP_PMU_AT_ONCE]; /* the events of open; user space */
 };

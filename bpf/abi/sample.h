@@ -14,8 +14,8 @@
 #define JP_PAGES	16384 /* of programs' code whose module is known */
 #define JP_SAMPLE_HZ	97    /* of the clock on each CPU */
 #define JP_STACK_WORDS	16    /* of a sample's stack, from its top */
-#define JP_STACK_KERNEL 32    /* frames of a stack in the kernel, and */
-#define JP_STACK_USER	96    /* in the program; outer ones are cut off */
+#define JP_STACK_KERNEL 32    /* frames of a stack in the kernel */
+#define JP_STACK_USER	96    /* frames of a stack in the program; the outer ones are cut off */
 
 /* Where a thread was, and of which process: another exec, or another process of the same number,
  * has other addresses. */
@@ -47,7 +47,7 @@ struct jp_stack {
  * samples have one. */
 struct jp_stack_copy {
 	struct jp_stack_key key; /* hash 0 */
-	__u64 job;		 /* in which the share of its step's job is counted */
+	__u64 job;		 /* the job that counts the share of its step */
 	__u64 sp;
 	__u32 nstack; /* bytes */
 	__u32 nkernel;
@@ -60,13 +60,13 @@ struct jp_stack_copy {
 enum jp_module {
 	JP_MODULE_OWN, /* the program's own file */
 	JP_MODULE_MPI, /* MPI, with all that it calls to wait and to send */
-	JP_MODULE_GPU,
+	JP_MODULE_LIBGPU,
 	JP_MODULE_BLAS,
 	JP_MODULE_OPENMP,
 	JP_MODULE_INTERPRETER,
 	JP_MODULE_LIBC,
 	JP_MODULE_LIBRARY,
-	JP_MODULE_MADE, /* no file: made by the program at run time */
+	JP_MODULE_GENERATED, /* no file: made by the program at run time */
 	JP_MODULE_KERNEL,
 	JP_MODULE_UNKNOWN,
 	JP_MODULES
@@ -78,7 +78,7 @@ struct jp_samples {
 	__u64 for_mpi; /* of JP_MODULE_LIBC and _KERNEL, those that MPI had called */
 	/* of the family stack */
 	__u64 stack_samples; /* interrupts, those without a stack too */
-	__u64 stack_ns;	     /* that taking stacks took, in interrupts and at switches */
+	__u64 stack_ns;	     /* time that it took to take stacks, in interrupts and at switches */
 };
 
 /* A step on several CPUs at once: in how many periods of the clock 0, 1, 2 and 3, 4 to 7 CPUs ran
@@ -92,11 +92,12 @@ struct jp_at_once {
 	__u64 periods[JP_AT_ONCE_ROOM];
 	/* threads in the queues of its CPUs, at each look; atomic adds */
 	__u64 queued;
-	__u64 beside_idle; /* of these, as many as other CPUs were idle then that the step may use
-			    */
+	__u64 queued_beside_idle; /* those of queued for which another CPU, which the step may use,
+				   * was idle
+				   */
 };
 
-/* When a CPU's clock should have ticked as it did last: it ticks late at times. */
+/* The instant at which the last tick of a CPU's clock was due; the tick itself may be late. */
 struct jp_tick {
 	__u64 due_ns; /* CLOCK_MONOTONIC */
 };
@@ -113,7 +114,7 @@ struct jp_page_key {
 /* A sample with its instant and what its thread had counted until then. */
 struct jp_point {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u64 place;   /* of the user's code: see jp_place */
+	__u64 place;   /* of the user's code: see JP_PLACE_LIBRARY */
 	__u64 cpu_ns;
 	__u64 faults;
 	__u64 period_ns; /* of the clock then; 0: not known */
@@ -128,8 +129,8 @@ struct jp_point {
 /* With the family perf, where a counter can be read at each switch. */
 struct jp_counted_point {
 	struct jp_point point;
-	__u64 count[JP_PMU_AT_ONCE]; /* JP_UNCOUNTED: what its thread did was not all counted since
-					the point before */
+	__u64 count[JP_PMU_AT_ONCE]; /* JP_UNCOUNTED: since the point before, only a part of what
+					its thread did was counted */
 };
 #define JP_UNCOUNTED (~0ull)
 
@@ -137,7 +138,7 @@ struct jp_counted_point {
  * end of the region of mappings. Both are the same in all processes of a program. */
 #define JP_PLACE_LIBRARY (1ull << 48)
 
-/* A sample that user space counts, as its page is not known yet or its callers must be looked at.
+/* A sample that user space counts, because its page is not known yet, or its callers matter.
  */
 struct jp_sample {
 	struct jp_page_key at; /* of the user's code, also for a sample in the kernel */
@@ -146,7 +147,8 @@ struct jp_sample {
 	__u32 kernel;
 	__u32 pad;
 	__u64 ip;
-	__u64 stack[JP_STACK_WORDS]; /* from its top; what a CPU keeps in a register comes first */
+	__u64 stack[JP_STACK_WORDS]; /* from its top; the return address that some CPUs have in a
+					register comes first */
 };
 
 _Static_assert(sizeof(struct jp_samples) == 112, "jp_samples");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * What the scheduler says of threads: run time, waiting, its causes, and what had the CPU
+ * What the scheduler knows of threads: CPU time, waits and their causes, and what had the CPU
  * meanwhile.
  */
 #ifndef JP_ABI_SCHED_H
@@ -15,24 +15,24 @@
 /* One cache line per CPU and slot. Only writer: sched_switch (and exit) on that CPU, IRQs or
  * preemption off. */
 struct jp_sched {
-	__u64 runtime_ns;
+	__u64 cpu_ns;
 	__u64 run_delay_ns;
-	__u64 nvcsw;
-	__u64 nivcsw;
+	__u64 vol_switches;
+	__u64 invol_switches;
 	__u64 migrations;
-	__u64 iowait_ns; /* without the family wait; else jp_wait has that */
-	__u64 tasks_out; /* tasks that will never write this slot again */
-	__u64 harvests;	 /* program runs that did work here */
+	__u64 disk_wait_ns; /* 0 with the family wait, where jp_wait has this time */
+	__u64 tasks_out;    /* tasks that will never write this slot again */
+	__u64 harvests;	    /* program runs that did work here */
 };
 
 /* Why a thread was off its CPU without waiting for one (bpf/wait.bpf.h). */
 enum jp_cause {
 	JP_CAUSE_THROTTLED,
 	JP_CAUSE_DISK,
-	JP_CAUSE_FAULT,	 /* a page that a disk has to bring */
+	JP_CAUSE_FAULT,	 /* a page fault that reads a disk */
 	JP_CAUSE_NET_FS, /* a file of a network file system */
 	JP_CAUSE_KERNEL, /* a lock of the kernel, or the process's memory map */
-	JP_CAUSE_LOCK,	 /* a futex, a semaphore, a lock of a file */
+	JP_CAUSE_FUTEX,	 /* a futex, a semaphore, a lock of a file */
 	JP_CAUSE_PIPE,	 /* or a message queue */
 	JP_CAUSE_SOCKET,
 	JP_CAUSE_POLL,
@@ -50,24 +50,25 @@ enum jp_cause {
  * (any CPU: atomic adds).
  */
 struct jp_wait {
-	__u64 on_ns;	 /* on a CPU, by the clock of its run queue */
-	__u64 stolen_ns; /* of that, not in its run time: interrupts, and what a hypervisor took */
-	__u64 queued_ns; /* runnable, waiting for a CPU */
-	__u64 gap_ns[JP_CAUSES];
+	__u64 on_cpu_ns;   /* on a CPU, by the clock of its run queue */
+	__u64 stolen_ns;   /* the part of on_cpu_ns that is not its CPU time: interrupts, and what a
+			      hypervisor took */
+	__u64 cpu_wait_ns; /* runnable, waiting for a CPU */
+	__u64 blocked_ns[JP_CAUSES];
 };
 
-/* What had the CPU that a thread of a slot waited for (bpf/culprit.bpf.h). */
+/* What had a CPU while a thread of a slot waited for it (bpf/culprit.bpf.h). */
 enum jp_culprit {
 	JP_BY_SLOT,		    /* the slot itself */
 	JP_BY_TASK,		    /* another slot of its task: a rank, or the launcher of ranks */
-	JP_BY_STEP,		    /* another task of its step */
-	JP_BY_JOB,		    /* another step of its job */
-	JP_BY_OTHERS,		    /* another job */
+	JP_BY_OWN_STEP,		    /* another task of its step */
+	JP_BY_OWN_JOB,		    /* another step of its job */
+	JP_BY_OTHER_JOBS,	    /* another job */
 	JP_BY_SYSTEM,		    /* what no slot counts, and the collector */
 	JP_BY_IDLE,		    /* nothing: the CPU had to wake up */
-	JP_BY_QUOTA,		    /* nothing: a quota held the thread */
+	JP_BY_QUOTA,		    /* nothing: a quota throttled the thread */
 	JP_CULPRITS,		    /* a power of two */
-	JP_BY_UNKNOWN = JP_CULPRITS /* too much has run since; it has no account */
+	JP_BY_UNKNOWN = JP_CULPRITS /* the ring no longer has it; it has no account */
 };
 
 /* One cache line per CPU and slot; ns. The part of run_delay_ns of jp_sched that is in none of

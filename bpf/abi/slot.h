@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Steps, tasks and ranks: the cgroups they are found by, the slots they count in, and what user
- * space is told of them.
+ * Steps, tasks and ranks: the cgroups by which they are found, the slots in which they count, and
+ * the events that tell user space of them.
  */
 #ifndef JP_ABI_SLOT_H
 #define JP_ABI_SLOT_H
@@ -12,7 +12,7 @@
 
 #define JP_PATH_LEN	      192
 #define JP_TITLE_LEN	      64
-#define JP_ENV_LEN	      4096 /* bytes of them, and a last string */
+#define JP_ENV_LEN	      4096 /* bytes of stored variables, after which one more may begin */
 #define JP_ENV_STRING	      512  /* longer ones are left out */
 #define JP_COMPONENTS	      64   /* components of all cgroup layouts together */
 #define JP_COMPONENT_CHILDREN 6
@@ -28,8 +28,8 @@
 
 /*
  * FREE: in the queue of free slots. ACTIVE: a cgroup or lineage counts here. DRAINING: its cgroup
- * is gone; counted on until no task holds it (tasks_in == tasks_out) and its disk requests are
- * over. CLOSED: its last row is being written, or was; disk requests that end now are late and
+ * is gone; tasks count here until none has the slot (tasks_in == tasks_out) and its disk requests
+ * are over. CLOSED: its last row is being written, or was; disk requests that end now are late and
  * count in slot 0. Then it is zeroed and queued again with gen + 1.
  */
 enum jp_slot_state { JP_SLOT_FREE = 0, JP_SLOT_ACTIVE, JP_SLOT_DRAINING, JP_SLOT_CLOSED };
@@ -41,11 +41,11 @@ enum jp_kind {
 	JP_KIND_TASK,	 /* a task's cgroup below a step */
 	JP_KIND_LINEAGE, /* slot only: a task among others of one cgroup */
 	JP_KIND_GROUP,	 /* below a step, counts with its parent */
-	JP_KIND_STEPD,	 /* slurmstepd's own: not counted */
+	JP_KIND_STEPD,	 /* slurmstepd itself: not counted */
 	JP_KIND_RANK,	 /* slot only: a rank of an MPI launcher within a task */
 };
 
-/* Where a slot's global task id comes from, best last. */
+/* Where a slot's global task id comes from; a later one outranks an earlier one. */
 enum jp_gtid_source {
 	JP_GTID_UNKNOWN = 0,
 	JP_GTID_PATH,
@@ -126,9 +126,9 @@ struct jp_slot {
 	__u64 end_ns;	 /* its cgroup was removed; 0 while it is there */
 	__s32 exit_code; /* wait status of the lineage root, valid with JP_SLOT_F_EXITED */
 	__u32 flags;
-	__u32 uid;	/* valid with root_pid, or if not 0 */
-	__u32 oom;	/* processes of this slot killed by the OOM killer */
-	__u32 path_len; /* 0 when given by user space from a scan */
+	__u32 uid;	 /* valid with root_pid, or if not 0 */
+	__u32 oom_kills; /* processes of this slot killed by the OOM killer */
+	__u32 path_len;	 /* 0 when given by user space from a scan */
 	__u32 pad;
 	char path[JP_PATH_LEN]; /* below the hierarchy's root */
 	/* STEP: the command line of the process that made its cgroup, "": not seen */
@@ -137,14 +137,15 @@ struct jp_slot {
 	/* RANK: its number, and the slot that its launcher counts in, as it was then */
 	__s32 rank;
 	__u32 task, task_gen;
-	__u32 rank_pid; /* its first program, of several launchers' the last; 0: has exited */
-	__u64 left_ns;	/* a process of it ended: the last one that did */
-	__u64 away_ns;	/* a process left its cgroup while the root lived: the first; 0: none */
+	__u32 rank_pid; /* its first program, or that of the last launcher where there were several;
+			   0: it has exited */
+	__u64 left_ns;	/* when the last of its processes that have ended did so */
+	__u64 away_ns;	/* when a process first left its cgroup while the root lived; 0: none has */
 };
 #define JP_SLOT_F_EXITED 1 /* the lineage root has exited */
 #define JP_SLOT_F_ENV	 4 /* tasks are known by SLURM_PROCID, as children of slurmstepd */
 #define JP_SLOT_F_BASE	 2 /* was running when first seen: counts from a baseline */
-#define JP_SLOT_F_DONE	 8 /* its counts are in a journal that is complete, or in none by wish */
+#define JP_SLOT_F_DONE	 8 /* its counts are in a complete journal, or nobody wants them */
 
 /* A rank: its launcher's slot, which may be given again, and its number. */
 struct jp_rank_key {
@@ -152,9 +153,9 @@ struct jp_rank_key {
 	__s32 rank;
 };
 
-/* Variables in which launchers say a rank's number: "NAME=". */
+/* Variables in which launchers give a rank's number: "NAME=". */
 #define JP_RANK_NAMES	   4
-#define JP_RANK_NAMES_SRUN 2 /* from here on srun sets them, too */
+#define JP_RANK_NAMES_SRUN 2 /* from this one on, srun sets them too */
 struct jp_rank_name {
 	char name[28];
 	__u32 len;
@@ -167,7 +168,7 @@ enum jp_event_type {
 	JP_EV_EXIT,	/* a lineage root exited */
 	JP_EV_LATE,	/* a process with several threads moved: sweep */
 	JP_EV_WAKE,	/* a job directory appeared */
-	JP_EV_MAPS,	/* a process is being sampled: where is its code? gen: self_exec_id */
+	JP_EV_MAPS, /* a process is sampled whose memory map is wanted; gen is its self_exec_id */
 };
 
 struct jp_event {

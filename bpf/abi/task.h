@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * What living threads have used: records of the iterator.
+ * Records of the iterator: what living threads have used.
  */
 #ifndef JP_ABI_TASK_H
 #define JP_ABI_TASK_H
@@ -15,17 +15,18 @@ struct jp_pcpu_rec {
 	__u64 addr;
 };
 
-/* What a thread has done since it last left a CPU: no account has that yet. Clock: that of the run
- * queues, ns. */
+/* What a thread has done since it last left a CPU, which no account has yet. Times are ns of the
+ * run queues' clock. */
 struct jp_open {
-	__u64 out;     /* when it left; 0: not known */
-	__u64 move;    /* it counts in its next slot from then on; 0: it has none */
-	__u64 arrived; /* on its CPU, if it runs */
-	__u64 queued;  /* it waits for a CPU since; 0: it does not */
-	__u64 delay;   /* waits for a CPU that have ended, ns */
-	__u64 held;    /* JP_CAUSE_THROTTLED: time by the quota, ns; the rest waits for a CPU */
-	__u64 ran;     /* run time, ns, */
-	__u64 moved;   /* and that before the move */
+	__u64 out;	 /* when it left; 0: not known */
+	__u64 move;	 /* when it was moved to its next slot; 0: it was not moved */
+	__u64 arrived;	 /* when it got its CPU, if it runs */
+	__u64 queued;	 /* since when it waits for a CPU; 0: it does not */
+	__u64 delay;	 /* waits for a CPU that have ended, ns */
+	__u64 throttled; /* JP_CAUSE_THROTTLED: the time that the quota took; it waited for a CPU in
+			    the rest */
+	__u64 ran;	 /* CPU time */
+	__u64 moved;	 /* the part of it before the move */
 	__u64 now;
 	__u32 running;
 	__u32 cause; /* enum jp_cause, if it is blocked or was */
@@ -38,26 +39,26 @@ struct jp_task_rec {
 	__u32 sched_slot; /* open run time and delay */
 	__u32 pid;
 	__u32 tgid;
-	__u32 cpu;   /* where it runs or ran last: of the run time below; JP_CPU_NONE: not known */
+	__u32 cpu;   /* where it runs or ran last, which cpu_ns is of; JP_CPU_NONE: not known */
 	__u32 ended; /* only its last switch is to come */
 	__u64 mm;    /* identity only; 0: no memory, or reported by another thread */
 	__u64 start_ns;
-	__u64 runtime_ns; /* not yet harvested */
+	__u64 cpu_ns; /* not yet harvested */
 	__u64 run_delay_ns;
-	__u64 nvcsw;
-	__u64 nivcsw;
+	__u64 vol_switches;
+	__u64 invol_switches;
 	__u64 migrations;
-	__u64 iowait_ns;
-	__u64 utime_ns;
-	__u64 stime_ns;
-	__u64 min_flt;
-	__u64 maj_flt;
-	__u64 rchar;
-	__u64 wchar;
-	__u64 syscr;
-	__u64 syscw;
+	__u64 disk_wait_ns;
+	__u64 user_ns;
+	__u64 system_ns;
+	__u64 minor_faults;
+	__u64 major_faults;
 	__u64 read_bytes;
 	__u64 write_bytes;
+	__u64 read_calls;
+	__u64 write_calls;
+	__u64 disk_read_bytes;
+	__u64 disk_write_bytes;
 	__s64 rss_file; /* pages; without mm, what the thread has not added to its mm yet */
 	__s64 rss_anon;
 	__s64 rss_shmem;
@@ -67,20 +68,20 @@ struct jp_task_rec {
 	__u64 hugetlb; /* pages of the base size */
 	/* since the process has that name */
 	char comm[JP_COMM_LEN];
-	__u64 command_runtime_ns;
+	__u64 command_cpu_ns;
 	__u64 command_run_delay_ns;
-	__u64 command_rchar;
-	__u64 command_wchar;
-	__u32 runnable;	 /* it runs, or waits for a CPU */
-	__u32 cpus;	 /* that it may run on */
-	__u32 wait_slot; /* of wait, and of open before its move */
+	__u64 command_read_bytes;
+	__u64 command_write_bytes;
+	__u32 runnable;	    /* it runs, or waits for a CPU */
+	__u32 allowed_cpus; /* CPUs that it may run on */
+	__u32 wait_slot;    /* the slot of wait, and of open until the move */
 	__u32 pad;
 	struct jp_open open;
 	struct jp_wait wait;
 	struct jp_culprits culprits; /* of run_delay_ns */
 };
 
-/* A task that user space knows: its number, and when it began, for numbers are given again. */
+/* A task that user space knows: its number, and when it began, because numbers are used again. */
 struct jp_known_task {
 	__u32 pid;
 	__u32 pad;

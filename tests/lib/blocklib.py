@@ -18,7 +18,7 @@ from unseenlib import *
 
 DUMP = os.path.join(BUILD, "jobprof-dump")
 PIN = "/sys/fs/bpf/jobprof-test-%d-block" % os.getpid()
-FIELDS = ("reads", "read_bytes", "read_ns", "writes", "write_bytes", "write_ns")
+FIELDS = ("reads", "read_bytes", "read_time_ns", "writes", "write_bytes", "write_time_ns")
 EXACT = ("reads", "read_bytes", "writes", "write_bytes")
 SIZE = 32 * MB
 TRIES = 3
@@ -43,8 +43,8 @@ def disk_stat(disk):
     """ms as ns; also what is in flight, which is no count."""
     with open("/sys/block/%s/stat" % disk) as f:
         v = [int(x) for x in f.read().split()]
-    return {"reads": v[0], "read_bytes": v[2] * 512, "read_ns": v[3] * 10**6,
-            "writes": v[4], "write_bytes": v[6] * 512, "write_ns": v[7] * 10**6}, v[8]
+    return {"reads": v[0], "read_bytes": v[2] * 512, "read_time_ns": v[3] * 10**6,
+            "writes": v[4], "write_bytes": v[6] * 512, "write_time_ns": v[7] * 10**6}, v[8]
 
 
 def slots_now():

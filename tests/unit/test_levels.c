@@ -117,8 +117,8 @@ TEST(the_kinds_of_memory_v2)
 	cgroup_files__read(f, v);
 	assert_true(v[CG_MEM_ANON] == 4096 && v[CG_MEM_KERNEL] == 12288);
 	assert_true(v[CG_MEM_SHMEM] == 16384);
-	assert_true(v[CG_REFAULT_ANON] == 7 && v[CG_REFAULT_FILE] == 11);
-	assert_true(v[CG_MEM_HIGH] == 0 && v[CG_MEM_MAX] == 0);
+	assert_true(v[CG_REFAULTS_ANON] == 7 && v[CG_REFAULTS_FILE] == 11);
+	assert_true(v[CG_MEM_HIGH_EVENTS] == 0 && v[CG_MEM_MAX_EVENTS] == 0);
 	assert_true(isnan(v[CG_MEM]) && isnan(v[CG_THROTTLED_PERIODS]));
 	cgroup_files__free(f);
 }
@@ -136,7 +136,7 @@ TEST(the_kinds_of_memory_v1_and_of_old_kernels)
 	cgroup_files__read(f, v);
 	assert_true(v[CG_MEM_ANON] == 4096 && v[CG_MEM_SHMEM] == 8192);
 	assert_true(v[CG_MEM_KERNEL] == 12288);
-	assert_true(isnan(v[CG_REFAULT_ANON]) && v[CG_REFAULT_FILE] == 5);
+	assert_true(isnan(v[CG_REFAULTS_ANON]) && v[CG_REFAULTS_FILE] == 5);
 	cgroup_files__free(f);
 }
 

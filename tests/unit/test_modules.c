@@ -32,7 +32,7 @@ TEST(kinds_by_their_names)
 		{"/opt/ucx/libuct_ib.so.0", JP_MODULE_MPI},
 		{"/usr/lib/libmpc.so.3", JP_MODULE_LIBRARY},
 		{"/usr/lib/libcurl.so.4", JP_MODULE_LIBRARY},
-		{"/usr/lib/libcublas.so.12", JP_MODULE_GPU},
+		{"/usr/lib/libcublas.so.12", JP_MODULE_LIBGPU},
 		{"/usr/lib/libcblas.so.3", JP_MODULE_BLAS},
 		{"/usr/lib/libopenblas-r0.3.so", JP_MODULE_BLAS},
 		{"/usr/lib/libgomp.so.1", JP_MODULE_OPENMP},
@@ -43,9 +43,9 @@ TEST(kinds_by_their_names)
 		{"/lib64/ld-linux-x86-64.so.2", JP_MODULE_LIBC},
 		{"[vdso]", JP_MODULE_LIBC},
 		{"/usr/lib/libm.so.6", JP_MODULE_LIBRARY},
-		{"", JP_MODULE_MADE},
-		{"[heap]", JP_MODULE_MADE},
-		{"/memfd:jit (deleted)", JP_MODULE_MADE},
+		{"", JP_MODULE_GENERATED},
+		{"[heap]", JP_MODULE_GENERATED},
+		{"/memfd:jit (deleted)", JP_MODULE_GENERATED},
 	};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)

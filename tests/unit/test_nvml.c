@@ -145,7 +145,7 @@ TEST(a_split_gpu_says_so)
 	reads("", "gpu-1 mig=1");
 	assert_int_equal(nvml__processes(m.s, &use), 1);
 	assert_true(use[0].mig);
-	assert_int_equal(use[0].memory, 123);
+	assert_int_equal(use[0].mem, 123);
 	assert_true(isnan(use[0].util));
 	free(use);
 }
@@ -171,16 +171,16 @@ TEST(processes)
 	assert_int_equal(nvml__processes(m.s, &use), 4);
 	assert_int_equal(use[0].pid, 100);
 	assert_int_equal(use[0].gpu, 0);
-	assert_int_equal(use[0].memory, 4096);
+	assert_int_equal(use[0].mem, 4096);
 	assert_float_equal(use[0].util, 80, 0);
 	assert_false(use[0].mig);
-	assert_true(use[1].memory == UINT64_MAX);
+	assert_true(use[1].mem == UINT64_MAX);
 	assert_float_equal(use[1].util, 0, 0); /* others have samples */
 	assert_int_equal(use[2].pid, 102);
 	assert_true(isnan(use[2].util)); /* 255 % */
 	assert_int_equal(use[3].pid, 100);
 	assert_int_equal(use[3].gpu, 1);
-	assert_int_equal(use[3].memory, 8192);
+	assert_int_equal(use[3].mem, 8192);
 	assert_true(isnan(use[3].util)); /* no sample of anybody */
 	free(use);
 	assert_int_equal(nvml__processes(m.s, &use), 4);
@@ -197,7 +197,7 @@ TEST(more_processes_than_expected)
 		stub->gpu[0].compute[i] = (struct stub_process){i + 1, i, UINT_MAX, UINT_MAX};
 	machine_open(&sensor_nvml);
 	assert_int_equal(nvml__processes(m.s, &use), STUB_PROCESSES);
-	assert_int_equal(use[STUB_PROCESSES - 1].memory, STUB_PROCESSES - 1);
+	assert_int_equal(use[STUB_PROCESSES - 1].mem, STUB_PROCESSES - 1);
 	free(use);
 }
 

@@ -152,10 +152,10 @@ TEST(processes)
 	assert_int_equal(rsmi__processes(m.s, &use), 4);
 	assert_int_equal(use[0].pid, 100);
 	assert_int_equal(use[0].gpu, 1);
-	assert_int_equal(use[0].memory, 8192);
+	assert_int_equal(use[0].mem, 8192);
 	assert_float_equal(use[0].util, 40, 0);
 	assert_int_equal(use[1].gpu, 0);
-	assert_int_equal(use[1].memory, 4096);
+	assert_int_equal(use[1].mem, 4096);
 	assert_int_equal(use[2].pid, 101);
 	assert_true(isnan(use[2].util));
 	assert_int_equal(use[3].pid, 102); /* its GPU 9 is none */
@@ -177,7 +177,7 @@ TEST(more_processes_than_expected)
 			.pid = i + 1, .ngpus = 1, .gpu = {0}, .memory = {i}};
 	machine_open(&sensor_rsmi);
 	assert_int_equal(rsmi__processes(m.s, &use), STUB_RSMI_PROCESSES);
-	assert_int_equal(use[STUB_RSMI_PROCESSES - 1].memory, STUB_RSMI_PROCESSES - 1);
+	assert_int_equal(use[STUB_RSMI_PROCESSES - 1].mem, STUB_RSMI_PROCESSES - 1);
 	free(use);
 }
 

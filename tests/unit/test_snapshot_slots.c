@@ -82,37 +82,37 @@ TEST(before_the_first_snapshot_no_slot_is_in_use)
 
 TEST(a_slot_that_becomes_another_steps_stays_the_steps_in_the_snapshot)
 {
-	sched[TASK].runtime_ns = 7;
+	sched[TASK].cpu_ns = 7;
 	snapshot_read_slots(snap);
 	take_back(TASK);
-	sched[TASK].runtime_ns = 0;
+	sched[TASK].cpu_ns = 0;
 	give(OTHER_STEP, JP_KIND_STEP, OTHER_STEP, JP_GTID_NONE);
 	give(TASK, JP_KIND_TASK, OTHER_STEP, 5);
 	give(LATE, JP_KIND_TASK, STEP, 1);
 	expect_slots(snapshot__slots(snap), TASK, 0);
-	assert_int_equal(snapshot__totals(snap, step.slots[1])->v[T_RUNTIME], 7);
+	assert_int_equal(snapshot__totals(snap, step.slots[1])->v[T_CPU], 7);
 	assert_int_equal(snapshot__slot(snap, LATE)->state, JP_SLOT_FREE);
 	expect_slots(kern__slots(&kernel), LATE, 1);
 
 	snapshot_read_slots(snap);
 	expect_slots(snapshot__slots(snap), LATE, 1);
 	assert_int_equal(snapshot__slot(snap, TASK)->step, OTHER_STEP);
-	assert_int_equal(snapshot__totals(snap, TASK)->v[T_RUNTIME], 0);
+	assert_int_equal(snapshot__totals(snap, TASK)->v[T_CPU], 0);
 }
 
 TEST(what_a_slot_says_of_its_task_is_of_the_time_of_its_totals)
 {
-	slots[TASK].oom = 1;
+	slots[TASK].oom_kills = 1;
 	snapshot_read_slots(snap);
-	slots[TASK].oom = 2;
+	slots[TASK].oom_kills = 2;
 	slots[TASK].gtid = 3;
 	slots[TASK].flags |= JP_SLOT_F_EXITED;
-	assert_int_equal(snapshot__totals(snap, TASK)->v[T_OOM], 1);
-	assert_int_equal(snapshot__slot(snap, TASK)->oom, 1);
+	assert_int_equal(snapshot__totals(snap, TASK)->v[T_OOM_KILLS], 1);
+	assert_int_equal(snapshot__slot(snap, TASK)->oom_kills, 1);
 	assert_int_equal(snapshot__slot(snap, TASK)->flags, 0);
 	expect_slots(snapshot__slots(snap), TASK, 0);
 	snapshot_read_slots(snap); /* no slot was taken or given back since */
-	assert_int_equal(snapshot__slot(snap, TASK)->oom, 2);
+	assert_int_equal(snapshot__slot(snap, TASK)->oom_kills, 2);
 	expect_slots(snapshot__slots(snap), TASK, 3);
 }
 

@@ -49,8 +49,8 @@ TEST(its_account_of_earlier_times_is_added)
 {
 	struct jp_task_rec r = asleep();
 
-	r.wait = (struct jp_wait){.on_ns = 50, .stolen_ns = 5, .queued_ns = 20};
-	r.wait.gap_ns[JP_CAUSE_SLEEP] = 7;
+	r.wait = (struct jp_wait){.on_cpu_ns = 50, .stolen_ns = 5, .cpu_wait_ns = 20};
+	r.wait.blocked_ns[JP_CAUSE_SLEEP] = 7;
 	snapshot_add_wait(&at, &r);
 	expect(FIRST, 50, 5, 20, 907);
 }
@@ -104,13 +104,13 @@ TEST(a_throttled_thread_waits_for_a_cpu_when_the_quota_is_over)
 	struct jp_task_rec r = asleep();
 
 	r.open.cause = JP_CAUSE_THROTTLED;
-	r.open.held = 250;
+	r.open.throttled = 250;
 	r.open.delay = 900;
 	snapshot_add_wait(&at, &r);
 	expect(FIRST, 0, 0, 650, 0);
 	assert_int_equal(now[FIRST].v[T_BLOCKED + JP_CAUSE_THROTTLED], 250);
 	set_up(NULL);
-	r.open.held = UINT64_MAX; /* it still does */
+	r.open.throttled = UINT64_MAX; /* it still does */
 	snapshot_add_wait(&at, &r);
 	assert_int_equal(now[FIRST].v[T_BLOCKED + JP_CAUSE_THROTTLED], 900);
 }
@@ -122,7 +122,7 @@ TEST(a_thread_that_moved_leaves_the_time_before_to_its_old_slot)
 
 	r.sched_slot = SECOND;
 	r.open.move = 300;
-	r.wait.on_ns = 50;
+	r.wait.on_cpu_ns = 50;
 	snapshot_add_wait(&at, &r);
 	expect(FIRST, 50, 0, 0, 200);
 	expect(SECOND, 0, 0, 0, 700);
@@ -173,7 +173,7 @@ TEST(time_after_the_snapshot_is_of_the_next_one)
 	expect(FIRST, 360, 5, 40, 500);
 	set_up(NULL);
 	r.open.out = 1100; /* all since is later */
-	r.wait.on_ns = 50;
+	r.wait.on_cpu_ns = 50;
 	snapshot_add_wait(&at, &r);
 	expect(FIRST, 50, 0, 0, 0);
 }
@@ -183,7 +183,7 @@ TEST(an_account_that_is_being_written_counts_alone)
 	struct jp_task_rec r = asleep();
 
 	r.open.out = 0;
-	r.wait.on_ns = 50;
+	r.wait.on_cpu_ns = 50;
 	snapshot_add_wait(&at, &r);
 	expect(FIRST, 50, 0, 0, 0);
 }
@@ -192,7 +192,7 @@ TEST(sums_are_the_run_time_and_all_of_it)
 {
 	struct jp_task_rec r = asleep();
 
-	r.wait = (struct jp_wait){.on_ns = 50, .stolen_ns = 5, .queued_ns = 20};
+	r.wait = (struct jp_wait){.on_cpu_ns = 50, .stolen_ns = 5, .cpu_wait_ns = 20};
 	snapshot_add_wait(&at, &r);
 	snapshot_sum_wait(&now[FIRST]);
 	assert_int_equal(now[FIRST].v[T_RUNNING], 45);

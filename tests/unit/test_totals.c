@@ -8,16 +8,16 @@ static struct totals of(uint64_t user, uint64_t system, uint64_t run)
 {
 	struct totals t = {0};
 
-	t.v[T_UTIME] = user;
-	t.v[T_STIME] = system;
-	t.v[T_RUNTIME] = run;
+	t.v[T_USER] = user;
+	t.v[T_SYSTEM] = system;
+	t.v[T_CPU] = run;
 	return t;
 }
 
 static void is(const struct totals *t, uint64_t user, uint64_t system)
 {
-	assert_int_equal(t->v[T_UTIME], user);
-	assert_int_equal(t->v[T_STIME], system);
+	assert_int_equal(t->v[T_USER], user);
+	assert_int_equal(t->v[T_SYSTEM], system);
 }
 
 TEST(ticks_are_scaled_to_the_run_time)
@@ -63,7 +63,7 @@ TEST(a_torn_reading_changes_nothing)
 
 	totals__clamp(&now, &prev);
 	is(&now, 600, 400);
-	assert_int_equal(now.v[T_RUNTIME], 1000);
+	assert_int_equal(now.v[T_CPU], 1000);
 }
 
 /* 2^63 ns of each do not overflow: some 292 years of CPU time. */

@@ -36,23 +36,23 @@ bool column_stats__is_unknown(const struct model_table *t, unsigned column);
 void time_bins__fill(const double *end_s, const double *v, uint64_t rows, double wall_s, bool rate,
 		     double *bins, unsigned n);
 
-/* Sums over all rows of the buckets of a prefix in the task's table of a series, less those of
+/* Sums, over all rows of the task's table of a series, the buckets of a prefix, less those of
  * another prefix (0: none). Returns how many values they count in all; NaN: no such table. */
 double histogram__sum(const struct model_task *t, const char *series, char prefix, char less,
 		      double counts[JP_LAT_BUCKETS]);
 /* Upper bound, in ns, of the bucket that holds quantile q (0..1]; NaN when all are empty. */
 double histogram__quantile_ns(const double counts[JP_LAT_BUCKETS], double q);
 
-/* The ways to make a number of a task's rows. */
+/* The ways to compute one number from a task's rows. */
 enum task_measure {
 	MEASURE_SUM,
 	MEASURE_MAX,
 	MEASURE_MEAN,
 	MEASURE_LAST,
-	MEASURE_RATIO,	  /* sum of the column by that of the other */
+	MEASURE_RATIO,	  /* the sum of the column, divided by that of the other */
 	MEASURE_OF_CPUS,  /* sum as percent of the time of the CPUs allocated */
 	MEASURE_HIGHEST,  /* MB: the larger maximum, of the column (MB) and of the other (KiB) */
-	MEASURE_OF_LIMIT, /* the same as percent of the memory limit */
+	MEASURE_OF_LIMIT, /* MEASURE_HIGHEST as percent of the memory limit */
 	MEASURE_WALL,	  /* s until the last process of the task ended */
 };
 
@@ -70,18 +70,18 @@ struct collector_cost {
 };
 struct collector_cost collector_cost__of(const struct model_node *n);
 
-/* The step's part of the node's energy; in a file of Slurm's, which splits nothing, the node's
- * alone: all but node_j and mean_w are NaN then. */
+/* The step's part of the node's energy. A file of Slurm's has only the node's energy: then all but
+ * node_j and mean_w are NaN. */
 struct energy_use {
 	double step_j, low_j, high_j; /* estimate and its bounds */
 	double dynamic_j;	      /* the part of step_j for the work that the step did */
 	double mean_w;		      /* of step_j, else of node_j */
 	double node_j; /* of the whole node: by its own sensor, else all parts that were measured */
 };
-/* false: nothing is known. */
+/* Returns false where nothing is known. */
 bool energy_use__of(const struct model_node *n, struct energy_use *e);
 
-/* CPU time by the time of the CPUs allocated, 0..1. */
+/* CPU time divided by the time of the allocated CPUs, 0..1. */
 double step_efficiency__of(const struct model_step *s);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What hardware counters say of a burst, a cluster of bursts or a job, all of sums: the metrics of
- * BSC's cluster tables (J. Labarta, 2009). A metric is NaN where a counter that it needs is, or
- * where it would be divided by 0. Fractions are 0..1.
+ * Metrics from hardware counters of a burst, a cluster of bursts or a job, as in BSC's cluster
+ * tables (J. Labarta, 2009). All are made of sums. A metric is NaN where a counter that it needs
+ * is, or where it would be divided by 0. Fractions are 0..1.
  */
 #ifndef JP_ANALYSIS_DERIVED_METRICS_H
 #define JP_ANALYSIS_DERIVED_METRICS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Samples become bins of equal length. */
+/* Turns samples into bins of equal length. */
 #include "analysis/grid.h"
 
 #include <errno.h>

@@ -19,8 +19,8 @@ void grid__gauge(const double *t, const double *v, size_t samples, double t0, do
 		 double *bins, unsigned n);
 
 /* A counter: v[i] at t[i], of width 32 or 64 bits. bins[n] are its rate, per unit of time, as
- * resample__grid() of resample.h reads it: before the first and after the last sample it stands.
- * All are NaN without samples. 0 or -ENOMEM. */
+ * resample__grid() of resample.h reads it: the counter stands still before the first and after the
+ * last sample. All are NaN without samples. 0 or -ENOMEM. */
 int grid__counter(const double *t, const double *v, size_t samples, unsigned width, double t0,
 		  double dt, double *bins, unsigned n);
 

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* Bin b of unit u is v[u * bins + b]; NaN: not known. The owner of the values is the caller. */
+/* Bin b of unit u is v[u * bins + b]; NaN: not known. The caller owns the values. */
 struct matrix {
 	unsigned units, bins;
 	const double *v;

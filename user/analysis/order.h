@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The order of doubles and of indices by doubles, for qsort(). */
+/* Orders of doubles, and of indices by doubles, for qsort(). */
 #ifndef JP_ANALYSIS_ORDER_H
 #define JP_ANALYSIS_ORDER_H
 

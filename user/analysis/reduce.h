@@ -15,8 +15,8 @@
 #include "analysis/wide.h"
 
 /* Number, sum, sum of squares and extremes of values. The sums are wide (wide.h): the order of
- * values and of merges changes nothing in a mean, and in a deviation less than 1e-12 of it where
- * the mean is below 10^8 deviations. MOMENTS_NONE: no value. */
+ * values and of merges does not change a mean, and changes a deviation by less than 1e-12 of it
+ * where the mean is below 10^8 deviations. MOMENTS_NONE: no value. */
 struct moments {
 	uint64_t n;
 	struct wide sum, squares;
@@ -30,7 +30,7 @@ void moments__add(struct moments *m, double v);
 void moments__add_all(struct moments *m, const double *v, size_t n);
 /* Adds the values of b to a. */
 void moments__merge(struct moments *a, const struct moments *b);
-/* NaN of no value. */
+/* NaN where there is no value. */
 double moments__mean(const struct moments *m);
 /* The sum of squared deviations from the mean. */
 double moments__m2(const struct moments *m);
@@ -52,7 +52,8 @@ bool sample_item__is_in_part(uint64_t key, double p);
 /* Ascending by (key, node, seq), for qsort(). */
 int sample_item__compare(const void *a, const void *b);
 
-/* The k smallest items by (key, node, seq) of those that were added; a heap, largest first. */
+/* The k smallest items by (key, node, seq) of all that were added, as a heap whose first item is
+ * the largest. */
 struct bottom_k {
 	struct sample_item *items;
 	size_t n, k;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counters that wrap and begin again become totals at equal distances in time. */
+/* Turns counters that wrap and begin again into totals at equal distances in time. */
 #include "analysis/resample.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counters that wrap and begin again, as totals at equal distances in time: what is between two of
- * them is conserved, whatever the samples' times were (El Sayed et al., PDSW-DISCS 2016).
+ * Makes totals at equal distances in time from counters that wrap or begin again. The amount
+ * between two totals is conserved whatever the times of samples were (El Sayed et al., PDSW-DISCS
+ * 2016).
  */
 #ifndef JP_ANALYSIS_RESAMPLE_H
 #define JP_ANALYSIS_RESAMPLE_H
@@ -20,8 +21,8 @@ struct resample {
 int resample__open(struct resample *r, const double *t, const double *v, size_t samples,
 		   unsigned width);
 void resample__close(struct resample *r);
-/* The total at tau0 + k dt for k < points: linear between samples, held before the first and after
- * the last; NaN without samples. */
+/* The total at tau0 + k dt for k < points: linear between samples, constant before the first and
+ * after the last; NaN without samples. */
 void resample__grid(const struct resample *r, double tau0, double dt, double *grid, size_t points);
 
 #define RESAMPLE_LOW_COVERAGE 0.9 /* below it, the result is degraded */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Least squares for unknowns of which each is at least 0, and neighbours are alike as far as the
- * equations leave them open: minimises
- *	sum over equations (e x - y)^2 + lambda * sum (x[i + 1] - x[i])^2, x >= 0
- * lambda is chosen by generalised cross-validation (P. Craven, G. Wahba, "Smoothing noisy data with
- * spline functions", 1979) with the degrees of freedom times 1.4, against too little smoothing
- * (Y.-J. Kim, C. Gu, "Smoothing spline Gaussian regression", 2004).
+ * Least squares where each unknown is at least 0, and neighbours are alike as far as the equations
+ *leave them undetermined: minimises sum over equations (e x - y)^2 + lambda * sum (x[i + 1] -
+ *x[i])^2, x >= 0 lambda is chosen by generalised cross-validation (P. Craven, G. Wahba, "Smoothing
+ *noisy data with spline functions", 1979) with the degrees of freedom times 1.4, against too little
+ *smoothing (Y.-J. Kim, C. Gu, "Smoothing spline Gaussian regression", 2004).
  */
 #ifndef JP_ANALYSIS_SMOOTH_FIT_H
 #define JP_ANALYSIS_SMOOTH_FIT_H
@@ -17,7 +16,7 @@
 
 struct smooth_fit {
 	size_t n;	/* unknowns */
-	size_t nsmooth; /* the first so many have neighbours that are alike */
+	size_t nsmooth; /* the first nsmooth unknowns are alike to their neighbours */
 	size_t rows;	/* equations */
 	double *normal; /* n x n, the lower triangle: sum of e e' */
 	double *right;	/* n: sum of e y */

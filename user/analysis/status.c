@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names of how an analysis ended. */
+/* The names of the ways in which an analysis can end. */
 #include "analysis/status.h"
 
 const char *analysis_status__name(enum analysis_status status)

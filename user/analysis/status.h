@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How an analysis ended. Every result of one has this verdict; what it could not find out is NaN.
+/* How an analysis ended. Every result of an analysis has this verdict; values that could not be
+ * found are NaN.
  */
 #ifndef JP_ANALYSIS_STATUS_H
 #define JP_ANALYSIS_STATUS_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers of two doubles, with some 105 bits: sums of them hardly depend on their order. Y. Hida,
+/* Numbers made of two doubles, with about 105 bits: their sums hardly depend on the order. Y. Hida,
  * X. Li, D. Bailey, "Algorithms for quad-double precision floating point arithmetic", 2001. */
 #ifndef JP_ANALYSIS_WIDE_H
 #define JP_ANALYSIS_WIDE_H
 
-/* hi + lo; hi is what a double can hold of it. */
+/* The number is hi + lo; hi is the nearest double. */
 struct wide {
 	double hi, lo;
 };

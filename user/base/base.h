@@ -12,8 +12,8 @@
  *   time       clock.h
  *   people     log.h (one line per error), options.h (the command line), progress.h,
  *              text_table.h
- *   programs   program.h (where those of one installation are), ids.h (whose a child is)
- *   machine    cpuinfo.h (what /proc/cpuinfo says of processors)
+ *   programs   program.h (where the programs of one installation are), ids.h (ids of child
+ * processes) machine    cpuinfo.h (what /proc/cpuinfo says of processors)
  */
 #ifndef JP_BASE_BASE_H
 #define JP_BASE_BASE_H

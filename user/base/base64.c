@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bytes become base64. */
+/* Encodes bytes as base64. */
 #include "base/base64.h"
 
 #include <stdint.h>

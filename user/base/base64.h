@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* In lines of so many characters, a multiple of 4, each with its end; 0: in one, without an end.
- * The caller frees it; NULL: no memory. */
+/* Encodes n bytes. line: characters per line, a multiple of 4; each line has its end; 0: one line
+ * without an end. The caller frees the text; NULL: no memory. */
 char *base64__of(const void *from, size_t n, size_t line);
 
 #endif

@@ -12,8 +12,8 @@ uint64_t clock__boot_ns(void); /* since boot, suspend included: what BPF calls b
 uint64_t clock__real_ns(void); /* unix time: may step */
 uint64_t clock__mono_ns(void); /* since boot, without suspend */
 
-/* *since becomes the instant at which a state began, and stays so while the state holds; it becomes
- * 0 when the state does not hold. */
+/* Keeps in *since the instant at which a state began: it is set to `now` when the state begins,
+ * stays while the state holds, and becomes 0 when it ends. */
 void clock__since(uint64_t *since, bool holds, uint64_t now);
 
 /*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A command as one line of text. Anybody may read a command in /proc while its process lives, but a
- * file lives longer and is sent around: secrets are left out. */
+/* Writes a command as one line of text. Anybody may read a command in /proc while its process
+ * lives, but a file lives longer and is passed on: secrets are left out. */
 #include "base/command_line.h"
 
 #include <ctype.h>

@@ -14,8 +14,8 @@
  */
 char *command_line__of(char *const *argv);
 
-/* A command for a title: as it is where it has room, else without the directories of words that are
- * absolute paths, as what a program works on matters more; on one line. Returns buf. */
+/* A command as a title on one line: unchanged if it fits into room, else without the directories of
+ * words that are absolute paths, because the program's input matters more. Returns buf. */
 const char *command_line__short(const char *command, size_t room,
 				char buf[static COMMAND_LINE_MAX + 1]);
 

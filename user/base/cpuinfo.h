@@ -5,8 +5,8 @@
 
 /* The first CPU. A text is "" and a number 0 where the file does not say it. */
 struct cpuinfo {
-	char vendor[32];   /* "GenuineIntel"; of Arm the implementer, "0x41" */
-	int family, model; /* of Arm the architecture, and the number of the part */
+	char vendor[32];   /* "GenuineIntel"; on Arm the implementer, "0x41" */
+	int family, model; /* on Arm the architecture, and the number of the part */
 	char name[256];	   /* "model name"; Arm has none */
 };
 

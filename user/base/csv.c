@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names that users chose become cells that every reader of CSV takes for text. */
+/* Writes names that users chose as cells that every reader of CSV takes for text. */
 #include "base/csv.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A text is printed with escapes for what a terminal, or a reader of XML, would obey. */
+/* Prints a text with escapes for characters that a terminal, or a reader of XML, would obey. */
 #include "base/escape.h"
 
 #include <stdbool.h>

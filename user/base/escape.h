@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-/* s with everything but printable ASCII as \xNN. */
+/* Prints s with everything but printable ASCII as \xNN. */
 void print__escaped(FILE *out, const char *s);
-/* At most max bytes of s for a document of XML, as text or in double quotes. Invisible characters
- * (base/utf8.h) become "?"; in a text that is cut, characters outside ASCII do too. */
+/* Prints at most max bytes of s for an XML document, as text or in double quotes. Invisible
+ * characters (base/utf8.h) become "?"; in a text that is cut, characters outside ASCII do too. */
 void print__xml(FILE *out, const char *s, size_t max);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Descriptors travel beside the bytes of a message. */
+/* Sends and receives file descriptors with the bytes of a message. */
 #include "base/fd_message.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A message with open files, from one process of this program to another by a socket. */
+/* A message with open files, from one process of this program to another, over a socket. */
 #ifndef JP_BASE_FD_MESSAGE_H
 #define JP_BASE_FD_MESSAGE_H
 
@@ -8,11 +8,12 @@
 
 #define FD_MESSAGE_FILES 2
 
-/* The first of fds that are not -1 are sent with it; flags: of sendmsg(2). 0 or -errno. */
+/* Sends a message, and with it the first of fds, up to one that is -1; flags: those of sendmsg(2).
+ * 0 or -errno. */
 int fd_message__send(int socket, const void *message, size_t n, const int fds[FD_MESSAGE_FILES],
 		     int flags);
-/* At most n bytes. The files that came with them are the caller's to close; -1: no more came.
- * Bytes; 0: the other end is closed; -errno. */
+/* Receives at most n bytes. The caller closes the files that came with them; -1: no more came.
+ * Returns the number of bytes; 0: the other end is closed; -errno. */
 ssize_t fd_message__receive(int socket, void *message, size_t n, int fds[FD_MESSAGE_FILES]);
 
 #endif

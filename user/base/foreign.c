@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens files that others wrote, or has a process with more rights open them. */
+/* Opens files that others wrote, or asks a process with more rights to open them. */
 #include "base/foreign.h"
 
 #include <errno.h>

@@ -2,22 +2,22 @@
 /*
  * Files that others wrote, opened only to be read. A process that parses them for root gives up its
  * rights when the first file is open, before it reads a byte (pool/reader.c). Another process,
- * which has the rights and parses nothing, opens further files for it, and only HDF5 and ELF files.
+ * which keeps its rights and parses nothing, opens further files for it: HDF5 and ELF files only.
  */
 #ifndef JP_BASE_FOREIGN_H
 #define JP_BASE_FOREIGN_H
 
-/* As openat(2), of a regular file, without ever waiting; flags: 0 or O_NOFOLLOW. The path
- * /proc/self/fd/N is another descriptor of N, of any kind, whose position is the same. A descriptor
- * or -errno; -EISDIR, -EBADMSG: it is no regular file, and was not opened; -ENOEXEC: it is no HDF5
- * or ELF file, and this process may have no other. */
+/* Opens a regular file as openat(2) does, without ever waiting; flags: 0 or O_NOFOLLOW. The path
+ * /proc/self/fd/N duplicates descriptor N, whatever it is; both share one position. Returns a
+ * descriptor or -errno; -EISDIR, -EBADMSG: it is no regular file, and was not opened; -ENOEXEC: it
+ * is no HDF5 or ELF file, and this process may have no other. */
 int foreign__open(int dir, const char *path, int flags);
 /* Does for a file that is open already what foreign__open() does after opening. 0 or -errno. */
 int foreign__begin(int fd);
 
 /* foreign__open() calls confine() once, with the first file, and returns its error. */
 void foreign__confine_with(int (*confine)(int fd));
-/* From now on the process at the other end of this socket opens files. */
+/* From now on files are opened by the process at the other end of this socket. */
 void foreign__ask(int socket);
 /* The work of that process: it opens files on request until the socket is closed. */
 void foreign__serve(int socket);

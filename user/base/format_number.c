@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers become digits without printf, which is slow for tables. */
+/* Writes numbers as digits without printf, which is slow for tables. */
 #include "base/format_number.h"
 
 #include <stdio.h>

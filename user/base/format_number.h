@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers as decimal digits: exact, as printf has them, and quick. Nothing is terminated. */
+/* Numbers as decimal digits, exact as printf writes them, but quicker. No NUL is written. */
 #ifndef JP_BASE_FORMAT_NUMBER_H
 #define JP_BASE_FORMAT_NUMBER_H
 

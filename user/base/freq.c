@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Parses sampling intervals, and says which one counts. */
+/* Parses sampling intervals, and finds the one that applies. */
 #include "base/freq.h"
 
 #include <errno.h>

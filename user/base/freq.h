@@ -28,15 +28,16 @@ struct freq {
  * here the families that a step asks for decide which tables it has. */
 void freq__init(struct freq *f);
 /*
- * "30", "task=1,energy=5", "0.5,network=2": a bare number is task's and comes first; names are
- * taken without regard to case, and nothing between two commas is nothing. What text does not name
- * keeps its value. 0, or -EINVAL with every reason in err and *f as it was.
+ * Parses "30", "task=1,energy=5", "0.5,network=2": a bare number is for task and comes first; names
+ * may be in any case, and empty parts between commas are skipped. Intervals that text does not name
+ * keep their values. 0; -EINVAL: every reason is in err, and *f is unchanged.
  */
 int freq__parse(const char *text, struct freq *f, char *err, size_t errlen);
-/* As Slurm reads its slurm.conf: of a value the digits at its beginning count, and what makes no
- * sense is passed over; err then says what, else it is "". -EINVAL: nothing in text makes sense. */
+/* Parses text as Slurm reads its slurm.conf: only the digits at the beginning of a value count, and
+ * what makes no sense is skipped and named in err, which else is "". -EINVAL: nothing in text makes
+ * sense. */
 int freq__parse_slurms(const char *text, struct freq *f, char *err, size_t errlen);
-/* The interval that counts: all others follow task unless given. 0 is off. */
+/* The interval in force: all others follow task unless they are given. 0 is off. */
 double freq__interval(const struct freq *f, enum freq_name name);
 /* Whether the interval is 0 because of task=0, which in Slurm means one reading, at the end. */
 bool freq__at_end(const struct freq *f, enum freq_name name);

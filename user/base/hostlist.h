@@ -8,9 +8,9 @@
 
 #include "base/string_list.h"
 
-/* The names, in the order of strcmp, each once. A number keeps the width of its range's first
- * number. 0; -EINVAL: not a host list, the bad part in bad[badlen]; -E2BIG: more than 262,144
- * names; -ENOMEM. */
+/* Parses a list into its names, in the order of strcmp, each once. A number keeps the width of its
+ * range's first number. 0; -EINVAL: it is no host list, and the bad part is in bad[badlen]; -E2BIG:
+ * more than 262,144 names; -ENOMEM. */
 int hostlist__parse(struct string_list *out, const char *text, char *bad, size_t badlen);
 /* The first host of the list as it is written: Slurm puts the node of a batch script first. What
  * follows that host is not checked. 0; -EINVAL: there is no host, or it does not fit. */

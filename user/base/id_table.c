@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Open addressing; at most half of the cells are taken. */
+/* A hash table with open addressing, of whose cells at most half are taken. */
 #include "base/id_table.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A hash table: its keys are hashes already, its values are small numbers. */
+/* A hash table whose keys are hashes already, and whose values are small numbers. */
 #ifndef JP_BASE_ID_TABLE_H
 #define JP_BASE_ID_TABLE_H
 

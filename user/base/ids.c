@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Ids by system calls. */
+/* Sets ids by system calls. */
 #include "base/ids.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads and writes again until all bytes have been. */
+/* Repeats reads and writes until all bytes are transferred. */
 #include "base/io_full.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reading and writing that goes on after a part and after a signal. */
+/* Reading and writing that goes on after a partial transfer and after a signal. */
 #ifndef JP_BASE_IO_FULL_H
 #define JP_BASE_IO_FULL_H
 

@@ -30,8 +30,8 @@ void json__set_numbers(json_t *object, const struct json_pair *pairs, size_t n);
 double json__number_of(const json_t *object, const char *key);
 /* A text of an object; "?": it is not known. */
 const char *json__text_of(const json_t *object, const char *key);
-/* json_dumpf(), but numbers are as short as they can be and still read back equal, and all is
- * ASCII: a terminal obeys nothing of it. 0 or -1. */
+/* As json_dumpf(), but numbers are as short as they can be without being read back differently, and
+ * all is ASCII without control characters for terminals. 0 or -1. */
 int json__dump(const json_t *j, FILE *out, size_t flags);
 /* Does what json__dump() does, ends the line and releases j; j NULL: no memory. 0 or -errno. */
 int json__print(json_t *j, FILE *out, size_t flags);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A message becomes one line on stderr, or one with a priority for the system journal. */
+/* Writes a message as one line on stderr, or as one with a priority for the system journal. */
 #include "base/log.h"
 
 #include <errno.h>

@@ -18,7 +18,7 @@ void log__init(const char *program, enum log_level level);
  * that syslogd has no room for is counted, never waited for. Returns whether lines go there. */
 bool log__to_syslog(void);
 void log__set_level(enum log_level level);
-/* From here on lines on stderr begin with the time, where stderr is not the system journal. */
+/* From now on lines on stderr begin with the time, unless stderr is the system journal. */
 void log__timed(void);
 /* "error", "warn", "info", "debug" */
 const char *log__level_name(enum log_level level);
@@ -43,10 +43,10 @@ const struct log_errors *log__errors(void);
 struct log_limit {
 	uint64_t next_ns;
 	uint64_t pending; /* suppressed since the last one printed */
-	uint64_t skipped; /* valid after log_every() said true: how many it had suppressed */
+	uint64_t skipped; /* set when log_every() returns true: how many it had suppressed */
 };
 
-/* True at most once in that many seconds; else the message is counted in *l. */
+/* True at most once in that many seconds; other times the message is counted in *l. */
 bool log_every(struct log_limit *l, unsigned seconds);
 
 #endif

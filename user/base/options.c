@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table of options is read from argv, and printed as help and for completion. */
+/* Reads the options of a table from argv, and prints the table as help and for completion. */
 #include "base/options.h"
 
 #include <getopt.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The options of a program or verb as a table: from it are made the reading, --help and the bash
- * completion.
+ * The options of a program or verb as a table, from which the parser, --help and the bash
+ * completion are made.
  */
 #ifndef JP_BASE_OPTIONS_H
 #define JP_BASE_OPTIONS_H
@@ -12,23 +12,24 @@
 
 #define OPT_MAX 40 /* options of a command */
 
-/* An option, and what becomes of it: with `take` what that does, else a member of the struct that
- * options__read() is given is set, one of those that are `text` to what follows the option. */
+/* An option and its effect: `take` is called; without `take`, a member of the struct that
+ * options__read() gets is set: to the word that follows the option if `text` is set, else to true.
+ */
 struct opt {	     // NOLINT(clang-analyzer-optin.performance.Padding): rows begin with the letter
 	char letter; /* 0: there is no short option */
 	const char *name; /* of the long option */
 	const char *arg;  /* what follows, for people: "FILE"; NULL: nothing does */
 	const char *help; /* NULL: the option is for tests, and left out of help and completion */
-	size_t at;	  /* of the member */
+	size_t at;	  /* offset of the member */
 	bool text;
-	/* to: the member; with at 0 the struct. 0, or the exit status after having said why. */
+	/* to: the member, or the struct where `at` is 0. 0; or the exit status, logged. */
 	int (*take)(void *to, const struct opt *o, const char *arg);
 	void (*values)(FILE *out); /* for completion: words with a space after each; also the items
 				    * of a list */
 };
 
-/* The last fields of a row: a bool and a const char * of a struct, a function for the struct, and
- * one for a member. */
+/* The last fields of a row, for a member that is a bool or a const char *, and for a function that
+ * gets the struct or a member. */
 #define OPT_FLAG(type, member) \
 	.at = offsetof(type, member) + _Generic(((type *)0)->member, bool : 0)
 #define OPT_TEXT(type, member) \
@@ -36,7 +37,7 @@ struct opt {	     // NOLINT(clang-analyzer-optin.performance.Padding): rows begi
 #define OPT_CALL(fn)		      .take = (fn)
 #define OPT_CALL_AT(fn, type, member) .take = (fn), .at = offsetof(type, member)
 
-/* Of a verb that writes files: options__overwrites() is true from then on. */
+/* The option --overwrite of verbs that write files: options__overwrites() is true from then on. */
 int options__take_overwrite(void *to, const struct opt *o, const char *arg);
 #define OPT_OVERWRITE                                                                      \
 	{                                                                                  \
@@ -51,20 +52,20 @@ struct command {
 	const struct opt *opts;	 /* ends with a name of NULL; --help is in none of them */
 	void (*more)(FILE *out); /* printed after the options; NULL: nothing */
 	bool runs_another;	 /* options end at the first word that is none */
-	/* Called before each option is taken; NULL: nothing is. */
+	/* Called before each option takes effect; may be NULL. */
 	void (*see)(void *to, const struct opt *o);
 };
 
 #define OPTIONS_GO_ON (-1)
 
-/* OPTIONS_GO_ON: argv[optind] is the first word that is no option; else the exit status: --help has
- * been printed, or what was wrong has been logged. */
+/* OPTIONS_GO_ON: argv[optind] is the first word that is no option. Else returns the exit status:
+ * --help was printed, or an error was logged. */
 int options__read(const struct command *c, int argc, char **argv, void *to);
 bool options__overwrites(void);
-/* As if the option had been given: for a program that replaces files without it. */
+/* Acts as if --overwrite had been given: for a program that always replaces files. */
 void options__overwrite(void);
 void options__help(const struct command *c, FILE *out);
-/* Logs what is wrong with how it was called, and where help is. Returns 2. */
+/* Logs what is wrong with the command line, and where help is. Returns 2. */
 int options__wrong(const struct command *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The options, long and short, in one line: for completion. */

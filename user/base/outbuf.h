@@ -13,7 +13,7 @@
 
 struct outbuf {
 	int fd;	 /* -1: the text stays in memory */
-	int err; /* the first failure, -errno; what comes after it is dropped */
+	int err; /* the first failure, -errno; later text is discarded */
 	char *buf;
 	size_t len, size;
 };

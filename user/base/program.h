@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the programs of one installation, or of one build, find each other. */
+/* How the programs of one installation, or of one build, find each other and their files. */
 #ifndef JP_BASE_PROGRAM_H
 #define JP_BASE_PROGRAM_H
 

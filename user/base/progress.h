@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A line on a terminal that says how far long work has come. */
+/* A line on a terminal that shows the progress of long work. */
 #ifndef JP_BASE_PROGRESS_H
 #define JP_BASE_PROGRESS_H
 
@@ -18,7 +18,8 @@ struct progress {
 void progress__begin(struct progress *p, const char *activity, uint64_t total);
 /* Cheap: draws at most ten times a second. */
 void progress__at(struct progress *p, uint64_t done);
-/* Removes the line. Also before anything else is printed; the next progress__at draws it again. */
+/* Removes the line: at the end, and before anything else is printed; the next progress__at() draws
+ * it again. */
 void progress__clear(struct progress *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Arrays grow by doubling, so that n elements are moved less than twice each. */
+/* Grows arrays by doubling, so that each element is moved less than twice on average. */
 #include "base/room.h"
 
 #include <errno.h>

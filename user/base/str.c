@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers are read strictly, names are checked, and small files are read into text. */
+/* Reads numbers strictly, checks names, and reads small files as text. */
 #include "base/str.h"
 
 #include <ctype.h>

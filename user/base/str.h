@@ -24,11 +24,12 @@ bool str__numbered(const char *s, const char *name, size_t len, unsigned k);
 bool str__glob1(const char *pattern, const char *text);
 /* The word of the list that was most likely meant (edit distance, case apart), or NULL. */
 const char *str__nearest(const char *word, const char *const *list, size_t n);
-/* Fit to be one component of a path we make: no '/', no control characters, neither empty nor
+/* Whether s may be one component of a path that we make: no '/', no control characters, neither
+ * empty nor
  * "." nor "..", at most 128 bytes. */
 bool str__safe_name(const char *s);
-/* Replaces "\\ooo", three octal digits, by the byte, in place: how the kernel's tables of mounts
- * write blanks. */
+/* Replaces each "\\ooo" (three octal digits) by its byte, in place: the kernel's tables of mounts
+ * write blanks so. */
 void str__unescape(char *s);
 /* Copies all of src with its NUL: 0, or -E2BIG and dst is "". */
 int str__copy(char *dst, size_t size, const char *src);
@@ -39,7 +40,7 @@ void str__add_reason(char *list, size_t size, const char *reason);
 /* Reads a whole small file and ends it with NUL; dirfd as for openat(2). Returns its length,
  * -EFBIG if it has size bytes or more, or -errno. */
 ssize_t read_file(int dirfd, const char *path, char *buf, size_t size);
-/* One number and a newline; "max", as cgroupfs writes it, is UINT64_MAX. */
+/* Reads a file of one number and a newline; "max", as cgroupfs writes it, is UINT64_MAX. */
 int read_file_u64(int dirfd, const char *path, uint64_t *v);
 
 #endif

@@ -14,7 +14,7 @@ struct string_list {
 int string_list__take(struct string_list *l, char *text);
 /* Adds a copy of the text. 0 or -ENOMEM. */
 int string_list__append(struct string_list *l, const char *text);
-/* Sorts the texts from that index on, numbers in them by value: n2 before n10. */
+/* Sorts the texts from index `from` on, with numbers in them by value: n2 before n10. */
 void string_list__sort(struct string_list *l, unsigned from);
 /* Frees the texts; the list is empty afterwards. */
 void string_list__free(struct string_list *l);

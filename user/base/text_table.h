@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table for a terminal: columns are as wide as what is in them, and one that no row fills is left
- * out. */
+/* A table for a terminal: each column is as wide as its widest cell, and a column that no row fills
+ * is left out. */
 #ifndef JP_BASE_TEXT_TABLE_H
 #define JP_BASE_TEXT_TABLE_H
 
@@ -23,7 +23,7 @@ void __attribute__((format(printf, 2, 3)))
 text_table__cell(struct text_table *t, const char *fmt, ...);
 /* The next cell is a number in this format, "-" where it is NaN. */
 void text_table__number(struct text_table *t, const char *fmt, double v);
-/* Prints the rows and frees them; without memory, the part that there is. */
+/* Prints the rows and frees them. Where memory was short, a part of the rows is printed. */
 void text_table__end(struct text_table *t, FILE *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bytes that are not UTF-8, and characters that nobody sees, are found and replaced. */
+/* Finds and replaces bytes that are not UTF-8, and invisible characters. */
 #include "base/utf8.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The last bursts of a step, asked of jobprofd. */
+/* Asks jobprofd for the last bursts of a step. */
 #ifndef JP_CLIENT_BURSTS_H
 #define JP_CLIENT_BURSTS_H
 
@@ -8,8 +8,8 @@
 
 #include "client/libjobprof.h"
 
-/* Gives fn the bursts of a step with numbers above after, see struct jpc_bursts: tables of several
- * rows. Returns and waits as jobprof_live() does. */
+/* Calls fn with the bursts of a step whose numbers are above `after`, in tables of several rows;
+ * see struct jpc_bursts. Returns and waits as jobprof_live() does. */
 int bursts__ask(uint32_t job, const char *step, uint64_t after, unsigned timeout_ms,
 		void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *reason,
 		size_t len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A connection to jobprofd: opens it, sends messages, waits for answers. */
+/* Opens a connection to jobprofd, sends messages and waits for answers. */
 #include "client/client.h"
 
 #include <errno.h>

@@ -8,12 +8,12 @@
 
 #include "client/protocol.h"
 
-/* Letters, digits and "_", 1 to max of them. */
+/* Whether a name consists of letters, digits and "_", 1 to max of them. */
 bool column__name_ok(const char *name, size_t max);
-/* The first len bytes of text, NAME or NAME[UNIT], and "+" after it for a change since the row
- * before: a column of doubles in *c. 0 or -EINVAL. */
+/* Parses the first len bytes of text, NAME or NAME[UNIT], with "+" after it for a change since the
+ * row before, as a column of doubles. 0 or -EINVAL. */
 int column__parse(struct jpc_column *c, const char *text, size_t len);
-/* The name of a mark: 1 to 63 bytes without control characters. 0 or -EINVAL. */
+/* Copies the name of a mark: 1 to 63 bytes without control characters. 0 or -EINVAL. */
 int column__mark_name(char to[static sizeof(((struct jpc_mark *)0)->name)], const char *name);
 
 #endif

@@ -168,7 +168,7 @@ static int name_step(struct jpc_live *m, uint32_t job, const char *step)
 	return 0;
 }
 
-/* A question of that type and length. Its answer's number, or -errno. */
+/* Sends a question of that type and length. Returns the number in its answer, or -errno. */
 static int ask_once(struct live *l, void *question, enum jpc_type type, size_t length,
 		    unsigned timeout_ms, char *reason, size_t len)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The messages over jobprofd's socket (SOCK_SEQPACKET, /run/jobprof/jobprofd.sock): one message a
- * packet, in fixed layouts and in the node's byte order, since both ends are on one node. A message
- * whose length does not fit its type, or of another version, is refused. With each message the
- * kernel tells jobprofd the sender (credentials, cgroup), which is never taken from the message.
+ * The messages over jobprofd's socket (SOCK_SEQPACKET, /run/jobprof/jobprofd.sock): one message per
+ *packet, in fixed layouts and in the node's byte order, because both ends are on one node. A
+ *message whose length does not fit its type, or of another version, is refused. With each message
+ *the kernel tells jobprofd the sender (credentials, cgroup), which is never taken from the message.
  *
  *	sender		messages		answer
  *	root		STEP STEP_END		REPLY always
@@ -23,9 +23,8 @@
  * own; the other texts, time_limit, restart and the het ids are from the job's environment, which
  * its user may have changed.
  *
- * A user's messages stay unread once they are too many (daemon/socket/quota.h), and so do those
- * of a sender that has answers to read; send() fails with EAGAIN when the kernel keeps no more of
- * them.
+ * Messages stay unread where a user has sent too many (daemon/socket/quota.h), or where their
+ *sender has answers to read; send() fails with EAGAIN when the kernel has no room for more.
  *
  * A sender may be gone with answers unread, for example when it was killed: recv() then fails with
  * ECONNRESET once, and returns the messages that were sent before after that.
@@ -81,13 +80,12 @@ struct jpc_head {
  * configuration. */
 enum jpc_source { JPC_SPANK = 1, JPC_PROFILE };
 
-/* A step begins, and no task of it has begun; sent again at any time, when more is known or
+/* A step begins; no task of it has begun yet. The message is sent again when more is known, or when
  * jobprofd was restarted. */
 struct jpc_step {
 	struct jpc_head head;
 	uint32_t source; /* enum jpc_source */
-	uint32_t asked;	 /* 0: nothing was asked for, families and freq are ""; else one of them may
-			    be */
+	uint32_t asked;	 /* 0: nothing was asked for, and both families and freq are "" */
 	uint32_t job_id;
 	uint32_t step_id; /* Slurm's number, also of batch and extern */
 	uint32_t uid;
@@ -106,7 +104,7 @@ struct jpc_step {
 	uint32_t pad;
 	uint64_t memory_mb; /* limit of the step on this node, 0: none or unknown */
 	char step_name[32]; /* as in cgroup names */
-	char families[256]; /* as the user wrote it: see family__parse() */
+	char families[256]; /* as the user wrote them: see family__parse() */
 	char freq[128];	    /* see freq__parse() */
 	char node_name[64];
 	char cluster[64];
@@ -119,7 +117,7 @@ struct jpc_step {
 	char job_node_list[1024];
 };
 
-/* Where the slurm.conf of the sender's slurmstepd is, an absolute path: after its STEP. */
+/* The absolute path of the slurm.conf of the sender's slurmstepd; sent after its STEP. */
 struct jpc_conf {
 	struct jpc_head head;
 	uint32_t job_id;
@@ -162,14 +160,14 @@ struct jpc_column {
 	uint8_t kind; /* enum jpc_kind */
 };
 
-/* Declares a table before its first rows. The sender numbers its tables from 0. Time columns are
- * jobprofd's to add. A table of that name with the same columns is continued. */
+/* Declares a table before its first rows. The sender numbers its tables from 0. jobprofd adds the
+ * time columns. Where a table of that name with the same columns exists, the rows continue it. */
 struct jpc_table {
 	struct jpc_head head;
 	uint32_t table;
 	uint32_t ncols;
-	/* From users: "" or "User", the same; from Slurm's gatherers: their group or "". In answers
-	 * to LIVE: STEP or STEP/GROUP. */
+	/* From users: "" or "User", which mean the same; from Slurm's gatherers: their group or "".
+	 * In answers to LIVE: STEP or STEP/GROUP. */
 	char group[48];
 	char name[64];
 	struct jpc_column col[]; /* ncols */
@@ -190,7 +188,7 @@ struct jpc_mark {
 	char name[64];
 };
 
-/* The last rows of a step: of the sender's own with job_id JPC_UNKNOWN and "". */
+/* Asks for the last rows of a step; job_id JPC_UNKNOWN with "" is the sender's own. */
 struct jpc_live {
 	struct jpc_head head;
 	uint32_t job_id;
@@ -199,11 +197,11 @@ struct jpc_live {
 };
 
 /*
- * The bursts of a step with numbers above `after`, which count from 1 in each step: the answer has
- * one table with the columns Number, Task and those of Bursts. jobprofd keeps the last
- * JPC_BURSTS_KEPT of a step, from the first question on for as long as it is asked once a minute;
- * numbers that are missing are of bursts that it keeps no more. -ENODATA: the step has no series of
- * bursts; -EDQUOT: JPC_BURSTS_STEPS steps are asked for already.
+ * Asks for the bursts of a step with numbers above `after`; numbers count from 1 in each step. The
+ * answer is one table with the columns Number, Task and those of Bursts. jobprofd stores the last
+ * JPC_BURSTS_KEPT bursts of a step, from the first question on and as long as it is asked once a
+ * minute. Missing numbers are of bursts that it has discarded. -ENODATA: the step has no series of
+ * bursts; -EDQUOT: bursts of JPC_BURSTS_STEPS steps are stored already.
  */
 struct jpc_bursts {
 	struct jpc_live of;
@@ -213,12 +211,12 @@ struct jpc_bursts {
 #define JPC_BURSTS_KEPT	 32768u
 #define JPC_BURSTS_STEPS 64u
 
-/* What the sender's own step, and one task of it, have used up to this instant. The answer's tables
- * are Step and Tasks/<task>, with one row each: columns of JPC_DELTA are sums since the step's
- * start, and PeakMB is the highest so far. No row of the profile comes of it, but with JPC_F_ROWS
- * each table of the step gets a row of this instant. With JPC_F_JOURNAL too a JOURNAL comes first,
- * with the reading end of a pipe that has the step's journal, for 10 s; where there is none,
- * jobprofd is older or the journal cannot be had. -EAGAIN: the step has just begun. */
+/* Asks what the sender's own step, and one task of it, have used up to this instant. The answer's
+ * tables are Step and Tasks/<task>, with one row each: columns of JPC_DELTA are sums since the
+ * step's start, and PeakMB is the highest so far. The question adds no row to the profile; with
+ * JPC_F_ROWS each table of the step gets a row of this instant. With JPC_F_JOURNAL too, a JOURNAL
+ * comes first, with the reading end of a pipe that gives the step's journal for 10 s. Where none
+ * comes, jobprofd is older, or the journal could not be read. -EAGAIN: the step has just begun. */
 struct jpc_totals {
 	struct jpc_head head;
 	uint32_t task; /* JPC_UNKNOWN: none */
@@ -230,12 +228,13 @@ struct jpc_journal {
 };
 
 /*
- * Regions of the sender's threads go through memory: the first RING of a connection is answered by
- * one with the descriptors of two memory files, and a REPLY: a struct jpc_ring, and a word that the
- * process may only read, how many records jobprofd has read. A later RING makes jobprofd read the
- * ring at once; without one, jobprofd reads it at its rows and when the connection ends. A jobprofd
- * that was restarted gives another ring: `before` counts the records of earlier rings, and the
- * journal says how many of these were read.
+ * Regions of the sender's threads go through shared memory. jobprofd answers the first RING of a
+ * connection by a RING with the descriptors of two memory files, and a REPLY. The first file is a
+ * struct jpc_ring; the second one, which the process may only read, is a word with the number of
+ * records that jobprofd has read. A later RING makes jobprofd read the ring at once; without one,
+ * jobprofd reads it at its rows and when the connection ends. A jobprofd that was restarted gives
+ * another ring: `before` counts the records of earlier rings, and the journal says how many of
+ * these were read.
  */
 struct jpc_ring_message {
 	struct jpc_head head;
@@ -245,34 +244,35 @@ struct jpc_ring_message {
 #define JPC_REGIONS	 256u
 #define JPC_REGION_END	 0x80000000u /* in jpc_record.region: the region ends */
 
-/* A region begins or ends. A record is whole when seq is its number, which count from 1. */
+/* A region begins or ends. A record is complete when seq is its number; numbers count from 1. */
 struct jpc_record {
 	uint64_t seq;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	uint32_t region;  /* of jpc_ring.name */
+	uint32_t region;  /* index in jpc_ring.name */
 	uint32_t thread;  /* as the thread itself knows it */
 	uint64_t pad;
 };
 
-/* What is in the memory file: the job's programs may write anything there. */
+/* The contents of the first memory file. The job's programs may write anything there. */
 struct jpc_ring {
-	uint64_t head; /* records that were begun */
+	uint64_t head; /* number of records that were begun */
 	uint64_t unused;
 	uint64_t lost; /* earlier records that no jobprofd has read, as far as the process knows */
-	uint64_t id;   /* of the process, among those of its pid; 0: `before` is not set */
-	uint64_t before; /* all earlier records of the process: in other rings, or in none */
+	uint64_t
+		id; /* number of the process among those that had its pid; 0: `before` is not set */
+	uint64_t before; /* number of earlier records of the process, in other rings or in none */
 	uint64_t pad[3];
 	char name[JPC_REGIONS][64];
 	struct jpc_record record[JPC_RING_RECORDS];
 };
 
-/* The state of jobprofd. The question has no text; that of the answer ends with NUL. */
+/* Asks for the state of jobprofd. The question has no text; the answer's text ends with NUL. */
 struct jpc_status {
 	struct jpc_head head;
 	char text[];
 };
 
-/* The series that jobprofd measures itself in a step, as Slurm's bits of --profile. */
+/* The series of a step that jobprofd measures itself, as the bits of Slurm's --profile. */
 #define JPC_MEASURES_ENERGY  0x02u
 #define JPC_MEASURES_TASK    0x04u
 #define JPC_MEASURES_LUSTRE  0x08u

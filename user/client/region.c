@@ -28,7 +28,8 @@ static struct {
 	int64_t checked_s;     /* atomic: when it was seen that jobprofd still reads the ring */
 	uint64_t lost;	       /* atomic: records while there was none */
 	pthread_mutex_t lock;  /* of the names, and of what follows */
-	const uint64_t *read;  /* by jobprofd, of the ring's records; NULL: it does not say */
+	const uint64_t *read;  /* count of the ring's records that jobprofd has read; NULL: jobprofd
+				  gives none */
 	uint64_t id;	       /* of the process; 0: it has had no ring */
 	const uint64_t *early; /* counts records that are not in the ring: own.lost, or a head */
 	uint64_t early_told;   /* of these, those that the ring's head knows */
@@ -70,7 +71,7 @@ static void tell_late(struct jpc_ring *r)
 	__atomic_add_fetch(&r->lost, late, __ATOMIC_RELAXED);
 }
 
-/* Says in a new ring how much was before it. */
+/* Notes in a new ring how many records there were before it. */
 static void tell_early(struct jpc_ring *r)
 {
 	const struct jpc_ring *old = own.ring;
@@ -90,7 +91,7 @@ static void tell_early(struct jpc_ring *r)
 	__atomic_store_n(&r->id, own.id, __ATOMIC_RELEASE);
 }
 
-/* NULL: there is none, or the file is shorter. */
+/* Returns NULL when there is none, or the file is shorter. */
 static void *map_file(int fd, size_t size, int prot)
 {
 	struct stat st;
@@ -132,7 +133,8 @@ static bool take_ring(void)
 	return coming;
 }
 
-/* NULL: it has not come yet, there is no jobprofd, or it does not profile this process. */
+/* Returns NULL when no ring has come yet, there is no jobprofd, or it does not profile this
+ * process. */
 static struct jpc_ring *find_ring(void)
 {
 	int64_t now = (int64_t)(clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000000u);

@@ -2,7 +2,7 @@
 /*
  * The room cmd: the programs, a folder for each. A program reads its command line, calls the rooms,
  * prints, and ends with status 0 (done), 1 (failed: one line on stderr says at what) or 2 (wrong
- * usage). What a second program needs moves to a room. This header is for readers:
+ * usage). Code that a second program needs moves to a room. This header is for readers:
  *
  *   jobprofd      the service of a node: command line, --check, --status; its work is in daemon
  *   writer        jobprof-writer: makes the file of a step, as the job's user

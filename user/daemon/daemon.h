@@ -35,12 +35,13 @@ struct kern_region;
 
 struct daemon_opts {
 	struct config *cfg; /* SIGHUP changes it */
-	unsigned families;  /* of steps that ask for nothing; 0: none is profiled */
-	unsigned may_ask;   /* what else steps may ask for: its programs are loaded */
+	unsigned families; /* families of steps that ask for nothing; 0: such steps are not profiled
+			    */
+	unsigned may_ask;  /* families that steps may ask for: their programs are loaded */
 	const char *writer;
-	const char *pin_dir;		   /* NULL: pin nothing */
-	const char *config_path;	   /* read again at SIGHUP; NULL: never */
-	bool config_needed;		   /* it must be there */
+	const char *pin_dir;	 /* NULL: pin nothing */
+	const char *config_path; /* the file, which is read again at SIGHUP; NULL: there is none */
+	bool config_needed;	 /* the file must exist */
 	bool raw_tp, block_issue, net_skb; /* use a fallback: kern_opts */
 	/* jobprof run: one cgroup tree of its own, files to out_dir as uid:gid */
 	bool embedded;
@@ -73,9 +74,10 @@ void daemon__free(struct daemon *d);
 
 /* The steps that are profiled, or whose files are written. */
 const struct step *daemon__steps(const struct daemon *d);
-/* Processes that were taken out of a step's cgroup go on: the step's end does not wait for them. */
+/* Lets processes that were moved out of a step's cgroup go on: the step's end does not wait for
+ * them. */
 void daemon__leave_behind(struct daemon *d);
-/* A writer is at work on the file of an earlier run. */
+/* Whether a writer is at work on the file of an earlier run. */
 bool daemon__finishing(const struct daemon *d);
 /* Path of the last file put in place, "" if none. */
 const char *daemon__last_file(const struct daemon *d);

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-/* Hardware threads of one core that a step holds: a bit each. */
+/* The hardware threads of one core that a step has, as one bit each. */
 #define THREADS 16
 
 struct core_alloc_work {
@@ -121,7 +121,7 @@ int core_alloc__count(const struct core_alloc_topology *topo, const struct core_
 	struct core_alloc_work w = {.topo = topo, .steps = steps, .nsteps = nsteps};
 	int err;
 
-	/* one more of each: none of none is no error */
+	/* one more of each, so that an empty list is no error */
 	w.held = held = calloc((size_t)nsteps * topo->ncores + 1, sizeof(*held));
 	w.package = package = calloc(topo->ncores + 1, sizeof(*package));
 	w.thread = thread = calloc(topo->ncpus + 1, sizeof(*thread));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Cores of a node that each step holds, for the split of energy. A core that several jobs hold goes
- * to them by the hardware threads that each holds (all of it to a job that holds one of two threads
- * whose other is free); inside a job it goes in equal parts to the ordinary steps that hold it, and
- * to batch, extern and interactive steps only where no ordinary one does.
+ * The cores of a node that are allocated to each step, for the split of energy. A core that several
+ * jobs have is divided among them by their hardware threads (a job with one of two threads gets all
+ * of it where the other one is free). Inside a job the core is divided equally among the ordinary
+ * steps that have it; batch, extern and interactive steps get it only where no ordinary one does.
  */
 #ifndef JP_ENERGY_CORE_ALLOC_H
 #define JP_ENERGY_CORE_ALLOC_H
@@ -28,14 +28,16 @@ struct core_alloc_topology {
 struct core_alloc_step {
 	uint64_t job; /* any number, one for each job */
 	bool support; /* batch, extern or interactive */
-	bool by_core; /* held counts cores (what Slurm tells a plugin), not CPUs (a cpuset) */
-	const uint64_t *held; /* bit n: it holds CPU or core n; as many as the topology has. NULL:
-			       * not known. From text: cpulist__read() */
+	bool by_core; /* the bits of held are cores (as Slurm tells a plugin), not CPUs (as in a
+			 cpuset) */
+	const uint64_t *held; /* bit n: CPU or core n is allocated; as many bits as the topology
+				 has. NULL: not known. cpulist__read() makes it of text */
 };
 
 /*
- * Cores held, by step and package: out[nsteps][npackages], NAN in all of those of a step for which
- * it is not known. 0; -EINVAL: a topology whose numbers are beyond its own; -ENOMEM.
+ * Sets out[nsteps][npackages] to the cores that each step has in each package; NAN in all packages
+ * of a step whose cores are not known. 0; -EINVAL: the topology has numbers beyond its own counts;
+ * -ENOMEM.
  */
 int core_alloc__count(const struct core_alloc_topology *topo, const struct core_alloc_step *steps,
 		      unsigned nsteps, double *out);

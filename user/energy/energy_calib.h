@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a node takes when it is idle, and the least and most dynamic power of a busy core of it,
- * learnt while it works: one struct per package (with its DRAM) and one for the rest of the node,
- * fed once per interval. Plain data: the caller keeps it where it likes.
+ * Learns, while a node works, its power when idle, and the least and most dynamic power of one of
+ * its busy cores. There is one struct per package (with its DRAM) and one for the rest of the node,
+ * and each gets one value per interval. They are plain data, which the caller may store anywhere.
  */
 #ifndef JP_ENERGY_ENERGY_CALIB_H
 #define JP_ENERGY_ENERGY_CALIB_H
@@ -12,8 +12,8 @@
 
 /*
  * A robust minimum: the median of each CALIB_BATCH values, and the least median of this epoch and
- * the one before. One bad reading does not move it, and what was true a long time ago (another
- * governor, a fan that was replaced) is forgotten after two epochs.
+ * the one before. One bad reading does not change it, and values from long ago (another governor, a
+ * fan that was replaced) count no more after two epochs.
  */
 #define CALIB_BATCH 9
 #define CALIB_EPOCH 256 /* batches */
@@ -24,8 +24,8 @@ struct calib_min {
 	uint32_t batches;     /* in this epoch */
 	uint64_t windows;     /* values that were ever added */
 	double least, before; /* of this epoch and the last one; NAN: none yet */
-	double spread;	      /* half the width of the batch that the least one is from, its middle
-			       * half; NAN: none yet */
+	double spread; /* half the width of the middle half of the batch with the least median; NAN:
+			  none yet */
 };
 
 void calib_min__init(struct calib_min *m);
@@ -33,9 +33,10 @@ void calib_min__add(struct calib_min *m, double value); /* NAN is not added */
 double calib_min__value(const struct calib_min *m);	/* NAN: not known yet */
 
 /*
- * The range of power of busy cores, from windows in which one step had a package. It is not given
- * before CALIB_STEPS different steps were seen: the next of its kind is beyond either end of n with
- * a probability of 2 / (n + 1). It is given wider by CALIB_MARGIN on both sides.
+ * The range of power of busy cores, from windows in which one step had a package. It is not known
+ * before CALIB_STEPS different steps were seen: with n steps seen, the next one lies outside their
+ * range with a probability of 2 / (n + 1). The result is wider than the range by CALIB_MARGIN on
+ * both sides.
  */
 #define CALIB_STEPS  40
 #define CALIB_MARGIN 1.25
@@ -45,8 +46,9 @@ struct calib_range {
 	uint32_t n;
 	uint64_t step;	    /* the step of the batch */
 	uint64_t last_step; /* the step that filled the last batch */
-	uint32_t steps; /* that filled a batch; one that comes back after another counts again */
-	double least_w; /* least and most median of a batch; NAN: none yet */
+	uint32_t steps;	    /* steps that filled a batch; a step that comes back after another one
+			       counts again */
+	double least_w;	    /* least and most median of a batch; NAN: none yet */
 	double most_w;
 };
 
@@ -59,10 +61,10 @@ struct calib_package {
 /* One interval of a package. */
 struct calib_window {
 	double seconds;
-	double pkg, dram;      /* J; NAN: not measured */
-	double cores;	       /* physical cores of the package */
-	double busy_s;	       /* seconds of a core, of all that ran: run time less half of what
-				* overlaps */
+	double pkg, dram; /* J; NAN: not measured */
+	double cores;	  /* physical cores of the package */
+	double busy_s; /* busy seconds of cores, by all that ran: run time less half of the overlap
+			*/
 	double busy_of_step_s; /* of the step that ran most */
 	uint64_t step;	       /* any number, one for each step */
 };

@@ -12,20 +12,21 @@
 /* The share of one consumer in one amount. */
 struct portion {
 	double weight;
-	double busy_low_s, busy_high_s; /* seconds of a core that pmin_w and pmax_w apply to */
-	double point;			/* J */
+	double busy_low_s,
+		busy_high_s; /* busy seconds of cores, to which pmin_w and pmax_w apply */
+	double point;	     /* J */
 	double low, high;
 };
 
 /* Limits of the energy per weight. */
 struct portion_range {
-	double ratio;	       /* it differs by so many times at most; INFINITY: nothing is known */
+	double ratio;	       /* the largest factor by which it differs; INFINITY: not known */
 	double pmin_w, pmax_w; /* per second of busy_low_s, busy_high_s; NAN: not known */
 };
 
 /*
- * Fills in point, low and high of p[n]: joules by weight, each point within its range. Returns what
- * is left because no weight is above 0: 0 or joules.
+ * Divides joules among p[n] by weight, and sets point, low and high, each point within its range.
+ * Returns what could not be divided: 0, or joules where no weight is above 0.
  */
 double portion__split(struct portion *p, unsigned n, double joules,
 		      const struct portion_range *range);
@@ -33,18 +34,18 @@ double portion__split(struct portion *p, unsigned n, double joules,
 /* The sums of one consumer while parts are split one after another; J if not said otherwise. */
 struct consumer {
 	double fixed, dynamic;
-	double low, high; /* of the two together, by what is not known of the split */
+	double low, high; /* bounds of the two together, by what is not known of the split */
 	double gpu;
 	double other;			     /* of the rest of the node */
 	double act, act_low, act_high;	     /* dynamic of packages, DRAM and GPUs */
 	double share, share_low, share_high; /* of the cores of a package */
-	double held, held_low, held_high;    /* cores of the node */
-	double load, load_low, load_high;    /* of what follows the load, per joule */
+	double held, held_low, held_high;    /* allocated cores of the node */
+	double load, load_low, load_high;    /* share of what follows the load, per joule */
 	double weight, misses;		     /* on the whole node */
 	double total;
 };
 
-/* A counter: a package or its DRAM. Each is off by an error of its own. */
+/* A counter, of a package or its DRAM. Each has an error of its own. */
 struct part {
 	double joules;
 	double idle; /* the part of joules that an idle node takes */

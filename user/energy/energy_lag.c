@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How late a slow sensor of the node is, found by comparing it with the quick ones. */
+/* Finds how late a slow sensor of the node is, by comparing it with the quick ones. */
 #include "energy/energy_lag.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ double energy_lag__off(const struct energy_lag *lag, double step, double late_s)
 }
 
 #define SHIFTS 32
-#define STEADY 0.03 /* of the mean: what does not vary more than that goes with anything */
+#define STEADY 0.03 /* of the mean: values that vary less than that correlate with anything */
 #define UNEVEN 1.5  /* between the longest and the shortest interval */
 
 _Static_assert(SHIFTS <= LAG_KEPT / 2, "as many are compared at each shift");

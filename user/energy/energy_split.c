@@ -78,7 +78,8 @@ static struct portion_range energy_weigh(struct energy_work *w, unsigned package
 		double clock = clock_of(u, cycles ? w->clock : NAN);
 
 		w->p[i].weight = weight_of(u, clock);
-		/* Powers were seen at usual clocks: voltage goes with it, that is its square. */
+		/* The powers were seen at usual clocks. The voltage follows the clock, so the power
+		 * has its square as a factor. */
 		w->p[i].busy_low_s = energy__busy(u) * fmin(clock * clock, 1);
 		w->p[i].busy_high_s = energy__busy(u) * fmax(clock * clock, 1);
 	}
@@ -184,7 +185,7 @@ static void load_by_weight(struct energy_work *w)
 	}
 }
 
-/* DRAM that is not measured is in the rest of the node, and goes by misses. */
+/* DRAM that is not measured is in the rest of the node, and is divided by cache misses. */
 static void widen_by_misses(struct energy_work *w)
 {
 	for (unsigned i = 0; i < w->n; i++)
@@ -359,7 +360,7 @@ static void energy_finish(struct energy_work *w)
 
 		*s = (struct energy_share){
 			.total = t->total, .fixed = t->fixed, .dynamic = t->dynamic};
-		/* What the others have at least, this one has not. */
+		/* This consumer cannot have what the others have at least. */
 		s->low = fmin(fmax(t->low, least - (high - t->high)), t->total);
 		s->high = fmax(fmin(t->high, most - (low - t->low)), t->total);
 		w->steps += t->total;

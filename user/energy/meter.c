@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-/* A value that is older than this, or than four periods of its source, says nothing of now. */
+/* A value that is older than this, or than four periods of its source, tells nothing about the
+ * present. */
 #define STALE_NS (120 * 1000000000ull)
 
 static double seconds_between(uint64_t from_ns, uint64_t to_ns)

@@ -7,8 +7,8 @@
 
 struct meter {
 	bool started;
-	double value;	  /* of the last new reading */
-	uint64_t time_ns; /* and when that was */
+	double value;	  /* value of the last new reading */
+	uint64_t time_ns; /* when that was */
 	uint64_t gaps;
 	double watts;	   /* between the last two new readings; NAN: not known */
 	double reached;	   /* slow counters: the value that they are assumed to have now */
@@ -16,9 +16,9 @@ struct meter {
 };
 
 /*
- * J from the last call to now_ns; NAN: not known, as of the first call. A quick counter gives its
+ * J from the last call to now_ns; NAN: not known, as in the first call. A quick counter gives its
  * difference. A slow counter, and a power, are assumed to go on as in the last reading; the next
- * interval corrects what was wrong with that, so that the sum of a counter stays true.
+ * interval corrects the error of this, so that sums of a counter stay exact.
  */
 double meter__take(struct meter *m, const struct channel_state *c, uint64_t now_ns);
 

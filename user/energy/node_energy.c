@@ -257,7 +257,8 @@ static double busy_of(const struct energy_use *u)
 	return u->run_s - u->overlap_s / 2;
 }
 
-/* Learns idle and busy powers. It comes after the split: an interval is not to judge itself. */
+/* Learns idle and busy powers, after the split: an interval must not be split by what it taught
+ * itself. */
 static void learn_powers(struct interval *v, const struct node_interval *o)
 {
 	struct node_energy *e = v->e;

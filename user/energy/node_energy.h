@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Energy of the node from one reading to the next: what the sensors measure of its parts, how much
- * each step did, and each step's share of the energy.
+ * Energy of the node from one reading of its sensors to the next: the energy of its parts, the work
+ * of each step, and each step's share of the energy.
  */
 #ifndef JP_ENERGY_NODE_ENERGY_H
 #define JP_ENERGY_NODE_ENERGY_H
@@ -19,9 +19,9 @@ struct node_step {
 	bool support;
 	bool by_core;
 	const uint64_t *held; /* NULL: not known */
-	double alive;	      /* part of the interval that it was there, 0..1 */
+	double alive;	      /* part of the interval in which it existed, 0..1 */
 	const double *run_s;  /* [ncpus] CPU time by CPU, s */
-	const double *cycles; /* [npackages]; NULL: not counted; NAN: not there */
+	const double *cycles; /* [npackages]; NULL: not counted; NAN: not counted on that package */
 	const double *misses;
 	const double *gpu;	   /* [ngpus] part that it owns, 0..1; NULL: none */
 	struct energy_share share; /* the answer: NAN in all where nothing was measured */
@@ -55,11 +55,11 @@ unsigned node_energy__ngpus(const struct node_energy *e);
 int node_energy__gpu_index(const struct node_energy *e, unsigned gpu); /* as the channel has it */
 /* Whether energy is read from that channel of the sensor set. */
 bool node_energy__uses(const struct node_energy *e, unsigned channel);
-/* Something of the node's energy or power is measured. */
+/* Whether any energy or power of the node is measured. */
 bool node_energy__any(const struct node_energy *e);
 
-/* Finds the channels that measure energy among those that are new in the set; the functions below
- * do so too. 0 or -ENOMEM. */
+/* Finds the channels that measure energy among the new ones of the set; the functions below do so
+ * too. 0 or -ENOMEM. */
 int node_energy__find_channels(struct node_energy *e, const struct sensor_set *b);
 /* Begins an interval at the present readings of the sensor set; energy before them is not split. */
 void node_energy__begin(struct node_energy *e, const struct sensor_set *b, uint64_t now_ns);
@@ -79,8 +79,8 @@ void node_energy__idle(const struct node_energy *e, double *pkg_w, double *dram_
 /* How late the node's sensor was found to be, and how often it makes a new value, s; NAN: not
  * known. */
 void node_energy__lag(const struct node_energy *e, double *lag_s, double *period_s);
-/* What was learnt, for a later start on this node: to and from a file of that path. 0 or -errno;
- * -EBADMSG: not of this node or version, nothing was taken. */
+/* Stores what was learnt in a file, for a later start on this node, and reads it. 0 or -errno;
+ * -EBADMSG: it is of another node or version, and nothing was taken. */
 int node_energy__save(const struct node_energy *e, const char *path);
 int node_energy__load(struct node_energy *e, const char *path);
 

@@ -13,8 +13,8 @@
 struct role {
 	enum sensor_part part; /* PART_NODE, PART_PACKAGE, PART_DRAM or PART_GPU */
 	unsigned channel;      /* of the sensor set */
-	unsigned of;	       /* which package, or which GPU, as they are found */
-	int index;	       /* as the channel has it */
+	unsigned of; /* index of the package or GPU, in the order in which they are found */
+	int index;   /* index as the channel has it */
 	struct meter meter;
 	double joules; /* of the interval; NAN: not measured */
 };
@@ -38,8 +38,8 @@ struct node_energy {
 	const struct channel_state *channel;
 	uint64_t since_ns; /* where the interval began; 0: none has */
 	struct energy_lag lag;
-	double lag_s;	  /* that was found last; NAN: none yet */
-	unsigned unasked; /* intervals since it was looked for */
+	double lag_s;	  /* the lag that was found last; NAN: none yet */
+	unsigned unasked; /* intervals since the lag was last searched */
 	struct learnt *learnt;
 	struct node_interval last; /* for the rule's text */
 	bool any_last;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How energy is split here, in words; and what was learnt, from one start to the next. */
+/* Describes in words how energy is split here, and stores what was learnt from one start to the
+ * next. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

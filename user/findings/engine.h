@@ -12,7 +12,8 @@
 #include "findings/findings.h"
 
 #define RULE_STEPS 20000000u /* instructions of Lua for one rule or one file */
-/* For all together; where these are used up, each of the rest has only a few. */
+/* Instructions for all rules together; where these are used up, each remaining rule has only
+ * RULE_STEPS_LAST. */
 #define RULES_STEPS	200000000u
 #define RULE_STEPS_LAST 1000000u
 #define RULE_MEMORY	((size_t)64 << 20)  /* bytes that one rule or one file may add */
@@ -28,8 +29,8 @@ struct engine {
 	const char *builtin, *site; /* how messages name the two files */
 	size_t memory;		    /* in use */
 	size_t memory_max;	    /* while a rule runs */
-	unsigned budget, steps;	    /* instructions for what runs now, and those that are left */
-	unsigned used;		    /* by all that ran before */
+	unsigned budget, steps; /* instructions for what runs now, and how many of these are left */
+	unsigned used;		/* by all that ran before */
 };
 
 /* Runs work() in a new state, which is closed after it. Errors of Lua outside of engine__call() can
@@ -39,21 +40,21 @@ struct engine *engine__of(lua_State *L);
 
 /*
  * Calls a function under the function's limits, as lua_call() does. 0: results are on the stack.
- * Else one value is: a text "FILE:LINE: what", or the table with which a rule ended.
+ * Else one value is on the stack: a text "FILE:LINE: what", or the table with which a rule ended.
  */
 int engine__call(struct engine *e, int nargs, int nresults);
-/* Takes n steps off those that are left; raises an error where there are none. */
+/* Uses up n steps; raises an error where too few are left. */
 void engine__charge(lua_State *L, size_t n);
 /* Adds an error to the verdict; "" as place: none. 0 or -ENOMEM. */
 int engine__complain(struct engine *e, const char *place, const char *text);
 
-/* What the prelude gets: each adds functions to the table on top of the stack. */
+/* Functions for the prelude, which are added to the table on top of the stack. */
 void arrays__register(lua_State *L);
 
 /* Pushes an array that shows doubles of the facts. */
 void array__push_facts(lua_State *L, const double *v, size_t n);
 
-/* What was built in (rules_text.c), ended with NUL. */
+/* The built-in texts (rules_text.c), which end with NUL. */
 extern const char rules_text_prelude[], rules_text_builtin[];
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The room findings: what held a job back. Rules, written in Lua (rules.lua, and a site's own in
- * /etc/jobprof/rules.lua), judge the facts of a report (analysis/facts.h); each finding has its
+ * /etc/jobprof/rules.lua), judge the facts of a report (analysis/job/facts.h); each finding has its
  * cost, what was observed, how to read that and what to change. Nothing here reads a profile.
  */
 #ifndef JP_FINDINGS_FINDINGS_H
@@ -24,29 +24,29 @@ struct finding {
 	enum severity severity;
 	double cost_core_s; /* core-seconds lost; NaN: a finding that costs none of these */
 	double saving;	    /* share of the wall time that could be saved at best; NaN: not known */
-	bool at_least;	    /* both are the least: a part cannot be known from outside */
+	bool at_least;	    /* both are lower bounds, because a part cannot be known from outside */
 	char *text;	    /* what was observed and how to read that, one paragraph */
 	char *remedy;	    /* what to change; "": nothing in the job */
 	char *where;	    /* "ranks 0-15 on n1"; "": the whole job */
 	double times[FINDING_TIMES]
-		    [2]; /* from, to since the start, in their order; none: all the time */
+		    [2]; /* from and to, s since the start, ascending; none: all the time */
 	size_t ntimes;
-	char *source; /* of the threshold */
+	char *source; /* where the threshold is from */
 };
 
-/* Of all its times, from the first to the end of the last one; NaN: all the time. */
+/* The begin of the first and the end of the last of its times; NaN: all the time. */
 double finding__from_s(const struct finding *f);
 double finding__to_s(const struct finding *f);
 
 /* A rule that gave no finding. */
 struct rule_verdict {
 	char *id;
-	bool judged;  /* else what it needs is missing */
+	bool judged;  /* else something that it needs is not known */
 	char *reason; /* "cpu_share 0.93 is not below 0.8", "needs wait_s: no family sched" */
 };
 
 struct verdict {
-	/* By cost, the dearest first, then notes that are worth nothing. Costs add up to the core
+	/* Ordered by cost, the highest first, then notes without a cost. Costs add up to the core
 	 * time at most. */
 	struct finding *findings;
 	size_t nfindings;
@@ -62,20 +62,21 @@ struct rules_text {
 	size_t len;
 	int err; /* why */
 };
-/* site: as in rules_options. For a process that gives up its rights before it judges. */
+/* Reads a site's rules, for a process that gives up its rights before it judges. site: as in
+ * rules_options. */
 void rules_text__read(struct rules_text *t, const char *site);
 void rules_text__free(struct rules_text *t);
 
 struct rules_options {
 	const char *builtin; /* a file; NULL: rules.lua as it was when the program was built */
 	const char *site;    /* NULL: /etc/jobprof/rules.lua where it is; "": none */
-	const struct rules_text *text; /* the site's; NULL: they are read */
+	const struct rules_text *text; /* the site's rules; NULL: the file is read */
 };
 
 /* Judges the facts. 0; -ENOMEM; -errno: a file named in the options cannot be read. A broken rule
  * is an error of the verdict and hides no other. verdict__free() in all cases. */
 int rules__judge(struct verdict *out, const struct facts *f, const struct rules_options *o);
-/* How many rules were judged: those that are not knew too little. */
+/* How many rules were judged; the others lacked a value. */
 unsigned verdict__judged(const struct verdict *v);
 /* For people: why a file of rules was not read. */
 const char *rules_file__reason(int err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Judging: each rule is called with the facts, and its result goes to the verdict. */
+/* Judges a job: calls each rule with the facts, and puts its result into the verdict. */
 #include <errno.h>
 #include <fcntl.h>
 #include <lauxlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The two files of Lua, as bytes of the program; make runs in the directory that has user/. */
+/* The two files of Lua as bytes of the program. Their paths are relative to the directory of user/,
+ * where make runs. */
 
 #define INCLUDE_TEXT(name, file)                  \
 	__asm__(".pushsection .rodata\n"          \

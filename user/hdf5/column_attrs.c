@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table's attributes with the units, kinds and descriptions of its columns are written. */
+/* Writes the attributes of a table that have the units, kinds and descriptions of its columns. */
 #include "hdf5/column_attrs.h"
 
 #include <errno.h>

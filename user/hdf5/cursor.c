@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Goes through the rows of a table, chunk by chunk where they are decoded here. */
+/* Reads the rows of a table one after the other, chunk by chunk where the chunks are decoded here.
+ */
 #include "hdf5/cursor.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Chunks of a table, taken from the library as they are stored and decoded here: shuffle and
- * deflate are nearly all the time it takes to read one, and libdeflate takes half of zlib's.
+ * Reads chunks of a table as they are stored, and decodes them here: shuffle and deflate are nearly
+ * all of the time for reading a table, and libdeflate takes half of zlib's.
  */
 #ifndef JP_HDF5_CURSOR_CHUNK_H
 #define JP_HDF5_CURSOR_CHUNK_H
@@ -19,18 +19,18 @@ struct chunk_shape {
 	size_t row_bytes;
 	unsigned nfilters; /* in the order they were applied when writing */
 	H5Z_filter_t filters[2];
-	bool plain; /* they change nothing: Slurm deflates with level 0 */
+	bool plain; /* the filters change nothing: Slurm deflates with level 0 */
 };
 
-/* What is needed to decode, for any number of tables. NULL: no memory. */
+/* The state of decoding, for any number of tables. NULL: no memory. */
 struct chunks *chunks__new(void);
 void chunks__free(struct chunks *c);
 
 /* Reads a dataset's layout: 0 if its chunks can be decoded here, -ENOTSUP if
  * the library must do it, -EMSGSIZE for chunks beyond all measure. */
 int chunks__shape(hid_t dcpl, size_t row_bytes, struct chunk_shape *s);
-/* The chunk that begins at row `at`, decoded: s->rows rows until the next call. -ENODATA: it was
- * never written, or cannot be found; -EBADMSG: damaged; -ENOMEM. */
+/* Reads and decodes the chunk that begins at row `at`: s->rows rows, valid until the next call.
+ * -ENODATA: it was never written, or cannot be found; -EBADMSG: damaged; -ENOMEM. */
 int chunks__read(struct chunks *c, hid_t dset, const struct chunk_shape *s, hsize_t at,
 		 const void **rows);
 

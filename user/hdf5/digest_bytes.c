@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Digests of bytes: sums of multiplications, which tables, types and names are added to. */
+/* Digests of bytes: sums of products, to which tables, types and names are added. */
 #include <string.h>
 
 #include "hdf5/digest.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Digests of the types of tables and attributes, alike in whatever version of the format. */
+/* Digests of the types of tables and attributes, which are the same in every version of the format.
+ */
 #ifndef JP_HDF5_DIGEST_TYPE_H
 #define JP_HDF5_DIGEST_TYPE_H
 
@@ -10,8 +11,8 @@
  * -EBADMSG; -ENOMEM. */
 int type__digest(hid_t type, uint64_t *digest);
 
-/* Looking at every member of a wide row takes longer than reading the table: what was seen before
- * is known by its encoding. */
+/* To look at every member of a wide row takes longer than to read the table, so types that were
+ * seen before are recognised by their encoding. */
 struct type_cache;
 
 struct type_cache *type_cache__new(void);

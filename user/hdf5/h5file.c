@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A file driver for the HDF5 library that opens nothing itself, reads in blocks, and chunks as they
- * are stored. */
+/* A file driver for the HDF5 library that opens nothing itself, reads in blocks, and gives chunks
+ * as they are stored. */
 #include "hdf5/h5file.h"
 
 #include <errno.h>

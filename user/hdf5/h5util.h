@@ -9,40 +9,42 @@
 
 #include "schema/series.h"
 
-/* Silences libhdf5's own printing; the system error behind a failure is remembered instead. */
+/* Keeps libhdf5 from printing errors; the system error behind a failure is stored instead. */
 void h5__init(void);
 /* -errno of the last HDF5 call that failed, -EIO where the library names none. */
 int h5__error(void);
-/* Whether the library names an errno for that call. */
+/* Whether the library gave an errno for that call. */
 bool h5__of_system(void);
-/* True for what can be one component of an HDF5 path. */
+/* Whether a name can be one component of an HDF5 path. */
 bool h5__name_ok(const char *name);
-/* A compound of 8-byte cells, in order, without padding: a member for each column, or for the
- * columns that are one array, of the first one's type and with its name but for the last
+/* A compound type of 8-byte cells, in order, without padding. Each column is a member; columns that
+ * are one array are one member, with the type of the first one and its name without the last
  * character. Arrays must be within ncols. < 0 on failure. */
 hid_t h5__row_type(const struct column *cols, unsigned ncols, bool in_file);
-/* For a process that opens many files: freed memory is kept for the next one, some 32 MiB. */
+/* For a process that opens many files: the library keeps some 32 MiB of freed memory for the next
+ * one. */
 void h5__keep_memory(void);
-/* Bounds the metadata that is held of a file: decoded, it takes some twenty times its size. */
+/* Bounds the cached metadata of a file: decoded metadata is some twenty times as large. */
 void h5__small_cache(hid_t fapl);
 /* Adds a text as attribute: a scalar of any length, which h5py takes as a str. 0 or -errno. */
 int h5__put_text(hid_t at, const char *name, const char *text);
-/* The one text of an attribute, of fixed length or any, up to max bytes of it: the caller's to
- * free. 0; -EBADMSG: it is none, or longer; -ENOMEM. */
+/* Reads the single text of an attribute, of fixed or variable length, with at most max bytes; the
+ * caller frees it. 0; -EBADMSG: it is no such text, or longer; -ENOMEM. */
 int h5__get_text(hid_t attr, hid_t type, size_t max, char **out);
-/* What tables say of their columns is stored once in the new file, not once per table. 0 or -errno.
+/* Makes a new file store equal attributes of tables, such as descriptions of columns, only once. 0
+ * or -errno.
  */
 int h5__share_texts(hid_t fcpl);
-/* Keeps all attributes of an object that is made with these properties in its header. HDF5 1.10
+/* Makes objects with these properties store all attributes in their header. HDF5 1.10
  * ends by SIGSEGV when it copies an object whose attributes are indexed and some are texts of any
  * length, and the stock `sh5util` merges with its copy. */
 herr_t h5__plain_attrs(hid_t ocpl);
-/* A group whose links stay in its header up to 64, and its attributes all; < 0 on failure. */
+/* Makes a group whose header stores up to 64 links, and all attributes; < 0 on failure. */
 hid_t h5__create_group(hid_t at, const char *name);
-/* One that may have any number of links. */
+/* Makes a group that may have any number of links. */
 hid_t h5__create_list(hid_t at, const char *name);
-/* Whether the library here has what the chunks of a table were packed with, by the table's
- * properties: 0, or an error below 0 that reader__strerror() names the filter of. */
+/* Whether this library has the filters of a table's chunks, by the table's properties: 0, or an
+ * error below 0 for which reader__strerror() names the filter. */
 int h5__filters(hid_t dcpl);
 /* "lzf" of such an error; NULL: it is another error. */
 const char *h5__missing_filter(int err);

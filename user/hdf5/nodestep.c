@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A node-step file is built from a journal in two passes: its layout, then its rows. */
+/* Builds a node-step file from a journal in two passes: its layout, then its rows. */
 #include "hdf5/nodestep.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From a journal to one complete HDF5 node-step file, laid out as Slurm's. */
+/* Makes one complete HDF5 node-step file, laid out as Slurm's, from a journal. */
 #ifndef JP_HDF5_NODESTEP_H
 #define JP_HDF5_NODESTEP_H
 
@@ -10,13 +10,13 @@ struct nodestep_stats {
 	unsigned series;
 	unsigned tables;
 	uint64_t rows;
-	uint64_t rejected;   /* records the journal's own declarations do not cover */
+	uint64_t rejected;   /* records that the journal's own declarations do not cover */
 	uint64_t torn_bytes; /* after the last good frame */
-	uint64_t torn_rows;  /* rows in them, at least */
+	uint64_t torn_rows;  /* rows in these bytes, at least */
 	bool complete;	     /* the journal says that the step has ended */
 };
 
-/* The rows after the first of two instants and up to the second; Unix time. */
+/* Selects the rows after one instant and up to another; Unix time. */
 struct nodestep_window {
 	int64_t after_ns, until_ns;
 };

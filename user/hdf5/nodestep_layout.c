@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first pass over a journal: attributes, series, tables and the number of their rows. */
+/* The first pass over a journal, which finds attributes, series, tables and the number of their
+ * rows. */
 #include "hdf5/nodestep_layout.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a journal says will be in the file, known before the first row is written. */
+/* The contents of a file, which are found in the journal before the first row is written. */
 #ifndef JP_HDF5_NODESTEP_LAYOUT_H
 #define JP_HDF5_NODESTEP_LAYOUT_H
 
@@ -44,13 +44,14 @@ struct nodestep_layout {
 	unsigned nseries;
 	struct nodestep_table *tables;
 	unsigned ntables;
-	/* Journal ids to positions above, -1: not declared. Several ids may name one table: a
-	 * restarted owner need not remember the ids it gave. */
+	/* By the journal's id: the position above; -1: not declared. Several ids may name one
+	 * table, because an owner that was restarted need not know the ids that it used. */
 	int16_t series_of[JOURNAL_SERIES_MAX];
 	int16_t table_of[JOURNAL_TABLES_MAX];
 	uint64_t records; /* good records read */
 	uint64_t rows;
-	uint64_t rejected; /* records that make no sense: not declared, wrong width, bad name */
+	uint64_t rejected; /* records without sense: not declared, of a wrong width, with a bad name
+			    */
 	uint64_t torn_bytes;
 	uint64_t torn_rows;
 	bool complete; /* J_END was there */
@@ -61,7 +62,7 @@ int nodestep_layout__read(struct nodestep_layout **out, int journal_fd,
 			  const struct nodestep_window *window);
 void nodestep_layout__free(struct nodestep_layout *p);
 
-/* Position of the table a J_ROW belongs to, -1 when the row is to be rejected. */
+/* Position of the table to which a J_ROW belongs; -1: the row is rejected. */
 int nodestep_layout__row_table(const struct nodestep_layout *p, const struct journal_record *rec);
 /* Whether a row of the table of that position is in the window. */
 bool nodestep_layout__is_wanted(const struct nodestep_layout *p, int table,

@@ -134,8 +134,8 @@ static void take_step(struct reader_step *s, hid_t node)
 	s->name = text;
 }
 
-/* What a job file says of itself counts more than its name, which users choose; what a node-step
- * file says, where the name says nothing. */
+/* The attributes of a job file have precedence over its name, which users choose. Those of a
+ * node-step file are used where its name tells nothing. */
 static int take_ids(struct reader *r, hid_t root)
 {
 	struct reader_step *first = &r->steps[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One table of a file, wholly into memory. */
+/* Reads one table of a file into memory as a whole. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /*
  * Impossible values in tables that Slurm's own plugin wrote: memory that Slurm never set
  * (GPUMemMB), NO_VAL of sensors, counters that ran backwards, more than a machine can do, and a
- * clock that was set back. Part of the cursor, through which all verbs read: such a value becomes
- * NaN, the time of rows goes on, and the note of what is read (base/read_note.h) has it.
+ * clock that was set back. This is a part of the cursor, through which all verbs read: such a value
+ * becomes NaN, the time of rows goes on, and the values are noted in base/read_note.h.
  */
 #ifndef JP_HDF5_SLURM_CHECK_H
 #define JP_HDF5_SLURM_CHECK_H
@@ -12,9 +12,9 @@
 
 /* All zeros before the first table. */
 struct slurm_check {
-	bool on;     /* the table has such values, and its columns of whole numbers with some are
-			COL_F64 */
-	bool beside; /* set by the caller: the table is in a file of jobprof, and a gatherer of
+	bool on; /* the table has such values; columns of integers with such values are COL_F64 now
+		  */
+	bool beside; /* set by the caller: the table is in a file of jobprof, where a gatherer of
 			Slurm's may have written it */
 	struct slurm_column *cols; /* of the cursor, in its order */
 	unsigned ncols;
@@ -31,15 +31,15 @@ struct slurm_check {
 	size_t room; /* in the block, cells */
 };
 
-/* For the table that the cursor is at, of the series or of its totals: all its rows are looked at,
- * then judged. Tables that end in damage are judged by the rows before it. 0 or -ENOMEM. */
+/* For the cursor's table, of the series or of its totals: begin(), then look() at all rows, then
+ * judge(). Where a table is damaged, the rows before the damage are judged. 0 or -ENOMEM. */
 int slurm_check__begin(struct slurm_check *k, const struct cursor *c, const char *series,
 		       bool totals, double cpus);
 int slurm_check__look(struct slurm_check *k, const struct cursor *c, const union cell *rows,
 		      unsigned n);
 void slurm_check__judge(struct slurm_check *k, struct cursor *c);
-/* n rows from `row` on, with NaN for impossible values; *rows is then memory of the check, until
- * the next call. 0 or -ENOMEM. */
+/* Puts NaN for impossible values into n rows from `row` on; *rows then points to memory of the
+ * check, which is valid until the next call. 0 or -ENOMEM. */
 int slurm_check__mend(struct slurm_check *k, const struct cursor *c, uint64_t row,
 		      const union cell **rows, unsigned n);
 /* Gives the columns their types back. */

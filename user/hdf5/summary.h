@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Per table: minimum, maximum, mean, sum and last value of every column (group Totals). */
+/* Minimum, maximum, mean, sum and last value of every column of a table (group Totals). */
 #ifndef JP_HDF5_SUMMARY_H
 #define JP_HDF5_SUMMARY_H
 
@@ -13,18 +13,19 @@ struct summary_cell {
 	double min, max, sum, last;
 };
 
-/* Adds rows[n][ncols] to cells[ncols]. NaN and columns with unknown[i] set are left out; so is 0 of
- * Slurm's gauges of processes (RSS, VMSize, CPUFrequency): no process lived in that row. */
+/* Adds rows[n][ncols] to cells[ncols]. NaN and columns with unknown[i] set are left out; so is 0 in
+ * Slurm's gauges of processes (RSS, VMSize, CPUFrequency), which means that no process lived. */
 void summary__rows(struct summary_cell *cells, const struct column *cols, const bool *unknown,
 		   unsigned ncols, const union cell *rows, unsigned n);
 
 /*
  * The columns of Totals/<series>: "Task" (U64: the table's decimal name, else its position) for a
- * grouped series, then per column that is no time: Min_X, Max_X, Avg_X, and Sum_X of what is
- * counted per interval or Last_X of what is cumulative; all F64. A histogram's buckets (how is
+ * grouped series, then for each column but times: Min_X, Max_X, Avg_X, and Sum_X where the column
+ * is per interval or Last_X where it is cumulative; all F64. A histogram's buckets (how is
  * HOW_BUCKET) X0, X1 ... in that order are taken together: Min_X0, Min_X1 ..., then Max_X0 and so
- * on, each an array in the file, as the library copies rows in a time that grows with the square of
- * their members. *out is an array of *n, to be freed with summary__free_columns. 0 or -ENOMEM.
+ * on, each an array in the file, because the time in which the library copies rows grows with the
+ * square of their members. *out is an array of *n, which summary__free_columns() frees. 0 or
+ * -ENOMEM.
  */
 int summary__columns(const struct column *cols, unsigned ncols, bool grouped, struct column **out,
 		     unsigned *n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads what the attributes of a table say of its columns, where schemas/ do not describe them. */
+/* Reads the descriptions of columns from the attributes of a table, where schemas/ do not describe
+ * them. */
 #include "hdf5/table_columns.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The columns of a table of a file, each with what schemas/ or the table's attributes say of it. */
+/* The columns of a table in a file, with their descriptions from schemas/ or from the table's
+ * attributes. */
 #ifndef JP_HDF5_TABLE_COLUMNS_H
 #define JP_HDF5_TABLE_COLUMNS_H
 
@@ -11,12 +12,12 @@ struct table_columns {
 	struct column *cols; /* of the cursor, in its order; their names are the cursor's */
 	unsigned ncols;
 	bool builtin;		    /* schemas/ describe all of them */
-	char *texts[COLUMN_ATTR_N]; /* what the attributes hold: cols point into them */
+	char *texts[COLUMN_ATTR_N]; /* the attributes, into which cols point */
 };
 
-/* Describes the columns of the table that the cursor stands at, which is one of `series`, as
+/* Describes the columns of the cursor's table, which is one of `series`, as
  * column__describe() does; attributes of another shape than column_attrs__write() gives them are
- * left out. What t held before is freed. 0 or -ENOMEM. */
+ * left out. What t had before is freed. 0 or -ENOMEM. */
 int table_columns__read(struct table_columns *t, const struct cursor *c, const char *series);
 void table_columns__clear(struct table_columns *t);
 

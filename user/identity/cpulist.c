@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reading and writing lists of CPUs: "0-3,8". */
+/* Reads and writes lists of CPUs: "0-3,8". */
 #include "identity/cpulist.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Components of a heterogeneous job, read off the environment of a task. */
+/* Reads the components of a heterogeneous job from the environment of a task. */
 #include "identity/hetjob.h"
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which component of a heterogeneous job a step belongs to. Each has a job id of its own, and the
- * environment of a task only lists all of them: SLURM_JOB_ID_HET_GROUP_<n>=<job id>, PACK instead
- * of HET from srun's own allocation. Component 0 is the leader.
+ * Which component of a heterogeneous job a step belongs to. Each component has a job id of its own,
+ * and the environment of a task only lists all of them: SLURM_JOB_ID_HET_GROUP_<n>=<job id>, PACK
+ * instead of HET from srun's own allocation. Component 0 is the leader.
  */
 #ifndef JP_IDENTITY_HETJOB_H
 #define JP_IDENTITY_HETJOB_H
@@ -21,7 +21,8 @@ struct hetjob {
 	uint32_t offset; /* number of job_id's component */
 };
 
-/* Takes a string of a task's environment, "NAME=VALUE"; others than those above are passed over. */
+/* Takes a string of a task's environment, "NAME=VALUE"; other variables than those above are
+ * ignored. */
 void hetjob__take(struct hetjob *h, const char *text);
 
 #endif

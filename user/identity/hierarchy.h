@@ -14,12 +14,14 @@ struct hierarchy {
 	uint32_t id;	      /* the kernel's hierarchy id; 0 is v2 */
 	char controllers[96]; /* v1: "cpu,cpuacct" or "name=systemd"; v2: "" */
 	char mount[256];      /* where it is mounted */
-	char root[256];	      /* the cgroup mounted there: "/" unless bound or in a namespace */
+	char root[256]; /* the cgroup that is mounted there: "/" except for bind mounts and in a
+			   namespace */
 };
 
 /*
- * The mounted hierarchies, each once (the mount that shows most of it), in the order of mountinfo.
- * Returns how many, at most max; a hierarchy whose id cannot be found is left out. -errno.
+ * Finds the mounted hierarchies, each once (by the mount that shows most of it), in the order of
+ * mountinfo. Returns how many, at most max; a hierarchy whose id cannot be found is left out.
+ * -errno.
  */
 int hierarchy__discover(struct hierarchy *out, unsigned max);
 /* As hierarchy__discover(), but reads these files and not those of /proc. */

@@ -4,8 +4,8 @@
  * the hierarchies that hierarchy.h finds), a process by its files in /proc (proc.h), a step by the
  * spellings that Slurm and users have for it (stepname.h, jobspec.h, sluid.h), a component of a
  * heterogeneous job by the environment of its tasks (hetjob.h). slurmd.h finds this node's Slurm,
- * slurmjob.h asks its commands. proc_program.h says what a process executes and where it may run,
- * elf.h what a file of a program is called by its linker. cpulist.h reads lists of CPUs.
+ * slurmjob.h runs its commands. proc_program.h finds what a process executes and on which CPUs it
+ * may run, elf.h the build id of a program's file. cpulist.h reads lists of CPUs.
  */
 #ifndef JP_IDENTITY_IDENTITY_H
 #define JP_IDENTITY_IDENTITY_H

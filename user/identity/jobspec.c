@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Parsing lists of jobs and steps as users write them. */
+/* Parses lists of jobs and steps as users write them. */
 #include "identity/jobspec.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The jobs and steps that a user means, as users write them: a comma list of JOB[.STEP], A_T (task
+ * Jobs and steps as users write them: a comma list of JOB[.STEP], A_T (task
  * T of the job array A), H+O (component O of the heterogeneous job H) or a SLUID, each with .STEP
  * if wanted. A step is a number, batch, extern or interactive.
  */
@@ -35,9 +35,9 @@ struct jobspec {
 /* *out is an array of *n, freed with free(3), in the order of the text. 0; -EINVAL with the word
  * and what is wrong with it, in Slurm's words, in err: "WORD": REASON; -ENOMEM. */
 int jobspec__parse(struct jobspec **out, unsigned *n, const char *text, char *err, size_t errlen);
-/* Whether s means a step, in any spelling of the step. */
+/* Whether s includes a step, in any spelling of the step. */
 bool jobspec__has_step(const struct jobspec *s, const char *step);
-/* Whether two name the same job, whatever the step. */
+/* Whether both name the same job, whatever the steps. */
 bool jobspec__same_job(const struct jobspec *a, const struct jobspec *b);
 
 #endif

@@ -7,8 +7,8 @@
 
 /* Begins to read /proc/kallsyms, which takes some 50 ms, in a thread of its own. */
 void kallsyms__prepare(void);
-/* The function at an address; NULL: not known, as for those without CAP_SYSLOG. Waits until all is
- * read. For one thread. */
+/* The function at an address; NULL: not known, as always without CAP_SYSLOG. Waits until all is
+ * read. Only one thread may call it. */
 const char *kallsyms__name(uint64_t addr);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which job, step and task a cgroup is, by its path. One table of layouts serves three readers:
+ * Finds the job, step and task of a cgroup by its path. One table of layouts serves three readers:
  * layout__compile makes the trie that the kernel walks as directories appear, layout__child walks
- * the same trie here, layout__parse_rows reads the ids off a whole path.
+ * the same trie here, and layout__parse_rows reads the ids in a whole path.
  */
 #ifndef JP_IDENTITY_LAYOUT_H
 #define JP_IDENTITY_LAYOUT_H
@@ -56,9 +56,9 @@ unsigned layout__rows(enum layout_family family, const struct layout **out, unsi
 
 /*
  * A CgroupPattern: an absolute path whose components hold at most one '*' each. The last one is
- * the step ("/machine.slice/docker-*.scope"). Where a double slash comes before the last one, that
- * is the tasks' and the step is the one before: "/batch/run-N//rank-*". text is cut up and must
- * live as long as out. 0, or -EINVAL with the reason in err.
+ * the step ("/machine.slice/docker-*.scope"). Where a double slash comes before the last component,
+ * that one is the tasks', and the component before is the step: "/batch/run-N//rank-*". text is
+ * changed and must live as long as out. 0, or -EINVAL with the reason in err.
  */
 int layout__from_pattern(struct layout *out, char *text, char *err, size_t errlen);
 
@@ -74,7 +74,7 @@ int layout__from_pattern(struct layout *out, char *text, char *err, size_t errle
  */
 int layout__compile(const struct layout *const *rows, unsigned n, const char *prefix, bool v2,
 		    struct jp_component components[JP_COMPONENTS], unsigned *root);
-/* The child of a component that a directory's name leads to, by the kernel's rule; 0: none. */
+/* The child of a component to which a directory's name leads, by the kernel's rule; 0: none. */
 unsigned layout__child(const struct jp_component *components, unsigned component, const char *name);
 
 /* Slurm's numbers of steps that have a name. */
@@ -88,14 +88,15 @@ unsigned layout__child(const struct jp_component *components, unsigned component
 struct cgroup_ids {
 	const struct layout *row; /* the row that matches furthest */
 	enum jp_kind kind;	  /* of the last component that matched */
-	char node[65];		  /* Slurm's name of the node, "" unless the path says it */
+	char node[65];		  /* Slurm's name of the node, "" unless the path has it */
 	bool has_uid;
 	uint32_t uid;
 	bool has_job; /* job_id is known from the path: not so for SLUID and patterns */
 	uint32_t job_id;
-	char sluid[SLUID_LEN + 1]; /* "" unless the path says it */
+	char sluid[SLUID_LEN + 1]; /* "" unless the path has it */
 	bool has_step;
-	char step_name[65]; /* as in the path; of patterns made fit for a file name */
+	char step_name[65]; /* as in the path; for patterns changed so that it fits into a file name
+			     */
 	uint32_t step_id;   /* Slurm's number; STEP_NONE for patterns */
 	int32_t het_comp;   /* of "<n>+<comp>", else -1 */
 	int32_t task;	    /* number in the path, or -1 */
@@ -109,8 +110,9 @@ struct cgroup_ids {
  * Reads a cgroup's path ("/a/b", as in /proc/<pid>/cgroup) by n rows. Rows may begin at any depth
  * from the offset `from` on, at the outermost place that reaches a job; what lies below a row's
  * last component is ignored. Only the trie says whether a path is one that we follow: users can
- * make directories of any name where a cgroup has been delegated to them. 0; -ENOENT: it is of no
- * job; -EINVAL: the shape of a layout with an impossible name in it, or not a clean path.
+ * make directories of any name where a cgroup has been delegated to them. 0; -ENOENT: it belongs to
+ * no job; -EINVAL: it has the shape of a layout with an impossible name in it, or is not a clean
+ * path.
  */
 int layout__parse_rows(const struct layout *const *rows, unsigned n, const char *path, size_t from,
 		       struct cgroup_ids *ids);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reads the ids off a cgroup's path. Users name some of these directories: refuse what is odd. */
+/* Reads the ids from a cgroup's path. Users name some of these directories, so names in any other
+ * form are refused. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

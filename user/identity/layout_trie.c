@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From rows of globs to the trie that the kernel walks. It takes the first child that matches and
- * never goes back, so whatever a directory could become by any row must be below that one child:
- * a child made for one glob also gets the rows of every more general glob of the same directory.
+ * Makes the trie that the kernel walks from rows of globs. The kernel takes the first child that
+ * matches and never goes back, so everything that a directory could become by any row must be below
+ * that one child. Therefore a child that was made for one glob also gets the rows of every more
+ * general glob of the same directory.
  */
 #include <errno.h>
 #include <stdlib.h>

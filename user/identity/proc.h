@@ -20,10 +20,10 @@ void proc__set_root(const char *root);
 /* Opens a file of the process, "status" for example, for reading. An fd or -errno. */
 int proc__open(pid_t pid, const char *file);
 
-/* The lines of a process's "maps": of its first 8 MiB, those that fit into line. The rest of a
- * longer line is skipped: a user can put newlines into a path, and a line that is read in two would
- * be two of the user's choice. After proc_lines__open, which returns 0 or -errno, proc_lines__next
- * is called until it returns false, and closes the file then. */
+/* The lines of a process's "maps", of its first 8 MiB, that fit into `line`. The rest of a longer
+ * line is skipped: if it were read as a second line, the user, who can choose the path, could
+ * choose that line. After proc_lines__open, which returns 0 or -errno, proc_lines__next is called
+ * until it returns false, and closes the file then. */
 struct proc_lines {
 	FILE *f;
 	size_t left;
@@ -38,8 +38,8 @@ int proc__comm(pid_t pid, char *buf, size_t size);
 /* Where a link leads: "exe" (" (deleted)" follows where the file is gone), "root/PATH". -E2BIG: it
  * does not fit. */
 int proc__link(pid_t pid, const char *link, char *buf, size_t size);
-/* Whether the process has the caller's root directory, so that its paths mean the same here: it is
- * in no container or chroot of its own. The call hangs if the file system of its root does. */
+/* Whether the process has the caller's root directory, and is in no container or chroot of its own,
+ * so that its paths mean the same here. The call hangs if the file system of its root does. */
 bool proc__has_our_root(pid_t pid);
 /* Calls fn with every process until it returns something else than 0, which is returned; 0 or
  * -errno. */
@@ -57,9 +57,9 @@ ssize_t proc__args(pid_t pid, char *buf, size_t size);
  * process without one (a kernel thread, a zombie) has "". */
 int proc__title(pid_t pid, char *buf, size_t size);
 /* The value of a variable in the environment that the process was started with. 0; -ENODATA: it is
- * not set; -E2BIG: it does not fit, or is not within the first 4 MiB. Of the next two functions as
- * well: -EAGAIN: the process has no environment, or has begun another program meanwhile; -ESRCH:
- * the process has ended. */
+ * not set; -E2BIG: it does not fit, or is not within the first 4 MiB. Also from the next two
+ * functions: -EAGAIN: the process has no environment, or has begun another program meanwhile;
+ * -ESRCH: the process has ended. */
 int proc__environ(pid_t pid, const char *name, char *buf, size_t size);
 /* Calls fn with every string of that environment; those of 512 bytes and more are left out, and
  * what lies beyond its first 4 MiB. */
@@ -70,14 +70,14 @@ int proc__procid(pid_t pid, int32_t *procid);
 /*
  * The title slurmstepd gives itself: "slurmstepd: [<job>.<step>]", and in a heterogeneous job
  * "[<leader>+<offset>.<step>]", where *job becomes leader + offset, as Slurm numbers components.
- * The one that makes the job's steps (stepmgr, since 24.05) adds that: "[<job>.extern stepmgr]".
- * step becomes the name as in cgroup paths. Blanks may follow. 0 or -EINVAL. Anyone can set such a
- * title: the caller makes sure whose process it is.
+ * The slurmstepd that makes the job's steps (stepmgr, since 24.05) adds this: "[<job>.extern
+ * stepmgr]". step becomes the name as in cgroup paths. Blanks may follow. 0 or -EINVAL. Anyone can
+ * set such a title: the caller makes sure whose process it is.
  */
 int proc__stepd_title(const char *title, uint32_t *job, char *step, size_t size);
 
-/* Whether the process is called slurmstepd and belongs to root. Anyone can take the name, only
- * root's process is believed. 1, 0 or -errno. */
+/* Whether the process is called slurmstepd and belongs to root. Anyone can take the name; only
+ * root's process is trusted. 1, 0 or -errno. */
 int proc__is_stepd(pid_t pid);
 
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The code of a process, from its memory map. */
+/* Finds the code of a process in its memory map. */
 #include "identity/proc_maps.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the code of a process is: its files, and which parts of them. For helper processes only: a
- * user can keep a reader of a memory map waiting for ever. */
+/* The code of a process: its files, and where parts of them are mapped. For helper processes only,
+ * because a user can make a reader of a memory map wait for ever. */
 #ifndef JP_IDENTITY_PROC_MAPS_H
 #define JP_IDENTITY_PROC_MAPS_H
 
@@ -18,20 +18,20 @@ struct code_range {
 	uint64_t start, end, offset; /* of start in the file */
 };
 
-/* For bsearch(3): of an address and of a struct that begins with a range. */
+/* For bsearch(3): compares an address with a struct that begins with a range. */
 int code_range__compare(const void *addr, const void *range);
 /* Where in the file an address of the range is. */
 uint64_t code_range__offset(const struct code_range *r, uint64_t addr);
 
 /* name: build id ("-": none), a blank, and the path; or "[vdso]" and the like. A path that does not
- * fit has lost its beginning, then it begins with "...". */
+ * fit is cut at its beginning, and begins with "..." then. */
 struct proc_map {
 	struct code_range range;
 	char name[PROC_MAP_NAME];
 };
 
-/* ids: files are opened for their build ids; else all have "-". 0 or -errno; *n: how many, by
- * address; *cut: there were more. */
+/* ids: files are opened for their build ids; else all have "-". *n becomes the number of maps,
+ * which are ordered by address; *cut: there were more. 0 or -errno. */
 int proc_maps__read(pid_t pid, bool ids, struct proc_map maps[PROC_MAPS], unsigned *n, bool *cut);
 /* Opens the file that is mapped there. The descriptor, or -errno; -ENOENT: it is no regular file.
  */

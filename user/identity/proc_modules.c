@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A process's memory map, as kinds of files with code. */
+/* Turns a process's memory map into kinds of files with code. */
 #include "identity/proc_modules.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static enum jp_module module_of(const char *path, const char *program)
 	if (kind != JP_MODULES)
 		return kind;
 	if (path[0] != '/' || str__starts(path, "/memfd:") || str__starts(path, "/dev/zero"))
-		return JP_MODULE_MADE;
+		return JP_MODULE_GENERATED;
 	return JP_MODULE_LIBRARY;
 }
 

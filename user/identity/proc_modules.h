@@ -23,7 +23,8 @@ struct proc_modules {
 
 /* 0 or -errno. Needs the lock of the process's memory map, which its user may keep for ever. */
 int proc_modules__read(pid_t pid, struct proc_modules *m);
-/* Adds a line of /proc/<pid>/maps, if it is of code. program: where its exe leads, "": not known.
+/* Adds a line of /proc/<pid>/maps, if it is of code. program: the target of the process's link exe;
+ * "": not known.
  */
 void proc_modules__take(struct proc_modules *m, const char *line, const char *program);
 /* JP_MODULE_UNKNOWN: no code is mapped there. */

@@ -17,8 +17,8 @@
 #define PROGRAM_LIST 256
 
 struct proc_program {
-	/* Only the name, where the path does not fit, and for a process with another root or mount
-	 * namespace: what the path means there is not known here. */
+	/* The path; only the name where the path does not fit, and where the process has another
+	 * root or mount namespace, in which the path may mean something else. */
 	char path[PROGRAM_PATH];
 	char build_id[ELF_BUILD_ID]; /* "": none, or not readable */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Slurm's SLUIDs between text and number. */
+/* Converts Slurm's SLUIDs between text and number. */
 #include "identity/sluid.h"
 
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SLUID: the id that Slurm 26.05 gives each run of a job, and names its cgroup by. 64 bits: 12 of
- * cluster, 42 of unix time in ms, 10 of sequence; written as 's' and 13 digits of Crockford's
- * base 32. It does not contain the job id.
+ * SLUID: the id that Slurm 26.05 gives each run of a job, and by which it names the job's cgroup.
+ * 64 bits: 12 of cluster, 42 of unix time in ms, 10 of sequence; written as 's' and 13 digits of
+ * Crockford's base 32. It does not contain the job id.
  */
 #ifndef JP_IDENTITY_SLUID_H
 #define JP_IDENTITY_SLUID_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A command of Slurm's and its output, line by line. The command runs in a process group of its
- * own, without a shell, and dies with this process; times that it prints are Unix time, and it
- * takes them as UTC.
+ * Runs a command of Slurm's and reads its output line by line. The command runs in a process group
+ * of its own, without a shell, and ends with this process; it prints times as Unix time, and takes
+ * times as UTC.
  */
 #ifndef JP_IDENTITY_SLURM_LINES_H
 #define JP_IDENTITY_SLURM_LINES_H
@@ -13,11 +13,11 @@
 struct slurm_lines {
 	const char *dir;   /* where the command is; NULL: by PATH */
 	char *const *argv; /* the command and its arguments */
-	double seconds;	   /* it is waited for so long, in all: what `take` needs does not count */
-	uint64_t most;	   /* bytes of its output */
-	char said[256];	   /* why it failed, in its own words where it has some */
-	/* A line, without its newline; a longer one than 1 MiB comes in parts. Ends the reading by
-	 * an error. */
+	double seconds;	   /* how long it may take in all, without the time in `take` */
+	uint64_t most;	   /* bytes of output that it may print */
+	char said[256];	   /* why it failed, by what it printed if it printed something */
+	/* Takes a line, without its newline; a line longer than 1 MiB comes in parts. An error ends
+	 * the reading. */
 	int (*take)(void *arg, const char *line);
 	void *arg;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Finds slurmd or slurmstepd among the processes, and with it this node's Slurm. */
+/* Finds slurmd or slurmstepd among the processes, and from it the Slurm of this node. */
 #include "identity/slurmd.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which Slurm a node has: where it is installed and which slurm.conf it reads, as the processes of
- * its slurmd and slurmstepd show. */
+/* Finds the Slurm of a node, where it is installed and which slurm.conf it reads, by the processes
+ * slurmd and slurmstepd. */
 #ifndef JP_IDENTITY_SLURMD_H
 #define JP_IDENTITY_SLURMD_H
 
@@ -9,19 +9,21 @@
 #define SLURMD_PATH 256
 
 struct slurmd {
-	char squeue[SLURMD_PATH]; /* its command, which need not be there; "": not known */
-	char conf[SLURMD_PATH];	  /* for SLURM_CONF, "": what its commands find by themselves */
+	char squeue[SLURMD_PATH]; /* path of the command squeue, which need not exist; "": not known
+				   */
+	char conf[SLURMD_PATH];	  /* value for SLURM_CONF; "": its commands find the file themselves
+				   */
 };
 
 /*
- * The slurmd of that node: the one whose -N says so, or else the only one without -N. Looks at
- * every process, and at the command line and environment of root's: for a child only. -ENOENT:
- * there is none; -ENOTUNIQ: several.
+ * Finds the slurmd of a node: the one with that -N, or else the only one without -N. Reads the
+ * command line and environment of all root's processes, so only a child may call it. -ENOENT: there
+ * is none; -ENOTUNIQ: several.
  */
 int slurmd__find(struct slurmd *s, const char *node);
 /* The path of the squeue that belongs to a process of root called name ("slurmd", "slurmstepd"). 0;
- * -ENOENT: the process is no such one, or has another root directory; -E2BIG: squeue[size] is too
- * small. Does not wait for the process. */
+ * -ENOENT: it is no such process, or has another root directory; -E2BIG: squeue[size] is too small.
+ * Does not wait for the process. */
 int slurmd__squeue(pid_t pid, const char *name, char *squeue, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What Slurm's own commands, as PATH has them, say of a job. */
+/* Asks Slurm's own commands, which are found by PATH, about a job. */
 #ifndef JP_IDENTITY_SLURMJOB_H
 #define JP_IDENTITY_SLURMJOB_H
 
@@ -13,13 +13,13 @@ struct slurmjob {
 };
 
 /*
- * job: as Slurm takes it, 7 or 7_2. raw: of an array only the task with that id, 0: any, and one
- * that runs if there is one. squeue is asked, then sacct, each for some seconds. False: neither
- * knows.
+ * job: as Slurm takes it, 7 or 7_2. raw: the id of the wanted task of an array; 0: any task, a
+ * running one if there is one. Runs squeue, then sacct, each for some seconds at most. False:
+ * neither knows the job.
  */
 bool slurmjob__ask(const char *job, uint32_t raw, struct slurmjob *out);
-/* The ids of the job's elements that run, as names of files and cgroups have them, by squeue: at
- * most max to ids; returns how many. */
+/* Puts the ids of the job's running elements, as they are in names of files and cgroups, into
+ * ids[max], by squeue; returns how many. */
 unsigned slurmjob__running(const char *job, uint32_t *ids, unsigned max);
 bool slurmjob__runs(const struct slurmjob *j);
 

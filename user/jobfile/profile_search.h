@@ -12,9 +12,9 @@
 struct profile_says {
 	bool is_profile;
 	bool is_job_file;
-	bool is_meant;	  /* the specs name its job and, of a node-step file, its step */
-	bool is_in_array; /* a spec that is a job's id has that of its array */
-	uint32_t job;	  /* of one that cannot be read by its name; 0: it does not say */
+	bool is_meant;	  /* the specs select its job and, for a node-step file, its step */
+	bool is_in_array; /* a spec is a job's id, which is that of its array */
+	uint32_t job;	  /* job id; where the file cannot be read, by its name; 0: not known */
 	char cluster[PROFILE_TEXT], sluid[PROFILE_TEXT], step[PROFILE_TEXT];
 	char node[PROFILE_TEXT * 2];
 	double uid, restart, job_start, start_ns;
@@ -22,9 +22,10 @@ struct profile_says {
 
 struct profile_file {
 	char *path;
-	bool named; /* by a word, not found in a directory */
+	bool named; /* named by a word, not found in a directory */
 	struct profile_says says;
-	const struct jobspec *specs; /* that mean it, of one job; nspecs 0: it was found without */
+	const struct jobspec
+		*specs; /* specs that select it, of one job; nspecs 0: it was found without specs */
 	unsigned nspecs;
 };
 
@@ -33,33 +34,37 @@ struct profile_files {
 	unsigned n;
 };
 
-/* Takes path, which may be NULL: no memory. One that is there is not added again. 0 or -ENOMEM. */
+/* Takes path, which may be NULL (no memory). A path that is in the list is not added again. 0 or
+ * -ENOMEM. */
 int profile_files__add(struct profile_files *f, char *path, bool named);
 /* Reads the attributes of the files from `from` on, in limited children: a file that kills its
  * child is no profile. specs[n] are of one job. 0 or -ENOMEM. */
 int profile_files__ask(struct profile_files *f, unsigned from, const struct jobspec *specs,
 		       unsigned n);
-/* Takes the files from `from` on for the profiles that their names say. */
+/* Fills in the files from `from` on by their names, without reading them. */
 void profile_files__trust(struct profile_files *f, unsigned from);
-/* Removes the files from `from` on that are no profile and, if meant is set, those that no spec
- * names. A file with the name of a profile stays: it is damaged, and its reader says so. */
+/* Removes the files from `from` on that are no profile and, if `meant` is set, those that no spec
+ * selects. A file with the name of a profile stays: it is damaged, and its reader logs this. */
 void profile_files__keep(struct profile_files *f, unsigned from, bool meant);
 void profile_files__free(struct profile_files *f);
 
-/* Whether both are of different jobs. Runs of a job that Slurm has started again are not. */
+/* Whether both are of different jobs. Runs of one job that Slurm has started again are the same
+ * job. */
 bool profile_says__differ(const struct profile_says *a, const struct profile_says *b);
 
-/* Appends the directory and those in it whose names do not begin with a dot. 0 or -ENOMEM. */
+/* Appends a directory, and the directories in it whose names do not begin with a dot. 0 or -ENOMEM.
+ */
 int profile_search__dirs(struct string_list *dirs, const char *dir);
 
 /* Kinds of names that files in a directory have. */
 enum profile_name_kind {
-	PROFILE_NAME_JOB = 1,	  /* says its job: that of specs[n], of any with n 0 */
-	PROFILE_NAME_USUAL = 2,	  /* as merge calls job files */
+	PROFILE_NAME_JOB = 1,	  /* has the job's id: that of specs[n], or with n 0 of any job */
+	PROFILE_NAME_USUAL = 2,	  /* the names that merge gives job files */
 	PROFILE_NAME_UNUSUAL = 4, /* any other .h5 */
-	PROFILE_NAME_RESTART = 8, /* as merge calls files of runs before a requeue */
+	PROFILE_NAME_RESTART = 8, /* the names that merge gives files of runs before a requeue */
 };
-/* Adds the files in a directory with such names. 0 or -ENOMEM; what cannot be looked into is empty.
+/* Adds the files in a directory with such names. 0 or -ENOMEM; a directory that cannot be read
+ * counts as empty.
  */
 int profile_search__files(struct profile_files *f, const char *dir, unsigned kinds,
 			  const struct jobspec *specs, unsigned n);

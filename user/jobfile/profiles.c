@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From words to profiles: gathers files, reads what they are, and joins them to profiles. */
+/* Finds the profiles that arguments name: gathers files, reads what they are, and joins them to
+ * profiles. */
 #include "jobfile/profiles.h"
 
 #include <dirent.h>

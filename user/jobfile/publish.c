@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A node-step file is built under a temporary name and renamed; files of other runs are kept. */
+/* Builds a node-step file under a temporary name and renames it; files of other runs are not
+ * overwritten. */
 #include "jobfile/publish.h"
 
 #include <errno.h>
@@ -101,7 +102,7 @@ mode_t publish__mask(int dir_fd)
 struct run_of {
 	char path[300];
 	bool known;    /* it says when it began */
-	bool by_slurm; /* Slurm's own plugin has made it, or is making it */
+	bool by_slurm; /* Slurm's own plugin has made the file, or is making it */
 	int64_t start_ns;
 	int64_t restart; /* which one it was, -1: it does not say */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Putting a node-step file where its readers look: they only ever see complete files. */
+/* Puts a node-step file where its readers look, so that they only see complete files. */
 #ifndef JP_JOBFILE_PUBLISH_H
 #define JP_JOBFILE_PUBLISH_H
 
@@ -14,18 +14,17 @@
 /*
  * name is the final one, "<jobid>_<step>_<node>.h5": no slash, no leading dot, else -EINVAL. The
  * file is built as .NAME.tmp in the directory dir_fd, synced and renamed; the directory is synced.
- * 0, or what nodestep__build and the file system say; then nothing was published.
+ * 0, or an error of nodestep__build() or of the file system; then nothing was published.
  */
 
-/* Publishes .NAME, what a running step shows. */
+/* Publishes .NAME, the file of a running step. */
 int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st);
 
-/* Removes .NAME and what a writer that was killed has left of it. */
+/* Removes .NAME, and what a writer that was killed has left. */
 int publish__remove(int dir_fd, const char *name);
 
-/* Bits of a mode that new files in the directory do not get: in a directory that its owner shares
- * with a group (set-group-ID, and nothing for others: ProfileGroup) files are for both. Elsewhere
- * 0. */
+/* The umask for new files in a directory: where its owner shares it with a group (set-group-ID, and
+ * nothing for others: ProfileGroup) files are for both. 0 elsewhere. */
 mode_t publish__mask(int dir_fd);
 
 struct kept {
@@ -34,11 +33,11 @@ struct kept {
 };
 
 /*
- * Publishes NAME and removes .NAME. A NAME that is there is replaced when it has the journal's
- * "Start TimeNS" (this publication is a repetition); otherwise it is another run's, and the earlier
- * one of the two goes to restart<N>/NAME, never over anything; kept->path then says where, else it
- * is "". N is that one's "Restart Count" when that place is free, else the lowest free number.
- * Where NAME is of Slurm's own plugin, the new file goes there.
+ * Publishes NAME and removes .NAME. An existing NAME is replaced when it has the journal's "Start
+ * TimeNS", because it was published before; otherwise it is of another run, and the file of the
+ * earlier run goes to restart<N>/NAME, never over another file. kept->path is its path then, else
+ * "". N is that run's "Restart Count" where that place is free, else the lowest free number. Where
+ * NAME is of Slurm's own plugin, the new file goes there.
  */
 int publish__final(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st,
 		   struct kept *kept);

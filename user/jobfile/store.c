@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Results of analyses are written into a copy of the job file, which then takes its place. */
+/* Writes results of analyses into a copy of the job file, which then replaces it. */
 #include "jobfile/store.h"
 
 #include <errno.h>

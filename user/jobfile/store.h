@@ -6,11 +6,11 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* An object that becomes a group: its numbers, texts and truth values are attributes, its objects
- * are groups (but what "params" holds are attributes "param_NAME"), its arrays of objects tables,
- * its arrays of texts lists with commas; a NULL is left out. A table has the columns of its first
- * row, which are texts there or else numbers. A group that does not say its status, n_used and
- * n_missing has those of the group that it is in. */
+/* An object that becomes a group: numbers, texts and truth values become attributes, objects become
+ * groups (but the members of "params" become attributes "param_NAME"), arrays of objects become
+ * tables, and arrays of texts become lists with commas; null is left out. A table has the columns
+ * of its first row, each of texts where it has a text there, else of numbers. A group without
+ * status, n_used and n_missing gets those of the group around it. */
 struct store_group {
 	const char *path; /* below /analysis: "pika", "clusters/3" */
 	const json_t *object;
@@ -21,7 +21,8 @@ struct store_column {
 	bool is_number; /* else a text */
 };
 
-/* A table; rows[] are objects by the columns' names. What is absent or null is NaN or "". */
+/* A table; rows[] are objects with the columns' names as keys. What is absent or null becomes NaN
+ * or "". */
 struct store_table {
 	const char *name; /* below /analysis: "findings" */
 	const struct store_column *cols;
@@ -33,17 +34,16 @@ struct store_results {
 	const struct store_group *groups;
 	unsigned ngroups;
 	struct store_table table; /* rows NULL: there is none */
-	const char *report;	  /* a text; NULL: the one that is there stays */
-	const json_t *common; /* attributes of all groups, of the table and the report, and, with
-			       * a report, of /analysis */
-	bool may_create; /* the file may have results alone: it is made where it is not there */
+	const char *report;	  /* a text; NULL: an existing one stays */
+	const json_t *common; /* attributes for all groups, the table, the report and, where there
+				 is a report, /analysis */
+	bool may_create; /* the file may have only results: it is created if it does not exist */
 };
 
 /*
- * Puts these results into /analysis of a job file in place of earlier ones of the same names; the
- * report is /analysis/report. What other programs have put there stays. The file is copied, and the
- * copy renamed when it is complete and on the disk; owner and mode stay. 0, or -errno and it has
- * said why.
+ * Puts these results into /analysis of a job file, where they replace those of the same names; the
+ * report is /analysis/report. Results of other programs stay. The file is copied, and the copy is
+ * renamed when it is complete and on the disk; owner and mode stay. 0 or -errno, logged.
  */
 int store__analysis(const char *path, const struct store_results *results);
 

@@ -8,11 +8,11 @@
 #include "hdf5/reader.h"
 
 /*
- * The group or table /analysis/NAME of a file that is open. A group is an object: its numbers and
- * texts are attributes, its groups are objects, its tables arrays of objects with a number or text
- * per column; NaN is null. Tables named `but`, and what is of another shape, are left out. Other
- * programs may have written it: to be called in a child with limits (pool/pool.h). NULL: there is
- * none, or it is damaged.
+ * Reads the group or table /analysis/NAME of an open file. A group becomes an object: from its
+ * attributes come numbers and texts, from its groups objects, from its tables arrays of objects
+ * with a number or text per column; NaN becomes null. Tables named `but`, and what is of another
+ * shape, are left out. Other programs may have written it, so this is called in a limited child
+ * (pool/pool.h). NULL: there is none, or it is damaged.
  */
 json_t *stored__read(const struct reader *r, const char *name, const char *but);
 

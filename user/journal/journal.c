@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writing a journal. Records are collected in memory as a frame, which one pwrite(2) appends to the
+ * Writes a journal. Records are collected in memory as a frame, which one pwrite(2) appends to the
  * file. A frame that the disk has no room for stays in memory and is tried again.
  */
 #include "journal/journal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The bytes of a journal, shared by its writer and its reader only. See journal.h. */
+/* The bytes of a journal, for its writer and its reader only. See journal.h. */
 #ifndef JP_JOURNAL_JOURNAL_FORMAT_H
 #define JP_JOURNAL_JOURNAL_FORMAT_H
 
@@ -18,9 +18,9 @@ struct journal_header {
 _Static_assert(sizeof(struct journal_header) == JOURNAL_HEADER_SIZE, "journal header");
 
 struct frame_header {
-	uint32_t len; /* bytes that follow; with JOURNAL_PACKED: u64 bytes of records, and these
-		       * packed (journal/zero_suppress.h) */
-	uint32_t crc; /* of these bytes, all bits the other way round if they are packed */
+	uint32_t len; /* number of bytes that follow; with JOURNAL_PACKED they are u64, the length
+			 of the records, and the packed records (journal/zero_suppress.h) */
+	uint32_t crc; /* of these bytes; inverted if they are packed */
 };
 #define JOURNAL_PACKED 0x80000000u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading a journal. A frame is taken whole or not at all: it is read, its crc and then every
- * record in it are checked, and only then are its records handed out.
+ * Reads a journal. A frame is used as a whole or not at all: it is read, its crc and then every
+ * record in it are checked, and only then does the caller get its records.
  */
 #include "journal/journal.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The block family: what it must know of the kernel and of this node's disks, and disk requests
- * that are under way. A process may end before its disk requests are done: its step waits for them,
- * as bpf/block.bpf.c has them in a table. A request that the table still has and the kernel has not
- * is over, and no program saw its end.
+ * that are under way. A process may end before its disk requests are done. Its step waits for them,
+ * which are in a table of bpf/block.bpf.c. A request that is in the table but no longer in the
+ * kernel is over, and no program saw its end.
  */
 #include <bpf/bpf.h>
 #include <dirent.h>

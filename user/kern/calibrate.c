@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What our programs cost a switch, and how the collector's own processes get their slot. The
- * kernel's run statistics have only a half to two thirds of the switch program's cost: they leave
- * out what comes before and after the program, and what the program displaces from the caches. So
- * two processes pass a byte to and fro on one CPU, in turn with and without the program.
+ * Measures what our programs cost per switch, and gives the collector's own processes their slot.
+ * The kernel's run statistics have only a half to two thirds of the switch program's cost: they
+ * leave out what comes before and after the program, and what the program displaces from the
+ * caches. So the cost is measured with two processes that send a byte back and forth on one CPU,
+ * alternately with and without the program.
  */
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The family culprit: where it can be had, and its rings. */
+/* The family culprit: whether this kernel allows it, and its rings. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <errno.h>

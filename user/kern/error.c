@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The line on the last failure; closing a descriptor once. */
+/* The line about the last failure; closes a descriptor once. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What each family needs of the kernel, which of several ways to its events this kernel allows, and
- * how its numbers come about here. */
+/* What each family needs from the kernel, which of several ways to its events this kernel allows,
+ * and how its numbers are measured here. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>

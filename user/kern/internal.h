@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state behind struct kern, for the files of user/kern alone. Functions of this folder that
- * others do not call begin with kern_, those of kern.h with kern__. Their headers by subject:
- * tables.h, probe.h, pmu.h, region.h.
+ * The state behind struct kern, for the files of user/kern only. Functions that only this folder
+ * calls begin with kern_, those of kern.h with kern__. Further headers are tables.h, probe.h,
+ * pmu/pmu.h, region/region.h and sample/sample.h.
  */
 #ifndef JP_KERN_INTERNAL_H
 #define JP_KERN_INTERNAL_H
@@ -23,23 +23,24 @@ struct kern {
 	struct jp_component components[JP_COMPONENTS];
 	char pin_dir[256];
 	bool taken_over, readonly;
-	int lock;		/* of pin_dir: its maps have one owner */
-	struct btf *btf;	/* while programs are chosen */
+	int lock;		/* lock of pin_dir, whose maps have one owner */
+	struct btf *btf;	/* open while programs are chosen */
 	int ssid[JP_CARRIERS];	/* index of the root's controller in css_set.subsys, -1: v2 */
 	bool rss_percpu;	/* the kernel keeps RSS in per-CPU counters (6.2) */
 	bool rq_second;		/* tracepoints of requests begin with the queue */
 	unsigned families;	/* loaded: enum family */
 	uint32_t blind;		/* JP_BLIND_* of the families that are loaded */
-	bool has_regs;		/* programs can read the registers of tasks, */
-	bool can_cast;		/* and make typed pointers of addresses */
+	bool has_regs;		/* programs can read the registers of tasks */
+	bool can_cast;		/* programs can make typed pointers of addresses */
 	bool retrans_err;	/* tcp_retransmit_skb has a third argument */
 	const char *no_network; /* why the network family is off */
 	bool unused[P_N];	/* another program does its work here, or none can */
-	unsigned wanted; /* of the loaded ones' tracepoints; the counters may prove too dear */
+	unsigned wanted; /* families, of the loaded ones, whose programs are attached: counters may
+			    prove too expensive */
 	int map[M_N];
 	int prog[P_N];
 	int link[P_N];
-	int iter;	/* link of P_ITER, once there was a pass */
+	int iter;	/* link of P_ITER, after the first pass */
 	void *mem[M_N]; /* mapped elements, NULL: not mapped */
 	struct jp_control *control;
 	struct jp_slot *slots;
@@ -48,25 +49,26 @@ struct kern {
 	struct pmu pmu;
 	int *clock;  /* by CPU: events of the families sample and stack, -1 or below: none; NULL:
 			all */
-	int *points; /* the same of points */
+	int *points; /* the same for points */
 	uint64_t varied_ns; /* when the clock of points got its period */
 	bool by_cycles;	    /* points are samples of cycles */
-	bool many_probes;   /* of regions: one link takes many of them */
-	int cycles_err;	    /* why they are not, although that is asked for */
+	bool many_probes;   /* one link takes many probes of regions */
+	int cycles_err;	    /* why they are not, although the configuration wants it */
 	struct booker *booker;
 	unsigned nslots, ncpus;
 	unsigned blk_sets;   /* elements of jp_owners */
 	bool *released;	     /* by slot: the daemon is done with it */
-	unsigned nreleased;  /* of them */
-	uint64_t *unheld_ns; /* by slot: since when nothing holds it */
+	unsigned nreleased;  /* number of released slots */
+	uint64_t *unheld_ns; /* by slot: since when no task has it */
 	uint64_t *missed_ns; /* by slot: see kern__missed_ns() */
 	uint64_t freed;	     /* slots given back */
 	unsigned unplaced;   /* steps without a slot at the last rescan */
 	char unplaced_names[256];
 	uint32_t *used; /* slots that are not free, as of used_at */
 	unsigned nused;
-	uint64_t used_at;	       /* stats.slots_changed, and one; 0: not looked yet */
-	uint64_t shared_at, shared_ns; /* the same, when shares were counted, and when that was */
+	uint64_t used_at;	       /* one more than stats.slots_changed; 0: never read */
+	uint64_t shared_at, shared_ns; /* shared_at: the same, when shares were counted last;
+					  shared_ns: when that was */
 	struct ring_buffer *ring, *burst_ring, *crossing_ring;
 	struct kern_bursts bursts;
 	void (*event_fn)(const struct jp_event *ev, void *ctx);
@@ -84,47 +86,48 @@ int kern_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)
 /* Closes the descriptor if it is open, and sets it to -1. */
 void kern_close_fd(int *fd);
 
-/* Takes a free slot, which is active from now on, of that kind (JP_KIND_*) and step (the slot
- * itself for a step), for that job. JP_SLOT_OTHER: none is free, or the job has its share. */
+/* Takes a free slot, which becomes active, with that kind (JP_KIND_*) and step (itself for a step),
+ * for that job. JP_SLOT_OTHER: none is free, or the job has its share. */
 uint32_t kern_take_slot(struct kern *k, uint32_t kind, uint32_t step,
 			const struct jp_cgroup_key *job);
 /* Zeroes the slot's counters and frees it. JP_SLOT_OTHER and JP_SLOT_NONE are fine. */
 void kern_give_back(struct kern *k, uint32_t slot);
 
-/* How much of a table all jobs may have together. */
+/* How many entries of a table all jobs together may have. */
 unsigned kern_share_room(const struct kern *k, enum jp_share what);
 /* As share_key(), job_take() and job_give() of bpf/share.bpf.h. */
 struct jp_cgroup_key kern_share_job(const struct jp_slot *step);
-/* Whether there is one more; it is not taken. */
+/* Whether the job could take one more, which is not taken. */
 bool kern_share_left(const struct kern *k, const struct jp_cgroup_key *job, enum jp_share what);
 bool kern_share_take(struct kern *k, const struct jp_cgroup_key *job, enum jp_share what);
 void kern_share_give(struct kern *k, const struct jp_cgroup_key *job, enum jp_share what);
-/* Counts what jobs have of slots and names. */
+/* Counts the slots and names that jobs have. */
 void kern_share_count(struct kern *k);
-/* Nobody has anything of that table any more. */
+/* Notes that no job has an entry of that table any more. */
 void kern_share_emptied(struct kern *k, enum jp_share what);
 
 /* Closes the ring of bursts. */
 void kern_free_bursts(struct kern *k);
 
-/* How many stacks are kept in the kernel until they are read. */
+/* How many stacks the kernel stores until they are read. */
 unsigned kern_stack_entries(const struct kern *k);
-/* Bytes of copies of stacks. */
+/* Size of the ring for copies of stacks, in bytes. */
 unsigned kern_copies_size(const struct kern *k);
 
-/* Ends the accounts that the step's programs have by their names. */
+/* Removes the accounts of the step's program names. */
 void kern_forget_commands(struct kern *k, uint32_t step);
 
-/* Maps the counters into memory; of maps that another process made, the control page says how many
- * slots and CPUs there are. */
+/* Maps the counters into memory; where another process made the maps, the control page has the
+ * numbers of slots and CPUs. */
 int kern_mmap(struct kern *k);
 void kern_munmap(struct kern *k);
 /* Pins maps, programs and links below pin_dir. */
 int kern_pin_all(struct kern *k);
-/* Makes this process the owner of pin_dir, if it is there. -EBUSY: another one that lives uses it.
+/* Makes this process the owner of pin_dir, if the directory exists. -EBUSY: another living process
+ * uses it.
  */
 int kern_lock_pins(struct kern *k);
-/* Opens what is pinned at pin_dir. -ENOENT; -errno. */
+/* Opens what is pinned at pin_dir. -ENOENT: nothing is; -errno. */
 int kern_open_pins(struct kern *k, bool readonly);
 
 /* Attaches the program to its event; the link is pinned where the others are. */
@@ -133,8 +136,8 @@ int kern_attach_one(struct kern *k, enum kern_program p);
 int kern_event_id(const char *event);
 /* A link from the root of cgroup v2 to P_SKB_IN or P_SKB_OUT, loaded; or -errno. */
 int kern_link_packets(enum kern_program p, int prog_fd);
-/* Tells the programs where each CPU's copy of a per-CPU variable is. 0: also where the kernel does
- * not say. */
+/* Tells the programs where each CPU's copy of a per-CPU variable is. 0, also where the kernel does
+ * not give the offsets. */
 int kern_offsets(struct kern *k);
 /* Records the CPU time that steps have used uncounted: called when the programs have just been
  * attached. */

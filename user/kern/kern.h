@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel side: this folder loads the BPF programs (bpf/), attaches and detaches them, keeps
- * their maps pinned over a restart of the daemon, gives slots to cgroups and takes them back, and
+ * their maps pinned across a restart of the daemon, gives slots to cgroups and takes them back, and
  * shows the counters of each slot as plain structs of bpf/jobprof.h. Outside this folder only the
  * helper that follows stacks (daemon/lookup/unwinding.c) calls libbpf: it empties the ring of
  * copied stacks. Other rooms include this header and those of perf events (kern/pmu/perf_*.h); all
@@ -28,7 +28,7 @@ struct kern_root {
 	char controller[32]; /* v1: the controller by which a task's cgroup is found, e.g. "freezer"
 			      */
 	char mount[256];     /* directory the walk begins in */
-	char prefix[256];    /* below it, where the layouts begin; "": at once */
+	char prefix[256];    /* path below it at which the layouts begin; "": at once */
 	uint32_t component;  /* layout component the mounted directory stands for */
 };
 
@@ -38,18 +38,19 @@ enum kern_perf_mode { PERF_AUTO, PERF_EXACT, PERF_SAMPLED, PERF_OFF };
 /* A place in a program's file where threads begin or end a region. */
 struct kern_region_place {
 	uint64_t offset;    /* of the instruction in the file */
-	uint64_t semaphore; /* in the file: the program looks there whether it is asked; 0: none */
+	uint64_t semaphore; /* in the file: a counter by which the program sees that somebody traces
+			       it; 0: none */
 	enum { KERN_REGION_CALL, KERN_REGION_BEGIN, KERN_REGION_END } kind; /* CALL: both */
 };
 
-/* Bytes of a text about all regions: of each its name twice, and how long it paused. */
+/* Bytes of a text about all regions, with the name of each twice, and how long it paused. */
 #define KERN_REGIONS_TEXT (64 + JP_REGIONS * 256)
 
 /* A region of programs that do not name it. */
 struct kern_region {
 	char name[64];
-	int fd;	   /* the file, open until all ends */
-	bool wait; /* a call is a wait: there are no executions, but the burst ends */
+	int fd;	   /* the file, which stays open */
+	bool wait; /* a call is a wait, which ends a burst, and no execution */
 	struct kern_region_place *places;
 	unsigned nplaces;
 };
@@ -58,15 +59,17 @@ struct kern_opts {
 	const char *pin_dir; /* NULL: pin nothing */
 	const char *btf;     /* NULL: the running kernel's */
 	unsigned nslots;     /* 0: kern__default_slots() */
-	unsigned nstacks;    /* FAM_STACK: room for so many; 0: by the number of CPUs */
+	unsigned nstacks; /* FAM_STACK: how many stacks the kernel stores; 0: by the number of CPUs
+			   */
 	unsigned ncgroups;
-	unsigned ring_kb; /* of the ring of bursts; others have a part of it */
+	unsigned ring_kb; /* size of the ring of bursts; other rings have a part of that */
 	struct kern_root roots[JP_CARRIERS];
 	unsigned nroots;
 	const struct jp_component *components; /* JP_COMPONENTS of them */
 	bool raw_tp;			       /* use the fallback for typed tracepoints */
-	bool culprit_matrix;		       /* count who waits for whom, too */
-	bool follow; /* a task that goes to a cgroup which is not tracked still counts in its slot
+	bool culprit_matrix;		       /* also count which slot waits for which */
+	bool follow; /* a task that moves to a cgroup which is not tracked goes on to count in its
+		      * slot
 		      */
 	bool unwind; /* copy stacks, to follow them without frame pointers */
 	bool by_cycles;	   /* FAM_FOLD: points are samples of cycles, where a CPU counts them */
@@ -76,7 +79,8 @@ struct kern_opts {
 	const struct perf_event *events; /* FAM_PERF: what to count */
 	unsigned nevents;
 	enum kern_perf_mode perf_mode;
-	uint64_t burst_min_ns; /* FAM_BURST: shorter ones are no records; 0: JP_BURST_MIN_NS */
+	uint64_t burst_min_ns; /* FAM_BURST: the shortest burst that is a record; 0: JP_BURST_MIN_NS
+				*/
 	double perf_budget;    /* percent of each CPU that counting may cost */
 	const struct kern_region *regions; /* at most JP_REGIONS; they stay the caller's */
 	unsigned nregions;
@@ -87,11 +91,11 @@ struct btf;
 
 /* Slots of a job with one CPU: its extern step, another step, their tasks, and a rank. */
 #define KERN_SLOTS_OF_JOB 5
-/* How many slots a node of so many possible CPUs needs, and at most what MaxSlots may be. */
+/* How many slots a node with so many possible CPUs needs; at most what MaxSlots may be. */
 unsigned kern__default_slots(unsigned ncpus);
 
-/* Whether the kernel lets this process load programs of the kinds that are needed at all: not root
- * of a user namespace, as in a container, nor root without CAP_BPF and CAP_PERFMON. */
+/* Whether the kernel lets this process load the necessary kinds of programs: it does not for root
+ * of a user namespace, as in a container, nor for root without CAP_BPF and CAP_PERFMON. */
 bool kern__may_load(void);
 /* Loads, or takes over what is pinned at pin_dir if it has the same shape. */
 int kern__open(struct kern **out, const struct kern_opts *opts);
@@ -99,14 +103,16 @@ int kern__open(struct kern **out, const struct kern_opts *opts);
 int kern__open_pinned(struct kern **out, const char *pin_dir);
 /* Closes k; pinned objects stay. NULL is fine. */
 void kern__free(struct kern *k);
-/* Whether pins can be made there: its parent is a BPF file system, or jobprofd mounts one on it. */
+/* Whether pins can be made there: its parent is on a BPF file system, or jobprofd can mount one
+ * there. */
 int kern__check_pin_dir(const char *pin_dir);
 /* Removes the pins below pin_dir. */
 void kern__unpin(const char *pin_dir);
 /* One line on the last failure and its remedy. */
 const char *kern__error(void);
 
-/* Attaches or detaches all but cgroup_mkdir, which stays attached from kern__open() on. */
+/* Attaches or detaches all programs but that of cgroup_mkdir, which is attached from kern__open()
+ * on. */
 int kern__attach(struct kern *k);
 void kern__detach(struct kern *k);
 bool kern__attached(const struct kern *k);
@@ -114,11 +120,13 @@ bool kern__attached(const struct kern *k);
  */
 void kern__tick(struct kern *k, bool on);
 
-/* Registers the cgroups that exist already, gives a slot to those that found none free, retires
- * slots whose cgroup is gone, and puts every task in its slot. *found: new steps and tasks. */
+/* Registers the cgroups that exist already, gives slots to those that had found none free, retires
+ * slots whose cgroup is gone, and puts every task into its slot. *found: number of new steps and
+ * tasks. */
 int kern__rescan(struct kern *k, unsigned *found);
-/* How many steps the last rescan found for which no slot was free, and the cgroups of some of them;
- * how many slots have been given back since the maps were opened. */
+/* kern__unplaced(): how many steps of the last rescan found no free slot; kern__unplaced_names():
+ * the cgroups of some of them; kern__freed(): how many slots have become free since the maps were
+ * opened. */
 unsigned kern__unplaced(const struct kern *k);
 const char *kern__unplaced_names(const struct kern *k);
 uint64_t kern__freed(const struct kern *k);
@@ -137,58 +145,63 @@ int kern__track_self(struct kern *k);
 /* How many disk requests of the step's slots are under way. Requests that the kernel has freed, and
  * whose end no program saw, are first added to the counters, without their time. */
 unsigned kern__requests(struct kern *k, uint32_t step);
-/* Closes the slot when its last row is read: requests that end later count in slot 0, as late. */
+/* Closes the slot when its last row is read: disk requests that end later count in slot 0, as late.
+ */
 void kern__close(struct kern *k, uint32_t slot);
-/* The slot is no longer wanted: kern__reap() frees it once no task holds it. */
+/* Releases the slot: kern__reap() frees it when no task has it any more. */
 void kern__release(struct kern *k, uint32_t slot);
 bool kern__released(const struct kern *k, uint32_t slot);
-unsigned kern__reap(struct kern *k); /* returns how many are still held */
-/* Some task may still write the slot's counters. */
+unsigned kern__reap(struct kern *k); /* returns how many released slots tasks still have */
+/* Whether some task may still write to the slot's counters. */
 bool kern__held(const struct kern *k, uint32_t slot);
 
-/* kern__events() gives fn the samples of the family fold, too. */
+/* Makes kern__events() also call fn with the samples of the family fold. */
 void kern__on_points(struct kern *k, void (*fn)(const struct jp_point *p, void *ctx), void *ctx);
-/* Points may be struct jp_counted_point. */
+/* Whether points may be struct jp_counted_point. */
 bool kern__counts_points(const struct kern *k);
-/* Which of the counts of these events, bits of jp_burst or jp_point, is the event's; below 0: none.
+/* The index of an event's count among the counts of `events`, as in jp_burst or jp_point; below 0:
+ * it has none.
  */
 int kern__place_of(uint32_t events, unsigned event);
-/* Gives fn what threads have done at the probes of regions since the last time. */
+/* Calls fn with each crossing of a region's probe since the last call. */
 void kern__take_crossings(struct kern *k, void (*fn)(const struct jp_crossing *c, void *ctx),
 			  void *ctx);
-/* How often processes of this node have come to the region's probes. */
+/* How often processes of this node have hit the region's probes. */
 uint64_t kern__traps(const struct kern *k, unsigned region);
-/* What that takes each time, ns: measured when the programs were attached. */
+/* The cost of one hit, ns, measured when the programs were attached. */
 double kern__trap_ns(const struct kern *k);
-/* Takes the region's probes away, and puts them back: 0, or -errno and kern__error() says why. */
+/* Removes the region's probes, and puts them back: 0, or -errno with the reason in kern__error().
+ */
 void kern__pause_region(struct kern *k, unsigned region);
 int kern__resume_region(struct kern *k, unsigned region);
 /* Ring buffer: fd for epoll, and a callback per event. */
 int kern__event_fd(const struct kern *k);
 int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx), void *ctx);
 
-/* Opens the next set of events, where several are counted in turn and the last turn is long enough
- * ago. To be called when a snapshot's rows are written. */
+/* Opens the next set of events, where several are counted in turn and the present one has been open
+ * long enough. To be called after the rows of a snapshot are written. */
 void kern__next_set(struct kern *k);
 
 /*
- * Gives the clock of points another period on each CPU; when that is due, by clock__boot_ns()
- * (UINT64_MAX: never). A clock of one period could not tell a loop that is faster than the samples
- * from a slower one.
+ * kern__vary_points() changes the period of the clock of points on each CPU; kern__points_due() is
+ * when that is due, by clock__boot_ns() (UINT64_MAX: never). With a constant period, a loop that is
+ * faster than the samples could look like a slower one.
  */
 uint64_t kern__points_due(const struct kern *k);
 void kern__vary_points(struct kern *k, uint64_t now_ns);
 
-/* Bursts that the kernel side has reported and nobody has dropped yet, in the order of their ends.
+/* Bursts that the kernel side has reported and that nobody has discarded yet, ordered by their
+ * ends.
  */
 struct kern_bursts {
 	struct jp_burst *b;
 	size_t n, max;
 };
-/* Takes what the ring holds; where there is no more room the ring fills up, and counts what it
- * loses. 0 or -errno. */
+/* Takes the bursts out of the ring; where there is no room for them the ring fills up, and counts
+ * lost bursts. 0 or -errno. */
 int kern__read_bursts(struct kern *k);
-/* Whoever has used a burst sets its slot to JP_SLOT_NONE: it is dropped by the next reading. */
+/* The code that has used a burst sets its slot to JP_SLOT_NONE, and the next reading discards it.
+ */
 struct kern_bursts *kern__bursts(struct kern *k);
 
 const struct jp_control *kern__control(const struct kern *k);
@@ -200,8 +213,8 @@ int kern__env(const struct kern *k, uint32_t step, struct jp_env *env);
 void kern__set_gtid(struct kern *k, uint32_t slot, int gtid, enum jp_gtid_source source);
 /* Sets the first process of a task that began before the programs were attached. */
 void kern__set_root(struct kern *k, uint32_t slot, pid_t pid, uid_t uid);
-/* Marks that the slot's counts are no longer needed: before the journal is completed, so that a
- * restart between the two makes no second file. */
+/* Marks that the slot's counts are no longer needed. This is done before the journal is completed,
+ * so that a restart in between makes no second file. */
 void kern__set_done(struct kern *k, uint32_t slot);
 unsigned kern__nslots(const struct kern *k);
 /* The slots that are not free, those below JP_SLOT_FIRST too, ascending. The table is searched only
@@ -209,9 +222,8 @@ unsigned kern__nslots(const struct kern *k);
  * is valid until the next call. */
 const uint32_t *kern__used(struct kern *k, unsigned *n);
 /*
- * The slots with what they stand for: as they are at this moment (kern__slots()), so that two looks
- * may see two states, or as they were at a snapshot (snapshot__slots()). used is as kern__used()
- * has it.
+ * The slots and what they stand for, either at this moment (kern__slots()), so that two calls may
+ * see two states, or at a snapshot (snapshot__slots()). used: see kern__used().
  */
 struct slots {
 	const struct jp_slot *of; /* [number of a slot] */
@@ -220,29 +232,29 @@ struct slots {
 };
 struct slots kern__slots(struct kern *k);
 /*
- * CPU time that a step's processes had used when the programs had just been attached, in a cgroup
- * that was made before: it is in no count. UINT64_MAX: not known, for example since the cgroup had
- * gone. 0 also where the cgroup has no CPU time (v1 without cpuacct).
+ * CPU time that a step's processes had used before the programs were attached, in a cgroup that was
+ * made before: no count has it. UINT64_MAX: not known, for example because the cgroup had gone. 0
+ * also where the cgroup has no CPU time (v1 without cpuacct).
  */
 uint64_t kern__missed_ns(const struct kern *k, uint32_t slot);
-/* Acknowledges that the counts of ended processes in the slot are in a row, as of change seq
- * (struct jp_acct). */
+/* Acknowledges that the counts of ended processes in the slot, up to change seq (struct jp_acct),
+ * are in a row. */
 void kern__ack_left(struct kern *k, uint32_t slot, uint64_t seq);
 /* Whether another process owns the maps. */
 bool kern__is_reader(const struct kern *k);
-/* Grows whenever the list that kern__used() gives may have changed. */
+/* Grows whenever the list of kern__used() may have changed. */
 uint64_t kern__slots_changed(const struct kern *k);
 unsigned kern__ncpus(const struct kern *k);
 const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t slot);
-/* Counters of families that may be off: NULL then. */
+/* Counters of families; NULL where the family is off. */
 const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_burst_use *kern__burst_use(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_wait *kern__wait(const struct kern *k, uint32_t slot);
 const struct jp_culprits *kern__culprits(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_samples *kern__samples(const struct kern *k, uint32_t slot);
 const struct jp_at_once *kern__at_once(const struct kern *k, uint32_t slot);
-/* Whether stacks are copied (struct jp_stack_copy), a tenth of the samples; kern__take_stacks() has
- * only those that could not be. */
+/* Whether stacks are copied (struct jp_stack_copy) in a tenth of the samples; kern__take_stacks()
+ * has only the stacks that could not be copied then. */
 bool kern__unwinds(const struct kern *k);
 /* The map of the ring of copies, for the process that reads it. */
 int kern__copies_fd(const struct kern *k);
@@ -251,7 +263,7 @@ int kern__take_stacks(struct kern *k,
 		      void (*fn)(void *ctx, const struct jp_stack_key *key,
 				 const struct jp_stack *s),
 		      void *ctx);
-/* Samples per second and CPU: a prime, so that there is no beat with loops of a tick. */
+/* Samples per second and CPU: a prime, so that there is no beat with loops as long as a tick. */
 #define SAMPLE_HZ JP_SAMPLE_HZ
 const struct jp_blk *kern__blk(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_blk_lat *kern__blk_lat(const struct kern *k, uint32_t slot);
@@ -263,14 +275,14 @@ const struct jp_pmu_cpu *kern__pmu_cpu(const struct kern *k, unsigned cpu);
  * age_ns old. In sampled mode it corrects the samples by the counters. */
 void kern__flush(struct kern *k, uint64_t age_ns);
 const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot);
-/* Calls fn with each element of the slot in the maps that user space reads in place, but for
- * jp_slots: its struct has the map's name; cpu -1: it is of all CPUs. */
+/* Calls fn with each element of the slot in the maps that user space reads in place, except
+ * jp_slots. The element's struct has the map's name; cpu -1: the element is for all CPUs. */
 void kern__elements(const struct kern *k, uint32_t slot,
 		    void (*fn)(const char *map, int cpu, const void *at, void *ctx), void *ctx);
 /* The types of the maps' elements, to be freed. NULL with errno: the kernel does not have them. */
 struct btf *kern__types(const struct kern *k);
 
-/* How often tasks have come to slots: while it is unchanged, no unknown task can count. */
+/* How often tasks have come to slots: while this is unchanged, no unknown task can count. */
 struct kern_arrivals {
 	uint64_t slots, events;
 };
@@ -278,13 +290,13 @@ struct kern_arrivals {
 struct kern_tasks {
 	struct jp_task_rec *rec; /* what living tasks have used since they came to their slots */
 	size_t n, max;
-	struct jp_known_task *known; /* asked for by number the next time */
+	struct jp_known_task *known; /* the tasks that are asked for the next time */
 	size_t nknown, max_known;
 	struct kern_arrivals arrivals; /* before the last pass */
 	uint64_t pass_ns;	       /* 0: the next one must be a pass */
 };
-/* Fills t->rec, by a pass over all tasks of the node; where the kernel can be asked for single
- * tasks, and none has come since the last pass, by asking for the known ones. On -errno no record
+/* Fills t->rec by a pass over all tasks of the node. Where the kernel can be asked for single
+ * tasks, and none has come since the last pass, it is asked for the known ones. On -errno no record
  * is valid. */
 int kern__tasks(struct kern *k, struct kern_tasks *t);
 void kern__tasks_free(struct kern_tasks *t);
@@ -295,30 +307,31 @@ struct kern_commands {
 	struct jp_command *use;
 	unsigned n, max;
 };
-/* Reads the accounts of all steps; living processes add to them when they end or exec. On -errno
+/* Reads the accounts of all steps, to which processes are added when they end or exec. On -errno
  * none is valid. */
 int kern__commands(const struct kern *k, struct kern_commands *c);
 void kern__commands_free(struct kern_commands *c);
 
 /* Families that are loaded. */
 unsigned kern__families(const struct kern *k);
-/* How a family is measured on this node: "exact", or another way with the reason. The text lives
- * until the next call. */
 /* Calls fn for each pair of slots of which one has waited for the other, in ns. -ENOENT: they are
  * not counted. */
 int kern__pairs(const struct kern *k,
 		void (*fn)(const struct jp_pair_key *pair, uint64_t ns, void *ctx), void *ctx);
+
+/* How a family is measured on this node: "exact", or another way with the reason. The text lives
+ * until the next call. */
 const char *kern__family_mode(const struct kern *k, enum family f);
 
-/* RSS is summed over CPUs, or the kernel does not keep it per CPU. */
+/* Whether RSS is exact: it is summed over CPUs, or the kernel has no per-CPU parts. */
 bool kern__rss_exact(const struct kern *k);
 
-/* Measures what the switch program adds to a switch and stores it in the control page: some 20 ms
- * on one CPU, before the programs are attached. -ERANGE: the difference is too small to be
- * measured. */
+/* Measures what the switch program adds to a switch, and stores it in the control page. This takes
+ * some 20 ms on one CPU, before the programs are attached. -ERANGE: the difference is too small to
+ * be measured. */
 int kern__calibrate(struct kern *k);
 
-/* Per program statistics (needs kernel.bpf_stats_enabled or kern__stats_on()). */
+/* Statistics of a program (they need kernel.bpf_stats_enabled or kern__stats_on()). */
 struct kern_prog {
 	char name[32];
 	bool attached;
@@ -337,7 +350,7 @@ struct kern_feature {
 	const char *how;
 	const char *without;
 	bool required;
-	int state; /* 1 present, 0 absent, -errno: this could not be found out */
+	int state; /* 1 present, 0 absent, -errno: not known */
 	char detail[96];
 };
 unsigned kern__features(struct kern_feature *out, unsigned max, const char *btf);

@@ -120,7 +120,7 @@ int kern__attach(struct kern *k)
 		kern_sample_start(k);
 	if (err) {
 		kern__detach(k);
-	} else if (fresh) { /* the time of the last link: each takes a while */
+	} else if (fresh) { /* the time after the last link, since each link takes a while */
 		k->control->attached_ns = clock__boot_ns();
 		kern__sweep(k); /* for tasks that run already; the rescan reports a failure */
 		kern_record_missed(k);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * CPU time that no program has counted. A step's cgroup gets its slot when it is made, but the
- * programs that count are attached some milliseconds later, or more where jobprofd has to wait for
- * a CPU. The cgroup's own account has what its processes used until then.
+ * programs that count are attached some milliseconds later, or later where jobprofd has to wait for
+ * a CPU. The time that the processes used until then is in the cgroup's own account.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -138,10 +138,10 @@ static int counted_in(struct kern *k, uint32_t step, struct kern_tasks *t, uint6
 	used = kern__used(k, &n);
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned cpu = 0; is_in(k, used[i], step) && cpu < k->ncpus; cpu++)
-			*ns += kern__sched(k, cpu, used[i])->runtime_ns;
+			*ns += kern__sched(k, cpu, used[i])->cpu_ns;
 	for (size_t i = 0; i < t->n; i++)
-		if (is_in(k, t->rec[i].sched_slot, step) && (int64_t)t->rec[i].runtime_ns > 0)
-			*ns += t->rec[i].runtime_ns;
+		if (is_in(k, t->rec[i].sched_slot, step) && (int64_t)t->rec[i].cpu_ns > 0)
+			*ns += t->rec[i].cpu_ns;
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The features of this kernel, found before the load: BTF, families, ways to follow requests and
+/* Finds the features of this kernel before the load: BTF, families, ways to follow requests and
  * sockets. Part of user/kern. */
 #ifndef JP_KERN_PROBE_H
 #define JP_KERN_PROBE_H
@@ -17,7 +17,7 @@ void kern_btf_close(struct kern *k);
 int kern_choose_carriers(struct kern *k);
 /* The number of a tracepoint's arguments, 0 if the kernel has no such tracepoint. */
 unsigned kern_tracepoint_args(const struct btf *btf, const char *tracepoint);
-/* Sets k->families: of those asked for, what this kernel can serve. */
+/* Sets k->families to those of the wanted families that this kernel supports. */
 void kern_probe_families(struct kern *k);
 /* Chooses the tracepoints of requests: the submitter is known at the start or, before 6.5, only at
  * insert and issue; before 5.11 those tracepoints begin with the queue. */
@@ -25,42 +25,44 @@ void kern_choose_block(struct kern *k);
 /* The number of elements of jp_owners, by the requests that this node's disks can have; a power of
  * two. */
 unsigned kern_blk_sets(void);
-/* Sets the name of a disk that keeps no times (iostats = 0), "" if there is none. */
+/* Sets the name of a disk that measures no times (iostats = 0), "" if there is none. */
 void kern_untimed_disk(char name[32]);
-/* Chooses between programs that do the same work (k->unused), and takes the families out of
- * k->families for which there are none. */
+/* Chooses among programs that do the same work (k->unused), and removes from k->families those for
+ * which there is none. */
 void kern_choose_hooks(struct kern *k);
 /* Whether an enumeration of the kernel has that value. */
 bool kern_has_enumerator(const struct btf *btf, const char *type, const char *name);
-/* Programs can be put on the return of the function: tried. */
+/* Whether programs can be attached to the return of the function, by trying it. */
 bool kern_can_fexit(const struct btf *btf, const char *function);
-/* Programs that are called can find tasks by number: tried. */
+/* Whether programs that user space calls can find tasks by number, by trying it. */
 bool kern_can_query_tasks(const struct btf *btf);
-/* Programs can read the registers of a task (bpf_task_pt_regs). */
+/* Whether programs can read the registers of a task (bpf_task_pt_regs). */
 bool kern_has_registers(void);
-/* Programs can make a typed pointer of an address (bpf_rdonly_cast): tried. */
+/* Whether programs can make a typed pointer of an address (bpf_rdonly_cast), by trying it. */
 bool kern_can_cast(const struct btf *btf);
-/* Sets what the family wait finds here: k->has_regs, k->can_cast, k->blind. */
+/* Sets what the family wait can use on this kernel: k->has_regs, k->can_cast, k->blind. */
 void kern_choose_wait(struct kern *k);
-/* Leaves the family culprit out where it cannot be had; the mode says why. */
+/* Leaves the family culprit out where this kernel does not support it; kern_culprit_mode() gives
+ * the reason. */
 void kern_choose_culprit(struct kern *k);
 const char *kern_culprit_mode(const struct kern *k);
 /* Empties the rings of what ran on each CPU: nothing was seen while no program was attached. */
 void kern_reset_rings(struct kern *k);
 const char *kern_wait_mode(const struct kern *k);
-/* Makes the collector leave its CPU, where the programs read the run queues' clock. */
+/* Makes the collector leave its CPU for a moment, so that the programs read the run queues' clock.
+ */
 void kern_wait_clock(void);
-/* Programs on packets can be put at the root of cgroup v2: tried. 0 or -errno. */
+/* Tries whether programs on packets can be attached to the root of cgroup v2. 0 or -errno. */
 int kern_try_packets(void);
 /* The meaning of that error. The text lives until the next call. */
 const char *kern_no_packets(int err);
-/* Stores in the control page how the network counters come about and what they see, or why they are
+/* Stores in the control page how the network counters are made and what they see, or why they are
  * off. */
 void kern_store_network_text(struct kern *k);
 
-/* Which ways that data of a program can take to and from the network the network counters see, in
- * one line: "seen: A, B; not seen: C (device, device); no D, no E". packets: the counters are those
- * of packets, not of sockets. sysfs and procfs: "/sys" and "/proc". */
+/* Writes in one line which ways of a program's data to and from the network the counters see:
+ * "seen: A, B; not seen: C (device, device); no D, no E". packets: the counters are those of
+ * packets, not of sockets. sysfs and procfs: "/sys" and "/proc". */
 void net_paths__text(bool packets, const char *sysfs, const char *procfs, char *text, size_t len);
 
 #endif

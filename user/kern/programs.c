@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The programs that are loaded, with the kernel's run statistics of them. */
+/* The loaded programs, with the kernel's run statistics for them. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdio.h>

@@ -112,7 +112,7 @@ static int by_user(const void *a, const void *b)
 	return x->uid == y->uid ? by_job(a, b) : x->uid < y->uid ? -1 : 1;
 }
 
-/* The steps that there are, and what each has. of: room for the place of each slot's step. */
+/* Finds the steps that exist, and what each has. of: room for the place of each slot's step. */
 static unsigned find_steps(const struct kern *k, struct holder *h, uint32_t *of)
 {
 	unsigned n = 0;

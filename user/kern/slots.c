@@ -9,7 +9,7 @@
 
 /* A task may still be between exit and its last switch when its cgroup has gone. */
 #define QUIET_NS 1000000000ull
-/* Whose a step is may be known later than its slots. */
+/* The user of a step may become known later than its slots. */
 #define SHARE_NS 1000000000ull
 
 void kern__set_gtid(struct kern *k, uint32_t slot, int gtid, enum jp_gtid_source source)

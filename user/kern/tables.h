@@ -109,17 +109,18 @@ enum kern_program {
 	P_N
 };
 
-/* How many elements a map has; half: of the number of slots. */
+/* By what the number of a map's elements is determined; SHAPE_HALF: half as many as there are
+ * slots. */
 enum map_shape { SHAPE_OWN, SHAPE_ONE, SHAPE_CPU, SHAPE_SLOT, SHAPE_HALF, SHAPE_CPU_SLOT };
 
-/* In the place of families: there only where kern_opts has regions. */
+/* Stands in place of families: only where kern_opts has regions. */
 #define FOR_REGIONS (1u << 31)
 
 struct map_info {
 	const char *name;
-	unsigned family; /* there only with one of these; 0: always */
+	unsigned family; /* the map exists only with one of these; 0: always */
 	enum map_shape shape;
-	size_t mapped; /* size of an element that user space maps, 0: it does not */
+	size_t mapped; /* size of an element that user space maps; 0: user space does not map it */
 };
 
 enum program_use {
@@ -136,12 +137,13 @@ struct program_info {
 
 extern const struct map_info kern_maps[M_N];
 extern const struct program_info kern_progs[P_N];
-/* Event of tracefs, "group/name", that a program is put on; NULL: the program knows its place. */
+/* The event of tracefs, "group/name", to which a program is attached; NULL: the program's section
+ * names its place. */
 extern const char *const kern_events[P_N];
 
-/* Elements the map has in k; 0: a number of its own. */
+/* Number of the map's elements in k; 0: the object file has it. */
 unsigned kern_map_entries(const struct kern *k, enum kern_map m);
-/* The map, or program, is loaded with the families of k. */
+/* Whether the map, or program, is loaded with the families of k. */
 bool kern_has_map(const struct kern *k, enum kern_map m);
 bool kern_has_prog(const struct kern *k, enum kern_program p);
 

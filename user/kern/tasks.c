@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Passes over tasks: iterator programs, the sweep, the offsets of per-CPU variables; and what
- * living tasks have used. That takes a pass over all tasks of the node or, as long as no other task
- * can have come, asks for those of the last pass by number: most tasks of a node are in no step.
+ * living tasks have used. Reading that takes a pass over all tasks of the node. As long as no other
+ * task can have come, the tasks of the last pass are asked for by number instead, because most
+ * tasks of a node are in no step.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -16,7 +17,7 @@
 #include "kern/probe.h"
 
 #define READ_SIZE 65536
-/* A task that came in the very moment of a pass is not missed for longer. */
+/* A task that came during a pass is missed for no longer than this. */
 #define PASS_NS (60 * NSEC_PER_SEC)
 
 static int iter_link(int prog_fd)
@@ -36,7 +37,7 @@ static int iter_pass(int link)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A new pass of an iterator program: its records are read from the fd. */
+/* Begins a new pass of an iterator program, whose records are read from the fd. */
 static int iterate(int prog_fd)
 {
 	int fd, link = iter_link(prog_fd);

@@ -33,7 +33,7 @@ const struct quantity_info quantity_infos[N_QUANTITIES] = {
  * how long each step of a node covers a bin, for its gauges. */
 static bool is_drawn(enum quantity q)
 {
-	return q == Q_COVERED || (q != Q_GPU_UTIL && extremes__place(q) >= 0);
+	return q == Q_COVERED || (q != Q_GPU_UTILIZATION && extremes__place(q) >= 0);
 }
 
 bool quantity__is_kept(enum quantity q, const char *series)
@@ -66,8 +66,8 @@ unsigned quantity__held_before(int q)
 
 /* view/report/report_series.c draws these. */
 static const enum quantity drawn[EXTREMES] = {
-	Q_CPU,	  Q_WAIT, Q_DISK_WAIT, Q_RSS,	      Q_CHARGED_OWN, Q_IO,
-	Q_BLK_MB, Q_NET,  Q_PORT,      Q_STEP_ENERGY, Q_GPU_UTIL,
+	Q_CPU,	  Q_WAIT, Q_DISK_WAIT, Q_RSS,	      Q_MEM_OWN,	 Q_IO,
+	Q_BLK_MB, Q_NET,  Q_PORT,      Q_STEP_ENERGY, Q_GPU_UTILIZATION,
 };
 
 int extremes__place(enum quantity q)
@@ -656,7 +656,7 @@ static bool is_of_node(enum quantity q)
 {
 	const char *series = quantity_infos[q].series;
 
-	if (q == Q_CLOCK || q == Q_LIMIT || q == Q_NODE_POWER)
+	if (q == Q_CPU_FREQUENCY || q == Q_MEM_LIMIT || q == Q_NODE_POWER)
 		return true;
 	return strcmp(series, "STEP") && strcmp(series, "Energy") &&
 	       strcmp(series, BINNED_BUDGET) && strcmp(series, BINNED_SAMPLES) &&

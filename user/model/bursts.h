@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The bursts of a file, whichever node and task they are of. */
+/* The bursts of a file, over all nodes and tasks. */
 #ifndef JP_MODEL_BURSTS_H
 #define JP_MODEL_BURSTS_H
 
@@ -9,13 +9,13 @@
 
 #include "model/model.h"
 
-/* Who makes bursts: a task on a node, or a rank of a launcher in it. */
+/* Where bursts are made: by a task on a node, or by a rank of a launcher in a task. */
 struct burst_place {
 	char *step, *node, *task;
 	int rank; /* -1: none */
 };
 
-#define BURST_EVENTS 32 /* of a file, the first ones */
+#define BURST_EVENTS 32 /* the first events of a file */
 
 /* s; NaN: not known. */
 struct burst_row {
@@ -25,7 +25,7 @@ struct burst_row {
 	double counts[BURST_EVENTS]; /* of the model's events */
 };
 
-#define BURSTS_KEPT (1u << 20) /* of a file with more, a part is kept, by a hash */
+#define BURSTS_KEPT (1u << 20) /* of a file with more bursts a part is read, by a hash */
 
 /* Columns of n values; s. */
 struct model_bursts {
@@ -37,31 +37,31 @@ struct model_bursts {
 	double *end;			   /* since the first of them began */
 	unsigned *place, *thread;	   /* < nplaces, < nthreads */
 	struct burst_place *places;
-	double *tids; /* of nthreads, as the file has them; NaN: it does not say */
+	double *tids; /* [nthreads] the threads' numbers in the file; NaN: not known */
 	unsigned nplaces, nthreads;
 	bool steps_differ, nodes_differ; /* of places */
 	/* Columns of events, by their names; NaN: not counted in that burst. */
 	char **events;
 	double **counts;
 	unsigned nevents;	  /* at most BURST_EVENTS */
-	char *cpi_kind;		  /* of the first node that says it; NULL: none does */
+	char *cpi_kind;		  /* of the first node that has it; NULL: none has */
 	double cpi_width;	  /* slots per cycle; NaN: not known */
 	double least[3], most[3]; /* over all values above 0: of run, gap (from 2 ns), wall */
-	bool ends_at_calls;	  /* bursts end at calls of some functions, */
-	bool calls_paused;	  /* of which some were not seen for a while */
+	bool ends_at_calls;	  /* bursts also end at calls of some functions */
+	bool calls_paused;	  /* some of these calls were not seen for a while */
 	char *paused; /* which regions, how long and why, of the first node that has any; or NULL */
-	double start_ns, first_s; /* how times of rows become times of bursts */
+	double start_ns, first_s; /* offsets from the times of rows to those of bursts */
 	double long_s;		  /* run time of all bursts of the file */
-	double all_s;		  /* run time of the bursts that have no row, too; NaN: not known */
-	double lost;		  /* bursts that should have rows and have none */
+	double all_s; /* run time of all bursts, also of those without a row; NaN: not known */
+	double lost;  /* number of bursts that should have a row and have none */
 };
 
 /* path and sel (of steps and nodes; NULL: all) stay the caller's. 0; -ESRCH: the file has none of
- * these steps; -ENODATA: the file has no bursts; -ERANGE: it has the series of them,
- * and none was long enough for a row; else as reader__open(), reader__node() and cursor__open().
- * model_bursts__free() in all cases. */
+ * these steps; -ENODATA: the file has no bursts; -ERANGE: it has the series, but no burst was long
+ * enough for a row; else as reader__open(), reader__node() and cursor__open(). model_bursts__free()
+ * in all cases. */
 int model_bursts__read(struct model_bursts *b, const char *path, const struct selection *sel);
-/* Calls fn for every burst of the file, also for those that were not kept; an error of fn ends it.
+/* Calls fn for every burst of the file, also for those that are not in b; an error of fn ends this.
  * 0, or as model_bursts__read(). */
 int model_bursts__each(const struct model_bursts *b,
 		       int (*fn)(void *arg, const struct burst_row *row), void *arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds a column, and those of the time, in tables one after the other. */
+/* Finds a column, and the columns of time, in one table after the other. */
 #include "model/column_query.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One column of one series of a file, in all tables that are selected: items.h and curve.h read it
- * row by row. */
+/* One column of one series of a file, in all selected tables, which items.h and curve.h read row by
+ * row. */
 #ifndef JP_MODEL_COLUMN_QUERY_H
 #define JP_MODEL_COLUMN_QUERY_H
 
@@ -11,7 +11,7 @@ struct cursor;
 
 struct column_query {
 	const char *series; /* as in the file */
-	const char *column; /* in any case; exactly this one is preferred */
+	const char *column; /* in upper or lower case; an exact match is preferred */
 	const struct selection *sel;
 	/* Called for every node or table that is left out; table is NULL for a whole node. err:
 	 * -ENODATA: it lacks the series or the column; else the error of reading it. May be NULL.
@@ -36,7 +36,7 @@ struct column_place {
 	enum col_kind kind;
 };
 
-/* Finds the column in the table that the cursor stands at. 0, also where there is none; -ENOMEM. */
+/* Finds the column in the cursor's table. 0, also where there is none; -ENOMEM. */
 int column_place__find(struct column_place *p, const struct column_query *q,
 		       const struct cursor *c);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a file holds: which series each step has, on how many nodes and of which tasks, and the
+/* The contents of a file: the series of each step, on how many nodes and of which tasks, and the
  * columns of every series. */
 #ifndef JP_MODEL_CONTENTS_H
 #define JP_MODEL_CONTENTS_H
@@ -14,9 +14,9 @@
 
 struct contents_column {
 	char *name;
-	unsigned tables;      /* that have it */
+	unsigned tables;      /* number of tables that have it */
 	struct column column; /* as it is in the first of them */
-	char *unit, *doc;     /* stored in that one: the texts of `column`, or NULL */
+	char *unit, *doc;     /* the texts of `column` that the first table stores, or NULL */
 };
 
 struct contents_series {
@@ -26,7 +26,7 @@ struct contents_series {
 	bool grouped;
 	struct contents_column *cols; /* in the order of the first table */
 	unsigned ncols;
-	unsigned tables; /* whose columns were looked at, over all steps */
+	unsigned tables; /* tables whose columns were read, over all steps */
 };
 
 /* A series in a step. */
@@ -55,11 +55,11 @@ struct contents {
 };
 
 /*
- * The columns of all tables are looked at, or of the first one of a series on each node, whose
- * other tables are as a rule like the first; of tables, only those of the tasks selected. series:
- * only this one, as it is called here, or NULL. problem is called for everything that cannot be
- * read, with table SERIES/TABLE or NULL; problem may be NULL. 0; -E2BIG: more names than we follow;
- * -ENOMEM.
+ * Reads the contents. all_tables: the columns of all tables; else only of the first table of a
+ * series on each node, because the others are usually like the first. Only tables of selected tasks
+ * are read. series: only this one, by its name as above, or NULL. problem() is called for
+ * everything that cannot be read, with table SERIES/TABLE or NULL; it may be NULL. 0; -E2BIG: more
+ * names than are followed; -ENOMEM.
  */
 int contents__read(struct contents **out, const struct model_file *f, const struct selection *sel,
 		   const char *series, bool all_tables,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Makes a curve of the rows of one or of many tables. */
+/* Makes a curve from the rows of one or of many tables. */
 #include "model/curve.h"
 
 #include <errno.h>
@@ -296,7 +296,7 @@ static void add_row(void *ctx, const struct curve_row *row)
 	}
 }
 
-/* What a table says nothing of is not known. */
+/* Values that a table does not have are not known. */
 static void end_table(struct making *m)
 {
 	double *means = m->means + (size_t)(m->table ? m->table - 1 : 0) * m->n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rows of one column of several tables are put side by side by their time. */
+/* Puts the rows of one column of several tables side by side by their time. */
 #include "model/items.h"
 
 #include <errno.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The room model: what a profile holds, as arrays in memory. A file has steps, a step has nodes, a
- * node has tasks; a task, the whole step and each other series are tables of columns over one axis
- * of time. The model is all that analysis and view know of a file: HDF5 ends here. Nodes are read
- * one by one, and the sums of a step over its nodes are made while rows are read, for a job may
- * have more of them than fit into memory. Values that are not known are NaN everywhere.
- * Rows as they are stored, of one column, are put side by side (items.h) or made a curve over time
- * (curve.h); contents.h says what a file holds, job.h makes a whole job of one or more files.
+ * The room model: the contents of a profile as arrays in memory. A file has steps, a step has
+ * nodes, a node has tasks; a task, the whole step and each other series are tables of columns over
+ * one axis of time. The model is all that analysis and view know of a file: no room behind this one
+ * uses HDF5. Nodes are read one by one, and the sums of a step over its nodes are made while rows
+ * are read, because a job may have more nodes than fit into memory. Values that are not known are
+ * NaN everywhere. The stored rows of one column are put side by side (items.h) or become a curve
+ * over time (curve.h); contents.h lists the contents of a file, job/job.h reads one or more files
+ * as a whole job.
  */
 #ifndef JP_MODEL_MODEL_H
 #define JP_MODEL_MODEL_H
@@ -38,26 +39,26 @@ void model_file__close(struct model_file *f);
 
 #define MODEL_FILES_OPEN 16
 
-/* Files that stay open while they are read several times, here and in children that begin
- * meanwhile; the first MODEL_FILES_OPEN of them. */
+/* Keeps files open while they are read several times, here and in children that start meanwhile; at
+ * most MODEL_FILES_OPEN files. */
 struct model_files {
 	struct reader *v[MODEL_FILES_OPEN];
 	unsigned n;
 };
-/* One that cannot be opened is left to who reads it, who says so. */
+/* A file that cannot be opened is skipped: the code that reads it logs the error. */
 void model_files__open(struct model_files *f, const struct job_input *inputs, unsigned n);
 void model_files__close(struct model_files *f);
 /* What an error of reading a file means to a user. */
 const char *model_file__strerror(int err);
 
-/* One step over all its nodes. Of CPU time, bytes and tasks: the sum; of wall and RSS: the maximum.
+/* One step over all its nodes: sums of CPU time, bytes and tasks; maxima of wall time and RSS.
  */
 struct model_step {
 	const char *name; /* as in the file */
 	unsigned nodes;
 	unsigned damaged; /* nodes that could not be read; no sum contains them */
 	double tasks;
-	double wall_s; /* of the longest node */
+	double wall_s; /* wall time of the node with the longest one */
 	double cpu_s;
 	double offered_s;  /* allocated CPUs x wall of every node */
 	double max_rss_mb; /* of one task */
@@ -79,7 +80,8 @@ struct model_attr {
 
 /* A table of numbers. All zeros: there is no table. */
 struct model_table {
-	const char *name; /* of a task "0", "1" ...; of a series that is one table the series' */
+	const char *name; /* of a task "0", "1" ...; else, for a series that is one table, the
+			     series' name */
 	unsigned ncols;
 	uint64_t nrows;
 	const struct column *cols; /* cols[ncols]; NULL: there is no table, or it is damaged */
@@ -92,8 +94,8 @@ struct model_table {
 /* The nrows values of a column; NULL: there is no such column, or no table. */
 const double *model_table__column(const struct model_table *t, const char *name);
 /* A column's family, 0: not known. The names of hardware counters are configured: a column that
- * schemas/ do not describe is a counter if only such columns are between it and PerfRunning, and no
- * more of them than there can be counters. */
+ * schemas/ do not describe is a counter if only such columns lie between it and PerfRunning, and
+ * not more than there can be counters. */
 enum family model_table__family(const struct model_table *t, unsigned column);
 /* Seconds from the step's start to the end of the last row; NaN: not known. */
 double model_table__span_s(const struct model_table *t);
@@ -138,8 +140,8 @@ int model_node__read(struct model_node *n, const struct model_file *f, unsigned 
 		     unsigned node);
 void model_node__free(struct model_node *n);
 
-/* Reads table i of a series of n->others. One that is damaged, or is not of numbers, has its name
- * and no columns. model_table__free() ends it. */
+/* Reads table i of a series of n->others. A table that is damaged, or is not of numbers, has its
+ * name and no columns. model_table__free() frees it. */
 void model_node__read_other(const struct model_node *n, const struct model_series *s, unsigned i,
 			    struct model_table *t);
 void model_table__free(struct model_table *t);
@@ -153,18 +155,19 @@ double model_node__number(const struct model_node *n, const char *name);
 /* The attribute "Mode FAMILY", or NULL. */
 const char *model_node__mode(const struct model_node *n, enum family family);
 
-/* How many CPUs the text of "Allocated CPUs" means, "0-3,8" or a plain number; 0: it is neither. */
+/* The number of CPUs in the text of "Allocated CPUs", "0-3,8" or a plain number; 0: it is neither.
+ */
 unsigned model__count_cpus(const char *text);
 
 #define MODEL_TITLE 256
 
-/* "solver, job 42 step 0" by what the first node says, of a job file "solver, job 42"; of jobprof
- * run the command stands for the program; what is not known is left out. A file may be damaged: in
- * a limited child. */
+/* "solver, job 42 step 0" by the attributes of the first node, for a job file "solver, job 42"; for
+ * jobprof run the command stands for the program; what is not known is left out. The file may be
+ * damaged, so this is called in a limited child. */
 void model_title__of(const struct model_file *f, char text[static MODEL_TITLE]);
-/* The same of a file at path; "": nothing is known. */
+/* The same for a file at path; "": nothing is known. */
 void model_title__read(const char *path, char text[static MODEL_TITLE]);
-/* What the first node says under a name; NULL: nothing. The caller frees it. */
+/* A text attribute of the first node; NULL: there is none. The caller frees it. */
 char *model_title__attr(const struct model_file *f, const char *name);
 
 #endif

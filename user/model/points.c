@@ -126,12 +126,18 @@ int points__fill_gaps(struct points *p)
 const char *const point_counters[POINT_FIXED] = {"CPUTime", "PageFaults"};
 const char *const point_units[POINT_COUNTERS] = {"s", "", ""};
 const char *const point_kinds[POINT_NOT_RUNNING + 1] = {
-	[JP_MODULE_OWN] = "the program",      [JP_MODULE_MPI] = "MPI",
-	[JP_MODULE_GPU] = "GPU library",      [JP_MODULE_BLAS] = "BLAS",
-	[JP_MODULE_OPENMP] = "OpenMP",	      [JP_MODULE_INTERPRETER] = "interpreter",
-	[JP_MODULE_LIBC] = "C library",	      [JP_MODULE_LIBRARY] = "library",
-	[JP_MODULE_MADE] = "generated code",  [JP_MODULE_KERNEL] = "kernel",
-	[JP_MODULE_UNKNOWN] = "unknown code", [POINT_NOT_RUNNING] = "not running",
+	[JP_MODULE_OWN] = "the program",
+	[JP_MODULE_MPI] = "MPI",
+	[JP_MODULE_LIBGPU] = "GPU library",
+	[JP_MODULE_BLAS] = "BLAS",
+	[JP_MODULE_OPENMP] = "OpenMP",
+	[JP_MODULE_INTERPRETER] = "interpreter",
+	[JP_MODULE_LIBC] = "C library",
+	[JP_MODULE_LIBRARY] = "library",
+	[JP_MODULE_GENERATED] = "generated code",
+	[JP_MODULE_KERNEL] = "kernel",
+	[JP_MODULE_UNKNOWN] = "unknown code",
+	[POINT_NOT_RUNNING] = "not running",
 };
 /* Of the table's columns those that count nothing. */
 static const char *const no_events[] = {"Time",	  "TimeNS", "EpochTime", "ElapsedTime", "Process",

@@ -37,8 +37,9 @@ struct thread_key {
 /* Compares by node, then by process, then by thread. */
 int thread_key__cmp(const struct thread_key *a, const struct thread_key *b);
 
-#define POINT_ROWS_MAX	  (8u << 20)
-#define POINT_NOT_RUNNING JP_MODULES /* no sample: a tick of the clock at which it did not run */
+#define POINT_ROWS_MAX (8u << 20)
+#define POINT_NOT_RUNNING \
+	JP_MODULES /* no sample: a tick of the clock at which the thread did not run */
 
 /* The kinds of points in words. */
 extern const char *const point_kinds[POINT_NOT_RUNNING + 1];
@@ -47,9 +48,9 @@ struct point {
 	struct thread_key thread;
 	double time_s, task; /* task NaN: not known */
 	unsigned kind;	     /* enum jp_module, or POINT_NOT_RUNNING */
-	uint64_t place;	     /* see jp_place in bpf/jobprof.h */
+	uint64_t place;	     /* see JP_PLACE_LIBRARY in bpf/abi/sample.h */
 	double period_s;     /* of the clock then; NaN: not known */
-	unsigned function;   /* 1 and more: of functions[]; 0: not known */
+	unsigned function;   /* from 1 on: an index of functions[], plus one; 0: not known */
 	double count[POINT_COUNTERS];
 };
 
@@ -66,21 +67,22 @@ struct region_row {
 struct point_burst {
 	unsigned node;
 	double thread;
-	double begin_s, gap_s; /* how long it was blocked before; NaN: not known */
+	double begin_s, gap_s; /* gap_s: how long the thread was blocked before; NaN: not known */
 };
 
 struct points {
-	const char *event;    /* which is read, the caller's; NULL: none */
-	bool has_event;	      /* some node's file has it */
-	bool by_cycles;	      /* some are samples of cycles, which come at no fixed times */
-	size_t rows_max;      /* the caller's: of more rows none is read; 0: POINT_ROWS_MAX */
+	const char *event; /* name of the event that is read, the caller's; NULL: none */
+	bool has_event;	   /* some node's file has it */
+	bool by_cycles;	   /* some points are samples of cycles, which come at no fixed times */
+	size_t rows_max; /* set by the caller: a table with more rows is not read; 0: POINT_ROWS_MAX
+			  */
 	struct point *points; /* by thread, then by time */
 	size_t npoints;
 	struct region_row *regions; /* by thread, then by begin */
 	size_t nregions;
 	struct point_burst *bursts; /* by node, by thread, then by begin */
 	size_t nbursts;
-	bool many_bursts; /* more than are read: none is here */
+	bool many_bursts; /* there are more than are read, so that none is here */
 	double clock_ns;  /* TimeNS at time 0 of the node that was read last; NaN: not known */
 	char **names;
 	unsigned nnames;
@@ -89,42 +91,44 @@ struct points {
 	double lost_points, lost_regions; /* NaN: not known */
 };
 
-/* Adds what the node has; times are of its own clock, and go on from 0 on each node. 0; -ENOENT: it
- * has neither table; -EBADMSG: damaged; -EMSGSIZE: more rows than are read; -ENOMEM. */
+/* Adds the tables of a node; times are of its own clock, and begin at 0 on each node. 0; -ENOENT:
+ * it has neither table; -EBADMSG: damaged; -EMSGSIZE: more rows than are read; -ENOMEM. */
 int points__read(struct points *p, const struct reader_node *n, unsigned number);
-/* The same, of samples alone. */
+/* The same, but only the samples. */
 int points__read_samples(struct points *p, const struct reader_node *n, unsigned number);
-/* Adds the bursts of the node that was read last, whose number is above those before, as far as it
- * has some; of more than are read, of all nodes, there are none. 0; -ENOMEM; else as
- * cursor__open(). */
+/* Adds the bursts, if any, of the node that was read last; its number must be above those of
+ * earlier nodes. Where all nodes together have more bursts than are read, none is stored. 0;
+ * -ENOMEM; else as cursor__open(). */
 int points__read_bursts(struct points *p, const struct reader_node *n, unsigned number);
 /*
  * Names the functions of the node that was read last, where this machine has the file of a task's
- * program: of the process with most of the task's samples, for that is whose program the task's
- * table has, and of its ranks, where all of the node's execute that one. 0 or -ENOMEM.
+ * program. Functions are named for the process with most of the task's samples, because the task's
+ * table has that process's program, and for its ranks, where all ranks of the node execute that
+ * program. 0 or -ENOMEM.
  */
 int points__name(struct points *p, const struct reader_node *n, unsigned number,
 		 struct symbols *symbols);
 /*
- * Adds points for ticks of the clock that took no sample of a thread since it did not run, without
- * counts; when all nodes are read. Such ticks are looked for between two samples of the thread
- * inside of regions, or where there are no regions, between samples not far apart. 0 or -ENOMEM.
+ * Adds points without counts for ticks of the clock that took no sample of a thread, because it did
+ * not run; to be called when all nodes are read. Such ticks are assumed between two samples of the
+ * thread inside of regions or, where there are no regions, between samples that are not far apart.
+ * 0 or -ENOMEM.
  */
 int points__fill_gaps(struct points *p);
 
-/* Of all nodes that a file has of the chosen steps: reads, names the functions, and fills the gaps.
+/* Reads all nodes of the selected steps of a file, names the functions, and fills the gaps.
  * 0; -ENODATA: there are no samples; -ESRCH: there is no such step; or as points__read() and
  * reader__open(). points__free() in all cases. */
 int points__read_file(struct points *p, const char *path, const struct selection *sel);
 
 #define POINTS_NO_NODE UINT_MAX
-/* The samples of the nodes that bursts were read of, with the times of bursts, and named; those of
- * a node whose clock was set are left out. nodes[places of b] get the node's number in the points,
- * or POINTS_NO_NODE. 0, or as points__read() and reader__open(). */
+/* Reads and names the samples of the nodes in b, with times as bursts have them; nodes whose clock
+ * was set are left out. nodes[], by places of b, gets the node's number in the points, or
+ * POINTS_NO_NODE. 0, or as points__read() and reader__open(). */
 int points__read_samples_of(struct points *p, const struct model_bursts *b, unsigned *nodes);
-/* The executions of regions there; the number of a node is its first place of bursts. 0; -ENXIO:
- * there are none; -ESTALE: the clock was set meanwhile, by which bursts have their times; or as
- * points__read() and reader__open(). */
+/* Reads the executions of regions of these nodes; the number of a node is its first place in b. 0;
+ * -ENXIO: there are none; -ESTALE: the clock by which bursts have their times was set meanwhile; or
+ * as points__read() and reader__open(). */
 int points__read_regions_of(struct points *p, const struct model_bursts *b);
 void points__free(struct points *p);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Points of a file: of all its nodes, or of those that bursts were read of. */
+/* Reads the points of a file: of all its nodes, or of those whose bursts were read. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

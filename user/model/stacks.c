@@ -119,7 +119,7 @@ static int read_tree(struct stacks *s, struct cursor *c)
 	return err ? err : more < 0 ? more : read_names(s, cursor__dataset(c));
 }
 
-/* More than any job has: not known, as what is no number. */
+/* More than any job has counts as not known, like a value that is not a number. */
 static bool is_amount(double v)
 {
 	return v >= 0 && v <= AMOUNT_MAX;

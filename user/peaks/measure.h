@@ -11,7 +11,7 @@
 #include "peaks/peaks.h"
 
 #define PASSES_MAX   64
-#define SPREAD_LIMIT 0.10 /* from here on a result deserves a warning */
+#define SPREAD_LIMIT 0.10 /* with a larger spread a result gets a warning */
 
 struct measure_opts {
 	const int *cpus; /* [ncpus]: a thread on each */
@@ -23,14 +23,15 @@ struct measure_opts {
 	const char *sys;     /* "/sys" */
 };
 
-/* What came out of one measure. All zeros: it was not asked for. */
+/* The result of one measure. All zeros: it was not asked for. */
 struct measure {
 	double pass[PASSES_MAX]; /* rates, in the unit of the peak */
 	unsigned npasses;	 /* 0: there is no result, and error says why */
-	double cpu_share; /* how much of their CPUs the threads had; 0: does not matter here */
+	double cpu_share; /* the part of their CPUs that the threads had; 0: not relevant here */
 	char how[256];	  /* what was measured, for people; "" nothing */
 	char error[256];
-	bool absent; /* with an error: this node does not have it, which is no failure */
+	bool absent; /* set together with an error: this node does not have the part, which is no
+			failure */
 };
 
 struct measures {
@@ -55,7 +56,7 @@ void network__measure(const struct measure_opts *o, struct measure *m);
 /* Runs a group. A group that does not return in time, as on a file system that hangs, gets an
  * error, and its thread is abandoned. */
 void measure__run(const struct measure_group *g, const struct measure_opts *o, struct measures *m);
-/* Median, minimum and maximum of the passes. */
+/* The median, minimum and maximum of the passes as a peak. */
 struct peak measure__peak(const struct measure *m);
 /* (maximum - minimum) / median; NaN for fewer than two passes. */
 double measure__spread(const struct measure *m);
@@ -84,7 +85,7 @@ void node_ticks__read(struct node_ticks *t);
 double node_ticks__busy(const struct node_ticks *from, const struct node_ticks *to);
 double node_ticks__steal(const struct node_ticks *from, const struct node_ticks *to);
 
-/* Bytes of the last-level caches that the CPUs have, each cache once; 0: the tree does not say. */
+/* Bytes of the last-level caches of the CPUs, each cache once; 0: not known. */
 uint64_t node_memory__caches(const char *sys, const int *cpus, unsigned ncpus);
 
 #endif

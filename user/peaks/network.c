@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The network is read, not measured: the speeds that ports of InfiniBand and Omni-Path and network
- * interfaces with a device say they have. The peak is the sum over the fastest ones: a node with
- * two fast ports and a slow one for administration has twice the fast one.
+ * The peak of the network is not measured: it is made from the speeds that ports of InfiniBand and
+ * Omni-Path, and network interfaces with a device, report. The peak is the sum over the fastest
+ * ones: a node with two fast ports and a slow one for administration has twice the speed of a fast
+ * port.
  */
 #include <dirent.h>
 #include <fcntl.h>

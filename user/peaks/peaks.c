@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads the peaks of a node from the file where jobprof calibrate or a person put them. */
+/* Reads the peaks of a node from the file that jobprof calibrate or a person wrote. */
 #include "peaks/peaks.h"
 
 #include <ctype.h>
@@ -157,7 +157,7 @@ static const struct {
 
 #define N_PREFIXES (sizeof(prefixes) / sizeof(prefixes[0]))
 
-/* The peaks as the file says them while it is read. */
+/* The peaks in the file while it is read. */
 struct reading {
 	struct peaks *p;
 	const char *node;

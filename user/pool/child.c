@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One limited child process: its limits, how it is waited for, and what its end means. */
+/* One limited child process: sets its limits, waits for it, and explains how it ended. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

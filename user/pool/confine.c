@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Takes all rights from a process that only reads files which others wrote, except those to read.
+/* Takes all rights except those to read from a process that only reads files which others wrote.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ static const struct call of_readers[] = {
 	WITH(ioctl, 1, TCGETS), WITH(ioctl, 1, TIOCGWINSZ), WITH(socketpair, 0, AF_UNIX),
 };
 
-/* And of a reader that starts workers, which are readers with the same rights. */
+/* In addition, the calls of a reader that starts workers, which are readers with the same rights. */
 static const struct call of_parents[] = {
 	ANY(clone), ANY(clone3), ANY(set_robust_list), ANY(wait4), ANY(waitid), ANY(pipe2),
 	ANY(kill), ANY(tgkill), WITH(prctl, 0, PR_SET_PDEATHSIG), WITH(fcntl, 1, F_SETPIPE_SZ),
@@ -97,7 +97,7 @@ static int allow(scmp_filter_ctx filter, const struct call *calls, size_t n)
 	return err;
 }
 
-/* other: what any other call comes to. The process gets no rights by executing a program either. */
+/* other: the result of any other call. The process gets no rights by executing a program either. */
 static int filter_calls(uint32_t other, bool reads, bool has_workers)
 {
 	/* abort(3) ends a process by a signal of its own */

@@ -12,7 +12,7 @@ struct message {
 	uint8_t *p;
 	size_t len, room; /* bytes of content, of memory */
 	size_t at;	  /* the next byte to be taken */
-	bool bad;	  /* memory ran out, or more was taken than the message holds */
+	bool bad;	  /* memory ran out, or more was taken than the message has */
 };
 
 /* Empties the message and keeps its memory. */
@@ -29,7 +29,7 @@ const char *message__take_text(struct message *m);
 
 /* 0 or -errno; -ENOMEM for a bad message. */
 int message__send(int fd, const struct message *m);
-/* 1: a message is in *m; 0: the other end is closed, or what came is cut short; -errno. */
+/* 1: *m is a message; 0: the other end is closed, or the message was cut short; -errno. */
 int message__receive(int fd, struct message *m);
 
 #endif

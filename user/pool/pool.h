@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Work on files that others wrote, in limited child processes. The HDF5 library believes what a
- * file says: a damaged one can make it crash, loop or ask for all memory. In a child with limits
- * that ends in an error of this program. A child inherits everything of its parent, its output is
- * the program's output, and it dies with its parent. Memory that a child changes is its own:
- * results leave it by its exit status, by files, by memory from pool__share, or as messages.
+ * Work on files that others wrote, in limited child processes. The HDF5 library trusts files: a
+ * damaged one can make it crash, loop, or allocate all memory. In a child with limits this becomes
+ * an error of this program. A child inherits everything of its parent, its output is the program's
+ * output, and it dies with its parent. A child's changes of memory are its own: results leave it by
+ * its exit status, in files, in memory from pool__share(), or as messages.
  *
  * A child of root is root until it opens a file by foreign__open() (base/foreign.h). Then it
- * becomes the file's owner, nobody where that is root, and can do no more than read files, those of
- * others by a process that opens them, and write to what was open before.
+ * becomes the file's owner (nobody where that is root), and can only read files, which another
+ * process opens if they are of others, and write to files that were open before.
  *
  * pool__call and its kin run one child for one piece of work; pool__start runs several that work on
  * the items of a list. None of them may be called in a process with several threads; all of them
@@ -26,22 +26,23 @@
 
 struct pool_limits {
 	uint64_t memory;  /* bytes of address space, never more than half of the machine's memory */
-	unsigned seconds; /* of processor time for one file, in addition to what its size allows */
+	unsigned seconds; /* CPU time for one file, in addition to what its size allows */
 };
 
 /* For a child that reads whole nodes into memory, and for one that streams. */
 #define POOL_LOAD   ((struct pool_limits){UINT64_C(8) << 30, 20})
 #define POOL_STREAM ((struct pool_limits){UINT64_C(1) << 30, 20})
-/* And for one that judges whole jobs. */
+/* For a child that judges whole jobs. */
 #define POOL_JUDGE ((struct pool_limits){UINT64_C(8) << 30, 120})
 
 /*
- * One child runs fn(arg), and this process waits for it. Signals that end a program (INT, TERM,
+ * Runs fn(arg) in one child, and waits for it. Signals that end a program (INT, TERM,
  * HUP, QUIT) are passed on to the child. When these functions return, the child and all that it
  * started have ended.
  *
- * What fn returned (0..255, an exit status); -EBADMSG: the child crashed; -ETIME: it used up its
- * processor time; -EOWNERDEAD: it was killed; -errno: there was no child. Nothing is logged.
+ * Returns what fn returned (0..255, an exit status); -EBADMSG: the child crashed; -ETIME: it used
+ * up its CPU time; -EOWNERDEAD: it was killed; -errno: no child could be started. Nothing is
+ * logged.
  */
 int pool__call(int (*fn)(void *arg), void *arg, const struct pool_limits *l);
 
@@ -49,11 +50,11 @@ int pool__call(int (*fn)(void *arg), void *arg, const struct pool_limits *l);
  * line that names the file and the object that the child was reading (base/read_note.h). */
 int pool__call_verb(int (*fn)(void *arg), void *arg, const struct pool_limits *l);
 
-/* Where another signal ended the child, the two above end this process by the same signal. For a
- * caller that has something to clean up first, this one returns -EINTR instead, ... */
+/* Where another signal ended the child, the two functions above end this process by the same
+ * signal. For a caller that must clean up first, this one returns -EINTR instead. */
 int pool__try(int (*fn)(void *arg), void *arg, const struct pool_limits *l);
-/* ... and this ends the process by that signal, after its handler if it has one; also after another
- * death of a child. */
+/* Ends the process by the signal that ended the child, after the signal's handler if there is one;
+ * also after another death of a child. */
 void pool__follow_signal(void);
 
 /*
@@ -63,13 +64,13 @@ void pool__follow_signal(void);
 struct pool;
 
 struct pool_work {
-	/* In a worker: puts what it found of one item into the message, which is empty. arg is the
-	 * worker's own copy, the same one for all its items. An error ends the worker. */
+	/* Called in a worker: puts the result of one item into the message, which is empty. arg is
+	 * the worker's own copy, the same for all its items. An error ends the worker. */
 	int (*work)(void *arg, unsigned item, struct message *result);
 	void *arg;
 	unsigned nitems;
-	/* A worker has no descriptors of its parent's but standard ones: for a parent with more
-	 * open than files to read, as a database, to which a file of others must find no way. */
+	/* A worker gets only the standard descriptors of its parent: for a parent that also has
+	 * other things open, such as a database, which a file of others must not reach. */
 	bool is_alone;
 };
 
@@ -78,11 +79,11 @@ int pool__start(struct pool **out, const struct pool_work *w, unsigned nworkers,
 		const struct pool_limits *l);
 
 /*
- * The result of the next item. 0, and *result is the message, good until the next call. -EBADMSG,
- * -ETIME, -EOWNERDEAD: there is none, since the item's worker ended as pool__call says, or sent
- * something else than a result; another worker has the items that follow. -EINTR: a signal ended
- * the worker, and is meant for this process too (pool__follow_signal). -errno: no worker can be
- * had.
+ * Returns the result of the next item: 0, and *result is the message, which is valid until the next
+ * call. -EBADMSG, -ETIME, -EOWNERDEAD: there is no result, because the item's worker ended (see
+ * pool__call()), or sent something else; another worker gets its next items. -EINTR: a signal ended
+ * the worker, and should end this process too (pool__follow_signal()). -errno: no worker could be
+ * started.
  */
 int pool__next(struct pool *p, struct message **result);
 
@@ -90,14 +91,14 @@ int pool__next(struct pool *p, struct message **result);
 void pool__free(struct pool *p);
 
 /*
- * For a process that reads such files by descriptors which others send, and sends what it found:
- * for good, it can do nothing more than that and take memory without code, as much address space as
- * given. Another call of the system kills it (SIGSYS). Ids and groups are the caller's matter,
- * before this. 0 or -errno.
+ * Confines a process that reads such files by descriptors which others send, and sends its results:
+ * for good, it can do nothing else but allocate memory without code, up to `memory` bytes of
+ * address space. Any other system call kills it (SIGSYS). The caller sets ids and groups before. 0
+ * or -errno.
  */
 int pool__confine(uint64_t memory);
 
-/* In a child, before it opens a file that others wrote: it starts workers, and may do so after. */
+/* Called in a child before it opens a file of others: allows it to start workers after that. */
 void pool__has_workers(void);
 
 /* Zeroed memory that parent and child both see. NULL: there is none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A limited child of root gives up root when the first file that others wrote is open. */
+/* A limited child of root gives up root's rights when the first file that others wrote is open. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -61,7 +61,8 @@ void pool_alive__remove(int fd)
 	nalive = n;
 }
 
-/* Opens what this process may not any more, and dies with it. Does not return. */
+/* Opens files that this process may not open any more, and dies with this process. Does not return.
+ */
 static void __attribute__((noreturn)) open_for(pid_t reader, int socket)
 {
 	sigset_t all;

@@ -19,8 +19,8 @@ static const struct field blk_fields[] = {
 	{offsetof(struct jp_blk, writes), T_BLK_WRITES},
 	{offsetof(struct jp_blk, read_bytes), T_BLK_READ_BYTES},
 	{offsetof(struct jp_blk, write_bytes), T_BLK_WRITE_BYTES},
-	{offsetof(struct jp_blk, read_ns), T_BLK_READ_TIME},
-	{offsetof(struct jp_blk, write_ns), T_BLK_WRITE_TIME},
+	{offsetof(struct jp_blk, read_time_ns), T_BLK_READ_TIME},
+	{offsetof(struct jp_blk, write_time_ns), T_BLK_WRITE_TIME},
 	{offsetof(struct jp_blk, untimed), T_BLK_UNTIMED},
 	{offsetof(struct jp_blk, others), T_BLK_OTHERS},
 	{offsetof(struct jp_blk, reads), T_PROBES},
@@ -36,7 +36,7 @@ static const struct field net_fields[] = {
 	{offsetof(struct jp_net, loop_tx_bytes), T_NET_LOOP_TX_BYTES},
 	{offsetof(struct jp_net, loop_rx_ops), T_NET_LOOP_RX_OPS},
 	{offsetof(struct jp_net, loop_tx_ops), T_NET_LOOP_TX_OPS},
-	{offsetof(struct jp_net, retrans), T_NET_RETRANS},
+	{offsetof(struct jp_net, tcp_retrans), T_TCP_RETRANS},
 	{offsetof(struct jp_net, rx_ops), T_PROBES},
 	{offsetof(struct jp_net, tx_ops), T_PROBES},
 	{offsetof(struct jp_net, loop_rx_ops), T_PROBES},
@@ -109,7 +109,7 @@ static void add_at_once(const struct jp_at_once *a, struct totals *t)
 	if (!a)
 		return;
 	t->v[T_QUEUED] += a->queued;
-	t->v[T_BESIDE_IDLE] += a->beside_idle;
+	t->v[T_QUEUED_BESIDE_IDLE] += a->queued_beside_idle;
 }
 
 void counters__add(const struct kern *k, uint32_t slot, struct totals *t)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How long each CPU was not idle, by the kernel's own account in /proc/stat (ticks of 10 ms). */
+/* How long each CPU was busy, by the kernel's own account in /proc/stat (ticks of 10 ms). */
 #ifndef JP_SAMPLE_CPU_BUSY_H
 #define JP_SAMPLE_CPU_BUSY_H
 
@@ -9,7 +9,7 @@ struct cpu_busy;
 struct cpu_busy *cpu_busy__new(const char *proc, unsigned ncpus);
 void cpu_busy__free(struct cpu_busy *b);
 /* Sets busy_s[ncpus] to the seconds since the last call in which each CPU was busy; 0 for CPUs that
- * are not there, and for all CPUs in the first call. Time that a hypervisor took is not busy. 0 or
+ * do not exist, and for all CPUs in the first call. Time that a hypervisor took is not busy. 0 or
  * -errno. */
 int cpu_busy__take(struct cpu_busy *b, double *busy_s);
 

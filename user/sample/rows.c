@@ -28,11 +28,7 @@ static double utilization(const struct reading *prev, const struct reading *now)
 {
 	double s = interval_s(prev, now);
 
-	return s > 0 ? 100.0 *
-			       seconds_between(now->totals.v[T_RUNTIME],
-					       prev->totals.v[T_RUNTIME]) /
-			       s
-		     : 0;
+	return s > 0 ? 100.0 * seconds_between(now->totals.v[T_CPU], prev->totals.v[T_CPU]) / s : 0;
 }
 
 /* The run-time weighted clock, kHz; 0: no slice has ended, or the clock is not known. */
@@ -107,7 +103,7 @@ static bool is_unknown(const struct row_context *c, const struct column *col)
 		return true;
 	if (col->arg == T_BLOCKED + JP_CAUSE_THROTTLED && col->how == HOW_SECONDS)
 		return c->blind & JP_BLIND_THROTTLE;
-	return col->arg == T_NET_RETRANS && col->how == HOW_DELTA && (c->blind & JP_BLIND_RETRANS);
+	return col->arg == T_TCP_RETRANS && col->how == HOW_DELTA && (c->blind & JP_BLIND_RETRANS);
 }
 
 /* Whether a living process can have the gauge. A process that is ending may have no memory left. */
@@ -134,11 +130,11 @@ static double float_cell(const struct row_context *c, const struct reading *prev
 		return has_processes(&now->totals, col->arg) ? (double)n[col->arg] * col->scale
 							     : NAN;
 	case HOW_GPU:
-		if (!c->gpus || (col->arg == T_GPU_UTIL && n[T_GPU_UNKNOWN]))
+		if (!c->gpus || (col->arg == T_GPU_UTILIZATION && n[T_GPU_UNKNOWN]))
 			return NAN;
 		return (double)n[col->arg] * col->scale;
 	case HOW_RUNNING:
-		return n[T_CPUS] ? (double)n[col->arg] * col->scale : NAN;
+		return n[T_ALLOWED_CPUS] ? (double)n[col->arg] * col->scale : NAN;
 	case HOW_KNOWN:
 		return n[col->arg] ? (double)n[col->arg] * col->scale : NAN;
 	case HOW_SINCE:
@@ -241,7 +237,7 @@ void rows__note(struct between *b, const struct totals *now)
 
 	raise_to(&b->peak, totals__rss(now));
 	raise_to(&b->peak, now->v[T_RISE]);
-	raise_to(&b->peak, now->v[T_EXIT_MAXRSS]);
+	raise_to(&b->peak, now->v[T_EXIT_PEAK]);
 	raise_to(&b->peak, rss_of(left));
 	if (rss_of(left) > rss_of(b->left))
 		memcpy(b->left, left, sizeof(b->left));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of tables: from a reading at the last row and one now to the cells of the next row. */
+/* Computes the cells of a table's next row from a reading at its last row and a reading now. */
 #ifndef JP_SAMPLE_ROWS_H
 #define JP_SAMPLE_ROWS_H
 
@@ -9,7 +9,7 @@
 #include "sample/totals.h"
 #include "schema/series.h"
 
-/* All values that a table's rows are made from, at one instant. */
+/* All values from which a table's rows are made, at one instant. */
 struct reading {
 	uint64_t boot_ns;
 	struct totals totals;
@@ -27,19 +27,19 @@ struct row_context {
 	uint64_t start_boot_ns; /* of the step */
 	uint64_t start_real_ns;
 	uint64_t peak;	    /* highest RSS in bytes seen since the last row; 0: no process lived */
-	uint64_t ended_rss; /* bytes, of processes that have ended since; used if none lives now; 0:
-			     * not known */
+	uint64_t ended_rss; /* RSS in bytes of processes that have ended since; used if none lives
+			       now; 0: not known */
 	uint64_t sample_ns; /* calibrated cost of one sample; 0: unknown */
 	uint64_t probe_ns;  /* calibrated cost of one program run; 0: unknown */
 	uint64_t pmu_ns;    /* cost of one reading of the hardware counters */
-	unsigned families;  /* that are loaded: columns of others are unknown */
+	unsigned families;  /* loaded families: columns of others are unknown */
 	unsigned npmu;	    /* events counted */
 	unsigned missing;   /* bits: events that this machine cannot count */
 	unsigned blind;	    /* JP_BLIND_* */
 	bool gpus;	    /* the processes that use GPUs are known */
 };
 
-/* Copies the fields of the control page that rows depend on. */
+/* Copies the fields of the control page on which rows depend. */
 void rows__context(struct row_context *c, const struct jp_control *control);
 
 /* Cells of the given columns: out[ncols]. A column without a source is NaN, or 0 if it is U64. */

@@ -84,12 +84,12 @@ static void add_task(struct snapshot *s, const struct jp_task_rec *r)
 	if (r->sched_slot < s->nslots) {
 		t = &s->now[r->sched_slot];
 		/* a switch while the record was made can leave a difference below zero */
-		t->v[T_RUNTIME] += snapshot_positive(r->runtime_ns);
+		t->v[T_CPU] += snapshot_positive(r->cpu_ns);
 		t->v[T_RUN_DELAY] += snapshot_positive(r->run_delay_ns);
 		for (int i = 0; i < JP_CULPRITS; i++)
 			t->v[T_CULPRITS + i] += r->culprits.ns[i];
-		t->v[T_NVCSW] += snapshot_positive(r->nvcsw);
-		t->v[T_NIVCSW] += snapshot_positive(r->nivcsw);
+		t->v[T_VOL_SWITCHES] += snapshot_positive(r->vol_switches);
+		t->v[T_INVOL_SWITCHES] += snapshot_positive(r->invol_switches);
 		t->v[T_MIGRATIONS] += snapshot_positive(r->migrations);
 	}
 	if (r->slot >= s->nslots)
@@ -97,18 +97,18 @@ static void add_task(struct snapshot *s, const struct jp_task_rec *r)
 	t = &s->now[r->slot];
 	t->v[T_THREADS]++;
 	t->v[T_RUNNABLE] += r->runnable;
-	if (r->cpus > t->v[T_CPUS])
-		t->v[T_CPUS] = r->cpus;
-	t->v[T_UTIME] += snapshot_positive(r->utime_ns);
-	t->v[T_STIME] += snapshot_positive(r->stime_ns);
-	t->v[T_MIN_FLT] += snapshot_positive(r->min_flt);
-	t->v[T_MAJ_FLT] += snapshot_positive(r->maj_flt);
-	t->v[T_RCHAR] += snapshot_positive(r->rchar);
-	t->v[T_WCHAR] += snapshot_positive(r->wchar);
-	t->v[T_SYSCR] += snapshot_positive(r->syscr);
-	t->v[T_SYSCW] += snapshot_positive(r->syscw);
+	if (r->allowed_cpus > t->v[T_ALLOWED_CPUS])
+		t->v[T_ALLOWED_CPUS] = r->allowed_cpus;
+	t->v[T_USER] += snapshot_positive(r->user_ns);
+	t->v[T_SYSTEM] += snapshot_positive(r->system_ns);
+	t->v[T_MINOR_FAULTS] += snapshot_positive(r->minor_faults);
+	t->v[T_MAJOR_FAULTS] += snapshot_positive(r->major_faults);
 	t->v[T_READ_BYTES] += snapshot_positive(r->read_bytes);
 	t->v[T_WRITE_BYTES] += snapshot_positive(r->write_bytes);
+	t->v[T_READ_CALLS] += snapshot_positive(r->read_calls);
+	t->v[T_WRITE_CALLS] += snapshot_positive(r->write_calls);
+	t->v[T_DISK_READ_BYTES] += snapshot_positive(r->disk_read_bytes);
+	t->v[T_DISK_WRITE_BYTES] += snapshot_positive(r->disk_write_bytes);
 	add_memory(s, r, t);
 }
 
@@ -127,10 +127,10 @@ static void add_gpu(struct snapshot *s, unsigned i)
 
 	if (slot == JP_SLOT_NONE)
 		return;
-	if (u->memory != UINT64_MAX)
-		s->now[slot].v[T_GPU_MEM] += u->memory;
+	if (u->mem != UINT64_MAX)
+		s->now[slot].v[T_GPU_MEM] += u->mem;
 	if (u->util >= 0)
-		s->now[slot].v[T_GPU_UTIL] += (uint64_t)(u->util * 1000);
+		s->now[slot].v[T_GPU_UTILIZATION] += (uint64_t)(u->util * 1000);
 	else
 		s->now[slot].v[T_GPU_UNKNOWN]++;
 }
@@ -146,8 +146,8 @@ bool snapshot__has_gpus(const struct snapshot *s)
 	return s->gpu != NULL;
 }
 
-/* snapshot_tasks.c: adds what living tasks have not retired yet, and what GPUs are used for, to
- * s->now. 0 or -ENOMEM. */
+/* Adds to s->now what living tasks have not retired yet, and the use of GPUs. Returns 0 or -ENOMEM.
+ */
 static int snapshot_add_tasks(struct snapshot *s)
 {
 	struct peaks swap;
@@ -168,7 +168,8 @@ static int snapshot_add_tasks(struct snapshot *s)
 
 /* ---- what steps used under their programs' names */
 
-/* A name becomes the name of a table: without what a path or a terminal could take amiss. */
+/* Makes the name of a table from a name: without characters that mean something in a path or to a
+ * terminal. */
 static void name_of(const char comm[JP_COMM_LEN], char name[JP_COMM_LEN])
 {
 	size_t i;
@@ -197,14 +198,14 @@ static void raise_to(uint64_t *to, uint64_t n)
 static void add_use(struct command_use *to, const struct command_use *c)
 {
 	to->processes += c->processes;
-	to->runtime_ns += c->runtime_ns;
+	to->cpu_ns += c->cpu_ns;
 	to->run_delay_ns += c->run_delay_ns;
-	to->rchar += c->rchar;
-	to->wchar += c->wchar;
+	to->read_bytes += c->read_bytes;
+	to->write_bytes += c->write_bytes;
 	raise_to(&to->peak, c->peak);
-	raise_to(&to->last_ns, c->last_ns);
-	if (c->first_ns < to->first_ns)
-		to->first_ns = c->first_ns;
+	raise_to(&to->last_seen_ns, c->last_seen_ns);
+	if (c->first_seen_ns < to->first_seen_ns)
+		to->first_seen_ns = c->first_seen_ns;
 }
 
 /* Names that are the same as tables' names become one. */
@@ -230,20 +231,20 @@ static void add_account(struct snapshot *s, uint32_t step, const char comm[JP_CO
 	*to = (struct command_use){
 		.step = step,
 		.processes = from->processes,
-		.runtime_ns = from->runtime_ns,
+		.cpu_ns = from->cpu_ns,
 		.run_delay_ns = from->run_delay_ns,
-		.rchar = from->rchar,
-		.wchar = from->wchar,
+		.read_bytes = from->read_bytes,
+		.write_bytes = from->write_bytes,
 		.peak = from->peak * s->page,
-		.first_ns = from->first_ns,
-		.last_ns = from->last_ns,
+		.first_seen_ns = from->first_seen_ns,
+		.last_seen_ns = from->last_seen_ns,
 	};
 	name_of(comm, to->name);
 }
 
 static const char other[JP_COMM_LEN] = "(other)";
 
-/* snapshot_commands.c: the accounts of programs' names, then what living processes add. 0 or
+/* Reads the accounts of programs' names, then adds what living processes have used. Returns 0 or
  * -errno. */
 static int snapshot_read_commands(struct snapshot *s)
 {
@@ -259,7 +260,7 @@ static int snapshot_read_commands(struct snapshot *s)
 	for (i = 0; i < c->maps.n; i++)
 		add_account(s, c->maps.key[i].step, c->maps.key[i].comm, &c->maps.use[i]);
 	for (i = JP_SLOT_FIRST; i < s->nslots; i++)
-		if (kern__acct(s->k, i)->other.first_ns)
+		if (kern__acct(s->k, i)->other.first_seen_ns)
 			add_account(s, i, other, &kern__acct(s->k, i)->other);
 	merge_same(c);
 	return 0;
@@ -289,7 +290,7 @@ static bool is_full(const struct snapshot *s, uint32_t step)
 
 static struct command_use *use_of(struct snapshot *s, const struct jp_task_rec *r, uint32_t step)
 {
-	struct command_use key = {.step = step, .first_ns = r->start_ns};
+	struct command_use key = {.step = step, .first_seen_ns = r->start_ns};
 	struct commands *c = &s->commands;
 
 	name_of(r->comm, key.name);
@@ -311,11 +312,11 @@ static void add_living(struct snapshot *s, const struct jp_task_rec *r)
 	if (!use)
 		return;
 	use->living += r->pid == r->tgid && !r->ended;
-	use->runtime_ns += snapshot_positive(r->command_runtime_ns);
+	use->cpu_ns += snapshot_positive(r->command_cpu_ns);
 	use->run_delay_ns += snapshot_positive(r->command_run_delay_ns);
-	use->rchar += snapshot_positive(r->command_rchar);
-	use->wchar += snapshot_positive(r->command_wchar);
-	use->last_ns = s->boot_ns;
+	use->read_bytes += snapshot_positive(r->command_read_bytes);
+	use->write_bytes += snapshot_positive(r->command_write_bytes);
+	use->last_seen_ns = s->boot_ns;
 	if (!r->mm)
 		return;
 	rss = snapshot_positive(r->rss_anon + r->rss_file + r->rss_shmem);
@@ -377,7 +378,7 @@ static struct span span_of(const struct jp_open *o)
 	if (o->cause == JP_CAUSE_NONE)
 		delay = s.on - s.out;
 	else if (o->cause == JP_CAUSE_THROTTLED)
-		delay = s.on - s.out - least(o->held, s.on - s.out);
+		delay = s.on - s.out - least(o->throttled, s.on - s.out);
 	s.queued = s.on - least(delay, s.on - s.out);
 	return s;
 }
@@ -429,7 +430,7 @@ void snapshot_sum_wait(struct totals *t)
 	v[T_THREAD_TIME] = v[T_ON_CPU] + v[T_CPU_WAIT];
 	for (int i = 0; i < JP_CAUSES; i++)
 		v[T_THREAD_TIME] += v[T_BLOCKED + i];
-	v[T_IOWAIT] += v[T_BLOCKED + JP_CAUSE_DISK] + v[T_BLOCKED + JP_CAUSE_FAULT];
+	v[T_DISK_WAIT] += v[T_BLOCKED + JP_CAUSE_DISK] + v[T_BLOCKED + JP_CAUSE_FAULT];
 }
 
 #define PASSES	   3
@@ -452,13 +453,13 @@ struct snapshot *snapshot__new(struct kern *k)
 	s->now = calloc(n, sizeof(*s->now));
 	s->prev = calloc(n, sizeof(*s->prev));
 	s->gen = calloc(n, sizeof(*s->gen));
-	s->runtime = calloc(n, sizeof(*s->runtime));
+	s->cpu_ns = calloc(n, sizeof(*s->cpu_ns));
 	s->exits = calloc(n, sizeof(*s->exits));
 	s->gone = calloc(n, sizeof(*s->gone));
 	s->left_seq = calloc(n, sizeof(*s->left_seq));
-	s->cpu_runtime = calloc(n * s->ncpus, sizeof(*s->cpu_runtime));
-	if (!s->slots || !s->used || !s->now || !s->prev || !s->gen || !s->runtime || !s->exits ||
-	    !s->gone || !s->left_seq || !s->cpu_runtime) {
+	s->last_cpu_ns = calloc(n * s->ncpus, sizeof(*s->last_cpu_ns));
+	if (!s->slots || !s->used || !s->now || !s->prev || !s->gen || !s->cpu_ns || !s->exits ||
+	    !s->gone || !s->left_seq || !s->last_cpu_ns) {
 		snapshot__free(s);
 		return NULL;
 	}
@@ -474,11 +475,11 @@ void snapshot__free(struct snapshot *s)
 	free(s->now);
 	free(s->prev);
 	free(s->gen);
-	free(s->runtime);
+	free(s->cpu_ns);
 	free(s->exits);
 	free(s->gone);
 	free(s->left_seq);
-	free(s->cpu_runtime);
+	free(s->last_cpu_ns);
 	kern__tasks_free(&s->tasks);
 	free(s->old.p);
 	free(s->cur.p);
@@ -493,24 +494,24 @@ static void add_sched(struct snapshot *s, uint32_t slot, struct totals *t)
 	s->gone[slot] = 0;
 	for (cpu = 0; cpu < s->ncpus; cpu++) {
 		const struct jp_sched *c = kern__sched(s->k, cpu, slot);
-		uint64_t *last = &s->cpu_runtime[(size_t)cpu * s->nslots + slot];
-		uint64_t runtime = c->runtime_ns, ran = runtime - *last;
+		uint64_t *last = &s->last_cpu_ns[(size_t)cpu * s->nslots + slot];
+		uint64_t cpu_ns = c->cpu_ns, ran = cpu_ns - *last;
 
-		t->v[T_RUNTIME] += runtime;
+		t->v[T_CPU] += cpu_ns;
 		t->v[T_RUN_DELAY] += counters__delay(s->k, cpu, slot, t);
-		t->v[T_NVCSW] += c->nvcsw;
-		t->v[T_NIVCSW] += c->nivcsw;
+		t->v[T_VOL_SWITCHES] += c->vol_switches;
+		t->v[T_INVOL_SWITCHES] += c->invol_switches;
 		t->v[T_MIGRATIONS] += c->migrations;
-		t->v[T_IOWAIT] += c->iowait_ns;
+		t->v[T_DISK_WAIT] += c->disk_wait_ns;
 		t->v[T_PROBES] += c->harvests;
 		s->gone[slot] += c->tasks_out;
-		if (ran && runtime > *last) {
+		if (ran && cpu_ns > *last) {
 			unsigned khz = cpufreq__khz(cpu, s->boot_ns);
 
 			t->v[T_NOMINAL_CYCLES] += (uint64_t)((double)ran * khz / 1e6);
 			t->v[T_HARVESTED] += khz ? ran : 0;
 		}
-		*last = runtime;
+		*last = cpu_ns;
 	}
 }
 
@@ -523,35 +524,35 @@ static void add_left(const struct snapshot *s, const struct jp_left *left, struc
 	t->v[T_LEFT_SWAP] = left->swap * s->page;
 	t->v[T_LEFT_VM] = left->vm * s->page;
 	t->v[T_LEFT_HUGETLB] = left->hugetlb * s->page;
-	t->v[T_EXIT_MAXRSS] = left->peak * s->page;
+	t->v[T_EXIT_PEAK] = left->peak * s->page;
 }
 
 static void add_acct(struct snapshot *s, uint32_t slot, struct totals *t)
 {
 	const struct jp_acct *a = kern__acct(s->k, slot);
 
-	t->v[T_UTIME] += a->utime_ns;
-	t->v[T_STIME] += a->stime_ns;
-	t->v[T_MIN_FLT] += a->min_flt;
-	t->v[T_MAJ_FLT] += a->maj_flt;
-	t->v[T_RCHAR] += a->rchar;
-	t->v[T_WCHAR] += a->wchar;
-	t->v[T_SYSCR] += a->syscr;
-	t->v[T_SYSCW] += a->syscw;
+	t->v[T_USER] += a->user_ns;
+	t->v[T_SYSTEM] += a->system_ns;
+	t->v[T_MINOR_FAULTS] += a->minor_faults;
+	t->v[T_MAJOR_FAULTS] += a->major_faults;
 	t->v[T_READ_BYTES] += a->read_bytes;
 	t->v[T_WRITE_BYTES] += a->write_bytes;
+	t->v[T_READ_CALLS] += a->read_calls;
+	t->v[T_WRITE_CALLS] += a->write_calls;
+	t->v[T_DISK_READ_BYTES] += a->disk_read_bytes;
+	t->v[T_DISK_WRITE_BYTES] += a->disk_write_bytes;
 	t->v[T_FORKS] += a->forks;
 	t->v[T_PROBES] += a->life_events;
-	t->v[T_OOM] += s->slots[slot].oom;
+	t->v[T_OOM_KILLS] += s->slots[slot].oom_kills;
 	s->left_seq[slot] = __atomic_load_n(&a->left_seq, __ATOMIC_ACQUIRE);
 	if (kern__is_reader(s->k))
-		t->v[T_EXIT_MAXRSS] = a->exit_maxrss * s->page;
+		t->v[T_EXIT_PEAK] = a->exit_peak * s->page;
 	else if (s->left_seq[slot] != a->left_acked)
 		add_left(s, &a->left, t);
 }
 
-/* What the slot stands for is read first, and once: all that is made of the snapshot sees it so.
- * The frequency-weighted counters go on from the last snapshot's. */
+/* The identity of the slot is read first, and once, so that it is the same in everything that is
+ * made from the snapshot. The frequency-weighted counters continue those of the last snapshot. */
 static void read_slot(struct snapshot *s, uint32_t i)
 {
 	const struct jp_slot *live = kern__slot(s->k, i);
@@ -566,7 +567,7 @@ static void read_slot(struct snapshot *s, uint32_t i)
 	if (info->gen != s->gen[i]) {
 		memset(&s->prev[i], 0, sizeof(s->prev[i]));
 		for (cpu = 0; cpu < s->ncpus; cpu++)
-			s->cpu_runtime[(size_t)cpu * s->nslots + i] = 0;
+			s->last_cpu_ns[(size_t)cpu * s->nslots + i] = 0;
 		s->gen[i] = info->gen;
 	}
 	memset(t, 0, sizeof(*t));
@@ -578,7 +579,7 @@ static void read_slot(struct snapshot *s, uint32_t i)
 	add_sched(s, i, t);
 	add_acct(s, i, t);
 	counters__add(s->k, i, t);
-	s->runtime[i] = t->v[T_RUNTIME];
+	s->cpu_ns[i] = t->v[T_CPU];
 	s->prev[i].v[T_NOMINAL_CYCLES] = t->v[T_NOMINAL_CYCLES];
 	s->prev[i].v[T_HARVESTED] = t->v[T_HARVESTED];
 }
@@ -606,7 +607,7 @@ void snapshot_read_slots(struct snapshot *s)
 static bool is_torn(const struct snapshot *s)
 {
 	for (unsigned at = 0; at < s->nused; at++) {
-		uint64_t runtime = 0, gone = 0;
+		uint64_t cpu_ns = 0, gone = 0;
 		uint32_t i = s->used[at];
 		unsigned cpu;
 
@@ -615,10 +616,10 @@ static bool is_torn(const struct snapshot *s)
 		if (kern__acct(s->k, i)->exits != s->exits[i])
 			return true;
 		for (cpu = 0; cpu < s->ncpus; cpu++) {
-			runtime += kern__sched(s->k, cpu, i)->runtime_ns;
+			cpu_ns += kern__sched(s->k, cpu, i)->cpu_ns;
 			gone += kern__sched(s->k, cpu, i)->tasks_out;
 		}
-		if (runtime - s->runtime[i] > TORN_NS || gone != s->gone[i])
+		if (cpu_ns - s->cpu_ns[i] > TORN_NS || gone != s->gone[i])
 			return true;
 	}
 	return false;

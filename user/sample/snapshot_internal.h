@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The state of a snapshot, for snapshot.c and snapshot_tasks.c. */
+/* The state of a snapshot, for snapshot.c and its tests. */
 #ifndef JP_SAMPLE_SNAPSHOT_INTERNAL_H
 #define JP_SAMPLE_SNAPSHOT_INTERNAL_H
 
@@ -23,7 +23,8 @@ struct commands {
 	struct command_use *use;
 	unsigned n;
 	size_t room;
-	unsigned sorted; /* by step and name; the rest are of living processes alone */
+	unsigned sorted; /* the first so many are sorted by step and name; the rest are of living
+			    processes only */
 };
 
 struct snapshot {
@@ -33,28 +34,28 @@ struct snapshot {
 	uint64_t torn;
 	long page;
 	unsigned nslots, ncpus;
-	uint64_t slots_seen;   /* kern__slots_changed() when all slots were read, and one */
+	uint64_t slots_seen;   /* one more than kern__slots_changed() when all slots were read */
 	struct jp_slot *slots; /* as they were when now was read; free ones are zero */
 	uint32_t *used;	       /* those that are not free, ascending */
 	unsigned nused;
 	struct totals *now, *prev;
 	uint32_t *gen;	       /* of prev */
-	uint64_t *cpu_runtime; /* [cpu][slot] at the last snapshot, for the frequency */
-	/* by slot, before a pass: run time, and threads that ended or left */
-	uint64_t *runtime, *exits, *gone;
+	uint64_t *last_cpu_ns; /* [cpu][slot] at the last snapshot, for the frequency */
+	/* by slot, before a pass: CPU time, threads that ended, and threads that left */
+	uint64_t *cpu_ns, *exits, *gone;
 	uint64_t *left_seq; /* by slot: the change of jp_acct's left that was read */
 	struct kern_tasks tasks;
 	struct peaks old, cur;
 	struct commands commands;
-	const struct gpu_use *gpu; /* NULL: their users are not known */
+	const struct gpu_use *gpu; /* NULL: the users of GPUs are not known */
 	unsigned ngpu;
 };
 
 /* Reads what each slot stands for, and its retired totals. */
 void snapshot_read_slots(struct snapshot *s);
 
-/* Adds a thread's whole time to the slots that it was and is in; then the sums of
- * a slot. */
+/* snapshot_add_wait(): adds a thread's whole time to the slots in which it was and is.
+ * snapshot_sum_wait(): makes the sums of a slot. */
 void snapshot_add_wait(struct snapshot *s, const struct jp_task_rec *r);
 void snapshot_sum_wait(struct totals *t);
 

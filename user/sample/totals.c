@@ -7,7 +7,7 @@ void totals__add(struct totals *sum, const struct totals *add)
 	int i;
 
 	for (i = 0; i < T_N; i++) {
-		if (i == T_RISE || i == T_EXIT_MAXRSS || i == T_CPUS) {
+		if (i == T_RISE || i == T_EXIT_PEAK || i == T_ALLOWED_CPUS) {
 			if (add->v[i] > sum->v[i])
 				sum->v[i] = add->v[i];
 		} else {
@@ -31,20 +31,20 @@ static uint64_t system_part(uint64_t user_ticks, uint64_t system_ticks, uint64_t
 
 void totals__split(struct totals *now, const struct totals *prev)
 {
-	const uint64_t run = now->v[T_RUNTIME], *was = prev->v;
-	uint64_t system = system_part(now->v[T_UTIME], now->v[T_STIME], run);
+	const uint64_t run = now->v[T_CPU], *was = prev->v;
+	uint64_t system = system_part(now->v[T_USER], now->v[T_SYSTEM], run);
 
-	if (was[T_UTIME] + was[T_STIME] >= run) {
-		now->v[T_UTIME] = was[T_UTIME];
-		now->v[T_STIME] = was[T_STIME];
+	if (was[T_USER] + was[T_SYSTEM] >= run) {
+		now->v[T_USER] = was[T_USER];
+		now->v[T_SYSTEM] = was[T_SYSTEM];
 		return;
 	}
-	if (system < was[T_STIME])
-		system = was[T_STIME];
-	if (run - system < was[T_UTIME])
-		system = run - was[T_UTIME];
-	now->v[T_STIME] = system;
-	now->v[T_UTIME] = run - system;
+	if (system < was[T_SYSTEM])
+		system = was[T_SYSTEM];
+	if (run - system < was[T_USER])
+		system = run - was[T_USER];
+	now->v[T_SYSTEM] = system;
+	now->v[T_USER] = run - system;
 }
 
 /* Makes the classes of waits add up to the run-queue delay, and keeps each class from dropping:
@@ -71,7 +71,7 @@ void totals__clamp(struct totals *now, const struct totals *prev)
 	int i;
 
 	for (i = 0; i < T_COUNTERS; i++)
-		if (now->v[i] < prev->v[i] && i != T_UTIME && i != T_STIME)
+		if (now->v[i] < prev->v[i] && i != T_USER && i != T_SYSTEM)
 			now->v[i] = prev->v[i];
 	settle_culprits(now->v, prev->v);
 	totals__split(now, prev);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Totals of one slot, task or step so far: snapshots make them, and rows are made from them. */
+/* Totals of one slot, task or step so far: made by snapshots, and used to make rows. */
 #ifndef JP_SAMPLE_TOTALS_H
 #define JP_SAMPLE_TOTALS_H
 
@@ -11,14 +11,14 @@ struct totals {
 	uint64_t v[T_N];
 };
 
-/* sum += add; T_RISE, T_EXIT_MAXRSS and T_CPUS become the larger of the two. */
+/* sum += add; T_RISE, T_EXIT_PEAK and T_ALLOWED_CPUS become the larger of the two. */
 void totals__add(struct totals *sum, const struct totals *add);
 
 /* Anonymous + file + shared, bytes. */
 uint64_t totals__rss(const struct totals *t);
 
 /*
- * Scales T_UTIME and T_STIME of now, which the tick has sampled, so that they add up to T_RUNTIME
+ * Scales T_USER and T_SYSTEM of now, which the tick has sampled, so that they add up to T_CPU
  * and neither falls below that of prev, as cputime_adjust() in the kernel's kernel/sched/cputime.c
  * does for /proc/<pid>/stat and getrusage(2). (Threads that ran for long have scaled times already:
  * modes() in bpf/task.bpf.h.)

@@ -52,13 +52,14 @@ enum col_source {
 struct column {
 	const char *name;
 	enum col_type type;
-	unsigned array;	  /* how many columns, this one first, are one array in the file's rows; the
-			   * array has their name without the number; 0: a column of its own */
+	unsigned array; /* number of columns, this one first, that are one array in the file's rows,
+			   whose name is theirs without the number; 0: a column of its own */
 	const char *unit; /* "" for a plain number */
 	enum col_kind kind;
 	enum family family;
 	enum col_how how;
-	int arg; /* of `how`: enum total unless said there (schema/quantities.h) */
+	int arg; /* argument of `how`: enum total unless `how` says otherwise (schema/quantities.h)
+		  */
 	double scale;
 	const char *doc;   /* one sentence on what the column is */
 	const char *blind; /* what the column leaves out, "" if nothing */

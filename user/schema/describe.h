@@ -8,7 +8,7 @@
 
 #include "schema/series.h"
 
-/* What a table stores of one of its columns (hdf5/column_attrs.h). */
+/* The description of a column that its table stores (hdf5/column_attrs.h). */
 struct column_stored {
 	const char *unit, *doc; /* NULL: nothing is stored */
 	bool has_kind;
@@ -16,17 +16,17 @@ struct column_stored {
 };
 
 /*
- * The column `name` of a table of `series`: as schemas/ describe it, where they have it in that
- * series (also Slurm's columns, Marks, and the time columns of every series); else as the table
- * stores it; else a gauge without a unit, since what is not known to be an amount per interval must
- * not be summed. stored may be NULL. In the series "Totals/<series>" the column "Min_X" is
- * described as X is in that series. The result has the texts and the name that were passed; its
- * type and array are the caller's to set.
+ * Describes the column `name` of a table of `series`: as schemas/ do, where they have it in that
+ * series (with Slurm's columns, Marks, and the time columns of every series); else as the table
+ * does; else as a gauge without a unit, because a column must not be summed unless it is known to
+ * be an amount per interval. stored may be NULL. In the series "Totals/<series>" the column "Min_X"
+ * is described as X is in that series. The result has the texts and the name that were passed; the
+ * caller sets its type and array.
  */
 struct column column__describe(const char *series, const char *name,
 			       const struct column_stored *stored);
 
-/* The values of a total, in the order they are stored. */
+/* The values of a total, in the order in which they are stored. */
 enum aggregate { AGGREGATE_MIN, AGGREGATE_MAX, AGGREGATE_AVG, AGGREGATE_SUM, AGGREGATE_LAST };
 #define AGGREGATES (AGGREGATE_LAST + 1)
 

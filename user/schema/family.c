@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The families of columns and the words that ask for them. */
+/* The families of columns, and the words by which users ask for them. */
 #include "schema/family.h"
 
 #include <errno.h>

@@ -28,7 +28,7 @@ int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen);
 void family__words(char *buf, size_t size);
 /* Prints the words of family__words(), with a space after each. */
 void family__print_words(FILE *out);
-/* The word that was most likely meant, or NULL. */
+/* The most similar word of family__parse(), or NULL. */
 const char *family__nearest(const char *word);
 
 #endif

@@ -3,9 +3,9 @@
  * The room schema: what a profile is made of, as tables made from schemas/ at compile time. A
  * series is a table of rows in time, or a group of such tables, and a list of columns; a column has
  * a name, a type, a unit, a kind (gauge, per interval, cumulative), and the rule by which it is
- * computed from a quantity. Columns belong to families, which are asked for and loaded as a whole.
- * The room also decides what a column of any file is (describe.h) and reads sampling intervals
- * (freq.h). It computes nothing and reads no file; every other room but base may include it.
+ * computed from a quantity. Columns belong to families, which are wanted and loaded as a whole. The
+ * room also decides what a column of any file is (describe.h). It computes nothing and reads no
+ * file; every room but base may include it.
  */
 #ifndef JP_SCHEMA_SCHEMA_H
 #define JP_SCHEMA_SCHEMA_H

@@ -14,10 +14,10 @@ struct series {
 	unsigned ncols;
 	bool grouped;  /* a group of tables: Tasks/<gtid>, Port/<name> */
 	bool of_node;  /* readings of the node's sensors, not what the step's processes did */
-	bool of_parts; /* what the step's processes did, divided by something else than tasks */
+	bool of_parts; /* what the step's processes did, in tables of something else than tasks */
 };
 
-/* What follows the name of a series in the names of its tables. */
+/* What follows the name of a series in the names of its tables, for people. */
 static inline const char *series__tables(const struct series *s)
 {
 	return !s->grouped ? "" : s->of_node || s->of_parts ? "/<name>" : "/<task>";
@@ -28,14 +28,16 @@ extern const struct series builtin_series[];
 extern const unsigned n_builtin_series;
 const struct series *series__find(const char *name); /* case-insensitive; NULL: no such */
 
-/* For completion, with a space after each: the names of the built-in ones and of other tables and
- * groups; and those of all columns, but for the buckets of histograms. */
+/* For completion, each with a space after it: series__print_names() prints the names of series and
+ * of other tables and groups; series__print_columns() those of all columns but the buckets of
+ * histograms. */
 void series__print_names(FILE *out);
 void series__print_columns(FILE *out);
-/* A sentence on a table or group that is no built-in series (any case); NULL: there is none of that
- * name. */
+/* A sentence on a table or group that is no built-in series (its name may be in any case); NULL:
+ * there is none of that name. */
 const char *series__group_doc(const char *name);
-/* A built-in series or another table or group of a node's (any case): no other may have that name.
+/* Whether a name (in any case) is taken by a built-in series, or by another table or group of a
+ * node.
  */
 bool series__is_reserved(const char *name);
 

@@ -8,7 +8,8 @@
 
 #include "sensor/core/sensor.h"
 
-/* In the order in which the first that measures a part of the node is preferred for energy. */
+/* In the order of preference for energy: the first one that measures a part of the node is taken.
+ */
 #define SENSORS(X)                                                    \
 	X(rapl)                                                       \
 	X(rapl_cores)                                                 \

@@ -2,7 +2,7 @@
 /*
  * The interface between Slurm and an AcctGatherProfile plugin, declared here because Slurm installs
  * no header for it. The calls are the same in releases 22.05 to 26.05. Functions of libslurm are
- * weak: one that a release does not have is NULL.
+ * weak: a function that a release does not have is NULL.
  */
 #ifndef JP_SLURM_PROFILE_API_H
 #define JP_SLURM_PROFILE_API_H

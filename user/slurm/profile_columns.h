@@ -6,7 +6,7 @@
 #include "client/protocol.h"
 
 /* Sets unit and kind of c by its name and the series it belongs to ("Tasks", "Energy" ...). A
- * column that schemas/ do not have is a gauge without a unit. */
+ * column that is not in schemas/ is a gauge without a unit. */
 void profile_column__describe(const char *series, struct jpc_column *c);
 
 #endif

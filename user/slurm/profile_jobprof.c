@@ -241,7 +241,7 @@ void acct_gather_profile_p_conf_values(void **list)
 	}
 }
 
-/* PROFILE_NOT_SET before the step's start, as Slurm's own plugin says. */
+/* PROFILE_NOT_SET before the step's start, as Slurm's own plugin does. */
 static uint32_t running_mask(void)
 {
 	uint32_t asked = atomic_load(&step.asked);

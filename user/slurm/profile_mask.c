@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Slurm's bits of --profile as words, and words as bits. */
+/* Converts Slurm's bits of --profile to words, and words to bits. */
 #include "slurm/profile_mask.h"
 
 #include <errno.h>

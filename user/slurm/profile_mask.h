@@ -17,12 +17,14 @@
 #define PROFILE_ALL	0xffffffffu
 
 bool profile_mask__is_valid(uint32_t mask);
-/* "none", "all", "energy,task" ...: "" of PROFILE_NOT_SET. -EINVAL: no mask of --profile. */
+/* Writes "none", "all", "energy,task" ...; "" for PROFILE_NOT_SET. -EINVAL: it is no mask of
+ * --profile. */
 int profile_mask__print(uint32_t mask, char *buf, size_t size);
-/* A list that family__parse() accepts: the mask of those words that are Slurm's, PROFILE_NONE if
- * none of them is. "all" is PROFILE_ALL. 0, or -EINVAL with the bad word in bad. */
+/* Parses a list that family__parse() accepts: *mask is that of the words that are Slurm's,
+ * PROFILE_NONE if none is. "all" is PROFILE_ALL. 0, or -EINVAL with the bad word in bad. */
 int profile_mask__parse(const char *list, uint32_t *mask, char *bad, size_t badlen);
-/* The series that Slurm's gatherers sample: those asked for without those that jobprofd measures.
+/* The series that Slurm's gatherers sample: those that were asked for, without those that jobprofd
+ * measures.
  */
 uint32_t profile_mask__running(uint32_t asked, uint32_t measures);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmstepd's record of a step. Slurm passes its address to the AcctGatherProfile plugin and no
- * more: no call of Slurm's returns --profile. The record's type is Slurm's own and changes with
- * releases, which the code here does not tell apart. So the record is searched for the step's ids
- * and the node's name, which are known from elsewhere, and the request is read at a known distance
- * from them.
- * Reading is safe at any address.
+ * slurmstepd's record of a step. The AcctGatherProfile plugin gets only the address of this record:
+ * no call of Slurm's returns --profile. The record's type is Slurm's own and changes from release
+ * to release, and the code here does not tell releases apart. So the record is searched for the
+ * step's ids and the node's name, which are known from elsewhere, and the request is read at a
+ * known distance from them. Reading is safe at any address.
  */
 #ifndef JP_SLURM_PROFILE_RECORD_H
 #define JP_SLURM_PROFILE_RECORD_H
@@ -21,7 +20,7 @@ struct profile_ids {
 };
 
 struct profile_step {
-	const void *env; /* where the record keeps the tasks' environment, a char ** */
+	const void *env; /* the tasks' environment in the record, a char ** */
 	uint32_t mask;	 /* profile_mask.h */
 	uint32_t uid;
 	uint32_t gid;
@@ -32,7 +31,7 @@ struct profile_step {
  * at its distance from them; err names the part that is missing. */
 int profile_step__find(const void *record, const struct profile_ids *ids, struct profile_step *s,
 		       char *err, size_t errlen);
-/* A variable of the tasks' environment. -ENODATA: not there; -EFAULT; -E2BIG. */
+/* Reads a variable of the tasks' environment. -ENODATA: it is not set; -EFAULT; -E2BIG. */
 int profile_step__getenv(const struct profile_step *s, const char *name, char *buf, size_t size);
 
 #endif

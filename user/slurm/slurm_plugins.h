@@ -2,8 +2,8 @@
 /*
  * The room slurm: the two plugins that Slurm loads; no other file of the project includes Slurm's
  * headers. They run as root inside slurmd and slurmstepd, which must neither end nor wait for them.
- * They tell jobprofd over its socket (client/client.h) what they know, and say nothing to the job.
- * This header is for readers:
+ * They send jobprofd what they know over its socket (client/client.h), and print nothing to the
+ * job. This header is for readers:
  *
  *   spank_jobprof.so                  spank_jobprof.c: the options of a job, the begin and end of
  *                                     its steps and tasks. spank_ids.h: the parts of a step's

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The files that code is from, open for their tables; each is opened once for all processes. */
+/* The files of code, open for their tables; each is opened once for all processes. */
 #ifndef JP_UNWIND_CODE_FILES_H
 #define JP_UNWIND_CODE_FILES_H
 
@@ -13,7 +13,7 @@
 struct code_file {
 	uint64_t id;
 	Elf *elf;
-	Dwarf_CFI *cfi; /* NULL: it has no such table, or is none of this machine's files */
+	Dwarf_CFI *cfi; /* NULL: it has no such table, or is no file for this machine */
 };
 
 struct code_files;

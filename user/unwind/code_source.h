@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the code of a process is, and its files, for a helper that may open nothing itself. Another
- * process, which may open files and parses none, answers through a socket. */
+/* The code of a process, and its files, for a helper that may open nothing itself. Another process,
+ * which may open files and parses none, answers through a socket. */
 #ifndef JP_UNWIND_CODE_SOURCE_H
 #define JP_UNWIND_CODE_SOURCE_H
 
@@ -18,11 +18,12 @@ struct code {
 };
 
 /* The next two functions end this process when the other one is gone. */
-/* The code of a process, by address. How many; 0: not known. */
+/* Reads the code ranges of a process, ordered by address. Returns how many; 0: not known. */
 unsigned code_source__read(int socket, pid_t pid, struct code code[PROC_MAPS]);
 /* Opens the file that has code at the address. The descriptor, or -ENOENT. */
 int code_source__open(int socket, pid_t pid, uint64_t addr);
-/* The other side: answers until the socket is closed, and opens only files that are mapped as code.
+/* The work of the other process: it answers until the socket is closed, and opens only files that
+ * are mapped as code.
  */
 void code_source__serve(int socket);
 

@@ -12,12 +12,12 @@
 
 struct unwinder;
 
-/* source: a socket to what opens files (unwind/code_source.h). NULL: no memory. */
+/* source: a socket to the process that opens files (unwind/code_source.h). NULL: no memory. */
 struct unwinder *unwinder__new(int source);
 void unwinder__free(struct unwinder *u);
-/* Fills the key's hash and the frames, of the user as far out as tables and copy reach; the
- * innermost one is always there. The process is looked at if it still lives. u NULL: it is not
- * looked at, and the stack has the innermost frame. */
+/* Fills in the key's hash and the frames. User frames reach as far out as the tables and the copy
+ * allow; the innermost one is always set. The process is read if it still lives; with u NULL it is
+ * not read, and the stack has the innermost frame only. */
 void unwinder__stack(struct unwinder *u, const struct jp_stack_copy *c, struct jp_stack_key *key,
 		     struct jp_stack *out);
 

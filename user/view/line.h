@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A line of a page: a label and parts; and how numbers are written. */
+/* A line of a page, with a label and parts; and how numbers are written. */
 #ifndef JP_VIEW_LINE_H
 #define JP_VIEW_LINE_H
 
@@ -13,8 +13,8 @@ enum unit { U_COUNT, U_P1, U_P2, U_P3, U_SIZE, U_TIME, U_SI, U_ANY };
 /* A number with its unit. Returns buf, or "?" for NaN. */
 const char *number__text(double v, enum unit unit, char buf[static NUMBER_SIZE]);
 
-/* Parts with commas between, broken before the page's edge. Zeroed but for out and label; nothing
- * is printed of a line without parts. */
+/* A line of parts with commas between, which is broken before the page's edge. It begins zeroed but
+ * for out and label; a line without parts is not printed. */
 struct line {
 	FILE *out;
 	const char *label;
@@ -23,11 +23,11 @@ struct line {
 	char part[160];
 };
 
-/* Adds to the part under way: text as it is, at most 64 bytes of it. */
+/* Adds text to the present part, at most 64 bytes of it. */
 void line__text(struct line *l, const char *text);
-/* Adds a number to the part under way; text is a format with one %s for it. */
+/* Adds a number to the present part; text is a format with one %s for it. */
 void line__add(struct line *l, const char *text, double v, enum unit unit);
-/* The part is whole; what is added next is another one. */
+/* Ends the present part; the next addition begins another one. */
 void line__end_part(struct line *l);
 void line__end(struct line *l);
 

@@ -47,7 +47,7 @@ static bool is_printed(const struct page *p, const struct model_task *t, unsigne
 		return true;
 	if (t->rows.cols[c].kind == COL_DELTA && model_table__family(&t->rows, c) == FAM_PERF)
 		return true;
-	/* a task has said what the step would repeat */
+	/* a task has printed what the step would repeat */
 	return t == &n->all && n->ntasks == 1 && model_table__column(&n->tasks[0].rows, name);
 }
 
@@ -310,7 +310,7 @@ static void page_print_ranks(const struct page *p)
 /* Where a line stands. */
 #define IN_TASK	 1
 #define IN_STEP	 2 /* always */
-#define IN_SUM	 4 /* of the step, unless there is one task, which has said it */
+#define IN_SUM	 4 /* of the step, unless there is one task, which has printed it */
 #define IN_BOTH	 (IN_TASK | IN_STEP)
 #define IN_PARTS (IN_TASK | IN_SUM)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A job's steps, a line each: the first page about a job file. */
+/* The steps of a job, one line each: the first page about a job file. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Axes of charts with their ticks, and what pictures as SVG are made of. */
+/* Axes of charts with their ticks, and the elements of SVG pictures. */
 #include "view/svg.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The room view: results for people and for programs, as text and as JSON. It prints what model and
- * analysis give it: the page about a node, the line about a step, the rows of "jobprof items".
- * schemas/show.def says what a page has, in which order and in which words. Names that come from
+ * analysis return: the page about a node, the line about a step, the rows of "jobprof items".
+ * schemas/show.def has the contents of a page, in order and with their words. Names that come from
  * files are escaped; nothing wider than the page is printed but sparklines, which take the width of
  * the terminal. Other headers: view/svg.h (axes, and pictures for print), view/items/items_print.h,
  * view/report/report_text.h.

@@ -123,17 +123,17 @@ def raw_is_table(p, step):
         is_equal("raw: slot of task " + gtid, [slot["gtid"], slot["kind"], slot["gtid_source"]],
                  [int(gtid), "task", "exec"])
         is_near("raw: run time of task %s over all CPUs" % gtid,
-                sum(c.get("runtime_ns", 0) for c in cpus) / 1e9, task["columns"]["CPUTime"], 0,
+                sum(c.get("cpu_ns", 0) for c in cpus) / 1e9, task["columns"]["CPUTime"], 0,
                 2e-6)
         is_equal("raw: switches of task %s over all CPUs" % gtid,
-                 [sum(c.get(k, 0) for c in cpus) for k in ("nvcsw", "nivcsw", "migrations")],
+                 [sum(c.get(k, 0) for c in cpus) for k in ("vol_switches", "invol_switches", "migrations")],
                  [task["columns"][k] for k in ("VolSwitches", "InvolSwitches", "Migrations")])
         part = re.search(r"^slot %d: .*\n((?:  .*\n)+)" % task["slot"], text, re.M).group(1)
         is_equal("raw: the text says the same of task " + gtid,
-                 sum(int(n) for n in re.findall(r"cpu \d+ sched: .*runtime_ns=(\d+)", part)),
-                 sum(c.get("runtime_ns", 0) for c in cpus))
+                 sum(int(n) for n in re.findall(r"cpu \d+ sched: .*\bcpu_ns=(\d+)", part)),
+                 sum(c.get("cpu_ns", 0) for c in cpus))
         is_equal("raw: bpftool says the same of task " + gtid, main.slot_run_ns(task["slot"]),
-                 sum(c.get("runtime_ns", 0) for c in cpus))
+                 sum(c.get("cpu_ns", 0) for c in cpus))
     is_true("raw: step slot", raw[step["slot"]]["kind"] == "step" and
             raw[step["slot"]]["path"] == step["path"], raw[step["slot"]])
 

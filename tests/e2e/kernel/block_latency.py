@@ -118,7 +118,7 @@ def latency():
     is_near("BlkLatency: W is the writes", writes.sum() + untimed / 2,
             total(job.rows, "BlkWrites"), 0, untimed / 2)
     spent = fio["clat_ns"]["mean"] * fio["total_ios"] / 1e9
-    ours, late = job.own("read_ns") / 1e9, reads.delay_ns / 1e9
+    ours, late = job.own("read_time_ns") / 1e9, reads.delay_ns / 1e9
     # programs and libraries that were not in memory
     others = max(0, int(total(job.rows, "BlkReads")) - fio["total_ios"])
     is_true("BlkReadTime is below fio's completion latency, and not far",

@@ -13,8 +13,8 @@
 
 enum burst_event {
 	BURST_IN,      /* the thread got a CPU, or left a call that is not computation */
-	BURST_PREEMPT, /* it lost the CPU although it could run */
-	BURST_BLOCK,   /* it waits, or enters such a call */
+	BURST_PREEMPT, /* the thread lost the CPU although it could run */
+	BURST_BLOCK,   /* the thread waits, or enters such a call */
 };
 
 /* The events of one thread in time order: t in any unit, and n rows of ncounters cumulative counts,
@@ -46,14 +46,14 @@ struct bursts {
 	bool is_open;	      /* the last burst had not ended; it is not among the others */
 };
 
-/* ANALYSIS_INSUFFICIENT, with the counts of what was filtered: no burst is left. The result is
- * released with bursts__free(). */
+/* ANALYSIS_INSUFFICIENT: no burst is left; the counts of what was filtered are set. Release the
+ * result with bursts__free(). */
 enum analysis_status burst__extract(const struct burst_stream *s, double min_on_cpu,
 				    struct bursts *b);
 void bursts__free(struct bursts *b);
 
-/* The largest power of 2 for which the bursts that are at least as long hold 90 % or more of the
- * sum of on_cpu. Values that are NaN or not positive do not count. ANALYSIS_INSUFFICIENT: no value
+/* The largest power of 2 such that the bursts of at least this length have 90 % or more of the sum
+ * of on_cpu. Values that are NaN or not positive do not count. ANALYSIS_INSUFFICIENT: no value
  * counts, *min_on_cpu is NaN. */
 enum analysis_status burst__choose_filter(const double *on_cpu, size_t n, double *min_on_cpu);
 

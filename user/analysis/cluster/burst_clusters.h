@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From bursts to clusters: features, a subset, DBSCAN, the labels of the others, the table. */
+/* From bursts to clusters: features, a subset, DBSCAN on it, the labels of all other bursts, the
+ * table of clusters. */
 #ifndef JP_ANALYSIS_BURST_CLUSTERS_H
 #define JP_ANALYSIS_BURST_CLUSTERS_H
 
@@ -17,7 +18,7 @@ struct cluster_request {
 	bool whole;	/* all bursts are clustered, however many */
 };
 
-/* How bursts are compared unless somebody says so otherwise. */
+/* How bursts are compared by default. */
 #define CLUSTER_REQUEST ((struct cluster_request){.by = {FEATURE_RUN, FEATURE_GAP}, .dims = 2})
 
 /* One burst; s. NaN: not known. */
@@ -31,8 +32,8 @@ struct burst_columns {
 	const unsigned *thread;
 	size_t n;
 	unsigned nthreads;
-	/* There are more bursts, which are not among these: of all, the extremes of run, gap and
-	 * wall, as enum burst_feature has them. NULL: these are all. */
+	/* Where these are a part of all bursts: the extremes of run, gap and wall over all of them,
+	 * in the order of enum burst_feature. NULL: these are all bursts. */
 	const double *least, *most;
 };
 struct burst_columns burst_columns__of(const struct model_bursts *b);
@@ -47,10 +48,10 @@ void burst_sums__add(struct burst_sums *s, const struct burst_times *b);
 /* A line of the table: cluster 0 is noise. */
 struct burst_cluster {
 	size_t n;
-	double share;		  /* of the run time of all that were used */
-	double run, spread;	  /* median, and standard deviation over mean */
-	double gap;		  /* median of those that are known */
-	double on_cpu, used;	  /* on_cpu over wall, run over on_cpu, of the sums */
+	double share;	     /* part of the run time of all bursts that were used */
+	double run, spread;  /* median, and standard deviation over mean */
+	double gap;	     /* median of those that are known */
+	double on_cpu, used; /* sum of on_cpu over sum of wall, sum of run over sum of on_cpu */
 	double low_run, high_run; /* extremes */
 };
 
@@ -64,10 +65,10 @@ struct burst_clusters {
 	struct analysis_verdict verdict;
 };
 
-/* The verdict is also returned. burst_clusters__free() in all cases. */
+/* Returns the verdict. Call burst_clusters__free() in all cases. */
 enum analysis_status burst_clusters__of(struct burst_clusters *c, const struct burst_columns *b,
 					const struct cluster_request *q);
-/* The same of a file, where what adds up in the table is of all its bursts. 0; -ENOMEM, or as
+/* The same for a file, where the sums in the table are over all its bursts. 0; -ENOMEM, or as
  * model_bursts__each(). */
 int burst_clusters__of_file(struct burst_clusters *c, const struct model_bursts *b,
 			    const struct cluster_request *q);
@@ -78,7 +79,7 @@ int burst_clusters__each(const struct burst_clusters *c, const struct model_burs
 			 void *arg);
 void burst_clusters__free(struct burst_clusters *c);
 
-/* ---- for what is in the place of clusters */
+/* ---- for what stands in the place of clusters, as code and regions do */
 
 /* Makes c->clusters of n bursts at[], whose labels are given. */
 enum analysis_status burst_clusters__tabulate(struct burst_clusters *c,

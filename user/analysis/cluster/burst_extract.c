@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Bursts are extracted from the scheduler's events of a thread. */
+/* Extracts bursts from the scheduler's events of a thread. */
 #include "analysis/cluster/burst.h"
 
 #include <math.h>

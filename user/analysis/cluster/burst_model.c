@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The model of clusters of bursts: its scale, its clusters, and what it says of other bursts. */
+/* The model of clusters of bursts: its scale, its clusters, and the clusters that it gives to other
+ * bursts. */
 #include "analysis/cluster/burst_model.h"
 
 #include <stdlib.h>

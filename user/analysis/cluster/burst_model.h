@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The model of clusters: points of a part of all bursts with the clusters that they are in. Any
- * other burst is in the cluster of the nearest one of these points. */
+/* The model of clusters: points of some of the bursts, with their clusters. Any other burst is in
+ * the cluster of the nearest of these points. */
 #ifndef JP_ANALYSIS_BURST_MODEL_H
 #define JP_ANALYSIS_BURST_MODEL_H
 
@@ -25,7 +25,8 @@ extern const struct burst_feature_info burst_features[BURST_FEATURES];
 struct burst_model {
 	enum burst_feature by[CLUSTER_MAX_DIMS];
 	unsigned dims;
-	double lo[CLUSTER_MAX_DIMS], hi[CLUSTER_MAX_DIMS]; /* of the scale; of the logarithms */
+	double lo[CLUSTER_MAX_DIMS], hi[CLUSTER_MAX_DIMS]; /* bounds of the scale, of logarithms
+							      where the feature has them */
 	double eps;
 	uint64_t min_pts, n;
 	unsigned k;	  /* clusters; 0: none was found */
@@ -40,7 +41,7 @@ void burst_model__know_gaps(const struct burst_model *m, double *v, size_t n);
 size_t burst_model__filter(const struct burst_model *m, const double *v, size_t n, bool *used);
 /* Sets the scale by n rows of raw features that can be compared. */
 enum analysis_status burst_model__range(struct burst_model *m, const double *v, size_t n);
-/* Widens the scale of feature d, which was from least to most in bursts that are not in v. */
+/* Widens the scale of feature d to include least and most, its extremes in further bursts. */
 void burst_model__widen(struct burst_model *m, unsigned d, double least, double most);
 /* Raw features become scaled ones; out may be v. */
 void burst_model__scale(const struct burst_model *m, const double *v, size_t n, double *out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Bursts of files are cut into pieces, whose clusters get the names of those of the piece before
- * that they are most like. */
+/* Cuts the bursts of files into pieces. Each cluster of a piece gets the name of the most similar
+ * cluster of the piece before. */
 #include "analysis/cluster/burst_track.h"
 
 #include <errno.h>

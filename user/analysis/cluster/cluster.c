@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is done with the points of bursts before and after DBSCAN: features are filtered and brought
- * to one scale, a subset is chosen, the others get the labels of their neighbours, a table. */
+/* The steps before and after DBSCAN. Before: features are filtered and brought to one scale, and a
+ * subset of the points is chosen. After: the other points get the labels of their neighbours, and a
+ * table of the clusters is made. */
 #include "analysis/cluster/cluster.h"
 
 #include <math.h>

@@ -25,7 +25,7 @@
 #define CLUSTER_FEW	    200 /* with fewer points, min_pts is CLUSTER_FEW_MIN_PTS */
 #define CLUSTER_FEW_MIN_PTS 4
 
-/* What is done with one dimension of the raw features. */
+/* How one dimension of the raw features is normalised. */
 struct cluster_feature {
 	bool log;	 /* its logarithm to base 10 is taken; values <= 0 are discarded */
 	double weight;	 /* the normalised range is [0, weight] */
@@ -80,12 +80,12 @@ struct cluster_kdist {
 enum analysis_status cluster__kdist(const double *v, size_t n, unsigned dims, size_t min_pts,
 				    double *kdist, struct cluster_kdist *r);
 
-/* Which bursts are clustered when all would take too long. */
+/* Which bursts are clustered where clustering all of them would take too long. */
 struct cluster_subset {
-	size_t all;	/* up to so many bursts, all of them */
+	size_t all;	/* all bursts, where there are at most so many; else */
 	size_t threads; /* all bursts of so many threads, */
 	double part;	/* this part of the other bursts, */
-	size_t limit;	/* and not more than so many in all */
+	size_t limit;	/* but not more than so many in all */
 };
 
 #define CLUSTER_SUBSET ((struct cluster_subset){20000, 8, 0.15, 50000})

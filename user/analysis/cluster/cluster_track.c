@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Clusters: the clusterings of successive windows are compared, until they are stable. */
+/* Compares the clusterings of successive windows until they are stable. */
 #include "analysis/cluster/cluster.h"
 
 #include <math.h>

@@ -31,7 +31,8 @@ void kdtree__free(struct kdtree *t);
 
 /* The squared distance of two points. */
 double squared_distance(const double *a, const double *b, unsigned dims);
-/* The largest squared distance whose root is at most d: rounded, d * d is less for some d. */
+/* The largest squared distance whose root is at most d; for some d it is more than d * d, which is
+ * rounded. */
 double squared_limit(double d);
 
 /* The squared distance of q to the nearest point if that is at most limit, else INFINITY with *row

@@ -4,10 +4,10 @@
  * into seconds of CPU time, of waiting and of the serial tail; the change of each of these is a
  * change in seconds, and they add up to that of the wall time. The CPU time of the path is
  * instructions / (IPC x clock x cores x parallelism per core), where parallelism is the CPU time of
- * all by that of the path; its change is split among these factors by the logarithmic mean (B. W.
- * Ang, "The LMDI approach to decomposition analysis: a practical guide", Energy Policy 33, 2005):
- * what did not change has a term of 0, the terms add up, and those of B and A are those of A and B
- * with the other sign.
+ * all tasks divided by that of the path; the change of the path's CPU time is split among these
+ * factors by the logarithmic mean (B. W. Ang, "The LMDI approach to decomposition analysis: a
+ * practical guide", Energy Policy 33, 2005): what did not change has a term of 0, the terms add up,
+ * and exchanging A and B changes only the signs.
  */
 #ifndef JP_ANALYSIS_COMPARE_H
 #define JP_ANALYSIS_COMPARE_H
@@ -23,9 +23,9 @@ enum compare_term {
 	TERM_BALANCE, /* parallelism: how much was done at the same time */
 	TERM_WAIT,    /* runnable without a CPU */
 	TERM_DISK,    /* blocked on a disk */
-	TERM_QUOTA,   /* kept from the CPU by a quota; from here on as TimeBudget has them */
-	TERM_NET_FS,  /* blocked on a network file system */
-	TERM_KERNEL,  /* in the kernel: its locks, the memory map, drivers */
+	TERM_QUOTA,  /* kept from the CPU by a quota; this and the next are columns of TimeBudget */
+	TERM_NET_FS, /* blocked on a network file system */
+	TERM_KERNEL, /* in the kernel: its locks, the memory map, drivers */
 	TERM_FUTEX,
 	TERM_PIPE,
 	TERM_SOCKET,
@@ -53,10 +53,10 @@ struct compare_run {
 	double cpu_s, instructions, cycles;
 	/* These are of the critical path: */
 	double path_cpu_s, path_wait_s, path_disk_s, tail_s, unknown_s;
-	double path_cause_s[COMPARE_CAUSES]; /* of TERM_QUOTA and those after it */
+	double path_cause_s[COMPARE_CAUSES]; /* seconds of TERM_QUOTA and the terms after it */
 };
 
-/* What a term says: seconds of the wall time, and its part of ln(T2 / T1). */
+/* The change of a term: in seconds of the wall time, and as its part of ln(T2 / T1). */
 struct compare_change {
 	double s, ln;		 /* NaN: it is part of another term */
 	double before, after;	 /* the quantity behind it, in its own unit; NaN: not known */
@@ -69,24 +69,25 @@ struct comparison {
 	enum compare_term cause; /* the term that explains most of it; N_TERMS: nothing changed */
 };
 
-#define COMPARE_SAME 0.02 /* a smaller part of the wall time is called no change */
+#define COMPARE_SAME 0.02 /* a change by a smaller part of the wall time is called none */
 
 /* Both need wall_s and path_cpu_s. */
 void compare__of(struct comparison *out, const struct compare_run *a, const struct compare_run *b);
 
 #define COMPARE_RUNS_LEAST 5 /* fewer do not tell how much runs differ */
 #define COMPARE_Z	   3.5 /* B. Iglewicz, D. Hoaglin, "How to detect and handle outliers", 1993 */
-#define COMPARE_LEAST	   0.01 /* of ln(T2 / T1): less is not called unusual */
+#define COMPARE_LEAST	   0.01 /* a smaller change of ln(T2 / T1) is not called unusual */
 
 /* A term among those of k earlier runs. */
 struct compare_spread {
-	double median, mad; /* of their ln, against the same run A; MAD by 1.4826 as a deviation */
+	double median, mad; /* of their ln, against the same run A; mad is multiplied by 1.4826, as
+			       a standard deviation */
 	double z;	    /* of run B; NaN: not judged; infinite where all earlier ones agree */
 	bool is_unusual;
 };
 
-/* earlier[k]: comparisons of A with each of them. Of terms that are parts of others nothing is
- * known. 0 or -ENOMEM. */
+/* earlier[k]: comparisons of A with each of them. Terms that are parts of others are not judged. 0
+ * or -ENOMEM. */
 int compare__spread(struct compare_spread out[N_TERMS], const struct comparison *b,
 		    const struct comparison *earlier, size_t k);
 

@@ -11,15 +11,16 @@ struct model_bursts;
 /* An event in a cluster. */
 struct burst_counter {
 	size_t n;	/* bursts that have it */
-	double part;	/* of the cluster's run time, that of these bursts */
-	double per_s;	/* by their run time */
-	double per_ins; /* by their instructions; NaN: not known */
+	double part;	/* the part of the cluster's run time in these bursts */
+	double per_s;	/* events by the run time of these bursts */
+	double per_ins; /* events by the instructions of these bursts; NaN: not known */
 	double total;	/* projected to all bursts of the cluster */
 	bool is_low_confidence;
 };
 
-/* labels[i] of burst i is its cluster, 0..k, or BURST_UNUSED. *out gets a row per cluster, noise
- * first, of the events of b, to be freed; NULL: there are none. 0 or -ENOMEM. */
+/* labels[i] of burst i is its cluster, 0..k, or BURST_UNUSED. *out gets a row for each cluster,
+ * noise first, with an element for each event of b; the caller frees it. NULL: there are no events.
+ * 0 or -ENOMEM. */
 #define BURST_UNUSED (~0u)
 int burst_counters__of(struct burst_counter **out, const struct model_bursts *b,
 		       const unsigned *labels, unsigned k);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which event is what in the metrics and in the stack. */
+/* Finds the columns of events that metrics and the stack of cycles are made from. */
 #include "analysis/counters/counter_metrics.h"
 
 #include <math.h>

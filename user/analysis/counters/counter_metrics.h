@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From events by their columns to derived metrics and the stack of cycles per instruction. */
+/* Computes derived metrics, and the stack of cycles per instruction, from the columns of events. */
 #ifndef JP_ANALYSIS_COUNTER_METRICS_H
 #define JP_ANALYSIS_COUNTER_METRICS_H
 
@@ -7,8 +7,8 @@
 
 /* What was counted over some run time; NaN: not counted. */
 struct counter_totals {
-	const char *const
-		*events; /* columns: of perf's names, and of the sets of PerfEvents=@... */
+	const char *const *
+		events; /* names of columns: perf's events, and those of the sets PerfEvents=@... */
 	const double *totals;
 	unsigned n;
 	double run_s;

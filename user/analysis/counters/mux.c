@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Counters that shared the hardware with others are scaled to the whole interval. */
+/* Scales counters that shared the hardware with others to the whole interval. */
 #include "analysis/counters/counters.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Counters that some bursts of a cluster measured are projected to all its bursts. */
+/* Projects counters that were measured in some bursts of a cluster to all its bursts. */
 #include "analysis/counters/counters.h"
 
 #include <math.h>

@@ -56,8 +56,8 @@ struct fold_range {
 };
 
 /*
- * keep[i] says whether dur[i] lies in the range that the filter makes of all n. NaN is not kept and
- * does not count. ANALYSIS_INSUFFICIENT: no duration, or one duration and FOLD_MEAN.
+ * Sets keep[i] where dur[i] lies in the range that the filter computes from all n. NaN is not kept
+ * and does not count. ANALYSIS_INSUFFICIENT: no duration, or one duration and FOLD_MEAN.
  */
 enum analysis_status fold__outliers(const double *dur, size_t n, const struct fold_filter *f,
 				    struct fold_range *r, bool *keep);
@@ -162,39 +162,40 @@ struct fold_validity {
 #define FOLD_SCATTER_MAX 0.02
 
 /*
- * Sets the median difference of the CPU time between two samples to what all executions together
- * let expect, as a part of the mean. A thread that others stop at any time has run elsewhere in
- * each execution, and what it counted cannot be told by the samples: above FOLD_SCATTER_MAX the
- * result is not good.
+ * Sets scatter: the median difference between the CPU time from one sample to the next and the time
+ * expected by all executions, as a part of the mean. A thread that others interrupt at any time was
+ * somewhere else in each execution, and the samples cannot tell where it counted: above
+ * FOLD_SCATTER_MAX the result is not good.
  */
 void fold_validity__scatter(struct fold_validity *v, double scatter);
 
 #define FOLD_MISPLACED_MAX 0.025
 
 /*
- * Sets by how much the phases of one function differ from that function's part of the samples, at
- * most, as a part of the region. Iterations that were followed only roughly blur one phase into the
- * next, or lose a short one: above FOLD_MISPLACED_MAX the result is not good.
+ * Sets misplaced: the largest difference between the length of a function's phases and the
+ * function's share of the samples, as a part of the region. Iterations that were followed only
+ * roughly blur one phase into the next, or lose a short one: above FOLD_MISPLACED_MAX the result is
+ * not good.
  */
 void fold_validity__misplaced(struct fold_validity *v, double misplaced);
 
 #define FOLD_BLURRED_MAX 0.05
 
 /*
- * Sets by how much the rate of a phase differs from that of its middle, where for sure no other
- * phase is, at most, as a part of the larger one of this rate and the region's. Iterations that
- * were followed only roughly carry counts over the ends of phases: above FOLD_BLURRED_MAX the
- * result is not good.
+ * Sets blurred: the largest difference between the rate of a phase and the rate in its middle,
+ * where certainly no other phase is, as a part of the larger of the latter and the region's rate.
+ * Iterations that were followed only roughly carry counts over the ends of phases: above
+ * FOLD_BLURRED_MAX the result is not good.
  */
 void fold_validity__blurred(struct fold_validity *v, double blurred);
 
 #define FOLD_UNLIKE_MAX 0.05
 
 /*
- * By how much more often than by chance two samples one after another in an execution are of the
- * same code than a sample and that of the next execution which is nearest to it. Where every other
- * execution executes something else, two or more of them are one iteration. x[n] and code[n] of
- * samples in time order, and the execution that each is in. NaN: too few say it.
+ * How much more often, chance taken off, two successive samples of one execution are in the same
+ * code than a sample and the nearest one of the next execution. Where every second execution does
+ * something else, two or more executions are one iteration. x[n], code[n] and execution[n] are of
+ * samples in time order. NaN: there are too few.
  */
 double fold__unlike(const double *x, const uint64_t *code, const size_t *execution, size_t n);
 /* Above FOLD_UNLIKE_MAX the result is not good. */
@@ -207,10 +208,11 @@ enum analysis_status fold__validity(const double *x, const double *y, size_t n,
 				    struct fold_validity *v);
 
 /*
- * Whether sampling is locked to the region, so that it sees the same parts again and again: by the
- * distance of Kolmogorov of the samples to uniform: 0.25 or more, and by chance as large once in
- * 2,000 times at most; of their progress, too, by cpu, the spline of the CPU time: a clock that
- * samples what runs takes no sample where nothing does. Fewer than 30 samples say nothing.
+ * Whether sampling is locked to the region, so that it sees the same parts again and again:
+ * Kolmogorov's distance of the samples from uniform is 0.25 or more, which chance gives at most
+ * once in 2,000 times. The samples' progress by cpu, the spline of the CPU time, must be as far
+ * from uniform, because a clock that samples what runs takes no sample where nothing runs. Fewer
+ * than 30 samples tell nothing.
  */
 bool fold__is_locked(const struct fold_points *p, const struct fold_spline *cpu);
 
@@ -239,8 +241,8 @@ struct fold_result {
 enum analysis_status fold__region(const struct fold_instance *instances, size_t n,
 				  const struct fold_options *o, size_t m, struct fold_result *r);
 /*
- * The last steps, of points that were made elsewhere: from r's points, range and factor to all the
- * rest but keep. n instances were there, of which the range has kept some. As fold__region().
+ * The last steps, for points that were made elsewhere: sets all of r but its points, range, factor
+ * and keep. There were n instances, of which range.kept were used. Returns as fold__region().
  */
 enum analysis_status fold__curve(struct fold_result *r, size_t n, double nugget, size_t m);
 void fold_result__free(struct fold_result *r);

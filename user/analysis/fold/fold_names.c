@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which function a phase of a folded region is in. */
+/* Finds the function that a phase of a folded region is in. */
 #include "analysis/fold/folded.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Folding: the phases of a region, by the code that samples executed. */
+/* Divides a folded region into phases, by the code that samples executed. */
 #include "analysis/fold/fold_trace.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Folding from end to end: instances with samples become a curve, a rate and their validity. */
+/* Folds a region from end to end: instances with samples become a curve, a rate and figures of
+ * their validity. */
 #include "analysis/fold/fold.h"
 
 #include <math.h>

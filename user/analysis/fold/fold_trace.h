@@ -21,41 +21,42 @@ struct fold_trace {
 };
 
 /*
- * Fills samples and nsamples of all instances, from their t0 and t1, and c0 and c1 where one of
- * them is NaN, as nobody counted there: every instance is taken to count alike, and what was
- * counted between two samples is shared out among the parts of the instances between them as the
- * profile of all of them says (fold_traces.c). Samples that are off get their c likewise. c0 is
- * NaN where an instance has no sample before it or none after it, where more than a tenth
- * of the time between these is of instances of unusual length (profile_fits() there), and where an
- * instance has one that is not off and whose c is NaN: what came between that and the one before is
- * missing in all later ones. scatter, if not NULL, gets that of the profile, NaN where none was
- * needed. ANALYSIS_INSUFFICIENT: nothing was counted.
+ * Fills samples and nsamples of all instances by their t0 and t1, and estimates c0 and c1 where one
+ * of them is NaN, because nobody counted there. All instances are assumed to count alike: the count
+ * between two samples is divided among the parts of instances between them by the profile of all
+ * instances (fold_traces.c). Samples that are off get their c in the same way. c0 is NaN where an
+ * instance has no sample before it or none after it, where more than a tenth of the time between
+ * these is of instances of unusual length (profile_fits() there), and where an instance has a
+ * sample that is not off and whose c is NaN: the count between that sample and the one before is
+ * missing in all later samples. *scatter, if scatter is not NULL, becomes the profile's, or NaN
+ * where no profile was needed. ANALYSIS_INSUFFICIENT: nothing was counted.
  */
 enum analysis_status fold_trace__counts(const struct fold_trace *traces, size_t n, double *scatter);
 
 /* A part of the region in which the same code was executed. */
 struct fold_phase {
 	double from, to;  /* in [0, 1] */
-	double low, high; /* where it ends lies between them, 95 % sure; of the last one 1 */
-	uint64_t code;	  /* that had most samples, */
-	double share;	  /* and its part of them */
+	double low, high; /* bounds of its end, 95 % sure; 1 for the last phase */
+	uint64_t code;	  /* the code with most samples */
+	double share;	  /* that code's part of the samples */
 	size_t samples;
-	uint64_t runs; /* of one that mostly does not run: what it executes else; 0: not known.
-			  Named by the caller */
+	uint64_t runs; /* of a phase that mostly does not run: the code that it executes at other
+			  times; 0: not known. The caller sets it */
 };
 
 #define FOLD_PHASES 32
 
 /*
- * Cuts [0, 1] into the phases that describe best which code the n samples at x executed: each phase
- * is a mixture of codes, and a further one must pay for its description (minimum description
- * length). Returns how many there are in out[FOLD_PHASES]; 0: too few samples, or no memory.
+ * Divides [0, 1] into the phases that best describe which code the n samples at x executed. Each
+ * phase is a mixture of codes; a further phase must shorten the description by more than it adds
+ * (minimum description length). Returns how many there are in out[FOLD_PHASES]; 0: too few samples,
+ * or no memory.
  *
- * Where a phase ends is known to the samples around: low and high are the ends of all bounds whose
- * likelihood, with the mixtures of both phases, is at least 1/40 of the best one's, and the next
- * sample. By the inequality of Ville for likelihood ratios the true bound is none of them at most
- * once in 40 times on each side (confidence sets of a change point by likelihood: D. Siegmund,
- * "Confidence sets in change-point problems", 1988).
+ * The end of a phase is known up to the distance of samples: low and high enclose all ends whose
+ * likelihood, with the mixtures of both phases, is at least 1/40 of the best one's, up to the next
+ * sample on each side. By the inequality of Ville for likelihood ratios the true bound is none of
+ * them at most once in 40 times on each side (confidence sets of a change point by likelihood: D.
+ * Siegmund, "Confidence sets in change-point problems", 1988).
  */
 size_t fold_trace__phases(const double *x, const uint64_t *code, size_t n, struct fold_phase *out);
 

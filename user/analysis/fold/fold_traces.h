@@ -20,14 +20,15 @@ struct traces {
 	struct bounds *bounds;	     /* of the instances; NULL: nobody counted there */
 	struct fold_sample *samples; /* of all points of the file */
 	uint64_t *code;
-	double sample_s; /* that a sample takes of the thread: has been taken off all times */
-	double blur;	 /* of an execution with a sample, by its length: what is left of that */
+	double sample_s; /* time that a sample costs the thread; it has been subtracted from all
+			    times */
+	double blur; /* the part of an execution's length that the subtraction leaves uncertain */
 };
 
-/* The executions of a region, a number of p's names; without counts. traces__free() in all cases.
- * 0 or -ENOMEM. */
+/* The executions of a region (its index among the names of p), without counts. traces__free() in
+ * all cases. 0 or -ENOMEM. */
 int traces__of(struct traces *t, const struct points *p, unsigned region);
-/* One of each thread, with room for so many instances but without any, and without bounds. 0 or
+/* A trace for each thread, without bounds, with room for so many instances but without any. 0 or
  * -ENOMEM. */
 int traces__of_threads(struct traces *t, const struct points *p, size_t instances);
 /* Sets the counts of the samples, and those of the bounds that are known. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A folded region: what happens inside of a region that was executed many times. */
+/* A folded region: what happens inside a region that was executed many times. */
 #ifndef JP_ANALYSIS_FOLDED_H
 #define JP_ANALYSIS_FOLDED_H
 
@@ -12,27 +12,28 @@
 
 struct folded {
 	const char *region; /* name; NULL: no region was named, and iterations were found */
-	double wait_s;	    /* those of bursts, which end with such a wait or a longer one; NaN: of
-			       samples */
+	double wait_s; /* iterations were found by bursts, and end with a wait of at least so long;
+			  NaN: they were found by samples */
 	size_t instances, threads, samples;
-	double period_s;    /* mean of those that were kept */
+	double period_s;    /* mean length of the instances that were kept */
 	const char *locked; /* why the result is not to be used; NULL: it is */
 	struct fold_result of[POINT_COUNTERS];
 	bool known[POINT_COUNTERS]; /* it was counted, and folded */
 	const char
 		*flawed[POINT_COUNTERS]; /* why it has no curve although it was counted, or NULL */
 	enum point_counter shown;
-	const char *event;		       /* name of POINT_EVENT; NULL: none was asked for */
-	struct fold_phase phases[FOLD_PHASES]; /* their code: one of FOLD_CODE... */
-	char *const *functions;		       /* their names */
+	const char *event; /* name of POINT_EVENT; NULL: none was asked for */
+	struct fold_phase
+		phases[FOLD_PHASES]; /* their code is one of FOLD_CODE() or FOLD_FUNCTION() */
+	char *const *functions;	     /* their names */
 	size_t nphases;
 	double scatter; /* of CPU time, see struct fold_validity */
 	double lost_points, lost_regions;
 };
 
 /*
- * A code of fold_trace: what kind of file it is from, and in which 256 bytes of the program; of a
- * function that is known also its number, from 1 on.
+ * A code of fold_trace: the kind of its file, and the block of 256 bytes in the program; where the
+ * function is known, also its number, from 1 on.
  */
 #define FOLD_CODE(kind, place) ((uint64_t)(kind) << 56 | ((place) >> FOLD_CODE_SHIFT))
 #define FOLD_CODE_SHIFT	       8
@@ -58,8 +59,8 @@ void folded__free(struct folded *f);
 double folded__rate(const struct folded *f, enum point_counter c, const struct fold_phase *p);
 /* An estimated rate, as it can be: a thread has at most one CPU. */
 double folded__possible(enum point_counter c, double rate);
-/* How far a bound between phases may be off, 95 % sure: that which is least known. NaN: there is no
- * bound. */
+/* How far a bound between phases may be off, 95 % sure, for the least certain bound. NaN: there is
+ * no bound. */
 double folded__bounds(const struct folded *f);
 
 /* Gives each phase the function that most of its samples were in, and the share of these samples. A
@@ -67,8 +68,8 @@ double folded__bounds(const struct folded *f);
  * code[n]: all samples. False: no memory. */
 bool fold_names__phases(struct folded *f, const double *x, const uint64_t *code, size_t n);
 
-/* By how much a function's part of the n samples, at x, and its phases differ, at most; NaN: not
- * known. */
+/* The largest difference, over all functions, between a function's share of the n samples at x and
+ * the length of its phases; NaN: not known. */
 double fold_names__misplaced(const struct folded *f, const double *x, const uint64_t *code,
 			     size_t n);
 

@@ -138,7 +138,7 @@ static const struct job_unit *compare_units_path(const struct compare_units *u,
 }
 
 static const enum quantity of_cause[COMPARE_CAUSES] = {
-	[0] = Q_HELD,
+	[0] = Q_THREAD_THROTTLED,
 	[TERM_NET_FS - TERM_QUOTA] = Q_BLOCKED_NET_FS,
 	[TERM_KERNEL - TERM_QUOTA] = Q_BLOCKED_KERNEL,
 	[TERM_FUTEX - TERM_QUOTA] = Q_BLOCKED_FUTEX,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The critical path of a job, in numbers that analysis/compare/compare.h compares. In each bin the
- * path is that of the task that was busy the longest: with CPU time, with waiting for a CPU, with
- * waiting for a disk. Of a task that has several CPUs busy at the same time, a second of the path
- * is one of all of them.
+ * path follows the task that was busy the longest: CPU time, waits for a CPU and waits for a disk
+ * count. Where a task uses several CPUs at the same time, their common second is one second of the
+ * path.
  */
 #ifndef JP_ANALYSIS_COMPARE_JOB_H
 #define JP_ANALYSIS_COMPARE_JOB_H
@@ -11,10 +11,11 @@
 #include "analysis/compare/compare.h"
 #include "model/job/job.h"
 
-/* How the runs that are compared are looked at, all in the same way. */
+/* How all the runs that are compared are measured. */
 struct compare_how {
-	bool wait, disk, causes; /* known of all of them */
-	double busy_share; /* CPUs that are typically busy, by cores: the highest of the runs */
+	bool wait, disk, causes; /* these are known of all runs */
+	double busy_share; /* CPUs that are typically busy, divided by cores: the highest of all
+			      runs */
 };
 
 /* A run, for people. */
@@ -23,7 +24,7 @@ struct compared_job {
 	double start_s;		   /* Unix time; NaN: not known */
 	unsigned nodes, tasks;
 	char *wait_node, *disk_node;   /* where the path waited the longest; NULL: it did not */
-	double wait_share, disk_share; /* of that waiting */
+	double wait_share, disk_share; /* that node's part of the waiting */
 	/* The node whose CPUs are slower than those of the others, by their median; NULL: none. */
 	struct compare_slow {
 		char *node;

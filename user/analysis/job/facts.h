@@ -24,7 +24,7 @@ enum fact {
 struct fact_info {
 	const char *name, *unit, *doc;
 	enum fact_scope scope;
-	enum quantity of; /* whose total the fact is; N_QUANTITIES: the fact is computed */
+	enum quantity of; /* the fact is the total of this quantity; N_QUANTITIES: it is computed */
 };
 extern const struct fact_info fact_infos[N_FACTS];
 
@@ -34,9 +34,9 @@ struct facts {
 	char *missing[N_FACTS];	 /* why no value of it is known; NULL: some are */
 	char **names[N_SCOPES];	 /* of nodes ("n1"), tasks ("5") and GPUs ("0"); NULL: none */
 	double start_ns;	 /* Unix time of the start; NaN: not known */
-	double scale;  /* of the least durations that rules ask for: 1, or less for a run below an
-			  hour */
-	char *state;   /* of Slurm, "COMPLETED"; NULL: not known */
+	double scale; /* factor for the least durations in rules: 1, or less for a run below an hour
+		       */
+	char *state;  /* of Slurm, "COMPLETED"; NULL: not known */
 	char *program; /* the name of what ran, for texts; NULL: not known */
 };
 

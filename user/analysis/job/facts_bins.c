@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Facts that are made of the bins of time: idle cores, memory, rhythms. */
+/* Facts that are calculated from the bins of time: idle cores, memory, rhythms. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static double taken_in(const struct model_job *j, const struct job_node *n, doub
 static double wait_in(const struct model_job *j, const struct job_node *n, double taken,
 		      unsigned bin)
 {
-	double wait = bin_of(j, n, Q_WAIT, bin) - known(bin_of(j, n, Q_HELD, bin)),
+	double wait = bin_of(j, n, Q_WAIT, bin) - known(bin_of(j, n, Q_THREAD_THROTTLED, bin)),
 	       avoidable = bin_of(j, n, Q_AVOIDABLE, bin);
 
 	if (n->cores < n->cores_in_all || n->cpus == 1 || isnan(avoidable) || isnan(taken))
@@ -86,7 +86,7 @@ struct idle_split facts_idle__in(const struct model_job *j, const struct job_nod
 	cpu = bin_of(j, n, Q_CPU, bin);
 	if (!(covered > 0) || isnan(cpu) || isnan(n->cores) || !job_node__counts_cores(j, n))
 		return unknown;
-	wanted.quota = bin_of(j, n, Q_HELD, bin); /* of which the wait is a part */
+	wanted.quota = bin_of(j, n, Q_THREAD_THROTTLED, bin); /* of which the wait is a part */
 	wanted.taken = taken_in(j, n, covered, cpu, bin);
 	wanted.wait = wait_in(j, n, wanted.taken, bin);
 	wanted.disk = bin_of(j, n, Q_DISK_WAIT, bin);
@@ -146,9 +146,9 @@ static int miss(struct facts *f, const struct model_job *j)
 	static const struct {
 		enum fact fact;
 		enum quantity q;
-	} of[] = {{FACT_JOB_idle_quota_s, Q_HELD},	{FACT_JOB_idle_wait_s, Q_WAIT},
-		  {FACT_JOB_idle_disk_s, Q_DISK_WAIT},	{FACT_JOB_idle_asleep_s, Q_THREADS},
-		  {FACT_JOB_idle_taken_s, Q_NODE_IDLE}, {FACT_JOB_idle_s, Q_CPU}};
+	} of[] = {{FACT_JOB_idle_quota_s, Q_THREAD_THROTTLED}, {FACT_JOB_idle_wait_s, Q_WAIT},
+		  {FACT_JOB_idle_disk_s, Q_DISK_WAIT},	       {FACT_JOB_idle_asleep_s, Q_THREADS},
+		  {FACT_JOB_idle_taken_s, Q_NODE_IDLE},	       {FACT_JOB_idle_s, Q_CPU}};
 	char reason[160];
 	int err = model_job__counts_cores(j)
 			  ? 0
@@ -189,8 +189,8 @@ int facts_idle__fill(struct facts *f, const struct model_job *j)
 
 enum quantity facts__own_memory(const struct model_job *j)
 {
-	if (!isnan(facts__sum(j, Q_CHARGED_OWN)))
-		return Q_CHARGED_OWN;
+	if (!isnan(facts__sum(j, Q_MEM_OWN)))
+		return Q_MEM_OWN;
 	return isnan(facts__sum(j, Q_OWN)) ? Q_RSS : Q_OWN;
 }
 
@@ -295,7 +295,7 @@ static double peak_of(const struct job_unit *node, enum quantity own, double lar
 	double peak = node->total[Q_PEAK];
 
 	if (peak > largest)
-		peak = fmax(largest, fmin(peak, node->total[Q_CHARGED_PEAK]));
+		peak = fmax(largest, fmin(peak, node->total[Q_MEM_PEAK]));
 	return fmax(peak, node->total[own]);
 }
 

@@ -278,7 +278,7 @@ static void add_bins(struct facts *f, const struct model_job *j)
 			const struct job_node *n = &j->nodes[i];
 			const double *covered = job_unit__bins(&n->unit, Q_COVERED, &j->grid);
 			const double *stall = job_unit__bins(&n->unit, Q_PSI_MEM, &j->grid);
-			const double *charged = job_unit__bins(&n->unit, Q_CHARGED, &j->grid);
+			const double *charged = job_unit__bins(&n->unit, Q_MEM, &j->grid);
 
 			if (!covered)
 				continue;

@@ -12,16 +12,17 @@ int facts__of(struct facts *f, const struct model_job *j);
 
 /* Parts of it; they need the sums that facts__of() makes first. 0 or -ENOMEM. */
 int facts_tasks__fill(struct facts *f, const struct model_job *j);
-/* After the tasks: how well they work in parallel. */
+/* After the tasks; also fills how well these work in parallel. */
 int facts_nodes__fill(struct facts *f, const struct model_job *j);
 int facts_idle__fill(struct facts *f, const struct model_job *j);
 int facts_memory__fill(struct facts *f, const struct model_job *j);
 int facts_gpus__fill(struct facts *f, const struct model_job *j);
 int facts_periods__fill(struct facts *f, const struct model_job *j);
-/* After all others: why facts are not known. */
+/* After all others: fills why facts are not known. */
 int facts_missing__fill(struct facts *f, const struct model_job *j);
 
-/* Sum and maximum over nodes of a quantity's totals, and in a bin; NaN: of none is it known. */
+/* Sum and maximum of a quantity's totals over nodes, and its sum in a bin; NaN: no node's is known.
+ */
 double facts__sum(const struct model_job *j, enum quantity q);
 double facts__max(const struct model_job *j, enum quantity q);
 double facts__bin_sum(const struct model_job *j, enum quantity q, unsigned bin);
@@ -34,16 +35,16 @@ double facts__bin_sum(const struct model_job *j, enum quantity q, unsigned bin);
 struct idle_split {
 	double quota, wait, disk, asleep, taken, none;
 };
-/* Of so much idle time, with thread time as it was wanted (`none` is not read). */
+/* Splits so much idle time by the thread time that was wanted (`none` is not read). */
 struct idle_split facts_idle__split(double idle, const struct idle_split *wanted);
-/* Of a node in a bin, and in all bins; NaN: no row is there. */
+/* The split of a node's idle time in a bin, and in all bins; NaN: there is no row. */
 struct idle_split facts_idle__in(const struct model_job *j, const struct job_node *n, unsigned bin);
 struct idle_split facts_idle__of(const struct model_job *j, const struct job_node *n);
-/* Adds member by member; of two, one that is not known counts as 0. */
+/* Adds member by member; an unknown member counts as 0 where the other one is known. */
 void facts_idle__add(struct idle_split *to, const struct idle_split *s);
-/* Memory that is the job's own, without page cache: what is charged to its cgroups, where pages
- * that processes share count once; else what its processes map. Slurm's profiles have only RSS,
- * which is more. */
+/* The quantity of the job's own memory, without page cache: what its cgroups are charged for, where
+ * shared pages count once; else what its processes map. Slurm's profiles have only RSS, which is
+ * more. */
 enum quantity facts__own_memory(const struct model_job *j);
 /* The memory limit of a node, MB: the least that is known. */
 double facts__limit_mb(const struct job_node *n);
@@ -52,7 +53,7 @@ double facts__limit_mb(const struct job_node *n);
 const struct job_unit *facts__main_tasks(const struct model_job *j, unsigned *n);
 /* The tasks or ranks of any step; ranks that are in several steps all belong to the main one. */
 const struct job_unit *facts__tasks_of(const struct model_job *j, unsigned step, unsigned *n);
-/* The median of v[n], which is sorted by it; NaN: n is 0. */
+/* Sorts v[n] and returns its median; NaN: n is 0. */
 double facts__median(double *v, size_t n);
 
 #endif

@@ -56,7 +56,7 @@ double facts__median(double *v, size_t n)
 
 double facts__limit_mb(const struct job_node *n)
 {
-	double charged = n->unit.total[Q_LIMIT];
+	double charged = n->unit.total[Q_MEM_LIMIT];
 
 	return isnan(n->limit_mb) ? charged
 	       : isnan(charged)	  ? n->limit_mb
@@ -198,7 +198,7 @@ static const struct {
 	 BECAUSE("no process was killed for want of memory at a known limit")},
 	{FACT_NODE_peak_mb, COLUMN(Q_RSS)},
 	{FACT_NODE_own_peak_mb, COLUMN(Q_RSS)},
-	{FACT_NODE_charged_peak_mb, COLUMN(Q_CHARGED)},
+	{FACT_NODE_charged_peak_mb, COLUMN(Q_MEM)},
 	{FACT_NODE_throttled_s, COLUMN(Q_THROTTLED)},
 	{FACT_NODE_clock_mhz, BECAUSE(NO_CLOCK)},
 	{FACT_NODE_clock_slow,
@@ -208,11 +208,11 @@ static const struct {
 	{FACT_NODE_speed_z, BECAUSE(NO_SPEED)},
 	{FACT_NODE_model, BECAUSE("the files do not say which processors the nodes have")},
 	{FACT_NODE_pkg_throttle_s, COLUMN(Q_PKG_THROTTLE)},
-	{FACT_NODE_temperature_max, COLUMN(Q_TEMPERATURE)},
+	{FACT_NODE_temperature_max, COLUMN(Q_PKG_TEMPERATURE)},
 	{FACT_NODE_net_tx_mb, COLUMN(Q_NET_TX)},
 	{FACT_NODE_tcp_retrans, COLUMN(Q_TCP_RETRANS)},
 	{FACT_NODE_port_errors, COLUMN(Q_PORT_ERRORS)},
-	{FACT_NODE_links_down, COLUMN(Q_LINKS_DOWN)},
+	{FACT_NODE_links_down, COLUMN(Q_PORT_LINK_DOWNED)},
 	{FACT_NODE_port_rate, COLUMN(Q_PORT_RATE)},
 	{FACT_NODE_oom_kills, COLUMN(Q_OOM_KILLS)},
 	{FACT_TASK_cpus_allowed, BECAUSE(UNSEEN)},
@@ -232,10 +232,10 @@ static const struct {
 	{FACT_TASK_threads, COLUMN(Q_THREADS)},
 	{FACT_TASK_invol_switches, COLUMN(Q_INVOL_SWITCHES)},
 	{FACT_TASK_migrations, COLUMN(Q_MIGRATIONS)},
-	{FACT_GPU_util, COLUMN(Q_GPU_UTIL)},
-	{FACT_GPU_idle_s, COLUMN(Q_GPU_UTIL)},
-	{FACT_GPU_idle_from_start_s, COLUMN(Q_GPU_UTIL)},
-	{FACT_GPU_idle_longest_s, COLUMN(Q_GPU_UTIL)},
+	{FACT_GPU_util, COLUMN(Q_GPU_UTILIZATION)},
+	{FACT_GPU_idle_s, COLUMN(Q_GPU_UTILIZATION)},
+	{FACT_GPU_idle_from_start_s, COLUMN(Q_GPU_UTILIZATION)},
+	{FACT_GPU_idle_longest_s, COLUMN(Q_GPU_UTILIZATION)},
 	{FACT_GPU_mem_peak_mb, COLUMN(Q_GPU_MEM)},
 	{FACT_GPU_throttled, COLUMN(Q_GPU_THROTTLE)},
 	{FACT_GPU_is_split, COLUMN(Q_GPU_SPLIT)},

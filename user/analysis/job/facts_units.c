@@ -33,7 +33,7 @@ static bool is_busy(const struct model_job *j, unsigned node, unsigned bin)
 static double speed_in(const struct model_job *j, unsigned node, unsigned bin)
 {
 	const double *cpu = bins_of(j, node, Q_CPU), *done = bins_of(j, node, Q_INSTRUCTIONS);
-	const double *clock = bins_of(j, node, Q_CLOCK);
+	const double *clock = bins_of(j, node, Q_CPU_FREQUENCY);
 
 	if (!is_busy(j, node, bin))
 		return NAN;
@@ -42,7 +42,7 @@ static double speed_in(const struct model_job *j, unsigned node, unsigned bin)
 
 static double clock_in(const struct model_job *j, unsigned node, unsigned bin)
 {
-	return is_busy(j, node, bin) ? bins_of(j, node, Q_CLOCK)[bin] : NAN;
+	return is_busy(j, node, bin) ? bins_of(j, node, Q_CPU_FREQUENCY)[bin] : NAN;
 }
 
 typedef double (*in_bin)(const struct model_job *j, unsigned node, unsigned bin);
@@ -238,13 +238,13 @@ static double throttled_of(const double *util, const double *throttled, unsigned
 static void fill_gpu(struct facts *f, const struct model_job *j, unsigned i)
 {
 	const struct job_unit *u = &j->gpus[i];
-	const double *util = job_unit__bins(u, Q_GPU_UTIL, &j->grid);
+	const double *util = job_unit__bins(u, Q_GPU_UTILIZATION, &j->grid);
 	struct idleness idle = idleness_of(util, &j->grid);
 
 	f->values[FACT_GPU_node][i] = u->node + 1;
 	f->values[FACT_GPU_mem_peak_mb][i] = u->total[Q_GPU_MEM];
 	f->values[FACT_GPU_is_split][i] = u->total[Q_GPU_SPLIT];
-	if (isnan(u->total[Q_GPU_UTIL]))
+	if (isnan(u->total[Q_GPU_UTILIZATION]))
 		return;
 	f->values[FACT_GPU_util][i] = mean_of(util, j->grid.n);
 	f->values[FACT_GPU_throttled][i] =
@@ -262,7 +262,7 @@ int facts_gpus__fill(struct facts *f, const struct model_job *j)
 		double sum = 0, known = 0;
 
 		for (unsigned i = 0; i < j->ngpus; i++) {
-			double v = job_unit__bins(&j->gpus[i], Q_GPU_UTIL, &j->grid)[k];
+			double v = job_unit__bins(&j->gpus[i], Q_GPU_UTILIZATION, &j->grid)[k];
 
 			sum += isnan(v) ? 0 : v;
 			known += !isnan(v);

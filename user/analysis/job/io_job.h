@@ -27,21 +27,21 @@ extern const struct io_kind_info io_kinds[IO_KINDS];
 #define IO_CUTOFFS 3
 extern const double io_cutoffs[IO_CUTOFFS]; /* bytes per interval and server */
 
-/* What servers did in intervals of one length. missing: intervals of servers of which nothing is
- * known. */
+/* The I/O in intervals of one length. missing: intervals of single servers that are not known. */
 struct io_job {
 	double dt_s;
 	unsigned intervals, missing[IO_DIRECTIONS];
 	struct io_character of[IO_DIRECTIONS][IO_CUTOFFS];
 };
 
-/* One interval is the bin, or all the time of a job that is shorter; the other is the paper's 120
- * s, where bins make it up and are others, and the job is as long. */
+/* There are up to two lengths of intervals: that of a bin, or of the whole job if it is shorter;
+ * and the paper's 120 s, where a number of bins make these up and the job is that long. */
 #define IO_INTERVALS 2
 struct io_of_kind {
-	/* UNSUITABLE: not_exclusive; UNAVAILABLE: no_servers. Then nothing of it is known. */
+	/* UNSUITABLE: not_exclusive; UNAVAILABLE: no_servers. The other members are not set then.
+	 */
 	struct analysis_verdict verdict;
-	unsigned servers; /* that moved a byte; all, where none did */
+	unsigned servers; /* servers that moved a byte; all of them where none did */
 	struct io_job of[IO_INTERVALS];
 };
 

@@ -221,7 +221,7 @@ static int fill_series(struct job_series *s, struct pika_job *out)
 		enum quantity q;
 		double scale;
 	} all[] = {
-		{&s->s.gpu_usage, &gpus, Q_GPU_UTIL, 1},
+		{&s->s.gpu_usage, &gpus, Q_GPU_UTILIZATION, 1},
 		{&s->s.gpu_mem_used, &gpus, Q_GPU_MEM, MB},
 		{&s->s.gpu_power, &gpus, Q_GPU_ENERGY, 1 / out->dt_s},
 		{&s->s.instructions, &nodes, Q_INSTRUCTIONS, 1},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The fold of a region over nodes: what each adds, what process 0 chooses and folds. */
+/* Folds a region over nodes: each node adds its part, process 0 chooses a sample and folds it. */
 #include "analysis/job/reduce_fold.h"
 
 #include <errno.h>

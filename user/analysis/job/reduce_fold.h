@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Folds a region over all nodes: process 0 chooses the region and the lengths that count from a
- * sample of executions, then every process makes points of its own samples. What was counted at the
- * bounds of executions is found by each node from its own. */
+/* Folds a region over all nodes: process 0 chooses the region, and the usual length of its
+ * executions, by a sample of executions; then every process makes points of its own samples. Each
+ * node estimates the counts at the bounds of executions by its own samples. */
 #ifndef JP_ANALYSIS_JOB_REDUCE_FOLD_H
 #define JP_ANALYSIS_JOB_REDUCE_FOLD_H
 
@@ -19,22 +19,22 @@ struct reduce_fold {
 	uint64_t executions;
 };
 
-/* Adds the lengths of the executions on a node: a column per region, or of the one alone. 0 or
- * -errno. */
+/* Adds the lengths of the executions on a node: a column per region, or only that of the region
+ * `only`. 0 or -errno. */
 int reduce_fold__lengths(struct reduction *to, const struct points *p, const char *place,
 			 const char *only);
 /* Adds the points of that region on a node, and sums over its executions. 0 or -errno. */
 int reduce_fold__points(struct reduction *to, const struct points *p, const char *place,
 			const struct reduce_fold *of);
 
-/* Chooses the region, and its usual lengths. 0, or -ENOENT and it has said why. */
+/* Chooses the region, and its usual lengths. 0; -ENOENT, logged. */
 int reduce_fold__choose(struct reduce_fold *f, const struct reduction *lengths);
 void reduce_fold__put(struct message *to, const struct reduce_fold *f);
 /* 0 or -EBADMSG. */
 int reduce_fold__take(struct message *from, struct reduce_fold *f);
 
-/* The fold of the ordered points, whose names it has. reduce_fold__free() in all cases. 0, or 1
- * and it has said why. */
+/* Folds the ordered points; the names stay theirs. reduce_fold__free() in all cases. 0; 1, logged.
+ */
 int reduce_fold__result(struct folded *f, const struct reduce_fold *of,
 			const struct reduction *points);
 void reduce_fold__free(struct folded *f);

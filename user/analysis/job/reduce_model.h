@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The clusters of bursts over all nodes: found in a sample at the root, then every process says of
- * all its bursts in which of them they are. */
+/* Clusters of bursts over all nodes: the root finds them in a sample, then every process classifies
+ * all its bursts by them. */
 #ifndef JP_ANALYSIS_JOB_REDUCE_MODEL_H
 #define JP_ANALYSIS_JOB_REDUCE_MODEL_H
 
@@ -11,7 +11,7 @@
 #define MODEL_SERIES   "Bursts"
 #define MODEL_DIMS     2
 #define MODEL_CLUSTERS 1000u	/* with the most run time; bursts of others are noise */
-#define MODEL_NAMES    1000000u /* numbers of clusters over all windows */
+#define MODEL_NAMES    1000000u /* most different numbers of clusters over all windows */
 #define MODEL_SAMPLE   20000u	/* bursts that are clustered, at most 50000 */
 #define MODEL_WINDOW   5000u	/* the same of a window of --follow */
 

@@ -3,8 +3,8 @@
  * The analyses of PIKA (F. Winkler: Efficient monitoring of HPC jobs, MODA23, 2023): footprint and
  * tags of a job, and the issues that make a job worth a look. All work on the bins of 30 s of
  * analysis/grid.h, for which their thresholds are made. Fractions are 0..1, never percent. What is
- * not known is NaN, in what is given and in what is returned; an array of a quantity that was not
- * collected has no units.
+ * not known is NaN, in arguments and in results; an array of a quantity that was not collected has
+ * no units.
  */
 #ifndef JP_ANALYSIS_PIKA_H
 #define JP_ANALYSIS_PIKA_H
@@ -90,15 +90,15 @@ const char *ineligible__name(enum ineligible reason);
 struct idle {
 	struct analysis_verdict verdict; /* INSUFFICIENT: no bin is known */
 	size_t known, missing;		 /* bins of units */
-	double idle_s, total_s;		 /* over all units: ICT, IGT; and of known bins */
-	double idle_ratio;		 /* ICR, IGR */
-	unsigned unused_units;		 /* of 3 known bins or more all but one are idle */
-	double unused_ratio;		 /* UCR, UGR: unused by all units */
-	double unused_to_used;		 /* NaN: none is used */
+	double idle_s, total_s; /* ICT or IGT, over all units; total_s: time of known bins */
+	double idle_ratio;	/* ICR, IGR */
+	unsigned unused_units;	/* units with 3 known bins or more, of which all but one are idle */
+	double unused_ratio;	/* UCR, UGR: unused units divided by all units */
+	double unused_to_used;	/* NaN: none is used */
 };
 
-/* load: of cores or GPUs. A bin is idle whose load is below the threshold; threshold 0: whose load
- * is 0 (GPUs). idle_bins[load->units], or NULL: the idle bins of each unit. */
+/* load: of cores or GPUs. A bin is idle if its load is below the threshold, or with threshold 0
+ * (GPUs) if its load is 0. idle_bins[load->units], or NULL: the idle bins of each unit. */
 extern const struct analysis_param idle__params[];
 void idle__of(const struct matrix *load, double threshold, double dt_s, unsigned *idle_bins,
 	      struct idle *out);
@@ -106,9 +106,9 @@ void idle__of(const struct matrix *load, double threshold, double dt_s, unsigned
 struct imbalance {
 	struct analysis_verdict verdict; /* INSUFFICIENT: no bin in which all units are known */
 	size_t known, missing;		 /* bins */
-	double mean_sd;			 /* CLI, GLI: mean over bins of the sample's deviation */
-	double mean_sd_population;	 /* the same with the population's */
-	bool is_attributed;		 /* mean_sd > 0.2 */
+	double mean_sd; /* CLI, GLI: mean over bins of the standard deviation of the sample */
+	double mean_sd_population; /* the same with the population's */
+	bool is_attributed;	   /* mean_sd > 0.2 */
 };
 
 /* Standard deviation of the load over units, in bins where all units are known; 0 for one unit. */
@@ -132,8 +132,8 @@ struct periodic {
 	 * flat; INSUFFICIENT: missing_bins, more than 5 % of a vector */
 	struct analysis_verdict verdict;
 	bool is_dominant, is_detected;
-	const char *undetected;	 /* why a suitable pair is not: no_dominant_frequency, corr,
-				  * period_num; else "" */
+	const char *undetected; /* why a suitable pair is not detected: no_dominant_frequency, corr,
+				   period_num; else "" */
 	unsigned known, missing; /* bins in which both are known, and others */
 	unsigned k;		 /* the strongest frequency, as periods in all bins; 0: none */
 	double freq_hz;
@@ -143,16 +143,16 @@ struct periodic {
 };
 
 /*
- * Whether other is high in the same rhythm as the CPUs' load is low: blocking I/O or synchronous
- * offloading. cpu[bins] and other->v[bins] are means of units. A frequency is dominant that stands
- * out of the sum of both spectra; from r <= -0.4 and 10 periods on the pair is detected.
- * 0 or -ENOMEM.
+ * Finds whether `other` is high in the same rhythm in which the CPUs' load is low, as in blocking
+ * I/O or synchronous offloading. cpu[bins] and other->v[bins] are means over units. A frequency
+ * that stands out of the sum of both spectra is dominant; the pair is detected with r <= -0.4 and
+ * 10 periods or more. 0 or -ENOMEM.
  */
 extern const struct analysis_param periodic__params[];
 int periodic__of(const double *cpu, const struct periodic_vector *other, unsigned bins, double dt_s,
 		 double duration_s, struct periodic *out);
-/* Finds the detected one of n vectors with the most periods (IOB or SO), and puts its index in
- * *which; n: none is detected, *out is the last. 0 or -ENOMEM. */
+/* Finds the detected vector with the most periods (IOB or SO) among n, and puts its index into
+ * *which; n: none is detected, and *out is that of the last one. 0 or -ENOMEM. */
 int periodic__strongest(const double *cpu, const struct periodic_vector *others, unsigned n,
 			unsigned bins, double dt_s, double duration_s, struct periodic *out,
 			unsigned *which);
@@ -167,8 +167,8 @@ struct io_congestion {
 	double max_rate_unit;		 /* of one node and file system */
 };
 
-/* rates: opens and closes per second, a unit per node and file system; what is not known counts as
- * none. */
+/* rates: opens and closes per second, with a unit per node and file system; an unknown rate counts
+ * as 0. */
 extern const struct analysis_param io_congestion__params[];
 void io_congestion__of(const struct matrix *rates, struct io_congestion *out);
 

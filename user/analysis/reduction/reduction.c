@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Columns, rows and files are added to a reduction: histograms, the sample, the order of columns.
+/* Adds columns, rows and files to a reduction: histograms, the sample, the order of columns.
  */
 #include "analysis/reduction/reduction.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is kept of the rows of one series over any number of nodes: per column moments and a
- * histogram, a sample of rows, and which files and nodes it is of. Its size does not grow with the
+ * A summary of the rows of one series over any number of nodes: moments and a histogram for each
+ * column, a sample of rows, and the files and nodes that it covers. Its size does not grow with the
  * number of rows. Reductions are merged in any order with the same result, and travel as bytes
  * (payload.h) from process to process and into files.
  */
@@ -15,35 +15,37 @@
 #include "base/string_list.h"
 
 #define LOG_HISTOGRAM_PARTS 4	/* bins per power of 2 */
-#define LOG_HISTOGRAM_LEAST -40 /* smaller ones than 2^-40 are in the bin of 0, */
+#define LOG_HISTOGRAM_LEAST -40 /* numbers smaller than 2^-40 are in the bin of 0 */
 #define LOG_HISTOGRAM_MOST  64	/* 2^64 and larger ones are in the last bin */
 #define LOG_HISTOGRAM_SIDE  (LOG_HISTOGRAM_PARTS * (LOG_HISTOGRAM_MOST - LOG_HISTOGRAM_LEAST))
 #define LOG_HISTOGRAM_BINS  (2 * LOG_HISTOGRAM_SIDE + 1)
 
-/* Numbers of any size and sign in four bins of equal width for each power of 2 of their absolute
- * values, so that no bin is wider than a quarter of its lower bound: negative numbers, the farthest
- * from 0 first; 0; positive ones. */
+/* A histogram of numbers of any size and sign. Each power of 2 of the absolute value has four bins
+ * of equal width, so that no bin is wider than a quarter of its lower bound. Bins of negative
+ * numbers come first, the farthest from 0 before the others; then that of 0, then the positive
+ * ones. */
 struct log_histogram {
 	uint64_t n[LOG_HISTOGRAM_BINS];
 };
 
-/* A finite number. */
+/* Adds a finite number. */
 void log_histogram__add(struct log_histogram *h, double v);
 
-/* What is in a bin: numbers from low to high. The outermost bins end at infinity. */
+/* The bounds of a bin. The outermost bins end at infinity. */
 struct log_bin {
 	double low, high;
 };
 struct log_bin log_histogram__bin(unsigned bin);
-/* The bin with the number at quantile q, 0..1: at least the part q of all is not above it. NaN of
+/* The bin of quantile q, 0..1: at least the part q of all numbers is not above its value. NaN for
  * an empty histogram. */
 struct log_bin log_histogram__quantile(const struct log_histogram *h, double q);
 
 #define REDUCTION_COLUMNS 4096u	 /* at most; more than a file's tables can have */
-#define REDUCTION_K	  100u	 /* rows of a sample */
-#define REDUCTION_K_MAX	  50000u /* and at most */
+#define REDUCTION_K	  100u	 /* rows of a sample by default */
+#define REDUCTION_K_MAX	  50000u /* rows of a sample at most */
 #define REDUCTION_SEED	  0u
-#define REDUCTION_ENOUGH  0.9 /* with a smaller part of the files, a result is called degraded */
+#define REDUCTION_ENOUGH \
+	0.9 /* where a smaller part of the files was read, a result is called degraded */
 
 struct reduction_column {
 	char *name, *unit;
@@ -61,11 +63,12 @@ struct reduction_item {
 	unsigned nvalues;
 };
 
-/* A list of files, part of which this reduction is of. */
+/* A list of files; this reduction covers a part of them. */
 struct reduction_list {
 	uint64_t id;
 	uint64_t n;
-	uint8_t *read, *damaged; /* a bit per file: it was read, wholly or in part; not wholly */
+	uint8_t *read, *damaged; /* a bit per file: it was read, wholly or in part; it was read, but
+				    not wholly */
 };
 
 struct reduction {
@@ -82,15 +85,16 @@ struct reduction {
 	unsigned nlists;
 	struct string_list places; /* steps of nodes with rows, ascending */
 	uint64_t tables, rows;
-	uint64_t processes; /* that made it, */
-	double cpu_s;	    /* and their CPU time */
+	uint64_t processes; /* number of processes that made it */
+	double cpu_s;	    /* CPU time of these processes */
 };
 
 /* 0 or -ENOMEM; reduction__free() in both cases. */
 int reduction__init(struct reduction *r, const char *series, uint64_t seed, unsigned k);
 void reduction__free(struct reduction *r);
 
-/* Which column that is; a new one if there is none. -ENOMEM; -E2BIG: too many. */
+/* The index of a column, which is added if there is none of that name. -ENOMEM; -E2BIG: too many.
+ */
 int reduction__column(struct reduction *r, const char *name, const char *unit);
 /* Adds a step of a node to the places. 0; -EEXIST: it is there already; -ENOMEM. */
 int reduction__place(struct reduction *r, const char *place);
@@ -112,7 +116,7 @@ uint64_t reduction__unit(const char *place, const char *table);
 /* A value that is not finite is not known. 0 or -ENOMEM. */
 int reduction__row(struct reduction *r, const struct reduction_table *t, uint64_t row,
 		   const double *values);
-/* Adds the values of a row that is in no sample. */
+/* Adds the values of a row, but not the row to the sample. */
 void reduction__sums(struct reduction *r, const struct reduction_table *t, const double *values);
 /* The first column of that name; -1: there is none. */
 int reduction__find(const struct reduction *r, const char *name);
@@ -121,7 +125,8 @@ int reduction__find(const struct reduction *r, const char *name);
  * *place, nothing is merged; -E2BIG; -ENOMEM: parts may be merged. */
 int reduction__merge(struct reduction *r, const struct reduction *from, const char **place);
 
-/* Columns as schemas/ have them, others behind by name; items ascending, k of them. */
+/* Sorts columns as schemas/ have them, with others behind these by name; sorts items ascending, and
+ * leaves k of them. */
 void reduction__order(struct reduction *r);
 
 struct reduction_coverage {
@@ -129,7 +134,7 @@ struct reduction_coverage {
 	double part; /* of the files, those that were read wholly; NaN: there is no list */
 	bool is_enough;
 };
-/* A second pass over the same files made `second`: files that it does not have count as not wholly
+/* `second` was made by a second pass over the same files: files that it lacks count as not wholly
  * read. */
 void reduction__cover(struct reduction *r, const struct reduction *second);
 struct reduction_coverage reduction__coverage(const struct reduction *r);

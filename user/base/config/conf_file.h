@@ -3,7 +3,8 @@
  * Files in slurm.conf's syntax: Key=Value pairs separated by blanks, keys without regard to case,
  * values in double quotes where they hold blanks, '#' starts a comment and "\#" does not, a
  * backslash at the end of a line continues it, "Include FILE" reads another file, relative to this
- * one, with %h the host's, %n the node's and %c, which is Slurm's, the cluster's name.
+ * one; in its name %h stands for the host's name, %n for the node's, and %c, as in Slurm, for the
+ * cluster's.
  */
 #ifndef JP_BASE_CONFIG_CONF_FILE_H
 #define JP_BASE_CONFIG_CONF_FILE_H
@@ -23,7 +24,7 @@ struct conf_file {
 	const char *const *cluster;   /* for %c, in lower case; NULL or "": not known so far */
 	void (*take)(void *ctx, const struct conf_pair *p); /* each pair, in their order */
 	void *ctx;
-	unsigned errors;  /* complaints; a value in Slurm's files that makes no sense is none */
+	unsigned errors;  /* number of complaints; a value without sense in Slurm's files is none */
 	char first[1400]; /* the first complaint: "FILE has an error in line N: TEXT" */
 };
 
@@ -35,7 +36,7 @@ conf_file__complain(const struct conf_pair *p, const char *fmt, ...);
  * -ENOTSUP: it is no regular file, or too large. A file that is included and cannot be read counts
  * as an error. */
 int conf_file__read(struct conf_file *c, const char *path);
-/* For people. */
+/* A text for people on an error of conf_file__read(). */
 const char *conf_file__reason(int err);
 
 #endif

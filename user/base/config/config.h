@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobprof.conf: what may be set, what it is when it is not, and how it is read. */
+/* jobprof.conf: its keys, their defaults, and how it is read. */
 #ifndef JP_BASE_CONFIG_H
 #define JP_BASE_CONFIG_H
 
@@ -12,15 +12,16 @@
 #define CONFIG_PATTERNS 8
 #define CONFIG_KEYS	56
 
-/* Keys of acct_gather.conf on reading power by IPMI. */
+/* Keys of acct_gather.conf that are about power by IPMI. */
 #define CONFIG_IPMI 5
 extern const char *const config_ipmi_keys[CONFIG_IPMI];
 
-/* How hardware counters are read: auto is the best of the others that the budget allows. */
+/* How stacks are followed (unwind), and how hardware counters are read: auto is the best of the
+ * other modes that the budget allows. */
 enum config_unwind { UNWIND_FP, UNWIND_DWARF };
 enum config_perf { PERF_MODE_AUTO, PERF_MODE_EXACT, PERF_MODE_SAMPLED, PERF_MODE_OFF };
 
-/* Whether files have what sensors say of the node as a whole; exclusive: where the job has the node
+/* Whether files have readings of the node as a whole; exclusive: only where the job has the node
  * for itself. */
 enum config_node_tables { NODE_TABLES_EXCLUSIVE, NODE_TABLES_ALWAYS, NODE_TABLES_NEVER };
 
@@ -84,7 +85,7 @@ struct config {
 	char *ipmi[CONFIG_IPMI];  /* EnergyIPMI*, as written: config_ipmi_keys has the names */
 	enum log_level log_level; /* LogLevel */
 	char *slurm_conf;	  /* the slurm.conf that was included */
-	char *where[CONFIG_KEYS]; /* by key: FILE:LINE that said it, NULL: it is the default */
+	char *where[CONFIG_KEYS]; /* by key: the FILE:LINE that set it; NULL: it has its default */
 	char *pattern_where[CONFIG_PATTERNS]; /* of each CgroupPattern */
 	bool given[CONFIG_KEYS];	      /* by key: an option of the command line set it */
 	char *error; /* the first one, "FILE has an error in line N: TEXT", or "FILE cannot be
@@ -108,13 +109,14 @@ void config__free(struct config *c); /* what it owns, not *c itself */
  * -ENOMEM. */
 int config__override(struct config *c, const char *key, const char *value);
 
-/* All keys with default and meaning, for --help and the manual. */
+/* Prints all keys with default and meaning, for --help and the manual. */
 void config__print_keys(FILE *f);
-/* What is in force, in the syntax of the file. */
+/* Prints all values in force, in the syntax of the file. */
 void config__print(const struct config *c, FILE *f);
-/* The settings that a file or an option gives, on one line, with a space before each. */
+/* Prints the settings that a file or an option gives, on one line, with a space before each. */
 void config__print_given(const struct config *c, FILE *f);
-/* "StateDir, Socket": the keys whose new values need a restart; nothing if there are none. */
+/* Prints the keys whose new values need a restart, as "StateDir, Socket"; nothing if there are
+ * none. */
 void config__print_restart(const struct config *old, const struct config *fresh, FILE *f);
 
 /* Logs what is wrong with a value, behind the place that the value is from (config__where(); NULL:
@@ -122,15 +124,15 @@ void config__print_restart(const struct config *old, const struct config *fresh,
 void __attribute__((format(printf, 3, 4)))
 config__complain(struct config *c, const char *where, const char *fmt, ...);
 
-/* The words of PerfMode. -EINVAL: it is none of them. */
+/* The words of PerfMode. -EINVAL: the text is none of them. */
 void config__print_perf_words(FILE *out); /* with a space after each */
 int config__parse_perf(const char *text, enum config_perf *mode);
-/* The words of StackUnwind. -EINVAL: it is none of them. */
+/* The words of StackUnwind. -EINVAL: the text is none of them. */
 int config__parse_unwind(const char *text, enum config_unwind *how);
 void config__print_unwind_words(FILE *out);
 
-/* FILE:LINE of a key's value, taken or not, for messages about the value; "default" where no file
- * has the key. */
+/* The FILE:LINE of a key's value, whether the value was accepted or not, for messages about it;
+ * "default" where no file has the key. */
 const char *config__where(const struct config *c, const char *key);
 /* Whether a file or an option gives the key's value; whether an option does. */
 bool config__is_given(const struct config *c, const char *key);

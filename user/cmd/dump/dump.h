@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobprof-dump: the steps and tasks of the pinned maps, and the forms in which they are printed. */
+/* jobprof-dump: reads the steps and tasks of the pinned maps, and prints them in several forms. */
 #ifndef JP_CMD_DUMP_DUMP_H
 #define JP_CMD_DUMP_DUMP_H
 
@@ -17,13 +17,14 @@
 
 #define DUMP_COLUMNS 128
 
-/* The columns of a built-in series that the maps can answer: no times, nothing of cgroup files. */
+/* The columns of a built-in series whose values are in the maps: not times, nor what cgroup files
+ * have. */
 struct dump_columns {
 	const struct column *col[DUMP_COLUMNS];
 	unsigned n;
 };
 
-/* One line: a step, a task or a slot of the collector's own. Several slots are summed. */
+/* One line of the output: a step, a task or a slot of the collector. Several slots are summed. */
 struct dump_row {
 	const struct dump_columns *cols;
 	uint32_t slot, gen; /* the first one */
@@ -31,10 +32,12 @@ struct dump_row {
 	uint64_t start_ns; /* CLOCK_BOOTTIME */
 	double age;	   /* s, up to now or to the end */
 	const char *state;
-	bool baseline; /* was running when first seen: counts from then on */
+	bool baseline; /* it was running when first seen, and counts from then on */
 	struct totals totals;
-	double value[DUMP_COLUMNS]; /* since the slot began, in the column's unit; NaN: unknown */
-	double rate[DUMP_COLUMNS];  /* of per-interval columns: per second since the last round */
+	double value[DUMP_COLUMNS]; /* amounts since the slot began, in the column's unit; NaN:
+				       unknown */
+	double rate[DUMP_COLUMNS];  /* of per-interval columns: the amount per second since the last
+				       round */
 };
 
 struct dump_step {
@@ -46,11 +49,11 @@ struct dump_step {
 	unsigned ntasks;
 };
 
-/* All slots at one instant. */
+/* All slots at one instant: a round. */
 struct dump {
 	struct kern *k;
 	struct dump_columns task_cols, step_cols;
-	struct column events[JP_PMU_EVENTS]; /* what stands for the schema's counters */
+	struct column events[JP_PMU_EVENTS]; /* the columns that replace the schema's counters */
 	char event_names[JP_PMU_EVENTS][JP_PMU_NAME_LEN + 1];
 	uint64_t boot_ns;
 	bool rates;		 /* there was a round before */
@@ -73,14 +76,14 @@ struct dump_name {
 };
 struct dump_name dump__name(const struct dump_step *s);
 
-/* Names of a comma list for the table; NULL: the usual ones of the families that are loaded.
- * -EINVAL: the bad word is in bad. */
+/* Checks a comma list of columns for the table; NULL: the usual ones of the loaded families.
+ * -EINVAL: `bad` has the bad word. */
 int steps__choose(const struct dump *d, const char *list, char *bad, size_t badlen);
 void steps__text(const struct dump *d, FILE *out);
 json_t *steps__json(const struct dump *d);
 json_t *columns__json(const struct dump_row *r, bool rates);
 
-/* Every slot in use and CPU as the maps hold it. */
+/* Every slot in use, per CPU, as it is in the maps. */
 json_t *raw__json(const struct dump *d);
 void raw__text(const struct dump *d, FILE *out);
 
@@ -92,16 +95,17 @@ void culprits__text(const struct dump *d, FILE *out);
 void counters__print(const struct dump *d, FILE *out);
 
 #define SELF_PROGRAMS 64
-/* The programs over a sampling time. */
+/* The BPF programs before and after a sampling time. */
 struct self {
 	struct kern_prog before[SELF_PROGRAMS], after[SELF_PROGRAMS];
 	int n;
 	double seconds;
-	int stats_err; /* run statistics could not be had: runs and times are unknown */
+	int stats_err; /* run statistics could not be switched on: runs and times are unknown */
 	uint64_t map_bytes;
 	unsigned maps;
 };
-/* Calls wait_s with the kernel's run statistics on. 0 or -errno. */
+/* Reads the programs, calls wait_s with the kernel's run statistics on, and reads the programs
+ * again. 0 or -errno. */
 int self__sample(struct self *s, const struct kern *k, double seconds,
 		 void (*wait_s)(double seconds));
 void self__text(const struct self *s, const struct dump *d, FILE *out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* jobprof-dump --culprits: which step waited for a CPU while which other one had it. The maps, and
- * with them the numbers of other users' jobs, are root's. */
+/* jobprof-dump --culprits: which step waited for a CPU, and which other step had that CPU
+ * meanwhile. The maps, and with them the numbers of other users' jobs, are root's. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Every slot in use as the maps hold it. Which fields there are, the types of the maps' elements
- * say (BTF), which the kernel has of each map. */
+/* Prints every slot in use as it is in the maps. The fields are found by the types of the maps'
+ * elements (BTF), which the kernel has for each map. */
 #include <string.h>
 
 #include <bpf/btf.h>
@@ -15,14 +15,14 @@ static const struct {
 } named[] = {
 	{"kind", {"none", "path", "step", "task", "lineage", "group", "stepd", "rank"}},
 	{"gtid_source", {"unknown", "path", "environ", "exec", "Slurm"}},
-	{"ns", {"slot", "task", "step", "job", "others", "system", "idle", "quota"}},
-	{"gap_ns",
-	 {"throttled", "disk", "fault", "net_fs", "kernel", "lock", "pipe", "socket", "poll",
+	{"ns", {"slot", "task", "own_step", "own_job", "other_jobs", "system", "idle", "quota"}},
+	{"blocked_ns",
+	 {"throttled", "disk", "fault", "net_fs", "kernel", "futex", "pipe", "socket", "poll",
 	  "sleep", "child", "signal", "other"}},
 	{"lost", {"tasks", "ranks", "names", "stacks", "copies", "samples", "points"}},
 	{"module",
-	 {"own", "mpi", "gpu", "blas", "openmp", "interpreter", "libc", "library", "made", "kernel",
-	  "unknown"}},
+	 {"own", "mpi", "libgpu", "blas", "openmp", "interpreter", "libc", "library", "generated",
+	  "kernel", "unknown"}},
 };
 _Static_assert(JP_KIND_RANK == 7 && JP_GTID_SLURM == 4 && JP_CULPRITS == 8 && JP_CAUSES == 13 &&
 		       JP_LOSSES == 7 && JP_MODULES == 11,
@@ -69,7 +69,7 @@ static void add_integer(const struct fields *f, const char *path, json_int_t v)
 		json__set(f->obj, path, json_integer(v));
 }
 
-/* A number, a text, or all that is in an array or struct, under names with dots. */
+/* Prints a number, a text, or all that is in an array or struct, under names with dots. */
 static void add_field(const struct fields *f, uint32_t type, const char *path, const void *at)
 {
 	const struct btf_type *t =
@@ -117,7 +117,7 @@ struct slot {
 	json_t *obj, *cpus;
 };
 
-/* Adds what is not zero of an element; a CPU's under its number. */
+/* Adds the fields of an element that are not zero; those of a CPU under its number. */
 static void add_element(const char *map, int cpu, const void *at, void *ctx)
 {
 	const struct slot *s = ctx;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Cost of the collector: its programs over a sampling time, its memory, the daemon's own slot. */
+/* Prints the cost of the collector: its programs over a sampling time, its memory, the daemon's own
+ * slot. */
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Steps and tasks as a table in text, and as JSON. */
+/* Prints steps and tasks as a table in text, and as JSON. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

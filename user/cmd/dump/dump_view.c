@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Slots become rows of steps and tasks, and their totals values of columns. */
+/* Turns slots into rows of steps and tasks, and their totals into values of columns. */
 #include <bpf/btf.h>
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,8 @@
 #include "identity/identity.h"
 #include "sample/sample.h"
 
-/* ---- whose a slot is: paths hold names that users choose, they are only ever shown */
+/* ---- finds the job of a slot. Paths have names that users choose; they are shown and not used
+ * otherwise */
 
 /* A jobprof run may be anywhere, also inside a Slurm job: its own tree is the last on the path. */
 static size_t run_begin(const char *path)
@@ -72,7 +73,7 @@ static void find_title(const struct jp_slot *info, struct cgroup_ids *ids)
 	snprintf(path, sizeof(path), "%s%s/slurm/cgroup.procs", mount, info->path);
 	f = fopen(path, "re");
 	while (f && !ids->has_job && fscanf(f, "%d", &pid) == 1) {
-		/* a user's process may keep its title to itself for ever */
+		/* the read of a user's process's title may hang for ever */
 		if (proc__is_stepd(pid) > 0 && proc__title(pid, title, sizeof(title)) >= 0)
 			set_from_title(title, ids);
 	}
@@ -123,7 +124,7 @@ static void add_column(struct dump_columns *c, const struct column *col)
 		c->col[c->n++] = col;
 }
 
-/* The events that are counted stand for those of the schema. */
+/* The events that are counted replace those of the schema. */
 static void find_events(struct dump *d)
 {
 	const struct jp_control *c = kern__control(d->k);
@@ -281,7 +282,7 @@ static void fill_rates(struct dump_row *r, const struct dump_row *prev, double s
 
 		if (r->cols->col[i]->kind != COL_DELTA || !(seconds > 0))
 			r->rate[i] = NAN;
-		else /* a slot read in the middle of a switch is made good by the next round */
+		else /* a slot that was read in the middle of a switch is right in the next round */
 			r->rate[i] = r->value[i] > before ? (r->value[i] - before) / seconds
 				     : isnan(r->value[i]) ? NAN
 							  : 0;
@@ -372,7 +373,8 @@ static int fill_dump(struct dump *d, const struct snapshot *snap)
 	return err;
 }
 
-/* A fresh snapshot every time: its peaks are then those of all that lives, not of what rose. */
+/* Takes a fresh snapshot every time: its peaks are then those of all living processes, not only of
+ * those whose memory rose. */
 int dump__take(struct dump *d, struct kern *k, const struct dump *prev)
 {
 	struct snapshot *snap = snapshot__new(k);

@@ -193,7 +193,7 @@ static bool differs(double a, double b)
 	return isnan(a) != isnan(b) || fabs(a - b) > 1e-6 * fabs(b);
 }
 
-/* What the new file says of the node is what has been measured. */
+/* The new file must give the measured peaks for this node. */
 static int read_back(const struct peaks *wanted, const char *tmp, const char *path,
 		     const char *name)
 {
@@ -233,7 +233,7 @@ static int write_file(const struct calibration *c, const struct peaks *p, FILE *
 	return !err && fflush(to) ? -errno : err;
 }
 
-/* The file as it is, in *from; NULL: there is none. What is wrong in it is for a person to mend. */
+/* Reads the file as it is into *from; NULL: there is none. Errors in it are not mended here. */
 static int open_old(const char *path, const char *name, FILE **from)
 {
 	struct peaks old;
@@ -246,7 +246,8 @@ static int open_old(const char *path, const char *name, FILE **from)
 	return *from ? 0 : -errno;
 }
 
-/* Whether that is possible, as far as it can be known before there are peaks. As above. */
+/* Whether the peaks can be written, as far as that can be known before they are measured. As above.
+ */
 static int calibration_may_write(const struct calibration *c, const char *path, const char *nodes)
 {
 	_cleanup_fclose_ FILE *from = NULL;
@@ -451,7 +452,7 @@ static void count_cores(struct calibration *c, const struct measure_opts *o)
 	cpus__free(&all);
 }
 
-/* A result of some CPUs is not the node's. */
+/* A result for some of the CPUs is not that of the node. */
 static void look_around(struct calibration *c)
 {
 	struct timespec pause = {.tv_nsec = WATCH_NS};
@@ -490,7 +491,7 @@ static void warn_of(struct calibration *c, enum peak_kind kind)
 			    peak__key(kind), m->cpu_share * 100);
 }
 
-/* What all three measures of a disk say is said once. The exit status. */
+/* Prints once what all three measures of a disk report. Returns the exit status. */
 static int say_failures(const struct calibration *c)
 {
 	const char *before = "";

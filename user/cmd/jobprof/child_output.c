@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Output files that a child process with limits writes; this process puts them in place. */
+/* Output files that a child process with limits writes, and this process puts in place. */
 #include "cmd/jobprof/child_output.h"
 
 #include <errno.h>

@@ -25,7 +25,7 @@
 
 /* ---- options of both */
 
-#define WINDOW_S 60 /* of track of one file, where --window says nothing else */
+#define WINDOW_S 60 /* of track of one file, where --window sets no other */
 
 struct options {
 	struct cluster_request request;
@@ -184,7 +184,7 @@ const struct command cmd_track = {
 	.opts = track_opts,
 };
 
-/* Says what a file cannot be read for. Returns 1. */
+/* Logs why a file cannot be read. Returns 1. */
 static int say_cannot(const char *path, int err)
 {
 	if (err == -ENODATA)
@@ -222,7 +222,7 @@ static int say_cannot(const char *path, int err)
 
 /* ---- track, and the windows of cluster */
 
-/* A file without bursts may have windows that say themselves how they are alike. */
+/* A file without bursts may have windows that tell themselves which of their clusters are alike. */
 static int add_file(const struct options *o, const struct job_input *in, struct burst_track *t)
 {
 	const struct selection sel = {.steps = in->steps, .nsteps = in->nsteps};
@@ -245,7 +245,7 @@ static int add_file(const struct options *o, const struct job_input *in, struct 
 	return err ? say_cannot(path, err) : 0;
 }
 
-/* What each piece has of the one before, where the file does not say it. */
+/* Compares each piece with the one before, where the file does not tell their likeness. */
 static int compare(const struct options *o, struct burst_track *t)
 {
 	if (t->n && t->v[0].names)

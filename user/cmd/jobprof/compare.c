@@ -32,8 +32,8 @@ static bool is_job(const char *word)
 	return !jobspec__parse(&specs, &n, word, reason, sizeof(reason));
 }
 
-/* The profiles of a word: of a file or directory, or of JOB[.STEP] in dir. 0, or the exit status
- * and it has said why; profiles__free() in all cases. */
+/* Finds the profiles of a word: of a file or directory, or of JOB[.STEP] in dir. Returns 0, or the
+ * exit status when the cause is logged; profiles__free() in all cases. */
 static int find_word(struct profiles *out, const char *word, const char *dir)
 {
 	*out = (struct profiles){0};
@@ -387,7 +387,7 @@ static int find_base_word(struct work *w, const char *word)
 		if (room__grow(&w->of_base, w->nof_base, 1, sizeof(*w->of_base)))
 			return -ENOMEM;
 		more = w->of_base;
-		/* what is not there has been said, and counts as none */
+		/* what does not exist has been logged, and is left out */
 		if (find_word(&more[w->nof_base], item, w->args->dir))
 			more[w->nof_base].n = 0;
 		else if (is_path && *step && path__is_dir(word))
@@ -440,8 +440,8 @@ static void free_earlier(struct work *w)
 	free(w->earlier);
 }
 
-/* A run that cannot be read has been named, and counts as none. 0, or the exit status, which is not
- * 0 where there is no other. */
+/* A run that cannot be read has been logged, and is left out. Returns 0, or the exit status, which
+ * is not 0 where there is no other run. */
 static int read_baseline(struct work *w)
 {
 	unsigned nread = 0;

@@ -59,7 +59,7 @@ static bool has_range(const struct options *o)
 	return !isnan(o->from_s) || !isnan(o->to_s);
 }
 
-/* Says what a file cannot be shown for. Returns 1. */
+/* Logs why a file cannot be shown. Returns 1. */
 static int cannot(const struct options *o, const char *path, int err)
 {
 	if (err == -ENODATA)
@@ -93,7 +93,7 @@ static int say_no_interval(const struct options *o, const char *path, const stru
 	return 1;
 }
 
-/* What the tables that the stacks were kept in had no room for. */
+/* Counts what had no room in the tables of stacks. */
 static void say_losses(const char *path, const struct stacks *s)
 {
 	char text[3][96] = {};
@@ -111,8 +111,8 @@ static void say_losses(const char *path, const struct stacks *s)
 			 text[1], text[2]);
 }
 
-/* A file is known by its build id alone, which linkers may leave out. Of files that could not be
- * read when they ran, or are not here, nobody can tell. */
+/* A file is known by its build id alone, which linkers may leave out. Nothing can be told of files
+ * that could not be read when they ran, or are not on this machine. */
 static void say_no_build_id(const char *path, const struct stacks *s)
 {
 	const char *file = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pages for a browser: JSON inside of the template that make builds from web/, which draws by what
- * it is given. */
+/* Pages for a browser: JSON inside of the template that make builds from web/. The template has the
+ * script that draws the JSON. */
 #include "cmd/jobprof/html_page.h"
 
 #include <errno.h>
@@ -40,8 +40,8 @@ char *html_page__template(void)
 	return NULL;
 }
 
-/* No byte of it ends the script element or begins a comment: markup is escaped as JSON can, and all
- * that is not ASCII, line separators among it, already is. */
+/* No byte of the JSON ends the script element or begins a comment: markup is escaped by the means
+ * of JSON, and all that is not ASCII, such as line separators, is escaped already. */
 static void put_json(struct outbuf *out, const char *json)
 {
 	for (const char *p = json; *p; p++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The FILE argument that several verbs take, and the profiles that it means. */
+/* The FILE argument that several verbs take, and the profiles that it names. */
 #include "cmd/jobprof/input_args.h"
 
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The options by which verbs that read profiles find them and choose, the same for all of these
- * verbs: rows for a struct `type` whose member `words` is a struct select_words. */
+/* The options by which all verbs that read profiles find them and select parts: rows of an option
+ * table for a struct `type` whose member `words` is a struct select_words. */
 #ifndef JP_CMD_JOBPROF_INPUT_ARGS_H
 #define JP_CMD_JOBPROF_INPUT_ARGS_H
 
@@ -44,17 +44,17 @@
 		'N', "node", "HOSTLIST", "only these nodes: n[1-3,7]", OPT_TEXT(type, words.nodes) \
 	}
 
-/* The word after the options as *input. 0, or 2 having said what is wrong: there are more words,
- * or --input too. */
+/* Sets *input to the word after the options. 0; 2: there are more words, or --input is given too,
+ * which is logged. */
 int input_args__word(const struct command *c, int argc, char **argv, const char **input);
 
-/* The profiles that options and word name. 0, or the exit status and it has said why;
+/* Finds the profiles that the options and the word name. 0, or the exit status, logged;
  * profiles__free() in all cases. */
 int input_args__profiles(struct profiles *out, const struct select_words *w,
 			 const struct string_list *nodes);
-/* The same of a verb that reads one file: out->files[0]. */
+/* The same for a verb that reads one file, out->files[0]. */
 int input_args__file(struct profiles *out, const struct select_words *w);
-/* The same of a verb that takes no other word. */
+/* The same, with the word after the options, for a verb that takes no other word. */
 int input_args__choose(struct profiles *out, const struct command *c, int argc, char **argv,
 		       struct select_words *w);
 

@@ -48,7 +48,7 @@ static int print_items(const struct work *w, struct items *it, int fd)
 	return err;
 }
 
-/* missing: what there is none of has been named. */
+/* missing: something that was asked for does not exist, and has been logged. */
 static int write_items(struct work *w, const struct model_file *f, int fd, bool missing)
 {
 	const struct items_query q = {

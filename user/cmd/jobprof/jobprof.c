@@ -137,7 +137,7 @@ static void print_value_completion(void)
 	       "\tfi\n");
 }
 
-/* A script for bash, of all verbs and their options. */
+/* Prints a script for bash with all verbs and their options. */
 static int print_completion(void)
 {
 	printf("_jobprof()\n{\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobprof list: the manual page, and the words that all lists share. */
+/* jobprof list: the manual page of metrics, and the texts that all lists share. */
 #ifndef JP_CMD_JOBPROF_LIST_MAN_H
 #define JP_CMD_JOBPROF_LIST_MAN_H
 
@@ -11,7 +11,7 @@
 const char *list__kind(const struct column *c);
 /* How many histogram buckets follow each other from column i on: they are listed as one. */
 unsigned list__buckets(const struct series *s, unsigned i);
-/* The first bucket as it is described for all up to the last: k stands for their number. */
+/* A column that describes all buckets from the first to the last, with k for their number. */
 struct column list__buckets_as_one(const struct column *first, const struct column *last,
 				   char doc[static 160]);
 

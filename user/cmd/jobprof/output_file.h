@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A file that is there when it is complete, and not before. */
+/* An output file that appears under its name only when it is complete. */
 #ifndef JP_CMD_JOBPROF_OUTPUT_FILE_H
 #define JP_CMD_JOBPROF_OUTPUT_FILE_H
 
@@ -7,20 +7,20 @@
 
 struct output_file {
 	int fd;
-	int dir;    /* root's: where it is; else -1 */
+	int dir;    /* descriptor of its directory, for root; else -1 */
 	char *name; /* as it was given; NULL: standard output */
-	char *path; /* the same, by dir */
-	char *tmp;  /* beside it; NULL: written in place, since it is no regular file, but one of
-		     * this user's or root's */
+	char *path; /* the same, relative to dir */
+	char *tmp;  /* a temporary file in the same directory; NULL: it is written in place, because
+		       it exists and is no regular file (and is this user's or root's) */
 };
 
-/* "-" is standard output; from is what is read, over which nothing is written; over another file
- * only what replaces it, as options__overwrites() says of verbs. A link is replaced, not followed;
- * one of another user's on root's way to it is refused.
- * Until it is closed, a signal that ends us removes what there is of it. One at a time. 0 or
- * -errno, logged. */
+/* Opens the output. "-" is standard output. `from` is the input, which is never overwritten;
+ * another file is overwritten only if `replaces` is set, as options__overwrites() is for verbs. A
+ * link is replaced, not followed; for root, a link of another user in the path is refused. A signal
+ * that ends this process before the output is closed removes the temporary file. Only one output
+ * may be open at a time. 0 or -errno, logged. */
 int output_file__open(struct output_file *o, const char *path, const char *from, bool replaces);
-/* keep: it takes its place, else nothing is left of it. 0 or -errno, logged. */
+/* keep: the file takes its place; else it is removed. 0 or -errno, logged. */
 int output_file__close(struct output_file *o, bool keep);
 
 #endif

@@ -82,7 +82,7 @@ static bool is_known(const struct curve *c)
 	return false;
 }
 
-/* named: a step or node that is not there, or what is damaged, has been named. */
+/* named: a step or node that does not exist, or is damaged, has been logged. */
 static void say_why(const struct work *w, const struct model_file *f, const struct selection *sel,
 		    const char *path, int err, bool named)
 {
@@ -141,8 +141,8 @@ static bool is_only(const struct work *w, unsigned i)
 	return *w->labels[i];
 }
 
-/* Curves have the titles of their files, as other pages; where that does not tell them apart, the
- * path besides. */
+/* Curves have the titles of their files, as on other pages; where these are equal, the paths are
+ * added. */
 static void tell_apart(struct work *w)
 {
 	bool alike[PLOT_CURVES] = {false};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What could not be had of a file: the first ones are named, the others counted. */
+/* Parts of a file that could not be read: the first ones are named, the others counted. */
 #ifndef JP_CMD_JOBPROF_READ_ERRORS_H
 #define JP_CMD_JOBPROF_READ_ERRORS_H
 
@@ -9,10 +9,10 @@
 
 struct read_errors {
 	const char *path;
-	const char *series; /* NULL: tables come with their series */
+	const char *series; /* NULL: the names of tables have the series */
 	unsigned lacking;   /* nodes and tables without the series or the column */
-	unsigned damaged;   /* that cannot be read, wholly or in part */
-	bool hold;	    /* those that lack it are named by read_errors__end() */
+	unsigned damaged;   /* nodes and tables that cannot be read, wholly or in part */
+	bool hold; /* those that lack the series are named by read_errors__end(), not at once */
 	char *held[READ_ERRORS_NAMED];
 	unsigned nheld;
 };
@@ -20,7 +20,8 @@ struct read_errors {
 /* For the callbacks of column_query and contents; ctx is a struct read_errors. err -ENODATA:
  * lacking. */
 void read_errors__add(void *ctx, const char *step, const char *node, const char *table, int err);
-/* Names what was held, unless the whole file lacks it, and says how many were not named. */
+/* Names those that lack the series, unless the whole file does, and logs how many were not named.
+ */
 void read_errors__end(struct read_errors *p, bool whole);
 
 #endif

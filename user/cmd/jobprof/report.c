@@ -66,7 +66,8 @@ static int judge_all(struct report_jobs *jobs, const struct profiles *p,
 	return status;
 }
 
-/* A table with a line per profile. 0; 1: a file could not be read, which has been said. */
+/* Prints a table with a line per profile. Returns 0, or 1 when a file could not be read, which is
+ * logged. */
 static int report_table(const struct profiles *p, const struct report_opts *o, FILE *out)
 {
 	struct report_jobs jobs = {.by = o->by ? o->by : 1u << REPORT_BY_USER};
@@ -89,8 +90,8 @@ static int report_table(const struct profiles *p, const struct report_opts *o, F
 	return status;
 }
 
-/* For an option: a list of words into the bits `by` of report_opts. 0, or 2 and it has said what is
- * wrong. */
+/* For an option: turns a list of words into the bits `by` of report_opts. Returns 0, or 2 when a
+ * word is wrong, which is logged. */
 static int jobs_parse_by(void *to, const struct opt *o, const char *list)
 {
 	unsigned *by = to;
@@ -271,7 +272,7 @@ static const char *const form_options[] = {
 	[REPORT_WHY] = "--why", [REPORT_STORE] = "--store", [REPORT_HTML] = "--html",
 };
 
-/* Of a report in its child: where it goes. */
+/* Where a report goes that a child makes. */
 struct printing {
 	const struct report_opts *opts;
 	const struct job_input *inputs;
@@ -347,7 +348,7 @@ static int put_form(const struct report *r, const struct printing *p)
 	}
 }
 
-/* Reads what the form shows besides facts, and prints it. 0, or the exit status. */
+/* Reads what the form shows in addition to facts, and prints it. Returns 0, or the exit status. */
 static int print_form(const struct report *r, const struct printing *p)
 {
 	bool has_besides =

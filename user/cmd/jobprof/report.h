@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The report on files, for the verbs that print one. */
+/* The report on the files of a job, for the verbs that print one. */
 #ifndef JP_CMD_JOBPROF_REPORT_H
 #define JP_CMD_JOBPROF_REPORT_H
 
@@ -15,29 +15,29 @@ enum report_form { REPORT_PAGE, REPORT_JSON, REPORT_FACTS, REPORT_WHY, REPORT_ST
 struct report_opts {
 	enum report_form form;
 	bool all, is_run;
-	unsigned lines_after; /* that a run prints below the page */
-	const char *more;     /* of a run: what prints all */
+	unsigned lines_after; /* lines that jobprof run prints below the page */
+	const char *more;     /* of jobprof run: the command that prints everything */
 	const char *name;     /* NULL: the job's */
 	const char *html;     /* where the page for a browser is written */
-	bool force;	      /* issues of PIKA of any job */
-	const char *why;      /* a rule's id */
+	bool force;	      /* PIKA's issues of any job, also of one that is not eligible */
+	const char *why;      /* the id of the rule that REPORT_WHY explains */
 	const char *rules;    /* the site's; NULL: the installed ones */
-	unsigned by;	      /* what sums of several jobs are about; 0: the usual */
+	unsigned by;	      /* how sums over several jobs are grouped; 0: as usual */
 };
 
 /* The ids of the built-in rules, with a space after each: for completion. */
 void report__print_rules(FILE *out);
 
-/* What is done with a report. 0, or the exit status. */
+/* Called with a report. Returns 0, or the exit status. */
 typedef int report_use(const struct report *r, void *ctx);
 
-/* In a limited child (pool/pool.h), which opens a file once: reads and judges files of one job.
- * What the use returns; 1, and it has said what is wrong. */
+/* Reads and judges files of one job, in a limited child (pool/pool.h), which opens a file once.
+ * Returns what `use` returns; 1, logged. */
 int report__judge(const struct job_input *inputs, unsigned n, const struct report_opts *o,
 		  report_use *use, void *ctx);
 
-/* What is asked of a report, in the child, and what becomes of the answer, in this process. Both
- * return 0 or an exit status. */
+/* A question about a report: put() writes the answer, in the child, and take() reads it, in this
+ * process. Both return 0 or an exit status. */
 struct report_question {
 	int (*put)(const struct report *r, struct message *m, void *ctx);
 	int (*take)(struct message *m, void *ctx);
@@ -48,11 +48,11 @@ struct report_question {
 int report__ask(const struct job_input *inputs, unsigned n, const struct report_opts *o,
 		const struct report_question *q);
 
-/* The report on files of one job. 0, or the exit status and it has said what is wrong. */
+/* Prints the report on files of one job. 0, or the exit status, logged. */
 int report__files(const struct job_input *inputs, unsigned n, const struct report_opts *o,
 		  FILE *out);
 
-/* The report on one file, on standard error. The same. */
+/* Prints the report on one file on standard error. Returns the same. */
 int report__on_stderr(const char *path, const struct report_opts *o);
 
 #endif

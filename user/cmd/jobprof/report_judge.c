@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A job is read, and judged by rules, PIKA's tags and the character of its I/O. */
+/* Reads a job, and judges it by rules, PIKA's tags and the character of its I/O. */
 #include "cmd/jobprof/report.h"
 
 #include <errno.h>
@@ -12,7 +12,8 @@
 #include "view/report/report.h"
 #include "view/report/report_text.h"
 
-/* Reads the peaks of each node; what a wrong file says is not known, and that has been said. */
+/* Reads the peaks of each node. Peaks in a wrong file count as not known, and the error is logged.
+ */
 static struct peaks *read_peaks(const struct model_job *j)
 {
 	struct peaks *p = calloc(j->nnodes + 1, sizeof(*p));

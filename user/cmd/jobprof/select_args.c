@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The words of -s, -d and -N, what they mean, and which steps and nodes of them a file
- * lacks. */
+/* Reads the arguments of -s, -d and -N, and finds which of their steps and nodes a file lacks. */
 #include "cmd/jobprof/select_args.h"
 
 #include <errno.h>

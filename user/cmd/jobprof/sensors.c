@@ -61,7 +61,7 @@ static const char *state_name(const struct source *s)
 	return s->err == -EAGAIN || s->err == -ETIMEDOUT ? "no answer yet" : "does not work";
 }
 
-/* Columns that text takes at the terminal. */
+/* Returns how many columns a text takes at the terminal. */
 static int width_of(const char *text)
 {
 	int n = 0;
@@ -332,7 +332,7 @@ const struct command cmd_sensors = {
 	.opts = opts,
 };
 
-/* How many, -1: the directory that was asked for is no good. */
+/* Returns how many there are; -1: the directory that was asked for cannot be used. */
 static int load_plugins(const struct args *a, const struct sensor_ops *const **out)
 {
 	int n = a->plugins ? plugins__load(a->plugins, sensor_sources, out) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What jobprof sensors has read, and how it is written. */
+/* jobprof sensors: what was read of each source, and the formats of the output. */
 #ifndef JP_CMD_JOBPROF_SENSORS_H
 #define JP_CMD_JOBPROF_SENSORS_H
 
@@ -10,9 +10,9 @@
 
 struct source {
 	const struct sensor_ops *ops;
-	int err;	  /* of probing, opening or reading; 0: it has values */
+	int err;	  /* error of probing, opening or reading; 0: it has values */
 	bool absent;	  /* there is no such thing on this node */
-	char detail[256]; /* the way it is read, or what is missing */
+	char detail[256]; /* how it is read, or what is missing */
 	struct sensor *fast;
 	struct async *slow;
 	unsigned n;
@@ -21,7 +21,8 @@ struct source {
 };
 
 struct sensors_format {
-	/* What one round has found; all: also sources that are absent. compact: on one line. */
+	/* Prints what one round has read; all: also sources that are absent. compact: on one line.
+	 */
 	int (*print)(FILE *out, const struct source *s, unsigned n, bool all, bool compact);
 };
 

@@ -53,7 +53,7 @@ static int print_json(json_t *json, FILE *out)
 	return err;
 }
 
-/* before: what stands between it and the node before; a node that cannot be read has none. */
+/* before: the text between this node and the node before; none when the node cannot be read. */
 static int show_node(const struct model_file *f, const struct node_ref *ref, enum show_form form,
 		     const char *before, FILE *out)
 {

@@ -8,7 +8,7 @@
 
 enum show_form {
 	SHOW_PAGE,
-	SHOW_ALL, /* with what the page leaves out */
+	SHOW_ALL, /* also with what the page leaves out */
 	SHOW_JSON,
 };
 
@@ -19,8 +19,8 @@ struct show_opts {
 	unsigned nsteps;
 };
 
-/* The pages about one file, by this process. Tells the user what fails; the pages of the nodes
- * before are printed then. Returns the exit status. */
+/* Prints the pages about one file, in this process. Logs what fails; pages of earlier nodes are
+ * printed in that case. Returns the exit status. */
 int show__file(const char *path, const struct show_opts *opts, FILE *out);
 
 #endif

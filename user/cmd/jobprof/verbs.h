@@ -35,7 +35,7 @@ int verb_usage(int argc, char **argv);
 int verb_seff(int argc, char **argv);
 int verb_js1(int argc, char **argv);
 int verb_mail(int argc, char **argv);
-/* The program of Slurm's that jobprof answers to the name of. */
+/* Slurm's program under whose name jobprof may be called. */
 int seff__main(int argc, char **argv);
 
 extern const struct command cmd_run, cmd_show, cmd_items, cmd_list, cmd_merge, cmd_extract,

@@ -30,7 +30,7 @@
 
 #define PATIENCE_MS 5000
 
-/* wrong: what the file has that may be why, or NULL. */
+/* wrong: the error in the file that may be the cause, or NULL. */
 static int failed(const char *path, int err, const char *wrong)
 {
 	if (wrong)
@@ -183,7 +183,7 @@ static const struct command cmd = {
 	.more = print_keys,
 };
 
-/* Options outrank what the file says. Logs everything that is wrong. */
+/* Options have precedence over the file. Logs everything that is wrong. */
 static int load_config(const struct args *a, struct config *c, struct check_families *f)
 {
 	const struct {
@@ -250,7 +250,7 @@ static const char *if_missing(const struct args *a)
 	return access(a->config, F_OK) ? ", which is not there," : "";
 }
 
-/* The first line of a log: which build it is of, and what it was told. */
+/* The first line of a log: the build that runs, and its options. */
 static void log_start(const struct config *c, const struct args *a)
 {
 	_cleanup_free_ char *text = NULL;

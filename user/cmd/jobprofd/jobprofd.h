@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What jobprofd does instead of serving. Each function prints, and returns the exit status. */
+/* What jobprofd does when it is not to serve: checks. Each function prints, and returns the exit
+ * status. */
 #ifndef JP_CMD_JOBPROFD_JOBPROFD_H
 #define JP_CMD_JOBPROFD_JOBPROFD_H
 

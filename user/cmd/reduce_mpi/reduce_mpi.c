@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof-reduce-mpi: jobprof reduce as the processes of an MPI program. Messages go up and down
- * the tree from process to process, and nothing is collective before the end, so that the others go
- * on without one that died: where the launcher lets them. */
+ * the tree from process to process, and nothing is collective before the end. So the others go on
+ * when one process dies, if the launcher lets them. */
 #include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static int join_world(void)
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	/* The files were shared out by what the launcher said. */
+	/* The files were divided by what the launcher told. */
 	if ((unsigned)size == world.size && (unsigned)rank == world.rank)
 		return 0;
 	log_error("process %u of %u knows of %d: start them as srun --mpi=pmix does, or mpirun",
@@ -46,7 +46,7 @@ static int join_world(void)
 	return -EPROTO;
 }
 
-/* A word without content, which nobody waits for. */
+/* Sends a message without content, which nobody waits for. */
 static void tell(unsigned to, enum tag tag)
 {
 	MPI_Request request;
@@ -76,7 +76,7 @@ static void beat(void)
 	tell_children(TAG_BEAT);
 }
 
-/* Waits for what is no beat. false: nothing has come for too long. */
+/* Waits for a message that is not a sign of life. false: nothing has come for too long. */
 static bool hear(unsigned from, MPI_Status *status, MPI_Request *pending)
 {
 	double end = now_s() + SILENT_S;

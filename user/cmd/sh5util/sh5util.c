@@ -22,9 +22,9 @@
 #include "pool/pool.h"
 #include "view/items/items_print.h"
 
-/* ---- what several modes of sh5util say in the stock tool's words */
+/* ---- messages of several modes of sh5util, in the stock tool's words */
 
-/* Says that no file is of this job array, heterogeneous job or SLUID. */
+/* Logs that no file belongs to this job array, heterogeneous job or SLUID. */
 static void sh5_log_unresolved(const struct jobspec *spec)
 {
 	static const char *const kind_names[] = {
@@ -53,7 +53,7 @@ static int sh5_write(const char *path, const char *from, int (*fn)(void *arg, in
 	return SH5_USAGE;
 }
 
-/* Opens the job file, or says that it failed. */
+/* Opens the job file, or logs that this failed. */
 static bool sh5_open(struct model_file *f, const char *path)
 {
 	int err = model_file__open(f, path);

@@ -20,7 +20,7 @@ enum {
 	SH5_FAILED = 1,
 	SH5_NO_SERIES = 237,
 	SH5_USAGE = 255,
-	SH5_UNRESOLVED = -1, /* no exit status: no file is of the array, the job or the SLUID */
+	SH5_UNRESOLVED = -1, /* no exit status: the array, the job or the SLUID has no file */
 };
 
 struct sh5_options {
@@ -39,7 +39,7 @@ struct sh5_options {
 	bool several; /* jobs */
 };
 
-/* What a job is read from. */
+/* The file from which a job is read. */
 struct sh5_file {
 	char *path;
 	uint32_t job;
@@ -47,7 +47,8 @@ struct sh5_file {
 
 int sh5util__main(int argc, char **argv);
 
-/* False: the program ends with *status: help was printed, or an option is wrong, which was said. */
+/* Returns false where the program ends with *status: help was printed, or an option is wrong, which
+ * is logged. */
 bool sh5__options(int argc, char **argv, struct sh5_options *o, int *status);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobprof-writer: a step's journal -> its HDF5 file. Started by jobprofd with the ids of the job's
- * user already set: whatever the user's directory holds is met with the user's rights only.
+ * jobprof-writer: turns a step's journal into its HDF5 file. jobprofd starts it with the ids of the
+ * job's user already set, so that everything in the user's directory is opened with the user's
+ * rights only.
  */
 #include <errno.h>
 #include <fcntl.h>

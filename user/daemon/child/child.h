@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What jobprofd's children have in common: each works for one job's user, as that user. */
+/* What jobprofd's children have in common: each works for the user of one job, with that user's
+ * rights. */
 #ifndef JP_DAEMON_CHILD_CHILD_H
 #define JP_DAEMON_CHILD_CHILD_H
 
 #include <sys/types.h>
 
-/* The user that a child works for. user may be "": only the ids count. */
+/* The user for whom a child works. `user` may be "": then only the ids count. */
 struct child_user {
 	const char *user;
 	uid_t uid;
@@ -14,25 +15,26 @@ struct child_user {
 
 /* The first call in a child: sets signals as a program expects them, moves to the children's cgroup
  * (see child_group__make()), gives up the protection from the OOM killer, and closes the daemon's
- * files, which have the locks of StateDir and of the journals. */
+ * files, because the locks of StateDir and of the journals are on them. */
 void child__begin(void);
-/* Connects standard input and output to /dev/null: the daemon's may be a terminal. */
+/* Connects standard input and output to /dev/null, because the daemon's may be a terminal. */
 void child__silence(void);
-/* Becomes the user for good. The user can neither trace the process nor read its memory, which is
- * the daemon's. Without root's rights the ids stay. 0 or -errno. */
+/* Becomes the user for good. The user can neither trace the process nor read its memory, which is a
+ * copy of the daemon's. Without root's rights the ids stay as they are. 0 or -errno. */
 int child__become(const struct child_user *u);
 /* Sets the effective ids and groups of the user, and those of root again: for one call on the
  * user's behalf. 0 or -errno; after an error of the second function the process must end. */
 int child__act_as(const struct child_user *u);
 int child__act_as_root(void);
-/* The process gets that signal when its parent ends. A change of ids cancels this, so the call
- * comes after such a change. -ESRCH: the parent has ended already. */
+/* Makes the kernel send this process a signal when its parent ends. A change of ids cancels this,
+ * so this is called after such a change. -ESRCH: the parent has ended already. */
 int child__end_with(pid_t parent, int sig);
 
 /*
  * A cgroup for what runs as jobs' users, so that it has limits of its own and is not in jobprofd's.
- * It is made in the cgroup that a service manager has given to jobprofd alone; started by hand,
- * jobprofd shares its cgroup with others, makes none, and its children stay where they are.
+ * The cgroup is made where a service manager has given jobprofd a cgroup of its own. A jobprofd
+ * that was started by hand shares its cgroup with others, makes none, and its children stay where
+ * they are.
  */
 
 /* Makes the cgroup in v2 and in v1's memory and pids, wherever that can be done. On v2 jobprofd
@@ -41,18 +43,19 @@ void child_group__make(void);
 /* Removes the cgroup. It stays where a child is still in it. */
 void child_group__remove(void);
 
-/* A user's directory below ProfileHDF5Dir: mode 0700 and the user's, or 2750 and a group's, too. */
+/* A user's directory below ProfileHDF5Dir: it is the user's with mode 0700, or with a group and
+ * mode 2750. */
 
-/* Once, at the start: the group whose members may read all users' files (ProfileGroup); NULL: none.
- * A group that is not there is logged, and none is used. */
+/* Sets, once at the start, the group whose members may read all users' files (ProfileGroup); NULL:
+ * none. Where the group does not exist, this is logged and no group is used. */
 void user_dir__share(const char *group);
 
 /*
  * Makes the directory as root, in a child. The user's own ids are tried first: that is enough where
  * users may make directories in top, and it is the only way on a file system that maps root to the
- * user nobody. Else root makes the directory and gives it to the user. top must exist. Nothing that
- * exists already is followed, or changed but for a directory of the user's that ProfileGroup does
- * not have yet. 0: the directory exists; else -errno, for user_dir__open() to log.
+ * user nobody. Else root makes the directory and gives it to the user. top must exist. Links are
+ * not followed, and nothing that exists is changed, except that a directory of the user gets
+ * ProfileGroup. 0: the directory exists; else -errno, for user_dir__open() to log.
  */
 int user_dir__make(const char *top, const struct child_user *u);
 

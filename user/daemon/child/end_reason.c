@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Why Slurm ended a step: squeue is run, and its lines are read. */
+/* Learns why Slurm ended a step: runs squeue, and reads its lines. */
 #include "daemon/child/end_reason.h"
 
 #include <stdio.h>
@@ -23,8 +23,8 @@ static const struct {
 	{"PREEMPTED", "", "preempted"},
 	{"NODE_FAIL", "", "node failed"},
 	{"DEADLINE", "", "deadline"},
-	/* a job that ran, and waits to run again: that is how long a requeued one does at least, or
-	 * that it is held */
+	/* a job that ran and waits to run again: the least time that a requeued job waits, or
+	   Slurm's reason that the job is held */
 	{"REQUEUED", "", "requeued"},
 	{"REQUEUE_HOLD", "", "requeued"},
 	{"REQUEUE_FED", "", "requeued"},
@@ -44,7 +44,7 @@ static const char *meaning_of(const char *state, const char *reason)
 	return NULL;
 }
 
-/* A job that runs again by now, as one does at once whose time to begin was changed. */
+/* A job that runs again by now, as a job does at once when its time to begin is changed. */
 static bool was_restarted(const char *count, uint32_t before)
 {
 	uint32_t now;
@@ -76,7 +76,7 @@ bool end_reason__meaning(const char *text, uint32_t job_id, uint32_t restarts, c
 
 void end_reason__find_squeue(struct slurmd *slurmd, pid_t stepd)
 {
-	/* no search here: the file system of squeue may hang */
+	/* squeue is not searched for here, since its file system may hang */
 	if (slurmd__squeue(stepd, "slurmstepd", slurmd->squeue, sizeof(slurmd->squeue)))
 		slurmd->squeue[0] = '\0';
 }

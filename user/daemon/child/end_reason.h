@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Why Slurm ended a step. Slurm informs no process of the node, so squeue is run: only for steps
- * whose tasks were ended by a signal that Slurm sends, and only on the step's first node, so that a
- * large job asks the controller once. An answer that comes in time is in the file, else the signal
- * alone.
+ * Finds out why Slurm ended a step. Slurm informs no process of the node, so squeue is run: only
+ * for steps whose tasks were ended by a signal that Slurm sends, and only on the step's first node,
+ * so that a large job asks the controller once. The file has the answer if it comes in time, else
+ * only the signal.
  */
 #ifndef JP_DAEMON_CHILD_END_REASON_H
 #define JP_DAEMON_CHILD_END_REASON_H
@@ -18,9 +18,10 @@
 struct end_reason {
 	struct slurm_command squeue;
 	uint32_t job_id;
-	uint32_t restarts; /* that the step's run of the job came after; UINT32_MAX: not known */
+	uint32_t restarts; /* restarts of the job before the run that the step is in; UINT32_MAX:
+			      not known */
 	unsigned asked;
-	uint64_t next_ns, end_ns; /* when to ask again, and when to give up */
+	uint64_t next_ns, end_ns; /* when to run squeue again, and when to give up */
 	char answer[64];	  /* the reason, "" as long as none is known */
 };
 
@@ -31,7 +32,7 @@ void end_reason__find_squeue(struct slurmd *slurmd, pid_t stepd);
  * (identity/slurmd.h). end_reason__advance() runs squeue for the first time. */
 void end_reason__begin(struct end_reason *w, const struct slurmd *slurmd, const char *node,
 		       uint32_t job_id, uint32_t restarts, uint64_t now_ns);
-/* Runs squeue, again if need be. True: there is an answer, or none will come. */
+/* Runs squeue, again if necessary. True: there is an answer, or none will come. */
 bool end_reason__advance(struct end_reason *w, uint64_t now_ns);
 /* A child has ended. True if it was the squeue of this step. */
 bool end_reason__reaped(struct end_reason *w, pid_t pid);

@@ -181,7 +181,8 @@ bool job_facts__ended(const struct job_facts *f)
 
 #define GIVE_UP_NS (8 * NSEC_PER_SEC)
 #define AGAIN_NS   (NSEC_PER_SEC / 5) /* while a job ends: 0.2, 0.4, 0.8 ... s */
-/* How long a job is kept that is known, that is not, and that has ended: its id may run again. */
+/* How long jobs stay in the table: known ones, unknown ones, and ended ones, whose id may run
+ * again. */
 #define KNOWN_NS    (600 * NSEC_PER_SEC)
 #define UNKNOWN_NS  (60 * NSEC_PER_SEC)
 #define ENDED_NS    (5 * NSEC_PER_SEC)

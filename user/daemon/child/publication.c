@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One journal's way to its file: a writer is started, watched and tried again. */
+/* Turns one journal into its file: starts a writer, watches it, and tries again when it fails. */
 #include "daemon/child/publication.h"
 
 #include <errno.h>

@@ -18,7 +18,7 @@
 #define PUBLISH_PATH  512
 #define PUBLISH_ERROR 512
 
-/* A writer that takes longer than that hangs, or is held up by its user. */
+/* A writer that takes longer hangs, or its user delays it. */
 #define WRITER_SLOW_NS (10 * NSEC_PER_SEC)
 
 /* Exit status of a writer that could not make anything of the journal. */
@@ -35,17 +35,17 @@ struct publication {
 	uid_t uid;
 	gid_t gid;
 	pid_t pid;     /* the writer, 0: none runs */
-	bool final;    /* what the running one was asked for */
-	bool done;     /* the final file is in place, or what is unwanted is gone */
+	bool final;    /* the running writer makes the final file */
+	bool done;     /* the final file is in place, or an unwanted one is removed */
 	bool unwanted; /* the step's user wants no file: the writer removes what there is of it */
 	uint64_t started_ns;
 	uint64_t deadline_ns; /* when it is killed */
 	uint64_t next_ns;     /* not before */
 	uint64_t took_ns;     /* of the last one that succeeded */
-	uint64_t cost_ns;    /* of the last two the quicker one: a file system that hung once is not
-			      * slow */
-	unsigned failures;   /* in a row */
-	uint64_t failing_ns; /* of the first of them */
+	uint64_t cost_ns; /* of the quicker one of the last two: a file system that hung once is not
+			     slow */
+	unsigned failures;	   /* in a row */
+	uint64_t failing_ns;	   /* of the first of them */
 	char error[PUBLISH_ERROR]; /* of the last one */
 	bool unreadable;	   /* the last one could not make anything of the journal */
 	bool unlogged;		   /* the file is of another run: failures are not logged */
@@ -66,15 +66,15 @@ bool publication__reaped(struct publication *p, pid_t pid, int status, uint64_t 
 /* Kills a writer that is past its deadline. */
 void publication__check(struct publication *p, uint64_t now_ns);
 
-/* Gives the journal up. */
+/* Unlocks the journal. */
 void publication__end(struct publication *p);
 
 /* Finds the writer's path: the configured one, else in the directory of this program or in its
  * libexec. */
 void publication__find_writer(const char *configured, char *buf, size_t len);
 
-/* ---- What a journal has, given to the job's user: neither the file, which a descriptor would keep
- * on the disk, nor its lock leaves jobprofd. */
+/* ---- A copy of a journal for the job's user. The file itself, which a descriptor would keep on
+ * the disk, and its lock stay with jobprofd. */
 
 /* Starts a child that writes the journal to a pipe and ends within 10 s, read or not. Returns the
  * end to read from, or -errno. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Runs a command of Slurm's and keeps what it prints. */
+/* Runs a command of Slurm's and stores what it prints. */
 #include "daemon/child/slurm_command.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A command of this node's Slurm, such as squeue, in a child process, and what it prints. Nothing
- * here waits for it: the event loop reports its end. The paths that slurmstepd has not sent are
- * searched by the child.
+ * Runs a command of this node's Slurm, such as squeue, in a child process, and reads what it
+ * prints. Nothing here waits for the command: the event loop reports its end. Paths that slurmstepd
+ * has not sent are searched by the child.
  */
 #ifndef JP_DAEMON_CHILD_SLURM_COMMAND_H
 #define JP_DAEMON_CHILD_SLURM_COMMAND_H
@@ -23,8 +23,9 @@ struct slurm_command {
 void slurm_command__init(struct slurm_command *c, const struct slurmd *slurmd, const char *node);
 /* Starts argv[0], which is in the directory of squeue. False: it cannot be started. */
 bool slurm_command__start(struct slurm_command *c, const char *const argv[]);
-/* A child has ended. True: it was this one, and *text is what it has printed, the caller's to free;
- * NULL: nothing, or there is no memory. If Slurm is not found, *text is a line of no meaning. */
+/* A child has ended. True: it was this command, and *text is what it has printed, which the caller
+ * frees; NULL: nothing, or there is no memory. If Slurm was not found, *text is a line without
+ * meaning. */
 bool slurm_command__reaped(struct slurm_command *c, pid_t pid, char **text);
 /* Ends a command that runs. */
 void slurm_command__stop(struct slurm_command *c);

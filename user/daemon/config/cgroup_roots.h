@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The cgroups to follow: every mounted hierarchy with every layout that fits it, and the trie of
- * them that the kernel side reads. */
+ * these layouts that the kernel side reads. */
 #ifndef JP_DAEMON_CONFIG_CGROUP_ROOTS_H
 #define JP_DAEMON_CONFIG_CGROUP_ROOTS_H
 
@@ -24,6 +24,6 @@ struct cgroup_roots {
 
 /* r must be zero. embedded: jobprof run follows its own tree only. 0; -errno: logged. */
 int cgroup_roots__find(struct cgroup_roots *r, const struct config *cfg, bool embedded);
-void cgroup_roots__free(struct cgroup_roots *r); /* what it holds */
+void cgroup_roots__free(struct cgroup_roots *r); /* what it owns */
 
 #endif

@@ -172,7 +172,7 @@ static int dir_check_run(const char *dir, char *text, size_t len)
 	return a.err;
 }
 
-/* ---- what jobprofd does not start without, and sensors that are named */
+/* ---- what jobprofd needs to start, and sensors that the configuration names */
 
 /* The directory is made, if need be, in one that is there. */
 static int try_state_dir(const char *dir)
@@ -235,7 +235,7 @@ static unsigned check_sensors(const struct config *c)
 	return n == -EPERM; /* which is said */
 }
 
-/* The part of it that is about StateDir, PinDir and sensors. */
+/* The part of the check that is about StateDir, PinDir and sensors. */
 static unsigned check_places(const struct config *c)
 {
 	return check_state_dir(c) + check_pin_dir(c) + check_sensors(c);
@@ -280,7 +280,7 @@ int check__ipmi(struct config *c, struct ipmi_settings *s)
 	return ret;
 }
 
-/* Of each word by itself, as all that are wrong are said. */
+/* Checks each word by itself, since all wrong ones are logged. */
 static int check_words(struct config *c, const char *key, const char *list, unsigned *families)
 {
 	_cleanup_free_ char *copy = list ? strdup(list) : NULL;
@@ -440,7 +440,8 @@ static void check_slots(const struct config *c)
 			 config__where(c, "MaxSlots"), slots, jobs, needed);
 }
 
-/* Says which words of PerfEvents have no events here, and that those which have are untried. */
+/* Logs which words of PerfEvents have no events here, and that the events of the others are
+ * untried. */
 static void warn_of_events(const struct config *c)
 {
 	_cleanup_free_ struct perf_columns *perf = calloc(1, sizeof(*perf));

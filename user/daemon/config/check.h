@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks whether a configuration fits this node, its directories and Slurm's configuration. */
+/* Checks whether a configuration fits this node, its directories, and Slurm's configuration. */
 #ifndef JP_DAEMON_CONFIG_CHECK_H
 #define JP_DAEMON_CONFIG_CHECK_H
 
@@ -9,16 +9,17 @@
 #include "base/config/config.h"
 #include "sensor/ipmi/ipmi_settings.h"
 
-/* What steps get. */
+/* The families that steps get. */
 struct check_families {
-	unsigned by_default; /* those that ask for nothing */
-	unsigned may_ask;    /* the others */
+	unsigned by_default; /* of steps that ask for nothing */
+	unsigned may_ask;    /* of steps that ask */
 };
 
 /*
- * Reads the configuration (after config__init()), and checks the settings with which jobprofd does
- * not start: everything that is wrong is logged, with its file and line. needed: it is an error
- * that path is not there, else all is as by default. 0; -EINVAL and others of config__load().
+ * Reads the configuration (after config__init()), and checks the settings without which jobprofd
+ * does not start; everything that is wrong is logged with its file and line. needed: it is an error
+ * if path does not exist; else all settings have their defaults then. 0; -EINVAL and others of
+ * config__load().
  */
 int check__load(struct config *c, const char *path, bool needed, struct check_families *f);
 

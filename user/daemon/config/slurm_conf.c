@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What slurm.conf, acct_gather.conf and plugstack.conf say of this node. */
+/* Reads what slurm.conf, acct_gather.conf and plugstack.conf set for this node. */
 #include "daemon/config/slurm_conf.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What Slurm's own files say of this node, as far as jobprofd must fit it, and which release of
- * Slurm the node has. Files are read, no program is run. */
+/* The settings of Slurm's own files that jobprofd must fit, and the release of Slurm on this node.
+ * Files are read; no program is run. */
 #ifndef JP_DAEMON_CONFIG_SLURM_CONF_H
 #define JP_DAEMON_CONFIG_SLURM_CONF_H
 
@@ -27,16 +27,16 @@ struct slurm_conf {
 					  * default
 					  */
 	char named[128];		 /* NodeNames whose NodeHostname this host is; "": none */
-	bool has_node;			 /* NodeName= of some line is the configuration's */
-	bool dynamic;			 /* nodes may join that are in no line */
-	unsigned errors; /* in these files, logged: what Slurm does not take either */
+	bool has_node;			 /* some line has the NodeName of jobprof.conf */
+	bool dynamic;			 /* nodes may join that no line names */
+	unsigned errors; /* errors in these files, logged, which Slurm does not accept either */
 };
 
 /*
  * Reads the slurm.conf that the configuration includes, else that of SLURM_CONF in the environment,
- * else that of the usual places. What makes no sense in Slurm's files is not reported, but for
- * included files that cannot be read and the like. 0; -ENOENT: there
- * is none; -errno: it cannot be read.
+ * else that of the usual places. What makes no sense in Slurm's files is not reported, except where
+ * an included file cannot be read or the like. 0; -ENOENT: there is none; -errno: it cannot be
+ * read.
  */
 int slurm_conf__read(struct slurm_conf *s, const struct config *c);
 

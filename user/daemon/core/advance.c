@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Every step goes forward as far as it can: what each of its states waits for. */
+/* Moves every step forward through its states as far as it can go, and defines what each state
+ * waits for. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,8 +49,8 @@ void step__last_rows(struct step *s, const struct step_env *env)
 	sampling__rows_of(s, env);
 }
 
-/* How often the step's job had been started before; UINT32_MAX: not known. Of a first run SPANK
- * says nothing, of a batch step nothing of any. */
+/* How often the step's job had been started before; UINT32_MAX: not known. SPANK tells nothing
+ * about a first run, and about no run of a batch step. */
 static uint32_t restarts_of(const struct step *s)
 {
 	bool by_spank = s->req && s->req->known && s->req->spank;
@@ -146,7 +147,7 @@ static void take_slurms_answers(struct step_env *env, struct step *s, uint64_t n
 		close_step(env, s, s->end_reason.answer[0] ? s->end_reason.answer : NULL);
 }
 
-/* What is no row: of the step's job, and of its tasks' programs. */
+/* Records other than rows: those about the step's job, and about the programs of its tasks. */
 static void learn_more(struct step_env *env, struct step *s, uint64_t now)
 {
 	job_attrs__take(s, env, now);

@@ -13,7 +13,7 @@ struct step;
 
 /* Moves every step on as far as possible, from NEW to DONE (step.h). */
 void daemon_advance(struct daemon *d, uint64_t now);
-/* Some step waits for an event that comes within milliseconds. */
+/* Whether some step waits for an event that comes within milliseconds. */
 bool step_list__busy(const struct step *steps, uint64_t now);
 
 /* Closes the step's slots before the snapshot of its last rows: disk requests that end later are

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The event loop: what it waits for, the order in which a turn does what is due, and the end. */
+/* The event loop: the events that it waits for, the order of the work in a turn, and the end of the
+ * service. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -321,7 +322,7 @@ static bool is_awaited(const struct publication *p)
 	return p->pid || !p->failures;
 }
 
-/* Nor is a journal that cannot be completed. */
+/* A journal that cannot be completed is not awaited either. */
 static bool is_step_awaited(const struct step *s)
 {
 	return !s->journal && is_awaited(&s->pub);

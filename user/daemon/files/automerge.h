@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * AutoMerge: jobs whose first node this is are merged when they have ended here, each by a "jobprof
- * merge --wait" that runs as the job's user. A merge that is due is also a file per job in
- * StateDir/merges, from the job's first step on to the end of the merge: a later jobprofd goes on
- * with it.
+ * AutoMerge: merges the jobs whose first node this is when they have ended here, each by a "jobprof
+ * merge --wait" that runs as the job's user. Each such job has a file in StateDir/merges, from its
+ * first step on until the merge has ended, so that a later jobprofd goes on with it.
  */
 #ifndef JP_DAEMON_FILES_AUTOMERGE_H
 #define JP_DAEMON_FILES_AUTOMERGE_H
@@ -24,7 +23,7 @@ void automerge__free(struct automerge *a);
 void automerge__advance(struct automerge *a, const struct daemon *d, uint64_t now_ns);
 /* A child has ended with that wait status. True if it was a merge. */
 bool automerge__reaped(struct automerge *a, pid_t pid, int status);
-/* Some merge is due or runs. */
+/* Whether some merge is due or runs. */
 bool automerge__busy(const struct automerge *a);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Journals on their way to files: writers, how many at once and in which order; and how much of
- * StateDir's disk journals may take: JournalUserMax, JournalMax, JournalMinFree. Beyond that the
- * oldest journals whose files have been refused again and again are removed, those of the user with
- * the most first; where that is not enough, steps write a row a minute.
+ * How journals become files: how many writers run at once, and in which order. And how much of
+ * StateDir's disk journals may take: JournalUserMax, JournalMax, JournalMinFree. Above these limits
+ * the oldest journals whose files could not be written again and again are removed, first those of
+ * the user with the most; where that is not enough, steps write only one row a minute.
  */
 #ifndef JP_DAEMON_FILES_FILES_H
 #define JP_DAEMON_FILES_FILES_H

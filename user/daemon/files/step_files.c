@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When the journal of a step becomes a file: while the step runs, and at its end. */
+/* Decides when the journal of a step becomes a file: while the step runs, and at its end. */
 #include "daemon/files/files.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
  * rows */
 
 #define CHECK_NS  (5 * NSEC_PER_SEC)
-#define REFUSED	  3  /* times: a file that is not written then is not in a moment either */
+#define REFUSED	  3  /* times: a file that is not written by then will not be written soon */
 #define FREE_PART 20 /* of the disk: small ones have no JournalMinFree to give */
 #define MB	  1048576.0
 #define NO_LIMIT  UINT64_MAX
@@ -42,7 +42,7 @@ struct use {
 	struct entry *entries;
 	struct user_use *users;
 	unsigned n, nusers;
-	uint64_t bytes, over; /* over: what should be less, by JournalMax or JournalMinFree */
+	uint64_t bytes, over; /* over: bytes to be freed, by JournalMax or JournalMinFree */
 };
 
 static void add_journal(struct use *u, struct step *s, struct publication *p)
@@ -292,7 +292,7 @@ void daemon_finish_file(struct daemon *d, struct publication *p, uint64_t now)
 static void remove_written_journal(const struct publication *p, char *path, size_t len)
 {
 	snprintf(path, len, "%s%s%s/%s", p->dir, p->user[0] ? "/" : "", p->user, p->name);
-	if (!p->unnamed) /* else that name is another file's, or nobody's */
+	if (!p->unnamed) /* else that name belongs to another file, or to none */
 		unlink(p->journal);
 	if (p->unwanted)
 		log_debug("%s is not kept: none was wanted", path);

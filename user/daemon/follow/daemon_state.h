@@ -14,14 +14,15 @@
 /* For the status: journals at the last check, and sums since the start. */
 struct journal_stats {
 	uint64_t bytes;	     /* in StateDir, of steps that run or whose file is not written yet */
-	unsigned journals;   /* so many are these */
-	unsigned waiting;    /* of them, with a file that could not be written so far */
+	unsigned journals;   /* number of these */
+	unsigned waiting;    /* number of these whose file could not be written so far */
 	unsigned reduced;    /* running steps that write a row a minute */
-	bool over;	     /* by JournalMax or JournalMinFree, and not by JournalUserMax alone */
-	uint64_t reduced_ns; /* there are some since then; 0: there are none */
-	uint64_t removed;    /* journals, and with them files, since the start */
+	bool over;	     /* a limit is exceeded, and not only JournalUserMax */
+	uint64_t reduced_ns; /* since when there are reduced steps; 0: there are none */
+	uint64_t removed;    /* journals removed since the start, whose files are lost with them */
 	uint64_t removed_bytes;
-	uint64_t left_out; /* rows of steps that have ended since the start: their Lost */
+	uint64_t left_out; /* rows that steps which have ended since the start had in their
+			      attribute Lost */
 	uint64_t next_ns;  /* of the next look */
 };
 
@@ -38,21 +39,24 @@ struct daemon {
 	struct cgroup_roots cgroups;
 	struct perf_columns perf;
 	struct step *steps;
-	struct request *requests;    /* of steps that are not there yet */
+	struct request *requests;    /* of steps that do not exist yet */
 	struct control *control;     /* NULL: no socket */
 	struct automerge *automerge; /* NULL: users merge */
 	struct pending_file *pending_files;
 	struct journal_stats journals;
 	struct users users;
 	int epfd, sigfd, clockfd, lockfd;
-	size_t files;	  /* that may be open at once */
+	size_t files;	  /* files that may be open at once */
 	bool left_behind; /* see daemon__leave_behind() */
 	bool stop, finishing, handover;
 	int stop_signal;
-	uint64_t slots_seen;	 /* kern__slots_changed() when the steps were in line with them */
-	unsigned asked_families; /* whose programs were loaded, where they can be */
+	uint64_t slots_seen; /* kern__slots_changed() when the list of steps last agreed with the
+				slots */
+	unsigned asked_families; /* families whose programs were to be loaded, as far as this kernel
+				    can */
 	uint64_t started_ns;
-	char *refused; /* why the settings of the last SIGHUP are not in force; NULL: they are */
+	char *refused; /* why the settings of the last SIGHUP are not in force; NULL: they are in
+			  force */
 	uint64_t refused_ns;
 	uint64_t least_ns; /* shortest interval of the active steps */
 	uint64_t next_sample_ns;

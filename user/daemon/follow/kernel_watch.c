@@ -20,7 +20,7 @@
 #define DETACH_NS    (60 * NSEC_PER_SEC) /* idle that long: nothing stays on the switch path */
 #define EXHAUSTED_NS (10 * NSEC_PER_SEC) /* between two lines of the log on slots */
 
-/* What is in no slot, not even in that of what is unattributed. */
+/* Losses that are in no slot, not even in the slot of unattributed use. */
 static const struct {
 	size_t offset;
 	const char *one, *many;
@@ -39,7 +39,7 @@ static const struct {
 	 "cgroups"},
 };
 
-/* How much of that kind of loss there was, on this node since the programs were loaded. */
+/* Returns how much of that kind of loss there was on this node since the programs were loaded. */
 static uint64_t count_loss(const struct kern *k, unsigned kind)
 {
 	const struct jp_stats *stats = &kern__control(k)->stats;
@@ -286,7 +286,7 @@ static void on_crossing(const struct jp_crossing *c, void *ctx)
 	env->external_rows = true;
 }
 
-/* What comes before its step has rows waits in the ring. */
+/* An event that comes before its step has rows waits in the ring. */
 static void take_crossings(struct step_env *env, uint64_t now)
 {
 	const struct step *s = *env->steps;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel side as the daemon follows it: programs are attached while a step needs them, cgroups
- * that they have not seen are looked for, and their events are taken. */
+/* How the daemon follows the kernel side: it attaches the programs while a step needs them,
+ * searches for cgroups that these have not seen, and takes their events. */
 #ifndef JP_DAEMON_FOLLOW_KERNEL_WATCH_H
 #define JP_DAEMON_FOLLOW_KERNEL_WATCH_H
 
@@ -16,7 +16,7 @@ struct step_env;
 #define ENDED_MAX 64
 
 #define KERNEL_LOSSES  2
-#define KERNEL_LOSS_NS (3600 * NSEC_PER_SEC) /* the status names one for so long */
+#define KERNEL_LOSS_NS (3600 * NSEC_PER_SEC) /* how long the status names a loss */
 
 /* Something that the kernel side could not count: see kernel_loss__text(). */
 struct kernel_loss {
@@ -30,12 +30,12 @@ struct kernel_watch {
 	struct step_env *env;
 	bool wake;		   /* a step begins: the programs are needed */
 	bool sync;		   /* the list of steps may lack some */
-	bool sweep;		   /* tasks that do not switch are to be counted */
+	bool sweep;		   /* tasks that do not switch must be counted by a sweep */
 	uint32_t ended[ENDED_MAX]; /* slots of the steps of which a task has ended in this turn */
-	unsigned nended;	   /* more: of any of them */
+	unsigned nended;	   /* above ENDED_MAX: any step may be among them */
 	uint64_t rb_lost_seen, exhausted_seen, next_exhausted_ns;
-	uint64_t exhausted_placed, freed_seen, next_late_ns; /* of those that found no slot */
-	uint64_t unplaced_ns; /* there are some since then; 0: there are none */
+	uint64_t exhausted_placed, freed_seen, next_late_ns; /* of cgroups that found no slot */
+	uint64_t unplaced_ns; /* since when there are such cgroups; 0: there are none */
 	struct kernel_loss losses[KERNEL_LOSSES];
 	uint64_t next_rescan_ns;
 	uint64_t idle_since_ns; /* 0: there are steps */
@@ -43,10 +43,10 @@ struct kernel_watch {
 
 /* Attaches the programs unless they are. 0; -errno: logged. */
 int kernel_watch__attach(struct kern *k);
-/* Walks over all cgroups when that is due, or when some found no slot and slots have been given
- * back since. */
+/* Walks over all cgroups when that is due, or when some cgroups found no slot and slots have become
+ * free since. */
 void kernel_watch__rescan_due(struct kernel_watch *w, uint64_t now);
-/* Logs what the kernel side could not count, when it becomes more. */
+/* Logs what the kernel side could not count, whenever there is more of it. */
 void kernel_watch__log_losses(struct kernel_watch *w, uint64_t now);
 /* Text of the kind of loss, for n of it: what is not counted, and what to do. */
 const char *kernel_loss__text(unsigned kind, uint64_t n);
@@ -56,8 +56,8 @@ void kernel_watch__detach_idle(struct kernel_watch *w, uint64_t now);
 /* Takes what the kernel side has reported since the last turn: steps that begin, tasks that end.
  * Attaches the programs when a step begins. */
 void kernel_watch__take_events(struct kernel_watch *w, uint64_t now);
-/* When the list of steps is in line with these events: keeps what ended tasks leave, and takes the
- * executions of probed regions. */
+/* Called when the list of steps agrees with these events: notes the values of tasks that have
+ * ended, and takes the executions of probed regions. */
 void kernel_watch__end_turn(struct kernel_watch *w, uint64_t now);
 
 #endif

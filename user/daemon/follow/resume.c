@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Journals of earlier runs: the steps of this boot go on, of all others the files are finished. */
+/* Journals of earlier runs of jobprofd: steps of this boot are continued, and the files of all
+ * others are finished. */
 #include "daemon/follow/follow.h"
 
 #include <dirent.h>

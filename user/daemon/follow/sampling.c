@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Snapshots of all slots, and the rows that steps have of them. */
+/* Snapshots of all slots, and the rows that steps get from them. */
 #include "daemon/follow/follow.h"
 
 #include <string.h>

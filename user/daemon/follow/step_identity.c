@@ -205,8 +205,8 @@ static bool take_request(struct step *s, const struct step_env *env)
 	return r && r->asked_by ? !r->none : env->families != 0;
 }
 
-/* An extern step has no request of its own. It has no file where a step of its job on this node has
- * none by its user's wish, and none of them is profiled. */
+/* An extern step has no request of its own. It has no file where no step of its job on this node is
+ * profiled, and one of them has no file by its user's wish. */
 static bool job_refuses(const struct step *s, const struct step *all)
 {
 	bool refuses = false;
@@ -237,7 +237,7 @@ static void tell_extern(const struct step *s, const struct step_env *env)
 			is_refused(o, env);
 }
 
-/* Every job has an extern step: it is of use where the job's user has logged in. */
+/* Every job has an extern step, which is useful only where the job's user has logged in. */
 static bool is_unused(struct step *s, const struct step_env *env)
 {
 	uint32_t slot;
@@ -259,7 +259,7 @@ static bool still_waits(struct step *s)
 	return s->unanswered && now < s->asking_ns + ANSWER_NS;
 }
 
-/* All is known that decides whether the step has a file. */
+/* Whether everything is known that decides whether the step has a file. */
 static void begin(struct step *s, const struct step_env *env, bool last)
 {
 	bool wanted = take_request(s, env);
@@ -282,7 +282,8 @@ static void begin(struct step *s, const struct step_env *env, bool last)
 			ignore_unused(s, env->k);
 		return;
 	}
-	step__drop_journal(s); /* the first request was for nothing, and another one outranks it */
+	step__drop_journal(
+		s); /* the first request asked for nothing, and another one has precedence */
 	s->state = step__open_journal(s, env) ? STEP_IGNORED : STEP_ACTIVE;
 	step__set_grid(s, env);
 	if (s->state == STEP_ACTIVE)

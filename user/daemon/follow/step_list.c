@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The list of steps, which follows the kernel's slots; a step is made and freed. */
+/* The list of steps, which follows the kernel's slots; makes and frees steps. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +144,7 @@ void daemon_sync_steps(struct daemon *d)
 	}
 }
 
-/* Nothing new can be known of an extern step that nobody has used. */
+/* Nothing new can be learnt about an extern step that nobody has used. */
 static bool stays_unused(const struct step *s, struct kern *k)
 {
 	return s->unused && !kern__slot(k, s->slot)->uid && clock__boot_ns() < s->next_ask_ns;

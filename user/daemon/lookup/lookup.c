@@ -161,7 +161,7 @@ static void hangs_count(struct lookup_hangs *h, const struct lookup_target *p, u
 			 p->kind == TARGET_STEPD ? "slurmstepd, uid " : "uid ", p->uid);
 }
 
-/* The target has answered: it is slow at times, and does not hang. */
+/* The target has answered: so it is slow sometimes, but does not hang. */
 static void hangs_clear(struct lookup_hangs *h, const struct lookup_target *p)
 {
 	struct lookup_blocked *b = find_blocked(h, p);

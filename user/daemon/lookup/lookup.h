@@ -3,9 +3,9 @@
  * Lookups whose duration others control: the environment and title of a process (its user may lock
  * its memory map for ever), the processes of a cgroup (as many as its user makes), the name
  * service. Helper processes do them, one question each at a time, and answers come through the
- * event loop. A helper that gives no answer is killed and left behind; the question is then
- * answered with -ETIMEDOUT. A user's processes keep one helper busy at most, and after several such
- * answers no questions about them are asked for a while.
+ * event loop. A helper that gives no answer is killed and abandoned, and the question is answered
+ * with -ETIMEDOUT. Questions about one user's processes occupy one helper at most; after several
+ * such answers none is asked for a while.
  */
 #ifndef JP_DAEMON_LOOKUP_LOOKUP_H
 #define JP_DAEMON_LOOKUP_LOOKUP_H
@@ -22,11 +22,11 @@
 #define ENV_ATTRS   14
 #define LOOKUP_TEXT 512
 
-/* ENV and TASK_NUMBER read the environment of pid: for the step's attributes, for a task's number.
+/* ENV and TASK_NUMBER read the environment of pid, for the step's attributes or a task's number.
  */
-/* PROGRAM: what the process of a task executes that has used most CPU time, and where the task's
- * main process pid may run; LIBRARIES: what such a process has mapped;
- * MAPS: where its code is. */
+/* PROGRAM: what that process of a task executes which has used most CPU time, and on which CPUs the
+ * task's main process pid may run; LIBRARIES: the libraries that such a process has mapped; MAPS:
+ * where its code is. */
 enum lookup_kind {
 	LOOKUP_STEPD,
 	LOOKUP_TASKS,
@@ -41,13 +41,13 @@ enum lookup_kind {
 struct lookup {
 	enum lookup_kind kind;
 	uint32_t slot, gen; /* of the step that asks */
-	uint32_t of;	    /* the slot that it is about, but for STEPD and USER */
-	uint32_t job_id;    /* ENV: whose component of a heterogeneous job is looked for */
+	uint32_t of;	    /* the slot that the question is about, except for STEPD and USER */
+	uint32_t job_id;    /* ENV: the job whose component of a heterogeneous job is searched */
 	pid_t pid;
 	uid_t uid;	/* USER: the user; else the owner of the processes, -1: not known */
-	bool below;	/* TASKS, PROGRAM: and those of the cgroups in it that count with it */
-	bool lineage;	/* PROGRAM: of the processes in the cgroup only descendants of pid */
-	bool again;	/* a helper was lost with it */
+	bool below;	/* TASKS, PROGRAM: also the processes of cgroups below that count with it */
+	bool lineage;	/* PROGRAM: only descendants of pid */
+	bool again;	/* a helper was lost over this question */
 	char path[512]; /* STEPD, TASKS, PROGRAM: the cgroup */
 };
 
@@ -72,8 +72,8 @@ struct lookup_env_parser {
 	struct lookup_env *env;
 	struct hetjob het;
 };
-/* Takes all strings at once, each with its NUL. job_id: whose component of a heterogeneous job is
- * wanted. env must be zero. */
+/* Takes all strings at once, each with its NUL. job_id: the job whose component of a heterogeneous
+ * job is wanted. env must be zero. */
 void lookup_env__parse(const char *text, size_t len, uint32_t job_id, struct lookup_env *env);
 
 struct lookup_pid {
@@ -83,7 +83,7 @@ struct lookup_pid {
 };
 
 struct lookup_program {
-	pid_t pid; /* of the process that has used most CPU time of those that live; 0: none */
+	pid_t pid; /* the living process that has used most CPU time; 0: none */
 	uint64_t ticks;
 	struct proc_program program;
 	struct proc_cpus cpus; /* of the main process; cpus 0: not known */
@@ -91,7 +91,7 @@ struct lookup_program {
 
 /* The question's kind says which fields are set; none is after an error. */
 struct lookup_answer {
-	int err; /* 0 or -errno; -ETIMEDOUT, -EBUSY: it was not to be had */
+	int err; /* 0 or -errno; -ETIMEDOUT, -EBUSY: there was no answer */
 	uint32_t job_id;
 	gid_t gid;
 	char name[64];
@@ -100,7 +100,7 @@ struct lookup_answer {
 	struct proc_libraries libraries;
 	unsigned npids;
 	unsigned nmaps;
-	bool maps_cut; /* there were more */
+	bool maps_cut; /* there were more maps */
 	union {
 		struct lookup_pid pids[LOOKUP_PIDS]; /* ordered by root */
 		struct proc_map maps[PROC_MAPS];
@@ -131,7 +131,7 @@ void lookup__serve(int fd) __attribute__((noreturn));
 size_t lookup_answer__size(const struct lookup_answer *a);
 
 /* ---- Names and groups of users. The name service may take long, so a helper (lookup.h) asks it,
- * and answers are kept for a while. */
+ * and answers are cached for a while. */
 
 #define USERS_KEPT 64
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The work of a helper process (lookup.h): every read here may hang for ever. */
+/* The work of a helper process (lookup.h). It is in a process of its own because every read here
+ * may hang for ever. */
 #include <errno.h>
 #include <poll.h>
 #include <pwd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The helper's process and its parent's, and the socket to the daemon: a message has a stack, or
- * says that the ring was empty. */
+/* The helper process, the daemon's side of it, and the socket between them. A message has a stack,
+ * or tells that the ring was empty. */
 #include "daemon/lookup/unwinding.h"
 
 #include <bpf/libbpf.h>
@@ -29,7 +29,7 @@
 #define SUSPECTS   64
 #define SETTLE_NS  (100 * NSEC_PER_MSEC)
 #define ASK_NS	   (1 * NSEC_PER_SEC)
-#define ANSWER_S   10 /* the helper has so long to follow what is in the ring */
+#define ANSWER_S   10 /* time in which the helper has to follow the stacks in the ring */
 #define PAUSE_S	   1  /* before another is started; twice as long each time, but for ... */
 #define PAUSES	   6
 #define FINE_NS	   (60 * NSEC_PER_SEC) /* ... one that has lived for so long */
@@ -306,7 +306,8 @@ static bool log_end(struct unwinding *u, const char *how)
 	return s;
 }
 
-/* There is none now. blamed: the next one need not wait, for that cannot go on for long. */
+/* There is no helper now. blamed: the next helper need not wait, since jobs are blamed only a
+ * limited number of times. */
 static void begin_pause(struct unwinding *u, uint64_t now, bool blamed)
 {
 	u->pid = 0;

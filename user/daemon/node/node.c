@@ -17,7 +17,7 @@
 
 /* ---- the node's energy, split among its steps */
 
-/* How many steps of the list have a part. */
+/* Returns how many steps of the list have a share. */
 static unsigned split_count_steps(const struct step *s)
 {
 	unsigned n = 0;
@@ -77,19 +77,19 @@ static void add_shares(struct step_sensors *s, const struct node_interval *o,
 	const double v[ENERGY_COLUMNS] = {
 		[NODE_POWER] = o->power * o->seconds,
 		[NODE_ENERGY] = o->node,
-		[NODE_PKG] = o->pkg,
-		[NODE_DRAM] = o->dram,
-		[NODE_GPU] = o->gpu,
-		[STEP_TOTAL] = share->total,
-		[STEP_FIXED] = share->fixed,
+		[PKG_ENERGY] = o->pkg,
+		[DRAM_ENERGY] = o->dram,
+		[GPU_ENERGY] = o->gpu,
+		[STEP_ENERGY] = share->total,
+		[STEP_STATIC] = share->fixed,
 		[STEP_DYNAMIC] = share->dynamic,
-		[STEP_LOW] = share->low,
-		[STEP_HIGH] = share->high,
-		[NODE_OTHERS] = others > 0	? others
-				: isnan(others) ? NAN
-						: 0,
-		[NODE_SYSTEM] = o->system,
-		[NODE_UNALLOCATED] = o->unallocated,
+		[STEP_ENERGY_LOW] = share->low,
+		[STEP_ENERGY_HIGH] = share->high,
+		[OTHER_ENERGY] = others > 0	 ? others
+				 : isnan(others) ? NAN
+						 : 0,
+		[SYSTEM_ENERGY] = o->system,
+		[UNALLOCATED_ENERGY] = o->unallocated,
 	};
 
 	for (unsigned i = 0; i < ENERGY_COLUMNS; i++)

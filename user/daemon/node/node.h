@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The readings of the node's sensors, and the node's energy split among its steps: they are read in
- * intervals, and stored for each step until a row of the step is due.
+ * The node's sensors, and its energy, which is split among its steps. Sensors are read in
+ * intervals, and each step stores its readings until one of its rows is due.
  */
 #ifndef JP_DAEMON_NODE_NODE_H
 #define JP_DAEMON_NODE_NODE_H
@@ -21,55 +21,55 @@ struct node_opts {
 	const char *only;      /* as sensor_set_opts has it */
 	const char *plugins;   /* directory of a site's own sources (sensor/plugin/plugin.h); NULL:
 				  none */
-	const char *state_dir; /* where what was learnt of idle power is kept; NULL: nowhere */
+	const char *state_dir; /* where the measured idle power is stored; NULL: nowhere */
 };
 
 /* Opens the sensors. 0 or -ENOMEM. */
 int node__open(struct node **out, const struct node_opts *opts);
 void node__free(struct node *n); /* NULL is fine, here and below */
 
-/* Begins: earlier counts of the steps that are there now are not used. */
+/* Begins: counts from before, of steps that exist now, are not used. */
 void node__begin(struct node *n, struct step *steps, const struct step_env *env);
 /* Reads the sensors and gives each step its share since the last tick, by the counts of the
  * snapshot. A second tick at the same instant does nothing. */
 void node__tick(struct node *n, struct step *steps, const struct step_env *env, uint64_t now_ns);
-/* When the next tick is due at the latest, since a counter wraps in minutes. UINT64_MAX: never. */
+/* The latest instant for the next tick, because a counter wraps in minutes. UINT64_MAX: never. */
 uint64_t node__due(const struct node *n, bool any_step);
 
 /* Families of columns that some sensor of this node measures. */
 unsigned node__families(const struct node *n);
 
 /*
- * Whether the step's file may have what sensors and the kernel say of the node as a whole: as
- * NodeTables says, by default where the step's job has the node for itself: it has all cores or
- * CPUs, or Slurm says that it is exclusive, and no process of another job was seen since the step
- * began. Unknown is no. Energy is the step's own part otherwise, a GPU's readings those of a GPU
- * that the job alone uses.
+ * Whether the step's file may have readings of the node as a whole. NodeTables decides this; by
+ * default they are allowed where the step's job has the node for itself: it has all cores or CPUs,
+ * or Slurm calls it exclusive, and no process of another job was seen since the step began. What is
+ * not known counts as no. Otherwise the step gets its own part of the energy, and the readings of
+ * GPUs that only its job uses.
  */
 bool node_tables__allowed(struct step *s, const struct step_env *env);
-/* A step is new: steps of other jobs do not have the node for themselves from now on. */
+/* Notes a new step: from now on steps of other jobs do not have the node for themselves. */
 void node_tables__note_new(const struct step *s, const struct step_env *env);
 /* The attribute "Mode ..." of a family of sensors that node_tables__allowed() withholds. */
 const char *node_tables__mode(enum family f);
 
-/* There are GPUs that report, or will report, which processes use them. n may be NULL, here and
- * below. */
+/* Whether there are GPUs that report, or will report, which processes use them. n may be NULL, here
+ * and below. */
 bool node_gpus__known(const struct node *n);
 /* Before a snapshot: marks the processes that use the GPUs now. */
 void node_gpus__mark(struct node *n, struct snapshot *snap);
-/* The files of steps have a series of that name from this node's sensors. */
+/* Whether this node's sensors fill a series of that name. */
 bool node__has_series(const struct node *n, const char *series);
 
-/* ---- The readings of the node's sensors for one step, kept until a row of the step is due. */
+/* ---- The readings of the node's sensors for one step, stored until a row of the step is due. */
 
-/* Makes the part of the sensors for a step that has begun and asks for these families, or will.
- * NULL: out of memory, or no node. */
+/* Makes the sensors' part of a step that has begun and asks for these families, or will ask for
+ * them. NULL: out of memory, or no node. */
 struct step_sensors *step_sensors__new(struct node *n, unsigned families, uint64_t now_ns);
 void step_sensors__free(struct step_sensors *ss); /* NULL is fine, here and below */
 /*
- * Slow sources that no step wanted before have no reading when a step begins. They are read several
- * times within half a second, until they have one, so that the first row counts from there.
- * step_sensors__settle_due(): when that is due; UINT64_MAX: no more.
+ * Slow sources that no earlier step needed have no reading when a step begins. They are read
+ * several times within half a second until they have one, so that the first row counts from there.
+ * step_sensors__settle_due() is the instant of the next such reading; UINT64_MAX: there is none.
  */
 uint64_t step_sensors__settle_due(const struct step_sensors *ss);
 void step_sensors__settle(struct step_sensors *ss, unsigned families, uint64_t now_ns);
@@ -95,14 +95,14 @@ struct sensor_row {
  * more. */
 bool sensor_rows__last(const struct step_sensors *ss, unsigned *i, struct sensor_row *row);
 
-/* After a restart: numbers that are in the journal and are not used again. */
+/* After a restart: numbers that the journal has already, and that must not be used again. */
 struct sensor_ids {
 	unsigned next_series, next_table;
 };
 /* Marks the series as used. False: it is not a series of the sensors. */
 bool sensor_ids__series(struct sensor_ids *ids, uint32_t series_id);
 void sensor_ids__table(struct sensor_ids *ids, uint32_t table_id);
-/* Resumes a step: what it did until now does not belong to the next interval. */
+/* Resumes a step: what the step did until now does not belong to the next interval. */
 void sensor_rows__resume(struct step_sensors *ss, const struct sensor_ids *ids);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sensors of the node with their last readings, and the part of them that is one step's. For
+/* The sensors of the node with their last readings, and the part of these that each step has. For
  * the files of this folder only. */
 #ifndef JP_DAEMON_NODE_NODE_INTERNAL_H
 #define JP_DAEMON_NODE_NODE_INTERNAL_H
@@ -15,14 +15,14 @@
 #include "sensor/core/sensor_set.h"
 #include "sensor/gpu/gpu.h"
 
-/* A column, and the channels that are added up for it; none: unknown. */
+/* A column, and the channels that are added up for it; without channels it is unknown. */
 struct sensor_column {
 	const struct column *col;
 	unsigned *channel;
 	unsigned nchannels;
 };
 
-/* A table of every step that asks for the table's family. */
+/* A table that every step has which asks for the table's family. */
 struct sensor_table {
 	char series[SENSOR_NAME + 8]; /* "Port" */
 	char name[SENSOR_NAME + 8];   /* "mlx5_0-1"; "": the series is one table */
@@ -30,7 +30,7 @@ struct sensor_table {
 	int kind; /* KIND_* */
 	struct sensor_column *cols;
 	unsigned ncols;
-	struct column *own; /* of a series that schemas/ does not have: the columns themselves */
+	struct column *own; /* where schemas/ does not have the series: its columns */
 };
 
 struct node {
@@ -42,14 +42,14 @@ struct node {
 	struct cpu_busy *busy;
 	double *busy_s; /* [ncpus] */
 	struct sensor_table *tables;
-	unsigned ntables, nchannels; /* that tables were made of */
+	unsigned ntables, nchannels; /* nchannels: from which tables were made */
 	uint64_t last_ns;	     /* of the last tick; 0: none */
 	uint64_t read_ns;	     /* when the sensors were read last */
 	unsigned idle_ticks;	     /* ticks without a step since the last step, or the start */
 	unsigned families;
 	unsigned asked;			  /* families that steps ask for now */
-	unsigned version, wanted_version; /* times that tables changed, now and when the sensor set
-					   * got the list of wanted channels */
+	unsigned version, wanted_version; /* how often tables had changed: until now, and until the
+					     sensor set got the list of wanted channels */
 	uint64_t period_ns;		  /* of slow sources */
 	uint64_t energy_ns;		  /* of the last split */
 	char *idle_power_file;		  /* file */
@@ -73,8 +73,9 @@ struct channel_past {
 
 struct step_sensors {
 	struct node *node;
-	uint64_t settle_ns, settle_step_ns; /* when it is looked again; UINT64_MAX: no more */
-	struct channel_past *past;	    /* [npast] */
+	uint64_t settle_ns,
+		settle_step_ns; /* when sensors are read again to settle; UINT64_MAX: not again */
+	struct channel_past *past; /* [npast] */
 	unsigned npast;
 	struct journaled *declared; /* [ntables] */
 	uint32_t *table_id, *series_id;
@@ -82,25 +83,26 @@ struct step_sensors {
 	unsigned ntables;
 	unsigned next_series, next_table;
 	unsigned in_frame;	 /* bits: kinds that have rows in the frame */
-	bool started;		 /* the arrays below hold what was counted at the last tick */
-	uint64_t run_ns;	 /* in all */
-	uint64_t *cpu_ns;	 /* [ncpus] of that, as far as it is known where */
+	bool started;		 /* the arrays below have the counts at the last tick */
+	uint64_t run_ns;	 /* CPU time in all */
+	uint64_t *cpu_ns;	 /* [ncpus] CPU time on each CPU, as far as the CPU is known */
 	double *run_s;		 /* [ncpus] in the interval */
-	double *part;		 /* [ncpus] which CPU's it was, last */
+	double *part;		 /* [ncpus] the CPUs' parts of it in the last interval */
 	struct event_count *pmu; /* [NODE_EVENTS][npackages] at the last tick */
 	double *events;		 /* [NODE_EVENTS][npackages] in the interval; NAN: not counted */
-	uint64_t *held;		 /* bits */
-	uint64_t gpus_own, gpus_others; /* bits: used by the step's job, and by another, so far */
-	double *gpu;			/* [node_energy__ngpus()] part of each that is the step's */
+	uint64_t *held;		 /* CPUs or cores allocated to the step, as bits */
+	uint64_t gpus_own,
+		gpus_others; /* GPUs used so far by the step's job, and by other jobs, as bits */
+	double *gpu;	     /* [node_energy__ngpus()] the step's part of each */
 	bool held_known, by_core;
-	const char *held_by;	       /* how that is known, for people */
+	const char *held_by;	       /* how `held` is known, as a text for people */
 	uint64_t held_ns;	       /* when it was looked up last */
 	double energy[ENERGY_COLUMNS]; /* since the last row, J; NODE_POWER: J too */
 	double seconds;
-	bool any; /* a tick was in them */
+	bool any; /* a tick has come since the last row */
 };
 
-/* For a step with short intervals, or one that begins, slow sources are read that often. */
+/* How often slow sources are read for a step with short intervals, or one that begins. */
 #define NODE_SLOW_NS (1000 * 1000 * 1000ull)
 
 /* Reads the sensors that are wanted, or all of them. */
@@ -113,10 +115,11 @@ int step_use__update(struct step *s, const struct step_env *env);
 /* Skips earlier counts: the next interval begins now. */
 void step_use__skip(struct step *s, const struct step_env *env);
 
-/* Finds which CPUs, or cores, the step holds: now and then, to the held of the step's sensors. */
+/* Finds, now and then, which CPUs or cores are allocated to the step, and sets `held` of its
+ * sensors. */
 void step_cpus__find(struct step *s, const struct step_env *env, uint64_t now_ns);
 
-/* The directory of the step's path up to that length, in the hierarchy that has cpusets. */
+/* The directory of the first `end` bytes of the step's path, in the hierarchy that has cpusets. */
 bool step_cpus__dir(const struct step *s, const struct step_env *env, size_t end, char *dir,
 		    size_t size);
 
@@ -124,10 +127,11 @@ bool step_cpus__dir(const struct step *s, const struct step_env *env, size_t end
 int sensor_tables__update(struct node *n);
 void sensor_tables__free(struct node *n);
 
-/* Processes of the step's job have used the GPU of that number, and no other job's have. */
+/* Whether processes of the step's job have used the GPU with that number, and none of another job.
+ */
 bool node_gpus__is_jobs(struct step *s, const struct step_env *env, const char *number);
 
-/* Sets the part of each GPU that is each step's, in the gpu of the step's sensors. */
+/* Sets each step's part of each GPU, in `gpu` of the step's sensors. */
 void node_gpus__share(struct node *n, struct step *steps, const struct step_env *env);
 
 #endif

@@ -234,10 +234,10 @@ static uint64_t time_cell(enum col_how how, uint64_t start_ns, uint64_t time_ns)
 /* The step's own part. */
 static bool is_of_step(const struct column *c)
 {
-	return c->how == HOW_ENERGY && c->arg >= STEP_TOTAL && c->arg <= STEP_HIGH;
+	return c->how == HOW_ENERGY && c->arg >= STEP_ENERGY && c->arg <= STEP_ENERGY_HIGH;
 }
 
-/* whole: with what is known of the node as a whole. */
+/* whole: include what is known about the node as a whole. */
 static void put_row(struct step *s, unsigned table, bool whole, uint64_t time_ns)
 {
 	struct step_sensors *ss = s->sensors;

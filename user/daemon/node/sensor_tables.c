@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tables of what sensors say, made of the channels that there are. */
+/* Tables of the readings of sensors, whose columns are the channels that exist. */
 #include "base/room.h"
 #include "daemon/node/node_internal.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a step did between two ticks: CPU time by CPU, events by package; and which CPUs it holds.
+/* What a step did between two ticks: CPU time by CPU, events by package; and which CPUs it has.
  */
 #include "daemon/node/node_internal.h"
 
@@ -113,7 +113,7 @@ const char *node_tables__mode(enum family f)
 
 /* ---- which steps use the node's GPUs: those whose processes are on them */
 
-#define GPU_BITS 64 /* GPUs of which it is kept who uses them */
+#define GPU_BITS 64 /* GPUs whose users are stored */
 
 bool node_gpus__known(const struct node *n)
 {
@@ -300,9 +300,9 @@ static void add_in_flight(const struct step *s, const struct step_env *env, uint
 
 	for (unsigned i = 0; i < n; i++)
 		if (r[i].cpu < ncpus && r[i].sched_slot < kern__nslots(env->k) &&
-		    (int64_t)r[i].runtime_ns > 0 &&
+		    (int64_t)r[i].cpu_ns > 0 &&
 		    snapshot__slot(env->snap, r[i].sched_slot)->step == s->slot)
-			ns[r[i].cpu] += r[i].runtime_ns;
+			ns[r[i].cpu] += r[i].cpu_ns;
 }
 
 /* Sets the part of each CPU in the interval's run time: by the counts of this interval or, without
@@ -330,9 +330,9 @@ static void update_run_time(struct step *s, const struct step_env *env, uint64_t
 
 	for_each_slot(slot, s)
 	{
-		total += snapshot__totals(env->snap, slot)->v[T_RUNTIME];
+		total += snapshot__totals(env->snap, slot)->v[T_CPU];
 		for (unsigned cpu = 0; cpu < ncpus && cpu < kern__ncpus(env->k); cpu++)
-			fresh[cpu] += kern__sched(env->k, cpu, slot)->runtime_ns;
+			fresh[cpu] += kern__sched(env->k, cpu, slot)->cpu_ns;
 	}
 	add_in_flight(s, env, fresh, ncpus);
 	for (unsigned i = 0; i < ncpus; i++) {

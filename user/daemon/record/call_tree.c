@@ -150,7 +150,7 @@ const char *call_tree__name(struct call_tree *t, const char *name)
 		return NULL;
 	}
 	t->names[t->nnames++] = copy;
-	list_name(t, copy); /* a name that is nowhere is shown as a number */
+	list_name(t, copy); /* a name that is stored nowhere is shown as a number */
 	return copy;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table CallTree of a step: each function of a stack is a frame below its caller's. Numbers of
- * frames are hashes of what is on the way to them, so that they are the same after a restart.
+ * The table CallTree of a step: each function of a stack is a frame below its caller's. The number
+ * of a frame is a hash of the frames above it and itself, so that it is the same after a restart.
  */
 #ifndef JP_DAEMON_RECORD_CALL_TREE_H
 #define JP_DAEMON_RECORD_CALL_TREE_H
@@ -15,28 +15,29 @@
 #include "journal/journal.h"
 
 /* ---- A bound on the daemon's memory for what grows with what programs do: functions in stacks,
- * maps of processes. All steps of a user may have as much as they leave to others; what a step does
- * not get is lost, and counted in its own file. */
+ * maps of processes. All steps of a user may take as much as they leave free for others; what a
+ * step does not get is lost, and counted in its own file. */
 
 #define DETAIL_MAX ((size_t)128 << 20) /* bytes, of all steps */
 
-/* What a step has. It must stay where it is from detail__begin() to detail__end(). */
+/* The memory that a step has taken. The struct must not move from detail__begin() to detail__end().
+ */
 struct detail {
 	struct detail *next;
-	uid_t uid;   /* -1: not known: its share is its own */
+	uid_t uid;   /* -1: not known; the step then has a share of its own */
 	size_t used; /* bytes */
 };
 
 void detail__begin(struct detail *d, uid_t uid);
-/* Gives back all. */
+/* Gives all of it back. */
 void detail__end(struct detail *d);
-/* False: the user has their share. */
+/* False: the user has no share left. */
 bool detail__take(struct detail *d, size_t bytes);
 void detail__give(struct detail *d, size_t bytes);
 
 struct call_tree;
 
-/* first: number of its first attribute Names. The memory of frames and names is of d. */
+/* first: number of its first attribute Names. Memory for frames and names is taken from d. */
 struct call_tree *call_tree__new(unsigned first, struct detail *d);
 void call_tree__free(struct call_tree *t); /* NULL is fine */
 
@@ -46,7 +47,7 @@ const char *call_tree__name(struct call_tree *t, const char *name);
  * is no memory, or no room in d. */
 uint64_t call_tree__frame(struct call_tree *t, uint64_t parent, const char *name, uint64_t offset);
 
-/* Journals what is new, with the cells of time that each row begins and ends with. Returns the
+/* Journals new frames, each row with these cells of time. Returns the
  * number of rows. */
 unsigned call_tree__put(struct call_tree *t, struct journal *j, uint32_t table,
 			const union cell time[3]);

@@ -12,23 +12,24 @@
 
 /* ---- Rows: counts of the step's slots, readings of sensors, and rows of external series. */
 
-/* Journals the rows that are due at the snapshot's instant; all: of every series. */
+/* Journals the rows that are due at the snapshot's instant; all: of every series, due or not. */
 void step__rows(struct step *s, const struct step_env *env, bool all);
-/* Keeps the highest RSS between rows: to be called for every snapshot. rows_follow: rows that are
- * due will be made of it. */
+/* Notes the highest RSS between rows; to be called for every snapshot. rows_follow: due rows will
+ * be made from this snapshot. */
 void step__watch_peak(struct step *s, const struct step_env *env, bool rows_follow);
-/* What the step, or a task of it, has used up to the snapshot's instant, as the cells of a row
- * since its start; PeakMB is the highest so far. False: it has no slot. */
+/* What the step, or a task of it, has used up to the snapshot's instant, as cells of a row that
+ * counts from its start; PeakMB is the highest so far. False: it has no slot. */
 bool step__totals(struct step *s, const struct step_env *env, int kind, int gtid,
 		  union cell cells[MAX_COLUMNS]);
 /* Journals the rows of external series that have come since the last time. */
 void step__journal_external(struct step *s, const struct step_env *env);
 
-/* ---- The tasks of a step: numbers of those that the kernel side did not know when they began. */
+/* ---- The tasks of a step whose numbers the kernel side did not know when they began. */
 
 /* Finds global ids of tasks that the kernel side did not know when they began. */
 void step__find_tasks(struct step *s, const struct step_env *env);
-/* Finds numbers and environment of new tasks at once: they may be gone before the first row. */
+/* Finds numbers and environment of new tasks at once, because they may have ended before the first
+ * row. */
 void step__find_new_tasks(struct step *s, const struct step_env *env);
 
 /* ---- Attributes of the node group of a step's file: Slurm's five, then ours; what is unknown is
@@ -38,10 +39,10 @@ void step__find_new_tasks(struct step *s, const struct step_env *env);
 void step__put_start_attrs(struct step *s, const struct step_env *env);
 /* Journals the attributes from the environment of a task. */
 void step__put_env_attrs(struct step *s);
-/* Journals the attributes that are known when the step has ended. reason may be NULL: found from
- * the tasks. */
+/* Journals the attributes that are known when the step has ended. reason may be NULL: then the
+ * tasks tell it. */
 void step__put_end_attrs(struct step *s, const struct step_env *env, const char *reason);
-/* Slurm has ended the step by a signal, and only Slurm knows why. */
+/* Whether Slurm has ended the step by a signal, and only Slurm knows why. */
 bool step__must_ask_squeue(const struct step *s, const struct step_env *env);
 /* Journals the attributes that Slurm's plugins have sent: they outrank those from the
  * environment. */
@@ -49,14 +50,15 @@ void step__put_slurm_attrs(struct step *s);
 
 /* ---- Attributes that Slurm's controller knows of a step's job. */
 
-/* Takes what is known of the step's job; if that is nothing, and the step begins on this node, has
- * the controller asked. */
+/* Takes what is known of the step's job; where nothing is known, and the step begins on this node,
+ * the controller is asked. */
 void job_attrs__take(struct step *s, const struct step_env *env, uint64_t now_ns);
-/* An answer may come that the step's file has not got. */
+/* Whether an answer may come that the step's file does not have yet. */
 bool job_attrs__waits(const struct step *s, const struct step_env *env);
-/* The step ends last of its job on this node, and its job's state is to be asked for: done. */
+/* Where the step is the last of its job to end on this node, and its job's state is needed: asks
+ * for it. Returns whether an answer may come. */
 bool job_attrs__ask_end(const struct step *s, const struct step_env *env, uint64_t now_ns);
-/* Puts what is known at the end of the job, its final state included. */
+/* Journals what is known at the end of the job, its final state included. */
 void job_attrs__put_end(struct step *s, const struct step_env *env, uint64_t now_ns);
 
 #endif

@@ -197,7 +197,7 @@ static void put_cpi_kind(struct journal *j)
 		journal__attr_i32(j, "Slots per Cycle", (int32_t)width);
 }
 
-/* Of the node itself; what is not known is left out. */
+/* Attributes of the node itself; unknown ones are left out. */
 static void put_node(struct journal *j)
 {
 	int threads = cpulist__threads_per_core();
@@ -319,7 +319,7 @@ static bool worst_exit(const struct step *s, const struct step_env *env, int *st
 		any = true;
 		take_worse_status(status, s->req->tasks[i].status);
 	}
-	/* A command that cannot be executed is a task of nobody. */
+	/* A command that cannot be executed has no task. */
 	if (!any && env->command_status && *env->command_status >= 0) {
 		any = true;
 		*status = *env->command_status;
@@ -331,7 +331,7 @@ static uint32_t oom_kills(const struct step *s, const struct snapshot *snap)
 {
 	uint32_t n = 0, slot;
 
-	for_each_slot(slot, s) n += snapshot__slot(snap, slot)->oom;
+	for_each_slot(slot, s) n += snapshot__slot(snap, slot)->oom_kills;
 	return n;
 }
 
@@ -363,7 +363,7 @@ static void put_reason(struct step *s, const struct step_env *env, const char *r
 {
 	char text[64];
 	int status;
-	/* what holds an extern step open is always killed by Slurm in the end */
+	/* the process that keeps an extern step open is always killed by Slurm in the end */
 	bool known = s->ids.step_id != STEP_EXTERN && worst_exit(s, env, &status);
 
 	if (known)
@@ -415,7 +415,7 @@ static void put_those(struct journal *j, const struct loss *of, size_t n)
 			journal__attr_i64(j, of[i].name, of[i].n);
 }
 
-/* What the step lost, or counts elsewhere. */
+/* Writes what the step lost, and what is counted elsewhere. */
 static void put_losses(struct step *s, const struct step_env *env)
 {
 	const __u64 *own = kern__acct(env->k, s->slot)->lost;
@@ -484,7 +484,7 @@ static void put_others(struct step *s, const struct step_env *env)
 		{FAM_BLOCK, T_BLK_OTHERS, "Other Requests", 1},
 		{FAM_NETWORK, T_NET_RX_BYTES, "Other NetRxMB", 1.0 / 1048576},
 		{FAM_NETWORK, T_NET_TX_BYTES, "Other NetTxMB", 1.0 / 1048576},
-		{FAM_NETWORK, T_NET_RETRANS, "Other TcpRetrans", 1},
+		{FAM_NETWORK, T_TCP_RETRANS, "Other TcpRetrans", 1},
 	};
 	struct kern *k = env->k;
 	struct totals now = {};
@@ -501,7 +501,7 @@ static void put_others(struct step *s, const struct step_env *env)
 					others[i].scale);
 }
 
-/* Says which functions were regions, and what their probes cost. */
+/* Writes which functions were regions, and what their probes cost. */
 static void put_regions(struct step *s, const struct step_env *env)
 {
 	char text[KERN_REGIONS_TEXT];
@@ -530,7 +530,7 @@ void step__put_end_attrs(struct step *s, const struct step_env *env, const char 
 	put_others(s, env);
 	put_regions(s, env);
 	sensor_rows__put_attrs(s);
-	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_RUNTIME] / 1e9);
+	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_CPU] / 1e9);
 	journal__attr_i64(s->journal, "Probe Cost NS", kern__control(env->k)->probe_ns);
 }
 

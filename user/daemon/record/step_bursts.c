@@ -122,11 +122,11 @@ static double value_of(const struct jp_burst *b, int rank, int value)
 	case BURST_RANK:
 		return rank >= 0 ? rank : NAN;
 	case BURST_DURATION:
-		return seconds(b->wall_ns);
+		return seconds(b->duration_ns);
 	case BURST_ON_CPU:
-		return seconds(b->on_ns);
+		return seconds(b->on_cpu_ns);
 	case BURST_RUN_TIME:
-		return seconds(b->ran_ns);
+		return seconds(b->run_time_ns);
 	case BURST_GAP:
 		return seconds(b->gap_ns);
 	default:
@@ -194,7 +194,7 @@ void step_bursts__written(struct step *s, struct kern *k)
 			l->b[i].slot = JP_SLOT_NONE;
 }
 
-/* What a slot that was taken since the snapshot stands for is seen by the next one. */
+/* A slot that was taken since the snapshot is resolved by the next snapshot. */
 static bool is_wanted(const struct step *steps, const struct jp_slot *info)
 {
 	if (info->state == JP_SLOT_FREE)

@@ -13,8 +13,8 @@ void step_journal__boot_id(char *buf, size_t len);
 
 /* The key in the journal's META that tells a later jobprofd that the step's user wants no file. */
 #define JOURNAL_UNWANTED "unwanted"
-/* Stops profiling: the step's user, who may have said so late, wants no file. The step is IGNORED,
- * and its journal stays until its end, for a later jobprofd to know. */
+/* Stops profiling, because the step's user wants no file, which may become known late. The step
+ * becomes IGNORED, and its journal stays until the step ends, so that a later jobprofd knows. */
 void step__refuse(struct step *s, const struct step_env *env);
 /* Removes that journal. */
 void step__drop_journal(struct step *s);
@@ -22,14 +22,14 @@ void step__drop_journal(struct step *s);
 /* Seconds between two log lines that the journal of a step cannot be written. */
 #define FULL_AGAIN_S 600
 
-/* Begins a frame, to be filled, and committed where it has rows. A journal that another program has
- * replaced, removed or cut is mended first. */
+/* Begins a frame, which is then filled, and committed if it has rows. A journal that another
+ * program has replaced, removed or cut is repaired first. */
 void step__begin_frame(struct step *s, const struct step_env *env);
-/* Writes the frame of frame.put rows. False: the frame cannot be written, which is counted and
- * logged, and is dropped. Records from before it stay in memory. */
+/* Writes the frame of frame.put rows. False: the frame cannot be written and is discarded, which is
+ * counted and logged. Records from before the frame stay in memory. */
 bool step__commit_frame(struct step *s);
-/* Writes the last frame, if it could not be written at the end. False: it still cannot; last: it is
- * left out then. */
+/* Writes the last frame, if it could not be written at the step's end. False: it still cannot be
+ * written; with `last` it is then discarded. */
 bool step__write_rest(struct step *s, bool last);
 
 #endif

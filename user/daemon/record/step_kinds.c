@@ -10,7 +10,7 @@
 #include "daemon/step/external_series.h"
 #include "sample/cpu_busy.h"
 
-/* No instant falls into a second one of that length: the last row is the only one. */
+/* No instant is in a second interval of that length: the last row is the only one. */
 #define AT_END_NS UINT64_MAX
 
 _Static_assert(COUNTED_KINDS <= SENSOR_SERIES_FIRST, "series of the journal");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of a step: slots are added up per task, tables remember their last reading. */
+/* Rows of a step: adds up slots per task, and stores the last reading of each table. */
 #include "daemon/record/record.h"
 
 #include <stdlib.h>
@@ -253,20 +253,20 @@ static struct totals command_totals(const struct step *s, const struct command_u
 
 	/* in the last row living processes are not left out */
 	t.v[T_PROCESSES] = c->processes + (s->closing ? c->living : 0);
-	t.v[T_RUNTIME] = c->runtime_ns;
+	t.v[T_CPU] = c->cpu_ns;
 	t.v[T_RUN_DELAY] = c->run_delay_ns;
-	t.v[T_RCHAR] = c->rchar;
-	t.v[T_WCHAR] = c->wchar;
+	t.v[T_READ_BYTES] = c->read_bytes;
+	t.v[T_WRITE_BYTES] = c->write_bytes;
 	t.v[T_PEAK] = c->peak;
-	t.v[T_FIRST_NS] = c->first_ns;
-	t.v[T_LAST_NS] = c->last_ns;
+	t.v[T_FIRST_SEEN] = c->first_seen_ns;
+	t.v[T_LAST_SEEN] = c->last_seen_ns;
 	return t;
 }
 
 static bool has_used(const struct totals *now, const struct totals *prev)
 {
-	static const enum total counters[] = {T_PROCESSES, T_RUNTIME, T_RUN_DELAY, T_RCHAR,
-					      T_WCHAR};
+	static const enum total counters[] = {T_PROCESSES, T_CPU, T_RUN_DELAY, T_READ_BYTES,
+					      T_WRITE_BYTES};
 	size_t i;
 
 	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stacks become nodes of the call tree, and counts of these become rows. */
+/* Turns stacks into nodes of the call tree, and the counts of nodes into rows. */
 #include "daemon/record/step_stacks.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static void leaf_cache_add(struct leaf_cache *c, uint64_t id, uint64_t node)
 		g->n++;
 }
 
-/* The node of a stack; 0: it was not seen, or is forgotten. */
+/* Returns the node of a stack; 0: the stack was not seen, or is forgotten. */
 static uint64_t leaf_cache_find(struct leaf_cache *c, uint64_t id)
 {
 	uint64_t node = find_leaf(&c->now, id);
@@ -100,7 +100,7 @@ static const char *const causes[JP_CAUSES] = {
 	[JP_CAUSE_FAULT] = "[blocked: page fault]",
 	[JP_CAUSE_NET_FS] = "[blocked: network file system]",
 	[JP_CAUSE_KERNEL] = "[blocked: kernel]",
-	[JP_CAUSE_LOCK] = "[blocked: locks]",
+	[JP_CAUSE_FUTEX] = "[blocked: locks]",
 	[JP_CAUSE_PIPE] = "[blocked: pipe]",
 	[JP_CAUSE_SOCKET] = "[blocked: socket]",
 	[JP_CAUSE_POLL] = "[blocked: poll]",
@@ -350,15 +350,16 @@ static uint64_t id_of(const struct jp_stack_key *key)
 	return id__mix(id__mix(id, key->tgid), key->exec);
 }
 
-/* A sample with a caller that the map does not have: such code was mapped since, or it is none. */
+/* A sample with a caller that the map does not have: such code was mapped later, or the address is
+ * not code. */
 static bool lacks_callers(const struct program *p, const struct jp_stack_key *key,
 			  const struct jp_stack *s)
 {
 	return key->cause >= JP_CAUSES && user_frames(p, s) < s->nuser;
 }
 
-/* A sample in code that the map does not have: it may when it is read again. Of a gap the stack
- * comes once, and its number alone thereafter. */
+/* A sample in code that the map does not have: the map may have it when it is read again. The stack
+ * of a gap comes once, and only its number after that. */
 static bool may_be_mapped(const struct program *p, const struct jp_stack_key *key,
 			  const struct jp_stack *s)
 {
@@ -411,8 +412,8 @@ static bool hold(struct step_stacks *st, const struct jp_stack_key *key, const s
 	return true;
 }
 
-/* The map may say more of the stack when it is read (again): there is none yet, or the innermost
- * frame is in code that was mapped since. */
+/* The map may tell more about the stack when it is read (again): there is no map yet, or the
+ * innermost frame is in code that was mapped later. */
 static bool needs_map(const struct program *p, const struct jp_stack *s, uint64_t since_ns)
 {
 	if (!s->nuser || (p->tried && !p->asking && p->asked_ns >= since_ns))

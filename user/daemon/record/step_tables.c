@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tables of a step: they are found, made, and declared in its journal. */
+/* The tables of a step: finds and makes them, and declares them in its journal. */
 #include "daemon/record/step_tables.h"
 
 #include <errno.h>

@@ -6,15 +6,15 @@
 #include "daemon/step/step.h"
 #include "sensor/node/cgroup.h"
 
-/* The table of that kind and task (JP_GTID_NONE: the step's), which is made if it is not there.
+/* The table of that kind and task (JP_GTID_NONE: the step's), which is made if there is none.
  * NULL: no memory. */
 struct table *step__table(struct step *s, int kind, int gtid);
-/* The table of that name of Commands, likewise. */
+/* The table of Commands for a program's name, likewise. */
 struct table *step__command_table(struct step *s, const char *name);
 /* Declares a table whose declaration was left out with an earlier frame. 0 or -errno. */
 int step__declare_table(struct step *s, struct table *t);
 
-/* ---- J_STATE of a step's journal, with which a later jobprofd goes on. Only the same build on the
+/* ---- J_STATE of a step's journal, from which a later jobprofd goes on. Only the same build on the
  * same boot reads it. */
 
 #define STATE_VERSION 11
@@ -34,7 +34,7 @@ struct saved {
 	uint32_t families;
 	uint32_t own_freq;
 	uint32_t unread;
-	uint32_t asked; /* and all answers have come */
+	uint32_t asked; /* processes that ran before were asked about, and all answers have come */
 	uint64_t interval_ns[ALL_KINDS];
 	struct cgroup_ids ids;
 	struct totals others0;
@@ -43,10 +43,10 @@ struct saved {
 };
 
 void step__put_state(struct step *s, struct kern *k);
-/* This build has written the state. */
+/* Whether this build has written the state. */
 bool step_state__fits_build(const struct saved *v);
-/* Restores the step with its tables. same: the maps are the same, else counts in between are in no
- * row. 0; -EBADMSG: the state is not whole; -ENOMEM. */
+/* Restores the step with its tables. same: the maps are the same; else the counts in between are in
+ * no row. 0; -EBADMSG: the state is incomplete; -ENOMEM. */
 int step_state__restore(struct step *s, const struct saved *v, size_t len, bool same);
 
 #endif

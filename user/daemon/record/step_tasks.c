@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which tasks a step has, and whose environment its attributes are from. */
+/* Finds the tasks of a step, and the task from whose environment the step's attributes are. */
 #include "daemon/record/record.h"
 
 #include "base/clock.h"

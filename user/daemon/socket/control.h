@@ -10,14 +10,14 @@ struct control;
 struct daemon;
 struct step;
 
-/* Listens at the configured path, in place of a dead jobprofd's socket. Logs. -EADDRINUSE: another
- * one lives; -errno. */
+/* Listens at the configured path, and replaces the socket of a dead jobprofd. Logs. -EADDRINUSE:
+ * another jobprofd lives; -errno. */
 int control__open(struct control **out, struct daemon *d);
 /* A descriptor that is readable when control__turn() has work. */
 int control__fd(const struct control *c);
 /* When a turn is due though the descriptor is not readable; UINT64_MAX: never. NULL is fine. */
 uint64_t control__due(const struct control *c);
-/* Handles messages that have come, at most some of each peer. */
+/* Handles messages that have come, a limited number from each peer. */
 void control__turn(struct control *c, uint64_t now_ns);
 /* Reads the regions of all processes that have a ring. NULL is fine. */
 void control__read_rings(struct control *c, uint64_t now_ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The socket's listeners and peers, and what becomes of one message of a peer: for the files of
- * this folder only. */
+/* The socket's listeners and peers, and how a message of a peer is handled. For the files of this
+ * folder only. */
 #ifndef JP_DAEMON_SOCKET_CONTROL_INTERNAL_H
 #define JP_DAEMON_SOCKET_CONTROL_INTERNAL_H
 
@@ -16,7 +16,7 @@
 #include "daemon/socket/peer.h"
 
 /* ---- A listening socket. There is one for all users, and one for root alone, so that no number of
- * users' connections is in root's way. */
+ * users' connections blocks root. */
 
 struct listener {
 	char path[108]; /* "": not there */
@@ -33,7 +33,7 @@ struct control {
 	int epfd; /* readable when a listener's is */
 	struct peer *peers;
 	struct quotas quotas;
-	uint64_t ring_records; /* that may still be read in this turn */
+	uint64_t ring_records; /* records of rings that may still be read in this turn */
 	unsigned ring_peer;    /* whose ring is read first at the next rows */
 	uint64_t resume_ns;    /* peers wait, or no connection is accepted, until then */
 	uint64_t check_ns;     /* of the next check for peers to remove */
@@ -56,7 +56,7 @@ struct call {
 
 #define TERMINATED(field) (memchr(field, 0, sizeof(field)) != NULL)
 
-/* Handles one message of whole length, and answers it if an answer is asked for. */
+/* Handles one complete message, and answers it if an answer is wanted. */
 void control_messages__handle(struct control *c, struct peer *p, const struct jpc_head *h,
 			      uint64_t now);
 
@@ -66,7 +66,7 @@ int control_rows__table(struct call *k, const struct jpc_head *h);
 int control_rows__rows(struct call *k, const struct jpc_head *h);
 int control_rows__mark(struct call *k, const struct jpc_head *h);
 
-/* The peer's own step, also one of which the kernel's events have not been read yet; NULL: there is
+/* The peer's own step, even if the kernel's event about it has not been read yet; NULL: there is
  * none, or it is not known. */
 struct step *control_rows__own_step(const struct call *k);
 
@@ -74,7 +74,7 @@ struct step *control_rows__own_step(const struct call *k);
  * the reply. */
 int control_ring__message(struct call *k, const struct jpc_head *h);
 /* Reads the peer's ring, if it has one, into the request of its step, as far as its user's quota
- * and the turn allow. last: what is left or open then is lost. */
+ * and the turn allow. last: what remains unread or open is lost. */
 void control_ring__read(struct control *c, struct peer *p, uint64_t now, bool last);
 
 /* The request that rows of this peer belong to; NULL with the reason in k->reply.text. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The last rows of a step, sent to a peer that may see them: a table at a time, as fast as they are
- * read. */
+/* Sends the last rows of a step to a peer that may see them: one table at a time, as fast as the
+ * peer reads. */
 #include "daemon/socket/control_internal.h"
 
 #include <errno.h>
@@ -183,7 +183,7 @@ static bool is_asked_for(const struct live *l, const struct step *s)
 {
 	const struct jpc_live *m = &l->p->live.question;
 
-	/* for the sender there is no step that it may not see */
+	/* the answer does not tell whether a step exists that the sender may not see */
 	if (s->state != STEP_ACTIVE || !(l->p->admin || l->p->uid == s->uid))
 		return false;
 	if (m->job_id == JPC_UNKNOWN)
@@ -217,8 +217,8 @@ static void find_step(struct live *l)
 		l->s = l->s->next;
 }
 
-/* 0: all is sent. A step that has ended meanwhile has no rows any more, nor have those after it in
- * the list. */
+/* 0: everything is sent. A step that has ended meanwhile has no rows any more, and neither have
+ * those after it in the list. */
 static int send_next(struct live *l)
 {
 	struct live_at *at = &l->p->live;

@@ -298,7 +298,7 @@ static int control_status_send(struct control *c, struct peer *p, unsigned *npro
 }
 
 /* ---- what a program's own step, and one task of it, have used up to now, sent to that program:
- * rows of the profile come of it only where they and the step's journal are asked for */
+ * it makes rows of the profile only where these and the step's journal are asked for */
 
 static int check_step(struct call *k, const struct step *s)
 {
@@ -324,7 +324,7 @@ static int send_kind(struct call *k, struct step *s, int kind, int gtid)
 	return control_live__send(k->c, k->p, s, &t, cells, k->now);
 }
 
-/* The user reads what the step's file will have. Without it the answer is good for something. */
+/* The user may read what the step's file will have. The answer is useful also without it. */
 static void send_journal(struct call *k, const struct step *s)
 {
 	const struct child_user u = {s->pub.user, s->pub.uid, s->pub.gid};
@@ -539,7 +539,7 @@ static int on_task(struct call *k, const struct jpc_head *h)
 	return request__update_task(r, m);
 }
 
-/* Says why a LIVE or BURSTS has no answer. */
+/* Sends the reason why a LIVE or BURSTS has no answer. */
 static int refuse_live(struct call *k, const struct jpc_live *m, int err)
 {
 	if (err == -ESRCH && m->job_id != JPC_UNKNOWN)

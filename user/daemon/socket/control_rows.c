@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages that bring external series: their rows go to the request of a step. */
+/* Messages with external series, whose rows go to the request of a step. */
 #include "daemon/socket/control_internal.h"
 
 #include <errno.h>
@@ -35,7 +35,8 @@ static void on_instance(void *ctx, const struct region_instance *i)
 	external_series__region(s->to, (int64_t)i->end_ns + s->real_minus_mono_ns, s->name, &r);
 }
 
-/* Of a process that the journal knows: what it says counts, not what the process says. */
+/* For a process that the journal knows, the journal's values are used and not those of the process.
+ */
 static void meet_process(const struct peer *p, struct region_accounts *accounts)
 {
 	const struct region_account *a;
@@ -182,7 +183,7 @@ static int refuse_error(struct call *k, int err)
 	}
 }
 
-#define COLUMNS 110 /* what they may have of the reply's text */
+#define COLUMNS 110 /* their room in the text of the reply */
 
 static int refuse_table(struct call *k, const struct request *r, const struct jpc_table *m, int err)
 {

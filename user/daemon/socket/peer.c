@@ -144,7 +144,7 @@ void peer__free(struct peer *p)
 	free(p);
 }
 
-/* The line of /proc/<pid>/cgroup that is of the root's hierarchy: its path, or NULL. */
+/* Returns the path in the line of /proc/<pid>/cgroup for the root's hierarchy, or NULL. */
 static const char *line_path(char *line, const struct kern_root *r)
 {
 	char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL, *word, *save;

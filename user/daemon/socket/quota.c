@@ -12,7 +12,8 @@ static const struct quota_limits of_user = {
 	.peers = 512, .pending = 1 << 20, .rate = 4000, .burst = 8000};
 static const struct quota_limits of_all = {
 	.peers = 2048, .pending = 8 << 20, .rate = 16000, .burst = 32000};
-/* Four users' work is all there is: a quarter for all that are in no step. */
+/* All work is divided by four: one user may take a quarter, and all who are in no step share one.
+ */
 static const struct quota_limits of_strangers = {
 	.peers = 512, .pending = 2 << 20, .rate = 4000, .burst = 8000};
 static const struct quota_limits of_accepts = {.rate = 1000, .burst = 2048};

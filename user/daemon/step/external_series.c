@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables and rows that other programs send for a step, until the journal has them. */
+/* Stores tables and rows that other programs send for a step until they are written to the journal.
+ */
 #include "daemon/step/external_series.h"
 
 #include <ctype.h>
@@ -119,8 +120,8 @@ static bool printable_name(const char *s)
 	return str__safe_name(s);
 }
 
-/* Users' names are what their library lets through, whatever program sends them; those of Slurm's
- * plugins are Slurm's. */
+/* Names of users must have the form that libjobprof allows, whatever program sends them; names from
+ * Slurm's plugins are Slurm's. */
 static bool name_ok(const char *s, size_t size, bool user)
 {
 	return memchr(s, 0, size) && (user ? column__name_ok(s, size - 1) : printable_name(s));

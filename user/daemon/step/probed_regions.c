@@ -50,7 +50,8 @@ static double spend(struct probed_regions *r, const struct kern *k)
 	return all;
 }
 
-/* What was spent long ago has been paid for: who spends little for hours owes nothing. */
+/* Time that was spent long ago does not count: a region that spends little for hours owes nothing.
+ */
 static void fade(struct probed_regions *r, uint64_t ns)
 {
 	const double keep = exp(-(double)ns / (PROBED_SAVED_S * NSEC_PER_SEC));

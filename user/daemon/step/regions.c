@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Regions of programs: the ring of a process, executions made of begins and ends, and what is known
- * of each process. */
+/* Regions of programs: the ring of a process, executions, each made of a begin and an end, and what
+ * is known of each process. */
 #include "daemon/step/regions.h"
 
 #include <errno.h>
@@ -109,7 +109,8 @@ const struct region_account *region_accounts__find(struct region_accounts *a, pi
 	return of && of->id == id ? of : NULL;
 }
 
-/* Forgets those that will not come back; what the journal does not know of them it gets first. */
+/* Forgets processes that will not come back. What the journal does not know about them is written
+ * first. */
 static bool make_room(struct region_accounts *a)
 {
 	unsigned kept = 0, i;
@@ -368,7 +369,7 @@ uint64_t region_ring__settled(const struct region_ring *r)
 	return r->known + r->lost_early + r->next - r->pairs.nopen;
 }
 
-/* A libjobprof that gives no id says what is lost alone. */
+/* A libjobprof that gives no id sends only the number of losses. */
 static void count_early(struct region_ring *r)
 {
 	uint64_t early = r->id ? read_number(r, offsetof(struct jpc_ring, before)) - r->known

@@ -46,7 +46,7 @@ bool step_key__equal(const struct step_key *a, const struct step_key *b)
 	       (!a->node[0] || !b->node[0] || !strcmp(a->node, b->node));
 }
 
-/* The families of --jobprof stay, whatever --profile asks for later. */
+/* The families of --jobprof stay set, whatever --profile asks for later. */
 static int set_families(struct request *r, const struct jpc_step *m, const struct freq *freq,
 			char *err, size_t errlen)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What peers send about a step through the socket: families and intervals that are asked for, ids,
- * tasks, and external tables. A request is kept from the first message, which may come before the
- * step's cgroup is seen, to the end of the step.
+ * What peers send about a step through the socket: wanted families and intervals, ids, tasks, and
+ * external tables. A request lives from the first message, which may come before the step's cgroup
+ * is seen, to the end of the step.
  */
 #ifndef JP_DAEMON_STEP_REQUEST_H
 #define JP_DAEMON_STEP_REQUEST_H
@@ -17,8 +17,8 @@
 #include "identity/layout.h"
 
 /*
- * The key of a step: its job's directory in one hierarchy, and its number there. slurmstepd is in
- * no cgroup of its job yet when it begins: then job_path is "" and the job's id and node are
+ * The key of a step: its job's directory in one hierarchy, and its number there. When slurmstepd
+ * begins it is in no cgroup of its job yet: then job_path is "", and the job's id and node are
  * compared.
  */
 struct step_key {
@@ -27,7 +27,7 @@ struct step_key {
 	uint32_t step_id;
 	int32_t het_comp; /* of "<n>+<comp>", else -1 */
 	uint32_t job_id;  /* JPC_UNKNOWN: not known */
-	char node[65];	  /* "": not known, or the only one of this host */
+	char node[65];	  /* "": not known, or this host has only one node */
 };
 
 struct slurm_task {
@@ -39,23 +39,23 @@ struct slurm_task {
 
 struct request {
 	struct request *next;
-	uint64_t serial; /* of all requests: a peer finds its request by it, or finds that it has
-			    gone */
+	uint64_t serial; /* number among all requests, by which a peer finds its request, or that it
+			    is gone */
 	struct step_key key;
 	uint64_t updated_ns;  /* boot time of the last message */
 	bool known;	      /* info is filled */
-	struct jpc_step info; /* the messages of Slurm's plugins, the last value of each field */
-	bool unjournaled;     /* facts that the journal has not */
+	struct jpc_step info; /* from messages of Slurm's plugins: the last value of each field */
+	bool unjournaled;     /* something is not in the journal yet */
 	bool spank;	      /* SPANK has sent its message: nothing more will be asked for */
 	uint32_t asked_by;    /* enum jpc_source; 0: nothing was asked for */
-	bool none;	      /* "none" was */
+	bool none;	      /* "none" was asked for */
 	unsigned families;
 	bool own_freq;
 	struct freq freq;
 	struct slurm_task *tasks;
 	unsigned ntasks;
 	struct slurmd slurmd; /* where Slurm can be asked, as slurmstepd has sent it */
-	char reason[64];      /* of the end, "": not known */
+	char reason[64];      /* why the step ended; "": not known */
 	struct external_series external;
 };
 
@@ -67,10 +67,10 @@ int request__update(struct request *r, const struct jpc_step *m, const struct fr
 		    size_t errlen);
 /* Merges a message about a task. 0 or -ENOMEM, -E2BIG. */
 int request__update_task(struct request *r, const struct jpc_task *m);
-/* "none" was asked for: no file of the step is wanted. r may be NULL. */
+/* Whether "none" was asked for: no file of the step is wanted. r may be NULL. */
 bool request__refuses(const struct request *r);
 const struct slurm_task *request__find_task(const struct request *r, pid_t pid);
-/* Both keys stand for the same step, as far as both are known. */
+/* Whether both keys stand for the same step, as far as both are known. */
 bool step_key__equal(const struct step_key *a, const struct step_key *b);
 
 #endif

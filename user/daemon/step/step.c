@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a step's slots and the path of its cgroup say. */
+/* Reads what a step's slots and the path of its cgroup tell about it. */
 #include "daemon/step/step.h"
 
 #include <errno.h>
@@ -66,17 +66,17 @@ static void read_cgroup_files(struct step *s, const struct step_env *env, double
 		cgroup_files__read(s->cg, cg);
 }
 
-#define ANY_RUNTIME UINT64_MAX
+#define ANY_CPU_NS UINT64_MAX
 
 static bool is_read(const double cg[CG_N])
 {
 	return !isnan(cg[CG_MEM]) || !isnan(cg[CG_PSI_CPU]) || !isnan(cg[CG_THROTTLED]);
 }
 
-static void remember_cgroup(struct step *s, const double cg[CG_N], uint64_t runtime)
+static void remember_cgroup(struct step *s, const double cg[CG_N], uint64_t cpu_ns)
 {
 	memcpy(s->last_cg, cg, sizeof(s->last_cg));
-	s->last_cg_runtime = runtime;
+	s->last_cg_cpu_ns = cpu_ns;
 	s->have_last_cg = true;
 }
 
@@ -86,17 +86,16 @@ static void remember_cgroup(struct step *s, const double cg[CG_N], uint64_t runt
 void step__read_cgroup(struct step *s, const struct step_env *env, const struct totals *now,
 		       double cg[CG_N])
 {
-	const uint64_t runtime = now ? now->v[T_RUNTIME] : 0;
+	const uint64_t cpu_ns = now ? now->v[T_CPU] : 0;
 	bool good;
 	int i;
 
 	read_cgroup_files(s, env, cg);
 	if (is_read(cg) && now && !now->v[T_THREADS])
-		remember_cgroup(s, cg, runtime);
+		remember_cgroup(s, cg, cpu_ns);
 	else if (is_read(cg))
 		s->have_last_cg = false;
-	good = s->have_last_cg &&
-	       (s->last_cg_runtime == ANY_RUNTIME || s->last_cg_runtime == runtime);
+	good = s->have_last_cg && (s->last_cg_cpu_ns == ANY_CPU_NS || s->last_cg_cpu_ns == cpu_ns);
 	for (i = 0; i < CG_N; i++)
 		if (isnan(cg[i]) && good)
 			cg[i] = s->last_cg[i];
@@ -110,8 +109,8 @@ void step__remember_cgroup(struct step *s, const struct step_env *env)
 		return;
 	read_cgroup_files(s, env, cg);
 	/* A row may have found no process alive before its end was reported. */
-	if (is_read(cg) || !s->have_last_cg || s->last_cg_runtime == ANY_RUNTIME)
-		remember_cgroup(s, cg, ANY_RUNTIME);
+	if (is_read(cg) || !s->have_last_cg || s->last_cg_cpu_ns == ANY_CPU_NS)
+		remember_cgroup(s, cg, ANY_CPU_NS);
 }
 
 /* CPU time that a task may take on its way from slurmstepd to its program. */

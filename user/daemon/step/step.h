@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A step of a job on this node: its ids, its owner, its slots in the kernel's maps, its journal and
- * tables. The functions here say what the cgroup's path and the slots say; what becomes of a step
- * is in follow/follow.h (job, owner), record/record.h (tasks, rows) and core/core.h (states).
+ * tables. The functions here read the cgroup's path and the slots; what happens to a step is in
+ * follow/follow.h (job, owner), record/record.h (tasks, rows) and core/core.h (states).
  */
 #ifndef JP_DAEMON_STEP_STEP_H
 #define JP_DAEMON_STEP_STEP_H
@@ -28,9 +28,9 @@
 /*
  * NEW: its cgroup is there, its job or user not known yet (the kernel counts already).
  * ACTIVE: rows go to the journal. ENDING: its cgroup is gone, the last tasks leave the CPU.
- * ASKING: the last row is written, only why it ended, or its job's final state, is missing.
- * FINISHING: the journal is complete, the file is being written. DONE: to be forgotten.
- * IGNORED: not to be profiled.
+ * ASKING: the last row is written; only the reason of the end, or its job's final state, is
+ * missing. FINISHING: the journal is complete, the file is being written. DONE: it will be freed.
+ * IGNORED: it is not profiled.
  */
 enum step_state {
 	STEP_NEW,
@@ -42,7 +42,7 @@ enum step_state {
 	STEP_IGNORED
 };
 
-/* For that long the identity of a new step is searched often; then its processes decide. */
+/* How long the identity of a new step is searched often; after that its processes decide. */
 #define STEP_YOUNG_NS (500 * 1000 * 1000ull)
 
 /* Directories of journals below StateDir: jobprofd resumes its own journals; any jobprofd or
@@ -56,7 +56,7 @@ enum {
 	KIND_RUN_LATENCY,
 	KIND_BLK_LATENCY,
 	KIND_RANKS,
-	KIND_COMMANDS, /* of names, not of slots: step_commands.c */
+	KIND_COMMANDS, /* of names, not of slots: record/step_rows.c */
 	KIND_TIME_BUDGET,
 	KIND_RANK_BUDGET,
 	KIND_CULPRITS,
@@ -65,7 +65,7 @@ enum {
 	KIND_RANK_SAMPLES,
 	KIND_STACKS, /* record/step_stacks.h */
 	KIND_CALL_TREE,
-	KIND_BURSTS, /* of bursts, not of slots: step_bursts.c */
+	KIND_BURSTS, /* of bursts, not of slots: record/step_bursts.c */
 	KIND_BURST_LENGTH,
 	KIND_GAP_LENGTH,
 	COUNTED_KINDS,
@@ -94,13 +94,14 @@ struct table {
 	struct between between;
 	uint64_t peak;			/* highest RSS in bytes of the rows so far */
 	union cell *last;		/* its last row, NULL: none yet */
-	struct reading prev;		/* what the next row counts from */
-	struct reading now;		/* the same once the frame is written (frame.h), */
-	bool in_frame;			/* if it has a row of this table */
+	struct reading prev;		/* the reading from which the next row counts */
+	struct reading now;		/* the same, once the frame is written (frame.h) */
+	bool in_frame;			/* the frame has a row of this table */
 	struct lifetime life, life_now; /* likewise, of a task or rank */
 };
 
-/* What a slot counts for; JP_GTID_NONE: none. A rank's slot counts for its launcher's task, too. */
+/* The task and rank for which a slot counts; JP_GTID_NONE: none. A rank's slot also counts for its
+ * launcher's task. */
 struct slot_owner {
 	int gtid, rank;
 };
@@ -126,9 +127,9 @@ struct step_env {
 	struct unwinding *unwinding; /* NULL: stacks are by frame pointers */
 	struct users *users;
 	struct node *node;	   /* NULL: its sensors are not read */
-	struct job_infos *jobs;	   /* NULL: Slurm is not asked about them */
+	struct job_infos *jobs;	   /* jobs of this node; NULL: Slurm is not asked */
 	struct step **steps;	   /* all of them */
-	struct request **requests; /* of steps that are not there yet */
+	struct request **requests; /* of steps that do not exist yet */
 	const char *node_name;
 	const char *state_dir;
 	const char *hdf5_dir; /* NULL: not configured */
@@ -143,16 +144,16 @@ struct step_env {
 	bool can_ask;			     /* there is a socket to ask through */
 	bool extern_all;		     /* ExternSteps=all */
 	enum config_node_tables node_tables; /* NodeTables */
-	bool external_rows;		     /* some of external series have come in this turn */
-	bool leaving;			     /* what is not known now will not be */
+	bool external_rows;		     /* rows of external series have come in this turn */
+	bool leaving;  /* the daemon ends: what is not known now will not become known */
 	bool embedded; /* jobprof run: the file goes to hdf5_dir itself, as uid:gid */
-	const char *file, *command, *cwd, *user; /* of it: see daemon_opts */
+	const char *file, *command, *cwd, *user; /* of jobprof run: see daemon_opts */
 	const int *command_status;		 /* likewise */
 	uid_t uid;
 	gid_t gid;
 	const struct cgroup_roots *cgroups;
 	struct probed_regions *probed; /* NULL: none were asked for */
-	uint64_t clock_steps;	       /* times the wall clock was set since we began */
+	uint64_t clock_steps;	       /* how often the wall clock was set since the start */
 };
 
 struct step {
@@ -163,81 +164,82 @@ struct step {
 	bool baseline; /* its processes were running when they were first seen */
 	struct cgroup_ids ids;
 	char path[JP_PATH_LEN];
-	char job_host[256];		    /* first node of its job, "": not known */
-	uint64_t node_ask_ns;		    /* has_node is not looked up before */
-	uint64_t next_ask_ns, ask_every_ns; /* its processes, whose they are */
+	char job_host[256];   /* first node of its job, "": not known */
+	uint64_t node_ask_ns; /* has_node is not looked up before this instant */
+	uint64_t next_ask_ns,
+		ask_every_ns; /* when and how often its processes are asked for their owner */
 	uid_t uid;
 	gid_t gid;
 	bool uid_known;
-	bool has_node, crowded; /* node_tables__allowed(): it is given to its job as a whole; and
-				 * yet another job was there */
+	bool has_node, crowded; /* node_tables__allowed(): its job has the node as a whole; and yet
+				   another job was seen */
 	bool merge_noted;	/* automerge.c has read job_host */
-	bool asks_reason, asks_state; /* ASKING: what for */
-	bool facts_journaled;	      /* those that Slurm's controller knows are in */
+	bool asks_reason, asks_state; /* ASKING: what is missing */
+	bool facts_journaled; /* the attributes that Slurm's controller knows are in the journal */
 	uint64_t start_boot_ns, start_real_ns, end_boot_ns;
 	uint64_t clock_steps0;
 	struct totals others0; /* of slot 0 when the step began */
 	struct journal *journal;
 	struct frame frame;
 	unsigned families; /* what its tables hold */
-	bool own_freq;	   /* the intervals were asked for: a change of the configuration's is not
-			    * for it */
+	bool own_freq; /* its intervals were asked for: those of the configuration do not apply */
 	uint64_t interval_ns[ALL_KINDS]; /* 0: off; UINT64_MAX: one row, at the end */
 	struct column_set sets[COUNTED_KINDS];
 	uint32_t *slots;		/* its slots, see step__collect_slots() */
-	struct slot_owner *slot_owners; /* of each: what they count for */
+	struct slot_owner *slot_owners; /* of each slot */
 	unsigned nslots, max_slots;
 	struct table *tables;
 	unsigned ntables, max_tables;
-	unsigned next_table;	  /* where the next one asked for is likely to be */
+	unsigned next_table;	  /* the index at which the next search probably succeeds */
 	uint64_t grid[ALL_KINDS]; /* number of the interval the last row was in */
 	uint64_t rows, intervals, lost_rows;
-	uint64_t cut_bytes;	/* of the journal, by another program */
-	unsigned late_requests; /* under way when its last row was taken */
+	uint64_t cut_bytes;	/* bytes that another program has cut off the journal */
+	unsigned late_requests; /* disk requests that were under way when its last row was taken */
 	int tasks_seen;
 	unsigned unanswered; /* questions that are not answered yet: step_ask.c */
 	bool asking_stepd, asking_env, asking_name;
-	uint64_t asking_ns; /* since then answers are what its last row waits for, 0: it does not */
+	uint64_t asking_ns; /* since when its last row waits for answers; 0: it does not */
 	unsigned asking_tasks;
-	uint64_t next_stepd_ns, next_tasks_ns; /* not asked before */
-	struct lineage *lineages; /* first processes of lineages that were there before us */
+	uint64_t next_stepd_ns, next_tasks_ns; /* not asked before these instants */
+	struct lineage *lineages; /* first processes of lineages that began before this daemon */
 	struct task_about *about; /* of each task: task_about.h */
 	unsigned nlineages, lineages_known, nabout;
-	unsigned unread;	    /* processes that were not to be read */
+	unsigned unread;	    /* processes that could not be read */
 	struct lookup_env *job_env; /* from the environment; NULL: no answer yet */
 	int allocated_cpus;	    /* 0: not known */
 	double memory_limit;	    /* bytes, NAN: not known */
 	bool have_last_cg;	    /* last_cg, below */
 	bool asked;		    /* processes that ran before this daemon have been read */
-	bool env_journaled;	    /* attributes of the job's environment are in */
+	bool env_journaled;	    /* attributes from the job's environment are in the journal */
 	bool given_up;		    /* IGNORED for a reason that was logged, or for good */
 	bool refused;		    /* an extern step whose job's user wants no profile */
-	bool user_seen;		    /* a process in it was no daemon of root's */
-	bool unused;	  /* NEW, and an extern step in which no program of its user was seen */
-	bool closing;	  /* what is in its frame is not left out any more: there is no next row */
-	bool full_logged; /* that rows are left out: full_ns */
-	bool unwritable;  /* the last write to the journal failed */
-	bool unnamed;	  /* the journal is open, and not at its path */
-	bool reduced;	  /* its user's journals, or all, take too much: */
-	uint64_t next_row_ns; /* no row before that */
-	uint64_t full_ns;     /* since then rows are left out of the journal; 0: none is */
+	bool user_seen;		    /* it had a process that was no daemon of root */
+	bool unused;	      /* NEW, and an extern step in which no program of its user was seen */
+	bool closing;	      /* its frame must be written, because there is no next row */
+	bool full_logged;     /* it was logged that rows are left out: full_ns */
+	bool unwritable;      /* the last write to the journal failed */
+	bool unnamed;	      /* the journal is open, and not at its path */
+	bool reduced;	      /* its user's journals, or all, take too much space */
+	uint64_t next_row_ns; /* where reduced: no row before this instant */
+	uint64_t full_ns;     /* since when rows are left out of the journal; 0: none is */
 	struct log_limit log_full;
 	struct end_reason end_reason;
 	struct request *req;	 /* messages of peers about it, or NULL */
 	struct cgroup_files *cg; /* NULL: not read yet */
-	/* values of cg when a task had ended or no process was alive: slurmstepd then removes one
-	 * directory after the other */
+	/* values of cg when a task had ended or no process was alive, because slurmstepd then
+	 * removes one directory after the other */
 	double last_cg[CG_N];
-	uint64_t last_cg_runtime;     /* of all processes then, if known: none may have run since */
-	struct step_sensors *sensors; /* what the node's sensors say to it; NULL: nothing */
+	uint64_t last_cg_cpu_ns;      /* CPU time of all processes then, if known, by which is seen
+					 whether one has run since */
+	struct step_sensors *sensors; /* readings of the node's sensors; NULL: none */
 	struct step_stacks *stacks;   /* NULL: none were seen yet */
 	struct recent_bursts *recent; /* NULL: nobody has asked for them */
 	struct publication pub;
 	struct step *next;
 };
 
-/* Collects the slots that count for the step in s->slots, to be walked many times: those of the
- * snapshot for what is made of its counts, else as they are now. */
+/* Collects the slots that count for the step in s->slots. from: the snapshot's slots where its
+ * counts are used, else the slots as they are now. */
 void step__collect_slots(struct step *s, struct slots from);
 #define for_each_slot(slot, s) \
 	for (unsigned i_ = 0; i_ < (s)->nslots && ((slot) = (s)->slots[i_], true); i_++)
@@ -254,15 +256,15 @@ const struct kern_root *step__cgroup_root(const struct step *s, const struct ste
 const char *step__node_name(const struct step *s, const char *host_name);
 /* Sets the key that no other step of this host has; the step's ids must be known. */
 void step__key(const struct step *s, struct step_key *p);
-/* Both are steps of one job on this node. */
+/* Whether both are steps of one job on this node. */
 bool step__same_job(const struct step *a, const struct step *b);
-/* A process of that user proves that the step is the user's. */
+/* Whether a process of that user proves that the step is the user's. */
 bool step__may_own(const struct step *s, uid_t uid);
-/* The step's processes ran before they could be counted. */
+/* Whether the step's processes ran before they could be counted. */
 bool step__began_before(const struct step *s, const struct kern *k);
-/* A part of the node's energy may be the step's. */
+/* Whether a part of the node's energy may be the step's. */
 bool step__uses_node(const struct step *s);
-/* No task of the step and no disk request can write its slots any more. */
+/* Whether no task and no disk request of the step can write to its slots any more. */
 bool step__quiet(struct step *s, struct kern *k);
 /* Releases the step's slots. */
 void step__release(struct step *s, struct kern *k);
@@ -272,7 +274,8 @@ void step__release(struct step *s, struct kern *k);
 /* Reads the values. now: the totals of the row; NULL: the values are for no row. */
 void step__read_cgroup(struct step *s, const struct step_env *env, const struct totals *now,
 		       double cg[CG_N]);
-/* A task has ended, perhaps the last: keeps the cgroup's values for the last row. */
+/* Called when a task, perhaps the last one, has ended: stores the cgroup's values for the last row.
+ */
 void step__remember_cgroup(struct step *s, const struct step_env *env);
 
 #endif

@@ -12,7 +12,7 @@
 #include "daemon/step/step.h"
 #include "daemon/step/task_about.h"
 
-/* ---- what becomes of the helpers' answers: owners, task numbers, environments */
+/* ---- uses the helpers' answers: owners, task numbers, environments */
 
 /* In a task's own cgroup the first lineage that has a number gives it to the task. */
 #define TASK_LINEAGES 8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a step asks the helpers (lookup.h): its job, its owner, its tasks, its environment. Answers
- * come later (step__answered()); asking again meanwhile does nothing. */
+/* Questions of a step to the helpers (lookup.h): its job, its owner, its tasks, its environment.
+ * Answers come later (step__answered()); to ask again before that does nothing. */
 #ifndef JP_DAEMON_STEP_STEP_ASK_H
 #define JP_DAEMON_STEP_STEP_ASK_H
 
@@ -10,9 +10,9 @@ void step__ask_stepd(struct step *s, const struct step_env *env);
 void step__ask_owner(struct step *s, const struct step_env *env);
 void step__ask_tasks(struct step *s, const struct step_env *env);
 void step__ask_env(struct step *s, const struct step_env *env, uint32_t slot);
-/* Takes the environment that the kernel side has kept as the step's. */
+/* Takes the environment that the kernel side has stored for the step. */
 void step__use_kept_env(struct step *s, struct kern *k);
-/* The step waits for an answer. */
+/* Whether the step waits for an answer. */
 bool step__asks(const struct step *s);
 
 /* Takes the answer to one of the step's questions. */

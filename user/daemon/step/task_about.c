@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* When helpers are asked what a step's tasks execute, and what becomes of their answers. */
+/* Decides when helpers are asked what a step's tasks execute, and uses their answers. */
 #include "daemon/step/task_about.h"
 
 #include <stdio.h>
@@ -83,7 +83,7 @@ static void ask_program(struct step *s, const struct step_env *env, struct task_
 	t->asking = !lookups__ask(env->lookups, &q);
 }
 
-/* What was seen of a process that has ended says little of the next one. */
+/* What was learnt about a process that has ended tells little about the next one. */
 static void note_first(struct task_about *t, uint32_t slot, uint32_t first)
 {
 	if (t->slot == slot && t->first && t->first != first &&

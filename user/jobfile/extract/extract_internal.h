@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of extraction share. Each series takes two passes over its tables: the first one
- * collects their columns, of which the output's header is made, and the second one writes rows.
+ * What the files of the extraction share. Each series takes two passes over its tables: the first
+ * one collects their columns, of which the output's header is made, and the second one writes rows.
  */
 #ifndef JP_JOBFILE_EXTRACT_INTERNAL_H
 #define JP_JOBFILE_EXTRACT_INTERNAL_H
@@ -28,7 +28,7 @@ struct extraction {
 	struct progress progress;
 	bool collecting; /* the first pass: columns are collected, nothing is written */
 
-	/* The series at hand. */
+	/* The series that is extracted now. */
 	const char *wanted; /* as the user named it */
 	char series[256];   /* as the file has it */
 	struct selection sel;
@@ -43,32 +43,32 @@ struct extraction {
 	struct column_unit *units;  /* of all columns that were collected */
 	unsigned nunits;
 
-	/* The table at hand. */
-	unsigned shape;		  /* of the cursor when cols was made; 0: never */
+	/* The table that is extracted now. */
+	unsigned shape;		  /* the cursor's shape when cols was made; 0: never */
 	bool unknowns;		  /* some of its columns are not known */
-	struct text_col *cols;	  /* per column of the output: where the table has it */
+	struct text_col *cols;	  /* for each column of the output: where the table has it */
 	struct string_list marks; /* of the table's node */
 };
 
 /* The name of a step in the output. */
 const char *extract__step(const struct extraction *x, unsigned step);
 
-/* extract_columns.c: the columns of the table at hand, with n names and cols, join the output's in
- * the first pass; in the second one x->cols is set for them. 0, -EBUSY, -E2BIG or -ENOMEM. */
+/* extract_columns.c: in the first pass adds the n columns of the present table to the output's; in
+ * the second pass sets x->cols for them. 0, -EBUSY, -E2BIG or -ENOMEM. */
 int extract__map_columns(struct extraction *x, char *const *names, const struct text_col *cols,
 			 unsigned n);
-/* Between the passes: of the collected columns those that the user chose. 0 or -ENOMEM. */
+/* Between the passes: leaves of the collected columns those that the user chose. 0 or -ENOMEM. */
 int extract__choose_columns(struct extraction *x);
 /* Prepares x->text for the second pass; `before` is text before the header. 0 or -ENOMEM. */
 int extract__lay_out(struct extraction *x, struct outbuf *out, const char *before);
 
-/* With --units only: keeps what the table of `series` that the cursor stands at
- * says of its columns; and puts the units of the header into x->text. 0 or -ENOMEM. */
+/* With --units only: collects the units of the columns of the cursor's table, and puts the units of
+ * the header into x->text. 0 or -ENOMEM. */
 int extract__collect_units(struct extraction *x);
 void extract__forget_units(struct extraction *x);
 
-/* extract_time.c: whether the rows that the cursor stands at get one more column, that of
- * EXTRACT_SECONDS: those of TimeNS as a number that can be plotted. */
+/* extract_time.c: whether rows of the cursor's table get a further column EXTRACT_SECONDS: TimeNS
+ * as a number that can be plotted. */
 bool extract__has_seconds(const struct extraction *x);
 #define EXTRACT_SECONDS "Seconds"
 
@@ -78,7 +78,7 @@ int extract__name_damaged(struct extraction *x, const struct node_ref *ref, cons
 			  int err);
 /* Logs that the wanted tables have no row in the wanted time. */
 void extract__name_no_rows(struct extraction *x);
-/* Names what was wanted of the series at hand and is not there; empty: no table was written. */
+/* Names what was selected of the present series and does not exist; empty: no table was written. */
 void extract__name_missing(struct extraction *x, bool empty);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What was wanted and is not there, or cannot be read: one line each. */
+/* Prints a line for each thing that was asked for and does not exist or cannot be read. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -14,12 +14,14 @@ enum extract_format { EXTRACT_CSV, EXTRACT_JSON, EXTRACT_TABLE };
 
 /* Where a column's cells are in a row. */
 struct text_col {
-	int at; /* -1: this table does not have it, or it is not known */
+	int at; /* -1: this table does not have the column, or it is not known */
 	enum col_type type;
 	bool there; /* the table has it */
-	/* COL_U64: number k stands for v[k - 1], "": the file does not say for what; or NULL */
+	/* COL_U64: the number k stands for the text v[k - 1], or, where that is "", for one that
+	 * the file does not have; or NULL */
 	const struct string_list *names;
-	bool is_seconds; /* no column of the table: of TimeNS, which is at `at`, since the start */
+	bool is_seconds; /* no column of the table: seconds since the start, from TimeNS, which is
+			    at `at` */
 };
 
 struct text {
@@ -33,7 +35,7 @@ struct text {
 	unsigned ncols;
 	int step_width, node_width; /* EXTRACT_TABLE */
 	int64_t start_ns;	    /* of the step, INT64_MIN: not known */
-	struct outbuf prefix;	    /* in memory: begins each row of the table at hand */
+	struct outbuf prefix;	    /* in memory: the begin of each row of the present table */
 	uint64_t rows;		    /* of the table so far */
 	bool named;		    /* some column's numbers stand for texts */
 	bool begun;		    /* the header was written */

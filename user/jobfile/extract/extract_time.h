@@ -11,13 +11,13 @@
 struct time_bound {
 	bool set;
 	bool epoch; /* unix time, else since the step's start */
-	bool whole; /* no fraction was given: the second as a whole is meant */
+	bool whole; /* no fraction was given: the whole second counts */
 	int64_t ns;
 };
 
 /* "90", "1.5": seconds since the step's start; "@1795226477.25": unix time; "2026-11-21T02:01:17"
  * (":17" may be missing, a blank do for the T) and "11/21/26-02:01:17", as Slurm takes it ("/26"
- * may be missing for this year): local time, with a Z behind it UTC. 0 or -EINVAL. */
+ * may be missing for this year): local time; with a Z behind it, UTC. 0 or -EINVAL. */
 int time_bound__parse(struct time_bound *b, const char *text);
 
 struct time_filter {
@@ -28,7 +28,7 @@ struct time_filter {
 	int64_t start_ns;
 };
 
-/* Prepares the filter for the rows of the table that c stands at. 0; -ENODATA: the table has no
+/* Prepares the filter for the rows of the cursor's table. 0; -ENODATA: the table has no
  * column of times. */
 int time_filter__table(struct time_filter *f, const struct cursor *c, const struct reader_node *n);
 /* Whether the row is between the bounds or at one of them. TimeNS is preferred to whole seconds. */

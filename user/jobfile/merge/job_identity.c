@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether node-steps of one id are of one job. Ids come again: after a controller's reset, when
- * they wrap, with two clusters in one directory. What the files say of their job decides. Files
- * that do not say when their job began leave a doubt where one node has a step twice, or where no
- * step began for months: then the user has to say which job to merge.
+ * Decides whether node-steps with one id belong to one job. Ids are used again: after a
+ * controller's reset, when they wrap, or by two clusters with one directory. The decision is made
+ * by what the files tell about their job. Files without the start of their job leave a doubt where
+ * one node has a step twice, or where no step began for months: then the user has to choose which
+ * job to merge.
  */
 #include <errno.h>
 #include <limits.h>

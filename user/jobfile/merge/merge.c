@@ -47,7 +47,7 @@ struct copying {
 	unsigned copied, refused;
 };
 
-/* Says what is wrong with a file, which stays where it is. */
+/* Logs what is wrong with a file, which stays where it is. */
 static int refuse_file(struct job *j, struct merge_item *i, const char *trouble)
 {
 	if (!i->done->named) {
@@ -476,8 +476,7 @@ static int copy_in_child(struct job *j)
 	int died;
 
 	for (unsigned i = 0; i < j->set->nitems; i++)
-		j->set->items[i].done->state =
-			ITEM_NEW; /* whatever an earlier try has made of it */
+		j->set->items[i].done->state = ITEM_NEW; /* resets what an earlier try has set */
 	died = pool__try(copy_job, j, &POOL_STREAM);
 	if (died == -EBADMSG || died == -ETIME || died == -EOWNERDEAD || died == -EINTR)
 		pool__follow_signal();
@@ -510,7 +509,7 @@ static int job_run(const struct merge_opts *o, struct merge_set *s, const char *
 	return err;
 }
 
-#define FULL_BYTES 65536u /* left on a file system that counts as full */
+#define FULL_BYTES 65536u /* bytes that are left on a file system that counts as full */
 
 char *merge__output_name(const struct merge_opts *o, uint32_t job, int restart)
 {

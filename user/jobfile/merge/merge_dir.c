@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which node-step files a user's directory holds. */
+/* Finds the node-step files in a user's directory. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opening files of a directory that others can change, without following anything. */
+/* Opens files of a directory that others can change, without following links. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the files of a merge share. The process of the program finds the files (merge_dir.c) and has
- * a limited child make each job file (merge.c). That child opens the output and has another one
- * write it, which opens the files of others, and then may do no more than that: it has workers scan
- * every node (merge_scan.c), copies the nodes one by one (merge_tree.c), and has workers compare
- * the copies with what was scanned (merge_scan.c). The first child, which parses nothing, gives the
- * job file its name (merge_output.c) and deletes the node-step files.
+ * a limited child make each job file (merge.c). That child opens the output and has another child
+ * write it. The second child opens the files of others and then has no further rights: it has
+ * workers scan every node (merge_scan.c), copies the nodes one by one (merge_tree.c), and has
+ * workers compare the copies with what was scanned (merge_scan.c). The first child, which parses
+ * nothing, gives the job file its name (merge_output.c) and deletes the node-step files.
  */
 #ifndef JP_JOBFILE_MERGE_INTERNAL_H
 #define JP_JOBFILE_MERGE_INTERNAL_H
@@ -24,7 +24,7 @@
 
 #define MERGE_NAME_MAX 255
 
-/* Identity of a file: it is deleted only while it is still the one that was copied. */
+/* Identity of a file, which is deleted only if it is still the one that was copied. */
 struct merge_stamp {
 	dev_t dev;
 	ino_t ino;
@@ -35,23 +35,23 @@ struct merge_stamp {
 
 enum merge_state {
 	ITEM_NEW,     /* has not been scanned yet */
-	ITEM_COPIED,  /* is in the output */
-	ITEM_KNOWN,   /* the output has the same under that name already */
-	ITEM_REFUSED, /* is named in a message, and stays where it is */
+	ITEM_COPIED,  /* has been copied to the output */
+	ITEM_KNOWN,   /* the output has the same node already */
+	ITEM_REFUSED, /* is named in a message, and stays as it is */
 };
 
-/* What a node says of its job; 0 or -1 where it does not. */
+/* The job of a node by its attributes; 0 or -1 where an attribute is missing. */
 struct job_identity {
 	bool known;		 /* the node has been read */
 	uint64_t cluster, sluid; /* digests */
 	int64_t uid;
 	int64_t restart;   /* the run of a job that is requeued, from 0 on */
 	int64_t job_start; /* unix time, as Slurm has it */
-	int64_t start;	   /* of the step on this node */
-	unsigned job; /* out: of the jobs that the files of the id are of, which; UINT_MAX: none */
+	int64_t start;	   /* start of the step on this node */
+	unsigned job; /* result: number of its job among those that have this id; UINT_MAX: none */
 };
 
-/* What becomes of a file: memory of all tries and processes of a merge. */
+/* What has been done with a file; shared by all tries and processes of a merge. */
 struct merge_done {
 	bool named; /* a message has named the refused file */
 	enum merge_state state;
@@ -83,12 +83,12 @@ struct merge_set {
 	int restart; /* of a run that a requeue has ended; -1: the last run */
 	struct merge_item *items;
 	unsigned nitems;
-	unsigned nothers; /* items behind these, of another job */
-	bool extends;	  /* a job file that is there */
+	unsigned nothers; /* further items behind these, of another job */
+	bool extends;	  /* a job file exists, and is extended */
 	struct merge_absent *absent;
 	unsigned nabsent;
 	unsigned refused;
-	bool running;  /* a step of it */
+	bool running;  /* a step of it is running */
 	char *copying; /* shared by parent and child: the file that is copied now, or "";
 			* MERGE_NAME_MAX + 1 bytes */
 };
@@ -97,7 +97,7 @@ struct merge_set {
  * FILE.restart<N>.h5 of run N, which a requeue has ended. */
 char *merge__output_name(const struct merge_opts *o, uint32_t job, int restart);
 
-/* matched_jobs.c: the ids of jobs that are meant, each with the spec that it is meant by. */
+/* The ids of the selected jobs, each with the spec that selects it. */
 struct matched_job {
 	const struct jobspec *spec;
 	uint32_t job;
@@ -112,8 +112,8 @@ struct matched_jobs {
 struct merge_sets {
 	struct merge_set *v;
 	unsigned n;
-	bool *found;	  /* of each spec, whether there was any file */
-	unsigned missing; /* specs without */
+	bool *found;	  /* for each spec: whether there was a file */
+	unsigned missing; /* number of specs without a file */
 };
 
 /* Finds the sets of all specs. 0, -ENOMEM or -errno (logged). */
@@ -134,7 +134,7 @@ struct merge_stamp merge_file__stamp(const struct stat *st);
 /* Whether both are of one file that nobody has written to in between. */
 bool merge_file__same(const struct merge_stamp *a, const struct merge_stamp *b);
 
-/* merge_scan.c: what a worker found of an item; pointers are good until the next one. */
+/* merge_scan.c: what a worker found of an item; pointers are valid until the next one. */
 struct merge_result {
 	int err; /* -EBADMSG with trouble, or -errno of opening */
 	struct merge_stamp stamp;
@@ -143,24 +143,24 @@ struct merge_result {
 	const char *nodelist;
 	char **tasks; /* tables of the series Tasks */
 	unsigned ntasks;
-	struct nodescan_total *totals; /* where the node has none of its own */
+	struct nodescan_total *totals; /* set where the node has no totals of its own */
 	unsigned ntotals;
 };
 
 /* merge_scan.c: workers scan the items of a set. */
 struct merge_scan;
 
-/* How many processes merge that many items; wanted by the user, 0: as many as are of use. */
+/* How many processes merge so many items; wanted: as the user asks, 0: as many as are useful. */
 unsigned merge_scan__processes(unsigned wanted, unsigned nitems);
 
 /*
- * fd, path: a job file, or -1. Without `copies`, it holds the items that have no file; with it, the
- * items that were copied are scanned there, and no others. 0 or -errno.
+ * fd, path: a job file, or -1. Without `copies`, the items that have no file are scanned in it;
+ * with `copies`, only the items that were copied are scanned, in it. 0 or -errno.
  */
 int merge_scan__start(struct merge_scan **out, const struct merge_set *set, int fd,
 		      const char *path, bool copies, unsigned nworkers);
 /* The next item's result, in the order of the set; that of an item that is not scanned has err
- * -ENOENT. 0 or -errno: no worker can be had. */
+ * -ENOENT. 0 or -errno: no worker could be started. */
 int merge_scan__next(struct merge_scan *s, const struct merge_result **result);
 void merge_scan__free(struct merge_scan *s);
 /* What a worker does with an item that has a file, in this process. 0 or -errno. */
@@ -169,16 +169,16 @@ int merge_scan__here(const struct merge_set *set, unsigned item, struct message 
 /* merge_tree.c: the job file while it is made. */
 struct merge_tree;
 
-/* chunks: of the longest table that is to be expected. */
+/* chunks: the expected number of chunks in the longest table. */
 int merge_tree__create(struct merge_tree **out, int fd, uint64_t chunks);
 /* fd holds a job file, to which nodes are added. */
 int merge_tree__extend(struct merge_tree **out, int fd);
-/* Copies a node from a group of another file: everything in it, its totals where it has none.
- * -EBADMSG: the library cannot copy it; -EEXIST: the job file that is extended has something else
- * in its place, which merge_tree__in_the_way() names. */
+/* Copies a node from a group of another file with everything in it, and adds totals where it has
+ * none. -EBADMSG: the library cannot copy it; -EEXIST: the job file that is extended has something
+ * else in its place, which merge_tree__in_the_way() names. */
 int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
 		     const struct merge_result *r);
-/* Adds what a merge adds to a node, to one that is there. Errors as above. */
+/* Adds to a node of the job file what a merge adds to nodes. Errors as above. */
 int merge_tree__complete(struct merge_tree *t, const struct merge_item *i,
 			 const struct merge_result *r);
 const char *merge_tree__in_the_way(const struct merge_tree *t);
@@ -197,13 +197,13 @@ int merge_metadata__new(struct merge_metadata **out);
 void merge_metadata__free(struct merge_metadata *metadata);
 int merge_metadata__add(struct merge_metadata *metadata, const struct merge_item *i,
 			const struct merge_result *r);
-/* What the old job file says is missing of a step. */
+/* Takes what is missing of a step by the old job file. */
 int merge_metadata__add_missing(struct merge_metadata *metadata, const char *step,
 				hid_t step_group);
 int merge_metadata__write(struct merge_metadata *metadata, const struct merge_set *s,
 			  const char *user, struct merge_tree *t);
 
-/* job_identity.c: whether all is of one job. */
+/* job_identity.c: whether all items are of one job. */
 void job_identity__read(struct merge_item *i, const struct node_info *info);
 /* 0; -EXDEV: the items are of several jobs (logged); -ENOMEM. */
 int job_identity__check(struct merge_set *s);
@@ -214,21 +214,22 @@ int job_identity__choose(struct merge_set *s, int64_t start, const char *output)
 /* merge_output.c: the output's name, and how a file gets there. */
 struct merge_output {
 	int dir;
-	char *path; /* as asked for, for messages */
+	char *path; /* as the user gave it, for messages */
 	char base[MERGE_NAME_MAX + 1];
 	char tmp[MERGE_NAME_MAX + 1];
 	int fd;	 /* of the temporary file, -1 */
-	int old; /* of what has the name now, -1: nothing */
+	int old; /* the file that has the name now; -1: none */
 	struct merge_stamp old_stamp;
 };
 
-/* Opens what is there and makes the temporary file, which also keeps others off. Logs errors. */
+/* Opens an existing file and makes the temporary one, which also locks out other merges. Logs
+ * errors. */
 int merge_output__begin(struct merge_output *p, const char *path);
-/* Copies what is there, if there is something, byte by byte to the temporary file: in a child that
- * foreign__begin() has taken its rights. 0 or -errno. */
+/* Copies an existing file byte by byte to the temporary one, in a child whose rights
+ * foreign__begin() has removed. 0 or -errno. */
 int merge_output__copy_old(const struct merge_output *p);
 int merge_output__sync(struct merge_output *p);
-/* The file that was there is the output: it goes to the disk. -ESTALE: another one is there now. */
+/* The existing file becomes the output, and is synced. -ESTALE: the name has another file now. */
 int merge_output__keep(const struct merge_output *p);
 int merge_output__commit(struct merge_output *p);
 void merge_output__end(struct merge_output *p); /* removes what was not committed */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Attributes of the job and its steps: what the nodes say together, and which are missing. */
+/* Attributes of the job and its steps, put together from those of the nodes, and the list of
+ * missing nodes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 
 enum merge_name_kind {
 	NAME_OTHER,   /* none of ours */
-	NAME_FOREIGN, /* begins as one of job's files, but is none */
+	NAME_FOREIGN, /* begins as the name of a job's file, but is none */
 	NAME_FILE,    /* <job>_<step>_<node>.h5 */
-	NAME_RUNNING, /* the same after a dot */
+	NAME_RUNNING, /* the same after a dot: a running step's */
 };
 
 struct merge_name {

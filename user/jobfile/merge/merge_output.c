@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The job file NAME is made as .NAME.merge in the same directory. That file is locked while its
- * maker lives, which also keeps a second merge off: of two, the later one would rename its file
+ * maker lives, so that no second merge begins. The later one of two merges would rename its file
  * over the other's, without the nodes that the first had merged and deleted.
  */
 #include <errno.h>

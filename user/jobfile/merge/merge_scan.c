@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The nodes of a merge are scanned in workers (pool/pool.h), and after the copying their copies,
- * whose digests must be the same. */
+/* Scans the nodes of a merge in workers (pool/pool.h), and scans their copies after the copying:
+ * the digests must be the same. */
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Waiting until all node-step files of a job are in place, by their names and what they say. */
+/* Waits until all node-step files of a job are in place, by their names and attributes. */
 #include "jobfile/merge/merge_wait.h"
 
 #include <dirent.h>

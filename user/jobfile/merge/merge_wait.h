@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Waiting until all of a job's node-step files are in place. */
+/* Waits until all node-step files of a job are in place. */
 #ifndef JP_JOBFILE_MERGE_WAIT_H
 #define JP_JOBFILE_MERGE_WAIT_H
 
 #include "jobfile/merge/merge.h"
 
 /*
- * Looks at the names in the user's directory now and then, for at most that many seconds. A step is
- * in place when none of its files is still being written (begins with a dot, or is held open) and
- * there are as many as its attribute "Nodes in Step" says, which is read once; a step that does not
- * say is taken as it is. All is in place when every step is and the names have not changed for a
- * few seconds: the files of one more step may be on their way. Specs must be of JOBSPEC_JOB.
+ * Looks at the names in the user's directory repeatedly, for at most so many seconds. A step is in
+ * place when none of its files is still being written (begins with a dot, or is open) and there are
+ * as many as its attribute "Nodes in Step" says, which is read once; a step without the attribute
+ * is taken as it is. The job is in place when every step is, and the names have not changed for a
+ * few seconds, because the files of a further step may be on their way. Specs must be of
+ * JOBSPEC_JOB.
  *
  * An existing opts->output of an earlier run of the job (by "Restart Count") is moved to
  * NAME.restart<N>.h5 first, never over anything.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a node holds: every attribute and table goes to a digest, and totals are made of its rows.
+/* Reads everything in a node: makes a digest of every attribute and table, and totals of its rows.
  */
 #include "jobfile/merge/nodescan.h"
 

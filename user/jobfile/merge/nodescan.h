@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads one node's group, before a merge copies it to a job file and again at the copy: whether all
- * of it can be read, a digest of its content, what it says of its job, and the totals it lacks.
+ * of it can be read, a digest of its content, its job, and the totals that it lacks.
  */
 #ifndef JP_JOBFILE_NODESCAN_H
 #define JP_JOBFILE_NODESCAN_H
@@ -63,28 +63,28 @@ struct nodescan {
 	struct reader_series *series; /* all but Totals */
 	unsigned nseries;
 	char *unknown;	     /* attribute "Unknown Columns" */
-	char object[256];    /* what an error is about */
-	const char *trouble; /* what is wrong with it */
+	char object[256];    /* the object with an error */
+	const char *trouble; /* what is wrong with the object */
 };
 
-/* What is kept from one node to the next. 0 or -ENOMEM. */
+/* State that is used again for the next node. 0 or -ENOMEM. */
 struct nodescanner;
 int nodescanner__new(struct nodescanner **out);
 void nodescanner__free(struct nodescanner *s);
 
 /*
  * Reads a group that lies in a file of file_size bytes; with `decode`, rows that cannot be decoded
- * are damage even where nodescan__totals is not needed. *out stays the scanner's and is good until
- * the next call. 0; -EBADMSG: damaged, or it holds what no node does (out->object and out->trouble
- * say what); -ENOMEM.
+ * are reported as damage even where nodescan__totals() is not needed. *out stays the scanner's and
+ * is valid until the next call. 0; -EBADMSG: damaged, or it has an object that no node has (see
+ * out->object and out->trouble); -ENOMEM.
  */
 int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, bool decode,
 		   struct nodescan **out);
 
 /*
- * The totals of all series of the node just read: for each the name, columns and rows of a table
- * as nodestep.h describes Totals/<series>. Also finds when its rows begin and end (info.start_s,
- * end_s). Valid until the next call. Errors as above.
+ * Computes the totals of all series of the node that was read last: for each the name, columns and
+ * rows of a table, as nodestep.h describes Totals/<series>. Also finds when its rows begin and end
+ * (info.start_s, end_s). Valid until the next call. Errors as above.
  */
 struct nodescan_total {
 	char *name;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How the network is counted on this node, and which traffic is seen: a text in the control page,
- * for files and for other processes. The last resort are programs on packets, at the root of cgroup
- * v2: they are added to the programs of others (systemd's accounting and filters), and let every
- * packet pass.
+ * for files and for other processes. The last resort is programs on packets, at the root of cgroup
+ * v2. They run in addition to the programs of others (systemd's accounting and filters), and let
+ * every packet pass.
  */
 #include <bpf/bpf.h>
 #include <dirent.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lists of events in perf's words. */
+/* Parses lists of events in the syntax of perf. */
 #include "kern/pmu/perf_event.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counters of the perf subsystem by the names users know from perf. */
+/* Counters of the perf subsystem, by the names that users know from perf. */
 #ifndef JP_KERN_PERF_EVENT_H
 #define JP_KERN_PERF_EVENT_H
 
@@ -16,12 +16,13 @@ struct perf_event {
 	uint64_t config, config1, config2;
 	bool exclude_user, exclude_kernel; /* modifiers :k and :u */
 	/*
-	 * Per second and CPU, more than which is not plausible: for sampling. By the highest clock
-	 * of cpufreq (else 1.5 times that of /proc/cpuinfo, else 5 GHz): as many as cycles of what
-	 * is not known better (raw codes, PMU terms), 4 instructions per cycle, a miss in 20.
+	 * The highest plausible rate, per second and CPU, for sampling. It follows the highest
+	 * clock of cpufreq (else 1.5 times that of /proc/cpuinfo, else 5 GHz): 4 instructions per
+	 * cycle, a miss in 20 cycles, and one per cycle of raw codes and PMU terms, which are not
+	 * known better.
 	 */
 	double max_rate;
-	uint32_t sets; /* in which it is counted, as bits */
+	uint32_t sets; /* the sets in which it is counted, as bits */
 };
 
 /* The events that are counted without PerfEvents=. */

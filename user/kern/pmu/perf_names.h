@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The parts of an event list that perf_event.c puts together: known names, and PMU terms. */
+/* What perf_event.c needs to parse a list of events: known names, and PMU terms. */
 #ifndef JP_KERN_PERF_NAMES_H
 #define JP_KERN_PERF_NAMES_H
 
@@ -10,13 +10,13 @@ struct perf_name {
 	const char *name;
 	uint32_t type;
 	uint64_t config;
-	double per_cycle;  /* more of them in a clock cycle are not plausible; 0: see below */
-	double per_second; /* the same per second and CPU, of events that no clock drives */
+	double per_cycle;  /* highest plausible number in a clock cycle; 0: see below */
+	double per_second; /* the same per second and CPU, for events that do not follow a clock */
 };
 
 /* All names, aliases too. */
 const struct perf_name *perf_names__all(unsigned *n);
-/* Finds a name. NULL: there is none; *near: the name that was most likely meant, or NULL. */
+/* Finds a name. NULL: there is none; *near is the most similar name then, or NULL. */
 const struct perf_name *perf_names__find(const char *name, const char **near);
 
 /* The buffer of error messages: err always ends with NUL. */
@@ -39,9 +39,9 @@ bool perf_number(const char *text, uint64_t *v);
 int perf_pmu__parse(const char *pmu, char *terms, const char *sysfs, struct perf_event *ev,
 		    const struct perf_error *error);
 /*
- * Finds an event by the name that the PMU itself has for it, also of a PMU that counts for several
- * CPUs at once: sets type, config, config1 and config2 of ev. 0; -ENOENT: the PMU has no such
- * event, or one with terms that are not known here.
+ * Finds an event by the PMU's own name for it, also for a PMU that counts for several CPUs at once:
+ * sets type, config, config1 and config2 of ev. 0; -ENOENT: the PMU has no such event, or its terms
+ * are not known here.
  */
 int perf_pmu__named(const char *pmu, const char *event, const char *sysfs, struct perf_event *ev);
 

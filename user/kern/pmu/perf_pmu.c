@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pmu/terms/: what a PMU's directory in sysfs says of its terms. format/TERM holds the bits a value
- * goes to ("config:0-7,32-35"), events/NAME the terms that an event's name stands for.
+ * Events as pmu/terms/: reads the terms of a PMU from its directory in sysfs. format/TERM has the
+ * bits that a value goes to ("config:0-7,32-35"), events/NAME the terms that an event's name stands
+ * for.
  */
 #include <dirent.h>
 #include <errno.h>

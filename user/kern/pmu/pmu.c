@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The perf family's events: set by set, and read before a snapshot. A task that does not switch has
- * its counts in the counters of its CPU only, until these are read. */
+/* The perf family's events, which are opened set by set and read before a snapshot. The counts of a
+ * task that does not switch are only in the counters of its CPU until these are read. */
 #include <bpf/bpf.h>
 #include <sched.h>
 #include <stdlib.h>

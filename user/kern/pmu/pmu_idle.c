@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whether counters go on while a CPU idles. Clocks do. Counters of the processor stand still in a
- * CPU that is halted; but a CPU may be set to wait in a loop (idle=poll), and Arm leaves open
- * whether cycles are counted in WFI. Counts of idle time must then not go to the slot that ran
+ * Finds out whether counters go on while a CPU idles. Clocks do. Counters of the processor stand
+ * still in a CPU that is halted; but a CPU may be set to wait in a loop (idle=poll), and Arm leaves
+ * open whether cycles are counted in WFI. Counts of idle time must then not go to the slot that ran
  * before.
  */
 #include <fcntl.h>

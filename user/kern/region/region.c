@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Probes on the functions of programs: they are put on, counted, and taken away. */
+/* Probes on the functions of programs: puts them on, counts them, and takes them away. */
 #include "kern/region/region.h"
 
 #include <bpf/bpf.h>

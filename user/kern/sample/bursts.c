@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The ring of long bursts, which becomes a list. */
+/* Reads the ring of long bursts into a list. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>

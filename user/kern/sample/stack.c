@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Stacks are taken out of the kernel. */
+/* Reads stacks out of the kernel. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads a job in three rounds, and what can be asked of it. */
+/* Reads a job in three rounds, and answers questions about it. */
 #include "model/job/job.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * A job as a whole: units (nodes, tasks, GPUs, mounts, disks) by bins on one axis of time, made
  * from a job file or from node-step files. Rows are read once, in limited children (pool/pool.h),
- * and only their bins and totals are kept: memory does not grow with the number of rows.
+ * and only their bins and totals are stored, so that memory does not grow with the number of rows.
  */
 #ifndef JP_MODEL_JOB_H
 #define JP_MODEL_JOB_H
@@ -19,7 +19,7 @@ struct job_histogram {
 	bool is_known;
 };
 
-/* What one node-step file, or group of a job file, says. Texts are the job's. */
+/* One node-step file, or group of a job file. Texts belong to the job. */
 struct job_part {
 	unsigned node, step; /* indices */
 	struct model_attr *attrs;
@@ -32,7 +32,7 @@ struct job_part {
 	char *trouble;	  /* why the part could not be read; NULL: it could */
 };
 
-/* What the attributes of a task's or rank's table say of its program; NULL and NaN: not known. */
+/* The program of a task or rank, by the attributes of its table; NULL and NaN: not known. */
 enum about_text { ABOUT_PROGRAM, ABOUT_BUILD_ID, ABOUT_MPI, ABOUT_GPU, ABOUT_CPUS, ABOUT_TEXTS };
 struct job_about {
 	char *texts[ABOUT_TEXTS];
@@ -43,30 +43,31 @@ extern const char *const about_attrs[ABOUT_TEXTS]; /* names of the attributes */
 
 struct job_unit {
 	char *name;	     /* "n1", "5", "0" */
-	unsigned node, step; /* indices; step only of tasks */
+	unsigned node, step; /* indices; step: only for tasks */
 	uint64_t rows;
-	/* The time of its rows, since the job's start; of a task or rank, of those in which it had
-	 * a thread, where that is known. */
+	/* Begin and end of its rows, since the job's start; for a task or rank, of those rows in
+	 * which a thread lived, where that is known. */
 	double begin_s, end_s;
 	double total[N_QUANTITIES]; /* sum of amounts; highest row of gauges; NaN: not known */
 	double *bins;		    /* see job_unit__bins() */
-	double *held;		    /* see job_unit__held(); NULL: of a task or a device */
+	double *held;		    /* see job_unit__held(); NULL for a task or a device */
 	struct extremes extremes;   /* where grid.row_s says so */
 	struct job_about about;
-	bool is_rank;	    /* of a launcher of MPI inside a task */
-	const char *series; /* the one whose kept quantities have bins; NULL: all have, of a node */
+	bool is_rank; /* of a launcher of MPI inside a task */
+	const char
+		*series; /* the series whose quantities have bins here; NULL: all have, in a node */
 };
 
 struct job_node {
 	struct job_unit unit;
 	/* NaN: not known */
-	double cores, cpus, threads_per_core;  /* allocated; and of one core */
-	double cores_in_all, memory_in_all_mb; /* of the node, allocated or not */
+	double cores, cpus, threads_per_core;  /* allocated ones; threads of one core */
+	double cores_in_all, memory_in_all_mb; /* cores and memory of the node, allocated or not */
 	double limit_mb, request_mb;	       /* per node */
-	double oom_limit_mb;  /* the smallest of a step in which a process was killed */
-	double taken_s;	      /* other programs had its cores at least so long; NaN: not known */
+	double oom_limit_mb;  /* smallest limit of a step in which a process was killed */
+	double taken_s;	      /* core-seconds that other programs had at least; NaN: not known */
 	const char *model;    /* of its processors; NULL: not known */
-	const char *cpi_kind; /* how they count what cycles were used for; NULL: not known */
+	const char *cpi_kind; /* how these count what cycles were used for; NULL: not known */
 	double cpi_width;     /* slots per cycle of the processors */
 };
 
@@ -101,11 +102,12 @@ struct model_job {
 	struct job_step *steps;
 	unsigned nsteps;
 	unsigned main_step; /* the step with most CPU time, not extern or batch if others exist */
-	struct job_unit *tasks; /* then ranks; by step, and those of a step by number */
+	struct job_unit *tasks; /* then ranks; ordered by step, then by number */
 	unsigned ntasks;
-	/* All ranks, of all steps, if they are those of one launcher: then by number; else 0. */
+	/* The number of ranks of all steps if one launcher started them, which are ordered by
+	 * number then; else 0. */
 	unsigned world;
-	/* Each node has these, with all that used them; mounts are those of network file systems.
+	/* Each node has these, used by the job or by others; mounts are of network file systems.
 	 */
 	struct job_unit *gpus, *mounts, *disks;
 	unsigned ngpus, nmounts, ndisks;
@@ -114,7 +116,7 @@ struct model_job {
 	struct job_mark *marks; /* part by part, as they were set */
 	unsigned nmarks;
 	struct job_histogram run_latency, blk_latency;
-	uint64_t rows;	    /* of the part that lasted longest */
+	uint64_t rows;	    /* rows of the part that lasted longest */
 	double row_s;	    /* the usual time between them; NaN: not known */
 	double least_row_s; /* of the part whose rows are shortest */
 };
@@ -122,43 +124,46 @@ struct model_job {
 #define JOB_LONG_BIN 1.5
 
 struct job_options {
-	double dt_s;	    /* least length of a bin; 0: made for the run, for runs of seconds */
+	double dt_s; /* least length of a bin; 0: chosen by the length of the run, for runs of
+			seconds */
 	unsigned processes; /* 0: as many as there are CPUs */
-	bool budget;	    /* tasks keep bins of where the time of their threads went, too */
-	/* Units keep bins only of what is drawn, so that these can be shorter, and the extremes of
-	 * bins that are JOB_LONG_BIN times as long as the rows of a part, or longer. */
+	bool budget;	    /* tasks also have bins of the time budget of their threads */
+	/* Units have bins only of what is drawn, so that these can be shorter, and extremes where
+	 * bins are JOB_LONG_BIN times as long as the rows of a part, or longer. */
 	bool drawn;
-	bool here; /* reads in this process, without limits: for tests */
+	bool here; /* for tests: reads in this process, without limits */
 };
 
 /*
  * Reads all inputs. Parts that cannot be read are named in parts[].trouble and are no error. 0;
  * -EIO: no input can be read; -ENODATA: they have no rows that can be read; -EINVAL: the inputs are
- * of several jobs by their ids; -ENOMEM; -errno: no children, or a signal ended them. Errors of
- * files are logged. model_job__free() in all cases.
+ * of several jobs by their ids; -ENOMEM; -errno: children could not be started, or a signal ended
+ * them. Errors of files are logged. model_job__free() in all cases.
  */
 int model_job__read(struct model_job *out, const struct job_input *inputs, unsigned ninputs,
 		    const struct job_options *o);
 void model_job__free(struct model_job *j);
 
-/* Whether job_node.cores counts cores. Slurm's own files do not say how many threads a core has:
- * then it counts CPUs, and an unused CPU may be a thread of a core that was used. */
+/* Whether job_node.cores counts cores. Slurm's own files do not have the number of threads per
+ * core: then cores counts CPUs, and an unused CPU may be a thread of a core that was used. */
 bool job_node__counts_cores(const struct model_job *j, const struct job_node *n);
 bool model_job__counts_cores(const struct model_job *j); /* of all nodes */
-/* grid.n bins of a quantity; NULL: it is not kept of such units. */
+/* The grid.n bins of a quantity; NULL: such units have none. */
 const double *job_unit__bins(const struct job_unit *u, enum quantity q, const struct time_grid *g);
 /* The lowest row of each bin, then the highest: 2 x grid.n; NULL: not known. */
 const float *job_unit__extremes(const struct job_unit *u, enum quantity q);
-/* Returns what the steps of a node held of a HELD quantity at each of grid.n x grid.instants times.
+/* The sum over the steps of a node of a HELD quantity, at each of grid.n x grid.instants instants.
  */
 const double *job_unit__held(const struct job_unit *u, enum quantity q, const struct time_grid *g);
-/* The first part that could not be read, likely the reason of what is missing; NULL: all could. */
+/* The first part that could not be read, which is probably why something is missing; NULL: all were
+ * read. */
 const struct job_part *model_job__unread(const struct model_job *j);
 /* An attribute of the part's node group; NULL: it has none of that name. */
 const struct model_attr *job_part__attr(const struct job_part *p, const char *name);
 /* Finds the attribute in the first part that has it; NULL: none has. */
 const struct model_attr *model_job__attr(const struct model_job *j, const char *name);
-/* Why a quantity is not known of any node, as a few words: "Slurm's profiles have no RunDelay". */
+/* Writes in a few words why a quantity is not known of any node: "Slurm's profiles have no
+ * RunDelay". */
 void model_job__why_unknown(const struct model_job *j, enum quantity q, char *text, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How a job's files are opened, and the second round of reading it: what the attributes of each
- * part say, and its time. */
+/* Opens a job's files, and has the second round of reading it: the attributes of each part, and its
+ * time. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -561,7 +561,7 @@ static void join_step(struct model_job *j, const struct job_part *part, const st
 	struct job_node *n = &j->nodes[part->node];
 
 	if (b->total[Q_OOM_KILLS] >= 1)
-		n->oom_limit_mb = fmin(n->oom_limit_mb, b->total[Q_LIMIT]);
+		n->oom_limit_mb = fmin(n->oom_limit_mb, b->total[Q_MEM_LIMIT]);
 	s->nodes++;
 	s->tasks += part->tasks;
 	s->cpu_s = known__sum(s->cpu_s, b->total[Q_CPU]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A source on a thread of its own: the reader's side, which gives up calls that hang. */
+/* A source on a thread of its own: the reader's side, which does not wait longer for calls that
+ * hang. */
 #include "sensor/core/async.h"
 
 #include <errno.h>
@@ -258,7 +259,7 @@ int async__read(struct async *s, struct sensor_value *values)
 		s->worker = NULL;
 		s->retry_at_ns = s->opts.now() + s->opts.retry_ns;
 	}
-	/* An error lasts until there is a value. */
+	/* An error stays until there is a value. */
 	if (err == -EAGAIN && s->err)
 		err = s->err;
 	if (err)

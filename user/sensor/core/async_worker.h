@@ -7,7 +7,8 @@
 
 #include "sensor/core/sensor.h"
 
-/* One thread and the source that it has opened. The last of struct async and thread frees it. */
+/* One thread and the source that it has opened. The struct is freed by struct async or by the
+ * thread, whichever ends last. */
 struct worker {
 	pthread_mutex_t lock;
 	pthread_cond_t change; /* stop or ended were set */
@@ -20,7 +21,7 @@ struct worker {
 	uint64_t call_ns; /* when the call of the source began; 0: no call is under way */
 	int err;	  /* of the last open or read; -EAGAIN: neither has ended yet */
 	uint64_t seq;	  /* readings that were published */
-	bool taken;	  /* the reader has the last of them */
+	bool taken;	  /* the reader has taken the last reading */
 	/* Set once, before the first reading is published. */
 	struct sensor_channel *channels; /* [n] */
 	unsigned n;
@@ -35,12 +36,13 @@ int worker__start(struct worker **out, const struct sensor_ops *ops,
 void worker__stop(struct worker *w);
 /* Sets the time between two readings, also for the wait that is under way. */
 void worker__set_period(struct worker *w, uint64_t ns);
-/* Gives up the reference that worker__start() gave. NULL is fine. */
+/* Drops the reference of worker__start(). NULL is fine. */
 void worker__put(struct worker *w);
 
 /* A lock, and a condition that waits by CLOCK_MONOTONIC. */
 void sensor_thread__sync(pthread_mutex_t *lock, pthread_cond_t *change);
-/* Waits for a period or for stop. A holder of the lock may change both meanwhile and signals that.
+/* Waits for a period or for stop. Whoever has the lock may change both meanwhile, and then signals
+ * `change`.
  */
 void sensor_thread__rest(pthread_mutex_t *lock, pthread_cond_t *change, const uint64_t *period_ns,
 			 const bool *stop);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Devices with counters: their tables and channels, and the sums that counters add up to. */
+/* Devices with counters: their tables and channels, and the sums of their counters. */
 #include "sensor/core/counter_set.h"
 
 #include <dirent.h>
@@ -57,7 +57,8 @@ void counter_set__table_name(char out[COUNTER_SET_TABLE], const char *name)
 	out[len] = '\0';
 	if (!len)
 		snprintf(out, COUNTER_SET_TABLE, "root");
-	/* A number would be a task's, and a dot at the beginning hides. */
+	/* A name that is a number would be that of a task, and a dot at the beginning hides a file.
+	 */
 	if (*from || !exact || out[0] == '.' || (len && strspn(out, "0123456789") == len))
 		add_hash(out, name);
 	if (out[0] == '.')

@@ -20,13 +20,13 @@ enum cpu_vendor { VENDOR_OTHER, VENDOR_INTEL, VENDOR_AMD };
 struct cpus {
 	struct cpu_place *at; /* [n], by rising number */
 	unsigned n;
-	int packages; /* how many packages; 0: the tree does not say */
+	int packages; /* how many packages; 0: not known */
 	int dies;     /* most dies of one package, 1 at least; AMD's packages count as one die */
 	enum cpu_vendor vendor; /* AMD: Hygon too */
 	unsigned family, model;
 };
 
-/* Reads sysfs and /proc/cpuinfo. 0 or -ENOMEM; a field that the trees do not give is 0. */
+/* Reads sysfs and /proc/cpuinfo. 0 or -ENOMEM; a field is 0 where it is not known. */
 int cpus__read(struct cpus *c, const struct sensor_roots *roots);
 void cpus__free(struct cpus *c);
 /* The first CPU at or after position *from of c->at that is in the package and die (-1: any die);

@@ -11,10 +11,10 @@
  * own. */
 typedef int sensor_event_open_fn(struct perf_event_attr *attr, int cpu, int group_fd);
 extern sensor_event_open_fn *sensor_event_open;
-/* False: sensor_event_open is the kernel's, and the roots are of a tree other than /sys, whose
- * events are not this machine's. */
+/* Whether events may be opened: not by the kernel's function where the roots are another tree than
+ * /sys, whose events are not this machine's. */
 bool sensor_event__may_open(const struct sensor_roots *roots);
-/* Parses what a PMU says an event's count must be multiplied with: "6.1e-5". 0 or -EINVAL. */
+/* Parses the factor by which a PMU says to multiply an event's count: "6.1e-5". 0 or -EINVAL. */
 int sensor_event__scale(const char *text, double *scale);
 
 #endif

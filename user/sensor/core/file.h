@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sources whose channels are small files of one number each: hwmon, pm_counters. Files are opened
- * again for each reading, so that a driver that was unloaded and came back is seen as that.
+ * for each reading, so that a driver which was unloaded and came back is noticed.
  */
 #ifndef JP_SENSOR_CORE_FILE_H
 #define JP_SENSOR_CORE_FILE_H
 
 #include "sensor/core/sensor.h"
 
-/* A counter of energy or events: from the hardware's count to a total since the source was opened.
+/* A counter of energy or events: makes a total since the source was opened from the hardware's
+ * count.
  */
 struct sensor_count {
 	uint64_t last;
@@ -22,18 +23,18 @@ struct sensor_count {
 enum sensor_quality sensor_count__add(struct sensor_count *c, uint64_t raw, double unit,
 				      double *total);
 
-/* The value of a channel of that quantity now: raw x unit, of energy and counts the total since the
- * first reading. err, if not 0: there was no reading, for that reason. The time is now. */
+/* The value of a channel of that quantity now: raw x unit, or for energy and counts the total since
+ * the first reading. err: not 0 where there was no reading. */
 struct sensor_value sensor_count__value(struct sensor_count *c, enum sensor_quantity quantity,
 					int err, int64_t raw, double unit);
 
 struct sensor_file {
 	char *path;  /* owned */
-	double unit; /* what 1 in the file is in the channel's unit */
+	double unit; /* the number 1 of the file in the channel's unit */
 	struct sensor_count count;
 };
 
-/* Zero-initialised. channel[i] is read from file[i]. */
+/* Begins zeroed. channel[i] is read from file[i]. */
 struct sensor_files {
 	struct sensor_channel *channel;
 	struct sensor_file *file;
@@ -43,7 +44,7 @@ struct sensor_files {
 
 #define SENSOR_FILES_MAX 4096
 
-/* A channel of which nothing but the name is known: "" and PART_OTHER, -1, NAN. */
+/* A channel with a name and defaults: "", PART_OTHER, -1, NAN. */
 struct sensor_channel sensor__channel(const char *name);
 /* Adds a file and its channel, copies of both. 0, -ENOMEM; -E2BIG: there are SENSOR_FILES_MAX. */
 int sensor_files__add(struct sensor_files *f, const struct sensor_channel *c, const char *path,
@@ -51,9 +52,9 @@ int sensor_files__add(struct sensor_files *f, const struct sensor_channel *c, co
 /* How many of the files may be read. */
 unsigned sensor_files__readable(const struct sensor_files *f);
 /*
- * Reads file i: a number, and behind a blank anything, of which rest[restlen] gets a copy ("" if
- * there is nothing; rest may be NULL). Sets value, quality, and the time to now. Energy and counts
- * are since the first reading.
+ * Reads file i: a number, and after a blank any text, which is copied to rest[restlen] ("" if there
+ * is none; rest may be NULL). Sets value, quality, and the time to now. Energy and counts are since
+ * the first reading.
  */
 void sensor_files__read(struct sensor_files *f, unsigned i, struct sensor_value *v, char *rest,
 			size_t restlen);

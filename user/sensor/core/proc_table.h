@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sources whose devices are directories of one class in sysfs, and whose counters are one file of
- * procfs with a line per device: network interfaces, disks. One read of one file for all of them.
+ * procfs with a line per device: network interfaces, disks. One file is read once for all of them.
  */
 #ifndef JP_SENSOR_CORE_PROC_TABLE_H
 #define JP_SENSOR_CORE_PROC_TABLE_H
@@ -15,7 +15,7 @@
 struct proc_table_column {
 	const char *column;
 	const char *unit;
-	unsigned field; /* which of the line's numbers, from 0 */
+	unsigned field; /* index of the number in the line, from 0 */
 	double scale;	/* as counter.unit and range */
 	uint64_t range;
 };
@@ -28,8 +28,8 @@ struct proc_table_format {
 	const char *file;  /* below proc: "net/dev" */
 	/* Whether the directory DIR/NAME is a device that is counted. */
 	bool (*is_counted)(const char *dir, const char *name);
-	/* The name in a line, which ends at line[len]. Returns where the numbers begin; NULL: the
-	 * line is of no device. */
+	/* Finds the name in a line, which ends at line[len]. Returns where the numbers begin; NULL:
+	 * the line has no device. */
 	const char *(*split)(const char *line, size_t len, const char **name, size_t *name_len);
 	const struct proc_table_column *column;
 	unsigned n;
@@ -39,13 +39,13 @@ struct proc_table {
 	const struct proc_table_format *format;
 	struct counter_set c;
 	char (*name)[PROC_TABLE_NAME]; /* of each device, as in the file */
-	bool *seen;		       /* in the reading that goes on */
+	bool *seen;		       /* by device: it was seen in the present reading */
 	struct sensor_text text;
 	char *path;
 };
 
-/* Finds the devices, and for each the columns that its line has: sensor_ops.open calls this with s
- * and a format. The functions below it fit into a struct sensor_ops whose struct sensor is a struct
+/* Finds the devices, and for each one the columns of its line: sensor_ops.open calls this with s
+ * and a format. The functions below are for a struct sensor_ops whose struct sensor is a struct
  * proc_table. */
 int proc_table__open(struct sensor *s, const struct proc_table_format *format,
 		     const struct sensor_roots *roots);

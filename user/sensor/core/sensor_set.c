@@ -253,7 +253,7 @@ static void begin_rescan(struct sensor_set *set)
 	set->rescan.ops = ops;
 }
 
-/* Ends a rescan that has answered, or will not. Its new channels are kept. */
+/* Ends a rescan that has answered, or will not answer. The set takes its new channels. */
 static void end_rescan(struct sensor_set *set, uint64_t now)
 {
 	const struct sensor_channel *ch;

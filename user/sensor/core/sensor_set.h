@@ -8,15 +8,15 @@
 
 #include "sensor/core/sensor.h"
 
-/* A channel's number in the set, and what ops and channel point to, stay until the set is closed.
+/* A channel's number in the set, ops, and *channel do not change until the set is closed.
  */
 struct channel_state {
 	const struct sensor_ops *ops;
 	const struct sensor_channel *channel;
-	double value;	  /* of the last reading, NAN: there was none. Stays while a slow source has
-			   * no new reading */
+	double value;	  /* value of the last reading; NAN: there was none. It stays while a slow
+			     source has no new reading */
 	uint64_t time_ns; /* CLOCK_BOOTTIME when that was measured; 0: never */
-	uint64_t gaps;	  /* times that the count since the last reading was not known */
+	uint64_t gaps;	  /* how often the increase since the last reading was not known */
 	enum sensor_quality quality;
 };
 
@@ -26,7 +26,7 @@ struct sensor_set_opts {
 	struct sensor_roots roots; /* copied */
 	const char *only;	   /* names of sources, "all", "all,-ipmi"; NULL: all */
 	uint64_t slow_period_ns;   /* of slow sources; 0: 1 s */
-	uint64_t rescan_ns;	   /* how often those that grow are opened again; 0: 60 s */
+	uint64_t rescan_ns;	   /* how often sources that grow are opened again; 0: 60 s */
 };
 
 /* Opens those of sources[n] that the node has; logs each that cannot be opened. 0 or -ENOMEM. */
@@ -38,18 +38,19 @@ void sensor_set__read(struct sensor_set *set);
 /* As sensor_set__read(), and also reads the fast sources that are not wanted. */
 void sensor_set__read_all(struct sensor_set *set);
 /*
- * Says which channels are wanted, wanted[n] for all channels so far; at first all are. A source
- * without a wanted channel is not read and has no values until it is. slow_period_ns: the time
- * between two readings of a slow source that is wanted.
+ * Sets which channels are wanted, wanted[n] for all channels so far; at first all are. A source
+ * without a wanted channel is not read, and has no values until it is read. slow_period_ns: the
+ * time between two readings of a slow source that is wanted.
  */
 void sensor_set__want(struct sensor_set *set, const bool *wanted, unsigned n,
 		      uint64_t slow_period_ns);
-/* The channels known so far, to *out; how many. More come at the end when slow sources answer for
- * the first time. *out is good until the next sensor_set__read(). */
+/* Sets *out to the channels known so far, and returns their number. Further ones are appended when
+ * slow sources answer for the first time. *out is valid until the next sensor_set__read(). */
 unsigned sensor_set__channels(const struct sensor_set *set, const struct channel_state **out);
-/* The next word of such a list, without a minus before it. False: there is none. */
+/* The next word of a list like sensor_set_opts.only, without a minus before it. False: there is
+ * none. */
 bool sensor_set__word(const char **list, char *word, size_t size);
-/* Whether the list only (see sensor_set_opts) names the source. */
+/* Whether the list `only` (see sensor_set_opts) selects the source. */
 bool sensor_set__means(const char *only, const char *name);
 
 #endif

@@ -9,7 +9,8 @@
 
 #define TEXT_MAX (4u << 20) /* bytes of a file; larger ones are refused */
 
-/* {.path = ..., .fd = -1}. The file is kept open, unless it was removed or cannot be read. */
+/* Begins as {.path = ..., .fd = -1}. The file stays open, unless it was removed or cannot be read.
+ */
 struct sensor_text {
 	const char *path; /* the caller's */
 	int fd;
@@ -19,7 +20,7 @@ struct sensor_text {
 
 /* Reads all of the file. 0, -EFBIG, -ENOMEM, or another -errno. */
 int sensor_text__read(struct sensor_text *t);
-/* Closes the file: the next reading opens path, which may be another one then. */
+/* Closes the file: the next reading opens path again, which may be another file then. */
 void sensor_text__close(struct sensor_text *t);
 /* Closes the file and frees the buffer; path stays. NULL is fine. */
 void sensor_text__free(struct sensor_text *t);
@@ -27,10 +28,11 @@ void sensor_text__free(struct sensor_text *t);
 /* The line at *at; *len becomes its length without the newline, and *at the line after it. NULL:
  * the text has ended. */
 const char *text__line(const char **at, size_t *len);
-/* Reads the unsigned number at *at; blanks may stand before it, a blank, a newline or the end must
- * follow. *at becomes what is behind it. False: there is no number, or it has more than 64 bits. */
+/* Reads the unsigned number at *at; blanks may come before it, and a blank, a newline or the end
+ * must follow. *at becomes the end of the number. False: there is no number, or it has more than 64
+ * bits. */
 bool text__u64(const char **at, uint64_t *v);
-/* Reads numbers up to the line's end, or to something that is none, to v[max]; returns how many. */
+/* Reads numbers into v[max], up to the line's end or to something else; returns how many. */
 unsigned text__numbers(const char *at, uint64_t *v, unsigned max);
 
 #endif

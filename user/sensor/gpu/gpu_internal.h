@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the room gpu share: what the two makers' libraries have in common. */
+/* What the files of this folder share: what the two makers' libraries have in common. */
 #ifndef JP_SENSOR_GPU_GPU_INTERNAL_H
 #define JP_SENSOR_GPU_GPU_INTERNAL_H
 
@@ -12,7 +12,7 @@ struct gpu_kind {
 	double scale; /* from the library's number to the unit */
 };
 
-/* The channel of a quantity of the GPU of that number; its error is the caller's to set. */
+/* The channel of a quantity of the GPU with that number; the caller sets its error. */
 struct sensor_channel gpu__channel(unsigned gpu, const struct gpu_kind *kind);
 
 /* A function of a library: its place in a struct of pointers, and its names, newer ones first. */
@@ -44,12 +44,12 @@ struct gpu_uses {
 /* Appends a use. 0; -E2BIG: there are GPU_USE_MAX; -ENOMEM. */
 int gpu_uses__add(struct gpu_uses *u, const struct gpu_use *use);
 
-/* How many GPUs of NVIDIA there are: the first numbers are of these. dir: as sensor_roots.lib. */
+/* How many GPUs of NVIDIA there are, which have the first numbers. dir: as sensor_roots.lib. */
 unsigned nvml__count(const char *dir);
 /*
- * All processes on all GPUs, by GPU and pid, to *out (the caller's to free; NULL when there are
- * none). Returns how many, at most GPU_USE_MAX; -errno when not one GPU gave its processes. May
- * take milliseconds: not for the sampling thread. s: an open sensor_nvml.
+ * Sets *out to all processes on all GPUs, by GPU and pid, which the caller frees (NULL where there
+ * are none). Returns how many, at most GPU_USE_MAX; -errno where no GPU gave its processes. May
+ * take milliseconds, so the sampling thread must not call it. s: an open sensor_nvml.
  */
 int nvml__processes(struct sensor *s, struct gpu_use **out);
 /* As nvml__processes(), but ordered by pid and GPU; util is the part of the GPU's compute units

@@ -234,9 +234,9 @@ static int add_process(struct uses *u, const struct nvml_process *p)
 	if (!use)
 		return -ENOMEM;
 	if (p->memory == UINT64_MAX)
-		use->memory = UINT64_MAX;
-	else if (use->memory != UINT64_MAX)
-		use->memory += p->memory;
+		use->mem = UINT64_MAX;
+	else if (use->mem != UINT64_MAX)
+		use->mem += p->memory;
 	use->mig |= p->instance != NVML_NO_INSTANCE;
 	return 0;
 }

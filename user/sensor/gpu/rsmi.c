@@ -174,13 +174,13 @@ static int list_processes(const struct rsmi_api *api, struct rsmi_process **out,
 static struct gpu_use use_on(struct sensor *s, const struct rsmi_process *p, uint32_t gpu,
 			     bool only)
 {
-	struct gpu_use use = {.pid = p->pid, .gpu = s->first + gpu, .memory = UINT64_MAX};
+	struct gpu_use use = {.pid = p->pid, .gpu = s->first + gpu, .mem = UINT64_MAX};
 	struct rsmi_process here = *p;
 	int err = s->api.process_on ? s->api.process_on(p->pid, gpu, &here)
 		  : only	    ? RSMI_SUCCESS
 				    : RSMI_NOT_SUPPORTED;
 
-	use.memory = err ? UINT64_MAX : here.memory;
+	use.mem = err ? UINT64_MAX : here.memory;
 	use.util = err || here.occupancy > 100 ? NAN : here.occupancy;
 	return use;
 }
@@ -281,7 +281,7 @@ static void output_capture_end(struct output_capture *q)
 /* ---- channels and readings */
 
 #define NO_TIME	  UINT64_MAX /* the library has not written one */
-#define MAX_UJ	  1e6	     /* more in one count of energy is no resolution */
+#define MAX_UJ	  1e6	     /* a larger value for one count of energy cannot be its resolution */
 #define MAX_MILLI 500000     /* more is no temperature */
 
 /* Readings of a GPU in the library's own units; unit is what 1 of it is in the channel's unit,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The part of AMD's ROCm SMI library that we call, as its binary interface is: declared here, since
- * its header may be missing where we are built. Functions return RSMI_SUCCESS or another of enum
- * rsmi_error. GPUs are numbers from 0.
+ * The part of the binary interface of AMD's ROCm SMI library that we call, declared here because
+ * its header may be missing where jobprof is built. Functions return RSMI_SUCCESS or another of
+ * enum rsmi_error. GPUs are numbers from 0.
  */
 #ifndef JP_SENSOR_GPU_RSMI_API_H
 #define JP_SENSOR_GPU_RSMI_API_H
@@ -11,7 +11,7 @@
 
 enum rsmi_error {
 	RSMI_SUCCESS = 0,
-	RSMI_INVALID = 1, /* GPUs that were not there are this too */
+	RSMI_INVALID = 1, /* also returned for GPUs that do not exist */
 	RSMI_NOT_SUPPORTED = 2,
 	RSMI_FILE_ERROR = 3,
 	RSMI_NO_PERMISSION = 4,
@@ -29,8 +29,8 @@ enum rsmi_error {
 #define RSMI_CLOCK_SYSTEM  0
 #define RSMI_CLOCK_MEMORY  4
 
-/* Where the library writes clocks: its structure grew a member in front with ROCm 6, and may grow
- * behind. */
+/* Memory to which the library writes clocks: its structure got a member at the front with ROCm 6,
+ * and may grow at the end. */
 union rsmi_clocks {
 	uint64_t room[128];
 	struct {

@@ -462,7 +462,7 @@ static void learn_period(struct sensor *s, uint64_t learn_ns)
 	src->seen = false;
 }
 
-/* For people: whose power is taken although the BMC says that it measures none. */
+/* For people: names the BMC whose power is used although it says that it measures none. */
 static void mark_channels(struct sensor *s)
 {
 	for (unsigned i = 0; i < s->nlabels; i++)

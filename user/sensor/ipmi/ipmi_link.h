@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One request to the BMC and its answer, by the kernel's /dev/ipmi0. */
+/* One request to the BMC and its answer, through the kernel's /dev/ipmi0. */
 #ifndef JP_SENSOR_IPMI_IPMI_LINK_H
 #define JP_SENSOR_IPMI_IPMI_LINK_H
 
@@ -30,20 +30,21 @@ struct ipmi_link {
 
 /*
  * Opens path, or, if it is NULL, the first BMC below dev ("/dev"): ipmi0, ipmi/0, ipmidev/0.
- * -ENOENT: there is none; -EACCES; other -errno. where[len], if not NULL: which one was tried.
+ * -ENOENT: there is none; -EACCES; other -errno. where[len], if not NULL, gets the path that was
+ * tried.
  */
 int ipmi_link__open(struct ipmi_link *link, const char *dev, const char *path, char *where,
 		    size_t len);
 void ipmi_link__close(struct ipmi_link *link);
 
 /*
- * The same for sensor_ops.probe, by the device that IPMI's settings name. The BMC is asked nothing,
- * for it may be slow. text[len] says which device it is, or what is missing, with the hint if there
- * is no device.
+ * The same for sensor_ops.probe, with the device that IPMI's settings name. The BMC is asked
+ * nothing, because it may be slow. text[len] gets the device, or what is missing, with the hint if
+ * there is no device.
  */
 int ipmi_link__probe(const char *dev, const char *path, const char *hint, char *text, size_t len);
-/* For readers of slow sources -ETIMEDOUT is a call that hangs and is given up. A call that came
- * back with a timeout of its own is -ETIME; any other err stays. */
+/* For readers of slow sources -ETIMEDOUT means a call that hangs and is abandoned. So a call that
+ * returned with a timeout of its own becomes -ETIME; any other err stays. */
 int ipmi_link__error(int err);
 /*
  * Sends a request and checks the completion code; asks again while the BMC is busy. What follows

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Bytes of IPMI and DCMI messages into numbers. */
+/* Reads numbers from the bytes of IPMI and DCMI messages. */
 #include "sensor/ipmi/ipmi_proto.h"
 
 #include <errno.h>

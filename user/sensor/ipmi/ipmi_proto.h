@@ -20,7 +20,8 @@ struct ipmi_request dcmi__power_request(enum dcmi_mode mode, uint8_t window);
 /* data[len]: the answer behind its completion code. 0; -EPROTO: it is too short, or not of DCMI. */
 int dcmi__parse_power(const uint8_t *data, int len, struct dcmi_power *p);
 struct ipmi_request dcmi__window_request(void);
-/* The shortest time that the BMC averages over, as the enhanced mode wants it. -EPROTO, -ENOENT. */
+/* Finds the shortest time over which the BMC averages, in the form for the enhanced mode. -EPROTO,
+ * -ENOENT. */
 int dcmi__parse_window(const uint8_t *data, int len, uint8_t *window);
 
 #define SDR_FULL      0x01 /* record type: a sensor with all its factors */
@@ -28,7 +29,7 @@ int dcmi__parse_window(const uint8_t *data, int len, uint8_t *window);
 #define SDR_MAX	      (SDR_HEADER + 255)
 #define IPMI_BMC_ADDR 0x20
 
-/* IPMI 43.1, Full Sensor Record, as far as it takes to read a sensor. */
+/* IPMI 43.1, Full Sensor Record: the parts that reading a sensor needs. */
 struct ipmi_sensor {
 	uint16_t record;
 	uint8_t owner, lun, number;
@@ -46,11 +47,11 @@ struct ipmi_sensor {
 int ipmi__parse_sensor(const uint8_t *record, size_t len, struct ipmi_sensor *s);
 /* A raw value in the sensor's unit (IPMI 36.3); NAN: the conversion is not known. */
 double ipmi__convert(const struct ipmi_sensor *s, uint8_t raw);
-/* The least difference of two values of a linear sensor; NAN: the sensor is not linear. */
+/* The resolution of a linear sensor; NAN: the sensor is not linear. */
 double ipmi__step(const struct ipmi_sensor *s);
 struct ipmi_request ipmi__reading_request(const struct ipmi_sensor *s);
-/* -ENODATA: the BMC says that there is no reading now; -EPROTO. unscanned: take one of a sensor
- * that is not scanned all the same. */
+/* -ENODATA: the BMC says that there is no reading now; -EPROTO. unscanned: accepts the reading of a
+ * sensor that is not scanned. */
 int ipmi__parse_reading(const uint8_t *data, int len, bool unscanned, uint8_t *raw);
 
 #endif

@@ -34,8 +34,9 @@ struct ipmi_settings {
 
 void ipmi_settings__init(struct ipmi_settings *s);
 /*
- * Sets one key, without regard to case. 0; 1: known to Slurm, and of no effect on reading in band
- * through the kernel; -ENOENT: no key of IPMI's; -EINVAL: every reason is in err.
+ * Sets one key, without regard to case. 0; 1: Slurm knows the key, which does not matter for
+ * reading in band through the kernel; -ENOENT: it is no key of IPMI's; -EINVAL: err has every
+ * reason.
  */
 int ipmi_settings__set(struct ipmi_settings *s, const char *key, const char *value, char *err,
 		       size_t errlen);

@@ -8,21 +8,21 @@
 
 /*
  * "Node energy" where the BMC counts it (ThinkSystem SD650), "Node power" where it gives the power
- * (its successors): which one, its first answer says. The command is Lenovo's: no other
- * BMC is asked, so sysfs must name Lenovo as the system's vendor, and the BMC must name Lenovo too.
+ * (its successors): the first answer of the BMC tells which. The command is Lenovo's, and no other
+ * BMC is asked: sysfs must name Lenovo as the system's vendor, and so must the BMC.
  *
- * The BMC stamps what it measured: the same stamp again is READING_REPEATED with the time of the
- * first. The count of J has 32 bits: it may have begun again (no machine could have used that much
- * meanwhile: READING_GAP) or come round.
+ * The BMC stamps its measurements: a value with the same stamp is READING_REPEATED with the time of
+ * the first. The count of J has 32 bits: where it falls, it has wrapped, or it has begun again if
+ * no machine could have used that much meanwhile (READING_GAP).
  */
 extern const struct sensor_ops sensor_xcc;
 
-#define XCC_ENERGY_LEN 14 /* of its two kinds of answers, behind the completion code */
+#define XCC_ENERGY_LEN 14 /* lengths of its two kinds of answers, without the completion code */
 #define XCC_POWER_LEN  38 /* or two more, before the stamp */
 
 struct xcc_reading {
 	bool energy; /* else it is power */
-	uint64_t mj; /* since the BMC began to count, or came round */
+	uint64_t mj; /* since the BMC began to count, or since the count wrapped */
 	uint64_t mw;
 	uint64_t stamp_ms; /* of the BMC's clock; 0: it has none */
 };

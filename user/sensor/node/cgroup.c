@@ -356,7 +356,7 @@ static const struct {
 static const struct source {
 	enum file file;
 	enum cg_value value;
-	const char *key; /* what stands before the number; NULL: the file is the number */
+	const char *key; /* what is before the number; NULL: the file is the number */
 	double unit;
 } sources[] = {
 	{MEMORY_CURRENT, CG_MEM, NULL, 1},
@@ -366,16 +366,16 @@ static const struct source {
 	{MEMORY_STAT, CG_MEM_ANON, "anon ", 1},
 	{MEMORY_STAT, CG_MEM_SHMEM, "shmem ", 1},
 	{MEMORY_STAT, CG_MEM_KERNEL, "kernel ", 1},
-	{MEMORY_STAT, CG_REFAULT_ANON, "workingset_refault_anon ", 1},
-	{MEMORY_STAT, CG_REFAULT_FILE, "workingset_refault_file ", 1},
+	{MEMORY_STAT, CG_REFAULTS_ANON, "workingset_refault_anon ", 1},
+	{MEMORY_STAT, CG_REFAULTS_FILE, "workingset_refault_file ", 1},
 	/* before Linux 5.9 only pages of files were counted */
-	{MEMORY_STAT, CG_REFAULT_FILE, "workingset_refault ", 1},
+	{MEMORY_STAT, CG_REFAULTS_FILE, "workingset_refault ", 1},
 	{V1_MEMORY_STAT, CG_MEM_ANON, "total_rss ", 1},
 	{V1_MEMORY_STAT, CG_MEM_SHMEM, "total_shmem ", 1},
 	{V1_MEMORY_KERNEL, CG_MEM_KERNEL, NULL, 1},
-	{V1_MEMORY_STAT, CG_REFAULT_ANON, "total_workingset_refault_anon ", 1},
-	{V1_MEMORY_STAT, CG_REFAULT_FILE, "total_workingset_refault_file ", 1},
-	{V1_MEMORY_STAT, CG_REFAULT_FILE, "total_workingset_refault ", 1},
+	{V1_MEMORY_STAT, CG_REFAULTS_ANON, "total_workingset_refault_anon ", 1},
+	{V1_MEMORY_STAT, CG_REFAULTS_FILE, "total_workingset_refault_file ", 1},
+	{V1_MEMORY_STAT, CG_REFAULTS_FILE, "total_workingset_refault ", 1},
 	{CPU_PRESSURE, CG_PSI_CPU, "total=", 1e6},
 	{MEMORY_PRESSURE, CG_PSI_MEM, "total=", 1e6},
 	{IO_PRESSURE, CG_PSI_IO, "total=", 1e6},
@@ -387,8 +387,8 @@ static const struct {
 	enum cg_value value;
 } level_values[] = {
 	{LEVELS_QUOTA, 0, CG_THROTTLED_PERIODS},
-	{LEVELS_MEMORY, 0, CG_MEM_HIGH},
-	{LEVELS_MEMORY, 1, CG_MEM_MAX},
+	{LEVELS_MEMORY, 0, CG_MEM_HIGH_EVENTS},
+	{LEVELS_MEMORY, 1, CG_MEM_MAX_EVENTS},
 };
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A step's cgroup files, wherever its controllers are mounted. */
+/* The cgroup files of a step, wherever the controllers are mounted. */
 #ifndef JP_SENSOR_NODE_CGROUP_H
 #define JP_SENSOR_NODE_CGROUP_H
 
@@ -21,9 +21,9 @@ struct cgroup_dirs {
 };
 
 /*
- * How often a limit was met: the cgroup's own limit, and those of the cgroups above it, such as the
- * job's or Slurm's. The nearest cgroup that has the count is always read, the cgroups above it only
- * if they have a limit. Counts from before the first look at a cgroup above are subtracted.
+ * How often a limit was reached: the cgroup's own limit, and those of the cgroups above it, such as
+ * the job's or Slurm's. The nearest cgroup that has the count is always read, cgroups above it only
+ * if they have a limit. What a cgroup above had counted before its first reading is subtracted.
  */
 #define LEVELS_MAX    16
 #define LEVELS_COUNTS 2
@@ -34,7 +34,8 @@ enum levels_kind {
 	LEVELS_KINDS
 };
 
-/* What is subtracted, and for which levels; a restarted collector goes on with it. All 0: nothing.
+/* What is subtracted, and for which levels; a restarted collector continues with it. All 0:
+ * nothing.
  */
 struct levels_base {
 	double count[LEVELS_COUNTS];
@@ -48,7 +49,8 @@ struct levels {
 	struct levels_base base;
 };
 
-/* Opens what is not open yet: limits may be set later. Returns how many files were opened. */
+/* Opens the files that are not open yet, because limits may be set later. Returns how many files
+ * were opened. */
 unsigned levels__open(struct levels *l, enum levels_kind kind, const struct cgroup_dirs *d);
 /* The counts of the kind; NaN: not known. */
 void levels__read(const struct levels *l, double count[LEVELS_COUNTS]);
@@ -56,11 +58,12 @@ void levels__read(const struct levels *l, double count[LEVELS_COUNTS]);
 unsigned levels__close(struct levels *l);
 
 /*
- * How long a CPU quota has held a cgroup, be the quota its own or set above it. From Linux 6.6 on
- * the kernel counts that itself (cpu.stat.local: 677ea015f231). Before, every cgroup with a quota
- * counts only how long the quota held anything below: these times are added from the cgroup up to
- * the root, which is too much where the quota held only other cgroups. What a cgroup above counted
- * before the first look is subtracted. Each of several CPUs that were held at once counts.
+ * How long CPU quotas have throttled a cgroup, its own quota or one above it. From Linux 6.6 on the
+ * kernel counts this itself (cpu.stat.local: 677ea015f231). Before, every cgroup with a quota only
+ * counts how long the quota throttled anything below: these times are added from the cgroup up to
+ * the root, which is too much where the quota throttled only other cgroups. What a cgroup above had
+ * counted before its first reading is subtracted. Where several CPUs were throttled at once, each
+ * counts.
  */
 #define THROTTLED_LEVELS 16
 
@@ -71,8 +74,8 @@ struct throttled {
 	double base; /* s, subtracted; NaN: not known yet */
 };
 
-/* Opens the files there are, unless some are open; a base that is known stays. Returns how many
- * files were opened. */
+/* Opens the files that exist, unless some are open; a known base stays. Returns how many files were
+ * opened. */
 unsigned throttled__open(struct throttled *t, const struct cgroup_dirs *d);
 /* Seconds, or NaN. */
 double throttled__read(const struct throttled *t);
@@ -80,19 +83,20 @@ double throttled__read(const struct throttled *t);
 unsigned throttled__close(struct throttled *t);
 
 /*
- * The files of one step, which stay open: to look up a path costs more than to read the file. Files
- * and limits are looked for again five times a second at the beginning, and every ten seconds
- * later, since controllers may be enabled, and limits set, after a step has begun.
+ * The files of one step, which stay open, because looking up a path costs more than reading the
+ * file. Files and limits are searched again five times a second at the beginning, and every ten
+ * seconds later, because controllers may be enabled, and limits set, after a step has begun.
  */
 struct cgroup_files;
 
-/* The values at which the counts of cgroups above the step began, for this step. */
+/* The values from which the counts of cgroups above the step count for this step. */
 struct cgroup_base {
 	double throttled; /* NaN: not known yet */
 	struct levels_base levels[LEVELS_KINDS];
 };
 
-/* base: NULL, or cgroup_files__base() of the same step before. NULL: out of memory. */
+/* base: NULL, or the result of cgroup_files__base() for the same step before a restart. NULL: out
+ * of memory. */
 struct cgroup_files *cgroup_files__new(const struct cgroup_base *base);
 void cgroup_files__base(const struct cgroup_files *f, struct cgroup_base *base); /* f may be NULL */
 void cgroup_files__free(struct cgroup_files *f);
@@ -100,8 +104,8 @@ void cgroup_files__free(struct cgroup_files *f);
 bool cgroup_files__stale(const struct cgroup_files *f, uint64_t now_ns);
 /* Opens the files that are not open yet, and reads the limits. d need not live longer. */
 void cgroup_files__rescan(struct cgroup_files *f, const struct cgroup_dirs *d, uint64_t now_ns);
-/* Reads every value into v[CG_N]; NaN where a file is missing, unreadable or holds no number, or
- * its cgroup has gone. */
+/* Reads every value into v[CG_N]; NaN where a file is missing, unreadable or has no number, or its
+ * cgroup has gone. */
 void cgroup_files__read(struct cgroup_files *f, double v[CG_N]);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Clocks, heat and pressure of the processors, and memory, of the kernel's small files: the table
- * CPU. */
+/* Clocks, temperatures and throttling of the processors, and pressure and memory of the node, from
+ * small files of the kernel: the table CPU. */
 #ifndef JP_SENSOR_NODE_CPU_H
 #define JP_SENSOR_NODE_CPU_H
 
@@ -8,14 +8,15 @@
 
 /*
  * Clocks of all CPUs that are online (cpufreq), how often and how long cores and packages were
- * throttled (of each core its first CPU counts, and of each package its first, since all of them
- * see the same), and the temperature of the hottest package. Slow: 2 us for each of two or three
- * files per CPU, and some drivers ask the CPU. A CPU that goes off line is left out; what it
- * counted before is kept, and when it comes back there is a gap.
+ * throttled (by the first CPU of each core and package, because all its CPUs have the same count),
+ * and the temperature of the hottest package. The source is slow: 2 us for each of two or three
+ * files per CPU, and some drivers ask the CPU. A CPU that goes off line is left out; its earlier
+ * counts stay, and when it comes back there is a gap.
  */
 extern const struct sensor_ops sensor_cpu;
 
-/* Pressure (PSI) of the whole node, some, and memory in use: what new programs could not have. */
+/* Pressure (PSI, "some") of the whole node, and memory in use: that which new programs could not
+ * get. */
 extern const struct sensor_ops sensor_node;
 
 /* Files with temperatures of packages. */

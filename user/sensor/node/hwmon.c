@@ -20,8 +20,8 @@ struct sensor {
 	char dir[PATH_MAX];
 };
 
-/* The parts that chips and labels stand for. '#' is the index of the part. The first row that fits
- * counts. */
+/* The parts that chips and labels mean. '#' is the index of the part. The first row that fits is
+ * used. */
 static const struct {
 	const char *chip;
 	const char *label;

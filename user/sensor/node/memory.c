@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The sensor memory: what memory controllers read and wrote, by the events that their PMUs name in
- * sysfs. What one count is worth is the driver's to say, by a scale and a unit; where drivers give
- * none, it is what the maker says of the event of that name. One CPU of each package counts for all
- * of it.
+ * sysfs. The driver gives the bytes of one count, by a scale and a unit. Where a driver gives none,
+ * the maker's description of the event of that name is used. One CPU of each package counts for the
+ * whole package.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +82,7 @@ static int read_text(const struct sensor *s, const char *pmu, const char *file, 
 	return 0;
 }
 
-/* 0; -ENOENT: the PMU names no such event; -EBADMSG: it does not say what a count is worth. */
+/* Returns 0; -ENOENT: the PMU names no such event; -EBADMSG: it gives no scale of a count. */
 static int find_event(const struct sensor *s, const char *pmu, int kind, struct event *e)
 {
 	char file[64], text[256];

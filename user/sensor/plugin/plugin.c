@@ -260,7 +260,7 @@ static unsigned nloaded, nopened;
 static const struct sensor_ops *const *builtins; /* as plugins__load() got them */
 
 /* Whether only root, or the caller, can have changed the object or the directory. False:
- * reason[len] says why not. */
+ * reason[len] is the cause. */
 static bool check_owner(int fd, bool dir, char *reason, size_t len)
 {
 	struct stat st;

@@ -15,29 +15,28 @@
  * plug-in, or of another ABI; its names are not valid or are taken (builtin: sources of jobprof
  * itself, NULL ends them). Loaded code is trusted as this program is.
  *
- * Returns how many there are now, of all calls together, and in *out their sources, which live
- * until the program ends: to be used like built-in ones, slow ones on threads of their own.
- * Channels have the columns' names, units and kinds, and are PART_OTHER.
- * -ENOENT: there is no such directory; -EPERM: it may be written to by others (logged); other
- * -errno. One thread.
+ * Returns how many there are now, over all calls, and sets *out to their sources, which live until
+ * the program ends. They are used like built-in ones, slow ones on threads of their own. Channels
+ * have the columns' names, units and kinds, and are PART_OTHER. -ENOENT: there is no such
+ * directory; -EPERM: others may write to it (logged); other -errno. Only one thread may call this.
  */
 int plugins__load(const char *dir, const struct sensor_ops *const *builtin,
 		  const struct sensor_ops *const **out);
 
-/* What the object of such a source declares: its series, its columns with a sentence on each. NULL:
- * it is no source of a plug-in. */
+/* The declaration in the object of such a source: its series, and its columns with a sentence on
+ * each. NULL: it is no source of a plug-in. */
 const struct jobprof_sensor *plugins__of(const struct sensor_ops *ops);
 
-/* Where plug-ins are unless the configuration says another place. */
+/* The directory of plug-ins, unless the configuration has another one. */
 #define PLUGINS_DIR JOBPROF_SENSORDIR
 
 /* For plugin.c and tests: 0, or -EINVAL (of another ABI: -EPROTONOSUPPORT) with the reason in
  * reason[len]. */
 int plugin__check(const struct jobprof_sensor *p, char *reason, size_t len);
-/* The name of a series that the files have already, or of one of their other parts. */
+/* Whether a name is taken by a series of the files, or by another part of them. */
 bool plugin__is_reserved(const char *series);
 
-/* Fit to be the name of a table below a series. */
+/* Whether a name may be that of a table below a series. */
 bool plugin__is_table(const char *name);
 
 /* For plugin.c and tests: a source that reads p, which has been checked. NULL: there are

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Energy counters of Intel's and AMD's processors (Running Average Power Limit), and the ways to
- * read them: one file per way, all behind struct rapl_way. What a counter's raw values mean is the
- * same for all and in rapl_shared.c.
+ * read them: one file per way, all behind struct rapl_way. The meaning of a counter's raw values is
+ * the same for all ways.
  */
 #ifndef JP_SENSOR_RAPL_RAPL_H
 #define JP_SENSOR_RAPL_RAPL_H
@@ -10,7 +10,7 @@
 #include "sensor/core/cpus.h"
 #include "sensor/core/sensor.h"
 
-/* The second has single cores, the first all else. */
+/* sensor_rapl_cores reads single cores, sensor_rapl everything else. */
 extern const struct sensor_ops sensor_rapl, sensor_rapl_cores;
 
 /* One reading of a counter, by any way. */
@@ -23,8 +23,9 @@ struct rapl_raw {
 struct rapl_counter {
 	double unit;	/* J per count */
 	uint64_t range; /* the count at which it begins again at 0; 0: 2^64 */
-	double pmax_w;	/* W; the part takes less than that for any time that matters */
-	double late_j;	/* J; more than 0.8 of it between two readings may be misread; 0: never */
+	double pmax_w;	/* W; the part takes less, apart from moments that do not matter */
+	double late_j;	/* J; if more than 0.8 of this is used between two readings, they may be
+			   misread; 0: never */
 	/* The last reading, set by rapl_counter__take(). */
 	double joules;
 	uint64_t last, last_ns;
@@ -58,15 +59,15 @@ struct rapl {
 	struct rapl_group *groups;	 /* perf */
 	unsigned ngroups;
 	uint32_t perf_type;
-	char reason[512]; /* of each way that leads to no counter */
+	char reason[512]; /* why each way found no counter */
 };
 
 struct rapl_way {
 	const char *name; /* as in "read by NAME" */
 	/*
-	 * Adds the counters there are. 0: at least one can be read; -ENOENT: this way leads to
-	 * none; -EACCES: not permitted; other -errno. reason[len] says what is missing and
-	 * what to do, for all but 0.
+	 * Adds the counters that this way finds. 0: at least one can be read; -ENOENT: there is
+	 * none; -EACCES: not permitted; other -errno. In all cases but 0, reason[len] gets what is
+	 * missing and what to do.
 	 */
 	int (*open)(struct rapl *r, char *reason, size_t len);
 	/* Reads all counters to r->raw. Tries again to open those that are closed. */
@@ -76,18 +77,18 @@ struct rapl_way {
 extern const struct rapl_way rapl_perf, rapl_powercap, rapl_msr;
 
 /*
- * Adds a counter of a part of this package and die (-1: of all its dies) that is read at cpu (-1:
- * at any), with its channel. The caller sets unit, range and the way's own fields. NULL: the part
- * has a counter already, or *err is -ENOMEM or -E2BIG.
+ * Adds a counter, with its channel, for a part of this package and die (-1: all its dies), which is
+ * read on that CPU (-1: on any). The caller sets unit, range and the way's own fields. NULL: the
+ * part has a counter already, or *err is -ENOMEM or -E2BIG.
  */
 struct rapl_counter *rapl__add(struct rapl *r, enum sensor_part part, int package, int die, int cpu,
 			       int *err);
 
 /*
  * The value of a reading: joules since the counter was opened. READING_GAP, with the joules of the
- * reading before, when the increase cannot be known: the reading before failed, this one came too
- * late (at the highest power, more than 0.8 of late_j may have been used), or the counter jumped,
- * back or on, by more than the part can have used.
+ * last reading, where the increase is not known: the last reading failed, this one came too late
+ * (at the highest power, more than 0.8 of late_j may have been used), or the counter jumped, back
+ * or forward, by more than the part can have used.
  */
 struct sensor_value rapl_counter__take(struct rapl_counter *c, const struct rapl_raw *raw);
 

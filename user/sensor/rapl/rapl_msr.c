@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * RAPL by the registers themselves, /dev/cpu/N/msr: the last way, where the kernel has no driver
- * for them. Counters are of 32 bits; a register that reads 0 or cannot be read has no counter
- * behind it, as in most virtual machines.
+ * for them. Counters have 32 bits. A register that is 0 or cannot be read has no counter behind it,
+ * as in most virtual machines.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,8 @@
 /*
  * RAPL by perf's PMUs "power" and "power_core": events of 64 bits, one CPU of each package (or
  * core) counts for all of it, and one read(2) gives all events of a CPU. The kernel's own timer
- * reads the hardware often enough for 400 W: what takes less loses nothing however late it is read.
+ * reads the hardware often enough for 400 W: a package that takes less loses nothing, however late
+ * it is read here.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * RAPL by sysfs: /sys/class/powercap/intel-rapl:N[:M], on AMD too. N is no package's number: what
- * a zone measures is in its file "name", and a subzone's package is that of the zone above.
+ * RAPL by sysfs: /sys/class/powercap/intel-rapl:N[:M], on AMD too. N is not the number of a
+ * package: the file "name" of a zone tells what it measures, and the package of a subzone is that
+ * of the zone above.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -195,7 +196,7 @@ static int error_text(char *reason, size_t len, int err)
 	return err;
 }
 
-/* Counts the dies that the zones name, where the topology does not say how many there are. */
+/* Counts the dies that the zones name, where the topology does not have their number. */
 static void count_dies(struct rapl *r, const struct zone *zones, unsigned n)
 {
 	/* AMD's kernels of 2024 have a zone for every die, all of one package's counter. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What all ways to read RAPL share: joules of raw counts, what is documented of processors, and the
- * channel of a counter. */
+/* What all ways to read RAPL share: joules from raw counts, what is documented about processors,
+ * and the channel of a counter. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

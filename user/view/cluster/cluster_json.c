@@ -15,7 +15,7 @@ static json_t *code_json(const struct burst_code *c)
 		       : json_null();
 }
 
-/* Bursts of the cluster for each that is kept. */
+/* How many bursts of the cluster there are for each burst in the table. */
 static double bursts_per_kept(const struct cluster_view *v, unsigned cluster)
 {
 	size_t kept = 0;

@@ -87,7 +87,8 @@ static struct plane plane_of(const struct cluster_view *v)
 	return p;
 }
 
-/* The next burst from i on that is a point, of those that stand for all; n: there is none. */
+/* Returns the next burst from i on that is a point, of those that are drawn for all; n: there is
+ * none. */
 static size_t next_point(const struct plane *p, size_t i, size_t *seen)
 {
 	const size_t each = p->shown / POINTS + 1;

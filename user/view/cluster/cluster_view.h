@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Clusters of bursts as text, JSON and SVG, and for the page. */
+/* Clusters of bursts as text, JSON and SVG, and for the page in a browser. */
 #ifndef JP_VIEW_CLUSTER_H
 #define JP_VIEW_CLUSTER_H
 
@@ -13,25 +13,27 @@
 #include "model/bursts.h"
 #include "view/report/report_text.h"
 
-/* What a file's bursts were found to be. */
+/* What is shown: a file's bursts and their clusters. */
 struct cluster_view {
 	const char *path;
 	const char *title; /* program and job; "": not known */
 	const struct model_bursts *bursts;
 	const struct burst_clusters *clusters;
 	const struct cluster_request *request;
-	const struct burst_counter *counters; /* of each cluster, noise first, the events of bursts;
-					       * NULL: there are none */
-	/* of each cluster, noise first, and of each burst in no cluster; NULL: there are no samples
+	const struct burst_counter *counters; /* for each cluster, noise first, the events of its
+						 bursts; NULL: there are none */
+	/* code of each cluster, noise first, and of each burst in no cluster; NULL: there are no
+	 * samples
 	 */
 	const struct burst_code *codes, *single_codes;
-	const char *of;	      /* "region" or "code": what regions are */
-	char *const *regions; /* names of 1..k, which are no clusters; NULL: they are */
+	const char *of; /* "region" or "code": what `regions` are */
+	char *const
+		*regions; /* names of 1..k, which are regions or code; NULL: they are clusters */
 };
 
 /* The table, and a line over time of each task. */
 void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out);
-/* What may be done where clusters hold little of what the threads did: a line. NULL: nothing. */
+/* A hint of one line where clusters have little of the threads' time. NULL: there is none. */
 const char *cluster_view__hint(const struct cluster_view *v);
 json_t *cluster_view__json(const struct cluster_view *v);
 /* A scatter plot of the first two features. */
@@ -47,12 +49,10 @@ json_t *cluster_view__page(const struct cluster_view *v);
 void track_view__print(const struct burst_track *t, FILE *out);
 json_t *track_view__json(const struct burst_track *t);
 
-/* ---- for the files of the room */
-
-/* What bursts of cluster k counted of event e. */
+/* ---- for the files of the room */ /* What bursts of cluster k counted of event e. */
 const struct burst_counter *cluster_counters__of(const struct cluster_view *v, unsigned k,
 						 unsigned e);
-/* What follows from the totals of a cluster. */
+/* The derived metrics of a cluster's totals. */
 void cluster_counters__metrics(const struct cluster_view *v, unsigned k, struct counter_metrics *m);
 
 #define CLUSTER_NAME 8
@@ -60,14 +60,14 @@ void cluster_counters__metrics(const struct cluster_view *v, unsigned k, struct 
 typedef char cluster_name[CLUSTER_NAME];
 /* "A" ... "Z", "AA" ...; 0: "noise". */
 const char *cluster_name__of(unsigned k, cluster_name buf);
-/* One character of it; '+' beyond the alphabets, '.' of noise. */
+/* One character for a cluster; '+' beyond the alphabets, '.' for noise. */
 char cluster_name__letter(unsigned k);
 /* "310 us", "12.1 ms", "1.5 s". */
 typedef char cluster_time[24];
 const char *cluster_time__of(double s, cluster_time buf);
 
-/* Which cluster had most run time, by place and time: a line of width characters, ' ' where there
- * was no burst. */
+/* Lines over time, one for each place: a character for the cluster with most run time, ' ' where
+ * there was no burst. */
 struct cluster_lines {
 	const struct cluster_view *v;
 	unsigned width;
@@ -79,7 +79,7 @@ struct cluster_lines {
 
 /* false: no memory. cluster_lines__close() in both cases. */
 bool cluster_lines__open(struct cluster_lines *l, const struct cluster_view *v, unsigned width);
-/* Returns the words for a place; they are good until the next call. */
+/* Returns the line of a place, which is valid until the next call. */
 const char *cluster_lines__of(struct cluster_lines *l, unsigned place);
 void cluster_lines__close(struct cluster_lines *l);
 

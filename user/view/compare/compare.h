@@ -11,7 +11,8 @@
 #include "jobfile/profiles.h"
 #include "view/report/report_page.h"
 
-#define COMPARE_TABLES 3 /* of two jobs; what is inside of them has others */
+#define COMPARE_TABLES \
+	3 /* tables of two jobs' facts; there are others for what is inside the jobs */
 
 struct compare_row {
 	const char *name;
@@ -21,12 +22,12 @@ struct compare_row {
 
 struct compare_table {
 	const char *id, *name;
-	char how[2][16]; /* how each was measured, "samples"; "": there is one way */
+	char how[2][16]; /* how each was measured, "samples"; "": there is only one way */
 	struct compare_row rows[REPORT_PARTS_MAX];
 	unsigned n;
 };
 
-/* Those that both runs have. Returns how many. */
+/* Makes the tables that both runs have. Returns how many. */
 unsigned compare_tables__of(struct compare_table out[static COMPARE_TABLES],
 			    const struct model_job *a, const struct model_job *b);
 void compare_tables__print(const struct compare_table *tables, unsigned n, FILE *out);
@@ -51,9 +52,9 @@ struct compare_inside {
 	double cpu_s;
 };
 
-/* Makes the tables of what both runs have, each in a child with limits: none, where a run is in
- * several files. 0 or -errno: of the first that cannot be read, and *what names it; the others are
- * there. compare_besides__free() in all cases. */
+/* Makes the tables that both runs have, each in a limited child; there are none where a run is in
+ * several files. 0; -errno: the error of the first table that cannot be read, which *what names;
+ * the other tables are made. compare_besides__free() in all cases. */
 int compare_besides__of(struct compare_besides *out, const struct compare_inside runs[2],
 			const char **what);
 void compare_besides__free(struct compare_besides *b);
@@ -65,8 +66,8 @@ struct compare_page {
 	const struct comparison *c;
 	const struct compare_spread *spread; /* [N_TERMS]; NULL: there is no baseline */
 	unsigned earlier;		     /* runs of the baseline */
-	unsigned left_out;		     /* those that are of another kind */
-	unsigned later;			     /* those that began after B, which do not count */
+	unsigned left_out;		     /* runs that are of another kind */
+	unsigned later;			     /* runs that began after B, which do not count */
 	const char (*why)[160];	  /* [N_TERMS]: why a term is part of another; "": not known */
 	const char *const *notes; /* what a reader should know; ends with NULL */
 	const struct compare_table *tables;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A comparison as a page: a sentence, a waterfall of the terms, and how usual they are. */
+/* A comparison as a page: a sentence, a waterfall of the terms, and how often other runs differ as
+ * much. */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -78,7 +79,7 @@ static struct compare_words words_of(const struct comparison *c, enum compare_te
 #define SAID_SHARE     0.01 /* smaller terms are not in the sentence */
 #define MOSTLY	       0.6  /* of the waiting, on one node */
 #define NOTHING	       1e-6 /* of the wall time: rounding */
-#define CAUSE_LEAST    1e-3 /* likewise: what a cause has to have to be named */
+#define CAUSE_LEAST    1e-3 /* as above: the least that a cause needs to be named */
 #define SENTENCE       COMPARE_SENTENCE
 
 /* ---- the two runs */
@@ -188,7 +189,7 @@ static void sort_terms(const struct comparison *c, struct sized_term sorted[stat
 	qsort(sorted, N_TERMS, sizeof(*sorted), by_size);
 }
 
-/* Of a run that took twice as long or longer in seconds, as the sentence does not say the whole
+/* For a run that took at least twice as long: in seconds, as the sentence does not give the whole
  * in percent. */
 static const char *amount(const struct compare_page *p, double s, report_number text)
 {

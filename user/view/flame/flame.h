@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stacks as a tree of functions, of one run or of two, and what is made of it: text, SVG, and the
- * forms of other programs. */
+/* Stacks of one run, or of two, as a tree of functions, and its output: text, SVG, and the formats
+ * of other programs. */
 #ifndef JP_VIEW_FLAME_H
 #define JP_VIEW_FLAME_H
 
@@ -15,10 +15,10 @@ enum { FLAME_ROOT = 0, FLAME_RUNS = 2 };
 
 enum flame_kind { FLAME_USER, FLAME_KERNEL, FLAME_CAUSE };
 
-/* A function in a place of the call tree, with the time of each run; the second run is there only
+/* A function in a place of the call tree, with its time in each run; there is a second run only
  * with --diff. */
 struct flame_frame {
-	const char *name, *module; /* the symbols' and the stacks', or of texts */
+	const char *name, *module; /* these belong to the symbols, the stacks, or `texts` */
 	enum flame_kind kind;
 	uint32_t parent, first, next; /* child and sibling, 0: none */
 	unsigned depth;
@@ -26,7 +26,7 @@ struct flame_frame {
 	double self_n[FLAME_RUNS]; /* samples, or gaps */
 };
 
-/* What a frame had itself in an interval, all tasks together. */
+/* The time of a frame itself in an interval, over all tasks. */
 struct flame_count {
 	uint32_t frame;
 	int run;
@@ -36,23 +36,24 @@ struct flame_count {
 struct flame {
 	struct flame_frame *frames; /* the first is the root */
 	struct id_table child_of;
-	struct flame_count *counts; /* finished: by run, interval and frame */
+	struct flame_count *counts; /* after flame__finish(): by run, interval and frame */
 	char **texts;		    /* names that had to be cleaned */
 	unsigned n, ncounts, ntexts;
 	unsigned runs;
 	const char *label[FLAME_RUNS];
-	/* Of the page, the last run's: program and job, and how its stacks were unwound; NULL or
+	/* For the page, of the last run: program and job, and how its stacks were unwound; NULL or
 	 * "": not known. */
 	const char *title, *unwound;
 	bool off_cpu;
 	double from_s, to_s; /* intervals that end after from and not after to; NaN: all */
-	double first_s[FLAME_RUNS], last_s[FLAME_RUNS]; /* what they cover; NaN: there are none */
+	double first_s[FLAME_RUNS],
+		last_s[FLAME_RUNS]; /* the time that its intervals cover; NaN: there are none */
 };
 
 /* Adds a run; the stacks and symbols must live as long as the flame. 0 or -ENOMEM. */
 int flame__add(struct flame *f, const struct stacks *s, struct symbols *symbols, const char *label);
-/* Children in the order of names; sums, and counts in their order. To be called before any of the
- * following. */
+/* Orders children by name, makes the sums, and orders counts. To be called before any of the
+ * functions below. */
 void flame__finish(struct flame *f);
 void flame__free(struct flame *f);
 
@@ -67,12 +68,12 @@ struct flame_function {
 struct flame_function *flame__functions(const struct flame *f, unsigned *n);
 /* The hottest functions and stacks. 0 or -ENOMEM. */
 int flame__print(const struct flame *f, FILE *out);
-/* "a;b;c N": N is samples, of gaps microseconds; of two runs both. */
+/* Prints "a;b;c N", where N is samples, or microseconds for gaps; with two runs it has both. */
 void flame__folded(const struct flame *f, FILE *out);
 void flame__svg(const struct flame *f, FILE *out);
 /* For the page: docs/report-json.md. NULL: no memory. */
 json_t *flame__json(const struct flame *f);
-/* As flame__json(), of one run and its whole time, and of at most n frames: those with the most
+/* As flame__json(), for one run and its whole time, with at most n frames: those with the most
  * time. The time of other frames counts as their callers'. */
 json_t *flame__hottest_json(const struct flame *f, unsigned n);
 json_t *flame__speedscope(const struct flame *f);

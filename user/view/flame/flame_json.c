@@ -154,7 +154,7 @@ static int hottest_first(const void *a, const void *b)
 	return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* Numbers of the frames that are kept, by frame; 0: it is not one, or the root. */
+/* Numbers of the frames that are written, by frame; 0: the frame is not written, or is the root. */
 static uint32_t *number_hottest(const struct flame *f, unsigned most)
 {
 	struct hot *all = calloc(f->n + 1, sizeof(*all));

@@ -110,7 +110,7 @@ static const struct store_column columns[] = {
 
 #define COLUMNS (sizeof(columns) / sizeof(*columns))
 
-/* counter of the figures says which event it is */
+/* the counter of the figures tells which event it is */
 #define OF_EVENT 2
 
 static json_t *rows_of(const struct folded *f)

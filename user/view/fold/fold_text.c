@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A folded region in the terminal: its phases, the rate of a counter along it, and how far to trust
- * that; and as SVG, the counter's progress and rate over the phases. */
+/* Prints a folded region in the terminal: its phases, the rate of a counter along it, and how far
+ * to trust that. As SVG, draws the counter's progress and rate over the phases. */
 #include "view/fold/fold_view.h"
 
 #include <inttypes.h>

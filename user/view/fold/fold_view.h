@@ -10,12 +10,12 @@
 #include "analysis/fold/folded.h"
 #include "jobfile/store.h"
 
-/* Says what it is, and where: "the program + 0x1200", "main", "main (at 0x1200)" where the code has
- * the block, too. */
+/* Writes what and where a code is: "the program + 0x1200", "main", or "main (at 0x1200)" where the
+ * code also has the block. */
 void fold_view__code(const struct folded *f, uint64_t code, char *text, size_t size);
 #define FOLD_TEXT 512
 
-/* The counter's name; NULL: it is the event, and there is none. */
+/* The counter's name; NULL: the counter is the event, and there is none. */
 const char *fold_view__counter(const struct folded *f, enum point_counter c);
 /* Why a counter is not folded; NULL: it is. */
 const char *fold_view__missing(const struct folded *f, enum point_counter c);
@@ -39,9 +39,9 @@ struct fold_stored {
 struct fold_stored fold_store__of(const struct folded *f);
 void fold_stored__free(const struct fold_stored *s);
 
-/* What reads the profile may not be what writes to it: the one puts the region into a file, and the
- * other writes /analysis/fold and /analysis/fold_curve of the job file by that. 0, or 1 and it has
- * said why. */
+/* The process that reads the profile must not write to it: that process puts the region into a file
+ * by fold_store__put(), and another one writes /analysis/fold and /analysis/fold_curve of the job
+ * file from that by fold_store__write(). 0; 1, logged. */
 int fold_store__put(const struct folded *f, int fd);
 int fold_store__write(int fd, const char *path);
 

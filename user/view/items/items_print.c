@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The forms of "jobprof items", CSV, JSON and a table, and that of "sh5util -I"; all rows are
- * written in one of them, and below each step when its sum was highest. */
+ * written in one form, and below each step the time at which its sum was highest. */
 #include "view/items/items_print.h"
 
 #include <inttypes.h>
@@ -147,7 +147,7 @@ static void csv_row(struct outbuf *o, const struct items *it, const struct items
 	outbuf__char(o, '\n');
 }
 
-/* JSON: what is known of a step stands after its rows. */
+/* JSON: what is known about a step comes after its rows. */
 static void json_key(struct outbuf *o, const char *key)
 {
 	outbuf__str(o, ", \"");

@@ -15,7 +15,7 @@ struct items_format {
 	void (*end_step)(struct outbuf *o, const struct items *it, const char *step,
 			 const struct items_totals *t);
 	void (*end)(struct outbuf *o);
-	/* Where end_step is NULL: what is printed of a step, apart from the rows. */
+	/* Where end_step is NULL: prints a summary of a step, which is not among the rows. */
 	void (*summary)(FILE *out, const struct items *it, const char *step, const char *column,
 			const struct items_totals *t);
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Curves over time, one over the other, as text for a terminal, as SVG for print and as JSON, which
- * the page in a browser draws. */
+/* Curves over time in one picture: as text for a terminal, as SVG for print, and as JSON, which the
+ * page in a browser draws. */
 #ifndef JP_VIEW_PLOT_H
 #define JP_VIEW_PLOT_H
 
@@ -11,7 +11,7 @@
 #include "model/curve.h"
 #include "view/svg.h"
 
-#define PLOT_CURVES SVG_COLOURS /* that can be told from each other */
+#define PLOT_CURVES SVG_COLOURS /* curves whose colours can be told apart */
 
 struct plot_curve {
 	const struct curve *curve;

@@ -12,7 +12,7 @@
 void reduce_print__text(const struct reduction *r, FILE *out);
 /* NULL: no memory. */
 json_t *reduce_print__json(const struct reduction *r);
-/* The parts of that which say what the reduction is of, and what it cost. */
+/* The parts of that object about what the reduction covers, and what it cost. */
 json_t *reduce_print__about(const struct reduction *r);
 /* The last line of the text. */
 void reduce_print__coverage(const struct reduction *r, FILE *out);

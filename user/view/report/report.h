@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The report on a job: what held it back, where its time went, how much of what it was given it
+/* The report on a job: what slowed it down, where its time went, and how much of its allocation it
  * used. */
 #ifndef JP_VIEW_REPORT_H
 #define JP_VIEW_REPORT_H
@@ -14,11 +14,10 @@
 #include "findings/findings.h"
 #include "model/job/job.h"
 
-/* What was computed or read besides facts: docs/report-json.md has their schema. NULL: it was not
- * asked for. */
+/* Results other than facts: docs/report-json.md has their schema. NULL: it was not asked for. */
 struct report_besides {
 	json_t *clusters, *fold;
-	json_t *flame, *blocked; /* of the page in a browser alone: stacks on a CPU, and off it */
+	json_t *flame, *blocked; /* only for the page in a browser: stacks on a CPU, and off it */
 };
 
 struct report {
@@ -30,27 +29,27 @@ struct report {
 	const struct pika_job *pika;
 	const struct io_jobs *io;
 	const struct report_besides *besides; /* NULL: nothing */
-	bool all; /* also what has no room on a screen, and why something is not known */
+	bool all; /* also prints what has no room on a screen, and why something is not known */
 	bool utf8, colour;
 	bool is_run;	      /* of `jobprof run`: without the foot */
-	unsigned lines_after; /* that run prints below the page */
+	unsigned lines_after; /* lines that jobprof run prints below the page */
 	const char *more;     /* of a run: the command or option that prints all */
-	const char *name;     /* of what the page is about; NULL: the job's, or its program's */
-	unsigned in_full;     /* findings that have more than a line; 0: REPORT_IN_FULL */
+	const char *name; /* name of what the page is about; NULL: the job's, or its program's */
+	unsigned in_full; /* findings that have more than a line; 0: REPORT_IN_FULL */
 };
 
 #define REPORT_IN_FULL 3
 
-/* The page, 80 columns wide, and without `all` 40 lines high, of a run 30 with lines_after, unless
- * findings have more. */
+/* Prints the page, 80 columns wide. Without `all` it has 40 lines, for jobprof run 30 with
+ * lines_after, unless findings need more. */
 void report__print(const struct report *r, FILE *out);
 /* docs/report-json.md has the schema. NULL: no memory. */
 json_t *report__json(const struct report *r);
 /* All facts with their units, or the reason why they are not known. */
 void report__print_facts(const struct facts *f, FILE *out);
-/* What a rule says: its finding, or why it gave none. false: there is no such rule. */
+/* Prints a rule's finding, or why it gave none. False: there is no such rule. */
 bool report__print_why(const struct verdict *v, const char *rule, FILE *out);
-/* Says why PIKA's tag ("memory-bound") was given or not. false: there is no such tag. */
+/* Prints why PIKA's tag ("memory-bound") was given or not. False: there is no such tag. */
 bool report__print_tag_why(const struct pika_job *p, const char *tag, FILE *out);
 
 /* What the page in a browser draws: the units over time, thinned so that the page of any job stays
@@ -58,17 +57,18 @@ bool report__print_tag_why(const struct pika_job *p, const char *tag, FILE *out)
 json_t *report_series__json(const struct report *r);
 
 /*
- * Reads and computes what is besides facts of a job's one file, each in a child with limits; of
- * several files, and of what cannot be read, they say that. Stacks take longer, as functions are
- * looked up: only with with_stacks. 0; -EINTR: a signal ended a child, and is meant for this
- * process; -errno: no children. report_besides__free() in all cases.
+ * Reads and computes the results other than facts of a job's single file, each in a limited child.
+ * Where there are several files, or a result cannot be read, its JSON says so. Stacks take longer,
+ * because functions are looked up: they are read only with with_stacks. 0; -EINTR: a signal ended a
+ * child, and should end this process too; -errno: no child could be started. report_besides__free()
+ * in all cases.
  */
 int report_besides__read(struct report_besides *out, const struct job_input *inputs, unsigned n,
 			 bool with_stacks);
 void report_besides__free(struct report_besides *b);
 
-/* In a child: what /analysis of the file has of that name, as stored__read() gives it. NULL:
- * nothing, or the input is one step of several, and the result may be of others. */
+/* Called in a child: the result of that name in /analysis of the file, as stored__read() returns
+ * it. NULL: there is none, or the input is one step of several, and the result may be of others. */
 json_t *report_besides__stored(const struct job_input *input, const char *name, const char *but);
 
 #endif

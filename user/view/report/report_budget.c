@@ -131,9 +131,9 @@ static void parts_print(const char *name, const struct report_parts *p, unsigned
 static const struct report_part thread_parts[] = {
 	{Q_USER, "run", "own code"},
 	{Q_SYSTEM, "run", "kernel"},
-	{Q_INTERRUPTED, "stolen", "stolen"},
+	{Q_STOLEN, "stolen", "stolen"},
 	{Q_CPU_WAIT, "wait", "wait for CPU"},
-	{Q_HELD, "quota", "CPU quota"},
+	{Q_THREAD_THROTTLED, "quota", "CPU quota"},
 	{Q_BLOCKED_DISK, "blocked", "disk"},
 	{Q_BLOCKED_FAULT, "blocked", "page faults"},
 	{Q_BLOCKED_NET_FS, "blocked", "network files"},
@@ -188,11 +188,11 @@ void report_threads__print(const struct report *r, FILE *out)
 /* ---- what was executed, as shares of all samples */
 
 static const struct report_part module_parts[] = {
-	{Q_SAMPLED_OWN, NULL, "own program"},	 {Q_SAMPLED_MPI, NULL, "MPI"},
-	{Q_SAMPLED_LIBGPU, NULL, "GPU library"}, {Q_SAMPLED_BLAS, NULL, "BLAS"},
-	{Q_SAMPLED_OPENMP, NULL, "OpenMP"},	 {Q_SAMPLED_INTERPRETER, NULL, "interpreter"},
-	{Q_SAMPLED_LIBC, NULL, "C library"},	 {Q_SAMPLED_LIBRARY, NULL, "other libraries"},
-	{Q_SAMPLED_MADE, NULL, "generated"},	 {Q_SAMPLED_KERNEL, NULL, "kernel"},
+	{Q_SAMPLED_OWN, NULL, "own program"},	  {Q_SAMPLED_MPI, NULL, "MPI"},
+	{Q_SAMPLED_LIBGPU, NULL, "GPU library"},  {Q_SAMPLED_BLAS, NULL, "BLAS"},
+	{Q_SAMPLED_OPENMP, NULL, "OpenMP"},	  {Q_SAMPLED_INTERPRETER, NULL, "interpreter"},
+	{Q_SAMPLED_LIBC, NULL, "C library"},	  {Q_SAMPLED_LIBRARY, NULL, "other libraries"},
+	{Q_SAMPLED_GENERATED, NULL, "generated"}, {Q_SAMPLED_KERNEL, NULL, "kernel"},
 	{Q_SAMPLED_UNKNOWN, NULL, "not known"},
 };
 

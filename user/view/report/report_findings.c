@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What held the job back: the findings, why a rule gave none, and the facts behind them. */
+/* What slowed the job down: the findings, why a rule gave none, and the facts behind them. */
 #include <math.h>
 #include <string.h>
 

@@ -146,7 +146,7 @@ static bool is_window(const struct report *r)
 	return r->is_run && !is_run(r);
 }
 
-/* A process of it is, or was, in a cgroup that is not followed. */
+/* A process of the step is, or was, in a cgroup that is not followed. */
 static bool is_away(const struct report *r)
 {
 	return !isnan(facts__job(r->facts, FACT_JOB_left_cgroup_s));
@@ -261,7 +261,7 @@ static void print_bar(FILE *out, const char *name, double share, const char *det
 	fprintf(out, "  %s\n", detail);
 }
 
-/* Without a limit the head of the page says it all. */
+/* Without a limit the head of the page is enough. */
 static void print_memory_bar(const struct facts *f, FILE *out)
 {
 	double peak = facts__job(f, FACT_JOB_peak_mb), limit = facts__job(f, FACT_JOB_limit_mb);

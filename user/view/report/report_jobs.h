@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table of several jobs: a row per job, and PIKA's sums of jobs that have something in common. */
+/* A table of several jobs: a row per job, and PIKA's sums over jobs that have something in common.
+ */
 #ifndef JP_VIEW_REPORT_JOBS_H
 #define JP_VIEW_REPORT_JOBS_H
 
@@ -28,19 +29,20 @@ struct report_jobs {
 	unsigned by;
 };
 
-/* The row of a job goes from the process that judges it to the one that has the table. file: where
- * the job is, or the first of several; id: the job's where the file does not say. put: 0, or 1: no
- * memory; take: 0, -EBADMSG or -ENOMEM. */
+/* Send the row of a job from the process that judges it to the one that has the table. file: the
+ * job's file, or the first of several; id: the job's id, where the file does not have it. put: 0,
+ * or 1: no memory; take: 0, -EBADMSG or -ENOMEM. */
 int report_jobs__put(const struct report *r, struct message *m);
 int report_jobs__take(struct report_jobs *jobs, struct message *m, const char *file,
 		      const char *id);
-/* The dearest job first, then by what they used. */
+/* Orders jobs by their cost, the highest first, then by their use. */
 void report_jobs__sort(struct report_jobs *jobs);
 void report_jobs__free(struct report_jobs *jobs);
 
 /* docs/report-json.md has the schema. NULL: no memory. */
 json_t *report_jobs__json(const struct report_jobs *jobs);
-/* What that gave as a page, 80 columns wide; with `all` also PIKA's issues. */
+/* Prints the result of report_jobs__json() as a page, 80 columns wide; with `all` also PIKA's
+ * issues. */
 void report_jobs__print(const json_t *jobs, bool all, FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page of a report: what is wrong, what that cost, where the time went, who, when, and what is
- * not known. */
+/* The page of a report: what is wrong, what that cost, where the time went, in which tasks and
+ * when, and what is not known. */
 #include "view/report/report_page.h"
 
 #include <math.h>
@@ -65,7 +65,7 @@ static void print_extreme(const struct facts *f, const struct ranked *t, size_t 
 	fprintf(out, "%-*s", width, text);
 }
 
-/* CPU time of ranks that may wait by spinning says nothing of how equal their work is. */
+/* The CPU time of ranks that may wait by spinning tells nothing about how equal their work is. */
 static bool is_work(const struct facts *f, enum fact fact)
 {
 	if (!isnan(facts__job(f, FACT_JOB_pop_samples)))
@@ -161,7 +161,7 @@ static void commands_print(const struct report *r, FILE *out)
 	       (j->commands[shown].cpu_s > 0 || j->commands[shown].processes > 0) &&
 	       (r->all || (shown < FIRST_PAGE && j->commands[shown].cpu_s >= LEAST_SHARE * all)))
 		shown++;
-	if (shown < 2 || !(all > 0)) /* of one program the head of the page says it all */
+	if (shown < 2 || !(all > 0)) /* for one program the head of the page is enough */
 		return;
 	fputs("\nPrograms by CPU time\n", out);
 	for (unsigned i = 0; i < shown; i++)
@@ -439,7 +439,7 @@ static void end_print(const struct report *r, FILE *out)
 /* ---- the page */
 
 #define SCREEN	   40 /* lines */
-#define SCREEN_RUN 30 /* below what the command has printed, with what run says */
+#define SCREEN_RUN 30 /* below the output of the command, with the messages of run */
 
 /* Parts with a name are left out where a screen has no room for them. */
 static const struct part {

@@ -12,12 +12,12 @@
 #include "model/job/job.h"
 #include "view/report/report.h"
 
-/* ---- amounts of time or samples that are divided into parts with names: of the job and its units
+/* ---- amounts of time or samples of the job and its units that are divided into named parts
  */
 
 #define REPORT_PARTS_MAX 17
 
-#define REPORT_SAMPLES_LEAST 100 /* with fewer, shares are by chance */
+#define REPORT_SAMPLES_LEAST 100 /* with fewer samples, shares are chance */
 
 struct report_part {
 	enum quantity of;
@@ -25,15 +25,15 @@ struct report_part {
 };
 
 struct report_parts {
-	const char *rows_key; /* in page.rows of docs/report-json.md: "thread_shares" */
-	const char *all_key;  /* of the whole, in the report's JSON */
+	const char *rows_key; /* key in page.rows of docs/report-json.md: "thread_shares" */
+	const char *all_key;  /* key of the whole, in the report's JSON */
 	const struct report_part *parts;
 	unsigned n;
 	const char *first_alone; /* the first part's name where the second is not known; NULL: its
 				    own */
 	enum quantity whole;	 /* N_QUANTITIES: the sum of the parts */
-	/* Sets the shares that are not of their quantity alone, where the whole is known; NULL:
-	 * there are none. */
+	/* Corrects shares that do not only depend on their own quantity, where the whole is known;
+	 * NULL: there are none. */
 	void (*correct)(const double total[static N_QUANTITIES],
 			double share[static REPORT_PARTS_MAX]);
 };
@@ -51,8 +51,8 @@ double report_parts__of(const struct report_parts *p, const struct model_job *j,
  * shares. */
 json_t *report_parts__json(const struct report_parts *p, const struct model_job *j);
 
-/* ---- the parts of the page: each prints its heading, or nothing; but for the head, an empty line
- * comes first */
+/* ---- the parts of the page: each prints an empty line (not the head), its heading and its lines,
+ * or nothing */
 
 void report_head__print(const struct report *r, FILE *out);
 /* "core", or "CPU" where it may be a thread of one. */
@@ -86,17 +86,19 @@ enum budget {
 };
 
 struct report_budget {
-	double core_s;		/* of which the shares are; NaN: not known */
-	double share[N_BUDGET]; /* NaN: not known; "idle" has that part then */
+	double core_s;		/* the time of which the shares are parts; NaN: not known */
+	double share[N_BUDGET]; /* NaN: not known; that part is in "idle" then */
 };
-/* Seconds; NaN: not known, so that the share is not; of cpu and core_s, so that no share is. */
+/* Seconds. Where one is NaN, its share is not known; where cpu or core_s is NaN, no share is known.
+ */
 struct budget_times {
 	double cpu, user, system, core_s;
 	struct idle_split idle;
 };
 struct report_budget report_budget__of_times(const struct budget_times *t);
 struct report_budget report_budget__of(const struct report *r);
-/* "own code"; of shares that hold others which are not known, a wider word. */
+/* The name of a share: "own code"; a wider word where the share contains others that are not known.
+ */
 const char *report_budget__name(const struct report_budget *b, enum budget i);
 
 /* ---- parts of the JSON (docs/report-json.md); NULL: no memory */

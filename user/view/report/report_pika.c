@@ -535,7 +535,7 @@ json_t *report_io__json(const struct io_jobs *io)
 
 enum share { SHARE_ACTIVE, SHARE_BURSTY, SHARE_PARALLEL };
 
-/* A share of each cut-off, as ".28 .15 1.0"; "-" where it is not known, or says nothing. */
+/* A share of each cut-off, as ".28 .15 1.0"; "-" where it is not known, or has no meaning. */
 static void print_shares(const struct io_character *c, enum share share, FILE *out)
 {
 	for (int i = 0; i < IO_CUTOFFS; i++) {

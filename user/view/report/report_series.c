@@ -80,11 +80,11 @@ static const struct line {
 	{"cpu", SERIES_TASKS, Q_CPU},
 	{"cpu", SERIES_NODES, Q_CPU},
 	{"memory", SERIES_TASKS, Q_RSS},
-	{"memory", SERIES_NODES, Q_CHARGED_OWN},
+	{"memory", SERIES_NODES, Q_MEM_OWN},
 	{"memory", SERIES_NODES, Q_RSS},
 	{"io", SERIES_TASKS, Q_IO},
 	{"io", SERIES_NODES, Q_IO},
-	{"gpu", SERIES_GPUS, Q_GPU_UTIL},
+	{"gpu", SERIES_GPUS, Q_GPU_UTILIZATION},
 	{"net", SERIES_NODES, Q_NET},
 	{"fabric", SERIES_NODES, Q_PORT},
 	{"wait", SERIES_TASKS, Q_WAIT},
@@ -349,7 +349,7 @@ static const struct cell_kind {
 	{"disk", Q_DISK_WAIT, OF_CORES, false},
 	{"memory", Q_RSS, OF_ALL, false},
 	{"io", Q_IO, OF_ALL, false},
-	{"gpu", Q_GPU_UTIL, OF_GPUS, true},
+	{"gpu", Q_GPU_UTILIZATION, OF_GPUS, true},
 	{"gpu_memory", Q_GPU_MEM, OF_ALL, true},
 };
 
@@ -493,7 +493,7 @@ static double task_asleep(const struct job_unit *u)
 /* What the cores of a row's tasks were idle for, as if each task had its own. */
 static struct idle_split idle_of_tasks(const struct rows *r, unsigned row, double idle)
 {
-	double held = total_of(r, row, Q_HELD);
+	double held = total_of(r, row, Q_THREAD_THROTTLED);
 	struct idle_split wanted = {.quota = held,
 				    .wait = total_of(r, row, Q_WAIT) - known(held, 0),
 				    .disk = total_of(r, row, Q_DISK_WAIT),

@@ -70,7 +70,7 @@ bool spark__utf8(void)
 	       (n == 4 && !strncasecmp(codeset, "utf8", n));
 }
 
-/* ---- the reasons of an analysis stand as they are in JSON; a page has words for those that it can
+/* ---- the reasons of an analysis are unchanged in JSON; a page has words for those that it can
  * print */
 
 static const struct {
@@ -235,7 +235,7 @@ const char *report_text__count(double v, report_number buf)
 	return buf;
 }
 
-#define OFTEN 9.95 /* times a second: whole numbers say enough */
+#define OFTEN 9.95 /* times a second: whole numbers are enough */
 #define RARE  0.01
 
 const char *report_text__often(double n, double s, const char *what, report_number buf)

@@ -19,9 +19,9 @@ const char *report_text__time(double s, report_number buf);
 const char *report_text__change(double s, report_number buf);
 /* Time of cores: "2.1 core-s", "84 core-s", "21.4 core-h". */
 const char *report_text__cores(double core_s, report_number buf);
-/* Three digits: "290 KiB", "1.2 GiB". */
+/* With three digits: "290 KiB", "1.2 GiB". */
 const char *report_text__mb(double mb, report_number buf);
-/* As an option of Slurm, up to a round number: "240M", "38G". */
+/* As an option of Slurm, rounded up: "240M", "38G". */
 const char *report_text__mem_option(double mb, report_number buf);
 /* "1.9 GiB/s". */
 const char *report_text__rate(double mb_per_s, report_number buf);
@@ -29,8 +29,8 @@ const char *report_text__rate(double mb_per_s, report_number buf);
 const char *report_text__energy(double j, double like, report_number buf);
 /* Thousands have commas: "1,204". */
 const char *report_text__count(double v, report_number buf);
-/* How often something was, n times in s seconds: "1,204 calls/s", "1 call/s", "0.25 calls/s"; of
- * what is rarer than that "3 calls in all". what "": "1,204/s". */
+/* How often something happened, n times in s seconds: "1,204 calls/s", "1 call/s", "0.25 calls/s";
+ * where it is rarer, "3 calls in all". With what "": "1,204/s". */
 const char *report_text__often(double n, double s, const char *what, report_number buf);
 /* "31 %", below 10 with a decimal place: "2.1 %". */
 const char *report_text__share(double v, report_number buf);
@@ -49,7 +49,8 @@ void report_text__paragraph(FILE *out, const char *text, int at, int indent);
 /* A bar of `width` cells for a share of 0..1. */
 void report_text__bar(FILE *out, double share, int width, char full, char empty);
 
-/* "it is shorter than a bin of 30 s ..."; a reason without words as it is. */
+/* A verdict's reason in words: "it is shorter than a bin of 30 s ..."; the reason itself where
+ * there are no words for it. */
 const char *report_reason__words(const struct analysis_verdict *v);
 
 /* ---- a row of values as a row of characters */

@@ -220,7 +220,7 @@ static int reduce(struct reduce_work *w, const struct reduce_world *world)
 	return status;
 }
 
-/* What does not go together; NULL: all does. */
+/* Returns the options that exclude each other; NULL: there are none. */
 static const char *wrong_options(const struct reduce_options *o, unsigned nwords)
 {
 	const struct {

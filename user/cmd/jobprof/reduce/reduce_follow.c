@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobprof reduce --follow: the rows of a job that runs, as jobprofd of each node has them, reduced
+/* jobprof reduce --follow: reduces the rows of a running job, as jobprofd of each node has them,
  * window after window. */
 #include <errno.h>
 #include <inttypes.h>
@@ -44,7 +44,7 @@ struct feed {
 		char name[64];	/* "42.0" */
 		uint64_t after; /* number of the last burst that came */
 		bool has_come;	/* any */
-		bool has_none;	/* its series of bursts is not there: said */
+		bool has_none;	/* its series of bursts does not exist, which is logged */
 	} * steps;
 	unsigned nsteps, now; /* now: whose answer is read */
 	struct {
@@ -206,7 +206,7 @@ static int ask_step(struct feed *f, struct feed_step *s)
 	return 0;
 }
 
-/* Asks for the new bursts of all steps. 0 or -errno, said. */
+/* Asks for the new bursts of all steps. Returns 0, or -errno, which is logged. */
 static int feed_ask(struct feed *f)
 {
 	int err = 0;
@@ -386,8 +386,8 @@ static int classify(struct follow *f)
 	return err;
 }
 
-/* The rows have gone up: the model goes down, and what it says of all bursts comes up. 0 or
- * -errno. */
+/* The rows are at process 0 now: the model goes down the tree, and the clusters of all bursts come
+ * up. Returns 0 or -errno. */
 static int follow_clusters_reduce(struct reduce_work *w, struct follow *f)
 {
 	int err = share_model(f);
@@ -525,7 +525,7 @@ static void take_table(const struct jobprof_table *t, void *arg)
 	/* One that is later than the window is seen again in the next. */
 	if (known->last_ns >= at || (f->end_ns && at >= f->end_ns))
 		return;
-	/* What came before this process began is of no window of it. */
+	/* What came before this process began is in none of its windows. */
 	if (known->last_ns == INT64_MIN && !f->window) {
 		known->last_ns = at;
 		return;
@@ -544,7 +544,8 @@ static bool is_only(const struct follow *f)
 	return f->world->size == 1 && !f->window;
 }
 
-/* One question to this node's jobprofd: as the user of this process. 0, or -errno, said. */
+/* Asks this node's jobprofd one question, as the user of this process. Returns 0, or -errno, which
+ * is logged. */
 static int ask_rows(struct follow *f)
 {
 	char reason[256] = "";
@@ -728,7 +729,7 @@ static int follow(struct reduce_work *w, struct follow *f)
 	}
 	if (!err && !f->world->rank && w->o->output)
 		err = reduce_store__begin(w->o->output);
-	f->window = 1; /* rows that are known from here on are of a window */
+	f->window = 1; /* only rows after this one belong to a window */
 	for (unsigned i = 0; !err && !ended && (!w->o->windows || i < w->o->windows); i++)
 		err = one_window(w, f);
 	return err;

@@ -22,7 +22,7 @@
 #include "model/symbols.h"
 #include "pool/pool.h"
 
-/* ---- parts of a reduction in files, which a later one goes on from */
+/* ---- parts of a reduction in files, which a later reduction continues */
 
 int reduce_parts__merge(const struct reduce_work *w, struct reduction *r,
 			const struct reduction *from, const char *where)

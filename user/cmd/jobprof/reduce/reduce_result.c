@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What becomes of the reduction of all files: text, JSON, or with --store and -o a group in a job
+/* Writes the reduction of all files: as text, as JSON, or with --store and -o as a group in a job
  * file. */
 #include <errno.h>
 #include <inttypes.h>
@@ -33,7 +33,7 @@ static const struct moments *moments_of(const struct reduce_result *r, unsigned 
 	return at < 0 ? NULL : &r->clusters.columns[at]->moments;
 }
 
-/* RunTime is in seconds: its sum is what a cluster is of all. */
+/* RunTime is in seconds: its sum gives the share of a cluster. */
 static double run_time(const struct reduce_result *r, unsigned label)
 {
 	const struct moments *m = moments_of(r, label, 0);
@@ -90,7 +90,7 @@ static json_t *clusters_json(const struct reduce_result *r)
 	return rows;
 }
 
-/* How many bursts are in a line of the table, and how many there were besides. */
+/* How many bursts are in a line of the table, and how many others there were. */
 static uint64_t clusters_used(const struct reduce_result *r)
 {
 	uint64_t n = 0;
@@ -186,7 +186,8 @@ static void add_bins(json_t *rows, const json_t *column)
 	}
 }
 
-/* Names of columns are names of the table's, but for those that it has already. */
+/* Columns have their own names in the table, except where the table has a column of that name
+ * already. */
 static json_t *sample_row(const json_t *item, const json_t *columns)
 {
 	json_t *row = json_pack("{s:O, s:O, s:O, s:O}", "node", json_object_get(item, "node"),
@@ -366,7 +367,7 @@ static bool is_there(const struct reduce_work *w, const struct reduction *r)
 	return all;
 }
 
-/* All that is printed of a job's files; the fold is process 0's, and NULL without one. */
+/* Prints everything about a job's files. Process 0 has the fold; NULL: there is none. */
 static json_t *json_of(const struct reduce_work *w, const struct reduce_result *r,
 		       const struct folded *f)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Collects the parts of all processes. The files are read in a child: it is started before there is
- * MPI, and what goes wrong there does not end this process, which MPI would take for the end of
- * all. */
+/* Collects the parts of all processes. The files are read in a child, which is started before MPI.
+ * An error in the child does not end this process; MPI would end all processes then. */
 #include "cmd/jobprof/reduce/reduce.h"
 
 #include <errno.h>
@@ -129,7 +128,7 @@ static int take_plan(const struct reduce_work *w, struct message *m, struct redu
 	return w->o->fold ? reduce_fold__take(m, &to->fold) : reduce_model__take(m, &to->model);
 }
 
-/* What this process itself reads, of either pass. 0 or -errno. */
+/* Reads the files of this process, in either pass. Returns 0 or -errno. */
 static int read_own(struct reduce_work *w, const struct reduce_world *world, struct reduction *out)
 {
 	int err = begin_reduction(w, out);
@@ -290,7 +289,7 @@ int reduce_tree__up(struct reduce_work *w, const struct reduce_world *world, str
 	return err;
 }
 
-/* What the child read and what the processes below have goes up. */
+/* Sends up what the child has read, with the parts of the processes below. */
 static int collect_child(const struct reader_child *c, struct reduce_work *w,
 			 const struct reduce_world *world, struct reduction *out)
 {

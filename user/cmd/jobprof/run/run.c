@@ -161,7 +161,7 @@ static bool is_done(void *ctx)
 		return false;
 	if (!r->written_ns)
 		r->written_ns = clock__boot_ns();
-	/* what a killed run has left is a courtesy: not for long */
+	/* files of killed runs are a courtesy, so not for long */
 	return !daemon__finishing(r->d) || clock__boot_ns() > r->written_ns + COURTESY_NS;
 }
 
@@ -337,7 +337,7 @@ static int set_unwind(void *to, const struct opt *o, const char *arg)
 	return 2;
 }
 
-/* A text that is the configuration's to free. */
+/* A text that the configuration frees. */
 static int set_copy(void *to, const struct opt *o, const char *arg)
 {
 	return set_string(to, arg) ? 1 : 0;

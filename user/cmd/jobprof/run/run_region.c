@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Regions that jobprof run is asked for: what the option says, and the files that it names. */
+/* Regions that jobprof run is asked for: reads the option, and finds the files that it names. */
 #include "cmd/jobprof/run/run_region.h"
 
 #include <dlfcn.h>
@@ -336,7 +336,7 @@ static int region_elf_places(int fd, const struct region_spec *spec,
 	"want [NAME=]FILE:FUNCTION, [NAME=]wait:FILE:FUNCTION or " \
 	"[NAME=]usdt:FILE:PROVIDER:BEGIN,END"
 
-/* Cuts the text at the last such sign. What is behind it, or NULL. */
+/* Cuts the text at the last such sign. Returns what is behind it, or NULL. */
 static char *cut_last(char *text, char sign)
 {
 	char *at = strrchr(text, sign);
@@ -473,7 +473,7 @@ static int open_regular(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Of a name without a slash: the first file that it is of. */
+/* Finds the first file with a name without a slash. */
 static int open_file(const char *name)
 {
 	_cleanup_free_ char *list = strchr(name, '/') ? NULL : dirs_of(name);
@@ -517,8 +517,8 @@ static bool is_same_file(int a, int b)
 	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* A region of the list that has a place of this one: a function may have several names. Ends would
- * be taken for those of the other region. NULL: there is none. */
+/* Returns a region of the list that has a place in common with this one, as a function may have
+ * several names. The end of one region would count as an end of the other. NULL: there is none. */
 static const struct kern_region *find_same_place(const struct run_regions *l, const struct work *w)
 {
 	for (unsigned i = 0; i < (unsigned)l->n; i++) {

@@ -6,9 +6,9 @@
 
 #include "kern/kern.h"
 
-#define RUN_REGION_PLACES 512 /* where one begins or ends */
+#define RUN_REGION_PLACES 512 /* places where one region begins or ends */
 
-/* What was asked for: "[NAME=]FILE:FUNCTION", "[NAME=]wait:FILE:FUNCTION" or
+/* A region that the user asked for: "[NAME=]FILE:FUNCTION", "[NAME=]wait:FILE:FUNCTION" or
  * "[NAME=]usdt:FILE:PROVIDER:BEGIN,END". */
 struct region_spec {
 	bool wait, pattern; /* begin is a pattern of fnmatch(3) */
@@ -18,7 +18,7 @@ struct region_spec {
 	char begin[512], end[512];
 };
 
-/* 0, or -EINVAL and it has said what is wrong. */
+/* 0; -EINVAL, logged. */
 int region_spec__parse(struct region_spec *s, const char *text);
 
 struct run_regions {
@@ -26,7 +26,7 @@ struct run_regions {
 	unsigned n;
 };
 
-/* Adds one, opens its file and finds its places. 0, or the exit status after having said why. */
+/* Adds a region, opens its file and finds its places. 0, or the exit status, logged. */
 int run_regions__add(struct run_regions *l, const char *text);
 void run_regions__free(struct run_regions *l);
 

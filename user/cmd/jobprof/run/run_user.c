@@ -254,7 +254,7 @@ static int check_way(const char *dir)
 	return fd < 0 ? fd : 0;
 }
 
-/* Rights say too little: of a full disk, of /proc. */
+/* Access rights are not enough: the disk may be full, or the path in /proc. */
 static int try_file(const char *dir)
 {
 	_cleanup_free_ char *path = NULL;

@@ -319,7 +319,7 @@ static void window_print_foot(const struct window *w)
 	      stderr);
 }
 
-/* What was used, and where a report cannot be had, as a page. */
+/* Prints as a page what was used, and why no report can be made. */
 static void window_print(const struct window *w)
 {
 	FILE *out = stderr;
@@ -405,7 +405,8 @@ static int window_report_rows(const struct window *w, struct journal_file *rows)
 	return journal_file__make(rows, w->journal, &window);
 }
 
-/* Prints the report on them. 0, or it cannot be had, and it is said why. */
+/* Prints the report on them. Returns 0, or an error when no report can be made; the cause is
+ * logged. */
 static int window_report_print(const struct window *w, const struct journal_file *rows)
 {
 	const struct report_opts how = how_of(w);
@@ -493,7 +494,7 @@ static int ask_totals(uint32_t task, unsigned flags, struct window_totals *to, i
 			to->v[t][c] = NAN;
 	n = totals__ask(task, flags, CLIENT_CONN_TIMEOUT_MS, take_table, to, journal, reason, 256);
 	if (n >= 0 && isnan(to->v[WINDOW_STEP][WINDOW_TIME_NS]))
-		return -ENODATA; /* of the step nothing but external series is recorded */
+		return -ENODATA; /* nothing but external series is recorded for the step */
 	return n < 0 ? n : 0;
 }
 

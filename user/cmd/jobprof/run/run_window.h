@@ -19,13 +19,13 @@ struct journal_file {
 	bool is_copy;
 };
 
-/* Makes the file in a directory of its own below TMPDIR. The journal is a file or a pipe, which is
- * read to its end; window as of nodestep__build(). 0 or an error; journal_file__remove() in all
- * cases. */
+/* Makes a file of a journal, in a directory of its own below TMPDIR. The journal is a file, or a
+ * pipe that is read to its end; for window see nodestep__build(). 0 or an error;
+ * journal_file__remove() in all cases. */
 int journal_file__make(struct journal_file *f, int journal, const struct nodestep_window *window);
 void journal_file__remove(struct journal_file *f);
 
-/* Columns of Step and Tasks/<n> that are asked for; the order is that of their names. */
+/* The columns of Step and Tasks/<n> that are read, in the order of their names in run_window.c. */
 enum window_column {
 	WINDOW_TIME_NS,
 	WINDOW_CPU,
@@ -56,7 +56,7 @@ struct window_totals {
 
 struct window {
 	char **argv;
-	char *command; /* the same as a line, or NULL */
+	char *command; /* argv as one line, or NULL */
 	uint32_t task; /* JPC_UNKNOWN: not known */
 	double cores;  /* that this process may use; NaN: not known */
 	int64_t begin_ns;
@@ -67,16 +67,16 @@ struct window {
 };
 
 /*
- * Runs the command between two marks in the step that this process is in, and prints what held the
- * step back meanwhile and what it used; json: the file for the same as JSON, or NULL. option: one
- * that needs root and was given, or NULL. Returns the exit status of "jobprof run".
+ * Runs the command between two marks in the step of this process, and prints what held the step
+ * back meanwhile and what the step used; json: a file for the same as JSON, or NULL. option: a
+ * given option that needs root, or NULL. Returns the exit status of "jobprof run".
  */
 int run_window__run(char **argv, const char *option, const char *json, bool quiet);
 
-/* Whether the user may write it, before there is anything to write. "-" is standard output. Logs.
- * 0 or 1. */
+/* Finds out, before there is anything to write, whether the user may write the file. "-" is
+ * standard output. Logs. 0 or 1. */
 int run_json__try(const struct run_user *u, const char *path);
-/* What fn writes, as the user's file. fn returns 0, or it has said what is wrong. Logs. 0 or 1. */
+/* Writes what fn writes to the user's file. fn returns 0, or has logged an error. Logs. 0 or 1. */
 int run_json__write(const struct run_user *u, const char *path, int (*fn)(void *arg, FILE *out),
 		    void *arg);
 
