@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <time.h>
 
 /* An object that becomes a group: its numbers, texts and truth values are attributes, its objects
  * are groups (but what "params" holds are attributes "param_NAME"), its arrays of objects tables,
@@ -34,6 +35,10 @@ struct store_results {
 	unsigned ngroups;
 	struct store_table table; /* rows NULL: there is none */
 	const char *report;	  /* a text; NULL: the one that is there stays */
+	const char *row;	  /* a text that goes with the report; NULL: there is none */
+	time_t written_s; /* becomes the file's modification time; 0: that stays as it comes */
+	const struct timespec *read_at; /* the file's modification time when it was read: where that
+					 * is another one, nothing is stored; NULL: any */
 	const json_t *common; /* attributes of all groups, of the table and the report, and, with
 			       * a report, of /analysis */
 	bool may_create; /* the file may have results alone: it is made where it is not there */
@@ -41,9 +46,9 @@ struct store_results {
 
 /*
  * Puts these results into /analysis of a job file in place of earlier ones of the same names; the
- * report is /analysis/report. What other programs have put there stays. The file is copied, and the
- * copy renamed when it is complete and on the disk; owner and mode stay. 0, or -errno and it has
- * said why.
+ * report is /analysis/report, the row /analysis/row. What other programs have put there stays. The
+ * file is copied, and the copy renamed when it is complete and on the disk; owner and mode stay. 0,
+ * or -errno and it has said why.
  */
 int store__analysis(const char *path, const struct store_results *results);
 
