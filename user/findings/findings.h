@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "analysis/job/facts.h"
 #include "base/string_list.h"
@@ -66,6 +67,8 @@ struct rules_text {
  * rules_options. */
 void rules_text__read(struct rules_text *t, const char *site);
 void rules_text__free(struct rules_text *t);
+/* Of the site's rules and the built-in ones: another one where one of them is another one. */
+uint64_t rules_text__digest(const struct rules_text *t);
 
 struct rules_options {
 	const char *builtin; /* a file; NULL: rules.lua as it was when the program was built */

@@ -359,6 +359,22 @@ void rules_text__free(struct rules_text *t)
 	*t = (struct rules_text){0};
 }
 
+static uint64_t add_to_digest(uint64_t h, const char *text)
+{
+	do
+		h = (h ^ (uint8_t)*text) * 0x100000001b3;
+	while (*text++);
+	return h;
+}
+
+uint64_t rules_text__digest(const struct rules_text *t)
+{
+	uint64_t h = add_to_digest(0xcbf29ce484222325, rules_text_prelude);
+
+	h = add_to_digest(h, rules_text_builtin);
+	return add_to_digest(h, t->text ? t->text : "");
+}
+
 static int run_site(struct engine *e, const struct rules_text *t, const char *path)
 {
 	bool is_default = !path;

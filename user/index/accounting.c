@@ -23,7 +23,7 @@
 
 #define WAIT_S	    600.0
 #define OUTPUT	    (UINT64_C(1) << 30) /* bytes of one answer */
-#define TRANSACTION 10000		/* rows: sums of their days are made once for all */
+#define TRANSACTION 500			/* rows */
 #define WANTED	    10000		/* jobs of a window */
 #define MOST	    (5 * WANTED)	/* with more it is shortened */
 #define SHORTEST_S  60.0
@@ -68,8 +68,10 @@ struct sync {
 	size_t len;
 	unsigned parts; /* delimiters in it */
 	bool may_shorten;
-	unsigned long jobs;   /* of this window */
-	unsigned pending;     /* rows of the transaction; 0: there is none */
+	unsigned long jobs;  /* of this window */
+	struct row *pending; /* TRANSACTION rows that are not written yet */
+	unsigned npending;
+	unsigned long written; /* of this window */
 	double now, last_end; /* of all jobs, NaN: there are none; by a wrong clock not after now */
 };
 
@@ -303,20 +305,65 @@ static void take_numbers(const struct sync *s, struct row *r, char *const f[N_FI
 	v[INDEX_slurm_cpu_s] = duration(f[F_TotalCPU]);
 }
 
-/* Begins the transaction where there is none, ends it where it is long. */
-static int put(struct sync *s, const struct row *r)
+static void name_mark(const struct sync *s, char *to, size_t size)
+{
+	snprintf(to, size, "accounted_until%s%.200s", s->o->clusters ? " " : "",
+		 s->o->clusters ? s->o->clusters : "");
+}
+
+/* The last end that Slurm has told, not this machine's clock, which may be wrong. An hour before it
+ * is read again: slurmdbd may hear of a job's end before it hears all else of the job. */
+static int note_last_end(struct sync *s)
+{
+	char key[256], value[32];
+	const struct db_value args[] = {db_value__text(key), db_value__text(value)};
+
+	name_mark(s, key, sizeof(key));
+	snprintf(value, sizeof(value), "%.0f", s->last_end);
+	return db__run(s->ix->db,
+		       "INSERT INTO meta (key, value) VALUES (?, ?) "
+		       "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+		       args, 2);
+}
+
+static void forget_pending(struct sync *s)
+{
+	while (s->npending)
+		row__free(&s->pending[--s->npending]);
+}
+
+static int put(struct sync *s, const struct row *r, struct privacy_past *past)
 {
 	const struct index_source from = {.source = ROW_SOURCE_SLURM};
-	int err = s->pending ? 0 : index__begin(s->ix);
+
+	if (privacy_past__has(past, r->text[INDEX_user], r->number[INDEX_start], &s->res->left))
+		return 0;
+	s->written++;
+	return index__put(s->ix, r, &from);
+}
+
+/* Writes what has been read, in a transaction, and where is_end how far that is. Others may write
+ * while sacct is waited for. */
+static int write_pending(struct sync *s, bool is_end)
+{
+	struct privacy_past past;
+	int err = index__begin(s->ix);
 
 	if (err)
 		return err;
-	s->pending++;
-	err = index__put(s->ix, r, &from);
-	if (!err && s->pending == TRANSACTION) {
-		s->pending = 0;
+	err = privacy_past__load(&past, s->ix);
+	for (unsigned i = 0; !err && i < s->npending; i++)
+		err = put(s, &s->pending[i], &past);
+	if (!err)
+		err = privacy_past__rename(&past, s->ix);
+	privacy_past__free(&past);
+	if (!err && is_end && !isnan(s->last_end))
+		err = note_last_end(s);
+	if (!err)
 		err = index__commit(s->ix);
-	}
+	else
+		index__rollback(s->ix);
+	forget_pending(s);
 	return err;
 }
 
@@ -335,11 +382,14 @@ static int take_row(struct sync *s, char *const f[N_FIELDS])
 		string_list__free(&r.nodes);
 		err = 0;
 	}
-	if (!err)
-		err = put(s, &r);
-	if (!err)
+	if (!err && s->npending == TRANSACTION)
+		err = write_pending(s, false);
+	if (!err) {
 		s->last_end = fmax(s->last_end, fmin(r.number[INDEX_end], s->now));
-	row__free(&r);
+		s->pending[s->npending++] = r;
+	} else {
+		row__free(&r);
+	}
 	return !err && ++s->jobs > MOST && s->may_shorten ? -EFBIG : err;
 }
 
@@ -475,49 +525,22 @@ static int ask_window(struct sync *s, double from, double to)
 	return ask(s->o, argv, take_line, s);
 }
 
-static void name_mark(const struct sync *s, char *to, size_t size)
-{
-	snprintf(to, size, "accounted_until%s%.200s", s->o->clusters ? " " : "",
-		 s->o->clusters ? s->o->clusters : "");
-}
-
-/* The last end that Slurm has told, not this machine's clock, which may be wrong. An hour before it
- * is read again: slurmdbd may hear of a job's end before it hears all else of the job. */
-static int note_last_end(struct sync *s)
-{
-	char key[256], value[32];
-	const struct db_value args[] = {db_value__text(key), db_value__text(value)};
-
-	name_mark(s, key, sizeof(key));
-	snprintf(value, sizeof(value), "%.0f", s->last_end);
-	return db__run(s->ix->db,
-		       "INSERT INTO meta (key, value) VALUES (?, ?) "
-		       "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-		       args, 2);
-}
-
 /* Jobs that ended from `from` on and not after `to`. 0; -EFBIG: there are too many of them. */
 static int read_window(struct sync *s, double from, double to)
 {
 	int err = choose_delimiter(s);
 
-	s->jobs = 0;
+	s->jobs = s->written = 0;
 	s->may_shorten = to - from >= SHORTEST_S;
 	if (!err)
 		err = ask_window(s, from, to);
 	if (s->len)
 		count_nonsense(s, "it has no end");
-	if (!err && !s->pending)
-		err = index__begin(s->ix);
-	if (!err && !isnan(s->last_end))
-		err = note_last_end(s);
 	if (!err)
-		err = index__commit(s->ix);
-	else if (s->pending)
-		index__rollback(s->ix);
-	s->pending = 0;
+		err = write_pending(s, true);
+	forget_pending(s);
 	if (!err)
-		s->res->jobs += s->jobs;
+		s->res->jobs += s->written;
 	return err;
 }
 
@@ -579,23 +602,27 @@ int accounting__sync(struct index *ix, const struct accounting_options *o,
 			 .o = o,
 			 .res = res,
 			 .row = malloc(ROW_LEN),
+			 .pending = calloc(TRANSACTION, sizeof(*s.pending)),
 			 .now = (double)time(NULL),
 			 .last_end = NAN};
-	double from;
+	double from = NAN;
 	int err = 0;
 
-	if (!s.row) {
+	if (!s.row || !s.pending) {
 		log_error("%s", strerror(ENOMEM));
-		return -ENOMEM;
+		err = -ENOMEM;
 	}
+	db__share(ix->db);
 	unsetenv("SLURM_CLUSTERS"); /* they would add to the options of sacct */
 	unsetenv("SACCT_FEDERATION");
 	unsetenv("SACCT_LOCAL");
-	from = find_begin(&s, &err);
+	if (!err)
+		from = find_begin(&s, &err);
 	if (!err)
 		err = find_fields(&s);
 	if (!err)
 		err = read_windows(&s, from);
+	free(s.pending);
 	free(s.row);
 	return err;
 }

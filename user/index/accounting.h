@@ -8,6 +8,7 @@
 
 #include "base/string_list.h"
 #include "index/index.h"
+#include "index/privacy.h"
 
 struct accounting_options {
 	const char *sacct;    /* its path; NULL: by PATH. Other commands are where it is */
@@ -20,6 +21,7 @@ struct accounting_result {
 	unsigned long jobs;	 /* rows, of which some may have been there */
 	unsigned long senseless; /* lines that are no row; the first has been logged */
 	unsigned long calls;
+	struct privacy_left left; /* none of these jobs */
 };
 
 /* Reads what has ended since. 0 or -errno, and it has said why; what was read up to there is

@@ -163,9 +163,22 @@ double db__number(struct db *d, int *err, const char *sql, const struct db_value
 	return v;
 }
 
+static void unlock(struct db *d)
+{
+	if (d->shares)
+		d->engine->unlock(d);
+}
+
 int db__begin(struct db *d)
 {
-	return db__run(d, d->mode == DB_READ ? "BEGIN" : d->engine->begin, NULL, 0);
+	int err = d->shares ? d->engine->lock(d) : 0;
+
+	if (err)
+		return err;
+	err = db__run(d, d->mode == DB_READ ? "BEGIN" : d->engine->begin, NULL, 0);
+	if (err)
+		unlock(d);
+	return err;
 }
 
 int db__commit(struct db *d)
@@ -174,6 +187,8 @@ int db__commit(struct db *d)
 
 	if (err)
 		db__rollback(d);
+	else
+		unlock(d);
 	return err;
 }
 
@@ -181,6 +196,28 @@ void db__rollback(struct db *d)
 {
 	if (d->engine->is_in_transaction(d))
 		db__run(d, "ROLLBACK", NULL, 0);
+	unlock(d);
+}
+
+void db__share(struct db *d)
+{
+	if (d->shares || d->mode == DB_READ || !d->engine->unlock)
+		return;
+	d->shares = true;
+	unlock(d);
+}
+
+int db__write(struct db *d, const char *sql, const struct db_value *args, unsigned nargs)
+{
+	int err = db__begin(d);
+
+	if (err)
+		return err;
+	err = db__run(d, sql, args, nargs);
+	if (!err)
+		return db__commit(d);
+	db__rollback(d);
+	return err;
 }
 
 void db__limit(struct db *d, double seconds)

@@ -10,7 +10,8 @@
  * or 0.0, a sum of whole numbers is CAST(... AS BIGINT), no divisor is 0 (NULLIF), what is selected
  * beside sums is what it is grouped by. A comparison is 1 or 0.
  *
- * SQLite: one process writes, by an exclusive lock beside the file; readers open it read-only, for
+ * SQLite: one process writes, by an exclusive lock beside the file, for which another one waits a
+ * few seconds; readers open it read-only, for
  * they may be killed at any time, and their transactions are short. Debian 12's 3.40.1 can damage a
  * database which two processes write or checkpoint at once (sqlite.org/wal.html#walresetbug).
  * PostgreSQL: of several processes that write, each waits for the end of the other's transaction.
@@ -98,12 +99,19 @@ double db__number(struct db *d, int *err, const char *sql, const struct db_value
 
 /* Of who writes: until the end of the transaction nobody else does. */
 int db__begin(struct db *d);
+/* For who writes now and then and waits for others in between, as for files or sacct: from now on
+ * others may write, too, but in its transactions, outside of which it cannot write. db__begin()
+ * waits for them, up to a minute; -EBUSY, -ESTALE: another one has made the index anew. Both have
+ * been said. */
+void db__share(struct db *d);
+/* db__run() in a transaction of its own. */
+int db__write(struct db *d, const char *sql, const struct db_value *args, unsigned nargs);
 /* An error ends the transaction, too: nothing of it is stored. */
 int db__commit(struct db *d);
 /* Where no transaction is left after an error nothing happens. */
 void db__rollback(struct db *d);
 
-/* Stops what is asked after so many seconds, with -ETIME; 0: never. */
+/* Stops what is asked when so many seconds from now are over, with -ETIME; 0: never. */
 void db__limit(struct db *d, double seconds);
 
 /* Looks for damage, and for a version of the engine that can do some. 0, or an error, as -EBADMSG;

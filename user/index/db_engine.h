@@ -5,7 +5,7 @@
 
 #include "index/db.h"
 
-#define DB_TOO_LONG "the question took too long; ask for fewer jobs, as by --since"
+#define DB_TOO_LONG "the question took longer than %.6g s: narrow it, as by --since or --user"
 
 struct db_engine {
 	const char *types[3]; /* of {id}, {text}, {real} */
@@ -18,6 +18,10 @@ struct db_engine {
 	void (*end)(struct db_rows *r);
 	void (*limit)(struct db *d, double seconds);
 	bool (*is_in_transaction)(struct db *d);
+	/* Of who writes and shares (db__share()), around a transaction; NULL: nothing is to be
+	 * done. */
+	int (*lock)(struct db *d);
+	void (*unlock)(struct db *d);
 	int (*check)(struct db *d);
 };
 
@@ -25,7 +29,8 @@ struct db {
 	const struct db_engine *engine;
 	char *name; /* for messages: where it is, without a password */
 	enum db_mode mode;
-	void *own; /* the engine's */
+	bool shares; /* the writer's lock is held in transactions alone */
+	void *own;   /* the engine's */
 };
 
 extern const struct db_engine db_sqlite, db_postgresql;

@@ -77,6 +77,7 @@ struct postgresql {
 	unsigned next;	       /* to be replaced */
 	unsigned made;	       /* names so far */
 	struct cursor *active; /* its rows are coming */
+	double limit_s;	       /* 0: none */
 	uint64_t until_ns;
 };
 
@@ -166,7 +167,7 @@ static int complain(const struct db *d, const PGresult *res)
 	if (is_bad)
 		log_error("%s: the connection is lost: %s", d->name, text);
 	else if (err == -ETIME && s->until_ns)
-		log_error("%s: " DB_TOO_LONG, d->name);
+		log_error("%s: " DB_TOO_LONG, d->name, s->limit_s);
 	else
 		log_error("%s: %s", d->name, text);
 	return is_bad ? -ECONNRESET : err;
@@ -418,7 +419,7 @@ static int postgresql_ask(struct db_rows *r, const char *sql, const struct db_va
 
 	settle(r->db);
 	if (s->until_ns && clock__boot_ns() > s->until_ns) {
-		log_error("%s: " DB_TOO_LONG, r->db->name);
+		log_error("%s: " DB_TOO_LONG, r->db->name, s->limit_s);
 		return -ETIME;
 	}
 	/* The server would roll it back and call that a success. */
@@ -448,6 +449,7 @@ static void postgresql_limit(struct db *d, double seconds)
 	char sql[64];
 
 	s->until_ns = 0;
+	s->limit_s = seconds;
 	snprintf(sql, sizeof(sql), "SET statement_timeout = %.0f",
 		 seconds > 0 ? ceil(seconds * 1000) : 0);
 	run(d, sql);

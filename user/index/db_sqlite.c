@@ -20,8 +20,11 @@
 #include "base/log.h"
 #include "index/db_engine.h"
 
-#define CACHED	 64   /* statements that are kept, by their text */
-#define BUSY_MS	 5000 /* a reader waits so long for a checkpoint, and a checkpoint for readers */
+#define CACHED	 64    /* statements that are kept, by their text */
+#define BUSY_MS	 5000  /* a reader waits so long for a checkpoint, and a checkpoint for readers */
+#define OPEN_MS	 3000  /* who wants to write waits so long for another who does */
+#define SHARE_MS 60000 /* and so long who has waited for other things before */
+#define LOOK_MS	 10
 #define STEPS	 1000 /* of the virtual machine, between looks at the clock */
 #define WAL_SOME 1000 /* pages, of 8 KiB: they go to the database where no reader wants them */
 #define WAL_MANY 8192 /* and then they must: readers are waited for */
@@ -36,8 +39,12 @@ struct sqlite {
 	char *path; /* no part of which is a link */
 	sqlite3 *db;
 	int lock; /* of who writes; -1 */
+	bool is_locked;
+	dev_t device; /* of the file that is open for writing, and its inode */
+	ino_t inode;
 	struct statement cache[CACHED];
-	unsigned next; /* to be replaced */
+	unsigned next;	/* to be replaced */
+	double limit_s; /* 0: none */
 	uint64_t until_ns;
 };
 
@@ -99,7 +106,7 @@ static int complain(const struct db *d, int rc)
 		log_error("%s: the index is damaged: %s; jobprof index remake DIR makes it again",
 			  d->name, said);
 	else if (err == -ETIME)
-		log_error("%s: " DB_TOO_LONG, d->name);
+		log_error("%s: " DB_TOO_LONG, d->name, s->limit_s);
 	else if (err == -EACCES && lacks_shared(d))
 		log_error("%s: its directory has no %s-shm, and you may not make it; its owner's "
 			  "next jobprof index scan does",
@@ -122,6 +129,7 @@ static void sqlite_limit(struct db *d, double seconds)
 {
 	struct sqlite *s = d->own;
 
+	s->limit_s = seconds > 0 ? seconds : 0;
 	s->until_ns = seconds > 0 ? clock__boot_ns() + (uint64_t)(seconds * 1e9) : 0;
 	sqlite3_progress_handler(s->db, seconds > 0 ? STEPS : 0, on_steps, s);
 }
@@ -157,6 +165,28 @@ static int find_path(struct db *d, const char *where)
 	return err;
 }
 
+/* Waits for another who writes, so long. 0; -EWOULDBLOCK; -errno. */
+static int wait_for_lock(int fd, unsigned ms)
+{
+	for (unsigned waited = 0;; waited += LOOK_MS) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return 0;
+		if (errno != EWOULDBLOCK || waited >= ms)
+			return -errno;
+		usleep(LOOK_MS * 1000);
+	}
+}
+
+static int complain_of_lock(const struct db *d, int err)
+{
+	if (err == -EWOULDBLOCK) {
+		log_error("%s: another process writes this index", d->name);
+		return -EBUSY;
+	}
+	log_error("%s.lock: %s", d->name, strerror(-err));
+	return err;
+}
+
 /* Who writes has a lock on PATH.lock, which ends with its process. That file stays. */
 static int lock_writer(struct db *d)
 {
@@ -168,18 +198,42 @@ static int lock_writer(struct db *d)
 	if (asprintf(&name, "%s.lock", s->path) < 0)
 		return -ENOMEM;
 	s->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (s->lock < 0 || flock(s->lock, LOCK_EX | LOCK_NB))
-		err = -errno;
-	else if (!geteuid() && !stat(s->path, &st) && fchown(s->lock, st.st_uid, st.st_gid))
+	err = s->lock < 0 ? -errno : wait_for_lock(s->lock, OPEN_MS);
+	s->is_locked = !err;
+	if (!err && !geteuid() && !stat(s->path, &st) && fchown(s->lock, st.st_uid, st.st_gid))
 		err = -errno; /* root writes for the owner, who writes next */
-	if (err == -EWOULDBLOCK) {
-		err = -EBUSY;
-		log_error("%s: another process writes this index", d->name);
-	} else if (err) {
-		log_error("%s: %s", name, strerror(-err));
-	}
 	free(name);
-	return err;
+	return err ? complain_of_lock(d, err) : 0;
+}
+
+/* ---- of who shares: outside of transactions it can write nothing */
+
+static void sqlite_unlock(struct db *d)
+{
+	struct sqlite *s = d->own;
+
+	if (!s->is_locked)
+		return;
+	sqlite3_exec(s->db, "PRAGMA query_only=1", NULL, NULL, NULL);
+	flock(s->lock, LOCK_UN);
+	s->is_locked = false;
+}
+
+static int sqlite_lock(struct db *d)
+{
+	struct sqlite *s = d->own;
+	struct stat st;
+	int err = s->is_locked ? 0 : wait_for_lock(s->lock, SHARE_MS);
+
+	if (err)
+		return complain_of_lock(d, err);
+	s->is_locked = true;
+	sqlite3_exec(s->db, "PRAGMA query_only=0", NULL, NULL, NULL);
+	if (!stat(s->path, &st) && st.st_dev == s->device && st.st_ino == s->inode)
+		return 0;
+	sqlite_unlock(d);
+	log_error("%s: another process has made this index anew", d->name);
+	return -ESTALE;
 }
 
 /* With what of it has not reached the file itself. */
@@ -255,6 +309,7 @@ static int set_up(struct db *d)
 
 	sqlite3_busy_timeout(s->db, BUSY_MS);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_file_control(s->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &stays);
 	rc = sqlite3_exec(s->db, all, NULL, NULL, NULL);
 	if (rc || d->mode == DB_READ)
@@ -276,6 +331,7 @@ static int sqlite_open(struct db *d, const char *where, enum db_mode mode)
 	const int flags =
 		mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 	struct sqlite *s = calloc(1, sizeof(*s));
+	struct stat st;
 	mode_t mask;
 	int err, rc;
 
@@ -296,7 +352,22 @@ static int sqlite_open(struct db *d, const char *where, enum db_mode mode)
 			     NULL);
 	err = rc ? complain(d, rc) : set_up(d);
 	umask(mask);
+	if (!err && !stat(s->path, &st)) {
+		s->device = st.st_dev;
+		s->inode = st.st_ino;
+	}
 	return err;
+}
+
+/* What the log has goes to the file, unless another one writes, who does that later. */
+static void empty_log(struct sqlite *s)
+{
+	if (!s->is_locked)
+		s->is_locked = s->lock >= 0 && !flock(s->lock, LOCK_EX | LOCK_NB);
+	if (!s->is_locked)
+		return;
+	sqlite3_exec(s->db, "PRAGMA query_only=0", NULL, NULL, NULL);
+	sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 }
 
 static void sqlite_close(struct db *d)
@@ -310,7 +381,7 @@ static void sqlite_close(struct db *d)
 		free(s->cache[i].sql);
 	}
 	if (s->db && d->mode != DB_READ)
-		sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+		empty_log(s);
 	sqlite3_close_v2(s->db);
 	if (s->lock >= 0)
 		close(s->lock);
@@ -482,5 +553,7 @@ const struct db_engine db_sqlite = {
 	.end = sqlite_end,
 	.limit = sqlite_limit,
 	.is_in_transaction = sqlite_is_in_transaction,
+	.lock = sqlite_lock,
+	.unlock = sqlite_unlock,
 	.check = sqlite_check,
 };

@@ -27,126 +27,13 @@ struct reading {
 	bool said_unknown; /* that there are columns which this version does not know */
 };
 
-static bool is_number_of(const struct index_info *info, const json_t *v)
-{
-	double d = json_number_value(v);
-
-	if (info->type != INDEX_INT)
-		return json_is_number(v);
-	return json_is_number(v) && d >= 0 && d == floor(d);
-}
-
 /* NULL, or what is wrong. */
-static const char *take_columns(struct row *r, const json_t *o, size_t *taken, char *why,
-				size_t size)
-{
-	for (int i = 0; i < N_INDEX; i++) {
-		const struct index_info *info = &index_infos[i];
-		const json_t *v = json_object_get(o, info->name);
-		const bool is_text = info->type == INDEX_TEXT;
-
-		*taken += v != NULL;
-		if (!v || json_is_null(v))
-			continue;
-		if (is_text ? !json_is_string(v) : !is_number_of(info, v)) {
-			snprintf(why, size, "%s is no %s", info->name,
-				 is_text		   ? "text"
-				 : info->type == INDEX_INT ? "whole number"
-							   : "number");
-			return why;
-		}
-		if (!is_text)
-			r->number[i] = json_number_value(v);
-		else if (row__set_text(r, i, json_string_value(v)))
-			return strerror(ENOMEM);
-	}
-	return NULL;
-}
-
-/* The columns that are sums over findings are made again. */
-static const char *take_findings(struct row *r, const json_t *o, size_t *taken)
-{
-	const json_t *list = json_object_get(o, "finding_list"), *one;
-	size_t i;
-
-	*taken += list != NULL;
-	if (!list && r->number[INDEX_findings] > 0)
-		return "it has findings, and no finding_list";
-	if (isnan(r->number[INDEX_findings]) && !list)
-		return NULL;
-	if (list && (!json_is_array(list) || json_array_size(list) > ROW_FINDINGS))
-		return "finding_list is no list, or too long";
-	json_array_foreach((json_t *)list, i, one)
-	{
-		if (!json_is_string(json_object_get(one, "id")))
-			return "finding_list has something that is no finding";
-		if (row__add_finding(r, one))
-			return strerror(ENOMEM);
-	}
-	return row__rate(r) ? strerror(ENOMEM) : NULL;
-}
-
-static const char *take_nodes(struct row *r, const json_t *o, size_t *taken)
-{
-	const json_t *list = json_object_get(o, "node_names"), *one;
-	struct row name;
-	size_t i;
-
-	*taken += list != NULL;
-	if (list && (!json_is_array(list) || json_array_size(list) > ROW_NODES))
-		return "node_names is no list, or too long";
-	json_array_foreach((json_t *)list, i, one)
-	{
-		int err;
-
-		if (!json_is_string(one))
-			return "node_names has something that is no text";
-		row__init(&name);
-		err = row__set_text(&name, INDEX_node_list, json_string_value(one));
-		if (!err)
-			err = string_list__append(&r->nodes, name.text[INDEX_node_list]);
-		row__free(&name);
-		if (err)
-			return strerror(ENOMEM);
-	}
-	return NULL;
-}
-
-static const char *take_fs(struct row *r, const json_t *o, size_t *taken)
-{
-	const json_t *list = json_object_get(o, "file_systems"), *one;
-	size_t i;
-
-	*taken += list != NULL;
-	if (list && (!json_is_array(list) || json_array_size(list) > ROW_FS))
-		return "file_systems is no list, or too long";
-	json_array_foreach((json_t *)list, i, one)
-	{
-		if (!json_string_length(json_object_get(one, "name")))
-			return "file_systems has something without a name";
-		if (row__add_fs(r, one))
-			return strerror(ENOMEM);
-	}
-	return NULL;
-}
-
 static const char *take_object(struct reading *rd, struct row *r, const json_t *o, char *why,
 			       size_t size)
 {
-	const char *wrong;
-	size_t taken = 0;
+	size_t taken;
+	const char *wrong = row__of_json(r, o, &taken, why, size);
 
-	if (!json_is_object(o))
-		return "it is no object of JSON";
-	wrong = take_columns(r, o, &taken, why, size);
-	if (!wrong)
-		wrong = take_findings(r, o, &taken);
-	if (!wrong)
-		wrong = take_nodes(r, o, &taken);
-	if (!wrong)
-		wrong = take_fs(r, o, &taken);
-	if (!wrong && !row__has_key(r))
-		wrong = "it lacks job_id or start, or they are none";
 	if (!wrong && !(r->number[INDEX_sources] >= 1 && r->number[INDEX_sources] <= 3))
 		wrong = "sources is not 1, 2 or 3";
 	if (!wrong && taken != json_object_size(o) && !rd->said_unknown) {
@@ -301,31 +188,29 @@ static const char *text_of(const struct writing *w, int column, const char *text
 	return text;
 }
 
-static json_t *text_unless(bool is_hidden, const struct db_value *v)
+/* A cell's text, "" where it is to be hidden. */
+static char *cell_unless(bool is_hidden, const struct db_value *v)
 {
-	return json__text(!is_hidden && v->type == DB_TEXT ? v->text : "");
+	return (char *)(!is_hidden && v->type == DB_TEXT ? v->text : "");
 }
 
-/* In the form of a report's. */
 static json_t *finding_json(const struct writing *w, const struct db_value *v)
 {
-	static const char *const severities[] = {"note", "warn", "bad"};
 	const bool hide = w->form->anonymize;
-	double from = db_value__number(&v[8]), to = db_value__number(&v[9]);
-	json_t *o = json_object(), *cost = json_object();
+	const struct row_finding f = {
+		.rule = cell_unless(false, &v[0]),
+		.severity = v[1].i == 2 ? 2 : v[1].i == 1,
+		.cost_core_s = db_value__number(&v[2]),
+		.saving = db_value__number(&v[3]),
+		.at_least = v[4].i,
+		.text = cell_unless(hide, &v[5]),
+		.remedy = cell_unless(hide, &v[6]),
+		.where = cell_unless(hide, &v[7]),
+		.from_s = db_value__number(&v[8]),
+		.to_s = db_value__number(&v[9]),
+	};
 
-	json__set(o, "id", text_unless(false, &v[0]));
-	json__set(o, "severity", json_string(severities[v[1].i == 2 ? 2 : v[1].i == 1]));
-	JSON_NUMBERS(cost, {"core_s", db_value__number(&v[2])},
-		     {"saving", db_value__number(&v[3])});
-	json__set(cost, "is_at_least", json_boolean(v[4].i));
-	json__set(o, "cost", cost);
-	json__set(o, "text", text_unless(hide, &v[5]));
-	json__set(o, "remedy", text_unless(hide, &v[6]));
-	json__set(o, "where", text_unless(hide, &v[7]));
-	if (!isnan(from) && !isnan(to))
-		json__set(o, "when", json_pack("[f,f]", from, to));
-	return o;
+	return row_finding__json(&f);
 }
 
 static int add_findings(const struct writing *w, json_t *o, int64_t id)
@@ -356,7 +241,7 @@ static int add_nodes(const struct writing *w, json_t *o, int64_t id)
 			  &job, 1);
 
 	while (!err && db_rows__next(&r))
-		json_array_append_new(list, text_unless(false, &r.v[0]));
+		json_array_append_new(list, json__text(cell_unless(false, &r.v[0])));
 	if (json_array_size(list))
 		json__set(o, "node_names", list);
 	else
@@ -369,7 +254,7 @@ static int add_nodes(const struct writing *w, json_t *o, int64_t id)
 static int add_fs(const struct writing *w, json_t *o, int64_t id)
 {
 	const struct db_value job = db_value__int(id);
-	json_t *list = json_array(), *one;
+	json_t *list = json_array();
 	struct db_rows r;
 	int err = db__ask(&r, w->ix->db,
 			  "SELECT fs, read_bytes, write_bytes, read_bw_max, write_bw_max FROM "
@@ -377,13 +262,15 @@ static int add_fs(const struct writing *w, json_t *o, int64_t id)
 			  &job, 1);
 
 	while (!err && db_rows__next(&r)) {
-		one = json_object();
-		json__set(one, "name", text_unless(false, &r.v[0]));
-		JSON_NUMBERS(one, {"read_bytes", db_value__number(&r.v[1])},
-			     {"write_bytes", db_value__number(&r.v[2])},
-			     {"read_bw_max", db_value__number(&r.v[3])},
-			     {"write_bw_max", db_value__number(&r.v[4])});
-		json_array_append_new(list, one);
+		const struct row_fs f = {
+			.name = cell_unless(false, &r.v[0]),
+			.read_bytes = db_value__number(&r.v[1]),
+			.write_bytes = db_value__number(&r.v[2]),
+			.read_bw_max = db_value__number(&r.v[3]),
+			.write_bw_max = db_value__number(&r.v[4]),
+		};
+
+		json_array_append_new(list, row_fs__json(&f));
 	}
 	if (json_array_size(list))
 		json__set(o, "file_systems", list);

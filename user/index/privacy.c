@@ -4,11 +4,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
-#include "base/log.h"
+#include "base/room.h"
+#include "base/str.h"
 #include "base/string_list.h"
 #include "index/sums.h"
 
@@ -150,17 +154,24 @@ static int thin_months(struct index *ix, double month)
 			     1);
 }
 
+/* As rows have it; NaN: before there were any. */
+static double month_of(double t)
+{
+	const time_t seconds = (time_t)t;
+	struct tm tm;
+
+	return t > 0 && localtime_r(&seconds, &tm) ? (tm.tm_year + 1900) * 12 + tm.tm_mon : NAN;
+}
+
 /* Rows of whole months that ended before that time. */
 static int delete_rows(struct index *ix, double before, struct privacy_result *res)
 {
-	const struct db_value arg = db_value__int((int64_t)before);
+	const double last = month_of(before);
 	struct db_value month, day;
 	int err;
-	double last =
-		db__number(ix->db, &err, "SELECT max(month) FROM job WHERE start < ?", &arg, 1);
 
-	if (err || !(last > 0))
-		return err;
+	if (isnan(last))
+		return 0;
 	month = db_value__int((int64_t)last);
 	res->deleted =
 		db__number(ix->db, &err, "SELECT count(*) FROM job WHERE month < ?", &month, 1);
@@ -190,6 +201,165 @@ static int delete_rows(struct index *ix, double before, struct privacy_result *r
 	return err ? err : thin_months(ix, last);
 }
 
+/* ---- what feeds are to leave out */
+
+#define ROWS	  "rows_before"
+#define NAMES	  "names_before"
+#define FORGOTTEN "forgotten "
+#define KEY	  "forgotten_key"
+
+static int put_meta(struct index *ix, const char *key, const char *value)
+{
+	const struct db_value args[] = {db_value__text(key), db_value__text(value)};
+
+	return db__run(ix->db,
+		       "INSERT INTO meta (key, value) VALUES (?, ?) "
+		       "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+		       args, 2);
+}
+
+static int note_pruned(struct index *ix, const char *key, double before)
+{
+	char value[32];
+
+	snprintf(value, sizeof(value), "%.0f", before);
+	return put_meta(ix, key, value);
+}
+
+static int add_forgotten(struct privacy_past *p, const char *word, double before)
+{
+	struct privacy_forgotten *f;
+
+	if (strlen(word) >= PSEUDONYM_SIZE)
+		return 0;
+	if (room__grow(&p->forgotten, p->n, 1, sizeof(*p->forgotten)))
+		return -ENOMEM;
+	f = &p->forgotten[p->n++];
+	strcpy(f->word, word);
+	f->before = before;
+	return 0;
+}
+
+static int take_meta(struct privacy_past *p, const char *key, const char *value)
+{
+	if (!strcmp(key, ROWS))
+		p->rows_before = strtod(value, NULL);
+	else if (!strcmp(key, NAMES))
+		p->names_before = strtod(value, NULL);
+	else if (!strcmp(key, KEY))
+		sscanf(value, "%" SCNx64 " %" SCNx64, &p->key.key[0], &p->key.key[1]);
+	else if (str__starts(key, FORGOTTEN))
+		return add_forgotten(p, key + strlen(FORGOTTEN), strtod(value, NULL));
+	return 0;
+}
+
+int privacy_past__load(struct privacy_past *p, struct index *ix)
+{
+	struct db_rows r;
+	int err = db__ask(&r, ix->db,
+			  "SELECT key, value FROM meta WHERE key IN ('" ROWS "', '" NAMES "', '" KEY
+			  "') OR key LIKE '" FORGOTTEN "%'",
+			  NULL, 0);
+
+	*p = (struct privacy_past){.rows_before = NAN, .names_before = NAN};
+	while (!err && db_rows__next(&r))
+		if (r.v[0].type == DB_TEXT && r.v[1].type == DB_TEXT)
+			err = take_meta(p, r.v[0].text, r.v[1].text);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	return err;
+}
+
+void privacy_past__free(struct privacy_past *p)
+{
+	free(p->forgotten);
+	string_list__free(&p->old);
+	string_list__free(&p->hidden);
+	*p = (struct privacy_past){0};
+}
+
+/* NaN: the user was not. */
+static double forgotten_before(const struct privacy_past *p, const char *user)
+{
+	char word[PSEUDONYM_SIZE];
+
+	if (!p->n)
+		return NAN;
+	pseudonyms__of(&p->key, 'u', user, word);
+	for (unsigned i = 0; i < p->n; i++)
+		if (!strcmp(p->forgotten[i].word, word))
+			return p->forgotten[i].before;
+	return NAN;
+}
+
+static int add_once(struct string_list *users, const char *user)
+{
+	for (unsigned i = 0; i < users->n; i++)
+		if (!strcmp(users->v[i], user))
+			return 0;
+	return string_list__append(users, user);
+}
+
+bool privacy_past__has(struct privacy_past *p, const char *user, double start,
+		       struct privacy_left *left)
+{
+	const bool has_name = user && *user && *user != '~';
+
+	if (start < p->rows_before) {
+		left->gone++;
+		left->rows_before = p->rows_before;
+		return true;
+	}
+	if (has_name && start < forgotten_before(p, user))
+		p->err = add_once(&p->hidden, user) ?: p->err;
+	else if (has_name && start < p->names_before)
+		p->err = add_once(&p->old, user) ?: p->err;
+	else
+		return false;
+	left->nameless++;
+	return false;
+}
+
+int privacy_past__rename(const struct privacy_past *p, struct index *ix)
+{
+	int err = p->err;
+
+	for (unsigned i = 0; !err && i < p->old.n; i++)
+		err = rename_user(ix, p->old.v[i], p->names_before);
+	for (unsigned i = 0; !err && i < p->hidden.n; i++) {
+		const struct db_value name = db_value__text(p->hidden.v[i]);
+
+		err = rename_user(ix, p->hidden.v[i], forgotten_before(p, p->hidden.v[i]));
+		if (!err)
+			err = db__run(ix->db, "DELETE FROM pseudonym WHERE name = ?", &name, 1);
+	}
+	return err;
+}
+
+/* From now on. */
+static int note_forgotten(struct index *ix, const char *user)
+{
+	char key[64] = FORGOTTEN, value[48];
+	struct privacy_past p;
+	int err = privacy_past__load(&p, ix);
+
+	if (!err && !p.key.key[0] && !p.key.key[1]) {
+		err = pseudonyms__begin(&p.key);
+		snprintf(value, sizeof(value), "%016" PRIx64 " %016" PRIx64, p.key.key[0],
+			 p.key.key[1]);
+		if (!err)
+			err = put_meta(ix, KEY, value);
+	}
+	pseudonyms__of(&p.key, 'u', user, key + strlen(FORGOTTEN));
+	snprintf(value, sizeof(value), "%lld", (long long)time(NULL));
+	if (!err)
+		err = put_meta(ix, key, value);
+	privacy_past__free(&p);
+	return err;
+}
+
+/* ---- both */
+
 /* A random name that no row has any more need not be known. */
 static int drop_pseudonyms(struct index *ix)
 {
@@ -202,9 +372,12 @@ static int drop_pseudonyms(struct index *ix)
 
 int privacy__prune(struct index *ix, double detail, double pseudonymous, struct privacy_result *res)
 {
-	const struct db_value arg = db_value__int((int64_t)detail);
+	const struct db_value arg = db_value__int(detail > 0 ? (int64_t)detail : 0);
 	struct string_list users = {0};
 	int err = index__begin(ix);
+
+	detail = detail > 0 ? detail : 0; /* NaN: of no time */
+	pseudonymous = pseudonymous > 0 ? pseudonymous : 0;
 
 	if (err)
 		return err;
@@ -222,6 +395,10 @@ int privacy__prune(struct index *ix, double detail, double pseudonymous, struct 
 		err = delete_rows(ix, pseudonymous, res);
 	if (!err)
 		err = drop_pseudonyms(ix);
+	if (!err)
+		err = note_pruned(ix, NAMES, detail);
+	if (!err)
+		err = note_pruned(ix, ROWS, pseudonymous);
 	string_list__free(&users);
 	if (!err)
 		return index__commit(ix);
@@ -244,6 +421,8 @@ int privacy__forget(struct index *ix, const char *user, struct privacy_result *r
 		err = db__run(ix->db, "DELETE FROM pseudonym WHERE name = ?", &name, 1);
 	if (!err)
 		err = db__run(ix->db, "DELETE FROM contact WHERE \"user\" = ?", &name, 1);
+	if (!err)
+		err = note_forgotten(ix, user);
 	if (!err)
 		return index__commit(ix);
 	index__rollback(ix);

@@ -8,7 +8,9 @@
 #ifndef JP_INDEX_PRIVACY_H
 #define JP_INDEX_PRIVACY_H
 
+#include "base/string_list.h"
 #include "index/index.h"
+#include "index/pseudonym.h"
 
 struct privacy_result {
 	double renamed, deleted; /* jobs */
@@ -20,5 +22,38 @@ int privacy__prune(struct index *ix, double detail, double pseudonymous,
 		   struct privacy_result *res);
 /* All of a user's rows lose the name at once, and nobody can tell any more whose they were. */
 int privacy__forget(struct index *ix, const char *user, struct privacy_result *res);
+
+/*
+ * What feeds may still have and the index is to have no more: of jobs that began before the times
+ * of the last privacy__prune() the rows, or the names; of users who were forgotten the names of
+ * jobs before that. The index knows these users by words under a random key of its own: it does not
+ * tell their names, but who has it can try whether a name is among them.
+ */
+struct privacy_past {
+	double rows_before, names_before; /* Unix time; NaN: never */
+	struct pseudonyms key;
+	struct privacy_forgotten {
+		char word[PSEUDONYM_SIZE];
+		double before;
+	} * forgotten;
+	unsigned n;
+	struct string_list old, hidden; /* users to be renamed: for age; forgotten ones */
+	int err;			/* why these are not all */
+};
+
+/* Jobs that a feed had. */
+struct privacy_left {
+	unsigned long gone, nameless; /* that have no row; that have lost their names */
+	double rows_before;
+};
+
+/* Of a transaction. 0 or -errno. privacy_past__free() in both cases. */
+int privacy_past__load(struct privacy_past *p, struct index *ix);
+/* Whether a job is to have no row. *left counts it, or that it will lose its names. */
+bool privacy_past__has(struct privacy_past *p, const char *user, double start,
+		       struct privacy_left *left);
+/* Before the end of the transaction: takes the names from what was written. 0 or -errno. */
+int privacy_past__rename(const struct privacy_past *p, struct index *ix);
+void privacy_past__free(struct privacy_past *p);
 
 #endif

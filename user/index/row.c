@@ -136,6 +136,8 @@ static int take_paths(struct row *r, const json_t *report)
 			err = row__set_text(r, i, text_at(report, info->path));
 		else
 			r->number[i] = number_at(report, info->path);
+		if (info->type == INDEX_INT)
+			r->number[i] = trunc(r->number[i]);
 	}
 	return err;
 }

@@ -78,6 +78,15 @@ int row__add_fs(struct row *r, const json_t *o);
 /* Sets the columns that are of the findings: how many, what they cost, the worst. 0 or -ENOMEM. */
 int row__rate(struct row *r);
 
+/* The row as an object of JSON: columns that are known by their names, `finding_list` (findings as
+ * in docs/report-json.md), `node_names` and `file_systems`; numbers read back equal. */
+json_t *row__json(const struct row *r);
+json_t *row_finding__json(const struct row_finding *f);
+json_t *row_fs__json(const struct row_fs *f);
+/* From such an object, which may say anything. NULL, or what is wrong, with `why` for its text.
+ * *taken: how many members are known. row__free() in all cases. */
+const char *row__of_json(struct row *r, const json_t *o, size_t *taken, char *why, size_t size);
+
 /* Whether it says its job and when that began, as no row without both is stored. */
 bool row__has_key(const struct row *r);
 

@@ -18,8 +18,9 @@
 #include "base/utf8.h"
 #include "jobfile/profile_search.h"
 
-#define BATCH	500 /* jobs of a transaction */
-#define SETTLED 2   /* s: a directory that changed just now may change again unseen */
+#define BATCH	500	    /* jobs of a transaction */
+#define HELD	(64u << 20) /* bytes of rows that wait for one, about */
+#define SETTLED 2	    /* s: a directory that changed just now may change again unseen */
 
 enum file_state { FILE_NEW, FILE_CHANGED, FILE_KNOWN };
 
@@ -38,6 +39,14 @@ struct known {
 	bool is_there;
 };
 
+/* What was read of a job of the batch; without a row the reason. */
+struct found {
+	unsigned job;
+	bool has_row;
+	struct row row;
+	char *why;
+};
+
 struct scanning {
 	struct index *ix;
 	const struct scan_options *o;
@@ -48,6 +57,10 @@ struct scanning {
 	struct known *known;
 	unsigned nknown;
 	struct batch *batch; /* that is being read */
+	unsigned written;    /* jobs of it whose rows are stored */
+	struct found *found; /* of further ones */
+	unsigned nfound;
+	size_t held; /* bytes of these */
 };
 
 /* Jobs of one owner, and the files of each, with those that are left to its job file. */
@@ -216,6 +229,22 @@ static int forget_gone(struct scanning *s)
 	return err;
 }
 
+/* When all of it is read. */
+static int end_directory(struct scanning *s, double mtime_s, double looked_s)
+{
+	int err = index__begin(s->ix);
+
+	if (err)
+		return err;
+	err = forget_gone(s);
+	if (!err)
+		err = note_directory(s, mtime_s, looked_s);
+	if (!err)
+		return index__commit(s->ix);
+	index__rollback(s->ix);
+	return err;
+}
+
 /* ---- files of one job */
 
 static int by_job(const void *a, const void *b)
@@ -253,12 +282,14 @@ static int add_job(struct batch *b, const struct scan_file *f, unsigned n)
 {
 	struct scan_job *j = &b->jobs[b->n];
 
-	*j = (struct scan_job){calloc(n, sizeof(*j->paths)), 0, f->uid};
+	*j = (struct scan_job){calloc(n, sizeof(*j->paths)), 0, f->uid, f->mtime_s};
 	if (!j->paths)
 		return -ENOMEM;
 	for (unsigned i = 0; i < n; i++)
-		if (profile_name__is_job_file(f[i].path))
+		if (profile_name__is_job_file(f[i].path)) {
+			j->mtime_s = j->n ? j->mtime_s : f[i].mtime_s;
 			j->paths[j->n++] = f[i].path;
+		}
 	for (unsigned i = 0; !j->n && i < n; i++)
 		j->paths[i] = f[i].path;
 	if (!j->n)
@@ -301,19 +332,19 @@ static void name_of_user(uid_t uid, char *name, size_t size)
 		snprintf(name, size, "%u", (unsigned)uid);
 }
 
-/* A row of a job, or why it has none. */
-static int take_row(void *arg, unsigned n, struct row *r, const char *why)
+/* Writes what was found of a job. */
+static int put_found(struct scanning *s, const struct found *found, struct privacy_past *past)
 {
-	struct scanning *s = arg;
-	const struct scan_job *j = &s->batch->jobs[n];
-	const struct scan_file *f = s->batch->files[n];
+	const struct scan_job *j = &s->batch->jobs[found->job];
+	const struct scan_file *f = s->batch->files[found->job];
+	const struct row *r = &found->row;
 	char user[256], reason[128];
 	struct index_source from = {
 		ROW_SOURCE_PROFILE,	  f->path,
 		.cluster = s->o->cluster, .user = user,
 		.mtime_s = f->mtime_s,	  .changed = f->state == FILE_CHANGED && !s->o->all};
 
-	if (r && !isnan(r->uid) && r->uid != j->uid) {
+	if (found->has_row && !isnan(r->uid) && r->uid != j->uid) {
 		snprintf(reason, sizeof(reason),
 			 "it says that it is of user %.0f and belongs to %u", r->uid,
 			 (unsigned)j->uid);
@@ -321,43 +352,117 @@ static int take_row(void *arg, unsigned n, struct row *r, const char *why)
 		s->res->refused++;
 		return note_file(s, f, "refused", reason);
 	}
-	if (!r || !row__has_key(r)) {
+	if (!found->has_row || !row__has_key(r)) {
 		s->res->unreadable++;
 		return note_file(s, f, "unreadable",
-				 why ? why : "it does not say its job or when that began");
+				 found->why ? found->why
+					    : "it does not say its job or when that began");
 	}
 	name_of_user(j->uid, user, sizeof(user));
+	if (privacy_past__has(past, user, r->number[INDEX_start], &s->res->left))
+		return note_file(s, f, "read", "its job is older than what is kept");
 	s->res->jobs++;
 	return index__put(s->ix, r, &from);
 }
 
-static int note_files(struct scanning *s)
+static int note_files(struct scanning *s, unsigned job)
 {
 	const struct batch *b = s->batch;
 	int err = 0;
 
-	for (unsigned i = 0; !err && i < b->n; i++)
-		for (unsigned k = 0; !err && k < b->nfiles[i]; k++) {
-			s->res->files++;
-			err = note_file(s, &b->files[i][k], "read", NULL);
-		}
+	for (unsigned k = 0; !err && k < b->nfiles[job]; k++) {
+		s->res->files++;
+		err = note_file(s, &b->files[job][k], "read", NULL);
+	}
 	return err;
 }
 
-/* In one transaction: a stop before its end leaves the files unknown, and they are read again. */
-static int read_batch(struct scanning *s)
+static void free_found(struct scanning *s)
 {
-	int err = s->batch->n ? index__begin(s->ix) : 0;
+	for (unsigned i = 0; i < s->nfound; i++) {
+		row__free(&s->found[i].row);
+		free(s->found[i].why);
+	}
+	free(s->found);
+	s->found = NULL;
+	s->nfound = 0;
+	s->held = 0;
+}
 
-	if (err || !s->batch->n)
+/* Writes the jobs of the batch that come before this one. In one transaction: a stop before its end
+ * leaves the files unknown, and they are read again. */
+static int write_until(struct scanning *s, unsigned job)
+{
+	struct privacy_past past;
+	int err = s->written < job ? index__begin(s->ix) : 0;
+
+	if (err || s->written == job)
 		return err;
-	err = note_files(s);
+	err = privacy_past__load(&past, s->ix);
+	for (unsigned i = s->written; !err && i < job; i++)
+		err = note_files(s, i);
+	for (unsigned i = 0; !err && i < s->nfound; i++)
+		err = put_found(s, &s->found[i], &past);
 	if (!err)
-		err = s->o->read(s->batch->jobs, s->batch->n, take_row, s);
+		err = privacy_past__rename(&past, s->ix);
+	privacy_past__free(&past);
 	if (!err)
 		err = index__commit(s->ix);
 	else
 		index__rollback(s->ix);
+	s->written = job;
+	free_found(s);
+	return err;
+}
+
+static size_t bytes_of(const struct row *r)
+{
+	size_t n = sizeof(struct found) + r->nfindings * sizeof(*r->findings);
+
+	for (int i = 0; i < N_INDEX; i++)
+		n += r->text[i] ? strlen(r->text[i]) : 0;
+	for (unsigned i = 0; i < r->nfindings; i++)
+		n += strlen(r->findings[i].text) + strlen(r->findings[i].remedy) +
+		     strlen(r->findings[i].where);
+	for (unsigned i = 0; i < r->nodes.n; i++)
+		n += strlen(r->nodes.v[i]) + sizeof(char *);
+	return n;
+}
+
+/* Takes a row of a job, or why it has none. While files are read others may write. */
+static int take_row(void *arg, unsigned n, struct row *r, const char *why)
+{
+	struct scanning *s = arg;
+	const bool is_next = !s->nfound || s->found[s->nfound - 1].job != n;
+	struct found f = {.job = n, .has_row = r != NULL, .why = why ? strdup(why) : NULL};
+	int err = s->held > HELD && is_next ? write_until(s, n) : 0;
+
+	if (!err)
+		err = room__grow(&s->found, s->nfound, 1, sizeof(f));
+	if (err) {
+		free(f.why);
+		return err;
+	}
+	row__init(&f.row);
+	if (r) {
+		s->held += bytes_of(r);
+		f.row = *r;
+		row__init(r);
+	}
+	s->found[s->nfound++] = f;
+	return 0;
+}
+
+static int read_batch(struct scanning *s)
+{
+	int err = 0;
+
+	s->written = 0;
+	if (s->batch->n)
+		err = s->o->read(s->batch->jobs, s->batch->n, take_row, s);
+	if (!err)
+		err = write_until(s, s->batch->n);
+	free_found(s);
 	empty(s->batch);
 	return err;
 }
@@ -426,11 +531,9 @@ static int scan_directory(struct index *ix, const char *dir, const struct scan_o
 	if (!err)
 		err = list_files(&s);
 	if (!err)
-		err = forget_gone(&s);
-	if (!err)
 		err = read_new(&s);
 	if (!err)
-		err = note_directory(&s, seconds(&st.st_mtim), looked_s);
+		err = end_directory(&s, seconds(&st.st_mtim), looked_s);
 	free_scanning(&s);
 	*looked = true;
 	return err;
@@ -492,6 +595,7 @@ int scan__path(struct index *ix, const char *path, const struct scan_options *o,
 	struct string_list dirs = {0};
 	int err = profile_search__dirs(&dirs, path);
 
+	db__share(ix->db);
 	for (unsigned i = 0; !err && i < dirs.n; i++) {
 		bool looked;
 

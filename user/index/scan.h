@@ -10,12 +10,14 @@
 #include <sys/types.h>
 
 #include "index/index.h"
+#include "index/privacy.h"
 
 /* The files of one job in one directory, all of one owner. */
 struct scan_job {
 	char **paths;
 	unsigned n;
 	uid_t uid;
+	double mtime_s; /* of the first one */
 };
 
 /* Called with a row of the job, more than once where an id was given twice; row NULL: it has none,
@@ -34,6 +36,7 @@ struct scan_result {
 	unsigned long jobs, files; /* that were read */
 	unsigned long refused, unreadable;
 	unsigned long gone; /* known files that are not there any more */
+	struct privacy_left left;
 };
 
 /* Scans a directory and those in it, or takes a file. Adds to *res. 0 or -errno, and it has said

@@ -257,7 +257,7 @@ static int clear(struct db *d)
 		"DELETE FROM directory", "DELETE FROM day",
 		"DELETE FROM month",	 "DELETE FROM day_rule",
 		"DELETE FROM hist",	 "DELETE FROM admin_comment",
-		"DELETE FROM dirty",	 "DELETE FROM meta WHERE key <> 'version'",
+		"DELETE FROM dirty",	 "DELETE FROM meta WHERE key LIKE 'accounted%'",
 		"DELETE FROM job_fs"};
 	int err = db__begin(d);
 
@@ -279,6 +279,8 @@ static void rescue(struct db *d)
 		"INSERT INTO access (at, who, what) SELECT at, who, what FROM old.access",
 		"INSERT INTO mail (id, about, at) SELECT id, about, at FROM old.mail",
 		"INSERT INTO pseudonym (name, pseudonym) SELECT name, pseudonym FROM old.pseudonym",
+		"INSERT INTO meta (key, value) SELECT key, value FROM old.meta WHERE key LIKE "
+		"'forgotten%' OR key IN ('rows_before', 'names_before')", /* privacy.c */
 	};
 	char *name = NULL;
 	struct db_value path;
@@ -292,7 +294,8 @@ static void rescue(struct db *d)
 	if (is_there)
 		db__run(d, "DETACH old", NULL, 0);
 	if (err)
-		log_warn("%s: its contacts, and which mails were sent, could not all be read",
+		log_warn("%s: its contacts, which mails were sent and whom it has forgotten could "
+			 "not all be read",
 			 name);
 	free(name);
 }

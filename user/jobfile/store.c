@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/foreign.h"
@@ -268,6 +269,22 @@ static int put_report(hid_t at, const char *text, const json_t *common)
 	return err;
 }
 
+/* With a length of its own, which readers look at before they read. */
+static int put_row(hid_t at, const char *text)
+{
+	hid_t space = H5Screate(H5S_SCALAR), type = text_type(strlen(text) + 1);
+	hid_t set = H5Dcreate2(at, "row", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	int err = set < 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0
+			  ? h5__error()
+			  : 0;
+
+	if (set >= 0)
+		H5Dclose(set);
+	H5Tclose(type);
+	H5Sclose(space);
+	return err;
+}
+
 static int put_table(hid_t at, const struct store_table *t, const json_t *common)
 {
 	hid_t set = store_table_create(at, t);
@@ -346,12 +363,16 @@ static int put_all(hid_t file, const struct store_results *r)
 		err = open_root(&root, file);
 	if (!err && r->report)
 		err = remove_earlier(root, "report");
+	if (!err && r->report)
+		err = remove_earlier(root, "row");
 	if (!err && r->table.rows)
 		err = remove_earlier(root, r->table.name);
 	for (unsigned i = 0; !err && i < r->ngroups; i++)
 		err = remove_earlier(root, r->groups[i].path);
 	if (!err && r->report)
 		err = put_report(root, r->report, r->common);
+	if (!err && r->row)
+		err = put_row(root, r->row);
 	for (unsigned i = 0; !err && i < r->ngroups; i++)
 		err = put_group(root, &r->groups[i], r->common);
 	if (!err && r->table.rows)
@@ -383,6 +404,22 @@ static int write_copy(void *arg)
 	return -err;
 }
 
+/* Whether another program has written to the file since it was read for these results. */
+static bool has_changed(const struct merge_output *p, const struct timespec *read_at)
+{
+	struct stat st;
+
+	return read_at && p->old >= 0 && !fstat(p->old, &st) &&
+	       (st.st_mtim.tv_sec != read_at->tv_sec || st.st_mtim.tv_nsec != read_at->tv_nsec);
+}
+
+static int set_time(const struct merge_output *p, time_t written_s)
+{
+	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = written_s}};
+
+	return written_s && futimens(p->fd, times) ? -errno : 0;
+}
+
 int store__analysis(const char *path, const struct store_results *results)
 {
 	struct storing s = {.results = results};
@@ -393,13 +430,15 @@ int store__analysis(const char *path, const struct store_results *results)
 		return err;
 	snprintf(s.path, sizeof(s.path), "/proc/self/fd/%d", p->fd);
 	s.is_new = p->old < 0 && results->may_create;
-	err = p->old >= 0 || s.is_new ? 0 : -ENOENT;
+	err = p->old < 0 && !s.is_new ? -ENOENT : has_changed(p, results->read_at) ? -ESTALE : 0;
 	if (!err)
 		err = pool__try(write_copy, &s, &POOL_STREAM);
 	if (err > 0)
 		err = -err;
 	if (!err)
 		err = merge_output__sync(p);
+	if (!err)
+		err = set_time(p, results->written_s);
 	if (!err)
 		err = merge_output__commit(p);
 	if (err && err != -EINTR)

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <time.h>
 
 /* An object that becomes a group: numbers, texts and truth values become attributes, objects become
  * groups (but the members of "params" become attributes "param_NAME"), arrays of objects become
@@ -35,6 +36,11 @@ struct store_results {
 	unsigned ngroups;
 	struct store_table table; /* rows NULL: there is none */
 	const char *report;	  /* a text; NULL: an existing one stays */
+	const char *row;	  /* a text that goes with the report; NULL: there is none */
+	time_t written_s; /* becomes the file's modification time; 0: that stays as it comes */
+	/* The file's modification time when it was read: where the file has another one, nothing is
+	 * stored; NULL: any. */
+	const struct timespec *read_at;
 	const json_t *common; /* attributes for all groups, the table, the report and, where there
 				 is a report, /analysis */
 	bool may_create; /* the file may have only results: it is created if it does not exist */
@@ -42,8 +48,9 @@ struct store_results {
 
 /*
  * Puts these results into /analysis of a job file, where they replace those of the same names; the
- * report is /analysis/report. Results of other programs stay. The file is copied, and the copy is
- * renamed when it is complete and on the disk; owner and mode stay. 0 or -errno, logged.
+ * report is /analysis/report, the row /analysis/row. Results of other programs stay. The file is
+ * copied, and the copy is renamed when it is complete and on the disk; owner and mode stay. 0 or
+ * -errno, logged.
  */
 int store__analysis(const char *path, const struct store_results *results);
 

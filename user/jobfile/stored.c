@@ -206,21 +206,70 @@ static json_t *group_json(hid_t at, const char *name, const char *but, unsigned 
 	return object;
 }
 
-json_t *stored__read(const struct reader *r, const char *name, const char *but)
+/* /analysis, if it has a member of that name and of this file; < 0: it has not. */
+static hid_t open_root(const struct reader *r, const char *name, H5O_type_t *type)
 {
-	hid_t root;
-	json_t *v = NULL;
+	hid_t root = is_hard(r->file, "analysis") ? H5Gopen2(r->file, "analysis", H5P_DEFAULT)
+						  : H5I_INVALID_HID;
 	H5O_info_t info;
 
-	if (!is_hard(r->file, "analysis"))
-		return NULL;
-	root = H5Gopen2(r->file, "analysis", H5P_DEFAULT);
+	if (root < 0)
+		return root;
+	if (is_hard(root, name) && H5Oget_info_by_name(root, name, &info, H5P_DEFAULT) >= 0) {
+		*type = info.type;
+		return root;
+	}
+	H5Gclose(root);
+	return H5I_INVALID_HID;
+}
+
+json_t *stored__read(const struct reader *r, const char *name, const char *but)
+{
+	H5O_type_t type;
+	hid_t root = open_root(r, name, &type);
+	json_t *v = NULL;
+
 	if (root < 0)
 		return NULL;
-	if (is_hard(root, name) && H5Oget_info_by_name(root, name, &info, H5P_DEFAULT) >= 0)
-		v = info.type == H5O_TYPE_GROUP	    ? group_json(root, name, but, 0)
-		    : info.type == H5O_TYPE_DATASET ? table_json(root, name)
-						    : NULL;
+	v = type == H5O_TYPE_GROUP     ? group_json(root, name, but, 0)
+	    : type == H5O_TYPE_DATASET ? table_json(root, name)
+				       : NULL;
 	H5Gclose(root);
 	return v;
+}
+
+static char *text_of(hid_t set, size_t most)
+{
+	hid_t type = H5Dget_type(set), space = H5Dget_space(set);
+	size_t size = H5Tget_class(type) == H5T_STRING && !H5Tis_variable_str(type)
+			      ? H5Tget_size(type)
+			      : 0;
+	bool is_text =
+		size > 0 && size <= most && H5Sget_simple_extent_npoints(space) == 1 && is_own(set);
+	char *text = is_text ? calloc(1, size + 1) : NULL;
+
+	if (text && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
+		free(text);
+		text = NULL;
+	}
+	H5Sclose(space);
+	H5Tclose(type);
+	return text;
+}
+
+char *stored__text(const struct reader *r, const char *name, size_t most)
+{
+	H5O_type_t type;
+	hid_t root = open_root(r, name, &type), set;
+	char *text = NULL;
+
+	if (root < 0)
+		return NULL;
+	set = type == H5O_TYPE_DATASET ? H5Dopen2(root, name, H5P_DEFAULT) : H5I_INVALID_HID;
+	if (set >= 0) {
+		text = text_of(set, most);
+		H5Dclose(set);
+	}
+	H5Gclose(root);
+	return text;
 }

@@ -16,4 +16,8 @@
  */
 json_t *stored__read(const struct reader *r, const char *name, const char *but);
 
+/* The text /analysis/NAME, of a length that was given when it was written, and of at most so many
+ * bytes; the caller frees it. The same. */
+char *stored__text(const struct reader *r, const char *name, size_t most);
+
 #endif

@@ -265,6 +265,19 @@ def wrong_addresses():
     is_true("a database without tables", one_line(p, "there is no index"), p.stderr)
 
 
+def a_question_has_a_limit():
+    address = server.new_database("slow")
+    top = tmpdir("slow")
+    profiles(top, 1)
+    jobprof("index", "scan", top, "--database", address)
+    server.sql("ALTER TABLE job RENAME TO job0; CREATE VIEW job AS SELECT * FROM job0 WHERE pg_sleep(60) IS NOT NULL", "slow")
+    began = time.monotonic()
+    p = subprocess.run([JOBPROF, "jobs", "--since", "all", "--name", "x", "--database", address], capture_output=True, text=True,
+                       env=plain_env(JOBPROF_LIMIT="0.5"), timeout=PATIENCE)
+    is_true("a question that takes long ends with one line that says how to go on",
+            one_line(p, "longer than 0.5 s", "--since") and time.monotonic() - began < 30, p.stderr)
+
+
 def a_later_schema():
     address = server.new_database("later")
     jobprof("index", "scan", tmpdir("later"), "--database", address)
@@ -293,4 +306,4 @@ if __name__ == "__main__":
         skip("postgresql.py", e)
         sys.exit(0)
     run_tests([same_rows_and_answers, accounting_of_slurm, an_engine_as_db_h_has_it, two_that_write, a_writer_is_killed, server_goes_away,
-               a_service_lives_on, wrong_addresses, a_later_schema])
+               a_service_lives_on, wrong_addresses, a_question_has_a_limit, a_later_schema])

@@ -224,9 +224,9 @@ def shift(path, seconds):
                     o.attrs[key] = v + type(numpy.asarray(v).flat[0])(seconds * (10**9 if key.endswith("NS") else 1))
             if isinstance(o, h5py.Dataset) and o.dtype.names and "TimeNS" in o.dtype.names:
                 rows = o[()]
-                rows["TimeNS"] += numpy.uint64(seconds * 10**9)
+                rows["TimeNS"] = rows["TimeNS"].astype(numpy.int64) + seconds * 10**9
                 if "EpochTime" in rows.dtype.names:
-                    rows["EpochTime"] += seconds
+                    rows["EpochTime"] = rows["EpochTime"].astype(numpy.int64) + seconds
                 o[...] = rows
         f.visititems(move)
 

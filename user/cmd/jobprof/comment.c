@@ -46,14 +46,14 @@ static int enqueue(struct turn *t)
 {
 	const struct db_value since = db_value__int((int64_t)(t->now - t->o->since_s));
 
-	return db__run(t->ix->db,
-		       "INSERT INTO admin_comment (job, state, tries, next) "
-		       "SELECT j.id, 'waits', 0, 0 FROM job j WHERE j.\"end\" >= ? "
-		       "AND j.sources = 3 AND j.state IS NOT NULL AND j.state NOT IN "
-		       "('', 'RUNNING', 'PENDING', 'SUSPENDED', 'COMPLETING', 'CONFIGURING', "
-		       "'RESIZING', 'STAGE_OUT', 'SIGNALING', 'STOPPED', 'REQUEUED') AND NOT "
-		       "EXISTS (SELECT 1 FROM admin_comment c WHERE c.job = j.id)",
-		       &since, 1);
+	return db__write(t->ix->db,
+			 "INSERT INTO admin_comment (job, state, tries, next) "
+			 "SELECT j.id, 'waits', 0, 0 FROM job j WHERE j.\"end\" >= ? "
+			 "AND j.sources = 3 AND j.state IS NOT NULL AND j.state NOT IN "
+			 "('', 'RUNNING', 'PENDING', 'SUSPENDED', 'COMPLETING', 'CONFIGURING', "
+			 "'RESIZING', 'STAGE_OUT', 'SIGNALING', 'STOPPED', 'REQUEUED') AND NOT "
+			 "EXISTS (SELECT 1 FROM admin_comment c WHERE c.job = j.id)",
+			 &since, 1);
 }
 
 /* How many may be tried now. */
@@ -97,10 +97,10 @@ static int note(struct turn *t, const struct due *d, const char *state, double p
 		db_value__int(d->id),
 	};
 
-	return db__run(t->ix->db,
-		       "UPDATE admin_comment SET state = ?, tries = tries + 1, next = ?, at = ? "
-		       "WHERE job = ?",
-		       args, 4);
+	return db__write(t->ix->db,
+			 "UPDATE admin_comment SET state = ?, tries = tries + 1, next = ?, at = ? "
+			 "WHERE job = ?",
+			 args, 4);
 }
 
 static int note_failure(struct turn *t, const struct due *d)
@@ -289,6 +289,7 @@ int comment__turn(struct index *ix, const struct comment_options *o, struct comm
 
 	if (t)
 		*t = (struct turn){.ix = ix, .o = o, .res = res, .now = (double)time(NULL)};
+	db__share(ix->db); /* while Slurm's commands run */
 	if (!err)
 		err = enqueue(t);
 	if (!err)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -125,6 +126,21 @@ const struct command cmd_index = {
 	.more = print_actions,
 };
 
+/* Jobs that a feed still has and the index is to have no more. */
+static void say_left(const struct privacy_left *l)
+{
+	const time_t before = (time_t)l->rows_before;
+	char date[32];
+	struct tm tm;
+
+	if (l->gone && localtime_r(&before, &tm) && strftime(date, sizeof(date), "%Y-%m-%d", &tm))
+		printf("%lu job%s from before %s left out: prune keeps none of these\n", l->gone,
+		       l->gone == 1 ? "" : "s", date);
+	if (l->nameless)
+		printf("%lu job%s without names, as prune or forget has it\n", l->nameless,
+		       l->nameless == 1 ? "" : "s");
+}
+
 static void say(const char *dir, const struct scan_result *r)
 {
 	printf("%s: %lu job%s of %lu new file%s", dir, r->jobs, r->jobs == 1 ? "" : "s", r->files,
@@ -136,6 +152,7 @@ static void say(const char *dir, const struct scan_result *r)
 	if (r->unreadable)
 		printf(", %lu not readable", r->unreadable);
 	putchar('\n');
+	say_left(&r->left);
 }
 
 static int scan_one(struct index *ix, const struct index_options *o, const char *dir)
@@ -205,6 +222,7 @@ static int do_sync(const struct index_options *o, const char *where, int n, char
 	if (res.senseless)
 		printf(", %lu row%s of no sense", res.senseless, res.senseless == 1 ? "" : "s");
 	putchar('\n');
+	say_left(&res.left);
 	return err || res.senseless;
 }
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof index watch, prune and forget: the index as a service, and what it forgets. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/log.h"
 #include "cmd/jobprof/index_actions.h"
@@ -42,10 +45,11 @@ static int look(const struct index_options *o, const char *where, const struct s
 	for (unsigned i = 0; !err && !ended && i < dirs->n; i++)
 		err = scan__path(&ix, dirs->v[i], &how, &res);
 	index__close(&ix);
-	if (res.jobs || res.refused || res.unreadable)
-		log_info("%lu job%s of %lu file%s; %lu refused, %lu not readable", res.jobs,
-			 res.jobs == 1 ? "" : "s", res.files, res.files == 1 ? "" : "s",
-			 res.refused, res.unreadable);
+	if (res.jobs || res.refused || res.unreadable || res.left.gone)
+		log_info("%lu job%s of %lu file%s; %lu refused, %lu not readable, %lu older than "
+			 "what prune keeps",
+			 res.jobs, res.jobs == 1 ? "" : "s", res.files, res.files == 1 ? "" : "s",
+			 res.refused, res.unreadable, res.left.gone);
 	return err;
 }
 
@@ -58,13 +62,12 @@ static void serve(const struct index_options *o, const char *where, bool comment
 	const struct accounting_options how = {o->sacct, o->cluster, NAN, o->wait_s};
 	const bool syncs = !o->sacct || strcmp(o->sacct, "none") != 0;
 	struct accounting_result res = {0};
+	const double now = (double)clock__boot_ns() / 1e9; /* which nobody sets back */
 	struct index ix;
 	struct stat st;
 
-	if (syncs && !ended && (double)time(NULL) >= *sync_at &&
-	    !index__open(&ix, where, DB_WRITE)) {
-		*sync_at =
-			accounting__sync(&ix, &how, &res) ? (double)time(NULL) + SYNC_AGAIN_S : 0;
+	if (syncs && !ended && now >= *sync_at && !index__open(&ix, where, DB_WRITE)) {
+		*sync_at = accounting__sync(&ix, &how, &res) ? now + SYNC_AGAIN_S : 0;
 		index__close(&ix);
 	}
 	if (comments && !ended)
@@ -96,6 +99,29 @@ static int find_dirs(struct string_list *dirs, int n, char **words)
 	return err;
 }
 
+/* A second service would read each file once more. SQLite's has a lock of its own, for the writer's
+ * is not held between looks; of a server's database there may be several, of a directory each. 0 or
+ * -errno. */
+static int lock_service(const char *where)
+{
+	char *name = NULL;
+	int fd, err = 0;
+
+	if (strstr(where, "://"))
+		return 0;
+	if (asprintf(&name, "%s.watch", where) < 0)
+		return -ENOMEM;
+	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
+		err = -errno;
+	if (err)
+		log_error("%s: %s", err == -EWOULDBLOCK ? where : name,
+			  err == -EWOULDBLOCK ? "another jobprof index watch works on this index"
+					      : strerror(-err));
+	free(name);
+	return err; /* the lock ends with this process */
+}
+
 int index_watch__run(const struct index_options *o, const char *where, int n, char **words)
 {
 	const struct sigaction act = {.sa_handler = on_end};
@@ -105,6 +131,8 @@ int index_watch__run(const struct index_options *o, const char *where, int n, ch
 	double sync_at = 0;
 	int err = find_dirs(&dirs, n, words);
 
+	if (!err)
+		err = lock_service(where);
 	if (!err && !o->spool)
 		err = mail_settings__read(&mail);
 	service.is_service = true;
@@ -114,7 +142,8 @@ int index_watch__run(const struct index_options *o, const char *where, int n, ch
 	while (!err && !ended) {
 		err = look(o, where, &dirs);
 		/* These go by; the next look does what this one could not. */
-		if (err == -EBUSY || err == -ENOSPC || err == -ENOMEM || err == -ECONNRESET)
+		if (err == -EBUSY || err == -ENOSPC || err == -ENOMEM || err == -ECONNRESET ||
+		    err == -ESTALE)
 			err = 0;
 		if (!err)
 			serve(&service, where, o->site.admin_comment, &sync_at);

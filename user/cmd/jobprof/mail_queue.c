@@ -505,7 +505,7 @@ static int count_sent(struct queue *q)
 {
 	const struct db_value old = db_value__int((int64_t)q->now - KNOWN_S);
 	const struct db_value minute = db_value__int((int64_t)q->now - 60);
-	int err = db__run(q->ix->db, "DELETE FROM mail WHERE at < ?", &old, 1);
+	int err = db__write(q->ix->db, "DELETE FROM mail WHERE at < ?", &old, 1);
 
 	if (!err)
 		q->left = q->o->rate - db__number(q->ix->db, &err,
@@ -520,6 +520,7 @@ int mail_queue__turn(struct index *ix, const struct mail_options *o, struct mail
 	int err = open_spool(&q);
 	unsigned n;
 
+	db__share(ix->db);
 	if (!err)
 		err = count_sent(&q);
 	if (!err)

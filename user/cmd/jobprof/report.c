@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -17,6 +18,7 @@
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
+#include "index/file_row.h"
 #include "jobfile/store.h"
 #include "pool/pool.h"
 #include "view/report/report.h"
@@ -116,6 +118,18 @@ static int jobs_parse_by(void *to, const struct opt *o, const char *list)
 	return 0;
 }
 
+/* Of a report in its child: where it goes. */
+struct printing {
+	const struct report_opts *opts;
+	const struct job_input *inputs;
+	unsigned n;
+	FILE *out;
+	struct message *m;	 /* REPORT_STORE */
+	struct timespec read_at; /* likewise: the file's modification time */
+	int fd;			 /* REPORT_HTML */
+	char *template;		 /* likewise */
+};
+
 /* ---- jobprof report --store: the report, its analyses and its findings go into the job file */
 
 static const struct store_column columns[] = {
@@ -170,24 +184,45 @@ static int put_json(json_t *json, int digits, struct message *m)
 	return text ? 0 : 1;
 }
 
-/* The report, the rows of the table of findings, and what all that is stored has as attributes. */
+/* The report, the rows of the table of findings, what all that is stored has as attributes, and the
+ * job's row for an index. */
 static int put_stored(const struct report *r, struct message *m)
 {
 	const struct time_grid *g = &r->job->grid;
 	json_t *common = json_pack("{s:i, s:f, s:f}", "version", 1, "source_begin", g->t0_ns / 1e9,
 				   "source_end", g->t0_ns / 1e9 + g->end_s);
-	int status = put_json(report__json(r), 15, m);
+	json_t *report = report__json(r), *row = file_row__json(report);
+	int status = put_json(report, 15, m);
 
 	status |= put_json(rows_of(r->verdict), 17, m);
-	return status | put_json(common, 17, m);
+	status |= put_json(common, 17, m);
+	return status | put_json(row, 17, m);
 }
 
-static int take_stored(struct message *m, const char *path)
+/* NULL: it is not what an index would have. */
+static char *row_text(json_t *row, const struct printing *p, time_t written_s)
+{
+	const struct report_opts *o = p->opts;
+	char maker[FILE_ROW_MAKER];
+	struct rules_text rules;
+
+	if (!row || o->force || p->inputs->nsteps || p->inputs->nodes)
+		return NULL;
+	rules_text__read(&rules, o->rules);
+	file_row__maker(&rules, maker);
+	rules_text__free(&rules);
+	return file_row__text(row, maker, written_s);
+}
+
+static int take_stored(struct message *m, const struct printing *p)
 {
 	const char *text = message__take_text(m);
 	json_t *json = json_loads(text, 0, NULL),
 	       *rows = json_loads(message__take_text(m), 0, NULL),
-	       *common = json_loads(message__take_text(m), 0, NULL);
+	       *common = json_loads(message__take_text(m), 0, NULL),
+	       *row = json_loads(message__take_text(m), 0, NULL);
+	const time_t now = time(NULL);
+	char *of_index = row_text(row, p, now);
 	const struct store_group groups[] = {
 		{"pika", json_object_get(json, "pika")},
 		{"io", json_object_get(json, "io")},
@@ -197,13 +232,18 @@ static int take_stored(struct message *m, const char *path)
 		.ngroups = sizeof(groups) / sizeof(*groups),
 		.table = {"findings", columns, sizeof(columns) / sizeof(*columns), rows},
 		.report = text,
+		.row = of_index,
+		.written_s = now,
+		.read_at = &p->read_at,
 		.common = common,
 	};
-	bool ok = json && rows && common;
+	bool ok = json && rows && common && row;
 
 	if (!ok)
 		log_error("%s", strerror(ENOMEM));
-	ok = ok && !store__analysis(path, &results);
+	ok = ok && !store__analysis(p->inputs->path, &results);
+	free(of_index);
+	json_decref(row);
 	json_decref(rows);
 	json_decref(common);
 	json_decref(json);
@@ -270,17 +310,6 @@ static int print_why(const struct report *r, const char *rule, FILE *out)
 static const char *const form_options[] = {
 	[REPORT_PAGE] = "",	[REPORT_JSON] = "--json",   [REPORT_FACTS] = "--facts",
 	[REPORT_WHY] = "--why", [REPORT_STORE] = "--store", [REPORT_HTML] = "--html",
-};
-
-/* Where a report goes that a child makes. */
-struct printing {
-	const struct report_opts *opts;
-	const struct job_input *inputs;
-	unsigned n;
-	FILE *out;
-	struct message *m; /* REPORT_STORE */
-	int fd;		   /* REPORT_HTML */
-	char *template;	   /* likewise */
 };
 
 /* The bins that rules judge are long, and longer yet where units are many. What is drawn of a job
@@ -421,18 +450,19 @@ static int put_stored_form(const struct report *r, struct message *m, void *ctx)
 
 static int take_stored_form(struct message *m, void *ctx)
 {
-	const struct printing *p = ctx;
-
-	return take_stored(m, p->inputs[0].path);
+	return take_stored(m, ctx);
 }
 
 /* 0, or the exit status. */
 static int put_report(struct printing *p)
 {
 	const struct report_question stored = {put_stored_form, take_stored_form, p};
+	struct stat st;
 
 	switch (p->opts->form) {
 	case REPORT_STORE:
+		if (!stat(p->inputs[0].path, &st))
+			p->read_at = st.st_mtim;
 		return report__ask(p->inputs, p->n, p->opts, &stored);
 	case REPORT_HTML:
 		return write_page(p);

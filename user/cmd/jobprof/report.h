@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "findings/findings.h"
 #include "model/job/job.h"
 #include "pool/pool.h"
 #include "view/report/report.h"
@@ -22,7 +23,8 @@ struct report_opts {
 	bool force;	      /* PIKA's issues of any job, also of one that is not eligible */
 	const char *why;      /* the id of the rule that REPORT_WHY explains */
 	const char *rules;    /* the site's; NULL: the installed ones */
-	unsigned by;	      /* how sums over several jobs are grouped; 0: as usual */
+	const struct rules_text *text; /* the same as they were read; NULL: they are read */
+	unsigned by;		       /* how sums over several jobs are grouped; 0: as usual */
 };
 
 /* The ids of the built-in rules, with a space after each: for completion. */

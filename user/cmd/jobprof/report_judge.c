@@ -143,12 +143,13 @@ int report__judge(const struct job_input *inputs, unsigned n, const struct repor
 	int status;
 
 	pool__has_workers();
-	rules_text__read(&rules,
-			 o->rules); /* by the rights of this process, not of a file's owner */
+	if (!o->text) /* by the rights of this process, not of a file's owner */
+		rules_text__read(&rules, o->rules);
 	model_files__open(&files, inputs, n);
-	status = read_and_judge(inputs, n, o, &rules, use, ctx);
+	status = read_and_judge(inputs, n, o, o->text ? o->text : &rules, use, ctx);
 	model_files__close(&files);
-	rules_text__free(&rules);
+	if (!o->text)
+		rules_text__free(&rules);
 	return status;
 }
 

@@ -369,6 +369,16 @@ static bool sees_all(const char *path, const char *user, bool is_own)
 	return is_own || !getuid() || (!stat(path, &st) && st.st_uid == getuid()) || is_staff(user);
 }
 
+#define LIMIT_S 30 /* of a verb's questions; JOBPROF_LIMIT is another one, 0: none */
+
+static double limit_s(void)
+{
+	const char *text = getenv("JOBPROF_LIMIT");
+	double s;
+
+	return text && !parse_double(text, &s) ? s : LIMIT_S;
+}
+
 int site_args__open(const struct site_args *a, struct index *ix, struct viewer *v)
 {
 	static char user[256];
@@ -395,6 +405,8 @@ int site_args__open(const struct site_args *a, struct index *ix, struct viewer *
 	}
 	if (err == -ENOENT)
 		site_args__say_none(path);
+	if (!err)
+		db__limit(ix->db, limit_s());
 	free(path);
 	return err ? 1 : 0;
 }

@@ -190,7 +190,7 @@ static int read_profile(struct row *r, const struct site_args *a, const char *jo
 		err = jobs && paths ? 0 : -ENOMEM;
 	}
 	for (unsigned i = 0; !err && i < found.n; i++) {
-		jobs[i] = (struct scan_job){paths + used, found.v[i].n, 0};
+		jobs[i] = (struct scan_job){paths + used, found.v[i].n, 0, NAN};
 		for (unsigned k = 0; k < found.v[i].n; k++)
 			paths[used++] = (char *)found.v[i].files[k].path;
 	}

@@ -9,10 +9,13 @@
 #include "base/log.h"
 #include "cmd/jobprof/report.h"
 #include "cmd/jobprof/site_args.h"
+#include "index/file_row.h"
 #include "jobfile/profiles.h"
 
 struct reading {
 	const struct scan_job *jobs;
+	struct rules_text rules; /* read once, by the rights of the first process */
+	char maker[FILE_ROW_MAKER];
 };
 
 /* The answer of a job is rows, each after a 1, and a 0. */
@@ -37,6 +40,27 @@ static int put_row(const struct report *r, void *ctx)
 	return err ? 1 : 0;
 }
 
+/* Whether the job's one file has a row that fits. */
+static bool put_stored_row(const struct reading *w, const struct scan_job *j, struct message *m)
+{
+	const size_t begin = m->len;
+	struct row row;
+	bool fits;
+
+	if (j->n != 1)
+		return false;
+	pool__has_workers();
+	fits = !file_row__read(&row, j->paths[0], j->mtime_s, w->maker);
+	if (fits) {
+		put_more(m, 1);
+		fits = !row__put(&row, m);
+	}
+	if (!fits)
+		m->len = begin;
+	row__free(&row);
+	return fits;
+}
+
 /* An id that was given twice has two profiles here. */
 static int read_job(void *arg, unsigned item, struct message *m)
 {
@@ -44,9 +68,13 @@ static int read_job(void *arg, unsigned item, struct message *m)
 	const struct scan_job *j = &w->jobs[item];
 	const struct profile_words words = {
 		.words = j->paths, .nwords = j->n, .by_name = j->n == 1};
-	const struct report_opts how = {0};
-	struct profiles found;
+	const struct report_opts how = {.text = &w->rules};
+	struct profiles found = {0};
 
+	if (put_stored_row(w, j, m)) {
+		put_more(m, 0);
+		return 0;
+	}
 	if (!profiles__find(&found, &words))
 		for (unsigned i = 0; i < found.n; i++) {
 			size_t begin = m->len;
@@ -85,7 +113,11 @@ int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, vo
 	const struct pool_work work = {read_job, &w, n, .is_alone = true};
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct pool *pool = NULL;
-	int err = pool__start(&pool, &work, cpus > 1 ? (unsigned)cpus : 1, &POOL_JUDGE);
+	int err;
+
+	rules_text__read(&w.rules, NULL);
+	file_row__maker(&w.rules, w.maker);
+	err = pool__start(&pool, &work, cpus > 1 ? (unsigned)cpus : 1, &POOL_JUDGE);
 
 	for (unsigned i = 0; !err && i < n; i++) {
 		struct message *m;
@@ -101,5 +133,6 @@ int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, vo
 	if (err == -EINTR)
 		pool__follow_signal();
 	pool__free(pool);
+	rules_text__free(&w.rules);
 	return err;
 }

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows in job files. */
+#include "index/file_row.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "index/index.h"
+#include "jobfile/stored.h"
+
+#define TEXT_MAX (4u << 20) /* bytes */
+
+static uint64_t add(uint64_t h, const char *text)
+{
+	do
+		h = (h ^ (uint8_t)*text) * 0x100000001b3;
+	while (*text++);
+	return h;
+}
+
+void file_row__maker(const struct rules_text *site, char to[static FILE_ROW_MAKER])
+{
+	uint64_t h = rules_text__digest(site);
+
+	for (int i = 0; i < N_INDEX; i++) {
+		h = add(h, index_infos[i].name);
+		h = add(h, index_infos[i].path);
+	}
+	snprintf(to, FILE_ROW_MAKER, "%.40s %d %016" PRIx64, JOBPROF_VERSION, INDEX_VERSION, h);
+}
+
+json_t *file_row__json(const json_t *report)
+{
+	struct row r;
+	json_t *o = row__of_report(&r, report) ? NULL : row__json(&r);
+
+	if (o)
+		json__set(o, "uid", json__number(r.uid));
+	row__free(&r);
+	return o;
+}
+
+char *file_row__text(json_t *row, const char *maker, time_t written_s)
+{
+	json__set(row, "made_by", json_string(maker));
+	json__set(row, index_infos[INDEX_file_mtime].name, json_integer(written_s));
+	return json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(17));
+}
+
+/* Whose job it is says who owns the file. */
+static int take(struct row *r, const json_t *o, double mtime_s, const char *maker)
+{
+	char why[128];
+	size_t taken;
+
+	if (row__of_json(r, o, &taken, why, sizeof(why)) ||
+	    strcmp(json__text_of(o, "made_by"), maker) != 0 ||
+	    r->number[INDEX_file_mtime] != mtime_s)
+		return -ENOENT;
+	r->uid = json__number_of(o, "uid");
+	return row__set_text(r, INDEX_user, NULL);
+}
+
+int file_row__read(struct row *r, const char *path, double mtime_s, const char *maker)
+{
+	struct reader *file;
+	char *text = NULL;
+	json_t *o = NULL;
+	int err = -ENOENT;
+
+	row__init(r);
+	if (!reader__open_results(&file, path)) {
+		text = stored__text(file, "row", TEXT_MAX);
+		reader__free(file);
+	}
+	if (text)
+		o = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	if (o)
+		err = take(r, o, mtime_s, maker);
+	json_decref(o);
+	free(text);
+	return err;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A row as an object of JSON, for lines of export and for job files. */
+#include "index/row.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+
+/* ---- written */
+
+json_t *row_finding__json(const struct row_finding *f)
+{
+	static const char *const severities[] = {"note", "warn", "bad"};
+	json_t *o = json_object(), *cost = json_object();
+
+	json__set(o, "id", json__text(f->rule));
+	json__set(o, "severity", json_string(severities[f->severity]));
+	JSON_NUMBERS(cost, {"core_s", f->cost_core_s}, {"saving", f->saving});
+	json__set(cost, "is_at_least", json_boolean(f->at_least));
+	json__set(o, "cost", cost);
+	json__set(o, "text", json__text(f->text));
+	json__set(o, "remedy", json__text(f->remedy));
+	json__set(o, "where", json__text(f->where));
+	if (!isnan(f->from_s) && !isnan(f->to_s))
+		json__set(o, "when", json_pack("[f,f]", f->from_s, f->to_s));
+	return o;
+}
+
+json_t *row_fs__json(const struct row_fs *f)
+{
+	json_t *o = json_object();
+
+	json__set(o, "name", json__text(f->name));
+	JSON_NUMBERS(o, {"read_bytes", f->read_bytes}, {"write_bytes", f->write_bytes},
+		     {"read_bw_max", f->read_bw_max}, {"write_bw_max", f->write_bw_max});
+	return o;
+}
+
+static json_t *number_json(double v, enum index_type type)
+{
+	return type == INDEX_INT && v == floor(v) && fabs(v) <= 1e15 ? json_integer((json_int_t)v)
+								     : json__number(v);
+}
+
+json_t *row__json(const struct row *r)
+{
+	json_t *o = json_object(), *findings = json_array(), *nodes = json_array(),
+	       *fs = json_array();
+
+	for (int i = 0; i < N_INDEX; i++) {
+		const struct index_info *info = &index_infos[i];
+
+		if (info->type == INDEX_TEXT ? r->text[i] != NULL : !isnan(r->number[i]))
+			json__set(o, info->name,
+				  info->type == INDEX_TEXT ? json__text(r->text[i])
+							   : number_json(r->number[i], info->type));
+	}
+	for (unsigned i = 0; i < r->nfindings; i++)
+		json_array_append_new(findings, row_finding__json(&r->findings[i]));
+	for (unsigned i = 0; i < r->nodes.n; i++)
+		json_array_append_new(nodes, json__text(r->nodes.v[i]));
+	json__set(o, "finding_list", findings);
+	json__set(o, "node_names", nodes);
+	for (unsigned i = 0; i < r->nfs; i++)
+		json_array_append_new(fs, row_fs__json(&r->fs[i]));
+	json__set(o, "file_systems", fs);
+	return o;
+}
+
+/* ---- read */
+
+static bool is_number_of(const struct index_info *info, const json_t *v)
+{
+	double d = json_number_value(v);
+
+	if (info->type != INDEX_INT)
+		return json_is_number(v);
+	return json_is_number(v) && d >= 0 && d == floor(d);
+}
+
+/* NULL, or what is wrong. */
+static const char *take_columns(struct row *r, const json_t *o, size_t *taken, char *why,
+				size_t size)
+{
+	for (int i = 0; i < N_INDEX; i++) {
+		const struct index_info *info = &index_infos[i];
+		const json_t *v = json_object_get(o, info->name);
+		const bool is_text = info->type == INDEX_TEXT;
+
+		*taken += v != NULL;
+		if (!v || json_is_null(v))
+			continue;
+		if (is_text ? !json_is_string(v) : !is_number_of(info, v)) {
+			snprintf(why, size, "%s is no %s", info->name,
+				 is_text		   ? "text"
+				 : info->type == INDEX_INT ? "whole number"
+							   : "number");
+			return why;
+		}
+		if (!is_text)
+			r->number[i] = json_number_value(v);
+		else if (row__set_text(r, i, json_string_value(v)))
+			return strerror(ENOMEM);
+	}
+	return NULL;
+}
+
+/* The columns that are sums over findings are made again. */
+static const char *take_findings(struct row *r, const json_t *o, size_t *taken)
+{
+	const json_t *list = json_object_get(o, "finding_list"), *one;
+	size_t i;
+
+	*taken += list != NULL;
+	if (!list && r->number[INDEX_findings] > 0)
+		return "it has findings, and no finding_list";
+	if (isnan(r->number[INDEX_findings]) && !list)
+		return NULL;
+	if (list && (!json_is_array(list) || json_array_size(list) > ROW_FINDINGS))
+		return "finding_list is no list, or too long";
+	json_array_foreach((json_t *)list, i, one)
+	{
+		if (!json_is_string(json_object_get(one, "id")))
+			return "finding_list has something that is no finding";
+		if (row__add_finding(r, one))
+			return strerror(ENOMEM);
+	}
+	return row__rate(r) ? strerror(ENOMEM) : NULL;
+}
+
+static const char *take_nodes(struct row *r, const json_t *o, size_t *taken)
+{
+	const json_t *list = json_object_get(o, "node_names"), *one;
+	struct row name;
+	size_t i;
+
+	*taken += list != NULL;
+	if (list && (!json_is_array(list) || json_array_size(list) > ROW_NODES))
+		return "node_names is no list, or too long";
+	json_array_foreach((json_t *)list, i, one)
+	{
+		int err;
+
+		if (!json_is_string(one))
+			return "node_names has something that is no text";
+		row__init(&name);
+		err = row__set_text(&name, INDEX_node_list, json_string_value(one));
+		if (!err)
+			err = string_list__append(&r->nodes, name.text[INDEX_node_list]);
+		row__free(&name);
+		if (err)
+			return strerror(ENOMEM);
+	}
+	return NULL;
+}
+
+static const char *take_fs(struct row *r, const json_t *o, size_t *taken)
+{
+	const json_t *list = json_object_get(o, "file_systems"), *one;
+	size_t i;
+
+	*taken += list != NULL;
+	if (list && (!json_is_array(list) || json_array_size(list) > ROW_FS))
+		return "file_systems is no list, or too long";
+	json_array_foreach((json_t *)list, i, one)
+	{
+		if (!json_string_length(json_object_get(one, "name")))
+			return "file_systems has something without a name";
+		if (row__add_fs(r, one))
+			return strerror(ENOMEM);
+	}
+	return NULL;
+}
+
+const char *row__of_json(struct row *r, const json_t *o, size_t *taken, char *why, size_t size)
+{
+	const char *wrong;
+
+	*taken = 0;
+	row__init(r);
+	if (!json_is_object(o))
+		return "it is no object of JSON";
+	wrong = take_columns(r, o, taken, why, size);
+	if (!wrong)
+		wrong = take_findings(r, o, taken);
+	if (!wrong)
+		wrong = take_nodes(r, o, taken);
+	if (!wrong)
+		wrong = take_fs(r, o, taken);
+	if (!wrong && !row__has_key(r))
+		wrong = "it lacks job_id or start, or they are none";
+	return wrong;
+}
