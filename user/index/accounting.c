@@ -597,7 +597,7 @@ int accounting__sync(struct index *ix, const struct accounting_options *o,
 	if (!err)
 		err = read_windows(&s, from);
 	free(s.row);
-	return err;
+	return err ? err : index__settle(ix);
 }
 
 /* ---- coordinators */
