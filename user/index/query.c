@@ -150,35 +150,35 @@ static void add_bound(struct query *q, const char *sql, double v)
 	query__arg(q, db_value__int((int64_t)v));
 }
 
-/* Of the ids of the jobs of these times the least or the most; + 0: PostgreSQL would look for it
- * from the first or last id of all on. */
-static void add_id_bound(struct query *q, const char *sql, const struct job_filter *f)
+/* Ids follow the begins more or less: findings of jobs of other times need not be looked at. + 0:
+ * PostgreSQL would look for the least from the first id of all on. */
+static void add_rule(struct query *q, const struct job_filter *f)
 {
-	query__add(q, sql);
-	query__add(q, "(i.id + 0) FROM job i WHERE true");
-	add_bound(q, " AND i.start >= ?", f->since);
-	add_bound(q, " AND i.start < ?", f->until);
-	query__add(q, ")");
+	const bool is_bounded = !isnan(f->since) || !isnan(f->until);
+
+	query__add(q, " AND j.id IN (SELECT f.job FROM ");
+	if (is_bounded) {
+		query__add(q, "(SELECT min(i.id + 0) AS least, max(i.id + 0) AS most FROM job i "
+			      "WHERE true");
+		add_bound(q, " AND i.start >= ?", f->since);
+		add_bound(q, " AND i.start < ?", f->until);
+		query__add(q, ") w CROSS JOIN ");
+	}
+	query__add(q, "finding f WHERE f.rule = ?");
+	text_arg(q, f->finding, strlen(f->finding));
+	query__add(q, is_bounded ? " AND f.job >= w.least AND f.job <= w.most)" : ")");
 }
 
-/* Ids follow the begins more or less: those of other times need not be looked at. */
 static void add_finding(struct query *q, const struct job_filter *f)
 {
 	if (!f->finding)
 		return;
-	if (!strcmp(f->finding, "none")) {
+	if (!strcmp(f->finding, "none"))
 		query__add(q, " AND j.findings = 0");
-	} else if (!strcmp(f->finding, "any")) {
+	else if (!strcmp(f->finding, "any"))
 		query__add(q, " AND j.findings > 0");
-	} else {
-		query__add(q, " AND j.id IN (SELECT f.job FROM finding f WHERE f.rule = ?");
-		text_arg(q, f->finding, strlen(f->finding));
-		if (!isnan(f->since) || !isnan(f->until)) {
-			add_id_bound(q, " AND f.job >= (SELECT min", f);
-			add_id_bound(q, " AND f.job <= (SELECT max", f);
-		}
-		query__add(q, ")");
-	}
+	else
+		add_rule(q, f);
 }
 
 static int add_tag(struct query *q, const char *tag)

@@ -144,15 +144,15 @@ static int ask_sums(struct index *ix, const struct options *o, const struct view
 
 /*
  * Whether the first rows are sooner found among those that lost most of all times, of which every
- * so many match, than among all that match.
+ * so many match, than among all that match. Not in PostgreSQL, whose index has the unknown first.
  */
 static bool is_sooner_by_lost(struct index *ix, const struct options *o, const struct sums *s)
 {
 	int err;
 	double all;
 
-	if (!s->of_sums || o->site.all || o->site.filter.user || o->site.filter.account ||
-	    (o->sort && strcmp(o->sort, "lost_core_s")))
+	if (db__is_postgresql(ix->db) || !s->of_sums || o->site.all || o->site.filter.user ||
+	    o->site.filter.account || (o->sort && strcmp(o->sort, "lost_core_s")))
 		return false;
 	all = db__number(ix->db, &err, "SELECT max(id) FROM job", NULL, 0);
 	return !err && s->jobs * s->jobs > ROWS * all;
