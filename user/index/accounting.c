@@ -624,7 +624,7 @@ int accounting__sync(struct index *ix, const struct accounting_options *o,
 		err = read_windows(&s, from);
 	free(s.pending);
 	free(s.row);
-	return err;
+	return err ? err : index__settle(ix);
 }
 
 /* ---- coordinators */

@@ -404,8 +404,9 @@ static int send(struct db *d, const struct prepared *p, const struct db_value *a
 /* Whether it is asked more than once: these are. The others, as BEGIN, are sent as they stand. */
 static bool is_prepared(const char *sql)
 {
-	return str__starts(sql, "SELECT") || str__starts(sql, "INSERT") ||
-	       str__starts(sql, "UPDATE") || str__starts(sql, "DELETE");
+	return str__starts(sql, "SELECT") || str__starts(sql, "WITH") ||
+	       str__starts(sql, "INSERT") || str__starts(sql, "UPDATE") ||
+	       str__starts(sql, "DELETE");
 }
 
 static int postgresql_ask(struct db_rows *r, const char *sql, const struct db_value *args,

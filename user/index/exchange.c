@@ -131,6 +131,8 @@ int exchange__read(struct index *ix, FILE *in, const char *name, const char *clu
 	}
 	while (!err && more)
 		err = read_batch(&rd, in, buf, cluster, &more);
+	if (!err)
+		err = index__settle(ix);
 	if (res->refused > SAID)
 		log_error("%s: %lu rows are refused", name, res->refused);
 	free(buf);

@@ -2,9 +2,9 @@
 /*
  * The room index: the jobs of a site, or of one user, in one database. A row is a job (row.h); rows
  * come from profiles (scan.h) and from Slurm's accounting (accounting.h), each of which may be read
- * again at any time; sums per day and month are kept in the transaction that writes a row. Verbs
- * and pages ask by a filter and for a viewer (query.h). The database is SQLite's or PostgreSQL's
- * (db.h).
+ * again at any time. Sums per day and month are made after them; until then questions about these
+ * days are answered from rows. Verbs and pages ask by a filter and for a viewer (query.h). The
+ * database is SQLite's or PostgreSQL's (db.h).
  */
 #ifndef JP_INDEX_INDEX_H
 #define JP_INDEX_INDEX_H
@@ -16,8 +16,9 @@
 
 struct index {
 	struct db *db;
-	bool has_dirty; /* sums are to be made again before the transaction ends */
-	char *put[3];	/* statements of index__put(), made when they are first needed */
+	bool has_dirty;	  /* this transaction writes rows whose sums are to be made again */
+	uint64_t sums_ns; /* of the boot clock: until then commits leave sums to later ones */
+	char *put[3];	  /* statements of index__put(), made when they are first needed */
 };
 
 /* Opens the index at `where` (db.h); for DB_WRITE its tables are made or brought forward. 0;
@@ -27,8 +28,10 @@ int index__open(struct index *ix, const char *where, enum db_mode mode);
 void index__close(struct index *ix);
 
 int index__begin(struct index *ix);
-/* Makes sums of what was written since index__begin() and ends the transaction. */
+/* Ends the transaction; sums of what was written may be left to a later one. */
 int index__commit(struct index *ix);
+/* Makes the sums that are left, in a transaction of its own: the end of a feed. 0 or -errno. */
+int index__settle(struct index *ix);
 void index__rollback(struct index *ix);
 
 /* What a row is from. */

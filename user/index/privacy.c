@@ -389,7 +389,7 @@ int privacy__prune(struct index *ix, double detail, double pseudonymous, struct 
 					  &arg, 1);
 	for (unsigned i = 0; !err && i < users.n; i++)
 		err = rename_user(ix, users.v[i], detail);
-	if (!err && users.n)
+	if (!err) /* before rows of them go */
 		err = sums__make(ix);
 	if (!err)
 		err = delete_rows(ix, pseudonymous, res);
@@ -423,6 +423,8 @@ int privacy__forget(struct index *ix, const char *user, struct privacy_result *r
 		err = db__run(ix->db, "DELETE FROM contact WHERE \"user\" = ?", &name, 1);
 	if (!err)
 		err = note_forgotten(ix, user);
+	if (!err)
+		err = sums__make(ix);
 	if (!err)
 		return index__commit(ix);
 	index__rollback(ix);

@@ -142,18 +142,43 @@ static void add_states(struct query *q, const char *list)
 		query__add(q, ")");
 }
 
-static void add_finding(struct query *q, const char *rule)
+static void add_bound(struct query *q, const char *sql, double v)
 {
-	if (!rule)
+	if (isnan(v))
 		return;
-	if (!strcmp(rule, "none")) {
-		query__add(q, " AND j.findings = 0");
-	} else if (!strcmp(rule, "any")) {
-		query__add(q, " AND j.findings > 0");
-	} else {
-		query__add(q, " AND j.id IN (SELECT f.job FROM finding f WHERE f.rule = ?)");
-		text_arg(q, rule, strlen(rule));
+	query__add(q, sql);
+	query__arg(q, db_value__int((int64_t)v));
+}
+
+/* Ids follow the begins more or less: findings of jobs of other times need not be looked at. + 0:
+ * PostgreSQL would look for the least from the first id of all on. */
+static void add_rule(struct query *q, const struct job_filter *f)
+{
+	const bool is_bounded = !isnan(f->since) || !isnan(f->until);
+
+	query__add(q, " AND j.id IN (SELECT f.job FROM ");
+	if (is_bounded) {
+		query__add(q, "(SELECT min(i.id + 0) AS least, max(i.id + 0) AS most FROM job i "
+			      "WHERE true");
+		add_bound(q, " AND i.start >= ?", f->since);
+		add_bound(q, " AND i.start < ?", f->until);
+		query__add(q, ") w CROSS JOIN ");
 	}
+	query__add(q, "finding f WHERE f.rule = ?");
+	text_arg(q, f->finding, strlen(f->finding));
+	query__add(q, is_bounded ? " AND f.job >= w.least AND f.job <= w.most)" : ")");
+}
+
+static void add_finding(struct query *q, const struct job_filter *f)
+{
+	if (!f->finding)
+		return;
+	if (!strcmp(f->finding, "none"))
+		query__add(q, " AND j.findings = 0");
+	else if (!strcmp(f->finding, "any"))
+		query__add(q, " AND j.findings > 0");
+	else
+		add_rule(q, f);
 }
 
 static int add_tag(struct query *q, const char *tag)
@@ -262,56 +287,131 @@ static double first_day(int month)
 	return (double)timegm(&tm) / 86400;
 }
 
-#define KEYS "cluster, \"user\", account, partition, "
+#define DIRTY_DAYS 16 /* a feed that leaves more is at many days: rows are asked for all */
+
+/* Days whose sums are no longer of their rows, and their months, as lists of SQL. */
+struct dirty {
+	char days[DIRTY_DAYS * 12 + 1], months[DIRTY_DAYS * 12 + 1];
+	int n;
+	double first, last;
+};
+
+/* False: there are too many, or it has said what is wrong. Who makes sums in the meantime changes
+ * no answer. */
+static bool find_dirty(struct index *ix, struct dirty *d)
+{
+	struct db_rows r;
+	int err =
+		db__ask(&r, ix->db, "SELECT DISTINCT day, month FROM dirty ORDER BY day", NULL, 0);
+	bool is_full = false;
+
+	*d = (struct dirty){0};
+	while (!err && !is_full && db_rows__next(&r)) {
+		const char *sep = d->n ? ", " : "";
+
+		is_full = d->n == DIRTY_DAYS;
+		if (is_full)
+			break;
+		d->last = db_value__number(&r.v[0]);
+		d->first = d->n++ ? d->first : d->last;
+		sprintf(strchr(d->days, '\0'), "%s%d", sep, (int)r.v[0].i);
+		sprintf(strchr(d->months, '\0'), "%s%d", sep, (int)r.v[1].i);
+	}
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	return !err && !is_full;
+}
+
+/* From a day on, before another one; whole months of that, as months and as days. */
+struct span {
+	double from, to;
+	int first_month, end_month;
+	double from_month, to_month;
+};
+
+static struct span span_of(const struct job_filter *f)
+{
+	struct span s = {.from = NAN, .to = NAN};
+	bool is_first;
+
+	is_begin(f->since, false, &s.from);
+	is_begin(f->until, false, &s.to);
+	s.from = isnan(s.from) ? 0 : s.from;
+	s.to = isnan(s.to) ? 1e6 : s.to;
+	s.first_month = month_of(s.from, &is_first);
+	s.first_month += !is_first;
+	s.end_month = month_of(s.to, &is_first);
+	s.from_month = first_day(s.first_month);
+	s.to_month = first_day(s.end_month);
+	if (s.end_month > s.first_month)
+		return s;
+	s.end_month = s.first_month;
+	s.from_month = s.to_month = s.to;
+	return s;
+}
+
+#define KEYS(of) of "cluster, " of "\"user\", " of "account, " of "partition"
+
+static void add_days(FILE *out, double from, double to, const struct dirty *d)
+{
+	fprintf(out, " UNION ALL SELECT " KEYS("") ", %s FROM day WHERE day >= %.0f AND day < %.0f",
+		sums__columns, from, to);
+	if (d->n)
+		fprintf(out, " AND day NOT IN (%s)", d->days);
+}
+
+/* What sums do not have: the other days of their months, and the rows of the days. */
+static void add_dirty(FILE *out, const struct span *s, const struct dirty *d)
+{
+	add_days(out, s->from_month, s->to_month, d);
+	fprintf(out,
+		" AND month IN (%s) UNION ALL SELECT " KEYS(
+			"j.") ", %s FROM job j WHERE j.start >= "
+			      "%.0f AND j.start < %.0f AND j.day IN (%s) AND j.day >= %.0f AND "
+			      "j.day < %.0f "
+			      "GROUP BY " KEYS("j."),
+		d->months, sums__of_jobs, d->first * 86400 - 50400, d->last * 86400 + 129600,
+		d->days, s->from, s->to);
+}
 
 /* Days of a range, of which whole months are taken as such: a year is then a few hundred rows of a
  * user and not thousands. */
-static const char *days_and_months(const struct job_filter *f)
+static const char *days_and_months(const struct job_filter *f, const struct dirty *d)
 {
-	static char sql[2048];
-	int first = 0, end = 1 << 20;
-	double from, to, from_month = -1e6, to_month = 1e6;
-	bool is_first;
+	static char sql[8192];
+	const struct span s = span_of(f);
+	FILE *out;
 
-	is_begin(f->since, false, &from);
-	is_begin(f->until, false, &to);
-	if (!isnan(from)) {
-		first = month_of(from, &is_first);
-		first += !is_first;
-		from_month = first_day(first);
-	}
-	if (!isnan(to)) {
-		end = month_of(to, &is_first);
-		to_month = first_day(end);
-	}
-	if (end <= first)
+	if (s.end_month == s.first_month && !d->n)
 		return "day";
-	snprintf(sql, sizeof(sql),
-		 "(SELECT " KEYS "%s FROM month WHERE month >= %d AND month < %d "
-		 "UNION ALL SELECT " KEYS "%s FROM day WHERE day >= %.0f AND day < %.0f "
-		 "UNION ALL SELECT " KEYS "%s FROM day WHERE day >= %.0f AND day < %.0f)",
-		 sums__columns, first, end, sums__columns, isnan(from) ? from_month : from,
-		 from_month, sums__columns, to_month, isnan(to) ? to_month : to);
-	return sql;
+	out = fmemopen(sql, sizeof(sql), "w");
+	if (!out)
+		return NULL;
+	fprintf(out, "(SELECT " KEYS("") ", %s FROM month WHERE month >= %d AND month < %d",
+		sums__columns, s.first_month, s.end_month);
+	if (d->n)
+		fprintf(out, " AND month NOT IN (%s)", d->months);
+	add_days(out, s.from, s.from_month, d);
+	add_days(out, s.to_month, s.to, d);
+	if (d->n)
+		add_dirty(out, &s, d);
+	putc(')', out);
+	return fclose(out) ? NULL : sql;
 }
 
 const char *query__sums_for(struct index *ix, const struct job_filter *f)
 {
+	struct dirty d;
+	bool of_months;
+
 	if (f->state || f->name || f->program || f->signature || f->node || f->finding || f->tag ||
 	    f->jobs || !isnan(f->least_nodes) || !isnan(f->most_nodes) || !isnan(f->least_s) ||
 	    !isnan(f->most_s))
 		return NULL;
-	if (fits(ix, f, "month"))
-		return "month";
-	return fits(ix, f, "day") ? days_and_months(f) : NULL;
-}
-
-static void add_bound(struct query *q, const char *sql, double v)
-{
-	if (isnan(v))
-		return;
-	query__add(q, sql);
-	query__arg(q, db_value__int((int64_t)v));
+	of_months = fits(ix, f, "month");
+	if ((!of_months && !fits(ix, f, "day")) || !find_dirty(ix, &d))
+		return NULL;
+	return of_months && !d.n ? "month" : days_and_months(f, &d);
 }
 
 /* What the reader may see of a table with a user and an account, whatever is asked. */
@@ -376,7 +476,7 @@ int query__where(struct query *q, const struct job_filter *f, const struct viewe
 		add_like(q, " AND j.name", f->name, strlen(f->name), false);
 	if (f->program)
 		add_like(q, " AND j.program", f->program, strlen(f->program), false);
-	add_finding(q, f->finding);
+	add_finding(q, f);
 	if (f->node) {
 		query__add(q, " AND j.id IN (SELECT n.job FROM job_node n WHERE n.node = ?)");
 		text_arg(q, f->node, strlen(f->node));

@@ -605,5 +605,5 @@ int scan__path(struct index *ix, const char *path, const struct scan_options *o,
 			err = scan_restarts(ix, dirs.v[i], o, res, looked);
 	}
 	string_list__free(&dirs);
-	return err;
+	return err ? err : index__settle(ix);
 }

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums by day and month are made again from the rows they are of: nothing can drift. */
+/*
+ * Sums by day and month are made again from the rows they are of: nothing can drift. A commit that
+ * leaves them as they are notes in the table dirty which ones no longer are of the rows; of these
+ * days readers ask rows (query__sums_for()), and the end of the feed, or the next one after a kill,
+ * makes them.
+ */
 #include "index/sums.h"
 
 #include <math.h>
 #include <stdio.h>
+
+#include "base/clock.h"
 
 /* The columns of day and month behind their keys. */
 #define COLUMNS                                                                               \
@@ -32,21 +39,29 @@ const char sums__columns[] = COLUMNS, sums__of_jobs[] = OF_JOBS, sums__of_sums[]
 #define SAME(of) \
 	of ".cluster = d.cluster AND " of ".\"user\" = d.\"user\" AND " of ".account = d.account"
 #define SAME_KEY(of) SAME(of) " AND " of ".partition = d.partition"
-/* The rows of the day of d, by an index on begins: a day has 26 hours at most, in any zone. */
+/* The rows of the day of d, by an index on begins: zones are up to 14 h before UTC and 12 behind.
+ */
 #define OF_DAY                              \
-	"j.start >= d.day * 86400 - 86400 " \
-	"AND j.start < d.day * 86400 + 172800 AND j.day = d.day"
+	"j.start >= d.day * 86400 - 50400 " \
+	"AND j.start < d.day * 86400 + 129600 AND j.day = d.day"
 #define MONTHS "(SELECT DISTINCT month, " KEY("") " FROM dirty) d"
 #define OWNERS "(SELECT DISTINCT day, cluster, \"user\", account FROM dirty) d"
+/* Rows of the dirty days of a user, each once, by the index on users: SQLite would take that on
+ * accounts for whole keys. Those that are not of a dirty key are left out. */
+#define OF_USERS "FROM (SELECT DISTINCT day, \"user\" FROM dirty) d CROSS JOIN job j"
+#define IS_DIRTY(same)                                                                           \
+	" WHERE j.\"user\" = d.\"user\" AND " OF_DAY " AND EXISTS (SELECT 1 FROM dirty k WHERE " \
+	"k.day = j.day AND " same ")"
+#define SAME_OWNER "k.cluster = j.cluster AND k.\"user\" = j.\"user\" AND k.account = j.account"
 
 /* CROSS JOIN: SQLite begins with what is marked, and never with the table of all jobs. */
 static const char *const steps[] = {
 	"DELETE FROM day WHERE id IN (SELECT s.id FROM dirty d CROSS JOIN day s "
 	"WHERE s.day = d.day AND " SAME_KEY("s") ")",
 	"INSERT INTO day (day, month, " KEY("") ", " COLUMNS ") SELECT j.day, j.month, " KEY(
-		"j.") ", " OF_JOBS
-		      " FROM dirty d CROSS JOIN job j WHERE " SAME_KEY(
-			      "j") " AND " OF_DAY " GROUP BY j.day, j.month, " KEY("j."),
+		"j.") ", " OF_JOBS " " OF_USERS
+		IS_DIRTY(SAME_OWNER
+			 " AND k.partition = j.partition") " GROUP BY j.day, j.month, " KEY("j."),
 	"DELETE FROM month WHERE id IN (SELECT s.id FROM " MONTHS " CROSS JOIN month s "
 	"WHERE s.month = d.month AND " SAME_KEY("s") ")",
 	"INSERT INTO month (month, " KEY("") ", " COLUMNS ") SELECT s.month, " KEY(
@@ -57,10 +72,9 @@ static const char *const steps[] = {
 	"WHERE s.day = d.day AND " SAME("s") ")",
 	"INSERT INTO day_rule (day, cluster, rule, \"user\", account, severity, jobs, cost_core_s) "
 	"SELECT j.day, j.cluster, f.rule, j.\"user\", j.account, max(f.severity), "
-	"count(DISTINCT j.id), sum(f.cost_core_s) FROM " OWNERS
-	" CROSS JOIN job j CROSS JOIN finding f WHERE " SAME(
-		"j") " AND " OF_DAY
-		     " AND f.job = j.id GROUP BY j.day, j.cluster, f.rule, j.\"user\", j.account",
+	"count(DISTINCT j.id), sum(f.cost_core_s) " OF_USERS " CROSS JOIN finding f" IS_DIRTY(
+		SAME_OWNER) " AND f.job = j.id GROUP BY j.day, j.cluster, f.rule, j.\"user\", "
+			    "j.account",
 	"DELETE FROM hist WHERE day IN (SELECT day FROM dirty)",
 	"INSERT INTO hist (day, cluster, partition, quantity, bin, jobs, core_s, lost_core_s) "
 	"SELECT day, cluster, partition, quantity, bin, count(*), sum(held_core_s), "
@@ -92,15 +106,20 @@ int sums__mark(struct index *ix, const struct row *r)
 		       args, sizeof(args) / sizeof(*args));
 }
 
+#define PART 20 /* of a long feed's time that goes into sums */
+
 int sums__make(struct index *ix)
 {
+	const uint64_t begin = clock__boot_ns();
 	int err = 0;
 
 	for (size_t i = 0; !err && i < sizeof(steps) / sizeof(*steps); i++)
 		err = db__run(ix->db, steps[i], NULL, 0);
-	if (!err)
-		ix->has_dirty = false;
-	return err;
+	if (err)
+		return err;
+	ix->has_dirty = false;
+	ix->sums_ns = clock__boot_ns() + PART * (clock__boot_ns() - begin);
+	return 0;
 }
 
 int sums__remake(struct index *ix)
@@ -126,10 +145,29 @@ int index__begin(struct index *ix)
 	return db__begin(ix->db);
 }
 
+/* A day of many jobs takes seconds: not with each of its commits. */
 int index__commit(struct index *ix)
 {
-	int err = ix->has_dirty ? sums__make(ix) : 0;
+	const bool is_time = ix->has_dirty && clock__boot_ns() >= ix->sums_ns;
+	int err = is_time ? sums__make(ix) : 0;
 
+	if (!err)
+		return db__commit(ix->db);
+	index__rollback(ix);
+	return err;
+}
+
+int index__settle(struct index *ix)
+{
+	int err;
+	double n = db__number(ix->db, &err, "SELECT count(*) FROM dirty", NULL, 0);
+
+	if (err || !(n > 0))
+		return err;
+	err = index__begin(ix);
+	if (err)
+		return err;
+	err = sums__make(ix);
 	if (!err)
 		return db__commit(ix->db);
 	index__rollback(ix);

@@ -5,7 +5,7 @@
 
 #include "index/index.h"
 
-/* The sums that the row is in are made again before the transaction ends. 0 or -errno. */
+/* The sums that the row is in are to be made again. 0 or -errno. */
 int sums__mark(struct index *ix, const struct row *r);
 /* Makes what is marked. */
 int sums__make(struct index *ix);

@@ -3,6 +3,7 @@
 """Every number of jobprof usage is the sum over the generated jobs: by each group, for filters that sums by day and month
 answer and for those that rows do, in three zones, from an index of another zone, too; and the tables of sums themselves."""
 
+import contextlib
 import itertools
 import sys
 
@@ -208,6 +209,42 @@ def rules_and_bins(path, rows, tz):
     is_equal("distributions by day in %s" % tz, [len(got), bad[:2]], [len(bins), []])
 
 
+def left(path, condition):
+    """What a feed leaves that is killed: rows of these days, and their sums of a moment before. Other sums of
+    their months are as they were."""
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute('INSERT INTO dirty (day, month, cluster, "user", account, partition) SELECT DISTINCT day, month, cluster, "user", account, '
+                   "partition FROM job WHERE " + condition)
+        db.execute("UPDATE day SET jobs = jobs + 5, max_nodes = NULL WHERE (day, \"user\") IN (SELECT day, \"user\" FROM dirty)")
+        db.execute('UPDATE month SET held_core_s = held_core_s * 2 WHERE (month, cluster, "user", account, partition) IN '
+                   '(SELECT month, cluster, "user", account, partition FROM dirty)')
+        db.execute("DELETE FROM hist WHERE day IN (SELECT day FROM dirty)")
+        db.execute("UPDATE day_rule SET jobs = 0 WHERE (day, \"user\") IN (SELECT day, \"user\" FROM dirty)")
+
+
+def sums_that_are_left():
+    """Until the next feed makes them, rows are asked for these days."""
+    for name, condition in (("a day", "day = 20747"), ("of some users", "day IN (20700, 20747, 20748) AND \"user\" LIKE '%1'"),
+                            ("of all days", "true")):
+        path, rows = make(site(jobs=1200, seed=9))
+        left(path, condition)
+        for i, (times, options) in enumerate(itertools.product(TIMES, ({}, {"--cluster": "alpha"}, {"--user": "user1,user11,user3"}))):
+            by = ("user", "project", "partition")[i % 3]
+            want, everything = wanted(rows, {**times, **options}, "UTC", by)
+            bad = faults(ask(path, {**times, **options}, by), want, everything)
+            head = as_json("jobs", "--database", path, *words_of({**times, **options}))
+            bad += [head] if head["matching"] != everything["jobs"] or differ(head["held_core_s"] or 0, everything["held_core_s"] or 0) else []
+            is_equal("sums left %s: usage --by %s %s" % (name, by, " ".join(words_of({**times, **options}))), bad, [])
+        is_equal("sums left %s: check knows that" % name, must("index", "check", "--database", path).splitlines()[-1], "no difference")
+        must("index", "scan", tmpdir("empty"), "--database", path)
+        is_equal("sums left %s: the next feed makes them" % name, sql(path, "SELECT count(*) FROM dirty"), [(0,)])
+        for table in ("day", "month"):
+            got = sql(path, 'SELECT "user", sum(jobs), sum(held_core_s), max(max_nodes) FROM %s GROUP BY 1' % table)
+            want = sql(path, 'SELECT "user", count(*), sum(held_core_s), max(nodes) FROM job GROUP BY 1')
+            is_equal("sums left %s: %s" % (name, table), [(g, w) for g, w in zip(sorted(got), sorted(want)) if any(map(differ, g, w))][:2], [])
+        rules_and_bins(path, rows, "UTC")
+
+
 def as_csv():
     path, rows = index()
     want, _ = wanted(rows, TIMES[0], "UTC", "project")
@@ -353,4 +390,4 @@ def check_at(where, rows, by, options):
 
 
 if __name__ == "__main__":
-    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, tables_of_sums, file_systems, as_csv, as_text, next_step, every_last_line, trends, postgresql))
+    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, tables_of_sums, sums_that_are_left, file_systems, as_csv, as_text, next_step, every_last_line, trends, postgresql))

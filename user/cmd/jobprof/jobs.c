@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -85,44 +86,77 @@ const struct command cmd_jobs = {
 	.opts = opts,
 };
 
-/* " ORDER BY ..."; 0, or 2 and it has said what is wrong. */
-static int add_order(struct query *q, const char *sort)
+/* By what rows are sorted, as SQL; NULL: it has said what is wrong. */
+static const char *order_of(const char *sort)
 {
-	const bool up = *sort == '-';
-
-	sort += up;
-	for (size_t i = 0; i < N_COLUMNS; i++) {
-		if (strcmp(columns[i].key, sort))
-			continue;
-		query__add(q, " ORDER BY ");
-		query__add(q, columns[i].sql);
-		query__add(q, up ? " ASC NULLS LAST" : " DESC NULLS LAST");
-		query__add(q, ", j.job_id DESC, j.start DESC");
-		return 0;
-	}
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		if (!strcmp(columns[i].key, sort + (*sort == '-')))
+			return columns[i].sql;
 	log_error("--sort %s: there is no such column; --json shows them", sort);
-	return 2;
+	return NULL;
+}
+
+static const char *sort_of(const struct options *o)
+{
+	return o->sort ? o->sort : "lost_core_s";
+}
+
+static void add_order(struct query *q, const struct options *o, const char *by, const char *of)
+{
+	query__add(q, " ORDER BY ");
+	query__add(q, by);
+	query__add(q, *sort_of(o) == '-' ? " ASC NULLS LAST, " : " DESC NULLS LAST, ");
+	query__add(q, of);
+	query__add(q, "job_id DESC, ");
+	query__add(q, of);
+	query__add(q, "start DESC");
 }
 
 /* What all that match have together. */
 struct sums {
 	double jobs, held_s, lost_s, unprofiled_s;
-	bool of_sums; /* the filter is no more than what sums are made by */
+	bool of_sums;	/* the filter is no more than what sums are made by */
+	bool with_rows; /* the question for rows asks for them, too */
 };
 
+static void take_sums(struct sums *s, const struct db_value *v)
+{
+	s->jobs = db_value__number(&v[0]);
+	s->held_s = db_value__number(&v[1]);
+	s->lost_s = db_value__number(&v[2]);
+	s->unprofiled_s = db_value__number(&v[3]);
+}
+
+#define UNPROFILED "CASE WHEN j.findings IS NULL THEN j.held_core_s ELSE 0.0 END"
+#define SHORT_S	   (40 * 86400.0) /* what matches of longer times may be too much to be stored */
+
+/* Whether the rows of the time are read once, and what matches of them is stored meanwhile. */
+static bool is_read_once(const struct options *o)
+{
+	const double until =
+		isnan(o->site.filter.until) ? (double)time(NULL) : o->site.filter.until;
+
+	return !o->site.all && until - o->site.filter.since <= SHORT_S;
+}
+
+/* Those that the rows do not bring. */
 static int ask_sums(struct index *ix, const struct options *o, const struct viewer *v,
 		    struct sums *s)
 {
 	const char *table = query__sums_for(ix, &o->site.filter);
 	struct db_rows r = {0};
 	struct query q;
-	int err = query__init(&q);
+	int err;
 
-	query__add(&q,
-		   table ? "SELECT COALESCE(sum(s.jobs), 0), sum(s.held_core_s), "
-			   "sum(s.lost_core_s), sum(s.held_core_s - s.profiled_core_s) FROM "
-			 : "SELECT count(*), sum(j.held_core_s), sum(j.lost_core_s), sum(CASE "
-			   "WHEN j.findings IS NULL THEN j.held_core_s ELSE 0.0 END) FROM job j");
+	s->of_sums = table != NULL;
+	s->with_rows = !table && is_read_once(o);
+	if (s->with_rows)
+		return 0;
+	err = query__init(&q);
+	query__add(&q, table ? "SELECT COALESCE(sum(s.jobs), 0), sum(s.held_core_s), "
+			       "sum(s.lost_core_s), sum(s.held_core_s - s.profiled_core_s) FROM "
+			     : "SELECT count(*), sum(j.held_core_s), sum(j.lost_core_s), "
+			       "sum(" UNPROFILED ") FROM job j");
 	if (table) {
 		query__add(&q, table);
 		query__add(&q, " s");
@@ -133,9 +167,7 @@ static int ask_sums(struct index *ix, const struct options *o, const struct view
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r))
-		*s = (struct sums){db_value__number(&r.v[0]), db_value__number(&r.v[1]),
-				   db_value__number(&r.v[2]), db_value__number(&r.v[3]),
-				   table != NULL};
+		take_sums(s, r.v);
 	err = err ? err : r.err;
 	db_rows__end(&r);
 	query__free(&q);
@@ -144,51 +176,100 @@ static int ask_sums(struct index *ix, const struct options *o, const struct view
 
 /*
  * Whether the first rows are sooner found among those that lost most of all times, of which every
- * so many match, than among all that match.
+ * so many match, than among all that match. Those of a partition or user may have lost little. Not
+ * in PostgreSQL, whose index has the unknown first.
  */
 static bool is_sooner_by_lost(struct index *ix, const struct options *o, const struct sums *s)
 {
 	int err;
 	double all;
 
-	if (!s->of_sums || o->site.all || o->site.filter.user || o->site.filter.account ||
+	if (db__is_postgresql(ix->db) || !s->of_sums || o->site.all || o->site.filter.user ||
+	    o->site.filter.account || o->site.filter.partition || o->site.filter.cluster ||
 	    (o->sort && strcmp(o->sort, "lost_core_s")))
 		return false;
 	all = db__number(ix->db, &err, "SELECT max(id) FROM job", NULL, 0);
 	return !err && s->jobs * s->jobs > ROWS * all;
 }
 
+static void add_columns(struct query *q)
+{
+	query__add(q, "SELECT ");
+	for (size_t i = 0; i < N_COLUMNS; i++) {
+		query__add(q, i ? ", " : "");
+		query__add(q, columns[i].sql);
+	}
+}
+
+/* As a number in the text: SQLite plans for how many rows are wanted. */
+static void add_limit(struct query *q, const struct options *o)
+{
+	char limit[16];
+
+	snprintf(limit, sizeof(limit), " LIMIT %d", ROWS);
+	query__add(q, o->site.all ? "" : limit);
+}
+
+static int write_question(struct query *q, const struct options *o, const struct viewer *v,
+			  const char *by)
+{
+	int err;
+
+	add_columns(q);
+	query__add(q, " FROM job j");
+	err = query__where(q, &o->site.filter, v);
+	add_order(q, o, by, "j.");
+	add_limit(q, o);
+	return err;
+}
+
+/* With the sums of all that match as four more columns. */
+static int write_both(struct query *q, const struct options *o, const struct viewer *v,
+		      const char *by)
+{
+	int err;
+
+	query__add(q, "WITH m (id, k, job_id, start, held, lost, bare) AS (SELECT j.id, ");
+	query__add(q, by);
+	query__add(q,
+		   ", j.job_id, j.start, j.held_core_s, j.lost_core_s, " UNPROFILED " FROM job j");
+	err = query__where(q, &o->site.filter, v);
+	query__add(q, "), a (jobs, held, lost, bare) AS (SELECT count(*), sum(held), sum(lost), "
+		      "sum(bare) FROM m) ");
+	add_columns(q);
+	query__add(q, ", a.jobs, a.held, a.lost, a.bare FROM (SELECT * FROM m");
+	add_order(q, o, "k", "");
+	add_limit(q, o);
+	query__add(q, ") t CROSS JOIN a JOIN job j ON j.id = t.id");
+	add_order(q, o, "t.k", "t.");
+	return err;
+}
+
 /* 0, or the exit status. */
 static int ask_rows(struct index *ix, const struct options *o, const struct viewer *v,
-		    const struct sums *s, struct site_table *t)
+		    struct sums *s, struct site_table *t)
 {
+	const char *by = order_of(sort_of(o));
 	struct db_rows r = {0};
 	struct query q;
-	char limit[16];
-	int err = query__init(&q), status = 0;
+	int err = by ? query__init(&q) : 0;
 
-	query__add(&q, "SELECT ");
-	for (size_t i = 0; i < N_COLUMNS; i++) {
-		query__add(&q, i ? ", " : "");
-		query__add(&q, columns[i].sql);
-	}
-	query__add(&q, " FROM job j");
+	if (!by)
+		return 2;
 	q.in_order = v->sees_all && is_sooner_by_lost(ix, o, s);
 	if (!err)
-		err = query__where(&q, &o->site.filter, v);
+		err = s->with_rows ? write_both(&q, o, v, by) : write_question(&q, o, v, by);
 	if (!err)
-		status = add_order(&q, o->sort ? o->sort : "lost_core_s");
-	/* As a number in the text: SQLite plans for how many rows are wanted. */
-	snprintf(limit, sizeof(limit), " LIMIT %d", ROWS);
-	query__add(&q, o->site.all ? "" : limit);
-	if (!err && !status)
 		err = query__ask(&q, ix->db, &r);
-	while (!err && !status && db_rows__next(&r))
+	while (!err && db_rows__next(&r)) {
+		if (s->with_rows && !t->nrows)
+			take_sums(s, r.v + N_COLUMNS);
 		err = site_table__add(t, r.v);
+	}
 	err = err ? err : r.err;
 	db_rows__end(&r);
 	query__free(&q);
-	return status ? status : err == -EINVAL ? 2 : err ? 1 : 0;
+	return err == -EINVAL ? 2 : err ? 1 : 0;
 }
 
 static json_t *about_json(const struct sums *s)
@@ -231,7 +312,7 @@ int verb_jobs(int argc, char **argv)
 	struct options o = {0};
 	struct site_table t = {.columns = columns, .ncolumns = N_COLUMNS};
 	struct viewer viewer;
-	struct sums sums = {0, NAN, NAN, NAN, false};
+	struct sums sums = {0, NAN, NAN, NAN, false, false};
 	struct index ix;
 	bool is_text;
 	int status, err;

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/known.h"
 #include "base/log.h"
+#include "index/sums.h"
 
 #define ROWS	25 /* without --all */
 #define COLUMNS 64
@@ -68,19 +69,26 @@ static void add_select(struct query *q, const char *of_jobs, const char *of_sums
 	query__add(q, table ? " s" : "");
 }
 
-static int add_order(struct query *q, const struct site_groups *g, const char *sort)
+/* The number of the column to sort by; 0: there is none, which has been said. */
+static unsigned order_of(const struct site_groups *g, const char *sort)
+{
+	for (unsigned i = 0; i < g->nasked; i++)
+		if (!strcmp(i ? g->columns[i].key : "key", sort))
+			return i + 1;
+	log_error("--sort %s: there is no such column; --json shows them", sort);
+	return 0;
+}
+
+static void add_order(struct query *q, unsigned order, bool is_all)
 {
 	char text[64];
 
-	for (unsigned i = 0; i < g->nasked; i++) {
-		if (strcmp(i ? g->columns[i].key : "key", sort))
-			continue;
-		snprintf(text, sizeof(text), " GROUP BY 1 ORDER BY %u DESC NULLS LAST, 1", i + 1);
-		query__add(q, text);
-		return 0;
-	}
-	log_error("--sort %s: there is no such column; --json shows them", sort);
-	return -EINVAL;
+	snprintf(text, sizeof(text), " ORDER BY %u DESC NULLS LAST, 1", order);
+	query__add(q, text);
+	if (is_all)
+		return;
+	query__add(q, " LIMIT ?");
+	query__arg(q, db_value__int(ROWS));
 }
 
 /* One of the keys of these rows; too many: all. */
@@ -128,22 +136,63 @@ static bool is_from_sums(const struct question *of)
 	return of->g->of_sums && (of->o->by->in_sums || of->is_sum);
 }
 
+static int add_where(struct query *q, const struct question *of, const char *table)
+{
+	int err = 0;
+
+	if (table)
+		query__where_sums(q, table, of->filter, of->v);
+	else
+		err = query__where(q, of->filter, of->v);
+	query__add(q, of->g->and);
+	return err;
+}
+
+/* What is asked for can be summed up again: all is read once, for the rows and their sum. */
+static bool is_both(const struct question *of)
+{
+	return of->g->of_sums && !of->is_sum && !of->before;
+}
+
+/* The sum is the last row; it has 1 in one more column, and the others 0. */
+static int write_both(struct query *q, const struct question *of, const char *table, unsigned order)
+{
+	const struct site_groups *g = of->g;
+	char text[64];
+	int err;
+
+	query__add(q, "WITH g (k, ");
+	query__add(q, sums__columns);
+	query__add(q, ") AS (");
+	add_select(q, g->of_jobs, g->of_sums, of->o->by->column, table);
+	err = add_where(q, of, table);
+	query__add(q, " GROUP BY 1) SELECT 'all', ");
+	query__add(q, g->of_sums);
+	query__add(q, ", 1 FROM g s UNION ALL SELECT * FROM (SELECT g.*, 0 FROM g");
+	add_order(q, order, of->o->site.all);
+	snprintf(text, sizeof(text), ") r ORDER BY %u, %u DESC NULLS LAST, 1", g->nasked + 1,
+		 order);
+	query__add(q, text);
+	return err;
+}
+
 static int write_question(struct query *q, struct index *ix, const struct question *of)
 {
 	const struct site_groups *g = of->g;
 	const struct site_groups_options *o = of->o;
 	const bool from_sums = is_from_sums(of);
 	const char *table = from_sums ? query__sums_for(ix, of->filter) : NULL;
-	int err = 0;
+	const unsigned order = order_of(g, o->sort ? o->sort : g->sort);
+	int err;
 
+	if (!order)
+		return -EINVAL;
+	if (is_both(of))
+		return write_both(q, of, table, order);
 	add_select(q, of->before ? of->before->of_jobs : g->of_jobs,
 		   of->before ? of->before->of_sums : g->of_sums, of->is_sum ? NULL : o->by->column,
 		   table);
-	if (table)
-		query__where_sums(q, table, of->filter, of->v);
-	else
-		err = query__where(q, of->filter, of->v);
-	query__add(q, g->and);
+	err = add_where(q, of, table);
 	if (err || of->is_sum)
 		return err;
 	if (of->before) {
@@ -152,12 +201,9 @@ static int write_question(struct query *q, struct index *ix, const struct questi
 		query__add(q, " GROUP BY 1");
 		return 0;
 	}
-	err = add_order(q, g, o->sort ? o->sort : g->sort);
-	if (!err && !o->site.all) {
-		query__add(q, " LIMIT ?");
-		query__arg(q, db_value__int(ROWS));
-	}
-	return err;
+	query__add(q, " GROUP BY 1");
+	add_order(q, order, o->site.all);
+	return 0;
 }
 
 /* Adds the rows that answer, whose columns are those of t, or fewer. */
@@ -174,7 +220,7 @@ static int ask(struct index *ix, const struct question *of, struct site_table *t
 	while (!err && db_rows__next(&r)) {
 		struct db_value row[COLUMNS] = {0};
 
-		memcpy(row, r.v, r.n * sizeof(*row));
+		memcpy(row, r.v, (r.n - is_both(of)) * sizeof(*row));
 		err = site_table__add(t, row);
 	}
 	err = err ? err : r.err;
@@ -257,12 +303,15 @@ static int ask_all(struct index *ix, const struct question *q, struct site_table
 	struct site_table before = {.columns = q->g->columns,
 				    .ncolumns = q->g->before ? q->g->before->nasked : 1};
 	struct question of_sum = *q;
+	struct site_table keys;
 	int err = ask(ix, q, t);
 
 	of_sum.is_sum = true;
+	keys = *t;
+	keys.nrows -= keys.nrows && is_both(q);
 	if (!err)
-		err = ask_before(ix, q, t, &before, compared);
-	if (!err)
+		err = ask_before(ix, q, &keys, &before, compared);
+	if (!err && !is_both(q))
 		err = ask(ix, &of_sum, t);
 	t->has_sum = !err;
 	if (!err)
