@@ -161,6 +161,17 @@ test('findings: a remedy is all there, options in it are elements of their own, 
 	assert.deepEqual(byClass(e, 'opt').map(text), ['--cpus-per-task=N', '--cpu-bind=cores', '--mem=38G']);
 });
 
+test('findings: a line of a job script is code, and the remedy is all there', () => {
+	browser();
+	const f = { id: 'x.y', severity: 'note', text: 'It used little.', times: [], cost: {} };
+	const of = (more) => byClass(findings({ ...HEAD, findings: [{ ...f, ...more }], not_given: [], rule_errors: [], time_budget: { core_s: 84 } }, new View(84), clockOf(84)), 'do')[0];
+	const line = of({ remedy: 'Ask for less: #SBATCH --mem=2G', remedy_code: '#SBATCH --mem=2G' }), all = of({ remedy: '#SBATCH --mem=2G', remedy_code: '#SBATCH --mem=2G' });
+
+	assert.deepEqual([text(line), line.querySelectorAll('code').map(text)], ['Ask for less: #SBATCH --mem=2G', ['#SBATCH --mem=2G']]);
+	assert.deepEqual([text(all), all.querySelectorAll('code').map(text)], ['#SBATCH --mem=2G', ['#SBATCH --mem=2G']]);
+	assert.equal(of({ remedy: 'Share the work.', remedy_code: null }).querySelectorAll('code').length, 0);
+});
+
 test('heat: a pixel per row and cell; what is not known stays clear', () => {
 	browser();
 	const bytes = Uint8Array.from([LEVELS, 0, UNKNOWN, LEVELS]), zero = new Uint8Array(4), unit = { bytes, max: 1 };

@@ -290,6 +290,7 @@ static json_t *text_unless(bool is_hidden, const struct db_value *v)
 static json_t *finding_json(const struct writing *w, const struct db_value *v)
 {
 	static const char *const severities[] = {"note", "warn", "bad"};
+	static const char *const kinds[] = {"sentence", "line", "command"};
 	const bool hide = w->form->anonymize;
 	double from = db_value__number(&v[8]), to = db_value__number(&v[9]);
 	json_t *o = json_object(), *cost = json_object();
@@ -303,6 +304,16 @@ static json_t *finding_json(const struct writing *w, const struct db_value *v)
 	json__set(o, "text", text_unless(hide, &v[5]));
 	json__set(o, "remedy", text_unless(hide, &v[6]));
 	json__set(o, "where", text_unless(hide, &v[7]));
+	json__set(o, "remedy_kind", json_string(kinds[v[10].i == 2 ? 2 : v[10].i == 1]));
+	json__set(o, "remedy_code", text_unless(hide, &v[11]));
+	if (v[12].type != DB_NULL) {
+		json_t *sets = json_object();
+
+		JSON_NUMBERS(sets, {"needs", db_value__number(&v[12])},
+			     {"used", db_value__number(&v[13])},
+			     {"asked", db_value__number(&v[14])});
+		json__set(o, "sets", sets);
+	}
 	if (!isnan(from) && !isnan(to))
 		json__set(o, "when", json_pack("[f,f]", from, to));
 	return o;
@@ -316,7 +327,8 @@ static int add_findings(const struct writing *w, json_t *o, int64_t id)
 	int err = db__ask(
 		&r, w->ix->db,
 		"SELECT rule, severity, cost_core_s, saving, at_least, text, remedy, place, "
-		"from_s, to_s FROM finding WHERE job = ? ORDER BY n",
+		"from_s, to_s, kind, code, needs, used, asked FROM finding WHERE job = ? ORDER BY "
+		"n",
 		&job, 1);
 
 	while (!err && db_rows__next(&r))

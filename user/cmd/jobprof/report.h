@@ -15,14 +15,15 @@ enum report_form { REPORT_PAGE, REPORT_JSON, REPORT_FACTS, REPORT_WHY, REPORT_ST
 struct report_opts {
 	enum report_form form;
 	bool all, is_run;
-	unsigned lines_after; /* that a run prints below the page */
-	const char *more;     /* of a run: what prints all */
-	const char *name;     /* NULL: the job's */
-	const char *html;     /* where the page for a browser is written */
-	bool force;	      /* issues of PIKA of any job */
-	const char *why;      /* a rule's id */
-	const char *rules;    /* the site's; NULL: the installed ones */
-	unsigned by;	      /* what sums of several jobs are about; 0: the usual */
+	unsigned lines_after;	   /* that a run prints below the page */
+	const char *more;	   /* of a run: what prints all */
+	const char *name;	   /* NULL: the job's */
+	const char *html;	   /* where the page for a browser is written */
+	bool force;		   /* issues of PIKA of any job */
+	const char *why;	   /* a rule's id */
+	const char *rules;	   /* the site's; NULL: the installed ones */
+	unsigned by;		   /* what sums of several jobs are about; 0: the usual */
+	const struct alike *alike; /* what the index says of jobs like it; NULL: nothing */
 };
 
 /* The ids of the built-in rules, with a space after each: for completion. */
