@@ -73,10 +73,13 @@ static int find_job(struct job *j, struct index *ix, uint32_t job, const char *f
 		       "CASE WHEN j.state IS NULL OR j.state IN ('COMPLETED', 'TIMEOUT') THEN 1 "
 		       "ELSE 0 END");
 	add_shares(&q, ", j.", "");
-	query__add(&q,
-		   " FROM job j WHERE j.job_id = ? AND j.file = ? ORDER BY j.start DESC LIMIT 1");
-	query__arg(&q, db_value__int(job));
+	query__add(&q, " FROM job j WHERE j.file = ?");
 	query__arg(&q, db_value__text(file));
+	if (job) {
+		query__add(&q, " AND j.job_id = ?");
+		query__arg(&q, db_value__int(job));
+	}
+	query__add(&q, " ORDER BY j.start DESC LIMIT 1");
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r) && is_as_read(file, db_value__number(&r.v[5]))) {

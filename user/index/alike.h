@@ -26,8 +26,9 @@ struct alike {
 	double elapsed_s; /* of this one */
 };
 
-/* The job whose profile this file is, by its number. Jobs that the viewer may not see count as
- * none. 0, also where the index has no such job; -errno, said. alike__free() in all cases. */
+/* The job whose profile this file is, found sooner by its number (0: not known). Jobs that the
+ * viewer may not see count as none. 0, also where the index has no such job; -errno, said.
+ * alike__free() in all cases. */
 int alike__of(struct alike *out, struct index *ix, uint32_t job, const char *file,
 	      const struct viewer *v);
 void alike__free(struct alike *a);

@@ -419,12 +419,13 @@ static int ask_aside(const struct aside *w)
 
 static int ask_quietly(struct aside *w)
 {
-	char *full = w->job ? realpath(w->path, NULL) : NULL;
+	char *full = realpath(w->path, NULL);
 	int err;
 
 	if (!full)
 		return -ENOENT;
 	w->path = full;
+	w->job = w->job ? w->job : profile_name__job(w->path);
 	log__set_level(LOGL_NONE);
 	err = ask_aside(w);
 	log__set_level(LOGL_INFO);
