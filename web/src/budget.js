@@ -156,7 +156,7 @@ function bars(rows, b, view, chosen, pick) {
 const launcher = (rows) => (rows.are_ranks ? ' The job\u2019s bar has the ranks\u2019 launcher (mpirun), too; the rows do not.' : '');
 
 // What the index says of other jobs of the program, and of earlier runs; nothing where it says nothing.
-function beside(alike) {
+export function beside(alike) {
 	const { more, earlier } = alike ?? {}, lines = [];
 
 	if (more)

@@ -53,6 +53,7 @@ QUESTIONS = [
     *[["usage", "--by", by] for by in ("project", "user", "name", "program", "partition", "cluster", "state", "signature")],
     ["seff", "101"], ["seff", "103"], ["seff", "1"], ["js1", "102"], ["mail", "--body", "101"],
     ["usage", "--sort", "max_cores"], ["usage", "--by", "user", "--until", "2026-11-21T12:00"], ["usage", "--by", "name", "--finding", "any"],
+    ["advice", "--finding", "any"], ["advice", "--user", "10001"], ["advice", "--name", "run", "--finding", "cpu.unused"],
 ]
 
 
@@ -145,8 +146,9 @@ def accounting_of_slurm():
 
 
 def an_engine_as_db_h_has_it():
-    p = subprocess.run([os.path.join(BUILD, "tests/unit/test_index_db"), server.new_database("empty")], capture_output=True, text=True, timeout=120)
-    is_true("tests of the engine", p.returncode == 0, p.stdout + p.stderr)
+    for test in ("test_index_db", "test_alike"):
+        p = subprocess.run([os.path.join(BUILD, "tests/unit", test), server.new_database("empty")], capture_output=True, text=True, timeout=120)
+        is_true("tests of the engine: %s" % test, p.returncode == 0, p.stdout + p.stderr)
 
 
 def two_that_write():

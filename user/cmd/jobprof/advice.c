@@ -33,10 +33,9 @@ const struct command cmd_advice = {
 	.usage = "[OPTION]...",
 	.about =
 		"Of jobs that options name: what to change in all that are alike, and in how many\n"
-		"of them that would have been safe. Without: whether contacts helped, by what the\n"
-		"jobs in question lost a week in the 6 weeks before and in up to 8 weeks after, "
-		"at\n"
-		"equal core time, so that running less is no success.",
+		"of them that would have been safe. Without: whether contacts helped, by what\n"
+		"the jobs in question lost a week in the 6 weeks before and in up to 8 weeks\n"
+		"after, at equal core time, so that running less is no success.",
 	.opts = opts,
 };
 
