@@ -229,7 +229,7 @@ int alike__of(struct alike *out, struct index *ix, uint32_t job, const char *fil
 		err = compare_runs(out, ix, &j, v);
 	if (!err && j.program)
 		err = compare_shares(out, ix, &j, v);
-	if (!err && out->what) {
+	if (!err && out->what && j.program) {
 		out->program = strdup(j.program);
 		err = out->program ? 0 : -ENOMEM;
 	}
