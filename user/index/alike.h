@@ -11,7 +11,7 @@
 #define ALIKE_SHARE   0.9  /* of the jobs that had less of it */
 #define ALIKE_LEAST   0.05 /* of the job's time: what is less needs no word */
 #define ALIKE_RUNS    3	   /* earlier runs of which there is a median */
-#define ALIKE_OF_LAST 10000
+#define ALIKE_OF_LAST 3000 /* jobs of the program */
 
 struct alike {
 	/* What takes more of its time than of most jobs of its program; NULL: nothing. */

@@ -140,7 +140,7 @@ static const char *const from_1[] = {
 	"ALTER TABLE finding ADD COLUMN needs {real}",
 	"ALTER TABLE finding ADD COLUMN used {real}",
 	"ALTER TABLE finding ADD COLUMN asked {real}",
-	"UPDATE job SET program = substr(program, 1, 128)",
+	"UPDATE job SET program = substr(program, 1, 128) WHERE length(program) > 128",
 	"CREATE INDEX job_program ON job (program, start)",
 	NULL,
 };
