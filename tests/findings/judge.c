@@ -136,12 +136,16 @@ static json_t *findings(const struct verdict *v)
 
 		json_array_append_new(
 			list,
-			json_pack("{so so so so so so so so so sb}", "id", json__text(f->id),
-				  "severity", json__text(severity__name(f->severity)), "cost",
+			json_pack("{so so so so so so so so so sb ss ss so so so}", "id",
+				  json__text(f->id), "severity",
+				  json__text(severity__name(f->severity)), "cost",
 				  json__number(f->cost_core_s), "saving", json__number(f->saving),
 				  "text", json__text(f->text), "remedy", json__text(f->remedy),
 				  "where", json__text(f->where), "times", times(f), "source",
-				  json__text(f->source), "at_least", f->at_least));
+				  json__text(f->source), "at_least", f->at_least, "kind",
+				  remedy_kind__name(f->kind), "code", f->code, "needs",
+				  json__number(f->needs), "used", json__number(f->used), "asked",
+				  json__number(f->asked)));
 	}
 	return list;
 }

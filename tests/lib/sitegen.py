@@ -218,9 +218,10 @@ class Site:
                 cost = {"saving": round(float(share[f]), 3), "is_at_least": bool(odd[f] < 0.2)}
                 if odd[f] < 0.9:  # a few cost nothing that one could count
                     cost["core_s"] = float(costs[f])
+                remedy = "See jobprof-rules(5) on %s." % rule
                 found.append({"id": rule, "severity": ("note", "warn", "bad")[severity[f]], "cost": cost,
                               "text": "%.0f %% of the cores' time was lost by %s: %.0f core-s" % (100 * share[f], rule, costs[f]),
-                              "remedy": "See jobprof-rules(5) on %s." % rule, "where": "n1" if odd[f] < 0.3 else ""})
+                              "remedy": remedy, "where": "n1" if odd[f] < 0.3 else "", **self.numbers(c, i, rule, remedy)})
             found.sort(key=lambda f: -f["cost"].get("core_s", 0))
             lists.append(found)
         c["finding_list"] = lists
@@ -233,6 +234,18 @@ class Site:
         c["idle_gpu_s"] = numpy.where(c["_gpu"], numpy.round(c["held_gpu_s"] * (1 - c["gpu_use"]), 1), numpy.nan)
         c["lost_core_s"] = numpy.fmin(c["cost_core_s"], c["held_core_s"])
         c["lost_gpu_s"] = numpy.minimum(c["idle_gpu_s"], c["held_gpu_s"])
+
+    @staticmethod
+    def numbers(c, i, rule, remedy):
+        """What the remedy sets, of rules that say how many jobs are joined."""
+        of = {"mem.over": ("own_peak_mb", 1.2, "mem_asked_mb", "#SBATCH --mem=%dM"), "time.over": ("elapsed_s", 1.2, "limit_s", "#SBATCH --time=0:%d"),
+              "cpu.oversubscribed": ("tasks", 0.5, None, "export OMP_NUM_THREADS=%d")}.get(rule)
+        if not of or numpy.isnan(c[of[0]][i]):
+            return {"remedy_kind": "sentence"}
+        used, more, asked, code = of
+        needs = float(numpy.ceil(c[used][i] * more))
+        sets = {"needs": needs, **({"used": float(c[used][i]), "asked": float(c[asked][i])} if asked and not numpy.isnan(c[asked][i]) else {})}
+        return {"remedy_kind": "line", "remedy_code": code % needs, "remedy": remedy + " " + code % needs, "sets": sets}
 
     def pika(self, rng, c, n):
         done = numpy.array([s == "COMPLETED" for s in c["state"]])

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { axis } from '../../web/src/axis.js';
 import { Clock } from '../../web/src/clock.js';
+import { beside } from '../../web/src/budget.js';
 import { bursts, clusters } from '../../web/src/clusters.js';
 import { compare, partsOf } from '../../web/src/compare.js';
 import { LEVELS, UNKNOWN, read } from '../../web/src/data.js';
@@ -160,6 +161,27 @@ test('findings: a remedy is all there, options in it are elements of their own, 
 	assert.deepEqual([rest(0), rest(1), rest(2)], ['1 other rule found nothing.', '1 other rule found nothing; 1 was not judged, as what it needs is missing or the run was short.',
 		'1 other rule found nothing; 2 were not judged, as what they need is missing or the run was short.']);
 	assert.deepEqual(byClass(e, 'opt').map(text), ['--cpus-per-task=N', '--cpu-bind=cores', '--mem=38G']);
+});
+
+test('findings: a line of a job script is code, and the remedy is all there', () => {
+	browser();
+	const f = { id: 'x.y', severity: 'note', text: 'It used little.', times: [], cost: {} };
+	const of = (more) => byClass(findings({ ...HEAD, findings: [{ ...f, ...more }], not_given: [], rule_errors: [], time_budget: { core_s: 84 } }, new View(84), clockOf(84)), 'do')[0];
+	const line = of({ remedy: 'Ask for less: #SBATCH --mem=2G', remedy_code: '#SBATCH --mem=2G' }), all = of({ remedy: '#SBATCH --mem=2G', remedy_code: '#SBATCH --mem=2G' });
+
+	assert.deepEqual([text(line), line.querySelectorAll('code').map(text)], ['Ask for less: #SBATCH --mem=2G', ['#SBATCH --mem=2G']]);
+	assert.deepEqual([text(all), all.querySelectorAll('code').map(text)], ['#SBATCH --mem=2G', ['#SBATCH --mem=2G']]);
+	assert.equal(of({ remedy: 'Share the work.', remedy_code: null }).querySelectorAll('code').length, 0);
+});
+
+test('budget: what other jobs and earlier runs say is a line, and nothing where they say nothing', () => {
+	browser();
+	const of = (alike) => beside(alike).map(text);
+	const more = { of: 'wait for a disk', share: 0.3, than: 0.967, jobs: 1204, users: 17, program: 'lmp' }, earlier = { runs: 12, median_s: 60, elapsed_s: 84 };
+
+	assert.deepEqual([of(null), of(undefined)], [[], []]);
+	assert.deepEqual(of({ more, earlier: null }), ['More wait for a disk than 96 % of 1,204 other jobs of lmp here.']);
+	assert.deepEqual(of({ more: null, earlier }), ['It took 1.40 times the median of the 12 earlier runs, 60 s.']);
 });
 
 test('heat: a pixel per row and cell; what is not known stays clear', () => {

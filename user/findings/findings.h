@@ -20,6 +20,11 @@ enum severity { SEVERITY_NOTE, SEVERITY_WARN, SEVERITY_BAD };
 
 const char *severity__name(enum severity s); /* "note" */
 
+/* What a remedy is: words; words and a line of a job script; words and a command of a shell. */
+enum remedy_kind { REMEDY_SENTENCE, REMEDY_LINE, REMEDY_COMMAND };
+
+const char *remedy_kind__name(enum remedy_kind k); /* "line" */
+
 struct finding {
 	char *id; /* "cpu.stacked" */
 	enum severity severity;
@@ -28,7 +33,12 @@ struct finding {
 	bool at_least;	    /* both are lower bounds, because a part cannot be known from outside */
 	char *text;	    /* what was observed and how to read that, one paragraph */
 	char *remedy;	    /* what to change; "": nothing in the job */
-	char *where;	    /* "ranks 0-15 on n1"; "": the whole job */
+	enum remedy_kind kind;
+	char *code; /* the end of the remedy that is a line or a command, to be copied; "": none */
+	/* Of the number that this sets: the least (or most) that this job needs, what it used and
+	 * what it had asked for, in the unit of the rule's many; NaN: there is none. */
+	double needs, used, asked;
+	char *where; /* "ranks 0-15 on n1"; "": the whole job */
 	double times[FINDING_TIMES]
 		    [2]; /* from and to, s since the start, ascending; none: all the time */
 	size_t ntimes;
@@ -79,6 +89,20 @@ struct rules_options {
 /* Judges the facts. 0; -ENOMEM; -errno: a file named in the options cannot be read. A broken rule
  * is an error of the verdict and hides no other. verdict__free() in all cases. */
 int rules__judge(struct verdict *out, const struct facts *f, const struct rules_options *o);
+/* How findings of one rule in many jobs are one. */
+struct rule_many {
+	const char *id;
+	enum remedy_kind kind;
+	const char *unit;     /* "MiB", "s" or a noun; NULL: it sets no number */
+	bool highest_is_safe; /* of what the jobs need; else the lowest */
+	const char *column;   /* of the index: what a job without this finding used; or NULL */
+};
+
+/* Returns 0 to go on. The texts are there during the call. */
+typedef int rule_many_take(void *arg, const struct rule_many *m);
+/* Of each rule, of the site's, too. 0, -errno, or what take returned below 0. */
+int rules__each_many(rule_many_take *take, void *arg);
+
 /* How many rules were judged; the others lacked a value. */
 unsigned verdict__judged(const struct verdict *v);
 /* For people: why a file of rules was not read. */

@@ -33,6 +33,13 @@ const char *severity__name(enum severity s)
 	return names[s];
 }
 
+const char *remedy_kind__name(enum remedy_kind k)
+{
+	static const char *const names[] = {"sentence", "line", "command"};
+
+	return names[k];
+}
+
 double finding__from_s(const struct finding *f)
 {
 	return f->ntimes ? f->times[0][0] : NAN;
@@ -48,6 +55,7 @@ static void free_finding(struct finding *f)
 	free(f->id);
 	free(f->text);
 	free(f->remedy);
+	free(f->code);
 	free(f->where);
 	free(f->source);
 }
@@ -326,7 +334,8 @@ static int run_chunk(struct engine *e, const char *text, size_t len, const char 
 	if (luaL_loadbufferx(e->L, text, len, name, "t"))
 		return complain(e, chunk, path);
 	push_prelude(e->L, "environment");
-	if (engine__call(e, 0, 1))
+	lua_pushboolean(e->L, !strcmp(chunk, "builtin"));
+	if (engine__call(e, 1, 1))
 		return -ENOMEM;
 	lua_setupvalue(e->L, -2, 1);
 	return engine__call(e, 0, 0) ? complain(e, chunk, path) : 0;
@@ -488,11 +497,16 @@ static int add_finding(struct engine *e, const struct rule *r, char ***suppresse
 			      .at_least = field_flag(e->L, "at_least"),
 			      .text = field_text(e->L, "text"),
 			      .remedy = field_text(e->L, "remedy"),
+			      .kind = (enum remedy_kind)field_number(e->L, "kind"),
+			      .code = field_text(e->L, "code"),
+			      .needs = field_number(e->L, "needs"),
+			      .used = field_number(e->L, "used"),
+			      .asked = field_number(e->L, "asked"),
 			      .where = field_text(e->L, "where"),
 			      .source = field_text(e->L, "source")};
 	add_times(e->L, f);
-	return (*suppressed_by)[v->nfindings - 1] && f->id && f->text && f->remedy && f->where &&
-			       f->source
+	return (*suppressed_by)[v->nfindings - 1] && f->id && f->text && f->remedy && f->code &&
+			       f->where && f->source
 		       ? 0
 		       : -ENOMEM;
 }
@@ -609,5 +623,62 @@ int rules__judge(struct verdict *out, const struct facts *f, const struct rules_
 	err = engine__run(&e, judge_all, o);
 	if (!err)
 		verdict_settle(out, facts__job(f, FACT_JOB_core_s));
+	return err;
+}
+
+/* ---- what rules say of findings of many jobs */
+
+struct listing {
+	rule_many_take *take;
+	void *arg;
+};
+
+/* Of the nth rule; 1: there is none. */
+static int list_one(struct engine *e, int n, const struct listing *l)
+{
+	lua_State *L = e->L;
+	int top = lua_gettop(L), err = 1;
+
+	push_prelude(L, "many");
+	lua_pushinteger(L, n);
+	if (engine__call(e, 1, 5))
+		return -ENOMEM;
+	if (!lua_isnil(L, top + 1)) {
+		const struct rule_many m = {
+			.id = lua_tostring(L, top + 1),
+			.kind = (enum remedy_kind)lua_tointeger(L, top + 2),
+			.highest_is_safe = lua_toboolean(L, top + 3),
+			.unit = lua_tostring(L, top + 4),
+			.column = lua_tostring(L, top + 5),
+		};
+
+		err = l->take(l->arg, &m);
+	}
+	lua_settop(L, top);
+	return err;
+}
+
+static int list_all(struct engine *e, const void *ctx)
+{
+	int err = rules_file_load(e, NULL);
+
+	for (int n = 1; !err; n++)
+		err = list_one(e, n, ctx);
+	return err < 0 ? err : 0;
+}
+
+int rules__each_many(rule_many_take *take, void *arg)
+{
+	const size_t none[N_SCOPES] = {[SCOPE_JOB] = 1};
+	const struct listing l = {take, arg};
+	struct verdict v = {0};
+	struct facts facts; /* a file of rules may look at them */
+	struct engine e = {.facts = &facts, .out = &v, .builtin = "rules.lua", .site = "site"};
+	int err = facts__alloc(&facts, none);
+
+	if (!err)
+		err = engine__run(&e, list_all, &l);
+	facts__free(&facts);
+	verdict__free(&v);
 	return err;
 }

@@ -286,8 +286,12 @@ getmetatable("").__index = copy(strings, {"byte", "char", "len", "lower", "rever
 local RULES_MAX = 1000
 local DEFAULTS = {coverage = 0.9}
 local KEYS = {needs = "table", limits = "table", suppressed_by = "table", source = "string",
-	judge = "function", off = "boolean"}
+	judge = "function", off = "boolean", kind = "string", many = "table"}
+local KIND = {sentence = 0, line = 1, command = 2}
+local MANY = {safe = "string", unit = "string", column = "string"}
 local order, by_id = {}, {}
+-- Of a rule that does not say what its remedies are; nil: it must.
+local usual_kind
 
 local function is_number(x) return type(x) == "number" and x == x and math.abs(x) < math.huge end
 
@@ -296,6 +300,17 @@ local function each_text(list)
 		if math.type(k) ~= "integer" or type(v) ~= "string" then return false end
 	end
 	return true
+end
+
+-- What is wrong with what a rule says of its remedies; nil: nothing.
+local function remedy_fault(rule)
+	if not KIND[rule.kind or usual_kind] then return "its kind is not \"command\", \"line\" or \"sentence\"" end
+	if not rule.many then return nil end
+	for k, v in pairs(rule.many) do
+		if type(v) ~= MANY[k] then return format("many has no %s, or it is no text", tostring(k)) end
+	end
+	if rule.many.safe ~= "highest" and rule.many.safe ~= "lowest" then return "many.safe is not \"highest\" or \"lowest\"" end
+	if not rule.many.unit then return "many has no unit" end
 end
 
 -- What is wrong with a rule; nil: nothing.
@@ -319,13 +334,16 @@ local function fault(id, rule)
 			return format("rule %s: limit %s is no number", id, tostring(k))
 		end
 	end
+	local why = remedy_fault(rule)
+	return why and format("rule %s: %s", id, why)
 end
 
 local function add(id, rule)
 	local why = fault(id, rule)
 	if why then return native.complain(why) end
 	local entry = {id = id, judge = rule.judge, needs = {}, limits = {}, suppressed_by = {},
-		source = rule.source or "", off = rule.off or false, place = native.place(rule.judge)}
+		source = rule.source or "", off = rule.off or false, place = native.place(rule.judge),
+		kind = rule.kind or usual_kind, many = copy(rule.many or {}, {"safe", "unit", "column"})}
 	for k, v in pairs(DEFAULTS) do entry.limits[k] = v end
 	for k, v in pairs(rule.limits or {}) do entry.limits[k] = v end
 	for k, v in ipairs(rule.needs or {}) do entry.needs[k] = v end
@@ -394,8 +412,9 @@ local rules = setmetatable({}, {__metatable = false,
 		end
 	end})
 
--- The globals of a file: of its own, so that no file can spoil another.
-function M.environment()
+-- The globals of a file: of its own, so that no file can spoil another. A site's rules need not say their kind.
+function M.environment(builtin)
+	usual_kind = not builtin and "sentence" or nil
 	local env = copy(native, TOOLS)
 	for k, v in pairs(copy(_G, {"ipairs", "next", "pairs", "select", "tonumber", "tostring", "type"})) do
 		env[k] = v
@@ -418,8 +437,9 @@ end
 local SEVERITY = {note = 0, warn = 1, bad = 2}
 local FINDING = {severity = "string", cost = "number", saving = "number", text = "string", remedy = "string",
 	where = "string", times = "table",
-	at_least = "boolean"}
-local TEXT_MAX = 2000
+	at_least = "boolean", code = "string", sets = "table"}
+local SETS = {needs = true, used = true, asked = true}
+local TEXT_MAX, CODE_MAX = 2000, 200
 
 -- All that is missing is said at once: who mends one thing does not find the next.
 local function check_requirements(entry)
@@ -454,7 +474,28 @@ local function check_times(times)
 	end
 end
 
-local function check_finding(found)
+-- What is copied goes into scripts and shells, and parts of it may be names of anybody's: with other characters than
+-- those which are only words there it is words of the remedy.
+local function can_be_copied(code) return #code <= CODE_MAX and not find(code, "[^%w %%+,./:=@_#-]") end
+
+-- What is wrong with what is copied; nil: nothing.
+local function check_code(code, kind)
+	if kind == "sentence" then return "the rule's kind is \"sentence\": it has no code" end
+	local is_line = find(code, "^#SBATCH %-%-%l") or find(code, "^export [%a_][%w_]*=") or find(code, "^srun %-%-%l")
+	if kind == "line" and not is_line then return "the code is no line of a job script: #SBATCH, export or srun" end
+	if kind == "command" and not find(code .. " ", "^%l[%w_./-]* ") then return "the code is no command" end
+end
+
+-- nil: nothing is wrong.
+local function check_sets(sets)
+	for k, v in pairs(sets) do
+		if not SETS[k] or type(v) ~= "number" or math.abs(v) == math.huge then
+			return format("what it sets has no %s, or that is no number", tostring(k))
+		end
+	end
+end
+
+local function check_finding(found, kind)
 	for k, v in pairs(found) do
 		if not FINDING[k] then return format("a finding has no %s", tostring(k)) end
 		if type(v) ~= FINDING[k] then return format("the %s of the finding is no %s", k, FINDING[k]) end
@@ -464,7 +505,8 @@ local function check_finding(found)
 	if not SEVERITY[found.severity] then return "the severity is not \"note\", \"warn\" or \"bad\"" end
 	if not found.text or found.text == "" then return "the finding has no text" end
 	if found.cost and found.cost < 0 then return "the cost is below 0" end
-	return found.times and check_times(found.times)
+	return found.code and check_code(found.code, kind) or found.sets and check_sets(found.sets) or
+		found.times and check_times(found.times)
 end
 
 -- In their order; those that are not known are left out.
@@ -484,17 +526,30 @@ local function result(entry, found, reason)
 		if type(reason) == "string" then stop(true, reason:sub(1, TEXT_MAX)) end
 		why = "it gave neither a finding nor a reason"
 	else
-		why = type(found) == "table" and check_finding(found) or
+		why = type(found) == "table" and check_finding(found, entry.kind) or
 			type(found) ~= "table" and "what it gave is no finding" or nil
 	end
 	if why then
 		stop(nil, format("%srule %s: %s", entry.place, entry.id, why))
 	end
-	local saving = found.saving or NAN
+	local saving, remedy, is_code = found.saving or NAN, found.remedy or "", found.code and can_be_copied(found.code)
+	local sets = is_code and found.sets or {}
 	return {severity = SEVERITY[found.severity], cost = found.cost or NAN,
 		saving = math.max(0, math.min(1, saving)) == saving and saving or saving > 1 and 1 or NAN,
-		text = found.text, remedy = found.remedy or "", where = found.where or "",
+		text = found.text, where = found.where or "",
+		remedy = remedy .. (remedy ~= "" and found.code and " " or "") .. (found.code or ""),
+		code = is_code and found.code or "", kind = KIND[is_code and entry.kind or "sentence"],
+		needs = sets.needs or NAN, used = sets.used or NAN, asked = sets.asked or NAN,
 		times = known_times(found.times or {}), at_least = found.at_least or false, source = entry.source}
+end
+
+-- How findings of the nth rule in many jobs are one: its id, and of its table many what there is; nil: there is no such rule.
+function M.many(n)
+	local entry = order[n]
+	if entry then
+		local many = entry.many
+		return entry.id, KIND[entry.kind], many.safe == "highest", many.unit, many.column
+	end
 end
 
 -- The nth rule: its id, the place of its definition, which rules explain it.

@@ -150,7 +150,12 @@ end
 local function asked(severity) return job.is_slurm == 0 and "note" or severity end
 
 -- What to change in a job, and where there is none: there options of Slurm say nothing.
-local function advice(in_job, outside) return job.is_slurm == 0 and outside or in_job end
+local function advice(inside, outside) return job.is_slurm == 0 and outside or inside end
+
+-- A line of a job script, or none where there is no job.
+local function in_job(code)
+	if not (job.is_slurm == 0) then return code end
+end
 
 -- Ranks with a share of waiting in their runnable time.
 local function waiting_ranks(limit)
@@ -263,6 +268,8 @@ end
 
 -- Cost: idle core-seconds.
 rules["cpu.unused"] = {
+	kind = "line",
+	many = {safe = "highest", unit = "core"},
 	needs = {"job.cpu_share", "job.core_s", "job.cpu_s", "job.cores", "job.idle_s"},
 	limits = {least_s = 300, warn = 0.80, bad = 0.65, memory = 0.85, asleep = 0.5, blocked = 0.3, parallel = 1.15},
 	suppressed_by = {"cpu.nodes_unused", "cpu.serial", "cpu.stacked", "cpu.throttled", "cpu.neighbour", "cpu.tail",
@@ -278,14 +285,14 @@ rules["cpu.unused"] = {
 		only_if(share(idle_s()) > 1 - limits.warn, "threads waited for a CPU or a disk, or others' programs used the other cores")
 		not_for_memory(limits)
 		local used = job.cpu_share * job.cores
-		local remedy = "Ask for fewer cores (#SBATCH --ntasks or --cpus-per-task)."
-		if job.tasks == 1 and job.nodes == 1 and used > 0.5 then
-			remedy = format("Ask for fewer cores: #SBATCH --cpus-per-task=%d", math.ceil(used))
+		local remedy, code = "Ask for fewer cores (#SBATCH --ntasks or --cpus-per-task).", nil
+		if job.tasks == 1 and job.nodes == 1 and used > 0.5 and not (job.is_slurm == 0) then
+			remedy, code = "Ask for fewer cores:", format("#SBATCH --cpus-per-task=%d", math.ceil(used))
 		end
 		remedy = advice(remedy, "More threads or processes could use them, where the program has work for more.")
 		local asleep = ratio(job.idle_asleep_s, idle_s())
 		if asleep >= limits.asleep then
-			remedy = "Look what its threads wait for: a sleep, a lock, another process, the network."
+			remedy, code = "Look what its threads wait for: a sleep, a lock, another process, the network.", nil
 		end
 		-- Threads of a program that uses a whole core may wait for the one that does the work.
 		local cause, part = blocked_by(nil, limits.blocked)
@@ -302,6 +309,8 @@ rules["cpu.unused"] = {
 				asleep >= limits.asleep and format(", in %s of which its threads slept or waited for something other " ..
 				"than a CPU or a disk", percent(asleep)) or ""),
 			remedy = remedy,
+			code = code,
+			sets = code and {needs = math.ceil(used), used = used, asked = job.cores} or nil,
 		}
 	end,
 }
@@ -329,6 +338,8 @@ local function interpreted() return ratio(job.sampled_interpreter, job.samples) 
 
 -- Cost: idle core-seconds.
 rules["cpu.serial"] = {
+	kind = "line",
+	many = {safe = "highest", unit = "core"},
 	needs = {"bin.cpu_s", "bin.span_s", "job.cores", "job.nodes", "job.core_s", "job.cpu_s", "job.wait_share", "job.idle_s"},
 	limits = {least_s = 300, low = 0.85, high = 1.05, bins = 0.75, wait = 0.10, memory = 0.85, idle = 0.05, lock = 0.3},
 	suppressed_by = {"cpu.stacked", "cpu.throttled", "mpi.imbalance", "mpi.straggler", "proc.forks"},
@@ -350,23 +361,27 @@ rules["cpu.serial"] = {
 		only_if(turns or job.wait_share < limits.wait, "threads waited for a core")
 		only_if(not (share(idle_s()) < limits.idle), "programs outside of the job used the other cores")
 		not_for_memory(limits)
+		local one = not remedy and not (job.is_slurm == 0)
 		return {
 			severity = asked("bad"),
 			cost = idle_s(),
 			saving = share(idle_s()),
 			text = format("One core of %d was in use throughout; %s were not used.%s", job.cores,
 				core_time(idle_s()), turns or ""),
-			remedy = remedy or interpreted() and advice("Ask for one core (#SBATCH --cpus-per-task=1), or let", "Let") .. " libraries or " ..
-				"compiled code do its loops (operations on whole arrays), or several processes share the work." .. (besides or "") or
-				format(advice("Ask for one core (#SBATCH --cpus-per-task=1), or start the parallel version (%s).",
-				"Start the parallel version, where there is one (%s)."),
-				PARALLEL[job.program] or advice("OMP_NUM_THREADS, srun --ntasks", "OMP_NUM_THREADS, mpirun -n")) .. (besides or ""),
+			remedy = remedy or (interpreted() and "Let libraries or compiled code do its loops (operations on whole arrays), or several " ..
+				"processes share the work." or format("Start the parallel version, where there is one (%s).", PARALLEL[job.program] or
+				advice("OMP_NUM_THREADS, srun --ntasks", "OMP_NUM_THREADS, mpirun -n"))) .. (besides or "") ..
+				(one and " Or ask for one core:" or ""),
+			code = one and "#SBATCH --cpus-per-task=1" or nil,
+			sets = one and {needs = 1, used = 1, asked = job.cores} or nil,
 		}
 	end,
 }
 
 -- Cost: core-seconds of the unused nodes.
 rules["cpu.nodes_unused"] = {
+	kind = "line",
+	many = {safe = "highest", unit = "node"},
 	needs = {"node.active_bins", "node.cores", "node.wall_s", "node.cpu_s", "node.coverage", "job.dt_s"},
 	limits = {least_s = 300, bins = 1, node_coverage = 0.9},
 	source = "PIKA unused: busy in at most one bin",
@@ -392,8 +407,10 @@ rules["cpu.nodes_unused"] = {
 			where = names,
 			text = format("%d of %s did nothing: %s had no work for %s, which is %s.", #list,
 				plural(#node, "node"), names, duration(longest_s), core_time(cost)),
-			remedy = advice(format("Start the tasks with srun (mpirun needs the list of hosts), or ask for fewer: " ..
-				"#SBATCH --nodes=%d", #node - #list), format("Give mpirun the list of hosts, or use %s.", plural(#node - #list, "node"))),
+			remedy = advice("Start the tasks with srun (mpirun needs the list of hosts), or ask for fewer:",
+				format("Give mpirun the list of hosts, or use %s.", plural(#node - #list, "node"))),
+			code = in_job(format("#SBATCH --nodes=%d", #node - #list)),
+			sets = {needs = #node - #list, used = #node - #list, asked = #node},
 		}
 	end,
 }
@@ -406,14 +423,18 @@ end
 -- Whether short processes come and go: they wait for each other now and then, as those of a build do.
 local function starts_many() return job.forks >= 10 * math.max(job.demand, job.tasks) end
 
--- What a task with so many cores is to start no more of.
+-- What a task with so many cores is to start no more of, the line that says so, and how many.
 local function no_more_than(cores)
-	if cores < 1 then
-		return format("Start no more ranks than cores (%smpirun -n), of one thread each: OMP_NUM_THREADS=1", advice("srun --ntasks, ", ""))
+	if not (cores >= 1) then
+		return format("Start no more ranks than cores (%smpirun -n), of one thread each:", advice("srun --ntasks, ", "")),
+			"export OMP_NUM_THREADS=1", 1
 	end
 	local n = math.floor(cores)
-	return format("Start no more threads than cores, of all processes together: OMP_NUM_THREADS=%d, OPENBLAS_NUM_THREADS=%d%s%s", n, n,
-		starts_many() and format(", make -j%d, xargs -P%d", n, n) or "", advice(format(", #SBATCH --cpus-per-task=%d", n), ""))
+	local others = {}
+	if starts_many() then others[1] = format("make -j%d, xargs -P%d", n, n) end
+	if not (job.is_slurm == 0) then others[#others + 1] = format("#SBATCH --cpus-per-task=%d", n) end
+	return format("Start no more threads than cores, of all processes together%s:", #others > 0 and
+		" (" .. table.concat(others, ", ") .. ")" or ""), format("export OMP_NUM_THREADS=%d OPENBLAS_NUM_THREADS=%d", n, n), n
 end
 
 -- Switches between threads per CPU second.
@@ -427,6 +448,8 @@ end
 -- Cost: what the switches between threads take, in the kernel and of caches at least, and, where they meet at barriers, core-seconds
 -- idle while threads waited.
 rules["cpu.oversubscribed"] = {
+	kind = "line",
+	many = {safe = "lowest", unit = "thread"},
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.cpu_share", "job.core_s"},
 	limits = {least_s = 120, warn = 0.10, bad = 0.25, lost = 0.05, demand = 1.1, busy = 0.8, busy_meeting = 0.6, burst_s = 0.001, switch_s = 5e-6,
 		kernel_s = 1e-5, yields = 10000, own = 0.5, meet = 4000},
@@ -458,6 +481,7 @@ rules["cpu.oversubscribed"] = {
 		local yields = ratio(job.invol_switches, job.cpu_s)
 		only_if(job.has_mpi == 0 or not (yields >= limits.yields), "threads gave their CPU away %s times per CPU second: they yield",
 			number(known(yields, 0)))
+		local remedy, code, threads = no_more_than(ratio(job.cores, job.tasks))
 		local cost = lower((meet and known(job.avoidable_s, 0) or 0) + known(job.invol_switches, 0) * limits.switch_s +
 			known(switching_s(limits.kernel_s), 0), job.core_s)
 		return {
@@ -469,7 +493,9 @@ rules["cpu.oversubscribed"] = {
 			text = format("Threads waited for a CPU in %s of the time they could run: they had work for %s " ..
 				"on %s.%s", percent(job.wait_share), plural(job.demand, "CPU"), number(cpus), own >= limits.own and
 				format(" The job itself had the CPU for %s of these waits.", percent(own)) or ""),
-			remedy = no_more_than(ratio(job.cores, job.tasks)),
+			remedy = remedy,
+			code = code,
+			sets = {needs = threads},
 		}
 	end,
 }
@@ -485,6 +511,7 @@ end
 
 -- Cost: waiting while own cores were idle.
 rules["cpu.stacked"] = {
+	kind = "line",
 	needs = {"job.avoidable_s", "job.core_s", "job.cpu_share", "job.wait_share", "job.cores", "bin.avoidable_s",
 		"bin.cores_s"},
 	limits = {least_s = 60, share = 0.05, bad = 0.20, bins = 0.5, demand = 1.1, others = 0.05, own = 0.5, long_s = 0.001,
@@ -530,15 +557,17 @@ rules["cpu.stacked"] = {
 				plural(max(array_of(task.cpus_allowed, crowded)), "CPU")) or "", percent(job.wait_share),
 				math.max(0, (1 - job.cpu_share) * job.cores), plural(job.cores, "core")),
 			remedy = #crowded == 0 and "Let threads use all cores: the program, its runtime or a launcher in it binds them (taskset, OMP_PLACES, mpirun --bind-to none)." or
-				advice("Give each task its cores: srun --cpus-per-task=N --cpu-bind=cores (srun does not take " ..
-				"N from sbatch since 22.05); mpirun --bind-to none.",
+				advice("Give each task its cores (srun does not take their number from sbatch since 22.05; mpirun --bind-to none):",
 				"Let threads use all cores: look for taskset, OMP_PLACES, mpirun --bind-to none."),
+			code = #crowded > 0 and in_job(format("srun --cpus-per-task=%d --cpu-bind=cores",
+				math.max(1, math.floor(known(ratio(job.cores, job.tasks), 1))))) or nil,
 		}
 	end,
 }
 
 -- Cost: the stopped time, as far as cores were idle.
 rules["cpu.throttled"] = {
+	kind = "sentence",
 	needs = {"job.cpu_s", "job.core_s"},
 	limits = {least_s = 60, warn = 0.02, bad = 0.10},
 	source = "cgroup cpu.stat",
@@ -573,6 +602,7 @@ rules["cpu.throttled"] = {
 -- Cost: waiting while own cores did not work, as far as others used them where that is known. What others take besides,
 -- of caches and of the other hardware thread of a core, is not known.
 rules["cpu.neighbour"] = {
+	kind = "line",
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.core_s", "job.wait_s"},
 	limits = {least_s = 120, warn = 0.05, bad = 0.3, least = 0.02, seen = 0.1, demand = 1.0,
 		burst_s = 0.001, foreign = 0.5, fits = 1.1, full = 0.9, kept = 0.2},
@@ -611,8 +641,9 @@ rules["cpu.neighbour"] = {
 				times = times_of_waiting(limits.warn),
 				text = format("Threads waited for a CPU in %s of the time they could run; %s.", percent(job.wait_share),
 					waited_for_text()),
-				remedy = advice("Ask for whole nodes (#SBATCH --exclusive), and look what else runs there.",
+				remedy = advice("Look what else runs there, and ask for whole nodes:",
 					"Look what else runs there (top), and measure again when the machine is idle."),
+				code = in_job("#SBATCH --exclusive"),
 			}
 		end
 		if others > 0 and share(others) >= limits.seen then
@@ -628,8 +659,9 @@ rules["cpu.neighbour"] = {
 				text = format("Programs outside of the job used %s of its cores' time, and its threads waited " ..
 					"for a CPU in %s of the time they could run.", percent(share(others)),
 					percent(job.wait_share)),
-				remedy = advice("Ask for whole nodes (#SBATCH --exclusive), and look what else runs there.",
+				remedy = advice("Look what else runs there, and ask for whole nodes:",
 					"Look what else runs there (top), and measure again when the machine is idle."),
+				code = in_job("#SBATCH --exclusive"),
 			}
 		end
 		only_if(job.demand <= limits.demand * job.cores, "more CPUs were in demand than there were")
@@ -645,14 +677,16 @@ rules["cpu.neighbour"] = {
 			text = format("Threads waited for a CPU in %s of the time they could run, though there was one for " ..
 				"each (%s in demand, %s). The cause is unknown: other programs, or a narrow binding.",
 				percent(job.wait_share), number(job.demand), plural(job.cores, "core")),
-			remedy = advice("Bind tasks to cores (srun --cpu-bind=cores), or ask for whole nodes: #SBATCH --exclusive",
+			remedy = advice("Bind tasks to cores (srun --cpu-bind=cores), or ask for whole nodes:",
 				"Look what else runs there (top), and whether taskset or a container binds it to few CPUs."),
+			code = in_job("#SBATCH --exclusive"),
 		}
 	end,
 }
 
 -- What no other rule explains is said nevertheless. Nobody knows what of it could be avoided, so it costs none.
 rules["cpu.waiting"] = {
+	kind = "command",
 	needs = {"job.wait_share", "job.core_s", "job.idle_wait_s"},
 	limits = {least_s = 60, share = 0.25, lost = 0.25},
 	suppressed_by = {"cpu.oversubscribed", "cpu.stacked", "cpu.throttled", "cpu.neighbour", "cpu.spin_yield", "sync.fine",
@@ -671,13 +705,15 @@ rules["cpu.waiting"] = {
 			text = format("Threads waited for a CPU in %s of the time they could run%s, and no rule says why.", percent(job.wait_share),
 				own + foreign > 0 and format(": the job itself had it for %s of these waits, other programs for %s", percent(own),
 				percent(foreign)) or ""),
-			remedy = "See what speaks against each cause: jobprof report --why cpu.oversubscribed, --why cpu.neighbour, --why cpu.stacked",
+			remedy = "See what speaks against each cause (--why cpu.neighbour, --why cpu.stacked):",
+			code = "jobprof report --why cpu.oversubscribed",
 		}
 	end,
 }
 
 -- Cost: what the slow clock took from the node's own work.
 rules["cpu.slow_clock"] = {
+	kind = "sentence",
 	needs = {"node.clock_slow", "node.clock_mhz", "node.cpu_s", "node.wall_s"},
 	limits = {least_s = 300, bins = 0.5, throttled = 0.02, hot_c = 95},
 	source = "half of the busy time below 0.9 of like nodes' clock; PCP's thermal rule",
@@ -705,8 +741,19 @@ rules["cpu.slow_clock"] = {
 	end,
 }
 
+-- The option that leaves out these nodes; nil: they are many.
+local function exclude(list)
+	local names = {}
+	for i, k in ipairs(list) do
+		names[i] = node.name[k] or ""
+		if i > 4 then return nil end
+	end
+	return "#SBATCH --exclude=" .. table.concat(names, ",")
+end
+
 -- Cost: what the slow node lost of its own work.
 rules["node.slow"] = {
+	kind = "line",
 	needs = {"node.speed", "node.speed_slow", "node.speed_z", "node.tasks", "node.cpu_s", "node.model"},
 	limits = {least_s = 300, speed = 0.9, bins = 0.8, z = -5, work = 0.2, nodes = 3},
 	suppressed_by = {"cpu.slow_clock"},
@@ -731,6 +778,7 @@ rules["node.slow"] = {
 		end
 		only_if(#slow > 0, "slow nodes are of another model or do other work")
 		only_if(#slow <= #node / 2, "more than half of the nodes are slow")
+		local names = exclude(slow)
 		return {
 			severity = "warn",
 			cost = cost,
@@ -738,8 +786,10 @@ rules["node.slow"] = {
 			where = nodes(slow),
 			text = format("%s did %s less per CPU second than the %s, nearly all the time.", nodes({slowest}),
 				percent(1 - node.speed[slowest]), plural(#node - #slow, "other node")),
-			remedy = format("Leave it out next time%s, and tell the administrator.",
-				advice(format(" (#SBATCH --exclude=%s)", nodes(slow)), "")),
+			remedy = advice(names and "Tell the administrator, and leave it out next time:" or
+				format("Leave it out next time (#SBATCH --exclude=%s), and tell the administrator.", nodes(slow)),
+				"Leave it out next time, and tell the administrator."),
+			code = in_job(names),
 		}
 	end,
 }
@@ -808,6 +858,7 @@ end
 
 -- Cost: core-seconds that equal work would save.
 rules["mpi.imbalance"] = {
+	kind = "sentence",
 	needs = {"job.task_balance", "job.balance_saving", "job.core_s", "task.cpu_s"},
 	limits = {least_s = 60, balance = 0.85, saving = 0.05, bad = 0.20, rest = 0.95, blocked = 0.15, yields = 5000, with_cpu = 0.6, speeds = 1.8},
 	suppressed_by = {"mpi.straggler", "cpu.stacked", "cpu.nodes_unused", "io.one_rank", "job.stopped"},
@@ -871,6 +922,7 @@ rules["mpi.imbalance"] = {
 
 -- Cost: core-seconds that the others waited for one rank.
 rules["mpi.straggler"] = {
+	kind = "sentence",
 	needs = {"task.cpu_s", "job.core_s", "job.cpu_s", "job.wall_s"},
 	limits = {least_s = 120, factor = 1.3, rest = 0.1, tasks = 4, busy = 0.95, wait = 0.1, blocked = 0.15},
 	suppressed_by = {"io.one_rank", "cpu.tail", "cpu.stacked"},
@@ -908,6 +960,7 @@ rules["mpi.straggler"] = {
 
 -- Cost: idle core-seconds in the tail.
 rules["cpu.tail"] = {
+	kind = "command",
 	needs = {"bin.cpu_s", "bin.cores_s", "bin.start_s", "bin.span_s", "job.cores", "job.wall_s"},
 	limits = {load = 0.25, one = 1.05, before = 0.5, rise = 1.5, least_s = 300, share = 0.10, io_mb_s = 10, disk = 0.5,
 		wait = 0.3, gpu = 0.05, none = 0.05},
@@ -940,14 +993,16 @@ rules["cpu.tail"] = {
 			text = format("The last %s used %s of %s; %s were not used.", duration(length), number(cores),
 				plural(job.cores, "core"), core_time(cost)),
 			remedy = cores < limits.none and "Look what it waits for at its end, or end the job before." or
-				advice("Do this part in a small job of its own: sbatch --dependency=afterok:JOBID --ntasks=1",
+				advice("Do this part in a small job of its own:",
 				"Do this part in a run of its own, on fewer cores, or let it use all cores."),
+			code = cores >= limits.none and in_job("sbatch --dependency=afterok:JOBID --ntasks=1") or nil,
 		}
 	end,
 }
 
 -- Cost: idle core-seconds since it stopped.
 rules["job.stopped"] = {
+	kind = "sentence",
 	needs = {"bin.cpu_s", "bin.cores_s", "bin.span_s", "bin.start_s", "bin.read_mb", "bin.write_mb"},
 	limits = {load = 0.005, busy = 0.05, bins = 10, least_s = 300, io_mb_s = 0.01},
 	source = "XDMoD catastrophe, job_defense_shield: no CPU use",
@@ -987,6 +1042,8 @@ rules["job.stopped"] = {
 ---------------------------------------------------------------------- memory
 
 rules["mem.over"] = {
+	kind = "line",
+	many = {safe = "highest", unit = "MiB", column = "own_peak_mb"},
 	needs = {"job.own_peak_mb", "job.ask_mb", "job.request_mb", "job.nodes", "job.cores", "job.cores_per_node",
 		"job.wall_s", "job.is_request_default", "job.is_completed"},
 	limits = {used = 0.2, gb_h = 100, cores = 0.85},
@@ -1006,12 +1063,16 @@ rules["mem.over"] = {
 			severity = "note",
 			text = format("%s of %s were used%s; %s GiB-hours were not.", size(job.own_peak_mb),
 				size(job.request_mb), job.nodes > 1 and " on the fullest node" or "", number(gb_h)),
-			remedy = format("A smaller request starts earlier: #SBATCH --mem=%s", mem_option(job.ask_mb)),
+			remedy = "A smaller request starts earlier:",
+			code = format("#SBATCH --mem=%s", mem_option(job.ask_mb)),
+			sets = {needs = job.ask_mb, used = job.own_peak_mb, asked = job.request_mb},
 		}
 	end,
 }
 
 rules["mem.near_limit"] = {
+	kind = "line",
+	many = {safe = "highest", unit = "MiB", column = "own_peak_mb"},
 	needs = {"node.own_peak_mb", "node.limit_mb", "job.ask_mb"},
 	limits = {used = 0.9},
 	suppressed_by = {"mem.oom"},
@@ -1027,13 +1088,15 @@ rules["mem.near_limit"] = {
 			text = format("%s of %s%s were used by the job's own data, without page cache: little more and it is killed.",
 				size(node.own_peak_mb[at]), size(node.limit_mb[at]),
 				#node > 1 and " on " .. nodes({at}) or ""),
-			remedy = advice(format("#SBATCH --mem=%s", mem_option(job.ask_mb)),
-				format("Give it %s of memory.", mem_option(job.ask_mb))),
+			remedy = advice("", format("Give it %s of memory.", mem_option(job.ask_mb))),
+			code = in_job(format("#SBATCH --mem=%s", mem_option(job.ask_mb))),
+			sets = {needs = job.ask_mb, used = node.own_peak_mb[at], asked = node.limit_mb[at]},
 		}
 	end,
 }
 
 rules["mem.leak"] = {
+	kind = "sentence",
 	needs = {"job.own_peak_mb"},
 	limits = {least_s = 3600, growth = 0.1, part = 0.2, grown_mb = 64, fills_s = 60, filled = 0.25},
 	source = "PIKA: memory lies within a tenth of a rising line",
@@ -1075,6 +1138,7 @@ rules["mem.leak"] = {
 }
 
 rules["mem.oom"] = {
+	kind = "line",
 	needs = {"job.oom_kills"},
 	limits = {coverage = 0},
 	source = "the kernel's count",
@@ -1082,7 +1146,7 @@ rules["mem.oom"] = {
 		only_if(job.oom_kills >= 1, "no process was killed for want of memory")
 		local list = indexes(mask(node.oom_kills, ">", 0))
 		local at = list[1]
-		local more = job.ask_mb > 0 and mem_option(job.ask_mb) .. " or more"
+		local more = job.ask_mb > 0 and mem_option(job.ask_mb)
 		local limit = at and known(node.oom_limit_mb[at], node.limit_mb[at])
 		local of_step = at and node.oom_limit_mb[at] < node.limit_mb[at]
 		local full = limit and limit == limit and
@@ -1094,15 +1158,17 @@ rules["mem.oom"] = {
 			text = format("The kernel killed %s for want of memory%s%s.", plural(job.oom_kills, "process", "processes"),
 				#list > 0 and " on " .. nodes(list) or "", full),
 			remedy = of_step and "Give that step more of the job's memory (srun --mem)." or
-				advice(more and "#SBATCH --mem=" .. more or "Ask for more memory (#SBATCH --mem)",
-				"Give it " .. (more or "more") .. " memory") ..
-				advice(", or fewer tasks on each node (#SBATCH --ntasks-per-node).", ", or fewer processes at the same time."),
+				advice(more and "Start fewer tasks on each node (#SBATCH --ntasks-per-node), or ask for so much memory or more:" or
+				"Ask for more memory (#SBATCH --mem), or fewer tasks on each node (#SBATCH --ntasks-per-node).",
+				format("Give it %s memory, or fewer processes at the same time.", more and more .. " or more" or "more")),
+			code = more and not of_step and in_job("#SBATCH --mem=" .. more) or nil,
 		}
 	end,
 }
 
 -- Cost: waiting for disks in these bins.
 rules["mem.thrash"] = {
+	kind = "sentence",
 	needs = {"bin.major_faults", "bin.charged_share", "bin.span_s", "bin.start_s"},
 	limits = {least_s = 120, start_s = 60, faults = 100, pages = 3200, full = 0.95, stall = 0.05, disk = 0.1, refaults = 0.5,
 		share = 0.1},
@@ -1137,6 +1203,7 @@ rules["mem.thrash"] = {
 }
 
 rules["mem.swap"] = {
+	kind = "sentence",
 	needs = {"job.swap_peak_mb", "bin.swap_mb"},
 	limits = {least_s = 60, bins = 0.3, mb = 100},
 	source = "PCP: swaps out in 0.3 of the samples",
@@ -1160,6 +1227,7 @@ rules["mem.swap"] = {
 -- Cost: kernel time beyond what many programs need, and what the calls take outside of the kernel; the rest of the
 -- waiting looks like work.
 rules["cpu.spin_yield"] = {
+	kind = "line",
 	needs = {"job.invol_switches", "job.cpu_s", "job.system_s"},
 	limits = {least_s = 60, cpu_s = 60, per_s = 5000, slice_s = 0.0001, call_s = 2e-7, samples = 100,
 		inside = 0.1, demand = 1.1},
@@ -1182,6 +1250,7 @@ rules["cpu.spin_yield"] = {
 		if enough and openmp >= limits.inside and not (openmp < mpi) then
 			where = format("; %s of their CPU time is inside the runtime of OpenMP", percent(openmp))
 		end
+		local of_threads = job.has_mpi == 0 or enough and openmp >= limits.inside and not (openmp < mpi)
 		return {
 			severity = "warn",
 			cost = cost,
@@ -1189,9 +1258,10 @@ rules["cpu.spin_yield"] = {
 			at_least = true,
 			text = format("Threads gave their CPU away %s times per CPU second, after %s each: they wait by " ..
 				"yielding (sched_yield), on cores that they share%s.", number(rate), duration(slice_s), where),
-			remedy = (job.has_mpi == 0 or enough and openmp >= limits.inside and not (openmp < mpi)) and
-				"Start no more threads than cores (OMP_NUM_THREADS, OPENBLAS_NUM_THREADS), or let them sleep while they wait: OMP_WAIT_POLICY=passive" or
+			remedy = of_threads and
+				"Start no more threads than cores (OMP_NUM_THREADS, OPENBLAS_NUM_THREADS), or let them sleep while they wait:" or
 				advice("Start one rank per core: srun --ntasks, --cpu-bind=cores", "Start one rank per core: mpirun -n, --bind-to core"),
+			code = of_threads and "export OMP_WAIT_POLICY=passive" or nil,
 		}
 	end,
 }
@@ -1213,6 +1283,7 @@ local function writes_ask() return job.disk_write_mb > job.disk_read_mb and rati
 -- Cost: waiting for disks or network files, and what the requests take of the kernel. What it takes for the data is not
 -- known to be avoidable.
 rules["io.wait"] = {
+	kind = "sentence",
 	needs = {"job.disk_wait_s", "job.wall_s", "job.tasks", "job.core_s", "job.cpu_s", "job.cpu_share"},
 	limits = {least_s = 120, warn = 0.10, bad = 0.30, busy = 0.95, mostly = 0.5, request_mb = 0.25, data = 0.1},
 	suppressed_by = {"mem.thrash", "io.periodic", "io.small", "io.metadata"},
@@ -1283,6 +1354,7 @@ end
 -- Cost: kernel time of the calls without that of copying, at most call_s each, and waiting for disks as far as each call
 -- asks one; where that is the most it is a matter of io.wait. What the program itself does for each call is not known.
 rules["io.small"] = {
+	kind = "sentence",
 	needs = {"job.read_calls", "job.write_calls", "job.read_mb", "job.write_mb", "job.disk_read_mb",
 		"job.disk_write_mb", "job.net_ops", "job.system_s", "job.cpu_s", "bin.calls", "bin.span_s"},
 	limits = {least_s = 60, kb = 3.5, asked = 0.5, asked_kb = 16, mount_kb = 64, calls = 1000, per_s = 100, share = 0.05,
@@ -1343,6 +1415,7 @@ rules["io.small"] = {
 -- Cost: requests about metadata; of a local disk what opens take of the kernel, at most open_s each, and waiting for
 -- disks meanwhile. What the program itself does for each file is not known.
 rules["io.metadata"] = {
+	kind = "sentence",
 	limits = {least_s = 60, start_s = 120, note = 40, warn = 1000, bins = 3, meta = 0.5, time = 0.1, open_s = 1e-4},
 	source = "PIKA 40/s; opendatacube #241",
 	judge = function(limits)
@@ -1386,6 +1459,7 @@ rules["io.metadata"] = {
 
 -- Cost: idle core-seconds while the one rank read or wrote.
 rules["io.one_rank"] = {
+	kind = "sentence",
 	needs = {"task.io_mb", "bin.read_mb", "bin.write_mb", "bin.cpu_s", "bin.cores_s", "bin.span_s", "job.core_s"},
 	limits = {least_s = 60, share = 0.9, tasks = 4, mb = 1024, active = 0.1, load = 0.5, own = 1.2, cost = 0.05},
 	source = "Drishti 0.3; El Sayed 0.2",
@@ -1419,6 +1493,7 @@ rules["io.one_rank"] = {
 
 -- Cost: core-seconds that cores were idle in these stops.
 rules["io.periodic"] = {
+	kind = "sentence",
 	needs = {"job.io_periods", "job.core_s", "job.cores"},
 	limits = {least_s = 3600, periods = 10, cost = 0.02},
 	source = "PIKA: I/O blocking",
@@ -1446,6 +1521,7 @@ rules["io.periodic"] = {
 ---------------------------------------------------------------------- networks
 
 rules["net.errors"] = {
+	kind = "sentence",
 	limits = {least_s = 60, retrans = 100, per_s = 10, per_mb = 0.5, errors = 10, rate = 0.9},
 	source = "PCP; retransmissions above 0.05 % of segments",
 	judge = function(limits)
@@ -1502,6 +1578,7 @@ rules["net.errors"] = {
 }
 
 rules["numa.remote"] = {
+	kind = "line",
 	needs = {"job.remote_loads", "job.cpu_s", "task.numa_nodes"},
 	limits = {least_s = 60, remote = 0.3, loads = 1e5},
 	source = "HPCPerfStats numa_remote",
@@ -1519,13 +1596,15 @@ rules["numa.remote"] = {
 			where = ranks(wide),
 			text = format("%s of the loads from memory went to another NUMA node; %s may run on several of them.",
 				percent(job.remote_loads), plural(#wide, "task")),
-			remedy = advice("Bind tasks: srun --cpu-bind=ldoms --mem-bind=local", "Bind tasks: numactl --cpunodebind --membind") ..
-				"; let each thread write its data first.",
+			remedy = advice("Let each thread write its data first, and bind tasks:",
+				"Bind tasks: numactl --cpunodebind --membind; let each thread write its data first."),
+			code = in_job("srun --cpu-bind=ldoms --mem-bind=local"),
 		}
 	end,
 }
 
 rules["net.not_fabric"] = {
+	kind = "sentence",
 	needs = {"job.nodes", "job.net_tx_mb", "job.net_rx_mb", "job.port_tx_mb", "job.ports_up", "job.wall_s",
 		"node.net_tx_mb"},
 	limits = {least_s = 60, mb_s = 50, fabric = 0.01, ipoib = 0.1, even = 0.2, ways = 0.5},
@@ -1555,6 +1634,8 @@ rules["net.not_fabric"] = {
 
 -- Cost: idle core-seconds of the cores that come with the GPUs, each with an equal part, while these were idle.
 rules["gpu.idle"] = {
+	kind = "line",
+	many = {safe = "highest", unit = "GPU"},
 	needs = {"job.gpus"},
 	limits = {run_s = 1800, bad = 0.15, warn = 0.25, start_s = 1800, pause_s = 3600, held_mb = 1024},
 	source = "jobstats 0.15 and 0.25; job_defense_shield 60 minutes",
@@ -1588,15 +1669,18 @@ rules["gpu.idle"] = {
 			text = format("%s %s used for %s of the time%s%s.", capital(gpus(list)), #list == 1 and "was" or "were",
 				percent(used), pause >= 60 and format(", and idle for up to %s at once", duration(pause)) or "",
 				held >= limits.held_mb and format("; up to %s of memory were in use", size(held)) or ""),
-			remedy = busy > 0 and format("Ask for fewer GPUs (%s%d), or look whether each process gets " ..
-				"its own (CUDA_VISIBLE_DEVICES).", advice("#SBATCH --gpus=", ""), busy) or
+			remedy = busy > 0 and advice("Look whether each process gets its own (CUDA_VISIBLE_DEVICES), or ask for fewer GPUs:",
+				format("Use fewer GPUs (%d), or look whether each process gets its own (CUDA_VISIBLE_DEVICES).", busy)) or
 				"Look whether the program was built for GPUs and finds them; the data may come too slowly.",
+			code = busy > 0 and in_job(format("#SBATCH --gpus=%d", busy)) or nil,
+			sets = busy > 0 and {needs = busy, used = busy, asked = #gpu} or nil,
 		}
 	end,
 }
 
 -- Cost: core-seconds of the time that overlap would save at best.
 rules["gpu.offload"] = {
+	kind = "sentence",
 	needs = {"job.gpus"},
 	limits = {run_s = 3600, periods = 10},
 	source = "PIKA: synchronous offloading",
@@ -1620,6 +1704,7 @@ rules["gpu.offload"] = {
 }
 
 rules["gpu.throttled"] = {
+	kind = "sentence",
 	needs = {"job.gpus"},
 	limits = {run_s = 300, share = 0.05},
 	source = "LLview, HPCPerfStats",
@@ -1643,6 +1728,8 @@ rules["gpu.throttled"] = {
 ---------------------------------------------------------------------- the request
 
 rules["time.over"] = {
+	kind = "line",
+	many = {safe = "highest", unit = "s", column = "elapsed_s"},
 	needs = {"job.job_elapsed_s", "job.limit_s", "job.is_completed"},
 	limits = {coverage = 0, warn = 0.10, note = 0.60, limit_s = 3600},
 	source = "jobstats 0.1 and 0.6",
@@ -1657,13 +1744,16 @@ rules["time.over"] = {
 		return {
 			severity = used < limits.warn and job.limit_s >= limits.limit_s and "warn" or "note",
 			text = format("It used %s of its time limit of %s.", percent(used), duration(job.limit_s)),
-			remedy = format("A shorter limit may start earlier: #SBATCH --time=%s", wanted),
+			remedy = "A shorter limit may start earlier:",
+			code = format("#SBATCH --time=%s", wanted),
+			sets = {needs = wanted_s, used = job.job_elapsed_s, asked = job.limit_s},
 		}
 	end,
 }
 
 -- The tasks of a job array are jobs like it that the file tells of; of others an index would.
 rules["time.short"] = {
+	kind = "sentence",
 	needs = {"job.wall_s"},
 	limits = {coverage = 0, per_day = 100, short_s = 30},
 	source = "XDMoD",
@@ -1687,6 +1777,8 @@ rules["time.short"] = {
 }
 
 rules["job.fragmented"] = {
+	kind = "line",
+	many = {safe = "highest", unit = "node"},
 	needs = {"job.nodes", "job.cores", "job.cores_per_node", "job.own_sum_peak_mb", "job.node_mb"},
 	limits = {least_s = 60, memory = 0.8},
 	source = "job_defense_shield",
@@ -1700,8 +1792,9 @@ rules["job.fragmented"] = {
 			text = format("%s were spread over %s; %s %s as many. Fewer nodes often start earlier and talk less; a " ..
 				"program that lives of memory bandwidth may want to be spread.", plural(job.cores, "core"),
 				plural(job.nodes, "node"), plural(enough, "node"), enough == 1 and "has" or "have"),
-			remedy = advice(job.tasks >= enough and format("#SBATCH --nodes=%d --ntasks-per-node=%d", enough,
-				math.ceil(job.tasks / enough)) or format("#SBATCH --nodes=%d", enough), ""),
+			code = in_job(job.tasks >= enough and format("#SBATCH --nodes=%d --ntasks-per-node=%d", enough,
+				math.ceil(job.tasks / enough)) or format("#SBATCH --nodes=%d", enough)),
+			sets = {needs = enough, used = enough, asked = job.nodes},
 		}
 	end,
 }
@@ -1713,6 +1806,7 @@ local PAGES_MB, FAULT_S = 256, 2e-5
 -- Cost: kernel time beyond what many programs need and what copying takes, as far as what comes with it explains it: what
 -- the work itself needs of the kernel is no loss. What the program itself does for each call is not known.
 rules["cpu.system"] = {
+	kind = "sentence",
 	needs = {"job.system_s", "job.user_s", "job.cpu_s"},
 	limits = {least_s = 60, cpu_s = 100, warn = 0.2, of_cpu = 0.1, part = 0.3, mostly = 0.5, least = 0.05, bad = 0.3},
 	suppressed_by = {"cpu.spin_yield", "proc.forks", "io.small", "io.wait", "io.metadata", "mem.thrash", "sync.fine",
@@ -1769,6 +1863,7 @@ rules["cpu.system"] = {
 -- started again and again what the kernel took to load it; of others as much as a process has that does nothing. What they
 -- did is not known.
 rules["proc.forks"] = {
+	kind = "sentence",
 	needs = {"bin.forks", "bin.span_s", "job.forks", "job.cpu_s", "job.nodes"},
 	limits = {per_s = 20, least = 100, loop_per_s = 2, least_s = 300, process_s = 0.0009, fault_s = 1e-5, loading = 0.15, bins = 2, mostly = 0.8, all = 0.95},
 	source = "jobprof's own",
@@ -1821,6 +1916,7 @@ rules["proc.forks"] = {
 -- Cost: idle core-seconds, those in which threads waited for a CPU, and what the switches take of the kernel. What the
 -- program itself does for each piece of work is not known.
 rules["sync.fine"] = {
+	kind = "sentence",
 	needs = {"job.vol_switches", "job.cpu_s", "job.cpu_share", "job.core_s", "job.cores", "job.disk_wait_s",
 		"job.read_calls", "job.write_calls", "job.net_ops"},
 	limits = {least_s = 60, per_s = 4000, used = 0.8, disk = 0.05, calls = 0.3, cpu_s = 30, blocked = 0.3, message_kb = 4,
@@ -1876,6 +1972,7 @@ rules["sync.fine"] = {
 
 -- Cost: the time in the runtime of OpenMP, where threads that have no work spin; those that sleep are not in it.
 rules["sync.spin"] = {
+	kind = "sentence",
 	needs = {"job.samples", "job.sampled_openmp", "job.cpu_s"},
 	limits = {least_s = 60, samples = 100, inside = 0.25},
 	suppressed_by = {"cpu.neighbour", "cpu.oversubscribed", "cpu.stacked", "cpu.throttled", "cpu.spin_yield"},
@@ -1900,6 +1997,7 @@ rules["sync.spin"] = {
 }
 
 rules["cpu.migrates"] = {
+	kind = "line",
 	needs = {"job.migrations", "job.cpu_s", "job.demand", "job.cores", "job.tasks", "job.vol_switches"},
 	limits = {least_s = 60, per_s = 10, sleeps = 4, demand = 1.1, cpu_s = 30},
 	suppressed_by = {"cpu.oversubscribed", "cpu.stacked", "cpu.spin_yield", "cpu.neighbour", "sync.fine", "proc.forks"},
@@ -1918,13 +2016,14 @@ rules["cpu.migrates"] = {
 			severity = "note",
 			text = format("Threads moved %s per CPU second from one core to another, and lost their caches.",
 				plural(rate, "time")),
-			remedy = "Bind them: " .. advice("srun --cpu-bind=cores", "taskset, mpirun --bind-to core") ..
-				", OMP_PROC_BIND=close OMP_PLACES=cores",
+			remedy = format("Bind tasks (%s), and their threads:", advice("srun --cpu-bind=cores", "taskset, mpirun --bind-to core")),
+			code = "export OMP_PROC_BIND=close OMP_PLACES=cores",
 		}
 	end,
 }
 
 rules["energy.idle"] = {
+	kind = "sentence",
 	needs = {"job.energy_j", "job.energy_low_j", "job.energy_high_j", "job.energy_static_j", "job.cpu_share"},
 	limits = {least_s = 300, static = 0.6, width = 0.3, used = 0.8},
 	source = "jobprof's own",
@@ -1946,6 +2045,7 @@ rules["energy.idle"] = {
 
 -- Cost: CPU time of jobprof's own programs.
 rules["self.cost"] = {
+	kind = "sentence",
 	needs = {"job.probe_s", "job.cpu_s"},
 	limits = {share = 0.005, cpu_s = 10, warn = 0.05},
 	source = "jobprof's own",

@@ -210,6 +210,11 @@ static json_t *finding_json(const struct writing *w, const struct db_value *v)
 		.where = cell_unless(hide, &v[7]),
 		.from_s = db_value__number(&v[8]),
 		.to_s = db_value__number(&v[9]),
+		.kind = v[10].i == 2 ? 2 : v[10].i == 1,
+		.code = cell_unless(hide, &v[11]),
+		.needs = db_value__number(&v[12]),
+		.used = db_value__number(&v[13]),
+		.asked = db_value__number(&v[14]),
 	};
 
 	return row_finding__json(&f);
@@ -223,7 +228,8 @@ static int add_findings(const struct writing *w, json_t *o, int64_t id)
 	int err = db__ask(
 		&r, w->ix->db,
 		"SELECT rule, severity, cost_core_s, saving, at_least, text, remedy, place, "
-		"from_s, to_s FROM finding WHERE job = ? ORDER BY n",
+		"from_s, to_s, kind, code, needs, used, asked FROM finding WHERE job = ? ORDER BY "
+		"n",
 		&job, 1);
 
 	while (!err && db_rows__next(&r))

@@ -68,8 +68,13 @@ static int take_finding(struct row *r, const struct db_value *v)
 		.at_least = v[7].i != 0,
 		.from_s = db_value__number(&v[8]),
 		.to_s = db_value__number(&v[9]),
+		.kind = (int)v[10].i,
+		.code = copy_of(&v[11]),
+		.needs = db_value__number(&v[12]),
+		.used = db_value__number(&v[13]),
+		.asked = db_value__number(&v[14]),
 	};
-	return f->rule && f->text && f->remedy && f->where ? 0 : -ENOMEM;
+	return f->rule && f->text && f->remedy && f->where && f->code ? 0 : -ENOMEM;
 }
 
 static int read_findings(struct index *ix, int64_t id, struct row *r)
@@ -78,7 +83,8 @@ static int read_findings(struct index *ix, int64_t id, struct row *r)
 	struct db_rows rows;
 	int err = db__ask(&rows, ix->db,
 			  "SELECT rule, text, remedy, place, severity, cost_core_s, saving, "
-			  "at_least, from_s, to_s FROM finding WHERE job = ? ORDER BY n",
+			  "at_least, from_s, to_s, kind, code, needs, used, asked FROM finding "
+			  "WHERE job = ? ORDER BY n",
 			  &job, 1);
 
 	while (!err && db_rows__next(&rows))

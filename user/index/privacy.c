@@ -96,7 +96,8 @@ static int rename_user(struct index *ix, const char *user, double before)
 			      old, 2);
 	if (!err)
 		err = db__run(ix->db,
-			      "UPDATE finding SET text = NULL, remedy = NULL, place = NULL WHERE "
+			      "UPDATE finding SET text = NULL, remedy = NULL, place = NULL, code = "
+			      "NULL WHERE "
 			      "job IN (SELECT id FROM job WHERE \"user\" = ? AND start < ?)",
 			      old, 2);
 	if (!err)

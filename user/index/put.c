@@ -278,12 +278,18 @@ static int write_findings(struct index *ix, int64_t id, const struct row *r)
 			db_value__text(f->where),
 			db_value__real(bounded(f->from_s, INDEX_REAL)),
 			db_value__real(bounded(f->to_s, INDEX_REAL)),
+			db_value__int(f->kind),
+			db_value__text(*f->code ? f->code : NULL),
+			db_value__real(bounded(f->needs, INDEX_REAL)),
+			db_value__real(bounded(f->used, INDEX_REAL)),
+			db_value__real(bounded(f->asked, INDEX_REAL)),
 		};
 
 		err = db__run(ix->db,
 			      "INSERT INTO finding (job, n, rule, severity, cost_core_s, saving, "
-			      "at_least, text, remedy, place, from_s, to_s) "
-			      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			      "at_least, text, remedy, place, from_s, to_s, kind, code, needs, "
+			      "used, asked) "
+			      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			      args, sizeof(args) / sizeof(*args));
 	}
 	return err;

@@ -48,6 +48,7 @@ void row__free(struct row *r)
 		free(f->text);
 		free(f->remedy);
 		free(f->where);
+		free(f->code);
 	}
 	free(r->findings);
 	for (unsigned i = 0; i < r->nfs; i++)
@@ -72,8 +73,7 @@ static char *clean(const char *text)
 
 static bool is_long(enum index_column c)
 {
-	return c == INDEX_file || c == INDEX_program || c == INDEX_node_list ||
-	       c == INDEX_worst_text;
+	return c == INDEX_file || c == INDEX_node_list || c == INDEX_worst_text;
 }
 
 int row__set_text(struct row *r, enum index_column c, const char *text)
@@ -173,6 +173,11 @@ static int severity_of(const char *name)
 	return name && !strcmp(name, "bad") ? 2 : name && !strcmp(name, "warn");
 }
 
+static int kind_of(const char *name)
+{
+	return name && !strcmp(name, "command") ? 2 : name && !strcmp(name, "line");
+}
+
 static char *copy_of(const json_t *o, const char *key, size_t most)
 {
 	const char *text = text_at(o, key);
@@ -195,6 +200,11 @@ int row__add_finding(struct row *r, const json_t *o)
 		.text = copy_of(o, "text", TEXT_MAX),
 		.remedy = copy_of(o, "remedy", TEXT_MAX),
 		.where = copy_of(o, "where", TEXT_MAX),
+		.code = copy_of(o, "remedy_code", KEY_MAX),
+		.kind = kind_of(text_at(o, "remedy_kind")),
+		.needs = number_at(o, "sets.needs"),
+		.used = number_at(o, "sets.used"),
+		.asked = number_at(o, "sets.asked"),
 		.severity = severity_of(text_at(o, "severity")),
 		.cost_core_s = number_at(o, "cost.core_s"),
 		.saving = number_at(o, "cost.saving"),
@@ -204,7 +214,7 @@ int row__add_finding(struct row *r, const json_t *o)
 		.to_s = json_array_size(when) == 2 ? json_number_value(json_array_get(when, 1))
 						   : NAN,
 	};
-	return f->rule && f->text && f->remedy && f->where ? 0 : -ENOMEM;
+	return f->rule && f->text && f->remedy && f->where && f->code ? 0 : -ENOMEM;
 }
 
 int row__rate(struct row *r)
@@ -523,6 +533,7 @@ int row__put(const struct row *r, struct message *m)
 		message__put_text(m, f->text);
 		message__put_text(m, f->remedy);
 		message__put_text(m, f->where);
+		message__put_text(m, f->code);
 	}
 	message__put(m, &r->nodes.n, sizeof(r->nodes.n));
 	for (unsigned i = 0; i < r->nodes.n; i++)
@@ -562,11 +573,13 @@ static int take_put_finding(struct row *r, struct message *m)
 	f = &r->findings[r->nfindings++];
 	*f = *from;
 	f->severity = from->severity < 0 || from->severity > 2 ? 0 : from->severity;
+	f->kind = from->kind < 0 || from->kind > 2 ? 0 : from->kind;
 	f->rule = clean_to(message__take_text(m), KEY_MAX);
 	f->text = clean(message__take_text(m));
 	f->remedy = clean(message__take_text(m));
 	f->where = clean(message__take_text(m));
-	return f->rule && f->text && f->remedy && f->where ? 0 : -ENOMEM;
+	f->code = clean_to(message__take_text(m), KEY_MAX);
+	return f->rule && f->text && f->remedy && f->where && f->code ? 0 : -ENOMEM;
 }
 
 static int take_put_fs(struct row *r, struct message *m)

@@ -32,11 +32,15 @@ int index_column__find(const char *name);
 
 struct row_finding {
 	char *rule, *text, *remedy, *where;
+	char *code;	    /* the end of the remedy that can be copied; "": none */
+	int kind;	    /* of the remedy: 0 sentence, 1 line of a job script, 2 command */
 	int severity;	    /* 0 note, 1 warn, 2 bad */
 	double cost_core_s; /* NaN: not known */
 	double saving;
 	bool at_least;
 	double from_s, to_s; /* since the job's start; NaN: all the time */
+	/* Of the number that the code sets: what this job needs, used and had asked for; NaN. */
+	double needs, used, asked;
 };
 
 /* What a job did with a file system. */

@@ -14,6 +14,7 @@
 json_t *row_finding__json(const struct row_finding *f)
 {
 	static const char *const severities[] = {"note", "warn", "bad"};
+	static const char *const kinds[] = {"sentence", "line", "command"};
 	json_t *o = json_object(), *cost = json_object();
 
 	json__set(o, "id", json__text(f->rule));
@@ -23,6 +24,14 @@ json_t *row_finding__json(const struct row_finding *f)
 	json__set(o, "cost", cost);
 	json__set(o, "text", json__text(f->text));
 	json__set(o, "remedy", json__text(f->remedy));
+	json__set(o, "remedy_kind", json_string(kinds[f->kind]));
+	json__set(o, "remedy_code", json__text(f->code));
+	if (!isnan(f->needs)) {
+		json_t *sets = json_object();
+
+		JSON_NUMBERS(sets, {"needs", f->needs}, {"used", f->used}, {"asked", f->asked});
+		json__set(o, "sets", sets);
+	}
 	json__set(o, "where", json__text(f->where));
 	if (!isnan(f->from_s) && !isnan(f->to_s))
 		json__set(o, "when", json_pack("[f,f]", f->from_s, f->to_s));

@@ -32,7 +32,8 @@ static const char *const tables[] = {
 	"CREATE TABLE finding (job BIGINT NOT NULL, n BIGINT NOT NULL, rule {text} NOT NULL, "
 	"severity BIGINT NOT NULL, cost_core_s {real}, saving {real}, at_least BIGINT, text "
 	"{text}, "
-	"remedy {text}, place {text}, from_s {real}, to_s {real}, PRIMARY KEY (job, n))",
+	"remedy {text}, place {text}, from_s {real}, to_s {real}, kind BIGINT, code {text}, needs "
+	"{real}, used {real}, asked {real}, PRIMARY KEY (job, n))",
 	"CREATE TABLE job_node (node {text} NOT NULL, start BIGINT, \"end\" BIGINT, "
 	"job BIGINT NOT NULL, PRIMARY KEY (job, node))",
 	"CREATE TABLE file (path {text} PRIMARY KEY, directory {text} NOT NULL, mtime {real}, "
@@ -75,6 +76,7 @@ static const char *const tables[] = {
 	"CREATE INDEX job_account ON job (account, start)",
 	"CREATE INDEX job_name ON job (name, \"user\", start)",
 	"CREATE INDEX job_signature ON job (signature, start)",
+	"CREATE INDEX job_program ON job (program, start)",
 	"CREATE INDEX job_lost ON job (lost_core_s)",
 	"CREATE INDEX file_directory ON file (directory)",
 	"CREATE INDEX finding_rule ON finding (rule, job)",
@@ -137,11 +139,21 @@ static int make(struct db *d)
 
 /* ---- from an earlier version */
 
-static const char *const file_systems[] = {JOB_FS, NULL};
+static const char *const from_1[] = {
+	JOB_FS,
+	"ALTER TABLE finding ADD COLUMN kind BIGINT",
+	"ALTER TABLE finding ADD COLUMN code {text}",
+	"ALTER TABLE finding ADD COLUMN needs {real}",
+	"ALTER TABLE finding ADD COLUMN used {real}",
+	"ALTER TABLE finding ADD COLUMN asked {real}",
+	"UPDATE job SET program = substr(program, 1, 128) WHERE length(program) > 128",
+	"CREATE INDEX job_program ON job (program, start)",
+	NULL,
+};
 
 /* A step of each version that needs more than columns of job. */
 static const struct schema_step steps[] = {
-	{1, file_systems},
+	{1, from_1},
 };
 
 static int list_columns(struct db *d, struct string_list *names)

@@ -155,6 +155,17 @@ function bars(rows, b, view, chosen, pick) {
 
 const launcher = (rows) => (rows.are_ranks ? ' The job\u2019s bar has the ranks\u2019 launcher (mpirun), too; the rows do not.' : '');
 
+// What the index says of other jobs of the program, and of earlier runs; nothing where it says nothing.
+export function beside(alike) {
+	const { more, earlier } = alike ?? {}, lines = [];
+
+	if (more)
+		lines.push(`More ${more.of} than ${Math.floor(100 * more.than)} % of ${count(more.jobs)} other jobs of ${more.program} here.`);
+	if (earlier)
+		lines.push(`It took ${number(earlier.elapsed_s / earlier.median_s)} times the median of the ${earlier.runs} earlier runs, ${time(earlier.median_s)}.`);
+	return lines.length ? [el('p', { class: 'beside' }, lines.join(' '))] : [];
+}
+
 // pick(row): what a click on a row does
 export function budget(report, view, chosen, pick) {
 	const { shares, core_s: all } = report.time_budget, f = report.facts, { rows } = report.page;
@@ -163,7 +174,7 @@ export function budget(report, view, chosen, pick) {
 		return section('went', 'Where the time went', '', el('p', { class: 'none' }, 'It is not known: the profile has no CPU time, or the number of cores is not known.'));
 	const about = `${plural(f.cores, 'core')} \u00d7 ${time(f.wall_s)} = ${cores(f.core_s)}`;
 
-	return section('went', 'Where the time went', about, bars(rows, { shares, states: statesOf(shares), rows: rows.shares, all, unit: 'core-', whole: 'the time', note: launcher(rows),
+	return section('went', 'Where the time went', about, ...beside(report.alike), bars(rows, { shares, states: statesOf(shares), rows: rows.shares, all, unit: 'core-', whole: 'the time', note: launcher(rows),
 		source: 'Source: CPUTime, UserTime, SystemTime, RunDelay, OffCPUDisk, of the whole job; shares of the row\u2019s part of the cores.' }, view, chosen, pick));
 }
 

@@ -48,6 +48,15 @@ export function when({ times }, report, clock) {
 // Options of commands, which are not broken at their hyphens.
 const withOptions = (text) => text.split(/(\S*--\S+)/).map((part, i) => (i % 2 ? el('span', { class: 'opt' }, part) : part));
 
+// A line of a job script or a command ends the remedy, and is an element that can be copied.
+function remedy(f) {
+	if (!f.remedy)
+		return null;
+	const code = f.remedy_code ?? '', said = f.remedy.slice(0, f.remedy.length - code.length);
+
+	return el('span', { class: 'do' }, withOptions(said), code ? el('code', {}, code) : null);
+}
+
 function finding(f, i, report, view, clock) {
 	const [observed, reading] = sentences(f.text), [big, sub] = cost(f, report);
 	const evidence = [reading, when(f, report, clock)].filter(Boolean).join(' ');
@@ -57,7 +66,7 @@ function finding(f, i, report, view, clock) {
 			el('span', { class: 'no' }, i + 1), el('span', { class: 'sev' }, WORDS[f.severity] ?? f.severity),
 			el('span', { class: 'tx' }, el('b', {}, observed),
 				evidence ? el('span', { class: 'ev' }, evidence) : null,
-				f.remedy ? el('span', { class: 'do' }, withOptions(f.remedy)) : null),
+				remedy(f)),
 			el('span', { class: 'cost' }, el('span', { class: 'big' }, big), el('span', { class: 'sub' }, sub))));
 }
 

@@ -3,6 +3,7 @@
 """The built-in rules: each is given for a job that has it, not for one just below its threshold, and not for
 healthy jobs that look alike."""
 
+import functools
 import random
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
@@ -13,17 +14,20 @@ from rulecases import CASES, CORE_S, CPU, PER_BIN, H, at, both, facts_of, gpus, 
 LINE = 76
 
 
+@functools.cache
+def verdicts():
+    return [(rule, name, given, judge(facts_of(what))) for rule, cases in CASES.items() for name, given, what in cases]
+
+
 def each_rule():
-    for rule, cases in CASES.items():
-        for name, given, what in cases:
-            verdict = judge(facts_of(what))
-            title = "%s: %s" % (rule, name)
-            if verdict["errors"]:
-                not_ok(title, verdict["errors"])
-            elif (rule in verdict["found"]) != given:
-                not_ok(title, "%s, and found is %s" % (verdict["others"].get(rule), list(verdict["found"])))
-            else:
-                ok(title)
+    for rule, name, given, verdict in verdicts():
+        title = "%s: %s" % (rule, name)
+        if verdict["errors"]:
+            not_ok(title, verdict["errors"])
+        elif (rule in verdict["found"]) != given:
+            not_ok(title, "%s, and found is %s" % (verdict["others"].get(rule), list(verdict["found"])))
+        else:
+            ok(title)
 
 
 def every_rule_has_cases():
@@ -48,19 +52,18 @@ def idle_or_asleep():
 def texts():
     """At most three lines; no NaN, no half words; singular and plural; a remedy or none."""
     bad = []
-    for rule, cases in CASES.items():
-        for name, given, what in cases:
-            for f in judge(facts_of(what))["findings"]:
-                text = f["text"] + " " + f["remedy"]
-                if max(len(f["text"]), len(f["remedy"])) > 3 * LINE - 20:
-                    bad.append("%s is long: %d, %d" % (f["id"], len(f["text"]), len(f["remedy"])))
-                if re.search(r"\b(nan|nil|inf|unknown)\b(?<!cause is unknown)|inefficien|(?<![.,\d])1 \w+s\b(?<!1 less)(?<!1 was)|  ", text):
-                    bad.append("%s (%s): %s" % (f["id"], name, text))
-                if not f["text"].endswith(".") or not f["text"][0].isupper() and not f["text"][0].isdigit() \
-                        and not re.match(r"n\d|\d", f["text"]):
-                    bad.append("%s (%s): %s" % (f["id"], name, f["text"]))
-                if not f["source"]:
-                    bad.append("%s has no source" % f["id"])
+    for rule, name, _, verdict in verdicts():
+        for f in verdict["findings"]:
+            text = f["text"] + " " + f["remedy"]
+            if max(len(f["text"]), len(f["remedy"])) > 3 * LINE - 20:
+                bad.append("%s is long: %d, %d" % (f["id"], len(f["text"]), len(f["remedy"])))
+            if re.search(r"\b(nan|nil|inf|unknown)\b(?<!cause is unknown)|inefficien|(?<![.,\d])1 \w+s\b(?<!1 less)(?<!1 was)|  ", text):
+                bad.append("%s (%s): %s" % (f["id"], name, text))
+            if not f["text"].endswith(".") or not f["text"][0].isupper() and not f["text"][0].isdigit() \
+                    and not re.match(r"n\d|\d", f["text"]):
+                bad.append("%s (%s): %s" % (f["id"], name, f["text"]))
+            if not f["source"]:
+                bad.append("%s has no source" % f["id"])
     is_equal("texts", sorted(set(bad)), [])
 
 
@@ -90,7 +93,7 @@ def remedies():
     for rule, name, wanted in (
             ("cpu.serial", "one of 8", "(OMP_NUM_THREADS, srun --ntasks)"),
             ("cpu.serial", "gzip", "(pigz)"),
-            ("cpu.oversubscribed", "twice the threads", "of all processes together: OMP_NUM_THREADS=1, OPENBLAS_NUM_THREADS=1, #SBATCH"),
+            ("cpu.oversubscribed", "twice the threads", "of all processes together (#SBATCH --cpus-per-task=1): export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1"),
             ("cpu.oversubscribed", "of a build", "make -j1"),
             ("cpu.oversubscribed", "more ranks than cores", "mpirun -n"),
             ("cpu.system", "44 %", "Keep memory"),
@@ -101,6 +104,29 @@ def remedies():
             ("proc.forks", "a program that is loaded again and again", "for each start")):
         got = judge(case(rule, name))["found"][rule]["remedy"]
         is_true("remedy of %s: %s" % (rule, name), wanted in got, got)
+
+
+LINE_OF = r"#SBATCH( --[a-z-]+(=[\w:,-]+)?)+|export( [A-Z_]+=\w+)+|srun( --[a-z-]+=\w+)+"
+PROGRAMS = ("jobprof", "sbatch")
+
+
+def kinds():
+    """Each built-in rule says whether its remedies are lines of job scripts, commands or sentences, and they are."""
+    with open(os.path.join(ROOT, "user/findings/rules.lua")) as f:
+        said = dict(re.findall(r'^rules\["([a-z_.]+)"\] = \{\n\tkind = "(line|command|sentence)",\n', f.read(), re.M))
+    is_equal("rules that say their kind", sorted(said), sorted(CASES))
+    wrong, seen = [], set()
+    for rule, name, _, verdict in verdicts():
+        for f in verdict["findings"]:
+            seen.add((f["id"], f["kind"]))
+            fits = f["kind"] in (said[f["id"]], "sentence") and f["remedy"].endswith(f["code"]) and (f["code"] != "") == (f["kind"] != "sentence") and (
+                f["kind"] == "sentence" or f["kind"] == "line" and re.fullmatch(LINE_OF, f["code"]) or
+                f["kind"] == "command" and f["code"].split()[0] in PROGRAMS)
+            if not fits or f["needs"] is not None and f["used"] is not None and not 0 < f["used"] <= f["needs"]:
+                wrong.append((rule, name, f["id"], f["kind"], f["remedy"], f["needs"], f["used"]))
+    is_equal("remedies that are not of their kind", wrong, [])
+    lines = {r for r, k in said.items() if k != "sentence"}
+    is_equal("rules whose line or command no case has", sorted(lines - {r for r, k in seen if k != "sentence"}), [])
 
 
 def only_inside_slurm():
@@ -354,6 +380,6 @@ def speed():
 
 
 if __name__ == "__main__":
-    run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, remedies, only_inside_slurm, unequal_work, little_to_gain,
+    run_tests([each_rule, every_rule_has_cases, idle_or_asleep, texts, costs, remedies, kinds, only_inside_slurm, unequal_work, little_to_gain,
                file_for_each_call, sleeps_for_messages, unequal_cpus, mapped_files, others_beside_a_lock, first_of_all, ranks_or_their_helpers,
                times, order, healthy_jobs, missing_data, zeros, odd_values, why, speed])

@@ -96,6 +96,31 @@ rules["site.loud"] = {judge = function() return {severity = "warn", text = "Loud
                  ([f["id"] for f in v["findings"] if f["id"].startswith("site.")], v["errors"]), (found, []))
 
 
+LINE = """
+rules["site.x"] = {
+	kind = "%s",
+	judge = function() return {severity = "note", text = "X.", remedy = "Say:", code = "%s", sets = {needs = 2, used = 1}} end,
+}
+"""
+
+
+def lines_and_commands():
+    """A site's rules are sentences but for those that say so; what a shell would understand is never to be copied."""
+    found = lambda kind, code: verdict(LINE % (kind, code))["found"].get("site.x")
+    f = verdict(GOOD)["found"]["site.good"]
+    is_equal("a rule without a kind", (f["kind"], f["code"], f["needs"]), ("sentence", "", None))
+    for kind, code in (("line", "#SBATCH --mem=2G"), ("line", "export A_B=1 C=close"), ("line", "srun --cpu-bind=cores"), ("command", "sbatch --dependency=afterok:JOBID x.sh")):
+        f = found(kind, code)
+        is_equal("%s: %s" % (kind, code), (f["kind"], f["code"], f["remedy"], f["needs"], f["used"], f["asked"]), (kind, code, "Say: " + code, 2, 1, None))
+    for kind, code in (("line", "sbatch x"), ("line", "#SBATCH mem"), ("command", "#SBATCH --mem=2G"), ("command", "-x"), ("command", "")):
+        v = verdict(LINE % (kind, code))
+        is_true("no %s: %s" % (kind, code), len(v["errors"]) == 1 and "the code is no" in v["errors"][0] and "site.x" not in v["found"], v["errors"])
+    for code in ("#SBATCH --exclude=n1;reboot", "srun --x=$(reboot)", "export A=`reboot`", "srun --x=a|b", "srun --x=a>b", "srun --x=a\\nreboot", "srun --x='a'", "srun --x=\u202e",
+                 "srun --x=" + 300 * "a"):
+        f = found("line", code)
+        is_equal("not to be copied: %.40s" % code, (f["kind"], f["code"], f["needs"], f["remedy"][:10]), ("sentence", "", None, "Say: " + code[:5]))
+
+
 def man_page():
     """The example of the manual page works as it stands there."""
     with open(os.path.join(ROOT, "man/jobprof-rules.5")) as f:
@@ -143,6 +168,10 @@ WRONG = {
     "no table": ('rules["site.x"] = 5\n', r"FILE:1: rule site.x is no table$"),
     "an unknown key": ('rules["site.x"] = {juge = 1, judge = function() end}\n', r"FILE:1: rule site.x: there is no key juge$"),
     "needs of numbers": ('rules["site.x"] = {needs = {1}, judge = function() end}\n', r"FILE:1: .*needs is no list of texts$"),
+    "another kind": ('rules["site.x"] = {kind = "poem", judge = function() end}\n', r"FILE:1: rule site.x: its kind is not \"command\", \"line\" or \"sentence\"$"),
+    "many without a unit": ('rules["site.x"] = {many = {safe = "highest"}, judge = function() end}\n', r"FILE:1: rule site.x: many has no unit$"),
+    "many of nothing": ('rules["site.x"] = {many = {safe = "all", unit = "core"}, judge = function() end}\n', r"FILE:1: rule site.x: many.safe is not"),
+    "many of more": ('rules["site.x"] = {many = {safe = "lowest", unit = "core", x = "y"}, judge = function() end}\n', r"FILE:1: rule site.x: many has no x"),
     "a limit of nothing": ('rules["site.x"] = {limits = {a = true}, judge = function() end}\n', r"FILE:1: .*limit a is no number$"),
     "only_if outside of a rule": ('only_if(false, "x")\n', r"FILE: only a rule can end"),
     "a write to a fact": ('job.wall_s = 5\n', r"FILE:1: facts cannot be changed$"),
@@ -198,6 +227,9 @@ BODIES = {
     "a cost below 0": ('return {severity = "note", text = "x", cost = -5}', r"the cost is below 0"),
     "an infinite cost": ('return {severity = "note", text = "x", cost = math.huge}', r"the cost is not finite"),
     "a long text": ('return {severity = "note", text = table.concat({("x"):upper(), ("y"):rep(9999)})}', r"nil value"),
+    "code of a sentence": ('return {severity = "note", text = "x", code = "#SBATCH --mem=1G"}', r"the rule's kind is \"sentence\": it has no code"),
+    "what is set is no number": ('return {severity = "note", text = "x", sets = {needs = "1"}}', r"what it sets has no needs, or that is no number"),
+    "what is set has more": ('return {severity = "note", text = "x", sets = {more = 1}}', r"what it sets has no more"),
     "io": ('io.open("/etc/passwd")', r"attempt to index a nil value \(global 'io'\)"),
     "os": ('os.execute("true")', r"global 'os'"),
     "load": ('load("return 1")', r"global 'load'"),
@@ -288,8 +320,10 @@ def builtin_file():
     path = write(text)
     a, b = judge(HALF, builtin=path), judge(HALF)
     is_equal("a file in place of what was built in", (a["found"], a["others"]), (b["found"], b["others"]))
-    v = judge(HALF, builtin=write("rules['x.y'] = {judge = function()\n\nfoo() end}"))
+    v = judge(HALF, builtin=write("rules['x.y'] = {kind = 'sentence', judge = function()\n\nfoo() end}"))
     is_true("its errors", re.search(r"/rules.lua:3: rule x.y: .*global 'foo'", v["errors"][0]), v["errors"])
+    v = judge(HALF, builtin=write("rules['x.y'] = {judge = function() return nil, 'no' end}"))
+    is_true("a built-in rule says its kind", "x.y: its kind is not" in v["errors"][0] and not v["nrules"], v["errors"])
 
 
 def helpers():
@@ -328,4 +362,4 @@ def helpers():
 
 if __name__ == "__main__":
     run_tests([thresholds, times, off, added_and_replaced, helpers, wrong_files, broken_rules, one_file_cannot_spoil_another,
-               many_errors, circles, explained_and_ordered, owners, builtin_file, man_page, page_names_all])
+               many_errors, circles, explained_and_ordered, lines_and_commands, owners, builtin_file, man_page, page_names_all])

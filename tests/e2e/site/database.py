@@ -180,6 +180,9 @@ def versions_of_the_schema():
         db.execute("UPDATE meta SET value = ? WHERE key = 'version'", [version - 1])
         db.execute("ALTER TABLE job DROP COLUMN offloads")
         db.execute("DROP TABLE job_fs")  # which the second version has brought
+        for column in ("kind", "code", "needs", "used", "asked"):  # and what version 2 has more
+            db.execute("ALTER TABLE finding DROP COLUMN %s" % column)
+        db.execute("DROP INDEX job_program")
     p = call("jobs", "--database", path)
     is_true("of an earlier version a reader says how it comes forward", one_line(p, "earlier", "jobprof index scan"), p.stderr)
     jobprof("index", "scan", top, "--database", path)

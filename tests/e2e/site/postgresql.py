@@ -53,6 +53,7 @@ QUESTIONS = [
     *[["usage", "--by", by] for by in ("project", "user", "name", "program", "partition", "cluster", "state", "signature")],
     ["seff", "101"], ["seff", "103"], ["seff", "1"], ["js1", "102"], ["mail", "--body", "101"],
     ["usage", "--sort", "max_cores"], ["usage", "--by", "user", "--until", "2026-11-21T12:00"], ["usage", "--by", "name", "--finding", "any"],
+    ["advice", "--finding", "any"], ["advice", "--user", "10001"], ["advice", "--name", "run", "--finding", "cpu.unused"],
 ]
 
 
@@ -145,8 +146,9 @@ def accounting_of_slurm():
 
 
 def an_engine_as_db_h_has_it():
-    p = subprocess.run([os.path.join(BUILD, "tests/unit/test_index_db"), server.new_database("empty")], capture_output=True, text=True, timeout=120)
-    is_true("tests of the engine", p.returncode == 0, p.stdout + p.stderr)
+    for test in ("test_index_db", "test_alike"):
+        p = subprocess.run([os.path.join(BUILD, "tests/unit", test), server.new_database("empty")], capture_output=True, text=True, timeout=120)
+        is_true("tests of the engine: %s" % test, p.returncode == 0, p.stdout + p.stderr)
 
 
 def two_that_write():
@@ -285,7 +287,8 @@ def a_later_schema():
     for args in (["jobs"], ["index", "scan", tmpdir("x")]):
         p = call(*args, "--database", address)
         is_true("%s: tables of a later version are refused" % args[0], one_line(p, "999"), p.stderr)
-    server.sql("UPDATE meta SET value = '0' WHERE key = 'version'; ALTER TABLE job DROP COLUMN offloads", "later")
+    server.sql("UPDATE meta SET value = '0' WHERE key = 'version'; ALTER TABLE job DROP COLUMN offloads; DROP INDEX job_program; "
+               "ALTER TABLE finding DROP COLUMN kind, DROP COLUMN code, DROP COLUMN needs, DROP COLUMN used, DROP COLUMN asked", "later")
     p = call("jobs", "--database", address)
     is_true("of an earlier one: a reader says so", one_line(p, "earlier jobprof"), p.stderr)
     jobprof("index", "scan", tmpdir("x"), "--database", address)

@@ -631,11 +631,11 @@ static void free_work(struct work *w)
 #define INDEXED 10 /* runs of the index that are read */
 
 /* Without --baseline the last runs of A's signature count as one. */
-static int ask_index(struct args *a, const struct run *r)
+static int ask_index(struct args *a, const struct profile *p)
 {
-	int err = a->nbaseline || r->n != 1
+	int err = a->nbaseline || p->n != 1
 			  ? 0
-			  : site_args__alike(&a->indexed, r->files->path, INDEXED);
+			  : site_args__alike(&a->indexed, p->job, p->files->path, INDEXED);
 
 	for (unsigned i = 0; !err && i < a->indexed.n; i++)
 		err = add_baseline(a, NULL, a->indexed.v[i]) ? -ENOMEM : 0;
@@ -653,7 +653,7 @@ static int compare_words_given(struct args *args, char **words)
 	}
 	w->args = args;
 	status = find_both(w, words);
-	if (!status && ask_index(args, &w->run[0]))
+	if (!status && ask_index(args, w->found[0].v))
 		status = 1;
 	if (!status)
 		status = find_baseline(w);

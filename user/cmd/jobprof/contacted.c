@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobprof contacted: support has written to a user. jobprof advice: whether that helped. */
+/* jobprof contacted: support has written to a user. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/site_args.h"
 #include "cmd/jobprof/user_name.h"
 #include "cmd/jobprof/verbs.h"
 #include "index/contact.h"
-
-/* ---- contacted */
 
 struct options {
 	struct site_args site;
@@ -130,108 +126,4 @@ int verb_contacted(int argc, char **argv)
 	}
 	free(where);
 	return err ? 1 : 0;
-}
-
-/* ---- advice */
-
-static const struct opt advice_opts[] = {
-	{'S', "since", "TIME", "contacts since then: 7d, 6m, 2026-11-01, all (the default)",
-	 OPT_CALL_AT(site_args__take_since, struct options, site)},
-	OPTS_DATABASE(struct options),
-	OPTS_FORM(struct options),
-	{0},
-};
-
-const struct command cmd_advice = {
-	.name = "jobprof advice",
-	.usage = "[OPTION]...",
-	.about = "Whether contacts helped: what the jobs in question lost a week in the 6 weeks\n"
-		 "before and in up to 8 weeks after, at equal core time, so that running less is\n"
-		 "no success.",
-	.opts = advice_opts,
-};
-
-static const struct site_column columns[] = {
-	{"at", "contacted", NULL, CELL_TIME, 0, 0},
-	{"who", "by", NULL, CELL_TEXT, 5, 10},
-	{"ticket", "ticket", NULL, CELL_TEXT, 4, 12},
-	{"user", "user", NULL, CELL_TEXT, 0, 10},
-	{"account", "project", NULL, CELL_TEXT, 6, 12},
-	{"rule", "finding", NULL, CELL_TEXT, 0, 22},
-	{"signature", "signature", NULL, CELL_HIDDEN, 0, 0},
-	{"job", "job", NULL, CELL_HIDDEN, 0, 0},
-	{"lost_before_core_s_week", "before core-h/week", NULL, CELL_HOURS, 1, 0},
-	{"lost_after_core_s_week", "after", NULL, CELL_HOURS, 1, 0},
-	{"expected_core_s_week", "expected", NULL, CELL_HIDDEN, 0, 0},
-	{"saved_core_s_week", "saved", NULL, CELL_HOURS, 0, 0},
-	{"runs_before", "runs before", NULL, CELL_HIDDEN, 0, 0},
-	{"runs_after", "runs since", NULL, CELL_COUNT, 3, 0},
-	{"weeks_after", "weeks", NULL, CELL_NUMBER, 7, 0},
-	{"verdict", "", NULL, CELL_TEXT, 0, 0},
-};
-
-struct adding {
-	struct site_table *t;
-	double helped, saved;
-};
-
-static int add_advice(void *arg, const struct contact *c, const struct advice *a)
-{
-	struct adding *w = arg;
-	const struct db_value row[] = {
-		db_value__int((int64_t)c->at),
-		db_value__text(c->who),
-		db_value__text(c->ticket),
-		db_value__text(c->user),
-		db_value__text(c->account),
-		db_value__text(c->rule),
-		db_value__text(c->signature),
-		c->job ? db_value__int(c->job) : (struct db_value){0},
-		db_value__real(a->lost_before),
-		db_value__real(a->lost_after),
-		db_value__real(a->expected),
-		db_value__real(a->saved),
-		db_value__int((int64_t)a->runs_before),
-		db_value__int((int64_t)a->runs_after),
-		db_value__real(a->weeks_after),
-		db_value__text(a->verdict),
-	};
-
-	w->helped += a->has_helped;
-	if (a->has_helped)
-		w->saved += a->saved;
-	return site_table__add(w->t, row);
-}
-
-int verb_advice(int argc, char **argv)
-{
-	struct site_table t = {.columns = columns, .ncolumns = sizeof(columns) / sizeof(*columns)};
-	struct adding w = {.t = &t};
-	struct options o = {0};
-	struct viewer viewer;
-	struct index ix;
-	int status;
-
-	site_args__init(&o.site, "all");
-	status = options__read(&cmd_advice, argc, argv, &o);
-	if (status != OPTIONS_GO_ON)
-		return status;
-	if (optind < argc)
-		return options__wrong(&cmd_advice, "\"%s\": it takes options alone", argv[optind]);
-	status = site_args__open(&o.site, &ix, &viewer);
-	if (status)
-		return status;
-	status = contact__each(&ix, o.site.filter.since, &viewer, add_advice, &w) ? 1 : 0;
-	if (!status && (t.nrows || o.site.json || o.site.csv))
-		status = site_args__print(
-			&o.site, &t,
-			json_pack("{s:f, s:f}", "helped", w.helped, "saved_core_s_week", w.saved));
-	if (!status && !o.site.json && !o.site.csv && t.nrows)
-		printf("\nhelped %.0f of %u: %.4g core-h a week\n", w.helped, t.nrows,
-		       w.saved / 3600);
-	else if (!status && !t.nrows && !o.site.json && !o.site.csv)
-		puts("no contact is noted: jobprof contacted JOB --ticket T notes one");
-	site_table__free(&t);
-	index__close(&ix);
-	return status;
 }

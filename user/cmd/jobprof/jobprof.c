@@ -21,7 +21,7 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-	{"advice", verb_advice, &cmd_advice, "whether it helped to write to users"},
+	{"advice", verb_advice, &cmd_advice, "what to change in many jobs, and whether it helped"},
 	{"calibrate", verb_calibrate, &cmd_calibrate,
 	 "the most that this node can do: memory, arithmetic, disk, network"},
 	{"cluster", verb_cluster, &cmd_cluster, "which kinds of bursts of computation there are"},

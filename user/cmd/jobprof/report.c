@@ -17,6 +17,7 @@
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/select_args.h"
+#include "cmd/jobprof/site_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "index/file_row.h"
 #include "jobfile/store.h"
@@ -483,10 +484,27 @@ int report__files(const struct job_input *inputs, unsigned n, const struct repor
 	return 2;
 }
 
+/* A whole job is told beside those like it, where an index has them. */
+static int report_job(const struct profile *p, const struct report_opts *o)
+{
+	const bool is_whole = p->n == 1 && !p->files->nsteps && !p->files->nodes;
+	struct report_opts with = *o;
+	struct alike alike = {0};
+	int status;
+
+	if (is_whole &&
+	    (o->form == REPORT_PAGE || o->form == REPORT_JSON || o->form == REPORT_HTML))
+		site_args__compare(&alike, p->job, p->files->path);
+	with.alike = &alike;
+	status = report__files(p->files, p->n, &with, stdout);
+	alike__free(&alike);
+	return status;
+}
+
 static int report_profiles(const struct profiles *p, const struct report_opts *o)
 {
 	if (p->n == 1)
-		return report__files(p->files, p->nfiles, o, stdout);
+		return report_job(p->v, o);
 	if (o->form == REPORT_PAGE || o->form == REPORT_JSON)
 		return report_table(p, o, stdout);
 	log_error("%s: the files are of several jobs, and %s is about one: name it by -j JOB",

@@ -25,6 +25,7 @@ struct report_opts {
 	const char *rules;    /* the site's; NULL: the installed ones */
 	const struct rules_text *text; /* the same as they were read; NULL: they are read */
 	unsigned by;		       /* how sums over several jobs are grouped; 0: as usual */
+	const struct alike *alike;     /* what the index says of jobs like it; NULL: nothing */
 };
 
 /* The ids of the built-in rules, with a space after each: for completion. */

@@ -76,6 +76,7 @@ static int judge_job(const struct model_job *j, const struct report_opts *o,
 		.lines_after = o->lines_after,
 		.more = o->more,
 		.name = o->name,
+		.alike = o->alike,
 	};
 	const struct rules_options rules = {.site = o->rules, .text = text};
 	int err = facts__of(&facts, j), status = 1;

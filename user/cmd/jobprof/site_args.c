@@ -379,16 +379,11 @@ static double limit_s(void)
 	return text && !parse_double(text, &s) ? s : LIMIT_S;
 }
 
-int site_args__open(const struct site_args *a, struct index *ix, struct viewer *v)
+static void set_viewer(struct viewer *v, const char *path, bool is_own)
 {
 	static char user[256];
-	char *name = NULL, *path;
-	bool is_own;
-	int err;
+	char *name = NULL;
 
-	path = site_args__where(a, &is_own);
-	if (!path)
-		return 1;
 	/* A user without a name is its number, as in rows of its files. */
 	if (user_name__of_uid(getuid(), &name))
 		snprintf(user, sizeof(user), "%u", (unsigned)getuid());
@@ -396,6 +391,17 @@ int site_args__open(const struct site_args *a, struct index *ix, struct viewer *
 		snprintf(user, sizeof(user), "%s", name);
 	free(name);
 	*v = (struct viewer){.sees_all = sees_all(path, user, is_own), .user = user};
+}
+
+int site_args__open(const struct site_args *a, struct index *ix, struct viewer *v)
+{
+	bool is_own;
+	char *path = site_args__where(a, &is_own);
+	int err;
+
+	if (!path)
+		return 1;
+	set_viewer(v, path, is_own);
 	if (is_own && !a->as_it_is)
 		refresh(a, path); /* what could not be read has been said */
 	err = index__open(ix, path, DB_READ);
@@ -411,34 +417,87 @@ int site_args__open(const struct site_args *a, struct index *ix, struct viewer *
 	return err ? 1 : 0;
 }
 
-int site_args__alike(struct string_list *files, const char *path, unsigned most)
+/* ---- by the way */
+
+#define PATIENCE_S 2 /* for an index that has much to look at, or a server that does not answer */
+
+/* What is asked for a file's job. */
+struct aside {
+	uint32_t job;
+	const char *path; /* as the index has it */
+	int (*ask)(struct index *ix, const struct aside *w, const struct viewer *v);
+	void *out;
+	unsigned most;
+};
+
+static int ask_aside(const struct aside *w)
 {
 	struct site_args a = {0};
-	struct db_value args[] = {{0}, {0}, db_value__int(most)};
-	char *where, *full = realpath(path, NULL);
-	struct index ix = {0};
-	struct db_rows r = {0};
+	struct viewer viewer;
+	struct index ix;
 	bool is_own;
-	int err;
+	char *where;
+	int err = -ENOENT;
 
 	read_config(&a);
-	where = full ? site_args__where(&a, &is_own) : NULL;
-	args[0] = args[1] = db_value__text(full);
-	err = where ? index__open(&ix, where, DB_READ) : -ENOENT;
+	where = site_args__where(&a, &is_own);
+	if (where)
+		err = index__open(&ix, where, DB_READ);
 	if (!err) {
-		err = db__ask(&r, ix.db,
-			      "SELECT j.file FROM job k JOIN job j ON j.signature = k.signature "
-			      "WHERE k.file = ? AND j.file <> ? ORDER BY j.start DESC LIMIT ?",
-			      args, 3);
-		while (!err && db_rows__next(&r))
-			if (!access(r.v[0].text, R_OK))
-				err = string_list__append(files, r.v[0].text);
-		db_rows__end(&r);
+		set_viewer(&viewer, where, is_own);
+		db__limit(ix.db, PATIENCE_S);
+		err = w->ask(&ix, w, &viewer);
 		index__close(&ix);
 	}
 	free(where);
+	return err;
+}
+
+static int ask_quietly(struct aside *w)
+{
+	char *full = realpath(w->path, NULL);
+	int err;
+
+	if (!full)
+		return -ENOENT;
+	w->path = full;
+	w->job = w->job ? w->job : profile_name__job(w->path);
+	log__set_level(LOGL_NONE);
+	err = ask_aside(w);
+	log__set_level(LOGL_INFO);
 	free(full);
-	return err == -ENOMEM ? err : 0;
+	return err;
+}
+
+static int ask_files(struct index *ix, const struct aside *w, const struct viewer *v)
+{
+	return alike__files(w->out, ix, w->job, w->path, w->most);
+}
+
+int site_args__alike(struct string_list *files, uint32_t job, const char *path, unsigned most)
+{
+	struct string_list all = {0};
+	struct aside w = {.job = job, .path = path, .ask = ask_files, .out = &all, .most = most};
+	int err = ask_quietly(&w) == -ENOMEM ? -ENOMEM : 0;
+
+	for (unsigned i = 0; !err && i < all.n; i++)
+		if (!access(all.v[i], R_OK))
+			err = string_list__append(files, all.v[i]);
+	string_list__free(&all);
+	return err;
+}
+
+static int ask_others(struct index *ix, const struct aside *w, const struct viewer *v)
+{
+	return alike__of(w->out, ix, w->job, w->path, v);
+}
+
+void site_args__compare(struct alike *out, uint32_t job, const char *path)
+{
+	struct aside w = {.job = job, .path = path, .ask = ask_others, .out = out};
+
+	if (ask_quietly(&w))
+		alike__free(out); /* a part of it may be there */
 }
 
 double site_args__money(const struct site_args *a, double core_s, double gpu_s)

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/options.h"
+#include "index/alike.h"
 #include "index/query.h"
 #include "index/scan.h"
 #include "view/site/site_table.h"
@@ -106,9 +107,13 @@ void site_args__say_none(const char *where);
  * *is_own: it is the user's. */
 char *site_args__where(const struct site_args *a, bool *is_own);
 
+/* For verbs that ask the index by the way: where there is none, or it cannot be asked, nothing is
+ * known and nothing is said. */
 /* The profiles of the last jobs with the signature of the job in this file, but for this one, at
- * most so many, as the index knows them; none where there is no index. 0 or -errno. */
-int site_args__alike(struct string_list *files, const char *path, unsigned most);
+ * most so many. 0 or -ENOMEM. */
+int site_args__alike(struct string_list *files, uint32_t job, const char *path, unsigned most);
+/* The job beside others. alike__free(out) ends it. */
+void site_args__compare(struct alike *out, uint32_t job, const char *path);
 
 /* Makes the directories on the way to a file, for their user alone. 0, or -errno and it has said
  * why. */

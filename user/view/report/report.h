@@ -12,6 +12,7 @@
 #include "analysis/job/io_job.h"
 #include "analysis/job/pika_job.h"
 #include "findings/findings.h"
+#include "index/alike.h"
 #include "model/job/job.h"
 
 /* Results other than facts: docs/report-json.md has their schema. NULL: it was not asked for. */
@@ -29,6 +30,7 @@ struct report {
 	const struct pika_job *pika;
 	const struct io_jobs *io;
 	const struct report_besides *besides; /* NULL: nothing */
+	const struct alike *alike; /* what the index says of jobs like it; NULL: nothing */
 	bool all; /* also prints what has no room on a screen, and why something is not known */
 	bool utf8, colour;
 	bool is_run;	      /* of `jobprof run`: without the foot */

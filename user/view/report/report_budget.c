@@ -537,3 +537,51 @@ void report_budget__print(const struct report *r, FILE *out)
 		putc('\n', out);
 	}
 }
+
+/* ---- beside other jobs, as the index knows them */
+
+json_t *report_alike__json(const struct alike *a)
+{
+	json_t *o, *more = json_null(), *earlier = json_null();
+
+	if (!a || (!a->what && !a->runs))
+		return json_null();
+	o = json_object();
+	if (a->what) {
+		more = json_object();
+		json__set(more, "of", json__text(a->what));
+		JSON_NUMBERS(more, {"share", a->share}, {"than", a->than}, {"jobs", a->jobs},
+			     {"users", a->users});
+		json__set(more, "program", json__text(a->program));
+	}
+	if (a->runs) {
+		earlier = json_object();
+		JSON_NUMBERS(earlier, {"runs", a->runs}, {"median_s", a->median_s},
+			     {"elapsed_s", a->elapsed_s});
+	}
+	json__set(o, "more", more);
+	json__set(o, "earlier", earlier);
+	return o;
+}
+
+#define PROGRAM 24 /* columns */
+
+void report_alike__print(const struct report *r, FILE *out)
+{
+	const struct alike *a = r->alike;
+	report_number jobs, median;
+	report_line program;
+	char text[256];
+
+	if (a && a->what) {
+		snprintf(text, sizeof(text), "more %s than %.0f %% of %s other jobs of %s here",
+			 a->what, floor(100 * a->than), report_text__count(a->jobs, jobs),
+			 report_text__cut(a->program, PROGRAM, program));
+		fprintf(out, "  %-14s ", "others");
+		report_text__paragraph(out, text, 17, 17);
+	}
+	if (a && a->runs)
+		fprintf(out, "  %-14s this one took %.2g times the median of the %u before, %s\n",
+			"earlier runs", a->elapsed_s / a->median_s, a->runs,
+			report_text__time(a->median_s, median));
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What slowed the job down: the findings, why a rule gave none, and the facts behind them. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/escape.h"
@@ -82,15 +83,27 @@ static void print_line(const struct report *r, const struct finding *f, size_t n
 	fprintf(out, "%s\n", report_text__cut(f->text, REPORT_WIDTH - 8, text));
 }
 
+/* A line or a command has a line of its own, so that it can be copied. */
+static void print_remedy(const struct finding *f, FILE *out)
+{
+	size_t len = strlen(f->remedy), code = strlen(f->code);
+	char *text = strndup(f->remedy, len > code ? len - code - (code > 0) : 0);
+
+	if (text && *text) {
+		fputs("        ", out);
+		report_text__paragraph(out, text, 8, 8);
+	}
+	if (code)
+		fprintf(out, "            %s\n", f->code);
+	free(text);
+}
+
 static void print_finding(const struct report *r, const struct finding *f, size_t number, FILE *out)
 {
 	print_word(r, f, number, out);
 	report_text__paragraph(out, f->text, 8, 8);
 	print_cost(f, out);
-	if (*f->remedy) {
-		fputs("        ", out);
-		report_text__paragraph(out, f->remedy, 8, 8);
-	}
+	print_remedy(f, out);
 	if (r->all)
 		fprintf(out, "        [%s]\n", f->id);
 }

@@ -108,6 +108,18 @@ static void set_times(json_t *o, const struct finding *f)
 	json__set(o, "times", times);
 }
 
+/* The number that the remedy sets; null: there is none. */
+static json_t *sets_json(const struct finding *f)
+{
+	json_t *o;
+
+	if (isnan(f->needs))
+		return json_null();
+	o = json_object();
+	JSON_NUMBERS(o, {"needs", f->needs}, {"used", f->used}, {"asked", f->asked});
+	return o;
+}
+
 static json_t *finding_json(const struct finding *f)
 {
 	json_t *o = json_object();
@@ -117,6 +129,9 @@ static json_t *finding_json(const struct finding *f)
 	json__set(o, "cost", cost_json(f));
 	json__set(o, "text", json__text(f->text));
 	json__set(o, "remedy", json__text(f->remedy));
+	json__set(o, "remedy_kind", json__text(remedy_kind__name(f->kind)));
+	json__set(o, "remedy_code", *f->code ? json__text(f->code) : json_null());
+	json__set(o, "sets", sets_json(f));
 	json__set(o, "where", json__text(f->where));
 	set_times(o, f);
 	json__set(o, "source", json__text(f->source));
@@ -390,6 +405,7 @@ json_t *report__json(const struct report *r)
 	json__set(o, "thread_budget", report_parts__json(&report_threads, r->job));
 	json__set(o, "culprits", report_culprits__json(r->job));
 	json__set(o, "samples", report_modules__json(r));
+	json__set(o, "alike", report_alike__json(r->alike));
 	json__set(o, "pop", report_pop__json(r->facts));
 	json__set(o, "clusters", shared(r->besides ? r->besides->clusters : NULL));
 	json__set(o, "fold", shared(r->besides ? r->besides->fold : NULL));

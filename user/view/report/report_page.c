@@ -451,6 +451,7 @@ static const struct part {
 	{report_head__print, NULL, false, NULL},
 	{report_findings__print, NULL, false, NULL},
 	{report_budget__print, NULL, false, NULL},
+	{report_alike__print, NULL, false, NULL},
 	{report_threads__print, "causes of waits", true, NULL},
 	{report_culprits__print, "what had the CPU", true, NULL},
 	{report_modules__print, "what was executed", true, NULL},

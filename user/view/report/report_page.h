@@ -59,6 +59,7 @@ void report_head__print(const struct report *r, FILE *out);
 const char *report_head__core(const struct report *r);
 void report_findings__print(const struct report *r, FILE *out);
 void report_budget__print(const struct report *r, FILE *out);
+void report_alike__print(const struct report *r, FILE *out); /* goes on without a heading */
 void report_threads__print(const struct report *r, FILE *out);
 void report_culprits__print(const struct report *r, FILE *out);
 void report_modules__print(const struct report *r, FILE *out);
@@ -108,6 +109,7 @@ json_t *report_io__json(const struct io_jobs *io);
 json_t *report_culprits__json(const struct model_job *j);
 json_t *report_modules__json(const struct report *r);
 json_t *report_pop__json(const struct facts *f);
+json_t *report_alike__json(const struct alike *a);
 
 /* Mean use of the GPUs, 0 to 1; NaN: not known. */
 double report_given__gpu_use(const struct facts *f);

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Findings of a signature are joined by what their rules say of the number that they set. */
+#include "index/many.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/room.h"
+#include "findings/findings.h"
+
+/* What a rule says, copied. */
+struct joining {
+	char *id, *unit; /* unit NULL: it sets no number */
+	bool highest_is_safe;
+	int column; /* of the index; -1: none */
+};
+
+struct group {
+	struct many m;
+	const struct joining *how; /* NULL: there is no such rule any more */
+};
+
+struct joined {
+	struct index *ix;
+	struct job_filter filter; /* of jobs with and without the finding */
+	const struct viewer *viewer;
+	struct joining *rules;
+	unsigned nrules;
+	struct group *groups;
+	unsigned ngroups;
+	struct string_list texts; /* of groups */
+};
+
+/* ---- what the rules say */
+
+static int take_rule(void *arg, const struct rule_many *m)
+{
+	struct joined *w = arg;
+	struct joining *r;
+
+	if (room__grow(&w->rules, w->nrules, 1, sizeof(*w->rules)))
+		return -ENOMEM;
+	r = &w->rules[w->nrules++];
+	*r = (struct joining){.id = strdup(m->id),
+			      .unit = m->unit ? strdup(m->unit) : NULL,
+			      .highest_is_safe = m->highest_is_safe,
+			      .column = m->column ? index_column__find(m->column) : -1};
+	if (r->column >= 0 && index_infos[r->column].type == INDEX_TEXT)
+		r->column = -1;
+	return r->id && (r->unit || !m->unit) ? 0 : -ENOMEM;
+}
+
+static const struct joining *find_rule(const struct joined *w, const char *id)
+{
+	for (unsigned i = 0; i < w->nrules; i++)
+		if (!strcmp(w->rules[i].id, id))
+			return &w->rules[i];
+	return NULL;
+}
+
+/* ---- the groups */
+
+static const char *keep(struct joined *w, const struct db_value *v)
+{
+	if (string_list__append(&w->texts, v->type == DB_TEXT ? v->text : ""))
+		return NULL;
+	return w->texts.v[w->texts.n - 1];
+}
+
+static int add_group(struct joined *w, const struct db_value *v)
+{
+	struct group *g;
+	struct many *m;
+
+	if (room__grow(&w->groups, w->ngroups, 1, sizeof(*w->groups)))
+		return -ENOMEM;
+	g = &w->groups[w->ngroups++];
+	m = &g->m;
+	*m = (struct many){
+		.signature = keep(w, &v[0]),
+		.rule = keep(w, &v[1]),
+		.user = keep(w, &v[2]),
+		.name = keep(w, &v[3]),
+		.program = keep(w, &v[4]),
+		.jobs = db_value__number(&v[5]),
+		.cost_core_s = db_value__number(&v[6]),
+		.last = db_value__number(&v[7]),
+		.severity = (int)v[8].i,
+		.are_tasks = db_value__number(&v[9]) == db_value__number(&v[5]),
+		.used = db_value__number(&v[10]),
+		.asked_least = db_value__number(&v[11]),
+		.asked_most = db_value__number(&v[12]),
+		.needs = NAN,
+		.safe = NAN,
+		.safe_of = NAN,
+	};
+	if (!m->signature || !m->rule || !m->user || !m->name || !m->program)
+		return -ENOMEM;
+	g->how = find_rule(w, m->rule);
+	m->unit = g->how ? g->how->unit : NULL;
+	return 0;
+}
+
+static bool is_rule(const char *finding)
+{
+	return finding && strcmp(finding, "any") != 0 && strcmp(finding, "none") != 0;
+}
+
+static int find_groups(struct joined *w, const struct job_filter *f, unsigned most)
+{
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	query__add(&q, "SELECT j.signature, f.rule, min(j.\"user\"), min(j.name), min(j.program), "
+		       "count(DISTINCT j.id), sum(f.cost_core_s), max(j.start), max(f.severity), "
+		       "count(DISTINCT CASE WHEN j.array_task IS NOT NULL THEN j.id END), "
+		       "max(f.used), min(f.asked), max(f.asked) "
+		       "FROM job j JOIN finding f ON f.job = j.id");
+	if (!err)
+		err = query__where(&q, f, w->viewer);
+	if (is_rule(f->finding)) {
+		query__add(&q, " AND f.rule = ?");
+		query__arg(&q, db_value__text(f->finding));
+	}
+	query__add(&q, " GROUP BY j.signature, f.rule ORDER BY 7 DESC NULLS LAST, 6 DESC, 1, 2");
+	if (most) {
+		query__add(&q, " LIMIT ?");
+		query__arg(&q, db_value__int(most));
+	}
+	if (!err)
+		err = query__ask(&q, w->ix->db, &r);
+	while (!err && db_rows__next(&r))
+		err = add_group(w, r.v);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
+/* ---- what is said of a group */
+
+/* " WHERE ..." of the group's jobs, with and without the finding. */
+static int where(struct joined *w, struct query *q, const struct many *m)
+{
+	w->filter.signature = m->signature;
+	return query__where(q, &w->filter, w->viewer);
+}
+
+/* The finding of the job whose line is safe for all, else of the dearest one. */
+static int find_text(struct joined *w, struct group *g)
+{
+	struct many *m = &g->m;
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	query__add(&q, "SELECT f.text, f.remedy, f.code, f.kind, f.needs FROM job j JOIN finding f "
+		       "ON f.job = j.id");
+	if (!err)
+		err = where(w, &q, m);
+	query__add(&q, " AND f.rule = ? ORDER BY ");
+	query__arg(&q, db_value__text(m->rule));
+	if (m->unit)
+		query__add(&q, g->how->highest_is_safe ? "f.needs DESC NULLS LAST, "
+						       : "f.needs NULLS LAST, ");
+	query__add(&q, "f.cost_core_s DESC NULLS LAST, j.start DESC, j.id DESC LIMIT 1");
+	if (!err)
+		err = query__ask(&q, w->ix->db, &r);
+	if (!err && db_rows__next(&r)) {
+		m->text = keep(w, &r.v[0]);
+		m->remedy = keep(w, &r.v[1]);
+		m->code = keep(w, &r.v[2]);
+		m->kind = (int)r.v[3].i;
+		m->needs = m->unit ? db_value__number(&r.v[4]) : NAN;
+	}
+	err = err ? err : r.err;
+	if (!err && (!m->text || !m->remedy || !m->code))
+		err = -ENOMEM;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
+/* Whether what is set would have been enough for a job. */
+static void add_safe(struct query *q, const struct group *g)
+{
+	const char *within = g->how->highest_is_safe ? " <= ?" : " >= ?";
+
+	if (g->how->column >= 0) {
+		query__add(q, "j.\"");
+		query__add(q, index_infos[g->how->column].name);
+		query__add(q, "\"");
+		query__add(q, within);
+		query__arg(q, db_value__real(g->m.needs));
+		return;
+	}
+	query__add(q, "EXISTS (SELECT 1 FROM finding f WHERE f.job = j.id AND f.rule = ? AND "
+		      "f.needs");
+	query__arg(q, db_value__text(g->m.rule));
+	query__add(q, within);
+	query__arg(q, db_value__real(g->m.needs));
+	query__add(q, ")");
+}
+
+#define ENDED "(j.state IS NULL OR j.state IN ('COMPLETED', 'TIMEOUT', 'OUT_OF_MEMORY'))"
+
+static int count_jobs(struct joined *w, struct group *g)
+{
+	const bool has_number = !isnan(g->m.needs);
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	query__add(&q, "SELECT count(*)");
+	if (has_number) {
+		query__add(&q, ", sum(CASE WHEN " ENDED " THEN 1.0 ELSE 0.0 END), "
+			       "sum(CASE WHEN " ENDED " AND ");
+		add_safe(&q, g);
+		query__add(&q, " THEN 1.0 ELSE 0.0 END)");
+	}
+	query__add(&q, " FROM job j");
+	if (!err)
+		err = where(w, &q, &g->m);
+	query__add(&q, " AND j.findings IS NOT NULL");
+	if (!err)
+		err = query__ask(&q, w->ix->db, &r);
+	if (!err && db_rows__next(&r)) {
+		g->m.of = db_value__number(&r.v[0]);
+		if (has_number) {
+			g->m.safe_of = db_value__number(&r.v[1]);
+			g->m.safe = db_value__number(&r.v[2]);
+		}
+	}
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
+int many__each(struct index *ix, const struct job_filter *f, const struct viewer *v, unsigned most,
+	       many_take *take, void *arg)
+{
+	struct joined w = {.ix = ix, .filter = *f, .viewer = v};
+	int err = rules__each_many(take_rule, &w);
+
+	w.filter.finding = NULL;
+	if (!err)
+		err = find_groups(&w, f, most);
+	for (unsigned i = 0; !err && i < w.ngroups; i++) {
+		err = find_text(&w, &w.groups[i]);
+		if (!err)
+			err = count_jobs(&w, &w.groups[i]);
+		if (!err)
+			err = take(arg, &w.groups[i].m);
+	}
+	for (unsigned i = 0; i < w.nrules; i++) {
+		free(w.rules[i].id);
+		free(w.rules[i].unit);
+	}
+	free(w.rules);
+	free(w.groups);
+	string_list__free(&w.texts);
+	return err;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One finding in many jobs of a signature: how many have it, and what would have been safe for all.
+ */
+#ifndef JP_INDEX_MANY_H
+#define JP_INDEX_MANY_H
+
+#include "index/query.h"
+
+/* A rule's findings in the jobs of one signature. The texts are there during the call. */
+struct many {
+	const char *signature, *user, *name, *program, *rule;
+	bool are_tasks;		  /* all of job arrays */
+	int severity;		  /* the worst */
+	double jobs, of;	  /* that have it, of those that were judged */
+	double cost_core_s, last; /* of all; begin of the last one; NaN: not known */
+	/* Of the job whose line is safe for all of them, else of the dearest one. */
+	const char *text, *remedy, *code; /* code "": there is nothing to copy */
+	int kind;			  /* as in struct row_finding */
+	const char *unit; /* of the numbers: "MiB", "s" or a noun; NULL: the rule sets none */
+	double needs;	  /* what that job's line allows for; NaN: there is none */
+	double used, asked_least, asked_most;
+	/* How many jobs would have had enough, of those that ended by themselves or at a limit: a
+	 * job without the finding by what it used, where the index has that, else it counts as one
+	 * that had not. NaN without needs. */
+	double safe, safe_of;
+};
+
+typedef int many_take(void *arg, const struct many *m);
+/* The dearest `most` of the jobs that the filter means and the viewer may see; 0: all. 0, -errno,
+ * or what take returned. */
+int many__each(struct index *ix, const struct job_filter *f, const struct viewer *v, unsigned most,
+	       many_take *take, void *arg);
+
+#endif
