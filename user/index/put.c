@@ -191,6 +191,18 @@ static double bounded(double v, enum index_type type)
 	return type == INDEX_REAL && fabs(v) < 1e-18 ? 0 : v;
 }
 
+/* Of an amount: less than none would take from the sums of others. */
+static double amount(double v)
+{
+	return v < 0 ? NAN : bounded(v, INDEX_REAL);
+}
+
+/* A number of a column: those with a unit are amounts. */
+static double of_column(double v, const struct index_info *info)
+{
+	return *info->unit && info->type == INDEX_REAL ? amount(v) : bounded(v, info->type);
+}
+
 /* The stored row with what the source says. 0 or -ENOMEM. */
 static int add(struct row *to, const struct row *r, const struct index_source *from)
 {
@@ -202,7 +214,7 @@ static int add(struct row *to, const struct row *r, const struct index_source *f
 		if (index_infos[i].type == INDEX_TEXT)
 			err = row__set_text(to, i, r->text[i]);
 		else
-			to->number[i] = bounded(r->number[i], index_infos[i].type);
+			to->number[i] = of_column(r->number[i], &index_infos[i]);
 	}
 	to->number[INDEX_sources] =
 		(isnan(to->number[INDEX_sources]) ? 0 : (int)to->number[INDEX_sources]) |
@@ -270,7 +282,7 @@ static int write_findings(struct index *ix, int64_t id, const struct row *r)
 			db_value__int(i),
 			db_value__text(f->rule),
 			db_value__int(f->severity),
-			db_value__real(bounded(f->cost_core_s, INDEX_REAL)),
+			db_value__real(amount(f->cost_core_s)),
 			db_value__real(bounded(f->saving, INDEX_REAL)),
 			db_value__int(f->at_least),
 			db_value__text(f->text),
@@ -313,11 +325,6 @@ static int write_nodes(struct index *ix, const struct stored *s, const struct st
 	return err;
 }
 
-static double bytes_of(double v)
-{
-	return v >= 0 ? bounded(v, INDEX_REAL) : NAN;
-}
-
 /* was_stored: there may be earlier ones. */
 static int write_fs(struct index *ix, int64_t id, const struct row *r, bool was_stored)
 {
@@ -329,10 +336,10 @@ static int write_fs(struct index *ix, int64_t id, const struct row *r, bool was_
 		const struct db_value args[] = {
 			job,
 			db_value__text(f->name),
-			db_value__real(bytes_of(f->read_bytes)),
-			db_value__real(bytes_of(f->write_bytes)),
-			db_value__real(bytes_of(f->read_bw_max)),
-			db_value__real(bytes_of(f->write_bw_max)),
+			db_value__real(amount(f->read_bytes)),
+			db_value__real(amount(f->write_bytes)),
+			db_value__real(amount(f->read_bw_max)),
+			db_value__real(amount(f->write_bw_max)),
 		};
 
 		err = db__run(ix->db,

@@ -272,6 +272,15 @@ def hostile_lines():
     is_equal("import: lines that are no rows are refused, the others are read",
              [p.returncode, p.stdout.split(":")[1], sql(path, "SELECT job_id, length(name) FROM job ORDER BY 1")],
              [1, " 2 rows, %d refused\n" % (len(BAD) - 2), [(5, None), (6, 512)]])
+    names = "held_core_s lost_core_s lost_gpu_s cost_core_s cpu_s energy_j peak_mb read_bytes idle_cpu_s".split()
+    less = {**GOOD, "job_id": 7, "sources": 3, **{name: -1e9 for name in names},
+            "finding_list": [{"id": "mem.over", "severity": "bad", "cost": {"core_s": -1e9}, "text": "", "remedy": "", "where": ""}]}
+    with open(lines, "w") as f:
+        f.write(json.dumps(less))
+    must("index", "import", "--database", path, lines)
+    is_equal("import: what is less than nothing takes nothing from the sums of others",
+             sql(path, "SELECT %s FROM job WHERE job_id = 7 AND min(%s) < 0" % (names[0], ", ".join("coalesce(%s, 0)" % n for n in names)))
+             + sql(path, "SELECT cost_core_s FROM finding WHERE cost_core_s < 0") + sql(path, "SELECT * FROM day WHERE min(held_core_s, lost_core_s) < 0"), [])
     is_equal("import: each refusal says where", [n for n in [*range(2, 12), *range(13, 22)] if "bad.jsonl:%d: " % n not in p.stderr], [])
     is_true("import: columns of a later version are left out, which is said", "left out" in p.stderr, p.stderr[-300:])
     p = call("index", "import", "--database", path, "/dev/null")
