@@ -39,7 +39,8 @@ def counters():
                 continue
             is_near("counters: %s of %s per second" % (event, region), c["per_s"], own[:, 2].sum() / own[:, 0].sum(), 0.05)
             is_near("counters: %s of %s in all" % (event, region), c["total"], own[:, 2].sum(), 0.05)
-        is_near("counters: the clock of " + region, got["counters"]["TaskClock"]["per_s"], 1e9, 0.02)
+        # the clock of perf goes on while a host takes the CPU away, which run time does not
+        is_near("counters: the clock of " + region, got["counters"]["TaskClock"]["per_s"], 1e9, 0.1)
     text = cluster(path).stdout
     is_true("counters: as text", re.search(r"^  A .*  all$", text, re.M) and re.search(r"^  B .*  burst 2$", text, re.M) and
             "By region:" in text and "PageFaults" in text, text)
