@@ -235,7 +235,8 @@ void site_args__init(struct site_args *a, const char *since)
 
 /* ---- which index */
 
-#define SITE_INDEX "/var/lib/jobprof-index/index.db"
+#define SITE_DIR   "/var/lib/jobprof-index"
+#define SITE_INDEX SITE_DIR "/index.db"
 
 static char *own_path(void)
 {
@@ -283,14 +284,22 @@ static bool may_read(const char *configured)
 	return may;
 }
 
+/* The user of the service, who makes the site's index where there is none. */
+static bool makes_index(void)
+{
+	struct stat st;
+
+	return getuid() && !stat(SITE_DIR, &st) && st.st_uid == getuid();
+}
+
 char *site_args__where(const struct site_args *a, bool *is_own)
 {
 	*is_own = false;
 	if (a->database)
 		return strdup(a->database);
-	if (!a->dir && *a->configured && may_read(a->configured))
+	if (!a->dir && *a->configured && (may_read(a->configured) || makes_index()))
 		return strdup(a->configured);
-	if (!a->dir && !access(SITE_INDEX, R_OK))
+	if (!a->dir && (!access(SITE_INDEX, R_OK) || makes_index()))
 		return strdup(SITE_INDEX);
 	*is_own = true;
 	return own_path();

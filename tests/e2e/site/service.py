@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""jobprof-index.service: what its unit closes leaves the service what it needs, and the index is where jobprof.conf says, or
+in the directory that the unit makes. And a user's own index, for which nothing is installed."""
+
+import sys
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from sitelib import *
+from scan import put, Tree
+from sacctlib import Sacct, job
+
+UNIT = os.path.join(ROOT, "conf/jobprof-index.service.in")
+EXPOSURE_MAX = 2.0
+OTHER_USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--no-new-privs"]
+
+
+def settings():
+    with open(UNIT) as f:
+        return f.read().replace("@PREFIX@/bin", os.path.dirname(JOBPROF))
+
+
+def unit():
+    text = settings()
+    is_equal("unit: its own user, and no capability", [line in text.splitlines() for line in ("User=jobprof", "CapabilityBoundingSet=", "NoNewPrivileges=yes")], [True] * 3)
+    with open(os.path.join(ROOT, "user/base/config/config.c")) as f:
+        spool = re.search(r'"MailSpool", PATH\(mail_spool\), "([^"]+)"', f.read())[1]
+    is_true("unit: the spool of mails may be written to", "\nReadWritePaths=-%s\n" % spool in text, text)
+    path = os.path.join(tmpdir("unit"), "jobprof-index.service")
+    with open(path, "w") as f:
+        f.write(text)
+    if not shutil.which("systemd-analyze"):
+        raise Skipped("there is no systemd-analyze")
+    p = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", path], capture_output=True, text=True)
+    level = re.search(r"exposure level for \S+: ([\d.]+)", p.stdout)
+    if not level:
+        raise Skipped("systemd-analyze knows no --offline: " + p.stderr.strip())
+    is_true("unit: exposure of at most %g" % EXPOSURE_MAX, float(level[1]) <= EXPOSURE_MAX, level[0])
+
+
+def members(group):
+    """The calls of a group of systemd's, with those of groups in it."""
+    p = subprocess.run(["systemd-analyze", "syscall-filter", "--no-pager", group], capture_output=True, text=True, check=True)
+    words = [w.strip() for w in p.stdout.splitlines()[1:]]
+    return {c for w in words if w and w[0] != "#" for c in (members(w) if w[0] == "@" else {w})}
+
+
+def public(top):
+    """A directory that the service's user reaches, with the program and profiles."""
+    os.chmod(TMP, 0o755)
+    for path in (top, *glob.glob(top + "/**", recursive=True)):
+        os.chmod(path, 0o755)
+    program = os.path.join(TMP, "jobprof")
+    if not os.path.exists(program):
+        shutil.copy(JOBPROF, program)
+        os.chmod(program, 0o755)
+    return program
+
+
+def calls_of_the_service():
+    """It makes none that the unit's filter denies."""
+    for program in ("strace", "systemd-analyze"):
+        if os.geteuid() or not shutil.which(program):
+            raise Skipped("needs root and %s" % program)
+    t, sacct, log = Tree(), Sacct([job(5, int(time.time()) - 900)]), os.path.join(tmpdir("calls"), "calls")
+    for n in (1, 2):
+        put(t.user, n)
+    spool, program = tmpdir("spool"), public(t.dir)
+    for d in (os.path.dirname(t.index), spool, sacct.dir):
+        os.chown(d, 65534, 65534)
+    os.chmod(sacct.dir, 0o755)
+    p = start(["strace", "-D", "-f", "-qq", "-o", log, "-e", "signal=none", *OTHER_USER, program, "index", "watch", "--every", "1", "--sacct", sacct.path,
+               "--spool", spool, "--database", t.index, t.dir], stdout=subprocess.DEVNULL, env=sacct.env())
+    wait_until(lambda: os.path.exists(spool + "/.served") and len(t.rows()) == 3, 30, "two profiles and a job of Slurm's")
+    p.terminate()
+    is_equal("without any right it reads profiles and sacct, and ends when it is told to", p.wait(PATIENCE), 0)
+    with open(log) as f:
+        own = re.split(r" execve\(\"%s" % re.escape(sacct.path), f.read())[0]  # what sacct does is Slurm's
+    made = set(re.findall(r"^\d+ +(\w+)\(", own, re.M))
+    is_true("unit: calls were seen", {"openat", "seccomp"} & made, made)
+    is_equal("unit: nothing of it is denied", sorted(made - members("@system-service")), [])
+
+
+IN_VAR = """mount -t tmpfs none /var/lib && mkdir /var/lib/jobprof-index && chown 65534:65534 /var/lib/jobprof-index && mount --bind "$1" /etc || exit 77
+shift; timeout 3 "$@"; ls /var/lib/jobprof-index"""
+
+
+def where_the_index_is():
+    if os.geteuid() or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
+        raise Skipped("needs root and a mount namespace of its own")
+    t = Tree()
+    put(t.user, 1)
+    program = public(t.dir)
+    words = re.search(r"^ExecStart=\S+ (.*)$", settings(), re.M)[1].split()
+    for configured, name in (("", "index.db"), ("IndexDatabase=/var/lib/jobprof-index/other.db\n", "other.db")):
+        etc = tmpdir("etc")
+        for file in ("passwd", "group", "nsswitch.conf"):
+            shutil.copy("/etc/" + file, etc)
+        os.mkdir(etc + "/jobprof")
+        with open(etc + "/jobprof/jobprof.conf", "w") as f:
+            f.write(configured)
+        for path in (etc, etc + "/jobprof"):
+            os.chmod(path, 0o755)
+        p = subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c", IN_VAR, "sh", etc, *OTHER_USER, program, *words, "--sacct", "none", t.dir],
+                           capture_output=True, text=True, env=plain_env(), timeout=60)
+        is_true("the service's index: %s" % name, name in p.stdout.split() and "1 job of 1 file" in p.stderr, (p.stdout, p.stderr))
+
+
+def own_index():
+    """Two verbs, one after the other; what is known is not read again."""
+    t, home = Tree(), tmpdir("home")
+    for n in (1, 2):
+        put(t.user, n)
+    ask = lambda *args: as_json(*args, "--since", "all", "-p", t.dir, env={"XDG_DATA_HOME": home})
+    is_equal("own index: it is made", sorted(r["job_id"] for r in ask("jobs")["rows"]), [1, 2])
+    put(t.user, 3)
+    is_equal("own index: and brought up to date", [ask("usage")["sum"]["jobs"], ask("jobs")["matching"]], [3, 3])
+    index = os.path.join(home, "jobprof/index.db")
+    is_equal("own index: for its user alone", os.stat(os.path.dirname(index)).st_mode & 0o77, 0)
+
+
+@in_full
+def own_index_is_quick():
+    """1,000 known files: the best of five, as other load changes it."""
+    t, home, took = Tree(), tmpdir("home"), []
+    first = put(t.user, 1)
+    for n in range(1000):
+        shutil.copy(first, os.path.join(t.user, "job_1_%d.h5" % n))
+    for _ in range(6):
+        began = time.monotonic()
+        must("jobs", "--since", "all", "-p", t.dir, env={"XDG_DATA_HOME": home})
+        took.append(time.monotonic() - began)
+    is_true("own index: 1,000 known files in less than a second", min(took[1:]) < 1, took)
+
+
+if __name__ == "__main__":
+    run_tests((unit, calls_of_the_service, where_the_index_is, own_index, own_index_is_quick))
