@@ -65,8 +65,9 @@ def costs(rows):
     return {rule: (len(jobs), len(users), total(cost)) for rule, (jobs, users, cost) in out.items()}
 
 
-def wanted(prices):
-    _, rows = index()
+def wanted(prices, options=()):
+    of = chosen_by(dict(options), "UTC")
+    rows = [r for r in index()[1] if of(r)]
     now = [r for r in rows if FIRST + 7 * DAY <= r["start"] < FIRST + 14 * DAY]
     was = [r for r in rows if FIRST <= r["start"] < FIRST + 7 * DAY]
     of = lambda l, account: [r for r in l if r["account"] == account]
@@ -99,6 +100,21 @@ def each_number():
     is_true("digest: without prices there is no money", "currency" not in got and got["total"]["money_lost"] is None, got["total"])
     sql_says = sql(path, "SELECT sum(lost_core_s), sum(energy_j) FROM job WHERE start >= ? AND start < ?", FIRST, FIRST + 7 * DAY)[0]
     is_equal("digest: the week before as SQL has it", [differ(got["before"][k], v) for k, v in zip(("lost_core_s", "energy_j"), sql_says)], [False, False])
+
+
+def each_filter():
+    """Those of jobs and usage; and the tables as CSV."""
+    path, rows = index()
+    number = lambda c: float(c) if re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", c) else None if c == "" else of_csv(c)
+    for options in ({"--cluster": "alpha"}, {"--user": rows[0]["user"]}, {"--state": "failed,timeout", "--nodes": "2-"}, {"--finding": "any", "--partition": "batch"}):
+        want = wanted({}, options)
+        got = as_json("digest", "--database", path, *words_of(WEEK), *words_of(options))
+        is_equal("digest %s" % " ".join(words_of(options)), [faults(got, want), {a["user"] for a in got["ask"]} <= set(options.get("--user", "").split(",")) or "--user" not in options], [[], True])
+        tables = [from_csv(t) for t in must("digest", "--database", path, *words_of(WEEK), *words_of(options), "--csv").split("\n\n")]
+        bad = [d for table, name in zip(tables, ("accounts", "findings")) for cells, w in zip(table[1:], want[name])
+               for d in differences({k: number(c) for k, c in zip(table[0], cells)}, {k: escaped(v) if isinstance(v, str) else v for k, v in w.items() if not isinstance(v, str) or k == "rule"})]
+        is_equal("digest %s: as CSV" % " ".join(words_of(options)), [[len(t) - 1 for t in tables], bad[:3]], [[len(want["accounts"]), len(want["findings"]), len(got["ask"])], []])
+    is_equal("digest in two forms", call("digest", "--database", path, "--csv", "--json").returncode, 2)
 
 
 def prices():
@@ -147,4 +163,4 @@ def as_page():
 
 
 if __name__ == "__main__":
-    run_tests((each_number, prices, as_text, as_page))
+    run_tests((each_number, each_filter, prices, as_text, as_page))

@@ -27,16 +27,11 @@ struct options {
 };
 
 static const struct opt opts[] = {
-	{'S', "since", "TIME", "from then on: 7d (the default), 4w, 2026-11-01",
-	 OPT_CALL_AT(site_args__take_since, struct options, site)},
-	{'E', "until", "TIME", "until then",
-	 OPT_CALL_AT(site_args__take_until, struct options, site)},
-	{'A', "project", "LIST", "of these projects",
-	 OPT_TEXT(struct options, site.filter.account)},
-	{'M', "cluster", "LIST", "of these clusters",
-	 OPT_TEXT(struct options, site.filter.cluster)},
+	OPTS_FILTER(struct options),
 	OPTS_DATABASE(struct options),
 	{0, "json", NULL, "as JSON", OPT_FLAG(struct options, site.json)},
+	{0, "csv", NULL, "its tables as CSV, with an empty line between them",
+	 OPT_FLAG(struct options, site.csv)},
 	{0, "html", "FILE", "as a page; \"-\": standard output", OPT_TEXT(struct options, html)},
 	OPT_OVERWRITE,
 	{0},
@@ -457,7 +452,18 @@ static void print_text(const struct digest *d, const struct found *f, FILE *out)
 	print_foot(d, f);
 }
 
-/* ---- as JSON and as a page */
+/* ---- as CSV, as JSON and as a page */
+
+static void print_csv(const struct found *f)
+{
+	static const enum section of[] = {ACCOUNTS, FINDINGS, ASK};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		if (i)
+			putchar('\n');
+		site_table__csv(&f->t[of[i]], stdout);
+	}
+}
 
 static json_t *digest_json(const struct digest *d, const struct found *f)
 {
@@ -519,10 +525,12 @@ static int print_digest(const struct digest *d, const struct found *f)
 
 	if (d->o->site.json)
 		return json__print(digest_json(d, f), stdout, JSON_COMPACT) ? 1 : 0;
-	if (!d->o->html) {
+	if (d->o->site.csv)
+		print_csv(f);
+	else if (!d->o->html)
 		print_text(d, f, stdout);
+	if (!d->o->html)
 		return 0;
-	}
 	if (is_index(d->o))
 		return 1;
 	w.template = html_page__template();
@@ -605,9 +613,9 @@ int verb_digest(int argc, char **argv)
 	status = options__read(&cmd_digest, argc, argv, &o);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	if (optind < argc || (o.html && o.site.json) || isnan(o.site.filter.since))
+	if (optind < argc || !!o.html + o.site.json + o.site.csv > 1 || isnan(o.site.filter.since))
 		return options__wrong(&cmd_digest,
-				      "it takes options alone, a time, and one of --json "
+				      "it takes options alone, a time, and one of --json, --csv "
 				      "and --html");
 	set_before(&d);
 	set_columns(&f, &heads, &o.site);
