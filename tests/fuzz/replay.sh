@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 800
 # runs: in full
 # Damaged files, a few thousand of them and always the same ones, read by the fuzzers' own code with

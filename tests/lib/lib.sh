@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 # Sourced by tests/*.sh. Protocol, one line per test on stdout:
 #	ok NAME | not ok NAME: why | skip NAME: why

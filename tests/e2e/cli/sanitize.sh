@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 1000
 # runs: in full
 # The programs and units built with the address, leak and undefined behaviour sanitizers: runs, what

@@ -12,6 +12,7 @@ sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 from h5make import node_file, random_rows
 from sacctlib import *
+import sitegen
 
 NOW = int(time.time())
 T0 = NOW - 10 * 86400
@@ -78,6 +79,26 @@ def each_column_is_what_sacct_says():
     is_equal("nodes and when", sorted(rows(db, "node", "start", "end", table="job_node", order="node")), want)
     status, out, said = index(db, "check")
     is_true("sums agree with rows", not status, out + said)
+
+
+def a_generated_site():
+    """Arrays, restarts, GPUs and hostile names, as tests/lib/sitegen.py has sacct print them."""
+    made = [r for r in sitegen.Site(1500, users=40, projects=30, days=20, end=NOW - 86400, hostile=True).rows() if r["sources"] != 2]
+    fields = FIELDS + ["Restarts"]
+    jobs = [{**{f: sitegen.SACCT.get(f, lambda r: "")(r) for f in fields}, **{f: "Unknown" if r[f.lower()] is None else str(r[f.lower()])
+             for f in ("Submit", "Eligible", "Start", "End")}, "_end": r["end"]} for r in made if r["end"] < NOW]
+    sacct, db = Sacct(jobs, fields=fields), new_db()
+    status, out, said = sacct.sync(db, "--since", "all")
+    is_equal("a site: all jobs are read", (status, out, said), (0, "sacct: %d jobs\n" % len(jobs), ""))
+    names = [n for n, (_, source) in sitegen.COLUMNS.items() if source in ("SLURM", "ANY") and n not in ("mem_asked_mb", "gpus", "het_id")]
+    got = {r[:3]: dict(zip(names, r[3:])) for r in rows(db, "cluster", "job_id", "start", *names)}
+    shown = lambda v: "CANCELLED by 1000" if v == "CANCELLED" else re.sub("[\x00-\x1f\x7f]", "\ufffd", v) if isinstance(v, str) else v
+    wrong = []
+    for r in made:
+        if r["end"] < NOW:
+            row = got.get((r["cluster"], r["job_id"], r["start"]), {})
+            wrong += ["%s of %d: %r, wanted %r" % (n, r["job_id"], row.get(n), r[n]) for n in names if row.get(n) != shown(r[n])]
+    is_equal("a site: each column of each job", [len(got), wrong[:4]], [len(jobs), []])
 
 
 def restarts_are_read_where_sacct_has_them():
@@ -371,7 +392,7 @@ def killed_anywhere_and_repeated():
     is_true("sums agree, and nothing is damaged", not status, out + said)
 
 
-run_tests([each_column_is_what_sacct_says, restarts_are_read_where_sacct_has_them, names_are_anybodys,
+run_tests([each_column_is_what_sacct_says, a_generated_site, restarts_are_read_where_sacct_has_them, names_are_anybodys,
            a_user_without_a_name_has_a_number, only_jobs_that_ran_are_rows, nonsense_is_counted_and_named_once,
            runs_of_one_id_are_rows, two_clusters_have_the_same_ids, windows_join_and_fit,
            clusters_have_their_own_marks, a_clock_that_was_wrong_loses_nothing, a_hundred_thousand_jobs,

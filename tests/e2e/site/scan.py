@@ -248,6 +248,17 @@ def requeued():
     is_equal("scan: a new file beside earlier runs, in a directory whose parent is as it was", t.scan(), "1 job of 1 new file")
 
 
+def parts_of_jobs():
+    """Tasks of an array, and a component of a heterogeneous job."""
+    t = Tree()
+    for task in (1, 2):
+        put(t.user, 30 + task, attributes={"Array Job Id": 30, "Array Task Id": task})
+    put(t.user, 41, attributes={"Het Job Id": 40, "Het Job Offset": 1})
+    t.scan()
+    is_equal("scan: tasks and components", t.rows("job_id, array_id, array_task, het_id"), [(31, 30, 1, None), (32, 30, 2, None), (41, None, None, 40)])
+    is_equal("jobs -j: an array", sorted(r["job_id"] for r in as_json("jobs", "--database", t.index, "--since", "all", "-j", "30")["rows"]), [31, 32])
+
+
 def directories():
     t = Tree()
     put(t.user, 1)
@@ -349,5 +360,5 @@ def killed():
 
 
 if __name__ == "__main__":
-    run_tests((as_reports, again, parts_and_merged, refused, damaged, hostile_content, ids_twice, requeued, directories, unreadable_directory,
+    run_tests((as_reports, again, parts_and_merged, refused, damaged, hostile_content, ids_twice, requeued, parts_of_jobs, directories, unreadable_directory,
                two_writers, many, killed))

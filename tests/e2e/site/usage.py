@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every number of jobprof usage is the sum over the generated jobs: by each group, for filters that sums by day and month
-answer and for those that rows do, in three zones, from an index of another zone, too; and the tables of sums themselves."""
+answer and for those that rows do, in three zones, from an index of another zone, too; the tables of sums themselves; and
+every number of jobprof issues."""
 
 import contextlib
 import itertools
@@ -182,6 +183,54 @@ def file_systems():
         is_true("usage --io: the file systems by name", all(any(line.startswith(n) for line in lines) for n in sitegen.FILE_SYSTEMS), lines)
 
 
+def tables_of_io():
+    """What all jobs move, and what is usual: each number, of jobs of an hour and more."""
+    path, rows = index()
+    long = [r for r in rows if r["elapsed_s"] >= 3600]
+    known = lambda name: sorted(r[name] for r in long if r[name] is not None)
+    got, bad = as_json("usage", "--io", "--since", "all", "--database", path), []
+    names = {"read": "read_bytes", "written": "write_bytes", "highest bandwidth of reads": "read_bw_max", "highest bandwidth of writes": "write_bw_max"}
+    for row, (quantity, name) in zip(got["moved"], names.items()):
+        v = known(name)
+        top, is_sum = v[len(v) - math.ceil(0.2 * len(v) - 1e-9):], name.endswith("bytes")
+        bad += differences(row, {"quantity": quantity, "jobs": len(v), "p50": nearest_rank(v, 0.5), "p80": nearest_rank(v, 0.8), "p95": nearest_rank(v, 0.95),
+                                 "most": v[-1], "sum": math.fsum(v) if is_sum else None, "top_share": math.fsum(top) / math.fsum(v) if is_sum else None})
+    is_equal("usage --io: what is moved", [len(got["moved"]), bad[:3]], [4, []])
+    words = {"I/O intensity": "intensity", "burstiness": "burstiness", "parallel I/O intensity": "parallel"}
+    bad = []
+    for (word, name), way in itertools.product(words.items(), ("read", "write")):
+        row = next(r for r in got["usual"] if r["quantity"] == "%s, %s" % (word, way))
+        bad += differences(row, {key: nearest_rank(known("%s_%s_%s" % (way, name, level)), 0.8) for key, level in (("c0", "0"), ("c128k", "128k"), ("c1m", "1m"))})
+    is_equal("usage --io: what is usual", [len(got["usual"]), bad[:3]], [6, []])
+
+
+def of_issues(rows):
+    """F. Winkler, 2023, of jobs that are eligible."""
+    out = {"runs": len(rows)}
+    for total_of, ratio, part, whole in (("ict", "icr", "idle_cpu_s", "idle_of_cpu_s"), ("igt", "igr", "idle_gpu_s", "idle_of_gpu_s")):
+        both = [r for r in rows if r[part] is not None and r[whole] is not None]
+        out[total_of] = total(r[part] for r in rows)
+        out[ratio] = quotient(total(r[part] for r in both), total(r[whole] for r in both))
+    for key, name in (("ucr", "unused_ratio"), ("cli", "cpu_imbalance"), ("iob", "io_blocking"), ("ioc", "io_congestion"), ("ml", "memory_leak"),
+                      ("ugr", "unused_gpu_ratio"), ("gli", "gpu_imbalance"), ("so", "offloads")):
+        out["max_" + key] = highest(r[name] for r in rows)
+    return out
+
+
+def issues():
+    path, rows = index()
+    eligible = [r for r in rows if r["is_eligible"]]
+    for by, options in itertools.product(GROUPS, (TIMES[0], {"--since": "2026-10-05", "--nodes": "2-", "--cluster": "alpha"})):
+        mine = [r for r in eligible if chosen_by(options, "UTC")(r)]
+        want = {key or "": of_issues(g) for (key,), g in keyed(mine, GROUPS[by]).items()}
+        got = as_json("issues", "--by", by, "--all", "--database", path, *words_of(options))
+        bad = [d for r in got["rows"] for d in differences(r, want.pop(r[by]))] + differences(got["sum"], of_issues(mine))
+        is_equal("issues --by %s %s: each number" % (by, " ".join(words_of(options))), [bad[:3], list(want)], [[], []])
+    for width in (80, 200):
+        lines = must("issues", "--since", "all", "--database", path, env={"COLUMNS": str(width)}).splitlines()
+        is_equal("issues: lines of %d columns" % width, [line for line in lines[:-1] if len(line) > width], [])
+
+
 def bin_of(part, whole):
     if part is None or not whole or part < 0:
         return None
@@ -296,13 +345,13 @@ def every_last_line():
     questions = [["usage", "--by", by] for by in GROUPS] + [["issues"], ["issues", "--by", "name"], ["issues", "--by", "signature"], ["digest"]]
     for question in questions:
         words = [*question, "--database", path, "--since", "2026-10-01"]
-        words += ["--until", "2026-11-12"] if question == ["digest"] else words_of(more)
+        words += words_of(more)
         command = last_command(must(*words))
         got = as_json(*command[1:], "--all")
         is_true("%s: its last line gives rows" % " ".join(question), got["rows"], command)
         kept = {w: command[command.index(w) + 1] for w in (*more, "--since") if w in command}
         is_equal("%s: and keeps what was asked" % " ".join(question), kept,
-                 {"--since": "2026-10-01", "--until": "2026-11-12", **({} if question == ["digest"] else {**more, **({"--cluster": kept["--cluster"]} if "cluster" in question else {})})})
+                 {"--since": "2026-10-01", **more, **({"--cluster": kept["--cluster"]} if "cluster" in question else {})})
     p = subprocess.run(["bash", "-c", must("jobs", "--database", path, "--since", "all").splitlines()[-1].replace("jobprof", JOBPROF, 1)],
                        capture_output=True, text=True, env=plain_env(TZ="UTC"))
     is_true("jobs: its last line says what the first job did", p.returncode == 0 and "Job ID" in p.stdout, p.stdout + p.stderr)
@@ -390,4 +439,4 @@ def check_at(where, rows, by, options):
 
 
 if __name__ == "__main__":
-    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, tables_of_sums, sums_that_are_left, file_systems, as_csv, as_text, next_step, every_last_line, trends, postgresql))
+    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, tables_of_sums, sums_that_are_left, file_systems, tables_of_io, issues, as_csv, as_text, next_step, every_last_line, trends, postgresql))

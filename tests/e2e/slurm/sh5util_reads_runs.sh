@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # releases: all
 # The stock sh5util merges what jobprof run wrote and extracts what h5py reads from it.
 . "$(dirname "$(readlink -f "$0")")/../../lib/lib.sh"

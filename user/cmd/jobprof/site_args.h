@@ -44,8 +44,8 @@ void site_args__print_states(FILE *out);
 	 OPT_TEXT(type, site.database)},                                                  \
 	{                                                                                 \
 		'p', "profiledir", "DIR",                                                 \
-			"the user's own index is of the profiles there, and in "          \
-			"the directories in it",                                          \
+			"the user's own index: profiles there, and in the directories "   \
+			"in it, come to those that it has",                               \
 			OPT_TEXT(type, site.dir)                                          \
 	}
 
