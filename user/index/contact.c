@@ -34,11 +34,104 @@ int contact__add(struct index *ix, const struct contact *c)
 		       args, sizeof(args) / sizeof(*args));
 }
 
+static const char *copy(struct string_list *l, const struct db_value *v)
+{
+	if (v->type != DB_TEXT || string_list__append(l, v->text))
+		return NULL;
+	return l->v[l->n - 1];
+}
+
+/* Of a row with these columns. */
+#define COLUMNS "id, at, who, \"user\", account, rule, signature, job, ticket, text"
+
+static struct contact contact_of(const struct db_value *v, struct string_list *texts)
+{
+	return (struct contact){
+		.id = v[0].i,
+		.at = db_value__number(&v[1]),
+		.who = copy(texts, &v[2]),
+		.user = copy(texts, &v[3]),
+		.account = copy(texts, &v[4]),
+		.rule = copy(texts, &v[5]),
+		.signature = copy(texts, &v[6]),
+		.job = v[7].type == DB_INT ? v[7].i : 0,
+		.ticket = copy(texts, &v[8]),
+		.text = copy(texts, &v[9]),
+	};
+}
+
+/* " AND column = ?" where there is a text. */
+static void add_equal(struct query *q, const char *sql, const char *text)
+{
+	if (!text)
+		return;
+	query__add(q, sql);
+	query__arg(q, db_value__text(text));
+}
+
+static int find_noted(struct contact *found, struct index *ix, const char *word,
+		      const struct contact *like, struct string_list *texts)
+{
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	query__add(&q, "SELECT " COLUMNS " FROM contact WHERE (job IS NULL AND (signature = ? OR "
+		       "signature IS NULL AND \"user\" = ?)");
+	query__arg(&q, db_value__text(word));
+	query__arg(&q, db_value__text(word));
+	if (like->job) {
+		query__add(&q, " OR job = ?");
+		query__arg(&q, db_value__int(like->job));
+		add_equal(&q, " AND \"user\" = ?", like->user);
+	}
+	query__add(&q, ")");
+	add_equal(&q, " AND rule = ?", like->rule);
+	add_equal(&q, " AND ticket = ?", like->ticket);
+	add_equal(&q, " AND text = ?", like->text);
+	if (!isnan(like->at)) {
+		query__add(&q, " AND at = ?");
+		query__arg(&q, db_value__int((int64_t)like->at));
+	}
+	query__add(&q, " ORDER BY at DESC, id DESC LIMIT 1");
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	if (!err && db_rows__next(&r))
+		*found = contact_of(r.v, texts);
+	else if (!err)
+		err = r.err ? r.err : -ENOENT;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
+int contact__remove(struct contact *removed, struct index *ix, const char *word,
+		    const struct contact *like, struct string_list *texts)
+{
+	struct db_value id;
+	int err = find_noted(removed, ix, word, like, texts);
+
+	if (err)
+		return err;
+	id = db_value__int(removed->id);
+	return db__run(ix->db, "DELETE FROM contact WHERE id = ?", &id, 1);
+}
+
 /* ---- what jobs did in a time */
 
 struct use {
 	double runs, held_s, lost_s;
 };
+
+/* " FROM job j WHERE ..." of the jobs that were judged and began in that time. */
+static void add_jobs(struct query *q, const struct contact *c, double from, double to)
+{
+	query__add(q, " FROM job j WHERE j.findings IS NOT NULL AND j.start >= ? AND j.start < ?");
+	query__arg(q, db_value__int((int64_t)from));
+	query__arg(q, db_value__int((int64_t)to));
+	add_equal(q, " AND j.\"user\" = ?", c->user);
+	add_equal(q, " AND j.signature = ?", c->signature);
+}
 
 static int use_of(struct index *ix, const struct contact *c, double from, double to, struct use *u)
 {
@@ -54,17 +147,7 @@ static int use_of(struct index *ix, const struct contact *c, double from, double
 	} else {
 		query__add(&q, "sum(j.lost_core_s)");
 	}
-	query__add(&q, " FROM job j WHERE j.findings IS NOT NULL AND j.start >= ? AND j.start < ?");
-	query__arg(&q, db_value__int((int64_t)from));
-	query__arg(&q, db_value__int((int64_t)to));
-	if (c->user) {
-		query__add(&q, " AND j.\"user\" = ?");
-		query__arg(&q, db_value__text(c->user));
-	}
-	if (c->signature) {
-		query__add(&q, " AND j.signature = ?");
-		query__arg(&q, db_value__text(c->signature));
-	}
+	add_jobs(&q, c, from, to);
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r)) {
@@ -73,6 +156,29 @@ static int use_of(struct index *ix, const struct contact *c, double from, double
 		if (isnan(u->lost_s) && u->runs > 0)
 			u->lost_s = 0; /* the rule found nothing in them */
 	}
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
+/* The begin of the first job that was judged, of the clusters of the jobs in question: before that
+ * the index knows nothing. NaN: there are no such jobs. */
+static int known_since(struct index *ix, const struct contact *c, double from, double *first)
+{
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	*first = NAN;
+	query__add(&q, "SELECT k.start FROM job k WHERE k.findings IS NOT NULL AND k.cluster IN "
+		       "(SELECT j.cluster");
+	add_jobs(&q, c, from, c->at);
+	query__add(&q, ") ORDER BY k.start LIMIT 1");
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	if (!err && db_rows__next(&r))
+		*first = db_value__number(&r.v[0]);
 	err = err ? err : r.err;
 	db_rows__end(&r);
 	query__free(&q);
@@ -104,15 +210,19 @@ static void judge(struct advice *a, double now, double at)
 static int advice_of(struct index *ix, const struct contact *c, struct advice *a)
 {
 	const double now = (double)time(NULL), to = fmin(now, c->at + CONTACT_AFTER_S);
+	const double from = c->at - CONTACT_BEFORE_S;
 	struct use before = {0, NAN, NAN}, after = {0, NAN, NAN};
-	int err = use_of(ix, c, c->at - CONTACT_BEFORE_S, c->at, &before);
+	double first = NAN;
+	int err = use_of(ix, c, from, c->at, &before);
 
+	if (!err && before.runs > 0)
+		err = known_since(ix, c, from, &first);
 	if (!err)
 		err = use_of(ix, c, c->at, to, &after);
 	*a = (struct advice){
 		.runs_before = before.runs,
 		.runs_after = after.runs,
-		.weeks_before = CONTACT_BEFORE_S / WEEK_S,
+		.weeks_before = fmax(c->at - fmax(from, first), 86400) / WEEK_S,
 		.weeks_after = fmax(to - c->at, 86400) / WEEK_S,
 	};
 	a->lost_before = before.lost_s / a->weeks_before;
@@ -130,13 +240,6 @@ struct list {
 	unsigned n;
 };
 
-static const char *copy(struct string_list *l, const struct db_value *v)
-{
-	if (v->type != DB_TEXT || string_list__append(l, v->text))
-		return NULL;
-	return l->v[l->n - 1];
-}
-
 /* Reads them before others are asked about: *texts has what they point to. */
 static int read_contacts(struct index *ix, double since, const struct viewer *v, struct list *l,
 			 struct string_list *texts)
@@ -144,8 +247,7 @@ static int read_contacts(struct index *ix, double since, const struct viewer *v,
 	struct db_rows r;
 	const struct db_value from = db_value__int(isnan(since) ? 0 : (int64_t)since);
 	int err = db__ask(&r, ix->db,
-			  "SELECT id, at, who, \"user\", account, rule, signature, job, ticket, "
-			  "text FROM contact WHERE at >= ? ORDER BY at DESC, id DESC",
+			  "SELECT " COLUMNS " FROM contact WHERE at >= ? ORDER BY at DESC, id DESC",
 			  &from, 1);
 
 	while (!err && db_rows__next(&r)) {
@@ -153,18 +255,7 @@ static int read_contacts(struct index *ix, double since, const struct viewer *v,
 			err = -ENOMEM;
 			break;
 		}
-		l->v[l->n] = (struct contact){
-			.id = r.v[0].i,
-			.at = db_value__number(&r.v[1]),
-			.who = copy(texts, &r.v[2]),
-			.user = copy(texts, &r.v[3]),
-			.account = copy(texts, &r.v[4]),
-			.rule = copy(texts, &r.v[5]),
-			.signature = copy(texts, &r.v[6]),
-			.job = r.v[7].type == DB_INT ? r.v[7].i : 0,
-			.ticket = copy(texts, &r.v[8]),
-			.text = copy(texts, &r.v[9]),
-		};
+		l->v[l->n] = contact_of(r.v, texts);
 		l->n += v->sees_all || (l->v[l->n].user && !strcmp(l->v[l->n].user, v->user));
 	}
 	err = err ? err : r.err;

@@ -15,6 +15,11 @@ struct contact {
 
 /* 0 or -errno. */
 int contact__add(struct index *ix, const struct contact *c);
+/* Takes away the latest one that was noted of that word, which is a user or a signature, or of
+ * like->job of like->user; with the rule, the ticket, the text and the time (NaN: any) of *like. 0;
+ * -ENOENT: there is none; -errno. *removed points into *texts. */
+int contact__remove(struct contact *removed, struct index *ix, const char *word,
+		    const struct contact *like, struct string_list *texts);
 
 #define CONTACT_BEFORE_S (6 * 7 * 86400.0)
 #define CONTACT_AFTER_S	 (8 * 7 * 86400.0)
@@ -22,8 +27,8 @@ int contact__add(struct index *ix, const struct contact *c);
 /* What the jobs in question did before and after. */
 struct advice {
 	double runs_before, runs_after;
-	double weeks_before, weeks_after;
-	double lost_before, lost_after; /* core-s a week; NaN: no jobs */
+	double weeks_before, weeks_after; /* that the index knows */
+	double lost_before, lost_after;	  /* core-s a week; NaN: no jobs */
 	/* What would have been lost with the core time of after and the share of before: less use
 	 * is no success. */
 	double expected;

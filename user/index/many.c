@@ -20,6 +20,7 @@ struct joining {
 struct group {
 	struct many m;
 	const struct joining *how; /* NULL: there is no such rule any more */
+	unsigned at, first;	   /* in the order of cost: this, the first of its signature */
 };
 
 struct joined {
@@ -76,7 +77,8 @@ static int add_group(struct joined *w, const struct db_value *v)
 
 	if (room__grow(&w->groups, w->ngroups, 1, sizeof(*w->groups)))
 		return -ENOMEM;
-	g = &w->groups[w->ngroups++];
+	g = &w->groups[w->ngroups];
+	g->at = w->ngroups++;
 	m = &g->m;
 	*m = (struct many){
 		.signature = keep(w, &v[0]),
@@ -205,7 +207,45 @@ static void add_safe(struct query *q, const struct group *g)
 	query__add(q, ")");
 }
 
-#define ENDED "(j.state IS NULL OR j.state IN ('COMPLETED', 'TIMEOUT', 'OUT_OF_MEMORY'))"
+/* Jobs that count: of memory and time none that somebody or something else ended. A job that was
+ * ended for lack of what is set needs more than it used, nobody knows how much. */
+struct counting {
+	const char *unit, *ended, *lacked_nothing;
+};
+
+#define ENDED(states) "(j.state IS NULL OR j.state IN (" states "))"
+
+static const struct counting *counting_of(const char *unit)
+{
+	static const struct counting countings[] = {
+		{"s", ENDED("'COMPLETED', 'TIMEOUT'"), "(j.state IS NULL OR j.state <> 'TIMEOUT')"},
+		{"MiB", ENDED("'COMPLETED', 'TIMEOUT', 'OUT_OF_MEMORY'"),
+		 "(j.state IS NULL OR j.state <> 'OUT_OF_MEMORY') AND coalesce(j.oom_kills, 0) = "
+		 "0"},
+		{NULL, ENDED("'COMPLETED', 'TIMEOUT', 'OUT_OF_MEMORY'"), "true"},
+	};
+	const struct counting *c = countings;
+
+	while (c->unit && strcmp(c->unit, unit) != 0)
+		c++;
+	return c;
+}
+
+/* How many ended so that they count, and how many of these would have had enough. */
+static void add_counts(struct query *q, const struct group *g)
+{
+	const struct counting *c = counting_of(g->m.unit);
+
+	query__add(q, ", sum(CASE WHEN ");
+	query__add(q, c->ended);
+	query__add(q, " THEN 1.0 ELSE 0.0 END), sum(CASE WHEN ");
+	query__add(q, c->ended);
+	query__add(q, " AND ");
+	query__add(q, c->lacked_nothing);
+	query__add(q, " AND ");
+	add_safe(q, g);
+	query__add(q, " THEN 1.0 ELSE 0.0 END)");
+}
 
 static int count_jobs(struct joined *w, struct group *g)
 {
@@ -215,12 +255,8 @@ static int count_jobs(struct joined *w, struct group *g)
 	int err = query__init(&q);
 
 	query__add(&q, "SELECT count(*)");
-	if (has_number) {
-		query__add(&q, ", sum(CASE WHEN " ENDED " THEN 1.0 ELSE 0.0 END), "
-			       "sum(CASE WHEN " ENDED " AND ");
-		add_safe(&q, g);
-		query__add(&q, " THEN 1.0 ELSE 0.0 END)");
-	}
+	if (has_number)
+		add_counts(&q, g);
 	query__add(&q, " FROM job j");
 	if (!err)
 		err = where(w, &q, &g->m);
@@ -240,6 +276,37 @@ static int count_jobs(struct joined *w, struct group *g)
 	return err;
 }
 
+static int by_signature(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+	const int order = strcmp(x->m.signature, y->m.signature);
+
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Those of one signature follow its dearest one. */
+static void join_signatures(struct joined *w)
+{
+	struct group *g = w->groups;
+
+	if (!w->ngroups)
+		return;
+	qsort(g, w->ngroups, sizeof(*g), by_signature);
+	for (unsigned i = 0; i < w->ngroups; i++)
+		g[i].first = i && !strcmp(g[i].m.signature, g[i - 1].m.signature) ? g[i - 1].first
+										  : g[i].at;
+	qsort(g, w->ngroups, sizeof(*g), by_first);
+}
+
 int many__each(struct index *ix, const struct job_filter *f, const struct viewer *v, unsigned most,
 	       many_take *take, void *arg)
 {
@@ -249,6 +316,7 @@ int many__each(struct index *ix, const struct job_filter *f, const struct viewer
 	w.filter.finding = NULL;
 	if (!err)
 		err = find_groups(&w, f, most);
+	join_signatures(&w);
 	for (unsigned i = 0; !err && i < w.ngroups; i++) {
 		err = find_text(&w, &w.groups[i]);
 		if (!err)

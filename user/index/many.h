@@ -19,15 +19,17 @@ struct many {
 	const char *unit; /* of the numbers: "MiB", "s" or a noun; NULL: the rule sets none */
 	double needs;	  /* what that job's line allows for; NaN: there is none */
 	double used, asked_least, asked_most;
-	/* How many jobs would have had enough, of those that ended by themselves or at a limit: a
-	 * job without the finding by what it used, where the index has that, else it counts as one
-	 * that had not. NaN without needs. */
+	/* How many jobs would have had enough, of those that ended by themselves or at a limit: by
+	 * what they used, where the index has that, else those with the finding alone, by what they
+	 * need. A job that was ended for lack of memory (unit MiB) or time (s) had not; for time
+	 * one that memory ended does not count. NaN without needs. */
 	double safe, safe_of;
 };
 
 typedef int many_take(void *arg, const struct many *m);
-/* The dearest `most` of the jobs that the filter means and the viewer may see; 0: all. 0, -errno,
- * or what take returned. */
+/* The dearest `most` of the jobs that the filter means and the viewer may see; 0: all. Those of a
+ * signature come together, the dearest first; so do signatures. 0, -errno, or what take returned.
+ */
 int many__each(struct index *ix, const struct job_filter *f, const struct viewer *v, unsigned most,
 	       many_take *take, void *arg);
 

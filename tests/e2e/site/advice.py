@@ -16,6 +16,8 @@ from jobs import Job
 SHARES = {"share_kernel": "time in the kernel", "share_others": "time of other programs", "share_quota": "time held by a CPU quota",
           "share_wait": "wait for a CPU", "share_disk": "wait for a disk", "share_asleep": "time asleep", "share_idle": "time not used"}
 JOINED = {"mem.over": ("own_peak_mb", max), "time.over": ("elapsed_s", max), "cpu.oversubscribed": (None, min)}
+# Of these states a job says something of what is enough.
+ENDED = {"mem.over": (None, "COMPLETED", "TIMEOUT", "OUT_OF_MEMORY"), "time.over": (None, "COMPLETED", "TIMEOUT")}
 
 
 def put(path, rows):
@@ -52,6 +54,8 @@ def kind(r):
 
 def had_enough(r, rule, needs):
     column, join = JOINED[rule]
+    if rule == "mem.over" and (r["state"] == "OUT_OF_MEMORY" or (r["oom_kills"] or 0) > 0) or rule == "time.over" and r["state"] == "TIMEOUT":
+        return False
     if column:
         return r[column] is not None and r[column] <= needs
     return any(f["id"] == rule and "sets" in f and f["sets"]["needs"] >= needs for f in r["finding_list"])
@@ -64,7 +68,7 @@ def joined(rows, rule, of):
     sets = [f["sets"] for _, f in found if "sets" in f] if rule in JOINED else []
     known = lambda key: [s[key] for s in sets if key in s]
     needs = JOINED[rule][1](known("needs")) if sets else None
-    ended = [r for r in all_ if r["state"] in (None, "COMPLETED", "TIMEOUT", "OUT_OF_MEMORY")]
+    ended = [r for r in all_ if r["state"] in ENDED.get(rule, ENDED["mem.over"])]
     costs = [f["cost"]["core_s"] for _, f in found if "core_s" in f["cost"]]
     return {"jobs": len(found), "of": len(all_), "cost_core_s": sum(costs) if costs else None, "last": max(r["start"] for r, _ in found),
             "severity": max((f["severity"] for _, f in found), key=("note", "warn", "bad").index), "needs": needs,
@@ -98,7 +102,9 @@ def many_jobs():
         is_equal("advice %s: what is joined" % title, sorted((of_signature[r["signature"]], r["rule"]) for r in got), sorted(rules))
         wrong = [(r, w) for r in got for w in [joined(chosen, r["rule"], of_signature[r["signature"]])] if not same(r, w)]
         is_equal("advice %s: numbers of %d" % (title, len(got)), wrong[:2], [])
-        is_equal("advice %s: the dearest first" % title, [r["cost_core_s"] or 0 for r in got], sorted((r["cost_core_s"] or 0 for r in got), reverse=True))
+        dearest = {s: max(r["cost_core_s"] or 0 for r in got if r["signature"] == s) for s in {r["signature"] for r in got}}
+        order = [(dearest[r["signature"]], r["signature"], r["cost_core_s"] or 0) for r in got]
+        is_equal("advice %s: signature by signature, the dearest first" % title, order, sorted(order, reverse=True))
     all_ = as_json("advice", "--user", "user0,user1,user2", "--since", "all", "--all", "--database", path)["rows"]
     numbers = [r for r in all_ if r["safe_of"]]
     is_true("advice: some would not have been enough for all, some would", {r["safe"] < r["safe_of"] for r in numbers} == {True, False}, numbers)
@@ -121,6 +127,8 @@ def sentences(numbers, all_):
 def as_text(path, all_):
     words = ("advice", "--user", "user0,user1,user2", "--since", "all", "--database", path)
     text, more = must(*words), must(*words, "--all")
+    headings = [l for l in more.split("\n") if l and l[0] != " "]
+    is_equal("advice: one heading for a signature", len(headings), len({r["signature"] for r in all_}))
     is_true("advice: no line of text is wider than 80", max(map(len, more.split("\n"))) <= 80, more)
     is_equal("advice: what is to be copied has lines of its own", [l.strip() for l in more.split("\n") if re.match(" *(#SBATCH|export) ", l)],
              [r["remedy_code"] for r in all_ if r["remedy_code"]])
@@ -130,6 +138,44 @@ def as_text(path, all_):
     is_equal("advice: the same as CSV", [(r["signature"], r["rule"], float(r["jobs"]), r["safe"]) for r in table],
              [(r["signature"], r["rule"], r["jobs"], "" if r["safe"] is None else "%d" % r["safe"]) for r in all_])
     is_equal("advice: jobs without findings", must("advice", "--finding", "no.rule", "--since", "all", "--database", path), "no such job has a finding\n")
+
+
+def few(n, rule, sets, state="COMPLETED", **more):
+    """Jobs of one kind, with this finding where there is something that it sets."""
+    found = {"id": rule, "severity": "note", "text": "A text", "remedy": "Do: #SBATCH --x=1", "remedy_code": "#SBATCH --x=1", "remedy_kind": "line", "cost": {}, "sets": sets}
+    return [{"cluster": "c", "start": 1795000000, "elapsed_s": 3600, "sources": 3, "cpus": 4, "nodes": 1, "tasks": 1, "state": state, "user": "u", "name": "n", "program": "/p",
+             "finding_list": [found] if sets else [], **more} for _ in range(n)]
+
+
+def cut_off():
+    """Jobs that were ended by the limit in question do not show that it is enough."""
+    cases = {  # rows; what is enough for which, and what is said of it; whether the line is printed
+        "time": (few(10, "time.over", {"needs": 7200, "used": 6000, "asked": 86400}) + few(3, "", None, "TIMEOUT") + few(2, "", None, "OUT_OF_MEMORY"),
+                 (10, 13), "would have been safe in 10 of 13 jobs", True),
+        "memory": (few(10, "mem.over", {"needs": 2000, "used": 1500, "asked": 64000}, own_peak_mb=1500) + few(3, "", None, "TIMEOUT", own_peak_mb=1000) +
+                   few(2, "", None, "OUT_OF_MEMORY", own_peak_mb=900) + few(1, "", None, own_peak_mb=900, oom_kills=2) + few(1, "", None, "OUT_OF_MEMORY"),
+                   (13, 17), "would have been safe in 13 of 17 jobs", True),
+        "threads": (few(4, "cpu.oversubscribed", {"needs": 4, "used": 16, "asked": 16}) + few(3, "cpu.oversubscribed", {"needs": 4, "used": 16, "asked": 16}, "TIMEOUT"),
+                    (7, 7), "would have been safe in 7 of 7 jobs", True),
+        "none": (few(7, "mem.near_limit", {"needs": 2000, "used": 1900, "asked": 1900}, "OUT_OF_MEMORY", own_peak_mb=1900),
+                 (0, 7), "#SBATCH --x=1 would not have been safe in any of 7 jobs", False),
+        "no job": (few(5, "mem.near_limit", {"needs": 2000, "used": 1900, "asked": 1900}, "FAILED", own_peak_mb=1900),
+                   (0, 0), "used at most 1.86 GiB; no job shows whether this would be enough:", True),
+        "sentence": (few(2, "mem.near_limit", {"used": 1900}, own_peak_mb=1900), (None, None), "A text. Do:", True),
+        "many": (few(1200, "cpu.oversubscribed", {"needs": 1024, "used": 5120, "asked": 5120}), (1200, 1200), "1,200 of 1,200 jobs, last 11-18 11:06: asked 5,120 threads, used at "
+                 "most 5,120 threads; this would have been safe in 1,200 of 1,200 jobs:", True)}
+    path, rows = os.path.join(tmpdir("cut"), "index.db"), []
+    for name, case in cases.items():
+        rows += [{**r, "name": name} for r in case[0]]
+    put(path, [{**r, "job_id": 100 + i} for i, r in enumerate(rows)])
+    for name, (_, safe, said, is_printed) in cases.items():
+        words = ("advice", "--name", name, "--since", "all", "--database", path)
+        row, = as_json(*words)["rows"]
+        is_equal("advice, %s: in how many it is safe" % name, (row["safe"], row["safe_of"]), safe)
+        is_equal("advice, %s: the line to be copied" % name, row["remedy_code"], "#SBATCH --x=1" if is_printed else None)
+        text = must(*words)
+        is_true("advice, %s: what is said" % name, said in " ".join(text.split()), text)
+        is_equal("advice, %s: whether the line is printed as advice" % name, "           #SBATCH --x=1" in text.split("\n"), is_printed)
 
 
 # ---- report
@@ -247,4 +293,4 @@ def no_index():
 
 
 if __name__ == "__main__":
-    run_tests([many_jobs, jobs_of_its_program, earlier_runs, no_index])
+    run_tests([many_jobs, cut_off, jobs_of_its_program, earlier_runs, no_index])

@@ -43,26 +43,29 @@ const struct command cmd_advice = {
 
 static const struct site_column columns[] = {
 	{"at", "contacted", NULL, CELL_TIME, 0, 0},
-	{"who", "by", NULL, CELL_TEXT, 5, 10},
-	{"ticket", "ticket", NULL, CELL_TEXT, 4, 12},
+	{"who", "by", NULL, CELL_TEXT, 2, 10},
+	{"ticket", "ticket", NULL, CELL_TEXT, 1, 12},
 	{"user", "user", NULL, CELL_TEXT, 0, 10},
-	{"account", "project", NULL, CELL_TEXT, 6, 12},
+	{"account", "project", NULL, CELL_TEXT, 7, 12},
 	{"rule", "finding", NULL, CELL_TEXT, 0, 22},
 	{"signature", "signature", NULL, CELL_HIDDEN, 0, 0},
 	{"job", "job", NULL, CELL_HIDDEN, 0, 0},
-	{"lost_before_core_s_week", "before core-h/week", NULL, CELL_HOURS, 1, 0},
-	{"lost_after_core_s_week", "after", NULL, CELL_HOURS, 1, 0},
+	{"lost_before_core_s_week", "before core-h/week", NULL, CELL_HOURS, 4, 0},
+	{"lost_after_core_s_week", "after", NULL, CELL_HOURS, 5, 0},
 	{"expected_core_s_week", "expected", NULL, CELL_HIDDEN, 0, 0},
-	{"saved_core_s_week", "saved", NULL, CELL_HOURS, 0, 0},
+	{"saved_core_s_week", "saved", NULL, CELL_HOURS, 3, 0},
 	{"runs_before", "runs before", NULL, CELL_HIDDEN, 0, 0},
-	{"runs_after", "runs since", NULL, CELL_COUNT, 3, 0},
-	{"weeks_after", "weeks", NULL, CELL_NUMBER, 7, 0},
-	{"verdict", "", NULL, CELL_TEXT, 0, 0},
+	{"runs_after", "runs since", NULL, CELL_COUNT, 6, 0},
+	{"weeks_before", "weeks before", NULL, CELL_HIDDEN, 0, 0},
+	{"weeks_after", "weeks", NULL, CELL_NUMBER, 8, 0},
+	{"verdict", "verdict", NULL, CELL_TEXT, 0, 0},
+	{"text", "what was said", NULL, CELL_TEXT, 9, 40},
 };
 
 struct adding {
 	struct site_table *t;
-	double helped, saved;
+	double helped, saved; /* those that helped, and by how much */
+	double known, all;    /* those of which the saving is known, and their sum */
 };
 
 static int add_advice(void *arg, const struct contact *c, const struct advice *a)
@@ -83,14 +86,45 @@ static int add_advice(void *arg, const struct contact *c, const struct advice *a
 		db_value__real(a->saved),
 		db_value__int((int64_t)a->runs_before),
 		db_value__int((int64_t)a->runs_after),
+		db_value__real(a->weeks_before),
 		db_value__real(a->weeks_after),
 		db_value__text(a->verdict),
+		db_value__text(c->text),
 	};
 
 	w->helped += a->has_helped;
 	if (a->has_helped)
 		w->saved += a->saved;
+	w->known += !isnan(a->saved);
+	w->all += isnan(a->saved) ? 0 : a->saved;
 	return site_table__add(w->t, row);
+}
+
+/* "helped 2 of 6, which saved 5,641 core-h a week; all 6 together: -17,368" */
+static void print_saved(const struct adding *w)
+{
+	char saved[SITE_CELL], all[SITE_CELL];
+
+	site_cell__put(saved, CELL_HOURS, w->saved);
+	site_cell__put(all, CELL_HOURS, w->all);
+	printf("\nhelped %.0f of %u", w->helped, w->t->nrows);
+	if (w->helped > 0)
+		printf(", which saved %s core-h a week", saved);
+	if (w->known > w->helped)
+		printf("; all %.0f%s together: %s%s", w->known,
+		       w->known < w->t->nrows ? " of which it is known" : "", all,
+		       w->helped > 0 ? "" : " core-h a week");
+	putchar('\n');
+}
+
+static json_t *saved_json(const struct adding *w)
+{
+	json_t *o = json_object();
+
+	JSON_NUMBERS(o, {"contacts", w->t->nrows}, {"helped", w->helped},
+		     {"saved_core_s_week", w->saved},
+		     {"saved_by_all_core_s_week", w->known > 0 ? w->all : NAN});
+	return o;
 }
 
 static int print_contacts(struct index *ix, const struct site_args *a, const struct viewer *v)
@@ -101,12 +135,9 @@ static int print_contacts(struct index *ix, const struct site_args *a, const str
 	int status = contact__each(ix, a->filter.since, v, add_advice, &w) ? 1 : 0;
 
 	if (!status && (t.nrows || !is_text))
-		status = site_args__print(
-			a, &t,
-			json_pack("{s:f, s:f}", "helped", w.helped, "saved_core_s_week", w.saved));
+		status = site_args__print(a, &t, saved_json(&w));
 	if (!status && is_text && t.nrows)
-		printf("\nhelped %.0f of %u: %.4g core-h a week\n", w.helped, t.nrows,
-		       w.saved / 3600);
+		print_saved(&w);
 	else if (!status && is_text)
 		puts("no contact is noted: jobprof contacted JOB --ticket T notes one");
 	site_table__free(&t);
@@ -134,7 +165,8 @@ static const struct site_column change_columns[] = {
 struct changes {
 	struct site_table t;
 	bool is_text;
-	double jobs; /* with findings, each finding for itself */
+	double jobs;	    /* with findings, each finding for itself */
+	char signature[64]; /* whose heading was printed last */
 };
 
 static const char *noun(const struct many *m, double n)
@@ -145,12 +177,22 @@ static const char *noun(const struct many *m, double n)
 /* "1.2 GiB", "2:10:00", "3 cores" */
 static const char *amount(const struct many *m, double v, report_number buf)
 {
+	report_number count;
+
 	if (!strcmp(m->unit, "MiB"))
 		return report_text__mb(v, buf);
 	if (!strcmp(m->unit, "s"))
 		return report_text__time(v, buf);
-	snprintf(buf, REPORT_NUMBER, "%.3g %.20s%s", v, m->unit, report_text__s(v));
+	snprintf(count, sizeof(count), "%.3g", v);
+	snprintf(buf, REPORT_NUMBER, "%.20s %.20s%s",
+		 v < 999.5 ? count : report_text__count(v, count), m->unit, report_text__s(v));
 	return buf;
+}
+
+/* Whether the numbers of all jobs are known. */
+static bool has_numbers(const struct many *m)
+{
+	return m->unit && !isnan(m->needs) && !isnan(m->used) && !isnan(m->asked_most);
 }
 
 /* "asked 16 to 64 GiB, used at most 1.2 GiB"; else what the job says of itself that counts for all.
@@ -159,7 +201,7 @@ static void put_evidence(FILE *out, const struct many *m)
 {
 	report_number least, most, used;
 
-	if (!m->unit || isnan(m->needs) || isnan(m->used) || isnan(m->asked_most)) {
+	if (!has_numbers(m)) {
 		fputs(m->text, out);
 		return;
 	}
@@ -169,47 +211,100 @@ static void put_evidence(FILE *out, const struct many *m)
 		m->asked_least < m->asked_most ? " to " : "", most, amount(m, m->used, used));
 }
 
-/* "70 of 72 jobs: asked 16 GiB, used at most 1.2 GiB", and how many had had enough with the code.
- */
-static void put_sentence(FILE *out, const struct many *m, const char *code)
+static bool is_sentence(const char *text)
 {
-	fprintf(out, "%.0f of %.0f %s: ", m->jobs, m->of, noun(m, m->of));
-	put_evidence(out, m);
-	if (m->safe_of > 0)
-		fprintf(out, "%s %s would have been safe in %.0f of %.0f %s",
-			isnan(m->used) ? "" : ";", code, m->safe, m->safe_of, noun(m, m->safe_of));
+	const size_t n = strlen(text);
+
+	return n && strchr(".!?:", text[n - 1]);
 }
 
-/* All of it in one. NULL: no memory. */
+/* What joins the evidence with what follows: another sentence, or a part of this one. */
+static const char *stop(const struct many *m, bool follows_sentence)
+{
+	if (!has_numbers(m) && is_sentence(m->text))
+		return " ";
+	return follows_sentence ? ". " : "; ";
+}
+
+/* None of the jobs would have had enough: it is no advice. */
+static bool is_unsafe(const struct many *m)
+{
+	return m->safe_of > 0 && !(m->safe > 0);
+}
+
+/* Whether there is a line to copy. */
+static bool has_line(const struct many *m)
+{
+	return *m->code && !is_unsafe(m);
+}
+
+/* What the code would have been for the jobs. */
+static void put_safety(FILE *out, const struct many *m, const char *code)
+{
+	const char *jobs = noun(m, m->safe_of);
+	report_number safe, of;
+
+	report_text__count(m->safe_of, of);
+	if (is_unsafe(m))
+		fprintf(out, "%s would not have been safe in any of %s %s", m->code, of, jobs);
+	else if (m->safe_of > 0)
+		fprintf(out, "%s would have been safe in %s of %s %s", code,
+			report_text__count(m->safe, safe), of, jobs);
+	else
+		fprintf(out, "no %s shows whether %s would be enough", noun(m, 1), code);
+}
+
+/* Of a line that sets a number how safe that is, else the remedy. */
+static void put_remedy(FILE *out, const struct many *m, const char *code)
+{
+	const size_t len = strlen(m->remedy), end = code == m->code ? 0 : strlen(m->code);
+
+	if (!isnan(m->safe_of) && *m->code) {
+		fputs(stop(m, false), out);
+		put_safety(out, m, code);
+	} else if (len > end) {
+		fprintf(out, "%s%.*s", stop(m, true), (int)(len - end), m->remedy);
+	}
+}
+
+/* "70 of 72 jobs: asked 16 GiB, used at most 1.2 GiB; LINE would have been safe in 70 of 72 jobs".
+ * NULL: no memory. */
 static char *sentence(const struct many *m)
 {
+	report_number jobs, of;
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
 	if (!f)
 		return NULL;
-	put_sentence(f, m, m->code);
-	if (!(m->safe_of > 0) && *m->remedy)
-		fprintf(f, " %s", m->remedy);
+	fprintf(f, "%s of %s %s: ", report_text__count(m->jobs, jobs),
+		report_text__count(m->of, of), noun(m, m->of));
+	put_evidence(f, m);
+	put_remedy(f, m, m->code);
 	return fclose(f) ? NULL : text;
 }
 
 /* For a reader, who finds the code below. NULL: no memory. */
 static char *words(const struct many *m)
 {
-	const size_t len = strlen(m->remedy), code = strlen(m->code);
-	char *text = NULL;
+	report_number jobs, of, cost;
+	char *text = NULL, last[SITE_CELL];
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
 	if (!f)
 		return NULL;
-	put_sentence(f, m, "this");
-	if (m->safe_of > 0)
+	site_cell__put(last, CELL_TIME, m->last);
+	fprintf(f, "%s of %s %s, last %s", report_text__count(m->jobs, jobs),
+		report_text__count(m->of, of), noun(m, m->of), last);
+	if (m->cost_core_s > 0)
+		fprintf(f, ", costs %s", report_text__cores(m->cost_core_s, cost));
+	fputs(": ", f);
+	put_evidence(f, m);
+	put_remedy(f, m, "this");
+	if (has_line(m) && !isnan(m->safe_of))
 		putc(':', f);
-	else if (len > code)
-		fprintf(f, " %.*s", (int)(len - code), m->remedy);
 	return fclose(f) ? NULL : text;
 }
 
@@ -222,7 +317,8 @@ static const char *severity(const struct many *m)
 
 static const char *kind(const struct many *m)
 {
-	return remedy_kind__name(m->kind == 2	? REMEDY_COMMAND
+	return remedy_kind__name(is_unsafe(m)	? REMEDY_SENTENCE
+				 : m->kind == 2 ? REMEDY_COMMAND
 				 : m->kind == 1 ? REMEDY_LINE
 						: REMEDY_SENTENCE);
 }
@@ -249,7 +345,7 @@ static int add_change(struct site_table *t, const struct many *m)
 		db_value__real(m->safe),
 		db_value__real(m->safe_of),
 		db_value__text(kind(m)),
-		db_value__text(*m->code ? m->code : NULL),
+		db_value__text(has_line(m) ? m->code : NULL),
 		db_value__text(text),
 	};
 	int err = text ? site_table__add(t, row) : -1;
@@ -258,27 +354,32 @@ static int add_change(struct site_table *t, const struct many *m)
 	return err;
 }
 
-static int print_change(const struct many *m)
+/* One for all findings of a signature. */
+static void print_heading(struct changes *w, const struct many *m)
 {
-	char *text = words(m), head[SITE_CELL];
-	int at;
-
-	if (!text)
-		return -1;
+	if (!strcmp(w->signature, m->signature))
+		return;
+	snprintf(w->signature, sizeof(w->signature), "%s", m->signature);
 	putchar('\n');
 	print__escaped(stdout, *m->name ? m->name : *m->program ? m->program : "?");
 	fputs(" of ", stdout);
 	print__escaped(stdout, m->user);
-	site_cell__put(head, CELL_TIME, m->last);
-	printf(", last %s", head);
-	if (m->cost_core_s > 0)
-		printf(", costs %s", report_text__cores(m->cost_core_s, (report_number){0}));
-	printf("\n  %-4s ", severity(m));
+	putchar('\n');
+}
+
+static int print_change(const struct many *m)
+{
+	char *text = words(m);
+	int at;
+
+	if (!text)
+		return -1;
+	printf("  %-4s ", severity(m));
 	print__escaped(stdout, m->rule);
 	fputs(": ", stdout);
 	at = 9 + (int)strlen(m->rule);
 	report_text__paragraph(stdout, text, at < 60 ? at : 60, 7);
-	if (*m->code) {
+	if (has_line(m)) {
 		fputs("           ", stdout);
 		print__escaped(stdout, m->code);
 		putchar('\n');
@@ -292,7 +393,10 @@ static int take_change(void *arg, const struct many *m)
 	struct changes *w = arg;
 
 	w->jobs += m->jobs;
-	return w->is_text ? print_change(m) : add_change(&w->t, m);
+	if (!w->is_text)
+		return add_change(&w->t, m);
+	print_heading(w, m);
+	return print_change(m);
 }
 
 static int print_changes(struct index *ix, const struct site_args *a, const struct viewer *v)
