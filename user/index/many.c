@@ -90,10 +90,9 @@ static int add_group(struct joined *w, const struct db_value *v)
 		.cost_core_s = db_value__number(&v[6]),
 		.last = db_value__number(&v[7]),
 		.severity = (int)v[8].i,
-		.are_tasks = db_value__number(&v[9]) == db_value__number(&v[5]),
-		.used = db_value__number(&v[10]),
-		.asked_least = db_value__number(&v[11]),
-		.asked_most = db_value__number(&v[12]),
+		.used = db_value__number(&v[9]),
+		.asked_least = db_value__number(&v[10]),
+		.asked_most = db_value__number(&v[11]),
 		.needs = NAN,
 		.safe = NAN,
 		.safe_of = NAN,
@@ -118,7 +117,6 @@ static int find_groups(struct joined *w, const struct job_filter *f, unsigned mo
 
 	query__add(&q, "SELECT j.signature, f.rule, min(j.\"user\"), min(j.name), min(j.program), "
 		       "count(DISTINCT j.id), sum(f.cost_core_s), max(j.start), max(f.severity), "
-		       "count(DISTINCT CASE WHEN j.array_task IS NOT NULL THEN j.id END), "
 		       "max(f.used), min(f.asked), max(f.asked) "
 		       "FROM job j JOIN finding f ON f.job = j.id");
 	if (!err)
@@ -254,7 +252,7 @@ static int count_jobs(struct joined *w, struct group *g)
 	struct query q;
 	int err = query__init(&q);
 
-	query__add(&q, "SELECT count(*)");
+	query__add(&q, "SELECT count(*), count(j.array_task)");
 	if (has_number)
 		add_counts(&q, g);
 	query__add(&q, " FROM job j");
@@ -265,9 +263,10 @@ static int count_jobs(struct joined *w, struct group *g)
 		err = query__ask(&q, w->ix->db, &r);
 	if (!err && db_rows__next(&r)) {
 		g->m.of = db_value__number(&r.v[0]);
+		g->m.are_tasks = db_value__number(&r.v[1]) == g->m.of;
 		if (has_number) {
-			g->m.safe_of = db_value__number(&r.v[1]);
-			g->m.safe = db_value__number(&r.v[2]);
+			g->m.safe_of = db_value__number(&r.v[2]);
+			g->m.safe = db_value__number(&r.v[3]);
 		}
 	}
 	err = err ? err : r.err;

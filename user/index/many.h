@@ -9,7 +9,7 @@
 /* A rule's findings in the jobs of one signature. The texts are there during the call. */
 struct many {
 	const char *signature, *user, *name, *program, *rule;
-	bool are_tasks;		  /* all of job arrays */
+	bool are_tasks;		  /* all that were judged, of job arrays */
 	int severity;		  /* the worst */
 	double jobs, of;	  /* that have it, of those that were judged */
 	double cost_core_s, last; /* of all; begin of the last one; NaN: not known */

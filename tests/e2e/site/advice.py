@@ -162,6 +162,10 @@ def cut_off():
         "no job": (few(5, "mem.near_limit", {"needs": 2000, "used": 1900, "asked": 1900}, "FAILED", own_peak_mb=1900),
                    (0, 0), "used at most 1.86 GiB; no job shows whether this would be enough:", True),
         "sentence": (few(2, "mem.near_limit", {"used": 1900}, own_peak_mb=1900), (None, None), "A text. Do:", True),
+        "array": (few(2, "mem.near_limit", {"needs": 2000, "used": 1500, "asked": 1900}, array_id=9, array_task=1, own_peak_mb=1500) + few(1, "", None, array_id=9, array_task=3),
+                  (2, 3), "2 of 3 tasks, last 11-18 11:06: asked 1.86 GiB, used at most 1.46 GiB; this would have been safe in 2 of 3 tasks:", True),
+        "mixed": (few(2, "mem.near_limit", {"needs": 2000, "used": 1500, "asked": 1900}, array_id=9, array_task=1, own_peak_mb=1500) + few(1, "", None),
+                  (2, 3), "2 of 3 jobs,", True),
         "many": (few(1200, "cpu.oversubscribed", {"needs": 1024, "used": 5120, "asked": 5120}), (1200, 1200), "1,200 of 1,200 jobs, last 11-18 11:06: asked 5,120 threads, used at "
                  "most 5,120 threads; this would have been safe in 1,200 of 1,200 jobs:", True)}
     path, rows = os.path.join(tmpdir("cut"), "index.db"), []

@@ -208,6 +208,8 @@ def children(pid):
 def while_files_are_read():
     """The children that read are stopped: others write meanwhile."""
     t = Tree()
+    put(t.user, 13)
+    t.scan()
     for n in range(1, 13):
         put(t.user, n)
     p = start([JOBPROF, "index", "scan", "--database", t.index, t.dir], stdout=subprocess.PIPE, text=True, env=plain_env(HOME=TMP))
@@ -222,7 +224,7 @@ def while_files_are_read():
     out, _ = p.communicate(timeout=PATIENCE)
     is_equal("another process writes while files are read", [q.returncode, q.stderr], [0, ""])
     is_true("and the scan goes on", "12 jobs of 12 new files" in out, out)
-    is_equal("both are there", [len(t.rows()), sql(t.index, "SELECT count(*) FROM contact"), t.check()], [12, [(1,)], "no difference"])
+    is_equal("both are there", [len(t.rows()), sql(t.index, "SELECT count(*) FROM contact"), t.check()], [13, [(1,)], "no difference"])
 
 
 def while_sacct_is_waited_for():

@@ -165,7 +165,8 @@ static const struct site_column change_columns[] = {
 struct changes {
 	struct site_table t;
 	bool is_text;
-	double jobs;	    /* with findings, each finding for itself */
+	double jobs; /* with findings, each finding for itself */
+	bool has_heading;
 	char signature[64]; /* whose heading was printed last */
 };
 
@@ -254,14 +255,14 @@ static void put_safety(FILE *out, const struct many *m, const char *code)
 		fprintf(out, "no %s shows whether %s would be enough", noun(m, 1), code);
 }
 
-/* Of a line that sets a number how safe that is, else the remedy. */
-static void put_remedy(FILE *out, const struct many *m, const char *code)
+/* Of a line that sets a number how safe that is, else the remedy. The code may come apart. */
+static void put_remedy(FILE *out, const struct many *m, bool is_apart)
 {
-	const size_t len = strlen(m->remedy), end = code == m->code ? 0 : strlen(m->code);
+	const size_t len = strlen(m->remedy), end = is_apart ? strlen(m->code) : 0;
 
 	if (!isnan(m->safe_of) && *m->code) {
 		fputs(stop(m, false), out);
-		put_safety(out, m, code);
+		put_safety(out, m, is_apart ? "this" : m->code);
 	} else if (len > end) {
 		fprintf(out, "%s%.*s", stop(m, true), (int)(len - end), m->remedy);
 	}
@@ -281,7 +282,7 @@ static char *sentence(const struct many *m)
 	fprintf(f, "%s of %s %s: ", report_text__count(m->jobs, jobs),
 		report_text__count(m->of, of), noun(m, m->of));
 	put_evidence(f, m);
-	put_remedy(f, m, m->code);
+	put_remedy(f, m, false);
 	return fclose(f) ? NULL : text;
 }
 
@@ -302,7 +303,7 @@ static char *words(const struct many *m)
 		fprintf(f, ", costs %s", report_text__cores(m->cost_core_s, cost));
 	fputs(": ", f);
 	put_evidence(f, m);
-	put_remedy(f, m, "this");
+	put_remedy(f, m, true);
 	if (has_line(m) && !isnan(m->safe_of))
 		putc(':', f);
 	return fclose(f) ? NULL : text;
@@ -357,10 +358,12 @@ static int add_change(struct site_table *t, const struct many *m)
 /* One for all findings of a signature. */
 static void print_heading(struct changes *w, const struct many *m)
 {
-	if (!strcmp(w->signature, m->signature))
+	if (w->has_heading && !strcmp(w->signature, m->signature))
 		return;
 	snprintf(w->signature, sizeof(w->signature), "%s", m->signature);
-	putchar('\n');
+	if (w->has_heading)
+		putchar('\n');
+	w->has_heading = true;
 	print__escaped(stdout, *m->name ? m->name : *m->program ? m->program : "?");
 	fputs(" of ", stdout);
 	print__escaped(stdout, m->user);
