@@ -13,6 +13,7 @@ from lib import *
 
 DAY = 86400
 NOW = int(time.time())
+LONG_AGO = time.strftime("%Y-%m-%d", time.localtime(NOW - 27 * DAY))
 RULES = ("cpu.unused", "io.small", "memory.leak")
 
 
@@ -216,28 +217,28 @@ def whom_a_word_means():
     refused("a time to come", path, "20", "--at", str(NOW + 3600), said="it is a time that is over", status=2)
     refused("no time", path, "20", "--at", "all", said="it is a time that is over", status=2)
     refused("nonsense for a time", path, "20", "--at", "yesterday", said="--at yesterday", status=2)
-    for word, wanted in (("2026-11-02", time.mktime((2026, 11, 2, 0, 0, 0, 0, 0, -1))), (str(NOW - 5), NOW - 5)):
+    for word, wanted in ((LONG_AGO, time.mktime(time.strptime(LONG_AGO, "%Y-%m-%d"))), (str(NOW - 5), NOW - 5)):
         jobprof("contacted", "ann", "--at", word, "--database", path)
         is_equal("contacted --at %s" % word, rows_of(path, "SELECT at FROM contact ORDER BY id DESC LIMIT 1"), [(wanted,)])
 
 
 def taken_away():
     path = put(new_index(), [{**some_jobs(1)[0], "job_id": 20, "user": "ann", "signature": "a" * 16, "array_id": 20, "array_task": 3}])
-    noted = [("20", "T1", None), ("20", "T2", None), ("ann", "T3", None), ("a" * 16, "T4", None), ("20_3", "T5", "cpu.serial"), ("ann", "T6", "2026-11-02"), ("20", "T7", None)]
+    noted = [("20", "T1", None), ("20", "T2", None), ("ann", "T3", None), ("a" * 16, "T4", None), ("20_3", "T5", "cpu.serial"), ("ann", "T6", LONG_AGO), ("20", "T7", None)]
     for i, (word, ticket, extra) in enumerate(noted):
-        jobprof("contacted", word, "-t", ticket, *(["--at", extra] if extra and extra[0] == "2" else ["--finding", extra] if extra else []), "--database", path)
+        jobprof("contacted", word, "-t", ticket, *(["--at", extra] if extra == LONG_AGO else ["--finding", extra] if extra else []), "--database", path)
     with contextlib.closing(sqlite3.connect(path)) as db, db:  # as an earlier jobprof noted it
         db.execute("INSERT INTO contact (at, who, \"user\", ticket) VALUES (?, 'root', '2076_3', 'T8')", [NOW])
     left = lambda: {t for t, in rows_of(path, "SELECT ticket FROM contact")}
     wanted = left()
-    for args, gone in ((("2076_3",), "T8"), (("20",), "T7"), (("20", "-t", "T1"), "T1"), (("20_3", "--finding", "cpu.serial"), "T5"), (("ann",), "T3"), (("ann", "--at", "2026-11-02"), "T6"),
+    for args, gone in ((("2076_3",), "T8"), (("20",), "T7"), (("20", "-t", "T1"), "T1"), (("20_3", "--finding", "cpu.serial"), "T5"), (("ann",), "T3"), (("ann", "--at", LONG_AGO), "T6"),
                        (("20_3",), "T2"), (("a" * 16,), "T4")):
         text = jobprof("contacted", *args, "--remove", "--database", path)
         wanted -= {gone}
         is_equal("contacted %s --remove" % " ".join(args), left(), wanted)
         is_true("contacted %s --remove: what is said" % " ".join(args), text.startswith("removed: ") and "ticket %s\n" % gone in text, text)
     jobprof("contacted", "20", "-t", "T9", "--database", path)
-    for args in (("ann",), ("20", "-t", "T1"), ("20", "--finding", "cpu.serial"), ("21",), ("a" * 16,), ("20", "--at", "2026-11-02"), ("20", "-m", "x")):
+    for args in (("ann",), ("20", "-t", "T1"), ("20", "--finding", "cpu.serial"), ("21",), ("a" * 16,), ("20", "--at", LONG_AGO), ("20", "-m", "x")):
         refused("contacted %s --remove" % " ".join(args), path, *args, "--remove", said="no such contact is noted")
     with contextlib.closing(sqlite3.connect(path)) as db, db:
         db.execute("DELETE FROM job")

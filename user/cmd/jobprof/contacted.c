@@ -29,7 +29,7 @@ static const struct opt opts[] = {
 	{0, "finding", "RULE", "what it was about (of a JOB: its dearest finding)",
 	 OPT_TEXT(struct options, rule)},
 	{'m', "text", "TEXT", "what was said", OPT_TEXT(struct options, text)},
-	{0, "at", "TIME", "when that was: 2026-11-01, 2026-11-01T08:00, 2d ago; default: now",
+	{0, "at", "TIME", "when that was: 2026-11-01, 2026-11-01T08:00, 24h, 2d; default: now",
 	 OPT_TEXT(struct options, at_word)},
 	{0, "remove", NULL, "takes the last such contact away, and says which",
 	 OPT_FLAG(struct options, remove)},
