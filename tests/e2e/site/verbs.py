@@ -178,6 +178,13 @@ def what_all_saved():
         text = jobprof("advice", "--database", path)
         is_equal("both in words", text.split("\n")[-2], "helped 1 of 3, which saved %s core-h a week; all 3 together: %s" %
                  tuple("{:,.0f}".format(v / 3600) for v in (by["better"], sum(by.values()))))
+        for n, said in ((2, "helped 1 of 2, which saved %s core-h a week; all 2 together: %s"), (1, "helped 0 of 1: %s core-h a week")):
+            jobprof("contacted", {2: "early", 1: "better"}[n], "--remove", "--database", path)
+            sums = (by["better"], by["better"] + by["worse"]) if n == 2 else (by["worse"],)
+            text = jobprof("advice", "--database", path)
+            is_equal("of %d in words" % n, text.split("\n")[-2], said % tuple("{:,.0f}".format(v / 3600) for v in sums))
+        for user, ticket in (("better", "T1"), ("early", "T3")):
+            jobprof("contacted", user, "--at", str(at), "--ticket", ticket, "--text", "ask for %s less" % user, "--database", path)
     for columns, has in ((80, ("contacted", "ticket", "user", "verdict")), (100, ("by", "ticket", "user", "saved", "verdict")),
                          (300, ("by", "weeks", "runs since", "what was said"))):
         text = jobprof("advice", "--database", path, env=plain_env(COLUMNS=str(columns)))

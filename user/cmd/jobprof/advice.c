@@ -110,7 +110,9 @@ static void print_saved(const struct adding *w)
 	printf("\nhelped %.0f of %u", w->helped, w->t->nrows);
 	if (w->helped > 0)
 		printf(", which saved %s core-h a week", saved);
-	if (w->known > w->helped)
+	if (w->t->nrows == 1 && w->known > w->helped)
+		printf(": %s core-h a week", all);
+	else if (w->known > w->helped)
 		printf("; all %.0f%s together: %s%s", w->known,
 		       w->known < w->t->nrows ? " of which it is known" : "", all,
 		       w->helped > 0 ? "" : " core-h a week");
