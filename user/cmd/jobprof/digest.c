@@ -14,6 +14,7 @@
 #include "cmd/jobprof/site_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "index/contact.h"
+#include "index/slower.h"
 #include "index/sums.h"
 
 #define ROWS	 10	  /* of a section */
@@ -41,8 +42,8 @@ const struct command cmd_digest = {
 	.name = "jobprof digest",
 	.usage = "[OPTION]...",
 	.about = "What the jobs of a week held and lost, by project and by finding, beside the\n"
-		 "week before; whom to write to first, and whether earlier mails helped. Text of\n"
-		 "72 columns, for a mail.",
+		 "week before; what got slower, whom to write to first, and whether earlier mails\n"
+		 "helped. Text of 72 columns, for a mail.",
 	.opts = opts,
 };
 
@@ -61,6 +62,8 @@ enum section {
 	ACCOUNTS,
 	FINDINGS,
 	ASK,
+	APPS,
+	NODES,
 	/* what the others are compared with, and not shown */
 	ACCOUNTS_BEFORE,
 	FINDINGS_BEFORE,
@@ -123,6 +126,31 @@ static const struct site_column asks[] = {
 	{"job_id", "such as", NULL, CELL_ID, 0, 0},
 	{"signature", "", NULL, CELL_HIDDEN, 0, 0},
 };
+
+static const struct site_column apps[] = {
+	{"user", "user", NULL, CELL_TEXT, 0, 10},
+	{"account", "project", NULL, CELL_TEXT, 1, 12},
+	{"name", "job name", NULL, CELL_TEXT, 0, 16},
+	{"runs", "runs", NULL, CELL_COUNT, 0, 0},
+	{"median_s", "now", NULL, CELL_DURATION, 0, 0},
+	{"median_s_before", "before", NULL, CELL_DURATION, 0, 0},
+	{"longer", "longer%", NULL, CELL_POINTS, 0, 0},
+	{"more_core_s", "core-h", NULL, CELL_HOURS, 0, 0},
+	{"runs_before", "", NULL, CELL_HIDDEN, 0, 0},
+	{"signature", "", NULL, CELL_HIDDEN, 0, 0},
+};
+#define N_APPS (sizeof(apps) / sizeof(*apps))
+
+static const struct site_column nodes[] = {
+	{"node", "node", NULL, CELL_TEXT, 0, 24},
+	{"cluster", "cluster", NULL, CELL_TEXT, 1, 12},
+	{"runs", "runs", NULL, CELL_COUNT, 0, 0},
+	{"speed", "speed%", NULL, CELL_SHARE, 0, 0},
+	{"longer", "longer%", NULL, CELL_POINTS, 0, 0},
+	{"node_fails", "NODE_FAIL", NULL, CELL_COUNT, 0, 0},
+	{"findings", "findings", NULL, CELL_COUNT, 0, 0},
+};
+#define N_NODES (sizeof(nodes) / sizeof(*nodes))
 
 #define SUMS_OF_JOBS                                                                          \
 	"count(*), sum(j.held_core_s), sum(CASE WHEN j.findings IS NULL THEN 0.0 "            \
@@ -257,6 +285,35 @@ static int ask(struct digest *d, enum section s, struct site_table *t)
 	return err;
 }
 
+/* ---- what got slower */
+
+static int take_app(void *arg, const struct slower_app *a)
+{
+	const struct db_value row[N_APPS] = {db_value__text(a->user),
+					     db_value__text(a->account),
+					     db_value__text(a->name),
+					     db_value__int(a->runs),
+					     db_value__real(a->median_s),
+					     db_value__real(a->before_s),
+					     db_value__real(a->median_s / a->before_s - 1),
+					     db_value__real(a->more_core_s),
+					     db_value__int(a->runs_before),
+					     db_value__text(a->signature)};
+
+	return site_table__add(arg, row);
+}
+
+static int take_node(void *arg, const struct slower_node *n)
+{
+	const struct db_value row[N_NODES] = {
+		db_value__text(n->node),     db_value__text(n->cluster),  db_value__int(n->runs),
+		db_value__real(1 / n->took), db_value__real(n->took - 1), db_value__int(n->failed),
+		db_value__int(n->found),
+	};
+
+	return site_table__add(arg, row);
+}
+
 /* ---- what became of earlier mails */
 
 struct helping {
@@ -357,6 +414,25 @@ static int derive(struct found *f, const struct site_args *a)
 
 /* ---- as text */
 
+static const char *date(char to[static SITE_CELL], double s)
+{
+	time_t t = (time_t)s;
+	struct tm tm;
+
+	if (isnan(s) || !localtime_r(&t, &tm) ||
+	    !strftime(to, SITE_CELL, tm.tm_hour || tm.tm_min ? "%Y-%m-%d %H:%M" : "%Y-%m-%d", &tm))
+		strcpy(to, "now");
+	return to;
+}
+
+static void print_dates(const struct digest *d, FILE *out)
+{
+	char from[SITE_CELL], to[SITE_CELL], before[SITE_CELL];
+
+	fprintf(out, "From %s to %s; before: from %s.\n\n", date(from, d->o->site.filter.since),
+		date(to, d->o->site.filter.until), date(before, d->before.since));
+}
+
 static const char *text(char to[static SITE_CELL], enum site_cell_kind kind, double v)
 {
 	site_cell__put(to, kind, v);
@@ -432,12 +508,15 @@ static void print_text(const struct digest *d, const struct found *f, FILE *out)
 	static const char *const titles[SECTIONS] = {
 		[ACCOUNTS] = "Lost by project (trend: points of lost% against before)",
 		[FINDINGS] = "Findings, the dearest first",
-		[ASK] = "Whom to write to first (nobody did in the last 90 days)"};
+		[ASK] = "Whom to write to first (nobody did in the last 90 days)",
+		[APPS] = "Slower than before (medians of runs; core-h: what that took more)",
+		[NODES] = "Nodes slower than others (runs beside the same on all nodes)"};
 
 	if (!(total(f, TOTAL, JOBS) > 0)) {
 		fputs("no jobs\n", out);
 		return;
 	}
+	print_dates(d, out);
 	print_sentence(d, f, out);
 	for (int i = 0; i < SECTIONS; i++) {
 		if (!titles[i] || !f->t[i].nrows)
@@ -481,6 +560,8 @@ static json_t *digest_json(const struct digest *d, const struct found *f)
 	json__set(o, "accounts", site_table__json(&f->t[ACCOUNTS]));
 	json__set(o, "findings", site_table__json(&f->t[FINDINGS]));
 	json__set(o, "ask", site_table__json(&f->t[ASK]));
+	json__set(o, "slower", site_table__json(&f->t[APPS]));
+	json__set(o, "nodes", site_table__json(&f->t[NODES]));
 	json__set(o, "advice",
 		  json_pack("{s:i, s:i, s:f}", "contacts", f->help.n, "helped", f->help.helped,
 			    "saved_core_s_week", f->help.saved));
@@ -549,7 +630,14 @@ static int find_all(struct digest *d, struct found *f)
 	int err = 0;
 
 	for (int i = 0; !err && i < SECTIONS; i++)
-		err = ask(d, i, &f->t[i]);
+		if (i != APPS && i != NODES)
+			err = ask(d, i, &f->t[i]);
+	if (!err)
+		err = slower__apps(&d->ix, &d->o->site.filter, &d->before, &d->viewer, ROWS,
+				   take_app, &f->t[APPS]);
+	if (!err)
+		err = slower__nodes(&d->ix, &d->o->site.filter, &d->viewer, ROWS, take_node,
+				    &f->t[NODES]);
 	if (!err)
 		err = contact__each(&d->ix, (double)time(NULL) - ADVICE_S, &d->viewer, count_advice,
 				    &f->help);
@@ -584,6 +672,8 @@ static void set_columns(struct found *f, struct heads *h, const struct site_args
 		[ACCOUNTS] = {h->accounts, N_ACCOUNTS},
 		[FINDINGS] = {h->findings, N_FINDINGS},
 		[ASK] = {asks, sizeof(asks) / sizeof(*asks)},
+		[APPS] = {apps, N_APPS},
+		[NODES] = {nodes, N_NODES},
 		[ACCOUNTS_BEFORE] = {h->accounts, MAINLY},
 		[FINDINGS_BEFORE] = {h->findings, COST + 1},
 		[MOSTLY] = {mostly, sizeof(mostly) / sizeof(*mostly)},

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Medians of the times of jobs that are alike: rows come in the order of signature and time. */
+#include "index/slower.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/room.h"
+
+static int ascending(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Of times in ascending order. */
+static double median(const double *s, size_t n)
+{
+	return n % 2 ? s[n / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
+}
+
+/* A list of numbers that is emptied and filled again. */
+struct list {
+	double *v;
+	size_t n, room;
+};
+
+static int append(struct list *l, double v)
+{
+	if (room__make(&l->v, &l->room, l->n + 1, sizeof(*l->v)))
+		return -ENOMEM;
+	l->v[l->n++] = v;
+	return 0;
+}
+
+static const char *text_of(const struct db_value *v)
+{
+	return v->type == DB_TEXT ? v->text : "";
+}
+
+/* ---- runs of one signature after the other */
+
+enum { SIGNATURE, ELAPSED, START, HELD, ID, USER, ACCOUNT, NAME };
+
+struct runs {
+	double since; /* what began before is of the time before */
+	struct list s, before_s;
+	struct list ids; /* of those of s: below 2^53 */
+	double held_s;	 /* of those; NaN: not known of any */
+	char *signature, *user, *account, *name;
+};
+
+typedef int take_runs(void *arg, const struct runs *r);
+
+static void forget(struct runs *r)
+{
+	char **texts[] = {&r->signature, &r->user, &r->account, &r->name};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		free(*texts[i]);
+		*texts[i] = NULL;
+	}
+	r->s.n = r->before_s.n = r->ids.n = 0;
+	r->held_s = NAN;
+}
+
+static int keep_last(char **to, const struct db_value *v)
+{
+	const char *text = text_of(v);
+
+	if (*to && strcmp(*to, text) >= 0)
+		return 0;
+	free(*to);
+	*to = strdup(text);
+	return *to ? 0 : -ENOMEM;
+}
+
+static int add_run(struct runs *r, const struct db_value *v)
+{
+	const double s = db_value__number(&v[ELAPSED]), held = db_value__number(&v[HELD]);
+	int err = keep_last(&r->signature, &v[SIGNATURE]);
+
+	if (!err && !(db_value__number(&v[START]) >= r->since))
+		return append(&r->before_s, s);
+	err = err ? err : append(&r->s, s);
+	err = err ? err : append(&r->ids, db_value__number(&v[ID]));
+	err = err ? err : keep_last(&r->user, &v[USER]);
+	err = err ? err : keep_last(&r->account, &v[ACCOUNT]);
+	if (!isnan(held))
+		r->held_s = isnan(r->held_s) ? held : r->held_s + held;
+	return err ? err : keep_last(&r->name, &v[NAME]);
+}
+
+/* Runs that completed, or of which nobody knows how they ended. */
+static int each_signature(struct runs *r, struct index *ix, const struct job_filter *f,
+			  const struct viewer *v, take_runs *take, void *arg)
+{
+	struct db_rows rows = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	forget(r);
+	query__add(&q, "SELECT j.signature, j.elapsed_s, j.start, j.held_core_s, j.id, j.\"user\", "
+		       "j.account, j.name FROM job j");
+	if (!err)
+		err = query__where(&q, f, v);
+	query__add(&q, " AND (j.state IS NULL OR j.state = 'COMPLETED') AND j.elapsed_s > 0 "
+		       "AND j.signature IS NOT NULL ORDER BY j.signature, j.elapsed_s");
+	if (!err)
+		err = query__ask(&q, ix->db, &rows);
+	while (!err && db_rows__next(&rows)) {
+		if (r->signature && strcmp(r->signature, text_of(&rows.v[SIGNATURE])) != 0) {
+			err = take(arg, r);
+			forget(r);
+		}
+		err = err ? err : add_run(r, rows.v);
+	}
+	err = err ? err : rows.err;
+	if (!err && r->signature)
+		err = take(arg, r);
+	db_rows__end(&rows);
+	query__free(&q);
+	return err;
+}
+
+static void free_runs(struct runs *r)
+{
+	forget(r);
+	free(r->s.v);
+	free(r->before_s.v);
+	free(r->ids.v);
+}
+
+/* ---- applications */
+
+struct apps {
+	struct slower_app *v;
+	unsigned n;
+	struct string_list texts;
+	struct list deviations;
+};
+
+/* The list's own copy; NULL: no memory. */
+static const char *own(struct string_list *l, const char *text)
+{
+	return string_list__append(l, text) ? NULL : l->v[l->n - 1];
+}
+
+static int find_deviation(struct apps *a, const struct runs *r, double usual, double *mad)
+{
+	int err = 0;
+
+	a->deviations.n = 0;
+	for (size_t i = 0; !err && i < r->before_s.n; i++)
+		err = append(&a->deviations, fabs(r->before_s.v[i] - usual));
+	if (err)
+		return err;
+	qsort(a->deviations.v, a->deviations.n, sizeof(*a->deviations.v), ascending);
+	*mad = median(a->deviations.v, a->deviations.n);
+	return 0;
+}
+
+static int judge_app(void *arg, const struct runs *r)
+{
+	struct apps *a = arg;
+	struct slower_app one = {.runs = (unsigned)r->s.n, .runs_before = (unsigned)r->before_s.n};
+	double mad = NAN;
+
+	if (one.runs < SLOWER_RUNS || one.runs_before < SLOWER_RUNS)
+		return 0;
+	one.median_s = median(r->s.v, r->s.n);
+	one.before_s = median(r->before_s.v, r->before_s.n);
+	if (!(one.median_s > (1 + SLOWER_LEAST) * one.before_s))
+		return 0;
+	if (find_deviation(a, r, one.before_s, &mad))
+		return -ENOMEM;
+	if (!(one.median_s - one.before_s > SLOWER_MADS * mad))
+		return 0;
+	one.more_core_s = r->held_s * (1 - one.before_s / one.median_s);
+	one.signature = own(&a->texts, r->signature);
+	one.user = own(&a->texts, r->user);
+	one.account = own(&a->texts, r->account);
+	one.name = own(&a->texts, r->name);
+	if (!one.signature || !one.user || !one.account || !one.name ||
+	    room__grow(&a->v, a->n, 1, sizeof(*a->v)))
+		return -ENOMEM;
+	a->v[a->n++] = one;
+	return 0;
+}
+
+/* The larger number first, those that are not known last. */
+static int descending(double x, double y)
+{
+	return isnan(x) || isnan(y) ? isnan(x) - isnan(y) : (x < y) - (x > y);
+}
+
+static int dearest_first(const void *a, const void *b)
+{
+	const struct slower_app *x = a, *y = b;
+	const int order = descending(x->more_core_s, y->more_core_s);
+
+	return order ? order : strcmp(x->signature, y->signature);
+}
+
+int slower__apps(struct index *ix, const struct job_filter *f, const struct job_filter *before,
+		 const struct viewer *v, unsigned most, slower_take_app *take, void *arg)
+{
+	struct runs r = {.since = f->since};
+	struct job_filter both = *f;
+	struct apps a = {0};
+	int err;
+
+	both.since = before->since;
+	err = each_signature(&r, ix, &both, v, judge_app, &a);
+	if (!err && a.n)
+		qsort(a.v, a.n, sizeof(*a.v), dearest_first);
+	for (unsigned i = 0; !err && i < a.n && i < most; i++)
+		err = take(arg, &a.v[i]);
+	free_runs(&r);
+	free(a.v);
+	free(a.deviations.v);
+	string_list__free(&a.texts);
+	return err;
+}
+
+/* ---- nodes */
+
+/* Of a job by the median of its signature. */
+struct ratio {
+	int64_t job;
+	double took;
+};
+
+struct nodes {
+	struct ratio *ratios; /* in the order of jobs */
+	size_t n, room;
+	struct slower_node *v;
+	unsigned nnodes;
+	struct string_list texts;
+	/* The node whose rows come. */
+	struct slower_node one;
+	struct list took;
+	int64_t last_job;
+};
+
+static int add_ratios(void *arg, const struct runs *r)
+{
+	struct nodes *n = arg;
+	double usual;
+
+	if (r->s.n < SLOWER_RUNS)
+		return 0;
+	usual = median(r->s.v, r->s.n);
+	if (room__make(&n->ratios, &n->room, n->n + r->s.n, sizeof(*n->ratios)))
+		return -ENOMEM;
+	for (size_t i = 0; i < r->s.n; i++)
+		n->ratios[n->n++] = (struct ratio){(int64_t)r->ids.v[i], r->s.v[i] / usual};
+	return 0;
+}
+
+static int by_job(const void *a, const void *b)
+{
+	const struct ratio *x = a, *y = b;
+
+	return (x->job > y->job) - (x->job < y->job);
+}
+
+/* "head12" has this head; *number: 12. NULL: it has not. */
+static const char *number_after(const char *text, const char *head, size_t len, double *number)
+{
+	char *end;
+
+	if (strncmp(text, head, len) != 0 || text[len] < '0' || text[len] > '9')
+		return NULL;
+	*number = (double)strtoull(text + len, &end, 10);
+	return end;
+}
+
+/* Whether a finding's place, as "n1-n3,n7 and 2 more", has this node. */
+static bool names_node(const char *place, const char *node)
+{
+	size_t len = strlen(node), head = len;
+	double of = NAN, first, last;
+
+	while (head && node[head - 1] >= '0' && node[head - 1] <= '9')
+		head--;
+	number_after(node, node, head, &of);
+	for (const char *p = place; p; p = strchr(p, ',')) {
+		const char *end;
+
+		p += *p == ',';
+		if (!strncmp(p, node, len) && strchr(", ", p[len]))
+			return true;
+		end = number_after(p, node, head, &first);
+		end = end && *end == '-' ? number_after(end + 1, node, head, &last) : NULL;
+		if (end && strchr(", ", *end) && of >= first && of <= last)
+			return true;
+	}
+	return false;
+}
+
+/* Keeps the node whose rows have come, where it is slow. */
+static int end_node(struct nodes *n)
+{
+	struct slower_node *one = &n->one;
+
+	if (!one->node)
+		return 0;
+	if (n->took.n)
+		qsort(n->took.v, n->took.n, sizeof(*n->took.v), ascending);
+	one->runs = (unsigned)n->took.n;
+	one->took = one->runs >= SLOWER_NODE_RUNS ? median(n->took.v, n->took.n) : NAN;
+	if (!(one->took > 1 + SLOWER_LEAST) && !one->found)
+		return 0;
+	if (room__grow(&n->v, n->nnodes, 1, sizeof(*n->v)))
+		return -ENOMEM;
+	n->v[n->nnodes++] = *one;
+	return 0;
+}
+
+enum { NODE, CLUSTER, JOB, FAILED, PLACE };
+
+static int begin_node(struct nodes *n, const struct db_value *v)
+{
+	int err = end_node(n);
+
+	n->one = (struct slower_node){.node = own(&n->texts, text_of(&v[NODE])),
+				      .cluster = own(&n->texts, text_of(&v[CLUSTER]))};
+	n->took.n = 0;
+	n->last_job = -1;
+	return err || (n->one.node && n->one.cluster) ? err : -ENOMEM;
+}
+
+/* Of a job with two findings there are two rows, one after the other. */
+static int add_node_row(struct nodes *n, const struct db_value *v)
+{
+	const bool is_new = !n->one.node || strcmp(n->one.node, text_of(&v[NODE])) != 0 ||
+			    strcmp(n->one.cluster, text_of(&v[CLUSTER])) != 0;
+	int err = is_new ? begin_node(n, v) : 0;
+	const struct ratio job = {.job = v[JOB].i}, *r;
+
+	if (err)
+		return err;
+	n->one.found += v[PLACE].type == DB_TEXT && names_node(v[PLACE].text, n->one.node);
+	if (v[JOB].i == n->last_job)
+		return 0;
+	n->last_job = v[JOB].i;
+	n->one.failed += v[FAILED].i != 0;
+	r = n->n ? bsearch(&job, n->ratios, n->n, sizeof(*n->ratios), by_job) : NULL;
+	return r ? append(&n->took, r->took) : 0;
+}
+
+static int read_nodes(struct nodes *n, struct index *ix, const struct job_filter *f,
+		      const struct viewer *v)
+{
+	struct db_rows rows = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	query__add(&q, "SELECT n.node, j.cluster, j.id, CASE WHEN j.state = 'NODE_FAIL' THEN 1 "
+		       "ELSE 0 END, f.place FROM job j JOIN job_node n ON n.job = j.id "
+		       "LEFT JOIN finding f ON f.job = j.id "
+		       "AND f.rule IN ('node.slow', 'cpu.slow_clock')");
+	if (!err)
+		err = query__where(&q, f, v);
+	query__add(&q, " ORDER BY n.node, j.cluster, j.id");
+	if (!err)
+		err = query__ask(&q, ix->db, &rows);
+	while (!err && db_rows__next(&rows))
+		err = add_node_row(n, rows.v);
+	err = err ? err : rows.err;
+	db_rows__end(&rows);
+	query__free(&q);
+	return err ? err : end_node(n);
+}
+
+static int slowest_first(const void *a, const void *b)
+{
+	const struct slower_node *x = a, *y = b;
+	int order = descending(x->took, y->took);
+
+	order = order ? order : descending(x->found, y->found);
+	order = order ? order : strcmp(x->node, y->node);
+	return order ? order : strcmp(x->cluster, y->cluster);
+}
+
+int slower__nodes(struct index *ix, const struct job_filter *f, const struct viewer *v,
+		  unsigned most, slower_take_node *take, void *arg)
+{
+	struct runs r = {.since = f->since};
+	struct nodes n = {0};
+	int err;
+
+	if (!v->sees_all)
+		return 0;
+	err = each_signature(&r, ix, f, v, add_ratios, &n);
+	if (!err && n.n)
+		qsort(n.ratios, n.n, sizeof(*n.ratios), by_job);
+	err = err ? err : read_nodes(&n, ix, f, v);
+	if (!err && n.nnodes)
+		qsort(n.v, n.nnodes, sizeof(*n.v), slowest_first);
+	for (unsigned i = 0; !err && i < n.nnodes && i < most; i++)
+		err = take(arg, &n.v[i]);
+	free_runs(&r);
+	free(n.ratios);
+	free(n.took.v);
+	free(n.v);
+	string_list__free(&n.texts);
+	return err;
+}
