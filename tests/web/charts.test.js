@@ -405,19 +405,21 @@ test('pop: numbers that are known have a bar and the way they were measured, and
 test('digest: money, energy and the week before are there where they are known, and only then', () => {
 	const sums = { jobs: 9, held_core_s: 72e6, profiled_core_s: 54e6, lost_core_s: 18e6, lost_share: 0.25, energy_j: null, money_lost: null, money_held: null };
 	const account = { ...sums, account: '<b>p1', trend: null, mostly_by: null }, finding = { rule: 'io.wait', jobs: 3, users: 2, cost_core_s: 7200, cost_core_s_before: null, cost_money: null };
-	const all = { from: 0, to: null, total: sums, before: { jobs: 0, lost_core_s: null }, accounts: [account], findings: [finding], ask: [], advice: { contacts: 0 } };
+	const all = { from: 0, to: null, total: sums, before: { jobs: 0, lost_core_s: null }, accounts: [account], findings: [finding], ask: [], slower: [], nodes: [], advice: { contacts: 0 } };
 
 	browser();
 	digest({ digest: all, version: '1' });
 	const few = text(document.body);
 
 	assert.ok(/9 jobs held 20,000 core-h and lost 5,000 core-h \(25 %\)\. 25 % of what was held has no profile/.test(few) && few.includes('<b>p1'), few);
-	assert.ok(!/EUR|trend(?!:)|kWh|mostly|before they|null|undefined|NaN/.test(few.replace(/against as long a time before/, '')), few);
+	assert.ok(!/lower than|EUR|trend(?!:)|kWh|mostly|before they|null|undefined|NaN/.test(few.replace(/against as long a time before/, '')), few);
 	browser();
 	const priced = { ...sums, energy_j: 7.2e9, energy_money: 620, co2_kg: 760, money_lost: 90, money_held: 360 };
 
 	digest({ digest: { ...all, currency: 'EUR', total: priced, before: { jobs: 8, lost_core_s: 36e5, lost_share: 0.1, energy_j: 3.6e9 },
 		accounts: [{ ...priced, account: 'p1', trend: 0.15, mostly_by: 'io.wait' }, { ...priced, account: 'p2', trend: -0.021, mostly_by: '' }, { ...priced, account: '', trend: null }],
+		slower: [{ user: 'u1', account: 'p1', name: '<b>run', runs: 9, median_s: 7200, median_s_before: 5400, longer: 1 / 3, more_core_s: 36e4 }],
+		nodes: [{ node: 'n5', cluster: '', runs: 20, speed: 0.8, longer: 0.25, node_fails: 1, findings: 2 }, { node: 'n6', cluster: '', runs: 2, speed: null, longer: null, node_fails: 0, findings: 3 }],
 		findings: [{ ...finding, cost_core_s_before: 3600, cost_money: 0.036 }] }, version: '1' });
 	const said = text(document.body), rows = rowsIn(document.body);
 
@@ -425,6 +427,8 @@ test('digest: money, energy and the week before are there where they are known, 
 	assert.match(said, /Energy: 2 MWh, 620 EUR, 760 kg of CO\u2082; before 1 MWh\./);
 	assert.ok(rows.some((r) => /^p1.*\+15 points.*90 EURio\.wait$/.test(r)) && rows.some((r) => /\u22122\.1 points/.test(r)) && rows.some((r) => /^not known.*not known/.test(r)), rows);
 	assert.ok(rows.some((r) => /^io\.wait.*1 core-h0\.04 EUR$/.test(r)), rows);
+	assert.ok(rows.some((r) => /^u1p1<b>run9.*\+33 %100 core-h$/.test(r)) && rows.some((r) => /^n52080 %\+25 %12$/.test(r)) && rows.some((r) => /^n62not knownnot known03$/.test(r)), rows);
+	assert.ok(!said.includes('cluster'), said);
 });
 
 test('spread: says in words how units differ, and nothing where there is one', () => {

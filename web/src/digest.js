@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page of `jobprof digest --html`: what the jobs of a week held and lost, and whom to write to first.
 import { el, grid, low, name, section, soft } from './dom.js';
-import { cores, count, energy, number, plain, plural, share } from './format.js';
+import { cores, count, energy, number, plain, plural, share, time } from './format.js';
 
 const date = (s) => (s ? new Date(s * 1000).toISOString().slice(0, 10) : 'now');
 const known = (v) => v !== null && v !== undefined;
@@ -18,6 +18,8 @@ function change(points) {
 		return soft('same');
 	return `${p > 0 ? '+' : '\u2212'}${Math.abs(p).toFixed(Math.abs(p) < 9.95 ? 1 : 0)} points`;
 }
+
+const longer = (v) => (known(v) ? `${v < 0 ? '\u2212' : '+'}${share(Math.abs(v))}` : soft('not known'));
 
 function sentence(d) {
 	const t = d.total, b = d.before;
@@ -59,6 +61,14 @@ export function digest({ digest: d, version }) {
 			part('findings', 'Findings', 'the dearest first', [column('finding', (r) => r.rule), column('jobs', (r) => count(r.jobs)), column('users', (r) => count(r.users)),
 				column('cost', (r) => cores(r.cost_core_s)), column('before', (r) => cores(r.cost_core_s_before), (r) => known(r.cost_core_s_before)),
 				column('cost in money', (r) => money(r.cost_money, d), (r) => known(r.cost_money))], d.findings),
+			part('slower', 'Slower than before', 'medians of runs that completed, against as long a time before; more: what that took', [column('user', (r) => name(r.user, 20)),
+				words('project', (r) => name(r.account, 20)), words('job name', (r) => name(r.name ?? '', 30)), column('runs', (r) => count(r.runs)),
+				column('now', (r) => time(r.median_s)), column('before', (r) => time(r.median_s_before)), column('longer', (r) => longer(r.longer)),
+				column('more', (r) => (known(r.more_core_s) ? cores(r.more_core_s) : '?'))], d.slower),
+			part('nodes', 'Nodes slower than others', 'median of runs against the same applications on all nodes; not known: of fewer than 15', [
+				column('node', (r) => name(r.node, 30)), words('cluster', (r) => name(r.cluster, 20), (r) => r.cluster), column('runs', (r) => count(r.runs)),
+				column('speed', (r) => (known(r.speed) ? share(r.speed) : soft('not known'))), column('runs take longer by', (r) => longer(r.longer)),
+				column('jobs ended by NODE_FAIL', (r) => count(r.node_fails)), column('findings that name it', (r) => count(r.findings))], d.nodes),
 			d.advice.contacts ? low(section('advice', 'Did earlier mails help?', 'of the last 8 weeks',
 				el('p', { class: 'words' }, `${d.advice.helped} of ${plural(d.advice.contacts, 'contact')} helped: ${cores(d.advice.saved_core_s_week)} a week.`))) : null,
 		].filter(Boolean)),

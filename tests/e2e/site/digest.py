@@ -1,11 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """digest, and the money of digest and usage: every number is the sum over the generated jobs, with prices in a jobprof.conf of a
-file system of its own, and without."""
+file system of its own, and without; what got slower, by python's medians."""
 
+import collections
+import statistics
 import sys
 
+import numpy
+
 sys.path.insert(0, sys.path[0] + "/../../lib")
+import postgreslib
 from sitelib import *
 
 PRICES = {"PriceCoreHour": 0.018, "PriceGPUHour": 0.55, "PriceKWh": 0.31, "GramsCO2PerKWh": 380}
@@ -137,7 +142,7 @@ def as_text():
         t = of["total"]
         is_true("digest as text, %s: what was held and lost, and before" % env, all(w in text for w in (
             grouped(t["jobs"]) + " jobs held " + hours(t["held_core_s"]) + " core-h", "lost " + hours(t["lost_core_s"]) + " of them",
-            "before they lost " + hours(of["before"]["lost_core_s"]), number(t["energy_kwh"]) + " kWh", share(1 - t["profiled_core_s"] / t["held_core_s"]) + " % of what was held has no profile")), text)
+            "before they lost " + hours(of["before"]["lost_core_s"]), "From 2026-10-12 to 2026-10-19; before: from 2026-10-05.", number(t["energy_kwh"]) + " kWh", share(1 - t["profiled_core_s"] / t["held_core_s"]) + " % of what was held has no profile")), text)
         is_equal("digest as text, %s: lines of 72 columns, but for the command" % env, [line for line in lines[:-1] if len(line) > 72], [])
         is_equal("digest as text, %s: nothing that a terminal obeys" % env, visible(text.replace("\n", "")), text.replace("\n", ""))
         said = (number(t["money_held"]) + " CHF, of which " + number(t["money_lost"]), number(t["co2_kg"]) + " kg of CO2", "lost CHF")
@@ -162,5 +167,155 @@ def as_page():
     is_true("digest --html: the page has what --json says", got == few(must("digest", "--database", path, *words_of(WEEK), "--json")), got["total"])
 
 
+# ---- what got slower
+
+LATER = {"--since": "2026-11-06", "--until": "2026-11-13"}
+PLACES = ("%s", "x1,%s and 2 more", "n3-n6", "n10-n12,n1", "ranks 0-2 on n1", "n11", "")
+
+
+class Slowing(sitegen.Site):
+    """Jobs of half of the users are alike; those of two take longer from a day on, and those of one node always do."""
+
+    def who(self, rng, c, first, n):
+        super().who(rng, c, first, n)
+        c["_alike"] = c["_user"] < 6
+        c["_user"] = numpy.where(c["_alike"], first + numpy.arange(n), c["_user"]) % 6 + numpy.where(c["_alike"], 0, 6)
+        c["user"] = [self.users[u] for u in c["_user"]]
+        for i in numpy.flatnonzero(c["_alike"]):
+            c["program"][i] = "/bin/a%d" % c["_user"][i]
+
+    def size(self, rng, c, n):
+        super().size(rng, c, n)
+        for i in numpy.flatnonzero(c["_alike"]):
+            k, at = 1 + c["_user"][i] % 3, int(rng.integers(1, 13))
+            c["nodes"][i], c["tasks"][i] = k, 8
+            c["node_list"][i] = "n%d" % at if k == 1 else "n[%d-%d]" % (at, at + k - 1)
+            c["node_names"][i] = sitegen.names_of(c["node_list"][i])
+
+    def times(self, rng, c, first, n):
+        super().times(rng, c, first, n)
+        base = 3600 * (1 + c["_user"]) * rng.uniform(0.97, 1.03, n)
+        base *= numpy.where((c["_user"] < 3) & (c["start"] >= instant(LATER["--since"], "UTC")), 1.4, 1)
+        base *= [1.3 if "n5" in (names or ()) else 1 for names in c["node_names"]]
+        c["elapsed_s"] = numpy.where(c["_alike"], numpy.floor(base), c["elapsed_s"])
+        c["end"] = c["start"] + c["elapsed_s"]
+
+    def lost(self, rng, c, n):
+        super().lost(rng, c, n)
+        for i, (found, names) in enumerate(zip(c["finding_list"], c["node_names"])):
+            for f in found[:2] if names and i % 3 == 0 else ():
+                place = PLACES[i // 3 % len(PLACES)]
+                f["id"], f["where"] = ("node.slow", "cpu.slow_clock")[i % 2], place % names[-1] if "%" in place else place
+
+
+def by_shape(rows):
+    """Runs that completed, of the same user, name without digits, program and size."""
+    groups = collections.defaultdict(list)
+    for r in rows:
+        if r["state"] == "COMPLETED":
+            groups[r["user"], re.sub("[0-9]", "", r["name"]), r["program"], r["nodes"], r["tasks"]].append(r)
+    return groups
+
+
+def slower(now, was):
+    out, before = [], by_shape(was)
+    middle = lambda rows: statistics.median(r["elapsed_s"] for r in rows)
+    for shape, rows in by_shape(now).items():
+        old = before.get(shape, ())
+        if len(rows) < 5 or len(old) < 5:
+            continue
+        m, b = middle(rows), middle(old)
+        mad = statistics.median(abs(r["elapsed_s"] - b) for r in old)
+        if m > 1.05 * b and m - b > 3 * mad:
+            out.append({"user": shape[0], "account": max((r["account"] for r in rows), key=str.encode), "name": max((r["name"] for r in rows), key=str.encode),
+                        "runs": len(rows), "median_s": m, "median_s_before": b, "longer": m / b - 1, "runs_before": len(old),
+                        "more_core_s": math.fsum(r["held_core_s"] for r in rows) * (1 - b / m)})
+    return sorted(out, key=lambda r: -r["more_core_s"])[:10]
+
+
+def is_named(place, node):
+    """Whether "n1-n3,n7 and 2 more" has n2."""
+    for part in place.split(" and ")[0].split(","):
+        ends = re.fullmatch(r"n([0-9]+)(?:-n([0-9]+))?", part)
+        if part == node or ends and int(ends[1]) <= int(node[1:]) <= int(ends[2] or ends[1]):
+            return True
+    return False
+
+
+def slow_nodes(now):
+    took, fails, found = (collections.defaultdict(list) for _ in range(3))
+    for rows in by_shape(now).values():
+        for r in rows if len(rows) >= 5 else ():
+            for name in r["node_names"] or ():
+                took[r["cluster"], name].append(r["elapsed_s"] / statistics.median(x["elapsed_s"] for x in rows))
+    for r in now:
+        for name in r["node_names"] or ():
+            fails[r["cluster"], name] += [1] if r["state"] == "NODE_FAIL" else []
+            found[r["cluster"], name] += [f for f in r["finding_list"] or () if f["id"] in ("node.slow", "cpu.slow_clock") and is_named(f["where"], name)]
+    out = []
+    for at in fails:
+        ratio = statistics.median(took[at]) if len(took[at]) >= 15 else None
+        if found[at] or (ratio or 0) > 1.05:
+            out.append({"node": at[1], "cluster": at[0], "runs": len(took[at]), "speed": ratio and 1 / ratio, "longer": ratio and ratio - 1,
+                        "node_fails": len(fails[at]), "findings": len(found[at])})
+    return sorted(out, key=lambda r: (r["speed"] or 9, -r["findings"], r["node"], r["cluster"]))[:10]
+
+
+def what_got_slower():
+    """In both engines; a user sees own applications and no nodes."""
+    d = tmpdir("slower")
+    made, lines, path = Slowing(jobs=2400, seed=3, users=12, projects=5, days=21, end=END, hostile=True, nodes=True), d + "/rows.jsonl", d + "/index.db"
+    made.users[0] = "nobody"
+    with open(lines, "w") as f:
+        made.write(f)
+    rows = [stored(r, "UTC") for r in made.rows()]
+    now, was = ([r for r in rows if instant(LATER["--since"], "UTC") - 7 * DAY * k <= r["start"] < instant(LATER["--until"], "UTC") - 7 * DAY * k] for k in (0, 1))
+    want = {"slower": slower(now, was), "nodes": slow_nodes(now)}
+    is_true("a few applications got slower, as they were made", {"nobody", "user2", "user3"} >= {r["user"] for r in want["slower"]} and len(want["slower"]) >= 3,
+            want["slower"])
+    is_true("a node is slow, as it was made, and others are named", want["nodes"][0]["node"] == "n5" and any(r["findings"] for r in want["nodes"]), want["nodes"])
+    addresses = [path]
+    try:
+        addresses.append(postgreslib.Server().new_database("slower"))
+    except Skipped as e:
+        skip("what got slower, in PostgreSQL", e)
+    for address in addresses:
+        must("index", "import", "--database", address, lines)
+        got = as_json("digest", "--database", address, *words_of(LATER))
+        for part in want:
+            is_equal("digest: %s, %s" % (part, address.split(":")[0][-10:]), [len(got[part])] + [differences(g, w) for g, w in zip(got[part], want[part])],
+                     [len(want[part])] + [[]] * len(want[part]))
+    as_lines(path, want)
+    of_a_user(path)
+
+
+def as_lines(path, want):
+    lines = must("digest", "--database", path, *words_of(LATER)).splitlines()
+    is_equal("what got slower as text: lines of 72 columns", [x for x in lines[:-1] if len(x) > 72], [])
+    first, node = want["slower"][0], want["nodes"][0]
+    points = lambda v: "%+.*f" % (1 if abs(v) < 0.0995 else 0, 100 * v)
+    below = lambda title: lines[next(i for i, x in enumerate(lines) if x.startswith(title)) + 3].split()
+    cells = [str(first["runs"]), duration(first["median_s"]), duration(first["median_s_before"]), points(first["longer"]), hours(first["more_core_s"])]
+    is_equal("what got slower as text", [below("Slower than before")[0], below("Slower than before")[-5:]], [first["user"], cells])
+    cells = [str(node["runs"]), share(node["speed"]), points(node["longer"]), str(node["node_fails"]), str(node["findings"])]
+    is_equal("slow nodes as text", [below("Nodes slower")[0], below("Nodes slower")[-5:]], ["n5", cells])
+
+
+def of_a_user(path):
+    if os.geteuid():
+        return skip("what got slower, of a user", "needs root")
+    public = os.path.join(TMP, "jobprof")
+    shutil.copy(JOBPROF, public)
+    for name in (TMP, os.path.dirname(path), public):
+        os.chmod(name, 0o755)
+    for name in (path, path + "-wal", path + "-shm"):
+        if os.path.exists(name):
+            os.chmod(name, 0o644)
+    ask = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", public, "digest", "--database", path, *words_of(LATER), "--json"]
+    p = subprocess.run(ask, capture_output=True, text=True, env=plain_env(TZ="UTC", HOME="/nonexistent"))
+    got = json.loads(p.stdout or "{}")
+    is_equal("a user sees what own applications took, and no nodes", [{r["user"] for r in got.get("slower", ())}, got.get("nodes"), p.stderr], [{"nobody"}, [], ""])
+
+
 if __name__ == "__main__":
-    run_tests((each_number, each_filter, prices, as_text, as_page))
+    run_tests((each_number, each_filter, prices, as_text, as_page, what_got_slower))
