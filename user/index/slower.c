@@ -360,13 +360,13 @@ static int read_nodes(struct nodes *n, struct index *ix, const struct job_filter
 	struct query q;
 	int err = query__init(&q);
 
+	/* CROSS JOIN: SQLite would go through all nodes of all times in their order. */
 	query__add(&q, "SELECT n.node, j.cluster, j.id, CASE WHEN j.state = 'NODE_FAIL' THEN 1 "
-		       "ELSE 0 END, f.place FROM job j JOIN job_node n ON n.job = j.id "
-		       "LEFT JOIN finding f ON f.job = j.id "
-		       "AND f.rule IN ('node.slow', 'cpu.slow_clock')");
+		       "ELSE 0 END, f.place FROM job j LEFT JOIN finding f ON f.job = j.id "
+		       "AND f.rule IN ('node.slow', 'cpu.slow_clock') CROSS JOIN job_node n");
 	if (!err)
 		err = query__where(&q, f, v);
-	query__add(&q, " ORDER BY n.node, j.cluster, j.id");
+	query__add(&q, " AND n.job = j.id ORDER BY n.node, j.cluster, j.id");
 	if (!err)
 		err = query__ask(&q, ix->db, &rows);
 	while (!err && db_rows__next(&rows))
