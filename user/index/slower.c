@@ -302,6 +302,11 @@ static bool names_node(const char *place, const char *node)
 	return false;
 }
 
+static bool is_slow(const struct slower_node *n)
+{
+	return n->took > 1 + SLOWER_LEAST;
+}
+
 /* Keeps the node whose rows have come, where it is slow. */
 static int end_node(struct nodes *n)
 {
@@ -313,7 +318,7 @@ static int end_node(struct nodes *n)
 		qsort(n->took.v, n->took.n, sizeof(*n->took.v), ascending);
 	one->runs = (unsigned)n->took.n;
 	one->took = one->runs >= SLOWER_NODE_RUNS ? median(n->took.v, n->took.n) : NAN;
-	if (!(one->took > 1 + SLOWER_LEAST) && !one->found)
+	if (!is_slow(one) && !one->found)
 		return 0;
 	if (room__grow(&n->v, n->nnodes, 1, sizeof(*n->v)))
 		return -ENOMEM;
@@ -377,10 +382,11 @@ static int read_nodes(struct nodes *n, struct index *ix, const struct job_filter
 	return err ? err : end_node(n);
 }
 
+/* Behind the slow ones those that findings name alone. */
 static int slowest_first(const void *a, const void *b)
 {
 	const struct slower_node *x = a, *y = b;
-	int order = descending(x->took, y->took);
+	int order = descending(is_slow(x) ? x->took : NAN, is_slow(y) ? y->took : NAN);
 
 	order = order ? order : descending(x->found, y->found);
 	order = order ? order : strcmp(x->node, y->node);

@@ -35,7 +35,8 @@ struct slower_node {
 };
 
 typedef int slower_take_node(void *arg, const struct slower_node *n);
-/* The slowest `most`; none for a viewer who does not see all. The same. */
+/* The slowest `most`, then those that most findings name; none for a viewer who does not see all.
+ * The same. */
 int slower__nodes(struct index *ix, const struct job_filter *f, const struct viewer *v,
 		  unsigned most, slower_take_node *take, void *arg);
 

@@ -65,7 +65,7 @@ export function digest({ digest: d, version }) {
 				words('project', (r) => name(r.account, 20)), words('job name', (r) => name(r.name ?? '', 30)), column('runs', (r) => count(r.runs)),
 				column('now', (r) => time(r.median_s)), column('before', (r) => time(r.median_s_before)), column('longer', (r) => longer(r.longer)),
 				column('more', (r) => (known(r.more_core_s) ? cores(r.more_core_s) : '?'))], d.slower),
-			part('nodes', 'Nodes slower than others', 'median of runs against the same applications on all nodes; not known: of fewer than 15', [
+			part('nodes', 'Nodes slower than others, or called slow by findings', 'median of runs against the same applications on all nodes; not known: of fewer than 15', [
 				column('node', (r) => name(r.node, 30)), words('cluster', (r) => name(r.cluster, 20), (r) => r.cluster), column('runs', (r) => count(r.runs)),
 				column('speed', (r) => (known(r.speed) ? share(r.speed) : soft('not known'))), column('runs take longer by', (r) => longer(r.longer)),
 				column('jobs ended by NODE_FAIL', (r) => count(r.node_fails)), column('findings that name it', (r) => count(r.findings))], d.nodes),

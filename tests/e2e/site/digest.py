@@ -258,7 +258,7 @@ def slow_nodes(now):
         if found[at] or (ratio or 0) > 1.05:
             out.append({"node": at[1], "cluster": at[0], "runs": len(took[at]), "speed": ratio and 1 / ratio, "longer": ratio and ratio - 1,
                         "node_fails": len(fails[at]), "findings": len(found[at])})
-    return sorted(out, key=lambda r: (r["speed"] or 9, -r["findings"], r["node"], r["cluster"]))[:10]
+    return sorted(out, key=lambda r: (-r["longer"] if (r["longer"] or 0) > 0.05 else 0, -r["findings"], r["node"], r["cluster"]))[:10]
 
 
 def what_got_slower():

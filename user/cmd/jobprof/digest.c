@@ -510,7 +510,7 @@ static void print_text(const struct digest *d, const struct found *f, FILE *out)
 		[FINDINGS] = "Findings, the dearest first",
 		[ASK] = "Whom to write to first (nobody did in the last 90 days)",
 		[APPS] = "Slower than before (medians of runs; core-h: what that took more)",
-		[NODES] = "Nodes slower than others (runs beside the same on all nodes)"};
+		[NODES] = "Nodes slower than others, or called slow by findings"};
 
 	if (!(total(f, TOTAL, JOBS) > 0)) {
 		fputs("no jobs\n", out);
