@@ -408,9 +408,10 @@ test('digest: money, energy and the week before are there where they are known, 
 	const all = { from: 0, to: null, total: sums, before: { jobs: 0, lost_core_s: null }, accounts: [account], findings: [finding], ask: [], slower: [], nodes: [], advice: { contacts: 0 } };
 
 	browser();
-	digest({ digest: all, version: '1' });
+	digest({ digest: all, from: '2026-11-06', to: 'now', version: '1' });
 	const few = text(document.body);
 
+	assert.match(few, /From 2026-11-06 to now/);
 	assert.ok(/9 jobs held 20,000 core-h and lost 5,000 core-h \(25 %\)\. 25 % of what was held has no profile/.test(few) && few.includes('<b>p1'), few);
 	assert.ok(!/lower than|EUR|trend(?!:)|kWh|mostly|before they|null|undefined|NaN/.test(few.replace(/against as long a time before/, '')), few);
 	browser();
@@ -420,7 +421,7 @@ test('digest: money, energy and the week before are there where they are known, 
 		accounts: [{ ...priced, account: 'p1', trend: 0.15, mostly_by: 'io.wait' }, { ...priced, account: 'p2', trend: -0.021, mostly_by: '' }, { ...priced, account: '', trend: null }],
 		slower: [{ user: 'u1', account: 'p1', name: '<b>run', runs: 9, median_s: 7200, median_s_before: 5400, longer: 1 / 3, more_core_s: 36e4 }],
 		nodes: [{ node: 'n5', cluster: '', runs: 20, speed: 0.8, longer: 0.25, node_fails: 1, findings: 2 }, { node: 'n6', cluster: '', runs: 2, speed: null, longer: null, node_fails: 0, findings: 3 }],
-		findings: [{ ...finding, cost_core_s_before: 3600, cost_money: 0.036 }] }, version: '1' });
+		findings: [{ ...finding, cost_core_s_before: 3600, cost_money: 0.036 }] }, from: '2026-11-06', to: 'now', version: '1' });
 	const said = text(document.body), rows = rowsIn(document.body);
 
 	assert.match(said, /: 90 EUR of 360 EUR\. In as long a time before they lost 1,000 core-h \(10 %\)/);

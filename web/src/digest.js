@@ -3,7 +3,6 @@
 import { el, grid, low, name, section, soft } from './dom.js';
 import { cores, count, energy, number, plain, plural, share, time } from './format.js';
 
-const date = (s) => (s ? new Date(s * 1000).toISOString().slice(0, 10) : 'now');
 const known = (v) => v !== null && v !== undefined;
 const lost = (row) => (known(row.lost_core_s) ? cores(row.lost_core_s) : '?');
 const money = (v, d) => (known(v) ? `${v < 100 ? number(v) : count(v)} ${plain(d.currency ?? '')}` : '?');
@@ -43,11 +42,12 @@ function part(id, title, note, columns, rows) {
 	return rows.length ? low(section(id, title, note, grid(some.map((c) => c.head()), rows.map((r) => some.map((c) => c.cell(r))), 'tm', title))) : null;
 }
 
-export function digest({ digest: d, version }) {
+// from, to: dates in the zone of who made the page.
+export function digest({ digest: d, from, to, version }) {
 	const has = d.total?.jobs > 0;
 
-	document.title = plain(`Digest from ${date(d.from)}`);
-	document.body.append(el('header', {}, el('h1', {}, `From ${date(d.from)} to ${date(d.to)}`), el('p', { class: 'st' }, 'digest'),
+	document.title = plain(`Digest from ${from}`);
+	document.body.append(el('header', {}, el('h1', {}, `From ${from} to ${to}`), el('p', { class: 'st' }, 'digest'),
 		el('p', { class: 'about' }, has ? sentence(d) : 'There are no jobs in this time.')),
 		el('main', {}, [
 			part('ask', 'Whom to write to first', 'nobody did in the last 90 days', [column('user', (r) => name(r.user, 20)), words('project', (r) => name(r.account, 20)),

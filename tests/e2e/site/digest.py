@@ -165,6 +165,10 @@ def as_page():
     page = must("digest", "--database", path, *words_of(WEEK), "--html", "-")
     got = few(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.S).group(1))["digest"]
     is_true("digest --html: the page has what --json says", got == few(must("digest", "--database", path, *words_of(WEEK), "--json")), got["total"])
+    for tz in ZONES:
+        page = must("digest", "--database", path, *words_of(WEEK), "--html", "-", tz=tz)
+        data = json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.S).group(1))
+        is_equal("digest --html: dates in the zone of who makes the page, %s" % tz, [data["from"], data["to"]], [*WEEK.values()])
 
 
 # ---- what got slower

@@ -577,7 +577,10 @@ struct writing {
 static int write_html(void *arg, int fd, bool *keep)
 {
 	const struct writing *w = arg;
-	json_t *page = json_pack("{s:o, s:s}", "digest", digest_json(w->d, w->f), "version",
+	const struct job_filter *f = &w->d->o->site.filter;
+	char from[SITE_CELL], to[SITE_CELL];
+	json_t *page = json_pack("{s:o, s:s, s:s, s:s}", "digest", digest_json(w->d, w->f), "from",
+				 date(from, f->since), "to", date(to, f->until), "version",
 				 JOBPROF_VERSION);
 	int err = html_page__put(fd, w->template, page);
 
