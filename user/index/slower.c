@@ -397,12 +397,14 @@ int slower__nodes(struct index *ix, const struct job_filter *f, const struct vie
 		  unsigned most, slower_take_node *take, void *arg)
 {
 	struct runs r = {.since = f->since};
+	struct job_filter of_all = *f; /* nodes: medians of one would be its own */
 	struct nodes n = {0};
 	int err;
 
 	if (!v->sees_all)
 		return 0;
-	err = each_signature(&r, ix, f, v, add_ratios, &n);
+	of_all.node = NULL;
+	err = each_signature(&r, ix, &of_all, v, add_ratios, &n);
 	if (!err && n.n)
 		qsort(n.ratios, n.n, sizeof(*n.ratios), by_job);
 	err = err ? err : read_nodes(&n, ix, f, v);

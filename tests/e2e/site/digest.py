@@ -118,7 +118,7 @@ def each_filter():
         tables = [from_csv(t) for t in must("digest", "--database", path, *words_of(WEEK), *words_of(options), "--csv").split("\n\n")]
         bad = [d for table, name in zip(tables, ("accounts", "findings")) for cells, w in zip(table[1:], want[name])
                for d in differences({k: number(c) for k, c in zip(table[0], cells)}, {k: escaped(v) if isinstance(v, str) else v for k, v in w.items() if not isinstance(v, str) or k == "rule"})]
-        is_equal("digest %s: as CSV" % " ".join(words_of(options)), [[len(t) - 1 for t in tables], bad[:3]], [[len(want["accounts"]), len(want["findings"]), len(got["ask"])], []])
+        is_equal("digest %s: as CSV" % " ".join(words_of(options)), [[len(t) - 1 for t in tables], bad[:3]], [[len(want["accounts"]), len(want["findings"]), len(got["ask"]), len(got["slower"]), len(got["nodes"])], []])
     is_equal("digest in two forms", call("digest", "--database", path, "--csv", "--json").returncode, 2)
 
 
@@ -298,6 +298,8 @@ def what_got_slower():
         for part in want:
             is_equal("digest: %s, %s" % (part, address.split(":")[0][-10:]), [len(got[part])] + [differences(g, w) for g, w in zip(got[part], want[part])],
                      [len(want[part])] + [[]] * len(want[part]))
+    got = as_json("digest", "--database", path, *words_of(LATER), "--node", "n5")["nodes"]
+    is_equal("digest --node: the node is still beside all", differences(next(r for r in got if r["node"] == "n5"), want["nodes"][0]), [])
     as_lines(path, want)
     of_a_user(path)
 

@@ -535,7 +535,7 @@ static void print_text(const struct digest *d, const struct found *f, FILE *out)
 
 static void print_csv(const struct found *f)
 {
-	static const enum section of[] = {ACCOUNTS, FINDINGS, ASK};
+	static const enum section of[] = {ACCOUNTS, FINDINGS, ASK, APPS, NODES};
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
 		if (i)
