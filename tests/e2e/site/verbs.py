@@ -271,6 +271,10 @@ def a_digest():
     jobprof("contacted", first["user"], "--finding", first["rule"], "--database", path)
     again = json.loads(jobprof("digest", "--since", since, "--json", "--database", path))["ask"]
     is_true("digest: who was written to is not asked again", all((r["user"], r["rule"]) != (first["user"], first["rule"]) for r in again), again)
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE job SET disagrees = 1 WHERE job_id = ?", [again[0]["job_id"]])
+    left = json.loads(jobprof("digest", "--since", since, "--json", "--database", path))["ask"]
+    is_true("digest: nobody is asked because of a profile that disagrees with Slurm", again[0]["job_id"] not in [r["job_id"] for r in left], left)
     text = jobprof("digest", "--since", since, "--database", path)
     is_true("digest: 72 columns", max(map(len, text.split("\n")[:-2])) <= 72 and "Whom to write to first" in text, text)
 

@@ -227,11 +227,10 @@ static int write_ask(struct query *q, struct digest *d)
 		   "sum(f.cost_core_s), max(j.job_id), j.signature "
 		   "FROM job j JOIN finding f ON f.job = j.id");
 	err = query__where(q, &d->o->site.filter, &d->viewer);
-	query__add(
-		q,
-		" AND f.severity > 0 AND f.cost_core_s > 0 AND NOT EXISTS (SELECT 1 FROM contact "
-		"c WHERE c.\"user\" = j.\"user\" AND (c.rule IS NULL OR c.rule = f.rule) "
-		"AND c.at >= ?)");
+	query__add(q, " AND f.severity > 0 AND f.cost_core_s > 0 AND COALESCE(j.disagrees, 0) = 0 "
+		      "AND NOT EXISTS (SELECT 1 FROM contact "
+		      "c WHERE c.\"user\" = j.\"user\" AND (c.rule IS NULL OR c.rule = f.rule) "
+		      "AND c.at >= ?)");
 	query__arg(q, db_value__int((int64_t)((double)time(NULL) - QUIET_S)));
 	query__add(q, " GROUP BY j.\"user\", f.rule, j.signature "
 		      "ORDER BY 6 DESC NULLS LAST, 1, 3, 8 LIMIT ?");
