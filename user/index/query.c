@@ -6,22 +6,63 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
+#include "base/hostlist.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "analysis/pika/pika.h"
+#include "identity/jobspec.h"
 #include "index/sums.h"
 
 void job_filter__init(struct job_filter *f)
 {
-	*f = (struct job_filter){.since = NAN,
-				 .until = NAN,
-				 .least_nodes = NAN,
-				 .most_nodes = NAN,
-				 .least_s = NAN,
-				 .most_s = NAN};
+	*f = (struct job_filter){.since = NAN, .until = NAN, .ran_at = NAN};
+	for (int i = 0; i < N_RANGES; i++)
+		f->range[i].least = f->range[i].most = NAN;
+}
+
+bool job_filter__is_of_rows(const struct job_filter *f)
+{
+	for (int i = 0; i < N_RANGES; i++)
+		if (!isnan(f->range[i].least) || !isnan(f->range[i].most))
+			return true;
+	return f->state || f->name || f->program || f->signature || f->node || f->finding ||
+	       f->tag || f->jobs || !isnan(f->ran_at);
+}
+
+static const struct {
+	const char *name, *code;
+} states[] = {
+	{"COMPLETED", "CD"},	 {"FAILED", "F"},	  {"TIMEOUT", "TO"},
+	{"CANCELLED", "CA"},	 {"NODE_FAIL", "NF"},	  {"OUT_OF_MEMORY", "OOM"},
+	{"PREEMPTED", "PR"},	 {"BOOT_FAIL", "BF"},	  {"DEADLINE", "DL"},
+	{"RUNNING", "R"},	 {"PENDING", "PD"},	  {"SUSPENDED", "S"},
+	{"COMPLETING", "CG"},	 {"CONFIGURING", "CF"},	  {"REQUEUED", "RQ"},
+	{"RESIZING", "RS"},	 {"REVOKED", "RV"},	  {"SIGNALING", "SI"},
+	{"SPECIAL_EXIT", "SE"},	 {"STAGE_OUT", "SO"},	  {"STOPPED", "ST"},
+	{"LAUNCH_FAILED", "LF"}, {"RECONFIG_FAIL", "RF"}, {"REQUEUE_FED", "RF"},
+	{"REQUEUE_HOLD", "RH"},	 {"RESV_DEL_HOLD", "RD"},
+};
+#define N_STATES (sizeof(states) / sizeof(*states))
+
+const char *job_filter__state(const char *word, size_t len, const char **nearest)
+{
+	const char *names[N_STATES];
+	char text[64];
+
+	/* "CANCELLED by 1000" */
+	snprintf(text, sizeof(text), "%.*s", (int)(len < 60 ? len : 60), word);
+	text[strcspn(text, " ")] = '\0';
+	for (size_t i = 0; i < N_STATES; i++) {
+		names[i] = states[i].name;
+		if (!strcasecmp(text, states[i].name) || !strcasecmp(text, states[i].code))
+			return states[i].name;
+	}
+	*nearest = str__nearest(text, names, N_STATES);
+	return NULL;
 }
 
 int query__init(struct query *q)
@@ -119,27 +160,30 @@ static void add_list(struct query *q, const char *column, const char *list)
 	query__add(q, ")");
 }
 
-/* Slurm writes states in capitals; "CANCELLED by 1000" is one, too. */
-static void add_states(struct query *q, const char *list)
+/* "CANCELLED by 1000" is one, too. */
+static int add_states(struct query *q, const char *list)
 {
-	const char *sep = " AND (";
+	const char *sep = " AND (", *nearest;
 
 	for (const char *p = list; p; p = strchr(p, ',')) {
-		char word[64];
-		size_t n;
+		const char *name;
+		int n;
 
 		p += *p == ',';
-		n = strcspn(p, ",");
-		snprintf(word, sizeof(word), "%.*s", (int)(n < 60 ? n : 60), p);
-		for (char *c = word; *c; c++)
-			if (*c >= 'a' && *c <= 'z')
-				*c = (char)(*c - 'a' + 'A');
+		n = (int)strcspn(p, ",");
+		name = job_filter__state(p, (size_t)n, &nearest);
+		if (!name) {
+			log_error("-s %.*s: Slurm has no such state%s%s", n, p,
+				  nearest ? "; did you mean " : "", nearest ? nearest : "");
+			return -EINVAL;
+		}
 		query__add(q, sep);
-		add_like(q, "j.state", word, strlen(word), true);
+		add_like(q, "j.state", name, strlen(name), true);
 		sep = " OR ";
 	}
 	if (list)
 		query__add(q, ")");
+	return 0;
 }
 
 static void add_bound(struct query *q, const char *sql, double v)
@@ -148,6 +192,34 @@ static void add_bound(struct query *q, const char *sql, double v)
 		return;
 	query__add(q, sql);
 	query__arg(q, db_value__int((int64_t)v));
+}
+
+static void add_ranges(struct query *q, const struct job_filter *f)
+{
+	static const struct {
+		const char *sql;
+		bool is_share;
+	} of[N_RANGES] = {
+		[RANGE_NODES] = {"j.nodes", false},
+		[RANGE_RAN] = {"j.elapsed_s", false},
+		[RANGE_CPU] = {"j.cpu_s / NULLIF(j.held_core_s, 0)", true},
+		[RANGE_MEMORY] = {"j.peak_mb / NULLIF(j.mem_asked_mb, 0)", true},
+		[RANGE_LIMIT] = {"CAST(j.elapsed_s AS {real}) / NULLIF(j.limit_s, 0)", true},
+	};
+
+	for (int i = 0; i < N_RANGES; i++) {
+		const double bounds[] = {f->range[i].least, f->range[i].most};
+
+		for (int k = 0; k < 2; k++) {
+			if (isnan(bounds[k]))
+				continue;
+			query__add(q, " AND ");
+			query__add(q, of[i].sql);
+			query__add(q, k ? " <= ?" : " >= ?");
+			query__arg(q, of[i].is_share ? db_value__real(bounds[k])
+						     : db_value__int((int64_t)bounds[k]));
+		}
+	}
 }
 
 /* Ids follow the begins more or less: findings of jobs of other times need not be looked at. + 0:
@@ -175,6 +247,8 @@ static void add_finding(struct query *q, const struct job_filter *f)
 		return;
 	if (!strcmp(f->finding, "none"))
 		query__add(q, " AND j.findings = 0");
+	else if (!strcmp(f->finding, "unknown"))
+		query__add(q, " AND j.findings IS NULL");
 	else if (!strcmp(f->finding, "any"))
 		query__add(q, " AND j.findings > 0");
 	else
@@ -196,29 +270,75 @@ static int add_tag(struct query *q, const char *tag)
 	return -EINVAL;
 }
 
+static void add_job(struct query *q, const struct jobspec *s)
+{
+	static const char *const sql[] = {
+		[JOBSPEC_JOB] = "j.job_id = ? OR j.array_id = ?",
+		[JOBSPEC_ARRAY] = "(j.array_id = ? AND j.array_task = ?)",
+		[JOBSPEC_HET] = "(j.het_id = ? AND j.job_id = ?)",
+		[JOBSPEC_SLUID] = "j.sluid = ?",
+	};
+
+	query__add(q, sql[s->kind]);
+	if (s->kind == JOBSPEC_SLUID) {
+		text_arg(q, s->sluid, strlen(s->sluid));
+		return;
+	}
+	query__arg(q, db_value__int(s->job));
+	/* components have consecutive ids */
+	query__arg(q, db_value__int(s->kind == JOBSPEC_ARRAY ? (int64_t)s->part
+				    : s->kind == JOBSPEC_HET ? (int64_t)s->job + s->part
+							     : (int64_t)s->job));
+}
+
 static int add_jobs(struct query *q, const char *list)
 {
 	const char *sep = " AND (";
+	struct jobspec *jobs = NULL;
+	unsigned n = 0;
+	char bad[256];
+	int err = list ? jobspec__parse(&jobs, &n, list, bad, sizeof(bad)) : 0;
 
-	for (const char *p = list; p; p = strchr(p, ',')) {
-		char word[32];
-		uint32_t id;
-
-		p += *p == ',';
-		snprintf(word, sizeof(word), "%.*s", (int)strcspn(p, ","), p);
-		if (parse_u32(word, &id)) {
-			log_error("-j %s: a job is a number, as is an array", word);
-			return -EINVAL;
-		}
+	if (err == -EINVAL)
+		log_error("-j %s", bad);
+	for (unsigned i = 0; !err && i < n; i++) {
 		query__add(q, sep);
-		query__add(q, "j.job_id = ? OR j.array_id = ?");
-		query__arg(q, db_value__int(id));
-		query__arg(q, db_value__int(id));
+		add_job(q, &jobs[i]);
 		sep = " OR ";
 	}
-	if (list)
+	if (!err && n)
 		query__add(q, ")");
-	return 0;
+	free(jobs);
+	return err;
+}
+
+static int add_nodes(struct query *q, const char *list)
+{
+	const char *sep = " AND j.id IN (SELECT n.job FROM job_node n WHERE n.node IN (";
+	struct string_list nodes = {0};
+	char bad[128];
+	int err = list ? hostlist__parse(&nodes, list, bad, sizeof(bad)) : 0;
+
+	if (err == -EINVAL)
+		log_error("-w %s: \"%s\" is no list of nodes, as n1,n[2-4]", list, bad);
+	for (unsigned i = 0; !err && i < nodes.n && !q->is_full; i++) {
+		query__add(q, sep);
+		query__add(q, "?");
+		text_arg(q, nodes.v[i], strlen(nodes.v[i]));
+		sep = ", ";
+	}
+	if (!err && nodes.n)
+		query__add(q, "))");
+	q->is_full |= err == -E2BIG;
+	string_list__free(&nodes);
+	return err == -E2BIG ? 0 : err;
+}
+
+/* The scan of begins is bounded by since and until. */
+static void add_ran_at(struct query *q, double at)
+{
+	add_bound(q, " AND j.start <= ?", at);
+	add_bound(q, " AND COALESCE(j.\"end\", j.start + j.elapsed_s) > ?", at);
 }
 
 /* ---- sums by day or month */
@@ -404,9 +524,7 @@ const char *query__sums_for(struct index *ix, const struct job_filter *f)
 	struct dirty d;
 	bool of_months;
 
-	if (f->state || f->name || f->program || f->signature || f->node || f->finding || f->tag ||
-	    f->jobs || !isnan(f->least_nodes) || !isnan(f->most_nodes) || !isnan(f->least_s) ||
-	    !isnan(f->most_s))
+	if (job_filter__is_of_rows(f))
 		return NULL;
 	of_months = fits(ix, f, "month");
 	if ((!of_months && !fits(ix, f, "day")) || !find_dirty(ix, &d))
@@ -462,26 +580,23 @@ int query__where(struct query *q, const struct job_filter *f, const struct viewe
 	/* Databases take no index for +start. */
 	add_bound(q, q->in_order ? " AND +j.start >= ?" : " AND j.start >= ?", f->since);
 	add_bound(q, q->in_order ? " AND +j.start < ?" : " AND j.start < ?", f->until);
-	add_bound(q, " AND j.nodes >= ?", f->least_nodes);
-	add_bound(q, " AND j.nodes <= ?", f->most_nodes);
-	add_bound(q, " AND j.elapsed_s >= ?", f->least_s);
-	add_bound(q, " AND j.elapsed_s <= ?", f->most_s);
+	add_ran_at(q, f->ran_at);
+	add_ranges(q, f);
 	add_list(q, "j.cluster", f->cluster);
 	add_list(q, "j.\"user\"", f->user);
 	add_list(q, "j.account", f->account);
 	add_list(q, "j.partition", f->partition);
 	add_list(q, "j.signature", f->signature);
-	add_states(q, f->state);
 	if (f->name)
 		add_like(q, " AND j.name", f->name, strlen(f->name), false);
 	if (f->program)
 		add_like(q, " AND j.program", f->program, strlen(f->program), false);
 	add_finding(q, f);
-	if (f->node) {
-		query__add(q, " AND j.id IN (SELECT n.job FROM job_node n WHERE n.node = ?)");
-		text_arg(q, f->node, strlen(f->node));
-	}
-	err = add_tag(q, f->tag);
+	err = add_states(q, f->state);
+	if (!err)
+		err = add_nodes(q, f->node);
+	if (!err)
+		err = add_tag(q, f->tag);
 	return err ? err : add_jobs(q, f->jobs);
 }
 

@@ -18,21 +18,34 @@ struct viewer {
 	struct string_list accounts; /* that the viewer coordinates: all jobs of these, too */
 };
 
+/* What a number of a job is asked by: from `least` to `most`, both included. */
+enum filter_range { RANGE_NODES, RANGE_RAN, RANGE_CPU, RANGE_MEMORY, RANGE_LIMIT, N_RANGES };
+
 /* NULL and NaN: any. Lists have commas. */
 struct job_filter {
 	const char *cluster, *user, *account, *partition, *state; /* lists */
 	const char *name, *program;				  /* a part of it */
-	const char *signature, *node, *finding; /* finding: a rule; "any", "none" */
-	const char *tag;			/* PIKA's, "memory-bound" */
-	const char *jobs;			/* ids, of jobs and of arrays */
-	double since, until;			/* of the begin: from since on, before until */
-	double least_nodes, most_nodes;
-	double least_s, most_s; /* how long it ran */
+	const char *signature;
+	const char *node;    /* a host list, "n[1-3],n7" */
+	const char *finding; /* a rule; "any", "none", "unknown" */
+	const char *tag;     /* PIKA's, "memory-bound" */
+	const char *jobs;    /* 7, 7_2, 7+1 or a SLUID; the number of an array is all its tasks */
+	double since, until; /* of the begin: from since on, before until */
+	double ran_at;	     /* it ran at that time */
+	struct {
+		double least, most; /* of shares: 0 to 1 */
+	} range[N_RANGES];
 };
 
 void job_filter__init(struct job_filter *f);
+/* Whether it is about more than a time, clusters, users, accounts and partitions. */
+bool job_filter__is_of_rows(const struct job_filter *f);
+/* The state that a word means, which may be short as in squeue ("TO") and in small letters: a name
+ * of Slurm's; NULL: none. len: of the word. *nearest: of a word that is none, what was meant, or
+ * NULL. */
+const char *job_filter__state(const char *word, size_t len, const char **nearest);
 
-#define QUERY_ARGS 96
+#define QUERY_ARGS 512
 
 /* A statement that is being written. Begins zeroed but for query__init(). */
 struct query {

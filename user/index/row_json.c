@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hostlist.h"
 #include "base/json.h"
 
 /* ---- written */
@@ -140,27 +141,54 @@ static const char *take_findings(struct row *r, const json_t *o, size_t *taken)
 	return row__rate(r) ? strerror(ENOMEM) : NULL;
 }
 
+/* A name as rows have theirs. 0 or -ENOMEM. */
+static int add_node(struct row *r, const char *text)
+{
+	struct row name;
+	int err;
+
+	row__init(&name);
+	err = row__set_text(&name, INDEX_node_list, text);
+	if (!err)
+		err = string_list__append(&r->nodes, name.text[INDEX_node_list]);
+	row__free(&name);
+	return err;
+}
+
+/* Without node_names they are those of node_list, as in Slurm's accounting; where that is no list,
+ * as "None assigned", they are not known. 0 or -ENOMEM. */
+static int expand_nodes(struct row *r, const json_t *o)
+{
+	const char *list = json_string_value(json_object_get(o, "node_list"));
+	struct string_list names = {0};
+	int err = 0;
+
+	if (!list || strpbrk(list, " \t\n"))
+		return 0;
+	err = hostlist__parse(&names, list, NULL, 0);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	for (unsigned i = 0; !err && i < names.n && names.n <= ROW_NODES; i++)
+		err = add_node(r, names.v[i]);
+	string_list__free(&names);
+	return err;
+}
+
 static const char *take_nodes(struct row *r, const json_t *o, size_t *taken)
 {
 	const json_t *list = json_object_get(o, "node_names"), *one;
-	struct row name;
 	size_t i;
 
 	*taken += list != NULL;
-	if (list && (!json_is_array(list) || json_array_size(list) > ROW_NODES))
+	if (!list)
+		return expand_nodes(r, o) ? strerror(ENOMEM) : NULL;
+	if (!json_is_array(list) || json_array_size(list) > ROW_NODES)
 		return "node_names is no list, or too long";
 	json_array_foreach((json_t *)list, i, one)
 	{
-		int err;
-
 		if (!json_is_string(one))
 			return "node_names has something that is no text";
-		row__init(&name);
-		err = row__set_text(&name, INDEX_node_list, json_string_value(one));
-		if (!err)
-			err = string_list__append(&r->nodes, name.text[INDEX_node_list]);
-		row__free(&name);
-		if (err)
+		if (add_node(r, json_string_value(one)))
 			return strerror(ENOMEM);
 	}
 	return NULL;

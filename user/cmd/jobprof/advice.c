@@ -417,6 +417,8 @@ static int print_changes(struct index *ix, const struct site_args *a, const stru
 		status = site_args__print(a, &w.t, json_object());
 	else if (!status && !(w.jobs > 0))
 		puts("no such job has a finding");
+	if (!status && !(w.jobs > 0))
+		site_filter__hint(a, ix, v);
 	site_table__free(&w.t);
 	return status;
 }
@@ -426,10 +428,8 @@ static int print_changes(struct index *ix, const struct site_args *a, const stru
 /* Whether it names jobs, by more than their time. */
 static bool names_jobs(const struct job_filter *f)
 {
-	return f->cluster || f->user || f->account || f->partition || f->state || f->name ||
-	       f->signature || f->node || f->finding || f->tag || f->jobs || !isnan(f->until) ||
-	       !isnan(f->least_nodes) || !isnan(f->most_nodes) || !isnan(f->least_s) ||
-	       !isnan(f->most_s);
+	return f->cluster || f->user || f->account || f->partition || !isnan(f->until) ||
+	       job_filter__is_of_rows(f);
 }
 
 int verb_advice(int argc, char **argv)
@@ -448,7 +448,7 @@ int verb_advice(int argc, char **argv)
 	if (optind < argc)
 		return options__wrong(&cmd_advice, "\"%s\": it takes options alone", argv[optind]);
 	of_jobs = names_jobs(&o.site.filter);
-	if (of_jobs && o.site.since_word == all && !o.site.filter.jobs)
+	if (of_jobs && o.site.since_word == all && !o.site.is_since_given)
 		site_args__parse_when(&o.site.filter.since, "since", CHANGE_DAYS);
 	status = site_args__open(&o.site, &ix, &viewer);
 	if (status)

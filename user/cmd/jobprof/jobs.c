@@ -337,6 +337,8 @@ int verb_jobs(int argc, char **argv)
 		status = site_args__print(&o.site, &t, about_json(&sums));
 	if (!status && is_text)
 		print_foot(&o, &t, &sums);
+	if (!status && !(sums.jobs > 0))
+		site_filter__hint(&o.site, &ix, &viewer);
 	site_table__free(&t);
 	index__close(&ix);
 	return status;

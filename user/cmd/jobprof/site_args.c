@@ -126,6 +126,7 @@ int site_args__take_since(void *to, const struct opt *o, const char *arg)
 	struct site_args *a = to;
 
 	a->since_word = arg;
+	a->is_since_given = true;
 	return site_args__parse_when(&a->filter.since, o->name, arg);
 }
 
@@ -157,17 +158,6 @@ static int parse_range(double *least, double *most, const char *arg,
 	return dash && *dash ? parse(dash, most) : 0;
 }
 
-int site_args__take_nodes(void *to, const struct opt *o, const char *arg)
-{
-	struct site_args *a = to;
-
-	a->nodes_word = arg;
-	if (!parse_range(&a->filter.least_nodes, &a->filter.most_nodes, arg, parse_double))
-		return 0;
-	log_error("--nodes %s: it is a number, as 4, or a range, as 4-16 or 8-", arg);
-	return 2;
-}
-
 static int parse_span(const char *text, double *s)
 {
 	static const struct {
@@ -188,15 +178,79 @@ static int parse_span(const char *text, double *s)
 	return -EINVAL;
 }
 
-int site_args__take_ran(void *to, const struct opt *o, const char *arg)
+static int parse_percent(const char *text, double *share)
+{
+	int err = parse_double(text, share);
+
+	*share /= 100;
+	return err;
+}
+
+/* A share that is a number alone is met by none. */
+int site_args__take_range(void *to, const struct opt *o, const char *arg)
+{
+	static const char share[] = "it is a range of percent, as 0-10 or 90-";
+	static const struct {
+		const char *name, *form;
+		int (*parse)(const char *, double *);
+	} of[N_RANGES] = {
+		[RANGE_NODES] = {"nodes", "it is a number, as 4, or a range, as 4-16 or 8-",
+				 parse_double},
+		[RANGE_RAN] = {"ran", "it is a time, as 90s, or a range, as 1h- or 10m-2h",
+			       parse_span},
+		[RANGE_CPU] = {"cpu-share", share, parse_percent},
+		[RANGE_MEMORY] = {"memory-share", share, parse_percent},
+		[RANGE_LIMIT] = {"limit-share", share, parse_percent},
+	};
+	struct site_args *a = to;
+	double least, most = NAN;
+	int i = 0;
+
+	while (strcmp(of[i].name, o->name))
+		i++;
+	a->range_word[i] = arg;
+	if (parse_range(&least, &most, arg, of[i].parse) || most < least ||
+	    (of[i].form == share && !strchr(arg, '-'))) {
+		log_error("--%s %s: %s", o->name, arg, of[i].form);
+		return 2;
+	}
+	a->filter.range[i].least = least;
+	a->filter.range[i].most = most;
+	return 0;
+}
+
+/* Of all times, but for what -S says. */
+int site_args__take_jobs(void *to, const struct opt *o, const char *arg)
 {
 	struct site_args *a = to;
 
-	a->ran_word = arg;
-	if (!parse_range(&a->filter.least_s, &a->filter.most_s, arg, parse_span))
+	a->filter.jobs = arg;
+	if (a->is_since_given)
 		return 0;
-	log_error("--ran %s: it is a time, as 90s, or a range, as 1h- or 10m-2h", arg);
-	return 2;
+	a->since_word = NULL;
+	a->filter.since = NAN;
+	return 0;
+}
+
+#define BEGUN_S (30 * 86400.0) /* before they ran: no more is looked at without -S */
+
+int site_args__take_ran_at(void *to, const struct opt *o, const char *arg)
+{
+	struct site_args *a = to;
+	int status = site_args__parse_when(&a->filter.ran_at, o->name, arg);
+
+	a->ran_at_word = arg;
+	if (!status && isnan(a->filter.ran_at)) {
+		log_error("--ran-at %s: it is one time, as 2026-11-01T08:00 or 2h", arg);
+		return 2;
+	}
+	if (!a->is_since_given) {
+		a->since_word = NULL;
+		a->filter.since = a->filter.jobs ? NAN : a->filter.ran_at - BEGUN_S;
+	}
+	if (!a->until_word)
+		a->filter.until = floor(a->filter.ran_at) + 1;
+	return status;
 }
 
 void site_args__print_states(FILE *out)
@@ -405,9 +459,12 @@ static void set_viewer(struct viewer *v, const char *path, bool is_own)
 int site_args__open(const struct site_args *a, struct index *ix, struct viewer *v)
 {
 	bool is_own;
-	char *path = site_args__where(a, &is_own);
+	char *path = NULL;
 	int err;
 
+	if (site_filter__check(a))
+		return 2;
+	path = site_args__where(a, &is_own);
 	if (!path)
 		return 1;
 	set_viewer(v, path, is_own);
@@ -420,10 +477,14 @@ int site_args__open(const struct site_args *a, struct index *ix, struct viewer *
 	}
 	if (err == -ENOENT)
 		site_args__say_none(path);
-	if (!err)
-		db__limit(ix->db, limit_s());
 	free(path);
-	return err ? 1 : 0;
+	if (err)
+		return 1;
+	db__limit(ix->db, limit_s());
+	err = site_filter__check_finding(a, ix);
+	if (err)
+		index__close(ix);
+	return err;
 }
 
 /* ---- by the way */
@@ -553,13 +614,28 @@ void site_args__print_options(const struct site_args *a, const char *but)
 	const struct job_filter *f = &a->filter;
 	const struct {
 		const char *name, *word;
-	} all[] = {
-		{"user", f->user},	  {"project", f->account},     {"name", f->name},
-		{"program", f->program},  {"state", f->state},	       {"partition", f->partition},
-		{"cluster", f->cluster},  {"jobs", f->jobs},	       {"nodes", a->nodes_word},
-		{"ran", a->ran_word},	  {"node", f->node},	       {"finding", f->finding},
-		{"tag", f->tag},	  {"signature", f->signature}, {"since", a->since_word},
-		{"until", a->until_word}, {"profiledir", a->dir},      {"database", a->database}};
+	} all[] = {{"user", f->user},
+		   {"project", f->account},
+		   {"name", f->name},
+		   {"program", f->program},
+		   {"state", f->state},
+		   {"partition", f->partition},
+		   {"cluster", f->cluster},
+		   {"jobs", f->jobs},
+		   {"nodes", a->range_word[RANGE_NODES]},
+		   {"ran", a->range_word[RANGE_RAN]},
+		   {"cpu-share", a->range_word[RANGE_CPU]},
+		   {"memory-share", a->range_word[RANGE_MEMORY]},
+		   {"limit-share", a->range_word[RANGE_LIMIT]},
+		   {"ran-at", a->ran_at_word},
+		   {"node", f->node},
+		   {"finding", f->finding},
+		   {"tag", f->tag},
+		   {"signature", f->signature},
+		   {"since", a->since_word},
+		   {"until", a->until_word},
+		   {"profiledir", a->dir},
+		   {"database", a->database}};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		if (!all[i].word || (but && !strcmp(all[i].name, but)))
@@ -579,6 +655,8 @@ void site_args__print_head(const struct site_args *a, double jobs, double held_s
 	site_cell__put(held, CELL_HOURS, held_s);
 	site_cell__put(lost, CELL_HOURS, lost_s);
 	printf("%s job%s", count, jobs == 1 ? "" : "s");
+	if (a->ran_at_word)
+		printf(" that ran at %s", a->ran_at_word);
 	if (a->since_word && strcmp(a->since_word, "all"))
 		printf(" since %s", a->since_word);
 	if (a->until_word && strcmp(a->until_word, "all"))

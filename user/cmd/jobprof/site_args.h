@@ -17,7 +17,8 @@
 struct site_args {
 	struct job_filter filter; /* site_args__init() */
 	/* As they were given; NULL: they were not. */
-	const char *since_word, *until_word, *nodes_word, *ran_word;
+	const char *since_word, *until_word, *ran_at_word, *range_word[N_RANGES];
+	bool is_since_given;
 	const char *database, *dir;
 	/* of jobprof.conf; "" and 0: not set */
 	char configured[512];
@@ -33,8 +34,9 @@ struct site_args {
 int site_args__parse_when(double *s, const char *option, const char *text);
 int site_args__take_since(void *to, const struct opt *o, const char *arg);
 int site_args__take_until(void *to, const struct opt *o, const char *arg);
-int site_args__take_nodes(void *to, const struct opt *o, const char *arg);
-int site_args__take_ran(void *to, const struct opt *o, const char *arg);
+int site_args__take_ran_at(void *to, const struct opt *o, const char *arg);
+int site_args__take_range(void *to, const struct opt *o, const char *arg);
+int site_args__take_jobs(void *to, const struct opt *o, const char *arg);
 void site_args__print_states(FILE *out);
 
 #define OPTS_DATABASE(type)                                                               \
@@ -50,40 +52,51 @@ void site_args__print_states(FILE *out);
 	}
 
 /* Which jobs. */
-#define OPTS_FILTER(type)                                                                          \
-	{'S', "since", "TIME", "that began then or later: 24h, 7d, 4w, 6m, 1y, 2026-11-01, all",   \
-	 OPT_CALL_AT(site_args__take_since, type, site)},                                          \
-		{'E', "until", "TIME", "that began before then",                                   \
-		 OPT_CALL_AT(site_args__take_until, type, site)},                                  \
-		{'u', "user", "LIST", "of these users", OPT_TEXT(type, site.filter.user)},         \
-		{'A', "project", "LIST", "of these projects, which are Slurm's accounts",          \
-		 OPT_TEXT(type, site.filter.account)},                                             \
-		{'n', "name", "TEXT", "with this in their name",                                   \
-		 OPT_TEXT(type, site.filter.name)},                                                \
-		{0, "program", "TEXT", "whose program has this in its path",                       \
-		 OPT_TEXT(type, site.filter.program)},                                             \
-		{'s',                                                                              \
-		 "state",                                                                          \
-		 "LIST",                                                                           \
-		 "that ended so: completed, failed, timeout, ...",                                 \
-		 OPT_TEXT(type, site.filter.state),                                                \
-		 .values = site_args__print_states},                                               \
-		{'r', "partition", "LIST", "of these partitions",                                  \
-		 OPT_TEXT(type, site.filter.partition)},                                           \
-		{'M', "cluster", "LIST", "of these clusters",                                      \
-		 OPT_TEXT(type, site.filter.cluster)},                                             \
-		{'j', "jobs", "LIST", "these jobs and arrays", OPT_TEXT(type, site.filter.jobs)},  \
-		{'N', "nodes", "RANGE", "with so many nodes: 4, 4-16, 8-",                         \
-		 OPT_CALL_AT(site_args__take_nodes, type, site)},                                  \
-		{0, "ran", "RANGE", "that ran so long: 1h-, 10m-2h, 30s",                          \
-		 OPT_CALL_AT(site_args__take_ran, type, site)},                                    \
-		{'w', "node", "NAME", "that were on this node", OPT_TEXT(type, site.filter.node)}, \
-		{0, "finding", "RULE", "with this finding; any, none",                             \
-		 OPT_TEXT(type, site.filter.finding)},                                             \
-		{0, "tag", "TAG", "with this tag of PIKA", OPT_TEXT(type, site.filter.tag)},       \
-	{                                                                                          \
-		0, "signature", "LIST", "of this user, program, size and name but for digits",     \
-			OPT_TEXT(type, site.filter.signature)                                      \
+#define OPTS_FILTER(type)                                                                         \
+	{'S', "since", "TIME", "that began then or later: 24h, 7d, 4w, 6m, 1y, 2026-11-01, all",  \
+	 OPT_CALL_AT(site_args__take_since, type, site)},                                         \
+		{'E', "until", "TIME", "that began before then",                                  \
+		 OPT_CALL_AT(site_args__take_until, type, site)},                                 \
+		{'u', "user", "LIST", "of these users", OPT_TEXT(type, site.filter.user)},        \
+		{'A', "project", "LIST", "of these projects, which are Slurm's accounts",         \
+		 OPT_TEXT(type, site.filter.account)},                                            \
+		{'n', "name", "TEXT", "with this in their name",                                  \
+		 OPT_TEXT(type, site.filter.name)},                                               \
+		{0, "program", "TEXT", "whose program has this in its path",                      \
+		 OPT_TEXT(type, site.filter.program)},                                            \
+		{'s',                                                                             \
+		 "state",                                                                         \
+		 "LIST",                                                                          \
+		 "that ended so: completed, failed, timeout, ...",                                \
+		 OPT_TEXT(type, site.filter.state),                                               \
+		 .values = site_args__print_states},                                              \
+		{'r', "partition", "LIST", "of these partitions",                                 \
+		 OPT_TEXT(type, site.filter.partition)},                                          \
+		{'M', "cluster", "LIST", "of these clusters",                                     \
+		 OPT_TEXT(type, site.filter.cluster)},                                            \
+		{0, "ran-at", "TIME", "that ran at this time, begun in the 30 days before or -S", \
+		 OPT_CALL_AT(site_args__take_ran_at, type, site)},                                \
+		{'j', "jobs", "LIST",                                                             \
+		 "these jobs and arrays: 7, 7_2, 7+1; of all times but for -S",                   \
+		 OPT_CALL_AT(site_args__take_jobs, type, site)},                                  \
+		{'N', "nodes", "RANGE", "with so many nodes: 4, 4-16, 8-",                        \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
+		{0, "ran", "RANGE", "that ran so long: 1h-, 10m-2h, 30s",                         \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
+		{0, "cpu-share", "RANGE", "that used so many % of their cores: 0-10, 90-",        \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
+		{0, "memory-share", "RANGE", "so many % of the memory they asked for",            \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
+		{0, "limit-share", "RANGE", "so many % of their time limit",                      \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
+		{'w', "node", "LIST", "that were on one of these nodes: n1,n[4-7]",               \
+		 OPT_TEXT(type, site.filter.node)},                                               \
+		{0, "finding", "RULE", "with this finding; any, none, unknown (no profile)",      \
+		 OPT_TEXT(type, site.filter.finding)},                                            \
+		{0, "tag", "TAG", "with this tag of PIKA", OPT_TEXT(type, site.filter.tag)},      \
+	{                                                                                         \
+		0, "signature", "LIST", "of this user, program, size and name but for digits",    \
+			OPT_TEXT(type, site.filter.signature)                                     \
 	}
 
 #define OPTS_FORM(type)                                                \
@@ -99,6 +112,14 @@ void site_args__init(struct site_args *a, const char *since);
  * the exit status; -ENOENT: it need not be there, and is not. *v is who asks: root, members of the
  * group jobprof, and the owner of the index's file see all. */
 int site_args__open(const struct site_args *a, struct index *ix, struct viewer *v);
+
+/* Whether the filter and the form make sense: 0, or 2 and it has said what does not. */
+int site_filter__check(const struct site_args *a);
+/* The same of the finding: a rule, or one that the index has. */
+int site_filter__check_finding(const struct site_args *a, struct index *ix);
+/* Where no job matches: says which users, projects, partitions, clusters and nodes of the filter
+ * the index has no job of at all, to who may see that. */
+void site_filter__hint(const struct site_args *a, struct index *ix, const struct viewer *v);
 
 /* Says that there is no index at that place. */
 void site_args__say_none(const char *where);

@@ -381,6 +381,8 @@ int site_groups__run(const struct site_groups *g, struct site_groups_options *o)
 		status = site_args__print(&o->site, &t, json_pack("{s:s}", "by", o->by->word));
 	if (!status && is_text)
 		print_foot(&q, &t, compared);
+	if (!status && t.nrows < 2)
+		site_filter__hint(&o->site, &ix, &viewer);
 	site_table__free(&t);
 	index__close(&ix);
 	return status;

@@ -393,7 +393,7 @@ static void print_text(const struct site_args *a, const struct tables *t)
 
 	printf("I/O of jobs that ran %g h or more%s%s. 80%%<=: so many of the jobs are\n"
 	       "at or below; top 20%%: what those that move most move of all, %%.\n\n",
-	       a->filter.least_s / 3600, a->since_word ? ", since " : "",
+	       a->filter.range[RANGE_RAN].least / 3600, a->since_word ? ", since " : "",
 	       a->since_word ? a->since_word : "");
 	site_table__print(&t->moved, width, stdout);
 	if (t->fs.nrows) {
@@ -425,7 +425,7 @@ static int print_all(const struct site_args *a, const struct tables *t)
 		print_text(a, t);
 		return 0;
 	}
-	o = json_pack("{s:f}", "least_s", a->filter.least_s);
+	o = json_pack("{s:f}", "least_s", a->filter.range[RANGE_RAN].least);
 	json__set(o, "moved", site_table__json(&t->moved));
 	json__set(o, "file_systems", site_table__json(&t->fs));
 	json__set(o, "usual", site_table__json(&t->usual));
@@ -446,8 +446,8 @@ int usage_io__run(struct site_args *a)
 	struct index ix;
 	int status, err;
 
-	if (isnan(a->filter.least_s))
-		a->filter.least_s = LEAST_S;
+	if (isnan(a->filter.range[RANGE_RAN].least))
+		a->filter.range[RANGE_RAN].least = LEAST_S;
 	status = site_args__open(a, &ix, &viewer);
 	if (status)
 		return status;

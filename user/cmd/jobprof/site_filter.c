@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a filter asks for that there is not: words that are none are refused, and who gets no job
+ * is told what the index has none of. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/jobprof/site_args.h"
+#include "findings/findings.h"
+#include "identity/jobspec.h"
+
+static int check_state(const char *list)
+{
+	const char *nearest = NULL;
+
+	for (const char *p = list; p; p = strchr(p, ',')) {
+		int n;
+
+		p += *p == ',';
+		n = (int)strcspn(p, ",");
+		if (job_filter__state(p, (size_t)n, &nearest))
+			continue;
+		log_error("--state %.*s: Slurm has no such state%s%s", n, p,
+			  nearest ? "; did you mean " : "", nearest ? nearest : "");
+		return 2;
+	}
+	return 0;
+}
+
+static int check_jobs(const char *list)
+{
+	struct jobspec *jobs = NULL;
+	char bad[256];
+	unsigned n;
+	int err = list ? jobspec__parse(&jobs, &n, list, bad, sizeof(bad)) : 0;
+
+	free(jobs);
+	if (err)
+		log_error("--jobs %s", err == -EINVAL ? bad : strerror(-err));
+	return err ? 2 : 0;
+}
+
+static int check_nodes(const char *list)
+{
+	struct string_list nodes = {0};
+	char bad[128] = "";
+	int err = list ? hostlist__parse(&nodes, list, bad, sizeof(bad)) : 0;
+
+	string_list__free(&nodes);
+	if (err)
+		log_error("--node %s: \"%s\" is no list of nodes, as n1,n[2-4]", list, bad);
+	return err ? 2 : 0;
+}
+
+static int check_times(const struct site_args *a)
+{
+	const struct job_filter *f = &a->filter;
+
+	if (!a->until_word || !(f->until <= f->since))
+		return 0;
+	log_error("--until %s is not after %s%s%s", a->until_word,
+		  a->since_word ? "--since " : "the 30 days before --ran-at",
+		  a->since_word ? a->since_word : "",
+		  a->is_since_given || !a->since_word ? "" : ", which is the default");
+	return 2;
+}
+
+int site_filter__check(const struct site_args *a)
+{
+	int status = check_times(a);
+
+	if (!status && a->json && a->csv) {
+		log_error("--csv and --json: it can be one of them");
+		return 2;
+	}
+	if (!status)
+		status = check_state(a->filter.state);
+	if (!status)
+		status = check_jobs(a->filter.jobs);
+	return status ? status : check_nodes(a->filter.node);
+}
+
+/* ---- findings */
+
+struct search {
+	const char *word;
+	bool is_found;
+	struct string_list names;
+};
+
+static int look(void *arg, const struct rule_many *m)
+{
+	struct search *s = arg;
+
+	s->is_found |= !strcmp(m->id, s->word);
+	return string_list__append(&s->names, m->id);
+}
+
+int site_filter__check_finding(const struct site_args *a, struct index *ix)
+{
+	static const char *const words[] = {"any", "none", "unknown"};
+	struct search s = {.word = a->filter.finding};
+	const struct db_value word = db_value__text(s.word);
+	const char *nearest;
+	int err;
+
+	s.is_found = !s.word;
+	for (size_t i = 0; !s.is_found && i < sizeof(words) / sizeof(*words); i++)
+		s.is_found = !strcmp(words[i], s.word);
+	if (!s.is_found)
+		s.is_found =
+			db__number(ix->db, &err, "SELECT 1 FROM finding WHERE rule = ? LIMIT 1",
+				   &word, 1) == 1;
+	if (s.is_found || rules__each_many(look, &s) || s.is_found) {
+		string_list__free(&s.names);
+		return 0;
+	}
+	nearest = str__nearest(s.word, (const char *const *)s.names.v, s.names.n);
+	log_error("--finding %s: no rule has this name%s%s", s.word,
+		  nearest ? "; did you mean " : ", see jobprof-rules(5)", nearest ? nearest : "");
+	string_list__free(&s.names);
+	return 2;
+}
+
+/* ---- no job */
+
+/* Sums by month, and what is yet to be summed up, have all of these. */
+#define OF_SUMS(column)                                                                      \
+	"SELECT 1 FROM (SELECT " column " AS k FROM month UNION ALL SELECT " column " FROM " \
+	"dirty) t WHERE k = ? LIMIT 1"
+
+static bool has(struct index *ix, const char *sql, const char *word)
+{
+	const struct db_value arg = db_value__text(word);
+	int err;
+	double n = db__number(ix->db, &err, sql, &arg, 1);
+
+	return err || n == 1;
+}
+
+static void put_lacking(FILE *out, struct index *ix, const char *sql, const char *what,
+			const struct string_list *words)
+{
+	for (unsigned i = 0; i < words->n; i++) {
+		if (has(ix, sql, words->v[i]))
+			continue;
+		fprintf(out, "%s%s ", ftell(out) > 0 ? ", no " : "no ", what);
+		print__escaped(out, words->v[i]);
+	}
+}
+
+static int split(struct string_list *words, const char *list)
+{
+	int err = 0;
+
+	for (const char *p = list; !err && p; p = strchr(p, ',')) {
+		p += *p == ',';
+		err = string_list__take(words, strndup(p, strcspn(p, ",")));
+	}
+	return err;
+}
+
+#define MOST_WORDS 32 /* are looked for; of a longer list nobody wants to read which lack */
+
+void site_filter__hint(const struct site_args *a, struct index *ix, const struct viewer *v)
+{
+	const struct job_filter *f = &a->filter;
+	const struct {
+		const char *list, *what, *sql;
+	} of[] = {
+		{f->cluster, "cluster", OF_SUMS("cluster")},
+		{f->user, "user", OF_SUMS("\"user\"")},
+		{f->account, "project", OF_SUMS("account")},
+		{f->partition, "partition", OF_SUMS("partition")},
+		{f->node, "node", "SELECT 1 FROM job_node WHERE node = ? LIMIT 1"},
+	};
+	char *text = NULL, bad[2];
+	size_t len;
+	FILE *out = v->sees_all ? open_memstream(&text, &len) : NULL;
+
+	for (size_t i = 0; out && i < sizeof(of) / sizeof(*of); i++) {
+		struct string_list words = {0};
+		int err = !of[i].list		  ? 0
+			  : of[i].list == f->node ? hostlist__parse(&words, f->node, bad, 0)
+						  : split(&words, of[i].list);
+
+		if (!err && words.n <= MOST_WORDS)
+			put_lacking(out, ix, of[i].sql, of[i].what, &words);
+		string_list__free(&words);
+	}
+	if (out && !fclose(out) && *text)
+		log_info("the index has %s", text);
+	free(text);
+}
