@@ -137,8 +137,8 @@ class Site:
         c["node_list"] = ["n%d" % (1 + i % 900) if k == 1 else "n[%d-%d]" % (1 + i % 400, i % 400 + k)
                           for i, k in zip(rng.integers(0, 900, n), nodes.astype(int))]
 
-        # Of the wide ones nobody asks which nodes they had.
-        c["node_names"] = [names_of(text) if self.nodes and k <= 8 else None for text, k in zip(c["node_list"], nodes)]
+        # An index that is to be small knows of no node, else those of the wide ones by their lists.
+        c["node_names"] = [(names_of(text) if k <= 8 else None) if self.nodes else [] for text, k in zip(c["node_list"], nodes)]
 
     def times(self, rng, c, first, n):
         length = self.days * 86400

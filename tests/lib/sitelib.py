@@ -61,6 +61,8 @@ def stored(row, tz):
     local = datetime.datetime.fromtimestamp(row["start"], zoneinfo.ZoneInfo(tz))
     row["day"] = (local.date() - datetime.date(1970, 1, 1)).days
     row["month"] = local.year * 12 + local.month - 1
+    if row["node_names"] is None and row["node_list"]:
+        row["node_names"] = sitegen.names_of(row["node_list"])
     row["judged_"] = row["findings"] is not None
     return row
 
@@ -94,9 +96,32 @@ def spans(text):
 def has_finding(rule):
     if rule == "none":
         return lambda r: r["findings"] == 0
+    if rule == "unknown":
+        return lambda r: r["findings"] is None
     if rule == "any":
         return lambda r: (r["findings"] or 0) > 0
     return lambda r: any(f["id"] == rule for f in r["finding_list"] or ())
+
+
+SHARES = {"--cpu-share": ("cpu_s", "held_core_s"), "--memory-share": ("peak_mb", "mem_asked_mb"), "--limit-share": ("elapsed_s", "limit_s")}
+
+
+def is_job(r, word):
+    if "_" in word:
+        return [r["array_id"], r["array_task"]] == [int(x) for x in word.split("_")]
+    if "+" in word:
+        first, k = map(int, word.split("+"))
+        return r["het_id"] == first and r["job_id"] == first + k
+    return int(word) in (r["job_id"], r["array_id"])
+
+
+def hosts(text):
+    """Of "n1,n[2-4,7]"; no bracket's number has zeros before it."""
+    names = set()
+    for prefix, inside, plain in re.findall(r"([^,\[]+)\[([^\]]*)\]|([^,\[\]]+)", text):
+        names |= {plain} if plain else {prefix + str(i) for part in inside.split(",")
+                                        for i in range(int(part.split("-")[0]), int(part.split("-")[-1]) + 1)}
+    return names
 
 
 def chosen_by(options, tz):
@@ -115,7 +140,7 @@ def chosen_by(options, tz):
         elif name == "--state":
             tests.append(lambda r, w=v.upper().split(","): any((r["state"] or "").startswith(x) for x in w))
         elif name == "--jobs":
-            tests.append(lambda r, w=[int(x) for x in v.split(",")]: r["job_id"] in w or r["array_id"] in w)
+            tests.append(lambda r, w=v.split(","): any(is_job(r, x) for x in w))
         elif name == "--nodes":
             tests.append(lambda r, b=between(v): b[0] <= r["nodes"] <= b[1])
         elif name == "--ran":
@@ -123,7 +148,11 @@ def chosen_by(options, tz):
         elif name == "--finding":
             tests.append(has_finding(v))
         elif name == "--node":
-            tests.append(lambda r, v=v: v in (r["node_names"] or ()))
+            tests.append(lambda r, w=hosts(v): not w.isdisjoint(r["node_names"] or ()))
+        elif name == "--ran-at":
+            tests.append(lambda r, t=instant(v, tz): t - 30 * DAY <= r["start"] <= t < r["end"])
+        elif name in SHARES:
+            tests.append(lambda r, of=SHARES[name], b=between(v): quotient(r[of[0]], r[of[1]]) is not None and b[0] / 100 <= r[of[0]] / r[of[1]] <= b[1] / 100)
         elif name == "--tag":
             tests.append(lambda r, bit=TAG_NAMES.index(v): r["tags"] is not None and r["tags"] >> bit & 1)
     return lambda r: all(t(r) for t in tests)

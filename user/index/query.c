@@ -36,15 +36,15 @@ bool job_filter__is_of_rows(const struct job_filter *f)
 static const struct {
 	const char *name, *code;
 } states[] = {
-	{"COMPLETED", "CD"},	 {"FAILED", "F"},	  {"TIMEOUT", "TO"},
-	{"CANCELLED", "CA"},	 {"NODE_FAIL", "NF"},	  {"OUT_OF_MEMORY", "OOM"},
-	{"PREEMPTED", "PR"},	 {"BOOT_FAIL", "BF"},	  {"DEADLINE", "DL"},
-	{"RUNNING", "R"},	 {"PENDING", "PD"},	  {"SUSPENDED", "S"},
-	{"COMPLETING", "CG"},	 {"CONFIGURING", "CF"},	  {"REQUEUED", "RQ"},
-	{"RESIZING", "RS"},	 {"REVOKED", "RV"},	  {"SIGNALING", "SI"},
-	{"SPECIAL_EXIT", "SE"},	 {"STAGE_OUT", "SO"},	  {"STOPPED", "ST"},
-	{"LAUNCH_FAILED", "LF"}, {"RECONFIG_FAIL", "RF"}, {"REQUEUE_FED", "RF"},
-	{"REQUEUE_HOLD", "RH"},	 {"RESV_DEL_HOLD", "RD"},
+	{"COMPLETED", "CD"},	 {"FAILED", "F"},	{"TIMEOUT", "TO"},
+	{"CANCELLED", "CA"},	 {"NODE_FAIL", "NF"},	{"OUT_OF_MEMORY", "OOM"},
+	{"PREEMPTED", "PR"},	 {"BOOT_FAIL", "BF"},	{"DEADLINE", "DL"},
+	{"RUNNING", "R"},	 {"PENDING", "PD"},	{"SUSPENDED", "S"},
+	{"COMPLETING", "CG"},	 {"CONFIGURING", "CF"}, {"REQUEUED", "RQ"},
+	{"RESIZING", "RS"},	 {"REVOKED", "RV"},	{"SIGNALING", "SI"},
+	{"SPECIAL_EXIT", "SE"},	 {"STAGE_OUT", "SO"},	{"STOPPED", "ST"},
+	{"LAUNCH_FAILED", "LF"}, {"REQUEUE_FED", "RF"}, {"REQUEUE_HOLD", "RH"},
+	{"RESV_DEL_HOLD", "RD"},
 };
 #define N_STATES (sizeof(states) / sizeof(*states))
 
@@ -216,8 +216,9 @@ static void add_ranges(struct query *q, const struct job_filter *f)
 			query__add(q, " AND ");
 			query__add(q, of[i].sql);
 			query__add(q, k ? " <= ?" : " >= ?");
-			query__arg(q, of[i].is_share ? db_value__real(bounds[k])
-						     : db_value__int((int64_t)bounds[k]));
+			query__arg(q, of[i].is_share
+					      ? db_value__real(bounds[k])
+					      : db_value__int((int64_t)fmin(bounds[k], 1e18)));
 		}
 	}
 }

@@ -137,7 +137,7 @@ def as_text(path, all_):
     table = list(csv.DictReader(io.StringIO(must(*words, "--all", "--csv"))))
     is_equal("advice: the same as CSV", [(r["signature"], r["rule"], float(r["jobs"]), r["safe"]) for r in table],
              [(r["signature"], r["rule"], r["jobs"], "" if r["safe"] is None else "%d" % r["safe"]) for r in all_])
-    is_equal("advice: jobs without findings", must("advice", "--finding", "no.rule", "--since", "all", "--database", path), "no such job has a finding\n")
+    is_equal("advice: jobs without findings", must("advice", "--finding", "none", "--since", "all", "--database", path), "no such job has a finding\n")
 
 
 def few(n, rule, sets, state="COMPLETED", **more):

@@ -57,7 +57,7 @@ def filters(rows):
               {"--state": "failed"}, {"--state": "timeout,out_of_memory"}, {"--state": "Cancelled"}, {"--partition": "gpu,big"},
               {"--cluster": "beta"}, {"--jobs": "%d,%d,1001" % (r["array_id"], r["job_id"])}, {"--nodes": "2"}, {"--nodes": "4-16"},
               {"--nodes": "8-"}, {"--node": r["node_names"][-1]}, {"--finding": "any"}, {"--finding": "none"},
-              {"--finding": r["finding_list"][0]["id"]}, {"--finding": "no.rule"}, {"--tag": "memory-bound"}, {"--tag": "IO-heavy"},
+              {"--finding": r["finding_list"][0]["id"]}, {"--finding": "unknown"}, {"--tag": "memory-bound"}, {"--tag": "IO-heavy"},
               {"--ran": "1h-"}, {"--ran": "10m-2h"}, {"--user": "nobody.at.all"}]
     times = [{"--since": a, **({"--until": b} if b else {})} for a, b in (
         ("2026-10", "2026-11"), ("2026-11", None), ("2026-10-31", "2026-11-02"), ("2026-11-01", "2026-11-02"), ("2026-11-02", "2026-11-03"),

@@ -46,7 +46,9 @@ def first_difference(a, b, names):
 QUESTIONS = [
     ["jobs"], ["jobs", "--sort", "-job_id"], ["jobs", "--sort", "name"], ["jobs", "--sort", "cores"], ["jobs", "--sort", "limit_share"],
     ["jobs", "--user", "10001,10002"], ["jobs", "--name", "un1"], ["jobs", "--name", "%_"], ["jobs", "--name", "RUN"], ["jobs", "--name", "\\"],
-    ["jobs", "--state", "completed,timeout"], ["jobs", "--state", "comp_eted"], ["jobs", "--state", "\\"], ["jobs", "--finding", "any"],
+    ["jobs", "--state", "completed,timeout"], ["jobs", "--state", "cd,node_fail"], ["jobs", "-j", "101_1,s0123456789abcd,100+1"], ["jobs", "--ran-at", "2026-11-21T12:00"],
+    ["jobs", "--cpu-share", "0-50"], ["jobs", "--limit-share", "10-", "--memory-share", "0-90"], ["jobs", "--node", "n[1-3],x"], ["jobs", "--finding", "unknown"],
+    ["usage", "--by", "user", "--ran-at", "2026-11-21T12:00", "--cpu-share", "1-"], ["jobs", "--finding", "any"],
     ["jobs", "--finding", "none"], ["jobs", "--finding", "cpu.unused"], ["jobs", "--node", "n1"], ["jobs", "--nodes", "2-"], ["jobs", "-j", "101,103"],
     ["jobs", "--tag", "compute-bound"], ["jobs", "--name", "'; DROP TABLE job; --"], ["jobs", "--user", "no\udcffbody"],
     ["issues"], ["issues", "--by", "user"], ["usage", "--io"], ["usage", "--io", "--ran", "1s-"], ["digest"], ["advice"],

@@ -458,6 +458,8 @@ int usage_io__run(struct site_args *a)
 	if (!err)
 		err = add_usual(&ix, a, &viewer, &t.usual);
 	status = err == -EINVAL ? 2 : err ? 1 : print_all(a, &t);
+	if (!status && !(db_value__number(&t.moved.cells[1]) > 0))
+		site_filter__hint(a, &ix, &viewer);
 	json_decref(t.histograms);
 	site_table__free(&t.moved);
 	site_table__free(&t.fs);
