@@ -10,6 +10,7 @@
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "cmd/jobprof/site_args.h"
 #include "findings/findings.h"
 #include "identity/jobspec.h"
@@ -101,21 +102,33 @@ static int look(void *arg, const struct rule_many *m)
 	return string_list__append(&s->names, m->id);
 }
 
+/* Whether the question, which has 1 for an answer, has one for a word of anybody's. What cannot be
+ * asked is so. */
+static bool has(struct index *ix, const char *sql, const char *word)
+{
+	unsigned replaced;
+	char *clean = utf8__clean(word, SIZE_MAX, &replaced);
+	const struct db_value arg = db_value__text(clean);
+	double n = NAN;
+	int err = clean ? 0 : -ENOMEM;
+
+	if (!err)
+		n = db__number(ix->db, &err, sql, &arg, 1);
+	free(clean);
+	return err || n == 1;
+}
+
 int site_filter__check_finding(const struct site_args *a, struct index *ix)
 {
 	static const char *const words[] = {"any", "none", "unknown"};
 	struct search s = {.word = a->filter.finding};
-	const struct db_value word = db_value__text(s.word);
 	const char *nearest;
-	int err;
 
 	s.is_found = !s.word;
 	for (size_t i = 0; !s.is_found && i < sizeof(words) / sizeof(*words); i++)
 		s.is_found = !strcmp(words[i], s.word);
 	if (!s.is_found)
-		s.is_found =
-			db__number(ix->db, &err, "SELECT 1 FROM finding WHERE rule = ? LIMIT 1",
-				   &word, 1) == 1;
+		s.is_found = has(ix, "SELECT 1 FROM finding WHERE rule = ? LIMIT 1", s.word);
 	if (s.is_found || rules__each_many(look, &s) || s.is_found) {
 		string_list__free(&s.names);
 		return 0;
@@ -133,15 +146,6 @@ int site_filter__check_finding(const struct site_args *a, struct index *ix)
 #define OF_SUMS(column)                                                                      \
 	"SELECT 1 FROM (SELECT " column " AS k FROM month UNION ALL SELECT " column " FROM " \
 	"dirty) t WHERE k = ? LIMIT 1"
-
-static bool has(struct index *ix, const char *sql, const char *word)
-{
-	const struct db_value arg = db_value__text(word);
-	int err;
-	double n = db__number(ix->db, &err, sql, &arg, 1);
-
-	return err || n == 1;
-}
 
 static void put_lacking(FILE *out, struct index *ix, const char *sql, const char *what,
 			const struct string_list *words)
