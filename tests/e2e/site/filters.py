@@ -60,25 +60,27 @@ def ids():
         is_equal("issues -j %s" % words, as_json("issues", "--database", path, "-j", words)["by"], "project")
     for order in (("-S", "7d", "-j", "5"), ("-j", "5", "-S", "7d")):
         is_equal("jobs %s: the time that is said counts" % " ".join(order), as_json("jobs", "--database", path, *order)["matching"], 0)
+    is_equal("digest -j: of 7 days, unless another time is said", [as_json("digest", "--database", path, "-j", "5", *more)["total"]["jobs"] for more in ((), ("--since", "2020-01"))], [0, 1])
     is_true("jobs -j as text: no time is said", "since" not in must("jobs", "--database", path, "-j", "5").splitlines()[0], "")
 
 
 WRONG = [("--finding", "mem.ovr", "mem.over"), ("--finding", "no.such.rule.at.all", "rule"), ("-s", "timeot", "TIMEOUT"), ("-s", "failed,", "state"),
          ("-s", "comp_eted", "COMPLETED"), ("-j", "x", "x"), ("-j", "5,", "JobID"), ("-j", "0", "zero"), ("-j", "6_x", "6_x"), ("-w", "n[1-", "n[1-"), ("-w", "n[5-2]", "n[5-2]"),
          ("-w", ",", "list of nodes"), ("--cpu-share", "5", "percent"), ("--cpu-share", "9-5", "percent"), ("--memory-share", "x-", "percent"),
-         ("--limit-share", "-5", "percent"), ("-N", "4-2", "range"), ("--ran", "2h-1h", "range"), ("--ran-at", "all", "one time"), ("--ran-at", "noon", "noon")]
+         ("--limit-share", "-5", "percent"), ("-N", "4-2", "range"), ("--ran", "2h-1h", "range"), ("--ran-at", "all", "one time"), ("--ran-at", "noon", "noon"),
+         ("--tag", "memory", "tag"), ("--finding", "\udcff", "rule")]
 
 
 def words_that_are_none():
     path, _ = index()
-    for verb in (("jobs",), ("usage",), ("usage", "--io"), ("issues",), ("advice",)):
+    for verb in (("jobs",), ("usage",), ("usage", "--io"), ("issues",), ("advice",), ("digest",)):
         for option, value, said in WRONG if verb == ("jobs",) else WRONG[::3]:
-            p = call(*verb, "--database", path, "--since", "all", option, value)
+            p = call(*verb, "--database", path, "--since", "2026-10", option, value)
             is_equal("%s %s %s is refused" % (" ".join(verb), option, value), [p.returncode, p.stdout, said in p.stderr], [2, "", True])
         p = call(*verb, "--database", path, "--since", "2026-11-02", "--until", "2026-11-01")
         is_equal("%s: an end before the begin" % " ".join(verb), [p.returncode, "--until 2026-11-01 is not after --since 2026-11-02" in p.stderr], [2, True])
         p = call(*verb, "--database", path, "--csv", "--json")
-        is_equal("%s --csv --json" % " ".join(verb), [p.returncode, p.stdout, "one of them" in p.stderr], [2, "", True])
+        is_equal("%s --csv --json" % " ".join(verb), [p.returncode, p.stdout, "one of" in p.stderr], [2, "", True])
     p = call("jobs", "--database", path, "--until", "2020-01")
     is_equal("jobs: an end before the default begin", [p.returncode, "which is the default" in p.stderr], [2, True])
     is_equal("an end equal to the begin", call("digest", "--database", path, "--since", "2026-11-01", "--until", "2026-11-01").returncode, 2)
@@ -94,9 +96,9 @@ def hints():
                           (["-A", "pp"], "no project pp"), (["-M", "gamma", "-r", "bacth"], "no cluster gamma, no partition bacth"),
                           (["-w", "n[8000-8001]"], "no node n8000, no node n8001"), (["-u", "\x1b[2J"], "no user \\x1b[2J"),
                           (["-u", "user1", "--name", "no such name"], None)):
-        for verb in (("jobs",), ("usage", "--by", "name"), ("usage", "--io"), ("issues",), ("advice",)):
+        for verb in (("jobs",), ("usage", "--by", "name"), ("usage", "--io"), ("issues",), ("advice",), ("digest",)):
             for form in ((), ("--json",)):
-                p = call(*verb, "--database", path, "--since", "all", *options, *form)
+                p = call(*verb, "--database", path, "--since", "2026-10", *options, *form)
                 lines = [l for l in p.stderr.splitlines() if "the index has no" in l]
                 if said is None and "--name" not in options:
                     is_equal("%s %s: some jobs match, no hint" % (" ".join(verb + form), options), [p.returncode, lines], [0, []])

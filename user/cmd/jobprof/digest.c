@@ -695,6 +695,7 @@ static void set_columns(struct found *f, struct heads *h, const struct site_args
 
 int verb_digest(int argc, char **argv)
 {
+	static const struct opt since = {.name = "since"};
 	struct found f = {0};
 	struct options o = {0};
 	struct digest d = {.o = &o};
@@ -705,6 +706,8 @@ int verb_digest(int argc, char **argv)
 	status = options__read(&cmd_digest, argc, argv, &o);
 	if (status != OPTIONS_GO_ON)
 		return status;
+	if (o.site.filter.jobs && !o.site.is_since_given) /* else it would be of all times */
+		site_args__take_since(&o.site, &since, "7d");
 	if (optind < argc || !!o.html + o.site.json + o.site.csv > 1 || isnan(o.site.filter.since))
 		return options__wrong(&cmd_digest,
 				      "it takes options alone, a time, and one of --json, --csv "
@@ -715,6 +718,8 @@ int verb_digest(int argc, char **argv)
 	if (status)
 		return status;
 	status = find_all(&d, &f) ? 1 : print_digest(&d, &f);
+	if (!status && !(total(&f, TOTAL, JOBS) > 0))
+		site_filter__hint(&o.site, &d.ix, &d.viewer);
 	for (int i = 0; i < SECTIONS; i++)
 		site_table__free(&f.t[i]);
 	index__close(&d.ix);

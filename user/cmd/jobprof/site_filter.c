@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/pika/pika.h"
 #include "base/escape.h"
 #include "base/hostlist.h"
 #include "base/log.h"
@@ -58,6 +59,18 @@ static int check_nodes(const char *list)
 	return err ? 2 : 0;
 }
 
+static int check_tag(const char *tag)
+{
+	unsigned i = 0;
+
+	while (tag && i < JOB_TAGS && strcmp(job_tag__name((enum job_tag)i), tag))
+		i++;
+	if (i < JOB_TAGS)
+		return 0;
+	log_error("--tag %s: there is no such tag of PIKA", tag);
+	return 2;
+}
+
 static int check_times(const struct site_args *a)
 {
 	const struct job_filter *f = &a->filter;
@@ -83,6 +96,8 @@ int site_filter__check(const struct site_args *a)
 		status = check_state(a->filter.state);
 	if (!status)
 		status = check_jobs(a->filter.jobs);
+	if (!status)
+		status = check_tag(a->filter.tag);
 	return status ? status : check_nodes(a->filter.node);
 }
 
