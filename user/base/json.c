@@ -15,6 +15,13 @@ json_t *json__number(double v)
 	return fabs(v) < 1.7e308 ? json_real(v + 0.0) : json_null();
 }
 
+json_t *json__whole(double v)
+{
+	/* doubles have all integers up to there */
+	return fabs(v) <= 9007199254740992.0 && v == trunc(v) ? json_integer((json_int_t)v)
+							      : json__number(v);
+}
+
 json_t *json__numbers(const double *v, size_t n)
 {
 	json_t *a = json_array();

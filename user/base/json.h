@@ -10,6 +10,8 @@
 /* null for NaN and infinities. */
 json_t *json__number(double v);
 json_t *json__numbers(const double *v, size_t n);
+/* An integer, of a count or a time; a number as it is where it has a fraction or is too large. */
+json_t *json__whole(double v);
 /* Text that is not UTF-8 comes escaped (base/escape.h); NULL is null. */
 json_t *json__text(const char *s);
 /* The same, and "" is null, too. */

@@ -140,6 +140,18 @@ static void add_like(struct query *q, const char *sql, const char *text, size_t 
 	free(part);
 }
 
+/* A part of the column, or behind "=" all of it. */
+static void add_part(struct query *q, const char *sql, const char *text)
+{
+	if (text && *text == '=') {
+		query__add(q, sql);
+		query__add(q, " = ?");
+		text_arg(q, text + 1, strlen(text + 1));
+	} else if (text) {
+		add_like(q, sql, text, strlen(text), false);
+	}
+}
+
 /* " AND column IN (?, ?)" of the words of a list. */
 static void add_list(struct query *q, const char *column, const char *list)
 {
@@ -254,6 +266,19 @@ static void add_finding(struct query *q, const struct job_filter *f)
 		query__add(q, " AND j.findings > 0");
 	else
 		add_rule(q, f);
+}
+
+bool job_filter__has_rule(const struct job_filter *f)
+{
+	return f->finding && strcmp(f->finding, "none") && strcmp(f->finding, "any") &&
+	       strcmp(f->finding, "unknown");
+}
+
+void query__add_cost(struct query *q, const struct job_filter *f)
+{
+	query__add(q,
+		   "(SELECT sum(c.cost_core_s) FROM finding c WHERE c.job = j.id AND c.rule = ?)");
+	text_arg(q, f->finding, strlen(f->finding));
 }
 
 static int add_tag(struct query *q, const char *tag)
@@ -588,10 +613,8 @@ int query__where(struct query *q, const struct job_filter *f, const struct viewe
 	add_list(q, "j.account", f->account);
 	add_list(q, "j.partition", f->partition);
 	add_list(q, "j.signature", f->signature);
-	if (f->name)
-		add_like(q, " AND j.name", f->name, strlen(f->name), false);
-	if (f->program)
-		add_like(q, " AND j.program", f->program, strlen(f->program), false);
+	add_part(q, " AND j.name", f->name);
+	add_part(q, " AND j.program", f->program);
 	add_finding(q, f);
 	err = add_states(q, f->state);
 	if (!err)

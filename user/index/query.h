@@ -24,7 +24,7 @@ enum filter_range { RANGE_NODES, RANGE_RAN, RANGE_CPU, RANGE_MEMORY, RANGE_LIMIT
 /* NULL and NaN: any. Lists have commas. */
 struct job_filter {
 	const char *cluster, *user, *account, *partition, *state; /* lists */
-	const char *name, *program;				  /* a part of it */
+	const char *name, *program;				  /* a part of it; behind "=" all of it */
 	const char *signature;
 	const char *node;    /* a host list, "n[1-3],n7" */
 	const char *finding; /* a rule; "any", "none", "unknown" */
@@ -38,6 +38,8 @@ struct job_filter {
 };
 
 void job_filter__init(struct job_filter *f);
+/* Whether it is about the findings of a rule. */
+bool job_filter__has_rule(const struct job_filter *f);
 /* Whether it is about more than a time, clusters, users, accounts and partitions. */
 bool job_filter__is_of_rows(const struct job_filter *f);
 /* The state that a word means, which may be short as in squeue ("TO") and in small letters: a name
@@ -68,6 +70,8 @@ void query__arg(struct query *q, struct db_value v);
 /* " WHERE ..." of the table job, which the statement calls j. 0; -EINVAL: the filter makes no
  * sense, which has been said. */
 int query__where(struct query *q, const struct job_filter *f, const struct viewer *v);
+/* Of such a filter: what the findings of its rule cost the job j. */
+void query__add_cost(struct query *q, const struct job_filter *f);
 /* The table of sums that answers the same, for FROM and until the next call: "day", "month", or
  * rows of both in parentheses, which have no day or month; NULL: rows of jobs must be asked, as the
  * filter is about more than sums have, or does not begin and end with a day of the index, whose

@@ -548,8 +548,9 @@ static json_t *digest_json(const struct digest *d, const struct found *f)
 	const struct job_filter *filter = &d->o->site.filter;
 	json_t *o = json_object();
 
-	JSON_NUMBERS(o, {"from", filter->since}, {"to", filter->until},
-		     {"before_from", d->before.since});
+	json__set(o, "from", json__whole(filter->since));
+	json__set(o, "to", json__whole(filter->until));
+	json__set(o, "before_from", json__whole(d->before.since));
 	if (total(f, TOTAL, MONEY_HELD) > 0 || total(f, TOTAL, MONEY_ENERGY) > 0)
 		json__set(o, "currency", json__text(d->o->site.currency));
 	json__set(o, "total",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof issues: PIKA's table of what is wrong with the jobs of users, projects and programs. */
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,11 +35,21 @@ static const struct site_column columns[] = {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(*columns))
 
-static const char note[] =
-	"ICT idle CPU time, ICR of the time of all cores; the most of one job: UCR cores\n"
-	"unused, CLI CPU load imbalance, IOB periods of blocking I/O, IOC I/O congestion,\n"
-	"ML memory leak, UGR GPUs unused, GLI GPU load imbalance, SO periods of\n"
-	"synchronous offloading; IGT idle GPU time, IGR of all.";
+static const struct site_note notes[] = {
+	{"ict", "ICT idle CPU time"},
+	{"icr", "ICR of the time of all cores"},
+	{"igt", "IGT idle GPU time"},
+	{"igr", "IGR of the time of all GPUs"},
+	{NULL, "the others are the most of one job"},
+	{"max_ucr", "UCR cores unused"},
+	{"max_cli", "CLI CPU load imbalance"},
+	{"max_iob", "IOB periods of blocking I/O"},
+	{"max_ioc", "IOC I/O congestion"},
+	{"max_ml", "ML memory leak"},
+	{"max_ugr", "UGR GPUs unused"},
+	{"max_gli", "GLI GPU load imbalance"},
+	{"max_so", "SO periods of synchronous offloading"},
+};
 
 static void print_sorts(FILE *out)
 {
@@ -66,11 +77,50 @@ const struct command cmd_issues = {
 	.opts = opts,
 };
 
+enum { RUNS = 1, ICT };
+
+static void print_head(const struct db_value *all, const struct site_args *a)
+{
+	const double runs = db_value__number(&all[RUNS]), idle_s = db_value__number(&all[ICT]);
+	char count[SITE_CELL], idle[SITE_CELL];
+
+	site_cell__put(count, CELL_COUNT, runs);
+	site_cell__put(idle, CELL_HOURS, idle_s);
+	printf("%s job%s", count, runs == 1 ? "" : "s");
+	site_args__print_times(a);
+	puts(" that completed and ran an hour or more on two cores or more,");
+	printf("of which profiles are known: %s core-h idle\n\n", idle);
+}
+
+/* All that is eligible is among these. */
+static void narrow(struct site_args *a)
+{
+	static char ran[64];
+
+	a->filter.state = "completed";
+	if (a->filter.least_s >= 3600)
+		return;
+	if (isnan(a->filter.most_s))
+		snprintf(ran, sizeof(ran), "1h-");
+	else
+		snprintf(ran, sizeof(ran), "1h-%.0fs", a->filter.most_s);
+	a->ran_word = ran;
+}
+
 int verb_issues(int argc, char **argv)
 {
-	const struct site_groups g = {&cmd_issues, columns, N_COLUMNS, N_COLUMNS,
-				      "ict",	   of_jobs, NULL,      " AND j.is_eligible = 1",
-				      NULL,	   NULL,    NULL,      note};
+	const struct site_groups g = {.command = &cmd_issues,
+				      .columns = columns,
+				      .ncolumns = N_COLUMNS,
+				      .nasked = N_COLUMNS,
+				      .sort = "ict",
+				      .of_jobs = of_jobs,
+				      .and = " AND j.is_eligible = 1",
+				      .head = print_head,
+				      .notes = notes,
+				      .nnotes = sizeof(notes) / sizeof(*notes),
+				      .narrow = narrow,
+				      .but = ", among jobs of one core or without a profile"};
 	struct site_groups_options o = {0};
 	int status;
 

@@ -21,12 +21,12 @@ struct options {
 	bool arrays;
 };
 
-/* The expressions are of a row of the table job. */
+/* The expressions are of a row of the table job; NULL: what the finding that is asked for cost. */
 static const struct site_column columns[] = {
 	{"job_id", "job", "j.job_id", CELL_ID, 0, 0},
-	{"array_id", "array", "j.array_id", CELL_HIDDEN, 0, 0},
-	{"array_task", "task", "j.array_task", CELL_HIDDEN, 0, 0},
-	{"cluster", "cluster", "j.cluster", CELL_HIDDEN, 0, 0},
+	{"array_id", "array", "j.array_id", CELL_ID, SITE_HIDDEN, 0},
+	{"array_task", "task", "j.array_task", CELL_ID, SITE_HIDDEN, 0},
+	{"cluster", "cluster", "j.cluster", CELL_TEXT, SITE_HIDDEN, 40},
 	{"user", "user", "j.\"user\"", CELL_TEXT, 1, 10},
 	{"account", "project", "j.account", CELL_TEXT, 9, 12},
 	{"name", "name", "COALESCE(j.name, j.program)", CELL_TEXT, 0, 20},
@@ -44,18 +44,19 @@ static const struct site_column columns[] = {
 	{"gpu_share", "GPU%", "j.gpu_use", CELL_SHARE, 13, 0},
 	{"io_bytes_s", "I/O /s", "(j.read_mb + j.write_mb) * 1048576 / NULLIF(j.elapsed_s, 0)",
 	 CELL_BYTES, 12, 0},
-	{"energy_j", "energy J", "j.energy_j", CELL_HIDDEN, 0, 0},
+	{"energy_j", "energy J", "j.energy_j", CELL_NUMBER, SITE_HIDDEN, 0},
 	{"held_core_s", "held core-h", "j.held_core_s", CELL_HOURS, 10, 0},
 	{"lost_core_s", "lost core-h", "j.lost_core_s", CELL_HOURS, 0, 0},
-	{"lost_gpu_s", "lost GPU-h", "j.lost_gpu_s", CELL_HIDDEN, 0, 0},
-	{"findings", "findings", "j.findings", CELL_HIDDEN, 0, 0},
+	{"finding_core_s", "finding core-h", NULL, CELL_HOURS, 1, 22},
+	{"lost_gpu_s", "lost GPU-h", "j.lost_gpu_s", CELL_HOURS, SITE_HIDDEN, 0},
+	{"findings", "findings", "j.findings", CELL_COUNT, SITE_HIDDEN, 0},
 	{"worst_rule", "worst finding",
 	 "CASE WHEN j.sources = 1 THEN 'no profile' WHEN j.worst_rule = '' THEN 'none' "
 	 "ELSE j.worst_rule END",
 	 CELL_TEXT, 0, 22},
 	{"worst_text", "what it says", "j.worst_text", CELL_TEXT, 11, 60},
-	{"signature", "signature", "j.signature", CELL_HIDDEN, 0, 0},
-	{"file", "file", "j.file", CELL_HIDDEN, 0, 0},
+	{"signature", "signature", "j.signature", CELL_TEXT, SITE_HIDDEN, 40},
+	{"file", "file", "j.file", CELL_TEXT, SITE_HIDDEN, 40},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(*columns))
 
@@ -69,7 +70,7 @@ static const struct opt opts[] = {
 	OPTS_FILTER(struct options),
 	{0, "sort", "COLUMN",
 	 "by this column, the largest first; -COLUMN: the smallest "
-	 "(default lost_core_s)",
+	 "(default lost_core_s, with --finding RULE finding_core_s)",
 	 OPT_TEXT(struct options, sort), .values = print_sorts},
 	OPTS_DATABASE(struct options),
 	OPTS_FORM(struct options),
@@ -86,19 +87,45 @@ const struct command cmd_jobs = {
 	.opts = opts,
 };
 
-/* By what rows are sorted, as SQL; NULL: it has said what is wrong. */
-static const char *order_of(const char *sort)
+static bool has_rule(const struct options *o)
 {
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		if (!strcmp(columns[i].key, sort + (*sort == '-')))
-			return columns[i].sql;
-	log_error("--sort %s: there is no such column; --json shows them", sort);
-	return NULL;
+	return job_filter__has_rule(&o->site.filter);
 }
 
 static const char *sort_of(const struct options *o)
 {
-	return o->sort ? o->sort : "lost_core_s";
+	return o->sort ? o->sort : has_rule(o) ? "finding_core_s" : "lost_core_s";
+}
+
+static const char *key_of(const struct options *o)
+{
+	return sort_of(o) + (*sort_of(o) == '-');
+}
+
+/* By what rows are sorted; NULL: it has said what is wrong. */
+static const struct site_column *order_of(const struct options *o)
+{
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		if (!strcmp(columns[i].key, key_of(o)))
+			return &columns[i];
+	log_error("--sort %s: there is no such column; --json shows them", sort_of(o));
+	return NULL;
+}
+
+static void add_cost(struct query *q, const struct options *o)
+{
+	if (has_rule(o))
+		query__add_cost(q, &o->site.filter);
+	else
+		query__add(q, "CAST(NULL AS {real})");
+}
+
+static void add_sql(struct query *q, const struct options *o, const struct site_column *c)
+{
+	if (c->sql)
+		query__add(q, c->sql);
+	else
+		add_cost(q, o);
 }
 
 static void add_order(struct query *q, const struct options *o, const char *by, const char *of)
@@ -114,7 +141,7 @@ static void add_order(struct query *q, const struct options *o, const char *by, 
 
 /* What all that match have together. */
 struct sums {
-	double jobs, held_s, lost_s, unprofiled_s;
+	double jobs, held_s, lost_s, unprofiled_s, rule_s;
 	bool of_sums;	/* the filter is no more than what sums are made by */
 	bool with_rows; /* the question for rows asks for them, too */
 };
@@ -125,6 +152,7 @@ static void take_sums(struct sums *s, const struct db_value *v)
 	s->held_s = db_value__number(&v[1]);
 	s->lost_s = db_value__number(&v[2]);
 	s->unprofiled_s = db_value__number(&v[3]);
+	s->rule_s = db_value__number(&v[4]);
 }
 
 #define UNPROFILED "CASE WHEN j.findings IS NULL THEN j.held_core_s ELSE 0.0 END"
@@ -137,6 +165,26 @@ static bool is_read_once(const struct options *o)
 		isnan(o->site.filter.until) ? (double)time(NULL) : o->site.filter.until;
 
 	return !o->site.all && until - o->site.filter.since <= SHORT_S;
+}
+
+/* table: of sums; NULL: from rows. */
+static int write_sums(struct query *q, const char *table, const struct options *o,
+		      const struct viewer *v)
+{
+	if (table) {
+		query__add(q, "SELECT COALESCE(sum(s.jobs), 0), sum(s.held_core_s), "
+			      "sum(s.lost_core_s), sum(s.held_core_s - s.profiled_core_s), NULL "
+			      "FROM ");
+		query__add(q, table);
+		query__add(q, " s");
+		query__where_sums(q, table, &o->site.filter, v);
+		return 0;
+	}
+	query__add(q, "SELECT count(*), sum(j.held_core_s), sum(j.lost_core_s), sum(" UNPROFILED
+		      "), sum(");
+	add_cost(q, o);
+	query__add(q, ") FROM job j");
+	return query__where(q, &o->site.filter, v);
 }
 
 /* Those that the rows do not bring. */
@@ -153,17 +201,8 @@ static int ask_sums(struct index *ix, const struct options *o, const struct view
 	if (s->with_rows)
 		return 0;
 	err = query__init(&q);
-	query__add(&q, table ? "SELECT COALESCE(sum(s.jobs), 0), sum(s.held_core_s), "
-			       "sum(s.lost_core_s), sum(s.held_core_s - s.profiled_core_s) FROM "
-			     : "SELECT count(*), sum(j.held_core_s), sum(j.lost_core_s), "
-			       "sum(" UNPROFILED ") FROM job j");
-	if (table) {
-		query__add(&q, table);
-		query__add(&q, " s");
-		query__where_sums(&q, table, &o->site.filter, v);
-	} else if (!err) {
-		err = query__where(&q, &o->site.filter, v);
-	}
+	if (!err)
+		err = write_sums(&q, table, o, v);
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r))
@@ -186,18 +225,18 @@ static bool is_sooner_by_lost(struct index *ix, const struct options *o, const s
 
 	if (db__is_postgresql(ix->db) || !s->of_sums || o->site.all || o->site.filter.user ||
 	    o->site.filter.account || o->site.filter.partition || o->site.filter.cluster ||
-	    (o->sort && strcmp(o->sort, "lost_core_s")))
+	    strcmp(sort_of(o), "lost_core_s"))
 		return false;
 	all = db__number(ix->db, &err, "SELECT max(id) FROM job", NULL, 0);
 	return !err && s->jobs * s->jobs > ROWS * all;
 }
 
-static void add_columns(struct query *q)
+static void add_columns(struct query *q, const struct options *o)
 {
 	query__add(q, "SELECT ");
 	for (size_t i = 0; i < N_COLUMNS; i++) {
 		query__add(q, i ? ", " : "");
-		query__add(q, columns[i].sql);
+		add_sql(q, o, &columns[i]);
 	}
 }
 
@@ -211,33 +250,36 @@ static void add_limit(struct query *q, const struct options *o)
 }
 
 static int write_question(struct query *q, const struct options *o, const struct viewer *v,
-			  const char *by)
+			  const struct site_column *by)
 {
+	char number[24];
 	int err;
 
-	add_columns(q);
+	add_columns(q, o);
 	query__add(q, " FROM job j");
 	err = query__where(q, &o->site.filter, v);
-	add_order(q, o, by, "j.");
+	snprintf(number, sizeof(number), "%td", by - columns + 1);
+	add_order(q, o, by->sql ? by->sql : number, "j.");
 	add_limit(q, o);
 	return err;
 }
 
-/* With the sums of all that match as four more columns. */
+/* With the sums of all that match as five more columns. */
 static int write_both(struct query *q, const struct options *o, const struct viewer *v,
-		      const char *by)
+		      const struct site_column *by)
 {
 	int err;
 
-	query__add(q, "WITH m (id, k, job_id, start, held, lost, bare) AS (SELECT j.id, ");
-	query__add(q, by);
-	query__add(q,
-		   ", j.job_id, j.start, j.held_core_s, j.lost_core_s, " UNPROFILED " FROM job j");
+	query__add(q, "WITH m (id, k, job_id, start, held, lost, bare, cost) AS (SELECT j.id, ");
+	add_sql(q, o, by);
+	query__add(q, ", j.job_id, j.start, j.held_core_s, j.lost_core_s, " UNPROFILED ", ");
+	add_cost(q, o);
+	query__add(q, " FROM job j");
 	err = query__where(q, &o->site.filter, v);
-	query__add(q, "), a (jobs, held, lost, bare) AS (SELECT count(*), sum(held), sum(lost), "
-		      "sum(bare) FROM m) ");
-	add_columns(q);
-	query__add(q, ", a.jobs, a.held, a.lost, a.bare FROM (SELECT * FROM m");
+	query__add(q, "), a (jobs, held, lost, bare, cost) AS (SELECT count(*), sum(held), "
+		      "sum(lost), sum(bare), sum(cost) FROM m) ");
+	add_columns(q, o);
+	query__add(q, ", a.jobs, a.held, a.lost, a.bare, a.cost FROM (SELECT * FROM m");
 	add_order(q, o, "k", "");
 	add_limit(q, o);
 	query__add(q, ") t CROSS JOIN a JOIN job j ON j.id = t.id");
@@ -249,7 +291,7 @@ static int write_both(struct query *q, const struct options *o, const struct vie
 static int ask_rows(struct index *ix, const struct options *o, const struct viewer *v,
 		    struct sums *s, struct site_table *t)
 {
-	const char *by = order_of(sort_of(o));
+	const struct site_column *by = order_of(o);
 	struct db_rows r = {0};
 	struct query q;
 	int err = by ? query__init(&q) : 0;
@@ -276,8 +318,9 @@ static json_t *about_json(const struct sums *s)
 {
 	json_t *o = json_object();
 
-	JSON_NUMBERS(o, {"matching", s->jobs}, {"held_core_s", s->held_s},
-		     {"lost_core_s", s->lost_s}, {"without_profile_core_s", s->unprofiled_s});
+	json__set(o, "matching", json__whole(s->jobs));
+	JSON_NUMBERS(o, {"held_core_s", s->held_s}, {"lost_core_s", s->lost_s},
+		     {"finding_core_s", s->rule_s}, {"without_profile_core_s", s->unprofiled_s});
 	return o;
 }
 
@@ -307,12 +350,24 @@ static void print_foot(const struct options *o, const struct site_table *t, cons
 	putchar('\n');
 }
 
+/* The head of what a finding cost is its name. */
+static void set_heads(struct site_column *own, struct site_table *t, const struct options *o)
+{
+	for (size_t i = 0; i < N_COLUMNS; i++) {
+		own[i] = columns[i];
+		if (!columns[i].sql && has_rule(o))
+			own[i].head = o->site.filter.finding;
+	}
+	t->sorted_by = key_of(o);
+}
+
 int verb_jobs(int argc, char **argv)
 {
 	struct options o = {0};
-	struct site_table t = {.columns = columns, .ncolumns = N_COLUMNS};
+	struct site_column own[N_COLUMNS];
+	struct site_table t = {.columns = own, .ncolumns = N_COLUMNS};
 	struct viewer viewer;
-	struct sums sums = {0, NAN, NAN, NAN, false, false};
+	struct sums sums = {0, NAN, NAN, NAN, NAN, false, false};
 	struct index ix;
 	bool is_text;
 	int status, err;
@@ -328,11 +383,12 @@ int verb_jobs(int argc, char **argv)
 	if (status)
 		return status;
 	is_text = !o.site.json && !o.site.csv;
+	set_heads(own, &t, &o);
 	err = ask_sums(&ix, &o, &viewer, &sums);
 	status = err == -EINVAL ? 2 : err ? 1 : ask_rows(&ix, &o, &viewer, &sums, &t);
 	if (!status && is_text)
 		site_args__print_head(&o.site, sums.jobs, sums.held_s, sums.lost_s,
-				      sums.held_s - sums.unprofiled_s);
+				      sums.held_s - sums.unprofiled_s, sums.rule_s);
 	if (!status && (!is_text || t.nrows))
 		status = site_args__print(&o.site, &t, about_json(&sums));
 	if (!status && is_text)

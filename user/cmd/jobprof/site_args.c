@@ -645,26 +645,36 @@ void site_args__print_options(const struct site_args *a, const char *but)
 	}
 }
 
+void site_args__print_times(const struct site_args *a)
+{
+	if (a->since_word && strcmp(a->since_word, "all"))
+		printf(" since %s", a->since_word);
+	if (a->until_word && strcmp(a->until_word, "all"))
+		printf(" until %s", a->until_word);
+}
+
 void site_args__print_head(const struct site_args *a, double jobs, double held_s, double lost_s,
-			   double profiled_s)
+			   double profiled_s, double rule_s)
 {
 	char count[SITE_CELL], held[SITE_CELL], lost[SITE_CELL], without[SITE_CELL];
+	char part[SITE_CELL], rule[SITE_CELL];
 
 	site_cell__put(without, CELL_SHARE, 1 - profiled_s / held_s);
 	site_cell__put(count, CELL_COUNT, jobs);
 	site_cell__put(held, CELL_HOURS, held_s);
 	site_cell__put(lost, CELL_HOURS, lost_s);
+	site_cell__put(part, CELL_SHARE, lost_s / held_s);
+	site_cell__put(rule, CELL_HOURS, rule_s);
 	printf("%s job%s", count, jobs == 1 ? "" : "s");
 	if (a->ran_at_word)
 		printf(" that ran at %s", a->ran_at_word);
-	if (a->since_word && strcmp(a->since_word, "all"))
-		printf(" since %s", a->since_word);
-	if (a->until_word && strcmp(a->until_word, "all"))
-		printf(" until %s", a->until_word);
+	site_args__print_times(a);
 	if (held_s > 0) {
 		printf(": %s core-h held, %s lost", held, lost);
 		if (lost_s >= 0)
-			printf(" (%.0f %%)", 100 * lost_s / held_s);
+			printf(" (%s %%)", part);
+		if (!isnan(rule_s))
+			printf(", of which %s %s", a->filter.finding, rule);
 	}
 	if (held_s > profiled_s)
 		printf("\n%s %% of what was held has no profile: nobody knows what of that was "

@@ -60,9 +60,9 @@ void site_args__print_states(FILE *out);
 		{'u', "user", "LIST", "of these users", OPT_TEXT(type, site.filter.user)},        \
 		{'A', "project", "LIST", "of these projects, which are Slurm's accounts",         \
 		 OPT_TEXT(type, site.filter.account)},                                            \
-		{'n', "name", "TEXT", "with this in their name",                                  \
+		{'n', "name", "TEXT", "with this in their name; =TEXT: of this name",                                  \
 		 OPT_TEXT(type, site.filter.name)},                                               \
-		{0, "program", "TEXT", "whose program has this in its path",                      \
+		{0, "program", "TEXT", "whose program has this in its path; =TEXT: is this",                      \
 		 OPT_TEXT(type, site.filter.program)},                                            \
 		{'s',                                                                             \
 		 "state",                                                                         \
@@ -160,9 +160,12 @@ void site_args__print_word(const char *text);
 /* Prints the options that say which jobs and which index, as they were given, but for the one of
  * that name: " --user u1 --since 7d". */
 void site_args__print_options(const struct site_args *a, const char *but);
-/* Prints a line on all jobs of a table, and how far it is known what they lost. */
+/* Prints of which times they are: " since 7d until 2026-11-01". */
+void site_args__print_times(const struct site_args *a);
+/* Prints a line on all jobs of a table, and how far it is known what they lost; rule_s: what the
+ * finding that is asked for cost, or NaN. */
 void site_args__print_head(const struct site_args *a, double jobs, double held_s, double lost_s,
-			   double profiled_s);
+			   double profiled_s, double rule_s);
 
 /* Prints the table in the form that was asked for. 0, or the exit status. */
 int site_args__print(const struct site_args *a, const struct site_table *t, json_t *about);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/json.h"
 #include "base/known.h"
@@ -16,14 +17,15 @@
 #define COLUMNS 64
 
 static const struct site_group groups[] = {
-	{"project", "account", "user", true},
-	{"user", "\"user\"", "name", true},
-	{"name", "name", NULL, false},
-	{"program", "program", NULL, false},
-	{"partition", "partition", "user", true},
-	{"cluster", "cluster", "project", true},
-	{"state", "state", NULL, false},
-	{"signature", "signature", NULL, false},
+	{"project", "account", "user", .in_sums = true},
+	{"user", "\"user\"", "name", .in_sums = true},
+	{"name", "name", NULL, .is_text = true},
+	{"program", "program", NULL, .is_text = true},
+	{"partition", "partition", "user", .in_sums = true},
+	{"cluster", "cluster", "project", .in_sums = true},
+	{"state", "state", NULL},
+	{"node", "node", NULL, .is_node = true},
+	{"signature", "signature", NULL},
 };
 #define N_GROUPS (sizeof(groups) / sizeof(*groups))
 
@@ -43,49 +45,111 @@ int site_groups__take_by(void *to, const struct opt *opt, const char *word)
 			return 0;
 		}
 	log_error("--by %s: it is one of project, user, name, program, partition, cluster, state, "
-		  "signature",
+		  "node, signature",
 		  word);
 	return 2;
 }
 
 /* ---- the question */
 
-/* What rows are grouped by, and what is asked for; table NULL: rows of jobs. */
-static void add_select(struct query *q, const char *of_jobs, const char *of_sums, const char *by,
-		       const char *table)
+/* What is asked. */
+struct question {
+	const struct site_groups *g;
+	const struct site_groups_options *o;
+	const struct viewer *v;
+	const struct job_filter *filter;
+	bool is_sum;
+	const struct site_part *part;  /* this alone; else NULL */
+	const struct site_table *keys; /* of that the rows that are wanted; NULL: all */
+	unsigned order;		       /* the column that rows are sorted by */
+};
+
+static const char *sort_of(const struct question *of)
 {
+	return of->o->sort ? of->o->sort : of->g->sort;
+}
+
+/* False: there is no such column, which has been said. */
+static bool find_order(struct question *q)
+{
+	const char *sort = sort_of(q);
+
+	for (q->order = 0; q->order < q->g->ncolumns; q->order++)
+		if (!strcmp(q->order ? q->g->columns[q->order].key : "key", sort))
+			return true;
+	log_error("--sort %s: there is no such column; --json shows them", sort);
+	return false;
+}
+
+/* Of what is made of the answer the database knows nothing. */
+static bool is_sorted_here(const struct question *of)
+{
+	return of->order >= of->g->nasked;
+}
+
+static bool is_by_node(const struct question *of)
+{
+	return of->o->by->is_node && !of->is_sum;
+}
+
+#define OF_NODE(column) "j." column " / COALESCE(NULLIF(j.nodes, 0), 1) AS " column ", "
+/* What a job held, did and lost in one of its nodes, as far as nobody knows more. */
+static const char of_nodes[] =
+	" FROM (SELECT n.node, j.id, j.state, j.findings, j.elapsed_s, j.has_footprint, j.nodes, "
+	"j.cores, j.cpus, j.start, j.submit, " OF_NODE("held_core_s") OF_NODE("held_cpu_s")
+		OF_NODE("held_gpu_s") OF_NODE("lost_core_s") OF_NODE("lost_gpu_s") OF_NODE("cpu_s")
+			OF_NODE("energy_j") OF_NODE("energy_low_j") OF_NODE("energy_high_j")
+				OF_NODE("read_bytes") OF_NODE("write_bytes") OF_NODE("idle_cpu_s")
+					OF_NODE("idle_of_cpu_s") OF_NODE("idle_gpu_s") OF_NODE(
+						"idle_of_gpu_s") "j.unused_ratio, j.cpu_imbalance, "
+								 "j.io_blocking, j.io_congestion, "
+								 "j.memory_leak, "
+								 "j.unused_gpu_ratio, "
+								 "j.gpu_imbalance, j.offloads "
+								 "FROM job j JOIN job_node n ON "
+								 "n.job = j.id";
+
+static void add_from(struct query *q, const struct question *of, const char *table)
+{
+	if (!table) {
+		query__add(q, is_by_node(of) ? of_nodes : " FROM job j");
+		return;
+	}
+	query__add(q, " FROM ");
+	query__add(q, table);
+	query__add(q, " s");
+}
+
+/* What rows are grouped by, and what is asked for; table NULL: rows of jobs. */
+static void add_select(struct query *q, const struct question *of, const char *table)
+{
+	const char *of_jobs = of->part ? of->part->of_jobs : of->g->of_jobs;
+	const char *of_sums = of->part ? of->part->of_sums : of->g->of_sums;
+
 	query__add(q, "SELECT ");
-	if (by) {
-		query__add(q, table ? "COALESCE(s." : "COALESCE(j.");
-		query__add(q, by);
-		query__add(q, ", '')");
-	} else {
+	if (of->is_sum) {
 		query__add(q, "'all'");
+	} else {
+		query__add(q, table ? "COALESCE(s." : "COALESCE(j.");
+		query__add(q, of->o->by->column);
+		query__add(q, ", '')");
 	}
 	query__add(q, ", ");
 	query__add(q, table ? of_sums : of_jobs);
-	query__add(q, table ? " FROM " : " FROM job j");
-	query__add(q, table ? table : "");
-	query__add(q, table ? " s" : "");
+	if (of->part && of->part->add)
+		of->part->add(q, of->filter, is_by_node(of));
+	add_from(q, of, table);
 }
 
-/* The number of the column to sort by; 0: there is none, which has been said. */
-static unsigned order_of(const struct site_groups *g, const char *sort)
+static void add_order(struct query *q, const struct question *of)
 {
-	for (unsigned i = 0; i < g->nasked; i++)
-		if (!strcmp(i ? g->columns[i].key : "key", sort))
-			return i + 1;
-	log_error("--sort %s: there is no such column; --json shows them", sort);
-	return 0;
-}
-
-static void add_order(struct query *q, unsigned order, bool is_all)
-{
+	const bool is_here = is_sorted_here(of);
 	char text[64];
 
-	snprintf(text, sizeof(text), " ORDER BY %u DESC NULLS LAST, 1", order);
+	snprintf(text, sizeof(text), " ORDER BY %u DESC NULLS LAST, 1",
+		 is_here ? 1 : of->order + 1);
 	query__add(q, text);
-	if (is_all)
+	if (of->o->site.all || is_here)
 		return;
 	query__add(q, " LIMIT ?");
 	query__arg(q, db_value__int(ROWS));
@@ -120,20 +184,11 @@ static void add_keys(struct query *q, const char *of, const char *column,
 	query__add(q, ")");
 }
 
-/* What is asked. */
-struct question {
-	const struct site_groups *g;
-	const struct site_groups_options *o;
-	const struct viewer *v;
-	const struct job_filter *filter;
-	bool is_sum;
-	const struct site_before *before; /* it is about the time before; else NULL */
-	const struct site_table *keys;	  /* of that the rows that are wanted */
-};
-
 static bool is_from_sums(const struct question *of)
 {
-	return of->g->of_sums && (of->o->by->in_sums || of->is_sum);
+	const char *of_sums = of->part ? of->part->of_sums : of->g->of_sums;
+
+	return of_sums && (of->o->by->in_sums || of->is_sum);
 }
 
 static int add_where(struct query *q, const struct question *of, const char *table)
@@ -145,17 +200,19 @@ static int add_where(struct query *q, const struct question *of, const char *tab
 	else
 		err = query__where(q, of->filter, of->v);
 	query__add(q, of->g->and);
+	if (!table && is_by_node(of))
+		query__add(q, ") j WHERE true");
 	return err;
 }
 
 /* What is asked for can be summed up again: all is read once, for the rows and their sum. */
 static bool is_both(const struct question *of)
 {
-	return of->g->of_sums && !of->is_sum && !of->before;
+	return of->g->of_sums && !of->is_sum && !of->part && !is_by_node(of);
 }
 
 /* The sum is the last row; it has 1 in one more column, and the others 0. */
-static int write_both(struct query *q, const struct question *of, const char *table, unsigned order)
+static int write_both(struct query *q, const struct question *of, const char *table)
 {
 	const struct site_groups *g = of->g;
 	char text[64];
@@ -164,45 +221,35 @@ static int write_both(struct query *q, const struct question *of, const char *ta
 	query__add(q, "WITH g (k, ");
 	query__add(q, sums__columns);
 	query__add(q, ") AS (");
-	add_select(q, g->of_jobs, g->of_sums, of->o->by->column, table);
+	add_select(q, of, table);
 	err = add_where(q, of, table);
 	query__add(q, " GROUP BY 1) SELECT 'all', ");
 	query__add(q, g->of_sums);
 	query__add(q, ", 1 FROM g s UNION ALL SELECT * FROM (SELECT g.*, 0 FROM g");
-	add_order(q, order, of->o->site.all);
+	add_order(q, of);
 	snprintf(text, sizeof(text), ") r ORDER BY %u, %u DESC NULLS LAST, 1", g->nasked + 1,
-		 order);
+		 is_sorted_here(of) ? 1 : of->order + 1);
 	query__add(q, text);
 	return err;
 }
 
 static int write_question(struct query *q, struct index *ix, const struct question *of)
 {
-	const struct site_groups *g = of->g;
-	const struct site_groups_options *o = of->o;
 	const bool from_sums = is_from_sums(of);
 	const char *table = from_sums ? query__sums_for(ix, of->filter) : NULL;
-	const unsigned order = order_of(g, o->sort ? o->sort : g->sort);
 	int err;
 
-	if (!order)
-		return -EINVAL;
 	if (is_both(of))
-		return write_both(q, of, table, order);
-	add_select(q, of->before ? of->before->of_jobs : g->of_jobs,
-		   of->before ? of->before->of_sums : g->of_sums, of->is_sum ? NULL : o->by->column,
-		   table);
+		return write_both(q, of, table);
+	add_select(q, of, table);
 	err = add_where(q, of, table);
 	if (err || of->is_sum)
 		return err;
-	if (of->before) {
-		if (!from_sums)
-			add_keys(q, table ? "s." : "j.", o->by->column, of->keys);
-		query__add(q, " GROUP BY 1");
-		return 0;
-	}
+	if (of->keys && !from_sums)
+		add_keys(q, table ? "s." : "j.", of->o->by->column, of->keys);
 	query__add(q, " GROUP BY 1");
-	add_order(q, order, o->site.all);
+	if (!of->part)
+		add_order(q, of);
 	return 0;
 }
 
@@ -229,7 +276,7 @@ static int ask(struct index *ix, const struct question *of, struct site_table *t
 	return err;
 }
 
-/* ---- the time before */
+/* ---- what is asked for besides */
 
 static int by_key(const void *a, const void *b)
 {
@@ -254,54 +301,123 @@ static int add_up(struct site_table *t)
 	return site_table__add(t, sum);
 }
 
-/* Asks for the same rows of the time before, and their sum as the last one. *there: there is such a
- * time. */
+/* Asks for a part of the rows, by their names, and its sum as the last one. q is about that part.
+ */
+static int ask_part(struct index *ix, struct question *q, struct site_table *t)
+{
+	const bool of_all = (is_from_sums(q) || !q->keys) && !is_by_node(q);
+	int err = ask(ix, q, t);
+
+	if (t->nrows)
+		qsort(t->cells, t->nrows, t->ncolumns * sizeof(*t->cells), by_key);
+	if (err || of_all)
+		return err ? err : add_up(t);
+	q->is_sum = true;
+	return ask(ix, q, t);
+}
+
+/* The same rows of the time before, if there is one. */
 static int ask_before(struct index *ix, const struct question *now, const struct site_table *keys,
-		      struct site_table *t, bool *there)
+		      struct site_table *t)
 {
 	struct question q = *now;
 	struct job_filter filter;
-	int err;
 
-	*there = now->g->before && site_args__before(now->filter, &filter);
-	if (!*there)
+	if (!now->g->before || !site_args__before(now->filter, &filter))
 		return 0;
 	q.filter = &filter;
-	q.before = now->g->before;
+	q.part = now->g->before;
 	q.keys = keys;
-	err = ask(ix, &q, t);
-	if (t->nrows)
-		qsort(t->cells, t->nrows, t->ncolumns * sizeof(*t->cells), by_key);
-	if (err || is_from_sums(&q)) /* of all groups */
-		return err ? err : add_up(t);
-	q.is_sum = true;
-	return ask(ix, &q, t);
+	return ask_part(ix, &q, t);
+}
+
+#define WIDE	160	       /* a terminal that has room for more */
+#define SHORT_S (40 * 86400.0) /* rows of longer times are read where that is asked for */
+
+/* It is asked of rows, where sums may have the others. */
+static bool is_more_wanted(const struct question *of)
+{
+	const struct site_groups *g = of->g;
+	const struct site_args *a = &of->o->site;
+	const double until = isnan(of->filter->until) ? (double)time(NULL) : of->filter->until;
+
+	if (!g->more)
+		return false;
+	return a->json || a->csv || of->o->by->is_node || job_filter__has_rule(of->filter) ||
+	       (of->order >= g->more_at && of->order < g->more_at + g->more->nasked - 1) ||
+	       (site_table__width(stdout) >= WIDE && until - of->filter->since <= SHORT_S);
+}
+
+static int ask_more(struct index *ix, const struct question *now, struct site_table *t)
+{
+	struct question q = *now;
+
+	if (!is_more_wanted(now))
+		return 0;
+	q.part = now->g->more;
+	return ask_part(ix, &q, t);
+}
+
+/* What a part has of a row; NULL: nothing. */
+static const struct db_value *row_of(const struct site_table *part, const struct db_value *key,
+				     bool is_sum)
+{
+	if (!part->nrows)
+		return NULL;
+	if (is_sum)
+		return &part->cells[(size_t)(part->nrows - 1) * part->ncolumns];
+	return bsearch(key, part->cells, part->nrows - 1, part->ncolumns * sizeof(*key), by_key);
 }
 
 /* Fills what is made of other columns. */
-static void derive(const struct question *q, struct site_table *t, const struct site_table *before)
+static void derive(const struct question *q, struct site_table *t, const struct site_table *before,
+		   const struct site_table *more)
 {
 	const size_t last = t->nrows - 1, row = t->ncolumns;
 
 	/* The sum, of which the others take shares, is never changed by them. */
 	for (size_t i = 0; q->g->derive && i < t->nrows; i++) {
 		struct db_value *v = &t->cells[i * row];
-		const struct db_value *was = NULL;
+		const struct db_value *of = row_of(more, v, i == last);
 
-		if (before->nrows && i == last)
-			was = &before->cells[(size_t)(before->nrows - 1) * before->ncolumns];
-		else if (before->nrows)
-			was = bsearch(v, before->cells, before->nrows - 1,
-				      before->ncolumns * sizeof(*v), by_key);
-		q->g->derive(v, &t->cells[last * row], was, &q->o->site);
+		if (of)
+			memcpy(v + q->g->more_at, of + 1, (more->ncolumns - 1) * sizeof(*v));
+		q->g->derive(v, &t->cells[last * row], row_of(before, v, i == last), &q->o->site);
 	}
 }
 
-/* The rows, and their sum as the last one. *compared: there is a time before. */
-static int ask_all(struct index *ix, const struct question *q, struct site_table *t, bool *compared)
+static int by_column(const void *a, const void *b, void *arg)
 {
-	struct site_table before = {.columns = q->g->columns,
-				    .ncolumns = q->g->before ? q->g->before->nasked : 1};
+	const struct db_value *x = a, *y = b;
+	const unsigned column = *(const unsigned *)arg;
+	const double p = db_value__number(&x[column]), q = db_value__number(&y[column]);
+
+	if (isnan(p) || isnan(q) || p == q)
+		return isnan(p) == isnan(q) ? by_key(a, b) : isnan(p) - isnan(q);
+	return p < q ? 1 : -1;
+}
+
+/* By what the database does not know, of which the sum is the last row; as many as are wanted. */
+static void sort_here(const struct question *q, struct site_table *t)
+{
+	const size_t row = t->ncolumns, last = t->nrows - 1;
+	unsigned column = q->order;
+
+	qsort_r(t->cells, last, row * sizeof(*t->cells), by_column, &column);
+	if (q->o->site.all || last <= ROWS)
+		return;
+	for (size_t i = ROWS * row; i < last * row; i++)
+		if (t->cells[i].type == DB_TEXT)
+			free((char *)t->cells[i].text);
+	memcpy(&t->cells[ROWS * row], &t->cells[last * row], row * sizeof(*t->cells));
+	t->nrows = ROWS + 1;
+}
+
+/* The rows, and their sum as the last one. */
+static int ask_all(struct index *ix, const struct question *q, struct site_table *t)
+{
+	struct site_table before = {.ncolumns = q->g->before ? q->g->before->nasked : 1};
+	struct site_table more = {.ncolumns = q->g->more ? q->g->more->nasked : 1};
 	struct question of_sum = *q;
 	struct site_table keys;
 	int err = ask(ix, q, t);
@@ -310,48 +426,92 @@ static int ask_all(struct index *ix, const struct question *q, struct site_table
 	keys = *t;
 	keys.nrows -= keys.nrows && is_both(q);
 	if (!err)
-		err = ask_before(ix, q, &keys, &before, compared);
+		err = ask_before(ix, q, &keys, &before);
+	if (!err)
+		err = ask_more(ix, q, &more);
 	if (!err && !is_both(q))
 		err = ask(ix, &of_sum, t);
 	t->has_sum = !err;
 	if (!err)
-		derive(q, t, &before);
+		derive(q, t, &before, &more);
+	if (!err && is_sorted_here(q))
+		sort_here(q, t);
 	site_table__free(&before);
+	site_table__free(&more);
 	return err;
 }
 
 /* ---- the verb */
 
+/* The command that looks into the row of that name. */
+static void print_command(const struct question *q, const char *key)
+{
+	const struct site_group *by = q->o->by;
+	struct site_args of = q->o->site;
+	char *all = NULL;
+
+	if (by->is_text && asprintf(&all, "=%s", key) < 0)
+		return;
+	printf("  %s --%s ", by->next ? q->g->command->name : "jobprof jobs", by->word);
+	site_args__print_word(all ? all : key);
+	free(all);
+	if (by->next)
+		printf(" --by %s", by->next);
+	else if (q->g->narrow)
+		q->g->narrow(&of);
+	site_args__print_options(&of, by->word);
+	putchar('\n');
+}
+
 /* How to look into the first row that has a name. */
 static void print_next(const struct question *q, const struct site_table *t)
 {
-	const struct site_group *by = q->o->by;
 	const struct db_value *key = t->cells;
 
 	for (unsigned i = 0; i + 1 < t->nrows; i++, key += t->ncolumns) {
 		if (key->type != DB_TEXT || !site_args__is_word(key->text))
 			continue;
-		printf("More of the %s:\n  %s --%s ", i ? "first with a name" : "first",
-		       by->next ? q->g->command->name : "jobprof jobs", by->word);
-		site_args__print_word(key->text);
-		if (by->next)
-			printf(" --by %s", by->next);
-		site_args__print_options(&q->o->site, by->word);
-		putchar('\n');
+		printf("More of the %s%s:\n", i ? "first with a name" : "first",
+		       q->g->but && !q->o->by->next ? q->g->but : "");
+		print_command(q, key->text);
 		return;
 	}
 }
 
-static void print_foot(const struct question *q, const struct site_table *t, bool compared)
+#define LINE 80
+
+/* What the columns are that are shown, in lines. */
+static void print_notes(const struct question *q, const struct site_table *t)
 {
-	if (t->nrows < 2) {
-		if (!q->g->head)
-			puts("no jobs");
-		return;
+	const unsigned width = site_table__width(stdout);
+	size_t at = 0;
+
+	for (unsigned i = 0; i < q->g->nnotes; i++) {
+		const struct site_note *n = &q->g->notes[i];
+
+		if (n->key && !site_table__shows(t, width, n->key))
+			continue;
+		fputs(at ? ";" : "", stdout);
+		for (const char *p = n->text; *p;) {
+			size_t len = strcspn(p, " ");
+			bool is_next = at && at + 1 + len > LINE - 2;
+
+			printf("%s%.*s", !at ? "" : is_next ? "\n" : " ", (int)len, p);
+			at = !at || is_next ? len : at + 1 + len;
+			p += len + strspn(p + len, " ");
+		}
+		at++;
 	}
+	if (at)
+		puts(".\n");
+}
+
+static void print_foot(const struct question *q, const struct site_table *t)
+{
+	if (t->nrows < 2)
+		return;
 	putchar('\n');
-	if (q->g->note && (compared || !q->g->before))
-		printf("%s\n\n", q->g->note);
+	print_notes(q, t);
 	if (t->nrows == ROWS + 1 && !q->o->site.all)
 		printf("These are the first %d; --all prints all. ", ROWS);
 	print_next(q, t);
@@ -362,25 +522,28 @@ int site_groups__run(const struct site_groups *g, struct site_groups_options *o)
 	struct site_column own[COLUMNS];
 	struct site_table t = {.columns = own, .ncolumns = g->ncolumns};
 	struct viewer viewer;
-	const struct question q = {.g = g, .o = o, .v = &viewer, .filter = &o->site.filter};
+	struct question q = {.g = g, .o = o, .v = &viewer, .filter = &o->site.filter};
 	struct index ix;
-	bool is_text = !o->site.json && !o->site.csv, compared = false;
+	bool is_text = !o->site.json && !o->site.csv;
 	int status, err;
 
 	o->by = o->by ? o->by : &groups[0];
 	memcpy(own, g->columns, g->ncolumns * sizeof(*own));
 	own[0].head = own[0].key = o->by->word;
+	if (!find_order(&q))
+		return 2;
+	t.sorted_by = sort_of(&q);
 	status = site_args__open(&o->site, &ix, &viewer);
 	if (status)
 		return status;
-	err = ask_all(&ix, &q, &t, &compared);
+	err = ask_all(&ix, &q, &t);
 	status = err == -EINVAL ? 2 : err ? 1 : 0;
-	if (!status && is_text && g->head)
+	if (!status && is_text)
 		g->head(&t.cells[(size_t)(t.nrows - 1) * t.ncolumns], &o->site);
 	if (!status && (!is_text || t.nrows > 1))
 		status = site_args__print(&o->site, &t, json_pack("{s:s}", "by", o->by->word));
 	if (!status && is_text)
-		print_foot(&q, &t, compared);
+		print_foot(&q, &t);
 	if (!status && t.nrows < 2)
 		site_filter__hint(&o->site, &ix, &viewer);
 	site_table__free(&t);

@@ -9,6 +9,8 @@
 struct site_group {
 	const char *word, *column, *next;
 	bool in_sums;
+	bool is_text; /* its option takes a part of it, and all of it behind "=" */
+	bool is_node; /* a job is in the row of each of its nodes, with its part of what it held */
 };
 
 struct site_groups_options {
@@ -24,14 +26,21 @@ void site_groups__print_words(FILE *out);
 	{                                                                                   \
 		0, "by", "WORD",                                                            \
 			"a row per project (the default), user, name, program, partition, " \
-			"cluster, state or signature",                                      \
+			"cluster, state, node or signature",                                \
 			OPT_CALL(site_groups__take_by), .values = site_groups__print_words  \
 	}
 
-/* What is asked of the time before: few columns, which add up, with the rows' names first. */
-struct site_before {
-	const char *of_jobs, *of_sums;
+/* What is asked for besides: few columns, which add up, with the rows' names first. */
+struct site_part {
+	const char *of_jobs, *of_sums; /* as of struct site_groups */
+	/* Adds what is behind of_jobs, of rows of jobs, or of their parts in nodes; or NULL. */
+	void (*add)(struct query *q, const struct job_filter *f, bool is_node);
 	unsigned nasked;
+};
+
+/* A line below the table says what a column is, where that is shown; key NULL: always. */
+struct site_note {
+	const char *key, *text;
 };
 
 /* What a verb's table is. */
@@ -42,15 +51,21 @@ struct site_groups {
 	const char *sort;	       /* by which they are sorted */
 	const char *of_jobs, *of_sums; /* SQL of what is asked for; of_sums NULL: of jobs alone */
 	const char *and;	       /* of which jobs; "": all that match */
-	/* Fills columns[nasked] and those behind; all: the sum of all rows; before: the row of the
-	 * time before, NULL: there is no such time, or it had no such row. */
+	const struct site_part *more;  /* asked for where it is wanted; NULL: there is nothing */
+	unsigned more_at;	       /* its first column */
+	/* Fills columns[nasked] and those behind, but for more; all: the sum of all rows; before:
+	 * the row of the time before, NULL: there is no such time, or it had no such row. */
 	void (*derive)(struct db_value *v, const struct db_value *all,
 		       const struct db_value *before, const struct site_args *a);
-	const struct site_before *before; /* NULL: there is nothing to compare with */
-	/* Prints what is above the table as text; NULL: nothing. */
+	const struct site_part *before; /* NULL: there is nothing to compare with */
+	/* Prints what is above the table as text. */
 	void (*head)(const struct db_value *all, const struct site_args *a);
-	const char *note; /* below it, where there is a time before that is compared; NULL: nothing
-			   */
+	const struct site_note *notes;
+	unsigned nnotes;
+	/* What and says as options of jobprof jobs, as far as it has them, and what it has not;
+	 * NULL: there is nothing to say. */
+	void (*narrow)(struct site_args *a);
+	const char *but;
 };
 
 /* The verb. o is as the options were read. Returns the exit status. */

@@ -13,37 +13,41 @@
 static const struct site_column columns[] = {
 	{"key", "", NULL, CELL_TEXT, 0, 24},
 	{"jobs", "jobs", NULL, CELL_COUNT, 0, 0},
-	{"profiled", "profiled", NULL, CELL_HIDDEN, 0, 0},
+	{"profiled", "profiled", NULL, CELL_COUNT, SITE_HIDDEN, 0},
 	{"held_core_s", "held core-h", NULL, CELL_HOURS, 0, 0},
-	{"held_cpu_s", "held CPU-h", NULL, CELL_HIDDEN, 0, 0},
-	{"held_gpu_s", "held GPU-h", NULL, CELL_HOURS, 8, 0},
-	{"profiled_core_s", "profiled core-h", NULL, CELL_HIDDEN, 0, 0},
+	{"held_cpu_s", "held CPU-h", NULL, CELL_HOURS, SITE_HIDDEN, 0},
+	{"held_gpu_s", "held GPU-h", NULL, CELL_HOURS, 9, 0},
+	{"profiled_core_s", "profiled core-h", NULL, CELL_HOURS, SITE_HIDDEN, 0},
 	{"lost_core_s", "lost core-h", NULL, CELL_HOURS, 0, 0},
-	{"lost_gpu_s", "lost GPU-h", NULL, CELL_HOURS, 9, 0},
-	{"cpu_s", "CPU s", NULL, CELL_HIDDEN, 0, 0},
-	{"energy_j", "energy J", NULL, CELL_HIDDEN, 0, 0},
-	{"energy_low_j", "energy J", NULL, CELL_HIDDEN, 0, 0},
-	{"energy_high_j", "energy J", NULL, CELL_HIDDEN, 0, 0},
-	{"findings", "findings", NULL, CELL_COUNT, 5, 0},
-	{"run_s", "run time h", NULL, CELL_HOURS, 10, 0},
-	{"footprints", "footprints", NULL, CELL_COUNT, 13, 0},
-	{"max_nodes", "most nodes", NULL, CELL_COUNT, 11, 0},
-	{"max_cores", "most cores", NULL, CELL_COUNT, 12, 0},
-	{"max_pending_s", "longest pending", NULL, CELL_DURATION, 14, 0},
-	{"cpu_share", "CPU%", NULL, CELL_SHARE, 3, 0},
+	{"lost_gpu_s", "lost GPU-h", NULL, CELL_HOURS, 10, 0},
+	{"cpu_s", "CPU time h", NULL, CELL_HOURS, SITE_HIDDEN, 0},
+	{"energy_j", "energy J", NULL, CELL_NUMBER, SITE_HIDDEN, 0},
+	{"energy_low_j", "energy J, least", NULL, CELL_NUMBER, SITE_HIDDEN, 0},
+	{"energy_high_j", "energy J, most", NULL, CELL_NUMBER, SITE_HIDDEN, 0},
+	{"findings", "findings", NULL, CELL_COUNT, 8, 0},
+	{"run_s", "run time h", NULL, CELL_HOURS, 11, 0},
+	{"footprints", "footprints", NULL, CELL_COUNT, 14, 0},
+	{"max_nodes", "most nodes", NULL, CELL_COUNT, 12, 0},
+	{"max_cores", "most cores", NULL, CELL_COUNT, 13, 0},
+	{"max_pending_s", "longest pending", NULL, CELL_DURATION, 15, 0},
+	{"cpu_share", "CPU%", NULL, CELL_SHARE, 6, 0},
 	{"lost_share", "lost%", NULL, CELL_SHARE, 1, 0},
-	{"trend", "trend", NULL, CELL_POINTS, 2, 0},
-	{"of_all_lost", "of all lost%", NULL, CELL_SHARE, 4, 0},
-	{"without_profile", "no profile%", NULL, CELL_SHARE, 3, 0},
-	{"jobs_before", "jobs before", NULL, CELL_HIDDEN, 0, 0},
-	{"held_core_s_before", "held before", NULL, CELL_HIDDEN, 0, 0},
-	{"profiled_core_s_before", "profiled before", NULL, CELL_HIDDEN, 0, 0},
-	{"lost_core_s_before", "lost before", NULL, CELL_HIDDEN, 0, 0},
-	{"energy_kwh", "kWh", NULL, CELL_NUMBER, 6, 0},
-	{"money_held", "held money", NULL, CELL_HIDDEN, 0, 0},
-	{"money_lost", "lost money", NULL, CELL_NUMBER, 1, 0},
-	{"energy_money", "energy", NULL, CELL_HIDDEN, 0, 0},
-	{"co2_kg", "kg CO2", NULL, CELL_NUMBER, 7, 0},
+	{"trend", "trend", NULL, CELL_POINTS, 4, 0},
+	{"of_all_lost", "of all lost%", NULL, CELL_SHARE, 7, 0},
+	{"without_profile", "no profile%", NULL, CELL_SHARE, 6, 0},
+	{"jobs_before", "jobs before", NULL, CELL_COUNT, SITE_HIDDEN, 0},
+	{"held_core_s_before", "held before", NULL, CELL_HOURS, SITE_HIDDEN, 0},
+	{"profiled_core_s_before", "profiled before", NULL, CELL_HOURS, SITE_HIDDEN, 0},
+	{"lost_core_s_before", "lost before", NULL, CELL_HOURS, SITE_HIDDEN, 0},
+	{"energy_kwh", "kWh", NULL, CELL_NUMBER, 5, 0},
+	{"money_held", "held", NULL, CELL_NUMBER, 3, 0},
+	{"money_lost", "lost", NULL, CELL_NUMBER, 2, 0},
+	{"energy_money", "energy", NULL, CELL_NUMBER, SITE_HIDDEN, 0},
+	{"co2_kg", "kg CO2", NULL, CELL_NUMBER, 9, 0},
+	{"failed", "failed", NULL, CELL_COUNT, 8, 0},
+	{"read_bytes", "read", NULL, CELL_BYTES, 16, 0},
+	{"write_bytes", "written", NULL, CELL_BYTES, 16, 0},
+	{"finding_core_s", "finding core-h", NULL, CELL_HOURS, 1, 22},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(*columns))
 
@@ -73,20 +77,48 @@ enum {
 	MONEY_HELD,
 	MONEY_LOST,
 	ENERGY_MONEY,
-	CO2
+	CO2,
+	FAILED,
+	FINDING = FAILED + 3,
+	N_MORE = 5 /* with the rows' names */
 };
 
 enum { WAS_JOBS = 1, WAS_HELD, WAS_PROFILED, WAS_LOST, N_WAS };
-static const struct site_before time_before = {
+static const struct site_part time_before = {
 	"count(*), sum(j.held_core_s), sum(CASE WHEN j.findings IS NULL THEN 0.0 ELSE "
 	"j.held_core_s END), sum(j.lost_core_s)",
 	"CAST(sum(s.jobs) AS BIGINT), sum(s.held_core_s), sum(s.profiled_core_s), "
 	"sum(s.lost_core_s)",
-	N_WAS};
+	NULL, N_WAS};
+
+/* A node has its part of what a finding cost a job. */
+static void add_cost(struct query *q, const struct job_filter *f, bool is_node)
+{
+	if (!job_filter__has_rule(f)) {
+		query__add(q, "CAST(NULL AS {real})");
+		return;
+	}
+	query__add(q, "sum(");
+	query__add_cost(q, f);
+	query__add(q, is_node ? " / COALESCE(NULLIF(j.nodes, 0), 1))" : ")");
+}
+
+/* What sums do not have. */
+static const struct site_part more = {
+	"CAST(sum(CASE WHEN j.state LIKE 'FAILED%' OR j.state LIKE 'NODE_FAIL%' OR j.state LIKE "
+	"'BOOT_FAIL%' OR j.state LIKE 'OUT_OF_ME%' THEN 1 ELSE 0 END) AS BIGINT), "
+	"sum(j.read_bytes), sum(j.write_bytes), ",
+	NULL, add_cost, N_MORE};
+
+static const struct site_note notes[] = {
+	{"trend", "trend: by how many points the lost share of what has a profile is above that "
+		  "of as many days before"},
+	{"failed", "failed: jobs whose state is failed, node_fail, boot_fail or out_of_memory"},
+};
 
 static void print_sorts(FILE *out)
 {
-	for (size_t i = 0; i < N_SUMS; i++)
+	for (size_t i = 1; i < N_COLUMNS; i++)
 		fprintf(out, "%s ", columns[i].key);
 }
 
@@ -96,7 +128,9 @@ static const struct opt opts[] = {
 	 "the I/O of all these jobs, as distributions; of jobs of an hour and more, but for --ran",
 	 OPT_FLAG(struct site_groups_options, io)},
 	OPTS_FILTER(struct site_groups_options),
-	{0, "sort", "COLUMN", "by this column, the largest first (default lost_core_s)",
+	{0, "sort", "COLUMN",
+	 "by this column, the largest first (default lost_core_s, with --finding RULE "
+	 "finding_core_s)",
 	 OPT_TEXT(struct site_groups_options, sort), .values = print_sorts},
 	OPTS_DATABASE(struct site_groups_options),
 	OPTS_FORM(struct site_groups_options),
@@ -149,26 +183,40 @@ static void derive(struct db_value *v, const struct db_value *all, const struct 
 static void print_head(const struct db_value *all, const struct site_args *a)
 {
 	site_args__print_head(a, number(all, JOBS), number(all, HELD), number(all, LOST),
-			      number(all, PROFILED_S));
+			      number(all, PROFILED_S), number(all, FINDING));
+}
+
+/* Heads that the site's currency and the question are in. */
+static void set_heads(struct site_column *own, char heads[2][32], const struct site_args *a)
+{
+	memcpy(own, columns, sizeof(columns));
+	snprintf(heads[0], sizeof(heads[0]), "held %s", a->currency);
+	snprintf(heads[1], sizeof(heads[1]), "lost %s", a->currency);
+	own[MONEY_HELD].head = heads[0];
+	own[MONEY_LOST].head = heads[1];
+	if (job_filter__has_rule(&a->filter))
+		own[FINDING].head = a->filter.finding;
 }
 
 int verb_usage(int argc, char **argv)
 {
 	struct site_column own[N_COLUMNS];
-	char head[32];
-	const struct site_groups g = {&cmd_usage,
-				      own,
-				      N_COLUMNS,
-				      N_SUMS,
-				      "lost_core_s",
-				      sums__of_jobs,
-				      sums__of_sums,
-				      "",
-				      derive,
-				      &time_before,
-				      print_head,
-				      "trend: by how many points the lost share of what has a "
-				      "profile is above that of\nas many days before."};
+	char heads[2][32];
+	struct site_groups g = {.command = &cmd_usage,
+				.columns = own,
+				.ncolumns = N_COLUMNS,
+				.nasked = N_SUMS,
+				.sort = "lost_core_s",
+				.of_jobs = sums__of_jobs,
+				.of_sums = sums__of_sums,
+				.and = "",
+				.more = &more,
+				.more_at = FAILED,
+				.derive = derive,
+				.before = &time_before,
+				.head = print_head,
+				.notes = notes,
+				.nnotes = sizeof(notes) / sizeof(*notes)};
 	struct site_groups_options o = {0};
 	int status;
 
@@ -180,9 +228,10 @@ int verb_usage(int argc, char **argv)
 		return options__wrong(&cmd_usage, "\"%s\": whose usage is said by options",
 				      argv[optind]);
 	if (o.io && (o.by || o.sort))
-		return options__wrong(&cmd_usage, "--io goes without --by and --sort");
-	memcpy(own, columns, sizeof(columns));
-	snprintf(head, sizeof(head), "lost %s", o.site.currency);
-	own[MONEY_LOST].head = head;
+		return options__wrong(&cmd_usage, "--io goes without --by and --sort; --sort "
+						  "read_bytes says who reads most");
+	set_heads(own, heads, &o.site);
+	if (job_filter__has_rule(&o.site.filter))
+		g.sort = own[FINDING].key;
 	return o.io ? usage_io__run(&o.site) : site_groups__run(&g, &o);
 }

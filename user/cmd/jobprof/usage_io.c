@@ -387,14 +387,25 @@ struct tables {
 	size_t fs_left; /* file systems without rows */
 };
 
+static void print_ran(const struct job_filter *f)
+{
+	const double least = f->range[RANGE_RAN].least, most = f->range[RANGE_RAN].most;
+
+	if (!isnan(most))
+		printf(" that ran %g to %g h", least / 3600, most / 3600);
+	else if (least > 0)
+		printf(" that ran %g h or more", least / 3600);
+}
+
 static void print_text(const struct site_args *a, const struct tables *t)
 {
 	const unsigned width = site_table__width(stdout);
 
-	printf("I/O of jobs that ran %g h or more%s%s. 80%%<=: so many of the jobs are\n"
-	       "at or below; top 20%%: what those that move most move of all, %%.\n\n",
-	       a->filter.range[RANGE_RAN].least / 3600, a->since_word ? ", since " : "",
-	       a->since_word ? a->since_word : "");
+	fputs("I/O of jobs", stdout);
+	site_args__print_times(a);
+	print_ran(&a->filter);
+	puts(".\n80%<=: so many of the jobs are at or below; top 20%: what those that move most\n"
+	     "move of all, %.\n");
 	site_table__print(&t->moved, width, stdout);
 	if (t->fs.nrows) {
 		puts("\nOf each network file system, from jobs with nodes of their own: elsewhere "
@@ -425,7 +436,7 @@ static int print_all(const struct site_args *a, const struct tables *t)
 		print_text(a, t);
 		return 0;
 	}
-	o = json_pack("{s:f}", "least_s", a->filter.range[RANGE_RAN].least);
+	o = json_pack("{s:o}", "least_s", json__whole(a->filter.range[RANGE_RAN].least));
 	json__set(o, "moved", site_table__json(&t->moved));
 	json__set(o, "file_systems", site_table__json(&t->fs));
 	json__set(o, "usual", site_table__json(&t->usual));

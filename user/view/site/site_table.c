@@ -98,12 +98,18 @@ static void put_duration(char *to, double s)
 		snprintf(to, SITE_CELL, "%ld:%02ld", hours, minutes % 60);
 }
 
-#define LONG_AGO 15552000.0 /* s, half a year: then the year is more than the hour */
+static int year_of(time_t t)
+{
+	struct tm tm;
 
+	return localtime_r(&t, &tm) ? tm.tm_year : 0;
+}
+
+/* In another year the year is more than the hour. */
 static void put_time(char *to, double s)
 {
-	const char *form = fabs((double)time(NULL) - s) < LONG_AGO ? "%m-%d %H:%M" : "%Y-%m-%d";
 	time_t t = (time_t)s;
+	const char *form = year_of(t) == year_of(time(NULL)) ? "%m-%d %H:%M" : "%Y-%m-%d";
 	struct tm tm;
 
 	if (!localtime_r(&t, &tm) || !strftime(to, SITE_CELL, form, &tm))
@@ -254,13 +260,21 @@ static unsigned width_of(const struct site_table *t, unsigned column)
 	return c->width && widest > c->width ? c->width : widest;
 }
 
+/* As the column's, but what rows are sorted by is never left out. */
+static unsigned rank_of(const struct site_table *t, unsigned column)
+{
+	const struct site_column *c = &t->columns[column];
+
+	return t->sorted_by && !strcmp(t->sorted_by, c->key) ? 0 : c->rank;
+}
+
 /* Nothing of it is known, and it may be left out. */
 static bool is_unknown(const struct site_table *t, unsigned column)
 {
 	for (unsigned i = 0; i < t->nrows; i++)
 		if (cell(t, i, column)->type != DB_NULL)
 			return false;
-	return t->columns[column].rank && t->nrows;
+	return rank_of(t, column) && t->nrows;
 }
 
 /* ---- as text */
@@ -268,9 +282,11 @@ static bool is_unknown(const struct site_table *t, unsigned column)
 /* Leaves out columns, those of the highest rank first, until the others fit. */
 static void choose(const struct site_table *t, unsigned width, unsigned *widths)
 {
-	for (unsigned i = 0; i < t->ncolumns; i++)
-		widths[i] =
-			t->columns[i].kind == CELL_HIDDEN || is_unknown(t, i) ? 0 : width_of(t, i);
+	for (unsigned i = 0; i < t->ncolumns; i++) {
+		bool is_out = t->columns[i].kind == CELL_HIDDEN || rank_of(t, i) == SITE_HIDDEN;
+
+		widths[i] = is_out || is_unknown(t, i) ? 0 : width_of(t, i);
+	}
 	for (;;) {
 		unsigned sum = 0, last = 0;
 
@@ -278,10 +294,10 @@ static void choose(const struct site_table *t, unsigned width, unsigned *widths)
 			if (!widths[i])
 				continue;
 			sum += widths[i] + GAP;
-			if (t->columns[i].rank > t->columns[last].rank || !widths[last])
+			if (rank_of(t, i) > rank_of(t, last) || !widths[last])
 				last = i;
 		}
-		if (sum <= width + GAP || !t->columns[last].rank || !widths[last])
+		if (sum <= width + GAP || !rank_of(t, last) || !widths[last])
 			return;
 		widths[last] = 0;
 	}
@@ -328,6 +344,20 @@ void site_table__print(const struct site_table *t, unsigned width, FILE *out)
 	free(widths);
 }
 
+bool site_table__shows(const struct site_table *t, unsigned width, const char *key)
+{
+	unsigned *widths = calloc(t->ncolumns, sizeof(*widths));
+	bool is_shown = false;
+
+	if (!widths)
+		return false;
+	choose(t, width, widths);
+	for (unsigned i = 0; i < t->ncolumns; i++)
+		is_shown |= widths[i] && !strcmp(t->columns[i].key, key);
+	free(widths);
+	return is_shown;
+}
+
 unsigned site_table__width(FILE *out)
 {
 	const char *said = getenv("COLUMNS");
@@ -368,18 +398,23 @@ void site_table__csv(const struct site_table *t, FILE *out)
 	}
 }
 
+static json_t *json_cell(enum site_cell_kind kind, const struct db_value *v)
+{
+	const bool is_whole = kind == CELL_COUNT || kind == CELL_ID || kind == CELL_TIME;
+
+	if (v->type == DB_TEXT)
+		return json__text(v->text);
+	if (v->type == DB_INT)
+		return json_integer(v->i);
+	return is_whole ? json__whole(db_value__number(v)) : json__number(db_value__number(v));
+}
+
 json_t *site_table__json_row(const struct site_table *t, unsigned row)
 {
 	json_t *o = json_object();
 
-	for (unsigned i = 0; o && i < t->ncolumns; i++) {
-		const struct db_value *v = cell(t, row, i);
-
-		json__set(o, t->columns[i].key,
-			  v->type == DB_TEXT  ? json__text(v->text)
-			  : v->type == DB_INT ? json_integer(v->i)
-					      : json__number(db_value__number(v)));
-	}
+	for (unsigned i = 0; o && i < t->ncolumns; i++)
+		json__set(o, t->columns[i].key, json_cell(t->columns[i].kind, cell(t, row, i)));
 	return o;
 }
 

@@ -8,6 +8,7 @@
 #define JP_VIEW_SITE_TABLE_H
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -23,14 +24,16 @@ enum site_cell_kind {
 	CELL_SHARE,    /* 0 to 1 as percent */
 	CELL_POINTS,   /* a difference of shares in points of percent, with its sign */
 	CELL_DURATION, /* s as 3:05, 1-02:03 */
-	CELL_TIME,     /* Unix time as 11-29 08:15, of other halves of years as 2025-11-29 */
+	CELL_TIME,     /* Unix time as 11-29 08:15, of other years as 2025-11-29 */
 	CELL_BYTES,    /* as 1.5 TB */
-	CELL_HIDDEN    /* not shown as text */
+	CELL_HIDDEN    /* never shown as text */
 };
 
 #define SITE_CELL 128 /* bytes of a number as text */
 /* The value as text; "-" where it is NaN, which is not known. */
 void site_cell__put(char to[static SITE_CELL], enum site_cell_kind kind, double v);
+
+#define SITE_HIDDEN UINT_MAX /* rank: text has it where rows are sorted by it */
 
 struct site_column {
 	const char *key;  /* of JSON and CSV */
@@ -47,7 +50,8 @@ struct site_table {
 	unsigned ncolumns;
 	struct db_value *cells; /* row by row; texts are the table's */
 	unsigned nrows;
-	bool has_sum; /* the last row is the sum of what is asked for */
+	bool has_sum;	       /* the last row is the sum of what is asked for */
+	const char *sorted_by; /* the key of a column that text always has; NULL: none */
 };
 
 /* Adds a row of ncolumns cells. 0 or -ENOMEM. */
@@ -55,6 +59,8 @@ int site_table__add(struct site_table *t, const struct db_value *v);
 void site_table__free(struct site_table *t);
 
 void site_table__print(const struct site_table *t, unsigned width, FILE *out);
+/* Whether text of that width has the column. */
+bool site_table__shows(const struct site_table *t, unsigned width, const char *key);
 void site_table__csv(const struct site_table *t, FILE *out);
 /* An array of objects, without the sum. NULL: no memory. */
 json_t *site_table__json(const struct site_table *t);
