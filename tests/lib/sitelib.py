@@ -124,6 +124,15 @@ def hosts(text):
     return names
 
 
+def is_rule(word):
+    return word not in (None, "any", "none", "unknown")
+
+
+def rule_cost(row, rule):
+    """What the findings of a rule cost a job; None: not known."""
+    return total(f["cost"].get("core_s") for f in row["finding_list"] or () if f["id"] == rule) if is_rule(rule) else None
+
+
 def chosen_by(options, tz):
     """A test of rows for {"--user": "a,b", ...}."""
     tests = []
@@ -136,7 +145,9 @@ def chosen_by(options, tz):
             key = {"--project": "account"}.get(name, name[2:])
             tests.append(lambda r, key=key, ok=among(v): ok(r[key]))
         elif name == "--name":
-            tests.append(lambda r, v=v: v in (r["name"] or ""))
+            tests.append(lambda r, v=v: r["name"] == v[1:] if v[0] == "=" else v in (r["name"] or ""))
+        elif name == "--program":
+            tests.append(lambda r, v=v: r["program"] == v[1:] if v[0] == "=" else v in (r["program"] or ""))
         elif name == "--state":
             tests.append(lambda r, w=v.upper().split(","): any((r["state"] or "").startswith(x) for x in w))
         elif name == "--jobs":

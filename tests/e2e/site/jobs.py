@@ -19,7 +19,7 @@ def index(tz="UTC"):
 
 
 # What columns are of a row of the index.
-def columns(r):
+def columns(r, rule=None):
     rate = lambda a, b: a / b if a is not None and b else None
     moved = None if r["read_mb"] is None or r["write_mb"] is None else (r["read_mb"] + r["write_mb"]) * 1048576
     return {"job_id": r["job_id"], "array_id": r["array_id"], "array_task": r["array_task"], "cluster": r["cluster"], "user": r["user"],
@@ -28,7 +28,7 @@ def columns(r):
             "elapsed_s": r["elapsed_s"], "limit_share": rate(r["elapsed_s"], r["limit_s"]), "cpu_share": rate(r["cpu_s"], r["held_core_s"]),
             "memory_share": rate(r["peak_mb"], r["mem_asked_mb"]), "gpu_share": r["gpu_use"], "io_bytes_s": rate(moved, r["elapsed_s"]),
             "energy_j": r["energy_j"], "held_core_s": r["held_core_s"], "lost_core_s": r["lost_core_s"], "lost_gpu_s": r["lost_gpu_s"],
-            "findings": r["findings"], "worst_text": r["worst_text"], "file": r["file"],
+            "finding_core_s": rule_cost(r, rule), "findings": r["findings"], "worst_text": r["worst_text"], "file": r["file"],
             "worst_rule": "no profile" if r["sources"] == 1 else "none" if r["worst_rule"] == "" else r["worst_rule"]}
 
 
@@ -43,9 +43,10 @@ def sort_key(row, column, up):
     return v is None, v if v is not None else 0, -row["job_id"], -row["start"]
 
 
-def wanted(rows, options, tz, sort="lost_core_s", up=False):
-    of = chosen_by(options, tz)
-    return sorted((columns(r) for r in rows if of(r)), key=lambda row: sort_key(row, sort, up))
+def wanted(rows, options, tz, sort=None, up=False):
+    of, rule = chosen_by(options, tz), options.get("--finding")
+    sort = sort or ("finding_core_s" if is_rule(rule) else "lost_core_s")
+    return sorted((columns(r, rule) for r in rows if of(r)), key=lambda row: sort_key(row, sort, up))
 
 
 def filters(rows):
@@ -64,7 +65,8 @@ def filters(rows):
         ("2026-10-05T07:30", "2026-10-05T19:00"), ("2026-11-01T12:00", None), ("2026-09-30", "2026-10-17"), ("2027-01", None))]
     both = [{**a, **b} for a, b in itertools.product(single[:22:3], times[:6:2])]
     several = [{"--user": user, "--state": "completed", "--finding": "any", "--ran": "5m-", "--since": "2026-10"},
-               {"--cluster": "alpha", "--partition": "batch,short", "--nodes": "1", "--name": "_"}]
+               {"--cluster": "alpha", "--partition": "batch,short", "--nodes": "1", "--name": "_"},
+              {"--finding": r["finding_list"][0]["id"], "--user": user}, {"--name": "=" + r["name"]}, {"--name": "=LMP"}, {"--program": "=" + r["program"]}]
     return [{}] + single + times + both + several
 
 
@@ -83,6 +85,7 @@ def head_faults(got, rows, options, tz):
     mine = [r for r in rows if of(r)]
     s = sums(mine)
     want = {"matching": len(mine), "held_core_s": s["held_core_s"], "lost_core_s": s["lost_core_s"],
+            "finding_core_s": total(rule_cost(r, options.get("--finding")) for r in mine),
             "without_profile_core_s": total(r["held_core_s"] if r["findings"] is None else 0 for r in mine)}
     return differences(got, want)
 
@@ -121,6 +124,61 @@ def limits():
     is_equal("jobs without --all: the first 50", [faults(got["rows"], wanted(rows, {}, "UTC")[:50]), got["matching"]], [[], len(rows)])
 
 
+def one_finding():
+    """What that finding cost is what rows are sorted by, not all that these jobs lost; the first 50 as all."""
+    path, rows = index()
+    rules = sorted({f["id"] for r in rows for f in r["finding_list"] or ()})
+    for rule in rules:
+        options = {"--finding": rule, "--since": "2026-10", "--until": "2026-11"}
+        want = wanted(rows, options, "UTC")[:50]
+        got = as_json("jobs", "--database", path, *words_of(options))
+        found = faults(got["rows"], want) + head_faults(got, rows, options, "UTC")
+        up = as_json("jobs", "--database", path, *words_of(options), "--sort", "-lost_core_s")
+        found += faults(up["rows"], wanted(rows, options, "UTC", "lost_core_s", True)[:50]) + head_faults(up, rows, options, "UTC")
+        is_equal("jobs --finding %s: what that cost" % rule, found, [])
+        got_sql = sql(path, "SELECT sum(f.cost_core_s) FROM finding f JOIN job j ON j.id = f.job WHERE f.rule = ? AND j.start >= ? AND j.start < ?",
+                      rule, instant("2026-10", "UTC"), instant("2026-11", "UTC"))[0][0]
+        is_true("jobs --finding %s: and SQL's sum" % rule, not differ(got["finding_core_s"], got_sql), (got["finding_core_s"], got_sql))
+    dear = max(rules, key=lambda rule: total(rule_cost(r, rule) for r in rows) or 0)
+    text, want = must("jobs", "--database", path, "--since", "all", "--finding", dear), wanted(rows, {"--finding": dear}, "UTC")
+    is_true("jobs --finding as text: the head says how much of it", ", of which %s %s\n" % (dear, hours(total(r["finding_core_s"] for r in want))) in text, text[:200])
+    line = next(line for line in text.splitlines() if line.startswith(str(want[0]["job_id"])))
+    is_true("jobs --finding as text: and the column", hours(want[0]["finding_core_s"]) in line.split() and dear in text.splitlines()[3], line)
+    for none in ("any", "none"):
+        is_equal("jobs --finding %s: of no finding alone" % none, {r["finding_core_s"] for r in ask(path, {"--finding": none})["rows"]}, {None})
+
+
+def sorted_column():
+    """Text has the column that it is sorted by, however narrow it is."""
+    path, rows = index()
+    for column in columns(rows[0]):
+        text = must("jobs", "--database", path, "--since", "all", "--sort", column, env={"COLUMNS": "40"})
+        first = as_json("jobs", "--database", path, "--since", "all", "--sort", column)["rows"][0][column]
+        head = {"energy_j": "energy J", "cpu_share": "CPU%", "findings": "findings", "signature": "signature", "file": "file", "gpu_share": "GPU%"}
+        if column in head:
+            is_true("jobs --sort %s: is a column" % column, re.search(r"(^|\s)%s(\s|$)" % head[column], text.splitlines()[3]), text.splitlines()[3])
+        if column in ("findings", "energy_j", "lost_gpu_s"):
+            shown = (hours if column == "lost_gpu_s" else number if column == "energy_j" else grouped)(first)
+            is_true("jobs --sort %s: with its values" % column, shown in text.splitlines()[4].split(), (shown, text.splitlines()[4]))
+
+
+def whole_numbers():
+    """Counts and times are integers of JSON."""
+    path, _ = index()
+    got = as_json("jobs", "--database", path, "--since", "all")
+    kinds = {k: type(v) for k, v in got["rows"][0].items() if k in ("job_id", "nodes", "start", "cores", "elapsed_s", "findings")}
+    is_equal("jobs --json: counts and times are integers", [type(got["matching"]), set(kinds.values())], [int, {int}])
+    for words in (["usage"], ["usage", "--by", "node"], ["usage", "--nodes", "1-"], ["issues"]):
+        got = as_json(*words, "--database", path, "--since", "all")
+        counts = [v for row in got["rows"] + [got["sum"]] for k, v in row.items()
+                  if k in ("jobs", "profiled", "findings", "run_s", "footprints", "max_nodes", "max_pending_s", "runs", "failed") and v is not None]
+        is_equal("%s --json: counts are integers" % " ".join(words), {type(v) for v in counts}, {int})
+    got = as_json("digest", "--database", path, "--since", "2026-10-12", "--until", "2026-10-19")
+    is_equal("digest --json: its times and counts", {type(v) for v in (got["from"], got["to"], got["before_from"], got["total"]["jobs"])}, {int})
+    is_equal("usage --io --json: its least time", type(as_json("usage", "--io", "--database", path, "--since", "all")["least_s"]), int)
+    is_equal("advice --json: how many helped", type(as_json("advice", "--database", path)["helped"]), int)
+
+
 def as_sql():
     path, rows = index()
     n, held, lost, found = sql(path, "SELECT count(*), sum(held_core_s), sum(lost_core_s), sum(findings) FROM job")[0]
@@ -157,7 +215,8 @@ def as_csv():
 
 
 def expected_texts(row, has_gpu):
-    start = time.strftime("%m-%d %H:%M" if abs(time.time() - row["start"]) < 180 * DAY else "%Y-%m-%d", time.gmtime(row["start"]))
+    is_this_year = time.gmtime(row["start"]).tm_year == time.gmtime().tm_year
+    start = time.strftime("%m-%d %H:%M" if is_this_year else "%Y-%m-%d", time.gmtime(row["start"]))
     return [str(row["job_id"]), cut(row["user"], 10), cut(row["account"], 12), cut(row["name"] or "", 20), row["state"] or "",
             row["partition"], grouped(row["nodes"]), grouped(row["cores"]), "-" if row["gpus"] is None else grouped(row["gpus"]), start,
             duration(row["elapsed_s"]), share(row["limit_share"]), share(row["cpu_share"]), share(row["memory_share"]), share(row["gpu_share"]) if has_gpu else "",
@@ -348,4 +407,4 @@ def rights():
 
 
 if __name__ == "__main__":
-    run_tests((each_filter, zones, sorts, limits, as_sql, as_csv, as_text, exchange, anonymous, hostile_lines, rights))
+    run_tests((each_filter, zones, sorts, limits, one_finding, sorted_column, whole_numbers, as_sql, as_csv, as_text, exchange, anonymous, hostile_lines, rights))

@@ -23,9 +23,9 @@ static const struct site_group groups[] = {
 	{"program", "program", NULL, .is_text = true},
 	{"partition", "partition", "user", .in_sums = true},
 	{"cluster", "cluster", "project", .in_sums = true},
-	{"state", "state", NULL},
+	{"state", "state", .in_sums = false},
 	{"node", "node", NULL, .is_node = true},
-	{"signature", "signature", NULL},
+	{"signature", "signature", .in_sums = false},
 };
 #define N_GROUPS (sizeof(groups) / sizeof(*groups))
 
