@@ -131,6 +131,13 @@ def prices():
         sum_of = as_json("usage", "--database", path, *words_of(WEEK), wrap=wrap)["sum"]
         want = {k: wanted(some)["total"][k] for k in ("money_held", "money_lost", "energy_money", "co2_kg")}
         is_equal("usage: with %s" % ", ".join(some), differences(sum_of, want), [])
+    for by, heads in (("project", ["held CHF", "lost CHF"]), ("user", ["held CHF", "lost CHF", "kWh", "lost%"])):
+        text = must("usage", "--by", by, "--database", path, *words_of(WEEK), wrap=with_prices(PRICES), env={"COLUMNS": "80"})
+        head = next(x for x in text.splitlines() if x.startswith(by))
+        total_line = next(x for x in text.splitlines() if x.startswith("all "))
+        is_equal("usage --by %s as text: money at 80 columns" % by, [w for w in heads if w not in head], [])
+        is_equal("usage --by %s as text: and no line is longer" % by, [x for x in (head, total_line) if len(x) > 80], [])
+        is_true("usage --by %s as text: what all of it cost" % by, {number(wanted(PRICES)["total"][k]) for k in ("money_held", "money_lost")} <= set(total_line.split()), total_line)
 
 
 def as_text():

@@ -413,6 +413,131 @@ def next_step():
     is_equal("usage: that command's sum is the row", differences(got["sum"], {k: want[0][k] for k in SUMS}), bad)
 
 
+def row_named(rows, by, word):
+    return next(r for r in rows if r[by] == word)
+
+
+def last_lines_fit():
+    """The last line is about the jobs of the row, no more and no fewer; of issues about those that its table is of, as far as there are options."""
+    path, rows = index()
+    for by, options in itertools.product(GROUPS, ({"--since": "all"}, {"--since": "2026-10", "--until": "2026-11", "--finding": "any"})):
+        words = ["usage", "--by", by, "--database", path, *words_of(options)]
+        command, table = last_command(must(*words)), as_json(*words)["rows"]
+        word = command[command.index("--" + by) + 1]
+        if by == "state" and any(r["state"].startswith(word + " ") for r in rows):
+            continue  # states are given by how they begin
+        is_equal("usage --by %s %s: whole names in the last line" % (by, " ".join(words_of(options))), word[0] == "=", by in ("name", "program"))
+        got = as_json(*command[1:])
+        row = row_named(table, by, word[1:] if by in ("name", "program") else word)
+        is_equal("usage --by %s %s: the last line is about its jobs" % (by, " ".join(words_of(options))),
+                 got["matching"] if "matching" in got else got["sum"]["jobs"], row["jobs"])
+    for by, more in itertools.product(("name", "program", "signature", "user"), ({}, {"--ran": "10m-9h"}, {"--ran": "2h-"}, {"--state": "completed,failed"})):
+        words = ["issues", "--by", by, "--database", path, "--since", "all", *words_of(more)]
+        text = must(*words)
+        command, table = last_command(text), as_json(*words)["rows"]
+        word = command[command.index("--" + by) + 1]
+        row = row_named(table, by, word[1:] if by in ("name", "program") else word)
+        if by == "user":
+            is_equal("issues --by user %s: and then a table of these" % more, as_json(*command[1:])["sum"]["runs"], row["runs"])
+            continue
+        least, most = spans(more.get("--ran", "1h-"))
+        sought = sql(path, "SELECT cluster, job_id, start FROM job WHERE %s = ?" % by, row[by])
+        among_these = [r for r in rows if (r["cluster"], r["job_id"], r["start"]) in sought and r["state"] == "COMPLETED" and max(least, 3600) <= r["elapsed_s"] <= most]
+        is_equal("issues --by %s %s: the last line has its conditions" % (by, more), as_json(*command[1:])["matching"], len(among_these))
+        is_true("issues --by %s %s: and what it has not is said" % (by, more), "among jobs of one core or without a profile:" in text.splitlines()[-2] and
+                len(among_these) >= row["runs"], text.splitlines()[-2:])
+
+
+def sorts_here():
+    """By columns that the database does not have: the same rows as of all, in that order."""
+    path, _ = index()
+    for by, options in (("user", {"--since": "2026-10-20", "--until": "2026-11-01"}), ("name", {"--since": "2026-10-20", "--until": "2026-11-01"}),
+                        ("project", {"--since": "2026-10-05", "--nodes": "1-"})):
+        every = ask(path, options, by)
+        for sort in ("cpu_share", "lost_share", "trend", "of_all_lost", "without_profile", "energy_kwh", "jobs_before", "held_core_s_before", "lost_core_s_before",
+                     "money_held", "co2_kg", "failed", "read_bytes", "write_bytes", "finding_core_s"):
+            want = sorted(every["rows"], key=lambda r: (r[sort] is None, -(r[sort] or 0), r[by].encode()))
+            got, first = ask(path, options, by, "--sort", sort), as_json("usage", "--database", path, "--by", by, *words_of(options), "--sort", sort)
+            is_equal("usage --by %s --sort %s" % (by, sort), [len(got["rows"]), [d for g, w in zip(got["rows"], want) for d in differences(g, w)][:2],
+                                                             len(first["rows"]), [d for g, w in zip(first["rows"], want) for d in differences(g, w)][:2],
+                                                             differences(first["sum"], every["sum"])],
+                     [len(want), [], min(25, len(want)), [], []])
+    heads = {"cpu_share": "CPU%", "trend": "trend", "energy_j": "energy J", "findings": "findings", "read_bytes": "read", "held_cpu_s": "held CPU-h", "lost_core_s_before": "lost before"}
+    for sort, head in heads.items():
+        text = must("usage", "--database", path, "--since", "2026-10-20", "--until", "2026-11-01", "--sort", sort, env={"COLUMNS": "60"})
+        is_true("usage --sort %s: is a column however narrow" % sort, any(re.search(r"\s%s(\s|$)" % re.escape(head), x) for x in text.splitlines() if x.startswith("project")), text)
+
+
+FAILED = ("FAILED", "NODE_FAIL", "BOOT_FAIL", "OUT_OF_ME")
+
+
+def beside_sums():
+    """What sums do not have: failures, bytes, and what one finding cost, by which rows then are sorted."""
+    path, rows = index()
+    rules = sorted({f["id"] for r in rows for f in r["finding_list"] or ()})[::4]
+    for by, options in [("user", {"--since": "all"}), ("project", {"--since": "2026-10", "--until": "2026-11"})] + [
+            (list(GROUPS)[i % 4], {"--since": "all", "--finding": rule}) for i, rule in enumerate(rules)]:
+        rule, of = options.get("--finding"), chosen_by(options, "UTC")
+        mine, want = [r for r in rows if of(r)], {}
+        for key, g in [*keyed([{**r, "program": r["program"] or "", "name": r["name"] or ""} for r in mine], GROUPS[by]).items(), (None, mine)]:
+            want[key and key[0]] = {"failed": sum((r["state"] or "").startswith(FAILED) for r in g), "read_bytes": total(r["read_bytes"] for r in g),
+                                    "write_bytes": total(r["write_bytes"] for r in g), "finding_core_s": total(rule_cost(r, rule) for r in g), "jobs": len(g)}
+        got = ask(path, options, by)
+        bad = [d for r in got["rows"] for d in differences(r, want[r[by]])] + differences(got["sum"], want[None])
+        is_equal("usage --by %s %s: failures, bytes, cost" % (by, " ".join(words_of(options))), [len(got["rows"]), bad[:3]], [len(want) - 1, []])
+        if rule:
+            costs = [r["finding_core_s"] for r in got["rows"] if r["finding_core_s"] is not None]
+            is_equal("usage %s: the dearest first" % rule, costs, sorted(costs, reverse=True))
+            text = must("usage", "--database", path, "--by", by, *words_of(options))
+            is_true("usage %s as text: the head and the column" % rule, not costs or ", of which %s %s\n" % (rule, hours(want[None]["finding_core_s"])) in text and
+                    any(x.startswith(by) and x.split()[-1] == cut(rule, 22) for x in text.splitlines()), text)
+
+
+def by_node():
+    """A job is in the row of each of its nodes, with its part."""
+    path, rows = index()
+    for options in ({"--since": "all"}, {"--since": "2026-10", "--until": "2026-11", "--cluster": "beta"}, {"--since": "all", "--state": "failed"}):
+        of, want = chosen_by(options, "UTC"), {}
+        mine = [r for r in rows if of(r)]
+        for r in mine:
+            for node in r["node_names"] or ():
+                want.setdefault(node, []).append(r)
+        part = lambda g, name: total(r[name] / (r["nodes"] or 1) if r[name] is not None else None for r in g)
+        got, bad = ask(path, options, "node"), []
+        for row in got["rows"]:
+            g = want[row["node"]]
+            bad += differences(row, {"jobs": len(g), "failed": sum((r["state"] or "").startswith(FAILED) for r in g), "run_s": sum(r["elapsed_s"] for r in g),
+                                     "profiled": sum(r["findings"] is not None for r in g),
+                                     **{k: part(g, k) for k in ("held_core_s", "lost_core_s", "cpu_s", "energy_j", "read_bytes", "write_bytes", "held_gpu_s")}})
+        everything = sums(mine)
+        bad += differences(got["sum"], {k: everything[k] for k in SUMS}) + differences(got["sum"], {"failed": sum((r["state"] or "").startswith(FAILED) for r in mine)})
+        is_equal("usage --by node %s" % " ".join(words_of(options)), [len(got["rows"]), bad[:3]], [len(want), []])
+        held = math.fsum(r["held_core_s"] for r in mine if len(r["node_names"] or ()) == r["nodes"])
+        is_true("usage --by node %s: parts add up to what jobs with known nodes held" % " ".join(words_of(options)), math.fsum(r["held_core_s"] for r in got["rows"]) >= held * (1 - 1e-9), held)
+    text = must("usage", "--database", path, "--since", "all", "--by", "node")
+    is_true("usage --by node as text: failures are a column", any(x.startswith("node ") and " failed" in x for x in text.splitlines()) and "failed: jobs" in text, text)
+    command = last_command(text)
+    is_equal("usage --by node: its last line", as_json(*command[1:])["matching"], as_json("usage", "--database", path, "--since", "all", "--by", "node")["rows"][0]["jobs"])
+
+
+def legends():
+    """Of the columns that are shown, and of no others."""
+    path, _ = index()
+    for width in (40, 60, 80, 120, 200):
+        for words in (["issues", "--since", "all"], ["usage", "--since", "2026-10-20", "--until", "2026-11-01"]):
+            text = must(*words, "--database", path, env={"COLUMNS": str(width)})
+            head = next(x for x in text.splitlines() if x.startswith("project"))
+            note = text[text.index("\n\n", text.index(head)):]
+            names = {n: n for n in ("ICT", "ICR", "UCR", "CLI", "IOB", "IOC", "ML", "IGT", "IGR", "UGR", "GLI", "SO")} if words[0] == "issues" else {"trend": "trend:"}
+            is_equal("%s: what it explains in %d columns" % (words[0], width), {n for n, sign in names.items() if re.search(r"\b%s" % sign, note)},
+                     {n for n in names if re.search(r"\b%s\b" % n, head)})
+            is_equal("%s: no line of the legend is longer than 80" % words[0], [x for x in note.splitlines()[:-1] if len(x) > 80], [])
+    head = must("issues", "--database", path, "--since", "2026-10").splitlines()[0]
+    is_true("issues: of how many jobs, and since when", head.startswith("%s jobs since 2026-10 that completed" % grouped(as_json("issues", "--database", path, "--since", "2026-10")["sum"]["runs"])), head)
+    for words, want in (([], "I/O of jobs that ran 1 h or more."), (["--ran", "0s-"], "I/O of jobs."), (["--ran", "30m-2h"], "I/O of jobs that ran 0.5 to 2 h.")):
+        is_equal("usage --io %s: of which jobs" % " ".join(words), must("usage", "--io", "--database", path, "--since", "all", *words).splitlines()[0], want)
+
+
 def postgresql():
     """The same lines in a database of a server: the same sums and lists, in each form."""
     from postgreslib import Server
@@ -425,7 +550,10 @@ def postgresql():
         check_at(where, rows, by, {"--since": "all", **options})
     a, b = (as_json("usage", "--io", "--since", "all", "--database", w)["file_systems"] for w in (path, where))
     is_equal("usage --io: file systems of both engines", [len(a), [d for x, y in zip(a, b) for d in differences(x, y)]], [len(b), []])
-    for words in (["jobs"], ["jobs", "--sort", "start"], ["jobs", "--finding", "any", "--sort", "-held_core_s"], ["jobs", "--name", "\\off"]):
+    for by, options in (("node", {}), ("user", {"--finding": "mem.over"}), ("project", {})):
+        a, b = (ask(w, {"--since": "all", **options}, by, "--sort", "read_bytes") for w in (path, where))
+        is_equal("usage --by %s %s: of both engines" % (by, options), [len(a["rows"]), [d for x, y in zip(near_ties(a["rows"], "read_bytes"), near_ties(b["rows"], "read_bytes")) for d in differences(x, y)][:2]], [len(b["rows"]), []])
+    for words in (["jobs"], ["jobs", "--finding", "mem.over"], ["jobs", "--finding", "mem.over", "--sort", "-start"], ["jobs", "--sort", "start"], ["jobs", "--finding", "any", "--sort", "-held_core_s"], ["jobs", "--name", "\\off"]):
         a, b = (as_json(*words, "--since", "all", "--all", "--database", w) for w in (path, where))
         is_equal("%s: of both engines" % " ".join(words), [d for x, y in zip(a["rows"], b["rows"]) for d in differences(x, y)][:3], [])
     is_equal("index check of PostgreSQL", must("index", "check", "--database", where).splitlines()[-1], "no difference")
@@ -439,4 +567,4 @@ def check_at(where, rows, by, options):
 
 
 if __name__ == "__main__":
-    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, tables_of_sums, sums_that_are_left, file_systems, tables_of_io, issues, as_csv, as_text, next_step, every_last_line, trends, postgresql))
+    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, tables_of_sums, sums_that_are_left, file_systems, tables_of_io, issues, as_csv, as_text, next_step, every_last_line, last_lines_fit, sorts_here, beside_sums, by_node, legends, trends, postgresql))

@@ -95,6 +95,19 @@ def issues():
     is_equal("issues: the sum", got["sum"]["runs"], len(eligible))
 
 
+def heads():
+    """A share that is no zero is not said to be one; times of another year have it."""
+    job = {**some_jobs(1)[0], "held_core_s": 3.6e9, "findings": 1, "lost_core_s": 3600.0, "cost_core_s": 3600.0, "worst_rule": "cpu.unused", "sources": 2}
+    year = time.localtime().tm_year
+    old = {**job, "job_id": 2000, "start": int(time.mktime((year - 1, 12, 31, 12, 0, 0, 0, 0, -1)))}
+    path = put(new_index(), [job, old])
+    for verb in ("jobs", "usage"):
+        text = jobprof(verb, "--since", "all", "--database", path)
+        is_true("%s: less than a percent" % verb, "lost (<1 %)" in text.splitlines()[0], text)
+    text = jobprof("jobs", "--since", "all", "--database", path)
+    is_true("jobs: the year of another year", "%d-12-31" % (year - 1) in text, text)
+
+
 def nearest_rank(values, share):
     v = sorted(values)
     return v[max(math.ceil(share * len(v) - 1e-9), 1) - 1]
@@ -325,4 +338,4 @@ def forgotten():
 
 
 if __name__ == "__main__":
-    run_tests([issues, the_io_of_a_site, did_it_help, what_all_saved, whom_a_word_means, taken_away, a_digest, old_names, forgotten])
+    run_tests([issues, heads, the_io_of_a_site, did_it_help, what_all_saved, whom_a_word_means, taken_away, a_digest, old_names, forgotten])

@@ -31,7 +31,7 @@ static const struct site_column columns[] = {
 	{"max_cores", "most cores", NULL, CELL_COUNT, 13, 0},
 	{"max_pending_s", "longest pending", NULL, CELL_DURATION, 15, 0},
 	{"cpu_share", "CPU%", NULL, CELL_SHARE, 6, 0},
-	{"lost_share", "lost%", NULL, CELL_SHARE, 1, 0},
+	{"lost_share", "lost%", NULL, CELL_SHARE, 2, 0},
 	{"trend", "trend", NULL, CELL_POINTS, 4, 0},
 	{"of_all_lost", "of all lost%", NULL, CELL_SHARE, 7, 0},
 	{"without_profile", "no profile%", NULL, CELL_SHARE, 6, 0},
@@ -39,9 +39,9 @@ static const struct site_column columns[] = {
 	{"held_core_s_before", "held before", NULL, CELL_HOURS, SITE_HIDDEN, 0},
 	{"profiled_core_s_before", "profiled before", NULL, CELL_HOURS, SITE_HIDDEN, 0},
 	{"lost_core_s_before", "lost before", NULL, CELL_HOURS, SITE_HIDDEN, 0},
-	{"energy_kwh", "kWh", NULL, CELL_NUMBER, 5, 0},
-	{"money_held", "held", NULL, CELL_NUMBER, 3, 0},
-	{"money_lost", "lost", NULL, CELL_NUMBER, 2, 0},
+	{"energy_kwh", "kWh", NULL, CELL_NUMBER, 3, 0},
+	{"money_held", "held", NULL, CELL_NUMBER, 1, 0},
+	{"money_lost", "lost", NULL, CELL_NUMBER, 1, 0},
 	{"energy_money", "energy", NULL, CELL_NUMBER, SITE_HIDDEN, 0},
 	{"co2_kg", "kg CO2", NULL, CELL_NUMBER, 9, 0},
 	{"failed", "failed", NULL, CELL_COUNT, 8, 0},
@@ -187,8 +187,11 @@ static void print_head(const struct db_value *all, const struct site_args *a)
 }
 
 /* Heads that the site's currency and the question are in. */
-static void set_heads(struct site_column *own, char heads[2][32], const struct site_args *a)
+static void set_heads(struct site_column *own, char heads[2][32],
+		      const struct site_groups_options *o)
 {
+	const struct site_args *a = &o->site;
+
 	memcpy(own, columns, sizeof(columns));
 	snprintf(heads[0], sizeof(heads[0]), "held %s", a->currency);
 	snprintf(heads[1], sizeof(heads[1]), "lost %s", a->currency);
@@ -196,6 +199,8 @@ static void set_heads(struct site_column *own, char heads[2][32], const struct s
 	own[MONEY_LOST].head = heads[1];
 	if (job_filter__has_rule(&a->filter))
 		own[FINDING].head = a->filter.finding;
+	if (o->by && o->by->is_node)
+		own[FAILED].rank = 2; /* what one asks nodes for */
 }
 
 int verb_usage(int argc, char **argv)
@@ -230,7 +235,7 @@ int verb_usage(int argc, char **argv)
 	if (o.io && (o.by || o.sort))
 		return options__wrong(&cmd_usage, "--io goes without --by and --sort; --sort "
 						  "read_bytes says who reads most");
-	set_heads(own, heads, &o.site);
+	set_heads(own, heads, &o);
 	if (job_filter__has_rule(&o.site.filter))
 		g.sort = own[FINDING].key;
 	return o.io ? usage_io__run(&o.site) : site_groups__run(&g, &o);
