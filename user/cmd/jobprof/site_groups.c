@@ -403,6 +403,8 @@ static void sort_here(const struct question *q, struct site_table *t)
 	const size_t row = t->ncolumns, last = t->nrows - 1;
 	unsigned column = q->order;
 
+	if (!t->cells)
+		return;
 	qsort_r(t->cells, last, row * sizeof(*t->cells), by_column, &column);
 	if (q->o->site.all || last <= ROWS)
 		return;
