@@ -123,8 +123,9 @@ static json_t *saved_json(const struct adding *w)
 {
 	json_t *o = json_object();
 
-	JSON_NUMBERS(o, {"contacts", w->t->nrows}, {"helped", w->helped},
-		     {"saved_core_s_week", w->saved},
+	json__set(o, "contacts", json_integer(w->t->nrows));
+	json__set(o, "helped", json__whole(w->helped));
+	JSON_NUMBERS(o, {"saved_core_s_week", w->saved},
 		     {"saved_by_all_core_s_week", w->known > 0 ? w->all : NAN});
 	return o;
 }
