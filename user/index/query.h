@@ -24,7 +24,7 @@ enum filter_range { RANGE_NODES, RANGE_RAN, RANGE_CPU, RANGE_MEMORY, RANGE_LIMIT
 /* NULL and NaN: any. Lists have commas. */
 struct job_filter {
 	const char *cluster, *user, *account, *partition, *state; /* lists */
-	const char *name, *program;				  /* a part of it; behind "=" all of it */
+	const char *name, *program; /* a part of it; behind "=" all of it */
 	const char *signature;
 	const char *node;    /* a host list, "n[1-3],n7" */
 	const char *finding; /* a rule; "any", "none", "unknown" */

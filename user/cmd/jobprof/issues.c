@@ -96,15 +96,17 @@ static void print_head(const struct db_value *all, const struct site_args *a)
 static void narrow(struct site_args *a)
 {
 	static char ran[64];
+	const double least = a->filter.range[RANGE_RAN].least,
+		     most = a->filter.range[RANGE_RAN].most;
 
 	a->filter.state = "completed";
-	if (a->filter.least_s >= 3600)
+	if (least >= 3600)
 		return;
-	if (isnan(a->filter.most_s))
+	if (isnan(most))
 		snprintf(ran, sizeof(ran), "1h-");
 	else
-		snprintf(ran, sizeof(ran), "1h-%.0fs", a->filter.most_s);
-	a->ran_word = ran;
+		snprintf(ran, sizeof(ran), "1h-%.0fs", most);
+	a->range_word[RANGE_RAN] = ran;
 }
 
 int verb_issues(int argc, char **argv)

@@ -647,6 +647,8 @@ void site_args__print_options(const struct site_args *a, const char *but)
 
 void site_args__print_times(const struct site_args *a)
 {
+	if (a->ran_at_word)
+		printf(" that ran at %s", a->ran_at_word);
 	if (a->since_word && strcmp(a->since_word, "all"))
 		printf(" since %s", a->since_word);
 	if (a->until_word && strcmp(a->until_word, "all"))
@@ -666,8 +668,6 @@ void site_args__print_head(const struct site_args *a, double jobs, double held_s
 	site_cell__put(part, CELL_SHARE, lost_s / held_s);
 	site_cell__put(rule, CELL_HOURS, rule_s);
 	printf("%s job%s", count, jobs == 1 ? "" : "s");
-	if (a->ran_at_word)
-		printf(" that ran at %s", a->ran_at_word);
 	site_args__print_times(a);
 	if (held_s > 0) {
 		printf(": %s core-h held, %s lost", held, lost);

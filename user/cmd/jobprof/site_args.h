@@ -60,9 +60,9 @@ void site_args__print_states(FILE *out);
 		{'u', "user", "LIST", "of these users", OPT_TEXT(type, site.filter.user)},        \
 		{'A', "project", "LIST", "of these projects, which are Slurm's accounts",         \
 		 OPT_TEXT(type, site.filter.account)},                                            \
-		{'n', "name", "TEXT", "with this in their name; =TEXT: of this name",                                  \
+		{'n', "name", "TEXT", "with this in their name; =TEXT: of this name",             \
 		 OPT_TEXT(type, site.filter.name)},                                               \
-		{0, "program", "TEXT", "whose program has this in its path; =TEXT: is this",                      \
+		{0, "program", "TEXT", "whose program has this in its path; =TEXT: is this",      \
 		 OPT_TEXT(type, site.filter.program)},                                            \
 		{'s',                                                                             \
 		 "state",                                                                         \
