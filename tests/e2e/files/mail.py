@@ -191,12 +191,33 @@ def hostile_names():
     is_true("ASCII, in short lines", raw.isascii() and max(len(line) for line in raw.splitlines()) <= 78, max(map(len, raw.splitlines())))
     is_true("no markup comes of it", "script" not in Texts(part(mail, "html")).tags, part(mail, "html"))
     is_true("no escape in the text", "\x1b" not in part(mail, "plain"), "")
-    for to in ("a@b\nBcc: c@d", "a b", "-oQ/tmp", "<a@b>", "a@b;c", "", "\u00e4@b", "a@b,,c", "x" * 600):
+    for to in ("a@b\nBcc: c@d", "a b", "-oQ/tmp", "<a@b>", "a@b;c", "", "\u00e4@b", "a@b,,c", "x" * 600, "|/bin/sh", "/etc/passwd", "a@b,|/bin/sh",
+               "a@b,/tmp/x", "a@b,-x", "a|sh@b", "a@b\t", "a@b\x7f"):
         status, out, err = p.put("s", to, **ended(11))
         is_true("no address: %s" % ascii(to)[:20], status == 1 and "is no address of a mail" in err, (status, err))
     is_equal("options are no addresses", (p.put("s", "--body=1")[0], p.put("s", "--program=/bin/true")[0]), (1, 1))
     is_equal("several addresses, and names of this machine", [p.put("s", "alice,bob@x.org", **ended(11))[0], p.turn()[1], p.mails()[0]["To"].replace(" ", "")],
              [0, "1 sent, 0 waiting, 0 failed, 0 refused", "alice,bob@x.org"])
+
+
+def of_its_own_user():
+    """Of the job's id the index knows what another user's file says: that is not of the mail."""
+    p = Post([row(95003, user="mallory", name="forged", sources=2, findings=1, worst_rule="cpu.unused", worst_text="Forged"),
+              *[row(960 + t, user="mallory", sources=2, array_id=960, array_task=t) for t in range(2)]])
+    p.put("Slurm Job_id=95003 Ended", **ended(95003, JOB_USER="bob"))
+    for t in range(2):
+        p.put("Slurm Array Task", **ended(960 + t, JOB_USER="bob", ARRAY_JOB_ID=960, ARRAY_TASK_ID=t, ARRAY_TASK_COUNT=2))
+    is_equal("both wait, as for a profile", p.turn()[1], "0 sent, 2 waiting, 0 failed, 0 refused")
+    p.age(121)
+    is_equal("and are sent", p.turn()[1], "2 sent, 0 waiting, 0 failed, 0 refused")
+    texts = [part(m, "plain") for m in p.mails()]
+    is_true("with nothing of the other user", len(texts) == 2 and not any("orged" in t or "mallory" in t or "Job ID" in t for t in texts), texts)
+    sefflib.put_rows(p.index, [row(95003, user="bob", start=int(time.time()) - 4000, findings=0)])
+    p.put("Slurm Job_id=95003 Ended", **ended(95003, JOB_USER="bob"))
+    p.age(121)
+    status, out, err = p.turn()
+    text = part(p.mails()[0], "plain")
+    is_true("of two rows that of the user", "User/Group: bob/" in text and "mallory" not in text, (out, err, text))
 
 
 def files_of_others():
@@ -303,5 +324,5 @@ def by_its_name():
     is_true("jobprof-mail is jobprof mail", p.returncode == 0 and p.stdout.startswith("usage: jobprof mail"), p)
 
 
-run_tests([one_job, it_waits_for_the_index, one_mail_per_array, hostile_names, files_of_others, sendmail_that_fails,
+run_tests([one_job, it_waits_for_the_index, one_mail_per_array, hostile_names, of_its_own_user, files_of_others, sendmail_that_fails,
            at_most_so_many_a_minute, none_twice, falls_through, it_takes_little, by_its_name])

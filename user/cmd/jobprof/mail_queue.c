@@ -35,7 +35,7 @@
 /* A file of the spool. */
 struct event {
 	char *path, *subject, *to;
-	char cluster[TEXT], type[TEXT], state[TEXT], name[TEXT];
+	char cluster[TEXT], user[TEXT], type[TEXT], state[TEXT], name[TEXT];
 	char key[4 * TEXT]; /* events of one key are one mail */
 	double at;
 	uint32_t job, array; /* 0: none */
@@ -87,6 +87,7 @@ static void copy_env(char to[static TEXT], const json_t *o, const char *name)
 static void take_variables(struct event *e, const json_t *o)
 {
 	copy_env(e->cluster, o, "SLURM_CLUSTER_NAME");
+	copy_env(e->user, o, "SLURM_JOB_USER");
 	copy_env(e->type, o, "SLURM_JOB_MAIL_TYPE");
 	copy_env(e->state, o, "SLURM_JOB_STATE");
 	copy_env(e->name, o, "SLURM_JOB_NAME");
@@ -215,6 +216,19 @@ static int open_spool(struct queue *q)
 
 static const struct viewer everybody = {.sees_all = true};
 
+/* A profile may say that it is of a job of another user, and that must not reach that user. */
+static void drop_others(struct row_list *l, const char *user)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < l->n; i++)
+		if (!*user || (l->v[i].text[INDEX_user] && !strcmp(l->v[i].text[INDEX_user], user)))
+			l->v[n++] = l->v[i];
+		else
+			row__free(&l->v[i]);
+	l->n = n;
+}
+
 /* The job as it ended then. 0 or -errno. *known: the index has it. */
 static int find_job(struct queue *q, const struct event *e, struct row_list *rows, bool *known)
 {
@@ -223,6 +237,7 @@ static int find_job(struct queue *q, const struct event *e, struct row_list *row
 		e->job ? index__find(q->ix, &job, *e->cluster ? e->cluster : NULL, &everybody, rows)
 		       : 0;
 
+	drop_others(rows, e->user);
 	*known = !err && rows->n && rows->v[0].number[INDEX_end] >= e->at - CLOCKS_S &&
 		 !isnan(rows->v[0].number[INDEX_findings]);
 	return err;
@@ -234,6 +249,7 @@ static int find_array(struct queue *q, const struct event *e, unsigned n, struct
 	int err = index__find_array(q->ix, e->array, *e->cluster ? e->cluster : NULL, &everybody,
 				    rows);
 
+	drop_others(rows, e->user);
 	*known = !err && rows->n >= (e->tasks > n ? e->tasks : n);
 	for (unsigned i = 0; *known && i < rows->n; i++)
 		*known = !isnan(rows->v[i].number[INDEX_findings]);

@@ -19,15 +19,21 @@
 #define NO_PROFILE \
 	"There is no profile of it, so nothing is known of how it used what it was given."
 
+/* What mail programs take for a program, a file or an option, each of which a user could name. */
+static bool begins_well(const char *address)
+{
+	return !strchr("|/-,", *address);
+}
+
 bool mail__is_address(const char *text)
 {
 	size_t n = strlen(text);
 
-	if (!n || n > ADDRESS_MAX || *text == '-' || *text == ',' || text[n - 1] == ',')
+	if (!n || n > ADDRESS_MAX || !begins_well(text))
 		return false;
 	for (; *text; text++)
-		if (*text <= ' ' || *text >= 0x7f || strchr("()<>[]:;\\\"", *text) ||
-		    (*text == ',' && text[1] == ','))
+		if (*text <= ' ' || *text >= 0x7f || strchr("()<>[]:;\\\"|", *text) ||
+		    (*text == ',' && !begins_well(text + 1)))
 			return false;
 	return true;
 }
