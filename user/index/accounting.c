@@ -263,6 +263,12 @@ static void take_ids(struct row *r, const char *id)
 	}
 }
 
+/* "CANCELLED by 1002": by whom is nobody's question here. */
+static void cut_state(char *state)
+{
+	state[strcspn(state, " ")] = '\0';
+}
+
 static int take_texts(struct row *r, char *const f[N_FIELDS])
 {
 	static const struct {
@@ -276,6 +282,7 @@ static int take_texts(struct row *r, char *const f[N_FIELDS])
 	};
 	int err = take_user(r, f);
 
+	cut_state(f[F_State]);
 	for (size_t i = 0; !err && i < sizeof(texts) / sizeof(*texts); i++)
 		if (*f[texts[i].from])
 			err = row__set_text(r, texts[i].to, f[texts[i].from]);

@@ -39,8 +39,10 @@ json_t *file_row__json(const json_t *report)
 	struct row r;
 	json_t *o = row__of_report(&r, report) ? NULL : row__json(&r);
 
-	if (o)
+	if (o) {
 		json__set(o, "uid", json__number(r.uid));
+		json__set(o, "node_cores", json__number(r.node_cores));
+	}
 	row__free(&r);
 	return o;
 }
@@ -52,7 +54,6 @@ char *file_row__text(json_t *row, const char *maker, time_t written_s)
 	return json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(17));
 }
 
-/* Whose job it is says who owns the file. */
 static int take(struct row *r, const json_t *o, double mtime_s, const char *maker)
 {
 	char why[128];
@@ -63,7 +64,8 @@ static int take(struct row *r, const json_t *o, double mtime_s, const char *make
 	    r->number[INDEX_file_mtime] != mtime_s)
 		return -ENOENT;
 	r->uid = json__number_of(o, "uid");
-	return row__set_text(r, INDEX_user, NULL);
+	r->node_cores = json__number_of(o, "node_cores");
+	return 0;
 }
 
 int file_row__read(struct row *r, const char *path, double mtime_s, const char *maker)

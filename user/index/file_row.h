@@ -3,7 +3,7 @@
  * The row that a job file has beside its report (jobfile/store.h), so that who makes an index need
  * not judge the job again. It is used while it fits: the file has not been written since, and what
  * would judge the job now is what did then. Its owner may have written anything: then it is a row
- * of that owner's job, as a whole profile might be.
+ * of that owner's job, as a whole profile might be, and is judged as one (scan.c).
  */
 #ifndef JP_INDEX_FILE_ROW_H
 #define JP_INDEX_FILE_ROW_H

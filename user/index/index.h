@@ -34,6 +34,9 @@ int index__commit(struct index *ix);
 int index__settle(struct index *ix);
 void index__rollback(struct index *ix);
 
+/* Why a profile is left out (index__put()). */
+#define INDEX_OTHERS "by Slurm's accounting its job is of another user"
+
 /* What a row is from. */
 struct index_source {
 	unsigned source;     /* ROW_SOURCE_SLURM, ROW_SOURCE_PROFILE, or both */
@@ -47,8 +50,9 @@ struct index_source {
 /*
  * Writes what a source says of a job: it becomes a row, or part of the one that the other source
  * has made, or takes the place of what the same source said before. Of one id there may be several
- * runs, each with a row; a profile of another user than Slurm's is of no job of this one. Between
- * index__begin() and index__commit(). 0 or -errno.
+ * runs, each with a row. Where Slurm has said whose a run is, another user's profile of it is left
+ * out, -EPERM, and one that came before goes when Slurm's word comes. Between index__begin() and
+ * index__commit(). 0 or -errno.
  */
 int index__put(struct index *ix, const struct row *r, const struct index_source *from);
 

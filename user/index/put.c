@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/room.h"
 #include "index/get.h"
 #include "index/sums.h"
 
@@ -19,6 +20,14 @@
 struct stored {
 	int64_t id; /* 0: it is not */
 	struct row row;
+};
+
+/* What is stored of a job that is written. */
+struct of_job {
+	struct stored same;   /* this run of it */
+	struct stored *other; /* rows of this run by files of other users than Slurm's */
+	unsigned nother;
+	bool is_other; /* what is written is such a one */
 };
 
 /* ---- which run of a job it is */
@@ -64,17 +73,20 @@ static bool is_other_restart(const struct row *a, const struct row *b)
 	return fabs(a->number[INDEX_restart] - b->number[INDEX_restart]) > 0;
 }
 
+static bool is_slurms(const struct row *r)
+{
+	return (int)r->number[INDEX_sources] & ROW_SOURCE_SLURM;
+}
+
 /*
- * Whether both are the same run of a job: 2 sure, 1 by their times, 0 not. A job that is requeued
- * keeps its number, and so does one that changes its size, of which Slurm has a row for each size.
+ * Whether both are the same run of a job, whoever its user is: 2 sure, 1 by their times, 0 not. A
+ * job that is requeued keeps its number, and so does one that changes its size, of which Slurm has
+ * a row for each size.
  */
 static int likeness(const struct row *old, const struct row *r, const struct index_source *from)
 {
-	const bool was_slurm = (int)old->number[INDEX_sources] & ROW_SOURCE_SLURM;
-	const bool is_slurm = from->source & ROW_SOURCE_SLURM;
+	const bool was_slurm = is_slurms(old), is_slurm = from->source & ROW_SOURCE_SLURM;
 
-	if (users_differ(old, r, from))
-		return 0;
 	if (old->number[INDEX_start] == r->number[INDEX_start])
 		return 2;
 	if (was_slurm && is_slurm)
@@ -98,24 +110,41 @@ static void write_statement(FILE *f, bool insert)
 	fputs(insert ? ") RETURNING id" : "", f);
 }
 
-/* Takes the row that is read in the place of the one that is less like it. */
-static void choose(struct stored *s, int *best, const struct db_value *cells, const struct row *r,
-		   const struct index_source *from)
+/* Takes a row of another user. 0 or -ENOMEM. */
+static int take_other(struct of_job *s, struct stored *one, const struct index_source *from)
 {
-	struct row row;
-	int like;
+	const bool was_slurm = is_slurms(&one->row), is_slurm = from->source & ROW_SOURCE_SLURM;
 
-	row__init(&row);
-	stored_row__take(&row, cells);
-	like = likeness(&row, r, from);
-	if (like <= *best) {
-		row__free(&row);
-		return;
+	s->is_other |= was_slurm && !is_slurm;
+	if (was_slurm || !is_slurm)
+		return 0;
+	if (room__grow(&s->other, s->nother, 1, sizeof(*s->other)))
+		return -ENOMEM;
+	s->other[s->nother++] = *one;
+	row__init(&one->row);
+	return 0;
+}
+
+/* Takes the row that is read in the place of the one that is less like it. 0 or -ENOMEM. */
+static int choose(struct of_job *s, int *best, const struct db_value *cells, const struct row *r,
+		  const struct index_source *from)
+{
+	struct stored one = {.id = cells[N_INDEX].i};
+	int like, err = 0;
+
+	row__init(&one.row);
+	stored_row__take(&one.row, cells);
+	like = likeness(&one.row, r, from);
+	if (like && users_differ(&one.row, r, from)) {
+		err = take_other(s, &one, from);
+	} else if (like > *best) {
+		*best = like;
+		row__free(&s->same.row);
+		s->same = one;
+		return 0;
 	}
-	*best = like;
-	row__free(&s->row);
-	s->row = row;
-	s->id = cells[N_INDEX].i;
+	row__free(&one.row);
+	return err;
 }
 
 /* A statement with all columns, in the order of index_infos. NULL: no memory. */
@@ -136,8 +165,8 @@ static const char *statement(struct index *ix, int which)
 	return fclose(f) ? NULL : ix->put[which];
 }
 
-/* The stored row of this run of the job. 0 or -errno. */
-static int find_stored(struct index *ix, struct stored *s, const struct row *r,
+/* The stored rows of this run of the job. 0 or -errno. */
+static int find_stored(struct index *ix, struct of_job *s, const struct row *r,
 		       const struct index_source *from)
 {
 	const struct db_value args[] = {db_value__text(r->text[INDEX_cluster]),
@@ -146,13 +175,13 @@ static int find_stored(struct index *ix, struct stored *s, const struct row *r,
 	struct db_rows rows;
 	int err, best = 0;
 
-	*s = (struct stored){0};
-	row__init(&s->row);
+	*s = (struct of_job){0};
+	row__init(&s->same.row);
 	if (!sql)
 		return -ENOMEM;
 	err = db__ask(&rows, ix->db, sql, args, 2);
 	while (!err && db_rows__next(&rows))
-		choose(s, &best, rows.v, r, from);
+		err = choose(s, &best, rows.v, r, from);
 	err = err ? err : rows.err;
 	db_rows__end(&rows);
 	return err;
@@ -353,8 +382,7 @@ static int write_fs(struct index *ix, int64_t id, const struct row *r, bool was_
 static int put_stored(struct index *ix, struct stored *s, const struct row *r,
 		      const struct index_source *from)
 {
-	const bool slurm_said = from->source == ROW_SOURCE_PROFILE && s->id &&
-				(int)s->row.number[INDEX_sources] & ROW_SOURCE_SLURM;
+	const bool slurm_said = from->source == ROW_SOURCE_PROFILE && s->id && is_slurms(&s->row);
 	const bool was_stored = s->id;
 	int err = was_stored ? sums__mark(ix, &s->row) : 0;
 
@@ -377,11 +405,43 @@ static int put_stored(struct index *ix, struct stored *s, const struct row *r,
 	return err ? err : sums__mark(ix, &s->row);
 }
 
+static void free_of_job(struct of_job *s)
+{
+	row__free(&s->same.row);
+	for (unsigned i = 0; i < s->nother; i++)
+		row__free(&s->other[i].row);
+	free(s->other);
+}
+
+/* Slurm has said that the run is of another user: then the file is as if it had come later. */
+static int drop_other(struct index *ix, const struct stored *s, const char *user)
+{
+	static const char *const sql[] = {
+		"DELETE FROM finding WHERE job = ?", "DELETE FROM job_node WHERE job = ?",
+		"DELETE FROM job_fs WHERE job = ?",  "DELETE FROM admin_comment WHERE job = ?",
+		"DELETE FROM job WHERE id = ?",
+	};
+	const char *file = s->row.text[INDEX_file];
+	const struct db_value job = db_value__int(s->id);
+	const struct db_value args[] = {db_value__text(INDEX_OTHERS), db_value__text(file)};
+	int err = sums__mark(ix, &s->row);
+
+	for (size_t i = 0; !err && i < sizeof(sql) / sizeof(*sql); i++)
+		err = db__run(ix->db, sql[i], &job, 1);
+	if (err || !file)
+		return err;
+	log_error("%s: job %.0f is of %s by Slurm's accounting, and the file belongs to %s: it is "
+		  "refused",
+		  file, s->row.number[INDEX_job_id], user, s->row.text[INDEX_user]);
+	return db__run(ix->db, "UPDATE file SET state = 'refused', why = ? WHERE path = ?", args,
+		       2);
+}
+
 int index__put(struct index *ix, const struct row *r, const struct index_source *from)
 {
 	struct row copy = *r; /* its texts are r's, but for the cluster */
 	char empty[] = "";
-	struct stored s;
+	struct of_job s;
 	int err;
 
 	if (!row__has_key(r))
@@ -389,8 +449,12 @@ int index__put(struct index *ix, const struct row *r, const struct index_source 
 	if (!copy.text[INDEX_cluster] || !*copy.text[INDEX_cluster])
 		copy.text[INDEX_cluster] = from->cluster ? (char *)from->cluster : empty;
 	err = find_stored(ix, &s, &copy, from);
-	if (!err && !is_nameless(&s.row)) /* the source does not give it its names back */
-		err = put_stored(ix, &s, &copy, from);
-	row__free(&s.row);
+	if (!err && !s.same.id && s.is_other)
+		err = -EPERM;
+	if (!err && !is_nameless(&s.same.row)) /* the source does not give it its names back */
+		err = put_stored(ix, &s.same, &copy, from);
+	for (unsigned i = 0; !err && i < s.nother; i++)
+		err = drop_other(ix, &s.other[i], copy.text[INDEX_user]);
+	free_of_job(&s);
 	return err;
 }

@@ -32,7 +32,7 @@ int index_column__find(const char *name)
 
 void row__init(struct row *r)
 {
-	*r = (struct row){.uid = NAN};
+	*r = (struct row){.uid = NAN, .inside_id = NAN, .node_cores = NAN};
 	for (int i = 0; i < N_INDEX; i++)
 		r->number[i] = NAN;
 }
@@ -359,6 +359,8 @@ static void take_job(struct row *r, const json_t *report)
 		r->number[numbers[i].to] = number_at(report, numbers[i].path);
 	r->number[INDEX_job_id] = number_in_text(text_at(report, "job.id"));
 	r->uid = number_at(report, "job.uid");
+	r->node_cores =
+		number_at(report, "facts.cores_per_node") * number_at(report, "facts.nodes");
 	r->number[INDEX_start] = floor(isnan(start) ? first : start);
 	r->number[INDEX_elapsed_s] = round(isnan(elapsed) ? wall : elapsed);
 	r->number[INDEX_end] = r->number[INDEX_start] + r->number[INDEX_elapsed_s];
@@ -388,6 +390,8 @@ int row__of_report(struct row *r, const json_t *report)
 		err = take_fs(r, report);
 	if (!err)
 		err = row__set_text(r, INDEX_sluid, text_at(report, "job.sluid"));
+	if (!err)
+		err = row__set_text(r, INDEX_user, text_at(report, "job.user"));
 	if (!err)
 		err = row__set_text(r, INDEX_analysed_by, JOBPROF_VERSION);
 	return err;
@@ -522,6 +526,8 @@ int row__put(const struct row *r, struct message *m)
 {
 	message__put(m, r->number, sizeof(r->number));
 	message__put(m, &r->uid, sizeof(r->uid));
+	message__put(m, &r->inside_id, sizeof(r->inside_id));
+	message__put(m, &r->node_cores, sizeof(r->node_cores));
 	for (int i = 0; i < N_INDEX; i++)
 		put_text(m, r->text[i]);
 	message__put(m, &r->nfindings, sizeof(r->nfindings));
@@ -599,16 +605,20 @@ static int take_put_fs(struct row *r, struct message *m)
 
 int row__take(struct row *r, struct message *m)
 {
-	const double *numbers = message__take(m, sizeof(r->number)), *uid;
+	const double *numbers = message__take(m, sizeof(r->number)), *uid, *id, *cores;
 	int err = 0;
 	unsigned n;
 
 	row__init(r);
-	uid = numbers ? message__take(m, sizeof(*uid)) : NULL;
-	if (!uid)
+	uid = message__take(m, sizeof(*uid));
+	id = message__take(m, sizeof(*id));
+	cores = message__take(m, sizeof(*cores));
+	if (!numbers || !uid || !id || !cores)
 		return -EBADMSG;
 	memcpy(r->number, numbers, sizeof(r->number));
 	r->uid = *uid;
+	r->inside_id = *id;
+	r->node_cores = *cores;
 	for (int i = 0; !err && i < N_INDEX; i++)
 		err = take_text(m, r, i);
 	n = err ? 0 : count(m, ROW_FINDINGS);

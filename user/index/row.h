@@ -62,7 +62,10 @@ struct row {
 	struct string_list nodes;
 	struct row_fs *fs; /* where the profile says it */
 	unsigned nfs;
-	double uid; /* what a profile says; NaN: nothing */
+	/* What a profile says of itself, for who judges whether that may be; NaN: nothing. */
+	double uid;
+	double inside_id;  /* the job's number in its steps: readers take that of the name */
+	double node_cores; /* all cores of its nodes, the job's or not */
 };
 
 /* Nothing is known. row__free() ends it. */
@@ -71,8 +74,9 @@ void row__free(struct row *r);
 /* A copy of the text, which may be NULL; bytes that are not UTF-8 come escaped. 0 or -ENOMEM. */
 int row__set_text(struct row *r, enum index_column c, const char *text);
 
-/* The row of a profile, from its report (docs/report-json.md), which may say anything. 0; -EBADMSG:
- * it is no report; -ENOMEM. row__free() in all cases. */
+/* The row of a profile, from its report (docs/report-json.md), which may say anything: its user is
+ * the one that the profile names. 0; -EBADMSG: it is no report; -ENOMEM. row__free() in all cases.
+ */
 int row__of_report(struct row *r, const json_t *report);
 
 /* Adds a finding as a report has it; one more than a row may have is left out. 0 or -ENOMEM. */

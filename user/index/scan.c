@@ -22,6 +22,12 @@
 #define HELD	(64u << 20) /* bytes of rows that wait for one, about */
 #define SETTLED 2	    /* s: a directory that changed just now may change again unseen */
 
+/* What a profile alone may say that its job held, by what it says of its nodes. */
+#define CPUS_OF_NODE 4096
+#define GPUS_OF_NODE 256
+#define CPUS_OF_CORE 8	   /* threads; and Slurm may be told of more than there are */
+#define DAY_S	     86400 /* that clocks may differ by */
+
 enum file_state { FILE_NEW, FILE_CHANGED, FILE_KNOWN };
 
 struct scan_file {
@@ -332,26 +338,91 @@ static void name_of_user(uid_t uid, char *name, size_t size)
 		snprintf(name, size, "%u", (unsigned)uid);
 }
 
+/* ---- what a profile may say: its owner can write anything into it */
+
+static bool is_named_for(const struct row *r, const struct scan_file *f)
+{
+	const double id = r->number[INDEX_job_id];
+
+	return (!f->job || id == f->job) && (isnan(r->inside_id) || id == r->inside_id);
+}
+
+/* A name that nobody has may be of another machine. */
+static bool names_other(const struct row *r, uid_t uid, const char *owner)
+{
+	const char *name = r->text[INDEX_user];
+	const struct passwd *pw;
+
+	pw = name && strcmp(name, owner) ? getpwnam(name) : NULL;
+	return pw && pw->pw_uid != uid;
+}
+
+/* Files are written while the job runs; where that begins later than now a clock is wrong. */
+static double longest(const struct row *r, const struct scan_file *f, unsigned n)
+{
+	double last = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		last = fmax(last, f[i].mtime_s);
+	last = fmin(last, (double)time(NULL));
+	return fmax(last - r->number[INDEX_start], 0) + DAY_S;
+}
+
+static bool has_too_many(const struct row *r)
+{
+	const double nodes = r->nodes.n ? r->nodes.n : 1, *v = r->number;
+
+	return v[INDEX_cpus] > nodes * CPUS_OF_NODE || v[INDEX_cores] > nodes * CPUS_OF_NODE ||
+	       v[INDEX_gpus] > nodes * GPUS_OF_NODE ||
+	       v[INDEX_cores] > r->node_cores * CPUS_OF_CORE;
+}
+
+/* Why the files f[n] are refused; "": they are not. */
+static void find_lie(char *why, size_t size, const struct row *r, const struct scan_file *f,
+		     unsigned n, const char *owner)
+{
+	const double elapsed = r->number[INDEX_elapsed_s];
+
+	*why = '\0';
+	if (!isnan(r->uid) && r->uid != f->uid)
+		snprintf(why, size, "it says that it is of user %.0f and belongs to %u", r->uid,
+			 (unsigned)f->uid);
+	else if (names_other(r, f->uid, owner))
+		snprintf(why, size, "it says that it is of user %.60s and belongs to %.60s",
+			 r->text[INDEX_user], owner);
+	else if (!is_named_for(r, f))
+		snprintf(why, size, "its name says another job than what is in it");
+	else if (elapsed > longest(r, f, n))
+		snprintf(why, size,
+			 "its job ran %.0f s, longer than from its begin to the file's "
+			 "last change",
+			 elapsed);
+	else if (has_too_many(r))
+		snprintf(why, size, "its job had %.0f cores and %.0f GPUs, more than its nodes",
+			 fmax(r->number[INDEX_cpus], r->number[INDEX_cores]),
+			 r->number[INDEX_gpus]);
+}
+
+static int refuse(struct scanning *s, const struct scan_file *f, const char *why)
+{
+	log_error("%s: %s: it is refused", f->path, why);
+	s->res->refused++;
+	return note_file(s, f, "refused", why);
+}
+
 /* Writes what was found of a job. */
-static int put_found(struct scanning *s, const struct found *found, struct privacy_past *past)
+static int put_found(struct scanning *s, struct found *found, struct privacy_past *past)
 {
 	const struct scan_job *j = &s->batch->jobs[found->job];
 	const struct scan_file *f = s->batch->files[found->job];
-	const struct row *r = &found->row;
-	char user[256], reason[128];
+	struct row *r = &found->row;
+	char user[256], reason[256];
+	int err;
 	struct index_source from = {
 		ROW_SOURCE_PROFILE,	  f->path,
 		.cluster = s->o->cluster, .user = user,
 		.mtime_s = f->mtime_s,	  .changed = f->state == FILE_CHANGED && !s->o->all};
 
-	if (found->has_row && !isnan(r->uid) && r->uid != j->uid) {
-		snprintf(reason, sizeof(reason),
-			 "it says that it is of user %.0f and belongs to %u", r->uid,
-			 (unsigned)j->uid);
-		log_error("%s: %s: it is refused", f->path, reason);
-		s->res->refused++;
-		return note_file(s, f, "refused", reason);
-	}
 	if (!found->has_row || !row__has_key(r)) {
 		s->res->unreadable++;
 		return note_file(s, f, "unreadable",
@@ -359,10 +430,18 @@ static int put_found(struct scanning *s, const struct found *found, struct priva
 					    : "it does not say its job or when that began");
 	}
 	name_of_user(j->uid, user, sizeof(user));
+	find_lie(reason, sizeof(reason), r, f, s->batch->nfiles[found->job], user);
+	if (*reason)
+		return refuse(s, f, reason);
+	free(r->text[INDEX_user]); /* it is who owns the file */
+	r->text[INDEX_user] = NULL;
 	if (privacy_past__has(past, user, r->number[INDEX_start], &s->res->left))
 		return note_file(s, f, "read", "its job is older than what is kept");
+	err = index__put(s->ix, r, &from);
+	if (err == -EPERM)
+		return refuse(s, f, INDEX_OTHERS);
 	s->res->jobs++;
-	return index__put(s->ix, r, &from);
+	return err;
 }
 
 static int note_files(struct scanning *s, unsigned job)

@@ -2,7 +2,8 @@
 /*
  * Profiles become rows. A directory is looked into when it has changed, and a file is read when the
  * index does not know it as it is: a look at a million known files takes seconds. The user of a job
- * is who owns the file; a file that names another one is refused.
+ * is who owns the file; a file that names another one, or says of its job what cannot be, is
+ * refused.
  */
 #ifndef JP_INDEX_SCAN_H
 #define JP_INDEX_SCAN_H

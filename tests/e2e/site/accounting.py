@@ -57,7 +57,7 @@ def made_up_jobs(n, seed=1):
         wanted.append({
             "cluster": "c1", "job_id": number, "start": start, "end": start + elapsed, "elapsed_s": elapsed,
             "submit": start - 60, "eligible": start - 50, "user": user, "account": jobs[-1]["Account"],
-            "partition": "main", "qos": "normal", "name": name, "state": state, "exit_code": "1:0",
+            "partition": "main", "qos": "normal", "name": name, "state": state.split()[0], "exit_code": "1:0",
             "limit_s": 5400 if limit == "90" else None, "nodes": nnodes, "node_list": nodes, "cpus": cpus,
             "gpus": gpus, "mem_asked_mb": mem, "slurm_cpu_s": cpu[1], "held_cpu_s": elapsed * cpus,
             "held_gpu_s": None if gpus is None else elapsed * gpus, "restart": None, "sources": 1,
@@ -361,7 +361,8 @@ def a_profile_of_another_user_is_of_no_job():
         db = new_db()
         for step in steps.split():
             sacct.sync(db) if step == "sync" else index(db, "scan", d)
-        is_equal(steps, rows(db, "user", "sources", order="sources"), [("root", 1), ("daemon", 2)])
+        is_equal(steps, [rows(db, "user", "sources"), rows(db, "state", table="file", order="state"), rows(db, "job", table="finding", order="job")], [[("root", 1)], [("refused",)], []])
+        is_equal("its sums are Slurm's", [index(db, "check")[0], rows(db, "user", "jobs", table="day", order="user")], [0, [("root", 1)]])
 
 
 def killed_anywhere_and_repeated():

@@ -173,17 +173,20 @@ def forged_rows():
     for p in paths.values():
         store(p)
     change(paths[1], user="root2", sources=1, day=1, month=1, held_core_s=1e17, lost_core_s=1e17, findings=40, worst_rule="x", disagrees=1)
-    change(paths[2], cpu_s=1e308, elapsed_s=1e300, nodes=1e14, read_bytes=-1e300, share_cpu=1e-300)
+    change(paths[2], cpu_s=1e308, nodes=1e14, read_bytes=-1e300, share_cpu=1e-300)
     change(paths[3], uid=4242)
     change(paths[4], name="\x1b[31m=1+1\n'); DROP TABLE job; --", partition="a" * 100000, node_names=["\x1b[2J", "n" * 100000],
            finding_list=[{"id": "r" * 9999, "text": "\x1b]0;x\x07", "severity": "worse", "cost": {"core_s": 1e308}, "when": [1, "x"]}] * 64)
     change(paths[5], start=10**12)
     change(paths[6], job_id=1)
+    change(paths[7], cores=1e12, elapsed_s=10**12)
+    change(paths[8], user="daemon")
     said = t.scan()
     got = one(t, 1, "user", "sources", "findings", "worst_rule")
     is_true("whose it is says the file's owner; what follows from others follows", got[:2] == (ME, 2) and got[2] < 40, got)
-    is_equal("numbers that sums cannot bear are not known", one(t, 2, "cpu_s", "elapsed_s", "nodes", "read_bytes"), (None,) * 4)
-    is_true("a row that names another user is refused", "1 refused" in said and not one(t, 3, "job_id"), said)
+    is_equal("numbers that sums cannot bear are not known", one(t, 2, "cpu_s", "nodes", "read_bytes"), (None,) * 3)
+    is_true("rows that name another user or job, or that held what nodes cannot have, are refused",
+            "4 refused" in said and t.rows() == [(n,) for n in (1, 2, 4, 5)], (said, t.rows()))
     lost, held = one(t, 4, "lost_core_s", "held_core_s")
     is_true("nobody loses more than the job held", held > 0 and (lost is None or lost <= held), (lost, held))
     is_true("a begin that no calendar has", one(t, 5, "start")[0] < 1e11, one(t, 5, "start"))

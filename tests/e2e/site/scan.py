@@ -161,6 +161,38 @@ def refused():
     is_equal("scan: what was refused is not read again", t.scan(), "0 jobs of 0 new files")
 
 
+def forged():
+    """What a profile may say of its job follows from its owner, its name, its age and its nodes."""
+    t = Tree()
+    put(t.user, 1)
+    # a name that is another user's here, and one that is nobody's
+    other = next(p.pw_name for p in __import__("pwd").getpwall() if p.pw_uid != os.geteuid())
+    put(t.user, 2, attributes={"User": other})
+    put(t.user, 3, attributes={"User": "nobody-of-here"})
+    is_equal("scan: a name of another user of this machine is refused", [t.scan(), t.rows()], ["2 jobs of 3 new files, 1 refused", [(1,), (3,)]])
+    node = os.path.join(GOLDEN, "7_0_p1.h5")
+    with h5py.File(shutil.copy(node, os.path.join(t.user, "8_0_p1.h5")), "a") as f:
+        for n in f["Steps/0/Nodes"].values() if "Steps" in f else [f[k] for k in f]:
+            n.attrs["Job Id"] = numpy.int64(8)
+    for n in range(200000, 200020):
+        os.link(os.path.join(t.user, "8_0_p1.h5"), os.path.join(t.user, "job_%d.h5" % n))
+        os.link(os.path.join(t.user, "job_1.h5"), os.path.join(t.user, "job_%d.h5" % (n + 1000)))
+    os.link(os.path.join(t.user, "8_0_p1.h5"), os.path.join(t.user, "9_0_p1.h5"))
+    is_equal("scan: other names of a profile are no jobs", [t.scan(), t.rows(), len(re.findall("its name says another job", t.last.stderr))],
+             ["1 job of 42 new files, 41 refused", [(1,), (3,), (8,)], 41])
+    put(t.user, 10, attributes={"Allocated CPUs": numpy.int32(2**31 - 1)})
+    for n, age in ((11, DAY), (12, 3 * DAY)):
+        path, first = put(t.user, n, wall=3 * DAY, row=600), []
+        shift(path, -3000 * DAY)
+        with h5py.File(path) as f:
+            f.visititems(lambda _, o: first.append(int(o.attrs["Job Start EpochTime"])) if "Job Start EpochTime" in o.attrs else None)
+        os.utime(path, (first[0] + age,) * 2)
+    said = t.scan()
+    is_equal("scan: more CPUs than nodes have, and a run longer than its file is old, are refused",
+             [said, t.rows()[3:], t.check()], ["1 job of 3 new files, 2 refused", [(12,)], "no difference"])
+    is_equal("scan: each is counted once", t.scan(), "0 jobs of 0 new files")
+
+
 def damaged():
     t = Tree()
     good = put(t.user, 1)
@@ -360,5 +392,5 @@ def killed():
 
 
 if __name__ == "__main__":
-    run_tests((as_reports, again, parts_and_merged, refused, damaged, hostile_content, ids_twice, requeued, parts_of_jobs, directories, unreadable_directory,
+    run_tests((as_reports, again, parts_and_merged, refused, forged, damaged, hostile_content, ids_twice, requeued, parts_of_jobs, directories, unreadable_directory,
                two_writers, many, killed))

@@ -29,9 +29,11 @@ static int put_row(const struct report *r, void *ctx)
 	struct message *m = ctx;
 	json_t *report = report__json(r);
 	struct row row;
+	const struct model_attr *id = model_job__attr(r->job, "Job Id");
 	int err = row__of_report(&row, report);
 
 	if (!err) {
+		row.inside_id = id ? id->number : NAN;
 		put_more(m, 1);
 		err = row__put(&row, m);
 	}
