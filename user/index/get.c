@@ -177,29 +177,43 @@ static bool is_slurms(const struct row *r)
 	return sources > 0 && (int)sources & ROW_SOURCE_SLURM;
 }
 
-static bool is_of(const struct row *r, const char *user)
+static bool are_equal(const struct row *a, const struct row *b, enum index_column c)
 {
-	return r->text[INDEX_user] && !strcmp(r->text[INDEX_user], user);
+	return a->text[c] && b->text[c] && !strcmp(a->text[c], b->text[c]);
 }
 
-/* Where Slurm has said whose the job is, files of others that say they are of it are not. */
-static void drop_claims(struct row_list *l)
+/* How much Slurm has said of a row's job: 2 of its user, as the row has it; 0 of another one, on
+ * the same cluster; 1 nothing, also where it has the id of a job of another cluster. */
+static int rank(const struct row_list *l, const struct row *r)
 {
-	char *user = NULL;
+	int rank = is_slurms(r) ? 2 : 1;
+
+	for (unsigned i = 0; i < l->n && rank < 2; i++)
+		if (is_slurms(&l->v[i]) && are_equal(&l->v[i], r, INDEX_cluster))
+			rank = are_equal(&l->v[i], r, INDEX_user) ? 2 : 0;
+	return rank;
+}
+
+/* Where Slurm has said whose the job is, files of others that say they are of it are not; and it
+ * comes before jobs of that id which files alone know. 0 or -ENOMEM. */
+static int drop_claims(struct row_list *l)
+{
+	struct row *v = l->n ? calloc(l->n, sizeof(*v)) : NULL;
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < l->n && !user; i++)
-		if (is_slurms(&l->v[i]) && l->v[i].text[INDEX_user])
-			user = strdup(l->v[i].text[INDEX_user]);
-	if (!user)
-		return;
+	if (!v)
+		return l->n ? -ENOMEM : 0;
+	for (int wanted = 2; wanted; wanted--)
+		for (unsigned i = 0; i < l->n; i++)
+			if (rank(l, &l->v[i]) == wanted)
+				v[n++] = l->v[i];
 	for (unsigned i = 0; i < l->n; i++)
-		if (is_of(&l->v[i], user))
-			l->v[n++] = l->v[i];
-		else
+		if (!rank(l, &l->v[i]))
 			row__free(&l->v[i]);
+	free(l->v);
+	l->v = v;
 	l->n = n;
-	free(user);
+	return 0;
 }
 
 int index__find(struct index *ix, const struct jobspec *job, const char *cluster,
@@ -224,9 +238,7 @@ int index__find(struct index *ix, const struct jobspec *job, const char *cluster
 	};
 	int err = find(ix, &c, cluster, v, out);
 
-	if (!err)
-		drop_claims(out);
-	return err;
+	return err ? err : drop_claims(out);
 }
 
 static bool is_same_task(const struct row *a, const struct row *b)

@@ -101,6 +101,10 @@ def of_the_index():
         os.remove(d + "/job_%d.h5" % number)
     is_equal("of its row", decoded(js1("30", "--database", index)[1]), with_file)
     is_equal("of two nodes", js1("32", "--database", index)[1], "JS1:None")
+    made(d, 30, "pair")
+    with contextlib.closing(sqlite3.connect(index)) as db, db:
+        db.execute("UPDATE job SET \"user\" = 'daemon', sources = 3, file = NULL WHERE job_id = 30")
+    is_equal("a file of that id which is another user's is not the job's", decoded(js1("30", "-p", d, "--database", index)[1]), with_file)
 
 
 # ---- the queue

@@ -154,7 +154,14 @@ def forged_files_are_refused():
     Made(nodes=1, tasks=2, cores=2, wall=600, job=817).write(d + "/job_817.h5")
     row = dict(sefflib.Job(817, user="daemon").row(), findings=None)
     status, out, err = seff("817", "-p", d, "--database", index_of([row]))
-    is_true("a file of another user than Slurm's", status == 2 and not out and "is of daemon by the index" in err, (status, out, err))
+    is_true("a file of another user than Slurm's is left out, and that is said once", status == 0 and err.count("job_817.h5: it belongs to another user") == 1
+            and text_of(out, "User/Group").startswith("daemon/") and not re.search("Worst|Wait", out), (status, out, err))
+    other = dict(sefflib.Job(817).row(), sources=2, start=row["start"] + 5000, name="forged")
+    far = dict(other, cluster="elsewhere", user="mallory")
+    path = index_of([dict(row, findings=0), other, far])
+    is_true("of rows of one id Slurm's", text_of(seff("817", "--database", path)[1], "User/Group").startswith("daemon/"), "")
+    p = subprocess.run([JOBPROF, "mail", "--body", "817", "-p", d, "--database", index_of([row])], capture_output=True, text=True)
+    is_true("mail --body", p.returncode == 0 and "User/Group: daemon/" in p.stdout and "left out" in p.stderr, p)
 
 
 def arrays():

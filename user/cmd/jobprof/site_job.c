@@ -61,7 +61,24 @@ static int find_in_index(struct site_job *j, const struct site_args *a, const st
 
 /* ---- files of a job that runs */
 
-static int add_running(struct string_list *files, const char *dir, uint32_t job, bool *is_running)
+/* What a name says anybody may say: where the user is known, files of others are not the job's. */
+static bool is_owned(const char *path, const char *user)
+{
+	const struct passwd *pw;
+	char number[16];
+	struct stat st;
+
+	if (!user || !*user)
+		return true;
+	if (stat(path, &st))
+		return false;
+	pw = getpwuid(st.st_uid);
+	snprintf(number, sizeof(number), "%u", (unsigned)st.st_uid);
+	return !strcmp(user, pw ? pw->pw_name : number);
+}
+
+static int add_running(struct string_list *files, const char *dir, uint32_t job, const char *user,
+		       bool *is_running)
 {
 	_cleanup_closedir_ DIR *d = opendir(dir);
 	struct dirent *e;
@@ -74,15 +91,21 @@ static int add_running(struct string_list *files, const char *dir, uint32_t job,
 
 		if ((kind != NAME_RUNNING && kind != NAME_FILE) || name.job != job)
 			continue;
+		if (asprintf(&path, "%s/%s", dir, e->d_name) < 0)
+			return -ENOMEM;
+		if (!is_owned(path, user)) {
+			free(path);
+			continue;
+		}
 		*is_running |= kind == NAME_RUNNING;
-		err = string_list__take(files,
-					asprintf(&path, "%s/%s", dir, e->d_name) < 0 ? NULL : path);
+		err = string_list__take(files, path);
 	}
 	return err;
 }
 
 /* Paths of the job's steps in the first of these directories where some run: one user's. */
-static int find_running(struct string_list *files, const char *where, uint32_t job)
+static int find_running(struct string_list *files, const char *where, uint32_t job,
+			const char *user)
 {
 	struct string_list dirs = {0};
 	bool is_running = false;
@@ -90,7 +113,7 @@ static int find_running(struct string_list *files, const char *where, uint32_t j
 
 	for (unsigned i = 0; !err && !is_running && i < dirs.n; i++) {
 		string_list__free(files);
-		err = add_running(files, dirs.v[i], job, &is_running);
+		err = add_running(files, dirs.v[i], job, user, &is_running);
 	}
 	if (!is_running)
 		string_list__free(files);
@@ -98,13 +121,14 @@ static int find_running(struct string_list *files, const char *where, uint32_t j
 	return err;
 }
 
-static int find_running_anywhere(struct string_list *files, const struct site_args *a, uint32_t job)
+static int find_running_anywhere(struct string_list *files, const struct site_args *a, uint32_t job,
+				 const char *user)
 {
 	char *site = NULL;
-	int err = find_running(files, a->dir ? a->dir : ".", job);
+	int err = find_running(files, a->dir ? a->dir : ".", job, user);
 
 	if (!err && !files->n && !a->dir && !profile_dir__ask(&site))
-		err = find_running(files, site, job);
+		err = find_running(files, site, job, user);
 	free(site);
 	return err;
 }
@@ -175,13 +199,23 @@ static int read_row(struct row *r, const struct scan_job *jobs, unsigned n, uint
 	return err;
 }
 
-static int read_profile(struct row *r, const struct site_args *a, const char *job, uint32_t id)
+/* Whether all files of a profile are the user's, which may be NULL: anybody's. */
+static bool is_profile_of(const struct profile *p, const char *user)
+{
+	for (unsigned k = 0; k < p->n; k++)
+		if (!is_owned(p->files[k].path, user))
+			return false;
+	return true;
+}
+
+static int read_profile(struct row *r, const struct site_args *a, const char *job, uint32_t id,
+			const char *user)
 {
 	const struct profile_words words = {.jobs = job, .where = a->dir};
 	struct scan_job *jobs = NULL;
 	char **paths = NULL;
 	struct profiles found;
-	unsigned used = 0;
+	unsigned used = 0, n = 0;
 	int err = find_quietly(&found, &words);
 
 	if (!err) {
@@ -190,12 +224,18 @@ static int read_profile(struct row *r, const struct site_args *a, const char *jo
 		err = jobs && paths ? 0 : -ENOMEM;
 	}
 	for (unsigned i = 0; !err && i < found.n; i++) {
-		jobs[i] = (struct scan_job){paths + used, found.v[i].n, 0, NAN};
+		if (!is_profile_of(&found.v[i], user)) {
+			log_warn("%s: it belongs to another user than %s, whose job that is by the "
+				 "index: it is left out",
+				 found.v[i].files->path, user);
+			continue;
+		}
+		jobs[n++] = (struct scan_job){paths + used, found.v[i].n, 0, NAN};
 		for (unsigned k = 0; k < found.v[i].n; k++)
 			paths[used++] = (char *)found.v[i].files[k].path;
 	}
 	if (!err)
-		err = read_row(r, jobs, found.n, id);
+		err = n ? read_row(r, jobs, n, id) : -ENOENT;
 	free(paths);
 	free(jobs);
 	profiles__free(&found);
@@ -204,24 +244,13 @@ static int read_profile(struct row *r, const struct site_args *a, const char *jo
 
 /* ---- both */
 
-static int check_user(const struct row *index, const struct row *r)
-{
-	const char *user = index->text[INDEX_user];
-
-	if (!user || !*user || !strcmp(user, r->text[INDEX_user]))
-		return 0;
-	log_error("job %.0f is of %s by the index, and its profile belongs to %s",
-		  r->number[INDEX_job_id], user, r->text[INDEX_user]);
-	return -EPERM;
-}
-
 /* What the profile says becomes part of the index's row; of a job that runs it is the later word.
  */
 static int add_profile(struct site_job *j, struct row *r)
 {
 	static const enum index_column latest[] = {INDEX_elapsed_s, INDEX_end};
 	struct row *to = &j->row;
-	int err = check_user(to, r);
+	int err = 0;
 
 	for (int i = 0; !err && i < N_INDEX; i++) {
 		if (index_infos[i].type != INDEX_TEXT && isnan(to->number[i]))
@@ -253,17 +282,18 @@ static bool is_profiled(const struct row *r)
 static int find_in_files(struct site_job *j, const struct site_args *a, const char *job,
 			 uint32_t id)
 {
+	const char *user = j->row.text[INDEX_user];
 	struct string_list running = {0};
 	struct scan_job live;
 	struct row r;
 	int err;
 
 	row__init(&r);
-	err = id ? find_running_anywhere(&running, a, id) : 0;
+	err = id ? find_running_anywhere(&running, a, id, user) : 0;
 	j->is_live = running.n > 0;
 	live = (struct scan_job){.paths = running.v, .n = running.n};
 	if (!err)
-		err = running.n ? read_row(&r, &live, 1, id) : read_profile(&r, a, job, id);
+		err = running.n ? read_row(&r, &live, 1, id) : read_profile(&r, a, job, id, user);
 	if (!err)
 		err = add_profile(j, &r);
 	string_list__free(&running);
@@ -295,21 +325,24 @@ int site_job__find(struct site_job *j, const struct site_args *a, const char *jo
 	if (err == -ENOENT || j->is_running || (!err && !is_profiled(&j->row))) {
 		files = find_in_files(j, a, job, id);
 		j->is_running |= j->is_live;
-		if (err || (files && files != -ENOENT))
+		if (err || (files && files != -ENOENT && files != -EPERM))
 			err = files;
 	}
 	free(spec);
 	return err;
 }
 
-/* The one that the index has read, of two of one id. */
-static const struct profile *choose(const struct profiles *p, const char *file)
+/* The one that the index has read, of two of one id; else one of the job's user. NULL: none. */
+static const struct profile *choose(const struct profiles *p, const char *file, const char *user)
 {
 	for (unsigned i = 0; i < p->n; i++)
 		for (unsigned k = 0; file && k < p->v[i].n; k++)
 			if (!strcmp(p->v[i].files[k].path, file))
 				return &p->v[i];
-	return &p->v[0];
+	for (unsigned i = 0; i < p->n; i++)
+		if (is_profile_of(&p->v[i], user))
+			return &p->v[i];
+	return NULL;
 }
 
 int site_job__profile(const struct site_job *j, const struct site_args *a, struct profiles *out,
@@ -326,7 +359,7 @@ int site_job__profile(const struct site_job *j, const struct site_args *a, struc
 		words.where = dir = strndup(file, (size_t)(slash - file));
 	err = find_quietly(out, &words);
 	if (!err)
-		*profile = choose(out, file);
+		*profile = choose(out, file, j->row.text[INDEX_user]);
 	free(dir);
-	return err;
+	return err || *profile ? err : -ENOENT;
 }
