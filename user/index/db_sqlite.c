@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <pwd.h>
 #include <signal.h>
 #include <math.h>
 #include <stdio.h>
@@ -179,11 +180,21 @@ static int wait_for_lock(int fd, unsigned ms)
 
 static int complain_of_lock(const struct db *d, int err)
 {
+	const struct sqlite *s = d->own;
+	const struct passwd *pw = NULL;
+	struct stat st;
+
 	if (err == -EWOULDBLOCK) {
 		log_error("%s: another process writes this index", d->name);
 		return -EBUSY;
 	}
-	log_error("%s.lock: %s", d->name, strerror(-err));
+	if (err == -EACCES && !stat(s->path, &st))
+		pw = getpwuid(st.st_uid);
+	if (pw)
+		log_error("%s: its owner writes it, and you may not: sudo -u %s jobprof ...",
+			  d->name, pw->pw_name);
+	else
+		log_error("%s.lock: %s", d->name, strerror(-err));
 	return err;
 }
 

@@ -392,6 +392,34 @@ def random_names_of_known_users():
     is_equal("no word is kept of who has no newer rows", rows_of(path, "SELECT * FROM pseudonym"), [])
 
 
+def staff_writes_by_the_owner():
+    path = put(new_index(), some_jobs(20, 8))
+    for name in (path, path + ".lock"):
+        os.chmod(name, 0o644)
+    env = plain_env()
+    if os.geteuid() == 0:
+        os.chmod(TMP, 0o755)
+        shared = tmpdir("shared")
+        os.chmod(shared, 0o755)
+        there = os.path.join(shared, "index.db")
+        for end in ("", ".lock"):
+            shutil.copy(path + end, there + end)
+            os.chmod(there + end, 0o640 if end else 0o644)
+        p = subprocess.run([JOBPROF, "contacted", "u1", "--database", there], user=65534, group=65534, extra_groups=[], cwd="/", env=env,
+                           capture_output=True, text=True, timeout=60)
+        is_true("who may not write is told by whom it can be done", p.returncode == 1 and p.stderr.count("\n") == 1 and "sudo -u root jobprof" in p.stderr, p.stderr)
+    said = subprocess.run([JOBPROF, "contacted", "u1", "--database", path], env={**env, "SUDO_USER": "eve"}, capture_output=True, text=True, timeout=60).stdout
+    is_true("the name is that of who asked sudo", said.startswith("noted: eve contacted u1") and rows_of(path, "SELECT who FROM contact") == [("eve",)], said)
+
+
+def a_hint_of_older_jobs():
+    path = put(new_index(), some_jobs(20, 9))
+    text = jobprof("jobs", "--since", "2h", "--database", path)
+    is_true("no job of this time: how to ask of all", text.startswith("0 jobs since 2h") and "-S all" in text, text)
+    is_true("and where there are jobs it is not said", "-S all" not in jobprof("jobs", "--since", "100d", "--database", path), "")
+
+
 if __name__ == "__main__":
     run_tests([issues, heads, the_io_of_a_site, did_it_help, what_all_saved, whom_a_word_means, taken_away, a_digest, old_names, forgotten,
-               no_bytes_are_left, random_names_of_known_users])
+               no_bytes_are_left, random_names_of_known_users,
+               staff_writes_by_the_owner, a_hint_of_older_jobs])
