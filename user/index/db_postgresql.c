@@ -468,10 +468,9 @@ static bool postgresql_is_in_transaction(struct db *d)
 
 static int postgresql_scrub(struct db *d)
 {
-	return db__run(d,
-		       "VACUUM job, job_node, job_fs, finding, contact, pseudonym, day, month, "
-		       "day_rule, hist, dirty",
-		       NULL, 0);
+	settle(d);
+	return run(d, "VACUUM job, job_node, job_fs, finding, contact, pseudonym, day, month, "
+		      "day_rule, hist, dirty");
 }
 
 static int postgresql_check(struct db *d)

@@ -191,7 +191,7 @@ static int complain_of_lock(const struct db *d, int err)
 	if (err == -EACCES && !stat(s->path, &st))
 		pw = getpwuid(st.st_uid);
 	if (pw)
-		log_error("%s: its owner writes it, and you may not: sudo -u %s jobprof ...",
+		log_error("%s: Permission denied; its owner may write it: sudo -u %s jobprof ...",
 			  d->name, pw->pw_name);
 	else
 		log_error("%s.lock: %s", d->name, strerror(-err));

@@ -428,7 +428,7 @@ static int named_words(struct index *ix, struct string_list *words)
 	return err;
 }
 
-/* A random name that no row has any more need not be known, nor one of a user without other rows. */
+/* Nobody need know a random name that no row has any more, or whose user has no other rows. */
 static int drop_pseudonyms(struct index *ix)
 {
 	struct string_list words = {0}, known = {0};

@@ -148,7 +148,7 @@ static const char *const from_1[] = {
 	"ALTER TABLE finding ADD COLUMN asked {real}",
 	"UPDATE job SET program = substr(program, 1, 128) WHERE length(program) > 128",
 	"CREATE INDEX job_program ON job (program, start)",
-	"DROP TABLE pseudonym", /* which had names; rows of theirs get other random ones from now on */
+	"DROP TABLE pseudonym", /* which had names; users get new random ones */
 	"CREATE TABLE pseudonym (word {text} PRIMARY KEY, pseudonym {text} NOT NULL)",
 	"INSERT INTO meta (key, value) VALUES ('names_left', '1') ON CONFLICT DO NOTHING",
 	NULL,

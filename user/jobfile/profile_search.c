@@ -160,30 +160,27 @@ static int append(struct profile_files *f, char *path, bool named)
 	return 0;
 }
 
-static int by_path_of(const void *a, const void *b)
+static int compare(const void *a, const void *b)
 {
-	return strverscmp((*(struct profile_file *const *)a)->path,
-			  (*(struct profile_file *const *)b)->path);
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Takes out files from `first` on that are among those before. 0 or -ENOMEM. */
 static int drop_known(struct profile_files *f, unsigned first)
 {
-	const struct profile_file **known = calloc(first, sizeof(*known));
+	const char **known = calloc(first, sizeof(*known));
 	unsigned n = first;
 
 	if (!known)
 		return -ENOMEM;
 	for (unsigned i = 0; i < first; i++)
-		known[i] = &f->v[i];
-	qsort(known, first, sizeof(*known), by_path_of);
+		known[i] = f->v[i].path;
+	qsort(known, first, sizeof(*known), compare);
 	for (unsigned i = first; i < f->n; i++) {
-		const struct profile_file *file = &f->v[i];
-
-		if (bsearch(&file, known, first, sizeof(*known), by_path_of))
-			free(file->path);
+		if (bsearch(&f->v[i].path, known, first, sizeof(*known), compare))
+			free(f->v[i].path);
 		else
-			f->v[n++] = *file;
+			f->v[n++] = f->v[i];
 	}
 	f->n = n;
 	free(known);
