@@ -140,7 +140,7 @@ static int make(struct db *d)
 /* ---- from an earlier version */
 
 static const char *const from_1[] = {
-	JOB_FS,
+	(JOB_FS),
 	"ALTER TABLE finding ADD COLUMN kind BIGINT",
 	"ALTER TABLE finding ADD COLUMN code {text}",
 	"ALTER TABLE finding ADD COLUMN needs {real}",
