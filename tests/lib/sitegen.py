@@ -160,7 +160,7 @@ class Site:
         c["restart"] = numpy.zeros(n)
         # The second run of a job that was requeued has its id.
         for i in numpy.flatnonzero(rng.random(n) < 0.01):
-            if i and numpy.isnan(c["array_id"][i - 1:i + 1]).all() and c["restart"][i - 1] == 0:
+            if i and numpy.isnan(c["array_id"][i - 1:i + 1]).all() and c["restart"][i - 1] == 0 and c["end"][i - 1] + 120 < self.end:
                 self.requeue(c, i)
 
     @staticmethod

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Commands of Slurm's, which may print anything, hang or fail; coordinators. With a user as its
- * argument the program prints the accounts that this user coordinates, by the Slurm in PATH. */
+/* Commands of Slurm's, which may print anything, hang or fail. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -87,46 +86,3 @@ TEST(a_command_may_not_be_there)
 	l.dir = unit_dir;
 	assert_int_equal(slurm_lines__read(&l), -ENOENT);
 }
-
-static int coordinates(const char *user, const char *script, struct string_list *accounts)
-{
-	const struct accounting_options o = {.sacct = in_dir("sacct")};
-	char text[512];
-
-	snprintf(text, sizeof(text), "#!/bin/sh\n%s\n", script);
-	put_text(unit_dir, "sacctmgr", text);
-	chmod(in_dir("sacctmgr"), 0755);
-	return accounting__coordinates(&o, user, accounts);
-}
-
-TEST(accounts_are_a_list)
-{
-	struct string_list l = {0};
-
-	assert_int_equal(coordinates("ada", "echo a,b; echo; echo c", &l), 0);
-	assert_int_equal(l.n, 3);
-	assert_string_equal(l.v[2], "c");
-	string_list__free(&l);
-	assert_int_equal(coordinates("ada", "echo \"$6\"", &l), 0);
-	assert_string_equal(l.v[0], "name=ada");
-	string_list__free(&l);
-	assert_int_equal(coordinates("ada,bob", "echo x", &l), -EINVAL);
-	assert_int_equal(coordinates("ada account=root", "echo x", &l), -EINVAL);
-	assert_int_equal(coordinates("", "echo x", &l), -EINVAL);
-	assert_int_equal(coordinates("ada", "exit 1", &l), -EIO);
-	assert_int_equal(l.n, 0);
-}
-
-static int print_accounts(char **args)
-{
-	const struct accounting_options o = {0};
-	struct string_list l = {0};
-	int err = accounting__coordinates(&o, args[0], &l);
-
-	for (unsigned i = 0; i < l.n; i++)
-		puts(l.v[i]);
-	string_list__free(&l);
-	return err ? 1 : 0;
-}
-
-static struct unit_fixture fixture = {.with_args = print_accounts};

@@ -109,20 +109,6 @@ TEST(a_user_sees_nothing_of_others)
 	alike__free(&a);
 }
 
-TEST(who_coordinates_a_project_sees_its_jobs)
-{
-	struct viewer v = alice;
-	struct alike a;
-
-	put_own(0.3);
-	put_others(three, 3, 60, "b");
-	assert_int_equal(string_list__append(&v.accounts, "b"), 0);
-	a = of(&v);
-	assert_true(a.what && a.jobs == 60);
-	alike__free(&a);
-	string_list__free(&v.accounts);
-}
-
 TEST(own_earlier_runs_are_seen)
 {
 	struct alike a;

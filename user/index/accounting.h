@@ -6,7 +6,6 @@
 #ifndef JP_INDEX_ACCOUNTING_H
 #define JP_INDEX_ACCOUNTING_H
 
-#include "base/string_list.h"
 #include "index/index.h"
 #include "index/privacy.h"
 
@@ -28,10 +27,5 @@ struct accounting_result {
  * kept, and a later call begins there. */
 int accounting__sync(struct index *ix, const struct accounting_options *o,
 		     struct accounting_result *res);
-
-/* Appends the accounts that a user coordinates, those below them too. 0 or -errno, and it has said
- * why. */
-int accounting__coordinates(const struct accounting_options *o, const char *user,
-			    struct string_list *accounts);
 
 #endif

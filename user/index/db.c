@@ -225,6 +225,11 @@ void db__limit(struct db *d, double seconds)
 	d->engine->limit(d, seconds);
 }
 
+int db__scrub(struct db *d)
+{
+	return d->engine->scrub(d);
+}
+
 int db__check(struct db *d)
 {
 	return d->engine->check(d);

@@ -114,6 +114,9 @@ void db__rollback(struct db *d);
 /* Stops what is asked when so many seconds from now are over, with -ETIME; 0: never. */
 void db__limit(struct db *d, double seconds);
 
+/* Of who writes, outside of a transaction: takes what was deleted out of the database's files; with
+ * a server only its room becomes free for other rows. 0 or -errno, said. */
+int db__scrub(struct db *d);
 /* Looks for damage, and for a version of the engine that can do some. 0, or an error, as -EBADMSG;
  * it has said what it found. */
 int db__check(struct db *d);

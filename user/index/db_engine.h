@@ -22,6 +22,7 @@ struct db_engine {
 	 * done. */
 	int (*lock)(struct db *d);
 	void (*unlock)(struct db *d);
+	int (*scrub)(struct db *d);
 	int (*check)(struct db *d);
 };
 

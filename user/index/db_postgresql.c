@@ -466,6 +466,13 @@ static bool postgresql_is_in_transaction(struct db *d)
 	return status != PQTRANS_IDLE && status != PQTRANS_UNKNOWN;
 }
 
+static int postgresql_scrub(struct db *d)
+{
+	settle(d);
+	return run(d, "VACUUM job, job_node, job_fs, finding, contact, pseudonym, day, month, "
+		      "day_rule, hist, dirty");
+}
+
 static int postgresql_check(struct db *d)
 {
 	return 0;
@@ -588,6 +595,7 @@ const struct db_engine db_postgresql = {
 	.end = postgresql_end,
 	.limit = postgresql_limit,
 	.is_in_transaction = postgresql_is_in_transaction,
+	.scrub = postgresql_scrub,
 	.check = postgresql_check,
 };
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <pwd.h>
 #include <signal.h>
 #include <math.h>
 #include <stdio.h>
@@ -179,11 +180,21 @@ static int wait_for_lock(int fd, unsigned ms)
 
 static int complain_of_lock(const struct db *d, int err)
 {
+	const struct sqlite *s = d->own;
+	const struct passwd *pw = NULL;
+	struct stat st;
+
 	if (err == -EWOULDBLOCK) {
 		log_error("%s: another process writes this index", d->name);
 		return -EBUSY;
 	}
-	log_error("%s.lock: %s", d->name, strerror(-err));
+	if (err == -EACCES && !stat(s->path, &st))
+		pw = getpwuid(st.st_uid);
+	if (pw)
+		log_error("%s: Permission denied; its owner may write it: sudo -u %s jobprof ...",
+			  d->name, pw->pw_name);
+	else
+		log_error("%s.lock: %s", d->name, strerror(-err));
 	return err;
 }
 
@@ -517,6 +528,20 @@ static bool sqlite_is_in_transaction(struct db *d)
 	return !sqlite3_get_autocommit(s->db);
 }
 
+/* ---- scrub */
+
+/* Deleted text stays in the gaps of pages, which secure_delete does not reach where rows moved. The
+ * log has pages of before, too. */
+static int sqlite_scrub(struct db *d)
+{
+	struct sqlite *s = d->own;
+	int rc = sqlite3_exec(s->db, "VACUUM", NULL, NULL, NULL);
+
+	if (!rc)
+		rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	return rc ? complain(d, rc) : 0;
+}
+
 /* ---- check */
 
 #define SAFE 3051003 /* since then two processes that write damage nothing */
@@ -555,5 +580,6 @@ const struct db_engine db_sqlite = {
 	.is_in_transaction = sqlite_is_in_transaction,
 	.lock = sqlite_lock,
 	.unlock = sqlite_unlock,
+	.scrub = sqlite_scrub,
 	.check = sqlite_check,
 };

@@ -11,12 +11,14 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "base/room.h"
 #include "base/str.h"
 #include "base/string_list.h"
 #include "index/sums.h"
 
-#define FEW_USERS "5" /* sums of fewer say too much of each */
+#define FEW_USERS "5"  /* sums of fewer say too much of each */
+#define ALWAYS	  1e15 /* all rows are from before */
 
 /* Names that a user may have given stand in these columns, and in texts of findings. */
 #define NAMELESS                                                                         \
@@ -37,6 +39,60 @@ static int mark(struct index *ix, const char *where, const struct db_value *args
 	return db__run(ix->db, sql, args, n);
 }
 
+/* ---- the table meta: what feeds are to leave out, and the key of words for names */
+
+#define ROWS	  "rows_before"
+#define NAMES	  "names_before"
+#define FORGOTTEN "forgotten "
+#define KEY	  "forgotten_key"
+#define LEFT	  "names_left" /* names were deleted, and their bytes may be there */
+
+static int put_meta(struct index *ix, const char *key, const char *value)
+{
+	const struct db_value args[] = {db_value__text(key), db_value__text(value)};
+
+	return db__run(ix->db,
+		       "INSERT INTO meta (key, value) VALUES (?, ?) "
+		       "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+		       args, 2);
+}
+
+static void read_key(struct pseudonyms *p, const char *value)
+{
+	if (sscanf(value, "%" SCNx64 " %" SCNx64, &p->key[0], &p->key[1]) != 2)
+		*p = (struct pseudonyms){0};
+}
+
+/* The index's key, made where there is none. */
+static int load_key(struct index *ix, struct pseudonyms *p)
+{
+	char value[48];
+	struct db_rows r;
+	int err = db__ask(&r, ix->db, "SELECT value FROM meta WHERE key = '" KEY "'", NULL, 0);
+
+	*p = (struct pseudonyms){0};
+	if (!err && db_rows__next(&r) && r.v[0].type == DB_TEXT)
+		read_key(p, r.v[0].text);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	if (err || p->key[0] || p->key[1])
+		return err;
+	err = pseudonyms__begin(p);
+	snprintf(value, sizeof(value), "%016" PRIx64 " %016" PRIx64, p->key[0], p->key[1]);
+	return err ? err : put_meta(ix, KEY, value);
+}
+
+/* The word by which the index knows a user. */
+static int word_of(struct index *ix, const char *user, char word[static PSEUDONYM_SIZE])
+{
+	struct pseudonyms key;
+	int err = load_key(ix, &key);
+
+	if (!err)
+		pseudonyms__of(&key, 'u', user, word);
+	return err;
+}
+
 /* ---- random names */
 
 static int new_name(char name[static 24])
@@ -52,12 +108,16 @@ static int new_name(char name[static 24])
 /* The user's random name, made where there is none. */
 static int pseudonym_of(struct index *ix, const char *user, char name[static 24])
 {
-	const struct db_value key = db_value__text(user);
-	struct db_value args[] = {key, {0}};
+	char word[PSEUDONYM_SIZE];
+	struct db_value args[] = {{0}, {0}};
 	struct db_rows r;
 	bool found = false;
-	int err = db__ask(&r, ix->db, "SELECT pseudonym FROM pseudonym WHERE name = ?", &key, 1);
+	int err = word_of(ix, user, word);
 
+	if (err)
+		return err;
+	args[0] = db_value__text(word);
+	err = db__ask(&r, ix->db, "SELECT pseudonym FROM pseudonym WHERE word = ?", args, 1);
 	if (!err && db_rows__next(&r)) {
 		found = true;
 		snprintf(name, 24, "%s", r.v[0].text);
@@ -69,8 +129,17 @@ static int pseudonym_of(struct index *ix, const char *user, char name[static 24]
 	err = new_name(name);
 	args[1] = db_value__text(name);
 	return err ? err
-		   : db__run(ix->db, "INSERT INTO pseudonym (name, pseudonym) VALUES (?, ?)", args,
+		   : db__run(ix->db, "INSERT INTO pseudonym (word, pseudonym) VALUES (?, ?)", args,
 			     2);
+}
+
+static int drop_pseudonym(struct index *ix, const char *user)
+{
+	char word[PSEUDONYM_SIZE];
+	const struct db_value arg = db_value__text(word);
+	int err = word_of(ix, user, word);
+
+	return err ? err : db__run(ix->db, "DELETE FROM pseudonym WHERE word = ?", &arg, 1);
 }
 
 /* Rows of the user before that time lose their names. */
@@ -105,6 +174,8 @@ static int rename_user(struct index *ix, const char *user, double before)
 			      "UPDATE job SET " NAMELESS
 			      ", \"user\" = ? WHERE \"user\" = ? AND start < ?",
 			      set, 3);
+	if (!err)
+		err = put_meta(ix, LEFT, "1");
 	return err ? err : mark(ix, "\"user\" = ? AND start < ?", now, 2);
 }
 
@@ -204,21 +275,6 @@ static int delete_rows(struct index *ix, double before, struct privacy_result *r
 
 /* ---- what feeds are to leave out */
 
-#define ROWS	  "rows_before"
-#define NAMES	  "names_before"
-#define FORGOTTEN "forgotten "
-#define KEY	  "forgotten_key"
-
-static int put_meta(struct index *ix, const char *key, const char *value)
-{
-	const struct db_value args[] = {db_value__text(key), db_value__text(value)};
-
-	return db__run(ix->db,
-		       "INSERT INTO meta (key, value) VALUES (?, ?) "
-		       "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-		       args, 2);
-}
-
 static int note_pruned(struct index *ix, const char *key, double before)
 {
 	char value[32];
@@ -248,7 +304,7 @@ static int take_meta(struct privacy_past *p, const char *key, const char *value)
 	else if (!strcmp(key, NAMES))
 		p->names_before = strtod(value, NULL);
 	else if (!strcmp(key, KEY))
-		sscanf(value, "%" SCNx64 " %" SCNx64, &p->key.key[0], &p->key.key[1]);
+		read_key(&p->key, value);
 	else if (str__starts(key, FORGOTTEN))
 		return add_forgotten(p, key + strlen(FORGOTTEN), strtod(value, NULL));
 	return 0;
@@ -328,11 +384,9 @@ int privacy_past__rename(const struct privacy_past *p, struct index *ix)
 	for (unsigned i = 0; !err && i < p->old.n; i++)
 		err = rename_user(ix, p->old.v[i], p->names_before);
 	for (unsigned i = 0; !err && i < p->hidden.n; i++) {
-		const struct db_value name = db_value__text(p->hidden.v[i]);
-
 		err = rename_user(ix, p->hidden.v[i], forgotten_before(p, p->hidden.v[i]));
 		if (!err)
-			err = db__run(ix->db, "DELETE FROM pseudonym WHERE name = ?", &name, 1);
+			err = drop_pseudonym(ix, p->hidden.v[i]);
 	}
 	return err;
 }
@@ -341,34 +395,96 @@ int privacy_past__rename(const struct privacy_past *p, struct index *ix)
 static int note_forgotten(struct index *ix, const char *user)
 {
 	char key[64] = FORGOTTEN, value[48];
-	struct privacy_past p;
-	int err = privacy_past__load(&p, ix);
+	int err = word_of(ix, user, key + strlen(FORGOTTEN));
 
-	if (!err && !p.key.key[0] && !p.key.key[1]) {
-		err = pseudonyms__begin(&p.key);
-		snprintf(value, sizeof(value), "%016" PRIx64 " %016" PRIx64, p.key.key[0],
-			 p.key.key[1]);
-		if (!err)
-			err = put_meta(ix, KEY, value);
-	}
-	pseudonyms__of(&p.key, 'u', user, key + strlen(FORGOTTEN));
 	snprintf(value, sizeof(value), "%lld", (long long)time(NULL));
-	if (!err)
-		err = put_meta(ix, key, value);
-	privacy_past__free(&p);
-	return err;
+	return err ? err : put_meta(ix, key, value);
 }
 
 /* ---- both */
 
-/* A random name that no row has any more need not be known. */
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Words of the users with a name in any row, sorted for bsearch(). */
+static int named_words(struct index *ix, struct string_list *words)
+{
+	struct string_list users = {0};
+	struct pseudonyms key;
+	char word[PSEUDONYM_SIZE];
+	int err = load_key(ix, &key);
+
+	if (!err)
+		err = named_users(ix, ALWAYS, &users);
+	for (unsigned i = 0; !err && i < users.n; i++) {
+		pseudonyms__of(&key, 'u', users.v[i], word);
+		err = string_list__append(words, word);
+	}
+	if (words->n)
+		qsort(words->v, words->n, sizeof(*words->v), compare);
+	string_list__free(&users);
+	return err;
+}
+
+/* Nobody need know a random name that no row has any more, or whose user has no other rows. */
 static int drop_pseudonyms(struct index *ix)
 {
-	return db__run(ix->db,
-		       "DELETE FROM pseudonym WHERE NOT EXISTS (SELECT 1 FROM job j WHERE "
-		       "j.\"user\" = pseudonym.name) OR NOT EXISTS (SELECT 1 FROM job j WHERE "
-		       "j.\"user\" = pseudonym.pseudonym)",
-		       NULL, 0);
+	struct string_list words = {0}, known = {0};
+	struct db_rows r = {0};
+	int err = db__run(ix->db,
+			  "DELETE FROM pseudonym WHERE NOT EXISTS (SELECT 1 FROM job j WHERE "
+			  "j.\"user\" = pseudonym.pseudonym)",
+			  NULL, 0);
+
+	if (!err)
+		err = named_words(ix, &words);
+	if (!err)
+		err = db__ask(&r, ix->db, "SELECT word FROM pseudonym", NULL, 0);
+	while (!err && db_rows__next(&r))
+		err = string_list__append(&known, r.v[0].text);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	for (unsigned i = 0; !err && i < known.n; i++) {
+		const struct db_value arg = db_value__text(known.v[i]);
+
+		if (!words.n || !bsearch(&known.v[i], words.v, words.n, sizeof(char *), compare))
+			err = db__run(ix->db, "DELETE FROM pseudonym WHERE word = ?", &arg, 1);
+	}
+	string_list__free(&words);
+	string_list__free(&known);
+	return err;
+}
+
+/* Until that has succeeded a later call tries again. */
+static int scrub(struct index *ix)
+{
+	int err;
+	const bool is_left =
+		db__number(ix->db, &err, "SELECT count(*) FROM meta WHERE key = '" LEFT "'", NULL,
+			   0) > 0;
+
+	if (err || !is_left)
+		return err;
+	err = db__scrub(ix->db);
+	if (!err)
+		return db__run(ix->db, "DELETE FROM meta WHERE key = '" LEFT "'", NULL, 0);
+	log_error("%s: no row has the names any more, but they may still be in its file%s: with "
+		  "space for two copies of the index, and nobody reading it, the next jobprof "
+		  "index prune takes them out",
+		  db__name(ix->db), db__is_postgresql(ix->db) ? "s" : " and its log");
+	return err;
+}
+
+/* Ends the transaction. */
+static int end(struct index *ix, int err)
+{
+	if (!err)
+		err = index__commit(ix);
+	else
+		index__rollback(ix);
+	return err ? err : scrub(ix);
 }
 
 int privacy__prune(struct index *ix, double detail, double pseudonymous, struct privacy_result *res)
@@ -400,11 +516,10 @@ int privacy__prune(struct index *ix, double detail, double pseudonymous, struct 
 		err = note_pruned(ix, NAMES, detail);
 	if (!err)
 		err = note_pruned(ix, ROWS, pseudonymous);
+	if (!err && res->deleted > 0)
+		err = put_meta(ix, LEFT, "1");
 	string_list__free(&users);
-	if (!err)
-		return index__commit(ix);
-	index__rollback(ix);
-	return err;
+	return end(ix, err);
 }
 
 int privacy__forget(struct index *ix, const char *user, struct privacy_result *res)
@@ -417,17 +532,14 @@ int privacy__forget(struct index *ix, const char *user, struct privacy_result *r
 	res->renamed =
 		db__number(ix->db, &err, "SELECT count(*) FROM job WHERE \"user\" = ?", &name, 1);
 	if (!err)
-		err = rename_user(ix, user, 1e15);
+		err = rename_user(ix, user, ALWAYS);
 	if (!err)
-		err = db__run(ix->db, "DELETE FROM pseudonym WHERE name = ?", &name, 1);
+		err = drop_pseudonym(ix, user);
 	if (!err)
 		err = db__run(ix->db, "DELETE FROM contact WHERE \"user\" = ?", &name, 1);
 	if (!err)
 		err = note_forgotten(ix, user);
 	if (!err)
 		err = sums__make(ix);
-	if (!err)
-		return index__commit(ix);
-	index__rollback(ix);
-	return err;
+	return end(ix, err);
 }

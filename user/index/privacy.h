@@ -2,8 +2,8 @@
 /*
  * What the index keeps of people, in three ages: at first all; then names of users and jobs are
  * replaced by random ones, the same for all rows of a name; at last only sums remain, without
- * users. The table pseudonym knows which random name stands for whom, as long as somebody has rows
- * of both ages; without its row nobody can tell.
+ * users. The table pseudonym knows, by a word for the name, which random name stands for whom, as
+ * long as somebody has rows of both ages; without its row nobody can tell.
  */
 #ifndef JP_INDEX_PRIVACY_H
 #define JP_INDEX_PRIVACY_H

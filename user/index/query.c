@@ -558,9 +558,8 @@ const char *query__sums_for(struct index *ix, const struct job_filter *f)
 	return of_months && !d.n ? "month" : days_and_months(f, &d);
 }
 
-/* What the reader may see of a table with a user and an account, whatever is asked. */
-static void add_rights(struct query *q, const char *user, const char *account,
-		       const struct viewer *v)
+/* What the reader may see of a table with a user, whatever is asked. */
+static void add_rights(struct query *q, const char *user, const struct viewer *v)
 {
 	if (v->sees_all)
 		return;
@@ -568,12 +567,6 @@ static void add_rights(struct query *q, const char *user, const char *account,
 	query__add(q, user);
 	query__add(q, " = ?");
 	text_arg(q, v->user, strlen(v->user));
-	for (unsigned i = 0; i < v->accounts.n; i++) {
-		query__add(q, " OR ");
-		query__add(q, account);
-		query__add(q, " = ?");
-		text_arg(q, v->accounts.v[i], strlen(v->accounts.v[i]));
-	}
 	query__add(q, ")");
 }
 
@@ -588,7 +581,7 @@ void query__where_sums(struct query *q, const char *table, const struct job_filt
 		is_begin(f->until, of_month, &to);
 	}
 	query__add(q, " WHERE true");
-	add_rights(q, "s.\"user\"", "s.account", v);
+	add_rights(q, "s.\"user\"", v);
 	add_bound(q, of_month ? " AND s.month >= ?" : " AND s.day >= ?", from);
 	add_bound(q, of_month ? " AND s.month < ?" : " AND s.day < ?", to);
 	add_list(q, "s.cluster", f->cluster);
@@ -602,7 +595,7 @@ int query__where(struct query *q, const struct job_filter *f, const struct viewe
 	int err;
 
 	query__add(q, " WHERE true");
-	add_rights(q, "j.\"user\"", "j.account", v);
+	add_rights(q, "j.\"user\"", v);
 	/* Databases take no index for +start. */
 	add_bound(q, q->in_order ? " AND +j.start >= ?" : " AND j.start >= ?", f->since);
 	add_bound(q, q->in_order ? " AND +j.start < ?" : " AND j.start < ?", f->until);

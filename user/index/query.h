@@ -15,7 +15,6 @@
 struct viewer {
 	bool sees_all; /* staff, or the index is the viewer's own */
 	const char *user;
-	struct string_list accounts; /* that the viewer coordinates: all jobs of these, too */
 };
 
 /* What a number of a job is asked by: from `least` to `most`, both included. */

@@ -67,6 +67,8 @@ struct scanning {
 	struct found *found; /* of further ones */
 	unsigned nfound;
 	size_t held; /* bytes of these */
+	double began_s;
+	bool said; /* on a terminal: how many are read */
 };
 
 /* Jobs of one owner, and the files of each, with those that are left to its job file. */
@@ -508,6 +510,19 @@ static size_t bytes_of(const struct row *r)
 	return n;
 }
 
+/* On a terminal: after the first second. */
+static void say_progress(struct scanning *s)
+{
+	unsigned n = 0;
+
+	if (s->said || (double)time(NULL) - s->began_s <= 1 || !isatty(STDERR_FILENO))
+		return;
+	for (unsigned i = 0; i < s->nfiles; i++)
+		n += s->files[i].state != FILE_KNOWN;
+	fprintf(stderr, "%s: reading %u profiles...\n", s->dir, n);
+	s->said = true;
+}
+
 /* Takes a row of a job, or why it has none. While files are read others may write. */
 static int take_row(void *arg, unsigned n, struct row *r, const char *why)
 {
@@ -516,6 +531,7 @@ static int take_row(void *arg, unsigned n, struct row *r, const char *why)
 	struct found f = {.job = n, .has_row = r != NULL, .why = why ? strdup(why) : NULL};
 	int err = s->held > HELD && is_next ? write_until(s, n) : 0;
 
+	say_progress(s);
 	if (!err)
 		err = room__grow(&s->found, s->nfound, 1, sizeof(f));
 	if (err) {
@@ -553,6 +569,7 @@ static int read_new(struct scanning *s)
 	unsigned n;
 	int err = 0;
 
+	s->began_s = (double)time(NULL);
 	if (s->nfiles)
 		qsort(s->files, s->nfiles, sizeof(*s->files), by_job);
 	for (unsigned i = 0; !err && i < s->nfiles; i += n) {

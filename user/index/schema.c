@@ -64,7 +64,7 @@ static const char *const tables[] = {
 	"\"user\" {text} NOT NULL, "
 	"account {text} NOT NULL, partition {text} NOT NULL, "
 	"PRIMARY KEY (day, cluster, \"user\", account, partition))",
-	"CREATE TABLE pseudonym (name {text} PRIMARY KEY, pseudonym {text} NOT NULL)",
+	"CREATE TABLE pseudonym (word {text} PRIMARY KEY, pseudonym {text} NOT NULL)",
 	"CREATE TABLE admin_comment (job BIGINT PRIMARY KEY, state {text} NOT NULL, tries BIGINT "
 	"NOT NULL, next BIGINT NOT NULL, at BIGINT)",
 	"CREATE TABLE mail (id {text} PRIMARY KEY, about {text} NOT NULL, at BIGINT NOT NULL)",
@@ -140,7 +140,7 @@ static int make(struct db *d)
 /* ---- from an earlier version */
 
 static const char *const from_1[] = {
-	JOB_FS,
+	(JOB_FS),
 	"ALTER TABLE finding ADD COLUMN kind BIGINT",
 	"ALTER TABLE finding ADD COLUMN code {text}",
 	"ALTER TABLE finding ADD COLUMN needs {real}",
@@ -148,6 +148,9 @@ static const char *const from_1[] = {
 	"ALTER TABLE finding ADD COLUMN asked {real}",
 	"UPDATE job SET program = substr(program, 1, 128) WHERE length(program) > 128",
 	"CREATE INDEX job_program ON job (program, start)",
+	"DROP TABLE pseudonym", /* which had names; users get new random ones */
+	"CREATE TABLE pseudonym (word {text} PRIMARY KEY, pseudonym {text} NOT NULL)",
+	"INSERT INTO meta (key, value) VALUES ('names_left', '1') ON CONFLICT DO NOTHING",
 	NULL,
 };
 
@@ -290,9 +293,9 @@ static void rescue(struct db *d)
 		"old.contact",
 		"INSERT INTO access (at, who, what) SELECT at, who, what FROM old.access",
 		"INSERT INTO mail (id, about, at) SELECT id, about, at FROM old.mail",
-		"INSERT INTO pseudonym (name, pseudonym) SELECT name, pseudonym FROM old.pseudonym",
 		"INSERT INTO meta (key, value) SELECT key, value FROM old.meta WHERE key LIKE "
 		"'forgotten%' OR key IN ('rows_before', 'names_before')", /* privacy.c */
+		"INSERT INTO pseudonym (word, pseudonym) SELECT word, pseudonym FROM old.pseudonym",
 	};
 	char *name = NULL;
 	struct db_value path;

@@ -149,6 +149,45 @@ static int by_path(const void *a, const void *b)
 			  ((const struct profile_file *)b)->path);
 }
 
+/* Takes the path. 0 or -ENOMEM. */
+static int append(struct profile_files *f, char *path, bool named)
+{
+	if (!path || room__grow(&f->v, f->n, 1, sizeof(*f->v))) {
+		free(path);
+		return -ENOMEM;
+	}
+	f->v[f->n++] = (struct profile_file){.path = path, .named = named};
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Takes out files from `first` on that are among those before. 0 or -ENOMEM. */
+static int drop_known(struct profile_files *f, unsigned first)
+{
+	const char **known = calloc(first, sizeof(*known));
+	unsigned n = first;
+
+	if (!known)
+		return -ENOMEM;
+	for (unsigned i = 0; i < first; i++)
+		known[i] = f->v[i].path;
+	qsort(known, first, sizeof(*known), compare);
+	for (unsigned i = first; i < f->n; i++) {
+		if (bsearch(&f->v[i].path, known, first, sizeof(*known), compare))
+			free(f->v[i].path);
+		else
+			f->v[n++] = f->v[i];
+	}
+	f->n = n;
+	free(known);
+	return 0;
+}
+
+/* A directory has no name twice, and may have very many. */
 int profile_search__files(struct profile_files *f, const char *dir, unsigned kinds,
 			  const struct jobspec *specs, unsigned n)
 {
@@ -159,7 +198,9 @@ int profile_search__files(struct profile_files *f, const char *dir, unsigned kin
 
 	while (!err && d && (e = readdir(d)))
 		if (is_of_kind(e->d_name, kinds, specs, n))
-			err = profile_files__add(f, path_in(dir, e->d_name), false);
+			err = append(f, path_in(dir, e->d_name), false);
+	if (!err && first && f->n > first)
+		err = drop_known(f, first);
 	if (f->n > first)
 		qsort(f->v + first, f->n - first, sizeof(*f->v), by_path);
 	return err;
@@ -174,12 +215,7 @@ int profile_files__add(struct profile_files *f, char *path, bool named)
 			free(path);
 			return 0;
 		}
-	if (!path || room__grow(&f->v, f->n, 1, sizeof(*f->v))) {
-		free(path);
-		return -ENOMEM;
-	}
-	f->v[f->n++] = (struct profile_file){.path = path, .named = named};
-	return 0;
+	return append(f, path, named);
 }
 
 void profile_files__keep(struct profile_files *f, unsigned from, bool meant)

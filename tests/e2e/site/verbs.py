@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """issues, usage --io, contacted, advice, digest, prune and forget, against sums over rows that this script has put into an
-index by itself."""
+index by itself, and against the bytes of its file."""
 
 import contextlib
 import math
@@ -337,5 +337,89 @@ def forgotten():
     is_true("check: no difference", "no difference" in jobprof("index", "check", "--database", path), "")
 
 
+def bytes_of(path):
+    data = b""
+    for name in (path, path + "-wal"):
+        if os.path.exists(name):
+            with open(name, "rb") as f:
+                data += f.read()
+    return data
+
+
+def no_bytes_are_left():
+    """Of names that stand within other texts, too; of a prune, and of most users of an index."""
+    jobs = some_jobs(1500, 6)
+    for j in jobs:
+        j["user"] = "whom%sq" % j["user"]
+        j["name"] = "train_%s_%d" % (j["user"], j["job_id"])
+        j["worst_text"] = "read /home/%s/a" % j["user"]
+    path = put(new_index(), jobs)
+    users = sorted({j["user"] for j in jobs})
+    is_equal("the file has all names", [u for u in users if u.encode() not in bytes_of(path)], [])
+    for u in users[:-2]:
+        jobprof("index", "forget", u, "--database", path)
+    is_equal("forget: neither file nor log has the names", [u for u in users[:-2] if u.encode() in bytes_of(path)], [])
+    is_equal("and those of the others", [u for u in users[-2:] if u.encode() not in bytes_of(path)], [])
+    with contextlib.closing(sqlite3.connect(path)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM job").fetchall()
+        p = subprocess.run([JOBPROF, "index", "prune", "--detail", "24h", "--database", path], capture_output=True, text=True, env=plain_env(), timeout=120)
+        is_true("while somebody reads: it says that they may be there, and what to do", p.returncode == 1 and "may still be in its file" in p.stderr and
+                "jobprof index prune" in p.stderr, p.stderr)
+    jobprof("index", "prune", "--detail", "24h", "--database", path)
+    is_equal("the next prune takes them out", [u for u in users if u.encode() in bytes_of(path)], [])
+    is_true("check: no difference", "no difference" in jobprof("index", "check", "--database", path), "")
+
+
+def random_names_of_known_users():
+    """Who has rows of both ages: the index finds the random name again without the name."""
+    jobs = some_jobs(400, 7)
+    path = put(new_index(), jobs)
+    jobprof("index", "prune", "--detail", "40d", "--database", path)
+    first = dict(rows_of(path, "SELECT job_id, \"user\" FROM job WHERE \"user\" LIKE '~%'"))
+    words = rows_of(path, "SELECT word, pseudonym FROM pseudonym")
+    users = {j["user"] for j in jobs}
+    is_true("no word is a name", words and not users & {v for row in words for v in row}, words)
+    jobprof("index", "prune", "--detail", "20d", "--database", path)
+    now = dict(rows_of(path, "SELECT job_id, \"user\" FROM job WHERE \"user\" LIKE '~%'"))
+    of = {}
+    for j in jobs:
+        if j["job_id"] in now:
+            of.setdefault(j["user"], set()).add(now[j["job_id"]])
+    is_true("one random name for all rows of a user, also of a later prune", len(now) > len(first) > 0 and all(len(v) == 1 for v in of.values()) and
+            all(now[i] == name for i, name in first.items()), of)
+    jobprof("index", "prune", "--detail", "24h", "--database", path)
+    is_equal("no word is kept of who has no newer rows", rows_of(path, "SELECT * FROM pseudonym"), [])
+
+
+def staff_writes_by_the_owner():
+    path = put(new_index(), some_jobs(20, 8))
+    for name in (path, path + ".lock"):
+        os.chmod(name, 0o644)
+    env = plain_env()
+    if os.geteuid() == 0:
+        os.chmod(TMP, 0o755)
+        shared = tmpdir("shared")
+        os.chmod(shared, 0o755)
+        there = os.path.join(shared, "index.db")
+        for end in ("", ".lock"):
+            shutil.copy(path + end, there + end)
+            os.chmod(there + end, 0o640 if end else 0o644)
+        p = subprocess.run([JOBPROF, "contacted", "u1", "--database", there], user=65534, group=65534, extra_groups=[], cwd="/", env=env,
+                           capture_output=True, text=True, timeout=60)
+        is_true("who may not write is told by whom it can be done", p.returncode == 1 and p.stderr.count("\n") == 1 and "sudo -u root jobprof" in p.stderr, p.stderr)
+    said = subprocess.run([JOBPROF, "contacted", "u1", "--database", path], env={**env, "SUDO_USER": "eve"}, capture_output=True, text=True, timeout=60).stdout
+    is_true("the name is that of who asked sudo", "eve contacted u1" in said and rows_of(path, "SELECT who FROM contact") == [("eve",)], said)
+
+
+def a_hint_of_older_jobs():
+    path = put(new_index(), some_jobs(20, 9))
+    text = jobprof("jobs", "--since", "2h", "--database", path)
+    is_true("no job of this time: how to ask of all", text.startswith("0 jobs since 2h") and "-S all" in text, text)
+    is_true("and where there are jobs it is not said", "-S all" not in jobprof("jobs", "--since", "100d", "--database", path), "")
+
+
 if __name__ == "__main__":
-    run_tests([issues, heads, the_io_of_a_site, did_it_help, what_all_saved, whom_a_word_means, taken_away, a_digest, old_names, forgotten])
+    run_tests([issues, heads, the_io_of_a_site, did_it_help, what_all_saved, whom_a_word_means, taken_away, a_digest, old_names, forgotten,
+               no_bytes_are_left, random_names_of_known_users,
+               staff_writes_by_the_owner, a_hint_of_older_jobs])

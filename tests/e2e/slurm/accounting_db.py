@@ -40,8 +40,7 @@ def need_database():
 
 def make_accounts(c):
     for words in ("account physics", "account laser parent=physics", "account bio", "user root account=bio",
-                  "user root account=laser", "user daemon account=bio",
-                  "coordinator account=physics names=daemon"):
+                  "user root account=laser", "user daemon account=bio"):
         c.command("sacctmgr", "-i", "add", *words.split())
 
 
@@ -236,17 +235,6 @@ def a_profile_is_part_of_the_row():
              [(3, "laser")])
 
 
-def coordinators_are_found():
-    """By the call that the index makes."""
-    m = need_database()
-    p = subprocess.run([os.path.join(BUILD, "tests", "unit", "test_accounting"), "daemon"], env=m["cluster"].env,
-                       capture_output=True, text=True, timeout=60)
-    is_equal("accounts, with those below", sorted(p.stdout.split()), ["laser", "physics"])
-    p = subprocess.run([os.path.join(BUILD, "tests", "unit", "test_accounting"), "root"], env=m["cluster"].env,
-                       capture_output=True, text=True, timeout=60)
-    is_equal("of another user none", (p.returncode, p.stdout), (0, ""))
-
-
 @in_full
 def time_limits_end_jobs():
     m = need_database()
@@ -260,4 +248,4 @@ def time_limits_end_jobs():
 
 
 run_tests([fields_are_those_of_this_release, what_is_held_is_what_sacct_says, each_end_is_a_row, a_window_is_about_ends,
-           what_was_asked_for_is_known, a_profile_is_part_of_the_row, coordinators_are_found, time_limits_end_jobs])
+           what_was_asked_for_is_known, a_profile_is_part_of_the_row, time_limits_end_jobs])

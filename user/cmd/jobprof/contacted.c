@@ -211,6 +211,7 @@ static void print_contact(const char *done, const struct contact *c)
 static int note(struct index *ix, const struct options *o, const char *word, struct contact *c,
 		struct string_list *texts)
 {
+	const char *sudo = getenv("SUDO_USER"); /* staff writes by the index's owner */
 	char *who = NULL;
 	int err = o->rule ? check_rule(ix, o->rule) : 0;
 
@@ -222,7 +223,7 @@ static int note(struct index *ix, const struct options *o, const char *word, str
 	if (err)
 		return err;
 	user_name__of_uid(getuid(), &who);
-	c->who = who ? who : "?";
+	c->who = sudo && *sudo ? sudo : who ? who : "?";
 	if (isnan(c->at))
 		c->at = (double)time(NULL);
 	err = contact__add(ix, c);

@@ -669,6 +669,8 @@ void site_args__print_head(const struct site_args *a, double jobs, double held_s
 	site_cell__put(rule, CELL_HOURS, rule_s);
 	printf("%s job%s", count, jobs == 1 ? "" : "s");
 	site_args__print_times(a);
+	if (!(jobs > 0) && !isnan(a->filter.since))
+		fputs("; of all times: -S all", stdout);
 	if (held_s > 0) {
 		printf(": %s core-h held, %s lost", held, lost);
 		if (lost_s >= 0)
