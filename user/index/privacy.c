@@ -175,6 +175,11 @@ static int rename_user(struct index *ix, const char *user, double before)
 			      ", \"user\" = ? WHERE \"user\" = ? AND start < ?",
 			      set, 3);
 	if (!err)
+		err = db__run(ix->db,
+			      "UPDATE contact SET \"user\" = ?, text = NULL WHERE \"user\" = ? AND "
+			      "at < ?",
+			      set, 3);
+	if (!err)
 		err = put_meta(ix, LEFT, "1");
 	return err ? err : mark(ix, "\"user\" = ? AND start < ?", now, 2);
 }
@@ -532,11 +537,11 @@ int privacy__forget(struct index *ix, const char *user, struct privacy_result *r
 	res->renamed =
 		db__number(ix->db, &err, "SELECT count(*) FROM job WHERE \"user\" = ?", &name, 1);
 	if (!err)
+		err = db__run(ix->db, "DELETE FROM contact WHERE \"user\" = ?", &name, 1);
+	if (!err)
 		err = rename_user(ix, user, ALWAYS);
 	if (!err)
 		err = drop_pseudonym(ix, user);
-	if (!err)
-		err = db__run(ix->db, "DELETE FROM contact WHERE \"user\" = ?", &name, 1);
 	if (!err)
 		err = note_forgotten(ix, user);
 	if (!err)

@@ -302,7 +302,12 @@ def old_names():
     path = put(new_index(), jobs)
     sums = "SELECT sum(jobs), sum(held_core_s), sum(lost_core_s) FROM month"
     before = rows_of(path, sums)
+    of = max(jobs, key=lambda j: j["user"])["user"]
+    for at in (NOW - 50 * DAY, NOW - 5 * DAY):
+        jobprof("contacted", of, "--at", time.strftime("%Y-%m-%d", time.localtime(at)), "--text", "dear " + of, "--database", path)
     jobprof("index", "prune", "--detail", "30d", "--keep", "5y", "--database", path)
+    is_equal("prune: old contacts have the name of their rows", rows_of(path, "SELECT c.text, \"user\" IN (SELECT \"user\" FROM job WHERE start < %d), "
+             "c.\"user\" = '%s' FROM contact c ORDER BY at" % (NOW - 31 * DAY, of)), [(None, 1, 0), ("dear " + of, 0, 1)])
     midnight = time.mktime(time.strptime(time.strftime("%Y-%m-%d", time.localtime(NOW - 30 * DAY)), "%Y-%m-%d"))
     old = [j for j in jobs if j["start"] < midnight]
     users = {j["user"] for j in jobs}
