@@ -196,6 +196,9 @@ def cores(row):
     return row["cores"] if row["cores"] is not None else row["cpus"]
 
 
+FAILED = ("FAILED", "NODE_FAIL", "BOOT_FAIL", "OUT_OF_MEMORY")
+
+
 def sums(rows):
     """What jobprof usage says of jobs."""
     of = lambda name: total(r[name] for r in rows)
@@ -206,8 +209,9 @@ def sums(rows):
          "max_nodes": highest(r["nodes"] for r in rows), "max_cores": highest(cores(r) for r in rows),
          "max_pending_s": highest(r["start"] - r["submit"] if r["submit"] is not None else None for r in rows)}
     for name in ("held_core_s", "held_cpu_s", "held_gpu_s", "lost_core_s", "lost_gpu_s", "cpu_s", "energy_j", "energy_low_j",
-                 "energy_high_j"):
+                 "energy_high_j", "read_bytes", "write_bytes"):
         s[name] = of(name)
+    s["failed"] = sum(r["state"] in FAILED for r in rows)
     return s
 
 
@@ -263,6 +267,16 @@ def number(v):
     if 0 < abs(v) < 0.0005:
         return "<0.001"
     return "%.*f" % (1 if abs(v) >= 9.995 else 2 if abs(v) >= 0.0995 else 3 if v else 0, v)
+
+
+def volume(v):
+    if v is None:
+        return "-"
+    units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"]
+    while abs(v) >= 999.5 and len(units) > 1:
+        v /= 1000
+        del units[0]
+    return "%s %s" % (number(v), units[0])
 
 
 def share(v):

@@ -20,7 +20,8 @@
 	"held_gpu_s {real}, profiled_core_s {real}, lost_core_s {real}, lost_gpu_s {real}, "      \
 	"cpu_s {real}, energy_j {real}, energy_low_j {real}, energy_high_j {real}, "              \
 	"findings BIGINT NOT NULL, run_s BIGINT, footprints BIGINT NOT NULL, max_nodes BIGINT, "  \
-	"max_cores {real}, max_pending_s BIGINT"
+	"max_cores {real}, max_pending_s BIGINT, failed BIGINT, read_bytes {real}, "              \
+	"write_bytes {real}"
 
 #define JOB_FS                                                                             \
 	"CREATE TABLE IF NOT EXISTS job_fs (job BIGINT NOT NULL, fs {text} NOT NULL, "     \
@@ -148,6 +149,15 @@ static const char *const from_1[] = {
 	"ALTER TABLE finding ADD COLUMN asked {real}",
 	"UPDATE job SET program = substr(program, 1, 128) WHERE length(program) > 128",
 	"CREATE INDEX job_program ON job (program, start)",
+	"ALTER TABLE day ADD COLUMN failed BIGINT",
+	"ALTER TABLE day ADD COLUMN read_bytes {real}",
+	"ALTER TABLE day ADD COLUMN write_bytes {real}",
+	"ALTER TABLE month ADD COLUMN failed BIGINT",
+	"ALTER TABLE month ADD COLUMN read_bytes {real}",
+	"ALTER TABLE month ADD COLUMN write_bytes {real}",
+	"INSERT INTO dirty (day, month, cluster, \"user\", account, partition) SELECT DISTINCT "
+	"day, month, cluster, \"user\", account, partition FROM job WHERE true ON CONFLICT DO "
+	"NOTHING",
 	"DROP TABLE pseudonym", /* which had names; users get new random ones */
 	"CREATE TABLE pseudonym (word {text} PRIMARY KEY, pseudonym {text} NOT NULL)",
 	"INSERT INTO meta (key, value) VALUES ('names_left', '1') ON CONFLICT DO NOTHING",

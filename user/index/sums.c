@@ -16,7 +16,7 @@
 #define COLUMNS                                                                               \
 	"jobs, profiled, held_core_s, held_cpu_s, held_gpu_s, profiled_core_s, lost_core_s, " \
 	"lost_gpu_s, cpu_s, energy_j, energy_low_j, energy_high_j, findings, run_s, "         \
-	"footprints, max_nodes, max_cores, max_pending_s"
+	"footprints, max_nodes, max_cores, max_pending_s, failed, read_bytes, write_bytes"
 #define OF_JOBS                                                                                   \
 	"count(*), CAST(sum(CASE WHEN j.findings IS NULL THEN 0 ELSE 1 END) AS BIGINT), "         \
 	"sum(j.held_core_s), sum(j.held_cpu_s), sum(j.held_gpu_s), "                              \
@@ -24,7 +24,9 @@
 	"sum(j.lost_gpu_s), sum(j.cpu_s), sum(j.energy_j), sum(j.energy_low_j), "                 \
 	"sum(j.energy_high_j), CAST(sum(COALESCE(j.findings, 0)) AS BIGINT), "                    \
 	"CAST(sum(j.elapsed_s) AS BIGINT), CAST(sum(COALESCE(j.has_footprint, 0)) AS BIGINT), "   \
-	"max(j.nodes), max(COALESCE(j.cores, j.cpus * 1.0)), max(j.start - j.submit)"
+	"max(j.nodes), max(COALESCE(j.cores, j.cpus * 1.0)), max(j.start - j.submit), "           \
+	"CAST(sum(CASE WHEN j.state IN ('FAILED', 'NODE_FAIL', 'BOOT_FAIL', 'OUT_OF_MEMORY') "    \
+	"THEN 1 ELSE 0 END) AS BIGINT), sum(j.read_bytes), sum(j.write_bytes)"
 #define OF_SUMS                                                                                 \
 	"COALESCE(CAST(sum(s.jobs) AS BIGINT), 0), CAST(sum(s.profiled) AS BIGINT), "           \
 	"sum(s.held_core_s), "                                                                  \
@@ -32,7 +34,8 @@
 	"sum(s.lost_gpu_s), sum(s.cpu_s), sum(s.energy_j), sum(s.energy_low_j), "               \
 	"sum(s.energy_high_j), CAST(sum(s.findings) AS BIGINT), CAST(sum(s.run_s) AS BIGINT), " \
 	"CAST(sum(s.footprints) AS BIGINT), max(s.max_nodes), max(s.max_cores), "               \
-	"max(s.max_pending_s)"
+	"max(s.max_pending_s), CAST(sum(s.failed) AS BIGINT), sum(s.read_bytes), "              \
+	"sum(s.write_bytes)"
 const char sums__columns[] = COLUMNS, sums__of_jobs[] = OF_JOBS, sums__of_sums[] = OF_SUMS;
 
 #define KEY(of) of "cluster, " of "\"user\", " of "account, " of "partition"

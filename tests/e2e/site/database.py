@@ -3,6 +3,7 @@
 """The index in SQLite: who may read and write it, what becomes of it when its writer is killed, its disk is full or its file damaged."""
 
 import fcntl
+import itertools
 import stat
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
@@ -183,6 +184,8 @@ def versions_of_the_schema():
         for column in ("kind", "code", "needs", "used", "asked"):  # and what version 2 has more
             db.execute("ALTER TABLE finding DROP COLUMN %s" % column)
         db.execute("DROP INDEX job_program")
+        for table, column in itertools.product(("day", "month"), ("failed", "read_bytes", "write_bytes")):
+            db.execute("ALTER TABLE %s DROP COLUMN %s" % (table, column))
     p = call("jobs", "--database", path)
     is_true("of an earlier version a reader says how it comes forward", one_line(p, "earlier", "jobprof index scan"), p.stderr)
     jobprof("index", "scan", top, "--database", path)
@@ -190,6 +193,8 @@ def versions_of_the_schema():
     is_equal("who writes brings it forward", (query(path, "SELECT value FROM meta WHERE key = 'version'"), "offloads" in names), ([(str(version),)], True))
     is_equal("and its rows are there", query(path, "SELECT job_id, \"user\", lost_core_s FROM job ORDER BY job_id"),
              sorted((r[1], r[names.index("user") - 1], r[names.index("lost_core_s") - 1]) for r in before))
+    is_equal("sums have what they had not", query(path, "SELECT sum(failed) IS NOT NULL, sum(read_bytes) FROM day"),
+             query(path, "SELECT 1, sum(read_bytes) FROM job"))
     is_equal("file systems are known when a profile is read again", query(path, "SELECT count(*) FROM job_fs"), [(0,)])
     jobprof("index", "remake", top, "--database", path)
     is_true("and then they are there", query(path, "SELECT count(*) FROM job_fs")[0][0] > 0, "")

@@ -14,7 +14,8 @@ from sitelib import *
 GROUPS = {"project": "account", "user": "user", "name": "name", "program": "program", "partition": "partition", "cluster": "cluster",
           "state": "state"}
 SUMS = ("jobs", "profiled", "held_core_s", "held_cpu_s", "held_gpu_s", "profiled_core_s", "lost_core_s", "lost_gpu_s", "cpu_s", "energy_j",
-        "energy_low_j", "energy_high_j", "findings", "run_s", "footprints", "max_nodes", "max_cores", "max_pending_s")
+        "energy_low_j", "energy_high_j", "findings", "run_s", "footprints", "max_nodes", "max_cores", "max_pending_s",
+        "failed", "read_bytes", "write_bytes")
 TIMES = [{"--since": "all"}] + [{"--since": a, **({"--until": b} if b else {})} for a, b in (
     ("2026-10", "2026-11"), ("2026-10", None), ("2026-11", None), ("2026-10-31", "2026-11-02"), ("2026-11-01", "2026-11-02"),
     ("2026-10-05", "2026-11-03"), ("2026-10-05T07:30", "2026-10-05T19:00"), ("2026-10-05T07:30", None), ("2026-09", "2026-10-15"), ("2026-09-25", None), ("2026-09-25", "2026-11-12"),
@@ -323,7 +324,7 @@ def as_text():
         for line, s in zip(lines[begin + 1:], want + [everything]):
             texts = [cut(s[by], 24), grouped(s["jobs"]), hours(s["held_core_s"]), hours(s["held_gpu_s"]), hours(s["lost_core_s"]),
                      hours(s["lost_gpu_s"]), grouped(s["findings"]), hours(s["run_s"]), grouped(s["footprints"]), grouped(s["max_nodes"]),
-                     grouped(s["max_cores"]), duration(s["max_pending_s"]), share(s["cpu_share"]), share(s["lost_share"]), share(s["of_all_lost"]),
+                     grouped(s["max_cores"]), duration(s["max_pending_s"]), grouped(s["failed"]), volume(s["read_bytes"]), volume(s["write_bytes"]), share(s["cpu_share"]), share(s["lost_share"]), share(s["of_all_lost"]),
                      share(s["without_profile"]), number(s["energy_kwh"])]
             bad += [] if [c for c in re.split(r"\s{2,}", line.strip())] == [t.strip() for t in texts] else [(line, texts)]
         is_equal("usage --by %s as text: each number" % by, bad[:2], [])
@@ -468,11 +469,8 @@ def sorts_here():
         is_true("usage --sort %s: is a column however narrow" % sort, any(re.search(r"\s%s(\s|$)" % re.escape(head), x) for x in text.splitlines() if x.startswith("project")), text)
 
 
-FAILED = ("FAILED", "NODE_FAIL", "BOOT_FAIL", "OUT_OF_ME")
-
-
 def beside_sums():
-    """What sums do not have: failures, bytes, and what one finding cost, by which rows then are sorted."""
+    """Failures, bytes, and what one finding cost, by which rows then are sorted."""
     path, rows = index()
     rules = sorted({f["id"] for r in rows for f in r["finding_list"] or ()})[::4]
     for by, options in [("user", {"--since": "all"}), ("project", {"--since": "2026-10", "--until": "2026-11"})] + [

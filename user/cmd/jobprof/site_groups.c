@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/json.h"
 #include "base/known.h"
@@ -331,28 +330,11 @@ static int ask_before(struct index *ix, const struct question *now, const struct
 	return ask_part(ix, &q, t);
 }
 
-#define WIDE	160	       /* a terminal that has room for more */
-#define SHORT_S (40 * 86400.0) /* rows of longer times are read where that is asked for */
-
-/* It is asked of rows, where sums may have the others. */
-static bool is_more_wanted(const struct question *of)
-{
-	const struct site_groups *g = of->g;
-	const struct site_args *a = &of->o->site;
-	const double until = isnan(of->filter->until) ? (double)time(NULL) : of->filter->until;
-
-	if (!g->more)
-		return false;
-	return a->json || a->csv || of->o->by->is_node || job_filter__has_rule(of->filter) ||
-	       (of->order >= g->more_at && of->order < g->more_at + g->more->nasked - 1) ||
-	       (site_table__width(stdout) >= WIDE && until - of->filter->since <= SHORT_S);
-}
-
 static int ask_more(struct index *ix, const struct question *now, struct site_table *t)
 {
 	struct question q = *now;
 
-	if (!is_more_wanted(now))
+	if (!now->g->more || !job_filter__has_rule(now->filter))
 		return 0;
 	q.part = now->g->more;
 	return ask_part(ix, &q, t);

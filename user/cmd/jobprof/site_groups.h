@@ -51,7 +51,7 @@ struct site_groups {
 	const char *sort;	       /* by which they are sorted */
 	const char *of_jobs, *of_sums; /* SQL of what is asked for; of_sums NULL: of jobs alone */
 	const char *and;	       /* of which jobs; "": all that match */
-	const struct site_part *more;  /* asked for where it is wanted; NULL: there is nothing */
+	const struct site_part *more;  /* asked for with --finding RULE; NULL: nothing is */
 	unsigned more_at;	       /* its first column */
 	/* Fills columns[nasked] and those behind, but for more; all: the sum of all rows; before:
 	 * the row of the time before, NULL: there is no such time, or it had no such row. */

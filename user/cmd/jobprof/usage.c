@@ -30,6 +30,9 @@ static const struct site_column columns[] = {
 	{"max_nodes", "most nodes", NULL, CELL_COUNT, 12, 0},
 	{"max_cores", "most cores", NULL, CELL_COUNT, 13, 0},
 	{"max_pending_s", "longest pending", NULL, CELL_DURATION, 15, 0},
+	{"failed", "failed", NULL, CELL_COUNT, 8, 0},
+	{"read_bytes", "read", NULL, CELL_BYTES, 16, 0},
+	{"write_bytes", "written", NULL, CELL_BYTES, 16, 0},
 	{"cpu_share", "CPU%", NULL, CELL_SHARE, 6, 0},
 	{"lost_share", "lost%", NULL, CELL_SHARE, 2, 0},
 	{"trend", "trend", NULL, CELL_POINTS, 4, 0},
@@ -44,9 +47,6 @@ static const struct site_column columns[] = {
 	{"money_lost", "lost", NULL, CELL_NUMBER, 1, 0},
 	{"energy_money", "energy", NULL, CELL_NUMBER, SITE_HIDDEN, 0},
 	{"co2_kg", "kg CO2", NULL, CELL_NUMBER, 9, 0},
-	{"failed", "failed", NULL, CELL_COUNT, 8, 0},
-	{"read_bytes", "read", NULL, CELL_BYTES, 16, 0},
-	{"write_bytes", "written", NULL, CELL_BYTES, 16, 0},
 	{"finding_core_s", "finding core-h", NULL, CELL_HOURS, 1, 22},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(*columns))
@@ -63,7 +63,8 @@ enum {
 	LOST_GPU,
 	CPU,
 	ENERGY,
-	N_SUMS = 19,
+	FAILED = 19,
+	N_SUMS = 22,
 	CPU_SHARE = N_SUMS,
 	LOST_SHARE,
 	TREND,
@@ -78,9 +79,8 @@ enum {
 	MONEY_LOST,
 	ENERGY_MONEY,
 	CO2,
-	FAILED,
-	FINDING = FAILED + 3,
-	N_MORE = 5 /* with the rows' names */
+	FINDING,
+	N_MORE = 2 /* with the rows' names */
 };
 
 enum { WAS_JOBS = 1, WAS_HELD, WAS_PROFILED, WAS_LOST, N_WAS };
@@ -94,21 +94,13 @@ static const struct site_part time_before = {
 /* A node has its part of what a finding cost a job. */
 static void add_cost(struct query *q, const struct job_filter *f, bool is_node)
 {
-	if (!job_filter__has_rule(f)) {
-		query__add(q, "CAST(NULL AS {real})");
-		return;
-	}
 	query__add(q, "sum(");
 	query__add_cost(q, f);
 	query__add(q, is_node ? " / COALESCE(NULLIF(j.nodes, 0), 1))" : ")");
 }
 
 /* What sums do not have. */
-static const struct site_part more = {
-	"CAST(sum(CASE WHEN j.state LIKE 'FAILED%' OR j.state LIKE 'NODE_FAIL%' OR j.state LIKE "
-	"'BOOT_FAIL%' OR j.state LIKE 'OUT_OF_ME%' THEN 1 ELSE 0 END) AS BIGINT), "
-	"sum(j.read_bytes), sum(j.write_bytes), ",
-	NULL, add_cost, N_MORE};
+static const struct site_part more = {"", NULL, add_cost, N_MORE};
 
 static const struct site_note notes[] = {
 	{"trend", "trend: by how many points the lost share of what has a profile is above that "
@@ -216,7 +208,7 @@ int verb_usage(int argc, char **argv)
 				.of_sums = sums__of_sums,
 				.and = "",
 				.more = &more,
-				.more_at = FAILED,
+				.more_at = FINDING,
 				.derive = derive,
 				.before = &time_before,
 				.head = print_head,
