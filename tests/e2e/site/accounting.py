@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-# timeout: 240
+# timeout: 400
 """jobprof index sync: what sacct prints becomes rows, each once, whatever it prints and however often it
 is asked; it and the scan of profiles give the same rows in any order and after any stop. The sacct is
 a stand-in (tests/lib/sacctlib.py) that prints what the test made up."""
