@@ -29,6 +29,7 @@ LEFT_OUT = (  # how a command or a block of another kind begins, and why it does
     (r"Step,(Node\[|Elasped)", "tests/e2e/slurm/sh5golden.py compares these with the stock tool's"),
     (r"#include <(stdio|jobprof-sensor).h>", "tests/e2e/sensors/plugins.py compiles and loads it"),
     (r"rule|-- |local |return |function ", "is Lua of rules: tests/e2e/cli/rules_site.py tests it"),
+    (r"sweep of", "is of an index of many jobs: tests/e2e/site/advice.py compares such lines"),
     (r"PerfEvents", "needs hardware counters: scripts/vm-arm64"),
     (r"#include <jobprof.h>", "is no C as it stands: tests/e2e/cli/client.py calls the functions"),
     (r"static int print_peaks", "is a part of a verb, not a program"),

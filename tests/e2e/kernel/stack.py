@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # runs: in full
 # timeout: 500
+# noisy: other programs use the CPUs
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Stacks: the hottest functions against perf record's of the same run, blocked time against TimeBudget,
 callers, names that a page could take amiss, and the forms of other programs."""
