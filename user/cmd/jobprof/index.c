@@ -13,6 +13,7 @@
 #include "cmd/jobprof/index_actions.h"
 #include "cmd/jobprof/verbs.h"
 #include "index/accounting.h"
+#include "index/exchange.h"
 #include "index/scan.h"
 #include "index/sums.h"
 #include "jobfile/profiles.h"
@@ -85,7 +86,7 @@ static const struct opt opts[] = {
 	{0},
 };
 
-static index_action do_scan, do_sync, do_check, do_remake;
+static index_action do_scan, do_sync, do_check, do_remake, do_export, do_import;
 
 static const struct action {
 	const char *name, *help;
@@ -105,9 +106,8 @@ static const struct action {
 	{"comment", "writes AdminComment of jobs that have ended, for jobstats",
 	 index_comment__run},
 	{"mail", "sends what jobprof mail has put into MailSpool", index_mail__run},
-	{"export", "prints all rows, as lines of JSON", index_exchange__export},
-	{"import", "FILE... reads what export has printed; \"-\": standard input",
-	 index_exchange__import},
+	{"export", "prints all rows, as lines of JSON", do_export},
+	{"import", "FILE... reads what export has printed; \"-\": standard input", do_import},
 };
 
 static void print_actions(FILE *out)
@@ -256,6 +256,60 @@ static int do_remake(const struct index_options *o, const char *where, int n, ch
 		err = index__commit(&ix);
 	index__close(&ix);
 	return err ? 1 : 0;
+}
+
+/* ---- export, import: rows go to other places and come from there */
+
+static int do_export(const struct index_options *o, const char *where, int n, char **words)
+{
+	const struct exchange_form form = {.csv = o->site.csv, .anonymize = o->anonymize};
+	struct viewer viewer;
+	struct index ix;
+	int err;
+
+	if (site_args__open(&o->site, &ix, &viewer))
+		return 1;
+	db__limit(ix.db, 0); /* all rows take their time */
+	err = exchange__write(&ix, stdout, &o->site.filter, &viewer, &form);
+	index__close(&ix);
+	return err ? 1 : 0;
+}
+
+static int import_one(struct index *ix, const struct index_options *o, const char *name)
+{
+	FILE *in = strcmp(name, "-") ? fopen(name, "re") : stdin;
+	struct exchange_result res = {0};
+	int err;
+
+	if (!in) {
+		log_error("%s: %s", name, strerror(errno));
+		return 1;
+	}
+	err = exchange__read(ix, in, name, o->cluster, &res);
+	printf("%s: %lu row%s", name, res.rows, res.rows == 1 ? "" : "s");
+	if (res.refused)
+		printf(", %lu refused", res.refused);
+	putchar('\n');
+	if (in != stdin)
+		fclose(in);
+	return err || res.refused;
+}
+
+static int do_import(const struct index_options *o, const char *where, int n, char **words)
+{
+	struct index ix;
+	int status = 0;
+
+	if (!n) {
+		log_error("import of which file? \"-\" is standard input");
+		return 2;
+	}
+	if (index__open(&ix, where, DB_WRITE))
+		return 1;
+	for (int i = 0; i < n; i++)
+		status |= import_one(&ix, o, words[i]);
+	index__close(&ix);
+	return status;
 }
 
 /* ---- check */

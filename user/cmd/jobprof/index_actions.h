@@ -27,7 +27,4 @@ int index_watch__take_age(void *to, const struct opt *opt, const char *arg);
 /* comment.c, mail_queue.c */
 index_action index_comment__run, index_mail__run;
 
-/* index_exchange.c */
-index_action index_exchange__export, index_exchange__import;
-
 #endif
