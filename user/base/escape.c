@@ -9,13 +9,12 @@
 
 void print__escaped(FILE *out, const char *s)
 {
-	for (; *s; s++) {
-		unsigned char c = *s;
-
-		if (c < 0x20 || c >= 0x7f)
-			fprintf(out, "\\x%02x", c);
+	for (size_t n; *s; s += n ? n : 1) {
+		n = utf8__visible(s);
+		if (n)
+			fwrite(s, 1, n, out);
 		else
-			putc(c, out);
+			fprintf(out, "\\x%02x", (unsigned char)*s);
 	}
 }
 

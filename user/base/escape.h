@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Prints s with everything but printable ASCII as \xNN. */
+/* Prints s; bytes of characters that nobody sees (base/utf8.h) and of none are \xNN. */
 void print__escaped(FILE *out, const char *s);
 /* Prints at most max bytes of s for an XML document, as text or in double quotes. Invisible
  * characters (base/utf8.h) become "?"; in a text that is cut, characters outside ASCII do too. */

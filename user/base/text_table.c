@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/utf8.h"
 
 void text_table__cell(struct text_table *t, const char *fmt, ...)
 {
@@ -43,16 +44,18 @@ static void print_row(const struct text_table *t, const int *width, const char *
 
 	while (n && !*cell[n - 1])
 		n--;
-	for (unsigned c = 0; c < n; c++)
-		if (width[c])
-			fprintf(out, "%s%*s",
-				printed++   ? "  "
-				: t->indent ? t->indent
-					    : "",
-				c >= t->nleft ? width[c]
-				: c + 1 < n   ? -width[c]
-					      : 0,
-				cell[c]);
+	for (unsigned c = 0; c < n; c++) {
+		const int pad = width[c] - (int)utf8__length(cell[c]);
+
+		if (!width[c])
+			continue;
+		fprintf(out, "%s%*s%s%*s",
+			printed++   ? "  "
+			: t->indent ? t->indent
+				    : "",
+			c >= t->nleft ? pad : 0, "", cell[c], c < t->nleft && c + 1 < n ? pad : 0,
+			"");
+	}
 	putc('\n', out);
 }
 
@@ -66,7 +69,8 @@ void text_table__end(struct text_table *t, FILE *out)
 	if (t->cells)
 		fclose(t->cells);
 	for (p = t->text, c = 0; p < t->text + t->len; p += strlen(p) + 1, c = (c + 1) % t->ncols)
-		width[c] = (int)strlen(p) > width[c] ? (int)strlen(p) : width[c];
+		if ((int)utf8__length(p) > width[c])
+			width[c] = (int)utf8__length(p);
 	for (p = t->text, c = 0; p < t->text + t->len; p += strlen(p) + 1) {
 		cell[c++] = p;
 		if (c == t->ncols) {

@@ -72,6 +72,26 @@ size_t utf8__visible(const char *s)
 	return len && !is_hidden(c) ? len : 0;
 }
 
+const char *utf8__next(const char *s)
+{
+	const size_t bytes = utf8__visible(s);
+
+	if (bytes)
+		return s + bytes;
+	for (s++; ((unsigned char)*s & 0xc0) == 0x80; s++)
+		;
+	return s;
+}
+
+unsigned utf8__length(const char *s)
+{
+	unsigned n = 0;
+
+	for (; *s; s = utf8__next(s))
+		n++;
+	return n;
+}
+
 static char *replace(const char *s, size_t max, bool (*is_bad)(uint32_t c), unsigned *replaced)
 {
 	size_t room = REPLACEMENT_LEN * strlen(s), n = 0;

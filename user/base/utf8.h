@@ -16,5 +16,9 @@ char *utf8__clean(const char *s, size_t max, unsigned *replaced);
 char *utf8__shown(const char *s, unsigned *replaced);
 /* The length of the character that s begins with; 0: utf8__shown() would replace it. */
 size_t utf8__visible(const char *s);
+/* The character behind the one that s, which is not empty, begins with: any, or a byte of none. */
+const char *utf8__next(const char *s);
+/* How many characters s has, each of which a terminal shows in one column. */
+unsigned utf8__length(const char *s);
 
 #endif

@@ -332,3 +332,31 @@ int many__each(struct index *ix, const struct job_filter *f, const struct viewer
 	string_list__free(&w.texts);
 	return err;
 }
+
+int many__without_profile(struct index *ix, const struct job_filter *f, const struct viewer *v,
+			  double *share)
+{
+	const char *table = query__sums_for(ix, f);
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	*share = NAN;
+	query__add(&q, table ? "SELECT sum(s.held_core_s), sum(s.profiled_core_s) FROM "
+			     : "SELECT sum(j.held_core_s), sum(CASE WHEN j.findings IS NULL "
+			       "THEN 0.0 ELSE j.held_core_s END) FROM job j");
+	query__add(&q, table ? table : "");
+	query__add(&q, table ? " s" : "");
+	if (table)
+		query__where_sums(&q, table, f, v);
+	else if (!err)
+		err = query__where(&q, f, v);
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	if (!err && db_rows__next(&r) && db_value__number(&r.v[0]) > 0)
+		*share = 1 - db_value__number(&r.v[1]) / db_value__number(&r.v[0]);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}

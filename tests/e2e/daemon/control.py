@@ -213,7 +213,7 @@ def what_the_file_has(path, wrote):
     shown = subprocess.run([os.path.join(BUILD, "jobprof"), "show", path], capture_output=True,
                            text=True).stdout
     is_true("marks on the page", re.search(
-        r"\n  marks +[\d.]+ s begin, [\d.]+ s phase 2, [\d.]+ s begin,\s+[\d.]+ s a\\xef\\xbf\\xbdb\W",
+        r"\n  marks +[\d.]+ s begin, [\d.]+ s phase 2, [\d.]+ s begin,\s+[\d.]+ s a\ufffdb\W",
         shown), shown)
 
 

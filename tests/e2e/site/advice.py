@@ -105,11 +105,22 @@ def many_jobs():
         dearest = {s: max(r["cost_core_s"] or 0 for r in got if r["signature"] == s) for s in {r["signature"] for r in got}}
         order = [(dearest[r["signature"]], r["signature"], r["cost_core_s"] or 0) for r in got]
         is_equal("advice %s: signature by signature, the dearest first" % title, order, sorted(order, reverse=True))
+    without_profile(path)
     all_ = as_json("advice", "--user", "user0,user1,user2", "--since", "all", "--all", "--database", path)["rows"]
     numbers = [r for r in all_ if r["safe_of"]]
     is_true("advice: some would not have been enough for all, some would", {r["safe"] < r["safe_of"] for r in numbers} == {True, False}, numbers)
     sentences(numbers, all_)
     as_text(path, all_)
+
+
+def without_profile(path):
+    """No advice is about jobs that have none."""
+    for words, where in ((("--user", "user1"), "\"user\" = 'user1'"), (("--state", "FAILED"), "state = 'FAILED'"), (("--finding", "any"), "findings > 0")):
+        (held, bare), = sqlite3.connect(path).execute("SELECT sum(held_core_s), sum(CASE WHEN findings IS NULL THEN held_core_s ELSE 0 END) FROM job WHERE " + where)
+        got = as_json("advice", *words, "--since", "all", "--database", path)["without_profile"]
+        is_true("advice %s: what has no profile" % " ".join(words), abs(got - bare / held) < 1e-9 and (got > 0) == ("any" not in words), (got, bare, held))
+        said = re.findall(r"(?m)^(\d+|<1) % of what these jobs held has no profile: ", must("advice", *words, "--since", "all", "--database", path))
+        is_equal("advice %s: said, too" % " ".join(words), said, ["<1" if got < 0.005 else "%.0f" % (100 * got)] if got > 0 else [])
 
 
 def sentences(numbers, all_):
@@ -127,7 +138,7 @@ def sentences(numbers, all_):
 def as_text(path, all_):
     words = ("advice", "--user", "user0,user1,user2", "--since", "all", "--database", path)
     text, more = must(*words), must(*words, "--all")
-    headings = [l for l in more.split("\n") if l and l[0] != " "]
+    headings = [l for l in more.split("\n") if l and l[0] != " " and " % of what these jobs held " not in l]
     is_equal("advice: one heading for a signature", len(headings), len({r["signature"] for r in all_}))
     is_true("advice: no line of text is wider than 80", max(map(len, more.split("\n"))) <= 80, more)
     is_equal("advice: what is to be copied has lines of its own", [l.strip() for l in more.split("\n") if re.match(" *(#SBATCH|export) ", l)],

@@ -405,8 +405,30 @@ static int take_change(void *arg, const struct many *m)
 	return print_change(m);
 }
 
+/* Of the jobs asked for, what no advice can be about. */
+static void print_without_profile(double share)
+{
+	char text[SITE_CELL];
+
+	if (!(share > 0))
+		return;
+	site_cell__put(text, CELL_SHARE, share);
+	printf("\n%s %% of what these jobs held has no profile: nobody knows what to change "
+	       "there\n",
+	       text);
+}
+
+static json_t *without_profile_json(double share)
+{
+	json_t *o = json_object();
+
+	JSON_NUMBERS(o, {"without_profile", share});
+	return o;
+}
+
 static int print_changes(struct index *ix, const struct site_args *a, const struct viewer *v)
 {
+	double share;
 	struct changes w = {
 		.t = {.columns = change_columns,
 		      .ncolumns = sizeof(change_columns) / sizeof(*change_columns)},
@@ -414,10 +436,14 @@ static int print_changes(struct index *ix, const struct site_args *a, const stru
 	};
 	int status = many__each(ix, &a->filter, v, a->all ? 0 : GROUPS, take_change, &w) ? 1 : 0;
 
+	if (!status)
+		status = many__without_profile(ix, &a->filter, v, &share) ? 1 : 0;
 	if (!status && !w.is_text)
-		status = site_args__print(a, &w.t, json_object());
+		status = site_args__print(a, &w.t, without_profile_json(share));
 	else if (!status && !(w.jobs > 0))
 		puts("no such job has a finding");
+	if (!status && w.is_text)
+		print_without_profile(share);
 	if (!status && !(w.jobs > 0))
 		site_filter__hint(a, ix, v);
 	site_table__free(&w.t);

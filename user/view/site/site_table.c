@@ -171,33 +171,10 @@ void site_cell__put(char to[static SITE_CELL], enum site_cell_kind kind, double 
 		put_number(to, v);
 }
 
-/* The character behind the one that s begins with, which may be one that is not shown, or a byte
- * that is no character. */
-static const char *behind(const char *s)
-{
-	size_t bytes = utf8__visible(s);
-
-	if (bytes)
-		return s + bytes;
-	for (s++; ((unsigned char)*s & 0xc0) == 0x80; s++)
-		;
-	return s;
-}
-
-/* Characters of a text, each of which a terminal shows in one column. */
-static unsigned length(const char *s)
-{
-	unsigned n = 0;
-
-	for (; *s; s = behind(s))
-		n++;
-	return n;
-}
-
 /* At most `most` characters; what cannot be seen is "?". */
 static void put_text(const char *s, unsigned most, FILE *out)
 {
-	for (unsigned n = 0; *s && n < most; n++, s = behind(s)) {
+	for (unsigned n = 0; *s && n < most; n++, s = utf8__next(s)) {
 		size_t bytes = utf8__visible(s);
 
 		if (bytes)
@@ -210,7 +187,7 @@ static void put_text(const char *s, unsigned most, FILE *out)
 /* What is longer than there is room is said to be so: of a path the end is left. */
 static void put_cut(const char *s, unsigned width, FILE *out)
 {
-	unsigned n = length(s);
+	unsigned n = utf8__length(s);
 
 	if (n <= width || width < 4) {
 		put_text(s, width, out);
@@ -222,7 +199,7 @@ static void put_cut(const char *s, unsigned width, FILE *out)
 		return;
 	}
 	for (; n > width - 2; n--)
-		s = behind(s);
+		s = utf8__next(s);
 	fputs("..", out);
 	put_text(s, width - 2, out);
 }
@@ -249,11 +226,11 @@ static bool is_left(const struct site_column *c)
 static unsigned width_of(const struct site_table *t, unsigned column)
 {
 	const struct site_column *c = &t->columns[column];
-	unsigned widest = length(c->head);
+	unsigned widest = utf8__length(c->head);
 	char buf[SITE_CELL];
 
 	for (unsigned i = 0; i < t->nrows; i++) {
-		unsigned n = length(text_of(t, i, column, buf));
+		unsigned n = utf8__length(text_of(t, i, column, buf));
 
 		widest = n > widest ? n : widest;
 	}
@@ -305,7 +282,7 @@ static void choose(const struct site_table *t, unsigned width, unsigned *widths)
 
 static void print_cell(const char *text, unsigned width, bool left, bool is_last, FILE *out)
 {
-	unsigned n = length(text) < width ? length(text) : width;
+	unsigned n = utf8__length(text) < width ? utf8__length(text) : width;
 
 	if (!left)
 		fprintf(out, "%*s", (int)(width - n), "");
