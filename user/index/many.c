@@ -334,9 +334,9 @@ int many__each(struct index *ix, const struct job_filter *f, const struct viewer
 }
 
 int many__without_profile(struct index *ix, const struct job_filter *f, const struct viewer *v,
-			  double *share)
+			  const char *more, double *share)
 {
-	const char *table = query__sums_for(ix, f);
+	const char *table = more ? NULL : query__sums_for(ix, f);
 	struct db_rows r = {0};
 	struct query q;
 	int err = query__init(&q);
@@ -351,6 +351,7 @@ int many__without_profile(struct index *ix, const struct job_filter *f, const st
 		query__where_sums(&q, table, f, v);
 	else if (!err)
 		err = query__where(&q, f, v);
+	query__add(&q, more ? more : "");
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r) && db_value__number(&r.v[0]) > 0)

@@ -33,8 +33,8 @@ typedef int many_take(void *arg, const struct many *m);
 int many__each(struct index *ix, const struct job_filter *f, const struct viewer *v, unsigned most,
 	       many_take *take, void *arg);
 /* Of what all jobs of the filter held in core-seconds, the part that has no profile, of which
- * nothing can be found; NaN: nothing was held. 0 or -errno. */
+ * nothing can be found; NaN: nothing was held. more: SQL on the job j, or NULL. 0 or -errno. */
 int many__without_profile(struct index *ix, const struct job_filter *f, const struct viewer *v,
-			  double *share);
+			  const char *more, double *share);
 
 #endif

@@ -123,6 +123,41 @@ def as_sql():
         is_equal("the table %s has what SQL sums of jobs" % table, [len(got), bad[:2]], [len(want), []])
 
 
+# What a person would ask the database.
+CORES = "coalesce(cores, cpus)"
+OF_SQL = ["count(*)", "count(findings)", "sum(held_core_s)", "sum(held_cpu_s)", "sum(held_gpu_s)", "coalesce(sum(held_core_s) FILTER (WHERE findings NOT NULL), 0)",
+          "sum(lost_core_s)", "sum(lost_gpu_s)", "sum(cpu_s)", "sum(energy_j)", "sum(energy_low_j)", "sum(energy_high_j)", "coalesce(sum(findings), 0)",
+          "sum(elapsed_s)", "coalesce(sum(has_footprint), 0)", "max(nodes)", "max(%s)" % CORES, "max(start - submit)",
+          "count(*) FILTER (WHERE state IN ('FAILED', 'NODE_FAIL', 'OUT_OF_MEMORY'))", "sum(read_bytes)", "sum(write_bytes)"]
+RATIO = "sum(%s) FILTER (WHERE %s NOT NULL) / sum(%s) FILTER (WHERE %s NOT NULL)"
+ISSUES = {"runs": "count(*)", "ict": "sum(idle_cpu_s)", "icr": RATIO % (("idle_cpu_s", "idle_of_cpu_s") + ("idle_of_cpu_s", "idle_cpu_s")),
+          "igt": "sum(idle_gpu_s)", "igr": RATIO % (("idle_gpu_s", "idle_of_gpu_s") + ("idle_of_gpu_s", "idle_gpu_s")),
+          "max_ucr": "max(unused_ratio)", "max_cli": "max(cpu_imbalance)", "max_iob": "max(io_blocking)", "max_ioc": "max(io_congestion)",
+          "max_ml": "max(memory_leak)", "max_ugr": "max(unused_gpu_ratio)", "max_gli": "max(gpu_imbalance)", "max_so": "max(offloads)"}
+
+
+def each_number_as_sql():
+    """Of usage, issues, and what has no profile."""
+    path, _ = index()
+    begin, end = (instant(t, "UTC") for t in ("2026-10-05", "2026-11-03"))
+    for where, options in (("true", {"--since": "all"}), ("start >= %d AND start < %d" % (begin, end), {"--since": "2026-10-05", "--until": "2026-11-03"}),
+                           ("cluster = 'beta' AND nodes >= 2", {"--since": "all", "--cluster": "beta", "--nodes": "2-"})):
+        words = " ".join(words_of(options))
+        for by, column in GROUPS.items():
+            want = {k or "": dict(zip(SUMS, v)) for k, *v in sql(path, 'SELECT "%s", %s FROM job WHERE %s GROUP BY 1' % (column, ", ".join(OF_SQL), where))}
+            got = ask(path, options, by)["rows"]
+            is_equal("usage --by %s %s: as SQL has it" % (by, words), [len(got), [d for r in got for d in differences(r, want[r[by]])][:3]], [len(want), []])
+            want = {k or "": dict(zip(ISSUES, v)) for k, *v in sql(path, 'SELECT "%s", %s FROM job WHERE is_eligible AND %s GROUP BY 1' % (column, ", ".join(ISSUES.values()), where))}
+            got = as_json("issues", "--by", by, "--all", "--database", path, *words_of(options))
+            is_equal("issues --by %s %s: as SQL has it" % (by, words), [len(got["rows"]), [d for r in got["rows"] for d in differences(r, want[r[by]])][:3]], [len(want), []])
+        for verb, among in ((["issues"], "state = 'COMPLETED' AND elapsed_s >= 3600 AND %s >= 2" % CORES), (["usage", "--io"], "elapsed_s >= 3600")):
+            held, known = sql(path, "SELECT sum(held_core_s), sum(held_core_s) FILTER (WHERE findings NOT NULL) FROM job WHERE %s AND %s" % (among, where))[0]
+            got = as_json(*verb, "--database", path, *words_of(options))["without_profile"]
+            text = must(*verb, "--database", path, *words_of(options))
+            is_equal("%s %s: what has no profile" % (" ".join(verb), words), [differ(got, 1 - known / held), "\n%s %% of what these jobs held has no profile: " % share(got) in text],
+                     [False, True])
+
+
 def keyed(rows, *names):
     groups = {}
     for r in rows:
@@ -565,4 +600,4 @@ def check_at(where, rows, by, options):
 
 
 if __name__ == "__main__":
-    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, tables_of_sums, sums_that_are_left, file_systems, tables_of_io, issues, as_csv, as_text, next_step, every_last_line, last_lines_fit, sorts_here, beside_sums, by_node, legends, trends, postgresql))
+    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, each_number_as_sql, tables_of_sums, sums_that_are_left, file_systems, tables_of_io, issues, as_csv, as_text, next_step, every_last_line, last_lines_fit, sorts_here, beside_sums, by_node, legends, trends, postgresql))

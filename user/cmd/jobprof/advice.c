@@ -408,14 +408,9 @@ static int take_change(void *arg, const struct many *m)
 /* Of the jobs asked for, what no advice can be about. */
 static void print_without_profile(double share)
 {
-	char text[SITE_CELL];
-
-	if (!(share > 0))
-		return;
-	site_cell__put(text, CELL_SHARE, share);
-	printf("\n%s %% of what these jobs held has no profile: nobody knows what to change "
-	       "there\n",
-	       text);
+	if (share > 0)
+		putchar('\n');
+	site_filter__print_unknown(share, "to change there");
 }
 
 static json_t *without_profile_json(double share)
@@ -437,7 +432,7 @@ static int print_changes(struct index *ix, const struct site_args *a, const stru
 	int status = many__each(ix, &a->filter, v, a->all ? 0 : GROUPS, take_change, &w) ? 1 : 0;
 
 	if (!status)
-		status = many__without_profile(ix, &a->filter, v, &share) ? 1 : 0;
+		status = many__without_profile(ix, &a->filter, v, NULL, &share) ? 1 : 0;
 	if (!status && !w.is_text)
 		status = site_args__print(a, &w.t, without_profile_json(share));
 	else if (!status && !(w.jobs > 0))

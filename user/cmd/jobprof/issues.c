@@ -79,7 +79,8 @@ const struct command cmd_issues = {
 
 enum { RUNS = 1, ICT };
 
-static void print_head(const struct db_value *all, const struct site_args *a)
+static void print_head(const struct db_value *all, const struct site_args *a,
+		       double without_profile)
 {
 	const double runs = db_value__number(&all[RUNS]), idle_s = db_value__number(&all[ICT]);
 	char count[SITE_CELL], idle[SITE_CELL];
@@ -89,7 +90,9 @@ static void print_head(const struct db_value *all, const struct site_args *a)
 	printf("%s job%s", count, runs == 1 ? "" : "s");
 	site_args__print_times(a);
 	puts(" that completed and ran an hour or more on two cores or more,");
-	printf("of which profiles are known: %s core-h idle\n\n", idle);
+	printf("of which profiles are known: %s core-h idle\n", idle);
+	site_filter__print_unknown(without_profile, "is wrong there");
+	putchar('\n');
 }
 
 /* All that is eligible is among these. */
@@ -118,6 +121,9 @@ int verb_issues(int argc, char **argv)
 				      .sort = "ict",
 				      .of_jobs = of_jobs,
 				      .and = " AND j.is_eligible = 1",
+				      .and_unknown =
+					      " AND j.state = 'COMPLETED' AND j.elapsed_s >= "
+					      "3600 AND COALESCE(j.cores, j.cpus) > 1",
 				      .head = print_head,
 				      .notes = notes,
 				      .nnotes = sizeof(notes) / sizeof(*notes),

@@ -120,6 +120,9 @@ int site_filter__check_finding(const struct site_args *a, struct index *ix);
 /* Where no job matches: says which users, projects, partitions, clusters and nodes of the filter
  * the index has no job of at all, to who may see that. */
 void site_filter__hint(const struct site_args *a, struct index *ix, const struct viewer *v);
+/* Prints a line on the part of what jobs held that has no profile, of which nobody knows this;
+ * where there is none, nothing. */
+void site_filter__print_unknown(double share, const char *what);
 
 /* Says that there is no index at that place. */
 void site_args__say_none(const char *where);

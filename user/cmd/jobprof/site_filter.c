@@ -216,3 +216,13 @@ void site_filter__hint(const struct site_args *a, struct index *ix, const struct
 		log_info("the index has %s", text);
 	free(text);
 }
+
+void site_filter__print_unknown(double share, const char *what)
+{
+	char text[SITE_CELL];
+
+	if (!(share > 0))
+		return;
+	site_cell__put(text, CELL_SHARE, share);
+	printf("%s %% of what these jobs held has no profile: nobody knows what %s\n", text, what);
+}

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/known.h"
 #include "base/log.h"
+#include "index/many.h"
 #include "index/sums.h"
 
 #define ROWS	25 /* without --all */
@@ -509,6 +510,8 @@ int site_groups__run(const struct site_groups *g, struct site_groups_options *o)
 	struct question q = {.g = g, .o = o, .v = &viewer, .filter = &o->site.filter};
 	struct index ix;
 	bool is_text = !o->site.json && !o->site.csv;
+	double without = NAN;
+	json_t *about;
 	int status, err;
 
 	o->by = o->by ? o->by : &groups[0];
@@ -521,11 +524,17 @@ int site_groups__run(const struct site_groups *g, struct site_groups_options *o)
 	if (status)
 		return status;
 	err = ask_all(&ix, &q, &t);
+	if (!err && g->and_unknown)
+		err = many__without_profile(&ix, q.filter, &viewer, g->and_unknown, &without);
 	status = err == -EINVAL ? 2 : err ? 1 : 0;
 	if (!status && is_text)
-		g->head(&t.cells[(size_t)(t.nrows - 1) * t.ncolumns], &o->site);
-	if (!status && (!is_text || t.nrows > 1))
-		status = site_args__print(&o->site, &t, json_pack("{s:s}", "by", o->by->word));
+		g->head(&t.cells[(size_t)(t.nrows - 1) * t.ncolumns], &o->site, without);
+	if (!status && (!is_text || t.nrows > 1)) {
+		about = json_pack("{s:s}", "by", o->by->word);
+		if (g->and_unknown)
+			JSON_NUMBERS(about, {"without_profile", without});
+		status = site_args__print(&o->site, &t, about);
+	}
 	if (!status && is_text)
 		print_foot(&q, &t);
 	if (!status && t.nrows < 2)

@@ -51,15 +51,18 @@ struct site_groups {
 	const char *sort;	       /* by which they are sorted */
 	const char *of_jobs, *of_sums; /* SQL of what is asked for; of_sums NULL: of jobs alone */
 	const char *and;	       /* of which jobs; "": all that match */
-	const struct site_part *more;  /* asked for with --finding RULE; NULL: nothing is */
-	unsigned more_at;	       /* its first column */
+	/* As and, but also of jobs without a profile: which part of what they held has none is
+	 * said; NULL: it is among the columns. */
+	const char *and_unknown;
+	const struct site_part *more; /* asked for with --finding RULE; NULL: nothing is */
+	unsigned more_at;	      /* its first column */
 	/* Fills columns[nasked] and those behind, but for more; all: the sum of all rows; before:
 	 * the row of the time before, NULL: there is no such time, or it had no such row. */
 	void (*derive)(struct db_value *v, const struct db_value *all,
 		       const struct db_value *before, const struct site_args *a);
 	const struct site_part *before; /* NULL: there is nothing to compare with */
-	/* Prints what is above the table as text. */
-	void (*head)(const struct db_value *all, const struct site_args *a);
+	/* Prints what is above the table as text; without_profile: see and_unknown, NaN without. */
+	void (*head)(const struct db_value *all, const struct site_args *a, double without_profile);
 	const struct site_note *notes;
 	unsigned nnotes;
 	/* What and says as options of jobprof jobs, as far as it has them, and what it has not;

@@ -172,8 +172,9 @@ static void derive(struct db_value *v, const struct db_value *all, const struct 
 	v[CO2] = db_value__real(a->co2_g_kwh > 0 ? kwh * a->co2_g_kwh / 1000 : NAN);
 }
 
-static void print_head(const struct db_value *all, const struct site_args *a)
+static void print_head(const struct db_value *all, const struct site_args *a, double unused)
 {
+	(void)unused;
 	site_args__print_head(a, number(all, JOBS), number(all, HELD), number(all, LOST),
 			      number(all, PROFILED_S), number(all, FINDING));
 }

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/room.h"
+#include "index/many.h"
 
 #define LEAST_S	  3600 /* what the paper looks at */
 #define USUAL	  0.8  /* of the jobs stay at a value or below it */
@@ -385,6 +386,7 @@ struct tables {
 	struct site_table moved, fs, usual;
 	json_t *histograms;
 	size_t fs_left; /* file systems without rows */
+	double without_profile;
 };
 
 static void print_ran(const struct job_filter *f)
@@ -404,7 +406,9 @@ static void print_text(const struct site_args *a, const struct tables *t)
 	fputs("I/O of jobs", stdout);
 	site_args__print_times(a);
 	print_ran(&a->filter);
-	puts(".\n80%<=: so many of the jobs are at or below; top 20%: what those that move most\n"
+	puts(".");
+	site_filter__print_unknown(t->without_profile, "they moved");
+	puts("80%<=: so many of the jobs are at or below; top 20%: what those that move most\n"
 	     "move of all, %.\n");
 	site_table__print(&t->moved, width, stdout);
 	if (t->fs.nrows) {
@@ -437,6 +441,7 @@ static int print_all(const struct site_args *a, const struct tables *t)
 		return 0;
 	}
 	o = json_pack("{s:o}", "least_s", json__whole(a->filter.range[RANGE_RAN].least));
+	JSON_NUMBERS(o, {"without_profile", t->without_profile});
 	json__set(o, "moved", site_table__json(&t->moved));
 	json__set(o, "file_systems", site_table__json(&t->fs));
 	json__set(o, "usual", site_table__json(&t->usual));
@@ -468,6 +473,8 @@ int usage_io__run(struct site_args *a)
 		err = add_all_fs(&ix, a, &viewer, &t.fs, &t.fs_left);
 	if (!err)
 		err = add_usual(&ix, a, &viewer, &t.usual);
+	if (!err)
+		err = many__without_profile(&ix, &a->filter, &viewer, NULL, &t.without_profile);
 	status = err == -EINVAL ? 2 : err ? 1 : print_all(a, &t);
 	if (!status && !(db_value__number(&t.moved.cells[1]) > 0))
 		site_filter__hint(a, &ix, &viewer);
