@@ -3,6 +3,7 @@
 """jobprof-index.service: what its unit closes leaves the service what it needs, and the index is where jobprof.conf says, or
 in the directory that the unit makes. And a user's own index, for which nothing is installed."""
 
+import contextlib
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from sitelib import *
@@ -84,6 +85,19 @@ IN_VAR = """mount -t tmpfs none /var/lib && mkdir /var/lib/jobprof-index && chow
 shift; timeout 3 "$@"; ls /var/lib/jobprof-index"""
 
 
+def etc_with(configured):
+    """A directory for the place of /etc, with this jobprof.conf."""
+    etc = tmpdir("etc")
+    for file in ("passwd", "group", "nsswitch.conf"):
+        shutil.copy("/etc/" + file, etc)
+    os.mkdir(etc + "/jobprof")
+    with open(etc + "/jobprof/jobprof.conf", "w") as f:
+        f.write(configured)
+    for path in (etc, etc + "/jobprof"):
+        os.chmod(path, 0o755)
+    return etc
+
+
 def where_the_index_is():
     if os.geteuid() or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
         raise Skipped("needs root and a mount namespace of its own")
@@ -92,17 +106,41 @@ def where_the_index_is():
     program = public(t.dir)
     words = re.search(r"^ExecStart=\S+ (.*)$", settings(), re.M)[1].split()
     for configured, name in (("", "index.db"), ("IndexDatabase=/var/lib/jobprof-index/other.db\n", "other.db")):
-        etc = tmpdir("etc")
-        for file in ("passwd", "group", "nsswitch.conf"):
-            shutil.copy("/etc/" + file, etc)
-        os.mkdir(etc + "/jobprof")
-        with open(etc + "/jobprof/jobprof.conf", "w") as f:
-            f.write(configured)
-        for path in (etc, etc + "/jobprof"):
-            os.chmod(path, 0o755)
-        p = subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c", IN_VAR, "sh", etc, *OTHER_USER, program, *words, "--sacct", "none", t.dir],
+        p = subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c", IN_VAR, "sh", etc_with(configured), *OTHER_USER, program, *words, "--sacct", "none", t.dir],
                            capture_output=True, text=True, env=plain_env(), timeout=60)
         is_true("the service's index: %s" % name, name in p.stdout.split() and "1 job of 1 file" in p.stderr, (p.stdout, p.stderr))
+
+
+SLURM = """#!/bin/sh
+f=${0%/*}/comment
+case $0 in
+*sacct) echo "1|$(cat "$f" 2>/dev/null)" ;;
+*) for word; do :; done; echo "${word#admincomment=}" >"$f" ;;
+esac
+"""
+
+
+def comments_where_configured():
+    """AdminComment=yes in jobprof.conf, and not without it: by stand-ins for sacct and sacctmgr that know one job."""
+    if os.geteuid() or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
+        raise Skipped("needs root and a mount namespace of its own")
+    for configured, wanted in (("", False), ("AdminComment=no\n", False), ("AdminComment=yes\n", True)):
+        t, slurm, spool = Tree(), tmpdir("slurm"), tmpdir("spool")
+        for name in ("sacct", "sacctmgr"):
+            with open(os.path.join(slurm, name), "w") as f:
+                f.write(SLURM)
+            os.chmod(os.path.join(slurm, name), 0o755)
+        put(t.user, 1)
+        t.scan()
+        with contextlib.closing(sqlite3.connect(t.index)) as db, db:
+            db.execute("UPDATE job SET sources = 3, \"end\" = ?", [int(time.time()) - 100])
+        p = start(["unshare", "-m", "--propagation", "private", "sh", "-c", 'mount --bind "$0" /etc && exec "$@"', etc_with(configured), JOBPROF, "index", "watch",
+                   "--sacct", "none", "--spool", spool, "--database", t.index, t.dir], stdout=subprocess.DEVNULL, env=plain_env(PATH=slurm + ":" + os.environ["PATH"]))
+        wait_until(lambda: os.path.exists(spool + "/.served"), 30, "mails, which come after comments")
+        p.terminate()
+        is_equal("the service with %r ends" % configured, p.wait(PATIENCE), 0)
+        comment = os.path.join(slurm, "comment")
+        is_equal("the service with %r writes comments" % configured, os.path.exists(comment) and open(comment).read()[:4] == "JS1:", wanted)
 
 
 def own_index():
@@ -133,4 +171,4 @@ def own_index_is_quick():
 
 
 if __name__ == "__main__":
-    run_tests((unit, calls_of_the_service, where_the_index_is, own_index, own_index_is_quick))
+    run_tests((unit, calls_of_the_service, where_the_index_is, comments_where_configured, own_index, own_index_is_quick))
