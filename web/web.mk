@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The pages of `--html`: web/ as one template, where node and npm are. Without them all else is built.
 NODE := $(shell command -v node 2>/dev/null)
 NPM  := $(shell command -v npm 2>/dev/null)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Included by the Makefile. make fuzz: the fuzzers, in build-fuzz/ (clang, libclang-rt-*-dev).
 # make replay: the same with a main of its own, in build/, sanitized and without libFuzzer; and rows,
 # which prints what a cursor reads. frames: what is read of users' programs.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Stand-ins for libraries of hardware that few machines have. Each in a directory of its own: what a
 # test sees is what it asked for.
 STUBS := $(B)/tests/stub/libnvidia-ml.so.1 $(B)/tests/stub/rocm/librocm_smi64.so

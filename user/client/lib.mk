@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # libjobprof: shared and static, both with the names of its header and no others.
 CLIENT_OBJ := $(addprefix $(B)/pic/user/client/,libjobprof.o region.o live.o client.o column.o)
 LIBJOBPROF := $(B)/libjobprof.so $(B)/libjobprof.so.0 $(B)/libjobprof.a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Slurm's plugins: libc and objects of ours, nothing else. What includes headers of Slurm is built
 # apart for each release: for the headers below SLURM=, else for those that the compiler finds.
 SLURM_FLAGS := $(patsubst %,-isystem %/include,$(filter-out /usr,$(SLURM)))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A site's own sensors: where they are looked for, their header, and an example of one.
 SENSORDIR ?= $(PREFIX)/lib/jobprof/sensors
 CPPFLAGS += -DJOBPROF_SENSORDIR='"$(SENSORDIR)"'
