@@ -20,7 +20,7 @@
 #include "hdf5/names.h"
 #include "identity/stepname.h"
 
-#define CACHE_BYTES (1u << 20) /* of metadata */
+#define CACHE_BYTES (1u << 18) /* of metadata */
 #define NODES_MAX   (1u << 20) /* of all steps together */
 
 /* Takes the names over. */
@@ -231,7 +231,8 @@ static int open_regular(const char *path, struct stat *st)
 }
 
 /* Tables are read one after the other and once: what is cached of them is of no use later, and
- * would grow to tens of megabytes. */
+ * would grow to tens of megabytes. H5Pset_evict_on_close() would look through the whole cache each
+ * time something is closed: thousands of steps took quadratic time. */
 static void limit_cache(hid_t fapl)
 {
 	H5AC_cache_config_t c = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
@@ -244,7 +245,6 @@ static void limit_cache(hid_t fapl)
 	c.decr_mode = H5C_decr__off;
 	c.flash_incr_mode = H5C_flash_incr__off;
 	H5Pset_mdc_config(fapl, &c);
-	H5Pset_evict_on_close(fapl, true); /* the memory serves the next table */
 }
 
 static hid_t open_file(int fd)

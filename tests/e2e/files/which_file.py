@@ -100,17 +100,10 @@ def set_attrs(path, **attrs):
 def two_jobs_of_one_id():
     """Two clusters on one directory, and ids that were given again: never one job."""
     for name in ("7_0_p1.h5", "job_7.h5"):
-        for attr, values in (("Cluster", ("one", "two")), ("UID", (1001, 1002)), ("Start_TimeNS", None),
+        for attr, values in (("Cluster", ("one", "two")), ("UID", (1001, 1002)), ("Start_TimeNS", (17 * 10**17, 17 * 10**17 + 10**13)),
                              ("SLUID", ("s0000000000001", "s0000000000002"))):
             top = tmpdir("ids" + attr + name)
             paths = [os.path.join(put(os.path.join(top, u), name), name) for u in ("a", "b")]
-            if values is None:
-                with h5py.File(paths[0]) as f:
-                    node = next(iter(f.values())) if "Steps" not in f else next(iter(f["Steps/0/Nodes"].values()))
-                    if "Start TimeNS" not in node.attrs:
-                        continue
-                    start = int(node.attrs["Start TimeNS"])
-                values = (start, start + 10**13)
             for path, value in zip(paths, values):
                 set_attrs(path, **{attr: value})
             for args in ([top], paths):
@@ -119,6 +112,9 @@ def two_jobs_of_one_id():
                          (2, ""))
             status, out, err = jobprof("show", "-p", top, "-j", "7")
             is_true("%s: show names both" % name, status == 1 and all(p in err for p in paths), err)
+            status, out, err = jobprof("reduce", "-p", top, "-j", "7")
+            is_true("%s: reduce adds up no two jobs" % name,
+                    status == 1 and not out and "two jobs" in err and all(p in err for p in paths), (status, out, err))
     top = tmpdir("copy")
     paths = [os.path.join(put(os.path.join(top, u), "7_0_p1.h5"), "7_0_p1.h5") for u in ("a", "b")]
     p = subprocess.run([JOBPROF, "report", "--json", *paths], capture_output=True, text=True)

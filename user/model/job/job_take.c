@@ -569,17 +569,32 @@ static void join_step(struct model_job *j, const struct job_part *part, const st
 	s->end_s = fmax(s->end_s, b->end_s);
 }
 
+#define RANK_OF_WORK 3
+
 /* The processes of a step of a lower rank wait for those of steps of a higher one. */
 static int rank_of(const struct job_step *s)
 {
-	static const char *const low[] = {"extern", "interactive", "batch"};
+	static const char *const low[RANK_OF_WORK] = {"extern", "interactive", "batch"};
 	const char *name = stepname__human(s->name);
-	int n = sizeof(low) / sizeof(*low);
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < RANK_OF_WORK; i++)
 		if (!strcmp(name, low[i]))
 			return i;
-	return n;
+	return RANK_OF_WORK;
+}
+
+/* Whether a step of the job has a higher rank. A job may have thousands of steps that have the
+ * highest one: no other step is looked at for these. */
+static bool waits_for_others(const struct model_job *j, const struct job_step *s)
+{
+	const int rank = rank_of(s);
+	unsigned i = 0;
+
+	if (rank == RANK_OF_WORK)
+		return false;
+	while (i < j->nsteps && rank_of(&j->steps[i]) <= rank)
+		i++;
+	return i < j->nsteps;
 }
 
 /* A shell and its srun are no threads that sleep beside idle cores: their job works in other steps.
@@ -587,13 +602,11 @@ static int rank_of(const struct job_step *s)
 static void forget_waiting_threads(const struct model_job *j, const struct job_part *part,
 				   struct binner *b)
 {
-	for (unsigned i = 0; i < j->nsteps; i++) {
-		if (rank_of(&j->steps[i]) <= rank_of(&j->steps[part->step]))
-			continue;
-		for (unsigned k = 0; k < j->grid.n; k++)
-			b->bins[(size_t)Q_THREADS * j->grid.n + k] = NAN;
-		binner__forget(b, BINNED_BUDGET);
-	}
+	if (!waits_for_others(j, &j->steps[part->step]))
+		return;
+	for (unsigned k = 0; k < j->grid.n; k++)
+		b->bins[(size_t)Q_THREADS * j->grid.n + k] = NAN;
+	binner__forget(b, BINNED_BUDGET);
 }
 
 int job_rows__take(struct job_reading *r, unsigned item, struct message *m)

@@ -161,6 +161,20 @@ static int find_files(struct reduce_work *w, char **words, unsigned n)
 	return status;
 }
 
+/* Logs that two profiles are of one id: rows of two jobs are summed up only where their files are
+ * named. */
+static bool has_two_of_one_id(const struct profiles *in)
+{
+	for (unsigned i = 1; i < in->n; i++)
+		if (in->v[i].job && in->v[i].job == in->v[i - 1].job) {
+			log_error(
+				"%u is the id of two jobs, of %s and of %s: name the files of one",
+				in->v[i].job, in->v[i - 1].files->path, in->v[i].files->path);
+			return true;
+		}
+	return false;
+}
+
 /* What makes two lists the same: files, and what is read of them. */
 static void name_list(struct reduce_work *w)
 {
@@ -192,6 +206,8 @@ static int prepare_inputs(struct reduce_work *w, char **words, unsigned n)
 							.nodes = w->sel.nodes});
 	else if (!status && !o->follow)
 		status = find_files(w, words, n);
+	if (!status && o->words.jobs && has_two_of_one_id(&w->in))
+		status = 1;
 	if (!status && (o->clusters || o->fold) && w->parts.n) {
 		log_error("--%s: %s: files are read twice, and a part has a sample of them",
 			  o->fold ? "fold" : "clusters", w->parts.v[0]);
