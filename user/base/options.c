@@ -117,10 +117,37 @@ static const struct opt *find_opt(const struct command *c, int letter)
 	return o;
 }
 
-static int take_opt(const struct command *c, const struct opt *o, const char *arg, void *to)
+/* Says which options the group has. Returns the exit status. */
+static int refuse_two(const struct command *c, unsigned group)
+{
+	char text[256] = "";
+	size_t n = 0;
+	unsigned left = 0;
+
+	for (const struct opt *o = c->opts; o->name; o++)
+		left += o->group == group;
+	for (const struct opt *o = c->opts; o->name && n < sizeof(text); o++) {
+		if (o->group != group)
+			continue;
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.*s%s",
+				      o->letter ? "-" : "--", o->letter ? 1 : 32,
+				      o->letter ? &o->letter : o->name,
+				      --left > 1 ? ", "
+				      : left	 ? " and "
+						 : "");
+	}
+	return options__wrong(c, "one of %s", text);
+}
+
+/* given: the option that came first, of each group. */
+static int take_opt(const struct command *c, const struct opt *o, const char *arg, void *to,
+		    const struct opt *given[OPT_GROUPS + 1])
 {
 	void *at = (char *)to + o->at;
 
+	if (o->group && given[o->group] && given[o->group] != o)
+		return refuse_two(c, o->group);
+	given[o->group] = o;
 	if (c->see)
 		c->see(to, o);
 	if (o->take)
@@ -136,6 +163,7 @@ int options__read(const struct command *c, int argc, char **argv, void *to)
 {
 	struct option longs[OPT_MAX + 2];
 	char shorts[SHORTED + 4];
+	const struct opt *given[OPT_GROUPS + 1] = {NULL};
 	int letter, status;
 
 	prepare_options(c, longs, shorts);
@@ -148,7 +176,7 @@ int options__read(const struct command *c, int argc, char **argv, void *to)
 			options__help(c, stdout);
 			return 0;
 		}
-		status = take_opt(c, find_opt(c, letter), optarg, to);
+		status = take_opt(c, find_opt(c, letter), optarg, to, given);
 		if (status)
 			return status;
 		optopt = 0;

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define OPT_MAX 40 /* options of a command */
+#define OPT_MAX	   40 /* options of a command */
+#define OPT_GROUPS 2
 
 /* An option and its effect: `take` is called; without `take`, a member of the struct that
  * options__read() gets is set: to the word that follows the option if `text` is set, else to true.
@@ -22,6 +23,8 @@ struct opt {	     // NOLINT(clang-analyzer-optin.performance.Padding): rows begi
 	const char *help; /* NULL: the option is for tests, and left out of help and completion */
 	size_t at;	  /* offset of the member */
 	bool text;
+	unsigned char
+		group; /* 1 to OPT_GROUPS: options of a group exclude each other; 0: of none */
 	/* to: the member, or the struct where `at` is 0. 0; or the exit status, logged. */
 	int (*take)(void *to, const struct opt *o, const char *arg);
 	void (*values)(FILE *out); /* for completion: words with a space after each; also the items

@@ -55,6 +55,23 @@ def options():
             is_true("manual: jobprof.1 has a line on %s" % cmd[1], "\n.TP 12\n.B %s\n" % cmd[1] in overview, "no .TP")
 
 
+def one_of():
+    """Of options that exclude each other the second one is refused, in the same words by each verb; one given twice is one."""
+    for args, said in (("cluster --json --svg -", "--json, --csv, --svg and --html"), ("cluster --code --regions", "--regions and --code"),
+                       ("report --why x --facts", "--json, --html, --facts, --why and --store"), ("plot --svg - --html -", "--svg and --html"),
+                       ("fold --html - --svg -", "--svg and --html"), ("compare --html - --json a b", "--json and --html"),
+                       ("flame --folded --svg -", "--svg, --html, --folded, --speedscope, --pprof and --perfetto"),
+                       ("reduce --store -o x", "-o and --store"), ("reduce --fold --clusters", "--clusters and --fold"),
+                       ("jobs --json --csv", "--json and --csv"), ("digest --csv --html -", "--json, --csv and --html")):
+        verb = args.split()[0]
+        p = subprocess.run([JOBPROF, *args.split()], capture_output=True, text=True)
+        is_equal("options: " + args, (p.returncode, p.stdout, p.stderr),
+                 (2, "", 'jobprof %s: one of %s; see "jobprof %s --help"\n' % (verb, said, verb)))
+    p = subprocess.run([JOBPROF, "show", "--json", "--json", os.path.join(ROOT, "tests/data/golden/job_7.h5")], capture_output=True)
+    p2 = subprocess.run([JOBPROF, "cluster", "--json", "--json", "/dev/null"], capture_output=True, text=True)
+    is_true("options: one twice is one", p.returncode == 0 and "one of" not in p2.stderr, (p.returncode, p2.stderr))
+
+
 def width():
     for cmd in [["sh5util"], ["jobprof-dump"], ["jobprof"]] + [["jobprof", v] for v in verbs()]:
         is_equal("manual: %s --help is 80 columns wide" % " ".join(cmd),
@@ -143,4 +160,4 @@ def completion():
 
 
 if __name__ == "__main__":
-    run_tests([lint, options, width, columns, keys, sensors, completion])
+    run_tests([lint, options, one_of, width, columns, keys, sensors, completion])

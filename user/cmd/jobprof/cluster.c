@@ -141,18 +141,18 @@ static const struct opt cluster_opts[] = {
 	{0, "window", "S", "follows the clusters over windows of S seconds, too",
 	 OPT_CALL(read_window)},
 	{0, "regions", NULL, "by the regions of the programs, in the place of clusters",
-	 OPT_FLAG(struct options, regions)},
+	 OPT_FLAG(struct options, regions), .group = 2},
 	{0, "code", NULL, "by the code that most of their samples are in, in the place of clusters",
-	 OPT_FLAG(struct options, code)},
+	 OPT_FLAG(struct options, code), .group = 2},
 	{0, "whole", NULL, "clusters all bursts, not a part of very many, however long that takes",
 	 OPT_FLAG(struct options, request.whole)},
-	{0, "json", NULL, "as JSON", OPT_FLAG(struct options, json)},
-	{0, "csv", NULL, "as CSV, a line per burst with its cluster",
-	 OPT_FLAG(struct options, csv)},
+	{0, "json", NULL, "as JSON", OPT_FLAG(struct options, json), .group = 1},
+	{0, "csv", NULL, "as CSV, a line per burst with its cluster", OPT_FLAG(struct options, csv),
+	 .group = 1},
 	{0, "svg", "FILE", "writes a scatter plot there; \"-\": standard output",
-	 OPT_TEXT(struct options, svg)},
+	 OPT_TEXT(struct options, svg), .group = 1},
 	{0, "html", "FILE", "writes plot and table as a page; \"-\": standard output",
-	 OPT_TEXT(struct options, html)},
+	 OPT_TEXT(struct options, html), .group = 1},
 	OPT_OVERWRITE,
 	{0},
 };
@@ -481,10 +481,6 @@ int verb_cluster(int argc, char **argv)
 	status = options__read(&cmd_cluster, argc, argv, &o);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	if (!!o.svg + !!o.html + o.json + o.csv > 1)
-		return options__wrong(&cmd_cluster, "one of --json, --csv, --svg and --html");
-	if (o.regions && o.code)
-		return options__wrong(&cmd_cluster, "one of --regions and --code");
 	if ((o.regions || o.code) && (o.svg || o.html || o.csv || o.window > 0))
 		return options__wrong(&cmd_cluster, "--regions and --code as text or --json only");
 	if ((o.regions || o.code) && (o.given || o.request.whole))

@@ -72,10 +72,10 @@ static const struct opt opts[] = {
 	 "earlier runs like A, 5 at least, that tell what is usual: a directory, or a comma list "
 	 "of jobs and files; may be given several times",
 	 OPT_CALL(add_baseline)},
-	{0, "json", NULL, "as JSON", OPT_FLAG(struct args, json)},
+	{0, "json", NULL, "as JSON", OPT_FLAG(struct args, json), .group = 1},
 	{0, "html", "FILE",
 	 "as one file for a browser, which needs no network; - is standard output",
-	 OPT_TEXT(struct args, html)},
+	 OPT_TEXT(struct args, html), .group = 1},
 	OPT_OVERWRITE,
 	{0},
 };
@@ -671,8 +671,6 @@ int verb_compare(int argc, char **argv)
 
 	if (status == OPTIONS_GO_ON && argc - optind != 2)
 		status = options__wrong(&cmd_compare, "which two runs: A B");
-	else if (status == OPTIONS_GO_ON && a.json && a.html)
-		status = options__wrong(&cmd_compare, "one of --json and --html");
 	else if (status == OPTIONS_GO_ON)
 		status = compare_words_given(&a, argv + optind);
 	free(a.baseline);

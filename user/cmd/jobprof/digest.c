@@ -30,10 +30,11 @@ struct options {
 static const struct opt opts[] = {
 	OPTS_FILTER(struct options),
 	OPTS_DATABASE(struct options),
-	{0, "json", NULL, "as JSON", OPT_FLAG(struct options, site.json)},
+	{0, "json", NULL, "as JSON", OPT_FLAG(struct options, site.json), .group = 1},
 	{0, "csv", NULL, "its tables as CSV, with an empty line between them",
-	 OPT_FLAG(struct options, site.csv)},
-	{0, "html", "FILE", "as a page; \"-\": standard output", OPT_TEXT(struct options, html)},
+	 OPT_FLAG(struct options, site.csv), .group = 1},
+	{0, "html", "FILE", "as a page; \"-\": standard output", OPT_TEXT(struct options, html),
+	 .group = 1},
 	OPT_OVERWRITE,
 	{0},
 };
@@ -709,10 +710,8 @@ int verb_digest(int argc, char **argv)
 		return status;
 	if (o.site.filter.jobs && !o.site.is_since_given) /* else it would be of all times */
 		site_args__take_since(&o.site, &since, "7d");
-	if (optind < argc || !!o.html + o.site.json + o.site.csv > 1 || isnan(o.site.filter.since))
-		return options__wrong(&cmd_digest,
-				      "it takes options alone, a time, and one of --json, --csv "
-				      "and --html");
+	if (optind < argc || isnan(o.site.filter.since))
+		return options__wrong(&cmd_digest, "it takes options alone, and a time");
 	set_before(&d);
 	set_columns(&f, &heads, &o.site);
 	status = site_args__open(&o.site, &d.ix, &d.viewer);

@@ -34,7 +34,7 @@ struct options {
 	const char *diff, *path;
 	enum form form;
 	struct number_range task;
-	bool has_task, off_cpu, twice;
+	bool has_task, off_cpu;
 	double from_s, to_s;
 };
 
@@ -277,7 +277,6 @@ static int set_form(void *to, const struct opt *opt, const char *path)
 {
 	struct options *o = to;
 
-	o->twice |= o->form != FORM_TEXT;
 	o->form = FORM_FOLDED;
 	while (strcmp(form_options[o->form], opt->name) != 0)
 		o->form++;
@@ -321,12 +320,15 @@ static const struct opt opts[] = {
 	 OPT_FLAG(struct options, off_cpu)},
 	{0, "diff", "FILE2", "what has changed since FILE2", OPT_TEXT(struct options, diff)},
 	{0, "svg", "FILE", "writes a flame graph there as SVG; - is standard output",
-	 OPT_CALL(set_form)},
-	{0, "html", "FILE", "as one file for a browser, with search and zoom", OPT_CALL(set_form)},
-	{0, "folded", NULL, "prints stacks one a line, for other tools", OPT_CALL(set_form)},
-	{0, "speedscope", "FILE", "in the form of speedscope", OPT_CALL(set_form)},
-	{0, "pprof", "FILE", "in the form of pprof", OPT_CALL(set_form)},
-	{0, "perfetto", "FILE", "as trace events, for Perfetto: by interval", OPT_CALL(set_form)},
+	 OPT_CALL(set_form), .group = 1},
+	{0, "html", "FILE", "as one file for a browser, with search and zoom", OPT_CALL(set_form),
+	 .group = 1},
+	{0, "folded", NULL, "prints stacks one a line, for other tools", OPT_CALL(set_form),
+	 .group = 1},
+	{0, "speedscope", "FILE", "in the form of speedscope", OPT_CALL(set_form), .group = 1},
+	{0, "pprof", "FILE", "in the form of pprof", OPT_CALL(set_form), .group = 1},
+	{0, "perfetto", "FILE", "as trace events, for Perfetto: by interval", OPT_CALL(set_form),
+	 .group = 1},
 	OPT_OVERWRITE,
 	{0},
 };
@@ -354,8 +356,6 @@ int verb_flame(int argc, char **argv)
 		return status;
 	if (status)
 		return status;
-	if (o.twice)
-		return options__wrong(&cmd_flame, "one form at a time");
 	if (o.from_s >= o.to_s)
 		return options__wrong(&cmd_flame, "--from %g is not before --to %g", o.from_s,
 				      o.to_s);

@@ -218,9 +218,9 @@ static const struct opt opts[] = {
 	OPT_JOBS(struct options),
 	OPT_INPUT(struct options),
 	{0, "svg", "FILE", "writes it there as SVG; \"-\": standard output",
-	 OPT_TEXT(struct options, svg)},
+	 OPT_TEXT(struct options, svg), .group = 1},
 	{0, "html", "FILE", "writes it there as one file for a browser; \"-\": standard output",
-	 OPT_TEXT(struct options, html)},
+	 OPT_TEXT(struct options, html), .group = 1},
 	{0, "json", NULL, "prints JSON, with the curves", OPT_FLAG(struct options, json)},
 	{0, "store", NULL, "stores it in the job file, too", OPT_FLAG(struct options, store)},
 	{0, "nugget", "X", "how far the curve may be from the samples (default 1e-4)",
@@ -265,8 +265,6 @@ int verb_fold(int argc, char **argv)
 
 	if (status != OPTIONS_GO_ON)
 		return status;
-	if (o.svg && o.html)
-		return options__wrong(&cmd_fold, "one of --svg and --html");
 	o.drawn = o.svg ? o.svg : o.html;
 	if (o.drawn && !strcmp(o.drawn, "-") && o.json)
 		return options__wrong(&cmd_fold, "--json with --svg - or --html - would mix on "

@@ -33,10 +33,10 @@ static const struct opt opts[] = {
 	OPT_INPUT(struct options),
 	OPT_NODES(struct options),
 	{0, "svg", "FILE", "writes it there as SVG, for papers; \"-\": standard output",
-	 OPT_TEXT(struct options, svg)},
+	 OPT_TEXT(struct options, svg), .group = 1},
 	{0, "html", "FILE",
 	 "as one file for a browser, which needs no network; - is standard output",
-	 OPT_TEXT(struct options, html)},
+	 OPT_TEXT(struct options, html), .group = 1},
 	{0, "ascii", NULL, "draws with ASCII characters alone", OPT_FLAG(struct options, ascii)},
 	OPT_OVERWRITE,
 	{0},
@@ -310,8 +310,6 @@ int verb_plot(int argc, char **argv)
 		return status;
 	if (!o.words.series || !o.words.column)
 		return options__wrong(&cmd_plot, "which series and column: -s SERIES -d COLUMN");
-	if (o.svg && o.html)
-		return options__wrong(&cmd_plot, "one of --svg and --html");
 	if (o.words.jobs || o.words.input) {
 		status = input_args__word(&cmd_plot, argc, argv, &o.words.input);
 		return status ? status : run_options(&o, NULL, 0);

@@ -535,9 +535,6 @@ static int set_form(void *to, const struct opt *o, const char *arg)
 
 	while (strcmp(form_options[form] + strlen("--"), o->name) != 0)
 		form++;
-	if (a->opts.form != REPORT_PAGE && a->opts.form != form)
-		return options__wrong(&cmd_report,
-				      "one of --json, --facts, --why, --store and --html");
 	a->opts.form = form;
 	if (form == REPORT_WHY)
 		a->opts.why = arg;
@@ -552,18 +549,18 @@ static const struct opt opts[] = {
 	OPT_JOBS(struct args),
 	OPT_INPUT(struct args),
 	OPT_NODES(struct args),
-	{0, "json", NULL, "as JSON", OPT_CALL(set_form)},
+	{0, "json", NULL, "as JSON", OPT_CALL(set_form), .group = 1},
 	{0, "html", "FILE",
 	 "as one file for a browser, which needs no network; - is standard output",
-	 OPT_CALL(set_form)},
+	 OPT_CALL(set_form), .group = 1},
 	{0, "facts", NULL, "the quantities that the rules judge, with their units",
-	 OPT_CALL(set_form)},
+	 OPT_CALL(set_form), .group = 1},
 	{0, "why", "RULE", "why the rule gave no finding, or PIKA's tag was not given",
-	 OPT_CALL(set_form), .values = report__print_rules},
+	 OPT_CALL(set_form), .group = 1, .values = report__print_rules},
 	{0, "force", NULL, "judges PIKA's issues of short, serial and failed jobs, too",
 	 OPT_FLAG(struct args, opts.force)},
-	{0, "store", NULL, "stores the report and its analyses in the job file",
-	 OPT_CALL(set_form)},
+	{0, "store", NULL, "stores the report and its analyses in the job file", OPT_CALL(set_form),
+	 .group = 1},
 	{0, "rules", "FILE", "rules of a site, instead of " JOBPROF_SYSCONFDIR "/jobprof/rules.lua",
 	 OPT_TEXT(struct args, opts.rules)},
 	{0, "by", "WORD,...",

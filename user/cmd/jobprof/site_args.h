@@ -99,11 +99,11 @@ void site_args__print_states(FILE *out);
 			OPT_TEXT(type, site.filter.signature)                                     \
 	}
 
-#define OPTS_FORM(type)                                                \
-	{0, "json", NULL, "as JSON", OPT_FLAG(type, site.json)},       \
-		{0, "csv", NULL, "as CSV", OPT_FLAG(type, site.csv)},  \
-	{                                                              \
-		'a', "all", NULL, "all rows", OPT_FLAG(type, site.all) \
+#define OPTS_FORM(type)                                                           \
+	{0, "json", NULL, "as JSON", OPT_FLAG(type, site.json), .group = 1},      \
+		{0, "csv", NULL, "as CSV", OPT_FLAG(type, site.csv), .group = 1}, \
+	{                                                                         \
+		'a', "all", NULL, "all rows", OPT_FLAG(type, site.all)            \
 	}
 
 /* since: the default, "7d". */

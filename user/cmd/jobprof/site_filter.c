@@ -88,10 +88,6 @@ int site_filter__check(const struct site_args *a)
 {
 	int status = check_times(a);
 
-	if (!status && a->json && a->csv) {
-		log_error("--csv and --json: it can be one of them");
-		return 2;
-	}
 	if (!status)
 		status = check_state(a->filter.state);
 	if (!status)
