@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Slurm's accounting becomes rows, by sacct: jobs that have ended and had begun, with a profile or
- * without. What was read before may be read again at any time.
+ * Reads Slurm's accounting by sacct and makes rows of the jobs that began and have ended, with or
+ * without a profile. The same window may be read again at any time.
  */
 #ifndef JP_INDEX_ACCOUNTING_H
 #define JP_INDEX_ACCOUNTING_H
@@ -10,21 +10,22 @@
 #include "index/privacy.h"
 
 struct accounting_options {
-	const char *sacct;    /* its path; NULL: by PATH. Other commands are where it is */
+	const char *sacct; /* its path; NULL: found by PATH. Slurm's other commands are in the same
+			      directory */
 	const char *clusters; /* a list with commas; NULL: all that slurmdbd knows */
-	double since;	      /* NaN: from what was read last less an hour, at first 30 days ago */
-	double wait_s;	      /* for one answer; 0: ten minutes */
+	double since;  /* NaN: an hour before the end of the last window, at first 30 days ago */
+	double wait_s; /* for one answer; 0: ten minutes */
 };
 
 struct accounting_result {
-	unsigned long jobs;	 /* rows, of which some may have been there */
-	unsigned long senseless; /* lines that are no row; the first has been logged */
+	unsigned long jobs;	 /* rows; some may have been in the index before */
+	unsigned long senseless; /* lines that are no row; the first one is logged */
 	unsigned long calls;
-	struct privacy_left left; /* none of these jobs */
+	struct privacy_left left; /* jobs that are not among `jobs` */
 };
 
-/* Reads what has ended since. 0 or -errno, and it has said why; what was read up to there is
- * kept, and a later call begins there. */
+/* Reads the jobs that have ended since. 0 or -errno, logged; rows that were read before the error
+ * stay, and the next call continues after them. */
 int accounting__sync(struct index *ix, const struct accounting_options *o,
 		     struct accounting_result *res);
 

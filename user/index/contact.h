@@ -15,8 +15,8 @@ struct contact {
 
 /* 0 or -errno. */
 int contact__add(struct index *ix, const struct contact *c);
-/* Takes away the latest one that was noted of that word, which is a user or a signature, or of
- * like->job of like->user; with the rule, the ticket, the text and the time (NaN: any) of *like. 0;
+/* Removes the latest contact about that word, which is a user or a signature, or about like->job of
+ * like->user, that has the rule, ticket, text and time (NaN: any) of *like. 0;
  * -ENOENT: there is none; -errno. *removed points into *texts. */
 int contact__remove(struct contact *removed, struct index *ix, const char *word,
 		    const struct contact *like, struct string_list *texts);
@@ -24,13 +24,13 @@ int contact__remove(struct contact *removed, struct index *ix, const char *word,
 #define CONTACT_BEFORE_S (6 * 7 * 86400.0)
 #define CONTACT_AFTER_S	 (8 * 7 * 86400.0)
 
-/* What the jobs in question did before and after. */
+/* What the jobs of a contact's user or signature lost before it and after it. */
 struct advice {
 	double runs_before, runs_after;
-	double weeks_before, weeks_after; /* that the index knows */
+	double weeks_before, weeks_after; /* of which the index has rows */
 	double lost_before, lost_after;	  /* core-s a week; NaN: no jobs */
-	/* What would have been lost with the core time of after and the share of before: less use
-	 * is no success. */
+	/* The loss if the core time after the contact had the share that was lost before: less use
+	 * of the machine is no success. */
 	double expected;
 	double saved; /* core-s a week: expected - lost_after; NaN: not known */
 	const char
@@ -38,7 +38,8 @@ struct advice {
 	bool has_helped;
 };
 
-/* Called with a contact and what became of it; ends with what it returns. */
+/* Called with a contact and what became of it. A value other than 0 ends contact__each(), which
+ * returns it. */
 typedef int contact_take(void *arg, const struct contact *c, const struct advice *a);
 /* All contacts since then that the reader may see, the latest first. 0 or -errno. */
 int contact__each(struct index *ix, double since, const struct viewer *v, contact_take *take,

@@ -6,13 +6,14 @@
  * ESCAPE. A text is UTF-8 (base/utf8.h); one that is in a key or an index has at most 512 bytes, a
  * path DB_PATH_MAX.
  *
- * So that both give the same: a quotient or a sum of cases is made of doubles, as CAST(x AS {real})
- * or 0.0, a sum of whole numbers is CAST(... AS BIGINT), no divisor is 0 (NULLIF), what is selected
- * beside sums is what it is grouped by. A comparison is 1 or 0.
+ * Both engines give the same results if a statement keeps these rules: a quotient or a sum of cases
+ * is made of doubles, as CAST(x AS {real}) or 0.0, a sum of whole numbers is CAST(... AS BIGINT),
+ * no divisor is 0 (NULLIF), and columns that are selected together with sums are those of GROUP BY.
+ * A comparison is 1 or 0.
  *
- * SQLite: one process writes, by an exclusive lock beside the file, for which another one waits a
- * few seconds; readers open it read-only, for
- * they may be killed at any time, and their transactions are short. Debian 12's 3.40.1 can damage a
+ * SQLite: one process writes, which has an exclusive lock on a file in the same directory; another
+ * writer waits for the lock for a few seconds. Readers open the database read-only, because they
+ * may be killed at any time, and their transactions are short. Debian 12's 3.40.1 can damage a
  * database which two processes write or checkpoint at once (sqlite.org/wal.html#walresetbug).
  * PostgreSQL: of several processes that write, each waits for the end of the other's transaction.
  */
@@ -64,21 +65,21 @@ static inline double db_value__number(const struct db_value *v)
 	return v->type == DB_INT ? (double)v->i : v->type == DB_REAL ? v->real : NAN;
 }
 
-/* where: a path or postgresql://...; 0; -EBUSY: another process writes; -EBADMSG: it is no
- * database, or damaged; -ECONNRESET: the server cannot be reached, or not any more; -errno. It has
- * said which, but for -ENOENT of DB_READ: there is no such file. */
+/* where: a path or postgresql://... 0; -EBUSY: another process writes; -EBADMSG: it is no
+ * database, or damaged; -ECONNRESET: the server cannot be reached, or not any more; -errno. All are
+ * logged, but -ENOENT of DB_READ: there is no such file. */
 int db__open(struct db **out, const char *where, enum db_mode mode);
 void db__close(struct db *d);
 bool db__is_postgresql(const struct db *d);
 /* Where it is, for messages: an address without its user, password and options. */
 const char *db__name(const struct db *d);
-/* The same of what may not be open; the caller frees it. NULL: no memory. */
+/* The same for a database that may not be open; the caller frees it. NULL: no memory. */
 char *db__name_of(const char *where);
 
-/* Of a statement without rows: 0, or -errno and it has said what the database says of it. */
+/* Executes a statement without rows. 0, or -errno and the database's message is logged. */
 int db__run(struct db *d, const char *sql, const struct db_value *args, unsigned nargs);
 
-/* Rows of a statement; more of another may be asked for meanwhile. */
+/* Rows of a statement; rows of another statement may be read meanwhile. */
 struct db_rows {
 	struct db *db;
 	void *engine;		  /* the engine's */
@@ -86,39 +87,39 @@ struct db_rows {
 	unsigned n;
 	int err;
 };
-/* 0, or -errno and it has said why; db_rows__end() in both cases. */
+/* 0 or -errno, logged; db_rows__end() in both cases. */
 int db__ask(struct db_rows *r, struct db *d, const char *sql, const struct db_value *args,
 	    unsigned nargs);
-/* False: there are no more, or r->err is an error, which has been said. */
+/* False: there are no more, or r->err is an error, which is logged. */
 bool db_rows__next(struct db_rows *r);
 void db_rows__end(struct db_rows *r);
-/* The one number that a statement has; NaN: no row, or not known. An error has been said, and is
+/* The one number that a statement has; NaN: no row, or not known. An error is logged, and is in
  * *err. */
 double db__number(struct db *d, int *err, const char *sql, const struct db_value *args,
 		  unsigned nargs);
 
-/* Of who writes: until the end of the transaction nobody else does. */
+/* For a writer: until the end of the transaction no other process writes. */
 int db__begin(struct db *d);
-/* For who writes now and then and waits for others in between, as for files or sacct: from now on
- * others may write, too, but in its transactions, outside of which it cannot write. db__begin()
- * waits for them, up to a minute; -EBUSY, -ESTALE: another one has made the index anew. Both have
- * been said. */
+/* For a writer that waits for files or sacct between its transactions: from now on other processes
+ * may write outside of these transactions, and this one may not. db__begin() waits for the others
+ * for up to a minute, then -EBUSY; -ESTALE: another process has made the index anew. Both are
+ * logged. */
 void db__share(struct db *d);
 /* db__run() in a transaction of its own. */
 int db__write(struct db *d, const char *sql, const struct db_value *args, unsigned nargs);
 /* An error ends the transaction, too: nothing of it is stored. */
 int db__commit(struct db *d);
-/* Where no transaction is left after an error nothing happens. */
+/* Does nothing where an error has ended the transaction. */
 void db__rollback(struct db *d);
 
-/* Stops what is asked when so many seconds from now are over, with -ETIME; 0: never. */
+/* Statements end with -ETIME when this many seconds from now are over; 0: never. */
 void db__limit(struct db *d, double seconds);
 
-/* Of who writes, outside of a transaction: takes what was deleted out of the database's files; with
- * a server only its room becomes free for other rows. 0 or -errno, said. */
+/* For a writer, outside of a transaction: removes the bytes of deleted rows from the database's
+ * files; a server only frees their room for other rows. 0 or -errno, logged. */
 int db__scrub(struct db *d);
-/* Looks for damage, and for a version of the engine that can do some. 0, or an error, as -EBADMSG;
- * it has said what it found. */
+/* Looks for damage, and for versions of the engine that can damage a database. 0, or an error such
+ * as -EBADMSG; what was found is logged. */
 int db__check(struct db *d);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an engine of db.h does. */
+/* The functions that an engine of db.h has. */
 #ifndef JP_INDEX_DB_ENGINE_H
 #define JP_INDEX_DB_ENGINE_H
 
@@ -18,8 +18,8 @@ struct db_engine {
 	void (*end)(struct db_rows *r);
 	void (*limit)(struct db *d, double seconds);
 	bool (*is_in_transaction)(struct db *d);
-	/* Of who writes and shares (db__share()), around a transaction; NULL: nothing is to be
-	 * done. */
+	/* Called around each transaction of a writer that shares (db__share()); NULL: the engine
+	 * needs no lock. */
 	int (*lock)(struct db *d);
 	void (*unlock)(struct db *d);
 	int (*scrub)(struct db *d);

@@ -18,7 +18,7 @@ struct exchange_result {
 
 /* Reads lines that anybody may have written, and writes their rows: each as its sources say. A line
  * that is no row is refused, with the reason in the log. name: of the file, for messages; cluster:
- * of rows that do not say theirs, may be NULL. 0, or -errno and it has said why. */
+ * of rows that do not say theirs, may be NULL. 0 or -errno, logged. */
 int exchange__read(struct index *ix, FILE *in, const char *name, const char *cluster,
 		   struct exchange_result *res);
 
@@ -27,7 +27,7 @@ struct exchange_form {
 	bool anonymize; /* names become pseudonyms of this one call, texts and places are left out
 			 */
 };
-/* Writes the rows of the filter that the viewer may see. 0, or -errno and it has said why. */
+/* Writes the rows of the filter that the viewer may see. 0 or -errno, logged. */
 int exchange__write(struct index *ix, FILE *out, const struct job_filter *f, const struct viewer *v,
 		    const struct exchange_form *form);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Jobs are read back as rows, with their findings and nodes. */
+/* Reads jobs back as rows, with their findings and nodes. */
 #ifndef JP_INDEX_GET_H
 #define JP_INDEX_GET_H
 
@@ -14,7 +14,7 @@ void row_list__free(struct row_list *l);
 
 /* The job that a user names: 7, 7_2, 7+1 or a SLUID, in all clusters or one (NULL: all), as far as
  * the viewer may see it. Runs of one job that Slurm began again are a row each, the last one first.
- * 0, also where there is none; -errno, said. row_list__free() in all cases. */
+ * 0, also where there is none; -errno, logged. row_list__free() in all cases. */
 int index__find(struct index *ix, const struct jobspec *job, const char *cluster,
 		const struct viewer *v, struct row_list *out);
 /* The tasks of an array by cluster and number, the last run of each, without findings and nodes.

@@ -23,7 +23,7 @@ struct index {
 
 /* Opens the index at `where` (db.h); for DB_WRITE its tables are made or brought forward. 0;
  * -EPROTONOSUPPORT: a later jobprof made it, or an earlier one and it is only to be read; -ENOENT,
- * which is not said: to read there is none; else as db__open(). It has said why. */
+ * which is not logged: there is none to read; else as db__open(). All others are logged. */
 int index__open(struct index *ix, const char *where, enum db_mode mode);
 void index__close(struct index *ix);
 
@@ -37,22 +37,22 @@ void index__rollback(struct index *ix);
 /* Why a profile is left out (index__put()). */
 #define INDEX_OTHERS "by Slurm's accounting its job is of another user"
 
-/* What a row is from. */
+/* Where a row comes from. */
 struct index_source {
 	unsigned source;     /* ROW_SOURCE_SLURM, ROW_SOURCE_PROFILE, or both */
 	const char *file;    /* of a profile */
-	const char *cluster; /* of rows that do not say theirs; NULL: "" */
-	const char *user;    /* likewise: who owns the file */
+	const char *cluster; /* of rows without a cluster; NULL: "" */
+	const char *user;    /* likewise: the owner of the file */
 	double mtime_s;
 	bool changed; /* that file was read before and has changed */
 };
 
 /*
- * Writes what a source says of a job: it becomes a row, or part of the one that the other source
- * has made, or takes the place of what the same source said before. Of one id there may be several
- * runs, each with a row. Where Slurm has said whose a run is, another user's profile of it is left
- * out, -EPERM, and one that came before goes when Slurm's word comes. Between index__begin() and
- * index__commit(). 0 or -errno.
+ * Writes what a source says of a job: it becomes a row, or a part of the row that the other source
+ * has made, or replaces what the same source wrote before. An id may have several runs, each with a
+ * row. Where Slurm's accounting names the user of a run, another user's profile of it is left out,
+ * -EPERM; a profile that came earlier is removed when the accounting comes. Called between
+ * index__begin() and index__commit(). 0 or -errno.
  */
 int index__put(struct index *ix, const struct row *r, const struct index_source *from);
 

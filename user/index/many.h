@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One finding in many jobs of a signature: how many have it, and what would have been safe for all.
- */
+/* One finding in many jobs of a signature: how many have it, and which limit would have been safe
+ * for all. */
 #ifndef JP_INDEX_MANY_H
 #define JP_INDEX_MANY_H
 
@@ -27,7 +27,7 @@ struct many {
 };
 
 typedef int many_take(void *arg, const struct many *m);
-/* The dearest `most` of the jobs that the filter means and the viewer may see; 0: all. Those of a
+/* The dearest `most` of the jobs that the filter selects and the viewer may see; 0: all. Those of a
  * signature come together, the dearest first; so do signatures. 0, -errno, or what take returned.
  */
 int many__each(struct index *ix, const struct job_filter *f, const struct viewer *v, unsigned most,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the index keeps of people, in three ages: at first all; then names of users and jobs are
- * replaced by random ones, the same for all rows of a name; at last only sums remain, without
- * users. The table pseudonym knows, by a word for the name, which random name stands for whom, as
- * long as somebody has rows of both ages; without its row nobody can tell.
+ * What the index stores of people, in three ages of a row. First it has all names; then the names
+ * of users and jobs are replaced by random ones, the same for all rows of a name; at last only sums
+ * remain, without users. The table pseudonym has, under a keyed word of the name, the random name
+ * that replaces it, as long as a user has rows of both ages; when its row is gone, nobody can find
+ * the name again.
  */
 #ifndef JP_INDEX_PRIVACY_H
 #define JP_INDEX_PRIVACY_H
@@ -20,14 +21,14 @@ struct privacy_result {
  * time. In one transaction. 0 or -errno. */
 int privacy__prune(struct index *ix, double detail, double pseudonymous,
 		   struct privacy_result *res);
-/* All of a user's rows lose the name at once, and nobody can tell any more whose they were. */
+/* All of a user's rows lose the name at once, and nobody can find out any more whose they were. */
 int privacy__forget(struct index *ix, const char *user, struct privacy_result *res);
 
 /*
- * What feeds may still have and the index is to have no more: of jobs that began before the times
- * of the last privacy__prune() the rows, or the names; of users who were forgotten the names of
- * jobs before that. The index knows these users by words under a random key of its own: it does not
- * tell their names, but who has it can try whether a name is among them.
+ * What the feeds may still have and the index must not store again: rows, or names, of jobs that
+ * began before the times of the last privacy__prune(); names in earlier jobs of users who were
+ * forgotten. The index has a word for each of these users, made with a random key that it stores:
+ * it has no names, but a reader of the index can test whether a given name is among them.
  */
 struct privacy_past {
 	double rows_before, names_before; /* Unix time; NaN: never */
@@ -47,9 +48,9 @@ struct privacy_left {
 	double rows_before;
 };
 
-/* Of a transaction. 0 or -errno. privacy_past__free() in both cases. */
+/* Called once in a transaction. 0 or -errno. privacy_past__free() in both cases. */
 int privacy_past__load(struct privacy_past *p, struct index *ix);
-/* Whether a job is to have no row. *left counts it, or that it will lose its names. */
+/* Whether a job must have no row. *left counts such a job, and one that will lose its names. */
 bool privacy_past__has(struct privacy_past *p, const char *user, double start,
 		       struct privacy_left *left);
 /* Before the end of the transaction: takes the names from what was written. 0 or -errno. */

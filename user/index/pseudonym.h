@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of users, projects and jobs become words that say nothing to who lacks the key. */
+/* Names of users, projects and jobs become words that mean nothing without the key. */
 #ifndef JP_INDEX_PSEUDONYM_H
 #define JP_INDEX_PSEUDONYM_H
 
@@ -11,7 +11,7 @@ struct pseudonyms {
 
 #define PSEUDONYM_SIZE 18
 
-/* A key of the kernel's random numbers, that nobody can have again. 0 or -errno. */
+/* Makes a key of the kernel's random numbers, which nobody can make again. 0 or -errno. */
 int pseudonyms__begin(struct pseudonyms *p);
 /* The word for a text: `kind` and 16 letters. Equal for equal texts of one kind and one key. */
 void pseudonyms__of(const struct pseudonyms *p, char kind, const char *text,

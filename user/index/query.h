@@ -17,19 +17,19 @@ struct viewer {
 	const char *user;
 };
 
-/* What a number of a job is asked by: from `least` to `most`, both included. */
+/* The numbers of a job that a filter limits: from `least` to `most`, both included. */
 enum filter_range { RANGE_NODES, RANGE_RAN, RANGE_CPU, RANGE_MEMORY, RANGE_LIMIT, N_RANGES };
 
 /* NULL and NaN: any. Lists have commas. */
 struct job_filter {
 	const char *cluster, *user, *account, *partition, *state; /* lists */
-	const char *name, *program; /* a part of it; behind "=" all of it */
+	const char *name, *program; /* a part of it; after "=" the whole name */
 	const char *signature;
 	const char *node;    /* a host list, "n[1-3],n7" */
 	const char *finding; /* a rule; "any", "none", "unknown" */
 	const char *tag;     /* PIKA's, "memory-bound" */
 	const char *jobs;    /* 7, 7_2, 7+1 or a SLUID; the number of an array is all its tasks */
-	double since, until; /* of the begin: from since on, before until */
+	double since, until; /* the job began at `since` or later, and before `until` */
 	double ran_at;	     /* it ran at that time */
 	struct {
 		double least, most; /* of shares: 0 to 1 */
@@ -41,9 +41,9 @@ void job_filter__init(struct job_filter *f);
 bool job_filter__has_rule(const struct job_filter *f);
 /* Whether it is about more than a time, clusters, users, accounts and partitions. */
 bool job_filter__is_of_rows(const struct job_filter *f);
-/* The state that a word means, which may be short as in squeue ("TO") and in small letters: a name
- * of Slurm's; NULL: none. len: of the word. *nearest: of a word that is none, what was meant, or
- * NULL. */
+/* Slurm's name of the state that a word of len bytes stands for; the word may be short as in squeue
+ * ("TO") and in small letters. NULL: there is no such state, and *nearest is the one with the most
+ * similar name, or NULL. */
 const char *job_filter__state(const char *word, size_t len, const char **nearest);
 
 #define QUERY_ARGS 512
@@ -67,19 +67,20 @@ void query__free(struct query *q);
 void query__add(struct query *q, const char *sql);
 void query__arg(struct query *q, struct db_value v);
 /* " WHERE ..." of the table job, which the statement calls j. 0; -EINVAL: the filter makes no
- * sense, which has been said. */
+ * sense, which is logged. */
 int query__where(struct query *q, const struct job_filter *f, const struct viewer *v);
-/* Of such a filter: what the findings of its rule cost the job j. */
+/* For a filter that names a rule: adds what the findings of that rule cost the job j. */
 void query__add_cost(struct query *q, const struct job_filter *f);
-/* The table of sums that answers the same, for FROM and until the next call: "day", "month", or
- * rows of both in parentheses, which have no day or month; NULL: rows of jobs must be asked, as the
- * filter is about more than sums have, or does not begin and end with a day of the index, whose
- * zone may be another one. */
+/* The table of sums that gives the same answer, as text for FROM, valid until the next call: "day",
+ * "month", or rows of both in parentheses, which have no day or month. NULL: rows of jobs must be
+ * read, because the filter needs more than the sums have, or does not begin and end with a day of
+ * the index, whose time zone may differ. */
 const char *query__sums_for(struct index *ix, const struct job_filter *f);
 /* " WHERE ..." of that table, which the statement calls s. */
 void query__where_sums(struct query *q, const char *table, const struct job_filter *f,
 		       const struct viewer *v);
-/* Asks; db_rows__end() in any case. 0; -E2BIG: a list has too many words, said; or as db__ask(). */
+/* Asks; db_rows__end() in any case. 0; -E2BIG: a list has too many words, logged; or as db__ask().
+ */
 int query__ask(struct query *q, struct db *d, struct db_rows *r);
 
 #endif

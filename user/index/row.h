@@ -60,11 +60,13 @@ struct row {
 	struct row_finding *findings;
 	unsigned nfindings;
 	struct string_list nodes;
-	struct row_fs *fs; /* where the profile says it */
+	struct row_fs *fs; /* where the profile has them */
 	unsigned nfs;
-	/* What a profile says of itself, for who judges whether that may be; NaN: nothing. */
+	/* What a profile claims, for the check whether it is possible (scan.c); NaN: it claims
+	 * nothing. */
 	double uid;
-	double inside_id;  /* the job's number in its steps: readers take that of the name */
+	double inside_id;  /* the job's number in its steps; readers use the number in the file's
+			      name */
 	double node_cores; /* all cores of its nodes, the job's or not */
 };
 
@@ -74,16 +76,16 @@ void row__free(struct row *r);
 /* A copy of the text, which may be NULL; bytes that are not UTF-8 come escaped. 0 or -ENOMEM. */
 int row__set_text(struct row *r, enum index_column c, const char *text);
 
-/* The row of a profile, from its report (docs/report-json.md), which may say anything: its user is
+/* The row of a profile, from its report (docs/report-json.md), which may hold anything: its user is
  * the one that the profile names. 0; -EBADMSG: it is no report; -ENOMEM. row__free() in all cases.
  */
 int row__of_report(struct row *r, const json_t *report);
 
 /* Adds a finding as a report has it; one more than a row may have is left out. 0 or -ENOMEM. */
 int row__add_finding(struct row *r, const json_t *o);
-/* Adds a file system as a report has it. The same. */
+/* Adds a file system as a report has it; one more than a row may have is left out. 0 or -ENOMEM. */
 int row__add_fs(struct row *r, const json_t *o);
-/* Sets the columns that are of the findings: how many, what they cost, the worst. 0 or -ENOMEM. */
+/* Sets the columns that follow from the findings: how many, their cost, the worst. 0 or -ENOMEM. */
 int row__rate(struct row *r);
 
 /* The row as an object of JSON: columns that are known by their names, `finding_list` (findings as
@@ -91,18 +93,18 @@ int row__rate(struct row *r);
 json_t *row__json(const struct row *r);
 json_t *row_finding__json(const struct row_finding *f);
 json_t *row_fs__json(const struct row_fs *f);
-/* From such an object, which may say anything. NULL, or what is wrong, with `why` for its text.
+/* Reads such an object, which may hold anything. NULL, or what is wrong, with `why` for its text.
  * *taken: how many members are known. row__free() in all cases. */
 const char *row__of_json(struct row *r, const json_t *o, size_t *taken, char *why, size_t size);
 
-/* Whether it says its job and when that began, as no row without both is stored. */
+/* Whether it has the job and its begin; a row without both is not stored. */
 bool row__has_key(const struct row *r);
 
 /* What follows from the other columns: held, lost, signature, day. For a row that both sources have
  * filled. 0 or -ENOMEM. */
 int row__derive(struct row *r);
 
-/* The way from the process that made it to another one. 0; -EBADMSG; -ENOMEM. */
+/* Puts a row into a message to another process, and takes it there. 0; -EBADMSG; -ENOMEM. */
 int row__put(const struct row *r, struct message *m);
 int row__take(struct row *r, struct message *m);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tables of an index come from an earlier version of them to a later one. */
+/* Upgrades the tables of an index from an earlier version to a later one. */
 #ifndef JP_INDEX_SCHEMA_H
 #define JP_INDEX_SCHEMA_H
 
@@ -14,7 +14,7 @@ struct schema_step {
 };
 
 /* Runs the steps from that version on, in their order, and notes the version `to`; in a
- * transaction of the caller's, who ends it without them where one fails. Columns that the table job
+ * transaction of the caller, which rolls back where a step fails. Columns that the table job
  * lacks are added without a step. 0 or -errno. */
 int schema__upgrade(struct db *d, const struct schema_step *steps, size_t n, int from, int to);
 

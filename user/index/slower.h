@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What got slower: applications against earlier runs of theirs, nodes against other nodes. */
+/* Finds applications that are slower than their earlier runs, and nodes slower than other nodes. */
 #ifndef JP_INDEX_SLOWER_H
 #define JP_INDEX_SLOWER_H
 
@@ -19,8 +19,9 @@ struct slower_app {
 };
 
 typedef int slower_take_app(void *arg, const struct slower_app *a);
-/* The dearest `most` that the viewer may see, of the time of the filter beside that before it, both
- * of which begin; the rest of `before` counts for nothing. 0, -errno, or what take returned. */
+/* Takes the dearest `most` applications that the viewer may see: the runs in the time of the filter
+ * are compared with those in the time of `before`, of which only the times are used. 0, -errno, or
+ * what take returned. */
 int slower__apps(struct index *ix, const struct job_filter *f, const struct job_filter *before,
 		 const struct viewer *v, unsigned most, slower_take_app *take, void *arg);
 
@@ -35,8 +36,8 @@ struct slower_node {
 };
 
 typedef int slower_take_node(void *arg, const struct slower_node *n);
-/* The slowest `most`, then those that most findings name; none for a viewer who does not see all.
- * The same. */
+/* Takes the slowest `most` nodes, then those that most findings name; none for a viewer who does
+ * not see all. 0, -errno, or what take returned. */
 int slower__nodes(struct index *ix, const struct job_filter *f, const struct viewer *v,
 		  unsigned most, slower_take_node *take, void *arg);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums of rows by day and month, which questions about many jobs are answered from. */
+/* Sums of rows by day and month, from which questions about many jobs are answered. */
 #ifndef JP_INDEX_SUMS_H
 #define JP_INDEX_SUMS_H
 
 #include "index/index.h"
 
-/* The sums that the row is in are to be made again. 0 or -errno. */
+/* Marks the sums that contain the row, to be made again. 0 or -errno. */
 int sums__mark(struct index *ix, const struct row *r);
-/* Makes what is marked. */
+/* Makes the marked sums again. 0 or -errno. */
 int sums__make(struct index *ix);
 /* Makes all of them. Between index__begin() and index__commit(). */
 int sums__remake(struct index *ix);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The actions of jobprof index that are not in index.c, and what all of them are given. */
+/* The actions of jobprof index that are not in index.c, and the options of all of them. */
 #ifndef JP_CMD_JOBPROF_INDEX_ACTIONS_H
 #define JP_CMD_JOBPROF_INDEX_ACTIONS_H
 
@@ -15,10 +15,10 @@ struct index_options {
 	const char *detail, *keep; /* ages, as --since has them */
 	int rate, delay;	   /* below 0: the usual */
 	const char *spool, *sendmail;
-	bool is_service; /* of watch: an action that did nothing says nothing */
+	bool is_service; /* of watch: an action that did nothing prints nothing */
 };
 
-/* On the index at `where`, with the words behind the action's. Returns the exit status. */
+/* Works on the index at `where`; words[n] follow the action's name. Returns the exit status. */
 typedef int index_action(const struct index_options *o, const char *where, int n, char **words);
 
 /* index_watch.c */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mails of Slurm's: `jobprof mail` puts each into a directory, MailSpool, and what serves the index
- * sends them. A file there is NUMBER.mail, a JSON object: "subject", "to", "at" (Unix time) and
- * "env", the variables that Slurm sets for a MailProg. The directory belongs to Slurm's user, and
- * who sends may write to it; ".served" in it says when it was last looked into.
+ * Slurm's mails: `jobprof mail` puts each into a directory, MailSpool, and `jobprof index mail`,
+ * or its watch, sends them. A file there is NUMBER.mail, a JSON object: "subject", "to", "at" (Unix
+ * time) and "env", the variables that Slurm sets for a MailProg. The directory belongs to Slurm's
+ * user, and the sender may write to it; the time of ".served" in it is that of the last look.
  */
 #ifndef JP_CMD_JOBPROF_MAIL_H
 #define JP_CMD_JOBPROF_MAIL_H
@@ -17,7 +17,8 @@
 struct mail_settings {
 	char *spool, *program; /* MailSpool, MailProgram */
 };
-/* Of jobprof.conf, else the defaults. 0 or -ENOMEM; mail_settings__free() in both cases. */
+/* Reads jobprof.conf, else takes the defaults. 0 or -ENOMEM; mail_settings__free() in both cases.
+ */
 int mail_settings__read(struct mail_settings *s);
 void mail_settings__free(struct mail_settings *s);
 
@@ -36,8 +37,8 @@ struct mail_result {
 	unsigned sent, waiting, failed, refused;
 };
 
-/* Sends what is due. 0; -errno: nobody can look into the spool, or the index is not to be written;
- * said. */
+/* Sends the mails that are due. 0; -errno: the spool cannot be read, or the index not written;
+ * logged. */
 int mail_queue__turn(struct index *ix, const struct mail_options *o, struct mail_result *res);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What all verbs on the index have in common: which index it is, who asks, about which jobs, and in
- * which form. Options are rows for a struct `type` whose member `site` is a struct site_args.
+ * The options that all verbs on the index share: which index, which viewer, which jobs, and which
+ * form. Options are rows for a struct `type` whose member `site` is a struct site_args.
  */
 #ifndef JP_CMD_JOBPROF_SITE_ARGS_H
 #define JP_CMD_JOBPROF_SITE_ARGS_H
@@ -26,10 +26,10 @@ struct site_args {
 	char currency[16];
 	bool admin_comment;
 	bool json, csv, all;
-	bool as_it_is; /* the user's own index is not brought up to date, and need not be there */
+	bool as_it_is; /* the user's own index is not brought up to date, and may be absent */
 };
 
-/* "7d", "2026-11-01", "all", which is NaN, as Unix time. 0, or 2 and it has said what is wrong with
+/* "7d", "2026-11-01", "all", which is NaN, as Unix time. 0, or 2, which is logged with the name of
  * the option. */
 int site_args__parse_when(double *s, const char *option, const char *text);
 int site_args__take_since(void *to, const struct opt *o, const char *arg);
@@ -109,38 +109,38 @@ void site_args__print_states(FILE *out);
 /* since: the default, "7d". */
 void site_args__init(struct site_args *a, const char *since);
 /* Opens the index to read; the user's own is made and brought up to date, unless as_it_is. 0, or
- * the exit status; -ENOENT: it need not be there, and is not. *v is who asks: root, members of the
+ * the exit status; -ENOENT: it may be absent, and is. *v is the viewer: root, members of the
  * group jobprof, and the owner of the index's file see all. */
 int site_args__open(const struct site_args *a, struct index *ix, struct viewer *v);
 
-/* Whether the filter and the form make sense: 0, or 2 and it has said what does not. */
+/* Whether the filter and the form make sense: 0, or 2, logged. */
 int site_filter__check(const struct site_args *a);
-/* The same of the finding: a rule, or one that the index has. */
+/* Whether the finding of the filter is a rule, or one that the index has: 0, or 2, logged. */
 int site_filter__check_finding(const struct site_args *a, struct index *ix);
-/* Where no job matches: says which users, projects, partitions, clusters and nodes of the filter
- * the index has no job of at all, to who may see that. */
+/* Where no job matches: logs which users, projects, partitions, clusters and nodes of the filter
+ * have no job in the index at all, as far as the viewer may know. */
 void site_filter__hint(const struct site_args *a, struct index *ix, const struct viewer *v);
 /* Prints a line on the part of what jobs held that has no profile, of which nobody knows this;
  * where there is none, nothing. */
 void site_filter__print_unknown(double share, const char *what);
 
-/* Says that there is no index at that place. */
+/* Logs that there is no index at that place. */
 void site_args__say_none(const char *where);
 
-/* Where the index is; the caller frees it. NULL: no memory, or there is no place, said.
+/* Where the index is; the caller frees it. NULL: no memory, or there is no place, logged.
  * *is_own: it is the user's. */
 char *site_args__where(const struct site_args *a, bool *is_own);
 
-/* For verbs that ask the index by the way: where there is none, or it cannot be asked, nothing is
- * known and nothing is said. */
-/* The profiles of the last jobs with the signature of the job in this file, but for this one, at
- * most so many. 0 or -ENOMEM. */
+/* For verbs that use the index if there is one: where it is absent or cannot be read, nothing is
+ * known and nothing is logged. */
+/* The profiles of the last jobs with the signature of the job in this file, without this one, at
+ * most `most`. 0 or -ENOMEM. */
 int site_args__alike(struct string_list *files, uint32_t job, const char *path, unsigned most);
-/* The job beside others. alike__free(out) ends it. */
+/* Compares the job with others (index/alike.h). alike__free(out) ends it. */
 void site_args__compare(struct alike *out, uint32_t job, const char *path);
 
-/* Makes the directories on the way to a file, for their user alone. 0, or -errno and it has said
- * why. */
+/* Makes the directories on the way to a file, for their user alone. 0 or -errno,
+ * logged. */
 int site_args__make_way(const char *path);
 
 /* Reads profiles for the index, in limited children. */
@@ -163,10 +163,10 @@ void site_args__print_word(const char *text);
 /* Prints the options that say which jobs and which index, as they were given, but for the one of
  * that name: " --user u1 --since 7d". */
 void site_args__print_options(const struct site_args *a, const char *but);
-/* Prints of which times they are: " since 7d until 2026-11-01". */
+/* Prints the times of the filter: " since 7d until 2026-11-01". */
 void site_args__print_times(const struct site_args *a);
-/* Prints a line on all jobs of a table, and how far it is known what they lost; rule_s: what the
- * finding that is asked for cost, or NaN. */
+/* Prints a line about all jobs of a table, and for which share of them the loss is known; rule_s:
+ * the cost of the finding that is asked for, or NaN. */
 void site_args__print_head(const struct site_args *a, double jobs, double held_s, double lost_s,
 			   double profiled_s, double rule_s);
 

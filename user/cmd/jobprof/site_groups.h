@@ -30,34 +30,37 @@ void site_groups__print_words(FILE *out);
 			OPT_CALL(site_groups__take_by), .values = site_groups__print_words  \
 	}
 
-/* What is asked for besides: few columns, which add up, with the rows' names first. */
+/* A further question of a verb: a few columns that add up, after the rows' names. */
 struct site_part {
-	const char *of_jobs, *of_sums; /* as of struct site_groups */
-	/* Adds what is behind of_jobs, of rows of jobs, or of their parts in nodes; or NULL. */
+	const char *of_jobs, *of_sums; /* as in struct site_groups */
+	/* Adds further columns to of_jobs, for jobs or for their parts in nodes; or NULL. */
 	void (*add)(struct query *q, const struct job_filter *f, bool is_node);
 	unsigned nasked;
 };
 
-/* A line below the table says what a column is, where that is shown; key NULL: always. */
+/* A line below the table that explains a column, printed where the column is shown; key NULL:
+ * always. */
 struct site_note {
 	const char *key, *text;
 };
 
-/* What a verb's table is. */
+/* The table of a verb. */
 struct site_groups {
 	const struct command *command;
 	const struct site_column *columns; /* first the rows' names, then what is asked for */
 	unsigned ncolumns, nasked;
 	const char *sort;	       /* by which they are sorted */
-	const char *of_jobs, *of_sums; /* SQL of what is asked for; of_sums NULL: of jobs alone */
-	const char *and;	       /* of which jobs; "": all that match */
-	/* As and, but also of jobs without a profile: which part of what they held has none is
-	 * said; NULL: it is among the columns. */
+	const char *of_jobs, *of_sums; /* SQL of the columns that are asked for; of_sums NULL: only
+					  rows of jobs have them */
+	const char *and;	       /* a further condition on jobs; "": none */
+	/* The condition `and` without its demand for a profile: the head prints which part of what
+	 * these jobs held has no profile. NULL: that part is among the columns. */
 	const char *and_unknown;
 	const struct site_part *more; /* asked for with --finding RULE; NULL: nothing is */
 	unsigned more_at;	      /* its first column */
-	/* Fills columns[nasked] and those behind, but for more; all: the sum of all rows; before:
-	 * the row of the time before, NULL: there is no such time, or it had no such row. */
+	/* Fills columns[nasked] and the following ones, without those of `more`; all: the sum of
+	 * all rows; before: the row of the time before, NULL: there is no such time, or it had no
+	 * such row. */
 	void (*derive)(struct db_value *v, const struct db_value *all,
 		       const struct db_value *before, const struct site_args *a);
 	const struct site_part *before; /* NULL: there is nothing to compare with */
@@ -65,8 +68,8 @@ struct site_groups {
 	void (*head)(const struct db_value *all, const struct site_args *a, double without_profile);
 	const struct site_note *notes;
 	unsigned nnotes;
-	/* What and says as options of jobprof jobs, as far as it has them, and what it has not;
-	 * NULL: there is nothing to say. */
+	/* Sets the options of jobprof jobs that select the same jobs as `and`; but: what they
+	 * cannot select. NULL: `and` is empty. */
 	void (*narrow)(struct site_args *a);
 	const char *but;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One job for verbs that print it: what the index has of it, else what its files say. */
+/* One job for verbs that print it: its row in the index, else what its files have. */
 #ifndef JP_CMD_JOBPROF_SITE_JOB_H
 #define JP_CMD_JOBPROF_SITE_JOB_H
 
@@ -14,8 +14,8 @@ struct site_job {
 };
 
 /* The job as users write it: 7, 7_2, 7+1 or a SLUID. The user's own index is not made for this. 0;
- * -ENOENT: neither the index nor a directory of profiles has it; -EINVAL: that is no job, said;
- * -errno, said. site_job__free() in all cases. */
+ * -ENOENT: neither the index nor a directory of profiles has it; -EINVAL: that is no job, logged;
+ * -errno, logged. site_job__free() in all cases. */
 int site_job__find(struct site_job *j, const struct site_args *a, const char *job);
 void site_job__free(struct site_job *j);
 

@@ -2,7 +2,7 @@
 /*
  * A job as jobstats stores it in Slurm's AdminComment, where jobstats, Job Defense Shield and
  * reportseff read it: "JS1:" and base64(gzip(JSON)); without values "JS1:Short" (jobs below a
- * minute) or "JS1:None". Its readers take nothing that is not possible: no value is below 0 or
+ * minute) or "JS1:None". Its readers accept only possible values: no value is below 0 or
  * unknown, used memory is at most the memory that was granted, CPU time at most time by CPUs, GPUs
  * are used at most 100 %.
  */
@@ -36,8 +36,8 @@ struct js1 {
 };
 
 void js1__free(struct js1 *s);
-/* Of a job of one node whose profile is not there: its row. 0; -ENODATA: it is of several nodes, or
- * lacks something; -ENOMEM. js1__free() in all cases. */
+/* For a job of one node without a profile: fills in what its row has. 0; -ENODATA: the job has
+ * several nodes, or the row lacks a value; -ENOMEM. js1__free() in all cases. */
 int js1__of_row(struct js1 *s, const struct row *r);
 
 /* Puts what the report knows into a message, and takes it in another process. 0; -EBADMSG; -ENOMEM.

@@ -20,8 +20,8 @@ struct mail {
 	const char *html;    /* a whole document */
 };
 
-/* Whether it can be a header's list of addresses, alice@site.org,bob: visible ASCII without blanks
- * and what makes comments, groups or routes of addresses. */
+/* Whether it can be a header's list of addresses, alice@site.org,bob: visible ASCII without blanks,
+ * and without the characters of comments, groups and routes. */
 bool mail__is_address(const char *text);
 
 /* The whole mail; the caller frees it. NULL: no memory. */
@@ -32,7 +32,7 @@ struct mail_body {
 	const char *head;      /* its first sentence; any text */
 	const char *lines;     /* as seff prints them; "": nothing is known */
 	const struct row *row; /* whose findings are listed; NULL: none */
-	const char *command;   /* that explains more; NULL: none does */
+	const char *command;   /* that prints more; NULL: there is none */
 	bool says_end;	       /* it is about a job that has ended */
 };
 

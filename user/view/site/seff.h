@@ -15,7 +15,7 @@ struct seff_job {
 	const struct row *row;
 	const char *group; /* of its user; "": not known */
 	bool is_running;
-	bool is_live; /* what the row says of a running job is of the job so far */
+	bool is_live; /* the row of a running job has what the job used so far */
 };
 
 /* "1-02:03:04", "00:00:12": its time2str; "1.50 GB": its kbytes2str. */
@@ -29,7 +29,7 @@ void seff__print_raw(const struct seff_job *j, FILE *out);
 /* Tasks of one array, of one cluster: sums, and the largest task. rows[n], n > 0. */
 void seff__print_array(const struct row *rows, unsigned n, const char *group, FILE *out);
 
-/* The state without what sacct has behind it ("CANCELLED by 1000"); "": not known. */
+/* The state's first word, as sacct may add more ("CANCELLED by 1000"); "": not known. */
 const char *seff__state(const struct row *r, char to[static SEFF_TEXT]);
 
 #endif

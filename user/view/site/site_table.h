@@ -40,8 +40,8 @@ struct site_column {
 	const char *head; /* of text */
 	const char *sql;  /* what it is of a row */
 	enum site_cell_kind kind;
-	unsigned rank;	/* those of higher ranks go first where there is no room, and all where
-			   nothing is known; 0: never */
+	unsigned rank;	/* columns of higher ranks are left out first where there is no room,
+			   and any where no value is known; 0: never */
 	unsigned width; /* the widest that a text may be; 0: as it is */
 };
 
@@ -50,7 +50,7 @@ struct site_table {
 	unsigned ncolumns;
 	struct db_value *cells; /* row by row; texts are the table's */
 	unsigned nrows;
-	bool has_sum;	       /* the last row is the sum of what is asked for */
+	bool has_sum;	       /* the last row is the sum of all rows */
 	const char *sorted_by; /* the key of a column that text always has; NULL: none */
 };
 
