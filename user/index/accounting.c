@@ -77,7 +77,7 @@ struct sync {
 
 /* ---- commands */
 
-/* Runs one. 0 or -errno, and it has said why, but for errors of take() and -EFBIG. */
+/* Runs one. 0 or -errno, which is logged but for errors of take() and -EFBIG. */
 static int ask(const struct accounting_options *o, char *const argv[],
 	       int (*take)(void *arg, const char *line), void *arg)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A job's row is compared with those of its signature and of its program. */
+/* Compares a job's row with those of its signature and of its program. */
 #include "index/alike.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static void add_shares(struct query *q, const char *before, const char *after)
 	}
 }
 
-/* Whether the file is the one that the index has read: a row of another one says nothing of it. */
+/* Whether the file is the one that the index has read: the row of another file does not count. */
 static bool is_as_read(const char *file, double mtime)
 {
 	struct stat st;

@@ -90,7 +90,7 @@ struct cursor {
 	int err; /* which has been said */
 };
 
-/* 0, or -ENOTSUP and it has said what is missing. */
+/* 0; -ENOTSUP: a function is missing, which is logged. */
 static int load(void)
 {
 	static void *lib;
@@ -349,7 +349,7 @@ static int forget(struct db *d, struct prepared *p)
 	return run(d, sql);
 }
 
-/* The statement of this text, prepared. NULL: it has said why not, and *err is set. */
+/* The statement of this text, prepared. NULL: *err is the reason, logged. */
 static const struct prepared *find(struct db *d, const char *sql, int *err)
 {
 	struct postgresql *s = d->own;

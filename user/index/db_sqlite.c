@@ -81,7 +81,7 @@ static int errno_of(int rc)
 	}
 }
 
-/* A reader needs the file that readers and who writes share. Who writes leaves it there. */
+/* A reader needs the file that readers share with the writer. The writer leaves it there. */
 static bool lacks_shared(const struct db *d)
 {
 	const struct sqlite *s = d->own;
@@ -138,7 +138,7 @@ static void sqlite_limit(struct db *d, double seconds)
 /* ---- the file */
 
 /* SQLite takes no path with a link in it where it is told to follow none, and the way to a home is
- * often one: only the file itself must be no link. 0; -ENOENT, which has not been said; -errno. */
+ * often one: only the file itself must be no link. 0; -ENOENT, which is not logged; -errno. */
 static int find_path(struct db *d, const char *where)
 {
 	struct sqlite *s = d->own;
@@ -166,7 +166,7 @@ static int find_path(struct db *d, const char *where)
 	return err;
 }
 
-/* Waits for another who writes, so long. 0; -EWOULDBLOCK; -errno. */
+/* Waits for another writer, at most so long. 0; -EWOULDBLOCK; -errno. */
 static int wait_for_lock(int fd, unsigned ms)
 {
 	for (unsigned waited = 0;; waited += LOOK_MS) {
@@ -217,7 +217,7 @@ static int lock_writer(struct db *d)
 	return err ? complain_of_lock(d, err) : 0;
 }
 
-/* ---- of who shares: outside of transactions it can write nothing */
+/* ---- a writer that shares: it cannot write outside of transactions */
 
 static void sqlite_unlock(struct db *d)
 {
@@ -370,7 +370,7 @@ static int sqlite_open(struct db *d, const char *where, enum db_mode mode)
 	return err;
 }
 
-/* What the log has goes to the file, unless another one writes, who does that later. */
+/* Moves the log's pages to the file, unless another process writes, which does that later. */
 static void empty_log(struct sqlite *s)
 {
 	if (!s->is_locked)
@@ -402,7 +402,7 @@ static void sqlite_close(struct db *d)
 
 /* ---- statements */
 
-/* A statement of this text that nobody uses; NULL: it has been said why not, and *err is set. */
+/* A statement of this text that is not in use; NULL: *err is the reason, logged. */
 static struct statement *find(struct db *d, const char *sql, int *err)
 {
 	struct sqlite *s = d->own;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows are written as lines of JSON or CSV, and read from lines of JSON. */
+/* Writes rows as lines of JSON or CSV, and reads them from lines of JSON. */
 #include "index/exchange.h"
 
 #include <errno.h>

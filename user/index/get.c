@@ -182,8 +182,8 @@ static bool are_equal(const struct row *a, const struct row *b, enum index_colum
 	return a->text[c] && b->text[c] && !strcmp(a->text[c], b->text[c]);
 }
 
-/* How much Slurm has said of a row's job: 2 of its user, as the row has it; 0 of another one, on
- * the same cluster; 1 nothing, also where it has the id of a job of another cluster. */
+/* Ranks a row by what Slurm's accounting knows of its job: 2, the row's user; 0, another user, on
+ * the same cluster; 1, nothing, also where only another cluster has a job of that id. */
 static int rank(const struct row_list *l, const struct row *r)
 {
 	int rank = is_slurms(r) ? 2 : 1;
@@ -194,8 +194,8 @@ static int rank(const struct row_list *l, const struct row *r)
 	return rank;
 }
 
-/* Where Slurm has said whose the job is, files of others that say they are of it are not; and it
- * comes before jobs of that id which files alone know. 0 or -ENOMEM. */
+/* Where Slurm's accounting has the job's user, files of other users that claim the job are dropped,
+ * and its row comes before rows of that id which files alone have. 0 or -ENOMEM. */
 static int drop_claims(struct row_list *l)
 {
 	struct row *v = l->n ? calloc(l->n, sizeof(*v)) : NULL;

@@ -140,7 +140,7 @@ static int find_groups(struct joined *w, const struct job_filter *f, unsigned mo
 	return err;
 }
 
-/* ---- what is said of a group */
+/* ---- the text about a group */
 
 /* " WHERE ..." of the group's jobs, with and without the finding. */
 static int where(struct joined *w, struct query *q, const struct many *m)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows are written: what two sources say of a job becomes one row. */
+/* Writes rows: what two sources know of a job becomes one row. */
 #include "index/index.h"
 
 #include <errno.h>
@@ -232,7 +232,7 @@ static double of_column(double v, const struct index_info *info)
 	return *info->unit && info->type == INDEX_REAL ? amount(v) : bounded(v, info->type);
 }
 
-/* The stored row with what the source says. 0 or -ENOMEM. */
+/* Joins the source's values to the stored row. 0 or -ENOMEM. */
 static int add(struct row *to, const struct row *r, const struct index_source *from)
 {
 	int err = 0;
@@ -413,7 +413,8 @@ static void free_of_job(struct of_job *s)
 	free(s->other);
 }
 
-/* Slurm has said that the run is of another user: then the file is as if it had come later. */
+/* By Slurm's accounting the run is of another user: then the file is treated as if it had come
+ * later. */
 static int drop_other(struct index *ix, const struct stored *s, const char *user)
 {
 	static const char *const sql[] = {

@@ -442,8 +442,8 @@ struct dirty {
 	double first, last;
 };
 
-/* False: there are too many, or it has said what is wrong. Who makes sums in the meantime changes
- * no answer. */
+/* False: there are too many, or an error, which is logged. A process that makes sums meanwhile
+ * changes no answer. */
 static bool find_dirty(struct index *ix, struct dirty *d)
 {
 	struct db_rows r;

@@ -294,7 +294,7 @@ static int clear(struct db *d)
 	return err;
 }
 
-/* What no profile says comes from the file that was there before, as far as it can be read. */
+/* Values that no profile has are taken from the earlier database file, as far as it can be read. */
 static void rescue(struct db *d)
 {
 	static const char *const sql[] = {

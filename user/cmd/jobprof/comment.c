@@ -138,7 +138,7 @@ static int take_report(void *arg, const char *line)
 	return 0;
 }
 
-/* 0; -errno, said. */
+/* 0; -errno, logged. */
 static int call(const struct turn *t, const char *const argv[],
 		int (*take)(void *arg, const char *line), struct answer *a)
 {

@@ -158,7 +158,7 @@ static int take_rule(void *arg, const struct rule_many *m)
 	return string_list__append(&r->ids, m->id);
 }
 
-/* Another machine may have rules of its own: what the index has is known, too. 0; -ENOENT, said;
+/* Another machine may have rules of its own: what the index has is known, too. 0; -ENOENT, logged;
  * -errno. */
 static int check_rule(struct index *ix, const char *rule)
 {
@@ -253,7 +253,7 @@ static int take_away(struct index *ix, const struct options *o, const char *word
 	return err;
 }
 
-/* NaN without the option. 0, or 2 and it has said what is wrong. */
+/* NaN without the option. 0, or 2, logged. */
 static int parse_at(double *at, const char *word)
 {
 	int status = 0;

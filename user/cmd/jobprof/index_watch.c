@@ -55,8 +55,8 @@ static int look(const struct index_options *o, const char *where, const struct s
 
 #define SYNC_AGAIN_S 600 /* after an error */
 
-/* What a service does besides: Slurm's accounting is read, comments are written, mails are sent.
- * What fails has been said, and is tried again. */
+/* The other work of a service: reads Slurm's accounting, writes comments, sends mails. Errors are
+ * logged, and the work is tried again. */
 static void serve(const struct index_options *o, const char *where, bool comments, double *sync_at)
 {
 	const struct accounting_options how = {o->sacct, o->cluster, NAN, o->wait_s};

@@ -102,7 +102,7 @@ static const char *key_of(const struct options *o)
 	return sort_of(o) + (*sort_of(o) == '-');
 }
 
-/* By what rows are sorted; NULL: it has said what is wrong. */
+/* The column by which rows are sorted; NULL: there is none, which is logged. */
 static const struct site_column *order_of(const struct options *o)
 {
 	for (size_t i = 0; i < N_COLUMNS; i++)

@@ -188,7 +188,7 @@ static int send_mail(const struct options *o, const char *subject, const char *t
 	return 0;
 }
 
-/* ---- what a mail says */
+/* ---- the text of a mail */
 
 static int print_mail(const struct site_job *j)
 {

@@ -188,7 +188,7 @@ static int read_spool(struct queue *q)
 	return err;
 }
 
-/* Opens the spool and says that it is served. */
+/* Opens the spool and marks it as served. */
 static int open_spool(struct queue *q)
 {
 	struct stat st;
@@ -281,7 +281,7 @@ static bool is_due(struct queue *q, const struct event *e, unsigned n, bool know
 	return !*err && !(q->now < before + AGAIN_S);
 }
 
-/* ---- what it says */
+/* ---- the text of a mail */
 
 #define STATES 16
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options of verbs on the index; where the index is; who asks. */
+/* Options of verbs on the index; where the index is; who the viewer is. */
 #include "cmd/jobprof/site_args.h"
 
 #include <ctype.h>
@@ -219,7 +219,7 @@ int site_args__take_range(void *to, const struct opt *o, const char *arg)
 	return 0;
 }
 
-/* Of all times, but for what -S says. */
+/* Jobs of all times, unless -S is given. */
 int site_args__take_jobs(void *to, const struct opt *o, const char *arg)
 {
 	struct site_args *a = to;
@@ -260,7 +260,7 @@ void site_args__print_states(FILE *out)
 
 #define JOBPROF_CONF JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"
 
-/* What is wrong there has been said. */
+/* Errors in the file are logged. */
 static void read_config(struct site_args *a)
 {
 	struct config c;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a filter asks for that there is not: words that are none are refused, and who gets no job
- * is told what the index has none of. */
+/* Checks a filter: impossible words are refused, and where no job matches, the words that the index
+ * has no job of are logged. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Jobs are grouped, and what they have together is asked for and printed. */
+/* Groups jobs, and asks for the sums of each group and prints them. */
 #include "cmd/jobprof/site_groups.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static const char *sort_of(const struct question *of)
 	return of->o->sort ? of->o->sort : of->g->sort;
 }
 
-/* False: there is no such column, which has been said. */
+/* False: there is no such column, which is logged. */
 static bool find_order(struct question *q)
 {
 	const char *sort = sort_of(q);
@@ -276,7 +276,7 @@ static int ask(struct index *ix, const struct question *of, struct site_table *t
 	return err;
 }
 
-/* ---- what is asked for besides */
+/* ---- further questions */
 
 static int by_key(const void *a, const void *b)
 {

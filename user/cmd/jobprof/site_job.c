@@ -34,7 +34,7 @@ const char *site_job__group(const char *user)
 
 /* ---- in the index */
 
-/* The last run. 0; -ENOENT; -errno, said. */
+/* The last run. 0; -ENOENT; -errno, logged. */
 static int find_in_index(struct site_job *j, const struct site_args *a, const struct jobspec *spec)
 {
 	struct site_args args = *a;
@@ -61,7 +61,7 @@ static int find_in_index(struct site_job *j, const struct site_args *a, const st
 
 /* ---- files of a job that runs */
 
-/* What a name says anybody may say: where the user is known, files of others are not the job's. */
+/* Anybody can choose a file's name: where the user is known, files of others are not the job's. */
 static bool is_owned(const char *path, const char *user)
 {
 	const struct passwd *pw;
@@ -146,7 +146,7 @@ static int find_quietly(struct profiles *out, const struct profile_words *words)
 	return err || !out->n || out->lacks_job ? -ENOENT : 0;
 }
 
-/* The name of who owns the file, which is the job's user. */
+/* The name of the file's owner, who is the job's user. */
 static int set_owner(struct row *r, const char *path)
 {
 	const struct passwd *pw;
@@ -278,7 +278,7 @@ static bool is_profiled(const struct row *r)
 	return !isnan(r->number[INDEX_findings]);
 }
 
-/* 0 or -ENOENT; -errno, said. */
+/* 0 or -ENOENT; -errno, logged. */
 static int find_in_files(struct site_job *j, const struct site_args *a, const char *job,
 			 uint32_t id)
 {

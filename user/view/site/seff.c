@@ -37,7 +37,7 @@ void seff__memory(char to[static SEFF_TEXT], double kib)
 	snprintf(to, SEFF_TEXT, "%.2f %cB", kib / pow(1024, power), units[power]);
 }
 
-/* ---- what a row says */
+/* ---- the values of a row */
 
 const char *seff__state(const struct row *r, char to[static SEFF_TEXT])
 {
@@ -57,7 +57,7 @@ static int exit_status(const struct row *r, const char *state)
 	return strcmp(state, "COMPLETED") ? -1 : 0;
 }
 
-/* The profile's, but where Slurm says something else. */
+/* The profile's value, unless Slurm has another one. */
 static double cpu_s(const struct row *r)
 {
 	double own = r->number[INDEX_cpu_s], slurms = r->number[INDEX_slurm_cpu_s];

@@ -184,7 +184,7 @@ static void put_text(const char *s, unsigned most, FILE *out)
 	}
 }
 
-/* What is longer than there is room is said to be so: of a path the end is left. */
+/* A text that is too long is marked as cut; the end of a path stays. */
 static void put_cut(const char *s, unsigned width, FILE *out)
 {
 	unsigned n = utf8__length(s);
