@@ -237,15 +237,18 @@ class Site:
 
     @staticmethod
     def numbers(c, i, rule, remedy):
-        """What the remedy sets, of rules that say how many jobs are joined."""
-        of = {"mem.over": ("own_peak_mb", 1.2, "mem_asked_mb", "#SBATCH --mem=%dM"), "time.over": ("elapsed_s", 1.2, "limit_s", "#SBATCH --time=0:%d"),
-              "cpu.oversubscribed": ("tasks", 0.5, None, "export OMP_NUM_THREADS=%d")}.get(rule)
+        """What the remedy sets, of rules that say how many jobs are joined. What was asked for too much is known, and is more than the line."""
+        of = {"mem.over": ("own_peak_mb", 1.2, "mem_asked_mb", lambda mb: "#SBATCH --mem=%dM" % mb),
+              "time.over": ("elapsed_s", 1.2, "limit_s", lambda s: "#SBATCH --time=%02d:%02d:%02d" % (s // 3600, s // 60 % 60, s % 60)),
+              "cpu.oversubscribed": ("tasks", 0.5, None, lambda n: "export OMP_NUM_THREADS=%d" % n)}.get(rule)
         if not of or numpy.isnan(c[of[0]][i]):
             return {"remedy_kind": "sentence"}
         used, more, asked, code = of
         needs = float(numpy.ceil(c[used][i] * more))
-        sets = {"needs": needs, **({"used": float(c[used][i]), "asked": float(c[asked][i])} if asked and not numpy.isnan(c[asked][i]) else {})}
-        return {"remedy_kind": "line", "remedy_code": code % needs, "remedy": remedy + " " + code % needs, "sets": sets}
+        if asked and not needs < c[asked][i]:
+            return {"remedy_kind": "sentence"}
+        sets = {"needs": needs, **({"used": float(c[used][i]), "asked": float(c[asked][i])} if asked else {})}
+        return {"remedy_kind": "line", "remedy_code": code(needs), "remedy": remedy + " " + code(needs), "sets": sets}
 
     def pika(self, rng, c, n):
         done = numpy.array([s == "COMPLETED" for s in c["state"]])

@@ -233,6 +233,17 @@ static int advice_of(struct index *ix, const struct contact *c, struct advice *a
 	return err;
 }
 
+void contact__add_up(struct advice_sum *s, const struct advice *a)
+{
+	const bool is_known = !isnan(a->saved);
+
+	s->n++;
+	s->helped += a->has_helped;
+	s->known += is_known;
+	s->saved += a->has_helped ? a->saved : 0;
+	s->saved_by_all += is_known ? a->saved : 0;
+}
+
 /* ---- all contacts */
 
 struct list {

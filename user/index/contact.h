@@ -38,6 +38,15 @@ struct advice {
 	bool has_helped;
 };
 
+/* What became of several contacts. Begins zeroed. */
+struct advice_sum {
+	unsigned n, helped, known; /* known: those whose saving is known */
+	double saved,
+		saved_by_all; /* core-s a week: by those that helped, by those that are known */
+};
+
+void contact__add_up(struct advice_sum *s, const struct advice *a);
+
 /* Called with a contact and what became of it. A value other than 0 ends contact__each(), which
  * returns it. */
 typedef int contact_take(void *arg, const struct contact *c, const struct advice *a);

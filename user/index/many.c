@@ -93,6 +93,8 @@ static int add_group(struct joined *w, const struct db_value *v)
 		.used = db_value__number(&v[9]),
 		.asked_least = db_value__number(&v[10]),
 		.asked_most = db_value__number(&v[11]),
+		.nodes = db_value__number(&v[12]),
+		.tasks = db_value__number(&v[13]),
 		.needs = NAN,
 		.safe = NAN,
 		.safe_of = NAN,
@@ -117,7 +119,7 @@ static int find_groups(struct joined *w, const struct job_filter *f, unsigned mo
 
 	query__add(&q, "SELECT j.signature, f.rule, min(j.\"user\"), min(j.name), min(j.program), "
 		       "count(DISTINCT j.id), sum(f.cost_core_s), max(j.start), max(f.severity), "
-		       "max(f.used), min(f.asked), max(f.asked) "
+		       "max(f.used), min(f.asked), max(f.asked), min(j.nodes), min(j.tasks) "
 		       "FROM job j JOIN finding f ON f.job = j.id");
 	if (!err)
 		err = query__where(&q, f, w->viewer);

@@ -10,6 +10,7 @@
 struct many {
 	const char *signature, *user, *name, *program, *rule;
 	bool are_tasks;		  /* all that were judged, of job arrays */
+	double nodes, tasks;	  /* of each of them; NaN: not known */
 	int severity;		  /* the worst */
 	double jobs, of;	  /* that have it, of those that were judged */
 	double cost_core_s, last; /* of all; begin of the last one; NaN: not known */

@@ -206,7 +206,7 @@ static int dearest_first(const void *a, const void *b)
 }
 
 int slower__apps(struct index *ix, const struct job_filter *f, const struct job_filter *before,
-		 const struct viewer *v, unsigned most, slower_take_app *take, void *arg)
+		 const struct viewer *v, slower_take_app *take, void *arg)
 {
 	struct runs r = {.since = f->since};
 	struct job_filter both = *f;
@@ -217,7 +217,7 @@ int slower__apps(struct index *ix, const struct job_filter *f, const struct job_
 	err = each_signature(&r, ix, &both, v, judge_app, &a);
 	if (!err && a.n)
 		qsort(a.v, a.n, sizeof(*a.v), dearest_first);
-	for (unsigned i = 0; !err && i < a.n && i < most; i++)
+	for (unsigned i = 0; !err && i < a.n; i++)
 		err = take(arg, &a.v[i]);
 	free_runs(&r);
 	free(a.v);
@@ -307,7 +307,7 @@ static bool is_slow(const struct slower_node *n)
 	return n->took > 1 + SLOWER_LEAST;
 }
 
-/* Keeps the node whose rows have come, where it is slow. */
+/* Keeps the node whose rows have come, where somebody is to look at it. */
 static int end_node(struct nodes *n)
 {
 	struct slower_node *one = &n->one;
@@ -318,7 +318,7 @@ static int end_node(struct nodes *n)
 		qsort(n->took.v, n->took.n, sizeof(*n->took.v), ascending);
 	one->runs = (unsigned)n->took.n;
 	one->took = one->runs >= SLOWER_NODE_RUNS ? median(n->took.v, n->took.n) : NAN;
-	if (!is_slow(one) && !one->found)
+	if (!is_slow(one) && !one->found && one->failed < SLOWER_FAILS)
 		return 0;
 	if (room__grow(&n->v, n->nnodes, 1, sizeof(*n->v)))
 		return -ENOMEM;
@@ -382,21 +382,21 @@ static int read_nodes(struct nodes *n, struct index *ix, const struct job_filter
 	return err ? err : end_node(n);
 }
 
-/* Behind the slow ones those that findings name alone. */
+/* Behind the slow ones those that findings or failed jobs alone speak of. */
 static int slowest_first(const void *a, const void *b)
 {
 	const struct slower_node *x = a, *y = b;
 	int order = descending(is_slow(x) ? x->took : NAN, is_slow(y) ? y->took : NAN);
 
-	order = order ? order : descending(x->found, y->found);
+	order = order ? order : descending(x->found + x->failed, y->found + y->failed);
 	order = order ? order : strcmp(x->node, y->node);
 	return order ? order : strcmp(x->cluster, y->cluster);
 }
 
 int slower__nodes(struct index *ix, const struct job_filter *f, const struct viewer *v,
-		  unsigned most, slower_take_node *take, void *arg)
+		  slower_take_node *take, void *arg)
 {
-	struct runs r = {.since = f->since};
+	struct runs r = {.since = -INFINITY};
 	struct job_filter of_all = *f; /* nodes: medians of one would be its own */
 	struct nodes n = {0};
 	int err;
@@ -410,7 +410,7 @@ int slower__nodes(struct index *ix, const struct job_filter *f, const struct vie
 	err = err ? err : read_nodes(&n, ix, f, v);
 	if (!err && n.nnodes)
 		qsort(n.v, n.nnodes, sizeof(*n.v), slowest_first);
-	for (unsigned i = 0; !err && i < n.nnodes && i < most; i++)
+	for (unsigned i = 0; !err && i < n.nnodes; i++)
 		err = take(arg, &n.v[i]);
 	free_runs(&r);
 	free(n.ratios);

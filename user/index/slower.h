@@ -19,14 +19,17 @@ struct slower_app {
 };
 
 typedef int slower_take_app(void *arg, const struct slower_app *a);
-/* Takes the dearest `most` applications that the viewer may see: the runs in the time of the filter
- * are compared with those in the time of `before`, of which only the times are used. 0, -errno, or
- * what take returned. */
+/* Takes the applications that the viewer may see, the dearest first: the runs in the time of the
+ * filter are compared with those in the time of `before`, of which only the times are used. Both
+ * times have a begin. 0, -errno, or what take returned. */
 int slower__apps(struct index *ix, const struct job_filter *f, const struct job_filter *before,
-		 const struct viewer *v, unsigned most, slower_take_app *take, void *arg);
+		 const struct viewer *v, slower_take_app *take, void *arg);
 
-/* A node on which runs took longer than the median of their signature on all nodes, or which is
- * named by findings about slow nodes. A job counts for each of its nodes. */
+#define SLOWER_FAILS 2 /* jobs by NODE_FAIL: one may be another node's of the job */
+
+/* A node on which runs took longer than the median of their signature on all nodes, which is named
+ * by findings about slow nodes, or on which SLOWER_FAILS jobs failed. A job counts for each of its
+ * nodes. */
 struct slower_node {
 	const char *node, *cluster;
 	unsigned runs;	 /* of signatures with SLOWER_RUNS that completed */
@@ -36,9 +39,9 @@ struct slower_node {
 };
 
 typedef int slower_take_node(void *arg, const struct slower_node *n);
-/* Takes the slowest `most` nodes, then those that most findings name; none for a viewer who does
- * not see all. 0, -errno, or what take returned. */
+/* Takes all nodes, the slowest first, then those with most failed jobs and findings together; none
+ * for a viewer who does not see all. 0, -errno, or what take returned. */
 int slower__nodes(struct index *ix, const struct job_filter *f, const struct viewer *v,
-		  unsigned most, slower_take_node *take, void *arg);
+		  slower_take_node *take, void *arg);
 
 #endif

@@ -45,12 +45,40 @@ def prints_what_was_recorded():
         is_equal("job %d: the lines of Slurm's seff" % j.job, (status, OURS.sub("", out), err), (0, recorded[str(j.job)], ""))
 
 
+ARRAY = [sefflib.Job(1664, array=1663, task=0), sefflib.Job(1663, array=1663, task=1, elapsed=70)]
+
+
 def slurms_own_prints_the_same():
     jobs = list(sefflib.some_jobs())
     with open(RECORDED) as f:
         recorded = json.load(f)
     for number, (status, out, err) in sefflib.run_slurms(jobs, ["-d"], tmpdir("perl")).items():
         is_equal("job %d: Slurm's seff" % number, (status, out), (0, recorded[str(number)]))
+    path = index_of([j.row() for j in ARRAY])
+    for number, (_, out, _) in sefflib.run_slurms(ARRAY, [], tmpdir("array")).items():
+        is_equal("job %d of an array: Slurm's seff" % number, OURS.sub("", seff("--database", path, str(number))[1]), out)
+
+
+def memory_of_one_node():
+    """Where the sum of the nodes' peaks is not known, that of one node is."""
+    with open(RECORDED) as f:
+        recorded = json.load(f)
+    jobs = [j for j in sefflib.some_jobs() if j.state != "PENDING"]
+    path = index_of(dict(j.row(), peak_sum_mb=None, peak_mb=j.used / 1024) for j in jobs)
+    memory = lambda text: [x for x in text.splitlines() if x.startswith("Memory ")]
+    is_true("some jobs have one node, some more", {j.nodes == 1 for j in jobs} == {True, False}, jobs)
+    for j in jobs:
+        is_equal("job %d of %d nodes: memory" % (j.job, j.nodes), memory(seff("--database", path, str(j.job))[1]), memory(recorded[str(j.job)]) if j.nodes == 1 else [])
+
+
+def an_array_by_its_number():
+    """Slurm gives its last task the number of the array; its seff prints that task."""
+    path = index_of(j.row() for j in ARRAY)
+    status, out, err = seff("--database", path, "1663")
+    is_equal("the number of an array: the task of that number", [status, OURS.sub("", out)], [0, OURS.sub("", seff("--database", path, "1663_1")[1])])
+    is_true("the number of an array: the hint", "1663 is an array, and this its task 1: -a adds up" in err and err.count("\n") == 1, err)
+    is_equal("a task needs no hint", [seff("--database", path, w)[2] for w in ("1664", "1663_0", "1663_1")], ["", "", ""])
+    is_equal("nor does -a", seff("--database", path, "-a", "1663")[2], "")
 
 
 def at_most_three_more():
@@ -59,7 +87,7 @@ def at_most_three_more():
     status, out, err = seff("--database", index_of([row]), "7")
     is_equal("GPU, wait and finding", out.splitlines()[-3:],
              ["GPU Efficiency: 45.35% of 4 GPUs", "CPU Wait: 25.00% of the time that its threads could run (00:00:25)",
-              "Worst Finding: cpu.stacked: Tasks share cores \\xc3\\xbc"])
+              "Worst Finding: cpu.stacked: Tasks share cores \u00fc"])
     is_equal("no more than that", len(OURS.findall(out)), 3)
 
 
@@ -169,22 +197,22 @@ def arrays():
     jobs = [sefflib.Job(500 + t, array=500, task=t, state=rng.choice(["COMPLETED", "FAILED"]), cpus=rng.randrange(1, 9),
                         cpu_s=float(rng.randrange(1, 5000)), elapsed=rng.randrange(1, 9000), used=rng.randrange(1, 1 << 22))
             for t in range(40)]
-    rows = [dict(j.row(), worst_rule="cpu.unused" if j.task % 3 else "", lost_core_s=10.0, wait_s=1.0, findings=1) for j in jobs]
+    rows = [dict(j.row(), start=1795226400 + 500 * (j.task // 4), worst_rule="cpu.unused" if j.task % 3 else "", lost_core_s=10.0, wait_s=1.0, findings=1) for j in jobs]
     rows.append(dict(rows[0], start=rows[0]["start"] - 9999, cpu_s=1e6, restart=0))  # its earlier run
     rows[0]["restart"] = 1
     rows.append(dict(rows[5], cluster="other", cpu_s=1.0))
     path = index_of(rows)
     with sefflib.sqlite3.connect(path) as db:
         last = "(SELECT *, row_number() OVER (PARTITION BY job_id ORDER BY start DESC) AS k FROM job WHERE cluster = 'here')"
-        n, cpu, held, elapsed, least, most, done = db.execute(
-            "SELECT count(*), sum(cpu_s), sum(elapsed_s * cpus), sum(elapsed_s), min(elapsed_s), max(elapsed_s), "
+        n, cpu, held, wall, least, most, done = db.execute(
+            "SELECT count(*), sum(cpu_s), sum(elapsed_s * cpus), max(start + elapsed_s) - min(start), min(elapsed_s), max(elapsed_s), "
             "sum(state = 'COMPLETED') FROM %s WHERE k = 1" % last).fetchone()
     status, out, err = seff("-a", "-M", "here", "--database", path, "500")
     is_equal("array: status", (status, err), (0, ""))
     is_equal("array: CPU time", [text_of(out, "CPU Utilized"), text_of(out, "CPU Efficiency")],
              [clock(cpu), "%.2f%% of %s core-walltime" % (100 * cpu / held, clock(held))])
     is_equal("array: times", [text_of(out, "Job Wall-clock time"), text_of(out, "Wall-clock time per task").split(",")[0]],
-             [clock(elapsed), "%s to %s" % (clock(least), clock(most))])
+             [clock(wall), "%s to %s" % (clock(least), clock(most))])
     is_true("array: states", text_of(out, "Tasks").startswith("%d (" % n) and "%d COMPLETED" % done in text_of(out, "Tasks"), out)
     is_equal("array: the finding", text_of(out, "Worst Finding"), "cpu.unused, of 26 of 40 tasks")
     is_equal("array: each cluster", seff("-a", "--database", path, "500")[1].count("Array Job ID: 500\n"), 2)
@@ -217,5 +245,5 @@ def of_postgresql_the_same():
     is_equal("PostgreSQL: a mail is noted once", server.sql("SELECT count(*) FROM mail"), [["1"]])
 
 
-run_tests([prints_what_was_recorded, slurms_own_prints_the_same, at_most_three_more, unknown_is_left_out, statuses, of_a_profile,
+run_tests([prints_what_was_recorded, slurms_own_prints_the_same, memory_of_one_node, an_array_by_its_number, at_most_three_more, unknown_is_left_out, statuses, of_a_profile,
            while_it_runs, forged_files_are_refused, arrays, of_postgresql_the_same])

@@ -70,16 +70,18 @@ def joined(rows, rule, of):
     needs = JOINED[rule][1](known("needs")) if sets else None
     ended = [r for r in all_ if r["state"] in ENDED.get(rule, ENDED["mem.over"])]
     costs = [f["cost"]["core_s"] for _, f in found if "core_s" in f["cost"]]
+    safe = sum(had_enough(r, rule, needs) for r in ended) if needs is not None else None
+    is_safe = needs is not None and 10 * safe >= 9 * len(ended)
     return {"jobs": len(found), "of": len(all_), "cost_core_s": sum(costs) if costs else None, "last": max(r["start"] for r, _ in found),
             "severity": max((f["severity"] for _, f in found), key=("note", "warn", "bad").index), "needs": needs,
             "used": max(known("used"), default=None), "asked_least": min(known("asked"), default=None), "asked_most": max(known("asked"), default=None),
-            "safe": sum(had_enough(r, rule, needs) for r in ended) if needs is not None else None, "safe_of": len(ended) if needs is not None else None,
-            "code": next(f["remedy_code"] for _, f in found if "sets" in f and f["sets"]["needs"] == needs) if sets else None}
+            "nodes": of[3], "tasks": of[4], "safe": safe, "safe_of": len(ended) if needs is not None else None,
+            "remedy_code": next(f["remedy_code"] for _, f in found if "sets" in f and f["sets"]["needs"] == needs) if is_safe else None}
 
 
 def same(got, wanted):
     return all((got[k] is None and v is None) or (got[k] == v if isinstance(v, str) or got[k] is None or v is None else math.isclose(got[k], v, rel_tol=1e-9))
-               for k, v in wanted.items() if k != "code") and (not wanted["code"] or got["remedy_code"] == wanted["code"])
+               for k, v in wanted.items())
 
 
 def many_jobs():
@@ -126,9 +128,10 @@ def without_profile(path):
 def sentences(numbers, all_):
     def wanted(r):
         noun = lambda n: "job" if n == 1 else "jobs"
-        return "%d of %d %s: " % (r["jobs"], r["of"], noun(r["of"])), "%s would have been safe in %d of %d %s" % (r["remedy_code"], r["safe"], r["safe_of"], noun(r["safe_of"]))
+        how = "safe in " if r["remedy_code"] else "not have been safe in any of " if not r["safe"] else "safe in only "
+        return "%d of %d %s: " % (r["jobs"], r["of"], noun(r["of"])), how + ("%d of " % r["safe"] if r["safe"] else "") + "%d %s" % (r["safe_of"], noun(r["safe_of"]))
     # tasks of arrays are called that where all are
-    wrong = [r["text"] for r in numbers if not (r["text"].replace("task", "job").startswith(wanted(r)[0]) and r["text"].replace("task", "job").endswith(wanted(r)[1]))]
+    wrong = [r["text"] for r in numbers if not (r["text"].replace("task", "job").startswith(wanted(r)[0]) and r["text"].replace("task", "job").endswith(wanted(r)[1]) and (not r["remedy_code"] or "; %s would " % r["remedy_code"] in r["text"]))]
     is_equal("advice: one sentence", wrong[:2], [])
     over = [r["text"] for r in numbers if r["rule"] == "mem.over" and r["used"]]
     is_true("advice: what was asked and used", over and all(re.search(r": asked [\d.]+ [GM]iB( to [\d.]+ [GM]iB)?, used at most [\d.]+ [GM]iB; #SBATCH", t) for t in over), over[:2])
@@ -141,7 +144,7 @@ def as_text(path, all_):
     headings = [l for l in more.split("\n") if l and l[0] != " " and " % of what these jobs held " not in l]
     is_equal("advice: one heading for a signature", len(headings), len({r["signature"] for r in all_}))
     is_true("advice: no line of text is wider than 80", max(map(len, more.split("\n"))) <= 80, more)
-    is_equal("advice: what is to be copied has lines of its own", [l.strip() for l in more.split("\n") if re.match(" *(#SBATCH|export) ", l)],
+    is_equal("advice: what is to be copied has lines of its own", [l.strip() for l in more.split("\n") if re.match(" {11}(#SBATCH|export) ", l)],
              [r["remedy_code"] for r in all_ if r["remedy_code"]])
     is_true("advice: names cannot harm a terminal", "\x1b" not in more, more[:300])
     is_equal("advice: the dearest ten, without --all", [len(re.findall(r"(?m)^  (?:note|warn|bad ) ", t)) for t in (text, more)], [10, len(all_)])
@@ -162,10 +165,14 @@ def cut_off():
     """Jobs that were ended by the limit in question do not show that it is enough."""
     cases = {  # rows; what is enough for which, and what is said of it; whether the line is printed
         "time": (few(10, "time.over", {"needs": 7200, "used": 6000, "asked": 86400}) + few(3, "", None, "TIMEOUT") + few(2, "", None, "OUT_OF_MEMORY"),
-                 (10, 13), "would have been safe in 10 of 13 jobs", True),
-        "memory": (few(10, "mem.over", {"needs": 2000, "used": 1500, "asked": 64000}, own_peak_mb=1500) + few(3, "", None, "TIMEOUT", own_peak_mb=1000) +
+                 (10, 13), "#SBATCH --x=1 would have been safe in only 10 of 13 jobs", False),
+        "limit": (few(9, "time.over", {"needs": 7200, "used": 6000, "asked": 86400}) + few(1, "", None, "TIMEOUT"),
+                  (9, 10), "this would have been safe in 9 of 10 jobs:", True),
+        "below": (few(8, "time.over", {"needs": 7200, "used": 6000, "asked": 86400}) + few(1, "", None, "TIMEOUT"),
+                  (8, 9), "#SBATCH --x=1 would have been safe in only 8 of 9 jobs", False),
+        "memory": (few(41, "mem.over", {"needs": 2000, "used": 1500, "asked": 64000}, own_peak_mb=1500) + few(3, "", None, "TIMEOUT", own_peak_mb=1000) +
                    few(2, "", None, "OUT_OF_MEMORY", own_peak_mb=900) + few(1, "", None, own_peak_mb=900, oom_kills=2) + few(1, "", None, "OUT_OF_MEMORY"),
-                   (13, 17), "would have been safe in 13 of 17 jobs", True),
+                   (44, 48), "would have been safe in 44 of 48 jobs", True),
         "threads": (few(4, "cpu.oversubscribed", {"needs": 4, "used": 16, "asked": 16}) + few(3, "cpu.oversubscribed", {"needs": 4, "used": 16, "asked": 16}, "TIMEOUT"),
                     (7, 7), "would have been safe in 7 of 7 jobs", True),
         "none": (few(7, "mem.near_limit", {"needs": 2000, "used": 1900, "asked": 1900}, "OUT_OF_MEMORY", own_peak_mb=1900),
@@ -173,10 +180,10 @@ def cut_off():
         "no job": (few(5, "mem.near_limit", {"needs": 2000, "used": 1900, "asked": 1900}, "FAILED", own_peak_mb=1900),
                    (0, 0), "used at most 1.86 GiB; no job shows whether this would be enough:", True),
         "sentence": (few(2, "mem.near_limit", {"used": 1900}, own_peak_mb=1900), (None, None), "A text. Do:", True),
-        "array": (few(2, "mem.near_limit", {"needs": 2000, "used": 1500, "asked": 1900}, array_id=9, array_task=1, own_peak_mb=1500) + few(1, "", None, array_id=9, array_task=3),
-                  (2, 3), "2 of 3 tasks, last TIME: asked 1.86 GiB, used at most 1.46 GiB; this would have been safe in 2 of 3 tasks:", True),
-        "mixed": (few(2, "mem.near_limit", {"needs": 2000, "used": 1500, "asked": 1900}, array_id=9, array_task=1, own_peak_mb=1500) + few(1, "", None),
-                  (2, 3), "2 of 3 jobs,", True),
+        "array": (few(19, "mem.near_limit", {"needs": 2000, "used": 1500, "asked": 1900}, array_id=9, array_task=1, own_peak_mb=1500) + few(1, "", None, array_id=9, array_task=3),
+                  (19, 20), "19 of 20 tasks, last TIME: asked 1.86 GiB, used at most 1.46 GiB; this would have been safe in 19 of 20 tasks:", True),
+        "mixed": (few(19, "mem.near_limit", {"needs": 2000, "used": 1500, "asked": 1900}, array_id=9, array_task=1, own_peak_mb=1500) + few(1, "", None),
+                  (19, 20), "19 of 20 jobs,", True),
         "many": (few(1200, "cpu.oversubscribed", {"needs": 1024, "used": 5120, "asked": 5120}), (1200, 1200), "1,200 of 1,200 jobs, last TIME: asked 5,120 threads, used at "
                  "most 5,120 threads; this would have been safe in 1,200 of 1,200 jobs:", True)}
     path, rows = os.path.join(tmpdir("cut"), "index.db"), []
@@ -190,6 +197,7 @@ def cut_off():
         is_equal("advice, %s: the line to be copied" % name, row["remedy_code"], "#SBATCH --x=1" if is_printed else None)
         text = must(*words)
         is_true("advice, %s: what is said" % name, said in re.sub(r"last [\d-]+( \d\d:\d\d)?", "last TIME", " ".join(text.split())), text)
+        is_equal("advice, %s: the heading" % name, text.split("\n")[0], "%s of u, 1 node, 1 task" % name)
         is_equal("advice, %s: whether the line is printed as advice" % name, "           #SBATCH --x=1" in text.split("\n"), is_printed)
 
 

@@ -86,11 +86,12 @@ def wanted(prices, options=()):
     findings = [{"rule": rule, "jobs": jobs, "users": users, "cost_core_s": cost, "cost_core_s_before": before.get(rule, (0, 0, 0))[2],
                  "cost_money": money(cost, None, prices)} for rule, (jobs, users, cost) in costs(now).items()]
     findings.sort(key=lambda r: (r["cost_core_s"] is None, -(r["cost_core_s"] or 0), r["rule"]))
-    return {"total": together(now, was, prices), "before": together(was, None, prices), "accounts": accounts[:10], "findings": findings[:10]}
+    return {"total": together(now, was, prices), "before": together(was, None, prices), "accounts": accounts[:10], "findings": findings[:10],
+            "of": {"accounts": len(accounts), "findings": len(findings)}}
 
 
 def faults(got, want):
-    bad = ["%s: %s" % (part, d) for part in ("total", "before") for d in differences(got[part], want[part])]
+    bad = ["%s: %s" % (part, d) for part in ("total", "before", "of") for d in differences(got[part], want[part])]
     for part in ("accounts", "findings"):
         bad += ["%s: %d rows" % (part, len(got[part]))] if len(got[part]) != len(want[part]) else []
         bad += ["%s %d: %s" % (part, i, d) for i, (g, w) in enumerate(zip(got[part], want[part])) for d in differences(g, w)]
@@ -155,12 +156,43 @@ def as_text():
         said = (number(t["money_held"]) + " CHF, of which " + number(t["money_lost"]), number(t["co2_kg"]) + " kg of CO2", "lost CHF")
         is_equal("digest as text, %s: money" % env, [w in text for w in said], [bool(how)] * 3)
         first = of["accounts"][0]
+        titles = [t + ": the first 10 of %d" % of["of"][k] if of["of"][k] > 10 else t for t, k in (("Lost by project", "accounts"), ("Findings", "findings"))]
+        is_true("digest as text, %s: of how many these are the first" % env, of["of"]["accounts"] > 10 and set(titles) <= set(lines), (titles, text))
         head = next(i for i, x in enumerate(lines) if x.startswith("project"))
         line = lines[head + 1]
         parts = [cut(first["account"], 20), grouped(first["jobs"]), hours(first["lost_core_s"]), share(first["lost_share"])]
         is_true("digest as text, %s: the project that lost most" % env, ("mostly by" not in lines[head] or line.endswith(cut(first["mostly_by"], 18))) and line.startswith(parts[0]) and
                 all(p in line.split() for p in parts[1:]), (line, parts))
     is_equal("digest of a time without jobs", must("digest", "--database", path, "--since", "2027-01-01", "--until", "2027-01-08"), "no jobs\n")
+
+
+def of_some_jobs():
+    """The text is a mail: it says which jobs it is about. Before an instant there is no time."""
+    path, rows = index()
+    options = {"--user": rows[0]["user"], "--project": ",".join(p for p in sorted({r["account"] for r in rows}) if "'" not in p), "--nodes": "1-"}
+    got = as_json("digest", "--database", path, *words_of(WEEK), *words_of(options))
+    is_equal("digest: the filter", got["filter"], {k[2:]: v for k, v in options.items()})
+    is_equal("digest: no filter", as_json("digest", "--database", path, *words_of(WEEK))["filter"], {})
+    text = must("digest", "--database", path, *words_of(WEEK), *words_of(options))
+    said = " ".join(text.split("\n\n")[0].split()[7:])
+    is_true("digest as text: the filter", said.startswith("Only jobs of --user %s --project '" % rows[0]["user"]) and said.endswith(" --nodes 1-"), text)
+    at = rows[len(rows) // 2]["start"] + 1
+    word = datetime.datetime.fromtimestamp(at, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
+    ran = [r for r in rows if r["start"] <= at < r["end"] and r["start"] >= at - 30 * DAY]
+    for more in ({}, {"--since": "all"}, {"--jobs": ",".join(str(r["job_id"]) for r in ran[:2])}):
+        got = as_json("digest", "--database", path, "--ran-at", word, *words_of(more))
+        want = ran[:2] if "--jobs" in more else ran
+        is_equal("digest --ran-at %s" % " ".join(more), [got["total"]["jobs"], got["before"], got["before_from"], got["slower"], {a["trend"] for a in got["accounts"]}, {f["cost_core_s_before"] for f in got["findings"]} - {None}],
+                 [len(want), None, None, [], {None}, set()])
+        text = must("digest", "--database", path, "--ran-at", word, *words_of(more))
+        is_true("digest --ran-at %s as text" % " ".join(more), "before" not in text.split("Whom")[0] and "trend" not in text and "--ran-at %s" % word in text.split("\n\n")[0], text)
+    p = call("digest", "--database", path, "--since", "all")
+    is_true("digest --since all: why not", p.returncode == 2 and "there is no time before it" in p.stderr, p.stderr)
+    p = call("digest", "--database", path, "--profiledir", "/tmp")
+    is_true("digest --database and --profiledir", p.returncode == 2 and "--database and --profiledir: " in p.stderr, p.stderr)
+    for words in (("digest", "--ran-at", "tomorrow"), ("digest", "--ran-at", "all"), ("contacted", "1", "--at", "tomorrow"), ("contacted", "1", "--at", "all")):
+        p = call(*words, "--database", path)
+        is_true("%s: no word is offered that is none" % " ".join(words), p.returncode == 2 and "2026-11-01 or 2026-11-01T08:00" in p.stderr and "or all" not in p.stderr, p.stderr)
 
 
 def as_page():
@@ -186,7 +218,7 @@ PLACES = ("%s", "x1,%s and 2 more", "n3-n6", "n10-n12,n1", "ranks 0-2 on n1", "n
 
 class Slowing(sitegen.Site):
     """Jobs of half of the users are alike; those of three take longer from a day on, those of one not by much, those of one are now
-    short and now long, and those of one node always take longer."""
+    short and now long, and those of one node always take longer. On one node jobs fail, which no finding names."""
 
     def who(self, rng, c, first, n):
         super().who(rng, c, first, n)
@@ -220,6 +252,11 @@ class Slowing(sitegen.Site):
             for f in found[:2] if names and i % 3 == 0 else ():
                 place = PLACES[i // 3 % len(PLACES)]
                 f["id"], f["where"] = ("node.slow", "cpu.slow_clock")[i % 2], place % names[-1] if "%" in place else place
+        failing = [i for i, names in enumerate(c["node_names"]) if "n9" in (names or ())]
+        for i in failing:
+            c["finding_list"][i] = [f for f in c["finding_list"][i] if f["id"] not in ("node.slow", "cpu.slow_clock")]
+        for i in [i for i in failing if instant(LATER["--since"], "UTC") <= c["start"][i] < instant(LATER["--until"], "UTC")][:4]:
+            c["state"][i] = "NODE_FAIL"
 
 
 def by_shape(rows):
@@ -248,7 +285,7 @@ def slower(now, was):
             out.append({"user": shape[0], "account": max((r["account"] for r in rows), key=str.encode), "name": max((r["name"] for r in rows), key=str.encode),
                         "runs": len(rows), "median_s": m, "median_s_before": b, "longer": m / b - 1, "runs_before": len(old),
                         "more_core_s": math.fsum(r["held_core_s"] for r in rows) * (1 - b / m)})
-    return sorted(out, key=lambda r: -r["more_core_s"])[:10], almost
+    return sorted(out, key=lambda r: -r["more_core_s"]), almost
 
 
 def is_named(place, node):
@@ -273,10 +310,10 @@ def slow_nodes(now):
     out = []
     for at in fails:
         ratio = statistics.median(took[at]) if len(took[at]) >= 15 else None
-        if found[at] or (ratio or 0) > 1.05:
+        if found[at] or (ratio or 0) > 1.05 or len(fails[at]) > 1:
             out.append({"node": at[1], "cluster": at[0], "runs": len(took[at]), "speed": ratio and 1 / ratio, "longer": ratio and ratio - 1,
                         "node_fails": len(fails[at]), "findings": len(found[at])})
-    return sorted(out, key=lambda r: (-r["longer"] if (r["longer"] or 0) > 0.05 else 0, -r["findings"], r["node"], r["cluster"]))[:10]
+    return sorted(out, key=lambda r: (-r["longer"] if (r["longer"] or 0) > 0.05 else 0, -r["findings"] - r["node_fails"], r["node"], r["cluster"]))
 
 
 def what_got_slower():
@@ -289,11 +326,13 @@ def what_got_slower():
     rows = [stored(r, "UTC") for r in made.rows()]
     now, was = ([r for r in rows if instant(LATER["--since"], "UTC") - 7 * DAY * k <= r["start"] < instant(LATER["--until"], "UTC") - 7 * DAY * k] for k in (0, 1))
     apps, almost = slower(now, was)
-    want = {"slower": apps, "nodes": slow_nodes(now)}
+    all_ = {"slower": apps, "nodes": slow_nodes(now)}
+    want = {part: rows[:10] for part, rows in all_.items()}
     is_true("some are longer by 5 % alone, some by 3 MAD alone", "user4" in almost[0] and "user5" in almost[1], almost)
     is_true("a few applications got slower, as they were made", {"nobody", "user2", "user3"} >= {r["user"] for r in want["slower"]} and len(want["slower"]) >= 3,
             want["slower"])
     is_true("a node is slow, as it was made, and others are named", want["nodes"][0]["node"] == "n5" and any(r["findings"] for r in want["nodes"]), want["nodes"])
+    is_true("a node is there for its failed jobs alone", any(r["node"] == "n9" and not r["findings"] and r["longer"] < 0.05 for r in want["nodes"]), want["nodes"])
     addresses = [path]
     try:
         addresses.append(postgreslib.Server().new_database("slower"))
@@ -305,22 +344,25 @@ def what_got_slower():
         for part in want:
             is_equal("digest: %s, %s" % (part, address.split(":")[0][-10:]), [len(got[part])] + [differences(g, w) for g, w in zip(got[part], want[part])],
                      [len(want[part])] + [[]] * len(want[part]))
+        is_equal("digest: of how many these are the first, %s" % address.split(":")[0][-10:], {part: got["of"][part] for part in all_}, {part: len(rows) for part, rows in all_.items()})
+    is_true("there are more nodes than are listed", len(all_["nodes"]) > 10, all_["nodes"])
     got = as_json("digest", "--database", path, *words_of(LATER), "--node", "n5")["nodes"]
     is_equal("digest --node: the node is still beside all", differences(next(r for r in got if r["node"] == "n5"), want["nodes"][0]), [])
-    as_lines(path, want)
+    as_lines(path, want, len(all_["nodes"]))
     of_a_user(path)
 
 
-def as_lines(path, want):
+def as_lines(path, want, nodes):
     lines = must("digest", "--database", path, *words_of(LATER)).splitlines()
     is_equal("what got slower as text: lines of 72 columns", [x for x in lines[:-1] if len(x) > 72], [])
     first, node = want["slower"][0], want["nodes"][0]
     points = lambda v: "%+.*f" % (1 if abs(v) < 0.0995 else 0, 100 * v)
-    below = lambda title: lines[next(i for i, x in enumerate(lines) if x.startswith(title)) + 3].split()
+    below = lambda title: lines[next(i for i, x in enumerate(lines) if x.startswith(title)) + 4].split()
     cells = [str(first["runs"]), duration(first["median_s"]), duration(first["median_s_before"]), points(first["longer"]), hours(first["more_core_s"])]
     is_equal("what got slower as text", [below("Slower than before")[0], below("Slower than before")[-5:]], [first["user"], cells])
     cells = [str(node["runs"]), share(node["speed"]), points(node["longer"]), str(node["node_fails"]), str(node["findings"])]
-    is_equal("slow nodes as text", [below("Nodes slower")[0], below("Nodes slower")[-5:]], ["n5", cells])
+    is_equal("slow nodes as text", [below("Nodes to look at")[0], below("Nodes to look at")[-5:]], ["n5", cells])
+    is_true("slow nodes as text: of how many", "Nodes to look at: the first 10 of %d" % nodes in lines, lines)
 
 
 def of_a_user(path):
@@ -340,4 +382,4 @@ def of_a_user(path):
 
 
 if __name__ == "__main__":
-    run_tests((each_number, each_filter, prices, as_text, as_page, what_got_slower))
+    run_tests((each_number, each_filter, prices, as_text, of_some_jobs, as_page, what_got_slower))

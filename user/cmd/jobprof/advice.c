@@ -64,8 +64,7 @@ static const struct site_column columns[] = {
 
 struct adding {
 	struct site_table *t;
-	double helped, saved; /* those that helped, and by how much */
-	double known, all;    /* those of which the saving is known, and their sum */
+	struct advice_sum sum;
 };
 
 static int add_advice(void *arg, const struct contact *c, const struct advice *a)
@@ -92,41 +91,37 @@ static int add_advice(void *arg, const struct contact *c, const struct advice *a
 		db_value__text(c->text),
 	};
 
-	w->helped += a->has_helped;
-	if (a->has_helped)
-		w->saved += a->saved;
-	w->known += !isnan(a->saved);
-	w->all += isnan(a->saved) ? 0 : a->saved;
+	contact__add_up(&w->sum, a);
 	return site_table__add(w->t, row);
 }
 
 /* "helped 2 of 6, which saved 5,641 core-h a week; all 6 together: -17,368" */
-static void print_saved(const struct adding *w)
+static void print_saved(const struct advice_sum *s)
 {
 	char saved[SITE_CELL], all[SITE_CELL];
 
-	site_cell__put(saved, CELL_HOURS, w->saved);
-	site_cell__put(all, CELL_HOURS, w->all);
-	printf("\nhelped %.0f of %u", w->helped, w->t->nrows);
-	if (w->helped > 0)
+	site_cell__put(saved, CELL_HOURS, s->saved);
+	site_cell__put(all, CELL_HOURS, s->saved_by_all);
+	printf("\nhelped %u of %u", s->helped, s->n);
+	if (s->helped)
 		printf(", which saved %s core-h a week", saved);
-	if (w->t->nrows == 1 && w->known > w->helped)
+	if (s->n == 1 && s->known > s->helped)
 		printf(": %s core-h a week", all);
-	else if (w->known > w->helped)
-		printf("; all %.0f%s together: %s%s", w->known,
-		       w->known < w->t->nrows ? " of which it is known" : "", all,
-		       w->helped > 0 ? "" : " core-h a week");
+	else if (s->known > s->helped)
+		printf("; all %u%s together: %s%s", s->known,
+		       s->known < s->n ? " of which it is known" : "", all,
+		       s->helped ? "" : " core-h a week");
 	putchar('\n');
 }
 
-static json_t *saved_json(const struct adding *w)
+static json_t *saved_json(const struct advice_sum *s)
 {
 	json_t *o = json_object();
 
-	json__set(o, "contacts", json_integer(w->t->nrows));
-	json__set(o, "helped", json__whole(w->helped));
-	JSON_NUMBERS(o, {"saved_core_s_week", w->saved},
-		     {"saved_by_all_core_s_week", w->known > 0 ? w->all : NAN});
+	json__set(o, "contacts", json_integer(s->n));
+	json__set(o, "helped", json_integer(s->helped));
+	JSON_NUMBERS(o, {"saved_core_s_week", s->saved},
+		     {"saved_by_all_core_s_week", s->known ? s->saved_by_all : NAN});
 	return o;
 }
 
@@ -138,9 +133,9 @@ static int print_contacts(struct index *ix, const struct site_args *a, const str
 	int status = contact__each(ix, a->filter.since, v, add_advice, &w) ? 1 : 0;
 
 	if (!status && (t.nrows || !is_text))
-		status = site_args__print(a, &t, saved_json(&w));
+		status = site_args__print(a, &t, saved_json(&w.sum));
 	if (!status && is_text && t.nrows)
-		print_saved(&w);
+		print_saved(&w.sum);
 	else if (!status && is_text)
 		puts("no contact is noted: jobprof contacted JOB --ticket T notes one");
 	site_table__free(&t);
@@ -155,6 +150,7 @@ static int print_contacts(struct index *ix, const struct site_args *a, const str
 static const struct site_column change_columns[] = {
 	{"user", "", NULL, CELL_TEXT, 0, 0},	     {"name", "", NULL, CELL_TEXT, 0, 0},
 	{"program", "", NULL, CELL_TEXT, 0, 0},	     {"signature", "", NULL, CELL_TEXT, 0, 0},
+	{"nodes", "", NULL, CELL_COUNT, 0, 0},	     {"tasks", "", NULL, CELL_COUNT, 0, 0},
 	{"rule", "", NULL, CELL_TEXT, 0, 0},	     {"severity", "", NULL, CELL_TEXT, 0, 0},
 	{"jobs", "", NULL, CELL_COUNT, 0, 0},	     {"of", "", NULL, CELL_COUNT, 0, 0},
 	{"cost_core_s", "", NULL, CELL_HOURS, 0, 0}, {"last", "", NULL, CELL_TIME, 0, 0},
@@ -230,10 +226,10 @@ static const char *stop(const struct many *m, bool follows_sentence)
 	return follows_sentence ? ". " : "; ";
 }
 
-/* None of the jobs would have had enough: it is no advice. */
+/* Fewer than 9 of 10 of the jobs would have had enough: it is no advice. */
 static bool is_unsafe(const struct many *m)
 {
-	return m->safe_of > 0 && !(m->safe > 0);
+	return m->safe_of > 0 && 10 * m->safe < 9 * m->safe_of;
 }
 
 /* Whether there is a line to copy. */
@@ -249,7 +245,10 @@ static void put_safety(FILE *out, const struct many *m, const char *code)
 	report_number safe, of;
 
 	report_text__count(m->safe_of, of);
-	if (is_unsafe(m))
+	if (is_unsafe(m) && m->safe > 0)
+		fprintf(out, "%s would have been safe in only %s of %s %s", m->code,
+			report_text__count(m->safe, safe), of, jobs);
+	else if (is_unsafe(m))
 		fprintf(out, "%s would not have been safe in any of %s %s", m->code, of, jobs);
 	else if (m->safe_of > 0)
 		fprintf(out, "%s would have been safe in %s of %s %s", code,
@@ -335,6 +334,8 @@ static int add_change(struct site_table *t, const struct many *m)
 		db_value__text(m->name),
 		db_value__text(m->program),
 		db_value__text(m->signature),
+		db_value__real(m->nodes),
+		db_value__real(m->tasks),
 		db_value__text(m->rule),
 		db_value__text(severity(m)),
 		db_value__int((int64_t)m->jobs),
@@ -358,7 +359,17 @@ static int add_change(struct site_table *t, const struct many *m)
 	return err;
 }
 
-/* One for all findings of a signature. */
+/* ", 4 nodes" */
+static void print_size(double n, const char *noun)
+{
+	char count[SITE_CELL];
+
+	site_cell__put(count, CELL_COUNT, n);
+	if (n > 0)
+		printf(", %s %s%s", count, noun, report_text__s(n));
+}
+
+/* One for all findings of a signature. Jobs of one name may differ in size. */
 static void print_heading(struct changes *w, const struct many *m)
 {
 	if (w->has_heading && !strcmp(w->signature, m->signature))
@@ -370,6 +381,8 @@ static void print_heading(struct changes *w, const struct many *m)
 	print__escaped(stdout, *m->name ? m->name : *m->program ? m->program : "?");
 	fputs(" of ", stdout);
 	print__escaped(stdout, m->user);
+	print_size(m->nodes, "node");
+	print_size(m->tasks, "task");
 	putchar('\n');
 }
 

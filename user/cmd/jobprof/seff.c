@@ -50,6 +50,16 @@ static int not_found(void)
 	return NOT_FOUND;
 }
 
+/* The number of an array is that of one of its tasks, too, which is what Slurm's seff prints. */
+static void hint(const struct row *r, const char *job)
+{
+	uint32_t id;
+
+	if (!parse_u32(job, &id) && r->number[INDEX_array_id] == id)
+		log_info("%u is an array, and this its task %.0f: -a adds up all tasks", id,
+			 r->number[INDEX_array_task]);
+}
+
 static int print_job(const struct options *o, const char *job)
 {
 	struct site_job j;
@@ -66,6 +76,7 @@ static int print_job(const struct options *o, const char *job)
 			j.row.number[INDEX_array_id]);
 		status = BAD_ARRAY;
 	} else if (!err) {
+		hint(&j.row, job);
 		if (o->debug)
 			seff__print_raw(&seff, stdout);
 		seff__print(&seff, stdout);

@@ -110,14 +110,17 @@ static int parse_date(double *s, const char *text)
 
 int site_args__parse_when(double *s, const char *option, const char *text)
 {
-	if (!strcmp(text, "all")) {
+	const bool is_one = !strcmp(option, "at") || !strcmp(option, "ran-at");
+
+	if (!is_one && !strcmp(text, "all")) {
 		*s = NAN;
 		return 0;
 	}
 	if (!parse_ago(s, text) || !parse_date(s, text))
 		return 0;
-	log_error("--%s %s: it is 24h, 7d, 4w, 6m, 1y, 2026-11-01, 2026-11-01T08:00 or all", option,
-		  text);
+	log_error("--%s %s: it is %s24h, 7d, 4w, 6m, 1y, 2026-11-01%s2026-11-01T08:00%s", option,
+		  text, is_one ? "one time: " : "", is_one ? " or " : ", ",
+		  is_one ? "" : " or all");
 	return 2;
 }
 
@@ -240,10 +243,6 @@ int site_args__take_ran_at(void *to, const struct opt *o, const char *arg)
 	int status = site_args__parse_when(&a->filter.ran_at, o->name, arg);
 
 	a->ran_at_word = arg;
-	if (!status && isnan(a->filter.ran_at)) {
-		log_error("--ran-at %s: it is one time, as 2026-11-01T08:00 or 2h", arg);
-		return 2;
-	}
 	if (!a->is_since_given) {
 		a->since_word = NULL;
 		a->filter.since = a->filter.jobs ? NAN : a->filter.ran_at - BEGUN_S;
@@ -609,40 +608,66 @@ void site_args__print_word(const char *text)
 	putchar('\'');
 }
 
-void site_args__print_options(const struct site_args *a, const char *but)
+#define FILTERS 18
+#define NAMED	(FILTERS + 4)
+
+struct named {
+	const char *name, *word; /* NULL: it was not given */
+};
+
+/* Those that say which jobs come first. */
+static void name_words(const struct site_args *a, struct named to[static NAMED])
 {
 	const struct job_filter *f = &a->filter;
-	const struct {
-		const char *name, *word;
-	} all[] = {{"user", f->user},
-		   {"project", f->account},
-		   {"name", f->name},
-		   {"program", f->program},
-		   {"state", f->state},
-		   {"partition", f->partition},
-		   {"cluster", f->cluster},
-		   {"jobs", f->jobs},
-		   {"nodes", a->range_word[RANGE_NODES]},
-		   {"ran", a->range_word[RANGE_RAN]},
-		   {"cpu-share", a->range_word[RANGE_CPU]},
-		   {"memory-share", a->range_word[RANGE_MEMORY]},
-		   {"limit-share", a->range_word[RANGE_LIMIT]},
-		   {"ran-at", a->ran_at_word},
-		   {"node", f->node},
-		   {"finding", f->finding},
-		   {"tag", f->tag},
-		   {"signature", f->signature},
-		   {"since", a->since_word},
-		   {"until", a->until_word},
-		   {"profiledir", a->dir},
-		   {"database", a->database}};
+	const struct named all[NAMED] = {{"user", f->user},
+					 {"project", f->account},
+					 {"name", f->name},
+					 {"program", f->program},
+					 {"state", f->state},
+					 {"partition", f->partition},
+					 {"cluster", f->cluster},
+					 {"jobs", f->jobs},
+					 {"nodes", a->range_word[RANGE_NODES]},
+					 {"ran", a->range_word[RANGE_RAN]},
+					 {"cpu-share", a->range_word[RANGE_CPU]},
+					 {"memory-share", a->range_word[RANGE_MEMORY]},
+					 {"limit-share", a->range_word[RANGE_LIMIT]},
+					 {"ran-at", a->ran_at_word},
+					 {"node", f->node},
+					 {"finding", f->finding},
+					 {"tag", f->tag},
+					 {"signature", f->signature},
+					 {"since", a->since_word},
+					 {"until", a->until_word},
+					 {"profiledir", a->dir},
+					 {"database", a->database}};
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+	memcpy(to, all, sizeof(all));
+}
+
+void site_args__print_options(const struct site_args *a, const char *but)
+{
+	struct named all[NAMED];
+
+	name_words(a, all);
+	for (size_t i = 0; i < NAMED; i++) {
 		if (!all[i].word || (but && !strcmp(all[i].name, but)))
 			continue;
 		printf(" --%s ", all[i].name);
 		site_args__print_word(all[i].word);
 	}
+}
+
+json_t *site_args__filter(const struct site_args *a)
+{
+	struct named all[NAMED];
+	json_t *o = json_object();
+
+	name_words(a, all);
+	for (size_t i = 0; i < FILTERS; i++)
+		if (all[i].word)
+			json__set(o, all[i].name, json__text(all[i].word));
+	return o;
 }
 
 void site_args__print_times(const struct site_args *a)

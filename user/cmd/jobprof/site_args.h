@@ -163,6 +163,9 @@ void site_args__print_word(const char *text);
 /* Prints the options that say which jobs and which index, as they were given, but for the one of
  * that name: " --user u1 --since 7d". */
 void site_args__print_options(const struct site_args *a, const char *but);
+/* The options that say which jobs, but for -S and -E, as they were given: {"user": "u1"}. NULL: no
+ * memory. */
+json_t *site_args__filter(const struct site_args *a);
 /* Prints the times of the filter: " since 7d until 2026-11-01". */
 void site_args__print_times(const struct site_args *a);
 /* Prints a line about all jobs of a table, and for which share of them the loss is known; rule_s:

@@ -88,6 +88,12 @@ int site_filter__check(const struct site_args *a)
 {
 	int status = check_times(a);
 
+	if (!status && a->database && a->dir && !a->as_it_is) {
+		log_error("--database and --profiledir: only your own index is brought up to date "
+			  "by the way; jobprof index scan %s --database %s does it",
+			  a->dir, a->database);
+		return 2;
+	}
 	if (!status)
 		status = check_state(a->filter.state);
 	if (!status)

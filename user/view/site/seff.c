@@ -68,7 +68,10 @@ static double cpu_s(const struct row *r)
 /* KiB of all nodes. */
 static double memory_kib(const struct row *r)
 {
-	return r->number[INDEX_peak_sum_mb] * KIB_PER_MIB;
+	const double *v = r->number;
+	const bool is_one = isnan(v[INDEX_peak_sum_mb]) && v[INDEX_nodes] == 1;
+
+	return v[is_one ? INDEX_peak_mb : INDEX_peak_sum_mb] * KIB_PER_MIB;
 }
 
 static double allocated_kib(const struct row *r)
@@ -382,17 +385,30 @@ static double elapsed_s(const struct row *r)
 	return r->number[INDEX_elapsed_s];
 }
 
+/* From the begin of the first task to the end of the last one. */
+static void put_wall(FILE *out, const struct row *rows, unsigned n)
+{
+	double begin = NAN, end = NAN;
+	char time[SEFF_TEXT];
+
+	for (unsigned i = 0; i < n; i++) {
+		const double start = rows[i].number[INDEX_start];
+
+		begin = fmin(begin, start);
+		end = fmax(end, start + elapsed_s(&rows[i]));
+	}
+	if (isnan(end - begin))
+		return;
+	seff__time(time, end - begin);
+	fprintf(out, "Job Wall-clock time: %s\n", time);
+}
+
 static void put_times(FILE *out, const double *sorted_s, unsigned n)
 {
 	char least[SEFF_TEXT], median[SEFF_TEXT], most[SEFF_TEXT];
-	double sum = 0;
 
 	if (!n)
 		return;
-	for (unsigned i = 0; i < n; i++)
-		sum += sorted_s[i];
-	seff__time(median, sum);
-	fprintf(out, "Job Wall-clock time: %s\n", median);
 	seff__time(least, sorted_s[0]);
 	seff__time(median, sorted_s[(n - 1) / 2]);
 	seff__time(most, sorted_s[n - 1]);
@@ -424,6 +440,7 @@ static void put_spread(FILE *out, const struct row *rows, unsigned n)
 	double *values = calloc(n, sizeof(*values));
 	unsigned known = values ? sorted(values, rows, n, elapsed_s) : 0;
 
+	put_wall(out, rows, n);
 	put_times(out, values, known);
 	known = values ? sorted(values, rows, n, memory_kib) : 0;
 	put_peaks(out, rows, n, values, known);
