@@ -194,6 +194,7 @@ def what_all_saved():
         again = json.loads(jobprof("digest", "--json", "--database", path))["advice"]
         # two weeks, and what this script has taken so far
         is_true("the digest has the same", all(abs(v - got[k]) <= 1e-3 * abs(v) for k, v in again.items()) and {"helped", "saved_by_all_core_s_week"} < set(again), again)
+        is_equal("the digest of a user has that user's contacts", [json.loads(jobprof("digest", "--user", u, "--json", "--database", path))["advice"]["contacts"] for u in ("better", "better,early", "none")], [1, 2, 0])
         is_true("the digest in words", "\nOf 3 contacts in the last 8 weeks 1 helped: %s core-h a week;\nall 3 together: %s.\n" %
                 tuple("{:,.0f}".format(v / 3600) for v in (by["better"], sum(by.values()))) in jobprof("digest", "--database", path), "")
         for n, said in ((2, "helped 1 of 2, which saved %s core-h a week; all 2 together: %s"), (1, "helped 0 of 1: %s core-h a week")):

@@ -256,9 +256,33 @@ static int take_node(void *arg, const struct slower_node *n)
 
 /* ---- what became of earlier mails */
 
+/* Whether the word is in the list, which has commas; NULL: any is. */
+static bool is_in(const char *list, const char *word)
+{
+	const size_t n = word ? strlen(word) : 0;
+
+	for (const char *p = list; p && *p; p += *p == ',') {
+		const size_t len = strcspn(p, ",");
+
+		if (len == n && !strncmp(p, word, n))
+			return true;
+		p += len;
+	}
+	return !list;
+}
+
+struct helping {
+	struct advice_sum *sum;
+	const struct job_filter *filter;
+};
+
+/* Contacts have a user and a project; what else the filter says is not known of them. */
 static int count_advice(void *arg, const struct contact *c, const struct advice *a)
 {
-	contact__add_up(arg, a);
+	const struct helping *h = arg;
+
+	if (is_in(h->filter->user, c->user) && is_in(h->filter->account, c->account))
+		contact__add_up(h->sum, a);
 	return 0;
 }
 
@@ -345,6 +369,7 @@ static bool is_of_before(enum section s)
 
 static int find_all(struct digest *d, struct found *f)
 {
+	struct helping h = {&f->help, &d->site->filter};
 	int err = 0;
 
 	for (int i = 0; !err && i < SECTIONS; i++)
@@ -356,20 +381,17 @@ static int find_all(struct digest *d, struct found *f)
 		err = slower__nodes(&d->ix, &d->site->filter, &d->viewer, take_node, f);
 	if (!err)
 		err = contact__each(&d->ix, (double)time(NULL) - ADVICE_S, &d->viewer, count_advice,
-				    &f->help);
+				    &h);
 	return err ? err : derive(f, d->site);
 }
 
-/* The time as long before, so that both can be compared. Before an instant there is none. */
+/* Before an instant there is no time to compare with. */
 static void set_before(struct digest *d)
 {
-	const struct job_filter *f = &d->site->filter;
-	double until = isnan(f->until) ? (double)time(NULL) : f->until;
-
-	d->has_before = isnan(f->ran_at);
-	d->before = *f;
-	d->before.until = f->since;
-	d->before.since = d->has_before ? f->since - (until - f->since) : NAN;
+	d->has_before =
+		site_args__before(&d->site->filter, &d->before) && isnan(d->site->filter.ran_at);
+	if (!d->has_before)
+		d->before.since = NAN;
 }
 
 /* What has a price is named by its currency. */
