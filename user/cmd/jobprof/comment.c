@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes AdminComment of jobs: some a minute, and never over another's. */
+/* Writes AdminComment of jobs: a bounded number per minute, and never over a comment of others. */
 #include "cmd/jobprof/comment.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define TRIES	   12
 #define FIRST_S	   60 /* pause after the first failure; each is twice as long as the one before */
 #define ANSWER_MAX (64 << 20) /* bytes of an answer: an array may have many tasks */
-#define DUE_MAX	   1000	      /* of a turn */
+#define DUE_MAX	   1000	      /* jobs of a turn */
 
 struct due {
 	int64_t id; /* in the table job */
@@ -35,13 +35,13 @@ struct turn {
 	double now;
 	struct due v[DUE_MAX];
 	unsigned n;
-	bool is_checked; /* Slurm stores what is written */
+	bool is_checked; /* sacctmgr was seen to store a comment unchanged */
 };
 
 /* ---- the queue */
 
-/* Jobs with a profile that have ended, and of which Slurm has said whose they are: a profile alone
- * may be forged. */
+/* Adds jobs that have ended, have a profile and are in Slurm's accounting, which names their user:
+ * a profile may be forged. */
 static int enqueue(struct turn *t)
 {
 	const struct db_value since = db_value__int((int64_t)(t->now - t->o->since_s));
@@ -56,7 +56,7 @@ static int enqueue(struct turn *t)
 			 &since, 1);
 }
 
-/* How many may be tried now. */
+/* The number of jobs that the rate allows now. */
 static double allowed(struct turn *t, int *err)
 {
 	const struct db_value minute = db_value__int((int64_t)t->now - 60);
@@ -111,14 +111,14 @@ static int note_failure(struct turn *t, const struct due *d)
 
 /* ---- Slurm's commands */
 
-/* What a command prints on a job. */
+/* What a command printed about a job. */
 struct answer {
 	const char *job;
-	char *comment; /* of sacct; NULL: it does not know the job */
+	char *comment; /* by sacct; NULL: sacct does not know the job */
 	bool did_nothing;
 };
 
-/* "JOB|COMMENT"; of an array's first id there are lines of all tasks. */
+/* A line is "JOB|COMMENT"; for the id of an array, sacct prints lines of all its tasks. */
 static int take_comment(void *arg, const char *line)
 {
 	struct answer *a = arg;
@@ -160,7 +160,7 @@ static int call(const struct turn *t, const char *const argv[],
 	return err == -ENOENT ? -EIO : err;
 }
 
-/* The job's comment. 0; -ENOENT: Slurm's accounting does not know the job yet. */
+/* Reads the job's comment. 0; -ENOENT: Slurm's accounting does not know the job yet; -errno. */
 static int ask_comment(const struct turn *t, const struct due *d, struct answer *a)
 {
 	const char *const argv[] = {"sacct",
@@ -198,7 +198,7 @@ static int write_comment(const struct turn *t, const struct due *d, struct answe
 	return !err && a->did_nothing ? -ENOENT : err;
 }
 
-/* Names that options and lists of Slurm's commands can be made of. */
+/* Whether Slurm's commands take the name as one name: it is no option and no list. */
 static bool is_plain(const char *name)
 {
 	return *name != '-' &&
@@ -225,8 +225,8 @@ static char *text_of(const struct turn *t, const struct due *d)
 	return text;
 }
 
-/* sacctmgr of Slurm 22.05 and before stores a comment in lower case, which is no base64 any more:
- * the first one of a turn is read again, and taken back where it is not what was written. */
+/* sacctmgr of Slurm 22.05 and before stores comments in lower case, which breaks base64: the first
+ * comment of a turn is read again, and removed where it was changed. */
 static int check_comment(struct turn *t, const struct due *d, struct answer *a, const char *comment)
 {
 	int err;
@@ -289,7 +289,7 @@ int comment__turn(struct index *ix, const struct comment_options *o, struct comm
 
 	if (t)
 		*t = (struct turn){.ix = ix, .o = o, .res = res, .now = (double)time(NULL)};
-	db__share(ix->db); /* while Slurm's commands run */
+	db__share(ix->db); /* others may write while Slurm's commands run */
 	if (!err)
 		err = enqueue(t);
 	if (!err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobprof contacted: support has written to a user. */
+/* jobprof contacted: notes in the index that support has written to a user. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -49,14 +49,15 @@ const struct command cmd_contacted = {
 	.opts = opts,
 };
 
-/* ---- whom the word means */
+/* ---- the job, user or signature that the word names */
 
 static bool is_signature(const char *word)
 {
 	return strlen(word) == 16 && strspn(word, "0123456789abcdef") == 16;
 }
 
-static int keep(const char **to, struct string_list *texts, const char *text)
+/* Sets a text that is not set yet, where there is one: a copy, in texts. 0 or -ENOMEM. */
+static int set_unset(const char **to, struct string_list *texts, const char *text)
 {
 	int err = text && *text && !*to ? string_list__append(texts, text) : 0;
 
@@ -65,7 +66,8 @@ static int keep(const char **to, struct string_list *texts, const char *text)
 	return err;
 }
 
-/* The last run of a job. 0; -ENOENT: the word is no job, or of none that the index has; -errno. */
+/* Fills c from the job's last run. 0; -ENOENT: the word is no job, or the index lacks it; -errno.
+ */
 static int find_job(struct index *ix, const struct options *o, const char *word, struct contact *c,
 		    struct string_list *texts)
 {
@@ -85,21 +87,21 @@ static int find_job(struct index *ix, const struct options *o, const char *word,
 		char **text = rows.v[0].text;
 
 		c->job = (int64_t)rows.v[0].number[INDEX_job_id];
-		/* a name that prune has replaced is none that was noted */
+		/* the note has the name from before prune replaced it */
 		if (!o->remove || !text[INDEX_user] || *text[INDEX_user] != '~')
-			err = keep(&c->user, texts, text[INDEX_user]);
-		err = err ? err : keep(&c->account, texts, text[INDEX_account]);
-		err = err ? err : keep(&c->signature, texts, text[INDEX_signature]);
-		/* what is to be removed may have been about another finding */
+			err = set_unset(&c->user, texts, text[INDEX_user]);
+		err = err ? err : set_unset(&c->account, texts, text[INDEX_account]);
+		err = err ? err : set_unset(&c->signature, texts, text[INDEX_signature]);
+		/* the note to remove may be about another finding */
 		if (!err && !o->remove)
-			err = keep(&c->rule, texts, text[INDEX_worst_rule]);
+			err = set_unset(&c->rule, texts, text[INDEX_worst_rule]);
 	}
 	row_list__free(&rows);
 	free(spec);
 	return err;
 }
 
-/* The user of the last job of a signature. 0; -ENOENT; -errno. */
+/* Fills c from the last job with this signature. 0; -ENOENT; -errno. */
 static int find_signature(struct index *ix, const char *word, struct contact *c,
 			  struct string_list *texts)
 {
@@ -113,9 +115,9 @@ static int find_signature(struct index *ix, const char *word, struct contact *c,
 	if (!err && !db_rows__next(&r))
 		err = r.err ? r.err : -ENOENT;
 	else if (!err)
-		err = keep(&c->user, texts, r.v[0].type == DB_TEXT ? r.v[0].text : NULL);
+		err = set_unset(&c->user, texts, r.v[0].type == DB_TEXT ? r.v[0].text : NULL);
 	if (!err)
-		err = keep(&c->account, texts, r.v[1].type == DB_TEXT ? r.v[1].text : NULL);
+		err = set_unset(&c->account, texts, r.v[1].type == DB_TEXT ? r.v[1].text : NULL);
 	c->signature = word;
 	db_rows__end(&r);
 	return err;
@@ -132,7 +134,7 @@ static int find_user(struct index *ix, const char *word, struct contact *c)
 	return err ? err : isnan(one) ? -ENOENT : 0;
 }
 
-/* A user may have a name of digits. */
+/* A word that is no known job is tried as a user, whose name may consist of digits. */
 static int find(struct index *ix, const struct options *o, const char *word, struct contact *c,
 		struct string_list *texts)
 {
@@ -142,7 +144,7 @@ static int find(struct index *ix, const struct options *o, const char *word, str
 	return err == -ENOENT && !is_signature(word) ? find_user(ix, word, c) : err;
 }
 
-/* ---- what it was about */
+/* ---- the finding */
 
 struct rule_ids {
 	const char *wanted;
@@ -211,7 +213,7 @@ static void print_contact(const char *done, const struct contact *c)
 static int note(struct index *ix, const struct options *o, const char *word, struct contact *c,
 		struct string_list *texts)
 {
-	const char *sudo = getenv("SUDO_USER"); /* staff writes by the index's owner */
+	const char *sudo = getenv("SUDO_USER"); /* staff runs this by sudo, as the index's owner */
 	char *who = NULL;
 	int err = o->rule ? check_rule(ix, o->rule) : 0;
 
@@ -233,7 +235,8 @@ static int note(struct index *ix, const struct options *o, const char *word, str
 	return err;
 }
 
-/* The job may not be in the index any more, nor be in it for the word that was noted. */
+/* The index may have lost the job, or have it under another id than the word: its note is found by
+ * the word, too. */
 static int take_away(struct index *ix, const struct options *o, const char *word, struct contact *c,
 		     struct string_list *texts)
 {

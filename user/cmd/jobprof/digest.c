@@ -146,7 +146,7 @@ static void print_sentence(const struct digest *d, const struct found *f)
 	print_costs(d, f);
 }
 
-/* The last line is the command that shows whose jobs the dearest project's are. */
+/* The last line is a command that shows the users of the first project that has a name. */
 static void print_foot(const struct digest *d, const struct found *f)
 {
 	const struct site_table *t = &f->t[ACCOUNTS];
@@ -296,7 +296,7 @@ static int write_html(void *arg, int fd, bool *keep)
 	return err ? 1 : 0;
 }
 
-/* The page must not take the place of the index. */
+/* Whether --html names the index itself, which the page must not replace. */
 static bool is_index(const struct options *o)
 {
 	bool is_own, is_it;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobprof index: the database of all jobs is made, brought up to date and checked. */
+/* jobprof index: makes the database of all jobs, brings it up to date and checks it. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -126,7 +126,8 @@ const struct command cmd_index = {
 	.more = print_actions,
 };
 
-/* Jobs that a feed still has and the index is to have no more. */
+/* Prints how many jobs of a source stay out of the index, or lose their names, after prune and
+ * forget. */
 static void say_left(const struct privacy_left *l)
 {
 	const time_t before = (time_t)l->rows_before;
@@ -196,7 +197,7 @@ static int do_scan(const struct index_options *o, const char *where, int n, char
 
 /* ---- sync */
 
-#define LONG_AGO 946684800.0 /* there was no Slurm then */
+#define LONG_AGO 946684800.0 /* 2000-01-01 as Unix time: before Slurm existed */
 
 static double begin_of(const struct site_args *a)
 {
@@ -226,7 +227,7 @@ static int do_sync(const struct index_options *o, const char *where, int n, char
 	return err || res.senseless;
 }
 
-/* All rows, of profiles. */
+/* Makes all rows again, from profiles. */
 static int remake_rows(const struct index_options *o, const char *where, int n, char **words)
 {
 	struct index ix;
@@ -269,7 +270,7 @@ static int do_export(const struct index_options *o, const char *where, int n, ch
 
 	if (site_args__open(&o->site, &ix, &viewer))
 		return 1;
-	db__limit(ix.db, 0); /* all rows take their time */
+	db__limit(ix.db, 0); /* printing all rows may take long */
 	err = exchange__write(&ix, stdout, &o->site.filter, &viewer, &form);
 	index__close(&ix);
 	return err ? 1 : 0;
@@ -314,7 +315,7 @@ static int do_import(const struct index_options *o, const char *where, int n, ch
 
 /* ---- check */
 
-/* Sums that a feed has left to be made are in no answer yet. */
+/* Days and months in dirty are left out: their sums are still to be made. */
 #define DONE	   " WHERE day NOT IN (SELECT day FROM dirty)"
 #define DONE_MONTH " WHERE month NOT IN (SELECT month FROM dirty)"
 

@@ -12,8 +12,8 @@ struct index_options {
 	double every_s;
 	const char *sacct;
 	double wait_s;
-	const char *detail, *keep; /* ages, as --since has them */
-	int rate, delay;	   /* below 0: the usual */
+	const char *detail, *keep; /* ages, in the form of --since */
+	int rate, delay;	   /* below 0: the default */
 	const char *spool, *sendmail;
 	bool is_service; /* of watch: an action that did nothing prints nothing */
 };

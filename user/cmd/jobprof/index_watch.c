@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobprof index watch, prune and forget: the index as a service, and what it forgets. */
+/* jobprof index watch, prune and forget: the service that updates the index, and the removal of
+ * names and rows. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -31,8 +32,8 @@ static void on_end(int sig)
 	ended = sig;
 }
 
-/* The index is open only while there is something to do, so that others can write in between. 0 or
- * -errno. */
+/* Scans the directories once. The index is open only meanwhile, so that others can write between
+ * two scans. 0 or -errno. */
 static int look(const struct index_options *o, const char *where, const struct string_list *dirs)
 {
 	const struct scan_options how = {.read = site_read__jobs, .cluster = o->cluster};
@@ -53,7 +54,7 @@ static int look(const struct index_options *o, const char *where, const struct s
 	return err;
 }
 
-#define SYNC_AGAIN_S 600 /* after an error */
+#define SYNC_AGAIN_S 600 /* after an error; else each round */
 
 /* The other work of a service: reads Slurm's accounting, writes comments, sends mails. Errors are
  * logged, and the work is tried again. */
@@ -62,7 +63,7 @@ static void serve(const struct index_options *o, const char *where, bool comment
 	const struct accounting_options how = {o->sacct, o->cluster, NAN, o->wait_s};
 	const bool syncs = !o->sacct || strcmp(o->sacct, "none") != 0;
 	struct accounting_result res = {0};
-	const double now = (double)clock__boot_ns() / 1e9; /* which nobody sets back */
+	const double now = (double)clock__boot_ns() / 1e9; /* a clock that nobody sets back */
 	struct index ix;
 	struct stat st;
 
@@ -99,9 +100,9 @@ static int find_dirs(struct string_list *dirs, int n, char **words)
 	return err;
 }
 
-/* A second service would read each file once more. SQLite's has a lock of its own, for the writer's
- * is not held between looks; of a server's database there may be several, of a directory each. 0 or
- * -errno. */
+/* Refuses a second service on the same file, which would read each profile again. The service has a
+ * lock file of its own, since SQLite's lock is released between scans. A server's database may have
+ * several services, with different directories. 0 or -errno. */
 static int lock_service(const char *where)
 {
 	char *name = NULL;
@@ -119,7 +120,7 @@ static int lock_service(const char *where)
 			  err == -EWOULDBLOCK ? "another jobprof index watch works on this index"
 					      : strerror(-err));
 	free(name);
-	return err; /* the lock ends with this process */
+	return err; /* fd stays open: the lock ends with this process */
 }
 
 int index_watch__run(const struct index_options *o, const char *where, int n, char **words)
@@ -141,7 +142,7 @@ int index_watch__run(const struct index_options *o, const char *where, int n, ch
 	sigaction(SIGINT, &act, NULL);
 	while (!err && !ended) {
 		err = look(o, where, &dirs);
-		/* These go by; the next look does what this one could not. */
+		/* These errors pass: the next scan reads what this one could not. */
 		if (err == -EBUSY || err == -ENOSPC || err == -ENOMEM || err == -ECONNRESET ||
 		    err == -ESTALE)
 			err = 0;
@@ -186,7 +187,7 @@ int index_watch__prune(const struct index_options *o, const char *where, int n, 
 	return err ? 1 : 0;
 }
 
-/* The files are the user's own, and stay. */
+/* Prints the user's profiles, which are the user's own files and are not removed. */
 static int print_files(struct index *ix, const char *user)
 {
 	const struct db_value arg = db_value__text(user);

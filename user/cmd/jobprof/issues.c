@@ -7,12 +7,12 @@
 #include "cmd/jobprof/site_groups.h"
 #include "cmd/jobprof/verbs.h"
 
-/* A sum of part over a sum of whole, of jobs of which both are known. */
+/* The sum of part over the sum of whole, of jobs where both are known. */
 #define RATIO(part, whole)                                                    \
 	"sum(CASE WHEN j." whole " IS NULL THEN NULL ELSE j." part " END) / " \
 	"NULLIF(sum(CASE WHEN j." part " IS NULL THEN NULL ELSE j." whole " END), 0)"
 
-/* F. Winkler, "Efficient monitoring of HPC jobs", 2023: of jobs that are eligible. */
+/* F. Winkler, "Efficient monitoring of HPC jobs", 2023. The table has eligible jobs only. */
 static const char of_jobs[] = "count(*), sum(j.idle_cpu_s), " RATIO(
 	"idle_cpu_s",
 	"idle_of_cpu_s") ", "
@@ -95,7 +95,7 @@ static void print_head(const struct db_value *all, const struct site_args *a,
 	putchar('\n');
 }
 
-/* All that is eligible is among these. */
+/* jobprof jobs has no option for eligible jobs: these options select them, and some others. */
 static void narrow(struct site_args *a)
 {
 	static char ran[64];
@@ -137,7 +137,7 @@ int verb_issues(int argc, char **argv)
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (optind < argc)
-		return options__wrong(&cmd_issues, "\"%s\": whose issues is said by options",
+		return options__wrong(&cmd_issues, "\"%s\": jobs are selected by options",
 				      argv[optind]);
 	return site_groups__run(&g, &o);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobprof jobs: a row per job, those that lost most first. */
+/* jobprof jobs: a table of jobs, those that lost most first. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct options {
 	bool arrays;
 };
 
-/* The expressions are of a row of the table job; NULL: what the finding that is asked for cost. */
+/* SQL expressions on a row j of the table job; NULL: the cost of the finding of --finding. */
 static const struct site_column columns[] = {
 	{"job_id", "job", "j.job_id", CELL_ID, 0, 0},
 	{"array_id", "array", "j.array_id", CELL_ID, SITE_HIDDEN, 0},
@@ -139,11 +139,11 @@ static void add_order(struct query *q, const struct options *o, const char *by, 
 	query__add(q, "start DESC");
 }
 
-/* What all that match have together. */
+/* Sums over all matching jobs. */
 struct sums {
 	double jobs, held_s, lost_s, unprofiled_s, rule_s;
-	bool of_sums;	/* the filter is no more than what sums are made by */
-	bool with_rows; /* the question for rows asks for them, too */
+	bool of_sums;	/* the filter needs only what the tables of sums have */
+	bool with_rows; /* the query for rows returns the sums, too */
 };
 
 static void take_sums(struct sums *s, const struct db_value *v)
@@ -156,9 +156,9 @@ static void take_sums(struct sums *s, const struct db_value *v)
 }
 
 #define UNPROFILED "CASE WHEN j.findings IS NULL THEN j.held_core_s ELSE 0.0 END"
-#define SHORT_S	   (40 * 86400.0) /* what matches of longer times may be too much to be stored */
+#define SHORT_S	   (40 * 86400.0) /* matches of a longer time may be too many to be stored */
 
-/* Whether the rows of the time are read once, and what matches of them is stored meanwhile. */
+/* Whether one query reads the rows once and stores the matches for their sums: write_both(). */
 static bool is_read_once(const struct options *o)
 {
 	const double until =
@@ -167,7 +167,7 @@ static bool is_read_once(const struct options *o)
 	return !o->site.all && until - o->site.filter.since <= SHORT_S;
 }
 
-/* table: of sums; NULL: from rows. */
+/* table: a table of sums; NULL: the sums are made from rows of jobs. */
 static int write_sums(struct query *q, const char *table, const struct options *o,
 		      const struct viewer *v)
 {
@@ -187,7 +187,7 @@ static int write_sums(struct query *q, const char *table, const struct options *
 	return query__where(q, &o->site.filter, v);
 }
 
-/* Those that the rows do not bring. */
+/* Asks for the sums, unless the query for rows returns them. */
 static int ask_sums(struct index *ix, const struct options *o, const struct viewer *v,
 		    struct sums *s)
 {
@@ -213,11 +213,10 @@ static int ask_sums(struct index *ix, const struct options *o, const struct view
 	return err;
 }
 
-/*
- * Whether the first rows are sooner found among those that lost most of all times, of which every
- * so many match, than among all that match. Those of a partition or user may have lost little. Not
- * in PostgreSQL, whose index has the unknown first.
- */
+/* Whether the database finds the first rows sooner by walking all jobs in the order of lost_core_s,
+ * about ROWS * all / jobs of them, than by sorting the jobs that match. Not with a filter by user,
+ * partition or the like: their jobs may all stand late in that order. Not in PostgreSQL, whose
+ * index begins with NULL. */
 static bool is_sooner_by_lost(struct index *ix, const struct options *o, const struct sums *s)
 {
 	int err;
@@ -240,7 +239,7 @@ static void add_columns(struct query *q, const struct options *o)
 	}
 }
 
-/* As a number in the text: SQLite plans for how many rows are wanted. */
+/* The number stands in the text, since SQLite plans by the number of rows that are wanted. */
 static void add_limit(struct query *q, const struct options *o)
 {
 	char limit[16];
@@ -264,7 +263,7 @@ static int write_question(struct query *q, const struct options *o, const struct
 	return err;
 }
 
-/* With the sums of all that match as five more columns. */
+/* As write_question(), and each row has the sums over all matching jobs in five more columns. */
 static int write_both(struct query *q, const struct options *o, const struct viewer *v,
 		      const struct site_column *by)
 {
@@ -324,7 +323,7 @@ static json_t *about_json(const struct sums *s)
 	return o;
 }
 
-/* How to look into the first row: from its profile, else from what the index has. */
+/* Prints a command that shows more of the first row: of its profile, else of the index. */
 static void print_foot(const struct options *o, const struct site_table *t, const struct sums *s)
 {
 	const struct db_value *file = t->nrows ? &t->cells[N_COLUMNS - 1] : NULL;
@@ -350,7 +349,7 @@ static void print_foot(const struct options *o, const struct site_table *t, cons
 	putchar('\n');
 }
 
-/* The head of what a finding cost is its name. */
+/* The column with the cost of a finding is headed by the finding's name. */
 static void set_heads(struct site_column *own, struct site_table *t, const struct options *o)
 {
 	for (size_t i = 0; i < N_COLUMNS; i++) {
@@ -377,7 +376,7 @@ int verb_jobs(int argc, char **argv)
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (optind < argc)
-		return options__wrong(&cmd_jobs, "\"%s\": which jobs is said by options",
+		return options__wrong(&cmd_jobs, "\"%s\": jobs are selected by options",
 				      argv[optind]);
 	status = site_args__open(&o.site, &ix, &viewer);
 	if (status)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobprof mail: what slurmctld calls as its MailProg. It leaves the mail in a directory and ends at
- * once: it asks neither Slurm nor the index. */
+/* jobprof mail: the MailProg of slurmctld. It stores the mail in a directory and ends at once: it
+ * asks neither Slurm nor the index. */
 #include "cmd/jobprof/mail.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include "view/site/mail.h"
 
 #define JOBPROF_CONF JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"
-#define SERVED_S     600 /* without a look into it for so long nobody serves the spool */
+#define SERVED_S     600 /* a spool that nobody looked into for so long is not served */
 
 struct options {
 	struct site_args site;
@@ -71,7 +71,7 @@ int mail_settings__read(struct mail_settings *s)
 	if (err)
 		return err;
 	if (!access(JOBPROF_CONF, F_OK))
-		config__load(&c, JOBPROF_CONF); /* what is wrong has been said */
+		config__load(&c, JOBPROF_CONF); /* errors are logged there */
 	s->spool = strdup(c.mail_spool);
 	s->program = strdup(c.mail_program);
 	config__free(&c);
@@ -93,7 +93,7 @@ static bool is_served(const char *spool)
 	return is;
 }
 
-/* The variables of Slurm. */
+/* The environment variables of Slurm. */
 static json_t *environment(void)
 {
 	json_t *o = json_object();
@@ -125,7 +125,7 @@ static char *content(const char *subject, const char *to)
 	return text;
 }
 
-/* The name ends with .mail when the file is whole. 0 or -errno. */
+/* Writes under another name first: a file whose name ends with .mail is complete. 0 or -errno. */
 static int put_file(const char *spool, const char *text)
 {
 	const uint64_t now = clock__real_ns();
@@ -227,7 +227,7 @@ static int print_body(const struct options *o)
 	return status;
 }
 
-/* slurmctld calls it with an address that a user chose: what follows -s SUBJECT is no option. */
+/* slurmctld passes an address that a user chose: words after -s SUBJECT are never options. */
 int verb_mail(int argc, char **argv)
 {
 	const bool is_mail = argc >= 4 && !strcmp(argv[argc - 3], "-s");
@@ -245,7 +245,7 @@ int verb_mail(int argc, char **argv)
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (optind < argc || o.subject || !o.body == !is_mail)
-		return options__wrong(&cmd_mail, "it wants -s SUBJECT ADDRESS at its end, or "
+		return options__wrong(&cmd_mail, "give -s SUBJECT ADDRESS as the last words, or "
 						 "--body JOB");
 	return is_mail ? send_mail(&o, subject, to) : print_body(&o);
 }

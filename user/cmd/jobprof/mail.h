@@ -24,9 +24,10 @@ void mail_settings__free(struct mail_settings *s);
 
 struct mail_options {
 	const char *spool, *sendmail;
-	int rate;	 /* mails a minute */
-	unsigned wait_s; /* for sendmail */
-	double delay_s;	 /* until a job is in the index, and for further tasks of an array */
+	int rate;	 /* mails sent in a minute, at most */
+	unsigned wait_s; /* sendmail may take so long */
+	double delay_s;	 /* how long a mail waits for its job in the index, and for further tasks of
+			    an array */
 };
 #define MAIL_SENDMAIL "/usr/sbin/sendmail"
 #define MAIL_RATE     60

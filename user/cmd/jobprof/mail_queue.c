@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sends the mails of the spool, with what the index knows of their jobs: one for all tasks of an
- * array, no more than so many a minute, and none twice. */
+/* Sends the mails of the spool, with what the index knows of their jobs: one mail for all tasks of
+ * an array, a bounded number per minute, and none twice. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,22 +25,22 @@
 #include "cmd/jobprof/site_job.h"
 #include "view/site/mail.h"
 
-#define AGAIN_S	  3600	       /* an array of which some tasks have not ended has a mail an hour */
-#define GIVE_UP_S 86400	       /* a mail that cannot be sent for so long is lost */
-#define KNOWN_S	  (30 * 86400) /* ids of mails are known so long */
-#define CLOCKS_S  600	       /* that clocks of nodes may differ by */
-#define FAILURES  10	       /* of a turn, before it ends */
+#define AGAIN_S	  3600	       /* pause between mails on an array of which some tasks still run */
+#define GIVE_UP_S 86400	       /* a mail that could not be sent for so long is given up */
+#define KNOWN_S	  (30 * 86400) /* ids of sent mails are stored so long */
+#define CLOCKS_S  600	       /* by which the clocks of nodes may differ */
+#define FAILURES  10	       /* failed mails that end a turn */
 #define TEXT	  256
 
 /* A file of the spool. */
 struct event {
 	char *path, *subject, *to;
 	char cluster[TEXT], user[TEXT], type[TEXT], state[TEXT], name[TEXT];
-	char key[4 * TEXT]; /* events of one key are one mail */
+	char key[4 * TEXT]; /* events of the same key become one mail */
 	double at;
 	uint32_t job, array; /* 0: none */
 	uint32_t tasks;	     /* of the array; 0: not known */
-	bool is_array;	     /* it is about the array as a whole */
+	bool is_array;	     /* the event is about the array as a whole */
 };
 
 struct queue {
@@ -83,7 +83,7 @@ static void copy_env(char to[static TEXT], const json_t *o, const char *name)
 	snprintf(to, TEXT, "%s", env_of(o, name));
 }
 
-/* The variables of slurmctld since 21.08. */
+/* Takes the variables that slurmctld sets since 21.08. */
 static void take_variables(struct event *e, const json_t *o)
 {
 	copy_env(e->cluster, o, "SLURM_CLUSTER_NAME");
@@ -130,7 +130,7 @@ static int take_content(struct event *e, const char *text, size_t len)
 	return err;
 }
 
-/* A file that its owner might not have put there is no mail. */
+/* Only regular files of the spool's owner, root or this user are read: others may be forged. */
 static int read_event(const struct queue *q, struct event *e)
 {
 	int fd = openat(q->dir, e->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err = 0;
@@ -216,7 +216,8 @@ static int open_spool(struct queue *q)
 
 static const struct viewer everybody = {.sees_all = true};
 
-/* A profile may say that it is of a job of another user, and that must not reach that user. */
+/* Removes rows of other users: their profiles may claim this job, and must not get into its mail.
+ */
 static void drop_others(struct row_list *l, const char *user)
 {
 	unsigned n = 0;
@@ -229,7 +230,7 @@ static void drop_others(struct row_list *l, const char *user)
 	l->n = n;
 }
 
-/* The job as it ended then. 0 or -errno. *known: the index has it. */
+/* Reads the rows of the event's job; *known: the index has its end and findings. 0 or -errno. */
 static int find_job(struct queue *q, const struct event *e, struct row_list *rows, bool *known)
 {
 	const struct jobspec job = {.kind = JOBSPEC_JOB, .job = e->job};
@@ -256,7 +257,7 @@ static int find_array(struct queue *q, const struct event *e, unsigned n, struct
 	return err;
 }
 
-/* When the last mail on these tasks was sent; NaN: none was. */
+/* Unix time of the last mail on these tasks; NaN: there was none. */
 static double last_of(struct queue *q, const struct event *e, int *err)
 {
 	const struct db_value about = db_value__text(e->key);
@@ -264,8 +265,8 @@ static double last_of(struct queue *q, const struct event *e, int *err)
 	return db__number(q->ix->db, err, "SELECT max(at) FROM mail WHERE about = ?", &about, 1);
 }
 
-/* Events e[n] of one key, the last one last. Tasks of an array that go on ending wait for each
- * other. */
+/* Whether a mail on the events e[n] of one key, sorted by time, can be sent now. Tasks of an array
+ * that end one after the other share a mail. */
 static bool is_due(struct queue *q, const struct event *e, unsigned n, bool known, int *err)
 {
 	const struct event *last = &e[n - 1];
@@ -285,7 +286,7 @@ static bool is_due(struct queue *q, const struct event *e, unsigned n, bool know
 
 #define STATES 16
 
-/* "Slurm Array Job_id=7 Name=x Ended, 3 tasks: 2 COMPLETED, 1 FAILED" */
+/* Writes a subject: "Slurm Array Job_id=7 Name=x Ended, 3 tasks: 2 COMPLETED, 1 FAILED". */
 static void name_tasks(char *to, size_t size, const struct event *e, unsigned n)
 {
 	const char *states[STATES];
@@ -372,7 +373,7 @@ static char *compose(const struct event *e, unsigned n, const struct row_list *r
 
 /* ---- sending */
 
-/* Letters, digits and "-" of a text; "x" where it has none. */
+/* Copies the letters, digits and "-" of a text, at most 40; "x" where there are none. */
 static void put_token(char *to, size_t size, const char *from)
 {
 	size_t n = 0;
@@ -386,7 +387,7 @@ static void put_token(char *to, size_t size, const char *from)
 	to[n] = '\0';
 }
 
-/* The same for the same events, however often they are tried. */
+/* The id is the same each time that the same events are tried. */
 static void make_id(char *to, size_t size, const struct event *e, unsigned n)
 {
 	char type[64], cluster[64];
@@ -418,8 +419,8 @@ static int hand_over(const struct mail_options *o, const char *mail)
 	return err > 0 ? -EIO : err;
 }
 
-/* Notes the mail, and that in one transaction with handing it over: after a stop in between it is
- * tried again under the same id. */
+/* Stores the id and hands the mail to sendmail in one transaction: after a crash in between, the
+ * mail is tried again under the same id. */
 static int send_once(struct queue *q, const struct event *e, const char *id, const char *mail)
 {
 	const struct db_value args[] = {db_value__text(id), db_value__text(e->key),
@@ -450,8 +451,8 @@ static void remove_files(struct queue *q, const struct event *e, unsigned n)
 		unlinkat(q->dir, e[i].path, 0);
 }
 
-/* A mail that cannot be sent is tried again at the next turn, and the others are not kept waiting:
- * unless sendmail hangs, or many fail. */
+/* The next turn tries the mail again, and this one goes on with the others, unless sendmail hangs
+ * or many mails fail. 0, or -errno: the turn ends. */
 static int give_up(struct queue *q, const struct event *e, unsigned n, int err)
 {
 	q->res->failed++;
@@ -463,7 +464,7 @@ static int give_up(struct queue *q, const struct event *e, unsigned n, int err)
 	return err == -EIO && q->res->failed < FAILURES ? 0 : err;
 }
 
-/* 0: it is done with, or has to wait; -errno: nothing can be sent now. */
+/* 0: the mail was sent, or waits for another turn; -errno: nothing can be sent now. */
 static int send_group(struct queue *q, const struct event *e, unsigned n,
 		      const struct row_list *rows)
 {
@@ -516,7 +517,7 @@ static int do_group(struct queue *q, const struct event *e, unsigned n)
 	return err;
 }
 
-/* Forgets old mails, and counts those of the last minute. */
+/* Removes old ids, and computes how many mails the rate allows now. */
 static int count_sent(struct queue *q)
 {
 	const struct db_value old = db_value__int((int64_t)q->now - KNOWN_S);

@@ -27,7 +27,8 @@ static const struct opt opts[] = {
 	 OPT_FLAG(struct options, debug)},
 	{'v', "version", NULL, "the version of seff whose lines these are",
 	 OPT_FLAG(struct options, version)},
-	{'f', "f", "FILE", NULL, OPT_TEXT(struct options, ignored)}, /* so does Slurm's */
+	{'f', "f", "FILE", NULL,
+	 OPT_TEXT(struct options, ignored)}, /* ignored, as by Slurm's seff */
 	{'M', "cluster", "NAME", "the job of this cluster",
 	 OPT_TEXT(struct options, site.filter.cluster)},
 	OPTS_DATABASE(struct options),
@@ -86,7 +87,7 @@ static int print_job(const struct options *o, const char *job)
 	return status;
 }
 
-/* ---- arrays, which only an index knows */
+/* ---- arrays, whose tasks only an index knows */
 
 static unsigned tasks_of_cluster(const struct row *rows, unsigned n)
 {
@@ -112,7 +113,7 @@ static int print_rows(const struct row_list *rows)
 	return DONE;
 }
 
-/* The user's own index is made for this, and brought up to date. */
+/* Opens the index; the user's own is made if there is none, and brought up to date. */
 static int print_array(struct options *o, const char *array)
 {
 	struct row_list rows = {0};
@@ -122,7 +123,7 @@ static int print_array(struct options *o, const char *array)
 	int status = NOT_FOUND, err;
 
 	if (parse_u32(array, &id)) {
-		log_error("%s: an array is a number", array);
+		log_error("%s: give the number of an array", array);
 		return WRONG_USAGE;
 	}
 	if (site_args__open(&o->site, &ix, &viewer))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobprof usage: what users, projects and programs held, what of that was lost. */
+/* jobprof usage: what users, projects and programs held, and what of that they lost. */
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include "cmd/jobprof/verbs.h"
 #include "index/sums.h"
 
-/* In the order of sums__columns, behind what the rows have in common; then what is made of them. */
+/* The group's name, then the columns of sums__columns, then those that derive() computes. */
 static const struct site_column columns[] = {
 	{"key", "", NULL, CELL_TEXT, 0, 24},
 	{"jobs", "jobs", NULL, CELL_COUNT, 0, 0},
@@ -80,7 +80,7 @@ enum {
 	ENERGY_MONEY,
 	CO2,
 	FINDING,
-	N_MORE = 2 /* with the rows' names */
+	N_MORE = 2 /* columns of `more`, with the rows' names */
 };
 
 enum { WAS_JOBS = 1, WAS_HELD, WAS_PROFILED, WAS_LOST, N_WAS };
@@ -91,7 +91,7 @@ static const struct site_part time_before = {
 	"sum(s.lost_core_s)",
 	NULL, N_WAS};
 
-/* A node has its part of what a finding cost a job. */
+/* Each node of a job has an equal part of what a finding cost the job. */
 static void add_cost(struct query *q, const struct job_filter *f, bool is_node)
 {
 	query__add(q, "sum(");
@@ -99,7 +99,7 @@ static void add_cost(struct query *q, const struct job_filter *f, bool is_node)
 	query__add(q, is_node ? " / COALESCE(NULLIF(j.nodes, 0), 1))" : ")");
 }
 
-/* What sums do not have. */
+/* The cost of a finding, which the tables of sums do not have. */
 static const struct site_part more = {"", NULL, add_cost, N_MORE};
 
 static const struct site_note notes[] = {
@@ -142,7 +142,7 @@ static double number(const struct db_value *v, unsigned i)
 	return db_value__number(&v[i]);
 }
 
-/* Which part of the jobs has a profile may have changed, and says nothing of what they lose. */
+/* The trend is of profiled core-seconds: the part that has a profile may have changed. */
 static void compare(struct db_value *v, const struct db_value *before)
 {
 	v[JOBS_BEFORE] = db_value__int((int64_t)number(before, WAS_JOBS));
@@ -160,7 +160,7 @@ static void derive(struct db_value *v, const struct db_value *all, const struct 
 
 	if (before && number(before, WAS_JOBS) > 0)
 		compare(v, before);
-	/* CPU time is of profiles alone. */
+	/* only profiles have CPU time */
 	v[CPU_SHARE] = db_value__real(number(v, CPU) / number(v, PROFILED_S));
 	v[LOST_SHARE] = db_value__real(number(v, LOST) / number(v, HELD));
 	v[OF_ALL] = db_value__real(number(v, LOST) / number(all, LOST));
@@ -179,7 +179,7 @@ static void print_head(const struct db_value *all, const struct site_args *a, do
 			      number(all, PROFILED_S), number(all, FINDING));
 }
 
-/* Heads that the site's currency and the question are in. */
+/* Sets the heads that name the site's currency and the finding that was asked for. */
 static void set_heads(struct site_column *own, char heads[2][32],
 		      const struct site_groups_options *o)
 {
@@ -193,7 +193,7 @@ static void set_heads(struct site_column *own, char heads[2][32],
 	if (job_filter__has_rule(&a->filter))
 		own[FINDING].head = a->filter.finding;
 	if (o->by && o->by->is_node)
-		own[FAILED].rank = 2; /* what one asks nodes for */
+		own[FAILED].rank = 2; /* failures are what a table of nodes is read for */
 }
 
 int verb_usage(int argc, char **argv)
@@ -223,11 +223,12 @@ int verb_usage(int argc, char **argv)
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (optind < argc)
-		return options__wrong(&cmd_usage, "\"%s\": whose usage is said by options",
+		return options__wrong(&cmd_usage, "\"%s\": jobs are selected by options",
 				      argv[optind]);
 	if (o.io && (o.by || o.sort))
-		return options__wrong(&cmd_usage, "--io goes without --by and --sort; --sort "
-						  "read_bytes says who reads most");
+		return options__wrong(&cmd_usage,
+				      "--io takes neither --by nor --sort; without --io, "
+				      "--sort read_bytes shows who reads most");
 	set_heads(own, heads, &o);
 	if (job_filter__has_rule(&o.site.filter))
 		g.sort = own[FINDING].key;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The I/O of all jobs of a site, in the quantities and tables of S. El Sayed et al., "Parallel I/O
- * Characterisation Based on Server-Side Performance Counters" (PDSW-DISCS 2016), where 0.17 million
- * jobs of an hour and more were looked at so.
- */
+/* The I/O of all jobs of a site, in the quantities and tables of S. El Sayed et al., "Parallel I/O
+ * Characterisation Based on Server-Side Performance Counters" (PDSW-DISCS 2016), a study of 0.17
+ * million jobs that ran an hour or more. */
 #include "cmd/jobprof/usage_io.h"
 
 #include <errno.h>
@@ -17,13 +15,13 @@
 #include "base/room.h"
 #include "index/many.h"
 
-#define LEAST_S	  3600 /* what the paper looks at */
-#define USUAL	  0.8  /* of the jobs stay at a value or below it */
-#define TOP	  0.2  /* of the jobs move most */
-#define HIST_BINS 64   /* powers of two */
+#define LEAST_S	  3600 /* as in the paper */
+#define USUAL	  0.8  /* the share of jobs that the paper calls usual */
+#define TOP	  0.2  /* the share of jobs whose part of all bytes is printed */
+#define HIST_BINS 64   /* one per power of two */
 #define FS_ROWS	  10   /* file systems, without --all */
 
-/* The known values of a column, the least first. */
+/* The known values of a column, in ascending order. */
 struct values {
 	double *v;
 	size_t n;
@@ -36,7 +34,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* One column at a time: memory is bounded by 8 bytes a job. */
+/* Reads one column at a time, so that memory is bounded by 8 bytes a job. */
 static int ask_values(struct index *ix, const struct site_args *a, const struct viewer *viewer,
 		      const char *column, struct values *out)
 {
@@ -67,7 +65,7 @@ static int ask_values(struct index *ix, const struct site_args *a, const struct 
 	return err;
 }
 
-/* The least value that this share of the jobs stays at or below; NaN: there is none. */
+/* The smallest value that at least this share of the jobs is at or below; NaN: no job. */
 static double quantile(const struct values *x, double share)
 {
 	size_t i = (size_t)fmax(ceil(share * (double)x->n - 1e-9), 1);
@@ -84,7 +82,7 @@ static double sum(const struct values *x, size_t from)
 	return x->n ? s : NAN;
 }
 
-/* What share of all the jobs move that move most, as many as the share TOP. */
+/* The share of all bytes that is moved by the TOP of the jobs that move most. */
 static double share_of_top(const struct values *x)
 {
 	size_t top = (size_t)ceil(TOP * (double)x->n - 1e-9);
@@ -96,7 +94,7 @@ static double share_of_top(const struct values *x)
 
 static const struct {
 	const char *name, *column, *unit;
-	bool is_volume; /* else what is added up means nothing */
+	bool is_volume; /* a sum over jobs makes sense */
 } spread[] = {
 	{"read", "read_bytes", "B", true},
 	{"written", "write_bytes", "B", true},
@@ -113,7 +111,7 @@ static const struct site_column spread_columns[] = {
 	{"unit", "unit", NULL, CELL_HIDDEN, 0, 0},
 };
 
-/* Counts by powers of two: bin i is from 2^i on; what is below 1 is left out. */
+/* Counts per power of two: bin i is 2^i <= x < 2^(i + 1). Values below 1 are left out. */
 static json_t *histogram(const struct values *x)
 {
 	json_t *a = json_array();
@@ -162,7 +160,7 @@ static int add_spread(struct index *ix, const struct site_args *a, const struct 
 	return err;
 }
 
-/* ---- the same of each file system */
+/* ---- the same, per file system */
 
 /* What jobs did with one file system. */
 struct fs {
@@ -205,8 +203,8 @@ static void free_fs(struct fs_list *l)
 	free(l->v);
 }
 
-/* The file system of that name, which is added where it is not there; *at: where it was looked for
- * last, as rows come in the order of names. NULL: no memory. */
+/* Finds the file system of that name, or adds it. *at: the index of the last one found, where the
+ * search begins, for rows come in the order of names. NULL: no memory. */
 static struct fs *fs_of(struct fs_list *l, const char *name, size_t *at)
 {
 	for (size_t i = 0; i < l->n; i++) {
@@ -277,7 +275,7 @@ static void sort_values(struct values *x)
 		qsort(x->v, x->n, sizeof(*x->v), by_value);
 }
 
-/* Those that most was moved to or from first. */
+/* Sorts file systems by the bytes moved, the largest first. */
 static void sort_fs(struct fs_list *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
@@ -315,7 +313,7 @@ static int add_fs(struct site_table *t, const struct fs_list *l, const struct fs
 	return site_table__add(t, row);
 }
 
-/* *left: how many have no rows. */
+/* *left: the number of file systems that got no rows. */
 static int add_all_fs(struct index *ix, const struct site_args *a, const struct viewer *v,
 		      struct site_table *t, size_t *left)
 {
@@ -385,7 +383,7 @@ static int add_usual(struct index *ix, const struct site_args *a, const struct v
 struct tables {
 	struct site_table moved, fs, usual;
 	json_t *histograms;
-	size_t fs_left; /* file systems without rows */
+	size_t fs_left; /* file systems that got no rows */
 	double without_profile;
 };
 

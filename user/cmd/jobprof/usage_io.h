@@ -5,7 +5,7 @@
 
 #include "cmd/jobprof/site_args.h"
 
-/* The verb, when its options are read. Returns the exit status. */
+/* Runs the verb after its options were read. Returns the exit status. */
 int usage_io__run(struct site_args *a);
 
 #endif
