@@ -23,7 +23,7 @@
 
 /* ---- times */
 
-/* Midnight, so many days before that of a day. */
+/* Midnight of the local day that is `days` before that of s, Unix time. */
 static double midnight_before(double s, int days)
 {
 	time_t t = (time_t)s;
@@ -57,7 +57,7 @@ bool site_args__before(const struct job_filter *f, struct job_filter *before)
 	return true;
 }
 
-/* "24h" is that long ago; days, weeks, months and years begin at midnight. */
+/* "24h" is that many hours ago; days, weeks, months and years begin at midnight. */
 static int parse_ago(double *s, const char *text)
 {
 	static const struct {
@@ -141,7 +141,7 @@ int site_args__take_until(void *to, const struct opt *o, const char *arg)
 	return site_args__parse_when(&a->filter.until, o->name, arg);
 }
 
-/* "4", "4-16", "8-" by what reads one of the numbers. 0 or -EINVAL. */
+/* Reads "4", "4-16" or "8-"; `parse` reads each number. 0 or -EINVAL. */
 static int parse_range(double *least, double *most, const char *arg,
 		       int (*parse)(const char *, double *))
 {
@@ -189,7 +189,7 @@ static int parse_percent(const char *text, double *share)
 	return err;
 }
 
-/* A share that is a number alone is met by none. */
+/* A share must be a range: hardly any job has exactly one given share. */
 int site_args__take_range(void *to, const struct opt *o, const char *arg)
 {
 	static const char share[] = "it is a range of percent, as 0-10 or 90-";
@@ -235,7 +235,7 @@ int site_args__take_jobs(void *to, const struct opt *o, const char *arg)
 	return 0;
 }
 
-#define BEGUN_S (30 * 86400.0) /* before they ran: no more is looked at without -S */
+#define BEGUN_S (30 * 86400.0) /* how long before --ran-at a job may have begun, without -S */
 
 int site_args__take_ran_at(void *to, const struct opt *o, const char *arg)
 {
@@ -305,7 +305,7 @@ static char *own_path(void)
 	return NULL;
 }
 
-#define STAFF	   "jobprof" /* the group whose members see all jobs */
+#define STAFF	   "jobprof" /* members of this group see all jobs */
 #define GROUPS_MAX 1024
 
 static bool is_staff(const char *user)
@@ -322,8 +322,8 @@ static bool is_staff(const char *user)
 	return false;
 }
 
-/* The configured index is a site's: who may not read it has an own one. A server is asked by staff
- * alone, for what others may see of it is their own jobs. */
+/* Whether the user may read the site's index; who may not has an index of the user's own. A server
+ * is left to staff, since it would show others only their own jobs. */
 static bool may_read(const char *configured)
 {
 	char *name = NULL;
@@ -337,7 +337,7 @@ static bool may_read(const char *configured)
 	return may;
 }
 
-/* The user of the service, who makes the site's index where there is none. */
+/* Whether this is the service's user, who makes the site's index if there is none. */
 static bool makes_index(void)
 {
 	struct stat st;
@@ -375,8 +375,8 @@ int site_args__make_way(const char *path)
 	return err;
 }
 
-/* Where the user's own profiles are: -p, else the user's directory in ProfileHDF5Dir, else the
- * working directory. NULL: no memory. */
+/* The directory of the user's own profiles: -p, else the user's directory in ProfileHDF5Dir, else
+ * the working directory. NULL: no memory, or no such directory (logged). */
 static char *own_profiles(const struct site_args *a)
 {
 	char *site = NULL, *name = NULL, *own = NULL;
@@ -395,7 +395,7 @@ static char *own_profiles(const struct site_args *a)
 	return own;
 }
 
-/* Brings the user's own index up to date. 0 or -errno. */
+/* Updates the user's own index. 0 or -errno. */
 static int refresh(const struct site_args *a, const char *path)
 {
 	const struct scan_options o = {.read = site_read__jobs};
@@ -423,7 +423,7 @@ void site_args__say_none(const char *where)
 	free(name);
 }
 
-/* Root, staff, and whoever the index belongs to see all; others their own jobs. */
+/* Root, staff and the index's owner see all jobs, others only their own. */
 static bool sees_all(const char *path, const char *user, bool is_own)
 {
 	struct stat st;
@@ -431,7 +431,7 @@ static bool sees_all(const char *path, const char *user, bool is_own)
 	return is_own || !getuid() || (!stat(path, &st) && st.st_uid == getuid()) || is_staff(user);
 }
 
-#define LIMIT_S 30 /* of a verb's questions; JOBPROF_LIMIT is another one, 0: none */
+#define LIMIT_S 30 /* limit of a verb's queries; JOBPROF_LIMIT: another one, 0: none */
 
 static double limit_s(void)
 {
@@ -446,7 +446,7 @@ static void set_viewer(struct viewer *v, const char *path, bool is_own)
 	static char user[256];
 	char *name = NULL;
 
-	/* A user without a name is its number, as in rows of its files. */
+	/* a user without a name is stored by its number in rows, too */
 	if (user_name__of_uid(getuid(), &name))
 		snprintf(user, sizeof(user), "%u", (unsigned)getuid());
 	else
@@ -468,7 +468,7 @@ int site_args__open(const struct site_args *a, struct index *ix, struct viewer *
 		return 1;
 	set_viewer(v, path, is_own);
 	if (is_own && !a->as_it_is)
-		refresh(a, path); /* what could not be read has been said */
+		refresh(a, path); /* errors have been logged */
 	err = index__open(ix, path, DB_READ);
 	if (err == -ENOENT && is_own && a->as_it_is) {
 		free(path);
@@ -486,14 +486,14 @@ int site_args__open(const struct site_args *a, struct index *ix, struct viewer *
 	return err;
 }
 
-/* ---- by the way */
+/* ---- verbs that can do without the index */
 
-#define PATIENCE_S 2 /* for an index that has much to look at, or a server that does not answer */
+#define PATIENCE_S 2 /* limit for a large index, or a server that does not answer */
 
-/* What is asked for a file's job. */
+/* A question about the job of a file. */
 struct aside {
 	uint32_t job;
-	const char *path; /* as the index has it */
+	const char *path; /* absolute, as in the index */
 	int (*ask)(struct index *ix, const struct aside *w, const struct viewer *v);
 	void *out;
 	unsigned most;
@@ -566,7 +566,7 @@ void site_args__compare(struct alike *out, uint32_t job, const char *path)
 	struct aside w = {.job = job, .path = path, .ask = ask_others, .out = out};
 
 	if (ask_quietly(&w))
-		alike__free(out); /* a part of it may be there */
+		alike__free(out); /* it may be filled in part */
 }
 
 double site_args__money(const struct site_args *a, double core_s, double gpu_s)

@@ -16,11 +16,11 @@
 
 struct site_args {
 	struct job_filter filter; /* site_args__init() */
-	/* As they were given; NULL: they were not. */
+	/* as they were given on the command line; NULL: not given */
 	const char *since_word, *until_word, *ran_at_word, *range_word[N_RANGES];
 	bool is_since_given;
 	const char *database, *dir;
-	/* of jobprof.conf; "" and 0: not set */
+	/* of jobprof.conf; prices are per hour, kwh of energy in kWh; "" and 0: not set */
 	char configured[512];
 	double core_h, gpu_h, kwh, co2_g_kwh;
 	char currency[16];
@@ -51,7 +51,7 @@ void site_args__print_states(FILE *out);
 			OPT_TEXT(type, site.dir)                                          \
 	}
 
-/* Which jobs. */
+/* Options that select jobs. */
 #define OPTS_FILTER(type)                                                                         \
 	{'S', "since", "TIME", "that began then or later: 24h, 7d, 4w, 6m, 1y, 2026-11-01, all",  \
 	 OPT_CALL_AT(site_args__take_since, type, site)},                                         \
@@ -106,7 +106,7 @@ void site_args__print_states(FILE *out);
 		'a', "all", NULL, "all rows", OPT_FLAG(type, site.all)            \
 	}
 
-/* since: the default, "7d". */
+/* since: the default of --since, as "7d". */
 void site_args__init(struct site_args *a, const char *since);
 /* Opens the index to read; the user's own is made and brought up to date, unless as_it_is. 0, or
  * the exit status; -ENOENT: it may be absent, and is. *v is the viewer: root, members of the
@@ -143,25 +143,24 @@ void site_args__compare(struct alike *out, uint32_t job, const char *path);
  * logged. */
 int site_args__make_way(const char *path);
 
-/* Reads profiles for the index, in limited children. */
+/* A scan's function that judges profiles, in limited children. */
 int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, void *arg);
 
-/* The time before that of the filter: as many days, or as many seconds where it does not begin and
- * end with a day. Without an end it is until the end of today. False: there is none. */
+/* Sets `before` to the time that precedes the filter's: as many days, or as many seconds unless
+ * both ends are midnights. A filter without an end lasts to the end of today. False: none. */
 bool site_args__before(const struct job_filter *f, struct job_filter *before);
 
-/* What hours of cores and GPUs cost, one of which may have no price or no amount; NaN: not known.
- */
+/* Price of core-seconds and GPU-seconds at the site's prices per hour; one of the two may be
+ * unknown or without a price. NaN: both are. */
 double site_args__money(const struct site_args *a, double core_s, double gpu_s);
 
-/* Whether an option's list can have the text as its only word: it is not empty, has no comma, and
- * all of it can be seen. */
+/* Whether a text can be the only word of a list option: not empty, no comma, and all visible. */
 bool site_args__is_word(const char *text);
-/* Prints such a text as a shell reads it. */
+/* Prints a text, quoted for a shell where needed. */
 void site_args__print_word(const char *text);
 
-/* Prints the options that say which jobs and which index, as they were given, but for the one of
- * that name: " --user u1 --since 7d". */
+/* Prints the options that select jobs and index, as " --user u1 --since 7d", in the words that were
+ * given; `but`: the name of one that is left out. */
 void site_args__print_options(const struct site_args *a, const char *but);
 /* The options that say which jobs, but for -S and -E, as they were given: {"user": "u1"}. NULL: no
  * memory. */
@@ -173,7 +172,8 @@ void site_args__print_times(const struct site_args *a);
 void site_args__print_head(const struct site_args *a, double jobs, double held_s, double lost_s,
 			   double profiled_s, double rule_s);
 
-/* Prints the table in the form that was asked for. 0, or the exit status. */
+/* Prints the table in the form asked for; takes `about`, the other members of the JSON. 0, or the
+ * exit status. */
 int site_args__print(const struct site_args *a, const struct site_table *t, json_t *about);
 
 #endif

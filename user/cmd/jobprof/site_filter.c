@@ -119,8 +119,8 @@ static int look(void *arg, const struct rule_many *m)
 	return string_list__append(&s->names, m->id);
 }
 
-/* Whether the question, which has 1 for an answer, has one for a word of anybody's. What cannot be
- * asked is so. */
+/* Whether a query SELECT 1 ... has an answer for a word of the user's. True also after an error:
+ * nothing is known to be lacking. */
 static bool has(struct index *ix, const char *sql, const char *word)
 {
 	unsigned replaced;
@@ -159,7 +159,8 @@ int site_filter__check_finding(const struct site_args *a, struct index *ix)
 
 /* ---- no job */
 
-/* Sums by month, and what is yet to be summed up, have all of these. */
+/* The table month, and dirty, whose sums are still to be made, together have all values of these
+ * columns. */
 #define OF_SUMS(column)                                                                      \
 	"SELECT 1 FROM (SELECT " column " AS k FROM month UNION ALL SELECT " column " FROM " \
 	"dirty) t WHERE k = ? LIMIT 1"
@@ -186,7 +187,7 @@ static int split(struct string_list *words, const char *list)
 	return err;
 }
 
-#define MOST_WORDS 32 /* are looked for; of a longer list nobody wants to read which lack */
+#define MOST_WORDS 32 /* a longer list is not checked: no user would read the answer */
 
 void site_filter__hint(const struct site_args *a, struct index *ix, const struct viewer *v)
 {

@@ -50,17 +50,17 @@ int site_groups__take_by(void *to, const struct opt *opt, const char *word)
 	return 2;
 }
 
-/* ---- the question */
+/* ---- the query */
 
-/* What is asked. */
+/* What is queried. */
 struct question {
 	const struct site_groups *g;
 	const struct site_groups_options *o;
 	const struct viewer *v;
 	const struct job_filter *filter;
 	bool is_sum;
-	const struct site_part *part;  /* this alone; else NULL */
-	const struct site_table *keys; /* of that the rows that are wanted; NULL: all */
+	const struct site_part *part;  /* only the columns of this part; NULL: the table's */
+	const struct site_table *keys; /* the rows of the part that are wanted; NULL: all */
 	unsigned order;		       /* the column that rows are sorted by */
 };
 
@@ -81,7 +81,7 @@ static bool find_order(struct question *q)
 	return false;
 }
 
-/* Of what is made of the answer the database knows nothing. */
+/* Derived columns are sorted by this program, for the database does not know them. */
 static bool is_sorted_here(const struct question *of)
 {
 	return of->order >= of->g->nasked;
@@ -93,7 +93,7 @@ static bool is_by_node(const struct question *of)
 }
 
 #define OF_NODE(column) "j." column " / COALESCE(NULLIF(j.nodes, 0), 1) AS " column ", "
-/* What a job held, did and lost in one of its nodes, as far as nobody knows more. */
+/* A job's values in one of its nodes: an equal part, since nobody knows the true one. */
 static const char of_nodes[] =
 	" FROM (SELECT n.node, j.id, j.state, j.findings, j.elapsed_s, j.has_footprint, j.nodes, "
 	"j.cores, j.cpus, j.start, j.submit, " OF_NODE("held_core_s") OF_NODE("held_cpu_s")
@@ -120,7 +120,7 @@ static void add_from(struct query *q, const struct question *of, const char *tab
 	query__add(q, " s");
 }
 
-/* What rows are grouped by, and what is asked for; table NULL: rows of jobs. */
+/* Adds the group's name and the columns; table: a table of sums, NULL: rows of jobs. */
 static void add_select(struct query *q, const struct question *of, const char *table)
 {
 	const char *of_jobs = of->part ? of->part->of_jobs : of->g->of_jobs;
@@ -155,7 +155,7 @@ static void add_order(struct query *q, const struct question *of)
 	query__arg(q, db_value__int(ROWS));
 }
 
-/* One of the keys of these rows; too many: all. */
+/* Adds a condition: the group is one of these rows. With too many rows there is no condition. */
 static void add_keys(struct query *q, const char *of, const char *column,
 		     const struct site_table *keys)
 {
@@ -205,13 +205,13 @@ static int add_where(struct query *q, const struct question *of, const char *tab
 	return err;
 }
 
-/* What is asked for can be summed up again: all is read once, for the rows and their sum. */
+/* Whether one query reads all once, for the rows and their sum: its columns can be added up. */
 static bool is_both(const struct question *of)
 {
 	return of->g->of_sums && !of->is_sum && !of->part && !is_by_node(of);
 }
 
-/* The sum is the last row; it has 1 in one more column, and the others 0. */
+/* The sum is the last row. One more column is 1 in the sum and 0 in the other rows. */
 static int write_both(struct query *q, const struct question *of, const char *table)
 {
 	const struct site_groups *g = of->g;
@@ -253,7 +253,7 @@ static int write_question(struct query *q, struct index *ix, const struct questi
 	return 0;
 }
 
-/* Adds the rows that answer, whose columns are those of t, or fewer. */
+/* Adds the rows of the answer to t, which has as many columns or more. */
 static int ask(struct index *ix, const struct question *of, struct site_table *t)
 {
 	struct db_rows r = {0};
@@ -285,7 +285,7 @@ static int by_key(const void *a, const void *b)
 	return strcmp(x->type == DB_TEXT ? x->text : "", y->type == DB_TEXT ? y->text : "");
 }
 
-/* Adds the sum of all rows as one more. 0 or -ENOMEM. */
+/* Adds a row, the sum of all rows. 0 or -ENOMEM. */
 static int add_up(struct site_table *t)
 {
 	struct db_value sum[COLUMNS] = {{0}};
@@ -301,8 +301,7 @@ static int add_up(struct site_table *t)
 	return site_table__add(t, sum);
 }
 
-/* Asks for a part of the rows, by their names, and its sum as the last one. q is about that part.
- */
+/* Queries q->part: rows sorted by name, and their sum as the last one. */
 static int ask_part(struct index *ix, struct question *q, struct site_table *t)
 {
 	const bool of_all = (is_from_sums(q) || !q->keys) && !is_by_node(q);
@@ -316,7 +315,7 @@ static int ask_part(struct index *ix, struct question *q, struct site_table *t)
 	return ask(ix, q, t);
 }
 
-/* The same rows of the time before, if there is one. */
+/* Queries the same rows of the time before, if there is such a time. */
 static int ask_before(struct index *ix, const struct question *now, const struct site_table *keys,
 		      struct site_table *t)
 {
@@ -341,7 +340,7 @@ static int ask_more(struct index *ix, const struct question *now, struct site_ta
 	return ask_part(ix, &q, t);
 }
 
-/* What a part has of a row; NULL: nothing. */
+/* The row of a part for a row of the table; NULL: none. */
 static const struct db_value *row_of(const struct site_table *part, const struct db_value *key,
 				     bool is_sum)
 {
@@ -352,13 +351,13 @@ static const struct db_value *row_of(const struct site_table *part, const struct
 	return bsearch(key, part->cells, part->nrows - 1, part->ncolumns * sizeof(*key), by_key);
 }
 
-/* Fills what is made of other columns. */
+/* Fills the columns that come from the parts and from other columns. */
 static void derive(const struct question *q, struct site_table *t, const struct site_table *before,
 		   const struct site_table *more)
 {
 	const size_t last = t->nrows - 1, row = t->ncolumns;
 
-	/* The sum, of which the others take shares, is never changed by them. */
+	/* shares are of columns of the sum that derive() does not change */
 	for (size_t i = 0; q->g->derive && i < t->nrows; i++) {
 		struct db_value *v = &t->cells[i * row];
 		const struct db_value *of = row_of(more, v, i == last);
@@ -380,7 +379,7 @@ static int by_column(const void *a, const void *b, void *arg)
 	return p < q ? 1 : -1;
 }
 
-/* By what the database does not know, of which the sum is the last row; as many as are wanted. */
+/* Sorts all rows but the sum by a derived column, and removes those that are too many. */
 static void sort_here(const struct question *q, struct site_table *t)
 {
 	const size_t row = t->ncolumns, last = t->nrows - 1;
@@ -398,7 +397,7 @@ static void sort_here(const struct question *q, struct site_table *t)
 	t->nrows = ROWS + 1;
 }
 
-/* The rows, and their sum as the last one. */
+/* Queries the rows, and their sum as the last one. */
 static int ask_all(struct index *ix, const struct question *q, struct site_table *t)
 {
 	struct site_table before = {.ncolumns = q->g->before ? q->g->before->nasked : 1};
@@ -428,7 +427,7 @@ static int ask_all(struct index *ix, const struct question *q, struct site_table
 
 /* ---- the verb */
 
-/* The command that looks into the row of that name. */
+/* Prints the command that shows more of the row of that name. */
 static void print_command(const struct question *q, const char *key)
 {
 	const struct site_group *by = q->o->by;
@@ -448,7 +447,7 @@ static void print_command(const struct question *q, const char *key)
 	putchar('\n');
 }
 
-/* How to look into the first row that has a name. */
+/* Prints how to see more of the first row that has a name. */
 static void print_next(const struct question *q, const struct site_table *t)
 {
 	const struct db_value *key = t->cells;
@@ -465,7 +464,7 @@ static void print_next(const struct question *q, const struct site_table *t)
 
 #define LINE 80
 
-/* What the columns are that are shown, in lines. */
+/* Prints what the printed columns are, in lines of at most LINE columns. */
 static void print_notes(const struct question *q, const struct site_table *t)
 {
 	const unsigned width = site_table__width(stdout);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table with a row per user, project or the like, and their sum: what usage and issues print. */
+/* A table with a row per user, project or the like, and their sum, as usage and issues print it. */
 #ifndef JP_CMD_JOBPROF_SITE_GROUPS_H
 #define JP_CMD_JOBPROF_SITE_GROUPS_H
 
 #include "cmd/jobprof/site_args.h"
 
-/* What rows have in common; in_sums: sums have it, too. */
+/* What the jobs of a row share. `next`: the group that splits such a row further, or NULL. */
 struct site_group {
 	const char *word, *column, *next;
 	bool in_sums;
-	bool is_text; /* its option takes a part of it, and all of it behind "=" */
-	bool is_node; /* a job is in the row of each of its nodes, with its part of what it held */
+	bool is_text; /* its filter option matches parts of names, whole ones behind "=" */
+	bool is_node; /* a job counts in the row of each of its nodes, with an equal part */
 };
 
 struct site_groups_options {
 	struct site_args site;
 	const char *sort;
 	const struct site_group *by;
-	bool io; /* of usage */
+	bool io; /* usage --io */
 };
 
 int site_groups__take_by(void *to, const struct opt *o, const char *word);
@@ -47,7 +47,7 @@ struct site_note {
 /* The table of a verb. */
 struct site_groups {
 	const struct command *command;
-	const struct site_column *columns; /* first the rows' names, then what is asked for */
+	const struct site_column *columns; /* names of rows, nasked - 1 from SQL, then derived */
 	unsigned ncolumns, nasked;
 	const char *sort;	       /* by which they are sorted */
 	const char *of_jobs, *of_sums; /* SQL of the columns that are asked for; of_sums NULL: only
@@ -63,8 +63,8 @@ struct site_groups {
 	 * such row. */
 	void (*derive)(struct db_value *v, const struct db_value *all,
 		       const struct db_value *before, const struct site_args *a);
-	const struct site_part *before; /* NULL: there is nothing to compare with */
-	/* Prints what is above the table as text; without_profile: see and_unknown, NaN without. */
+	const struct site_part *before; /* queried of the time before; NULL: nothing is */
+	/* Prints the text above the table. without_profile: see and_unknown; NaN: unknown. */
 	void (*head)(const struct db_value *all, const struct site_args *a, double without_profile);
 	const struct site_note *notes;
 	unsigned nnotes;
@@ -74,7 +74,7 @@ struct site_groups {
 	const char *but;
 };
 
-/* The verb. o is as the options were read. Returns the exit status. */
+/* Runs the verb with its options. Returns the exit status. */
 int site_groups__run(const struct site_groups *g, struct site_groups_options *o);
 
 #endif

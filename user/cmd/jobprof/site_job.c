@@ -103,7 +103,7 @@ static int add_running(struct string_list *files, const char *dir, uint32_t job,
 	return err;
 }
 
-/* Paths of the job's steps in the first of these directories where some run: one user's. */
+/* Finds the files of the job's steps in the first directory where some run: of one user. */
 static int find_running(struct string_list *files, const char *where, uint32_t job,
 			const char *user)
 {
@@ -135,7 +135,7 @@ static int find_running_anywhere(struct string_list *files, const struct site_ar
 
 /* ---- files of any job */
 
-/* What could not be found is no error here. */
+/* Finds profiles and logs nothing: it is no error here if there are none. */
 static int find_quietly(struct profiles *out, const struct profile_words *words)
 {
 	int err;
@@ -168,10 +168,10 @@ static int set_owner(struct row *r, const char *path)
 struct reading {
 	struct row *row;
 	uint32_t id;  /* 0: any */
-	unsigned job; /* that the row is of */
+	unsigned job; /* the index of the job that the row is of */
 };
 
-/* Of two jobs of one id the later one. */
+/* Takes the later one of two jobs with the same id. */
 static int take_row(void *arg, unsigned job, struct row *r, const char *why)
 {
 	struct reading *reading = arg;
@@ -199,7 +199,7 @@ static int read_row(struct row *r, const struct scan_job *jobs, unsigned n, uint
 	return err;
 }
 
-/* Whether all files of a profile are the user's, which may be NULL: anybody's. */
+/* Whether all files of a profile are the user's; user NULL: anybody's. */
 static bool is_profile_of(const struct profile *p, const char *user)
 {
 	for (unsigned k = 0; k < p->n; k++)
@@ -244,8 +244,8 @@ static int read_profile(struct row *r, const struct site_args *a, const char *jo
 
 /* ---- both */
 
-/* What the profile says becomes part of the index's row; of a job that runs it is the later word.
- */
+/* Fills the unknown values of the index's row from the profile's; of a running job, the profile's
+ * end and run time are newer and replace the index's. */
 static int add_profile(struct site_job *j, struct row *r)
 {
 	static const enum index_column latest[] = {INDEX_elapsed_s, INDEX_end};
@@ -264,7 +264,7 @@ static int add_profile(struct site_job *j, struct row *r)
 	for (size_t i = 0; j->is_live && i < sizeof(latest) / sizeof(*latest); i++)
 		to->number[latest[i]] = r->number[latest[i]];
 	string_list__free(&to->nodes);
-	to->findings = r->findings; /* a row without a profile has none */
+	to->findings = r->findings; /* the index's row, without a profile, has none */
 	to->nfindings = r->nfindings;
 	to->nodes = r->nodes;
 	r->findings = NULL;
@@ -332,7 +332,7 @@ int site_job__find(struct site_job *j, const struct site_args *a, const char *jo
 	return err;
 }
 
-/* The one that the index has read, of two of one id; else one of the job's user. NULL: none. */
+/* Of profiles with one id: the one that the index has read, else the job's user's. NULL: none. */
 static const struct profile *choose(const struct profiles *p, const char *file, const char *user)
 {
 	for (unsigned i = 0; i < p->n; i++)

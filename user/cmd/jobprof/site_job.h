@@ -10,7 +10,7 @@
 struct site_job {
 	struct row row;
 	bool is_running;
-	bool is_live; /* of a running job: the row has what the files of its steps say so far */
+	bool is_live; /* the job runs, and the row has what the files of its steps have so far */
 };
 
 /* The job as users write it: 7, 7_2, 7+1 or a SLUID. The user's own index is not made for this. 0;
@@ -19,11 +19,12 @@ struct site_job {
 int site_job__find(struct site_job *j, const struct site_args *a, const char *job);
 void site_job__free(struct site_job *j);
 
-/* Its profile: inputs[n] are *out's. 0 or -ENOENT; profiles__free(out) in both cases. */
+/* Finds the job's profile; *profile points into *out. 0 or -ENOENT; profiles__free(out) in both
+ * cases. */
 int site_job__profile(const struct site_job *j, const struct site_args *a, struct profiles *out,
 		      const struct profile **profile);
 
-/* The first group of a user; "": not known. */
+/* The name of a user's primary group; "": unknown. */
 const char *site_job__group(const char *user);
 
 #endif

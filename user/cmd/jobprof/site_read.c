@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Profiles are judged for the index, several at a time, in limited children. */
+/* Judges profiles for the index, several at a time, in limited children. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -14,11 +14,11 @@
 
 struct reading {
 	const struct scan_job *jobs;
-	struct rules_text rules; /* read once, by the rights of the first process */
+	struct rules_text rules; /* read once, before children give up rights */
 	char maker[FILE_ROW_MAKER];
 };
 
-/* The answer of a job is rows, each after a 1, and a 0. */
+/* The answer about a job is its rows, each after a 1, and a 0 at the end. */
 static void put_more(struct message *m, int more)
 {
 	message__put(m, &more, sizeof(more));
@@ -42,7 +42,7 @@ static int put_row(const struct report *r, void *ctx)
 	return err ? 1 : 0;
 }
 
-/* Whether the job's one file has a row that fits. */
+/* Answers with the row stored in the job's file, if it is the only file and the row is current. */
 static bool put_stored_row(const struct reading *w, const struct scan_job *j, struct message *m)
 {
 	const size_t begin = m->len;
@@ -63,7 +63,7 @@ static bool put_stored_row(const struct reading *w, const struct scan_job *j, st
 	return fits;
 }
 
-/* An id that was given twice has two profiles here. */
+/* Two jobs of the same id have two profiles here. */
 static int read_job(void *arg, unsigned item, struct message *m)
 {
 	const struct reading *w = arg;
