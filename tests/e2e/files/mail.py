@@ -6,6 +6,7 @@ sendmail gets, read by Python's email."""
 import email
 import email.policy
 import html.parser
+import socket
 import sys
 
 sys.path.insert(0, sys.path[0] + "/../../lib")
@@ -118,7 +119,7 @@ def one_job():
     mail, = p.mails()
     is_equal("its headers", {k: mail[k] for k in ("To", "Subject", "Auto-Submitted", "MIME-Version")},
              {"To": "alice@example.org", "Subject": subject, "Auto-Submitted": "auto-generated", "MIME-Version": "1.0"})
-    is_true("Message-ID and Date", re.fullmatch(r"<jobprof\.7\.Ended\.[\d.]+@tux>", mail["Message-ID"])
+    is_true("Message-ID and Date", re.fullmatch(r"<jobprof\.7\.Ended\.\d+mail@tux>", mail["Message-ID"])
             and abs(mail["Date"].datetime.timestamp() - time.time()) < 60, (mail["Message-ID"], mail["Date"]))
     is_equal("its parts", (mail.get_content_type(), [x.get_content_type() for x in mail.iter_parts()]),
              ("multipart/alternative", ["text/plain", "text/html"]))
@@ -229,12 +230,30 @@ def files_of_others():
             f.write(text)
     os.symlink("/etc/passwd", p.spool + "/8.mail")
     os.mkfifo(p.spool + "/9.mail")
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(p.spool + "/11.mail")
     with open(p.spool + "/10.mail", "w") as f:
         json.dump(good, f)
     os.chown(p.spool + "/10.mail", 4242, 4242)
-    is_equal("refused", p.turn()[:2], (1, "0 sent, 0 waiting, 0 failed, 8 refused"))
+    is_equal("refused", p.turn()[:2], (1, "0 sent, 0 waiting, 0 failed, 9 refused"))
     is_equal("what is no mail is gone", p.files(), ["6.tmp"])
     is_equal("nothing was sent", p.mails(), [])
+
+
+def a_file_that_may_not_be_read():
+    """As by a service whose user is not in the group of Slurm's user."""
+    p = Post()
+    p.put("Slurm Job_id=7 Began", **ended(7, JOB_MAIL_TYPE="Began"))
+    name, = p.files()
+    public = shutil.copy(JOBPROF, TMP + "/jobprof")
+    os.chmod(TMP, 0o755)
+    for path in (p.dir, p.spool, os.path.dirname(p.index)):
+        for each in (path, *(e.path for e in os.scandir(path) if e.name != name)):
+            os.chown(each, 65534, 65534)
+    q = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", public, "index", "mail", "--database", p.index,
+                        "--spool", p.spool, "--sendmail", p.dir + "/sendmail"], capture_output=True, text=True, env=plain_env())
+    is_true("it fails, and is not lost", (q.returncode, q.stdout, p.files()) == (1, "0 sent, 0 waiting, 1 failed, 0 refused\n", [name])
+            and q.stderr.count("\n") == 1 and name + ": it cannot be read: Permission denied" in q.stderr, q)
 
 
 def sendmail_that_fails():
@@ -324,5 +343,5 @@ def by_its_name():
     is_true("jobprof-mail is jobprof mail", p.returncode == 0 and p.stdout.startswith("usage: jobprof mail"), p)
 
 
-run_tests([one_job, it_waits_for_the_index, one_mail_per_array, hostile_names, of_its_own_user, files_of_others, sendmail_that_fails,
-           at_most_so_many_a_minute, none_twice, falls_through, it_takes_little, by_its_name])
+run_tests([one_job, it_waits_for_the_index, one_mail_per_array, hostile_names, of_its_own_user, files_of_others,
+           a_file_that_may_not_be_read, sendmail_that_fails, at_most_so_many_a_minute, none_twice, falls_through, it_takes_little, by_its_name])

@@ -139,7 +139,7 @@ static int read_event(const struct queue *q, struct event *e)
 	struct stat st;
 
 	if (fd < 0 || !text || fstat(fd, &st))
-		err = fd >= 0 ? -ENOMEM : errno == ELOOP ? -EINVAL : -errno;
+		err = fd >= 0 ? -ENOMEM : errno == ELOOP || errno == ENXIO ? -EINVAL : -errno;
 	else if (!S_ISREG(st.st_mode) || st.st_size > MAIL_FILE_MAX ||
 		 (st.st_uid != q->owner && st.st_uid && st.st_uid != geteuid()))
 		err = -EINVAL;
@@ -162,6 +162,10 @@ static int add_event(struct queue *q, const char *name)
 		log_error("%s/%s: it is no mail of jobprof mail: it is removed", q->o->spool, name);
 		unlinkat(q->dir, name, 0);
 		q->res->refused++;
+	} else if (err && err != -ENOENT && err != -ENOMEM) {
+		log_error("%s/%s: it cannot be read: %s; the mail stays there", q->o->spool, name,
+			  strerror(-err));
+		q->res->failed++;
 	}
 	if (!err && room__grow(&q->v, q->n, 1, sizeof(*q->v)))
 		err = -ENOMEM;
@@ -390,12 +394,13 @@ static void put_token(char *to, size_t size, const char *from)
 /* The id is the same each time that the same events are tried. */
 static void make_id(char *to, size_t size, const struct event *e, unsigned n)
 {
-	char type[64], cluster[64];
+	char type[64], cluster[64], file[64];
 
 	put_token(type, sizeof(type), e->type);
 	put_token(cluster, sizeof(cluster), e->cluster);
-	snprintf(to, size, "jobprof.%u.%s.%.*s@%s", n > 1 || e->is_array ? e->array : e->job, type,
-		 (int)strspn(e[n - 1].path, "0123456789."), e[n - 1].path, cluster);
+	put_token(file, sizeof(file), e[n - 1].path);
+	snprintf(to, size, "jobprof.%u.%s.%s@%s", n > 1 || e->is_array ? e->array : e->job, type,
+		 file, cluster);
 }
 
 static int hand_over(const struct mail_options *o, const char *mail)
