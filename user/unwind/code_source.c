@@ -13,7 +13,7 @@
 
 struct question {
 	pid_t pid;
-	uint64_t addr; /* 0: about all code; else the file is wanted */
+	uint64_t addr; /* 0: asks for all code; else for the file at addr */
 };
 
 struct answer {
@@ -26,7 +26,7 @@ static size_t size_of(const struct answer *a)
 	return offsetof(struct answer, code) + a->n * sizeof(a->code[0]);
 }
 
-/* The descriptor that came with the answer, or -1. */
+/* Receives an answer. Returns the descriptor that came with it, or -1. */
 static int receive_answer(int socket, struct answer *a)
 {
 	int fds[FD_MESSAGE_FILES];

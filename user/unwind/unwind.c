@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Follows stacks of processes, and caches the processes' maps. */
+/* Unwinds stacks of processes, and caches the processes' maps. */
 #include "unwind/unwind.h"
 
 #include <dwarf.h>
@@ -27,10 +27,10 @@ struct machine {
 	const struct unwind_context *c;
 	uint64_t v[DEPTH];
 	unsigned n;
-	bool is_value; /* the result is the value itself, not where it is */
+	bool is_value; /* the result is the value, not its address */
 };
 
-/* A word of the stack that was copied. */
+/* Reads a word from the copy of the stack. False: it lies outside. */
 static bool context_word(const struct unwind_context *c, uint64_t addr, uint64_t *v)
 {
 	uint64_t at = addr - c->copy->sp;
@@ -56,7 +56,7 @@ static bool push_register(struct machine *m, uint64_t reg, uint64_t add)
 	       push(m, m->c->regs->v[reg] + add);
 }
 
-/* Replaces the two topmost values. */
+/* Replaces the two topmost values by their combination. */
 static bool combine(struct machine *m, unsigned op)
 {
 	uint64_t b, *a;
@@ -120,7 +120,7 @@ static bool execute(struct machine *m, const Dwarf_Op *op)
 	switch (atom) {
 	case DW_OP_bregx:
 		return push_register(m, op->number, op->number2);
-	case DW_OP_regx: /* is nowhere but in the register */
+	case DW_OP_regx: /* the value has no address */
 		m->is_value = true;
 		return push_register(m, op->number, 0);
 	case DW_OP_call_frame_cfa:
@@ -155,7 +155,8 @@ bool unwind_context__value(const struct unwind_context *c, const Dwarf_Op *ops, 
 	return is_cfa || m.is_value || context_word(c, *v, v);
 }
 
-/* Where bpf/sample.bpf.c has put DWARF's registers: struct pt_regs of the kernel. */
+/* Indices of DWARF's registers in the array of bpf/sample.bpf.c, which is struct pt_regs of the
+ * kernel. */
 #if defined(__x86_64__)
 #define SP 7
 static const signed char places[UNWIND_REGS] = {10, 12, 11, 5,	13, 14, 4,  19, 9,  8,	7,
@@ -164,12 +165,13 @@ static const signed char places[UNWIND_REGS] = {10, 12, 11, 5,	13, 14, 4,  19, 9
 #define PC	16
 #define ADDR(v) (v)
 #elif defined(__aarch64__)
-#define SP	31
+#define SP 31
 static const signed char places[UNWIND_REGS] = {0,  1,	2,  3,	4,  5,	6,  7,	8,  9,	10,
 						11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
 						22, 23, 24, 25, 26, 27, 28, 29, 30, 31, -1};
-#define PC	32
-#define ADDR(v) ((v) & ((1ull << 48) - 1)) /* without its signature */
+#define PC 32
+#define ADDR(v) \
+	((v) & ((1ull << 48) - 1)) /* an address without its signature (pointer authentication) */
 #else
 #define SP	0
 #define PC	0
@@ -177,7 +179,7 @@ static const signed char places[UNWIND_REGS] = {-1};
 #define ADDR(v) (v)
 #endif
 
-/* Where a thread was: its registers of the copy, in DWARF's order. */
+/* The thread's registers from the copy, in DWARF's order. */
 static void frame_first(const struct jp_stack_copy *c, struct unwind_regs *regs)
 {
 	*regs = (struct unwind_regs){.pc = c->regs[PC]};
@@ -198,7 +200,7 @@ static void take_register(const struct unwind_context *c, Dwarf_Frame *frame, un
 
 	if (dwarf_frame_register(frame, (int)reg, room, &ops, &n))
 		return;
-	if (!n && ops) /* the function has not kept it */
+	if (!n && ops) /* the register is undefined: the function did not save it */
 		return;
 	if (n) {
 		known = unwind_context__value(c, ops, n, false, &to->v[reg]);
@@ -232,9 +234,9 @@ static bool take_caller(const struct jp_stack_copy *c, Dwarf_Frame *frame, int r
 	return true;
 }
 
-/* The caller's registers in place of the function's. at: the place in file that belongs to the
- * function, which is before the return address. *is_signal: it was interrupted there, and has not
- * called. False: there is no caller, or the tables or the copy do not say. */
+/* Replaces the function's registers by its caller's. at: an address in the function, in file's
+ * terms, before the return address. *is_signal: a signal interrupted the function there, so that it
+ * made no call. False: there is no caller, or the tables or the copy lack it. */
 static bool frame_step(const struct jp_stack_copy *c, const struct code_file *file, uint64_t at,
 		       struct unwind_regs *regs, bool *is_signal)
 {
@@ -303,7 +305,7 @@ static void open_tables(struct code_file *file, int fd)
 		elf_cntl(file->elf, ELF_C_FDDONE);
 }
 
-/* All programs of 64 bits have the one that is mapped here. */
+/* Opens the vDSO: all 64-bit programs map the same one as this process. */
 static void open_clocks(struct code_file *file, uint64_t size)
 {
 	char *page = (char *)getauxval(AT_SYSINFO_EHDR); // NOLINT(performance-no-int-to-ptr)
@@ -318,7 +320,7 @@ static uint64_t id_of(int fd)
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st))
-		return 1; /* the page of clocks */
+		return 1; /* the vDSO */
 	return id__mix(id__mix(id__mix(1, st.st_dev), st.st_ino), (uint64_t)st.st_mtim.tv_nsec);
 }
 
@@ -345,8 +347,8 @@ static const struct code_file *get_file(struct code_files *f, int fd, const stru
 	return file;
 }
 
-/* The file that the code is from, which the socket's other end opens. When there are too many, all
- * are closed. NULL: there is none, or no memory. */
+/* The file of the code, which the socket's other end opens. If too many are open, all are closed
+ * first. NULL: there is none, or no memory. */
 static const struct code_file *code_files_get(struct code_files *f, int socket, pid_t pid,
 					      const struct code *code)
 {
@@ -363,13 +365,13 @@ static const struct code_file *code_files_get(struct code_files *f, int socket, 
 	return file;
 }
 
-/* How often all were closed: those of before are not to be used. */
+/* How often all files were closed: pointers from before are invalid. */
 static unsigned code_files_forgotten(const struct code_files *f)
 {
 	return f->forgotten;
 }
 
-/* The virtual address of an offset of the file. False: it is in no segment. */
+/* Sets the virtual address of an offset in the file. False: it is in no segment. */
 static bool code_file_address(const struct code_file *file, uint64_t offset, uint64_t *addr)
 {
 	size_t n = 0;
@@ -389,13 +391,13 @@ static bool code_file_address(const struct code_file *file, uint64_t offset, uin
 }
 
 #define PROCESSES     256
-#define READ_AGAIN_NS (1 * NSEC_PER_SEC) /* a map is read at most that often */
+#define READ_AGAIN_NS (1 * NSEC_PER_SEC) /* least time between two readings of a map */
 
 struct process {
 	uint32_t tgid, exec;
 	uint64_t start_ns;
 	uint64_t read_ns, used; /* 0: never */
-	unsigned forgotten;	/* files are those of before so many were forgotten */
+	unsigned forgotten;	/* the value of code_files_forgotten() that files are of */
 	struct code *code;
 	unsigned n;
 };
@@ -432,7 +434,7 @@ void unwinder__free(struct unwinder *u)
 	free(u);
 }
 
-/* The process's place: its own, or that of the one that was not met for longest. */
+/* The process's entry; a new one replaces the entry that was not used for longest. */
 static struct process *process_of(struct unwinder *u, const struct jp_stack_key *key)
 {
 	struct process *oldest = &u->process[0], *p;
@@ -468,7 +470,7 @@ static struct code *find_code(const struct process *p, uint64_t addr)
 	return p->n ? bsearch(&addr, p->code, p->n, sizeof(*p->code), code_range__compare) : NULL;
 }
 
-/* Code that was mapped since is read about. */
+/* Finds the code at addr; reads the map again where the code may have been mapped since. */
 static struct code *code_at(struct unwinder *u, struct process *p, uint64_t addr)
 {
 	struct code *c = find_code(p, addr);
@@ -479,7 +481,7 @@ static struct code *code_at(struct unwinder *u, struct process *p, uint64_t addr
 	return find_code(p, addr);
 }
 
-/* All files may have been closed meanwhile. */
+/* Drops pointers to files if all were closed meanwhile. */
 static void renew_files(struct unwinder *u, struct process *p)
 {
 	unsigned now = code_files_forgotten(u->files);

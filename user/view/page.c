@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page about a node as text: its head, tasks or a table of them, the step, and the rest. */
+/* The page of a node as text: its head, each task or a table of tasks, the step, and the rest. */
 #include "view/page.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static bool is_in(const char *const *names, size_t n, const char *name)
 	return false;
 }
 
-/* Whether the lines before have the column, or it is not printed at all. */
+/* Whether earlier lines have printed the column, or no line is to print it. */
 static bool is_printed(const struct page *p, const struct model_task *t, unsigned c)
 {
 	const struct model_node *n = p->node;
@@ -47,11 +47,12 @@ static bool is_printed(const struct page *p, const struct model_task *t, unsigne
 		return true;
 	if (t->rows.cols[c].kind == COL_DELTA && model_table__family(&t->rows, c) == FAM_PERF)
 		return true;
-	/* a task has printed what the step would repeat */
+	/* a single task has printed these columns already */
 	return t == &n->all && n->ntasks == 1 && model_table__column(&n->tasks[0].rows, name);
 }
 
-/* Per-interval columns by their sum, gauges by mean and maximum, cumulative ones by the last. */
+/* Prints a column: the sum of a per-interval one, mean and maximum of a gauge, the last value of a
+ * cumulative one. */
 static void add_column(struct line *l, const struct model_table *t, unsigned c, bool zeros)
 {
 	const char *name = t->cols[c].name, *unit = t->cols[c].unit;
@@ -76,7 +77,7 @@ static void add_column(struct line *l, const struct model_table *t, unsigned c, 
 	}
 }
 
-/* The last of these lines: the columns that have no line of their own. */
+/* Prints the columns that have no line of their own. */
 static void page_print_other_columns(const struct page *p, const struct model_task *t)
 {
 	struct line l = {.out = p->out, .label = "other"};
@@ -106,7 +107,7 @@ static void print_table(const struct model_series *s, const struct model_table *
 	line__end(&l);
 }
 
-/* The tables of the other series. */
+/* Prints the tables of the other series. */
 static void page_print_other_series(const struct page *p)
 {
 	const struct model_node *n = p->node;
@@ -124,7 +125,7 @@ static void page_print_other_series(const struct page *p)
 
 /* ---- the line on energy: the step's part of the node's, with its bounds */
 
-/* The line on energy, if the step has any. */
+/* Prints the energy of the step, if it is known. */
 static void page_print_energy(const struct page *p)
 {
 	struct line l = {.out = p->out, .label = "energy"};
@@ -152,7 +153,7 @@ static void page_print_energy(const struct page *p)
 
 /* ---- the line on marks: names that the job's programs have set, with their times */
 
-/* Marks beyond these are only counted. */
+/* further marks are only counted */
 #define MARKS_SHOWN 24
 
 static const char *mark_name(const struct model_node *n, double number)
@@ -181,7 +182,7 @@ static void add_mark(struct line *l, const struct model_node *n, double time_s, 
 	line__end_part(l);
 }
 
-/* The marks of the job's programs, and when they were set. */
+/* Prints the marks that the job's programs set, and their times. */
 static void page_print_marks(const struct page *p)
 {
 	const struct model_table *t = &p->node->marks;
@@ -202,11 +203,11 @@ static void page_print_marks(const struct page *p)
 
 /* ---- the lines on the programs of a step, and on the ranks of MPI launchers in it */
 
-#define PARTS_MAX      4096 /* tables that are looked at */
+#define PARTS_MAX      4096 /* tables that are read */
 #define COMMANDS_SHOWN 8
-#define SHOWN_S	       0.0005 /* less is 0 on the page */
+#define SHOWN_S	       0.0005 /* s; less would be printed as 0 */
 
-/* What one table of a series comes to. */
+/* The sums of one table of a series. */
 struct part {
 	const char *name;
 	double cpu_s, processes;
@@ -252,8 +253,8 @@ static int by_cpu(const void *a, const void *b)
 	return (x->cpu_s < y->cpu_s) - (x->cpu_s > y->cpu_s);
 }
 
-/* The programs that used most CPU time, and how many processes of each ended; the CPU time of the
- * ranks of MPI launchers. */
+/* Prints the programs with most CPU time and how many processes of each ended, and the CPU time of
+ * the ranks of MPI launchers. */
 static void page_print_commands(const struct page *p)
 {
 	struct parts parts = read_parts(p->node, "Commands");
@@ -307,14 +308,14 @@ static void page_print_ranks(const struct page *p)
 
 /* ---- the lines of a page about one task or the whole step, as schemas/show.def has them */
 
-/* Where a line stands. */
+/* Where a line is printed. */
 #define IN_TASK	 1
 #define IN_STEP	 2 /* always */
-#define IN_SUM	 4 /* of the step, unless there is one task, which has printed it */
+#define IN_SUM	 4 /* for the step, unless its single task has printed it */
 #define IN_BOTH	 (IN_TASK | IN_STEP)
 #define IN_PARTS (IN_TASK | IN_SUM)
 
-/* Items follow their line. */
+/* The lines of a page, each followed by its items. */
 static const struct element {
 	enum { E_LINE, E_ITEM, E_HISTOGRAM, E_COUNTERS } kind;
 	char prefix, less;
@@ -359,7 +360,7 @@ static const struct counter {
 #include "schemas/show.def"
 };
 
-/* The task with the rows of another series. */
+/* The task, with its rows of the series that the line names. */
 static struct model_task task_of(const struct model_task *t, const struct element *line)
 {
 	struct model_task of = {0};
@@ -415,7 +416,7 @@ static void print_items(const struct page *p, const struct model_task *task,
 	line__end(&l);
 }
 
-/* The first bucket: no time passed. */
+/* the first bucket: waits of no time */
 #define NONE_NS 2
 
 static void print_histogram(const struct page *p, const struct model_task *t,
@@ -459,7 +460,7 @@ static void add_counter(struct line *l, const struct model_table *t, const char 
 		line__add(l, c->text, share, U_P2);
 }
 
-/* All hardware counters of the file, which names them. */
+/* Prints all hardware counters, by the names in the file. */
 static void print_counters(const struct page *p, const struct model_task *t,
 			   const struct element *e)
 {
@@ -483,8 +484,8 @@ static void print_counters(const struct page *p, const struct model_task *t,
 	line__end(&l);
 }
 
-/* The lines about a task, or about the whole step, which has those of its tasks too if it is their
- * sum: when there is not just one. */
+/* Prints the lines of a task, or of the step; the step also has the lines of its tasks, as sums,
+ * unless it has a single task. */
 static void page_print_task_lines(const struct page *p, const struct model_task *t)
 {
 	const struct model_node *n = p->node;
@@ -507,7 +508,7 @@ static void page_print_task_lines(const struct page *p, const struct model_task 
 
 /* ---- the page */
 
-#define DETAIL_TASKS  2 /* more tasks than these get a line each */
+#define DETAIL_TASKS  2 /* more tasks get a line each */
 #define SPARK_COLUMNS 4
 
 /* A number as text, in a buffer that lives as long as the statement. */
@@ -558,7 +559,7 @@ static const struct spark {
 #include "schemas/show.def"
 };
 
-/* The table that many tasks have. */
+/* Columns of the table of tasks, for steps with many. */
 static const struct table_cell {
 	const char *head;
 	int width;
@@ -570,7 +571,7 @@ static const struct table_cell {
 #include "schemas/show.def"
 };
 
-/* A value per row, to be freed; NULL: one of the columns is not there, or no memory. */
+/* Returns a value per row, which the caller frees; NULL: a column is missing, or no memory. */
 static double *spark_values(const struct model_table *t, const struct spark *s)
 {
 	double *sum = calloc(t->nrows + 1, sizeof(*sum));
@@ -624,7 +625,7 @@ static void print_task(const struct page *p, const struct model_task *t)
 	print_sparks(p, t);
 }
 
-/* CPU utilization over time, of the task's CPUs. */
+/* Prints CPU utilization over time, as a share of the task's CPUs. */
 static void print_cell_spark(const struct page *p, const struct model_table *t, unsigned n)
 {
 	const double *percent = model_table__column(t, "CPUUtilization");

@@ -21,7 +21,7 @@ enum nvml_error {
 	NVML_NO_DRIVER = 9,
 	NVML_NO_FUNCTION = 13,
 	NVML_GPU_LOST = 15,
-	NVML_MISMATCH = 18, /* library and driver are of different versions */
+	NVML_MISMATCH = 18, /* the versions of library and driver differ */
 	NVML_UNKNOWN = 999,
 };
 
@@ -30,7 +30,7 @@ enum nvml_error {
 #define NVML_CLOCK_MEM	     2
 #define NVML_NO_INSTANCE     UINT32_MAX
 
-struct nvml_device; /* the library's */
+struct nvml_device; /* opaque, the library's */
 
 struct nvml_utilization {
 	unsigned gpu, memory; /* % */
@@ -43,7 +43,7 @@ struct nvml_memory {
 struct nvml_process {
 	unsigned pid;
 	unsigned long long memory; /* B; all ones: not known */
-	unsigned instance;	   /* of a GPU that is split; NVML_NO_INSTANCE */
+	unsigned instance;	   /* a part of a GPU (MIG), or NVML_NO_INSTANCE */
 	unsigned compute_instance;
 };
 
@@ -78,8 +78,8 @@ struct nvml_api {
 #define NVML_MAX_GPUS 128
 
 struct nvml_gpu {
-	struct nvml_device *dev;       /* NULL: lost; asked for again at each reading */
-	unsigned long long sampled_us; /* time of the newest sample that was seen */
+	struct nvml_device *dev;       /* NULL: lost; each reading tries to find it again */
+	unsigned long long sampled_us; /* time of the newest sample that was read */
 };
 
 struct nvml_reader;
@@ -99,7 +99,7 @@ struct sensor {
 #define LIBRARY	   "libnvidia-ml.so.1"
 #define OF(member) offsetof(struct nvml_api, member)
 
-/* Where to find each function: newer names first. Only those whose binary interface is the same. */
+/* Names of each function, newer ones first; only names of one binary interface are here. */
 static const struct gpu_function functions[] = {
 	{OF(init), true, {"nvmlInit_v2", "nvmlInit"}},
 	{OF(shutdown), true, {"nvmlShutdown"}},
@@ -134,8 +134,9 @@ static void nvml_api_unload(struct nvml_api *api)
 	*api = (struct nvml_api){0};
 }
 
-/* Loads the library from dir (NULL: where libraries are) and finds its functions. -ENOENT: there is
- * no library; -ELIBBAD: it lacks what we cannot do without, or cannot be loaded; -ENAMETOOLONG. */
+/* Loads the library from dir (NULL: the loader's search path) and finds its functions. -ENOENT:
+ * there is no library; -ELIBBAD: it cannot be loaded, or lacks a function that is needed;
+ * -ENAMETOOLONG. */
 static int nvml_api_load(struct nvml_api *api, const char *dir)
 {
 	char path[PATH_MAX];
@@ -156,7 +157,7 @@ static int nvml_api_load(struct nvml_api *api, const char *dir)
 	return err;
 }
 
-/* -errno that an error of the library is nearest to. */
+/* The -errno that is nearest to an error of the library. */
 static int nvml_api_errno(int err)
 {
 	static const struct gpu_error table[] = {
@@ -181,7 +182,7 @@ static int nvml_api_errno(int err)
 
 struct uses {
 	struct gpu_uses all;
-	unsigned first; /* in all: of the GPU that is being listed */
+	unsigned first; /* index of the first use of the current GPU */
 	unsigned gpu;
 };
 
@@ -225,8 +226,7 @@ static struct gpu_use *use_of(struct uses *u, uint32_t pid)
 	return gpu_uses__add(&u->all, &new) ? NULL : &u->all.use[u->all.n - 1];
 }
 
-/* Adds a process. Its memory in several instances adds up, and is not known if that of one is not.
- */
+/* Adds a process. Its memory is the sum over its instances; unknown if that of one is. */
 static int add_process(struct uses *u, const struct nvml_process *p)
 {
 	struct gpu_use *use = use_of(u, p->pid);
@@ -250,7 +250,8 @@ static bool is_listed(const struct nvml_process *list, unsigned n, const struct 
 	return false;
 }
 
-/* A process that both computes and draws is in both lists, with the same memory. */
+/* A process that both computes and draws is in both lists, with the same memory: it is counted
+ * once. */
 static int add_lists(struct sensor *s, struct uses *u)
 {
 	_cleanup_free_ struct nvml_process *compute = NULL, *graphics = NULL;
@@ -290,10 +291,9 @@ static int read_samples(struct sensor *s, unsigned gpu, struct nvml_sample **out
 	return nvml_api_errno(err);
 }
 
-/*
- * There is a sample of each process that used the GPU in the library's last period: of several the
- * newest counts, and a process without one used nothing. No sample at all: no period ended since.
- */
+/* The library has a sample for each process that used the GPU in its last period: the newest of a
+ * process counts, and a process without a sample used nothing. No sample at all means that no
+ * period ended since the last call. */
 static void add_samples(struct sensor *s, struct uses *u)
 {
 	_cleanup_free_ struct nvml_sample *sample = NULL;
@@ -350,7 +350,7 @@ int nvml__processes(struct sensor *s, struct gpu_use **out)
 
 /* ---- channels and readings */
 
-/* Power has this error, as the library's documentation says; energy is the sum of power. */
+/* By the library's documentation, of power; energy is the integral of power. */
 #define POWER_ERROR 0.05
 
 /* Reads a quantity of a GPU in the library's own unit. Returns the library's error. */
@@ -362,7 +362,7 @@ struct nvml_reader {
 	struct sensor_count count;
 };
 
-/* A read_fn: the library's call, and the part of what it has written that is the reading. */
+/* Defines a read_fn: the library's call, and the part of its result that is the reading. */
 #define READER(name, type, call, args, value)                                                      \
 	static int read_##name(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw) \
 	{                                                                                          \
@@ -416,7 +416,8 @@ static void add_channel(struct sensor *s, unsigned gpu, unsigned kind)
 	s->reader[s->n++] = (struct nvml_reader){.gpu = gpu, .kind = kind};
 }
 
-/* What a GPU never has is no channel; what only fails now may come. */
+/* Adds the GPU's channels. One that the GPU does not support is left out; one that fails now may
+ * work later. */
 static void add_gpu(struct sensor *s, unsigned gpu)
 {
 	struct nvml_device *dev = s->gpu[gpu].dev;
@@ -470,7 +471,7 @@ static int nvml_open(struct sensor *s, const struct sensor_ops *ops,
 		return err;
 	err = nvml_api_errno(s->api.init());
 	if (err) {
-		nvml_api_unload(&s->api); /* nothing to shut down */
+		nvml_api_unload(&s->api); /* init failed: there is nothing to shut down */
 		return err;
 	}
 	return add_gpus(s);

@@ -21,13 +21,13 @@
 #define MIN_HZ	   1000000ull
 #define MAX_HZ	   100000000000ull
 
-/* The name that programs link, and those of ROCm's versions where no development files are. */
+/* The name for linking, and the names of ROCm's versions, which exist without development files. */
 static const char *const libraries[] = {
 	"librocm_smi64.so",   "librocm_smi64.so.8", "librocm_smi64.so.7",
 	"librocm_smi64.so.6", "librocm_smi64.so.5", "librocm_smi64.so.1",
 };
 
-/* Directories of the library: the loader may not know the one of ROCm's packages. */
+/* Directories of the library: the loader may not search that of ROCm's packages. */
 static const char *const places[] = {"", "/opt/rocm/lib/"};
 
 static const struct gpu_function functions[] = {
@@ -50,7 +50,7 @@ static const struct gpu_function functions[] = {
 
 #define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
-/* -ENOENT: none of that name there. */
+/* Loads a library of that name. -ENOENT: there is none. */
 static int try_library(struct rsmi_api *api, const char *dir, const char *name)
 {
 	char path[PATH_MAX];
@@ -86,8 +86,8 @@ static void rsmi_api_unload(struct rsmi_api *api)
 	*api = (struct rsmi_api){0};
 }
 
-/* Loads the library from dir (NULL: where libraries are) and finds its functions. -ENOENT: there is
- * no library; -ELIBBAD: it lacks what we cannot do without, or cannot be loaded; -ENAMETOOLONG. */
+/* Loads the library from dir (NULL: the places above) and finds its functions. -ENOENT: there is no
+ * library; -ELIBBAD: it cannot be loaded, or lacks a function that is needed; -ENAMETOOLONG. */
 static int rsmi_api_load(struct rsmi_api *api, const char *dir)
 {
 	int err;
@@ -101,7 +101,7 @@ static int rsmi_api_load(struct rsmi_api *api, const char *dir)
 	return err;
 }
 
-/* -errno that an error of the library is nearest to. */
+/* The -errno that is nearest to an error of the library. */
 static int rsmi_api_errno(int err)
 {
 	static const struct gpu_error table[] = {
@@ -125,8 +125,8 @@ static uint64_t pick(const uint64_t *hz, uint32_t room, uint32_t n, uint32_t now
 	return n <= room && now < n && hz[now] >= MIN_HZ && hz[now] <= MAX_HZ ? hz[now] : 0;
 }
 
-/* The clock of now in Hz; 0: the library wrote nothing that could be one. No clock in Hz is as
- * small as an index, so that what is one layout is not the other. */
+/* The current clock in Hz; 0: no layout fits what the library wrote. The two layouts cannot be
+ * confused, for no clock in Hz is as small as an index. */
 static uint64_t rsmi_api_clock(const union rsmi_clocks *c)
 {
 	uint64_t hz = 0;
@@ -138,7 +138,7 @@ static uint64_t rsmi_api_clock(const union rsmi_clocks *c)
 
 /* ---- processes and their memory */
 
-#define MORE  64 /* processes that may come between two calls, and room for longer structures */
+#define MORE  64 /* room for processes that start between two calls, and for longer structures */
 #define TRIES 4
 
 static int list_processes(const struct rsmi_api *api, struct rsmi_process **out, uint32_t *n)
@@ -170,7 +170,8 @@ static int list_processes(const struct rsmi_api *api, struct rsmi_process **out,
 	return rsmi_api_errno(err);
 }
 
-/* Without a function for one GPU, the parts of a process that uses several are not known. */
+/* What a process uses of one GPU; unknown for a process on several, if the library lacks the
+ * function for one GPU. */
 static struct gpu_use use_on(struct sensor *s, const struct rsmi_process *p, uint32_t gpu,
 			     bool only)
 {
@@ -225,13 +226,13 @@ int rsmi__processes(struct sensor *s, struct gpu_use **out)
 
 struct output_capture {
 	int out, err; /* duplicates of stdout and stderr */
-	int captured; /* what was printed meanwhile */
+	int captured; /* file with what was printed meanwhile */
 };
 
 /* ---- the library's own output, which it prints to stdout and stderr */
 
-/* Between the two calls the process's stdout and stderr are captured, and then logged for
- * LogLevel=debug. For moments only: the output of other threads is captured as well. */
+/* Between begin and end, stdout and stderr of the process are captured, and then logged for
+ * LogLevel=debug. This must be short: the output of other threads is captured, too. */
 static void output_capture_begin(struct output_capture *q)
 {
 	fflush(stdout);
@@ -280,12 +281,12 @@ static void output_capture_end(struct output_capture *q)
 
 /* ---- channels and readings */
 
-#define NO_TIME	  UINT64_MAX /* the library has not written one */
-#define MAX_UJ	  1e6	     /* a larger value for one count of energy cannot be its resolution */
-#define MAX_MILLI 500000     /* more is no temperature */
+#define NO_TIME	  UINT64_MAX /* the library wrote no time */
+#define MAX_UJ	  1e6	     /* uJ; one count of energy cannot be more */
+#define MAX_MILLI 500000     /* thousandths of a degree; more is an impossible value */
 
-/* Readings of a GPU in the library's own units; unit is what 1 of it is in the channel's unit,
- * and may be changed. Each returns the library's error. */
+/* Reads a quantity of a GPU in the library's unit; *unit is the factor to the channel's unit, and
+ * may be changed. Returns the library's error. */
 typedef int (*read_fn)(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit);
 
 struct rsmi_reader {
@@ -294,7 +295,7 @@ struct rsmi_reader {
 	struct sensor_count count;
 };
 
-/* Refuses a value above most, which cannot be true. */
+/* Refuses an impossible value, above most. */
 static int check_value(int err, uint64_t v, uint64_t most, int64_t *raw)
 {
 	if (!err && v > most)
@@ -327,7 +328,7 @@ static int read_power(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, do
 	return !err && !uw ? RSMI_NO_DATA : check_value(err, uw, INT64_MAX, raw);
 }
 
-/* A read_fn: the library's call, and the highest value that can be true. */
+/* Defines a read_fn: the library's call, and the highest possible value. */
 #define READER(name, type, args, most)                                                 \
 	static int read_##name(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, \
 			       double *unit)                                           \
@@ -397,7 +398,8 @@ static void add_channel(struct sensor *s, uint32_t gpu, unsigned kind, double un
 	s->reader[s->n++] = (struct rsmi_reader){.gpu = gpu, .kind = kind};
 }
 
-/* What a GPU never has is no channel; what only fails now may come. */
+/* Adds the GPU's channels. One that the GPU does not support is left out; one that fails now may
+ * work later. */
 static void add_gpu(struct sensor *s, uint32_t gpu)
 {
 	for (unsigned kind = 0; kind < N_KINDS; kind++) {
@@ -439,7 +441,7 @@ static void rsmi_close(struct sensor *s)
 	free(s->reader);
 }
 
-/* Without a driver the library prints a message for all to see. */
+/* Without a driver the library prints a message to the terminal: it is captured. */
 static int begin_library(struct rsmi_api *api, const char *dir)
 {
 	struct output_capture q;

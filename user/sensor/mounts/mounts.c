@@ -39,7 +39,7 @@ struct mount_values {
 	int err[N_MOUNT_VALUES];
 };
 
-/* A line of /proc/self/mountinfo, its words as they are there: blanks are "\040". */
+/* A line of /proc/self/mountinfo. Its words are unchanged: a blank is "\040". */
 struct mount_line {
 	char *device; /* "0:42" */
 	char *root, *point, *type, *source;
@@ -70,8 +70,8 @@ struct nfs_mounts {
 struct lustre_mount {
 	unsigned device;
 	char *stats;		/* path of llite's; owned */
-	struct string_list osc; /* paths of the targets' statistics */
-	struct string_list mdc; /* of the metadata targets' */
+	struct string_list osc; /* paths of the statistics of data targets */
+	struct string_list mdc; /* paths of those of metadata targets */
 };
 
 struct lustre_mounts {
@@ -82,7 +82,8 @@ struct lustre_mounts {
 
 /* ---- mounts of some types of file systems, read from mountinfo */
 
-/* ID PARENT DEVICE ROOT POINT OPTIONS [TAG]... - TYPE SOURCE OPTIONS; cut in place. */
+/* A line is ID PARENT DEVICE ROOT POINT OPTIONS [TAG]... - TYPE SOURCE OPTIONS. It is cut in place.
+ */
 static bool parse_line(char *line, struct mount_line *m)
 {
 	char *behind = strstr(line, " - "), *save, *word[5];
@@ -116,7 +117,7 @@ static int add_mount(struct mount_lines *m, const struct mount_line *line)
 	for (unsigned i = 0; i < m->n; i++) {
 		if (strcmp(m->line[i].device, line->device) != 0)
 			continue;
-		/* Mounted twice, or a part of it elsewhere: its counters are the same. */
+		/* One file system mounted twice, or in part elsewhere, has one set of counters. */
 		if (strcmp(m->line[i].root, "/") != 0 && !strcmp(line->root, "/"))
 			m->line[i] = *line;
 		return 0;
@@ -127,8 +128,8 @@ static int add_mount(struct mount_lines *m, const struct mount_line *line)
 	return 0;
 }
 
-/* Mounts of the types, NULL-terminated, each file system once: where its root is mounted first,
- * else where any of it is. 0 or -errno. */
+/* Reads the mounts of these types (NULL ends the list), each file system once: the mount of its
+ * root that comes first, else that of any part. 0 or -errno. */
 static int mount_lines_read(struct mount_lines *m, const char *proc, const char *const *types)
 {
 	struct sensor_text text = {.fd = -1};
@@ -182,8 +183,8 @@ static const struct {
 	[MOUNT_RESENDS] = {"Resends", ""},
 };
 
-/* Adds a device to c with the channels of the values in mask (1 << MOUNT_READS ...); time_unit is
- * that of MOUNT_REQUEST_TIME in s. As counter_set__add_device(). */
+/* Adds a device to c with a channel for each value in mask (1 << MOUNT_READS ...). time_unit: the
+ * unit of MOUNT_REQUEST_TIME, in s. Returns as counter_set__add_device(). */
 static int mounts_add(struct counter_set *c, const char *name, const char *about, unsigned mask,
 		      double time_unit)
 {
@@ -221,10 +222,10 @@ static void mounts_take(struct counter_set *c, unsigned device, const struct mou
  * mdc/FSNAME-MDT*-mdc-INSTANCE what is asked of each server. Lines are "NAME COUNT samples [UNIT]
  * MIN MAX SUM [...]"; what has not happened yet has no line */
 
-/* More targets of a mount take too long to read every second. */
+/* targets of a mount; to read more takes too long each second */
 #define TARGETS_MAX 128
 
-/* The two places of the directories llite, osc and mdc: below proc, and below sys. */
+/* The directories llite, osc and mdc are in one of two places: below proc, or below sys. */
 struct places {
 	char dir[2][PATH_MAX];
 	bool denied;
@@ -232,7 +233,7 @@ struct places {
 
 struct stats_line {
 	const char *name;
-	int count, sum; /* values, -1: none */
+	int count, sum; /* indices of values; -1: none */
 };
 
 static const struct stats_line llite_lines[] = {
@@ -282,7 +283,7 @@ static int add_path(struct string_list *list, const char *dir, const char *name)
 	return 0;
 }
 
-/* The end of the names of one instance: "-ffff8f5b4d8a3000". */
+/* All names of an instance end alike: "-ffff8f5b4d8a3000". */
 static const char *instance_of(const char *name)
 {
 	const char *dash = strrchr(name, '-');
@@ -320,11 +321,9 @@ static bool is_of(const struct mount_line *line, const char *fsname, size_t len)
 	return fs && !strncmp(fs + 2, fsname, len) && (!fs[2 + len] || fs[2 + len] == '/');
 }
 
-/*
- * Names an instance's table: by where its file system is mounted, or by the file system's own name
- * if that cannot be seen. Several instances of one file system keep their names, since it is not
- * known which of them is mounted where.
- */
+/* Names an instance's table by the mount point, or by the file system's own name where the mount is
+ * not visible. Several instances of one file system have their own names, since it is unknown which
+ * of them is mounted where. */
 static void name_instance(const struct mount_lines *lines, const char *instance, bool alone,
 			  char *name, size_t size, char *about, size_t about_size)
 {
@@ -395,7 +394,7 @@ static bool same_fs(const char *a, const char *b)
 	return len == (size_t)(instance_of(b) - b) && !strncmp(a, b, len);
 }
 
-/* Adds the instances of one place. */
+/* Adds the instances in one of the places. */
 static int find_instances(struct lustre_mounts *l, struct counter_set *c, struct places *at,
 			  const char *place, const struct mount_lines *lines)
 {
@@ -429,8 +428,8 @@ static int find_instances(struct lustre_mounts *l, struct counter_set *c, struct
 	return err;
 }
 
-/* Adds the Lustre mounts there are to c. 0, also if there are none; -EACCES: Lustre is there, and
- * its statistics may not be read; -errno. */
+/* Adds all Lustre mounts to c. 0, also if there are none; -EACCES: there are some, and their
+ * statistics may not be read; -errno. */
 static int lustre_open(struct lustre_mounts *l, struct counter_set *c,
 		       const struct sensor_roots *roots)
 {
@@ -445,7 +444,8 @@ static int lustre_open(struct lustre_mounts *l, struct counter_set *c,
 	err = mount_lines_read(&lines, roots->proc, types);
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = find_instances(l, c, &at, at.dir[i], &lines);
-	/* debugfs is closed to others than root also where there is no Lustre. */
+	/* the mounts show that there is Lustre: debugfs is closed to other users on every machine
+	 */
 	if (!err && !l->n && lines.n && at.denied)
 		err = -EACCES;
 	mount_lines_free(&lines);
@@ -460,7 +460,7 @@ static void lustre_close(struct lustre_mounts *l)
 	sensor_text__free(&l->text);
 }
 
-/* Behind the name stands COUNT samples [UNIT] MIN MAX SUM. Without SUM, *sum is 0. */
+/* After the name comes COUNT samples [UNIT] MIN MAX SUM. Without SUM, *sum is 0. */
 static bool parse_counts(const char *at, uint64_t *count, uint64_t *sum)
 {
 	uint64_t v[3];
@@ -474,7 +474,7 @@ static bool parse_counts(const char *at, uint64_t *count, uint64_t *sum)
 	return true;
 }
 
-/* Adds the counts of a file's lines that are in the table to the values. */
+/* Adds the counts of those lines of a file that the table wants to the values. */
 static int add_lines(struct sensor_text *text, const char *path, const struct stats_line *wanted,
 		     unsigned n, struct mount_values *m)
 {
@@ -536,7 +536,7 @@ static void lustre_read(struct lustre_mounts *l, struct counter_set *c, struct s
 
 /* ---- NFS: /proc/self/mountstats has a section for each mount, with counters of the file system */
 
-/* Numbers of the lines of a section. */
+/* Positions of the numbers in lines of a section. */
 enum { EVENT_OPEN = 4, EVENT_RELEASE = 17, N_EVENTS };
 enum {
 	BYTES_READ,
@@ -549,10 +549,10 @@ enum {
 };
 enum { OP_DONE, OP_SENT, OP_RTT_MS = 6, N_OP };
 
-/* Requests that are not all metadata, and the value that their counts are added to. */
+/* Requests that count as another value than metadata. */
 static const struct {
 	const char *name;
-	int value; /* -1: to none */
+	int value; /* -1: not counted */
 	bool data;
 } operations[] = {
 	{"READ", MOUNT_READS, true},
@@ -566,8 +566,9 @@ static const struct {
 struct section {
 	struct mount_values m;
 	uint64_t age_s;
-	bool has_age, has_ops, stateful; /* stateful: NFS 4 opens at the server */
-	uint64_t opens, closes;		 /* as the client counts them */
+	bool has_age, has_ops,
+		stateful;	/* stateful: opens are requests to the server, as in NFS 4 */
+	uint64_t opens, closes; /* by the client */
 	bool has_events;
 };
 
@@ -602,7 +603,7 @@ static int add_nfs_mount(struct nfs_mounts *n, struct counter_set *c, struct mou
 	return 0;
 }
 
-/* Adds the mounts there are to c. 0, also if there are none; -errno. */
+/* Adds all NFS mounts to c. 0, also if there are none; -errno. */
 static int nfs_open(struct nfs_mounts *n, struct counter_set *c, const struct sensor_roots *roots)
 {
 	static const char *const types[] = {"nfs", "nfs4", NULL};
@@ -631,7 +632,7 @@ static void nfs_close(struct nfs_mounts *n)
 	free(n->path);
 }
 
-/* "        READ: 12 12 0 2304 ..." */
+/* Takes a line such as " READ: 12 12 0 2304 ...". */
 static void take_op(struct section *s, const char *name, size_t len, const char *numbers)
 {
 	uint64_t v[N_OP];
@@ -699,7 +700,7 @@ static void take_line(struct section *s, const char *line, size_t len)
 		take_op(s, name, name_len, colon + 1);
 }
 
-/* The lines of a section, behind its head; *at goes behind them. */
+/* Takes the lines of a section after its head, and moves *at to the end of the section. */
 static void take_section(struct section *s, const char **at)
 {
 	static const enum mount_value of_ops[] = {MOUNT_READS,	       MOUNT_WRITES,
@@ -722,7 +723,7 @@ static void take_section(struct section *s, const char **at)
 		s->m.err[MOUNT_OPENS] = s->m.err[MOUNT_CLOSES] = 0;
 }
 
-/* A file system that was mounted again counts from 0. */
+/* The counters of a file system begin at 0 when it is mounted again. */
 static void take_age(struct nfs_mount *p, struct counter_set *c, const struct section *s)
 {
 	const struct counter_device *d = &c->device[p->device];
@@ -774,7 +775,7 @@ struct sensor {
 	struct counter_set c;
 	struct nfs_mounts nfs;
 	struct lustre_mounts lustre;
-	int lustre_err; /* what of it cannot be read, with other mounts there */
+	int lustre_err; /* why Lustre's cannot be read, while others can */
 };
 
 static void mounts_close(struct sensor *s)

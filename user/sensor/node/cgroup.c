@@ -17,13 +17,13 @@
 #include "base/str.h"
 #include "schema/quantities.h"
 
-/* The hierarchies that have files of a step; of PLACES all that a step's rows have are read. */
+/* The hierarchies with files of a step. The files of a step's rows are in the first PLACES ones. */
 enum place { IN_V2, IN_V1_MEMORY, PLACES, IN_V1_CPU = PLACES };
 
 /* ---- numbers in a cgroup's files, and the walk up to the mount */
 
-/* A whole number up to the end of its line, as all of these are; NaN: something else ("max"). Read
- * with every row: what the C library has for it takes as long as the kernel does to write it. */
+/* Reads a whole number up to the end of its line; NaN: anything else ("max"). This runs with every
+ * row, and the C library's functions would take as long as the kernel takes to write the number. */
 static double parse_number(const char *text)
 {
 	const char *p = text;
@@ -34,8 +34,8 @@ static double parse_number(const char *text)
 	return p == text || p - text > 19 || (*p && *p != '\n') ? NAN : v;
 }
 
-/* "key value" lines, and those of pressure, where "some" is the line and the key what stands before
- * the number. */
+/* Finds a key in lines "KEY VALUE", and in those of pressure: "some" is the line, and the key
+ * stands before the number. */
 static double parse_key(const char *text, const char *key)
 {
 	const char *line = text, *at, *end;
@@ -51,15 +51,15 @@ static double parse_key(const char *text, const char *key)
 	return NAN;
 }
 
-/* The number behind key in a file's text; with key NULL the text is the number. NaN: there is none.
- */
+/* The number after key in a file's text; key NULL: the whole text is the number. NaN: there is
+ * none. */
 static double cgroup_value_parse(const char *text, const char *key)
 {
 	return key ? parse_key(text, key) : parse_number(text);
 }
 
-/* As cgroup_value_parse(), of an open file. NaN also if the file cannot be read or its cgroup has
- * gone. */
+/* As cgroup_value_parse(), for an open file. NaN also if the file cannot be read, or its cgroup was
+ * removed. */
 static double cgroup_value_read(int fd, const char *key)
 {
 	char text[2048];
@@ -71,8 +71,8 @@ static double cgroup_value_read(int fd, const char *key)
 	return cgroup_value_parse(text, key);
 }
 
-/* The walk from a cgroup up to the mount of its hierarchy, for limits that are set above: path
- * becomes dir, then each parent. False: path is the mount itself, or dir is not below it. */
+/* Begins a walk from a cgroup to the mount of its hierarchy, for limits that a parent sets: path
+ * becomes dir. False: path is the mount itself, or dir is not below it. */
 static bool cgroup_value_begin(char *path, size_t size, const char *dir, const char *mount)
 {
 	if (!dir || !mount || strncmp(dir, mount, strlen(mount)))
@@ -96,13 +96,13 @@ static bool cgroup_value_up(char *path, const char *mount)
 static const struct levels_way {
 	enum levels_kind kind;
 	enum place place;
-	const char *own, *above;	/* files of the nearest cgroup, and of those above */
-	const char *key[LEVELS_COUNTS]; /* "": the file is the number; NULL: not counted */
-	const char *limit[2];		/* files of which one has a limit */
+	const char *own, *above;	/* file of the nearest cgroup, and of cgroups above it */
+	const char *key[LEVELS_COUNTS]; /* "": the whole file is the number; NULL: not counted */
+	const char *limit[2];		/* files, one of which sets the limit */
 } level_ways[] = {
 	{LEVELS_QUOTA, IN_V2, "cpu.stat", "cpu.stat", {"nr_throttled "}, {"cpu.max"}},
 	{LEVELS_QUOTA, IN_V1_CPU, "cpu.stat", "cpu.stat", {"nr_throttled "}, {"cpu.cfs_quota_us"}},
-	/* memory.events has the events of cgroups below too, and so it would count them twice */
+	/* memory.events includes cgroups below: a sum over both would count events twice */
 	{LEVELS_MEMORY,
 	 IN_V2,
 	 "memory.events",
@@ -243,7 +243,7 @@ static const struct throttled_way {
 	{"cpu.stat", "throttled_time ", 1e9, false, false},
 };
 
-/* -1: there is no such file, or the controller is not enabled there. */
+/* Returns a descriptor; -1: no such file, or the controller is not enabled there. */
 static int open_one(const char *dir, const struct throttled_way *way)
 {
 	char path[640];
@@ -316,12 +316,12 @@ unsigned throttled__close(struct throttled *t)
 #define YOUNG_NS	(3 * NSEC_PER_SEC)
 #define YOUNG_RESCAN_NS (NSEC_PER_SEC / 5)
 #define RESCAN_NS	(30 * NSEC_PER_SEC)
-/* Descriptors that all steps together may keep. */
+/* descriptors that all steps together may have open */
 #define KEPT_MAX 1024
-/* v1's memory.stat has some 2500 bytes. */
+/* bytes; v1's memory.stat has some 2500 */
 #define TEXT_MAX 8192
 
-/* Each is read once per row, however many values it has. */
+/* Each of these files is read once per row, for all its values. */
 enum file {
 	MEMORY_CURRENT,
 	MEMORY_PEAK,
@@ -352,11 +352,11 @@ static const struct {
 	[V1_MEMORY_STAT] = {IN_V1_MEMORY, "memory.stat"},
 };
 
-/* The first source of a value that is there counts. */
+/* The first source that exists gives the value. */
 static const struct source {
 	enum file file;
 	enum cg_value value;
-	const char *key; /* what is before the number; NULL: the file is the number */
+	const char *key; /* text before the number; NULL: the whole file is the number */
 	double unit;
 } sources[] = {
 	{MEMORY_CURRENT, CG_MEM, NULL, 1},
@@ -368,7 +368,7 @@ static const struct source {
 	{MEMORY_STAT, CG_MEM_KERNEL, "kernel ", 1},
 	{MEMORY_STAT, CG_REFAULTS_ANON, "workingset_refault_anon ", 1},
 	{MEMORY_STAT, CG_REFAULTS_FILE, "workingset_refault_file ", 1},
-	/* before Linux 5.9 only pages of files were counted */
+	/* before Linux 5.9 the kernel counted only pages of files */
 	{MEMORY_STAT, CG_REFAULTS_FILE, "workingset_refault ", 1},
 	{V1_MEMORY_STAT, CG_MEM_ANON, "total_rss ", 1},
 	{V1_MEMORY_STAT, CG_MEM_SHMEM, "total_shmem ", 1},
@@ -398,7 +398,7 @@ struct cgroup_files {
 	struct throttled throttled;
 	struct levels levels[LEVELS_KINDS];
 	double limit;
-	uint64_t first_ns, next_ns; /* looks */
+	uint64_t first_ns, next_ns; /* times of attempts to open */
 };
 
 static unsigned kept;
@@ -412,7 +412,8 @@ static double read_limit(const char *dir, const char *file)
 								 : cgroup_value_parse(text, NULL);
 }
 
-/* The lowest limit from dir up to the mount: a job's limit is often set above its steps. */
+/* The lowest limit from dir up to the mount: a job's limit is often set above its steps. NaN: none.
+ */
 static double lowest_limit(const char *dir, const char *mount, const char *file)
 {
 	double low = NAN, v;
@@ -507,7 +508,7 @@ void cgroup_files__rescan(struct cgroup_files *f, const struct cgroup_dirs *d, u
 	f->next_ns = now_ns + (now_ns < f->first_ns + YOUNG_NS ? YOUNG_RESCAN_NS : RESCAN_NS);
 }
 
-/* Sets the values that the file has. False: it has none. */
+/* Sets the values that the file gives. False: it gives none. */
 static bool read_values(struct cgroup_files *f, enum file file, double v[CG_N])
 {
 	char text[TEXT_MAX];
@@ -537,7 +538,7 @@ void cgroup_files__read(struct cgroup_files *f, double v[CG_N])
 	v[CG_MEM_LIMIT] = f->limit;
 	for (unsigned i = 0; i < FILES; i++)
 		if (f->fd[i] >= 0 && (!read_values(f, i, v) || crowded))
-			forget(f, i); /* until the next look */
+			forget(f, i); /* until the next attempt */
 	v[CG_THROTTLED] = throttled__read(&f->throttled);
 	for (unsigned i = 0; i < LEVELS_KINDS; i++)
 		levels__read(&f->levels[i], counts[i]);

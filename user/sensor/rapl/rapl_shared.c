@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What all ways to read RAPL share: joules from raw counts, what is documented about processors,
+/* What all ways to read RAPL share: joules from raw counts, documented properties of processors,
  * and the channel of a counter. */
 #include <errno.h>
 #include <math.h>
@@ -13,8 +13,8 @@
 
 /* ---- from raw values of an energy counter to joules */
 
-/* The part of late_j that may pass between two readings at the highest power. The rest allows for
- * an error of that power. */
+/* Part of late_j that may pass between two readings at the highest power; the rest allows for an
+ * error of that power. */
 #define LATE 0.8
 /* The hardware makes a new value every 1 ms with jitter, so a short time may hold the energy of a
  * longer one. */
@@ -22,7 +22,7 @@
 
 uint64_t (*rapl_clock)(void) = clock__boot_ns;
 
-/* The joules counted since the last reading; false: they are not known. */
+/* The joules counted since the last reading. False: unknown. */
 static bool passed(const struct rapl_counter *c, const struct rapl_raw *raw, double *joules)
 {
 	double seconds = (double)(raw->time_ns - c->last_ns) / NSEC_PER_SEC;
@@ -69,12 +69,10 @@ struct sensor_value rapl_counter__take(struct rapl_counter *c, const struct rapl
 
 #define UNIT_2_16 (1.0 / 65536)
 
-/*
- * DRAM of the servers from Haswell to Ice Lake and of Xeon Phi counts 2^-16 J (15.3 uJ) whatever
- * the unit register says: Intel's datasheet of the E5 v3 (330784, volume 2), and the kernel's
- * tables in arch/x86/events/rapl.c and drivers/powercap/intel_rapl_common.c, which also have the
- * 1 J of the platform counter since Sapphire Rapids and the Atoms' other unit.
- */
+/* On servers from Haswell to Ice Lake and on Xeon Phi, DRAM counts in units of 2^-16 J (15.3 uJ)
+ * whatever the unit register says: Intel's datasheet of the E5 v3 (330784, volume 2), and the
+ * tables in arch/x86/events/rapl.c and drivers/powercap/intel_rapl_common.c of Linux. These tables
+ * also have the 1 J of the platform counter since Sapphire Rapids, and the unit of the Atoms. */
 static const struct {
 	unsigned model;
 	struct rapl_model is;
@@ -104,12 +102,10 @@ void rapl_model__find(struct rapl_model *m, const struct cpus *c)
 			*m = intel[i].is;
 }
 
-/*
- * Intel: before Haswell a model of activity, since then measured at the voltage regulators
- * (Hackenberg and others, HPPAC 2015), within 2 to 5 % of a reference; the upper end is taken. DRAM
- * follows its reference with an offset, worst when idle (Desrochers and others, MEMSYS 2016). AMD
- * Zen: modelled, blind to what data are worked on (Schoene and others, CLUSTER 2021).
- */
+/* Intel: before Haswell estimated from activity, since then measured at the voltage regulators,
+ * within 2 to 5 % of a reference (Hackenberg and others, HPPAC 2015); the upper end is taken. DRAM
+ * has an offset from its reference, largest when idle (Desrochers and others, MEMSYS 2016). AMD
+ * Zen: estimated, and blind to operand data (Schoene and others, CLUSTER 2021). */
 #define ERROR_INTEL	     0.05
 #define ERROR_INTEL_MODELLED 0.10
 #define ERROR_INTEL_DRAM     0.20
@@ -133,9 +129,8 @@ static double model_error(const struct cpus *c, enum sensor_part part)
 	return modelled ? ERROR_INTEL_MODELLED : ERROR_INTEL;
 }
 
-/* The power, W, that no such part of today's machines exceeds; packages: of the node. Above what is
- * sold in 2026 (500 W a package), and low enough that a 32-bit counter of 2^-16 J may be read every
- * minute. */
+/* Power in W that no such part exceeds; packages: of the node. It is above what is sold in 2026
+ * (500 W a package), and low enough for a 32-bit counter of 2^-16 J to be read once a minute. */
 static double model_pmax(enum sensor_part part, int packages)
 {
 	switch (part) {
@@ -153,7 +148,8 @@ static double model_pmax(enum sensor_part part, int packages)
 /* ---- a counter that a way finds */
 
 #define COUNTERS_MAX 8192
-#define PERIOD_NS    1000000 /* of all of them: Intel's SDM volume 3, AMD's PPR of family 17h */
+#define PERIOD_NS \
+	1000000 /* period of all counters: Intel's SDM volume 3, AMD's PPR of family 17h */
 
 static void name_channel(struct rapl *r, struct sensor_channel *ch, int package, int die)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Makes the tables of two runs, as text and as JSON: those of facts, and in children those of
+/* Makes the tables of two runs, as text and as JSON: tables of facts, and by children those of
  * functions, clusters and folded regions. */
 #include "view/compare/compare.h"
 
@@ -24,9 +24,10 @@
 #include "view/report/report_text.h"
 
 #define NAME_WIDTH  16
-#define SHARE_LEAST 0.005 /* of a row of the page, in one of the runs */
+#define SHARE_LEAST 0.005 /* share in one of the runs from which a row is on the page */
 
-/* The whole in seconds: samples are taken of CPU time. NaN: not known, or too few samples. */
+/* The seconds that the whole stands for: samples divide CPU time. NaN: unknown, or too few samples.
+ */
 static double seconds_of(const struct report_parts *parts, const struct model_job *j, double whole)
 {
 	if (parts != &report_modules)
@@ -34,7 +35,7 @@ static double seconds_of(const struct report_parts *parts, const struct model_jo
 	return whole >= REPORT_SAMPLES_LEAST ? facts__sum(j, Q_CPU) : NAN;
 }
 
-/* false: a run does not have it. */
+/* Divides the whole into rows. False: a run lacks it. */
 static bool divide(struct compare_table *t, const struct report_parts *parts,
 		   const struct model_job *const jobs[2])
 {
@@ -101,7 +102,7 @@ static bool is_shown(const struct compare_row *r)
 	return isnan(r->s[0]) || fmax(r->share[0], r->share[1]) >= SHARE_LEAST;
 }
 
-/* A name that is too long for its column has a line of its own. */
+/* Prints a row; a name that is too long for its column has a line of its own. */
 static void print_row(const struct compare_row *r, FILE *out)
 {
 	report_number number;
@@ -172,7 +173,7 @@ struct numbers {
 	double share[2], s[2];
 };
 
-/* name is copied; share and s as struct compare_row has them, of both runs. */
+/* Puts a row; share and s, of both runs, are as in struct compare_row. */
 static void rows_put(struct message *m, const char *name, const double share[2], const double s[2])
 {
 	const struct numbers v = {{share[0], share[1]}, {s[0], s[1]}};
@@ -181,7 +182,8 @@ static void rows_put(struct message *m, const char *name, const double share[2],
 	message__put(m, &v, sizeof(v));
 }
 
-/* In the parent: takes them, until there is no more or no memory; names[] are to be freed. */
+/* In the parent: takes rows up to the message's end, or until there is no memory; names[] are to be
+ * freed. */
 static void rows_take(struct compare_table *t, char **names, struct message *m)
 {
 	while (t->n < COMPARE_BESIDES_ROWS && m->at < m->len) {
@@ -204,7 +206,7 @@ static void rows_take(struct compare_table *t, char **names, struct message *m)
 
 #define RUNS 2
 
-/* -ENODATA: it has no clusters. */
+/* Reads a run's clusters. 0; -ENODATA: it has none; -errno. */
 static int read_run(struct burst_track *t, const struct compare_inside *run,
 		    const struct cluster_request *how)
 {
@@ -223,7 +225,7 @@ static int read_run(struct burst_track *t, const struct compare_inside *run,
 	return err == -ERANGE || err == -ENOMSG ? -ENODATA : err;
 }
 
-/* Of the bursts that are in clusters or noise. */
+/* Run time of the bursts in clusters and in noise. */
 static double run_time(const struct burst_piece *p)
 {
 	double sum = 0;
@@ -234,7 +236,7 @@ static double run_time(const struct burst_piece *p)
 	return sum;
 }
 
-/* Name 0 is noise. NULL: the run has no bursts of it. */
+/* The cluster of that name; 0 is noise. NULL: the run has no bursts of it. */
 static const struct burst_cluster *cluster_of(const struct burst_piece *p, unsigned name)
 {
 	for (unsigned k = 1; name && k <= p->c.k; k++)
@@ -243,7 +245,7 @@ static const struct burst_cluster *cluster_of(const struct burst_piece *p, unsig
 	return name || !p->c.clusters[0].n ? NULL : &p->c.clusters[0];
 }
 
-/* By a number, for A and B are the runs, and by the run time of a burst. */
+/* Names a cluster by a number, since letters are the runs, and by the run time of a burst. */
 static void name_of(const struct burst_track *t, unsigned name, char *text, size_t size)
 {
 	const struct burst_cluster *c = cluster_of(&t->v[0], name);
@@ -273,7 +275,7 @@ static void put_cluster(const struct burst_track *t, unsigned name, struct messa
 	rows_put(m, text, share, s);
 }
 
-/* The clusters of bursts of both runs, as jobprof track follows them. */
+/* Puts the clusters of both runs, matched as jobprof track does. */
 static int clusters_put(const struct compare_inside runs[2], struct message *m)
 {
 	struct burst_track t = {0};
@@ -301,8 +303,8 @@ static double length_of(const json_t *phase)
 	return json__number_of(phase, "to") - json__number_of(phase, "from");
 }
 
-/* Phases have the numbers from 1 on as names. at may be any number: they follow each other in
- * turn. */
+/* The phase at position `at`, which may be any number: phases repeat. Their names are numbers
+ * from 1. */
 static const json_t *phase_of(const json_t *fold, size_t at)
 {
 	const json_t *phases = json_object_get(fold, "phases");
@@ -312,7 +314,7 @@ static const json_t *phase_of(const json_t *fold, size_t at)
 	return json_object_get(phases, key);
 }
 
-/* The code that a phase executes, without the place in it that the fold may say. */
+/* Length of the name of a phase's code, without the place in it that the fold may add. */
 static size_t code_length(const char *code)
 {
 	const char *place = strstr(code, " (at ");
@@ -327,10 +329,8 @@ static bool is_same_code(const json_t *a, const json_t *b)
 	return code_length(x) == code_length(y) && !strncmp(x, y, code_length(x));
 }
 
-/*
- * By how many phases the second fold is behind the first one: where an iteration begins that has no
- * name is a choice. *shift is set if each phase then executes the same code.
- */
+/* Finds by how many phases the second fold lags behind the first: the begin of an iteration without
+ * a name is arbitrary. True if each phase then executes the same code; sets *shift. */
 static bool find_shift(json_t *const fold[2], size_t n, size_t *shift)
 {
 	const bool is_named = json_string_value(json_object_get(fold[0], "region"));
@@ -367,7 +367,7 @@ static void put_phase(json_t *const fold[2], size_t at, size_t shift, struct mes
 	put_part(fold, name, share, m);
 }
 
-/* Phases follow each other from 0 to 1. */
+/* Whether the phases cover the iteration from 0 to 1 without gaps. */
 static bool are_whole(const json_t *fold)
 {
 	const size_t n = json_object_size(json_object_get(fold, "phases"));
@@ -384,7 +384,7 @@ static bool are_whole(const json_t *fold)
 	return fabs(end - 1) <= 1e-6;
 }
 
-/* One execution, and its phases where both runs have as many, of the same code. */
+/* Puts one execution, and its phases if both runs have as many, of the same code. */
 static void put_parts(json_t *const fold[2], struct message *m)
 {
 	const size_t n = json_object_size(json_object_get(fold[0], "phases"));
@@ -408,7 +408,7 @@ static bool are_comparable(json_t *const fold[2])
 	return !strcmp(json__text_of(fold[0], "region"), json__text_of(fold[1], "region"));
 }
 
-/* The region that jobprof fold --store has put into both files, and its phases. */
+/* Puts the region that jobprof fold --store has stored in both files, and its phases. */
 static int fold_put(const struct compare_inside runs[2], struct message *m)
 {
 	json_t *fold[2];
@@ -466,7 +466,7 @@ static int by_change(const void *a, const void *b)
 	return s != t ? (s < t) - (s > t) : strcmp(x->name, y->name);
 }
 
-/* All functions: of a run's samples and so of its CPU time each has a share. NULL: no memory. */
+/* All functions with their shares of a run's samples, and so of its CPU time. NULL: no memory. */
 static struct function *share_out(const struct reading *r, unsigned *n)
 {
 	const double *all = r->flame.frames[FLAME_ROOT].total_s;
@@ -506,7 +506,7 @@ static int put_functions(const struct reading *r, struct message *m)
 	return 0;
 }
 
-/* The functions whose own time on the CPU differs most. */
+/* Puts the functions whose own CPU time differs most. */
 static int functions_put(const struct compare_inside runs[2], struct message *m)
 {
 	struct reading r = {

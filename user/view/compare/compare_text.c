@@ -19,12 +19,12 @@
 
 /* ---- the words for the terms of a comparison */
 
-/* What is said of a term. */
+/* The words for a term. */
 struct compare_words {
 	const char *id;		 /* in JSON */
 	const char *name;	 /* at the left of the page */
-	const char *unit;	 /* of the quantity behind it, in JSON */
-	const char *more, *less; /* where it adds to the time, and where it takes from it */
+	const char *unit;	 /* of the term's quantity, in JSON */
+	const char *more, *less; /* used where it adds to the time, and where it takes from it */
 };
 static const struct compare_words compare_words[N_TERMS] = {
 	[TERM_WORK] = {"work", "work", "instructions", "more work", "less work"},
@@ -61,7 +61,7 @@ static const struct compare_words compare_words[N_TERMS] = {
 			  "less time that was not recorded"},
 };
 
-/* Those of the term work, which is the CPU time where there are no counters. */
+/* The words of a term. The term work is CPU time where there are no counters. */
 static struct compare_words words_of(const struct comparison *c, enum compare_term term)
 {
 	static const struct compare_words cpu = {"work", "CPU time", "s", "more CPU time",
@@ -73,13 +73,13 @@ static struct compare_words words_of(const struct comparison *c, enum compare_te
 
 /* ---- the page */
 
-#define CELLS	       19 /* of the waterfall */
+#define CELLS	       19 /* characters of a bar */
 #define PROGRAM_LEAST  20 /* characters */
 #define QUANTITY_WIDTH (REPORT_WIDTH - 43 - CELLS)
 #define SAID_SHARE     0.01 /* smaller terms are not in the sentence */
-#define MOSTLY	       0.6  /* of the waiting, on one node */
-#define NOTHING	       1e-6 /* of the wall time: rounding */
-#define CAUSE_LEAST    1e-3 /* as above: the least that a cause needs to be named */
+#define MOSTLY	       0.6  /* share of the waiting that makes one node its place */
+#define NOTHING	       1e-6 /* shares of the wall time: less is rounding */
+#define CAUSE_LEAST    1e-3 /* share of the wall time from which a cause is named */
 #define SENTENCE       COMPARE_SENTENCE
 
 /* ---- the two runs */
@@ -118,7 +118,7 @@ static void print_run(const char *letter, const struct compared_job *r, FILE *ou
 
 /* ---- the sentence */
 
-/* "+1.4", "-0.2"; what rounds to nothing has no sign. */
+/* Writes "+1.4" or "-0.2"; a value that rounds to 0 has no sign. */
 static const char *put_percent(double v, report_number buf)
 {
 	snprintf(buf, REPORT_NUMBER, fabs(v) < 0.05 ? "0.0" : "%+.1f", v);
@@ -143,11 +143,11 @@ __attribute__((format(printf, 2, 3))) static void say(struct sentence *s, const 
 }
 
 struct sized_term {
-	double s; /* > 0: it adds to what the whole changed by */
+	double s; /* > 0: it has the sign of the whole change */
 	enum compare_term term;
 };
 
-/* Those that add to the change come first, the largest of them before the others. */
+/* Sorts terms: those with the sign of the whole change first, each kind by size. */
 static int by_size(const void *a, const void *b)
 {
 	double x = ((const struct sized_term *)a)->s, y = ((const struct sized_term *)b)->s;
@@ -157,7 +157,7 @@ static int by_size(const void *a, const void *b)
 	return (fabs(x) < fabs(y)) - (fabs(x) > fabs(y));
 }
 
-/* Says on which of several nodes there was more waiting. */
+/* Adds the node, of several, on which most of the additional waiting was. */
 static void say_where(const struct compare_page *p, enum compare_term term, struct sentence *s)
 {
 	const char *node = term == TERM_WAIT ? p->b->wait_node : p->b->disk_node;
@@ -168,7 +168,7 @@ static void say_where(const struct compare_page *p, enum compare_term term, stru
 		say(s, ", mostly on %.64s", node);
 }
 
-/* Says which node has a slower clock or IPC. */
+/* Adds the node whose clock or IPC is slower. */
 static void say_slow(const struct compare_page *p, enum compare_term term, struct sentence *s)
 {
 	const struct compare_slow *slow = term == TERM_CLOCK ? &p->b->clock : &p->b->ipc;
@@ -189,8 +189,8 @@ static void sort_terms(const struct comparison *c, struct sized_term sorted[stat
 	qsort(sorted, N_TERMS, sizeof(*sorted), by_size);
 }
 
-/* For a run that took at least twice as long: in seconds, as the sentence does not give the whole
- * in percent. */
+/* Writes an amount in percent of A; in seconds if B took at least twice as long, since then the
+ * sentence gives no percent of the whole. */
 static const char *amount(const struct compare_page *p, double s, report_number text)
 {
 	double wall = p->a->run.wall_s;
@@ -199,7 +199,7 @@ static const char *amount(const struct compare_page *p, double s, report_number 
 			      : report_text__time(fabs(s), text);
 }
 
-/* The terms that matter. Returns how many. */
+/* Adds the terms that matter. Returns their number. */
 static unsigned say_terms(const struct compare_page *p, struct sentence *s, bool *work)
 {
 	bool is_same = fabs(p->c->s / p->a->run.wall_s) < COMPARE_SAME, against = false;
@@ -243,7 +243,7 @@ static void say_work(const struct compare_page *p, struct sentence *s)
 	    p->c->change[TERM_IPC].is_in == TERM_WORK ? "" : " instructions");
 }
 
-/* The first sentence of the page. Names of nodes are as in the file. */
+/* Writes the first sentence of the page. Names of nodes are not escaped. */
 static void compare_sentence(const struct compare_page *p, char text[static COMPARE_SENTENCE])
 {
 	double of_a = p->c->s / p->a->run.wall_s;
@@ -280,7 +280,8 @@ static void print_sentence(const struct compare_page *p, FILE *out)
 
 /* ---- the waterfall */
 
-/* The most seconds on the way from the time of A to that of B: the axis goes from 0 to there. */
+/* The highest sum of the waterfall on its way from A's time to B's: the axis goes from 0 to there.
+ */
 static double axis_of(const struct compare_page *p)
 {
 	double at = p->a->run.wall_s, most = fmax(at, p->b->run.wall_s);
@@ -297,7 +298,7 @@ static int cell_of(double axis_s, double s)
 	return axis_s > 0 ? (int)lrint(fmax(0, s) / axis_s * (CELLS - 1)) : 0;
 }
 
-/* From one instant to another: + adds, - takes, | is where it stays. */
+/* Prints a bar between two sums: + adds, - takes, | marks a sum that does not change. */
 static void print_bar(double axis_s, double from, double to, FILE *out)
 {
 	int a = cell_of(axis_s, from), b = cell_of(axis_s, to);
@@ -307,7 +308,7 @@ static void print_bar(double axis_s, double from, double to, FILE *out)
 		putc(i < low || i > high ? ' ' : low == high ? '|' : to > from ? '+' : '-', out);
 }
 
-/* Of two times that are long as hours, minutes and seconds: "31.0 -> 34.4 h". */
+/* Writes two times that are too long for minutes and seconds in hours: "31.0 -> 34.4 h". */
 static void put_hours(double a, double b, char *text, size_t size)
 {
 	double most = fmax(a, b) / 3600, by = most < 999999.5 ? 3600 : 3.6e9;
@@ -355,7 +356,7 @@ static bool is_shown(const struct compare_page *p, enum compare_term term)
 		return false;
 	if (compare_term__is_cause(term))
 		return fmax(c->before, c->after) >= CAUSE_LEAST * p->a->run.wall_s;
-	/* These are for the few runs that have them. */
+	/* few runs have these */
 	if (term == TERM_CORES || term == TERM_UNKNOWN || term == TERM_TAIL)
 		return c->s != 0 || (term == TERM_TAIL && c->before > 0);
 	return true;
@@ -375,7 +376,7 @@ static void print_term(const struct compare_page *p, enum compare_term term, dou
 	fprintf(out, "  %-16s %9s %7s %% %s ", words_of(p->c, term).name, change, percent,
 		p->spread && p->spread[term].is_unusual ? "!" : " ");
 	print_bar(axis_s, at, at + c->s, out);
-	/* Numbers that have no room are of a damaged file. */
+	/* longer numbers come from a damaged file */
 	fprintf(out, "  %s\n", strlen(quantity) <= QUANTITY_WIDTH ? quantity : "?");
 }
 
@@ -464,7 +465,7 @@ static void print_merged(const struct compare_page *p, enum compare_term term, F
 	const char *name = compare_words[term].name;
 	char text[400];
 
-	/* IPC and clock lack the same, and all causes do. */
+	/* the reason for clock is that for IPC, and all causes have one */
 	if (in == term || term == TERM_CLOCK || !*p->why[term])
 		return;
 	if (compare_term__is_cause(term) && term != TERM_QUOTA)
@@ -512,7 +513,7 @@ void compare__print(const struct compare_page *p, FILE *out)
 
 /* ---- the same as JSON: docs/compare-json.md has the schema */
 
-#define FORMAT 1 /* grows when something changes its meaning or goes */
+#define FORMAT 1 /* grows when a key changes its meaning or is removed */
 
 static json_t *place_json(const char *node, double share)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the time went: the core time of the job, and shares of parts: of threads' time, of what had
- * the CPU that they waited for, and of what was executed; and how well ranks work in parallel. */
+/* Where the time went: shares of the job's core time, of threads' time, of what ran while threads
+ * waited for a CPU, and of executed code; and how well ranks work in parallel. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -18,12 +18,12 @@
 
 struct report_share {
 	const char *name;
-	double amount; /* NaN: not known, which counts nothing */
+	double amount; /* NaN: unknown, adds nothing to sums */
 };
 
 /* ---- A line of the parts of a whole, the largest first */
 
-#define NAMED_LEAST 0.005 /* share of a part that is named */
+#define NAMED_LEAST 0.005 /* share from which a part is named */
 
 static int largest_first(const void *a, const void *b)
 {
@@ -32,8 +32,8 @@ static int largest_first(const void *a, const void *b)
 	return (x->amount < y->amount) - (x->amount > y->amount);
 }
 
-/* Prints "  name  a 60 %, b 30 %", the largest first, without what is less than half a per cent of
- * all; what does not fit the width is on another line. Sorts parts. Nothing where all are 0. */
+/* Prints " name a 60 %, b 30 %", the largest first, without parts below NAMED_LEAST; continues on
+ * another line where the width is reached. Sorts parts. Prints nothing if all are 0. */
 static void shares_print(const char *name, struct report_share *parts, size_t n, FILE *out)
 {
 	const char *comma = "";
@@ -113,7 +113,7 @@ json_t *report_parts__json(const struct report_parts *p, const struct model_job 
 	return o;
 }
 
-/* A line of the parts from the first one on, as report_shares__print() has it. */
+/* Prints a line of the parts from `first` on, as shares_print() does. */
 static void parts_print(const char *name, const struct report_parts *p, unsigned first,
 			const struct model_job *j, FILE *out)
 {
@@ -126,7 +126,7 @@ static void parts_print(const char *name, const struct report_parts *p, unsigned
 
 /* ---- where the time of threads went: they ran, waited for a CPU, or were blocked, by causes */
 
-#define BLOCKED_LEAST 0.01 /* of all time of all threads; with less there is no line of causes */
+#define BLOCKED_LEAST 0.01 /* share of all threads' time from which causes get a line */
 
 static const struct report_part thread_parts[] = {
 	{Q_USER, "run", "own code"},
@@ -148,7 +148,8 @@ static const struct report_part thread_parts[] = {
 	{Q_BLOCKED_OTHER, "blocked", "other"},
 };
 
-/* Code of the program and of the kernel are parts of Q_RUNNING, as they are of CPU time. */
+/* Scales the shares of program and kernel code, which add up to CPU time, to add up to Q_RUNNING.
+ */
 static void correct(const double total[static N_QUANTITIES], double share[static REPORT_PARTS_MAX])
 {
 	double running = total[Q_RUNNING] / total[Q_THREAD_TIME];
@@ -168,7 +169,7 @@ const struct report_parts report_threads = {
 	.first_alone = "CPU",
 };
 
-/* Prints the causes of waits alone, where they matter. */
+/* Prints only the causes of waits, if these matter. */
 void report_threads__print(const struct report *r, FILE *out)
 {
 	unsigned first = 0;
@@ -220,9 +221,9 @@ void report_modules__print(const struct report *r, FILE *out)
 
 /* ---- what had the CPU that threads waited for, of the job and of the units that waited most */
 
-#define MATTERS 0.02 /* share of the runnable time that was waiting */
-#define MOST	5    /* units that waited most, of JSON */
-#define NAMED	3    /* of the page, as far as there is room */
+#define MATTERS 0.02 /* waiting share of the runnable time from which the line is printed */
+#define MOST	5    /* units in JSON, those that waited most */
+#define NAMED	3    /* units on the page, as far as there is room */
 
 static const struct report_part culprit_parts[] = {
 	{Q_CPU, NULL, "ran"},
@@ -245,7 +246,7 @@ const struct report_parts report_culprits = {
 	.whole = N_QUANTITIES,
 };
 
-/* A unit that waited, and what had the CPU for most of that. */
+/* A unit that waited, and what used the CPU for most of that time. */
 struct waiter {
 	const struct job_unit *unit;
 	double wait_s, most_s;
@@ -277,8 +278,7 @@ static int by_wait(const void *a, const void *b)
 	return (x->unit > y->unit) - (x->unit < y->unit);
 }
 
-/* The tasks of the main step that waited, those that waited longest first: at most `most` of them.
- */
+/* Finds the tasks of the main step that waited longest, at most `most`, longest first. */
 static unsigned waiters_of(const struct model_job *j, struct waiter *out, unsigned most)
 {
 	unsigned n, kept = 0;
@@ -319,7 +319,7 @@ json_t *report_culprits__json(const struct model_job *j)
 	return o;
 }
 
-/* "  longest        rank 3 20.1 s (other jobs), rank 5 19.8 s (own step)" */
+/* Prints " longest rank 3 20.1 s (other jobs), rank 5 19.8 s (own step)". */
 static void print_waiters(const struct model_job *j, FILE *out)
 {
 	struct waiter most[NAMED];
@@ -392,7 +392,7 @@ json_t *report_pop__json(const struct facts *f)
 	return o;
 }
 
-/* CPU time in which they wait would look like work. */
+/* Warns that ranks may spin while they wait, and this CPU time would look like work. */
 static void print_spinning(const struct facts *f, FILE *out)
 {
 	if (f->count[SCOPE_TASK] > 1 && facts__job(f, FACT_JOB_has_mpi) == 1 &&
@@ -428,7 +428,7 @@ static const char *const names[N_BUDGET] = {
 	[BUDGET_ASLEEP] = "asleep",	    [BUDGET_IDLE] = "idle",
 };
 
-/* Says in words what a name means, for readers who meet it the first time. */
+/* Explains the names, for readers who see the page for the first time. */
 static const char *const meanings[N_BUDGET] = {
 	[BUDGET_OTHERS] = "used cores no thread wanted",
 	[BUDGET_QUOTA] = "a quota held threads",
@@ -437,7 +437,8 @@ static const char *const meanings[N_BUDGET] = {
 	[BUDGET_ASLEEP] = "threads slept or waited",
 };
 
-#define CELLS 24 /* A bar is so long: with the longest meaning behind it, it fits 80 columns. */
+#define CELLS 24 /* characters of a bar: with the longest meaning after it, a line has 80 columns \
+		  */
 
 const char *report_budget__name(const struct report_budget *b, enum budget i)
 {
@@ -456,7 +457,7 @@ struct report_budget report_budget__of_times(const struct budget_times *t)
 
 	if (isnan(t->cpu) || isnan(t->core_s) || !(all > 0) || isinf(all))
 		return (struct report_budget){.core_s = NAN};
-	/* The kernel's split is by ticks, and may not add up to the last digit. */
+	/* The kernel's split is by ticks: scaled, so that both parts add up to the CPU time. */
 	kernel = t->user + t->system > 0 ? t->cpu * t->system / (t->user + t->system) : t->system;
 	b.share[BUDGET_USER] = (t->cpu - (isnan(kernel) ? 0 : kernel)) / all;
 	b.share[BUDGET_KERNEL] = kernel / all;
@@ -488,7 +489,7 @@ struct report_budget report_budget__of(const struct report *r)
 #define LEAST	  0.0005
 #define LEAST_RUN 0.005
 
-/* Whether a part has a line. */
+/* Whether a part gets a line. */
 static bool matters(const struct report *r, const struct report_budget *b, int i)
 {
 	if (i == BUDGET_USER)
@@ -496,7 +497,7 @@ static bool matters(const struct report *r, const struct report_budget *b, int i
 	return b->share[i] >= (r->is_run ? LEAST_RUN : LEAST) || (i == BUDGET_IDLE && !r->is_run);
 }
 
-/* A long product begins further left. */
+/* Prints the heading; a long product begins further left. */
 static void print_heading(const struct report *r, FILE *out)
 {
 	const struct facts *f = r->facts;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page of a report: what is wrong, what that cost, where the time went, in which tasks and
- * when, and what is not known. */
+/* The page of a report: findings and what they cost, where the time went, in which tasks and when,
+ * and what is unknown. */
 #include "view/report/report_page.h"
 
 #include <math.h>
@@ -44,9 +44,10 @@ static int cmp(const void *a, const void *b)
 }
 
 #define EXTREME 21   /* columns */
-#define ALIKE	1.05 /* the highest by the lowest: without --all such tasks do not differ */
+#define ALIKE	1.05 /* ratio of highest to lowest; below it, tasks are printed with --all only */
 
-/* "1,204 s (17 n2)"; of a name that is too long the end is left, by which nodes differ. */
+/* Prints "1,204 s (17 n2)". A name that is too long loses its beginning: nodes differ at the end.
+ */
 static void print_extreme(const struct facts *f, const struct ranked *t, size_t line, int width,
 			  FILE *out)
 {
@@ -65,7 +66,7 @@ static void print_extreme(const struct facts *f, const struct ranked *t, size_t 
 	fprintf(out, "%-*s", width, text);
 }
 
-/* The CPU time of ranks that may wait by spinning tells nothing about how equal their work is. */
+/* False for the CPU time of ranks that may spin while they wait: it does not measure their work. */
 static bool is_work(const struct facts *f, enum fact fact)
 {
 	if (!isnan(facts__job(f, FACT_JOB_pop_samples)))
@@ -74,7 +75,7 @@ static bool is_work(const struct facts *f, enum fact fact)
 					   !isnan(facts__job(f, FACT_JOB_load_balance)));
 }
 
-/* The heading comes before the first line. */
+/* Prints a line, and the heading before the first one. */
 static void print_line(const struct report *r, size_t line, struct ranked *t, const char **heading,
 		       FILE *out)
 {
@@ -129,7 +130,7 @@ static void tasks_print(const struct report *r, FILE *out)
 /* ---- which programs used the CPU */
 
 #define FIRST_PAGE  4
-#define LEAST_SHARE 0.01 /* of the CPU time; --all has the others */
+#define LEAST_SHARE 0.01 /* share of the CPU time from which a program is printed without --all */
 
 static void print_command(const struct job_command *c, double all, FILE *out)
 {
@@ -140,7 +141,7 @@ static void print_command(const struct job_command *c, double all, FILE *out)
 	print__escaped(out, c->name);
 	fprintf(out, "%*s %10s %6s", pad, "", report_text__time(c->cpu_s, cpu),
 		report_text__share(c->cpu_s / all, share));
-	if (c->processes > 0) /* none ended under the name of what another program replaced */
+	if (c->processes > 0) /* 0 if another program replaced each of them by exec */
 		fprintf(out, "  %s process%s", report_text__count(c->processes, count),
 			c->processes == 1 ? "" : "es");
 	if (!isnan(c->peak_mb))
@@ -161,7 +162,7 @@ static void commands_print(const struct report *r, FILE *out)
 	       (j->commands[shown].cpu_s > 0 || j->commands[shown].processes > 0) &&
 	       (r->all || (shown < FIRST_PAGE && j->commands[shown].cpu_s >= LEAST_SHARE * all)))
 		shown++;
-	if (shown < 2 || !(all > 0)) /* for one program the head of the page is enough */
+	if (shown < 2 || !(all > 0)) /* the head of the page names a single program */
 		return;
 	fputs("\nPrograms by CPU time\n", out);
 	for (unsigned i = 0; i < shown; i++)
@@ -225,9 +226,9 @@ static void rates_print(const struct report *r, FILE *out)
 
 /* ---- what a page leaves open that a family would answer which was not recorded */
 
-#define MUCH	    0.1	 /* of the core time that was computed */
+#define MUCH	    0.1	 /* share of the core time that was computed */
 #define MUCH_KERNEL 0.2	 /* of the CPU time */
-#define MUCH_DISK   0.02 /* of the core time that threads waited for a disk */
+#define MUCH_DISK   0.02 /* share of the core time in which threads waited for a disk */
 
 static bool computes(const struct facts *f)
 {
@@ -265,10 +266,10 @@ static bool was_left_out(const struct model_job *j, const char *family)
 	return mode && mode->text && str__starts(mode->text, "off: not asked for");
 }
 
-/* one line, without an empty one */
+/* one line, with no empty line before it */
 static void open_print(const struct report *r, FILE *out)
 {
-	/* not of a run inside a step, which takes the step's series */
+	/* not for a run inside a step: its rows come from the step's series */
 	bool is_run = model_job__attr(r->job, "Command Line");
 	char text[256];
 	int len = 0;
@@ -321,7 +322,7 @@ static void print_energy(const struct facts *f, FILE *out)
 		report_text__energy(facts__job(f, FACT_JOB_energy_static_j), like, idle));
 }
 
-/* Facts that a reader misses when they are not there, and what they are called. */
+/* Facts whose absence is explained, and their names on the page. */
 static const struct {
 	enum fact fact;
 	const char *name;
@@ -389,7 +390,7 @@ static void print_missing(const struct report *r, FILE *out)
 		print_names(r->facts, out);
 }
 
-#define LEAST 0.00001 /* of the CPU time: what is below has no digits */
+#define LEAST 0.00001 /* share of the CPU time: less has no digit to print */
 
 #define TROUBLES_MAX 3 /* on a page without --all */
 
@@ -438,15 +439,18 @@ static void end_print(const struct report *r, FILE *out)
 
 /* ---- the page */
 
-#define SCREEN	   40 /* lines */
-#define SCREEN_RUN 30 /* below the output of the command, with the messages of run */
+#define SCREEN 40 /* lines of a page */
+#define SCREEN_RUN                                                                                 \
+	30 /* lines of a run's page, which stands below the output of its command and the messages \
+	      of run */
 
 /* Parts with a name are left out where a screen has no room for them. */
 static const struct part {
 	void (*print)(const struct report *r, FILE *out);
 	const char *name;
 	bool only_of_runs; /* that is left out */
-	const char *rules; /* what they find is seen here, so it has room first */
+	const char
+		*rules; /* findings of these rules are visible here, so the part gets room first */
 } parts[] = {
 	{report_head__print, NULL, false, NULL},
 	{report_findings__print, NULL, false, NULL},
@@ -476,7 +480,7 @@ struct text {
 	unsigned lines;
 };
 
-/* false: no memory. */
+/* Prints a part into a text. False: no memory. */
 static bool print_text(const struct report *r, const struct part *part, struct text *t)
 {
 	FILE *f = open_memstream(&t->s, &t->size);
@@ -505,7 +509,8 @@ static bool is_wanted(const struct report *r, const struct part *p)
 	return wanted;
 }
 
-/* Of a page, not of a run, with what its findings want. */
+/* Lines that the page needs at least; the page of a file also has the parts that its findings refer
+ * to. */
 static unsigned lines_needed(const struct report *r, const struct text t[static PARTS])
 {
 	unsigned lines = 1 + (r->is_run ? 1 + r->lines_after : 0);
@@ -517,8 +522,8 @@ static unsigned lines_needed(const struct report *r, const struct text t[static 
 	return lines;
 }
 
-/* So many findings keep their remedies in all cases: of a page all that have one there, but for a
- * third that is a note. */
+/* The number of findings that keep their remedies in all cases. A page of a file: all that have one
+ * on the first page, without a third one that is a note. */
 static unsigned least_in_full(const struct report *r)
 {
 	const struct verdict *v = r->verdict;
@@ -528,7 +533,8 @@ static unsigned least_in_full(const struct report *r)
 	return r->is_run ? 1 : third_is_note ? REPORT_IN_FULL - 1 : REPORT_IN_FULL;
 }
 
-/* Findings that have no room lose their remedies, the last ones first. */
+/* Prints all parts into texts; if the page is too long, findings lose their remedies, the last ones
+ * first. */
 static bool print_texts(const struct report *r, struct text t[static PARTS])
 {
 	struct report less = *r;
@@ -548,7 +554,8 @@ static bool print_texts(const struct report *r, struct text t[static PARTS])
 	return ok;
 }
 
-/* Chooses what a screen has room for: what must be there, what findings want, and the rest. */
+/* Chooses the parts that fit a screen: first those that must be there, then those that findings
+ * refer to, then the rest. */
 static void choose(const struct report *r, const struct text t[static PARTS], bool chosen[PARTS])
 {
 	unsigned lines = 1 + (r->is_run ? 1 + r->lines_after : 0);

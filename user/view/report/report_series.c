@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The series of the page in a browser, put together, and its histograms. */
+/* Makes the series and histograms of the page in a browser. */
 #include "view/report/report.h"
 
 #include <math.h>
@@ -25,8 +25,8 @@ static const char *const series_unit_names[SERIES_UNITS] = {
 	[SERIES_GPUS] = "GPU",
 };
 
-/* The units of a kind; tasks are those of the main step, and none where there is only one on one of
- * several nodes. */
+/* The units of a kind. Tasks are those of the main step; there are none if it has a single task and
+ * the job several nodes. */
 static struct job_units series_units(const struct model_job *j, enum series_unit kind)
 {
 	const struct job_unit *tasks;
@@ -51,13 +51,13 @@ static json_t *series_bytes(const unsigned char *v, size_t n)
 	return o;
 }
 
-/* An object's value: the array as base64 of little-endian floats, or of bytes. */
+/* Encodes an array for JSON: base64 of little-endian floats, or of bytes. */
 static json_t *series_floats(const float *v, size_t n)
 {
 	return series_bytes((const unsigned char *)v, n * sizeof(*v));
 }
 
-/* With four digits, which are enough for drawing; null where it is not known. */
+/* A number with four digits, which are enough for drawing; null: unknown. */
 static json_t *series_rounded(double v)
 {
 	char text[32];
@@ -69,9 +69,9 @@ static json_t *series_rounded(double v)
 /* ---- the lowest, the median and the highest unit of a job at each point of time; where points are
  * longer than rows, the lowest and the highest row of all units */
 
-#define POINTS_MAX 3000 /* of a line: more than a screen has pixels */
+#define POINTS_MAX 3000 /* points of a line: more than a screen has pixels */
 
-/* Where a key is there twice, the first of which something is known. */
+/* Of two lines with one key, the first with a known value is drawn. */
 static const struct line {
 	const char *key;
 	enum series_unit of;
@@ -95,19 +95,19 @@ static const struct line {
 	{"power", SERIES_NODES, Q_STEP_ENERGY},
 };
 
-/* What a unit has of a line; NULL: nothing. */
+/* The bins of a unit for a line; NULL: it has none. */
 struct unit_bins {
 	const double *mean;
 	const float *extremes;
 };
 
-/* A line while it is made: points of `factor` bins. */
+/* A line while it is computed; a point covers `factor` bins. */
 struct points {
 	unsigned n, factor;
-	bool has_rows; /* lowest and highest are those of rows */
+	bool has_rows; /* lowest and highest come from rows */
 	float *lo, *mid, *hi;
-	double *room;	      /* for the units of a bin */
-	struct unit_bins *of; /* of each unit */
+	double *room;	      /* space for one value per unit */
+	struct unit_bins *of; /* one per unit */
 };
 
 static void find_bins(struct points *p, const struct line *l, const struct job_units *u,
@@ -129,7 +129,7 @@ static double value(const struct line *l, const struct unit_bins *b, const struc
 	return b->mean && span > 0 ? b->mean[bin] / span : NAN;
 }
 
-/* Damaged files have numbers that no float has. */
+/* Damaged files may have numbers out of a float's range. */
 static float drawable(double v)
 {
 	return fabs(v) < 1e30 ? (float)v : NAN;
@@ -157,7 +157,7 @@ static void fill_points(struct points *p, const struct line *l, const struct job
 			}
 			if (!n)
 				continue;
-			sum += facts__median(p->room, n); /* which sorts them */
+			sum += facts__median(p->room, n); /* the median sorts them, so it is last */
 			medians++;
 			lo = fmin(lo, p->room[0]);
 			hi = fmax(hi, p->room[n - 1]);
@@ -205,8 +205,8 @@ static json_t *all_lines(const struct model_job *j, struct points *p)
 	return a;
 }
 
-/* The parts of that object: lowest, median and highest unit over time; units by time; who differs
- * from whom. */
+/* Its members: lowest, median and highest unit over time, units by time, and units that differ from
+ * the others. */
 static json_t *lines_json(const struct report *r)
 {
 	const struct model_job *j = r->drawn ? r->drawn : r->job;
@@ -236,7 +236,7 @@ static json_t *lines_json(const struct report *r)
 /* ---- who differs from whom, for the page in a browser: extremes with names, and a sample of all
  */
 
-#define SAMPLE 128 /* values that stand for all units */
+#define SAMPLE 128 /* number of quantiles that stand for all units */
 
 static const struct {
 	const char *key;
@@ -332,17 +332,17 @@ static json_t *report_spread_json(const struct report *r)
 /* ---- units of a job by time, a byte for each quantity; many nodes are grouped */
 
 #define ROWS_MAX  512
-#define CELLS_MAX 120000 /* of a quantity */
-#define LEVELS	  250	 /* of a byte: 0 is 0, LEVELS the highest value */
+#define CELLS_MAX 120000 /* cells of a quantity, at most */
+#define LEVELS	  250	 /* levels of a byte: LEVELS is the highest value */
 #define UNKNOWN	  255
 
-/* What a row has over time: shares of its cores or GPUs, MB, MB/s. */
+/* The quantities of a row over time: shares of its cores or GPUs, MB, MB/s. */
 enum cell_of { OF_CORES, OF_GPUS, OF_ALL };
 static const struct cell_kind {
 	const char *key;
 	enum quantity q;
 	enum cell_of of;
-	bool of_gpus; /* of rows that are GPUs, else of tasks and nodes */
+	bool of_gpus; /* for rows that are GPUs, else for tasks and nodes */
 } cell_kinds[] = {
 	{"cpu", Q_CPU, OF_CORES, false},
 	{"wait", Q_WAIT, OF_CORES, false},
@@ -358,10 +358,10 @@ struct rows {
 	const struct facts *f;
 	struct job_units u, drawn_u;
 	enum series_unit of;
-	unsigned group, n;	/* units of a row, rows */
-	unsigned factor, cells; /* bins of a cell, cells of a row */
-	double *cores;		/* of each row */
-	double *v;		/* [n][cells], of a quantity at a time */
+	unsigned group, n;	/* units per row; rows */
+	unsigned factor, cells; /* bins per cell; cells per row */
+	double *cores;		/* one per row */
+	double *v;		/* [n][cells], of the current quantity */
 	unsigned char *bytes;
 };
 
@@ -370,7 +370,7 @@ static double known(double v, double otherwise)
 	return isnan(v) ? otherwise : v;
 }
 
-/* A task has its part of the node's cores. */
+/* The cores of a unit; a task has an equal part of its node's cores. */
 static double cores_of(const struct rows *r, const struct job_unit *u)
 {
 	double all = facts__job(r->f, FACT_JOB_cores), beside = 0;
@@ -390,7 +390,7 @@ static unsigned end_of(const struct rows *r, unsigned row)
 	return end < r->u.n ? end : r->u.n;
 }
 
-/* The mean of a unit over the bins of a cell, per second where it is an amount. */
+/* The mean of a unit's quantity over a cell's bins; amounts are per second. */
 static double cell_of(const struct rows *r, const struct job_unit *u, enum quantity q,
 		      unsigned cell)
 {
@@ -480,8 +480,8 @@ static double total_of(const struct rows *r, unsigned row, enum quantity q)
 	return sum;
 }
 
-/* How long the threads of a task were blocked, but not on a disk. Where it is not known how long
- * they lived, at least one did from the task's begin to its end. */
+/* How long a task's threads were blocked other than on a disk. Where the lifetime of threads is
+ * unknown, at least one lived as long as the task. */
 static double task_asleep(const struct job_unit *u)
 {
 	double lived = fmax(u->end_s - u->begin_s, u->total[Q_THREAD_TIME]);
@@ -490,7 +490,7 @@ static double task_asleep(const struct job_unit *u)
 			       known(u->total[Q_DISK_WAIT], 0));
 }
 
-/* What the cores of a row's tasks were idle for, as if each task had its own. */
+/* Why the cores of a row's tasks were idle, as if each task had cores of its own. */
 static struct idle_split idle_of_tasks(const struct rows *r, unsigned row, double idle)
 {
 	double held = total_of(r, row, Q_THREAD_THROTTLED);
@@ -518,7 +518,7 @@ static struct idle_split idle_of_nodes(const struct rows *r, unsigned row, doubl
 	return facts_idle__split(idle, &sum);
 }
 
-/* Where the time of a row went, as report_budget__of() has it of the job. */
+/* Adds where the time of a row went, as report_budget__of() does for the job. */
 static void add_shares(const struct rows *r, unsigned row, json_t **shares)
 {
 	struct budget_times t = {
@@ -549,8 +549,8 @@ static json_t *shares_json(const struct rows *r)
 	return a;
 }
 
-/* Parts of a whole of each row, as report_parts__json() has them of the job; none where they are
- * not known of any. */
+/* The parts of a whole per row, as report_parts__json() does for the job. NULL: unknown for all
+ * rows. */
 static json_t *parts_json(const struct rows *r, const struct report_parts *p)
 {
 	json_t *a = json_array(), *shares[REPORT_PARTS_MAX];
@@ -613,7 +613,7 @@ static void put_rows(const struct rows *r, json_t *o)
 	json_object_set_new(o, "of_time", all_cells(r));
 }
 
-/* Tasks where they are not too many, else nodes. */
+/* Rows are tasks unless these are too many, else nodes. */
 static void choose_rows(struct rows *r)
 {
 	r->of = SERIES_TASKS;
@@ -624,7 +624,7 @@ static void choose_rows(struct rows *r)
 	}
 }
 
-/* Units are grouped where they are too many, and so are bins. */
+/* Joins units into rows and bins into cells where there are too many. */
 static void divide(struct rows *r)
 {
 	unsigned most;
@@ -636,7 +636,7 @@ static void divide(struct rows *r)
 	r->cells = (r->drawn->grid.n + r->factor - 1) / r->factor;
 }
 
-/* These are of the units that r->u has. */
+/* The rows of the units in r->u. */
 static json_t *rows_json(struct rows *r)
 {
 	json_t *o = json_object();
@@ -687,7 +687,7 @@ static json_t *histogram_json(const struct job_histogram *h)
 	return json__numbers(h->counts, h->is_known ? JP_LAT_BUCKETS : 0);
 }
 
-/* The first and the last. */
+/* Names of the first and the last node. */
 static json_t *nodes_json(const struct model_job *j)
 {
 	json_t *a = json_array();
