@@ -24,7 +24,7 @@
 #include "slurm/profile_mask.h"
 #include "slurm/profile_record.h"
 
-#define START_MS 50 /* that a step's start may wait for jobprofd in all */
+#define START_MS 50 /* the longest wait for jobprofd at a step's start, in all */
 
 _Static_assert(PROFILE_NOT_SET == ACCT_GATHER_PROFILE_NOT_SET &&
 		       PROFILE_NONE == ACCT_GATHER_PROFILE_NONE &&
@@ -43,22 +43,22 @@ const char plugin_name[] = "AcctGatherProfile jobprof plugin";
 const char plugin_type[] = "acct_gather_profile/jobprof";
 /* Slurm loads only plugins that have its own version number, down to the patch level. */
 uint32_t plugin_version = SLURM_VERSION_NUMBER;
-static char release[32]; /* of the Slurm that runs */
+static char release[32]; /* version of the running Slurm */
 
 static struct {
 	char dir[PATH_MAX];
 	char default_text[sizeof(((struct jpc_step *)0)->families)];
-	uint32_t default_mask; /* of Slurm's series in it */
+	uint32_t default_mask; /* of the series that Slurm samples */
 	char socket[PATH_MAX];
 } conf = {.default_mask = PROFILE_NONE};
 
 /* The one step of this slurmstepd. */
 static struct {
 	struct sink *sink;
-	struct profile_step request; /* what its user asked for with --profile */
+	struct profile_step request; /* as the user asked by --profile */
 	bool has_request;
 	struct jpc_step message;
-	bool wait; /* for jobprofd's answer, when tasks begin */
+	bool wait; /* wait for jobprofd's answer when tasks begin */
 	bool tasks_begun;
 	/* PROFILE_NOT_SET until the step begins, and never after that. */
 	_Atomic uint32_t asked;
@@ -76,8 +76,8 @@ static void log_problem(const char *object, const char *reason)
 		slurm_error("jobprof: %s: %s", object, reason);
 }
 
-/* The version of another plugin, and so of the Slurm that runs; 0: the file is no plugin, or one
- * for SPANK, whose version may differ from Slurm's. */
+/* The version of another plugin, which is that of the running Slurm; 0: the file is no plugin, or
+ * one for SPANK, whose version may differ. */
 static uint32_t plugin_version_of(const char *path, int flags)
 {
 	void *so = *path ? dlopen(path, RTLD_LAZY | RTLD_LOCAL | flags) : NULL;
@@ -110,8 +110,8 @@ static uint32_t loaded_version(void)
 	return v;
 }
 
-/* The version of a plugin that every Slurm has in the directory of its library: some programs load
- * this plugin first. */
+/* The version of a plugin that every Slurm has in its library directory: needed where a program
+ * loads this plugin first. */
 static uint32_t neighbours_version(void)
 {
 	static const char *const names[] = {"jobacct_gather_linux.so", "select_cons_tres.so",
@@ -138,9 +138,9 @@ static const char *format_version(uint32_t v, char *buf, size_t size)
 	return buf;
 }
 
-/* Before Slurm reads plugin_version: a plugin built for one release runs with the others whose
- * calls are the same. The calls of a later release are not known, and Slurm refuses the plugin
- * then. */
+/* Runs before Slurm reads plugin_version: a plugin that was built for one release also works with
+ * others of the same interface. Later releases are unknown: there the version stays, and Slurm
+ * refuses the plugin. */
 __attribute__((constructor)) static void adopt_slurm_version(void)
 {
 	uint32_t v = loaded_version();
@@ -160,8 +160,8 @@ __attribute__((constructor)) static void adopt_slurm_version(void)
 	format_version(plugin_version, release, sizeof(release));
 }
 
-/* The daemons log the version; a slurmstepd is one of thousands, and users' commands would print
- * it. */
+/* Only daemons log the version: slurmstepd would repeat it for each step, and users' commands would
+ * print it. */
 int init(void)
 {
 	const char *self = program_invocation_short_name;
@@ -275,7 +275,7 @@ bool acct_gather_profile_p_is_active(uint32_t type)
 	return type == PROFILE_NOT_SET ? on : on & type;
 }
 
-/* The job and step of this slurmstepd, by its title. */
+/* Reads the job and step of this slurmstepd from its title. */
 static int read_own_title(struct jpc_step *m)
 {
 	char title[256];
@@ -369,7 +369,8 @@ int acct_gather_profile_p_node_step_start(const void *record)
 			 "step is not told of");
 		return SLURM_SUCCESS;
 	}
-	/* --profile=none, too, must be known before the step counts as one that asks for nothing */
+	/* the answer to --profile=none, too, is needed before the step counts as one without a
+	 * profile */
 	step.wait = step.message.asked;
 	if (!step.wait)
 		sink__open(step.sink);
@@ -379,7 +380,7 @@ int acct_gather_profile_p_node_step_start(const void *record)
 	return SLURM_SUCCESS;
 }
 
-/* A batch step has no launch message; sbatch leaves the intervals in the environment. */
+/* A batch step has no launch message: sbatch stores the intervals in the environment. */
 static void find_batch_freq(char *buf, size_t size)
 {
 	struct freq f;
@@ -403,7 +404,7 @@ static void forget_request(void)
 	atomic_store(&step.asked, PROFILE_NONE);
 }
 
-/* slurmstepd has the user's rights while it forks tasks, so that the kernel tells the user. */
+/* Takes the user from this process's rights: slurmstepd has the user's while it forks tasks. */
 static void learn_step_user(void)
 {
 	struct jpc_step *m = &step.message;
@@ -416,7 +417,7 @@ static void learn_step_user(void)
 			"jobprof");
 		forget_request();
 	}
-	/* The extern step has no task, and root's rights throughout. */
+	/* the extern step has no task, and always root's rights */
 	if (uid || (step.has_request && !step.request.uid)) {
 		m->uid = uid;
 		m->gid = getegid();
@@ -474,7 +475,7 @@ int acct_gather_profile_p_create_dataset(const char *name, int64_t parent,
 	return id < 0 ? SLURM_ERROR : id;
 }
 
-/* A dropped sample is counted; it is no error of the gatherer. */
+/* A sample that is lost is counted, and is no error for the gatherer. */
 int acct_gather_profile_p_add_sample_data(int dataset, const void *data, time_t when)
 {
 	if (!step.sink || sink__row(step.sink, dataset, data, when) == -EINVAL)

@@ -13,22 +13,22 @@
 #include "identity/layout.h"
 #include "slurm/profile_mask.h"
 
-#define ENV_MAX 65536 /* variables that are looked at */
+#define ENV_MAX 65536 /* variables that are read */
 
-/*
- * From the record's pointer to the node's name. Releases put fields before and behind this part of
- * the record, none into it: so it is in 22.05.8, 23.11.4, 24.11.5, 25.11.7 and 26.05.3, on x86-64.
- */
+/* Offsets from the record's pointer to the node's name. Releases add fields before and after this
+ * part of the record, not inside: it is the same in 22.05.8, 23.11.4, 24.11.5, 25.11.7 and 26.05.3,
+ * on x86-64. */
 enum {
 	AT_ENV = -32,
 	AT_UID = 64,
 	AT_GID = 104,
-	AT_FLAGS = 128, /* bool: aborted, batch, run_prolog */
+	AT_FLAGS = 128, /* bools: aborted, batch, run_prolog */
 	AT_MASK = 144,
 	BLOCK_SIZE = 152,
 };
 
-/* The windows that are searched, in bytes from the start of the record or of the launch message. */
+/* Windows that are searched, in bytes from the start of the record or of the launch message; the
+ * comments have the offsets in known releases. */
 #define RECORD_MAX  1536
 #define MESSAGE_MAX 640
 struct window {
@@ -42,7 +42,7 @@ static const struct window message_mask = {480, 560}; /* 496 to 536 */
 
 _Static_assert(sizeof(long) == 8 && sizeof(void *) == 8, "the places are those of LP64");
 
-/* The kernel copies: an address that is none is an error, not the end of slurmstepd. */
+/* Copies memory by the kernel, so that a bad address is an error and does not end slurmstepd. */
 static int peek(const void *base, size_t offset, void *to, size_t size)
 {
 	struct iovec local = {.iov_base = to, .iov_len = size};
@@ -52,7 +52,7 @@ static int peek(const void *base, size_t offset, void *to, size_t size)
 	return n < 0 ? -errno : (size_t)n == size ? 0 : -EFAULT;
 }
 
-/* A text that may end just before an unmapped page; buf has zeros after its end. */
+/* Copies a text that may end just before an unmapped page; buf has zeros after its end. */
 static int peek_text(const char *text, char *buf, size_t size)
 {
 	size_t at = 0;
@@ -111,7 +111,8 @@ static const char *text_at(const char *bytes, size_t at)
 	return (const char *)(uintptr_t)u64_at(bytes, at);
 }
 
-/* The job's id, the component of a heterogeneous step, and the step's id, one after the other. */
+/* Looks for the job's id, the component of a heterogeneous step and the step's id, one after the
+ * other. */
 static bool has_ids(const char *bytes, struct window w, const struct profile_ids *ids)
 {
 	for (size_t at = w.from; at < w.to; at += 4)
@@ -123,7 +124,8 @@ static bool has_ids(const char *bytes, struct window w, const struct profile_ids
 static bool has_mask(const char *message, uint32_t mask)
 {
 	for (size_t at = message_mask.from; at < message_mask.to; at += 8)
-		if (u64_at(message, at) == mask) /* 4 bytes, and 4 of padding before a pointer */
+		if (u64_at(message, at) ==
+		    mask) /* 4 bytes, and 4 of padding before the pointer that follows */
 			return true;
 	return false;
 }
@@ -144,7 +146,8 @@ static void read_freq(const char *message, char *buf, size_t size)
 	memset(buf, 0, size);
 }
 
-/* The message with which srun launched the step has the same mask. A batch step has none. */
+/* Finds the message with which srun launched the step: it has the same mask. A batch step has none.
+ */
 static bool find_message(const char *record, size_t from, const struct profile_ids *ids,
 			 struct profile_step *s)
 {
@@ -171,7 +174,8 @@ static bool is_node(const char *record, size_t at, const char *name)
 	return text && !peek_text(text, buf, sizeof(buf)) && !strcmp(buf, name);
 }
 
-/* name: the pointer to the node's name. A number before a pointer is padded with zeros. */
+/* Reads the fields around name, the pointer to the node's name. A number before a pointer is padded
+ * with zeros. */
 static bool read_block(const char *name, const struct profile_ids *ids, struct profile_step *s)
 {
 	for (size_t i = 0; i < 8; i++)
@@ -185,7 +189,7 @@ static bool read_block(const char *name, const struct profile_ids *ids, struct p
 	       profile_mask__is_valid(s->mask);
 }
 
-/* NULL: found; else the name of the part that the record lacks. */
+/* Returns NULL if all was found, else the name of the part that the record lacks. */
 static const char *find_request(const char *bytes, const struct profile_ids *ids,
 				struct profile_step *s, size_t *name)
 {
@@ -240,7 +244,7 @@ int profile_step__getenv(const struct profile_step *s, const char *name, char *b
 		err = peek(env, i * sizeof(*env), &var, sizeof(var));
 		if (err || !var)
 			return err ? err : -ENODATA;
-		err = peek_text(var, start, len + 2); /* cut: most are longer */
+		err = peek_text(var, start, len + 2); /* cut here: most variables are longer */
 		if (err && err != -E2BIG)
 			return err;
 		if (!strncmp(start, name, len) && start[len] == '=')

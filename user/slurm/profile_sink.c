@@ -23,9 +23,9 @@
 #define NSEC	   ((int64_t)NSEC_PER_SEC)
 #define GROUPS_MAX 64
 #define TABLES_MAX 65536
-#define ANSWERS	   256 /* read at once */
-#define HELD_MAX   32  /* rows that wait until jobprofd knows the step */
-#define TRIES	   3   /* to declare a table that is refused */
+#define ANSWERS	   256 /* answers that are read at once */
+#define HELD_MAX   32  /* rows stored until jobprofd knows the step */
+#define TRIES	   3   /* tries to declare a table that was refused */
 
 struct table {
 	struct jpc_table *message;
@@ -39,12 +39,12 @@ struct sink {
 	void (*log)(const char *line);
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	struct client client;
-	uid_t uid;	      /* root: no connection is made with the rights of the user */
-	int64_t retry_ns;     /* no attempt to connect before that time */
+	uid_t uid;	      /* root: no connection may be made with the user's rights */
+	int64_t retry_ns;     /* earliest time of the next try to connect */
 	struct jpc_step step; /* sent again over every connection */
 	uint16_t step_seq;
 	unsigned wait_ms;  /* how long sink__step() may still wait */
-	bool step_unknown; /* to jobprofd: no rows are sent yet */
+	bool step_unknown; /* jobprofd does not know the step: no rows are sent yet */
 	bool logged_unreachable, logged_refusal;
 	_Atomic uint32_t measures;
 	char groups[GROUPS_MAX][sizeof(((struct jpc_table *)0)->group)];
@@ -147,7 +147,7 @@ static void read_answer(struct sink *s, const struct jpc_reply *r)
 	}
 }
 
-/* Reads the answers that have come, and waits for none. */
+/* Reads the answers that have arrived, without waiting. */
 static void read_answers(struct sink *s)
 {
 	struct jpc_reply r;
@@ -178,7 +178,7 @@ static int open_socket(struct sink *s)
 	uint16_t seq = s->client.seq;
 	int err = client__open(&s->client, s->path);
 
-	s->client.seq = seq; /* numbers go on, so that answers of two connections differ */
+	s->client.seq = seq; /* numbers continue, so that answers of two connections differ */
 	s->retry_ns = (int64_t)clock__mono_ns() + NSEC;
 	return err;
 }
@@ -218,7 +218,7 @@ static size_t rows_size(const struct table *t)
 	return sizeof(struct jpc_rows) + (1 + t->message->ncols) * sizeof(uint64_t);
 }
 
-/* Keeps a sample from the time before slurmstepd is in its cgroup. */
+/* Stores a sample from before slurmstepd is in its cgroup, to send it later. */
 static int hold_row(struct sink *s, const struct table *t, const struct jpc_rows *rows)
 {
 	struct jpc_rows *copy = s->nheld < HELD_MAX ? malloc(rows_size(t)) : NULL;
@@ -249,8 +249,8 @@ void sink__open(struct sink *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Sends the step and waits for the answer. -ESRCH: jobprofd does not know the cgroup yet; there is
- * a new connection, over which nothing was sent. */
+/* Sends the step and waits for the answer. -ESRCH: jobprofd does not know the cgroup yet, and a new
+ * connection is open, over which nothing was sent. */
 static int ask_step(struct sink *s)
 {
 	int64_t began = (int64_t)clock__mono_ns();
@@ -373,7 +373,7 @@ int sink__table(struct sink *s, int64_t group, const char *name, const struct si
 	return id;
 }
 
-/* Slurm gives whole seconds: a sample of the present second is a sample of this instant. */
+/* Slurm gives whole seconds: a sample of the current second gets the current instant. */
 static int64_t sample_ns(time_t when)
 {
 	int64_t now = (int64_t)clock__real_ns(), ns = (int64_t)when * NSEC;
@@ -453,7 +453,7 @@ void sink__end(struct sink *s)
 	pthread_mutex_lock(&s->lock);
 	read_answers(s);
 	if (s->client.fd < 0 && s->step.asked) {
-		/* a jobprofd that was restarted must hear of --profile=none */
+		/* a restarted jobprofd must learn of --profile=none */
 		s->retry_ns = 0;
 		ensure_connected(s);
 	}
@@ -469,7 +469,7 @@ void sink__end(struct sink *s)
 
 void sink__child(struct sink *s)
 {
-	/* Another thread may have held the lock when this process was forked. */
+	/* the lock may be locked by a thread that the fork did not copy: it is not taken */
 	if (s->client.fd >= 0)
 		close(s->client.fd);
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The SPANK plugin: the options --jobprof and --jobprof-freq of srun, sbatch and salloc, and, in
- * slurmstepd, the messages to jobprofd on steps and tasks. Only wrong options of the user make a
- * command or step fail.
- */
+/* The SPANK plugin: the options --jobprof and --jobprof-freq of srun, sbatch and salloc, and, in
+ * slurmstepd, messages to jobprofd about steps and tasks. A command or step fails only by a wrong
+ * option of the user. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <slurm/spank.h>
@@ -22,7 +20,7 @@ SPANK_PLUGIN(jobprof, 1)
 
 #define NO_VAL	    (UINT32_MAX - 1) /* Slurm's "not set" */
 #define BATCH_STEP  0xfffffffbu
-#define MEM_PER_CPU (UINT64_C(1) << 63) /* Slurm's mark: not a limit of the step */
+#define MEM_PER_CPU (UINT64_C(1) << 63) /* Slurm's flag: the limit is per CPU, not of the step */
 
 enum option { OPTION_FAMILIES, OPTION_FREQ, N_OPTIONS };
 
@@ -46,7 +44,7 @@ static struct spank_option options[N_OPTIONS] = {
 			 .cb = take_option},
 };
 
-/* One step, or one srun, per process. */
+/* A process has one step, or is one srun. */
 static struct {
 	struct spank_link link;
 	struct spank_args args;
@@ -62,7 +60,7 @@ static void log_line(const char *line, bool serious)
 		slurm_info("%s", line);
 }
 
-/* Writes to why what is wrong with the value of --jobprof, or "". */
+/* Writes to reason what is wrong with the value of --jobprof; "": nothing. */
 static void check_families(const char *value, char *reason, size_t size)
 {
 	char bad[64], words[FAMILY_WORDS_SIZE];
@@ -84,8 +82,8 @@ static void check_freq(const char *value, char *reason, size_t size)
 	freq__parse(value, &f, reason, size);
 }
 
-/* Called for what the batch job was given and again for what its step is: the last one counts.
- * Slurm 22.05 calls more than once for the same. */
+/* Slurm calls this for the batch job's option and again for the step's: the last one counts.
+ * Slurm 22.05 repeats calls. */
 static int take_option(int option, const char *value, int remote)
 {
 	static const struct {
@@ -139,7 +137,7 @@ static uint32_t item_u32(spank_t sp, spank_item_t item)
 	return spank_get_item(sp, item, &v) == ESPANK_SUCCESS && v != NO_VAL ? v : JPC_UNKNOWN;
 }
 
-/* A count of 0 is unknown: Slurm has 0 for the batch step. */
+/* Reads a count. 0 is unknown: Slurm has 0 for the batch step. */
 static uint32_t item_count(spank_t sp, spank_item_t item)
 {
 	uint32_t v = item_u32(sp, item);
@@ -170,7 +168,7 @@ static void step_items(spank_t sp, struct jpc_step *s)
 	s->cpus_per_task = item_count(sp, S_STEP_CPUS_PER_TASK);
 	if (s->step_id == BATCH_STEP)
 		s->nnodes = s->ntasks = 1;
-	/* The array's id alone may be the job's own in a job that is no array. */
+	/* in a job that is no array, the array's id alone may be the job's own */
 	s->array_task_id = item_u32(sp, S_JOB_ARRAY_TASK_ID);
 	s->array_job_id =
 		s->array_task_id == JPC_UNKNOWN ? JPC_UNKNOWN : item_count(sp, S_JOB_ARRAY_ID);
@@ -186,8 +184,8 @@ static bool job_env(void *arg, const char *name, char *buf, size_t size)
 	return spank_getenv(arg, name, buf, (int)size) == ESPANK_SUCCESS;
 }
 
-/* Fields that no item has. The user may have changed the job's environment: it gives descriptions,
- * and no ids. */
+/* Fills the fields that no item has from the job's environment, which the user may have changed:
+ * only descriptions, no ids. */
 static void step_env(spank_t sp, struct jpc_step *s)
 {
 	const struct {
@@ -208,11 +206,11 @@ static void step_env(spank_t sp, struct jpc_step *s)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (!job_env(sp, texts[i].name, texts[i].to, texts[i].size))
 			memset(texts[i].to, 0, texts[i].size);
-	/* From 23.02 on. */
+	/* Slurm sets it since 23.02 */
 	if (!job_env(sp, "SLURM_JOB_END_TIME", number, sizeof(number)) ||
 	    parse_u32(number, &s->time_limit))
 		s->time_limit = JPC_UNKNOWN;
-	/* The item is 0 in every run, up to 26.05; a batch step has not even the variable yet. */
+	/* the item is 0 in every run, up to 26.05; a batch step does not have the variable yet */
 	s->restart = item_count(sp, S_SLURM_RESTART_COUNT);
 	if (s->restart == JPC_UNKNOWN &&
 	    (!job_env(sp, "SLURM_RESTART_COUNT", number, sizeof(number)) ||
@@ -222,7 +220,7 @@ static void step_env(spank_t sp, struct jpc_step *s)
 	spank_ids__own_nodes(s, job_env, sp);
 }
 
-/* The beginning of the title, which may be as long as slurmd's environment. */
+/* Reads the beginning of this process's title, which may be as long as slurmd's environment. */
 static void own_title(char *title, size_t size)
 {
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -233,8 +231,8 @@ static void own_title(char *title, size_t size)
 		close(fd);
 }
 
-/* slurmd passes the path to slurmstepd in the environment, which no other process can read since
- * 25.11: slurmstepd overwrites it with its title. */
+/* Finds the path of slurm.conf, which slurmd passes in the environment. Since 25.11 no other
+ * process can read it there: slurmstepd overwrites its environment with its title. */
 static void own_conf(char *conf, size_t size)
 {
 	const char *path = getenv("SLURM_CONF");
@@ -245,7 +243,7 @@ static void own_conf(char *conf, size_t size)
 
 static void describe_step(spank_t sp, struct jpc_step *s)
 {
-	/* getenv() reads slurmd's environment, not the job's. */
+	/* getenv() reads the environment from slurmd, not the job's */
 	const char *node = getenv("SLURMD_NODENAME");
 	uint32_t step_tasks;
 	char title[128], number[16];
@@ -263,7 +261,7 @@ static void describe_step(spank_t sp, struct jpc_step *s)
 	me.gtid_is_global = spank_ids__gtid_is_global(s, step_tasks);
 }
 
-/* The last callback before tasks are forked, and the first where options are known. */
+/* The last callback before tasks are forked, and the first with known options. */
 int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 {
 	if (spank_context() != S_CTX_REMOTE || me.begun)

@@ -165,13 +165,12 @@ static const signed char places[UNWIND_REGS] = {10, 12, 11, 5,	13, 14, 4,  19, 9
 #define PC	16
 #define ADDR(v) (v)
 #elif defined(__aarch64__)
-#define SP 31
+#define SP	31
 static const signed char places[UNWIND_REGS] = {0,  1,	2,  3,	4,  5,	6,  7,	8,  9,	10,
 						11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
 						22, 23, 24, 25, 26, 27, 28, 29, 30, 31, -1};
-#define PC 32
-#define ADDR(v) \
-	((v) & ((1ull << 48) - 1)) /* an address without its signature (pointer authentication) */
+#define PC	32
+#define ADDR(v) ((v) & ((1ull << 48) - 1)) /* strips the signature */
 #else
 #define SP	0
 #define PC	0

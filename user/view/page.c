@@ -416,7 +416,7 @@ static void print_items(const struct page *p, const struct model_task *task,
 	line__end(&l);
 }
 
-/* the first bucket: waits of no time */
+/* ns, the end of the first bucket: no time passed */
 #define NONE_NS 2
 
 static void print_histogram(const struct page *p, const struct model_task *t,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A source on a thread of its own: the reader's side, which does not wait longer for calls that
- * hang. */
+/* A source on a thread of its own: the reader's side, which waits only a bounded time for calls
+ * that hang. */
 #include "sensor/core/async.h"
 
 #include <errno.h>
@@ -13,23 +13,23 @@
 
 #define PERIOD_MIN_NS 1000000
 
-/* What the reader knows of a channel. */
+/* The reader's state of a channel. */
 struct reader {
-	int from;    /* channel of the worker, -1: the worker does not have it */
+	int from;    /* index of the worker's channel; -1: the worker lacks it */
 	double base; /* what was counted before the source was opened again */
-	double last; /* value that was given last */
-	bool again;  /* no value was given since the source was opened again */
+	double last; /* last value that was returned */
+	bool again;  /* no value was returned since the source was opened again */
 };
 
 struct async {
 	struct async_opts opts;
 	const struct sensor_ops *ops;
 	struct sensor_roots roots;
-	struct worker *worker; /* NULL: the next try is waited for */
+	struct worker *worker; /* NULL: there is none until the next try */
 	struct worker *hung[ASYNC_HUNG_MAX];
 	uint64_t retry_at_ns;
-	uint64_t seen;			 /* seq of the reading that the reader got last */
-	int err;			 /* that async__read() returned last: a new one is logged */
+	uint64_t seen;			 /* seq of the last reading that was returned */
+	int err;			 /* last error of async__read(): another one is logged */
 	struct sensor_channel *channels; /* [n] */
 	struct reader *readers;		 /* [n] */
 	unsigned n;
@@ -70,7 +70,7 @@ int async__start(struct async **out, const struct sensor_ops *ops, const struct 
 	return 0;
 }
 
-/* The channels of the first worker, whose lock is held, stay for good. */
+/* Copies the channels of the first worker, whose lock is locked: they never change. */
 static int keep_first(struct async *s, const struct worker *w)
 {
 	s->channels = calloc(w->n + 1, sizeof(*s->channels));
@@ -117,8 +117,8 @@ static void no_values(const struct async *s, struct sensor_value *values, enum s
 		values[i] = sensor__no_value(q);
 }
 
-/* Counters of a source that was opened again begin at 0. Here they go on from where they were; what
- * they counted meanwhile is not known. */
+/* Continues a counter of a source that was opened again, whose own count begins at 0; what was
+ * counted meanwhile is unknown. */
 static void go_on(struct async *s, unsigned i, struct sensor_value *v)
 {
 	struct reader *r = &s->readers[i];
@@ -135,7 +135,7 @@ static void go_on(struct async *s, unsigned i, struct sensor_value *v)
 	r->last = v->value;
 }
 
-/* The values of the worker's last reading. Its lock is held. */
+/* Takes the values of the worker's last reading. Its lock is locked. */
 static int take_values(struct async *s, struct worker *w, struct sensor_value *values)
 {
 	bool fresh = w->seq != s->seen, mapped = s->seen;
@@ -160,8 +160,8 @@ static int take_values(struct async *s, struct worker *w, struct sensor_value *v
 	return w->err;
 }
 
-/* Keeps a worker that hangs; its thread ends by itself when the call comes back. False: there is no
- * place for one more. */
+/* Puts aside a worker that hangs: its thread ends by itself when the call returns. False: there is
+ * no room for one more. */
 static bool put_aside(struct async *s, struct worker *w)
 {
 	for (unsigned i = 0; i < ASYNC_HUNG_MAX; i++) {
@@ -190,7 +190,7 @@ static void forget_returned(struct async *s)
 	}
 }
 
-/* Does what async__read() does, for a worker whose lock is held. */
+/* As async__read(), for a worker whose lock is locked. */
 static int check_worker(struct async *s, struct worker *w, struct sensor_value *values)
 {
 	uint64_t now = s->opts.now();
@@ -259,7 +259,7 @@ int async__read(struct async *s, struct sensor_value *values)
 		s->worker = NULL;
 		s->retry_at_ns = s->opts.now() + s->opts.retry_ns;
 	}
-	/* An error stays until there is a value. */
+	/* an error is repeated until there is a value */
 	if (err == -EAGAIN && s->err)
 		err = s->err;
 	if (err)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* All open sources of a node with the last value of each channel. */
+/* All open sources of a node, with the last value of each channel. */
 #include "sensor/core/sensor_set.h"
 
 #include <errno.h>
@@ -13,11 +13,11 @@
 #include "sensor/core/async.h"
 #include "sensor/core/async_worker.h"
 
-/* How often sources that grow are opened again. */
+/* period in which sources that grow are opened again */
 #define RESCAN_NS (60 * NSEC_PER_SEC)
-/* How often slow sources that are not wanted are read. */
+/* period in which slow sources that nobody wants are read */
 #define IDLE_NS (3600 * NSEC_PER_SEC)
-/* A rescan that has not answered by then is given up. */
+/* a rescan that takes longer is given up */
 #define RESCAN_MAX_NS (30 * NSEC_PER_SEC)
 
 struct source {
@@ -25,10 +25,10 @@ struct source {
 	struct sensor *fast;
 	struct async *slow;
 	struct sensor_value *values; /* [n] */
-	int *at;		     /* [n] which of the set's channels; -1: another's */
+	int *at; /* [n] index in the set's channels; -1: another source has the channel */
 	unsigned n;
 	bool idle;  /* none of its channels is wanted */
-	bool stale; /* it has been idle, and has no new reading since */
+	bool stale; /* it was idle, and has had no new reading since */
 };
 
 struct sensor_set {
@@ -40,7 +40,7 @@ struct sensor_set {
 	unsigned n;
 	const struct sensor_ops **growing; /* [ngrowing] */
 	unsigned ngrowing, next_growing;
-	struct source rescan; /* a growing one that has been opened to see whether there is more */
+	struct source rescan; /* a growing source, opened again to look for new channels */
 	uint64_t rescan_ns, rescanned_ns;
 };
 
@@ -87,8 +87,8 @@ static bool has_channel(const struct sensor_set *set, const struct sensor_ops *o
 	return false;
 }
 
-/* Adds the channels of a source, which are known now, but those that the set has. How many,
- * -ENOMEM. */
+/* Adds the channels of a source, without those that the set has. Returns their number, or -ENOMEM.
+ */
 static int take_channels(struct sensor_set *set, struct source *s, const struct sensor_channel *ch,
 			 unsigned n)
 {
@@ -225,11 +225,11 @@ static void read_source(struct sensor_set *set, struct source *s)
 	if (s->slow && !s->values && (n = async__channels(s->slow, &ch)))
 		take_channels(set, s, ch, n);
 	if (!s->values) {
-		if (s->slow) /* it tries again, and logs what is wrong */
+		if (s->slow) /* the thread tries again, and logs errors */
 			async__read(s->slow, NULL);
 		return;
 	}
-	/* the qualities of the values say what is wrong */
+	/* an error is in the qualities of the values */
 	(void)(s->slow ? async__read(s->slow, s->values) : s->ops->read(s->fast, s->values));
 	for (unsigned i = 0; s->stale && i < s->n; i++)
 		s->stale = s->values[i].quality > READING_GAP;
@@ -241,7 +241,7 @@ static void read_source(struct sensor_set *set, struct source *s)
 	}
 }
 
-/* Opens the next source that grows a second time, while the first stays open. */
+/* Opens the next growing source a second time, while the first stays open. */
 static void begin_rescan(struct sensor_set *set)
 {
 	const struct sensor_ops *ops = set->growing[set->next_growing++ % set->ngrowing];
@@ -253,7 +253,7 @@ static void begin_rescan(struct sensor_set *set)
 	set->rescan.ops = ops;
 }
 
-/* Ends a rescan that has answered, or will not answer. The set takes its new channels. */
+/* Ends a rescan that has answered, or took too long. The set takes its new channels. */
 static void end_rescan(struct sensor_set *set, uint64_t now)
 {
 	const struct sensor_channel *ch;
@@ -304,7 +304,7 @@ static void set_idle(struct sensor_set *set, struct source *s, bool idle)
 {
 	const struct sensor_value none = sensor__no_value(READING_NONE);
 
-	/* a channel that is not read must not look as if its value stood still */
+	/* a channel that is not read must not seem to have a constant value */
 	for (unsigned i = 0; idle && !s->idle && i < s->n; i++)
 		if (s->at[i] >= 0)
 			put_value(&set->channels[s->at[i]], &none);
@@ -318,7 +318,7 @@ void sensor_set__want(struct sensor_set *set, const bool *wanted, unsigned n,
 	set->slow.period_ns = slow_period_ns;
 	for (unsigned i = 0; i < set->nsources; i++) {
 		struct source *s = &set->sources[i];
-		bool any = !s->n; /* until it is known what it has */
+		bool any = !s->n; /* its channels are not known yet */
 
 		for (unsigned k = 0; k < s->n; k++)
 			any = any || (s->at[k] >= 0 && (unsigned)s->at[k] < n && wanted[s->at[k]]);

@@ -14,7 +14,7 @@
 #include "sensor/core/file.h"
 #include "sensor/ipmi/ipmi_proto.h"
 
-/* Sees one sensor; 0: go on, 1: enough. */
+/* Called for each sensor; returns 0 to go on, 1 to stop. */
 typedef int (*sdr_fn)(void *context, const struct ipmi_sensor *s);
 
 /* ---- walks the BMC's sensor data records for a sensor of power */
@@ -22,10 +22,10 @@ typedef int (*sdr_fn)(void *context, const struct ipmi_sensor *s);
 #define NETFN_STORAGE	0x0a
 #define CMD_RESERVE	0x22
 #define CMD_GET		0x23
-#define CHUNK		16 /* what every BMC can give at once */
+#define CHUNK		16 /* bytes that every BMC can return at once */
 #define LAST		0xffff
 #define MAX_RECORDS	4096
-#define MAX_RESERVATION 8 /* lost ones, before it is given up */
+#define MAX_RESERVATION 8 /* lost reservations that end the walk */
 
 struct walk {
 	struct ipmi_link *link;
@@ -40,7 +40,7 @@ static int reserve_repository(struct walk *w)
 	uint8_t data[IPMI_MAX_ANSWER];
 	int n = ipmi_link__ask(w->link, &req, data, w->deadline_ns);
 
-	/* A repository in one piece needs no reservation. */
+	/* a repository that is read in one piece needs no reservation */
 	if (n == -EOPNOTSUPP) {
 		w->reservation = 0;
 		return 0;
@@ -53,7 +53,7 @@ static int reserve_repository(struct walk *w)
 	return 0;
 }
 
-/* len bytes of a record from offset; *next is the record behind it. */
+/* Reads len bytes of a record from offset; *next is the id of the following record. */
 static int get_part(struct walk *w, uint16_t record, unsigned offset, unsigned len, uint8_t *out,
 		    uint16_t *next)
 {
@@ -84,7 +84,7 @@ static int get_record(struct walk *w, uint16_t record, uint8_t out[SDR_MAX], siz
 	if (err)
 		return err;
 	*len = SDR_HEADER + (size_t)out[4];
-	/* Only full sensor records are worth the rest. */
+	/* other kinds of records are not read to their end */
 	if (out[3] != SDR_FULL)
 		return 0;
 	for (size_t at = SDR_HEADER; at < *len && !err;) {
@@ -96,11 +96,8 @@ static int get_record(struct walk *w, uint16_t record, uint8_t out[SDR_MAX], siz
 	return err;
 }
 
-/*
- * Shows all full sensor records to each() in the repository's order; those that are broken, and of
- * other kinds, are passed over. Bounded: a repository that leads in a circle ends. 0, or -errno of
- * ipmi_link__ask().
- */
+/* Calls each() for all full sensor records in the repository's order, and skips broken ones and
+ * other kinds. A repository that leads in a circle ends, too. 0, or -errno of ipmi_link__ask(). */
 static int sdr_walk(struct ipmi_link *link, sdr_fn each, void *context, uint64_t deadline_ns)
 {
 	struct walk w = {.link = link, .deadline_ns = deadline_ns};
@@ -133,15 +130,15 @@ static int sdr_walk(struct ipmi_link *link, sdr_fn each, void *context, uint64_t
 #define LEARN_NS    (2 * NSEC_PER_SEC)
 #define LEARN_PAUSE (NSEC_PER_SEC / 20)
 
-/* One question to the BMC; several labels may count its answer. */
+/* One question to the BMC; its answer may count for several labels. */
 struct source {
 	enum ipmi_way way;
 	uint16_t record;
 	uint8_t window; /* of the enhanced DCMI mode */
 	bool found;
-	bool seen; /* last is of an earlier reading */
-	/* OpenBMC never says that DCMI measures, and has its watts all the same: until a BMC has
-	 * said so once, they are taken. */
+	bool seen; /* `last` holds an earlier reading */
+	/* OpenBMC never reports that DCMI measures, but has its watts. So watts are taken until a
+	 * BMC has once reported that it measures. */
 	bool active, deactivated;
 	struct ipmi_sensor sensor;
 	struct dcmi_power last;
@@ -270,7 +267,7 @@ static int ask_dcmi(struct sensor *s, struct source *src, struct dcmi_power *p,
 	return err;
 }
 
-/* DCMI if it measures, else the first sensor in watts, else DCMI that may measure later. */
+/* Chooses DCMI if it measures, else the first sensor in watts, else DCMI that may measure later. */
 static int choose_source(struct sensor *s)
 {
 	struct source *src = &s->source[source_index(s, IPMI_BY_DCMI, 0)];
@@ -292,7 +289,7 @@ static int choose_source(struct sensor *s)
 	return src->found ? 0 : err && err != -EOPNOTSUPP ? err : -ENOENT;
 }
 
-/* Finds all sources that the configuration names; a sum without one of its parts is no power. */
+/* Finds all sources in the configuration; one that is missing makes its label's sum unknown. */
 static int find_sources(struct sensor *s)
 {
 	bool records = false;
@@ -350,7 +347,7 @@ static bool same_power(const struct dcmi_power *a, const struct dcmi_power *b)
 	       a->most == b->most && a->average == b->average;
 }
 
-/* A machine that runs takes power: 0 W is the answer of a BMC that does not know. */
+/* Reads DCMI's power; 0 W is unknown, for a running machine takes power. */
 static int read_dcmi(struct sensor *s, struct source *src, double *watts, bool *repeated,
 		     uint64_t deadline_ns)
 {
@@ -425,7 +422,7 @@ static int ipmi_read(struct sensor *s, struct sensor_value *values)
 	uint64_t deadline_ns = deadline_of(s);
 	int err = 0;
 
-	/* A BMC that does not answer one question is not asked the next. */
+	/* after a timeout the BMC is not asked the other questions */
 	for (unsigned i = 0; i < s->nsources; i++) {
 		if (err == -ETIMEDOUT)
 			s->source[i].value = sensor__no_value(READING_NONE);
@@ -462,7 +459,8 @@ static void learn_period(struct sensor *s, uint64_t learn_ns)
 	src->seen = false;
 }
 
-/* For people: names the BMC whose power is used although it says that it measures none. */
+/* Marks in the names, for readers, a BMC whose power is used although it reports that it does not
+ * measure. */
 static void mark_channels(struct sensor *s)
 {
 	for (unsigned i = 0; i < s->nlabels; i++)
@@ -508,7 +506,7 @@ int ipmi__open_link(struct sensor **out, struct ipmi_link *link,
 	return err;
 }
 
-/* The device that the settings name; NULL: the first. */
+/* The device in the settings; NULL: the first one. */
 static const char *device_of(const struct ipmi_settings *s)
 {
 	return *s->device ? s->device : NULL;

@@ -321,9 +321,9 @@ static bool is_of(const struct mount_line *line, const char *fsname, size_t len)
 	return fs && !strncmp(fs + 2, fsname, len) && (!fs[2 + len] || fs[2 + len] == '/');
 }
 
-/* Names an instance's table by the mount point, or by the file system's own name where the mount is
- * not visible. Several instances of one file system have their own names, since it is unknown which
- * of them is mounted where. */
+/* Names an instance's table by its mount point, or by its file system where the mount is not
+ * visible. If a file system has several instances, it is unknown which of them is mounted where:
+ * their tables are named by instance. */
 static void name_instance(const struct mount_lines *lines, const char *instance, bool alone,
 			  char *name, size_t size, char *about, size_t about_size)
 {

@@ -23,14 +23,14 @@
 /* ---- which of the node's temperatures are those of processor packages */
 
 #define FILES_MAX 64
-#define MILLI_MAX 200000 /* more is no temperature of something that runs */
+#define MILLI_MAX 200000 /* thousandths of a degree; more is an impossible value */
 
-/* By driver, and its label of a package. The first line that fits anything counts. */
+/* Drivers, and their label of a package's temperature. The first line with a match is used. */
 static const struct {
 	const char *chip, *label;
 } known[] = {
 	{"coretemp", "Package id *"}, {"k10temp", "Tdie"},
-	{"k10temp", "Tctl"}, /* on some it is Tdie and an offset */
+	{"k10temp", "Tctl"}, /* on some processors this is Tdie plus an offset */
 	{"zenpower", "Tdie"},	      {"cpu_thermal", "*"},
 };
 
@@ -41,8 +41,8 @@ static void read_line(const char *path, char *buf, size_t size)
 	buf[strcspn(buf, "\n")] = '\0';
 }
 
-/* The path with what follows its last character `at` replaced by name: a file of the same
- * directory. False: there is no such character, or out is too small. */
+/* Writes the path of a file in the same directory: the part of path after its last character `at`
+ * is replaced by name. False: there is no such character, or out is too small. */
 static bool sibling_path(char out[PATH_MAX], const char *path, char at, const char *name)
 {
 	const char *end = strrchr(path, at);
@@ -62,13 +62,13 @@ static int add_file(struct cpu_heat *h, const char *path)
 	return 0;
 }
 
-/* A search below a directory. */
+/* A search in a directory. */
 struct search {
 	struct cpu_heat *heat;
-	unsigned line; /* of known[] */
+	unsigned line; /* index of known[] */
 };
 
-/* DIR/temp1_label of a chip's directory: the value is in DIR/temp1_input. */
+/* Looks at DIR/temp1_label of a chip: its value is in DIR/temp1_input. */
 static int try_label(void *arg, const char *dir, const char *file)
 {
 	struct search *s = arg;
@@ -96,7 +96,7 @@ static int try_chip(void *arg, const char *class, const char *chip)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* DIR/thermal_zone0/type: the value is in DIR/thermal_zone0/temp. */
+/* Looks at DIR/thermal_zone0/type: its value is in DIR/thermal_zone0/temp. */
 static int try_zone(void *arg, const char *class, const char *zone)
 {
 	struct search *s = arg;
@@ -130,7 +130,7 @@ int cpu_heat__find(struct cpu_heat *h, const struct sensor_roots *roots)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* Thousandths of a degree, with a sign. */
+/* Reads thousandths of a degree, with a sign. */
 static int read_one(const char *path, double *celsius)
 {
 	char text[32];
@@ -177,9 +177,9 @@ void cpu_heat__free(struct cpu_heat *h)
 /* ---- the sensor */
 
 #define CPUS_MAX 65536
-#define MAX_KHZ	 100000000 /* more is no clock of a processor */
+#define MAX_KHZ	 100000000 /* kHz; more is an impossible value */
 
-/* The first three are in this order; then the sums. */
+/* read_clocks() writes the first three in this order; sums begin at FIRST_SUM. */
 enum { MEAN, LEAST, MOST, CORE_COUNT, CORE_TIME, PKG_COUNT, PKG_TIME, HEAT, N_KINDS };
 
 #define FIRST_SUM CORE_COUNT
@@ -187,10 +187,10 @@ enum { MEAN, LEAST, MOST, CORE_COUNT, CORE_TIME, PKG_COUNT, PKG_TIME, HEAT, N_KI
 
 static const struct {
 	const char *name, *unit, *column;
-	const char *file; /* of a CPU, what is added; NULL: it is no sum */
+	const char *file; /* file of a CPU that is added up; NULL: no sum */
 	double scale;	  /* from the file's number to the unit */
 	enum sensor_quantity quantity;
-	bool of_core; /* of one CPU per core, else per package */
+	bool of_core; /* read on one CPU per core, else per package */
 } kinds[N_KINDS] = {
 	[MEAN] = {"clock", "MHz", "FreqMean", NULL, 1, QUANTITY_LEVEL, false},
 	[LEAST] = {"least clock", "MHz", "FreqMin", NULL, 1, QUANTITY_LEVEL, false},
@@ -216,7 +216,7 @@ struct sum {
 };
 
 struct sensor {
-	int dir;  /* of the CPUs */
+	int dir;  /* directory of the CPUs */
 	int *cpu; /* [ncpus] with a directory, online or not */
 	unsigned ncpus;
 	struct sum sum[N_SUMS];
@@ -275,7 +275,7 @@ static int read_of(const struct sensor *s, int cpu, const char *dir, const char 
 	return read_file_u64(s->dir, path, v);
 }
 
-/* Mean, lowest and highest clock of the CPUs that are online, MHz. */
+/* Reads the mean, lowest and highest clock of the CPUs that are online, in MHz. */
 static int read_clocks(const struct sensor *s, double clock[3])
 {
 	double sum = 0;
@@ -300,7 +300,7 @@ static int read_clocks(const struct sensor *s, double clock[3])
 	return n ? 0 : err;
 }
 
-/* The first CPU of each core, or package, that has the file. */
+/* Finds the first CPU of each core, or package, that has the file. */
 static int find_sum(struct sensor *s, unsigned k, const struct cpus *c)
 {
 	struct sum *sum = &s->sum[k - FIRST_SUM];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The sensor hwmon: power and energy that drivers show in /sys/class/hwmon. */
+/* The sensor hwmon: power and energy that drivers report in /sys/class/hwmon. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@ struct sensor {
 	char dir[PATH_MAX];
 };
 
-/* The parts that chips and labels mean. '#' is the index of the part. The first row that fits is
- * used. */
+/* The parts of the node that chips and labels stand for. '#' is the index of the part. The first
+ * row that fits is used. */
 static const struct {
 	const char *chip;
 	const char *label;
@@ -42,10 +42,10 @@ static const struct {
 	{"xe", "card", PART_GPU},
 };
 
-/* Powers of supplies to devices, not of the machine. */
+/* Supplies of devices, not of the machine. */
 static const char *const ignored[] = {"BAT*", "AC", "ADP*", "ucsi_source_psy_*", "hidpp_battery_*"};
 
-/* Whether text is the pattern, with *index the number that its '#' stands for (else as it was). */
+/* Whether text matches the pattern; sets *index to the number at its '#', if it has one. */
 static bool label_fits(const char *pattern, const char *text, int *index)
 {
 	const char *hash = strchr(pattern, '#');
@@ -77,7 +77,7 @@ static void set_part(const char *chip, const char *label, struct sensor_channel 
 		}
 }
 
-/* One line of a file in the directory of the values, without its newline; "" if there is none. */
+/* Reads one line of a file in the values' directory, without its newline; "" if there is none. */
 static void read_line(const char *dir, const char *name, char *buf, size_t size)
 {
 	char path[PATH_MAX];
@@ -115,7 +115,7 @@ static uint64_t averaged_over(const char *dir, const char *kind)
 	return parse_u64(text, &ms) || ms > UINT64_MAX / 1000000 ? 0 : ms * 1000000;
 }
 
-/* The label of a driver, else the file that NVIDIA uses for labels, else "". */
+/* Reads a driver's label, else the file that NVIDIA uses for labels, else "". */
 static void read_label(const char *dir, const char *kind, char *label, size_t len)
 {
 	char name[64];
@@ -148,7 +148,8 @@ static int add_channel(struct sensor *s, const char *dir, const char *chip, cons
 	return sensor_files__add(&s->files, &c, path, 1e-6);
 }
 
-/* "power1" of "power1_average" and "power1_input", "energy12" of "energy12_input". */
+/* Sets kind to "power1" for "power1_average" and "power1_input", to "energy12" for
+ * "energy12_input". */
 static bool value_file(const char *file, char *kind, size_t len)
 {
 	size_t word = str__starts(file, "power") ? 5 : str__starts(file, "energy") ? 6 : 0;
@@ -171,7 +172,7 @@ static bool has_file(const char *dir, const char *kind, const char *suffix)
 	return !faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
 }
 
-/* The channels of a directory with values. */
+/* A search for channels in a directory with values. */
 struct scan {
 	struct sensor *s;
 	const char *chip;
@@ -183,7 +184,7 @@ static int scan_file(void *arg, const char *dir, const char *file)
 	struct scan *scan = arg;
 	char kind[32];
 
-	/* The average where there is one: it misses nothing in between. */
+	/* the average is preferred: it misses nothing between two readings */
 	if (!value_file(file, kind, sizeof(kind)) ||
 	    (!strcmp(file + strlen(kind), "_input") && has_file(dir, kind, "_average")))
 		return 0;
@@ -199,7 +200,7 @@ static bool is_ignored(const char *chip)
 	return false;
 }
 
-/* Old drivers have their files, and the name, on the device. */
+/* Scans a chip. Old drivers have their files, and the name, in the device's directory. */
 static int scan_chip(void *arg, const char *class, const char *hwmon)
 {
 	char dir[2][PATH_MAX], chip[LABEL_LEN] = "";
@@ -215,13 +216,13 @@ static int scan_chip(void *arg, const char *class, const char *hwmon)
 	scan.chip = *chip ? chip : hwmon;
 	for (unsigned i = 0; i < 2 && !scan.found && !err; i++) {
 		err = sensor__each_entry(dir[i], scan_file, &scan);
-		if (err != -ENOMEM && err != -E2BIG) /* a directory that is not there has none */
+		if (err != -ENOMEM && err != -E2BIG) /* a missing directory has no channels */
 			err = 0;
 	}
 	return err;
 }
 
-/* The meter of the whole node has no label, and its chip has no second meter. */
+/* Finds the meter of the whole node: it has no label, and its chip has no second meter. */
 static void find_node_meter(struct sensor_files *f)
 {
 	struct sensor_channel *alone = NULL;
@@ -258,7 +259,7 @@ static void number_gpus(struct sensor_files *f)
 	}
 }
 
-/* Numbers channels of one name: chips of one kind have the same labels, and channels are known by
+/* Adds numbers to equal names: chips of one kind have the same labels, and channels are known by
  * their names. */
 static void number_equal_names(struct sensor_files *f)
 {
@@ -324,14 +325,11 @@ static int hwmon_read(struct sensor *s, struct sensor_value *values)
 	return sensor__any_value(values, s->files.n);
 }
 
-/*
- * One channel per power*_average (else power*_input) and energy*_input of every chip but batteries
- * and chargers. The chip's name and the label say which part it is: what is not known is
- * PART_OTHER, never guessed to be the node. An ACPI power meter without a label is the node's when
- * there is one alone. Of NVIDIA Grace, "Grace Power" is the package (its memory and regulators in
- * it), "Module Power" the platform (a GPU on the module in it). Slow: an ACPI meter may ask the
- * BMC.
- */
+/* One channel per power*_average (else power*_input) and energy*_input of each chip that is no
+ * battery or charger. The chip's name and the label give the part; an unknown part is PART_OTHER,
+ * and never guessed to be the node. An ACPI power meter without a label is the node's if there is
+ * only one. On NVIDIA Grace, "Grace Power" is the package, with its memory and regulators, and
+ * "Module Power" the platform, with a GPU on the module. Slow: an ACPI meter may ask the BMC. */
 const struct sensor_ops sensor_hwmon = {
 	.name = "hwmon",
 	.doc = "power and energy that drivers of meters, processors and GPUs show",

@@ -12,10 +12,10 @@
 #define MOST_PLACES   32
 #define NAME_WIDTH    20
 #define CELLS	      6
-#define SINGLES	      5	   /* bursts of noise that are listed, */
-#define LONG	      0.01 /* of the run time of all */
-#define NOISY	      0.05 /* if they have so much of the run time */
-#define MOST_CLUSTERS 4	   /* whose counters are shown */
+#define SINGLES	      5	   /* bursts of noise that are listed */
+#define LONG	      0.01 /* share of all run time from which such a burst is listed */
+#define NOISY	      0.05 /* share of the run time from which noise is listed */
+#define MOST_CLUSTERS 4	   /* clusters whose counters are printed */
 #define FEW_NOTE      "  * from fewer than 5 bursts\n"
 
 /* ---- over time */
@@ -55,7 +55,7 @@ static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 
 /* ---- the table */
 
-/* "65 % of 74 samples" */
+/* Writes "65 % of 74 samples". */
 static const char *code_share(const struct burst_code *c, report_number buf)
 {
 	report_number share, n;
@@ -77,7 +77,7 @@ static void print_code(const struct burst_code *c, FILE *out)
 	fprintf(out, ", %s", code_share(c, share));
 }
 
-/* Bursts, share, run time, spread, gap before, on CPU. */
+/* Fills the cells: bursts, share, run time, spread, gap before, on CPU. */
 static void cells_of(const struct burst_cluster *c, unsigned k, report_number cells[CELLS])
 {
 	report_text__count((double)c->n, cells[0]);
@@ -116,7 +116,7 @@ static void print_cluster(const struct cluster_view *v, unsigned k, FILE *out)
 	fputs("\n", out);
 }
 
-/* The longest bursts of noise, longest first. Returns how many there are in at[SINGLES]. */
+/* Finds the longest bursts of noise, longest first. Returns their number in at[SINGLES]. */
 static unsigned find_singles(const struct cluster_view *v, size_t at[SINGLES])
 {
 	const struct model_bursts *b = v->bursts;
@@ -138,7 +138,8 @@ static unsigned find_singles(const struct cluster_view *v, size_t at[SINGLES])
 	return n;
 }
 
-/* What is executed once, or never twice alike, is in no cluster, and may be most of a program. */
+/* Prints the longest bursts of noise: code that is executed once, or never alike, is in no cluster,
+ * and may take most of the time. */
 static void print_singles(const struct cluster_view *v, FILE *out)
 {
 	const struct model_bursts *b = v->bursts;
@@ -217,7 +218,7 @@ static void print_head(const struct cluster_view *v, FILE *out)
 
 typedef char rate_text[16];
 
-/* "1.23 G", "0.5": three digits. */
+/* Writes "1.23 G" or "0.5": three digits. */
 static const char *rate(double v, rate_text buf)
 {
 	static const struct {
@@ -229,7 +230,7 @@ static const char *rate(double v, rate_text buf)
 		return strcpy(buf, "?");
 	}
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (fabs(v) >= units[i].at * 0.9995) { /* 999.5 has three digits no more */
+		if (fabs(v) >= units[i].at * 0.9995) { /* 999.5 would be rounded to four digits */
 			snprintf(buf, sizeof(rate_text), "%.3g%s",
 				 units[i].at > 0 ? v / units[i].at : v, units[i].unit);
 			break;
@@ -237,8 +238,7 @@ static const char *rate(double v, rate_text buf)
 	return buf;
 }
 
-/* Returns which part of the run time of all bursts in the table is of bursts that have the event.
- */
+/* Returns the share of all bursts' run time that is in bursts with this event. */
 static double part_of_all(const struct cluster_view *v, unsigned e)
 {
 	double part = 0, share = 0;
@@ -272,7 +272,7 @@ static double metric(const struct counter_metrics *m, const char *name)
 	return NAN;
 }
 
-/* The metrics that the first cluster has: others lack some where they have few bursts. */
+/* Prints the metrics of the first cluster: others lack some where they have few bursts. */
 static void print_metrics(const struct counter_metrics *m, unsigned n, FILE *out)
 {
 	double v[MOST_CLUSTERS];

@@ -26,8 +26,7 @@
 #define NAME_WIDTH  16
 #define SHARE_LEAST 0.005 /* share in one of the runs from which a row is on the page */
 
-/* The seconds that the whole stands for: samples divide CPU time. NaN: unknown, or too few samples.
- */
+/* The seconds that the whole stands for (samples: CPU time). NaN: unknown, or too few samples. */
 static double seconds_of(const struct report_parts *parts, const struct model_job *j, double whole)
 {
 	if (parts != &report_modules)

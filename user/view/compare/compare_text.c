@@ -78,7 +78,7 @@ static struct compare_words words_of(const struct comparison *c, enum compare_te
 #define QUANTITY_WIDTH (REPORT_WIDTH - 43 - CELLS)
 #define SAID_SHARE     0.01 /* smaller terms are not in the sentence */
 #define MOSTLY	       0.6  /* share of the waiting that makes one node its place */
-#define NOTHING	       1e-6 /* shares of the wall time: less is rounding */
+#define NOTHING	       1e-6 /* share of the wall time: less is rounding */
 #define CAUSE_LEAST    1e-3 /* share of the wall time from which a cause is named */
 #define SENTENCE       COMPARE_SENTENCE
 
@@ -280,8 +280,7 @@ static void print_sentence(const struct compare_page *p, FILE *out)
 
 /* ---- the waterfall */
 
-/* The highest sum of the waterfall on its way from A's time to B's: the axis goes from 0 to there.
- */
+/* The highest sum of the waterfall from A's time to B's: the axis goes from 0 to there. */
 static double axis_of(const struct compare_page *p)
 {
 	double at = p->a->run.wall_s, most = fmax(at, p->b->run.wall_s);
@@ -298,7 +297,7 @@ static int cell_of(double axis_s, double s)
 	return axis_s > 0 ? (int)lrint(fmax(0, s) / axis_s * (CELLS - 1)) : 0;
 }
 
-/* Prints a bar between two sums: + adds, - takes, | marks a sum that does not change. */
+/* Prints a bar between two sums: + adds, - takes, | is a change below one character. */
 static void print_bar(double axis_s, double from, double to, FILE *out)
 {
 	int a = cell_of(axis_s, from), b = cell_of(axis_s, to);

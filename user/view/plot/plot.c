@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What all forms of a plot share, its axes and words, and the plot as JSON, which its page in a
- * browser draws (docs/report-json.md, "In the page of plot"), and as SVG. */
+/* What all forms of a plot share (axes and words), the plot as JSON, which its page in a browser
+ * draws (docs/report-json.md, "In the page of plot"), and the plot as SVG. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,22 +11,22 @@
 #include "base/json.h"
 #include "view/plot/plot.h"
 
-#define NARROW 0.2   /* where values differ by less, the axis does not begin at 0 */
-#define EMPTY  0.25  /* of the values' range */
-#define MARGIN 0.03  /* the same */
-#define MOST   1e290 /* differences and units of greater values may overflow */
+#define NARROW 0.2   /* relative difference of values below which the axis does not begin at 0 */
+#define EMPTY  0.25  /* largest empty part of an axis, by the range of values */
+#define MARGIN 0.03  /* margin of a narrow axis, by the range of values */
+#define MOST   1e290 /* larger values may overflow when they are subtracted or scaled */
 
-#define LABEL_TAIL 20	/* of a label that is cut: the job and its step */
-#define LINE	   14.0 /* of the legend of an SVG */
+#define LABEL_TAIL 20	/* characters at the end of a cut label: the job and its step */
+#define LINE	   14.0 /* height of a line in the legend of an SVG */
 
 /* ---- units */
 
 static const struct {
 	const char *unit;
 	double factor;
-	const char *base; /* what factor units of it are */
+	const char *base; /* one of the unit is `factor` of this one */
 } bases[] = {
-	{"KiB", 1024, "B"}, {"MiB", 1048576, "B"}, {"MB", 1048576, "B"}, /* of files of earlier
+	{"KiB", 1024, "B"}, {"MiB", 1048576, "B"}, {"MB", 1048576, "B"}, /* in files of earlier
 									    releases */
 	{"kHz", 1e3, "Hz"}, {"MHz", 1e6, "Hz"},	   {"ns", 1e-9, "s"},	 {"us", 1e-6, "s"},
 };
@@ -52,7 +52,7 @@ static void scale_bytes(struct axis *a, double max)
 	snprintf(a->unit, sizeof(a->unit), "%s", units[i]);
 }
 
-/* Percent and degrees have no prefixes, and neither does what has one already. */
+/* Percent and degrees get no prefix, nor does a unit that has one already. */
 static bool takes_prefix(const char *unit)
 {
 	return !strcmp(unit, "Hz") || !strcmp(unit, "s") || !strcmp(unit, "J") ||
@@ -126,12 +126,12 @@ struct axis plot_axis__of_values(const struct plot *p, unsigned ticks)
 	a.step = step = axis__step((high - low) * a.factor, ticks);
 	a.low = floor(low * a.factor / step + 1e-9) * step / a.factor;
 	a.high = ceil(high * a.factor / step - 1e-9) * step / a.factor;
-	/* Up to a tick, unless a large part of the axis were empty. */
+	/* the axis ends at ticks, unless that leaves a large part empty */
 	if (low - a.low > EMPTY * (high - low))
 		a.low = low - MARGIN * (high - low);
 	if (a.high - high > EMPTY * (high - low))
 		a.high = high + MARGIN * (high - low);
-	if (!(a.high > a.low)) { /* they differ by less than the ticks' rounding */
+	if (!(a.high > a.low)) { /* the bounds differ by less than rounding */
 		a.low = low;
 		a.high = high;
 	}
@@ -171,8 +171,8 @@ struct axis plot_axis__of_time(const struct plot *p, unsigned ticks)
 
 /* ---- words */
 
-/* Printable ASCII, all else as \xNN; of what is cut the begin and the last `tail` characters are
- * there, and ".." between. */
+/* Writes a name in printable ASCII, other bytes as \xNN; a name that is too long has its begin,
+ * "..", and its last `tail` characters. */
 static void put_name(char *text, size_t size, const char *name, size_t tail)
 {
 	char *all = NULL;
@@ -275,7 +275,7 @@ json_t *plot__json(const struct plot *p)
 
 /* ---- SVG */
 
-/* The first step from i on whose value is known, and behind the last one of its run. */
+/* Finds the next run of known values: *i becomes its first step, *end the one after its last. */
 static bool next_run(const struct curve *c, unsigned *i, unsigned *end)
 {
 	while (*i < c->n && isnan(c->middle[*i]))

@@ -148,8 +148,7 @@ static const struct report_part thread_parts[] = {
 	{Q_BLOCKED_OTHER, "blocked", "other"},
 };
 
-/* Scales the shares of program and kernel code, which add up to CPU time, to add up to Q_RUNNING.
- */
+/* Splits Q_RUNNING into program and kernel code by the ratio of their CPU times. */
 static void correct(const double total[static N_QUANTITIES], double share[static REPORT_PARTS_MAX])
 {
 	double running = total[Q_RUNNING] / total[Q_THREAD_TIME];
@@ -437,8 +436,9 @@ static const char *const meanings[N_BUDGET] = {
 	[BUDGET_ASLEEP] = "threads slept or waited",
 };
 
-#define CELLS 24 /* characters of a bar: with the longest meaning after it, a line has 80 columns \
-		  */
+#define CELLS                                                                               \
+	24 /* characters of a bar: with the longest meaning after it, a line has 80 columns \
+	    */
 
 const char *report_budget__name(const struct report_budget *b, enum budget i)
 {

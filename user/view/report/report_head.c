@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a report is about: job, place, time, how much of it is known, and how much was used of what
- * the job was given. */
+/* The head of a report: job, place, time, how much of it is known, and how much of its resources
+ * the job used. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static const char *text(const struct report *r, const char *name)
 	return a && a->text && *a->text ? a->text : NULL;
 }
 
-/* "exit status 3", "signal 9 (Killed)", or the reason as it is. */
+/* Writes "exit status 3", "signal 9 (Killed)", or the reason as it is. */
 static const char *end_of(const struct report *r, char *buf, size_t size)
 {
 	const struct model_attr *status = model_job__attr(r->job, "Exit Status");
@@ -40,16 +40,16 @@ static const char *end_of(const struct report *r, char *buf, size_t size)
 	return reason;
 }
 
-/* Two words of this length and an end fit on a line. */
+/* Longest word and end: two words and an end fit on a line. */
 #define WORD 24u
 #define END  32u
 
-/* "  alice, batch, COMPLETED". */
+/* Writes " alice, batch, COMPLETED". */
 static void put_words(const struct report *r, char *line, size_t size)
 {
 	char end[128];
 	report_line word;
-	/* Whose a run is, the reader knows. */
+	/* a run is the reader's own: no user */
 	const char *const words[] = {
 		text(r, "Command Line") ? NULL : text(r, "User"), text(r, "Partition"),
 		r->facts->state ? r->facts->state : end_of(r, end, sizeof(end))};
@@ -63,7 +63,7 @@ static void put_words(const struct report *r, char *line, size_t size)
 				report_text__cut(words[i], i < 2 ? WORD : END, word));
 }
 
-/* "job 42 step 0"; of jobprof run "run 4711", the process that it was. */
+/* Writes "job 42 step 0"; for jobprof run "run 4711", with its process. */
 static void put_steps(const struct model_job *j, bool is_run, char *line, size_t size)
 {
 	report_line id, step;
@@ -73,7 +73,7 @@ static void put_steps(const struct model_job *j, bool is_run, char *line, size_t
 				    : "a job",
 			   *j->id ? " " : "", report_text__cut(j->id, WORD, id));
 
-	if (is_run) /* which is its only step */
+	if (is_run) /* a run has a single step */
 		return;
 	if (j->nsteps == 1)
 		snprintf(line + len, size - (size_t)len, " step %s",
@@ -82,7 +82,8 @@ static void put_steps(const struct model_job *j, bool is_run, char *line, size_t
 		snprintf(line + len, size - (size_t)len, ", %u steps", j->nsteps);
 }
 
-#define NAME_LEAST 16 /* columns of a name, for which the words go to the next line */
+#define NAME_LEAST 16 /* columns that a name needs; with less room the words go to the next line \
+		       */
 
 static void print_job(const struct report *r, FILE *out)
 {
@@ -97,7 +98,8 @@ static void print_job(const struct report *r, FILE *out)
 	size_t room;
 	bool fits;
 
-	/* What is too short to be seen as a task's program, and mpirun, have a name there. */
+	/* a program that was too short to be seen in a task, and mpirun, have a name among commands
+	 */
 	if (!name && j->ncommands)
 		name = j->commands[0].name;
 
@@ -140,19 +142,19 @@ static bool is_run(const struct report *r)
 	return text(r, "Command Line");
 }
 
-/* Of a run inside a step the rows of a step that goes on. */
+/* Whether this is a run inside a step: its rows are a part of the step's. */
 static bool is_window(const struct report *r)
 {
 	return r->is_run && !is_run(r);
 }
 
-/* A process of the step is, or was, in a cgroup that is not followed. */
+/* Whether a process of the step is, or was, in a cgroup that is not followed. */
 static bool is_away(const struct report *r)
 {
 	return !isnan(facts__job(r->facts, FACT_JOB_left_cgroup_s));
 }
 
-/* What the processes did before they were counted. */
+/* Prints the CPU time that processes had used before they were counted. */
 static void print_missed(double cpu_s, FILE *out)
 {
 	report_number time;
@@ -164,7 +166,7 @@ static void print_missed(double cpu_s, FILE *out)
 			report_text__time(cpu_s, time));
 }
 
-#define FEW_ROWS 3 /* have no rhythm */
+#define FEW_ROWS 3 /* fewer rows show no rhythm */
 
 static void print_coverage(const struct report *r, FILE *out)
 {
@@ -210,7 +212,7 @@ static void print_leaving(const struct report *r, FILE *out)
 				  : "what left is not counted from then on");
 }
 
-/* The first number that the next request of this program needs. */
+/* Prints the peak memory first: a user needs it for the next request. */
 static void print_memory(const struct report *r, FILE *out)
 {
 	double peak = facts__job(r->facts, FACT_JOB_peak_mb);
@@ -261,7 +263,7 @@ static void print_bar(FILE *out, const char *name, double share, const char *det
 	fprintf(out, "  %s\n", detail);
 }
 
-/* Without a limit the head of the page is enough. */
+/* Prints nothing without a limit: the head of the page has the memory. */
 static void print_memory_bar(const struct facts *f, FILE *out)
 {
 	double peak = facts__job(f, FACT_JOB_peak_mb), limit = facts__job(f, FACT_JOB_limit_mb);
@@ -298,7 +300,7 @@ void report_given__print(const struct report *r, FILE *out)
 
 	if (!r->is_run || has_limits)
 		fputs("\nUsed of what was given\n", out);
-	if (isfinite(cpu) && !r->is_run) { /* of a run the lines above say it */
+	if (isfinite(cpu) && !r->is_run) { /* a run has it in the lines above */
 		snprintf(detail, sizeof(detail), "%.*f of %.0f %s%s", cpu < 0.05 ? 2 : 1,
 			 facts__job(f, FACT_JOB_cpu_s) / facts__job(f, FACT_JOB_wall_s),
 			 facts__job(f, FACT_JOB_cores), report_head__core(r),

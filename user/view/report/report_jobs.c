@@ -13,7 +13,7 @@
 #include "view/report/report_page.h"
 #include "view/report/report_text.h"
 
-#define FORMAT 1 /* grows when something changes its meaning or goes */
+#define FORMAT 1 /* grows when a key changes its meaning or is removed */
 
 const char *const report_by_names[REPORT_BYS] = {
 	[REPORT_BY_USER] = "user",
@@ -29,7 +29,7 @@ static double when_ok(struct analysis_verdict v, double value)
 	return v.status == ANALYSIS_OK ? value : NAN;
 }
 
-/* Periods that were detected; NaN: no pair was compared. */
+/* The number of detected periods; NaN: no pair of series was compared. */
 static double periods_of(const struct periodic *io, unsigned n, const struct periodic *strongest)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -38,7 +38,7 @@ static double periods_of(const struct periodic *io, unsigned n, const struct per
 	return NAN;
 }
 
-/* Idle time of a task or node is that of its cores. */
+/* The issues of a job. A task or node that is idle has all its cores idle. */
 static struct issue_job issues_of(const struct pika_job *p, double cores)
 {
 	double per_unit = p->units ? cores / p->units : NAN;
@@ -96,7 +96,7 @@ static json_t *issues_json(const struct issue_job *i)
 	return o;
 }
 
-/* The dearest, with what it costs; null: there is none. */
+/* The dearest finding and its cost; null: there is none. */
 static json_t *finding_json(const struct verdict *v)
 {
 	json_t *o;
@@ -193,7 +193,7 @@ void report_jobs__free(struct report_jobs *jobs)
 	*jobs = (struct report_jobs){0};
 }
 
-/* Descending, what is not known last. */
+/* Sorts in descending order, unknown values last. */
 static int cmp_numbers(double a, double b)
 {
 	if (isnan(a) || isnan(b))
@@ -222,7 +222,7 @@ void report_jobs__sort(struct report_jobs *jobs)
 /* ---- groups */
 
 struct group {
-	const json_t *first; /* a row of it */
+	const json_t *first; /* the first row of the group */
 	unsigned by;
 	struct issue_row issues;
 	struct project_row size;
@@ -263,7 +263,8 @@ static int cmp_groups(const void *a, const void *b)
 	return idle ? idle : cmp_numbers(x->size.core_s, y->size.core_s);
 }
 
-/* By idle CPU time, most first. groups[jobs->n]; how many there are, 0 also without memory. */
+/* Makes groups[jobs->n], sorted by idle CPU time, most first. Returns their number; 0 also without
+ * memory. */
 static size_t make_groups(const struct report_jobs *jobs, unsigned by, struct group *groups)
 {
 	struct issue_job *issues = calloc(jobs->n + 1, sizeof(*issues));
@@ -332,7 +333,7 @@ json_t *report_jobs__json(const struct report_jobs *jobs)
 
 /* ---- the table of several jobs as a page: what each lost, PIKA's issues, and the sums */
 
-/* A text of a file in so many columns; what is no ASCII is "?". */
+/* Prints a text of a file in `width` columns; bytes that are not ASCII become "?". */
 static void print_cell(const char *text, int width, FILE *out)
 {
 	int n = 0;
@@ -342,7 +343,7 @@ static void print_cell(const char *text, int width, FILE *out)
 	fprintf(out, "%*s", width - n, "");
 }
 
-/* In so many columns, after a blank; "-": it is not known. */
+/* Prints a blank and a number in `width` columns; "-": unknown. */
 static void print_number(double v, int width, int places, FILE *out)
 {
 	if (isnan(v))
@@ -351,7 +352,7 @@ static void print_number(double v, int width, int places, FILE *out)
 		fprintf(out, " %*.*f", width, places, v);
 }
 
-/* What a job is called: its name, its command, or at least its program. */
+/* The label of a job: its name, its command, or its program. */
 static const char *name_of(const json_t *o)
 {
 	static const char *const keys[] = {"name", "command", "program"};
@@ -382,7 +383,7 @@ static const char *id_of(const json_t *o)
 	return json__text_of(o, "id");
 }
 
-/* Columns for the longest of these texts, between least and most. */
+/* The width of the longest of these texts, from `least` to `most`. */
 static int width_of(const json_t *rows, const char *(*text)(const json_t *o), int least, int most)
 {
 	json_t *o;
@@ -397,9 +398,9 @@ static int width_of(const json_t *rows, const char *(*text)(const json_t *o), in
 	return least;
 }
 
-#define NUMBERS	    30 /* columns of cores, ran and lost */
+#define NUMBERS	    30 /* width of the columns cores, ran and lost */
 #define NAME_LEAST  9
-#define FINDING	    13 /* its heading */
+#define FINDING	    13 /* width of its heading */
 #define FINDING_MAX 20
 
 static void print_jobs(const json_t *rows, FILE *out)
@@ -434,7 +435,7 @@ static void print_jobs(const json_t *rows, FILE *out)
 
 /* ---- PIKA's issues */
 
-/* The columns of CPUs and of GPUs; keys of groups have "max_" before these. */
+/* Columns of issues of CPUs and of GPUs; keys of groups have "max_" in front of these. */
 static const struct issue_columns {
 	const char *head, *time, *ratio;
 	struct {
@@ -471,7 +472,7 @@ static void print_cells(const struct issue_columns *c, const json_t *o, const ch
 	}
 }
 
-/* "memory,IO": the first word of each. */
+/* Prints "memory,IO": the first word of each tag. */
 static void print_tags(const json_t *tags, FILE *out)
 {
 	const char *before = "  ";
@@ -487,7 +488,7 @@ static void print_tags(const json_t *tags, FILE *out)
 	}
 }
 
-/* What the jobs of a group have in common. */
+/* Prints the values that the jobs of a group share. */
 static void print_name(const json_t *group, const json_t *by, int width, FILE *out)
 {
 	char name[128] = "";

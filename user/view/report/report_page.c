@@ -266,7 +266,7 @@ static bool was_left_out(const struct model_job *j, const char *family)
 	return mode && mode->text && str__starts(mode->text, "off: not asked for");
 }
 
-/* one line, with no empty line before it */
+/* Prints one line, without an empty line before it. */
 static void open_print(const struct report *r, FILE *out)
 {
 	/* not for a run inside a step: its rows come from the step's series */
@@ -439,10 +439,8 @@ static void end_print(const struct report *r, FILE *out)
 
 /* ---- the page */
 
-#define SCREEN 40 /* lines of a page */
-#define SCREEN_RUN                                                                                 \
-	30 /* lines of a run's page, which stands below the output of its command and the messages \
-	      of run */
+#define SCREEN	   40 /* lines of a page */
+#define SCREEN_RUN 30 /* lines of a run's page, below the command's output */
 
 /* Parts with a name are left out where a screen has no room for them. */
 static const struct part {
@@ -509,8 +507,7 @@ static bool is_wanted(const struct report *r, const struct part *p)
 	return wanted;
 }
 
-/* Lines that the page needs at least; the page of a file also has the parts that its findings refer
- * to. */
+/* Lines that the page needs; a page of a file also has the parts that its findings refer to. */
 static unsigned lines_needed(const struct report *r, const struct text t[static PARTS])
 {
 	unsigned lines = 1 + (r->is_run ? 1 + r->lines_after : 0);
