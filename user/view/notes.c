@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The end of a page: modes, losses, unknown columns, the cost of the collector. */
+/* The end of a page: modes of families, losses, unknown columns, the cost of the collector. */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ void page__print_attr(const struct page *p, const struct model_attr *a)
 		fprintf(p->out, "%g", a->number);
 }
 
-/* Names after a heading, broken into lines. */
+/* Prints names after a heading, broken into lines. */
 struct name_lines {
 	FILE *out;
 	const char *heading;
@@ -68,14 +68,14 @@ static bool is_shared(const char *mode)
 	return false;
 }
 
-/* A sentence from column on, broken between words. */
+/* Prints a sentence from `column` on, broken between words. */
 static void print_words(FILE *out, const char *s, int column)
 {
 	while (*s) {
 		size_t len = strcspn(s, " ");
 		char word[256];
 
-		len = len ? len : 1; /* one blank after the other */
+		len = len ? len : 1; /* two blanks in a row */
 		len = len < sizeof(word) ? len : sizeof(word) - 1;
 		if (column + 1 + (int)len > PAGE_WIDTH && column > 2)
 			column = fprintf(out, "\n ") - 1;
@@ -115,7 +115,7 @@ static void print_modes(const struct page *p)
 	}
 }
 
-/* Counts of lost or unattributed amounts; those that are not 0 are printed. */
+/* Counts of lost or unattributed amounts; those above 0 are printed. */
 static const struct {
 	const char *attr, *meaning;
 } losses[] = {
@@ -160,10 +160,10 @@ static void print_losses(const struct page *p)
 	}
 }
 
-/* Whether the column's family is off: then the line of the family's mode gives the reason. */
+/* Whether the column's family is off: the line of the family's mode gives the reason. */
 static bool is_off(const struct model_node *n, const struct model_table *t, unsigned col)
 {
-	/* Slurm's columns of GPUs are in every table, and known where the sensors of GPUs are */
+	/* Slurm's columns of GPUs are in every table; the sensors of GPUs fill them */
 	enum family f =
 		str__starts(t->cols[col].name, "GPU") ? FAM_GPU : model_table__family(t, col);
 	const char *mode = f ? model_node__mode(n, f) : NULL;
@@ -171,7 +171,7 @@ static bool is_off(const struct model_node *n, const struct model_table *t, unsi
 	return mode && !strncmp(mode, "off", 3);
 }
 
-/* Columns without one known value: this node, or its kernel, does not measure them. */
+/* Prints the columns without a known value: this node, or its kernel, does not measure them. */
 static void print_unknown(const struct page *p)
 {
 	const struct model_node *n = p->node;
@@ -185,7 +185,7 @@ static void print_unknown(const struct page *p)
 	end_names(&l);
 }
 
-/* The page has a line on the series. */
+/* Whether the page has a line on the series. */
 static bool has_line(const char *series)
 {
 	static const char *const names[] = {"Marks", "Commands", "Ranks"};

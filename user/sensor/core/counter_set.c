@@ -15,11 +15,11 @@
 #include "sensor/core/file.h"
 #include "sensor/core/text.h"
 
-/* A counter that ran past its range has moved by less than this part of the range since the last
- * reading. One that would have moved by more has jumped back. */
+/* A counter that passed its range has moved by less than this part of the range since the last
+ * reading; a larger move is a jump back. */
 #define WRAP_PART 256
 
-/* FNV-1a of 32 bits: names that are cut, or are in use, stay different and equal on all nodes. */
+/* FNV-1a of 32 bits: makes names unique that are cut or in use, equally on all nodes. */
 static uint32_t hash_name(const char *s)
 {
 	uint32_t h = 2166136261u;
@@ -57,8 +57,7 @@ void counter_set__table_name(char out[COUNTER_SET_TABLE], const char *name)
 	out[len] = '\0';
 	if (!len)
 		snprintf(out, COUNTER_SET_TABLE, "root");
-	/* A name that is a number would be that of a task, and a dot at the beginning hides a file.
-	 */
+	/* a number would be the name of a task, and a dot at the beginning hides a file */
 	if (*from || !exact || out[0] == '.' || (len && strspn(out, "0123456789") == len))
 		add_hash(out, name);
 	if (out[0] == '.')
@@ -85,7 +84,7 @@ int counter_set__add_device(struct counter_set *c, const char *name, const char 
 	counter_set__table_name(d.table, name);
 	if (name_taken(c, d.table) && !strchr(d.table, '~'))
 		add_hash(d.table, name);
-	/* The same name twice: a number tells them apart. */
+	/* equal names get a number */
 	for (unsigned i = 2; name_taken(c, d.table); i++) {
 		snprintf(again, sizeof(again), "%u~%.20s", i, d.table);
 		memcpy(d.table, again, sizeof(again));
@@ -105,7 +104,7 @@ int counter_set__add_channel(struct counter_set *c, const char *column, const ch
 	char name[SENSOR_NAME];
 	struct sensor_channel ch;
 
-	/* The column is in MB, the channel is not. */
+	/* the column is in MB, the channel in B */
 	if (!strcmp(unit, "B") && len > 2 && !strcmp(column + len - 2, "MB"))
 		len -= 2;
 	snprintf(name, sizeof(name), "%.31s %.*s", d->table, (int)(len < 15 ? len : 15), column);
@@ -143,7 +142,7 @@ int counter_set__add_counter(struct counter_set *c, const struct counter *counte
 	return 0;
 }
 
-/* Adds the file to the column, which gets its channel with the first one. */
+/* Adds the file to its column; the first file creates the column's channel. */
 static int add_file(struct counter_set *c, const struct counter_file *row, const char *path,
 		    int *channel)
 {
@@ -167,7 +166,7 @@ static int add_file(struct counter_set *c, const struct counter_file *row, const
 	return counter_set__add_counter(c, &t);
 }
 
-/* All files of a row. *channel stays -1 if there are none. */
+/* Adds all files of a row. *channel stays -1 if there are none. */
 static int add_row(struct counter_set *c, const char *dir, const struct counter_file *row,
 		   int *channel)
 {
@@ -241,7 +240,7 @@ void counter_set__set_err(struct counter_set *c, unsigned device, int err)
 		c->counter[i].err = err;
 }
 
-/* How far a counter moved, also past the end of its range. False: it jumped back. */
+/* Computes how far a counter moved, also past the end of its range. False: it jumped back. */
 static bool moved(const struct counter *t, uint64_t *by)
 {
 	*by = t->raw - t->last;
@@ -287,7 +286,7 @@ static enum sensor_quality take_one(struct counter *t, bool gap)
 	return gap ? READING_GAP : READING_GOOD;
 }
 
-/* Adds a part to a sum, which is as good as the worst of its parts. */
+/* Adds a part to a sum, whose quality is the worst of its parts'. */
 static void add_part(struct sensor_value *v, enum sensor_quality q, double total)
 {
 	if (v->quality == READING_DENIED || v->quality == READING_NONE)

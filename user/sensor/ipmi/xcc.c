@@ -21,18 +21,18 @@
 #define CMD_XCC	      0x32
 #define LENOVO	      19046 /* its enterprise number (IANA) */
 #define VENDOR	      "Lenovo"
-#define ROUND_MJ      (1000ull << 32) /* at which the count of J begins again */
-#define MAX_W	      50000	      /* more is no node's power */
+#define ROUND_MJ      (1000ull << 32) /* mJ at which the count begins again */
+#define MAX_W	      50000	      /* more is an impossible value */
 
 struct sensor {
 	struct ipmi_link link;
 	struct sensor_channel channel;
 	struct sensor_count count;
 	bool energy;
-	bool seen; /* last is of an earlier reading */
+	bool seen; /* `last` holds an earlier reading */
 	struct xcc_reading last;
-	uint64_t rounds_mj; /* counted before the count began again */
-	uint64_t time_ns;   /* when last was measured */
+	uint64_t rounds_mj; /* counted before the last restart of the count */
+	uint64_t time_ns;   /* when `last` was measured */
 };
 
 static uint64_t le(const uint8_t *p, unsigned bytes)
@@ -44,7 +44,7 @@ static uint64_t le(const uint8_t *p, unsigned bytes)
 	return v;
 }
 
-/* Whole units of four bytes, and thousandths of them. */
+/* Reads a number: whole units in four bytes, then thousandths. */
 static uint64_t thousandths(const uint8_t *whole, const uint8_t *part)
 {
 	return le(whole, 4) * 1000 + le(part, 2);
@@ -81,7 +81,7 @@ static int ask_controller(struct sensor *s, struct xcc_reading *r)
 	return n < 0 ? n : xcc__parse(data, n, r);
 }
 
-/* Get Device ID: every BMC knows it. */
+/* Checks that the BMC is Lenovo's by Get Device ID, which every BMC answers. */
 static int check_maker(struct sensor *s)
 {
 	const struct ipmi_request req = {.netfn = NETFN_APP, .cmd = CMD_DEVICE_ID};
@@ -93,7 +93,7 @@ static int check_maker(struct sensor *s)
 	return n >= 9 && (le(data + 6, 3) & 0xfffff) == LENOVO ? 0 : -ENOENT;
 }
 
-/* A BMC that does not know the command has no such readings. */
+/* Reads once: a BMC that does not know the command has no such readings. */
 static int first_answer(struct sensor *s)
 {
 	struct xcc_reading r;
@@ -184,7 +184,7 @@ static unsigned xcc_channels(const struct sensor *s, const struct sensor_channel
 	return 1;
 }
 
-/* Whether a count that is lower than the last one can have run past its range since. */
+/* Whether a count that is lower than the last one can have passed the end of its range since. */
 static bool came_round(const struct sensor *s, uint64_t mj, uint64_t now)
 {
 	double seconds = (double)(now - s->time_ns) / NSEC_PER_SEC;
@@ -206,7 +206,7 @@ static int take_reading(struct sensor *s, const struct xcc_reading *r, uint64_t 
 	bool again = s->seen && r->stamp_ms && r->stamp_ms == s->last.stamp_ms &&
 		     r->mj == s->last.mj && r->mw == s->last.mw;
 
-	/* A machine that runs takes power. */
+	/* 0 W is unknown: a running machine takes power */
 	if (r->energy != s->energy || (!r->energy && (!r->mw || r->mw > MAX_W * 1000ull)))
 		return -ENODATA;
 	if (r->energy)

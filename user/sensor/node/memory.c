@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The sensor memory: what memory controllers read and wrote, by the events that their PMUs name in
- * sysfs. The driver gives the bytes of one count, by a scale and a unit. Where a driver gives none,
- * the maker's description of the event of that name is used. One CPU of each package counts for the
- * whole package.
- */
+/* The sensor memory: bytes that memory controllers read and wrote, by the events that their PMUs
+ * name in sysfs. The driver gives scale and unit of a count; where it does not, the vendor's
+ * description of that event is used. One CPU of each package counts for the whole package. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,17 +21,19 @@
 #include "sensor/core/file.h"
 
 #define DEVICES	 "bus/event_source/devices"
-#define CPUS_MAX 256  /* of one PMU's mask: one per package */
-#define PART_MIN 0.05 /* of the time; what counted for less is no measure of the rest */
+#define CPUS_MAX 256 /* CPUs in a PMU's mask: one per package */
+#define PART_MIN                                                                        \
+	0.05 /* share of the time from which a counter's rate stands for the whole time \
+	      */
 
 enum { READS, WRITES, N_KINDS };
 
-/* Intel's names may all be there and count the same bytes: the first that are there are used.
- * AMD's drivers (amd_umc, amd_df) and those of most Arm interconnects name no events of memory. */
+/* Intel's PMUs may all exist and count the same bytes: the first that exist are used. AMD's drivers
+ * (amd_umc, amd_df) and those of most Arm interconnects name no events of memory. */
 static const struct source {
-	const char *pmus; /* what their names begin with */
+	const char *pmus; /* beginning of their names */
 	const char *names[N_KINDS];
-	double bytes[N_KINDS]; /* of one count; 0: as sysfs says */
+	double bytes[N_KINDS]; /* bytes of one count; 0: by sysfs */
 } sources[] = {
 	{"uncore_imc", {"cas_count_read", "cas_count_write"}, {0, 0}},
 	{"uncore_imc", {"data_reads", "data_writes"}, {0, 0}},
@@ -43,18 +42,18 @@ static const struct source {
 	{"nvidia_scf_pmu", {"cmem_rd_data", "cmem_wr_total_bytes"}, {32, 1}},
 };
 
-/* What perf's read(2) gives. */
+/* The answer of a read(2) of an event. */
 struct counted {
 	uint64_t count, enabled_ns, running_ns;
 };
 
 struct event {
 	struct perf_event ev;
-	double bytes; /* of one count */
+	double bytes; /* bytes of one count */
 	int kind, cpu, fd;
 	struct counted last;
 	double total;
-	bool away; /* it could not be read since last */
+	bool away; /* it could not be read after `last` */
 };
 
 struct sensor {
@@ -82,7 +81,8 @@ static int read_text(const struct sensor *s, const char *pmu, const char *file, 
 	return 0;
 }
 
-/* Returns 0; -ENOENT: the PMU names no such event; -EBADMSG: it gives no scale of a count. */
+/* Reads an event's description. 0; -ENOENT: the PMU names no such event; -EBADMSG: it gives no
+ * scale of a count. */
 static int find_event(const struct sensor *s, const char *pmu, int kind, struct event *e)
 {
 	char file[64], text[256];
@@ -111,7 +111,7 @@ static int add_event(struct sensor *s, const struct event *e)
 }
 
 /* Adds both events of a controller's PMU on each CPU of its mask; a PMU may have neither. An error
- * is of all: without this one the sum would be too small. */
+ * counts for all PMUs: the sum without this one would be too small. */
 static int add_pmu(void *arg, const char *dir, const char *pmu)
 {
 	struct sensor *s = arg;
@@ -190,7 +190,7 @@ static void set_channels(struct sensor *s)
 		str__copy(c->column, sizeof(c->column), about[k][1]);
 		c->part = PART_NODE;
 		c->quantity = QUANTITY_COUNT;
-		c->step = s->event[k].bytes; /* the events of a PMU come in this order */
+		c->step = s->event[k].bytes; /* events are in this order, too */
 	}
 }
 
@@ -205,7 +205,7 @@ static int memory_open(struct sensor *s, const struct sensor_ops *ops,
 	err = find_events(s);
 	if (err)
 		return err == -ENOTDIR ? -ENOENT : err;
-	/* Without one of them the sum would be too small. */
+	/* all or none: the sum without one would be too small */
 	for (unsigned i = 0; i < s->n && !err; i++)
 		err = open_event(&s->event[i]);
 	if (err == -EPERM)
@@ -239,8 +239,8 @@ static unsigned memory_channels(const struct sensor *s, const struct sensor_chan
 	return N_KINDS;
 }
 
-/* Adds what was counted since the last reading; others' events may have had the counter for a part
- * of that time. */
+/* Adds the count since the last reading, scaled up for the time that other events had the counter.
+ */
 static enum sensor_quality read_event(struct event *e)
 {
 	struct counted now;
@@ -249,7 +249,7 @@ static enum sensor_quality read_event(struct event *e)
 	double part;
 
 	if (!err && read(e->fd, &now, sizeof(now)) != sizeof(now))
-		err = -ENODEV; /* nothing is read where the CPU is gone */
+		err = -ENODEV; /* a read of 0 bytes: the CPU is offline */
 	if (err) {
 		close_event(e);
 		return sensor__quality_of(err);
@@ -291,7 +291,7 @@ static void memory_close(struct sensor *s)
 const struct sensor_ops sensor_memory = {
 	.name = "memory",
 	.doc = "bytes that memory controllers read and wrote",
-	.slow = true, /* a call to another CPU for each of up to 64 events */
+	.slow = true, /* each of up to 64 events is a call to another CPU */
 	.size = sizeof(struct sensor),
 	.open = memory_open,
 	.describe = memory_describe,

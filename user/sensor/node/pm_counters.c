@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The sensor pm_counters: what the controller of a blade of HPE/Cray measures. */
+/* The sensor pm_counters: measurements of the controller of a blade of HPE/Cray. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +15,14 @@
 #include "sensor/core/file.h"
 #include "sensor/core/text.h"
 
-#define SCAN_HZ	  10	       /* where the blade does not say its own rate */
-#define MAX_TRIES 3	       /* to read all files within one scan */
-#define MAX_AGE	  NSEC_PER_SEC /* older time stamps, or later ones, are of a clock that is off */
+#define SCAN_HZ	  10	       /* where the blade does not give its rate */
+#define MAX_TRIES 3	       /* tries to read all files of one scan */
+#define MAX_AGE	  NSEC_PER_SEC /* time stamps further from now come from a wrong clock */
 
-/* The controller's own numbers; UINT64_MAX: it has none. */
+/* Numbers of the controller; UINT64_MAX: it lacks the number. */
 struct marks {
 	uint64_t freshness; /* counts scans */
-	uint64_t startup;   /* another one: the controller was started again */
+	uint64_t startup;   /* changes when the controller is restarted */
 };
 
 struct sensor {
@@ -33,7 +33,7 @@ struct sensor {
 	bool read_once;
 };
 
-/* A file's name is made of the part, a number where there are several, and the quantity. */
+/* A file's name has the part, a number if there are several, and the quantity. */
 static const struct {
 	const char *part_name;
 	const char *name;
@@ -55,8 +55,8 @@ static const struct {
 	{"temp", "C", QUANTITY_LEVEL},
 };
 
-/* "accel3_" of "accel3_power" for "accel": 3, and how long it is. -1: no number; 0 length: another.
- */
+/* Length of the part at the beginning of a file's name, and its number: "accel3_" of "accel3_power"
+ * has 7 and 3. *index -1: no number; length 0: it is another part. */
 static size_t part_length(const char *file, const char *part_name, int *index)
 {
 	size_t len = strlen(part_name), digits;
@@ -171,7 +171,8 @@ static void pm_describe(const struct sensor *s, const struct sensor_roots *roots
 		snprintf(text, len, "%u files in %s", s->files.n, s->dir);
 }
 
-/* "1628682402124528 us", of the wall clock; now if it has none or one that cannot be. */
+/* Reads a time stamp, "1628682402124528 us" of the wall clock; now, if there is none or an
+ * impossible one. */
 static uint64_t stamp_time(const char *rest, uint64_t boot_now, uint64_t real_now)
 {
 	const char *at = strpbrk(rest, "0123456789");
@@ -197,14 +198,14 @@ static void read_all(struct sensor *s, struct sensor_value *values)
 	}
 }
 
-/* Energy goes on where it was if the controller lost its counts. */
+/* Energy continues from its last value when the controller lost its counts. */
 static void mark_away(struct sensor *s)
 {
 	for (unsigned i = 0; i < s->files.n; i++)
 		s->files.file[i].count.away = true;
 }
 
-/* A gap that an earlier try of the same reading saw is one of the reading. */
+/* A gap that an earlier try of this reading saw is a gap of the reading. */
 static void keep_gaps(struct sensor_value *values, const bool *gap, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -249,17 +250,15 @@ static int pm_read(struct sensor *s, struct sensor_value *values)
 	return sensor__any_value(values, n);
 }
 
-/*
- * Channels: energy and power of the node (accelerators included), of all processors together
- * ("cpu": PART_PACKAGE, -1), of all memory ("memory": PART_DRAM, -1), of each accelerator; of
- * single processors where the blade shows them. All values of one reading are of one scan;
- * READING_REPEATED is a scan that was read before. After a restart of the controller energies are
- * READING_GAP.
- */
+/* Channels: energy and power of the node (with its accelerators), of all processors together
+ * ("cpu": PART_PACKAGE, -1), of all memory ("memory": PART_DRAM, -1), of each accelerator, and of
+ * single processors where the blade has them. All values of a reading are from one scan;
+ * READING_REPEATED: from a scan that was read before. After a restart of the controller energies
+ * are READING_GAP. */
 const struct sensor_ops sensor_pm_counters = {
 	.name = "pm_counters",
 	.doc = "node, processor, memory and accelerator energy of HPE/Cray blades",
-	.slow = true, /* 5 us for each of up to 40 files */
+	.slow = true, /* up to 40 files take 5 us each */
 	.size = sizeof(struct sensor),
 	.open = pm_open,
 	.describe = pm_describe,

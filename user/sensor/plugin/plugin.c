@@ -23,7 +23,7 @@
 
 #define MAX_ERRNO 4095
 
-/* A counter, from the plug-in's count to the total since the source was opened. */
+/* A counter: the plug-in's last count, and the total since the source was opened. */
 struct plugin_count {
 	double last, total;
 	bool started, away;
@@ -40,13 +40,13 @@ struct sensor {
 	struct jobprof_sensor_value *value; /* [n] */
 };
 
-/* Plug-ins, and the source that each has become. */
+/* Plug-ins, and the source made from each. */
 static const struct jobprof_sensor *plugins[PLUGINS_MAX];
 static struct sensor_ops sources[PLUGINS_MAX];
 static unsigned nplugins;
 
-/* A plug-in's error as one of this program, in which -ETIMEDOUT and -EAGAIN of a read mean that the
- * source hangs and that there is no reading yet. */
+/* Converts a plug-in's error. In this program -ETIMEDOUT of a read means that the source hangs, and
+ * -EAGAIN that there is no reading yet: those of a plug-in become other errors. */
 static int own_error(int err)
 {
 	if (err > 0 || err < -MAX_ERRNO)
@@ -253,14 +253,14 @@ const struct jobprof_sensor *plugins__of(const struct sensor_ops *ops)
 
 /* ---- plug-ins are found and loaded */
 
-#define OPENED_MAX (4 * PLUGINS_MAX) /* refused ones and those found again too */
+#define OPENED_MAX (4 * PLUGINS_MAX) /* objects, with those that are refused or found twice */
 
 static const struct sensor_ops *loaded[PLUGINS_MAX + 1];
 static unsigned nloaded, nopened;
 static const struct sensor_ops *const *builtins; /* as plugins__load() got them */
 
 /* Whether only root, or the caller, can have changed the object or the directory. False:
- * reason[len] is the cause. */
+ * reason[len] has the cause. */
 static bool check_owner(int fd, bool dir, char *reason, size_t len)
 {
 	struct stat st;
@@ -307,7 +307,7 @@ static bool is_loaded(const struct jobprof_sensor *p)
 	return false;
 }
 
-/* Makes a source of a plug-in. False: it is refused, for reason[len]. */
+/* Makes a source of a plug-in. False: it is refused; reason[len] has the cause. */
 static bool take_plugin(const struct jobprof_sensor *p, char *reason, size_t len)
 {
 	const struct sensor_ops *ops;
@@ -323,10 +323,8 @@ static bool take_plugin(const struct jobprof_sensor *p, char *reason, size_t len
 	return true;
 }
 
-/*
- * Loads an object by its descriptor, so that the file that was checked is the file that is loaded.
- * The loader knows the object by the descriptor's path from then on, so the descriptor stays open.
- */
+/* Loads an object by its descriptor, so that the file that was checked is the one that is loaded.
+ * The loader then knows the object by the descriptor's path: the descriptor stays open. */
 static bool load_object(int *fd, char *reason, size_t len)
 {
 	const struct jobprof_sensor *p;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * RAPL by the registers themselves, /dev/cpu/N/msr: the last way, where the kernel has no driver
- * for them. Counters have 32 bits. A register that is 0 or cannot be read has no counter behind it,
- * as in most virtual machines.
- */
+/* RAPL by the registers, /dev/cpu/N/msr: the last way, for kernels without a driver for them.
+ * Counters have 32 bits. A register that is 0 or cannot be read has no counter, as in most virtual
+ * machines. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,7 +41,8 @@ static int open_cpu(const struct rapl *r, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The device counts registers. A recorded tree has a file, which has 8 bytes for each. */
+/* Reads a register. The offset in the device is its number; a recorded tree has a file with 8 bytes
+ * per register. */
 static int read_msr(const struct rapl *r, int fd, uint32_t reg, uint64_t *v)
 {
 	off_t at = strcmp(r->roots.dev, "/dev") ? (off_t)reg * (off_t)sizeof(*v) : reg;
@@ -54,7 +53,7 @@ static int read_msr(const struct rapl *r, int fd, uint32_t reg, uint64_t *v)
 	return n == sizeof(*v) ? 0 : -EIO;
 }
 
-/* J per count by the unit register; 0: the register has no unit. */
+/* J per count by the unit register's value; 0: no unit. */
 static double energy_unit(uint64_t v, const struct rapl_model *m)
 {
 	unsigned n = v >> 8 & 0x1f;
@@ -71,7 +70,7 @@ static double unit_of(enum sensor_part part, double unit, const struct rapl_mode
 	return isnan(own) ? unit : own;
 }
 
-/* Raises pmax_w to the highest power that the package's own register names. */
+/* Raises pmax_w to the highest power that the package's own register gives. */
 static void set_pmax(const struct rapl *r, struct rapl_counter *c, int fd, uint64_t units)
 {
 	uint64_t info;
@@ -84,7 +83,7 @@ static void set_pmax(const struct rapl *r, struct rapl_counter *c, int fd, uint6
 		c->pmax_w = w;
 }
 
-/* Adds a counter, with a duplicate of fd. 1; 0: there is no counter; -ENOMEM. */
+/* Adds a counter, with a duplicate of fd. 1; 0: the register has no counter; -ENOMEM. */
 static int add_counter(struct rapl *r, const struct msr_counter *reg, const struct cpu_place *p,
 		       int fd, uint64_t units)
 {
@@ -110,8 +109,7 @@ static int add_counter(struct rapl *r, const struct msr_counter *reg, const stru
 	return 1;
 }
 
-/* Adds the counters that this CPU is the first to read. Returns as add_counter(), or another
- * -errno. */
+/* Adds the counters that no earlier CPU has. Returns as add_counter(), or another -errno. */
 static int add_counters(struct rapl *r, const struct cpu_place *p)
 {
 	uint32_t unit_reg = r->cpus.vendor == VENDOR_AMD ? AMD_UNIT : INTEL_UNIT;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * RAPL by perf's PMUs "power" and "power_core": events of 64 bits, one CPU of each package (or
- * core) counts for all of it, and one read(2) gives all events of a CPU. The kernel's own timer
- * reads the hardware often enough for 400 W: a package that takes less loses nothing, however late
- * it is read here.
- */
+/* RAPL by perf's PMUs "power" and "power_core". Events have 64 bits; one CPU of each package (or
+ * core) counts for all of it, and one read(2) returns all events of a CPU. The kernel's own timer
+ * reads the hardware often enough for 400 W: up to this power nothing is lost, however late this
+ * program reads. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,13 +16,11 @@
 #include "sensor/rapl/rapl.h"
 
 #define CPUS_MAX   8192
-#define EVENTS_MAX 8 /* of one CPU */
+#define EVENTS_MAX 8 /* events of one CPU */
 
-/*
- * The kernel's timer (rapl_timer_ms) fires once in 5 ms * 2^31 units, which is a range at 400 W.
- * What may take more must be read by us as if it were of 32 bits: of the units that are common,
- * since the PMU does not tell its own.
- */
+/* The kernel's timer (rapl_timer_ms) fires once in 5 ms * 2^31 units, in which 400 W count through
+ * the whole range. Counters that may take more power are read as often as if they had 32 bits of a
+ * common unit, since the PMU does not tell theirs. */
 #define TIMER_W	      400
 #define RANGE_INTEL_J 262144 /* 2^-14 J */
 #define RANGE_J	      65536  /* 2^-16 J: AMD */
@@ -59,7 +55,7 @@ static int read_text(const struct rapl *r, const char *file, char *text, size_t 
 	return 0;
 }
 
-/* "event=0x02" */
+/* Reads "event=0x02". */
 static int parse_config(const char *text, uint64_t *config)
 {
 	char *end;
@@ -103,7 +99,7 @@ static unsigned find_events(const struct rapl *r, struct found_event found[stati
 	return n;
 }
 
-/* Opens an event into the group, whose fd is that of its first event. 0 or -errno. */
+/* Opens an event in the group; the group's fd is that of its first event. 0 or -errno. */
 static int open_event(struct rapl *r, struct rapl_group *g, struct rapl_counter *c)
 {
 	struct perf_event_attr attr = {
@@ -131,7 +127,7 @@ static void close_group(struct rapl *r, struct rapl_group *g)
 	g->fd = -1;
 }
 
-/* Opens all events of a group or none: values come in the order in which events were opened. */
+/* Opens all events of a group, or none. read(2) returns values in the order of opening. */
 static int open_group(struct rapl *r, struct rapl_group *g)
 {
 	int err = 0;
@@ -143,7 +139,7 @@ static int open_group(struct rapl *r, struct rapl_group *g)
 	return err;
 }
 
-/* Adds the counters of the package, die or core that this CPU counts for. */
+/* Adds the counters of the package, die or core for which this CPU counts. */
 static int add_cpu(struct rapl *r, int cpu, const struct found_event *ev, unsigned n)
 {
 	const struct cpu_place *p = cpus__find(&r->cpus, cpu);
@@ -153,7 +149,7 @@ static int add_cpu(struct rapl *r, int cpu, const struct found_event *ev, unsign
 
 	*g = (struct rapl_group){.fd = -1, .cpu = cpu, .first = r->n};
 	for (unsigned i = 0; !err && i < n; i++) {
-		/* Without a topology every CPU of the mask is a package of its own. */
+		/* without a topology, each CPU of the mask is a package of its own */
 		c = rapl__add(r, ev[i].part, p ? p->package : (int)r->ngroups, p ? p->die : -1, cpu,
 			      &err);
 		if (!c)
@@ -164,7 +160,8 @@ static int add_cpu(struct rapl *r, int cpu, const struct found_event *ev, unsign
 			c->late_j = r->cpus.vendor == VENDOR_INTEL ? RANGE_INTEL_J : RANGE_J;
 	}
 	g->n = r->n - g->first;
-	/* None: AMD's kernels of 2024 name one CPU for every die, all of one package's counter. */
+	/* a group may be empty: kernels of 2024 name a CPU for each die of AMD's, all with one
+	 * package's counter */
 	r->ngroups += g->n > 0;
 	return err;
 }
@@ -249,7 +246,7 @@ static void read_group(struct rapl *r, struct rapl_group *g)
 	got = err ? -1 : read(g->fd, values, sizeof(values));
 	if (!err && got < 0)
 		err = -errno;
-	/* Nothing: its CPUs are gone. */
+	/* a read of 0 bytes: the CPUs are offline */
 	if (!err && (got != want || values[0] != g->n))
 		err = -ENODEV;
 	if (err)

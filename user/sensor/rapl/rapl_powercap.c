@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * RAPL by sysfs: /sys/class/powercap/intel-rapl:N[:M], on AMD too. N is not the number of a
- * package: the file "name" of a zone tells what it measures, and the package of a subzone is that
- * of the zone above.
- */
+/* RAPL by sysfs: /sys/class/powercap/intel-rapl:N[:M], also on AMD. N is no number of a package:
+ * the file "name" of a zone names the part, and a subzone belongs to the package of its parent
+ * zone. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +17,8 @@
 #define ZONES_MAX   1024
 #define CLASS	    "class/powercap"
 #define PREFIX	    "intel-rapl:"
-#define COUNTS	    4294967296.0 /* of the hardware, in a counter's range */
-#define PMAX_SANE_W 4000	 /* limits above are no limits */
+#define COUNTS	    4294967296.0 /* counts of the hardware in a counter's range */
+#define PMAX_SANE_W 4000	 /* higher limits are no limits */
 
 struct zone {
 	char dir[32];
@@ -43,7 +41,7 @@ static int read_zone(const struct rapl *r, const char *zone, const char *file, c
 	return 0;
 }
 
-/* "package-1", "package-0-die-1" */
+/* Reads "package-1" or "package-0-die-1". */
 static int parse_package(const char *label, int *package, int *die)
 {
 	char text[32], *dash;
@@ -87,7 +85,7 @@ static int identify_subzone(const struct rapl *r, struct zone *z)
 	return -ENOENT;
 }
 
-/* Fills in the zone of a directory. 0; -ENOENT: the directory is no zone of a part that is read. */
+/* Fills in a directory's zone. 0; -ENOENT: it is no zone of a part that is read. */
 static int identify(const struct rapl *r, const char *dir, struct zone *z)
 {
 	const char *rest = dir + strlen(PREFIX);
@@ -132,7 +130,7 @@ static int find_zones(const struct rapl *r, struct zone **out, unsigned *n)
 	return 0;
 }
 
-/* Raises pmax_w to the highest power that the zone itself names. */
+/* Raises pmax_w to the highest power that the zone's own files give. */
 static void set_pmax(const struct rapl *r, struct rapl_counter *c)
 {
 	char text[32];
@@ -150,7 +148,7 @@ static int open_zone(const struct rapl *r, struct rapl_counter *c)
 
 	if (err)
 		return err;
-	/* Zones that come back need not come in the same order. */
+	/* zones that were removed may return in another order */
 	if (strcmp(text, c->label))
 		return -ENODEV;
 	snprintf(path, sizeof(path), "%s/" CLASS "/%s/energy_uj", r->roots.sys, c->zone);
@@ -158,7 +156,7 @@ static int open_zone(const struct rapl *r, struct rapl_counter *c)
 	return c->fd < 0 ? -errno : 0;
 }
 
-/* Adds a zone's counter. 0 or -ENOMEM; *err is 0 if the counter can be read, else the reason. */
+/* Adds a zone's counter. 0 or -ENOMEM. *err: 0 if the counter can be read, else why not. */
 static int add_zone(struct rapl *r, const struct zone *z, int *err)
 {
 	unsigned from = 0;
@@ -199,7 +197,7 @@ static int error_text(char *reason, size_t len, int err)
 /* Counts the dies that the zones name, where the topology does not have their number. */
 static void count_dies(struct rapl *r, const struct zone *zones, unsigned n)
 {
-	/* AMD's kernels of 2024 have a zone for every die, all of one package's counter. */
+	/* on AMD, kernels of 2024 have a zone for each die, all with one package's counter */
 	for (unsigned i = 0; i < n && r->cpus.vendor != VENDOR_AMD; i++)
 		if (zones[i].die >= r->cpus.dies)
 			r->cpus.dies = zones[i].die + 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Bursts as points in the plane of the first two features by which they are compared: as SVG, where
- * each cluster has a colour and its letter above it, and in the JSON that the page draws. */
+/* Draws bursts as points in the plane of the first two features by which they are compared: as SVG,
+ * where each cluster has a colour and its letter above it, and in the page's JSON. */
 #include <math.h>
 #include <stdint.h>
 
@@ -8,19 +8,19 @@
 #include "view/cluster/cluster_view.h"
 #include "view/svg.h"
 
-#define POINTS	   4000 /* more cannot be told from each other */
+#define POINTS	   4000 /* points that are drawn: more would cover each other */
 #define NOISE	   "#bbbbbb"
-#define ROOM	   0.03 /* of an axis at each end */
-#define PAGE_LINES 64	/* of places, over time */
+#define ROOM	   0.03 /* empty part of an axis at each end */
+#define PAGE_LINES 64	/* lines of the page's chart of places over time */
 
 struct plane {
 	const struct cluster_view *v;
 	const char *x_name, *y_name;
 	struct axis x, y;
-	size_t shown, undrawn; /* bursts that have a place, and those whose gap is not known */
+	size_t shown, undrawn; /* bursts with a place, and bursts without: their gap is unknown */
 };
 
-/* A gap may not be known. */
+/* Whether the burst has a place: its gap may be unknown. */
 static bool has_place(const struct cluster_view *v, size_t i)
 {
 	const unsigned dims = v->request->dims;
@@ -42,7 +42,7 @@ static double x_of(const struct cluster_view *v, size_t i)
 	return v->clusters->v[i * v->request->dims];
 }
 
-/* With one feature the other axis is time. */
+/* The burst's place on the second axis, which is time if there is only one feature. */
 static double y_of(const struct cluster_view *v, size_t i)
 {
 	return v->request->dims > 1 ? v->clusters->v[i * v->request->dims + 1] : v->bursts->end[i];
@@ -87,8 +87,7 @@ static struct plane plane_of(const struct cluster_view *v)
 	return p;
 }
 
-/* Returns the next burst from i on that is a point, of those that are drawn for all; n: there is
- * none. */
+/* Returns the next burst from i on that is drawn as a point; n: there is none. */
 static size_t next_point(const struct plane *p, size_t i, size_t *seen)
 {
 	const size_t each = p->shown / POINTS + 1;

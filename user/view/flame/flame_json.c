@@ -9,7 +9,7 @@
 #include "base/program.h"
 #include "view/flame/flame.h"
 
-/* Numbers of names, in the order of their first use. */
+/* Numbers names in the order of their first use. */
 struct names {
 	struct id_table at;
 	json_t *list;
@@ -41,7 +41,7 @@ static uint32_t number_of(struct names *names, const struct flame_frame *n, bool
 	return at;
 }
 
-/* [parent, name, kind] of each frame but the root, which is its own parent's place 0. */
+/* An array [parent, name, kind] per frame but the root; the root's number is 0. */
 static json_t *frames_json(const struct flame *f, json_t *list)
 {
 	struct names names = {.list = list};
@@ -57,7 +57,7 @@ static json_t *frames_json(const struct flame *f, json_t *list)
 	return a;
 }
 
-/* [run, end of the interval, frame, seconds] */
+/* An array [run, end of the interval, frame, seconds] per count. */
 static json_t *counts_json(const struct flame *f)
 {
 	json_t *a = json_array();
@@ -144,7 +144,8 @@ struct hot {
 	uint32_t frame;
 };
 
-/* A caller has at least the time of what it calls, and a lower number: it comes before. */
+/* Sorts frames by time. A caller has at least its callee's time and a lower number, so it comes
+ * first. */
 static int hottest_first(const void *a, const void *b)
 {
 	const struct hot *x = a, *y = b;
@@ -154,7 +155,7 @@ static int hottest_first(const void *a, const void *b)
 	return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* Numbers of the frames that are written, by frame; 0: the frame is not written, or is the root. */
+/* Returns the new number per frame; 0: the frame is not written, or is the root. */
 static uint32_t *number_hottest(const struct flame *f, unsigned most)
 {
 	struct hot *all = calloc(f->n + 1, sizeof(*all));
@@ -188,7 +189,7 @@ static json_t *hottest_frames(const struct flame *f, const uint32_t *number, jso
 	return a;
 }
 
-/* Seconds of what is left out are those of the next caller that is not. */
+/* Adds the seconds of frames that are left out to the nearest caller that is written. */
 static json_t *hottest_counts(const struct flame *f, const uint32_t *number)
 {
 	double *own = calloc(f->n + 1, sizeof(*own));
@@ -232,7 +233,7 @@ json_t *flame__hottest_json(const struct flame *f, unsigned n)
 
 struct tracing {
 	const struct flame *f;
-	double *time; /* of each frame in the interval, with its children */
+	double *time; /* per frame: its time in the interval, with its children */
 	FILE *out;
 	int run;
 	bool any; /* an event was written */
@@ -278,7 +279,8 @@ static void put_interval(struct tracing *t, const struct flame_count *c, unsigne
 		t->time[c[i].frame] += c[i].seconds;
 	for (uint32_t i = t->f->n; i-- > 1;)
 		t->time[t->f->frames[i].parent] += t->time[i];
-	/* threads run at once: what they did is put side by side in the interval */
+	/* threads run at the same time: their times are scaled to fit into the interval, one after
+	 * the other */
 	scale = t->time[FLAME_ROOT] > c->end_s - from_s ? (c->end_s - from_s) / t->time[FLAME_ROOT]
 							: 1;
 	for (uint32_t i = 0; i < t->f->n; i++)

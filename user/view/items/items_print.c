@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The forms of "jobprof items", CSV, JSON and a table, and that of "sh5util -I"; all rows are
- * written in one form, and below each step the time at which its sum was highest. */
+/* Prints "jobprof items" as CSV, JSON or a table, and as "sh5util -I" does. All rows are written in
+ * one form; after each step comes the time at which its sum was highest. */
 #include "view/items/items_print.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 
 #define NS INT64_C(1000000000)
 
-/* For a terminal: what does not print comes as \xNN. */
+/* Writes a name for a terminal: unprintable bytes as \xNN. */
 static void put_name(struct outbuf *o, const char *name)
 {
 	char hex[8];
@@ -47,7 +47,7 @@ static void put_json_number(struct outbuf *o, double v)
 {
 	char text[32];
 
-	/* as short as reads back the same */
+	/* the shortest form that reads back as the same number */
 	for (int digits = 15; digits <= 17 && isfinite(v); digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, v);
 		if (strtod(text, NULL) == v)
@@ -66,7 +66,7 @@ static void put_number(struct outbuf *o, struct items_number v, enum col_type ty
 		outbuf__u64(o, v.v.u);
 }
 
-/* NODE or NODE/TASK, to be freed. NULL: no memory. */
+/* Returns NODE or NODE/TASK, which the caller frees. NULL: no memory. */
 static char *label_of(const struct items_col *col)
 {
 	char *label;
@@ -77,7 +77,7 @@ static char *label_of(const struct items_col *col)
 		       : label;
 }
 
-/* CSV: a field that is not known is empty. */
+/* CSV: an unknown field is empty. */
 static void csv_place(struct outbuf *o, const struct items *it, const struct items_row *row,
 		      unsigned at)
 {
@@ -147,7 +147,7 @@ static void csv_row(struct outbuf *o, const struct items *it, const struct items
 	outbuf__char(o, '\n');
 }
 
-/* JSON: what is known about a step comes after its rows. */
+/* JSON: a step's summary comes after its rows. */
 static void json_key(struct outbuf *o, const char *key)
 {
 	outbuf__str(o, ", \"");
@@ -268,7 +268,7 @@ static void json_end(struct outbuf *o)
 	outbuf__str(o, "]}\n");
 }
 
-/* Table: without the single cells, which may be thousands. */
+/* The table leaves out single cells, of which there may be thousands. */
 static void table_begin(struct outbuf *o, const struct items *it, const char *series)
 {
 	char line[160];
@@ -326,7 +326,7 @@ static void table_row(struct outbuf *o, const struct items *it, const struct ite
 
 /* ---- the form of "sh5util -I": CSV as Slurm's own tool writes it */
 
-/* A cell of one or two words. */
+/* Writes a cell of one or two words. */
 static void stock_words(struct outbuf *out, const char *first, const char *second)
 {
 	_cleanup_free_ char *both = NULL;
@@ -338,7 +338,7 @@ static void stock_words(struct outbuf *out, const char *first, const char *secon
 
 static void stock_begin(struct outbuf *out, const struct items *it, const char *series)
 {
-	/* The second word is spelt as scripts know it. */
+	/* "ElaspedTime" is misspelt in sh5util: scripts expect that */
 	outbuf__str(out, "Step,ElaspedTime,MinNode,MinValue,MaxNode,MaxValue,Sum,Avg,NumNodes");
 	for (unsigned i = 0; i < it->ncols; i++) {
 		outbuf__char(out, ',');
@@ -385,7 +385,7 @@ static void stock_row(struct outbuf *out, const struct items *it, const struct i
 
 /* ---- below the rows of a step */
 
-/* As text: integers exactly, else six decimals. */
+/* Writes a number: integers exactly, others with six decimals. */
 static void number_text(char text[static 400], struct items_number v, enum col_type type)
 {
 	if (v.big || type == COL_F64)
@@ -456,7 +456,7 @@ static void print_summary(FILE *out, const struct items *it, const char *step, c
 	print_extreme(out, it, "Maximum", t->max, t->max_at, t->max_ns);
 	fputs("    ", out);
 	number_text(text, t->sum, it->type);
-	if (it->kind == COL_DELTA) /* a sum of levels over time means nothing */
+	if (it->kind == COL_DELTA) /* a sum of levels over time has no meaning */
 		fprintf(out, "Sum %s, average ", text);
 	else
 		fputs("Average ", out);

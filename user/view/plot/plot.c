@@ -13,7 +13,7 @@
 
 #define NARROW 0.2   /* relative difference of values below which the axis does not begin at 0 */
 #define EMPTY  0.25  /* largest empty part of an axis, by the range of values */
-#define MARGIN 0.03  /* margin of a narrow axis, by the range of values */
+#define MARGIN 0.03  /* margin where an axis does not end at a tick, by the range of values */
 #define MOST   1e290 /* larger values may overflow when they are subtracted or scaled */
 
 #define LABEL_TAIL 20	/* characters at the end of a cut label: the job and its step */

@@ -11,7 +11,8 @@
 #define ROWS_LEAST 4
 #define COLS_LEAST 16
 
-/* A cell of the canvas: dots of Braille, whose curve is on top, and whether that is its line. */
+/* A cell of the canvas: dots of Braille, the topmost curve in it, and whether its line runs there.
+ */
 struct plot_cell {
 	uint8_t dots, curve;
 	bool line;
@@ -24,7 +25,7 @@ struct canvas {
 	struct axis x, y;
 	struct plot_cell *cells; /* [rows][cols] */
 	unsigned rows, cols;
-	unsigned dots_x, dots_y; /* of a cell */
+	unsigned dots_x, dots_y; /* dots per cell */
 	int margin;		 /* columns before the axis */
 	bool braille;
 };
@@ -45,7 +46,7 @@ static void put_dot(struct canvas *c, unsigned x, unsigned y, unsigned curve, bo
 	cell->line = line;
 }
 
-/* From the top. */
+/* The row of dots of a value, from the top. */
 static unsigned row_of(const struct canvas *c, double v)
 {
 	unsigned n = c->rows * c->dots_y;
@@ -55,10 +56,10 @@ static unsigned row_of(const struct canvas *c, double v)
 	return y <= 0 ? 0 : y >= n - 1 ? n - 1 : (unsigned)lrint(y);
 }
 
-/* What a curve's steps in a column of dots come to. */
+/* The extent of a curve's steps in a column of dots. */
 struct extent {
-	double low, high, least, most; /* all values; those of the middle */
-	double last;		       /* the middle at the end */
+	double low, high, least, most; /* extremes of all values; extremes of the middle */
+	double last;		       /* the middle at the column's end */
 };
 
 static struct extent extent_of(const struct curve *c, double from, double to, unsigned *first)
@@ -87,7 +88,7 @@ static void draw_range(struct canvas *c, unsigned i, unsigned x, const struct ex
 			put_dot(c, x, y, i, false);
 }
 
-/* The lines come last, over all ranges. */
+/* Draws a curve's ranges or lines: lines are drawn last, over all ranges. */
 static void draw_curve(struct canvas *c, unsigned i, bool lines)
 {
 	const struct curve *curve = c->p->curves[i].curve;
@@ -138,7 +139,7 @@ static void put_cell(const struct canvas *c, const struct plot_cell *cell)
 	end_colour(c);
 }
 
-/* The label of the tick in that row; "": there is none. */
+/* Writes the label of the tick in that row. False, and "": there is none. */
 static bool tick_in_row(const struct canvas *c, unsigned row, char label[static 32])
 {
 	double at;
@@ -192,7 +193,7 @@ static void print_line_below(const struct canvas *c)
 	putc('\n', c->out);
 }
 
-/* The labels are below their ticks, and the unit behind the last one. */
+/* Prints labels below their ticks, and the unit after the last one. */
 static void print_time_labels(const struct canvas *c)
 {
 	size_t width = c->cols + (size_t)c->margin + 2, unit = strlen(c->x.unit) + 1;
@@ -247,7 +248,7 @@ static void lay_out(struct canvas *c)
 {
 	unsigned height = c->how->height, used = 4 + c->p->n;
 
-	/* Curves that no colour tells apart have marks of their own. */
+	/* without colours each curve has a mark of its own */
 	c->braille = c->how->utf8 && (c->p->n == 1 || c->how->colour);
 	c->dots_x = c->braille ? 2 : 1;
 	c->dots_y = c->braille ? 4 : 1;

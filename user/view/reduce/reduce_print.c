@@ -21,22 +21,22 @@ static const struct {
 
 #define N_QUANTILES (sizeof(quantiles) / sizeof(*quantiles))
 
-/* No value lies outside of the extremes. */
+/* Cuts a bin to the extremes of the values. */
 static struct log_bin within(const struct reduction_column *c, struct log_bin b)
 {
 	return (struct log_bin){fmax(b.low, c->moments.min), fmin(b.high, c->moments.max)};
 }
 
-/* The sample has all rows: quantiles are values, and no bins. */
+/* Whether the sample has all rows: then quantiles are exact, not bins. */
 static bool is_exact(const struct reduction *r)
 {
 	return r->nitems == r->rows;
 }
 
-/* The values of a column that are known, ascending; of no more than the sample's rows. */
+/* The known values of a column in ascending order, if the sample has all rows. */
 struct values {
 	double *v;
-	size_t n; /* 0: the histogram tells quantiles */
+	size_t n; /* 0: quantiles come from the histogram */
 };
 
 static int cmp(const void *a, const void *b)
@@ -46,7 +46,7 @@ static int cmp(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The caller frees v. */
+/* Returns the values; the caller frees v. */
 static struct values values_of(const struct reduction *r, unsigned column)
 {
 	struct values all = {.v = is_exact(r) ? calloc(r->nitems + 1, sizeof(*all.v)) : NULL};
@@ -59,7 +59,8 @@ static struct values values_of(const struct reduction *r, unsigned column)
 	return all;
 }
 
-/* At least the part q of the values is not above it. */
+/* The smallest value that the share q of the values is not above; a bin of the histogram, unless
+ * all values are known. */
 static struct log_bin quantile(const struct reduction_column *c, const struct values *all, double q)
 {
 	struct log_bin none = {NAN, NAN};
@@ -72,7 +73,7 @@ static struct log_bin quantile(const struct reduction_column *c, const struct va
 	return within(c, log_histogram__quantile(&c->histogram, q));
 }
 
-/* What part q of the values is not above; the bin of 0 ends where numbers are as good as 0. */
+/* The upper end of quantile(), and 0 for the bin of 0. */
 static double quantile_bound(const struct reduction_column *c, const struct values *all, double q)
 {
 	const double least = log_histogram__bin(LOG_HISTOGRAM_SIDE).high;
@@ -81,8 +82,8 @@ static double quantile_bound(const struct reduction_column *c, const struct valu
 	return high == least ? 0 : high;
 }
 
-/* Prints a number of thousands and millions as such, else three digits, and of an exponent only the
- * digits that count: 35300, 3.53e7. */
+/* Prints thousands and millions in full (35300), other numbers with three digits, exponents without
+ * zeros (3.53e7). */
 static void print_number(double v, FILE *out)
 {
 	char text[32] = "-";

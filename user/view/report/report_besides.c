@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Clusters, a folded region and stacks of a job file, for its report. */
+/* Reads clusters, a folded region and stacks of a job file, for its report. */
 #include "view/report/report.h"
 
 #include <errno.h>
@@ -19,9 +19,9 @@
 #include "view/flame/flame.h"
 #include "view/fold/fold_view.h"
 
-#define BURSTS_MAX  1000000 /* more take seconds: jobprof cluster */
-#define SAMPLES_MAX 50000   /* likewise: jobprof fold */
-#define CURVE_MAX   250	    /* values of a curve, of 1,000 that are stored */
+#define BURSTS_MAX  1000000 /* more would take seconds: jobprof cluster reads them */
+#define SAMPLES_MAX 50000   /* more would take seconds: jobprof fold reads them */
+#define CURVE_MAX   250	    /* values of a curve in the report, of 1,000 stored ones */
 #define FLAME_NODES 3000
 
 static json_t *no(const char *status, const char *reason)
@@ -58,7 +58,7 @@ json_t *report_besides__stored(const struct job_input *input, const char *name, 
 
 /* ---- clusters */
 
-/* jobprof reduce has made these of all files of the job. */
+/* A cluster that jobprof reduce has stored, made from all files of the job. */
 static json_t *stored_cluster(const json_t *row)
 {
 	const double number = json__number_of(row, "cluster");
@@ -76,7 +76,7 @@ static json_t *stored_cluster(const json_t *row)
 			 "gap_s", json__number(json__number_of(row, "Gap_mean")));
 }
 
-/* The last window: of a job that has ended it is the only one, or the latest. */
+/* The clusters of the last window: of a job that has ended, the only or the latest one. */
 static json_t *stored_clusters(const json_t *windows)
 {
 	json_t *window = NULL, *one, *list = json_array(), *rows;
@@ -180,7 +180,7 @@ static json_t *thinned(const json_t *rows, const char *column)
 	return NULL;
 }
 
-/* Phases have numbers as names. */
+/* The phases of a fold as a list; their names are numbers. */
 static json_t *phases_of(const json_t *fold)
 {
 	json_t *named = json_object_get(fold, "phases"), *list = json_array(), *one;
@@ -246,7 +246,7 @@ static json_t *folded_samples(const struct points *p)
 	return fold ? fold : unsuitable("nothing: jobprof fold says why");
 }
 
-/* Of the region, or period, that took most time. */
+/* Folds the region, or period, that took most time. */
 static json_t *computed_fold(const struct job_input *input)
 {
 	const struct selection steps = steps_of(input);
@@ -266,7 +266,7 @@ static json_t *computed_fold(const struct job_input *input)
 	return o;
 }
 
-/* What jobprof fold --store or jobprof reduce --fold has put there comes first. */
+/* The fold that jobprof fold --store or jobprof reduce --fold has stored; else it is computed. */
 static json_t *fold_of(const struct job_input *input)
 {
 	json_t *fold = report_besides__stored(input, "fold", NULL);
@@ -329,7 +329,7 @@ static json_t *blocked_of(const struct job_input *input)
 
 static json_t *(*const makers[])(const struct job_input *input) = {clusters_of, fold_of, running_of,
 								   blocked_of};
-#define FLAMES 2 /* the last ones */
+#define FLAMES 2 /* the last makers read stacks */
 #define MAKERS (sizeof(makers) / sizeof(makers[0]))
 
 static int work(void *arg, unsigned item, struct message *m)

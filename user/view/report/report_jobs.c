@@ -38,7 +38,7 @@ static double periods_of(const struct periodic *io, unsigned n, const struct per
 	return NAN;
 }
 
-/* The issues of a job. A task or node that is idle has all its cores idle. */
+/* The issues of a job; idle time of a task or node counts for its share of the cores. */
 static struct issue_job issues_of(const struct pika_job *p, double cores)
 {
 	double per_unit = p->units ? cores / p->units : NAN;

@@ -15,7 +15,7 @@
  */
 
 #define MARKS_SHOWN 200
-#define NEAR	    0.002 /* of the job's time: as far apart as can be seen */
+#define NEAR	    0.002 /* share of the job's time: marks that are nearer look like one */
 
 static int by_time(const void *a, const void *b)
 {
@@ -34,7 +34,7 @@ static bool is_same(const struct model_job *j, const struct job_mark *a, const s
 	       (named ? !strcmp(a->name, b->name) : a->name == b->name && a->number == b->number);
 }
 
-/* How many of v[0..n) are one mark: ranks set it at about the same time. */
+/* The number of marks from v[0] on that are one mark, which ranks set at about the same time. */
 static unsigned length_of(const struct model_job *j, const struct job_mark *v, unsigned n)
 {
 	unsigned k = 1;
@@ -62,7 +62,7 @@ static json_t *mark_json(const struct model_job *j, const struct job_mark *v, un
 	return o;
 }
 
-/* The marks, which are in the report's JSON. */
+/* The marks of the job. */
 static json_t *marks_json(const struct model_job *j)
 {
 	struct job_mark *v = calloc(j->nmarks + 1, sizeof(*v));
@@ -83,8 +83,8 @@ static json_t *marks_json(const struct model_job *j)
 	return o;
 }
 
-#define TASK_BINS_MAX (256u << 10) /* of a quantity: about 20 MB of text in all */
-#define FORMAT	      1		   /* grows when something changes its meaning or goes */
+#define TASK_BINS_MAX (256u << 10) /* cells of a quantity, at most: about 20 MB of text in all */
+#define FORMAT	      1		   /* grows when a key changes its meaning or is removed */
 
 static json_t *cost_json(const struct finding *f)
 {
@@ -95,7 +95,7 @@ static json_t *cost_json(const struct finding *f)
 	return o;
 }
 
-/* when: from the first time to the end of the last one. */
+/* Sets when the finding is true: from its first time to the end of the last one. */
 static void set_times(json_t *o, const struct finding *f)
 {
 	json_t *times = json_array();
@@ -170,8 +170,8 @@ static json_t *errors_json(const struct verdict *v)
 	return a;
 }
 
-/* All facts of a scope: numbers of the job, arrays of the others. Those of which nothing is known
- * are in `missing` alone. */
+/* All facts of a scope: numbers for the job, arrays for the other scopes. A fact without a known
+ * value is in `missing` only. */
 static json_t *facts_json(const struct facts *f, enum fact_scope scope)
 {
 	json_t *o = json_object();
@@ -219,7 +219,7 @@ static json_t *units_json(const struct facts *f, enum fact_scope scope)
 	return o;
 }
 
-/* The kept bins of each of units.tasks, an array per quantity: task_bins.CPU[task][bin]. */
+/* The stored bins of each of units.tasks, an array per quantity: task_bins.CPU[task][bin]. */
 static json_t *task_bins_json(const struct model_job *j)
 {
 	json_t *o = json_object();

@@ -11,15 +11,15 @@
 #include "view/report/report.h"
 #include "view/report/report_text.h"
 
-/* "status" and "reason" of an object; the reason is null where it is OK. */
+/* Sets "status" and "reason" of an object; the reason is null for OK. */
 static void put_verdict(json_t *o, struct analysis_verdict v)
 {
 	json_object_set_new(o, "status", json__text(analysis_status__name(v.status)));
 	json_object_set_new(o, "reason", json__nonempty(v.reason));
 }
 
-/* "params", the thresholds of the analysis, and "n_used" and "n_missing", how many values there
- * were. */
+/* Sets "params", the thresholds of the analysis, and "n_used" and "n_missing", the numbers of
+ * values. */
 static void put_basis(json_t *o, const struct analysis_param *params, double used, double missing)
 {
 	json_t *all = json_object();
@@ -78,7 +78,7 @@ static json_t *tag_json(const struct pika_tag *t, bool given)
 	return o;
 }
 
-/* Where none can be judged the job is not unrestrained either. */
+/* Whether any tag can be judged: else the job cannot be called unrestrained either. */
 static bool is_any_judged(const struct pika_job *p)
 {
 	for (int i = 0; i < JOB_TAGS; i++)
@@ -335,7 +335,7 @@ void report_pika__print(const struct report *r, FILE *out)
 
 /* ---- why one of PIKA's tags was given or not, in a line */
 
-/* What is missing where the metric, or its peak, is not known. */
+/* The measurement that is missing where the metric of a tag, or its peak, is unknown. */
 static const struct {
 	const char *of, *metric, *peak;
 } needs[JOB_TAGS] = {
@@ -407,7 +407,7 @@ bool report__print_tag_why(const struct pika_job *p, const char *name, FILE *out
 static const char *const cutoff_names[IO_CUTOFFS] = {"c0", "c128k", "c1m"};
 static const char *const direction_names[IO_DIRECTIONS] = {"read", "write"};
 
-/* Intervals of servers. */
+/* Numbers of intervals, summed over servers. */
 struct counts {
 	double used, missing;
 };
@@ -419,7 +419,7 @@ static struct counts counts_of(const struct io_job *io, unsigned servers, enum i
 	return (struct counts){(double)servers * io->intervals - missing, missing};
 }
 
-/* In both directions. */
+/* Counts the intervals of both directions. */
 static struct counts counts_of_job(const struct io_job *io, unsigned servers)
 {
 	struct counts r = counts_of(io, servers, IO_READ), w = counts_of(io, servers, IO_WRITE);
@@ -473,7 +473,7 @@ static json_t *job_json(const struct io_job *io, unsigned servers)
 	return o;
 }
 
-/* A row per network file system. */
+/* An array with an object per network file system. */
 static json_t *mounts_json(const struct io_jobs *io)
 {
 	json_t *a = json_array(), *one;
@@ -492,7 +492,7 @@ static json_t *mounts_json(const struct io_jobs *io)
 	return a;
 }
 
-/* Kinds are of the shortest intervals; of those that are not OK, nothing is used. */
+/* Kinds are those at the shortest interval; where its status is not OK, no value is used. */
 static void put_all(json_t *o, const struct io_jobs *io)
 {
 	struct analysis_verdict v = io->of[0].verdict;
@@ -535,7 +535,7 @@ json_t *report_io__json(const struct io_jobs *io)
 
 enum share { SHARE_ACTIVE, SHARE_BURSTY, SHARE_PARALLEL };
 
-/* A share of each cut-off, as ".28 .15 1.0"; "-" where it is not known, or has no meaning. */
+/* Prints a share per cut-off, as ".28 .15 1.0"; "-" where it is unknown or has no meaning. */
 static void print_shares(const struct io_character *c, enum share share, FILE *out)
 {
 	for (int i = 0; i < IO_CUTOFFS; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How pages are written: numbers with units, paragraphs, rows of characters, and words for reasons.
+/* Writes parts of pages: numbers with units, paragraphs, rows of characters, and words for reasons.
  */
 #include "view/report/report_text.h"
 
@@ -48,7 +48,7 @@ unsigned spark__width(FILE *out)
 	return w.ws_col < 40 ? 40 : w.ws_col > 200 ? 200 : w.ws_col;
 }
 
-/* The first variable that is set, as in locale(7). */
+/* The locale's name: the first variable that is set, as in locale(7). */
 static const char *locale_name(void)
 {
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -59,8 +59,8 @@ static const char *locale_name(void)
 	return v ? v : "";
 }
 
-/* language_territory.codeset@modifier. Only the name counts: it tells the terminal of a user of
- * another machine, though such a locale may not be installed here. */
+/* A name is language_territory.codeset@modifier. Only the name is used: it describes the user's
+ * terminal, and the locale need not be installed on this machine. */
 bool spark__utf8(void)
 {
 	const char *codeset = strchr(locale_name(), '.');
@@ -90,7 +90,7 @@ const char *report_reason__words(const struct analysis_verdict *v)
 	return v->reason;
 }
 
-#define NOTHING_S 5e-6 /* it would be 0.00 ms */
+#define NOTHING_S 5e-6 /* s; less would be printed as 0.00 ms */
 
 const char *report_text__time(double s, report_number buf)
 {
@@ -129,9 +129,9 @@ const char *report_text__change(double s, report_number buf)
 	return buf;
 }
 
-#define DIGITS_MAX 1e15 /* a damaged file may have any number: longer ones are rounded */
+#define DIGITS_MAX 1e15 /* larger numbers, which only damaged files have, are rounded */
 
-/* A number with about three digits. Returns its length. */
+/* Writes a number with about three digits. Returns its length. */
 static int put_digits(double v, report_number buf)
 {
 	int places = fabs(v) < 9.995 ? 2 : fabs(v) < 99.95 ? 1 : 0;
@@ -150,7 +150,7 @@ struct scale {
 	const char *unit;
 };
 
-/* By the last scale whose least value `like` reaches. */
+/* Writes a number by the last scale whose least value is not above `like`. */
 static const char *put_scaled(double v, double like, const struct scale *scales, size_t n,
 			      report_number buf)
 {
@@ -235,7 +235,7 @@ const char *report_text__count(double v, report_number buf)
 	return buf;
 }
 
-#define OFTEN 9.95 /* times a second: whole numbers are enough */
+#define OFTEN 9.95 /* per second; from here on whole numbers are enough */
 #define RARE  0.01
 
 const char *report_text__often(double n, double s, const char *what, report_number buf)
@@ -304,7 +304,7 @@ void report_text__paragraph(FILE *out, const char *text, int at, int indent)
 			text++;
 			continue;
 		}
-		if (text[len] == ' ' && text[len + 1] == '%') /* stays with its number */
+		if (text[len] == ' ' && text[len + 1] == '%') /* "%" stays with its number */
 			len += 1 + strcspn(text + len + 1, " \n");
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);
 		if (at > begin && at + 1 + (int)len > REPORT_WIDTH) {

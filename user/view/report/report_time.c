@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The job over time, and the clusters of bursts and the folded region. */
+/* The job over time, the clusters of bursts, and the folded region. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -12,10 +12,11 @@
 #include "view/report/report_text.h"
 
 #define COLUMNS	 44
-#define MB_LEAST 1 /* in all: less has no row without --all, as its scale is its own */
+#define MB_LEAST 1 /* MB in all; less has no row without --all, since each row has its own scale \
+		    */
 
-/* Amounts per second and gauges of a fact over the columns: bins that a column covers are weighted
- * by how much of them that is. */
+/* Computes a fact per column: amounts per second, gauges as means. A bin counts by the part of it
+ * that the column covers. */
 static void resample(const struct facts *f, enum fact fact, bool amount, double *columns)
 {
 	const double *start = f->values[FACT_BIN_start_s], *span = f->values[FACT_BIN_span_s];
@@ -51,7 +52,7 @@ static double max_of(const double *v, double *sum)
 	return max;
 }
 
-/* scale: the top of the row; NaN: the highest value is. */
+/* Prints a row; scale: the value at its top, NaN: the highest value. */
 static void print_row(const struct report *r, const char *name, enum fact fact, bool amount,
 		      double scale, const char *detail, FILE *out)
 {
@@ -85,8 +86,8 @@ static void print_cpu(const struct report *r, FILE *out)
 	print_row(r, "CPU", FACT_BIN_cpu_s, true, cores, detail, out);
 }
 
-/* Times of day where the start is known and the run is not short, with the day where it has
- * several; else since the start. */
+/* Writes an instant: the time of day where the start is known and the run is not short, with the
+ * day if there are several; else the time since the start. */
 static void print_instant(const struct facts *f, double s, char *text, size_t size)
 {
 	double wall = facts__job(f, FACT_JOB_wall_s);
@@ -146,11 +147,11 @@ void report_time__print(const struct report *r, FILE *out)
 
 /* ---- prints the clusters of bursts, and the region that was folded */
 
-#define CLUSTERS   5 /* on a page without --all */
-#define PHASES	   6 /* of a folded region */
+#define CLUSTERS   5 /* clusters on a page without --all */
+#define PHASES	   6 /* phases of a folded region */
 #define PHASE_TEXT 1024
-#define CODE	   60	  /* columns for what one executed */
-#define LEAST	   0.0005 /* of the run time: cluster that has a line */
+#define CODE	   60	  /* columns for the code of a phase */
+#define LEAST	   0.0005 /* share of the run time from which a cluster has a line */
 
 static bool has_status(const json_t *o, enum analysis_status status)
 {
@@ -191,7 +192,7 @@ static void print_clusters(const struct report *r, const json_t *o, FILE *out)
 		return;
 	fprintf(out, "\n%-10s%10s %8s  %10s  %s\n", "Bursts", "number", "of time", "run time",
 		"least to most, after a wait of");
-	for (size_t i = 1; i <= n; i++) { /* noise, the first one, comes last */
+	for (size_t i = 1; i <= n; i++) { /* noise is the first one, and printed last */
 		const json_t *c = json_array_get(list, i % n);
 
 		if (!(json__number_of(c, "share") >= LEAST))
@@ -205,7 +206,7 @@ static void print_clusters(const struct report *r, const json_t *o, FILE *out)
 		fprintf(out, "  %s\n", json_string_value(hint));
 }
 
-/* Of a phase that mostly does not run, what it executes else, too. */
+/* The code of a phase; of one that mostly does not run, also what it executes otherwise. */
 static const char *code_of(const json_t *phase, char text[static PHASE_TEXT])
 {
 	const json_t *runs = json_object_get(phase, "runs");
@@ -250,7 +251,7 @@ static void print_fold(const json_t *fold, FILE *out)
 	print_phases(fold, out);
 }
 
-/* There are samples, and nothing was made of them. */
+/* Prints why samples were not folded. */
 static void print_unfolded(const json_t *fold, FILE *out)
 {
 	fprintf(out, "\nFolded     %s\n", json__text_of(fold, "reason"));
