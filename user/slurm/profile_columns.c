@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Units and kinds of the columns of Slurm's gatherers, as schemas/ have them. */
+/* Units and kinds of the columns of Slurm's gatherers, from schemas/. */
 #include "slurm/profile_columns.h"
 
 #include <stdio.h>

@@ -105,7 +105,7 @@ void spank_ids__own_nodes(struct jpc_step *s, spank_ids__env_fn env, void *arg)
 		return;
 	memset(s->node_list, 0, sizeof(s->node_list));
 	memset(s->job_node_list, 0,
-	       sizeof(s->job_node_list)); /* the message has no remains after the text */
+	       sizeof(s->job_node_list)); /* no old bytes stay after the text */
 	for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++) {
 		snprintf(name, sizeof(name), formats[f], s->het_offset);
 		if (env(arg, name, s->job_node_list, sizeof(s->job_node_list)))

@@ -38,7 +38,7 @@ static void log_unreachable(struct spank_link *l, int err)
 			 strerror(-err));
 }
 
-/* Sends the message and waits for its answer, as long as the budget lasts. */
+/* Sends the message and waits for its answer for the rest of the budget. */
 static int call_jobprofd(struct spank_link *l, void *message, struct jpc_reply *reply)
 {
 	uint64_t start = clock__mono_ns() / 1000, took;
@@ -99,7 +99,7 @@ void spank_link__begin(struct spank_link *l, const char *path, unsigned timeout_
 	if (!err)
 		err = send_step(l, true);
 	if (err == -ETIMEDOUT) {
-		/* The message is in the socket: it counts when jobprofd reads it. */
+		/* the message is in the socket: jobprofd will read it later */
 		log_once(l, "jobprofd at %s has not answered within %u ms; the job runs on", path,
 			 timeout_ms);
 		return;
@@ -110,7 +110,7 @@ void spank_link__begin(struct spank_link *l, const char *path, unsigned timeout_
 	client__close(&l->client);
 }
 
-/* After a restart of jobprofd the step is sent first. */
+/* Opens a new connection and sends the step first: jobprofd may have been restarted. */
 static int reopen_link(struct spank_link *l)
 {
 	int err = client__open(&l->client, l->path);
@@ -165,7 +165,7 @@ void spank_link__end(struct spank_link *l)
 
 	memcpy(message.step_name, l->step.step_name, sizeof(message.step_name));
 	if (l->answered) {
-		/* While this process waits it exists, and jobprofd can read its credentials. */
+		/* while this process waits for the answer, jobprofd can read its credentials */
 		l->left_us = l->timeout_ms * 1000;
 		client__head(&l->client, &message, JPC_STEP_END, sizeof(message));
 		err = call_jobprofd(l, &message, &reply);

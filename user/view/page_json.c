@@ -32,7 +32,8 @@ static json_t *attributes_json(const struct model_node *n)
 	return all;
 }
 
-/* Per-interval columns by their sum, gauges by maximum and mean, cumulative ones by the last. */
+/* Adds columns: the sum of per-interval ones, maximum and mean of gauges, the last value of
+ * cumulative ones. */
 static void add_columns(json_t *obj, const struct model_table *t)
 {
 	json_t *sum = json_object(), *max = json_object(), *mean = json_object();
@@ -129,7 +130,7 @@ static void add_table(json_t *all, const struct model_series *s, const struct mo
 	json_object_set_new(group, text_key(t->name), obj);
 }
 
-/* Table by table: together they may be too large for memory. */
+/* Adds the other series table by table: together they may be too large for memory. */
 static void add_other_series(json_t *obj, const struct model_node *n)
 {
 	json_t *all = json_object();

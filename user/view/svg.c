@@ -21,9 +21,9 @@ double axis__step(double span, unsigned ticks)
 	return 10 * power;
 }
 
-#define NARROW 2.2   /* between such bounds the ticks of a log axis are evenly apart */
-#define LEAST  0.005 /* decades of an axis: labels of ticks that are nearer do not differ */
-#define ROOM   0.03  /* at each end */
+#define NARROW 2.2   /* ratio of bounds below which a log axis has even ticks */
+#define LEAST  0.005 /* least decades of an axis: labels of nearer ticks would be equal */
+#define ROOM   0.03  /* empty part of an axis at each end */
 
 struct axis axis__of_log_times(double low, double high)
 {
@@ -37,8 +37,8 @@ struct axis axis__of_log_times(double low, double high)
 	return a;
 }
 
-/* As many ticks as their labels have room for: of up to one and a half decades five each, then
- * three, two and one; of more than ten decades not each has one. */
+/* The k-th tick of a log axis. Up to one and a half decades have five ticks each, longer axes
+ * three, two or one, and of more than ten decades only some have one: their labels need room. */
 static double log_tick(const struct axis *a, unsigned k)
 {
 	static const struct {

@@ -48,7 +48,7 @@ void worker__put(struct worker *w)
 	free(w);
 }
 
-/* Before a call of the source; the lock, which is held, is let go. False: the thread is to end. */
+/* Called before a call of the source: unlocks the lock. False: the thread must end. */
 static bool enter(struct worker *w)
 {
 	if (w->stop)
@@ -96,7 +96,7 @@ void sensor_thread__rest(pthread_mutex_t *lock, pthread_cond_t *change, const ui
 
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	while (!*stop && !err) {
-		until = after(begin, *period_ns); /* another thread may have changed it */
+		until = after(begin, *period_ns); /* another thread may have changed the period */
 		err = pthread_cond_timedwait(change, lock, &until);
 	}
 }
@@ -109,7 +109,7 @@ void worker__set_period(struct worker *w, uint64_t ns)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* A gap that the reader has not seen yet stays one in the reading after it. */
+/* A gap that the reader has not taken yet is a gap of the next reading, too. */
 static void keep_quality(const struct worker *w, struct sensor_value *values)
 {
 	for (unsigned i = 0; i < w->n && w->seq && !w->taken; i++) {
@@ -121,7 +121,7 @@ static void keep_quality(const struct worker *w, struct sensor_value *values)
 	}
 }
 
-/* One reading, published. With the lock held. False: the worker is to end. */
+/* Makes a reading and publishes it. Called with the lock locked. False: the worker must end. */
 static bool read_once(struct worker *w, struct sensor *s, struct sensor_value *values)
 {
 	int err;
@@ -208,7 +208,7 @@ int worker__start(struct worker **out, const struct sensor_ops *ops,
 	if (!w)
 		return -ENOMEM;
 	sensor_thread__sync(&w->lock, &w->change);
-	w->refs = 2; /* the caller's and the thread's */
+	w->refs = 2; /* one of the caller, one of the thread */
 	w->ops = ops;
 	w->period_ns = period_ns;
 	w->now = now;
@@ -234,7 +234,7 @@ void worker__stop(struct worker *w)
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
 	pthread_cond_broadcast(&w->change);
-	/* A thread that is in a call ends by itself when the call comes back. */
+	/* a thread in a call is not waited for: it ends by itself when the call returns */
 	while (!w->ended && !w->call_ns && !pthread_cond_timedwait(&w->change, &w->lock, &until))
 		;
 	pthread_mutex_unlock(&w->lock);

@@ -16,7 +16,8 @@
 
 #define CPUS_MAX 65536
 
-/* -1: no such file, or no number in it. The kernel writes -1 itself where it does not know. */
+/* Reads an id. -1: no such file, or no number in it; the kernel itself writes -1 for an unknown id.
+ */
 static int read_id(int dirfd, const char *cpu, const char *name)
 {
 	char path[64], text[24];
@@ -82,7 +83,7 @@ static int by_number(const void *a, const void *b)
 	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
 }
 
-/* Package, die and core of the kernel in one number: core ids are used again in each package. */
+/* Sorts CPUs by package, die and core: core ids are reused in each package. */
 static int by_core(const void *a, const void *b)
 {
 	const struct cpu_place *const *x = a, *const *y = b;
@@ -96,8 +97,8 @@ static int by_core(const void *a, const void *b)
 	return by_number(*x, *y);
 }
 
-/* Goes along the CPUs in the order of by_core() and numbers packages, dies and cores. first[i] is
- * the position in c->at of the first CPU of the core of CPU i. */
+/* Numbers packages, dies and cores, by the CPUs in the order of by_core(). first[i] is the index in
+ * c->at of the first CPU of the core of CPU i. */
 static void rank_cpus(struct cpus *c, struct cpu_place **sorted, unsigned *first)
 {
 	int package = -1, die = -1, core = -1, dies = 0;
@@ -112,7 +113,7 @@ static void rank_cpus(struct cpus *c, struct cpu_place **sorted, unsigned *first
 			c->packages++, dies = 0;
 		if (new_die)
 			dies++;
-		/* A kernel without core ids: every CPU is its own. */
+		/* without core ids from the kernel each CPU is a core of its own */
 		if (new_die || p->core != core || core < 0)
 			lead = (unsigned)(p - c->at);
 		package = p->package;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Opening the events of PMUs, and the scales that sysfs gives them. */
+/* Opens the events of PMUs, and reads the scales that sysfs has for them. */
 #include "sensor/core/event.h"
 
 #include <errno.h>

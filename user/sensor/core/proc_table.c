@@ -22,7 +22,7 @@ bool proc_table__has(const char *dir, const char *name, const char *file)
 	       !faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
 }
 
-/* The device of a line, with its *n numbers; -1: the line is of no device in the table. */
+/* Returns the device of a line and its *n numbers; -1: the line's device is not in the table. */
 static int parse_line(const struct proc_table *s, const char *line, size_t len,
 		      uint64_t numbers[PROC_TABLE_FIELDS], unsigned *n)
 {
@@ -41,7 +41,7 @@ static int parse_line(const struct proc_table *s, const char *line, size_t len,
 	return -1;
 }
 
-/* How many numbers the line of a device has: newer kernels print more. */
+/* The count of numbers in a device's line: newer kernels print more. */
 static unsigned numbers_of(const struct proc_table *s, const char *wanted)
 {
 	const char *at = s->text.buf, *line, *name, *from;
@@ -73,7 +73,7 @@ static int add_columns(struct proc_table *s, unsigned there)
 	return err;
 }
 
-/* "cciss!c0d0" is a directory's way to say "cciss/c0d0". */
+/* Writes the name as in the file: the directory "cciss!c0d0" is of the device "cciss/c0d0". */
 static void name_in_file(char out[PROC_TABLE_NAME], const char *dir)
 {
 	char *bang;
@@ -83,7 +83,7 @@ static void name_in_file(char out[PROC_TABLE_NAME], const char *dir)
 		*bang = '/';
 }
 
-/* Adds a device; one without a line is left out, since it has no numbers. */
+/* Adds a device, unless the file has no line on it. */
 static int add_device(void *arg, const char *dir, const char *entry)
 {
 	struct proc_table *s = arg;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sources are opened and closed here; names of the parts of a node and of the qualities of a
- * reading. */
+/* Opens and closes sources; names the parts of a node and the qualities of a reading. */
 #include "sensor/core/sensor.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files of many numbers, read whole and taken apart line by line. */
+/* Files of many numbers, read as a whole and split into lines. */
 #include "sensor/core/text.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static int open_file(struct sensor_text *t)
 {
 	struct stat st;
 
-	/* A file that was replaced: only in trees that are not the kernel's. */
+	/* the file was replaced: never in the kernel's trees */
 	if (t->fd >= 0 && (fstat(t->fd, &st) || !st.st_nlink))
 		sensor_text__close(t);
 	if (t->fd < 0)

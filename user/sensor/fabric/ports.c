@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Reads ports of InfiniBand, Omni-Path and RoCE in /sys/class/infiniband. The files of counters/
- * are the same for all drivers: they count data in words of 4 bytes, and errors with as few bits as
- * the packets of the subnet manager have for them. A counter that is full stays as it is.
- * hw_counters/ is the driver's own; some drivers have nothing else.
- */
+/* Reads ports of InfiniBand, Omni-Path and RoCE in /sys/class/infiniband. The files of counters/
+ * are the same for all drivers: they count data in words of 4 bytes, and errors with the few bits
+ * that packets of the subnet manager have for them. A full counter stays at its highest value.
+ * hw_counters/ is specific to the driver; some drivers have nothing else. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,8 +20,8 @@
 #define WORD  4.0
 #define BITS4 15u
 #define BITS8 255u
-/* Counters of 64 bits have the same names as these: a count of just these values is taken for a
- * full counter. */
+/* Highest values. Counters of 64 bits have the same names: a count of exactly these values is taken
+ * for a full counter. */
 #define BITS16 65535u
 #define BITS32 4294967295u
 
@@ -75,12 +73,12 @@ static const struct counter_file files[] = {
 
 struct port {
 	char *dir;	   /* owned */
-	unsigned up, rate; /* channels */
+	unsigned up, rate; /* indices of channels */
 };
 
 struct sensor {
 	struct counter_set c;
-	struct port *port; /* of each device of c */
+	struct port *port; /* one per device of c */
 	unsigned nports;
 };
 
@@ -139,7 +137,8 @@ static int add_port(void *arg, const char *ports, const char *number)
 	return err ? err : add_level(s, "Rate", "Gb/s", &p->rate);
 }
 
-/* Adds the ports of a device. A device without ports, or one that goes meanwhile, is no error. */
+/* Adds the ports of a device. A device without ports, or one that is removed meanwhile, is no
+ * error. */
 static int add_ports(void *s, const char *class, const char *device)
 {
 	_cleanup_free_ char *ports = NULL;
@@ -192,7 +191,7 @@ static void set_level(struct sensor_value *v, int err, double value, uint64_t no
 		 : (struct sensor_value){value, now, READING_GOOD};
 }
 
-/* The files hold "4: ACTIVE" and "2.5 Gb/sec (1X SDR)". */
+/* Reads state and rate: files with "4: ACTIVE" and "2.5 Gb/sec (1X SDR)". */
 static void read_levels(const struct port *p, uint64_t now, struct sensor_value *values)
 {
 	double rate = NAN;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Adapters of HPE Slingshot (Cassini): telemetry in sysfs, one file per counter, "VALUE@TIME".
- * Counters of events have 56 bits. Virtual functions have their own directory and share the
- * adapter's counters: only functions with a link of their own are ports.
- */
+/* Adapters of HPE Slingshot (Cassini): telemetry in sysfs, one file per counter, "VALUE@TIME".
+ * Counters of events have 56 bits. Virtual functions have a directory but share the adapter's
+ * counters: only functions with a link of their own are ports. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -34,7 +32,7 @@ struct sensor {
 	struct counter_set c;
 };
 
-/* physfn is what the PCI device of a virtual function has. */
+/* Adds an adapter. Virtual functions are left out: their PCI device has "physfn". */
 static int add_device(void *arg, const char *class, const char *name)
 {
 	struct sensor *s = arg;
@@ -100,7 +98,7 @@ static int slingshot_read(struct sensor *s, struct sensor_value *values)
 const struct sensor_ops sensor_slingshot = {
 	.name = "slingshot",
 	.doc = "adapters of HPE Slingshot",
-	.slow = true, /* 40 and more files for each, read over PCI */
+	.slow = true, /* each has 40 files and more, which are read over PCI */
 	.size = sizeof(struct sensor),
 	.open = slingshot_open,
 	.describe = slingshot_describe,

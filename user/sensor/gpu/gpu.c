@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the two makers' libraries have in common: channels, functions found by name, lists of the
- * processes that use a GPU.
- */
+/* What the two vendors' libraries share: channels, functions found by name, lists of the processes
+ * that use a GPU. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>

@@ -22,13 +22,13 @@ static const struct {
 struct gpu_users {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	unsigned refs; /* the thread's and the caller's */
+	unsigned refs; /* one of the thread, one of the caller */
 	bool stop;
 	struct sensor_roots roots;
 	uint64_t period_ns;
-	struct gpu_use *answer; /* the thread's last answer, not taken yet */
+	struct gpu_use *answer; /* the thread's last answer, if it was not taken yet */
 	int n;
-	uint64_t answered_ns; /* 0: nothing yet */
+	uint64_t answered_ns; /* 0: no answer yet */
 	struct gpu_use *taken;
 	int ntaken;
 };
@@ -61,7 +61,7 @@ static void keep_answer(struct gpu_users *u, struct gpu_use *use, int n)
 	pthread_mutex_unlock(&u->lock);
 }
 
-/* Waits for a period. False: the thread is to stop. */
+/* Waits for a period. False: the thread must stop. */
 static bool rest(struct gpu_users *u)
 {
 	bool stop;
@@ -73,7 +73,7 @@ static bool rest(struct gpu_users *u)
 	return !stop;
 }
 
-/* The uses of all makers' GPUs in one list; how many, or -ENODATA. */
+/* Makes one list of the uses of all vendors' GPUs. Returns their number, or -ENODATA. */
 static int ask_processes(struct sensor *const *s, struct gpu_use **out)
 {
 	int sum = -ENODATA;

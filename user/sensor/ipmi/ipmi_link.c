@@ -24,7 +24,7 @@ struct device {
 	long msgid;
 };
 
-/* Milliseconds to the deadline, rounded up; 0: it is over. */
+/* Milliseconds to the deadline, rounded up; 0: it has passed. */
 static int time_left(uint64_t deadline_ns)
 {
 	uint64_t now = clock__boot_ns(), ms;
@@ -54,8 +54,8 @@ static int send_request(struct device *d, const struct ipmi_request *req)
 	return ioctl(d->fd, IPMICTL_SEND_COMMAND, &r) ? -errno : 0;
 }
 
-/* Receives a message: its length, or -errno. 0: it was not the answer to the last question, but an
- * event or the answer to a question that was given up. */
+/* Receives a message. Returns its length; 0: the message was an event, or the answer to an earlier
+ * question that was given up; -errno. */
 static int receive(struct device *d, uint8_t *answer)
 {
 	struct ipmi_addr from;

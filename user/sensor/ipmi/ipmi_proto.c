@@ -56,7 +56,8 @@ struct ipmi_request dcmi__window_request(void)
 		.netfn = NETFN_GROUP, .cmd = 0x01, .len = 2, .data = {GROUP_DCMI, 5}};
 }
 
-/* A window is a number in its low six bits, of seconds, minutes, hours or days in the high two. */
+/* Reads a window: the low six bits are a number of seconds, minutes, hours or days, by the high two
+ * bits. */
 int dcmi__parse_window(const uint8_t *data, int len, uint8_t *window)
 {
 	static const uint32_t unit[] = {1, 60, 3600, 86400};

@@ -10,7 +10,7 @@
 #include "base/str.h"
 
 #define DEFAULT_PERIOD	30
-#define DEFAULT_TIMEOUT 5 /* less than a slow source may take (sensor/core/async.h) */
+#define DEFAULT_TIMEOUT 5 /* s, less than a slow source may take (sensor/core/async.h) */
 #define MAX_SECONDS	86400
 #define NODE		"Node"
 
@@ -19,7 +19,7 @@ void ipmi_settings__init(struct ipmi_settings *s)
 	*s = (struct ipmi_settings){.period_s = DEFAULT_PERIOD, .timeout_s = DEFAULT_TIMEOUT};
 }
 
-/* Copies the text before end; false if it does not fit, or is empty. */
+/* Copies len bytes of the text. False: it is empty, or does not fit. */
 static bool copy_word(char *out, size_t size, const char *text, size_t len)
 {
 	if (!len || len >= size)
@@ -56,7 +56,7 @@ bad:
 	return -EINVAL;
 }
 
-/* "id,id" up to end. All that is wrong is added to err. */
+/* Reads "id,id" up to end, and adds each error to err. */
 static int add_sources(struct ipmi_label *l, const char *id, const char *end, char *err,
 		       size_t errlen)
 {
@@ -76,7 +76,7 @@ static int add_sources(struct ipmi_label *l, const char *id, const char *end, ch
 	return e;
 }
 
-/* Label=id,id; the label counts although ids of it are wrong. */
+/* Reads Label=id,id; the label is added even if some of its ids are wrong. */
 static int add_label(struct ipmi_settings *s, const char *text, size_t len, char *err,
 		     size_t errlen)
 {
@@ -190,7 +190,7 @@ static int set_device(struct ipmi_settings *s, const char *value, char *err, siz
 	return -EINVAL;
 }
 
-/* The keys; those without set are about libraries and networks that in-band reading does not use.
+/* The keys. Those without set belong to libraries and networks, which reading in-band does not use.
  */
 static const struct {
 	const char *name;

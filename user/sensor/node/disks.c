@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Whole disks that have a device. Partitions are parts of disks. Devices made of disks (dm, md,
- * multipath) are left out, as their disks count the same data; so are those made of files and
- * memory (loop, ram, zram), which are no disks.
- */
+/* Disks that have a device, without their partitions. Devices made of disks (dm, md, multipath) are
+ * left out, since their disks count the same data; so are those made of files and memory (loop,
+ * ram, zram), which are no disks. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +12,9 @@
 
 #define SECTOR	 512.0
 #define MS	 1e-3
-#define MS_RANGE (1ull << 32) /* times are printed modulo that */
+#define MS_RANGE (1ull << 32) /* times wrap around there */
 
-/* Numbers of a line of /proc/diskstats behind the name. */
+/* Numbers after the name in a line of /proc/diskstats. */
 static const struct proc_table_column columns[] = {
 	{"Reads", "", 0, 1, 0},
 	{"ReadMB", "B", 2, SECTOR, 0},
@@ -38,7 +36,7 @@ static bool is_counted(const char *dir, const char *name)
 	return !removable && proc_table__has(dir, name, "device");
 }
 
-/* "   8       0 sda 123 4 ..." */
+/* Splits a line such as " 8 0 sda 123 4 ...". */
 static const char *split_line(const char *line, size_t len, const char **name, size_t *name_len)
 {
 	uint64_t number; /* major, minor */

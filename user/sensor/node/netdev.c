@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Network interfaces that have a device, in the network namespace of the process. Those without one
- * (lo, veth, bridges, VLANs, bonds) are left out, as other interfaces count the same data. So are
- * an interface that is the lower half of another one (a virtual function below hv_netvsc or
- * net_failover), and one that represents a virtual function on the host's side.
- */
+/* Network interfaces that have a device, in the network namespace of the process. Interfaces
+ * without one (lo, veth, bridges, VLANs, bonds) are left out, since others count the same data. So
+ * are the lower half of another interface (a virtual function below hv_netvsc or net_failover), and
+ * an interface that represents a virtual function on the host's side. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,14 +13,14 @@
 #include "base/str.h"
 #include "sensor/core/proc_table.h"
 
-/* Numbers of a line of /proc/net/dev. */
+/* Numbers in a line of /proc/net/dev. */
 static const struct proc_table_column columns[] = {
 	{"RxMB", "B", 0, 1, 0},	    {"TxMB", "B", 8, 1, 0},    {"RxPackets", "", 1, 1, 0},
 	{"TxPackets", "", 9, 1, 0}, {"RxErrors", "", 2, 1, 0}, {"TxErrors", "", 10, 1, 0},
 	{"RxDrops", "", 3, 1, 0},   {"TxDrops", "", 11, 1, 0}, {"Multicast", "", 7, 1, 0},
 };
 
-/* The interface of a virtual function on the host's side: "pf0vf3", "c1pf0sf88". */
+/* Whether an interface represents a virtual function on the host's side: "pf0vf3", "c1pf0sf88". */
 static bool is_representor(const char *dir, const char *name)
 {
 	char path[PATH_MAX], port[64];
@@ -41,7 +39,7 @@ static bool is_counted(const char *dir, const char *name)
 	       !proc_table__has(dir, name, "master/device") && !is_representor(dir, name);
 }
 
-/* "  eth0: 123 4 ..." */
+/* Splits a line such as " eth0: 123 4 ...". */
 static const char *split_line(const char *line, size_t len, const char **name, size_t *name_len)
 {
 	const char *colon = memchr(line, ':', len);

@@ -12,9 +12,9 @@
 #include "sensor/core/file.h"
 #include "sensor/core/text.h"
 
-#define TICKS 100 /* a second of /proc/stat, as user space is told of times on Linux */
+#define TICKS 100 /* per second in /proc/stat: USER_HZ of Linux */
 
-/* One file and what is in it. */
+/* Reads a number from a file. */
 typedef int (*read_fn)(struct sensor_text *text, uint64_t *v);
 
 static int read_pressure(struct sensor_text *text, uint64_t *us);
@@ -47,8 +47,7 @@ struct sensor {
 	char path[N_KINDS][PATH_MAX];
 };
 
-/* The number behind word in the text. 0, -ENODATA: the text does not have word; -EINVAL, -ERANGE.
- */
+/* Reads the number after word in the text. 0; -ENODATA: the text lacks word; -EINVAL, -ERANGE. */
 static int number_behind(const char *text, const char *word, uint64_t *v)
 {
 	const char *at = strstr(text, word);
@@ -67,7 +66,8 @@ static int number_behind(const char *text, const char *word, uint64_t *v)
 	return parse_u64(digits, v);
 }
 
-/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234", then a line "full". */
+/* Reads the total of "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234", which is followed by a
+ * line "full". */
 static int read_pressure(struct sensor_text *text, uint64_t *us)
 {
 	int err = sensor_text__read(text);
@@ -92,8 +92,8 @@ static int read_memory(struct sensor_text *text, uint64_t *kib)
 	return 0;
 }
 
-/* The fields of the first line, "cpu", from the first on: user, nice, system, idle, iowait, irq,
- * softirq and steal. 0, -ENODATA or an error of the file. */
+/* Reads the fields of the first line, "cpu": user, nice, system, idle, iowait, irq, softirq and
+ * steal. 0; -ENODATA, or an error of the file. */
 static int read_ticks(struct sensor_text *text, uint64_t ticks[static 8])
 {
 	int err = sensor_text__read(text);
@@ -129,7 +129,7 @@ static int read_stolen(struct sensor_text *text, uint64_t *ticks)
 	return err;
 }
 
-/* Adds the channel of a kind, unless the kernel does not have it or it is switched off (psi=0). */
+/* Adds the channel of a kind, unless the kernel lacks it or it is switched off (psi=0). */
 static void add_kind(struct sensor *s, const struct sensor_roots *roots, unsigned kind)
 {
 	struct sensor_channel *c = &s->channel[s->n];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Checks what a plug-in declares. Its strings are not trusted to end. */
+/* Checks what a plug-in declares. Its strings need not be terminated. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +25,11 @@ static bool is_in(const char *const *list, size_t n, const char *name)
 
 bool plugin__is_reserved(const char *series)
 {
-	/* Series of Slurm's gatherers begin with "Slurm_". */
+	/* names of the series of Slurm's gatherers begin with "Slurm_" */
 	return series__is_reserved(series) || !strncasecmp(series, "Slurm_", 6);
 }
 
-/* 1 to most bytes, all of them in set, the first in the set first. */
+/* Whether a name has 1 to `most` bytes, the first in `first`, all in `set`. */
 static bool is_name(const char *s, size_t most, const char *first, const char *set)
 {
 	size_t len = s ? strnlen(s, most + 1) : 0;

@@ -8,13 +8,13 @@
 
 #include "sensor/rapl/rapl.h"
 
-/* Perf comes first, for the kernel folds wraps. MSRs come last: it is documented nowhere which of
- * them mean anything. */
+/* Perf comes first, since the kernel handles overflow there. MSRs come last: no document tells
+ * which of them have a counter. */
 static const struct rapl_way *const ways[] = {&rapl_perf, &rapl_powercap, &rapl_msr};
 
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
 
-/* Closes and frees all that a way has opened. */
+/* Closes and frees all that was opened. */
 static void close_all(struct rapl *r)
 {
 	for (unsigned i = 0; i < r->n; i++)
@@ -61,8 +61,7 @@ static void add_reason(struct rapl *r, const char *way, const char *text)
 			 way, text);
 }
 
-/* The error that is reported: "not permitted" before "does not work", and that before "not there".
- */
+/* The error that is reported: "not permitted" before "does not work" before "does not exist". */
 static int worse(int was, int err)
 {
 	if (was == -EACCES || err == -ENOENT)
@@ -106,7 +105,7 @@ static int rapl_open(struct sensor *s, const struct sensor_ops *ops,
 	return err ? err : choose_way(r);
 }
 
-/* "perf power PMU: 2 package, 2 dram" */
+/* Writes "perf power PMU: 2 package, 2 dram". */
 static void rapl_describe(const struct sensor *s, const struct sensor_roots *roots, int err,
 			  char *text, size_t len)
 {
@@ -161,7 +160,8 @@ const struct sensor_ops sensor_rapl = {
 	.close = rapl_close,
 };
 
-/* A source of its own, on a thread: each core's counter takes an interrupt on that core. */
+/* It is a source of its own, on a thread: each core's counter is read by an interrupt on that core.
+ */
 const struct sensor_ops sensor_rapl_cores = {
 	.name = "rapl-cores",
 	.doc = "energy of single cores (RAPL of AMD)",

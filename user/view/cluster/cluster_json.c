@@ -15,7 +15,7 @@ static json_t *code_json(const struct burst_code *c)
 		       : json_null();
 }
 
-/* How many bursts of the cluster there are for each burst in the table. */
+/* The number of bursts of the cluster per burst in the table, which may have a sample of them. */
 static double bursts_per_kept(const struct cluster_view *v, unsigned cluster)
 {
 	size_t kept = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What all forms of clusters share: how clusters and times are written, lines over time, hints, and
- * what the counters of a cluster say. */
+/* What all forms of clusters share: names of clusters, times, lines over time, hints, and
+ * conclusions from the counters of a cluster. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "view/cluster/cluster_view.h"
 
-#define MOSTLY 0.5 /* noise, */
-#define LITTLE 0.2 /* or long bursts of all: tells the reader little */
+#define MOSTLY 0.5 /* share of noise above which there is a hint */
+#define LITTLE 0.2 /* share of long bursts in the time of all below which there is a hint */
 
 const char *cluster_name__of(unsigned k, cluster_name buf)
 {
@@ -69,7 +69,7 @@ void cluster_lines__close(struct cluster_lines *l)
 	free(l->line);
 }
 
-/* Adds a burst's run time to the cells that it lies in. */
+/* Adds a burst's run time to the cells that it overlaps. */
 static void spread(double *cells, unsigned ncells, unsigned columns, double from, double to,
 		   double run)
 {

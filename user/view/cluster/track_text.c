@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Clusters that are followed, as text and as JSON: a line per cluster, a column per piece. */
+/* Clusters that are followed over pieces, as text and as JSON: a line per cluster, a column per
+ * piece. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@
 
 #define MOST_NAMES 40
 
-/* The cluster of that name; 0: the piece has none. */
+/* The index of the cluster of that name; 0: the piece has none. */
 static unsigned named(const struct burst_piece *p, unsigned name)
 {
 	for (unsigned k = 1; k <= p->c.k; k++)

@@ -14,9 +14,10 @@
 
 #define DEPTH_MAX 256
 #define ON_CPU	  "[on CPU]"
-#define NO_ROOM	  "[no room]" /* the tree of the daemon was full */
+#define NO_ROOM	  "[no room]" /* name of samples for which the daemon's tree had no room */
 
-/* The text, or a copy of the flame's without what is no UTF-8 or invisible. NULL: no memory. */
+/* Returns the text, or a copy owned by the flame without bytes that are no UTF-8 or invisible.
+ * NULL: no memory. */
 static const char *cleaned(struct flame *f, const char *text)
 {
 	unsigned replaced;
@@ -69,7 +70,7 @@ static int child(struct flame *f, uint32_t parent, const char *name, const char 
 	return !err && !id_table__add(&f->child_of, id, *at) ? -ENOMEM : err;
 }
 
-/* The frames from a stack's innermost function to its root, at most DEPTH_MAX of them. */
+/* Writes the frames of a stack from its innermost function to its root, at most DEPTH_MAX. */
 static unsigned chain(const struct stacks *s, uint32_t frame, uint32_t *path)
 {
 	unsigned n = 0;
@@ -92,7 +93,8 @@ static enum flame_kind kind_of(const char *module)
 	return str__starts(module, "[kernel]") ? FLAME_KERNEL : FLAME_USER;
 }
 
-/* The place of a stack in the tree; *none: it is of the other kind, running or blocked. */
+/* Finds the place of a stack in the tree. *none: the stack is of the other kind (running, blocked).
+ */
 static int place(struct flame *f, const struct stacks *s, struct symbols *symbols, uint32_t frame,
 		 uint32_t *at, bool *none)
 {
@@ -130,13 +132,13 @@ static int add_count(struct flame *f, const struct stack_count *c, uint32_t fram
 	return 0;
 }
 
-static bool is_meant(const struct flame *f, const struct stack_count *c)
+static bool is_selected(const struct flame *f, const struct stack_count *c)
 {
 	return !(c->end_s <= f->from_s || c->end_s > f->to_s);
 }
 
-/* An interval begins where the one before it ended that has rows of the same table, in which time
- * only grows: between the two nothing was counted. */
+/* An interval begins at the end of the previous one that has rows of the same table, in which time
+ * only grows: in between nothing was counted. */
 static void note_time(struct flame *f, const struct stacks *s)
 {
 	double *first = &f->first_s[f->runs], *last = &f->last_s[f->runs], start_s = 0;
@@ -149,7 +151,7 @@ static void note_time(struct flame *f, const struct stacks *s)
 			start_s = 0;
 		else if (c->end_s > before->end_s)
 			start_s = before->end_s;
-		if (!is_meant(f, c))
+		if (!is_selected(f, c))
 			continue;
 		*first = fmin(*first, start_s);
 		*last = fmax(*last, c->end_s);
@@ -158,8 +160,8 @@ static void note_time(struct flame *f, const struct stacks *s)
 
 int flame__add(struct flame *f, const struct stacks *s, struct symbols *symbols, const char *label)
 {
-	uint32_t *places = calloc(s->nframes + 1, sizeof(*places)),
-		 root; /* and one; 0: not known */
+	uint32_t *places = calloc(s->nframes + 1, sizeof(*places)); /* index + 1; 0: unknown */
+	uint32_t root;
 	int err = places ? 0 : -ENOMEM, run = (int)f->runs;
 
 	if (!err && !f->n)
@@ -171,7 +173,7 @@ int flame__add(struct flame *f, const struct stacks *s, struct symbols *symbols,
 		uint32_t at = places[c->frame];
 		bool none = at == UINT32_MAX;
 
-		if (!is_meant(f, c))
+		if (!is_selected(f, c))
 			continue;
 		if (!at) {
 			err = place(f, s, symbols, c->frame, &at, &none);
@@ -186,7 +188,7 @@ int flame__add(struct flame *f, const struct stacks *s, struct symbols *symbols,
 	return err;
 }
 
-static const struct flame *sorted; /* while children are sorted */
+static const struct flame *sorted; /* for by_name() while children are sorted */
 
 static int by_name(const void *a, const void *b)
 {
@@ -218,7 +220,7 @@ static int by_interval(const void *a, const void *b)
 	return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* Counts of a frame, run and interval are added up. */
+/* Adds up the counts of each frame, run and interval. */
 static void sum_counts(struct flame *f)
 {
 	struct flame_count *all = f->counts;

@@ -63,7 +63,7 @@ static void put_block(struct bytes *b, unsigned field, const void *from, size_t 
 	put_bytes(b, from, n);
 }
 
-/* The message goes into the other, and is empty again. */
+/* Appends a message to b as a field, and empties the message. */
 static void put_message(struct bytes *b, unsigned field, struct bytes *message)
 {
 	put_block(b, field, message->v, message->n);
@@ -98,7 +98,7 @@ static void put_type(struct pprof *p, const char *type, const char *unit)
 	put_message(&p->out, PROFILE_SAMPLE_TYPE, &p->message);
 }
 
-/* A function has one location of its number. */
+/* The location of a frame's function: both have the same number. */
 static uint64_t location_of(struct pprof *p, const struct flame_frame *n)
 {
 	uint64_t id = id__mix(id__of_text(n->name), n->kind), number = p->nfunctions + 1;

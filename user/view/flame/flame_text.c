@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The hottest functions and stacks as text, stacks one a line, and a flame graph as SVG, which
- * needs no script: a box per function, its callers below it. Each box has a title. */
+/* The hottest functions and stacks as text, stacks one per line, and a flame graph as SVG without
+ * scripts: a box per function, with its callers below it. Each box has a title. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 #define FUNCTIONS 20
 #define STACKS	  5
 
-/* Of the SVG. */
+/* Sizes in the SVG. */
 #define WIDTH	  1200.0
 #define LINE	  16.0
 #define TOP	  34.0
-#define CHAR	  6.2 /* of the font, about */
+#define CHAR	  6.2 /* width of a character, about */
 #define LEAST	  0.3 /* narrower boxes are left out */
 #define DEPTH_MAX 260
 
@@ -29,7 +29,7 @@ static int by_self(const void *a, const void *b)
 	return s != t ? (s < t) - (s > t) : strcmp(x->name, y->name);
 }
 
-/* A function that calls itself counts once. */
+/* Whether a caller has the same name: a recursive function counts once. */
 static bool is_below_itself(const struct flame *f, uint32_t frame)
 {
 	const char *name = f->frames[frame].name;
@@ -190,8 +190,8 @@ void flame__folded(const struct flame *f, FILE *out)
 
 /* ---- SVG */
 
-/* Returns the time of the last run; in a difference that of both runs, so that what has gone shows,
- * too. */
+/* The width of a box: the run's time; in a difference the larger of both runs', so that functions
+ * show that only the first has. */
 static double width_of(const struct flame *f, uint32_t frame)
 {
 	const double *t = f->frames[frame].total_s;
@@ -199,7 +199,7 @@ static double width_of(const struct flame *f, uint32_t frame)
 	return f->runs > 1 ? fmax(t[0], t[1]) : t[0];
 }
 
-/* Children may be wider than their parent where both runs count. */
+/* The width of a box's inside: children may be wider than their parent where both runs count. */
 static double inner_width(const struct flame *f, uint32_t frame)
 {
 	double sum = 0;

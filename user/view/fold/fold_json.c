@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A folded region as JSON: what jobprof fold --json prints, what its page draws, and what --store
- * puts into the job file: figures and phases as a group, the curves as a table. */
+/* A folded region as JSON: for jobprof fold --json, for its page, and for --store in the job file:
+ * figures and phases as a group, the curves as a table. */
 #include "view/fold/fold_view.h"
 
 #include <errno.h>
@@ -110,7 +110,7 @@ static const struct store_column columns[] = {
 
 #define COLUMNS (sizeof(columns) / sizeof(*columns))
 
-/* the counter of the figures tells which event it is */
+/* which event this is, is in the figures' "counter" */
 #define OF_EVENT 2
 
 static json_t *rows_of(const struct folded *f)
@@ -136,7 +136,7 @@ static json_t *rows_of(const struct folded *f)
 	return rows;
 }
 
-/* A group has objects: the phases get numbers as names. */
+/* Turns the list of phases into an object, for a group of the file: their names are numbers. */
 static void name_phases(json_t *j)
 {
 	json_t *list = json_object_get(j, "phases"), *named = json_object(), *one;

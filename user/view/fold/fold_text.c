@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Prints a folded region in the terminal: its phases, the rate of a counter along it, and how far
- * to trust that. As SVG, draws the counter's progress and rate over the phases. */
+/* Prints a folded region in the terminal: its phases, the rate of a counter in it, and how reliable
+ * that is. As SVG, draws the counter's progress and rate over the phases. */
 #include "view/fold/fold_view.h"
 
 #include <inttypes.h>
@@ -37,7 +37,7 @@ void fold_view__code(const struct folded *f, uint64_t code, char *text, size_t s
 		snprintf(text, size, "%s", point_kinds[kind]);
 }
 
-/* The code of a phase, and of one that mostly does not run, what it executes else. */
+/* Writes the code of a phase; of one that mostly does not run, also what it executes otherwise. */
 static void phase_text(const struct folded *f, const struct fold_phase *p, char *text, size_t size)
 {
 	size_t len;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What slowed the job down: the findings, why a rule gave none, and the facts behind them. */
+/* Prints what slowed the job down: the findings, why a rule gave none, and the facts behind them.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "view/report/report_page.h"
 #include "view/report/report_text.h"
 
-#define FIRST_PAGE 5 /* findings; --all has the others */
+#define FIRST_PAGE 5 /* findings on a page without --all */
 
 static const char *const words[] = {
 	[SEVERITY_NOTE] = "note",
@@ -27,7 +28,8 @@ static const char *bound(const struct finding *f)
 	return f->at_least ? "at least" : "at best";
 }
 
-/* "from 0:32 to 0:40", "at 0:32 and 0:52", "at 0:32, 0:52 and 2 more times"; "": all the time */
+/* Writes "from 0:32 to 0:40", "at 0:32 and 0:52", "at 0:32, 0:52 and 2 more times"; "": all the
+ * time. */
 static void write_times(const struct finding *f, char *buf, size_t size)
 {
 	report_number a, b;
@@ -42,7 +44,7 @@ static void write_times(const struct finding *f, char *buf, size_t size)
 		snprintf(buf, size, "from %s to %s", a, b);
 	else if (!more)
 		snprintf(buf, size, "at %s and %s", a, b);
-	else if (f->ntimes == FINDING_TIMES) /* there may be others */
+	else if (f->ntimes == FINDING_TIMES) /* the list of times is full: there may be others */
 		snprintf(buf, size, "at %s, %s and %zu times or more", a, b, more);
 	else
 		snprintf(buf, size, "at %s, %s and %zu more time%s", a, b, more,
@@ -83,7 +85,7 @@ static void print_line(const struct report *r, const struct finding *f, size_t n
 	fprintf(out, "%s\n", report_text__cut(f->text, REPORT_WIDTH - 8, text));
 }
 
-/* A line or a command has a line of its own, so that it can be copied. */
+/* Prints a remedy; code to copy has a line of its own. */
 static void print_remedy(const struct finding *f, FILE *out)
 {
 	size_t len = strlen(f->remedy), code = strlen(f->code);
@@ -123,8 +125,8 @@ static void print_none(const struct report *r, FILE *out)
 	fputs(".\n", out);
 }
 
-/* The first has all its lines. Of the others notes are the last: what is to be changed has its
- * advice first. */
+/* Whether a finding has all its lines: the first has; of the others, findings to act on come before
+ * notes. */
 static bool is_in_full(const struct verdict *v, size_t at, size_t most)
 {
 	bool is_note = v->findings[at].severity == SEVERITY_NOTE;
