@@ -146,8 +146,7 @@ static void read_freq(const char *message, char *buf, size_t size)
 	memset(buf, 0, size);
 }
 
-/* Finds the message with which srun launched the step: it has the same mask. A batch step has none.
- */
+/* Finds srun's message that launched the step: it has the same mask. A batch step has none. */
 static bool find_message(const char *record, size_t from, const struct profile_ids *ids,
 			 struct profile_step *s)
 {

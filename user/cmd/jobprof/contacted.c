@@ -66,8 +66,7 @@ static int set_unset(const char **to, struct string_list *texts, const char *tex
 	return err;
 }
 
-/* Fills c from the job's last run. 0; -ENOENT: the word is no job, or the index lacks it; -errno.
- */
+/* Fills c from the job's last run. 0; -ENOENT: there is no such job in the index; -errno. */
 static int find_job(struct index *ix, const struct options *o, const char *word, struct contact *c,
 		    struct string_list *texts)
 {

@@ -25,7 +25,7 @@
 #include "cmd/jobprof/site_job.h"
 #include "view/site/mail.h"
 
-#define AGAIN_S	  3600	       /* pause between mails on an array of which some tasks still run */
+#define AGAIN_S	  3600	       /* pause between mails on an array that still runs */
 #define GIVE_UP_S 86400	       /* a mail that could not be sent for so long is given up */
 #define KNOWN_S	  (30 * 86400) /* ids of sent mails are stored so long */
 #define CLOCKS_S  600	       /* by which the clocks of nodes may differ */
@@ -220,7 +220,7 @@ static int open_spool(struct queue *q)
 
 static const struct viewer everybody = {.sees_all = true};
 
-/* Removes rows of other users: their profiles may claim this job, and must not get into its mail.
+/* Removes rows of other users: their profiles may claim this job, and the mail must not have them.
  */
 static void drop_others(struct row_list *l, const char *user)
 {

@@ -16,8 +16,7 @@
 
 #define CPUS_MAX 65536
 
-/* Reads an id. -1: no such file, or no number in it; the kernel itself writes -1 for an unknown id.
- */
+/* Reads an id. -1: no such file or no number in it; the kernel writes -1 for an unknown id. */
 static int read_id(int dirfd, const char *cpu, const char *name)
 {
 	char path[64], text[24];

@@ -87,8 +87,7 @@ static bool has_channel(const struct sensor_set *set, const struct sensor_ops *o
 	return false;
 }
 
-/* Adds the channels of a source, without those that the set has. Returns their number, or -ENOMEM.
- */
+/* Adds the channels of a source that the set lacks. Returns their number, or -ENOMEM. */
 static int take_channels(struct sensor_set *set, struct source *s, const struct sensor_channel *ch,
 			 unsigned n)
 {

@@ -82,8 +82,7 @@ struct lustre_mounts {
 
 /* ---- mounts of some types of file systems, read from mountinfo */
 
-/* A line is ID PARENT DEVICE ROOT POINT OPTIONS [TAG]... - TYPE SOURCE OPTIONS. It is cut in place.
- */
+/* A line is ID PARENT DEVICE ROOT POINT OPTIONS [TAG]... - TYPE SOURCE OPTIONS; cut in place. */
 static bool parse_line(char *line, struct mount_line *m)
 {
 	char *behind = strstr(line, " - "), *save, *word[5];
@@ -444,8 +443,7 @@ static int lustre_open(struct lustre_mounts *l, struct counter_set *c,
 	err = mount_lines_read(&lines, roots->proc, types);
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = find_instances(l, c, &at, at.dir[i], &lines);
-	/* the mounts show that there is Lustre: debugfs is closed to other users on every machine
-	 */
+	/* there is Lustre by the mounts; debugfs is closed to others everywhere */
 	if (!err && !l->n && lines.n && at.denied)
 		err = -EACCES;
 	mount_lines_free(&lines);

@@ -412,8 +412,7 @@ static double read_limit(const char *dir, const char *file)
 								 : cgroup_value_parse(text, NULL);
 }
 
-/* The lowest limit from dir up to the mount: a job's limit is often set above its steps. NaN: none.
- */
+/* The lowest limit from dir to the mount: a job's limit is often set above its steps. NaN: none. */
 static double lowest_limit(const char *dir, const char *mount, const char *file)
 {
 	double low = NAN, v;

@@ -21,10 +21,8 @@
 #include "sensor/core/file.h"
 
 #define DEVICES	 "bus/event_source/devices"
-#define CPUS_MAX 256 /* CPUs in a PMU's mask: one per package */
-#define PART_MIN                                                                        \
-	0.05 /* share of the time from which a counter's rate stands for the whole time \
-	      */
+#define CPUS_MAX 256  /* CPUs in a PMU's mask: one per package */
+#define PART_MIN 0.05 /* least share of the time that a counter must run */
 
 enum { READS, WRITES, N_KINDS };
 
@@ -239,8 +237,7 @@ static unsigned memory_channels(const struct sensor *s, const struct sensor_chan
 	return N_KINDS;
 }
 
-/* Adds the count since the last reading, scaled up for the time that other events had the counter.
- */
+/* Adds the count since the last reading, scaled up for the time of other events in the counter. */
 static enum sensor_quality read_event(struct event *e)
 {
 	struct counted now;

@@ -160,8 +160,7 @@ const struct sensor_ops sensor_rapl = {
 	.close = rapl_close,
 };
 
-/* It is a source of its own, on a thread: each core's counter is read by an interrupt on that core.
- */
+/* A source of its own, on a thread: each core's counter is read by an interrupt on that core. */
 const struct sensor_ops sensor_rapl_cores = {
 	.name = "rapl-cores",
 	.doc = "energy of single cores (RAPL of AMD)",

@@ -148,8 +148,7 @@ static double model_pmax(enum sensor_part part, int packages)
 /* ---- a counter that a way finds */
 
 #define COUNTERS_MAX 8192
-#define PERIOD_NS \
-	1000000 /* period of all counters: Intel's SDM volume 3, AMD's PPR of family 17h */
+#define PERIOD_NS    1000000 /* all counters: Intel's SDM volume 3, AMD's PPR of family 17h */
 
 static void name_channel(struct rapl *r, struct sensor_channel *ch, int package, int die)
 {

@@ -93,8 +93,7 @@ static enum flame_kind kind_of(const char *module)
 	return str__starts(module, "[kernel]") ? FLAME_KERNEL : FLAME_USER;
 }
 
-/* Finds the place of a stack in the tree. *none: the stack is of the other kind (running, blocked).
- */
+/* Finds the place of a stack in the tree. *none: it is of the other kind, running or blocked. */
 static int place(struct flame *f, const struct stacks *s, struct symbols *symbols, uint32_t frame,
 		 uint32_t *at, bool *none)
 {

@@ -11,8 +11,7 @@
 #define ROWS_LEAST 4
 #define COLS_LEAST 16
 
-/* A cell of the canvas: dots of Braille, the topmost curve in it, and whether its line runs there.
- */
+/* A cell of the canvas: dots of Braille, the topmost curve, and whether its line is there. */
 struct plot_cell {
 	uint8_t dots, curve;
 	bool line;

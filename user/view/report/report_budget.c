@@ -436,9 +436,7 @@ static const char *const meanings[N_BUDGET] = {
 	[BUDGET_ASLEEP] = "threads slept or waited",
 };
 
-#define CELLS                                                                               \
-	24 /* characters of a bar: with the longest meaning after it, a line has 80 columns \
-	    */
+#define CELLS 24 /* characters of a bar: with the longest meaning, 80 columns */
 
 const char *report_budget__name(const struct report_budget *b, enum budget i)
 {

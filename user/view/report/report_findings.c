@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Prints what slowed the job down: the findings, why a rule gave none, and the facts behind them.
- */
+/* Prints what slowed the job down: findings, why a rule gave none, and the facts behind them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -82,8 +82,7 @@ static void put_steps(const struct model_job *j, bool is_run, char *line, size_t
 		snprintf(line + len, size - (size_t)len, ", %u steps", j->nsteps);
 }
 
-#define NAME_LEAST 16 /* columns that a name needs; with less room the words go to the next line \
-		       */
+#define NAME_LEAST 16 /* columns for a name; with less, the words go to the next line */
 
 static void print_job(const struct report *r, FILE *out)
 {
@@ -98,8 +97,7 @@ static void print_job(const struct report *r, FILE *out)
 	size_t room;
 	bool fits;
 
-	/* a program that was too short to be seen in a task, and mpirun, have a name among commands
-	 */
+	/* mpirun, and programs too short to be seen in a task, have a name among commands */
 	if (!name && j->ncommands)
 		name = j->commands[0].name;
 

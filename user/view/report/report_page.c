@@ -46,8 +46,8 @@ static int cmp(const void *a, const void *b)
 #define EXTREME 21   /* columns */
 #define ALIKE	1.05 /* ratio of highest to lowest; below it, tasks are printed with --all only */
 
-/* Prints "1,204 s (17 n2)". A name that is too long loses its beginning: nodes differ at the end.
- */
+/* Prints "1,204 s (17 n2)". A name that is too long loses its beginning: node names differ at the
+ * end. */
 static void print_extreme(const struct facts *f, const struct ranked *t, size_t line, int width,
 			  FILE *out)
 {

@@ -12,8 +12,7 @@
 #include "view/report/report_text.h"
 
 #define COLUMNS	 44
-#define MB_LEAST 1 /* MB in all; less has no row without --all, since each row has its own scale \
-		    */
+#define MB_LEAST 1 /* MB in all; less has no row without --all, for a row has its own scale */
 
 /* Computes a fact per column: amounts per second, gauges as means. A bin counts by the part of it
  * that the column covers. */
