@@ -204,11 +204,10 @@ static void log_unreachable(struct sink *s, int err)
 	if (s->logged_unreachable)
 		return;
 	s->logged_unreachable = true;
-	log_text(
-		s,
-		"jobprofd does not take messages at %s (%s): the step runs on, samples are dropped "
-		"until it does",
-		s->path, strerror(-err));
+	log_text(s,
+		 "jobprofd does not take messages at %s (%s): the step runs on, samples are lost "
+		 "until it does",
+		 s->path, strerror(-err));
 }
 
 static int deliver_row(struct sink *s, struct table *t, struct jpc_rows *rows);

@@ -13,7 +13,7 @@ struct code_file;
 
 struct code {
 	struct code_range range;
-	enum { CODE_FILE, CODE_CLOCKS, CODE_NONE } kind; /* CLOCKS: the kernel's page of clocks */
+	enum { CODE_FILE, CODE_CLOCKS, CODE_NONE } kind; /* CLOCKS: the vDSO */
 	const struct code_file *file;			 /* NULL: not opened yet */
 };
 

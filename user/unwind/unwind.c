@@ -17,7 +17,7 @@
 #include "unwind/code_files.h"
 #include "unwind/expression.h"
 
-/* ---- a frame's rules, which libdw finds in the tables and reads, are followed here: a machine
+/* ---- rules of a frame, which libdw finds in the tables and decodes, are executed here: a machine
  * with a stack (DWARF 5, 2.5) */
 
 #define DEPTH	16
@@ -252,7 +252,7 @@ static bool frame_step(const struct jp_stack_copy *c, const struct code_file *fi
 	return ok;
 }
 
-/* ---- files by device and inode, and the kernel's page of clocks, which is in no file */
+/* ---- files by device and inode, and the vDSO, which is in no file */
 
 #define FILES_MAX 1024
 

@@ -23,11 +23,11 @@ struct line {
 	char part[160];
 };
 
-/* Adds text to the present part, at most 64 bytes of it. */
+/* Adds text to the current part, at most 64 bytes of it. */
 void line__text(struct line *l, const char *text);
-/* Adds a number to the present part; text is a format with one %s for it. */
+/* Adds a number to the current part; text is a format with one %s for it. */
 void line__add(struct line *l, const char *text, double v, enum unit unit);
-/* Ends the present part; the next addition begins another one. */
+/* Ends the current part; the next addition begins another one. */
 void line__end_part(struct line *l);
 void line__end(struct line *l);
 

@@ -303,7 +303,7 @@ int verb_contacted(int argc, char **argv)
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (argc - optind != 1)
-		return options__wrong(&cmd_contacted, "one JOB, USER or SIGNATURE");
+		return options__wrong(&cmd_contacted, "give one JOB, USER or SIGNATURE");
 	status = parse_at(&at, o.at_word);
 	return status ? status : change(&o, argv[optind], at);
 }

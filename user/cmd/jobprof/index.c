@@ -24,7 +24,7 @@ static int take_every(void *to, const struct opt *opt, const char *arg)
 
 	if (!parse_double(arg, &o->every_s) && o->every_s >= 1)
 		return 0;
-	log_error("--every %s: it is a number of seconds, 1 or more", arg);
+	log_error("--every %s: give a number of seconds, 1 or more", arg);
 	return 2;
 }
 
@@ -34,7 +34,7 @@ static int take_wait(void *to, const struct opt *opt, const char *arg)
 
 	if (!parse_double(arg, &o->wait_s) && o->wait_s > 0)
 		return 0;
-	log_error("--wait %s: it is a number of seconds", arg);
+	log_error("--wait %s: give a number of seconds above 0", arg);
 	return 2;
 }
 
@@ -43,7 +43,7 @@ static int take_count(void *to, const struct opt *opt, const char *arg)
 	uint32_t v;
 
 	if (parse_u32(arg, &v) || v > 1000000) {
-		log_error("--%s %s: it is a number", opt->name, arg);
+		log_error("--%s %s: give a whole number up to 1000000", opt->name, arg);
 		return 2;
 	}
 	*(int *)to = (int)v;
@@ -135,10 +135,10 @@ static void say_left(const struct privacy_left *l)
 	struct tm tm;
 
 	if (l->gone && localtime_r(&before, &tm) && strftime(date, sizeof(date), "%Y-%m-%d", &tm))
-		printf("%lu job%s from before %s left out: prune keeps none of these\n", l->gone,
+		printf("%lu job%s from before %s left out: prune removes these\n", l->gone,
 		       l->gone == 1 ? "" : "s", date);
 	if (l->nameless)
-		printf("%lu job%s without names, as prune or forget has it\n", l->nameless,
+		printf("%lu job%s without names, as after prune or forget\n", l->nameless,
 		       l->nameless == 1 ? "" : "s");
 }
 
@@ -302,7 +302,7 @@ static int do_import(const struct index_options *o, const char *where, int n, ch
 	int status = 0;
 
 	if (!n) {
-		log_error("import of which file? \"-\" is standard input");
+		log_error("import: give a FILE; \"-\" is standard input");
 		return 2;
 	}
 	if (index__open(&ix, where, DB_WRITE))

@@ -211,7 +211,7 @@ int index_watch__forget(const struct index_options *o, const char *where, int n,
 	int err;
 
 	if (n != 1) {
-		log_error("forget: which user: one name");
+		log_error("forget: give the name of one user");
 		return 2;
 	}
 	if (index__open(&ix, where, DB_WRITE))

@@ -97,7 +97,7 @@ int verb_js1(int argc, char **argv)
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (argc - optind != 1)
-		return options__wrong(&cmd_js1, "which job%s",
-				      optind < argc ? ": one at a time" : "");
+		return options__wrong(&cmd_js1, "%s",
+				      optind < argc ? "one job at a time" : "give a job");
 	return print_job(&o, argv[optind]);
 }

@@ -152,7 +152,7 @@ int verb_seff(int argc, char **argv)
 		return WRONG_USAGE; /* as Slurm's */
 	}
 	if (argc - optind != 1) {
-		options__wrong(&cmd_seff, "which job%s", optind < argc ? ": one at a time" : "");
+		options__wrong(&cmd_seff, "%s", optind < argc ? "one job at a time" : "give a job");
 		return WRONG_USAGE;
 	}
 	return o.array ? print_array(&o, argv[optind]) : print_job(&o, argv[optind]);

@@ -55,7 +55,7 @@ static int check_nodes(const char *list)
 
 	string_list__free(&nodes);
 	if (err)
-		log_error("--node %s: \"%s\" is no list of nodes, as n1,n[2-4]", list, bad);
+		log_error("--node %s: \"%s\" is no list of nodes such as n1,n[2-4]", list, bad);
 	return err ? 2 : 0;
 }
 

@@ -406,8 +406,8 @@ static void print_text(const struct site_args *a, const struct tables *t)
 	print_ran(&a->filter);
 	puts(".");
 	site_filter__print_unknown(t->without_profile, "they moved");
-	puts("80%<=: so many of the jobs are at or below; top 20%: what those that move most\n"
-	     "move of all, %.\n");
+	puts("80%<=: 80% of the jobs are at or below; top 20%: the share of all bytes that\n"
+	     "the 20% of the jobs with most bytes move, %.\n");
 	site_table__print(&t->moved, width, stdout);
 	if (t->fs.nrows) {
 		puts("\nOf each network file system, from jobs with nodes of their own: elsewhere "

@@ -28,7 +28,7 @@ struct counter {
 	uint64_t last;
 	double total;
 	bool started, full, away;
-	/* The present reading, for counter_set__take(): */
+	/* The current reading, for counter_set__take(): */
 	uint64_t raw;
 	int err;
 };

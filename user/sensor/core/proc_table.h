@@ -39,7 +39,7 @@ struct proc_table {
 	const struct proc_table_format *format;
 	struct counter_set c;
 	char (*name)[PROC_TABLE_NAME]; /* of each device, as in the file */
-	bool *seen;		       /* by device: it was seen in the present reading */
+	bool *seen;		       /* per device: it was in the current reading */
 	struct sensor_text text;
 	char *path;
 };

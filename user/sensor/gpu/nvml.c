@@ -94,7 +94,7 @@ struct sensor {
 	unsigned n;
 };
 
-/* ---- the library is loaded */
+/* ---- loading the library */
 
 #define LIBRARY	   "libnvidia-ml.so.1"
 #define OF(member) offsetof(struct nvml_api, member)

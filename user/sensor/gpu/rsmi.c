@@ -15,7 +15,7 @@
 #include "sensor/core/file.h"
 #include "sensor/gpu/rsmi_api.h"
 
-/* ---- the library is loaded */
+/* ---- loading the library */
 
 #define OF(member) offsetof(struct rsmi_api, member)
 #define MIN_HZ	   1000000ull

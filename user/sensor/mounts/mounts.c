@@ -216,10 +216,10 @@ static void mounts_take(struct counter_set *c, unsigned device, const struct mou
 	counter_set__take(c, device, clock__boot_ns(), values);
 }
 
-/* ---- lustre's client: statistics in procfs, of newer versions in debugfs. Each mount is an
- * instance: llite/FSNAME-INSTANCE counts what programs ask, osc/FSNAME-OST*-osc-INSTANCE and
- * mdc/FSNAME-MDT*-mdc-INSTANCE what is asked of each server. Lines are "NAME COUNT samples [UNIT]
- * MIN MAX SUM [...]"; what has not happened yet has no line */
+/* ---- Lustre's client has statistics in procfs, newer versions in debugfs. Each mount is an
+ * instance: llite/FSNAME-INSTANCE counts requests of programs, osc/FSNAME-OST*-osc-INSTANCE and
+ * mdc/FSNAME-MDT*-mdc-INSTANCE requests to each server. Lines are "NAME COUNT samples [UNIT] MIN
+ * MAX SUM [...]"; a count of 0 has no line */
 
 /* targets of a mount; to read more takes too long each second */
 #define TARGETS_MAX 128

@@ -230,7 +230,7 @@ unsigned levels__close(struct levels *l)
 	return n;
 }
 
-/* ---- time that a CPU quota has held a cgroup */
+/* ---- throttled time of a cgroup, by a CPU quota */
 
 static const struct throttled_way {
 	const char *file, *key;

@@ -251,7 +251,7 @@ const struct jobprof_sensor *plugins__of(const struct sensor_ops *ops)
 	return NULL;
 }
 
-/* ---- plug-ins are found and loaded */
+/* ---- finding and loading plug-ins */
 
 #define OPENED_MAX (4 * PLUGINS_MAX) /* objects, with those that are refused or found twice */
 

@@ -145,7 +145,7 @@ static double model_pmax(enum sensor_part part, int packages)
 	}
 }
 
-/* ---- a counter that a way finds */
+/* ---- adding a counter */
 
 #define COUNTERS_MAX 8192
 #define PERIOD_NS    1000000 /* all counters: Intel's SDM volume 3, AMD's PPR of family 17h */

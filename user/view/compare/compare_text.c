@@ -412,7 +412,7 @@ static void print_waterfall(const struct compare_page *p, FILE *out)
 		2, 2);
 }
 
-/* ---- how usual that is */
+/* ---- how usual such a difference is */
 
 static void print_unusual(const struct compare_page *p, FILE *out)
 {

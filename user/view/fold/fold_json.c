@@ -181,7 +181,7 @@ int fold_store__put(const struct folded *f, int fd)
 	bool ok = json && !json_dumpfd(json, fd, JSON_COMPACT);
 
 	if (!ok)
-		log_error("%s", strerror(ENOMEM));
+		log_error("the folded region cannot be stored: %s", strerror(ENOMEM));
 	json_decref(json);
 	fold_stored__free(&s);
 	return ok ? 0 : 1;

@@ -537,7 +537,7 @@ void report_budget__print(const struct report *r, FILE *out)
 	}
 }
 
-/* ---- beside other jobs, as the index knows them */
+/* ---- compared with other jobs of the index */
 
 json_t *report_alike__json(const struct alike *a)
 {

@@ -11,8 +11,7 @@
 #include "view/report/report_page.h"
 #include "view/report/report.h"
 
-/* ---- the marks of a job in the report's JSON: by time, and those that are one for a reader as one
- */
+/* ---- the marks of a job, by time; marks that a reader cannot tell apart are one */
 
 #define MARKS_SHOWN 200
 #define NEAR	    0.002 /* share of the job's time: marks that are nearer look like one */

@@ -14,7 +14,7 @@
 #include "identity/stepname.h"
 #include "view/report/report_text.h"
 
-/* ---- who differs from whom: the tasks with the least, the median and the most of each quantity */
+/* ---- tasks that differ: those with the least, the median and the most of each quantity */
 
 static const struct {
 	enum fact fact;
@@ -224,7 +224,7 @@ static void rates_print(const struct report *r, FILE *out)
 	print_disk(r, out);
 }
 
-/* ---- what a page leaves open that a family would answer which was not recorded */
+/* ---- questions that a family would answer which was not recorded */
 
 #define MUCH	    0.1	 /* share of the core time that was computed */
 #define MUCH_KERNEL 0.2	 /* of the CPU time */

@@ -233,8 +233,7 @@ static json_t *lines_json(const struct report *r)
 	return o;
 }
 
-/* ---- who differs from whom, for the page in a browser: extremes with names, and a sample of all
- */
+/* ---- units that differ, for the page in a browser: extremes with names, and a sample of all */
 
 #define SAMPLE 128 /* number of quantiles that stand for all units */
 
