@@ -300,7 +300,7 @@ def prune_is_remembered():
     is_equal("pruned: the oldest are gone, the next have no names", [before, sorted({r[0] for r in pruned}), names(t, "job_id IN (2, 12) AND (name IS NOT NULL OR \"user\" NOT LIKE '~%')")],
              [before, [2, 3, 12, 13], []])
     scanned, synced = feed("--again")
-    is_true("scan says what it leaves out", "1 job from before " in scanned and "prune keeps none" in scanned, scanned)
+    is_true("scan says what it leaves out", "1 job from before " in scanned and "prune removes these" in scanned, scanned)
     is_true("sync does", "2 jobs from before " in synced or "1 job from before " in synced, synced)
     is_equal("neither brings anything back", names(t), pruned)
     put_old = put(t.user, 4)
