@@ -220,8 +220,7 @@ static int open_spool(struct queue *q)
 
 static const struct viewer everybody = {.sees_all = true};
 
-/* Removes rows of other users: a profile of theirs that claims this job must not get into its mail.
- */
+/* Removes rows of other users: a profile of theirs may claim this job, and is not for its mail. */
 static void drop_others(struct row_list *l, const char *user)
 {
 	unsigned n = 0;
