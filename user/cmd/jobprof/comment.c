@@ -284,7 +284,7 @@ static int do_job(struct turn *t, const struct due *d)
 int comment__turn(struct index *ix, const struct comment_options *o, struct comment_result *res)
 {
 	struct turn *t = calloc(1, sizeof(*t));
-	double most = 0;
+	double most = 0, waiting;
 	int err = t ? 0 : -ENOMEM, unknown;
 
 	if (t)
@@ -298,9 +298,9 @@ int comment__turn(struct index *ix, const struct comment_options *o, struct comm
 		err = read_due(t, most < DUE_MAX ? (unsigned)most : DUE_MAX);
 	for (unsigned i = 0; !err && i < t->n; i++)
 		err = do_job(t, &t->v[i]);
-	res->waiting = (unsigned)db__number(
-		ix->db, &unknown, "SELECT count(*) FROM admin_comment WHERE state = 'waits'", NULL,
-		0);
+	waiting = db__number(ix->db, &unknown,
+			     "SELECT count(*) FROM admin_comment WHERE state = 'waits'", NULL, 0);
+	res->waiting = waiting > 0 ? (unsigned)waiting : 0; /* NaN: the index cannot be read */
 	free(t);
 	return err;
 }
