@@ -369,8 +369,8 @@ int acct_gather_profile_p_node_step_start(const void *record)
 			 "step is not told of");
 		return SLURM_SUCCESS;
 	}
-	/* the answer to --profile=none, too, is needed before the step counts as one without a
-	 * profile */
+	/* jobprofd must know --profile=none, too, before the step counts as one that asks for
+	 * nothing */
 	step.wait = step.message.asked;
 	if (!step.wait)
 		sink__open(step.sink);

@@ -10,12 +10,12 @@
 #include "analysis/fold/folded.h"
 #include "jobfile/store.h"
 
-/* Writes what and where a code is: "the program + 0x1200", "main", or "main (at 0x1200)" where the
- * code also has the block. */
+/* Writes the name and place of code: "the program + 0x1200", "main", or "main (at 0x1200)" where
+ * the code includes the block. */
 void fold_view__code(const struct folded *f, uint64_t code, char *text, size_t size);
 #define FOLD_TEXT 512
 
-/* The counter's name; NULL: the counter is the event, and there is none. */
+/* The counter's name; NULL: c is the counter of the chosen event, and there is none. */
 const char *fold_view__counter(const struct folded *f, enum point_counter c);
 /* Why a counter is not folded; NULL: it is. */
 const char *fold_view__missing(const struct folded *f, enum point_counter c);
@@ -24,7 +24,7 @@ const char *fold_view__validity(const struct folded *f, char *why, size_t size);
 
 void fold_text__print(const struct folded *f, FILE *out, unsigned width, bool utf8);
 void fold_svg__print(const struct folded *f, FILE *out);
-/* curves: with the values of the curves, too. NULL: no memory. */
+/* curves: also the values of the curves. NULL: no memory. */
 json_t *fold_json__of(const struct folded *f, bool curves);
 /* What the page draws: docs/report-json.md. title: program and job; "": not known. */
 json_t *fold_json__page(const struct folded *f, const char *title);
@@ -39,9 +39,9 @@ struct fold_stored {
 struct fold_stored fold_store__of(const struct folded *f);
 void fold_stored__free(const struct fold_stored *s);
 
-/* The process that reads the profile must not write to it: that process puts the region into a file
- * by fold_store__put(), and another one writes /analysis/fold and /analysis/fold_curve of the job
- * file from that by fold_store__write(). 0; 1, logged. */
+/* The process that reads the profile must not write to it. So it writes the region to fd by
+ * fold_store__put(); another process reads fd by fold_store__write(), and writes /analysis/fold and
+ * /analysis/fold_curve of the job file. 0; 1, logged. */
 int fold_store__put(const struct folded *f, int fd);
 int fold_store__write(int fd, const char *path);
 

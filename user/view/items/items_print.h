@@ -15,7 +15,7 @@ struct items_format {
 	void (*end_step)(struct outbuf *o, const struct items *it, const char *step,
 			 const struct items_totals *t);
 	void (*end)(struct outbuf *o);
-	/* Where end_step is NULL: prints a summary of a step, which is not among the rows. */
+	/* Prints the summary of a step apart from the rows; set where end_step is NULL. */
 	void (*summary)(FILE *out, const struct items *it, const char *step, const char *column,
 			const struct items_totals *t);
 };
@@ -25,7 +25,7 @@ extern const struct items_format items_stock; /* of Slurm's sh5util */
 /* How items are written. */
 struct items_text {
 	const struct items_format *format;
-	const char *series, *column; /* their names, as the file or the user has them */
+	const char *series, *column; /* their names, as in the file or as the user gave them */
 	FILE *summary;
 };
 
