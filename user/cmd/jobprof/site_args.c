@@ -185,7 +185,8 @@ static int parse_percent(const char *text, double *share)
 {
 	int err = parse_double(text, share);
 
-	*share /= 100;
+	if (!err)
+		*share /= 100;
 	return err;
 }
 
