@@ -705,8 +705,8 @@ void site_args__print_head(const struct site_args *a, double jobs, double held_s
 			printf(", of which %s %s", a->filter.finding, rule);
 	}
 	if (held_s > profiled_s)
-		printf("\n%s %% of what was held has no profile: how much of that was lost is "
-		       "unknown",
+		printf("\n%s %% of what was held has no profile: nobody knows how much of "
+		       "that was lost",
 		       without);
 	puts("\n");
 }

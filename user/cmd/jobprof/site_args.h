@@ -120,8 +120,8 @@ int site_filter__check_finding(const struct site_args *a, struct index *ix);
 /* Where no job matches: logs which users, projects, partitions, clusters and nodes of the filter
  * have no job in the index at all, as far as the viewer may know. */
 void site_filter__hint(const struct site_args *a, struct index *ix, const struct viewer *v);
-/* Prints a line on the part of what jobs held that has no profile, of which nobody knows this;
- * where there is none, nothing. */
+/* Prints a line with the share of what jobs held that has no profile, and that nobody knows `what`
+ * of these; nothing if the share is 0 or NaN. */
 void site_filter__print_unknown(double share, const char *what);
 
 /* Logs that there is no index at that place. */
