@@ -51,8 +51,9 @@ struct queue {
 	unsigned n;
 	double now;
 	int dir;
-	uid_t owner; /* of the spool */
-	double left; /* mails that may be sent now */
+	uid_t owner;	 /* of the spool */
+	double left;	 /* mails that may be sent now */
+	unsigned unsent; /* mails that sendmail did not take in this turn */
 };
 
 /* ---- reading */
@@ -460,12 +461,13 @@ static void remove_files(struct queue *q, const struct event *e, unsigned n)
 static int give_up(struct queue *q, const struct event *e, unsigned n, int err)
 {
 	q->res->failed++;
+	q->unsent++;
 	if (e[n - 1].at < q->now - GIVE_UP_S) {
 		log_error("%s: the mail \"%s\" could not be sent for a day: it is lost", e->to,
 			  e->subject);
 		remove_files(q, e, n);
 	}
-	return err == -EIO && q->res->failed < FAILURES ? 0 : err;
+	return err == -EIO && q->unsent < FAILURES ? 0 : err;
 }
 
 /* 0: the mail was sent, or waits for another turn; -errno: nothing can be sent now. */
