@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Asks sacct for the jobs that ended in a window of time, and makes rows of what it prints. Names
- * of jobs are anybody's, and may have line ends and delimiters in them. So each call has a
- * delimiter of its own, which nobody who named a job could know, and a row begins and ends with the
- * job's number.
+ * Asks sacct for the jobs that ended in a window of time, and makes rows of what it prints. A user
+ * chooses the name of a job, which may contain newlines and delimiters. So each call has a random
+ * delimiter, which nobody could put into a name, and a row begins and ends with the job's number.
  */
 #include "index/accounting.h"
 
@@ -24,15 +23,15 @@
 #define WAIT_S	    600.0
 #define OUTPUT	    (UINT64_C(1) << 30) /* bytes of one answer */
 #define TRANSACTION 500			/* rows */
-#define WANTED	    10000		/* jobs of a window */
-#define MOST	    (5 * WANTED)	/* with more it is shortened */
+#define WANTED	    10000		/* jobs that a window should have */
+#define MOST	    (5 * WANTED)	/* jobs with which a window is too long */
 #define SHORTEST_S  60.0
-#define FIRST_S	    3600.0 /* the first window, and how much is read again */
+#define FIRST_S	    3600.0 /* first window; also how much before the last end is read again */
 #define FIRST_AGO_S (30 * 86400.0)
 #define ROW_LEN	    (1u << 20)
 
-/* What sacct is asked for. TotalCPU of a job is the sum of its steps, which sacct then lists, too,
- * and which are left out here. An older release has no Restarts. */
+/* The fields that sacct prints. TotalCPU of a job is the sum over its steps; to compute it sacct
+ * lists the steps, too, which is_left_out() skips. Older releases have no Restarts. */
 /* clang-format off */
 #define FIELDS(X) \
 	X(JobIDRaw) X(JobID) X(Cluster) X(User) X(UID) X(Account) X(Partition) X(QOS) X(State) \
@@ -43,7 +42,7 @@ enum field {
 #define X(name) F_##name,
 	FIELDS(X)
 #undef X
-	F_again, /* JobIDRaw */
+	F_again, /* JobIDRaw once more */
 	N_FIELDS
 };
 
@@ -55,7 +54,7 @@ static const char *const fields[N_FIELDS] = {
 };
 /* clang-format on */
 
-/* With states of jobs that have ended, a window is about the time of their end. */
+/* With these states of ended jobs, sacct selects the jobs whose end is in the window. */
 #define STATES "BF,CA,CD,DL,F,NF,OOM,PR,RQ,RS,TO"
 
 struct sync {
@@ -64,20 +63,20 @@ struct sync {
 	struct accounting_result *res;
 	bool has_restarts;
 	char delimiter[20];
-	char *row; /* lines up to the end of a row: ROW_LEN bytes */
+	char *row; /* lines of a row that is not complete: ROW_LEN bytes */
 	size_t len;
-	unsigned parts; /* delimiters in it */
+	unsigned parts; /* delimiters in row */
 	bool may_shorten;
-	unsigned long jobs;  /* of this window */
+	unsigned long jobs;  /* in this window */
 	struct row *pending; /* TRANSACTION rows that are not written yet */
 	unsigned npending;
-	unsigned long written; /* of this window */
-	double now, last_end; /* of all jobs, NaN: there are none; by a wrong clock not after now */
+	unsigned long written; /* in this window */
+	double now, last_end;  /* last_end: of all jobs, at most now; NaN: no job */
 };
 
 /* ---- commands */
 
-/* Runs one. 0 or -errno, which is logged but for errors of take() and -EFBIG. */
+/* Runs a command. 0 or -errno, logged but for -EFBIG and errors of take(). */
 static int ask(const struct accounting_options *o, char *const argv[],
 	       int (*take)(void *arg, const char *line), void *arg)
 {
@@ -112,7 +111,7 @@ static int take_help(void *arg, const char *line)
 	return 0;
 }
 
-/* Fields differ between releases. */
+/* Asks which fields this release of Slurm has. */
 static int find_fields(struct sync *s)
 {
 	char *const argv[] = {"sacct", "--helpformat", NULL};
@@ -122,7 +121,7 @@ static int find_fields(struct sync *s)
 
 /* ---- one value */
 
-/* NaN: it is no number, as "Unknown". */
+/* NaN if the text is not a number, as "Unknown". */
 static double number(const char *text)
 {
 	uint64_t v;
@@ -130,7 +129,7 @@ static double number(const char *text)
 	return parse_u64(text, &v) || v > INT64_MAX / 2 ? NAN : (double)v;
 }
 
-/* "[days-][[hours:]minutes:]seconds[.parts]" in seconds. */
+/* Converts "[days-][[hours:]minutes:]seconds[.parts]" to seconds; NaN: it is none. */
 static double duration(const char *text)
 {
 	const size_t days = strcspn(text, "-");
@@ -156,7 +155,7 @@ static double duration(const char *text)
 	}
 }
 
-/* "400M" in MiB; a number without a unit as it is. */
+/* Converts "400M" to MiB; a number without a unit is returned as it is. */
 static double amount(const char *text)
 {
 	static const char units[] = "KMGTP";
@@ -171,8 +170,8 @@ static double amount(const char *text)
 	return unit ? ldexp(v, 10 * (int)(unit - units - 1)) : v;
 }
 
-/* Of a list as "cpu=4,mem=400M,gres/gpu:a100=2" the amount of `name`, else the sum of its kinds,
- * "name:kind". NaN: there is none. */
+/* Returns the amount of `name` in a list such as "cpu=4,mem=400M,gres/gpu:a100=2", else the sum
+ * over its types, "name:type". NaN: the list has neither. */
 static double of_tres(const char *list, const char *name)
 {
 	const size_t len = strlen(name);
@@ -203,7 +202,7 @@ static bool is_in(double v, double least, double most)
 	return v >= least && v <= most;
 }
 
-/* What a row cannot do without; NULL: it makes sense, else the field that does not. */
+/* Returns the first required field that is absent or impossible; NULL: there is none. */
 static const char *find_nonsense(char *const f[N_FIELDS])
 {
 	const double start = number(f[F_Start]), end = number(f[F_End]);
@@ -224,8 +223,8 @@ static const char *find_nonsense(char *const f[N_FIELDS])
 	return bad < 0 ? NULL : fields[bad];
 }
 
-/* Steps have a dot in their number. What has not begun has no nodes; what has not ended is read
- * when it has. */
+/* Steps have a dot in their number. A job that has not begun has no nodes; a job that has not ended
+ * is read after its end. */
 static bool is_left_out(char *const f[N_FIELDS])
 {
 	return strchr(f[F_JobIDRaw], '.') || !strcmp(f[F_End], "Unknown") ||
@@ -233,8 +232,8 @@ static bool is_left_out(char *const f[N_FIELDS])
 	       !strcmp(f[F_NodeList], "None assigned");
 }
 
-/* Slurm has no name, or "nobody", for a user whom its association does not name, or whom it does
- * not know. */
+/* sacct prints no name, or "nobody", for a user without an association or an account on its host.
+ * Then this machine's name counts, else the number. */
 static int take_user(struct row *r, char *const f[N_FIELDS])
 {
 	const double uid = number(f[F_UID]);
@@ -248,7 +247,7 @@ static int take_user(struct row *r, char *const f[N_FIELDS])
 	return row__set_text(r, INDEX_user, f[F_UID]);
 }
 
-/* "12_3" is task 3 of array 12, "12+1" the second component of a heterogeneous job. */
+/* "12_3" is task 3 of array 12, "12+1" the second component of heterogeneous job 12. */
 static void take_ids(struct row *r, const char *id)
 {
 	const size_t n = strspn(id, "0123456789");
@@ -263,7 +262,7 @@ static void take_ids(struct row *r, const char *id)
 	}
 }
 
-/* "CANCELLED by 1002": by whom is nobody's question here. */
+/* Cuts "CANCELLED by 1002": the index does not store who cancelled a job. */
 static void cut_state(char *state)
 {
 	state[strcspn(state, " ")] = '\0';
@@ -289,8 +288,8 @@ static int take_texts(struct row *r, char *const f[N_FIELDS])
 	return err;
 }
 
-/* Memory as it was allocated: what was asked for may be per CPU or per node, and of a number of
- * nodes that is not known before the job begins. */
+/* Memory is what was allocated: a request may be per CPU or per node, and the number of nodes is
+ * not known before the job begins. */
 static void take_numbers(const struct sync *s, struct row *r, char *const f[N_FIELDS])
 {
 	double *v = r->number;
@@ -318,8 +317,8 @@ static void name_mark(const struct sync *s, char *to, size_t size)
 		 s->o->clusters ? s->o->clusters : "");
 }
 
-/* The last end that Slurm has told, not this machine's clock, which may be wrong. An hour before it
- * is read again: slurmdbd may hear of a job's end before it hears all else of the job. */
+/* Stores the last end that Slurm reported; this machine's clock may be wrong. The hour before it is
+ * read again: slurmdbd may learn the end of a job before its other data. */
 static int note_last_end(struct sync *s)
 {
 	char key[256], value[32];
@@ -349,8 +348,8 @@ static int put(struct sync *s, const struct row *r, struct privacy_past *past)
 	return index__put(s->ix, r, &from);
 }
 
-/* Writes what has been read, in a transaction, and where is_end how far that is. Others may write
- * while sacct is waited for. */
+/* Writes the rows that were read, in a transaction; at the end of a window also up to when all is
+ * read. Other processes may write while sacct is waited for. */
 static int write_pending(struct sync *s, bool is_end)
 {
 	struct privacy_past past;
@@ -385,7 +384,7 @@ static int take_row(struct sync *s, char *const f[N_FIELDS])
 	err = take_texts(&r, f);
 	if (!err)
 		err = hostlist__parse(&r.nodes, f[F_NodeList], bad, sizeof(bad));
-	if (err == -EINVAL || err == -E2BIG) { /* the names are not known, the job is */
+	if (err == -EINVAL || err == -E2BIG) { /* the job is stored without names of nodes */
 		string_list__free(&r.nodes);
 		err = 0;
 	}
@@ -402,7 +401,7 @@ static int take_row(struct sync *s, char *const f[N_FIELDS])
 
 /* ---- lines */
 
-/* Counts what is no row; the first one is named. */
+/* Counts a line that is not a row, and logs the first one. */
 static void count_nonsense(struct sync *s, const char *what)
 {
 	if (!s->res->senseless++)
@@ -420,7 +419,7 @@ static unsigned count_delimiters(const struct sync *s, const char *line)
 	return n;
 }
 
-/* The row is whole. */
+/* Splits a complete row into its fields. */
 static int cut_row(struct sync *s)
 {
 	char *f[N_FIELDS], *at = s->row;
@@ -445,7 +444,7 @@ static int cut_row(struct sync *s)
 	return 0;
 }
 
-/* A row has as many lines as its job's name has. */
+/* Takes a line of sacct. A row has as many lines as the job's name. */
 static int take_line(void *arg, const char *line)
 {
 	struct sync *s = arg;
@@ -470,7 +469,7 @@ static int take_line(void *arg, const char *line)
 
 /* ---- a window */
 
-/* In UTC, which slurm_lines has set. */
+/* Prints a time in UTC, the time zone in which slurm_lines runs sacct. */
 static void print_time(double t, char *to, size_t size)
 {
 	const time_t seconds = (time_t)t;
@@ -490,7 +489,7 @@ static int choose_delimiter(struct sync *s)
 	return 0;
 }
 
-/* Where a release lacks a field another one stands. */
+/* JobIDRaw replaces a field that this release does not have. */
 static void print_format(const struct sync *s, char *to, size_t size)
 {
 	size_t n = 0;
@@ -532,7 +531,8 @@ static int ask_window(struct sync *s, double from, double to)
 	return ask(s->o, argv, take_line, s);
 }
 
-/* Jobs that ended from `from` on and not after `to`. 0; -EFBIG: there are too many of them. */
+/* Reads the jobs that ended from `from` to `to`, both included. 0; -EFBIG: there are too many;
+ * -errno. */
 static int read_window(struct sync *s, double from, double to)
 {
 	int err = choose_delimiter(s);
@@ -551,8 +551,8 @@ static int read_window(struct sync *s, double from, double to)
 	return err;
 }
 
-/* As long as to have the jobs that are wanted, by those that this one had. Within a window that had
- * too many it does not grow. */
+/* Length in s of the next window, so that it has WANTED jobs at the rate of this one. Within a
+ * window that had too many jobs it does not grow. */
 static double next_length(double length, unsigned long jobs, bool is_dense)
 {
 	const double wanted = jobs ? length * WANTED / (double)jobs : HUGE_VAL;
@@ -585,7 +585,7 @@ static int read_windows(struct sync *s, double from)
 	return err;
 }
 
-/* When to begin. */
+/* Unix time at which the first window begins. */
 static double find_begin(struct sync *s, int *err)
 {
 	char key[256];
@@ -620,7 +620,7 @@ int accounting__sync(struct index *ix, const struct accounting_options *o,
 		err = -ENOMEM;
 	}
 	db__share(ix->db);
-	unsetenv("SLURM_CLUSTERS"); /* they would add to the options of sacct */
+	unsetenv("SLURM_CLUSTERS"); /* these would change the options of sacct */
 	unsetenv("SACCT_FEDERATION");
 	unsetenv("SACCT_LOCAL");
 	if (!err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads Slurm's accounting by sacct and makes rows of the jobs that began and have ended, with or
- * without a profile. The same window may be read again at any time.
+ * Makes rows of Slurm's accounting, which sacct prints: of each job that began and has ended, with
+ * or without a profile. A job may be read again at any time: its row is updated.
  */
 #ifndef JP_INDEX_ACCOUNTING_H
 #define JP_INDEX_ACCOUNTING_H
@@ -10,22 +10,21 @@
 #include "index/privacy.h"
 
 struct accounting_options {
-	const char *sacct; /* its path; NULL: found by PATH. Slurm's other commands are in the same
-			      directory */
-	const char *clusters; /* a list with commas; NULL: all that slurmdbd knows */
-	double since;  /* NaN: an hour before the end of the last window, at first 30 days ago */
-	double wait_s; /* for one answer; 0: ten minutes */
+	const char *sacct;    /* path, whose directory counts; NULL: PATH is searched */
+	const char *clusters; /* separated by commas; NULL: all that slurmdbd knows */
+	double since;  /* Unix time; NaN: an hour before the last end read, at first 30 days ago */
+	double wait_s; /* for one answer of sacct; 0: ten minutes */
 };
 
 struct accounting_result {
-	unsigned long jobs;	 /* rows; some may have been in the index before */
-	unsigned long senseless; /* lines that are no row; the first one is logged */
+	unsigned long jobs;	 /* rows that were written, new or again */
+	unsigned long senseless; /* lines that are not a row; the first one was logged */
 	unsigned long calls;
-	struct privacy_left left; /* jobs that are not among `jobs` */
+	struct privacy_left left; /* what privacy.h left out */
 };
 
-/* Reads the jobs that have ended since. 0 or -errno, logged; rows that were read before the error
- * stay, and the next call continues after them. */
+/* Reads the jobs that have ended since. 0 or -errno, logged. After an error the rows that were read
+ * stay, and a later call continues from there. */
 int accounting__sync(struct index *ix, const struct accounting_options *o,
 		     struct accounting_result *res);
 

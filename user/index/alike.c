@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Compares a job's row with those of its signature and of its program. */
+/* Compares a job's row with rows of the same signature and of the same program. */
 #include "index/alike.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 
 #include "base/room.h"
 
-/* Shares of the time that a reader can do something about: of those that are larger than elsewhere
- * the one with most jobs below it is named. */
+/* Shares of the time that a user can reduce. Of those that are larger than in other jobs, judge()
+ * takes the one that most jobs have less of. */
 static const struct {
 	const char *column, *name;
 } shares[] = {
@@ -29,7 +29,7 @@ struct job {
 	int64_t id;
 	char *signature, *program;
 	double start, elapsed_s;
-	bool has_ended; /* by itself or at its limit, so that its length says something */
+	bool has_ended; /* by itself or at its limit: other ends say nothing about its length */
 	double share[SHARES];
 };
 
@@ -53,7 +53,7 @@ static void add_shares(struct query *q, const char *before, const char *after)
 	}
 }
 
-/* Whether the file is the one that the index has read: the row of another file does not count. */
+/* Whether the file is unchanged since the index read it, so that the row describes it. */
 static bool is_as_read(const char *file, double mtime)
 {
 	struct stat st;
@@ -61,7 +61,7 @@ static bool is_as_read(const char *file, double mtime)
 	return !stat(file, &st) && fabs((double)st.st_mtim.tv_sec - mtime) <= 1;
 }
 
-/* 0; -ENOENT: the index does not have it; -errno. */
+/* Reads the job's row. 0; -ENOENT: the index does not have it; -errno. */
 static int find_job(struct job *j, struct index *ix, uint32_t job, const char *file)
 {
 	struct db_rows r = {0};
@@ -101,7 +101,8 @@ static int find_job(struct job *j, struct index *ix, uint32_t job, const char *f
 
 /* ---- jobs of its program */
 
-/* What of it is more than elsewhere, of the columns of one row: jobs, users and those below. */
+/* Finds the share that is larger than in most other jobs. v: for each share the number of jobs, of
+ * users, and of jobs with a smaller share. */
 static void judge(struct alike *a, const struct job *j, const struct db_value *v)
 {
 	for (size_t i = 0; i < SHARES; i++, v += 3) {

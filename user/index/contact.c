@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Contacts, and whether the jobs that they were about got better. */
+/* Contacts, and whether the jobs that they were about improved. */
 #include "index/contact.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 
 #define WEEK_S	  (7 * 86400.0)
 #define FEW_RUNS  5
-#define HELPED	  -0.3	/* change of the loss */
-#define NO_CHANGE -0.12 /* less than this is chance */
+#define HELPED	  -0.3	/* relative change of the loss */
+#define NO_CHANGE -0.12 /* a smaller change may be chance */
 #define WORSE	  0.12
 
 int contact__add(struct index *ix, const struct contact *c)
@@ -41,7 +41,7 @@ static const char *copy(struct string_list *l, const struct db_value *v)
 	return l->v[l->n - 1];
 }
 
-/* Of a row with these columns. */
+/* What contact_of() reads. */
 #define COLUMNS "id, at, who, \"user\", account, rule, signature, job, ticket, text"
 
 static struct contact contact_of(const struct db_value *v, struct string_list *texts)
@@ -60,7 +60,7 @@ static struct contact contact_of(const struct db_value *v, struct string_list *t
 	};
 }
 
-/* " AND column = ?" where there is a text. */
+/* Adds " AND column = ?" if there is a text. */
 static void add_equal(struct query *q, const char *sql, const char *text)
 {
 	if (!text)
@@ -123,7 +123,7 @@ struct use {
 	double runs, held_s, lost_s;
 };
 
-/* " FROM job j WHERE ..." of the jobs that were judged and began in that time. */
+/* Adds " FROM job j WHERE ..." for the contact's jobs that were judged and began in that time. */
 static void add_jobs(struct query *q, const struct contact *c, double from, double to)
 {
 	query__add(q, " FROM job j WHERE j.findings IS NOT NULL AND j.start >= ? AND j.start < ?");
@@ -162,8 +162,8 @@ static int use_of(struct index *ix, const struct contact *c, double from, double
 	return err;
 }
 
-/* The begin of the first job that was judged, of the clusters of the jobs in question: before that
- * the index knows nothing. NaN: there are no such jobs. */
+/* Begin of the first job that was judged on the clusters of the contact's jobs: before it the index
+ * knows nothing. *first is NaN if there are no such jobs. */
 static int known_since(struct index *ix, const struct contact *c, double from, double *first)
 {
 	struct db_rows r = {0};
@@ -251,7 +251,7 @@ struct list {
 	unsigned n;
 };
 
-/* Reads them before others are asked about: *texts has what they point to. */
+/* Reads the contacts before their jobs are asked for. *texts owns their texts. */
 static int read_contacts(struct index *ix, double since, const struct viewer *v, struct list *l,
 			 struct string_list *texts)
 {

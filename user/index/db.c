@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What both engines of the index have in common. */
+/* The part of a database that is the same for both engines. */
 #include "index/db.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@ static bool is_url(const char *where)
 	return str__starts(where, "postgresql://") || str__starts(where, "postgres://");
 }
 
-/* An address that libpq would take apart in another way than its author meant, as with "/" or "@"
- * in the password, is not shown at all. */
+/* An address is not shown at all if libpq would split it differently than its author intended, as
+ * one with "/" or "@" in the password. */
 char *db__name_of(const char *where)
 {
 	const char *from, *at;
@@ -82,7 +82,7 @@ bool db__is_postgresql(const struct db *d)
 
 #define TYPE_MAX 64 /* bytes of a type's name */
 
-/* The statement with the engine's types; NULL: no memory. */
+/* Replaces {id}, {text} and {real} by the engine's types. NULL: no memory. */
 static char *with_types(const struct db_engine *e, const char *sql)
 {
 	static const char *const words[] = {"{id}", "{text}", "{real}"};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The index in PostgreSQL. Its library is loaded when an address is opened, for it brings others
- * along (TLS, Kerberos, LDAP) that no verb on files should wait for. Rows come one at a time, as
- * the server sends them; those of a question that another one follows before its end are stored.
+ * The PostgreSQL engine. Its library is loaded when an address is opened, for it loads others (TLS,
+ * Kerberos, LDAP) that a verb on files should not wait for. Rows come one at a time, as the server
+ * sends them; if another statement follows before their end, the rest is stored in memory.
  */
 #include <errno.h>
 #include <math.h>
@@ -28,11 +28,11 @@
 #include <dlfcn.h>
 
 #define LIBRARY	    "libpq.so.5"
-#define CACHED	    64	   /* statements that are prepared, by their text */
+#define CACHED	    64	   /* prepared statements, found by their text */
 #define VERSION_MIN 120000 /* of the server */
 #define NUMBER	    32	   /* bytes of a number as text */
 
-/* Types of cells, by their numbers in the table pg_type. */
+/* Types of cells, by their numbers in pg_type. */
 enum { BOOL = 16, INT8 = 20, INT2 = 21, INT4 = 23, FLOAT4 = 700, FLOAT8 = 701, NUMERIC = 1700 };
 
 #define FUNCTIONS(X)            \
@@ -72,25 +72,25 @@ struct prepared {
 
 struct postgresql {
 	PGconn *conn;
-	bool is_lost; /* which has been said */
+	bool is_lost; /* the connection, which was logged */
 	struct prepared cache[CACHED];
-	unsigned next;	       /* to be replaced */
-	unsigned made;	       /* names so far */
-	struct cursor *active; /* its rows are coming */
+	unsigned next;	       /* the entry to be replaced */
+	unsigned made;	       /* names given so far */
+	struct cursor *active; /* the server is sending its rows */
 	double limit_s;	       /* 0: none */
 	uint64_t until_ns;
 };
 
-/* The answer to a question. */
+/* The rows of a statement. */
 struct cursor {
-	PGresult **rows; /* that have come and were not asked for yet: rows[at], ..., rows[n - 1] */
+	PGresult **rows; /* received and not returned yet: rows[at], ..., rows[n - 1] */
 	unsigned n, at;
-	PGresult *row; /* whose cells v are */
+	PGresult *row; /* the current row, whose cells are in v */
 	struct db_value *v;
-	int err; /* which has been said */
+	int err; /* it was logged */
 };
 
-/* 0; -ENOTSUP: a function is missing, which is logged. */
+/* Loads the library. 0, or -ENOTSUP, logged. */
 static int load(void)
 {
 	static void *lib;
@@ -117,7 +117,7 @@ static int load(void)
 
 /* ---- errors */
 
-/* By the first characters of SQLSTATE. */
+/* Converts SQLSTATE, by its first characters. */
 static int errno_of(const char *state)
 {
 	static const struct {
@@ -136,7 +136,7 @@ static int errno_of(const char *state)
 	return -EIO;
 }
 
-/* As one line without the blanks at its end: libpq ends each of its lines with a newline. */
+/* Copies a message as one line without trailing blanks: libpq ends each line with a newline. */
 static void one_line(char *to, size_t size, const char *text)
 {
 	size_t n = 0;
@@ -151,7 +151,7 @@ static void one_line(char *to, size_t size, const char *text)
 	to[n] = '\0';
 }
 
-/* Logs what the server says of a statement, or the library of the connection. Returns -errno. */
+/* Logs the error of a statement; without res that of the connection. Returns -errno. */
 static int complain(const struct db *d, const PGresult *res)
 {
 	struct postgresql *s = d->own;
@@ -181,7 +181,7 @@ static int no_memory(const struct db *d)
 
 /* ---- rows */
 
-/* The next row that comes; NULL: there is none, or c->err. */
+/* Receives the next row; NULL: there is none, or c->err. */
 static PGresult *receive(struct db *d, struct cursor *c)
 {
 	struct postgresql *s = d->own;
@@ -211,8 +211,7 @@ static int store(struct db *d, struct cursor *c, PGresult *row)
 	return 0;
 }
 
-/* Stores what is left of the rows that are coming: the connection is wanted for another question.
- */
+/* Stores the rows that the server is still sending: another statement needs the connection. */
 static void settle(struct db *d)
 {
 	const struct postgresql *s = d->own;
@@ -231,7 +230,7 @@ static struct db_value number_of(const char *text)
 	char *end;
 	long long i;
 
-	if (strpbrk(text, ".eEnN")) /* "NaN" and "Infinity" are unknown, as of all doubles */
+	if (strpbrk(text, ".eEnN")) /* "NaN" and "Infinity" become NULL, as all such doubles */
 		return db_value__real(strtod(text, NULL));
 	errno = 0;
 	i = strtoll(text, &end, 10);
@@ -250,7 +249,7 @@ static struct db_value cell_of(const PGresult *row, int i)
 	case INT2:
 	case INT4:
 	case INT8:
-	case NUMERIC: /* whole ones are sums of whole numbers */
+	case NUMERIC: /* a whole one is a sum of integers */
 		return number_of(text);
 	case FLOAT4:
 	case FLOAT8:
@@ -301,7 +300,7 @@ static void postgresql_end(struct db_rows *r)
 
 /* ---- statements */
 
-/* With $1, $2, ... for "?"; what is in quotes stays. NULL: no memory. */
+/* Replaces "?" by $1, $2, ..., but not in quotes. NULL: no memory. */
 static char *with_numbers(const char *sql)
 {
 	size_t room = strlen(sql) + 1;
@@ -349,7 +348,7 @@ static int forget(struct db *d, struct prepared *p)
 	return run(d, sql);
 }
 
-/* The statement of this text, prepared. NULL: *err is the reason, logged. */
+/* The prepared statement of this text. NULL: the error is logged, and in *err. */
 static const struct prepared *find(struct db *d, const char *sql, int *err)
 {
 	struct postgresql *s = d->own;
@@ -381,7 +380,7 @@ static const struct prepared *find(struct db *d, const char *sql, int *err)
 	return NULL;
 }
 
-/* Sends it with its arguments, as texts, of which the server knows the types. 1, or 0: it could
+/* Sends a statement with its arguments, as texts: the server knows their types. 1; 0: it could
  * not. */
 static int send(struct db *d, const struct prepared *p, const struct db_value *args, unsigned nargs)
 {
@@ -401,7 +400,7 @@ static int send(struct db *d, const struct prepared *p, const struct db_value *a
 	return pq.PQsendQueryPrepared(s->conn, p->name, (int)nargs, values, NULL, NULL, 0);
 }
 
-/* Whether it is asked more than once: these are. The others, as BEGIN, are sent as they stand. */
+/* Whether a statement may run more than once. The others, as BEGIN, are sent unprepared. */
 static bool is_prepared(const char *sql)
 {
 	return str__starts(sql, "SELECT") || str__starts(sql, "WITH") ||
@@ -423,7 +422,7 @@ static int postgresql_ask(struct db_rows *r, const char *sql, const struct db_va
 		log_error("%s: " DB_TOO_LONG, r->db->name, s->limit_s);
 		return -ETIME;
 	}
-	/* The server would roll it back and call that a success. */
+	/* Here the server would roll back, and report success. */
 	if (!strcmp(sql, "COMMIT") && pq.PQtransactionStatus(s->conn) == PQTRANS_INERROR) {
 		log_error("%s: nothing is stored, for a statement has failed", r->db->name);
 		return -ECANCELED;
@@ -437,7 +436,7 @@ static int postgresql_ask(struct db_rows *r, const char *sql, const struct db_va
 		return complain(r->db, NULL);
 	pq.PQsetSingleRowMode(s->conn);
 	s->active = c;
-	/* The first row comes when most errors have been found. */
+	/* The server finds most errors before it sends the first row. */
 	first = receive(r->db, c);
 	if (first)
 		c->err = store(r->db, c, first);
@@ -480,7 +479,7 @@ static int postgresql_check(struct db *d)
 
 /* ---- the connection */
 
-/* libpq's own messages on an address that makes no sense may have parts of a password in them. */
+/* Checks the address: libpq's message on a bad one may contain parts of a password. */
 static int check_address(const struct db *d, const char *where)
 {
 	char *said = NULL;
@@ -534,7 +533,8 @@ static int set_up(struct db *d)
 
 static int postgresql_open(struct db *d, const char *where, enum db_mode mode)
 {
-	/* The address counts before what is above it; a server that vanishes is noticed. */
+	/* What the address sets replaces the values above it. Keepalives detect a server that
+	 * vanished. */
 	static const char *const keys[] = {"fallback_application_name",
 					   "connect_timeout",
 					   "keepalives_idle",
@@ -584,8 +584,8 @@ static void postgresql_close(struct db *d)
 const struct db_engine db_postgresql = {
 	.types = {"BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY", "TEXT COLLATE \"C\"",
 		  "DOUBLE PRECISION"},
-	/* What a transaction reads after it has the lock, others have committed: not so with a
-	 * snapshot of its begin. The number is the lock's name: "jobprof". */
+	/* Statements after the lock must see what others have committed, which a snapshot from
+	 * before the lock lacks. The number of the lock is "jobprof" in ASCII. */
 	.begin = "BEGIN ISOLATION LEVEL READ COMMITTED; "
 		 "SELECT pg_advisory_xact_lock(29958816115355494)",
 	.open = postgresql_open,

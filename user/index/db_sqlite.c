@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The index in SQLite: one file. */
+/* The SQLite engine: an index is one file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -21,14 +21,14 @@
 #include "base/log.h"
 #include "index/db_engine.h"
 
-#define CACHED	 64    /* statements that are kept, by their text */
-#define BUSY_MS	 5000  /* a reader waits so long for a checkpoint, and a checkpoint for readers */
-#define OPEN_MS	 3000  /* who wants to write waits so long for another who does */
-#define SHARE_MS 60000 /* and so long who has waited for other things before */
+#define CACHED	 64    /* prepared statements, found by their text */
+#define BUSY_MS	 5000  /* how long a reader waits for a checkpoint, and a checkpoint for readers */
+#define OPEN_MS	 3000  /* how long a writer waits for another one when it opens the index */
+#define SHARE_MS 60000 /* and in db__begin(), after db__share() */
 #define LOOK_MS	 10
 #define STEPS	 1000 /* of the virtual machine, between looks at the clock */
-#define WAL_SOME 1000 /* pages, of 8 KiB: they go to the database where no reader wants them */
-#define WAL_MANY 8192 /* and then they must: readers are waited for */
+#define WAL_SOME 1000 /* pages of 8 KiB in the log: a commit moves those that no reader needs */
+#define WAL_MANY 8192 /* pages with which a commit moves all, and waits for readers */
 
 struct statement {
 	char *sql;
@@ -37,14 +37,14 @@ struct statement {
 };
 
 struct sqlite {
-	char *path; /* no part of which is a link */
+	char *path; /* absolute, without symbolic links */
 	sqlite3 *db;
-	int lock; /* of who writes; -1 */
+	int lock; /* the writer's lock file; -1: none */
 	bool is_locked;
 	dev_t device; /* of the file that is open for writing, and its inode */
 	ino_t inode;
 	struct statement cache[CACHED];
-	unsigned next;	/* to be replaced */
+	unsigned next;	/* the entry to be replaced */
 	double limit_s; /* 0: none */
 	uint64_t until_ns;
 };
@@ -53,8 +53,8 @@ struct sqlite {
 struct cursor {
 	struct statement *kept;
 	sqlite3_stmt *stmt;
-	bool is_ahead;	     /* the first row has been read */
-	struct db_value v[]; /* a cell each */
+	bool is_ahead;	     /* the first row is read, and not returned yet */
+	struct db_value v[]; /* one per column */
 };
 
 static int errno_of(int rc)
@@ -81,7 +81,7 @@ static int errno_of(int rc)
 	}
 }
 
-/* A reader needs the file that readers share with the writer. The writer leaves it there. */
+/* Whether NAME-shm is absent: a reader needs it, and a writer leaves it there. */
 static bool lacks_shared(const struct db *d)
 {
 	const struct sqlite *s = d->own;
@@ -93,7 +93,7 @@ static bool lacks_shared(const struct db *d)
 	return lacks;
 }
 
-/* Logs what the database says. Returns -errno. */
+/* Logs the database's error. Returns -errno. */
 static int complain(const struct db *d, int rc)
 {
 	const struct sqlite *s = d->own;
@@ -137,8 +137,9 @@ static void sqlite_limit(struct db *d, double seconds)
 
 /* ---- the file */
 
-/* SQLite takes no path with a link in it where it is told to follow none, and the way to a home is
- * often one: only the file itself must be no link. 0; -ENOENT, which is not logged; -errno. */
+/* Sets s->path. SQLITE_OPEN_NOFOLLOW refuses a path with a link anywhere in it, and the way to a
+ * home is often one; here only the file itself must not be a link. 0; -ENOENT, not logged;
+ * -errno. */
 static int find_path(struct db *d, const char *where)
 {
 	struct sqlite *s = d->own;
@@ -166,7 +167,7 @@ static int find_path(struct db *d, const char *where)
 	return err;
 }
 
-/* Waits for another writer, at most so long. 0; -EWOULDBLOCK; -errno. */
+/* Waits up to ms for another writer. 0; -EWOULDBLOCK; -errno. */
 static int wait_for_lock(int fd, unsigned ms)
 {
 	for (unsigned waited = 0;; waited += LOOK_MS) {
@@ -198,7 +199,7 @@ static int complain_of_lock(const struct db *d, int err)
 	return err;
 }
 
-/* Who writes has a lock on PATH.lock, which ends with its process. That file stays. */
+/* Locks PATH.lock. The lock ends with this process; the file stays. */
 static int lock_writer(struct db *d)
 {
 	struct sqlite *s = d->own;
@@ -212,12 +213,12 @@ static int lock_writer(struct db *d)
 	err = s->lock < 0 ? -errno : wait_for_lock(s->lock, OPEN_MS);
 	s->is_locked = !err;
 	if (!err && !geteuid() && !stat(s->path, &st) && fchown(s->lock, st.st_uid, st.st_gid))
-		err = -errno; /* root writes for the owner, who writes next */
+		err = -errno; /* root writes for the owner, who must be able to lock it later */
 	free(name);
 	return err ? complain_of_lock(d, err) : 0;
 }
 
-/* ---- a writer that shares: it cannot write outside of transactions */
+/* ---- after db__share() this process can write in transactions only */
 
 static void sqlite_unlock(struct db *d)
 {
@@ -247,7 +248,7 @@ static int sqlite_lock(struct db *d)
 	return -ESTALE;
 }
 
-/* With what of it has not reached the file itself. */
+/* Renames the database, and the log, which may have pages that the database lacks. */
 static int put_aside(struct db *d)
 {
 	static const char *const parts[] = {"-wal", "-shm", ""};
@@ -270,8 +271,8 @@ static int put_aside(struct db *d)
 	return err;
 }
 
-/* Whether other hosts may have the file open, too: a write-ahead log is not for them, since its
- * index is memory that the processes of one host share. */
+/* Whether other hosts may have the file open, too. They cannot share a write-ahead log, whose index
+ * is shared memory of one host. */
 static bool is_remote(const char *path)
 {
 	static const unsigned long kinds[] = {
@@ -299,7 +300,8 @@ static bool is_remote(const char *path)
 	return false;
 }
 
-/* After a commit. What readers still want stays for the next time. */
+/* Moves pages from the log to the database after a commit; those that readers still need stay for a
+ * later one. */
 static int on_commit(void *arg, sqlite3 *db, const char *name, int pages)
 {
 	if (pages >= WAL_SOME)
@@ -350,7 +352,7 @@ static int sqlite_open(struct db *d, const char *where, enum db_mode mode)
 	if (!s)
 		return -ENOMEM;
 	s->lock = -1;
-	signal(SIGXFSZ, SIG_IGN); /* a limit of files is an error like a full disk */
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes becomes an error, like a full disk */
 	err = find_path(d, where);
 	if (!err && mode != DB_READ)
 		err = lock_writer(d);
@@ -358,7 +360,7 @@ static int sqlite_open(struct db *d, const char *where, enum db_mode mode)
 		err = put_aside(d);
 	if (err)
 		return err;
-	mask = umask(027); /* its group reads */
+	mask = umask(027); /* the group may read */
 	rc = sqlite3_open_v2(s->path, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
 			     NULL);
 	err = rc ? complain(d, rc) : set_up(d);
@@ -370,7 +372,7 @@ static int sqlite_open(struct db *d, const char *where, enum db_mode mode)
 	return err;
 }
 
-/* Moves the log's pages to the file, unless another process writes, which does that later. */
+/* Moves the log into the database, unless another process writes, which will do that. */
 static void empty_log(struct sqlite *s)
 {
 	if (!s->is_locked)
@@ -402,7 +404,7 @@ static void sqlite_close(struct db *d)
 
 /* ---- statements */
 
-/* A statement of this text that is not in use; NULL: *err is the reason, logged. */
+/* A prepared statement of this text that nobody uses. NULL: the error is logged, and in *err. */
 static struct statement *find(struct db *d, const char *sql, int *err)
 {
 	struct sqlite *s = d->own;
@@ -497,7 +499,7 @@ static bool sqlite_next(struct db_rows *r)
 	int rc = SQLITE_ROW;
 
 	if (!c->is_ahead && !sqlite3_stmt_busy(c->stmt))
-		return false; /* the first step was the last */
+		return false; /* the first step was also the last one */
 	if (!c->is_ahead)
 		rc = sqlite3_step(c->stmt);
 	c->is_ahead = false;
@@ -530,8 +532,8 @@ static bool sqlite_is_in_transaction(struct db *d)
 
 /* ---- scrub */
 
-/* Deleted text stays in the gaps of pages, which secure_delete does not reach where rows moved. The
- * log has pages of before, too. */
+/* VACUUM, since deleted text stays in gaps of pages: secure_delete does not reach the places that
+ * rows were moved from. The log has old pages, too. */
 static int sqlite_scrub(struct db *d)
 {
 	struct sqlite *s = d->own;
@@ -544,7 +546,7 @@ static int sqlite_scrub(struct db *d)
 
 /* ---- check */
 
-#define SAFE 3051003 /* since then two processes that write damage nothing */
+#define SAFE 3051003 /* from this version on two writers damage nothing */
 
 static int sqlite_check(struct db *d)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes rows as lines of JSON or CSV, and reads them from lines of JSON. */
+/* Writes rows as lines of JSON or CSV, and reads lines of JSON. */
 #include "index/exchange.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "index/pseudonym.h"
 
-#define BATCH	  10000		/* rows of a transaction: sums are made once for all of them */
-#define LINE_SIZE (4 * 1048576) /* bytes of a line */
+#define BATCH	  10000		/* rows per transaction, which makes their sums once */
+#define LINE_SIZE (4 * 1048576) /* longest line, in bytes */
 #define SAID	  20		/* refused rows whose reason is logged */
 #define TEXT_SIZE 4096
 
@@ -24,10 +24,10 @@ struct reading {
 	const char *name;
 	unsigned long line;
 	struct exchange_result *res;
-	bool said_unknown; /* that there are columns which this version does not know */
+	bool said_unknown; /* unknown columns were logged */
 };
 
-/* NULL, or what is wrong. */
+/* Makes a row of an object. NULL, or what is wrong. */
 static const char *take_object(struct reading *rd, struct row *r, const json_t *o, char *why,
 			       size_t size)
 {
@@ -44,7 +44,7 @@ static const char *take_object(struct reading *rd, struct row *r, const json_t *
 	return wrong;
 }
 
-/* 0, also for a row that is refused, or -errno. */
+/* Stores the row of a line. 0, also for a row that is refused, or -errno. */
 static int take_line(struct reading *rd, const char *line, const char *cluster)
 {
 	json_error_t trouble;
@@ -76,7 +76,8 @@ static int take_line(struct reading *rd, const char *line, const char *cluster)
 	return err;
 }
 
-/* 1: a line is in buf; 0: there is none any more; -EFBIG: a line is too long, and is skipped. */
+/* Reads a line into buf. 1; 0: there is no more; -EFBIG: the line is too long, and is skipped;
+ * -EIO. */
 static int next_line(FILE *in, char *buf)
 {
 	size_t len;
@@ -93,7 +94,7 @@ static int next_line(FILE *in, char *buf)
 	return -EFBIG;
 }
 
-/* A transaction of rows. *more: there may be further ones. */
+/* Stores rows in one transaction. *more: there may be further ones. */
 static int read_batch(struct reading *rd, FILE *in, char *buf, const char *cluster, bool *more)
 {
 	int err = index__begin(rd->ix), got = 1;
@@ -148,17 +149,17 @@ struct writing {
 	struct pseudonyms key;
 };
 
-/* What becomes of a text where names are hidden. */
+/* What replaces a text where names are hidden. */
 static const struct {
 	enum index_column column;
-	char kind; /* of its pseudonym; 0: it is left out */
+	char kind; /* of its pseudonym; 0: nothing */
 } hidden[] = {
 	{INDEX_user, 'u'},    {INDEX_account, 'p'}, {INDEX_name, 'n'},
 	{INDEX_program, 'x'}, {INDEX_signature, 0}, {INDEX_sluid, 0},
 	{INDEX_file, 0},      {INDEX_node_list, 0}, {INDEX_worst_text, 0},
 };
 
-/* Names of jobs without digits: those that are compared stay equal. */
+/* Copies a job's name without digits: jobs that are compared get one pseudonym. */
 static void without_digits(const char *from, char *to, size_t size)
 {
 	size_t n = 0;
@@ -169,7 +170,7 @@ static void without_digits(const char *from, char *to, size_t size)
 	to[n] = '\0';
 }
 
-/* The text as it is written: the cell's own, or in buf; NULL: it is left out. */
+/* The text to write: the cell's own, or a pseudonym in buf; NULL: it is left out. */
 static const char *text_of(const struct writing *w, int column, const char *text,
 			   char buf[static PSEUDONYM_SIZE])
 {
@@ -190,7 +191,7 @@ static const char *text_of(const struct writing *w, int column, const char *text
 	return text;
 }
 
-/* A cell's text, "" where it is to be hidden. */
+/* A cell's text; "" if it is to be hidden, or NULL. */
 static char *cell_unless(bool is_hidden, const struct db_value *v)
 {
 	return (char *)(!is_hidden && v->type == DB_TEXT ? v->text : "");
@@ -289,7 +290,7 @@ static int add_fs(const struct writing *w, json_t *o, int64_t id)
 	return err;
 }
 
-/* v: the columns, and the row's id. */
+/* v: the columns of a row, and its id. */
 static int write_json(const struct writing *w, const struct db_value *v)
 {
 	json_t *o = json_object();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows on their way from one index to another, or out of it: a line of JSON per job, with the
- * columns of schemas/index.def by name, `finding_list` (findings as in docs/report-json.md),
- * `node_names` and `file_systems` (as its io.mount.each); what is not known is absent. CSV has the
- * columns alone, for spreadsheets.
+ * Rows as text, for another index or another program: one line of JSON per job, with the columns of
+ * schemas/index.def by name, `finding_list` (findings as in docs/report-json.md), `node_names` and
+ * `file_systems` (as io.mount.each there). What is unknown is absent. CSV, for spreadsheets, has
+ * the columns only.
  */
 #ifndef JP_INDEX_EXCHANGE_H
 #define JP_INDEX_EXCHANGE_H
@@ -16,18 +16,17 @@ struct exchange_result {
 	unsigned long rows, refused;
 };
 
-/* Reads lines that anybody may have written, and writes their rows: each as its sources say. A line
- * that is no row is refused, with the reason in the log. name: of the file, for messages; cluster:
- * of rows that do not say theirs, may be NULL. 0 or -errno, logged. */
+/* Reads lines that anybody may have written, and stores their rows as those of the sources that
+ * they name. A line that is not a row is refused, with the reason in the log. name: of the file,
+ * for messages; cluster: for rows that do not name theirs, may be NULL. 0 or -errno, logged. */
 int exchange__read(struct index *ix, FILE *in, const char *name, const char *cluster,
 		   struct exchange_result *res);
 
 struct exchange_form {
 	bool csv;
-	bool anonymize; /* names become pseudonyms of this one call, texts and places are left out
-			 */
+	bool anonymize; /* names become pseudonyms of this call; texts and paths are left out */
 };
-/* Writes the rows of the filter that the viewer may see. 0 or -errno, logged. */
+/* Writes the rows that the filter selects and the viewer may see. 0 or -errno, logged. */
 int exchange__write(struct index *ix, FILE *out, const struct job_filter *f, const struct viewer *v,
 		    const struct exchange_form *form);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows in job files. */
+/* Writes and reads the row in a job file. */
 #include "index/file_row.h"
 
 #include <errno.h>

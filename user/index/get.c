@@ -138,7 +138,7 @@ struct condition {
 	const char *sql;
 	struct db_value args[2];
 	unsigned nargs;
-	bool whole; /* rows have their findings and nodes */
+	bool whole; /* findings and nodes are read, too */
 	const char *order;
 };
 
@@ -182,8 +182,8 @@ static bool are_equal(const struct row *a, const struct row *b, enum index_colum
 	return a->text[c] && b->text[c] && !strcmp(a->text[c], b->text[c]);
 }
 
-/* Ranks a row by what Slurm's accounting knows of its job: 2, the row's user; 0, another user, on
- * the same cluster; 1, nothing, also where only another cluster has a job of that id. */
+/* What Slurm reports of a row's job on this cluster: 2: the same user; 0: another user; 1:
+ * nothing. */
 static int rank(const struct row_list *l, const struct row *r)
 {
 	int rank = is_slurms(r) ? 2 : 1;
@@ -194,8 +194,8 @@ static int rank(const struct row_list *l, const struct row *r)
 	return rank;
 }
 
-/* Where Slurm's accounting has the job's user, files of other users that claim the job are dropped,
- * and its row comes before rows of that id which files alone have. 0 or -ENOMEM. */
+/* Deletes the rows of files that claim a job of which Slurm reports another user. Jobs that Slurm
+ * knows come before those of that id which only files know. 0 or -ENOMEM. */
 static int drop_claims(struct row_list *l)
 {
 	struct row *v = l->n ? calloc(l->n, sizeof(*v)) : NULL;
@@ -247,7 +247,7 @@ static bool is_same_task(const struct row *a, const struct row *b)
 	       !strcmp(a->text[INDEX_cluster], b->text[INDEX_cluster]);
 }
 
-/* Of the runs of a task the first one stays. */
+/* Deletes all runs of a task but the first in the list, which is the last in time. */
 static void drop_earlier_runs(struct row_list *l)
 {
 	unsigned n = 0;

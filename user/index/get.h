@@ -12,18 +12,18 @@ struct row_list {
 };
 void row_list__free(struct row_list *l);
 
-/* The job that a user names: 7, 7_2, 7+1 or a SLUID, in all clusters or one (NULL: all), as far as
- * the viewer may see it. Runs of one job that Slurm began again are a row each, the last one first.
- * 0, also where there is none; -errno, logged. row_list__free() in all cases. */
+/* Finds the job that a user names, 7, 7_2, 7+1 or a SLUID, on all clusters or one (NULL: all), if
+ * the viewer may see it. A job that Slurm began again has a row for each run, the last one first.
+ * 0, also if there is none; -errno, logged. row_list__free() in all cases. */
 int index__find(struct index *ix, const struct jobspec *job, const char *cluster,
 		const struct viewer *v, struct row_list *out);
-/* The tasks of an array by cluster and number, the last run of each, without findings and nodes.
- * The same. */
+/* Finds the tasks of an array, sorted by cluster and number: the last run of each, without findings
+ * and nodes. Returns as index__find(). */
 int index__find_array(struct index *ix, uint32_t array, const char *cluster, const struct viewer *v,
 		      struct row_list *out);
 
-/* For the files of this room: "SELECT j.cluster, ..., j.id FROM job j" and the rest, all columns in
- * the order of index_infos; NULL: no memory. And the cells of such a row. */
+/* For the files of this room: makes "SELECT j.cluster, ..., j.id FROM job j" and the rest, with all
+ * columns in the order of index_infos (NULL: no memory), and takes the cells of such a row. */
 char *stored_row__select(const char *rest);
 void stored_row__take(struct row *r, const struct db_value *v);
 

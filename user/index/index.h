@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The room index: the jobs of a site, or of one user, in one database. A row is a job (row.h); rows
+ * The room index: the jobs of a site, or of one user, in one database. A row is a job (row.h). Rows
  * come from profiles (scan.h) and from Slurm's accounting (accounting.h), each of which may be read
- * again at any time. Sums per day and month are made after them; until then questions about these
- * days are answered from rows. Verbs and pages ask by a filter and for a viewer (query.h). The
- * database is SQLite's or PostgreSQL's (db.h).
+ * again at any time. Sums per day and month are made later; until then questions about these days
+ * are answered from rows. Verbs and pages ask with a filter and for a viewer (query.h). The
+ * database is SQLite or PostgreSQL (db.h).
  */
 #ifndef JP_INDEX_INDEX_H
 #define JP_INDEX_INDEX_H
@@ -16,43 +16,43 @@
 
 struct index {
 	struct db *db;
-	bool has_dirty;	  /* this transaction writes rows whose sums are to be made again */
-	uint64_t sums_ns; /* of the boot clock: until then commits leave sums to later ones */
-	char *put[3];	  /* statements of index__put(), made when they are first needed */
+	bool has_dirty;	  /* this transaction wrote rows whose sums must be made again */
+	uint64_t sums_ns; /* boot clock: a commit before that makes no sums */
+	char *put[3];	  /* statements of index__put(), made on first use */
 };
 
-/* Opens the index at `where` (db.h); for DB_WRITE its tables are made or brought forward. 0;
- * -EPROTONOSUPPORT: a later jobprof made it, or an earlier one and it is only to be read; -ENOENT,
- * which is not logged: there is none to read; else as db__open(). All others are logged. */
+/* Opens the index at `where` (db.h); with DB_WRITE its tables are made or upgraded. 0;
+ * -EPROTONOSUPPORT: a later jobprof made it, or an earlier one and mode is DB_READ; -ENOENT, not
+ * logged: there is none to read; else as db__open(). Other errors are logged. */
 int index__open(struct index *ix, const char *where, enum db_mode mode);
 void index__close(struct index *ix);
 
 int index__begin(struct index *ix);
-/* Ends the transaction; sums of what was written may be left to a later one. */
+/* Commits; sums of the new rows may be left to a later call. */
 int index__commit(struct index *ix);
-/* Makes the sums that are left, in a transaction of its own: the end of a feed. 0 or -errno. */
+/* Makes the sums that were left, in a transaction of its own, when a feed ends. 0 or -errno. */
 int index__settle(struct index *ix);
 void index__rollback(struct index *ix);
 
-/* Why a profile is left out (index__put()). */
+/* Why index__put() refuses a profile. */
 #define INDEX_OTHERS "by Slurm's accounting its job is of another user"
 
 /* Where a row comes from. */
 struct index_source {
 	unsigned source;     /* ROW_SOURCE_SLURM, ROW_SOURCE_PROFILE, or both */
-	const char *file;    /* of a profile */
-	const char *cluster; /* of rows without a cluster; NULL: "" */
+	const char *file;    /* path of the profile */
+	const char *cluster; /* for rows that do not name theirs; NULL: "" */
 	const char *user;    /* likewise: the owner of the file */
 	double mtime_s;
-	bool changed; /* that file was read before and has changed */
+	bool changed; /* the file was read before, and has changed */
 };
 
 /*
- * Writes what a source says of a job: it becomes a row, or a part of the row that the other source
- * has made, or replaces what the same source wrote before. An id may have several runs, each with a
- * row. Where Slurm's accounting names the user of a run, another user's profile of it is left out,
- * -EPERM; a profile that came earlier is removed when the accounting comes. Called between
- * index__begin() and index__commit(). 0 or -errno.
+ * Stores what a source reports about a job: as a new row, in the row that the other source made, or
+ * in place of what the same source reported before. One job id may have several runs, each with a
+ * row. Where Slurm reports another user for a run, a profile of it is refused, -EPERM, and one that
+ * came first is deleted when Slurm's report comes. Call it between index__begin() and
+ * index__commit(). 0 or -errno.
  */
 int index__put(struct index *ix, const struct row *r, const struct index_source *from);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Findings of a signature are joined by what their rules say of the number that they set. */
+/* Joins findings of a signature by what their rules define about the number that they set. */
 #include "index/many.h"
 
 #include <errno.h>
@@ -10,17 +10,17 @@
 #include "base/room.h"
 #include "findings/findings.h"
 
-/* What a rule says, copied. */
+/* What a rule defines, copied. */
 struct joining {
-	char *id, *unit; /* unit NULL: it sets no number */
+	char *id, *unit; /* unit NULL: the rule sets no number */
 	bool highest_is_safe;
-	int column; /* of the index; -1: none */
+	int column; /* the index's column of what a job used; -1: none */
 };
 
 struct group {
 	struct many m;
-	const struct joining *how; /* NULL: there is no such rule any more */
-	unsigned at, first;	   /* in the order of cost: this, the first of its signature */
+	const struct joining *how; /* NULL: this rule does not exist any more */
+	unsigned at, first; /* ranks by cost: of this group, of the first one of its signature */
 };
 
 struct joined {
@@ -31,10 +31,10 @@ struct joined {
 	unsigned nrules;
 	struct group *groups;
 	unsigned ngroups;
-	struct string_list texts; /* of groups */
+	struct string_list texts; /* of the groups */
 };
 
-/* ---- what the rules say */
+/* ---- what the rules define */
 
 static int take_rule(void *arg, const struct rule_many *m)
 {
@@ -142,16 +142,16 @@ static int find_groups(struct joined *w, const struct job_filter *f, unsigned mo
 	return err;
 }
 
-/* ---- the text about a group */
+/* ---- the remedy and the counts of a group */
 
-/* " WHERE ..." of the group's jobs, with and without the finding. */
+/* Adds " WHERE ..." for the group's jobs, with and without the finding. */
 static int where(struct joined *w, struct query *q, const struct many *m)
 {
 	w->filter.signature = m->signature;
 	return query__where(q, &w->filter, w->viewer);
 }
 
-/* The finding of the job whose line is safe for all, else of the dearest one. */
+/* Takes the finding whose remedy is safe for all jobs, else that of the dearest job. */
 static int find_text(struct joined *w, struct group *g)
 {
 	struct many *m = &g->m;
@@ -186,7 +186,7 @@ static int find_text(struct joined *w, struct group *g)
 	return err;
 }
 
-/* Whether what is set would have been enough for a job. */
+/* Adds the condition that a job would have had enough of what the remedy sets. */
 static void add_safe(struct query *q, const struct group *g)
 {
 	const char *within = g->how->highest_is_safe ? " <= ?" : " >= ?";
@@ -207,8 +207,8 @@ static void add_safe(struct query *q, const struct group *g)
 	query__add(q, ")");
 }
 
-/* Jobs that count: of memory and time none that somebody or something else ended. A job that was
- * ended for lack of what is set needs more than it used, nobody knows how much. */
+/* Which jobs count, by unit: for memory and time none that somebody or something else ended. A job
+ * that ended for lack of what is set needs more than it used, nobody knows how much. */
 struct counting {
 	const char *unit, *ended, *lacked_nothing;
 };
@@ -231,7 +231,7 @@ static const struct counting *counting_of(const char *unit)
 	return c;
 }
 
-/* How many ended so that they count, and how many of these would have had enough. */
+/* Adds the number of jobs that count, and of those which would have had enough. */
 static void add_counts(struct query *q, const struct group *g)
 {
 	const struct counting *c = counting_of(g->m.unit);
@@ -294,7 +294,7 @@ static int by_first(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Those of one signature follow its dearest one. */
+/* Sorts the groups of each signature behind its dearest one. */
 static void join_signatures(struct joined *w)
 {
 	struct group *g = w->groups;

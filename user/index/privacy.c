@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names are replaced, and rows deleted, when they are old enough or somebody asks for that. */
+/* Replaces names and deletes rows that are old enough, and names of users to be forgotten. */
 #include "index/privacy.h"
 
 #include <errno.h>
@@ -17,15 +17,15 @@
 #include "base/string_list.h"
 #include "index/sums.h"
 
-#define FEW_USERS "5"  /* sums of fewer say too much of each */
-#define ALWAYS	  1e15 /* all rows are from before */
+#define FEW_USERS "5"  /* sums of fewer users reveal too much about each */
+#define ALWAYS	  1e15 /* later than all rows */
 
-/* Names that a user may have given stand in these columns, and in texts of findings. */
+/* Columns, apart from those of findings, that can contain names which a user chose. */
 #define NAMELESS                                                                         \
 	"name = NULL, program = NULL, signature = NULL, file = NULL, node_list = NULL, " \
 	"worst_text = NULL, sluid = NULL"
 
-/* Sums of these rows are to be made again; before and after they have another name. */
+/* Marks the sums of these rows. Callers do so before and after a change of names. */
 static int mark(struct index *ix, const char *where, const struct db_value *args, unsigned n)
 {
 	char sql[512];
@@ -39,13 +39,13 @@ static int mark(struct index *ix, const char *where, const struct db_value *args
 	return db__run(ix->db, sql, args, n);
 }
 
-/* ---- the table meta: what feeds are to leave out, and the key of words for names */
+/* ---- the table meta: what feeds must leave out, and the key of the words */
 
 #define ROWS	  "rows_before"
 #define NAMES	  "names_before"
 #define FORGOTTEN "forgotten "
 #define KEY	  "forgotten_key"
-#define LEFT	  "names_left" /* names were deleted, and their bytes may be there */
+#define LEFT	  "names_left" /* names were deleted, and may still be in the files */
 
 static int put_meta(struct index *ix, const char *key, const char *value)
 {
@@ -63,7 +63,7 @@ static void read_key(struct pseudonyms *p, const char *value)
 		*p = (struct pseudonyms){0};
 }
 
-/* The index's key, made where there is none. */
+/* Loads the index's key; makes one if there is none. */
 static int load_key(struct index *ix, struct pseudonyms *p)
 {
 	char value[48];
@@ -82,7 +82,7 @@ static int load_key(struct index *ix, struct pseudonyms *p)
 	return err ? err : put_meta(ix, KEY, value);
 }
 
-/* The word by which the index knows a user. */
+/* Makes the word by which the index knows a user. */
 static int word_of(struct index *ix, const char *user, char word[static PSEUDONYM_SIZE])
 {
 	struct pseudonyms key;
@@ -105,7 +105,7 @@ static int new_name(char name[static 24])
 	return 0;
 }
 
-/* The user's random name, made where there is none. */
+/* Loads the user's random name; makes one if there is none. */
 static int pseudonym_of(struct index *ix, const char *user, char name[static 24])
 {
 	char word[PSEUDONYM_SIZE];
@@ -142,7 +142,7 @@ static int drop_pseudonym(struct index *ix, const char *user)
 	return err ? err : db__run(ix->db, "DELETE FROM pseudonym WHERE word = ?", &arg, 1);
 }
 
-/* Rows of the user before that time lose their names. */
+/* Deletes the names in rows of the user before that time. */
 static int rename_user(struct index *ix, const char *user, double before)
 {
 	char name[24];
@@ -158,7 +158,7 @@ static int rename_user(struct index *ix, const char *user, double before)
 			      "DELETE FROM job_node WHERE job IN (SELECT id FROM job WHERE "
 			      "\"user\" = ? AND start < ?)",
 			      old, 2);
-	if (!err) /* homes are mounted by the name of their user */
+	if (!err) /* mount points of homes contain the names of users */
 		err = db__run(ix->db,
 			      "DELETE FROM job_fs WHERE job IN (SELECT id FROM job WHERE "
 			      "\"user\" = ? AND start < ?)",
@@ -184,7 +184,7 @@ static int rename_user(struct index *ix, const char *user, double before)
 	return err ? err : mark(ix, "\"user\" = ? AND start < ?", now, 2);
 }
 
-/* Users with a name in rows before that time. */
+/* Lists the users whose names are in rows before that time. */
 static int named_users(struct index *ix, double before, struct string_list *users)
 {
 	const struct db_value arg = db_value__int((int64_t)before);
@@ -201,15 +201,16 @@ static int named_users(struct index *ix, double before, struct string_list *user
 	return err;
 }
 
-/* ---- rows go, and sums stay without users */
+/* ---- rows are deleted, and sums stay without users */
 
-/* Sums before a day lose their users, and their project where it had few users. */
+/* Sums by day are deleted with their rows. */
 static const char *const sums_without_users[] = {
 	"DELETE FROM day WHERE day < ?",
 	"DELETE FROM day_rule WHERE day < ?",
 	"DELETE FROM hist WHERE day < ?",
 };
 
+/* Sums by month before that one lose their users, and their account where it had few users. */
 static int thin_months(struct index *ix, double month)
 {
 	const struct db_value arg = db_value__int((int64_t)month);
@@ -231,7 +232,7 @@ static int thin_months(struct index *ix, double month)
 			     1);
 }
 
-/* As rows have it; NaN: before there were any. */
+/* The month as rows have it; NaN: earlier than any row. */
 static double month_of(double t)
 {
 	const time_t seconds = (time_t)t;
@@ -240,7 +241,7 @@ static double month_of(double t)
 	return t > 0 && localtime_r(&seconds, &tm) ? (tm.tm_year + 1900) * 12 + tm.tm_mon : NAN;
 }
 
-/* Rows of whole months that ended before that time. */
+/* Deletes the rows of whole months that ended before that time. */
 static int delete_rows(struct index *ix, double before, struct privacy_result *res)
 {
 	const double last = month_of(before);
@@ -278,7 +279,7 @@ static int delete_rows(struct index *ix, double before, struct privacy_result *r
 	return err ? err : thin_months(ix, last);
 }
 
-/* ---- what feeds are to leave out */
+/* ---- what feeds must leave out */
 
 static int note_pruned(struct index *ix, const char *key, double before)
 {
@@ -340,7 +341,7 @@ void privacy_past__free(struct privacy_past *p)
 	*p = (struct privacy_past){0};
 }
 
-/* NaN: the user was not. */
+/* When the user was forgotten; NaN: never. */
 static double forgotten_before(const struct privacy_past *p, const char *user)
 {
 	char word[PSEUDONYM_SIZE];
@@ -396,7 +397,7 @@ int privacy_past__rename(const struct privacy_past *p, struct index *ix)
 	return err;
 }
 
-/* From now on. */
+/* Notes that the user is forgotten, for all jobs until now. */
 static int note_forgotten(struct index *ix, const char *user)
 {
 	char key[64] = FORGOTTEN, value[48];
@@ -406,14 +407,14 @@ static int note_forgotten(struct index *ix, const char *user)
 	return err ? err : put_meta(ix, key, value);
 }
 
-/* ---- both */
+/* ---- prune, forget */
 
 static int compare(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Words of the users with a name in any row, sorted for bsearch(). */
+/* Lists the words of users with a name in any row, sorted for bsearch(). */
 static int named_words(struct index *ix, struct string_list *words)
 {
 	struct string_list users = {0};
@@ -433,7 +434,8 @@ static int named_words(struct index *ix, struct string_list *words)
 	return err;
 }
 
-/* Nobody need know a random name that no row has any more, or whose user has no other rows. */
+/* Deletes the entries of random names that no row has any more, or whose user has no other rows:
+ * nobody needs them. */
 static int drop_pseudonyms(struct index *ix)
 {
 	struct string_list words = {0}, known = {0};
@@ -462,7 +464,8 @@ static int drop_pseudonyms(struct index *ix)
 	return err;
 }
 
-/* Until that has succeeded a later call tries again. */
+/* Removes deleted names from the database's files; if it fails, LEFT makes a later call try
+ * again. */
 static int scrub(struct index *ix)
 {
 	int err;
@@ -482,7 +485,7 @@ static int scrub(struct index *ix)
 	return err;
 }
 
-/* Ends the transaction. */
+/* Ends the transaction, and scrubs after a commit. */
 static int end(struct index *ix, int err)
 {
 	if (!err)
@@ -498,7 +501,7 @@ int privacy__prune(struct index *ix, double detail, double pseudonymous, struct 
 	struct string_list users = {0};
 	int err = index__begin(ix);
 
-	detail = detail > 0 ? detail : 0; /* NaN: of no time */
+	detail = detail > 0 ? detail : 0; /* NaN: no rows */
 	pseudonymous = pseudonymous > 0 ? pseudonymous : 0;
 
 	if (err)
@@ -511,7 +514,7 @@ int privacy__prune(struct index *ix, double detail, double pseudonymous, struct 
 					  &arg, 1);
 	for (unsigned i = 0; !err && i < users.n; i++)
 		err = rename_user(ix, users.v[i], detail);
-	if (!err) /* before rows of them go */
+	if (!err) /* while their rows still exist */
 		err = sums__make(ix);
 	if (!err)
 		err = delete_rows(ix, pseudonymous, res);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the index stores of people, in three ages of a row. First it has all names; then the names
- * of users and jobs are replaced by random ones, the same for all rows of a name; at last only sums
- * remain, without users. The table pseudonym has, under a keyed word of the name, the random name
- * that replaces it, as long as a user has rows of both ages; when its row is gone, nobody can find
- * the name again.
+ * What the index stores about people, in three ages. At first it has all. Then names of users and
+ * jobs are replaced by random ones, the same in all rows of a user. At last it has sums only,
+ * without users. The table pseudonym maps a word for the name to the random name, as long as the
+ * user has rows of both ages; without its entry nobody can tell whose rows they were.
  */
 #ifndef JP_INDEX_PRIVACY_H
 #define JP_INDEX_PRIVACY_H
@@ -17,18 +16,18 @@ struct privacy_result {
 	double renamed, deleted; /* jobs */
 };
 
-/* Jobs that began before `detail` lose their names, those before `pseudonymous` their rows; Unix
- * time. In one transaction. 0 or -errno. */
+/* Deletes the names of jobs that began before `detail`, and the rows of jobs whose whole month was
+ * before `pseudonymous` (Unix time; NaN: none), in one transaction. 0 or -errno. */
 int privacy__prune(struct index *ix, double detail, double pseudonymous,
 		   struct privacy_result *res);
-/* All of a user's rows lose the name at once, and nobody can find out any more whose they were. */
+/* Deletes the name in all rows of a user at once; nobody can tell any more whose they were. */
 int privacy__forget(struct index *ix, const char *user, struct privacy_result *res);
 
 /*
- * What the feeds may still have and the index must not store again: rows, or names, of jobs that
- * began before the times of the last privacy__prune(); names in earlier jobs of users who were
- * forgotten. The index has a word for each of these users, made with a random key that it stores:
- * it has no names, but a reader of the index can test whether a given name is among them.
+ * What feeds must leave out, though their sources may still have it: rows, or names, of jobs that
+ * began before the times of the last privacy__prune(); of users who were forgotten the names of
+ * earlier jobs. The index knows these users by words under a random key of its own. A word does not
+ * reveal a name, but who has the key can test whether a name is among them.
  */
 struct privacy_past {
 	double rows_before, names_before; /* Unix time; NaN: never */
@@ -38,22 +37,22 @@ struct privacy_past {
 		double before;
 	} * forgotten;
 	unsigned n;
-	struct string_list old, hidden; /* users to be renamed: for age; forgotten ones */
-	int err;			/* why these are not all */
+	struct string_list old, hidden; /* users to rename, for age and as forgotten */
+	int err;			/* why the lists are incomplete */
 };
 
-/* Jobs that a feed had. */
+/* Jobs of a feed that are left out, or lose their names. */
 struct privacy_left {
-	unsigned long gone, nameless; /* that have no row; that have lost their names */
+	unsigned long gone, nameless; /* jobs without a row; jobs that lose their names */
 	double rows_before;
 };
 
-/* Called once in a transaction. 0 or -errno. privacy_past__free() in both cases. */
+/* Loads it, in a transaction. 0 or -errno. privacy_past__free() in both cases. */
 int privacy_past__load(struct privacy_past *p, struct index *ix);
-/* Whether a job must have no row. *left counts such a job, and one that will lose its names. */
+/* Whether a job must have no row. Counts it in *left, also if it will lose its names only. */
 bool privacy_past__has(struct privacy_past *p, const char *user, double start,
 		       struct privacy_left *left);
-/* Before the end of the transaction: takes the names from what was written. 0 or -errno. */
+/* Deletes the names in what the transaction wrote, before its end. 0 or -errno. */
 int privacy_past__rename(const struct privacy_past *p, struct index *ix);
 void privacy_past__free(struct privacy_past *p);
 

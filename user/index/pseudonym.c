@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pseudonyms are SipHash-2-4 (Aumasson and Bernstein, 2012) of the text, under a key. */
+/* A pseudonym is SipHash-2-4 (Aumasson and Bernstein, 2012) of the text, under a key. */
 #include "index/pseudonym.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static void turn(uint64_t v[static 4], unsigned rounds)
 	}
 }
 
-/* Of the byte `first` and the text behind it. */
+/* Hashes the byte `first` and the text after it. */
 static uint64_t siphash(const uint64_t key[static 2], char first, const char *text)
 {
 	uint64_t v[4] = {key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d,
@@ -63,7 +63,7 @@ void pseudonyms__of(const struct pseudonyms *p, char kind, const char *text,
 	uint64_t h = siphash(p->key, kind, text);
 
 	*to++ = kind;
-	/* No digits: names of jobs lose theirs where jobs are compared. */
+	/* Letters only: names of jobs lose their digits where jobs are compared. */
 	for (unsigned i = 0; i < 16; i++, h >>= 4)
 		*to++ = (char)('a' + (h & 15));
 	*to = '\0';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of users, projects and jobs become words that mean nothing without the key. */
+/* Replaces names of users, projects and jobs by words that reveal nothing without the key. */
 #ifndef JP_INDEX_PSEUDONYM_H
 #define JP_INDEX_PSEUDONYM_H
 
@@ -11,9 +11,10 @@ struct pseudonyms {
 
 #define PSEUDONYM_SIZE 18
 
-/* Makes a key of the kernel's random numbers, which nobody can make again. 0 or -errno. */
+/* Makes a random key, which nobody can make again. 0 or -errno. */
 int pseudonyms__begin(struct pseudonyms *p);
-/* The word for a text: `kind` and 16 letters. Equal for equal texts of one kind and one key. */
+/* Writes the word for a text: `kind` and 16 letters. Equal texts of one kind have equal words under
+ * one key. */
 void pseudonyms__of(const struct pseudonyms *p, char kind, const char *text,
 		    char to[static PSEUDONYM_SIZE]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes rows: what two sources know of a job becomes one row. */
+/* Stores rows: what two sources report about a job becomes one row. */
 #include "index/index.h"
 
 #include <errno.h>
@@ -18,16 +18,16 @@
 
 /* A row as it is stored. */
 struct stored {
-	int64_t id; /* 0: it is not */
+	int64_t id; /* 0: it is not stored */
 	struct row row;
 };
 
-/* What is stored of a job that is written. */
+/* The stored rows of a job, of which one is to be written. */
 struct of_job {
-	struct stored same;   /* this run of it */
-	struct stored *other; /* rows of this run by files of other users than Slurm's */
+	struct stored same;   /* the row of this run */
+	struct stored *other; /* rows of this run, from files of users other than Slurm's */
 	unsigned nother;
-	bool is_other; /* what is written is such a one */
+	bool is_other; /* the row to be written is such a one */
 };
 
 /* ---- which run of a job it is */
@@ -42,14 +42,14 @@ static bool is_number(const char *text)
 	return text[strspn(text, "0123456789")] == '\0';
 }
 
-/* A row that has lost its names (privacy.h). */
+/* Whether the row has lost its names (privacy.h). */
 static bool is_nameless(const struct row *r)
 {
 	return r->text[INDEX_user] && *r->text[INDEX_user] == '~';
 }
 
-/* Whether the other user's file only says that it is of this job. A number stands for a user whom
- * this machine does not know. */
+/* Whether the rows have different users, so that one is of a file that only claims the job. A
+ * number stands for a user whom this machine does not know. */
 static bool users_differ(const struct row *old, const struct row *r,
 			 const struct index_source *from)
 {
@@ -59,7 +59,8 @@ static bool users_differ(const struct row *old, const struct row *r,
 	return a && b && !is_nameless(old) && !is_number(a) && !is_number(b) && strcmp(a, b) != 0;
 }
 
-/* The middle of what a profile saw is in one run alone, however soon the next one follows. */
+/* Whether the profile is of Slurm's run. The middle of what it saw is in one run only, however soon
+ * the next one follows. */
 static bool holds(const struct row *of_slurm, const struct row *of_profile)
 {
 	const double middle = (of_profile->number[INDEX_start] + end_of(of_profile)) / 2;
@@ -79,9 +80,9 @@ static bool is_slurms(const struct row *r)
 }
 
 /*
- * Whether both are the same run of a job, whoever its user is: 2 sure, 1 by their times, 0 not. A
- * job that is requeued keeps its number, and so does one that changes its size, of which Slurm has
- * a row for each size.
+ * Whether both are the same run of a job, whoever its user is: 2: surely; 1: by their times; 0: no.
+ * A job that is requeued keeps its number, and so does one that changes its size, for which Slurm
+ * has a row per size.
  */
 static int likeness(const struct row *old, const struct row *r, const struct index_source *from)
 {
@@ -110,7 +111,7 @@ static void write_statement(FILE *f, bool insert)
 	fputs(insert ? ") RETURNING id" : "", f);
 }
 
-/* Takes a row of another user. 0 or -ENOMEM. */
+/* Takes a stored row of another user. 0 or -ENOMEM. */
 static int take_other(struct of_job *s, struct stored *one, const struct index_source *from)
 {
 	const bool was_slurm = is_slurms(&one->row), is_slurm = from->source & ROW_SOURCE_SLURM;
@@ -125,7 +126,7 @@ static int take_other(struct of_job *s, struct stored *one, const struct index_s
 	return 0;
 }
 
-/* Takes the row that is read in the place of the one that is less like it. 0 or -ENOMEM. */
+/* Takes a stored row if it is more like r than the one so far. 0 or -ENOMEM. */
 static int choose(struct of_job *s, int *best, const struct db_value *cells, const struct row *r,
 		  const struct index_source *from)
 {
@@ -147,7 +148,7 @@ static int choose(struct of_job *s, int *best, const struct db_value *cells, con
 	return err;
 }
 
-/* A statement with all columns, in the order of index_infos. NULL: no memory. */
+/* Makes a statement with all columns, in the order of index_infos. NULL: no memory. */
 static const char *statement(struct index *ix, int which)
 {
 	size_t len;
@@ -165,7 +166,7 @@ static const char *statement(struct index *ix, int which)
 	return fclose(f) ? NULL : ix->put[which];
 }
 
-/* The stored rows of this run of the job. 0 or -errno. */
+/* Finds the stored rows of this run of the job. 0 or -errno. */
 static int find_stored(struct index *ix, struct of_job *s, const struct row *r,
 		       const struct index_source *from)
 {
@@ -189,7 +190,7 @@ static int find_stored(struct index *ix, struct of_job *s, const struct row *r,
 
 /* ---- what is written */
 
-/* Whether the source's word takes the place of what is there. */
+/* Whether the source's value replaces the stored one. */
 static bool counts(const struct row *old, const struct row *r, int i, unsigned source)
 {
 	const bool is_known = index_infos[i].type == INDEX_TEXT ? r->text[i] && *r->text[i]
@@ -204,13 +205,13 @@ static bool counts(const struct row *old, const struct row *r, int i, unsigned s
 		       (source & ROW_SOURCE_SLURM || !slurm_said ||
 			(index_infos[i].type == INDEX_TEXT ? !old->text[i] || !*old->text[i]
 							   : isnan(old->number[i])));
-	default: /* what the index makes is of the profile, or follows from all */
+	default: /* columns of the index are of the profile, or derived later */
 		return source & ROW_SOURCE_PROFILE;
 	}
 }
 
-/* A number of anybody's that sums and databases can bear: others are not known, for PostgreSQL
- * takes a sum or a quotient that is out of range for an error of all its rows. */
+/* Returns NaN for a number that sums or databases cannot take: PostgreSQL fails for all rows if one
+ * of its sums or quotients is out of range. */
 static double bounded(double v, enum index_type type)
 {
 	const double most = type == INDEX_INT ? 1e12 : 1e18;
@@ -220,19 +221,19 @@ static double bounded(double v, enum index_type type)
 	return type == INDEX_REAL && fabs(v) < 1e-18 ? 0 : v;
 }
 
-/* Of an amount: less than none would take from the sums of others. */
+/* As bounded(), for an amount: a negative one would reduce the sums of others. */
 static double amount(double v)
 {
 	return v < 0 ? NAN : bounded(v, INDEX_REAL);
 }
 
-/* A number of a column: those with a unit are amounts. */
+/* As bounded(), for a column: numbers with a unit are amounts. */
 static double of_column(double v, const struct index_info *info)
 {
 	return *info->unit && info->type == INDEX_REAL ? amount(v) : bounded(v, info->type);
 }
 
-/* Joins the source's values to the stored row. 0 or -ENOMEM. */
+/* Adds what the source reports to the stored row. 0 or -ENOMEM. */
 static int add(struct row *to, const struct row *r, const struct index_source *from)
 {
 	int err = 0;
@@ -255,7 +256,7 @@ static int add(struct row *to, const struct row *r, const struct index_source *f
 	return row__set_text(to, INDEX_file, from->file);
 }
 
-/* What is in keys of sums is never unknown. */
+/* Completes the texts that are in keys of sums, which are never NULL. */
 static int complete(struct row *r)
 {
 	static const enum index_column texts[] = {INDEX_cluster, INDEX_user, INDEX_account,
@@ -354,7 +355,7 @@ static int write_nodes(struct index *ix, const struct stored *s, const struct st
 	return err;
 }
 
-/* was_stored: there may be earlier ones. */
+/* was_stored: the job may already have some. */
 static int write_fs(struct index *ix, int64_t id, const struct row *r, bool was_stored)
 {
 	const struct db_value job = db_value__int(id);
@@ -413,8 +414,7 @@ static void free_of_job(struct of_job *s)
 	free(s->other);
 }
 
-/* By Slurm's accounting the run is of another user: then the file is treated as if it had come
- * later. */
+/* Deletes a row of another user than Slurm's; the file is refused, as if it had come later. */
 static int drop_other(struct index *ix, const struct stored *s, const char *user)
 {
 	static const char *const sql[] = {
@@ -440,7 +440,7 @@ static int drop_other(struct index *ix, const struct stored *s, const char *user
 
 int index__put(struct index *ix, const struct row *r, const struct index_source *from)
 {
-	struct row copy = *r; /* its texts are r's, but for the cluster */
+	struct row copy = *r; /* its texts are those of r, but for the cluster */
 	char empty[] = "";
 	struct of_job s;
 	int err;
@@ -452,7 +452,7 @@ int index__put(struct index *ix, const struct row *r, const struct index_source 
 	err = find_stored(ix, &s, &copy, from);
 	if (!err && !s.same.id && s.is_other)
 		err = -EPERM;
-	if (!err && !is_nameless(&s.same.row)) /* the source does not give it its names back */
+	if (!err && !is_nameless(&s.same.row)) /* names that were deleted do not come back */
 		err = put_stored(ix, &s.same, &copy, from);
 	for (unsigned i = 0; !err && i < s.nother; i++)
 		err = drop_other(ix, &s.other[i], copy.text[INDEX_user]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Filters and rights of a reader become SQL. */
+/* Turns filters, and what a reader may see, into SQL. */
 #include "index/query.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ void query__arg(struct query *q, struct db_value v)
 		q->args[q->nargs++] = v;
 }
 
-/* A text as rows have theirs. NULL: no memory. */
+/* Cleans a text, as those of rows are. NULL: no memory. */
 static char *clean(const char *text, size_t len)
 {
 	char *copy = strndup(text, len), *text_of_rows;
@@ -114,7 +114,7 @@ static void text_arg(struct query *q, const char *text, size_t len)
 		query__arg(q, db_value__text(q->texts.v[q->texts.n - 1]));
 }
 
-/* The column of sql has this text in it, or at its begin. */
+/* Adds a condition: the column `sql` contains the text, or begins with it. */
 static void add_like(struct query *q, const char *sql, const char *text, size_t len, bool at_begin)
 {
 	char *part = clean(text, len), *pattern = part ? malloc(2 * strlen(part) + 3) : NULL,
@@ -140,7 +140,7 @@ static void add_like(struct query *q, const char *sql, const char *text, size_t 
 	free(part);
 }
 
-/* A part of the column, or behind "=" all of it. */
+/* Adds a condition: the column contains the text, or equals what follows "=". */
 static void add_part(struct query *q, const char *sql, const char *text)
 {
 	if (text && *text == '=') {
@@ -152,7 +152,7 @@ static void add_part(struct query *q, const char *sql, const char *text)
 	}
 }
 
-/* " AND column IN (?, ?)" of the words of a list. */
+/* Adds " AND column IN (?, ?)" with the words of a list. */
 static void add_list(struct query *q, const char *column, const char *list)
 {
 	const char *sep = "";
@@ -172,7 +172,7 @@ static void add_list(struct query *q, const char *column, const char *list)
 	query__add(q, ")");
 }
 
-/* "CANCELLED by 1000" is one, too. */
+/* Compares the begin of states: "CANCELLED by 1000" is CANCELLED, too. */
 static int add_states(struct query *q, const char *list)
 {
 	const char *sep = " AND (", *nearest;
@@ -235,8 +235,8 @@ static void add_ranges(struct query *q, const struct job_filter *f)
 	}
 }
 
-/* Ids follow the begins more or less: findings of jobs of other times need not be looked at. + 0:
- * PostgreSQL would look for the least from the first id of all on. */
+/* Ids grow roughly with begins: findings of jobs of other times need not be read. Without "+ 0"
+ * PostgreSQL would search the least id from the first one of all on. */
 static void add_rule(struct query *q, const struct job_filter *f)
 {
 	const bool is_bounded = !isnan(f->since) || !isnan(f->until);
@@ -360,7 +360,7 @@ static int add_nodes(struct query *q, const char *list)
 	return err == -E2BIG ? 0 : err;
 }
 
-/* The scan of begins is bounded by since and until. */
+/* The scan of begins is bounded by since and until, if they are given. */
 static void add_ran_at(struct query *q, double at)
 {
 	add_bound(q, " AND j.start <= ?", at);
@@ -369,7 +369,8 @@ static void add_ran_at(struct query *q, double at)
 
 /* ---- sums by day or month */
 
-/* Whether a time is midnight, and its day or month. NaN is no bound. */
+/* Whether a time is midnight, of the first of a month if of_month. *n: the number of its day or
+ * month. NaN is no bound, and is true. */
 static bool is_begin(double s, bool of_month, double *n)
 {
 	time_t t = (time_t)s;
@@ -386,8 +387,8 @@ static bool is_begin(double s, bool of_month, double *n)
 	return true;
 }
 
-/* Whether the index's day or month n begins at that time, too: it was made in a zone of its own, in
- * which the jobs before and after are of days of their own. */
+/* Whether the index's day or month n begins at that time, too: the index has a time zone of its
+ * own, and the days of the jobs before and after show it. */
 static bool is_begin_there(struct index *ix, double s, const char *column, double n)
 {
 	const struct db_value at = db_value__int((int64_t)s);
@@ -415,7 +416,7 @@ static bool fits(struct index *ix, const struct job_filter *f, const char *table
 	       is_begin_there(ix, f->since, table, from) && is_begin_there(ix, f->until, table, to);
 }
 
-/* The month that a day is in, and the first day of a month. */
+/* The month of a day. *is_first: it is the first day of that. */
 static int month_of(double day, bool *is_first)
 {
 	time_t t = (time_t)(day * 86400);
@@ -433,17 +434,17 @@ static double first_day(int month)
 	return (double)timegm(&tm) / 86400;
 }
 
-#define DIRTY_DAYS 16 /* a feed that leaves more is at many days: rows are asked for all */
+#define DIRTY_DAYS 16 /* with more of them, rows are asked for all days */
 
-/* Days whose sums are no longer of their rows, and their months, as lists of SQL. */
+/* Days whose sums differ from their rows, and their months, as lists of SQL. */
 struct dirty {
 	char days[DIRTY_DAYS * 12 + 1], months[DIRTY_DAYS * 12 + 1];
 	int n;
 	double first, last;
 };
 
-/* False: there are too many, or an error, which is logged. A process that makes sums meanwhile
- * changes no answer. */
+/* False: there are too many, or there was an error, logged. If sums are made in the meantime the
+ * answer is the same. */
 static bool find_dirty(struct index *ix, struct dirty *d)
 {
 	struct db_rows r;
@@ -468,7 +469,7 @@ static bool find_dirty(struct index *ix, struct dirty *d)
 	return !err && !is_full;
 }
 
-/* From a day on, before another one; whole months of that, as months and as days. */
+/* Days, `from` included and `to` not, and the whole months in them, as months and as days. */
 struct span {
 	double from, to;
 	int first_month, end_month;
@@ -506,7 +507,7 @@ static void add_days(FILE *out, double from, double to, const struct dirty *d)
 		fprintf(out, " AND day NOT IN (%s)", d->days);
 }
 
-/* What sums do not have: the other days of their months, and the rows of the days. */
+/* Adds what the sums lack: the other days of months with dirty days, and the rows of dirty days. */
 static void add_dirty(FILE *out, const struct span *s, const struct dirty *d)
 {
 	add_days(out, s->from_month, s->to_month, d);
@@ -520,8 +521,8 @@ static void add_dirty(FILE *out, const struct span *s, const struct dirty *d)
 		d->days, s->from, s->to);
 }
 
-/* Days of a range, of which whole months are taken as such: a year is then a few hundred rows of a
- * user and not thousands. */
+/* Selects the sums of a range of days, with whole months as months: a year of a user is then a few
+ * hundred rows and not thousands. */
 static const char *days_and_months(const struct job_filter *f, const struct dirty *d)
 {
 	static char sql[8192];
@@ -558,7 +559,7 @@ const char *query__sums_for(struct index *ix, const struct job_filter *f)
 	return of_months && !d.n ? "month" : days_and_months(f, &d);
 }
 
-/* What the reader may see of a table with a user, whatever is asked. */
+/* Restricts a table to the reader's user, whatever the filter asks for. */
 static void add_rights(struct query *q, const char *user, const struct viewer *v)
 {
 	if (v->sees_all)
@@ -576,7 +577,7 @@ void query__where_sums(struct query *q, const char *table, const struct job_filt
 	const bool of_month = !strcmp(table, "month");
 	double from = NAN, to = NAN;
 
-	if (*table != '(') { /* else it has its bounds */
+	if (*table != '(') { /* rows in parentheses have their bounds */
 		is_begin(f->since, of_month, &from);
 		is_begin(f->until, of_month, &to);
 	}
@@ -596,7 +597,7 @@ int query__where(struct query *q, const struct job_filter *f, const struct viewe
 
 	query__add(q, " WHERE true");
 	add_rights(q, "j.\"user\"", v);
-	/* Databases take no index for +start. */
+	/* With +start databases use no index on start. */
 	add_bound(q, q->in_order ? " AND +j.start >= ?" : " AND j.start >= ?", f->since);
 	add_bound(q, q->in_order ? " AND +j.start < ?" : " AND j.start < ?", f->until);
 	add_ran_at(q, f->ran_at);

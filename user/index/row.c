@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A job's row: its values, what follows from them, and its way between processes. */
+/* A job's row: its values, what follows from them, and how processes pass it on. */
 #include "index/row.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 
 #define TEXT_MAX 4096 /* bytes of one text */
-#define KEY_MAX	 512  /* and of one that is in an index: PostgreSQL's have rows of 2,700 bytes */
+#define KEY_MAX	 512  /* and of one that is in an index: PostgreSQL's have at most 2,700 bytes */
 
 const struct index_info index_infos[N_INDEX] = {
 #define INDEX(name, type, from, path, unit, doc) \
@@ -58,7 +58,7 @@ void row__free(struct row *r)
 	row__init(r);
 }
 
-/* A copy of a text of anybody's; NULL: no memory. */
+/* Copies a text that anybody may have written; NULL: no memory. */
 static char *clean_to(const char *text, size_t most)
 {
 	unsigned replaced;
@@ -85,8 +85,8 @@ int row__set_text(struct row *r, enum index_column c, const char *text)
 
 /* ---- from a report */
 
-/* A member of members, "a.b.c"; "@" is the first key that is a number, the length of an interval.
- * NULL: there is none. */
+/* Finds a member of members, "a.b.c"; "@" is the first key that begins with a digit, as lengths of
+ * intervals do. NULL: there is none. */
 static const json_t *member(const json_t *o, const char *path)
 {
 	while (o && *path) {
@@ -299,7 +299,8 @@ static int take_nodes(struct row *r, const json_t *report)
 	return err;
 }
 
-/* The sum and the highest of an array; NaN: one is not known, or there is none. */
+/* The sum of an array, NaN if it is empty or one is unknown; the highest of those that are
+ * known. */
 static void sum_up(const json_t *a, double *sum, double *highest)
 {
 	const json_t *one;
@@ -327,7 +328,7 @@ static void take_memory(struct row *r, const json_t *report)
 		r->number[INDEX_task_spread] = highest * (double)json_array_size(tasks) / sum;
 }
 
-/* A number as the text of an object; NaN: it is none. */
+/* Reads a text of digits; NaN: it is none. */
 static double number_in_text(const char *text)
 {
 	char *end;
@@ -352,7 +353,7 @@ static void take_job(struct row *r, const json_t *report)
 	double start = number_at(report, "job.job_start"), first = number_at(report, "job.start");
 	double wall = number_at(report, "facts.wall_s");
 	double elapsed = number_at(report, "facts.job_elapsed_s");
-	/* Idle time of a task or node is that of its cores. */
+	/* PIKA's idle time is that of a task or node, whatever number of cores it has. */
 	double cores = r->number[INDEX_cores] / number_at(report, "pika.units");
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
@@ -399,7 +400,7 @@ int row__of_report(struct row *r, const json_t *report)
 
 /* ---- what follows from other columns */
 
-#define START_MAX 1e11 /* the year 5138: a time that calendars know */
+#define START_MAX 1e11 /* the year 5138, which calendars know */
 
 bool row__has_key(const struct row *r)
 {
@@ -407,7 +408,7 @@ bool row__has_key(const struct row *r)
 	       r->number[INDEX_start] >= 1 && r->number[INDEX_start] <= START_MAX;
 }
 
-/* Day and month of its begin, in the zone of this process. */
+/* Sets day and month of the begin, in the time zone of this process. */
 static void derive_day(struct row *r)
 {
 	double start = r->number[INDEX_start];
@@ -450,7 +451,8 @@ static uint64_t fnv1a(const char *text)
 	return h;
 }
 
-/* Jobs that do the same have it: user, name without digits, program, nodes, tasks. */
+/* Sets the signature, equal for jobs that do the same: of one user, name without digits, program,
+ * number of nodes and of tasks. */
 static int derive_signature(struct row *r)
 {
 	char text[2048], name[512], hex[17];
@@ -469,7 +471,7 @@ static int derive_signature(struct row *r)
 	return row__set_text(r, INDEX_signature, hex);
 }
 
-/* CPUs of a core, by the profile. */
+/* CPUs per core, by the profile; 1: unknown. */
 static double threads_of(const struct row *r)
 {
 	double cores = r->number[INDEX_cores];
@@ -477,10 +479,10 @@ static double threads_of(const struct row *r)
 	return cores > 0 && r->number[INDEX_cpus] >= cores ? r->number[INDEX_cpus] / cores : 1;
 }
 
-#define DISAGREE 0.1 /* of Slurm's CPU time */
-#define FEW_S	 60  /* below which both are too little to be compared */
+#define DISAGREE 0.1 /* share of Slurm's CPU time */
+#define FEW_S	 60  /* with less CPU time by Slurm both are not compared */
 
-/* NaN where the part is not known. */
+/* NaN if the part is unknown. */
 static double at_most(double part, double whole)
 {
 	return isnan(part) ? NAN : fmin(part, whole);

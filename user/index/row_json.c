@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A row as an object of JSON, for lines of export and for job files. */
+/* A row as a JSON object, for lines of export and for job files. */
 #include "index/row.h"
 
 #include <errno.h>
@@ -91,7 +91,7 @@ static bool is_number_of(const struct index_info *info, const json_t *v)
 	return json_is_number(v) && d >= 0 && d == floor(d);
 }
 
-/* NULL, or what is wrong. */
+/* Returns NULL, or what is wrong. */
 static const char *take_columns(struct row *r, const json_t *o, size_t *taken, char *why,
 				size_t size)
 {
@@ -118,7 +118,7 @@ static const char *take_columns(struct row *r, const json_t *o, size_t *taken, c
 	return NULL;
 }
 
-/* The columns that are sums over findings are made again. */
+/* Columns that sum up findings are made again from the list. */
 static const char *take_findings(struct row *r, const json_t *o, size_t *taken)
 {
 	const json_t *list = json_object_get(o, "finding_list"), *one;
@@ -141,7 +141,7 @@ static const char *take_findings(struct row *r, const json_t *o, size_t *taken)
 	return row__rate(r) ? strerror(ENOMEM) : NULL;
 }
 
-/* A name as rows have theirs. 0 or -ENOMEM. */
+/* Adds a node's name, cleaned as texts of rows are. 0 or -ENOMEM. */
 static int add_node(struct row *r, const char *text)
 {
 	struct row name;
@@ -155,8 +155,8 @@ static int add_node(struct row *r, const char *text)
 	return err;
 }
 
-/* Without node_names they are those of node_list, as in Slurm's accounting; where that is no list,
- * as "None assigned", they are not known. 0 or -ENOMEM. */
+/* Without node_names the nodes are those of node_list, as in Slurm's accounting; if that is not a
+ * list, as "None assigned", they are unknown. 0 or -ENOMEM. */
 static int expand_nodes(struct row *r, const json_t *o)
 {
 	const char *list = json_string_value(json_object_get(o, "node_list"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looks for profiles that are new or changed, has them read, and writes their rows. */
+/* Finds profiles that are new or changed, has them read, and stores their rows. */
 #include "index/scan.h"
 
 #include <errno.h>
@@ -18,21 +18,21 @@
 #include "base/utf8.h"
 #include "jobfile/profile_search.h"
 
-#define BATCH	500	    /* jobs of a transaction */
-#define HELD	(64u << 20) /* bytes of rows that wait for one, about */
-#define SETTLED 2	    /* s: a directory that changed just now may change again unseen */
+#define BATCH	500	    /* jobs per transaction */
+#define HELD	(64u << 20) /* bytes of rows that wait for a transaction, roughly */
+#define SETTLED 2 /* a directory that changed less long ago may change again at the same time */
 
-/* What a profile alone may say that its job held, by what it says of its nodes. */
+/* What a profile may claim to have been allocated, per node that it has. */
 #define CPUS_OF_NODE 4096
 #define GPUS_OF_NODE 256
-#define CPUS_OF_CORE 8	   /* threads; and Slurm may be told of more than there are */
-#define DAY_S	     86400 /* that clocks may differ by */
+#define CPUS_OF_CORE 8	   /* threads; Slurm may be configured with more than exist */
+#define DAY_S	     86400 /* by which clocks may differ */
 
 enum file_state { FILE_NEW, FILE_CHANGED, FILE_KNOWN };
 
 struct scan_file {
 	char *path;
-	uint32_t job; /* in its name; 0: none */
+	uint32_t job; /* from its name; 0: none */
 	double mtime_s, size;
 	uid_t uid;
 	enum file_state state;
@@ -45,7 +45,7 @@ struct known {
 	bool is_there;
 };
 
-/* What was read of a job of the batch; without a row the reason. */
+/* What was read of a job of the batch; without a row, why. */
 struct found {
 	unsigned job;
 	bool has_row;
@@ -62,16 +62,17 @@ struct scanning {
 	unsigned nfiles;
 	struct known *known;
 	unsigned nknown;
-	struct batch *batch; /* that is being read */
-	unsigned written;    /* jobs of it whose rows are stored */
-	struct found *found; /* of further ones */
+	struct batch *batch; /* what is being read */
+	unsigned written;    /* jobs of the batch whose rows are stored */
+	struct found *found; /* of further jobs */
 	unsigned nfound;
-	size_t held; /* bytes of these */
+	size_t held; /* bytes of found */
 	double began_s;
-	bool said; /* on a terminal: how many are read */
+	bool said; /* progress was printed */
 };
 
-/* Jobs of one owner, and the files of each, with those that are left to its job file. */
+/* Jobs of one owner. The files of a job include those that are not read because it has a job
+ * file. */
 struct batch {
 	struct scan_job jobs[BATCH];
 	const struct scan_file *files[BATCH];
@@ -86,7 +87,7 @@ static double seconds(const struct timespec *t)
 
 /* ---- what is known of a directory */
 
-/* Whether it is as it was when it was last looked into. */
+/* *same: the directory has not changed since it was last read. */
 static int is_unchanged(struct scanning *s, double mtime_s, bool *same)
 {
 	const struct db_value path = db_value__text(s->dir);
@@ -98,7 +99,8 @@ static int is_unchanged(struct scanning *s, double mtime_s, bool *same)
 	return err;
 }
 
-/* A change within the clock's tick of the look would not be seen: then the next look is whole. */
+/* Notes when the directory changed. A change just before the scan is not noted, since another one
+ * may have the same time: the next scan then reads all. */
 static int note_directory(struct scanning *s, double mtime_s, double looked_s)
 {
 	const struct db_value args[] = {
@@ -166,7 +168,7 @@ static enum file_state state_of(struct scanning *s, const struct scan_file *f)
 		       : FILE_KNOWN;
 }
 
-/* Whether the database can have such a path. */
+/* Whether the database can store such a path. */
 static bool is_text(const char *path)
 {
 	unsigned replaced = 1;
@@ -176,7 +178,7 @@ static bool is_text(const char *path)
 	return !replaced;
 }
 
-/* Takes the path. One that cannot be seen, or is no file, is left out. */
+/* Adds a file, and owns its path. What cannot be seen, or is not a regular file, is left out. */
 static int add_file(struct scanning *s, char *path)
 {
 	struct scan_file f = {.path = path, .job = profile_name__job(path)};
@@ -221,7 +223,7 @@ static int list_files(struct scanning *s)
 	return err;
 }
 
-/* A file that is gone was merged or removed: its job stays. */
+/* Forgets files that do not exist any more: they were merged or removed, and their jobs stay. */
 static int forget_gone(struct scanning *s)
 {
 	int err = 0;
@@ -237,7 +239,7 @@ static int forget_gone(struct scanning *s)
 	return err;
 }
 
-/* When all of it is read. */
+/* Notes that all of the directory is read. */
 static int end_directory(struct scanning *s, double mtime_s, double looked_s)
 {
 	int err = index__begin(s->ix);
@@ -285,7 +287,7 @@ static bool is_to_be_read(const struct scan_file *f, unsigned n)
 	return false;
 }
 
-/* Adds the job of these files; with a job file of that one alone. */
+/* Adds the job of these files: if there is a job file, only that is read. */
 static int add_job(struct batch *b, const struct scan_file *f, unsigned n)
 {
 	struct scan_job *j = &b->jobs[b->n];
@@ -340,7 +342,7 @@ static void name_of_user(uid_t uid, char *name, size_t size)
 		snprintf(name, size, "%u", (unsigned)uid);
 }
 
-/* ---- what a profile may say: its owner can write anything into it */
+/* ---- checks: the owner of a profile can write anything into it */
 
 static bool is_named_for(const struct row *r, const struct scan_file *f)
 {
@@ -349,7 +351,8 @@ static bool is_named_for(const struct row *r, const struct scan_file *f)
 	return (!f->job || id == f->job) && (isnan(r->inside_id) || id == r->inside_id);
 }
 
-/* A name that nobody has may be of another machine. */
+/* Whether the profile names another user of this machine; a name that nobody has here may be of
+ * another machine. */
 static bool names_other(const struct row *r, uid_t uid, const char *owner)
 {
 	const char *name = r->text[INDEX_user];
@@ -359,7 +362,8 @@ static bool names_other(const struct row *r, uid_t uid, const char *owner)
 	return pw && pw->pw_uid != uid;
 }
 
-/* Files are written while the job runs; where that begins later than now a clock is wrong. */
+/* How long the job can have run, in s: files are written while it runs. If it begins later than
+ * now, a clock is wrong. */
 static double longest(const struct row *r, const struct scan_file *f, unsigned n)
 {
 	double last = 0;
@@ -379,7 +383,7 @@ static bool has_too_many(const struct row *r)
 	       v[INDEX_cores] > r->node_cores * CPUS_OF_CORE;
 }
 
-/* Why the files f[n] are refused; "": they are not. */
+/* Writes why the files f[n] are refused; "": they are not. */
 static void find_lie(char *why, size_t size, const struct row *r, const struct scan_file *f,
 		     unsigned n, const char *owner)
 {
@@ -412,7 +416,7 @@ static int refuse(struct scanning *s, const struct scan_file *f, const char *why
 	return note_file(s, f, "refused", why);
 }
 
-/* Writes what was found of a job. */
+/* Stores the row of a job, or notes why it has none. */
 static int put_found(struct scanning *s, struct found *found, struct privacy_past *past)
 {
 	const struct scan_job *j = &s->batch->jobs[found->job];
@@ -435,7 +439,7 @@ static int put_found(struct scanning *s, struct found *found, struct privacy_pas
 	find_lie(reason, sizeof(reason), r, f, s->batch->nfiles[found->job], user);
 	if (*reason)
 		return refuse(s, f, reason);
-	free(r->text[INDEX_user]); /* it is who owns the file */
+	free(r->text[INDEX_user]); /* the user is the owner of the file */
 	r->text[INDEX_user] = NULL;
 	if (privacy_past__has(past, user, r->number[INDEX_start], &s->res->left))
 		return note_file(s, f, "read", "its job is older than what is kept");
@@ -470,8 +474,8 @@ static void free_found(struct scanning *s)
 	s->held = 0;
 }
 
-/* Writes the jobs of the batch that come before this one. In one transaction: a stop before its end
- * leaves the files unknown, and they are read again. */
+/* Stores the jobs of the batch before this one, in one transaction: if the process ends before the
+ * commit, the files stay unknown and are read again. */
 static int write_until(struct scanning *s, unsigned job)
 {
 	struct privacy_past past;
@@ -510,7 +514,7 @@ static size_t bytes_of(const struct row *r)
 	return n;
 }
 
-/* On a terminal: after the first second. */
+/* Prints how many profiles are read: once, on a terminal, after the first second. */
 static void say_progress(struct scanning *s)
 {
 	unsigned n = 0;
@@ -523,7 +527,7 @@ static void say_progress(struct scanning *s)
 	s->said = true;
 }
 
-/* Takes a row of a job, or why it has none. While files are read others may write. */
+/* Takes a row of a job, or why it has none. Other processes may write while files are read. */
 static int take_row(void *arg, unsigned n, struct row *r, const char *why)
 {
 	struct scanning *s = arg;
@@ -562,7 +566,7 @@ static int read_batch(struct scanning *s)
 	return err;
 }
 
-/* Children that read become the files' owner: a batch is of one. */
+/* Reads what is new. A batch has one owner, whose rights the children take that read it. */
 static int read_new(struct scanning *s)
 {
 	struct batch *b = s->batch;
@@ -589,7 +593,7 @@ static int read_new(struct scanning *s)
 
 /* ---- directories */
 
-/* What cannot be looked into now is not taken for empty. */
+/* A directory that cannot be read now is not an empty one. */
 static bool is_readable(const char *dir, struct scan_result *res)
 {
 	if (!access(dir, R_OK | X_OK))
@@ -599,7 +603,7 @@ static bool is_readable(const char *dir, struct scan_result *res)
 	return false;
 }
 
-/* *looked: it had changed, and was looked into. */
+/* *looked: the directory had changed, and was read. */
 static int scan_directory(struct index *ix, const char *dir, const struct scan_options *o,
 			  struct scan_result *res, bool *looked)
 {
@@ -635,7 +639,7 @@ static int scan_directory(struct index *ix, const char *dir, const struct scan_o
 	return err;
 }
 
-/* restart<n>: where runs of a job before a requeue are put. */
+/* Whether the path ends in restart<n>, where the runs of a job before a requeue are. */
 static bool is_for_restarts(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -644,7 +648,8 @@ static bool is_for_restarts(const char *path)
 	       strspn(name + 7, "0123456789") == strlen(name + 7);
 }
 
-/* Those in a directory: found there where it was looked into, else those that are known. */
+/* Lists the restart<n> of a directory: as they are now if that was read, else those that the index
+ * knows. */
 static int restarts_in(struct index *ix, const char *dir, bool looked, struct string_list *found)
 {
 	struct string_list all = {0};
@@ -696,7 +701,7 @@ int scan__path(struct index *ix, const char *path, const struct scan_options *o,
 		bool looked;
 
 		err = scan_directory(ix, dirs.v[i], o, res, &looked);
-		/* Those of the first directory are among the others. */
+		/* dirs has those of the first directory, too. */
 		if (!err && i && !is_for_restarts(dirs.v[i]))
 			err = scan_restarts(ix, dirs.v[i], o, res, looked);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tables of the index: made, and brought forward from earlier versions. */
+/* Makes the tables of the index, and upgrades those of earlier versions. */
 #include "index/schema.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #define NONE -1 /* the version of an index that has no tables */
 
-/* What every table of sums adds up. */
+/* The columns of each table of sums. */
 #define SUMS                                                                                      \
 	"jobs BIGINT NOT NULL, profiled BIGINT NOT NULL, held_core_s {real}, held_cpu_s {real}, " \
 	"held_gpu_s {real}, profiled_core_s {real}, lost_core_s {real}, lost_gpu_s {real}, "      \
@@ -94,7 +94,7 @@ static const char *type_of(const struct index_info *i)
 	return types[i->type];
 }
 
-/* Parts of the key, and what sums are made by, are never unknown. */
+/* Columns that are never NULL: parts of the key, and what sums are grouped by. */
 static bool is_needed(int column)
 {
 	static const enum index_column needed[] = {INDEX_cluster, INDEX_job_id,	 INDEX_start,
@@ -158,13 +158,13 @@ static const char *const from_1[] = {
 	"INSERT INTO dirty (day, month, cluster, \"user\", account, partition) SELECT DISTINCT "
 	"day, month, cluster, \"user\", account, partition FROM job WHERE true ON CONFLICT DO "
 	"NOTHING",
-	"DROP TABLE pseudonym", /* which had names; users get new random ones */
+	"DROP TABLE pseudonym", /* it had names; users get new random ones */
 	"CREATE TABLE pseudonym (word {text} PRIMARY KEY, pseudonym {text} NOT NULL)",
 	"INSERT INTO meta (key, value) VALUES ('names_left', '1') ON CONFLICT DO NOTHING",
 	NULL,
 };
 
-/* A step of each version that needs more than columns of job. */
+/* A step for each version that needs more than new columns of job. */
 static const struct schema_step steps[] = {
 	{1, from_1},
 };
@@ -254,7 +254,7 @@ static int version_of(struct db *d, int *err)
 	return *err ? NONE : (int)n;
 }
 
-/* Of several processes that come here at once one makes the tables. */
+/* Makes or upgrades the tables. If several processes come here at once, one of them does it. */
 static int bring_forward(struct db *d)
 {
 	int err = db__begin(d), version;
@@ -273,7 +273,8 @@ static int bring_forward(struct db *d)
 	return err;
 }
 
-/* A database is not made anew as a file is: what can be read again goes, contacts stay. */
+/* A database of a server is not renamed, as a file is: what can be read again is deleted, contacts
+ * stay. */
 static int clear(struct db *d)
 {
 	static const char *const sql[] = {
@@ -294,7 +295,8 @@ static int clear(struct db *d)
 	return err;
 }
 
-/* Values that no profile has are taken from the earlier database file, as far as it can be read. */
+/* Copies what profiles do not have from the file that was there before, as far as it can be
+ * read. */
 static void rescue(struct db *d)
 {
 	static const char *const sql[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Medians of the times of jobs that are alike: rows come in the order of signature and time. */
+/* Medians of run times of jobs that are alike, from rows in the order of signature and run time. */
 #include "index/slower.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of times in ascending order. */
+/* The median of times in ascending order. */
 static double median(const double *s, size_t n)
 {
 	return n % 2 ? s[n / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
@@ -46,10 +46,10 @@ static const char *text_of(const struct db_value *v)
 enum { SIGNATURE, ELAPSED, START, HELD, ID, USER, ACCOUNT, NAME };
 
 struct runs {
-	double since; /* what began before is of the time before */
+	double since; /* Unix time; earlier runs go to before_s */
 	struct list s, before_s;
-	struct list ids; /* of those of s: below 2^53 */
-	double held_s;	 /* of those; NaN: not known of any */
+	struct list ids; /* of the jobs in s; exact below 2^53 */
+	double held_s;	 /* sum over s, in core-s; NaN: unknown for all */
 	char *signature, *user, *account, *name;
 };
 
@@ -94,7 +94,7 @@ static int add_run(struct runs *r, const struct db_value *v)
 	return err ? err : keep_last(&r->name, &v[NAME]);
 }
 
-/* Runs that completed, or of which nobody knows how they ended. */
+/* Calls take with the runs of each signature that completed, or whose end is unknown. */
 static int each_signature(struct runs *r, struct index *ix, const struct job_filter *f,
 			  const struct viewer *v, take_runs *take, void *arg)
 {
@@ -143,7 +143,7 @@ struct apps {
 	struct list deviations;
 };
 
-/* The list's own copy; NULL: no memory. */
+/* A copy that the list owns; NULL: no memory. */
 static const char *own(struct string_list *l, const char *text)
 {
 	return string_list__append(l, text) ? NULL : l->v[l->n - 1];
@@ -191,7 +191,7 @@ static int judge_app(void *arg, const struct runs *r)
 	return 0;
 }
 
-/* The larger number first, those that are not known last. */
+/* Puts larger numbers first, and unknown ones last. */
 static int descending(double x, double y)
 {
 	return isnan(x) || isnan(y) ? isnan(x) - isnan(y) : (x < y) - (x > y);
@@ -228,19 +228,19 @@ int slower__apps(struct index *ix, const struct job_filter *f, const struct job_
 
 /* ---- nodes */
 
-/* Of a job by the median of its signature. */
+/* Run time of a job / median of its signature. */
 struct ratio {
 	int64_t job;
 	double took;
 };
 
 struct nodes {
-	struct ratio *ratios; /* in the order of jobs */
+	struct ratio *ratios; /* sorted by job */
 	size_t n, room;
 	struct slower_node *v;
 	unsigned nnodes;
 	struct string_list texts;
-	/* The node whose rows come. */
+	/* The node whose rows are being read. */
 	struct slower_node one;
 	struct list took;
 	int64_t last_job;
@@ -268,7 +268,7 @@ static int by_job(const void *a, const void *b)
 	return (x->job > y->job) - (x->job < y->job);
 }
 
-/* "head12" has this head; *number: 12. NULL: it has not. */
+/* Reads the number of "head12", and returns what follows it; NULL: the text has another head. */
 static const char *number_after(const char *text, const char *head, size_t len, double *number)
 {
 	char *end;
@@ -279,7 +279,7 @@ static const char *number_after(const char *text, const char *head, size_t len, 
 	return end;
 }
 
-/* Whether a finding's place, as "n1-n3,n7 and 2 more", has this node. */
+/* Whether a finding's place, as "n1-n3,n7 and 2 more", includes the node. */
 static bool names_node(const char *place, const char *node)
 {
 	size_t len = strlen(node), head = len;
@@ -307,7 +307,7 @@ static bool is_slow(const struct slower_node *n)
 	return n->took > 1 + SLOWER_LEAST;
 }
 
-/* Keeps the node whose rows have come, where somebody is to look at it. */
+/* Stores the node whose rows were read, if it is slow, a finding names it, or jobs failed on it. */
 static int end_node(struct nodes *n)
 {
 	struct slower_node *one = &n->one;
@@ -339,7 +339,7 @@ static int begin_node(struct nodes *n, const struct db_value *v)
 	return err || (n->one.node && n->one.cluster) ? err : -ENOMEM;
 }
 
-/* Of a job with two findings there are two rows, one after the other. */
+/* A job with two findings has two rows, one after the other. */
 static int add_node_row(struct nodes *n, const struct db_value *v)
 {
 	const bool is_new = !n->one.node || strcmp(n->one.node, text_of(&v[NODE])) != 0 ||
@@ -365,7 +365,7 @@ static int read_nodes(struct nodes *n, struct index *ix, const struct job_filter
 	struct query q;
 	int err = query__init(&q);
 
-	/* CROSS JOIN: SQLite would go through all nodes of all times in their order. */
+	/* CROSS JOIN, for SQLite would read all nodes of all times in their order. */
 	query__add(&q, "SELECT n.node, j.cluster, j.id, CASE WHEN j.state = 'NODE_FAIL' THEN 1 "
 		       "ELSE 0 END, f.place FROM job j LEFT JOIN finding f ON f.job = j.id "
 		       "AND f.rule IN ('node.slow', 'cpu.slow_clock') CROSS JOIN job_node n");
@@ -382,7 +382,7 @@ static int read_nodes(struct nodes *n, struct index *ix, const struct job_filter
 	return err ? err : end_node(n);
 }
 
-/* Behind the slow ones those that findings or failed jobs alone speak of. */
+/* Slow nodes first, then those with findings or failed jobs only. */
 static int slowest_first(const void *a, const void *b)
 {
 	const struct slower_node *x = a, *y = b;
@@ -397,7 +397,7 @@ int slower__nodes(struct index *ix, const struct job_filter *f, const struct vie
 		  slower_take_node *take, void *arg)
 {
 	struct runs r = {.since = -INFINITY};
-	struct job_filter of_all = *f; /* nodes: medians of one would be its own */
+	struct job_filter of_all = *f; /* a filter on nodes must not restrict the medians */
 	struct nodes n = {0};
 	int err;
 

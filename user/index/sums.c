@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sums by day and month are made again from the rows they are of: nothing can drift. A commit that
- * leaves them as they are notes in the table dirty which ones no longer are of the rows; of these
- * days readers ask rows (query__sums_for()), and the end of the feed, or the next one after a kill,
- * makes them.
+ * Makes sums by day and month, always anew from all their rows, so that they cannot drift. A commit
+ * that does not make them notes in the table dirty which ones differ from the rows. For these days
+ * readers ask rows (query__sums_for()), until the end of the feed, or of the next one after a kill,
+ * makes the sums.
  */
 #include "index/sums.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 
-/* The columns of day and month behind their keys. */
+/* The columns of day and month after their keys. */
 #define COLUMNS                                                                               \
 	"jobs, profiled, held_core_s, held_cpu_s, held_gpu_s, profiled_core_s, lost_core_s, " \
 	"lost_gpu_s, cpu_s, energy_j, energy_low_j, energy_high_j, findings, run_s, "         \
@@ -42,22 +42,22 @@ const char sums__columns[] = COLUMNS, sums__of_jobs[] = OF_JOBS, sums__of_sums[]
 #define SAME(of) \
 	of ".cluster = d.cluster AND " of ".\"user\" = d.\"user\" AND " of ".account = d.account"
 #define SAME_KEY(of) SAME(of) " AND " of ".partition = d.partition"
-/* The rows of the day of d, by an index on begins: zones are up to 14 h before UTC and 12 behind.
- */
+/* The rows of the day of d, by an index on begins: local time is up to 14 h ahead of UTC and 12 h
+ * behind. */
 #define OF_DAY                              \
 	"j.start >= d.day * 86400 - 50400 " \
 	"AND j.start < d.day * 86400 + 129600 AND j.day = d.day"
 #define MONTHS "(SELECT DISTINCT month, " KEY("") " FROM dirty) d"
 #define OWNERS "(SELECT DISTINCT day, cluster, \"user\", account FROM dirty) d"
-/* Rows of the dirty days of a user, each once, by the index on users: SQLite would take that on
- * accounts for whole keys. Those that are not of a dirty key are left out. */
+/* Rows of the dirty days of a user, each once, by the index on users; for whole keys SQLite would
+ * use that on accounts. IS_DIRTY leaves out rows without a dirty key. */
 #define OF_USERS "FROM (SELECT DISTINCT day, \"user\" FROM dirty) d CROSS JOIN job j"
 #define IS_DIRTY(same)                                                                           \
 	" WHERE j.\"user\" = d.\"user\" AND " OF_DAY " AND EXISTS (SELECT 1 FROM dirty k WHERE " \
 	"k.day = j.day AND " same ")"
 #define SAME_OWNER "k.cluster = j.cluster AND k.\"user\" = j.\"user\" AND k.account = j.account"
 
-/* CROSS JOIN: SQLite begins with what is marked, and never with the table of all jobs. */
+/* CROSS JOIN makes SQLite begin with the dirty keys, not with the table of all jobs. */
 static const char *const steps[] = {
 	"DELETE FROM day WHERE id IN (SELECT s.id FROM dirty d CROSS JOIN day s "
 	"WHERE s.day = d.day AND " SAME_KEY("s") ")",
@@ -109,7 +109,7 @@ int sums__mark(struct index *ix, const struct row *r)
 		       args, sizeof(args) / sizeof(*args));
 }
 
-#define PART 20 /* of a long feed's time that goes into sums */
+#define PART 20 /* sums take at most 1/PART of the time of a long feed */
 
 int sums__make(struct index *ix)
 {
@@ -133,7 +133,7 @@ int sums__remake(struct index *ix)
 		"WHERE true ON CONFLICT DO NOTHING";
 	static const char *const clear[] = {
 		"DELETE FROM day",
-		/* what privacy__prune() has left of rows that are gone stays */
+		/* months whose rows privacy__prune() deleted stay */
 		"DELETE FROM month WHERE month >= (SELECT COALESCE(min(month), 999999) FROM job)",
 		"DELETE FROM day_rule", "DELETE FROM hist", all_keys};
 	int err = 0;
@@ -148,7 +148,7 @@ int index__begin(struct index *ix)
 	return db__begin(ix->db);
 }
 
-/* A day of many jobs takes seconds: not with each of its commits. */
+/* The sums of a day with many jobs take seconds: not each commit makes them. */
 int index__commit(struct index *ix)
 {
 	const bool is_time = ix->has_dirty && clock__boot_ns() >= ix->sums_ns;

@@ -15,7 +15,7 @@
 
 #define MIB	  1048576.0
 #define NODES_MAX 100000
-#define GPUS_MAX  256 /* of a node */
+#define GPUS_MAX  256 /* per node */
 #define LEVEL	  9
 
 void js1__free(struct js1 *s)
@@ -61,7 +61,7 @@ int js1__of_row(struct js1 *s, const struct row *r)
 	return isnan(n->cpus + n->cpu_s + n->memory_mb + n->used_mb) ? -ENODATA : 0;
 }
 
-/* ---- from a report, in a child, to this process */
+/* ---- from a report, which a child reads, to this process */
 
 static void put_node(const struct report *r, unsigned i, struct message *m)
 {
@@ -165,9 +165,9 @@ int js1__take(struct js1 *s, struct message *m)
 
 /* ---- as text */
 
-#define WHOLE_MAX 4e15 /* below what integers of JSON hold, in MiB too */
+#define WHOLE_MAX 4e15 /* bytes; integers of JSON are exact up to 2^53 */
 
-/* Between 0 and the most that there may be, as far as that is known; 0: not known. */
+/* Bounds v by 0 and `most`, which may be NaN; an unknown v becomes 0. */
 static double within(double v, double most)
 {
 	if (!(v > 0))
@@ -176,7 +176,7 @@ static double within(double v, double most)
 	return most >= 0 && v > most ? most : v;
 }
 
-/* One decimal is enough, and short. */
+/* A number with one decimal, which is enough and short. */
 static json_t *short_number(double v)
 {
 	return json__number(round(v * 10) / 10);
@@ -206,7 +206,7 @@ static void set_gpus(json_t *o, const struct js1_node *n)
 	json__set(o, "gpu_total_memory", in_all);
 }
 
-/* Its CPU time is at most that of whole seconds by CPUs, as its readers reckon. */
+/* CPU time is at most whole seconds x CPUs, as readers compute. */
 static json_t *node_json(const struct js1 *s, const struct js1_node *n)
 {
 	json_t *o = json_object();
@@ -256,7 +256,7 @@ static char *packed(const char *json)
 	return text;
 }
 
-/* Its readers take a value that is missing for 0. */
+/* Whether all values are known: readers take an absent one for 0. */
 static bool is_known(const struct js1 *s)
 {
 	for (unsigned i = 0; i < s->nnodes; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bodies and headers of mails. */
+/* Writes headers and bodies of mails. */
 #include "view/site/mail.h"
 
 #include <stdint.h>
@@ -13,13 +13,13 @@
 
 #define ADDRESS_MAX 512
 #define SUBJECT_MAX 300 /* bytes */
-#define WORD	    42	/* bytes of an encoded word: 75 characters at most, RFC 2047 */
+#define WORD	    42	/* bytes in an encoded word, which has at most 75 characters (RFC 2047) */
 #define LINE	    76
 #define FINDINGS    3
 #define NO_PROFILE \
 	"There is no profile of it, so nothing is known of how it used what it was given."
 
-/* What mail programs take for a program, a file or an option, each of which a user could name. */
+/* With another begin, mail programs take an address for a program, a file or an option. */
 static bool begins_well(const char *address)
 {
 	return !strchr("|/-,", *address);
@@ -47,7 +47,7 @@ static bool is_ascii(const char *s)
 	return !*s;
 }
 
-/* RFC 2047: words of whole characters, each on a line of its own. */
+/* Prints encoded words (RFC 2047) of whole characters, each on a line of its own. */
 static void put_encoded(FILE *out, const char *s)
 {
 	const char *sep = "";
@@ -68,7 +68,7 @@ static void put_encoded(FILE *out, const char *s)
 	}
 }
 
-/* Without control characters and what nobody sees: a header has one line. */
+/* Prints the subject without control and invisible characters, so that it is one line. */
 static void put_subject(FILE *out, const char *subject)
 {
 	unsigned replaced;
@@ -91,7 +91,7 @@ static void put_date(FILE *out, double at)
 	struct tm tm;
 	char text[64];
 
-	/* in the locale "C", which is every program's that does not ask for another */
+	/* in the locale "C", in which a program is unless it asks for another */
 	if (gmtime_r(&t, &tm) && strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S +0000", &tm))
 		fprintf(out, "Date: %s\n", text);
 }
@@ -144,7 +144,7 @@ static const char *severity_name(const struct row_finding *f)
 	return names[f->severity < 0 || f->severity > 2 ? 0 : f->severity];
 }
 
-/* Without what a terminal obeys, and what nobody sees. */
+/* Prints a text without control and invisible characters. */
 static void put_shown(FILE *out, const char *text)
 {
 	unsigned replaced;
@@ -187,7 +187,7 @@ static void put_xml(FILE *out, const char *text)
 	print__xml(out, text, strlen(text));
 }
 
-/* "NAME: VALUE" as a row of a table. */
+/* Prints "NAME: VALUE" as a row of a table. */
 static void put_row(FILE *out, const char *line, size_t len)
 {
 	const char *colon = memmem(line, len, ": ", 2);

@@ -47,7 +47,7 @@ const char *seff__state(const struct row *r, char to[static SEFF_TEXT])
 	return to;
 }
 
-/* Exit statuses are Slurm's; of a job that is completed it is 0. -1: not known. */
+/* Slurm's exit status; without one it is 0 for a completed job, else -1: unknown. */
 static int exit_status(const struct row *r, const char *state)
 {
 	const char *text = r->text[INDEX_exit_code];
@@ -57,7 +57,7 @@ static int exit_status(const struct row *r, const char *state)
 	return strcmp(state, "COMPLETED") ? -1 : 0;
 }
 
-/* The profile's value, unless Slurm has another one. */
+/* CPU time by the profile, unless Slurm's differs. */
 static double cpu_s(const struct row *r)
 {
 	double own = r->number[INDEX_cpu_s], slurms = r->number[INDEX_slurm_cpu_s];
@@ -65,7 +65,7 @@ static double cpu_s(const struct row *r)
 	return isnan(own) || (r->number[INDEX_disagrees] > 0 && !isnan(slurms)) ? slurms : own;
 }
 
-/* KiB of all nodes. */
+/* Sum of the nodes' peaks. */
 static double memory_kib(const struct row *r)
 {
 	const double *v = r->number;
@@ -163,7 +163,7 @@ static void put_memory(FILE *out, const struct row *r)
 			100 * r->number[INDEX_task_spread]);
 }
 
-/* What seff of Slurm does not know. */
+/* Slurm's seff has no such line. */
 static void put_wait(FILE *out, double wait, double cpu)
 {
 	char time[SEFF_TEXT];
@@ -202,7 +202,7 @@ static void put_more(FILE *out, const struct row *r)
 	put_worst(out, r);
 }
 
-/* Both are lines of Slurm's seff: the first one of today's, the other one of 22.05's. */
+/* Both are lines of Slurm's seff: the first one of the current release, the other one of 22.05. */
 static void put_warning(FILE *out, bool is_live)
 {
 	fputs(is_live ? "WARNING: Efficiency statistics may be misleading for RUNNING jobs.\n"
@@ -250,7 +250,7 @@ void seff__print(const struct seff_job *j, FILE *out)
 	put_more(out, r);
 }
 
-/* Numbers as perl prints them; "": not known. */
+/* Prints a number as perl does; "": unknown. */
 static void put_raw(FILE *out, double v)
 {
 	fputs(" ", out);
@@ -297,9 +297,9 @@ void seff__print_raw(const struct seff_job *j, FILE *out)
 
 /* ---- an array */
 
-#define TALLIES 64 /* what is beyond is not counted */
+#define TALLIES 64 /* further names are not counted */
 
-/* How many tasks have a name, and what those lost. */
+/* How many tasks have a name, and how many core-s they lost. */
 struct tally {
 	char name[SEFF_TEXT];
 	unsigned tasks;
@@ -323,7 +323,7 @@ static void count(struct tally *t, unsigned *n, const char *name, double lost_s)
 	t[i].lost_s += lost_s > 0 ? lost_s : 0;
 }
 
-/* "Tasks: 100 (97 COMPLETED, 3 FAILED)", in the order in which states come. */
+/* Prints "Tasks: 100 (97 COMPLETED, 3 FAILED)", in the order in which states occur. */
 static void put_tasks(FILE *out, const struct row *rows, unsigned n)
 {
 	struct tally states[TALLIES];
@@ -340,7 +340,7 @@ static void put_tasks(FILE *out, const struct row *rows, unsigned n)
 	fputs(nstates ? ")\n" : "\n", out);
 }
 
-/* The worst finding of the tasks that lost most together. */
+/* Prints the worst finding of the tasks that together lost most. */
 static void put_common(FILE *out, const struct row *rows, unsigned n)
 {
 	struct tally rules[TALLIES];
@@ -367,7 +367,7 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* What is known of the tasks, the least first. */
+/* Sorts the known values of the tasks, the least first. Returns their number. */
 static unsigned sorted(double *to, const struct row *rows, unsigned n,
 		       double (*of)(const struct row *r))
 {
@@ -415,7 +415,7 @@ static void put_times(FILE *out, const double *sorted_s, unsigned n)
 	fprintf(out, "Wall-clock time per task: %s to %s, median %s\n", least, most, median);
 }
 
-/* Of the fullest task, which a request of memory must hold. */
+/* Prints the peak of the fullest task, for which a request of memory must suffice. */
 static void put_peaks(FILE *out, const struct row *rows, unsigned n, const double *sorted_kib,
 		      unsigned known)
 {
@@ -447,7 +447,7 @@ static void put_spread(FILE *out, const struct row *rows, unsigned n)
 	free(values);
 }
 
-/* Sums over the tasks of which both are known. */
+/* Sums over the tasks in which both values of a ratio are known. */
 struct totals {
 	double cpu_s, core_s, wait_s, waited_cpu_s, gpu_s, gpu_use_s;
 	unsigned unprofiled;

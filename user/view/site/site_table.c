@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables of the index as text, CSV and JSON. */
+/* Prints tables of the index as text, CSV and JSON. */
 #include "view/site/site_table.h"
 
 #include <errno.h>
@@ -68,7 +68,7 @@ static void put_count(char *to, double v)
 	*to = '\0';
 }
 
-/* Three digits, or all before the point. */
+/* Three digits, or all before the decimal point. */
 static void put_number(char *to, double v)
 {
 	double size = fabs(v);
@@ -105,7 +105,7 @@ static int year_of(time_t t)
 	return localtime_r(&t, &tm) ? tm.tm_year : 0;
 }
 
-/* In another year the year is more than the hour. */
+/* For another year, the year matters more than the hour. */
 static void put_time(char *to, double s)
 {
 	time_t t = (time_t)s;
@@ -171,7 +171,7 @@ void site_cell__put(char to[static SITE_CELL], enum site_cell_kind kind, double 
 		put_number(to, v);
 }
 
-/* At most `most` characters; what cannot be seen is "?". */
+/* Prints at most `most` characters; invisible ones become "?". */
 static void put_text(const char *s, unsigned most, FILE *out)
 {
 	for (unsigned n = 0; *s && n < most; n++, s = utf8__next(s)) {
@@ -184,7 +184,7 @@ static void put_text(const char *s, unsigned most, FILE *out)
 	}
 }
 
-/* A text that is too long is marked as cut; the end of a path stays. */
+/* Prints a text, with ".." if it is cut; of a path the end is printed. */
 static void put_cut(const char *s, unsigned width, FILE *out)
 {
 	unsigned n = utf8__length(s);
@@ -237,7 +237,7 @@ static unsigned width_of(const struct site_table *t, unsigned column)
 	return c->width && widest > c->width ? c->width : widest;
 }
 
-/* As the column's, but what rows are sorted by is never left out. */
+/* The column's rank; a column that rows are sorted by is never left out. */
 static unsigned rank_of(const struct site_table *t, unsigned column)
 {
 	const struct site_column *c = &t->columns[column];
@@ -245,7 +245,7 @@ static unsigned rank_of(const struct site_table *t, unsigned column)
 	return t->sorted_by && !strcmp(t->sorted_by, c->key) ? 0 : c->rank;
 }
 
-/* Nothing of it is known, and it may be left out. */
+/* Whether nothing of the column is known, and it may be left out. */
 static bool is_unknown(const struct site_table *t, unsigned column)
 {
 	for (unsigned i = 0; i < t->nrows; i++)
@@ -293,7 +293,7 @@ static void print_cell(const char *text, unsigned width, bool left, bool is_last
 		fprintf(out, "%*s", GAP, "");
 }
 
-/* row -1: the heads. */
+/* row -1 is the heads. */
 static void print_row(const struct site_table *t, int row, const unsigned *widths, FILE *out)
 {
 	unsigned last = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A table of what the index knows, in three forms: text that is as wide as a terminal, CSV and
- * JSON. Text has numbers with few digits and leaves out the columns that do not fit; CSV and JSON
- * have all columns, and values in the units that the columns' docs say.
+ * A table of what the index knows, in three forms: text as wide as the terminal, CSV and JSON. Text
+ * has few digits and leaves out columns that do not fit; CSV and JSON have all columns, in the
+ * units that the columns' docs state.
  */
 #ifndef JP_VIEW_SITE_TABLE_H
 #define JP_VIEW_SITE_TABLE_H
@@ -18,11 +18,11 @@
 enum site_cell_kind {
 	CELL_TEXT,
 	CELL_COUNT,    /* a whole number, with commas */
-	CELL_ID,       /* without */
+	CELL_ID,       /* a whole number, without commas */
 	CELL_NUMBER,   /* three digits */
-	CELL_HOURS,    /* s as h, three digits */
-	CELL_SHARE,    /* 0 to 1 as percent */
-	CELL_POINTS,   /* a difference of shares in points of percent, with its sign */
+	CELL_HOURS,    /* s, shown as h with three digits */
+	CELL_SHARE,    /* 0 to 1, shown as percent */
+	CELL_POINTS,   /* a difference of shares, in percentage points with its sign */
 	CELL_DURATION, /* s as 3:05, 1-02:03 */
 	CELL_TIME,     /* Unix time as 11-29 08:15, of other years as 2025-11-29 */
 	CELL_BYTES,    /* as 1.5 TB */
@@ -30,31 +30,31 @@ enum site_cell_kind {
 };
 
 #define SITE_CELL 128 /* bytes of a number as text */
-/* The value as text; "-" where it is NaN, which is not known. */
+/* Formats a value; "-" for NaN, which is unknown. */
 void site_cell__put(char to[static SITE_CELL], enum site_cell_kind kind, double v);
 
-#define SITE_HIDDEN UINT_MAX /* rank: text has it where rows are sorted by it */
+#define SITE_HIDDEN UINT_MAX /* a rank: text has the column only if rows are sorted by it */
 
 struct site_column {
-	const char *key;  /* of JSON and CSV */
-	const char *head; /* of text */
-	const char *sql;  /* what it is of a row */
+	const char *key;  /* in JSON and CSV */
+	const char *head; /* in text */
+	const char *sql;  /* its value, as an expression of SQL */
 	enum site_cell_kind kind;
-	unsigned rank;	/* columns of higher ranks are left out first where there is no room,
-			   and any where no value is known; 0: never */
-	unsigned width; /* the widest that a text may be; 0: as it is */
+	unsigned rank;	/* higher ranks are left out first if there is no room, and if nothing is
+			   known; 0: never */
+	unsigned width; /* most characters that text shows; 0: all */
 };
 
 struct site_table {
 	const struct site_column *columns;
 	unsigned ncolumns;
-	struct db_value *cells; /* row by row; texts are the table's */
+	struct db_value *cells; /* row by row; the table owns the texts */
 	unsigned nrows;
-	bool has_sum;	       /* the last row is the sum of all rows */
-	const char *sorted_by; /* the key of a column that text always has; NULL: none */
+	bool has_sum;	       /* the last row has the sums of all that is asked for */
+	const char *sorted_by; /* key of a column that text always has; NULL: none */
 };
 
-/* Adds a row of ncolumns cells. 0 or -ENOMEM. */
+/* Adds a row of ncolumns cells, and copies their texts. 0 or -ENOMEM. */
 int site_table__add(struct site_table *t, const struct db_value *v);
 void site_table__free(struct site_table *t);
 
@@ -62,12 +62,12 @@ void site_table__print(const struct site_table *t, unsigned width, FILE *out);
 /* Whether text of that width has the column. */
 bool site_table__shows(const struct site_table *t, unsigned width, const char *key);
 void site_table__csv(const struct site_table *t, FILE *out);
-/* An array of objects, without the sum. NULL: no memory. */
+/* An array of objects, without the row of sums. NULL: no memory. */
 json_t *site_table__json(const struct site_table *t);
 /* A row as an object. */
 json_t *site_table__json_row(const struct site_table *t, unsigned row);
 
-/* Columns of the terminal, 80 where there is none; $COLUMNS counts. */
+/* Width of the terminal in characters, 80 if there is none; $COLUMNS goes first. */
 unsigned site_table__width(FILE *out);
 
 #endif
