@@ -91,8 +91,7 @@ static int ask(const struct accounting_options *o, char *const argv[],
 	int err = slurm_lines__read(&l);
 
 	if (err == -ENOENT)
-		log_error("%s%s: it cannot be run: is there a Slurm here?", dir ? dir : "",
-			  argv[0]);
+		log_error("%s%s: it cannot be run: is Slurm installed?", dir ? dir : "", argv[0]);
 	else if (err == -ETIME)
 		log_error("%s: it has not answered within %.0f s, and was stopped: does slurmdbd "
 			  "run?",
@@ -581,7 +580,8 @@ static int read_windows(struct sync *s, double from)
 		from = to + 1;
 	}
 	if (err == -EFBIG)
-		log_error("sacct: it prints more of one minute than jobs can be");
+		log_error("sacct: it prints more than 1 GiB about one minute: does it print other "
+			  "things than jobs?");
 	return err;
 }
 

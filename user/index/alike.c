@@ -17,7 +17,7 @@ static const struct {
 } shares[] = {
 	{"share_kernel", "time in the kernel"},
 	{"share_others", "time of other programs"},
-	{"share_quota", "time held by a CPU quota"},
+	{"share_quota", "time throttled by a CPU quota"},
 	{"share_wait", "wait for a CPU"},
 	{"share_disk", "wait for a disk"},
 	{"share_asleep", "time asleep"},

@@ -212,7 +212,7 @@ static int store(struct db *d, struct cursor *c, PGresult *row)
 }
 
 /* Stores the rows that the server is still sending: another statement needs the connection. */
-static void settle(struct db *d)
+static void store_rest(struct db *d)
 {
 	const struct postgresql *s = d->own;
 	struct cursor *c = s->active;
@@ -336,7 +336,7 @@ static int run(struct db *d, const char *sql)
 	return err;
 }
 
-static int forget(struct db *d, struct prepared *p)
+static int deallocate(struct db *d, struct prepared *p)
 {
 	char sql[64];
 
@@ -360,7 +360,7 @@ static const struct prepared *find(struct db *d, const char *sql, int *err)
 		if (s->cache[i].sql && !strcmp(s->cache[i].sql, sql))
 			return &s->cache[i];
 	s->next = (s->next + 1) % CACHED;
-	*err = forget(d, to);
+	*err = deallocate(d, to);
 	if (*err)
 		return NULL;
 	text = with_numbers(sql);
@@ -417,7 +417,7 @@ static int postgresql_ask(struct db_rows *r, const char *sql, const struct db_va
 	PGresult *first;
 	int err = 0;
 
-	settle(r->db);
+	store_rest(r->db);
 	if (s->until_ns && clock__boot_ns() > s->until_ns) {
 		log_error("%s: " DB_TOO_LONG, r->db->name, s->limit_s);
 		return -ETIME;
@@ -467,7 +467,7 @@ static bool postgresql_is_in_transaction(struct db *d)
 
 static int postgresql_scrub(struct db *d)
 {
-	settle(d);
+	store_rest(d);
 	return run(d, "VACUUM job, job_node, job_fs, finding, contact, pseudonym, day, month, "
 		      "day_rule, hist, dirty");
 }

@@ -51,7 +51,7 @@ struct sqlite {
 
 /* Rows that are being read. */
 struct cursor {
-	struct statement *kept;
+	struct statement *cached;
 	sqlite3_stmt *stmt;
 	bool is_ahead;	     /* the first row is read, and not returned yet */
 	struct db_value v[]; /* one per column */
@@ -455,19 +455,19 @@ static int bind(sqlite3_stmt *stmt, int at, const struct db_value *v)
 static int sqlite_ask(struct db_rows *r, const char *sql, const struct db_value *args,
 		      unsigned nargs)
 {
-	struct statement *kept;
+	struct statement *cached;
 	struct cursor *c;
 	int rc = 0, err = 0;
 
-	kept = find(r->db, sql, &err);
-	if (!kept)
+	cached = find(r->db, sql, &err);
+	if (!cached)
 		return err;
-	r->n = (unsigned)sqlite3_column_count(kept->stmt);
+	r->n = (unsigned)sqlite3_column_count(cached->stmt);
 	c = calloc(1, sizeof(*c) + (r->n + 1) * sizeof(*c->v));
 	if (!c)
 		return complain(r->db, SQLITE_NOMEM);
-	*c = (struct cursor){.kept = kept, .stmt = kept->stmt};
-	kept->is_used = true;
+	*c = (struct cursor){.cached = cached, .stmt = cached->stmt};
+	cached->is_used = true;
 	r->engine = c;
 	r->v = c->v;
 	for (unsigned i = 0; !rc && i < nargs; i++)
@@ -519,7 +519,7 @@ static void sqlite_end(struct db_rows *r)
 
 	sqlite3_reset(c->stmt);
 	sqlite3_clear_bindings(c->stmt);
-	c->kept->is_used = false;
+	c->cached->is_used = false;
 	free(c);
 }
 

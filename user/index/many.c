@@ -63,7 +63,7 @@ static const struct joining *find_rule(const struct joined *w, const char *id)
 
 /* ---- the groups */
 
-static const char *keep(struct joined *w, const struct db_value *v)
+static const char *own(struct joined *w, const struct db_value *v)
 {
 	if (string_list__append(&w->texts, v->type == DB_TEXT ? v->text : ""))
 		return NULL;
@@ -81,11 +81,11 @@ static int add_group(struct joined *w, const struct db_value *v)
 	g->at = w->ngroups++;
 	m = &g->m;
 	*m = (struct many){
-		.signature = keep(w, &v[0]),
-		.rule = keep(w, &v[1]),
-		.user = keep(w, &v[2]),
-		.name = keep(w, &v[3]),
-		.program = keep(w, &v[4]),
+		.signature = own(w, &v[0]),
+		.rule = own(w, &v[1]),
+		.user = own(w, &v[2]),
+		.name = own(w, &v[3]),
+		.program = own(w, &v[4]),
 		.jobs = db_value__number(&v[5]),
 		.cost_core_s = db_value__number(&v[6]),
 		.last = db_value__number(&v[7]),
@@ -172,9 +172,9 @@ static int find_text(struct joined *w, struct group *g)
 	if (!err)
 		err = query__ask(&q, w->ix->db, &r);
 	if (!err && db_rows__next(&r)) {
-		m->text = keep(w, &r.v[0]);
-		m->remedy = keep(w, &r.v[1]);
-		m->code = keep(w, &r.v[2]);
+		m->text = own(w, &r.v[0]);
+		m->remedy = own(w, &r.v[1]);
+		m->code = own(w, &r.v[2]);
 		m->kind = (int)r.v[3].i;
 		m->needs = m->unit ? db_value__number(&r.v[4]) : NAN;
 	}

@@ -204,7 +204,7 @@ static int named_users(struct index *ix, double before, struct string_list *user
 /* ---- rows are deleted, and sums stay without users */
 
 /* Sums by day are deleted with their rows. */
-static const char *const sums_without_users[] = {
+static const char *const delete_days[] = {
 	"DELETE FROM day WHERE day < ?",
 	"DELETE FROM day_rule WHERE day < ?",
 	"DELETE FROM hist WHERE day < ?",
@@ -274,8 +274,8 @@ static int delete_rows(struct index *ix, double before, struct privacy_result *r
 			&month, 1);
 	if (!err)
 		err = db__run(ix->db, "DELETE FROM job WHERE month < ?", &month, 1);
-	for (size_t i = 0; !err && i < sizeof(sums_without_users) / sizeof(char *); i++)
-		err = db__run(ix->db, sums_without_users[i], &day, 1);
+	for (size_t i = 0; !err && i < sizeof(delete_days) / sizeof(char *); i++)
+		err = db__run(ix->db, delete_days[i], &day, 1);
 	return err ? err : thin_months(ix, last);
 }
 
@@ -480,7 +480,7 @@ static int scrub(struct index *ix)
 		return db__run(ix->db, "DELETE FROM meta WHERE key = '" LEFT "'", NULL, 0);
 	log_error("%s: no row has the names any more, but they may still be in its file%s: with "
 		  "space for two copies of the index, and nobody reading it, the next jobprof "
-		  "index prune takes them out",
+		  "index prune removes them",
 		  db__name(ix->db), db__is_postgresql(ix->db) ? "s" : " and its log");
 	return err;
 }

@@ -61,7 +61,7 @@ static bool users_differ(const struct row *old, const struct row *r,
 
 /* Whether the profile is of Slurm's run. The middle of what it saw is in one run only, however soon
  * the next one follows. */
-static bool holds(const struct row *of_slurm, const struct row *of_profile)
+static bool covers(const struct row *of_slurm, const struct row *of_profile)
 {
 	const double middle = (of_profile->number[INDEX_start] + end_of(of_profile)) / 2;
 
@@ -93,7 +93,7 @@ static int likeness(const struct row *old, const struct row *r, const struct ind
 	if (was_slurm && is_slurm)
 		return 0;
 	if (was_slurm || is_slurm)
-		return holds(was_slurm ? old : r, was_slurm ? r : old);
+		return covers(was_slurm ? old : r, was_slurm ? r : old);
 	return !is_other_restart(old, r) && old->number[INDEX_start] <= end_of(r) &&
 	       r->number[INDEX_start] <= end_of(old);
 }
@@ -191,7 +191,7 @@ static int find_stored(struct index *ix, struct of_job *s, const struct row *r,
 /* ---- what is written */
 
 /* Whether the source's value replaces the stored one. */
-static bool counts(const struct row *old, const struct row *r, int i, unsigned source)
+static bool replaces(const struct row *old, const struct row *r, int i, unsigned source)
 {
 	const bool is_known = index_infos[i].type == INDEX_TEXT ? r->text[i] && *r->text[i]
 								: !isnan(r->number[i]);
@@ -239,7 +239,7 @@ static int add(struct row *to, const struct row *r, const struct index_source *f
 	int err = 0;
 
 	for (int i = 0; !err && i < N_INDEX; i++) {
-		if (i == INDEX_sources || !counts(to, r, i, from->source))
+		if (i == INDEX_sources || !replaces(to, r, i, from->source))
 			continue;
 		if (index_infos[i].type == INDEX_TEXT)
 			err = row__set_text(to, i, r->text[i]);

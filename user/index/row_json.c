@@ -219,7 +219,7 @@ const char *row__of_json(struct row *r, const json_t *o, size_t *taken, char *wh
 	*taken = 0;
 	row__init(r);
 	if (!json_is_object(o))
-		return "it is no object of JSON";
+		return "it is not a JSON object";
 	wrong = take_columns(r, o, taken, why, size);
 	if (!wrong)
 		wrong = take_findings(r, o, taken);
@@ -228,6 +228,6 @@ const char *row__of_json(struct row *r, const json_t *o, size_t *taken, char *wh
 	if (!wrong)
 		wrong = take_fs(r, o, taken);
 	if (!wrong && !row__has_key(r))
-		wrong = "it lacks job_id or start, or they are none";
+		wrong = "job_id or start is missing or impossible";
 	return wrong;
 }

@@ -18,9 +18,9 @@
 #include "base/utf8.h"
 #include "jobfile/profile_search.h"
 
-#define BATCH	500	    /* jobs per transaction */
-#define HELD	(64u << 20) /* bytes of rows that wait for a transaction, roughly */
-#define SETTLED 2 /* a directory that changed less long ago may change again at the same time */
+#define BATCH	 500	     /* jobs per transaction */
+#define WAITING	 (64u << 20) /* bytes of rows that wait for a transaction, roughly */
+#define RECENT_S 2 /* a directory that changed less long ago may change again at the same time */
 
 /* What a profile may claim to have been allocated, per node that it has. */
 #define CPUS_OF_NODE 4096
@@ -66,7 +66,7 @@ struct scanning {
 	unsigned written;    /* jobs of the batch whose rows are stored */
 	struct found *found; /* of further jobs */
 	unsigned nfound;
-	size_t held; /* bytes of found */
+	size_t waiting; /* bytes of found */
 	double began_s;
 	bool said; /* progress was printed */
 };
@@ -105,7 +105,7 @@ static int note_directory(struct scanning *s, double mtime_s, double looked_s)
 {
 	const struct db_value args[] = {
 		db_value__text(s->dir),
-		db_value__real(looked_s - mtime_s > SETTLED ? mtime_s : NAN)};
+		db_value__real(looked_s - mtime_s > RECENT_S ? mtime_s : NAN)};
 
 	return db__run(s->ix->db,
 		       "INSERT INTO directory (path, mtime) VALUES (?, ?) "
@@ -442,7 +442,8 @@ static int put_found(struct scanning *s, struct found *found, struct privacy_pas
 	free(r->text[INDEX_user]); /* the user is the owner of the file */
 	r->text[INDEX_user] = NULL;
 	if (privacy_past__has(past, user, r->number[INDEX_start], &s->res->left))
-		return note_file(s, f, "read", "its job is older than what is kept");
+		return note_file(s, f, "read",
+				 "its job is older than the rows that the index stores");
 	err = index__put(s->ix, r, &from);
 	if (err == -EPERM)
 		return refuse(s, f, INDEX_OTHERS);
@@ -471,7 +472,7 @@ static void free_found(struct scanning *s)
 	free(s->found);
 	s->found = NULL;
 	s->nfound = 0;
-	s->held = 0;
+	s->waiting = 0;
 }
 
 /* Stores the jobs of the batch before this one, in one transaction: if the process ends before the
@@ -533,7 +534,7 @@ static int take_row(void *arg, unsigned n, struct row *r, const char *why)
 	struct scanning *s = arg;
 	const bool is_next = !s->nfound || s->found[s->nfound - 1].job != n;
 	struct found f = {.job = n, .has_row = r != NULL, .why = why ? strdup(why) : NULL};
-	int err = s->held > HELD && is_next ? write_until(s, n) : 0;
+	int err = s->waiting > WAITING && is_next ? write_until(s, n) : 0;
 
 	say_progress(s);
 	if (!err)
@@ -544,7 +545,7 @@ static int take_row(void *arg, unsigned n, struct row *r, const char *why)
 	}
 	row__init(&f.row);
 	if (r) {
-		s->held += bytes_of(r);
+		s->waiting += bytes_of(r);
 		f.row = *r;
 		row__init(r);
 	}

@@ -321,8 +321,8 @@ static void rescue(struct db *d)
 	if (is_there)
 		db__run(d, "DETACH old", NULL, 0);
 	if (err)
-		log_warn("%s: its contacts, which mails were sent and whom it has forgotten could "
-			 "not all be read",
+		log_warn("%s: not all of its contacts, sent mails and forgotten users could "
+			 "be read",
 			 name);
 	free(name);
 }
@@ -345,8 +345,8 @@ static int look_at_version(struct db *d, enum db_mode mode)
 		return bring_forward(d);
 	if (version == NONE)
 		return -ENOENT;
-	log_error("%s: an earlier jobprof has made this index; the next jobprof index scan brings "
-		  "it forward",
+	log_error("%s: an earlier jobprof has made this index; the next jobprof index scan "
+		  "upgrades it",
 		  db__name(d));
 	return -EPROTONOSUPPORT;
 }

@@ -67,7 +67,7 @@ static void forget(struct runs *r)
 	r->held_s = NAN;
 }
 
-static int keep_last(char **to, const struct db_value *v)
+static int store_last(char **to, const struct db_value *v)
 {
 	const char *text = text_of(v);
 
@@ -81,17 +81,17 @@ static int keep_last(char **to, const struct db_value *v)
 static int add_run(struct runs *r, const struct db_value *v)
 {
 	const double s = db_value__number(&v[ELAPSED]), held = db_value__number(&v[HELD]);
-	int err = keep_last(&r->signature, &v[SIGNATURE]);
+	int err = store_last(&r->signature, &v[SIGNATURE]);
 
 	if (!err && !(db_value__number(&v[START]) >= r->since))
 		return append(&r->before_s, s);
 	err = err ? err : append(&r->s, s);
 	err = err ? err : append(&r->ids, db_value__number(&v[ID]));
-	err = err ? err : keep_last(&r->user, &v[USER]);
-	err = err ? err : keep_last(&r->account, &v[ACCOUNT]);
+	err = err ? err : store_last(&r->user, &v[USER]);
+	err = err ? err : store_last(&r->account, &v[ACCOUNT]);
 	if (!isnan(held))
 		r->held_s = isnan(r->held_s) ? held : r->held_s + held;
-	return err ? err : keep_last(&r->name, &v[NAME]);
+	return err ? err : store_last(&r->name, &v[NAME]);
 }
 
 /* Calls take with the runs of each signature that completed, or whose end is unknown. */

@@ -13,7 +13,7 @@ sys.path.insert(0, ROOT + "/tests/findings")
 from jobs import Job
 
 # Of schemas/index.def, whose text is in the report.
-SHARES = {"share_kernel": "time in the kernel", "share_others": "time of other programs", "share_quota": "time held by a CPU quota",
+SHARES = {"share_kernel": "time in the kernel", "share_others": "time of other programs", "share_quota": "time throttled by a CPU quota",
           "share_wait": "wait for a CPU", "share_disk": "wait for a disk", "share_asleep": "time asleep", "share_idle": "time not used"}
 JOINED = {"mem.over": ("own_peak_mb", max), "time.over": ("elapsed_s", max), "cpu.oversubscribed": (None, min)}
 # Of these states a job says something of what is enough.

@@ -16,8 +16,7 @@
 #define WORD	    42	/* bytes in an encoded word, which has at most 75 characters (RFC 2047) */
 #define LINE	    76
 #define FINDINGS    3
-#define NO_PROFILE \
-	"There is no profile of it, so nothing is known of how it used what it was given."
+#define NO_PROFILE  "There is no profile of it, so its use of resources is unknown."
 
 /* With another begin, mail programs take an address for a program, a file or an option. */
 static bool begins_well(const char *address)
@@ -177,7 +176,7 @@ void mail_body__print_text(const struct mail_body *b, FILE *out)
 		fputs("\n\n", out);
 	}
 	if (b->row && b->row->nfindings > n)
-		fprintf(out, "%u findings more.\n", b->row->nfindings - n);
+		fprintf(out, "Further findings: %u.\n", b->row->nfindings - n);
 	if (b->command)
 		fprintf(out, "%s explains it.\n", b->command);
 }
@@ -246,7 +245,7 @@ void mail_body__print_html(const struct mail_body *b, FILE *out)
 	for (unsigned i = 0; i < n; i++)
 		put_finding(out, &b->row->findings[i]);
 	if (b->row && b->row->nfindings > n)
-		fprintf(out, "<p>%u findings more.</p>\n", b->row->nfindings - n);
+		fprintf(out, "<p>Further findings: %u.</p>\n", b->row->nfindings - n);
 	if (b->command) {
 		fputs("<p><code>", out);
 		put_xml(out, b->command);
