@@ -68,9 +68,13 @@ static int take_line(struct reading *rd, const char *line, const char *cluster)
 
 		err = index__put(rd->ix, &r, &from);
 		rd->res->rows += !err;
-	} else if (++rd->res->refused <= SAID) {
-		log_error("%s:%lu: the row is refused: %s", rd->name, rd->line, wrong);
+		if (err == -EPERM) {
+			wrong = INDEX_OTHERS;
+			err = 0;
+		}
 	}
+	if (wrong && ++rd->res->refused <= SAID)
+		log_error("%s:%lu: the row is refused: %s", rd->name, rd->line, wrong);
 	row__free(&r);
 	json_decref(o);
 	return err;

@@ -17,8 +17,9 @@ struct exchange_result {
 };
 
 /* Reads lines that anybody may have written, and stores their rows as those of the sources that
- * they name. A line that is not a row is refused, with the reason in the log. name: of the file,
- * for messages; cluster: for rows that do not name theirs, may be NULL. 0 or -errno, logged. */
+ * they name. A line that is not a row, or claims a job of another user, is refused, with the reason
+ * in the log. name: of the file, for messages; cluster: for rows that do not name theirs, may be
+ * NULL. 0 or -errno, logged. */
 int exchange__read(struct index *ix, FILE *in, const char *name, const char *cluster,
 		   struct exchange_result *res);
 

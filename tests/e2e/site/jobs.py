@@ -348,6 +348,20 @@ def hostile_lines():
     is_equal("import of no file", [p.returncode, "absent" in p.stderr], [1, True])
 
 
+def rows_of_other_users():
+    """A row of a profile that claims another user's job is refused by itself, as the profile is."""
+    d = tmpdir("other")
+    path, lines = d + "/index.db", d + "/rows.jsonl"
+    with open(lines, "w") as f:
+        for row in (GOOD, {**GOOD, "user": "mallory", "sources": 2, "finding_list": []}, {**GOOD, "job_id": 8}):
+            f.write(json.dumps(row) + "\n")
+    p = call("index", "import", "--database", path, lines)
+    is_equal("import: a claim of another user's job is refused, the others are read",
+             [p.returncode, p.stdout.split(":")[1], sql(path, "SELECT job_id, user, sources FROM job ORDER BY 1")],
+             [1, " 2 rows, 1 refused\n", [(5, "u", 1), (8, "u", 1)]])
+    is_true("import: and the reason is given", "rows.jsonl:2: " in p.stderr and "another user" in p.stderr, p.stderr)
+
+
 # ---- rights
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
@@ -407,4 +421,4 @@ def rights():
 
 
 if __name__ == "__main__":
-    run_tests((each_filter, zones, sorts, limits, one_finding, sorted_column, whole_numbers, as_sql, as_csv, as_text, exchange, anonymous, hostile_lines, rights))
+    run_tests((each_filter, zones, sorts, limits, one_finding, sorted_column, whole_numbers, as_sql, as_csv, as_text, exchange, anonymous, hostile_lines, rows_of_other_users, rights))
