@@ -148,9 +148,9 @@ static int add_node(struct row *r, const char *text)
 	int err;
 
 	row__init(&name);
-	err = row__set_text(&name, INDEX_node_list, text);
+	err = row__set_text(&name, INDEX_name, text);
 	if (!err)
-		err = string_list__append(&r->nodes, name.text[INDEX_node_list]);
+		err = string_list__append(&r->nodes, name.text[INDEX_name]);
 	row__free(&name);
 	return err;
 }

@@ -326,11 +326,12 @@ def hostile_lines():
         for line in BAD:
             f.write(line + b"\n")
         f.write(json.dumps(GOOD).encode() + b"\n")
-        f.write(json.dumps({**GOOD, "job_id": 6, "cpu_s": 1e23, "peak_mb": -5, "new_column": 1, "name": "x" * 9000}).encode())
+        f.write(json.dumps({**GOOD, "job_id": 6, "cpu_s": 1e23, "peak_mb": -5, "new_column": 1, "name": "x" * 9000, "node_names": ["n" * 9000]}).encode())
     p = call("index", "import", "--database", path, lines)
     is_equal("import: lines that are no rows are refused, the others are read",
              [p.returncode, p.stdout.split(":")[1], sql(path, "SELECT job_id, length(name) FROM job ORDER BY 1")],
              [1, " 2 rows, %d refused\n" % (len(BAD) - 2), [(5, None), (6, 512)]])
+    is_equal("import: a node's name is no longer than an index of PostgreSQL takes", sql(path, "SELECT length(node) FROM job_node"), [(512,)])
     names = "held_core_s lost_core_s lost_gpu_s cost_core_s cpu_s energy_j peak_mb read_bytes idle_cpu_s".split()
     less = {**GOOD, "job_id": 7, "sources": 3, **{name: -1e9 for name in names},
             "finding_list": [{"id": "mem.over", "severity": "bad", "cost": {"core_s": -1e9}, "text": "", "remedy": "", "where": ""}]}
