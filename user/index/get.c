@@ -33,14 +33,17 @@ char *stored_row__select(const char *rest)
 	return fclose(f) ? NULL : sql;
 }
 
-void stored_row__take(struct row *r, const struct db_value *v)
+int stored_row__take(struct row *r, const struct db_value *v)
 {
-	for (int i = 0; i < N_INDEX; i++) {
+	int err = 0;
+
+	for (int i = 0; !err && i < N_INDEX; i++) {
 		if (index_infos[i].type != INDEX_TEXT)
 			r->number[i] = db_value__number(&v[i]);
 		else if (v[i].type == DB_TEXT)
-			row__set_text(r, i, v[i].text);
+			err = row__set_text(r, i, v[i].text);
 	}
+	return err;
 }
 
 /* ---- what belongs to a row */
@@ -124,8 +127,9 @@ static int ask_rows(struct index *ix, struct query *q, bool whole, struct row_li
 		}
 		r = &out->v[out->n++];
 		row__init(r);
-		stored_row__take(r, rows.v);
-		err = whole ? read_findings(ix, rows.v[N_INDEX].i, r) : 0;
+		err = stored_row__take(r, rows.v);
+		if (!err && whole)
+			err = read_findings(ix, rows.v[N_INDEX].i, r);
 		if (!err && whole)
 			err = read_nodes(ix, rows.v[N_INDEX].i, r);
 	}

@@ -23,8 +23,9 @@ int index__find_array(struct index *ix, uint32_t array, const char *cluster, con
 		      struct row_list *out);
 
 /* For the files of this room: makes "SELECT j.cluster, ..., j.id FROM job j" and the rest, with all
- * columns in the order of index_infos (NULL: no memory), and takes the cells of such a row. */
+ * columns in the order of index_infos (NULL: no memory), and takes the cells of such a row (0 or
+ * -ENOMEM). */
 char *stored_row__select(const char *rest);
-void stored_row__take(struct row *r, const struct db_value *v);
+int stored_row__take(struct row *r, const struct db_value *v);
 
 #endif

@@ -317,7 +317,8 @@ int many__each(struct index *ix, const struct job_filter *f, const struct viewer
 	w.filter.finding = NULL;
 	if (!err)
 		err = find_groups(&w, f, most);
-	join_signatures(&w);
+	if (!err)
+		join_signatures(&w);
 	for (unsigned i = 0; !err && i < w.ngroups; i++) {
 		err = find_text(&w, &w.groups[i]);
 		if (!err)

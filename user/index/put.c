@@ -131,11 +131,11 @@ static int choose(struct of_job *s, int *best, const struct db_value *cells, con
 		  const struct index_source *from)
 {
 	struct stored one = {.id = cells[N_INDEX].i};
-	int like, err = 0;
+	int like, err;
 
 	row__init(&one.row);
-	stored_row__take(&one.row, cells);
-	like = likeness(&one.row, r, from);
+	err = stored_row__take(&one.row, cells);
+	like = err ? 0 : likeness(&one.row, r, from);
 	if (like && users_differ(&one.row, r, from)) {
 		err = take_other(s, &one, from);
 	} else if (like > *best) {

@@ -350,6 +350,7 @@ static void take_job(struct row *r, const json_t *report)
 		{"job.array_task", INDEX_array_task}, {"job.het_id", INDEX_het_id},
 		{"job.submit", INDEX_submit},
 	};
+	const char *status = text_at(report, "pika.status");
 	double start = number_at(report, "job.job_start"), first = number_at(report, "job.start");
 	double wall = number_at(report, "facts.wall_s");
 	double elapsed = number_at(report, "facts.job_elapsed_s");
@@ -368,8 +369,7 @@ static void take_job(struct row *r, const json_t *report)
 	r->number[INDEX_idle_cpu_s] = number_at(report, "pika.issues.cpu_idle.idle_s") * cores;
 	r->number[INDEX_idle_of_cpu_s] = number_at(report, "pika.issues.cpu_idle.total_s") * cores;
 	r->number[INDEX_is_eligible] = json_is_true(member(report, "pika.issues.eligible"));
-	r->number[INDEX_has_footprint] =
-		member(report, "pika.status") && !strcmp(text_at(report, "pika.status"), "OK");
+	r->number[INDEX_has_footprint] = status && !strcmp(status, "OK");
 }
 
 int row__of_report(struct row *r, const json_t *report)

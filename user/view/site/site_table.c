@@ -21,6 +21,7 @@
 int site_table__add(struct site_table *t, const struct db_value *v)
 {
 	const size_t at = (size_t)t->nrows * t->ncolumns;
+	int err = 0;
 
 	if (room__grow(&t->cells, at, t->ncolumns, sizeof(*t->cells)))
 		return -ENOMEM;
@@ -28,11 +29,13 @@ int site_table__add(struct site_table *t, const struct db_value *v)
 		struct db_value *to = &t->cells[at + i];
 
 		*to = v[i];
-		if (v[i].type == DB_TEXT && !(to->text = strdup(v[i].text)))
+		if (v[i].type == DB_TEXT && !(to->text = strdup(v[i].text))) {
 			to->type = DB_NULL;
+			err = -ENOMEM;
+		}
 	}
 	t->nrows++;
-	return 0;
+	return err;
 }
 
 void site_table__free(struct site_table *t)
