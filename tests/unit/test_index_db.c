@@ -267,6 +267,8 @@ TEST(an_address_is_shown_without_its_password)
 		{"postgresql://u:se/cret@db/jobs", "postgresql://..."},
 		{"postgresql://u:se@cret@db/jobs", "postgresql://..."},
 		{"postgresql://u:se?cret@db/jobs", "postgresql://db/jobs"},
+		{"postgresql://u:s/ec?ret@db/jobs", "postgresql://..."},
+		{"postgresql://u:s@ec?ret@db/jobs", "postgresql://..."},
 		{"/var/lib/a:b@c/index.db", "/var/lib/a:b@c/index.db"},
 	};
 

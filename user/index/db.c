@@ -18,7 +18,7 @@ static bool is_url(const char *where)
 }
 
 /* An address is not shown at all if libpq would split it differently than its author intended, as
- * one with "/" or "@" in the password. */
+ * one with "/" or "@" in the password, also before a "?". */
 char *db__name_of(const char *where)
 {
 	const char *from, *at;
@@ -32,7 +32,7 @@ char *db__name_of(const char *where)
 	if (*at == '@')
 		from = at + 1;
 	n = (int)strcspn(from, "?");
-	if (memchr(from, '@', (size_t)n))
+	if (strchr(from, '@'))
 		return strdup("postgresql://...");
 	return asprintf(&name, "postgresql://%.*s", n, from) < 0 ? NULL : name;
 }
