@@ -178,6 +178,11 @@ static bool is_text(const char *path)
 	return !replaced;
 }
 
+static void complain_of_name(const char *path)
+{
+	log_error("%s: its name is longer than %d bytes, or not in UTF-8", path, DB_PATH_MAX);
+}
+
 /* Adds a file, and owns its path. What cannot be seen, or is not a regular file, is left out. */
 static int add_file(struct scanning *s, char *path)
 {
@@ -186,8 +191,7 @@ static int add_file(struct scanning *s, char *path)
 	bool is_file = !lstat(path, &st) && S_ISREG(st.st_mode);
 
 	if (is_file && !is_text(path)) {
-		log_error("%s: its name is longer than %d bytes, or not in UTF-8", path,
-			  DB_PATH_MAX);
+		complain_of_name(path);
 		s->res->unreadable++;
 		is_file = false;
 	}
@@ -594,12 +598,15 @@ static int read_new(struct scanning *s)
 
 /* ---- directories */
 
-/* A directory that cannot be read now is not an empty one. */
+/* Counts a directory that cannot be read now: it is not an empty one. */
 static bool is_readable(const char *dir, struct scan_result *res)
 {
-	if (!access(dir, R_OK | X_OK))
+	if (!is_text(dir))
+		complain_of_name(dir);
+	else if (access(dir, R_OK | X_OK))
+		log_error("%s: %s", dir, strerror(errno));
+	else
 		return true;
-	log_error("%s: %s", dir, strerror(errno));
 	res->unreadable++;
 	return false;
 }
@@ -619,8 +626,8 @@ static int scan_directory(struct index *ix, const char *dir, const struct scan_o
 	*looked = false;
 	clock_gettime(CLOCK_REALTIME, &now);
 	looked_s = seconds(&now);
-	if (stat(dir, &st) || !is_text(dir)) {
-		log_error("%s: %s", dir, strerror(is_text(dir) ? errno : EILSEQ));
+	if (stat(dir, &st)) {
+		log_error("%s: %s", dir, strerror(errno));
 		return 0;
 	}
 	if (!is_readable(dir, res))

@@ -40,7 +40,7 @@ struct scan_result {
 	struct privacy_left left;
 };
 
-/* Scans a directory and the directories in it, or one file. Adds to *res. 0 or -errno, logged. */
+/* Scans a directory and the directories in it. Adds to *res. 0 or -errno, logged. */
 int scan__path(struct index *ix, const char *path, const struct scan_options *o,
 	       struct scan_result *res);
 

@@ -301,6 +301,9 @@ def directories():
     is_equal("scan: a directory that vanished: its jobs stay", [t.last.returncode, t.rows(), t.check()], [0, [(1,), (2,)], "no difference"])
     put(os.path.join(t.dir, "carol"), 3)
     is_equal("scan: a directory that appears", [t.scan(), t.rows()], ["1 job of 1 new file", [(1,), (2,), (3,)]])
+    os.mkdir(os.fsencode(t.dir) + b"/\xff")
+    is_equal("scan: a directory that the index cannot name is counted", [t.scan(), t.last.returncode, "not in UTF-8" in t.last.stderr],
+             ["0 jobs of 0 new files, 1 not readable", 1, True])
     p = call("index", "scan", "--database", t.index, t.dir + "/absent")
     is_equal("scan of no directory", [p.returncode, "absent" in p.stderr], [1, True])
 
