@@ -24,6 +24,7 @@ struct reading {
 	const char *name;
 	unsigned long line;
 	struct exchange_result *res;
+	struct privacy_past past;
 	bool said_unknown; /* unknown columns were logged */
 };
 
@@ -44,6 +45,26 @@ static const char *take_object(struct reading *rd, struct row *r, const json_t *
 	return wrong;
 }
 
+/* Stores a row, unless it is too old. 0; -EPERM: it claims a job of another user; -errno. */
+static int put_row(struct reading *rd, const struct row *r, const char *cluster)
+{
+	const struct index_source from = {
+		.source = (unsigned)r->number[INDEX_sources],
+		.file = r->text[INDEX_file],
+		.cluster = cluster,
+		.user = r->text[INDEX_user],
+		.mtime_s = r->number[INDEX_file_mtime],
+		.changed = r->number[INDEX_changed] > 0,
+	};
+	int err;
+
+	if (privacy_past__has(&rd->past, from.user, r->number[INDEX_start], &rd->res->left))
+		return 0;
+	err = index__put(rd->ix, r, &from);
+	rd->res->rows += !err;
+	return err;
+}
+
 /* Stores the row of a line. 0, also for a row that is refused, or -errno. */
 static int take_line(struct reading *rd, const char *line, const char *cluster)
 {
@@ -56,22 +77,11 @@ static int take_line(struct reading *rd, const char *line, const char *cluster)
 
 	row__init(&r);
 	wrong = o ? take_object(rd, &r, o, text, sizeof(text)) : trouble.text;
-	if (!wrong) {
-		const struct index_source from = {
-			.source = (unsigned)r.number[INDEX_sources],
-			.file = r.text[INDEX_file],
-			.cluster = cluster,
-			.user = r.text[INDEX_user],
-			.mtime_s = r.number[INDEX_file_mtime],
-			.changed = r.number[INDEX_changed] > 0,
-		};
-
-		err = index__put(rd->ix, &r, &from);
-		rd->res->rows += !err;
-		if (err == -EPERM) {
-			wrong = INDEX_OTHERS;
-			err = 0;
-		}
+	if (!wrong)
+		err = put_row(rd, &r, cluster);
+	if (err == -EPERM) {
+		wrong = INDEX_OTHERS;
+		err = 0;
 	}
 	if (wrong && ++rd->res->refused <= SAID)
 		log_error("%s:%lu: the row is refused: %s", rd->name, rd->line, wrong);
@@ -103,6 +113,9 @@ static int read_batch(struct reading *rd, FILE *in, char *buf, const char *clust
 {
 	int err = index__begin(rd->ix), got = 1;
 
+	if (err)
+		return err;
+	err = privacy_past__load(&rd->past, rd->ix);
 	for (unsigned n = 0; !err && n < BATCH; n++) {
 		got = next_line(in, buf);
 		rd->line += got != 0;
@@ -116,6 +129,9 @@ static int read_batch(struct reading *rd, FILE *in, char *buf, const char *clust
 	*more = !err && got != 0 && got != -EIO;
 	if (got == -EIO)
 		log_error("%s: it cannot be read", rd->name);
+	if (!err)
+		err = privacy_past__rename(&rd->past, rd->ix);
+	privacy_past__free(&rd->past);
 	if (!err)
 		return index__commit(rd->ix) ?: got == -EIO ? -EIO : 0;
 	index__rollback(rd->ix);

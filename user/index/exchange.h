@@ -10,10 +10,12 @@
 
 #include <stdio.h>
 
+#include "index/privacy.h"
 #include "index/query.h"
 
 struct exchange_result {
 	unsigned long rows, refused;
+	struct privacy_left left;
 };
 
 /* Reads lines that anybody may have written, and stores their rows as those of the sources that

@@ -349,6 +349,24 @@ def forget_is_remembered():
     is_equal("an index that is made anew remembers", [r[0] for r in got], [21])
 
 
+def import_remembers_both():
+    """Into an index without rows, which has seen a prune and has forgotten bob."""
+    t, other, lines = Tree(), Tree(), os.path.join(tmpdir("back"), "rows.jsonl")
+    sacct = Sacct([job(n, NOW - days * DAY, User=user) for n, days, user in ((1, 6 * 365, "ada"), (2, 700, "ada"), (3, 1, "ada"), (4, 1, "bob"))])
+    sacct.sync(other.index, "--since", "all")
+    with open(lines, "w") as f:
+        f.write(must("index", "export", "--database", other.index))
+    t.scan()
+    must("index", "prune", "--database", t.index)
+    must("index", "forget", "--database", t.index, "bob")
+    said = must("index", "import", "--database", t.index, lines)
+    is_true("import says what it leaves out", ": 3 rows" in said and "1 job from before " in said and "2 jobs without names" in said, said)
+    got = names(t)
+    is_equal("import brings back no row that is too old, and no name that is too old or forgotten",
+             [[(r[0], r[1] if r[1] == "ada" else r[1][:1], r[2] is None) for r in got], t.check()],
+             [[(2, "~", True), (3, "ada", False), (4, "~", True)], "no difference"])
+
+
 def sql_write(path, text):
     db = sqlite3.connect(path)
     with db:
@@ -477,5 +495,5 @@ def a_clock_that_goes_back():
 
 if __name__ == "__main__":
     run_tests((rows_of_both_ways, what_fits, merged_with_a_report, hostile_rows, forged_rows, while_files_are_read, while_sacct_is_waited_for,
-               made_anew_meanwhile, two_services, prune_is_remembered, forget_is_remembered, a_question_has_a_limit, what_is_no_file, many_names, many_known_files, ends_of_sites,
+               made_anew_meanwhile, two_services, prune_is_remembered, forget_is_remembered, import_remembers_both, a_question_has_a_limit, what_is_no_file, many_names, many_known_files, ends_of_sites,
                directories_come_and_go, a_clock_that_goes_back))

@@ -291,6 +291,7 @@ static int import_one(struct index *ix, const struct index_options *o, const cha
 	if (res.refused)
 		printf(", %lu refused", res.refused);
 	putchar('\n');
+	say_left(&res.left);
 	if (in != stdin)
 		fclose(in);
 	return err || res.refused;
