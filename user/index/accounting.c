@@ -67,6 +67,7 @@ struct sync {
 	size_t len;
 	unsigned parts; /* delimiters in row */
 	bool may_shorten;
+	bool has_warned;     /* of a line that is not a row */
 	unsigned long jobs;  /* in this window */
 	struct row *pending; /* TRANSACTION rows that are not written yet */
 	unsigned npending;
@@ -403,8 +404,10 @@ static int take_row(struct sync *s, char *const f[N_FIELDS])
 /* Counts a line that is not a row, and logs the first one. */
 static void count_nonsense(struct sync *s, const char *what)
 {
-	if (!s->res->senseless++)
+	s->res->senseless++;
+	if (!s->has_warned)
 		log_warn("sacct: a line makes no sense (%s) and is left out: %.60s", what, s->row);
+	s->has_warned = true;
 	s->len = 0;
 	s->parts = 0;
 }
@@ -534,6 +537,7 @@ static int ask_window(struct sync *s, double from, double to)
  * -errno. */
 static int read_window(struct sync *s, double from, double to)
 {
+	const struct accounting_result before = *s->res;
 	int err = choose_delimiter(s);
 
 	s->jobs = s->written = 0;
@@ -547,6 +551,10 @@ static int read_window(struct sync *s, double from, double to)
 	forget_pending(s);
 	if (!err)
 		s->res->jobs += s->written;
+	if (err == -EFBIG) { /* it is read again */
+		s->res->senseless = before.senseless;
+		s->res->left = before.left;
+	}
 	return err;
 }
 

@@ -238,9 +238,11 @@ def a_hundred_thousand_jobs():
 @in_full
 def too_many_for_one_window():
     """70,000 jobs that end in one hour: the window is shortened."""
-    jobs = [job(1000 + i, T0 + i // 20, 30) for i in range(70000)]
-    db, out = synced(jobs, "--since", "30d")
+    jobs = [job(1, T0, Start="yesterday")] + [job(1000 + i, T0 + i // 20, 30) for i in range(70000)]
+    sacct, db = Sacct(jobs), new_db()
+    status, out, said = sacct.sync(db, "--since", "30d")
     is_equal("all are rows", len(rows(db, "id")), 70000)
+    is_equal("a line that is read again counts once", [out.splitlines()[0], said.count("\n")], ["sacct: 70000 jobs, 1 row of no sense", 1])
 
 
 # --- a sacct that fails ---
