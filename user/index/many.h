@@ -32,8 +32,8 @@ typedef int many_take(void *arg, const struct many *m);
  * of their dearest. 0, -errno, or what take returned. */
 int many__each(struct index *ix, const struct job_filter *f, const struct viewer *v, unsigned most,
 	       many_take *take, void *arg);
-/* Of what all jobs of the filter held in core-seconds, the part that has no profile, of which
- * nothing can be found; NaN: nothing was held. more: SQL on the job j, or NULL. 0 or -errno. */
+/* *share: of the core-seconds that were allocated to the filter's jobs, the part without a profile,
+ * in which nothing can be found; NaN: none were allocated. 0 or -errno. */
 int many__without_profile(struct index *ix, const struct job_filter *f, const struct viewer *v,
 			  const char *more, double *share);
 
