@@ -155,9 +155,9 @@ static const char *const from_1[] = {
 	"ALTER TABLE month ADD COLUMN failed BIGINT",
 	"ALTER TABLE month ADD COLUMN read_bytes {real}",
 	"ALTER TABLE month ADD COLUMN write_bytes {real}",
-	"INSERT INTO dirty (day, month, cluster, \"user\", account, partition) SELECT DISTINCT "
-	"day, month, cluster, \"user\", account, partition FROM job WHERE true ON CONFLICT DO "
-	"NOTHING",
+	("INSERT INTO dirty (day, month, cluster, \"user\", account, partition) SELECT DISTINCT "
+	 "day, month, cluster, \"user\", account, partition FROM job WHERE true ON CONFLICT DO "
+	 "NOTHING"),
 	"DROP TABLE pseudonym", /* it had names; users get new random ones */
 	"CREATE TABLE pseudonym (word {text} PRIMARY KEY, pseudonym {text} NOT NULL)",
 	"INSERT INTO meta (key, value) VALUES ('names_left', '1') ON CONFLICT DO NOTHING",
