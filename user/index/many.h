@@ -33,7 +33,8 @@ typedef int many_take(void *arg, const struct many *m);
 int many__each(struct index *ix, const struct job_filter *f, const struct viewer *v, unsigned most,
 	       many_take *take, void *arg);
 /* *share: of the core-seconds that were allocated to the filter's jobs, the part without a profile,
- * in which nothing can be found; NaN: none were allocated. 0 or -errno. */
+ * in which nothing can be found; NaN: none were allocated. more: a further condition on the job j,
+ * or NULL. 0 or -errno. */
 int many__without_profile(struct index *ix, const struct job_filter *f, const struct viewer *v,
 			  const char *more, double *share);
 
