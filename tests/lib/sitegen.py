@@ -334,6 +334,8 @@ class Site:
         for c in chunks or self.chunks():
             parts = []
             for name, (kind, _) in COLUMNS.items():
+                if name == "node_list" and not self.nodes:
+                    continue  # import would make names of it
                 if name in c and name not in ("held_core_s", "held_cpu_s", "held_gpu_s", "lost_core_s", "lost_gpu_s", "disagrees"):
                     parts.append(fragments(name, values(c[name], kind), kind))
             for name in LISTS:
@@ -447,7 +449,7 @@ def main():
         for path, _ in job_files(o.files, o.jobs, min(o.users, 50), o.seed):
             print(path)
         return
-    site = Site(o.jobs, o.seed, o.users, o.projects, o.days, o.end, o.hostile)
+    site = Site(o.jobs, o.seed, o.users, o.projects, o.days, o.end, o.hostile, nodes=True)
     if not o.sacct:
         site.write(sys.stdout)
         return

@@ -340,7 +340,9 @@ static int add_jobs(struct query *q, const char *list)
 
 static int add_nodes(struct query *q, const char *list)
 {
-	const char *sep = " AND j.id IN (SELECT n.job FROM job_node n WHERE n.node IN (";
+	const char *sep = q->of_nodes
+				  ? " AND (n.node IN ("
+				  : " AND j.id IN (SELECT n.job FROM job_node n WHERE n.node IN (";
 	struct string_list nodes = {0};
 	char bad[128];
 	int err = list ? hostlist__parse(&nodes, list, bad, sizeof(bad)) : 0;

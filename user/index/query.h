@@ -57,6 +57,7 @@ struct query {
 	unsigned nargs;
 	bool is_full;  /* it has too many arguments, or there was no memory */
 	bool in_order; /* the database is to use the index of the order, not that of begins */
+	bool of_nodes; /* rows are of the table job_node, too, which the statement calls n */
 	struct string_list texts; /* which arguments point to */
 };
 

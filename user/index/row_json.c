@@ -155,8 +155,8 @@ static int add_node(struct row *r, const char *text)
 	return err;
 }
 
-/* Without node_names the nodes are those of node_list, as in Slurm's accounting; if that is not a
- * list, as "None assigned", they are unknown. 0 or -ENOMEM. */
+/* Without node_names, or with an empty list, the nodes are those of node_list, as in Slurm's
+ * accounting; if that is not a list, as "None assigned", they are unknown. 0 or -ENOMEM. */
 static int expand_nodes(struct row *r, const json_t *o)
 {
 	const char *list = json_string_value(json_object_get(o, "node_list"));
@@ -180,7 +180,7 @@ static const char *take_nodes(struct row *r, const json_t *o, size_t *taken)
 	size_t i;
 
 	*taken += list != NULL;
-	if (!list)
+	if (!list || (json_is_array(list) && !json_array_size(list)))
 		return expand_nodes(r, o) ? strerror(ENOMEM) : NULL;
 	if (!json_is_array(list) || json_array_size(list) > ROW_NODES)
 		return "node_names is no list, or too long";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobprof issues: PIKA's table of what is wrong with the jobs of users, projects and programs. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,7 +61,8 @@ static void print_sorts(FILE *out)
 static const struct opt opts[] = {
 	OPT_BY,
 	OPTS_FILTER(struct site_groups_options),
-	{0, "sort", "COLUMN", "by this column, the largest first (default ict)",
+	{0, "sort", "COLUMN",
+	 "by this column, the largest first; -COLUMN: the smallest (default ict)",
 	 OPT_TEXT(struct site_groups_options, sort), .values = print_sorts},
 	OPTS_DATABASE(struct site_groups_options),
 	OPTS_FORM(struct site_groups_options),
@@ -83,14 +85,24 @@ static void print_head(const struct db_value *all, const struct site_args *a,
 		       double without_profile)
 {
 	const double runs = db_value__number(&all[RUNS]), idle_s = db_value__number(&all[ICT]);
-	char count[SITE_CELL], idle[SITE_CELL];
+	char count[SITE_CELL], idle[SITE_CELL], *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
 
 	site_cell__put(count, CELL_COUNT, runs);
 	site_cell__put(idle, CELL_HOURS, idle_s);
-	printf("%s job%s", count, runs == 1 ? "" : "s");
-	site_args__print_times(a);
-	puts(" that completed and ran an hour or more on two cores or more,");
-	printf("of which profiles are known: %s core-h idle\n", idle);
+	if (out) {
+		fprintf(out, "%s job%s", count, runs == 1 ? "" : "s");
+		site_args__print_times(out, a);
+		fputs(" that completed and ran an hour or more on two cores or more, of which "
+		      "profiles are known",
+		      out);
+		if (!isnan(idle_s))
+			fprintf(out, ": %s core-h idle", idle);
+	}
+	if (out && !fclose(out))
+		site_table__wrap(text, site_table__width(stdout), stdout);
+	free(text);
 	site_filter__print_unknown(without_profile, "is wrong there");
 	putchar('\n');
 }

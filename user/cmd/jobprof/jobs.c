@@ -70,7 +70,7 @@ static const struct opt opts[] = {
 	OPTS_FILTER(struct options),
 	{0, "sort", "COLUMN",
 	 "by this column, the largest first; -COLUMN: the smallest "
-	 "(default lost_core_s, with --finding RULE finding_core_s)",
+	 "(default lost_core_s, with --finding RULE finding_core_s, of unknown held_core_s)",
 	 OPT_TEXT(struct options, sort), .values = print_sorts},
 	OPTS_DATABASE(struct options),
 	OPTS_FORM(struct options),
@@ -94,7 +94,13 @@ static bool has_rule(const struct options *o)
 
 static const char *sort_of(const struct options *o)
 {
-	return o->sort ? o->sort : has_rule(o) ? "finding_core_s" : "lost_core_s";
+	const char *finding = o->site.filter.finding;
+
+	if (o->sort)
+		return o->sort;
+	if (finding && !strcmp(finding, "unknown"))
+		return "held_core_s"; /* nobody knows what was lost */
+	return has_rule(o) ? "finding_core_s" : "lost_core_s";
 }
 
 static const char *key_of(const struct options *o)
@@ -105,11 +111,7 @@ static const char *key_of(const struct options *o)
 /* The column by which rows are sorted; NULL: there is none, which is logged. */
 static const struct site_column *order_of(const struct options *o)
 {
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		if (!strcmp(columns[i].key, key_of(o)))
-			return &columns[i];
-	log_error("--sort %s: there is no such column; --json shows them", sort_of(o));
-	return NULL;
+	return site_filter__sort(sort_of(o), columns, N_COLUMNS);
 }
 
 static void add_cost(struct query *q, const struct options *o)

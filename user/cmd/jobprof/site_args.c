@@ -671,44 +671,67 @@ json_t *site_args__filter(const struct site_args *a)
 	return o;
 }
 
-void site_args__print_times(const struct site_args *a)
+void site_args__print_times(FILE *out, const struct site_args *a)
 {
 	if (a->ran_at_word)
-		printf(" that ran at %s", a->ran_at_word);
+		fprintf(out, " that ran at %s", a->ran_at_word);
 	if (a->since_word && strcmp(a->since_word, "all"))
-		printf(" since %s", a->since_word);
+		fprintf(out, " since %s", a->since_word);
 	if (a->until_word && strcmp(a->until_word, "all"))
-		printf(" until %s", a->until_word);
+		fprintf(out, " until %s", a->until_word);
+}
+
+/* ": 1,234 core-h held, 56 lost (5 %), of which cpu.unused 7". */
+static void print_held(FILE *out, double held_s, double lost_s, double rule_s, const char *rule)
+{
+	char held[SITE_CELL], lost[SITE_CELL], part[SITE_CELL], cost[SITE_CELL];
+
+	site_cell__put(held, CELL_HOURS, held_s);
+	site_cell__put(lost, CELL_HOURS, lost_s);
+	site_cell__put(part, CELL_SHARE, lost_s / held_s);
+	site_cell__put(cost, CELL_HOURS, rule_s);
+	fprintf(out, ": %s core-h held, %s lost", held, lost);
+	if (lost_s >= 0)
+		fprintf(out, " (%s %%)", part);
+	if (!isnan(rule_s))
+		fprintf(out, ", of which %s %s", rule, cost);
 }
 
 void site_args__print_head(const struct site_args *a, double jobs, double held_s, double lost_s,
 			   double profiled_s, double rule_s)
 {
-	char count[SITE_CELL], held[SITE_CELL], lost[SITE_CELL], without[SITE_CELL];
-	char part[SITE_CELL], rule[SITE_CELL];
+	const unsigned width = site_table__width(stdout);
+	char count[SITE_CELL], without[SITE_CELL], *text = NULL, *held = NULL;
+	size_t len = 0, times = 0;
+	FILE *out = open_memstream(&text, &len);
 
 	site_cell__put(without, CELL_SHARE, 1 - profiled_s / held_s);
 	site_cell__put(count, CELL_COUNT, jobs);
-	site_cell__put(held, CELL_HOURS, held_s);
-	site_cell__put(lost, CELL_HOURS, lost_s);
-	site_cell__put(part, CELL_SHARE, lost_s / held_s);
-	site_cell__put(rule, CELL_HOURS, rule_s);
-	printf("%s job%s", count, jobs == 1 ? "" : "s");
-	site_args__print_times(a);
-	if (!(jobs > 0) && !isnan(a->filter.since))
-		fputs("; of all times: -S all", stdout);
-	if (held_s > 0) {
-		printf(": %s core-h held, %s lost", held, lost);
-		if (lost_s >= 0)
-			printf(" (%s %%)", part);
-		if (!isnan(rule_s))
-			printf(", of which %s %s", a->filter.finding, rule);
+	if (out) {
+		fprintf(out, "%s job%s", count, jobs == 1 ? "" : "s");
+		site_args__print_times(out, a);
+		if (!(jobs > 0) && !isnan(a->filter.since))
+			fputs("; of all times: -S all", out);
+		times = (size_t)ftell(out);
+		if (held_s > 0)
+			print_held(out, held_s, lost_s, rule_s, a->filter.finding);
 	}
+	if (out && !fclose(out)) {
+		/* What was held is in a line of its own where both are too long for one. */
+		if (held_s > 0 && utf8__length(text) > width)
+			held = text + times + 1;
+		if (held)
+			*held++ = '\0';
+		site_table__wrap(text, width, stdout);
+		if (held)
+			site_table__wrap(held, width, stdout);
+	}
+	free(text);
 	if (held_s > profiled_s)
-		printf("\n%s %% of what was held has no profile: nobody knows how much of "
-		       "that was lost",
+		printf("%s %% of what was held has no profile: nobody knows how much of that was "
+		       "lost\n",
 		       without);
-	puts("\n");
+	putchar('\n');
 }
 
 int site_args__print(const struct site_args *a, const struct site_table *t, json_t *about)

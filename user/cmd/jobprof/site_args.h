@@ -60,7 +60,8 @@ void site_args__print_states(FILE *out);
 		{'u', "user", "LIST", "of these users", OPT_TEXT(type, site.filter.user)},        \
 		{'A', "project", "LIST", "of these projects, which are Slurm's accounts",         \
 		 OPT_TEXT(type, site.filter.account)},                                            \
-		{'n', "name", "TEXT", "with this in their name; =TEXT: of this name",             \
+		{'n', "name", "TEXT",                                                             \
+		 "with this in their name, as it is written; =TEXT: of this name",                \
 		 OPT_TEXT(type, site.filter.name)},                                               \
 		{0, "program", "TEXT", "whose program has this in its path; =TEXT: is this",      \
 		 OPT_TEXT(type, site.filter.program)},                                            \
@@ -117,12 +118,16 @@ int site_args__open(const struct site_args *a, struct index *ix, struct viewer *
 int site_filter__check(const struct site_args *a);
 /* Whether the finding of the filter is a rule, or one that the index has: 0, or 2, logged. */
 int site_filter__check_finding(const struct site_args *a, struct index *ix);
-/* Where no job matches: logs which users, projects, partitions, clusters and nodes of the filter
- * have no job in the index at all, as far as the viewer may know. */
+/* Where no job matches: logs which users, projects, partitions, clusters, nodes, jobs and
+ * signatures of the filter have no job in the index at all, as far as the viewer may know. */
 void site_filter__hint(const struct site_args *a, struct index *ix, const struct viewer *v);
 /* Prints a line with the share of what jobs held that has no profile, and that nobody knows `what`
  * of these; nothing if the share is 0 or NaN. */
 void site_filter__print_unknown(double share, const char *what);
+
+/* The column that --sort names, behind a "-" or without. NULL: there is none, logged. */
+const struct site_column *site_filter__sort(const char *word, const struct site_column *columns,
+					    unsigned n);
 
 /* Logs that there is no index at that place. */
 void site_args__say_none(const char *where);
@@ -166,7 +171,7 @@ void site_args__print_options(const struct site_args *a, const char *but);
  * memory. */
 json_t *site_args__filter(const struct site_args *a);
 /* Prints the times of the filter: " since 7d until 2026-11-01". */
-void site_args__print_times(const struct site_args *a);
+void site_args__print_times(FILE *out, const struct site_args *a);
 /* Prints a line about all jobs of a table, and for which share of them the loss is known; rule_s:
  * the cost of the finding that is asked for, or NaN. */
 void site_args__print_head(const struct site_args *a, double jobs, double held_s, double lost_s,

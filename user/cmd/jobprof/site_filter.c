@@ -75,6 +75,11 @@ static int check_times(const struct site_args *a)
 {
 	const struct job_filter *f = &a->filter;
 
+	if (f->ran_at < f->since) {
+		log_error("--since %s is after --ran-at %s: what began then ran later",
+			  a->since_word, a->ran_at_word);
+		return 2;
+	}
 	if (!a->until_word || !(f->until <= f->since))
 		return 0;
 	log_error("--until %s is not after %s%s%s", a->until_word,
@@ -84,10 +89,30 @@ static int check_times(const struct site_args *a)
 	return 2;
 }
 
+/* Of a list or a part of a text; what is empty is more often a variable that is not set than meant.
+ */
+static int check_empty(const struct job_filter *f)
+{
+	const struct {
+		const char *name, *word;
+	} of[] = {{"user", f->user},	      {"project", f->account}, {"name", f->name},
+		  {"program", f->program},    {"cluster", f->cluster}, {"partition", f->partition},
+		  {"signature", f->signature}};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (of[i].word && !*of[i].word) {
+			log_error("--%s: it is empty; without the option it is any", of[i].name);
+			return 2;
+		}
+	return 0;
+}
+
 int site_filter__check(const struct site_args *a)
 {
 	int status = check_times(a);
 
+	if (!status)
+		status = check_empty(&a->filter);
 	if (!status && a->database && a->dir && !a->as_it_is) {
 		log_error("--database and --profiledir: only your own index is brought up to date "
 			  "by the way; jobprof index scan %s --database %s does it",
@@ -157,6 +182,28 @@ int site_filter__check_finding(const struct site_args *a, struct index *ix)
 	return 2;
 }
 
+/* ---- columns */
+
+#define COLUMNS 64
+
+const struct site_column *site_filter__sort(const char *word, const struct site_column *columns,
+					    unsigned n)
+{
+	const char *names[COLUMNS], *nearest;
+	const char *key = word + (*word == '-');
+
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(columns[i].key, key))
+			return &columns[i];
+	n = n < COLUMNS ? n : COLUMNS;
+	for (unsigned i = 0; i < n; i++)
+		names[i] = columns[i].key;
+	nearest = str__nearest(key, names, n);
+	log_error("--sort %s: there is no such column; %s%s", word,
+		  nearest ? "did you mean " : "--json shows them", nearest ? nearest : "");
+	return NULL;
+}
+
 /* ---- no job */
 
 /* The table month, and dirty, whose sums are still to be made, together have all values of these
@@ -165,11 +212,36 @@ int site_filter__check_finding(const struct site_args *a, struct index *ix)
 	"SELECT 1 FROM (SELECT " column " AS k FROM month UNION ALL SELECT " column " FROM " \
 	"dirty) t WHERE k = ? LIMIT 1"
 
+/* Whether the index has such a job, of any time and of anybody. What cannot be asked is so. */
+static bool has_job(struct index *ix, const char *word)
+{
+	const struct viewer everybody = {.sees_all = true};
+	struct db_rows r = {0};
+	struct job_filter f;
+	struct query q;
+	int err = query__init(&q);
+	bool has;
+
+	job_filter__init(&f);
+	f.jobs = word;
+	query__add(&q, "SELECT 1 FROM job j");
+	if (!err)
+		err = query__where(&q, &f, &everybody);
+	query__add(&q, " LIMIT 1");
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	has = err || db_rows__next(&r) || r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return has;
+}
+
+/* sql NULL: words are jobs. */
 static void put_lacking(FILE *out, struct index *ix, const char *sql, const char *what,
 			const struct string_list *words)
 {
 	for (unsigned i = 0; i < words->n; i++) {
-		if (has(ix, sql, words->v[i]))
+		if (sql ? has(ix, sql, words->v[i]) : has_job(ix, words->v[i]))
 			continue;
 		fprintf(out, "%s%s ", ftell(out) > 0 ? ", no " : "no ", what);
 		print__escaped(out, words->v[i]);
@@ -200,6 +272,8 @@ void site_filter__hint(const struct site_args *a, struct index *ix, const struct
 		{f->account, "project", OF_SUMS("account")},
 		{f->partition, "partition", OF_SUMS("partition")},
 		{f->node, "node", "SELECT 1 FROM job_node WHERE node = ? LIMIT 1"},
+		{f->jobs, "job", NULL},
+		{f->signature, "signature", "SELECT 1 FROM job WHERE signature = ? LIMIT 1"},
 	};
 	char *text = NULL, bad[2];
 	size_t len;

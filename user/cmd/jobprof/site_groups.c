@@ -29,6 +29,10 @@ static const struct site_group groups[] = {
 };
 #define N_GROUPS (sizeof(groups) / sizeof(*groups))
 
+/* That nodes are of. */
+static const struct site_column node_cluster = {"cluster", "cluster",	NULL,
+						CELL_TEXT, SITE_HIDDEN, 24};
+
 void site_groups__print_words(FILE *out)
 {
 	for (size_t i = 0; i < N_GROUPS; i++)
@@ -62,6 +66,8 @@ struct question {
 	const struct site_part *part;  /* only the columns of this part; NULL: the table's */
 	const struct site_table *keys; /* the rows of the part that are wanted; NULL: all */
 	unsigned order;		       /* the column that rows are sorted by */
+	bool is_up;		       /* the smallest first */
+	double *count;		       /* of all rows, also where not all are wanted */
 };
 
 static const char *sort_of(const struct question *of)
@@ -70,15 +76,14 @@ static const char *sort_of(const struct question *of)
 }
 
 /* False: there is no such column, which is logged. */
-static bool find_order(struct question *q)
+static bool find_order(struct question *q, const struct site_column *columns)
 {
-	const char *sort = sort_of(q);
+	const struct site_column *by =
+		site_filter__sort(sort_of(q), columns, q->g->ncolumns + q->o->by->is_node);
 
-	for (q->order = 0; q->order < q->g->ncolumns; q->order++)
-		if (!strcmp(q->order ? q->g->columns[q->order].key : "key", sort))
-			return true;
-	log_error("--sort %s: there is no such column; --json shows them", sort);
-	return false;
+	q->is_up = *sort_of(q) == '-';
+	q->order = by ? (unsigned)(by - columns) : 0;
+	return by;
 }
 
 /* Derived columns are sorted by this program, for the database does not know them. */
@@ -92,22 +97,36 @@ static bool is_by_node(const struct question *of)
 	return of->o->by->is_node && !of->is_sum;
 }
 
-#define OF_NODE(column) "j." column " / COALESCE(NULLIF(j.nodes, 0), 1) AS " column ", "
-/* A job's values in one of its nodes: an equal part, since nobody knows the true one. */
+/* Whether one query reads all once, for the rows and their sum: its columns can be added up. */
+static bool is_both(const struct question *of)
+{
+	return of->g->of_sums && !of->is_sum && !of->part && !is_by_node(of);
+}
+
+/* The answer has one more column, which in the last row is how many rows there are. */
+static bool has_count(const struct question *of)
+{
+	return !of->is_sum && !of->part;
+}
+
+#define OF_NODE(column) "j." column " / " SITE_PARTS("n.node") " AS " column ", "
+/* A job's values in one of its nodes: an equal part, since nobody knows the true one; all of them
+ * in no node where none is known. */
 static const char of_nodes[] =
-	" FROM (SELECT n.node, j.id, j.state, j.findings, j.elapsed_s, j.has_footprint, j.nodes, "
-	"j.cores, j.cpus, j.start, j.submit, " OF_NODE("held_core_s") OF_NODE("held_cpu_s")
-		OF_NODE("held_gpu_s") OF_NODE("lost_core_s") OF_NODE("lost_gpu_s") OF_NODE("cpu_s")
-			OF_NODE("energy_j") OF_NODE("energy_low_j") OF_NODE("energy_high_j")
-				OF_NODE("read_bytes") OF_NODE("write_bytes") OF_NODE("idle_cpu_s")
-					OF_NODE("idle_of_cpu_s") OF_NODE("idle_gpu_s") OF_NODE(
-						"idle_of_gpu_s") "j.unused_ratio, j.cpu_imbalance, "
-								 "j.io_blocking, j.io_congestion, "
-								 "j.memory_leak, "
-								 "j.unused_gpu_ratio, "
-								 "j.gpu_imbalance, j.offloads "
-								 "FROM job j JOIN job_node n ON "
-								 "n.job = j.id";
+	" FROM (SELECT n.node, j.cluster, j.id, j.state, j.findings, j.elapsed_s, j.has_footprint, "
+	"j.nodes, "
+	"j.cores, j.cpus, j.start, j.submit, " OF_NODE("held_core_s") OF_NODE("held_cpu_s") OF_NODE(
+		"held_gpu_s") OF_NODE("lost_core_s") OF_NODE("lost_gpu_s") OF_NODE("cpu_s")
+		OF_NODE("energy_j") OF_NODE("energy_low_j") OF_NODE("energy_high_j")
+			OF_NODE("read_bytes") OF_NODE("write_bytes") OF_NODE("idle_cpu_s")
+				OF_NODE("idle_of_cpu_s") OF_NODE("idle_gpu_s") OF_NODE(
+					"idle_of_gpu_s") "j.unused_ratio, j.cpu_imbalance, "
+							 "j.io_blocking, j.io_congestion, "
+							 "j.memory_leak, "
+							 "j.unused_gpu_ratio, "
+							 "j.gpu_imbalance, j.offloads "
+							 "FROM job j LEFT JOIN job_node n ON "
+							 "n.job = j.id";
 
 static void add_from(struct query *q, const struct question *of, const char *table)
 {
@@ -120,6 +139,24 @@ static void add_from(struct query *q, const struct question *of, const char *tab
 	query__add(q, " s");
 }
 
+/* A node's name and its cluster, between which is a tab: no text of a row has one. */
+#define NODE_KEY "COALESCE(j.node, '') || '\t' || j.cluster"
+/* Of the sum: the cluster, where all jobs are of one. */
+#define NODE_SUM(of)                                                                            \
+	"'all\t' || CASE WHEN min(" of "cluster) = max(" of "cluster) THEN min(" of "cluster) " \
+	"ELSE '' END"
+
+/* What rows are grouped by. */
+static void add_key(struct query *q, const struct question *of, const char *table)
+{
+	if (of->o->by->is_node) {
+		query__add(q, NODE_KEY);
+		return;
+	}
+	query__add(q, table ? "s." : "j.");
+	query__add(q, of->o->by->column);
+}
+
 /* Adds the group's name and the columns; table: a table of sums, NULL: rows of jobs. */
 static void add_select(struct query *q, const struct question *of, const char *table)
 {
@@ -127,17 +164,21 @@ static void add_select(struct query *q, const struct question *of, const char *t
 	const char *of_sums = of->part ? of->part->of_sums : of->g->of_sums;
 
 	query__add(q, "SELECT ");
-	if (of->is_sum) {
+	if (of->is_sum && of->o->by->is_node) {
+		query__add(q, table ? NODE_SUM("s.") : NODE_SUM("j."));
+	} else if (of->is_sum) {
 		query__add(q, "'all'");
 	} else {
-		query__add(q, table ? "COALESCE(s." : "COALESCE(j.");
-		query__add(q, of->o->by->column);
+		query__add(q, "COALESCE(");
+		add_key(q, of, table);
 		query__add(q, ", '')");
 	}
 	query__add(q, ", ");
 	query__add(q, table ? of_sums : of_jobs);
 	if (of->part && of->part->add)
 		of->part->add(q, of->filter, is_by_node(of));
+	if (has_count(of) && !is_both(of))
+		query__add(q, ", count(*) OVER ()");
 	add_from(q, of, table);
 }
 
@@ -146,8 +187,8 @@ static void add_order(struct query *q, const struct question *of)
 	const bool is_here = is_sorted_here(of);
 	char text[64];
 
-	snprintf(text, sizeof(text), " ORDER BY %u DESC NULLS LAST, 1",
-		 is_here ? 1 : of->order + 1);
+	snprintf(text, sizeof(text), " ORDER BY %u %s NULLS LAST, 1", is_here ? 1 : of->order + 1,
+		 of->is_up ? "ASC" : "DESC");
 	query__add(q, text);
 	if (of->o->site.all || is_here)
 		return;
@@ -156,16 +197,15 @@ static void add_order(struct query *q, const struct question *of)
 }
 
 /* Adds a condition: the group is one of these rows. With too many rows there is no condition. */
-static void add_keys(struct query *q, const char *of, const char *column,
-		     const struct site_table *keys)
+static void add_keys(struct query *q, const struct question *of, const char *table)
 {
+	const struct site_table *keys = of->keys;
 	bool has_unknown = false;
 
 	if (keys->nrows > ROWS || keys->nrows + q->nargs > QUERY_ARGS)
 		return;
 	query__add(q, " AND (");
-	query__add(q, of);
-	query__add(q, column);
+	add_key(q, of, table);
 	query__add(q, " IN (''");
 	for (unsigned i = 0; i < keys->nrows; i++) {
 		const struct db_value *key = &keys->cells[(size_t)i * keys->ncolumns];
@@ -177,8 +217,7 @@ static void add_keys(struct query *q, const char *of, const char *column,
 	query__add(q, ")");
 	if (has_unknown) {
 		query__add(q, " OR ");
-		query__add(q, of);
-		query__add(q, column);
+		add_key(q, of, table);
 		query__add(q, " IS NULL");
 	}
 	query__add(q, ")");
@@ -195,6 +234,7 @@ static int add_where(struct query *q, const struct question *of, const char *tab
 {
 	int err = 0;
 
+	q->of_nodes = is_by_node(of);
 	if (table)
 		query__where_sums(q, table, of->filter, of->v);
 	else
@@ -205,13 +245,7 @@ static int add_where(struct query *q, const struct question *of, const char *tab
 	return err;
 }
 
-/* Whether one query reads all once, for the rows and their sum: its columns can be added up. */
-static bool is_both(const struct question *of)
-{
-	return of->g->of_sums && !of->is_sum && !of->part && !is_by_node(of);
-}
-
-/* The sum is the last row. One more column is 1 in the sum and 0 in the other rows. */
+/* The sum is the last row. One more column is the number of rows in the sum and 0 in the others. */
 static int write_both(struct query *q, const struct question *of, const char *table)
 {
 	const struct site_groups *g = of->g;
@@ -225,10 +259,10 @@ static int write_both(struct query *q, const struct question *of, const char *ta
 	err = add_where(q, of, table);
 	query__add(q, " GROUP BY 1) SELECT 'all', ");
 	query__add(q, g->of_sums);
-	query__add(q, ", 1 FROM g s UNION ALL SELECT * FROM (SELECT g.*, 0 FROM g");
+	query__add(q, ", count(*) FROM g s UNION ALL SELECT * FROM (SELECT g.*, 0 FROM g");
 	add_order(q, of);
-	snprintf(text, sizeof(text), ") r ORDER BY %u, %u DESC NULLS LAST, 1", g->nasked + 1,
-		 is_sorted_here(of) ? 1 : of->order + 1);
+	snprintf(text, sizeof(text), ") r ORDER BY %u, %u %s NULLS LAST, 1", g->nasked + 1,
+		 is_sorted_here(of) ? 1 : of->order + 1, of->is_up ? "ASC" : "DESC");
 	query__add(q, text);
 	return err;
 }
@@ -246,7 +280,7 @@ static int write_question(struct query *q, struct index *ix, const struct questi
 	if (err || of->is_sum)
 		return err;
 	if (of->keys && !from_sums)
-		add_keys(q, table ? "s." : "j.", of->o->by->column, of->keys);
+		add_keys(q, of, table);
 	query__add(q, " GROUP BY 1");
 	if (!of->part)
 		add_order(q, of);
@@ -267,7 +301,9 @@ static int ask(struct index *ix, const struct question *of, struct site_table *t
 	while (!err && db_rows__next(&r)) {
 		struct db_value row[COLUMNS] = {0};
 
-		memcpy(row, r.v, (r.n - is_both(of)) * sizeof(*row));
+		memcpy(row, r.v, (r.n - has_count(of)) * sizeof(*row));
+		if (has_count(of))
+			*of->count = db_value__number(&r.v[r.n - 1]);
 		err = site_table__add(t, row);
 	}
 	err = err ? err : r.err;
@@ -368,26 +404,38 @@ static void derive(const struct question *q, struct site_table *t, const struct 
 	}
 }
 
+/* The cluster behind the name of a node. */
+static const char *cluster_of(const struct db_value *key)
+{
+	const char *tab = key->type == DB_TEXT ? strchr(key->text, '\t') : NULL;
+
+	return tab ? tab + 1 : "";
+}
+
+/* By the column of the question arg, which may be the clusters of nodes, behind all others. */
 static int by_column(const void *a, const void *b, void *arg)
 {
 	const struct db_value *x = a, *y = b;
-	const unsigned column = *(const unsigned *)arg;
-	const double p = db_value__number(&x[column]), q = db_value__number(&y[column]);
+	const struct question *of = arg;
+	const unsigned column = of->order;
+	const bool is_cluster = column == of->g->ncolumns;
+	const int by_cluster = is_cluster ? strcmp(cluster_of(x), cluster_of(y)) : 0;
+	const double p = is_cluster ? by_cluster : db_value__number(&x[column]),
+		     q = is_cluster ? 0 : db_value__number(&y[column]);
 
 	if (isnan(p) || isnan(q) || p == q)
 		return isnan(p) == isnan(q) ? by_key(a, b) : isnan(p) - isnan(q);
-	return p < q ? 1 : -1;
+	return (p < q) != of->is_up ? 1 : -1;
 }
 
 /* Sorts all rows but the sum by a derived column, and removes those that are too many. */
 static void sort_here(const struct question *q, struct site_table *t)
 {
 	const size_t row = t->ncolumns, last = t->nrows - 1;
-	unsigned column = q->order;
 
 	if (!t->cells)
 		return;
-	qsort_r(t->cells, last, row * sizeof(*t->cells), by_column, &column);
+	qsort_r(t->cells, last, row * sizeof(*t->cells), by_column, (void *)q);
 	if (q->o->site.all || last <= ROWS)
 		return;
 	for (size_t i = ROWS * row; i < last * row; i++)
@@ -427,8 +475,43 @@ static int ask_all(struct index *ix, const struct question *q, struct site_table
 
 /* ---- the verb */
 
-/* Prints the command that shows more of the row of that name. */
-static void print_command(const struct question *q, const char *key)
+/* The clusters of nodes become a column of their own, the second one, for which columns has room.
+ * 0 or -ENOMEM. */
+static int split_nodes(struct site_table *t, struct site_column *columns)
+{
+	const size_t n = t->ncolumns, row = (n + 1) * sizeof(*t->cells);
+	struct db_value *cells = calloc(t->nrows, row);
+	const struct site_column of_cluster = columns[n];
+	bool is_any = false;
+
+	if (!cells)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->nrows; i++) {
+		struct db_value *to = &cells[i * (n + 1)];
+		const char *name;
+
+		memcpy(&to[0], &t->cells[i * n], sizeof(*to));
+		memcpy(&to[2], &t->cells[i * n + 1], (n - 1) * sizeof(*to));
+		name = cluster_of(to);
+		to[1] = db_value__text(*name ? strdup(name) : NULL);
+		is_any |= to[1].type == DB_TEXT;
+		if (to->type == DB_TEXT)
+			((char *)to->text)[strcspn(to->text, "\t")] = '\0';
+	}
+	free(t->cells);
+	t->cells = cells;
+	t->ncolumns++;
+	memmove(&columns[2], &columns[1], (n - 1) * sizeof(*columns));
+	columns[1] = of_cluster;
+	/* Text has it where there are several. */
+	if (is_any && cells[(t->nrows - 1) * (n + 1) + 1].type == DB_NULL)
+		columns[1].rank = 0;
+	return 0;
+}
+
+/* Prints the command that shows more of the row of that name; cluster: of a node, NULL: as asked
+ * for. */
+static void print_command(const struct question *q, const char *key, const char *cluster)
 {
 	const struct site_group *by = q->o->by;
 	struct site_args of = q->o->site;
@@ -436,6 +519,8 @@ static void print_command(const struct question *q, const char *key)
 
 	if (by->is_text && asprintf(&all, "=%s", key) < 0)
 		return;
+	if (cluster)
+		of.filter.cluster = cluster;
 	printf("  %s --%s ", by->next ? q->g->command->name : "jobprof jobs", by->word);
 	site_args__print_word(all ? all : key);
 	free(all);
@@ -453,11 +538,14 @@ static void print_next(const struct question *q, const struct site_table *t)
 	const struct db_value *key = t->cells;
 
 	for (unsigned i = 0; i + 1 < t->nrows; i++, key += t->ncolumns) {
-		if (key->type != DB_TEXT || !site_args__is_word(key->text))
+		const char *cluster = q->o->by->is_node ? key[1].text : NULL;
+
+		if (key->type != DB_TEXT || !site_args__is_word(key->text) ||
+		    (cluster && !site_args__is_word(cluster)))
 			continue;
 		printf("More of the %s%s:\n", i ? "first with a name" : "first",
 		       q->g->but && !q->o->by->next ? q->g->but : "");
-		print_command(q, key->text);
+		print_command(q, key->text, cluster);
 		return;
 	}
 }
@@ -468,74 +556,96 @@ static void print_next(const struct question *q, const struct site_table *t)
 static void print_notes(const struct question *q, const struct site_table *t)
 {
 	const unsigned width = site_table__width(stdout);
-	size_t at = 0;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
 
-	for (unsigned i = 0; i < q->g->nnotes; i++) {
+	for (unsigned i = 0; out && i < q->g->nnotes; i++) {
 		const struct site_note *n = &q->g->notes[i];
 
-		if (n->key && !site_table__shows(t, width, n->key))
-			continue;
-		fputs(at ? ";" : "", stdout);
-		for (const char *p = n->text; *p;) {
-			size_t len = strcspn(p, " ");
-			bool is_next = at && at + 1 + len > LINE - 2;
-
-			printf("%s%.*s", !at ? "" : is_next ? "\n" : " ", (int)len, p);
-			at = !at || is_next ? len : at + 1 + len;
-			p += len + strspn(p + len, " ");
-		}
-		at++;
+		if (!n->key || site_table__shows(t, width, n->key))
+			fprintf(out, "%s%s", ftell(out) > 0 ? "; " : "", n->text);
 	}
-	if (at)
-		puts(".\n");
+	if (out && q->o->by->is_node && q->filter->node)
+		fprintf(out, "%sall: these jobs on all of their nodes", ftell(out) > 0 ? "; " : "");
+	if (out && ftell(out) > 0)
+		putc('.', out);
+	if (out && !fclose(out) && *text) {
+		site_table__wrap(text, LINE, stdout);
+		putchar('\n');
+	}
+	free(text);
 }
 
 static void print_foot(const struct question *q, const struct site_table *t)
 {
+	char count[SITE_CELL];
+
 	if (t->nrows < 2)
 		return;
 	putchar('\n');
 	print_notes(q, t);
-	if (t->nrows == ROWS + 1 && !q->o->site.all)
-		printf("These are the first %d; --all prints all. ", ROWS);
+	site_cell__put(count, CELL_COUNT, *q->count);
+	if (*q->count > t->nrows - 1)
+		printf("%u of %s; --all prints all. ", t->nrows - 1, count);
 	print_next(q, t);
+}
+
+static json_t *about_json(const struct question *q, double without_profile)
+{
+	json_t *o = json_pack("{s:s}", "by", q->o->by->word);
+
+	json__set(o, "groups", json__whole(*q->count));
+	if (q->g->and_unknown)
+		JSON_NUMBERS(o, {"without_profile", without_profile});
+	return o;
+}
+
+/* Prints the answer in the form that was asked for. Returns the exit status. */
+static int print_answer(const struct question *q, struct site_table *t, struct site_column *columns,
+			double without_profile)
+{
+	const struct site_args *a = &q->o->site;
+	const bool is_text = !a->json && !a->csv;
+	int status = 0;
+
+	if (is_text)
+		q->g->head(&t->cells[(size_t)(t->nrows - 1) * t->ncolumns], a, without_profile);
+	if (q->o->by->is_node && split_nodes(t, columns))
+		return 1;
+	if (!is_text || t->nrows > 1)
+		status = site_args__print(a, t, about_json(q, without_profile));
+	if (!status && is_text)
+		print_foot(q, t);
+	return status;
 }
 
 int site_groups__run(const struct site_groups *g, struct site_groups_options *o)
 {
 	struct site_column own[COLUMNS];
-	struct site_table t = {.columns = own, .ncolumns = g->ncolumns};
+	struct site_table t = {.columns = own, .ncolumns = g->ncolumns, .unknown = "not known"};
 	struct viewer viewer;
-	struct question q = {.g = g, .o = o, .v = &viewer, .filter = &o->site.filter};
+	double count = 0;
+	struct question q = {
+		.g = g, .o = o, .v = &viewer, .filter = &o->site.filter, .count = &count};
 	struct index ix;
-	bool is_text = !o->site.json && !o->site.csv;
 	double without = NAN;
-	json_t *about;
 	int status, err;
 
 	o->by = o->by ? o->by : &groups[0];
 	memcpy(own, g->columns, g->ncolumns * sizeof(*own));
 	own[0].head = own[0].key = o->by->word;
-	if (!find_order(&q))
+	own[g->ncolumns] = node_cluster;
+	if (!find_order(&q, own))
 		return 2;
-	t.sorted_by = sort_of(&q);
+	t.sorted_by = sort_of(&q) + q.is_up;
 	status = site_args__open(&o->site, &ix, &viewer);
 	if (status)
 		return status;
 	err = ask_all(&ix, &q, &t);
 	if (!err && g->and_unknown)
 		err = many__without_profile(&ix, q.filter, &viewer, g->and_unknown, &without);
-	status = err == -EINVAL ? 2 : err ? 1 : 0;
-	if (!status && is_text)
-		g->head(&t.cells[(size_t)(t.nrows - 1) * t.ncolumns], &o->site, without);
-	if (!status && (!is_text || t.nrows > 1)) {
-		about = json_pack("{s:s}", "by", o->by->word);
-		if (g->and_unknown)
-			JSON_NUMBERS(about, {"without_profile", without});
-		status = site_args__print(&o->site, &t, about);
-	}
-	if (!status && is_text)
-		print_foot(&q, &t);
+	status = err == -EINVAL ? 2 : err ? 1 : print_answer(&q, &t, own, without);
 	if (!status && t.nrows < 2)
 		site_filter__hint(&o->site, &ix, &viewer);
 	site_table__free(&t);

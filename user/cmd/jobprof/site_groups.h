@@ -10,7 +10,8 @@ struct site_group {
 	const char *word, *column, *next;
 	bool in_sums;
 	bool is_text; /* its filter option matches parts of names, whole ones behind "=" */
-	bool is_node; /* a job counts in the row of each of its nodes, with an equal part */
+	bool is_node; /* a job counts in the row of each of its nodes, with an equal part; nodes
+			 of one name in two clusters have two rows */
 };
 
 struct site_groups_options {
@@ -29,6 +30,10 @@ void site_groups__print_words(FILE *out);
 			"cluster, state, node or signature",                                \
 			OPT_CALL(site_groups__take_by), .values = site_groups__print_words  \
 	}
+
+/* SQL: of how many nodes a row of j has a part, which is in a node; where none is known, in one. */
+#define SITE_PARTS(node) \
+	"(CASE WHEN " node " IS NULL THEN 1 ELSE COALESCE(NULLIF(j.nodes, 0), 1) END)"
 
 /* A further question of a verb: a few columns that add up, after the rows' names. */
 struct site_part {

@@ -96,7 +96,7 @@ static void add_cost(struct query *q, const struct job_filter *f, bool is_node)
 {
 	query__add(q, "sum(");
 	query__add_cost(q, f);
-	query__add(q, is_node ? " / COALESCE(NULLIF(j.nodes, 0), 1))" : ")");
+	query__add(q, is_node ? " / " SITE_PARTS("j.node") ")" : ")");
 }
 
 /* The cost of a finding, which the tables of sums do not have. */
@@ -121,8 +121,8 @@ static const struct opt opts[] = {
 	 OPT_FLAG(struct site_groups_options, io)},
 	OPTS_FILTER(struct site_groups_options),
 	{0, "sort", "COLUMN",
-	 "by this column, the largest first (default lost_core_s, with --finding RULE "
-	 "finding_core_s)",
+	 "by this column, the largest first; -COLUMN: the smallest "
+	 "(default lost_core_s, with --finding RULE finding_core_s, of unknown held_core_s)",
 	 OPT_TEXT(struct site_groups_options, sort), .values = print_sorts},
 	OPTS_DATABASE(struct site_groups_options),
 	OPTS_FORM(struct site_groups_options),
@@ -180,7 +180,7 @@ static void print_head(const struct db_value *all, const struct site_args *a, do
 }
 
 /* Sets the heads that name the site's currency and the finding that was asked for. */
-static void set_heads(struct site_column *own, char heads[2][32],
+static void set_heads(struct site_column *own, char heads[3][32],
 		      const struct site_groups_options *o)
 {
 	const struct site_args *a = &o->site;
@@ -188,8 +188,10 @@ static void set_heads(struct site_column *own, char heads[2][32],
 	memcpy(own, columns, sizeof(columns));
 	snprintf(heads[0], sizeof(heads[0]), "held %s", a->currency);
 	snprintf(heads[1], sizeof(heads[1]), "lost %s", a->currency);
+	snprintf(heads[2], sizeof(heads[2]), "energy %s", a->currency);
 	own[MONEY_HELD].head = heads[0];
 	own[MONEY_LOST].head = heads[1];
+	own[ENERGY_MONEY].head = heads[2];
 	if (job_filter__has_rule(&a->filter))
 		own[FINDING].head = a->filter.finding;
 	if (o->by && o->by->is_node)
@@ -199,7 +201,7 @@ static void set_heads(struct site_column *own, char heads[2][32],
 int verb_usage(int argc, char **argv)
 {
 	struct site_column own[N_COLUMNS];
-	char heads[2][32];
+	char heads[3][32];
 	struct site_groups g = {.command = &cmd_usage,
 				.columns = own,
 				.ncolumns = N_COLUMNS,
@@ -232,5 +234,7 @@ int verb_usage(int argc, char **argv)
 	set_heads(own, heads, &o);
 	if (job_filter__has_rule(&o.site.filter))
 		g.sort = own[FINDING].key;
+	else if (o.site.filter.finding && !strcmp(o.site.filter.finding, "unknown"))
+		g.sort = own[HELD].key; /* nobody knows what was lost */
 	return o.io ? usage_io__run(&o.site) : site_groups__run(&g, &o);
 }

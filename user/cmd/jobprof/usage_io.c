@@ -166,13 +166,13 @@ static int add_spread(struct index *ix, const struct site_args *a, const struct 
 struct fs {
 	char *name;
 	struct values bytes[2], bw[2]; /* read, written */
-	double sum;
+	double sum;		       /* of both */
 };
 
 struct fs_list {
 	struct fs *v;
 	size_t n;
-	double sum;
+	double sum[2]; /* read, written */
 };
 
 static const struct site_column fs_columns[] = {
@@ -284,9 +284,9 @@ static void sort_fs(struct fs_list *l)
 		for (unsigned d = 0; d < 2; d++) {
 			sort_values(&fs->bytes[d]);
 			sort_values(&fs->bw[d]);
+			l->sum[d] += fs->bytes[d].n ? sum(&fs->bytes[d], 0) : 0;
 			fs->sum += fs->bytes[d].n ? sum(&fs->bytes[d], 0) : 0;
 		}
-		l->sum += fs->sum;
 	}
 	if (l->n)
 		qsort(l->v, l->n, sizeof(*l->v), by_sum);
@@ -304,7 +304,7 @@ static int add_fs(struct site_table *t, const struct fs_list *l, const struct fs
 		db_value__real(quantile(x, 0.95)),
 		db_value__real(quantile(x, 1)),
 		db_value__real(sum(x, 0)),
-		db_value__real(sum(x, 0) / l->sum),
+		db_value__real(sum(x, 0) / l->sum[d]),
 		db_value__real(share_of_top(x)),
 		db_value__real(quantile(bw, USUAL)),
 		db_value__real(quantile(bw, 1)),
@@ -387,24 +387,39 @@ struct tables {
 	double without_profile;
 };
 
-static void print_ran(const struct job_filter *f)
+static void print_ran(FILE *out, const struct job_filter *f)
 {
 	const double least = f->range[RANGE_RAN].least, most = f->range[RANGE_RAN].most;
 
 	if (!isnan(most))
-		printf(" that ran %g to %g h", least / 3600, most / 3600);
+		fprintf(out, " that ran %g to %g h", least / 3600, most / 3600);
 	else if (least > 0)
-		printf(" that ran %g h or more", least / 3600);
+		fprintf(out, " that ran %g h or more", least / 3600);
+}
+
+/* Of which jobs. */
+static void print_head(const struct site_args *a, unsigned width)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (out) {
+		fputs("I/O of jobs", out);
+		site_args__print_times(out, a);
+		print_ran(out, &a->filter);
+		putc('.', out);
+	}
+	if (out && !fclose(out))
+		site_table__wrap(text, width, stdout);
+	free(text);
 }
 
 static void print_text(const struct site_args *a, const struct tables *t)
 {
 	const unsigned width = site_table__width(stdout);
 
-	fputs("I/O of jobs", stdout);
-	site_args__print_times(a);
-	print_ran(&a->filter);
-	puts(".");
+	print_head(a, width);
 	site_filter__print_unknown(t->without_profile, "they moved");
 	puts("80%<=: 80% of the jobs are at or below; top 20%: the share of all bytes that\n"
 	     "the 20% of the jobs with most bytes move, %.\n");

@@ -213,6 +213,8 @@ static const char *text_of(const struct site_table *t, unsigned row, unsigned co
 {
 	const struct db_value *v = cell(t, row, column);
 
+	if (t->unknown && !column && (v->type != DB_TEXT || !*v->text))
+		return t->unknown;
 	if (v->type == DB_TEXT)
 		return v->text;
 	if (t->columns[column].kind == CELL_TEXT)
@@ -259,7 +261,24 @@ static bool is_unknown(const struct site_table *t, unsigned column)
 
 /* ---- as text */
 
-/* Leaves out columns, those of the highest rank first, until the others fit. */
+#define NARROW 12
+
+/* The column that is the widest of those with texts that may be cut; ncolumns: there is none. */
+static unsigned widest_text(const struct site_table *t, const unsigned *widths)
+{
+	unsigned found = t->ncolumns, most = NARROW;
+
+	for (unsigned i = 0; i < t->ncolumns; i++)
+		if (is_left(&t->columns[i]) && widths[i] > most &&
+		    widths[i] > utf8__length(t->columns[i].head)) {
+			most = widths[i];
+			found = i;
+		}
+	return found;
+}
+
+/* Leaves out columns, those of the highest rank first, until the others fit; where those that stay
+ * do not fit, it cuts their texts. */
 static void choose(const struct site_table *t, unsigned width, unsigned *widths)
 {
 	for (unsigned i = 0; i < t->ncolumns; i++) {
@@ -277,9 +296,13 @@ static void choose(const struct site_table *t, unsigned width, unsigned *widths)
 			if (rank_of(t, i) > rank_of(t, last) || !widths[last])
 				last = i;
 		}
-		if (sum <= width + GAP || !rank_of(t, last) || !widths[last])
+		if (sum <= width + GAP)
 			return;
-		widths[last] = 0;
+		if (!rank_of(t, last) || !widths[last])
+			last = widest_text(t, widths);
+		if (last == t->ncolumns)
+			return;
+		widths[last] = rank_of(t, last) ? 0 : widths[last] - 1;
 	}
 }
 
@@ -336,6 +359,25 @@ bool site_table__shows(const struct site_table *t, unsigned width, const char *k
 		is_shown |= widths[i] && !strcmp(t->columns[i].key, key);
 	free(widths);
 	return is_shown;
+}
+
+void site_table__wrap(const char *text, unsigned width, FILE *out)
+{
+	unsigned at = 0;
+
+	while (*text) {
+		const char *word = text;
+		unsigned n = 0;
+
+		for (; *text && *text != ' '; text = utf8__next(text))
+			n++;
+		if (at)
+			putc(at + 1 + n > width ? '\n' : ' ', out);
+		at = at && at + 1 + n <= width ? at + 1 + n : n;
+		fwrite(word, 1, (size_t)(text - word), out);
+		text += strspn(text, " ");
+	}
+	putc('\n', out);
 }
 
 unsigned site_table__width(FILE *out)

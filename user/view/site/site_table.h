@@ -52,6 +52,7 @@ struct site_table {
 	unsigned nrows;
 	bool has_sum;	       /* the last row has the sums of all that is asked for */
 	const char *sorted_by; /* key of a column that text always has; NULL: none */
+	const char *unknown;   /* what text has for an empty name in the first column; NULL: "" */
 };
 
 /* Adds a row of ncolumns cells, and copies their texts. 0 or -ENOMEM. */
@@ -66,6 +67,9 @@ void site_table__csv(const struct site_table *t, FILE *out);
 json_t *site_table__json(const struct site_table *t);
 /* A row as an object. */
 json_t *site_table__json_row(const struct site_table *t, unsigned row);
+
+/* Prints the words of a text in lines that are no wider, and ends the last one. */
+void site_table__wrap(const char *text, unsigned width, FILE *out);
 
 /* Width of the terminal in characters, 80 if there is none; $COLUMNS goes first. */
 unsigned site_table__width(FILE *out);
