@@ -139,6 +139,8 @@ def prices():
         is_equal("usage --by %s as text: money at 80 columns" % by, [w for w in heads if w not in head], [])
         is_equal("usage --by %s as text: and no line is longer" % by, [x for x in (head, total_line) if len(x) > 80], [])
         is_true("usage --by %s as text: what all of it cost" % by, {number(wanted(PRICES)["total"][k]) for k in ("money_held", "money_lost")} <= set(total_line.split()), total_line)
+    text = must("usage", "--sort", "energy_money", "--database", path, *words_of(WEEK), wrap=with_prices(PRICES))
+    is_true("usage --sort energy_money: money has its currency", "energy CHF" in next(x for x in text.splitlines() if x.startswith("project")), text)
 
 
 def as_text():

@@ -68,7 +68,7 @@ WRONG = [("--finding", "mem.ovr", "mem.over"), ("--finding", "no.such.rule.at.al
          ("-s", "comp_eted", "COMPLETED"), ("-j", "x", "x"), ("-j", "5,", "JobID"), ("-j", "0", "zero"), ("-j", "6_x", "6_x"), ("-w", "n[1-", "n[1-"), ("-w", "n[5-2]", "n[5-2]"),
          ("-w", ",", "list of nodes"), ("--cpu-share", "5", "percent"), ("--cpu-share", "9-5", "percent"), ("--memory-share", "x-", "percent"),
          ("--limit-share", "-5", "percent"), ("-N", "4-2", "range"), ("--ran", "2h-1h", "range"), ("--ran-at", "all", "one time"), ("--ran-at", "noon", "noon"),
-         ("--tag", "memory", "tag"), ("--finding", "\udcff", "rule")]
+         ("--tag", "memory", "tag"), ("--finding", "\udcff", "rule"), *((o, "", "empty") for o in ("-u", "-A", "-n", "--program", "-r", "-M", "--signature"))]
 
 
 def words_that_are_none():
@@ -83,6 +83,8 @@ def words_that_are_none():
         is_equal("%s --csv --json" % " ".join(verb), [p.returncode, p.stdout, "one of" in p.stderr], [2, "", True])
     p = call("jobs", "--database", path, "--until", "2020-01")
     is_equal("jobs: an end before the default begin", [p.returncode, "which is the default" in p.stderr], [2, True])
+    p = call("jobs", "--database", path, "--ran-at", "2026-11-01", "--since", "2026-11-02")
+    is_equal("jobs --ran-at before --since", [p.returncode, "--since 2026-11-02 is after --ran-at 2026-11-01" in p.stderr], [2, True])
     is_equal("an end equal to the begin", call("digest", "--database", path, "--since", "2026-11-01", "--until", "2026-11-01").returncode, 2)
     p = call("jobs", "--database", path, "--since", "all", "-w", "n[1-1000]")
     is_equal("jobs -w of more nodes than a question can have", [p.returncode, "too many words" in p.stderr], [1, True])
@@ -91,11 +93,13 @@ def words_that_are_none():
 
 
 def hints():
-    path, _ = index()
+    path, rows = index()
+    task = next(r for r in rows if r["array_task"])
     for options, said in ((["-r", "bacth"], "no partition bacth"), (["-u", "user1,nosuch"], None), (["-u", "nosuch,nix"], "no user nosuch, no user nix"),
                           (["-A", "pp"], "no project pp"), (["-M", "gamma", "-r", "bacth"], "no cluster gamma, no partition bacth"),
                           (["-w", "n[8000-8001]"], "no node n8000, no node n8001"), (["-u", "\x1b[2J"], "no user \\x1b[2J"),
-                          (["-u", "user1", "--name", "no such name"], None)):
+                          (["-u", "user1", "--name", "no such name"], None), (["-j", "999999,7_2"], "no job 999999, no job 7_2"), (["-j", "%d_9999" % task["array_id"]], "no job %d_9999" % task["array_id"]),
+                          (["-j", "%d" % task["job_id"], "--name", "no such name"], None), (["--signature", "zzz"], "no signature zzz")):
         for verb in (("jobs",), ("usage", "--by", "name"), ("usage", "--io"), ("issues",), ("advice",), ("digest",)):
             for form in ((), ("--json",)):
                 p = call(*verb, "--database", path, "--since", "2026-10", *options, *form)
@@ -130,8 +134,9 @@ def nodes_of_lists():
     got = {}
     for i, node in sql(path, "SELECT j.job_id, n.node FROM job j JOIN job_node n ON n.job = j.id ORDER BY 1, 2"):
         got.setdefault(i, []).append(node)
-    is_equal("import: the nodes are those of node_list", got, {1: ["n07", "n1", "n2", "n3"], 4: ["login1"], 8: ["a1b1", "a1b2", "a2b1", "a2b2"], 50: ["x1"]})
-    is_equal("jobs -w of them", [r["job_id"] for r in as_json("jobs", "--database", path, "--since", "all", "-w", "n2")["rows"]], [1])
+    is_equal("import: the nodes are those of node_list", got, {1: ["n07", "n1", "n2", "n3"], 4: ["login1"], 8: ["a1b1", "a1b2", "a2b1", "a2b2"], 50: ["x1"],
+                                                                       51: ["n1", "n2", "n3"]})
+    is_equal("jobs -w of them", sorted(r["job_id"] for r in as_json("jobs", "--database", path, "--since", "all", "-w", "n2")["rows"]), [1, 51])
 
 
 if __name__ == "__main__":

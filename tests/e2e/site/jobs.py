@@ -45,7 +45,7 @@ def sort_key(row, column, up):
 
 def wanted(rows, options, tz, sort=None, up=False):
     of, rule = chosen_by(options, tz), options.get("--finding")
-    sort = sort or ("finding_core_s" if is_rule(rule) else "lost_core_s")
+    sort = sort or ("finding_core_s" if is_rule(rule) else "held_core_s" if rule == "unknown" else "lost_core_s")
     return sorted((columns(r, rule) for r in rows if of(r)), key=lambda row: sort_key(row, sort, up))
 
 
@@ -116,6 +116,8 @@ def sorts():
                      faults(got["rows"], wanted(rows, {"--cluster": "beta"}, "UTC", column, up)), [])
     p = call("jobs", "--database", path, "--sort", "job_id; DROP TABLE job")
     is_equal("jobs --sort of no column", [p.returncode, p.stdout], [2, ""])
+    p = call("jobs", "--database", path, "--sort", "lost_core")
+    is_equal("jobs --sort of nearly a column", [p.returncode, "did you mean lost_core_s" in p.stderr], [2, True])
 
 
 def limits():
@@ -155,11 +157,34 @@ def sorted_column():
         text = must("jobs", "--database", path, "--since", "all", "--sort", column, env={"COLUMNS": "40"})
         first = as_json("jobs", "--database", path, "--since", "all", "--sort", column)["rows"][0][column]
         head = {"energy_j": "energy J", "cpu_share": "CPU%", "findings": "findings", "signature": "signature", "file": "file", "gpu_share": "GPU%"}
+        table = text.split("\n\n", 1)[1].splitlines()
         if column in head:
-            is_true("jobs --sort %s: is a column" % column, re.search(r"(^|\s)%s(\s|$)" % head[column], text.splitlines()[3]), text.splitlines()[3])
+            is_true("jobs --sort %s: is a column" % column, re.search(r"(^|\s)%s(\s|$)" % head[column], table[0]), table[0])
         if column in ("findings", "energy_j", "lost_gpu_s"):
             shown = (hours if column == "lost_gpu_s" else number if column == "energy_j" else grouped)(first)
-            is_true("jobs --sort %s: with its values" % column, shown in text.splitlines()[4].split(), (shown, text.splitlines()[4]))
+            is_true("jobs --sort %s: with its values" % column, shown in table[1].split(), (shown, table[1]))
+        for width in (80, 200):
+            text = must("jobs", "--database", path, "--since", "all", "--sort", column, env={"COLUMNS": str(width)})
+            is_equal("jobs --sort %s: lines of %d columns" % (column, width), [line for line in text.splitlines() if len(line) > width], [])
+    text = must("jobs", "--database", path, "--since", "all", "--finding", "unknown")
+    is_true("jobs --finding unknown: what was held is a column", "held core-h" in text.splitlines()[3], text[:400])
+
+
+def heads_that_fit():
+    """The first lines, with times and a finding, at the width of the terminal; no word is lost."""
+    path, rows = index()
+    rule = max((f["id"] for r in rows for f in r["finding_list"] or ()), key=len)
+    times = ["--since", "2026-10-01T08:00:00", "--until", "2026-11-20T08:00:00"]
+    for words in (["jobs"], ["usage"], ["issues"], ["usage", "--io"], ["jobs", "--finding", rule], ["usage", "--finding", rule],
+                  ["jobs", "--ran-at", "2026-10-15T08:00:00"]):
+        wide = must(*words, *times, "--database", path, env={"COLUMNS": "400"}).split("\n\n")[0]
+        for width in (40, 80, 200):
+            head = must(*words, *times, "--database", path, env={"COLUMNS": str(width)}).split("\n\n")[0]
+            too_long = [line for line in head.splitlines() if len(line) > width and "nobody knows" not in line and "top 20%" not in line and "move of all" not in line]
+            is_equal("%s: first lines of %d columns" % (" ".join(words), width), [too_long, head.split()], [[], wide.split()])
+    lines = must("jobs", *times, "--database", path).splitlines()
+    is_true("jobs: a line that is too long is broken behind the times", lines[0].endswith("until 2026-11-20T08:00:00:") and "core-h held" in lines[1], lines[:2])
+    is_true("jobs: one line where there is room", "core-h held" in must("jobs", *times, "--database", path, env={"COLUMNS": "120"}).splitlines()[0], lines[:2])
 
 
 def whole_numbers():
@@ -422,4 +447,4 @@ def rights():
 
 
 if __name__ == "__main__":
-    run_tests((each_filter, zones, sorts, limits, one_finding, sorted_column, whole_numbers, as_sql, as_csv, as_text, exchange, anonymous, hostile_lines, rows_of_other_users, rights))
+    run_tests((each_filter, zones, sorts, limits, one_finding, sorted_column, heads_that_fit, whole_numbers, as_sql, as_csv, as_text, exchange, anonymous, hostile_lines, rows_of_other_users, rights))

@@ -47,7 +47,7 @@ def wanted(rows, options, tz, by, sort="lost_core_s"):
 
 def near_ties(rows, sort):
     """Rows whose values to be sorted by are equal but for rounding may change places."""
-    return sorted(rows, key=lambda r: (r[sort] is None, -round(r[sort] or 0, 3), sorted(r.items(), key=str)[0][1] is None))
+    return sorted(rows, key=lambda r: (r[sort] is None, -round(r[sort] or 0, 3), [v for v in r.values() if isinstance(v, str)]))
 
 
 def faults(got, want, total_wanted):
@@ -111,6 +111,22 @@ def sorts():
         want, everything = wanted(rows, TIMES[0], "UTC", "user", sort)
         got = ask(path, TIMES[0], "user", "--sort", sort)
         is_equal("usage --sort %s" % sort, faults(got, want, everything), [])
+    want, everything = wanted(rows, TIMES[0], "UTC", "user")
+    for sort, key in (("-jobs", lambda r: (r["jobs"], r["user"].encode())), ("-held_core_s", lambda r: (r["held_core_s"], r["user"].encode())),
+                      ("-lost_share", lambda r: (r["lost_share"] is None, r["lost_share"] or 0, r["user"].encode())), ("-user", lambda r: r["user"].encode())):
+        got = ask(path, TIMES[0], "user", "--sort", sort)
+        is_equal("usage --sort %s: the smallest first" % sort, faults(got, sorted(want, key=key), everything), [])
+        first = as_json("usage", "--database", path, "--since", "all", "--by", "user", "--sort", sort)
+        is_equal("usage --sort %s: the first of them" % sort, [first["rows"], first["groups"]], [got["rows"][:25], len(want)])
+    got = ask(path, TIMES[0], "user", "--sort", "user")
+    is_equal("usage --sort user: by the names", faults(got, sorted(want, key=lambda r: r["user"].encode(), reverse=True), everything), [])
+    runs = [r["runs"] for r in as_json("issues", "--database", path, "--since", "all", "--sort", "-runs", "--all")["rows"]]
+    is_equal("issues --sort -runs", runs, sorted(runs))
+    p = call("usage", "--database", path, "--sort", "lost_core")
+    is_equal("usage --sort of nearly a column", [p.returncode, "did you mean lost_core_s" in p.stderr], [2, True])
+    unknown = as_json("usage", "--database", path, "--since", "all", "--finding", "unknown", "--by", "user", "--all")
+    held = {r["user"]: r["held_core_s"] for r in unknown["rows"]}
+    is_equal("usage --finding unknown: by what was held", list(held), sorted(held, key=lambda u: (-held[u], u.encode())))
     is_equal("usage --sort of no column", call("usage", "--database", path, "--sort", "1; DROP TABLE day").returncode, 2)
 
 
@@ -189,13 +205,13 @@ def of_file_systems(rows):
         for f in r["file_systems"] or ():
             of.setdefault(f["name"], []).append(f)
     moved = lambda l: math.fsum(f["read_bytes"] + f["write_bytes"] for f in l)
-    all_bytes, out = math.fsum(moved(l) for l in of.values()), []
+    all_bytes, out = {way: math.fsum(f[way + "_bytes"] for l in of.values() for f in l) for way in ("read", "write")}, []
     for name, l in sorted(of.items(), key=lambda i: -moved(i[1])):
         for way, word in (("read", "read"), ("write", "written")):
             v, bw = (sorted(f["%s_%s" % (way, what)] for f in l) for what in ("bytes", "bw_max"))
             top = v[len(v) - math.ceil(0.2 * len(v) - 1e-9):]
             out.append({"file_system": name, "quantity": word, "jobs": len(v), "p50": nearest_rank(v, 0.5), "p80": nearest_rank(v, 0.8),
-                        "p95": nearest_rank(v, 0.95), "most": v[-1], "sum": math.fsum(v), "of_all": math.fsum(v) / all_bytes,
+                        "p95": nearest_rank(v, 0.95), "most": v[-1], "sum": math.fsum(v), "of_all": math.fsum(v) / all_bytes[way],
                         "top_share": math.fsum(top) / math.fsum(v), "bw_p80": nearest_rank(bw, 0.8), "bw_most": bw[-1]})
     return out
 
@@ -526,31 +542,107 @@ def beside_sums():
                     any(x.startswith(by) and x.split()[-1] == cut(rule, 22) for x in text.splitlines()), text)
 
 
+def nodes_of(rows):
+    """Jobs by the node and its cluster, each with its part; all of a job in no node where none is known."""
+    of = {}
+    for r in rows:
+        for node in r["node_names"] or ("",):
+            of.setdefault((node, r["cluster"]), []).append((r, r["nodes"] or 1 if r["node_names"] else 1))
+    return of
+
+
+def part(jobs, name):
+    return total(r[name] / n if r[name] is not None else None for r, n in jobs)
+
+
+def node_faults(got, want, mine):
+    bad = []
+    for row in got["rows"]:
+        g = want[row["node"], row["cluster"]]
+        bad += differences(row, {"jobs": len(g), "failed": sum((r["state"] or "").startswith(FAILED) for r, _ in g), "run_s": sum(r["elapsed_s"] for r, _ in g),
+                                 "profiled": sum(r["findings"] is not None for r, _ in g),
+                                 **{k: part(g, k) for k in ("held_core_s", "lost_core_s", "cpu_s", "energy_j", "read_bytes", "write_bytes", "held_gpu_s")}})
+    everything = sums(mine)
+    return bad + differences(got["sum"], {k: everything[k] for k in SUMS}) + differences(got["sum"], {"failed": sum((r["state"] or "").startswith(FAILED) for r in mine)})
+
+
 def by_node():
-    """A job is in the row of each of its nodes, with its part."""
+    """A job is in the row of each of its nodes, with its part; nodes of one name in two clusters are two."""
     path, rows = index()
     for options in ({"--since": "all"}, {"--since": "2026-10", "--until": "2026-11", "--cluster": "beta"}, {"--since": "all", "--state": "failed"}):
-        of, want = chosen_by(options, "UTC"), {}
+        of = chosen_by(options, "UTC")
         mine = [r for r in rows if of(r)]
-        for r in mine:
-            for node in r["node_names"] or ():
-                want.setdefault(node, []).append(r)
-        part = lambda g, name: total(r[name] / (r["nodes"] or 1) if r[name] is not None else None for r in g)
-        got, bad = ask(path, options, "node"), []
-        for row in got["rows"]:
-            g = want[row["node"]]
-            bad += differences(row, {"jobs": len(g), "failed": sum((r["state"] or "").startswith(FAILED) for r in g), "run_s": sum(r["elapsed_s"] for r in g),
-                                     "profiled": sum(r["findings"] is not None for r in g),
-                                     **{k: part(g, k) for k in ("held_core_s", "lost_core_s", "cpu_s", "energy_j", "read_bytes", "write_bytes", "held_gpu_s")}})
-        everything = sums(mine)
-        bad += differences(got["sum"], {k: everything[k] for k in SUMS}) + differences(got["sum"], {"failed": sum((r["state"] or "").startswith(FAILED) for r in mine)})
-        is_equal("usage --by node %s" % " ".join(words_of(options)), [len(got["rows"]), bad[:3]], [len(want), []])
-        held = math.fsum(r["held_core_s"] for r in mine if len(r["node_names"] or ()) == r["nodes"])
-        is_true("usage --by node %s: parts add up to what jobs with known nodes held" % " ".join(words_of(options)), math.fsum(r["held_core_s"] for r in got["rows"]) >= held * (1 - 1e-9), held)
+        want, got = nodes_of(mine), ask(path, options, "node")
+        is_equal("usage --by node %s" % " ".join(words_of(options)), [len(got["rows"]), got["groups"], node_faults(got, want, mine)[:3]], [len(want), len(want), []])
+        is_equal("usage --by node %s: the sum's cluster, where it is one" % " ".join(words_of(options)), got["sum"]["cluster"], options.get("--cluster"))
+        known = math.fsum(r["held_core_s"] * len(r["node_names"] or ()) / r["nodes"] if r["node_names"] else r["held_core_s"] for r in mine)
+        is_true("usage --by node %s: parts add up, those in no known node, too" % " ".join(words_of(options)), not differ(math.fsum(r["held_core_s"] for r in got["rows"]), known), known)
+    every = ask(path, {"--since": "all"}, "node")
+    names = [r["node"] for r in every["rows"]]
+    is_true("usage --by node: some are of both clusters, and some jobs have no known node", len(names) > len(set(names)) and "" in names, len(names))
     text = must("usage", "--database", path, "--since", "all", "--by", "node")
-    is_true("usage --by node as text: failures are a column", any(x.startswith("node ") and " failed" in x for x in text.splitlines()) and "failed: jobs" in text, text)
-    command = last_command(text)
-    is_equal("usage --by node: its last line", as_json(*command[1:])["matching"], as_json("usage", "--database", path, "--since", "all", "--by", "node")["rows"][0]["jobs"])
+    head = next(x for x in text.splitlines() if x.startswith("node "))
+    is_true("usage --by node as text: failures are a column", " failed" in head and "failed: jobs" in text, text)
+    is_equal("usage --by node as text: so is the cluster, where there are several", 
+             [head.split()[1], [x.split()[1] for x in must("usage", "--database", path, "--since", "all", "--by", "node", "--cluster", "beta").splitlines() if x.startswith("node ")]],
+             ["cluster", ["jobs"]])
+    lines = from_csv(must("usage", "--database", path, "--since", "all", "--by", "node", "--all", "--csv"))
+    is_equal("usage --by node as CSV", [lines[0][:3], [line[:3] for line in lines[1:]]], [["node", "cluster", "jobs"], [[r["node"], r["cluster"], str(r["jobs"])] for r in every["rows"]]])
+    asked_nodes(path, rows)
+    sorted_nodes(path, every)
+    of_issues_by_node(path, rows)
+
+
+def asked_nodes(path, rows):
+    """Of the nodes asked for alone, and the last line is about the jobs of the first row."""
+    options = {"--since": "all", "--node": "n[1-3],n50"}
+    mine = [r for r in rows if chosen_by(options, "UTC")(r)]
+    want = {k: g for k, g in nodes_of(mine).items() if k[0] in hosts(options["--node"])}
+    got = ask(path, options, "node")
+    is_equal("usage --by node %s: these alone" % " ".join(words_of(options)), [len(got["rows"]), node_faults(got, want, mine)[:3]], [len(want), []])
+    is_true("usage --by node --node as text: what the last row is", "all: these jobs on all of their nodes." in must("usage", "--database", path, "--by", "node", *words_of(options)).replace("\n", " "), "")
+    for verb, key, more in itertools.product(("usage", "issues"), ("jobs",), ({"--since": "all"}, options, {"--since": "2026-10", "--until": "2026-11", "--cluster": "beta,alpha"})):
+        words = [verb, "--by", "node", "--database", path, *words_of(more)]
+        text, table = must(*words), as_json(*words)["rows"]
+        command, first = last_command(text), next(r for r in table if r["node"])
+        is_equal("%s: the last line names the node and its cluster" % " ".join(words[:3] + words_of(more)), {w: command[command.index(w) + 1] for w in ("--node", "--cluster")},
+                 {"--node": first["node"], "--cluster": first["cluster"]})
+        if verb == "usage":
+            is_equal("usage --by node %s: and gives the row's jobs" % " ".join(words_of(more)), as_json(*command[1:])["matching"], first[key])
+
+
+def sorted_nodes(path, every):
+    for sort, key, up in (("cluster", lambda r: r["cluster"], False), ("-cluster", lambda r: r["cluster"], True), ("-node", lambda r: (r["node"], r["cluster"]), True)):
+        got = as_json("usage", "--database", path, "--since", "all", "--by", "node", "--sort", sort)
+        by_name = sorted(every["rows"], key=lambda r: (r["node"], r["cluster"]))
+        want = sorted(by_name, key=key, reverse=not up)
+        is_equal("usage --by node --sort %s" % sort, [(r["node"], r["cluster"]) for r in got["rows"]], [(r["node"], r["cluster"]) for r in want[:25]])
+
+
+def of_issues_by_node(path, rows):
+    want = nodes_of([r for r in rows if r["is_eligible"]])
+    got = as_json("issues", "--by", "node", "--all", "--database", path, "--since", "all")
+    bad = [d for r in got["rows"] for d in differences(r, {"runs": len(want[r["node"], r["cluster"]]), "ict": part(want[r["node"], r["cluster"]], "idle_cpu_s"),
+                                                           "max_ucr": highest(j["unused_ratio"] for j, _ in want[r["node"], r["cluster"]])})]
+    is_equal("issues --by node", [len(got["rows"]), bad[:3]], [len(want), []])
+
+
+def how_many():
+    """Where not all rows are printed the last lines say of how many these are; a row without a name is said to be so."""
+    path, rows = index()
+    for words, n in ((["usage", "--by", "user"], len({r["user"] for r in rows})), (["usage", "--by", "name"], len({r["name"] or "" for r in rows})),
+                     (["usage", "--by", "node"], len(nodes_of(rows))), (["issues", "--by", "user"], len({r["user"] for r in rows if r["is_eligible"]})),
+                     (["usage", "--by", "cluster"], 2)):
+        text = must(*words, "--database", path, "--since", "all")
+        got = as_json(*words, "--database", path, "--since", "all")
+        said = re.findall(r"^([\d,]+) of ([\d,]+); --all prints all\.", text, re.M)
+        is_equal("%s: of how many rows" % " ".join(words), [said, got["groups"], len(got["rows"])], [[("25", grouped(n))] if n > 25 else [], n, min(n, 25)])
+    text = must("usage", "--database", path, "--since", "all", "--by", "program")
+    is_true("usage --by program: of jobs without one", re.search(r"^not known +%s " % grouped(sum(not r["program"] for r in rows)), text, re.M), text)
+    is_equal("usage --by program: JSON has no name there", [r["jobs"] for r in as_json("usage", "--database", path, "--since", "all", "--by", "program")["rows"] if r["program"] == ""],
+             [sum(not r["program"] for r in rows)])
+    text = must("issues", "--database", path, "--since", "all", "--name", "no such name")
+    is_equal("issues of no jobs", " ".join(text.split()), "0 jobs that completed and ran an hour or more on two cores or more, of which profiles are known")
 
 
 def legends():
@@ -600,4 +692,4 @@ def check_at(where, rows, by, options):
 
 
 if __name__ == "__main__":
-    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, each_number_as_sql, tables_of_sums, sums_that_are_left, file_systems, tables_of_io, issues, as_csv, as_text, next_step, every_last_line, last_lines_fit, sorts_here, beside_sums, by_node, legends, trends, postgresql))
+    run_tests((each_group, each_filter, zones, other_zones, sums_as_rows, sorts, as_sql, each_number_as_sql, tables_of_sums, sums_that_are_left, file_systems, tables_of_io, issues, as_csv, as_text, next_step, every_last_line, last_lines_fit, sorts_here, beside_sums, by_node, how_many, legends, trends, postgresql))
