@@ -480,12 +480,12 @@ static int ask_all(struct index *ix, const struct question *q, struct site_table
 static int split_nodes(struct site_table *t, struct site_column *columns)
 {
 	const size_t n = t->ncolumns, row = (n + 1) * sizeof(*t->cells);
-	struct db_value *cells = calloc(t->nrows, row);
+	struct db_value *cells = t->nrows ? calloc(t->nrows, row) : NULL;
 	const struct site_column of_cluster = columns[n];
 	bool is_any = false;
 
 	if (!cells)
-		return -ENOMEM;
+		return t->nrows ? -ENOMEM : 0;
 	for (size_t i = 0; i < t->nrows; i++) {
 		struct db_value *to = &cells[i * (n + 1)];
 		const char *name;
