@@ -302,9 +302,9 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -d $(DESTDIR)$(PREFIX)/share/jobprof
 	install -m 644 user/findings/rules.lua $(DESTDIR)$(PREFIX)/share/jobprof
-	if [ -f $(PAGE) ] || $(UNINSTALLS); then install -m 644 $(PAGE) $(DESTDIR)$(PREFIX)/share/jobprof; fi
+	if [ -f $(PAGE) ] || $(UNINSTALLS); then install -m 644 $(PAGE) $(addprefix $(dir $(PAGE))site.,html js css) $(DESTDIR)$(PREFIX)/share/jobprof; fi
 	install -m 644 $(COMPLETED) $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-	for u in jobprofd jobprof-index; do sed 's|@PREFIX@|$(PREFIX)|g' conf/$$u.service.in > $(DESTDIR)$(UNITDIR)/$$u.service; done
+	for u in jobprofd.service jobprof-index.service jobprof-web.service jobprof-web.socket; do sed 's|@PREFIX@|$(PREFIX)|g' conf/$$u.in > $(DESTDIR)$(UNITDIR)/$$u; done
 	install -m 644 conf/jobprof.conf.example $(DESTDIR)$(SYSCONFDIR)/jobprof/jobprof.conf.example
 
 uninstall:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Makes the template of `--html`: node build.js OUTPUT [ESBUILD]. One file with the page's modules, uPlot and the
 // styles inside; its policy allows these by their hashes and nothing else. esbuild joins them and makes them small;
-// without it they are joined as they are.
+// without it they are joined as they are. Beside it site.html, the same for pages of a server, with its script and
+// style as files of their own.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -36,6 +37,19 @@ const page = read('template.html').replace(/@([A-Z_]+)@/g, (_, name) => parts[na
 
 if (page.split('<!--data-->').length !== 2 || /<\/(script|style)/i.test(script + style))
 	throw new Error('the template would not be whole');
-mkdirSync(dirname(output), { recursive: true });
-writeFileSync(output + '.new', page);
-renameSync(output + '.new', output);
+function put(path, text) {
+	mkdirSync(dirname(path), { recursive: true });
+	writeFileSync(path + '.new', text);
+	renameSync(path + '.new', path);
+}
+
+// Its address in pages, which is another one when its contents are.
+function asset(text, ending) {
+	put(join(dirname(output), `site.${ending}`), text);
+	return `${createHash('sha256').update(text).digest('hex').slice(0, 16)}.${ending}`;
+}
+
+const names = { SCRIPT: asset(script, 'js'), STYLE: asset(style, 'css') };
+
+put(join(dirname(output), 'site.html'), read('site.html').replace(/@([A-Z_]+)@/g, (_, name) => names[name]));
+put(output, page);

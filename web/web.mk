@@ -12,7 +12,7 @@ web/node_modules/.package-lock.json: web/package-lock.json
 		--fetch-retries=1 --fetch-retry-mintimeout=1000
 
 # esbuild makes it smaller.
-$(PAGE): web/build.js web/join.js web/page.css web/template.html $(wildcard web/src/*.js) web/node_modules/.package-lock.json
+$(PAGE): web/build.js web/join.js web/page.css web/template.html web/site.html $(wildcard web/src/*.js) web/node_modules/.package-lock.json
 	$(call msg,PAGE,$@)
 	$(Q)node web/build.js $@ $(ESBUILD)
 

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // One template for all pages: what the JSON in it has says which page it is.
+import { advice } from './advice.js';
 import { bursts } from './clusters.js';
 import { compare } from './compare.js';
 import { digest } from './digest.js';
 import { el } from './dom.js';
 import { flame } from './flame.js';
 import { folded } from './fold.js';
+import { jobs } from './jobs.js';
 import { plot } from './plot.js';
 import { report } from './report.js';
+import { nav, site, wrong } from './site.js';
+import { issues, usage } from './usage.js';
 
 const text = document.getElementById('data').textContent;
 
@@ -16,7 +20,9 @@ if (!text.trim().startsWith('{')) {
 } else {
 	const data = JSON.parse(text);
 
-	const page = data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
+	const page = site?.error ? wrong : data.jobs ? jobs : data.usage ? usage : data.issues ? issues : data.advice ? advice : data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
 
+	if (site)
+		document.body.prepend(nav());
 	window.jobprof = page(data);
 }

@@ -38,6 +38,7 @@ LEFT_OUT = (  # how a command or a block of another kind begins, and why it does
     (r"slurm ALL=", "is a line for sudoers"),
     (r"bpf/ ", "is a list of folders: document_paths.py looks for them"),
     (r"kernel  ", "is a picture"),
+    (r"location / \{|<Location", "is a part of a web server's configuration"),
 )
 # Of a run of some seconds a page says its rows, of a longer one how often they come; counters are good that move, those of
 # a copied tree stand still.

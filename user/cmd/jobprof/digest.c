@@ -86,7 +86,7 @@ static void print_filter(const struct digest *d)
 		}
 		at += len;
 		printf(" --%s ", name);
-		site_args__print_word(text);
+		site_args__print_word(stdout, text);
 	}
 	if (at)
 		putchar('\n');
@@ -157,7 +157,7 @@ static void print_foot(const struct digest *d, const struct found *f)
 		if (name->type != DB_TEXT || !site_args__is_word(name->text))
 			continue;
 		fputs("\nMore of the first project:\n  jobprof usage --project ", stdout);
-		site_args__print_word(name->text);
+		site_args__print_word(stdout, name->text);
 		fputs(" --by user", stdout);
 		site_args__print_options(d->site, "project");
 		putchar('\n');

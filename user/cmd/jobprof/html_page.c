@@ -16,12 +16,21 @@
 #define TEMPLATE_MAX (4u << 20)
 #define PLACE	     "<!--data-->" /* in the template, once: the JSON takes its place */
 
+static const char *used;
+
+void html_page__use(const char *template)
+{
+	used = template;
+}
+
 char *html_page__template(void)
 {
 	char path[PATH_MAX], *text = NULL;
 	size_t n = 0;
 	FILE *f;
 
+	if (used)
+		return strdup(used);
 	program__find_data("web/report.html", "../share/jobprof/report.html", path, sizeof(path));
 	f = fopen(path, "re");
 	if (f)
@@ -38,6 +47,28 @@ char *html_page__template(void)
 		path);
 	free(text);
 	return NULL;
+}
+
+char *html_page__fill(const char *template, const char *place, json_t *json)
+{
+	char *text = json ? json_dumps(json, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL, *page = NULL;
+	const char *at = strstr(template, place);
+	size_t n;
+	FILE *out = text ? open_memstream(&page, &n) : NULL;
+
+	if (out) {
+		fwrite(template, 1, (size_t)(at - template), out);
+		for (const char *p = text; *p; p++)
+			fprintf(out, strchr("<>&", *p) ? "\\u%04x" : "%c", (unsigned char)*p);
+		fputs(at + strlen(place), out);
+		if (fclose(out)) {
+			free(page);
+			page = NULL;
+		}
+	}
+	json_decref(json);
+	free(text);
+	return page;
 }
 
 /* No byte of the JSON ends the script element or begins a comment: markup is escaped by the means
@@ -60,22 +91,28 @@ static void put_json(struct outbuf *out, const char *json)
 		}
 }
 
-int html_page__put(int fd, const char *template, json_t *json)
+int html_page__put_text(int fd, const char *template, const char *json)
 {
 	const char *place = strstr(template, PLACE);
+	struct outbuf out;
+	int err = outbuf__init(&out, fd);
+
+	if (err)
+		return err;
+	outbuf__mem(&out, template, (size_t)(place - template));
+	put_json(&out, json);
+	outbuf__str(&out, place + strlen(PLACE));
+	return outbuf__end(&out);
+}
+
+int html_page__put(int fd, const char *template, json_t *json)
+{
 	char *text =
 		json ? json_dumps(json, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15))
 		     : NULL;
-	struct outbuf out;
-	int err = text ? outbuf__init(&out, fd) : -ENOMEM;
+	int err = text ? html_page__put_text(fd, template, text) : -ENOMEM;
 
 	json_decref(json);
-	if (!err) {
-		outbuf__mem(&out, template, (size_t)(place - template));
-		put_json(&out, text);
-		outbuf__str(&out, place + strlen(PLACE));
-		err = outbuf__end(&out);
-	}
 	free(text);
 	return err;
 }

@@ -53,6 +53,7 @@ static const struct verb verbs[] = {
 	{"seff", verb_seff, &cmd_seff, "what a job used, in the lines of Slurm's seff"},
 	{"sensors", verb_sensors, &cmd_sensors,
 	 "what this node measures of energy, power and the like"},
+	{"serve", verb_serve, &cmd_serve, "all jobs as pages for a browser"},
 	{"show", verb_show, &cmd_show, "one page about a node-step or job file"},
 	{"track", verb_track, &cmd_track, "kinds of bursts over windows of time or over runs"},
 	{"usage", verb_usage, &cmd_usage, "what users, projects and programs held and lost"},

@@ -55,6 +55,14 @@ static const struct site_column columns[] = {
 	 "ELSE j.worst_rule END",
 	 CELL_TEXT, 0, 22},
 	{"worst_text", "what it says", "j.worst_text", CELL_TEXT, 11, 60},
+	{"share_cpu", "own code", "j.share_cpu", CELL_SHARE, SITE_HIDDEN, 0},
+	{"share_kernel", "kernel", "j.share_kernel", CELL_SHARE, SITE_HIDDEN, 0},
+	{"share_others", "others", "j.share_others", CELL_SHARE, SITE_HIDDEN, 0},
+	{"share_quota", "quota", "j.share_quota", CELL_SHARE, SITE_HIDDEN, 0},
+	{"share_wait", "wait", "j.share_wait", CELL_SHARE, SITE_HIDDEN, 0},
+	{"share_disk", "disk", "j.share_disk", CELL_SHARE, SITE_HIDDEN, 0},
+	{"share_asleep", "asleep", "j.share_asleep", CELL_SHARE, SITE_HIDDEN, 0},
+	{"share_idle", "idle", "j.share_idle", CELL_SHARE, SITE_HIDDEN, 0},
 	{"signature", "signature", "j.signature", CELL_TEXT, SITE_HIDDEN, 40},
 	{"file", "file", "j.file", CELL_TEXT, SITE_HIDDEN, 40},
 };
@@ -340,12 +348,12 @@ static void print_foot(const struct options *o, const struct site_table *t, cons
 	fputs("The first of them:\n  ", stdout);
 	if (file->type == DB_TEXT && !access(file->text, R_OK)) {
 		fputs("jobprof report ", stdout);
-		site_args__print_word(file->text);
+		site_args__print_word(stdout, file->text);
 	} else {
 		printf("jobprof seff %lld", (long long)t->cells[0].i);
 		if (o->site.database) {
 			fputs(" --database ", stdout);
-			site_args__print_word(o->site.database);
+			site_args__print_word(stdout, o->site.database);
 		}
 	}
 	putchar('\n');

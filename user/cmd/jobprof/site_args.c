@@ -323,6 +323,11 @@ static bool is_staff(const char *user)
 	return false;
 }
 
+bool site_args__is_staff(const char *user)
+{
+	return !strcmp(user, "root") || is_staff(user);
+}
+
 /* Whether the user may read the site's index; who may not has an index of the user's own. A server
  * is left to staff, since it would show others only their own jobs. */
 static bool may_read(const char *configured)
@@ -346,9 +351,20 @@ static bool makes_index(void)
 	return getuid() && !stat(SITE_DIR, &st) && st.st_uid == getuid();
 }
 
+/* Of a process that asks for somebody else; NULL: it does not. */
+static const char *asked_for, *asked_where;
+
+void site_args__ask_for(const char *user, const char *where)
+{
+	asked_for = user;
+	asked_where = where;
+}
+
 char *site_args__where(const struct site_args *a, bool *is_own)
 {
 	*is_own = false;
+	if (asked_where)
+		return strdup(asked_where);
 	if (a->database)
 		return strdup(a->database);
 	if (!a->dir && *a->configured && (may_read(a->configured) || makes_index()))
@@ -447,6 +463,10 @@ static void set_viewer(struct viewer *v, const char *path, bool is_own)
 	static char user[256];
 	char *name = NULL;
 
+	if (asked_for) {
+		*v = (struct viewer){.sees_all = site_args__is_staff(asked_for), .user = asked_for};
+		return;
+	}
 	/* a user without a name is stored by its number in rows, too */
 	if (user_name__of_uid(getuid(), &name))
 		snprintf(user, sizeof(user), "%u", (unsigned)getuid());
@@ -591,22 +611,22 @@ bool site_args__is_word(const char *text)
 	return *text;
 }
 
-void site_args__print_word(const char *text)
+void site_args__print_word(FILE *out, const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_./@%+:-";
 
 	if (strspn(text, plain) == strlen(text) && *text != '-') {
-		fputs(text, stdout);
+		fputs(text, out);
 		return;
 	}
-	putchar('\'');
+	putc('\'', out);
 	for (; *text; text++) {
 		if (*text == '\'')
-			fputs("'\\'", stdout);
-		putchar(*text);
+			fputs("'\\'", out);
+		putc(*text, out);
 	}
-	putchar('\'');
+	putc('\'', out);
 }
 
 #define FILTERS 18
@@ -655,7 +675,7 @@ void site_args__print_options(const struct site_args *a, const char *but)
 		if (!all[i].word || (but && !strcmp(all[i].name, but)))
 			continue;
 		printf(" --%s ", all[i].name);
-		site_args__print_word(all[i].word);
+		site_args__print_word(stdout, all[i].word);
 	}
 }
 

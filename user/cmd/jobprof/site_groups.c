@@ -522,7 +522,7 @@ static void print_command(const struct question *q, const char *key, const char 
 	if (cluster)
 		of.filter.cluster = cluster;
 	printf("  %s --%s ", by->next ? q->g->command->name : "jobprof jobs", by->word);
-	site_args__print_word(all ? all : key);
+	site_args__print_word(stdout, all ? all : key);
 	free(all);
 	if (by->next)
 		printf(" --by %s", by->next);

@@ -1,0 +1,365 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""jobprof serve: what is at each address is what the verb prints for who asks, by the kernel's word on the socket; nothing of others' jobs is in
+any byte of any answer; what was tried against other sites' servers is refused."""
+
+import functools
+import gzip
+import http.client
+import pwd
+import shutil
+import signal
+import socket
+import stat
+import sys
+import threading
+
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from sitelib import *
+
+PAGES = {"jobs": "jobs", "usage": "usage", "issues": "issues", "advice": "advice?user=%s", "digest": "digest?since=2026-11-01&until=2026-11-15"}
+OTHER = 65534  # nobody
+
+
+class Unix(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("x", timeout=60)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(60)
+        self.sock.connect(self.path)
+
+
+def is_heard(path):
+    c = socket.socket(socket.AF_UNIX)
+    try:
+        c.connect(path)
+    except OSError:
+        return False
+    finally:
+        c.close()
+    return True
+
+
+class Server:
+    """The program, at a socket or its port."""
+
+    def __init__(self, *args, own=False, env=None, at=None):
+        top = tmpdir("web")
+        os.chmod(TMP, 0o755)
+        os.chmod(top, 0o755)
+        self.socket, self.port = at or os.path.join(top, "web.sock"), None
+        words = [JOBPROF, "serve", *(["--own"] if own else ["--socket", self.socket]), *args]
+        self.log = open(os.path.join(top, "log"), "w+")
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=self.log, text=True, env=plain_env(TZ="UTC", HOME=TMP, LC_ALL="C.UTF-8", **(env or {})))
+        if own:
+            self.port = int(re.fullmatch(r"http://127.0.0.1:(\d+)/\n", self.process.stdout.readline())[1])
+        else:
+            wait_until(lambda: is_heard(self.socket) or self.process.poll() is not None, "the socket")
+
+    def ask(self, address, method="GET", headers=(), uid=0):
+        """By a process of that user: status, headers and bytes."""
+        if uid:
+            return in_child(lambda: (os.setgroups([]), os.setgid(uid), os.setuid(uid), self.ask(address, method, headers))[-1])
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60) if self.port else Unix(self.socket)
+        c.putrequest(method, address, skip_host=any(k.lower() == "host" for k, _ in headers), skip_accept_encoding=True)
+        for k, v in headers:
+            c.putheader(k, v)
+        c.endheaders()
+        r = c.getresponse()
+        body = r.read()
+        c.close()
+        return r.status, dict(r.getheaders()), body
+
+    def raw(self, data):
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(20)
+        s.connect(self.socket)
+        s.sendall(data)
+        out = b""
+        try:
+            while not out.endswith(b"\n"):
+                part = s.recv(65536)
+                if not part:
+                    break
+                out += part
+        except (ConnectionError, TimeoutError):
+            pass
+        s.close()
+        return out
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(timeout=30)
+        self.log.seek(0)
+        return status, self.log.read()
+
+
+def in_child(work):
+    """Its result, of a child process that may become another user."""
+    r, w = os.pipe()
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            os.close(r)
+            with os.fdopen(w, "wb") as f:
+                f.write(repr(work()).encode())
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(w)
+    with os.fdopen(r, "rb") as f:
+        text = f.read()
+    os.waitpid(pid, 0)
+    return eval(text)
+
+
+def wait_until(met, what):
+    until = time.monotonic() + 30
+    while not met():
+        if time.monotonic() > until:
+            raise Failed("waited in vain for " + what)
+        time.sleep(0.02)
+
+
+def jobs_of_two():
+    """Each of the first user's names is in no name of the others."""
+    rows = list(site(jobs=400, users=4, hostile=False).rows())
+    for i, r in enumerate(rows):
+        mine = i % 3 == 0
+        r["user"] = "nobody" if mine else "zz_other%d" % (i % 3)
+        r["account"], r["name"] = ("ours", "mine_%d" % (i % 5)) if mine else ("zz_project", "zz_job_%d" % (i % 7))
+        r["program"] = r["program"] and ("/opt/mine" if mine else "/opt/zz_program")
+        r["node_list"] = r["node_list"] and ("n1" if mine else "zz1")
+        r["node_names"] = None
+    return rows
+
+
+@functools.cache
+def made():
+    d = tmpdir("site")
+    path, lines = os.path.join(d, "index.db"), os.path.join(d, "rows.jsonl")
+    with open(lines, "w") as f:
+        for r in jobs_of_two():
+            f.write(json.dumps({k: v for k, v in r.items() if v is not None}) + "\n")
+    must("index", "import", "--database", path, lines)
+    os.chmod(TMP, 0o755)
+    os.chmod(d, 0o755)
+    os.chmod(path, 0o644)
+    return path
+
+
+def data_of(page):
+    return json.loads(re.search(rb'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
+
+
+def close(a, b):
+    """The same but for the last digits of numbers."""
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(close(a[k], b[k]) for k in a)
+    if isinstance(a, list):
+        return isinstance(b, list) and len(a) == len(b) and all(map(close, a, b))
+    return math.isclose(a, b, rel_tol=1e-12) if isinstance(a, float) else a == b
+
+
+def addresses(user):
+    for name, address in PAGES.items():
+        address = address % user if "%s" in address else address
+        yield name, address if "?" in address else address + "?since=all"
+
+
+def the_same_as_the_verb():
+    s = Server("--database", made())
+    try:
+        for name, address in addresses("zz_other1"):
+            page, query = address.split("?")
+            words = ["--" + w for w in query.split("&")]
+            for form in ("json", "csv"):
+                status, headers, body = s.ask("/%s.%s?%s" % (page, form, query))
+                is_equal("serve, /%s.%s: what the verb prints" % (page, form), (status, body.decode()), (200, must(page, *words, "--" + form, "--database", made())))
+                is_equal("serve, /%s.%s: its type" % (page, form), headers["Content-Type"].split(";")[0], {"json": "application/json", "csv": "text/csv"}[form])
+            status, headers, body = s.ask("/" + address)
+            is_true("serve, /%s: the page has the same" % page, status == 200 and close(data_of(body)[name], as_json(page, *words, "--database", made())), body[:300])
+            is_true("serve, /%s: its policy" % page, "default-src 'none'; script-src 'self'" in headers["Content-Security-Policy"] and "frame-ancestors 'none'" in headers["Content-Security-Policy"] and
+                    headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "private, no-store", headers)
+            is_true("serve, /%s: no script and no style inside" % page, not re.search(rb"<script(?![^>]*(type=\"application/json\"|src=\"/assets/))|<style|style=|\bon\w+=", body), body[:500])
+        status, headers, packed = s.ask("/jobs.json?since=all", headers=[("Accept-Encoding", "gzip")])
+        is_equal("serve: compressed, the same", (headers["Content-Encoding"], gzip.decompress(packed)), ("gzip", s.ask("/jobs.json?since=all")[2]))
+        status, headers, body = s.ask("/jobs?since=all", "HEAD")
+        is_equal("serve: HEAD", (status, body, int(headers["Content-Length"])), (200, b"", len(s.ask("/jobs?since=all")[2])))
+        for src in re.findall(rb'"(/assets/[^"]+)"', s.ask("/")[2]):
+            status, headers, body = s.ask(src.decode())
+            is_true("serve: %s" % os.path.splitext(src.decode())[1], status == 200 and len(body) > 10000 and "immutable" in headers["Cache-Control"], (status, headers))
+    finally:
+        is_equal("serve: it ends when asked", s.end(), (0, ""))
+
+
+def nothing_of_others():
+    s = Server("--database", made())
+    try:
+        seen = [r for r in jobs_of_two() if r["user"] == "nobody"]
+        for who in ("nobody", "zz_other1"):
+            for name, address in addresses(who):
+                for form in ("", ".json", ".csv"):
+                    status, _, body = s.ask("/" + address.replace("?", form + "?", 1), uid=OTHER)
+                    # what was asked for comes back in the page: the filter's own word
+                    rest = body.replace(b"zz_other1", b"") if who != "nobody" else body
+                    is_true("serve, /%s%s as a user: no byte of others (%s)" % (name, form, who), status == 200 and b"zz_" not in rest and b"zz1" not in rest, (status, rest[:300]))
+        status, _, body = s.ask("/jobs.json?since=all", uid=OTHER)
+        is_equal("serve: own jobs, all of them", json.loads(body)["matching"], len(seen))
+        status, _, body = s.ask("/usage.json?since=all&by=user", uid=OTHER)
+        is_equal("serve: sums of own jobs alone", [(r["user"], r["jobs"]) for r in json.loads(body)["rows"]], [("nobody", len(seen))])
+        theirs, none = (next(r["job_id"] for r in jobs_of_two() if r["user"] != "nobody"), 99999999)
+        answers = [s.ask("/job/%d" % j, uid=OTHER) for j in (theirs, none)]
+        for _, headers, _ in answers:
+            headers.pop("Date", None)
+        is_equal("serve: not yours and not there are the same", answers[0], answers[1])
+        is_equal("serve: which is 403", answers[0][0], 403)
+        for filters in ("user=zz_other1", "name=zz_job", "project=zz_project", "node=zz1", "program=zz_program", "jobs=%d" % theirs):
+            found = json.loads(s.ask("/jobs.json?since=all&" + filters, uid=OTHER)[2])
+            is_equal("serve, jobs?%s as a user: none" % filters.split("=")[0], (found["matching"], found["rows"]), (0, []))
+    finally:
+        s.end()
+
+
+def who_asks():
+    """The header is believed from the proxy alone."""
+    proxy = Server("--database", made(), "--proxy-user", "nobody")
+    try:
+        def count(headers=(), uid=OTHER):
+            status, _, body = proxy.ask("/jobs.json?since=all", headers=headers, uid=uid)
+            return json.loads(body)["matching"] if status == 200 else status
+        own = sum(r["user"] == "nobody" for r in jobs_of_two())
+        name = "X-Remote-User"
+        is_equal("proxy: a user", count([(name, "nobody")]), own)
+        is_equal("proxy: staff", count([(name, "root")]), 400)
+        is_equal("proxy: the name of the header has no case", count([("x-remote-user", "nobody")]), own)
+        for title, headers in (("without the header", []), ("twice", [(name, "nobody"), (name, "root")]), ("twice the same", [(name, "root"), (name, "root")]),
+                               ("of nobody's name", [(name, "no-such-user")]), ("empty", [(name, "")]), ("with a port", [(name, "root:80")]), ("with a blank inside", [(name, "ro ot")]),
+                               ("two names", [(name, "root,nobody")]), ("UTF-8", [(name, "r\u00f6\u00f6t".encode())]), ("a path", [(name, "../root")]), ("a number", [(name, "0")])):
+            is_equal("proxy, %s: 403" % title, count(headers), 403)
+        is_equal("proxy: of others the header means nothing", count([(name, "nobody")], uid=0), 400)
+        daemon = pwd.getpwnam("daemon").pw_uid
+        is_equal("proxy: nor for whom has no jobs", count([(name, "root")], uid=daemon), 0)
+    finally:
+        proxy.end()
+
+
+def what_makes_no_sense():
+    s = Server("--database", made())
+    try:
+        for address, status in (("/nope", 404), ("/jobs.xml", 404), ("/assets/none.js", 404), ("/assets/..%2f..%2fetc%2fpasswd", 400), ("/../etc/passwd", 400), ("/jobs/../usage", 400),
+                                ("/.git", 400), ("/jobs%00", 400), ("/jobs%2fx", 400), ("/jobs?user=%00", 400), ("/jobs?user=%0a", 400), ("/jobs?user=%zz", 400), ("/jobs?user=%ff", 400),
+                                ("/jobs?user=a&user=b", 400), ("/jobs?limit=-1", 400), ("/jobs?limit=1000000000", 400), ("/jobs?database=/etc/passwd", 400), ("/jobs?profiledir=/", 400),
+                                ("/jobs?html=/tmp/x", 400), ("/jobs?csv", 400), ("/jobs?since=nonsense", 400), ("/jobs?nodes=x", 400), ("/jobs?sort=nonsense", 400), ("/jobs?%s" % "&".join("a%d=1" % i for i in range(40)), 400),
+                                ("/jobs?user=" + "a" * 5000, 400), ("/jobs?finding=no.such.rule", 400), ("/digest?overwrite", 400), ("/job/../x", 400), ("/job/7?x=1", 400), ("/contacted.csv", 404)):
+            got, headers, body = s.ask(address)
+            is_equal("serve, %s: %d" % (address[:40], status), got, status)
+            is_true("serve, %s: nothing of the machine" % address[:40], b"root:" not in body, body[:200])
+        for title, address in (("SQL", "name='%20OR%201=1--"), ("HTML", "name=%3Cscript%3Ealert(1)%3C/script%3E"), ("a wildcard", "name=%25")):
+            status, _, body = s.ask("/jobs?since=all&" + address)
+            is_equal("serve, %s in a filter: no job" % title, (status, data_of(body)["jobs"]["matching"]), (200, 0))
+            is_true("serve, %s in a filter: as text" % title, b"<script>alert" not in body, body[:300])
+        for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"):
+            is_equal("serve, %s: 405" % method, s.ask("/jobs", method, [("Content-Length", "0")])[0], 405)
+        for title, headers, status in (("of another site, as a part", [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "no-cors")], 403),
+                                       ("a link on another site", [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate")], 200)):
+            is_equal("serve, %s: %d" % (title, status), s.ask("/jobs.json", headers=headers)[0], status)
+        for title, data in (("no HTTP", b"hello\r\n\r\n"), ("a huge header", b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 200000 + b"\r\n\r\n"), ("a body", b"GET /jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello")):
+            out = s.raw(data)
+            is_true("serve, %s: refused" % title, not out or re.match(rb"HTTP/1.1 4\d\d", out), out[:200])
+        is_equal("serve: and it still answers", s.ask("/jobs.json")[0], 200)
+    finally:
+        status, log = s.end()
+    is_equal("serve: it ended well", status, 0)
+
+
+def many_at_once():
+    """More clients than children: each gets its answer."""
+    s = Server("--database", made())
+    try:
+        wanted = s.ask("/usage.json?since=all")[2]
+        got = []
+        threads = [threading.Thread(target=lambda: got.append(s.ask("/usage.json?since=all")[::2])) for _ in range(60)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        is_equal("serve: 60 at once", (len(got), {g for g in got}), (60, {(200, wanted)}))
+        idle = [socket.socket(socket.AF_UNIX) for _ in range(100)]
+        for c in idle:
+            c.connect(s.socket)
+            c.sendall(b"GET / HT")
+        is_equal("serve: beside 100 that say nothing", s.ask("/usage.json?since=all")[0], 200)
+        with open("/proc/%d/status" % s.process.pid) as f:
+            kb = int(re.search(r"VmRSS:\s*(\d+)", f.read())[1])
+        is_true("serve: within 100 MB", kb < 100000, kb)
+        for c in idle:
+            c.close()
+    finally:
+        s.end()
+
+
+def one_at_a_socket():
+    s = Server("--database", made())
+    p = subprocess.run([JOBPROF, "serve", "--database", made(), "--socket", s.socket], capture_output=True, text=True, timeout=30, env=plain_env())
+    is_true("serve: a second one at the same socket is refused", p.returncode == 1 and "in use" in p.stderr, p.stderr)
+    s.process.kill()
+    s.process.wait()
+    again = Server("--database", made(), at=s.socket)
+    is_equal("serve: the second server answers", again.ask("/jobs.json")[0], 200)
+    is_equal("serve: what a killed one left is replaced", again.end()[0], 0)
+
+
+def the_page_of_a_job():
+    """The same as report --html, for its owner and staff."""
+    d = tmpdir("jobs")
+    files = list(sitegen.job_files(d, 2, users=1))
+    path = os.path.join(tmpdir("ofjobs"), "index.db")
+    must("index", "scan", d, "--database", path)
+    os.chmod(TMP, 0o755)
+    uid = int(files[0][1]["user"])
+    s = Server("--database", path)
+    try:
+        for who in (0, uid):
+            status, _, body = s.ask("/job/1", uid=who)
+            is_true("serve, /job/1: the job's page, for %s" % ("staff" if not who else "its owner"), status == 200 and data_of(body)["job"]["id"] == "1", body[:300])
+        is_equal("serve, /job/1: its report is the verb's", data_of(body)["findings"], json.loads(must("report", "--json", files[0][0]))["findings"])
+        is_equal("serve, /job/1: for nobody else", s.ask("/job/1", uid=OTHER)[0], 403)
+    finally:
+        s.end()
+
+
+def a_socket_of_systemd():
+    path = os.path.join(tmpdir("sd"), "web.sock")
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+    p = subprocess.Popen(["/bin/sh", "-c", 'LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" "$@" 3<&%d' % listener.fileno(), JOBPROF, "serve", "--database", made()], pass_fds=[listener.fileno()],
+                         env=plain_env(), stderr=subprocess.PIPE, text=True)
+    listener.close()
+    c = Unix(path)
+    c.request("GET", "/jobs.json?since=all")
+    is_equal("serve: at a socket that it is given", c.getresponse().status, 200)
+    p.terminate()
+    is_equal("serve: which it leaves there", (p.wait(timeout=30), p.stderr.read(), os.path.exists(path)), (0, "", True))
+
+
+def own_jobs():
+    """On a port of the loopback, for the user alone who started it."""
+    s = Server("--database", made(), own=True)
+    try:
+        host = "127.0.0.1:%d" % s.port
+        is_equal("own: the user", s.ask("/jobs.json?since=all")[0], 200)
+        is_equal("own: another user of the machine", s.ask("/jobs.json?since=all", uid=OTHER)[0], 403)
+        is_equal("own: by a name of another site", [s.ask("/jobs.json", headers=[("Host", h)])[0] for h in ("evil.example", "localhost.evil.example", host + ".evil.example", "localhost", host)], [403, 403, 403, 200, 200])
+        is_equal("own: a header of a proxy means nothing", s.ask("/jobs.json?since=all", headers=[("X-Remote-User", "root")], uid=OTHER)[0], 403)
+    finally:
+        s.end()
+
+
+if __name__ == "__main__":
+    run_tests((the_same_as_the_verb, nothing_of_others, who_asks, what_makes_no_sense, many_at_once, one_at_a_socket, the_page_of_a_job, a_socket_of_systemd, own_jobs))

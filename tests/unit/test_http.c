@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Addresses, names and hosts as browsers and attackers send them. */
+#include <errno.h>
+#include <string.h>
+
+#include "tests/unit/unit.h"
+#include "http/request.h"
+
+static int parse(const char *raw)
+{
+	struct http_address a = {0};
+	int err = http_address__parse(&a, raw);
+
+	http_address__free(&a);
+	return err;
+}
+
+TEST(an_address_is_taken_apart)
+{
+	struct http_address a = {0};
+
+	assert_int_equal(
+		http_address__parse(&a, "/jobs?user=ann%20b&since=7d&all&name=%3Da%2Bb+c&&x="), 0);
+	assert_string_equal(a.path, "/jobs");
+	assert_int_equal(a.nargs, 5);
+	assert_string_equal(http_address__arg(&a, "user"), "ann b");
+	assert_string_equal(http_address__arg(&a, "name"), "=a+b c");
+	assert_string_equal(http_address__arg(&a, "all"), "");
+	assert_string_equal(http_address__arg(&a, "x"), "");
+	assert_true(!http_address__arg(&a, "none"));
+	http_address__free(&a);
+}
+
+TEST(what_is_no_address)
+{
+	static const char *const bad[] = {
+		"",	    "jobs",	"/../x",	"/.x",		 "/a/..",	"/a%2f",
+		"/a b",	    "/a\\b",	"//../",	"/x?a=%",	 "/x?a=%1",	"/x?a=%0g",
+		"/x?a=%00", "/x?a=%0a", "/x?a=%7f",	"/x?a=%ff",	 "/x?a=%c0%80", "/x?=1",
+		"/x?a&a",   "/x?a=\n",	"/x?%61=1&a=2", "/x?a=%e2%80%ae"};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(parse(bad[i]), -EINVAL);
+	assert_int_equal(parse("/x?a=%c3%a9"), 0);
+	assert_int_equal(parse("/a//b?"), 0);
+}
+
+TEST(what_is_too_long)
+{
+	char text[HTTP_ADDRESS_MAX + 2];
+
+	memset(text, 'a', sizeof(text));
+	text[0] = '/';
+	text[HTTP_ADDRESS_MAX] = '\0';
+	assert_int_equal(parse(text), 0);
+	text[HTTP_ADDRESS_MAX] = 'a';
+	text[HTTP_ADDRESS_MAX + 1] = '\0';
+	assert_int_equal(parse(text), -EINVAL);
+	strcpy(text, "/x?");
+	for (int i = 0; i < HTTP_ARGS_MAX; i++)
+		snprintf(text + strlen(text), 8, "a%d&", i);
+	assert_int_equal(parse(text), 0);
+	strcat(text, "one=more");
+	assert_int_equal(parse(text), -EINVAL);
+}
+
+TEST(names_of_users)
+{
+	assert_true(http_name__is_user("ann"));
+	assert_true(http_name__is_user("a.b-c_9"));
+	assert_true(!http_name__is_user(""));
+	assert_true(!http_name__is_user("-x"));
+	assert_true(!http_name__is_user("../root"));
+	assert_true(!http_name__is_user("a b"));
+	assert_true(!http_name__is_user("a:80"));
+	assert_true(!http_name__is_user("a,b"));
+	assert_true(!http_name__is_user("r\xc3\xb6t"));
+}
+
+TEST(hosts_of_the_loopback)
+{
+	assert_true(http_host__is_loopback("localhost"));
+	assert_true(http_host__is_loopback("LOCALHOST:8080"));
+	assert_true(http_host__is_loopback("127.0.0.1:1"));
+	assert_true(http_host__is_loopback("[::1]:1"));
+	assert_true(!http_host__is_loopback("localhost.evil.example"));
+	assert_true(!http_host__is_loopback("127.0.0.1.evil.example:80"));
+	assert_true(!http_host__is_loopback("127.0.0.1:"));
+	assert_true(!http_host__is_loopback("127.0.0.1:80x"));
+	assert_true(!http_host__is_loopback(""));
+}

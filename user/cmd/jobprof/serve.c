@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* jobprof serve: the site's index as pages for a browser, or the user's own jobs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/jobprof/serve_page.h"
+#include "cmd/jobprof/site_args.h"
+#include "cmd/jobprof/verbs.h"
+
+#define SOCKET	 "/run/jobprof-web/web.sock"
+#define SECONDS	 30
+#define FIRST_FD 3 /* of systemd, sd_listen_fds(3) */
+
+struct options {
+	struct site_args site;
+	const char *socket, *port, *proxy, *header, *frames;
+	bool own;
+};
+
+static const struct opt opts[] = {
+	{0, "own", NULL, "your own jobs for yourself, at a port of this machine",
+	 OPT_FLAG(struct options, own)},
+	{0, "port", "N", "with --own: this port; default: any, which it prints",
+	 OPT_TEXT(struct options, port)},
+	{0, "socket", "PATH", "a Unix socket there (default " SOCKET ")",
+	 OPT_TEXT(struct options, socket)},
+	{0, "proxy-user", "USER", "the user of a web server that names who asks in a header",
+	 OPT_TEXT(struct options, proxy)},
+	{0, "user-header", "NAME", "the header (default X-Remote-User)",
+	 OPT_TEXT(struct options, header)},
+	{0, "frame-ancestors", "LIST", "other sites that may show pages in a frame",
+	 OPT_TEXT(struct options, frames)},
+	OPTS_DATABASE(struct options),
+	{0},
+};
+
+const struct command cmd_serve = {
+	.name = "jobprof serve",
+	.usage = "[--own] [OPTION]...",
+	.about = "The index as pages for a browser, at a Unix socket behind the site's web\n"
+		 "server: users see their jobs, staff all. With --own your own jobs alone.",
+	.opts = opts,
+};
+
+/* 0, or the exit status, logged. */
+static int listen_own(struct http_server *s, const struct options *o)
+{
+	uint32_t number = 0;
+	unsigned short port;
+	int err;
+
+	if (o->port && (parse_u32(o->port, &number) || number > 65535)) {
+		log_error("--port %s: it is a number up to 65535", o->port);
+		return 2;
+	}
+	port = (unsigned short)number;
+	err = http_listener__loopback(&s->listener, &port);
+	if (err) {
+		log_error("127.0.0.1:%u: %s", (unsigned)port, strerror(-err));
+		return 1;
+	}
+	printf("http://127.0.0.1:%u/\n", (unsigned)port);
+	fflush(stdout);
+	return 0;
+}
+
+/* systemd's socket, or one of our own. */
+static int listen_site(struct http_server *s, const struct options *o)
+{
+	const char *path = o->socket ? o->socket : SOCKET, *fds = getenv("LISTEN_FDS"),
+		   *pid = getenv("LISTEN_PID");
+	uint32_t n;
+	int err;
+
+	s->is_local = true;
+	if (fds && pid && !parse_u32(pid, &n) && n == (uint32_t)getpid()) {
+		s->listener = FIRST_FD;
+		return fcntl(FIRST_FD, F_SETFL, O_NONBLOCK) ? 1 : 0;
+	}
+	err = http_listener__unix(&s->listener, path, 0666);
+	if (err)
+		log_error("%s: %s", path, strerror(-err));
+	return err ? 1 : 0;
+}
+
+static int find_proxy(struct http_server *s, const char *name)
+{
+	const struct passwd *p = name ? getpwnam(name) : NULL;
+
+	s->proxy = p ? p->pw_uid : (uid_t)-1;
+	if (!name || p)
+		return 0;
+	log_error("--proxy-user %s: there is no such user", name);
+	return 2;
+}
+
+static int check(const struct options *o)
+{
+	if (!o->own && o->port)
+		return options__wrong(&cmd_serve, "--port goes with --own");
+	if (o->own && (o->socket || o->proxy || o->header || o->frames))
+		return options__wrong(&cmd_serve,
+				      "--own goes with --port, --database and -p alone");
+	return 0;
+}
+
+static int run(const struct options *o, struct serve_site *site)
+{
+	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct http_server s = {
+		.answer = serve_page__answer,
+		.arg = site,
+		.user_header = o->header ? o->header : "X-Remote-User",
+		.frame_ancestors = o->frames,
+		.seconds = SECONDS,
+		.children = cpus > 1 ? 2 * (unsigned)cpus : 2,
+	};
+	sigset_t stop;
+	int status = find_proxy(&s, o->proxy);
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTERM);
+	sigaddset(&stop, SIGINT);
+	sigaddset(&stop, SIGHUP);
+	sigprocmask(SIG_BLOCK, &stop, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	if (!status)
+		status = o->own ? listen_own(&s, o) : listen_site(&s, o);
+	if (status)
+		return status;
+	return http_server__run(&s, &stop) ? 1 : 0;
+}
+
+int verb_serve(int argc, char **argv)
+{
+	struct serve_site site = {0};
+	struct options o = {0};
+	char *where = NULL;
+	bool is_own = true;
+	int status;
+
+	site_args__init(&o.site, "all");
+	status = options__read(&cmd_serve, argc, argv, &o);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (optind < argc)
+		return options__wrong(&cmd_serve, "\"%s\": it takes options alone", argv[optind]);
+	status = check(&o);
+	if (status)
+		return status;
+	site.is_own = o.own;
+	if (o.own) {
+		site.where = o.site.database;
+	} else {
+		where = site_args__where(&o.site, &is_own);
+		if (!where || is_own) {
+			log_error("serve: there is no index of the site: --database PATH names it; "
+				  "your "
+				  "own jobs are --own");
+			free(where);
+			return 1;
+		}
+		site.where = where;
+	}
+	status = serve_site__open(&site);
+	if (!status) {
+		status = run(&o, &site);
+		serve_site__close(&site);
+	}
+	free(where);
+	return status;
+}

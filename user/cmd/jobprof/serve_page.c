@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A page is what a verb prints with --json, inside of a shell whose script draws it; the arguments
+ * of its address are options of that verb. So a page and the verb say the same to the same user.
+ */
+#include "cmd/jobprof/serve_page.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/program.h"
+#include "cmd/jobprof/html_page.h"
+#include "cmd/jobprof/site_args.h"
+#include "cmd/jobprof/site_job.h"
+#include "cmd/jobprof/verbs.h"
+
+#define SHELL_MAX  65536
+#define PLACE	   "<!--site-->" /* in the shell, once: what all pages have */
+#define WORDS	   (HTTP_ARGS_MAX + 8)
+#define OUTPUT_MAX (256u << 20)
+
+/* ---- pages */
+
+struct only_filter {
+	struct site_args site;
+};
+static const struct opt filters[] = {OPTS_FILTER(struct only_filter), {0}};
+
+struct page {
+	const char *path;
+	int (*verb)(int argc, char **argv);
+	const struct command *command;
+	const char *arguments; /* beside filters, with blanks around each */
+	bool has_csv;
+	bool has_html; /* a page of its own by --html */
+};
+
+static const struct page pages[] = {
+	{"/jobs", verb_jobs, &cmd_jobs, " sort all ", true, false},
+	{"/usage", verb_usage, &cmd_usage, " by sort all io ", true, false},
+	{"/issues", verb_issues, &cmd_issues, " by sort all ", true, false},
+	{"/advice", verb_advice, &cmd_advice, " all ", true, false},
+	{"/contacted", verb_contacted, &cmd_contacted, " ", false, false},
+	{"/digest", verb_digest, &cmd_digest, " ", true, true},
+};
+
+/* The page of an address, which may end with .json or .csv. NULL: there is none. */
+static const struct page *page_of(const char *path, enum http_type *type)
+{
+	const size_t n = strcspn(path, ".");
+
+	*type = !path[n]		     ? HTTP_HTML
+		: !strcmp(path + n, ".json") ? HTTP_JSON
+		: !strcmp(path + n, ".csv")  ? HTTP_CSV
+					     : HTTP_TEXT;
+	if (*type == HTTP_TEXT)
+		return NULL;
+	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++)
+		if (strlen(pages[i].path) == n && !strncmp(path, pages[i].path, n))
+			return *type != HTTP_CSV || pages[i].has_csv ? &pages[i] : NULL;
+	return NULL;
+}
+
+static bool is_allowed(const struct page *p, const char *name)
+{
+	char word[64];
+
+	for (const struct opt *o = filters; o->name; o++)
+		if (!strcmp(o->name, name))
+			return true;
+	return (size_t)snprintf(word, sizeof(word), " %s ", name) < sizeof(word) &&
+	       strstr(p->arguments, word);
+}
+
+static const struct opt *option_of(const struct command *c, const char *name)
+{
+	for (const struct opt *o = c->opts; o->name; o++)
+		if (!strcmp(o->name, name))
+			return o;
+	return NULL;
+}
+
+/* ---- the command that a page is */
+
+struct words {
+	char *v[WORDS];
+	int n;
+};
+
+static int add(struct words *w, char *word)
+{
+	if (!word || w->n + 1 >= WORDS)
+		return -1;
+	w->v[w->n++] = word;
+	return 0;
+}
+
+static void words__free(struct words *w)
+{
+	for (int i = 0; i < w->n; i++)
+		free(w->v[i]);
+}
+
+/* 0; -1: an argument is none of this page. */
+static int make_words(struct words *w, const struct page *p, const struct http_address *a)
+{
+	int err = add(w, strdup(strrchr(p->command->name, ' ') + 1));
+
+	for (unsigned i = 0; !err && i < a->nargs; i++) {
+		const struct opt *o = is_allowed(p, a->args[i].name)
+					      ? option_of(p->command, a->args[i].name)
+					      : NULL;
+		char *word = NULL;
+
+		if (!o) {
+			printf("%s: this page has no such argument\n", a->args[i].name);
+			return -1;
+		}
+		if (o->arg && *a->args[i].value) {
+			if (asprintf(&word, "--%s=%s", o->name, a->args[i].value) < 0)
+				return -1;
+		} else if (!o->arg && asprintf(&word, "--%s", o->name) < 0) {
+			return -1;
+		}
+		if (word)
+			err = add(w, word);
+	}
+	return err;
+}
+
+/* As a shell reads it. */
+static char *command_line(const struct words *w)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+
+	if (!out)
+		return NULL;
+	fputs("jobprof", out);
+	for (int i = 0; i < w->n; i++) {
+		putc(' ', out);
+		site_args__print_word(out, w->v[i]);
+	}
+	return fclose(out) ? NULL : text;
+}
+
+/* ---- what all pages have */
+
+static json_t *site_json(const struct serve_site *s, const struct http_request *r, const char *page,
+			 const struct words *w)
+{
+	json_t *o = json_object(), *args = json_object();
+	char *line = w ? command_line(w) : NULL;
+
+	for (unsigned i = 0; i < r->address.nargs; i++)
+		json__set(args, r->address.args[i].name, json__text(r->address.args[i].value));
+	json__set(o, "page", json__text(page));
+	json__set(o, "arguments", args);
+	json__set(o, "command", line ? json__text(line) : json_null());
+	json__set(o, "user", json__text(r->user));
+	json__set(o, "sees_all", json_boolean(s->is_own || site_args__is_staff(r->user)));
+	json__set(o, "now", json_integer(time(NULL)));
+	json__set(o, "version", json__text(JOBPROF_VERSION));
+	free(line);
+	return o;
+}
+
+/* ---- answers */
+
+/* Runs the verb with its output in a file of its own. Its exit status; *fd: the output. */
+static int run_verb(const struct page *p, struct words *w, int *fd)
+{
+	const int before = dup(STDOUT_FILENO);
+	int status = 1;
+
+	*fd = memfd_create("verb", MFD_CLOEXEC);
+	if (*fd >= 0 && before >= 0 && !fflush(stdout) && dup2(*fd, STDOUT_FILENO) >= 0) {
+		status = p->verb(w->n, w->v);
+		if (fflush(stdout))
+			status = 1;
+		dup2(before, STDOUT_FILENO);
+	}
+	close(before);
+	return status;
+}
+
+/* {"jobs": what the verb printed}; null: nothing. NULL: no memory, or it is too large. */
+static char *read_output(int fd, const char *name)
+{
+	const off_t n = lseek(fd, 0, SEEK_END);
+	char *text = NULL, *page = NULL;
+
+	if (n >= 0 && n < OUTPUT_MAX)
+		text = calloc(1, (size_t)n + 1);
+	if (text && pread(fd, text, (size_t)n, 0) == n &&
+	    asprintf(&page, "{\"%s\":%s}", name, n ? text : "null") < 0)
+		page = NULL;
+	free(text);
+	return page;
+}
+
+static int show_own_page(const struct serve_site *s, const struct http_request *r,
+			 const struct page *p, struct words *w)
+{
+	char *shell = html_page__fill(s->shell, PLACE, site_json(s, r, p->path + 1, w));
+	int status;
+
+	html_page__use(shell);
+	status = !shell || add(w, strdup("--html=-")) ? 1 : p->verb(w->n, w->v);
+	free(shell);
+	return status;
+}
+
+static int show_page(const struct serve_site *s, const struct http_request *r, const struct page *p,
+		     struct words *w)
+{
+	const char *name = p->path + 1;
+	json_t *site = site_json(s, r, name, w);
+	char *shell, *page = NULL;
+	int status, fd = -1;
+
+	if (p->has_html && !show_own_page(s, r, p, w))
+		return 200;
+	status = add(w, strdup("--json")) ? 1 : run_verb(p, w, &fd);
+	json__set(site, "error", json_boolean(status == 2));
+	if (status != 1)
+		page = read_output(fd, name);
+	shell = html_page__fill(s->shell, PLACE, site);
+	if (!shell || !page || html_page__put_text(STDOUT_FILENO, shell, page))
+		status = 1;
+	free(shell);
+	free(page);
+	return status == 2 ? 400 : status ? 500 : 200;
+}
+
+static int answer_page(const struct serve_site *s, const struct http_request *r,
+		       const struct page *p, enum http_type *type)
+{
+	struct words w = {0};
+	int status;
+
+	if (make_words(&w, p, &r->address)) {
+		words__free(&w);
+		*type = HTTP_TEXT;
+		return 400;
+	}
+	if (*type == HTTP_HTML) {
+		status = show_page(s, r, p, &w);
+	} else {
+		status = add(&w, strdup(*type == HTTP_JSON ? "--json" : "--csv"))
+				 ? 1
+				 : p->verb(w.n, w.v);
+		status = status == 2 ? 400 : status ? 500 : 200;
+		*type = status == 200 ? *type : HTTP_TEXT;
+	}
+	words__free(&w);
+	return status;
+}
+
+/* The job's page is that of report --html. */
+static int answer_job(const struct serve_site *s, const struct http_request *r, const char *id,
+		      enum http_type *type)
+{
+	struct profiles found = {0};
+	const struct profile *profile;
+	struct site_job job;
+	struct site_args a;
+	char *shell, *argv[] = {"report", "--html", "-", NULL, NULL};
+	int status = 404;
+
+	site_args__init(&a, "all");
+	a.as_it_is = true;
+	*type = HTTP_TEXT;
+	if (!site_job__find(&job, &a, id) && !site_job__profile(&job, &a, &found, &profile)) {
+		shell = html_page__fill(s->shell, PLACE, site_json(s, r, "job", NULL));
+		argv[3] = shell ? (char *)profile->files[0].path : NULL;
+		html_page__use(shell);
+		status = shell && !verb_report(4, argv) ? 200 : 500;
+		*type = status == 200 ? HTTP_HTML : HTTP_TEXT;
+		free(shell);
+	}
+	profiles__free(&found);
+	site_job__free(&job);
+	return status == 404 ? 403 : status;
+}
+
+/* The script or the style, by the name that the shell has for it: it changes with the contents. */
+static int answer_asset(const struct serve_site *s, const char *name, enum http_type *type)
+{
+	const char *dot = strchr(name, '.');
+	char path[sizeof(s->path) + 8], buf[16384];
+	size_t n;
+	FILE *f;
+
+	if (!dot || strlen(name) < 16 || !strstr(s->shell, name))
+		return 404;
+	snprintf(path, sizeof(path), "%.*s%s", (int)(strrchr(s->path, '.') - s->path), s->path,
+		 dot);
+	f = fopen(path, "re");
+	if (!f)
+		return 404;
+	while ((n = fread(buf, 1, sizeof(buf), f)) > 0)
+		fwrite(buf, 1, n, stdout);
+	*type = !strcmp(dot, ".js") ? HTTP_SCRIPT : HTTP_STYLE;
+	return fclose(f) ? 500 : 200;
+}
+
+static const char *behind(const char *path, const char *begin)
+{
+	const size_t n = strlen(begin);
+
+	return strncmp(path, begin, n) || !path[n] ? NULL : path + n;
+}
+
+int serve_page__answer(void *arg, const struct http_request *r, enum http_type *type)
+{
+	const struct serve_site *s = arg;
+	const char *path = r->address.path, *rest;
+	const struct page *page;
+
+	optind = 0; /* getopt begins anew */
+	if ((rest = behind(path, "/assets/")))
+		return answer_asset(s, rest, type);
+	if (s->where)
+		site_args__ask_for(s->is_own ? NULL : r->user, s->where);
+	if ((rest = behind(path, "/job/")))
+		return r->address.nargs ? 400 : answer_job(s, r, rest, type);
+	page = page_of(strcmp(path, "/") ? path : "/jobs", type);
+	if (!page) {
+		*type = HTTP_TEXT;
+		puts("There is no such page.");
+		return 404;
+	}
+	return answer_page(s, r, page, type);
+}
+
+/* ---- the shell */
+
+int serve_site__open(struct serve_site *s)
+{
+	FILE *f;
+	size_t n = 0;
+
+	program__find_data("web/site.html", "../share/jobprof/site.html", s->path, sizeof(s->path));
+	f = fopen(s->path, "re");
+	s->shell = calloc(1, SHELL_MAX + 1);
+	if (f && s->shell)
+		n = fread(s->shell, 1, SHELL_MAX, f);
+	if (f)
+		fclose(f);
+	if (!n || !strstr(s->shell, PLACE)) {
+		log_error("serve: %s: the pages are not there: install node and npm, then \"make\" "
+			  "and \"make install\" make them",
+			  s->path);
+		free(s->shell);
+		return 1;
+	}
+	return 0;
+}
+
+void serve_site__close(struct serve_site *s)
+{
+	free(s->shell);
+}

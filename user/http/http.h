@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A web server on one socket, of which only the answers are ours: libmicrohttpd reads requests, and
+ * each is answered in a child process, which ends with it. A child that crashes or takes too long
+ * is one request that failed. GET and HEAD alone.
+ */
+#ifndef JP_HTTP_HTTP_H
+#define JP_HTTP_HTTP_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "http/request.h"
+
+/* A request, in the child. */
+struct http_request {
+	struct http_address address;
+	char user[72]; /* who asks */
+};
+
+enum http_type { HTTP_HTML, HTTP_JSON, HTTP_CSV, HTTP_TEXT, HTTP_SCRIPT, HTTP_STYLE };
+
+/* Writes an answer to standard output, and returns its status, as 200. What it writes to standard
+ * error goes to the log of the server; of a status of 400 it is the answer. */
+typedef int http_answer(void *arg, const struct http_request *r, enum http_type *type);
+
+struct http_server {
+	http_answer *answer;
+	void *arg;
+	int listener;		     /* a socket that listens */
+	bool is_local;		     /* Unix socket: the kernel says who asks */
+	uid_t proxy;		     /* whose header is believed; (uid_t)-1: nobody's */
+	const char *user_header;     /* "X-Remote-User" */
+	const char *frame_ancestors; /* CSP's list; NULL: none */
+	unsigned seconds;	     /* an answer may take */
+	unsigned children;	     /* at a time */
+};
+
+/* A Unix socket at a path, which takes the place of one that nobody listens at. 0 or -errno. */
+int http_listener__unix(int *fd, const char *path, mode_t mode);
+/* A port of the loopback; 0: any, and it says which. 0 or -errno. */
+int http_listener__loopback(int *fd, unsigned short *port);
+
+/* Serves until a signal of the set `stop` comes, all of which are blocked. 0; -ENOTSUP: the library
+ * is not there, said; -errno, said. */
+int http_server__run(const struct http_server *s, const sigset_t *stop);
+
+#endif

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One thread and one loop: libmicrohttpd reads requests, whose connections are suspended until the
+ * child that answers has ended. A child's answer is a file in memory, which the connection is given
+ * as it is. The library is loaded here, for it brings others along (TLS) that no verb should wait
+ * for.
+ */
+#include "http/http.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "http/answer.h"
+#include "http/peer.h"
+
+#if __has_include(<microhttpd.h>)
+#include <microhttpd.h>
+#define HAS_MICROHTTPD
+#endif
+
+#ifdef HAS_MICROHTTPD
+#include <dlfcn.h>
+
+#define LIBRARY	    "libmicrohttpd.so.12"
+#define CONNECTIONS 1024
+#define MEMORY	    65536u /* of a connection */
+#define IDLE_S	    30u	   /* a connection may be slow */
+#define CHILDREN    64
+
+#define FUNCTIONS(X)                               \
+	X(MHD_add_response_header)                 \
+	X(MHD_create_response_from_buffer)         \
+	X(MHD_create_response_from_fd_at_offset64) \
+	X(MHD_destroy_response)                    \
+	X(MHD_get_connection_info)                 \
+	X(MHD_get_connection_values)               \
+	X(MHD_get_daemon_info)                     \
+	X(MHD_get_timeout)                         \
+	X(MHD_queue_response)                      \
+	X(MHD_resume_connection)                   \
+	X(MHD_run)                                 \
+	X(MHD_start_daemon)                        \
+	X(MHD_stop_daemon)                         \
+	X(MHD_suspend_connection)
+
+static struct {
+#define POINTER(function) typeof(function) *function;
+	FUNCTIONS(POINTER)
+} mhd;
+
+/* A request from its first byte to the last one of its answer. */
+struct exchange {
+	struct MHD_Connection *connection;
+	struct http_request request;
+	enum { HEADERS, BODY, WAITS, RUNS, ANSWERED } state;
+	bool is_gone;	 /* the connection was closed */
+	bool takes_gzip; /* what the browser accepts */
+	unsigned status; /* without a child: what is wrong with the request */
+	pid_t child;
+	int pidfd, out;
+	uint64_t until_ns;
+	struct exchange *next; /* that waits */
+};
+
+struct server {
+	const struct http_server *s;
+	struct MHD_Daemon *daemon;
+	struct exchange *first, *last; /* that wait */
+	struct exchange *running[CHILDREN];
+	unsigned nrunning;
+	int signals;
+};
+
+static int load(void)
+{
+	const char *missing = NULL;
+	void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!lib) {
+		log_error("serve: %s; Debian's package is libmicrohttpd12", dlerror());
+		return -ENOTSUP;
+	}
+#define FIND(function)                                   \
+	*(void **)&mhd.function = dlsym(lib, #function); \
+	missing = mhd.function ? missing : #function;
+	FUNCTIONS(FIND)
+	if (missing)
+		log_error("serve: %s has no %s: it is too old", LIBRARY, missing);
+	return missing ? -ENOTSUP : 0;
+}
+
+/* ---- what is wrong with a request */
+
+struct header {
+	const char *name, *value;
+	unsigned n;
+};
+
+static enum MHD_Result look(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct header *h = arg;
+
+	(void)kind;
+	if (!strcasecmp(name, h->name)) {
+		h->value = value ? value : "";
+		h->n++;
+	}
+	return MHD_YES;
+}
+
+/* The one header of that name; NULL: there is none, or more than one. */
+static const char *header(struct exchange *e, const char *name, unsigned *n)
+{
+	struct header h = {.name = name};
+
+	mhd.MHD_get_connection_values(e->connection, MHD_HEADER_KIND, look, &h);
+	if (n)
+		*n = h.n;
+	return h.n == 1 ? h.value : NULL;
+}
+
+static int socket_of(struct exchange *e)
+{
+	const union MHD_ConnectionInfo *info =
+		mhd.MHD_get_connection_info(e->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	return info ? info->connect_fd : -1;
+}
+
+/* Who asks: the peer, or whom the proxy names. 0, or the status. */
+static unsigned identify(const struct http_server *s, struct exchange *e)
+{
+	const char *name;
+	uid_t uid;
+
+	if (s->is_local ? peer__of_unix(&uid, socket_of(e)) : peer__of_loopback(&uid, socket_of(e)))
+		return 403;
+	if (s->proxy != (uid_t)-1 && uid == s->proxy) {
+		name = header(e, s->user_header, NULL);
+		if (!name || !http_name__is_user(name) || !getpwnam(name))
+			return 403;
+		snprintf(e->request.user, sizeof(e->request.user), "%s", name);
+		return 0;
+	}
+	if (!s->is_local && uid != getuid())
+		return 403;
+	peer__name(e->request.user, sizeof(e->request.user), uid);
+	return 0;
+}
+
+/* Pages of others may link here, and not take parts of ours. */
+static bool is_foreign(struct exchange *e)
+{
+	const char *site = header(e, "Sec-Fetch-Site", NULL),
+		   *mode = header(e, "Sec-Fetch-Mode", NULL);
+
+	return site && !strcmp(site, "cross-site") && mode && strcmp(mode, "navigate") != 0;
+}
+
+static bool is_gzip_taken(struct exchange *e)
+{
+	const char *text = header(e, "Accept-Encoding", NULL);
+
+	return text && strstr(text, "gzip") && !strstr(text, "gzip;q=0");
+}
+
+static unsigned check(const struct http_server *s, struct exchange *e, const char *method)
+{
+	const char *host = header(e, "Host", NULL);
+
+	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+		return 405;
+	if (e->status)
+		return e->status;
+	if (!s->is_local && (!host || !http_host__is_loopback(host)))
+		return 403;
+	if (is_foreign(e))
+		return 403;
+	e->takes_gzip = is_gzip_taken(e);
+	return identify(s, e);
+}
+
+/* ---- answers */
+
+static void add_headers(const struct http_server *s, struct MHD_Response *r, enum http_type type,
+			bool is_gzip)
+{
+	static const char *const types[] = {
+		[HTTP_HTML] = "text/html; charset=utf-8",
+		[HTTP_JSON] = "application/json",
+		[HTTP_CSV] = "text/csv; charset=utf-8",
+		[HTTP_TEXT] = "text/plain; charset=utf-8",
+		[HTTP_SCRIPT] = "text/javascript; charset=utf-8",
+		[HTTP_STYLE] = "text/css; charset=utf-8",
+	};
+	const bool is_asset = type == HTTP_SCRIPT || type == HTTP_STYLE;
+	char policy[512];
+
+	snprintf(policy, sizeof(policy),
+		 "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
+		 "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors %s",
+		 s->frame_ancestors ? s->frame_ancestors : "'none'");
+	mhd.MHD_add_response_header(r, "Content-Type", types[type]);
+	mhd.MHD_add_response_header(r, "Content-Security-Policy", policy);
+	mhd.MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	mhd.MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
+	mhd.MHD_add_response_header(r, "Cross-Origin-Resource-Policy", "same-origin");
+	mhd.MHD_add_response_header(r, "Cross-Origin-Opener-Policy", "same-origin");
+	/* Names of assets are their contents' hashes. */
+	mhd.MHD_add_response_header(r, "Cache-Control",
+				    is_asset ? "public, max-age=31536000, immutable"
+					     : "private, no-store");
+	if (is_gzip)
+		mhd.MHD_add_response_header(r, "Content-Encoding", "gzip");
+	mhd.MHD_add_response_header(r, "Vary", "Accept-Encoding");
+}
+
+static enum MHD_Result send_text(const struct http_server *s, struct exchange *e, unsigned status)
+{
+	static const struct {
+		unsigned status;
+		const char *text;
+	} texts[] = {
+		{400, "The address makes no sense.\n"},
+		{403, "You may not see this, or it does not exist.\n"},
+		{405, "GET and HEAD are all there is.\n"},
+		{413, "A request has no body here.\n"},
+		{503, "This took too long. A shorter time or a narrower filter is faster.\n"},
+	};
+	const char *text = "This failed; the log of the server says why.\n";
+	struct MHD_Response *r;
+	enum MHD_Result result;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (texts[i].status == status)
+			text = texts[i].text;
+	r = mhd.MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_PERSISTENT);
+	if (!r)
+		return MHD_NO;
+	add_headers(s, r, HTTP_TEXT, false);
+	if (status == 405)
+		mhd.MHD_add_response_header(r, "Allow", "GET, HEAD");
+	result = mhd.MHD_queue_response(e->connection, status, r);
+	mhd.MHD_destroy_response(r);
+	return result;
+}
+
+static enum MHD_Result send_answer(const struct http_server *s, struct exchange *e)
+{
+	struct MHD_Response *r;
+	struct answer_head head;
+	enum MHD_Result result;
+	uint64_t size;
+
+	if (e->out < 0 || answer__check(e->out, &head, &size))
+		return send_text(s, e, e->status ? e->status : 500);
+	r = mhd.MHD_create_response_from_fd_at_offset64(size, e->out, sizeof(head));
+	if (!r)
+		return MHD_NO;
+	e->out = -1; /* the response's */
+	add_headers(s, r, head.type, head.is_gzip);
+	result = mhd.MHD_queue_response(e->connection, head.status, r);
+	mhd.MHD_destroy_response(r);
+	return result;
+}
+
+/* ---- children */
+
+static void start(struct server *w, struct exchange *e)
+{
+	const struct http_server *s = w->s;
+
+	e->out = memfd_create("answer", MFD_CLOEXEC);
+	e->child = e->out < 0 ? -1 : fork();
+	if (!e->child)
+		answer__make(s, &e->request, e->out, e->takes_gzip);
+	e->pidfd = e->child > 0 ? (int)syscall(SYS_pidfd_open, e->child, 0) : -1;
+	if (e->pidfd < 0) {
+		log_error("serve: no child for an answer: %s", strerror(errno));
+		if (e->child > 0) {
+			kill(e->child, SIGKILL);
+			waitpid(e->child, NULL, 0);
+		}
+		e->state = ANSWERED;
+		e->status = 500;
+		mhd.MHD_resume_connection(e->connection);
+		return;
+	}
+	e->state = RUNS;
+	e->until_ns = clock__mono_ns() + s->seconds * UINT64_C(1000000000);
+	w->running[w->nrunning++] = e;
+}
+
+static void start_waiting(struct server *w)
+{
+	while (w->first && w->nrunning < w->s->children && w->nrunning < CHILDREN) {
+		struct exchange *e = w->first;
+
+		w->first = e->next;
+		if (!w->first)
+			w->last = NULL;
+		start(w, e);
+	}
+}
+
+static void end(struct server *w, unsigned i, bool is_late)
+{
+	struct exchange *e = w->running[i];
+	int status = 0;
+
+	if (is_late)
+		kill(e->child, SIGKILL);
+	waitpid(e->child, &status, 0);
+	close(e->pidfd);
+	e->pidfd = -1;
+	if (is_late || status) {
+		e->status = is_late ? 503 : 500;
+		close(e->out);
+		e->out = -1;
+		log_warn("serve: %s: %s", e->request.address.path,
+			 is_late ? "it took too long" : "its process did not end well");
+	}
+	e->state = ANSWERED;
+	w->running[i] = w->running[--w->nrunning];
+	mhd.MHD_resume_connection(e->connection);
+}
+
+/* ---- what the library calls */
+
+static void *begin_exchange(void *arg, const char *uri, struct MHD_Connection *c)
+{
+	struct exchange *e = calloc(1, sizeof(*e));
+	int err;
+
+	(void)arg;
+	if (!e)
+		return NULL;
+	e->connection = c;
+	e->pidfd = e->out = -1;
+	err = http_address__parse(&e->request.address, uri);
+	if (err)
+		e->status = err == -ENOMEM ? 500 : 400;
+	return e;
+}
+
+static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *url,
+			      const char *method, const char *version, const char *body,
+			      size_t *size, void **context)
+{
+	struct server *w = arg;
+	struct exchange *e = *context;
+
+	(void)c, (void)url, (void)version, (void)body;
+	if (!e)
+		return MHD_NO;
+	if (e->state == HEADERS) {
+		e->state = BODY;
+		e->status = check(w->s, e, method);
+		return e->status ? send_text(w->s, e, e->status) : MHD_YES;
+	}
+	if (*size)
+		return MHD_NO; /* a body: the connection is closed */
+	if (e->state == ANSWERED)
+		return send_answer(w->s, e);
+	if (e->state != BODY)
+		return MHD_YES;
+	e->state = WAITS;
+	if (w->last)
+		w->last->next = e;
+	else
+		w->first = e;
+	w->last = e;
+	mhd.MHD_suspend_connection(c);
+	return MHD_YES;
+}
+
+/* A suspended connection is not closed before it is resumed, so no child is left. */
+static void end_exchange(void *arg, struct MHD_Connection *c, void **context,
+			 enum MHD_RequestTerminationCode why)
+{
+	struct exchange *e = *context;
+
+	(void)arg, (void)c, (void)why;
+	if (!e)
+		return;
+	if (e->out >= 0)
+		close(e->out);
+	http_address__free(&e->request.address);
+	free(e);
+	*context = NULL;
+}
+
+/* ---- the loop */
+
+static int wait_ms(const struct server *w)
+{
+	MHD_UNSIGNED_LONG_LONG library;
+	uint64_t now = clock__mono_ns();
+	int ms = mhd.MHD_get_timeout(w->daemon, &library) == MHD_YES
+			 ? (int)(library < 1000 ? library : 1000)
+			 : 1000;
+
+	for (unsigned i = 0; i < w->nrunning; i++) {
+		const uint64_t until = w->running[i]->until_ns;
+		const int left = until > now ? (int)((until - now) / 1000000) + 1 : 0;
+
+		ms = left < ms ? left : ms;
+	}
+	return ms;
+}
+
+/* False: a signal says that it is enough. */
+static bool turn(struct server *w)
+{
+	const union MHD_DaemonInfo *info =
+		mhd.MHD_get_daemon_info(w->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	struct pollfd fds[CHILDREN + 2] = {{w->signals, POLLIN, 0}, {info->epoll_fd, POLLIN, 0}};
+	const unsigned n = w->nrunning;
+
+	for (unsigned i = 0; i < n; i++)
+		fds[2 + i] = (struct pollfd){w->running[i]->pidfd, POLLIN, 0};
+	if (poll(fds, n + 2, wait_ms(w)) < 0 && errno != EINTR)
+		return false;
+	if (fds[0].revents)
+		return false;
+	for (unsigned i = n; i-- > 0;) {
+		const bool is_late = w->running[i]->until_ns <= clock__mono_ns();
+
+		if (fds[2 + i].revents || is_late)
+			end(w, i, !fds[2 + i].revents);
+	}
+	mhd.MHD_run(w->daemon);
+	start_waiting(w);
+	return true;
+}
+
+static void stop_children(struct server *w)
+{
+	while (w->nrunning)
+		end(w, 0, true);
+	for (; w->first; w->first = w->first->next) {
+		w->first->state = ANSWERED;
+		w->first->status = 503;
+		mhd.MHD_resume_connection(w->first->connection);
+	}
+	mhd.MHD_run(w->daemon);
+}
+
+int http_server__run(const struct http_server *s, const sigset_t *stop)
+{
+	struct server w = {.s = s};
+	int err = load();
+
+	if (err)
+		return err;
+	w.signals = signalfd(-1, stop, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (w.signals < 0)
+		return -errno;
+	w.daemon = mhd.MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, &w,
+		MHD_OPTION_LISTEN_SOCKET, s->listener, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
+		IDLE_S, MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, NULL,
+		MHD_OPTION_NOTIFY_COMPLETED, end_exchange, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_END);
+	if (!w.daemon) {
+		log_error("serve: libmicrohttpd does not start: %s", strerror(errno));
+		close(w.signals);
+		return -EIO;
+	}
+	while (turn(&w))
+		;
+	stop_children(&w);
+	mhd.MHD_stop_daemon(w.daemon);
+	close(w.signals);
+	return 0;
+}
+
+#else
+
+int http_server__run(const struct http_server *s, const sigset_t *stop)
+{
+	(void)s, (void)stop;
+	log_error("serve: this jobprof was built without libmicrohttpd; Debian's package is "
+		  "libmicrohttpd-dev");
+	return -ENOTSUP;
+}
+
+#endif
