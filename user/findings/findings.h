@@ -79,6 +79,9 @@ void rules_text__read(struct rules_text *t, const char *site);
 void rules_text__free(struct rules_text *t);
 /* Of the site's rules and the built-in ones: another one where one of them is another one. */
 uint64_t rules_text__digest(const struct rules_text *t);
+/* Whether rules with these texts can have given this to be copied: its words, up to their "=",
+ * stand in them. */
+bool rules_text__has_code(const struct rules_text *t, const char *code);
 
 struct rules_options {
 	const char *builtin; /* a file; NULL: rules.lua as it was when the program was built */

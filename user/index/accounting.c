@@ -206,13 +206,16 @@ static bool is_in(double v, double least, double most)
 static const char *find_nonsense(char *const f[N_FIELDS])
 {
 	const double start = number(f[F_Start]), end = number(f[F_End]);
+	struct row begun;
 	int bad = -1;
 
+	row__init(&begun);
+	begun.number[INDEX_start] = start;
 	if (strcmp(f[F_JobIDRaw], f[F_again]) || !is_in(number(f[F_JobIDRaw]), 1, UINT32_MAX))
 		bad = F_JobIDRaw;
 	else if (!*f[F_Cluster])
 		bad = F_Cluster;
-	else if (!is_in(start, 1, UINT32_MAX))
+	else if (!is_in(start, 1, UINT32_MAX) || row__find_bad_time(&begun, true))
 		bad = F_Start;
 	else if (!is_in(end, start, UINT32_MAX))
 		bad = F_End;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/room.h"
 #include "index/index.h"
 #include "jobfile/stored.h"
 
@@ -54,21 +55,76 @@ char *file_row__text(json_t *row, const char *maker, time_t written_s)
 	return json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(17));
 }
 
-static int take(struct row *r, const json_t *o, double mtime_s, const char *maker)
+/* ---- what would judge it now */
+
+struct file_row_rule {
+	char *id;
+	int kind; /* as in row_finding */
+	bool sets_number;
+};
+
+static int add_rule(void *arg, const struct rule_many *m)
+{
+	struct file_row_judge *j = arg;
+	struct file_row_rule *r;
+
+	if (room__grow(&j->rules, j->nrules, 1, sizeof(*j->rules)))
+		return -ENOMEM;
+	r = &j->rules[j->nrules++];
+	*r = (struct file_row_rule){strdup(m->id), (int)m->kind, m->unit != NULL};
+	return r->id ? 0 : -ENOMEM;
+}
+
+int file_row_judge__init(struct file_row_judge *j, const struct rules_text *site)
+{
+	*j = (struct file_row_judge){.site = site};
+	file_row__maker(site, j->maker);
+	return rules__each_many(add_rule, j);
+}
+
+void file_row_judge__free(struct file_row_judge *j)
+{
+	for (unsigned i = 0; i < j->nrules; i++)
+		free(j->rules[i].id);
+	free(j->rules);
+	*j = (struct file_row_judge){0};
+}
+
+/* Whether a rule can have found that: it is copied and counted as what rules say. */
+static bool can_be_found(const struct file_row_judge *j, const struct row_finding *f)
+{
+	const struct file_row_rule *r = j->rules, *end = r + j->nrules;
+
+	while (r < end && strcmp(r->id, f->rule) != 0)
+		r++;
+	if (r == end)
+		return false;
+	if (!f->kind || !*f->code)
+		return !f->kind && !*f->code && isnan(f->needs);
+	return f->kind == r->kind && (isnan(f->needs) || r->sets_number) &&
+	       rules_text__has_code(j->site, f->code);
+}
+
+/* ---- it is read */
+
+static int take(struct row *r, const json_t *o, double mtime_s, const struct file_row_judge *j)
 {
 	char why[128];
 	size_t taken;
 
 	if (row__of_json(r, o, &taken, why, sizeof(why)) ||
-	    strcmp(json__text_of(o, "made_by"), maker) != 0 ||
-	    r->number[INDEX_file_mtime] != mtime_s)
+	    strcmp(json__text_of(o, "made_by"), j->maker) != 0 ||
+	    r->number[INDEX_file_mtime] != mtime_s || row__find_bad_time(r, false))
 		return -ENOENT;
+	for (unsigned i = 0; i < r->nfindings; i++)
+		if (!can_be_found(j, &r->findings[i]))
+			return -ENOENT;
 	r->uid = json__number_of(o, "uid");
 	r->node_cores = json__number_of(o, "node_cores");
 	return 0;
 }
 
-int file_row__read(struct row *r, const char *path, double mtime_s, const char *maker)
+int file_row__read(struct row *r, const char *path, double mtime_s, const struct file_row_judge *j)
 {
 	struct reader *file;
 	char *text = NULL;
@@ -83,7 +139,7 @@ int file_row__read(struct row *r, const char *path, double mtime_s, const char *
 	if (text)
 		o = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	if (o)
-		err = take(r, o, mtime_s, maker);
+		err = take(r, o, mtime_s, j);
 	json_decref(o);
 	free(text);
 	return err;

@@ -2,8 +2,8 @@
 /*
  * The row of a job, stored in its job file next to the report (jobfile/store.h), so that an index
  * is made without judging the job again. It is used if the file has not been written since, and
- * what would judge the job now made it. The owner of the file may have written anything; so the row
- * is checked like a profile (scan.c).
+ * what would judge the job now made it and could have made its findings. The owner of the file may
+ * have written anything; so the row is checked like a profile (scan.c).
  */
 #ifndef JP_INDEX_FILE_ROW_H
 #define JP_INDEX_FILE_ROW_H
@@ -24,8 +24,20 @@ json_t *file_row__json(const json_t *report);
  * NULL: no memory. */
 char *file_row__text(json_t *row, const char *maker, time_t written_s);
 
+/* What would judge a job now. */
+struct file_row_judge {
+	const struct rules_text *site;
+	char maker[FILE_ROW_MAKER];
+	struct file_row_rule *rules;
+	unsigned nrules;
+};
+
+/* site: may be asked until the end, which is file_row_judge__free() in all cases. 0 or -errno. */
+int file_row_judge__init(struct file_row_judge *j, const struct rules_text *site);
+void file_row_judge__free(struct file_row_judge *j);
+
 /* Reads the row of a file of this modification time, in a limited child. 0; -ENOENT: the file has
  * no row that can be used, not logged; -ENOMEM. row__free() in all cases. */
-int file_row__read(struct row *r, const char *path, double mtime_s, const char *maker);
+int file_row__read(struct row *r, const char *path, double mtime_s, const struct file_row_judge *j);
 
 #endif

@@ -245,10 +245,65 @@ int index__find(struct index *ix, const struct jobspec *job, const char *cluster
 	return err ? err : drop_claims(out);
 }
 
+/* ---- whose it is */
+
+/* A user whose name is gone (privacy.h) had a job of long ago. */
+static bool is_named(const struct row *r)
+{
+	return r->text[INDEX_user] && *r->text[INDEX_user] != '~';
+}
+
+const struct row *row_list__other_user(const struct row_list *l, bool is_array)
+{
+	const struct row *first = NULL;
+
+	if (!is_array && l->n && rank(l, l->v) > 1)
+		return NULL;
+	for (unsigned i = 0; i < l->n; i++) {
+		const struct row *r = &l->v[i];
+
+		if (!is_named(r))
+			continue;
+		if (!first || (is_array && !are_equal(first, r, INDEX_cluster)))
+			first = r;
+		else if (!are_equal(first, r, INDEX_user))
+			return r;
+	}
+	return NULL;
+}
+
+/* As drop_claims(), of many rows that are sorted by cluster. 0 or -ENOMEM. */
+static int drop_claimed_tasks(struct row_list *l)
+{
+	unsigned n = 0, end;
+	int err = 0;
+
+	for (unsigned i = 0; i < l->n; i = end) {
+		struct row by_slurm;
+
+		row__init(&by_slurm);
+		for (end = i + 1; end < l->n && are_equal(&l->v[i], &l->v[end], INDEX_cluster);)
+			end++;
+		for (unsigned k = i; !err && k < end && !by_slurm.text[INDEX_user]; k++)
+			if (is_slurms(&l->v[k]))
+				err = row__set_text(&by_slurm, INDEX_user,
+						    l->v[k].text[INDEX_user]);
+		for (unsigned k = i; k < end; k++)
+			if (by_slurm.text[INDEX_user] && !is_slurms(&l->v[k]) &&
+			    !are_equal(&by_slurm, &l->v[k], INDEX_user))
+				row__free(&l->v[k]);
+			else
+				l->v[n++] = l->v[k];
+		row__free(&by_slurm);
+	}
+	l->n = n;
+	return err;
+}
+
 static bool is_same_task(const struct row *a, const struct row *b)
 {
 	return a->number[INDEX_array_task] == b->number[INDEX_array_task] &&
-	       !strcmp(a->text[INDEX_cluster], b->text[INDEX_cluster]);
+	       are_equal(a, b, INDEX_cluster) && are_equal(a, b, INDEX_user);
 }
 
 /* Deletes all runs of a task but the first in the list, which is the last in time. */
@@ -271,9 +326,12 @@ int index__find_array(struct index *ix, uint32_t array, const char *cluster, con
 				    {db_value__int(array)},
 				    1,
 				    false,
-				    " ORDER BY j.cluster, j.array_task, j.start DESC"};
+				    " ORDER BY j.cluster, j.array_task, j.\"user\", "
+				    "j.start DESC"};
 	int err = find(ix, &c, cluster, v, out);
 
+	if (!err)
+		err = drop_claimed_tasks(out);
 	if (!err)
 		drop_earlier_runs(out);
 	return err;

@@ -11,6 +11,9 @@ struct row_list {
 	unsigned n;
 };
 void row_list__free(struct row_list *l);
+/* Where files alone know a job, or an array on one cluster, and are of several users: the first row
+ * of another user than the first one's. Nobody can tell whose it is. NULL: it is one user's. */
+const struct row *row_list__other_user(const struct row_list *l, bool is_array);
 
 /* Finds the job that a user names, 7, 7_2, 7+1 or a SLUID, on all clusters or one (NULL: all), if
  * the viewer may see it. A job that Slurm began again has a row for each run, the last one first.

@@ -227,6 +227,11 @@ static double amount(double v)
 	return v < 0 ? NAN : bounded(v, INDEX_REAL);
 }
 
+static double up_to(double most, double v)
+{
+	return v <= most ? amount(v) : NAN;
+}
+
 /* As bounded(), for a column: numbers with a unit are amounts. */
 static double of_column(double v, const struct index_info *info)
 {
@@ -355,10 +360,41 @@ static int write_nodes(struct index *ix, const struct stored *s, const struct st
 	return err;
 }
 
-/* was_stored: the job may already have some. */
-static int write_fs(struct index *ix, int64_t id, const struct row *r, bool was_stored)
+#define ROUNDED 1e-9 /* of a sum */
+
+/* Findings cost no more than the job held, so that no sum of theirs does: by what profiles say, and
+ * where Slurm says later that it held less. Whether they cost more. */
+static bool limit_cost(struct row *r)
 {
-	const struct db_value job = db_value__int(id);
+	const double held = r->number[INDEX_held_core_s], cost = r->number[INDEX_cost_core_s];
+
+	if (isnan(r->number[INDEX_findings]) || cost == 0 || cost <= held * (1 + ROUNDED))
+		return false;
+	r->number[INDEX_cost_core_s] = held;
+	return true;
+}
+
+/* The same of each: a part of what it held; unknown, where that is. */
+static int limit_findings(struct index *ix, const struct stored *s)
+{
+	const struct db_value job = db_value__int(s->id);
+	struct db_value args[] = {{0}, job};
+	int err;
+	const double sum = db__number(
+		ix->db, &err, "SELECT sum(cost_core_s) FROM finding WHERE job = ?", &job, 1);
+
+	args[0] = db_value__real(s->row.number[INDEX_held_core_s] / sum);
+	if (err || !(sum > 0) || args[0].real >= 1)
+		return err;
+	return db__run(ix->db, "UPDATE finding SET cost_core_s = cost_core_s * ? WHERE job = ?",
+		       args, 2);
+}
+
+/* was_stored: the job may already have some. */
+static int write_fs(struct index *ix, const struct stored *s, const struct row *r, bool was_stored)
+{
+	const struct db_value job = db_value__int(s->id);
+	const double most = row__most_bytes(&s->row), most_bw = row__most_bw(&s->row);
 	int err = was_stored ? db__run(ix->db, "DELETE FROM job_fs WHERE job = ?", &job, 1) : 0;
 
 	for (unsigned i = 0; !err && i < r->nfs; i++) {
@@ -366,10 +402,10 @@ static int write_fs(struct index *ix, int64_t id, const struct row *r, bool was_
 		const struct db_value args[] = {
 			job,
 			db_value__text(f->name),
-			db_value__real(amount(f->read_bytes)),
-			db_value__real(amount(f->write_bytes)),
-			db_value__real(amount(f->read_bw_max)),
-			db_value__real(amount(f->write_bw_max)),
+			db_value__real(up_to(most, f->read_bytes)),
+			db_value__real(up_to(most, f->write_bytes)),
+			db_value__real(up_to(most_bw, f->read_bw_max)),
+			db_value__real(up_to(most_bw, f->write_bw_max)),
 		};
 
 		err = db__run(ix->db,
@@ -385,6 +421,7 @@ static int put_stored(struct index *ix, struct stored *s, const struct row *r,
 {
 	const bool slurm_said = from->source == ROW_SOURCE_PROFILE && s->id && is_slurms(&s->row);
 	const bool was_stored = s->id;
+	bool is_dear;
 	int err = was_stored ? sums__mark(ix, &s->row) : 0;
 
 	if (!err)
@@ -395,12 +432,15 @@ static int put_stored(struct index *ix, struct stored *s, const struct row *r,
 		err = complete(&s->row);
 	if (!err)
 		err = row__derive(&s->row);
+	is_dear = limit_cost(&s->row);
 	if (!err)
 		err = write_row(ix, s);
 	if (!err && from->source & ROW_SOURCE_PROFILE)
 		err = write_findings(ix, s->id, r);
 	if (!err && from->source & ROW_SOURCE_PROFILE)
-		err = write_fs(ix, s->id, r, was_stored);
+		err = write_fs(ix, s, r, was_stored);
+	if (!err && is_dear)
+		err = limit_findings(ix, s);
 	if (!err && !slurm_said)
 		err = write_nodes(ix, s, &r->nodes);
 	return err ? err : sums__mark(ix, &s->row);
@@ -449,6 +489,8 @@ int index__put(struct index *ix, const struct row *r, const struct index_source 
 		return -EINVAL;
 	if (!copy.text[INDEX_cluster] || !*copy.text[INDEX_cluster])
 		copy.text[INDEX_cluster] = from->cluster ? (char *)from->cluster : empty;
+	if (from->source == ROW_SOURCE_PROFILE) /* else it might say that it ran at other times */
+		copy.number[INDEX_end] = r->number[INDEX_start] + r->number[INDEX_elapsed_s];
 	err = find_stored(ix, &s, &copy, from);
 	if (!err && !s.same.id && s.is_other)
 		err = -EPERM;

@@ -482,10 +482,10 @@ static double threads_of(const struct row *r)
 #define DISAGREE 0.1 /* share of Slurm's CPU time */
 #define FEW_S	 60  /* with less CPU time by Slurm both are not compared */
 
-/* NaN if the part is unknown. */
+/* NaN if one of them is unknown: else what anybody says of the part would have no bound. */
 static double at_most(double part, double whole)
 {
-	return isnan(part) ? NAN : fmin(part, whole);
+	return isnan(part) || (part > 0 && isnan(whole)) ? NAN : fmin(part, whole);
 }
 
 static void derive_lost(struct row *r)
@@ -501,8 +501,10 @@ static void derive_lost(struct row *r)
 int row__derive(struct row *r)
 {
 	double elapsed = r->number[INDEX_elapsed_s], cpus = r->number[INDEX_cpus];
-	double slurms = r->number[INDEX_slurm_cpu_s], ours = r->number[INDEX_cpu_s];
+	double slurms = r->number[INDEX_slurm_cpu_s], ours;
 
+	row__bound(r);
+	ours = r->number[INDEX_cpu_s];
 	r->number[INDEX_held_cpu_s] = elapsed * cpus;
 	r->number[INDEX_held_core_s] = elapsed * cpus / threads_of(r);
 	r->number[INDEX_held_gpu_s] = elapsed * r->number[INDEX_gpus];

@@ -101,8 +101,17 @@ const char *row__of_json(struct row *r, const json_t *o, size_t *taken, char *wh
 /* Whether the job and its begin are known and possible: no row without both is stored. */
 bool row__has_key(const struct row *r);
 
-/* Sets what follows from other columns: allocated and lost time, signature, day. For a row that has
- * what both sources report. 0 or -ENOMEM. */
+/* What is wrong with its begin or length, which no job can have; NULL: nothing. Slurm may have
+ * jobs of years. */
+const char *row__find_bad_time(const struct row *r, bool is_of_slurm);
+/* Amounts that its CPUs, GPUs and nodes cannot have worked, used or moved are not known. */
+void row__bound(struct row *r);
+/* The most that it can have moved: bytes, and bytes/s; NaN: not known. */
+double row__most_bytes(const struct row *r);
+double row__most_bw(const struct row *r);
+
+/* Bounds amounts, and sets what follows from other columns: allocated and lost time, signature,
+ * day. For a row that has what both sources report. 0 or -ENOMEM. */
 int row__derive(struct row *r);
 
 /* Pass a row from the process that made it to another one. 0; -EBADMSG; -ENOMEM. */

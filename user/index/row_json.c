@@ -9,6 +9,7 @@
 
 #include "base/hostlist.h"
 #include "base/json.h"
+#include "base/str.h"
 
 /* ---- written */
 
@@ -118,6 +119,39 @@ static const char *take_columns(struct row *r, const json_t *o, size_t *taken, c
 	return NULL;
 }
 
+#define RULE_ID_MAX 64
+#define CODE_MAX    200
+
+/* As "cpu.unused". */
+static bool is_rule_id(const char *id)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_.";
+	const char *dot = strchr(id, '.');
+
+	return dot && dot != id && dot[1] && strlen(id) <= RULE_ID_MAX &&
+	       id[strspn(id, letters)] == '\0';
+}
+
+/* Of the shape that rules can make (rules_text__has_code() has more of it), or left out. */
+static bool is_code(const struct row_finding *f)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789 %+,./:=@_#-";
+	const char *code = f->code;
+	const size_t len = strlen(code), before = strlen(f->remedy);
+
+	if (!len)
+		return true;
+	if (len > CODE_MAX || code[strspn(code, letters)] || before < len ||
+	    strcmp(f->remedy + before - len, code) != 0)
+		return false;
+	if (f->kind == 1)
+		return str__starts(code, "#SBATCH --") || str__starts(code, "export ") ||
+		       str__starts(code, "srun --");
+	return f->kind == 2 && *code >= 'a' && *code <= 'z';
+}
+
 /* Columns that sum up findings are made again from the list. */
 static const char *take_findings(struct row *r, const json_t *o, size_t *taken)
 {
@@ -137,6 +171,8 @@ static const char *take_findings(struct row *r, const json_t *o, size_t *taken)
 			return "finding_list has something that is no finding";
 		if (row__add_finding(r, one))
 			return strerror(ENOMEM);
+		if (!is_rule_id(r->findings[i].rule) || !is_code(&r->findings[i]))
+			return "finding_list has a rule or a line to copy that is none";
 	}
 	return row__rate(r) ? strerror(ENOMEM) : NULL;
 }

@@ -391,15 +391,16 @@ static bool has_too_many(const struct row *r)
 static void find_lie(char *why, size_t size, const struct row *r, const struct scan_file *f,
 		     unsigned n, const char *owner)
 {
+	/* Without names: the reason is kept, also when a user is forgotten. */
+	static const char of_other[] = "it says that it is of another user than its owner";
+	const char *bad_time = row__find_bad_time(r, false);
 	const double elapsed = r->number[INDEX_elapsed_s];
 
 	*why = '\0';
-	if (!isnan(r->uid) && r->uid != f->uid)
-		snprintf(why, size, "it says that it is of user %.0f and belongs to %u", r->uid,
-			 (unsigned)f->uid);
-	else if (names_other(r, f->uid, owner))
-		snprintf(why, size, "it says that it is of user %.60s and belongs to %.60s",
-			 r->text[INDEX_user], owner);
+	if ((!isnan(r->uid) && r->uid != f->uid) || names_other(r, f->uid, owner))
+		snprintf(why, size, "%s", of_other);
+	else if (bad_time)
+		snprintf(why, size, "%s", bad_time);
 	else if (!is_named_for(r, f))
 		snprintf(why, size, "its name says another job than what is in it");
 	else if (elapsed > longest(r, f, n))

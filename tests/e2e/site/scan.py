@@ -237,7 +237,7 @@ def ids_twice():
     t = Tree()
     put(t.user, 5)
     later = put(t.user, 5, name="5_again.h5")
-    shift(later, 90 * DAY)
+    shift(later, -90 * DAY)
     is_equal("scan: an id that was given twice is two jobs", [t.scan(), len(t.rows()), t.check()], ["2 jobs of 2 new files", 2, "no difference"])
     a, b = put(os.path.join(t.dir, "other"), 6, attributes={"Cluster": "alpha"}), put(os.path.join(t.dir, "other"), 6, "6_beta.h5", {"Cluster": "beta"})
     t.scan()

@@ -11,12 +11,11 @@
 #include "base/log.h"
 #include "base/room.h"
 #include "base/str.h"
-#include "cmd/jobprof/site_args.h"
+#include "cmd/jobprof/site_job.h"
 #include "cmd/jobprof/user_name.h"
 #include "cmd/jobprof/verbs.h"
 #include "findings/findings.h"
 #include "index/contact.h"
-#include "index/get.h"
 
 struct options {
 	struct site_args site;
@@ -82,6 +81,8 @@ static int find_job(struct index *ix, const struct options *o, const char *word,
 		err = index__find(ix, spec, o->site.filter.cluster, &everybody, &rows);
 	if (!err && !rows.n)
 		err = -ENOENT;
+	if (!err)
+		err = site_job__check_user(&rows, false, word);
 	if (!err) {
 		char **text = rows.v[0].text;
 

@@ -130,6 +130,8 @@ static int print_array(struct options *o, const char *array)
 		return NOT_FOUND;
 	err = index__find_array(&ix, id, o->site.filter.cluster, &viewer, &rows);
 	if (!err)
+		err = site_job__check_user(&rows, true, array);
+	if (!err)
 		status = rows.n ? print_rows(&rows) : not_found();
 	row_list__free(&rows);
 	index__close(&ix);

@@ -501,7 +501,7 @@ int site_args__open(const struct site_args *a, struct index *ix, struct viewer *
 	if (err)
 		return 1;
 	db__limit(ix->db, limit_s());
-	err = site_filter__check_finding(a, ix);
+	err = site_filter__check_finding(a, ix, v);
 	if (err)
 		index__close(ix);
 	return err;

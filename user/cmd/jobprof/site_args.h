@@ -116,8 +116,9 @@ int site_args__open(const struct site_args *a, struct index *ix, struct viewer *
 
 /* Whether the filter and the form make sense: 0, or 2, logged. */
 int site_filter__check(const struct site_args *a);
-/* Whether the finding of the filter is a rule, or one that the index has: 0, or 2, logged. */
-int site_filter__check_finding(const struct site_args *a, struct index *ix);
+/* Whether the finding of the filter is a rule, or one that a job has which the viewer may see: 0,
+ * or 2, logged. */
+int site_filter__check_finding(const struct site_args *a, struct index *ix, const struct viewer *v);
 /* Where no job matches: logs which users, projects, partitions, clusters, nodes, jobs and
  * signatures of the filter have no job in the index at all, as far as the viewer may know. */
 void site_filter__hint(const struct site_args *a, struct index *ix, const struct viewer *v);

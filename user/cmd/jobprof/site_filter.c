@@ -146,21 +146,37 @@ static int look(void *arg, const struct rule_many *m)
 
 /* Whether a query SELECT 1 ... has an answer for a word of the user's. True also after an error:
  * nothing is known to be lacking. */
-static bool has(struct index *ix, const char *sql, const char *word)
+static bool has_of(struct index *ix, const char *sql, const char *word, const char *user)
 {
 	unsigned replaced;
 	char *clean = utf8__clean(word, SIZE_MAX, &replaced);
-	const struct db_value arg = db_value__text(clean);
+	const struct db_value args[] = {db_value__text(clean), db_value__text(user)};
 	double n = NAN;
 	int err = clean ? 0 : -ENOMEM;
 
 	if (!err)
-		n = db__number(ix->db, &err, sql, &arg, 1);
+		n = db__number(ix->db, &err, sql, args, user ? 2 : 1);
 	free(clean);
 	return err || n == 1;
 }
 
-int site_filter__check_finding(const struct site_args *a, struct index *ix)
+static bool has(struct index *ix, const char *sql, const char *word)
+{
+	return has_of(ix, sql, word, NULL);
+}
+
+/* Who does not see all is not told what others' jobs have. */
+static bool has_finding(struct index *ix, const struct viewer *v, const char *rule)
+{
+	if (v->sees_all)
+		return has(ix, "SELECT 1 FROM finding WHERE rule = ? LIMIT 1", rule);
+	return has_of(ix,
+		      "SELECT 1 FROM finding f JOIN job j ON j.id = f.job WHERE f.rule = ? AND "
+		      "j.\"user\" = ? LIMIT 1",
+		      rule, v->user);
+}
+
+int site_filter__check_finding(const struct site_args *a, struct index *ix, const struct viewer *v)
 {
 	static const char *const words[] = {"any", "none", "unknown"};
 	struct search s = {.word = a->filter.finding};
@@ -170,7 +186,7 @@ int site_filter__check_finding(const struct site_args *a, struct index *ix)
 	for (size_t i = 0; !s.is_found && i < sizeof(words) / sizeof(*words); i++)
 		s.is_found = !strcmp(words[i], s.word);
 	if (!s.is_found)
-		s.is_found = has(ix, "SELECT 1 FROM finding WHERE rule = ? LIMIT 1", s.word);
+		s.is_found = has_finding(ix, v, s.word);
 	if (s.is_found || rules__each_many(look, &s) || s.is_found) {
 		string_list__free(&s.names);
 		return 0;

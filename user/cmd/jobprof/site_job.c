@@ -34,8 +34,22 @@ const char *site_job__group(const char *user)
 
 /* ---- in the index */
 
+int site_job__check_user(const struct row_list *l, bool is_array, const char *job)
+{
+	const struct row *other = row_list__other_user(l, is_array);
+
+	if (!other)
+		return 0;
+	log_error("%s: profiles of %s and of %s both say that they are of it, and Slurm's accounting "
+		  "has neither: jobprof jobs --jobs %s lists them%s",
+		  job, l->v[0].text[INDEX_user], other->text[INDEX_user], job,
+		  is_array ? "" : ", -M takes that of one cluster");
+	return -ENOTUNIQ;
+}
+
 /* The last run. 0; -ENOENT; -errno, logged. */
-static int find_in_index(struct site_job *j, const struct site_args *a, const struct jobspec *spec)
+static int find_in_index(struct site_job *j, const struct site_args *a, const struct jobspec *spec,
+			 const char *job)
 {
 	struct site_args args = *a;
 	struct row_list rows = {0};
@@ -50,6 +64,8 @@ static int find_in_index(struct site_job *j, const struct site_args *a, const st
 	err = index__find(&ix, spec, a->filter.cluster, &viewer, &rows);
 	if (!err && !rows.n)
 		err = -ENOENT;
+	if (!err)
+		err = site_job__check_user(&rows, false, job);
 	if (!err) {
 		j->row = rows.v[0];
 		row__init(&rows.v[0]);
@@ -208,6 +224,23 @@ static bool is_profile_of(const struct profile *p, const char *user)
 	return true;
 }
 
+/* Whether profiles[n] of a job are of several owners, which it says then. */
+static bool are_of_several(const struct profile *p, unsigned n, const char *job)
+{
+	struct stat first, st;
+
+	for (unsigned i = 1; i < n; i++) {
+		if (stat(p[0].files->path, &first) || stat(p[i].files->path, &st) ||
+		    first.st_uid == st.st_uid)
+			continue;
+		log_error("%s: %s and %s both say that they are of it, and belong to different "
+			  "users: jobprof report explains each",
+			  job, p[0].files->path, p[i].files->path);
+		return true;
+	}
+	return false;
+}
+
 static int read_profile(struct row *r, const struct site_args *a, const char *job, uint32_t id,
 			const char *user)
 {
@@ -218,6 +251,8 @@ static int read_profile(struct row *r, const struct site_args *a, const char *jo
 	unsigned used = 0, n = 0;
 	int err = find_quietly(&found, &words);
 
+	if (!err && !user && are_of_several(found.v, found.n, job))
+		err = -ENOTUNIQ;
 	if (!err) {
 		jobs = calloc(found.n, sizeof(*jobs));
 		paths = calloc(found.nfiles, sizeof(*paths));
@@ -317,11 +352,15 @@ int site_job__find(struct site_job *j, const struct site_args *a, const char *jo
 		free(spec);
 		return -EINVAL;
 	}
-	err = find_in_index(j, a, spec);
+	err = find_in_index(j, a, spec, job);
 	id = !err			 ? (uint32_t)j->row.number[INDEX_job_id]
 	     : spec->kind == JOBSPEC_JOB ? spec->job
 					 : 0;
 	j->is_running = !err && !strcmp(seff__state(&j->row, state), "RUNNING");
+	if (err == -ENOTUNIQ) {
+		free(spec);
+		return err;
+	}
 	if (err == -ENOENT || j->is_running || (!err && !is_profiled(&j->row))) {
 		files = find_in_files(j, a, job, id);
 		j->is_running |= j->is_live;

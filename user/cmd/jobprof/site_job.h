@@ -15,9 +15,14 @@ struct site_job {
 
 /* The job as users write it: 7, 7_2, 7+1 or a SLUID. The user's own index is not made for this. 0;
  * -ENOENT: neither the index nor a directory of profiles has it; -EINVAL: that is no job, logged;
- * -errno, logged. site_job__free() in all cases. */
+ * -ENOTUNIQ: profiles of several users say that they are of it, logged; -errno, logged.
+ * site_job__free() in all cases. */
 int site_job__find(struct site_job *j, const struct site_args *a, const char *job);
 void site_job__free(struct site_job *j);
+
+/* Of rows of the job or array that a user named so: 0; -ENOTUNIQ: files alone know it, of several
+ * users, logged. */
+int site_job__check_user(const struct row_list *l, bool is_array, const char *job);
 
 /* Finds the job's profile; *profile points into *out. 0 or -ENOENT; profiles__free(out) in both
  * cases. */

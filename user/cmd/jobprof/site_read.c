@@ -15,7 +15,7 @@
 struct reading {
 	const struct scan_job *jobs;
 	struct rules_text rules; /* read once, before children give up rights */
-	char maker[FILE_ROW_MAKER];
+	struct file_row_judge judge;
 };
 
 /* The answer about a job is its rows, each after a 1, and a 0 at the end. */
@@ -52,7 +52,7 @@ static bool put_stored_row(const struct reading *w, const struct scan_job *j, st
 	if (j->n != 1)
 		return false;
 	pool__has_workers();
-	fits = !file_row__read(&row, j->paths[0], j->mtime_s, w->maker);
+	fits = !file_row__read(&row, j->paths[0], j->mtime_s, &w->judge);
 	if (fits) {
 		put_more(m, 1);
 		fits = !row__put(&row, m);
@@ -118,8 +118,9 @@ int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, vo
 	int err;
 
 	rules_text__read(&w.rules, NULL);
-	file_row__maker(&w.rules, w.maker);
-	err = pool__start(&pool, &work, cpus > 1 ? (unsigned)cpus : 1, &POOL_JUDGE);
+	err = file_row_judge__init(&w.judge, &w.rules);
+	if (!err)
+		err = pool__start(&pool, &work, cpus > 1 ? (unsigned)cpus : 1, &POOL_JUDGE);
 
 	for (unsigned i = 0; !err && i < n; i++) {
 		struct message *m;
@@ -135,6 +136,7 @@ int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, vo
 	if (err == -EINTR)
 		pool__follow_signal();
 	pool__free(pool);
+	file_row_judge__free(&w.judge);
 	rules_text__free(&w.rules);
 	return err;
 }
