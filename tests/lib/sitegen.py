@@ -208,8 +208,9 @@ class Site:
         rules = rng.integers(0, len(RULES), count.sum())
         k = int(count.sum())
         share, severity, odd = rng.beta(0.6, 2.5, k), rng.integers(0, 3, k), rng.random(k)
-        held = numpy.repeat(c["held_core_s"], count)
-        costs = numpy.round(held * share, 2)
+        of = numpy.repeat(numpy.arange(n), count)
+        share /= numpy.maximum(1, 1.01 * numpy.bincount(of, share, n))[of]  # costs never overlap
+        costs = numpy.floor(100 * c["held_core_s"][of] * share) / 100
         lists = []
         for i in range(n):
             found = []

@@ -210,7 +210,7 @@ def forged_amounts():
     change(paths[3], cpus=None, finding_list=[FINDING])
     t.scan()
     held, lost, elapsed = one(t, 1, "held_core_s", "lost_core_s", "elapsed_s")
-    cost = sql(t.index, "SELECT sum(cost_core_s) FROM finding f JOIN job j ON j.id = f.job WHERE job_id = 1")[0][0]
+    cost = sql(t.index, "SELECT sum(f.cost_core_s) FROM finding f JOIN job j ON j.id = f.job WHERE job_id = 1")[0][0]
     is_true("its findings cost what it held", held > 0 and lost == held and approx(cost, held), (cost, lost, held))
     got = as_json("jobs", "--database", t.index, "--since", "all", "--finding", "cpu.unused", "-j", "1")
     is_true("and so says jobs --finding", approx(got["finding_core_s"], held) and got["held_core_s"] == held, got)
@@ -219,14 +219,14 @@ def forged_amounts():
     start, end, elapsed = one(t, 2, "start", "end", "elapsed_s")
     is_equal("it ended when it had run", end, start + elapsed)
     is_equal("what nobody knows that it held it did not lose", one(t, 3, "held_core_s", "lost_core_s"), (None, None))
-    is_equal("nor do its findings cost that", sql(t.index, "SELECT cost_core_s FROM finding f JOIN job j ON j.id = f.job WHERE job_id = 3"), [(None,)])
+    is_equal("nor do its findings cost that", sql(t.index, "SELECT f.cost_core_s FROM finding f JOIN job j ON j.id = f.job WHERE job_id = 3"), [(None,)])
     cpu = stored(paths[4])["cpu_s"]
     is_equal("what can be is as it was", one(t, 4, "cpu_s"), (cpu,))
     start = one(t, 1, "start")[0]
     row = {"cluster": "", "job_id": 1, "start": start, "end": start + 60, "elapsed_s": 60, "cpus": 1, "sources": 1, "user": ME}
     is_equal("Slurm's word comes later", give(t, row), 0)
     held = one(t, 1, "held_core_s")[0]
-    cost = sql(t.index, "SELECT sum(cost_core_s) FROM finding f JOIN job j ON j.id = f.job WHERE job_id = 1")[0][0]
+    cost = sql(t.index, "SELECT sum(f.cost_core_s) FROM finding f JOIN job j ON j.id = f.job WHERE job_id = 1")[0][0]
     is_true("it held less: so did its findings cost", held <= 60 and approx(cost, held), (cost, held))
     harmless(t)
 
