@@ -3,6 +3,7 @@
 """Every number of jobprof jobs, as text, CSV and JSON, is the one that python makes of the generated jobs, for each option and
 many together, in three zones; export and import keep all of them; who is no staff sees own jobs."""
 
+import contextlib
 import itertools
 import sys
 
@@ -434,9 +435,10 @@ def rights():
                  [len(own), len(own), False])
     p = as_nobody(public, "index", "export", "--database", path)
     is_equal("nobody exports own jobs", {json.loads(line)["user"] for line in p.stdout.splitlines()}, {"nobody"})
-    with contextlib.closing(sqlite3.connect(path)) as db, db:
+    with contextlib.closing(sqlite3.connect(path)) as db:  # open: -wal and -shm stay
         db.execute("UPDATE finding SET rule = 'secret.rule' WHERE rowid = (SELECT min(rowid) FROM finding WHERE job IN (SELECT id FROM job WHERE \"user\" <> 'nobody'))")
-    said = [as_nobody(public, "jobs", "--database", path, "--since", "all", "--finding", rule) for rule in ("secret.rule", "secret.rulf")]
+        db.commit()
+        said = [as_nobody(public, "jobs", "--database", path, "--since", "all", "--finding", rule) for rule in ("secret.rule", "secret.rulf")]
     is_equal("nobody does not learn which rules others' jobs have", [said[0].returncode, said[0].stdout, said[0].stderr.replace("rule:", "rulf:")],
              [2, "", said[1].stderr])
     is_equal("staff does", call("jobs", "--database", path, "--since", "all", "--finding", "secret.rule").returncode, 0)

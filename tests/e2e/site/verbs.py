@@ -227,7 +227,7 @@ def whom_a_word_means():
                              new(41, "cleo", het_id=40), new(50, "dora", sluid=sluid), new(60, "10001"), new(70, "eve", cluster="d"), new(70, "fay", start=job["start"] - 9)])
     last = "SELECT \"user\", job, rule, signature, ticket, account FROM contact ORDER BY id DESC LIMIT 1"
     is_job = lambda user, i: (user, i, "cpu.unused", "%016x" % i, "T", "p")
-    for word, wanted in (("20", is_job("ann", 20)), ("30_3", is_job("ben", 31)), ("40+1", is_job("cleo", 41)), (sluid, is_job("dora", 50)), ("70", is_job("eve", 70)),
+    for word, wanted in (("20", is_job("ann", 20)), ("30_3", is_job("ben", 31)), ("40+1", is_job("cleo", 41)), (sluid, is_job("dora", 50)), ("70 -M d", is_job("eve", 70)),
                          ("70 -M c", is_job("fay", 70)), ("%016x" % 31, ("ben", None, None, "%016x" % 31, "T", "p")), ("ann", ("ann", None, None, None, "T", None)),
                          ("10001", ("10001", None, None, None, "T", None))):
         text = jobprof("contacted", *word.split(), "-t", "T", "--database", path)
@@ -235,6 +235,7 @@ def whom_a_word_means():
         is_true("contacted %s: what is said" % word, " contacted %s" % wanted[0] in text and "ticket T" in text, text)
     for word in ("2076_3", "30_2", "40+7", "nosuch", "19fd", "99", "f" * 16, "", "30,20", "s6YB0CV0SKR001"):
         refused("contacted %r" % word, path, word, said="%s: the index has no job, user or signature" % word)
+    refused("an id of two users on two clusters", path, "70", said="profiles of eve and of fay both say that they are of it")
     refused("a rule that is misspelt", path, "20", "--finding", "cpu.neigbour", said="--finding cpu.neigbour: there is no such rule; did you mean cpu.neighbour?")
     refused("a rule of no name", path, "20", "--finding", "xxxxxxxxxxxx", said="there is no such rule: jobprof-rules(5)")
     with contextlib.closing(sqlite3.connect(path)) as db, db:
@@ -332,6 +333,10 @@ def old_names():
     is_true("prune: rows go, and their sums stay", all(near(a, b) for a, b in zip(before[0], rows_of(path, sums)[0])) and
             rows_of(path, "SELECT count(*) FROM job")[0][0] < len(jobs), rows_of(path, sums))
     is_true("check: no difference after that", "no difference" in jobprof("index", "check", "--database", path), "")
+    text = jobprof("usage", "--by", "user", "--since", "all", "--all", "--database", path)
+    got = json.loads(jobprof("usage", "--by", "user", "--since", "all", "--all", "--json", "--database", path))
+    is_true("usage: a row without a user says so", re.search("^not known ", text, re.M) and [r["user"] for r in got["rows"]].count("") == 1 and
+            "--user 'not known'" not in text, text)
     jobprof("index", "remake", "--database", path)
     is_true("remake keeps sums of rows that are gone", all(near(a, b) for a, b in zip(before[0], rows_of(path, sums)[0])), rows_of(path, sums))
 
