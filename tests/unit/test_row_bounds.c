@@ -43,7 +43,7 @@ TEST(amounts_that_can_be)
 
 TEST(amounts_that_cannot)
 {
-	assert_false(is_kept(INDEX_cpu_s, 17.8 * 3600));
+	assert_false(is_kept(INDEX_cpu_s, 18.5 * 3600));
 	assert_false(is_kept(INDEX_cpu_s, INFINITY));
 	assert_false(is_kept(INDEX_idle_gpu_s, 2 * 3600));
 	assert_false(is_kept(INDEX_energy_j, 3600 * 10000.0));
