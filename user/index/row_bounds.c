@@ -9,7 +9,7 @@
 #include <math.h>
 #include <time.h>
 
-#define FIRST_START 946684800.0	   /* 2000-01-01: Slurm is younger */
+#define FIRST_START 946684800.0 /* 2000-01-01: Slurm is younger */
 #define YEAR_S	    (366 * 86400.0)
 #define CLOCKS_S    3600 /* that clocks may differ by */
 
@@ -94,12 +94,12 @@ void row__bound(struct row *r)
 		enum index_column of;
 		double (*most)(const struct row *r);
 	} bounds[] = {
-		{INDEX_cpu_s, most_cpu_s},	    {INDEX_energy_j, most_energy_j},
+		{INDEX_cpu_s, most_cpu_s},	     {INDEX_energy_j, most_energy_j},
 		{INDEX_energy_low_j, most_energy_j}, {INDEX_energy_high_j, most_energy_j},
-		{INDEX_idle_cpu_s, most_core_s},    {INDEX_idle_of_cpu_s, most_core_s},
-		{INDEX_idle_gpu_s, most_gpu_s},	    {INDEX_idle_of_gpu_s, most_gpu_s},
+		{INDEX_idle_cpu_s, most_core_s},     {INDEX_idle_of_cpu_s, most_core_s},
+		{INDEX_idle_gpu_s, most_gpu_s},	     {INDEX_idle_of_gpu_s, most_gpu_s},
 		{INDEX_read_bytes, row__most_bytes}, {INDEX_write_bytes, row__most_bytes},
-		{INDEX_read_bw_max, row__most_bw},  {INDEX_write_bw_max, row__most_bw},
+		{INDEX_read_bw_max, row__most_bw},   {INDEX_write_bw_max, row__most_bw},
 	};
 
 	for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++)

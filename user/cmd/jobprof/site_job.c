@@ -40,10 +40,11 @@ int site_job__check_user(const struct row_list *l, bool is_array, const char *jo
 
 	if (!other)
 		return 0;
-	log_error("%s: profiles of %s and of %s both say that they are of it, and Slurm's accounting "
-		  "has neither: jobprof jobs --jobs %s lists them%s",
-		  job, l->v[0].text[INDEX_user], other->text[INDEX_user], job,
-		  is_array ? "" : ", -M takes that of one cluster");
+	log_error(
+		"%s: profiles of %s and of %s both say that they are of it, and Slurm's accounting "
+		"has neither: jobprof jobs --jobs %s lists them%s",
+		job, l->v[0].text[INDEX_user], other->text[INDEX_user], job,
+		is_array ? "" : ", -M takes that of one cluster");
 	return -ENOTUNIQ;
 }
 
