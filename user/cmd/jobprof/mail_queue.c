@@ -290,28 +290,42 @@ static bool is_due(struct queue *q, const struct event *e, unsigned n, bool know
 
 #define STATES 16
 
-/* Writes a subject: "Slurm Array Job_id=7 Name=x Ended, 3 tasks: 2 COMPLETED, 1 FAILED". */
+struct state_count {
+	const char *state;
+	unsigned n;
+};
+
+static int by_count(const void *a, const void *b)
+{
+	const struct state_count *x = a, *y = b;
+
+	return x->n != y->n ? (x->n < y->n) - (x->n > y->n) : strcmp(x->state, y->state);
+}
+
+/* Writes a subject, with the most frequent state first:
+ * "Slurm Array Job_id=7 Name=x Ended, 3 tasks: 2 COMPLETED, 1 FAILED". */
 static void name_tasks(char *to, size_t size, const struct event *e, unsigned n)
 {
-	const char *states[STATES];
-	unsigned counts[STATES] = {0}, nstates = 0, k;
+	struct state_count states[STATES] = {0};
+	unsigned nstates = 0, k;
 	FILE *f = fmemopen(to, size, "w");
 
 	*to = '\0';
 	for (unsigned i = 0; i < n; i++) {
-		for (k = 0; k < nstates && strcmp(states[k], e[i].state); k++)
+		for (k = 0; k < nstates && strcmp(states[k].state, e[i].state); k++)
 			;
 		if (k == STATES)
 			continue;
 		if (k == nstates)
-			states[nstates++] = e[i].state;
-		counts[k]++;
+			states[nstates++].state = e[i].state;
+		states[k].n++;
 	}
 	if (!f)
 		return;
+	qsort(states, nstates, sizeof(*states), by_count);
 	fprintf(f, "Slurm Array Job_id=%u Name=%s Ended, %u tasks", e->array, e->name, n);
 	for (k = 0; k < nstates; k++)
-		fprintf(f, "%s%u %s", k ? ", " : ": ", counts[k], states[k]);
+		fprintf(f, "%s%u %s", k ? ", " : ": ", states[k].n, states[k].state);
 	fclose(f);
 }
 
