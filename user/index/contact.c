@@ -142,10 +142,12 @@ static int use_of(struct index *ix, const struct contact *c, double from, double
 	query__add(&q, "SELECT count(*), sum(j.held_core_s), ");
 	if (c->rule) {
 		query__add(&q, "sum((SELECT sum(f.cost_core_s) FROM finding f WHERE f.job = j.id "
-			       "AND f.rule = ?))");
+			       "AND f.rule = ?)), CAST(sum((SELECT count(*) FROM finding f WHERE "
+			       "f.job = j.id AND f.rule = ?)) AS BIGINT)");
+		query__arg(&q, db_value__text(c->rule));
 		query__arg(&q, db_value__text(c->rule));
 	} else {
-		query__add(&q, "sum(j.lost_core_s)");
+		query__add(&q, "sum(j.lost_core_s), 0");
 	}
 	add_jobs(&q, c, from, to);
 	if (!err)
@@ -153,8 +155,9 @@ static int use_of(struct index *ix, const struct contact *c, double from, double
 	if (!err && db_rows__next(&r)) {
 		*u = (struct use){db_value__number(&r.v[0]), db_value__number(&r.v[1]),
 				  db_value__number(&r.v[2])};
-		if (isnan(u->lost_s) && u->runs > 0)
-			u->lost_s = 0; /* the rule found nothing in them */
+		/* findings whose cost nobody knows are no proof that nothing is lost */
+		if (isnan(u->lost_s) && u->runs > 0 && db_value__number(&r.v[3]) == 0)
+			u->lost_s = 0;
 	}
 	err = err ? err : r.err;
 	db_rows__end(&r);
@@ -196,6 +199,8 @@ static void judge(struct advice *a, double now, double at)
 		a->verdict = now - at < WEEK_S ? "too early" : "did not run since";
 	else if (a->runs_after < FEW_RUNS || now - at < WEEK_S)
 		a->verdict = "too early";
+	else if (isnan(a->lost_before) || isnan(a->lost_after))
+		a->verdict = "cost not known";
 	else if (isnan(change))
 		a->verdict = "nothing was lost before";
 	else if (change <= HELPED)

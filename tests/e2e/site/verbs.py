@@ -146,7 +146,8 @@ def did_it_help():
     """14 days ago users were written to; what they lost before and since is known."""
     cases = {  # user: lost of 100 core-s held before and after, runs after, what is said
         "helped": (50, 10, 10, "helped"), "alittle": (50, 40, 10, "helped a little"), "same": (50, 49, 10, "no change"), "worse": (20, 60, 10, "worse"),
-        "fewer": (50, 50, 6, "no change"), "early": (50, 10, 3, "too early"), "gone": (50, 0, 0, "did not run since"), "clean": (50, 0, 12, "helped")}
+        "fewer": (50, 50, 6, "no change"), "early": (50, 10, 3, "too early"), "gone": (50, 0, 0, "did not run since"), "clean": (50, 0, 12, "helped"),
+        "unknown": (50, 10, 10, "cost not known")}
     jobs, at = [], NOW - 14 * DAY
     for i, (user, (before, after, runs, _)) in enumerate(cases.items()):
         jobs += alike(20, user, 2000 + 100 * i, at - 30 * DAY, 100.0, float(before))
@@ -156,6 +157,7 @@ def did_it_help():
         jobprof("contacted", str(2000 + 100 * i), "--finding", "cpu.unused", "--ticket", "T%d" % i, "--database", path)
     with contextlib.closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE contact SET at = ?", [at])
+        db.execute("UPDATE finding SET cost_core_s = NULL WHERE job IN (SELECT id FROM job WHERE user = 'unknown' AND start > ?)", [at])
     got = {r["user"]: r for r in json.loads(jobprof("advice", "--json", "--database", path))["rows"]}
     for i, (user, (before, after, runs, verdict)) in enumerate(cases.items()):
         r = got[user]
