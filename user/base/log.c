@@ -24,6 +24,7 @@ static enum log_level max_level = LOGL_INFO;
 static bool to_journal;
 static bool to_syslog;
 static bool timed;
+static bool only_counts;
 static int syslog_fd = -1;
 static pid_t syslog_pid; /* the process that opened syslog_fd: a child may have closed it and got
 			    the number again */
@@ -175,6 +176,11 @@ const struct log_errors *log__errors(void)
 	return &errors;
 }
 
+void log__only_count(void)
+{
+	only_counts = true;
+}
+
 static void print_stderr(enum log_level level, const char *text)
 {
 	char line[LINE_MAX_LEN + 128];
@@ -211,7 +217,9 @@ void log__print(enum log_level level, const char *fmt, ...)
 
 	if (level == LOGL_ERROR)
 		note_error(text);
-	if (to_syslog)
+	if (only_counts)
+		; /* whoever asks is told */
+	else if (to_syslog)
 		print_syslog(level, text);
 	else
 		print_stderr(level, text);

@@ -38,6 +38,8 @@ struct log_errors {
 	char text[256];
 };
 const struct log_errors *log__errors(void);
+/* From now on nothing is printed; errors are still counted. */
+void log__only_count(void);
 
 /* Zero-initialised, one per message that could come in floods. */
 struct log_limit {

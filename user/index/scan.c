@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/read_note.h"
 #include "base/room.h"
 #include "base/utf8.h"
 #include "jobfile/profile_search.h"
@@ -33,7 +34,7 @@ enum file_state { FILE_NEW, FILE_CHANGED, FILE_KNOWN };
 struct scan_file {
 	char *path;
 	uint32_t job; /* from its name; 0: none */
-	double mtime_s, size;
+	double mtime_s, ctime_s, size, bytes;
 	uid_t uid;
 	enum file_state state;
 };
@@ -41,7 +42,7 @@ struct scan_file {
 /* A file that the index knows. */
 struct known {
 	char *path;
-	double mtime_s, size;
+	double mtime_s, size; /* NaN: it is to be read again */
 	bool is_there;
 };
 
@@ -53,17 +54,30 @@ struct found {
 	char *why;
 };
 
+/* A directory that is looked into, with those for earlier runs in it. */
+struct place {
+	char *path;
+	bool is_done;
+	struct read_turn turn;
+	unsigned long failed; /* files that are refused or cannot be read */
+	char *example;	      /* the first of them, and why */
+};
+
 struct scanning {
 	struct index *ix;
 	const struct scan_options *o;
 	struct scan_result *res;
+	struct place *place;
+	double late_s; /* what has changed since is for the next call; NaN: nothing is */
 	const char *dir;
+	bool has_left; /* files are left for later */
 	struct scan_file *files;
 	unsigned nfiles;
 	struct known *known;
 	unsigned nknown;
 	struct batch *batch; /* what is being read */
-	unsigned written;    /* jobs of the batch whose rows are stored */
+	unsigned taken;	     /* jobs of the batch that are read */
+	unsigned written;    /* and those whose rows are stored */
 	struct found *found; /* of further jobs */
 	unsigned nfound;
 	size_t waiting; /* bytes of found */
@@ -79,6 +93,15 @@ struct batch {
 	unsigned nfiles[BATCH];
 	unsigned n;
 };
+
+/* They are named together, when the directory is done. */
+static void add_failure(struct scanning *s, const char *path, const char *why)
+{
+	struct place *p = s->place;
+
+	if (!p->failed++ && asprintf(&p->example, "%s: %s", path, why) < 0)
+		p->example = NULL;
+}
 
 static double seconds(const struct timespec *t)
 {
@@ -160,12 +183,12 @@ static enum file_state state_of(struct scanning *s, const struct scan_file *f)
 	struct known *k =
 		s->nknown ? bsearch(&key, s->known, s->nknown, sizeof(key), by_path) : NULL;
 
-	if (!k)
+	if (k)
+		k->is_there = true;
+	if (!k || isnan(k->mtime_s))
 		return FILE_NEW;
-	k->is_there = true;
-	return s->o->all || fabs(k->mtime_s - f->mtime_s) > 1e-6 || k->size != f->size
-		       ? FILE_CHANGED
-		       : FILE_KNOWN;
+	return fabs(k->mtime_s - f->mtime_s) > 1e-6 || k->size != f->size ? FILE_CHANGED
+									  : FILE_KNOWN;
 }
 
 /* Whether the database can store such a path. */
@@ -178,21 +201,19 @@ static bool is_text(const char *path)
 	return !replaced;
 }
 
-static void complain_of_name(const char *path)
-{
-	log_error("%s: its name is longer than %d bytes, or not in UTF-8", path, DB_PATH_MAX);
-}
-
 /* Adds a file, and owns its path. What cannot be seen, or is not a regular file, is left out. */
 static int add_file(struct scanning *s, char *path)
 {
 	struct scan_file f = {.path = path, .job = profile_name__job(path)};
 	struct stat st;
-	bool is_file = !lstat(path, &st) && S_ISREG(st.st_mode);
+	bool is_file =
+		!lstat(path, &st) && S_ISREG(st.st_mode) && (!s->o->own || st.st_uid == getuid());
 
 	if (is_file && !is_text(path)) {
-		complain_of_name(path);
-		s->res->unreadable++;
+		if (!s->place->turn.round) {
+			add_failure(s, path, "its name is too long, or not in UTF-8");
+			s->res->unreadable++;
+		}
 		is_file = false;
 	}
 	if (!is_file) {
@@ -200,7 +221,9 @@ static int add_file(struct scanning *s, char *path)
 		return 0;
 	}
 	f.mtime_s = seconds(&st.st_mtim);
+	f.ctime_s = seconds(&st.st_ctim);
 	f.size = (double)st.st_size;
+	f.bytes = (double)read_note__file_bytes(&st);
 	f.uid = st.st_uid;
 	f.state = state_of(s, &f);
 	if (room__grow(&s->files, s->nfiles, 1, sizeof(f))) {
@@ -243,7 +266,7 @@ static int forget_gone(struct scanning *s)
 	return err;
 }
 
-/* Notes that all of the directory is read. */
+/* Notes that all of the directory is read, or that its turn is over. */
 static int end_directory(struct scanning *s, double mtime_s, double looked_s)
 {
 	int err = index__begin(s->ix);
@@ -252,7 +275,7 @@ static int end_directory(struct scanning *s, double mtime_s, double looked_s)
 		return err;
 	err = forget_gone(s);
 	if (!err)
-		err = note_directory(s, mtime_s, looked_s);
+		err = note_directory(s, s->has_left ? NAN : mtime_s, looked_s);
 	if (!err)
 		return index__commit(s->ix);
 	index__rollback(s->ix);
@@ -291,12 +314,24 @@ static bool is_to_be_read(const struct scan_file *f, unsigned n)
 	return false;
 }
 
+/* Else who changes files without end would be read without end. */
+static bool is_late(const struct scanning *s, const struct scan_file *f, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (f[i].ctime_s > s->late_s)
+			return true;
+	return false;
+}
+
 /* Adds the job of these files: if there is a job file, only that is read. */
 static int add_job(struct batch *b, const struct scan_file *f, unsigned n)
 {
 	struct scan_job *j = &b->jobs[b->n];
 
-	*j = (struct scan_job){calloc(n, sizeof(*j->paths)), 0, f->uid, f->mtime_s};
+	*j = (struct scan_job){.paths = calloc(n, sizeof(*j->paths)),
+			       .uid = f->uid,
+			       .mtime_s = f->mtime_s,
+			       .is_of_many = true};
 	if (!j->paths)
 		return -ENOMEM;
 	for (unsigned i = 0; i < n; i++)
@@ -308,6 +343,8 @@ static int add_job(struct batch *b, const struct scan_file *f, unsigned n)
 		j->paths[i] = f[i].path;
 	if (!j->n)
 		j->n = n;
+	for (unsigned i = 0; i < n; i++)
+		j->bytes += f[i].bytes;
 	b->files[b->n] = f;
 	b->nfiles[b->n++] = n;
 	return 0;
@@ -416,7 +453,7 @@ static void find_lie(char *why, size_t size, const struct row *r, const struct s
 
 static int refuse(struct scanning *s, const struct scan_file *f, const char *why)
 {
-	log_error("%s: %s: it is refused", f->path, why);
+	add_failure(s, f->path, why);
 	s->res->refused++;
 	return note_file(s, f, "refused", why);
 }
@@ -428,17 +465,17 @@ static int put_found(struct scanning *s, struct found *found, struct privacy_pas
 	const struct scan_file *f = s->batch->files[found->job];
 	struct row *r = &found->row;
 	char user[256], reason[256];
+	const char *why = found->why;
 	int err;
-	struct index_source from = {
-		ROW_SOURCE_PROFILE,	  f->path,
-		.cluster = s->o->cluster, .user = user,
-		.mtime_s = f->mtime_s,	  .changed = f->state == FILE_CHANGED && !s->o->all};
+	struct index_source from = {ROW_SOURCE_PROFILE,	      f->path,
+				    .cluster = s->o->cluster, .user = user,
+				    .mtime_s = f->mtime_s,    .changed = f->state == FILE_CHANGED};
 
 	if (!found->has_row || !row__has_key(r)) {
+		why = why ? why : "it does not say its job or when that began";
+		add_failure(s, f->path, why);
 		s->res->unreadable++;
-		return note_file(s, f, "unreadable",
-				 found->why ? found->why
-					    : "it does not say its job or when that began");
+		return note_file(s, f, "unreadable", why);
 	}
 	name_of_user(j->uid, user, sizeof(user));
 	find_lie(reason, sizeof(reason), r, f, s->batch->nfiles[found->job], user);
@@ -533,7 +570,8 @@ static void say_progress(struct scanning *s)
 	s->said = true;
 }
 
-/* Takes a row of a job, or why it has none. Other processes may write while files are read. */
+/* Takes a row of a job, or why it has none. Other processes may write while files are read. Returns
+ * 1 where the turn is over. */
 static int take_row(void *arg, unsigned n, struct row *r, const char *why)
 {
 	struct scanning *s = arg;
@@ -555,21 +593,37 @@ static int take_row(void *arg, unsigned n, struct row *r, const char *why)
 		row__init(r);
 	}
 	s->found[s->nfound++] = f;
-	return 0;
+	s->taken = n + 1;
+	return turn__count(&s->place->turn, !r);
 }
 
 static int read_batch(struct scanning *s)
 {
 	int err = 0;
 
-	s->written = 0;
+	s->written = s->taken = 0;
 	if (s->batch->n)
 		err = s->o->read(s->batch->jobs, s->batch->n, take_row, s);
-	if (!err)
-		err = write_until(s, s->batch->n);
+	if (err >= 0) {
+		if (s->taken < s->batch->n)
+			s->has_left = s->res->more = true;
+		err = write_until(s, s->taken);
+	}
 	free_found(s);
 	empty(s->batch);
 	return err;
+}
+
+/* Whether the job of the files from i on is to be read in this round. */
+static bool is_now(struct scanning *s, unsigned i, unsigned n)
+{
+	enum turn_answer is;
+
+	if (is_late(s, &s->files[i], n))
+		return false;
+	is = turn__ask(&s->place->turn, s->files[i].uid);
+	s->res->more |= is == TURN_LATER;
+	return is == TURN_READ;
 }
 
 /* Reads what is new. A batch has one owner, whose rights the children take that read it. */
@@ -588,7 +642,9 @@ static int read_new(struct scanning *s)
 			continue;
 		if (b->n == BATCH || (b->n && b->jobs[0].uid != s->files[i].uid))
 			err = read_batch(s);
-		if (!err)
+		if (!err && !is_now(s, i, n))
+			s->has_left = true;
+		else if (!err)
 			err = add_job(b, &s->files[i], n);
 	}
 	if (!err)
@@ -599,11 +655,20 @@ static int read_new(struct scanning *s)
 
 /* ---- directories */
 
+/* Once through all directories. */
+struct round {
+	struct index *ix;
+	const struct scan_options *o;
+	struct scan_result *res;
+	double late_s; /* as in struct scanning */
+};
+
 /* Counts a directory that cannot be read now: it is not an empty one. */
 static bool is_readable(const char *dir, struct scan_result *res)
 {
 	if (!is_text(dir))
-		complain_of_name(dir);
+		log_error("%s: its name is longer than %d bytes, or not in UTF-8", dir,
+			  DB_PATH_MAX);
 	else if (access(dir, R_OK | X_OK))
 		log_error("%s: %s", dir, strerror(errno));
 	else
@@ -613,11 +678,16 @@ static bool is_readable(const char *dir, struct scan_result *res)
 }
 
 /* *looked: the directory had changed, and was read. */
-static int scan_directory(struct index *ix, const char *dir, const struct scan_options *o,
-			  struct scan_result *res, bool *looked)
+static int scan_directory(struct round *r, struct place *p, const char *dir, bool *looked)
 {
 	struct batch b = {.n = 0};
-	struct scanning s = {.ix = ix, .o = o, .res = res, .dir = dir, .batch = &b};
+	struct scanning s = {.ix = r->ix,
+			     .o = r->o,
+			     .res = r->res,
+			     .place = p,
+			     .late_s = r->late_s,
+			     .dir = dir,
+			     .batch = &b};
 	double looked_s;
 	struct timespec now;
 	struct stat st;
@@ -631,9 +701,9 @@ static int scan_directory(struct index *ix, const char *dir, const struct scan_o
 		log_error("%s: %s", dir, strerror(errno));
 		return 0;
 	}
-	if (!is_readable(dir, res))
+	if (!is_readable(dir, r->res))
 		return 0;
-	err = o->all ? 0 : is_unchanged(&s, seconds(&st.st_mtim), &same);
+	err = is_unchanged(&s, seconds(&st.st_mtim), &same);
 	if (err || same)
 		return err;
 	err = load_known(&s);
@@ -687,15 +757,96 @@ static int restarts_in(struct index *ix, const char *dir, bool looked, struct st
 	return err;
 }
 
-static int scan_restarts(struct index *ix, const char *dir, const struct scan_options *o,
-			 struct scan_result *res, bool looked)
+/* The rest of them, where the turn ends before. */
+static int scan_restarts(struct round *r, struct place *p, bool looked)
 {
 	struct string_list dirs = {0};
-	int err = restarts_in(ix, dir, looked, &dirs);
+	int err = restarts_in(r->ix, p->path, looked, &dirs);
+	bool is_new;
 
-	for (unsigned i = 0; !err && i < dirs.n; i++)
-		err = scan_directory(ix, dirs.v[i], o, res, &looked);
+	for (unsigned i = 0; !err && !r->res->more && i < dirs.n; i++)
+		err = scan_directory(r, p, dirs.v[i], &is_new);
 	string_list__free(&dirs);
+	return err;
+}
+
+/* The next look at a directory is whole; all: also at those in it, and known files are read again.
+ */
+static int look_again(struct index *ix, const char *dir, bool all)
+{
+	static const char *const sql[] = {
+		"UPDATE directory SET mtime = NULL WHERE path = ?",
+		"UPDATE directory SET mtime = NULL WHERE path > ? || '/' AND path < ? || '0'",
+		"UPDATE file SET mtime = NULL WHERE directory = ?",
+		"UPDATE file SET mtime = NULL WHERE directory > ? || '/' AND directory < ? || '0'"};
+	const struct db_value args[] = {db_value__text(dir), db_value__text(dir)};
+	const unsigned n = all ? sizeof(sql) / sizeof(*sql) : 1;
+	int err = index__begin(ix);
+
+	if (err)
+		return err;
+	for (unsigned i = 0; !err && i < n; i++)
+		err = db__run(ix->db, sql[i], args, 1 + i % 2);
+	if (!err)
+		return index__commit(ix);
+	index__rollback(ix);
+	return err;
+}
+
+/* One line. */
+static void say_failures(struct place *p)
+{
+	if (p->failed == 1)
+		log_error("%s: it is refused", p->example ? p->example : p->path);
+	else if (p->failed)
+		log_error("%s: %lu files are refused or cannot be read, as %s; jobprof index check "
+			  "--verbose names all",
+			  p->path, p->failed, p->example ? p->example : "one of them");
+	free(p->example);
+	p->example = NULL;
+	p->failed = 0;
+}
+
+/* Gives a directory its turn. */
+static int scan_place(struct round *r, struct place *p, bool is_top)
+{
+	const bool more = r->res->more;
+	struct stat st;
+	const bool is_others = r->o->own && !is_top && !stat(p->path, &st) && st.st_uid != getuid();
+	bool looked = false;
+	int err = 0;
+
+	p->turn = (struct read_turn){.waits = r->o->waits, .round = p->turn.round};
+	r->res->more = false;
+	if (!is_others)
+		err = scan_directory(r, p, p->path, &looked);
+	/* The other places are those of the first directory, too. */
+	if (!err && !is_others && !is_top && !is_for_restarts(p->path) && !r->res->more)
+		err = scan_restarts(r, p, looked);
+	if (!err && r->res->more && looked)
+		err = look_again(r->ix, p->path, false);
+	p->is_done = !r->res->more;
+	p->turn.round++;
+	r->res->more |= more;
+	if (p->is_done || r->o->waits)
+		say_failures(p);
+	return err;
+}
+
+/* In rounds, until all are done. */
+static int scan_places(struct round *r, struct place *places, unsigned n)
+{
+	struct timespec now;
+	int err = 0;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	do {
+		r->res->more = false;
+		for (unsigned i = 0; !err && i < n; i++)
+			if (!places[i].is_done)
+				err = scan_place(r, &places[i], !i);
+		r->late_s = seconds(&now);
+	} while (!err && r->res->more && !r->o->waits);
 	return err;
 }
 
@@ -703,17 +854,23 @@ int scan__path(struct index *ix, const char *path, const struct scan_options *o,
 	       struct scan_result *res)
 {
 	struct string_list dirs = {0};
+	struct round r = {ix, o, res, NAN};
 	int err = profile_search__dirs(&dirs, path);
+	struct place *places = err ? NULL : calloc(dirs.n, sizeof(*places));
+	const bool more = res->more;
 
+	err = err || places ? err : -ENOMEM;
 	db__share(ix->db);
-	for (unsigned i = 0; !err && i < dirs.n; i++) {
-		bool looked;
-
-		err = scan_directory(ix, dirs.v[i], o, res, &looked);
-		/* dirs has those of the first directory, too. */
-		if (!err && i && !is_for_restarts(dirs.v[i]))
-			err = scan_restarts(ix, dirs.v[i], o, res, looked);
-	}
+	if (!err && o->all)
+		err = look_again(ix, path, true);
+	for (unsigned i = 0; !err && i < dirs.n; i++)
+		places[i] = (struct place){.path = dirs.v[i], .turn.round = o->round};
+	if (!err)
+		err = scan_places(&r, places, dirs.n);
+	for (unsigned i = 0; places && i < dirs.n; i++)
+		say_failures(&places[i]);
+	free(places);
 	string_list__free(&dirs);
+	res->more |= more;
 	return err ? err : index__settle(ix);
 }

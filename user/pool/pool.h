@@ -32,8 +32,9 @@ struct pool_limits {
 /* For a child that reads whole nodes into memory, and for one that streams. */
 #define POOL_LOAD   ((struct pool_limits){UINT64_C(8) << 30, 20})
 #define POOL_STREAM ((struct pool_limits){UINT64_C(1) << 30, 20})
-/* For a child that judges whole jobs. */
-#define POOL_JUDGE ((struct pool_limits){UINT64_C(8) << 30, 120})
+/* For a child that judges whole jobs; of many users, where one must not hold up the others. */
+#define POOL_JUDGE	((struct pool_limits){UINT64_C(8) << 30, 120})
+#define POOL_JUDGE_MANY ((struct pool_limits){UINT64_C(8) << 30, 5})
 
 /*
  * Runs fn(arg) in one child, and waits for it. Signals that end a program (INT, TERM,

@@ -4,6 +4,7 @@
 is read again is what is new or has changed."""
 
 import os
+import pwd
 import signal
 import sys
 
@@ -62,6 +63,9 @@ class Tree:
 
     def rows(self, columns="job_id"):
         return sql(self.index, "SELECT %s FROM job ORDER BY job_id, start, cluster" % columns)
+
+    def failed(self):
+        return must("index", "check", "--verbose", "--database", self.index)
 
     def check(self):
         return must("index", "check", "--database", self.index).splitlines()[-1]
@@ -178,8 +182,10 @@ def forged():
         os.link(os.path.join(t.user, "8_0_p1.h5"), os.path.join(t.user, "job_%d.h5" % n))
         os.link(os.path.join(t.user, "job_1.h5"), os.path.join(t.user, "job_%d.h5" % (n + 1000)))
     os.link(os.path.join(t.user, "8_0_p1.h5"), os.path.join(t.user, "9_0_p1.h5"))
-    is_equal("scan: other names of a profile are no jobs", [t.scan(), t.rows(), len(re.findall("its name says another job", t.last.stderr))],
+    is_equal("scan: other names of a profile are no jobs", [t.scan(), t.rows(), len(re.findall(": refused: its name says another job", t.failed()))],
              ["1 job of 42 new files, 41 refused", [(1,), (3,), (8,)], 41])
+    is_true("scan: one line says that of all", t.last.stderr.count("\n") == 1 and "41 files are refused or cannot be read" in t.last.stderr and
+            re.search(r" as \S+.h5: its name says another job", t.last.stderr), t.last.stderr)
     put(t.user, 10, attributes={"Allocated CPUs": numpy.int32(2**31 - 1)})
     for n, age in ((11, DAY), (12, 3 * DAY)):
         path, first = put(t.user, n, wall=3 * DAY, row=600), []
@@ -212,9 +218,103 @@ def damaged():
     said = t.scan()
     is_equal("scan: damaged files are counted, the good one is read", [said.split(", ")[0].split(" of ")[0], t.rows(), t.last.returncode],
              ["1 job", [(1,)], 1])
-    is_equal("scan: each damaged file is named once", [n for n in (2, 3, 4, 5, 6) if t.last.stderr.count("job_%d.h5" % n) != 1], [])
+    is_true("scan: a line says how many, with one of them", t.last.stderr.count("\n") == 1 and re.search(r": 6 files are refused or cannot be read, as \S+.h5: ", t.last.stderr),
+            t.last.stderr)
+    is_equal("index check --verbose: each damaged file is named once", [n for n in (2, 3, 4, 5, 6) if t.failed().count("job_%d.h5: not readable: " % n) != 1], [])
+    is_equal("index check: without it none is", "job_2" in must("index", "check", "--database", t.index), False)
     is_equal("scan: the index is whole", [t.check(), sql(t.index, "SELECT count(*) FROM file WHERE state = 'unreadable'")[0][0] >= 5],
              ["no difference", True])
+
+
+def bad(d, numbers):
+    """Damaged job files."""
+    os.makedirs(d, exist_ok=True)
+    for n in numbers:
+        with open(os.path.join(d, "job_%d.h5" % n), "w") as f:
+            f.write("x")
+
+
+def each_in_turn():
+    """Who has many files does not hold up the others: 500 of a directory and of those for restarts in it, then the next directory."""
+    before = "SELECT count(*) FROM file WHERE path LIKE '%%/%s/%%' AND rowid < (SELECT rowid FROM file WHERE path LIKE '%%/zoe/%%')"
+    t = Tree()
+    bad(os.path.join(t.dir, "ada"), range(1, 1101))
+    for n in range(3):
+        bad(os.path.join(t.dir, "bob/restart%d" % n), range(2000 + 300 * n, 2300 + 300 * n))
+    put(os.path.join(t.dir, "zoe"), 1)
+    is_equal("scan: all are read in the end", [t.scan(), t.rows()], ["1 job of 2001 new files, 2000 not readable", [(1,)]])
+    is_equal("scan: 500 files of a directory, then the next one", [sql(t.index, before % d)[0][0] for d in ("ada", "bob")], [500, 500])
+    is_equal("scan: a line for each directory", [re.search(r"/(\w+): (\d+) files are", line).groups() for line in t.last.stderr.splitlines()],
+             [("ada", "1100"), ("bob", "900")])
+    t.old(*(e[0] for e in os.walk(t.dir)))
+    is_equal("scan: then all are known", [t.scan(), t.scan(), t.last.stderr], ["0 jobs of 0 new files"] * 2 + [""])
+    is_equal("scan --again: all of them", [t.scan("--again"), t.check()], ["1 job of 2001 new files, 2000 not readable", "no difference"])
+
+
+def rounds_of_the_service():
+    """As a scan, but without pause; what is refused costs little, and nobody waits for it."""
+    t = Tree()
+    t.scan()
+    first = put(os.path.join(t.dir, "ada"), 1)
+    must("report", "--store", first)
+    for n in range(2, 701):
+        os.link(first, os.path.join(t.dir, "ada/job_%d.h5" % n))
+    put(os.path.join(t.dir, "zoe"), 1000)
+    with open(os.path.join(TMP, "watch.log"), "w+") as f:
+        p = start([JOBPROF, "index", "watch", "--every", "3600", "--sacct", "none", "--database", t.index, t.dir], stderr=f, env=plain_env(HOME=TMP))
+        wait_until(lambda: len(t.rows()) == 2 and sql(t.index, "SELECT count(*) FROM file")[0][0] == 701, 60, "all files")
+        p.terminate()
+        is_equal("watch: it ends when it is told to", p.wait(PATIENCE), 0)
+        f.seek(0)
+        said = f.read()
+    is_equal("watch: a line for the directory in each round", re.findall(r"/ada: (\d+) files are refused", said), ["499", "200"])
+
+
+def limits_of_reading():
+    """A few seconds of the processor for a small file, and a time in which a job has to be read whatever its files are."""
+    if not shutil.which("strace"):
+        raise Skipped("needs strace")
+    t, log = Tree(), os.path.join(tmpdir("calls"), "calls")
+    size = os.path.getsize(put(t.user, 1))
+    p = subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=setitimer", "-e", "signal=none", JOBPROF, "index", "scan", "--database", t.index, t.dir],
+                       capture_output=True, text=True, env=plain_env(HOME=TMP))
+    if "ptrace" in p.stderr:
+        raise Skipped("needs a machine that allows ptrace")
+    with open(log) as f:
+        set_ = re.findall(r"setitimer\((\w+), {it_interval=.*?, it_value={tv_sec=(\d+),", f.read())
+    most = {clock: max(int(s) for c, s in set_ if c == clock) for clock, _ in set_}
+    is_true("scan: a job has been read", "1 job of 1 new file" in p.stdout, p.stdout + p.stderr)
+    is_equal("scan: limits of a small file and of its job, s", most, {"ITIMER_PROF": 5 + size // 2**18, "ITIMER_REAL": 60})
+
+
+def own_files():
+    """A user's own index takes own files where no directory is named, and is silent about those of others."""
+    if os.geteuid():
+        raise Skipped("needs root")
+    t, home = Tree(), tmpdir("home")
+    os.chmod(TMP, 0o755)
+    program = os.path.join(TMP, "jobprof.own")
+    shutil.copy(JOBPROF, program)
+    put(t.dir, 1)
+    put(t.dir, 2)
+    put(os.path.join(t.dir, "own"), 3)
+    put(os.path.join(t.dir, "others"), 4)
+    put(os.path.join(t.dir, "closed"), 5)
+    for path in (program, t.dir, *glob.glob(t.dir + "/**", recursive=True), home):
+        os.chmod(path, 0o755)
+    for path in (t.dir + "/job_2.h5", t.dir + "/own", t.dir + "/own/job_3.h5", home):
+        os.chown(path, 65534, 65534)
+    os.chmod(t.dir + "/closed", 0o700)
+
+    def jobs(*args):
+        p = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, "jobs", "--json", "--since", "all", *args], cwd=t.dir,
+                           capture_output=True, text=True, env=plain_env(HOME=home, XDG_DATA_HOME=home))
+        return sorted(r["job_id"] for r in json.loads(p.stdout)["rows"]), p.stderr
+    for path in (t.dir + "/job_2.h5", t.dir + "/own/job_3.h5"):
+        set_attributes(path, {"User": pwd.getpwuid(65534).pw_name})
+    is_equal("own index: own files only, and no word of others", jobs(), ([2, 3], ""))
+    found, said = jobs("-p", t.dir)
+    is_equal("own index: of a directory that is named all, and what cannot be read is said", [found, "closed: Permission denied" in said], [[1, 2, 3, 4], True])
 
 
 def hostile_content():
@@ -395,5 +495,5 @@ def killed():
 
 
 if __name__ == "__main__":
-    run_tests((as_reports, again, parts_and_merged, refused, forged, damaged, hostile_content, ids_twice, requeued, parts_of_jobs, directories, unreadable_directory,
+    run_tests((as_reports, again, parts_and_merged, refused, forged, damaged, each_in_turn, rounds_of_the_service, limits_of_reading, own_files, hostile_content, ids_twice, requeued, parts_of_jobs, directories, unreadable_directory,
                two_writers, many, killed))

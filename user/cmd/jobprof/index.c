@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/index_actions.h"
@@ -56,6 +57,8 @@ static const struct opt opts[] = {
 	 "scan: the cluster of profiles that do not name theirs; sync: jobs of these alone",
 	 OPT_TEXT(struct index_options, cluster)},
 	{0, "again", NULL, "scan: also what has been read", OPT_FLAG(struct index_options, again)},
+	{'v', "verbose", NULL, "check: names each file that is refused or not readable, and why",
+	 OPT_FLAG(struct index_options, verbose)},
 	{'u', "user", "LIST", "export: of these users",
 	 OPT_TEXT(struct index_options, site.filter.user)},
 	{0, "csv", NULL, "export: as CSV, without findings and nodes",
@@ -158,7 +161,8 @@ static void say(const char *dir, const struct scan_result *r)
 
 static int scan_one(struct index *ix, const struct index_options *o, const char *dir)
 {
-	const struct scan_options how = {site_read__jobs, o->cluster, o->again};
+	const struct scan_options how = {
+		.read = site_read__jobs, .cluster = o->cluster, .all = o->again};
 	struct scan_result res = {0};
 	char *path = realpath(dir, NULL);
 	int err;
@@ -370,6 +374,25 @@ static int print_counts(struct index *ix)
 	return err;
 }
 
+/* The database may have any text. */
+static int print_failed(struct index *ix)
+{
+	struct db_rows r;
+	int err = db__ask(&r, ix->db,
+			  "SELECT path, state, why FROM file WHERE state <> 'read' ORDER BY path",
+			  NULL, 0);
+
+	while (!err && db_rows__next(&r)) {
+		print__escaped(stdout, r.v[0].text);
+		printf(": %s: ", strcmp(r.v[1].text, "refused") ? "not readable" : "refused");
+		print__escaped(stdout, r.v[2].text ? r.v[2].text : "");
+		putchar('\n');
+	}
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	return err;
+}
+
 static int do_check(const struct index_options *o, const char *where, int n, char **words)
 {
 	struct index ix;
@@ -382,6 +405,8 @@ static int do_check(const struct index_options *o, const char *where, int n, cha
 	status = db__check(ix.db) != 0;
 	for (size_t i = 0; i < sizeof(differences) / sizeof(*differences); i++)
 		status |= check_one(&ix, i);
+	if (o->verbose)
+		status |= print_failed(&ix) != 0;
 	status |= print_counts(&ix) != 0;
 	if (!status)
 		puts("no difference");

@@ -8,7 +8,7 @@
 struct index_options {
 	struct site_args site;
 	const char *cluster;
-	bool again, anonymize;
+	bool again, anonymize, verbose;
 	double every_s;
 	const char *sacct;
 	double wait_s;

@@ -32,11 +32,10 @@ static void on_end(int sig)
 	ended = sig;
 }
 
-/* Scans the directories once. The index is open only meanwhile, so that others can write between
- * two scans. 0 or -errno. */
-static int look(const struct index_options *o, const char *where, const struct string_list *dirs)
+/* Scans the directories for one round. The index is open only meanwhile, so that others can write
+ * between two rounds. 0 or -errno; *how counts the rounds that leave something. */
+static int look(struct scan_options *how, const char *where, const struct string_list *dirs)
 {
-	const struct scan_options how = {.read = site_read__jobs, .cluster = o->cluster};
 	struct scan_result res = {0};
 	struct index ix;
 	int err = index__open(&ix, where, DB_WRITE);
@@ -44,8 +43,9 @@ static int look(const struct index_options *o, const char *where, const struct s
 	if (err)
 		return err;
 	for (unsigned i = 0; !err && !ended && i < dirs->n; i++)
-		err = scan__path(&ix, dirs->v[i], &how, &res);
+		err = scan__path(&ix, dirs->v[i], how, &res);
 	index__close(&ix);
+	how->round = !err && res.more ? how->round + 1 : 0;
 	if (res.jobs || res.refused || res.unreadable || res.left.gone)
 		log_info("%lu job%s of %lu file%s; %lu refused, %lu not readable, %lu older than "
 			 "what prune keeps",
@@ -128,6 +128,8 @@ int index_watch__run(const struct index_options *o, const char *where, int n, ch
 	const struct sigaction act = {.sa_handler = on_end};
 	struct index_options service = *o;
 	struct mail_settings mail = {0};
+	struct turn_waits waits = {0};
+	struct scan_options how = {.read = site_read__jobs, .cluster = o->cluster, .waits = &waits};
 	struct string_list dirs = {0};
 	double sync_at = 0;
 	int err = find_dirs(&dirs, n, words);
@@ -141,7 +143,7 @@ int index_watch__run(const struct index_options *o, const char *where, int n, ch
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGINT, &act, NULL);
 	while (!err && !ended) {
-		err = look(o, where, &dirs);
+		err = look(&how, where, &dirs);
 		/* These errors pass: the next scan reads what this one could not. */
 		if (err == -EBUSY || err == -ENOSPC || err == -ENOMEM || err == -ECONNRESET ||
 		    err == -ESTALE)
@@ -149,9 +151,10 @@ int index_watch__run(const struct index_options *o, const char *where, int n, ch
 		if (!err)
 			serve(&service, where, o->site.admin_comment, &sync_at);
 		fflush(stdout);
-		if (!err)
+		if (!err && !how.round)
 			pause_for(o->every_s);
 	}
+	turn_waits__free(&waits);
 	mail_settings__free(&mail);
 	string_list__free(&dirs);
 	return err ? 1 : 0;

@@ -26,6 +26,7 @@ struct report_opts {
 	const struct rules_text *text; /* the same as they were read; NULL: they are read */
 	unsigned by;		       /* how sums over several jobs are grouped; 0: as usual */
 	const struct alike *alike;     /* what the index says of jobs like it; NULL: nothing */
+	bool here;		       /* the files are read by this process alone */
 };
 
 /* The ids of the built-in rules, with a space after each: for completion. */

@@ -119,7 +119,7 @@ static void log_no_rows(const struct model_job *j, const struct job_input *in)
 static int read_and_judge(const struct job_input *inputs, unsigned n, const struct report_opts *o,
 			  const struct rules_text *rules, report_use *use, void *ctx)
 {
-	const struct job_options how = {0};
+	const struct job_options how = {.here = o->here};
 	struct model_job job;
 	int err = model_job__read(&job, inputs, n, &how);
 	int status = 1;

@@ -415,7 +415,7 @@ static char *own_profiles(const struct site_args *a)
 /* Updates the user's own index. 0 or -errno. */
 static int refresh(const struct site_args *a, const char *path)
 {
-	const struct scan_options o = {.read = site_read__jobs};
+	const struct scan_options o = {.read = site_read__jobs, .own = !a->dir};
 	struct scan_result res = {0};
 	struct index ix;
 	char *dir = own_profiles(a);

@@ -266,7 +266,9 @@ static int read_profile(struct row *r, const struct site_args *a, const char *jo
 				 found.v[i].files->path, user);
 			continue;
 		}
-		jobs[n++] = (struct scan_job){paths + used, found.v[i].n, 0, NAN};
+		jobs[n].paths = paths + used;
+		jobs[n].n = found.v[i].n;
+		jobs[n++].mtime_s = NAN;
 		for (unsigned k = 0; k < found.v[i].n; k++)
 			paths[used++] = (char *)found.v[i].files[k].path;
 	}

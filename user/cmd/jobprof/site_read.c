@@ -2,15 +2,24 @@
 /* Judges profiles for the index, several at a time, in limited children. */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cmd/jobprof/report.h"
 #include "cmd/jobprof/site_args.h"
 #include "index/file_row.h"
 #include "jobfile/profiles.h"
+
+/* A job may have many files, each with its limit of CPU time: the job's is elapsed time, which ends
+ * the child by SIGALRM. */
+#define JOB_S	    60
+#define JOB_S_MAX   600
+#define BYTES_PER_S (4 << 20)
 
 struct reading {
 	const struct scan_job *jobs;
@@ -22,6 +31,16 @@ struct reading {
 static void put_more(struct message *m, int more)
 {
 	message__put(m, &more, sizeof(more));
+}
+
+/* Follows the 0: the error that was logged last, without the file's name. */
+static void put_reason(const char *path, struct message *m)
+{
+	const struct log_errors *e = log__errors();
+	const size_t n = strlen(path);
+	const bool is_of_file = !strncmp(e->text, path, n) && !strncmp(e->text + n, ": ", 2);
+
+	message__put_text(m, is_of_file ? e->text + n + 2 : "");
 }
 
 static int put_row(const struct report *r, void *ctx)
@@ -64,19 +83,13 @@ static bool put_stored_row(const struct reading *w, const struct scan_job *j, st
 }
 
 /* Two jobs of the same id have two profiles here. */
-static int read_job(void *arg, unsigned item, struct message *m)
+static void judge_job(const struct reading *w, const struct scan_job *j, struct message *m)
 {
-	const struct reading *w = arg;
-	const struct scan_job *j = &w->jobs[item];
 	const struct profile_words words = {
 		.words = j->paths, .nwords = j->n, .by_name = j->n == 1};
-	const struct report_opts how = {.text = &w->rules};
+	const struct report_opts how = {.text = &w->rules, .here = j->is_of_many};
 	struct profiles found = {0};
 
-	if (put_stored_row(w, j, m)) {
-		put_more(m, 0);
-		return 0;
-	}
 	if (!profiles__find(&found, &words))
 		for (unsigned i = 0; i < found.n; i++) {
 			size_t begin = m->len;
@@ -85,13 +98,47 @@ static int read_job(void *arg, unsigned item, struct message *m)
 				m->len = begin;
 		}
 	profiles__free(&found);
+}
+
+static void limit(double s)
+{
+	const struct itimerval t = {.it_value = {(time_t)s, 0}};
+
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
+static int read_job(void *arg, unsigned item, struct message *m)
+{
+	const struct reading *w = arg;
+	const struct scan_job *j = &w->jobs[item];
+
+	if (j->is_of_many) {
+		log__only_count();
+		limit(fmin(JOB_S + j->bytes / BYTES_PER_S, JOB_S_MAX));
+	}
+	if (!put_stored_row(w, j, m))
+		judge_job(w, j, m);
+	limit(0); /* the result may wait until the parent takes it */
 	put_more(m, 0);
+	put_reason(j->paths[0], m);
 	return 0;
+}
+
+/* A confined child may have sent anything. */
+static int take_no_row(struct message *m, unsigned job, scan_take *take, void *arg)
+{
+	unsigned replaced;
+	char *why = utf8__clean(message__take_text(m), 255, &replaced);
+	int err = take(arg, job, NULL, why && *why ? why : "it cannot be read, or has no rows");
+
+	free(why);
+	return err;
 }
 
 static int take_rows(struct message *m, unsigned job, scan_take *take, void *arg)
 {
 	const int *more = message__take(m, sizeof(*more));
+	bool is_enough = false;
 	unsigned n = 0;
 	struct row row;
 	int err = 0;
@@ -102,11 +149,13 @@ static int take_rows(struct message *m, unsigned job, scan_take *take, void *arg
 			err = take(arg, job, &row, NULL);
 		row__free(&row);
 		n++;
+		is_enough |= err > 0;
+		err = err > 0 ? 0 : err;
 		more = err ? NULL : message__take(m, sizeof(*more));
 	}
 	if (err == -EBADMSG || (!err && !n))
-		err = take(arg, job, NULL, "it cannot be read, or has no rows");
-	return err;
+		err = take_no_row(m, job, take, arg);
+	return err ? err : is_enough;
 }
 
 int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, void *arg)
@@ -120,7 +169,8 @@ int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, vo
 	rules_text__read(&w.rules, NULL);
 	err = file_row_judge__init(&w.judge, &w.rules);
 	if (!err)
-		err = pool__start(&pool, &work, cpus > 1 ? (unsigned)cpus : 1, &POOL_JUDGE);
+		err = pool__start(&pool, &work, cpus > 1 ? (unsigned)cpus : 1,
+				  n && jobs->is_of_many ? &POOL_JUDGE_MANY : &POOL_JUDGE);
 
 	for (unsigned i = 0; !err && i < n; i++) {
 		struct message *m;
@@ -129,8 +179,11 @@ int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, vo
 		if (!err) {
 			err = take_rows(m, i, take, arg);
 		} else if (err == -EBADMSG || err == -ETIME || err == -EOWNERDEAD) {
-			log_error("%s: %s", jobs[i].paths[0], model_file__strerror(err));
-			err = take(arg, i, NULL, model_file__strerror(err));
+			if (!jobs[i].is_of_many)
+				log_error("%s: %s", jobs[i].paths[0], model_file__strerror(err));
+			err = take(arg, i, NULL,
+				   err == -ETIME ? "reading it takes too long for its size"
+						 : model_file__strerror(err));
 		}
 	}
 	if (err == -EINTR)
