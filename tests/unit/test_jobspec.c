@@ -172,3 +172,37 @@ TEST(names_of_files)
 		assert_string_equal(m.node, names[i].node);
 	}
 }
+
+TEST(ranges_are_written_out)
+{
+	static const struct {
+		const char *text, *out;
+	} cases[] = {
+		{"7", "7"},
+		{"7-9", "7,8,9"},
+		{"7-7,3", "7,3"},
+		{"7_[1-2,5]", "7_1,7_2,7_5"},
+		{"1,7_[0],9-10,7_3.batch", "1,7_0,9,10,7_3.batch"},
+		{"7+1,sABC.0", "7+1,sABC.0"},
+		/* wrong ones are left to what parses the list */
+		{"", ""},
+		{"9-7", "9-7"},
+		{"-1", "-1"},
+		{"7-", "7-"},
+		{"7_[", "7_["},
+		{"7-9.0", "7,8,9,7-9.0"},
+		{"7_[1-2", "7_1,7_2,7_[1-2"},
+		{"7_[1]x", "7_1,7_[1]x"},
+		{"7_[]", "7_[]"},
+		{"1-4294967295", "1-4294967295"},
+	};
+	char *out;
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(jobspec__expand(&out, cases[i].text), 0);
+		assert_string_equal(out, cases[i].out);
+		free(out);
+	}
+	assert_int_equal(jobspec__expand(&out, "1-9000,20000-29000"), -E2BIG);
+	assert_null(out);
+}

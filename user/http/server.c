@@ -67,7 +67,6 @@ struct exchange {
 	struct MHD_Connection *connection;
 	struct http_request request;
 	enum { HEADERS, BODY, WAITS, RUNS, ANSWERED } state;
-	bool is_gone;	 /* the connection was closed */
 	bool takes_gzip; /* what the browser accepts */
 	unsigned status; /* without a child: what is wrong with the request */
 	pid_t child;

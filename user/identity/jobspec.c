@@ -120,6 +120,84 @@ int jobspec__parse(struct jobspec **out, unsigned *n, const char *text, char *er
 	return 0;
 }
 
+/* ---- ranges */
+
+/* "7" or "7-9". False: it is neither, or has too many. */
+static bool take_range(const char **at, uint32_t *from, uint32_t *to)
+{
+	if (take_number(at, UINT32_MAX, from))
+		return false;
+	*to = *from;
+	if (**at == '-') {
+		(*at)++;
+		if (take_number(at, UINT32_MAX, to))
+			return false;
+	}
+	return *from <= *to && *to - *from < JOBSPEC_RANGE;
+}
+
+static void put_word(FILE *out, unsigned *n, const char *before, uint32_t number)
+{
+	fprintf(out, "%s%s%u", (*n)++ ? "," : "", before, number);
+}
+
+/* "7-9", or "7_[1-2,5]". False: it is none of these; what was written is part of a wrong list. */
+static bool put_range(FILE *out, unsigned *n, const char *word)
+{
+	char before[JOBSPEC_TEXT] = "";
+	const size_t digits = strspn(word, DIGITS);
+	const char *at = word, *end = word + strlen(word);
+	uint32_t from, to;
+
+	if (digits && digits < 16 && word[digits] == '_' && word[digits + 1] == '[') {
+		snprintf(before, sizeof(before), "%.*s_", (int)digits, word);
+		at += digits + 2;
+		end--; /* the bracket */
+	} else if (word[digits] != '-') {
+		return false;
+	}
+	do {
+		if (!take_range(&at, &from, &to) || *n > JOBSPEC_RANGE)
+			return false;
+		for (uint32_t k = 0; k <= to - from; k++)
+			put_word(out, n, before, from + k);
+	} while (*before && *at == ',' && at++);
+	return at == end && (!*before || *end == ']');
+}
+
+int jobspec__expand(char **out, const char *text)
+{
+	char *list = NULL, word[1024];
+	unsigned n = 0;
+	size_t size, len;
+	FILE *f = open_memstream(&list, &size);
+
+	*out = NULL;
+	if (!f)
+		return -ENOMEM;
+	for (const char *at = text;; at += len + 1) {
+		len = strcspn(at, ",[");
+		if (at[len] == '[') /* commas inside of brackets are the word's */
+			len += strcspn(at + len, "]");
+		len += strcspn(at + len, ",");
+		snprintf(word, sizeof(word), "%.*s", (int)(len < sizeof(word) ? len : 0), at);
+		if (len >= sizeof(word) || !put_range(f, &n, word))
+			fprintf(f, "%s%.*s", n++ ? "," : "", (int)(len < 4096 ? len : 4096), at);
+		if (!at[len] || n > JOBSPEC_RANGE)
+			break;
+	}
+	if (fclose(f)) {
+		free(list);
+		return -ENOMEM;
+	}
+	if (n > JOBSPEC_RANGE) {
+		free(list);
+		return -E2BIG;
+	}
+	*out = list;
+	return 0;
+}
+
 bool jobspec__has_step(const struct jobspec *s, const char *step)
 {
 	uint32_t id;

@@ -32,6 +32,11 @@ struct jobspec {
 	char text[JOBSPEC_TEXT];
 };
 
+/* Writes out ranges, which Slurm's own tools do not all take: "7-9" becomes "7,8,9", "7_[1-2,5]"
+ * becomes "7_1,7_2,7_5"; other words stay as they are, wrong ones, too. The caller frees *out. 0;
+ * -E2BIG: these are more than JOBSPEC_RANGE; -ENOMEM. */
+#define JOBSPEC_RANGE 10000
+int jobspec__expand(char **out, const char *text);
 /* *out is an array of *n, freed with free(3), in the order of the text. 0; -EINVAL with the word
  * and what is wrong with it, in Slurm's words, in err: "WORD": REASON; -ENOMEM. */
 int jobspec__parse(struct jobspec **out, unsigned *n, const char *text, char *err, size_t errlen);

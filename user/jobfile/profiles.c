@@ -232,12 +232,19 @@ static int find_jobs_of_file(struct finding *f, const char *path)
 
 int profile_words__jobs(struct jobspec **out, unsigned *n, const char *text)
 {
-	char reason[256];
-	int err = jobspec__parse(out, n, text, reason, sizeof(reason));
+	char reason[256], *all;
+	int err = jobspec__expand(&all, text);
 
+	if (err == -E2BIG) {
+		log_error("-j %.60s: these are more than %d jobs", text, JOBSPEC_RANGE);
+		return 2;
+	}
+	if (!err)
+		err = jobspec__parse(out, n, all, reason, sizeof(reason));
+	free(all);
 	if (err == -EINVAL)
 		log_error("-j %s; a job is JOB, ARRAY_TASK, HETJOB+OFFSET or a SLUID, and may have "
-			  ".STEP",
+			  ".STEP; 7-9 and 7_[1-3,5] are several",
 			  reason);
 	else if (err)
 		log_error("-j: %s", strerror(-err));

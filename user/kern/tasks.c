@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/room.h"
 #include "kern/internal.h"
 #include "kern/probe.h"
 
@@ -139,24 +140,6 @@ bool kern_can_query_tasks(const struct btf *btf)
 	return fd >= 0;
 }
 
-/* Makes room for that many more records. */
-static int make_room(struct kern_tasks *t, size_t more)
-{
-	size_t max = t->max ? t->max : 1024;
-	struct jp_task_rec *p;
-
-	while (max < t->n + more)
-		max *= 2;
-	if (max == t->max)
-		return 0;
-	p = realloc(t->rec, max * sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	t->rec = p;
-	t->max = max;
-	return 0;
-}
-
 /* Sums the life events of all slots: every arrival of a task in a slot is one of them. The list of
  * slots is read first: a slot that was given back begins at zero. */
 static void count_arrivals(struct kern *k, struct kern_arrivals *c)
@@ -180,7 +163,8 @@ static int pass_all(struct kern *k, struct kern_tasks *t)
 	if (fd < 0)
 		return fd;
 	do {
-		err = make_room(t, READ_SIZE / sizeof(*t->rec));
+		err = room__make(&t->rec, &t->max, t->n + READ_SIZE / sizeof(*t->rec),
+				 sizeof(*t->rec));
 		if (err)
 			break;
 		n = read(fd, &t->rec[t->n], (t->max - t->n) * sizeof(*t->rec));
@@ -234,7 +218,7 @@ static int query_known(struct kern *k, struct kern_tasks *t)
 		if (bpf_prog_test_run_opts(k->prog[P_ASK], &o))
 			err = -errno;
 		else
-			err = make_room(t, a->nrecs);
+			err = room__make(&t->rec, &t->max, t->n + a->nrecs, sizeof(*t->rec));
 		if (err)
 			break;
 		memcpy(&t->rec[t->n], a->rec, a->nrecs * sizeof(*a->rec));

@@ -334,11 +334,11 @@ def check_instants(path, name, interval):
     t = rows["TimeNS"].astype("int64")
     late = lateness(path, name, interval)
     what = "every %g s, %s" % (interval, name)
-    is_true(what + ": rows are there", len(t) >= 2.9 / interval, "%d rows" % len(t))
-    # On a busy machine jobprofd waits for a CPU, but not for every row.
+    # On a busy machine jobprofd waits for a CPU, but not for every row: an instant may pass meanwhile.
+    is_true(what + ": rows are there", len(t) >= 2.2 / interval, "%d rows" % len(t))
     is_true(what + ": rows fall on multiples of the interval", late.min() < 2e6, late)
-    is_true(what + ": none is left out",
-            (numpy.diff(t[:-1] // int(interval * 1e9)) == 1).all(), numpy.diff(t))
+    steps = numpy.diff(t[:-1] // int(interval * 1e9))
+    is_true(what + ": none twice, and few are left out", steps.min() >= 1 and (steps > 1).mean() <= 0.25, numpy.diff(t))
     is_true(what + ": EpochTime is TimeNS in seconds", (rows["EpochTime"] == t // 10**9).all(),
             rows["EpochTime"])
     is_true(what + ": ElapsedTime is EpochTime from the start's on",

@@ -162,6 +162,12 @@ def while_it_runs():
     is_equal("running: status", (status, err), (0, ""))
     is_equal("running: state and time", [text_of(out, "State"), text_of(out, "Job Wall-clock time")], ["RUNNING", "00:10:00"])
     is_equal("running: it warns", text_of(out, "WARNING"), "Efficiency statistics may be misleading for RUNNING jobs.")
+    both = tmpdir("both")
+    for name in "one", "two":
+        os.mkdir(os.path.join(both, name))
+        shutil.copy(d + "/.815_0_n1.h5", os.path.join(both, name))
+    status, two, err = seff("815", "-p", both)
+    is_true("running: by files of two directories, of which one is forged", status == 2 and not two and "two/.815_0_n1.h5" in err, (status, two, err))
     row = dict(sefflib.Job(815, state="RUNNING", elapsed=30, user="root").row(), cpu_s=None, findings=None, peak_sum_mb=None,
                sources=1, cpus=16)
     path = index_of([row])

@@ -120,20 +120,31 @@ static int add_running(struct string_list *files, const char *dir, uint32_t job,
 	return err;
 }
 
-/* Finds the files of the job's steps in the first directory where some run: of one user. */
+/* Finds the files of the job's steps in the one directory where some run. -ENOTUNIQ, logged: there
+ * are several, of several users, and Slurm's word on whose the job is is not known. */
 static int find_running(struct string_list *files, const char *where, uint32_t job,
 			const char *user)
 {
 	struct string_list dirs = {0};
-	bool is_running = false;
 	int err = profile_search__dirs(&dirs, where);
 
-	for (unsigned i = 0; !err && !is_running && i < dirs.n; i++) {
-		string_list__free(files);
-		err = add_running(files, dirs.v[i], job, user, &is_running);
+	for (unsigned i = 0; !err && i < dirs.n; i++) {
+		struct string_list here = {0};
+		bool is_running = false;
+
+		err = add_running(&here, dirs.v[i], job, user, &is_running);
+		if (!err && is_running && files->n) {
+			log_error(
+				"%u runs by files of several directories, %s and %s: -p names the "
+				"one of its user",
+				job, files->v[0], here.v[0]);
+			err = -ENOTUNIQ;
+		} else if (!err && is_running) {
+			*files = here;
+			continue;
+		}
+		string_list__free(&here);
 	}
-	if (!is_running)
-		string_list__free(files);
 	string_list__free(&dirs);
 	return err;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "base/str.h"
 #include "daemon/record/step_kinds.h"
 
@@ -207,15 +208,8 @@ static struct table *new_table(struct step *s, int kind, int gtid, const char *n
 {
 	struct table *t;
 
-	if (s->ntables == s->max_tables) {
-		unsigned max = s->max_tables ? 2 * s->max_tables : 8;
-
-		t = realloc(s->tables, max * sizeof(*t));
-		if (!t)
-			return NULL;
-		s->tables = t;
-		s->max_tables = max;
-	}
+	if (room__make(&s->tables, &s->max_tables, s->ntables + 1, sizeof(*s->tables)))
+		return NULL;
 	t = &s->tables[s->ntables];
 	memset(t, 0, sizeof(*t));
 	t->id = s->ntables;

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "client/column.h"
@@ -289,21 +290,9 @@ static bool may_store_row(struct external_series *g, unsigned words)
 
 static int grow_pending(struct external_series *g, unsigned words)
 {
-	unsigned max = g->max_pending ? g->max_pending : 64;
-	uint64_t *p;
-
 	if (8ull * (g->npending + words) > EXTERNAL_PENDING_MAX)
 		return -EDQUOT;
-	while (max < g->npending + words)
-		max *= 2;
-	if (max == g->max_pending)
-		return 0;
-	p = realloc(g->pending, max * sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	g->pending = p;
-	g->max_pending = max;
-	return 0;
+	return room__make(&g->pending, &g->max_pending, g->npending + words, sizeof(*g->pending));
 }
 
 int external_series__row(struct external_series *g, unsigned index, int64_t time_ns,

@@ -98,12 +98,13 @@ struct external_series {
 	unsigned ntables, nuser;
 	unsigned next_id; /* goes on over restarts of jobprofd */
 	struct external_names names[NAMES];
-	uint64_t *pending;		/* rows: table, unix time in ns, cells */
-	unsigned npending, max_pending; /* words */
-	bool in_frame;			/* pending rows are in the frame that is being built */
-	uint32_t measures;		/* JPC_MEASURES_*: jobprofd measures these itself */
-	uint64_t refused;		/* rows */
-	uint64_t lost_regions;		/* begins and ends; a refused row counts as two */
+	uint64_t *pending; /* rows: table, unix time in ns, cells */
+	unsigned npending; /* words */
+	size_t max_pending;
+	bool in_frame;	       /* pending rows are in the frame that is being built */
+	uint32_t measures;     /* JPC_MEASURES_*: jobprofd measures these itself */
+	uint64_t refused;      /* rows */
+	uint64_t lost_regions; /* begins and ends; a refused row counts as two */
 	struct region_accounts accounts;
 	uint64_t point_bytes, lost_points;
 	uint64_t bytes;

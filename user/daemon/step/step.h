@@ -189,7 +189,8 @@ struct step {
 	struct slot_owner *slot_owners; /* of each slot */
 	unsigned nslots, max_slots;
 	struct table *tables;
-	unsigned ntables, max_tables;
+	unsigned ntables;
+	size_t max_tables;
 	unsigned next_table;	  /* the index at which the next search probably succeeds */
 	uint64_t grid[ALL_KINDS]; /* number of the interval the last row was in */
 	uint64_t rows, intervals, lost_rows;

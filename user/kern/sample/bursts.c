@@ -6,21 +6,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "base/room.h"
 #include "kern/internal.h"
 
 #define MAX_BURSTS (1u << 17) /* 16 MiB */
-
-static int grow_list(struct kern_bursts *l)
-{
-	size_t max = l->max ? 2 * l->max : 1024;
-	struct jp_burst *b = realloc(l->b, max * sizeof(*b));
-
-	if (!b)
-		return -ENOMEM;
-	l->b = b;
-	l->max = max;
-	return 0;
-}
 
 /* There is room for this one; the ring keeps the next one until there is. */
 static int on_burst(void *ctx, void *data, size_t len)
@@ -31,7 +20,7 @@ static int on_burst(void *ctx, void *data, size_t len)
 		memcpy(&l->b[l->n++], data, sizeof(*l->b));
 	if (l->n == MAX_BURSTS)
 		return -ENOSPC;
-	return l->n == l->max ? grow_list(l) : 0;
+	return room__make(&l->b, &l->max, l->n + 1, sizeof(*l->b));
 }
 
 static void drop_used(struct kern *k)
@@ -85,7 +74,7 @@ int kern__read_bursts(struct kern *k)
 	drop_used(k);
 	if (l->n == MAX_BURSTS)
 		return 0;
-	if (l->n == l->max && grow_list(l))
+	if (room__make(&l->b, &l->max, l->n + 1, sizeof(*l->b)))
 		return -ENOMEM;
 	n = ring_buffer__consume(k->burst_ring);
 	sort_list(l);

@@ -132,21 +132,13 @@ static void note_number(struct feed *f, struct feed_step *s, uint64_t number)
 
 static struct feed_burst *new_burst(struct feed *f)
 {
-	size_t room = f->room ? 2 * f->room : 1024;
-	struct feed_burst *p;
-
 	if (f->n == FEED_PENDING) {
 		f->lost++;
 		return NULL;
 	}
-	if (f->n == f->room) {
-		p = realloc(f->pending, room * sizeof(*p));
-		if (!p) {
-			f->err = -ENOMEM;
-			return NULL;
-		}
-		f->pending = p;
-		f->room = room;
+	if (room__make(&f->pending, &f->room, f->n + 1, sizeof(*f->pending))) {
+		f->err = -ENOMEM;
+		return NULL;
 	}
 	return &f->pending[f->n++];
 }
