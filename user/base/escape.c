@@ -7,15 +7,32 @@
 
 #include "base/utf8.h"
 
-void print__escaped(FILE *out, const char *s)
+static void put_escaped(FILE *out, const char *s, bool is_utf8)
 {
 	for (size_t n; *s; s += n ? n : 1) {
 		n = utf8__visible(s);
+		if (n > 1 && !is_utf8)
+			n = 0;
 		if (n)
 			fwrite(s, 1, n, out);
 		else
 			fprintf(out, "\\x%02x", (unsigned char)*s);
 	}
+}
+
+void print__escaped(FILE *out, const char *s)
+{
+	put_escaped(out, s, utf8__is_locale());
+}
+
+void print__utf8(FILE *out, const char *s)
+{
+	put_escaped(out, s, true);
+}
+
+void print__ascii(FILE *out, const char *s)
+{
+	put_escaped(out, s, false);
 }
 
 static void put_xml(FILE *out, unsigned char c)

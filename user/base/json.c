@@ -43,7 +43,7 @@ json_t *json__text(const char *s)
 	f = open_memstream(&text, &len);
 	if (!f)
 		return json_null();
-	print__escaped(f, s);
+	print__ascii(f, s);
 	fclose(f);
 	j = json_string(text);
 	free(text);

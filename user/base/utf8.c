@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define REPLACEMENT	"\xef\xbf\xbd"
 #define REPLACEMENT_LEN 3
@@ -90,6 +91,28 @@ unsigned utf8__length(const char *s)
 	for (; *s; s = utf8__next(s))
 		n++;
 	return n;
+}
+
+/* The locale's name: the first variable that is set, as in locale(7). */
+static const char *locale_name(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	const char *v = NULL;
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names) && !(v && *v); i++)
+		v = getenv(names[i]);
+	return v ? v : "";
+}
+
+/* A name is language_territory.codeset@modifier. Only the name is used: it describes the user's
+ * terminal, and the locale need not be installed on this machine. */
+bool utf8__is_locale(void)
+{
+	const char *codeset = strchr(locale_name(), '.');
+	size_t n = codeset ? strcspn(++codeset, "@") : 0;
+
+	return (n == 5 && !strncasecmp(codeset, "UTF-8", n)) ||
+	       (n == 4 && !strncasecmp(codeset, "utf8", n));
 }
 
 static char *replace(const char *s, size_t max, bool (*is_bad)(uint32_t c), unsigned *replaced)

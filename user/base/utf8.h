@@ -3,6 +3,7 @@
 #ifndef JP_BASE_UTF8_H
 #define JP_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -20,5 +21,7 @@ size_t utf8__visible(const char *s);
 const char *utf8__next(const char *s);
 /* How many characters s has, each of which a terminal shows in one column. */
 unsigned utf8__length(const char *s);
+/* Whether the locale, by its name in the environment, is of UTF-8. */
+bool utf8__is_locale(void);
 
 #endif

@@ -2,7 +2,7 @@
 // What the pages of a server share: the head with its links, the line of filters, tables whose rows lead on. What chooses rows is in
 // the address, by the names of the verbs' options; following a link asks the server again.
 import { el, name, section, soft } from './dom.js';
-import { count, day, plain, share, time } from './format.js';
+import { count, day, plain, share } from './format.js';
 
 const text = document.getElementById('site')?.textContent ?? '';
 
@@ -163,5 +163,3 @@ export function wrong() {
 	shell('These arguments make no sense', 'The address has a filter that the server cannot read. ', filters('7d'),
 		section('wrong', 'What can be asked', '', el('p', { class: 'words' }, 'Times are 24h, 7d, 2026-11-01; nodes 4, 4-16 or 8-; ran 1h- or 10m-2h; states completed, failed, timeout; findings a rule, any, none or unknown.')));
 }
-
-export { time };

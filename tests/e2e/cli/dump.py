@@ -21,7 +21,7 @@ main = None  # the jobprofd that most tests share
 def dump(*args, pin=None, **kw):
     """The ended process: returncode, stdout, stderr."""
     return subprocess.run([DUMP, "--pin", pin or main.pin] + list(args), capture_output=True,
-                          text=True, stdin=subprocess.DEVNULL, env=plain_env(), timeout=60, **kw)
+                          text=True, stdin=subprocess.DEVNULL, env=plain_env(LC_ALL="C.UTF-8"), timeout=60, **kw)
 
 
 def dump_json(*args, pin=None):

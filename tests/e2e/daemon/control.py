@@ -211,7 +211,7 @@ def what_the_file_has(path, wrote):
             n.attrs.get_id("Mark %d" % i).get_type().get_cset() for i in (1, 3)],
             [h5py.h5t.CSET_ASCII, h5py.h5t.CSET_UTF8])
     shown = subprocess.run([os.path.join(BUILD, "jobprof"), "show", path], capture_output=True,
-                           text=True).stdout
+                           text=True, env=plain_env(LC_ALL="C.UTF-8")).stdout
     is_true("marks on the page", re.search(
         r"\n  marks +[\d.]+ s begin, [\d.]+ s phase 2, [\d.]+ s begin,\s+[\d.]+ s a\ufffdb\W",
         shown), shown)

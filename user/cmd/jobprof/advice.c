@@ -378,9 +378,9 @@ static void print_heading(struct changes *w, const struct many *m)
 	if (w->has_heading)
 		putchar('\n');
 	w->has_heading = true;
-	print__escaped(stdout, *m->name ? m->name : *m->program ? m->program : "?");
+	print__utf8(stdout, *m->name ? m->name : *m->program ? m->program : "?");
 	fputs(" of ", stdout);
-	print__escaped(stdout, m->user);
+	print__utf8(stdout, m->user);
 	print_size(m->nodes, "node");
 	print_size(m->tasks, "task");
 	putchar('\n');
@@ -394,13 +394,13 @@ static int print_change(const struct many *m)
 	if (!text)
 		return -1;
 	printf("  %-4s ", severity(m));
-	print__escaped(stdout, m->rule);
+	print__utf8(stdout, m->rule);
 	fputs(": ", stdout);
 	at = 9 + (int)strlen(m->rule);
 	report_text__paragraph(stdout, text, at < 60 ? at : 60, 7);
 	if (has_line(m)) {
 		fputs("           ", stdout);
-		print__escaped(stdout, m->code);
+		print__utf8(stdout, m->code);
 		putchar('\n');
 	}
 	free(text);

@@ -192,20 +192,20 @@ static void print_contact(const char *done, const struct contact *c)
 
 	site_cell__put(at, CELL_TIME, c->at);
 	printf("%s: %s, ", done, at);
-	print__escaped(stdout, c->who ? c->who : "?");
+	print__utf8(stdout, c->who ? c->who : "?");
 	fputs(" contacted ", stdout);
-	print__escaped(stdout, c->user ? c->user : "?");
+	print__utf8(stdout, c->user ? c->user : "?");
 	if (c->job)
 		printf(" because of job %lld", (long long)c->job);
 	else if (c->signature)
 		printf(" because of jobs of signature %s", c->signature);
 	if (c->rule) {
 		fputs(" about ", stdout);
-		print__escaped(stdout, c->rule);
+		print__utf8(stdout, c->rule);
 	}
 	if (c->ticket) {
 		fputs(", ticket ", stdout);
-		print__escaped(stdout, c->ticket);
+		print__utf8(stdout, c->ticket);
 	}
 	putchar('\n');
 }

@@ -12,6 +12,7 @@
 #include "analysis/fold/folded.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
@@ -115,7 +116,7 @@ static int print_fold(void *arg, FILE *out)
 
 	if (p->o->json)
 		return json__print(fold_json__of(p->f, true), out, JSON_INDENT(1));
-	fold_text__print(p->f, out, spark__width(out), spark__utf8());
+	fold_text__print(p->f, out, spark__width(out), utf8__is_locale());
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
@@ -176,7 +177,7 @@ static bool have_one_unit(const struct work *w)
 
 static struct plot_text terminal_of(const struct options *o, int fd)
 {
-	struct plot_text t = {TERMINAL_WIDTH, TERMINAL_HEIGHT, spark__utf8() && !o->ascii,
+	struct plot_text t = {TERMINAL_WIDTH, TERMINAL_HEIGHT, utf8__is_locale() && !o->ascii,
 			      isatty(fd) && !getenv("NO_COLOR")};
 	struct winsize size;
 

@@ -8,6 +8,7 @@
 
 #include "analysis/job/facts_fill.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "pool/pool.h"
 #include "view/report/report.h"
 #include "view/report/report_text.h"
@@ -71,7 +72,7 @@ static int judge_job(const struct model_job *j, const struct report_opts *o,
 		.pika = &pika,
 		.io = &io,
 		.all = o->all,
-		.utf8 = spark__utf8(),
+		.utf8 = utf8__is_locale(),
 		.is_run = o->is_run,
 		.lines_after = o->lines_after,
 		.more = o->more,

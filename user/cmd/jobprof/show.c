@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/read_note.h"
+#include "base/utf8.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
@@ -27,7 +28,7 @@ static int print_page(const struct model_node *n, bool all, FILE *out)
 			    .out = open_memstream(&text, &len),
 			    .all = all,
 			    .width = spark__width(out),
-			    .utf8 = spark__utf8()};
+			    .utf8 = utf8__is_locale()};
 	int err = 0;
 
 	if (!page.out)

@@ -260,7 +260,7 @@ static void put_lacking(FILE *out, struct index *ix, const char *sql, const char
 		if (sql ? has(ix, sql, words->v[i]) : has_job(ix, words->v[i]))
 			continue;
 		fprintf(out, "%s%s ", ftell(out) > 0 ? ", no " : "no ", what);
-		print__escaped(out, words->v[i]);
+		print__utf8(out, words->v[i]);
 	}
 }
 

@@ -48,28 +48,6 @@ unsigned spark__width(FILE *out)
 	return w.ws_col < 40 ? 40 : w.ws_col > 200 ? 200 : w.ws_col;
 }
 
-/* The locale's name: the first variable that is set, as in locale(7). */
-static const char *locale_name(void)
-{
-	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-	const char *v = NULL;
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(*names) && !(v && *v); i++)
-		v = getenv(names[i]);
-	return v ? v : "";
-}
-
-/* A name is language_territory.codeset@modifier. Only the name is used: it describes the user's
- * terminal, and the locale need not be installed on this machine. */
-bool spark__utf8(void)
-{
-	const char *codeset = strchr(locale_name(), '.');
-	size_t n = codeset ? strcspn(++codeset, "@") : 0;
-
-	return (n == 5 && !strncasecmp(codeset, "UTF-8", n)) ||
-	       (n == 4 && !strncasecmp(codeset, "utf8", n));
-}
-
 /* ---- the reasons of an analysis are unchanged in JSON; a page has words for those that it can
  * print */
 

@@ -59,7 +59,5 @@ const char *report_reason__words(const struct analysis_verdict *v);
 void spark__print(FILE *out, const double *v, unsigned n, double max, bool utf8);
 /* Columns to use on out: the terminal's, within 40..200, or 80 where there is none. */
 unsigned spark__width(FILE *out);
-/* Whether the user's locale is UTF-8, by its name. */
-bool spark__utf8(void);
 
 #endif

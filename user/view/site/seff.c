@@ -84,7 +84,7 @@ static void put_text(FILE *out, const char *label, const char *text)
 	if (!text || !*text)
 		return;
 	fputs(label, out);
-	print__escaped(out, text);
+	print__utf8(out, text);
 	putc('\n', out);
 }
 
@@ -93,9 +93,9 @@ static void put_owner(FILE *out, const struct row *r, const char *group)
 	if (!r->text[INDEX_user] || !*r->text[INDEX_user])
 		return;
 	fputs("User/Group: ", out);
-	print__escaped(out, r->text[INDEX_user]);
+	print__utf8(out, r->text[INDEX_user]);
 	putc('/', out);
-	print__escaped(out, group);
+	print__utf8(out, group);
 	putc('\n', out);
 }
 
@@ -108,7 +108,7 @@ static void put_state(FILE *out, const struct seff_job *j, const char *state)
 	if (!*state)
 		return;
 	fputs("State: ", out);
-	print__escaped(out, state);
+	print__utf8(out, state);
 	if (!j->is_running && strcmp(state, "PENDING") && status >= 0)
 		fprintf(out, " (exit code %d)", status);
 	putc('\n', out);
@@ -191,7 +191,7 @@ static void put_worst(FILE *out, const struct row *r)
 	if (!rule || !*rule)
 		return;
 	fputs("Worst Finding: ", out);
-	print__escaped(out, rule);
+	print__utf8(out, rule);
 	put_text(out, ": ", r->text[INDEX_worst_text] ? r->text[INDEX_worst_text] : "?");
 }
 
@@ -261,7 +261,7 @@ static void put_raw(FILE *out, double v)
 static void put_raw_text(FILE *out, const char *text)
 {
 	fputs(" ", out);
-	print__escaped(out, text ? text : "");
+	print__utf8(out, text ? text : "");
 }
 
 void seff__print_raw(const struct seff_job *j, FILE *out)
@@ -335,7 +335,7 @@ static void put_tasks(FILE *out, const struct row *rows, unsigned n)
 	fprintf(out, "Tasks: %u", n);
 	for (unsigned i = 0; i < nstates; i++) {
 		fprintf(out, "%s%u ", i ? ", " : " (", states[i].tasks);
-		print__escaped(out, states[i].name);
+		print__utf8(out, states[i].name);
 	}
 	fputs(nstates ? ")\n" : "\n", out);
 }
@@ -356,7 +356,7 @@ static void put_common(FILE *out, const struct row *rows, unsigned n)
 	if (!nrules)
 		return;
 	fputs("Worst Finding: ", out);
-	print__escaped(out, rules[worst].name);
+	print__utf8(out, rules[worst].name);
 	fprintf(out, ", of %u of %u tasks\n", rules[worst].tasks, n);
 }
 

@@ -12,6 +12,7 @@
 #include "analysis/fold/folded.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cmd/jobprof/reduce/reduce.h"
 #include "jobfile/store.h"
 #include "view/fold/fold_view.h"
@@ -406,7 +407,7 @@ static int print_result(const struct reduce_work *w, const struct reduce_result 
 	if (!w->o->json && w->o->clusters)
 		reduce_clusters__print(r, stdout);
 	if (!w->o->json && f) {
-		fold_text__print(f, stdout, spark__width(stdout), spark__utf8());
+		fold_text__print(f, stdout, spark__width(stdout), utf8__is_locale());
 		putchar('\n');
 	}
 	if (!w->o->json) {
