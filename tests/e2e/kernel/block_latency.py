@@ -87,11 +87,11 @@ def percentiles(path, out):
 def disk_times(job, most_ns):
     """Ours and the disk's. Each request that no program saw has taken up to most_ns."""
     for what in ("read", "write"):
-        least, most = job.stat(what + "_ns")
+        least, most = job.stat(what + "_time_ns")
         # The kernel's own ends when the request's memory is given back, some us later; in ms.
         late = 10e-6 * job.counted(what + "s")
         missing = job.unseen(what + "s") * most_ns / 1e9
-        is_near("the %s time of all slots is the disk's" % what, job.counted(what + "_ns") / 1e9 +
+        is_near("the %s time of all slots is the disk's" % what, job.counted(what + "_time_ns") / 1e9 +
                 missing / 2, (least + most) / 2e9, 0.03,
                 0.002 + late + missing / 2 + (most - least) / 2e9)
 
