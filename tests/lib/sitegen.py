@@ -19,7 +19,7 @@ with open(os.path.join(ROOT, "schemas/index.def")) as _f:
                re.findall(r"^INDEX\((\w+), (\w+), (\w+),", _f.read(), re.M)}
 with open(os.path.join(ROOT, "user/findings/rules.lua")) as _f:
     RULES = re.findall(r'^rules\["([a-z_.]+)"\]', _f.read(), re.M)
-END = 1798761600  # 2027-01-01 00:00 UTC: the jobs of a site begin in the days before
+END = 1793491200  # 2026-11-01 00:00 UTC: the jobs of a site begin in the days before; none begins in the future
 CHUNK = 50000
 LISTS = ["finding_list", "node_names", "file_systems"]
 STATES = (("COMPLETED", 0.78), ("FAILED", 0.1), ("TIMEOUT", 0.04), ("CANCELLED", 0.05), ("OUT_OF_MEMORY", 0.015),
