@@ -25,7 +25,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "http/answer.h"
-#include "http/peer.h"
+#include "http/socket.h"
 
 #if __has_include(<microhttpd.h>)
 #include <microhttpd.h>
@@ -146,7 +146,8 @@ static unsigned identify(const struct http_server *s, struct exchange *e)
 	const char *name;
 	uid_t uid;
 
-	if (s->is_local ? peer__of_unix(&uid, socket_of(e)) : peer__of_loopback(&uid, socket_of(e)))
+	if (s->is_local ? http_peer__of_unix(&uid, socket_of(e))
+			: http_peer__of_loopback(&uid, socket_of(e)))
 		return 403;
 	if (s->proxy != (uid_t)-1 && uid == s->proxy) {
 		name = header(e, s->user_header, NULL);
@@ -157,7 +158,7 @@ static unsigned identify(const struct http_server *s, struct exchange *e)
 	}
 	if (!s->is_local && uid != getuid())
 		return 403;
-	peer__name(e->request.user, sizeof(e->request.user), uid);
+	http_peer__name(e->request.user, sizeof(e->request.user), uid);
 	return 0;
 }
 
