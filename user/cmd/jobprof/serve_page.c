@@ -26,6 +26,8 @@
 #define PLACE	   "<!--site-->" /* in the shell, once: what all pages have */
 #define WORDS	   (HTTP_ARGS_MAX + 8)
 #define OUTPUT_MAX (256u << 20)
+#define PARTS	   6
+#define PART_WORDS 6
 
 /* ---- pages */
 
@@ -34,22 +36,37 @@ struct only_filter {
 };
 static const struct opt filters[] = {OPTS_FILTER(struct only_filter), {0}};
 
-struct page {
-	const char *path;
+/* What a verb prints with --json, under a name of its own. */
+struct part {
 	int (*verb)(int argc, char **argv);
 	const struct command *command;
-	const char *arguments; /* beside filters, with blanks around each */
-	bool has_csv;
-	bool has_html; /* a page of its own by --html */
+	const char *name;
+	const char *words[PART_WORDS]; /* before those of the address, which outdo them */
 };
 
+struct page {
+	const char *path;
+	struct part parts[PARTS];
+	const char *arguments; /* beside filters, with blanks around each */
+	bool has_csv;	       /* of the first part */
+	bool has_html;	       /* the first part has a page of its own by --html */
+};
+
+#define PART(verb, name, ...)                   \
+	{                                       \
+		verb_##verb, &cmd_##verb, name, \
+		{                               \
+			__VA_ARGS__             \
+		}                               \
+	}
+
 static const struct page pages[] = {
-	{"/jobs", verb_jobs, &cmd_jobs, " sort all ", true, false},
-	{"/usage", verb_usage, &cmd_usage, " by sort all io ", true, false},
-	{"/issues", verb_issues, &cmd_issues, " by sort all ", true, false},
-	{"/advice", verb_advice, &cmd_advice, " all ", true, false},
-	{"/contacted", verb_contacted, &cmd_contacted, " ", false, false},
-	{"/digest", verb_digest, &cmd_digest, " ", true, true},
+	{"/jobs", {PART(jobs, "jobs")}, " sort all ", true, false},
+	{"/usage", {PART(usage, "usage")}, " by sort all io ", true, false},
+	{"/issues", {PART(issues, "issues")}, " by sort all ", true, false},
+	{"/advice", {PART(advice, "advice")}, " all ", true, false},
+	{"/contacted", {PART(contacted, "contacted")}, " ", false, false},
+	{"/digest", {PART(digest, "digest")}, " ", true, true},
 };
 
 /* The page of an address, which may end with .json or .csv. NULL: there is none. */
@@ -109,31 +126,42 @@ static void words__free(struct words *w)
 		free(w->v[i]);
 }
 
-/* 0; -1: an argument is none of this page. */
-static int make_words(struct words *w, const struct page *p, const struct http_address *a)
+/* One argument of the address, if the part's verb has it. 0 or -1. */
+static int add_argument(struct words *w, const struct part *part, const struct http_arg *a)
 {
-	int err = add(w, strdup(strrchr(p->command->name, ' ') + 1));
+	const struct opt *o = option_of(part->command, a->name);
+	char *word = NULL;
 
-	for (unsigned i = 0; !err && i < a->nargs; i++) {
-		const struct opt *o = is_allowed(p, a->args[i].name)
-					      ? option_of(p->command, a->args[i].name)
-					      : NULL;
-		char *word = NULL;
+	if (!o || (o->arg && !*a->value))
+		return 0;
+	if ((o->arg ? asprintf(&word, "--%s=%s", o->name, a->value)
+		    : asprintf(&word, "--%s", o->name)) < 0)
+		return -1;
+	return add(w, word);
+}
 
-		if (!o) {
-			printf("%s: this page has no such argument\n", a->args[i].name);
-			return -1;
-		}
-		if (o->arg && *a->args[i].value) {
-			if (asprintf(&word, "--%s=%s", o->name, a->args[i].value) < 0)
-				return -1;
-		} else if (!o->arg && asprintf(&word, "--%s", o->name) < 0) {
-			return -1;
-		}
-		if (word)
-			err = add(w, word);
-	}
+/* The words of a part's verb. 0; -1: no memory, or there are too many. */
+static int make_words(struct words *w, const struct part *part, const struct http_address *a)
+{
+	int err = add(w, strdup(strrchr(part->command->name, ' ') + 1));
+
+	for (unsigned i = 0; !err && i < PART_WORDS && part->words[i]; i++)
+		err = add(w, strdup(part->words[i]));
+	for (unsigned i = 0; !err && i < a->nargs; i++)
+		err = add_argument(w, part, &a->args[i]);
 	return err;
+}
+
+/* 0; -1: an argument is none of this page, which is printed. */
+static int check_arguments(const struct page *p, const struct http_address *a)
+{
+	for (unsigned i = 0; i < a->nargs; i++) {
+		if (is_allowed(p, a->args[i].name))
+			continue;
+		printf("%s: this page has no such argument\n", a->args[i].name);
+		return -1;
+	}
+	return 0;
 }
 
 /* As a shell reads it. */
@@ -177,14 +205,15 @@ static json_t *site_json(const struct serve_site *s, const struct http_request *
 /* ---- answers */
 
 /* Runs the verb with its output in a file of its own. Its exit status; *fd: the output. */
-static int run_verb(const struct page *p, struct words *w, int *fd)
+static int run_verb(const struct part *part, struct words *w, int *fd)
 {
 	const int before = dup(STDOUT_FILENO);
 	int status = 1;
 
 	*fd = memfd_create("verb", MFD_CLOEXEC);
 	if (*fd >= 0 && before >= 0 && !fflush(stdout) && dup2(*fd, STDOUT_FILENO) >= 0) {
-		status = p->verb(w->n, w->v);
+		optind = 0; /* getopt begins anew */
+		status = part->verb(w->n, w->v);
 		if (fflush(stdout))
 			status = 1;
 		dup2(before, STDOUT_FILENO);
@@ -193,19 +222,63 @@ static int run_verb(const struct page *p, struct words *w, int *fd)
 	return status;
 }
 
-/* {"jobs": what the verb printed}; null: nothing. NULL: no memory, or it is too large. */
-static char *read_output(int fd, const char *name)
+/* Copies a verb's output behind what is in `out`; "null": there is none. 0 or -1. */
+static int copy_output(FILE *out, int fd)
 {
-	const off_t n = lseek(fd, 0, SEEK_END);
-	char *text = NULL, *page = NULL;
+	char buf[16384];
+	off_t at = 0;
+	ssize_t n;
 
-	if (n >= 0 && n < OUTPUT_MAX)
-		text = calloc(1, (size_t)n + 1);
-	if (text && pread(fd, text, (size_t)n, 0) == n &&
-	    asprintf(&page, "{\"%s\":%s}", name, n ? text : "null") < 0)
-		page = NULL;
-	free(text);
-	return page;
+	while ((n = pread(fd, buf, sizeof(buf), at)) > 0) {
+		at += n;
+		if (at > OUTPUT_MAX || fwrite(buf, 1, (size_t)n, out) != (size_t)n)
+			return -1;
+	}
+	if (!at)
+		fputs("null", out);
+	return n < 0 ? -1 : 0;
+}
+
+/* Prints "NAME": what the part's verb prints with --json. Its exit status. */
+static int print_part(FILE *out, const struct part *part, const struct http_address *a)
+{
+	struct words w = {0};
+	int fd = -1, status = 1;
+
+	if (!make_words(&w, part, a) && !add(&w, strdup("--json")))
+		status = run_verb(part, &w, &fd);
+	fprintf(out, "\"%s\":", part->name);
+	if (fd < 0 || copy_output(out, fd))
+		status = 1;
+	if (fd >= 0)
+		close(fd);
+	words__free(&w);
+	return status;
+}
+
+/* All parts, as {"jobs": what the verb printed}. The first exit status that is not 0; *text: NULL
+ * where memory is out. */
+static int make_data(const struct page *p, const struct http_address *a, char **text)
+{
+	size_t n;
+	FILE *out = open_memstream(text, &n);
+	int status = 0;
+
+	if (!out)
+		return 1;
+	for (unsigned i = 0; i < PARTS && p->parts[i].verb; i++) {
+		int one;
+
+		putc(i ? ',' : '{', out);
+		one = print_part(out, &p->parts[i], a);
+		status = status ? status : one;
+	}
+	putc('}', out);
+	if (fclose(out)) {
+		free(*text);
+		*text = NULL;
+	}
+	return *text ? status : 1;
 }
 
 static int show_own_page(const struct serve_site *s, const struct http_request *r,
@@ -215,7 +288,7 @@ static int show_own_page(const struct serve_site *s, const struct http_request *
 	int status;
 
 	html_page__use(shell);
-	status = !shell || add(w, strdup("--html=-")) ? 1 : p->verb(w->n, w->v);
+	status = !shell || add(w, strdup("--html=-")) ? 1 : p->parts[0].verb(w->n, w->v);
 	free(shell);
 	return status;
 }
@@ -223,42 +296,59 @@ static int show_own_page(const struct serve_site *s, const struct http_request *
 static int show_page(const struct serve_site *s, const struct http_request *r, const struct page *p,
 		     struct words *w)
 {
-	const char *name = p->path + 1;
-	json_t *site = site_json(s, r, name, w);
-	char *shell, *page = NULL;
-	int status, fd = -1;
+	json_t *site = site_json(s, r, p->path + 1, w);
+	char *shell, *data = NULL;
+	int status;
 
-	if (p->has_html && !show_own_page(s, r, p, w))
+	if (p->has_html && !show_own_page(s, r, p, w)) {
+		json_decref(site);
 		return 200;
-	status = add(w, strdup("--json")) ? 1 : run_verb(p, w, &fd);
+	}
+	status = make_data(p, &r->address, &data);
 	json__set(site, "error", json_boolean(status == 2));
-	if (status != 1)
-		page = read_output(fd, name);
 	shell = html_page__fill(s->shell, PLACE, site);
-	if (!shell || !page || html_page__put_text(STDOUT_FILENO, shell, page))
+	if (!shell || !data || status == 1 || html_page__put_text(STDOUT_FILENO, shell, data))
 		status = 1;
 	free(shell);
-	free(page);
+	free(data);
 	return status == 2 ? 400 : status ? 500 : 200;
+}
+
+/* What a program reads: of one part what its verb prints, of several all of them. */
+static int print_data(const struct page *p, const struct http_request *r, struct words *w,
+		      enum http_type type)
+{
+	char *data = NULL;
+	int status;
+
+	if (type == HTTP_CSV || !p->parts[1].verb) {
+		return add(w, strdup(type == HTTP_JSON ? "--json" : "--csv"))
+			       ? 1
+			       : p->parts[0].verb(w->n, w->v);
+	}
+	status = make_data(p, &r->address, &data);
+	if (!status)
+		puts(data);
+	free(data);
+	return status;
 }
 
 static int answer_page(const struct serve_site *s, const struct http_request *r,
 		       const struct page *p, enum http_type *type)
 {
 	struct words w = {0};
-	int status;
+	int status = 500;
 
-	if (make_words(&w, p, &r->address)) {
-		words__free(&w);
+	if (check_arguments(p, &r->address)) {
 		*type = HTTP_TEXT;
 		return 400;
 	}
-	if (*type == HTTP_HTML) {
+	if (make_words(&w, &p->parts[0], &r->address)) {
+		*type = HTTP_TEXT;
+	} else if (*type == HTTP_HTML) {
 		status = show_page(s, r, p, &w);
 	} else {
-		status = add(&w, strdup(*type == HTTP_JSON ? "--json" : "--csv"))
-				 ? 1
-				 : p->verb(w.n, w.v);
+		status = print_data(p, r, &w, *type);
 		status = status == 2 ? 400 : status ? 500 : 200;
 		*type = status == 200 ? *type : HTTP_TEXT;
 	}
