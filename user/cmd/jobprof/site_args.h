@@ -167,15 +167,6 @@ double site_args__money(const struct site_args *a, double core_s, double gpu_s);
 
 /* Whether a text can be the only word of a list option: not empty, no comma, and all visible. */
 bool site_args__is_word(const char *text);
-/* The column that --sort names, behind a "-" or without. NULL: there is none, logged. */
-const struct site_column *site_filter__sort(const char *word, const struct site_column *columns,
-					    unsigned n);
-/* Makes this process ask for that user, and of the index at that place alone: for children of a
- * server. user NULL: for its own user. Both texts are to last. */
-void site_args__ask_for(const char *user, const char *where);
-/* Whether the user sees all jobs: root, and members of the group jobprof. */
-bool site_args__is_staff(const char *user);
-
 /* Prints a text, quoted for a shell where needed. */
 void site_args__print_word(FILE *out, const char *text);
 
