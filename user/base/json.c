@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,23 +56,74 @@ json_t *json__nonempty(const char *s)
 	return json__text(s && *s ? s : NULL);
 }
 
-/* The number at text, of which jansson has printed 17 digits: 1e-06, not 9.9999999999999995e-07. */
-static void put_number(const char *text, size_t len, FILE *out)
+/* Numbers with up to 6 decimals, which most are, in a fifth of the time of printf. */
+static bool put_short(double v, FILE *out)
 {
-	double v = strtod(text, NULL);
+	const double scaled = fabs(v) * 1e6;
+	char text[32], *end = text;
+	int64_t n;
+
+	if (!(scaled == 0 || scaled >= 100) || scaled >= 1e15)
+		return false;
+	n = (int64_t)nearbyint(scaled);
+	if ((double)n / 1e6 != fabs(v))
+		return false;
+	for (int i = 0; i < 6 || n; i++, n /= 10) {
+		*end++ = (char)('0' + n % 10);
+		if (i == 5)
+			*end++ = '.';
+	}
+	if (end[-1] == '.')
+		*end++ = '0';
+	if (v < 0)
+		*end++ = '-';
+	/* from behind, without zeros at the end, but for one after the point */
+	n = (int64_t)strspn(text, "0");
+	n -= n == 6;
+	while (end > text + n)
+		putc_unlocked(*--end, out);
+	return true;
+}
+
+void json__put_number(double v, FILE *out)
+{
 	char number[40];
 
-	for (int digits = 15; digits < 17; digits++) {
-		snprintf(number, sizeof(number), "%.*g", digits, v);
-		if (strtod(number, NULL) == v) {
-			fputs(number, out);
-			/* it stays a real number to other readers, too */
-			if (!strpbrk(number, ".e"))
-				fputs(".0", out);
-			return;
-		}
+	if (!(fabs(v) < 1.7e308)) {
+		fputs("null", out);
+		return;
 	}
-	fwrite(text, 1, len, out);
+	v += 0.0; /* -0 is 0 */
+	if (put_short(v, out))
+		return;
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(number, sizeof(number), "%.*g", digits, v);
+		if (digits == 17 || strtod(number, NULL) == v)
+			break;
+	}
+	fputs(number, out);
+	/* it stays a real number to other readers, too */
+	if (!strpbrk(number, ".e"))
+		fputs(".0", out);
+}
+
+void json__put_text(const char *s, FILE *out)
+{
+	static const char plain[] = " !#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`"
+				    "abcdefghijklmnopqrstuvwxyz{|}~";
+	json_t *j;
+
+	if (!s) {
+		fputs("null", out);
+	} else if (!s[strspn(s, plain)]) {
+		putc_unlocked('"', out);
+		fputs(s, out);
+		putc_unlocked('"', out);
+	} else {
+		j = json__text(s);
+		json__dump(j, out, JSON_ENCODE_ANY);
+		json_decref(j);
+	}
 }
 
 void json__set(json_t *object, const char *key, json_t *value)
@@ -104,11 +156,13 @@ int json__dump(const json_t *j, FILE *out, size_t flags)
 	for (const char *p = text; *p; p += n) {
 		n = in_string ? 0 : strspn(p, "+-.0123456789eE");
 		if (n && strcspn(p, ".eE") < n && strchr("-0123456789", *p)) {
-			put_number(p, n, out);
+			json__put_number(strtod(p, NULL), out);
 			continue;
 		}
 		n = n ? n : in_string && *p == '\\' && p[1] ? 2 : 1;
 		in_string ^= *p == '"';
+		if (n == 1)
+			n += strcspn(p + 1, in_string ? "\"\\" : "\"+-0123456789");
 		fwrite(p, 1, n, out);
 	}
 	free(text);

@@ -32,6 +32,10 @@ void json__set_numbers(json_t *object, const struct json_pair *pairs, size_t n);
 double json__number_of(const json_t *object, const char *key);
 /* A text of an object; "?": it is not known. */
 const char *json__text_of(const json_t *object, const char *key);
+/* Print a number and a text as json__dump() does, for tables that are too long for jansson; NaN and
+ * NULL are null. */
+void json__put_number(double v, FILE *out);
+void json__put_text(const char *s, FILE *out);
 /* As json_dumpf(), but numbers are as short as they can be without being read back differently, and
  * all is ASCII without control characters for terminals. 0 or -1. */
 int json__dump(const json_t *j, FILE *out, size_t flags);

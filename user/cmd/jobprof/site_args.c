@@ -754,14 +754,33 @@ void site_args__print_head(const struct site_args *a, double jobs, double held_s
 	putchar('\n');
 }
 
+/* Takes `about`, to whose members the rows are added. 0, or the exit status. */
+static int print_json(const struct site_table *t, json_t *about)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+
+	if (out && !json__print(about, out, JSON_COMPACT) && !fclose(out)) {
+		n = strlen(text) - 2; /* without its end, "}\n" */
+		printf("%.*s%s\"rows\":", (int)n, text, n > 1 ? "," : "");
+		site_table__print_json(t, stdout);
+		if (t->has_sum) {
+			fputs(",\"sum\":", stdout);
+			about = site_table__json_row(t, t->nrows - 1);
+			json__dump(about, stdout, JSON_COMPACT);
+			json_decref(about);
+		}
+		fputs("}\n", stdout);
+	}
+	free(text);
+	return text && !ferror(stdout) ? 0 : 1;
+}
+
 int site_args__print(const struct site_args *a, const struct site_table *t, json_t *about)
 {
-	if (a->json) {
-		json__set(about, "rows", site_table__json(t));
-		if (t->has_sum)
-			json__set(about, "sum", site_table__json_row(t, t->nrows - 1));
-		return json__print(about, stdout, JSON_COMPACT) ? 1 : 0;
-	}
+	if (a->json)
+		return print_json(t, about);
 	json_decref(about);
 	if (a->csv)
 		site_table__csv(t, stdout);

@@ -420,15 +420,18 @@ void site_table__csv(const struct site_table *t, FILE *out)
 	}
 }
 
+static bool is_whole(enum site_cell_kind kind)
+{
+	return kind == CELL_COUNT || kind == CELL_ID || kind == CELL_TIME;
+}
+
 static json_t *json_cell(enum site_cell_kind kind, const struct db_value *v)
 {
-	const bool is_whole = kind == CELL_COUNT || kind == CELL_ID || kind == CELL_TIME;
-
 	if (v->type == DB_TEXT)
 		return json__text(v->text);
 	if (v->type == DB_INT)
 		return json_integer(v->i);
-	return is_whole ? json__whole(db_value__number(v)) : json__number(db_value__number(v));
+	return is_whole(kind) ? json__whole(db_value__number(v)) : json__number(db_value__number(v));
 }
 
 json_t *site_table__json_row(const struct site_table *t, unsigned row)
@@ -438,6 +441,37 @@ json_t *site_table__json_row(const struct site_table *t, unsigned row)
 	for (unsigned i = 0; o && i < t->ncolumns; i++)
 		json__set(o, t->columns[i].key, json_cell(t->columns[i].kind, cell(t, row, i)));
 	return o;
+}
+
+static void print_json_cell(enum site_cell_kind kind, const struct db_value *v, FILE *out)
+{
+	json_t *j;
+
+	if (v->type == DB_TEXT) {
+		json__put_text(v->text, out);
+	} else if (v->type == DB_INT) {
+		fprintf(out, "%lld", (long long)v->i);
+	} else if (!is_whole(kind)) {
+		json__put_number(db_value__number(v), out);
+	} else {
+		j = json__whole(db_value__number(v));
+		json__dump(j, out, JSON_ENCODE_ANY);
+		json_decref(j);
+	}
+}
+
+void site_table__print_json(const struct site_table *t, FILE *out)
+{
+	putc('[', out);
+	for (unsigned row = 0; row + t->has_sum < t->nrows; row++) {
+		fputs(row ? ",{" : "{", out);
+		for (unsigned i = 0; i < t->ncolumns; i++) {
+			fprintf(out, "%s\"%s\":", i ? "," : "", t->columns[i].key);
+			print_json_cell(t->columns[i].kind, cell(t, row, i), out);
+		}
+		putc('}', out);
+	}
+	putc(']', out);
 }
 
 json_t *site_table__json(const struct site_table *t)
