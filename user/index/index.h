@@ -30,8 +30,11 @@ void index__close(struct index *ix);
 int index__begin(struct index *ix);
 /* Commits; sums of the new rows may be left to a later call. */
 int index__commit(struct index *ix);
-/* Makes the sums that were left, in a transaction of its own, when a feed ends. 0 or -errno. */
+/* Makes the sums that were left, in a transaction of its own, when a feed ends, and notes when that
+ * was. 0 or -errno. */
 int index__settle(struct index *ix);
+/* When a feed ended last, Unix time, give or take half a minute; NaN: unknown. */
+double index__fed_at(struct index *ix, int *err);
 void index__rollback(struct index *ix);
 
 /* Why index__put() refuses a profile. */

@@ -561,6 +561,15 @@ const char *query__sums_for(struct index *ix, const struct job_filter *f)
 	return of_months && !d.n ? "month" : days_and_months(f, &d);
 }
 
+const char *query__days_for(struct index *ix, const struct job_filter *f)
+{
+	struct dirty d;
+
+	return !job_filter__is_of_rows(f) && fits(ix, f, "day") && find_dirty(ix, &d) && !d.n
+		       ? "day"
+		       : NULL;
+}
+
 /* Restricts a table to the reader's user, whatever the filter asks for. */
 static void add_rights(struct query *q, const char *user, const struct viewer *v)
 {

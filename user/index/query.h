@@ -76,6 +76,8 @@ void query__add_cost(struct query *q, const struct job_filter *f);
  * asked, as the filter is about more than sums have, or does not begin and end with a day of the
  * index, which may be of another time zone. */
 const char *query__sums_for(struct index *ix, const struct job_filter *f);
+/* Likewise, for rows of days: "day", or NULL. */
+const char *query__days_for(struct index *ix, const struct job_filter *f);
 /* Adds " WHERE ..." for that table, which the statement calls s. */
 void query__where_sums(struct query *q, const char *table, const struct job_filter *f,
 		       const struct viewer *v);

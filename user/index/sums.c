@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/clock.h"
 
@@ -160,7 +161,39 @@ int index__commit(struct index *ix)
 	return err;
 }
 
-int index__settle(struct index *ix)
+double index__fed_at(struct index *ix, int *err)
+{
+	return db__number(ix->db, err,
+			  "SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'fed_at'", NULL, 0);
+}
+
+#define NOTE_S 30 /* ends of feeds that follow each other sooner are not noted */
+
+static int note_feed(struct index *ix)
+{
+	int err;
+	const double now = (double)time(NULL), last = index__fed_at(ix, &err);
+	char text[32];
+	struct db_value value;
+
+	if (err || (last <= now && now - last < NOTE_S))
+		return err;
+	snprintf(text, sizeof(text), "%.0f", now);
+	value = db_value__text(text);
+	err = index__begin(ix);
+	if (err)
+		return err;
+	err = db__run(ix->db,
+		      "INSERT INTO meta (key, value) VALUES ('fed_at', ?) "
+		      "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+		      &value, 1);
+	if (!err)
+		return db__commit(ix->db);
+	index__rollback(ix);
+	return err;
+}
+
+static int make_left(struct index *ix)
 {
 	int err;
 	double n = db__number(ix->db, &err, "SELECT count(*) FROM dirty", NULL, 0);
@@ -175,6 +208,13 @@ int index__settle(struct index *ix)
 		return db__commit(ix->db);
 	index__rollback(ix);
 	return err;
+}
+
+int index__settle(struct index *ix)
+{
+	const int err = make_left(ix);
+
+	return err ? err : note_feed(ix);
 }
 
 void index__rollback(struct index *ix)

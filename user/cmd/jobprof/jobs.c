@@ -9,19 +9,24 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "cmd/jobprof/site_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "findings/findings.h"
 
-#define ROWS 50 /* without --all */
+#define ROWS	 50 /* without --all and --limit */
+#define ROWS_MAX 1000000
 
 struct options {
 	struct site_args site;
-	const char *sort;
-	bool arrays;
+	const char *sort, *limit;
+	uint32_t rows; /* at most; 0: all */
 };
 
-/* SQL expressions on a row j of the table job; NULL: the cost of the finding of --finding. */
+#define MONEY "money_lost"
+
+/* SQL expressions on a row j of the table job; NULL: the cost of the finding of --finding, and what
+ * was lost at the site's prices. */
 static const struct site_column columns[] = {
 	{"job_id", "job", "j.job_id", CELL_ID, 0, 0},
 	{"array_id", "array", "j.array_id", CELL_ID, SITE_HIDDEN, 0},
@@ -49,11 +54,15 @@ static const struct site_column columns[] = {
 	{"lost_core_s", "lost core-h", "j.lost_core_s", CELL_HOURS, 0, 0},
 	{"finding_core_s", "finding core-h", NULL, CELL_HOURS, 1, 22},
 	{"lost_gpu_s", "lost GPU-h", "j.lost_gpu_s", CELL_HOURS, SITE_HIDDEN, 0},
+	{MONEY, "lost", NULL, CELL_NUMBER, 11, 0},
 	{"findings", "findings", "j.findings", CELL_COUNT, SITE_HIDDEN, 0},
 	{"worst_rule", "worst finding",
 	 "CASE WHEN j.sources = 1 THEN 'no profile' WHEN j.worst_rule = '' THEN 'none' "
 	 "ELSE j.worst_rule END",
 	 CELL_TEXT, 0, 22},
+	{"worst_severity", "severity",
+	 "CASE j.worst_severity WHEN 0 THEN 'note' WHEN 1 THEN 'warn' WHEN 2 THEN 'bad' END",
+	 CELL_TEXT, SITE_HIDDEN, 8},
 	{"worst_text", "what it says", "j.worst_text", CELL_TEXT, 11, 60},
 	{"share_cpu", "own code", "j.share_cpu", CELL_SHARE, SITE_HIDDEN, 0},
 	{"share_kernel", "kernel", "j.share_kernel", CELL_SHARE, SITE_HIDDEN, 0},
@@ -63,6 +72,7 @@ static const struct site_column columns[] = {
 	{"share_disk", "disk", "j.share_disk", CELL_SHARE, SITE_HIDDEN, 0},
 	{"share_asleep", "asleep", "j.share_asleep", CELL_SHARE, SITE_HIDDEN, 0},
 	{"share_idle", "idle", "j.share_idle", CELL_SHARE, SITE_HIDDEN, 0},
+	{"tags", "tags", "j.tags", CELL_ID, SITE_HIDDEN, 0},
 	{"signature", "signature", "j.signature", CELL_TEXT, SITE_HIDDEN, 40},
 	{"file", "file", "j.file", CELL_TEXT, SITE_HIDDEN, 40},
 };
@@ -80,6 +90,7 @@ static const struct opt opts[] = {
 	 "by this column, the largest first; -COLUMN: the smallest "
 	 "(default lost_core_s, with --finding RULE finding_core_s, of unknown held_core_s)",
 	 OPT_TEXT(struct options, sort), .values = print_sorts},
+	{0, "limit", "N", "at most so many rows (default 50)", OPT_TEXT(struct options, limit)},
 	OPTS_DATABASE(struct options),
 	OPTS_FORM(struct options),
 	{0},
@@ -130,10 +141,35 @@ static void add_cost(struct query *q, const struct options *o)
 		query__add(q, "CAST(NULL AS {real})");
 }
 
+/* Without a price for cores or GPUs their part is not known; see site_args__money(). */
+static void add_money(struct query *q, const struct options *o)
+{
+	static const char *const lost[] = {"j.lost_core_s", "j.lost_gpu_s"};
+	const double prices[] = {o->site.core_h, o->site.gpu_h};
+	const char *sep = "CAST(CASE WHEN ";
+
+	for (int i = 0; i < 2; i++, sep = " IS NULL AND ") {
+		query__add(q, sep);
+		query__add(q, prices[i] > 0 ? lost[i] : "NULL");
+	}
+	query__add(q, " IS NULL THEN NULL ELSE 0.0");
+	for (int i = 0; i < 2; i++) {
+		if (!(prices[i] > 0))
+			continue;
+		query__add(q, " + COALESCE(");
+		query__add(q, lost[i]);
+		query__add(q, ", 0) * ?");
+		query__arg(q, db_value__real(prices[i] / 3600));
+	}
+	query__add(q, " END AS {real})");
+}
+
 static void add_sql(struct query *q, const struct options *o, const struct site_column *c)
 {
 	if (c->sql)
 		query__add(q, c->sql);
+	else if (!strcmp(c->key, MONEY))
+		add_money(q, o);
 	else
 		add_cost(q, o);
 }
@@ -174,7 +210,7 @@ static bool is_read_once(const struct options *o)
 	const double until =
 		isnan(o->site.filter.until) ? (double)time(NULL) : o->site.filter.until;
 
-	return !o->site.all && until - o->site.filter.since <= SHORT_S;
+	return o->rows && until - o->site.filter.since <= SHORT_S;
 }
 
 /* table: a table of sums; NULL: the sums are made from rows of jobs. */
@@ -224,7 +260,7 @@ static int ask_sums(struct index *ix, const struct options *o, const struct view
 }
 
 /* Whether the database finds the first rows sooner by walking all jobs in the order of lost_core_s,
- * about ROWS * all / jobs of them, than by sorting the jobs that match. Not with a filter by user,
+ * about rows * all / jobs of them, than by sorting the jobs that match. Not with a filter by user,
  * partition or the like: their jobs may all stand late in that order. Not in PostgreSQL, whose
  * index begins with NULL. */
 static bool is_sooner_by_lost(struct index *ix, const struct options *o, const struct sums *s)
@@ -232,12 +268,12 @@ static bool is_sooner_by_lost(struct index *ix, const struct options *o, const s
 	int err;
 	double all;
 
-	if (db__is_postgresql(ix->db) || !s->of_sums || o->site.all || o->site.filter.user ||
+	if (db__is_postgresql(ix->db) || !s->of_sums || !o->rows || o->site.filter.user ||
 	    o->site.filter.account || o->site.filter.partition || o->site.filter.cluster ||
 	    strcmp(sort_of(o), "lost_core_s"))
 		return false;
 	all = db__number(ix->db, &err, "SELECT max(id) FROM job", NULL, 0);
-	return !err && s->jobs * s->jobs > ROWS * all;
+	return !err && s->jobs * s->jobs > o->rows * all;
 }
 
 static void add_columns(struct query *q, const struct options *o)
@@ -254,8 +290,8 @@ static void add_limit(struct query *q, const struct options *o)
 {
 	char limit[16];
 
-	snprintf(limit, sizeof(limit), " LIMIT %d", ROWS);
-	query__add(q, o->site.all ? "" : limit);
+	snprintf(limit, sizeof(limit), " LIMIT %u", o->rows);
+	query__add(q, o->rows ? limit : "");
 }
 
 static int write_question(struct query *q, const struct options *o, const struct viewer *v,
@@ -359,15 +395,35 @@ static void print_foot(const struct options *o, const struct site_table *t, cons
 	putchar('\n');
 }
 
-/* The column with the cost of a finding is headed by the finding's name. */
+/* The columns with the cost of a finding and with money are headed by the finding's name and the
+ * currency. */
 static void set_heads(struct site_column *own, struct site_table *t, const struct options *o)
 {
+	static char money[32];
+
+	snprintf(money, sizeof(money), "lost %s", o->site.currency);
 	for (size_t i = 0; i < N_COLUMNS; i++) {
 		own[i] = columns[i];
-		if (!columns[i].sql && has_rule(o))
+		if (!strcmp(columns[i].key, MONEY))
+			own[i].head = money;
+		else if (!columns[i].sql && has_rule(o))
 			own[i].head = o->site.filter.finding;
 	}
 	t->sorted_by = key_of(o);
+}
+
+/* 0 or 2, logged. */
+static int set_rows(struct options *o)
+{
+	o->rows = o->site.all ? 0 : ROWS;
+	if (!o->limit)
+		return 0;
+	if (o->site.all)
+		return options__wrong(&cmd_jobs, "--all and --limit: one of both");
+	if (!parse_u32(o->limit, &o->rows) && o->rows >= 1 && o->rows <= ROWS_MAX)
+		return 0;
+	log_error("--limit %s: it is a number from 1 to %d; --all is all rows", o->limit, ROWS_MAX);
+	return 2;
 }
 
 int verb_jobs(int argc, char **argv)
@@ -388,7 +444,8 @@ int verb_jobs(int argc, char **argv)
 	if (optind < argc)
 		return options__wrong(&cmd_jobs, "\"%s\": jobs are selected by options",
 				      argv[optind]);
-	status = site_args__open(&o.site, &ix, &viewer);
+	status = set_rows(&o);
+	status = status ? status : site_args__open(&o.site, &ix, &viewer);
 	if (status)
 		return status;
 	is_text = !o.site.json && !o.site.csv;

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "cmd/jobprof/html_page.h"
+#include "cmd/jobprof/site_about.h"
 #include "cmd/jobprof/site_args.h"
 #include "cmd/jobprof/site_job.h"
 #include "cmd/jobprof/verbs.h"
@@ -183,6 +184,16 @@ static char *command_line(const struct words *w)
 
 /* ---- what all pages have */
 
+/* The names of all pages, for links to them. */
+static json_t *list_pages(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++)
+		json_array_append_new(list, json__text(pages[i].path + 1));
+	return list;
+}
+
 static json_t *site_json(const struct serve_site *s, const struct http_request *r, const char *page,
 			 const struct words *w)
 {
@@ -198,6 +209,8 @@ static json_t *site_json(const struct serve_site *s, const struct http_request *
 	json__set(o, "sees_all", json_boolean(s->is_own || site_args__is_staff(r->user)));
 	json__set(o, "now", json_integer(time(NULL)));
 	json__set(o, "version", json__text(JOBPROF_VERSION));
+	json__set(o, "pages", list_pages());
+	site_about__add(o);
 	free(line);
 	return o;
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/json.h"
 #include "base/known.h"
@@ -26,6 +27,7 @@ static const struct site_group groups[] = {
 	{"state", "state", .in_sums = false},
 	{"node", "node", NULL, .is_node = true},
 	{"signature", "signature", .in_sums = false},
+	{"day", "day", .in_sums = true, .is_day = true},
 };
 #define N_GROUPS (sizeof(groups) / sizeof(*groups))
 
@@ -49,7 +51,7 @@ int site_groups__take_by(void *to, const struct opt *opt, const char *word)
 			return 0;
 		}
 	log_error("--by %s: it is one of project, user, name, program, partition, cluster, state, "
-		  "node, signature",
+		  "node, signature, day",
 		  word);
 	return 2;
 }
@@ -72,7 +74,7 @@ struct question {
 
 static const char *sort_of(const struct question *of)
 {
-	return of->o->sort ? of->o->sort : of->g->sort;
+	return of->o->sort ? of->o->sort : of->o->by->is_day ? "day" : of->g->sort;
 }
 
 /* False: there is no such column, which is logged. */
@@ -153,8 +155,10 @@ static void add_key(struct query *q, const struct question *of, const char *tabl
 		query__add(q, NODE_KEY);
 		return;
 	}
+	query__add(q, of->o->by->is_day ? "CAST(" : "");
 	query__add(q, table ? "s." : "j.");
 	query__add(q, of->o->by->column);
+	query__add(q, of->o->by->is_day ? " AS VARCHAR(8))" : "");
 }
 
 /* Adds the group's name and the columns; table: a table of sums, NULL: rows of jobs. */
@@ -270,7 +274,9 @@ static int write_both(struct query *q, const struct question *of, const char *ta
 static int write_question(struct query *q, struct index *ix, const struct question *of)
 {
 	const bool from_sums = is_from_sums(of);
-	const char *table = from_sums ? query__sums_for(ix, of->filter) : NULL;
+	const char *table = !from_sums			      ? NULL
+			    : of->o->by->is_day && !of->is_sum ? query__days_for(ix, of->filter)
+							       : query__sums_for(ix, of->filter);
 	int err;
 
 	if (is_both(of))
@@ -358,7 +364,7 @@ static int ask_before(struct index *ix, const struct question *now, const struct
 	struct question q = *now;
 	struct job_filter filter;
 
-	if (!now->g->before || !site_args__before(now->filter, &filter))
+	if (!now->g->before || now->o->by->is_day || !site_args__before(now->filter, &filter))
 		return 0;
 	q.filter = &filter;
 	q.part = now->g->before;
@@ -509,6 +515,26 @@ static int split_nodes(struct site_table *t, struct site_column *columns)
 	return 0;
 }
 
+/* Days of rows were numbers. 0 or -ENOMEM. */
+static int name_days(struct site_table *t)
+{
+	for (unsigned i = 0; i + t->has_sum < t->nrows; i++) {
+		struct db_value *key = &t->cells[(size_t)i * t->ncolumns];
+		const time_t at = key->type == DB_TEXT ? (time_t)atoll(key->text) * 86400 : 0;
+		struct tm tm = {0};
+		char *text = at > 0 && gmtime_r(&at, &tm) ? malloc(16) : NULL;
+
+		if (at <= 0)
+			continue;
+		if (!text)
+			return -ENOMEM;
+		strftime(text, 16, "%Y-%m-%d", &tm);
+		free((char *)key->text);
+		*key = db_value__text(text);
+	}
+	return 0;
+}
+
 /* Prints the command that shows more of the row of that name; cluster: of a node, NULL: as asked
  * for. */
 static void print_command(const struct question *q, const char *key, const char *cluster)
@@ -587,8 +613,10 @@ static void print_foot(const struct question *q, const struct site_table *t)
 	print_notes(q, t);
 	site_cell__put(count, CELL_COUNT, *q->count);
 	if (*q->count > t->nrows - 1)
-		printf("%u of %s; --all prints all. ", t->nrows - 1, count);
-	print_next(q, t);
+		printf("%u of %s; --all prints all.%c", t->nrows - 1, count,
+		       q->o->by->is_day ? '\n' : ' ');
+	if (!q->o->by->is_day)
+		print_next(q, t);
 }
 
 static json_t *about_json(const struct question *q, double without_profile)
@@ -611,7 +639,7 @@ static int print_answer(const struct question *q, struct site_table *t, struct s
 
 	if (is_text)
 		q->g->head(&t->cells[(size_t)(t->nrows - 1) * t->ncolumns], a, without_profile);
-	if (q->o->by->is_node && split_nodes(t, columns))
+	if ((q->o->by->is_node && split_nodes(t, columns)) || (q->o->by->is_day && name_days(t)))
 		return 1;
 	if (!is_text || t->nrows > 1)
 		status = site_args__print(a, t, about_json(q, without_profile));

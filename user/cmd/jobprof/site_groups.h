@@ -12,6 +12,7 @@ struct site_group {
 	bool is_text; /* its filter option matches parts of names, whole ones behind "=" */
 	bool is_node; /* a job counts in the row of each of its nodes, with an equal part; nodes
 			 of one name in two clusters have two rows */
+	bool is_day;  /* of the index's time zone; rows are in the order of days */
 };
 
 struct site_groups_options {
@@ -27,7 +28,7 @@ void site_groups__print_words(FILE *out);
 	{                                                                                   \
 		0, "by", "WORD",                                                            \
 			"a row per project (the default), user, name, program, partition, " \
-			"cluster, state, node or signature",                                \
+			"cluster, state, node, signature or day",                                \
 			OPT_CALL(site_groups__take_by), .values = site_groups__print_words  \
 	}
 
