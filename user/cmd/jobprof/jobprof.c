@@ -22,6 +22,7 @@ struct verb {
 
 static const struct verb verbs[] = {
 	{"advice", verb_advice, &cmd_advice, "what to change in many jobs, and whether it helped"},
+	{"apps", verb_apps, &cmd_apps, "applications: how long they run, and what has changed"},
 	{"calibrate", verb_calibrate, &cmd_calibrate,
 	 "the most that this node can do: memory, arithmetic, disk, network"},
 	{"cluster", verb_cluster, &cmd_cluster, "which kinds of bursts of computation there are"},

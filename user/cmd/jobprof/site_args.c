@@ -781,7 +781,7 @@ int site_args__print(const struct site_args *a, const struct site_table *t, json
 {
 	if (a->json)
 		return print_json(t, about);
-	json_decref(about);
+	json_decref(about); /* of NULL: nothing */
 	if (a->csv)
 		site_table__csv(t, stdout);
 	else
