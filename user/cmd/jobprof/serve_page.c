@@ -62,9 +62,15 @@ struct page {
 
 static const struct page pages[] = {
 	{"/jobs", {PART(jobs, "jobs")}, " sort all ", true, false},
-	{"/usage", {PART(usage, "usage")}, " by sort all io ", true, false},
+	{"/usage",
+	 {PART(usage, "usage"), PART(usage, "histograms", "--histograms")},
+	 " by sort all ",
+	 true,
+	 false},
+	{"/findings", {PART(findings, "findings")}, " all ", true, false},
+	{"/io", {PART(usage, "io", "--io")}, " all ", true, false},
 	{"/issues", {PART(issues, "issues")}, " by sort all ", true, false},
-	{"/advice", {PART(advice, "advice")}, " all ", true, false},
+	{"/advice", {PART(advice, "advice")}, " contacts all ", true, false},
 	{"/contacted", {PART(contacted, "contacted")}, " ", false, false},
 	{"/digest", {PART(digest, "digest")}, " ", true, true},
 };

@@ -256,32 +256,16 @@ static int take_node(void *arg, const struct slower_node *n)
 
 /* ---- what became of earlier mails */
 
-/* Whether the word is in the list, which has commas; NULL: any is. */
-static bool is_in(const char *list, const char *word)
-{
-	const size_t n = word ? strlen(word) : 0;
-
-	for (const char *p = list; p && *p; p += *p == ',') {
-		const size_t len = strcspn(p, ",");
-
-		if (len == n && !strncmp(p, word, n))
-			return true;
-		p += len;
-	}
-	return !list;
-}
-
 struct helping {
 	struct advice_sum *sum;
 	const struct job_filter *filter;
 };
 
-/* Contacts have a user and a project; what else the filter says is not known of them. */
 static int count_advice(void *arg, const struct contact *c, const struct advice *a)
 {
 	const struct helping *h = arg;
 
-	if (is_in(h->filter->user, c->user) && is_in(h->filter->account, c->account))
+	if (site_contact__is_of(c, h->filter))
 		contact__add_up(h->sum, a);
 	return 0;
 }

@@ -4,7 +4,7 @@
 #define JP_CMD_JOBPROF_SITE_DIGEST_H
 
 #include "cmd/jobprof/site_args.h"
-#include "index/contact.h"
+#include "cmd/jobprof/site_contact.h"
 
 #define DIGEST_ROWS 10 /* of a list */
 

@@ -713,6 +713,8 @@ static json_t *about_json(const struct question *q, double without_profile)
 	json_t *o = json_pack("{s:s}", "by", q->o->by->word);
 
 	json__set(o, "groups", json__whole(*q->count));
+	if (q->o->site.core_h > 0 || q->o->site.gpu_h > 0)
+		json__set(o, "currency", json__text(q->o->site.currency));
 	if (q->g->and_unknown)
 		JSON_NUMBERS(o, {"without_profile", without_profile});
 	return o;
