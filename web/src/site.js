@@ -8,7 +8,10 @@ const text = document.getElementById('site')?.textContent ?? '';
 
 export const site = text.trim().startsWith('{') ? JSON.parse(text) : null;
 
-const PAGES = [['jobs', 'Jobs'], ['usage', 'Usage'], ['issues', 'Issues'], ['advice', 'Advice'], ['digest', 'Digest']];
+const PAGES = [['jobs', 'Jobs'], ['usage', 'Usage'], ['findings', 'Findings'], ['io', 'I/O'], ['digest', 'Digest']];
+
+// Pages that are tabs of another one.
+const WITHIN = { advice: 'findings', issues: 'findings' };
 
 export const known = (v) => v !== null && v !== undefined;
 
@@ -42,7 +45,7 @@ function search() {
 
 // The links to the other pages, above any page of a server.
 export function nav() {
-	return el('div', { class: 'site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.map(([p, t]) => el('a', { href: `/${p}`, 'aria-current': p === site.page ? 'page' : null }, t))),
+	return el('div', { class: 'site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.map(([p, t]) => el('a', { href: `/${p}`, 'aria-current': p === (WITHIN[site.page] ?? site.page) ? 'page' : null }, t))),
 		search(), el('span', { class: 'who' }, el('b', {}, name(site.user, 30)), site.sees_all ? ' sees all jobs' : ' sees own jobs'));
 }
 
@@ -112,7 +115,8 @@ export function table(label, columns, rows, options = {}) {
 	options.sum ? el('tfoot', {}, el('tr', {}, some.map((c, i) => el('td', { class: c.left ? 'l' : null }, i ? (known(options.sum[c.key]) && !c.left ? cell(c, options.sum) : '') : 'all')))) : '');
 
 	drawParts(t);
-	rowKeys(t);
+	if (options.keys !== false)
+		rowKeys(t);
 	return el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': label }, t);
 }
 
