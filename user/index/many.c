@@ -202,8 +202,9 @@ int many__dearest(struct many_dearest *out, struct index *ix, const struct job_f
 
 	*out = (struct many_dearest){0};
 	of.finding = NULL;
-	of.signature = signature;
-	query__add(&q, "SELECT j.job_id, j.array_id, j.array_task, f.severity, f.text, f.code "
+	of.signature = signature ? signature : f->signature;
+	query__add(&q, "SELECT j.job_id, j.array_id, j.array_task, f.severity, f.text, f.code, "
+		       "j.\"user\" "
 		       "FROM job j JOIN finding f ON f.job = j.id");
 	if (!err)
 		err = query__where(&q, &of, v);
@@ -220,6 +221,7 @@ int many__dearest(struct many_dearest *out, struct index *ix, const struct job_f
 		out->severity = (int)r.v[3].i;
 		out->text = copy_of(&r.v[4]);
 		out->code = copy_of(&r.v[5]);
+		out->user = copy_of(&r.v[6]);
 	}
 	err = err ? err : r.err;
 	db_rows__end(&r);
@@ -229,6 +231,7 @@ int many__dearest(struct many_dearest *out, struct index *ix, const struct job_f
 
 void many_dearest__free(struct many_dearest *d)
 {
+	free(d->user);
 	free(d->text);
 	free(d->code);
 	*d = (struct many_dearest){0};

@@ -35,12 +35,12 @@ typedef int many_take(void *arg, const struct many *m);
  * of their dearest. 0, -errno, or what take returned. */
 int many__each(struct index *ix, const struct job_filter *f, const struct viewer *v, unsigned most,
 	       many_take *take, void *arg);
-/* The job of a signature that a rule's finding cost most; of these one whose profile agrees with Slurm,
+/* The job of a signature (NULL: of any) that a rule's finding cost most; of these one whose profile agrees with Slurm,
  * if there is one. many_dearest__free() ends it. */
 struct many_dearest {
 	char job[MANY_JOB]; /* "": there is none that the viewer may see */
 	int severity;
-	char *text, *code; /* of its finding; NULL: none */
+	char *user, *text, *code; /* of its finding; NULL: none */
 };
 int many__dearest(struct many_dearest *out, struct index *ix, const struct job_filter *f,
 		  const struct viewer *v, const char *signature, const char *rule);

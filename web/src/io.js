@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The I/O of all jobs of a site, in the figures of S. El Sayed et al. (PDSW-DISCS 2016): jobs by bytes and highest bandwidth, with
 // both margins and cumulative shares, and the table of thresholds. A click on a cell or a bar lists its jobs.
-import { el, name, section, soft } from './dom.js';
+import { el, low, name, section, soft } from './dom.js';
 import { count, plural, share } from './format.js';
 import { address, drawParts, filters, known, shell, site } from './site.js';
 import { svg } from './spark.js';
@@ -55,7 +55,7 @@ function marginOf(counts, [from, to], isUp, option, rate, title) {
 	const line = sums.map((s, i) => `${i ? 'L' : 'M'}${isUp ? `${(100 * s).toFixed(1)} ${(100 - 100 * (i + 1) / n).toFixed(1)}` : `${(100 * (i + 1) / n).toFixed(1)} ${(100 - 100 * s).toFixed(1)}`}`).join('');
 	const told = (i) => `${words(from + i, rate)} to ${words(from + i + 1, rate)}: ${plural(some[i], 'job')}; ${share(sums[i])} of all below ${words(from + i + 1, rate)}`;
 
-	return el('div', { class: isUp ? 'mg up' : 'mg', role: 'group', 'aria-label': title }, some.map((v, i) => (v ? el('a', { href: jobs({ [option]: rangeOf(from + i) }), title: told(i), 'aria-label': told(i), 'data-x': isUp ? 0 : i / n, 'data-y': isUp ? i / n : 0,
+	return el('div', { class: isUp ? 'mg side2' : 'mg', role: 'group', 'aria-label': title }, some.map((v, i) => (v ? el('a', { href: jobs({ [option]: rangeOf(from + i) }), title: told(i), 'aria-label': told(i), 'data-x': isUp ? 0 : i / n, 'data-y': isUp ? i / n : 0,
 		'data-w': isUp ? logarithm(v) / top : 1 / n, 'data-h': isUp ? 1 / n : logarithm(v) / top }) : '')),
 	svg('svg', { class: 'cum', viewBox: '0 0 100 100', preserveAspectRatio: 'none', 'aria-hidden': 'true' }, svg('path', { d: line })),
 	at < 0 ? '' : el('span', { class: 'p80', [isUp ? 'data-y' : 'data-x']: (at + 1) / n }, el('span', {}, `80 % below ${words(from + at + 1, rate)}`)));
@@ -123,14 +123,14 @@ const capital = (s) => s[0].toUpperCase() + s.slice(1);
 const two = (v) => (known(v) ? v.toFixed(2) : '?');
 const top = (v) => (known(v) ? share(v) : '\u2013');
 
-const moved = (d) => section('moved', 'How much, how fast', '80 % of the jobs are at or below the value of that column; top 20 %: the share of all bytes that the 20 % of the jobs with most bytes move',
-	plain('How much, how fast', ['', 'Jobs', '50 %', '80 %', '95 %', 'Most', 'All', 'Top 20 %'], d.moved.map((r) => { const s = r.unit === 'B/s' ? '/s' : ''; return [capital(r.quantity), count(r.jobs), ...[r.p50, r.p80, r.p95, r.most].map((v) => (known(v) ? `${volume(v)}${s}` : '?')), s ? '\u2013' : volume(r.sum), top(r.top_share)]; })));
+const moved = (d) => low(section('moved', 'How much, how fast', '80 % of the jobs are at or below the value of that column; top 20 %: the share of all bytes that the 20 % of the jobs with most bytes move',
+	plain('How much, how fast', ['', 'Jobs', '50 %', '80 %', '95 %', 'Most', 'All', 'Top 20 %'], d.moved.map((r) => { const s = r.unit === 'B/s' ? '/s' : ''; return [capital(r.quantity), count(r.jobs), ...[r.p50, r.p80, r.p95, r.most].map((v) => (known(v) ? `${volume(v)}${s}` : '?')), s ? '\u2013' : volume(r.sum), top(r.top_share)]; }))));
 
-const usual = (d) => section('usual', 'Intensity, burstiness, parallel intensity', '80 % of the jobs are at or below; a node counts in an interval in which it moves more than the threshold',
-	plain('At thresholds', ['', '0 B', '128 KiB', '1 MiB'], d.usual.map((r) => [r.quantity, two(r.c0), two(r.c128k), two(r.c1m)])));
+const usual = (d) => low(section('usual', 'Intensity, burstiness, parallel intensity', '80 % of the jobs are at or below; a node counts in an interval in which it moves more than the threshold',
+	plain('At thresholds', ['', '0 B', '128 KiB', '1 MiB'], d.usual.map((r) => [r.quantity, two(r.c0), two(r.c128k), two(r.c1m)]))));
 
-const systems = (d) => (d.file_systems.length ? section('fs', 'Of each network file system', 'from jobs with nodes of their own: elsewhere nobody knows whose bytes these are', plain('Of each network file system', ['File system', '', 'Jobs', '50 %', '80 %', '95 %', 'Most', 'All', '% of all', 'Top 20 %', '80 % of rates', 'Highest'],
-	d.file_systems.map((r) => [name(r.file_system, 40), r.quantity, count(r.jobs), volume(r.p50), volume(r.p80), volume(r.p95), volume(r.most), volume(r.sum), top(r.of_all), top(r.top_share), known(r.bw_p80) ? `${volume(r.bw_p80)}/s` : '?', known(r.bw_most) ? `${volume(r.bw_most)}/s` : '?']))) : null);
+const systems = (d) => (d.file_systems.length ? low(section('fs', 'Of each network file system', 'from jobs with nodes of their own: elsewhere nobody knows whose bytes these are', plain('Of each network file system', ['File system', '', 'Jobs', '50 %', '80 %', '95 %', 'Most', 'All', '% of all', 'Top 20 %', '80 % of rates', 'Highest'],
+	d.file_systems.map((r) => [name(r.file_system, 40), r.quantity, count(r.jobs), volume(r.p50), volume(r.p80), volume(r.p95), volume(r.most), volume(r.sum), top(r.of_all), top(r.top_share), known(r.bw_p80) ? `${volume(r.bw_p80)}/s` : '?', known(r.bw_most) ? `${volume(r.bw_most)}/s` : '?'])))) : null);
 
 function sentence(d) {
 	const [r, w] = d.moved, n = Math.max(r.jobs, w.jobs), h = d.least_s / 3600;

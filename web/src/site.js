@@ -4,7 +4,7 @@
 import { el, name, section, soft } from './dom.js';
 import { count, day, plain, share } from './format.js';
 
-const text = document.getElementById('site')?.textContent ?? '';
+const text = globalThis.document?.getElementById('site')?.textContent ?? '';
 
 export const site = text.trim().startsWith('{') ? JSON.parse(text) : null;
 
@@ -102,17 +102,17 @@ export function hm(s) {
 
 // ---- tables
 
-// A column: key of a row, head, unit, kind of cells or a function of the row, what it means; left: text. sort: it sorts by this.
+// A column: key of a row, head, unit, kind of cells or a function of the row, what it means; left: text; wide: not on a phone. sort: it sorts by this.
 export function table(label, columns, rows, options = {}) {
 	const some = columns.filter((c) => !c.rare || rows.some((r) => known(r[c.key]) && r[c.key] !== ''));
 	const cell = (c, r) => (typeof c.kind === 'function' ? c.kind(r) : cells[c.kind](r[c.key]));
 	const by = (site.arguments.sort ?? options.sort ?? '').replace(/^-/, '');
 	const head = (c) => [el('span', { class: 't' }, c.head), el('span', { class: 'u' }, c.unit ?? '')];
 
-	const t = el('table', { class: 'g', 'aria-label': label }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', class: c.left ? 'l' : null, title: c.about, 'aria-sort': by === c.key ? 'descending' : null },
+	const t = el('table', { class: 'g', 'aria-label': label }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null, title: c.about, 'aria-sort': by === c.key ? 'descending' : null },
 		c.fixed ? head(c) : el('a', { href: address(site.page, { ...site.arguments, sort: c.key }) }, head(c)))))),
-	el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: [c.left ? 'l' : '', c.kind === 'part' ? 'vb' : '', c.cut ? 'cut' : ''].join(' ').trim() || null }, cell(c, r)))))),
-	options.sum ? el('tfoot', {}, el('tr', {}, some.map((c, i) => el('td', { class: c.left ? 'l' : null }, i ? (known(options.sum[c.key]) && !c.left ? cell(c, options.sum) : '') : 'all')))) : '');
+	el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: [c.left ? 'l' : '', c.kind === 'part' ? 'vb' : '', c.cut ? 'cut' : '', c.wide ? 'wd' : ''].join(' ').trim() || null }, cell(c, r)))))),
+	options.sum ? el('tfoot', {}, el('tr', {}, some.map((c, i) => el('td', { class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null }, i ? (known(options.sum[c.key]) && !c.left ? cell(c, options.sum) : '') : 'all')))) : '');
 
 	drawParts(t);
 	if (options.keys !== false)

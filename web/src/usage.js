@@ -114,28 +114,30 @@ function overTime(r) {
 export const ofUsage = (by, currency) => [first(by),
 	{ key: 'cluster', head: 'Cluster', left: true, kind: 'text', rare: true, fixed: true },
 	{ key: 'jobs', head: 'Jobs', kind: 'count', about: 'that began in this time; each task of an array is one' },
-	{ key: 'max_nodes', head: 'Nodes', unit: 'most', kind: 'count', rare: true, about: 'of one job' },
-	{ key: 'max_cores', head: 'Cores', unit: 'most', kind: 'count', rare: true, about: 'of one job' },
-	{ key: 'max_pending_s', head: 'Pending', unit: 'longest, h:min', kind: 'duration', rare: true, about: 'the longest time that a job waited in the queue' },
-	{ key: 'run_s', head: 'Run time', unit: 'all, h', kind: 'hours', about: 'sum of the jobs\u2019 run times' },
-	{ key: 'footprints', head: 'Footprints', unit: '% of jobs', kind: (r) => (r.jobs ? share(r.footprints / r.jobs) : '?'), about: 'jobs whose footprint is known; the others ran shortly or have no profile' },
+	{ key: 'max_nodes', wide: true, head: 'Nodes', unit: 'most', kind: 'count', rare: true, about: 'of one job' },
+	{ key: 'max_cores', wide: true, head: 'Cores', unit: 'most', kind: 'count', rare: true, about: 'of one job' },
+	{ key: 'max_pending_s', wide: true, head: 'Pending', unit: 'longest, h:min', kind: 'duration', rare: true, about: 'the longest time that a job waited in the queue' },
+	{ key: 'run_s', wide: true, head: 'Run time', unit: 'all, h', kind: 'hours', about: 'sum of the jobs\u2019 run times' },
+	{ key: 'footprints', wide: true, head: 'Footprints', unit: '% of jobs', kind: (r) => (r.jobs ? share(r.footprints / r.jobs) : '?'), about: 'jobs whose footprint is known; the others ran shortly or have no profile' },
 	{ key: 'held_core_s', head: 'Held', unit: 'core-h', kind: 'hours', about: 'cores by the time that they were held' },
 	{ key: 'cpu_share', head: 'CPU', unit: '% of held', kind: 'part', about: 'CPU time of what jobs with a profile held' },
 	{ key: 'lost_core_s', head: 'Lost', unit: 'core-h', kind: bold('lost_core_s'), about: LOST },
 	{ key: 'lost_share', head: 'Share', unit: '% of its held', left: true, kind: part, about: 'lost of held' },
-	{ key: 'of_all_lost', head: 'Of all', unit: '% of lost', kind: (r) => (known(r.of_all_lost) ? share(r.of_all_lost) : '?'), about: 'of what all rows lost' },
-	{ key: 'without_profile', head: 'No profile', unit: '% of held', kind: (r) => (known(r.without_profile) ? share(r.without_profile) : '?'), about: 'nobody knows what of this was lost' },
-	{ key: 'energy_kwh', head: 'Energy', unit: 'kWh', kind: 'number', rare: true, about: 'of jobs on nodes with sensors; CSV has its bounds' },
-	{ key: 'energy_money', head: 'Energy', unit: currency, kind: (r) => money(r.energy_money), rare: true, about: 'energy at its price' },
+	{ key: 'of_all_lost', wide: true, head: 'Of all', unit: '% of lost', kind: (r) => (known(r.of_all_lost) ? share(r.of_all_lost) : '?'), about: 'of what all rows lost' },
+	{ key: 'without_profile', wide: true, head: 'No profile', unit: '% of held', kind: (r) => (known(r.without_profile) ? share(r.without_profile) : '?'), about: 'nobody knows what of this was lost' },
+	{ key: 'energy_kwh', wide: true, head: 'Energy', unit: 'kWh', kind: 'number', rare: true, about: 'of jobs on nodes with sensors; CSV has its bounds' },
+	{ key: 'energy_money', wide: true, head: 'Energy', unit: currency, kind: (r) => money(r.energy_money), rare: true, about: 'energy at its price' },
 	{ key: 'money_lost', head: 'Lost', unit: currency, kind: (r) => money(r.money_lost), rare: true, about: 'lost core-hours and GPU-hours at the prices of jobprof.conf' },
 	{ key: 'findings', head: 'Findings', kind: 'count', about: 'of all its jobs' },
-	{ key: 'failed', head: 'Failed', unit: 'jobs', kind: 'count', rare: true, about: 'failed, node_fail, boot_fail or out_of_memory' },
+	{ key: 'failed', wide: true, head: 'Failed', unit: 'jobs', kind: 'count', rare: true, about: 'failed, node_fail, boot_fail or out_of_memory' },
 	{ key: 'lost_share_points', head: 'Share over time', unit: '% lost', left: true, kind: overTime, rare: true, fixed: true, about: 'lost of what jobs with a profile held, in each tenth of the time, from 0 to its highest' },
 ];
 
 function sentence(d) {
 	const s = d.sum;
 
+	if (!s.jobs)
+		return 'No job in this choice.';
 	return [el('b', {}, plural(s.jobs, 'job')), ` held ${cells.hours(s.held_core_s)} core-h, `, el('b', {}, `${cells.hours(s.lost_core_s)} were lost`), known(s.lost_share) ? ` (${share(s.lost_share)})` : '',
 		known(s.money_lost) ? `: ${money(s.money_lost)} ${d.currency ?? ''} of ${money(s.money_held)}` : '', known(s.energy_kwh) && s.energy_kwh > 0 ? `; ${cells.number(s.energy_kwh)} kWh` : '; energy not known: no sensors',
 		s.without_profile > 0 ? `; ${share(s.without_profile)} of what was held has no profile` : ''];

@@ -181,8 +181,17 @@ static char *command_line(const struct words *w)
 		return NULL;
 	fputs("jobprof", out);
 	for (int i = 0; i < w->n; i++) {
+		const char *value = strncmp(w->v[i], "--", 2) ? w->v[i] : strchr(w->v[i], '=');
+
 		putc(' ', out);
-		site_args__print_word(out, w->v[i]);
+		if (value == w->v[i]) {
+			site_args__print_word(out, value);
+		} else if (!value) {
+			fputs(w->v[i], out);
+		} else {
+			fprintf(out, "%.*s=", (int)(value - w->v[i]), w->v[i]);
+			site_args__print_word(out, value + 1);
+		}
 	}
 	return fclose(out) ? NULL : text;
 }
