@@ -133,32 +133,44 @@ static void add_jobs(struct query *q, const struct contact *c, double from, doub
 	add_equal(q, " AND j.signature = ?", c->signature);
 }
 
+/* Adds what use_in() reads. */
+static void add_use(struct query *q, const struct contact *c)
+{
+	query__add(q, "count(*), sum(j.held_core_s), ");
+	if (!c->rule) {
+		query__add(q, "sum(j.lost_core_s), 0");
+		return;
+	}
+	query__add(q, "sum((SELECT sum(f.cost_core_s) FROM finding f WHERE f.job = j.id "
+		      "AND f.rule = ?)), CAST(sum((SELECT count(*) FROM finding f WHERE "
+		      "f.job = j.id AND f.rule = ?)) AS BIGINT)");
+	query__arg(q, db_value__text(c->rule));
+	query__arg(q, db_value__text(c->rule));
+}
+
+/* Findings whose cost nobody knows are no proof that nothing is lost. */
+static struct use use_in(const struct db_value *v)
+{
+	struct use u = {db_value__number(&v[0]), db_value__number(&v[1]), db_value__number(&v[2])};
+
+	if (isnan(u.lost_s) && u.runs > 0 && db_value__number(&v[3]) == 0)
+		u.lost_s = 0;
+	return u;
+}
+
 static int use_of(struct index *ix, const struct contact *c, double from, double to, struct use *u)
 {
 	struct db_rows r = {0};
 	struct query q;
 	int err = query__init(&q);
 
-	query__add(&q, "SELECT count(*), sum(j.held_core_s), ");
-	if (c->rule) {
-		query__add(&q, "sum((SELECT sum(f.cost_core_s) FROM finding f WHERE f.job = j.id "
-			       "AND f.rule = ?)), CAST(sum((SELECT count(*) FROM finding f WHERE "
-			       "f.job = j.id AND f.rule = ?)) AS BIGINT)");
-		query__arg(&q, db_value__text(c->rule));
-		query__arg(&q, db_value__text(c->rule));
-	} else {
-		query__add(&q, "sum(j.lost_core_s), 0");
-	}
+	query__add(&q, "SELECT ");
+	add_use(&q, c);
 	add_jobs(&q, c, from, to);
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
-	if (!err && db_rows__next(&r)) {
-		*u = (struct use){db_value__number(&r.v[0]), db_value__number(&r.v[1]),
-				  db_value__number(&r.v[2])};
-		/* findings whose cost nobody knows are no proof that nothing is lost */
-		if (isnan(u->lost_s) && u->runs > 0 && db_value__number(&r.v[3]) == 0)
-			u->lost_s = 0;
-	}
+	if (!err && db_rows__next(&r))
+		*u = use_in(r.v);
 	err = err ? err : r.err;
 	db_rows__end(&r);
 	query__free(&q);
@@ -212,6 +224,58 @@ static void judge(struct advice *a, double now, double at)
 	a->has_helped = !strncmp(a->verdict, "helped", 6);
 }
 
+/* Sets what was lost in each week from `from` to `to`; before `first` (NaN: no jobs) the index knows
+ * nothing. */
+static int find_weeks(struct index *ix, const struct contact *c, double from, double to, double first,
+		      struct advice *a)
+{
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	for (int i = 0; i < CONTACT_WEEKS; i++) {
+		const double begin = from + i * WEEK_S;
+
+		a->week_lost[i] = begin + WEEK_S > first && begin < to ? 0 : NAN;
+		if (isnan(first) && begin >= c->at && begin < to)
+			a->week_lost[i] = 0;
+	}
+	query__add(&q, "SELECT ");
+	add_use(&q, c);
+	query__add(&q, ", (j.start - ?) / 604800");
+	query__arg(&q, db_value__int((int64_t)from));
+	add_jobs(&q, c, from, to);
+	query__add(&q, " GROUP BY 5");
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	while (!err && db_rows__next(&r))
+		if (r.v[4].i >= 0 && r.v[4].i < CONTACT_WEEKS)
+			a->week_lost[r.v[4].i] = use_in(r.v).lost_s;
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
+/* Sets the name of the last job of the signature. 0 or -errno. */
+static int find_name(struct index *ix, struct contact *c, struct string_list *texts)
+{
+	const struct db_value arg = db_value__text(c->signature);
+	struct db_rows r;
+	int err;
+
+	if (!c->signature)
+		return 0;
+	err = db__ask(&r, ix->db,
+		      "SELECT name FROM job WHERE signature = ? ORDER BY start DESC LIMIT 1", &arg,
+		      1);
+	if (!err && db_rows__next(&r))
+		c->name = copy(texts, &r.v[0]);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	return err;
+}
+
 static int advice_of(struct index *ix, const struct contact *c, struct advice *a)
 {
 	const double now = (double)time(NULL), to = fmin(now, c->at + CONTACT_AFTER_S);
@@ -235,7 +299,7 @@ static int advice_of(struct index *ix, const struct contact *c, struct advice *a
 	a->expected = before.lost_s / before.held_s * after.held_s / a->weeks_after;
 	a->saved = a->expected - a->lost_after;
 	judge(a, now, c->at);
-	return err;
+	return err ? err : find_weeks(ix, c, from, to, first, a);
 }
 
 void contact__add_up(struct advice_sum *s, const struct advice *a)
@@ -279,6 +343,28 @@ static int read_contacts(struct index *ix, double since, const struct viewer *v,
 	return err;
 }
 
+int contact__last(struct contact *c, struct advice *a, struct index *ix, const struct viewer *v,
+		  const struct contact *like, struct string_list *texts)
+{
+	const struct db_value args[] = {db_value__text(like->user), db_value__text(like->rule),
+					db_value__text(like->signature)};
+	struct db_rows r;
+	int err;
+
+	if (!v->sees_all && strcmp(like->user, v->user) != 0)
+		return -ENOENT;
+	err = db__ask(&r, ix->db,
+		      "SELECT " COLUMNS " FROM contact WHERE \"user\" = ? AND (rule IS NULL OR rule = "
+		      "?) AND (signature IS NULL OR signature = ?) ORDER BY at DESC, id DESC LIMIT 1",
+		      args, sizeof(args) / sizeof(*args));
+	if (!err && db_rows__next(&r))
+		*c = contact_of(r.v, texts);
+	else
+		err = err ? err : r.err ? r.err : -ENOENT;
+	db_rows__end(&r);
+	return err ? err : advice_of(ix, c, a);
+}
+
 int contact__each(struct index *ix, double since, const struct viewer *v, contact_take *take,
 		  void *arg)
 {
@@ -289,7 +375,9 @@ int contact__each(struct index *ix, double since, const struct viewer *v, contac
 	for (unsigned i = 0; !err && i < l.n; i++) {
 		struct advice a;
 
-		err = advice_of(ix, &l.v[i], &a);
+		err = find_name(ix, &l.v[i], &texts);
+		if (!err)
+			err = advice_of(ix, &l.v[i], &a);
 		if (!err)
 			err = take(arg, &l.v[i], &a);
 	}

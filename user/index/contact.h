@@ -11,6 +11,7 @@ struct contact {
 	double at; /* Unix time */
 	const char *who, *user, *account, *rule, *signature, *ticket, *text;
 	int64_t job; /* 0: no particular one */
+	const char *name; /* of a job of the signature; NULL: not known, and never of contact__add() */
 };
 
 /* Stores a contact. 0 or -errno, logged. */
@@ -23,6 +24,7 @@ int contact__remove(struct contact *removed, struct index *ix, const char *word,
 
 #define CONTACT_BEFORE_S (6 * 7 * 86400.0)
 #define CONTACT_AFTER_S	 (8 * 7 * 86400.0)
+#define CONTACT_WEEKS	 14 /* of these, the contact is at the end of the sixth */
 
 /* What the jobs that a contact was about did before and after it. */
 struct advice {
@@ -36,6 +38,7 @@ struct advice {
 	const char
 		*verdict; /* "helped", "helped a little", "no change", "worse", "too early", ... */
 	bool has_helped;
+	double week_lost[CONTACT_WEEKS]; /* core-s; NaN: not known, or still to come */
 };
 
 /* The results of several contacts. Begins zeroed. */
@@ -45,6 +48,11 @@ struct advice_sum {
 };
 
 void contact__add_up(struct advice_sum *s, const struct advice *a);
+
+/* The last contact with the user about the rule, or about no particular one, in jobs of the signature
+ * or in all, that the viewer may see. 0; -ENOENT: there is none; -errno. *c points into *texts. */
+int contact__last(struct contact *c, struct advice *a, struct index *ix, const struct viewer *v,
+		  const struct contact *like, struct string_list *texts);
 
 /* Called with a contact and its result. What it returns, if not 0, ends the reading. */
 typedef int contact_take(void *arg, const struct contact *c, const struct advice *a);

@@ -95,11 +95,12 @@ static int add_group(struct joined *w, const struct db_value *v)
 		.asked_most = db_value__number(&v[11]),
 		.nodes = db_value__number(&v[12]),
 		.tasks = db_value__number(&v[13]),
+		.account = own(w, &v[14]),
 		.needs = NAN,
 		.safe = NAN,
 		.safe_of = NAN,
 	};
-	if (!m->signature || !m->rule || !m->user || !m->name || !m->program)
+	if (!m->signature || !m->rule || !m->user || !m->name || !m->program || !m->account)
 		return -ENOMEM;
 	g->how = find_rule(w, m->rule);
 	m->unit = g->how ? g->how->unit : NULL;
@@ -119,8 +120,8 @@ static int find_groups(struct joined *w, const struct job_filter *f, unsigned mo
 
 	query__add(&q, "SELECT j.signature, f.rule, min(j.\"user\"), min(j.name), min(j.program), "
 		       "count(DISTINCT j.id), sum(f.cost_core_s), max(j.start), max(f.severity), "
-		       "max(f.used), min(f.asked), max(f.asked), min(j.nodes), min(j.tasks) "
-		       "FROM job j JOIN finding f ON f.job = j.id");
+		       "max(f.used), min(f.asked), max(f.asked), min(j.nodes), min(j.tasks), "
+		       "min(j.account) FROM job j JOIN finding f ON f.job = j.id");
 	if (!err)
 		err = query__where(&q, f, w->viewer);
 	if (is_rule(f->finding)) {
@@ -183,6 +184,66 @@ static int find_text(struct joined *w, struct group *g)
 		err = -ENOMEM;
 	db_rows__end(&r);
 	query__free(&q);
+	return err;
+}
+
+static char *copy_of(const struct db_value *v)
+{
+	return v->type == DB_TEXT && *v->text ? strdup(v->text) : NULL;
+}
+
+int many__dearest(struct many_dearest *out, struct index *ix, const struct job_filter *f,
+		  const struct viewer *v, const char *signature, const char *rule)
+{
+	struct job_filter of = *f;
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	*out = (struct many_dearest){0};
+	of.finding = NULL;
+	of.signature = signature ? signature : f->signature;
+	query__add(&q, "SELECT j.job_id, j.array_id, j.array_task, f.severity, f.text, f.code, "
+		       "j.\"user\" "
+		       "FROM job j JOIN finding f ON f.job = j.id");
+	if (!err)
+		err = query__where(&q, &of, v);
+	query__add(&q, " AND f.rule = ? ORDER BY COALESCE(j.disagrees, 0), f.cost_core_s DESC NULLS "
+		       "LAST, j.start DESC, j.id DESC LIMIT 1");
+	query__arg(&q, db_value__text(rule));
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	if (!err && db_rows__next(&r)) {
+		const bool is_task = r.v[1].type == DB_INT && r.v[2].type == DB_INT;
+
+		snprintf(out->job, sizeof(out->job), is_task ? "%lld_%lld" : "%lld",
+			 (long long)r.v[is_task ? 1 : 0].i, (long long)r.v[2].i);
+		out->severity = (int)r.v[3].i;
+		out->text = copy_of(&r.v[4]);
+		out->code = copy_of(&r.v[5]);
+		out->user = copy_of(&r.v[6]);
+	}
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
+void many_dearest__free(struct many_dearest *d)
+{
+	free(d->user);
+	free(d->text);
+	free(d->code);
+	*d = (struct many_dearest){0};
+}
+
+static int find_dearest(struct joined *w, struct group *g)
+{
+	struct many_dearest d;
+	int err = many__dearest(&d, w->ix, &w->filter, w->viewer, g->m.signature, g->m.rule);
+
+	snprintf(g->m.dearest, sizeof(g->m.dearest), "%s", d.job);
+	many_dearest__free(&d);
 	return err;
 }
 
@@ -321,6 +382,8 @@ int many__each(struct index *ix, const struct job_filter *f, const struct viewer
 		join_signatures(&w);
 	for (unsigned i = 0; !err && i < w.ngroups; i++) {
 		err = find_text(&w, &w.groups[i]);
+		if (!err)
+			err = find_dearest(&w, &w.groups[i]);
 		if (!err)
 			err = count_jobs(&w, &w.groups[i]);
 		if (!err)

@@ -208,27 +208,34 @@ static void add_bound(struct query *q, const char *sql, double v)
 
 static void add_ranges(struct query *q, const struct job_filter *f)
 {
+	enum kind { WHOLE, SHARE, BYTES };
 	static const struct {
 		const char *sql;
-		bool is_share;
+		enum kind kind;
 	} of[N_RANGES] = {
-		[RANGE_NODES] = {"j.nodes", false},
-		[RANGE_RAN] = {"j.elapsed_s", false},
-		[RANGE_CPU] = {"j.cpu_s / NULLIF(j.held_core_s, 0)", true},
-		[RANGE_MEMORY] = {"j.peak_mb / NULLIF(j.mem_asked_mb, 0)", true},
-		[RANGE_LIMIT] = {"CAST(j.elapsed_s AS {real}) / NULLIF(j.limit_s, 0)", true},
+		[RANGE_NODES] = {"j.nodes", WHOLE},
+		[RANGE_RAN] = {"j.elapsed_s", WHOLE},
+		[RANGE_CPU] = {"j.cpu_s / NULLIF(j.held_core_s, 0)", SHARE},
+		[RANGE_MEMORY] = {"j.peak_mb / NULLIF(j.mem_asked_mb, 0)", SHARE},
+		[RANGE_LIMIT] = {"CAST(j.elapsed_s AS {real}) / NULLIF(j.limit_s, 0)", SHARE},
+		[RANGE_READ] = {"j.read_bytes", BYTES},
+		[RANGE_WRITTEN] = {"j.write_bytes", BYTES},
+		[RANGE_READ_RATE] = {"j.read_bw_max", BYTES},
+		[RANGE_WRITE_RATE] = {"j.write_bw_max", BYTES},
 	};
 
 	for (int i = 0; i < N_RANGES; i++) {
 		const double bounds[] = {f->range[i].least, f->range[i].most};
+		const bool is_open = bounds[0] < bounds[1] &&
+				     (of[i].kind == BYTES || (of[i].kind == SHARE && bounds[1] < 1));
 
 		for (int k = 0; k < 2; k++) {
 			if (isnan(bounds[k]))
 				continue;
 			query__add(q, " AND ");
 			query__add(q, of[i].sql);
-			query__add(q, k ? " <= ?" : " >= ?");
-			query__arg(q, of[i].is_share
+			query__add(q, !k ? " >= ?" : is_open ? " < ?" : " <= ?");
+			query__arg(q, of[i].kind != WHOLE
 					      ? db_value__real(bounds[k])
 					      : db_value__int((int64_t)fmin(bounds[k], 1e18)));
 		}
@@ -561,13 +568,11 @@ const char *query__sums_for(struct index *ix, const struct job_filter *f)
 	return of_months && !d.n ? "month" : days_and_months(f, &d);
 }
 
-const char *query__days_for(struct index *ix, const struct job_filter *f)
+bool query__is_of_days(struct index *ix, const struct job_filter *f)
 {
 	struct dirty d;
 
-	return !job_filter__is_of_rows(f) && fits(ix, f, "day") && find_dirty(ix, &d) && !d.n
-		       ? "day"
-		       : NULL;
+	return !job_filter__is_of_rows(f) && fits(ix, f, "day") && find_dirty(ix, &d) && !d.n;
 }
 
 /* Restricts a table to the reader's user, whatever the filter asks for. */

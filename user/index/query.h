@@ -17,8 +17,21 @@ struct viewer {
 	const char *user;
 };
 
-/* Numbers of a job that a filter bounds, from `least` to `most`, both included. */
-enum filter_range { RANGE_NODES, RANGE_RAN, RANGE_CPU, RANGE_MEMORY, RANGE_LIMIT, N_RANGES };
+/* Numbers of a job that a filter bounds, from `least` to `most`. Both are included; but shares, bytes
+ * and rates end below `most` if that is above `least`, so that ranges which follow each other have no
+ * job in common. A range of shares to 1 or more has its end. */
+enum filter_range {
+	RANGE_NODES,
+	RANGE_RAN,
+	RANGE_CPU,
+	RANGE_MEMORY,
+	RANGE_LIMIT,
+	RANGE_READ,
+	RANGE_WRITTEN,
+	RANGE_READ_RATE,
+	RANGE_WRITE_RATE,
+	N_RANGES
+};
 
 /* NULL and NaN select all. Lists are separated by commas. */
 struct job_filter {
@@ -76,8 +89,10 @@ void query__add_cost(struct query *q, const struct job_filter *f);
  * asked, as the filter is about more than sums have, or does not begin and end with a day of the
  * index, which may be of another time zone. */
 const char *query__sums_for(struct index *ix, const struct job_filter *f);
-/* Likewise, for rows of days: "day", or NULL. */
-const char *query__days_for(struct index *ix, const struct job_filter *f);
+/* Whether the tables that have days alone (day, day_rule, hist) give the answer, too: the filter is
+ * one of sums, begins and ends with days of the index, and all sums are made. Those that lack users,
+ * accounts or partitions answer no filter by them, and hist nobody who does not see all. */
+bool query__is_of_days(struct index *ix, const struct job_filter *f);
 /* Adds " WHERE ..." for that table, which the statement calls s. */
 void query__where_sums(struct query *q, const char *table, const struct job_filter *f,
 		       const struct viewer *v);

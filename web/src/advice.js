@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The page of advice: what to change in jobs that are alike, and, without a filter, whether it helped to write to users.
+// The page of advice: what to change in jobs that are alike.
 import { el, name, soft } from './dom.js';
 import { cores, count, share } from './format.js';
-import { cells, filters, known, link, shell, site, table } from './site.js';
+import { filters, known, link, shell, site } from './site.js';
 
 const noun = (n, w) => `${count(n)} ${w}${n === 1 ? '' : 's'}`;
 
@@ -20,20 +20,8 @@ function changes(rows) {
 		el('ol', { class: 'find many' }, g.map(change))));
 }
 
-const columns = [
-	{ key: 'at', head: 'Contacted', kind: 'when', fixed: true }, { key: 'who', head: 'By', left: true, kind: 'text', fixed: true }, { key: 'ticket', head: 'Ticket', left: true, kind: 'text', fixed: true },
-	{ key: 'user', head: 'User', left: true, kind: 'text', fixed: true }, { key: 'account', head: 'Project', left: true, kind: 'text', rare: true, fixed: true }, { key: 'rule', head: 'Finding', left: true, kind: 'text', fixed: true },
-	{ key: 'lost_before_core_s_week', head: 'Before', unit: 'core-h a week', kind: 'hours', fixed: true }, { key: 'lost_after_core_s_week', head: 'After', unit: 'core-h a week', kind: 'hours', fixed: true },
-	{ key: 'saved_core_s_week', head: 'Saved', unit: 'core-h a week', kind: 'hours', fixed: true }, { key: 'runs_after', head: 'Runs', unit: 'since', kind: 'count', fixed: true },
-	{ key: 'verdict', head: 'Verdict', left: true, kind: 'text', fixed: true },
-];
-
 export function advice({ advice: d }) {
-	if ('contacts' in d)
-		shell('Did it help to write to users?', d.rows.length ? [el('b', {}, `helped ${count(d.helped)} of ${count(d.contacts)}`), `, which saved ${cells.hours(d.saved_core_s_week)} core-h a week`] : 'No contact is noted: jobprof contacted JOB --ticket T notes one.',
-			filters('all'), d.rows.length ? table('Contacts', columns, d.rows) : null);
-	else
-		shell('What to change', [el('b', {}, `${count(d.rows.length)} finding${d.rows.length === 1 ? '' : 's'}`), ' of jobs that are alike, the dearest first',
-			d.without_profile > 0 ? `; ${share(d.without_profile)} of what these jobs held has no profile` : ''], filters('30d'), ...(d.rows.length ? changes(d.rows) : [el('p', { class: 'none' }, 'No such job has a finding.')]));
+	shell('What to change', [el('b', {}, `${count(d.rows.length)} finding${d.rows.length === 1 ? '' : 's'}`), ' of jobs that are alike, the dearest first',
+		d.without_profile > 0 ? `; ${share(d.without_profile)} of what these jobs held has no profile` : ''], filters('30d'), ...(d.rows.length ? changes(d.rows) : [el('p', { class: 'none' }, 'No such job has a finding.')]));
 	return { advice: d };
 }

@@ -4,11 +4,14 @@
 import { el, name, section, soft } from './dom.js';
 import { count, day, plain, share } from './format.js';
 
-const text = document.getElementById('site')?.textContent ?? '';
+const text = globalThis.document?.getElementById('site')?.textContent ?? '';
 
 export const site = text.trim().startsWith('{') ? JSON.parse(text) : null;
 
-const PAGES = [['jobs', 'Jobs'], ['usage', 'Usage'], ['issues', 'Issues'], ['advice', 'Advice'], ['digest', 'Digest']];
+const PAGES = [['jobs', 'Jobs'], ['usage', 'Usage'], ['findings', 'Findings'], ['io', 'I/O'], ['digest', 'Digest']];
+
+// Pages that are tabs of another one.
+const WITHIN = { advice: 'findings', issues: 'findings' };
 
 export const known = (v) => v !== null && v !== undefined;
 
@@ -42,7 +45,7 @@ function search() {
 
 // The links to the other pages, above any page of a server.
 export function nav() {
-	return el('div', { class: 'site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.map(([p, t]) => el('a', { href: `/${p}`, 'aria-current': p === site.page ? 'page' : null }, t))),
+	return el('div', { class: 'site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.map(([p, t]) => el('a', { href: `/${p}`, 'aria-current': p === (WITHIN[site.page] ?? site.page) ? 'page' : null }, t))),
 		search(), el('span', { class: 'who' }, el('b', {}, name(site.user, 30)), site.sees_all ? ' sees all jobs' : ' sees own jobs'));
 }
 
@@ -99,20 +102,21 @@ export function hm(s) {
 
 // ---- tables
 
-// A column: key of a row, head, unit, kind of cells or a function of the row, what it means; left: text. sort: it sorts by this.
+// A column: key of a row, head, unit, kind of cells or a function of the row, what it means; left: text; wide: not on a phone. sort: it sorts by this.
 export function table(label, columns, rows, options = {}) {
 	const some = columns.filter((c) => !c.rare || rows.some((r) => known(r[c.key]) && r[c.key] !== ''));
 	const cell = (c, r) => (typeof c.kind === 'function' ? c.kind(r) : cells[c.kind](r[c.key]));
 	const by = (site.arguments.sort ?? options.sort ?? '').replace(/^-/, '');
 	const head = (c) => [el('span', { class: 't' }, c.head), el('span', { class: 'u' }, c.unit ?? '')];
 
-	const t = el('table', { class: 'g', 'aria-label': label }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', class: c.left ? 'l' : null, title: c.about, 'aria-sort': by === c.key ? 'descending' : null },
+	const t = el('table', { class: 'g', 'aria-label': label }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null, title: c.about, 'aria-sort': by === c.key ? 'descending' : null },
 		c.fixed ? head(c) : el('a', { href: address(site.page, { ...site.arguments, sort: c.key }) }, head(c)))))),
-	el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: [c.left ? 'l' : '', c.kind === 'part' ? 'vb' : '', c.cut ? 'cut' : ''].join(' ').trim() || null }, cell(c, r)))))),
-	options.sum ? el('tfoot', {}, el('tr', {}, some.map((c, i) => el('td', { class: c.left ? 'l' : null }, i ? (known(options.sum[c.key]) && !c.left ? cell(c, options.sum) : '') : 'all')))) : '');
+	el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: [c.left ? 'l' : '', c.kind === 'part' ? 'vb' : '', c.cut ? 'cut' : '', c.wide ? 'wd' : ''].join(' ').trim() || null }, cell(c, r)))))),
+	options.sum ? el('tfoot', {}, el('tr', {}, some.map((c, i) => el('td', { class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null }, i ? (known(options.sum[c.key]) && !c.left ? cell(c, options.sum) : '') : 'all')))) : '');
 
 	drawParts(t);
-	rowKeys(t);
+	if (options.keys !== false)
+		rowKeys(t);
 	return el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': label }, t);
 }
 

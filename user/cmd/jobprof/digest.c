@@ -270,6 +270,7 @@ static json_t *digest_json(const struct digest *d, const struct found *f)
 	}
 	json__set(o, "of", of);
 	json__set(o, "advice", help_json(&f->help));
+	json__set(o, "contacts", site_table__json(&f->t[CONTACTS]));
 	return o;
 }
 

@@ -58,6 +58,7 @@ static const struct verb verbs[] = {
 	{"show", verb_show, &cmd_show, "one page about a node-step or job file"},
 	{"track", verb_track, &cmd_track, "kinds of bursts over windows of time or over runs"},
 	{"usage", verb_usage, &cmd_usage, "what users, projects and programs held and lost"},
+	{"findings", verb_findings, &cmd_findings, "which findings cost most, and who was written to"},
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))

@@ -63,9 +63,15 @@ struct page {
 
 static const struct page pages[] = {
 	{"/jobs", {PART(jobs, "jobs")}, " sort all ", true, false},
-	{"/usage", {PART(usage, "usage")}, " by sort all io ", true, false},
+	{"/usage",
+	 {PART(usage, "usage"), PART(usage, "histograms", "--histograms")},
+	 " by sort all ",
+	 true,
+	 false},
+	{"/findings", {PART(findings, "findings")}, " all ", true, false},
+	{"/io", {PART(usage, "io", "--io")}, " all ", true, false},
 	{"/issues", {PART(issues, "issues")}, " by sort all ", true, false},
-	{"/advice", {PART(advice, "advice")}, " all ", true, false},
+	{"/advice", {PART(advice, "advice")}, " contacts all ", true, false},
 	{"/contacted", {PART(contacted, "contacted")}, " ", false, false},
 	{"/digest", {PART(digest, "digest")}, " ", true, true},
 };
@@ -176,8 +182,17 @@ static char *command_line(const struct words *w)
 		return NULL;
 	fputs("jobprof", out);
 	for (int i = 0; i < w->n; i++) {
+		const char *value = strncmp(w->v[i], "--", 2) ? w->v[i] : strchr(w->v[i], '=');
+
 		putc(' ', out);
-		site_args__print_word(out, w->v[i]);
+		if (value == w->v[i]) {
+			site_args__print_word(out, value);
+		} else if (!value) {
+			fputs(w->v[i], out);
+		} else {
+			fprintf(out, "%.*s=", (int)(value - w->v[i]), w->v[i]);
+			site_args__print_word(out, value + 1);
+		}
 	}
 	return fclose(out) ? NULL : text;
 }

@@ -190,10 +190,35 @@ static int parse_percent(const char *text, double *share)
 	return err;
 }
 
+/* Reads "4096", "500MB", "1GiB" and, of a rate, "1GiB/s". */
+static int parse_bytes(const char *text, double *bytes)
+{
+	static const char letters[] = "kMGTPE";
+	const size_t n = strspn(text, "0123456789.");
+	const char *unit = text + n, *letter = *unit ? strchr("kKMGTPE", *unit) : NULL;
+	char number[32];
+
+	if (!n || n >= sizeof(number))
+		return -EINVAL;
+	snprintf(number, sizeof(number), "%.*s", (int)n, text);
+	if (parse_double(number, bytes))
+		return -EINVAL;
+	if (letter) {
+		const bool is_binary = unit[1] == 'i';
+		const int power = (int)(strchr(letters, *unit == 'K' ? 'k' : *unit) - letters) + 1;
+
+		*bytes *= pow(is_binary ? 1024 : 1000, power);
+		unit += 1 + is_binary;
+	}
+	unit += *unit == 'B';
+	return *unit && strcmp(unit, "/s") ? -EINVAL : 0;
+}
+
 /* A share must be a range: hardly any job has exactly one given share. */
 int site_args__take_range(void *to, const struct opt *o, const char *arg)
 {
 	static const char share[] = "it is a range of percent, as 0-10 or 90-";
+	static const char bytes[] = "it is a range of bytes, as 1GiB-2GiB or 500MB-";
 	static const struct {
 		const char *name, *form;
 		int (*parse)(const char *, double *);
@@ -205,6 +230,10 @@ int site_args__take_range(void *to, const struct opt *o, const char *arg)
 		[RANGE_CPU] = {"cpu-share", share, parse_percent},
 		[RANGE_MEMORY] = {"memory-share", share, parse_percent},
 		[RANGE_LIMIT] = {"limit-share", share, parse_percent},
+		[RANGE_READ] = {"read", bytes, parse_bytes},
+		[RANGE_WRITTEN] = {"written", bytes, parse_bytes},
+		[RANGE_READ_RATE] = {"read-rate", bytes, parse_bytes},
+		[RANGE_WRITE_RATE] = {"write-rate", bytes, parse_bytes},
 	};
 	struct site_args *a = to;
 	double least, most = NAN;
@@ -214,7 +243,7 @@ int site_args__take_range(void *to, const struct opt *o, const char *arg)
 		i++;
 	a->range_word[i] = arg;
 	if (parse_range(&least, &most, arg, of[i].parse) || most < least ||
-	    (of[i].form == share && !strchr(arg, '-'))) {
+	    (of[i].parse != parse_double && of[i].parse != parse_span && !strchr(arg, '-'))) {
 		log_error("--%s %s: %s", o->name, arg, of[i].form);
 		return 2;
 	}
@@ -629,7 +658,7 @@ void site_args__print_word(FILE *out, const char *text)
 	putc('\'', out);
 }
 
-#define FILTERS 18
+#define FILTERS 22
 #define NAMED	(FILTERS + 4)
 
 struct named {
@@ -653,6 +682,10 @@ static void name_words(const struct site_args *a, struct named to[static NAMED])
 					 {"cpu-share", a->range_word[RANGE_CPU]},
 					 {"memory-share", a->range_word[RANGE_MEMORY]},
 					 {"limit-share", a->range_word[RANGE_LIMIT]},
+					 {"read", a->range_word[RANGE_READ]},
+					 {"written", a->range_word[RANGE_WRITTEN]},
+					 {"read-rate", a->range_word[RANGE_READ_RATE]},
+					 {"write-rate", a->range_word[RANGE_WRITE_RATE]},
 					 {"ran-at", a->ran_at_word},
 					 {"node", f->node},
 					 {"finding", f->finding},

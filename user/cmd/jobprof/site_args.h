@@ -90,6 +90,14 @@ void site_args__print_states(FILE *out);
 		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
 		{0, "limit-share", "RANGE", "so many % of their time limit",                      \
 		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
+		{0, "read", "RANGE", "that read so much: 1GiB-2GiB, 500MB-",                      \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
+		{0, "written", "RANGE", "that wrote so much",                                     \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
+		{0, "read-rate", "RANGE", "whose highest bandwidth of reads was so much a second", \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
+		{0, "write-rate", "RANGE", "the same of writes",                                  \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
 		{'w', "node", "LIST", "that were on one of these nodes: n1,n[4-7]",               \
 		 OPT_TEXT(type, site.filter.node)},                                               \
 		{0, "finding", "RULE", "with this finding; any, none, unknown (no profile)",      \

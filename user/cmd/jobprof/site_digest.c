@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "findings/findings.h"
+#include "index/many.h"
 #include "index/slower.h"
 #include "index/sums.h"
 
@@ -45,8 +47,11 @@ static const struct site_column findings[N_FINDINGS] = {
 	{"jobs", "jobs", NULL, CELL_COUNT, 0, 0},
 	{"users", "users", NULL, CELL_COUNT, 0, 0},
 	{"cost_core_s", "cost core-h", NULL, CELL_HOURS, 0, 0},
+	{"severity", "", NULL, CELL_HIDDEN, 0, 0},
 	{"cost_core_s_before", "before", NULL, CELL_HOURS, 1, 0},
 	{"cost_money", "cost", NULL, CELL_NUMBER, 2, 0},
+	{"job", "", NULL, CELL_HIDDEN, 0, 0},
+	{"user", "", NULL, CELL_HIDDEN, 0, 0},
 };
 
 /* The first one is the dearest of an account. */
@@ -62,9 +67,16 @@ static const struct site_column asks[] = {
 	{"name", "job name", NULL, CELL_TEXT, 1, 14},
 	{"jobs", "jobs", NULL, CELL_COUNT, 0, 0},
 	{"cost_core_s", "core-h", NULL, CELL_HOURS, 0, 0},
-	{"job_id", "such as", NULL, CELL_ID, 0, 0},
+	{"job_id", "", NULL, CELL_HIDDEN, 0, 0},
 	{"signature", "", NULL, CELL_HIDDEN, 0, 0},
+	{"job", "such as", NULL, CELL_TEXT, 0, 0},
+	{"severity", "", NULL, CELL_HIDDEN, 0, 0},
+	{"text", "", NULL, CELL_HIDDEN, 0, 0},
+	{"remedy_code", "", NULL, CELL_HIDDEN, 0, 0},
+	{"cost_money", "", NULL, CELL_HIDDEN, 0, 0},
 };
+enum { ASK_RULE = 2, ASK_COST = 5, ASK_SIGNATURE = 7, ASK_JOB, ASK_SEVERITY, ASK_TEXT, ASK_CODE,
+       ASK_MONEY, N_ASKS };
 
 static const struct site_column apps[] = {
 	{"user", "user", NULL, CELL_TEXT, 0, 10},
@@ -133,7 +145,7 @@ static int write_findings(struct query *q, struct digest *d, const struct job_fi
 	int err;
 
 	query__add(q, "SELECT f.rule, count(DISTINCT j.id), count(DISTINCT j.\"user\"), "
-		      "sum(f.cost_core_s) FROM job j JOIN finding f ON f.job = j.id");
+		      "sum(f.cost_core_s), max(f.severity) FROM job j JOIN finding f ON f.job = j.id");
 	err = query__where(q, f, &d->viewer);
 	query__add(q, " GROUP BY f.rule ORDER BY 4 DESC NULLS LAST, 1");
 	return err;
@@ -256,34 +268,20 @@ static int take_node(void *arg, const struct slower_node *n)
 
 /* ---- what became of earlier mails */
 
-/* Whether the word is in the list, which has commas; NULL: any is. */
-static bool is_in(const char *list, const char *word)
-{
-	const size_t n = word ? strlen(word) : 0;
-
-	for (const char *p = list; p && *p; p += *p == ',') {
-		const size_t len = strcspn(p, ",");
-
-		if (len == n && !strncmp(p, word, n))
-			return true;
-		p += len;
-	}
-	return !list;
-}
-
 struct helping {
 	struct advice_sum *sum;
+	struct site_table *table;
 	const struct job_filter *filter;
 };
 
-/* Contacts have a user and a project; what else the filter says is not known of them. */
 static int count_advice(void *arg, const struct contact *c, const struct advice *a)
 {
 	const struct helping *h = arg;
 
-	if (is_in(h->filter->user, c->user) && is_in(h->filter->account, c->account))
-		contact__add_up(h->sum, a);
-	return 0;
+	if (!site_contact__is_of(c, h->filter))
+		return 0;
+	contact__add_up(h->sum, a);
+	return site_contact__add(h->table, c, a);
 }
 
 /* ---- what is made of the answers */
@@ -359,7 +357,63 @@ static int derive(struct found *f, const struct site_args *a)
 			v[WAS_COST] = db_value__real(was ? number(was, COST) : 0);
 		v[COST_MONEY] = db_value__real(site_args__money(a, number(v, COST), NAN));
 	}
+	for (unsigned i = 0; i < f->t[ASK].nrows; i++) {
+		struct db_value *v = row_of(&f->t[ASK], i);
+
+		v[ASK_MONEY] = db_value__real(site_args__money(a, number(v, ASK_COST), NAN));
+	}
 	return 0;
+}
+
+/* ---- the dearest jobs */
+
+/* Sets a cell, which owns its text. False: no memory. */
+static bool set_text(struct db_value *cell, const char *text)
+{
+	*cell = db_value__text(text ? strdup(text) : NULL);
+	return !text || cell->text;
+}
+
+static const char *severity(int64_t of)
+{
+	return severity__name(of == 2 ? SEVERITY_BAD : of == 1 ? SEVERITY_WARN : SEVERITY_NOTE);
+}
+
+static int fill_asked(struct digest *d, struct db_value *v)
+{
+	struct many_dearest of;
+	int err = many__dearest(&of, &d->ix, &d->site->filter, &d->viewer, v[ASK_SIGNATURE].text,
+				v[ASK_RULE].text);
+
+	if (!err && (!set_text(&v[ASK_JOB], of.job) || !set_text(&v[ASK_SEVERITY], severity(of.severity)) ||
+		     !set_text(&v[ASK_TEXT], of.text) || !set_text(&v[ASK_CODE], of.code)))
+		err = -ENOMEM;
+	many_dearest__free(&of);
+	return err;
+}
+
+static int fill_finding(struct digest *d, struct db_value *v)
+{
+	struct many_dearest of;
+	int err = many__dearest(&of, &d->ix, &d->site->filter, &d->viewer, NULL, v[0].text);
+
+	if (!err && (!set_text(&v[SEVERITY], severity(v[SEVERITY].i)) || !set_text(&v[DEAREST], of.job) ||
+		     !set_text(&v[OF_USER], of.user)))
+		err = -ENOMEM;
+	many_dearest__free(&of);
+	return err;
+}
+
+/* Of each row that asks for a mail, and of each finding. */
+static int find_dearest(struct digest *d, struct found *f)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < f->t[ASK].nrows; i++)
+		err = fill_asked(d, row_of(&f->t[ASK], i));
+	for (unsigned i = 0; !err && i < f->t[FINDINGS].nrows; i++)
+		err = fill_finding(d, row_of(&f->t[FINDINGS], i));
+	return err;
 }
 
 static bool is_of_before(enum section s)
@@ -369,11 +423,11 @@ static bool is_of_before(enum section s)
 
 static int find_all(struct digest *d, struct found *f)
 {
-	struct helping h = {&f->help, &d->site->filter};
+	struct helping h = {&f->help, &f->t[CONTACTS], &d->site->filter};
 	int err = 0;
 
 	for (int i = 0; !err && i < SECTIONS; i++)
-		if (i != APPS && i != NODES && (d->has_before || !is_of_before(i)))
+		if (i != APPS && i != NODES && i != CONTACTS && (d->has_before || !is_of_before(i)))
 			err = ask(d, i, f);
 	if (!err && d->has_before)
 		err = slower__apps(&d->ix, &d->site->filter, &d->before, &d->viewer, take_app, f);
@@ -382,6 +436,8 @@ static int find_all(struct digest *d, struct found *f)
 	if (!err)
 		err = contact__each(&d->ix, (double)time(NULL) - ADVICE_S, &d->viewer, count_advice,
 				    &h);
+	if (!err)
+		err = find_dearest(d, f);
 	return err ? err : derive(f, d->site);
 }
 
@@ -406,12 +462,13 @@ static void set_columns(struct found *f, const struct site_args *a)
 		[BEFORE] = {h->accounts, MAINLY},
 		[ACCOUNTS] = {h->accounts, N_ACCOUNTS},
 		[FINDINGS] = {h->findings, N_FINDINGS},
-		[ASK] = {asks, sizeof(asks) / sizeof(*asks)},
+		[ASK] = {asks, N_ASKS},
 		[APPS] = {apps, N_APPS},
 		[NODES] = {nodes, N_NODES},
 		[ACCOUNTS_BEFORE] = {h->accounts, MAINLY},
 		[FINDINGS_BEFORE] = {h->findings, COST + 1},
 		[MOSTLY] = {mostly, sizeof(mostly) / sizeof(*mostly)},
+		[CONTACTS] = {site_contact__columns, site_contact__ncolumns},
 	};
 
 	snprintf(h->lost, sizeof(h->lost), "lost %s", a->currency);

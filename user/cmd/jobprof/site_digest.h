@@ -4,7 +4,7 @@
 #define JP_CMD_JOBPROF_SITE_DIGEST_H
 
 #include "cmd/jobprof/site_args.h"
-#include "index/contact.h"
+#include "cmd/jobprof/site_contact.h"
 
 #define DIGEST_ROWS 10 /* of a list */
 
@@ -32,6 +32,8 @@ enum section {
 	ACCOUNTS_BEFORE,
 	FINDINGS_BEFORE,
 	MOSTLY,
+	/* of the last 8 weeks, the latest first */
+	CONTACTS,
 	SECTIONS
 };
 
@@ -39,7 +41,7 @@ enum section {
 enum { JOBS = 1, HELD, PROFILED, LOST, HELD_GPU, LOST_GPU, ENERGY, LOST_SHARE, WAS_SHARE, TREND };
 enum { KWH = TREND + 1, CO2, MONEY_ENERGY, MONEY_HELD, MONEY_LOST, MAINLY, N_ACCOUNTS };
 /* Columns of FINDINGS. */
-enum { COST = 3, WAS_COST, COST_MONEY, N_FINDINGS };
+enum { COST = 3, SEVERITY, WAS_COST, COST_MONEY, DEAREST, OF_USER, N_FINDINGS };
 
 struct digest_heads {
 	char lost[32], cost[32];

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/known.h"
 #include "base/log.h"
+#include "cmd/jobprof/site_points.h"
 #include "index/many.h"
 #include "index/sums.h"
 
@@ -274,9 +275,10 @@ static int write_both(struct query *q, const struct question *of, const char *ta
 static int write_question(struct query *q, struct index *ix, const struct question *of)
 {
 	const bool from_sums = is_from_sums(of);
-	const char *table = !from_sums			      ? NULL
-			    : of->o->by->is_day && !of->is_sum ? query__days_for(ix, of->filter)
-							       : query__sums_for(ix, of->filter);
+	const char *table = !from_sums				? NULL
+			    : !of->o->by->is_day || of->is_sum	? query__sums_for(ix, of->filter)
+			    : query__is_of_days(ix, of->filter) ? "day"
+								: NULL;
 	int err;
 
 	if (is_both(of))
@@ -382,6 +384,121 @@ static int ask_more(struct index *ix, const struct question *now, struct site_ta
 	return ask_part(ix, &q, t);
 }
 
+/* ---- over time */
+
+#define POINTS 10
+
+/* What a row lost, and held with a profile, in each part of the time. */
+struct over_time {
+	double lost[POINTS], held[POINTS];
+};
+
+static int write_points(struct query *q, const struct question *of, const struct site_points *p,
+			const struct site_table *keys)
+{
+	int err = 0;
+
+	query__add(q, "SELECT COALESCE(");
+	add_key(q, of, p->of_days ? "day" : NULL);
+	query__add(q, ", ''), ");
+	site_points__add(p, q);
+	query__add(q, p->of_days
+			      ? ", sum(s.lost_core_s), sum(s.profiled_core_s) FROM day s"
+			      : ", sum(j.lost_core_s), sum(CASE WHEN j.findings IS NULL THEN 0.0 "
+				"ELSE j.held_core_s END) FROM job j");
+	if (p->of_days)
+		query__where_sums(q, "day", of->filter, of->v);
+	else
+		err = query__where(q, of->filter, of->v);
+	if (!err && !p->of_days) {
+		struct question keyed = *of;
+		struct site_table named = *keys; /* without the sum */
+
+		named.nrows--;
+		keyed.keys = &named;
+		add_keys(q, &keyed, NULL);
+	}
+	query__add(q, " GROUP BY 1, 2 ORDER BY 1, 2");
+	return err;
+}
+
+/* Sets the column of the row of that name, as far as the table has one. */
+static int set_points(const struct question *q, struct site_table *t, const char *key,
+		      const struct over_time *w, unsigned n)
+{
+	char text[SITE_SERIES];
+	double share[POINTS];
+
+	for (unsigned i = 0; i < n; i++)
+		share[i] = w->held[i] > 0 ? w->lost[i] / w->held[i] : NAN;
+	for (unsigned i = 0; i + 1 < t->nrows; i++) {
+		struct db_value *v = &t->cells[(size_t)i * t->ncolumns];
+
+		if (strcmp(v->type == DB_TEXT ? v->text : "", key) != 0)
+			continue;
+		v += q->g->points_at;
+		*v = db_value__text(strdup(site_series__text(text, share, n)));
+		return v->text ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
+/* Takes the parts of one row after the other, which come in the order of names. */
+static int take_points(struct db_rows *r, const struct question *q, struct site_table *t,
+		       unsigned n)
+{
+	struct over_time w = {0};
+	char *key = NULL;
+	int err = 0;
+
+	while (!err && db_rows__next(r)) {
+		const int64_t at = r->v[1].i;
+
+		if (!key || strcmp(key, r->v[0].text) != 0) {
+			err = key ? set_points(q, t, key, &w, n) : 0;
+			free(key);
+			key = strdup(r->v[0].text);
+			w = (struct over_time){0};
+		}
+		if (!key)
+			return -ENOMEM;
+		if (at < 0 || at >= n)
+			continue;
+		w.lost[at] = known__sum(db_value__number(&r->v[2]), 0);
+		w.held[at] = known__sum(db_value__number(&r->v[3]), 0);
+	}
+	if (!err && key)
+		err = set_points(q, t, key, &w, n);
+	free(key);
+	return err ? err : r->err;
+}
+
+static int ask_points(struct index *ix, const struct question *of, struct site_table *t)
+{
+	const bool is_wanted = of->g->points_at && (of->o->site.json || of->o->site.csv);
+	struct site_points p;
+	struct db_rows r = {0};
+	struct query q;
+	int err;
+
+	if (!is_wanted || of->o->by->is_node || t->nrows < 2)
+		return 0;
+	site_points__init(&p, of->filter, POINTS,
+			  of->o->by->in_sums && query__is_of_days(ix, of->filter));
+	if (!p.n)
+		return 0;
+	err = query__init(&q);
+	if (!err)
+		err = write_points(&q, of, &p, t);
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	if (!err)
+		err = take_points(&r, of, t, p.n);
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
 /* The row of a part for a row of the table; NULL: none. */
 static const struct db_value *row_of(const struct site_table *part, const struct db_value *key,
 				     bool is_sum)
@@ -474,6 +591,8 @@ static int ask_all(struct index *ix, const struct question *q, struct site_table
 		derive(q, t, &before, &more);
 	if (!err && is_sorted_here(q))
 		sort_here(q, t);
+	if (!err)
+		err = ask_points(ix, q, t);
 	site_table__free(&before);
 	site_table__free(&more);
 	return err;
@@ -624,6 +743,8 @@ static json_t *about_json(const struct question *q, double without_profile)
 	json_t *o = json_pack("{s:s}", "by", q->o->by->word);
 
 	json__set(o, "groups", json__whole(*q->count));
+	if (q->o->site.core_h > 0 || q->o->site.gpu_h > 0)
+		json__set(o, "currency", json__text(q->o->site.currency));
 	if (q->g->and_unknown)
 		JSON_NUMBERS(o, {"without_profile", without_profile});
 	return o;

@@ -19,7 +19,7 @@ struct site_groups_options {
 	struct site_args site;
 	const char *sort;
 	const struct site_group *by;
-	bool io; /* usage --io */
+	bool io, histograms; /* of usage */
 };
 
 int site_groups__take_by(void *to, const struct opt *o, const char *word);
@@ -64,6 +64,7 @@ struct site_groups {
 	const char *and_unknown;
 	const struct site_part *more; /* asked for with --finding RULE; NULL: nothing is */
 	unsigned more_at;	      /* its first column */
+	unsigned points_at; /* the column of the lost share over time, of JSON and CSV; 0: none */
 	/* Fills columns[nasked] and the following ones, without those of `more`; all: the sum of
 	 * all rows; before: the row of the time before, NULL: there is no such time, or it had no
 	 * such row. */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/jobprof/site_groups.h"
+#include "cmd/jobprof/usage_hist.h"
 #include "cmd/jobprof/usage_io.h"
 #include "cmd/jobprof/verbs.h"
 #include "index/sums.h"
@@ -48,6 +49,7 @@ static const struct site_column columns[] = {
 	{"energy_money", "energy", NULL, CELL_NUMBER, SITE_HIDDEN, 0},
 	{"co2_kg", "kg CO2", NULL, CELL_NUMBER, 9, 0},
 	{"finding_core_s", "finding core-h", NULL, CELL_HOURS, 1, 22},
+	{"lost_share_points", "", NULL, CELL_SERIES, SITE_HIDDEN, 0},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(*columns))
 
@@ -80,6 +82,7 @@ enum {
 	ENERGY_MONEY,
 	CO2,
 	FINDING,
+	POINTS,
 	N_MORE = 2 /* columns of `more`, with the rows' names */
 };
 
@@ -119,6 +122,9 @@ static const struct opt opts[] = {
 	{0, "io", NULL,
 	 "the I/O of all these jobs, as distributions; of jobs of an hour and more, but for --ran",
 	 OPT_FLAG(struct site_groups_options, io)},
+	{0, "histograms", NULL,
+	 "how much of CPUs, memory and time limits was used: core time and jobs by 5 percent",
+	 OPT_FLAG(struct site_groups_options, histograms)},
 	OPTS_FILTER(struct site_groups_options),
 	{0, "sort", "COLUMN",
 	 "by this column, the largest first; -COLUMN: the smallest "
@@ -212,6 +218,7 @@ int verb_usage(int argc, char **argv)
 				.and = "",
 				.more = &more,
 				.more_at = FINDING,
+				.points_at = POINTS,
 				.derive = derive,
 				.before = &time_before,
 				.head = print_head,
@@ -227,14 +234,16 @@ int verb_usage(int argc, char **argv)
 	if (optind < argc)
 		return options__wrong(&cmd_usage, "\"%s\": jobs are selected by options",
 				      argv[optind]);
-	if (o.io && (o.by || o.sort))
+	if (o.io && (o.by || o.sort || o.histograms))
 		return options__wrong(&cmd_usage,
-				      "--io takes neither --by nor --sort; without --io, "
-				      "--sort read_bytes shows who reads most");
+				      "--io takes neither --by nor --sort nor --histograms; "
+				      "without --io, --sort read_bytes shows who reads most");
 	set_heads(own, heads, &o);
 	if (job_filter__has_rule(&o.site.filter))
 		g.sort = own[FINDING].key;
 	else if (o.site.filter.finding && !strcmp(o.site.filter.finding, "unknown"))
 		g.sort = own[HELD].key; /* nobody knows what was lost */
+	if (o.histograms)
+		return usage_hist__run(&o.site);
 	return o.io ? usage_io__run(&o.site) : site_groups__run(&g, &o);
 }

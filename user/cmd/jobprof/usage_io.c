@@ -160,7 +160,84 @@ static int add_spread(struct index *ix, const struct site_args *a, const struct 
 	return err;
 }
 
-/* ---- the same, per file system */
+/* ---- jobs by bytes and highest bandwidth */
+
+/* Jobs by powers of two of the bytes that they moved, and of their highest bandwidth. */
+struct plane {
+	unsigned jobs[HIST_BINS][HIST_BINS];
+};
+
+/* False: the value is in no bin, as it is below 1. */
+static bool bin_of(double v, int *bin)
+{
+	if (!(v >= 1))
+		return false;
+	frexp(v, bin);
+	*bin = *bin - 1 < HIST_BINS ? *bin - 1 : HIST_BINS - 1;
+	return true;
+}
+
+static int ask_plane(struct index *ix, const struct site_args *a, const struct viewer *v, unsigned d,
+		     struct plane *p)
+{
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	query__add(&q, d ? "SELECT j.write_bytes, j.write_bw_max FROM job j"
+			 : "SELECT j.read_bytes, j.read_bw_max FROM job j");
+	if (!err)
+		err = query__where(&q, &a->filter, v);
+	query__add(&q, d ? " AND j.write_bytes >= 1" : " AND j.read_bytes >= 1");
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	while (!err && db_rows__next(&r)) {
+		int x, y;
+
+		if (bin_of(db_value__number(&r.v[0]), &x) && bin_of(db_value__number(&r.v[1]), &y))
+			p->jobs[x][y]++;
+	}
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
+static json_t *cells_json(const struct plane *p)
+{
+	json_t *a = json_array();
+
+	for (int x = 0; x < HIST_BINS; x++)
+		for (int y = 0; y < HIST_BINS; y++)
+			if (p->jobs[x][y])
+				json_array_append_new(
+					a, json_pack("[i, i, I]", x, y, (json_int_t)p->jobs[x][y]));
+	return a;
+}
+
+/* Sets "read" and "written" to the cells that have jobs. */
+static int add_planes(struct index *ix, const struct site_args *a, const struct viewer *v,
+		      json_t *planes)
+{
+	static const char *const names[] = {"read", "written"};
+	struct plane *p;
+	int err = 0;
+
+	if (!a->json)
+		return 0;
+	p = malloc(sizeof(*p));
+	for (unsigned d = 0; p && !err && d < 2; d++) {
+		memset(p, 0, sizeof(*p));
+		err = ask_plane(ix, a, v, d, p);
+		if (!err)
+			json__set(planes, names[d], cells_json(p));
+	}
+	err = p ? err : -ENOMEM;
+	free(p);
+	return err;
+}
+
+/* ---- bytes and bandwidth, per file system */
 
 /* What jobs did with one file system. */
 struct fs {
@@ -382,7 +459,7 @@ static int add_usual(struct index *ix, const struct site_args *a, const struct v
 
 struct tables {
 	struct site_table moved, fs, usual;
-	json_t *histograms;
+	json_t *histograms, *planes;
 	size_t fs_left; /* file systems that got no rows */
 	double without_profile;
 };
@@ -459,6 +536,7 @@ static int print_all(const struct site_args *a, const struct tables *t)
 	json__set(o, "file_systems", site_table__json(&t->fs));
 	json__set(o, "usual", site_table__json(&t->usual));
 	json__set(o, "histograms", json_incref(t->histograms));
+	json__set(o, "planes", json_incref(t->planes));
 	return json__print(o, stdout, JSON_COMPACT) ? 1 : 0;
 }
 
@@ -481,7 +559,10 @@ int usage_io__run(struct site_args *a)
 	if (status)
 		return status;
 	t.histograms = json_object();
+	t.planes = json_object();
 	err = add_spread(&ix, a, &viewer, &t.moved, t.histograms);
+	if (!err)
+		err = add_planes(&ix, a, &viewer, t.planes);
 	if (!err)
 		err = add_all_fs(&ix, a, &viewer, &t.fs, &t.fs_left);
 	if (!err)
@@ -492,6 +573,7 @@ int usage_io__run(struct site_args *a)
 	if (!status && !(db_value__number(&t.moved.cells[1]) > 0))
 		site_filter__hint(a, &ix, &viewer);
 	json_decref(t.histograms);
+	json_decref(t.planes);
 	site_table__free(&t.moved);
 	site_table__free(&t.fs);
 	site_table__free(&t.usual);

@@ -282,7 +282,8 @@ static unsigned widest_text(const struct site_table *t, const unsigned *widths)
 static void choose(const struct site_table *t, unsigned width, unsigned *widths)
 {
 	for (unsigned i = 0; i < t->ncolumns; i++) {
-		bool is_out = t->columns[i].kind == CELL_HIDDEN || rank_of(t, i) == SITE_HIDDEN;
+		bool is_out = t->columns[i].kind == CELL_HIDDEN ||
+			      t->columns[i].kind == CELL_SERIES || rank_of(t, i) == SITE_HIDDEN;
 
 		widths[i] = is_out || is_unknown(t, i) ? 0 : width_of(t, i);
 	}
@@ -425,8 +426,34 @@ static bool is_whole(enum site_cell_kind kind)
 	return kind == CELL_COUNT || kind == CELL_ID || kind == CELL_TIME;
 }
 
+const char *site_series__text(char to[static SITE_SERIES], const double *v, unsigned n)
+{
+	size_t at = 0;
+
+	*to = '\0';
+	for (unsigned i = 0; i < n && at + 32 < SITE_SERIES; i++)
+		at += (size_t)(isnan(v[i]) ? sprintf(to + at, "%s-", i ? " " : "")
+					   : sprintf(to + at, "%s%.10g", i ? " " : "", v[i]));
+	return to;
+}
+
+static json_t *json_series(const char *text)
+{
+	json_t *a = json_array();
+
+	for (const char *p = text; a && *p; p += strspn(p, " ")) {
+		json_array_append_new(a, *p == '-' && (!p[1] || p[1] == ' ')
+						 ? json_null()
+						 : json__number(strtod(p, NULL)));
+		p += strcspn(p, " ");
+	}
+	return a;
+}
+
 static json_t *json_cell(enum site_cell_kind kind, const struct db_value *v)
 {
+	if (kind == CELL_SERIES)
+		return v->type == DB_TEXT ? json_series(v->text) : json_null();
 	if (v->type == DB_TEXT)
 		return json__text(v->text);
 	if (v->type == DB_INT)
@@ -447,7 +474,11 @@ static void print_json_cell(enum site_cell_kind kind, const struct db_value *v, 
 {
 	json_t *j;
 
-	if (v->type == DB_TEXT) {
+	if (kind == CELL_SERIES) {
+		j = json_cell(kind, v);
+		json__dump(j, out, JSON_ENCODE_ANY);
+		json_decref(j);
+	} else if (v->type == DB_TEXT) {
 		json__put_text(v->text, out);
 	} else if (v->type == DB_INT) {
 		fprintf(out, "%lld", (long long)v->i);

@@ -26,12 +26,18 @@ enum site_cell_kind {
 	CELL_DURATION, /* s as 3:05, 1-02:03 */
 	CELL_TIME,     /* Unix time as 11-29 08:15, of other years as 2025-11-29 */
 	CELL_BYTES,    /* as 1.5 TB */
+	CELL_SERIES,   /* numbers as site_series__text() makes them; an array in JSON */
 	CELL_HIDDEN    /* never shown as text */
 };
 
 #define SITE_CELL 128 /* bytes of a number as text */
 /* Formats a value; "-" for NaN, which is unknown. */
 void site_cell__put(char to[static SITE_CELL], enum site_cell_kind kind, double v);
+
+#define SITE_SERIES 1024 /* bytes of a series as text */
+/* Writes numbers with blanks between them; NaN, which is unknown, is "-". Of more numbers than there
+ * is room for the first ones. */
+const char *site_series__text(char to[static SITE_SERIES], const double *v, unsigned n);
 
 #define SITE_HIDDEN UINT_MAX /* a rank: text has the column only if rows are sorted by it */
 
