@@ -24,6 +24,7 @@
 
 #define SHELL_MAX  65536
 #define PLACE	   "<!--site-->" /* in the shell, once: what all pages have */
+#define ROOT	   "%root%"	 /* there, too: the way to the folder of "assets" */
 #define WORDS	   (HTTP_ARGS_MAX + 8)
 #define OUTPUT_MAX (256u << 20)
 #define PARTS	   6
@@ -183,6 +184,18 @@ static char *command_line(const struct words *w)
 
 /* ---- what all pages have */
 
+/* The way from a page to the folder of all pages: it is relative, as the site's web server may
+ * have them below any folder. */
+static const char *root_of(const char *path)
+{
+	static const char ups[] = "../../../../../../../../";
+	size_t depth = 0;
+
+	for (const char *p = path + 1; *p; p++)
+		depth += *p == '/';
+	return depth * 3 < sizeof(ups) ? ups + sizeof(ups) - 1 - depth * 3 : ups;
+}
+
 static json_t *site_json(const struct serve_site *s, const struct http_request *r, const char *page,
 			 const struct words *w)
 {
@@ -192,6 +205,8 @@ static json_t *site_json(const struct serve_site *s, const struct http_request *
 	for (unsigned i = 0; i < r->address.nargs; i++)
 		json__set(args, r->address.args[i].name, json__text(r->address.args[i].value));
 	json__set(o, "page", json__text(page));
+	json__set(o, "root", json__text(root_of(r->address.path)));
+	json__set(o, "is_static", json_boolean(s->up));
 	json__set(o, "arguments", args);
 	json__set(o, "command", line ? json__text(line) : json_null());
 	json__set(o, "user", json__text(r->user));
@@ -200,6 +215,29 @@ static json_t *site_json(const struct serve_site *s, const struct http_request *
 	json__set(o, "version", json__text(JOBPROF_VERSION));
 	free(line);
 	return o;
+}
+
+/* The shell with the way to its script and style, and with that JSON, which is released. The caller
+ * frees it; NULL: no memory. */
+static char *fill_shell(const struct serve_site *s, const struct http_request *r, json_t *site)
+{
+	char *text = NULL, *page;
+	const char *p = s->shell, *at;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+
+	for (; out && (at = strstr(p, ROOT)); p = at + strlen(ROOT))
+		fprintf(out, "%.*s%s%s", (int)(at - p), p, root_of(r->address.path),
+			s->up ? s->up : "");
+	if (out)
+		fputs(p, out);
+	if (!out || fclose(out)) {
+		json_decref(site);
+		return NULL;
+	}
+	page = html_page__fill(text, PLACE, site);
+	free(text);
+	return page;
 }
 
 /* ---- answers */
@@ -284,7 +322,7 @@ static int make_data(const struct page *p, const struct http_address *a, char **
 static int show_own_page(const struct serve_site *s, const struct http_request *r,
 			 const struct page *p, struct words *w)
 {
-	char *shell = html_page__fill(s->shell, PLACE, site_json(s, r, p->path + 1, w));
+	char *shell = fill_shell(s, r, site_json(s, r, p->path + 1, w));
 	int status;
 
 	html_page__use(shell);
@@ -306,7 +344,7 @@ static int show_page(const struct serve_site *s, const struct http_request *r, c
 	}
 	status = make_data(p, &r->address, &data);
 	json__set(site, "error", json_boolean(status == 2));
-	shell = html_page__fill(s->shell, PLACE, site);
+	shell = fill_shell(s, r, site);
 	if (!shell || !data || status == 1 || html_page__put_text(STDOUT_FILENO, shell, data))
 		status = 1;
 	free(shell);
@@ -371,7 +409,7 @@ static int answer_job(const struct serve_site *s, const struct http_request *r, 
 	a.as_it_is = true;
 	*type = HTTP_TEXT;
 	if (!site_job__find(&job, &a, id) && !site_job__profile(&job, &a, &found, &profile)) {
-		shell = html_page__fill(s->shell, PLACE, site_json(s, r, "job", NULL));
+		shell = fill_shell(s, r, site_json(s, r, "job", NULL));
 		argv[3] = shell ? (char *)profile->files[0].path : NULL;
 		html_page__use(shell);
 		status = shell && !verb_report(4, argv) ? 200 : 500;
