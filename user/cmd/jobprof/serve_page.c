@@ -18,8 +18,8 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "cmd/jobprof/html_page.h"
+#include "cmd/jobprof/serve_job.h"
 #include "cmd/jobprof/site_args.h"
-#include "cmd/jobprof/site_job.h"
 #include "cmd/jobprof/verbs.h"
 
 #define SHELL_MAX  65536
@@ -242,24 +242,6 @@ static char *fill_shell(const struct serve_site *s, const struct http_request *r
 
 /* ---- answers */
 
-/* Runs the verb with its output in a file of its own. Its exit status; *fd: the output. */
-static int run_verb(const struct part *part, struct words *w, int *fd)
-{
-	const int before = dup(STDOUT_FILENO);
-	int status = 1;
-
-	*fd = memfd_create("verb", MFD_CLOEXEC);
-	if (*fd >= 0 && before >= 0 && !fflush(stdout) && dup2(*fd, STDOUT_FILENO) >= 0) {
-		optind = 0; /* getopt begins anew */
-		status = part->verb(w->n, w->v);
-		if (fflush(stdout))
-			status = 1;
-		dup2(before, STDOUT_FILENO);
-	}
-	close(before);
-	return status;
-}
-
 /* Copies a verb's output behind what is in `out`; "null": there is none. 0 or -1. */
 static int copy_output(FILE *out, int fd)
 {
@@ -284,7 +266,7 @@ static int print_part(FILE *out, const struct part *part, const struct http_addr
 	int fd = -1, status = 1;
 
 	if (!make_words(&w, part, a) && !add(&w, strdup("--json")))
-		status = run_verb(part, &w, &fd);
+		status = serve_job__run(part->verb, w.n, w.v, &fd);
 	fprintf(out, "\"%s\":", part->name);
 	if (fd < 0 || copy_output(out, fd))
 		status = 1;
@@ -394,31 +376,55 @@ static int answer_page(const struct serve_site *s, const struct http_request *r,
 	return status;
 }
 
-/* The job's page is that of report --html. */
-static int answer_job(const struct serve_site *s, const struct http_request *r, const char *id,
-		      enum http_type *type)
+/* The address of the style, from a page. False: the shell has none. */
+static bool style_of(const struct serve_site *s, const struct http_request *r, char *text,
+		     size_t size)
 {
-	struct profiles found = {0};
-	const struct profile *profile;
-	struct site_job job;
-	struct site_args a;
-	char *shell, *argv[] = {"report", "--html", "-", NULL, NULL};
-	int status = 404;
+	const char *end = strstr(s->shell, ".css\""), *begin = end;
 
-	site_args__init(&a, "all");
-	a.as_it_is = true;
+	while (begin && begin > s->shell && begin[-1] != '/')
+		begin--;
+	return begin && (size_t)snprintf(text, size, "%s%sassets/%.*s", root_of(r->address.path),
+					 s->up ? s->up : "", (int)(end + 4 - begin), begin) < size;
+}
+
+/* The job's page is that of report --html; of a panel a picture alone. */
+static int answer_job(const struct serve_site *s, const struct http_request *r, const char *id,
+		      bool is_panel, enum http_type *type)
+{
+	struct string_list files = {0};
+	char style[256], *shell;
+	int status = 403;
+
 	*type = HTTP_TEXT;
-	if (!site_job__find(&job, &a, id) && !site_job__profile(&job, &a, &found, &profile)) {
-		shell = fill_shell(s, r, site_json(s, r, "job", NULL));
-		argv[3] = shell ? (char *)profile->files[0].path : NULL;
-		html_page__use(shell);
-		status = shell && !verb_report(4, argv) ? 200 : 500;
+	if (!serve_job__files(&files, s->is_own ? NULL : r->user, id)) {
+		if (is_panel) {
+			status = style_of(s, r, style, sizeof(style))
+					 ? serve_job__panel(&r->address, &files, style)
+					 : 1;
+		} else {
+			shell = fill_shell(s, r, site_json(s, r, "job", NULL));
+			status = shell ? serve_job__report(&files, shell) : 1;
+			free(shell);
+		}
+		status = status == 2 ? 400 : status ? 500 : 200;
 		*type = status == 200 ? HTTP_HTML : HTTP_TEXT;
-		free(shell);
 	}
-	profiles__free(&found);
-	site_job__free(&job);
-	return status == 404 ? 403 : status;
+	string_list__free(&files);
+	return status;
+}
+
+/* As Open OnDemand asks a Grafana: /d/UID/NAME/ is the job's page, /d-solo/UID/NAME/ a panel. */
+static int answer_grafana(const struct serve_site *s, const struct http_request *r, bool is_panel,
+			  enum http_type *type)
+{
+	const char *job = serve_job__of_grafana(&r->address);
+
+	if (job && *job)
+		return answer_job(s, r, job, is_panel, type);
+	*type = HTTP_TEXT;
+	puts("an address of this kind has var-jobid, and arguments of Grafana alone");
+	return 400;
 }
 
 /* The script or the style, by the name that the shell has for it: it changes with the contents. */
@@ -461,7 +467,9 @@ int serve_page__answer(void *arg, const struct http_request *r, enum http_type *
 	if (s->where)
 		site_args__ask_for(s->is_own ? NULL : r->user, s->where);
 	if ((rest = behind(path, "/job/")))
-		return r->address.nargs ? 400 : answer_job(s, r, rest, type);
+		return r->address.nargs ? 400 : answer_job(s, r, rest, false, type);
+	if (behind(path, "/d/") || behind(path, "/d-solo/"))
+		return answer_grafana(s, r, path[2] == '-', type);
 	page = page_of(strcmp(path, "/") ? path : "/jobs", type);
 	if (!page) {
 		*type = HTTP_TEXT;
