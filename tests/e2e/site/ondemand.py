@@ -3,6 +3,9 @@
 """Open OnDemand before jobprof serve: what its Active Jobs asks a Grafana for is answered with the job's page and with pictures of it, of jobs
 that have ended and of those that run, to who may see them; its Passenger app in conf/ood shows a user's own jobs."""
 
+import importlib.util
+import wsgiref.util
+import wsgiref.validate
 import xml.etree.ElementTree
 
 from serve import *
@@ -17,17 +20,22 @@ OOD = "https://ondemand.example.org"
 @functools.cache
 def jobs_of_a_site():
     """Job 1 has ended, and its profile is in the index; job 2 runs, and only the file of its step knows it."""
-    d = tmpdir("profiles")
-    (ended, of_ended), (running, of_running) = list(sitegen.job_files(d, 2, users=1))
-    at = os.path.join(os.path.dirname(running), ".2_0_n0001.h5")
-    os.rename(running, at)
+    d, user = tmpdir("profiles"), pwd.getpwnam("games")
+    own = os.path.join(d, user.pw_name)
+    os.rename(os.path.dirname([path for path, _ in sitegen.job_files(d, 2, users=1)][0]), own)
+    ended, running = os.path.join(own, "job_1.h5"), os.path.join(own, ".2_0_n0001.h5")
+    os.rename(os.path.join(own, "job_2.h5"), running)
+    for path in (own, ended, running):
+        os.chown(path, user.pw_uid, user.pw_gid)
+    os.chmod(d, 0o755)
     path = os.path.join(tmpdir("index"), "index.db")
     must("index", "scan", d, "--database", path)
     conf = tmpdir("slurm")
     with open(os.path.join(conf, "acct_gather.conf"), "w") as f:
         f.write("ProfileHDF5Dir=%s\n" % d)
     os.chmod(TMP, 0o755)
-    return path, os.path.join(conf, "slurm.conf"), int(of_ended["user"]), ended, at
+    os.chmod(conf, 0o755)
+    return path, os.path.join(conf, "slurm.conf"), user.pw_uid, ended, running
 
 
 def nodes_of(path):
@@ -102,5 +110,48 @@ def not_of_others():
         s.end()
 
 
+def app_as(uid, home):
+    """Calls the Passenger app as OnDemand's nginx of that user does: PATH_INFO, query -> status, headers, body."""
+    def call(path, query="", method="GET"):
+        def work():
+            os.setgroups([])
+            os.setgid(uid)
+            os.setuid(uid)
+            os.environ.update(JOBPROF=JOBPROF, HOME=home, SLURM_CONF=jobs_of_a_site()[1], TZ="UTC", LC_ALL="C.UTF-8")
+            spec = importlib.util.spec_from_file_location("app", os.path.join(ROOT, "conf/ood/passenger_wsgi.py"))
+            app = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(app)
+            environ, said = {}, []
+            wsgiref.util.setup_testing_defaults(environ)
+            environ.update(REQUEST_METHOD=method, SCRIPT_NAME="/pun/sys/jobprof", PATH_INFO=path, QUERY_STRING=query)
+            out = wsgiref.validate.validator(app.application)(environ, lambda status, headers, exc=None: said.append((status, headers)))
+            body = b"".join(out)
+            out.close()
+            return int(said[0][0][:3]), dict(said[0][1]), body
+        return in_child(work)
+    return call
+
+
+def an_app_of_the_user():
+    uid = jobs_of_a_site()[2]
+    home = tmpdir("home")
+    os.chown(home, uid, uid)
+    ask = app_as(uid, home)
+    status, headers, body = ask("/jobs.json", "since=all")
+    is_equal("app: own jobs", (status, [r["job_id"] for r in json.loads(body)["rows"]]), (200, [1]))
+    status, headers, body = ask("/jobs", "since=all")
+    is_true("app: their page", status == 200 and data_of(body)["jobs"]["matching"] == 1 and "script-src 'self'" in headers["Content-Security-Policy"], (status, headers, body[:300]))
+    status, headers, body = ask("/" + re.search(rb'"(assets/[^"]+js)"', body)[1].decode())
+    is_true("app: its script", status == 200 and headers["Content-Type"].startswith("text/javascript") and int(headers["Content-Length"]) == len(body) > 10000, (status, headers))
+    is_equal("app: the job's page", data_of(ask("/job/1")[2])["job"]["id"], "1")
+    is_equal("app: the folder itself", (ask("")[0], ask("")[1]["Location"]), (302, "/pun/sys/jobprof/"))
+    is_equal("app: HEAD", ask("/jobs", "since=all", "HEAD")[::2], (200, b""))
+    for path, query, method, status in (("/jobs", "since=all", "POST", 405), ("/../etc/passwd", "", "GET", 400), ("/jobs", "database=/etc/passwd", "GET", 400), ("/jobs?user=x", "", "GET", 400), ("/nope", "", "GET", 404), ("/j\xf6bs", "", "GET", 400),
+                                        ("/job/99", "", "GET", 403)):
+        is_equal("app, %s %s?%s: %d" % (method, path, query, status), ask(path, query, method)[0], status)
+    root = app_as(OTHER, home)
+    is_true("app: of another user none of these", root("/job/1")[0] != 200 and root("/jobs.json", "since=all")[0] != 200, root("/jobs.json", "since=all"))
+
+
 if __name__ == "__main__":
-    run_tests((panels_of_active_jobs, the_same_as_plot, not_of_others))
+    run_tests((panels_of_active_jobs, the_same_as_plot, not_of_others, an_app_of_the_user))
