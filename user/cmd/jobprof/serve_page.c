@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "cmd/jobprof/html_page.h"
-#include "cmd/jobprof/serve_job.h"
+#include "cmd/jobprof/serve_panel.h"
 #include "cmd/jobprof/site_args.h"
 #include "cmd/jobprof/verbs.h"
 
@@ -196,6 +196,18 @@ static const char *root_of(const char *path)
 	return depth * 3 < sizeof(ups) ? ups + sizeof(ups) - 1 - depth * 3 : ups;
 }
 
+static json_t *words_json(const char *words)
+{
+	json_t *a = json_array();
+	size_t n;
+
+	for (const char *p = words; *p; p += n + (p[n] == ' ')) {
+		n = strcspn(p, " ");
+		json_array_append_new(a, json_stringn(p, n));
+	}
+	return a;
+}
+
 static json_t *site_json(const struct serve_site *s, const struct http_request *r, const char *page,
 			 const struct words *w)
 {
@@ -207,10 +219,14 @@ static json_t *site_json(const struct serve_site *s, const struct http_request *
 	json__set(o, "page", json__text(page));
 	json__set(o, "root", json__text(root_of(r->address.path)));
 	json__set(o, "is_static", json_boolean(s->up));
+	if (s->files)
+		json__set(o, "files", words_json(s->files));
 	json__set(o, "arguments", args);
 	json__set(o, "command", line ? json__text(line) : json_null());
-	json__set(o, "user", json__text(r->user));
-	json__set(o, "sees_all", json_boolean(s->is_own || site_args__is_staff(r->user)));
+	json__set(o, "user", json__text(s->shown ? s->shown : r->user));
+	json__set(
+		o, "sees_all",
+		json_boolean(s->shown ? s->shows_all : s->is_own || site_args__is_staff(r->user)));
 	json__set(o, "now", json_integer(time(NULL)));
 	json__set(o, "version", json__text(JOBPROF_VERSION));
 	free(line);
@@ -266,7 +282,7 @@ static int print_part(FILE *out, const struct part *part, const struct http_addr
 	int fd = -1, status = 1;
 
 	if (!make_words(&w, part, a) && !add(&w, strdup("--json")))
-		status = serve_job__run(part->verb, w.n, w.v, &fd);
+		status = serve_panel__run(part->verb, w.n, w.v, &fd);
 	fprintf(out, "\"%s\":", part->name);
 	if (fd < 0 || copy_output(out, fd))
 		status = 1;
@@ -397,14 +413,14 @@ static int answer_job(const struct serve_site *s, const struct http_request *r, 
 	int status = 403;
 
 	*type = HTTP_TEXT;
-	if (!serve_job__files(&files, s->is_own ? NULL : r->user, id)) {
+	if (!serve_panel__files(&files, s->is_own ? NULL : r->user, id)) {
 		if (is_panel) {
 			status = style_of(s, r, style, sizeof(style))
-					 ? serve_job__panel(&r->address, &files, style)
+					 ? serve_panel__panel(&r->address, &files, style)
 					 : 1;
 		} else {
 			shell = fill_shell(s, r, site_json(s, r, "job", NULL));
-			status = shell ? serve_job__report(&files, shell) : 1;
+			status = shell ? serve_panel__report(&files, shell) : 1;
 			free(shell);
 		}
 		status = status == 2 ? 400 : status ? 500 : 200;
@@ -418,7 +434,7 @@ static int answer_job(const struct serve_site *s, const struct http_request *r, 
 static int answer_grafana(const struct serve_site *s, const struct http_request *r, bool is_panel,
 			  enum http_type *type)
 {
-	const char *job = serve_job__of_grafana(&r->address);
+	const char *job = serve_panel__of_grafana(&r->address);
 
 	if (job && *job)
 		return answer_job(s, r, job, is_panel, type);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds profiles for who asks, and draws one quantity of a job. */
-#include "cmd/jobprof/serve_job.h"
+#include "cmd/jobprof/serve_panel.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -45,7 +45,7 @@ static int add_profile(struct string_list *files, const struct site_job *j,
 	return err;
 }
 
-int serve_job__files(struct string_list *files, const char *user, const char *job)
+int serve_panel__files(struct string_list *files, const char *user, const char *job)
 {
 	struct site_args a;
 	struct site_job j;
@@ -64,7 +64,7 @@ int serve_job__files(struct string_list *files, const char *user, const char *jo
 
 /* ---- verbs */
 
-int serve_job__run(int (*verb)(int argc, char **argv), int argc, char **argv, int *fd)
+int serve_panel__run(int (*verb)(int argc, char **argv), int argc, char **argv, int *fd)
 {
 	const int before = dup(STDOUT_FILENO);
 	int status = 1;
@@ -81,7 +81,7 @@ int serve_job__run(int (*verb)(int argc, char **argv), int argc, char **argv, in
 	return status;
 }
 
-int serve_job__report(const struct string_list *files, const char *shell)
+int serve_panel__report(const struct string_list *files, const char *shell)
 {
 	char **argv = calloc(files->n + 4, sizeof(*argv));
 	int argc = 0, status;
@@ -127,7 +127,7 @@ static bool is_grafanas(const char *name)
 	return !strncmp(name, "var-", 4);
 }
 
-const char *serve_job__of_grafana(const struct http_address *a)
+const char *serve_panel__of_grafana(const struct http_address *a)
 {
 	for (unsigned i = 0; i < a->nargs; i++)
 		if (!is_grafanas(a->args[i].name))
@@ -164,7 +164,7 @@ static int plot(const struct drawing *d, const char *series, const char *column,
 	for (unsigned i = 0; i < d->files->n && argc < WORDS + 7; i++)
 		if (!d->node || is_of_node(d->files->v[i], d->node))
 			argv[argc++] = d->files->v[i];
-	return serve_job__run(verb_plot, argc, argv, fd);
+	return serve_panel__run(verb_plot, argc, argv, fd);
 }
 
 /* Prints the picture without its own style, which the pages' policy does not allow. */
@@ -217,8 +217,8 @@ static const struct panel *panel_of(const struct http_address *a)
 	return i && i <= sizeof(panels) / sizeof(*panels) ? &panels[i - 1] : NULL;
 }
 
-int serve_job__panel(const struct http_address *a, const struct string_list *files,
-		     const char *style)
+int serve_panel__panel(const struct http_address *a, const struct string_list *files,
+		       const char *style)
 {
 	const char *theme = http_address__arg(a, "theme"), *node = http_address__arg(a, "var-host");
 	const struct panel *p = panel_of(a);
