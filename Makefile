@@ -306,6 +306,8 @@ install: all
 	install -m 644 $(COMPLETED) $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	for u in jobprofd.service jobprof-index.service jobprof-web.service jobprof-web.socket; do sed 's|@PREFIX@|$(PREFIX)|g' conf/$$u.in > $(DESTDIR)$(UNITDIR)/$$u; done
 	install -m 644 conf/jobprof.conf.example $(DESTDIR)$(SYSCONFDIR)/jobprof/jobprof.conf.example
+	d=$(DESTDIR)$(PREFIX)/share/doc/jobprof/examples; install -d $$d && install -m 644 conf/apache-jobprof.conf conf/apache-jobprof-files.conf conf/nginx-jobprof.conf $$d; \
+		install -d $$d/ood/bin && install -m 644 conf/ood/passenger_wsgi.py conf/ood/manifest.yml conf/ood/cluster.yml $$d/ood && install -m 755 conf/ood/bin/python $$d/ood/bin
 
 uninstall:
 	$(Q)scripts/uninstall "$(DESTDIR)" $(MAKE) -s $(addprefix -o ,all slurm $(LIBJOBPROF)) UNINSTALLS=true install

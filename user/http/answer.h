@@ -14,6 +14,15 @@ struct answer_head {
 	uint32_t is_gzip;
 };
 
+#define ANSWER_HEADERS 8
+#define ANSWER_POLICY  512
+struct answer_header {
+	const char *name, *value;
+};
+/* What all answers of a type have; policy: room for one of the values. How many there are. */
+unsigned answer__headers(const struct http_server *s, enum http_type type,
+			 char policy[ANSWER_POLICY], struct answer_header h[ANSWER_HEADERS]);
+
 /* In the child: answers, and ends the process. out: a file in memory. */
 _Noreturn void answer__make(const struct http_server *s, const struct http_request *r, int out,
 			    bool takes_gzip);

@@ -42,6 +42,10 @@ int http_listener__unix(int *fd, const char *path, mode_t mode);
 /* A port of the loopback; 0: any, and it says which. 0 or -errno. */
 int http_listener__loopback(int *fd, unsigned short *port);
 
+/* Answers one address for a user, and prints the answer as a CGI program does, with the headers
+ * that a server would send. 0 or -errno. */
+int http_page__print(const struct http_server *s, const char *address, const char *user);
+
 /* Serves until a signal of the set `stop` comes, all of which are blocked. 0; -ENOTSUP: the library
  * is not there, said; -errno, said. */
 int http_server__run(const struct http_server *s, const sigset_t *stop);

@@ -199,34 +199,14 @@ static unsigned check(const struct http_server *s, struct exchange *e, const cha
 static void add_headers(const struct http_server *s, struct MHD_Response *r, enum http_type type,
 			bool is_gzip)
 {
-	static const char *const types[] = {
-		[HTTP_HTML] = "text/html; charset=utf-8",
-		[HTTP_JSON] = "application/json",
-		[HTTP_CSV] = "text/csv; charset=utf-8",
-		[HTTP_TEXT] = "text/plain; charset=utf-8",
-		[HTTP_SCRIPT] = "text/javascript; charset=utf-8",
-		[HTTP_STYLE] = "text/css; charset=utf-8",
-	};
-	const bool is_asset = type == HTTP_SCRIPT || type == HTTP_STYLE;
-	char policy[512];
+	struct answer_header headers[ANSWER_HEADERS];
+	char policy[ANSWER_POLICY];
+	const unsigned n = answer__headers(s, type, policy, headers);
 
-	snprintf(policy, sizeof(policy),
-		 "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
-		 "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors %s",
-		 s->frame_ancestors ? s->frame_ancestors : "'none'");
-	mhd.MHD_add_response_header(r, "Content-Type", types[type]);
-	mhd.MHD_add_response_header(r, "Content-Security-Policy", policy);
-	mhd.MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
-	mhd.MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
-	mhd.MHD_add_response_header(r, "Cross-Origin-Resource-Policy", "same-origin");
-	mhd.MHD_add_response_header(r, "Cross-Origin-Opener-Policy", "same-origin");
-	/* Names of assets are their contents' hashes. */
-	mhd.MHD_add_response_header(r, "Cache-Control",
-				    is_asset ? "public, max-age=31536000, immutable"
-					     : "private, no-store");
+	for (unsigned i = 0; i < n; i++)
+		mhd.MHD_add_response_header(r, headers[i].name, headers[i].value);
 	if (is_gzip)
 		mhd.MHD_add_response_header(r, "Content-Encoding", "gzip");
-	mhd.MHD_add_response_header(r, "Vary", "Accept-Encoding");
 }
 
 static enum MHD_Result send_text(const struct http_server *s, struct exchange *e, unsigned status)

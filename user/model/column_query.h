@@ -13,6 +13,7 @@ struct column_query {
 	const char *series; /* as in the file */
 	const char *column; /* in upper or lower case; an exact match is preferred */
 	const struct selection *sel;
+	bool sum; /* for curve.h: of all tables their sum */
 	/* Called for every node or table that is left out; table is NULL for a whole node. err:
 	 * -ENODATA: it lacks the series or the column; else the error of reading it. May be NULL.
 	 */

@@ -322,18 +322,25 @@ static int ascending(const void *a, const void *b)
 static void sum_up_interval(struct making *m, unsigned k, double *v)
 {
 	struct curve *c = m->out;
+	double sum = 0;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < m->table; i++) {
 		double mean = m->means[(size_t)i * m->n + k];
 
-		if (!isnan(mean))
-			v[n++] = mean;
+		if (isnan(mean))
+			continue;
+		v[n++] = mean;
+		sum += mean;
 	}
 	c->begin_s[k] = k * m->dt;
 	c->end_s[k] = (k + 1) * m->dt;
 	if (!n)
 		return;
+	if (m->tables.q->sum && m->room > 1) {
+		c->low[k] = c->middle[k] = c->high[k] = sum;
+		return;
+	}
 	qsort(v, n, sizeof(*v), ascending);
 	c->middle[k] = n % 2 ? v[n / 2] : v[n / 2 - 1] + (v[n / 2] - v[n / 2 - 1]) / 2;
 	if (m->room > 1) {
@@ -357,7 +364,7 @@ static int make_intervals(struct making *m)
 	for (unsigned k = 0; !err && k < m->n; k++)
 		sum_up_interval(m, k, v);
 	m->out->n = err ? 0 : m->n;
-	m->out->has_range = true;
+	m->out->has_range = m->room == 1 || !m->tables.q->sum;
 	free(v);
 	return err;
 }

@@ -4,7 +4,8 @@
  * end of the row before to its own end, and amounts are rates, per second. For one table with few
  * rows the steps are its rows. Otherwise time is divided into equal intervals, in each of which a
  * table has the mean over time. The curve is the median of the tables, with the lowest and the
- * highest one; for one table it is the mean, with the lowest and the highest of its rows.
+ * highest one, or their sum; for one table it is the mean, with the lowest and the highest of its
+ * rows.
  */
 #ifndef JP_MODEL_CURVE_H
 #define JP_MODEL_CURVE_H

@@ -180,7 +180,7 @@ export function digest({ digest: d, from, to: until, version }) {
 			el('div', { class: 'two letter' }, el('div', {}, [ask(d), findings(d), contacts('helped', 'Advice that helped', 'of contacts of the last 8 weeks', did), contacts('not', 'Did not help yet', '', not)].filter(Boolean)),
 				el('div', {}, [accounts(d), changed(d), slow(d), slower(d)].filter(Boolean))),
 			d.advice.contacts ? low(section('advice', 'Did earlier mails help?', 'of the last 8 weeks',
-				el('p', { class: 'words' }, helped(d.advice), site ? [' ', el('a', { href: '/advice' }, 'All contacts'), '.'] : ''))) : null,
+				el('p', { class: 'words' }, helped(d.advice), site ? [' ', el('a', { href: address('advice') }, 'All contacts'), '.'] : ''))) : null,
 		].filter(Boolean)),
 		el('footer', {}, `jobprof ${version} \u00b7 every number on this page comes from `, el('code', {}, 'jobprof digest --json')));
 	drawParts(document.body);

@@ -33,7 +33,7 @@ const one = (key) => (r) => (r[key] ? link('jobs', { ...site.arguments, [key ===
 
 export const columns = [
 	{ key: 'job_id', head: 'Job', left: true, about: 'opens the page of the job, where it has a profile',
-		kind: (r) => (r.file ? el('a', { href: `/job/${id(r)}` }, id(r)) : id(r)) },
+		kind: (r) => (r.file ? el('a', { href: address(`job/${id(r)}`) }, id(r)) : id(r)) },
 	{ key: 'user', head: 'User', left: true, kind: one('user') },
 	{ key: 'account', head: 'Project', left: true, kind: one('account'), rare: true, about: 'Slurm\u2019s account' },
 	{ key: 'name', head: 'Name', left: true, kind: one('name') },

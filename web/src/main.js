@@ -5,6 +5,7 @@ import { bursts } from './clusters.js';
 import { compare } from './compare.js';
 import { digest } from './digest.js';
 import { el } from './dom.js';
+import { sent, withoutServer } from './files.js';
 import { flame } from './flame.js';
 import { folded } from './fold.js';
 import { io } from './io.js';
@@ -24,6 +25,10 @@ if (!text.trim().startsWith('{')) {
 
 	const page = site?.error ? wrong : site?.page === 'findings' ? findings : data.io ? io : 'contacts' in (data.advice ?? {}) ? contacts : data.jobs ? jobs : data.usage ? usage : data.issues ? issues : data.advice ? advice : data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
 
+	if (site?.is_static) {
+		withoutServer();
+		data.jobs &&= site.page === 'jobs' ? sent(data.jobs) : data.jobs;
+	}
 	if (site)
 		document.body.prepend(nav());
 	window.jobprof = page(data);

@@ -15,11 +15,13 @@ const WITHIN = { advice: 'findings', issues: 'findings' };
 
 export const known = (v) => v !== null && v !== undefined;
 
-// An address of a page with these arguments; those that are empty are left out.
-export function address(page, args) {
+// An address of a page with these arguments, those that are empty are left out; '': the first page. It is relative, so that pages work below any
+// folder of a web server, and as files.
+export function address(page, args = {}) {
 	const query = new URLSearchParams(Object.entries(args).filter(([, v]) => known(v) && v !== ''));
+	const file = site.is_static ? `${page || 'index'}.html` : page;
 
-	return `/${page}${query.size ? `?${query}` : ''}`;
+	return `${site.root}${file}${query.size ? `?${query}` : ''}` || './';
 }
 
 export const link = (page, args, ...children) => el('a', { href: address(page, args) }, ...children);
@@ -34,7 +36,7 @@ function search() {
 			box.focus();
 		}
 	});
-	return el('form', { role: 'search', action: '/jobs', onsubmit: (e) => {
+	return el('form', { role: 'search', action: address('jobs'), onsubmit: (e) => {
 		e.preventDefault();
 		const q = box.value.trim();
 
@@ -45,7 +47,7 @@ function search() {
 
 // The links to the other pages, above any page of a server.
 export function nav() {
-	return el('div', { class: 'site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.map(([p, t]) => el('a', { href: `/${p}`, 'aria-current': p === (WITHIN[site.page] ?? site.page) ? 'page' : null }, t))),
+	return el('div', { class: 'site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.map(([p, t]) => el('a', { href: address(p), 'aria-current': p === (WITHIN[site.page] ?? site.page) ? 'page' : null }, t))),
 		search(), el('span', { class: 'who' }, el('b', {}, name(site.user, 30)), site.sees_all ? ' sees all jobs' : ' sees own jobs'));
 }
 
@@ -154,7 +156,7 @@ export const means = (columns) => el('details', { class: 'low' }, el('summary', 
 // ---- the whole of a page
 
 export function shell(title, about, ...parts) {
-	const csv = `/${site.page}.csv${location.search}`;
+	const csv = `${site.root}${site.page}.csv${location.search}`;
 
 	document.title = plain(`${title} \u00b7 jobprof`);
 	document.body.append(el('header', {}, el('div', {}, el('h1', {}, title), el('p', { class: 'about' }, about)),

@@ -113,7 +113,7 @@ def completed(program, *words):
 
 def completion():
     is_equal("completion: verbs", set(completed("jobprof", "")), set(verbs()) | {"help", "--help", "--version"})
-    is_equal("completion: after help", completed("jobprof", "help", "s"), ["seff", "sensors", "serve", "show"])
+    is_equal("completion: after help", completed("jobprof", "help", "s"), ["seff", "sensors", "serve", "show", "site"])
     is_equal("completion: files are not its business", completed("jobprof", "show", "x"), [])
     is_equal("completion: options of a command are not, either",
              completed("jobprof", "run", "--", "ls", "-"), [])

@@ -25,7 +25,7 @@
 struct options {
 	struct select_words words;
 	const char *svg, *html;
-	bool ascii;
+	bool ascii, sum;
 };
 
 static const struct opt opts[] = {
@@ -33,6 +33,8 @@ static const struct opt opts[] = {
 	OPT_JOBS(struct options),
 	OPT_INPUT(struct options),
 	OPT_NODES(struct options),
+	{0, "sum", NULL, "of several tables their sum in place of their median",
+	 OPT_FLAG(struct options, sum)},
 	{0, "svg", "FILE", "writes it there as SVG, for papers; \"-\": standard output",
 	 OPT_TEXT(struct options, svg), .group = 1},
 	{0, "html", "FILE",
@@ -105,6 +107,7 @@ static int read_curve(struct work *w, unsigned i, unsigned intervals)
 	const struct column_query q = {.series = w->series,
 				       .column = w->o->words.column,
 				       .sel = &sel,
+				       .sum = w->o->sum,
 				       .problem = read_errors__add,
 				       .ctx = &errors};
 	struct model_file f;

@@ -13,6 +13,7 @@
 #include "cmd/jobprof/serve_page.h"
 #include "cmd/jobprof/site_args.h"
 #include "cmd/jobprof/verbs.h"
+#include "http/socket.h"
 
 #define SOCKET	 "/run/jobprof-web/web.sock"
 #define SECONDS	 30
@@ -20,7 +21,7 @@
 
 struct options {
 	struct site_args site;
-	const char *socket, *port, *proxy, *header, *frames;
+	const char *socket, *port, *page, *proxy, *header, *frames;
 	bool own;
 };
 
@@ -29,6 +30,9 @@ static const struct opt opts[] = {
 	 OPT_FLAG(struct options, own)},
 	{0, "port", "N", "with --own: this port; default: any, which it prints",
 	 OPT_TEXT(struct options, port)},
+	{0, "page", "ADDRESS",
+	 "with --own: prints the page at this address, as a CGI program does, and ends",
+	 OPT_TEXT(struct options, page)},
 	{0, "socket", "PATH", "a Unix socket there (default " SOCKET ")",
 	 OPT_TEXT(struct options, socket)},
 	{0, "proxy-user", "USER", "the user of a web server that names who asks in a header",
@@ -103,11 +107,11 @@ static int find_proxy(struct http_server *s, const char *name)
 
 static int check(const struct options *o)
 {
-	if (!o->own && o->port)
-		return options__wrong(&cmd_serve, "--port goes with --own");
+	if (!o->own && (o->port || o->page))
+		return options__wrong(&cmd_serve, "--port and --page go with --own");
 	if (o->own && (o->socket || o->proxy || o->header || o->frames))
 		return options__wrong(&cmd_serve,
-				      "--own goes with --port, --database and -p alone");
+				      "--own goes with --port, --page, --database and -p alone");
 	return 0;
 }
 
@@ -122,8 +126,14 @@ static int run(const struct options *o, struct serve_site *site)
 		.seconds = SECONDS,
 		.children = cpus > 1 ? 2 * (unsigned)cpus : 2,
 	};
+	char user[72];
 	sigset_t stop;
 	int status = find_proxy(&s, o->proxy);
+
+	if (o->page) {
+		http_peer__name(user, sizeof(user), getuid());
+		return http_page__print(&s, o->page, user) ? 1 : 0;
+	}
 
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTERM);

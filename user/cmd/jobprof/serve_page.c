@@ -19,12 +19,13 @@
 #include "base/program.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/site_about.h"
+#include "cmd/jobprof/serve_panel.h"
 #include "cmd/jobprof/site_args.h"
-#include "cmd/jobprof/site_job.h"
 #include "cmd/jobprof/verbs.h"
 
 #define SHELL_MAX  65536
 #define PLACE	   "<!--site-->" /* in the shell, once: what all pages have */
+#define ROOT	   "%root%"	 /* there, too: the way to the folder of "assets" */
 #define WORDS	   (HTTP_ARGS_MAX + 8)
 #define OUTPUT_MAX (256u << 20)
 #define PARTS	   6
@@ -209,6 +210,30 @@ static json_t *list_pages(void)
 	return list;
 }
 
+/* The way from a page to the folder of all pages: it is relative, as the site's web server may
+ * have them below any folder. */
+static const char *root_of(const char *path)
+{
+	static const char ups[] = "../../../../../../../../";
+	size_t depth = 0;
+
+	for (const char *p = path + 1; *p; p++)
+		depth += *p == '/';
+	return depth * 3 < sizeof(ups) ? ups + sizeof(ups) - 1 - depth * 3 : ups;
+}
+
+static json_t *words_json(const char *words)
+{
+	json_t *a = json_array();
+	size_t n;
+
+	for (const char *p = words; *p; p += n + (p[n] == ' ')) {
+		n = strcspn(p, " ");
+		json_array_append_new(a, json_stringn(p, n));
+	}
+	return a;
+}
+
 static json_t *site_json(const struct serve_site *s, const struct http_request *r, const char *page,
 			 const struct words *w)
 {
@@ -218,10 +243,16 @@ static json_t *site_json(const struct serve_site *s, const struct http_request *
 	for (unsigned i = 0; i < r->address.nargs; i++)
 		json__set(args, r->address.args[i].name, json__text(r->address.args[i].value));
 	json__set(o, "page", json__text(page));
+	json__set(o, "root", json__text(root_of(r->address.path)));
+	json__set(o, "is_static", json_boolean(s->up));
+	if (s->files)
+		json__set(o, "files", words_json(s->files));
 	json__set(o, "arguments", args);
 	json__set(o, "command", line ? json__text(line) : json_null());
-	json__set(o, "user", json__text(r->user));
-	json__set(o, "sees_all", json_boolean(s->is_own || site_args__is_staff(r->user)));
+	json__set(o, "user", json__text(s->shown ? s->shown : r->user));
+	json__set(
+		o, "sees_all",
+		json_boolean(s->shown ? s->shows_all : s->is_own || site_args__is_staff(r->user)));
 	json__set(o, "now", json_integer(time(NULL)));
 	json__set(o, "version", json__text(JOBPROF_VERSION));
 	json__set(o, "pages", list_pages());
@@ -230,25 +261,30 @@ static json_t *site_json(const struct serve_site *s, const struct http_request *
 	return o;
 }
 
-/* ---- answers */
-
-/* Runs the verb with its output in a file of its own. Its exit status; *fd: the output. */
-static int run_verb(const struct part *part, struct words *w, int *fd)
+/* The shell with the way to its script and style, and with that JSON, which is released. The caller
+ * frees it; NULL: no memory. */
+static char *fill_shell(const struct serve_site *s, const struct http_request *r, json_t *site)
 {
-	const int before = dup(STDOUT_FILENO);
-	int status = 1;
+	char *text = NULL, *page;
+	const char *p = s->shell, *at;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
 
-	*fd = memfd_create("verb", MFD_CLOEXEC);
-	if (*fd >= 0 && before >= 0 && !fflush(stdout) && dup2(*fd, STDOUT_FILENO) >= 0) {
-		optind = 0; /* getopt begins anew */
-		status = part->verb(w->n, w->v);
-		if (fflush(stdout))
-			status = 1;
-		dup2(before, STDOUT_FILENO);
+	for (; out && (at = strstr(p, ROOT)); p = at + strlen(ROOT))
+		fprintf(out, "%.*s%s%s", (int)(at - p), p, root_of(r->address.path),
+			s->up ? s->up : "");
+	if (out)
+		fputs(p, out);
+	if (!out || fclose(out)) {
+		json_decref(site);
+		return NULL;
 	}
-	close(before);
-	return status;
+	page = html_page__fill(text, PLACE, site);
+	free(text);
+	return page;
 }
+
+/* ---- answers */
 
 /* Copies a verb's output behind what is in `out`; "null": there is none. 0 or -1. */
 static int copy_output(FILE *out, int fd)
@@ -274,7 +310,7 @@ static int print_part(FILE *out, const struct part *part, const struct http_addr
 	int fd = -1, status = 1;
 
 	if (!make_words(&w, part, a) && !add(&w, strdup("--json")))
-		status = run_verb(part, &w, &fd);
+		status = serve_panel__run(part->verb, w.n, w.v, &fd);
 	fprintf(out, "\"%s\":", part->name);
 	if (fd < 0 || copy_output(out, fd))
 		status = 1;
@@ -312,7 +348,7 @@ static int make_data(const struct page *p, const struct http_address *a, char **
 static int show_own_page(const struct serve_site *s, const struct http_request *r,
 			 const struct page *p, struct words *w)
 {
-	char *shell = html_page__fill(s->shell, PLACE, site_json(s, r, p->path + 1, w));
+	char *shell = fill_shell(s, r, site_json(s, r, p->path + 1, w));
 	int status;
 
 	html_page__use(shell);
@@ -334,7 +370,7 @@ static int show_page(const struct serve_site *s, const struct http_request *r, c
 	}
 	status = make_data(p, &r->address, &data);
 	json__set(site, "error", json_boolean(status == 2));
-	shell = html_page__fill(s->shell, PLACE, site);
+	shell = fill_shell(s, r, site);
 	if (!shell || !data || status == 1 || html_page__put_text(STDOUT_FILENO, shell, data))
 		status = 1;
 	free(shell);
@@ -384,31 +420,55 @@ static int answer_page(const struct serve_site *s, const struct http_request *r,
 	return status;
 }
 
-/* The job's page is that of report --html. */
-static int answer_job(const struct serve_site *s, const struct http_request *r, const char *id,
-		      enum http_type *type)
+/* The address of the style, from a page. False: the shell has none. */
+static bool style_of(const struct serve_site *s, const struct http_request *r, char *text,
+		     size_t size)
 {
-	struct profiles found = {0};
-	const struct profile *profile;
-	struct site_job job;
-	struct site_args a;
-	char *shell, *argv[] = {"report", "--html", "-", NULL, NULL};
-	int status = 404;
+	const char *end = strstr(s->shell, ".css\""), *begin = end;
 
-	site_args__init(&a, "all");
-	a.as_it_is = true;
+	while (begin && begin > s->shell && begin[-1] != '/')
+		begin--;
+	return begin && (size_t)snprintf(text, size, "%s%sassets/%.*s", root_of(r->address.path),
+					 s->up ? s->up : "", (int)(end + 4 - begin), begin) < size;
+}
+
+/* The job's page is that of report --html; of a panel a picture alone. */
+static int answer_job(const struct serve_site *s, const struct http_request *r, const char *id,
+		      bool is_panel, enum http_type *type)
+{
+	struct string_list files = {0};
+	char style[256], *shell;
+	int status = 403;
+
 	*type = HTTP_TEXT;
-	if (!site_job__find(&job, &a, id) && !site_job__profile(&job, &a, &found, &profile)) {
-		shell = html_page__fill(s->shell, PLACE, site_json(s, r, "job", NULL));
-		argv[3] = shell ? (char *)profile->files[0].path : NULL;
-		html_page__use(shell);
-		status = shell && !verb_report(4, argv) ? 200 : 500;
+	if (!serve_panel__files(&files, s->is_own ? NULL : r->user, id)) {
+		if (is_panel) {
+			status = style_of(s, r, style, sizeof(style))
+					 ? serve_panel__panel(&r->address, &files, style)
+					 : 1;
+		} else {
+			shell = fill_shell(s, r, site_json(s, r, "job", NULL));
+			status = shell ? serve_panel__report(&files, shell) : 1;
+			free(shell);
+		}
+		status = status == 2 ? 400 : status ? 500 : 200;
 		*type = status == 200 ? HTTP_HTML : HTTP_TEXT;
-		free(shell);
 	}
-	profiles__free(&found);
-	site_job__free(&job);
-	return status == 404 ? 403 : status;
+	string_list__free(&files);
+	return status;
+}
+
+/* As Open OnDemand asks a Grafana: /d/UID/NAME/ is the job's page, /d-solo/UID/NAME/ a panel. */
+static int answer_grafana(const struct serve_site *s, const struct http_request *r, bool is_panel,
+			  enum http_type *type)
+{
+	const char *job = serve_panel__of_grafana(&r->address);
+
+	if (job && *job)
+		return answer_job(s, r, job, is_panel, type);
+	*type = HTTP_TEXT;
+	puts("an address of this kind has var-jobid, and arguments of Grafana alone");
+	return 400;
 }
 
 /* The script or the style, by the name that the shell has for it: it changes with the contents. */
@@ -451,7 +511,9 @@ int serve_page__answer(void *arg, const struct http_request *r, enum http_type *
 	if (s->where)
 		site_args__ask_for(s->is_own ? NULL : r->user, s->where);
 	if ((rest = behind(path, "/job/")))
-		return r->address.nargs ? 400 : answer_job(s, r, rest, type);
+		return r->address.nargs ? 400 : answer_job(s, r, rest, false, type);
+	if (behind(path, "/d/") || behind(path, "/d-solo/"))
+		return answer_grafana(s, r, path[2] == '-', type);
 	page = page_of(strcmp(path, "/") ? path : "/jobs", type);
 	if (!page) {
 		*type = HTTP_TEXT;

@@ -367,6 +367,7 @@ int site_job__find(struct site_job *j, const struct site_args *a, const char *jo
 		return -EINVAL;
 	}
 	err = find_in_index(j, a, spec, job);
+	j->is_indexed = !err;
 	id = !err			 ? (uint32_t)j->row.number[INDEX_job_id]
 	     : spec->kind == JOBSPEC_JOB ? spec->job
 					 : 0;
@@ -415,4 +416,10 @@ int site_job__profile(const struct site_job *j, const struct site_args *a, struc
 		*profile = choose(out, file, j->row.text[INDEX_user]);
 	free(dir);
 	return err || *profile ? err : -ENOENT;
+}
+
+int site_job__live(const struct site_job *j, const struct site_args *a, struct string_list *files)
+{
+	return find_running_anywhere(files, a, (uint32_t)j->row.number[INDEX_job_id],
+				     j->row.text[INDEX_user]);
 }

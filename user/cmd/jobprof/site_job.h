@@ -9,6 +9,7 @@
 
 struct site_job {
 	struct row row;
+	bool is_indexed; /* it was found in the index, which has its reader's rights */
 	bool is_running;
 	bool is_live; /* the job runs, and the row has what the files of its steps have so far */
 };
@@ -28,6 +29,9 @@ int site_job__check_user(const struct row_list *l, bool is_array, const char *jo
  * cases. */
 int site_job__profile(const struct site_job *j, const struct site_args *a, struct profiles *out,
 		      const struct profile **profile);
+
+/* The files of a live job's steps. 0 or -errno, logged. */
+int site_job__live(const struct site_job *j, const struct site_args *a, struct string_list *files);
 
 /* The name of a user's primary group; "": unknown. */
 const char *site_job__group(const char *user);

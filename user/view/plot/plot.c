@@ -208,7 +208,8 @@ void plot__legend(const struct plot *p, unsigned i, char *text, size_t size)
 
 	put_name(label, sizeof(label), p->curves[i].label, LABEL_TAIL);
 	if (!c->has_range)
-		snprintf(text, size, "%s", label);
+		snprintf(text, size, c->tables > 1 ? "%s: sum of %u %s" : "%s", label, c->tables,
+			 !strcasecmp(p->series, "Tasks") ? "tasks" : "tables");
 	else if (c->tables > 1)
 		snprintf(text, size, "%s: %u %s: median, lowest to highest", label, c->tables,
 			 !strcasecmp(p->series, "Tasks") ? "tasks" : "tables");

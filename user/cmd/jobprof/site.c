@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * jobprof site build: the pages of serve as files, for a web server alone. Each user and project
+ * has a folder, whose pages are those that serve gives to the same viewer, made by the same code in
+ * a child process; .htaccess says who may read it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "cmd/jobprof/serve_page.h"
+#include "cmd/jobprof/site_args.h"
+#include "cmd/jobprof/site_tree.h"
+#include "cmd/jobprof/verbs.h"
+
+#define DAYS	 30
+#define SINCE	 "since=30d"
+#define STAFF	 "jobprof"
+#define TEXT_MAX (256u << 20)
+
+struct options {
+	struct site_args site;
+	bool jobs;
+};
+
+static void print_actions(FILE *out)
+{
+	fputs("\nActions:\n  build    writes the pages of the last 30 days to a directory\n", out);
+}
+
+static const struct opt opts[] = {
+	{0, "jobs", NULL, "also the page of each job that has a profile",
+	 OPT_FLAG(struct options, jobs)},
+	{0, "database", "PATH|URL",
+	 "the index there, SQLite's file or postgresql://...; default: IndexDatabase of "
+	 "jobprof.conf",
+	 OPT_TEXT(struct options, site.database)},
+	{0},
+};
+
+const struct command cmd_site = {
+	.name = "jobprof site",
+	.usage = "build [OPTION]... DIR",
+	.about = "The pages of jobprof serve as files, for sites that want no server: of the last\n"
+		 "30 days, a folder for each user and project, with .htaccess for Apache.",
+	.more = print_actions,
+	.opts = opts,
+};
+
+/* What the folders have. */
+enum kind { OF_USER, OF_PROJECT, OF_STAFF };
+
+static const struct {
+	const char *name, *arguments[3]; /* by the kind of folder; @: its name */
+} pages[] = {
+	{"jobs", {SINCE "&all=1", SINCE "&all=1&project=@", SINCE "&all=1"}},
+	{"usage", {SINCE "&by=name", SINCE "&by=user&project=@", SINCE "&by=project"}},
+	{"issues", {SINCE "&by=name", SINCE "&by=user&project=@", SINCE "&by=user"}},
+	{"advice", {SINCE "&user=@", SINCE "&project=@", SINCE}},
+	{"digest", {"since=7d", "since=7d&project=@", "since=7d"}},
+};
+#define FILES	"jobs usage issues advice digest"
+#define N_PAGES (sizeof(pages) / sizeof(*pages))
+
+struct build {
+	const struct options *o;
+	struct serve_site site;
+	struct site_count *count;
+	int top;
+};
+
+/* A folder: what it is of, and who reads it. */
+struct folder {
+	const struct build *b;
+	enum kind kind;
+	const char *name;    /* of the user or project */
+	const char *readers; /* .htaccess */
+	int fd;
+	struct string_list files;
+};
+
+/* ---- one page */
+
+/* What serve answers to the folder's viewer, in *text. 0, or an error that has been logged. */
+static int ask(const struct folder *f, const char *address, char **text, size_t *size)
+{
+	const int out = memfd_create("page", MFD_CLOEXEC), before = dup(STDOUT_FILENO);
+	struct http_request r = {0};
+	enum http_type type;
+	off_t n = 0;
+	int status = 500;
+
+	*text = NULL;
+	snprintf(r.user, sizeof(r.user), "%s", f->kind == OF_USER ? f->name : "root");
+	if (out >= 0 && before >= 0 && !http_address__parse(&r.address, address) &&
+	    dup2(out, STDOUT_FILENO) >= 0) {
+		status = serve_page__answer((void *)&f->b->site, &r, &type);
+		if (fflush(stdout))
+			status = 500;
+		dup2(before, STDOUT_FILENO);
+		n = lseek(out, 0, SEEK_END);
+	}
+	if (status == 200 && n > 0 && n < TEXT_MAX)
+		*text = malloc((size_t)n);
+	if (*text && pread(out, *text, (size_t)n, 0) != n) {
+		free(*text);
+		*text = NULL;
+	}
+	*size = (size_t)n;
+	close(out);
+	close(before);
+	http_address__free(&r.address);
+	return *text ? 0 : -1;
+}
+
+/* One file of the folder. */
+static int put(struct folder *f, int at, const char *name, const char *address)
+{
+	char *text;
+	size_t n;
+	int err = ask(f, address, &text, &n);
+
+	if (err) {
+		log_error("%s: no page %s was made", f->name, address);
+		f->b->count->failed++;
+		return err;
+	}
+	err = site_tree__put(f->b->count, at, name, text, n);
+	free(text);
+	return err;
+}
+
+/* ---- pages of jobs */
+
+/* Whether a page is there that is younger than the profile. */
+static bool is_young(int at, const char *name, const char *profile)
+{
+	struct stat page, file;
+
+	return !fstatat(at, name, &page, AT_SYMLINK_NOFOLLOW) && !stat(profile, &file) &&
+	       page.st_mtime > file.st_mtime;
+}
+
+static int put_job(struct folder *f, int at, json_t *row, struct string_list *names)
+{
+	const json_t *array = json_object_get(row, "array_id"),
+		     *task = json_object_get(row, "array_task");
+	const char *profile = json_string_value(json_object_get(row, "file"));
+	char id[48], address[64], name[64];
+
+	if (!profile)
+		return 0;
+	if (json_is_integer(task))
+		snprintf(id, sizeof(id), "%lld_%lld", (long long)json_integer_value(array),
+			 (long long)json_integer_value(task));
+	else
+		snprintf(id, sizeof(id), "%lld",
+			 (long long)json_integer_value(json_object_get(row, "job_id")));
+	snprintf(name, sizeof(name), "%s.html", id);
+	snprintf(address, sizeof(address), "/job/%s", id);
+	if (is_young(at, name, profile))
+		f->b->count->kept++;
+	else
+		put(f, at, name, address); /* has been logged and counted */
+	return string_list__append(names, name);
+}
+
+static int put_jobs(struct folder *f, const char *address)
+{
+	struct string_list names = {0};
+	json_t *all = NULL, *row;
+	size_t n, i;
+	char *text;
+	int fd = site_tree__folder(f->fd, "job"), err = fd < 0 ? fd : ask(f, address, &text, &n);
+
+	if (!err) {
+		all = json_loadb(text, n, 0, NULL);
+		free(text);
+		err = all ? 0 : -ENOMEM;
+	}
+	json_array_foreach(json_object_get(all, "rows"), i, row) err =
+		err ? err : put_job(f, fd, row, &names);
+	if (!err)
+		err = site_tree__keep(f->b->count, fd, &names);
+	if (!err)
+		err = string_list__append(&f->files, "job");
+	json_decref(all);
+	string_list__free(&names);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* ---- a folder */
+
+static int put_text(struct folder *f, const char *name, const char *text)
+{
+	int err = site_tree__put(f->b->count, f->fd, name, text, strlen(text));
+
+	return err ? err : string_list__append(&f->files, name);
+}
+
+/* The address of a page of the folder. */
+static void address_of(const struct folder *f, unsigned i, const char *ending, char *text,
+		       size_t size)
+{
+	const char *arguments = pages[i].arguments[f->kind], *at = strchr(arguments, '@');
+
+	snprintf(text, size, "/%s%s?%.*s%s", pages[i].name, ending,
+		 at ? (int)(at - arguments) : (int)strlen(arguments), arguments, at ? f->name : "");
+}
+
+static int put_page(struct folder *f, unsigned i)
+{
+	char address[256], name[32];
+	int err;
+
+	address_of(f, i, "", address, sizeof(address));
+	snprintf(name, sizeof(name), "%s.html", pages[i].name);
+	put(f, f->fd, name, address); /* the old one stays where it fails */
+	err = string_list__append(&f->files, name);
+	if (err || i || !f->b->o->jobs)
+		return err;
+	address_of(f, i, ".json", address, sizeof(address));
+	return put_jobs(f, address);
+}
+
+static int make_folder(struct folder *f)
+{
+	/* First who may read it: a folder is never there without. */
+	int err = put_text(f, ".htaccess", f->readers);
+
+	for (unsigned i = 0; !err && i < N_PAGES; i++)
+		err = put_page(f, i);
+	if (!err)
+		err = put_text(f, "index.html",
+			       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+			       "<meta http-equiv=\"refresh\" content=\"0; url=jobs.html\">"
+			       "<title>jobprof</title></head><body><a href=\"jobs.html\">Jobs</a>"
+			       "</body></html>\n");
+	return err ? err : site_tree__keep(f->b->count, f->fd, &f->files);
+}
+
+/* In a child process, as verbs leave things behind them. */
+static void start_folder(const struct build *b, int at, enum kind kind, const char *name,
+			 const char *readers)
+{
+	struct build own = *b;
+	struct folder f = {.b = &own, .kind = kind, .name = name, .readers = readers};
+	pid_t child = fork();
+
+	if (child > 0)
+		return;
+	if (child < 0) {
+		log_error("%s: no process: %s", name, strerror(errno));
+		b->count->failed++;
+		return;
+	}
+	own.site.up = kind == OF_STAFF ? "../" : "../../";
+	own.site.shown = kind == OF_USER ? NULL : name;
+	own.site.files = b->o->jobs ? FILES " job" : FILES;
+	own.site.shows_all = kind == OF_STAFF;
+	f.fd = kind == OF_STAFF ? dup(at) : site_tree__folder(at, name);
+	if (f.fd < 0 || make_folder(&f))
+		b->count->failed++;
+	_exit(0);
+}
+
+static void wait_for(unsigned *running, unsigned most)
+{
+	int status;
+
+	for (; *running > most; --*running)
+		if (wait(&status) < 0)
+			return;
+}
+
+/* ---- all folders of a kind */
+
+static const char no_access[] = "Require all denied\n", any_user[] = "Require valid-user\n";
+
+/* A line for .htaccess of these users, who have names that need no quotes. The caller frees it. */
+static char *require_users(const struct string_list *users)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+
+	if (!out)
+		return NULL;
+	for (unsigned i = 0; i < users->n; i++)
+		fprintf(out, "%s%s", i ? " " : "Require user ", users->v[i]);
+	fputs(users->n ? "\n" : no_access, out);
+	return fclose(out) ? NULL : text;
+}
+
+/* Those of SQL's first column that can be a folder's name; the number of the others is logged. */
+static int list_names(struct string_list *names, struct index *ix, const char *sql, const char *of)
+{
+	const struct db_value since = db_value__real((double)time(NULL) - DAYS * 86400.0);
+	struct db_rows r;
+	unsigned strange = 0;
+	int err = db__ask(&r, ix->db, sql, &since, 1);
+
+	while (!err && db_rows__next(&r)) {
+		const char *name = r.v[0].type == DB_TEXT ? r.v[0].text : "";
+
+		if (http_name__is_user(name))
+			err = string_list__append(names, name);
+		else
+			strange += *name != '\0';
+	}
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	if (strange)
+		log_warn("site: %u %s have names that are none for a folder: they get no pages",
+			 strange, of);
+	return err;
+}
+
+struct site_lists {
+	struct string_list users, projects, staff;
+};
+
+static int list_all(struct site_lists *l, struct index *ix)
+{
+	const struct group *staff = getgrnam(STAFF);
+	int err = list_names(&l->users, ix,
+			     "SELECT DISTINCT j.\"user\" FROM job j WHERE j.start >= ?", "users");
+
+	if (!err)
+		err = list_names(&l->projects, ix,
+				 "SELECT DISTINCT j.account FROM job j WHERE j.start >= ?",
+				 "projects");
+	for (char **m = staff ? staff->gr_mem : NULL; !err && m && *m; m++)
+		if (http_name__is_user(*m))
+			err = string_list__append(&l->staff, *m);
+	return err;
+}
+
+/* top/user/NAME/ for each. */
+static int make_folders(const struct build *b, enum kind kind, const char *folder,
+			struct string_list *names, char *(*readers)(const char *name))
+{
+	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	const int at = site_tree__folder(b->top, folder);
+	unsigned running = 0;
+	int err = at < 0 ? at : 0;
+
+	if (!err)
+		err = site_tree__put(b->count, at, ".htaccess", no_access, strlen(no_access));
+	for (unsigned i = 0; !err && i < names->n; i++) {
+		char *text = readers(names->v[i]);
+
+		wait_for(&running, cpus > 1 ? (unsigned)cpus - 1 : 0);
+		if (text)
+			start_folder(b, at, kind, names->v[i], text);
+		running++;
+		free(text);
+	}
+	wait_for(&running, 0);
+	if (!err)
+		err = string_list__append(names, ".htaccess");
+	if (!err)
+		err = site_tree__keep(b->count, at, names);
+	if (at >= 0)
+		close(at);
+	return err;
+}
+
+static char *access_of_user(const char *name)
+{
+	const struct string_list one = {(char *[]){(char *)name}, 1};
+
+	return require_users(&one);
+}
+
+static char *access_of_project(const char *name)
+{
+	(void)name;
+	return strdup(no_access);
+}
+
+static int make_staff(const struct build *b, const struct string_list *staff)
+{
+	char *readers = require_users(staff);
+	const int at = site_tree__folder(b->top, "all");
+	unsigned running = 1;
+
+	if (at < 0 || !readers)
+		return -ENOMEM;
+	start_folder(b, at, OF_STAFF, "all", readers);
+	wait_for(&running, 0);
+	free(readers);
+	close(at);
+	return 0;
+}
+
+/* ---- what all folders share */
+
+/* The script and the style, by their names in the shell. */
+static int make_assets(const struct build *b)
+{
+	static const char *const endings[] = {".js\"", ".css\""};
+	struct folder f = {.b = b, .kind = OF_STAFF, .name = "assets"};
+	int err;
+
+	f.fd = site_tree__folder(b->top, "assets");
+	err = f.fd < 0 ? f.fd : put_text(&f, ".htaccess", any_user);
+	for (int i = 0; !err && i < 2; i++) {
+		const char *end = strstr(b->site.shell, endings[i]), *begin = end;
+		char address[128], name[64];
+
+		while (begin && begin > b->site.shell && begin[-1] != '/')
+			begin--;
+		snprintf(name, sizeof(name), "%.*s",
+			 begin ? (int)(end + strlen(endings[i]) - 1 - begin) : 0,
+			 begin ? begin : "");
+		snprintf(address, sizeof(address), "/assets/%s", name);
+		err = put(&f, f.fd, name, address);
+		err = err ? err : string_list__append(&f.files, name);
+	}
+	if (!err)
+		err = site_tree__keep(b->count, f.fd, &f.files);
+	if (f.fd >= 0)
+		close(f.fd);
+	string_list__free(&f.files);
+	return err;
+}
+
+static int make_all(const struct build *b, struct site_lists *l)
+{
+	int err = site_tree__put(b->count, b->top, ".htaccess", any_user, strlen(any_user));
+
+	if (!err)
+		err = make_assets(b);
+	if (!err)
+		err = make_folders(b, OF_USER, "user", &l->users, access_of_user);
+	if (!err)
+		err = make_folders(b, OF_PROJECT, "project", &l->projects, access_of_project);
+	return err ? err : make_staff(b, &l->staff);
+}
+
+static int build(struct build *b, struct site_lists *l, const char *dir)
+{
+	const unsigned users = l->users.n, projects = l->projects.n;
+	int err = site_tree__open(dir, &b->top);
+
+	if (err)
+		return 1;
+	err = make_all(b, l);
+	printf("%s: %u users, %u projects: %ju files written, %ju as they were, %ju removed%s\n",
+	       dir, users, projects, (uintmax_t)b->count->written, (uintmax_t)b->count->kept,
+	       (uintmax_t)b->count->removed, b->count->failed ? "; some failed" : "");
+	close(b->top);
+	return err || b->count->failed ? 1 : 0;
+}
+
+static int run(const struct options *o, const char *dir)
+{
+	struct build b = {.o = o, .site = {.up = "../../"}};
+	struct site_lists l = {0};
+	struct viewer v;
+	struct index ix;
+	bool is_own;
+	char *where = site_args__where(&o->site, &is_own);
+	int status = where ? 0 : 1;
+
+	if (!status && is_own) {
+		log_error("site: it is made of the index of the site: --database PATH names it");
+		status = 1;
+	}
+	if (!status)
+		status = site_args__open(&o->site, &ix, &v);
+	if (!status) {
+		if (!v.sees_all)
+			log_error("site: the pages of all are made by root or the index's owner");
+		status = !v.sees_all || list_all(&l, &ix) ? 1 : 0;
+		index__close(&ix);
+	}
+	b.site.where = where;
+	b.count = mmap(NULL, sizeof(*b.count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (!status)
+		status = b.count == MAP_FAILED || serve_site__open(&b.site) ? 1 : 0;
+	if (!status) {
+		status = build(&b, &l, dir);
+		serve_site__close(&b.site);
+	}
+	string_list__free(&l.users);
+	string_list__free(&l.projects);
+	string_list__free(&l.staff);
+	free(where);
+	return status;
+}
+
+int verb_site(int argc, char **argv)
+{
+	struct options o = {0};
+	int status;
+
+	site_args__init(&o.site, "30d");
+	status = options__read(&cmd_site, argc, argv, &o);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (optind + 2 != argc || strcmp(argv[optind], "build") != 0)
+		return options__wrong(&cmd_site, "what to do: jobprof site build DIR");
+	return run(&o, argv[optind + 1]);
+}
