@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "index/node_store.h"
 
 /* The columns of day and month after their keys. */
 #define COLUMNS                                                                               \
@@ -171,6 +172,8 @@ int index__settle(struct index *ix)
 	if (err)
 		return err;
 	err = sums__make(ix);
+	if (!err)
+		err = node_store__expire(ix);
 	if (!err)
 		return db__commit(ix->db);
 	index__rollback(ix);
