@@ -393,7 +393,45 @@ static json_t *energy_json(const struct found *f)
 
 /* ---- slow nodes */
 
-static json_t *slow_row(const struct found *f, const char *node, const char *cluster)
+#define SEEN 3
+
+/* Names of the jobs that were on the node most often. */
+static json_t *seen_json(struct found *f, const char *node, const char *cluster, double since)
+{
+	json_t *a = json_array();
+	struct job_filter of;
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	job_filter__init(&of);
+	of.since = isnan(since) ? f->site->filter.since : since;
+	of.until = f->site->filter.until;
+	query__add(&q, "SELECT COALESCE(j.name, j.program, ''), count(*) FROM job_node n JOIN job j "
+		       "ON j.id = n.job");
+	if (!err)
+		err = query__where(&q, &of, &f->viewer);
+	query__add(&q, " AND n.node = ? AND n.start >= ? AND j.cluster = ? GROUP BY 1 ORDER BY 2 "
+		       "DESC, 1 LIMIT ?");
+	query__arg(&q, db_value__text(node));
+	query__arg(&q, db_value__int((int64_t)of.since));
+	query__arg(&q, db_value__text(cluster));
+	query__arg(&q, db_value__int(SEEN));
+	if (!err)
+		err = query__ask(&q, f->ix.db, &r);
+	while (!err && db_rows__next(&r)) {
+		json_t *o = json_object();
+
+		json__set(o, "name", json__text(r.v[0].text));
+		json__set(o, "runs", json_integer(r.v[1].i));
+		json_array_append_new(a, o);
+	}
+	db_rows__end(&r);
+	query__free(&q);
+	return a;
+}
+
+static json_t *slow_row(struct found *f, const char *node, const char *cluster)
 {
 	const struct heat_node key = {.name = (char *)node, .cluster = (char *)cluster};
 	const struct slower_speed *s = speed_of(&f->speeds, &key);
@@ -414,11 +452,12 @@ static json_t *slow_row(const struct found *f, const char *node, const char *clu
 	json__set(o, "since", json__whole(s ? s->since : NAN));
 	json__set(o, "node_fails", json_integer(n ? n->failed : 0));
 	json__set(o, "findings", json_integer(n ? n->found : 0));
+	json__set(o, "seen_in", seen_json(f, node, cluster, s ? s->since : NAN));
 	return o;
 }
 
 /* Those that are surely slow, then those of which findings or failed jobs speak. */
-static json_t *slow_json(const struct found *f)
+static json_t *slow_json(struct found *f)
 {
 	json_t *a = json_array();
 
@@ -436,7 +475,7 @@ static json_t *slow_json(const struct found *f)
 	return a;
 }
 
-static json_t *all_json(const struct found *f)
+static json_t *all_json(struct found *f)
 {
 	const struct nodes_heat *h = &f->heat;
 	json_t *o = json_object();
@@ -602,7 +641,7 @@ static int check(struct options *o, bool has_words)
 	return 0;
 }
 
-static int print_found(const struct found *f)
+static int print_found(struct found *f)
 {
 	if (f->site->json)
 		return json__print(all_json(f), stdout, JSON_COMPACT) ? 1 : 0;
