@@ -20,10 +20,11 @@
 
 struct options {
 	struct site_args site;
+	const char *node; /* a name, and no list as that of the filter */
 };
 
 static const struct opt opts[] = {
-	{'w', "node", "NODE", "the node", OPT_TEXT(struct options, site.filter.node)},
+	{'w', "node", "NODE", "the node", OPT_TEXT(struct options, node)},
 	{'S', "since", "TIME", "from then on: 24h (default), 7d, 2026-11-01, at most 35 days",
 	 OPT_CALL_AT(site_args__take_since, struct options, site)},
 	{'E', "until", "TIME", "until then (default now)",
@@ -321,10 +322,10 @@ static int print_page(const struct options *o, struct index *ix, const struct no
 static int say_none(const struct options *o, int err, const struct viewer *v)
 {
 	if (err == -EEXIST)
-		log_error("several clusters have a node \"%s\": name one with -M", o->site.filter.node);
+		log_error("several clusters have a node \"%s\": name one with -M", o->node);
 	else if (err == -ENOENT)
 		log_error("no job%s was on a node \"%s\" in this time%s",
-			  v->sees_all ? "" : " that you may see", o->site.filter.node,
+			  v->sees_all ? "" : " that you may see", o->node,
 			  v->sees_all ? "" : ": a node is shown while own jobs ran there");
 	return 1;
 }
@@ -333,7 +334,7 @@ static int check(struct options *o, bool has_words)
 {
 	struct job_filter *f = &o->site.filter;
 
-	if (has_words || !f->node || !*f->node)
+	if (has_words || !o->node || !*o->node)
 		return options__wrong(&cmd_node, "name a node with -w, and nothing else");
 	if (isnan(f->until))
 		f->until = (double)time(NULL);
@@ -361,7 +362,7 @@ int verb_node(int argc, char **argv)
 		status = site_args__open(&o.site, &ix, &v);
 	if (status)
 		return status;
-	err = node_page__read(&p, &ix, o.site.filter.node, &o.site.filter, &v);
+	err = node_page__read(&p, &ix, o.node, &o.site.filter, &v);
 	status = err ? say_none(&o, err, &v) : print_page(&o, &ix, &p, &v);
 	node_page__free(&p);
 	index__close(&ix);
