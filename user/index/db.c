@@ -80,12 +80,13 @@ bool db__is_postgresql(const struct db *d)
 	return d->engine == &db_postgresql;
 }
 
+#define WORDS	 4
 #define TYPE_MAX 64 /* bytes of a type's name */
 
-/* Replaces {id}, {text} and {real} by the engine's types. NULL: no memory. */
+/* Replaces {id}, {text}, {real} and {keyed} by the engine's words. NULL: no memory. */
 static char *with_types(const struct db_engine *e, const char *sql)
 {
-	static const char *const words[] = {"{id}", "{text}", "{real}"};
+	static const char *const words[WORDS] = {"{id}", "{text}", "{real}", "{keyed}"};
 	size_t room = strlen(sql) + 1;
 	char *text, *to;
 
@@ -96,9 +97,9 @@ static char *with_types(const struct db_engine *e, const char *sql)
 	while (text && *sql) {
 		unsigned i = 0;
 
-		while (i < 3 && !str__starts(sql, words[i]))
+		while (i < WORDS && !str__starts(sql, words[i]))
 			i++;
-		if (i == 3) {
+		if (i == WORDS) {
 			*to++ = *sql++;
 			continue;
 		}

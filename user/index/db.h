@@ -2,7 +2,8 @@
 /*
  * A database of jobs, in SQLite or PostgreSQL, with statements that both understand: "?" stands for
  * an argument, {id} for the type of a number that the database assigns, {text} for the type of a
- * text that is compared byte by byte, {real} for that of a double. LIKE is case-sensitive in both,
+ * text that is compared byte by byte, {real} for that of a double, {keyed} behind a table that is
+ * stored in the order of its primary key where the engine can. LIKE is case-sensitive in both,
  * and has an ESCAPE. A text is UTF-8 (base/utf8.h); in a key or an index it has at most 512 bytes,
  * a path DB_PATH_MAX.
  *

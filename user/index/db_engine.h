@@ -8,7 +8,7 @@
 #define DB_TOO_LONG "the question took longer than %.6g s: narrow it, as by --since or --user"
 
 struct db_engine {
-	const char *types[3]; /* names of {id}, {text}, {real} */
+	const char *types[4]; /* names of {id}, {text}, {real}, {keyed} */
 	const char *begin;    /* begins a writer's transaction */
 	int (*open)(struct db *d, const char *where, enum db_mode mode);
 	void (*close)(struct db *d);

@@ -571,7 +571,7 @@ static int sqlite_check(struct db *d)
 }
 
 const struct db_engine db_sqlite = {
-	.types = {"INTEGER PRIMARY KEY", "TEXT", "REAL"},
+	.types = {"INTEGER PRIMARY KEY", "TEXT", "REAL", "WITHOUT ROWID"},
 	.begin = "BEGIN IMMEDIATE",
 	.open = sqlite_open,
 	.close = sqlite_close,

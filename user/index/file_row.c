@@ -35,10 +35,12 @@ void file_row__maker(const struct rules_text *site, char to[static FILE_ROW_MAKE
 	snprintf(to, FILE_ROW_MAKER, "%.40s %d %016" PRIx64, JOBPROF_VERSION, INDEX_VERSION, h);
 }
 
-json_t *file_row__json(const json_t *report)
+json_t *file_row__json(const json_t *report, const struct model_job *j)
 {
 	struct row r;
-	json_t *o = row__of_report(&r, report) ? NULL : row__json(&r);
+	const bool is_made =
+		!row__of_report(&r, report) && !node_rows__of_job(&r.node_rows, j);
+	json_t *o = is_made ? row__json(&r) : NULL;
 
 	if (o) {
 		json__set(o, "uid", json__number(r.uid));
@@ -50,9 +52,17 @@ json_t *file_row__json(const json_t *report)
 
 char *file_row__text(json_t *row, const char *maker, time_t written_s)
 {
+	const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(17);
+	char *text;
+
 	json__set(row, "made_by", json_string(maker));
 	json__set(row, index_infos[INDEX_file_mtime].name, json_integer(written_s));
-	return json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(17));
+	text = json_dumps(row, flags);
+	if (!text || strlen(text) < TEXT_MAX)
+		return text;
+	free(text); /* without these rows an index judges the job while they would be stored */
+	json_object_del(row, "node_rows");
+	return json_dumps(row, flags);
 }
 
 /* ---- what would judge it now */
@@ -107,6 +117,12 @@ static bool can_be_found(const struct file_row_judge *j, const struct row_findin
 
 /* ---- it is read */
 
+/* Whether the index would store rows of its nodes. */
+static bool is_recent(const struct row *r)
+{
+	return r->number[INDEX_end] >= (double)time(NULL) - NODE_ROW_DAYS * 86400.0;
+}
+
 static int take(struct row *r, const json_t *o, double mtime_s, const struct file_row_judge *j)
 {
 	char why[128];
@@ -114,7 +130,8 @@ static int take(struct row *r, const json_t *o, double mtime_s, const struct fil
 
 	if (row__of_json(r, o, &taken, why, sizeof(why)) ||
 	    strcmp(json__text_of(o, "made_by"), j->maker) != 0 ||
-	    r->number[INDEX_file_mtime] != mtime_s || row__find_bad_time(r, false))
+	    r->number[INDEX_file_mtime] != mtime_s || row__find_bad_time(r, false) ||
+	    (!r->node_rows.n && is_recent(r)))
 		return -ENOENT;
 	for (unsigned i = 0; i < r->nfindings; i++)
 		if (!can_be_found(j, &r->findings[i]))

@@ -15,6 +15,7 @@
 #include "base/room.h"
 #include "base/str.h"
 #include "base/string_list.h"
+#include "index/node_store.h"
 #include "index/sums.h"
 
 #define FEW_USERS "5"  /* sums of fewer users reveal too much about each */
@@ -142,6 +143,20 @@ static int drop_pseudonym(struct index *ix, const char *user)
 	return err ? err : db__run(ix->db, "DELETE FROM pseudonym WHERE word = ?", &arg, 1);
 }
 
+/* Deletes rows of nodes: who knows when a job was there may know whose it was. The nodes are named
+ * for the sake of the table's key. args: the user, a time. */
+static int drop_node_rows(struct index *ix, const struct db_value args[static 2])
+{
+	const struct db_value twice[] = {args[0], args[1], args[0], args[1]};
+
+	return db__run(ix->db,
+		       "DELETE FROM node_row WHERE node IN (SELECT n.id FROM job j JOIN job_node o "
+		       "ON o.job = j.id JOIN node n ON n.name = o.node AND n.cluster = j.cluster "
+		       "WHERE j.\"user\" = ? AND j.start < ?) AND job IN (SELECT id FROM job WHERE "
+		       "\"user\" = ? AND start < ?)",
+		       twice, 4);
+}
+
 /* Deletes the names in rows of the user before that time. */
 static int rename_user(struct index *ix, const char *user, double before)
 {
@@ -153,6 +168,8 @@ static int rename_user(struct index *ix, const char *user, double before)
 
 	if (!err)
 		err = mark(ix, "\"user\" = ? AND start < ?", old, 2);
+	if (!err)
+		err = drop_node_rows(ix, old);
 	if (!err)
 		err = db__run(ix->db,
 			      "DELETE FROM job_node WHERE job IN (SELECT id FROM job WHERE "
@@ -272,6 +289,8 @@ static int delete_rows(struct index *ix, double before, struct privacy_result *r
 			ix->db,
 			"DELETE FROM job_fs WHERE job IN (SELECT id FROM job WHERE month < ?)",
 			&month, 1);
+	if (!err)
+		err = node_store__expire(ix);
 	if (!err)
 		err = db__run(ix->db, "DELETE FROM job WHERE month < ?", &month, 1);
 	for (size_t i = 0; !err && i < sizeof(delete_days) / sizeof(char *); i++)

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/room.h"
 #include "index/get.h"
+#include "index/node_store.h"
 #include "index/sums.h"
 
 /* Slurm and a profile may round the begin of a job differently. */
@@ -416,6 +417,15 @@ static int write_fs(struct index *ix, const struct stored *s, const struct row *
 	return err;
 }
 
+/* A profile brings its rows again; Slurm may say that the job was not on all of these nodes. */
+static int drop_node_rows(struct index *ix, const struct stored *s, const struct row *r,
+			  const struct index_source *from)
+{
+	const struct node_job j = {s->id, &s->row};
+
+	return node_store__drop(ix, &j, from->source & ROW_SOURCE_PROFILE ? NULL : &r->nodes);
+}
+
 static int put_stored(struct index *ix, struct stored *s, const struct row *r,
 		      const struct index_source *from)
 {
@@ -424,6 +434,8 @@ static int put_stored(struct index *ix, struct stored *s, const struct row *r,
 	bool is_dear;
 	int err = was_stored ? sums__mark(ix, &s->row) : 0;
 
+	if (!err && was_stored)
+		err = drop_node_rows(ix, s, r, from);
 	if (!err)
 		err = add(&s->row, r, from);
 	if (!err && !s->row.text[INDEX_user] && from->user)
@@ -443,6 +455,8 @@ static int put_stored(struct index *ix, struct stored *s, const struct row *r,
 		err = limit_findings(ix, s);
 	if (!err && !slurm_said)
 		err = write_nodes(ix, s, &r->nodes);
+	if (!err && from->source & ROW_SOURCE_PROFILE)
+		err = node_store__add(ix, &(struct node_job){s->id, &s->row}, &r->node_rows);
 	return err ? err : sums__mark(ix, &s->row);
 }
 
@@ -467,6 +481,8 @@ static int drop_other(struct index *ix, const struct stored *s, const char *user
 	const struct db_value args[] = {db_value__text(INDEX_OTHERS), db_value__text(file)};
 	int err = sums__mark(ix, &s->row);
 
+	if (!err)
+		err = node_store__drop(ix, &(struct node_job){s->id, &s->row}, NULL);
 	for (size_t i = 0; !err && i < sizeof(sql) / sizeof(*sql); i++)
 		err = db__run(ix->db, sql[i], &job, 1);
 	if (err || !file)

@@ -55,6 +55,7 @@ void row__free(struct row *r)
 		free(r->fs[i].name);
 	free(r->fs);
 	string_list__free(&r->nodes);
+	node_rows__free(&r->node_rows);
 	row__init(r);
 }
 
@@ -553,7 +554,7 @@ int row__put(const struct row *r, struct message *m)
 		message__put(m, &r->fs[i], sizeof(r->fs[i]));
 		message__put_text(m, r->fs[i].name);
 	}
-	return m->bad ? -ENOMEM : 0;
+	return node_rows__put(&r->node_rows, m);
 }
 
 static int take_text(struct message *m, struct row *r, enum index_column c)
@@ -634,5 +635,7 @@ int row__take(struct row *r, struct message *m)
 	n = err ? 0 : count(m, ROW_FS);
 	for (unsigned i = 0; !err && i < n; i++)
 		err = take_put_fs(r, m);
+	if (!err)
+		err = node_rows__take(&r->node_rows, m);
 	return err ? err : m->bad ? -EBADMSG : 0;
 }

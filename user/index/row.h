@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "base/string_list.h"
+#include "index/node_row.h"
 #include "pool/message.h"
 
 enum index_column {
@@ -63,6 +64,7 @@ struct row {
 	struct string_list nodes;
 	struct row_fs *fs; /* if the profile has it */
 	unsigned nfs;
+	struct node_rows node_rows; /* likewise */
 	/* What a profile claims, which scan.c checks; NaN: nothing. */
 	double uid;
 	double inside_id;  /* the job's number in its steps; readers take that of the name */
@@ -90,7 +92,7 @@ int row__add_fs(struct row *r, const json_t *o);
 int row__rate(struct row *r);
 
 /* The row as a JSON object: known columns by name, `finding_list` (findings as in
- * docs/report-json.md), `node_names` and `file_systems`. Numbers read back equal. */
+ * docs/report-json.md), `node_names`, `file_systems` and `node_rows`. Numbers read back equal. */
 json_t *row__json(const struct row *r);
 json_t *row_finding__json(const struct row_finding *f);
 json_t *row_fs__json(const struct row_fs *f);

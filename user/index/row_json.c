@@ -78,6 +78,8 @@ json_t *row__json(const struct row *r)
 	for (unsigned i = 0; i < r->nfs; i++)
 		json_array_append_new(fs, row_fs__json(&r->fs[i]));
 	json__set(o, "file_systems", fs);
+	if (r->node_rows.n)
+		json__set(o, "node_rows", node_rows__json(&r->node_rows));
 	return o;
 }
 
@@ -248,6 +250,14 @@ static const char *take_fs(struct row *r, const json_t *o, size_t *taken)
 	return NULL;
 }
 
+static const char *take_node_rows(struct row *r, const json_t *o, size_t *taken)
+{
+	const json_t *list = json_object_get(o, "node_rows");
+
+	*taken += list != NULL;
+	return node_rows__of_json(&r->node_rows, list);
+}
+
 const char *row__of_json(struct row *r, const json_t *o, size_t *taken, char *why, size_t size)
 {
 	const char *wrong;
@@ -263,6 +273,8 @@ const char *row__of_json(struct row *r, const json_t *o, size_t *taken, char *wh
 		wrong = take_nodes(r, o, taken);
 	if (!wrong)
 		wrong = take_fs(r, o, taken);
+	if (!wrong)
+		wrong = take_node_rows(r, o, taken);
 	if (!wrong && !row__has_key(r))
 		wrong = "job_id or start is missing or impossible";
 	return wrong;

@@ -554,6 +554,8 @@ static size_t bytes_of(const struct row *r)
 		     strlen(r->findings[i].where);
 	for (unsigned i = 0; i < r->nodes.n; i++)
 		n += strlen(r->nodes.v[i]) + sizeof(char *);
+	for (unsigned i = 0; i < r->node_rows.n; i++)
+		n += (size_t)r->node_rows.v[i].n * N_NODE_VALUES * sizeof(int32_t);
 	return n;
 }
 

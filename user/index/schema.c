@@ -28,7 +28,20 @@
 	"read_bytes {real}, write_bytes {real}, read_bw_max {real}, write_bw_max {real}, " \
 	"PRIMARY KEY (job, fs))"
 
+#define NODE                                                                                  \
+	"CREATE TABLE node (id {id}, cluster {text} NOT NULL, name {text} NOT NULL, model {text}, " \
+	"cores {real}, cpus {real}, memory_mb {real}, is_sure BIGINT NOT NULL, "             \
+	"UNIQUE (cluster, name))"
+
+static const char node_rows[] = "CREATE TABLE node_row (node INTEGER NOT NULL, "
+				"t INTEGER NOT NULL, job BIGINT NOT NULL"
+#define NODE_ROW(name, how, scale, of) ", " #name " INTEGER"
+#include "schemas/noderow.def"
+				", PRIMARY KEY (node, t, job)) {keyed}";
+
 static const char *const tables[] = {
+	NODE,
+	node_rows,
 	JOB_FS,
 	"CREATE TABLE finding (job BIGINT NOT NULL, n BIGINT NOT NULL, rule {text} NOT NULL, "
 	"severity BIGINT NOT NULL, cost_core_s {real}, saving {real}, at_least BIGINT, text "
@@ -164,9 +177,12 @@ static const char *const from_1[] = {
 	NULL,
 };
 
+static const char *const from_2[] = {NODE, node_rows, NULL};
+
 /* A step for each version that needs more than new columns of job. */
 static const struct schema_step steps[] = {
 	{1, from_1},
+	{2, from_2},
 };
 
 static int list_columns(struct db *d, struct string_list *names)
@@ -284,7 +300,8 @@ static int clear(struct db *d)
 		"DELETE FROM month",	 "DELETE FROM day_rule",
 		"DELETE FROM hist",	 "DELETE FROM admin_comment",
 		"DELETE FROM dirty",	 "DELETE FROM meta WHERE key LIKE 'accounted%'",
-		"DELETE FROM job_fs"};
+		"DELETE FROM job_fs",	 "DELETE FROM node_row",
+		"DELETE FROM node"};
 	int err = db__begin(d);
 
 	for (size_t i = 0; !err && i < sizeof(sql) / sizeof(*sql); i++)

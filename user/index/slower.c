@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,13 @@ struct list {
 	size_t n, room;
 };
 
+/* Sorts the list. */
+static double median_of(struct list *l)
+{
+	qsort(l->v, l->n, sizeof(*l->v), ascending);
+	return median(l->v, l->n);
+}
+
 static int append(struct list *l, double v)
 {
 	if (room__make(&l->v, &l->room, l->n + 1, sizeof(*l->v)))
@@ -49,6 +57,7 @@ struct runs {
 	double since; /* Unix time; earlier runs go to before_s */
 	struct list s, before_s;
 	struct list ids; /* of the jobs in s; exact below 2^53 */
+	struct list starts, helds;
 	double held_s;	 /* sum over s, in core-s; NaN: unknown for all */
 	char *signature, *user, *account, *name;
 };
@@ -63,7 +72,7 @@ static void forget(struct runs *r)
 		free(*texts[i]);
 		*texts[i] = NULL;
 	}
-	r->s.n = r->before_s.n = r->ids.n = 0;
+	r->s.n = r->before_s.n = r->ids.n = r->starts.n = r->helds.n = 0;
 	r->held_s = NAN;
 }
 
@@ -87,6 +96,8 @@ static int add_run(struct runs *r, const struct db_value *v)
 		return append(&r->before_s, s);
 	err = err ? err : append(&r->s, s);
 	err = err ? err : append(&r->ids, db_value__number(&v[ID]));
+	err = err ? err : append(&r->starts, db_value__number(&v[START]));
+	err = err ? err : append(&r->helds, held);
 	err = err ? err : store_last(&r->user, &v[USER]);
 	err = err ? err : store_last(&r->account, &v[ACCOUNT]);
 	if (!isnan(held))
@@ -132,6 +143,8 @@ static void free_runs(struct runs *r)
 	free(r->s.v);
 	free(r->before_s.v);
 	free(r->ids.v);
+	free(r->starts.v);
+	free(r->helds.v);
 }
 
 /* ---- applications */
@@ -231,7 +244,7 @@ int slower__apps(struct index *ix, const struct job_filter *f, const struct job_
 /* Run time of a job / median of its signature. */
 struct ratio {
 	int64_t job;
-	double took;
+	double took, start, held_s;
 };
 
 struct nodes {
@@ -257,7 +270,8 @@ static int add_ratios(void *arg, const struct runs *r)
 	if (room__make(&n->ratios, &n->room, n->n + r->s.n, sizeof(*n->ratios)))
 		return -ENOMEM;
 	for (size_t i = 0; i < r->s.n; i++)
-		n->ratios[n->n++] = (struct ratio){(int64_t)r->ids.v[i], r->s.v[i] / usual};
+		n->ratios[n->n++] = (struct ratio){(int64_t)r->ids.v[i], r->s.v[i] / usual,
+						     r->starts.v[i], r->helds.v[i]};
 	return 0;
 }
 
@@ -279,8 +293,7 @@ static const char *number_after(const char *text, const char *head, size_t len, 
 	return end;
 }
 
-/* Whether a finding's place, as "n1-n3,n7 and 2 more", includes the node. */
-static bool names_node(const char *place, const char *node)
+bool slower__names_node(const char *place, const char *node)
 {
 	size_t len = strlen(node), head = len;
 	double of = NAN, first, last;
@@ -349,7 +362,7 @@ static int add_node_row(struct nodes *n, const struct db_value *v)
 
 	if (err)
 		return err;
-	n->one.found += v[PLACE].type == DB_TEXT && names_node(v[PLACE].text, n->one.node);
+	n->one.found += v[PLACE].type == DB_TEXT && slower__names_node(v[PLACE].text, n->one.node);
 	if (v[JOB].i == n->last_job)
 		return 0;
 	n->last_job = v[JOB].i;
@@ -417,5 +430,239 @@ int slower__nodes(struct index *ix, const struct job_filter *f, const struct vie
 	free(n.took.v);
 	free(n.v);
 	string_list__free(&n.texts);
+	return err;
+}
+
+/* ---- the speed of all nodes */
+
+struct run {
+	double start, took, held_s;
+};
+
+struct speeds {
+	struct nodes of; /* ratios and texts */
+	struct slower_speed *v;
+	unsigned n;
+	/* The runs of the node whose rows are being read. */
+	struct run *runs;
+	size_t nruns, room;
+	struct list sorted;
+};
+
+enum { S_NODE, S_CLUSTER, S_MODEL, S_CORES, S_JOB };
+
+/* A number for each cluster, model and size, in the order in which they come. */
+static unsigned kind_of(struct string_list *kinds, const struct db_value *v)
+{
+	char text[1200];
+
+	snprintf(text, sizeof(text), "%.500s|%.500s|%.0f", text_of(&v[S_CLUSTER]),
+		 text_of(&v[S_MODEL]), db_value__number(&v[S_CORES]));
+	for (unsigned i = 0; i < kinds->n; i++)
+		if (!strcmp(kinds->v[i], text))
+			return i;
+	if (string_list__append(kinds, text))
+		return 0;
+	return kinds->n - 1;
+}
+
+static int latest_first(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+
+	return (x->start < y->start) - (x->start > y->start);
+}
+
+#define MOSTLY 0.8 /* of the runs since then were slow */
+
+/* Finds since when most runs of a slow node are slow, and what that cost. */
+static void find_since(struct speeds *s, struct slower_speed *one)
+{
+	unsigned slow = 0, n = 0;
+
+	qsort(s->runs, s->nruns, sizeof(*s->runs), latest_first);
+	for (size_t i = 0; i < s->nruns; i++) {
+		const bool is_slow = s->runs[i].took > 1 + SLOWER_LEAST / 2;
+
+		slow += is_slow;
+		if (!is_slow || slow < MOSTLY * (double)(i + 1))
+			continue;
+		one->since = s->runs[i].start;
+		n = (unsigned)i + 1;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const double lost = s->runs[i].held_s * (1 - one->speed);
+
+		if (!isnan(lost))
+			one->lost_core_s = isnan(one->lost_core_s) ? lost : one->lost_core_s + lost;
+	}
+}
+
+/* Sets the speed of the node whose runs were read. */
+static int end_speed(struct speeds *s)
+{
+	struct slower_speed *one = s->n ? &s->v[s->n - 1] : NULL;
+	int err = 0;
+
+	if (!one)
+		return 0;
+	s->sorted.n = 0;
+	for (size_t i = 0; !err && i < s->nruns; i++)
+		err = append(&s->sorted, s->runs[i].took);
+	if (err)
+		return err;
+	one->runs = (unsigned)s->nruns;
+	if (one->runs >= SLOWER_NODE_RUNS)
+		one->speed = 1 / median_of(&s->sorted);
+	if (one->speed < 1)
+		find_since(s, one);
+	s->nruns = 0;
+	return 0;
+}
+
+static int begin_speed(struct speeds *s, struct string_list *kinds, const struct db_value *v)
+{
+	int err = end_speed(s);
+
+	if (err)
+		return err;
+	if (room__grow(&s->v, s->n, 1, sizeof(*s->v)))
+		return -ENOMEM;
+	s->v[s->n] = (struct slower_speed){.node = own(&s->of.texts, text_of(&v[S_NODE])),
+					   .cluster = own(&s->of.texts, text_of(&v[S_CLUSTER])),
+					   .kind = kind_of(kinds, v),
+					   .speed = NAN,
+					   .usual = NAN,
+					   .spread = NAN,
+					   .z = NAN,
+					   .since = NAN,
+					   .lost_core_s = NAN};
+	return s->v[s->n].node && s->v[s->n++].cluster ? 0 : -ENOMEM;
+}
+
+static int add_speed_row(struct speeds *s, struct string_list *kinds, const struct db_value *v)
+{
+	const struct slower_speed *last = s->n ? &s->v[s->n - 1] : NULL;
+	const struct ratio job = {.job = v[S_JOB].i}, *r;
+	const bool is_new = !last || strcmp(last->node, text_of(&v[S_NODE])) != 0 ||
+			    strcmp(last->cluster, text_of(&v[S_CLUSTER])) != 0;
+	int err = is_new ? begin_speed(s, kinds, v) : 0;
+
+	r = s->of.n ? bsearch(&job, s->of.ratios, s->of.n, sizeof(*s->of.ratios), by_job) : NULL;
+	if (err || !r)
+		return err;
+	if (room__make(&s->runs, &s->room, s->nruns + 1, sizeof(*s->runs)))
+		return -ENOMEM;
+	s->runs[s->nruns++] = (struct run){r->start, r->took, r->held_s};
+	return 0;
+}
+
+static int read_speeds(struct speeds *s, struct index *ix, const struct job_filter *f,
+		       const struct viewer *v)
+{
+	struct string_list kinds = {0};
+	struct db_rows rows = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	query__add(&q, "SELECT n.node, j.cluster, k.model, k.cores, j.id FROM job j "
+		       "CROSS JOIN job_node n LEFT JOIN node k ON k.cluster = j.cluster AND "
+		       "k.name = n.node");
+	if (!err)
+		err = query__where(&q, f, v);
+	query__add(&q, " AND n.job = j.id ORDER BY n.node, j.cluster, j.id");
+	if (!err)
+		err = query__ask(&q, ix->db, &rows);
+	while (!err && db_rows__next(&rows))
+		err = add_speed_row(s, &kinds, rows.v);
+	err = err ? err : rows.err;
+	db_rows__end(&rows);
+	query__free(&q);
+	string_list__free(&kinds);
+	return err ? err : end_speed(s);
+}
+
+/* Kind by kind, the slowest first; nodes without a speed last. */
+static int by_kind(const void *a, const void *b)
+{
+	const struct slower_speed *x = a, *y = b;
+	int order = (x->kind > y->kind) - (x->kind < y->kind);
+
+	order = order ? order : descending(-x->speed, -y->speed);
+	return order ? order : strcmp(x->node, y->node);
+}
+
+#define NORMAL	     1.4826 /* a standard deviation by the median absolute one */
+#define LEAST_SPREAD 0.005
+
+/* Compares nodes of one kind, v[n]. */
+static int compare_kind(struct speeds *s, struct slower_speed *v, unsigned n)
+{
+	unsigned known = 0;
+	double usual, spread;
+	int err = 0;
+
+	while (known < n && !isnan(v[known].speed))
+		known++;
+	if (!known)
+		return 0;
+	s->sorted.n = 0;
+	for (unsigned i = known; !err && i-- > 0;)
+		err = append(&s->sorted, v[i].speed);
+	usual = err ? NAN : median_of(&s->sorted);
+	for (unsigned i = 0; !err && i < known; i++)
+		s->sorted.v[i] = fabs(v[i].speed - usual);
+	spread = err ? NAN : fmax(NORMAL * median_of(&s->sorted), LEAST_SPREAD);
+	for (unsigned i = 0; i < known; i++) {
+		struct slower_speed *one = &v[i];
+
+		one->usual = usual;
+		one->spread = known >= SLOWER_ALIKE ? spread : NAN;
+		one->z = (one->speed - usual) / one->spread;
+		one->is_slow = one->speed < 1 / (1 + SLOWER_LEAST) && !(one->z > -SLOWER_Z);
+	}
+	for (unsigned i = 0; i < n; i++)
+		if (!v[i].is_slow)
+			v[i].since = v[i].lost_core_s = NAN;
+	return err;
+}
+
+static int compare_kinds(struct speeds *s)
+{
+	unsigned from = 0;
+	int err = 0;
+
+	if (s->n)
+		qsort(s->v, s->n, sizeof(*s->v), by_kind);
+	for (unsigned i = 1; !err && i <= s->n; i++)
+		if (i == s->n || s->v[i].kind != s->v[from].kind) {
+			err = compare_kind(s, &s->v[from], i - from);
+			from = i;
+		}
+	return err;
+}
+
+int slower__speeds(struct index *ix, const struct job_filter *f, const struct viewer *v,
+		   slower_take_speed *take, void *arg)
+{
+	struct runs r = {.since = -INFINITY};
+	struct speeds s = {0};
+	int err;
+
+	if (!v->sees_all)
+		return 0;
+	err = each_signature(&r, ix, f, v, add_ratios, &s.of);
+	if (!err && s.of.n)
+		qsort(s.of.ratios, s.of.n, sizeof(*s.of.ratios), by_job);
+	err = err ? err : read_speeds(&s, ix, f, v);
+	err = err ? err : compare_kinds(&s);
+	for (unsigned i = 0; !err && i < s.n; i++)
+		err = take(arg, &s.v[i]);
+	free_runs(&r);
+	free(s.of.ratios);
+	string_list__free(&s.of.texts);
+	free(s.v);
+	free(s.runs);
+	free(s.sorted.v);
 	return err;
 }

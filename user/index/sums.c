@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "index/node_store.h"
 
 /* The columns of day and month after their keys. */
 #define COLUMNS                                                                               \
@@ -149,11 +150,19 @@ int index__begin(struct index *ix)
 	return db__begin(ix->db);
 }
 
+/* What follows from the rows that were written. */
+static int follow(struct index *ix)
+{
+	int err = sums__make(ix);
+
+	return err ? err : node_store__expire(ix);
+}
+
 /* The sums of a day with many jobs take seconds: not each commit makes them. */
 int index__commit(struct index *ix)
 {
 	const bool is_time = ix->has_dirty && clock__boot_ns() >= ix->sums_ns;
-	int err = is_time ? sums__make(ix) : 0;
+	int err = is_time ? follow(ix) : 0;
 
 	if (!err)
 		return db__commit(ix->db);
@@ -203,7 +212,7 @@ static int make_left(struct index *ix)
 	err = index__begin(ix);
 	if (err)
 		return err;
-	err = sums__make(ix);
+	err = follow(ix);
 	if (!err)
 		return db__commit(ix->db);
 	index__rollback(ix);

@@ -178,9 +178,10 @@ def versions_of_the_schema():
     is_equal("and left as it was", (rows(path, "job"), query(path, "SELECT value FROM meta WHERE key = 'version'")), (before, [("999",)]))
     version = int(re.search(r"define INDEX_VERSION (\d+)", open(os.path.join(ROOT, "user/index/index.h")).read()).group(1))
     with contextlib.closing(sqlite3.connect(path)) as db, db:
-        db.execute("UPDATE meta SET value = ? WHERE key = 'version'", [version - 1])
+        db.execute("UPDATE meta SET value = 1 WHERE key = 'version'")
         db.execute("ALTER TABLE job DROP COLUMN offloads")
-        db.execute("DROP TABLE job_fs")  # which the second version has brought
+        for table in ("job_fs", "node", "node_row"):  # which later versions have brought
+            db.execute("DROP TABLE %s" % table)
         for column in ("kind", "code", "needs", "used", "asked"):  # and what version 2 has more
             db.execute("ALTER TABLE finding DROP COLUMN %s" % column)
         db.execute("DROP INDEX job_program")

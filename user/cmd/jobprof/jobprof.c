@@ -45,6 +45,8 @@ static const struct verb verbs[] = {
 	{"mail", verb_mail, &cmd_mail, "Slurm's MailProg: mails on jobs, with what they used"},
 	{"mark", verb_mark, &cmd_mark, "a named instant into the profile of this step"},
 	{"merge", verb_merge, &cmd_merge, "the node-step files of a job into one job file"},
+	{"node", verb_node, &cmd_node, "who was on a node with whom, and who waited for whom"},
+	{"nodes", verb_nodes, &cmd_nodes, "all nodes by the hour: how busy, how fast, what changed"},
 	{"plot", verb_plot, &cmd_plot, "a column over time, in the terminal, as SVG or HTML"},
 	{"reduce", verb_reduce, &cmd_reduce,
 	 "a series of all nodes as moments, histograms and a sample"},

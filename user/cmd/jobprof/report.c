@@ -192,7 +192,7 @@ static int put_stored(const struct report *r, struct message *m)
 	const struct time_grid *g = &r->job->grid;
 	json_t *common = json_pack("{s:i, s:f, s:f}", "version", 1, "source_begin", g->t0_ns / 1e9,
 				   "source_end", g->t0_ns / 1e9 + g->end_s);
-	json_t *report = report__json(r), *row = file_row__json(report);
+	json_t *report = report__json(r), *row = file_row__json(report, r->job);
 	int status = put_json(report, 15, m);
 
 	status |= put_json(rows_of(r->verdict), 17, m);

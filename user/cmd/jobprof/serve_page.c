@@ -74,6 +74,8 @@ static const struct page pages[] = {
 	{"/issues", {PART(issues, "issues")}, " by sort all ", true, false},
 	{"/advice", {PART(advice, "advice")}, " contacts all ", true, false},
 	{"/contacted", {PART(contacted, "contacted")}, " ", false, false},
+	{"/node", {PART(node, "node")}, " ", true, false},
+	{"/nodes", {PART(nodes, "nodes")}, " ", true, false},
 	{"/digest", {PART(digest, "digest")}, " ", true, true},
 };
 

@@ -51,6 +51,8 @@ static int put_row(const struct report *r, void *ctx)
 	const struct model_attr *id = model_job__attr(r->job, "Job Id");
 	int err = row__of_report(&row, report);
 
+	if (!err)
+		err = node_rows__of_job(&row.node_rows, r->job);
 	if (!err) {
 		row.inside_id = id ? id->number : NAN;
 		put_more(m, 1);

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Adds up rows of five minutes by node and hour. */
+#include "index/nodes_heat.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/known.h"
+#include "base/room.h"
+#include "index/node_row.h"
+
+#define LOOK_BACK_S  (7 * 86400.0) /* jobs that began earlier are known by their rows alone */
+#define ROWS_OF_STEP (HEAT_STEP_S / NODE_ROW_S)
+
+const char *const heat_names[N_HEATS] = {"busy", "wait", "memory", "power"};
+
+static char *copy(const struct db_value *v)
+{
+	return strdup(v->type == DB_TEXT ? v->text : "");
+}
+
+/* ---- nodes and kinds */
+
+static bool is_same(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+/* The kind of a node of this cluster, model and size; makes it. */
+static int find_kind(struct nodes_heat *h, const struct heat_kind *like, unsigned *kind)
+{
+	struct heat_kind *k;
+
+	for (*kind = 0; *kind < h->nkinds; ++*kind) {
+		k = &h->kinds[*kind];
+		if (!strcmp(k->cluster, like->cluster) && !strcmp(k->model, like->model) &&
+		    is_same(k->cores, like->cores) && is_same(k->cpus, like->cpus) &&
+		    is_same(k->memory_mb, like->memory_mb))
+			return 0;
+	}
+	if (room__grow(&h->kinds, h->nkinds, 1, sizeof(*h->kinds)))
+		return -ENOMEM;
+	k = &h->kinds[h->nkinds++];
+	*k = *like;
+	k->cluster = strdup(like->cluster);
+	k->model = strdup(like->model);
+	return k->cluster && k->model ? 0 : -ENOMEM;
+}
+
+#define MEMORY_STEP 1024.0 /* nodes of a kind differ by some MiB */
+
+/* A row: name, cluster, id, model, cores, cpus, memory. */
+static int add_node(struct nodes_heat *h, const struct db_value *v)
+{
+	char empty[] = "";
+	struct heat_kind like = {
+		.cluster = v[1].type == DB_TEXT ? (char *)v[1].text : empty,
+		.model = v[3].type == DB_TEXT ? (char *)v[3].text : empty,
+		.cores = db_value__number(&v[4]),
+		.cpus = db_value__number(&v[5]),
+		.memory_mb = rint(db_value__number(&v[6]) / MEMORY_STEP) * MEMORY_STEP,
+	};
+	struct heat_node *n;
+	int err;
+
+	if (room__grow(&h->nodes, h->nnodes, 1, sizeof(*h->nodes)))
+		return -ENOMEM;
+	n = &h->nodes[h->nnodes++];
+	*n = (struct heat_node){
+		.name = copy(&v[0]), .cluster = copy(&v[1]), .id = (int64_t)v[2].i};
+	err = find_kind(h, &like, &n->kind);
+	if (!err)
+		h->kinds[n->kind].nodes++;
+	return err ? err : n->name && n->cluster ? 0 : -ENOMEM;
+}
+
+static void add_times(struct query *q, const struct nodes_heat *h)
+{
+	query__arg(q, db_value__int(h->from / NODE_ROW_S));
+	query__arg(q, db_value__int(h->from / NODE_ROW_S + (int64_t)h->steps * ROWS_OF_STEP));
+}
+
+/* Nodes on which jobs of the time were, and those that have rows. */
+static int read_nodes(struct nodes_heat *h, struct index *ix, const struct job_filter *f,
+		      const struct viewer *v)
+{
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	query__add(&q, "SELECT o.node, o.cluster, k.id, k.model, k.cores, k.cpus, k.memory_mb FROM "
+		       "(SELECT DISTINCT n.node AS node, j.cluster AS cluster FROM job j CROSS "
+		       "JOIN job_node n");
+	if (!err)
+		err = query__where(&q, f, v);
+	query__add(&q, " AND n.job = j.id AND COALESCE(j.\"end\", j.start) >= ? UNION SELECT "
+		       "m.name, m.cluster FROM node m WHERE EXISTS (SELECT 1 FROM node_row r WHERE "
+		       "r.node = m.id AND r.t >= ? AND r.t < ?)) o LEFT JOIN node k ON k.cluster = "
+		       "o.cluster AND k.name = o.node");
+	query__arg(&q, db_value__int(h->from));
+	add_times(&q, h);
+	if (f->cluster) {
+		query__add(&q, " WHERE o.cluster = ?");
+		query__arg(&q, db_value__text(f->cluster));
+	}
+	query__add(&q, " ORDER BY k.cores DESC NULLS LAST, k.model, o.cluster, o.node");
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	while (!err && db_rows__next(&r))
+		err = add_node(h, r.v);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
+/* "n2" before "n10": numbers in names by their value. */
+static int by_name(const char *a, const char *b)
+{
+	while (*a && *b) {
+		if (*a >= '0' && *a <= '9' && *b >= '0' && *b <= '9') {
+			char *end_a, *end_b;
+			const unsigned long long x = strtoull(a, &end_a, 10);
+			const unsigned long long y = strtoull(b, &end_b, 10);
+
+			if (x != y)
+				return x < y ? -1 : 1;
+			a = end_a;
+			b = end_b;
+		} else if (*a != *b) {
+			return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+		} else {
+			a++;
+			b++;
+		}
+	}
+	return *a ? 1 : *b ? -1 : 0;
+}
+
+static int by_kind(const void *a, const void *b)
+{
+	const struct heat_node *x = a, *y = b;
+	int order = (x->kind > y->kind) - (x->kind < y->kind);
+
+	order = order ? order : by_name(x->name, y->name);
+	order = order ? order : strcmp(x->name, y->name);
+	return order ? order : strcmp(x->cluster, y->cluster);
+}
+
+/* ---- rows */
+
+/* Sums over the rows of one node in one step; NaN: not known. */
+struct sums {
+	double cpu_s, wait_s, jobs_mb, slots; /* slots: five minutes that have rows */
+	double busy_s, busy_of_s, used_mb, used_slots, energy_j, energy_of_s;
+};
+
+enum {
+	R_NODE,
+	R_T,
+	R_SPAN,
+	R_CPU,
+	R_WAIT,
+	R_MEMORY,
+	R_IDLE,
+	R_IDLE_SPAN,
+	R_USED,
+	R_NODE_J,
+	R_JOBS_J,
+	R_LOW_J,
+	R_HIGH_J,
+	R_SYSTEM_J,
+	R_UNALLOCATED_J
+};
+
+/* What the node did is in the row of each job: the greatest counts, as that of the longest one. */
+static const char rows_sql[] =
+	"SELECT r.node, r.t, max(r.span_s), CAST(sum(r.cpu_ms) AS {real}), "
+	"CAST(sum(r.wait_ms) AS {real}), CAST(sum(r.memory_mb) AS {real}), max(r.node_idle_ms), "
+	"max(CASE WHEN r.node_idle_ms IS NULL THEN NULL ELSE r.span_s END), max(r.node_memory_mb), "
+	"max(r.node_energy_j), CAST(sum(r.energy_j) AS {real}), CAST(sum(r.energy_low_j) AS "
+	"{real}), CAST(sum(r.energy_high_j) AS {real}), max(r.node_system_j), "
+	"max(r.node_unallocated_j) FROM node n CROSS JOIN node_row r WHERE r.node = n.id AND r.t >= "
+	"? AND r.t < ? GROUP BY r.node, r.t ORDER BY r.node, r.t";
+
+static void add_energy(struct heat_energy *e, const struct db_value *v)
+{
+	const double jobs = db_value__number(&v[R_JOBS_J]), all = db_value__number(&v[R_NODE_J]);
+	const double system = db_value__number(&v[R_SYSTEM_J]);
+	const double idle = db_value__number(&v[R_UNALLOCATED_J]);
+
+	e->jobs_j = known__sum(e->jobs_j, jobs);
+	e->low_j = known__sum(e->low_j, db_value__number(&v[R_LOW_J]));
+	e->high_j = known__sum(e->high_j, db_value__number(&v[R_HIGH_J]));
+	e->idle_j = known__sum(e->idle_j, idle);
+	e->no_owner_j = known__sum(e->no_owner_j, system);
+	e->all_j = known__sum(e->all_j, isnan(all) ? jobs : all);
+	if (!isnan(all) || !isnan(jobs))
+		e->known_s = known__sum(e->known_s, db_value__number(&v[R_SPAN]));
+}
+
+static void add_row(struct sums *s, const struct db_value *v, double cpus)
+{
+	const double idle_s = db_value__number(&v[R_IDLE]) / 1000;
+	const double idle_of_s = db_value__number(&v[R_IDLE_SPAN]);
+	const double used = db_value__number(&v[R_USED]), energy = db_value__number(&v[R_NODE_J]);
+
+	s->slots++;
+	s->cpu_s = known__sum(s->cpu_s, db_value__number(&v[R_CPU]) / 1000);
+	s->wait_s = known__sum(s->wait_s, db_value__number(&v[R_WAIT]) / 1000);
+	s->jobs_mb = known__sum(s->jobs_mb, db_value__number(&v[R_MEMORY]));
+	if (!isnan(idle_s) && cpus > 0) {
+		s->busy_s = known__sum(s->busy_s, known__not_negative(cpus * idle_of_s - idle_s));
+		s->busy_of_s = known__sum(s->busy_of_s, cpus * idle_of_s);
+	}
+	if (!isnan(used)) {
+		s->used_mb = known__sum(s->used_mb, used);
+		s->used_slots++;
+	}
+	if (!isnan(energy)) {
+		s->energy_j = known__sum(s->energy_j, energy);
+		s->energy_of_s = known__sum(s->energy_of_s, db_value__number(&v[R_SPAN]));
+	}
+}
+
+static struct sums no_sums(void)
+{
+	return (struct sums){.cpu_s = NAN,
+			     .wait_s = NAN,
+			     .jobs_mb = NAN,
+			     .busy_s = NAN,
+			     .busy_of_s = NAN,
+			     .used_mb = NAN,
+			     .energy_j = NAN,
+			     .energy_of_s = NAN};
+}
+
+static void end_step(struct nodes_heat *h, const struct sums *s, unsigned node, unsigned step)
+{
+	const struct heat_kind *k = &h->kinds[h->nodes[node].kind];
+	const size_t at = (size_t)node * h->steps + step;
+
+	h->v[HEAT_busy][at] = isnan(s->busy_s) ? s->cpu_s / (k->cpus * s->slots * NODE_ROW_S)
+					       : s->busy_s / s->busy_of_s;
+	h->v[HEAT_wait][at] = s->wait_s / (s->cpu_s + s->wait_s);
+	h->v[HEAT_memory][at] = isnan(s->used_mb) ? s->jobs_mb / s->slots / k->memory_mb
+						  : s->used_mb / s->used_slots / k->memory_mb;
+	h->v[HEAT_power][at] = s->energy_j / s->energy_of_s;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct heat_node *const *x = a, *const *y = b;
+
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+/* Finds nodes by the numbers of their rows. */
+static struct heat_node **sort_ids(struct nodes_heat *h)
+{
+	struct heat_node **ids = calloc(h->nnodes + 1, sizeof(struct heat_node *));
+
+	for (unsigned i = 0; ids && i < h->nnodes; i++)
+		ids[i] = &h->nodes[i];
+	if (ids && h->nnodes)
+		qsort(ids, h->nnodes, sizeof(struct heat_node *), compare_ids);
+	return ids;
+}
+
+struct place {
+	int64_t id;
+	int node; /* index; -1: it is not wanted */
+	unsigned step;
+};
+
+static void move_to(struct place *p, const struct nodes_heat *h, struct heat_node **ids,
+		    int64_t id, int64_t t)
+{
+	struct heat_node key = {.id = id}, *want = &key, **found;
+
+	if (p->id != id) {
+		found = bsearch(&want, ids, h->nnodes, sizeof(struct heat_node *), compare_ids);
+		p->id = id;
+		p->node = found ? (int)(*found - h->nodes) : -1;
+	}
+	p->step = (unsigned)((t * NODE_ROW_S - h->from) / HEAT_STEP_S);
+}
+
+static int take_rows(struct nodes_heat *h, struct db_rows *r, struct heat_node **ids)
+{
+	struct place at = {.id = -1, .node = -1}, last = at;
+	struct sums s = no_sums();
+
+	while (db_rows__next(r)) {
+		move_to(&at, h, ids, r->v[R_NODE].i, r->v[R_T].i);
+		if (last.node >= 0 && (at.node != last.node || at.step != last.step)) {
+			end_step(h, &s, (unsigned)last.node, last.step);
+			s = no_sums();
+		}
+		last = at;
+		if (at.node < 0 || at.step >= h->steps)
+			continue;
+		add_row(&s, r->v, h->kinds[h->nodes[at.node].kind].cpus);
+		add_energy(&h->energy[at.step], r->v);
+	}
+	if (last.node >= 0)
+		end_step(h, &s, (unsigned)last.node, last.step);
+	return r->err;
+}
+
+static int read_rows(struct nodes_heat *h, struct index *ix)
+{
+	const struct db_value args[] = {
+		db_value__int(h->from / NODE_ROW_S),
+		db_value__int(h->from / NODE_ROW_S + (int64_t)h->steps * ROWS_OF_STEP)};
+	struct heat_node **ids = sort_ids(h);
+	struct db_rows r = {0};
+	int err = ids ? db__ask(&r, ix->db, rows_sql, args, 2) : -ENOMEM;
+
+	if (!err)
+		err = take_rows(h, &r, ids);
+	db_rows__end(&r);
+	free(ids);
+	return err;
+}
+
+/* ---- when jobs were there */
+
+static int find_node(const struct nodes_heat *h, const char *name, const char *cluster)
+{
+	for (unsigned i = 0; i < h->nnodes; i++)
+		if (!strcmp(h->nodes[i].name, name) && !strcmp(h->nodes[i].cluster, cluster))
+			return (int)i;
+	return -1;
+}
+
+static void mark_job(struct nodes_heat *h, int node, double start, double end)
+{
+	const double first = floor((start - (double)h->from) / HEAT_STEP_S);
+	const double last = (end - (double)h->from) / HEAT_STEP_S;
+
+	for (double k = fmax(0, first); k < h->steps && k <= last; k++)
+		h->had_job[(size_t)node * h->steps + (size_t)k] = true;
+}
+
+static int read_jobs(struct nodes_heat *h, struct index *ix, const struct job_filter *f,
+		     const struct viewer *v)
+{
+	struct db_rows r = {0};
+	struct query q;
+	int node = -1, err = query__init(&q);
+
+	query__add(&q, "SELECT n.node, j.cluster, j.start, COALESCE(j.\"end\", j.start + "
+		       "j.elapsed_s, j.start) FROM job j CROSS JOIN job_node n");
+	if (!err)
+		err = query__where(&q, f, v);
+	query__add(&q, " AND n.job = j.id AND COALESCE(j.\"end\", j.start) >= ? ORDER BY n.node, "
+		       "j.cluster");
+	query__arg(&q, db_value__int(h->from));
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	while (!err && db_rows__next(&r)) {
+		if (node < 0 || strcmp(h->nodes[node].name, r.v[0].text) != 0 ||
+		    strcmp(h->nodes[node].cluster, r.v[1].text) != 0)
+			node = find_node(h, r.v[0].text, r.v[1].text);
+		if (node >= 0)
+			mark_job(h, node, db_value__number(&r.v[2]), db_value__number(&r.v[3]));
+	}
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
+/* ---- all of it */
+
+static int make_room(struct nodes_heat *h)
+{
+	const size_t n = (size_t)h->nnodes * h->steps;
+
+	h->energy = calloc(h->steps + 1, sizeof(*h->energy));
+	h->had_job = calloc(n + 1, sizeof(*h->had_job));
+	if (!h->energy || !h->had_job)
+		return -ENOMEM;
+	for (unsigned i = 0; i < h->steps; i++)
+		h->energy[i] = (struct heat_energy){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+	for (int i = 0; i < N_HEATS; i++) {
+		h->v[i] = malloc((n + 1) * sizeof(double));
+		if (!h->v[i])
+			return -ENOMEM;
+		for (size_t k = 0; k < n; k++)
+			h->v[i][k] = NAN;
+	}
+	return 0;
+}
+
+int nodes_heat__read(struct nodes_heat *h, struct index *ix, const struct job_filter *f,
+		     const struct viewer *v)
+{
+	struct job_filter of;
+	int err;
+
+	job_filter__init(&of);
+	of.cluster = f->cluster;
+	of.since = f->since - LOOK_BACK_S;
+	of.until = f->until;
+	*h = (struct nodes_heat){.from = (int64_t)floor(f->since / HEAT_STEP_S) * HEAT_STEP_S};
+	h->steps = (unsigned)ceil((f->until - (double)h->from) / HEAT_STEP_S);
+	if (!v->sees_all)
+		return 0;
+	err = read_nodes(h, ix, &of, v);
+	if (!err && h->nnodes)
+		qsort(h->nodes, h->nnodes, sizeof(*h->nodes), by_kind);
+	if (!err)
+		err = make_room(h);
+	if (!err)
+		err = read_rows(h, ix);
+	return err ? err : read_jobs(h, ix, &of, v);
+}
+
+void nodes_heat__free(struct nodes_heat *h)
+{
+	for (unsigned i = 0; i < h->nkinds; i++) {
+		free(h->kinds[i].cluster);
+		free(h->kinds[i].model);
+	}
+	free(h->kinds);
+	for (unsigned i = 0; i < h->nnodes; i++) {
+		free(h->nodes[i].name);
+		free(h->nodes[i].cluster);
+	}
+	free(h->nodes);
+	for (int i = 0; i < N_HEATS; i++)
+		free(h->v[i]);
+	free(h->had_job);
+	free(h->energy);
+	*h = (struct nodes_heat){0};
+}
