@@ -8,9 +8,11 @@ import { el } from './dom.js';
 import { flame } from './flame.js';
 import { folded } from './fold.js';
 import { jobs } from './jobs.js';
+import { node } from './node.js';
 import { plot } from './plot.js';
 import { report } from './report.js';
 import { nav, site, wrong } from './site.js';
+import { nodes } from './system.js';
 import { issues, usage } from './usage.js';
 
 const text = document.getElementById('data').textContent;
@@ -20,7 +22,7 @@ if (!text.trim().startsWith('{')) {
 } else {
 	const data = JSON.parse(text);
 
-	const page = site?.error ? wrong : data.jobs ? jobs : data.usage ? usage : data.issues ? issues : data.advice ? advice : data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
+	const page = site?.error ? wrong : data.jobs ? jobs : data.usage ? usage : data.issues ? issues : data.advice ? advice : data.digest ? digest : data.nodes ? nodes : data.node ? node : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
 
 	if (site)
 		document.body.prepend(nav());

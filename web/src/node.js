@@ -42,7 +42,7 @@ function bar(j, d, view, clock) {
 	const b = isOthers(j) ? el('span', { class: 'job', title: `another job, ${size}, ${when}` }, `another job \u00b7 ${size}`) :
 		el('a', { class: `job${taken(j, d) > TAKEN ? ' waits' : ''}`, href: pageOf(j),
 			title: `job ${id(j)}, ${j.name ?? 'no name'}, ${j.user}: ${size}, ${when}; CPU ${share(j.cpu_share)} of its cores, waited for a CPU ${share(j.wait_share)}; ${j.worst_text ?? (known(j.findings) ? 'no finding' : 'no profile')}` },
-		`${id(j)} `, name(j.name ?? '', 24), ' ', name(j.user ?? '', 20), ` \u00b7 ${size}`, el('i', { class: 'used', 'data-v': Math.min(1, j.cpu_share ?? 0) }), el('i', { class: 'waited', 'data-v': Math.min(1, j.wait_share ?? 0) }));
+		`${id(j)} `, name(j.name ?? '', 24), ' ', name(j.user ?? '', 20), ` \u00b7 ${size}`, el('i', { class: 'cpu', 'data-v': Math.min(1, j.cpu_share ?? 0) }), el('i', { class: 'wait', 'data-v': Math.min(1, j.wait_share ?? 0) }));
 
 	view.onShow(() => {
 		const [a, z] = [from, to].map((t) => Math.min(1, Math.max(0, view.place(t))));
@@ -236,12 +236,13 @@ export function node({ node: d }) {
 	const redraw = () => [s.redraw, ...redraws].forEach((f) => f());
 
 	shell(['Node ', name(d.node, 60), ' ', el('code', {}, name(d.cluster ?? '', 40))], answer(d), chooser(d),
-		section('over', 'Over time', soft(`means of ${spoken(d.step_s)}, ${clock.span(0, end)}`, el('span', { class: 'keyed' }, ' \u00b7 ', el('kbd', {}, '\u2190'), ' ', el('kbd', {}, '\u2192'), ' cursor, ', el('kbd', {}, 'esc'), ' off; drag to zoom')), s.part, drawn.length ? behindLines(d, drawn) : ''),
+		section('over', 'Over time', soft(`means of ${spoken(d.step_s)}, ${clock.span(0, end, d.step_s)}`, el('span', { class: 'keyed' }, ' \u00b7 ', el('kbd', {}, '\u2190'), ' ', el('kbd', {}, '\u2192'), ' cursor, ', el('kbd', {}, 'esc'), ' off; drag to zoom')), s.part, drawn.length ? behindLines(d, drawn) : ''),
 		low(el('div', { class: 'two' }, el('div', {}, ledger(d), pairs(d)), el('div', {}, speed(d, redraws), happened(d)))),
-		low(section('jobs', 'Jobs of this node', link('jobs', { node: d.node, since: site.arguments.since ?? '24h' }, 'in the list of jobs'), d.lanes.length ? table('Jobs of this node', COLUMNS, d.lanes, { sort: 'start' }) : el('p', { class: 'none' }, 'No job was on it in this time.'))), means(COLUMNS));
+		low(section('jobs', 'Jobs of this node', link('jobs', { node: d.node, since: site.arguments.since ?? '24h' }, 'in the list of jobs'), d.lanes.length ? table('Table: jobs', COLUMNS, d.lanes, { sort: 'start' }) : el('p', { class: 'none' }, 'No job was on it in this time.'))), means(COLUMNS));
 	document.title = plain(`Node ${d.node} \u00b7 jobprof`).slice(0, 200);
 	drawParts(document.body);
 	paper(redraw);
+	new ResizeObserver(redraw).observe(document.querySelector('main'));
 	s.start();
 	view.show();
 	return { node: d, view };

@@ -42,7 +42,7 @@ function search() {
 
 // The links to the other pages, above any page of a server.
 export function nav() {
-	return el('div', { class: 'site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.map(([p, t]) => el('a', { href: `/${p}`, 'aria-current': p === site.page ? 'page' : null }, t))),
+	return el('div', { class: 'site', role: 'region', 'aria-label': 'Site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.map(([p, t]) => el('a', { href: `/${p}`, 'aria-current': p === site.page ? 'page' : null }, t))),
 		search(), el('span', { class: 'who' }, el('b', {}, name(site.user, 30)), site.sees_all ? ' sees all jobs' : ' sees own jobs'));
 }
 

@@ -3,7 +3,7 @@
 import { axis } from './axis.js';
 import { Clock } from './clock.js';
 import { canvas, colour, el, low, name, section, soft } from './dom.js';
-import { cores, count, energy, number, plural, power, share, spoken } from './format.js';
+import { cores, count, energy, number, plain, plural, power, share, spoken } from './format.js';
 import { labelsOf, levelOf, paint, rampOf, rowAt, rowsOf } from './nodemap.js';
 import { paper } from './paper.js';
 import { address, cells, drawParts, few, known, link, shell, site, table } from './site.js';
@@ -17,6 +17,7 @@ const QUANTITIES = [
 ];
 
 const textOf = (unit, v) => (unit === 'W' ? power(v) : share(v));
+const long = (s) => (s === 3600 ? 'an hour' : s >= 172800 && s % 86400 === 0 ? `${s / 86400} days` : s % 3600 === 0 ? `${s / 3600} hours` : spoken(s));
 const minus = (text) => text.replace('-', '\u2212');
 
 // ---- the map of nodes and hours
@@ -83,6 +84,9 @@ function choosing(plot, d, rows, show) {
 	});
 }
 
+// What the map has from above, where the rows are of several kinds.
+const kindsOf = (d) => (d.kinds.length > 1 ? `From above: ${d.kinds.map((k, i) => `${d.nodes.filter((n) => n.kind === i).length} \u00d7 ${plain(k.model ?? 'kind not known')}`).join('; ')}. ` : '');
+
 function map(d, redraws) {
 	const kinds = QUANTITIES.filter((q) => d.heat[q.key]?.bytes?.length), rows = rowsOf(d), height = rows.at(-1).y + rows.at(-1).h, [first] = rows;
 	const end = d.steps * d.step_s, view = new View(end), clock = new Clock({ job: { start: d.from }, facts: {}, page: { lines: { end_s: end, dt_s: d.step_s } } });
@@ -128,9 +132,9 @@ function map(d, redraws) {
 	redraws.push(redraw, () => view.show());
 	new ResizeObserver(redraw).observe(plot);
 	show(null);
-	return section('heat', `Nodes over ${spoken(end)}`, legend, el('div', { class: 'bar2 stick' }, buttons, tip),
-		el('div', { class: 'tl sysmap' }, labelsOf(d, rows, height), plot, el('span'), axis(view, clock)),
-		el('p', { class: 'soft small' }, `A row is ${first.nodes.length > 1 ? `${first.nodes.length} nodes` : 'a node'}, a column ${spoken(d.step_s)}. `, el('span', { class: 'keyed' }, 'A click opens the node; keys ', el('kbd', {}, '1'), ' to ', el('kbd', {}, String(kinds.length)), ' choose the quantity, arrows a cell.')), behind(d, kinds));
+	return section('heat', `Nodes over ${long(end)}`, legend, el('div', { class: 'bar2 stick' }, buttons, tip),
+		el('div', { class: 'tl sysmap' }, labelsOf(d, rows, height), plot, el('span'), el('span'), axis(view, clock), el('span')),
+		el('p', { class: 'soft small' }, `A row is ${first.nodes.length > 1 ? `${first.nodes.length} nodes` : 'a node'}, a column ${long(d.step_s)}. ${kindsOf(d)}`, el('span', { class: 'keyed' }, 'A click opens the node; keys ', el('kbd', {}, '1'), ' to ', el('kbd', {}, String(kinds.length)), ' choose the quantity, arrows a cell.')), behind(d, kinds));
 }
 
 // ---- the same as a table
@@ -205,7 +209,7 @@ function difference(r) {
 function changed(d) {
 	return section('changed', 'What changed', 'against as long a time before', el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: what changed' }, el('table', { class: 'g mini' },
 		el('thead', {}, el('tr', {}, ['', 'now', 'before', 'change'].map((h, i) => (i ? el('th', { scope: 'col' }, h) : el('td'))))),
-		el('tbody', {}, d.changed.map((r) => [el('tr', {}, el('th', { scope: 'row', class: 'l' }, r.words), el('td', {}, el('b', {}, amount(r, r.now))), el('td', {}, amount(r, r.before)), el('td', {}, difference(r))),
+		el('tbody', {}, d.changed.map((r) => [el('tr', {}, el('th', { scope: 'row', class: 'l w' }, r.words), el('td', {}, el('b', {}, amount(r, r.now))), el('td', {}, amount(r, r.before)), el('td', {}, difference(r))),
 			r.why ? el('tr', { class: 'why' }, el('td', { class: 'l w soft', colspan: 4 }, name(r.why, 200))) : ''])))));
 }
 
@@ -239,7 +243,7 @@ function energies(d, redraws) {
 		return section('energy', 'Energy', '', el('p', { class: 'soft words' }, 'Not known: no energy sensor of a node was read. ', el('code', {}, 'jobprof sensors'), ' on a node says what it looked for.'));
 	const parts = [known(e.idle_j) ? `${energy(e.idle_j)} in idle cores` : '', known(e.no_owner_j) ? `${energy(e.no_owner_j)} of no job` : '', known(e.money) ? `${few(e.money)} ${e.currency ?? ''}` : '', known(e.co2_kg) ? `${few(e.co2_kg)} kg CO\u2082` : ''].filter(Boolean);
 
-	return section('energy', 'Energy', `of ${spoken(e.until - e.from)}, ${plural(e.known_nodes, 'node')} with sensors`,
+	return section('energy', 'Energy', `of ${long(e.until - e.from)}, ${plural(e.known_nodes, 'node')} with sensors`,
 		el('p', { class: 'words' }, el('b', { class: 'big' }, energy(e.all_j ?? e.jobs_j)), ' ', soft(known(e.jobs_low_j) ? `jobs ${energy(e.jobs_j)}, by the sensors\u2019 bounds ${energy(e.jobs_low_j)} to ${energy(e.jobs_high_j)}` : `jobs ${energy(e.jobs_j)}`, known(e.yesterday_j) ? `; the day before ${energy(e.yesterday_j)} in all` : '')),
 		parts.length ? el('p', { class: 'small' }, `${parts.join(', ')}.`) : '', e.power_w?.some(known) ? spark(e.power_w, redraws) : '');
 }
