@@ -5,6 +5,7 @@ import { bursts } from './clusters.js';
 import { compare } from './compare.js';
 import { digest } from './digest.js';
 import { el } from './dom.js';
+import { find } from './find.js';
 import { flame } from './flame.js';
 import { folded } from './fold.js';
 import { jobs } from './jobs.js';
@@ -22,7 +23,7 @@ if (!text.trim().startsWith('{')) {
 } else {
 	const data = JSON.parse(text);
 
-	const page = site?.error ? wrong : data.jobs ? jobs : data.usage ? usage : data.issues ? issues : data.advice ? advice : data.digest ? digest : data.nodes ? nodes : data.node ? node : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
+	const page = site?.error ? wrong : data.jobs ? jobs : data.usage ? usage : data.issues ? issues : data.advice ? advice : data.digest ? digest : data.find ? find : data.nodes ? nodes : data.node ? node : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
 
 	if (site)
 		document.body.prepend(nav());

@@ -21,9 +21,9 @@ export function address(page, args) {
 
 export const link = (page, args, ...children) => el('a', { href: address(page, args) }, ...children);
 
-// Digits are a job; the others a name, of which the server knows what it is.
+// What is searched the server knows: a job, a user, a project, a node or a name of jobs.
 function search() {
-	const box = el('input', { type: 'search', name: 'name', 'aria-label': 'Search a job by its number or name', placeholder: 'job or name', autocomplete: 'off' });
+	const box = el('input', { type: 'search', name: 'word', required: true, 'aria-label': 'Search a job, user, project, node or name', placeholder: 'job, user, project, node or name', value: site.arguments?.word ?? null, autocomplete: 'off', maxlength: 500 });
 
 	document.addEventListener('keydown', (e) => {
 		if (e.key === '/' && !/INPUT|SELECT|TEXTAREA/.test(e.target.tagName)) {
@@ -31,13 +31,7 @@ function search() {
 			box.focus();
 		}
 	});
-	return el('form', { role: 'search', action: '/jobs', onsubmit: (e) => {
-		e.preventDefault();
-		const q = box.value.trim();
-
-		if (q)
-			location.href = /^\d+([_+]\d+)?$/.test(q) ? address('jobs', { jobs: q }) : address('jobs', { name: q });
-	} }, box);
+	return el('form', { role: 'search', action: '/find' }, box);
 }
 
 // The links to the other pages, above any page of a server.

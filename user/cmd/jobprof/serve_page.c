@@ -65,6 +65,7 @@ static const struct page pages[] = {
 	{"/usage", {PART(usage, "usage")}, " by sort all io ", true, false},
 	{"/issues", {PART(issues, "issues")}, " by sort all ", true, false},
 	{"/advice", {PART(advice, "advice")}, " all ", true, false},
+	{"/find", {PART(find, "find")}, " word ", true, false},
 	{"/contacted", {PART(contacted, "contacted")}, " ", false, false},
 	{"/digest", {PART(digest, "digest")}, " ", true, true},
 };
