@@ -99,7 +99,7 @@ static int find_job(struct search *s)
 	unsigned n = 0;
 	int err = jobspec__parse(&spec, &n, s->word, why, sizeof(why));
 
-	if (err || n != 1 || spec->any_step || strchr(s->word, '.')) {
+	if (err || n != 1 || strchr(s->word, '.')) {
 		free(spec);
 		return err == -ENOMEM ? err : 0;
 	}

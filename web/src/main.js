@@ -16,6 +16,7 @@ import { nav, site, wrong } from './site.js';
 import { nodes } from './system.js';
 import { issues, usage } from './usage.js';
 
+const OF_SITE = { find, node, nodes };
 const text = document.getElementById('data').textContent;
 
 if (!text.trim().startsWith('{')) {
@@ -23,7 +24,7 @@ if (!text.trim().startsWith('{')) {
 } else {
 	const data = JSON.parse(text);
 
-	const page = site?.error ? wrong : data.jobs ? jobs : data.usage ? usage : data.issues ? issues : data.advice ? advice : data.digest ? digest : data.find ? find : data.nodes ? nodes : data.node ? node : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
+	const page = site?.error ? wrong : OF_SITE[site?.page] ?? (data.jobs ? jobs : data.usage ? usage : data.issues ? issues : data.advice ? advice : data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report);
 
 	if (site)
 		document.body.prepend(nav());

@@ -40,33 +40,34 @@ static const struct site_column columns[] = {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(*columns))
 
-/* "jobprof usage --user=a --by=name" */
+/* "jobprof usage --user a --by name" */
 static char *command_of(const struct found *f)
 {
 	static const struct {
-		const char *what, *before, *after;
+		const char *what, *before, *equal, *after;
 	} of[] = {
-		{"job", "jobs --jobs=", ""},		 {"user", "usage --user=", "--by=name"},
-		{"project", "usage --project=", "--by=user"}, {"node", "jobs --node=", ""},
-		{"name", "jobs --name==", ""},
+		{"job", "jobs --jobs", "", ""},
+		{"user", "usage --user", "", " --by name"},
+		{"project", "usage --project", "", " --by user"},
+		{"node", "jobs --node", "", ""},
+		{"name", "jobs --name", "=", ""},
 	};
-	char *text = NULL, *word;
+	char *text = NULL, *word = NULL;
 	size_t i = 0, n;
 	FILE *out = open_memstream(&text, &n);
 
 	while (strcmp(of[i].what, f->what))
 		i++;
-	if (!out || asprintf(&word, "%s%s", strchr(of[i].before, '-'), f->name) < 0) {
-		if (out)
-			fclose(out);
-		free(text);
-		return NULL;
+	if (out && asprintf(&word, "%s%s", of[i].equal, f->name) >= 0) {
+		fprintf(out, "jobprof %s ", of[i].before);
+		site_args__print_word(out, word);
+		fputs(of[i].after, out);
+		free(word);
 	}
-	fprintf(out, "jobprof %.*s", (int)strcspn(of[i].before, "-"), of[i].before);
-	site_args__print_word(out, word);
-	fprintf(out, "%s%s", *of[i].after ? " " : "", of[i].after);
-	free(word);
-	return fclose(out) ? NULL : text;
+	if (out && !fclose(out) && *text)
+		return text;
+	free(text);
+	return NULL;
 }
 
 static int take(void *arg, const struct found *f)
