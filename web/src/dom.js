@@ -56,7 +56,7 @@ export function low(part) {
 export function grid(head, rows, more = '', label = '') {
 	const isCell = (c) => c instanceof Element && /^T[DH]$/.test(c.tagName);
 
-	return el('div', { class: 'wide', ...(label ? { tabindex: 0, role: 'region', 'aria-label': label } : {}) }, el('table', { class: `rk ${more}` },
+	return el('div', { class: 'wide', ...(label ? { tabindex: 0, role: 'region', 'aria-label': `Table: ${label}` } : {}) }, el('table', { class: `rk ${more}` },
 		el('thead', {}, el('tr', {}, head.map((h, i) => (isCell(h) ? h : i || h ? el('th', { scope: 'col' }, h) : el('td'))))),
 		el('tbody', {}, rows.map(([first, ...cells]) => el('tr', {}, el('th', { scope: 'row' }, first), cells.map((c) => (isCell(c) ? c : el('td', {}, c))))))));
 }

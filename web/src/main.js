@@ -6,16 +6,21 @@ import { compare } from './compare.js';
 import { digest } from './digest.js';
 import { el } from './dom.js';
 import { sent, withoutServer } from './files.js';
+import { find } from './find.js';
 import { flame } from './flame.js';
 import { folded } from './fold.js';
 import { io } from './io.js';
 import { jobs } from './jobs.js';
+import { node } from './node.js';
 import { plot } from './plot.js';
 import { report } from './report.js';
 import { nav, site, wrong } from './site.js';
 import { contacts, findings, issues } from './sitefindings.js';
+import { nodes } from './system.js';
 import { usage } from './usage.js';
 
+const OF_SITE = { digest, find, findings, io, issues, jobs, node, nodes, usage };
+const pageOfSite = (data) => (site?.page === 'advice' ? ('contacts' in (data.advice ?? {}) ? contacts : advice) : OF_SITE[site?.page]);
 const text = document.getElementById('data').textContent;
 
 if (!text.trim().startsWith('{')) {
@@ -23,7 +28,7 @@ if (!text.trim().startsWith('{')) {
 } else {
 	const data = JSON.parse(text);
 
-	const page = site?.error ? wrong : site?.page === 'findings' ? findings : data.io ? io : 'contacts' in (data.advice ?? {}) ? contacts : data.jobs ? jobs : data.usage ? usage : data.issues ? issues : data.advice ? advice : data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
+	const page = site?.error ? wrong : pageOfSite(data) ?? (data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report);
 
 	if (site?.is_static) {
 		withoutServer();

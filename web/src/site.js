@@ -26,9 +26,9 @@ export function address(page, args = {}) {
 
 export const link = (page, args, ...children) => el('a', { href: address(page, args) }, ...children);
 
-// Digits are a job; the others a name, of which the server knows what it is.
+// What is searched the server knows: a job, a user, a project, a node or a name of jobs.
 function search() {
-	const box = el('input', { type: 'search', name: 'name', 'aria-label': 'Search a job by its number or name', placeholder: 'job or name', autocomplete: 'off' });
+	const box = el('input', { type: 'search', name: 'word', required: true, 'aria-label': 'Search a job, user, project, node or name', placeholder: 'job, user, project, node or name', value: site.arguments?.word ?? null, autocomplete: 'off', maxlength: 500 });
 
 	document.addEventListener('keydown', (e) => {
 		if (e.key === '/' && !/INPUT|SELECT|TEXTAREA/.test(e.target.tagName)) {
@@ -36,18 +36,12 @@ function search() {
 			box.focus();
 		}
 	});
-	return el('form', { role: 'search', action: address('jobs'), onsubmit: (e) => {
-		e.preventDefault();
-		const q = box.value.trim();
-
-		if (q)
-			location.href = /^\d+([_+]\d+)?$/.test(q) ? address('jobs', { jobs: q }) : address('jobs', { name: q });
-	} }, box);
+	return el('form', { role: 'search', action: address('find') }, box);
 }
 
 // The links to the other pages, above any page of a server.
 export function nav() {
-	return el('div', { class: 'site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.map(([p, t]) => el('a', { href: address(p), 'aria-current': p === (WITHIN[site.page] ?? site.page) ? 'page' : null }, t))),
+	return el('div', { class: 'site', role: 'region', 'aria-label': 'Site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.map(([p, t]) => el('a', { href: address(p), 'aria-current': p === (WITHIN[site.page] ?? site.page) ? 'page' : null }, t))),
 		search(), el('span', { class: 'who' }, el('b', {}, name(site.user, 30)), site.sees_all ? ' sees all jobs' : ' sees own jobs'));
 }
 
@@ -111,7 +105,7 @@ export function table(label, columns, rows, options = {}) {
 	const by = (site.arguments.sort ?? options.sort ?? '').replace(/^-/, '');
 	const head = (c) => [el('span', { class: 't' }, c.head), el('span', { class: 'u' }, c.unit ?? '')];
 
-	const t = el('table', { class: 'g', 'aria-label': label }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null, title: c.about, 'aria-sort': by === c.key ? 'descending' : null },
+	const t = el('table', { class: 'g', 'aria-label': label }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', 'data-key': c.key, class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null, title: c.about, 'aria-sort': by === c.key ? 'descending' : null },
 		c.fixed ? head(c) : el('a', { href: address(site.page, { ...site.arguments, sort: c.key }) }, head(c)))))),
 	el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: [c.left ? 'l' : '', c.kind === 'part' ? 'vb' : '', c.cut ? 'cut' : '', c.wide ? 'wd' : ''].join(' ').trim() || null }, cell(c, r)))))),
 	options.sum ? el('tfoot', {}, el('tr', {}, some.map((c, i) => el('td', { class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null }, i ? (known(options.sum[c.key]) && !c.left ? cell(c, options.sum) : '') : 'all')))) : '');

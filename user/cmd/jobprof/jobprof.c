@@ -31,6 +31,7 @@ static const struct verb verbs[] = {
 	{"digest", verb_digest, &cmd_digest, "what the jobs of a week lost, and whom to write to"},
 	{"emit", verb_emit, &cmd_emit, "values of your own into the profile of this step"},
 	{"extract", verb_extract, &cmd_extract, "tables of a profile as CSV, JSON or text"},
+	{"find", verb_find, &cmd_find, "what a word is: a job, user, project, node or name"},
 	{"flame", verb_flame, &cmd_flame,
 	 "the functions that a profile's tasks were in, as a flame graph"},
 	{"fold", verb_fold, &cmd_fold,

@@ -73,6 +73,7 @@ static const struct page pages[] = {
 	{"/io", {PART(usage, "io", "--io")}, " all ", true, false},
 	{"/issues", {PART(issues, "issues")}, " by sort all ", true, false},
 	{"/advice", {PART(advice, "advice")}, " contacts all ", true, false},
+	{"/find", {PART(find, "find")}, " word ", true, false},
 	{"/contacted", {PART(contacted, "contacted")}, " ", false, false},
 	{"/node", {PART(node, "node")}, " ", true, false},
 	{"/nodes", {PART(nodes, "nodes")}, " ", true, false},

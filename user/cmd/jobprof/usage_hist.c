@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How well jobs used what they held, as histograms by core time: CPU time, memory, time limit. That of
- * a quantity ignores the filter's range of it, so that a reader who has chosen a part sees the rest. */
+/* How well jobs used what they held, as histograms by core time: CPU time, memory, time limit. That
+ * of a quantity ignores the filter's range of it, so that a reader who has chosen a part sees the
+ * rest. */
 #include "cmd/jobprof/usage_hist.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 #define BINS  20
 #define WIDTH 40 /* characters of the longest bar */
 
-static const struct quantity {
+static const struct histogram_of {
 	const char *name, *title;
 	const char *column, *stored; /* of the tables job and hist */
 	enum filter_range range;
@@ -32,7 +33,7 @@ struct histogram {
 	struct bin bins[BINS];
 };
 
-static int write_question(struct query *q, struct index *ix, const struct quantity *of,
+static int write_question(struct query *q, struct index *ix, const struct histogram_of *of,
 			  const struct job_filter *f, const struct viewer *v)
 {
 	const bool is_stored = v->sees_all && !f->user && !f->account && query__is_of_days(ix, f);
@@ -62,7 +63,7 @@ static double known(const struct db_value *v)
 	return v->type == DB_NULL ? 0 : db_value__number(v);
 }
 
-static int ask(struct index *ix, const struct quantity *of, const struct site_args *a,
+static int ask(struct index *ix, const struct histogram_of *of, const struct site_args *a,
 	       const struct viewer *v, struct histogram *out)
 {
 	struct job_filter f = a->filter;
@@ -78,8 +79,8 @@ static int ask(struct index *ix, const struct quantity *of, const struct site_ar
 		err = query__ask(&q, ix->db, &r);
 	while (!err && db_rows__next(&r))
 		if (r.v[0].i >= 0 && r.v[0].i < BINS)
-			out->bins[r.v[0].i] = (struct bin){known(&r.v[1]), known(&r.v[2]),
-							   known(&r.v[3])};
+			out->bins[r.v[0].i] =
+				(struct bin){known(&r.v[1]), known(&r.v[2]), known(&r.v[3])};
 	err = err ? err : r.err;
 	db_rows__end(&r);
 	query__free(&q);
@@ -107,7 +108,7 @@ static void print_bar(const struct bin *b, double most)
 		putchar(i < lost ? '#' : i < all ? '=' : ' ');
 }
 
-static void print_histogram(const struct quantity *of, const struct histogram *h)
+static void print_histogram(const struct histogram_of *of, const struct histogram *h)
 {
 	const double most = most_of(h);
 

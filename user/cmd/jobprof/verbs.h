@@ -24,6 +24,7 @@ int verb_reduce(int argc, char **argv);
 int verb_flame(int argc, char **argv);
 int verb_cluster(int argc, char **argv);
 int verb_track(int argc, char **argv);
+int verb_find(int argc, char **argv);
 int verb_fold(int argc, char **argv);
 int verb_advice(int argc, char **argv);
 int verb_apps(int argc, char **argv);
@@ -46,7 +47,7 @@ int seff__main(int argc, char **argv);
 
 extern const struct command cmd_run, cmd_show, cmd_items, cmd_list, cmd_merge, cmd_extract,
 	cmd_mark, cmd_emit, cmd_live, cmd_sensors, cmd_report, cmd_calibrate, cmd_compare, cmd_plot,
-	cmd_reduce, cmd_flame, cmd_fold, cmd_cluster, cmd_track, cmd_advice, cmd_apps,
+	cmd_reduce, cmd_flame, cmd_find, cmd_fold, cmd_cluster, cmd_track, cmd_advice, cmd_apps,
 	cmd_contacted, cmd_digest, cmd_findings, cmd_index, cmd_issues, cmd_jobs, cmd_node,
 	cmd_nodes, cmd_usage, cmd_seff, cmd_serve, cmd_site, cmd_js1, cmd_mail;
 

@@ -1,0 +1,230 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every page of jobprof serve in a browser, as staff and as a user: no error, nothing that the policy refuses, nothing wider than the screen, nothing that
+axe-core finds; each number of a table is that of the same address with .json, whose sums are those of SQL. What is done in the browser: tests/web/site-*.js."""
+
+import contextlib
+import os
+import socketserver
+import sys
+import urllib.parse
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, os.path.realpath(__file__ + "/.."))
+from serve import *
+
+USER = "nobody"  # an account of every system
+WEB = os.path.join(ROOT, "tests/web")
+# What a page is asked for, beside the time: without it there is no such page.
+NEEDS = {"/find": "word=%(name)s", "/node": "node=%(node)s", "/app": "signature=%(signature)s", "/compare": "jobs=1,2"}
+TIMELESS = ("/find", "/digest", "/node", "/nodes", "/live", "/home", "/compare", "/running")
+CELLS = {"/jobs": 400, "/usage": 60, "/issues": 60, "/node": 10, "/nodes": 10}  # of tables, at least
+STAFF_ONLY = ("/nodes",)
+JOBS = 400
+
+
+def paths():
+    """The table of pages, as it is in the program's source."""
+    with open(os.path.join(ROOT, "user/cmd/jobprof/serve_page.c")) as f:
+        return [p for p in re.findall(r'^\t\{"(/[a-z]+)",', f.read(), re.M) if p != "/contacted"]  # which has no page to look at
+
+
+def need_browser():
+    for program in ("node", "chromium"):
+        if not shutil.which(program):
+            raise Skipped("there is no %s: scripts/install-deps test" % program)
+    if not os.path.isdir(os.path.join(WEB, "node_modules/playwright-core")):
+        raise Skipped("playwright-core is not installed: scripts/install-deps test")
+
+
+class Relay(socketserver.ThreadingTCPServer):
+    """As a site's web server: it says in a header who asks, and is asked at a port."""
+    daemon_threads = allow_reuse_address = True
+
+    def __init__(self, server, user):
+        relay = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self):
+                with contextlib.suppress(ConnectionError, TimeoutError):
+                    relay.pass_on(self.request)
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.path, self.user = server.socket, user
+        self.base = "http://127.0.0.1:%d" % self.server_address[1]
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def pass_on(self, client):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            part = client.recv(65536)
+            if not part:
+                return
+            head += part
+        lines = [x for x in head.split(b"\r\n\r\n")[0].split(b"\r\n") if not re.match(rb"(?i)(connection|x-remote-user):", x)]
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(60)
+        s.connect(self.path)
+        s.sendall(b"\r\n".join(lines + [b"X-Remote-User: " + self.user.encode(), b"Connection: close"]) + b"\r\n\r\n")
+        while part := s.recv(65536):
+            client.sendall(part)
+        s.close()
+
+
+def rows_of_now():
+    """Jobs of the last weeks: a third are the user's. Names mean harm."""
+    made = site(jobs=JOBS, users=12, days=20, end=int(time.time()) - 3600, at=())
+    for i, r in enumerate(made.rows()):
+        if i % 3 == 0:
+            r["user"] = USER
+        yield r
+
+
+@functools.cache
+def index():
+    d = tmpdir("pages")
+    path, lines, jobs = os.path.join(d, "index.db"), os.path.join(d, "rows.jsonl"), os.path.join(d, "jobs")
+    with open(lines, "w") as f:
+        for r in rows_of_now():
+            f.write(json.dumps({k: v for k, v in r.items() if v is not None}) + "\n")
+    must("index", "import", "--database", path, lines)
+    list(sitegen.job_files(jobs, 2, users=1))
+    must("index", "scan", jobs, "--database", path)
+    return path
+
+
+@functools.cache
+def empty():
+    path = os.path.join(tmpdir("none"), "index.db")
+    must("index", "import", "--database", path, "/dev/null")
+    return path
+
+
+def query(path, sql, *args):
+    with contextlib.closing(sqlite3.connect("file:%s?mode=ro" % path, uri=True)) as db:
+        return db.execute(sql, args).fetchall()
+
+
+def words():
+    """Names that the index has, for pages that are about one."""
+    (node,) = query(index(), "SELECT node FROM job_node GROUP BY node ORDER BY count(*) DESC LIMIT 1")[0]
+    name, signature = query(index(), "SELECT name, signature FROM job WHERE user = ? AND name LIKE '%\\_u%' ESCAPE '\\' GROUP BY name ORDER BY count(*) DESC LIMIT 1", USER)[0]
+    return {"node": node, "name": name.split("_u")[0], "signature": signature}
+
+
+def address(path, **more):
+    given = NEEDS.get(path, "") % {k: urllib.parse.quote(v or "") for k, v in words().items()}
+    if path == "/node":
+        given += "&since=20d"
+    return path + "?" + "&".join(filter(None, [given, "" if path in TIMELESS else "since=all", urllib.parse.urlencode(more)])) if given or more or path not in TIMELESS else path
+
+
+@contextlib.contextmanager
+def servers():
+    """Of the full index for both, and of an empty one for staff."""
+    with contextlib.ExitStack() as stack:
+        out = {}
+        for name, path, user in (("staff", index(), "root"), ("user", index(), USER), ("empty", empty(), "root")):
+            s = Server("--database", path, "--proxy-user", "root")
+            stack.callback(s.end)
+            relay = Relay(s, user)
+            stack.callback(relay.shutdown)
+            out[name] = relay.base
+        yield out
+
+
+def browse(pages, moves=()):
+    need_browser()
+    folder = tmpdir("browser")
+    with servers() as s:
+        with open(os.path.join(folder, "cases.json"), "w") as f:
+            json.dump({"servers": s, "pages": list(pages), "moves": list(moves)}, f)
+        p = subprocess.run(["node", os.path.join(WEB, "site-pages.js"), folder], capture_output=True, text=True, timeout=550)
+    for line in p.stdout.splitlines():
+        good, name, why = re.match(r"(not )?ok (.*?)(?:: (?=\S+ ).*)?$", line).group(1, 2, 0)
+        is_true("browser, " + name, not good, why)
+    is_true("browser: it ends well", p.returncode == 0 and p.stdout, p.stderr[-800:])
+
+
+ALL = {"light": "axe", "dark": "axe", "phone": "axe"}
+
+
+def has(path):
+    """Whether that page is for users, too."""
+    return path not in STAFF_ONLY
+
+
+def truth(path):
+    """The digest's .json is the verb's, whose page has words of its own."""
+    return path != "/digest" and CELLS.get(path, -1)
+
+
+def as_staff():
+    browse({"server": "staff", "address": address(p), "truth": truth(p), "looks": ALL} for p in paths())
+
+
+def as_user_and_without_jobs():
+    def cases():
+        for p in paths():
+            if has(p):
+                yield {"server": "user", "address": address(p), "truth": truth(p), "looks": {"light": "axe"}}
+            yield {"server": "empty", "address": address(p), "status": 0, "looks": {"light": "axe"}}
+            if p not in TIMELESS:
+                yield {"server": "staff", "address": address(p, name="no job is called so"), "looks": {"light": "axe"}}
+                yield {"server": "staff", "address": address(p, nodes="x"), "status": 400, "looks": {"light": "axe"}}
+    browse(cases())
+
+
+def moves():
+    w, made = words(), []
+    (number,) = query(index(), "SELECT job_id FROM job WHERE user <> '1' AND array_id IS NULL AND file IS NULL LIMIT 1")[0]
+    (project,) = query(index(), "SELECT account FROM job WHERE account LIKE 'proj%' LIMIT 1")[0]
+    for word, leads in ((USER, "/usage?by=name&user=" + USER), (project, "/usage?by=user&project=" + project), (w["node"], "/node?node=" + w["node"]), (str(number), "/jobs?jobs=%d" % number),
+                        (w["name"], "/find?word=" + w["name"]), ("no such thing", "/find?word=no+such+thing"), ("1", "/job/1")):
+        made.append({"move": "searched", "server": "staff", "address": "/jobs?since=all", "word": word, "leads": leads})
+    made.append({"move": "followed", "server": "staff", "address": "/usage?since=all"})
+    if "/node" in paths():
+        made.append({"move": "cursor", "server": "staff", "address": address("/node")})
+    if "/nodes" in paths():
+        made.append({"move": "mapped", "server": "staff", "address": "/nodes"})
+    browse([{"server": "staff", "address": "/job/1", "looks": {"light": "", "phone": ""}}], made)
+
+
+def sums_are_those_of_sql():
+    """Of all jobs, and of a user's."""
+    with servers() as s:
+        for who, of in (("staff", ""), ("user", " WHERE user = '%s'" % USER)):
+            def ask(where):
+                c = http.client.HTTPConnection(s[who][7:], timeout=60)
+                c.request("GET", where)
+                return json.loads(c.getresponse().read())
+            jobs, held, lost = query(index(), "SELECT count(*), sum(held_core_s), sum(lost_core_s) FROM job" + of)[0]
+            got = ask("/jobs.json?since=all")
+            is_equal("sums, /jobs of %s" % who, (got["matching"], close(got["held_core_s"], held), close(got["lost_core_s"], lost)), (jobs, True, True))
+            for by, column in (("user", "user"), ("project", "account"), ("state", "state"), ("name", "name")):
+                got = {r[by] or "": (r["jobs"], r["held_core_s"], r["lost_core_s"], r["energy_kwh"] if "energy_kwh" in r else None) for r in ask("/usage.json?since=all&all&by=" + by)["rows"]}
+                want = {k or "": v for k, *v in query(index(), "SELECT %s, count(*), sum(held_core_s), sum(lost_core_s) FROM job%s GROUP BY 1" % (column, of))}
+                wrong = [k for k in want if k not in got or got[k][0] != want[k][0] or any((a is None) != (b is None) or a is not None and not math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-6) for a, b in zip(got[k][1:3], want[k][1:3]))]
+                is_equal("sums, /usage by %s of %s" % (by, who), (wrong[:3], len(got)), ([], len(want)))
+
+
+@in_full
+def everywhere():
+    """Each page in each look, for each viewer and state."""
+    def cases():
+        for p in paths():
+            for who in ("staff", "user", "empty"):
+                if who != "user" or has(p):
+                    yield {"server": who, "address": address(p), "looks": ALL}
+            for word in ("=cmd|' /C calc'!A0", "<script>alert(1)</script>", "Größe-日本語", "\u202egnirts"):
+                if p not in TIMELESS:
+                    yield {"server": "staff", "address": address(p, name=word), "looks": {"light": "axe", "phone": ""}}
+        for sort in ("job_id", "start", "cpu_share", "-lost_core_s", "elapsed_s", "user"):
+            yield {"server": "staff", "address": address("/jobs", sort=sort), "truth": True, "looks": {"light": ""}}
+        for by in ("user", "name", "program", "partition", "state", "node"):
+            for p in ("/usage", "/issues"):
+                yield {"server": "staff", "address": address(p, by=by), "truth": True, "looks": {"light": ""}}
+    browse(cases())
+
+
+if __name__ == "__main__":
+    run_tests((sums_are_those_of_sql, as_staff, as_user_and_without_jobs, moves, everywhere))

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a reader does on the pages of a site: each takes an open page and what browser.py wants of it, and returns '' or what is wrong.
+
+const at = (page) => page.evaluate(() => decodeURIComponent(location.pathname + location.search));
+
+// Types into the search box and presses Enter: where does that lead?
+async function searched(page, { word, leads }) {
+	await page.keyboard.press('/');
+	await page.keyboard.type(word);
+	await page.keyboard.press('Enter');
+	await page.waitForFunction((to) => decodeURIComponent(location.pathname + location.search).startsWith(to) && document.querySelector('footer'), leads, { timeout: 10000 }).catch(() => {});
+	const there = await at(page);
+
+	return there.startsWith(leads) ? '' : `"${word}" leads to ${there}, not ${leads}`;
+}
+
+// j chooses the first row, Enter opens what it links to.
+async function followed(page) {
+	await page.keyboard.press('j');
+	const [label, to] = await page.evaluate(() => { const a = document.querySelector('tr.on a'); return [a?.textContent, a && new URL(a.href).pathname + new URL(a.href).search]; });
+
+	if (!to)
+		return 'j chooses no row with a link';
+	await page.keyboard.press('Enter');
+	await page.waitForFunction((there) => location.pathname + location.search === there, to, { timeout: 10000 }).catch(() => {});
+	const there = await page.evaluate(() => location.pathname + location.search);
+
+	return there === to ? '' : `Enter on ${label} leads to ${there}, not ${to}`;
+}
+
+// The keys move the cursor of a node's lines by a step and by an hour, and say the values.
+async function cursor(page) {
+	const box = page.locator('.series'), pin = () => page.evaluate(() => jobprof.view.pin);
+
+	await box.focus();
+	await page.keyboard.press('ArrowLeft');
+	const first = await pin();
+
+	await page.keyboard.press('Shift+ArrowLeft');
+	const hour = await pin(), spoken = await page.evaluate(() => document.querySelector('.sr[aria-live]').textContent), { step_s: step, lines } = await page.evaluate(() => jobprof.node);
+	const i = Math.floor(hour / step), shown = await page.evaluate(() => document.querySelector('[data-value="cpu of jobs"]')?.textContent), wanted = lines.cpu_jobs_cores[i];
+
+	if (Math.abs(first - hour - 3600) > 1e-6)
+		return `Shift and Left move from ${first} to ${hour}`;
+	if (!spoken.includes('CPU'))
+		return `it says "${spoken}"`;
+	if (wanted !== null && Math.abs(parseFloat(shown) - wanted) > 0.006 * wanted + 0.01)
+		return `the cursor at step ${i} says ${shown}, not ${wanted}`;
+	await page.keyboard.press('Escape');
+	return Number.isNaN(await pin()) ? '' : 'Escape does not let the cursor go';
+}
+
+// The keys choose a cell of the map; it says what the JSON has, and Enter opens the node.
+async function mapped(page) {
+	await page.locator('.nodemap').focus();
+	for (const key of ['2', 'ArrowDown', 'ArrowDown', 'ArrowLeft', 'ArrowUp'])
+		await page.keyboard.press(key);
+	const { said, node, level, d } = await page.evaluate(() => {
+		const { nodes: n } = jobprof, order = n.nodes.map((_, i) => i).sort((a, b) => n.nodes[a].kind - n.nodes[b].kind || a - b), i = order[1] ?? order[0], bytes = n.heat.busy.bytes;
+
+		return { said: document.querySelector('.tip').textContent, node: n.nodes[i].node, level: (typeof bytes === 'string' ? atob(bytes).charCodeAt(i * n.steps + n.steps - 2) : bytes[i * n.steps + n.steps - 2]), d: { levels: n.heat.levels, top: n.heat.busy.top, steps: n.steps, nodes: n.nodes.length } };
+	});
+	const text = said.replace(/\s+/g, ' '), busy = /cpu busy (no job|not known|down|[\d.]+ %)/.exec(text)?.[1];
+
+	if (d.nodes > 1 && !text.startsWith(node))
+		return `Down, Down, Up choose "${text}", not ${node}`;
+	if (level <= d.levels ? Math.abs(parseFloat(busy) - 100 * level / d.levels * d.top) > 0.51 : /%/.test(busy))
+		return `"${text}" of level ${level}`;
+	await page.keyboard.press('Enter');
+	await page.waitForURL(/\/node\?/, { timeout: 10000 }).catch(() => {});
+	return (await at(page)).startsWith('/node?node=') ? '' : `Enter leads to ${await at(page)}`;
+}
+
+export const MOVES = { searched, followed, cursor, mapped };

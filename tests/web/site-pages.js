@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The pages of a site in a browser: node site-pages.js FOLDER, where tests/e2e/site/browser.py has put cases.json: servers by who asks them, addresses,
+// and how each is looked at. Prints a line per test.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { LAPTOP, PHONE, cases, launch, tried } from './common.js';
+import { differences } from './site-truth.js';
+import { MOVES } from './site-moves.js';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const LOOKS = { light: [LAPTOP, 'light'], dark: [LAPTOP, 'dark'], phone: [PHONE, 'light'] };
+
+// A tab of its own size and colours, which notes all that goes wrong.
+async function tab(browser, look) {
+	const [viewport, colorScheme] = LOOKS[look], context = await browser.newContext({ viewport, colorScheme, timezoneId: 'UTC', reducedMotion: 'reduce' });
+	const page = await context.newPage();
+
+	page.troubles = [];
+	page.on('pageerror', (e) => page.troubles.push(e.stack));
+	// a browser says of a page with a status of its own that it failed
+	page.on('console', (m) => ['error', 'warning'].includes(m.type()) && !/^Failed to load resource: .* status of 4\d\d/.test(m.text()) && page.troubles.push(m.text()));
+	page.on('requestfailed', (r) => page.troubles.push(`${r.url()}: ${r.failure()?.errorText}`));
+	await page.addInitScript(() => addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`)));
+	return page;
+}
+
+async function opened(page, base, address) {
+	page.troubles.length = 0;
+	const answer = await page.goto(base + address, { waitUntil: 'load' });
+
+	if (answer.headers()['content-type']?.startsWith('text/html'))
+		await page.waitForFunction(() => document.querySelector('footer'), null, { timeout: 20000 }).catch(() => page.troubles.push('it has no end'));
+	return answer;
+}
+
+// What axe-core finds, with all that can be opened.
+async function access(page) {
+	await page.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
+	await page.waitForTimeout(30);
+	await page.evaluate(axe);
+	const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+
+	return violations.map((v) => `${v.id}: ${v.nodes.slice(0, 2).map((n) => `${n.html.slice(0, 160)} ${n.any[0]?.message ?? ''}`).join(' | ')}`).join('; ');
+}
+
+async function whole(page) {
+	const wide = await page.evaluate(() => (document.documentElement.scrollWidth > innerWidth ? [...document.querySelectorAll('main *, header *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.wide, .in')).slice(0, 2).map((e) => e.outerHTML.slice(0, 80)).join(' ') || 'something' : ''));
+	// a name may be anything
+	const strange = (await page.evaluate(() => { const copy = document.body.cloneNode(true); copy.querySelectorAll('bdi, script').forEach((e) => e.remove()); return copy.textContent; })).match(/.{0,20}(\bNaN\b|undefined|\[object|Infinity).{0,20}/);
+
+	return page.troubles.join('; ') || (wide && `wider than the screen: ${wide}`) || (strange && `it says ${strange[0]}`) || '';
+}
+
+async function truth(page, base, address, least) {
+	const [path, query] = address.split('?'), answer = await page.request.get(`${base}${path}.json${query ? `?${query}` : ''}`);
+
+	return answer.status() === 200 ? differences(page, await answer.json(), least) : `its .json has status ${answer.status()}`;
+}
+
+async function check(page, look, c, base) {
+	const answer = await opened(page, base, c.address), status = answer.status(), html = answer.headers()['content-type']?.startsWith('text/html');
+
+	if (c.status && status !== c.status)
+		return `status ${status}, not ${c.status}`;
+	if (!c.status && status !== 200)
+		return `status ${status}: ${(await answer.text()).slice(0, 100)}`;
+	if (!html)
+		return '';
+	if (c.says && !(await page.evaluate(() => document.body.innerText)).includes(c.says))
+		return `it does not say "${c.says}"`;
+	return await whole(page) || (c.truth && look === 'light' && await truth(page, base, c.address, Number(c.truth))) || (c.looks[look] === 'axe' && await access(page)) || '';
+}
+
+const browser = await launch();
+const { servers, pages, moves } = cases;
+
+// One tab for each look and viewer, all pages one after another.
+async function round(look, viewer) {
+	const page = await tab(browser, look), titles = { light: '1366x768', dark: '1366x768, dark', phone: '390x844' };
+
+	for (const c of pages.filter((p) => p.server === viewer && p.looks[look]))
+		await tried(`${viewer}, ${c.address.slice(0, 70)}, ${titles[look]}`, () => check(page, look, c, servers[viewer]));
+	await page.context().close();
+}
+
+for (const viewer of Object.keys(servers))
+	await Promise.all(Object.keys(LOOKS).map((look) => round(look, viewer)));
+for (const m of moves) {
+	const page = await tab(browser, m.look ?? 'light');
+
+	await opened(page, servers[m.server], m.address);
+	await tried(`${m.move}: ${m.address}`, async () => await MOVES[m.move](page, m) || page.troubles.join('; '));
+	await page.context().close();
+}
+await browser.close();
