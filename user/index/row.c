@@ -54,6 +54,7 @@ void row__free(struct row *r)
 	for (unsigned i = 0; i < r->nfs; i++)
 		free(r->fs[i].name);
 	free(r->fs);
+	free(r->now);
 	string_list__free(&r->nodes);
 	row__init(r);
 }
@@ -553,6 +554,9 @@ int row__put(const struct row *r, struct message *m)
 		message__put(m, &r->fs[i], sizeof(r->fs[i]));
 		message__put_text(m, r->fs[i].name);
 	}
+	message__put(m, &(bool){r->now != NULL}, sizeof(bool));
+	if (r->now)
+		message__put(m, r->now, sizeof(*r->now));
 	return m->bad ? -ENOMEM : 0;
 }
 
@@ -607,6 +611,20 @@ static int take_put_fs(struct row *r, struct message *m)
 	return f->name ? 0 : -ENOMEM;
 }
 
+static int take_now(struct row *r, struct message *m)
+{
+	const unsigned char *is_there = message__take(m, sizeof(*is_there));
+	const struct row_now *now = is_there && *is_there ? message__take(m, sizeof(*now)) : NULL;
+
+	if (!now)
+		return is_there && !*is_there ? 0 : -EBADMSG;
+	r->now = malloc(sizeof(*r->now));
+	if (!r->now)
+		return -ENOMEM;
+	*r->now = *now;
+	return 0;
+}
+
 int row__take(struct row *r, struct message *m)
 {
 	const double *numbers = message__take(m, sizeof(r->number)), *uid, *id, *cores;
@@ -634,5 +652,7 @@ int row__take(struct row *r, struct message *m)
 	n = err ? 0 : count(m, ROW_FS);
 	for (unsigned i = 0; !err && i < n; i++)
 		err = take_put_fs(r, m);
+	if (!err)
+		err = take_now(r, m);
 	return err ? err : m->bad ? -EBADMSG : 0;
 }
